@@ -1,0 +1,100 @@
+# hone: make demo, make check, make install. Everything built lands in bin/ and build/.
+
+# The floors, lowest first. A file includes its own library and those of the floors left of it, never
+# right, never sideways ("/" ends a floor). The link order and tests/floors.sh both read this line.
+FLOORS = common / graph / op kb device / loop onnx comm / search
+
+CC      ?= gcc
+CFLAGS  ?= -O2 -g
+PREFIX  ?= /usr/local
+PYTHON  ?= python3
+PKGS     = libprotobuf-c msgpack lmdb libxxhash
+DEBS     = gcc make pkg-config libprotobuf-c-dev protobuf-c-compiler libmsgpack-dev liblmdb-dev \
+           libxxhash-dev zlib1g-dev parallel
+
+WARN     = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Werror=implicit-function-declaration
+ifdef CI
+WARN    += -Werror
+endif
+ALLCFLAGS = -std=gnu11 -pthread -fno-math-errno $(WARN) $(CFLAGS) -Ilib -Ibuild/gen $(PKG_CFLAGS)
+ALLLIBS   = $(PKG_LIBS) -lz -lm -pthread
+-include build/pkgs.mk
+
+LIBS    := $(filter-out /,$(FLOORS))
+LIBS    := $(foreach l,$(LIBS),$(if $(wildcard lib/$(l)/*.c),$(l)))
+reverse  = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
+ARCHIVES:= $(patsubst %,build/lib%.a,$(call reverse,$(LIBS)))
+CTOOLS  := $(foreach d,$(wildcard tools/*),$(if $(wildcard $(d)/$(notdir $(d)).c),$(notdir $(d))))
+STOOLS  := $(foreach d,$(wildcard tools/*),$(if $(wildcard $(d)/$(notdir $(d)).sh),$(notdir $(d))))
+UNITS   := $(patsubst tests/%.c,build/tests/%,$(wildcard tests/*.c))
+
+all: $(CTOOLS:%=bin/%) $(STOOLS:%=bin/%)
+
+# What pkg-config says, once.
+build/pkgs.mk: Makefile
+	@mkdir -p build
+	@command -v pkg-config >/dev/null && pkg-config --exists $(PKGS) || { echo "missing packages; run: make deps" >&2; rm -f $@; exit 1; }
+	@echo "PKG_CFLAGS = $$(pkg-config --cflags $(PKGS))" > $@
+	@echo "PKG_LIBS = $$(pkg-config --libs $(PKGS))" >> $@
+
+build/%.o: %.c | build/pkgs.mk
+	@mkdir -p $(@D)
+	$(CC) $(ALLCFLAGS) -MMD -MP -c -o $@ $<
+
+build/gen/%.o: build/gen/%.c
+	$(CC) $(ALLCFLAGS) -w -c -o $@ $<
+build/gen/onnx.pb-c.c build/gen/onnx.pb-c.h &: lib/onnx/onnx.proto
+	@mkdir -p build/gen
+	protoc-c --proto_path=lib/onnx --c_out=build/gen onnx.proto
+$(patsubst %.c,build/%.o,$(wildcard lib/onnx/*.c)): | build/gen/onnx.pb-c.h
+
+define library
+build/lib$(1).a: $(patsubst %.c,build/%.o,$(wildcard lib/$(1)/*.c)) $(if $(filter onnx,$(1)),build/gen/onnx.pb-c.o)
+	@rm -f $$@
+	ar crs $$@ $$^
+endef
+$(foreach l,$(LIBS),$(eval $(call library,$(l))))
+
+define ctool
+bin/$(1): $(patsubst %.c,build/%.o,$(wildcard tools/$(1)/*.c)) $(ARCHIVES)
+	@mkdir -p bin
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $$@ $$^ -Wl,--as-needed $$(ALLLIBS)
+endef
+$(foreach t,$(CTOOLS),$(eval $(call ctool,$(t))))
+
+$(foreach t,$(STOOLS),bin/$(t)): bin/%: ; @mkdir -p bin; install -m 755 $< $@
+$(foreach t,$(STOOLS),$(eval bin/$(t): tools/$(t)/$(t).sh))
+
+build/tests/%: build/tests/%.o build/libcommon.a $(ARCHIVES)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(ARCHIVES) -Wl,--as-needed $(ALLLIBS)
+
+deps:
+	@tests/deps.sh $(DEBS)
+
+demo:
+	@tests/deps.sh $(DEBS)
+	@$(MAKE) --no-print-directory -j2 all
+	@examples/digits/demo.sh
+
+check: all $(UNITS)
+	@tests/run.sh
+
+bench: all
+	@bench/bench.sh
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/share/hone
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
+	install -m 755 bin/hone $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(filter-out bin/hone,$(CTOOLS:%=bin/%) $(STOOLS:%=bin/%)) $(DESTDIR)$(PREFIX)/libexec/hone
+	install -m 644 share/hone.mk $(DESTDIR)$(PREFIX)/share/hone
+	install -m 644 $(wildcard tools/*/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(wildcard doc/*.5) $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 644 $(wildcard doc/*.7) $(DESTDIR)$(PREFIX)/share/man/man7
+
+clean:
+	rm -rf bin build
+
+.PHONY: all deps demo check bench install clean
+.SECONDARY:
+-include $(shell find build -name '*.d' 2>/dev/null)

@@ -1,0 +1,29 @@
+/* Arena: memory that is given out bit by bit and dropped whole. */
+#ifndef HONE_ARENA_H
+#define HONE_ARENA_H
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena_block;
+struct arena {
+	struct arena_block *head; /* newest block first */
+	char *p, *end;            /* free part of the newest block */
+};
+
+/* An arena of all zero bytes is empty and ready. Out of memory ends the process (71). */
+void *arena_alloc(struct arena *a, size_t n);                        /* zeroed, 16-aligned */
+void *arena_copy(struct arena *a, const void *src, size_t n);        /* NULL and 0 give a valid pointer */
+char *arena_str(struct arena *a, const char *s);
+char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void arena_release(struct arena *a);
+
+#define ARENA_NEW(a, T)     ((T *)arena_alloc(a, sizeof(T)))
+#define ARENA_ARRAY(a, T, n) ((T *)arena_alloc(a, sizeof(T) * (size_t)(n)))
+
+/* malloc and friends that end the process (71) when there is no memory. */
+void *xmalloc(size_t n);
+void *xcalloc(size_t n, size_t size);
+void *xrealloc(void *p, size_t n);
+char *xstrdup(const char *s);
+char *xprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+#endif

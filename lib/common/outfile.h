@@ -1,0 +1,27 @@
+/* Output that is whole or not there: written under a temporary name, renamed when closed. */
+#ifndef HONE_OUTFILE_H
+#define HONE_OUTFILE_H
+#include <stdbool.h>
+#include <stdio.h>
+
+struct outfile {
+	FILE *f;
+	char *path, *tmp; /* NULL for standard output */
+	int hook;
+};
+
+/* path NULL or "-": standard output. binary: refuse (64) when standard output is a terminal.
+ * If the process dies before outfile_close the temporary is removed. Errors are 74. */
+void outfile_open(struct outfile *o, const char *path, bool binary);
+/* Flushes, checks every error (a full disk is 74), renames into place. */
+void outfile_close(struct outfile *o);
+
+/* A whole file mapped for reading. Missing: 66; a directory or device that cannot be read: 66/74. */
+struct mapped {
+	const unsigned char *p;
+	size_t n;
+	bool heap; /* read from a pipe into memory, not mapped */
+};
+void mapped_open(struct mapped *m, const char *path); /* NULL or "-": standard input, read to its end */
+void mapped_close(struct mapped *m);
+#endif

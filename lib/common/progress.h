@@ -1,0 +1,16 @@
+/* Progress with an estimate of the time left, on a terminal only (standard error), never with
+ * --quiet; NO_COLOR is kept. And a ledger of where the time went. */
+#ifndef HONE_PROGRESS_H
+#define HONE_PROGRESS_H
+#include <stddef.h>
+
+struct progress {
+	const char *what;
+	size_t done, total;
+	double start, drawn;
+};
+void progress_start(struct progress *p, const char *what, size_t total);
+void progress_step(struct progress *p, const char *item); /* one more is done; item may be NULL */
+void progress_end(struct progress *p);                    /* clears the line */
+double now_seconds(void);                                 /* monotonic */
+#endif

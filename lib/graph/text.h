@@ -1,0 +1,13 @@
+/* The text form: people read it, diff works on it, tests are written in it. ge-load of ge-dump is
+ * the same bytes. Described in doc/ge-stream.5. */
+#ifndef HONE_TEXT_H
+#define HONE_TEXT_H
+#include <stdio.h>
+#include "graph/module.h"
+void text_write(FILE *f, struct module *m);
+/* Next module of the text, or NULL at its end. Faults: die(65) with file and line. */
+struct text_reader;
+struct text_reader *text_open(const char *path);
+struct module *text_read(struct text_reader *r);
+void text_close(struct text_reader *r);
+#endif

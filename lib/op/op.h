@@ -1,0 +1,86 @@
+/* What an operator means: one row each, a shape rule and a reference evaluator.
+ * Rows are `const struct op` next to their rules, one file a family (elementwise, reduce, matmul, conv,
+ * pool, norm, move, shape, control, quant); op_row() finds them by opcode. */
+#ifndef HONE_OP_H
+#define HONE_OP_H
+#include "common/rng.h"
+#include "graph/module.h"
+
+/* What is known of the elements of a small integer (or bool) tensor: polynomials in the module's dims,
+ * POLY_UNKNOWN for an element that is not known. This is how shape arithmetic is followed. */
+struct known {
+	bool yes;
+	int n;        /* elements; as many as the type says; rank 0 or 1 */
+	const poly *e;
+};
+enum { KNOWN_MAX = 1024 }; /* larger tensors are not followed */
+
+/* One application of a shape rule. The rule reads in, fills out; what it leaves is unknown. */
+struct infer {
+	struct module *m;
+	node_id id;
+	const struct node *n;
+	const struct type *in;    /* n->nin; absent operands have dtype DT_NONE, rank RANK_UNKNOWN */
+	const struct known *kin;  /* n->nin */
+	struct type *out;         /* n->nout */
+	struct known *kout;
+	/* Types of a body's outputs for these input types (control operators; gives NULL or why not). */
+	const char *(*body)(struct infer *, graph_id g, const struct type *in, const struct known *kin, struct type *out);
+	void *arg;
+};
+
+/* One evaluation. in[i] NULL: absent. The evaluator fills out[i] through eval_out. */
+struct eval {
+	struct module *m;
+	const struct node *n;
+	struct tensor **in;
+	struct tensor **out;
+	struct arena *arena;  /* results and scratch */
+	/* Runs a body (control operators, Fused, PartitionedCall). */
+	const char *(*body)(struct eval *, graph_id g, int nin, struct tensor **in, struct tensor **out);
+	void *arg;
+};
+/* A tensor for output i, with storage (zeroed). Its address. */
+struct tensor *eval_out(struct eval *e, int i, enum dtype t, int rank, const int64_t *dims);
+
+struct op {
+	enum opcode op;
+	/* NULL, or why not in words ("axis 3 outside rank 2"); caller adds who and where. */
+	const char *(*shape)(struct infer *);
+	const char *(*eval)(struct eval *);
+	/* Floating point operations of one run, for reports; NULL: one per output element. Static types. */
+	double (*flops)(struct module *m, const struct node *n);
+};
+const struct op *op_row(enum opcode op); /* NULL: no row yet */
+double node_flops(struct module *m, const struct node *n); /* bodies included; 0 if not static */
+
+/* Shape inference of the whole module: to a fixed point, through bodies; sets every value's type.
+ * Merges with what values say already (a contradiction is bad data: graph_die). If known is not NULL it
+ * receives an array (module.values.n entries, arena) of known values. */
+void infer_module(struct module *m, struct known **known);
+/* One node again, after its operands changed. */
+void infer_node(struct module *m, node_id n, struct known *known);
+
+/* Binds dim_params by name ("batch" = 1) everywhere in the module, or the shape of an input.
+ * Unknown name: die(64) with the list of symbols. Then infer_module. */
+void bind_symbol(struct module *m, const char *name, int64_t value);
+void bind_shape(struct module *m, const char *input, int rank, const int64_t *dims);
+
+/* Runs one node on tensors: NULL, or why not. */
+const char *eval_node(struct module *m, node_id n, struct tensor **in, struct tensor **out, struct arena *a);
+/* Runs graph g. Values are freed as soon as their last reader is done (large models fit). outs are in arena a.
+ * each, if not NULL, is called with every computed value (per-layer dumps, calibration). */
+struct eval_hooks {
+	void (*each)(void *arg, struct module *m, val_id v, const struct tensor *t);
+	void (*timed)(void *arg, struct module *m, node_id n, double seconds);
+	void *arg;
+};
+void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out, struct arena *a, const struct eval_hooks *h);
+
+/* Tensors by hand. */
+struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t *dims); /* zeroed storage */
+double tensor_get(const struct tensor *t, int64_t i);   /* element i of a numeric tensor, as double */
+void tensor_set(struct tensor *t, int64_t i, double v); /* rounded, saturating as C casts do not */
+/* Random contents: floats normal(0,1) unless lo < hi (then uniform); integers in [lo, hi]. */
+void tensor_random(struct tensor *t, struct rng *r, double lo, double hi);
+#endif

@@ -1,0 +1,13 @@
+#!/bin/sh
+# deps.sh PACKAGE...: installs the Debian packages that are missing, and says which.
+missing=
+for p; do
+	dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+done
+[ -z "$missing" ] && exit 0
+echo "installing:$missing"
+command -v apt-get >/dev/null || { echo "no apt-get here; install by hand:$missing" >&2; exit 69; }
+sudo=
+[ "$(id -u)" = 0 ] || sudo=sudo
+# shellcheck disable=SC2086
+$sudo apt-get update -q >/dev/null && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q $missing >/dev/null

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Runs every test in tests/: C programs (built into build/tests) and shell scripts t-*.sh, each printing
+# TAP lines ("ok - what", "not ok - what", "ok - what # SKIP why"); ends with "N passed, N failed, N skipped".
+# run.sh NAME... runs only those.
+cd "$(dirname "$0")/.." || exit 1
+top=$(pwd)
+PATH=$top/bin:$PATH
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT INT TERM
+HONE_BLOBS=$tmp/blobs
+export top PATH HONE_BLOBS
+[ $# -gt 0 ] || set -- $(ls tests/*.c tests/t-*.sh 2>/dev/null | sed 's,tests/,,;s,\.c$,,')
+pass=0 fail=0 skip=0
+for t; do
+	mkdir -p "$tmp/$t"
+	start=$(date +%s)
+	case $t in
+	*.sh) (cd "$tmp/$t" && sh "$top/tests/$t") >"$tmp/out" 2>&1 ;;
+	*) (cd "$tmp/$t" && "$top/build/tests/$t") >"$tmp/out" 2>&1 ;;
+	esac
+	rc=$?
+	p=$(grep -c '^ok' "$tmp/out") s=$(grep -c '^ok.*# SKIP' "$tmp/out") f=$(grep -c '^not ok' "$tmp/out")
+	[ $rc -ne 0 ] && [ "$f" -eq 0 ] && { f=1; echo "not ok - $t ended with $rc" >>"$tmp/out"; }
+	[ "$p" -eq 0 ] && [ "$f" -eq 0 ] && { f=1; echo "not ok - $t ran no test" >>"$tmp/out"; }
+	grep -h '# SKIP' "$tmp/out" | sed "s/^ok/$t: skipped/"
+	if [ "$f" -gt 0 ]; then sed "s/^/$t: /" "$tmp/out" | tail -40; fi
+	printf '%-28s %4d passed %3d failed %3d skipped  %3ds\n' "$t" $((p - s)) "$f" "$s" $(($(date +%s) - start))
+	pass=$((pass + p - s)) fail=$((fail + f)) skip=$((skip + s))
+	rm -rf "${tmp:?}/$t"
+done
+echo "$pass passed, $fail failed, $skip skipped"
+[ "$fail" -eq 0 ]
