@@ -18,6 +18,7 @@ enum exit_code {
 
 extern const char *msg_tool; /* name printed before each message */
 extern bool msg_quiet;       /* --quiet: no notes, no progress */
+extern void (*msg_before)(void); /* called before each message: progress clears its line; may be NULL */
 
 /* "tool: WHAT" on standard error, then exit(code). WHAT is "FILE:OFFSET: graph/node: reason; hint".
  * Control characters in names that came from files are printed as \xNN. Before exiting, runs the

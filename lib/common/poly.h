@@ -25,6 +25,7 @@ void polys_free(struct polys *P);
 
 /* A new variable. name may be 0. lo <= v <= hi. divisor >= 1: v is known to be a multiple of it. */
 poly_var poly_var_new(struct polys *P, sym name, int64_t lo, int64_t hi, int64_t divisor);
+poly_var poly_var_find(const struct polys *P, sym name); /* the first of that name, or 0 */
 sym poly_var_name(const struct polys *P, poly_var v);
 void poly_var_range(const struct polys *P, poly_var v, int64_t *lo, int64_t *hi);
 uint32_t poly_nvars(const struct polys *P);

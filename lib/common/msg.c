@@ -1,0 +1,141 @@
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/msg.h"
+
+const char *msg_tool = "hone";
+bool msg_quiet;
+void (*msg_before)(void);
+
+enum { HOOKS_MAX = 64 };
+static struct hook {
+	void (*f)(void *arg);
+	void *arg;
+	int handle;
+} hooks[HOOKS_MAX];
+static int nhooks, last_handle;
+static bool dying;
+
+/* One line in one write, so that messages of tools in a pipe do not mix. Names come from files:
+ * control characters must not reach the terminal. */
+static void say(const char *fmt, va_list ap, const char *tail)
+{
+	char *text = NULL, *line = NULL;
+	size_t size = 0;
+	int error = errno;
+	FILE *f = open_memstream(&line, &size);
+	if (!f || vasprintf(&text, fmt, ap) < 0) {
+		fprintf(stderr, "%s: %s\n", msg_tool, fmt);
+		return;
+	}
+	fprintf(f, "%s: ", msg_tool);
+	for (const unsigned char *p = (unsigned char *)text; *p; p++) {
+		if (*p < 0x20 || *p == 0x7f)
+			fprintf(f, "\\x%02x", *p);
+		else
+			putc(*p, f);
+	}
+	fprintf(f, "%s\n", tail);
+	fclose(f);
+	if (msg_before)
+		msg_before();
+	fwrite(line, 1, size, stderr);
+	fflush(stderr);
+	free(line);
+	free(text);
+	errno = error;
+}
+
+/* A hook that dies itself (a full disk while cleaning up) adds no second message. */
+static noreturn void end(enum exit_code code)
+{
+	static enum exit_code first;
+	if (!dying)
+		first = code;
+	dying = true;
+	while (nhooks > 0) {
+		struct hook h = hooks[--nhooks];
+		h.f(h.arg);
+	}
+	exit(first);
+}
+
+noreturn void die(enum exit_code code, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	if (!dying)
+		say(fmt, ap, "");
+	va_end(ap);
+	end(code);
+}
+
+noreturn void die_errno(enum exit_code code, const char *fmt, ...)
+{
+	char tail[256];
+	va_list ap;
+	snprintf(tail, sizeof tail, ": %s", strerror(errno));
+	va_start(ap, fmt);
+	if (!dying)
+		say(fmt, ap, tail);
+	va_end(ap);
+	end(code);
+}
+
+noreturn void die_silent(enum exit_code code)
+{
+	end(code);
+}
+
+noreturn void bug_at(const char *file, int line, const char *fmt, ...)
+{
+	char tail[256];
+	va_list ap;
+	snprintf(tail, sizeof tail, " (%s:%d; this is a bug in %s)", file, line, msg_tool);
+	va_start(ap, fmt);
+	if (!dying)
+		say(fmt, ap, tail);
+	va_end(ap);
+	end(EX_BUG);
+}
+
+void warn(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	say(fmt, ap, "");
+	va_end(ap);
+}
+
+void note(const char *fmt, ...)
+{
+	va_list ap;
+	if (msg_quiet)
+		return;
+	va_start(ap, fmt);
+	say(fmt, ap, "");
+	va_end(ap);
+}
+
+int die_hook(void (*f)(void *arg), void *arg)
+{
+	if (nhooks == HOOKS_MAX)
+		BUG("more than %d die hooks", HOOKS_MAX);
+	hooks[nhooks++] = (struct hook){f, arg, ++last_handle};
+	return last_handle;
+}
+
+void die_unhook(int handle)
+{
+	for (int i = 0; i < nhooks; i++) {
+		if (hooks[i].handle != handle)
+			continue;
+		memmove(&hooks[i], &hooks[i + 1], (size_t)(nhooks - i - 1) * sizeof *hooks);
+		nhooks--;
+		return;
+	}
+}

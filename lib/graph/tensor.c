@@ -1,0 +1,148 @@
+/* Tensors: their bytes, wherever these are, and what is asked of them. */
+#include <string.h>
+#include "common/msg.h"
+#include "graph/blob.h"
+#include "graph/module.h"
+
+static bool lacks(const struct tensor *t)
+{
+	return !t->data && t->has_digest && !blob_has(t->digest, t->nbytes);
+}
+
+/* How many of the module's tensors are not to be had, of how many that are in the store. */
+static void count_missing(const struct module *m, size_t *missing, size_t *all)
+{
+	*missing = *all = 0;
+	for (size_t v = 1; v < m->values.n; v++) {
+		const struct tensor *t = m->values.a[v].tensor;
+		*all += t && t->has_digest;
+		*missing += t && lacks(t);
+	}
+	for (size_t n = 1; n < m->nodes.n; n++) {
+		for (uint32_t i = 0; i < m->nodes.a[n].nattr; i++) {
+			const struct attr *a = &m->nodes.a[n].attr[i];
+			*all += a->kind == ATTR_TENSOR && a->u.tensor->has_digest;
+			*missing += a->kind == ATTR_TENSOR && lacks(a->u.tensor);
+		}
+	}
+}
+
+static noreturn void die_missing(const struct module *m, const struct tensor *t, const char *why)
+{
+	size_t missing, all;
+	char hex[33];
+	const char *model = m->main ? sym_str(m->graphs.a[m->main].name) : "";
+	digest_hex(t->digest, hex);
+	count_missing(m, &missing, &all);
+	die(EX_NOIN,
+	    "%s: model '%s': %zu of %zu tensors are missing from the blob store %s (first %s, "
+	    "%zu bytes: %s); import the model again, or send it with ge-pack, which makes a "
+	    "stream that travels",
+	    m->source ? m->source : "stream", model, missing, all, blob_dir(), hex, t->nbytes, why);
+}
+
+/* Strings in a row: u32 length and bytes, as many as there are elements. */
+static bool strings_fit(const struct tensor *t, const unsigned char *p)
+{
+	size_t left = t->nbytes;
+	for (int64_t i = tensor_count(t); i > 0; i--) {
+		uint32_t n;
+		if (left < 4)
+			return false;
+		memcpy(&n, p, 4);
+		if (n > left - 4)
+			return false;
+		p += 4 + n;
+		left -= 4 + n;
+	}
+	return left == 0;
+}
+
+static const void *load(const struct module *m, struct tensor *t, bool verify)
+{
+	const char *why = "its digest was never written";
+	const void *p = t->has_digest ? blob_map(t->digest, t->nbytes, verify, &why) : NULL;
+	if (!p)
+		die_missing(m, t, why);
+	if (t->dtype == DT_STR && !strings_fit(t, p))
+		die(EX_BADDATA, "%s: a tensor of strings in the blob store is malformed",
+		    m->source ? m->source : "stream");
+	return p;
+}
+
+const void *tensor_data(const struct module *m, struct tensor *t)
+{
+	size_t align = dtype_size(t->dtype);
+	if (align > 8)
+		align = 8;
+	if (!t->data)
+		t->data = load(m, t, false);
+	else if (align && (uintptr_t)t->data % align) /* in the middle of a mapped model file */
+		t->data = memcpy(xmalloc(t->nbytes), t->data, t->nbytes);
+	return t->data;
+}
+
+const void *tensor_verified(const struct module *m, struct tensor *t)
+{
+	if (!t->data)
+		t->data = load(m, t, true);
+	else if (t->has_digest && !digest_eq(digest_bytes(t->data, t->nbytes), t->digest))
+		die_missing(m, t, "its bytes have changed");
+	return tensor_data(m, t);
+}
+
+struct digest tensor_digest(const struct module *m, struct tensor *t)
+{
+	if (!t->has_digest) {
+		t->digest = digest_bytes(t->data ? t->data : tensor_data(m, t), t->nbytes);
+		t->has_digest = true;
+	}
+	return t->digest;
+}
+
+bool tensor_equal(const struct module *m, struct tensor *a, struct tensor *b)
+{
+	if (a->dtype != b->dtype || a->rank != b->rank || a->nbytes != b->nbytes)
+		return false;
+	for (int i = 0; i < a->rank; i++)
+		if (a->dims[i] != b->dims[i])
+			return false;
+	if (a == b || (a->data && a->data == b->data))
+		return true;
+	if (a->has_digest && b->has_digest) {
+		if (!digest_eq(a->digest, b->digest))
+			return false;
+		if (!a->data && !b->data) /* one entry of the store */
+			return true;
+	}
+	return memcmp(tensor_data(m, a), tensor_data(m, b), a->nbytes) == 0;
+}
+
+struct tensor *node_const(struct module *m, const struct node *n, uint32_t i)
+{
+	if (i >= n->nin || !n->in[i])
+		return NULL;
+	const struct value *v = val(m, n->in[i]);
+	return v->kind == VAL_CONST && !v->overridable ? v->tensor : NULL;
+}
+
+int tensor_ints(const struct module *m, struct tensor *t, int64_t *out, int max)
+{
+	int64_t count = tensor_count(t);
+	if (count > max || !(dtype_is_int(t->dtype) || t->dtype == DT_BOOL))
+		return -1;
+	const void *p = tensor_data(m, t);
+	for (int64_t i = 0; i < count; i++) {
+		switch (t->dtype) {
+		case DT_BOOL:
+		case DT_U8: out[i] = ((const uint8_t *)p)[i]; break;
+		case DT_I8: out[i] = ((const int8_t *)p)[i]; break;
+		case DT_U16: out[i] = ((const uint16_t *)p)[i]; break;
+		case DT_I16: out[i] = ((const int16_t *)p)[i]; break;
+		case DT_U32: out[i] = ((const uint32_t *)p)[i]; break;
+		case DT_I32: out[i] = ((const int32_t *)p)[i]; break;
+		default: out[i] = ((const int64_t *)p)[i]; break;
+		}
+	}
+	return (int)count;
+}

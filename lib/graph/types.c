@@ -1,0 +1,150 @@
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include "common/msg.h"
+#include "graph/module.h"
+
+static const struct {
+	const char *name;
+	uint8_t size, onnx;
+} dtypes[DT_COUNT] = {
+	[DT_NONE] = {"?", 0, 0},
+#define X(id, name, size, onnx) [DT_##id] = {name, size, onnx},
+	DTYPES(X)
+#undef X
+};
+
+const char *dtype_name(enum dtype t)
+{
+	return dtypes[t].name;
+}
+
+enum dtype dtype_parse(const char *name, size_t n)
+{
+	for (int t = DT_NONE + 1; t < DT_COUNT; t++)
+		if (strlen(dtypes[t].name) == n && !memcmp(dtypes[t].name, name, n))
+			return t;
+	return DT_NONE;
+}
+
+size_t dtype_size(enum dtype t)
+{
+	return dtypes[t].size;
+}
+
+enum dtype dtype_from_onnx(int number)
+{
+	for (int t = DT_NONE + 1; t < DT_COUNT; t++)
+		if (dtypes[t].onnx == number)
+			return t;
+	return DT_NONE;
+}
+
+int dtype_to_onnx(enum dtype t)
+{
+	return dtypes[t].onnx;
+}
+
+bool dtype_is_float(enum dtype t)
+{
+	return t == DT_F16 || t == DT_BF16 || t == DT_F32 || t == DT_F64;
+}
+
+bool dtype_is_int(enum dtype t)
+{
+	switch (t) {
+	case DT_I8: case DT_I16: case DT_I32: case DT_I64:
+	case DT_U8: case DT_U16: case DT_U32: case DT_U64: return true;
+	default: return false;
+	}
+}
+
+bool dtype_is_signed(enum dtype t)
+{
+	return dtype_is_float(t) || t == DT_I8 || t == DT_I16 || t == DT_I32 || t == DT_I64;
+}
+
+struct type type_none(void)
+{
+	return (struct type){.dtype = DT_NONE, .rank = RANK_UNKNOWN};
+}
+
+struct type type_make(struct module *m, enum dtype t, int rank, const int64_t *dims)
+{
+	struct type type = {.dtype = t, .rank = rank};
+	if (rank > RANK_MAX || rank < RANK_UNKNOWN)
+		BUG("rank %d", rank);
+	if (rank > 0)
+		type.dims = ARENA_ARRAY(&m->arena, dim, rank);
+	for (int i = 0; i < rank; i++)
+		type.dims[i] = dims[i] < 0 ? POLY_UNKNOWN : poly_const(m->dims, dims[i]);
+	return type;
+}
+
+bool type_dims(const struct module *m, const struct type *t, int64_t *dims)
+{
+	if (t->other || t->rank == RANK_UNKNOWN)
+		return false;
+	for (int i = 0; i < t->rank; i++) {
+		int64_t d;
+		if (!poly_is_const(m->dims, t->dims[i], &d) || d < 0)
+			return false;
+		if (dims)
+			dims[i] = d;
+	}
+	return true;
+}
+
+bool type_static(const struct module *m, const struct type *t)
+{
+	return type_dims(m, t, NULL);
+}
+
+int64_t type_count(const struct module *m, const struct type *t)
+{
+	int64_t dims[RANK_MAX], n = 1;
+	bool zero = false, overflow = false;
+	if (!type_dims(m, t, dims))
+		return -1;
+	for (int i = 0; i < t->rank; i++) {
+		zero |= dims[i] == 0;
+		overflow |= __builtin_mul_overflow(n, dims[i], &n);
+	}
+	return zero ? 0 : overflow ? -1 : n;
+}
+
+bool type_equal(const struct type *a, const struct type *b)
+{
+	if (a->dtype != b->dtype || a->rank != b->rank || a->layout != b->layout || a->other != b->other)
+		return false;
+	return a->rank <= 0 || !memcmp(a->dims, b->dims, sizeof(dim) * (size_t)a->rank);
+}
+
+const char *type_str(const struct module *m, const struct type *t, struct arena *a)
+{
+	char *text = NULL;
+	size_t size = 0;
+	if (t->other)
+		return sym_str(t->other);
+	FILE *f = open_memstream(&text, &size);
+	if (!f)
+		die_errno(EX_SYSTEM, "out of memory");
+	fprintf(f, "%s[", dtype_name(t->dtype));
+	if (t->rank == RANK_UNKNOWN)
+		putc('*', f);
+	for (int i = 0; i < t->rank; i++)
+		fprintf(f, "%s%s", i ? "," : "", poly_str(m->dims, t->dims[i], a));
+	putc(']', f);
+	if (t->layout)
+		fprintf(f, "{%s}", sym_str(t->layout));
+	fclose(f);
+	const char *s = arena_str(a, text);
+	free(text);
+	return s;
+}
+
+poly_var module_symbol(struct module *m, sym name)
+{
+	poly_var v = poly_var_find(m->dims, name);
+	return v ? v : poly_var_new(m->dims, name, 0, POLY_INF, 1);
+}
