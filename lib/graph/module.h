@@ -49,7 +49,7 @@ struct value {
 	graph_id graph;        /* 0 for constants */
 	node_id def;           /* VAL_NODE: its node; VAL_INPUT: 0 */
 	uint32_t index;        /* which output of def, or which input of graph */
-	struct tensor *tensor; /* VAL_CONST */
+	struct tensor *tensor; /* VAL_CONST; of an overridable VAL_INPUT: its default */
 	bool overridable;      /* input with a default (ONNX: initializer that is also an input) */
 };
 
@@ -167,8 +167,11 @@ static inline int64_t tensor_count(const struct tensor *t)
 		n *= t->dims[i];
 	return n;
 }
-/* The bytes, loaded from the blob store if need be (missing: die 66 as DESIGN says). */
+/* The bytes, loaded from the blob store if need be (missing: die 66 and say which, where and what to do).
+ * Aligned for the element type. tensor_verified checks the digest too: for what leaves the store
+ * (pack, export, emit). */
 const void *tensor_data(const struct module *m, struct tensor *t);
+const void *tensor_verified(const struct module *m, struct tensor *t);
 struct digest tensor_digest(const struct module *m, struct tensor *t);
 /* Equal type, shape and bytes. */
 bool tensor_equal(const struct module *m, struct tensor *a, struct tensor *b);
