@@ -1,0 +1,25 @@
+/* The machine that code is made for: found at run time, never assumed. */
+#ifndef HONE_TARGET_H
+#define HONE_TARGET_H
+#include <stdbool.h>
+#include <stdint.h>
+
+enum target_feature { TF_FMA = 1, TF_AVX2 = 2, TF_AVX512 = 4 /* F BW DQ VL */, TF_VNNI = 8, TF_FP16 = 16 };
+
+struct target {
+	char cpu[64];        /* model name as the kernel says it */
+	unsigned features;   /* enum target_feature */
+	int vector_bytes;    /* 64, 32 or 16 */
+	int vector_regs;     /* 32 or 16 */
+	int fma_ports, fma_latency; /* what the analytic model assumes */
+	int64_t l1, l2, l3;  /* bytes of data cache one core sees */
+	int cores;
+};
+/* This machine. */
+const struct target *target_host(void);
+/* Flags for the C compiler ("-march=native ..." spelled out), valid for the life of the process. */
+const char *target_cflags(const struct target *t);
+/* Compiler command and its version line. */
+const char *target_compiler(void);
+const char *target_compiler_version(void);
+#endif

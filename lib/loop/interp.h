@@ -1,0 +1,16 @@
+/* The interpreter of nests: what a program means. Runs any nest, started, half scheduled or finished. */
+#ifndef HONE_INTERP_H
+#define HONE_INTERP_H
+#include "loop/loop.h"
+/* data[b]: storage of buffer b in its own layout, buf_elems elements, for IN, CONST and OUT buffers. Arithmetic in
+ * double, rounded to the buffer's type when stored (f32: float). NULL, or what went wrong: a read of an element
+ * never written, an access out of bounds (checked on logical indices and on storage). */
+const char *loop_interp(struct loop_prog *p, void **data);
+/* Static verification of a nest (finished or not): every access in bounds by ranges and guards, parallel iterations
+ * write disjoint elements, scan order kept, stack and register limits kept. NULL, or why not. */
+const char *loop_verify(struct loop_prog *p);
+/* The stage evaluator: the same results computed stage by stage from the definitions, no nest. */
+void stages_eval(struct loop_prog *p, void **data);
+/* One element of an OUT buffer in double, straight from the stages (index: logical). An oracle. */
+double stages_point(struct loop_prog *p, buf_id out, const int64_t *index, void **data);
+#endif

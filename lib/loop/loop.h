@@ -1,0 +1,209 @@
+/* The loop program of one kernel: what is computed (stages), and how (the nest).
+ *
+ * Stages say what. A stage writes one buffer over axes; its body is an expression over reads of other
+ * buffers; a reduction has a combiner. Nests say how: a tree of Seq, For and Block; a Block is one
+ * stage's statement (init, or update) with a binding for every axis of the stage: a polynomial
+ * in the loop variables around it. A fresh program has every stage whole at the root, in order. The
+ * primitives (loop/prim.h) rewrite the nest and keep it a correct program at every step; loop_finish
+ * makes it ready for the emitter; the interpreter (loop/interp.h) runs it at any moment.
+ *
+ * No file of lib/loop but the lowering column (lower*.c) names an operator. */
+#ifndef HONE_LOOP_H
+#define HONE_LOOP_H
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/arena.h"
+#include "common/digest.h"
+#include "common/intern.h"
+#include "common/poly.h"
+#include "common/vec.h"
+#include "graph/types.h"
+
+typedef uint32_t buf_id;   /* into loop_prog.bufs, 0: none */
+typedef uint32_t stage_id; /* into loop_prog.stages */
+typedef uint32_t ex_id;    /* into loop_prog.exs */
+typedef uint32_t nest_id;  /* into loop_prog.nests */
+
+enum { LOOP_RANK_MAX = 12, LOOP_AXES_MAX = 16, LOOP_LAYOUT_MAX = 24 };
+
+enum scope {
+	SCOPE_IN,       /* an operand of the kernel, not constant */
+	SCOPE_CONST,    /* constant operand: laid out at build time */
+	SCOPE_OUT,      /* a result of the kernel */
+	SCOPE_SCRATCH,  /* kernel workspace (memory the caller gives) */
+	SCOPE_STACK,    /* small array in the C function */
+	SCOPE_REGISTER, /* every element a named local; indices constant after unrolling */
+};
+const char *scope_name(enum scope s);
+
+/* Memory order of a buffer, outermost first: each part is axis/div%mod (div 1, mod 0: the whole axis).
+ * Text: "0/32 2 3 1 0%32" is axis 0 in blocks of 32, axes 2, 3, 1, then the place in the block. */
+struct layout_part {
+	int axis;
+	int64_t div, mod; /* floor(i / div), then % mod if mod > 0 */
+};
+struct layout {
+	int n; /* 0: row-major */
+	struct layout_part part[LOOP_LAYOUT_MAX];
+};
+/* NULL, or why text is no layout of that rank (each axis must be covered exactly). */
+const char *layout_parse(struct layout *l, int rank, const char *text);
+const char *layout_str(const struct layout *l, int rank, struct arena *a);
+
+struct loop_buf {
+	sym name;
+	enum dtype dtype;
+	enum scope scope;
+	int rank;
+	int64_t shape[LOOP_RANK_MAX]; /* logical */
+	struct layout layout;
+	/* After loop_finish, for scratch, stack and register: only a window is kept. Element i lives at
+	 * i - base (polynomials in the loops around alloc), the window is extent[] large. */
+	nest_id alloc;                /* loop (or root) whose iteration the window belongs to; 0: before finish */
+	poly base[LOOP_RANK_MAX];
+	int64_t extent[LOOP_RANK_MAX];
+	int64_t offset;               /* scratch: byte offset in the kernel's workspace (finish sets it) */
+	int operand;                  /* IN, CONST, OUT: its number among those of that scope, in order of making */
+	const void *data;             /* CONST: row-major logical bytes if known (build-time stages read it) */
+};
+
+/* Expressions of stage bodies. Index expressions are polynomials in the stage's axis variables. */
+enum ex_kind {
+	EX_CONST,  /* c */
+	EX_INDEX,  /* index[0] as a number of type dtype */
+	EX_READ,   /* buf at index[0..n); if dyn, index[dyn_dim] is the (integer) value of a[0], negative counts from the end */
+	EX_CALL,   /* fn(a[0..]) : a row of loop/math.h: add, mul, max, exp, select, ... */
+	EX_CAST,   /* a[0] as dtype */
+	EX_GUARD,  /* a[0] if every index[i] >= 0, else a[1]; a[0] is not evaluated then */
+};
+struct ex {
+	enum ex_kind kind;
+	enum dtype dtype;
+	int fn;            /* EX_CALL: enum math_fn */
+	double c;          /* EX_CONST, floats */
+	int64_t ic;        /* EX_CONST, integers and bool */
+	ex_id a[3];
+	buf_id buf;
+	int dyn_dim;       /* EX_READ: -1: none */
+	int n;             /* polynomials in index */
+	poly *index;       /* arena */
+};
+
+enum axis_kind { AXIS_SPATIAL, AXIS_REDUCE, AXIS_SCAN };
+struct axis {
+	sym name;
+	poly_var var;
+	int64_t extent;
+	enum axis_kind kind;
+};
+enum combiner { COMB_NONE, COMB_SUM, COMB_PROD, COMB_MAX, COMB_MIN };
+double combiner_identity(enum combiner c); /* 0, 1, -inf, inf */
+
+struct stage {
+	sym name;
+	int naxes;
+	struct axis axis[LOOP_AXES_MAX]; /* spatial axes first, in the order of the out buffer's dims; then reduce */
+	buf_id out;       /* written at [axis 0, axis 1, ...] of the spatial axes */
+	int nspatial;     /* = rank of out */
+	ex_id body;
+	enum combiner comb;
+	bool gone;        /* inlined: no nest, no buffer */
+	bool build_time;  /* reads constants only: run when the model is built */
+};
+
+enum nest_kind { NEST_SEQ, NEST_FOR, NEST_BLOCK };
+enum loop_mark { LOOP_SERIAL, LOOP_UNROLL, LOOP_VECTOR, LOOP_PARALLEL };
+enum block_phase { BLOCK_UPDATE, BLOCK_INIT };
+
+struct nest {
+	enum nest_kind kind;
+	nest_id parent;
+	VEC(nest_id) kid;  /* SEQ: any number; FOR: exactly one (a SEQ) */
+	/* FOR: var from 0 to extent - 1, step 1 */
+	sym name;          /* "conv.w.1" */
+	poly_var var;
+	poly extent;       /* polynomial in outer loop variables; its largest value is the range of var */
+	enum loop_mark mark;
+	int unroll;        /* LOOP_UNROLL: factor; 0: whole */
+	bool reduce;       /* (part of) a reduce axis of its stage */
+	VEC(int64_t) cut;  /* loop_finish splits the loop at these values: pieces simplify */
+	stage_id of;       /* the stage it was made for */
+	/* BLOCK */
+	stage_id stage;
+	enum block_phase phase;
+	poly bind[LOOP_AXES_MAX]; /* per axis of the stage (init: reduce axes are unknown) */
+	VEC(poly) guard;   /* runs only if all are >= 0 */
+};
+
+struct target;
+struct loop_prog {
+	struct arena arena;
+	struct polys *P;
+	const struct target *target;
+	VEC(struct loop_buf) bufs;   /* [0] unused, in all four */
+	VEC(struct stage) stages;
+	VEC(struct ex) exs;
+	VEC(struct nest) nests;
+	nest_id root;                /* a SEQ */
+	bool built;                  /* prog_start has made the start state */
+	bool finished;
+	int64_t workspace;           /* bytes of SCRATCH, after finish */
+};
+
+struct loop_prog *prog_new(const struct target *t);
+void prog_free(struct loop_prog *p);
+
+/* Making stages. Names are made unique ("add", "add2"). */
+buf_id buf_new(struct loop_prog *p, const char *name, enum dtype t, enum scope s, int rank, const int64_t *shape);
+/* A stage with a new buffer of that scope; spatial axes as shape, named by names ("n c h w"). */
+stage_id stage_new(struct loop_prog *p, const char *name, enum dtype t, enum scope s, int rank, const int64_t *shape, const char *axes);
+/* The same writing an existing buffer (results of the kernel). */
+stage_id stage_into(struct loop_prog *p, const char *name, buf_id out, const char *axes);
+poly stage_reduce(struct loop_prog *p, stage_id s, const char *name, int64_t extent); /* adds a reduce axis; its index */
+poly stage_axis(struct loop_prog *p, stage_id s, int i);                             /* index of axis i */
+void stage_body(struct loop_prog *p, stage_id s, enum combiner c, ex_id body);
+
+ex_id ex_const(struct loop_prog *p, enum dtype t, double c);
+ex_id ex_index(struct loop_prog *p, enum dtype t, poly i);
+ex_id ex_read(struct loop_prog *p, buf_id b, int n, const poly *index);
+/* dim's index is the value of an integer expression (Gather). */
+ex_id ex_read_at(struct loop_prog *p, buf_id b, int n, const poly *index, int dim, ex_id value);
+/* As ex_read, but fill where an index is outside the buffer (padding). Bounds that always hold cost nothing. */
+ex_id ex_read_fill(struct loop_prog *p, buf_id b, int n, const poly *index, double fill);
+ex_id ex_call(struct loop_prog *p, int fn, ex_id a, ex_id b, ex_id c); /* unused operands 0 */
+ex_id ex_cast(struct loop_prog *p, enum dtype t, ex_id a);
+ex_id ex_guard(struct loop_prog *p, int n, const poly *conds, ex_id yes, ex_id no);
+
+/* All stages are there: marks build-time stages and makes the start state. */
+void prog_start(struct loop_prog *p);
+
+static inline struct loop_buf *lbuf(struct loop_prog *p, buf_id b) { return &p->bufs.a[b]; }
+static inline struct stage *lstage(struct loop_prog *p, stage_id s) { return &p->stages.a[s]; }
+static inline struct ex *lex(struct loop_prog *p, ex_id e) { return &p->exs.a[e]; }
+static inline struct nest *lnest(struct loop_prog *p, nest_id n) { return &p->nests.a[n]; }
+stage_id stage_find(struct loop_prog *p, const char *name);   /* 0: none */
+buf_id buf_find(struct loop_prog *p, const char *name);
+stage_id buf_writer(struct loop_prog *p, buf_id b);           /* the stage whose out it is; 0: an input */
+
+/* Every EX_READ under e: f(p, read, arg). */
+void ex_reads(struct loop_prog *p, ex_id e, void (*f)(struct loop_prog *p, ex_id read, void *arg), void *arg);
+/* Copy of e with axis variables replaced (n of them). */
+ex_id ex_subst(struct loop_prog *p, ex_id e, int n, const poly_var *v, const poly *by);
+
+/* Where an element is: index (logical, one polynomial a dim) as an offset in elements from the buffer's start
+ * (window base taken off, layout applied, simplified by the variables' ranges). */
+poly buf_offset(struct loop_prog *p, buf_id b, const poly *index);
+int64_t buf_elems(struct loop_prog *p, buf_id b);   /* elements of storage: padded by the layout; the window's */
+/* Row-major logical data into the buffer's layout (padding zero); dst has buf_elems elements. */
+void buf_pack(struct loop_prog *p, buf_id b, const void *src, void *dst);
+
+/* Ready for the emitter: loops are cut in pieces where their tails and guards change (straightforward pieces
+ * simplify), windows of scratch, stack and register buffers computed, workspace laid out. NULL, or why
+ * not ("register buffer acc: index is not constant after unrolling"). */
+const char *loop_finish(struct loop_prog *p);
+
+/* Text of stages, and of the nest with bindings, for people and tests. */
+const char *prog_str(struct loop_prog *p, struct arena *a);
+/* Digest of the stage text: traces carry it. */
+struct digest prog_digest(struct loop_prog *p);
+#endif

@@ -1,0 +1,17 @@
+/* From a group of nodes to a loop program: the lowering column, a row an operator. */
+#ifndef HONE_LOWER_H
+#define HONE_LOWER_H
+#include "graph/module.h"
+#include "loop/loop.h"
+
+/* The program of Fused node n: operands of the group that are not constant become IN buffers (in operand order),
+ * constants CONST buffers (in order of first use; cval says which), results OUT buffers; layouts as
+ * the values' types say. The program is started (prog_start). *why: NULL, or the node and reason there is no lowering. */
+struct lowered {
+	struct loop_prog *prog;
+	int nconst;
+	val_id *cval; /* constant number -> value of the module */
+};
+struct lowered lower_group(struct module *m, node_id n, const struct target *t, const char **why);
+bool lower_has(enum opcode op);
+#endif

@@ -1,0 +1,57 @@
+/* Schedule primitives. Each checks its precondition first and answers "why not" in words (a string that
+ * lives in the program's arena), the program untouched; NULL is done. Loops are named STAGE.AXIS, and after
+ * split STAGE.AXIS.0 (outer) and .1, ...; loops of an init nest are STAGE.init.AXIS. S: stage, L: loop, B: buffer. */
+#ifndef HONE_PRIM_H
+#define HONE_PRIM_H
+#include "loop/loop.h"
+
+enum split_tail {
+	TAIL_GUARD,   /* last tile guarded */
+	TAIL_PEEL,    /* last tile is shorter; loop_finish makes it a nest of its own */
+	TAIL_BALANCE, /* tiles of two sizes, q + 1 and q */
+	TAIL_OVERLAP, /* the last tile is moved back; writes must be idempotent */
+	TAIL_PAD,     /* the axis is rounded up; not for buffers of the kernel's interface */
+};
+
+/* L becomes L.0 .. L.n with inner extents factor[0..n), outermost computed. */
+const char *prim_split(struct loop_prog *p, const char *loop, int n, const int64_t *factor, enum split_tail tail);
+/* Outer and inner (directly nested) become one loop named "OUTER*AXIS". */
+const char *prim_fuse(struct loop_prog *p, const char *outer, const char *inner);
+/* The loops, which lie on one chain, in the given order from outside in. */
+const char *prim_reorder(struct loop_prog *p, int n, const char *const *loops);
+/* Producer S under a reader's loop L (or "root"): only the region read there is computed, right before its first reader. */
+const char *prim_at(struct loop_prog *p, const char *stage, const char *loop);
+/* Consumer S at the end of its producer's loop L, over the region complete there. */
+const char *prim_after(struct loop_prog *p, const char *stage, const char *loop);
+const char *prim_inline(struct loop_prog *p, const char *stage);
+/* The identity of reduction S is set at the start of an iteration of L ("root": at the start). */
+const char *prim_init(struct loop_prog *p, const char *stage, const char *loop);
+/* A copy of B's region that S uses under L, in a new buffer called name: read (S reads B), or written (B is S's
+ * result: accumulators; copied in unless init is inside L, copied out at L's end). */
+const char *prim_cache(struct loop_prog *p, const char *buf, const char *stage, const char *loop, enum scope scope, const char *name);
+/* Reduce loop L of S becomes a spatial axis of a partial stage called name; S then combines the partial results. */
+const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loop, const char *name);
+const char *prim_layout(struct loop_prog *p, const char *buf, const char *spec);
+const char *prim_scope(struct loop_prog *p, const char *buf, enum scope scope); /* scratch, stack, register */
+const char *prim_mark(struct loop_prog *p, const char *loop, enum loop_mark mark, int unroll);
+/* Cuts L in pieces at the points, or (n = 0) where guards and fills under it change. */
+const char *prim_partition(struct loop_prog *p, const char *loop, int n, const int64_t *points);
+
+nest_id loop_find(struct loop_prog *p, const char *name); /* 0: none */
+
+/* Traces: text, one primitive a line, "results = primitive operands := decision"; '#' starts a comment.
+ *
+ *   a b c = sample.split conv.m parts=3 max=30 := 4 9 14
+ *   split conv.m b c tail=balance       reorder L L ..    fuse L L     at S L | after S L | root S
+ *   inline S    init S L    X = cache B S L register      P = rfactor S L
+ *   layout B 0/32 1 0%32    scope B register    vector L  unroll L [n] parallel L  partition L auto|POINT..
+ *   k = sample.choice 1 2 4 8 := 4
+ *
+ * loop_apply applies the text to a freshly started program. NULL, or "line 3: split: why not". adapt: a
+ * decision outside its set takes the nearest member instead of being an error. */
+const char *loop_apply(struct loop_prog *p, const char *trace, bool adapt);
+/* Splits of extent into parts factors (outermost free), inner factor at most max: the set of sample.split. */
+
+/* The rule: a trace for this program by the analytic model of its target. Arena string of p. */
+const char *loop_rule(struct loop_prog *p);
+#endif
