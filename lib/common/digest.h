@@ -12,6 +12,10 @@ struct digest_state;
 
 struct digest digest_bytes(const void *p, size_t n);
 static inline bool digest_eq(struct digest a, struct digest b) { return a.hi == b.hi && a.lo == b.lo; }
+static inline int digest_cmp(struct digest a, struct digest b) /* for sorting */
+{
+	return a.hi != b.hi ? (a.hi < b.hi ? -1 : 1) : a.lo != b.lo ? (a.lo < b.lo ? -1 : 1) : 0;
+}
 void digest_hex(struct digest d, char out[33]);
 bool digest_parse(const char *hex, size_t n, struct digest *out); /* 32 lower-case hex digits */
 

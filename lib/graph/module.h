@@ -172,6 +172,8 @@ static inline int64_t tensor_count(const struct tensor *t)
  * (pack, export, emit). */
 const void *tensor_data(const struct module *m, struct tensor *t);
 const void *tensor_verified(const struct module *m, struct tensor *t);
+/* Do the bytes fit type and shape? NULL, or why not. Strings are looked into if they are in memory. */
+const char *tensor_check(const struct tensor *t);
 struct digest tensor_digest(const struct module *m, struct tensor *t);
 /* Equal type, shape and bytes. */
 bool tensor_equal(const struct module *m, struct tensor *a, struct tensor *b);

@@ -42,10 +42,9 @@ static noreturn void die_missing(const struct module *m, const struct tensor *t,
 }
 
 /* Strings in a row: u32 length and bytes, as many as there are elements. */
-static bool strings_fit(const struct tensor *t, const unsigned char *p)
+static bool strings_fit(const unsigned char *p, size_t left, int64_t count)
 {
-	size_t left = t->nbytes;
-	for (int64_t i = tensor_count(t); i > 0; i--) {
+	for (; count > 0; count--) {
 		uint32_t n;
 		if (left < 4)
 			return false;
@@ -58,13 +57,33 @@ static bool strings_fit(const struct tensor *t, const unsigned char *p)
 	return left == 0;
 }
 
+const char *tensor_check(const struct tensor *t)
+{
+	int64_t count = 1, least, size = (int64_t)dtype_size(t->dtype);
+	bool overflow = false, zero = false;
+	for (int i = 0; i < t->rank; i++) {
+		zero |= t->dims[i] == 0;
+		overflow |= __builtin_mul_overflow(count, t->dims[i], &count);
+	}
+	if (zero)
+		count = 0;
+	overflow |= __builtin_mul_overflow(count, size ? size : 4, &least);
+	if (overflow && !zero)
+		return "a tensor's shape is too large";
+	if (size ? (uint64_t)least != t->nbytes : (uint64_t)least > t->nbytes)
+		return "a tensor's bytes do not fit its shape";
+	if (t->dtype == DT_STR && t->data && !strings_fit(t->data, t->nbytes, count))
+		return "a tensor of strings is malformed";
+	return NULL;
+}
+
 static const void *load(const struct module *m, struct tensor *t, bool verify)
 {
 	const char *why = "its digest was never written";
 	const void *p = t->has_digest ? blob_map(t->digest, t->nbytes, verify, &why) : NULL;
 	if (!p)
 		die_missing(m, t, why);
-	if (t->dtype == DT_STR && !strings_fit(t, p))
+	if (t->dtype == DT_STR && !strings_fit(p, t->nbytes, tensor_count(t)))
 		die(EX_BADDATA, "%s: a tensor of strings in the blob store is malformed",
 		    m->source ? m->source : "stream");
 	return p;
