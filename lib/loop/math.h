@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include "graph/types.h"
 
-/* X(id, "name", arity). Comparisons and logic give bool; select(c, a, b). */
+/* X(id, "name", arity). Comparisons and logic give bool; select(c, a, b); round is to nearest even; max and min hand
+ * on NaN. */
 #define MATH_FNS(X)                                                                                \
 	X(ADD, "add", 2) X(SUB, "sub", 2) X(MUL, "mul", 2) X(DIV, "div", 2)                        \
 	X(MAX, "max", 2) X(MIN, "min", 2) X(POW, "pow", 2) X(MOD, "mod", 2)                        \
@@ -29,9 +30,12 @@ struct math_row {
 	int arity;
 	double (*eval)(double a, double b, double c); /* in double; what the interpreter uses */
 	double ulps;            /* error bound of the emitted float code, in units in the last place */
-	const char *scalar;     /* C expression, operands as %a %b %c: "(%a + %b)", "fmaxf(%a, %b)" */
+	const char *scalar;     /* C expression, operands as %a %b %c, %t the element type, %f libm's suffix: "max_%t(%a, %b)" */
 	const char *vector;     /* C expression on vectors of float; may call a helper of the prelude */
 	const char *helper;     /* prelude text this needs (a static inline function, in vector extensions), or NULL */
+	enum math_fn needs;     /* a row whose helper this one's calls, or FN_NONE */
 };
 const struct math_row *math_row(enum math_fn f);
+/* The value of f in type t. Integers: div truncates, mod has the divisor's sign (floats: the dividend's), by 0 gives 0. */
+double math_eval(enum math_fn f, enum dtype t, double a, double b, double c);
 #endif

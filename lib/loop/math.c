@@ -1,0 +1,264 @@
+/* The vector bodies are written for any number of lanes: vf and vi are vectors of float and int, vm is the
+ * mask that a comparison gives (emit_prelude.c). Polynomials are minimax fits (Lawson's iteration) of our own; the
+ * argument reductions are those of Cody and Waite 1980. */
+#include "loop/math.h"
+#include "common/msg.h"
+#include <math.h>
+#include <stdbool.h>
+
+/* max and min of floats hand on NaN from either side. */
+static double ev_max(double a, double b, double c) { return a > b || a != a ? a : b; }
+static double ev_min(double a, double b, double c) { return a < b || a != a ? a : b; }
+static double ev_sign(double a, double b, double c) { return a != a ? a : (a > 0) - (a < 0); }
+static double ev_add(double a, double b, double c) { return a + b; }
+static double ev_sub(double a, double b, double c) { return a - b; }
+static double ev_mul(double a, double b, double c) { return a * b; }
+static double ev_div(double a, double b, double c) { return a / b; }
+static double ev_pow(double a, double b, double c) { return pow(a, b); }
+static double ev_mod(double a, double b, double c) { return fmod(a, b); }
+static double ev_neg(double a, double b, double c) { return -a; }
+static double ev_abs(double a, double b, double c) { return fabs(a); }
+static double ev_sqrt(double a, double b, double c) { return sqrt(a); }
+static double ev_rsqrt(double a, double b, double c) { return 1 / sqrt(a); }
+static double ev_recip(double a, double b, double c) { return 1 / a; }
+static double ev_exp(double a, double b, double c) { return exp(a); }
+static double ev_log(double a, double b, double c) { return log(a); }
+static double ev_tanh(double a, double b, double c) { return tanh(a); }
+static double ev_sigmoid(double a, double b, double c) { return 1 / (1 + exp(-a)); }
+static double ev_erf(double a, double b, double c) { return erf(a); }
+static double ev_sin(double a, double b, double c) { return sin(a); }
+static double ev_cos(double a, double b, double c) { return cos(a); }
+static double ev_floor(double a, double b, double c) { return floor(a); }
+static double ev_ceil(double a, double b, double c) { return ceil(a); }
+static double ev_round(double a, double b, double c) { return nearbyint(a); }
+static double ev_eq(double a, double b, double c) { return a == b; }
+static double ev_ne(double a, double b, double c) { return a != b; }
+static double ev_lt(double a, double b, double c) { return a < b; }
+static double ev_le(double a, double b, double c) { return a <= b; }
+static double ev_gt(double a, double b, double c) { return a > b; }
+static double ev_ge(double a, double b, double c) { return a >= b; }
+static double ev_and(double a, double b, double c) { return a != 0 && b != 0; }
+static double ev_or(double a, double b, double c) { return a != 0 || b != 0; }
+static double ev_xor(double a, double b, double c) { return (a != 0) != (b != 0); }
+static double ev_not(double a, double b, double c) { return a == 0; }
+static double ev_select(double a, double b, double c) { return a != 0 ? b : c; }
+
+/* exp(x) = 2^n exp(r), |r| <= ln(2)/2; 2^n in one instruction, or in two factors so that results below the
+ * normal range and infinity come out right. The clamps let NaN through. */
+static const char exp_text[] =
+	"static inline vf vexp(vf x)\n"
+	"{\n"
+	"\tx = vmin2(vset(89.0f), vmax2(vset(-104.0f), x));\n"
+	"\tvf n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;\n"
+	"\tvf r = (x - n * 0x1.62e4p-1f) - n * 1.42860677e-6f;\n"
+	"\tvf p = (((1.38142218e-3f * r + 8.36889868e-3f) * r + 0.0416684057f) * r + 0.166665191f) * r + 0.499999933f;\n"
+	"\treturn vldexp(p * (r * r) + r + 1.0f, n);\n"
+	"}\n";
+
+/* x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)). */
+static const char log_text[] =
+	"static inline vf vlog(vf x)\n"
+	"{\n"
+	"\tvm tiny = vlt(x, vset(0x1p-126f));\n"
+	"\tvi u = (vi)vsel(tiny, x * 0x1p23f, x);\n"
+	"\tvi k = (u - 0x3f3504f3) >> 23;\n"
+	"\tvf e = __builtin_convertvector(k, vf) - vsel(tiny, vset(23.0f), vset(0.0f));\n"
+	"\tvf f = (vf)(u - (k << 23)) - 1.0f, z = f * f;\n"
+	"\tvf p = (((((((-0.0763565139f * f + 0.127633256f) * f - 0.131605832f) * f + 0.142015533f) * f\n"
+	"\t\t- 0.166232983f) * f + 0.200012334f) * f - 0.250008227f) * f + 0.333333317f) * f;\n"
+	"\tvf r = e * 0x1.62e4p-1f + (f - (0.5f * z - (p * z + e * 1.42860677e-6f)));\n"
+	"\tr = vsel(vlt(x, vset(__builtin_inff())), r, x);\n"
+	"\tr = vsel(vlt(x, vset(0.0f)), vset(__builtin_nanf(\"\")), r);\n"
+	"\treturn vsel(veq(x, vset(0.0f)), vset(-__builtin_inff()), r);\n"
+	"}\n";
+
+static const char tanh_text[] =
+	"static inline vf vtanh(vf x)\n"
+	"{\n"
+	"\tvf t = vabs(x), z = x * x;\n"
+	"\tvf p = (((-5.70498742e-3f * z + 0.0206390876f) * z - 0.0537397152f) * z + 0.133314422f) * z - 0.333332819f;\n"
+	"\tvf big = 1.0f - 2.0f / (vexp(2.0f * t) + 1.0f);\n"
+	"\treturn vsel(vlt(t, vset(0.625f)), x + x * z * p, vsign_of(big, x));\n"
+	"}\n";
+
+static const char sigmoid_text[] =
+	"static inline vf vsigmoid(vf x) { return 1.0f / (1.0f + vexp(-x)); }\n";
+
+/* An odd polynomial near 0, 1 - exp(-p(|x|)) beyond. */
+static const char erf_text[] =
+	"static inline vf verf(vf x)\n"
+	"{\n"
+	"\tvf t = vmin2(vset(4.0f), vabs(x)), z = x * x;\n"
+	"\tvf s = ((((-5.95377336e-4f * z + 4.9859482e-3f) * z - 0.0267617265f) * z + 0.112816828f) * z\n"
+	"\t\t- 0.376124811f) * z + 0.128379148f;\n"
+	"\tvf q = (((((-1.94777713e-4f * t + 3.03182017e-3f) * t - 0.0221813873f) * t + 0.103836909f) * t\n"
+	"\t\t+ 0.637290418f) * t + 1.12761121f) * t + 2.11312605e-4f;\n"
+	"\treturn vsel(vlt(t, vset(0.93f)), x * s + x, vsign_of(1.0f - vexp(-q), x));\n"
+	"}\n";
+
+/* In double, halves of a vector at a time: 2^(y log2 |x|), log2 by the series of atanh; then the sign and
+ * the special cases of C's Annex F. */
+static const char pow_text[] =
+	"static inline vd vpow_core(vd x, vd y)\n"
+	"{\n"
+	"\tvl u = (vl)x;\n"
+	"\tvl k = (u - 0x3fe6a09e667f3bcdL) >> 52;\n"
+	"\tvd m = (vd)(u - (k << 52));\n"
+	"\tvd s = (m - 1.0) / (m + 1.0), z = s * s;\n"
+	"\tvd p = ((((z / 11 + 1.0 / 9) * z + 1.0 / 7) * z + 1.0 / 5) * z + 1.0 / 3) * z + 1.0;\n"
+	"\tvd l = __builtin_convertvector(k, vd) + s * p * 2.8853900817779268;\n"
+	"\tvl zero = x == 0.0, huge = x == __builtin_inf();\n"
+	"\tl = (vd)(((vl)l & ~(zero | huge)) | (0xfff0000000000000L & zero) | (0x7ff0000000000000L & huge));\n"
+	"\tvd t = y * l;\n"
+	"\tvl low = t < -300.0, high = t > 300.0;\n"
+	"\tt = (vd)(((vl)t & ~(low | high)) | ((vl)(vd){} - 0x3f8d400000000000L & low) |\n"
+	"\t\t((vl)(vd){} + 0x4072c00000000000L & high));\n"
+	"\tvd n = (t + 0x1.8p52) - 0x1.8p52, r = t - n;\n"
+	"\tvd q = ((((((1.52017181e-5 * r + 1.54695532e-4) * r + 1.33339255e-3) * r + 9.61802644e-3) * r\n"
+	"\t\t+ 0.0555041035) * r + 0.240226512) * r + 0.693147181) * r + 1.0;\n"
+	"\treturn q * (vd)((vl)(n + 0x1.8p52 + 1023.0) << 52);\n"
+	"}\n"
+	"static inline vf vpow(vf x, vf y)\n"
+	"{\n"
+	"\tunion { vf v; vh h[2]; } a = {vabs(x)}, b = {y};\n"
+	"\tfor (int i = 0; i < 2; i++)\n"
+	"\t\ta.h[i] = __builtin_convertvector(\n"
+	"\t\t\tvpow_core(__builtin_convertvector(a.h[i], vd), __builtin_convertvector(b.h[i], vd)), vh);\n"
+	"\tvf r = a.v, half = 0.5f * y;\n"
+	"\tvm whole = veq(vfloor(y), y), odd = whole & vne(vfloor(half), half);\n"
+	"\tvm minus = vlt(1.0f / x, vset(0.0f));\n"
+	"\tr = vsel(minus & odd, -r, r);\n"
+	"\tr = vsel(vlt(x, vset(0.0f)) & vlt(vset(-__builtin_inff()), x) & (vm)~whole, vset(__builtin_nanf(\"\")), r);\n"
+	"\tr = vsel(vne(x, x) | vne(y, y), x + y, r);\n"
+	"\tr = vsel(veq(x, vset(-1.0f)) & veq(vabs(y), vset(__builtin_inff())), vset(1.0f), r);\n"
+	"\treturn vsel(veq(x, vset(1.0f)) | veq(y, vset(0.0f)), vset(1.0f), r);\n"
+	"}\n";
+
+static const char floor_text[] =
+	"static inline vf vfloor(vf x)\n"
+	"{\n"
+	"#if VL == 16 && defined __AVX512F__\n"
+	"\treturn __builtin_ia32_rndscaleps_mask(x, 9, x, -1, 4);\n"
+	"#else\n"
+	"\tvf r = vrint(x);\n"
+	"\treturn vsign_of(vsel(vlt(x, r), r - 1.0f, r), x);\n"
+	"#endif\n"
+	"}\n";
+static const char ceil_text[] =
+	"static inline vf vceil(vf x)\n"
+	"{\n"
+	"#if VL == 16 && defined __AVX512F__\n"
+	"\treturn __builtin_ia32_rndscaleps_mask(x, 10, x, -1, 4);\n"
+	"#else\n"
+	"\tvf r = vrint(x);\n"
+	"\treturn vsign_of(vsel(vlt(r, x), r + 1.0f, r), x);\n"
+	"#endif\n"
+	"}\n";
+static const char round_text[] =
+	"static inline vf vrint(vf x)\n"
+	"{\n"
+	"#if VL == 16 && defined __AVX512F__\n"
+	"\treturn __builtin_ia32_rndscaleps_mask(x, 8, x, -1, 4);\n"
+	"#else\n"
+	"\tvf t = vabs(x), r = (t + 0x1p23f) - 0x1p23f;\n"
+	"\treturn vsel(vlt(t, vset(0x1p23f)), vsign_of(r, x), x);\n"
+	"#endif\n"
+	"}\n";
+static const char sqrt_text[] =
+	"static inline vf vsqrt(vf x)\n"
+	"{\n"
+	"#if VL == 16 && defined __AVX512F__\n"
+	"\treturn __builtin_ia32_sqrtps512_mask(x, x, -1, 4);\n"
+	"#elif VL == 8 && defined __AVX__\n"
+	"\treturn __builtin_ia32_sqrtps256(x);\n"
+	"#else\n"
+	"\tvf r = x;\n"
+	"\tfor (int i = 0; i < VL; i++)\n"
+	"\t\tr[i] = __builtin_sqrtf(x[i]);\n"
+	"\treturn r;\n"
+	"#endif\n"
+	"}\n";
+static const char sign_text[] =
+	"static inline vf vsign(vf x)\n"
+	"{\n"
+	"\tvf one = vsign_of(vset(1.0f), x);\n"
+	"\treturn vsel(vlt(vset(0.0f), vabs(x)), one, x + 0.0f);\n"
+	"}\n";
+
+#define LANE_BY_LANE(name, f)                                                                      \
+	"static inline vf " name "(vf x)\n"                                                        \
+	"{\n"                                                                                      \
+	"\tvf r = x;\n"                                                                            \
+	"\tfor (int i = 0; i < VL; i++)\n"                                                         \
+	"\t\tr[i] = " f "(x[i]);\n"                                                                \
+	"\treturn r;\n"                                                                            \
+	"}\n"
+static const char mod_text[] =
+	"static inline vf vmod(vf x, vf y)\n"
+	"{\n"
+	"\tfor (int i = 0; i < VL; i++)\n"
+	"\t\tx[i] = fmodf(x[i], y[i]);\n"
+	"\treturn x;\n"
+	"}\n";
+
+/* eval, ulps, scalar, vector, helper, needs */
+static const struct math_row rows[FN_COUNT] = {
+#define ROW(id, ...) [FN_##id] = {__VA_ARGS__}
+	ROW(ADD, "add", 2, ev_add, 0.5, "(%a + %b)", "(%a + %b)"),
+	ROW(SUB, "sub", 2, ev_sub, 0.5, "(%a - %b)", "(%a - %b)"),
+	ROW(MUL, "mul", 2, ev_mul, 0.5, "(%a * %b)", "(%a * %b)"),
+	ROW(DIV, "div", 2, ev_div, 0.5, "div_%t(%a, %b)", "(%a / %b)"),
+	ROW(MAX, "max", 2, ev_max, 0, "max_%t(%a, %b)", "vmax(%a, %b)"),
+	ROW(MIN, "min", 2, ev_min, 0, "min_%t(%a, %b)", "vmin(%a, %b)"),
+	ROW(POW, "pow", 2, ev_pow, 1, "pow%f(%a, %b)", "vpow(%a, %b)", pow_text, FN_FLOOR),
+	ROW(MOD, "mod", 2, ev_mod, 0, "mod_%t(%a, %b)", "vmod(%a, %b)", mod_text),
+	ROW(NEG, "neg", 1, ev_neg, 0, "(-%a)", "(-%a)"),
+	ROW(ABS, "abs", 1, ev_abs, 0, "abs_%t(%a)", "vabs(%a)"),
+	ROW(SQRT, "sqrt", 1, ev_sqrt, 0.5, "sqrt%f(%a)", "vsqrt(%a)", sqrt_text),
+	ROW(RSQRT, "rsqrt", 1, ev_rsqrt, 1.5, "(1 / sqrt%f(%a))", "(1.0f / vsqrt(%a))", NULL, FN_SQRT),
+	ROW(RECIP, "recip", 1, ev_recip, 0.5, "div_%t(1, %a)", "(1.0f / %a)"),
+	ROW(EXP, "exp", 1, ev_exp, 2, "exp%f(%a)", "vexp(%a)", exp_text),
+	ROW(LOG, "log", 1, ev_log, 2, "log%f(%a)", "vlog(%a)", log_text),
+	ROW(TANH, "tanh", 1, ev_tanh, 3, "tanh%f(%a)", "vtanh(%a)", tanh_text, FN_EXP),
+	ROW(SIGMOID, "sigmoid", 1, ev_sigmoid, 4, "(1 / (1 + exp%f(-%a)))", "vsigmoid(%a)", sigmoid_text, FN_EXP),
+	ROW(ERF, "erf", 1, ev_erf, 3, "erf%f(%a)", "verf(%a)", erf_text, FN_EXP),
+	ROW(SIN, "sin", 1, ev_sin, 1, "sin%f(%a)", "vsin(%a)", LANE_BY_LANE("vsin", "sinf")),
+	ROW(COS, "cos", 1, ev_cos, 1, "cos%f(%a)", "vcos(%a)", LANE_BY_LANE("vcos", "cosf")),
+	ROW(FLOOR, "floor", 1, ev_floor, 0, "floor%f(%a)", "vfloor(%a)", floor_text, FN_ROUND),
+	ROW(CEIL, "ceil", 1, ev_ceil, 0, "ceil%f(%a)", "vceil(%a)", ceil_text, FN_ROUND),
+	ROW(ROUND, "round", 1, ev_round, 0, "rint%f(%a)", "vrint(%a)", round_text),
+	ROW(SIGN, "sign", 1, ev_sign, 0, "sign_%t(%a)", "vsign(%a)", sign_text),
+	ROW(EQ, "eq", 2, ev_eq, 0, "(%a == %b)", "veq(%a, %b)"),
+	ROW(NE, "ne", 2, ev_ne, 0, "(%a != %b)", "vne(%a, %b)"),
+	ROW(LT, "lt", 2, ev_lt, 0, "(%a < %b)", "vlt(%a, %b)"),
+	ROW(LE, "le", 2, ev_le, 0, "(%a <= %b)", "vle(%a, %b)"),
+	ROW(GT, "gt", 2, ev_gt, 0, "(%a > %b)", "vlt(%b, %a)"),
+	ROW(GE, "ge", 2, ev_ge, 0, "(%a >= %b)", "vle(%b, %a)"),
+	ROW(AND, "and", 2, ev_and, 0, "(%a && %b)", "(%a & %b)"),
+	ROW(OR, "or", 2, ev_or, 0, "(%a || %b)", "(%a | %b)"),
+	ROW(XOR, "xor", 2, ev_xor, 0, "(!%a != !%b)", "(%a ^ %b)"),
+	ROW(NOT, "not", 1, ev_not, 0, "(!%a)", "(vm)~(%a)"),
+	ROW(SELECT, "select", 3, ev_select, 0, "(%a ? %b : %c)", "vsel(%a, %b, %c)"),
+#undef ROW
+};
+
+const struct math_row *math_row(enum math_fn f)
+{
+	if (f <= FN_NONE || f >= FN_COUNT)
+		BUG("no function %d", (int)f);
+	return &rows[f];
+}
+
+double math_eval(enum math_fn f, enum dtype t, double a, double b, double c)
+{
+	double r;
+
+	if (!dtype_is_int(t))
+		return math_row(f)->eval(a, b, c);
+	if ((f == FN_DIV || f == FN_MOD) && b == 0)
+		return 0;
+	r = f == FN_RECIP && a == 0 ? 0 : math_row(f)->eval(a, b, c);
+	if (f == FN_MOD && r != 0 && (r < 0) != (b < 0))
+		r += b;
+	return trunc(r);
+}
