@@ -3,7 +3,9 @@
  *   X(name, inputs at least, at most, outputs at least, at most, traits, attributes)
  *
  * -1: any number. Attributes are "name:kind", sorted; kind i int, f float, s string, I ints, F floats,
- * S strings, t tensor, g graph, G graphs, y type; ! marks a required one. */
+ * S strings, t tensor, g graph, G graphs, y type; ! marks a required one.
+ * Bodies are closed: an operator with bodies has in `captures` how many of its last operands are values of
+ * its graph that the bodies use; they are the last inputs of each body, in the same order. */
 #ifndef HONE_OPLIST_H
 #define HONE_OPLIST_H
 
@@ -89,7 +91,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(HardSwish, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Hardmax, 1, 1, 1, 1, PURE, "axis:i") \
 	X(Identity, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
-	X(If, 1, 1, 1, -1, PURE | CONTROL, "!else_branch:g !then_branch:g") \
+	X(If, 1, -1, 1, -1, PURE | CONTROL, "captures:i !else_branch:g !then_branch:g") \
 	X(ImageDecoder, 1, 1, 1, 1, PURE, "pixel_format:s") \
 	X(InstanceNormalization, 3, 3, 1, 1, PURE, "epsilon:f") \
 	X(IsInf, 1, 1, 1, 1, PURE | ELEMENTWISE, "detect_negative:i detect_positive:i") \
@@ -103,7 +105,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(LinearAttention, 3, 6, 2, 2, PURE, "chunk_size:i !kv_num_heads:i !q_num_heads:i scale:f update_rule:s") \
 	X(Log, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(LogSoftmax, 1, 1, 1, 1, PURE, "axis:i") \
-	X(Loop, 2, -1, 1, -1, PURE | CONTROL, "!body:g") \
+	X(Loop, 2, -1, 1, -1, PURE | CONTROL, "!body:g captures:i") \
 	X(LpNormalization, 1, 1, 1, 1, PURE, "axis:i p:i") \
 	X(LpPool, 1, 1, 1, 1, PURE, "auto_pad:s ceil_mode:i dilations:I !kernel_shape:I p:i pads:I strides:I") \
 	X(MatMul, 2, 2, 1, 1, PURE, "") \
@@ -163,7 +165,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(RotaryEmbedding, 3, 4, 1, 1, PURE, "interleaved:i num_heads:i rotary_embedding_dim:i") \
 	X(Round, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(STFT, 2, 4, 1, 1, PURE, "onesided:i") \
-	X(Scan, 1, -1, 1, -1, PURE | CONTROL, "!body:g !num_scan_inputs:i scan_input_axes:I scan_input_directions:I scan_output_axes:I scan_output_directions:I") \
+	X(Scan, 1, -1, 1, -1, PURE | CONTROL, "!body:g captures:i !num_scan_inputs:i scan_input_axes:I scan_input_directions:I scan_output_axes:I scan_output_directions:I") \
 	X(Scatter, 3, 3, 1, 1, PURE | MOVE | DEPRECATED, "axis:i") \
 	X(ScatterElements, 3, 3, 1, 1, PURE | MOVE, "axis:i reduction:s") \
 	X(ScatterND, 3, 3, 1, 1, PURE | MOVE, "reduction:s") \
@@ -174,7 +176,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(SequenceErase, 1, 2, 1, 1, PURE, "") \
 	X(SequenceInsert, 2, 3, 1, 1, PURE, "") \
 	X(SequenceLength, 1, 1, 1, 1, PURE, "") \
-	X(SequenceMap, 1, -1, 1, -1, PURE | CONTROL, "!body:g") \
+	X(SequenceMap, 1, -1, 1, -1, PURE | CONTROL, "!body:g captures:i") \
 	X(Shape, 1, 1, 1, 1, PURE | SHAPE_ONLY, "end:i start:i") \
 	X(Shrink, 1, 1, 1, 1, PURE | ELEMENTWISE, "bias:f lambd:f") \
 	X(Sigmoid, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \

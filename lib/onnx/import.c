@@ -1,0 +1,519 @@
+/* ONNX files to modules. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/check.h"
+#include "graph/stream.h"
+#include "onnx/import.h"
+#include "onnx/wire.h"
+
+sym import_name(const ProtobufCBinaryData *b)
+{
+	const char *p = (const char *)b->data;
+	size_t nuls = 0, k = 0;
+	if (!b->len)
+		return 0;
+	for (size_t i = 0; i < b->len; i++)
+		nuls += !p[i];
+	if (!nuls)
+		return intern_n(p, b->len);
+	char *s = xmalloc(b->len + 2 * nuls);
+	for (size_t i = 0; i < b->len; i++) {
+		if (p[i])
+			s[k++] = p[i];
+		else
+			k += (size_t)sprintf(s + k, "\xe2\x90\x80");
+	}
+	sym y = intern_n(s, k);
+	free(s);
+	return y;
+}
+
+noreturn static void fail(struct importer *c, enum exit_code code, const char *fmt, va_list ap)
+{
+	char where[512] = "", what[1024];
+	vsnprintf(what, sizeof what, fmt, ap);
+	if (c->at) {
+		sym name = import_name(&c->at->name);
+		if (!name && c->at->n_output)
+			name = import_name(&c->at->output[0]);
+		snprintf(where, sizeof where, "%s/%s (%s): ", c->at_graph ? c->at_graph : "", sym_str(name), sym_str(import_name(&c->at->op_type)));
+	} else if (c->at_graph) {
+		snprintf(where, sizeof where, "%s: ", c->at_graph);
+	}
+	die(code, "%s: %s%s", c->path, where, what);
+}
+
+noreturn void import_die(struct importer *c, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fail(c, EX_BADDATA, fmt, ap);
+}
+
+noreturn void import_unsupported(struct importer *c, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fail(c, EX_NOTAVAIL, fmt, ap);
+}
+
+static bool is_onnx_domain(const ProtobufCBinaryData *d) { return d->len == 0 || bytes_are(d, "ai.onnx"); }
+
+/* The opset of ai.onnx, or none if it is not listed. */
+int64_t import_opset(struct importer *c, size_t n, Onnx__OperatorSetIdProto **sets, int64_t none)
+{
+	int64_t v = none;
+	for (size_t i = 0; i < n; i++)
+		if (is_onnx_domain(&sets[i]->domain))
+			v = sets[i]->version;
+	if (v > CANONICAL_OPSET)
+		import_die(c, "opset %lld is newer than %d, the newest this program knows; export the model to an older opset, or update hone",
+			   (long long)v, CANONICAL_OPSET);
+	if (v < OLDEST_OPSET && v != none)
+		import_die(c, "opset %lld is older than %d, the oldest this program reads; convert the model with onnx.version_converter",
+			   (long long)v, OLDEST_OPSET);
+	return v;
+}
+
+static graph_id import_body(struct importer *c, const Onnx__GraphProto *p, struct captures *captures);
+
+/* One body among those of a node. */
+struct body {
+	graph_id g;
+	uint32_t formal; /* inputs before the captured ones */
+	struct captures captures;
+};
+struct bodies {
+	VEC(struct body) all;
+};
+
+static graph_id add_body(struct importer *c, struct bodies *b, const Onnx__GraphProto *p)
+{
+	struct body x = {0};
+	const Onnx__NodeProto *at = c->at;
+	const char *at_graph = c->at_graph;
+	x.g = import_body(c, p, &x.captures);
+	c->at = at;
+	c->at_graph = at_graph;
+	x.formal = (uint32_t)(graph(c->m, x.g)->in.n - x.captures.n);
+	vec_push(&b->all, x);
+	return x.g;
+}
+
+static int compare_captures(const void *x, const void *y)
+{
+	const val_id *a = x, *b = y;
+	return (a[0] > b[0]) - (a[0] < b[0]);
+}
+
+/* Gives body x exactly the captured inputs that `all` lists, in that order. */
+static void align_captures(struct importer *c, const struct body *x, const struct captures *all)
+{
+	struct captures byval = {0}; /* pairs: captured value, input of the body */
+	struct captures in = {0};
+	for (size_t i = 0; i < x->captures.n; i++) {
+		vec_push(&byval, x->captures.a[i]);
+		vec_push(&byval, graph(c->m, x->g)->in.a[x->formal + i]);
+	}
+	if (byval.n)
+		qsort(byval.a, byval.n / 2, 2 * sizeof *byval.a, compare_captures);
+	for (size_t i = 0; i < all->n; i++) {
+		const val_id *hit = byval.n ? bsearch(&all->a[i], byval.a, byval.n / 2, 2 * sizeof *byval.a, compare_captures) : NULL;
+		const struct value *outer = val(c->m, all->a[i]);
+		vec_push(&in, hit ? hit[1] : graph_add_input(c->m, x->g, outer->name, outer->type));
+	}
+	struct graph *g = graph(c->m, x->g);
+	g->in.n = x->formal;
+	for (size_t i = 0; i < in.n; i++) {
+		val(c->m, in.a[i])->index = (uint32_t)g->in.n;
+		vec_push(&g->in, in.a[i]);
+	}
+	vec_free(&byval);
+	vec_free(&in);
+}
+
+/* What any of the bodies captures, each once, in order of first use; the bodies are made to agree. */
+static struct captures close_bodies(struct importer *c, struct bodies *b)
+{
+	struct captures all = {0}, seen = {0};
+	for (size_t i = 0; i < b->all.n; i++) {
+		const struct body *x = &b->all.a[i];
+		for (size_t k = 0; k < x->captures.n; k++) {
+			val_id v = x->captures.a[k];
+			bool new = i == 0 || !bsearch(&v, seen.a, seen.n, sizeof v, compare_captures);
+			if (new)
+				vec_push(&all, v);
+		}
+		seen.n = 0;
+		for (size_t k = 0; k < all.n; k++)
+			vec_push(&seen, all.a[k]);
+		if (seen.n)
+			qsort(seen.a, seen.n, sizeof *seen.a, compare_captures);
+	}
+	for (size_t i = 0; i < b->all.n; i++) {
+		align_captures(c, &b->all.a[i], &all);
+		vec_free(&b->all.a[i].captures);
+	}
+	vec_free(&b->all);
+	vec_free(&seen);
+	return all;
+}
+
+static int compare_attrs(const void *x, const void *y)
+{
+	const struct attr *a = x, *b = y;
+	return strcmp(sym_str(a->name), sym_str(b->name));
+}
+
+/* Attributes of p, sorted; bodies go to b. */
+static struct attr *import_attrs(struct importer *c, const Onnx__NodeProto *p, uint32_t *n, struct bodies *b)
+{
+	struct attr *attrs = ARENA_ARRAY(&c->m->arena, struct attr, p->n_attribute + 1);
+	*n = 0;
+	for (size_t i = 0; i < p->n_attribute; i++) {
+		const Onnx__AttributeProto *a = function_attr(c, p->attribute[i]);
+		struct attr *x = &attrs[*n];
+		if (!a)
+			continue;
+		*x = (struct attr){.name = import_name(&p->attribute[i]->name)};
+		import_attr(c, a, x);
+		if (x->kind == ATTR_GRAPH) {
+			x->u.graph = add_body(c, b, a->g);
+		} else if (x->kind == ATTR_GRAPHS) {
+			graph_id *gs = ARENA_ARRAY(&c->m->arena, graph_id, a->n_graphs + 1);
+			for (size_t k = 0; k < a->n_graphs; k++)
+				gs[k] = add_body(c, b, a->graphs[k]);
+			x->n = (uint32_t)a->n_graphs;
+			x->u.graphs = gs;
+		}
+		++*n;
+	}
+	qsort(attrs, *n, sizeof *attrs, compare_attrs);
+	for (uint32_t i = 1; i < *n; i++)
+		if (attrs[i].name == attrs[i - 1].name)
+			import_die(c, "attribute '%s' is given twice", sym_str(attrs[i].name));
+	return attrs;
+}
+
+/* Constant nodes are constants. */
+static void import_constant(struct importer *c, const Onnx__NodeProto *p)
+{
+	struct arena *a = &c->m->arena;
+	struct tensor *t = NULL;
+	sym name = p->n_output ? import_name(&p->output[0]) : 0;
+	const char *which = "";
+	struct attr x = {0};
+	if (p->n_output != 1 || !name || p->n_input)
+		import_die(c, "a Constant has no operand and one result");
+	for (size_t i = 0; i < p->n_attribute; i++) {
+		const Onnx__AttributeProto *pa = function_attr(c, p->attribute[i]);
+		if (!pa)
+			continue;
+		if (*which)
+			import_die(c, "a Constant has one value");
+		which = sym_str(import_name(&p->attribute[i]->name));
+		import_attr(c, pa, &x);
+	}
+	if (!strcmp(which, "value") || !strcmp(which, "sparse_value")) {
+		if (x.kind != ATTR_TENSOR)
+			import_die(c, "'%s' is not a tensor", which);
+		t = x.u.tensor;
+	} else if (!strncmp(which, "value_", 6) && x.kind != ATTR_TENSOR && x.kind != ATTR_GRAPH && x.kind != ATTR_GRAPHS && x.kind != ATTR_TYPE) {
+		bool list = x.kind == ATTR_INTS || x.kind == ATTR_FLOATS || x.kind == ATTR_STRS;
+		t = ARENA_NEW(a, struct tensor);
+		t->rank = list;
+		t->dims = ARENA_NEW(a, int64_t);
+		t->dims[0] = x.n;
+		size_t n = list ? x.n : 1;
+		if (x.kind == ATTR_INT || x.kind == ATTR_INTS) {
+			t->dtype = DT_I64;
+			t->nbytes = n * 8;
+			t->data = arena_copy(a, list ? (const void *)x.u.ints : &x.u.i, t->nbytes);
+		} else if (x.kind == ATTR_FLOAT || x.kind == ATTR_FLOATS) {
+			t->dtype = DT_F32;
+			t->nbytes = n * 4;
+			t->data = arena_copy(a, list ? (const void *)x.u.floats : &x.u.f, t->nbytes);
+		} else {
+			t->dtype = DT_STR;
+			for (size_t i = 0; i < n; i++)
+				t->nbytes += 4 + (list ? sym_len(x.u.strs[i]) : x.n);
+			unsigned char *q = arena_alloc(a, t->nbytes);
+			t->data = q;
+			for (size_t i = 0; i < n; i++) {
+				uint32_t len = list ? (uint32_t)sym_len(x.u.strs[i]) : x.n;
+				memcpy(q, &len, 4);
+				memcpy(q + 4, list ? sym_str(x.u.strs[i]) : x.u.s, len);
+				q += 4 + len;
+			}
+		}
+		import_keep(c, t);
+	} else {
+		import_die(c, "a Constant without a value");
+	}
+	scope_define(c, name, const_tensor(c->m, name, t));
+}
+
+/* Operands at the end that are not there, results at the end that nobody wants. */
+static void trim(struct node *n)
+{
+	const struct op_info *info = op_info(n->op);
+	while (n->nin && !n->in[n->nin - 1] && (int)n->nin > info->min_in)
+		n->nin--;
+	while (info->max_out >= 0 && n->nout && !n->out[n->nout - 1] && (int)n->nout > info->min_out)
+		n->nout--;
+}
+
+static enum opcode operator_of(struct importer *c, const Onnx__NodeProto *p)
+{
+	if (is_onnx_domain(&p->domain)) {
+		enum opcode op = op_find("", sym_str(import_name(&p->op_type)));
+		if (op == OP_OTHER)
+			import_die(c, "no such operator in ONNX up to opset %d", CANONICAL_OPSET);
+		if (c->opset < OLDEST_OPSET)
+			import_die(c, "the model imports no opset of ai.onnx; cut short?");
+		return op;
+	}
+	if (bytes_are(&p->domain, "hone"))
+		import_die(c, "the domain 'hone' is not for files");
+	return OP_OTHER;
+}
+
+static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p)
+{
+	struct module *m = c->m;
+	struct bodies bodies = {0};
+	uint32_t nattr;
+	c->at = p;
+	if (function_expand(c, g, p))
+		return;
+	enum opcode op = operator_of(c, p);
+	if (op == OP_Constant) {
+		import_constant(c, p);
+		return;
+	}
+	struct attr *attrs = import_attrs(c, p, &nattr, &bodies);
+	struct captures extra = close_bodies(c, &bodies);
+	size_t nin = p->n_input + extra.n;
+	val_id *in = xmalloc((nin + 1) * sizeof *in);
+	for (size_t i = 0; i < p->n_input; i++)
+		in[i] = p->input[i].len ? scope_lookup(c, import_name(&p->input[i])) : 0;
+	if (extra.n)
+		memcpy(in + p->n_input, extra.a, extra.n * sizeof *in);
+	node_id id = node_new_loose(m, g, op, (int)nin, in, (int)p->n_output);
+	struct node *n = node(m, id);
+	n->name = import_name(&p->name);
+	n->attr = attrs;
+	n->nattr = nattr;
+	if (op == OP_OTHER) {
+		n->domain = import_name(&p->domain);
+		n->optype = import_name(&p->op_type);
+	}
+	for (uint32_t i = 0; i < n->nout; i++) {
+		sym name = import_name(&p->output[i]);
+		if (name) {
+			val(m, n->out[i])->name = name;
+			scope_define(c, name, n->out[i]);
+		} else {
+			n->out[i] = 0;
+		}
+	}
+	if (extra.n)
+		attr_set_int(m, id, "captures", (int64_t)extra.n);
+	else
+		trim(n);
+	if (op == OP_OTHER)
+		vec_push(&graph(m, g)->nodes, id);
+	else
+		convert_node(c, id);
+	vec_free(&extra);
+	free(in);
+}
+
+void import_nodes(struct importer *c, graph_id g, size_t n, Onnx__NodeProto **nodes)
+{
+	uint32_t *order = import_order(c, n, nodes);
+	for (size_t i = 0; i < n; i++)
+		import_node(c, g, nodes[order ? order[i] : i]);
+	c->at = NULL;
+	free(order);
+}
+
+static void import_initializer(struct importer *c, sym name, struct tensor *t)
+{
+	val_id v;
+	if (!name)
+		import_die(c, "an initializer without a name");
+	if (scope_defined_here(c, name, &v) && val(c->m, v)->kind == VAL_INPUT && !val(c->m, v)->tensor) {
+		val(c->m, v)->tensor = t;
+		val(c->m, v)->overridable = true;
+		return;
+	}
+	scope_define(c, name, const_tensor(c->m, name, t));
+}
+
+/* Names of all initializers, marked by symbol: inputs of that name are constants, not inputs. */
+struct marks {
+	VEC(bool) by;
+};
+
+static void mark(struct marks *k, sym y)
+{
+	while (k->by.n <= y)
+		vec_push(&k->by, false);
+	k->by.a[y] = true;
+}
+
+static void import_inputs(struct importer *c, graph_id g, const Onnx__GraphProto *p, bool fixed)
+{
+	struct marks k = {0};
+	for (size_t i = 0; i < p->n_initializer && fixed; i++)
+		mark(&k, import_name(&p->initializer[i]->name));
+	for (size_t i = 0; i < p->n_sparse_initializer && fixed; i++)
+		if (p->sparse_initializer[i]->values)
+			mark(&k, import_name(&p->sparse_initializer[i]->values->name));
+	for (size_t i = 0; i < p->n_input; i++) {
+		sym name = import_name(&p->input[i]->name);
+		if (!name)
+			import_die(c, "input %zu has no name", i);
+		if (name < k.by.n && k.by.a[name])
+			continue;
+		scope_define(c, name, graph_add_input(c->m, g, name, import_type(c, p->input[i]->type)));
+	}
+	vec_free(&k.by);
+}
+
+/* What the file says of types is kept where inference may not reach: results of the graph and of operators
+ * that are not ours. */
+static void import_result_type(struct importer *c, graph_id g, const Onnx__ValueInfoProto *p, bool foreign_only)
+{
+	val_id v;
+	if (!scope_defined_here(c, import_name(&p->name), &v) || !v || val(c->m, v)->kind != VAL_NODE || val(c->m, v)->graph != g)
+		return;
+	if (!foreign_only || node(c->m, val(c->m, v)->def)->op == OP_OTHER)
+		val(c->m, v)->type = import_type(c, p->type);
+}
+
+/* Fills g. fixed: initializers that are inputs too are constants. */
+static void import_graph(struct importer *c, graph_id g, const Onnx__GraphProto *p, bool fixed)
+{
+	import_inputs(c, g, p, fixed);
+	for (size_t i = 0; i < p->n_initializer; i++)
+		import_initializer(c, import_name(&p->initializer[i]->name), import_tensor(c, p->initializer[i]));
+	for (size_t i = 0; i < p->n_sparse_initializer; i++) {
+		struct tensor *t = import_sparse(c, p->sparse_initializer[i]);
+		import_initializer(c, import_name(&p->sparse_initializer[i]->values->name), t);
+	}
+	import_nodes(c, g, p->n_node, p->node);
+	for (size_t i = 0; i < p->n_output; i++) {
+		sym name = import_name(&p->output[i]->name);
+		if (!name)
+			import_die(c, "output %zu has no name", i);
+		graph_add_output(c->m, g, scope_lookup(c, name), name);
+		import_result_type(c, g, p->output[i], false);
+	}
+	for (size_t i = 0; i < p->n_value_info; i++)
+		import_result_type(c, g, p->value_info[i], true);
+}
+
+static graph_id import_body(struct importer *c, const Onnx__GraphProto *p, struct captures *captures)
+{
+	graph_id g = graph_new(c->m, import_name(&p->name));
+	c->at = NULL;
+	c->at_graph = sym_str(import_name(&p->name));
+	scope_enter(c, g, false);
+	import_graph(c, g, p, true);
+	*captures = scope_leave(c);
+	return g;
+}
+
+static void meta(struct importer *c, const char *key, const ProtobufCBinaryData *value)
+{
+	if (value->len)
+		vec_push(&c->m->meta, (struct meta){intern(key), import_name(value)});
+}
+
+static void import_header(struct importer *c)
+{
+	const Onnx__ModelProto *p = c->model;
+	meta(c, "producer_name", &p->producer_name);
+	meta(c, "producer_version", &p->producer_version);
+	meta(c, "domain", &p->domain);
+	meta(c, "doc_string", &p->doc_string);
+	if (p->has_model_version && p->model_version)
+		vec_push(&c->m->meta, (struct meta){intern("model_version"), intern_printf("%lld", (long long)p->model_version)});
+	for (size_t i = 0; i < p->n_opset_import; i++) {
+		const Onnx__OperatorSetIdProto *o = p->opset_import[i];
+		if (!is_onnx_domain(&o->domain))
+			vec_push(&c->m->meta, (struct meta){intern_printf("opset:%s", sym_str(import_name(&o->domain))),
+							    intern_printf("%lld", (long long)o->version)});
+	}
+	for (size_t i = 0; i < p->n_metadata_props; i++)
+		vec_push(&c->m->meta, (struct meta){intern_printf("prop:%s", sym_str(import_name(&p->metadata_props[i]->key))),
+						    import_name(&p->metadata_props[i]->value)});
+	c->m->ir_version = p->ir_version;
+	c->m->opset = CANONICAL_OPSET;
+}
+
+static void *skeleton_alloc(void *arena, size_t n) { return arena_alloc(arena, n); }
+static void skeleton_free(void *arena, void *p) {}
+
+static const Onnx__ModelProto *read_model(struct importer *c, struct arena *arena)
+{
+	struct skeleton s;
+	ProtobufCAllocator allocator = {skeleton_alloc, skeleton_free, arena};
+	wire_scan(c->path, c->file.p, c->file.n, &s);
+	Onnx__ModelProto *p = onnx__model_proto__unpack(&allocator, s.n, s.p);
+	free(s.p);
+	if (!p)
+		die(EX_BADDATA, "%s: not an ONNX model; protobuf does not accept it", c->path);
+	if (!p->graph)
+		die(EX_BADDATA, "%s:%zu: no graph in it; cut short, or not an ONNX model", c->path, c->file.n);
+	return p;
+}
+
+struct module *onnx_import(const char *path, const struct onnx_import_opts *o)
+{
+	bool pipe = !path || !strcmp(path, "-");
+	struct importer c = {.path = pipe ? "(standard input)" : path, .opts = *o};
+	struct arena arena = {0};
+	mapped_open(&c.file, path);
+	c.model = read_model(&c, &arena);
+	c.m = module_new();
+	c.m->source = arena_str(&c.m->arena, c.path);
+	c.at_graph = sym_str(import_name(&c.model->graph->name));
+	c.opset = import_opset(&c, c.model->n_opset_import, c.model->opset_import, 0);
+	import_header(&c);
+	functions_open(&c);
+	graph_id g = graph_new(c.m, import_name(&c.model->graph->name));
+	c.m->main = g;
+	scope_enter(&c, g, false);
+	import_graph(&c, g, c.model->graph, o->overridable_const);
+	scope_leave(&c);
+	convert_finish(&c);
+	arena_release(&arena);
+	vec_free(&c.external);
+	vec_free(&c.late);
+	vec_free(&c.after);
+	module_check_or_die(c.m);
+	return c.m;
+}
+
+bool onnx_is_path(const char *path)
+{
+	size_t n = path ? strlen(path) : 0;
+	return n > 5 && !strcmp(path + n - 5, ".onnx");
+}
+
+struct module *module_read_any(const char *path)
+{
+	if (onnx_is_path(path))
+		return onnx_import(path, &(struct onnx_import_opts){.no_store = true});
+	struct stream_reader *r = stream_open(path);
+	struct module *m = stream_read(r);
+	if (!m)
+		die(EX_BADDATA, "%s: no graph in the stream", path ? path : "(standard input)");
+	stream_close(r);
+	return m;
+}
