@@ -1,0 +1,152 @@
+/* Lowering of convolutions. */
+#include "loop/lowering.h"
+#include "op/rules.h"
+
+static const char *const out_axes[] = {"", "n o w", "n o h w", "n o d h w"};
+static const char *const in_axes[] = {"", "n c w", "n c h w", "n c d h w"};
+static const char *const taps[][SPATIAL_MAX] = {{NULL}, {"kw"}, {"kh", "kw"}, {"kd", "kh", "kw"}};
+
+/* The input as the taps see it: with padding a copy of that size, and the offset of tap 0 in it. */
+struct padded {
+	buf_id buf;
+	int64_t offset[SPATIAL_MAX]; /* tap k of output i reads at i*stride + k*dilation - offset */
+};
+
+/* Pure data movement. All of the box that is read is there, so the convolution itself has no borders. */
+static struct padded pad_input(struct lower *L, const struct window *w)
+{
+	struct padded q = {0};
+	int rank = w->n + 2;
+	int64_t shape[LOOP_RANK_MAX];
+	poly at[LOOP_RANK_MAX];
+	bool needed = false;
+
+	shape[0] = L->shape[0][0];
+	shape[1] = L->shape[0][1];
+	for (int i = 0; i < w->n; i++) {
+		int64_t in = L->shape[0][2 + i];
+		shape[2 + i] = (L->out_shape[0][2 + i] - 1) * w->stride[i] + (w->size[i] - 1) * w->dilation[i] + 1;
+		q.offset[i] = w->begin[i];
+		needed |= w->begin[i] > 0 || shape[2 + i] - w->begin[i] > in;
+	}
+	if (!needed) {
+		q.buf = low_buf(L, 0);
+		return q;
+	}
+	stage_id s = low_stage(L, "pad", low_dtype(L, 0), rank, shape, in_axes[w->n]);
+	low_index(L, s, at);
+	for (int i = 0; i < w->n; i++) {
+		at[2 + i] = poly_addc(L->p->P, at[2 + i], -w->begin[i]);
+		q.offset[i] = 0;
+	}
+	stage_body(L->p, s, COMB_NONE, low_read_fill(L, 0, at, 0));
+	q.buf = lstage(L->p, s)->out;
+	return q;
+}
+
+static void add_bias(struct lower *L, stage_id conv)
+{
+	poly index[LOOP_RANK_MAX];
+
+	if (!low_has(L, 2)) {
+		low_result_is(L, 0, lstage(L->p, conv)->out);
+		return;
+	}
+	stage_id s = low_result(L, 0, "bias");
+	low_index(L, s, index);
+	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_ADD, low_of(L, conv, index), low_read_1d(L, 2, index[1])));
+}
+
+static const char *conv(struct lower *L)
+{
+	struct polys *P = L->p->P;
+	int n = low_rank(L, 0) - 2;
+	int64_t *wshape = L->shape[1], groups = attr_int(L->n, "group", 1);
+	struct window w;
+	const char *why = window_read(L->m, L->n, n, wshape + 2, &w);
+	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX];
+
+	if (why)
+		return why;
+	if (n < 1)
+		return "no spatial axes";
+	for (int i = 0; i < n; i++)
+		window_extent(&w, i, L->shape[0][2 + i]);
+	low_name_axes(L, n + 2, out_axes[n]);
+	struct padded q = pad_input(L, &w);
+	stage_id s = low_scratch(L, 0, "conv");
+	low_index(L, s, index);
+	/* One input channel a group: no such axis at all, the channel is a function of o. */
+	f[0] = index[1];
+	f[1] = wshape[1] == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, "i", wshape[1]);
+	poly group = groups == 1 ? poly_const(P, 0) : poly_floordiv(P, index[1], wshape[0] / groups);
+	x[0] = index[0];
+	x[1] = poly_add(P, poly_mulc(P, group, wshape[1]), f[1]);
+	for (int i = 0; i < n; i++) {
+		f[2 + i] = w.size[i] == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, taps[n][i], w.size[i]);
+		x[2 + i] = poly_addc(P, poly_add(P, poly_mulc(P, index[2 + i], w.stride[i]), poly_mulc(P, f[2 + i], w.dilation[i])), -q.offset[i]);
+	}
+	ex_id body = low_fn2(L, FN_MUL, ex_read(L->p, q.buf, n + 2, x), low_read(L, 1, f));
+	bool reduces = lstage(L->p, s)->naxes > n + 2;
+	stage_body(L->p, s, reduces ? COMB_SUM : COMB_NONE, body);
+	add_bias(L, s);
+	return NULL;
+}
+
+/* Pads and output sizes of a transposed convolution: begin[i] is what is cut at the start. */
+static const char *transposed_begin(struct lower *L, struct window *w)
+{
+	int c, ns;
+	const int64_t *more = attr_ints(L->n, "output_padding", &c), *shape = attr_ints(L->n, "output_shape", &ns);
+
+	for (int i = 0; i < w->n; i++) {
+		int64_t full = (L->shape[0][2 + i] - 1) * w->stride[i] + (w->size[i] - 1) * w->dilation[i] + 1 + (more ? more[i] : 0);
+		int64_t total = full - L->out_shape[0][2 + i];
+		if (!shape && w->auto_pad == 'E')
+			continue;
+		if (w->auto_pad == 'V' || total < 0)
+			total = 0;
+		w->begin[i] = w->auto_pad == 'U' ? total / 2 : total - total / 2;
+	}
+	return NULL;
+}
+
+/* As a gather: output y takes tap k of input (y + begin - k*dilation) / stride where that divides. */
+static const char *conv_transpose(struct lower *L)
+{
+	struct polys *P = L->p->P;
+	int n = low_rank(L, 0) - 2, nc = 0;
+	int64_t *wshape = L->shape[1], groups = attr_int(L->n, "group", 1), per = wshape[0] / groups;
+	struct window w;
+	const char *why = window_read(L->m, L->n, n, wshape + 2, &w);
+	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX], cond[3 * SPATIAL_MAX];
+
+	if (why || n < 1 || (why = transposed_begin(L, &w)))
+		return why ? why : "no spatial axes";
+	low_name_axes(L, n + 2, out_axes[n]);
+	stage_id s = low_scratch(L, 0, "conv");
+	low_index(L, s, index);
+	poly i = stage_reduce(L->p, s, "i", per);
+	x[0] = index[0];
+	x[1] = poly_add(P, poly_mulc(P, poly_floordiv(P, index[1], wshape[1]), per), i);
+	f[0] = x[1];
+	f[1] = poly_mod(P, index[1], wshape[1]);
+	for (int k = 0; k < n; k++) {
+		f[2 + k] = stage_reduce(L->p, s, taps[n][k], w.size[k]);
+		poly t = poly_sub(P, poly_addc(P, index[2 + k], w.begin[k]), poly_mulc(P, f[2 + k], w.dilation[k]));
+		x[2 + k] = poly_floordiv(P, t, w.stride[k]);
+		cond[nc++] = poly_mulc(P, poly_mod(P, t, w.stride[k]), -1);
+		cond[nc++] = x[2 + k];
+		cond[nc++] = poly_sub(P, poly_const(P, L->shape[0][2 + k] - 1), x[2 + k]);
+	}
+	ex_id y = low_fn2(L, FN_MUL, low_read(L, 0, x), low_read(L, 1, f));
+	stage_body(L->p, s, COMB_SUM, ex_guard(L->p, nc, cond, y, low_num(L, y, 0)));
+	add_bias(L, s);
+	return NULL;
+}
+
+const struct lower_row lower_conv[] = {
+	{OP_Conv, conv},
+	{OP_ConvTranspose, conv_transpose},
+	{0},
+};

@@ -1,0 +1,92 @@
+/* Lowering of pooling. */
+#include <math.h>
+#include "loop/lowering.h"
+#include "op/rules.h"
+
+static const char *const pool_axes[] = {"", "n c w", "n c h w", "n c d h w"};
+static const char *const taps[][SPATIAL_MAX] = {{NULL}, {"kw"}, {"kh", "kw"}, {"kd", "kh", "kw"}};
+
+static const char *read_window(struct lower *L, struct window *w)
+{
+	int n = low_rank(L, 0) - 2;
+	const char *why = window_read(L->m, L->n, n, NULL, w);
+
+	if (why)
+		return why;
+	if (n < 1)
+		return "no spatial axes";
+	for (int i = 0; i < n; i++)
+		window_extent(w, i, L->shape[0][2 + i]);
+	low_name_axes(L, n + 2, pool_axes[n]);
+	return NULL;
+}
+
+/* Combines the taps of each window; those in the padding give fill. */
+static stage_id pool_taps(struct lower *L, const struct window *w, const char *name, enum combiner comb, double fill)
+{
+	struct polys *P = L->p->P;
+	stage_id s = low_scratch(L, 0, name);
+	poly x[LOOP_RANK_MAX];
+
+	low_index(L, s, x);
+	for (int i = 0; i < w->n; i++) {
+		poly k = stage_reduce(L->p, s, taps[w->n][i], w->size[i]);
+		x[2 + i] = poly_addc(P, poly_add(P, poly_mulc(P, x[2 + i], w->stride[i]), poly_mulc(P, k, w->dilation[i])), -w->begin[i]);
+	}
+	stage_body(L->p, s, comb, low_read_fill(L, 0, x, fill));
+	return s;
+}
+
+static const char *max_pool(struct lower *L)
+{
+	struct window w;
+	const char *why = read_window(L, &w);
+
+	if (why)
+		return why;
+	if (low_wants(L, 1))
+		return "its indices are asked for";
+	low_result_is(L, 0, lstage(L->p, pool_taps(L, &w, "maxpool", COMB_MAX, -INFINITY))->out);
+	return NULL;
+}
+
+/* Taps k with lo <= start + k*dilation < hi. */
+static poly taps_inside(struct polys *P, const struct window *w, int i, poly start, int64_t lo, int64_t hi)
+{
+	poly first = poly_ceildiv(P, poly_sub(P, poly_const(P, lo), start), w->dilation[i]);
+	poly end = poly_ceildiv(P, poly_sub(P, poly_const(P, hi), start), w->dilation[i]);
+
+	return poly_sub(P, poly_min(P, poly_const(P, w->size[i]), end), poly_max(P, poly_const(P, 0), first));
+}
+
+static const char *average_pool(struct lower *L)
+{
+	struct polys *P = L->p->P;
+	bool padding = attr_int(L->n, "count_include_pad", 0) != 0;
+	struct window w;
+	const char *why = read_window(L, &w);
+	poly index[LOOP_RANK_MAX], count = poly_const(P, 1);
+	int64_t c;
+
+	if (why)
+		return why;
+	stage_id s = pool_taps(L, &w, "sum", COMB_SUM, 0), r = low_result(L, 0, "avgpool");
+	low_index(L, r, index);
+	for (int i = 0; i < w.n; i++) {
+		poly start = poly_addc(P, poly_mulc(P, index[2 + i], w.stride[i]), -w.begin[i]);
+		int64_t in = L->shape[0][2 + i];
+		count = poly_mul(P, count, taps_inside(P, &w, i, start, padding ? -w.begin[i] : 0, padding ? in + w.end[i] : in));
+	}
+	ex_id sum = low_of(L, s, index);
+	if (poly_is_const(P, count, &c))
+		stage_body(L->p, r, COMB_NONE, low_fnc(L, FN_MUL, sum, 1.0 / (double)c));
+	else
+		stage_body(L->p, r, COMB_NONE, low_fn2(L, FN_DIV, sum, ex_index(L->p, low_out_dtype(L, 0), count)));
+	return NULL;
+}
+
+const struct lower_row lower_pool[] = {
+	{OP_AveragePool, average_pool},
+	{OP_MaxPool, max_pool},
+	{0},
+};

@@ -1,0 +1,275 @@
+/* Lowering of reductions along axes: Reduce*, global pooling, softmax, arg max. */
+#include <string.h>
+#include "loop/lowering.h"
+
+static const char *const conv_axes[] = {"", "", "", "n c w", "n c h w", "n c d h w"};
+
+/* Which axes of operand 0 are combined; result axis a of the kept ones. */
+struct along {
+	int rank;
+	bool reduce[LOOP_RANK_MAX];
+	int64_t count; /* elements combined into one */
+	bool keep;     /* result has the reduced axes, of extent 1 */
+};
+
+/* Index of operand 0 in stage s, whose spatial axes are those of the result; adds the reduce axes. */
+static void reduce_index(struct lower *L, const struct along *r, stage_id s, poly *x)
+{
+	static const char *const names[] = {"r", "s", "t", "u", "v", "w", "r6", "r7", "r8", "r9", "r10", "r11"};
+	int k = 0, nred = 0;
+
+	for (int a = 0; a < r->rank; a++) {
+		if (r->reduce[a])
+			x[a] = stage_reduce(L->p, s, names[nred++], L->shape[0][a]);
+		else
+			x[a] = stage_axis(L->p, s, r->keep ? a : k);
+		k += !r->reduce[a];
+	}
+}
+
+/* Index of the result of r that element at (of operand 0) goes into. */
+static void kept_index(struct lower *L, const struct along *r, const poly *at, poly *index)
+{
+	int k = 0;
+	for (int a = 0; a < r->rank; a++)
+		if (r->keep || !r->reduce[a])
+			index[k++] = r->reduce[a] ? poly_const(L->p->P, 0) : at[a];
+}
+
+static const char *read_axes(struct lower *L, struct along *r)
+{
+	int64_t axes[LOOP_RANK_MAX];
+	int n = 0, a;
+
+	*r = (struct along){.rank = low_rank(L, 0), .count = 1, .keep = attr_int(L->n, "keepdims", 1) != 0};
+	if (low_has(L, 1) && (n = low_ints(L, 1, axes, LOOP_RANK_MAX)) < 0)
+		return "axes are not constant";
+	if (!n && !attr_int(L->n, "noop_with_empty_axes", 0))
+		memset(r->reduce, true, (size_t)r->rank);
+	for (int i = 0; i < n; i++) {
+		if (!low_axis(axes[i], r->rank, &a))
+			return low_why(L, "axis %lld outside rank %d", (long long)axes[i], r->rank);
+		r->reduce[a] = true;
+	}
+	for (a = 0; a < r->rank; a++)
+		r->count *= r->reduce[a] ? L->shape[0][a] : 1;
+	return NULL;
+}
+
+enum before { BEFORE_NONE, BEFORE_ABS, BEFORE_SQUARE };
+enum after { AFTER_NONE, AFTER_MEAN, AFTER_SQRT, AFTER_LOG };
+
+static ex_id apply_before(struct lower *L, enum before f, ex_id x)
+{
+	if (f == BEFORE_ABS)
+		return low_fn1(L, FN_ABS, x);
+	return f == BEFORE_SQUARE ? low_fn2(L, FN_MUL, x, x) : x;
+}
+
+static ex_id apply_after(struct lower *L, enum after f, ex_id y, int64_t count)
+{
+	switch (f) {
+	case AFTER_MEAN:
+		return dtype_is_float(lex(L->p, y)->dtype) ? low_fnc(L, FN_MUL, y, 1.0 / (double)count)
+							   : low_fnc(L, FN_DIV, y, (double)count);
+	case AFTER_SQRT: return low_fn1(L, FN_SQRT, y);
+	case AFTER_LOG: return low_fn1(L, FN_LOG, y);
+	default: return y;
+	}
+}
+
+static const char *reduce_along(struct lower *L, const struct along *r, const char *name, enum before f, enum combiner c, enum after g)
+{
+	poly x[LOOP_RANK_MAX];
+	stage_id s = low_scratch(L, 0, name);
+
+	reduce_index(L, r, s, x);
+	bool reduces = lstage(L->p, s)->naxes > lstage(L->p, s)->nspatial;
+	stage_body(L->p, s, reduces ? c : COMB_NONE, apply_before(L, f, low_read(L, 0, x)));
+	if (g == AFTER_NONE) {
+		low_result_is(L, 0, lstage(L->p, s)->out);
+		return NULL;
+	}
+	stage_id out = low_result(L, 0, g == AFTER_MEAN ? "mean" : g == AFTER_SQRT ? "root" : "log");
+	low_index(L, out, x);
+	stage_body(L->p, out, COMB_NONE, apply_after(L, g, low_of(L, s, x), r->count));
+	return NULL;
+}
+
+static const char *reduce(struct lower *L, const char *name, enum before f, enum combiner c, enum after g)
+{
+	struct along r;
+	const char *why = read_axes(L, &r);
+
+	return why ? why : reduce_along(L, &r, name, f, c, g);
+}
+
+static const char *reduce_sum(struct lower *L) { return reduce(L, "sum", BEFORE_NONE, COMB_SUM, AFTER_NONE); }
+static const char *reduce_mean(struct lower *L) { return reduce(L, "sum", BEFORE_NONE, COMB_SUM, AFTER_MEAN); }
+static const char *reduce_prod(struct lower *L) { return reduce(L, "prod", BEFORE_NONE, COMB_PROD, AFTER_NONE); }
+static const char *reduce_max(struct lower *L) { return reduce(L, "max", BEFORE_NONE, COMB_MAX, AFTER_NONE); }
+static const char *reduce_min(struct lower *L) { return reduce(L, "min", BEFORE_NONE, COMB_MIN, AFTER_NONE); }
+static const char *reduce_l1(struct lower *L) { return reduce(L, "sum", BEFORE_ABS, COMB_SUM, AFTER_NONE); }
+static const char *reduce_l2(struct lower *L) { return reduce(L, "sum", BEFORE_SQUARE, COMB_SUM, AFTER_SQRT); }
+static const char *reduce_sumsq(struct lower *L) { return reduce(L, "sum", BEFORE_SQUARE, COMB_SUM, AFTER_NONE); }
+static const char *reduce_logsum(struct lower *L) { return reduce(L, "sum", BEFORE_NONE, COMB_SUM, AFTER_LOG); }
+
+static const char *global_pool(struct lower *L, const char *name, enum combiner c, enum after g)
+{
+	struct along r = {.rank = low_rank(L, 0), .count = 1, .keep = true};
+
+	if (r.rank < (int)(sizeof conv_axes / sizeof *conv_axes) && r.rank > 2)
+		low_name_axes(L, r.rank, conv_axes[r.rank]);
+	for (int a = 2; a < r.rank; a++) {
+		r.reduce[a] = true;
+		r.count *= L->shape[0][a];
+	}
+	return reduce_along(L, &r, name, BEFORE_NONE, c, g);
+}
+
+static const char *global_average_pool(struct lower *L) { return global_pool(L, "sum", COMB_SUM, AFTER_MEAN); }
+static const char *global_max_pool(struct lower *L) { return global_pool(L, "max", COMB_MAX, AFTER_NONE); }
+
+/* A statistic along r: a stage of the kept axes only. */
+static stage_id statistic(struct lower *L, const struct along *r, const char *name)
+{
+	int64_t shape[LOOP_RANK_MAX];
+	int k = 0;
+
+	for (int a = 0; a < r->rank; a++)
+		if (r->keep || !r->reduce[a])
+			shape[k++] = r->reduce[a] ? 1 : L->shape[0][a];
+	return low_stage(L, name, low_dtype(L, 0), k, shape, low_axes(L, k));
+}
+
+/* Stages max and (exp, sum): the sum of exp(x - max) along r. exp is kept in a stage where it is wanted. */
+struct expsum {
+	stage_id max, exp, sum;
+};
+static struct expsum sum_of_exp(struct lower *L, const struct along *r, bool keep_exp)
+{
+	struct expsum e = {.max = statistic(L, r, "max")};
+	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
+
+	reduce_index(L, r, e.max, x);
+	stage_body(L->p, e.max, COMB_MAX, low_read(L, 0, x));
+	if (keep_exp) {
+		e.exp = low_stage(L, "exp", low_dtype(L, 0), r->rank, L->shape[0], low_axes(L, r->rank));
+		low_index(L, e.exp, x);
+		kept_index(L, r, x, at);
+		stage_body(L->p, e.exp, COMB_NONE, low_fn1(L, FN_EXP, low_fn2(L, FN_SUB, low_read(L, 0, x), low_of(L, e.max, at))));
+	}
+	e.sum = statistic(L, r, "sum");
+	reduce_index(L, r, e.sum, x);
+	kept_index(L, r, x, at);
+	stage_body(L->p, e.sum, COMB_SUM,
+		   keep_exp ? low_of(L, e.exp, x)
+			    : low_fn1(L, FN_EXP, low_fn2(L, FN_SUB, low_read(L, 0, x), low_of(L, e.max, at))));
+	return e;
+}
+
+static const char *softmax_along(struct lower *L, struct along *r)
+{
+	int a;
+
+	*r = (struct along){.rank = low_rank(L, 0), .count = 1};
+	if (!low_axis(attr_int(L->n, "axis", -1), r->rank, &a))
+		return "axis outside the rank";
+	r->reduce[a] = true;
+	return NULL;
+}
+
+static const char *softmax(struct lower *L)
+{
+	struct along r;
+	const char *why = softmax_along(L, &r);
+	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
+
+	if (why)
+		return why;
+	struct expsum e = sum_of_exp(L, &r, true);
+	stage_id s = low_result(L, 0, "div");
+	low_index(L, s, x);
+	kept_index(L, &r, x, at);
+	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_DIV, low_of(L, e.exp, x), low_of(L, e.sum, at)));
+	return NULL;
+}
+
+static const char *log_softmax(struct lower *L)
+{
+	struct along r;
+	const char *why = softmax_along(L, &r);
+	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
+
+	if (why)
+		return why;
+	struct expsum e = sum_of_exp(L, &r, false);
+	stage_id s = low_result(L, 0, "logsoftmax");
+	low_index(L, s, x);
+	kept_index(L, &r, x, at);
+	ex_id shifted = low_fn2(L, FN_SUB, low_read(L, 0, x), low_of(L, e.max, at));
+	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_SUB, shifted, low_fn1(L, FN_LOG, low_of(L, e.sum, at))));
+	return NULL;
+}
+
+static const char *reduce_logsumexp(struct lower *L)
+{
+	struct along r;
+	const char *why = read_axes(L, &r);
+	poly x[LOOP_RANK_MAX];
+
+	if (why)
+		return why;
+	struct expsum e = sum_of_exp(L, &r, false);
+	stage_id s = low_result(L, 0, "logsumexp");
+	low_index(L, s, x);
+	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_ADD, low_fn1(L, FN_LOG, low_of(L, e.sum, x)), low_of(L, e.max, x)));
+	return NULL;
+}
+
+/* The extreme value first, then the least (or greatest) index that has it. */
+static const char *arg_extreme(struct lower *L, enum combiner c)
+{
+	struct along r = {.rank = low_rank(L, 0), .count = 1, .keep = attr_int(L->n, "keepdims", 1) != 0};
+	bool last = attr_int(L->n, "select_last_index", 0) != 0;
+	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
+	int a;
+
+	if (!low_axis(attr_int(L->n, "axis", 0), r.rank, &a))
+		return "axis outside the rank";
+	r.reduce[a] = true;
+	stage_id m = statistic(L, &r, c == COMB_MAX ? "max" : "min");
+	reduce_index(L, &r, m, x);
+	stage_body(L->p, m, c, low_read(L, 0, x));
+	stage_id s = low_scratch(L, 0, "arg");
+	reduce_index(L, &r, s, x);
+	kept_index(L, &r, x, at);
+	ex_id is = low_fn2(L, FN_EQ, low_read(L, 0, x), low_of(L, m, at));
+	ex_id none = ex_const(L->p, DT_I64, last ? -1 : (double)L->shape[0][a]);
+	stage_body(L->p, s, last ? COMB_MAX : COMB_MIN, low_select(L, is, ex_index(L->p, DT_I64, x[a]), none));
+	low_result_is(L, 0, lstage(L->p, s)->out);
+	return NULL;
+}
+
+static const char *arg_max(struct lower *L) { return arg_extreme(L, COMB_MAX); }
+static const char *arg_min(struct lower *L) { return arg_extreme(L, COMB_MIN); }
+
+const struct lower_row lower_reduce[] = {
+	{OP_ArgMax, arg_max},
+	{OP_ArgMin, arg_min},
+	{OP_GlobalAveragePool, global_average_pool},
+	{OP_GlobalMaxPool, global_max_pool},
+	{OP_LogSoftmax, log_softmax},
+	{OP_ReduceL1, reduce_l1},
+	{OP_ReduceL2, reduce_l2},
+	{OP_ReduceLogSum, reduce_logsum},
+	{OP_ReduceLogSumExp, reduce_logsumexp},
+	{OP_ReduceMax, reduce_max},
+	{OP_ReduceMean, reduce_mean},
+	{OP_ReduceMin, reduce_min},
+	{OP_ReduceProd, reduce_prod},
+	{OP_ReduceSum, reduce_sum},
+	{OP_ReduceSumSquare, reduce_sumsq},
+	{OP_Softmax, softmax},
+	{0},
+};
