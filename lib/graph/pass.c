@@ -1,0 +1,40 @@
+#include <stdlib.h>
+#include "graph/check.h"
+#include "graph/pass.h"
+#include "graph/stream.h"
+
+static void add_provenance(struct module *m, const struct tool *t, const struct tool_args *a)
+{
+	const char *options = a->options ? a->options : "";
+	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION,
+					      *options ? " " : "", options));
+}
+
+/* A module that a pass broke is our bug, and better found here than three passes on. */
+static void check_result(struct module *m)
+{
+	node_id n;
+	graph_id g;
+	const char *why = module_check(m, &n, &g);
+	if (why)
+		BUG("the result does not pass the checker: %s: %s", n ? node_where(m, n, &m->arena) : sym_str(graph(m, g)->name), why);
+}
+
+int pass_main(const struct tool *t, struct tool_args *a)
+{
+	const struct pass *p = t->data;
+	struct pass_ctx c = {.args = a, .why = a->why};
+	/* The writer comes first: whatever ends us then ends our stream with an abort record. */
+	struct stream_writer *w = stream_create(a->out, false);
+	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
+	for (struct module *m; (m = stream_read(r)); module_free(m)) {
+		module_check_or_die(m);
+		p->run(m, &c);
+		check_result(m);
+		add_provenance(m, t, a);
+		stream_write(w, m);
+	}
+	stream_close(r);
+	stream_finish(w);
+	return EX_GOOD;
+}

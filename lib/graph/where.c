@@ -1,0 +1,46 @@
+/* Messages about nodes. */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "graph/pass.h"
+
+const char *node_where(struct module *m, node_id id, struct arena *a)
+{
+	const struct node *n = node(m, id);
+	const char *g = sym_str(graph(m, n->graph)->name);
+	const char *op = n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op);
+	sym name = n->name;
+	for (uint32_t i = 0; !name && i < n->nout; i++)
+		if (n->out[i])
+			name = val(m, n->out[i])->name;
+	return arena_printf(a, "%s/%s (%s)", *g ? g : "main", name ? sym_str(name) : "?", op);
+}
+
+noreturn void graph_die(struct module *m, node_id n, const char *fmt, ...)
+{
+	char *reason;
+	va_list ap;
+	va_start(ap, fmt);
+	if (vasprintf(&reason, fmt, ap) < 0)
+		die(EX_SYSTEM, "out of memory");
+	va_end(ap);
+	die(EX_BADDATA, "%s: %s%s%s", m->source ? m->source : "standard input",
+		n ? node_where(m, n, &m->arena) : "", n ? ": " : "", reason);
+}
+
+void pass_why(const struct pass_ctx *c, struct module *m, node_id n, const char *fmt, ...)
+{
+	char *what;
+	va_list ap;
+	if (!c->why)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&what, fmt, ap) < 0)
+		die(EX_SYSTEM, "out of memory");
+	va_end(ap);
+	struct arena a = {0};
+	warn("%s: %s", node_where(m, n, &a), what);
+	arena_release(&a);
+	free(what);
+}
