@@ -127,6 +127,7 @@ struct nest {
 	int unroll;        /* LOOP_UNROLL: factor; 0: whole */
 	bool reduce;       /* (part of) a reduce axis of its stage */
 	VEC(int64_t) cut;  /* loop_finish splits the loop at these values: pieces simplify */
+	poly tail_at;      /* and at this one, in outer loop variables (0: none) */
 	stage_id of;       /* the stage it was made for */
 	/* BLOCK */
 	stage_id stage;

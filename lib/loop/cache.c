@@ -1,0 +1,191 @@
+/* Primitives that make new stages: cache, rfactor. */
+#include <string.h>
+#include "common/msg.h"
+#include "loop/math.h"
+#include "loop/nest.h"
+#include "loop/prim.h"
+
+static const char *axis_names(struct loop_prog *p, const struct stage *s)
+{
+	char *names = arena_str(&p->arena, "");
+	for (int a = 0; a < s->nspatial; a++)
+		names = arena_printf(&p->arena, "%s%s ", names, sym_str(s->axis[a].name));
+	return names;
+}
+
+/* A stage that copies buffer `from` to `to` (0: a new buffer called name). Not placed anywhere. */
+static stage_id copy_stage(struct loop_prog *p, buf_id from, buf_id to, enum scope scope, const char *name, const char *axes)
+{
+	struct loop_buf b = *lbuf(p, from);
+	stage_id c = to ? stage_into(p, name, to, axes) : stage_new(p, name, b.dtype, scope, b.rank, b.shape, axes);
+	poly index[LOOP_RANK_MAX];
+	for (int d = 0; d < b.rank; d++)
+		index[d] = stage_axis(p, c, d);
+	stage_body(p, c, COMB_NONE, ex_read(p, from, b.rank, index));
+	return c;
+}
+
+
+static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id l, enum scope scope, const char *name)
+{
+	nest_id block[256];
+	int n = nest_blocks(p, p->root, s, block, 256);
+	for (int i = 0; i < n && i < 256; i++)
+		if (lnest(p, block[i])->phase == BLOCK_UPDATE && !nest_inside(p, block[i], l))
+			return whynot(p, "%s is not wholly inside the loop", sym_str(lstage(p, s)->name));
+	/* the reader's body reads the copy from now on, so the region is what is read of the copy */
+	stage_id c = copy_stage(p, b, 0, scope, name, "");
+	buf_id copy = lstage(p, c)->out;
+	lstage(p, s)->body = ex_rebuf(p, lstage(p, s)->body, 1, &b, &copy);
+	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
+	region_of(p, copy, l, true, false, lo, extent);
+	nest_id seq = nest_body(p, l);
+	size_t at = lnest(p, seq)->kid.n;
+	for (size_t i = 0; i < lnest(p, seq)->kid.n && at == lnest(p, seq)->kid.n; i++)
+		if (nest_blocks(p, lnest(p, seq)->kid.a[i], s, NULL, 0))
+			at = i;
+	nest_insert(p, seq, at, nest_of_stage(p, c, lo, extent));
+	return NULL;
+}
+
+/* Accumulators: under l stage s works on a copy of its result. */
+static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum scope scope, const char *name)
+{
+	buf_id b = lstage(p, s)->out;
+	nest_id block[256];
+	int n = nest_blocks(p, p->root, s, block, 256);
+	bool init_inside = false;
+	for (int i = 0; i < n && i < 256; i++) {
+		bool inside = nest_inside(p, block[i], l);
+		if (lnest(p, block[i])->phase == BLOCK_INIT)
+			init_inside |= inside;
+		else if (!inside)
+			return whynot(p, "%s is not wholly inside the loop", sym_str(lstage(p, s)->name));
+	}
+	nest_id all[256];
+	int m = nest_blocks(p, l, 0, all, 256);
+	for (int i = 0; i < m && i < 256; i++)
+		if (lnest(p, all[i])->stage != s && stage_reads(p, lnest(p, all[i])->stage, b))
+			return whynot(p, "%s reads %s inside the loop", sym_str(lstage(p, lnest(p, all[i])->stage)->name), sym_str(lbuf(p, b)->name));
+	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
+	region_of(p, b, l, false, true, lo, extent);
+	const char *axes = axis_names(p, lstage(p, s));
+	struct loop_buf shape = *lbuf(p, b);
+	buf_id acc = buf_new(p, name, shape.dtype, scope, shape.rank, shape.shape);
+	nest_id seq = nest_body(p, l);
+	stage_id out = copy_stage(p, acc, b, 0, arena_printf(&p->arena, "%s.store", name), axes);
+	nest_insert(p, seq, lnest(p, seq)->kid.n, nest_of_stage(p, out, lo, extent));
+	if (init_inside || lstage(p, s)->comb == COMB_NONE) {
+		lstage(p, s)->out = acc;
+		return NULL;
+	}
+	/* the sum so far comes in; the identity is still set in b, outside, by a stage of its own */
+	stage_id in = copy_stage(p, b, acc, 0, arena_printf(&p->arena, "%s.load", name), axes);
+	nest_insert(p, seq, 0, nest_of_stage(p, in, lo, extent));
+	stage_id zero = stage_into(p, arena_printf(&p->arena, "%s.init", sym_str(lstage(p, s)->name)), b, axes);
+	stage_body(p, zero, COMB_NONE, ex_const(p, shape.dtype, combiner_identity(lstage(p, s)->comb)));
+	for (int i = 0; i < n && i < 256; i++)
+		if (lnest(p, block[i])->phase == BLOCK_INIT) {
+			struct nest *k = lnest(p, block[i]);
+			k->stage = zero;
+			k->phase = BLOCK_UPDATE;
+		}
+	lstage(p, s)->out = acc;
+	return NULL;
+}
+
+const char *prim_cache(struct loop_prog *p, const char *buf, const char *stage, const char *loop, enum scope scope, const char *name)
+{
+	buf_id b = buf_find(p, buf);
+	stage_id s = stage_find(p, stage);
+	nest_id l = loop_find(p, loop);
+	if (!b || !s || !l)
+		return whynot(p, "no %s %s", !b ? "buffer" : !s ? "stage" : "loop", !b ? buf : !s ? stage : loop);
+	if (scope < SCOPE_SCRATCH)
+		return "scope is scratch, stack or register";
+	if (buf_find(p, name) || stage_find(p, name))
+		return whynot(p, "there is a %s already", name);
+	if (lstage(p, s)->out == b)
+		return cache_write(p, s, l, scope, name);
+	if (!stage_reads(p, s, b))
+		return whynot(p, "%s does not touch %s", stage, buf);
+	return cache_read(p, b, s, l, scope, name);
+}
+
+/* The part's axes: the spatial ones of s, the factored loop, then a reduce axis for each other reduce loop. */
+const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loop, const char *name)
+{
+	stage_id s = stage_find(p, stage);
+	nest_id l = loop_find(p, loop), block[3], around[NEST_DEPTH_MAX];
+	if (!s || !l)
+		return whynot(p, "no %s %s", s ? "loop" : "stage", s ? loop : stage);
+	if (!lnest(p, l)->reduce || lnest(p, l)->of != s)
+		return whynot(p, "%s is no reduce loop of %s", loop, stage);
+	if (stage_find(p, name) || buf_find(p, name))
+		return whynot(p, "there is a %s already", name);
+	int n = nest_blocks(p, p->root, s, block, 3);
+	if (n != 2 || lnest(p, block[0])->phase != BLOCK_INIT)
+		return whynot(p, "%s is scheduled already", stage);
+	nest_id update = block[1], top = update;
+	int k = nest_loops(p, update, around);
+	top = k ? around[0] : 0;
+	for (int i = 0; i < k; i++)
+		if (lnest(p, around[i])->of != s || !poly_is_const(p->P, lnest(p, around[i])->extent, NULL) || lnest(p, around[i])->cut.n)
+			return whynot(p, "%s is scheduled already", stage);
+	if (!top || nest_blocks(p, top, 0, NULL, 0) != 2 || lnest(p, top)->parent != p->root)
+		return whynot(p, "%s is not at the root", stage);
+	struct stage old = *lstage(p, s);
+	for (int a = 0; a < old.nspatial; a++)
+		if (lnest(p, update)->bind[a] != poly_of(p->P, lnest(p, around[a])->var))
+			return whynot(p, "%s is scheduled already", stage);
+	struct loop_buf b = *lbuf(p, old.out);
+	int64_t lanes, shape[LOOP_RANK_MAX];
+	poly_is_const(p->P, lnest(p, l)->extent, &lanes);
+	if (b.rank == LOOP_RANK_MAX || b.scope == SCOPE_OUT)
+		return whynot(p, "%s has too many axes, or is a result", stage);
+	memcpy(shape, b.shape, sizeof shape);
+	shape[b.rank] = lanes;
+	stage_id part = stage_new(p, name, b.dtype, SCOPE_SCRATCH, b.rank + 1, shape, arena_printf(&p->arena, "%slane", axis_names(p, &old)));
+	/* loop variables of the old nest as axes of the part, then old axes as bindings in those */
+	poly_var lv[NEST_DEPTH_MAX], av[LOOP_AXES_MAX];
+	poly by[NEST_DEPTH_MAX], at[LOOP_AXES_MAX];
+	for (int i = 0; i < k; i++) {
+		int64_t e;
+		poly_is_const(p->P, lnest(p, around[i])->extent, &e);
+		lv[i] = lnest(p, around[i])->var;
+		by[i] = i < old.nspatial ? stage_axis(p, part, i)
+			: around[i] == l ? stage_axis(p, part, old.nspatial)
+					 : stage_reduce(p, part, strchr(sym_str(lnest(p, around[i])->name), '.') + 1, e);
+	}
+	for (int a = 0; a < old.naxes; a++) {
+		av[a] = old.axis[a].var;
+		at[a] = poly_subst_many(p->P, lnest(p, update)->bind[a], k, lv, by);
+	}
+	poly guard[16];
+	int ng = (int)lnest(p, update)->guard.n;
+	if (ng > 16)
+		return whynot(p, "%s has too many guards", stage);
+	for (int i = 0; i < ng; i++)
+		guard[i] = poly_subst_many(p->P, lnest(p, update)->guard.a[i], k, lv, by);
+	ex_id none = ex_const(p, b.dtype, combiner_identity(old.comb));
+	stage_body(p, part, old.comb, ex_guard(p, ng, guard, ex_subst(p, old.body, old.naxes, av, at), none));
+	/* s combines the parts */
+	lstage(p, s)->naxes = old.nspatial;
+	poly index[LOOP_RANK_MAX];
+	for (int a = 0; a < old.nspatial; a++)
+		index[a] = stage_axis(p, s, a);
+	index[old.nspatial] = stage_reduce(p, s, "lane", lanes);
+	stage_body(p, s, old.comb, ex_read(p, lstage(p, part)->out, b.rank + 1, index));
+	size_t place = nest_index(p, top);
+	nest_remove(p, top);
+	const stage_id both[2] = {part, s};
+	for (int i = 0; i < 2; i++) {
+		poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
+		for (int a = 0; a < lstage(p, both[i])->naxes; a++) {
+			lo[a] = poly_const(p->P, 0);
+			extent[a] = poly_const(p->P, lstage(p, both[i])->axis[a].extent);
+		}
+		nest_insert(p, p->root, place + (size_t)i, nest_of_stage(p, both[i], lo, extent));
+	}
+	return NULL;
+}

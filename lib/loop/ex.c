@@ -1,0 +1,137 @@
+/* Expressions of stage bodies. */
+#include "loop/nest.h"
+#include "common/msg.h"
+#include "loop/math.h"
+
+static ex_id ex_new(struct loop_prog *p, struct ex e)
+{
+	vec_push(&p->exs, e);
+	return (ex_id)p->exs.n - 1;
+}
+
+static poly *copy_polys(struct loop_prog *p, int n, const poly *a)
+{
+	return arena_copy(&p->arena, a, sizeof *a * (size_t)n);
+}
+
+ex_id ex_const(struct loop_prog *p, enum dtype t, double c)
+{
+	return ex_new(p, (struct ex){.kind = EX_CONST, .dtype = t, .c = c, .ic = dtype_is_float(t) ? 0 : (int64_t)c, .dyn_dim = -1});
+}
+
+ex_id ex_index(struct loop_prog *p, enum dtype t, poly i)
+{
+	return ex_new(p, (struct ex){.kind = EX_INDEX, .dtype = t, .n = 1, .index = copy_polys(p, 1, &i), .dyn_dim = -1});
+}
+
+ex_id ex_read(struct loop_prog *p, buf_id b, int n, const poly *index)
+{
+	if (n != lbuf(p, b)->rank)
+		BUG("%d indices read %s of rank %d", n, sym_str(lbuf(p, b)->name), lbuf(p, b)->rank);
+	return ex_new(p, (struct ex){.kind = EX_READ, .dtype = lbuf(p, b)->dtype, .buf = b, .n = n, .index = copy_polys(p, n, index), .dyn_dim = -1});
+}
+
+ex_id ex_read_at(struct loop_prog *p, buf_id b, int n, const poly *index, int dim, ex_id value)
+{
+	ex_id r = ex_read(p, b, n, index);
+	lex(p, r)->dyn_dim = dim;
+	lex(p, r)->a[0] = value;
+	lex(p, r)->index[dim] = poly_const(p->P, 0);
+	return r;
+}
+
+ex_id ex_guard(struct loop_prog *p, int n, const poly *conds, ex_id yes, ex_id no)
+{
+	poly keep[2 * LOOP_RANK_MAX + 8];
+	int k = 0;
+	for (int i = 0; i < n; i++) {
+		int64_t lo, hi;
+		poly_range(p->P, conds[i], &lo, &hi);
+		if (hi < 0)
+			return no;
+		if (lo < 0)
+			keep[k++] = conds[i];
+	}
+	if (!k)
+		return yes;
+	return ex_new(p, (struct ex){.kind = EX_GUARD, .dtype = lex(p, yes)->dtype, .a = {yes, no}, .n = k, .index = copy_polys(p, k, keep), .dyn_dim = -1});
+}
+
+ex_id ex_read_fill(struct loop_prog *p, buf_id b, int n, const poly *index, double fill)
+{
+	poly cond[2 * LOOP_RANK_MAX];
+	for (int i = 0; i < n; i++) {
+		cond[2 * i] = index[i];
+		cond[2 * i + 1] = poly_sub(p->P, poly_const(p->P, lbuf(p, b)->shape[i] - 1), index[i]);
+	}
+	ex_id r = ex_read(p, b, n, index);
+	return ex_guard(p, 2 * n, cond, r, ex_const(p, lbuf(p, b)->dtype, fill));
+}
+
+ex_id ex_call(struct loop_prog *p, int fn, ex_id a, ex_id b, ex_id c)
+{
+	enum dtype t = lex(p, a)->dtype;
+	if (fn == FN_SELECT)
+		t = lex(p, b)->dtype;
+	else if (fn >= FN_EQ && fn <= FN_NOT)
+		t = DT_BOOL;
+	return ex_new(p, (struct ex){.kind = EX_CALL, .dtype = t, .fn = fn, .a = {a, b, c}, .dyn_dim = -1});
+}
+
+ex_id ex_cast(struct loop_prog *p, enum dtype t, ex_id a)
+{
+	if (lex(p, a)->dtype == t)
+		return a;
+	return ex_new(p, (struct ex){.kind = EX_CAST, .dtype = t, .a = {a}, .dyn_dim = -1});
+}
+
+void ex_reads(struct loop_prog *p, ex_id e, void (*f)(struct loop_prog *, ex_id, void *), void *arg)
+{
+	if (!e)
+		return;
+	if (lex(p, e)->kind == EX_READ)
+		f(p, e, arg);
+	for (int i = 0; i < 3; i++)
+		ex_reads(p, lex(p, e)->a[i], f, arg);
+}
+
+/* Copies e bottom-up; unchanged parts are shared. */
+static ex_id rewrite(struct loop_prog *p, ex_id e, int nv, const poly_var *v, const poly *by, int nb, const buf_id *from, const buf_id *to)
+{
+	if (!e)
+		return 0;
+	struct ex x = *lex(p, e);
+	bool changed = false;
+	for (int i = 0; i < 3; i++) {
+		ex_id a = rewrite(p, x.a[i], nv, v, by, nb, from, to);
+		changed |= a != x.a[i];
+		x.a[i] = a;
+	}
+	poly index[2 * LOOP_RANK_MAX + 8];
+	for (int i = 0; i < x.n; i++) {
+		index[i] = nv ? poly_subst_many(p->P, x.index[i], nv, v, by) : x.index[i];
+		changed |= index[i] != x.index[i];
+	}
+	for (int i = 0; x.kind == EX_READ && i < nb; i++)
+		if (x.buf == from[i]) {
+			x.buf = to[i];
+			changed = true;
+			break;
+		}
+	if (!changed)
+		return e;
+	if (x.kind == EX_GUARD)
+		return ex_guard(p, x.n, index, x.a[0], x.a[1]);
+	x.index = copy_polys(p, x.n, index);
+	return ex_new(p, x);
+}
+
+ex_id ex_subst(struct loop_prog *p, ex_id e, int n, const poly_var *v, const poly *by)
+{
+	return rewrite(p, e, n, v, by, 0, NULL, NULL);
+}
+
+ex_id ex_rebuf(struct loop_prog *p, ex_id e, int n, const buf_id *from, const buf_id *to)
+{
+	return rewrite(p, e, 0, NULL, NULL, n, from, to);
+}

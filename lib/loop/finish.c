@@ -1,0 +1,357 @@
+/* From a scheduled nest to one that can be emitted: windows of local buffers, loops cut in pieces, workspace. */
+#include <string.h>
+#include "common/msg.h"
+#include "loop/nest.h"
+
+/* ---- windows ---- */
+
+/* Innermost loop (or the root) around all blocks that touch b; 0 if none does. */
+static nest_id home_of(struct loop_prog *p, buf_id b)
+{
+	nest_id block[1024], home = 0;
+	int n = nest_blocks(p, p->root, 0, block, 1024);
+	if (n > 1024)
+		return p->root;
+	for (int i = 0; i < n; i++) {
+		struct nest *k = lnest(p, block[i]);
+		if (lstage(p, k->stage)->out != b && !(k->phase == BLOCK_UPDATE && stage_reads(p, k->stage, b)))
+			continue;
+		nest_id at = home ? home : lnest(p, block[i])->parent;
+		while (!nest_inside(p, block[i], at))
+			at = lnest(p, at)->parent;
+		home = at;
+	}
+	for (; home && home != p->root && lnest(p, home)->kind != NEST_FOR;)
+		home = lnest(p, home)->parent;
+	return home;
+}
+
+static const char *find_windows(struct loop_prog *p)
+{
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		if (lbuf(p, b)->scope < SCOPE_SCRATCH)
+			continue;
+		stage_id w = buf_writer(p, b);
+		nest_id home = w ? home_of(p, b) : 0;
+		if (!home) {
+			lbuf(p, b)->alloc = 0;
+			continue;
+		}
+		lbuf(p, b)->alloc = home;
+		if (home == p->root && lbuf(p, b)->scope != SCOPE_REGISTER)
+			continue;
+		poly lo[LOOP_RANK_MAX], extent[LOOP_RANK_MAX];
+		region_of(p, b, home, true, true, lo, extent);
+		for (int d = 0; d < lbuf(p, b)->rank; d++) {
+			int64_t l, h;
+			poly_range(p->P, extent[d], &l, &h);
+			lbuf(p, b)->base[d] = lo[d];
+			lbuf(p, b)->extent[d] = h > 0 ? h : 1;
+		}
+	}
+	return NULL;
+}
+
+/* ---- cutting ---- */
+
+struct clone {
+	stage_id from, to;
+	uint32_t gen;
+};
+
+/* A copy is made with loop variables replaced; local buffers of a copied loop are its own, and so are the stages
+ * that touch them. */
+struct copy {
+	struct loop_prog *p;
+	int nv;
+	poly_var v[NEST_DEPTH_MAX];
+	poly by[NEST_DEPTH_MAX];
+	int nb;
+	buf_id from[64], to[64];
+	VEC(struct clone) stages;
+	uint32_t gen; /* changes whenever the buffer map does */
+	const char *why;
+};
+
+static poly sub(struct copy *c, poly e)
+{
+	return e == POLY_UNKNOWN ? e : poly_subst_many(c->p->P, e, c->nv, c->v, c->by);
+}
+
+static stage_id stage_clone(struct copy *c, stage_id s)
+{
+	struct loop_prog *p = c->p;
+	bool touches = false;
+	for (int i = 0; i < c->nb; i++)
+		touches |= lstage(p, s)->out == c->from[i] || stage_reads(p, s, c->from[i]);
+	if (!touches)
+		return s;
+	for (size_t i = 0; i < c->stages.n; i++)
+		if (c->stages.a[i].from == s && c->stages.a[i].gen == c->gen)
+			return c->stages.a[i].to;
+	struct stage n = *lstage(p, s);
+	n.body = ex_rebuf(p, n.body, c->nb, c->from, c->to);
+	for (int i = c->nb - 1; i >= 0; i--)
+		if (n.out == c->from[i]) {
+			n.out = c->to[i];
+			break;
+		}
+	vec_push(&p->stages, n);
+	stage_id to = (stage_id)p->stages.n - 1;
+	vec_push(&c->stages, (struct clone){s, to, c->gen});
+	return to;
+}
+
+static void copy_into(struct copy *c, nest_id from, nest_id seq);
+
+static void copy_block(struct copy *c, nest_id from, nest_id seq)
+{
+	struct loop_prog *p = c->p;
+	stage_id s = stage_clone(c, lnest(p, from)->stage);
+	nest_id k = nest_block(p, s, lnest(p, from)->phase);
+	for (int a = 0; a < lstage(p, s)->naxes; a++)
+		lnest(p, k)->bind[a] = sub(c, lnest(p, from)->bind[a]);
+	for (size_t i = 0; i < lnest(p, from)->guard.n; i++) {
+		poly g = sub(c, lnest(p, from)->guard.a[i]);
+		int64_t lo, hi;
+		poly_range(p->P, g, &lo, &hi);
+		if (hi < 0)
+			return; /* never runs */
+		bool twice = false;
+		for (size_t j = 0; j < lnest(p, k)->guard.n; j++)
+			twice |= lnest(p, k)->guard.a[j] == g;
+		if (lo < 0 && !twice)
+			vec_push(&lnest(p, k)->guard, g);
+	}
+	nest_insert(p, seq, lnest(p, seq)->kid.n, k);
+}
+
+/* Local buffers that live in loop `from` get a copy of their own for the piece. Returns how many the map had. */
+static int map_buffers(struct copy *c, nest_id from, nest_id to)
+{
+	struct loop_prog *p = c->p;
+	int nb = c->nb;
+	for (buf_id b = 1, n = (buf_id)p->bufs.n; b < n; b++) {
+		if (lbuf(p, b)->alloc != from || lbuf(p, b)->scope < SCOPE_SCRATCH)
+			continue;
+		if (c->nb == 64) {
+			c->why = "more than 64 local buffers in one loop";
+			return nb;
+		}
+		struct loop_buf copy = *lbuf(p, b);
+		copy.alloc = to;
+		for (int d = 0; d < copy.rank; d++)
+			copy.base[d] = sub(c, copy.base[d]);
+		vec_push(&p->bufs, copy);
+		c->from[c->nb] = b;
+		c->to[c->nb++] = (buf_id)p->bufs.n - 1;
+	}
+	if (c->nb != nb)
+		c->gen++;
+	return nb;
+}
+
+/* Steps [lo, hi) of loop `from`, as a loop of its own or, if it is one step, without a loop. */
+static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, nest_id seq)
+{
+	struct loop_prog *p = c->p;
+	int64_t n = 0, low, high;
+	bool fixed = poly_is_const(p->P, extent, &n);
+	poly_range(p->P, extent, &low, &high);
+	if (high <= 0)
+		return;
+	nest_id into = seq, home = 0;
+	poly at = first;
+	if (!(fixed && n == 1)) {
+		struct nest old = *lnest(p, from);
+		nest_id f = nest_for(p, old.name, extent, old.reduce, old.of);
+		lnest(p, f)->mark = old.mark;
+		lnest(p, f)->unroll = old.unroll;
+		nest_insert(p, seq, lnest(p, seq)->kid.n, f);
+		at = poly_add(p->P, first, poly_of(p->P, lnest(p, f)->var));
+		home = f;
+	} else { /* no loop: its locals live in the loop around */
+		for (home = seq; home != p->root && lnest(p, home)->kind != NEST_FOR;)
+			home = lnest(p, home)->parent;
+	}
+	into = home && lnest(p, home)->kind == NEST_FOR && !(fixed && n == 1) ? nest_body(p, home) : seq;
+	if (c->nv == NEST_DEPTH_MAX) {
+		c->why = "nest too deep";
+		return;
+	}
+	c->v[c->nv] = lnest(p, from)->var;
+	c->by[c->nv++] = at;
+	int nb = map_buffers(c, from, home ? home : p->root);
+	nest_id body = nest_body(p, from);
+	for (size_t i = 0; i < lnest(p, body)->kid.n; i++)
+		copy_into(c, lnest(p, body)->kid.a[i], into);
+	if (c->nb != nb) {
+		c->nb = nb;
+		c->gen++;
+	}
+	c->nv--;
+	if (into != seq && !lnest(p, into)->kid.n)
+		nest_remove(p, home);
+}
+
+static void copy_for(struct copy *c, nest_id from, nest_id seq)
+{
+	struct loop_prog *p = c->p;
+	poly extent = sub(c, lnest(p, from)->extent);
+	int64_t n, cut[64];
+	int ncut = 0;
+	if (!poly_is_const(p->P, extent, &n)) {
+		copy_piece(c, from, poly_const(p->P, 0), extent, seq);
+		return;
+	}
+	for (size_t i = 0; i < lnest(p, from)->cut.n && ncut < 62; i++)
+		cut[ncut++] = lnest(p, from)->cut.a[i];
+	int64_t tail;
+	if (lnest(p, from)->tail_at != POLY_UNKNOWN && poly_is_const(p->P, sub(c, lnest(p, from)->tail_at), &tail))
+		cut[ncut++] = tail;
+	for (int i = 1; i < ncut; i++) /* a handful: insertion sort */
+		for (int j = i; j > 0 && cut[j] < cut[j - 1]; j--) {
+			int64_t t = cut[j];
+			cut[j] = cut[j - 1];
+			cut[j - 1] = t;
+		}
+	int64_t first = 0;
+	for (int i = 0; i <= ncut; i++) {
+		int64_t end = i < ncut ? cut[i] : n;
+		if (end > n)
+			end = n;
+		if (end <= first)
+			continue;
+		copy_piece(c, from, poly_const(p->P, first), poly_const(p->P, end - first), seq);
+		first = end;
+	}
+}
+
+static void copy_into(struct copy *c, nest_id from, nest_id seq)
+{
+	struct loop_prog *p = c->p;
+	switch (lnest(p, from)->kind) {
+	case NEST_SEQ:
+		for (size_t i = 0; i < lnest(p, from)->kid.n; i++)
+			copy_into(c, lnest(p, from)->kid.a[i], seq);
+		break;
+	case NEST_FOR: copy_for(c, from, seq); break;
+	case NEST_BLOCK: copy_block(c, from, seq); break;
+	}
+}
+
+/* ---- partition auto ---- */
+
+struct guards {
+	nest_id loop;
+	VEC(int64_t) at;
+};
+
+/* e = coef*v + rest >= 0 holds for all values of the rest from (or up to) some v on: those are the points. */
+static void guard_points(struct loop_prog *p, struct guards *g, poly e)
+{
+	int64_t coef, lo, hi, n;
+	poly rest;
+	poly_var v = lnest(p, g->loop)->var;
+	if (!poly_is_const(p->P, lnest(p, g->loop)->extent, &n) || !poly_linear_in(p->P, e, v, &coef, &rest) || !coef)
+		return;
+	poly_range(p->P, rest, &lo, &hi);
+	const int64_t r[2] = {lo, hi};
+	for (int i = 0; i < 2; i++) {
+		if (r[i] == INT64_MIN || r[i] == INT64_MAX)
+			continue;
+		/* coef > 0: true from ceil(-r/coef) on; coef < 0: true up to floor(r/-coef) */
+		int64_t a = coef > 0 ? -r[i] : r[i], b = coef > 0 ? coef : -coef;
+		int64_t q = a >= 0 ? a / b : -((-a + b - 1) / b);
+		int64_t point = coef > 0 ? q + (a > 0 && a % b != 0) : q + 1;
+		if (point > 0 && point < n)
+			vec_push(&g->at, point);
+	}
+}
+
+
+static void guard_fills(struct loop_prog *p, struct guards *g, const struct nest *block, ex_id e)
+{
+	if (!e)
+		return;
+	for (int i = 0; lex(p, e)->kind == EX_GUARD && i < lex(p, e)->n; i++)
+		guard_points(p, g, bind_poly(p, block, lex(p, e)->index[i]));
+	for (int i = 0; i < 3; i++)
+		guard_fills(p, g, block, lex(p, e)->a[i]);
+}
+
+const char *partition_auto(struct loop_prog *p, nest_id loop)
+{
+	struct guards g = {.loop = loop};
+	nest_id block[256];
+	int n = nest_blocks(p, loop, 0, block, 256);
+	for (int i = 0; i < n && i < 256; i++) {
+		struct nest *k = lnest(p, block[i]);
+		for (size_t j = 0; j < k->guard.n; j++)
+			guard_points(p, &g, k->guard.a[j]);
+		if (k->phase == BLOCK_UPDATE)
+			guard_fills(p, &g, lnest(p, block[i]), lstage(p, k->stage)->body);
+	}
+	for (size_t i = 0; i < g.at.n; i++) {
+		bool twice = false;
+		for (size_t j = 0; j < lnest(p, loop)->cut.n; j++)
+			twice |= lnest(p, loop)->cut.a[j] == g.at.a[i];
+		if (!twice && lnest(p, loop)->cut.n < 16)
+			vec_push(&lnest(p, loop)->cut, g.at.a[i]);
+	}
+	vec_free(&g.at);
+	return NULL;
+}
+
+/* ---- the whole ---- */
+
+enum { ALIGN = 64, STACK_MAX = 256 << 10 };
+
+/* Workspace: one place a buffer name (pieces of one loop share theirs). */
+static const char *lay_out(struct loop_prog *p)
+{
+	int64_t at = 0, stack = 0;
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		struct loop_buf *x = lbuf(p, b);
+		if (x->scope < SCOPE_SCRATCH || !x->alloc)
+			continue;
+		int64_t bytes = buf_elems(p, b) * (int64_t)dtype_size(x->dtype);
+		if (x->scope == SCOPE_STACK && (stack += bytes) > STACK_MAX)
+			return whynot(p, "stack buffer %s: more than %d KB on the stack", sym_str(x->name), STACK_MAX >> 10);
+		if (x->scope != SCOPE_SCRATCH)
+			continue;
+		x->offset = at;
+		at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+	}
+	p->workspace = at;
+	return NULL;
+}
+
+/* Buffers whose loop was copied are dead; so their alloc says. */
+static void drop_dead_buffers(struct loop_prog *p)
+{
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		if (lbuf(p, b)->alloc && !nest_inside(p, lbuf(p, b)->alloc, p->root))
+			lbuf(p, b)->alloc = 0;
+}
+
+const char *loop_finish(struct loop_prog *p)
+{
+	const char *why = find_windows(p);
+	if (why)
+		return why;
+	struct copy c = {.p = p};
+	nest_id root = nest_seq(p, 0);
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		if (lbuf(p, b)->alloc == p->root)
+			lbuf(p, b)->alloc = root;
+	nest_id old = p->root;
+	p->root = root;
+	copy_into(&c, old, root);
+	vec_free(&c.stages);
+	if (c.why)
+		return c.why;
+	drop_dead_buffers(p);
+	p->finished = true;
+	return lay_out(p);
+}

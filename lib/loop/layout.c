@@ -1,0 +1,127 @@
+/* Where elements are: layouts and windows. */
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "loop/nest.h"
+
+const char *layout_parse(struct layout *l, int rank, const char *text)
+{
+	*l = (struct layout){0};
+	/* covered[a]: the block factor whose remainder is still to be laid out; 0: nothing seen, -1: done */
+	int64_t covered[LOOP_RANK_MAX] = {0};
+	const char *s = text;
+	while (*(s += strspn(s, " "))) {
+		char *end;
+		long axis = strtol(s, &end, 10);
+		if (end == s || axis < 0 || axis >= rank || l->n == LOOP_LAYOUT_MAX)
+			return "layout names an axis that is not there";
+		struct layout_part part = {(int)axis, 1, 0};
+		bool div = *end == '/', mod = *end == '%';
+		if (div || mod) {
+			s = end + 1;
+			long f = strtol(s, &end, 10);
+			if (end == s || f < 2 || f > 1 << 20)
+				return "layout block size must be 2 or more";
+			*(div ? &part.div : &part.mod) = f;
+		}
+		if (mod ? covered[axis] != part.mod : covered[axis] != 0)
+			return mod ? "layout remainder without the same block before it" : "layout names an axis twice";
+		covered[axis] = div ? part.div : -1;
+		l->part[l->n++] = part;
+		s = end;
+		if (*s && *s != ' ')
+			return "layout part must be AXIS, AXIS/BLOCK or AXIS%BLOCK";
+	}
+	for (int i = 0; i < rank; i++)
+		if (covered[i] != -1)
+			return "layout does not cover every axis";
+	return NULL;
+}
+
+const char *layout_str(const struct layout *l, int rank, struct arena *a)
+{
+	char *s = arena_str(a, "");
+	for (int i = 0; i < (l->n ? l->n : rank); i++) {
+		struct layout_part q = l->n ? l->part[i] : (struct layout_part){i, 1, 0};
+		const char *sep = i ? " " : "";
+		if (q.mod)
+			s = arena_printf(a, "%s%s%d%%%ld", s, sep, q.axis, (long)q.mod);
+		else if (q.div > 1)
+			s = arena_printf(a, "%s%s%d/%ld", s, sep, q.axis, (long)q.div);
+		else
+			s = arena_printf(a, "%s%s%d", s, sep, q.axis);
+	}
+	return s;
+}
+
+/* Parts of b's order (a row-major buffer has one a dim). */
+static int parts_of(const struct loop_buf *b, struct layout_part *part)
+{
+	if (b->layout.n) {
+		memcpy(part, b->layout.part, sizeof *part * (size_t)b->layout.n);
+		return b->layout.n;
+	}
+	for (int i = 0; i < b->rank; i++)
+		part[i] = (struct layout_part){i, 1, 0};
+	return b->rank;
+}
+
+static int64_t part_size(const struct loop_buf *b, struct layout_part q)
+{
+	return q.mod ? q.mod : (b->extent[q.axis] + q.div - 1) / q.div;
+}
+
+int64_t buf_elems(struct loop_prog *p, buf_id id)
+{
+	struct loop_buf *b = lbuf(p, id);
+	struct layout_part part[LOOP_LAYOUT_MAX];
+	int64_t n = 1;
+	for (int np = parts_of(b, part), i = 0; i < np; i++)
+		n *= part_size(b, part[i]);
+	return n;
+}
+
+poly buf_offset(struct loop_prog *p, buf_id id, const poly *index)
+{
+	struct loop_buf *b = lbuf(p, id);
+	struct layout_part part[LOOP_LAYOUT_MAX];
+	poly off = poly_const(p->P, 0);
+	int np = parts_of(b, part);
+	for (int i = 0; i < np; i++) {
+		poly e = poly_sub(p->P, index[part[i].axis], b->base[part[i].axis]);
+		if (part_size(b, part[i]) == 1 && !part[i].mod)
+			continue; /* one place only */
+		if (part[i].div > 1)
+			e = poly_floordiv(p->P, e, part[i].div);
+		if (part[i].mod)
+			e = poly_mod(p->P, e, part[i].mod);
+		off = poly_add(p->P, poly_mulc(p->P, off, part_size(b, part[i])), e);
+	}
+	return off;
+}
+
+void buf_pack(struct loop_prog *p, buf_id id, const void *src, void *dst)
+{
+	struct loop_buf *b = lbuf(p, id);
+	size_t size = dtype_size(b->dtype);
+	struct layout_part part[LOOP_LAYOUT_MAX];
+	int np = parts_of(b, part);
+	int64_t stride[LOOP_LAYOUT_MAX], step = 1, count = 1, ix[LOOP_RANK_MAX] = {0};
+	for (int i = np - 1; i >= 0; i--) {
+		stride[i] = step;
+		step *= part_size(b, part[i]);
+	}
+	memset(dst, 0, (size_t)step * size);
+	for (int i = 0; i < b->rank; i++)
+		count *= b->shape[i];
+	for (int64_t n = 0; n < count; n++) {
+		int64_t off = 0;
+		for (int i = 0; i < np; i++) {
+			int64_t v = ix[part[i].axis] / part[i].div;
+			off += (part[i].mod ? v % part[i].mod : v) * stride[i];
+		}
+		memcpy((char *)dst + (size_t)off * size, (const char *)src + (size_t)n * size, size);
+		for (int d = b->rank - 1; d >= 0 && ++ix[d] == b->shape[d]; d--)
+			ix[d] = 0;
+	}
+}

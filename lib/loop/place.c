@@ -1,0 +1,237 @@
+/* Primitives that move stages: at, after, init. */
+#include <string.h>
+#include "common/msg.h"
+#include "loop/nest.h"
+#include "loop/prim.h"
+
+/* Order of two nodes in the program; blocks inside one another do not occur. */
+static bool before(struct loop_prog *p, nest_id a, nest_id b)
+{
+	nest_id pa[2 * NEST_DEPTH_MAX + 2], pb[2 * NEST_DEPTH_MAX + 2];
+	int na = 0, nb = 0;
+	for (; a && na < 2 * NEST_DEPTH_MAX; a = lnest(p, a)->parent)
+		pa[na++] = a;
+	for (; b && nb < 2 * NEST_DEPTH_MAX; b = lnest(p, b)->parent)
+		pb[nb++] = b;
+	while (na && nb && pa[na - 1] == pb[nb - 1])
+		na--, nb--;
+	if (!na || !nb)
+		return false;
+	return nest_index(p, pa[na - 1]) < nest_index(p, pb[nb - 1]);
+}
+
+/* The first kid of seq with a block that reads b; the number of kids if there is none. */
+static size_t first_reader(struct loop_prog *p, nest_id seq, buf_id b)
+{
+	for (size_t i = 0; i < lnest(p, seq)->kid.n; i++) {
+		nest_id block[256];
+		int n = nest_blocks(p, lnest(p, seq)->kid.a[i], 0, block, 256);
+		for (int k = 0; k < n && k < 256; k++)
+			if (lnest(p, block[k])->phase == BLOCK_UPDATE && stage_reads(p, lnest(p, block[k])->stage, b))
+				return i;
+	}
+	return lnest(p, seq)->kid.n;
+}
+
+static void whole_region(struct loop_prog *p, stage_id s, poly *lo, poly *extent)
+{
+	for (int a = 0; a < lstage(p, s)->naxes; a++) {
+		lo[a] = poly_const(p->P, 0);
+		extent[a] = poly_const(p->P, lstage(p, s)->axis[a].extent);
+	}
+}
+
+const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
+{
+	const char *why = NULL;
+	stage_id s = stage_find(p, stage);
+	if (!s)
+		return whynot(p, "no stage %s", stage);
+	if (!strcmp(loop, "root"))
+		return NULL; /* where it starts */
+	nest_id l = loop_find(p, loop), top = stage_whole(p, s);
+	if (!l)
+		return whynot(p, "no loop %s", loop);
+	if (!top)
+		return whynot(p, "%s is not whole at the root any more", stage);
+	if (nest_inside(p, l, top))
+		return whynot(p, "%s is a loop of %s itself", loop, stage);
+	buf_id b = lstage(p, s)->out;
+	if (lbuf(p, b)->scope == SCOPE_OUT)
+		return whynot(p, "%s is a result of the kernel", stage);
+	nest_id block[256];
+	int n = nest_blocks(p, p->root, 0, block, 256);
+	for (int i = 0; i < n && i < 256; i++)
+		if (lnest(p, block[i])->phase == BLOCK_UPDATE && stage_reads(p, lnest(p, block[i])->stage, b) && !nest_inside(p, block[i], l))
+			return whynot(p, "%s is read outside %s, by %s", stage, loop, sym_str(lstage(p, lnest(p, block[i])->stage)->name));
+	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
+	whole_region(p, s, lo, extent);
+	if (!region_of(p, b, l, true, false, lo, extent))
+		return whynot(p, "nothing under %s reads %s", loop, stage);
+	nest_remove(p, top);
+	nest_id seq = nest_body(p, l);
+	nest_insert(p, seq, first_reader(p, seq, b), nest_of_stage(p, s, lo, extent));
+	return why;
+}
+
+/* What `after` finds out about the consumer's axes. */
+struct after {
+	nest_id loop;
+	stage_id s;
+	poly *lo, *extent;
+	bool set[LOOP_AXES_MAX];
+	bool any;
+	const char *why;
+};
+
+/* Every loop at or around L that runs over p's blocks must be over an axis that s follows, and no reduction. */
+static void check_producer(struct loop_prog *p, struct after *a, stage_id producer, const poly *lo)
+{
+	nest_id block[256], around[NEST_DEPTH_MAX + 1];
+	int n = nest_blocks(p, a->loop, producer, block, 256);
+	int k = nest_loops(p, a->loop, around);
+	around[k++] = a->loop;
+	for (int i = 0; i < n && i < 256; i++)
+		for (int j = 0; j < k; j++) {
+			poly_var v = lnest(p, around[j])->var;
+			const struct stage *q = lstage(p, producer);
+			for (int x = q->nspatial; x < q->naxes && lnest(p, block[i])->phase == BLOCK_UPDATE; x++)
+				if (poly_uses(p->P, lnest(p, block[i])->bind[x], v))
+					a->why = whynot(p, "%s is not complete in %s: %s is a reduction", sym_str(q->name), sym_str(lnest(p, a->loop)->name), sym_str(lnest(p, around[j])->name));
+		}
+}
+
+static void after_read(struct loop_prog *p, ex_id read, void *arg)
+{
+	struct after *a = arg;
+	buf_id b = lex(p, read)->buf;
+	stage_id producer = buf_writer(p, b);
+	if (a->why || !producer || !nest_blocks(p, a->loop, producer, NULL, 0))
+		return;
+	poly lo[LOOP_RANK_MAX], extent[LOOP_RANK_MAX];
+	region_of(p, b, a->loop, false, true, lo, extent);
+	check_producer(p, a, producer, lo);
+	const struct stage *s = lstage(p, a->s);
+	for (int d = 0; d < lex(p, read)->n && !a->why; d++) {
+		int64_t l, e;
+		bool all = poly_is_const(p->P, lo[d], &l) && l == 0 && poly_is_const(p->P, extent[d], &e) && e >= lbuf(p, b)->shape[d];
+		if (all && d != lex(p, read)->dyn_dim) {
+			a->any = true;
+			continue;
+		}
+		int axis = -1;
+		for (int x = 0; x < s->nspatial; x++)
+			if (lex(p, read)->index[d] == poly_of(p->P, s->axis[x].var))
+				axis = x;
+		if (axis < 0 || d == lex(p, read)->dyn_dim) {
+			a->why = whynot(p, "%s reads %s across the part that is complete in %s", sym_str(s->name), sym_str(lbuf(p, b)->name), sym_str(lnest(p, a->loop)->name));
+		} else if (a->set[axis] && (a->lo[axis] != lo[d] || a->extent[axis] != extent[d])) {
+			a->why = whynot(p, "%s reads two different parts under %s", sym_str(s->name), sym_str(lnest(p, a->loop)->name));
+		} else {
+			a->set[axis] = a->any = true;
+			a->lo[axis] = lo[d];
+			a->extent[axis] = extent[d];
+		}
+	}
+}
+
+struct operands {
+	nest_id at; /* the new nest goes in at the end of this SEQ */
+	nest_id loop;
+	const char *why;
+};
+
+static void operand_ready(struct loop_prog *p, ex_id read, void *arg)
+{
+	struct operands *o = arg;
+	stage_id w = buf_writer(p, lex(p, read)->buf);
+	nest_id block[256];
+	int n = w ? nest_blocks(p, p->root, w, block, 256) : 0;
+	for (int i = 0; i < n && i < 256 && !o->why; i++)
+		if (!nest_inside(p, block[i], o->loop) && !before(p, block[i], o->loop))
+			o->why = whynot(p, "%s is computed later", sym_str(lstage(p, w)->name));
+}
+
+const char *prim_after(struct loop_prog *p, const char *stage, const char *loop)
+{
+	stage_id s = stage_find(p, stage);
+	if (!s)
+		return whynot(p, "no stage %s", stage);
+	nest_id l = loop_find(p, loop), top = stage_whole(p, s);
+	if (!l)
+		return whynot(p, "no loop %s", loop);
+	if (!top)
+		return whynot(p, "%s is not whole at the root any more", stage);
+	if (nest_inside(p, l, top))
+		return whynot(p, "%s is a loop of %s itself", loop, stage);
+	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
+	whole_region(p, s, lo, extent);
+	struct after a = {.loop = l, .s = s, .lo = lo, .extent = extent};
+	ex_reads(p, lstage(p, s)->body, after_read, &a);
+	if (a.why)
+		return a.why;
+	if (!a.any)
+		return whynot(p, "%s reads nothing that is computed in %s", stage, loop);
+	/* each iteration of the loops around must give other elements, or they would be computed again and again */
+	nest_id around[NEST_DEPTH_MAX + 1];
+	int k = nest_loops(p, l, around);
+	around[k++] = l;
+	for (int j = 0; j < k; j++) {
+		int64_t n;
+		bool used = poly_is_const(p->P, lnest(p, around[j])->extent, &n) && n == 1;
+		for (int x = 0; x < lstage(p, s)->nspatial; x++)
+			used |= poly_uses(p->P, lo[x], lnest(p, around[j])->var);
+		if (!used)
+			return whynot(p, "%s would be computed again in each step of %s", stage, sym_str(lnest(p, around[j])->name));
+	}
+	struct operands o = {.loop = l};
+	ex_reads(p, lstage(p, s)->body, operand_ready, &o);
+	if (o.why)
+		return o.why;
+	nest_remove(p, top);
+	nest_id seq = nest_body(p, l);
+	nest_insert(p, seq, lnest(p, seq)->kid.n, nest_of_stage(p, s, lo, extent));
+	return NULL;
+}
+
+const char *prim_init(struct loop_prog *p, const char *stage, const char *loop)
+{
+	stage_id s = stage_find(p, stage);
+	if (!s)
+		return whynot(p, "no stage %s", stage);
+	if (lstage(p, s)->comb == COMB_NONE)
+		return whynot(p, "%s is no reduction", stage);
+	nest_id block[256], init = 0, l = p->root;
+	int n = nest_blocks(p, p->root, s, block, 256);
+	if (strcmp(loop, "root") && !(l = loop_find(p, loop)))
+		return whynot(p, "no loop %s", loop);
+	for (int i = 0; i < n && i < 256; i++) {
+		if (lnest(p, block[i])->phase == BLOCK_INIT) {
+			if (init)
+				return whynot(p, "%s is set to its identity in two places", stage);
+			init = block[i];
+			continue;
+		}
+		if (!nest_inside(p, block[i], l))
+			return whynot(p, "%s is not inside %s", stage, loop);
+		nest_id around[NEST_DEPTH_MAX];
+		for (int k = nest_loops(p, block[i], around), j = 0; j < k; j++)
+			if (lnest(p, around[j])->reduce && lnest(p, around[j])->of == s && nest_inside(p, l, around[j]))
+				return whynot(p, "%s is inside the reduction %s", loop, sym_str(lnest(p, around[j])->name));
+	}
+	if (!init)
+		return whynot(p, "%s is not set to its identity any more", stage);
+	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
+	whole_region(p, s, lo, extent);
+	region_of(p, lstage(p, s)->out, l, false, true, lo, extent);
+	nest_remove(p, init);
+	nest_id seq = nest_body(p, l);
+	size_t at = 0;
+	for (size_t i = 0; i < lnest(p, seq)->kid.n; i++)
+		if (nest_blocks(p, lnest(p, seq)->kid.a[i], s, NULL, 0)) {
+			at = i;
+			break;
+		}
+	nest_insert(p, seq, at, nest_of_phase(p, s, BLOCK_INIT, "init.", lo, extent));
+	return NULL;
+}

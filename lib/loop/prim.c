@@ -1,0 +1,423 @@
+/* Primitives on loops: split, fuse, reorder, marks; and on buffers: layout, scope; inline. */
+#include "loop/prim.h"
+#include <string.h>
+#include "common/msg.h"
+#include "loop/nest.h"
+
+struct find {
+	sym name;
+	nest_id found;
+};
+
+static void find_one(struct loop_prog *p, nest_id n, void *arg)
+{
+	struct find *f = arg;
+	if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->name == f->name && !f->found)
+		f->found = n;
+}
+
+nest_id loop_find(struct loop_prog *p, const char *name)
+{
+	struct find f = {intern(name), 0};
+	nest_walk(p, p->root, find_one, &f);
+	return f.found;
+}
+
+/* The loop, or NULL with the reason in *why. */
+static nest_id want_loop(struct loop_prog *p, const char *name, const char **why)
+{
+	nest_id n = loop_find(p, name);
+	if (!n)
+		*why = whynot(p, "no loop %s", name);
+	return n;
+}
+
+/* The value of the split loop in its parts, and the inner extents, from the outside in. */
+struct parts {
+	int n;                       /* parts: inner factors + 1 */
+	poly extent[LOOP_AXES_MAX];
+	VEC(int64_t) cut;            /* of part 0 */
+};
+
+/* Two parts of a constant extent; sets the parts' extents, the outer loop's cuts and what the old variable is,
+ * as base (of the outer variable vo, made here) plus the inner variable. */
+static poly split_base(struct loop_prog *p, poly extent, int64_t f, enum split_tail tail, poly vo, struct parts *q)
+{
+	struct polys *P = p->P;
+	int64_t e = 0;
+	bool fixed = poly_is_const(P, extent, &e);
+	poly base = poly_mulc(P, vo, f);
+	q->extent[1] = poly_const(P, f);
+	if (tail == TAIL_GUARD || tail == TAIL_PAD || !fixed || e % f == 0)
+		return base;
+	int64_t n = (e + f - 1) / f;
+	if (tail == TAIL_PEEL) {
+		q->extent[1] = poly_min(P, poly_const(P, f), poly_sub(P, extent, base));
+		vec_push(&q->cut, e / f);
+	} else if (tail == TAIL_BALANCE) {
+		int64_t size = e / n, more = e % n;
+		poly left = poly_max(P, poly_const(P, 0), poly_sub(P, poly_const(P, more), vo));
+		base = poly_add(P, poly_mulc(P, vo, size), poly_min(P, vo, poly_const(P, more)));
+		q->extent[1] = poly_addc(P, poly_min(P, poly_const(P, 1), left), size);
+		vec_push(&q->cut, more);
+	} else {
+		base = poly_min(P, base, poly_const(P, e - f));
+		vec_push(&q->cut, n - 1);
+	}
+	return base;
+}
+
+/* Guards e >= 0 on every block below n that depends on the loop at all. */
+static void guard_below(struct loop_prog *p, nest_id n, poly e)
+{
+	nest_id block[256];
+	int k = nest_blocks(p, n, 0, block, 256);
+	for (int i = 0; i < k && i < 256; i++)
+		vec_push(&lnest(p, block[i])->guard, e);
+}
+
+static const char *split_two(struct loop_prog *p, nest_id id, int64_t f, enum split_tail tail, const char *name0, const char *name1)
+{
+	struct polys *P = p->P;
+	struct nest *l = lnest(p, id);
+	int64_t e = 0;
+	bool fixed = poly_is_const(P, l->extent, &e);
+	if (f < 1)
+		return whynot(p, "factor %ld of %s is less than 1", (long)f, sym_str(l->name));
+	if (l->cut.n)
+		return whynot(p, "%s is cut already; split it the other way round", sym_str(l->name));
+	if (l->mark != LOOP_SERIAL)
+		return whynot(p, "%s is marked", sym_str(l->name));
+	if (!fixed && tail != TAIL_GUARD && tail != TAIL_PEEL)
+		return whynot(p, "%s has an extent that varies: only tail=guard or peel", sym_str(l->name));
+	if (fixed && f > e && tail != TAIL_PAD && tail != TAIL_GUARD)
+		f = e > 0 ? e : 1;
+	struct parts q = {0};
+	poly old_extent = l->extent;
+	nest_id outer = nest_for(p, intern(name0), poly_ceildiv(P, old_extent, f), lnest(p, id)->reduce, lnest(p, id)->of);
+	poly vo = poly_of(P, lnest(p, outer)->var);
+	poly base;
+	if (!fixed && tail == TAIL_PEEL) {
+		base = poly_mulc(P, vo, f);
+		q.extent[1] = poly_min(P, poly_const(P, f), poly_sub(P, old_extent, base));
+		lnest(p, outer)->tail_at = poly_floordiv(P, old_extent, f);
+	} else {
+		base = split_base(p, old_extent, f, tail, vo, &q);
+	}
+	nest_id inner = nest_for(p, intern(name1), q.extent[1], lnest(p, id)->reduce, lnest(p, id)->of);
+	for (size_t i = 0; i < q.cut.n; i++)
+		vec_push(&lnest(p, outer)->cut, q.cut.a[i]);
+	vec_free(&q.cut);
+	poly whole = poly_add(P, base, poly_of(P, lnest(p, inner)->var));
+	/* inner takes the body, outer the place */
+	nest_id body = lnest(p, id)->kid.a[0];
+	nest_id seq = lnest(p, id)->parent;
+	size_t at = nest_index(p, id);
+	lnest(p, inner)->kid.a[0] = body;
+	lnest(p, body)->parent = inner;
+	nest_insert(p, nest_body(p, outer), 0, inner);
+	lnest(p, seq)->kid.a[at] = outer;
+	lnest(p, outer)->parent = seq;
+	poly_var v = lnest(p, id)->var;
+	nest_subst(p, inner, 1, &v, &whole);
+	int64_t lo, hi;
+	if (tail == TAIL_GUARD) {
+		poly room = poly_addc(P, poly_sub(P, old_extent, whole), -1);
+		poly_range(P, room, &lo, &hi);
+		if (lo < 0)
+			guard_below(p, inner, room);
+	}
+	return NULL;
+}
+
+/* Padding rounds the axis itself up: what it writes must be a buffer of ours that is read with its padding, or
+ * not outside. */
+static const char *pad_axis(struct loop_prog *p, nest_id id, int64_t f)
+{
+	struct nest *l = lnest(p, id);
+	struct stage *s = lstage(p, l->of);
+	int64_t e;
+	if (!poly_is_const(p->P, l->extent, &e))
+		return whynot(p, "%s has an extent that varies", sym_str(l->name));
+	if (e % f == 0)
+		return NULL;
+	enum scope scope = lbuf(p, s->out)->scope;
+	if (scope == SCOPE_OUT || scope == SCOPE_IN || scope == SCOPE_CONST)
+		return whynot(p, "tail=pad: %s is of the kernel's interface", sym_str(lbuf(p, s->out)->name));
+	int axis = -1;
+	for (int a = 0; a < s->naxes; a++)
+		if (!strcmp(sym_str(l->name) + strlen(sym_str(s->name)) + 1, sym_str(s->axis[a].name)))
+			axis = a;
+	if (axis < 0)
+		return whynot(p, "tail=pad: %s is not a whole axis", sym_str(l->name));
+	if (axis >= s->nspatial)
+		return whynot(p, "tail=pad: %s is a reduction", sym_str(l->name));
+	int64_t padded = (e + f - 1) / f * f;
+	s->axis[axis].extent = padded;
+	lbuf(p, s->out)->shape[axis] = lbuf(p, s->out)->extent[axis] = padded;
+	/* the axis variable ranges over the padding too */
+	poly_var v = poly_var_new(p->P, s->axis[axis].name, 0, padded - 1, 1);
+	poly by = poly_of(p->P, v);
+	s->body = ex_subst(p, s->body, 1, &s->axis[axis].var, &by);
+	lstage(p, l->of)->axis[axis].var = v;
+	l->extent = poly_const(p->P, padded);
+	return NULL;
+}
+
+const char *prim_split(struct loop_prog *p, const char *loop, int n, const int64_t *factor, enum split_tail tail)
+{
+	const char *why = NULL;
+	nest_id id = want_loop(p, loop, &why);
+	if (!id)
+		return why;
+	int64_t inner = 1;
+	for (int i = 0; i < n; i++) {
+		if (factor[i] < 1)
+			return whynot(p, "factor %ld is less than 1", (long)factor[i]);
+		inner *= factor[i];
+	}
+	if (tail == TAIL_OVERLAP && lnest(p, id)->reduce)
+		return whynot(p, "tail=overlap: %s is a reduction, what it adds twice counts twice", loop);
+	if (tail == TAIL_PAD && (why = pad_axis(p, id, inner)))
+		return why;
+	/* L becomes L.0 and the rest L.1, whose size is the product of the factors; then the rest is split again,
+	 * exactly but where a shorter last tile is in it. */
+	const char *rest = loop;
+	for (int i = 0; i < n && !why; i++) {
+		const char *outer = i ? rest : arena_printf(&p->arena, "%s.0", loop);
+		const char *last = arena_printf(&p->arena, "%s.%d", loop, i + 1);
+		why = split_two(p, loop_find(p, rest), inner, i ? TAIL_PEEL : tail, outer, last);
+		inner /= factor[i];
+		rest = last;
+	}
+	return why;
+}
+
+/* inner is the only thing in outer's body */
+static bool directly_nested(struct loop_prog *p, nest_id outer, nest_id inner)
+{
+	struct nest *b = lnest(p, nest_body(p, outer));
+	return b->kid.n == 1 && b->kid.a[0] == inner;
+}
+
+const char *prim_fuse(struct loop_prog *p, const char *a, const char *b)
+{
+	const char *why = NULL;
+	nest_id outer = want_loop(p, a, &why), inner = outer ? want_loop(p, b, &why) : 0;
+	if (!inner)
+		return why;
+	int64_t eo, ei;
+	if (!directly_nested(p, outer, inner))
+		return whynot(p, "%s is not directly inside %s", b, a);
+	if (!poly_is_const(p->P, lnest(p, outer)->extent, &eo) || !poly_is_const(p->P, lnest(p, inner)->extent, &ei))
+		return whynot(p, "fuse: an extent varies");
+	if (lnest(p, outer)->cut.n || lnest(p, inner)->cut.n)
+		return whynot(p, "fuse: a loop is cut");
+	if (lnest(p, outer)->mark != LOOP_SERIAL || lnest(p, inner)->mark != LOOP_SERIAL)
+		return whynot(p, "fuse: a loop is marked");
+	if (lnest(p, outer)->reduce != lnest(p, inner)->reduce)
+		return whynot(p, "fuse: one is a reduction, the other is not");
+	const char *last = strrchr(b, '.');
+	nest_id f = nest_for(p, intern_printf("%s*%s", a, last ? last + 1 : b), poly_const(p->P, eo * ei), lnest(p, outer)->reduce, lnest(p, outer)->of);
+	poly v = poly_of(p->P, lnest(p, f)->var);
+	poly_var vars[2] = {lnest(p, outer)->var, lnest(p, inner)->var};
+	poly by[2] = {poly_floordiv(p->P, v, ei), poly_mod(p->P, v, ei)};
+	nest_id body = lnest(p, inner)->kid.a[0], seq = lnest(p, outer)->parent;
+	lnest(p, seq)->kid.a[nest_index(p, outer)] = f;
+	lnest(p, f)->parent = seq;
+	lnest(p, f)->kid.a[0] = body;
+	lnest(p, body)->parent = f;
+	nest_subst(p, f, 2, vars, by);
+	return NULL;
+}
+
+const char *prim_reorder(struct loop_prog *p, int n, const char *const *names)
+{
+	nest_id l[NEST_DEPTH_MAX], chain[NEST_DEPTH_MAX];
+	const char *why = NULL;
+	if (n < 2 || n > NEST_DEPTH_MAX)
+		return "reorder takes two or more loops";
+	for (int i = 0; i < n; i++) {
+		if (!(l[i] = want_loop(p, names[i], &why)))
+			return why;
+		for (int j = 0; j < i; j++)
+			if (l[i] == l[j])
+				return whynot(p, "%s is named twice", names[i]);
+	}
+	/* the chain from the outermost of them to the innermost */
+	nest_id outer = l[0], inner = l[0];
+	for (int i = 1; i < n; i++) {
+		if (nest_inside(p, outer, l[i]))
+			outer = l[i];
+		if (nest_inside(p, l[i], inner))
+			inner = l[i];
+	}
+	int k = 0;
+	for (nest_id c = inner;; c = lnest(p, lnest(p, c)->parent)->parent) {
+		if (!c || k == NEST_DEPTH_MAX || lnest(p, c)->kind != NEST_FOR)
+			return "the loops are not on one chain";
+		chain[k++] = c;
+		if (c == outer)
+			break;
+		if (lnest(p, lnest(p, c)->parent)->kid.n != 1)
+			return whynot(p, "there is more than %s in the loop around it", sym_str(lnest(p, c)->name));
+	}
+	/* place[i]: chain (inside out) positions that the named loops hold, outermost first */
+	nest_id order[NEST_DEPTH_MAX];
+	int next = 0;
+	for (int i = k - 1; i >= 0; i--) {
+		bool named = false;
+		for (int j = 0; j < n; j++)
+			named |= l[j] == chain[i];
+		order[k - 1 - i] = named ? l[next++] : chain[i];
+	}
+	if (next != n)
+		return "the loops are not on one chain";
+	for (int i = 0; i < k; i++)
+		for (int j = i; j < k; j++)
+			if (poly_uses(p->P, lnest(p, order[i])->extent, lnest(p, order[j])->var))
+				return whynot(p, "the extent of %s depends on %s", sym_str(lnest(p, order[i])->name), sym_str(lnest(p, order[j])->name));
+	nest_id seq = lnest(p, outer)->parent;
+	size_t at = nest_index(p, outer);
+	nest_id body = nest_body(p, inner), seqs[NEST_DEPTH_MAX];
+	for (int i = 0; i + 1 < k; i++)
+		seqs[i] = nest_body(p, chain[k - 1 - i]);
+	for (int i = 0; i < k; i++) {
+		nest_id in = i + 1 < k ? seqs[i] : body;
+		lnest(p, order[i])->kid.a[0] = in;
+		lnest(p, in)->parent = order[i];
+		if (i + 1 < k) {
+			lnest(p, in)->kid.a[0] = order[i + 1];
+			lnest(p, order[i + 1])->parent = in;
+		}
+	}
+	lnest(p, seq)->kid.a[at] = order[0];
+	lnest(p, order[0])->parent = seq;
+	return NULL;
+}
+
+const char *prim_mark(struct loop_prog *p, const char *loop, enum loop_mark mark, int unroll)
+{
+	const char *why = NULL;
+	nest_id id = want_loop(p, loop, &why);
+	if (!id)
+		return why;
+	struct nest *l = lnest(p, id);
+	if (l->mark != LOOP_SERIAL)
+		return whynot(p, "%s is marked already", loop);
+	if (mark == LOOP_PARALLEL && l->reduce)
+		return whynot(p, "%s is a reduction", loop);
+	if (mark == LOOP_VECTOR) {
+		struct nest *b = lnest(p, nest_body(p, id));
+		for (size_t i = 0; i < b->kid.n; i++)
+			if (lnest(p, b->kid.a[i])->kind != NEST_BLOCK)
+				return whynot(p, "%s is not innermost", loop);
+		int64_t lo, hi;
+		poly_range(p->P, l->extent, &lo, &hi);
+		if (hi > 16)
+			return whynot(p, "%s has %ld steps, a vector at most 16", loop, (long)hi);
+	}
+	l->mark = mark;
+	l->unroll = unroll;
+	return NULL;
+}
+
+const char *prim_partition(struct loop_prog *p, const char *loop, int n, const int64_t *points)
+{
+	const char *why = NULL;
+	nest_id id = want_loop(p, loop, &why);
+	if (!id)
+		return why;
+	if (!n)
+		return partition_auto(p, id);
+	int64_t e;
+	if (!poly_is_const(p->P, lnest(p, id)->extent, &e))
+		return whynot(p, "%s has an extent that varies", loop);
+	for (int i = 0; i < n; i++)
+		if (points[i] <= 0 || points[i] >= e)
+			return whynot(p, "point %ld is not inside %s", (long)points[i], loop);
+	for (int i = 0; i < n; i++)
+		vec_push(&lnest(p, id)->cut, points[i]);
+	return NULL;
+}
+
+const char *prim_layout(struct loop_prog *p, const char *buf, const char *spec)
+{
+	buf_id b = buf_find(p, buf);
+	if (!b)
+		return whynot(p, "no buffer %s", buf);
+	enum scope s = lbuf(p, b)->scope;
+	if (s == SCOPE_IN || s == SCOPE_OUT)
+		return whynot(p, "%s is of the kernel's interface: its layout is a field of its type", buf);
+	struct layout l;
+	const char *why = layout_parse(&l, lbuf(p, b)->rank, spec);
+	if (!why)
+		lbuf(p, b)->layout = l;
+	return why;
+}
+
+const char *prim_scope(struct loop_prog *p, const char *buf, enum scope scope)
+{
+	buf_id b = buf_find(p, buf);
+	if (!b)
+		return whynot(p, "no buffer %s", buf);
+	if (lbuf(p, b)->scope < SCOPE_SCRATCH)
+		return whynot(p, "%s is of the kernel's interface", buf);
+	if (scope < SCOPE_SCRATCH)
+		return "scope is scratch, stack or register";
+	lbuf(p, b)->scope = scope;
+	return NULL;
+}
+
+/* Inlining: reads of buf become the body of stage s at those indices. */
+static ex_id inline_into(struct loop_prog *p, ex_id e, stage_id s, const char **why)
+{
+	if (!e)
+		return 0;
+	struct ex x = *lex(p, e);
+	bool changed = false;
+	for (int i = 0; i < 3; i++) {
+		ex_id a = inline_into(p, x.a[i], s, why);
+		changed |= a != x.a[i];
+		x.a[i] = a;
+	}
+	if (x.kind == EX_READ && x.buf == lstage(p, s)->out) {
+		if (x.dyn_dim >= 0) {
+			*why = whynot(p, "%s is read at an index that is a value", sym_str(lstage(p, s)->name));
+			return e;
+		}
+		poly_var v[LOOP_AXES_MAX];
+		for (int a = 0; a < lstage(p, s)->nspatial; a++)
+			v[a] = lstage(p, s)->axis[a].var;
+		return ex_subst(p, lstage(p, s)->body, lstage(p, s)->nspatial, v, x.index);
+	}
+	if (!changed)
+		return e;
+	vec_push(&p->exs, x);
+	return (ex_id)p->exs.n - 1;
+}
+
+const char *prim_inline(struct loop_prog *p, const char *stage)
+{
+	stage_id s = stage_find(p, stage);
+	if (!s)
+		return whynot(p, "no stage %s", stage);
+	if (lstage(p, s)->comb != COMB_NONE)
+		return whynot(p, "%s is a reduction", stage);
+	if (lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT)
+		return whynot(p, "%s is a result of the kernel", stage);
+	const char *why = NULL;
+	ex_id *body = ARENA_ARRAY(&p->arena, ex_id, p->stages.n);
+	for (size_t t = 1; t < p->stages.n; t++)
+		body[t] = p->stages.a[t].gone ? 0 : inline_into(p, p->stages.a[t].body, s, &why);
+	if (why)
+		return why;
+	for (size_t t = 1; t < p->stages.n; t++)
+		if (body[t])
+			p->stages.a[t].body = body[t];
+	nest_id block[64];
+	for (int n = nest_blocks(p, p->root, s, block, 64), i = 0; i < n && i < 64; i++)
+		nest_remove(p, block[i]);
+	lstage(p, s)->gone = true;
+	return NULL;
+}

@@ -1,0 +1,176 @@
+/* Programs, buffers, stages: making and finding them. */
+#include <math.h>
+#include <string.h>
+#include "common/msg.h"
+#include "loop/nest.h"
+
+struct loop_prog *prog_new(const struct target *t)
+{
+	struct loop_prog *p = xcalloc(1, sizeof *p);
+	p->P = polys_new();
+	p->target = t;
+	vec_push(&p->bufs, (struct loop_buf){0});
+	vec_push(&p->stages, (struct stage){0});
+	vec_push(&p->exs, (struct ex){0});
+	vec_push(&p->nests, (struct nest){0});
+	return p;
+}
+
+void prog_free(struct loop_prog *p)
+{
+	for (size_t i = 0; i < p->nests.n; i++) {
+		vec_free(&p->nests.a[i].kid);
+		vec_free(&p->nests.a[i].cut);
+		vec_free(&p->nests.a[i].guard);
+	}
+	vec_free(&p->bufs);
+	vec_free(&p->stages);
+	vec_free(&p->exs);
+	vec_free(&p->nests);
+	polys_free(p->P);
+	arena_release(&p->arena);
+	free(p);
+}
+
+const char *scope_name(enum scope s)
+{
+	static const char *const name[] = {"in", "const", "out", "scratch", "stack", "register"};
+	return name[s];
+}
+
+double combiner_identity(enum combiner c)
+{
+	switch (c) {
+	case COMB_PROD: return 1;
+	case COMB_MAX: return -INFINITY;
+	case COMB_MIN: return INFINITY;
+	default: return 0;
+	}
+}
+
+stage_id stage_find(struct loop_prog *p, const char *name)
+{
+	sym s = intern(name);
+	for (size_t i = 1; i < p->stages.n; i++)
+		if (p->stages.a[i].name == s && !p->stages.a[i].gone)
+			return (stage_id)i;
+	return 0;
+}
+
+buf_id buf_find(struct loop_prog *p, const char *name)
+{
+	sym s = intern(name);
+	for (size_t i = 1; i < p->bufs.n; i++)
+		if (p->bufs.a[i].name == s)
+			return (buf_id)i;
+	return 0;
+}
+
+stage_id buf_writer(struct loop_prog *p, buf_id b)
+{
+	for (size_t i = 1; i < p->stages.n; i++)
+		if (p->stages.a[i].out == b && !p->stages.a[i].gone)
+			return (stage_id)i;
+	return 0;
+}
+
+/* name, or name2, name3, ... : the first that nothing of this program has. */
+static sym unique_name(struct loop_prog *p, const char *name, bool stage)
+{
+	sym s = intern(name);
+	for (int n = 2; stage ? stage_find(p, sym_str(s)) : buf_find(p, sym_str(s)); n++)
+		s = intern_printf("%s%d", name, n);
+	return s;
+}
+
+buf_id buf_new(struct loop_prog *p, const char *name, enum dtype t, enum scope s, int rank, const int64_t *shape)
+{
+	if (rank > LOOP_RANK_MAX)
+		BUG("buffer %s of rank %d", name, rank);
+	struct loop_buf b = {.name = unique_name(p, name, false), .dtype = t, .scope = s, .rank = rank};
+	for (int i = 0; i < rank; i++) {
+		b.shape[i] = b.extent[i] = shape[i];
+		b.base[i] = poly_const(p->P, 0);
+	}
+	for (size_t i = 1; i < p->bufs.n; i++)
+		b.operand += p->bufs.a[i].scope == s;
+	vec_push(&p->bufs, b);
+	return (buf_id)p->bufs.n - 1;
+}
+
+static void stage_add_axis(struct loop_prog *p, struct stage *s, sym name, int64_t extent, enum axis_kind kind)
+{
+	if (s->naxes == LOOP_AXES_MAX)
+		BUG("stage %s has too many axes", sym_str(s->name));
+	poly_var v = poly_var_new(p->P, name, 0, extent > 0 ? extent - 1 : 0, 1);
+	s->axis[s->naxes++] = (struct axis){name, v, extent, kind};
+}
+
+stage_id stage_into(struct loop_prog *p, const char *name, buf_id out, const char *axes)
+{
+	struct stage s = {.name = unique_name(p, name, true), .out = out, .nspatial = lbuf(p, out)->rank};
+	for (int i = 0; i < s.nspatial; i++) {
+		axes += strspn(axes, " ");
+		size_t n = strcspn(axes, " ");
+		sym a = n ? intern_n(axes, n) : intern_printf("a%d", i);
+		axes += n;
+		stage_add_axis(p, &s, a, lbuf(p, out)->shape[i], AXIS_SPATIAL);
+	}
+	vec_push(&p->stages, s);
+	return (stage_id)p->stages.n - 1;
+}
+
+stage_id stage_new(struct loop_prog *p, const char *name, enum dtype t, enum scope s, int rank, const int64_t *shape, const char *axes)
+{
+	sym u = unique_name(p, name, true);
+	return stage_into(p, sym_str(u), buf_new(p, sym_str(u), t, s, rank, shape), axes);
+}
+
+poly stage_reduce(struct loop_prog *p, stage_id s, const char *name, int64_t extent)
+{
+	stage_add_axis(p, lstage(p, s), intern(name), extent, AXIS_REDUCE);
+	return poly_of(p->P, lstage(p, s)->axis[lstage(p, s)->naxes - 1].var);
+}
+
+poly stage_axis(struct loop_prog *p, stage_id s, int i)
+{
+	return poly_of(p->P, lstage(p, s)->axis[i].var);
+}
+
+void stage_body(struct loop_prog *p, stage_id s, enum combiner c, ex_id body)
+{
+	lstage(p, s)->comb = c;
+	lstage(p, s)->body = body;
+}
+
+static void note_nonconst(struct loop_prog *p, ex_id read, void *arg)
+{
+	struct loop_buf *b = lbuf(p, lex(p, read)->buf);
+	stage_id w = buf_writer(p, lex(p, read)->buf);
+	if (b->scope != SCOPE_CONST && !(w && lstage(p, w)->build_time))
+		*(bool *)arg = true;
+}
+
+/* Constants only below it, and something is computed: then it runs when the model is built. */
+static bool reads_constants_only(struct loop_prog *p, const struct stage *s)
+{
+	bool varies = false;
+	ex_reads(p, s->body, note_nonconst, &varies);
+	return !varies;
+}
+
+void prog_start(struct loop_prog *p)
+{
+	p->root = nest_seq(p, 0);
+	for (size_t i = 1; i < p->stages.n; i++) {
+		struct stage *s = &p->stages.a[i];
+		s->build_time = lbuf(p, s->out)->scope == SCOPE_SCRATCH && reads_constants_only(p, s);
+		poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
+		for (int a = 0; a < s->naxes; a++) {
+			lo[a] = poly_const(p->P, 0);
+			extent[a] = poly_const(p->P, s->axis[a].extent);
+		}
+		nest_insert(p, p->root, lnest(p, p->root)->kid.n, nest_of_stage(p, (stage_id)i, lo, extent));
+	}
+	p->built = true;
+}

@@ -1,0 +1,315 @@
+/* Traces: text in, primitives applied. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "loop/nest.h"
+#include "loop/prim.h"
+
+enum { WORDS_MAX = 64 };
+
+/* One line: words before '=', the primitive and its operands, words after ':='. */
+struct line {
+	int nres, narg, ndec;
+	const char *res[WORDS_MAX], *arg[WORDS_MAX], *dec[WORDS_MAX];
+};
+
+/* Names that sampling lines have bound to numbers. */
+struct binding {
+	const char *name;
+	int64_t value;
+};
+struct trace {
+	struct loop_prog *p;
+	bool adapt;
+	VEC(struct binding) bound;
+};
+
+static int words(struct arena *a, const char *s, size_t n, const char **out)
+{
+	int k = 0;
+	for (size_t i = 0; i < n;) {
+		if (s[i] == ' ' || s[i] == '\t' || s[i] == '\r') {
+			i++;
+			continue;
+		}
+		size_t j = i;
+		while (j < n && s[j] != ' ' && s[j] != '\t' && s[j] != '\r')
+			j++;
+		if (k == WORDS_MAX)
+			return -1;
+		char *w = arena_alloc(a, j - i + 1);
+		memcpy(w, s + i, j - i);
+		out[k++] = w;
+		i = j;
+	}
+	return k;
+}
+
+/* The first " = " that is not part of ":=" */
+static const char *find_equals(const char *s, const char *end)
+{
+	for (const char *q = s; q + 2 < end; q++)
+		if (q[0] == ' ' && q[1] == '=' && q[2] == ' ')
+			return q;
+	return NULL;
+}
+
+static bool parse_line(struct arena *a, const char *s, const char *end, struct line *l)
+{
+	const char *hash = memchr(s, '#', (size_t)(end - s));
+	if (hash)
+		end = hash;
+	const char *decide = NULL;
+	for (const char *q = s; q + 1 < end && !decide; q++)
+		if (q[0] == ':' && q[1] == '=')
+			decide = q;
+	const char *eq = find_equals(s, decide ? decide : end);
+	l->nres = eq ? words(a, s, (size_t)(eq - s), l->res) : 0;
+	const char *from = eq ? eq + 2 : s, *to = decide ? decide : end;
+	l->narg = words(a, from, (size_t)(to - from), l->arg);
+	l->ndec = decide ? words(a, decide + 2, (size_t)(end - decide - 2), l->dec) : 0;
+	return l->nres >= 0 && l->narg >= 0 && l->ndec >= 0;
+}
+
+/* A number, or a bound name. */
+static const char *number(struct trace *t, const char *w, int64_t *out)
+{
+	char *end;
+	*out = strtoll(w, &end, 10);
+	if (end != w && !*end)
+		return NULL;
+	for (size_t i = t->bound.n; i-- > 0;)
+		if (!strcmp(t->bound.a[i].name, w)) {
+			*out = t->bound.a[i].value;
+			return NULL;
+		}
+	return whynot(t->p, "%s is neither a number nor a name sampled before", w);
+}
+
+static const char *bind_results(struct trace *t, const struct line *l, const int64_t *value, int n)
+{
+	if (l->nres != n)
+		return whynot(t->p, "%d results are given to %d names", n, l->nres);
+	for (int i = 0; i < n; i++)
+		vec_push(&t->bound, (struct binding){l->res[i], value[i]});
+	return NULL;
+}
+
+/* name=value among the operands from index i on; NULL if it is not there */
+static const char *option(const struct line *l, int i, const char *name)
+{
+	size_t n = strlen(name);
+	for (; i < l->narg; i++)
+		if (!strncmp(l->arg[i], name, n) && l->arg[i][n] == '=')
+			return l->arg[i] + n + 1;
+	return NULL;
+}
+
+/* a b c = sample.split L parts=3 max=30 := 4 9 14: the inner parts are at most max each, their product at most the
+ * extent; the outermost is what is needed to cover it. */
+static const char *sample_split(struct trace *t, const struct line *l)
+{
+	nest_id id = l->narg > 1 ? loop_find(t->p, l->arg[1]) : 0;
+	int64_t extent, parts, max = INT64_MAX, v[WORDS_MAX], product = 1;
+	const char *why = NULL, *o;
+	if (!id || !poly_is_const(t->p->P, lnest(t->p, id)->extent, &extent))
+		return whynot(t->p, "no loop %s of a fixed extent", l->narg > 1 ? l->arg[1] : "");
+	if (!(o = option(l, 2, "parts")) || (why = number(t, o, &parts)) || parts < 2 || parts > 8)
+		return why ? why : "parts= is 2 to 8";
+	if ((o = option(l, 2, "max")) && (why = number(t, o, &max)))
+		return why;
+	if (l->ndec != parts)
+		return whynot(t->p, "%d decisions for %ld parts", l->ndec, (long)parts);
+	for (int i = (int)parts - 1; i >= 0; i--) {
+		if ((why = number(t, l->dec[i], &v[i])))
+			return why;
+		int64_t most = i ? (max < extent / product ? max : extent / product) : INT64_MAX;
+		if (most < 1)
+			most = 1;
+		if (i && (v[i] < 1 || v[i] > most)) {
+			if (!t->adapt)
+				return whynot(t->p, "decision %ld is outside 1..%ld", (long)v[i], (long)most);
+			v[i] = v[i] < 1 ? 1 : most;
+		}
+		if (i)
+			product *= v[i];
+	}
+	v[0] = (extent + product - 1) / product;
+	return bind_results(t, l, v, (int)parts);
+}
+
+static const char *sample_choice(struct trace *t, const struct line *l)
+{
+	int64_t d, v, best = 0;
+	const char *why;
+	if (l->ndec != 1 || l->narg < 2)
+		return "sample.choice takes its choices and one decision";
+	if ((why = number(t, l->dec[0], &d)))
+		return why;
+	bool exact = false;
+	for (int i = 1; i < l->narg; i++) {
+		if ((why = number(t, l->arg[i], &v)))
+			return why;
+		exact |= v == d;
+		if (i == 1 || llabs(v - d) < llabs(best - d))
+			best = v;
+	}
+	if (!exact && !t->adapt)
+		return whynot(t->p, "decision %ld is none of the choices", (long)d);
+	return bind_results(t, l, &best, 1);
+}
+
+static const char *do_split(struct trace *t, const struct line *l)
+{
+	static const char *const tails[] = {"guard", "peel", "balance", "overlap", "pad"};
+	enum split_tail tail = TAIL_GUARD;
+	int64_t f[WORDS_MAX];
+	int n = 0;
+	const char *why, *o = option(l, 2, "tail");
+	for (size_t i = 0; o && i <= TAIL_PAD; i++)
+		if (!strcmp(o, tails[i])) {
+			tail = (enum split_tail)i;
+			break;
+		} else if (i == TAIL_PAD) {
+			return whynot(t->p, "tail=%s is none of guard, peel, balance, overlap, pad", o);
+		}
+	for (int i = 2; i < l->narg; i++)
+		if (!strchr(l->arg[i], '=')) {
+			if ((why = number(t, l->arg[i], &f[n])))
+				return why;
+			n++;
+		}
+	if (l->narg < 3 || !n)
+		return "split takes a loop and its inner factors";
+	return prim_split(t->p, l->arg[1], n, f, tail);
+}
+
+static const char *do_reorder(struct trace *t, const struct line *l) { return prim_reorder(t->p, l->narg - 1, l->arg + 1); }
+static const char *do_fuse(struct trace *t, const struct line *l) { return prim_fuse(t->p, l->arg[1], l->arg[2]); }
+static const char *do_at(struct trace *t, const struct line *l) { return prim_at(t->p, l->arg[1], l->arg[2]); }
+static const char *do_root(struct trace *t, const struct line *l) { return prim_at(t->p, l->arg[1], "root"); }
+static const char *do_after(struct trace *t, const struct line *l) { return prim_after(t->p, l->arg[1], l->arg[2]); }
+static const char *do_inline(struct trace *t, const struct line *l) { return prim_inline(t->p, l->arg[1]); }
+static const char *do_init(struct trace *t, const struct line *l) { return prim_init(t->p, l->arg[1], l->arg[2]); }
+static const char *do_vector(struct trace *t, const struct line *l) { return prim_mark(t->p, l->arg[1], LOOP_VECTOR, 0); }
+static const char *do_parallel(struct trace *t, const struct line *l) { return prim_mark(t->p, l->arg[1], LOOP_PARALLEL, 0); }
+
+static const char *do_unroll(struct trace *t, const struct line *l)
+{
+	int64_t n = 0;
+	const char *why = l->narg > 2 ? number(t, l->arg[2], &n) : NULL;
+	return why ? why : prim_mark(t->p, l->arg[1], LOOP_UNROLL, (int)n);
+}
+
+static const char *scope_of(struct trace *t, const char *w, enum scope *s)
+{
+	for (*s = SCOPE_SCRATCH; *s <= SCOPE_REGISTER; ++*s)
+		if (!strcmp(w, scope_name(*s)))
+			return NULL;
+	return whynot(t->p, "%s is none of scratch, stack, register", w);
+}
+
+static const char *do_cache(struct trace *t, const struct line *l)
+{
+	enum scope s;
+	const char *why = scope_of(t, l->arg[4], &s);
+	if (why)
+		return why;
+	if (l->nres > 1)
+		return "cache gives one buffer";
+	const char *name = l->nres ? l->res[0] : arena_printf(&t->p->arena, "%s.%s", l->arg[1], l->arg[2]);
+	return prim_cache(t->p, l->arg[1], l->arg[2], l->arg[3], s, name);
+}
+
+static const char *do_rfactor(struct trace *t, const struct line *l)
+{
+	const char *name = l->nres ? l->res[0] : arena_printf(&t->p->arena, "%s.part", l->arg[1]);
+	return prim_rfactor(t->p, l->arg[1], l->arg[2], name);
+}
+
+static const char *do_scope(struct trace *t, const struct line *l)
+{
+	enum scope s;
+	const char *why = scope_of(t, l->arg[2], &s);
+	return why ? why : prim_scope(t->p, l->arg[1], s);
+}
+
+static const char *do_layout(struct trace *t, const struct line *l)
+{
+	char *spec = arena_str(&t->p->arena, "");
+	for (int i = 2; i < l->narg; i++)
+		spec = arena_printf(&t->p->arena, "%s%s ", spec, l->arg[i]);
+	return prim_layout(t->p, l->arg[1], spec);
+}
+
+static const char *do_partition(struct trace *t, const struct line *l)
+{
+	int64_t at[WORDS_MAX];
+	const char *why;
+	if (l->narg == 3 && !strcmp(l->arg[2], "auto"))
+		return prim_partition(t->p, l->arg[1], 0, NULL);
+	for (int i = 2; i < l->narg; i++)
+		if ((why = number(t, l->arg[i], &at[i - 2])))
+			return why;
+	return l->narg < 3 ? "partition takes auto, or points" : prim_partition(t->p, l->arg[1], l->narg - 2, at);
+}
+
+static const struct prim {
+	const char *name;
+	int min, max; /* operands; -1: any number */
+	const char *(*apply)(struct trace *, const struct line *);
+} prims[] = {
+	{"sample.split", 2, -1, sample_split},
+	{"sample.choice", 1, -1, sample_choice},
+	{"split", 2, -1, do_split},
+	{"reorder", 2, -1, do_reorder},
+	{"fuse", 2, 2, do_fuse},
+	{"at", 2, 2, do_at},
+	{"root", 1, 1, do_root},
+	{"after", 2, 2, do_after},
+	{"inline", 1, 1, do_inline},
+	{"init", 2, 2, do_init},
+	{"cache", 4, 4, do_cache},
+	{"rfactor", 2, 2, do_rfactor},
+	{"scope", 2, 2, do_scope},
+	{"layout", 2, -1, do_layout},
+	{"vector", 1, 1, do_vector},
+	{"unroll", 1, 2, do_unroll},
+	{"parallel", 1, 1, do_parallel},
+	{"partition", 2, -1, do_partition},
+};
+
+static const char *apply_line(struct trace *t, const struct line *l)
+{
+	for (size_t i = 0; i < sizeof prims / sizeof *prims; i++) {
+		if (strcmp(prims[i].name, l->arg[0]))
+			continue;
+		int n = l->narg - 1;
+		if (n < prims[i].min || (prims[i].max >= 0 && n > prims[i].max))
+			return whynot(t->p, "takes %d%s operands, not %d", prims[i].min, prims[i].max < 0 ? " or more" : "", n);
+		return prims[i].apply(t, l);
+	}
+	return "no such primitive";
+}
+
+const char *loop_apply(struct loop_prog *p, const char *text, bool adapt)
+{
+	struct trace t = {.p = p, .adapt = adapt};
+	const char *why = NULL;
+	int lineno = 1;
+	for (const char *s = text, *end; *s && !why; s = *end ? end + 1 : end, lineno++) {
+		end = s + strcspn(s, "\n");
+		struct line l;
+		if (!parse_line(&p->arena, s, end, &l)) {
+			why = whynot(p, "line %d: more than %d words", lineno, WORDS_MAX);
+			break;
+		}
+		if (!l.narg)
+			continue;
+		if ((why = apply_line(&t, &l)))
+			why = whynot(p, "line %d: %s: %s", lineno, l.arg[0], why);
+	}
+	vec_free(&t.bound);
+	return why;
+}
