@@ -1,0 +1,237 @@
+/* Making Fused nodes from groups, and dissolving them. */
+#include <string.h>
+#include "fuse.h"
+
+/* Members of the groups of one graph: those of group g are node[start[g]] .. node[start[g+1]], in order. */
+struct members {
+	uint32_t *start;
+	node_id *node;
+};
+
+static struct members list_members(const struct plan *p, graph_id g)
+{
+	const struct graph *x = graph(p->m, g);
+	struct members s = {xcalloc(p->head.n + 2, sizeof *s.start), xcalloc(x->nodes.n + 1, sizeof *s.node)};
+
+	for (size_t i = 0; i < x->nodes.n; i++)
+		s.start[p->group[x->nodes.a[i]] + 2]++;
+	for (size_t k = 2; k < p->head.n + 2; k++)
+		s.start[k] += s.start[k - 1];
+	for (size_t i = 0; i < x->nodes.n; i++)
+		s.node[s.start[p->group[x->nodes.a[i]] + 1]++] = x->nodes.a[i];
+	return s;
+}
+
+static bool used_outside(const struct plan *p, val_id v, uint32_t g)
+{
+	if (p->uses.nout[v])
+		return true;
+	for (uint32_t i = p->uses.start[v]; i < p->uses.start[v + 1]; i++)
+		if (p->group[p->uses.user[i]] != g)
+			return true;
+	return false;
+}
+
+/* A value like v in graph g, defined by nothing yet. */
+static val_id value_copy(struct module *m, val_id v, graph_id g)
+{
+	struct value x = *val(m, v);
+
+	x.graph = g;
+	vec_push(&m->values, x);
+	return (val_id)(m->values.n - 1);
+}
+
+/* One Fused node being made. */
+struct form {
+	struct plan *p;
+	graph_id body;
+	uint32_t group;
+	VEC(val_id) in, out; /* operands and results, outer */
+};
+
+static void move_node(struct form *f, node_id id)
+{
+	struct module *m = f->p->m;
+	val_id *inner = f->p->inner;
+	struct node *n = node(m, id);
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		val_id v = n->in[i];
+		if (!v || val(m, v)->kind == VAL_CONST)
+			continue;
+		if (!inner[v] && !(val(m, v)->kind == VAL_NODE && val(m, v)->graph == f->body)) {
+			inner[v] = graph_add_input(m, f->body, val(m, v)->name, val(m, v)->type);
+			vec_push(&f->in, v);
+		}
+		if (inner[v])
+			n->in[i] = inner[v];
+	}
+	for (uint32_t i = 0; i < n->nout; i++) {
+		val_id v = n->out[i];
+		if (!v)
+			continue;
+		if (used_outside(f->p, v, f->group)) {
+			inner[v] = n->out[i] = value_copy(m, v, f->body);
+			graph_add_output(m, f->body, n->out[i], val(m, v)->name);
+			vec_push(&f->out, v);
+		} else {
+			val(m, v)->graph = f->body;
+		}
+	}
+	n->graph = f->body;
+	vec_push(&graph(m, f->body)->nodes, id);
+}
+
+/* The Fused node of a group; not in the graph's order yet. */
+static node_id form_group(struct form *f, graph_id g, const node_id *member, size_t n)
+{
+	struct module *m = f->p->m;
+	node_id head = f->p->head.a[f->group], fused;
+	sym name = node(m, head)->name;
+
+	f->in.n = f->out.n = 0;
+	if (!name && node(m, member[n - 1])->nout)
+		name = val(m, node(m, member[n - 1])->out[0])->name;
+	f->body = graph_new(m, name);
+	for (size_t i = 0; i < n; i++)
+		move_node(f, member[i]);
+	fused = node_new_loose(m, g, OP_Fused, (int)f->in.n, f->in.a, 0);
+	struct node *x = node(m, fused);
+	x->name = name;
+	x->nout = (uint32_t)f->out.n;
+	x->out = arena_copy(&m->arena, f->out.a, f->out.n * sizeof *f->out.a);
+	for (size_t k = 0; k < f->out.n; k++) {
+		val(m, f->out.a[k])->def = fused;
+		val(m, f->out.a[k])->index = (uint32_t)k;
+		f->p->inner[f->out.a[k]] = 0;
+	}
+	for (size_t k = 0; k < f->in.n; k++)
+		f->p->inner[f->in.a[k]] = 0;
+	attr_set_graph(m, fused, "graph", f->body);
+	return fused;
+}
+
+void form_groups(struct plan *p, graph_id g)
+{
+	struct members s = list_members(p, g);
+	struct form f = {.p = p};
+	VEC(node_id) old = {0};
+	size_t k = 0;
+
+	for (size_t i = 0; i < graph(p->m, g)->nodes.n; i++)
+		vec_push(&old, graph(p->m, g)->nodes.a[i]);
+	for (size_t i = 0; i < old.n; i++) {
+		node_id n = old.a[i];
+		uint32_t h = p->group[n];
+		if (h && s.node[s.start[h + 1] - 1] != n)
+			continue; /* the group stands where its last member stood */
+		if (h) {
+			f.group = h;
+			n = form_group(&f, g, s.node + s.start[h], s.start[h + 1] - s.start[h]);
+		}
+		graph(p->m, g)->nodes.a[k++] = n;
+	}
+	graph(p->m, g)->nodes.n = k;
+	vec_free(&old);
+	vec_free(&f.in);
+	vec_free(&f.out);
+	free(s.start);
+	free(s.node);
+}
+
+/* A copy of node id in graph g, operands and results through inner. */
+static node_id copy_node(struct module *m, node_id id, graph_id g, val_id *outer)
+{
+	struct node x = *node(m, id);
+	node_id copy;
+
+	x.in = arena_copy(&m->arena, x.in, x.nin * sizeof *x.in);
+	x.out = arena_copy(&m->arena, x.out, x.nout * sizeof *x.out);
+	x.attr = arena_copy(&m->arena, x.attr, x.nattr * sizeof *x.attr);
+	x.graph = g;
+	vec_push(&m->nodes, x);
+	copy = (node_id)(m->nodes.n - 1);
+	for (uint32_t i = 0; i < x.nin; i++)
+		if (x.in[i] && val(m, x.in[i])->kind != VAL_CONST)
+			x.in[i] = outer[x.in[i]];
+	for (uint32_t i = 0; i < x.nout; i++) {
+		val_id v = x.out[i];
+		if (!v)
+			continue;
+		if (!outer[v])
+			outer[v] = value_copy(m, v, g);
+		x.out[i] = outer[v];
+		val(m, outer[v])->kind = VAL_NODE;
+		val(m, outer[v])->def = copy;
+		val(m, outer[v])->index = i;
+	}
+	return copy;
+}
+
+/* Replaces one Fused node by copies of the nodes of its body (which may be shared), appended to order.
+ * A body that gives an operand or constant through unchanged leaves a forward. */
+static void dissolve_one(struct module *m, node_id fused, graph_id g, val_id *outer, val_id *fwd, struct graph *order)
+{
+	const struct node f = *node(m, fused);
+	const struct graph body = *graph(m, attr_graph(&f, "graph"));
+
+	for (size_t i = 0; i < body.in.n; i++)
+		outer[body.in.a[i]] = i < f.nin ? f.in[i] : 0;
+	for (size_t k = 0; k < body.out.n && k < f.nout; k++) {
+		val_id v = body.out.a[k];
+		if (!f.out[k])
+			continue;
+		if (val(m, v)->kind == VAL_CONST)
+			fwd[f.out[k]] = v;
+		else if (outer[v])
+			fwd[f.out[k]] = outer[v];
+		else
+			outer[v] = f.out[k];
+	}
+	for (size_t i = 0; i < body.nodes.n; i++)
+		vec_push(&order->nodes, copy_node(m, body.nodes.a[i], g, outer));
+	for (size_t i = 0; i < body.in.n; i++)
+		outer[body.in.a[i]] = 0;
+	for (size_t i = 0; i < body.nodes.n; i++) {
+		const struct node *n = node(m, body.nodes.a[i]);
+		for (uint32_t k = 0; k < n->nout; k++)
+			outer[n->out[k]] = 0;
+	}
+}
+
+void dissolve_groups(struct module *m, graph_id g, const struct pass_ctx *c)
+{
+	size_t nval = m->values.n;
+	val_id *outer = xcalloc(nval, sizeof *outer);
+	VEC(node_id) old = {0};
+	struct graph order = {0};
+	VEC(val_id) fwd = {0};
+	bool any = false;
+
+	for (size_t i = 0; i < graph(m, g)->nodes.n; i++)
+		vec_push(&old, graph(m, g)->nodes.a[i]);
+	vec_reserve(&fwd, nval);
+	memset(fwd.a, 0, nval * sizeof *fwd.a);
+	for (size_t i = 0; i < old.n; i++) {
+		if (node(m, old.a[i])->op != OP_Fused) {
+			vec_push(&order.nodes, old.a[i]);
+			continue;
+		}
+		pass_why(c, m, old.a[i], "dissolved");
+		dissolve_one(m, old.a[i], g, outer, fwd.a, &order);
+		any = true;
+	}
+	if (any) {
+		graph(m, g)->nodes.n = 0;
+		for (size_t i = 0; i < order.nodes.n; i++)
+			vec_push(&graph(m, g)->nodes, order.nodes.a[i]);
+		vec_reserve(&fwd, m->values.n);
+		memset(fwd.a + nval, 0, (m->values.n - nval) * sizeof *fwd.a);
+		module_forward(m, fwd.a);
+	}
+	vec_free(&old);
+	vec_free(&order.nodes);
+	vec_free(&fwd);
+	free(outer);
+}

@@ -1,0 +1,25 @@
+/* ge-fuse: which nodes form one kernel. */
+#ifndef GE_FUSE_H
+#define GE_FUSE_H
+#include "graph/pass.h"
+
+struct plan {
+	struct module *m;
+	const struct pass_ctx *c;
+	struct uses uses;  /* of the module as it was before any group was formed */
+	uint32_t *pos;     /* node: its place in its graph's order */
+	uint32_t *group;   /* node: its group, from 1 in each graph; 0: in none */
+	val_id *inner;     /* value: what stands for it in the body being formed */
+	VEC(node_id) head; /* group of this graph: the node it is named after; [0] unused */
+	VEC(node_id) member; /* of the group that is growing */
+	bool producers;    /* pull a Transpose into the group of the MatMul it feeds */
+};
+
+/* Assigns p->group for the nodes of graph g. A group has one result that is used outside, so no path
+ * can leave it and come back: every set of groups can be ordered. */
+void group_nodes(struct plan *p, graph_id g);
+/* Makes the Fused nodes of graph g from p->group. */
+void form_groups(struct plan *p, graph_id g);
+/* Puts the bodies of all Fused nodes of graph g back in their place. */
+void dissolve_groups(struct module *m, graph_id g, const struct pass_ctx *c);
+#endif

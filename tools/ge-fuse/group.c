@@ -1,0 +1,301 @@
+/* Which nodes go together: an anchor with the elementwise nodes after it, or elementwise nodes alone. */
+#include "fuse.h"
+
+enum role {
+	ROLE_ALONE,       /* a group of one */
+	ROLE_OUTSIDE,     /* in no group */
+	ROLE_ANCHOR,      /* takes elementwise nodes that follow it */
+	ROLE_ELEMENTWISE,
+};
+
+enum {
+	USERS_MAX = 16, /* a value with more users is not followed: keeps the search linear */
+	DETOUR_MAX = 32, /* nodes tried between one single result and the next */
+};
+
+/* What traits do not say. A Reshape is a view: the planner gives it its operand's memory. */
+static const uint8_t role_column[OP_COUNT] = {
+	[OP_Flatten] = ROLE_OUTSIDE,
+	[OP_Identity] = ROLE_OUTSIDE,
+	[OP_Reshape] = ROLE_OUTSIDE,
+	[OP_Squeeze] = ROLE_OUTSIDE,
+	[OP_Unsqueeze] = ROLE_OUTSIDE,
+
+	[OP_AveragePool] = ROLE_ANCHOR,
+	[OP_BatchNormalization] = ROLE_ANCHOR,
+	[OP_Conv] = ROLE_ANCHOR,
+	[OP_ConvInteger] = ROLE_ANCHOR,
+	[OP_ConvTranspose] = ROLE_ANCHOR,
+	[OP_DeformConv] = ROLE_ANCHOR,
+	[OP_Gemm] = ROLE_ANCHOR,
+	[OP_GlobalAveragePool] = ROLE_ANCHOR,
+	[OP_GlobalLpPool] = ROLE_ANCHOR,
+	[OP_GlobalMaxPool] = ROLE_ANCHOR,
+	[OP_GroupNormalization] = ROLE_ANCHOR,
+	[OP_InstanceNormalization] = ROLE_ANCHOR,
+	[OP_LRN] = ROLE_ANCHOR,
+	[OP_LayerNormalization] = ROLE_ANCHOR,
+	[OP_LogSoftmax] = ROLE_ANCHOR,
+	[OP_LpNormalization] = ROLE_ANCHOR,
+	[OP_LpPool] = ROLE_ANCHOR,
+	[OP_MatMul] = ROLE_ANCHOR,
+	[OP_MatMulInteger] = ROLE_ANCHOR,
+	[OP_MaxPool] = ROLE_ANCHOR,
+	[OP_MeanVarianceNormalization] = ROLE_ANCHOR,
+	[OP_QLinearConv] = ROLE_ANCHOR,
+	[OP_QLinearMatMul] = ROLE_ANCHOR,
+	[OP_RMSNormalization] = ROLE_ANCHOR,
+	[OP_Softmax] = ROLE_ANCHOR,
+};
+
+static enum role role_of(const struct node *n)
+{
+	if (n->op == OP_OTHER || op_is(n->op, OP_CONTROL) || op_is(n->op, OP_CALL))
+		return ROLE_OUTSIDE;
+	if (role_column[n->op])
+		return role_column[n->op];
+	if (op_is(n->op, OP_REDUCTION))
+		return ROLE_ANCHOR;
+	return op_is(n->op, OP_ELEMENTWISE) ? ROLE_ELEMENTWISE : ROLE_ALONE;
+}
+
+/* Equal and known shapes of tensors of numbers. */
+static bool same_shape(const struct type *a, const struct type *b)
+{
+	if (a->other || b->other || a->dtype == DT_STR || b->dtype == DT_STR)
+		return false;
+	if (a->rank == RANK_UNKNOWN || a->rank != b->rank)
+		return false;
+	for (int i = 0; i < a->rank; i++)
+		if (a->dims[i] == POLY_UNKNOWN || a->dims[i] != b->dims[i])
+			return false;
+	return true;
+}
+
+/* The only result of n that is wanted; 0 if there are more. */
+static val_id only_result(const struct node *n)
+{
+	val_id v = 0;
+
+	for (uint32_t i = 0; i < n->nout; i++) {
+		if (n->out[i] && v)
+			return 0;
+		if (n->out[i])
+			v = n->out[i];
+	}
+	return v;
+}
+
+/* Every use of v is by a member of group g. */
+static bool used_inside(const struct plan *p, val_id v, uint32_t g)
+{
+	if (p->uses.nout[v] || uses_count(&p->uses, v) > USERS_MAX)
+		return false;
+	for (uint32_t i = p->uses.start[v]; i < p->uses.start[v + 1]; i++)
+		if (p->group[p->uses.user[i]] != g)
+			return false;
+	return true;
+}
+
+/* NULL if n may join a group whose results have type t, else why not. */
+static const char *why_not_join(const struct plan *p, node_id n, const struct type *t)
+{
+	const struct node *x = node(p->m, n);
+	val_id v = only_result(x);
+
+	if (role_of(x) != ROLE_ELEMENTWISE)
+		return "its user is not elementwise";
+	if (p->group[n])
+		return "its user is in another group already";
+	if (!v)
+		return "its user has several results";
+	return same_shape(&val(p->m, v)->type, t) ? NULL : "its user's result has another shape, or one not known";
+}
+
+/* Values of the group that are used outside it, while it grows. */
+struct frontier {
+	val_id v[DETOUR_MAX + 1];
+	int n;
+};
+
+/* The first node in order, outside group g, that uses a value of the frontier; 0 and why if a value
+ * cannot be followed. */
+static node_id first_user(const struct plan *p, const struct frontier *f, uint32_t g, const char **why)
+{
+	node_id best = 0;
+
+	for (int k = 0; k < f->n; k++) {
+		val_id v = f->v[k];
+		if (p->uses.nout[v]) {
+			*why = "its result is a result of the graph";
+			return 0;
+		}
+		if (uses_count(&p->uses, v) > USERS_MAX) {
+			*why = "its result has too many users";
+			return 0;
+		}
+		for (uint32_t i = p->uses.start[v]; i < p->uses.start[v + 1]; i++) {
+			node_id u = p->uses.user[i];
+			if (p->group[u] != g && (!best || p->pos[u] < p->pos[best]))
+				best = u;
+		}
+	}
+	if (!best)
+		*why = "its result is not used";
+	return best;
+}
+
+static void join(struct plan *p, node_id n, uint32_t g)
+{
+	p->group[n] = g;
+	vec_push(&p->member, n);
+}
+
+/* Adds nodes that follow *result to group g until there is again a single value used outside, which
+ * becomes *result: x -> Sigmoid(x), x * Sigmoid(x) is one such step. NULL, or why there is none. */
+static const char *extend(struct plan *p, uint32_t g, val_id *result, const struct type *t)
+{
+	struct frontier f = {.v = {*result}, .n = 1};
+	size_t start = p->member.n;
+	const char *why = "the paths from its result join too late";
+
+	while (p->member.n - start < DETOUR_MAX) {
+		node_id u = first_user(p, &f, g, &why);
+		const char *not = u ? why_not_join(p, u, t) : why;
+		int k = 0;
+
+		if (not) {
+			why = not;
+			break;
+		}
+		join(p, u, g);
+		f.v[f.n++] = only_result(node(p->m, u));
+		for (int i = 0; i < f.n; i++)
+			if (!used_inside(p, f.v[i], g) || !uses_count(&p->uses, f.v[i]))
+				f.v[k++] = f.v[i];
+		f.n = k;
+		if (f.n == 1) {
+			*result = f.v[0];
+			return NULL;
+		}
+	}
+	while (p->member.n > start)
+		p->group[p->member.a[--p->member.n]] = 0;
+	return why;
+}
+
+/* All users of v are elementwise members of g. */
+static bool used_elementwise(const struct plan *p, val_id v, uint32_t g)
+{
+	if (!used_inside(p, v, g))
+		return false;
+	for (uint32_t i = p->uses.start[v]; i < p->uses.start[v + 1]; i++)
+		if (role_of(node(p->m, p->uses.user[i])) != ROLE_ELEMENTWISE)
+			return false;
+	return true;
+}
+
+/* Takes in elementwise nodes that compute operands of elementwise members, where nobody else wants them. */
+static void pull_operands(struct plan *p, uint32_t g, const struct type *t)
+{
+	for (size_t k = 0; k < p->member.n; k++) {
+		const struct node *n = node(p->m, p->member.a[k]);
+		if (role_of(n) != ROLE_ELEMENTWISE)
+			continue;
+		for (uint32_t i = 0; i < n->nin; i++) {
+			const struct value *v = val(p->m, n->in[i]);
+			if (n->in[i] && v->kind == VAL_NODE && !why_not_join(p, v->def, t) &&
+			    used_elementwise(p, n->in[i], g))
+				join(p, v->def, g);
+		}
+	}
+}
+
+/* A MatMul reads its operands through Transposes that nobody else wants. */
+static void pull_transposes(struct plan *p, uint32_t g, node_id anchor)
+{
+	const struct node *n = node(p->m, anchor);
+
+	if (!p->producers || n->op != OP_MatMul)
+		return;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct value *v = val(p->m, n->in[i]);
+		if (v->kind == VAL_NODE && node(p->m, v->def)->op == OP_Transpose && !p->group[v->def] &&
+		    used_inside(p, n->in[i], g))
+			join(p, v->def, g);
+	}
+}
+
+static uint32_t group_new(struct plan *p, node_id head)
+{
+	uint32_t g = (uint32_t)p->head.n;
+
+	vec_push(&p->head, head);
+	p->member.n = 0;
+	join(p, head, g);
+	return g;
+}
+
+/* --why: the group, and what ended it. */
+static void tell(const struct plan *p, uint32_t g, const char *end)
+{
+	if (!p->c->why)
+		return;
+	for (size_t i = 1; i < p->member.n; i++)
+		pass_why(p->c, p->m, p->member.a[i], "fused with %s",
+			 node_where(p->m, p->head.a[g], &p->m->arena));
+	pass_why(p->c, p->m, p->head.a[g], "group of %zu%s%s", p->member.n, end ? "; ends because " : "", end ? end : "");
+}
+
+static void group_anchor(struct plan *p, node_id anchor)
+{
+	uint32_t g = group_new(p, anchor);
+	val_id v = only_result(node(p->m, anchor));
+	const char *end = "it has several results";
+
+	if (v) {
+		struct type t = val(p->m, v)->type;
+		while (!(end = extend(p, g, &v, &t)))
+			;
+		pull_operands(p, g, &t);
+	}
+	pull_transposes(p, g, anchor);
+	tell(p, g, end);
+}
+
+/* The last of a set of elementwise nodes, with those before it. */
+static void group_elementwise(struct plan *p, node_id last)
+{
+	uint32_t g = group_new(p, last);
+	val_id v = only_result(node(p->m, last));
+
+	if (v)
+		pull_operands(p, g, &val(p->m, v)->type);
+	tell(p, g, NULL);
+}
+
+/* Anchors choose first, the last one in order first of all: of two that could take an Add it is
+ * the one whose result is still in the cache when the Add can be computed. */
+void group_nodes(struct plan *p, graph_id g)
+{
+	const struct graph *x = graph(p->m, g);
+
+	for (size_t i = 0; i < x->nodes.n; i++)
+		p->pos[x->nodes.a[i]] = (uint32_t)i;
+	for (size_t i = x->nodes.n; i-- > 0;)
+		if (role_of(node(p->m, x->nodes.a[i])) == ROLE_ANCHOR)
+			group_anchor(p, x->nodes.a[i]);
+	for (size_t i = x->nodes.n; i-- > 0;) {
+		node_id n = x->nodes.a[i];
+		enum role r = role_of(node(p->m, n));
+		if (p->group[n] || r == ROLE_ANCHOR)
+			continue;
+		if (r == ROLE_ELEMENTWISE) {
+			group_elementwise(p, n);
+		} else if (r == ROLE_ALONE) {
+			tell(p, group_new(p, n), "it is neither an anchor nor elementwise");
+		} else {
+			pass_why(p->c, p->m, n, "stays outside: a view, a control operator, or unknown");
+		}
+	}
+}

@@ -1,0 +1,241 @@
+/* Which values have their channels innermost in memory. */
+#include "graph/pass.h"
+
+/* What an operator says about the layout of its 4-D float operands and results. */
+enum follow {
+	FOLLOW_STOP, /* nothing */
+	FOLLOW_ALL,  /* as good in any layout: they should agree */
+	FOLLOW_SEED, /* is fastest with channels innermost */
+};
+
+static const uint8_t follow_column[OP_COUNT] = {
+	[OP_AveragePool] = FOLLOW_SEED,
+	[OP_Conv] = FOLLOW_SEED,
+	[OP_ConvTranspose] = FOLLOW_SEED,
+	[OP_DeformConv] = FOLLOW_SEED,
+	[OP_LpPool] = FOLLOW_SEED,
+	[OP_MaxPool] = FOLLOW_SEED,
+
+	[OP_BatchNormalization] = FOLLOW_ALL,
+	[OP_Concat] = FOLLOW_ALL,
+	[OP_DepthToSpace] = FOLLOW_ALL,
+	[OP_GlobalAveragePool] = FOLLOW_ALL,
+	[OP_GlobalLpPool] = FOLLOW_ALL,
+	[OP_GlobalMaxPool] = FOLLOW_ALL,
+	[OP_GroupNormalization] = FOLLOW_ALL,
+	[OP_InstanceNormalization] = FOLLOW_ALL,
+	[OP_LRN] = FOLLOW_ALL,
+	[OP_Pad] = FOLLOW_ALL,
+	[OP_Resize] = FOLLOW_ALL,
+	[OP_Slice] = FOLLOW_ALL,
+	[OP_SpaceToDepth] = FOLLOW_ALL,
+	[OP_Split] = FOLLOW_ALL,
+};
+
+static enum follow follow_of(enum opcode op)
+{
+	if (follow_column[op])
+		return follow_column[op];
+	return op_is(op, OP_ELEMENTWISE) ? FOLLOW_ALL : FOLLOW_STOP;
+}
+
+struct layout {
+	struct module *m;
+	const struct pass_ctx *c;
+	struct uses uses;
+	uint8_t *group;         /* node: enum follow of a Fused node */
+	uint32_t *calls;        /* graph: Fused nodes that have it as body */
+	VEC(val_id) work;       /* values just decided, whose groups are to be looked at */
+	sym channels_last;
+};
+
+/* Bytes are in the same order in either layout: one channel, or one pixel. */
+static bool order_is_same(const struct module *m, const struct type *t)
+{
+	int64_t c, h, w;
+
+	if (poly_is_const(m->dims, t->dims[1], &c) && c == 1)
+		return true;
+	return poly_is_const(m->dims, t->dims[2], &h) && poly_is_const(m->dims, t->dims[3], &w) && h == 1 && w == 1;
+}
+
+static bool is_fused(const struct layout *l, node_id n)
+{
+	const struct node *x = node(l->m, n);
+
+	return x->op == OP_Fused && l->calls[attr_graph(x, "graph")] == 1;
+}
+
+/* NULL if v may have its channels innermost, else why not. Fused nodes read and write any mix of
+ * layouts; whoever else touches v sees its bytes. */
+static const char *why_not_last(const struct layout *l, val_id v)
+{
+	const struct value *x = val(l->m, v);
+
+	if (x->kind != VAL_NODE)
+		return "it is an input";
+	if (l->uses.nout[v])
+		return "it is a result of the graph";
+	if (order_is_same(l->m, &x->type))
+		return NULL;
+	if (!is_fused(l, x->def))
+		return "it is the result of a view or another node that is not fused";
+	for (uint32_t i = l->uses.start[v]; i < l->uses.start[v + 1]; i++)
+		if (!is_fused(l, l->uses.user[i]))
+			return "it is an operand of a view or another node that is not fused";
+	return NULL;
+}
+
+static bool is_image(const struct type *t) { return !t->other && t->rank == 4 && dtype_is_float(t->dtype); }
+
+static void decide(struct layout *l, node_id because, val_id v)
+{
+	struct value *x = val(l->m, v);
+	const char *why;
+
+	if (!v || x->kind == VAL_CONST || !is_image(&x->type) || x->type.layout)
+		return;
+	why = why_not_last(l, v);
+	if (why) {
+		pass_why(l->c, l->m, because, "%s stays row-major: %s", sym_str(x->name), why);
+		return;
+	}
+	pass_why(l->c, l->m, because, "%s has its channels innermost", sym_str(x->name));
+	x->type.layout = l->channels_last;
+	vec_push(&l->work, v);
+}
+
+static void decide_all(struct layout *l, node_id n)
+{
+	const struct node *x = node(l->m, n);
+
+	for (uint32_t i = 0; i < x->nin; i++)
+		decide(l, n, x->in[i]);
+	for (uint32_t i = 0; i < x->nout; i++)
+		decide(l, n, x->out[i]);
+}
+
+/* The strongest word of the nodes of a body, if none of them stops. */
+static enum follow follow_of_group(const struct layout *l, graph_id body)
+{
+	const struct graph *g = graph(l->m, body);
+	enum follow f = FOLLOW_ALL;
+
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		enum follow x = follow_of(node(l->m, g->nodes.a[i])->op);
+		if (x == FOLLOW_SEED)
+			f = FOLLOW_SEED;
+		else if (x == FOLLOW_STOP)
+			return FOLLOW_STOP;
+	}
+	return f;
+}
+
+static void lay_out_graph(struct layout *l, graph_id g)
+{
+	const struct graph *x = graph(l->m, g);
+
+	for (size_t i = 0; i < x->nodes.n; i++)
+		if (l->group[x->nodes.a[i]] == FOLLOW_SEED)
+			decide_all(l, x->nodes.a[i]);
+	while (l->work.n) {
+		val_id v = l->work.a[--l->work.n];
+		if (l->group[val(l->m, v)->def] != FOLLOW_STOP)
+			decide_all(l, val(l->m, v)->def);
+		for (uint32_t i = l->uses.start[v]; i < l->uses.start[v + 1]; i++)
+			if (l->group[l->uses.user[i]] != FOLLOW_STOP)
+				decide_all(l, l->uses.user[i]);
+	}
+}
+
+/* Body inputs and results are laid out as the values outside; what is between, as the results. */
+static void lay_out_body(struct layout *l, node_id fused)
+{
+	const struct node *f = node(l->m, fused);
+	const struct graph *b = graph(l->m, attr_graph(f, "graph"));
+	bool any = false;
+
+	for (uint32_t i = 0; i < f->nin && i < b->in.n; i++)
+		if (f->in[i])
+			any |= (val(l->m, b->in.a[i])->type.layout = val(l->m, f->in[i])->type.layout) != 0;
+	for (uint32_t k = 0; k < f->nout; k++)
+		any |= f->out[k] && val(l->m, f->out[k])->type.layout;
+	for (size_t i = 0; i < b->nodes.n && any && l->group[fused] != FOLLOW_STOP; i++) {
+		const struct node *n = node(l->m, b->nodes.a[i]);
+		for (uint32_t k = 0; k < n->nout; k++)
+			if (n->out[k] && is_image(&val(l->m, n->out[k])->type))
+				val(l->m, n->out[k])->type.layout = l->channels_last;
+	}
+	for (uint32_t k = 0; k < f->nout && k < b->out.n; k++)
+		if (f->out[k])
+			val(l->m, b->out.a[k])->type.layout = val(l->m, f->out[k])->type.layout;
+}
+
+static bool row_major;
+
+enum { OPT_ROW_MAJOR = 1000 };
+
+static error_t option(int key, char *arg)
+{
+	if (key != OPT_ROW_MAJOR)
+		return ARGP_ERR_UNKNOWN;
+	row_major = true;
+	return 0;
+}
+
+static void lay_out(struct module *m, const struct pass_ctx *c)
+{
+	struct layout l = {.m = m, .c = c, .uses = uses_new(m), .channels_last = intern("0 2 3 1")};
+	struct graph_list list = {0};
+
+	l.group = xcalloc(m->nodes.n, sizeof *l.group);
+	l.calls = xcalloc(m->graphs.n, sizeof *l.calls);
+	for (size_t v = 1; v < m->values.n; v++)
+		val(m, (val_id)v)->type.layout = 0;
+	module_graph_order(m, &list);
+	for (size_t k = 0; k < list.n; k++) {
+		const struct graph *g = graph(m, list.a[k]);
+		for (size_t i = 0; i < g->nodes.n; i++) {
+			const struct node *n = node(m, g->nodes.a[i]);
+			if (n->op != OP_Fused)
+				continue;
+			l.calls[attr_graph(n, "graph")]++;
+			l.group[g->nodes.a[i]] = (uint8_t)follow_of_group(&l, attr_graph(n, "graph"));
+		}
+	}
+	for (size_t k = 0; k < list.n && !row_major; k++) {
+		if (l.calls[list.a[k]])
+			continue;
+		lay_out_graph(&l, list.a[k]);
+		for (size_t i = 0; i < graph(m, list.a[k])->nodes.n; i++)
+			if (is_fused(&l, graph(m, list.a[k])->nodes.a[i]))
+				lay_out_body(&l, graph(m, list.a[k])->nodes.a[i]);
+	}
+	uses_free(&l.uses);
+	vec_free(&l.work);
+	vec_free(&list);
+	free(l.group);
+	free(l.calls);
+}
+
+static const struct argp_option options[] = {
+	{"row-major", OPT_ROW_MAJOR, 0, 0, "make every value row-major again"},
+	{0},
+};
+
+static const struct pass pass = {
+	.run = lay_out,
+	.contract = "Needs Fused nodes (ge-fuse). Keeps nodes and shapes. Leaves the layout of every value decided.",
+};
+
+const struct tool tool = {
+	.name = "ge-layout",
+	.summary = "Choose the memory layout of values between kernels.",
+	.args_doc = "[FILE]",
+	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
+	.max_files = 1,
+	.options = options,
+	.option = option,
+	.run = pass_main,
+	.data = &pass,
+};
