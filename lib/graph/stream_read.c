@@ -4,9 +4,9 @@
 #include <string.h>
 #include "common/msg.h"
 #include "common/outfile.h"
-#include "graph/dimtext.h"
 #include "graph/mp.h"
 #include "graph/stream.h"
+#include "graph/symbols.h"
 
 struct opname {
 	sym domain;
@@ -170,10 +170,9 @@ static dim get_dim(struct decoder *d)
 		return POLY_UNKNOWN;
 	if (!mp_is_str(r))
 		return poly_const(d->m->dims, mp_int(r, 0, INT64_MAX));
-	const char *s = mp_str(r, &n), *end = s + n;
-	const char *why = dim_parse(d->m, &s, end, &e);
-	if (why || s != end)
-		mp_fail(r, at, "%s", why ? why : "more text behind a dimension");
+	const char *s = mp_str(r, &n), *why = dim_parse(d->m, s, n, &e);
+	if (why)
+		mp_fail(r, at, "a bad dimension '%.*s': %s", n < 40 ? (int)n : 40, s, why);
 	return e;
 }
 

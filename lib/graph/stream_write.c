@@ -5,9 +5,9 @@
 #include "common/msg.h"
 #include "common/outfile.h"
 #include "graph/blob.h"
-#include "graph/dimtext.h"
 #include "graph/mp.h"
 #include "graph/stream.h"
+#include "graph/symbols.h"
 
 struct encoder {
 	struct module *m;
@@ -23,7 +23,6 @@ struct encoder {
 	uint32_t *graph_of; /* by graph: its number */
 	VEC(struct tensor *) large; /* for packing: one of each digest, in order of first mention */
 	size_t nrecords;            /* without blobs and end */
-	struct dim_names names;
 	struct arena scratch;
 };
 
@@ -227,64 +226,28 @@ static void put_graph(struct encoder *e, graph_id id)
 	e->nrecords += 2;
 }
 
-struct symbol {
-	const char *name;
-	poly_var v;
-};
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct symbol *)a)->name, ((const struct symbol *)b)->name);
-}
-
-static void mark_symbols(struct encoder *e, poly p, bool *used)
-{
-	struct polys *P = e->m->dims;
-	for (int i = 0, n = p ? poly_nterms(P, p) : 0; i < n; i++) {
-		int natoms;
-		const uint32_t *atoms;
-		poly_term(P, p, i, &natoms, &atoms);
-		for (int k = 0; k < natoms; k++) {
-			const struct poly_atom *x = poly_atom(P, atoms[k]);
-			if (x->kind == POLY_VAR) {
-				used[x->var] = true;
-				continue;
-			}
-			mark_symbols(e, x->a, used);
-			if (x->kind != POLY_FLOOR)
-				mark_symbols(e, x->b, used);
-		}
-	}
-}
-
 /* [name, least, greatest, divisor] of each symbol that a type mentions, sorted by name. */
 static void put_symbols(struct encoder *e)
 {
 	struct mp_out *o = &e->head;
 	struct polys *P = e->m->dims;
-	bool *used = xcalloc(e->names.nvars + 1, sizeof *used);
-	VEC(struct symbol) list = {0};
+	struct symbols s = {0};
 	for (size_t t = 0; t < e->types.n; t++)
-		for (int i = 0; i < e->types.a[t]->rank; i++)
-			mark_symbols(e, e->types.a[t]->dims[i], used);
-	for (poly_var v = 1; v <= e->names.nvars; v++)
-		if (used[v])
-			vec_push(&list, (struct symbol){sym_str(e->names.name[v]), v});
-	if (list.n)
-		qsort(list.a, list.n, sizeof *list.a, by_name);
+		symbols_mark(&s, e->m, e->types.a[t]);
+	symbols_sort(&s, e->m);
 	mp_put_record(o, 2, "symbols");
-	mp_put_array(o, list.n);
-	for (size_t i = 0; i < list.n; i++) {
+	mp_put_array(o, s.list.n);
+	for (size_t i = 0; i < s.list.n; i++) {
 		int64_t lo, hi;
-		poly_var_range(P, list.a[i].v, &lo, &hi);
+		sym name = poly_var_name(P, s.list.a[i]);
+		poly_var_range(P, s.list.a[i], &lo, &hi);
 		mp_put_array(o, 4);
-		mp_put_str(o, list.a[i].name, strlen(list.a[i].name));
+		mp_put_str(o, sym_str(name), sym_len(name));
 		mp_put_int(o, lo);
 		mp_put_int(o, hi);
-		mp_put_int(o, poly_var_divisor(P, list.a[i].v));
+		mp_put_int(o, poly_var_divisor(P, s.list.a[i]));
 	}
-	vec_free(&list);
-	free(used);
+	symbols_free(&s);
 }
 
 /* [dtype, dims or nil, layout, other]. A dimension is an integer, text, or nil. */
@@ -309,7 +272,7 @@ static void put_types(struct encoder *e)
 			} else if (poly_is_const(e->m->dims, t->dims[i], &c)) {
 				mp_put_int(o, c);
 			} else {
-				const char *s = dim_text(e->m, &e->names, t->dims[i], &e->scratch);
+				const char *s = poly_str(e->m->dims, t->dims[i], &e->scratch);
 				mp_put_str(o, s, strlen(s));
 			}
 		}
@@ -347,12 +310,12 @@ static void encode(struct encoder *e, struct module *m, bool store)
 	if (!m->main)
 		BUG("a module without a main graph");
 	module_name_values(m);
+	symbols_name(m);
 	mp_out_init(&e->head);
 	mp_out_init(&e->consts);
 	mp_out_init(&e->graphs);
 	e->ref = xcalloc(m->values.n, sizeof *e->ref);
 	e->graph_of = xcalloc(m->graphs.n, sizeof *e->graph_of);
-	e->names = dim_names_new(m);
 	module_graph_order(m, &order);
 	for (size_t i = 0; i < order.n; i++) {
 		put_graph(e, order.a[i]);
@@ -374,7 +337,6 @@ static void encoder_free(struct encoder *e)
 	free(e->type_slots);
 	free(e->ref);
 	free(e->graph_of);
-	dim_names_free(&e->names);
 	arena_release(&e->scratch);
 }
 

@@ -4,6 +4,11 @@
 #include "graph/blob.h"
 #include "graph/module.h"
 
+struct type tensor_type(struct module *m, const struct tensor *t)
+{
+	return type_make(m, t->dtype, t->rank, t->dims);
+}
+
 static bool lacks(const struct tensor *t)
 {
 	return !t->data && t->has_digest && !blob_has(t->digest, t->nbytes);

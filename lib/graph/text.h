@@ -4,6 +4,7 @@
 #define HONE_TEXT_H
 #include <stdio.h>
 #include "graph/module.h"
+/* Large tensors are named by digest; their bytes are not put into the blob store. */
 void text_write(FILE *f, struct module *m);
 /* Next module of the text, or NULL at its end. Faults: die(65) with file and line. */
 struct text_reader;
