@@ -35,7 +35,8 @@ struct eval {
 	const struct node *n;
 	struct tensor **in;
 	struct tensor **out;
-	struct arena *arena;  /* results and scratch */
+	struct arena *arena;  /* results */
+	struct arena *tmp;    /* scratch, dropped when the node is done */
 	/* Runs a body (control operators, Fused, PartitionedCall). */
 	const char *(*body)(struct eval *, graph_id g, int nin, struct tensor **in, struct tensor **out);
 	void *arg;

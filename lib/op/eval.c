@@ -1,0 +1,259 @@
+/* The graph evaluator: nodes in order, every result freed when its last reader is done. */
+#include <stdio.h>
+#include "common/progress.h"
+#include "common/msg.h"
+#include "graph/pass.h"
+#include "op/rules.h"
+
+/* Results of one node live in one arena, dropped when none of them is wanted any more. */
+struct results {
+	struct arena arena;
+	uint32_t wanted;
+};
+
+struct slot {
+	struct tensor *t;
+	struct results *of; /* NULL: not ours to free */
+	uint32_t left;      /* readers still to come */
+};
+
+struct run {
+	struct module *m;
+	const struct eval_hooks *hooks;
+	struct slot *slot; /* by value; graphs do not share values and no body runs inside itself */
+	struct arena consts;
+	int depth;
+};
+
+struct tensor *eval_out(struct eval *e, int i, enum dtype t, int rank, const int64_t *dims)
+{
+	bool kept = (uint32_t)i < e->n->nout;
+	struct tensor *x;
+
+	for (int k = 0; k < rank; k++)
+		if (dims[k] < 0)
+			BUG("%s: a negative extent", op_name(e->n->op));
+	x = tensor_new(kept ? e->arena : e->tmp, t, rank, dims);
+	if (kept)
+		e->out[i] = x;
+	return x;
+}
+
+void eval_view(struct eval *e, int i, int j, int rank, const int64_t *dims)
+{
+	const struct tensor *x = e->in[j];
+	struct tensor *y = ARENA_NEW(e->arena, struct tensor);
+
+	y->dtype = x->dtype;
+	y->rank = rank;
+	y->dims = arena_copy(e->arena, dims, sizeof *dims * (size_t)rank);
+	y->nbytes = x->nbytes;
+	y->data = arena_copy(e->arena, x->data, x->nbytes);
+	e->out[i] = y;
+}
+
+void *eval_scratch(struct eval *e, size_t n)
+{
+	return arena_alloc(e->tmp, n);
+}
+
+int eval_ints(struct eval *e, uint32_t i, const int64_t **v)
+{
+	const struct tensor *t = eval_in(e, i);
+	int64_t *o, n;
+
+	if (!t || !dtype_fixed(t->dtype) || (n = tensor_count(t)) > INT32_MAX)
+		return -1;
+	o = eval_scratch(e, sizeof *o * (size_t)n);
+	load_i(t, 0, 1, (int)n, o);
+	*v = o;
+	return (int)n;
+}
+
+double eval_scalar(const struct eval *e, uint32_t i, double def)
+{
+	const struct tensor *t = eval_in(e, i);
+
+	return t && tensor_count(t) ? tensor_get(t, 0) : def;
+}
+
+/* ---- one node ---- */
+
+static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor **in, struct tensor **out);
+
+static const char *run_node(struct run *r, node_id id, struct tensor **in, struct tensor **out, struct arena *a)
+{
+	const struct node *n = node(r->m, id);
+	const struct op *row = op_row(n->op);
+	struct arena tmp = {0};
+	struct eval e = {.m = r->m, .n = n, .in = in, .out = out, .arena = a, .tmp = &tmp, .body = run_body, .arg = r};
+	const char *why;
+
+	if (!row || !row->eval)
+		return "this operator has no evaluator";
+	why = row->eval(&e);
+	if (why)
+		why = arena_str(a, why);
+	arena_release(&tmp);
+	return why;
+}
+
+const char *eval_node(struct module *m, node_id n, struct tensor **in, struct tensor **out, struct arena *a)
+{
+	struct run r = {.m = m};
+	const char *why;
+
+	if (node(m, n)->nattr && op_info(node(m, n)->op)->traits & (OP_CALL | OP_CONTROL))
+		r.slot = xcalloc(m->values.n, sizeof *r.slot);
+	why = run_node(&r, n, in, out, a);
+	free(r.slot);
+	arena_release(&r.consts);
+	return why;
+}
+
+/* ---- a graph ---- */
+
+static void count_readers(struct run *r, const struct graph *g)
+{
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *n = node(r->m, g->nodes.a[i]);
+		for (uint32_t k = 0; k < n->nout; k++)
+			r->slot[n->out[k]] = (struct slot){0};
+	}
+	for (size_t i = 0; i < g->in.n; i++)
+		r->slot[g->in.a[i]] = (struct slot){0};
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *n = node(r->m, g->nodes.a[i]);
+		for (uint32_t k = 0; k < n->nin; k++)
+			r->slot[n->in[k]].left++;
+	}
+	for (size_t i = 0; i < g->out.n; i++)
+		r->slot[g->out.a[i]].left++;
+}
+
+static void release(struct run *r, val_id v)
+{
+	struct slot *s = &r->slot[v];
+
+	if (--s->left || !s->of)
+		return;
+	if (--s->of->wanted == 0) {
+		arena_release(&s->of->arena);
+		free(s->of);
+	}
+	s->of = NULL;
+	s->t = NULL;
+}
+
+static struct tensor *fetch(struct run *r, val_id v)
+{
+	struct value *x;
+	struct tensor *t;
+
+	if (!v)
+		return NULL;
+	x = val(r->m, v);
+	if (x->kind != VAL_CONST)
+		return r->slot[v].t;
+	if (x->tensor->data)
+		return x->tensor;
+	if (r->slot[v].t)
+		return r->slot[v].t;
+	t = arena_copy(&r->consts, x->tensor, sizeof *t);
+	t->data = tensor_data(r->m, x->tensor);
+	return r->slot[v].t = t;
+}
+
+static void run_one(struct run *r, node_id id)
+{
+	struct module *m = r->m;
+	const struct node *n = node(m, id);
+	const struct op *row = op_row(n->op);
+	struct tensor **in = xcalloc(n->nin + n->nout + 1, sizeof *in), **out = in + n->nin;
+	struct results *res = xcalloc(1, sizeof *res);
+	double start = r->hooks && r->hooks->timed ? now_seconds() : 0;
+	const char *why;
+
+	if (!row || !row->eval) {
+		struct arena a = {0};
+		die(EX_NOTAVAIL, "%s: %s: this operator has no evaluator", m->source ? m->source : "graph", node_where(m, id, &a));
+	}
+	for (uint32_t i = 0; i < n->nin; i++)
+		in[i] = fetch(r, n->in[i]);
+	r->depth++;
+	why = run_node(r, id, in, out, &res->arena);
+	r->depth--;
+	if (why)
+		graph_die(m, id, "%s", why);
+	for (uint32_t i = 0; i < n->nout; i++) {
+		if (!n->out[i])
+			continue;
+		if (!out[i])
+			BUG("%s made no result %u", op_name(n->op), i);
+		if (r->hooks && r->hooks->each)
+			r->hooks->each(r->hooks->arg, m, n->out[i], out[i]);
+		if (r->slot[n->out[i]].left) {
+			r->slot[n->out[i]].t = out[i];
+			r->slot[n->out[i]].of = res;
+			res->wanted++;
+		}
+	}
+	if (!res->wanted) {
+		arena_release(&res->arena);
+		free(res);
+	}
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i])
+			release(r, n->in[i]);
+	if (r->hooks && r->hooks->timed && r->depth == 0)
+		r->hooks->timed(r->hooks->arg, m, id, now_seconds() - start);
+	free(in);
+}
+
+static struct tensor *tensor_copy(struct arena *a, const struct tensor *t)
+{
+	struct tensor *c = arena_copy(a, t, sizeof *c);
+
+	c->dims = arena_copy(a, t->dims, sizeof *t->dims * (size_t)t->rank);
+	c->data = arena_copy(a, t->data, t->nbytes);
+	return c;
+}
+
+static void run_graph(struct run *r, graph_id g, struct tensor **in, struct tensor **out, struct arena *a)
+{
+	struct graph *gr = graph(r->m, g);
+
+	count_readers(r, gr);
+	for (size_t i = 0; i < gr->in.n; i++)
+		r->slot[gr->in.a[i]].t = in[i];
+	for (size_t i = 0; i < gr->nodes.n; i++)
+		run_one(r, gr->nodes.a[i]);
+	for (size_t i = 0; i < gr->out.n; i++) {
+		struct tensor *t = fetch(r, gr->out.a[i]);
+		if (!t)
+			BUG("output %s has no value", sym_str(gr->out_name.a[i]));
+		out[i] = tensor_copy(a, t);
+		release(r, gr->out.a[i]);
+	}
+}
+
+static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor **in, struct tensor **out)
+{
+	struct run *r = e->arg;
+
+	if (!g || graph(r->m, g)->in.n != (size_t)nin || graph(r->m, g)->out.n != e->n->nout)
+		return "the body does not fit operands and results";
+	if (r->depth > 256)
+		return "bodies are nested too deeply";
+	run_graph(r, g, in, out, e->arena);
+	return NULL;
+}
+
+void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out, struct arena *a, const struct eval_hooks *h)
+{
+	struct run r = {.m = m, .hooks = h, .slot = xcalloc(m->values.n, sizeof *r.slot)};
+
+	run_graph(&r, g, in, out, a);
+	free(r.slot);
+	arena_release(&r.consts);
+}

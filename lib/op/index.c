@@ -1,0 +1,448 @@
+/* Operators that pick or place elements by index: Gather and Scatter in their forms, OneHot, TopK, ... */
+#include "op/rules.h"
+
+static const char *bad_axis(struct infer *I, int64_t axis, int rank)
+{
+	return rule_why(I, "axis %lld outside rank %d", (long long)axis, rank);
+}
+
+static void unknown_of_rank(struct infer *I, uint32_t i, enum dtype t, int rank)
+{
+	rule_out(I, i, t, rank, rank < 0 ? NULL : rule_dims(I, rank));
+}
+
+/* ---- shapes ---- */
+
+static const char *shape_gather(struct infer *I)
+{
+	int rank = rule_rank(I, 0), ir = rule_rank(I, 1), axis, n = 0;
+	int64_t a = attr_int(I->n, "axis", 0);
+
+	unknown_of_rank(I, 0, I->in[0].dtype, RANK_UNKNOWN);
+	if (rank == RANK_UNKNOWN || ir == RANK_UNKNOWN)
+		return NULL;
+	if (!rule_axis(a, rank, &axis))
+		return bad_axis(I, a, rank);
+	dim *d = rule_dims(I, rank - 1 + ir);
+	for (int i = 0; i < rank; i++) {
+		if (i != axis)
+			d[n++] = rule_dim(I, 0, i);
+		for (int k = 0; i == axis && k < ir; k++)
+			d[n++] = rule_dim(I, 1, k);
+	}
+	rule_out(I, 0, I->in[0].dtype, n, d);
+	return NULL;
+}
+
+static const char *shape_gather_elements(struct infer *I)
+{
+	int r = rule_rank(I, 1);
+
+	rule_out(I, 0, I->in[0].dtype, r, r < 0 ? NULL : I->in[1].dims);
+	return NULL;
+}
+
+static const char *shape_gather_nd(struct infer *I)
+{
+	int rank = rule_rank(I, 0), ir = rule_rank(I, 1), n = 0;
+	int64_t b = attr_int(I->n, "batch_dims", 0), last;
+
+	unknown_of_rank(I, 0, I->in[0].dtype, RANK_UNKNOWN);
+	if (rank < 1 || ir < 1 || !poly_is_const(rule_polys(I), rule_dim(I, 1, ir - 1), &last))
+		return NULL;
+	if (b < 0 || b >= ir || b + last > rank)
+		return rule_why(I, "indices of %lld and %lld batch axes into rank %d", (long long)last, (long long)b, rank);
+	dim *d = rule_dims(I, rank + ir);
+	for (int i = 0; i < ir - 1; i++)
+		d[n++] = rule_dim(I, 1, i);
+	for (int i = (int)(b + last); i < rank; i++)
+		d[n++] = rule_dim(I, 0, i);
+	rule_out(I, 0, I->in[0].dtype, n, d);
+	return NULL;
+}
+
+static const char *shape_onehot(struct infer *I)
+{
+	int rank = rule_rank(I, 0), axis, n = 0;
+	int64_t a = attr_int(I->n, "axis", -1);
+
+	unknown_of_rank(I, 0, I->in[2].dtype, rank < 0 ? RANK_UNKNOWN : rank + 1);
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if (!rule_axis(a, rank + 1, &axis))
+		return bad_axis(I, a, rank + 1);
+	dim *d = rule_dims(I, rank + 1);
+	for (int i = 0; i <= rank; i++)
+		d[i] = i == axis ? (I->kin[1].yes && I->kin[1].n == 1 ? I->kin[1].e[0] : POLY_UNKNOWN) : rule_dim(I, 0, n++);
+	rule_out(I, 0, I->in[2].dtype, rank + 1, d);
+	return NULL;
+}
+
+static const char *shape_topk(struct infer *I)
+{
+	int rank = rule_rank(I, 0), axis;
+	int64_t a = attr_int(I->n, "axis", -1);
+
+	unknown_of_rank(I, 0, I->in[0].dtype, rank);
+	unknown_of_rank(I, 1, DT_I64, rank);
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if (!rule_axis(a, rank, &axis))
+		return bad_axis(I, a, rank);
+	dim *d = rule_dims(I, rank);
+	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
+	d[axis] = I->kin[1].yes && I->kin[1].n == 1 ? I->kin[1].e[0] : POLY_UNKNOWN;
+	rule_out(I, 0, I->in[0].dtype, rank, d);
+	rule_out(I, 1, DT_I64, rank, d);
+	return NULL;
+}
+
+static const char *shape_nonzero(struct infer *I)
+{
+	int rank = rule_rank(I, 0);
+	dim *d = rule_dims(I, 2);
+
+	if (rank >= 0)
+		d[0] = rule_const(I, rank);
+	rule_out(I, 0, DT_I64, 2, d);
+	return NULL;
+}
+
+static const char *shape_compress(struct infer *I)
+{
+	int rank = rule_rank(I, 0), axis;
+
+	if (!attr_find(I->n, "axis")) {
+		unknown_of_rank(I, 0, I->in[0].dtype, 1);
+		return NULL;
+	}
+	unknown_of_rank(I, 0, I->in[0].dtype, rank);
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if (!rule_axis(attr_int(I->n, "axis", 0), rank, &axis))
+		return bad_axis(I, attr_int(I->n, "axis", 0), rank);
+	dim *d = rule_dims(I, rank);
+	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
+	d[axis] = POLY_UNKNOWN;
+	rule_out(I, 0, I->in[0].dtype, rank, d);
+	return NULL;
+}
+
+/* ---- evaluators ---- */
+
+/* Index element i, counted from the end if negative. False: outside. */
+static bool index_at(const struct tensor *t, int64_t i, int64_t extent, int64_t *at)
+{
+	*at = tensor_get_int(t, i);
+	if (*at < 0)
+		*at += extent;
+	return *at >= 0 && *at < extent;
+}
+
+static const char *outside(struct eval *e, const struct tensor *t, int64_t i, int64_t extent)
+{
+	return eval_why(e, "index %lld is outside the axis of extent %lld", (long long)tensor_get_int(t, i), (long long)extent);
+}
+
+static const char *eval_gather(struct eval *e)
+{
+	const struct tensor *x = e->in[0], *ix = e->in[1];
+	int axis, n = 0;
+	size_t size = dtype_size(x->dtype);
+	int64_t dims[2 * RANK_MAX], count = tensor_count(ix), at;
+
+	if (!size || !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis) || x->rank + ix->rank - 1 > RANK_MAX)
+		return "axis outside the rank, or strings";
+	for (int i = 0; i < x->rank; i++) {
+		if (i != axis)
+			dims[n++] = x->dims[i];
+		for (int k = 0; i == axis && k < ix->rank; k++)
+			dims[n++] = ix->dims[k];
+	}
+	struct tensor *y = eval_out(e, 0, x->dtype, n, dims);
+	struct axes3 s = split_at(x, axis);
+	size_t run = (size_t)s.inner * size;
+	char *o = tensor_bytes(y);
+	for (int64_t p = 0; p < s.outer; p++)
+		for (int64_t i = 0; i < count; i++, o += run) {
+			if (!index_at(ix, i, s.n, &at))
+				return outside(e, ix, i, s.n);
+			memcpy(o, (const char *)x->data + (size_t)(p * s.n + at) * run, run);
+		}
+	return NULL;
+}
+
+/* Offset into x of element i of t (same rank) with its coordinate along axis replaced by at. */
+static int64_t replaced_offset(const struct tensor *x, const struct tensor *t, int64_t i, int axis, int64_t at)
+{
+	int64_t off = 0, s = 1;
+
+	for (int k = x->rank - 1; k >= 0; k--) {
+		off += (k == axis ? at : i % t->dims[k]) * s;
+		i /= t->dims[k];
+		s *= x->dims[k];
+	}
+	return off;
+}
+
+static const char *eval_gather_elements(struct eval *e)
+{
+	const struct tensor *x = e->in[0], *ix = e->in[1];
+	int axis;
+	size_t size = dtype_size(x->dtype);
+	int64_t at;
+
+	if (!size || ix->rank != x->rank || !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis))
+		return "axis or ranks do not fit";
+	for (int k = 0; k < x->rank; k++)
+		if (k != axis && ix->dims[k] > x->dims[k])
+			return "indices are larger than the data";
+	struct tensor *y = eval_out(e, 0, x->dtype, ix->rank, ix->dims);
+	for (int64_t i = 0, n = tensor_count(ix); i < n; i++) {
+		if (!index_at(ix, i, x->dims[axis], &at))
+			return outside(e, ix, i, x->dims[axis]);
+		memcpy(tensor_bytes(y) + (size_t)i * size, (const char *)x->data + (size_t)replaced_offset(x, ix, i, axis, at) * size, size);
+	}
+	return NULL;
+}
+
+/* Offset of the slice that index tuple i of ix (last axis: the tuple) names, from axis b of x on. */
+static const char *tuple_offset(struct eval *e, const struct tensor *x, const struct tensor *ix, int64_t i, int b, int64_t *off)
+{
+	int64_t n = ix->dims[ix->rank - 1], at, s = 1;
+
+	for (int k = x->rank - 1; k >= b + n; k--)
+		s *= x->dims[k];
+	*off = 0;
+	for (int64_t k = n - 1; k >= 0; k--) {
+		if (!index_at(ix, i * n + k, x->dims[b + k], &at))
+			return outside(e, ix, i * n + k, x->dims[b + k]);
+		*off += at * s;
+		s *= x->dims[b + k];
+	}
+	return NULL;
+}
+
+static const char *eval_gather_nd(struct eval *e)
+{
+	const struct tensor *x = e->in[0], *ix = e->in[1];
+	int64_t b = attr_int(e->n, "batch_dims", 0), dims[2 * RANK_MAX], batch = 1, tuples = 1, run = 1, whole = 1, off;
+	size_t size = dtype_size(x->dtype);
+	int n = 0;
+	const char *why;
+
+	if (!size || ix->rank < 1 || b < 0 || b >= ix->rank || b + ix->dims[ix->rank - 1] > x->rank)
+		return "indices do not fit the data";
+	for (int i = 0; i < ix->rank - 1; i++) {
+		dims[n++] = ix->dims[i];
+		*(i < b ? &batch : &tuples) *= ix->dims[i];
+	}
+	for (int i = (int)b; i < x->rank; i++)
+		whole *= x->dims[i];
+	for (int i = (int)(b + ix->dims[ix->rank - 1]); i < x->rank; i++)
+		run *= dims[n++] = x->dims[i];
+	struct tensor *y = eval_out(e, 0, x->dtype, n, dims);
+	for (int64_t i = 0; i < batch * tuples; i++) {
+		if ((why = tuple_offset(e, x, ix, i, (int)b, &off)))
+			return why;
+		memcpy(tensor_bytes(y) + (size_t)(i * run) * size, (const char *)x->data + (size_t)(i / tuples * whole + off) * size, (size_t)run * size);
+	}
+	return NULL;
+}
+
+/* y[to] = y[to] combined with u[from]; how: the first letter of the reduction attribute, and its second. */
+static void scatter_one(struct tensor *y, int64_t to, const struct tensor *u, int64_t from, const char *how)
+{
+	size_t size = dtype_size(y->dtype);
+	double a, b;
+
+	if (*how == 'n') {
+		memcpy(tensor_bytes(y) + (size_t)to * size, (const char *)u->data + (size_t)from * size, size);
+		return;
+	}
+	if (dtype_is_int(y->dtype)) {
+		int64_t v = tensor_get_int(y, to), w = tensor_get_int(u, from);
+		v = !strcmp(how, "add") ? v + w : !strcmp(how, "mul") ? v * w : !strcmp(how, "max") ? (v > w ? v : w) : (v < w ? v : w);
+		store_i(y, to, 1, &v);
+		return;
+	}
+	a = tensor_get(y, to);
+	b = tensor_get(u, from);
+	tensor_set(y, to, !strcmp(how, "add") ? a + b : !strcmp(how, "mul") ? a * b : !strcmp(how, "max") ? (a > b ? a : b) : (a < b ? a : b));
+}
+
+static const char *eval_scatter_elements(struct eval *e)
+{
+	const struct tensor *x = e->in[0], *ix = e->in[1], *u = e->in[2];
+	int axis;
+	int64_t at;
+
+	if (!dtype_fixed(x->dtype) || ix->rank != x->rank || tensor_count(u) != tensor_count(ix) ||
+	    !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis))
+		return "axis, indices or updates do not fit";
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
+	memcpy(tensor_bytes(y), x->data, x->nbytes);
+	for (int64_t i = 0, n = tensor_count(ix); i < n; i++) {
+		if (!index_at(ix, i, x->dims[axis], &at))
+			return outside(e, ix, i, x->dims[axis]);
+		scatter_one(y, replaced_offset(x, ix, i, axis, at), u, i, attr_str(e->n, "reduction", "none"));
+	}
+	return NULL;
+}
+
+static const char *eval_scatter_nd(struct eval *e)
+{
+	const struct tensor *x = e->in[0], *ix = e->in[1], *u = e->in[2];
+	int64_t tuples = 1, run = 1, off;
+	const char *why;
+
+	if (!dtype_fixed(x->dtype) || ix->rank < 1 || ix->dims[ix->rank - 1] > x->rank)
+		return "indices do not fit the data";
+	for (int i = 0; i < ix->rank - 1; i++)
+		tuples *= ix->dims[i];
+	for (int i = (int)ix->dims[ix->rank - 1]; i < x->rank; i++)
+		run *= x->dims[i];
+	if (tensor_count(u) != tuples * run)
+		return "updates do not fit the indices";
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
+	memcpy(tensor_bytes(y), x->data, x->nbytes);
+	for (int64_t i = 0; i < tuples; i++) {
+		if ((why = tuple_offset(e, x, ix, i, 0, &off)))
+			return why;
+		for (int64_t k = 0; k < run; k++)
+			scatter_one(y, off + k, u, i * run + k, attr_str(e->n, "reduction", "none"));
+	}
+	return NULL;
+}
+
+static const char *eval_onehot(struct eval *e)
+{
+	const struct tensor *ix = e->in[0], *values = e->in[2];
+	int64_t depth = (int64_t)eval_scalar(e, 1, 0), dims[RANK_MAX + 1];
+	int axis, n = 0;
+	size_t size = dtype_size(values->dtype);
+
+	if (!size || tensor_count(values) != 2 || depth < 0 || ix->rank >= RANK_MAX || !rule_axis(attr_int(e->n, "axis", -1), ix->rank + 1, &axis))
+		return "depth, values or axis do not fit";
+	for (int i = 0; i <= ix->rank; i++)
+		dims[i] = i == axis ? depth : ix->dims[n++];
+	struct tensor *y = eval_out(e, 0, values->dtype, ix->rank + 1, dims);
+	struct axes3 s = split_at(y, axis);
+	for (int64_t i = 0, total = tensor_count(y); i < total; i++)
+		memcpy(tensor_bytes(y) + (size_t)i * size, values->data, size);
+	for (int64_t o = 0; o < s.outer; o++)
+		for (int64_t i = 0; i < s.inner; i++) {
+			int64_t at = (int64_t)tensor_get(ix, o * s.inner + i);
+			at = at < 0 ? at + depth : at;
+			if (at >= 0 && at < depth)
+				memcpy(tensor_bytes(y) + (size_t)((o * s.n + at) * s.inner + i) * size, (const char *)values->data + size, size);
+		}
+	return NULL;
+}
+
+struct ranked {
+	double v;
+	int64_t at;
+};
+static int largest_first(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	return x->v > y->v ? -1 : x->v < y->v ? 1 : x->at < y->at ? -1 : 1;
+}
+static int smallest_first(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	return x->v < y->v ? -1 : x->v > y->v ? 1 : x->at < y->at ? -1 : 1;
+}
+
+static const char *eval_topk(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	int64_t k = (int64_t)eval_scalar(e, 1, 0), dims[RANK_MAX];
+	int axis;
+
+	if (!rule_axis(attr_int(e->n, "axis", -1), x->rank, &axis) || k < 0 || k > x->dims[axis])
+		return "k or axis does not fit";
+	memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
+	dims[axis] = k;
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, dims), *yi = eval_out(e, 1, DT_I64, x->rank, dims);
+	struct axes3 s = split_at(x, axis);
+	struct ranked *r = eval_scratch(e, sizeof *r * (size_t)s.n);
+	for (int64_t o = 0; o < s.outer; o++)
+		for (int64_t i = 0; i < s.inner; i++) {
+			for (int64_t j = 0; j < s.n; j++)
+				r[j] = (struct ranked){tensor_get(x, (o * s.n + j) * s.inner + i), j};
+			qsort(r, (size_t)s.n, sizeof *r, attr_int(e->n, "largest", 1) ? largest_first : smallest_first);
+			for (int64_t j = 0; j < k; j++) {
+				int64_t to = (o * k + j) * s.inner + i, from = (o * s.n + r[j].at) * s.inner + i;
+				memcpy(tensor_bytes(y) + (size_t)to * dtype_size(x->dtype), (const char *)x->data + (size_t)from * dtype_size(x->dtype), dtype_size(x->dtype));
+				((int64_t *)yi->data)[to] = r[j].at;
+			}
+		}
+	return NULL;
+}
+
+static const char *eval_nonzero(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	int64_t n = tensor_count(x), found = 0, at = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		found += tensor_get(x, i) != 0;
+	struct tensor *y = eval_out(e, 0, DT_I64, 2, (int64_t[]){x->rank, found});
+	for (int64_t i = 0; i < n; i++) {
+		int64_t rest = i;
+		if (tensor_get(x, i) == 0)
+			continue;
+		for (int k = x->rank - 1; k >= 0; k--) {
+			((int64_t *)y->data)[k * found + at] = rest % x->dims[k];
+			rest /= x->dims[k];
+		}
+		at++;
+	}
+	return NULL;
+}
+
+static const char *eval_compress(struct eval *e)
+{
+	const struct tensor *x = e->in[0], *cond = e->in[1];
+	struct axes3 s = {1, tensor_count(x), 1};
+	bool flat = !attr_find(e->n, "axis");
+	int64_t kept = 0, dims[RANK_MAX], c = tensor_count(cond);
+	size_t size = dtype_size(x->dtype);
+	int axis = 0;
+
+	if (!size || (!flat && !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis)))
+		return "axis outside the rank, or strings";
+	if (!flat) {
+		s = split_at(x, axis);
+		memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
+	}
+	c = c > s.n ? s.n : c;
+	for (int64_t i = 0; i < c; i++)
+		kept += ((const uint8_t *)cond->data)[i] != 0;
+	dims[axis] = kept;
+	struct tensor *y = eval_out(e, 0, x->dtype, flat ? 1 : x->rank, dims);
+	size_t run = (size_t)s.inner * size;
+	char *o = tensor_bytes(y);
+	for (int64_t p = 0; p < s.outer; p++)
+		for (int64_t i = 0; i < c; i++)
+			if (((const uint8_t *)cond->data)[i]) {
+				memcpy(o, (const char *)x->data + (size_t)(p * s.n + i) * run, run);
+				o += run;
+			}
+	return NULL;
+}
+
+const struct op ops_index[] = {
+	{OP_Gather, shape_gather, eval_gather},
+	{OP_GatherElements, shape_gather_elements, eval_gather_elements},
+	{OP_GatherND, shape_gather_nd, eval_gather_nd},
+	{OP_ScatterElements, shape_same, eval_scatter_elements},
+	{OP_ScatterND, shape_same, eval_scatter_nd},
+	{OP_OneHot, shape_onehot, eval_onehot},
+	{OP_TopK, shape_topk, eval_topk},
+	{OP_NonZero, shape_nonzero, eval_nonzero},
+	{OP_Compress, shape_compress, eval_compress},
+	{0},
+};

@@ -1,0 +1,328 @@
+/* Shape inference: one pass forward through the graph, bodies entered where they are applied.
+ *
+ * A body is inferred for the types of its first call; a later call with others infers it again for what the
+ * calls have in common, so that in the end its values have types that hold for all of them. What the module
+ * said before (declared types) is merged in: inference wins where both know, constants must not contradict. */
+#include "graph/pass.h"
+#include "op/rules.h"
+
+struct body_state {
+	bool seen, busy;
+	struct type *in;    /* types its inputs were inferred for */
+	struct known *kin;
+};
+
+struct state {
+	struct module *m;
+	struct type *declared; /* by value, as the module came */
+	struct known *known;   /* by value */
+	struct body_state *body; /* by graph */
+};
+
+static void infer_graph(struct state *S, graph_id g);
+
+/* ---- types ---- */
+
+static void merge_type(struct state *S, node_id id, val_id v, const struct type *t)
+{
+	struct module *m = S->m;
+	const struct type *old = &S->declared[v];
+	struct type r = *t;
+
+	r.layout = old->layout;
+	if (!r.other)
+		r.other = old->other;
+	if (r.dtype && old->dtype && r.dtype != old->dtype)
+		graph_die(m, id, "result %s is %s, the graph says %s", sym_str(val(m, v)->name), dtype_name(r.dtype), dtype_name(old->dtype));
+	if (!r.dtype)
+		r.dtype = old->dtype;
+	if (r.rank == RANK_UNKNOWN) {
+		r.rank = old->rank;
+		r.dims = old->dims;
+	} else if (old->rank != RANK_UNKNOWN) {
+		if (r.rank != old->rank)
+			graph_die(m, id, "result %s has rank %d, the graph says %d", sym_str(val(m, v)->name), r.rank, old->rank);
+		dim *d = ARENA_ARRAY(&m->arena, dim, r.rank);
+		for (int i = 0; i < r.rank; i++) {
+			int64_t a, b;
+			d[i] = r.dims[i] ? r.dims[i] : old->dims[i];
+			if (poly_is_const(m->dims, d[i], &a) && poly_is_const(m->dims, old->dims[i], &b) && a != b)
+				graph_die(m, id, "result %s has extent %lld at axis %d, the graph says %lld", sym_str(val(m, v)->name),
+					  (long long)a, i, (long long)b);
+		}
+		r.dims = d;
+	}
+	val(m, v)->type = r;
+}
+
+/* What two calls of a body agree on. */
+static struct type common_type(struct module *m, const struct type *a, const struct type *b)
+{
+	struct type t = type_none();
+
+	t.dtype = a->dtype == b->dtype ? a->dtype : DT_NONE;
+	t.other = a->other == b->other ? a->other : 0;
+	if (a->rank != b->rank || a->rank == RANK_UNKNOWN)
+		return t;
+	t.rank = a->rank;
+	t.dims = ARENA_ARRAY(&m->arena, dim, t.rank);
+	for (int i = 0; i < t.rank; i++)
+		t.dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : POLY_UNKNOWN;
+	return t;
+}
+
+static struct known common_known(struct module *m, const struct known *a, const struct known *b)
+{
+	struct known k = {0};
+
+	if (!a->yes || !b->yes || a->n != b->n)
+		return k;
+	poly *e = ARENA_ARRAY(&m->arena, poly, a->n);
+	for (int i = 0; i < a->n; i++)
+		e[i] = a->e[i] == b->e[i] ? a->e[i] : POLY_UNKNOWN;
+	return (struct known){.yes = true, .n = a->n, .e = e};
+}
+
+static bool known_equal(const struct known *a, const struct known *b)
+{
+	return a->yes == b->yes && (!a->yes || (a->n == b->n && !memcmp(a->e, b->e, sizeof *a->e * (size_t)a->n)));
+}
+
+/* ---- known elements ---- */
+
+/* Small integer constants are known; float ones where all elements are whole numbers. */
+static const struct known *known_of(struct state *S, val_id v)
+{
+	struct value *x = val(S->m, v);
+	struct known *k = &S->known[v];
+	int64_t n;
+	struct tensor t;
+
+	if (k->yes || x->kind != VAL_CONST || x->overridable)
+		return k;
+	n = tensor_count(x->tensor);
+	if (n > KNOWN_MAX || !dtype_fixed(x->tensor->dtype) || (dtype_is_float(x->tensor->dtype) && n > 8))
+		return k;
+	t = *x->tensor;
+	t.data = tensor_data(S->m, x->tensor);
+	poly *e = ARENA_ARRAY(&S->m->arena, poly, n);
+	for (int i = 0; i < n; i++) {
+		double d = tensor_get(&t, i);
+		bool whole = !dtype_is_float(t.dtype) || (d == (double)(int32_t)d && (d != 0 || !__builtin_signbit(d)));
+		e[i] = whole ? poly_const(S->m->dims, tensor_get_int(&t, i)) : POLY_UNKNOWN;
+	}
+	*k = (struct known){.yes = true, .n = (int)n, .e = e};
+	return k;
+}
+
+/* A tensor of known constants for operand i, or NULL. index_from >= 0: elements number themselves from there. */
+static struct tensor *known_tensor(struct infer *I, uint32_t i, int64_t index_from, struct arena *a)
+{
+	int64_t dims[RANK_MAX], c;
+	const struct type *t = &I->in[i];
+	struct tensor *x;
+
+	if (!type_dims(I->m, t, dims) || !dtype_fixed(t->dtype) || type_count(I->m, t) > KNOWN_MAX)
+		return NULL;
+	if (index_from < 0 && (!I->kin[i].yes || I->kin[i].n != type_count(I->m, t)))
+		return NULL;
+	x = tensor_new(a, index_from >= 0 ? DT_I64 : t->dtype, t->rank, dims);
+	for (int64_t k = 0, n = tensor_count(x); k < n; k++) {
+		if (index_from >= 0)
+			c = index_from + k;
+		else if (!poly_is_const(I->m->dims, I->kin[i].e[k], &c))
+			return NULL;
+		store_i(x, k, 1, &c);
+	}
+	return x;
+}
+
+/* Operands whose elements a moving operator moves; the others say how. Bit i: operand i. */
+static unsigned moved_operands(enum opcode op)
+{
+	switch (op) {
+	case OP_Concat: return ~0u;
+	case OP_ScatterND:
+	case OP_ScatterElements:
+	case OP_Pad: return 1 | 4;
+	default: return 1;
+	}
+}
+
+/* Follows elements through an operator by running its evaluator: on the elements' own numbers where it only
+ * moves them, on their values where all are constant. */
+static void known_by_eval(struct infer *I)
+{
+	const struct op_info *info = op_info(I->n->op);
+	bool move = info->traits & OP_MOVE, any = false;
+	struct arena a = {0};
+	struct tensor **in, **out;
+	VEC(poly) from = {0};
+	unsigned moved = move ? moved_operands(I->n->op) : 0;
+
+	if (!(info->traits & OP_PURE) || info->traits & (OP_CONTROL | OP_CALL) || !I->n->nin)
+		return;
+	for (uint32_t i = 0; i < I->n->nout; i++)
+		any = any || (I->n->out[i] && !I->kout[i].yes && (dtype_is_int(I->out[i].dtype) || dtype_is_float(I->out[i].dtype) || I->out[i].dtype == DT_BOOL) &&
+			      type_static(I->m, &I->out[i]) && type_count(I->m, &I->out[i]) <= (dtype_is_float(I->out[i].dtype) ? 8 : KNOWN_MAX));
+	if (!any)
+		return;
+	in = ARENA_ARRAY(&a, struct tensor *, I->n->nin);
+	out = ARENA_ARRAY(&a, struct tensor *, I->n->nout);
+	vec_push(&from, POLY_UNKNOWN); /* 0: a fill */
+	bool some = !move;
+	for (uint32_t i = 0; i < I->n->nin; i++) {
+		bool data = i < 32 ? moved >> i & 1 : move;
+		if (!I->n->in[i])
+			continue;
+		in[i] = known_tensor(I, i, data ? (int64_t)from.n : -1, &a);
+		if (!in[i])
+			goto done;
+		for (int64_t k = 0, n = tensor_count(in[i]); data && k < n; k++)
+			vec_push(&from, I->kin[i].yes && I->kin[i].n == n ? I->kin[i].e[k] : POLY_UNKNOWN);
+		some = some || (data && I->kin[i].yes);
+	}
+	if (I->n->op == OP_Pad && !rule_has(I, 2))
+		from.a[0] = rule_const(I, 0);
+	if (!some || eval_node(I->m, I->id, in, out, &a))
+		goto done;
+	for (uint32_t i = 0; i < I->n->nout; i++) {
+		poly *e;
+		if (!out[i] || !I->n->out[i] || I->kout[i].yes || (!move && !dtype_is_int(out[i]->dtype) && out[i]->dtype != DT_BOOL))
+			continue;
+		int64_t n = tensor_count(out[i]);
+		if (n > KNOWN_MAX || n != type_count(I->m, &I->out[i]) || !(e = rule_known(I, i, (int)n)))
+			continue;
+		for (int64_t k = 0; k < n; k++) {
+			int64_t c = tensor_get_int(out[i], k);
+			e[k] = move ? from.a[c] : rule_const(I, c);
+		}
+	}
+done:
+	vec_free(&from);
+	arena_release(&a);
+}
+
+/* ---- one node ---- */
+
+static const char *infer_body(struct infer *I, graph_id g, const struct type *in, const struct known *kin, struct type *out)
+{
+	struct state *S = I->arg;
+	struct module *m = S->m;
+	struct body_state *b = &S->body[g];
+	struct graph *gr = graph(m, g);
+	size_t n = gr->in.n;
+	bool same = b->seen;
+	struct type *tin;
+	struct known *kn;
+
+	if (b->busy)
+		return "a body applies itself";
+	tin = ARENA_ARRAY(&m->arena, struct type, n);
+	kn = ARENA_ARRAY(&m->arena, struct known, n);
+	for (size_t i = 0; i < n; i++) {
+		tin[i] = b->seen ? common_type(m, &b->in[i], &in[i]) : in[i];
+		kn[i] = b->seen ? common_known(m, &b->kin[i], &kin[i]) : kin[i];
+		same = same && type_equal(&tin[i], &b->in[i]) && known_equal(&kn[i], &b->kin[i]);
+	}
+	if (!same) {
+		b->in = tin;
+		b->kin = kn;
+		b->seen = b->busy = true;
+		for (size_t i = 0; i < n; i++) {
+			val_id v = gr->in.a[i];
+			merge_type(S, I->id, v, &tin[i]);
+			S->known[v] = kn[i];
+		}
+		infer_graph(S, g);
+		b->busy = false;
+	}
+	gr = graph(m, g);
+	for (size_t i = 0; i < gr->out.n; i++) {
+		out[i] = val(m, gr->out.a[i])->type;
+		if (i < I->n->nout && I->n->op != OP_If && I->n->op != OP_Case)
+			I->kout[i] = *known_of(S, gr->out.a[i]);
+	}
+	return NULL;
+}
+
+static void step(struct state *S, node_id id)
+{
+	struct module *m = S->m;
+	const struct node *n = node(m, id);
+	const struct op *row = op_row(n->op);
+	uint32_t total = n->nin + n->nout;
+	struct type small[16], *t = total <= 16 ? small : xcalloc(total, sizeof *t);
+	struct known ksmall[16], *k = total <= 16 ? ksmall : xcalloc(total, sizeof *k);
+	struct infer I = {.m = m, .id = id, .n = n, .in = t, .kin = k, .out = t + n->nin, .kout = k + n->nin, .body = infer_body, .arg = S};
+	const char *why = NULL;
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		t[i] = n->in[i] ? val(m, n->in[i])->type : type_none();
+		k[i] = n->in[i] ? *known_of(S, n->in[i]) : (struct known){0};
+	}
+	for (uint32_t i = 0; i < n->nout; i++) {
+		I.out[i] = type_none();
+		I.kout[i] = (struct known){0};
+	}
+	if (row && row->shape)
+		why = row->shape(&I);
+	if (why)
+		graph_die(m, id, "%s", why);
+	if (row && row->eval)
+		known_by_eval(&I);
+	for (uint32_t i = 0; i < n->nout; i++) {
+		if (!n->out[i])
+			continue;
+		merge_type(S, id, n->out[i], &I.out[i]);
+		S->known[n->out[i]] = I.kout[i];
+	}
+	if (t != small) {
+		free(t);
+		free(k);
+	}
+}
+
+static void infer_graph(struct state *S, graph_id g)
+{
+	for (size_t i = 0; i < graph(S->m, g)->nodes.n; i++)
+		step(S, graph(S->m, g)->nodes.a[i]);
+}
+
+/* ---- the whole module ---- */
+
+static struct state state_new(struct module *m, struct known *known)
+{
+	struct state S = {.m = m, .known = known};
+
+	S.declared = xmalloc(sizeof *S.declared * m->values.n);
+	for (size_t i = 0; i < m->values.n; i++)
+		S.declared[i] = m->values.a[i].type;
+	S.body = xcalloc(m->graphs.n, sizeof *S.body);
+	return S;
+}
+
+static void state_free(struct state *S)
+{
+	free(S->declared);
+	free(S->body);
+}
+
+void infer_module(struct module *m, struct known **known)
+{
+	struct known *k = ARENA_ARRAY(&m->arena, struct known, m->values.n);
+	struct state S = state_new(m, k);
+
+	infer_graph(&S, m->main);
+	state_free(&S);
+	if (known)
+		*known = k;
+}
+
+void infer_node(struct module *m, node_id n, struct known *known)
+{
+	struct state S = state_new(m, known);
+
+	step(&S, n);
+	state_free(&S);
+}

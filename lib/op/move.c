@@ -1,0 +1,451 @@
+/* Operators that only move elements: shapes first, evaluators in move_eval.c. */
+#include "op/move.h"
+
+static const char *bad_axis(struct infer *I, int64_t axis, int rank)
+{
+	return rule_why(I, "axis %lld outside rank %d", (long long)axis, rank);
+}
+
+/* How many integers operand i holds, when its shape says so. */
+static int length_of(struct infer *I, uint32_t i)
+{
+	int64_t c;
+
+	if (rule_has(I, i) && I->kin[i].yes)
+		return I->kin[i].n;
+	return rule_rank(I, i) == 1 && poly_is_const(rule_polys(I), rule_dim(I, i, 0), &c) && c <= RANK_MAX ? (int)c : -1;
+}
+
+static void unknown_of_rank(struct infer *I, int rank)
+{
+	rule_out(I, 0, I->in[0].dtype, rank, rank < 0 ? NULL : rule_dims(I, rank));
+}
+
+/* ---- Reshape, Flatten, Squeeze, Unsqueeze ---- */
+
+/* Fills the one extent that follows from the others: element -1, or the only one not known. */
+static const char *reshape_rest(struct infer *I, dim *d, int n, int hole)
+{
+	struct polys *P = rule_polys(I);
+	dim total = rule_product(I, I->in[0].dims, 0, I->in[0].rank), rest = rule_const(I, 1);
+	int64_t t, r;
+
+	for (int i = 0; i < n; i++)
+		if (i != hole)
+			rest = poly_mul(P, rest, d[i]);
+	if (poly_is_const(P, total, &t) && poly_is_const(P, rest, &r)) {
+		if (hole < 0 ? t != r : r != 0 && t % r)
+			return rule_why(I, "%s does not reshape to that shape: %lld elements, not %s%lld", type_str(I->m, &I->in[0], &I->m->arena),
+					(long long)t, hole < 0 ? "" : "a multiple of ", (long long)r);
+		if (hole >= 0 && r)
+			d[hole] = rule_const(I, t / r);
+	} else if (hole >= 0) {
+		d[hole] = poly_divide(P, total, rest);
+	}
+	return NULL;
+}
+
+static const char *shape_reshape(struct infer *I)
+{
+	struct polys *P = rule_polys(I);
+	const struct known *k = &I->kin[1];
+	bool zero = attr_int(I->n, "allowzero", 0);
+	int holes = 0, hole = -1, minus = 0, at = -1;
+
+	if (!k->yes) {
+		unknown_of_rank(I, length_of(I, 1));
+		return NULL;
+	}
+	dim *d = rule_dims(I, k->n);
+	for (int i = 0; i < k->n; i++) {
+		int64_t c;
+		d[i] = k->e[i];
+		if (poly_is_const(P, k->e[i], &c) && c == 0 && !zero) {
+			if (I->in[0].rank == RANK_UNKNOWN)
+				d[i] = POLY_UNKNOWN;
+			else if (i >= I->in[0].rank)
+				return rule_why(I, "shape element %d is 0, the operand has rank %d", i, I->in[0].rank);
+			else
+				d[i] = rule_dim(I, 0, i);
+		} else if (poly_is_const(P, k->e[i], &c) && c < 0) {
+			if (c != -1 || minus++)
+				return c != -1 ? rule_why(I, "shape element %d is %lld", i, (long long)c) : "two shape elements are -1";
+			d[i] = POLY_UNKNOWN;
+			at = i;
+		}
+		if (!d[i]) {
+			holes++;
+			hole = i;
+		}
+	}
+	rule_out(I, 0, I->in[0].dtype, k->n, d);
+	if (I->in[0].rank == RANK_UNKNOWN || holes > 1 || (minus && at != hole))
+		return NULL;
+	return reshape_rest(I, d, k->n, hole);
+}
+
+static const char *shape_flatten(struct infer *I)
+{
+	int rank = rule_rank(I, 0);
+	int64_t a = attr_int(I->n, "axis", 1);
+	dim *d = rule_dims(I, 2);
+
+	rule_out(I, 0, I->in[0].dtype, 2, d);
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if (a < -rank || a > rank)
+		return bad_axis(I, a, rank);
+	a = a < 0 ? a + rank : a;
+	d[0] = rule_product(I, I->in[0].dims, 0, (int)a);
+	d[1] = rule_product(I, I->in[0].dims, (int)a, rank);
+	return NULL;
+}
+
+static const char *shape_squeeze(struct infer *I)
+{
+	struct polys *P = rule_polys(I);
+	const int64_t *axes = NULL;
+	int rank = rule_rank(I, 0), count = rule_has(I, 1) ? rule_ints(I, 1, &axes) : -1, n = 0, axis;
+	bool drop[RANK_MAX] = {0};
+	int64_t c;
+
+	unknown_of_rank(I, RANK_UNKNOWN);
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if (rule_has(I, 1) && count < 0) {
+		n = length_of(I, 1);
+		unknown_of_rank(I, n < 0 || n > rank ? RANK_UNKNOWN : rank - n);
+		return NULL;
+	}
+	for (int i = 0; i < count; i++) {
+		if (!rule_axis(axes[i], rank, &axis))
+			return bad_axis(I, axes[i], rank);
+		if (poly_is_const(P, rule_dim(I, 0, axis), &c) && c != 1)
+			return rule_why(I, "axis %d has extent %lld, not 1", axis, (long long)c);
+		drop[axis] = true;
+	}
+	dim *d = rule_dims(I, rank);
+	for (int i = 0; i < rank; i++) {
+		bool fixed = poly_is_const(P, rule_dim(I, 0, i), &c);
+		if (!rule_has(I, 1)) {
+			int64_t lo = 0, hi = 0;
+			if (rule_dim(I, 0, i))
+				poly_range(P, rule_dim(I, 0, i), &lo, &hi);
+			if (!fixed && lo <= 1)
+				return NULL; /* may be 1 */
+			drop[i] = fixed && c == 1;
+		}
+		if (!drop[i])
+			d[n++] = rule_dim(I, 0, i);
+	}
+	rule_out(I, 0, I->in[0].dtype, n, d);
+	return NULL;
+}
+
+static const char *shape_unsqueeze(struct infer *I)
+{
+	const int64_t *axes;
+	int rank = rule_rank(I, 0), count = rule_ints(I, 1, &axes), axis, from = 0;
+	bool added[RANK_MAX] = {0};
+
+	unknown_of_rank(I, RANK_UNKNOWN);
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if (count < 0) {
+		count = length_of(I, 1);
+		unknown_of_rank(I, count < 0 || rank + count > RANK_MAX ? RANK_UNKNOWN : rank + count);
+		return NULL;
+	}
+	if (rank + count > RANK_MAX)
+		return rule_why(I, "rank %d, at most %d is supported", rank + count, RANK_MAX);
+	for (int i = 0; i < count; i++) {
+		if (!rule_axis(axes[i], rank + count, &axis))
+			return bad_axis(I, axes[i], rank + count);
+		if (added[axis])
+			return rule_why(I, "axis %d is given twice", axis);
+		added[axis] = true;
+	}
+	dim *d = rule_dims(I, rank + count);
+	for (int i = 0; i < rank + count; i++)
+		d[i] = added[i] ? rule_const(I, 1) : rule_dim(I, 0, from++);
+	rule_out(I, 0, I->in[0].dtype, rank + count, d);
+	return NULL;
+}
+
+/* ---- Transpose, Concat, Split ---- */
+
+static const char *shape_transpose(struct infer *I)
+{
+	int rank = rule_rank(I, 0), count, axis;
+	const int64_t *perm = attr_ints(I->n, "perm", &count);
+	bool seen[RANK_MAX] = {0};
+
+	if (rank == RANK_UNKNOWN) {
+		unknown_of_rank(I, perm ? count : RANK_UNKNOWN);
+		return NULL;
+	}
+	if (perm && count != rank)
+		return rule_why(I, "perm has %d elements for rank %d", count, rank);
+	dim *d = rule_dims(I, rank);
+	for (int i = 0; i < rank; i++) {
+		axis = perm ? (int)perm[i] : rank - 1 - i;
+		if (perm && (perm[i] < 0 || perm[i] >= rank || seen[axis]))
+			return "perm is not a permutation";
+		seen[axis] = true;
+		d[i] = rule_dim(I, 0, axis);
+	}
+	rule_out(I, 0, I->in[0].dtype, rank, d);
+	return NULL;
+}
+
+static const char *shape_concat(struct infer *I)
+{
+	struct polys *P = rule_polys(I);
+	int rank = RANK_UNKNOWN, axis;
+	int64_t a = attr_int(I->n, "axis", 0), c, f;
+	bool all = true;
+
+	for (uint32_t i = 0; i < I->n->nin; i++) {
+		int r = rule_rank(I, i);
+		if (r >= 0 && rank >= 0 && r != rank)
+			return rule_why(I, "operand %u has rank %d, another %d", i, r, rank);
+		all = all && r >= 0;
+		rank = r >= 0 ? r : rank;
+	}
+	unknown_of_rank(I, rank);
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if (!rule_axis(a, rank, &axis))
+		return bad_axis(I, a, rank);
+	dim *d = rule_dims(I, rank);
+	if (all)
+		d[axis] = rule_const(I, 0);
+	for (uint32_t i = 0; i < I->n->nin; i++)
+		for (int k = 0; rule_rank(I, i) >= 0 && k < rank; k++) {
+			dim x = rule_dim(I, i, k);
+			if (k == axis) {
+				d[k] = all ? poly_add(P, d[k], x) : POLY_UNKNOWN;
+			} else if (!d[k] || (poly_is_const(P, x, &c) && !poly_is_const(P, d[k], NULL))) {
+				d[k] = x;
+			} else if (poly_is_const(P, x, &c) && poly_is_const(P, d[k], &f) && c != f) {
+				return rule_why(I, "operand %u has extent %lld at axis %d, another %lld", i, (long long)c, k, (long long)f);
+			}
+		}
+	rule_out(I, 0, I->in[0].dtype, rank, d);
+	return NULL;
+}
+
+static const char *shape_split(struct infer *I)
+{
+	struct polys *P = rule_polys(I);
+	int rank = rule_rank(I, 0), axis;
+	uint32_t nout = I->n->nout;
+	int64_t a = attr_int(I->n, "axis", 0), c, sum = 0;
+	const struct known *k = rule_has(I, 1) ? &I->kin[1] : NULL;
+
+	for (uint32_t i = 0; i < nout; i++)
+		rule_out(I, i, I->in[0].dtype, rank, rank < 0 ? NULL : rule_dims(I, rank));
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if (!rule_axis(a, rank, &axis))
+		return bad_axis(I, a, rank);
+	if (k && k->yes && k->n != (int)nout)
+		return rule_why(I, "%d sizes for %u results", k->n, nout);
+	dim whole = rule_dim(I, 0, axis), chunk = poly_ceildiv(P, whole, nout);
+	bool fixed = poly_is_const(P, whole, &c);
+	for (uint32_t i = 0; i < nout; i++) {
+		dim *d = rule_dims(I, rank);
+		int64_t v;
+		memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
+		if (k)
+			d[axis] = k->yes ? k->e[i] : POLY_UNKNOWN;
+		else if (i + 1 < nout)
+			d[axis] = fixed ? rule_const(I, split_chunk(c, nout, i)) : chunk;
+		else
+			d[axis] = fixed ? rule_const(I, split_chunk(c, nout, i)) : poly_sub(P, whole, poly_mulc(P, chunk, nout - 1));
+		if (poly_is_const(P, d[axis], &v))
+			sum += v;
+		else
+			fixed = false;
+		rule_out(I, i, I->in[0].dtype, rank, d);
+	}
+	if (k && k->yes && fixed && sum != c)
+		return rule_why(I, "sizes add up to %lld, axis %d has %lld", (long long)sum, axis, (long long)c);
+	return NULL;
+}
+
+/* ---- Slice ---- */
+
+/* A bound of a slice with a positive step, brought into [0, d]. */
+static dim slice_clamp(struct infer *I, dim v, dim d)
+{
+	struct polys *P = rule_polys(I);
+	int64_t lo, hi;
+
+	if (!v)
+		return POLY_UNKNOWN;
+	poly_range(P, v, &lo, &hi);
+	if (lo >= INT32_MAX)
+		return d;
+	if (hi <= INT32_MIN)
+		return rule_const(I, 0);
+	if (lo >= 0)
+		return poly_min(P, v, d);
+	if (hi < 0)
+		return poly_max(P, poly_add(P, d, v), rule_const(I, 0));
+	return POLY_UNKNOWN;
+}
+
+static dim slice_extent(struct infer *I, dim d, dim start, dim end, int64_t step)
+{
+	struct polys *P = rule_polys(I);
+	int64_t c, s, e;
+
+	if (poly_is_const(P, d, &c) && poly_is_const(P, start, &s) && poly_is_const(P, end, &e))
+		return rule_const(I, slice_clip(c, &s, e, step));
+	if (step < 0) { /* the whole axis backwards */
+		bool from_end = poly_is_const(P, start, &s) && (s == -1 || s >= INT32_MAX);
+		return from_end && step == -1 && poly_is_const(P, end, &e) && e <= INT32_MIN ? d : POLY_UNKNOWN;
+	}
+	start = slice_clamp(I, start, d);
+	end = slice_clamp(I, end, d);
+	return poly_max(P, poly_ceildiv(P, poly_sub(P, end, start), step), rule_const(I, 0));
+}
+
+static const char *shape_slice(struct infer *I)
+{
+	int rank = rule_rank(I, 0), axis, count;
+	const struct known *s = &I->kin[1], *t = &I->kin[2];
+	const int64_t *axes = NULL, *steps = NULL;
+
+	unknown_of_rank(I, rank);
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	count = s->yes ? s->n : t->yes ? t->n : length_of(I, 1);
+	if ((rule_has(I, 3) && (rule_ints(I, 3, &axes) < 0 || I->kin[3].n != count)) || count < 0 || count > rank)
+		return count > rank ? "more bounds than axes" : NULL;
+	if (rule_has(I, 4) && (rule_ints(I, 4, &steps) < 0 || I->kin[4].n != count))
+		steps = NULL;
+	dim *d = rule_dims(I, rank);
+	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
+	for (int i = 0; i < count; i++) {
+		int64_t a = axes ? axes[i] : i, step = steps ? steps[i] : 1;
+		if (!rule_axis(a, rank, &axis))
+			return bad_axis(I, a, rank);
+		if (!step)
+			return "a step is 0";
+		if ((rule_has(I, 4) && !steps) || !s->yes || !t->yes || i >= t->n)
+			d[axis] = POLY_UNKNOWN;
+		else
+			d[axis] = slice_extent(I, d[axis], s->e[i], t->e[i], step);
+	}
+	rule_out(I, 0, I->in[0].dtype, rank, d);
+	return NULL;
+}
+
+/* ---- Expand, Tile, Pad ---- */
+
+static const char *shape_expand(struct infer *I)
+{
+	int rank = rule_rank(I, 0), n;
+	const struct known *k = &I->kin[1];
+
+	n = length_of(I, 1);
+	unknown_of_rank(I, rank < 0 || n < 0 ? RANK_UNKNOWN : rank > n ? rank : n);
+	if (rank < 0 || !k->yes)
+		return NULL;
+	n = rank > k->n ? rank : k->n;
+	dim *d = rule_dims(I, n), one = rule_const(I, 1);
+	for (int i = 0; i < n; i++) {
+		int at = i - (n - rank), kt = i - (n - k->n);
+		bool clash;
+		d[i] = rule_broadcast_dim(rule_polys(I), at < 0 ? one : rule_dim(I, 0, at), kt < 0 ? one : k->e[kt], &clash);
+		if (clash)
+			return rule_why(I, "%s does not expand to that shape at axis %d", type_str(I->m, &I->in[0], &I->m->arena), i);
+	}
+	rule_out(I, 0, I->in[0].dtype, n, d);
+	return NULL;
+}
+
+static const char *shape_tile(struct infer *I)
+{
+	int rank = rule_rank(I, 0);
+	const struct known *k = &I->kin[1];
+
+	unknown_of_rank(I, rank);
+	if (rank < 0 || !k->yes)
+		return NULL;
+	if (k->n != rank)
+		return rule_why(I, "%d repeats for rank %d", k->n, rank);
+	dim *d = rule_dims(I, rank);
+	for (int i = 0; i < rank; i++)
+		d[i] = poly_mul(rule_polys(I), rule_dim(I, 0, i), k->e[i]);
+	rule_out(I, 0, I->in[0].dtype, rank, d);
+	return NULL;
+}
+
+static const char *shape_pad(struct infer *I)
+{
+	struct polys *P = rule_polys(I);
+	int rank = rule_rank(I, 0), count = rank, axis;
+	const struct known *k = &I->kin[1];
+	const int64_t *axes = NULL;
+
+	unknown_of_rank(I, rank);
+	if (rank < 0 || !k->yes || (rule_has(I, 3) && (count = rule_ints(I, 3, &axes)) < 0))
+		return NULL;
+	if (k->n != 2 * count)
+		return rule_why(I, "%d pads for %d axes", k->n, count);
+	dim *d = rule_dims(I, rank);
+	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
+	for (int i = 0; i < count; i++) {
+		int64_t a = axes ? axes[i] : i;
+		if (!rule_axis(a, rank, &axis))
+			return bad_axis(I, a, rank);
+		d[axis] = poly_add(P, d[axis], poly_add(P, k->e[i], k->e[count + i]));
+	}
+	rule_out(I, 0, I->in[0].dtype, rank, d);
+	return NULL;
+}
+
+/* ---- DepthToSpace, SpaceToDepth ---- */
+
+static const char *shape_space(struct infer *I)
+{
+	struct polys *P = rule_polys(I);
+	int rank = rule_rank(I, 0);
+	int64_t b = attr_int(I->n, "blocksize", 1);
+	bool to_space = I->n->op == OP_DepthToSpace;
+
+	unknown_of_rank(I, rank);
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if (rank != 4 || b < 1)
+		return "takes an image of rank 4 and a blocksize of at least 1";
+	dim *d = rule_dims(I, 4);
+	d[0] = rule_dim(I, 0, 0);
+	d[1] = to_space ? poly_floordiv(P, rule_dim(I, 0, 1), b * b) : poly_mulc(P, rule_dim(I, 0, 1), b * b);
+	for (int i = 2; i < 4; i++)
+		d[i] = to_space ? poly_mulc(P, rule_dim(I, 0, i), b) : poly_floordiv(P, rule_dim(I, 0, i), b);
+	rule_out(I, 0, I->in[0].dtype, 4, d);
+	return NULL;
+}
+
+const struct op ops_move[] = {
+	{OP_Concat, shape_concat, eval_concat},
+	{OP_DepthToSpace, shape_space, eval_depth_to_space},
+	{OP_Expand, shape_expand, eval_expand},
+	{OP_Flatten, shape_flatten, eval_flatten},
+	{OP_Pad, shape_pad, eval_pad},
+	{OP_Reshape, shape_reshape, eval_reshape},
+	{OP_ReverseSequence, shape_same, eval_reverse_sequence},
+	{OP_Slice, shape_slice, eval_slice},
+	{OP_SpaceToDepth, shape_space, eval_space_to_depth},
+	{OP_Split, shape_split, eval_split},
+	{OP_Squeeze, shape_squeeze, eval_squeeze},
+	{OP_Tile, shape_tile, eval_tile},
+	{OP_Transpose, shape_transpose, eval_transpose},
+	{OP_Trilu, shape_same, eval_trilu},
+	{OP_Unsqueeze, shape_unsqueeze, eval_unsqueeze},
+	{0},
+};

@@ -1,0 +1,384 @@
+/* Normalisations: BatchNormalization, LayerNormalization and kin, LRN, softmaxes. */
+#include <math.h>
+#include "op/rules.h"
+
+/* ---- shapes ---- */
+
+static const char *shape_batch(struct infer *I)
+{
+	rule_like(I, 0, 0);
+	if (attr_int(I->n, "training_mode", 0)) {
+		rule_like(I, 1, 3);
+		rule_like(I, 2, 4);
+	}
+	return NULL;
+}
+
+static const char *shape_axis(struct infer *I)
+{
+	int axis, rank = rule_rank(I, 0);
+	int64_t a = attr_int(I->n, "axis", -1);
+
+	rule_like(I, 0, 0);
+	if (rank > 0 && !rule_axis(a, rank, &axis))
+		return rule_why(I, "axis %lld outside rank %d", (long long)a, rank);
+	return NULL;
+}
+
+static const char *shape_layer(struct infer *I)
+{
+	int rank = rule_rank(I, 0), axis;
+	enum dtype stash = dtype_from_onnx((int)attr_int(I->n, "stash_type", 1));
+	const char *why = shape_axis(I);
+
+	if (why || rank < 1 || !rule_axis(attr_int(I->n, "axis", -1), rank, &axis))
+		return why;
+	dim *d = rule_dims(I, rank);
+	for (int i = 0; i < rank; i++)
+		d[i] = i < axis ? rule_dim(I, 0, i) : rule_const(I, 1);
+	rule_out(I, 1, stash, rank, d);
+	rule_out(I, 2, stash, rank, d);
+	return NULL;
+}
+
+/* ---- rows ---- */
+
+/* n doubles of x from off, stride apart, and back. */
+static void gather_row(const struct tensor *x, int64_t off, int64_t stride, int64_t n, double *v)
+{
+	for (int64_t i = 0; i < n; i += BLOCK)
+		load_d(x, off + i * stride, stride, n - i < BLOCK ? (int)(n - i) : BLOCK, v + i);
+}
+
+static void scatter_row(struct tensor *y, int64_t off, int64_t stride, int64_t n, const double *v)
+{
+	if (stride == 1) {
+		store_d(y, off, (int)n, v);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		store_d(y, off + i * stride, 1, v + i);
+}
+
+/* v = (v - mean) / sqrt(variance + epsilon); the two in *mean and *inv. */
+static void standardise(double *v, int64_t n, double epsilon, double *mean, double *inv)
+{
+	double s = 0, q = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		s += v[i];
+	*mean = n ? s / (double)n : 0;
+	for (int64_t i = 0; i < n; i++)
+		q += (v[i] - *mean) * (v[i] - *mean);
+	*inv = 1 / sqrt((n ? q / (double)n : 0) + epsilon);
+	for (int64_t i = 0; i < n; i++)
+		v[i] = (v[i] - *mean) * *inv;
+}
+
+/* ---- BatchNormalization ---- */
+
+static const char *eval_batch(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	bool training = attr_int(e->n, "training_mode", 0);
+	double eps = attr_float(e->n, "epsilon", 1e-5f), momentum = attr_float(e->n, "momentum", 0.9f);
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims), *rm = NULL, *rv = NULL;
+	int64_t C = x->rank > 1 ? x->dims[1] : 1, N = x->rank ? x->dims[0] : 1, n = C > 0 && N > 0 ? tensor_count(x) / (C * N) : 0;
+	double v[BLOCK];
+
+	for (int i = 1; i < 5; i++)
+		if (tensor_count(e->in[i]) != C)
+			return eval_why(e, "operand %d has %lld elements for %lld channels", i, (long long)tensor_count(e->in[i]), (long long)C);
+	if (training) {
+		rm = eval_out(e, 1, e->in[3]->dtype, 1, &C);
+		rv = eval_out(e, 2, e->in[4]->dtype, 1, &C);
+	}
+	for (int64_t c = 0; c < C; c++) {
+		double mean = tensor_get(e->in[3], c), var = tensor_get(e->in[4], c);
+		if (training) {
+			double s = 0, q = 0, total = (double)(N * n);
+			for (int64_t b = 0; b < N; b++)
+				for (int64_t i = 0; i < n; i++)
+					s += tensor_get(x, (b * C + c) * n + i);
+			for (int64_t b = 0; b < N; b++)
+				for (int64_t i = 0; i < n; i++)
+					q += pow(tensor_get(x, (b * C + c) * n + i) - s / total, 2);
+			tensor_set(rm, c, mean * momentum + s / total * (1 - momentum));
+			tensor_set(rv, c, var * momentum + q / total * (1 - momentum));
+			mean = s / total;
+			var = q / total;
+		}
+		double scale = tensor_get(e->in[1], c) / sqrt(var + eps), shift = tensor_get(e->in[2], c);
+		for (int64_t b = 0; b < N; b++)
+			for (int64_t i = 0; i < n; i += BLOCK) {
+				int m = n - i < BLOCK ? (int)(n - i) : BLOCK;
+				load_d(x, (b * C + c) * n + i, 1, m, v);
+				for (int k = 0; k < m; k++)
+					v[k] = (v[k] - mean) * scale + shift;
+				store_d(y, (b * C + c) * n + i, m, v);
+			}
+	}
+	return NULL;
+}
+
+/* ---- LayerNormalization, RMSNormalization: over the axes from `axis` on ---- */
+
+/* Scale and bias broadcast to the normalised axes from the right. */
+static const char *row_operand(struct eval *e, uint32_t i, const struct tensor *x, int axis, double **v, int64_t n)
+{
+	const struct tensor *t = eval_in(e, i);
+	struct bcast b;
+	double *o;
+	const char *why;
+
+	*v = NULL;
+	if (!t)
+		return NULL;
+	if ((why = bcast_init(&b, 2, (int[]){t->rank, x->rank - axis}, (const int64_t *const[]){t->dims, x->dims + axis}, e->tmp)))
+		return why;
+	if (b.count != n)
+		return "scale or bias is larger than the normalised axes";
+	o = *v = eval_scratch(e, sizeof *o * (size_t)n);
+	if (n)
+		do {
+			for (int64_t k = 0; k < b.dims[b.rank - 1]; k++)
+				*o++ = tensor_get(t, b.off[0] + k * b.stride[0][b.rank - 1]);
+		} while (bcast_next(&b));
+	return NULL;
+}
+
+static const char *eval_layer(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	bool rms = e->n->op == OP_RMSNormalization;
+	double eps = attr_float(e->n, "epsilon", 1e-5f), *scale, *bias = NULL;
+	enum dtype stash = dtype_from_onnx((int)attr_int(e->n, "stash_type", 1));
+	int axis;
+	int64_t rows = 1, n = 1, dims[RANK_MAX];
+	const char *why;
+
+	if (!rule_axis(attr_int(e->n, "axis", -1), x->rank, &axis))
+		return "axis outside the rank";
+	for (int i = 0; i < x->rank; i++) {
+		*(i < axis ? &rows : &n) *= x->dims[i];
+		dims[i] = i < axis ? x->dims[i] : 1;
+	}
+	if ((why = row_operand(e, 1, x, axis, &scale, n)) || (!rms && (why = row_operand(e, 2, x, axis, &bias, n))))
+		return why;
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims), *ym = NULL, *yi = NULL;
+	if (!rms) {
+		ym = eval_out(e, 1, stash, x->rank, dims);
+		yi = eval_out(e, 2, stash, x->rank, dims);
+	}
+	double *v = eval_scratch(e, sizeof *v * (size_t)n);
+	for (int64_t r = 0; r < rows; r++) {
+		double mean = 0, inv, q = 0;
+		gather_row(x, r * n, 1, n, v);
+		if (rms) {
+			for (int64_t i = 0; i < n; i++)
+				q += v[i] * v[i];
+			inv = 1 / sqrt(q / (double)n + eps);
+			for (int64_t i = 0; i < n; i++)
+				v[i] *= inv;
+		} else {
+			standardise(v, n, eps, &mean, &inv);
+			tensor_set(ym, r, mean);
+			tensor_set(yi, r, inv);
+		}
+		for (int64_t i = 0; scale && i < n; i++)
+			v[i] *= scale[i];
+		for (int64_t i = 0; bias && i < n; i++)
+			v[i] += bias[i];
+		scatter_row(y, r * n, 1, n, v);
+	}
+	return NULL;
+}
+
+/* ---- InstanceNormalization, GroupNormalization: over channels of a group and all space ---- */
+
+static const char *eval_group(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	int64_t N, C, n = 1, groups;
+	double eps = attr_float(e->n, "epsilon", 1e-5f), mean, inv;
+
+	if (x->rank < 2)
+		return "an image of rank below 2";
+	N = x->dims[0];
+	C = x->dims[1];
+	groups = e->n->op == OP_GroupNormalization ? attr_int(e->n, "num_groups", 1) : C;
+	for (int i = 2; i < x->rank; i++)
+		n *= x->dims[i];
+	if (groups < 1 || C % groups || tensor_count(e->in[1]) != C || tensor_count(e->in[2]) != C)
+		return eval_why(e, "%lld channels do not fit scale, bias or groups", (long long)C);
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
+	int64_t per = C / groups;
+	double *v = eval_scratch(e, sizeof *v * (size_t)(per * n));
+	for (int64_t g = 0; g < N * groups; g++) {
+		gather_row(x, g * per * n, 1, per * n, v);
+		standardise(v, per * n, eps, &mean, &inv);
+		for (int64_t c = 0; c < per; c++) {
+			int64_t ch = g % groups * per + c;
+			double s = tensor_get(e->in[1], ch), b = tensor_get(e->in[2], ch);
+			for (int64_t i = 0; i < n; i++)
+				v[c * n + i] = v[c * n + i] * s + b;
+		}
+		scatter_row(y, g * per * n, 1, per * n, v);
+	}
+	return NULL;
+}
+
+/* ---- MeanVarianceNormalization ---- */
+
+static const char *eval_mvn(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	int count;
+	const int64_t *axes = attr_ints(e->n, "axes", &count), usual[] = {0, 2, 3};
+	bool red[RANK_MAX] = {0};
+	int64_t at[RANK_MAX] = {0}, total = tensor_count(x), out = 0, nout = 1, stride[RANK_MAX];
+
+	if (!axes)
+		axes = usual, count = 3;
+	for (int i = 0; i < count; i++) {
+		int k;
+		if (!rule_axis(axes[i], x->rank, &k))
+			return "axis outside the rank";
+		red[k] = true;
+	}
+	for (int i = x->rank - 1; i >= 0; i--) {
+		stride[i] = red[i] ? 0 : nout;
+		nout *= red[i] ? 1 : x->dims[i];
+	}
+	double *sum = eval_scratch(e, sizeof *sum * (size_t)nout), *sq = eval_scratch(e, sizeof *sq * (size_t)nout);
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
+	double n = nout ? (double)(total / nout) : 1;
+	memset(sum, 0, sizeof *sum * (size_t)nout);
+	memset(sq, 0, sizeof *sq * (size_t)nout);
+	for (int pass = 0; pass < 3; pass++)
+		for (int64_t i = 0; i < total; i++) {
+			double v = tensor_get(x, i) - (pass ? sum[out] / n : 0);
+			if (pass == 0)
+				sum[out] += v;
+			else if (pass == 1)
+				sq[out] += v * v;
+			else
+				tensor_set(y, i, v / (sqrt(sq[out] / n) + 1e-9));
+			for (int k = x->rank - 1; k >= 0; k--) {
+				out += stride[k];
+				if (++at[k] < x->dims[k])
+					break;
+				out -= at[k] * stride[k];
+				at[k] = 0;
+			}
+		}
+	return NULL;
+}
+
+/* ---- along one axis: Softmax, LogSoftmax, Hardmax, LpNormalization ---- */
+
+static void along_axis(const struct node *n, double *v, int64_t count)
+{
+	double max = -INFINITY, s = 0;
+	int64_t p = attr_int(n, "p", 2), best = 0;
+
+	for (int64_t i = 0; i < count; i++)
+		if (v[i] > max || v[i] != v[i]) {
+			max = v[i];
+			best = i;
+		}
+	switch (n->op) {
+	case OP_Softmax:
+		for (int64_t i = 0; i < count; i++)
+			s += v[i] = exp(v[i] - max);
+		for (int64_t i = 0; i < count; i++)
+			v[i] /= s;
+		break;
+	case OP_LogSoftmax:
+		for (int64_t i = 0; i < count; i++)
+			s += exp(v[i] - max);
+		for (int64_t i = 0; i < count; i++)
+			v[i] = v[i] - max - log(s);
+		break;
+	case OP_Hardmax:
+		for (int64_t i = 0; i < count; i++)
+			v[i] = i == best;
+		break;
+	default: /* LpNormalization */
+		for (int64_t i = 0; i < count; i++)
+			s += p == 1 ? fabs(v[i]) : v[i] * v[i];
+		s = p == 1 ? s : sqrt(s);
+		for (int64_t i = 0; i < count; i++)
+			v[i] = s ? v[i] / s : 0;
+	}
+}
+
+static const char *eval_axis(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
+	struct axes3 s = {1, 1, 1};
+	int axis;
+
+	if (x->rank) {
+		if (!rule_axis(attr_int(e->n, "axis", -1), x->rank, &axis))
+			return "axis outside the rank";
+		s = split_at(x, axis);
+	}
+	double *v = eval_scratch(e, sizeof *v * (size_t)s.n);
+	for (int64_t o = 0; o < s.outer; o++)
+		for (int64_t i = 0; i < s.inner; i++) {
+			gather_row(x, o * s.n * s.inner + i, s.inner, s.n, v);
+			along_axis(e->n, v, s.n);
+			scatter_row(y, o * s.n * s.inner + i, s.inner, s.n, v);
+		}
+	return NULL;
+}
+
+/* ---- LRN ---- */
+
+static const char *eval_lrn(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	int64_t size = attr_int(e->n, "size", 1), C, n = 1;
+	double alpha = attr_float(e->n, "alpha", 1e-4f), beta = attr_float(e->n, "beta", 0.75f), bias = attr_float(e->n, "bias", 1);
+
+	if (x->rank < 2 || size < 1)
+		return "an image of rank below 2, or no size";
+	C = x->dims[1];
+	for (int i = 2; i < x->rank; i++)
+		n *= x->dims[i];
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
+	for (int64_t b = 0; b < x->dims[0]; b++)
+		for (int64_t c = 0; c < C; c++)
+			for (int64_t i = 0; i < n; i++) {
+				int64_t from = c - (size - 1) / 2, to = c + size / 2;
+				double s = 0, v = tensor_get(x, (b * C + c) * n + i);
+				for (int64_t k = from < 0 ? 0 : from; k <= to && k < C; k++)
+					s += pow(tensor_get(x, (b * C + k) * n + i), 2);
+				tensor_set(y, (b * C + c) * n + i, v / pow(bias + alpha / (double)size * s, beta));
+			}
+	return NULL;
+}
+
+/* A handful of operations an element. */
+static double flops_norm(struct module *m, const struct node *n)
+{
+	int64_t c = type_count(m, &val(m, n->out[0])->type);
+	return c < 0 ? 0 : 5.0 * (double)c;
+}
+
+const struct op ops_norm[] = {
+	{OP_BatchNormalization, shape_batch, eval_batch, flops_norm},
+	{OP_LayerNormalization, shape_layer, eval_layer, flops_norm},
+	{OP_RMSNormalization, shape_axis, eval_layer, flops_norm},
+	{OP_InstanceNormalization, shape_same, eval_group, flops_norm},
+	{OP_GroupNormalization, shape_same, eval_group, flops_norm},
+	{OP_MeanVarianceNormalization, shape_same, eval_mvn, flops_norm},
+	{OP_LRN, shape_same, eval_lrn, flops_norm},
+	{OP_Softmax, shape_axis, eval_axis, flops_norm},
+	{OP_LogSoftmax, shape_axis, eval_axis, flops_norm},
+	{OP_Hardmax, shape_axis, eval_axis, flops_norm},
+	{OP_LpNormalization, shape_axis, eval_axis, flops_norm},
+	{0},
+};

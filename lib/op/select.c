@@ -1,0 +1,221 @@
+/* Elementwise operators that choose or convert: Where, Clip, Cast, Identity and their like. */
+#include <math.h>
+#include "op/rules.h"
+
+/* ---- Where ---- */
+
+static const char *shape_where(struct infer *I)
+{
+	int rank;
+	dim *dims;
+	const char *why = rule_broadcast(I, 0, 2, &rank, &dims);
+	poly *e;
+	const struct known *c = &I->kin[0], *x = &I->kin[1], *y = &I->kin[2];
+
+	if (why)
+		return why;
+	rule_out(I, 0, I->in[1].dtype ? I->in[1].dtype : I->in[2].dtype, rank, dims);
+	if (!c->yes || !x->yes || !y->yes || rank > 1 || !type_static(I->m, &I->out[0]))
+		return NULL;
+	int n = (int)type_count(I->m, &I->out[0]);
+	if (!(e = rule_known(I, 0, n)))
+		return NULL;
+	for (int i = 0; i < n; i++) {
+		int64_t v;
+		poly a = x->e[x->n == 1 ? 0 : i], b = y->e[y->n == 1 ? 0 : i];
+		e[i] = poly_is_const(rule_polys(I), c->e[c->n == 1 ? 0 : i], &v) ? (v ? a : b) : a == b ? a : POLY_UNKNOWN;
+	}
+	return NULL;
+}
+
+static const char *eval_where(struct eval *e)
+{
+	struct tensor *t[3] = {e->in[0], e->in[1], e->in[2]}, *y;
+	int rank[3];
+	const int64_t *dims[3];
+	struct bcast b;
+	size_t size = dtype_size(t[1]->dtype);
+	const char *why;
+
+	for (int i = 0; i < 3; i++) {
+		rank[i] = t[i]->rank;
+		dims[i] = t[i]->dims;
+	}
+	if ((why = bcast_init(&b, 3, rank, dims, e->tmp)))
+		return why;
+	if (!size || t[1]->dtype != t[2]->dtype)
+		return eval_why(e, "no evaluator for %s and %s", dtype_name(t[1]->dtype), dtype_name(t[2]->dtype));
+	y = eval_out(e, 0, t[1]->dtype, b.out_rank, b.out_dims);
+	char *o = tensor_bytes(y);
+	if (b.count)
+		do {
+			int last = b.rank - 1;
+			for (int64_t i = 0; i < b.dims[last]; i++, o += size) {
+				int pick = ((const uint8_t *)t[0]->data)[b.off[0] + i * b.stride[0][last]] ? 1 : 2;
+				memcpy(o, tensor_bytes(t[pick]) + (size_t)(b.off[pick] + i * b.stride[pick][last]) * size, size);
+			}
+		} while (bcast_next(&b));
+	return NULL;
+}
+
+/* ---- Clip ---- */
+
+static const char *eval_clip(struct eval *e)
+{
+	const struct tensor *x = e->in[0], *lo = eval_in(e, 1), *hi = eval_in(e, 2);
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
+	int64_t n = tensor_count(x), w[BLOCK];
+	double v[BLOCK];
+	bool whole = dtype_is_int(x->dtype);
+	double dlo = eval_scalar(e, 1, -INFINITY), dhi = eval_scalar(e, 2, INFINITY);
+	int64_t ilo = whole && lo ? tensor_get_int(lo, 0) : INT64_MIN;
+	int64_t ihi = whole && hi ? tensor_get_int(hi, 0) : INT64_MAX;
+
+	for (int64_t at = 0; at < n; at += BLOCK) {
+		int c = n - at < BLOCK ? (int)(n - at) : BLOCK;
+		if (whole) {
+			load_i(x, at, 1, c, w);
+			for (int i = 0; i < c; i++)
+				w[i] = w[i] < ilo ? ilo : w[i];
+			for (int i = 0; i < c; i++)
+				w[i] = w[i] > ihi ? ihi : w[i];
+			store_i(y, at, c, w);
+		} else {
+			load_d(x, at, 1, c, v);
+			for (int i = 0; i < c; i++)
+				v[i] = v[i] < dlo ? dlo : v[i];
+			for (int i = 0; i < c; i++)
+				v[i] = v[i] > dhi ? dhi : v[i];
+			store_d(y, at, c, v);
+		}
+	}
+	return NULL;
+}
+
+/* ---- Cast, CastLike, BitCast ---- */
+
+static enum dtype cast_target(const struct node *n, enum dtype like)
+{
+	return n->op == OP_CastLike ? like : dtype_from_onnx((int)attr_int(n, "to", 0));
+}
+
+static const char *shape_cast(struct infer *I)
+{
+	enum dtype to = cast_target(I->n, I->n->op == OP_CastLike ? I->in[1].dtype : DT_NONE);
+	poly *e;
+
+	rule_like(I, 0, 0);
+	I->out[0].dtype = to;
+	if (I->n->op == OP_Cast && !to)
+		return rule_why(I, "unknown type number %lld in attribute to", (long long)attr_int(I->n, "to", 0));
+	if (I->n->op == OP_BitCast) {
+		if (to && I->in[0].dtype && dtype_size(to) != dtype_size(I->in[0].dtype))
+			return rule_why(I, "%s and %s are not of one size", dtype_name(I->in[0].dtype), dtype_name(to));
+		return NULL;
+	}
+	/* Values that are integers stay what they are in every numeric type wide enough. */
+	if (!I->kin[0].yes || !to || !(dtype_is_int(to) || dtype_is_float(to) || to == DT_BOOL) ||
+	    !(e = rule_known(I, 0, I->kin[0].n)))
+		return NULL;
+	for (int i = 0; i < I->kin[0].n; i++) {
+		int64_t lo, hi, limit = to == DT_F16 || to == DT_BF16 || to == DT_I8 || to == DT_U8 ? 127 : 1 << 24;
+		poly v = I->kin[0].e[i];
+		if (poly_is_const(rule_polys(I), v, &lo)) {
+			bool fits = to == DT_I64 || to == DT_F64 || (lo <= limit && lo >= (dtype_is_signed(to) ? -limit : 0));
+			e[i] = to == DT_BOOL ? rule_const(I, lo != 0) : fits ? v : POLY_UNKNOWN;
+			continue;
+		}
+		poly_range(rule_polys(I), v, &lo, &hi);
+		e[i] = to == DT_BOOL ? (v && (lo > 0 || hi < 0) ? rule_const(I, 1) : POLY_UNKNOWN) : limit > 127 ? v : POLY_UNKNOWN;
+	}
+	return NULL;
+}
+
+static const char *eval_cast(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	enum dtype to = cast_target(e->n, e->n->op == OP_CastLike ? e->in[1]->dtype : DT_NONE);
+	struct tensor *y;
+	int64_t n = tensor_count(x), w[BLOCK];
+	double v[BLOCK];
+
+	if (to == x->dtype) {
+		eval_view(e, 0, 0, x->rank, x->dims);
+		return NULL;
+	}
+	if (!dtype_fixed(to) || !dtype_fixed(x->dtype))
+		return eval_why(e, "no evaluator from %s to %s", dtype_name(x->dtype), dtype_name(to));
+	y = eval_out(e, 0, to, x->rank, x->dims);
+	for (int64_t at = 0; at < n; at += BLOCK) {
+		int c = n - at < BLOCK ? (int)(n - at) : BLOCK;
+		if (dtype_is_float(x->dtype) || (x->dtype == DT_U64 && dtype_is_float(to))) {
+			load_d(x, at, 1, c, v);
+			store_d(y, at, c, v);
+		} else {
+			load_i(x, at, 1, c, w);
+			store_i(y, at, c, w);
+		}
+	}
+	return NULL;
+}
+
+static const char *eval_bitcast(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	struct tensor *y = eval_out(e, 0, cast_target(e->n, DT_NONE), x->rank, x->dims);
+
+	if (y->nbytes != x->nbytes)
+		return "the types are not of one size";
+	memcpy(tensor_bytes(y), x->data, x->nbytes);
+	return NULL;
+}
+
+/* ---- Identity and what equals it in inference ---- */
+
+static const char *shape_identity(struct infer *I)
+{
+	rule_like(I, 0, 0);
+	I->kout[0] = I->kin[0];
+	return NULL;
+}
+
+static const char *eval_identity(struct eval *e)
+{
+	eval_view(e, 0, 0, e->in[0]->rank, e->in[0]->dims);
+	return NULL;
+}
+
+static const char *shape_dropout(struct infer *I)
+{
+	rule_like(I, 0, 0);
+	rule_like(I, 1, 0);
+	if (I->n->nout > 1)
+		I->out[1].dtype = DT_BOOL;
+	return NULL;
+}
+
+static const char *eval_dropout(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+
+	if (eval_scalar(e, 2, 0) && eval_scalar(e, 1, 0.5) != 0)
+		return "training mode is random";
+	eval_view(e, 0, 0, x->rank, x->dims);
+	if (e->n->nout > 1) {
+		struct tensor *mask = eval_out(e, 1, DT_BOOL, x->rank, x->dims);
+		memset(tensor_bytes(mask), 1, mask->nbytes);
+	}
+	return NULL;
+}
+
+const struct op ops_select[] = {
+	{OP_Where, shape_where, eval_where},
+	{OP_Clip, shape_same, eval_clip},
+	{OP_Cast, shape_cast, eval_cast},
+	{OP_CastLike, shape_cast, eval_cast},
+	{OP_BitCast, shape_cast, eval_bitcast},
+	{OP_Identity, shape_identity, eval_identity},
+	{OP_Layout, shape_identity, eval_identity},
+	{OP_Dropout, shape_dropout, eval_dropout},
+	{0},
+};

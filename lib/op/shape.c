@@ -1,0 +1,240 @@
+/* Operators about shapes, and those that make tensors from them: Shape, Size, Constant, Range, ... */
+#include <math.h>
+#include "op/rules.h"
+
+/* ---- Shape, Size ---- */
+
+static void shape_bounds(const struct node *n, int rank, int64_t *start, int64_t *end)
+{
+	*start = attr_int(n, "start", 0);
+	*end = attr_int(n, "end", rank);
+	*start = *start < 0 ? *start + rank : *start;
+	*end = *end < 0 ? *end + rank : *end;
+	*start = *start < 0 ? 0 : *start > rank ? rank : *start;
+	*end = *end < *start ? *start : *end > rank ? rank : *end;
+}
+
+static const char *shape_shape(struct infer *I)
+{
+	int rank = rule_rank(I, 0);
+	int64_t start, end;
+	dim *d = rule_dims(I, 1);
+	poly *e;
+
+	rule_out(I, 0, DT_I64, 1, d);
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	shape_bounds(I->n, rank, &start, &end);
+	d[0] = rule_const(I, end - start);
+	if ((e = rule_known(I, 0, (int)(end - start))))
+		memcpy(e, I->in[0].dims + start, sizeof *e * (size_t)(end - start));
+	return NULL;
+}
+
+static const char *eval_shape(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	int64_t start, end;
+
+	shape_bounds(e->n, x->rank, &start, &end);
+	struct tensor *y = eval_out(e, 0, DT_I64, 1, (int64_t[]){end - start});
+	memcpy(tensor_bytes(y), x->dims + start, y->nbytes);
+	return NULL;
+}
+
+static const char *shape_size(struct infer *I)
+{
+	poly *e = rule_known(I, 0, 1);
+
+	rule_out(I, 0, DT_I64, 0, NULL);
+	if (e && rule_rank(I, 0) != RANK_UNKNOWN)
+		e[0] = rule_product(I, I->in[0].dims, 0, I->in[0].rank);
+	return NULL;
+}
+
+static const char *eval_size(struct eval *e)
+{
+	*(int64_t *)eval_out(e, 0, DT_I64, 0, NULL)->data = tensor_count(e->in[0]);
+	return NULL;
+}
+
+/* ---- Constant ---- */
+
+static const char *shape_constant(struct infer *I)
+{
+	const struct attr *a = I->n->nattr ? &I->n->attr[0] : NULL;
+	enum dtype t = a ? a->kind == ATTR_INT || a->kind == ATTR_INTS ? DT_I64 : a->kind == ATTR_FLOAT || a->kind == ATTR_FLOATS ? DT_F32 : DT_STR : DT_NONE;
+	poly *e;
+
+	if (!a)
+		return "no value";
+	if (a->kind == ATTR_TENSOR) {
+		struct type ty = tensor_type(I->m, a->u.tensor);
+		rule_out(I, 0, ty.dtype, ty.rank, ty.dims);
+		return NULL;
+	}
+	if (a->kind == ATTR_INTS || a->kind == ATTR_FLOATS || a->kind == ATTR_STRS) {
+		dim *d = rule_dims(I, 1);
+		d[0] = rule_const(I, a->n);
+		rule_out(I, 0, t, 1, d);
+	} else {
+		rule_out(I, 0, t, 0, NULL);
+	}
+	if (t == DT_I64 && (e = rule_known(I, 0, a->kind == ATTR_INT ? 1 : (int)a->n)))
+		for (uint32_t i = 0; i < (a->kind == ATTR_INT ? 1 : a->n); i++)
+			e[i] = rule_const(I, a->kind == ATTR_INT ? a->u.i : a->u.ints[i]);
+	return NULL;
+}
+
+static const char *eval_constant(struct eval *e)
+{
+	const struct attr *a = e->n->nattr ? &e->n->attr[0] : NULL;
+	struct tensor *y;
+
+	if (!a)
+		return "no value";
+	switch (a->kind) {
+	case ATTR_TENSOR:
+		y = eval_out(e, 0, a->u.tensor->dtype, a->u.tensor->rank, a->u.tensor->dims);
+		y->nbytes = a->u.tensor->nbytes;
+		y->data = tensor_data(e->m, a->u.tensor);
+		return NULL;
+	case ATTR_INT: *(int64_t *)eval_out(e, 0, DT_I64, 0, NULL)->data = a->u.i; return NULL;
+	case ATTR_FLOAT: *(float *)eval_out(e, 0, DT_F32, 0, NULL)->data = a->u.f; return NULL;
+	case ATTR_INTS:
+		y = eval_out(e, 0, DT_I64, 1, (int64_t[]){a->n});
+		memcpy(tensor_bytes(y), a->u.ints, y->nbytes);
+		return NULL;
+	case ATTR_FLOATS:
+		y = eval_out(e, 0, DT_F32, 1, (int64_t[]){a->n});
+		memcpy(tensor_bytes(y), a->u.floats, y->nbytes);
+		return NULL;
+	default: return "no evaluator for such a value";
+	}
+}
+
+/* ---- ConstantOfShape, EyeLike ---- */
+
+static const char *shape_of_shape(struct infer *I)
+{
+	struct tensor *v = attr_tensor(I->n, "value");
+	const struct known *k = &I->kin[0];
+	enum dtype t = v ? v->dtype : DT_F32;
+	int64_t c, fill = 0;
+	poly *e;
+
+	if (!k->yes) {
+		int rank = rule_rank(I, 0) == 1 && poly_is_const(rule_polys(I), rule_dim(I, 0, 0), &c) && c <= RANK_MAX ? (int)c : RANK_UNKNOWN;
+		rule_out(I, 0, t, rank, rank < 0 ? NULL : rule_dims(I, rank));
+		return NULL;
+	}
+	dim *d = rule_dims(I, k->n);
+	memcpy(d, k->e, sizeof *d * (size_t)k->n);
+	rule_out(I, 0, t, k->n, d);
+	c = type_count(I->m, &I->out[0]);
+	if (c < 0 || c > KNOWN_MAX || !(dtype_is_int(t) || t == DT_BOOL) || (v && tensor_ints(I->m, v, &fill, 1) != 1) || !(e = rule_known(I, 0, (int)c)))
+		return NULL;
+	for (int i = 0; i < c; i++)
+		e[i] = rule_const(I, fill);
+	return NULL;
+}
+
+static const char *eval_of_shape(struct eval *e)
+{
+	struct tensor *v = attr_tensor(e->n, "value"), *y;
+	const int64_t *d;
+	int rank = eval_ints(e, 0, &d);
+	size_t size = dtype_size(v ? v->dtype : DT_F32);
+
+	if (rank < 0 || rank > RANK_MAX || !size)
+		return "the rank is too large, or strings";
+	for (int i = 0; i < rank; i++)
+		if (d[i] < 0)
+			return "a negative extent";
+	y = eval_out(e, 0, v ? v->dtype : DT_F32, rank, d);
+	if (v)
+		for (size_t i = 0; i < y->nbytes; i += size)
+			memcpy(tensor_bytes(y) + i, tensor_data(e->m, v), size);
+	return NULL;
+}
+
+static const char *shape_eye(struct infer *I)
+{
+	int64_t t = attr_int(I->n, "dtype", 0);
+
+	rule_like(I, 0, 0);
+	if (t)
+		I->out[0].dtype = dtype_from_onnx((int)t);
+	return NULL;
+}
+
+static const char *eval_eye(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	int64_t t = attr_int(e->n, "dtype", 0), k = attr_int(e->n, "k", 0);
+
+	if (x->rank != 2)
+		return "takes a matrix";
+	struct tensor *y = eval_out(e, 0, t ? dtype_from_onnx((int)t) : x->dtype, 2, x->dims);
+	for (int64_t i = 0; i < x->dims[0]; i++)
+		if (i + k >= 0 && i + k < x->dims[1])
+			tensor_set(y, i * x->dims[1] + i + k, 1);
+	return NULL;
+}
+
+/* ---- Range ---- */
+
+static const char *shape_range(struct infer *I)
+{
+	struct polys *P = rule_polys(I);
+	const struct known *s = &I->kin[0], *l = &I->kin[1], *st = &I->kin[2];
+	dim *d = rule_dims(I, 1);
+	int64_t step, n;
+	poly *e;
+
+	rule_out(I, 0, I->in[0].dtype, 1, d);
+	if (!s->yes || !l->yes || !st->yes || s->n != 1 || l->n != 1 || st->n != 1 || !poly_is_const(P, st->e[0], &step))
+		return NULL;
+	if (!step)
+		return "the step is 0";
+	if (step > 0)
+		d[0] = poly_ceildiv(P, poly_sub(P, l->e[0], s->e[0]), step);
+	else
+		d[0] = poly_ceildiv(P, poly_sub(P, s->e[0], l->e[0]), -step);
+	d[0] = poly_max(P, d[0], rule_const(I, 0));
+	if (!poly_is_const(P, d[0], &n) || n > KNOWN_MAX || !(e = rule_known(I, 0, (int)n)))
+		return NULL;
+	for (int i = 0; i < n; i++)
+		e[i] = poly_addc(P, s->e[0], step * i);
+	return NULL;
+}
+
+static const char *eval_range(struct eval *e)
+{
+	enum dtype t = e->in[0]->dtype;
+	double s = eval_scalar(e, 0, 0), l = eval_scalar(e, 1, 0), d = eval_scalar(e, 2, 1), n;
+
+	if (d == 0)
+		return "the step is 0";
+	n = ceil((l - s) / d);
+	if (!(n < 1e12))
+		return "too many elements";
+	struct tensor *y = eval_out(e, 0, t, 1, (int64_t[]){n > 0 ? (int64_t)n : 0});
+	for (int64_t i = 0; i < y->dims[0]; i++) {
+		if (dtype_is_float(t))
+			tensor_set(y, i, s + (double)i * d);
+		else
+			store_i(y, i, 1, &(int64_t){tensor_get_int(e->in[0], 0) + i * tensor_get_int(e->in[2], 0)});
+	}
+	return NULL;
+}
+
+const struct op ops_shape[] = {
+	{OP_Shape, shape_shape, eval_shape},
+	{OP_Size, shape_size, eval_size},
+	{OP_Constant, shape_constant, eval_constant},
+	{OP_ConstantOfShape, shape_of_shape, eval_of_shape},
+	{OP_EyeLike, shape_eye, eval_eye},
+	{OP_Range, shape_range, eval_range},
+	{0},
+};

@@ -1,0 +1,186 @@
+/* Tensors by hand: storage, elements as double or int64, random contents. */
+#include <math.h>
+#include "common/half.h"
+#include "common/msg.h"
+#include "op/rules.h"
+
+bool dtype_fixed(enum dtype t)
+{
+	return dtype_is_float(t) || dtype_is_int(t) || t == DT_BOOL;
+}
+
+struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t *dims)
+{
+	struct tensor *x = ARENA_NEW(a, struct tensor);
+
+	x->dtype = t;
+	x->rank = rank;
+	x->dims = arena_copy(a, dims, sizeof *dims * (size_t)rank);
+	x->nbytes = (size_t)tensor_count(x) * dtype_size(t);
+	x->data = arena_alloc(a, x->nbytes);
+	return x;
+}
+
+/* Saturating; NaN gives 0. */
+static int64_t to_int(double v, int64_t lo, int64_t hi)
+{
+	if (v != v)
+		return 0;
+	return v <= (double)lo ? lo : v >= (double)hi ? hi : (int64_t)v;
+}
+
+static uint64_t to_u64(double v)
+{
+	return !(v > 0) ? 0 : v >= 0x1p64 ? UINT64_MAX : (uint64_t)v;
+}
+
+/* f(type, member of enum dtype) for all types whose elements convert to numbers by a plain cast. */
+#define INTEGERS(f)                                                                                \
+	f(uint8_t, U8) f(int8_t, I8) f(uint16_t, U16) f(int16_t, I16) f(int32_t, I32)              \
+		f(int64_t, I64) f(uint32_t, U32) f(uint64_t, U64) f(uint8_t, BOOL)
+#define FLOATS(f) f(float, F32) f(double, F64)
+
+void load_d(const struct tensor *t, int64_t off, int64_t stride, int n, double *o)
+{
+	switch (t->dtype) {
+#define LOAD(T, id)                                                                                \
+	case DT_##id: {                                                                            \
+		const T *p = (const T *)t->data + off;                                             \
+		for (int i = 0; i < n; i++)                                                        \
+			o[i] = (double)p[i * stride];                                              \
+		return;                                                                            \
+	}
+		INTEGERS(LOAD) FLOATS(LOAD)
+#undef LOAD
+	case DT_F16:
+		for (int i = 0; i < n; i++)
+			o[i] = half_to_float(((const uint16_t *)t->data)[off + i * stride]);
+		return;
+	case DT_BF16:
+		for (int i = 0; i < n; i++)
+			o[i] = bf16_to_float(((const uint16_t *)t->data)[off + i * stride]);
+		return;
+	default: BUG("elements of %s", dtype_name(t->dtype));
+	}
+}
+
+void load_i(const struct tensor *t, int64_t off, int64_t stride, int n, int64_t *o)
+{
+	switch (t->dtype) {
+#define LOAD(T, id)                                                                                \
+	case DT_##id: {                                                                            \
+		const T *p = (const T *)t->data + off;                                             \
+		for (int i = 0; i < n; i++)                                                        \
+			o[i] = (int64_t)p[i * stride];                                             \
+		return;                                                                            \
+	}
+		INTEGERS(LOAD)
+#undef LOAD
+	default: {
+		double d;
+		for (int i = 0; i < n; i++) {
+			load_d(t, off + i * stride, 1, 1, &d);
+			o[i] = to_int(d, INT64_MIN, INT64_MAX);
+		}
+	}
+	}
+}
+
+void store_d(struct tensor *t, int64_t off, int n, const double *v)
+{
+	switch (t->dtype) {
+#define STORE(T, id, lo, hi)                                                                       \
+	case DT_##id:                                                                              \
+		for (int i = 0; i < n; i++)                                                        \
+			((T *)t->data)[off + i] = (T)to_int(v[i], lo, hi);                         \
+		return;
+		STORE(uint8_t, U8, 0, UINT8_MAX)
+		STORE(int8_t, I8, INT8_MIN, INT8_MAX)
+		STORE(uint16_t, U16, 0, UINT16_MAX)
+		STORE(int16_t, I16, INT16_MIN, INT16_MAX)
+		STORE(uint32_t, U32, 0, UINT32_MAX)
+		STORE(int32_t, I32, INT32_MIN, INT32_MAX)
+		STORE(int64_t, I64, INT64_MIN, INT64_MAX)
+#undef STORE
+	case DT_U64:
+		for (int i = 0; i < n; i++)
+			((uint64_t *)t->data)[off + i] = to_u64(v[i]);
+		return;
+	case DT_BOOL:
+		for (int i = 0; i < n; i++)
+			((uint8_t *)t->data)[off + i] = v[i] != 0;
+		return;
+#define STORE(T, id)                                                                               \
+	case DT_##id:                                                                              \
+		for (int i = 0; i < n; i++)                                                        \
+			((T *)t->data)[off + i] = (T)v[i];                                         \
+		return;
+		FLOATS(STORE)
+#undef STORE
+	case DT_F16:
+		for (int i = 0; i < n; i++)
+			((uint16_t *)t->data)[off + i] = float_to_half((float)v[i]);
+		return;
+	case DT_BF16:
+		for (int i = 0; i < n; i++)
+			((uint16_t *)t->data)[off + i] = float_to_bf16((float)v[i]);
+		return;
+	default: BUG("elements of %s", dtype_name(t->dtype));
+	}
+}
+
+void store_i(struct tensor *t, int64_t off, int n, const int64_t *v)
+{
+	if (t->dtype == DT_BOOL) {
+		for (int i = 0; i < n; i++)
+			((uint8_t *)t->data)[off + i] = v[i] != 0;
+		return;
+	}
+	switch (t->dtype) {
+#define STORE(T, id)                                                                               \
+	case DT_##id:                                                                              \
+		for (int i = 0; i < n; i++)                                                        \
+			((T *)t->data)[off + i] = (T)v[i];                                         \
+		return;
+		STORE(uint8_t, U8) STORE(int8_t, I8) STORE(uint16_t, U16) STORE(int16_t, I16)
+		STORE(int32_t, I32) STORE(int64_t, I64) STORE(uint32_t, U32) STORE(uint64_t, U64)
+		FLOATS(STORE)
+#undef STORE
+	default:
+		for (int i = 0; i < n; i++)
+			store_d(t, off + i, 1, &(double){(double)v[i]});
+	}
+}
+
+double tensor_get(const struct tensor *t, int64_t i)
+{
+	double d;
+	load_d(t, i, 1, 1, &d);
+	return d;
+}
+
+int64_t tensor_get_int(const struct tensor *t, int64_t i)
+{
+	int64_t v;
+	load_i(t, i, 1, 1, &v);
+	return v;
+}
+
+void tensor_set(struct tensor *t, int64_t i, double v)
+{
+	if (dtype_is_int(t->dtype))
+		v = rint(v);
+	store_d(t, i, 1, &v);
+}
+
+void tensor_random(struct tensor *t, struct rng *r, double lo, double hi)
+{
+	int64_t n = tensor_count(t);
+
+	for (int64_t i = 0; i < n; i++) {
+		if (dtype_is_float(t->dtype))
+			tensor_set(t, i, lo < hi ? lo + (hi - lo) * rng_unit(r) : rng_normal(r));
+		else
+			store_i(t, i, 1, &(int64_t){rng_range(r, (int64_t)lo, (int64_t)hi)});
+	}
+}
