@@ -10,13 +10,13 @@
 #include "common/vec.h"
 
 /* Keys no letter of a tool's own collides with. */
-enum { KEY_WHY = 0x10001, KEY_JSON, KEY_QUIET, KEY_OUT };
+enum { KEY_WHY = 0x10001, KEY_JSON, KEY_QUIET };
 
 static const struct {
 	unsigned flag; /* of struct tool; 0: every tool has it */
 	struct argp_option option;
 } common[] = {
-	{TOOL_OUT, {"output", KEY_OUT, "FILE", 0, "write to FILE, whole or not at all", -2}},
+	{TOOL_OUT, {NULL, 'o', "FILE", 0, "write to FILE, whole or not at all", -2}},
 	{TOOL_WHY, {"why", KEY_WHY, 0, 0, "say on standard error what was done to each node, or why not", -2}},
 	{TOOL_JSON, {"json", KEY_JSON, 0, 0, "report as JSON", -2}},
 	{0, {"quiet", KEY_QUIET, 0, 0, "no notes and no progress", -2}},
@@ -79,7 +79,6 @@ static error_t parse(int key, char *value, struct argp_state *state)
 		return e;
 	}
 	switch (key) {
-	case KEY_OUT:
 	case 'o': args.out = value; return 0;
 	case KEY_WHY: args.why = true; return 0;
 	case KEY_JSON: args.json = true; return 0;
@@ -111,8 +110,8 @@ static struct argp_option *option_table(void)
 		struct argp_option o = common[i].option;
 		if (common[i].flag && !(tool.flags & common[i].flag))
 			continue;
-		if (o.key == KEY_OUT && !own_option('o', &index))
-			o.key = 'o';
+		if (o.key == 'o' && own_option('o', &index))
+			continue;
 		if (o.key == KEY_QUIET && !own_option('q', &index))
 			o.key = 'q';
 		vec_push(&v, o);

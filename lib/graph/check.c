@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "common/msg.h"
+#include "graph/bodies.h"
 #include "graph/check.h"
 #include "graph/pass.h"
 
@@ -188,22 +189,19 @@ static const char *check_attrs(struct checker *c, const struct node *n)
 	return check_required(c, n);
 }
 
-/* A graph that is applied once, or chosen, takes and gives what its node does. */
-static const char *check_call(struct checker *c, const struct node *n)
+/* Bodies take and give what their node passes on. */
+static const char *check_bodies(struct checker *c, const struct node *n)
 {
-	uint32_t own = op_is(n->op, OP_CALL) ? 0 : n->op == OP_Case || n->op == OP_If ? 1 : UINT32_MAX;
-	if (own == UINT32_MAX)
+	graph_id b;
+	if (!op_is(n->op, OP_CALL) && !op_is(n->op, OP_CONTROL))
 		return NULL;
-	for (uint32_t i = 0; i < n->nattr; i++) {
-		const struct attr *a = &n->attr[i];
-		uint32_t ngraphs = a->kind == ATTR_GRAPHS ? a->n : a->kind == ATTR_GRAPH;
-		for (uint32_t k = 0; k < ngraphs; k++) {
-			const struct graph *g = graph(c->m, a->kind == ATTR_GRAPH ? a->u.graph : a->u.graphs[k]);
-			if (g->in.n != n->nin - own)
-				return WHY("graph '%s' takes %zu inputs and gets %u", sym_str(g->name), g->in.n, n->nin - own);
-			if (g->out.n != n->nout)
-				return WHY("graph '%s' gives %zu outputs, not %u", sym_str(g->name), g->out.n, n->nout);
-		}
+	struct passing p = node_passing(n);
+	for (uint32_t k = 0; (b = node_body(n, k)); k++) {
+		const struct graph *g = graph(c->m, b);
+		if (p.results ? g->in.n != p.operands : g->in.n < p.operands)
+			return WHY("graph '%s' takes %zu inputs and gets %u", sym_str(g->name), g->in.n, p.operands);
+		if (p.results && g->out.n != n->nout)
+			return WHY("graph '%s' gives %zu outputs, not %u", sym_str(g->name), g->out.n, n->nout);
 	}
 	return NULL;
 }
@@ -237,7 +235,7 @@ static const char *check_node(struct checker *c, graph_id g, node_id id)
 	}
 	if (!why)
 		why = check_attrs(c, n);
-	return why ? why : check_call(c, n);
+	return why ? why : check_bodies(c, n);
 }
 
 static const char *check_ends(struct checker *c, graph_id id, bool inputs)

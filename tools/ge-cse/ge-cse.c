@@ -1,0 +1,283 @@
+/* Common subexpressions: of nodes that compute the same from the same, the first stays.
+ *
+ * One walk in order is enough: when a node is reached its operands have been replaced already. */
+#include <stdlib.h>
+#include <string.h>
+#include "common/digest.h"
+#include "graph/bodies.h"
+#include "graph/pass.h"
+
+struct cse {
+	struct module *m;
+	const struct pass_ctx *ctx;
+	val_id *fwd;       /* by value: what stands for it, 0 itself */
+	bool *dead;        /* by node */
+	bool *impure;      /* by graph: holds what must not be shared */
+	node_id *slots;    /* open addressing */
+	uint64_t *hash;    /* by node */
+	size_t nslots;
+};
+
+static val_id now(const struct cse *c, val_id v)
+{
+	return c->fwd[v] ? c->fwd[v] : v;
+}
+
+/* Constants. Type and shape, then the digest, then the bytes; a digest is computed only where another
+ * constant has the same type and shape, and known already where the data is in the blob store. */
+
+static uint64_t shape_hash(const struct tensor *t)
+{
+	uint64_t head[3] = {t->dtype, (uint64_t)t->rank, t->nbytes};
+	return hash64(t->dims, sizeof *t->dims * (size_t)t->rank, hash64(head, sizeof head, 0));
+}
+
+/* The earlier constant equal to v, or 0 and v is remembered. */
+static val_id find_constant(struct module *m, val_id *slots, size_t nslots, val_id v)
+{
+	struct tensor *t = val(m, v)->tensor;
+	struct digest d = tensor_digest(m, t);
+	size_t i = d.lo & (nslots - 1);
+	for (; slots[i]; i = (i + 1) & (nslots - 1)) {
+		struct tensor *x = val(m, slots[i])->tensor;
+		if (digest_eq(tensor_digest(m, x), d) && tensor_equal(m, x, t))
+			return slots[i];
+	}
+	slots[i] = v;
+	return 0;
+}
+
+static void share_constants(struct cse *c)
+{
+	struct module *m = c->m;
+	size_t nslots = 64;
+	while (nslots < 2 * m->values.n)
+		nslots *= 2;
+	uint32_t *like = xcalloc(nslots, sizeof *like); /* how many of this shape; collisions cost a digest */
+	val_id *slots = xcalloc(nslots, sizeof *slots);
+	for (int round = 0; round < 2; round++) {
+		for (val_id v = 1; v < m->values.n; v++) {
+			const struct value *x = val(m, v);
+			if (x->kind != VAL_CONST || x->overridable)
+				continue;
+			uint32_t *count = &like[shape_hash(x->tensor) & (nslots - 1)];
+			if (round == 0)
+				++*count;
+			else if (*count > 1)
+				c->fwd[v] = find_constant(m, slots, nslots, v);
+		}
+	}
+	free(like);
+	free(slots);
+}
+
+/* Nodes. */
+
+static bool attr_equal(const struct module *m, const struct attr *a, const struct attr *b)
+{
+	if (a->name != b->name || a->kind != b->kind || a->n != b->n)
+		return false;
+	switch (a->kind) {
+	case ATTR_INT: return a->u.i == b->u.i;
+	case ATTR_FLOAT: return !memcmp(&a->u.f, &b->u.f, sizeof a->u.f);
+	case ATTR_STR: return !memcmp(a->u.s, b->u.s, a->n);
+	case ATTR_INTS: return !memcmp(a->u.ints, b->u.ints, sizeof *a->u.ints * a->n);
+	case ATTR_FLOATS: return !memcmp(a->u.floats, b->u.floats, sizeof *a->u.floats * a->n);
+	case ATTR_STRS: return !memcmp(a->u.strs, b->u.strs, sizeof *a->u.strs * a->n);
+	case ATTR_TENSOR: return tensor_equal(m, a->u.tensor, b->u.tensor);
+	case ATTR_GRAPH: return a->u.graph == b->u.graph;
+	case ATTR_GRAPHS: return !memcmp(a->u.graphs, b->u.graphs, sizeof *a->u.graphs * a->n);
+	case ATTR_TYPE: return type_equal(a->u.type, b->u.type);
+	}
+	return false;
+}
+
+static uint64_t attr_hash(const struct attr *a, uint64_t h)
+{
+	uint64_t head[3] = {a->name, a->kind, a->n};
+	h = hash64(head, sizeof head, h);
+	switch (a->kind) {
+	case ATTR_INT: return hash64(&a->u.i, sizeof a->u.i, h);
+	case ATTR_FLOAT: return hash64(&a->u.f, sizeof a->u.f, h);
+	case ATTR_STR: return hash64(a->u.s, a->n, h);
+	case ATTR_INTS: return hash64(a->u.ints, sizeof *a->u.ints * a->n, h);
+	case ATTR_GRAPH: return hash64(&a->u.graph, sizeof a->u.graph, h);
+	default: return h;
+	}
+}
+
+/* Operands that may change places are hashed without their order. */
+static uint64_t node_hash(const struct node *n)
+{
+	uint64_t head[5] = {n->op, n->optype, n->domain, n->nin, n->nout}, h = hash64(head, sizeof head, 0);
+	if (op_is(n->op, OP_COMMUTATIVE)) {
+		uint64_t sum = 0;
+		for (uint32_t i = 0; i < n->nin; i++)
+			sum += hash64(&n->in[i], sizeof *n->in, 0);
+		h = hash64(&sum, sizeof sum, h);
+	} else {
+		h = hash64(n->in, sizeof *n->in * n->nin, h);
+	}
+	for (uint32_t i = 0; i < n->nattr; i++)
+		h = attr_hash(&n->attr[i], h);
+	return h;
+}
+
+static int by_id(const void *x, const void *y)
+{
+	val_id a = *(const val_id *)x, b = *(const val_id *)y;
+	return (a > b) - (a < b);
+}
+
+static bool same_operands(const struct node *a, const struct node *b)
+{
+	size_t size = sizeof *a->in * a->nin;
+	if (!memcmp(a->in, b->in, size))
+		return true;
+	if (!op_is(a->op, OP_COMMUTATIVE))
+		return false;
+	if (a->nin == 2)
+		return a->in[0] == b->in[1] && a->in[1] == b->in[0];
+	val_id *x = xmalloc(size), *y = xmalloc(size);
+	memcpy(x, a->in, size);
+	memcpy(y, b->in, size);
+	qsort(x, a->nin, sizeof *x, by_id);
+	qsort(y, b->nin, sizeof *y, by_id);
+	bool same = !memcmp(x, y, size);
+	free(x);
+	free(y);
+	return same;
+}
+
+/* Which results are wanted can change what an operator does (Split), and layout is part of what a
+ * value is. */
+static bool same_results(struct module *m, const struct node *a, const struct node *b)
+{
+	for (uint32_t i = 0; i < a->nout; i++) {
+		if (!a->out[i] || !b->out[i]) {
+			if (a->out[i] != b->out[i])
+				return false;
+			continue;
+		}
+		if (val(m, a->out[i])->type.layout != val(m, b->out[i])->type.layout)
+			return false;
+	}
+	return true;
+}
+
+static bool same(struct module *m, const struct node *a, const struct node *b)
+{
+	if (a->op != b->op || a->optype != b->optype || a->domain != b->domain || a->nin != b->nin ||
+	    a->nout != b->nout || a->nattr != b->nattr)
+		return false;
+	if (!same_operands(a, b) || !same_results(m, a, b))
+		return false;
+	for (uint32_t i = 0; i < a->nattr; i++)
+		if (!attr_equal(m, &a->attr[i], &b->attr[i]))
+			return false;
+	return true;
+}
+
+static const char *why_impure(const struct cse *c, const struct node *n)
+{
+	if (n->op == OP_OTHER)
+		return "its operator is not known";
+	if (!op_is(n->op, OP_PURE))
+		return "it is random";
+	graph_id b;
+	for (uint32_t k = 0; (b = node_body(n, k)); k++)
+		if (c->impure[b])
+			return "its body is random or not known";
+	return NULL;
+}
+
+static void replace(struct cse *c, node_id dup, node_id first)
+{
+	struct node *n = node(c->m, dup), *by = node(c->m, first);
+	struct arena a = {0};
+	pass_why(c->ctx, c->m, dup, "dropped: the same as %s", node_where(c->m, first, &a));
+	arena_release(&a);
+	for (uint32_t i = 0; i < n->nout; i++) {
+		if (!n->out[i])
+			continue;
+		struct type *t = &val(c->m, by->out[i])->type;
+		if (t->dtype == DT_NONE && t->rank == RANK_UNKNOWN && !t->other)
+			*t = val(c->m, n->out[i])->type;
+		c->fwd[n->out[i]] = by->out[i];
+	}
+	c->dead[dup] = true;
+}
+
+static void share_nodes(struct cse *c, graph_id id)
+{
+	struct module *m = c->m;
+	const struct graph *g = graph(m, id);
+	c->nslots = 64;
+	while (c->nslots < 2 * g->nodes.n)
+		c->nslots *= 2;
+	c->slots = xcalloc(c->nslots, sizeof *c->slots);
+	for (size_t k = 0; k < g->nodes.n; k++) {
+		node_id at = g->nodes.a[k];
+		struct node *n = node(m, at);
+		for (uint32_t i = 0; i < n->nin; i++)
+			n->in[i] = now(c, n->in[i]);
+		const char *why = why_impure(c, n);
+		if (why) {
+			c->impure[id] = true;
+			pass_why(c->ctx, m, at, "kept: %s", why);
+			continue;
+		}
+		c->hash[at] = node_hash(n);
+		size_t i = c->hash[at] & (c->nslots - 1);
+		while (c->slots[i] && !(c->hash[c->slots[i]] == c->hash[at] && same(m, node(m, c->slots[i]), n)))
+			i = (i + 1) & (c->nslots - 1);
+		if (c->slots[i]) {
+			replace(c, at, c->slots[i]);
+		} else {
+			c->slots[i] = at;
+			pass_why(c->ctx, m, at, "kept: the first of its kind");
+		}
+	}
+	free(c->slots);
+}
+
+/* needs: operands before their users. keeps: every result. leaves: no two equal constants, no two pure
+ * nodes of a graph with the same operator, attributes and operands. */
+static void cse(struct module *m, const struct pass_ctx *ctx)
+{
+	struct cse c = {
+		.m = m,
+		.ctx = ctx,
+		.fwd = xcalloc(m->values.n, sizeof *c.fwd),
+		.dead = xcalloc(m->nodes.n, sizeof *c.dead),
+		.impure = xcalloc(m->graphs.n, sizeof *c.impure),
+		.hash = xcalloc(m->nodes.n, sizeof *c.hash),
+	};
+	struct graph_list order = {0};
+	share_constants(&c);
+	module_graph_order(m, &order); /* bodies first: what they hold decides whether their nodes are shared */
+	for (size_t i = 0; i < order.n; i++)
+		share_nodes(&c, order.a[i]);
+	module_forward(m, c.fwd);
+	module_drop_nodes(m, c.dead);
+	vec_free(&order);
+	free(c.fwd);
+	free(c.dead);
+	free(c.impure);
+	free(c.hash);
+}
+
+static const struct pass pass = {
+	.run = cse,
+	.contract = "needs nothing; keeps all results; leaves no two equal constants or pure nodes",
+};
+
+const struct tool tool = {
+	.name = "ge-cse",
+	.summary = "Compute once what is computed twice: share equal nodes and equal constants.",
+	.args_doc = "[FILE]",
+	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
+	.max_files = 1,
+	.run = pass_main,
+	.data = &pass,
+};
