@@ -61,7 +61,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(DequantizeLinear, 2, 3, 1, 1, PURE | ELEMENTWISE, "axis:i block_size:i output_dtype:i") \
 	X(Det, 1, 1, 1, 1, PURE, "") \
 	X(Div, 2, 2, 1, 1, PURE | ELEMENTWISE, "") \
-	X(Dropout, 1, 3, 1, 2, PURE, "seed:i") \
+	X(Dropout, 1, 3, 1, 2, RANDOM, "seed:i") \
 	X(DynamicQuantizeLinear, 1, 1, 3, 3, PURE, "") \
 	X(Einsum, 1, -1, 1, 1, PURE, "!equation:s") \
 	X(Elu, 1, 1, 1, 1, PURE | ELEMENTWISE, "alpha:f") \
@@ -220,7 +220,7 @@ enum { CANONICAL_OPSET = 28 };
  * applied to x. MapIndex: the index of the row of `gears` that equals the operand, else an error.
  * Layout: the operand in another layout. */
 #define HONE_OPS(X) \
-	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g trace:s") \
+	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g offsets:I trace:s workspace:i") \
 	X(PartitionedCall, 0, -1, 0, -1, PURE | CALL, "!graph:g") \
 	X(Case, 1, -1, 0, -1, PURE | CONTROL, "!branches:G") \
 	X(MapIndex, 1, 1, 1, 1, PURE, "!gears:t") \
