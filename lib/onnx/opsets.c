@@ -1,0 +1,296 @@
+#include <stdlib.h>
+#include <string.h>
+#include "onnx/opsets.h"
+
+/* Sets of element types that operators came to accept. */
+#define BIT(t)  (1u << (t))
+#define BFLOAT  BIT(DT_BF16)
+#define FLOAT8  (BIT(DT_F8E4M3FN) | BIT(DT_F8E4M3FNUZ) | BIT(DT_F8E5M2) | BIT(DT_F8E5M2FNUZ))
+#define SMALL   (BIT(DT_U8) | BIT(DT_I8) | BIT(DT_U16) | BIT(DT_I16))
+#define SIGNED  (BIT(DT_I8) | BIT(DT_I16) | BIT(DT_I32) | BIT(DT_I64))
+#define INT16   (BIT(DT_U16) | BIT(DT_I16))
+#define HALF    (BIT(DT_F16) | BFLOAT)
+#define ANY     ~0u
+
+/* Operators and operand types that came after opset 13 (from the operators' histories). */
+static const struct {
+	enum opcode op;
+	uint8_t since, operand;
+	uint32_t types;
+} arrivals[] = {
+	{OP_Acos, 22, 0, BFLOAT}, {OP_Acosh, 22, 0, BFLOAT}, {OP_Add, 14, 0, SMALL}, {OP_AffineGrid, 20, 0, ANY},
+	{OP_Asin, 22, 0, BFLOAT}, {OP_Asinh, 22, 0, BFLOAT}, {OP_Atan, 22, 0, BFLOAT}, {OP_Atanh, 22, 0, BFLOAT},
+	{OP_Attention, 23, 0, ANY}, {OP_AveragePool, 22, 0, BFLOAT}, {OP_BatchNormalization, 14, 0, BFLOAT},
+	{OP_Bernoulli, 15, 0, ANY}, {OP_Bernoulli, 22, 0, BFLOAT}, {OP_BitCast, 26, 0, ANY}, {OP_BitShift, 28, 0, SIGNED},
+	{OP_BitwiseAnd, 18, 0, ANY}, {OP_BitwiseNot, 18, 0, ANY}, {OP_BitwiseOr, 18, 0, ANY}, {OP_BitwiseXor, 18, 0, ANY},
+	{OP_BlackmanWindow, 17, 0, ANY}, {OP_Cast, 19, 0, FLOAT8}, {OP_CastLike, 15, 0, ANY}, {OP_CastLike, 19, 0, FLOAT8},
+	{OP_CastLike, 19, 1, FLOAT8}, {OP_CausalConvWithState, 27, 0, ANY}, {OP_Celu, 28, 0, HALF | BIT(DT_F64)},
+	{OP_CenterCropPad, 18, 0, ANY}, {OP_Col2Im, 18, 0, ANY}, {OP_Compress, 28, 0, BFLOAT}, {OP_Conv, 22, 0, BFLOAT},
+	{OP_ConvTranspose, 22, 0, BFLOAT}, {OP_Cos, 22, 0, BFLOAT}, {OP_Cosh, 22, 0, BFLOAT}, {OP_CumProd, 26, 0, ANY},
+	{OP_CumSum, 14, 0, HALF}, {OP_DFT, 17, 0, ANY}, {OP_DeformConv, 19, 0, ANY}, {OP_DeformConv, 22, 0, BFLOAT},
+	{OP_DequantizeLinear, 19, 0, FLOAT8}, {OP_DequantizeLinear, 19, 1, HALF}, {OP_DequantizeLinear, 21, 0, INT16},
+	{OP_Det, 22, 0, BFLOAT}, {OP_Div, 14, 0, SMALL}, {OP_Dropout, 22, 0, FLOAT8}, {OP_Dropout, 22, 1, BFLOAT | FLOAT8},
+	{OP_Einsum, 28, 0, BFLOAT}, {OP_Elu, 22, 0, BFLOAT}, {OP_Equal, 19, 0, BIT(DT_STR)}, {OP_EyeLike, 22, 0, BFLOAT},
+	{OP_Flatten, 21, 0, FLOAT8}, {OP_GRU, 22, 0, BFLOAT}, {OP_Gelu, 20, 0, ANY}, {OP_GlobalAveragePool, 22, 0, BFLOAT},
+	{OP_GlobalLpPool, 22, 0, BFLOAT}, {OP_GlobalMaxPool, 22, 0, BFLOAT}, {OP_GreaterOrEqual, 16, 0, BFLOAT},
+	{OP_GridSample, 16, 0, ANY}, {OP_GridSample, 22, 0, BFLOAT}, {OP_GroupNormalization, 21, 0, ANY},
+	{OP_HammingWindow, 17, 0, ANY}, {OP_HannWindow, 17, 0, ANY}, {OP_HardSigmoid, 22, 0, BFLOAT}, {OP_HardSwish, 14, 0, ANY},
+	{OP_HardSwish, 22, 0, BFLOAT}, {OP_Identity, 19, 0, FLOAT8}, {OP_ImageDecoder, 20, 0, ANY},
+	{OP_InstanceNormalization, 22, 0, BFLOAT}, {OP_IsInf, 20, 0, HALF | FLOAT8}, {OP_IsNaN, 20, 0, FLOAT8}, {OP_LSTM, 22, 0, BFLOAT},
+	{OP_LayerNormalization, 17, 0, ANY}, {OP_LeakyRelu, 16, 0, BFLOAT}, {OP_LessOrEqual, 16, 0, BFLOAT},
+	{OP_LinearAttention, 27, 0, ANY}, {OP_LpNormalization, 22, 0, BFLOAT}, {OP_LpPool, 22, 0, BFLOAT}, {OP_MaxPool, 22, 0, BFLOAT},
+	{OP_MaxRoiPool, 22, 0, BFLOAT}, {OP_MaxUnpool, 22, 0, BFLOAT}, {OP_MelWeightMatrix, 17, 0, ANY}, {OP_Mish, 18, 0, ANY},
+	{OP_Mish, 22, 0, BFLOAT}, {OP_Mul, 14, 0, SMALL}, {OP_Multinomial, 22, 0, BFLOAT}, {OP_NegativeLogLikelihoodLoss, 22, 0, BFLOAT},
+	{OP_OneHot, 28, 2, BFLOAT}, {OP_Optional, 15, 0, ANY}, {OP_OptionalGetElement, 15, 0, ANY}, {OP_OptionalHasElement, 15, 0, ANY},
+	{OP_PRelu, 16, 0, BFLOAT}, {OP_Pad, 21, 0, FLOAT8}, {OP_Pow, 15, 1, BFLOAT}, {OP_QLinearMatMul, 21, 0, FLOAT8},
+	{OP_QLinearMatMul, 21, 1, HALF}, {OP_QuantizeLinear, 19, 0, HALF}, {OP_QuantizeLinear, 19, 1, HALF | BIT(DT_I32)},
+	{OP_QuantizeLinear, 19, 2, FLOAT8}, {OP_QuantizeLinear, 21, 2, INT16}, {OP_RMSNormalization, 23, 0, ANY}, {OP_RNN, 22, 0, BFLOAT},
+	{OP_RandomNormalLike, 22, 0, BFLOAT}, {OP_RandomUniformLike, 22, 0, BFLOAT}, {OP_Range, 27, 0, HALF},
+	{OP_ReduceMax, 20, 0, BIT(DT_BOOL)}, {OP_ReduceMin, 20, 0, BIT(DT_BOOL)}, {OP_RegexFullMatch, 20, 0, ANY},
+	{OP_Relu, 14, 0, SIGNED}, {OP_Reshape, 19, 0, FLOAT8}, {OP_ReverseSequence, 28, 0, BFLOAT}, {OP_RoiAlign, 22, 0, BFLOAT},
+	{OP_RotaryEmbedding, 23, 0, ANY}, {OP_Round, 22, 0, BFLOAT}, {OP_STFT, 17, 0, ANY}, {OP_Selu, 22, 0, BFLOAT},
+	{OP_SequenceMap, 17, 0, ANY}, {OP_Shape, 19, 0, FLOAT8}, {OP_Sin, 22, 0, BFLOAT}, {OP_Sinh, 22, 0, BFLOAT}, {OP_Size, 19, 0, FLOAT8},
+	{OP_Softplus, 22, 0, BFLOAT}, {OP_Softsign, 22, 0, BFLOAT}, {OP_SplitToSequence, 24, 0, BFLOAT}, {OP_Squeeze, 21, 0, FLOAT8},
+	{OP_StringConcat, 20, 0, ANY}, {OP_StringSplit, 20, 0, ANY}, {OP_Sub, 14, 0, SMALL}, {OP_SwiGLU, 28, 0, ANY}, {OP_Swish, 24, 0, ANY},
+	{OP_Tan, 22, 0, BFLOAT}, {OP_TensorScatter, 24, 0, ANY}, {OP_ThresholdedRelu, 22, 0, BFLOAT}, {OP_TopK, 24, 0, BFLOAT},
+	{OP_Transpose, 21, 0, FLOAT8}, {OP_Trilu, 14, 0, ANY}, {OP_Unique, 28, 0, BFLOAT}, {OP_Unsqueeze, 21, 0, FLOAT8},
+	{OP_Where, 16, 1, BFLOAT},
+};
+
+/* Attributes that came after opset 13, with the value that means what it was before. */
+static const struct {
+	enum opcode op;
+	uint8_t since;
+	const char *name, *neutral; /* a number (for lists: of all elements), a string; NULL: none is */
+} attributes[] = {
+	{OP_Attention, 25, "left_window_size", "-1"},
+	{OP_Attention, 25, "right_window_size", "-1"},
+	{OP_AveragePool, 19, "ceil_mode", "0"},
+	{OP_AveragePool, 19, "dilations", "1"},
+	{OP_BatchNormalization, 14, "training_mode", "0"},
+	{OP_Cast, 19, "saturate", "1"},
+	{OP_Cast, 24, "round_mode", "up"},
+	{OP_CastLike, 19, "saturate", "1"},
+	{OP_CastLike, 24, "round_mode", "up"},
+	{OP_DequantizeLinear, 21, "block_size", "0"},
+	{OP_DequantizeLinear, 23, "output_dtype", "0"},
+	{OP_GRU, 14, "layout", "0"},
+	{OP_LSTM, 14, "layout", "0"},
+	{OP_LpPool, 18, "ceil_mode", "0"},
+	{OP_LpPool, 18, "dilations", "1"},
+	{OP_QuantizeLinear, 19, "saturate", "1"},
+	{OP_QuantizeLinear, 21, "block_size", "0"},
+	{OP_QuantizeLinear, 21, "output_dtype", "0"},
+	{OP_QuantizeLinear, 23, "precision", "0"},
+	{OP_RNN, 14, "layout", "0"},
+	{OP_Range, 27, "stash_type", "1"},
+	{OP_Reshape, 14, "allowzero", "0"},
+	{OP_Resize, 18, "antialias", "0"},
+	{OP_Resize, 18, "axes", NULL},
+	{OP_Resize, 18, "keep_aspect_ratio_policy", "stretch"},
+	{OP_ScatterElements, 16, "reduction", "none"},
+	{OP_ScatterND, 16, "reduction", "none"},
+	{OP_Shape, 15, "end", NULL},
+	{OP_Shape, 15, "start", "0"},
+	{OP_SpaceToDepth, 28, "mode", "DCR"},
+};
+
+/* Values of string attributes that came later than the attribute. */
+static const struct {
+	enum opcode op;
+	uint8_t since;
+	const char *name, *value;
+} values[] = {
+	{OP_Pad, 19, "mode", "wrap"},
+	{OP_Resize, 19, "coordinate_transformation_mode", "half_pixel_symmetric"},
+	{OP_ScatterElements, 18, "reduction", "max"},
+	{OP_ScatterElements, 18, "reduction", "min"},
+	{OP_ScatterND, 18, "reduction", "max"},
+	{OP_ScatterND, 18, "reduction", "min"},
+};
+
+/* Operands that came later. */
+static const struct {
+	enum opcode op;
+	uint8_t since, operand;
+} operands[] = {
+	{OP_Attention, 24, 6},
+	{OP_Pad, 18, 3},
+};
+
+static void drop(struct lowered *l, const char *name) { l->drop[l->ndrop++] = name; }
+
+static void add_ints(struct module *m, struct lowered *l, const char *name, struct tensor *t)
+{
+	struct attr *a = &l->add[l->nadd++];
+	int64_t n = tensor_count(t), *v = ARENA_ARRAY(&m->arena, int64_t, n + 1);
+	tensor_ints(m, t, v, (int)n);
+	*a = (struct attr){.name = intern(name), .kind = ATTR_INTS, .n = (uint32_t)n};
+	a->u.ints = v;
+}
+
+/* Axes were an attribute until opset 18; no axes meant all, and none of them could not be said. */
+static int reduce_needs(struct module *m, const struct node *n)
+{
+	struct tensor *axes = node_const(m, n, 1);
+	bool given = n->nin > 1 && n->in[1], noop = attr_int(n, "noop_with_empty_axes", 0) != 0;
+	if (given && (!axes || axes->dtype != DT_I64))
+		return 18;
+	return noop && (!given || tensor_count(axes) == 0) ? 18 : 13;
+}
+
+static void reduce_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
+{
+	struct tensor *axes = node_const(m, n, 1);
+	if (opset >= 18)
+		return;
+	l->nin = 1;
+	drop(l, "noop_with_empty_axes");
+	if (axes && tensor_count(axes))
+		add_ints(m, l, "axes", axes);
+}
+
+/* Parts of unequal size need num_outputs; equal ones need nothing. */
+static int split_needs(struct module *m, const struct node *n)
+{
+	const struct type *t = &val(m, n->in[0])->type;
+	int64_t axis = attr_int(n, "axis", 0), size;
+	if (n->nin > 1 && n->in[1])
+		return 13;
+	if (t->rank < 0 || axis < -t->rank || axis >= t->rank || !poly_is_const(m->dims, t->dims[axis < 0 ? axis + t->rank : axis], &size))
+		return 18;
+	return n->nout && size % n->nout == 0 ? 13 : 18;
+}
+
+static void split_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
+{
+	if (opset < 18)
+		drop(l, "num_outputs");
+}
+
+static int dft_needs(struct module *m, const struct node *n) { return n->nin > 2 && n->in[2] && !node_const(m, n, 2) ? 20 : 17; }
+
+static void dft_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
+{
+	int64_t axis = -2;
+	if (opset >= 20)
+		return;
+	if (node_const(m, n, 2))
+		tensor_ints(m, node_const(m, n, 2), &axis, 1);
+	l->nin = n->nin < 2 ? n->nin : 2;
+	l->add[l->nadd++] = (struct attr){.name = intern("axis"), .kind = ATTR_INT, .u.i = axis};
+}
+
+static int gridsample_needs(struct module *m, const struct node *n) { return val(m, n->in[0])->type.rank == 4 ? 16 : 20; }
+
+static void gridsample_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
+{
+	const char *mode = attr_str(n, "mode", "linear"), *old = mode;
+	if (opset >= 20)
+		return;
+	if (!strcmp(mode, "linear"))
+		old = "bilinear";
+	else if (!strcmp(mode, "cubic"))
+		old = "bicubic";
+	drop(l, "mode");
+	l->add[l->nadd++] = (struct attr){.name = intern("mode"), .kind = ATTR_STR, .n = (uint32_t)strlen(old), .u.s = old};
+}
+
+static int roialign_needs(struct module *m, const struct node *n)
+{
+	return strcmp(attr_str(n, "coordinate_transformation_mode", "half_pixel"), "output_half_pixel") ? 16 : 13;
+}
+
+static void roialign_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
+{
+	if (opset < 16)
+		drop(l, "coordinate_transformation_mode");
+}
+
+static int optional_needs(struct module *m, const struct node *n) { return n->nin && n->in[0] ? 15 : 18; }
+
+/* What no table of the above says. */
+static const struct {
+	enum opcode op;
+	int (*needs)(struct module *m, const struct node *n);
+	void (*lower)(struct module *m, const struct node *n, int opset, struct lowered *l);
+} special[] = {
+	{OP_DFT, dft_needs, dft_lower},
+	{OP_GridSample, gridsample_needs, gridsample_lower},
+	{OP_OptionalHasElement, optional_needs, NULL},
+	{OP_ReduceL1, reduce_needs, reduce_lower},
+	{OP_ReduceL2, reduce_needs, reduce_lower},
+	{OP_ReduceLogSum, reduce_needs, reduce_lower},
+	{OP_ReduceLogSumExp, reduce_needs, reduce_lower},
+	{OP_ReduceMax, reduce_needs, reduce_lower},
+	{OP_ReduceMean, reduce_needs, reduce_lower},
+	{OP_ReduceMin, reduce_needs, reduce_lower},
+	{OP_ReduceProd, reduce_needs, reduce_lower},
+	{OP_ReduceSumSquare, reduce_needs, reduce_lower},
+	{OP_RoiAlign, roialign_needs, roialign_lower},
+	{OP_Split, split_needs, split_lower},
+};
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static bool is_neutral(const struct attr *a, const char *neutral)
+{
+	if (!neutral)
+		return false;
+	if (a->kind == ATTR_STR)
+		return !strcmp(a->u.s, neutral);
+	if (a->kind == ATTR_INT)
+		return a->u.i == atoll(neutral);
+	for (uint32_t i = 0; a->kind == ATTR_INTS && i < a->n; i++)
+		if (a->u.ints[i] != atoll(neutral))
+			return false;
+	return a->kind == ATTR_INTS;
+}
+
+static enum dtype operand_type(struct module *m, const struct node *n, uint32_t i)
+{
+	return i < n->nin && n->in[i] ? val(m, n->in[i])->type.dtype : DT_NONE;
+}
+
+int opset_needed(struct module *m, const struct node *n)
+{
+	int need = EXPORT_OPSET_MIN;
+#define RAISE(x) (need = (x) > need ? (x) : need)
+	for (size_t i = 0; i < COUNT(arrivals); i++)
+		if (arrivals[i].op == n->op &&
+		    (arrivals[i].types == ANY || arrivals[i].types & ~1u & BIT(operand_type(m, n, arrivals[i].operand))))
+			RAISE(arrivals[i].since);
+	for (size_t i = 0; i < COUNT(attributes); i++) {
+		const struct attr *a = attributes[i].op == n->op ? attr_find(n, attributes[i].name) : NULL;
+		if (a && !is_neutral(a, attributes[i].neutral))
+			RAISE(attributes[i].since);
+	}
+	for (size_t i = 0; i < COUNT(values); i++)
+		if (values[i].op == n->op && !strcmp(attr_str(n, values[i].name, ""), values[i].value))
+			RAISE(values[i].since);
+	for (size_t i = 0; i < COUNT(operands); i++)
+		if (operands[i].op == n->op && operands[i].operand < n->nin && n->in[operands[i].operand])
+			RAISE(operands[i].since);
+	for (size_t i = 0; i < COUNT(special); i++)
+		if (special[i].op == n->op)
+			RAISE(special[i].needs(m, n));
+	return need;
+}
+
+struct lowered opset_lower(struct module *m, const struct node *n, int opset)
+{
+	struct lowered l = {.nin = n->nin};
+	for (size_t i = 0; i < COUNT(attributes); i++)
+		if (attributes[i].op == n->op && attributes[i].since > opset)
+			drop(&l, attributes[i].name);
+	for (size_t i = 0; i < COUNT(special); i++)
+		if (special[i].op == n->op && special[i].lower)
+			special[i].lower(m, n, opset, &l);
+	return l;
+}
+
+int opset_ir_version(int opset)
+{
+	static const int8_t ir[] = {[13] = 7, 7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14};
+	return ir[opset];
+}

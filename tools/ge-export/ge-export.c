@@ -1,0 +1,48 @@
+/* ge-export: a graph stream as an ONNX file. */
+#include <stdlib.h>
+#include "common/tool.h"
+#include "graph/module.h"
+#include "onnx/onnx.h"
+
+enum { OPT_OPSET = 0x100, OPT_EXTERNAL };
+
+static struct onnx_export_opts opts;
+
+static const struct argp_option options[] = {
+	{"opset", OPT_OPSET, "N", 0, "Write opset N; without, the lowest from 13 on at which each node means the same", 0},
+	{"external", OPT_EXTERNAL, "FILE", 0, "Write weights into FILE beside the model (needed above 2 GB)", -1},
+	{0},
+};
+
+static error_t option(int key, char *arg)
+{
+	char *end;
+	switch (key) {
+	case OPT_OPSET:
+		opts.opset = (int)strtol(arg, &end, 10);
+		if (!*arg || *end || opts.opset <= 0)
+			die(EX_BADUSE, "--opset '%s' is not a number", arg);
+		return 0;
+	case OPT_EXTERNAL: opts.external = arg; return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	struct module *m = module_read_any(a->nfile ? a->file[0] : NULL);
+	onnx_export(m, a->out, &opts);
+	module_free(m);
+	return EX_GOOD;
+}
+
+const struct tool tool = {
+	.name = "ge-export",
+	.summary = "Write a graph stream as an ONNX model.",
+	.args_doc = "[FILE]",
+	.flags = TOOL_OUT | TOOL_IN_STREAM,
+	.max_files = 1,
+	.options = options,
+	.option = option,
+	.run = run,
+};
