@@ -14,8 +14,8 @@ struct body_state {
 
 struct state {
 	struct module *m;
-	struct type *declared; /* by value, as the module came */
-	struct known *known;   /* by value */
+	struct type *declared; /* by value, as the module came; NULL: as it is */
+	struct known *known;   /* by value; NULL: not kept */
 	struct body_state *body; /* by graph */
 };
 
@@ -26,7 +26,7 @@ static void infer_graph(struct state *S, graph_id g);
 static void merge_type(struct state *S, node_id id, val_id v, const struct type *t)
 {
 	struct module *m = S->m;
-	const struct type *old = &S->declared[v];
+	const struct type before = S->declared ? S->declared[v] : val(m, v)->type, *old = &before;
 	struct type r = *t;
 
 	r.layout = old->layout;
@@ -94,7 +94,7 @@ static bool known_equal(const struct known *a, const struct known *b)
 static const struct known *known_of(struct state *S, val_id v)
 {
 	struct value *x = val(S->m, v);
-	struct known *k = &S->known[v];
+	struct known *k = S->known ? &S->known[v] : ARENA_NEW(&S->m->arena, struct known);
 	int64_t n;
 	struct tensor t;
 
@@ -232,7 +232,8 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 		for (size_t i = 0; i < n; i++) {
 			val_id v = gr->in.a[i];
 			merge_type(S, I->id, v, &tin[i]);
-			S->known[v] = kn[i];
+			if (S->known)
+				S->known[v] = kn[i];
 		}
 		infer_graph(S, g);
 		b->busy = false;
@@ -275,7 +276,8 @@ static void step(struct state *S, node_id id)
 		if (!n->out[i])
 			continue;
 		merge_type(S, id, n->out[i], &I.out[i]);
-		S->known[n->out[i]] = I.kout[i];
+		if (S->known)
+			S->known[n->out[i]] = I.kout[i];
 	}
 	if (t != small) {
 		free(t);
@@ -319,10 +321,13 @@ void infer_module(struct module *m, struct known **known)
 		*known = k;
 }
 
+/* Touches no more than the node and, where it has bodies, those. */
 void infer_node(struct module *m, node_id n, struct known *known)
 {
-	struct state S = state_new(m, known);
+	struct state S = {.m = m, .known = known};
 
+	if (op_is(node(m, n)->op, OP_CONTROL) || op_is(node(m, n)->op, OP_CALL))
+		S.body = xcalloc(m->graphs.n, sizeof *S.body);
 	step(&S, n);
-	state_free(&S);
+	free(S.body);
 }

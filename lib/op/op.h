@@ -3,6 +3,7 @@
  * pool, norm, move, shape, control, quant); op_row() finds them by opcode. */
 #ifndef HONE_OP_H
 #define HONE_OP_H
+#include <stdnoreturn.h>
 #include "common/rng.h"
 #include "graph/module.h"
 
@@ -59,13 +60,18 @@ double node_flops(struct module *m, const struct node *n); /* bodies included; 0
  * Merges with what values say already (a contradiction is bad data: graph_die). If known is not NULL it
  * receives an array (module.values.n entries, arena) of known values. */
 void infer_module(struct module *m, struct known **known);
-/* One node again, after its operands changed. */
+/* One node again, after its operands changed. known may be NULL: then only constants are. */
 void infer_node(struct module *m, node_id n, struct known *known);
 
-/* Binds dim_params by name ("batch" = 1) everywhere in the module, or the shape of an input.
- * Unknown name: die(64) with the list of symbols. Then infer_module. */
+/* Binds dim_params by name ("batch" = 1) everywhere in the module, or the shape of an input (extents < 0 stay).
+ * Unknown name: die(64) with the list of symbols. The caller runs infer_module afterwards. */
 void bind_symbol(struct module *m, const char *name, int64_t value);
 void bind_shape(struct module *m, const char *input, int rank, const int64_t *dims);
+/* The same from command lines: "batch=1,seq=128" and "input:1x3x640x640". */
+void bind_sets(struct module *m, const char *arg);
+void bind_shapes(struct module *m, const char *arg);
+/* Sizes are needed that were not given: every input with its type, and the command to paste; exit 64. */
+noreturn void bind_missing(struct module *m, const char *command);
 
 /* Runs one node on tensors: NULL, or why not. */
 const char *eval_node(struct module *m, node_id n, struct tensor **in, struct tensor **out, struct arena *a);

@@ -1,0 +1,68 @@
+/* Graph rewriting: rules as rows, applied to a fixed point by a worklist.
+ *
+ * A rule looks at one node, the last of its pattern, and at the nodes that produce its operands. It
+ * changes the graph only through the functions below, which keep count of uses, drop nodes whose results
+ * are no longer wanted, and queue again whatever the change could make match. New nodes take the
+ * place of the root in the order. Linear in nodes plus edits. */
+#ifndef HONE_REWRITE_H
+#define HONE_REWRITE_H
+#include "graph/pass.h"
+
+struct rewrite;
+
+struct rule {
+	const char *name;
+	enum opcode root;
+	/* NULL: applied. Else why not, for --why; NO_MATCH where the node is nothing like the pattern. */
+	const char *(*apply)(struct rewrite *rw, node_id n);
+	const char *what; /* "x * Sigmoid(x) becomes Swish(x)" */
+};
+#define NO_MATCH ""
+
+struct rule_run {
+	const struct rule *rule;
+	bool off;
+	uint32_t applied; /* how often, filled in */
+};
+
+/* Applies those rules that are not off, the first that matches a node first, until none does. */
+void rewrite_module(struct module *m, struct rule_run *rules, int nrules, const struct pass_ctx *c);
+
+/* Looking. Values are current ones: what was replaced is seen through. */
+struct module *rw_module(const struct rewrite *rw);
+val_id rw_in(struct rewrite *rw, node_id n, uint32_t i);         /* 0: absent */
+const struct type *rw_type(struct rewrite *rw, val_id v);
+uint32_t rw_uses(struct rewrite *rw, val_id v);                  /* operand slots and graph outputs */
+bool rw_is_output(struct rewrite *rw, val_id v);                 /* of its graph */
+node_id rw_def(struct rewrite *rw, val_id v, enum opcode op);    /* the op whose result 0 is v, else 0 */
+node_id rw_def1(struct rewrite *rw, val_id v, enum opcode op);   /* the same, and v has no other use */
+/* The only node that uses v, if it is an op and v is no graph output; else 0. */
+node_id rw_user1(struct rewrite *rw, val_id v, enum opcode op);
+struct tensor *rw_const(struct rewrite *rw, val_id v);           /* NULL: not constant */
+bool rw_scalar(struct rewrite *rw, val_id v, double *c);         /* numeric constant of one element */
+bool rw_is(struct rewrite *rw, val_id v, double c, double tol);  /* that, within tol relative */
+/* All elements of a numeric constant as doubles (arena), or NULL; *n of them. */
+double *rw_doubles(struct rewrite *rw, val_id v, int64_t *n);
+/* Integer constant operand as int64: how many, or -1 (not constant, not integer, more than max). */
+int rw_ints(struct rewrite *rw, val_id v, int64_t *out, int max);
+bool rw_same_type(struct rewrite *rw, val_id a, val_id b); /* equal known element types and shapes */
+/* Node n (of two operands) as x op constant scalar, either way round if op commutes. */
+bool rw_with_scalar(struct rewrite *rw, node_id n, val_id *x, double *c);
+/* Node n (of two operands) as a op b where a is the result 0 of an op: its node, and the other operand. */
+node_id rw_operand(struct rewrite *rw, node_id n, enum opcode op, val_id *other);
+
+/* Changing. The result of a new node is returned; its type is inferred once the rule is done. */
+val_id rw_node(struct rewrite *rw, node_id root, enum opcode op, int nin, const val_id *in);
+node_id rw_node_of(struct rewrite *rw, val_id v); /* the node that defines v, 0 if none does */
+void rw_copy_attrs(struct rewrite *rw, node_id to, node_id from);
+/* A float or integer constant of v's element type t from doubles, rounded once. */
+val_id rw_constant(struct rewrite *rw, enum dtype t, int rank, const int64_t *dims, const double *x);
+val_id rw_constant_tensor(struct rewrite *rw, struct tensor *t); /* t is kept */
+val_id rw_constant_ints(struct rewrite *rw, int n, const int64_t *x); /* i64[n] */
+/* All uses of old become uses of new, which takes its name and type where it has none. */
+void rw_replace(struct rewrite *rw, val_id old, val_id new_);
+/* Takes node n, whose result 0 equals v, out of the way. Refused where a graph would be left with a
+ * result that it does not compute, or with one value for two results. */
+const char *rw_bypass(struct rewrite *rw, node_id n, val_id v);
+void rw_set_in(struct rewrite *rw, node_id n, uint32_t i, val_id v);
+#endif

@@ -1,0 +1,40 @@
+# Every rule of ge-simplify on its golden case (simplify/RULE.txt -> RULE.out; all-NAME: all rules together),
+# and of each module in them: the checker passes (every pass runs it), twice is once, and the numbers stay.
+cases=$top/tests/simplify
+stat_digest() { ge-stat --digest "$1"; }
+
+for txt in "$cases"/*.txt; do
+	name=$(basename "$txt" .txt)
+	case $name in
+	all-*) only= ;;
+	*) only="--only $name" ;;
+	esac
+	ge-load "$txt" | ge-shape -o shaped.g && ge-simplify $only shaped.g -o after.g &&
+		ge-dump after.g | grep -v '^provenance' >"$name.out"
+	if cmp -s "$name.out" "$cases/$name.out"; then
+		echo "ok - $name"
+	else
+		echo "not ok - $name"
+		diff "$cases/$name.out" "$name.out"
+	fi
+	ge-simplify $only after.g -o twice.g
+	[ "$(stat_digest after.g)" = "$(stat_digest twice.g)" ] && echo "ok - $name twice" || echo "not ok - $name twice"
+
+	# One module at a time: run-ref takes one.
+	awk -v stem=part. '/^hone-text/ { n++ } { print > (stem n) }' "$txt"
+	for part in part.*; do
+		ge-load "$part" | ge-shape -o before.g
+		ge-simplify $only before.g -o after.g
+		run-ref --seed 7 before.g -o before.npz && run-ref --seed 7 after.g -o after.npz &&
+			run-cmp before.npz after.npz >cmp.log 2>&1 || { echo "not ok - $name: numbers of $part"; cat cmp.log; }
+		rm -f "$part"
+	done
+done
+
+# Every row of the table has a case.
+for rule in $(ge-simplify --rules | cut -d' ' -f1); do
+	[ -f "$cases/$rule.txt" ] && echo "ok - $rule has a case" || echo "not ok - $rule has a case"
+done
+
+ge-simplify --only no-such-rule /dev/null 2>err
+[ $? -eq 64 ] && grep -q 'no rule "no-such-rule"' err && echo "ok - unknown rule" || echo "not ok - unknown rule"

@@ -1,0 +1,147 @@
+/* Scalars and powers. */
+#include <math.h>
+#include "rules.h"
+
+static val_id result(struct rewrite *rw, node_id n) { return node(rw_module(rw), n)->out[0]; }
+
+static bool is_float(struct rewrite *rw, node_id n) { return dtype_is_float(rw_type(rw, result(rw, n))->dtype); }
+
+static const char *replace(struct rewrite *rw, node_id n, enum opcode op, val_id a, val_id b)
+{
+	rw_replace(rw, result(rw, n), rw_node(rw, n, op, b ? 2 : 1, (val_id[]){a, b}));
+	return NULL;
+}
+
+/* A scalar constant of rank 0 of n's type. */
+static val_id scalar(struct rewrite *rw, node_id n, double c)
+{
+	return rw_constant(rw, rw_type(rw, result(rw, n))->dtype, 0, NULL, &c);
+}
+
+/* Division by powers of two is multiplication, exactly. */
+static const char *div_to_mul(struct rewrite *rw, node_id n)
+{
+	struct tensor *t = rw_const(rw, rw_in(rw, n, 1));
+	int64_t count;
+	double *e;
+	int exponent;
+
+	if (!t || !is_float(rw, n))
+		return NO_MATCH;
+	if (!(e = rw_doubles(rw, rw_in(rw, n, 1), &count)))
+		return NO_MATCH;
+	for (int64_t i = 0; i < count; i++) {
+		if (!isfinite(e[i]) || fabs(frexp(e[i], &exponent)) != 0.5 || exponent > 100 || exponent < -100)
+			return "the reciprocal of the divisor is not exact";
+		if (t->dtype == DT_F16 && (exponent > 10 || exponent < -10))
+			return "the reciprocal of the divisor may leave the range";
+		e[i] = 1 / e[i];
+	}
+	return replace(rw, n, OP_Mul, rw_in(rw, n, 0), rw_constant(rw, t->dtype, t->rank, t->dims, e));
+}
+
+static const char *pow_to_mul(struct rewrite *rw, node_id n)
+{
+	val_id x = rw_in(rw, n, 0);
+	double c;
+
+	if (!is_float(rw, n) || !rw_scalar(rw, rw_in(rw, n, 1), &c) || !rw_same_type(rw, x, result(rw, n)))
+		return NO_MATCH;
+	if (c == 2)
+		return replace(rw, n, OP_Mul, x, x);
+	if (c == 0.5)
+		return replace(rw, n, OP_Sqrt, x, 0);
+	if (c == -1)
+		return replace(rw, n, OP_Reciprocal, x, 0);
+	return "the exponent is not 2, 1/2 or -1";
+}
+
+/* (x * a) * b, (x / a) * b, (x + a) + b and their like, scalars a and b. */
+static const char *merge_scalars(struct rewrite *rw, node_id n)
+{
+	struct module *m = rw_module(rw);
+	enum opcode op = node(m, n)->op, inner_op;
+	bool product = op == OP_Mul || op == OP_Div;
+	val_id x, y;
+	double a, b;
+	node_id inner;
+
+	if (!is_float(rw, n) || !rw_with_scalar(rw, n, &x, &b) || !(inner = rw_node_of(rw, x)))
+		return NO_MATCH;
+	inner_op = node(m, inner)->op;
+	if (product ? inner_op != OP_Mul && inner_op != OP_Div : inner_op != OP_Add && inner_op != OP_Sub)
+		return NO_MATCH;
+	if (!rw_with_scalar(rw, inner, &y, &a))
+		return NO_MATCH;
+	if (rw_uses(rw, x) != 1)
+		return "the node before it has other users";
+	if (!rw_same_type(rw, y, result(rw, n)))
+		return "broadcasting changes the shape, or it is not known";
+	a = inner_op == OP_Div ? 1 / a : inner_op == OP_Sub ? -a : a;
+	b = op == OP_Div ? 1 / b : op == OP_Sub ? -b : b;
+	a = product ? a * b : a + b;
+	if (!isfinite(a))
+		return "the two constants overflow";
+	return replace(rw, n, product ? OP_Mul : OP_Add, y, scalar(rw, n, a));
+}
+
+/* (a x)(b y) = ab (xy): a scale on small operands becomes an epilogue of the product. */
+static const char *scale_after_matmul(struct rewrite *rw, node_id n)
+{
+	val_id in[2], v;
+	double k = 1;
+	bool found = false;
+
+	if (!is_float(rw, n))
+		return NO_MATCH;
+	for (uint32_t i = 0; i < 2; i++) {
+		node_id mul;
+		val_id x;
+		double c;
+		in[i] = rw_in(rw, n, i);
+		mul = rw_def1(rw, in[i], OP_Mul);
+		if (!mul || !rw_with_scalar(rw, mul, &x, &c) || !rw_same_type(rw, x, in[i]))
+			continue;
+		in[i] = x;
+		k *= c;
+		found = true;
+	}
+	if (!found || !isfinite(k))
+		return NO_MATCH;
+	v = rw_node(rw, n, OP_MatMul, 2, in);
+	rw_replace(rw, result(rw, n), rw_node(rw, n, OP_Mul, 2, (val_id[]){v, scalar(rw, n, k)}));
+	return NULL;
+}
+
+/* A scalar product is moved past what only moves elements, towards the MatMul it scales. */
+static const char *scale_after_move(struct rewrite *rw, node_id n)
+{
+	node_id mul = rw_def1(rw, rw_in(rw, n, 0), OP_Mul), moved;
+	enum opcode op = node(rw_module(rw), n)->op;
+	val_id x, v, c;
+	double k;
+
+	if (!mul || !rw_user1(rw, result(rw, n), OP_MatMul) || !rw_with_scalar(rw, mul, &x, &k))
+		return NO_MATCH;
+	if (!rw_same_type(rw, x, rw_in(rw, n, 0)))
+		return NO_MATCH;
+	v = rw_node(rw, n, op, op == OP_Reshape ? 2 : 1, (val_id[]){x, rw_in(rw, n, 1)});
+	moved = rw_node_of(rw, v);
+	rw_copy_attrs(rw, moved, n);
+	c = scalar(rw, n, k);
+	rw_replace(rw, result(rw, n), rw_node(rw, n, OP_Mul, 2, (val_id[]){v, c}));
+	return NULL;
+}
+
+const struct rule rules_arith[] = {
+	{"div-to-mul", OP_Div, div_to_mul, "division by a power of two becomes multiplication"},
+	{"pow-to-mul", OP_Pow, pow_to_mul, "x^2 becomes x x, x^(1/2) Sqrt, x^-1 Reciprocal"},
+	{"merge-scalars", OP_Mul, merge_scalars, "two scalar factors or terms become one"},
+	{"merge-scalars", OP_Div, merge_scalars, "two scalar factors or terms become one"},
+	{"merge-scalars", OP_Add, merge_scalars, "two scalar factors or terms become one"},
+	{"merge-scalars", OP_Sub, merge_scalars, "two scalar factors or terms become one"},
+	{"scale-after-move", OP_Transpose, scale_after_move, "a scalar factor is moved towards the MatMul it scales"},
+	{"scale-after-move", OP_Reshape, scale_after_move, "a scalar factor is moved towards the MatMul it scales"},
+	{"scale-after-matmul", OP_MatMul, scale_after_matmul, "scalar factors of operands become one of the product"},
+	{0},
+};

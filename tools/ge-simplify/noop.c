@@ -1,0 +1,166 @@
+/* Nodes that change nothing. */
+#include <string.h>
+#include "op/op.h"
+#include "rules.h"
+
+static const char *bypass(struct rewrite *rw, node_id n) { return rw_bypass(rw, n, rw_in(rw, n, 0)); }
+
+static val_id result(struct rewrite *rw, node_id n) { return node(rw_module(rw), n)->out[0]; }
+
+/* Result 1 of n, where there is one, is wanted. */
+static bool second_wanted(struct rewrite *rw, node_id n)
+{
+	const struct node *x = node(rw_module(rw), n);
+
+	return x->nout > 1 && x->out[1] && rw_uses(rw, x->out[1]);
+}
+
+static const char *dropout(struct rewrite *rw, node_id n)
+{
+	double training = 0;
+
+	if (second_wanted(rw, n))
+		return "its mask is used";
+	if (rw_in(rw, n, 2)) {
+		struct tensor *t = rw_const(rw, rw_in(rw, n, 2));
+		int64_t v;
+		if (!t || tensor_ints(rw_module(rw), t, &v, 1) != 1)
+			return "training_mode is not constant";
+		training = (double)v;
+	}
+	return training != 0 ? "it is in training mode" : bypass(rw, n);
+}
+
+/* Nodes that keep every element where it is if they keep the shape. */
+static const char *same_shape(struct rewrite *rw, node_id n)
+{
+	if (!rw_same_type(rw, rw_in(rw, n, 0), result(rw, n)))
+		return NO_MATCH;
+	return bypass(rw, n);
+}
+
+static const char *slice(struct rewrite *rw, node_id n)
+{
+	int64_t step[RANK_MAX];
+	int k = 0;
+
+	if (rw_in(rw, n, 4) && (k = rw_ints(rw, rw_in(rw, n, 4), step, RANK_MAX)) < 0)
+		return "steps are not constant";
+	for (int i = 0; i < k; i++)
+		if (step[i] != 1)
+			return NO_MATCH;
+	return same_shape(rw, n);
+}
+
+static const char *pad(struct rewrite *rw, node_id n)
+{
+	int64_t p[2 * RANK_MAX];
+	int k = rw_ints(rw, rw_in(rw, n, 1), p, 2 * RANK_MAX);
+
+	if (k < 0)
+		return "pads are not constant";
+	for (int i = 0; i < k; i++)
+		if (p[i] != 0)
+			return NO_MATCH;
+	return bypass(rw, n);
+}
+
+static const char *one_operand(struct rewrite *rw, node_id n)
+{
+	return node(rw_module(rw), n)->nin == 1 ? bypass(rw, n) : NO_MATCH;
+}
+
+static const char *clip(struct rewrite *rw, node_id n)
+{
+	return rw_in(rw, n, 1) || rw_in(rw, n, 2) ? NO_MATCH : bypass(rw, n);
+}
+
+/* In these modes a Resize to the same size reads each element where it is. */
+static const char *resize(struct rewrite *rw, node_id n)
+{
+	const struct node *x = node(rw_module(rw), n);
+	const char *mode = attr_str(x, "mode", "nearest");
+	const char *coord = attr_str(x, "coordinate_transformation_mode", "half_pixel");
+
+	if (strcmp(mode, "nearest") && strcmp(mode, "linear"))
+		return NO_MATCH;
+	if (strcmp(coord, "half_pixel") && strcmp(coord, "asymmetric") && strcmp(coord, "align_corners"))
+		return NO_MATCH;
+	return same_shape(rw, n);
+}
+
+static bool all_are(struct rewrite *rw, struct tensor *t, double want)
+{
+	tensor_data(rw_module(rw), t);
+	for (int64_t i = 0, n = tensor_count(t); i < n; i++)
+		if (tensor_get(t, i) != want)
+			return false;
+	return true;
+}
+
+/* x op c with c all equal to what leaves x as it is, and broadcasting that changes no shape. */
+static const char *neutral(struct rewrite *rw, node_id n)
+{
+	enum opcode op = node(rw_module(rw), n)->op;
+	double want = op == OP_Add || op == OP_Sub ? 0 : 1;
+	bool either = op == OP_Add || op == OP_Mul;
+
+	for (int i = 1; i >= !either; i--) {
+		struct tensor *c = rw_const(rw, rw_in(rw, n, (uint32_t)i));
+		val_id x = rw_in(rw, n, (uint32_t)(1 - i));
+		if (!c || !(dtype_is_float(c->dtype) || dtype_is_int(c->dtype)) || !all_are(rw, c, want))
+			continue;
+		if (!rw_same_type(rw, x, result(rw, n)))
+			return "broadcasting changes the shape";
+		return rw_bypass(rw, n, x);
+	}
+	return NO_MATCH;
+}
+
+/* f(f(x)) is f(x). */
+static const char *idempotent(struct rewrite *rw, node_id n)
+{
+	return rw_def(rw, rw_in(rw, n, 0), node(rw_module(rw), n)->op) ? bypass(rw, n) : NO_MATCH;
+}
+
+/* f(f(x)) is x. */
+static const char *involution(struct rewrite *rw, node_id n)
+{
+	node_id inner = rw_def(rw, rw_in(rw, n, 0), node(rw_module(rw), n)->op);
+
+	return inner ? rw_bypass(rw, n, rw_in(rw, inner, 0)) : NO_MATCH;
+}
+
+#define SAME "the result has the operand's type and elements"
+const struct rule rules_noop[] = {
+	{"identity", OP_Identity, bypass, "Identity goes"},
+	{"dropout", OP_Dropout, dropout, "Dropout outside training goes"},
+	{"same-cast", OP_Cast, same_shape, SAME},
+	{"same-shape", OP_Reshape, same_shape, SAME},
+	{"same-shape", OP_Flatten, same_shape, SAME},
+	{"same-shape", OP_Squeeze, same_shape, SAME},
+	{"same-shape", OP_Unsqueeze, same_shape, SAME},
+	{"same-shape", OP_Expand, same_shape, SAME},
+	{"same-shape", OP_Tile, same_shape, SAME},
+	{"same-slice", OP_Slice, slice, SAME},
+	{"same-pad", OP_Pad, pad, SAME},
+	{"same-resize", OP_Resize, resize, SAME},
+	{"one-operand", OP_Concat, one_operand, "an operation on one operand goes"},
+	{"one-operand", OP_Sum, one_operand, "an operation on one operand goes"},
+	{"one-operand", OP_Max, one_operand, "an operation on one operand goes"},
+	{"one-operand", OP_Min, one_operand, "an operation on one operand goes"},
+	{"one-operand", OP_Mean, one_operand, "an operation on one operand goes"},
+	{"open-clip", OP_Clip, clip, "Clip without bounds goes"},
+	{"neutral", OP_Add, neutral, "x + 0, x - 0, x * 1, x / 1, x ^ 1 are x"},
+	{"neutral", OP_Sub, neutral, "x + 0, x - 0, x * 1, x / 1, x ^ 1 are x"},
+	{"neutral", OP_Mul, neutral, "x + 0, x - 0, x * 1, x / 1, x ^ 1 are x"},
+	{"neutral", OP_Div, neutral, "x + 0, x - 0, x * 1, x / 1, x ^ 1 are x"},
+	{"neutral", OP_Pow, neutral, "x + 0, x - 0, x * 1, x / 1, x ^ 1 are x"},
+	{"twice", OP_Relu, idempotent, "doing it twice is doing it once"},
+	{"twice", OP_Abs, idempotent, "doing it twice is doing it once"},
+	{"twice", OP_Floor, idempotent, "doing it twice is doing it once"},
+	{"twice", OP_Ceil, idempotent, "doing it twice is doing it once"},
+	{"undone", OP_Neg, involution, "doing it twice undoes it"},
+	{"undone", OP_Not, involution, "doing it twice undoes it"},
+	{0},
+};
