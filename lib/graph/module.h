@@ -190,8 +190,8 @@ void module_drop_nodes(struct module *m, const bool *dead);
 /* Sorts g's nodes so that operands come first, stable (nodes keep their order where they can).
  * Returns 0, or a node on a cycle. Call after splicing new nodes anywhere into graph.nodes. */
 node_id graph_sort(struct module *m, graph_id g);
-/* Gives every value, node and constant that has no name, or one used twice in its scope, a
- * deterministic one ("v12"). */
+/* Gives every value and constant that has no name, or one used twice in its scope, a deterministic one
+ * ("v12"). Names of nodes are left as they are: a node is found by its results. */
 void module_name_values(struct module *m);
 /* Graphs reachable from main through attributes, callees before callers, main last. */
 struct graph_list { graph_id *a; size_t n, cap; };

@@ -3,7 +3,7 @@
 #include "graph/module.h"
 
 /* used.a[name]: the scope that took it last. Scopes: 1 is the module (main inputs and constants: their
- * names are taken everywhere); each graph has one for its values and one for its nodes. */
+ * names are taken everywhere); then one a graph. */
 struct namer {
 	struct module *m;
 	VEC(uint32_t) used, global;
@@ -83,7 +83,6 @@ static void name_graph(struct namer *s, graph_id id)
 	struct module *m = s->m;
 	struct graph *g = graph(m, id);
 	VEC(val_id) unnamed = {0};
-	VEC(node_id) unnamed_nodes = {0};
 	scope_begin(s);
 	for (size_t i = 0; id != m->main && i < g->in.n; i++)
 		if (!take(s, val(m, g->in.a[i])->name, false))
@@ -96,18 +95,7 @@ static void name_graph(struct namer *s, graph_id id)
 	}
 	for (size_t i = 0; i < unnamed.n; i++)
 		val(m, unnamed.a[i])->name = make_up(s, 'v', false);
-	scope_begin(s);
-	for (size_t i = 0; i < g->nodes.n; i++) {
-		sym name = node(m, g->nodes.a[i])->name;
-		if (name && *slot(s, false, name) != s->scope)
-			*slot(s, false, name) = s->scope;
-		else
-			vec_push(&unnamed_nodes, g->nodes.a[i]);
-	}
-	for (size_t i = 0; i < unnamed_nodes.n; i++)
-		node(m, unnamed_nodes.a[i])->name = make_up(s, 'n', false);
 	vec_free(&unnamed);
-	vec_free(&unnamed_nodes);
 }
 
 void module_name_values(struct module *m)
