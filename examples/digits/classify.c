@@ -22,9 +22,10 @@ int main(void)
 	digits *model = digits_open("digits.weights", NULL);
 	if (!model)
 		errx(1, "digits.weights: cannot open the model");
-	while (fread(image, sizeof image, 1, images) == 1 && fread(&label, sizeof label, 1, labels) == 1) {
+	while (fread(image, sizeof image, 1, images) == 1 &&
+	       fread(&label, sizeof label, 1, labels) == 1) {
 		int best = 0;
-		if (digits_run(model, (const void *[]){ image }, (void *[]){ logits }))
+		if (digits_run(model, (const void *[]){image}, (void *[]){logits}))
 			errx(1, "image %d: the model failed", n);
 		for (int i = 1; i < 10; i++)
 			best = logits[i] > logits[best] ? i : best;

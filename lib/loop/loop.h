@@ -175,6 +175,9 @@ ex_id ex_call(struct loop_prog *p, int fn, ex_id a, ex_id b, ex_id c); /* unused
 ex_id ex_cast(struct loop_prog *p, enum dtype t, ex_id a);
 ex_id ex_guard(struct loop_prog *p, int n, const poly *conds, ex_id yes, ex_id no);
 
+/* Before prog_start: axes that every access runs over together become one, dims and axes of one step vanish. Buffers
+ * keep their memory, not their rank. */
+void prog_collapse(struct loop_prog *p);
 /* All stages are there: marks build-time stages and makes the start state. */
 void prog_start(struct loop_prog *p);
 

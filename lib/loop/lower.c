@@ -407,6 +407,7 @@ struct lowered lower_group(struct module *m, node_id n, const struct target *t, 
 		*why = lower_node(&L, at = g->nodes.a[i]);
 	if (!*why) {
 		finish_results(&L);
+		prog_collapse(L.p);
 		prog_start(L.p);
 		out.nconst = (int)L.cvals.n;
 		out.cval = arena_copy(&L.p->arena, L.cvals.a, L.cvals.n * sizeof *L.cvals.a);

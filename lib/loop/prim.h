@@ -52,6 +52,7 @@ nest_id loop_find(struct loop_prog *p, const char *name); /* 0: none */
 const char *loop_apply(struct loop_prog *p, const char *trace, bool adapt);
 /* Splits of extent into parts factors (outermost free), inner factor at most max: the set of sample.split. */
 
-/* The rule: a trace for this program by the analytic model of its target. Arena string of p. */
+/* The rule: schedules a freshly started program by the analytic model of its target and returns the trace that does
+ * the same to a fresh one (loop_apply). Never fails: what no template fits stays as it started. Arena string of p. */
 const char *loop_rule(struct loop_prog *p);
 #endif

@@ -1,0 +1,194 @@
+/* The rule: inlining, then the template that fits the program's shape. */
+#include "loop/rule.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "device/target.h"
+#include "loop/math.h"
+
+bool rule_try(struct rule *r, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	if (loop_apply(r->p, line, false))
+		return false;
+	r->text = arena_printf(&r->p->arena, "%s%s\n", r->text, line);
+	return true;
+}
+
+const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part)
+{
+	const struct stage *t = lstage(r->p, s);
+	return arena_printf(&r->p->arena, "%s.%s%s", sym_str(t->name), sym_str(t->axis[axis].name), part);
+}
+
+struct reads {
+	ex_id *out;
+	int n;
+};
+
+static void add_read(struct loop_prog *p, ex_id read, void *arg)
+{
+	struct reads *r = arg;
+	if (r->n < READS_MAX)
+		r->out[r->n++] = read;
+}
+
+int stage_all_reads(struct loop_prog *p, stage_id s, ex_id *out)
+{
+	struct reads r = {out, 0};
+	ex_reads(p, lstage(p, s)->body, add_read, &r);
+	return r.n;
+}
+
+bool read_uses(struct loop_prog *p, ex_id read, poly_var v)
+{
+	for (int i = 0; i < lex(p, read)->n; i++)
+		if (poly_uses(p->P, lex(p, read)->index[i], v))
+			return true;
+	return false;
+}
+
+bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step)
+{
+	poly rest;
+	return poly_linear_in(p->P, buf_offset(p, lex(p, read)->buf, lex(p, read)->index), v, step, &rest);
+}
+
+int contiguous_axis(struct loop_prog *p, stage_id s)
+{
+	const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
+	for (int i = (b->layout.n ? b->layout.n : b->rank) - 1; i >= 0; i--) {
+		int axis = b->layout.n ? b->layout.part[i].axis : i;
+		if (b->shape[axis] > 1)
+			return axis;
+	}
+	return b->rank ? b->rank - 1 : -1;
+}
+
+static int count_readers(struct loop_prog *p, buf_id b, stage_id *last)
+{
+	int n = 0;
+	for (stage_id t = 1; t < p->stages.n; t++)
+		if (!lstage(p, t)->gone && stage_reads(p, t, b)) {
+			n++;
+			*last = t;
+		}
+	return n;
+}
+
+/* Work of an expression, roughly: a call that is no arithmetic counts ten. */
+static int cost_of(struct loop_prog *p, ex_id e)
+{
+	if (!e)
+		return 0;
+	const struct ex *x = lex(p, e);
+	int c = 0;
+	if (x->kind == EX_CALL)
+		c = (x->fn >= FN_EXP && x->fn <= FN_COS) || x->fn == FN_POW || x->fn == FN_DIV || x->fn == FN_SQRT ? 10 : 1;
+	else if (x->kind == EX_GUARD)
+		c = 3;
+	for (int i = 0; i < 3; i++)
+		c += cost_of(p, x->a[i]);
+	return c;
+}
+
+static double steps_of(const struct stage *s)
+{
+	double n = 1;
+	for (int a = 0; a < s->naxes; a++)
+		n *= (double)s->axis[a].extent;
+	return n;
+}
+
+/* Does reader t visit each element of s's result about once? Then inlining costs nothing. */
+static bool read_once(struct loop_prog *p, stage_id s, stage_id t)
+{
+	return steps_of(lstage(p, t)) <= 1.5 * steps_of(lstage(p, s));
+}
+
+static void inline_stages(struct rule *r)
+{
+	struct loop_prog *p = r->p;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		struct stage *t = lstage(p, s);
+		stage_id reader = 0;
+		if (t->gone || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
+			continue;
+		int n = count_readers(p, t->out, &reader), cost = cost_of(p, t->body);
+		bool cheap = cost <= 2, once = n == 1 && read_once(p, s, reader);
+		bool plain = lex(p, t->body)->kind == EX_READ; /* moves elements, nothing else */
+		if (once || plain || (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost)))
+			rule_try(r, "inline %s", sym_str(t->name));
+	}
+}
+
+/* The reduction with the most work; 0: there is none. */
+static stage_id find_anchor(struct loop_prog *p)
+{
+	stage_id best = 0;
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE && (!best || steps_of(lstage(p, s)) > steps_of(lstage(p, best))))
+			best = s;
+	return best;
+}
+
+/* Every reduction runs along the axis that is contiguous in what it reads: softmax, normalisations over rows. */
+static bool reduces_rows(struct loop_prog *p, stage_id s)
+{
+	ex_id read[READS_MAX];
+	int n = stage_all_reads(p, s, read);
+	const struct axis *last = &lstage(p, s)->axis[lstage(p, s)->naxes - 1];
+	for (int i = 0; i < n; i++) {
+		int64_t step;
+		if (read_uses(p, read[i], last->var) && (!read_step(p, read[i], last->var, &step) || step != 1))
+			return false;
+	}
+	return true;
+}
+
+static int count_reductions(struct loop_prog *p)
+{
+	int n = 0;
+	for (stage_id s = 1; s < p->stages.n; s++)
+		n += !lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE;
+	return n;
+}
+
+/* Does one operand read stay the same along some spatial axis while the other changes: reuse, so tiling pays? */
+static bool has_reuse(struct loop_prog *p, stage_id s)
+{
+	ex_id read[READS_MAX];
+	int n = stage_all_reads(p, s, read);
+	for (int a = 0; a < lstage(p, s)->nspatial; a++) {
+		int with = 0, without = 0;
+		for (int i = 0; i < n; i++)
+			*(read_uses(p, read[i], lstage(p, s)->axis[a].var) ? &with : &without) += 1;
+		if (with && without && lstage(p, s)->axis[a].extent > 1)
+			return true;
+	}
+	return false;
+}
+
+const char *loop_rule(struct loop_prog *p)
+{
+	struct rule r = {.p = p, .text = arena_str(&p->arena, "")};
+	r.lanes = p->target && p->target->vector_bytes ? p->target->vector_bytes / 4 : 4;
+	inline_stages(&r);
+	stage_id anchor = find_anchor(p), result = 0;
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT)
+			result = s;
+	bool done = false;
+	if (anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
+		done = rule_tile(&r, anchor);
+	if (!done && anchor && result && reduces_rows(p, anchor))
+		done = rule_rows(&r, result);
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_NONE && stage_whole(p, s))
+			rule_map(&r, s);
+	return r.text;
+}

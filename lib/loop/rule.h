@@ -1,0 +1,30 @@
+/* Inside the rule: a trace in the making, and what templates ask about a program. */
+#ifndef HONE_RULE_H
+#define HONE_RULE_H
+#include "loop/nest.h"
+#include "loop/prim.h"
+
+struct rule {
+	struct loop_prog *p;
+	char *text;     /* lines so far */
+	int lanes;      /* floats in a vector */
+	bool failed;    /* a line that had to work did not */
+};
+/* Applies one line and appends it. false: the precondition does not hold; nothing is appended or changed. */
+bool rule_try(struct rule *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The axis of stage s (its index) along which its result's memory is contiguous; -1: rank 0. */
+int contiguous_axis(struct loop_prog *p, stage_id s);
+/* Step in memory of read when axis variable v goes up by one; false: not constant. */
+bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step);
+/* All reads of stage s: count; out holds READS_MAX. */
+enum { READS_MAX = 32 };
+int stage_all_reads(struct loop_prog *p, stage_id s, ex_id *out);
+bool read_uses(struct loop_prog *p, ex_id read, poly_var v);
+const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part); /* "STAGE.AXISpart" */
+
+/* Templates, one a file. false: it does not fit; the program is untouched then. */
+bool rule_tile(struct rule *r, stage_id anchor);      /* contraction, convolution, window: a register tile */
+bool rule_rows(struct rule *r, stage_id result);      /* reductions along the contiguous axis */
+void rule_map(struct rule *r, stage_id s);            /* elementwise and copies: vectors along the contiguous axis */
+#endif

@@ -1,0 +1,322 @@
+/* Template for contractions, convolutions and windows: a tile of the result is kept in registers while the reduction
+ * runs; vectors lie along the result's contiguous axis v, rows of the tile along the axis t that reuses what v reads
+ * (Goto and van de Geijn 2008; register tiles as in BLIS). Constants that vary along v are laid out in panels as
+ * wide as the tile. The tile's size comes from counting: multiply-adds, loads and latency of one step of the
+ * reduction, times the number of tiles, with the remainders that balanced tiles leave. */
+#include <math.h>
+#include <string.h>
+#include "device/target.h"
+#include "loop/rule.h"
+
+struct tile {
+	stage_id anchor, result; /* result: the elementwise stage that follows; 0: none can follow directly */
+	int v, t;                /* axes of the anchor; t -1: no second axis */
+	int rows, vectors;
+	int nread;
+	ex_id read[READS_MAX];
+	int64_t chunk;           /* reduce steps of axis k0 kept in cache at a time; 0: all */
+	bool pad;                /* v is rounded up; all that varies along it has room */
+};
+
+/* The stage that reads the anchor's result element by element and has all the anchor's axes; 0: none. */
+static stage_id follower(struct loop_prog *p, stage_id anchor)
+{
+	buf_id b = lstage(p, anchor)->out;
+	stage_id found = 0;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		if (lstage(p, s)->gone || !stage_reads(p, s, b))
+			continue;
+		if (found || lstage(p, s)->comb != COMB_NONE)
+			return 0;
+		found = s;
+	}
+	ex_id read[READS_MAX];
+	for (int i = 0, n = found ? stage_all_reads(p, found, read) : 0; i < n; i++)
+		for (int d = 0; lex(p, read[i])->buf == b && d < lex(p, read[i])->n; d++)
+			if (lex(p, read[i])->index[d] != stage_axis(p, found, d))
+				return 0;
+	return found && lstage(p, found)->nspatial == lbuf(p, b)->rank ? found : 0;
+}
+
+/* Cycles for the whole anchor with a tile of rows x vectors. */
+static double tile_cost(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
+{
+	const struct target *m = p->target;
+	const struct stage *s = lstage(p, q->anchor);
+	double loads = 0, fma = (double)rows * vectors;
+	for (int i = 0; i < q->nread; i++) {
+		bool along = read_uses(p, q->read[i], s->axis[q->v].var);
+		bool down = q->t >= 0 && read_uses(p, q->read[i], s->axis[q->t].var);
+		loads += (along ? vectors : 1) * (double)(down ? rows : 1);
+	}
+	int ports = m->fma_ports ? m->fma_ports : 2, latency = m->fma_latency ? m->fma_latency : 4;
+	double step = fmax(fmax(fma / ports, loads / 2), latency) + 0.5; /* and the loop itself */
+	double nv = ceil((double)s->axis[q->v].extent / (lanes * vectors));
+	double nt = q->t < 0 ? 1 : ceil((double)s->axis[q->t].extent / rows);
+	double spill = fma + vectors + 1 > m->vector_regs ? 1.5 : 1;
+	double edge = nv * nt * (fma + 8); /* zeroing, writing back, and the epilogue */
+	double k = 1;
+	for (int a = s->nspatial; a < s->naxes; a++)
+		k *= (double)s->axis[a].extent;
+	/* a last tile that is shorter in rows costs less, as balanced tiles do */
+	double full = q->t < 0 ? 1 : (double)s->axis[q->t].extent / (nt * rows);
+	double shrunk = fmax(fmax(fma * full / ports, (loads - (1 - full) * rows) / 2), latency) + 0.5;
+	(void)step;
+	return nv * nt * k * shrunk * spill + edge;
+}
+
+static void choose_tile(struct loop_prog *p, struct tile *q, int lanes)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int regs = p->target && p->target->vector_regs ? p->target->vector_regs : 16;
+	int64_t most_rows = q->t < 0 ? 1 : s->axis[q->t].extent;
+	double best = INFINITY;
+	q->rows = q->vectors = 1;
+	for (int vectors = 1; vectors <= 8; vectors++)
+		for (int rows = 1; rows <= 30 && rows <= most_rows; rows++) {
+			if (rows * vectors + vectors + 1 > regs && rows * vectors > 1)
+				continue;
+			if (vectors > 1 && (int64_t)(vectors - 1) * lanes >= s->axis[q->v].extent)
+				continue;
+			double c = tile_cost(p, q, rows, vectors, lanes);
+			if (c < best * 0.999) {
+				best = c;
+				q->rows = rows;
+				q->vectors = vectors;
+			}
+		}
+}
+
+/* The second axis of the tile: the one along which the most reads stand still that move along v. */
+static int second_axis(struct loop_prog *p, const struct tile *q)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int best = -1;
+	double score = 0;
+	for (int a = 0; a < s->nspatial; a++) {
+		if (a == q->v || s->axis[a].extent < 2)
+			continue;
+		double reuse = 0;
+		for (int i = 0; i < q->nread; i++)
+			reuse += read_uses(p, q->read[i], s->axis[q->v].var) && !read_uses(p, q->read[i], s->axis[a].var);
+		double size = (double)(s->axis[a].extent < 30 ? s->axis[a].extent : 30);
+		if (reuse * size >= score && reuse > 0) { /* the inner of equals: shorter steps in memory */
+			score = reuse * size;
+			best = a;
+		}
+	}
+	return best;
+}
+
+/* Order of the other dims of a packed constant: those that follow no reduce axis first, then as the loops run. */
+static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id read, int dim, int width)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	const struct ex *e = lex(p, read);
+	char *text = arena_printf(&p->arena, "%d/%d", dim, width);
+	bool done[LOOP_RANK_MAX] = {0};
+	done[dim] = true;
+	for (int d = 0; d < e->n; d++) {
+		bool reduce = false;
+		for (int a = s->nspatial; a < s->naxes; a++)
+			reduce |= poly_uses(p->P, e->index[d], s->axis[a].var);
+		if (!reduce && !done[d]) {
+			text = arena_printf(&p->arena, "%s %d", text, d);
+			done[d] = true;
+		}
+	}
+	/* loops run: kernel window outside, channels inside, that is the reduce axes from the last to the first but
+	 * for one reduce axis alone */
+	for (int a = s->nspatial + 1; a <= s->naxes; a++)
+		for (int d = 0; d < e->n; d++)
+			if (!done[d] && poly_uses(p->P, e->index[d], s->axis[a < s->naxes ? a : s->nspatial].var)) {
+				text = arena_printf(&p->arena, "%s %d", text, d);
+				done[d] = true;
+			}
+	return arena_printf(&p->arena, "%s %d%%%d", text, dim, width);
+}
+
+/* The dim of the read whose index is exactly axis v and that no other dim follows; -1: none. */
+static int dim_along(struct loop_prog *p, const struct tile *q, ex_id read)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int dim = -1;
+	for (int d = 0; d < lex(p, read)->n; d++)
+		if (lex(p, read)->index[d] == poly_of(p->P, s->axis[q->v].var))
+			dim = dim < 0 ? d : -2;
+		else if (poly_uses(p->P, lex(p, read)->index[d], s->axis[q->v].var))
+			return -1;
+	return dim;
+}
+
+/* Lays constants out in panels and copies operands that are strided along v into panels; says whether all that moves
+ * along v now has room for the rounded-up axis. */
+static void make_panels(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	int width = q->vectors * r->lanes;
+	q->pad = true;
+	for (int i = 0; i < q->nread; i++) {
+		const struct axis *v = &lstage(p, q->anchor)->axis[q->v];
+		const struct loop_buf *b = lbuf(p, lex(p, q->read[i])->buf);
+		if (!read_uses(p, q->read[i], v->var))
+			continue;
+		int dim = dim_along(p, q, q->read[i]);
+		if (b->scope == SCOPE_CONST && dim >= 0 && b->shape[dim] == v->extent &&
+		    rule_try(r, "layout %s %s", sym_str(b->name), panel_layout(p, q, q->read[i], dim, width)))
+			continue;
+		q->pad &= v->extent % width == 0;
+	}
+}
+
+/* Operands that vary along v with another step than one, not constant: a packed copy before everything. */
+static void pack_operands(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	int width = q->vectors * r->lanes;
+	for (int i = 0; i < q->nread; i++) {
+		const struct axis *v = &lstage(p, q->anchor)->axis[q->v];
+		buf_id b = lex(p, q->read[i])->buf;
+		int64_t step;
+		if (lbuf(p, b)->scope == SCOPE_CONST || !read_uses(p, q->read[i], v->var))
+			continue;
+		int dim = dim_along(p, q, q->read[i]);
+		if (dim < 0 || (read_step(p, q->read[i], v->var, &step) && step == 1 && v->extent % width == 0))
+			continue;
+		if (stage_find(p, sym_str(lbuf(p, b)->name)) && lbuf(p, b)->scope != SCOPE_IN)
+			continue;
+		const char *outer = axis_loop(r, q->anchor, 0, "");
+		const char *name = arena_printf(&p->arena, "%s_panel", sym_str(lbuf(p, b)->name));
+		if (!rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(lbuf(p, b)->name), sym_str(lstage(p, q->anchor)->name), outer))
+			continue;
+		q->nread = stage_all_reads(p, q->anchor, q->read);
+		rule_try(r, "layout %s %s", name, panel_layout(p, q, q->read[i], dim, width));
+	}
+}
+
+/* Splits and marks the loops of a nest that only sets or writes the tile: rows and vectors unrolled. */
+static void mark_tile(struct rule *r, const struct tile *q, stage_id s, const char *infix)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *a = lstage(p, q->anchor);
+	const char *name = sym_str(lstage(p, s)->name);
+	const char *v = arena_printf(&p->arena, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->v].name));
+	if (q->t >= 0) {
+		rule_try(r, "reorder %s.%s%s %s", name, infix, sym_str(lstage(p, s)->axis[q->t].name), v);
+		rule_try(r, "unroll %s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->t].name));
+	}
+	(void)a;
+	if (rule_try(r, "split %s %d", v, r->lanes)) {
+		rule_try(r, "unroll %s.0", v);
+		rule_try(r, "vector %s.1", v);
+	}
+}
+
+/* Reduce axes from the outside in: window axes, then the first (channels, k). */
+static int reduce_order(const struct stage *s, int *out)
+{
+	int n = 0;
+	for (int a = s->nspatial + 1; a < s->naxes; a++)
+		out[n++] = a;
+	if (s->naxes > s->nspatial)
+		out[n++] = s->nspatial;
+	return n;
+}
+
+/* Bytes of what varies along v, for one panel and all of the reduction. */
+static double panel_bytes(struct loop_prog *p, const struct tile *q, int lanes)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	double k = 4.0 * q->vectors * lanes;
+	for (int a = s->nspatial; a < s->naxes; a++)
+		k *= (double)s->axis[a].extent;
+	return k;
+}
+
+bool rule_tile(struct rule *r, stage_id anchor)
+{
+	struct loop_prog *p = r->p;
+	struct tile q = {.anchor = anchor, .result = follower(p, anchor)};
+	q.nread = stage_all_reads(p, anchor, q.read);
+	q.v = contiguous_axis(p, q.result ? q.result : anchor);
+	if (q.v < 0 || lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32)
+		return false;
+	q.t = second_axis(p, &q);
+	choose_tile(p, &q, r->lanes);
+	pack_operands(r, &q);
+	make_panels(r, &q);
+	const char *name = sym_str(lstage(p, anchor)->name);
+	const char *v = axis_loop(r, anchor, q.v, ""), *t = q.t >= 0 ? axis_loop(r, anchor, q.t, "") : NULL;
+	if (!rule_try(r, "split %s %d %d tail=%s", v, q.vectors, r->lanes, q.pad ? "pad" : "peel"))
+		return false;
+	if (t && !rule_try(r, "split %s %d tail=balance", t, q.rows))
+		return false;
+	/* spatial loops: panels outermost, the tile innermost */
+	char *order = arena_printf(&p->arena, "%s.0", v);
+	for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
+		if (a != q.v && a != q.t)
+			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, anchor, a, ""));
+	const char *home = arena_printf(&p->arena, "%s.0", t ? t : v);
+	for (int a = lstage(p, anchor)->nspatial - 1; a >= 0 && !t; a--)
+		if (a != q.v) {
+			home = axis_loop(r, anchor, a, "");
+			break;
+		}
+	if (t)
+		order = arena_printf(&p->arena, "%s %s.0 %s.1", order, t, t);
+	order = arena_printf(&p->arena, "%s %s.1 %s.2", order, v, v);
+	if (!rule_try(r, "reorder %s", order))
+		return false;
+	int red[LOOP_AXES_MAX], nred = reduce_order(lstage(p, anchor), red);
+	int64_t k0 = lstage(p, anchor)->axis[lstage(p, anchor)->nspatial].extent;
+	double bytes = panel_bytes(p, &q, r->lanes), room = p->target && p->target->l2 ? (double)p->target->l2 / 2 : 512 << 10;
+	if (bytes > room && q.result && home[0] && k0 >= 64) {
+		q.chunk = k0;
+		while (bytes * (double)q.chunk / (double)k0 > room && q.chunk > 32)
+			q.chunk = (q.chunk + 1) / 2;
+	}
+	const char *first = axis_loop(r, anchor, lstage(p, anchor)->nspatial, "");
+	const char *outer = arena_printf(&p->arena, "%s.0", v);
+	if (q.chunk && !rule_try(r, "split %s %ld tail=peel", first, (long)q.chunk))
+		q.chunk = 0;
+	rule_try(r, "init %s %s", name, q.chunk ? outer : home);
+	/* the reduction between the tile's place and the tile */
+	char *in = arena_str(&p->arena, "");
+	for (int i = 0; i < nred; i++)
+		in = arena_printf(&p->arena, "%s %s%s", in, axis_loop(r, anchor, red[i], ""), q.chunk && i == nred - 1 ? ".1" : "");
+	in = arena_printf(&p->arena, "%s%s%s %s.1 %s.2", in, t ? " " : "", t ? arena_printf(&p->arena, "%s.1", t) : "", v, v);
+	if (q.chunk) {
+		char *all = arena_printf(&p->arena, "%s.0", first);
+		for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
+			if (a != q.v && a != q.t)
+				all = arena_printf(&p->arena, "%s %s", all, axis_loop(r, anchor, a, ""));
+		rule_try(r, "reorder %s%s%s %s", all, t ? " " : "", t ? arena_printf(&p->arena, "%s.0", t) : "", in);
+		rule_try(r, "acc = cache %s %s %s register", name, name, home);
+	} else {
+		rule_try(r, "reorder %s", in);
+	}
+	bool after = q.result && rule_try(r, "after %s %s", sym_str(lstage(p, q.result)->name), q.chunk ? outer : home);
+	if (!q.chunk && !after) /* the sum goes to memory, the rest of the program reads it there */
+		rule_try(r, "acc = cache %s %s %s register", name, name, home);
+	if (!q.chunk && after)
+		rule_try(r, "scope %s register", name);
+	rule_try(r, "unroll %s.1", v);
+	rule_try(r, "vector %s.2", v);
+	if (t)
+		rule_try(r, "unroll %s.1", t);
+	/* small windows are unrolled whole where nothing else reduces */
+	double window = 1;
+	for (int i = 0; i < nred; i++)
+		window *= (double)lstage(p, anchor)->axis[red[i]].extent;
+	for (int i = 0; i < nred && window <= 9; i++)
+		rule_try(r, "unroll %s", axis_loop(r, anchor, red[i], ""));
+	mark_tile(r, &q, anchor, "init.");
+	stage_id load = stage_find(p, "acc.load"), store = stage_find(p, "acc.store");
+	if (load)
+		mark_tile(r, &q, load, "");
+	if (store)
+		mark_tile(r, &q, store, "");
+	if (after)
+		mark_tile(r, &q, q.result, "");
+	return true;
+}
