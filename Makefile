@@ -48,6 +48,13 @@ build/gen/onnx.pb-c.c build/gen/onnx.pb-c.h &: lib/onnx/onnx.proto
 	protoc-c --proto_path=lib/onnx --c_out=build/gen onnx.proto
 $(patsubst %.c,build/%.o,$(wildcard lib/onnx/*.c)): | build/gen/onnx.pb-c.h
 
+# Text that a program carries in it: build/gen/FILE.inc is FILE as a C string.
+build/gen/%.inc: %
+	@mkdir -p $(@D)
+	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
+build/tools/ge-emit/source.o: build/gen/tools/ge-emit/runtime.in.inc build/gen/tools/ge-emit/header.in.inc \
+	build/gen/lib/device/model_abi.h.inc
+
 define library
 build/lib$(1).a: $(patsubst %.c,build/%.o,$(wildcard lib/$(1)/*.c)) $(if $(filter onnx,$(1)),build/gen/onnx.pb-c.o)
 	@rm -f $$@
@@ -79,7 +86,10 @@ demo:
 check: all $(UNITS)
 	@tests/run.sh
 
-bench: all
+build/bench/%: build/bench/%.o $(ARCHIVES)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(ARCHIVES) -Wl,--as-needed $(ALLLIBS)
+
+bench: all $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c))
 	@bench/bench.sh
 
 install: all

@@ -220,7 +220,7 @@ enum { CANONICAL_OPSET = 28 };
  * applied to x. MapIndex: the index of the row of `gears` that equals the operand, else an error.
  * Layout: the operand in another layout. */
 #define HONE_OPS(X) \
-	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g offsets:I trace:s workspace:i") \
+	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g offsets:I trace:s workspace:I") \
 	X(PartitionedCall, 0, -1, 0, -1, PURE | CALL, "!graph:g") \
 	X(Case, 1, -1, 0, -1, PURE | CONTROL, "!branches:G") \
 	X(MapIndex, 1, 1, 1, 1, PURE, "!gears:t") \

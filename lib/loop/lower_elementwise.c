@@ -169,15 +169,13 @@ static ex_id power(struct lower *L, const ex_id *a)
 	return low_fn2(L, FN_POW, a[0], ex_cast(L->p, low_dtype(L, 0), a[1]));
 }
 
-/* Without fmod the result has the divisor's sign, as in Python. */
+/* mod of integers has the divisor's sign; fmod=1 asks for the dividend's. */
 static ex_id modulo(struct lower *L, const ex_id *a)
 {
-	ex_id r = low_fn2(L, FN_MOD, a[0], a[1]), differ;
-
-	if (attr_int(L->n, "fmod", 0))
-		return r;
-	differ = low_fn2(L, FN_NE, low_fnc(L, FN_LT, r, 0), low_fnc(L, FN_LT, a[1], 0));
-	return low_select(L, low_fn2(L, FN_AND, low_fnc(L, FN_NE, r, 0), differ), low_fn2(L, FN_ADD, r, a[1]), r);
+	if (!attr_int(L->n, "fmod", 0) || dtype_is_float(low_dtype(L, 0)))
+		return low_fn2(L, FN_MOD, a[0], a[1]);
+	ex_id whole = low_fn2(L, FN_MUL, low_fn2(L, FN_DIV, a[0], a[1]), a[1]); /* div truncates */
+	return low_fn2(L, FN_SUB, a[0], whole);
 }
 
 static ex_id convert(struct lower *L, ex_id x, enum dtype to)

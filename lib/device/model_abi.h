@@ -1,0 +1,35 @@
+/* What a compiled model exports for tools: one table, hone_model. Plain C of its own, because its text is
+ * also part of every emitted model. */
+#ifndef HONE_MODEL_ABI_H
+#define HONE_MODEL_ABI_H
+#include <stddef.h>
+
+enum { HONE_MODEL_ABI = 1 }; /* changes whenever something below does */
+
+struct hone_opts;
+struct hone_tensor {
+	const char *name, *type; /* "f32" */
+	int rank;
+	const long *shape;
+	size_t bytes;
+};
+struct hone_step {               /* one call of a kernel, in order */
+	const char *kernel, *node;
+	double flops;
+};
+struct hone_model {
+	int abi;
+	const char *name, *cpu, *compiler; /* cpu, compiler: that it was made for and with */
+	int vector_bytes;
+	int num_inputs, num_outputs, num_steps;
+	const struct hone_tensor *inputs, *outputs;
+	const struct hone_step *steps;
+	size_t arena_bytes, weights_bytes;
+	void *(*open)(const char *weights, const struct hone_opts *opts); /* NULL: error() says why */
+	int (*run)(void *m, const void *const *inputs, void *const *outputs); /* 0, or -1 */
+	/* As run; adds the seconds each step took to seconds[num_steps]. */
+	int (*run_timed)(void *m, const void *const *inputs, void *const *outputs, double *seconds);
+	void (*close)(void *m);
+	const char *(*error)(void);
+};
+#endif

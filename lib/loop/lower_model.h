@@ -1,0 +1,66 @@
+/* The kernels of a module and where its values are kept: what ge-plan and ge-emit agree on. */
+#ifndef HONE_LOWER_MODEL_H
+#define HONE_LOWER_MODEL_H
+#include "graph/module.h"
+#include "loop/loop.h"
+
+/* A kernel: groups with equal stages, layouts and traces share one. */
+struct kernel {
+	struct loop_prog *prog; /* finished */
+	struct digest digest;   /* of its stages, before any primitive */
+	const char *given;      /* the trace attribute, NULL: by the rule */
+	const char *trace;      /* what was applied */
+	bool plain;             /* the rule's trace did not work out: start state (a warning was given) */
+};
+
+/* A Fused node of the main graph, in order. */
+struct call {
+	node_id node;
+	uint32_t kernel;
+	int nconst;
+	val_id *cval; /* constant number i of the kernel is this value of the module */
+};
+
+/* Where a value's bytes are. */
+enum home_kind { HOME_NONE, HOME_INPUT, HOME_CONST, HOME_OUTPUT, HOME_ARENA };
+struct home {
+	uint8_t kind;
+	uint32_t index; /* input or output number; constant: val_id */
+	int64_t offset; /* arena: in bytes */
+};
+
+struct model {
+	struct module *m;
+	VEC(struct kernel) kernels;
+	VEC(struct call) calls;
+	val_id *root;       /* value -> the value whose bytes it shares (itself: none); views are followed */
+	VEC(val_id) out;    /* per graph output k: the root that is computed straight into it, or 0: it is copied */
+};
+
+/* A trace for kernels of that digest, in place of the rule's. */
+struct given_trace {
+	struct digest digest;
+	const char *text;
+};
+struct given_traces {
+	struct given_trace *a;
+	size_t n, cap;
+};
+/* Sections "# kernel DIGEST" with the trace below. Faults: die(65) with file and line. */
+void traces_read(struct given_traces *t, const char *path);
+
+/* Lowers, schedules and finishes every Fused node of the main graph. A node that is neither Fused nor a view, or has
+ * no lowering: die(69). Types not known: die(64) with what to say to ge-shape. A trace that was given and does
+ * not apply: die(65). Traces: may be NULL. */
+struct model *model_new(struct module *m, const struct target *t, const struct given_traces *traces);
+void model_free(struct model *M);
+int64_t value_bytes(struct module *m, val_id v);
+bool node_is_view(struct module *m, const struct node *n);
+
+/* The plan as ge-plan leaves it in the stream: of each Fused node "offsets" (a byte offset in the arena for each
+ * result; -1: it is computed in the caller's memory) and "workspace" (byte offset and bytes of that kernel's), of
+ * the module "plan.bytes" in its meta. */
+#define PLAN_BYTES "plan.bytes"
+int64_t plan_bytes(struct module *m); /* -1: not planned */
+struct home value_home(struct model *M, val_id v); /* needs a plan */
+#endif

@@ -1,0 +1,139 @@
+/* Running the C compiler, several at a time. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include "common/msg.h"
+#include "common/progress.h"
+#include "ge-emit.h"
+
+extern char **environ;
+
+struct argv {
+	VEC(char *) a;
+};
+
+/* Words of a command line without quotes in it. */
+static void add_words(struct argv *v, const char *words)
+{
+	char *copy = xstrdup(words), *save = NULL;
+
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		vec_push(&v->a, xstrdup(w));
+	free(copy);
+}
+
+static void add(struct argv *v, char *word)
+{
+	vec_push(&v->a, word);
+}
+
+static pid_t start(struct argv *v)
+{
+	pid_t pid;
+	int error;
+
+	vec_push(&v->a, NULL);
+	if ((error = posix_spawnp(&pid, v->a.a[0], NULL, NULL, v->a.a, environ))) {
+		errno = error;
+		die_errno(error == ENOENT ? EX_NOTAVAIL : EX_SYSTEM, "cannot run %s", v->a.a[0]);
+	}
+	for (size_t i = 0; i + 1 < v->a.n; i++)
+		free(v->a.a[i]);
+	vec_free(&v->a);
+	return pid;
+}
+
+/* Waits for one child of ours. */
+static void reap(const char *what, int *running)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = wait(&status)) < 0 && errno == EINTR)
+		;
+	if (pid < 0)
+		die_errno(EX_SYSTEM, "wait");
+	--*running;
+	if (status == 0)
+		return;
+	while (*running > 0 && wait(NULL) > 0)
+		--*running;
+	die(EX_BUG, "%s failed; its messages are above", what);
+}
+
+static void run_one(struct argv *v, const char *what)
+{
+	int running = 1;
+
+	start(v);
+	reap(what, &running);
+}
+
+static void compile_parts(struct emission *e, const char *dir, const char *stem, int jobs)
+{
+	struct progress p;
+	int running = 0;
+
+	progress_start(&p, "compile", (size_t)e->nparts + 1);
+	for (int part = 0; part <= e->nparts; part++) {
+		struct argv v = {0};
+		add_words(&v, target_compiler());
+		add_words(&v, target_cflags(e->target));
+		add_words(&v, "-w -fPIC -fvisibility=default -c");
+		add(&v, xprintf("-DPART=%d", part));
+		add(&v, xprintf("%s/%s.c", dir, stem));
+		add(&v, xstrdup("-o"));
+		add(&v, xprintf("%s/%d.o", dir, part));
+		if (running == jobs) {
+			reap("the C compiler", &running);
+			progress_step(&p, NULL);
+		}
+		start(&v);
+		running++;
+	}
+	while (running) {
+		reap("the C compiler", &running);
+		progress_step(&p, NULL);
+	}
+	progress_end(&p);
+}
+
+/* The archive holds one object in which only the model's own names are global, so that two models can be
+ * linked into one program. */
+static void make_archive(struct emission *e, const char *dir, const char *stem)
+{
+	struct argv v = {0};
+
+	add_words(&v, target_compiler());
+	add_words(&v, "-r -nostdlib -o");
+	add(&v, xprintf("%s/%s.o", dir, stem));
+	for (int part = 0; part <= e->nparts; part++)
+		add(&v, xprintf("%s/%d.o", dir, part));
+	run_one(&v, "the linker");
+	add_words(&v, "objcopy -w");
+	add(&v, xprintf("--keep-global-symbol=%s_*", e->name));
+	add(&v, xprintf("%s/%s.o", dir, stem));
+	run_one(&v, "objcopy");
+	add_words(&v, "ar crsD");
+	add(&v, xprintf("%s/%s.a", dir, stem));
+	add(&v, xprintf("%s/%s.o", dir, stem));
+	run_one(&v, "ar");
+}
+
+void compile_model(struct emission *e, const char *dir, const char *stem, int jobs)
+{
+	struct argv v = {0};
+
+	compile_parts(e, dir, stem, jobs);
+	add_words(&v, target_compiler());
+	add_words(&v, "-shared -Wl,-Bsymbolic -o");
+	add(&v, xprintf("%s/%s.so", dir, stem));
+	for (int part = 0; part <= e->nparts; part++)
+		add(&v, xprintf("%s/%d.o", dir, part));
+	add_words(&v, "-lm -pthread");
+	run_one(&v, "the linker");
+	make_archive(e, dir, stem);
+}

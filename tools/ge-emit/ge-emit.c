@@ -1,0 +1,233 @@
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "common/progress.h"
+#include "ge-emit.h"
+#include "graph/check.h"
+#include "graph/pass.h"
+#include "graph/stream.h"
+
+static bool print_traces, no_compile, embed, report;
+static int jobs;
+static struct given_traces traces;
+
+enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT };
+enum { EMBED_MAX = 64 << 20 };
+
+static error_t option(int key, char *arg)
+{
+	switch (key) {
+	case OPT_PRINT_TRACES: print_traces = true; return 0;
+	case OPT_TRACE: traces_read(&traces, arg); return 0;
+	case OPT_NO_COMPILE: no_compile = true; return 0;
+	case OPT_EMBED: embed = true; return 0;
+	case OPT_REPORT: report = true; return 0;
+	case 'j':
+		if ((jobs = atoi(arg)) < 1)
+			die(EX_BADUSE, "-j %s: not a number of jobs", arg);
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- the arena ---- */
+
+static bool fits(struct emission *e, uint32_t c, int64_t *offset)
+{
+	const struct call *x = &e->M->calls.a[c];
+	int n;
+	const int64_t *planned = attr_ints(node(e->M->m, x->node), "workspace", &n);
+	int64_t bytes = e->M->kernels.a[x->kernel].prog->workspace;
+
+	*offset = n == 2 ? planned[0] : 0;
+	return bytes <= (n == 2 ? planned[1] : 0);
+}
+
+int64_t call_workspace(struct emission *e, uint32_t call)
+{
+	int64_t offset;
+	return fits(e, call, &offset) ? offset : e->spill;
+}
+
+/* Workspaces that a trace of now makes larger than planned lie behind everything. */
+static void size_arena(struct emission *e)
+{
+	int64_t more = 0, offset;
+
+	e->spill = (plan_bytes(e->M->m) + 63) / 64 * 64;
+	for (uint32_t c = 0; c < e->M->calls.n; c++) {
+		int64_t bytes = e->M->kernels.a[e->M->calls.a[c].kernel].prog->workspace;
+		if (!fits(e, c, &offset) && bytes > more)
+			more = bytes;
+	}
+	e->arena_bytes = e->spill + more;
+}
+
+/* ---- reports ---- */
+
+static const char *first_name(struct emission *e, uint32_t kernel, uint32_t *ncalls)
+{
+	struct module *m = e->M->m;
+	const char *name = "";
+
+	*ncalls = 0;
+	for (uint32_t c = 0; c < e->M->calls.n; c++)
+		if (e->M->calls.a[c].kernel == kernel && !(*ncalls)++)
+			name = node_where(m, e->M->calls.a[c].node, &m->arena);
+	return name;
+}
+
+static void put_traces(struct emission *e)
+{
+	for (uint32_t k = 0; k < e->M->kernels.n; k++) {
+		const struct kernel *x = &e->M->kernels.a[k];
+		uint32_t n;
+		const char *name = first_name(e, k, &n);
+		char hex[33];
+		digest_hex(x->digest, hex);
+		printf("# kernel %s\n# %s: %s, called %" PRIu32 " times\n%s", hex, e->functions.a[e->function_of[k]].name, name, n, x->trace);
+		if (*x->trace && x->trace[strlen(x->trace) - 1] != '\n')
+			putchar('\n');
+	}
+}
+
+static void put_report(struct emission *e)
+{
+	double total = 0;
+
+	printf("%-6s %5s %14s  %s\n", "kernel", "calls", "flop a call", "first node");
+	for (size_t i = 0; i < e->functions.n; i++) {
+		const struct function *f = &e->functions.a[i];
+		printf("%-6s %5" PRIu32 " %14.0f  %s\n", f->name, f->ncalls, f->flops,
+		       node_where(e->M->m, e->M->calls.a[f->first].node, &e->M->m->arena));
+		total += f->flops * f->ncalls;
+	}
+	printf("%zu kernels, %zu calls, %.3f GFLOP, arena %" PRId64 " bytes, weights %" PRId64 " bytes\n", e->functions.n,
+	       e->M->calls.n, total * 1e-9, e->arena_bytes, e->weights_bytes);
+}
+
+/* ---- files ---- */
+
+/* The temporary directory beside the results; removed with all that is in it. */
+static void remove_dir(void *arg)
+{
+	const char *dir = arg;
+	DIR *d = opendir(dir);
+
+	for (struct dirent *x; d && (x = readdir(d));)
+		if (x->d_name[0] != '.')
+			unlinkat(dirfd(d), x->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(dir);
+}
+
+static void move(const char *dir, const char *stem, const char *to, const char *suffix)
+{
+	char *from = xprintf("%s/%s%s", dir, stem, suffix), *path = xprintf("%s%s", to, suffix);
+
+	if (rename(from, path))
+		die_errno(EX_IO, "%s", path);
+	free(from);
+	free(path);
+}
+
+/* The last part of the stem as a C identifier. */
+static char *identifier(const char *stem)
+{
+	char *s = xprintf("%s%s", isdigit((unsigned char)*stem) || !*stem ? "model_" : "", stem);
+
+	for (char *p = s; *p; p++)
+		if (!isalnum((unsigned char)*p))
+			*p = '_';
+	return s;
+}
+
+static void write_model(struct emission *e, const char *out)
+{
+	const char *slash = strrchr(out, '/'), *stem = slash ? slash + 1 : out;
+	char *dir = xprintf("%.*s.ge-emit-XXXXXX", (int)(stem - out), out), *header = xprintf("%s.h", stem);
+
+	if (!*stem)
+		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %smodel", out, out);
+	if (!mkdtemp(dir))
+		die_errno(errno == ENOENT ? EX_NOIN : EX_IO, "%s", dir);
+	int hook = die_hook(remove_dir, dir);
+	e->name = identifier(stem);
+	emit_source(e, arena_printf(&e->M->m->arena, "%s/%s.c", dir, stem), header);
+	emit_header(e, arena_printf(&e->M->m->arena, "%s/%s", dir, header));
+	if (!e->embed)
+		weights_write(e, arena_printf(&e->M->m->arena, "%s/%s.weights", dir, stem));
+	if (!no_compile)
+		compile_model(e, dir, stem, jobs ? jobs : (int)sysconf(_SC_NPROCESSORS_ONLN));
+	if (!e->embed)
+		move(dir, stem, out, ".weights");
+	move(dir, stem, out, ".h");
+	move(dir, stem, out, ".c");
+	if (!no_compile) {
+		move(dir, stem, out, ".a");
+		move(dir, stem, out, ".so");
+	}
+	die_unhook(hook);
+	remove_dir(dir);
+	free(dir);
+	free(header);
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
+	struct module *m = stream_read(r);
+	struct emission e = {.target = target_host(), .embed = embed};
+
+	if (!m)
+		die(EX_BADDATA, "no module in the stream");
+	module_check_or_die(m);
+	if (!a->out && !print_traces && !report)
+		die(EX_BADUSE, "-o STEM says where STEM.c, STEM.so and the others go");
+	if (plan_bytes(m) < 0)
+		die(EX_BADUSE, "%s: no memory plan; run ge-plan first: ge-plan %s | ge-emit -o %s", m->source ? m->source : "-",
+		    a->nfile ? a->file[0] : "MODEL.g", a->out ? a->out : "STEM");
+	e.M = model_new(m, e.target, &traces);
+	emit_functions(&e);
+	size_arena(&e);
+	weights_lay_out(&e);
+	if (e.embed && e.weights_bytes > EMBED_MAX)
+		die(EX_BADUSE, "--embed: %" PRId64 " bytes of weights are too many for a C file", e.weights_bytes);
+	if (print_traces)
+		put_traces(&e);
+	if (report)
+		put_report(&e);
+	if (a->out)
+		write_model(&e, a->out);
+	stream_close(r);
+	return EX_GOOD;
+}
+
+static const struct argp_option options[] = {
+	{"jobs", 'j', "N", 0, "compilers at a time (default: as many as CPUs)", -1},
+	{"no-compile", OPT_NO_COMPILE, 0, 0, "write C, header and weights only"},
+	{"embed", OPT_EMBED, 0, 0, "put the weights into the C file"},
+	{"print-traces", OPT_PRINT_TRACES, 0, 0, "print the trace of every kernel on standard output", -1},
+	{"trace", OPT_TRACE, "FILE", 0, "for kernels whose digest it names, the traces in FILE (as --print-traces prints them)"},
+	{"report", OPT_REPORT, 0, 0, "print a table of kernels on standard output", -1},
+	{0},
+};
+
+const struct tool tool = {
+	.name = "ge-emit",
+	.summary = "Write a planned graph as C, and compile it to a library.",
+	.args_doc = "[FILE] -o STEM",
+	.flags = TOOL_OUT | TOOL_IN_STREAM,
+	.max_files = 1,
+	.options = options,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,64 @@
+/* ge-emit: from a planned module to C, weights, and a library. */
+#ifndef GE_EMIT_H
+#define GE_EMIT_H
+#include <stdio.h>
+#include "common/vec.h"
+#include "device/target.h"
+#include "loop/lower_model.h"
+
+/* A function of the emitted file; kernels whose texts are equal share one. */
+struct function {
+	char *text;       /* with its name */
+	char *name;       /* "k07" */
+	int part;         /* of the C file it is compiled with, from 1 */
+	uint32_t ncalls;
+	double flops;     /* of one call */
+	uint32_t first;   /* call */
+};
+
+/* The weights: one copy of equal bytes, each 64-aligned, behind a page with the head. */
+struct weight {
+	struct digest digest; /* of the bytes, or of bytes and layout: equal ones have equal bytes */
+	int64_t bytes, offset;
+	uint32_t call;        /* that needs it first; with const number: how to make the bytes again */
+	int number;
+	val_id value;         /* a constant in plain order (call and number do not matter), or 0 */
+};
+
+struct emission {
+	struct model *M;
+	const struct target *target;
+	const char *name;         /* C identifier */
+	bool embed;
+	VEC(struct function) functions;
+	uint32_t *function_of;    /* kernel -> function */
+	VEC(struct weight) weights;
+	int64_t **weight_of;      /* call -> constant number -> offset in the file of weights */
+	int64_t weights_bytes;    /* of the file */
+	struct digest weights_digest;
+	int64_t arena_bytes;
+	int64_t spill;            /* offset in the arena of workspaces that are larger than planned */
+	int nparts;
+};
+
+enum { WEIGHTS_HEAD = 4096, WEIGHTS_ALIGN = 64 };
+#define WEIGHTS_MAGIC "honewts1"
+
+/* ---- weights.c ---- */
+void weights_lay_out(struct emission *e);
+void weights_write(struct emission *e, const char *path);
+void weights_print(struct emission *e, FILE *f); /* as a C array, for --embed */
+int64_t weight_value(struct emission *e, val_id v); /* offset of constant v in plain order */
+
+/* ---- ge-emit.c ---- */
+int64_t call_workspace(struct emission *e, uint32_t call); /* offset in the arena */
+
+/* ---- source.c ---- */
+void emit_functions(struct emission *e);
+void emit_source(struct emission *e, const char *path, const char *header);
+void emit_header(struct emission *e, const char *path);
+
+/* ---- compile.c ---- */
+/* dir/STEM.c to dir/STEM.so and dir/STEM.a, jobs compilers at a time. A compiler that fails: die(70). */
+void compile_model(struct emission *e, const char *dir, const char *stem, int jobs);
+#endif

@@ -1,0 +1,348 @@
+/* The C text: kernels, tables, the steps of a run, the runtime. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/outfile.h"
+#include "ge-emit.h"
+#include "graph/pass.h"
+#include "loop/emit.h"
+#include "op/op.h"
+
+static const char runtime_text[] =
+#include "tools/ge-emit/runtime.in.inc"
+	;
+static const char header_text[] =
+#include "tools/ge-emit/header.in.inc"
+	;
+static const char abi_text[] =
+#include "lib/device/model_abi.h.inc"
+	;
+
+/* ---- functions ---- */
+
+enum { PART_BYTES = 48 << 10 }; /* text a C file is given, about: one compiler's work of a second */
+
+static char *kernel_text(struct loop_prog *p, const char *name)
+{
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	emit_kernel(f, p, name);
+	fclose(f);
+	return text;
+}
+
+/* Largest text first to the part with least; a function of the texts alone. */
+static void deal_parts(struct emission *e)
+{
+	size_t nf = e->functions.n, total = 0;
+	bool *dealt = xcalloc(nf + 1, sizeof *dealt);
+
+	for (size_t i = 0; i < nf; i++)
+		total += strlen(e->functions.a[i].text);
+	e->nparts = (int)(total / PART_BYTES) + 1;
+	if ((size_t)e->nparts > nf)
+		e->nparts = nf ? (int)nf : 1;
+	size_t *load = xcalloc((size_t)e->nparts + 1, sizeof *load);
+	for (size_t n = 0; n < nf; n++) {
+		size_t best = SIZE_MAX;
+		int part = 1;
+		for (size_t i = 0; i < nf; i++)
+			if (!dealt[i] && (best == SIZE_MAX || strlen(e->functions.a[i].text) > strlen(e->functions.a[best].text)))
+				best = i;
+		for (int k = 1; k <= e->nparts; k++)
+			if (load[k] < load[part])
+				part = k;
+		e->functions.a[best].part = part;
+		load[part] += strlen(e->functions.a[best].text);
+		dealt[best] = true;
+	}
+	free(load);
+	free(dealt);
+}
+
+void emit_functions(struct emission *e)
+{
+	struct model *M = e->M;
+	struct digest *digest = xcalloc(M->kernels.n + 1, sizeof *digest);
+
+	e->function_of = xcalloc(M->kernels.n + 1, sizeof *e->function_of);
+	for (uint32_t k = 0; k < M->kernels.n; k++) {
+		char *text = kernel_text(M->kernels.a[k].prog, "@");
+		struct digest d = digest_bytes(text, strlen(text));
+		size_t i = 0;
+		while (i < e->functions.n && !digest_eq(digest[i], d))
+			i++;
+		free(text);
+		if (i == e->functions.n) {
+			char *name = xprintf("k%02zu", i);
+			digest[i] = d;
+			vec_push(&e->functions, (struct function){.text = kernel_text(M->kernels.a[k].prog, name), .name = name});
+		}
+		e->function_of[k] = (uint32_t)i;
+	}
+	for (uint32_t c = 0; c < M->calls.n; c++) {
+		struct function *f = &e->functions.a[e->function_of[M->calls.a[c].kernel]];
+		if (!f->ncalls++) {
+			f->first = c;
+			f->flops = node_flops(M->m, node(M->m, M->calls.a[c].node));
+		}
+	}
+	deal_parts(e);
+	free(digest);
+}
+
+/* ---- text ---- */
+
+static void put_string(FILE *f, const char *s)
+{
+	fputc('"', f);
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			fprintf(f, "\\%c", *s);
+		else if ((unsigned char)*s < ' ' || *s == 0x7f || *s == '?')
+			fprintf(f, "\\%03o", (unsigned char)*s);
+		else
+			fputc(*s, f);
+	}
+	fputc('"', f);
+}
+
+/* Inside a comment: names come from files. */
+static void put_comment(FILE *f, const char *s)
+{
+	for (; *s; s++)
+		fputc((unsigned char)*s < ' ' || *s == 0x7f || (*s == '*' && s[1] == '/') ? '?' : *s, f);
+}
+
+/* The template up to (not including) the line that is `until`; returns what follows that line. */
+static const char *put_template(FILE *f, const char *text, const char *name, const char *until)
+{
+	while (*text) {
+		if (until && !strncmp(text, until, strlen(until)))
+			return text + strcspn(text, "\n") + 1;
+		if (!strncmp(text, "@NAME@", 6)) {
+			fputs(name, f);
+			text += 6;
+		} else {
+			fputc(*text++, f);
+		}
+	}
+	return text;
+}
+
+static const char *call_name(struct emission *e, uint32_t c)
+{
+	struct module *m = e->M->m;
+	const struct node *n = node(m, e->M->calls.a[c].node);
+
+	return n->name ? sym_str(n->name) : n->nout ? sym_str(val(m, n->out[0])->name) : "";
+}
+
+static void put_top(struct emission *e, FILE *f, const char *header)
+{
+	struct arena a = {0};
+
+	fprintf(f, "/* The model \"%s\": %zu kernels, called %zu times a run.\n *\n", e->name, e->functions.n, e->M->calls.n);
+	for (size_t i = 0; i < e->functions.n; i++) {
+		const struct function *x = &e->functions.a[i];
+		fprintf(f, " * %s %4" PRIu32 " x %12.0f flop  ", x->name, x->ncalls, x->flops);
+		put_comment(f, call_name(e, x->first));
+		fputc('\n', f);
+	}
+	fprintf(f, " *\n * Made by ge-emit (hone %s) for ", HONE_VERSION);
+	put_comment(f, e->target->cpu);
+	fprintf(f, ".\n * Compile with: %s\n"
+		   " * All of it at once, or with -DPART=0 .. -DPART=%d in so many pieces that are linked. */\n",
+		target_cflags(e->target), e->nparts);
+	fprintf(f, "#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <math.h>\n#include <stdint.h>\n"
+		   "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
+		   "#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n#include \"%s\"\n\n",
+		header);
+	fprintf(f, "#ifdef PART\n#define KERNEL __attribute__((visibility(\"hidden\")))\n#define IN_PART(n) (PART == (n))\n"
+		   "#else\n#define KERNEL static\n#define IN_PART(n) 1\n#endif\n\n");
+	arena_release(&a);
+}
+
+static void put_kernels(struct emission *e, FILE *f)
+{
+	size_t nk = e->M->kernels.n;
+	struct loop_prog **p = xcalloc(nk + 1, sizeof *p);
+
+	for (size_t k = 0; k < nk; k++)
+		p[k] = e->M->kernels.a[k].prog;
+	emit_prelude(f, p, (int)nk);
+	free(p);
+	fprintf(f, "\n");
+	for (size_t i = 0; i < e->functions.n; i++) {
+		const char *text = e->functions.a[i].text, *end = strstr(text, "\n{");
+		text += strspn(text, "\n");
+		if (strncmp(text, "static ", 7) || !end)
+			BUG("the text of %s does not begin as expected", e->functions.a[i].name);
+		fprintf(f, "KERNEL %.*s;\n", (int)(end - text - 7), text + 7);
+	}
+	for (size_t i = 0; i < e->functions.n; i++) {
+		const struct function *x = &e->functions.a[i];
+		fprintf(f, "\n#if IN_PART(%d)\n/* ", x->part);
+		put_comment(f, call_name(e, x->first));
+		fprintf(f, "%s */\nKERNEL %s#endif\n", x->ncalls > 1 ? " and others" : "", x->text + strspn(x->text, "\n") + 7);
+	}
+}
+
+static void put_tensors(struct emission *e, FILE *f, const char *what, size_t n, const val_id *v, const sym *name)
+{
+	struct module *m = e->M->m;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t dims[RANK_MAX];
+		type_dims(m, &val(m, v[i])->type, dims);
+		fprintf(f, "static const long %s_shape%zu[] = {", what, i);
+		for (int k = 0; k < val(m, v[i])->type.rank; k++)
+			fprintf(f, "%" PRId64 ", ", dims[k]);
+		fprintf(f, "0};\n");
+	}
+	fprintf(f, "static const struct hone_tensor %s[] = {\n", what);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(f, "\t{");
+		put_string(f, sym_str(name ? name[i] : val(m, v[i])->name));
+		fprintf(f, ", \"%s\", %d, %s_shape%zu, %" PRId64 "},\n", dtype_name(val(m, v[i])->type.dtype), val(m, v[i])->type.rank,
+			what, i, value_bytes(m, v[i]));
+	}
+	fprintf(f, "\t{\"\", \"\", 0, NULL, 0},\n};\n");
+}
+
+static void put_tables(struct emission *e, FILE *f)
+{
+	struct module *m = e->M->m;
+	const struct graph *g = graph(m, m->main);
+	const unsigned char *d = (const unsigned char *)&e->weights_digest;
+
+	fprintf(f, "\n#if IN_PART(0)\n\n%s\n#define NUM_INPUTS %zu\n#define NUM_OUTPUTS %zu\n#define NUM_STEPS %zu\n", abi_text,
+		g->in.n, g->out.n, e->M->calls.n);
+	fprintf(f, "#define ARENA_BYTES %" PRId64 "\n#define WEIGHTS_BYTES %" PRId64 "\n#define WEIGHTS_MAGIC \"%s\"\n", e->arena_bytes,
+		e->weights_bytes, WEIGHTS_MAGIC);
+	fprintf(f, "#define VECTOR_BYTES %d\n#define EMBEDDED %s\n#define MADE_FOR ", e->target->vector_bytes,
+		e->embed ? "(const char *)embedded" : "NULL");
+	put_string(f, e->target->cpu);
+	fprintf(f, "\n#define MADE_WITH ");
+	put_string(f, target_compiler_version());
+	fprintf(f, "\n\nstatic const unsigned char weights_digest[16] = {");
+	for (int i = 0; i < 16; i++)
+		fprintf(f, "%d%s", d[i], i < 15 ? ", " : "};\n");
+	put_tensors(e, f, "input", g->in.n, g->in.a, NULL);
+	put_tensors(e, f, "output", g->out.n, g->out.a, g->out_name.a);
+	fprintf(f, "static const struct hone_step step[] = {\n");
+	for (uint32_t c = 0; c < e->M->calls.n; c++) {
+		fprintf(f, "\t{\"%s\", ", e->functions.a[e->function_of[e->M->calls.a[c].kernel]].name);
+		put_string(f, call_name(e, c));
+		fprintf(f, ", %.0f},\n", node_flops(m, node(m, e->M->calls.a[c].node)));
+	}
+	fprintf(f, "\t{\"\", \"\", 0},\n};\n");
+	if (e->embed)
+		weights_print(e, f);
+}
+
+/* The features that the flags of target_cflags suppose. */
+static void put_cpu_check(struct emission *e, FILE *f)
+{
+	static const struct {
+		unsigned feature;
+		const char *name[6];
+	} need[] = {
+		{TF_FMA, {"fma"}},
+		{TF_AVX2, {"avx2", "bmi", "bmi2"}},
+		{TF_AVX512, {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+		{TF_VNNI, {"avx512vnni"}},
+	};
+
+	fprintf(f, "\n/* What the code needs and this CPU lacks, or NULL. */\nstatic const char *cpu_lacks(void)\n{\n");
+	for (size_t i = 0; i < sizeof need / sizeof *need; i++)
+		for (int k = 0; e->target->features & need[i].feature && need[i].name[k]; k++)
+			fprintf(f, "\tif (!__builtin_cpu_supports(\"%s\"))\n\t\treturn \"it lacks %s, which the model was compiled for\";\n",
+				need[i].name[k], need[i].name[k]);
+	fprintf(f, "\treturn NULL;\n}\n");
+}
+
+/* ---- the steps ---- */
+
+static void put_place(struct emission *e, FILE *f, val_id v)
+{
+	struct home h = value_home(e->M, v);
+
+	switch ((enum home_kind)h.kind) {
+	case HOME_INPUT: fprintf(f, "in[%" PRIu32 "]", h.index); break;
+	case HOME_OUTPUT: fprintf(f, "out[%" PRIu32 "]", h.index); break;
+	case HOME_CONST: fprintf(f, "W(%" PRId64 ")", weight_value(e, h.index)); break;
+	case HOME_ARENA: fprintf(f, "A(%" PRId64 ")", h.offset); break;
+	case HOME_NONE: BUG("value %s has no place", sym_str(val(e->M->m, v)->name));
+	}
+}
+
+static void put_call(struct emission *e, FILE *f, uint32_t c)
+{
+	const struct call *x = &e->M->calls.a[c];
+	const struct node *n = node(e->M->m, x->node);
+
+	fprintf(f, "\t%s(", e->functions.a[e->function_of[x->kernel]].name);
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (val(e->M->m, n->in[i])->kind != VAL_CONST) {
+			put_place(e, f, n->in[i]);
+			fprintf(f, ", ");
+		}
+	for (int i = 0; i < x->nconst; i++)
+		fprintf(f, e->weight_of[c][i] < 0 ? "NULL, " : "W(%" PRId64 "), ", e->weight_of[c][i]);
+	for (uint32_t k = 0; k < n->nout; k++) {
+		put_place(e, f, n->out[k]);
+		fprintf(f, ", ");
+	}
+	fprintf(f, "A(%" PRId64 "));\n\tLAP(%" PRIu32 "); /* ", call_workspace(e, c), c);
+	put_comment(f, call_name(e, c));
+	fprintf(f, " */\n");
+}
+
+static void put_steps(struct emission *e, FILE *f)
+{
+	struct model *M = e->M;
+	const struct graph *g = graph(M->m, M->m->main);
+
+	fprintf(f, "static void steps(struct %s *m, const void *const *in, void *const *out, double *seconds)\n{\n"
+		   "\tdouble start = seconds ? seconds_now() : 0;\n\n\t(void)start;\n",
+		e->name);
+	for (uint32_t c = 0; c < M->calls.n; c++)
+		put_call(e, f, c);
+	for (size_t k = 0; k < g->out.n; k++) {
+		if (M->out.a[k])
+			continue;
+		fprintf(f, "\tmemcpy(out[%zu], ", k);
+		put_place(e, f, g->out.a[k]);
+		fprintf(f, ", %" PRId64 ");\n", value_bytes(M->m, g->out.a[k]));
+	}
+	fprintf(f, "}\n\n");
+}
+
+void emit_source(struct emission *e, const char *path, const char *header)
+{
+	struct outfile o;
+	const char *rest;
+
+	outfile_open(&o, path, false);
+	put_top(e, o.f, header);
+	put_kernels(e, o.f);
+	put_tables(e, o.f);
+	put_cpu_check(e, o.f);
+	rest = put_template(o.f, runtime_text, e->name, "@STEPS@");
+	put_steps(e, o.f);
+	put_template(o.f, rest, e->name, NULL);
+	fprintf(o.f, "#endif\n");
+	outfile_close(&o);
+}
+
+void emit_header(struct emission *e, const char *path)
+{
+	struct outfile o;
+
+	outfile_open(&o, path, false);
+	put_template(o.f, header_text, e->name, NULL);
+	outfile_close(&o);
+}

@@ -1,0 +1,239 @@
+/* ge-plan: an address in one arena for every value and every kernel's workspace. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "device/target.h"
+#include "graph/pass.h"
+#include "loop/lower_model.h"
+
+enum { ALIGN = 64 };
+
+/* A stretch of bytes wanted from call `first` to call `last`, both included. */
+struct block {
+	int64_t bytes, offset;
+	uint32_t first, last;
+	uint32_t order; /* of making: ties are broken by it */
+};
+
+struct planner {
+	struct model *M;
+	VEC(struct block) blocks;
+	uint32_t *of_value; /* root value -> block + 1 */
+	uint32_t *of_call;  /* workspace of call -> block + 1 */
+};
+
+static uint32_t add_block(struct planner *p, int64_t bytes, uint32_t first, uint32_t last)
+{
+	struct block b = {(bytes + ALIGN - 1) / ALIGN * ALIGN, 0, first, last, (uint32_t)p->blocks.n};
+
+	vec_push(&p->blocks, b);
+	return (uint32_t)p->blocks.n;
+}
+
+/* Results that are computed in the caller's memory get no block. */
+static void make_blocks(struct planner *p)
+{
+	struct model *M = p->M;
+	struct module *m = M->m;
+	bool *outside = xcalloc(m->values.n, sizeof *outside);
+
+	for (size_t k = 0; k < M->out.n; k++)
+		outside[M->out.a[k]] = true;
+	for (uint32_t c = 0; c < M->calls.n; c++) {
+		const struct node *n = node(m, M->calls.a[c].node);
+		for (uint32_t i = 0; i < n->nin; i++) {
+			uint32_t b = n->in[i] ? p->of_value[M->root[n->in[i]]] : 0;
+			if (b)
+				p->blocks.a[b - 1].last = c;
+		}
+		for (uint32_t k = 0; k < n->nout; k++)
+			if (n->out[k] && !outside[n->out[k]])
+				p->of_value[n->out[k]] = add_block(p, value_bytes(m, n->out[k]), c, c);
+		if (M->kernels.a[M->calls.a[c].kernel].prog->workspace)
+			p->of_call[c] = add_block(p, M->kernels.a[M->calls.a[c].kernel].prog->workspace, c, c);
+	}
+	/* What is copied to a second output stays to the end. */
+	for (size_t k = 0; k < M->out.n; k++) {
+		uint32_t b = p->of_value[M->root[graph(m, m->main)->out.a[k]]];
+		if (!M->out.a[k] && b)
+			p->blocks.a[b - 1].last = (uint32_t)M->calls.n;
+	}
+	free(outside);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct block *x = *(struct block *const *)a, *y = *(struct block *const *)b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return x->order < y->order ? -1 : 1;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct block *x = *(struct block *const *)a, *y = *(struct block *const *)b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return by_size(a, b);
+}
+
+/* The lowest-waste gap between blocks already placed (sorted by offset) that live at the same time; else behind them. */
+static int64_t best_fit(struct block *const *placed, size_t n, const struct block *b)
+{
+	int64_t end = 0, best = -1, waste = INT64_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct block *q = placed[i];
+		if (q->last < b->first || q->first > b->last)
+			continue;
+		int64_t gap = q->offset - end;
+		if (gap >= b->bytes && gap - b->bytes < waste) {
+			waste = gap - b->bytes;
+			best = end;
+		}
+		if (q->offset + q->bytes > end)
+			end = q->offset + q->bytes;
+	}
+	return best >= 0 ? best : end;
+}
+
+/* Places all blocks in the given order, returns the bytes used. */
+static int64_t place(struct block **order, size_t n)
+{
+	struct block **placed = xcalloc(n + 1, sizeof *placed);
+	int64_t peak = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct block *b = order[i];
+		size_t k = i;
+		b->offset = best_fit(placed, i, b);
+		for (; k > 0 && placed[k - 1]->offset > b->offset; k--)
+			placed[k] = placed[k - 1];
+		placed[k] = b;
+		if (b->offset + b->bytes > peak)
+			peak = b->offset + b->bytes;
+	}
+	free(placed);
+	return peak;
+}
+
+/* Greedy by size (Pisarchyk and Lee 2020), and by start of life; the better one. */
+static int64_t assign(struct planner *p)
+{
+	size_t n = p->blocks.n;
+	struct block **order = xcalloc(n + 1, sizeof *order);
+
+	for (size_t i = 0; i < n; i++)
+		order[i] = &p->blocks.a[i];
+	qsort(order, n, sizeof *order, by_start);
+	int64_t peak = place(order, n), other;
+	qsort(order, n, sizeof *order, by_size);
+	if ((other = place(order, n)) > peak) {
+		qsort(order, n, sizeof *order, by_start);
+		place(order, n);
+	} else {
+		peak = other;
+	}
+	free(order);
+	return peak;
+}
+
+/* No plan is smaller than what is alive at one time. */
+static int64_t lower_bound(const struct planner *p)
+{
+	int64_t *change = xcalloc(p->M->calls.n + 2, sizeof *change), live = 0, most = 0;
+
+	for (size_t i = 0; i < p->blocks.n; i++) {
+		change[p->blocks.a[i].first] += p->blocks.a[i].bytes;
+		change[p->blocks.a[i].last + 1] -= p->blocks.a[i].bytes;
+	}
+	for (size_t c = 0; c <= p->M->calls.n; c++)
+		if ((live += change[c]) > most)
+			most = live;
+	free(change);
+	return most;
+}
+
+/* Leaves the plan in the module (loop/lower_model.h says how). */
+static void record(struct planner *p, int64_t peak)
+{
+	struct module *m = p->M->m;
+	sym key = intern(PLAN_BYTES), bytes = intern_printf("%" PRId64, peak);
+	size_t i;
+
+	for (uint32_t c = 0; c < p->M->calls.n; c++) {
+		node_id id = p->M->calls.a[c].node;
+		const struct node *n = node(m, id);
+		int64_t *offsets = ARENA_ARRAY(&m->arena, int64_t, n->nout);
+		for (uint32_t k = 0; k < n->nout; k++) {
+			uint32_t b = p->of_value[n->out[k]];
+			offsets[k] = b ? p->blocks.a[b - 1].offset : -1;
+		}
+		attr_set_ints(m, id, "offsets", (int)n->nout, offsets);
+		const struct block *ws = p->of_call[c] ? &p->blocks.a[p->of_call[c] - 1] : &(struct block){0};
+		attr_set_ints(m, id, "workspace", 2, (int64_t[]){ws->offset, ws->bytes});
+	}
+	for (i = 0; i < m->meta.n && m->meta.a[i].key != key; i++)
+		;
+	if (i == m->meta.n)
+		vec_push(&m->meta, (struct meta){key, 0});
+	m->meta.a[i].value = bytes;
+}
+
+static void why(struct planner *p, const struct pass_ctx *c)
+{
+	struct module *m = p->M->m;
+
+	for (uint32_t i = 0; c->why && i < p->M->calls.n; i++) {
+		const struct node *n = node(m, p->M->calls.a[i].node);
+		int64_t ws = p->M->kernels.a[p->M->calls.a[i].kernel].prog->workspace;
+		for (uint32_t k = 0; k < n->nout; k++) {
+			uint32_t b = p->of_value[n->out[k]];
+			if (b)
+				pass_why(c, m, p->M->calls.a[i].node, "%" PRId64 " bytes at %" PRId64 " until call %u, workspace %" PRId64,
+					 value_bytes(m, n->out[k]), p->blocks.a[b - 1].offset, p->blocks.a[b - 1].last, ws);
+			else
+				pass_why(c, m, p->M->calls.a[i].node, "in the caller's memory, workspace %" PRId64, ws);
+		}
+	}
+}
+
+static void plan(struct module *m, const struct pass_ctx *c)
+{
+	struct planner p = {.M = model_new(m, target_host(), NULL)};
+	int64_t values = 0;
+
+	p.of_value = xcalloc(m->values.n, sizeof *p.of_value);
+	p.of_call = xcalloc(p.M->calls.n + 1, sizeof *p.of_call);
+	make_blocks(&p);
+	int64_t peak = assign(&p), bound = lower_bound(&p);
+	for (size_t i = 0; i < p.blocks.n; i++)
+		values += p.blocks.a[i].bytes;
+	record(&p, peak);
+	why(&p, c);
+	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse), lower bound %" PRId64, p.M->calls.n,
+	     p.M->kernels.n, peak, values, bound);
+	vec_free(&p.blocks);
+	free(p.of_value);
+	free(p.of_call);
+	model_free(p.M);
+}
+
+static const struct pass pass = {
+	.run = plan,
+	.contract = "Needs shapes without symbols, and groups (ge-fuse). Leaves \"offsets\" and \"workspace\" on "
+		    "every Fused node and " PLAN_BYTES " in the module's metadata; keeps everything else.",
+};
+
+const struct tool tool = {
+	.name = "ge-plan",
+	.summary = "Give every value a place in memory.",
+	.args_doc = "[FILE]",
+	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
+	.max_files = 1,
+	.run = pass_main,
+	.data = &pass,
+};
