@@ -1,0 +1,545 @@
+/* C from finished programs: the walk over the nest. It runs twice: dry, to learn which register elements are
+ * vectors, then for the text. Unrolled loops are written out: their variables stand for numbers. */
+#include "loop/emit_impl.h"
+#include "common/msg.h"
+#include "device/target.h"
+#include <stdarg.h>
+#include <string.h>
+
+const char *text(struct emit *e, const char *fmt, ...)
+{
+	char small[256];
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(small, sizeof small, fmt, ap);
+	va_end(ap);
+	if (n < (int)sizeof small)
+		return arena_copy(&e->tmp, small, (size_t)n + 1);
+	char *s = arena_alloc(&e->tmp, (size_t)n + 1);
+	va_start(ap, fmt);
+	vsnprintf(s, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	return s;
+}
+
+void line(struct emit *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (e->dry)
+		return;
+	for (int i = 0; i < e->depth; i++)
+		fputc('\t', e->f);
+	va_start(ap, fmt);
+	vfprintf(e->f, fmt, ap);
+	va_end(ap);
+	fputc('\n', e->f);
+}
+
+/* ---- names ---- */
+
+/* Words that C, libm or the prelude own, where a buffer or loop might have the same. */
+static bool reserved(const char *s)
+{
+	static const char *const word[] = {
+		"at",	 "abs",	  "acos",  "asin",   "atan",  "auto",	 "break",    "case",   "ceil",	"char",	  "const",
+		"cos",	 "cosh",  "default", "div",  "do",    "double",	 "else",     "enum",   "erf",	"exp",	  "extern",
+		"fabs",	 "fdim",  "float", "floor",  "fma",   "fmax",	 "fmin",     "fmod",   "for",	"gamma",  "goto",
+		"if",	 "inline", "int",  "lmax",   "lmin",  "log",	 "long",     "m",      "main",	"pow",	  "q",
+		"register", "restrict", "return", "rint", "round", "short", "signed", "sin",   "sinh",	"sizeof", "sqrt",
+		"static", "struct", "switch", "tan", "tanh",  "trunc",	 "typedef",  "union",  "unsigned", "void", "volatile",
+		"while", "ws",	  "floordiv", "signbit", "remainder", "asm", "typeof", "hypot", "unix",	"linux",  "j0",
+	};
+	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+		if (!strcmp(s, word[i]))
+			return true;
+	return s[0] == 'v' || (strchr("icotgy", s[0]) && s[1] >= '0' && s[1] <= '9') || strstr(s, "_f32");
+}
+
+static bool name_taken(struct emit *e, const char *s)
+{
+	for (int i = 0; i < e->nopen; i++)
+		if (!strcmp(sym_str(e->open[i]), s))
+			return true;
+	for (size_t b = 1; b < e->p->bufs.n; b++)
+		if (e->buf_text[b] && !strcmp(e->buf_text[b], s))
+			return true;
+	return false;
+}
+
+/* name as a C identifier that nothing else in scope has. */
+static sym c_name(struct emit *e, const char *name)
+{
+	char buf[128];
+	size_t n = 0;
+
+	if (*name >= '0' && *name <= '9')
+		buf[n++] = '_';
+	for (; *name && n < sizeof buf - 20; name++) {
+		bool alnum = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || (*name >= '0' && *name <= '9');
+		buf[n++] = alnum ? *name : '_';
+	}
+	buf[n] = 0;
+	if (reserved(buf))
+		strcpy(buf + n, "_");
+	n = strlen(buf);
+	for (int k = 2; name_taken(e, buf); k++)
+		snprintf(buf + n, sizeof buf - n, "_%d", k);
+	return intern(buf);
+}
+
+static void var_set(struct emit *e, poly_var v, const char *name)
+{
+	while (e->var_text.n <= v)
+		vec_push(&e->var_text, NULL);
+	e->var_text.a[v] = name;
+}
+
+static void var_open(struct emit *e, poly_var v, sym name)
+{
+	if (e->nopen == NEST_DEPTH_MAX)
+		BUG("emit: nest too deep");
+	e->open[e->nopen++] = name;
+	var_set(e, v, sym_str(name));
+}
+
+static void var_close(struct emit *e, poly_var v)
+{
+	e->nopen--;
+	var_set(e, v, NULL);
+}
+
+static void env_push(struct emit *e, poly_var v, poly by)
+{
+	if (e->nenv == NEST_DEPTH_MAX)
+		BUG("emit: nest too deep");
+	e->env_v[e->nenv] = v;
+	e->env_by[e->nenv++] = by;
+}
+
+/* ---- blocks ---- */
+
+static void emit_nest(struct emit *e, nest_id n);
+static void emit_lanes(struct emit *e, const struct nest *loop, poly_var lane, int lanes, poly guard);
+
+static void tmp_clear(struct emit *e)
+{
+	arena_release(&e->tmp);
+	e->tmp = (struct arena){0};
+}
+
+/* The guards that are the same in all lanes, as a condition; false: the block never runs. */
+static bool guard_text(struct emit *e, const struct nest *n, const char **cond)
+{
+	int64_t lo, hi;
+
+	*cond = "";
+	for (size_t i = 0; i < n->guard.n; i++) {
+		poly g = env_subst(e, n->guard.a[i]);
+		poly_range(e->p->P, g, &lo, &hi);
+		if (hi < 0)
+			return false;
+		if (lo < 0 && !(e->lane && poly_uses(e->p->P, g, e->lane)))
+			*cond = text(e, "%s%s%s", *cond, **cond ? " && " : "", cond_text(e, g));
+	}
+	return true;
+}
+
+/* Lane after lane: a loop, or written out where a register's name depends on the lane. */
+static void lane_by_lane(struct emit *e, nest_id id, const struct nest *loop)
+{
+	poly_var lane = e->lane;
+	poly guard = e->lane_guard;
+	int lanes = e->lanes;
+
+	e->lane = 0;
+	e->lane_guard = 0;
+	for (int l = 0; l < lanes; l++) {
+		env_push(e, lane, poly_const(e->p->P, l));
+		const char *cond = guard ? cond_text(e, env_subst(e, guard)) : NULL;
+		int64_t at;
+		bool certain = guard && poly_is_const(e->p->P, env_subst(e, guard), &at);
+		if (!certain || at >= 0) {
+			if (cond && !certain) {
+				line(e, "if (%s) {", cond);
+				e->depth++;
+			}
+			emit_nest(e, id);
+			if (cond && !certain) {
+				e->depth--;
+				line(e, "}");
+			}
+		}
+		e->nenv--;
+	}
+	e->lane = lane;
+	e->lane_guard = guard;
+}
+
+static void emit_block(struct emit *e, nest_id id, const struct nest *loop)
+{
+	const struct nest *n = lnest(e->p, id);
+	const char *cond;
+	char *out = NULL;
+	size_t size = 0, touched = e->touched.n;
+	FILE *f = e->f;
+	bool done = true;
+
+	e->block = id;
+	if (!guard_text(e, n, &cond))
+		return;
+	/* The statement and its temporaries are written aside: whether they need braces is known then. */
+	if (!e->dry)
+		e->f = open_memstream(&out, &size);
+	e->depth += *cond ? 1 : 0;
+	if (e->lane)
+		done = vector_block(e);
+	else
+		scalar_block(e);
+	e->depth -= *cond ? 1 : 0;
+	if (!e->dry) {
+		fclose(e->f);
+		e->f = f;
+	}
+	if (!done) {
+		e->touched.n = touched;
+		free(out);
+		lane_by_lane(e, id, loop);
+		return;
+	}
+	if (!e->dry) {
+		bool one = strchr(out, '\n') == out + size - 1;
+		if (*cond)
+			line(e, "if (%s)%s", cond, one ? "" : " {");
+		else if (!one)
+			line(e, "{");
+		fputs(out, e->f);
+		if (!one)
+			line(e, "}");
+		free(out);
+	}
+	tmp_clear(e);
+}
+
+/* ---- loops ---- */
+
+static const char *dims_text(struct emit *e, const struct loop_buf *b)
+{
+	const char *s = dtype_name(b->dtype);
+
+	for (int d = 0; d < b->rank; d++)
+		s = text(e, "%s%s%ld", s, d ? "x" : " ", (long)b->extent[d]);
+	if (b->layout.n)
+		s = text(e, "%s in order %s", s, layout_str(&b->layout, b->rank, &e->tmp));
+	return s;
+}
+
+static bool has_allocs(struct emit *e, nest_id n)
+{
+	for (size_t b = 1; b < e->p->bufs.n; b++)
+		if (e->p->bufs.a[b].alloc == n && (e->p->bufs.a[b].scope == SCOPE_STACK || e->p->bufs.a[b].scope == SCOPE_REGISTER))
+			return true;
+	return false;
+}
+
+/* Declares what lives in an iteration of n. */
+static void allocs(struct emit *e, nest_id n)
+{
+	for (size_t i = 1; i < e->p->bufs.n; i++) {
+		struct loop_buf *b = &e->p->bufs.a[i];
+		if (b->alloc != n || (b->scope != SCOPE_STACK && b->scope != SCOPE_REGISTER))
+			continue;
+		line(e, "/* %s: %s, %s */", sym_str(b->name), dims_text(e, b), scope_name(b->scope));
+		if (b->scope == SCOPE_STACK)
+			line(e, "%s %s[%ld] __attribute__((aligned(64)));", ctype(b->dtype), e->buf_text[i], (long)buf_elems(e->p, (buf_id)i));
+		else
+			reg_declare(e, (buf_id)i);
+	}
+}
+
+static void emit_body(struct emit *e, nest_id loop)
+{
+	allocs(e, loop);
+	emit_nest(e, lnest(e->p, loop)->kid.a[0]);
+}
+
+/* One iteration as a copy of its own. */
+static void emit_copy(struct emit *e, nest_id loop, poly at)
+{
+	bool scope = has_allocs(e, loop);
+
+	env_push(e, lnest(e->p, loop)->var, at);
+	if (scope) {
+		line(e, "{");
+		e->depth++;
+	}
+	emit_body(e, loop);
+	if (scope) {
+		e->depth--;
+		line(e, "}");
+	}
+	e->nenv--;
+}
+
+static void emit_serial(struct emit *e, nest_id id, poly extent, poly from)
+{
+	const struct nest *n = lnest(e->p, id);
+	poly_var v = n->var;
+	sym name = c_name(e, sym_str(n->name));
+	const char *start = poly_text(e, from), *end = poly_text(e, extent);
+
+	if (n->mark == LOOP_PARALLEL)
+		line(e, "/* parallel */");
+	line(e, "for (long %s = %s; %s < %s; %s++) {", sym_str(name), start, sym_str(name), end, sym_str(name));
+	var_open(e, v, name);
+	e->depth++;
+	emit_body(e, id);
+	e->depth--;
+	var_close(e, v);
+	line(e, "}");
+}
+
+/* n copies an iteration; what is left over in a loop of its own. */
+static void emit_unrolled_by(struct emit *e, nest_id id, poly extent, int n)
+{
+	struct polys *P = e->p->P;
+	poly groups = poly_floordiv(P, extent, n);
+	int64_t lo, hi, rlo, rhi, c;
+
+	poly_range(P, groups, &lo, &hi);
+	poly_var v = poly_var_new(P, lnest(e->p, id)->name, 0, hi > 1 ? hi - 1 : 0, 1);
+	if (hi > 0) {
+		sym name = c_name(e, sym_str(lnest(e->p, id)->name));
+		bool loop = !poly_is_const(P, groups, &c) || c > 1;
+		if (loop) {
+			line(e, "for (long %s = 0; %s < %s; %s++) { /* %d a time */", sym_str(name), sym_str(name), poly_text(e, groups), sym_str(name), n);
+			var_open(e, v, name);
+			e->depth++;
+		}
+		for (int k = 0; k < n; k++)
+			emit_copy(e, id, poly_addc(P, loop ? poly_mulc(P, poly_of(P, v), n) : poly_const(P, 0), k));
+		if (loop) {
+			e->depth--;
+			var_close(e, v);
+			line(e, "}");
+		}
+	}
+	poly rest = poly_sub(P, extent, poly_mulc(P, groups, n));
+	poly_range(P, rest, &rlo, &rhi);
+	if (rhi <= 0)
+		return;
+	if (poly_is_const(P, extent, &c) && rlo == rhi)
+		for (int64_t k = c - rlo; k < c; k++)
+			emit_copy(e, id, poly_const(P, k));
+	else
+		emit_serial(e, id, extent, poly_mulc(P, groups, n));
+}
+
+static bool only_blocks(struct emit *e, nest_id n)
+{
+	const struct nest *x = lnest(e->p, n);
+
+	if (x->kind == NEST_BLOCK)
+		return true;
+	for (size_t i = 0; i < x->kid.n; i++)
+		if (!only_blocks(e, x->kid.a[i]))
+			return false;
+	return x->kind == NEST_SEQ;
+}
+
+static void emit_lane_blocks(struct emit *e, nest_id n, const struct nest *loop)
+{
+	if (lnest(e->p, n)->kind == NEST_BLOCK) {
+		emit_block(e, n, loop);
+		return;
+	}
+	for (size_t i = 0; i < lnest(e->p, n)->kid.n; i++)
+		emit_lane_blocks(e, lnest(e->p, n)->kid.a[i], loop);
+}
+
+static void emit_lanes(struct emit *e, const struct nest *loop, poly_var lane, int lanes, poly guard)
+{
+	int64_t lo, hi;
+
+	if (guard) {
+		poly_range(e->p->P, guard, &lo, &hi);
+		if (lo >= 0)
+			guard = 0;
+	}
+	e->lane = lane;
+	e->lanes = lanes;
+	e->lane_guard = guard;
+	emit_lane_blocks(e, loop->kid.a[0], loop);
+	e->lane = 0;
+	e->lane_guard = 0;
+}
+
+/* A vector loop: its variable is the lane, in pieces of vl lanes where there are more. */
+static void emit_vector(struct emit *e, nest_id id, poly extent)
+{
+	struct polys *P = e->p->P;
+	struct nest n = *lnest(e->p, id);
+	int64_t lo, hi, c = 0;
+	bool known = poly_is_const(P, extent, &c);
+	poly end = poly_addc(P, extent, -1);
+
+	poly_range(P, extent, &lo, &hi);
+	allocs(e, id);
+	if (hi <= e->vl) {
+		emit_lanes(e, &n, n.var, (int)hi, known ? 0 : poly_sub(P, end, poly_of(P, n.var)));
+		return;
+	}
+	poly whole = poly_floordiv(P, extent, e->vl);
+	poly chunks = known ? whole : poly_ceildiv(P, extent, e->vl);
+	int64_t most = known ? c / e->vl : (hi + e->vl - 1) / e->vl;
+	poly_var q = poly_var_new(P, n.name, 0, most > 1 ? most - 1 : 0, 1), lane = poly_var_new(P, 0, 0, e->vl - 1, 1);
+	sym name = c_name(e, sym_str(n.name));
+	poly at = poly_add(P, poly_mulc(P, poly_of(P, q), e->vl), poly_of(P, lane));
+	line(e, "for (long %s = 0; %s < %s; %s++) { /* vectors */", sym_str(name), sym_str(name), poly_text(e, chunks), sym_str(name));
+	var_open(e, q, name);
+	env_push(e, n.var, at);
+	e->depth++;
+	emit_lanes(e, &n, lane, e->vl, known ? 0 : poly_sub(P, end, at));
+	e->depth--;
+	e->nenv--;
+	var_close(e, q);
+	line(e, "}");
+	if (known && c % e->vl) {
+		lane = poly_var_new(P, 0, 0, c % e->vl - 1, 1);
+		env_push(e, n.var, poly_addc(P, poly_of(P, lane), c / e->vl * e->vl));
+		emit_lanes(e, &n, lane, (int)(c % e->vl), 0);
+		e->nenv--;
+	}
+}
+
+static void emit_for(struct emit *e, nest_id id)
+{
+	const struct nest *n = lnest(e->p, id);
+	poly extent = env_subst(e, n->extent);
+	int64_t lo, hi, c;
+
+	poly_range(e->p->P, extent, &lo, &hi);
+	if (hi <= 0)
+		return;
+	if (n->mark == LOOP_VECTOR && hi > 1 && only_blocks(e, n->kid.a[0])) {
+		bool scope = has_allocs(e, id);
+		if (scope)
+			line(e, "{");
+		emit_vector(e, id, extent);
+		if (scope)
+			line(e, "}");
+	} else if (poly_is_const(e->p->P, extent, &c) && (c == 1 || (n->mark == LOOP_UNROLL && !n->unroll))) {
+		for (int64_t i = 0; i < c; i++)
+			emit_copy(e, id, poly_const(e->p->P, i));
+	} else if (n->mark == LOOP_UNROLL && n->unroll > 1) {
+		emit_unrolled_by(e, id, extent, n->unroll);
+	} else {
+		emit_serial(e, id, extent, poly_const(e->p->P, 0));
+	}
+	tmp_clear(e);
+}
+
+static void emit_nest(struct emit *e, nest_id id)
+{
+	switch (lnest(e->p, id)->kind) {
+	case NEST_SEQ:
+		for (size_t i = 0; i < lnest(e->p, id)->kid.n; i++)
+			emit_nest(e, lnest(e->p, id)->kid.a[i]);
+		break;
+	case NEST_FOR: emit_for(e, id); break;
+	case NEST_BLOCK: emit_block(e, id, NULL); break;
+	}
+}
+
+/* ---- the function ---- */
+
+static void name_buffers(struct emit *e)
+{
+	static const char letter[] = {[SCOPE_IN] = 'i', [SCOPE_CONST] = 'c', [SCOPE_OUT] = 'o'};
+
+	for (size_t b = 1; b < e->p->bufs.n; b++) {
+		struct loop_buf *buf = &e->p->bufs.a[b];
+		if (buf->scope <= SCOPE_OUT)
+			e->buf_text[b] = arena_printf(&e->keep, "%c%d", letter[buf->scope], buf->operand);
+		else if (buf->alloc)
+			e->buf_text[b] = sym_str(c_name(e, sym_str(buf->name)));
+	}
+}
+
+/* Parameters of one scope, by number. */
+static const char *params(struct emit *e, enum scope s)
+{
+	const char *all = "";
+
+	for (size_t b = 1; b < e->p->bufs.n; b++)
+		if (e->p->bufs.a[b].scope == s)
+			all = text(e, "%s%s%s *restrict %s, ", all, s == SCOPE_OUT ? "" : "const ", ctype(e->p->bufs.a[b].dtype), e->buf_text[b]);
+	return all;
+}
+
+/* A comment that lists the stages and buffers, so that the text can be read. */
+static void emit_comment(struct emit *e)
+{
+	struct loop_prog *p = e->p;
+
+	line(e, "/*");
+	for (size_t i = 1; i < p->bufs.n; i++)
+		if (p->bufs.a[i].scope <= SCOPE_OUT)
+			line(e, " * %s: %s, %s", e->buf_text[i], sym_str(p->bufs.a[i].name), dims_text(e, &p->bufs.a[i]));
+	for (size_t i = 1; i < p->stages.n; i++) {
+		struct stage *s = &p->stages.a[i];
+		bool told = s->gone || !nest_blocks(p, p->root, (stage_id)i, NULL, 0);
+		for (size_t k = 1; k < i && !told; k++) /* pieces of one loop have copies */
+			told = p->stages.a[k].name == s->name && nest_blocks(p, p->root, (stage_id)k, NULL, 0);
+		if (told)
+			continue;
+		const char *axes = "";
+		for (int a = 0; a < s->naxes; a++)
+			axes = text(e, "%s%s%s%s:%ld", axes, a ? " " : "", s->axis[a].kind == AXIS_REDUCE ? "+" : "", sym_str(s->axis[a].name), (long)s->axis[a].extent);
+		line(e, " * stage %s(%s) -> %s", sym_str(s->name), axes, e->buf_text[s->out]);
+	}
+	line(e, " */");
+}
+
+static void emit_walk(struct emit *e)
+{
+	for (size_t i = 1; i < e->p->bufs.n; i++) {
+		struct loop_buf *b = &e->p->bufs.a[i];
+		if (b->scope == SCOPE_SCRATCH && b->alloc) {
+			line(e, "%s *%s = (%s *)(ws + %ld); /* %s */", ctype(b->dtype), e->buf_text[i], ctype(b->dtype), (long)b->offset, dims_text(e, b));
+		}
+	}
+	allocs(e, e->p->root);
+	emit_nest(e, e->p->root);
+}
+
+void emit_kernel(FILE *f, struct loop_prog *p, const char *name)
+{
+	if (!p->finished)
+		BUG("emit_kernel before loop_finish");
+	const struct target *t = p->target ? p->target : target_host();
+	struct emit e = {.f = f, .p = p, .vl = t->vector_bytes / 4, .dry = true};
+	e.regs = xcalloc(p->bufs.n, sizeof *e.regs);
+	e.buf_text = xcalloc(p->bufs.n, sizeof *e.buf_text);
+	name_buffers(&e);
+	emit_walk(&e);
+	regs_settle(&e);
+	e.dry = false;
+	emit_comment(&e);
+	line(&e, "static void %s(%s%s%schar *restrict ws)", name, params(&e, SCOPE_IN), params(&e, SCOPE_CONST), params(&e, SCOPE_OUT));
+	line(&e, "{");
+	e.depth = 1;
+	emit_walk(&e);
+	e.depth = 0;
+	line(&e, "}");
+	regs_free(&e);
+	vec_free(&e.var_text);
+	vec_free(&e.uses);
+	vec_free(&e.lines);
+	vec_free(&e.named);
+	vec_free(&e.touched);
+	arena_release(&e.tmp);
+	arena_release(&e.keep);
+	free(e.regs);
+	free(e.buf_text);
+}

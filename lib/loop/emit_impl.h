@@ -1,0 +1,111 @@
+/* Inside the emitter: state shared by the walk over nests (emit.c), scalar expressions and indices
+ * (emit_scalar.c), vector expressions (emit_vec.c) and register buffers (emit_reg.c). */
+#ifndef HONE_EMIT_IMPL_H
+#define HONE_EMIT_IMPL_H
+#include <stdio.h>
+#include "loop/emit.h"
+#include "loop/math.h"
+#include "loop/nest.h"
+
+/* A register buffer's elements by offset: vector variables, and single ones. The first (dry) walk collects what is
+ * touched; the second writes the text. */
+struct reg_run {
+	int64_t at;
+	int lanes;
+};
+struct reg_touched {
+	buf_id b;
+	struct reg_run run;
+};
+struct regs {
+	VEC(struct reg_run) run; /* sorted by at after regs_settle, apart from each other */
+	VEC(int64_t) one;        /* elements outside every run */
+	bool apart;              /* runs overlap in part: every element is a scalar */
+};
+
+/* A shared subexpression that has its own local variable. */
+struct named_ex {
+	ex_id ex;
+	const char *text;
+	int kind; /* enum vx_kind */
+};
+
+struct emit {
+	FILE *f;
+	struct loop_prog *p;
+	struct arena tmp;   /* text of the block at hand */
+	struct arena keep;
+	bool dry;
+	int depth;
+	int vl;             /* lanes of a vector of float */
+	/* what loop variables stand for: unrolled copies */
+	int nenv;
+	poly_var env_v[NEST_DEPTH_MAX];
+	poly env_by[NEST_DEPTH_MAX];
+	VEC(const char *) var_text; /* C text of each variable; NULL: not in scope */
+	int nopen;
+	sym open[NEST_DEPTH_MAX];   /* C names in scope */
+	VEC(struct reg_touched) touched;
+	struct regs *regs;          /* by buffer */
+	const char **buf_text;
+	poly_var lane;              /* the loop under way is a vector loop: its variable, */
+	int lanes;                  /* its largest extent, at most vl, */
+	poly lane_guard;            /* and >= 0 in active lanes (0: all of them) */
+	/* expression under way */
+	nest_id block;
+	VEC(int) uses;              /* of each expression of the body, by ex id - uses_base */
+	ex_id uses_base;
+	VEC(const char *) lines;    /* declarations before the statement */
+	VEC(struct named_ex) named;
+	int ntemp;
+};
+
+/* Text in e->tmp. */
+const char *text(struct emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* One line of C at the depth of e. */
+void line(struct emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- emit_scalar.c ---- */
+const char *ctype(enum dtype t);
+const char *vtype(enum dtype t); /* type of values in expressions (bf16: float) */
+poly env_subst(struct emit *e, poly x);
+const char *poly_text(struct emit *e, poly x);       /* C expression of type long; sums without parentheses */
+const char *cond_text(struct emit *e, poly x);       /* x >= 0 */
+const char *const_text(struct emit *e, enum dtype t, double c, int64_t ic);
+/* A poly over the stage's axes as the block at hand binds them. */
+poly here(struct emit *e, poly x);
+/* Offset in elements of the read ex (whose dynamic index, if any, gets a variable of its own). */
+poly read_offset(struct emit *e, ex_id ex);
+poly write_offset(struct emit *e);
+const char *element(struct emit *e, buf_id b, poly offset); /* "c0[...]" or a register's name */
+const char *scalar_call(struct emit *e, int fn, enum dtype t, const char *a, const char *b, const char *c);
+const char *scalar_load(struct emit *e, buf_id b, poly offset); /* as a value */
+const char *scalar(struct emit *e, ex_id ex);
+const char *cast_text(struct emit *e, enum dtype to, enum dtype from, const char *a);
+/* s without the parentheses around all of it, if it has them. */
+const char *bare(struct emit *e, const char *s);
+/* The statement of the block at hand: out = body, or out = combine(out, body). */
+void scalar_block(struct emit *e);
+/* Counts uses of every expression of the body, forgets temporaries. */
+void body_begin(struct emit *e);
+void body_lines(struct emit *e);
+/* Builds f(ex) with temporaries of its own, as a statement expression if it has any. */
+const char *scoped(struct emit *e, ex_id ex, const char *(*f)(struct emit *e, ex_id ex, void *arg), void *arg);
+/* Gives the value a local variable if more than one expression uses it. */
+const char *name_shared(struct emit *e, ex_id ex, int kind, const char *type, const char *value);
+const struct named_ex *named_find(struct emit *e, ex_id ex);
+
+/* ---- emit_vec.c ---- */
+/* The block at hand for lanes 0..lanes-1 of the vector loop; false (nothing written): not as vectors. */
+bool vector_block(struct emit *e);
+
+/* ---- emit_reg.c ---- */
+void reg_touch(struct emit *e, buf_id b, int64_t at, int lanes); /* lanes 1: an element */
+void regs_settle(struct emit *e);
+void regs_free(struct emit *e);
+const char *reg_element(struct emit *e, buf_id b, int64_t at);
+/* The vector variable of which elements at, at+1.. are the lanes from 0; NULL: there is none. */
+const struct reg_run *reg_run(struct emit *e, buf_id b, int64_t at);
+const char *reg_name(struct emit *e, buf_id b, int64_t at);
+void reg_declare(struct emit *e, buf_id b);
+#endif

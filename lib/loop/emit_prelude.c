@@ -1,0 +1,233 @@
+/* What every file of kernels starts with. Masks (vm) are bit masks on AVX-512, else vectors of 0 and -1. */
+#include "loop/emit_impl.h"
+#include "device/target.h"
+
+static const char types_text[] =
+	"#include <math.h>\n"
+	"#define VL %d /* lanes of a vector of float */\n"
+	"typedef float vf __attribute__((vector_size(4 * VL)));\n"
+	"typedef int vi __attribute__((vector_size(4 * VL)));\n"
+	"typedef float vh __attribute__((vector_size(2 * VL)));\n"
+	"typedef double vd __attribute__((vector_size(4 * VL)));\n"
+	"typedef long vl __attribute__((vector_size(4 * VL)));\n"
+	"typedef float vfu __attribute__((vector_size(4 * VL), aligned(4), may_alias));\n"
+	"#if VL == 16\n"
+	"#define VIOTA ((vi){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})\n"
+	"#elif VL == 8\n"
+	"#define VIOTA ((vi){0, 1, 2, 3, 4, 5, 6, 7})\n"
+	"#else\n"
+	"#define VIOTA ((vi){0, 1, 2, 3})\n"
+	"#endif\n"
+	"static inline vf vset(float x) { return x - (vf){}; }\n"
+	"static inline vf vload(const float *p) { return *(const vfu *)p; }\n"
+	"static inline void vstore(float *p, vf x) { *(vfu *)p = x; }\n"
+	"static inline vf vabs(vf x) { return (vf)((vi)x & 0x7fffffff); }\n"
+	"static inline vf vsign_of(vf x, vf s) { return (vf)(((vi)x & 0x7fffffff) | ((vi)s & (int)0x80000000)); }\n"
+	"/* first + step * lane, as float */\n"
+	"static inline vf vindex(long first, long step) { return __builtin_convertvector((int)first + (int)step * VIOTA, vf); }\n";
+
+/* vmax2, vmin2: the second where either is NaN, as the instructions do. vmax, vmin hand on NaN. */
+static const char avx512_text[] =
+	"#if VL == 16 && defined __AVX512F__ && defined __AVX512BW__\n"
+	"typedef unsigned short vm;\n"
+	"static inline vm vlanes(long lo, long hi)\n"
+	"{\n"
+	"\tunsigned below = lo <= 0 ? 0 : lo >= VL ? 0xffff : (1u << lo) - 1;\n"
+	"\tunsigned under = hi <= 0 ? 0 : hi >= VL ? 0xffff : (1u << hi) - 1;\n"
+	"\treturn (vm)(under & ~below);\n"
+	"}\n"
+	"static inline vm vmset(int c) { return c ? 0xffff : 0; }\n"
+	"static inline int vbit(vm m, int i) { return m >> i & 1; }\n"
+	"static inline vf vsel(vm m, vf a, vf b) { return __builtin_ia32_blendmps_512_mask(b, a, m); }\n"
+	"static inline vm veq(vf a, vf b) { return __builtin_ia32_cmpps512_mask(a, b, 0, -1, 4); }\n"
+	"static inline vm vne(vf a, vf b) { return __builtin_ia32_cmpps512_mask(a, b, 4, -1, 4); }\n"
+	"static inline vm vlt(vf a, vf b) { return __builtin_ia32_cmpps512_mask(a, b, 17, -1, 4); }\n"
+	"static inline vm vle(vf a, vf b) { return __builtin_ia32_cmpps512_mask(a, b, 18, -1, 4); }\n"
+	"static inline vf vmax2(vf a, vf b) { return __builtin_ia32_maxps512_mask(a, b, a, -1, 4); }\n"
+	"static inline vf vmin2(vf a, vf b) { return __builtin_ia32_minps512_mask(a, b, a, -1, 4); }\n"
+	"static inline vf vldexp(vf x, vf n) { return __builtin_ia32_scalefps512_mask(x, n, x, -1, 4); }\n"
+	"static inline vf vload_mask(const float *p, vm m) { return __builtin_ia32_loadups512_mask(p, (vf){}, m); }\n"
+	"static inline void vstore_mask(float *p, vf x, vm m) { __builtin_ia32_storeups512_mask(p, x, m); }\n"
+	"#else\n";
+
+static const char portable_text[] =
+	"typedef vi vm;\n"
+	"static inline vm vlanes(long lo, long hi)\n"
+	"{\n"
+	"\tint a = lo < 0 ? 0 : lo > VL ? VL : (int)lo, b = hi < 0 ? 0 : hi > VL ? VL : (int)hi;\n"
+	"\treturn (VIOTA >= a) & (VIOTA < b);\n"
+	"}\n"
+	"static inline vm vmset(int c) { return (vi){} - !!c; }\n"
+	"static inline int vbit(vm m, int i) { return m[i] & 1; }\n"
+	"static inline vf vsel(vm m, vf a, vf b) { return (vf)((m & (vi)a) | (~m & (vi)b)); }\n"
+	"static inline vm veq(vf a, vf b) { return a == b; }\n"
+	"static inline vm vne(vf a, vf b) { return a != b; }\n"
+	"static inline vm vlt(vf a, vf b) { return a < b; }\n"
+	"static inline vm vle(vf a, vf b) { return a <= b; }\n"
+	"#if VL == 8 && defined __AVX2__\n"
+	"static inline vf vmax2(vf a, vf b) { return __builtin_ia32_maxps256(a, b); }\n"
+	"static inline vf vmin2(vf a, vf b) { return __builtin_ia32_minps256(a, b); }\n"
+	"static inline vf vload_mask(const float *p, vm m) { return __builtin_ia32_maskloadps256((const vf *)p, m); }\n"
+	"static inline void vstore_mask(float *p, vf x, vm m) { __builtin_ia32_maskstoreps256((vf *)p, m, x); }\n"
+	"#else\n"
+	"static inline vf vmax2(vf a, vf b) { return vsel(a > b, a, b); }\n"
+	"static inline vf vmin2(vf a, vf b) { return vsel(a < b, a, b); }\n"
+	"static inline vf vload_mask(const float *p, vm m)\n"
+	"{\n"
+	"\tvf r = {};\n"
+	"\tfor (int i = 0; i < VL; i++)\n"
+	"\t\tif (m[i])\n"
+	"\t\t\tr[i] = p[i];\n"
+	"\treturn r;\n"
+	"}\n"
+	"static inline void vstore_mask(float *p, vf x, vm m)\n"
+	"{\n"
+	"\tfor (int i = 0; i < VL; i++)\n"
+	"\t\tif (m[i])\n"
+	"\t\t\tp[i] = x[i];\n"
+	"}\n"
+	"#endif\n"
+	"static inline vf vldexp(vf x, vf n)\n"
+	"{\n"
+	"\tvi k = __builtin_convertvector(n, vi), h = k >> 1;\n"
+	"\treturn x * (vf)((h + 127) << 23) * (vf)((k - h + 127) << 23);\n"
+	"}\n"
+	"#endif\n";
+
+static const char common_text[] =
+	"static inline vf vmax(vf a, vf b) { return vsel(veq(a, a), vmax2(a, b), a); }\n"
+	"static inline vf vmin(vf a, vf b) { return vsel(veq(a, a), vmin2(a, b), a); }\n"
+	"static inline vf vgather(const float *p, long step)\n"
+	"{\n"
+	"\tvf r;\n"
+	"\tfor (int i = 0; i < VL; i++)\n"
+	"\t\tr[i] = p[i * step];\n"
+	"\treturn r;\n"
+	"}\n"
+	"static inline vf vgather_mask(const float *p, long step, vm m)\n"
+	"{\n"
+	"\tvf r = {};\n"
+	"\tfor (int i = 0; i < VL; i++)\n"
+	"\t\tif (vbit(m, i))\n"
+	"\t\t\tr[i] = p[i * step];\n"
+	"\treturn r;\n"
+	"}\n"
+	"static inline void vscatter(float *p, long step, vf x, vm m)\n"
+	"{\n"
+	"\tfor (int i = 0; i < VL; i++)\n"
+	"\t\tif (vbit(m, i))\n"
+	"\t\t\tp[i * step] = x[i];\n"
+	"}\n"
+	"/* An index that is data: negative counts from the end; never outside. */\n"
+	"static inline long at(long i, long n)\n"
+	"{\n"
+	"\ti += i < 0 ? n : 0;\n"
+	"\treturn i < 0 ? 0 : i >= n ? n - 1 : i;\n"
+	"}\n"
+	"static inline long floordiv(long a, long c) { return a < 0 ? -((c - 1 - a) / c) : a / c; }\n"
+	"static inline long lmin(long a, long b) { return a < b ? a : b; }\n"
+	"static inline long lmax(long a, long b) { return a > b ? a : b; }\n";
+
+/* Scalar functions of one element type. */
+static const char number_text[] =
+	"static inline %1$s max_%2$s(%1$s a, %1$s b) { return a > b || a != a ? a : b; }\n"
+	"static inline %1$s min_%2$s(%1$s a, %1$s b) { return a < b || a != a ? a : b; }\n"
+	"static inline %1$s abs_%2$s(%1$s a) { return %3$s; }\n"
+	"static inline %1$s sign_%2$s(%1$s a) { return a != a ? a : (%1$s)((a > 0) - (a < 0)); }\n"
+	"static inline %1$s div_%2$s(%1$s a, %1$s b) { return %4$s; }\n"
+	"static inline %1$s mod_%2$s(%1$s a, %1$s b)\n"
+	"{\n"
+	"%5$s"
+	"}\n";
+
+static const char bf16_text[] =
+	"static inline float bf16_get(unsigned short h) { union { unsigned u; float f; } x = {(unsigned)h << 16}; return x.f; }\n"
+	"static inline unsigned short bf16_put(float f)\n"
+	"{\n"
+	"\tunion { float f; unsigned u; } x = {f};\n"
+	"\treturn f != f ? 0x7fc0 : (unsigned short)((x.u + 0x7fff + (x.u >> 16 & 1)) >> 16);\n"
+	"}\n";
+
+static void number_helpers(FILE *f, enum dtype t)
+{
+	bool real = dtype_is_float(t), is_signed = dtype_is_signed(t);
+	const char *abs = t == DT_F64 ? "fabs(a)" : real ? "fabsf(a)" : is_signed ? "a < 0 ? -a : a" : "a";
+	const char *div = real ? "a / b" : is_signed ? "!b ? 0 : b == -1 ? -a : a / b" : "b ? a / b : 0";
+	const char *mod = t == DT_F64 ? "\treturn fmod(a, b);\n" :
+			  real        ? "\treturn fmodf(a, b);\n" :
+			  is_signed   ? "\tif (!b || b == -1)\n\t\treturn 0;\n\ta %= b;\n\treturn a && (a < 0) != (b < 0) ? a + b : a;\n" :
+					"\treturn b ? a % b : 0;\n";
+	fprintf(f, number_text, vtype(t), dtype_name(t), abs, div, mod);
+}
+
+/* v, v combined with itself shuffled by half, a quarter, ...: lane 0 has it all. */
+static void horizontal(FILE *f, int vl, const char *name, const char *combine)
+{
+	fprintf(f, "static inline float vh%s(vf x)\n{\n\tvf y;\n", name);
+	for (int w = vl / 2; w; w /= 2) {
+		fprintf(f, "\ty = __builtin_shuffle(x, (vi){");
+		for (int i = 0; i < vl; i++)
+			fprintf(f, "%s%d", i ? ", " : "", i ^ w);
+		fprintf(f, "});\n\tx = %s;\n", combine);
+	}
+	fprintf(f, "\treturn x[0];\n}\n");
+}
+
+static bool uses_fn(struct loop_prog *const *p, int n, enum math_fn fn)
+{
+	for (int k = 0; k < n; k++)
+		for (size_t i = 1; i < p[k]->exs.n; i++)
+			if (p[k]->exs.a[i].kind == EX_CALL && p[k]->exs.a[i].fn == (int)fn)
+				return true;
+	return false;
+}
+
+static bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t)
+{
+	for (int k = 0; k < n; k++) {
+		for (size_t i = 1; i < p[k]->bufs.n; i++)
+			if (p[k]->bufs.a[i].dtype == t)
+				return true;
+		for (size_t i = 1; i < p[k]->exs.n; i++)
+			if (p[k]->exs.a[i].dtype == t)
+				return true;
+	}
+	return false;
+}
+
+static void fn_helper(FILE *f, enum math_fn fn, bool *done)
+{
+	const struct math_row *r = math_row(fn);
+
+	if (done[fn])
+		return;
+	done[fn] = true;
+	if (r->needs)
+		fn_helper(f, r->needs, done);
+	if (r->helper)
+		fputs(r->helper, f);
+}
+
+void emit_prelude(FILE *f, struct loop_prog *const *p, int n)
+{
+	const struct target *t = n && p[0]->target ? p[0]->target : target_host();
+	bool done[FN_COUNT] = {0};
+	int vl = t->vector_bytes / 4;
+
+	fprintf(f, types_text, vl);
+	fputs(avx512_text, f);
+	fputs(portable_text, f);
+	fputs(common_text, f);
+	horizontal(f, vl, "sum", "x + y");
+	horizontal(f, vl, "prod", "x * y");
+	horizontal(f, vl, "max", "vmax(x, y)");
+	horizontal(f, vl, "min", "vmin(x, y)");
+	for (enum dtype d = DT_F32; d < DT_COUNT; d++)
+		if (d == DT_F32 || ((dtype_is_float(d) || dtype_is_int(d)) && uses_dtype(p, n, d)))
+			number_helpers(f, d);
+	if (uses_dtype(p, n, DT_BF16))
+		fputs(bf16_text, f);
+	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
+		if (uses_fn(p, n, fn))
+			fn_helper(f, fn, done);
+}
