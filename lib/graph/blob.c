@@ -20,7 +20,7 @@ enum { MAP_LEAST = 64 << 10 };
 /* A temporary older than this was left by a process that was killed. */
 enum { TEMPORARY_SECONDS = 3600 };
 
-static struct arena arena; /* names and reasons; never dropped */
+static struct arena arena; /* what lives as long as the process */
 
 const char *blob_dir(void)
 {
@@ -225,7 +225,7 @@ static const void *map_ref(struct digest d, size_t n, const char **why)
 	*why = NULL;
 	if ((r.offset & 7) == 0)
 		return t->p + r.offset;
-	return memcpy(xmalloc(n), t->p + r.offset, n);
+	return arena_copy(&arena, t->p + r.offset, n);
 }
 
 static const void *map_file(struct digest d, size_t n, const char **why)
@@ -243,16 +243,12 @@ static const void *map_file(struct digest d, size_t n, const char **why)
 		void *q = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
 		p = q == MAP_FAILED ? NULL : q;
 	} else {
-		char *q = xmalloc(n);
+		char *q = arena_alloc(&arena, n);
 		size_t done = 0;
 		ssize_t got;
 		while (done < n && (got = read(fd, q + done, n - done)) > 0)
 			done += (size_t)got;
-		p = q;
-		if (done < n) {
-			free(q);
-			p = NULL;
-		}
+		p = done == n ? q : NULL;
 	}
 	close(fd);
 	if (!p && !*why)
@@ -264,7 +260,7 @@ const void *blob_map(struct digest d, size_t n, bool verify, const char **why)
 {
 	*why = NULL;
 	if (n == 0)
-		return xmalloc(1);
+		return arena_alloc(&arena, 1);
 	const void *p = map_file(d, n, why);
 	if (!p)
 		p = map_ref(d, n, why);

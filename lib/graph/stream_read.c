@@ -591,7 +591,7 @@ struct stream_reader {
 struct stream_reader *stream_open(const char *path)
 {
 	struct stream_reader *r = xcalloc(1, sizeof *r);
-	r->name = xstrdup(path && strcmp(path, "-") ? path : "standard input");
+	r->name = sym_str(intern(path && strcmp(path, "-") ? path : "standard input"));
 	mapped_open(&r->in, path);
 	return r;
 }
@@ -618,6 +618,13 @@ static const char *guess(const unsigned char *p, size_t n)
 	return NULL;
 }
 
+/* As far as there are bytes. */
+static bool begins(const unsigned char *p, size_t n, const char *with)
+{
+	size_t len = strlen(with);
+	return !memcmp(p, with, n < len ? n : len);
+}
+
 struct module *stream_read(struct stream_reader *r)
 {
 	struct stream_fault f;
@@ -627,9 +634,7 @@ struct module *stream_read(struct stream_reader *r)
 		return NULL;
 	if (left == 0)
 		die(EX_BADDATA, "%s:0: empty; a graph stream expected", r->name);
-	bool headed = left >= 6 && !memcmp(p, "\x94\xa4hone", 6);
-	bool abort_record = left >= 7 && !memcmp(p, "\x91\xa5" "abort", 7);
-	if (!headed && !abort_record && left >= 6) {
+	if (!begins(p, left, "\x94\xa4hone") && !begins(p, left, "\x91\xa5" "abort")) {
 		const char *hint = r->nmodules ? NULL : guess(p, left);
 		die(EX_BADDATA, "%s:%zu: %s%s%s", r->name, r->pos,
 		    r->nmodules ? "garbage after the end of a module" : "not a graph stream", hint ? "; " : "",
@@ -646,5 +651,5 @@ struct module *stream_read(struct stream_reader *r)
 
 void stream_close(struct stream_reader *r)
 {
-	free(r); /* the mapping and the name stay: modules refer to them */
+	free(r); /* the mapping stays: modules refer to it */
 }

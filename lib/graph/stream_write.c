@@ -166,14 +166,21 @@ static void put_attr(struct encoder *e, const struct attr *a)
 	}
 }
 
+static sym op_sym(enum opcode op)
+{
+	static sym names[OP_COUNT];
+	if (!names[op])
+		names[op] = intern(op_name(op));
+	return names[op];
+}
+
 static void put_node(struct encoder *e, graph_id g, node_id id, int32_t *count)
 {
 	struct mp_out *o = &e->graphs;
 	const struct node *n = node(e->m, id);
-	const struct op_info *info = op_info(n->op);
 	mp_put_record(o, 7, "node");
-	put_sym(e, o, n->op == OP_OTHER ? n->optype : intern(info->name));
-	put_sym(e, o, n->op == OP_OTHER ? n->domain : intern(info->domain));
+	put_sym(e, o, n->op == OP_OTHER ? n->optype : op_sym(n->op));
+	put_sym(e, o, n->op == OP_OTHER ? n->domain : intern(op_info(n->op)->domain));
 	put_sym(e, o, n->name);
 	mp_put_array(o, n->nin);
 	for (uint32_t i = 0; i < n->nin; i++)
@@ -360,8 +367,9 @@ struct digest module_digest(struct module *m)
 
 /* Where the bytes of one module go, counted and hashed on their way. */
 struct sink {
-	FILE *f;         /* or, if NULL, */
-	struct mp_out o; /* memory */
+	FILE *f;          /* or, if NULL, */
+	struct mp_out o;  /* memory */
+	const char *name; /* of f, for messages */
 	struct digest_state *hash;
 	size_t n;
 };
@@ -378,7 +386,7 @@ static void sink_put(struct sink *s, const void *p, size_t n)
 		memcpy(s->o.b.a + s->o.b.n, p, n);
 		s->o.b.n += n;
 	} else if (fwrite(p, 1, n, s->f) != n) {
-		die_errno(EX_IO, "writing the stream failed");
+		die_errno(EX_IO, "%s: writing failed", s->name);
 	}
 }
 
@@ -491,7 +499,7 @@ struct stream_writer *stream_create(const char *path, bool pack)
 
 void stream_write(struct stream_writer *w, struct module *m)
 {
-	struct sink s = {.f = w->out.f};
+	struct sink s = {.f = w->out.f, .name = w->out.path ? w->out.path : "standard output"};
 	put_module(&s, m, w->pack);
 }
 

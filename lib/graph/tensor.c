@@ -82,10 +82,18 @@ const char *tensor_check(const struct tensor *t)
 	return NULL;
 }
 
-static const void *load(const struct module *m, struct tensor *t, bool verify)
+static noreturn void die_changed(const struct module *m, const struct tensor *t)
+{
+	char hex[33];
+	digest_hex(t->digest, hex);
+	die(EX_BADDATA, "%s: the bytes of tensor %s (%zu bytes; blob store %s) have changed; import the model again",
+	    m->source ? m->source : "stream", hex, t->nbytes, blob_dir());
+}
+
+static const void *load(const struct module *m, struct tensor *t)
 {
 	const char *why = "its digest was never written";
-	const void *p = t->has_digest ? blob_map(t->digest, t->nbytes, verify, &why) : NULL;
+	const void *p = t->has_digest ? blob_map(t->digest, t->nbytes, false, &why) : NULL;
 	if (!p)
 		die_missing(m, t, why);
 	if (t->dtype == DT_STR && !strings_fit(p, t->nbytes, tensor_count(t)))
@@ -100,19 +108,18 @@ const void *tensor_data(const struct module *m, struct tensor *t)
 	if (align > 8)
 		align = 8;
 	if (!t->data)
-		t->data = load(m, t, false);
+		t->data = load(m, t);
 	else if (align && (uintptr_t)t->data % align) /* in the middle of a mapped model file */
-		t->data = memcpy(xmalloc(t->nbytes), t->data, t->nbytes);
+		t->data = arena_copy((struct arena *)&m->arena, t->data, t->nbytes);
 	return t->data;
 }
 
 const void *tensor_verified(const struct module *m, struct tensor *t)
 {
-	if (!t->data)
-		t->data = load(m, t, true);
-	else if (t->has_digest && !digest_eq(digest_bytes(t->data, t->nbytes), t->digest))
-		die_missing(m, t, "its bytes have changed");
-	return tensor_data(m, t);
+	const void *p = tensor_data(m, t);
+	if (t->has_digest && !digest_eq(digest_bytes(p, t->nbytes), t->digest))
+		die_changed(m, t);
+	return p;
 }
 
 struct digest tensor_digest(const struct module *m, struct tensor *t)

@@ -30,7 +30,7 @@ struct text_reader *text_open(const char *path)
 	r->s = (struct scan){
 		.p = (const char *)r->in.p,
 		.end = (const char *)r->in.p + r->in.n,
-		.file = xstrdup(path && strcmp(path, "-") ? path : "standard input"),
+		.file = sym_str(intern(path && strcmp(path, "-") ? path : "standard input")),
 		.line = 1,
 	};
 	return r;
@@ -533,5 +533,5 @@ void text_close(struct text_reader *r)
 	vec_free(&r->names);
 	vec_free(&r->labels);
 	vec_free(&r->operands);
-	free(r); /* the file's name stays: modules refer to it */
+	free(r);
 }
