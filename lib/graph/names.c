@@ -2,8 +2,8 @@
 #include "common/msg.h"
 #include "graph/module.h"
 
-/* used.a[name]: the scope that took it last. Scopes: 1 is the module (main inputs and constants: their
- * names are taken everywhere); then one a graph. */
+/* used.a[name]: the scope that took it last; global.a[name]: not 0 if a constant has it, which takes it
+ * everywhere. Scope 1 is that of constants and main inputs; then one a graph. */
 struct namer {
 	struct module *m;
 	VEC(uint32_t) used, global;
@@ -53,7 +53,7 @@ static void name_constants(struct namer *s, const struct graph_list *order)
 	bool *seen = xcalloc(m->values.n, sizeof *seen);
 	scope_begin(s);
 	for (size_t i = 0; i < top->in.n; i++)
-		if (!take(s, val(m, top->in.a[i])->name, true))
+		if (!take(s, val(m, top->in.a[i])->name, false))
 			vec_push(&unnamed, top->in.a[i]);
 	for (size_t k = 0; k < order->n; k++) {
 		const struct graph *g = graph(m, order->a[k]);
@@ -72,7 +72,8 @@ static void name_constants(struct namer *s, const struct graph_list *order)
 	}
 	for (size_t i = 0; i < unnamed.n; i++) {
 		struct value *v = val(m, unnamed.a[i]);
-		v->name = make_up(s, v->kind == VAL_CONST ? 'c' : 'v', true);
+		bool is_const = v->kind == VAL_CONST;
+		v->name = make_up(s, is_const ? 'c' : 'v', is_const);
 	}
 	vec_free(&unnamed);
 	free(seen);
@@ -84,7 +85,7 @@ static void name_graph(struct namer *s, graph_id id)
 	struct graph *g = graph(m, id);
 	VEC(val_id) unnamed = {0};
 	scope_begin(s);
-	for (size_t i = 0; id != m->main && i < g->in.n; i++)
+	for (size_t i = 0; i < g->in.n; i++)
 		if (!take(s, val(m, g->in.a[i])->name, false))
 			vec_push(&unnamed, g->in.a[i]);
 	for (size_t i = 0; i < g->nodes.n; i++) {
