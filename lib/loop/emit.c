@@ -99,6 +99,7 @@ static void var_open(struct emit *e, poly_var v, sym name)
 {
 	if (e->nopen == NEST_DEPTH_MAX)
 		BUG("emit: nest too deep");
+	e->open_var[e->nopen] = v;
 	e->open[e->nopen++] = name;
 	var_set(e, v, sym_str(name));
 }
@@ -249,6 +250,7 @@ static void allocs(struct emit *e, nest_id n)
 		struct loop_buf *b = &e->p->bufs.a[i];
 		if (b->alloc != n || (b->scope != SCOPE_STACK && b->scope != SCOPE_REGISTER))
 			continue;
+		e->open_at_alloc[i] = e->nopen;
 		line(e, "/* %s: %s, %s */", sym_str(b->name), dims_text(e, b), scope_name(b->scope));
 		if (b->scope == SCOPE_STACK)
 			line(e, "%s %s[%ld] __attribute__((aligned(64)));", ctype(b->dtype), e->buf_text[i], (long)buf_elems(e->p, (buf_id)i));
@@ -363,6 +365,8 @@ static void emit_lanes(struct emit *e, const struct nest *loop, poly_var lane, i
 
 	if (guard) {
 		poly_range(e->p->P, guard, &lo, &hi);
+		if (hi < 0)
+			return;
 		if (lo >= 0)
 			guard = 0;
 	}
@@ -521,6 +525,7 @@ void emit_kernel(FILE *f, struct loop_prog *p, const char *name)
 	struct emit e = {.f = f, .p = p, .vl = t->vector_bytes / 4, .dry = true};
 	e.regs = xcalloc(p->bufs.n, sizeof *e.regs);
 	e.buf_text = xcalloc(p->bufs.n, sizeof *e.buf_text);
+	e.open_at_alloc = xcalloc(p->bufs.n, sizeof *e.open_at_alloc);
 	name_buffers(&e);
 	emit_walk(&e);
 	regs_settle(&e);
@@ -542,4 +547,5 @@ void emit_kernel(FILE *f, struct loop_prog *p, const char *name)
 	arena_release(&e.keep);
 	free(e.regs);
 	free(e.buf_text);
+	free(e.open_at_alloc);
 }

@@ -12,6 +12,8 @@
 struct reg_run {
 	int64_t at;
 	int lanes;
+	sym mask;   /* lanes active in every access to it: text of the mask, 0: all */
+	bool mixed; /* accesses differ in that: a guarded write must keep the other lanes */
 };
 struct reg_touched {
 	buf_id b;
@@ -45,6 +47,8 @@ struct emit {
 	VEC(const char *) var_text; /* C text of each variable; NULL: not in scope */
 	int nopen;
 	sym open[NEST_DEPTH_MAX];   /* C names in scope */
+	poly_var open_var[NEST_DEPTH_MAX];
+	int *open_at_alloc;         /* by buffer: nopen where it is declared */
 	VEC(struct reg_touched) touched;
 	struct regs *regs;          /* by buffer */
 	const char **buf_text;
@@ -100,7 +104,8 @@ const struct named_ex *named_find(struct emit *e, ex_id ex);
 bool vector_block(struct emit *e);
 
 /* ---- emit_reg.c ---- */
-void reg_touch(struct emit *e, buf_id b, int64_t at, int lanes); /* lanes 1: an element */
+/* lanes 1: an element. mask: text of the guard on lanes, 0: none; it depends on the first nopen variables in scope. */
+void reg_touch(struct emit *e, buf_id b, int64_t at, int lanes, sym mask, int nopen);
 void regs_settle(struct emit *e);
 void regs_free(struct emit *e);
 const char *reg_element(struct emit *e, buf_id b, int64_t at);

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void reg_touch(struct emit *e, buf_id b, int64_t at, int lanes)
+void reg_touch(struct emit *e, buf_id b, int64_t at, int lanes, sym mask, int nopen)
 {
 	if (e->dry)
-		vec_push(&e->touched, (struct reg_touched){b, {at, lanes}});
+		vec_push(&e->touched, (struct reg_touched){b, {at, lanes, mask, nopen > e->open_at_alloc[b]}});
 }
 
 static int by_at(const void *x, const void *y)
@@ -45,8 +45,10 @@ static void settle(struct regs *r)
 
 	qsort(r->run.a, r->run.n, sizeof *r->run.a, by_at);
 	for (size_t i = 0; i < r->run.n; i++) {
-		if (n && r->run.a[n - 1].at == r->run.a[i].at)
-			continue; /* the longest came first */
+		if (n && r->run.a[n - 1].at == r->run.a[i].at) { /* the longest came first */
+			r->run.a[n - 1].mixed |= r->run.a[i].mixed || r->run.a[i].mask != r->run.a[n - 1].mask;
+			continue;
+		}
 		r->apart |= n && r->run.a[n - 1].at + r->run.a[n - 1].lanes > r->run.a[i].at;
 		r->run.a[n++] = r->run.a[i];
 	}
@@ -59,9 +61,13 @@ static void settle(struct regs *r)
 	}
 	qsort(r->one.a, r->one.n, sizeof *r->one.a, by_number);
 	n = 0;
-	for (size_t i = 0; i < r->one.n; i++)
-		if ((!n || r->one.a[n - 1] != r->one.a[i]) && !run_over(r, r->one.a[i]))
+	for (size_t i = 0; i < r->one.n; i++) {
+		struct reg_run *over = run_over(r, r->one.a[i]);
+		if (over)
+			over->mixed = true;
+		else if (!n || r->one.a[n - 1] != r->one.a[i])
 			r->one.a[n++] = r->one.a[i];
+	}
 	r->one.n = n;
 }
 
@@ -115,7 +121,7 @@ const char *reg_element(struct emit *e, buf_id b, int64_t at)
 {
 	const struct reg_run *r = e->dry ? NULL : run_over(&e->regs[b], at);
 
-	reg_touch(e, b, at, 1);
+	reg_touch(e, b, at, 1, 0, 0);
 	return r ? text(e, "%s[%d]", reg_name(e, b, r->at), (int)(at - r->at)) : reg_name(e, b, at);
 }
 

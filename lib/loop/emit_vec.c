@@ -18,6 +18,8 @@ struct lanes {
 	const char *s; /* C expression of type vm */
 	int n;
 	bool guard;
+	sym mask;  /* text of the guard of the block */
+	int nopen; /* variables in scope up to the last that the guard uses */
 };
 
 static bool all_lanes(struct emit *e, const struct lanes *m) { return m->n == e->vl && !m->guard; }
@@ -100,7 +102,7 @@ static struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
 	if (lbuf(e->p, b)->scope == SCOPE_REGISTER) {
 		if (c != 1 || !poly_is_const(e->p->P, rest, &at))
 			return (struct vx){VX_VEC, compose(e, b, off, m)};
-		reg_touch(e, b, at, m->n);
+		reg_touch(e, b, at, m->n, m->mask, m->nopen);
 		if (!e->dry && !reg_run(e, b, at))
 			return (struct vx){VX_VEC, compose(e, b, off, m)};
 		return (struct vx){VX_VEC, reg_name(e, b, at)};
@@ -298,13 +300,13 @@ static bool horizontal(struct emit *e, buf_id out, poly off, enum combiner c, st
 
 static bool to_register(struct emit *e, buf_id out, int64_t at, enum combiner c, struct vx x, const struct lanes *m)
 {
-	reg_touch(e, out, at, m->n);
+	reg_touch(e, out, at, m->n, m->mask, m->nopen);
 	const struct reg_run *run = e->dry ? NULL : reg_run(e, out, at);
 	if (!e->dry && !run)
 		return false;
 	const char *name = reg_name(e, out, at);
 	body_lines(e);
-	if (m->guard || (run && run->lanes > m->n))
+	if (run && ((m->guard && run->mixed) || run->lanes > m->n))
 		line(e, "%s = vsel(%s, %s, %s);", name, m->s, combined(e, c, name, x), name);
 	else if (c == COMB_SUM || c == COMB_PROD)
 		line(e, "%s %s %s;", name, c == COMB_SUM ? "+=" : "*=", bare(e, x.s));
@@ -335,12 +337,15 @@ static void to_memory(struct emit *e, buf_id out, poly rest, int64_t step, enum 
 		line(e, "vstore_mask(%s, %s, %s);", to, v, m->s);
 }
 
-/* The guards of the block and of the loop as a mask; false: one is not linear in the lane. */
+/* The guards of the block and of the loop as a mask; false: one is not linear in the lane. The caller has dropped
+ * blocks with a guard that never holds. */
 static bool block_lanes(struct emit *e, struct lanes *m)
 {
 	const struct nest *n = lnest(e->p, e->block);
 	const char *s = NULL;
-	int64_t lo, hi;
+	int64_t lo, hi, c;
+	poly rest;
+	int nopen = 0, count = e->lanes;
 
 	for (size_t i = 0; i <= n->guard.n; i++) {
 		poly g = i < n->guard.n ? env_subst(e, n->guard.a[i]) : e->lane_guard;
@@ -349,14 +354,22 @@ static bool block_lanes(struct emit *e, struct lanes *m)
 		poly_range(e->p->P, g, &lo, &hi);
 		if (lo >= 0)
 			continue;
+		if (poly_linear_in(e->p->P, g, e->lane, &c, &rest) && c < 0 && poly_is_const(e->p->P, rest, &lo)) {
+			if (lo / -c + 1 < count) /* the lanes up to a fixed one; lo >= 0, for hi >= 0 */
+				count = (int)(lo / -c) + 1;
+			continue;
+		}
 		const char *l = guard_lanes(e, g);
 		if (!l)
 			return false;
 		s = with_lanes(e, s, l);
+		for (int k = nopen; k < e->nopen; k++)
+			if (poly_uses(e->p->P, g, e->open_var[k]))
+				nopen = k + 1;
 	}
-	*m = (struct lanes){s, e->lanes, s != NULL};
-	if (e->lanes < e->vl || !s)
-		m->s = s ? with_lanes(e, text(e, "vlanes(0, %d)", e->lanes), s) : text(e, "vlanes(0, %d)", e->lanes);
+	*m = (struct lanes){s, count, s != NULL, s ? intern(s) : 0, nopen};
+	if (count < e->vl || !s)
+		m->s = s ? with_lanes(e, text(e, "vlanes(0, %d)", count), s) : text(e, "vlanes(0, %d)", count);
 	if (s) {
 		vec_push(&e->lines, text(e, "const vm m = %s;", m->s));
 		m->s = "m";
