@@ -72,6 +72,7 @@ static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum 
 	const char *axes = axis_names(p, lstage(p, s));
 	struct loop_buf shape = *lbuf(p, b);
 	buf_id acc = buf_new(p, name, shape.dtype, scope, shape.rank, shape.shape);
+	lbuf(p, acc)->layout = shape.layout;
 	nest_id seq = nest_body(p, l);
 	stage_id out = copy_stage(p, acc, b, 0, arena_printf(&p->arena, "%s.store", name), axes);
 	nest_insert(p, seq, lnest(p, seq)->kid.n, nest_of_stage(p, out, lo, extent));

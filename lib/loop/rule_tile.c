@@ -246,6 +246,13 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	pack_operands(r, &q);
 	make_panels(r, &q);
 	const char *name = sym_str(lstage(p, anchor)->name);
+	if (q.v != lstage(p, anchor)->nspatial - 1) { /* vectors of the sums lie along v as well */
+		char *order = arena_str(&p->arena, "");
+		for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
+			if (a != q.v)
+				order = arena_printf(&p->arena, "%s%d ", order, a);
+		rule_try(r, "layout %s %s%d", sym_str(lbuf(p, lstage(p, anchor)->out)->name), order, q.v);
+	}
 	const char *v = axis_loop(r, anchor, q.v, ""), *t = q.t >= 0 ? axis_loop(r, anchor, q.t, "") : NULL;
 	if (!rule_try(r, "split %s %d %d tail=%s", v, q.vectors, r->lanes, q.pad ? "pad" : "peel"))
 		return false;

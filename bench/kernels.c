@@ -1,0 +1,279 @@
+/* Kernels by the rule alone against the machine's FMA peak: one run, one core, interleaved.
+ *
+ *   build/bench/kernels [-k] [NAME...]      -k keeps the generated C in ./kernels.c
+ *
+ * Each kernel is built from stages, scheduled by loop_rule, emitted, compiled and timed in turn with a loop of nothing
+ * but independent multiply-adds (20 rounds; best and median of each). A peak below 150 GFLOP/s is said. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "common/rng.h"
+#include "device/target.h"
+#include "loop/emit.h"
+#include "loop/interp.h"
+#include "loop/math.h"
+#include "loop/prim.h"
+
+enum { ROUNDS = 20 };
+
+struct bench {
+	const char *name;
+	struct loop_prog *(*make)(const int64_t *d);
+	int64_t d[8];
+	double flops;
+	struct loop_prog *p;
+	void (*f)(void **data);
+	void *data[8];
+	double best, time[ROUNDS];
+};
+
+static struct loop_prog *finish(struct loop_prog *p, const char *name)
+{
+	prog_collapse(p);
+	prog_start(p);
+	const char *trace = loop_rule(p);
+	if (getenv("TRACE"))
+		printf("# %s\n%s", name, trace);
+	const char *why = loop_finish(p);
+	if (why) {
+		fprintf(stderr, "%s: %s\n", name, why);
+		exit(1);
+	}
+	return p;
+}
+
+static void relu_into(struct loop_prog *p, buf_id from, buf_id to, const char *axes)
+{
+	stage_id y = stage_into(p, "out", to, axes);
+	poly at[4];
+	for (int i = 0; i < lbuf(p, to)->rank; i++)
+		at[i] = stage_axis(p, y, i);
+	stage_body(p, y, COMB_NONE, ex_call(p, FN_MAX, ex_read(p, from, lbuf(p, to)->rank, at), ex_const(p, DT_F32, 0), 0));
+}
+
+/* d: m n k */
+static struct loop_prog *make_gemm(const int64_t *d)
+{
+	struct loop_prog *p = prog_new(target_host());
+	buf_id a = buf_new(p, "A", DT_F32, SCOPE_IN, 2, (int64_t[]){d[0], d[2]});
+	buf_id b = buf_new(p, "B", DT_F32, SCOPE_CONST, 2, (int64_t[]){d[2], d[1]});
+	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 2, (int64_t[]){d[0], d[1]});
+	stage_id s = stage_new(p, "gemm", DT_F32, SCOPE_SCRATCH, 2, d, "m n");
+	poly k = stage_reduce(p, s, "k", d[2]), m = stage_axis(p, s, 0), n = stage_axis(p, s, 1);
+	ex_id ra = ex_read(p, a, 2, (poly[]){m, k}), rb = ex_read(p, b, 2, (poly[]){k, n});
+	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, ra, rb, 0));
+	relu_into(p, lstage(p, s)->out, y, "m n");
+	return finish(p, "gemm");
+}
+
+/* d: size, channels in, out, kernel, stride, pad; values in NHWC, batch 1 */
+static struct loop_prog *make_conv(const int64_t *d)
+{
+	struct loop_prog *p = prog_new(target_host());
+	struct polys *P = p->P;
+	int64_t h = d[0], ci = d[1], co = d[2], k = d[3], st = d[4], pad = d[5];
+	int64_t ho = (h + 2 * pad - k) / st + 1;
+	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 4, (int64_t[]){1, ci, h, h});
+	buf_id w = buf_new(p, "W", DT_F32, SCOPE_CONST, 4, (int64_t[]){co, ci, k, k});
+	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 4, (int64_t[]){1, co, ho, ho});
+	layout_parse(&lbuf(p, x)->layout, 4, "0 2 3 1");
+	layout_parse(&lbuf(p, y)->layout, 4, "0 2 3 1");
+	buf_id from = x;
+	if (pad) {
+		stage_id ps = stage_new(p, "pad", DT_F32, SCOPE_SCRATCH, 4, (int64_t[]){1, ci, h + 2 * pad, h + 2 * pad}, "n i h w");
+		poly at[4] = {stage_axis(p, ps, 0), stage_axis(p, ps, 1), poly_addc(P, stage_axis(p, ps, 2), -pad), poly_addc(P, stage_axis(p, ps, 3), -pad)};
+		stage_body(p, ps, COMB_NONE, ex_read_fill(p, x, 4, at, 0));
+		from = lstage(p, ps)->out;
+		layout_parse(&lbuf(p, from)->layout, 4, "0 2 3 1");
+	}
+	stage_id s = stage_new(p, "conv", DT_F32, SCOPE_SCRATCH, 4, (int64_t[]){1, co, ho, ho}, "n o h w");
+	poly i = stage_reduce(p, s, "i", ci), kh = stage_reduce(p, s, "kh", k), kw = stage_reduce(p, s, "kw", k);
+	poly n = stage_axis(p, s, 0), o = stage_axis(p, s, 1);
+	poly ih = poly_add(P, poly_mulc(P, stage_axis(p, s, 2), st), kh), iw = poly_add(P, poly_mulc(P, stage_axis(p, s, 3), st), kw);
+	ex_id rx = ex_read(p, from, 4, (poly[]){n, i, ih, iw}), rw = ex_read(p, w, 4, (poly[]){o, i, kh, kw});
+	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, rx, rw, 0));
+	relu_into(p, lstage(p, s)->out, y, "n o h w");
+	return finish(p, "conv");
+}
+
+#define GEMM(m, n, k) {"gemm " #m "x" #n "x" #k, make_gemm, {m, n, k}, 2.0 * m * n * k}
+#define CONV(h, ci, co, k, s, p)                                                                                      \
+	{"conv " #k "x" #k " " #h "px " #ci "-" #co " /" #s, make_conv, {h, ci, co, k, s, p},                          \
+	 2.0 * co * ci * k * k * (((h + 2 * p - k) / s + 1) * ((h + 2 * p - k) / s + 1))}
+static struct bench benches[] = {
+	GEMM(512, 512, 512), GEMM(128, 3072, 768), GEMM(197, 768, 3072), GEMM(1, 1000, 2048), GEMM(1024, 1024, 1024),
+	CONV(56, 64, 64, 3, 1, 1), CONV(28, 128, 128, 3, 1, 1), CONV(14, 256, 256, 3, 1, 1), CONV(7, 512, 512, 3, 1, 1),
+	CONV(56, 64, 256, 1, 1, 0), CONV(56, 256, 64, 1, 1, 0), CONV(28, 512, 128, 1, 1, 0), CONV(14, 256, 1024, 1, 1, 0),
+	CONV(7, 2048, 512, 1, 1, 0), CONV(224, 3, 64, 7, 2, 3), CONV(56, 128, 128, 3, 2, 1), CONV(14, 512, 512, 3, 2, 1),
+	CONV(56, 256, 512, 1, 2, 0),
+};
+enum { NBENCH = sizeof benches / sizeof *benches };
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static const char peak_c[] =
+	"void peak(void **d)\n{\n\tvf a[14], x, y;\n\t__builtin_memcpy(&x, d[0], sizeof x); __builtin_memcpy(&y, d[1], sizeof y);\n"
+	"\tfor (int i = 0; i < 14; i++) a[i] = x;\n"
+	"\tfor (long n = 0; n < 200000; n++) {\n"
+	"\t\ta[0] = a[0]*x+y; a[1] = a[1]*x+y; a[2] = a[2]*x+y; a[3] = a[3]*x+y; a[4] = a[4]*x+y; a[5] = a[5]*x+y; a[6] = a[6]*x+y;\n"
+	"\t\ta[7] = a[7]*x+y; a[8] = a[8]*x+y; a[9] = a[9]*x+y; a[10] = a[10]*x+y; a[11] = a[11]*x+y; a[12] = a[12]*x+y; a[13] = a[13]*x+y;\n"
+	"\t}\n\tfor (int i = 1; i < 14; i++) a[0] += a[i];\n\t__builtin_memcpy(d[2], a, sizeof x);\n}\n";
+
+/* All kernels in one file, one compilation. */
+static void compile(struct bench **b, int n, bool keep)
+{
+	const struct target *t = target_host();
+	const char *src = keep ? "./kernels.c" : "/tmp/hone-bench-kernels.c", *so = "/tmp/hone-bench-kernels.so";
+	struct loop_prog *progs[NBENCH];
+	FILE *f = fopen(src, "w");
+	for (int i = 0; i < n; i++)
+		progs[i] = b[i]->p;
+	emit_prelude(f, progs, n);
+	fprintf(f, "typedef float vf __attribute__((vector_size(%d)));\n%s", t->vector_bytes, peak_c);
+	for (int i = 0; i < n; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "k%d", i);
+		emit_kernel(f, b[i]->p, name);
+		fprintf(f, "void run%d(void **d) { k%d(d[0], d[1], d[2], d[3]); }\n", i, i);
+	}
+	fclose(f);
+	char cmd[1024];
+	snprintf(cmd, sizeof cmd, "%s %s -shared -fPIC -o %s %s -lm", target_compiler(), target_cflags(t), so, src);
+	double start = now();
+	if (system(cmd)) {
+		fprintf(stderr, "does not compile: %s\n", cmd);
+		exit(1);
+	}
+	printf("%d kernels compiled in %.2f s\n", n, now() - start);
+	void *h = dlopen(so, RTLD_NOW);
+	for (int i = 0; i < n; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "run%d", i);
+		*(void **)&b[i]->f = dlsym(h, name);
+	}
+	*(void **)&b[n]->f = dlsym(h, "peak");
+}
+
+static void *aligned(size_t bytes)
+{
+	void *p = aligned_alloc(4096, (bytes + 8191) / 4096 * 4096);
+	memset(p, 0, bytes);
+	return p;
+}
+
+/* Operands in the order of emit_kernel's parameters; random. */
+static void make_data(struct bench *b)
+{
+	struct rng r = {1};
+	int n = 0;
+	for (enum scope s = SCOPE_IN; s <= SCOPE_OUT; s++)
+		for (buf_id i = 1; i < b->p->bufs.n; i++) {
+			if (lbuf(b->p, i)->scope != s)
+				continue;
+			int64_t elems = buf_elems(b->p, i);
+			float *d = aligned((size_t)elems * 4);
+			for (int64_t k = 0; k < elems; k++)
+				d[k] = (float)rng_normal(&r);
+			b->data[n++] = d;
+		}
+	b->data[n] = aligned((size_t)b->p->workspace + 64);
+}
+
+/* A few elements in double from the stages: does the kernel compute what it should? */
+static double check(struct bench *b)
+{
+	void *at[64] = {0};
+	int n = 0;
+	buf_id out = 0;
+	for (enum scope s = SCOPE_IN; s <= SCOPE_OUT; s++)
+		for (buf_id i = 1; i < b->p->bufs.n; i++)
+			if (lbuf(b->p, i)->scope == s) {
+				at[i] = b->data[n++];
+				out = i;
+			}
+	b->f(b->data);
+	double worst = 0, scale = 0;
+	struct rng r = {2};
+	for (int k = 0; k < 50; k++) {
+		int64_t ix[LOOP_RANK_MAX];
+		poly ip[LOOP_RANK_MAX];
+		for (int d = 0; d < lbuf(b->p, out)->rank; d++) {
+			ix[d] = rng_range(&r, 0, lbuf(b->p, out)->shape[d] - 1);
+			ip[d] = poly_const(b->p->P, ix[d]);
+		}
+		int64_t off;
+		poly_is_const(b->p->P, buf_offset(b->p, out, ip), &off);
+		double want = stages_point(b->p, out, ix, at), got = ((float *)at[out])[off];
+		worst = fmax(worst, fabs(want - got));
+		scale = fmax(scale, fabs(want));
+	}
+	return worst / scale;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+	bool keep = argc > 1 && !strcmp(argv[1], "-k");
+	struct bench *b[NBENCH + 1];
+	int n = 0;
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof set, &set);
+	for (int i = 0; i < NBENCH; i++) {
+		bool want = argc <= 1 + keep;
+		for (int k = 1 + keep; k < argc; k++)
+			want |= strstr(benches[i].name, argv[k]) != NULL;
+		if (!want)
+			continue;
+		b[n] = &benches[i];
+		b[n]->p = b[n]->make(b[n]->d);
+		make_data(b[n]);
+		n++;
+	}
+	struct bench peak = {.name = "peak", .flops = 200000.0 * 14 * 2 * target_host()->vector_bytes / 4};
+	for (int i = 0; i < 3; i++)
+		peak.data[i] = aligned(64);
+	b[n] = &peak;
+	printf("%s, core %d, %s %s\n", target_host()->cpu, sched_getcpu(), target_compiler(), target_compiler_version());
+	compile(b, n, keep);
+	for (int i = 0; i < n; i++) {
+		double err = check(b[i]);
+		if (!(err < 1e-4))
+			printf("%s: WRONG, error %g\n", b[i]->name, err);
+	}
+	for (int round = 0; round < ROUNDS; round++)
+		for (int i = 0; i <= n; i++) {
+			int reps = 1 + (int)(2e8 / b[i]->flops);
+			double start = now();
+			for (int k = 0; k < reps; k++)
+				b[i]->f(b[i]->data);
+			b[i]->time[round] = (now() - start) / reps;
+		}
+	for (int i = n; i >= 0; i--) {
+		qsort(b[i]->time, ROUNDS, sizeof(double), by_time);
+		double best = b[i]->flops / b[i]->time[0] / 1e9, median = b[i]->flops / b[i]->time[ROUNDS / 2] / 1e9;
+		printf("%-28s best %7.1f median %7.1f GFLOP/s", b[i]->name, best, median);
+		if (i < n)
+			printf("  %5.1f%% of peak (median of median)", 100 * median / (peak.flops / peak.time[ROUNDS / 2] / 1e9));
+		else if (best < 150)
+			printf("  below 150: this run is void");
+		putchar('\n');
+	}
+	return 0;
+}
