@@ -303,10 +303,14 @@ static int choose_opset(struct exporter *x, int asked)
 				most = g->nodes.a[k];
 			}
 		}
+		for (size_t k = 0; k < g->out.n; k++) {
+			int n = opset_needed_by_output(x->m, g->out.a[k]);
+			need = n > need ? n : need;
+		}
 	}
 	vec_free(&order);
 	if (asked && asked < need)
-		die(EX_NOTAVAIL, "%s: %s: needs opset %d, not %d", x->m->source ? x->m->source : "stream", node_where(x->m, most, &x->arena), need, asked);
+		die(EX_NOTAVAIL, "%s: %s: needs opset %d, not %d", x->m->source ? x->m->source : "stream", most ? node_where(x->m, most, &x->arena) : "an output", need, asked);
 	return asked ? asked : need;
 }
 

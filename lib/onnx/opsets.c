@@ -207,6 +207,32 @@ static void roialign_lower(struct module *m, const struct node *n, int opset, st
 		drop(l, "coordinate_transformation_mode");
 }
 
+static bool is_sequence(struct module *m, val_id v, const char *kind)
+{
+	const char *other = v ? sym_str(val(m, v)->type.other) : "";
+	return !strncmp(other, kind, strlen(kind));
+}
+
+/* Types other than tensors came to these one by one. */
+static int sequence_needs(struct module *m, const struct node *n)
+{
+	int need = EXPORT_OPSET_MIN;
+	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
+		val_id v = i < n->nin ? n->in[i] : n->out[i - n->nin];
+		if (is_sequence(m, v, "optional("))
+			return 16;
+		if (n->op == OP_Identity && is_sequence(m, v, "seq("))
+			need = 14;
+	}
+	return need;
+}
+
+/* Graphs whose output is no result of theirs get an Identity. */
+int opset_needed_by_output(struct module *m, val_id v)
+{
+	return is_sequence(m, v, "optional(") ? 16 : is_sequence(m, v, "seq(") && val(m, v)->kind != VAL_NODE ? 14 : EXPORT_OPSET_MIN;
+}
+
 static int optional_needs(struct module *m, const struct node *n) { return n->nin && n->in[0] ? 15 : 18; }
 
 /* What no table of the above says. */
@@ -217,6 +243,9 @@ static const struct {
 } special[] = {
 	{OP_DFT, dft_needs, dft_lower},
 	{OP_GridSample, gridsample_needs, gridsample_lower},
+	{OP_Identity, sequence_needs, NULL},
+	{OP_If, sequence_needs, NULL},
+	{OP_Loop, sequence_needs, NULL},
 	{OP_OptionalHasElement, optional_needs, NULL},
 	{OP_ReduceL1, reduce_needs, reduce_lower},
 	{OP_ReduceL2, reduce_needs, reduce_lower},

@@ -8,6 +8,8 @@ enum { EXPORT_OPSET_MIN = 13 };
 /* The lowest opset, at least EXPORT_OPSET_MIN, at which n means the same. */
 int opset_needed(struct module *m, const struct node *n);
 
+int opset_needed_by_output(struct module *m, val_id v); /* of any graph */
+
 /* A node as an older opset says it. */
 struct lowered {
 	uint32_t nin;           /* operands kept, the first ones */

@@ -1,0 +1,89 @@
+# ge-import: files that are not models, cut and damaged models, the same bytes from anywhere.
+model=$top/examples/digits/digits.onnx
+n=0
+ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+
+# refuse CODE TEXT WHAT < file: exit code, one line with the text, and a stream that says so
+refuse() {
+	cat >bad.onnx
+	ge-import bad.onnx >out.g 2>err
+	rc=$?
+	[ $rc -eq "$1" ] && [ "$(wc -l <err)" -eq 1 ] && grep -q -- "$2" err
+	good=$?
+	ge-dump out.g >/dev/null 2>err2 && good=1
+	[ -s err2 ] && good=1
+	ok $good "$3"
+	[ $good -eq 0 ] || sed "s/^/# $rc /" err err2
+}
+
+refuse 65 'empty file' 'an empty file' </dev/null
+printf '<!DOCTYPE html>\n<html><head><title>404</title></head></html>\n' | refuse 65 'HTML' 'HTML'
+printf '\n  <html>' | refuse 65 'HTML' 'HTML after blanks'
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n' | refuse 65 'git lfs pull' 'a git-LFS pointer'
+printf 'PK\003\004\024\000\000\000\010\000' | refuse 65 'zip' 'a zip'
+printf '\037\213\010\000\000\000\000\000' | refuse 65 'compressed' 'a gzip'
+printf '{"nodes": []}' | refuse 65 'JSON' 'JSON'
+printf '\211HDF\r\n\032\n' | refuse 65 'HDF5' 'HDF5'
+printf 'just some text' | refuse 65 'bad.onnx:' 'text'
+ge-import no-such.onnx >out.g 2>err
+[ $? -eq 66 ] && grep -q no-such.onnx err
+ok $? 'a missing file'
+
+size=$(wc -c <"$model")
+failed=0 at=0
+while [ "$at" -lt "$size" ]; do
+	head -c "$at" "$model" >cut.onnx
+	ge-import cut.onnx -o cut.g 2>err
+	[ $? -eq 65 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e cut.g ] || { failed=1; sed "s/^/# cut at $at: /" err; }
+	at=$((at + 1000))
+done
+ok $failed "cut at every 1,000th byte ($((size / 1000 + 1)) files)"
+
+failed=0 at=1 i=0
+while [ $i -lt 150 ]; do
+	at=$(((at * 7919 + 4099) % 6000)) i=$((i + 1))
+	{ head -c $at "$model"; printf "\\$(printf %o $((i * 37 % 256)))"; tail -c +$((at + 2)) "$model"; } >flip.onnx
+	ge-import flip.onnx >flip.g 2>err
+	rc=$?
+	case $rc in
+	0) ;;
+	65 | 69) [ "$(wc -l <err)" -eq 1 ] || { failed=1; sed "s/^/# byte $at: /" err; } ;;
+	*) failed=1; echo "# byte $at: exit $rc" ;;
+	esac
+done
+ok $failed "150 models with one wrong byte"
+
+ge-import "$model" -o a.g && mkdir -p sub && cp "$model" sub/other.onnx && (cd sub && LC_ALL=C ge-import other.onnx -o ../b.g) && cmp a.g b.g
+ok $? 'the same stream from another directory and name'
+ge-import <"$model" >c.g && cmp a.g c.g
+ok $? 'the same stream from standard input'
+HONE_BLOBS=$PWD/copied ge-import --copy "$model" -o d.g && cmp a.g d.g && [ "$(ls copied | grep -c ref)" -eq 0 ]
+ok $? '--copy: the same stream, no references'
+ge-check a.g && ge-check d.g
+ok $? 'the stream is in order'
+ge-import "$model" | head -c 10 >/dev/null
+ok $? 'a closed pipe'
+if [ -w /dev/full ]; then
+	ge-import "$model" >/dev/full 2>err
+	[ $? -eq 74 ] && [ "$(wc -l <err)" -eq 1 ]
+	ok $? 'a full disk'
+fi
+
+data=/usr/share/libonnx-testdata/data
+if [ -d $data ]; then
+	find $data -name model.onnx | sort >list
+	failed=0 sound=0
+	while read -r f; do
+		ge-import "$f" -o t.g 2>err
+		rc=$?
+		case $rc in
+		0) sound=$((sound + 1)) ;;
+		65 | 69) [ "$(wc -l <err)" -eq 1 ] || failed=1 ;;
+		*) failed=1; echo "# $f: exit $rc" ;;
+		esac
+	done <list
+	[ $sound -ge 900 ] || failed=1
+	ok $failed "ONNX's $(wc -l <list) test models: $sound imported, the others (opset < 7) refused"
+else
+	echo "ok - ONNX's test models # SKIP needs libonnx-testdata"
+fi
