@@ -84,6 +84,9 @@ struct eval_hooks {
 };
 void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out, struct arena *a, const struct eval_hooks *h);
 
+/* The operand that the only result of n equals in type and bits, for all inputs; 0: none that we see. */
+val_id node_identity(struct module *m, node_id n);
+
 /* Tensors by hand. */
 struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t *dims); /* zeroed storage */
 double tensor_get(const struct tensor *t, int64_t i);   /* element i of a numeric tensor, as double */

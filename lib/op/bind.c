@@ -1,0 +1,203 @@
+/* Giving symbols and inputs their sizes, and saying which are still free. */
+#include <stdio.h>
+#include <string.h>
+#include "common/msg.h"
+#include "graph/symbols.h"
+#include "op/op.h"
+
+static void subst_types(struct module *m, poly_var v, poly by)
+{
+	for (size_t i = 1; i < m->values.n; i++) {
+		struct type *t = &m->values.a[i].type;
+		dim *d = NULL;
+		for (int k = 0; k < t->rank; k++) {
+			dim x = t->dims[k] ? poly_subst(m->dims, t->dims[k], v, by) : POLY_UNKNOWN;
+			if (x == t->dims[k])
+				continue;
+			if (!d) /* others may share the array */
+				d = arena_copy(&m->arena, t->dims, sizeof *d * (size_t)t->rank);
+			d[k] = x;
+		}
+		if (d)
+			t->dims = d;
+	}
+}
+
+static struct symbols free_symbols(struct module *m)
+{
+	struct symbols s = {0};
+	struct graph *g = graph(m, m->main);
+
+	for (size_t i = 0; i < g->in.n; i++)
+		symbols_mark(&s, m, &val(m, g->in.a[i])->type);
+	symbols_sort(&s, m);
+	return s;
+}
+
+void bind_symbol(struct module *m, const char *name, int64_t value)
+{
+	struct symbols s = free_symbols(m);
+	char *list = NULL;
+
+	if (value < 0)
+		die(EX_BADUSE, "--set %s=%lld: a size is not negative", name, (long long)value);
+	for (size_t i = 0; i < s.list.n; i++) {
+		const char *have = sym_str(poly_var_name(m->dims, s.list.a[i]));
+		if (!strcmp(have, name)) {
+			subst_types(m, s.list.a[i], poly_const(m->dims, value));
+			goto done;
+		}
+		char *more = xprintf("%s%s%s", list ? list : "", list ? ", " : "", have);
+		free(list);
+		list = more;
+	}
+	if (list)
+		die(EX_BADUSE, "--set %s: the model has no symbol of that name; it has %s", name, list);
+	note("--set %s: the model has no free symbols, nothing to set", name);
+done:
+	free(list);
+	symbols_free(&s);
+}
+
+static val_id find_input(struct module *m, const char *name)
+{
+	struct graph *g = graph(m, m->main);
+
+	for (size_t i = 0; i < g->in.n; i++)
+		if (!strcmp(sym_str(val(m, g->in.a[i])->name), name))
+			return g->in.a[i];
+	return 0;
+}
+
+/* The variable if e is nothing but one, else 0. */
+static poly_var only_variable(struct module *m, poly e)
+{
+	int natoms;
+	const uint32_t *atoms;
+	const struct poly_atom *a;
+
+	if (!e || poly_nterms(m->dims, e) != 1 || poly_term(m->dims, e, 0, &natoms, &atoms) != 1 || natoms != 1)
+		return 0;
+	a = poly_atom(m->dims, atoms[0]);
+	return a->kind == POLY_VAR ? a->var : 0;
+}
+
+/* What was inferred for another input size does not hold any more. */
+static void forget_results(struct module *m)
+{
+	for (size_t i = 1; i < m->values.n; i++) {
+		struct value *v = &m->values.a[i];
+		bool body_input = v->kind == VAL_INPUT && v->graph != m->main;
+		if (v->kind != VAL_NODE && !body_input)
+			continue;
+		v->type.rank = RANK_UNKNOWN;
+		v->type.dims = NULL;
+	}
+}
+
+void bind_shape(struct module *m, const char *input, int rank, const int64_t *dims)
+{
+	val_id v = find_input(m, input);
+	struct type *t;
+	int64_t c;
+
+	if (!v)
+		die(EX_BADUSE, "--shape %s: the model has no input of that name", input);
+	t = &val(m, v)->type;
+	if (t->rank != RANK_UNKNOWN && t->rank != rank)
+		die(EX_BADUSE, "--shape %s: %d extents for %s", input, rank, type_str(m, t, &m->arena));
+	if (t->rank == RANK_UNKNOWN) {
+		t->rank = rank;
+		t->dims = ARENA_ARRAY(&m->arena, dim, rank);
+	}
+	for (int i = 0; i < rank; i++) {
+		poly_var var = only_variable(m, val(m, v)->type.dims[i]);
+		if (var && dims[i] >= 0)
+			subst_types(m, var, poly_const(m->dims, dims[i]));
+	}
+	t = &val(m, v)->type;
+	dim *d = arena_copy(&m->arena, t->dims, sizeof *d * (size_t)rank);
+	bool other = false;
+	for (int i = 0; i < rank; i++) {
+		if (dims[i] < 0)
+			continue;
+		other = other || (poly_is_const(m->dims, d[i], &c) && c != dims[i]);
+		d[i] = poly_const(m->dims, dims[i]);
+	}
+	t->dims = d;
+	if (other)
+		forget_results(m);
+}
+
+noreturn void bind_missing(struct module *m, const char *command)
+{
+	struct graph *g = graph(m, m->main);
+	struct symbols s = free_symbols(m);
+	char *hint = NULL;
+
+	fprintf(stderr, "%s: sizes are missing; the inputs are\n", msg_tool);
+	for (size_t i = 0; i < g->in.n; i++) {
+		struct value *v = val(m, g->in.a[i]);
+		fprintf(stderr, "    %-24s %s\n", sym_str(v->name), type_str(m, &v->type, &m->arena));
+	}
+	for (size_t i = 0; i < s.list.n; i++)
+		hint = xprintf("%s%s%s=1", hint ? hint : "", hint ? "," : " --set ", sym_str(poly_var_name(m->dims, s.list.a[i])));
+	for (size_t i = 0; i < g->in.n; i++) {
+		const struct type *t = &val(m, g->in.a[i])->type;
+		bool open = t->rank == RANK_UNKNOWN;
+		char *shape = xstrdup("");
+		for (int k = 0; k < t->rank; k++) {
+			open = open || !t->dims[k];
+			shape = xprintf("%s%s%s", shape, k ? "x" : "", t->dims[k] ? poly_str(m->dims, t->dims[k], &m->arena) : "1");
+		}
+		if (open)
+			hint = xprintf("%s --shape %s:%s", hint ? hint : "", sym_str(val(m, g->in.a[i])->name), *shape ? shape : "1x1");
+	}
+	die(EX_BADUSE, "give them, for example: %s%s", command, hint ? hint : "");
+}
+
+/* ---- the options --set and --shape ---- */
+
+void bind_sets(struct module *m, const char *arg)
+{
+	char *copy = xstrdup(arg), *save = NULL;
+
+	for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+		char *eq = strchr(p, '='), *end;
+		if (!eq || !eq[1])
+			die(EX_BADUSE, "--set %s: write NAME=SIZE", p);
+		*eq = 0;
+		long long v = strtoll(eq + 1, &end, 10);
+		if (*end)
+			die(EX_BADUSE, "--set %s=%s: a size is a number", p, eq + 1);
+		bind_symbol(m, p, v);
+	}
+	free(copy);
+}
+
+void bind_shapes(struct module *m, const char *arg)
+{
+	const char *colon = strrchr(arg, ':');
+	int64_t dims[RANK_MAX];
+	int rank = 0;
+	char *name, *end;
+
+	if (!colon || colon == arg)
+		die(EX_BADUSE, "--shape %s: write INPUT:1x3x224x224", arg);
+	for (const char *p = colon + 1; *p; p = *end ? end + 1 : end) {
+		if (rank == RANK_MAX)
+			die(EX_BADUSE, "--shape %s: more than %d extents", arg, RANK_MAX);
+		if (*p == '?') {
+			dims[rank++] = -1;
+			end = (char *)p + 1;
+		} else {
+			dims[rank++] = strtoll(p, &end, 10);
+		}
+		if (end == p || (*end && *end != 'x') || (*end == 'x' && !end[1]) || (dims[rank - 1] < 0 && *p != '?'))
+			die(EX_BADUSE, "--shape %s: extents are numbers with x between them, ? leaves one open", arg);
+	}
+	name = xstrdup(arg);
+	name[colon - arg] = 0;
+	bind_shape(m, name, rank, dims);
+	free(name);
+}

@@ -1,0 +1,117 @@
+/* Nodes that hand an operand on unchanged, exactly: no rounding, no other bits. */
+#include <math.h>
+#include "op/op.h"
+
+/* Same element type, rank and extents, all of them known. */
+static bool same_type(struct module *m, val_id a, val_id b)
+{
+	const struct type *x = &val(m, a)->type, *y = &val(m, b)->type;
+
+	if (x->dtype != y->dtype || !x->dtype || x->rank != y->rank || x->rank == RANK_UNKNOWN || x->other || y->other || x->layout != y->layout)
+		return false;
+	for (int i = 0; i < x->rank; i++)
+		if (!x->dims[i] || x->dims[i] != y->dims[i])
+			return false;
+	return true;
+}
+
+/* All elements of constant operand i are v (and for zero: of that sign). */
+static bool all_are(struct module *m, const struct node *n, uint32_t i, double v)
+{
+	struct tensor *c = i < n->nin ? node_const(m, n, i) : NULL, t;
+
+	if (!c || tensor_count(c) > 64 || !(dtype_is_float(c->dtype) || dtype_is_int(c->dtype)))
+		return false;
+	t = *c;
+	t.data = tensor_data(m, c);
+	for (int64_t k = 0; k < tensor_count(&t); k++) {
+		double x = tensor_get(&t, k);
+		if (x != v || (dtype_is_float(t.dtype) && !signbit(x) != !signbit(v)))
+			return false;
+	}
+	return true;
+}
+
+/* Axes that are not of extent 1 keep their order. */
+static bool transpose_keeps(struct module *m, const struct node *n)
+{
+	int count;
+	const int64_t *perm = attr_ints(n, "perm", &count), *p = perm;
+	const struct type *t = &val(m, n->in[0])->type;
+	int64_t last = -1, c;
+
+	for (int i = 0; i < t->rank; i++) {
+		int64_t a = p && count == t->rank ? p[i] : t->rank - 1 - i;
+		if (poly_is_const(m->dims, t->dims[a], &c) && c == 1)
+			continue;
+		if (a < last)
+			return false;
+		last = a;
+	}
+	return true;
+}
+
+static bool forward_steps(struct module *m, const struct node *n)
+{
+	int64_t step[RANK_MAX];
+	int count;
+
+	if (n->nin < 5 || !n->in[4])
+		return true;
+	if (!node_const(m, n, 4) || (count = tensor_ints(m, node_const(m, n, 4), step, RANK_MAX)) < 0)
+		return false;
+	for (int i = 0; i < count; i++)
+		if (step[i] != 1)
+			return false;
+	return true;
+}
+
+val_id node_identity(struct module *m, node_id id)
+{
+	const struct node *n = node(m, id);
+	bool zero;
+
+	if (n->nin < 1 || n->nout != 1 || !n->in[0] || !n->out[0])
+		return 0;
+	if (n->op == OP_Identity)
+		return n->in[0];
+	zero = dtype_is_int(val(m, n->out[0])->type.dtype);
+	switch (n->op) { /* an operand that says: nothing */
+	case OP_Add:
+		for (uint32_t i = 0; i < 2; i++)
+			if (same_type(m, n->in[i], n->out[0]) && all_are(m, n, 1 - i, zero ? 0.0 : -0.0))
+				return n->in[i];
+		return 0;
+	case OP_Mul:
+		for (uint32_t i = 0; i < 2; i++)
+			if (same_type(m, n->in[i], n->out[0]) && all_are(m, n, 1 - i, 1))
+				return n->in[i];
+		return 0;
+	default: break;
+	}
+	if (!same_type(m, n->in[0], n->out[0]))
+		return 0;
+	switch (n->op) {
+	case OP_Cast:
+	case OP_CastLike:
+	case OP_Reshape:
+	case OP_Flatten:
+	case OP_Squeeze:
+	case OP_Unsqueeze:
+	case OP_Expand:
+	case OP_Tile: return n->in[0];
+	case OP_Slice: return forward_steps(m, n) ? n->in[0] : 0;
+	case OP_Transpose: return transpose_keeps(m, n) ? n->in[0] : 0;
+	case OP_Pad: return all_are(m, n, 1, 0) ? n->in[0] : 0;
+	case OP_Sub: return all_are(m, n, 1, 0) ? n->in[0] : 0;
+	case OP_Div: return all_are(m, n, 1, 1) ? n->in[0] : 0;
+	case OP_Split:
+	case OP_Concat:
+	case OP_Sum:
+	case OP_Mean:
+	case OP_Max:
+	case OP_Min: return n->nin == 1 || n->op == OP_Split ? n->in[0] : 0;
+	case OP_Dropout: return n->nin < 3 || !n->in[2] || all_are(m, n, 2, 0) ? n->in[0] : 0;
+	default: return 0;
+	}
+}

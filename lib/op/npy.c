@@ -1,0 +1,404 @@
+/* NumPy's files: .npy (a header that is a Python literal, then the bytes) and .npz (a zip of them). */
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+#include "common/half.h"
+#include "common/msg.h"
+#include "common/outfile.h"
+#include "op/npy.h"
+#include "op/op.h"
+
+/* A piece of a file that is being read. */
+struct piece {
+	const char *file;
+	const unsigned char *p;
+	size_t n, base; /* base: offset of p in the file, for messages */
+};
+
+static noreturn void bad(const struct piece *s, size_t at, const char *why)
+{
+	die(EX_BADDATA, "%s:%zu: %s", s->file, s->base + at, why);
+}
+
+static uint32_t le(const unsigned char *p, int n)
+{
+	uint32_t v = 0;
+
+	while (n--)
+		v = v << 8 | p[n];
+	return v;
+}
+
+/* ---- .npy ---- */
+
+struct header {
+	enum dtype dtype;
+	bool swap, fortran;
+	int rank;
+	int64_t dims[RANK_MAX];
+};
+
+static const struct {
+	char kind;
+	int size;
+	enum dtype dtype;
+} descrs[] = {
+	{'f', 4, DT_F32}, {'f', 8, DT_F64}, {'f', 2, DT_F16}, {'i', 1, DT_I8},  {'i', 2, DT_I16}, {'i', 4, DT_I32},
+	{'i', 8, DT_I64}, {'u', 1, DT_U8},  {'u', 2, DT_U16}, {'u', 4, DT_U32}, {'u', 8, DT_U64}, {'b', 1, DT_BOOL},
+};
+
+/* The text after 'key': in the header's dictionary. */
+static const char *header_value(const struct piece *s, const char *text, const char *key)
+{
+	const char *p = strstr(text, key);
+
+	if (!p)
+		bad(s, 10, "the header has not all of descr, fortran_order and shape");
+	p += strlen(key);
+	while (*p == ' ' || *p == ':')
+		p++;
+	return p;
+}
+
+static void parse_header(const struct piece *s, const char *text, struct header *h)
+{
+	const char *p = header_value(s, text, "'descr'");
+	int size;
+	char *end;
+
+	if (*p != '\'')
+		bad(s, 10, "a structured or unknown element type");
+	h->swap = p[1] == '>';
+	if (!p[1] || !strchr("<>|=", p[1]) || !p[2])
+		bad(s, 10, "an element type that is not understood");
+	size = (int)strtol(p + 3, &end, 10);
+	for (size_t i = 0; i < sizeof descrs / sizeof *descrs; i++)
+		if (descrs[i].kind == p[2] && descrs[i].size == size && *end == '\'')
+			h->dtype = descrs[i].dtype;
+	if (!h->dtype)
+		bad(s, 10, "elements are not numbers of a type hone has");
+	p = header_value(s, text, "'fortran_order'");
+	h->fortran = !strncmp(p, "True", 4);
+	p = header_value(s, text, "'shape'");
+	if (*p++ != '(')
+		bad(s, 10, "the shape is not a tuple");
+	while (*p && *p != ')') {
+		if (*p == ' ' || *p == ',') {
+			p++;
+			continue;
+		}
+		long long d = strtoll(p, &end, 10);
+		if (end == p || d < 0 || h->rank == RANK_MAX)
+			bad(s, 10, "the shape is not a tuple of sizes");
+		h->dims[h->rank++] = d;
+		p = end + (*end == 'L');
+	}
+	if (!*p)
+		bad(s, 10, "the shape does not end");
+}
+
+static void swap_bytes(unsigned char *p, size_t n, size_t size)
+{
+	for (; n >= size; n -= size, p += size)
+		for (size_t i = 0; i < size / 2; i++) {
+			unsigned char c = p[i];
+			p[i] = p[size - 1 - i];
+			p[size - 1 - i] = c;
+		}
+}
+
+/* Column-major to row-major. */
+static void from_fortran(unsigned char *to, const unsigned char *from, const struct header *h, size_t size, int64_t count)
+{
+	int64_t at[RANK_MAX] = {0};
+
+	for (int64_t i = 0; i < count; i++) {
+		int64_t off = 0;
+		for (int k = h->rank - 1; k >= 0; k--)
+			off = off * h->dims[k] + at[k];
+		memcpy(to + (size_t)i * size, from + (size_t)off * size, size);
+		for (int k = h->rank - 1; k >= 0 && ++at[k] == h->dims[k]; k--)
+			at[k] = 0;
+	}
+}
+
+static struct tensor *parse_npy(const struct piece *s, struct arena *a)
+{
+	struct header h = {0};
+	size_t head, start, want;
+	uint64_t count = 1;
+
+	if (s->n < 10 || memcmp(s->p, "\x93NUMPY", 6))
+		bad(s, 0, "not a NumPy array");
+	if (s->p[6] < 1 || s->p[6] > 3)
+		bad(s, 6, "a format version other than 1, 2 and 3");
+	start = s->p[6] == 1 ? 10 : 12;
+	if (s->n < start || (head = le(s->p + 8, s->p[6] == 1 ? 2 : 4)) > s->n - start)
+		bad(s, s->n, "the file ends inside its header");
+	parse_header(s, arena_printf(a, "%.*s", (int)head, (const char *)s->p + start), &h);
+	for (int i = 0; i < h.rank; i++)
+		if (__builtin_mul_overflow(count, (uint64_t)h.dims[i], &count))
+			bad(s, 10, "the shape is too large");
+	want = dtype_size(h.dtype);
+	if (__builtin_mul_overflow(want, count, &want) || want > s->n - start - head)
+		die(EX_BADDATA, "%s:%zu: the file ends inside its data; %zu bytes of %zu are there", s->file, s->base + s->n, s->n - start - head, want);
+	if (want < s->n - start - head)
+		bad(s, start + head + want, "bytes after the end of the data");
+	struct tensor *t = ARENA_NEW(a, struct tensor);
+	t->dtype = h.dtype;
+	t->rank = h.rank;
+	t->dims = arena_copy(a, h.dims, sizeof *h.dims * (size_t)h.rank);
+	t->nbytes = want;
+	unsigned char *data = arena_copy(a, s->p + start + head, want);
+	if (h.fortran && h.rank > 1)
+		from_fortran(data, s->p + start + head, &h, dtype_size(h.dtype), (int64_t)count);
+	if (h.swap)
+		swap_bytes(data, want, dtype_size(h.dtype));
+	t->data = data;
+	return t;
+}
+
+struct tensor *npy_read(const char *path, struct arena *a)
+{
+	struct mapped m;
+	struct tensor *t;
+
+	mapped_open(&m, path);
+	t = parse_npy(&(struct piece){path, m.p, m.n, 0}, a);
+	mapped_close(&m);
+	return t;
+}
+
+/* Header and data of t; NumPy has no bfloat16, it is written as float32. */
+static void npy_image(const struct tensor *t, unsigned char **image, size_t *n)
+{
+	const char *descr = NULL;
+	char head[128 + 24 * RANK_MAX], *p = head;
+	size_t pad, size = t->dtype == DT_BF16 ? 4 : dtype_size(t->dtype), data = (size_t)tensor_count(t) * size;
+	enum dtype as = t->dtype == DT_BF16 ? DT_F32 : t->dtype;
+	char kind[8];
+
+	for (size_t i = 0; i < sizeof descrs / sizeof *descrs; i++)
+		if (descrs[i].dtype == as) {
+			snprintf(kind, sizeof kind, "%c%c%d", size == 1 ? '|' : '<', descrs[i].kind, descrs[i].size);
+			descr = kind;
+		}
+	if (!descr)
+		die(EX_NOTAVAIL, "NumPy's files hold no elements of type %s", dtype_name(t->dtype));
+	p += sprintf(p, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+	for (int i = 0; i < t->rank; i++)
+		p += sprintf(p, "%lld%s", (long long)t->dims[i], t->rank == 1 ? "," : i + 1 < t->rank ? ", " : "");
+	p += sprintf(p, "), }");
+	pad = 64 - (10 + (size_t)(p - head) + 1) % 64;
+	*n = 10 + (size_t)(p - head) + pad % 64 + 1 + data;
+	unsigned char *o = *image = xmalloc(*n);
+	size_t text = *n - data - 10;
+	memcpy(o, "\x93NUMPY\1\0", 8);
+	o[8] = (unsigned char)text;
+	o[9] = (unsigned char)(text >> 8);
+	memset(o + 10, ' ', text);
+	memcpy(o + 10, head, (size_t)(p - head));
+	o[10 + text - 1] = '\n';
+	if (t->dtype == DT_BF16)
+		for (int64_t i = 0; i < tensor_count(t); i++)
+			memcpy(o + 10 + text + 4 * i, &(float){bf16_to_float(((const uint16_t *)t->data)[i])}, 4);
+	else
+		memcpy(o + 10 + text, t->data, data);
+}
+
+void npy_write(const char *path, const struct tensor *t)
+{
+	struct outfile o;
+	unsigned char *image;
+	size_t n;
+
+	npy_image(t, &image, &n);
+	outfile_open(&o, path, true);
+	fwrite(image, 1, n, o.f);
+	outfile_close(&o);
+	free(image);
+}
+
+/* ---- .npz ---- */
+
+static void inflate_raw(const struct piece *s, size_t at, const unsigned char *p, size_t n, unsigned char *out, size_t size)
+{
+	z_stream z = {.next_in = (unsigned char *)p, .next_out = out};
+	int rc = Z_OK;
+
+	if (inflateInit2(&z, -15) != Z_OK)
+		die(EX_SYSTEM, "zlib does not start");
+	while (rc == Z_OK) { /* its counters have 32 bits */
+		size_t in_left = n - (size_t)(z.next_in - p), out_left = size - (size_t)(z.next_out - out);
+		z.avail_in = in_left > 1 << 30 ? 1 << 30 : (uInt)in_left;
+		z.avail_out = out_left > 1 << 30 ? 1 << 30 : (uInt)out_left;
+		rc = inflate(&z, Z_NO_FLUSH);
+		if (rc == Z_OK && z.avail_out == 0 && (size_t)(z.next_out - out) == size && z.avail_in == 0)
+			break;
+	}
+	size_t made = (size_t)(z.next_out - out);
+	inflateEnd(&z);
+	if (rc != Z_STREAM_END || made != size)
+		bad(s, at, "a compressed member is damaged");
+}
+
+struct member {
+	const unsigned char *name;
+	size_t nname, packed, size, local, at;
+	uint32_t method, crc;
+};
+
+/* Sizes of 4 GiB and more stand in an extra field. */
+static void zip64_sizes(const unsigned char *extra, size_t n, struct member *e)
+{
+	for (size_t i = 0; i + 4 <= n; i += 4 + le(extra + i + 2, 2)) {
+		if (le(extra + i, 2) != 1)
+			continue;
+		size_t len = le(extra + i + 2, 2), k = 4;
+		size_t *field[] = {&e->size, &e->packed, &e->local};
+		for (int f = 0; f < 3; f++)
+			if (*field[f] == 0xffffffff && k + 8 <= 4 + len && i + k + 8 <= n) {
+				*field[f] = le(extra + i + k, 4) | (size_t)le(extra + i + k + 4, 4) << 32;
+				k += 8;
+			}
+		return;
+	}
+}
+
+static struct tensor *read_member(const struct piece *s, const struct member *e, struct arena *a)
+{
+	const unsigned char *p = s->p + e->local, *data;
+	struct piece inner = {s->file, NULL, e->size, 0};
+	unsigned char *mem = NULL;
+
+	if (e->local > s->n || s->n - e->local < 30 || memcmp(p, "PK\3\4", 4))
+		bad(s, e->at, "a member is not where the directory says");
+	size_t skip = 30 + le(p + 26, 2) + le(p + 28, 2);
+	if (skip > s->n - e->local || e->packed > s->n - e->local - skip)
+		bad(s, s->n, "the file ends inside a member");
+	data = p + skip;
+	inner.base = e->local + skip;
+	if (e->method == 8) {
+		if (e->size / 1032 > e->packed + 1) /* deflate cannot do better */
+			bad(s, e->at, "a member claims an impossible size");
+		inner.p = mem = xmalloc(e->size);
+		inflate_raw(s, e->local, data, e->packed, mem, e->size);
+	} else if (e->method == 0 && e->packed == e->size) {
+		inner.p = data;
+	} else {
+		bad(s, e->at, "a member is neither stored nor deflated");
+	}
+	if (crc32_z(0, inner.p, inner.n) != e->crc)
+		bad(s, e->local, "a member does not have its checksum");
+	struct tensor *t = parse_npy(&inner, a);
+	free(mem);
+	return t;
+}
+
+static int parse_npz(const struct piece *s, struct arena *a, struct named_tensor **out)
+{
+	size_t end = s->n, dir, n;
+	struct member e;
+
+	for (end = s->n < 22 ? 0 : s->n - 22 + 1; end > 0; end--)
+		if (!memcmp(s->p + end - 1, "PK\5\6", 4))
+			break;
+	if (!end)
+		bad(s, 0, "not a zip archive of NumPy arrays, or cut");
+	n = le(s->p + end - 1 + 10, 2);
+	dir = le(s->p + end - 1 + 16, 4);
+	*out = ARENA_ARRAY(a, struct named_tensor, n);
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char *p = s->p + dir;
+		if (dir > s->n || s->n - dir < 46 || memcmp(p, "PK\1\2", 4))
+			bad(s, dir, "the directory is damaged");
+		size_t nname = le(p + 28, 2), nextra = le(p + 30, 2), ncomment = le(p + 32, 2);
+		if (nname + nextra + ncomment > s->n - dir - 46)
+			bad(s, dir, "the directory is damaged");
+		e = (struct member){p + 46, nname, le(p + 20, 4), le(p + 24, 4), le(p + 42, 4), dir, le(p + 10, 2), le(p + 16, 4)};
+		zip64_sizes(p + 46 + nname, nextra, &e);
+		size_t keep = nname > 4 && !memcmp(e.name + nname - 4, ".npy", 4) ? nname - 4 : nname;
+		(*out)[i].name = arena_printf(a, "%.*s", (int)keep, (const char *)e.name);
+		(*out)[i].t = read_member(s, &e, a);
+		dir += 46 + nname + nextra + ncomment;
+	}
+	return (int)n;
+}
+
+int npz_read(const char *path, struct arena *a, struct named_tensor **out)
+{
+	struct mapped m;
+	int n;
+
+	mapped_open(&m, path);
+	n = parse_npz(&(struct piece){path, m.p, m.n, 0}, a, out);
+	mapped_close(&m);
+	return n;
+}
+
+static void put(unsigned char *p, int n, size_t v)
+{
+	for (; n--; v >>= 8)
+		*p++ = (unsigned char)v;
+}
+
+/* The fields that local header and directory share, from "version needed" on: 26 bytes. */
+static void put_member(unsigned char *p, uint32_t crc, size_t size, size_t nname)
+{
+	memset(p, 0, 26);
+	put(p, 2, 20);
+	put(p + 8, 2, 0x21); /* the first day of 1980: the same bytes every time */
+	put(p + 10, 4, crc);
+	put(p + 14, 4, size);
+	put(p + 18, 4, size);
+	put(p + 22, 2, nname);
+}
+
+void npz_write(const char *path, int n, const struct named_tensor *t)
+{
+	struct outfile o;
+	struct {
+		uint32_t crc;
+		size_t size, at;
+	} *m = xcalloc((size_t)n + 1, sizeof *m);
+	size_t at = 0, dir;
+	unsigned char h[46];
+
+	outfile_open(&o, path, true);
+	for (int i = 0; i < n; i++) {
+		unsigned char *image;
+		size_t nname = strlen(t[i].name) + 4;
+		npy_image(t[i].t, &image, &m[i].size);
+		m[i].crc = (uint32_t)crc32_z(0, image, m[i].size);
+		m[i].at = at;
+		if (m[i].size >= 0xffffffff || at >= 0xffffffff || nname > 0xffff)
+			die(EX_NOTAVAIL, "%s: members of 4 GiB and more are not written", path);
+		memcpy(h, "PK\3\4", 4);
+		put_member(h + 4, m[i].crc, m[i].size, nname);
+		fwrite(h, 1, 30, o.f);
+		fprintf(o.f, "%s.npy", t[i].name);
+		fwrite(image, 1, m[i].size, o.f);
+		at += 30 + nname + m[i].size;
+		free(image);
+	}
+	dir = at;
+	for (int i = 0; i < n; i++) {
+		size_t nname = strlen(t[i].name) + 4;
+		memset(h, 0, sizeof h);
+		memcpy(h, "PK\1\2\24", 5);
+		put_member(h + 6, m[i].crc, m[i].size, nname);
+		put(h + 42, 4, m[i].at);
+		fwrite(h, 1, 46, o.f);
+		fprintf(o.f, "%s.npy", t[i].name);
+		at += 46 + nname;
+	}
+	memset(h, 0, sizeof h);
+	memcpy(h, "PK\5\6", 4);
+	put(h + 8, 2, (size_t)n);
+	put(h + 10, 2, (size_t)n);
+	put(h + 12, 4, at - dir);
+	put(h + 16, 4, dir);
+	fwrite(h, 1, 22, o.f);
+	outfile_close(&o);
+	free(m);
+}

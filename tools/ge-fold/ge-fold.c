@@ -1,0 +1,291 @@
+/* ge-fold: what can be computed now becomes a constant.
+ *
+ * One round: infer shapes; walk forward and give every value that is computed from constants, or whose elements
+ * shape inference knows, its tensor; walk backward from what is still needed, make constants of the tensors that
+ * are wanted and drop the nodes of which nothing is wanted any more. A tensor too large to be worth it keeps
+ * its node, and so makes that node's operands wanted. Rounds repeat until one changes nothing. */
+#include <string.h>
+#include "graph/pass.h"
+#include "op/op.h"
+
+enum { OPT_LIMIT = 0x100, OPT_KEEP };
+static size_t limit = 64 << 10;
+static bool keep_identities;
+
+static const struct argp_option options[] = {
+	{"limit", OPT_LIMIT, "SIZE", 0, "bytes (K, M, G) by which one fold may make the model larger; 64K"},
+	{"keep-identities", OPT_KEEP, 0, 0, "fold constants only"},
+	{0},
+};
+
+static error_t option(int key, char *arg)
+{
+	char *end;
+
+	switch (key) {
+	case OPT_LIMIT:
+		limit = strtoull(arg, &end, 10);
+		limit <<= *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+		if (end == arg || (*end && (!strchr("KMG", *end) || end[1])))
+			die(EX_BADUSE, "--limit %s: write a number of bytes, with K, M or G behind it if you like", arg);
+		return 0;
+	case OPT_KEEP: keep_identities = true; return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+struct fold {
+	struct module *m;
+	const struct pass_ctx *c;
+	struct known *known;
+	struct tensor **now;  /* by value: what it is, if that is known */
+	bool *wanted;         /* by value */
+	val_id *fwd;          /* by value: what replaces it */
+	bool *dead;           /* by node */
+	const char **why_not; /* by node */
+	bool changed;
+};
+
+/* The tensor of an operand if it is known now. */
+static struct tensor *operand(struct fold *f, val_id v)
+{
+	struct value *x = val(f->m, v);
+
+	if (x->kind != VAL_CONST)
+		return f->now[v];
+	if (x->overridable)
+		return NULL;
+	if (x->tensor->data)
+		return x->tensor;
+	if (!f->now[v]) {
+		f->now[v] = arena_copy(&f->m->arena, x->tensor, sizeof *x->tensor);
+		f->now[v]->data = tensor_data(f->m, x->tensor);
+	}
+	return f->now[v];
+}
+
+/* Elements that shape inference knows, all of them constants. */
+static struct tensor *known_tensor(struct fold *f, val_id v)
+{
+	const struct known *k = &f->known[v];
+	const struct type *t = &val(f->m, v)->type;
+	int64_t dims[RANK_MAX], c;
+
+	if (!k->yes || !type_dims(f->m, t, dims) || type_count(f->m, t) != k->n || !dtype_size(t->dtype))
+		return NULL;
+	for (int i = 0; i < k->n; i++)
+		if (!poly_is_const(f->m->dims, k->e[i], &c))
+			return NULL;
+	struct tensor *x = tensor_new(&f->m->arena, t->dtype, t->rank, dims);
+	for (int i = 0; i < k->n; i++) {
+		poly_is_const(f->m->dims, k->e[i], &c);
+		if (t->dtype == DT_I64 || t->dtype == DT_U64)
+			((int64_t *)x->data)[i] = c;
+		else
+			tensor_set(x, i, (double)c);
+	}
+	return x;
+}
+
+static size_t result_bytes(struct fold *f, const struct node *n)
+{
+	size_t sum = 0;
+
+	for (uint32_t i = 0; i < n->nout; i++) {
+		const struct type *t = n->out[i] ? &val(f->m, n->out[i])->type : NULL;
+		int64_t c = t ? type_count(f->m, t) : 0;
+		sum += c > 0 ? (size_t)c * dtype_size(t->dtype) : 0;
+	}
+	return sum;
+}
+
+/* Computes a node whose operands are all known. */
+static const char *compute(struct fold *f, node_id id)
+{
+	const struct node *n = node(f->m, id);
+	const struct op *row = op_row(n->op);
+	size_t bytes = 0;
+	const char *why;
+
+	if (!(op_info(n->op)->traits & OP_PURE) || op_info(n->op)->traits & (OP_CALL | OP_CONTROL))
+		return op_info(n->op)->traits & OP_RANDOM ? "random" : "applies a body";
+	if (!row || !row->eval)
+		return "no evaluator";
+	struct tensor **in = ARENA_ARRAY(&f->m->arena, struct tensor *, n->nin + n->nout), **out = in + n->nin;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (!n->in[i])
+			continue;
+		in[i] = operand(f, n->in[i]);
+		if (!in[i])
+			return arena_printf(&f->m->arena, "operand %u (%s) is not constant", i, sym_str(val(f->m, n->in[i])->name));
+		bytes += in[i]->nbytes;
+	}
+	if (result_bytes(f, n) > (bytes > limit ? bytes : limit) * 64) /* not even as a step */
+		return "its result is too large";
+	why = eval_node(f->m, id, in, out, &f->m->arena);
+	if (why)
+		return arena_printf(&f->m->arena, "cannot be computed: %s", why);
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (n->out[i])
+			f->now[n->out[i]] = out[i];
+	return NULL;
+}
+
+static void forward(struct fold *f, graph_id g)
+{
+	struct graph *gr = graph(f->m, g);
+
+	for (size_t i = 0; i < gr->nodes.n; i++) {
+		node_id id = gr->nodes.a[i];
+		const struct node *n = node(f->m, id);
+		bool all = n->nout > 0;
+		for (uint32_t k = 0; k < n->nout; k++) {
+			if (!n->out[k])
+				continue;
+			f->now[n->out[k]] = known_tensor(f, n->out[k]);
+			all = all && f->now[n->out[k]];
+		}
+		f->why_not[id] = all ? NULL : compute(f, id);
+	}
+}
+
+/* May result v of n become a constant? It may be as large as the operands it would replace. */
+static bool small_enough(struct fold *f, const struct node *n, const struct tensor *t)
+{
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && operand(f, n->in[i]))
+			bytes += operand(f, n->in[i])->nbytes;
+	return t->nbytes <= limit || t->nbytes <= bytes;
+}
+
+static void settle(struct fold *f, node_id id)
+{
+	struct module *m = f->m;
+	const struct node *n = node(m, id);
+	bool kept = false, any = false;
+
+	for (uint32_t k = 0; k < n->nout; k++) {
+		val_id v = n->out[k];
+		if (!v || !f->wanted[v])
+			continue;
+		any = true;
+		if (!f->now[v]) {
+			kept = true;
+		} else if (!small_enough(f, n, f->now[v])) {
+			f->why_not[id] = arena_printf(&m->arena, "its result of %zu bytes would make the model larger by more than the limit", f->now[v]->nbytes);
+			kept = true;
+		} else {
+			sym name = val(m, v)->name;
+			struct tensor *t = f->now[v];
+			f->fwd[v] = const_new(m, name, t->dtype, t->rank, t->dims, t->data, t->nbytes);
+			pass_why(f->c, m, id, "folded: %s is a constant", sym_str(name));
+			f->changed = true;
+		}
+	}
+	n = node(m, id);
+	/* a node that computes nothing wanted goes only if it was folded away, not merely unused */
+	if (!kept && (any || !f->why_not[id])) {
+		f->dead[id] = f->changed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i])
+			f->wanted[n->in[i]] = true;
+}
+
+static void backward(struct fold *f, graph_id g)
+{
+	for (size_t i = 0; i < graph(f->m, g)->out.n; i++)
+		f->wanted[graph(f->m, g)->out.a[i]] = true;
+	for (size_t i = graph(f->m, g)->nodes.n; i-- > 0;)
+		settle(f, graph(f->m, g)->nodes.a[i]);
+}
+
+/* Results that are an operand, unchanged. */
+static void drop_identities(struct fold *f, graph_id g)
+{
+	struct module *m = f->m;
+	struct graph *gr = graph(m, g);
+	VEC(val_id) outs = {0};
+
+	for (size_t i = 0; i < gr->out.n; i++)
+		vec_push(&outs, gr->out.a[i]);
+	for (size_t i = 0; i < gr->nodes.n; i++) {
+		node_id id = gr->nodes.a[i];
+		val_id from = f->dead[id] ? 0 : node_identity(m, id), to = node(m, id)->nout ? node(m, id)->out[0] : 0;
+		bool output = false;
+		if (!from || f->fwd[to])
+			continue;
+		for (size_t k = 0; k < outs.n; k++)
+			output = output || outs.a[k] == to;
+		if (output && val(m, from)->kind != VAL_NODE)
+			continue; /* an output has to be computed by someone */
+		pass_why(f->c, m, id, "removed: its result is %s", sym_str(val(m, from)->name));
+		f->fwd[to] = from;
+		f->dead[id] = f->changed = true;
+	}
+	vec_free(&outs);
+}
+
+static bool fold_round(struct module *m, const struct pass_ctx *c)
+{
+	struct fold f = {.m = m, .c = c};
+	size_t nv = m->values.n;
+
+	infer_module(m, &f.known);
+	f.now = xcalloc(nv, sizeof *f.now);
+	f.wanted = xcalloc(nv, sizeof *f.wanted);
+	f.dead = xcalloc(m->nodes.n, sizeof *f.dead);
+	f.why_not = xcalloc(m->nodes.n, sizeof *f.why_not);
+	f.fwd = xcalloc(nv, sizeof *f.fwd);
+	for (graph_id g = 1; g < m->graphs.n; g++) {
+		forward(&f, g);
+		backward(&f, g);
+		if (!keep_identities)
+			drop_identities(&f, g);
+	}
+	if (f.changed) {
+		f.fwd = xrealloc(f.fwd, m->values.n * sizeof *f.fwd);
+		memset(f.fwd + nv, 0, (m->values.n - nv) * sizeof *f.fwd);
+		module_forward(m, f.fwd);
+		module_drop_nodes(m, f.dead);
+	} else if (c->why) {
+		for (graph_id g = 1; g < m->graphs.n; g++)
+			for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
+				node_id id = graph(m, g)->nodes.a[i];
+				pass_why(c, m, id, "kept: %s", f.why_not[id] ? f.why_not[id] : "its result is not wanted");
+			}
+	}
+	free(f.now);
+	free(f.wanted);
+	free(f.dead);
+	free(f.why_not);
+	free(f.fwd);
+	return f.changed;
+}
+
+static void fold(struct module *m, const struct pass_ctx *c)
+{
+	while (fold_round(m, c))
+		;
+}
+
+static const struct pass pass = {
+	.run = fold,
+	.contract = "Infers shapes itself. Keeps ONNX operators; random operators are never folded. Leaves no node, in any body, "
+		    "whose result could be a constant within the limit.",
+};
+
+const struct tool tool = {
+	.name = "ge-fold",
+	.summary = "Compute what is constant and drop what changes nothing.",
+	.args_doc = "[FILE]",
+	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
+	.max_files = 1,
+	.options = options,
+	.option = option,
+	.run = pass_main,
+	.data = &pass,
+};

@@ -1,0 +1,72 @@
+/* ge-shape: types of all values, sizes given to symbols and inputs. */
+#include "graph/pass.h"
+#include "op/op.h"
+
+enum { OPT_SET = 0x100, OPT_SHAPE };
+static VEC(const char *) sets, shapes;
+
+static const struct argp_option options[] = {
+	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols their sizes, in the whole model"},
+	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0, "give an input its shape (? leaves an extent as it is)"},
+	{0},
+};
+
+static error_t option(int key, char *arg)
+{
+	switch (key) {
+	case OPT_SET: vec_push(&sets, arg); return 0;
+	case OPT_SHAPE: vec_push(&shapes, arg); return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static void why_graph(struct module *m, graph_id g, const struct known *known, const struct pass_ctx *c)
+{
+	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
+		node_id id = graph(m, g)->nodes.a[i];
+		const struct node *n = node(m, id);
+		const char *s = "";
+		for (uint32_t k = 0; k < n->nout; k++) {
+			const struct value *v = val(m, n->out[k]);
+			const struct known *kn = &known[n->out[k]];
+			if (!n->out[k])
+				continue;
+			s = arena_printf(&m->arena, "%s%s%s", s, *s ? ", " : "", type_str(m, &v->type, &m->arena));
+			for (int j = 0; kn->yes && j < kn->n && j < 8; j++)
+				s = arena_printf(&m->arena, "%s%s%s%s", s, j ? ", " : " = [", poly_str(m->dims, kn->e[j], &m->arena),
+						 j + 1 == kn->n ? "]" : j == 7 ? ", ...]" : "");
+		}
+		pass_why(c, m, id, "%s%s", s, op_row(n->op) ? "" : " (no shape rule for this operator)");
+	}
+}
+
+static void shape(struct module *m, const struct pass_ctx *c)
+{
+	struct known *known;
+
+	for (size_t i = 0; i < sets.n; i++)
+		bind_sets(m, sets.a[i]);
+	for (size_t i = 0; i < shapes.n; i++)
+		bind_shapes(m, shapes.a[i]);
+	infer_module(m, &known);
+	if (c->why)
+		for (graph_id g = 1; g < m->graphs.n; g++)
+			why_graph(m, g, known, c);
+}
+
+static const struct pass pass = {
+	.run = shape,
+	.contract = "Needs nothing. Changes types only. Leaves every type as precise as the rules can make it.",
+};
+
+const struct tool tool = {
+	.name = "ge-shape",
+	.summary = "Infer the types and shapes of all values of a graph.",
+	.args_doc = "[FILE]",
+	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
+	.max_files = 1,
+	.options = options,
+	.option = option,
+	.run = pass_main,
+	.data = &pass,
+};
