@@ -1,0 +1,316 @@
+/* What is in a model: operators, parameters, work, memory. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/json.h"
+#include "common/tool.h"
+#include "graph/bodies.h"
+#include "graph/stream.h"
+#include "onnx/onnx.h"
+#include "op/op.h"
+
+static bool digest_only;
+
+struct op_row_stat {
+	const char *name;
+	uint64_t count;
+	double flops;
+};
+
+struct stat {
+	const char *file;
+	struct module *m;
+	char digest[33];
+	VEC(struct op_row_stat) ops; /* by name */
+	uint64_t graphs, nodes, constants;
+	double parameters, constant_bytes, result_bytes, flops;
+	uint64_t unsized; /* nodes with a result of unknown size: what flops and result_bytes leave out */
+};
+
+static const char *optype(const struct node *n)
+{
+	return n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op);
+}
+
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(((const struct op_row_stat *)x)->name, ((const struct op_row_stat *)y)->name);
+}
+
+static struct op_row_stat *row(struct stat *s, const char *name)
+{
+	for (size_t i = 0; i < s->ops.n; i++)
+		if (!strcmp(s->ops.a[i].name, name))
+			return &s->ops.a[i];
+	vec_push(&s->ops, (struct op_row_stat){.name = name});
+	return &s->ops.a[s->ops.n - 1];
+}
+
+static void count_constant(struct stat *s, bool *seen, val_id v)
+{
+	const struct value *x = val(s->m, v);
+	if (!v || seen[v] || !x->tensor)
+		return;
+	seen[v] = true;
+	s->constants++;
+	s->parameters += (double)tensor_count(x->tensor);
+	s->constant_bytes += (double)x->tensor->nbytes;
+}
+
+/* times: how often the graph is applied, as far as that is fixed (both branches of a choice count). */
+static void count_node(struct stat *s, bool *seen, const struct node *n, double times)
+{
+	struct op_row_stat *r = row(s, optype(n));
+	bool sized = true;
+	s->nodes++;
+	r->count++;
+	for (uint32_t i = 0; i < n->nin; i++)
+		count_constant(s, seen, n->in[i]);
+	for (uint32_t i = 0; i < n->nout; i++) {
+		const struct type *t = &val(s->m, n->out[i])->type;
+		int64_t count = n->out[i] ? type_count(s->m, t) : 0;
+		sized &= count >= 0;
+		if (count > 0)
+			s->result_bytes += times * (double)count * (double)dtype_size(t->dtype);
+	}
+	s->unsized += !sized;
+	if (!node_body(n, 0)) {
+		double flops = times * node_flops(s->m, n);
+		r->flops += flops;
+		s->flops += flops;
+	}
+}
+
+static void count_module(struct stat *s)
+{
+	struct module *m = s->m;
+	struct graph_list order = {0};
+	bool *seen = xcalloc(m->values.n, sizeof *seen);
+	double *times = xcalloc(m->graphs.n, sizeof *times);
+	module_graph_order(m, &order);
+	s->graphs = order.n;
+	times[m->main] = 1;
+	for (size_t k = order.n; k-- > 0;) { /* callers before callees */
+		const struct graph *g = graph(m, order.a[k]);
+		for (size_t i = 0; i < g->nodes.n; i++) {
+			const struct node *n = node(m, g->nodes.a[i]);
+			graph_id b;
+			for (uint32_t j = 0; (b = node_body(n, j)); j++)
+				times[b] += times[order.a[k]];
+			count_node(s, seen, n, times[order.a[k]]);
+		}
+		for (size_t i = 0; i < g->out.n; i++)
+			count_constant(s, seen, g->out.a[i]);
+	}
+	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
+		count_constant(s, seen, graph(m, m->main)->in.a[i]);
+	qsort(s->ops.a, s->ops.n, sizeof *s->ops.a, by_name);
+	vec_free(&order);
+	free(seen);
+	free(times);
+}
+
+/* The digest is of the module as it came; shapes are inferred for the counting only. */
+static struct stat stat_module(struct module *m, const char *file)
+{
+	struct stat s = {.m = m, .file = file ? file : m->source ? m->source : "standard input"};
+	digest_hex(module_digest(m), s.digest);
+	if (digest_only)
+		return s;
+	infer_module(m, NULL);
+	count_module(&s);
+	return s;
+}
+
+static void stat_release(struct stat *s)
+{
+	vec_free(&s->ops);
+	module_free(s->m);
+}
+
+/* 4.09 G */
+static const char *si(double v, const char *unit, char out[32])
+{
+	static const char *const prefix[] = {"", "k", "M", "G", "T", "P"};
+	int i = 0;
+	for (; i < 5 && v >= 999.5; i++)
+		v /= 1000;
+	snprintf(out, 32, "%.*f %s%s", i == 0 || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, prefix[i], unit);
+	if (!prefix[i][0] && !*unit)
+		out[strlen(out) - 1] = 0;
+	return out;
+}
+
+static void print_ends(const struct stat *s, bool inputs)
+{
+	struct arena a = {0};
+	const struct graph *g = graph(s->m, s->m->main);
+	size_t n = inputs ? g->in.n : g->out.n;
+	for (size_t i = 0; i < n; i++) {
+		const struct value *v = val(s->m, inputs ? g->in.a[i] : g->out.a[i]);
+		printf("%-8s %s %s%s\n", i ? "" : inputs ? "inputs" : "outputs", sym_str(inputs ? v->name : g->out_name.a[i]),
+		       type_str(s->m, &v->type, &a), v->overridable ? " (has a default)" : "");
+	}
+	arena_release(&a);
+}
+
+static void print_text(const struct stat *s)
+{
+	char b[32];
+	printf("%s: %" PRIu64 " nodes, opset %" PRId64 ", digest %s\n", s->file, s->nodes, s->m->opset, s->digest);
+	print_ends(s, true);
+	print_ends(s, false);
+	printf("\n%-28s %8s %10s %7s\n", "operator", "nodes", "FLOPs", "share");
+	for (size_t i = 0; i < s->ops.n; i++) {
+		const struct op_row_stat *r = &s->ops.a[i];
+		printf("%-28s %8" PRIu64 " %10s", r->name, r->count, si(r->flops, "", b));
+		if (s->flops > 0)
+			printf(" %6.1f%%", 100 * r->flops / s->flops);
+		putchar('\n');
+	}
+	printf("%-28s %8" PRIu64 " %10s\n\n", "all", s->nodes, si(s->flops, "", b));
+	printf("%-28s %8" PRIu64 "\n", "graphs", s->graphs);
+	printf("%-28s %8" PRIu64 " %10s\n", "constants", s->constants, si(s->constant_bytes, "B", b));
+	printf("%-28s %19s\n", "parameters", si(s->parameters, "", b));
+	printf("%-28s %19s\n", "results of nodes", si(s->result_bytes, "B", b));
+	if (s->unsized)
+		printf("%" PRIu64 " nodes have results of unknown size, which FLOPs and results leave out; ge-shape --set\n", s->unsized);
+}
+
+static void print_json_ends(const struct stat *s, bool inputs)
+{
+	struct arena a = {0};
+	const struct graph *g = graph(s->m, s->m->main);
+	size_t n = inputs ? g->in.n : g->out.n;
+	printf("\"%s\": [", inputs ? "inputs" : "outputs");
+	for (size_t i = 0; i < n; i++) {
+		const struct value *v = val(s->m, inputs ? g->in.a[i] : g->out.a[i]);
+		printf("%s{\"name\": ", i ? ", " : "");
+		json_str(stdout, sym_str(inputs ? v->name : g->out_name.a[i]));
+		printf(", \"type\": ");
+		json_str(stdout, type_str(s->m, &v->type, &a));
+		putchar('}');
+	}
+	printf("], ");
+	arena_release(&a);
+}
+
+static void print_json(const struct stat *s)
+{
+	printf("{\"file\": ");
+	json_str(stdout, s->file);
+	printf(", \"digest\": \"%s\", \"opset\": %" PRId64 ", ", s->digest, s->m->opset);
+	print_json_ends(s, true);
+	print_json_ends(s, false);
+	printf("\"operators\": {");
+	for (size_t i = 0; i < s->ops.n; i++) {
+		printf("%s", i ? ", " : "");
+		json_str(stdout, s->ops.a[i].name);
+		printf(": {\"nodes\": %" PRIu64 ", \"flops\": ", s->ops.a[i].count);
+		json_num(stdout, s->ops.a[i].flops);
+		putchar('}');
+	}
+	printf("}, \"nodes\": %" PRIu64 ", \"graphs\": %" PRIu64 ", \"constants\": %" PRIu64, s->nodes, s->graphs, s->constants);
+	const struct { const char *name; double v; } numbers[] = {
+		{"parameters", s->parameters}, {"constant_bytes", s->constant_bytes},
+		{"result_bytes", s->result_bytes}, {"flops", s->flops}, {"unsized_nodes", (double)s->unsized},
+	};
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		printf(", \"%s\": ", numbers[i].name);
+		json_num(stdout, numbers[i].v);
+	}
+	printf("}\n");
+}
+
+/* Operators of both, merged by name; the totals below. */
+static void compare(const struct stat *a, const struct stat *b)
+{
+	size_t i = 0, j = 0;
+	char x[32], y[32];
+	printf("%-28s %12s %12s %8s\n", "operator", "first", "second", "change");
+	while (i < a->ops.n || j < b->ops.n) {
+		int c = i == a->ops.n ? 1 : j == b->ops.n ? -1 : strcmp(a->ops.a[i].name, b->ops.a[j].name);
+		int64_t n = c <= 0 ? (int64_t)a->ops.a[i].count : 0, m = c >= 0 ? (int64_t)b->ops.a[j].count : 0;
+		const char *name = c <= 0 ? a->ops.a[i].name : b->ops.a[j].name;
+		printf(m == n ? "%-28s %12" PRId64 " %12" PRId64 "\n" : "%-28s %12" PRId64 " %12" PRId64 " %+8" PRId64 "\n", name, n, m, m - n);
+		i += c <= 0;
+		j += c >= 0;
+	}
+	printf("%-28s %12" PRIu64 " %12" PRIu64 " %+8" PRId64 "\n\n", "all", a->nodes, b->nodes, (int64_t)(b->nodes - a->nodes));
+	const struct { const char *name, *unit; double a, b; } rows[] = {
+		{"constants", "", (double)a->constants, (double)b->constants},
+		{"bytes of constants", "B", a->constant_bytes, b->constant_bytes},
+		{"parameters", "", a->parameters, b->parameters},
+		{"bytes of results", "B", a->result_bytes, b->result_bytes},
+		{"FLOPs", "", a->flops, b->flops},
+	};
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		printf("%-28s %12s %12s", rows[i].name, si(rows[i].a, rows[i].unit, x), si(rows[i].b, rows[i].unit, y));
+		if (rows[i].a > 0 && rows[i].a != rows[i].b)
+			printf(" %+7.1f%%", 100 * (rows[i].b - rows[i].a) / rows[i].a);
+		putchar('\n');
+	}
+	printf("%s\n", strcmp(a->digest, b->digest) ? "the graphs differ" : "the graphs are the same");
+}
+
+static void print_one(struct module *m, const char *file, bool json)
+{
+	struct stat s = stat_module(m, file);
+	if (digest_only)
+		printf("%s\n", s.digest);
+	else if (json)
+		print_json(&s);
+	else
+		print_text(&s);
+	stat_release(&s);
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	const char *path = a->nfile ? a->file[0] : NULL;
+	if (a->nfile == 2 && !digest_only && !a->json) {
+		struct stat x = stat_module(module_read_any(a->file[0]), a->file[0]);
+		struct stat y = stat_module(module_read_any(a->file[1]), a->file[1]);
+		compare(&x, &y);
+		stat_release(&x);
+		stat_release(&y);
+		return EX_GOOD;
+	}
+	for (int i = 0; i < (a->nfile ? a->nfile : 1); i++, path = a->file[i]) {
+		if (path && onnx_is_path(path)) {
+			print_one(module_read_any(path), path, a->json);
+			continue;
+		}
+		struct stream_reader *r = stream_open(path);
+		for (struct module *m; (m = stream_read(r));)
+			print_one(m, path, a->json);
+		stream_close(r);
+	}
+	return EX_GOOD;
+}
+
+enum { KEY_DIGEST = 'd' };
+static const struct argp_option options[] = {
+	{"digest", KEY_DIGEST, 0, 0, "print the body digest only: equal for equal graphs, whatever tools they came through", 0},
+	{0},
+};
+
+static error_t option(int key, char *arg)
+{
+	if (key != KEY_DIGEST)
+		return ARGP_ERR_UNKNOWN;
+	digest_only = true;
+	return 0;
+}
+
+const struct tool tool = {
+	.name = "ge-stat",
+	.summary = "Count what a model is made of: operators, parameters, FLOPs, bytes.",
+	.args_doc = "[FILE [FILE]]",
+	.more = "FILE is a graph stream or an ONNX model. With two, they are compared.",
+	.flags = TOOL_JSON | TOOL_IN_STREAM,
+	.max_files = 2,
+	.options = options,
+	.option = option,
+	.run = run,
+};
