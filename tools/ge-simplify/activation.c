@@ -147,7 +147,7 @@ static const char *hard_swish(struct rewrite *rw, node_id n)
 		    fabs(attr_float(a, "alpha", 0.2f) - 1.0 / 6) > CONST_TOL ||
 		    fabs(attr_float(a, "beta", 0.5f) - 0.5) > CONST_TOL)
 			return "its factors are not x and max(0, min(1, x/6 + 1/2))";
-	} else if (relu6_of_plus_3(rw, factor_by(rw, &p, OP_Clip, &x)) != x || p.n != 2) {
+	} else if (!(h = factor_by(rw, &p, OP_Clip, &x)) || relu6_of_plus_3(rw, h) != x) {
 		return NO_MATCH;
 	} else if (fabs(p.k - 1.0 / 6) > CONST_TOL) {
 		return "a constant is not 1/6";

@@ -52,11 +52,11 @@ static const char *linear_of(struct rewrite *rw, val_id v, struct linear *l)
 	if (!n || (x->op != OP_Conv && x->op != OP_ConvTranspose && x->op != OP_Gemm && x->op != OP_MatMul))
 		return NO_MATCH;
 	*l = (struct linear){.node = n, .weight = rw_in(rw, n, 1), .bias = rw_in(rw, n, 2)};
-	if (rw_uses(rw, v) != 1)
-		return "the operator before it has other users";
 	w = rw_const(rw, l->weight);
 	if (!w || (l->bias && !rw_const(rw, l->bias)))
-		return "the weights before it are not constant";
+		return NO_MATCH;
+	if (rw_uses(rw, v) != 1)
+		return "the operator before it has other users";
 	if (!dtype_is_float(w->dtype) || w->rank < 2)
 		return "the weights before it are not floats";
 	switch (x->op) {

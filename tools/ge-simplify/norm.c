@@ -1,5 +1,6 @@
 /* Normalisations written out: Sub, Pow, ReduceMean, Sqrt, Div and so on. */
 #include <stdlib.h>
+#include "op/op.h"
 #include "rules.h"
 
 static val_id result(struct rewrite *rw, node_id n) { return node(rw_module(rw), n)->out[0]; }
@@ -71,19 +72,19 @@ static val_id root_mean_square(struct rewrite *rw, val_id v, int *axis, double *
 	return 0;
 }
 
-/* v = d / rms(d), or d * (1 / rms(d)): d, else 0. */
-static val_id normalised(struct rewrite *rw, val_id v, int *axis, double *epsilon)
+/* Node n = d / rms(d), or d * (1 / rms(d)): d, else 0. */
+static val_id normalised(struct rewrite *rw, node_id n, int *axis, double *epsilon)
 {
-	node_id div = rw_def1(rw, v, OP_Div), mul = rw_def1(rw, v, OP_Mul), inv;
-	val_id d;
+	node_id inverse;
+	val_id d = rw_in(rw, n, 0), rms = rw_in(rw, n, 1);
 
-	if (div) {
-		d = rw_in(rw, div, 0);
-		return root_mean_square(rw, rw_in(rw, div, 1), axis, epsilon) == d ? d : 0;
+	if (node(rw_module(rw), n)->op == OP_Mul) {
+		inverse = rw_operand(rw, n, OP_Reciprocal, &d);
+		if (!inverse)
+			return 0;
+		rms = rw_in(rw, inverse, 0);
 	}
-	if (!mul || !(inv = rw_operand(rw, mul, OP_Reciprocal, &d)))
-		return 0;
-	return root_mean_square(rw, rw_in(rw, inv, 0), axis, epsilon) == d ? d : 0;
+	return root_mean_square(rw, rms, axis, epsilon) == d ? d : 0;
 }
 
 /* d = x - mean(x) over the axes from `axis`: x, else 0. */
@@ -112,48 +113,89 @@ static bool last_axes_of(struct rewrite *rw, val_id v, val_id x, int axis)
 	return true;
 }
 
-/* scale * (x - mean) / sqrt(variance + epsilon); Ba et al. 2016. */
-static const char *layer_norm(struct rewrite *rw, node_id n)
+/* A constant of ones, of the shape of x from `axis` on; 0: not known. */
+static val_id ones(struct rewrite *rw, val_id x, int axis)
 {
-	for (uint32_t i = 0; i < 2; i++) {
-		int axis;
-		double epsilon;
-		val_id d = normalised(rw, rw_in(rw, n, i), &axis, &epsilon), scale = rw_in(rw, n, 1 - i), x, v;
-		if (!d || !(x = centred(rw, d, axis)))
-			continue;
-		if (!last_axes_of(rw, scale, d, axis))
-			return "the scale has not the shape of the axes that are normalised";
-		v = rw_node(rw, n, OP_LayerNormalization, 2, (val_id[]){x, scale});
-		attr_set_int(rw_module(rw), rw_node_of(rw, v), "axis", axis - rw_type(rw, d)->rank);
-		attr_set_float(rw_module(rw), rw_node_of(rw, v), "epsilon", (float)epsilon);
-		rw_replace(rw, result(rw, n), v);
-		return NULL;
+	const struct type *t = rw_type(rw, x);
+	int64_t dims[RANK_MAX], n = 1;
+	double *one;
+
+	for (int i = axis; i < t->rank; i++) {
+		if (!t->dims[i] || !poly_is_const(rw_module(rw)->dims, t->dims[i], &dims[i - axis]))
+			return 0;
+		n *= dims[i - axis];
 	}
-	return NO_MATCH;
+	one = ARENA_ARRAY(&rw_module(rw)->arena, double, n);
+	for (int64_t i = 0; i < n; i++)
+		one[i] = 1;
+	return rw_constant(rw, t->dtype, t->rank - axis, dims, one);
 }
 
-static const char *layer_norm_bias(struct rewrite *rw, node_id n)
+/* (x - mean) / sqrt(variance + epsilon); Ba et al. 2016. The scale is one until a Mul brings it. */
+static const char *layer_norm(struct rewrite *rw, node_id n)
 {
-	val_id bias, v;
-	node_id ln = rw_operand(rw, n, OP_LayerNormalization, &bias);
+	int axis;
+	double epsilon;
+	val_id d = normalised(rw, n, &axis, &epsilon), x, scale, v;
+
+	if (!d)
+		return NO_MATCH;
+	if (!(x = centred(rw, d, axis)))
+		return "what it divides is not centred by the mean over the same axes";
+	if (!dtype_is_float(rw_type(rw, x)->dtype) || !(scale = ones(rw, x, axis)))
+		return "the extents that are normalised are not known";
+	v = rw_node(rw, n, OP_LayerNormalization, 2, (val_id[]){x, scale});
+	attr_set_int(rw_module(rw), rw_node_of(rw, v), "axis", axis - rw_type(rw, x)->rank);
+	attr_set_float(rw_module(rw), rw_node_of(rw, v), "epsilon", (float)epsilon);
+	rw_replace(rw, result(rw, n), v);
+	return NULL;
+}
+
+static bool all_ones(struct rewrite *rw, val_id v)
+{
+	struct tensor *t = rw_const(rw, v);
+
+	if (!t || !dtype_is_float(t->dtype))
+		return false;
+	tensor_data(rw_module(rw), t);
+	for (int64_t i = 0, n = tensor_count(t); i < n; i++)
+		if (tensor_get(t, i) != 1)
+			return false;
+	return true;
+}
+
+/* A LayerNormalization without offset before n, for n alone, whose other operand can be its scale (Mul)
+ * or offset (Add). */
+static const char *into_layer_norm(struct rewrite *rw, node_id n)
+{
+	struct module *m = rw_module(rw);
+	bool offset = node(m, n)->op == OP_Add;
+	val_id other, scale, v;
+	node_id ln = rw_operand(rw, n, OP_LayerNormalization, &other);
 	int axis;
 
 	if (!ln || rw_in(rw, ln, 2))
 		return NO_MATCH;
-	if (rw_uses(rw, result(rw, ln)) != 1 || node(rw_module(rw), ln)->nout > 1)
+	scale = rw_in(rw, ln, 1);
+	if (rw_uses(rw, result(rw, ln)) != 1 || node(m, ln)->nout > 1)
 		return "LayerNormalization has other users";
-	axis = (int)attr_int(node(rw_module(rw), ln), "axis", -1);
+	if (!offset && !all_ones(rw, scale))
+		return "LayerNormalization has a scale already";
+	axis = (int)attr_int(node(m, ln), "axis", -1);
 	axis += axis < 0 ? rw_type(rw, rw_in(rw, ln, 0))->rank : 0;
-	if (!last_axes_of(rw, bias, rw_in(rw, ln, 0), axis))
-		return "the offset has not the shape of the axes that are normalised";
-	v = rw_node(rw, n, OP_LayerNormalization, 3, (val_id[]){rw_in(rw, ln, 0), rw_in(rw, ln, 1), bias});
+	if (!last_axes_of(rw, other, rw_in(rw, ln, 0), axis))
+		return "the other operand has not the shape of the axes that are normalised";
+	v = rw_node(rw, n, OP_LayerNormalization, offset ? 3 : 2,
+		    (val_id[]){rw_in(rw, ln, 0), offset ? scale : other, other});
 	rw_copy_attrs(rw, rw_node_of(rw, v), ln);
 	rw_replace(rw, result(rw, n), v);
 	return NULL;
 }
 
 const struct rule rules_norm[] = {
-	{"layer-norm", OP_Mul, layer_norm, "scale (x - mean) / sqrt(variance + eps) becomes LayerNormalization"},
-	{"layer-norm-bias", OP_Add, layer_norm_bias, "an offset after LayerNormalization goes into it"},
+	{"layer-norm", OP_Div, layer_norm, "(x - mean) / sqrt(variance + eps) becomes LayerNormalization"},
+	{"layer-norm", OP_Mul, layer_norm, "(x - mean) / sqrt(variance + eps) becomes LayerNormalization"},
+	{"layer-norm-into", OP_Mul, into_layer_norm, "a scale or offset after LayerNormalization goes into it"},
+	{"layer-norm-into", OP_Add, into_layer_norm, "a scale or offset after LayerNormalization goes into it"},
 	{0},
 };
