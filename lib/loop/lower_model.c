@@ -139,9 +139,23 @@ static uint32_t kernel_find(struct model *M, struct digest d, const char *given)
 	return UINT32_MAX;
 }
 
+/* The rule looks for its trace by trying, so the program it was given is of no more use. */
+static const char *rule_trace(struct module *m, struct loop_prog *p)
+{
+	const char *trace = arena_str(&m->arena, loop_rule(p));
+
+	prog_free(p);
+	return trace;
+}
+
 static struct kernel kernel_new(struct module *m, node_id n, const struct target *t, struct kernel k)
 {
-	k.trace = k.given ? k.given : loop_rule(k.prog);
+	if (k.given) {
+		k.trace = k.given;
+	} else {
+		k.trace = rule_trace(m, k.prog);
+		k.prog = lower_or_die(m, n, t).prog;
+	}
 	const char *why = schedule(&k);
 	if (why && k.given)
 		die(EX_BADDATA, "%s: %s: its trace: %s", m->source ? m->source : "-", node_where(m, n, &m->arena), why);
@@ -179,6 +193,28 @@ static void add_call(struct model *M, node_id n, const struct target *t, const s
 
 /* ---- where values are ---- */
 
+/* Memory is in row-major order: no layout, or one that only moves dims of size one. */
+static bool row_major(struct module *m, const struct type *t)
+{
+	if (!t->layout)
+		return true;
+	int last = -1;
+	for (const char *s = sym_str(t->layout); *s; s += strspn(s, " ")) {
+		char *end;
+		int axis = (int)strtol(s, &end, 10);
+		int64_t size;
+		if (end == s || axis < 0 || axis >= t->rank || (*end && *end != ' '))
+			return false;
+		s = end;
+		if (poly_is_const(m->dims, t->dims[axis], &size) && size == 1)
+			continue;
+		if (axis < last)
+			return false;
+		last = axis;
+	}
+	return true;
+}
+
 static void follow_views(struct model *M)
 {
 	struct module *m = M->m;
@@ -191,7 +227,7 @@ static void follow_views(struct model *M)
 		const struct node *n = node(m, g->nodes.a[i]);
 		if (!node_is_view(m, n) || !n->out[0])
 			continue;
-		if (n->op != OP_Identity && val(m, n->in[0])->type.layout)
+		if (n->op != OP_Identity && !row_major(m, &val(m, n->in[0])->type))
 			die(EX_BADDATA, "%s: %s: a view of a value that is not row-major", m->source ? m->source : "-",
 			    node_where(m, g->nodes.a[i], &m->arena));
 		M->root[n->out[0]] = M->root[n->in[0]];
