@@ -1,0 +1,67 @@
+# ge-export: what it writes is read back the same, accepted by ONNX's checker, and gives the same numbers.
+model=$top/examples/digits/digits.onnx
+ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+python=$HONE_PYTHON
+[ -n "$python" ] || { python3 -c 'import onnxruntime, onnx' 2>/dev/null && python=python3; }
+
+ge-import "$model" -o a.g && ge-export a.g -o a.onnx && ge-import a.onnx | ge-export -o b.onnx && cmp a.onnx b.onnx
+ok $? 'export of import of export is the same file'
+mkdir -p sub && (cd sub && LC_ALL=C ge-export <../a.g >c.onnx) && cmp a.onnx sub/c.onnx
+ok $? 'the same file from another directory, through pipes'
+ge-export a.g --opset 12 -o no.onnx 2>err
+[ $? -eq 64 ] && [ ! -e no.onnx ] && [ "$(wc -l <err)" -eq 1 ]
+ok $? '--opset 12 is refused'
+ge-export a.g --opset 21 -o c.onnx && ge-import c.onnx -o c.g && [ "$(ge-dump a.g | grep -c Conv)" = "$(ge-dump c.g | grep -c Conv)" ]
+ok $? '--opset 21'
+ge-export a.g --external a.bin -o x.onnx && [ -s a.bin ] && [ "$(wc -c <x.onnx)" -lt "$(wc -c <a.onnx)" ] && ge-import x.onnx | ge-export -o y.onnx && cmp y.onnx a.onnx
+ok $? '--external: weights in a file of their own, read back the same'
+ge-export a.g --external ../a.bin -o z.onnx 2>err
+[ $? -eq 64 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e z.onnx ]
+ok $? '--external takes a name, not a path'
+if [ -w /dev/full ]; then
+	ge-export a.g >/dev/full 2>err
+	[ $? -eq 74 ] && [ "$(wc -l <err)" -eq 1 ]
+	ok $? 'a full disk'
+fi
+
+data=/usr/share/libonnx-testdata/data
+if [ -d $data ]; then
+	failed=0 same=0
+	for f in $data/*/*/model.onnx; do
+		ge-import "$f" -o t.g 2>err || continue
+		ge-export t.g -o t1.onnx && ge-import t1.onnx -o t2.g && ge-export t2.g -o t2.onnx && cmp t1.onnx t2.onnx && same=$((same + 1)) && continue
+		failed=1
+		echo "# $f"
+	done
+	ok $failed "$same of ONNX's test models: export of import of export is the same file"
+else
+	echo "ok - ONNX's test models # SKIP needs libonnx-testdata"
+fi
+
+if [ -z "$python" ]; then
+	echo "ok - checker and ONNX Runtime # SKIP no python with onnx and onnxruntime (HONE_PYTHON)"
+	exit 0
+fi
+cat >compare.py <<'END'
+import sys, numpy as np, onnx, onnxruntime as ort
+ort.set_default_logger_severity(4)
+onnx.checker.check_model(sys.argv[2], full_check=True)
+rng, worst = np.random.default_rng(1), 0
+runs = [ort.InferenceSession(f, providers=["CPUExecutionProvider"]) for f in sys.argv[1:]]
+def make(i):
+    shape = [d if isinstance(d, int) else 2 for d in i.shape]
+    return rng.standard_normal(shape).astype(np.float32) if "float" in i.type else rng.integers(0, 9, shape).astype(np.int64)
+assert [o.name for o in runs[0].get_outputs()] == [o.name for o in runs[1].get_outputs()]
+for _ in range(3):
+    x = {i.name: make(i) for i in runs[0].get_inputs()}
+    for a, b in zip(runs[0].run(None, x), runs[1].run(None, x)):
+        assert np.abs(a).max() > 0
+        worst = max(worst, float(np.abs(a - b).max() / np.abs(a).max()))
+sys.exit(not worst <= 1e-5)
+END
+"$python" compare.py "$model" a.onnx
+ok $? 'checker accepts it, ONNX Runtime gives the same numbers'
+"$python" compare.py "$model" x.onnx
+ok $? 'with external weights too'
+ge-import "$model" | ge-shape --set batch=2 | ge-fuse | ge-layout | ge-export -o f.onnx && "$python" compare.py "$model" f.onnx
+ok $? 'fused and laid out: dissolved, the same numbers'
