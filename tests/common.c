@@ -1,0 +1,110 @@
+/* The lowest floor: halves against the compiler's own, digests, names, arenas. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/arena.h"
+#include "common/digest.h"
+#include "common/half.h"
+#include "common/intern.h"
+#include "common/rng.h"
+#include "tap.h"
+
+static void test_half(void)
+{
+	int wrong = 0, back = 0;
+	for (uint32_t h = 0; h < 0x10000; h++) {
+		uint16_t bits = (uint16_t)h;
+		_Float16 x;
+		memcpy(&x, &bits, 2);
+		float want = (float)x, got = half_to_float(bits);
+		if (isnan(want) ? !isnan(got) : memcmp(&want, &got, 4))
+			wrong++;
+		if (!isnan(want) && float_to_half(got) != bits)
+			back++;
+	}
+	ok(!wrong, "every half to float");
+	ok(!back, "and back");
+	struct rng r = {7};
+	wrong = 0;
+	for (int i = 0; i < 2000000; i++) {
+		uint32_t u = (uint32_t)rng_u64(&r);
+		if (i % 2) /* near the range of halves */
+			u = (u & 0x87ffffff) | (uint32_t)rng_range(&r, 6, 9) << 27;
+		float f;
+		memcpy(&f, &u, 4);
+		_Float16 x = (_Float16)f;
+		uint16_t want;
+		memcpy(&want, &x, 2);
+		if (!isnan(f) && float_to_half(f) != want)
+			wrong++;
+	}
+	ok(!wrong, "random floats to half, rounded to nearest even");
+	ok(float_to_bf16(1.00390625f) == 0x3f80 && float_to_bf16(1.01171875f) == 0x3f82, "bfloat16 rounds ties to even");
+	ok(isnan(bf16_to_float(float_to_bf16(NAN))) && isnan(half_to_float(float_to_half(NAN))), "not a number stays so");
+	ok(float_to_bf16(3.4e38f) == 0x7f80 && bf16_to_float(0xc040) == -3, "bfloat16 overflows to infinity");
+}
+
+static void test_digest(void)
+{
+	char text[1000], hex[33];
+	for (int i = 0; i < 1000; i++)
+		text[i] = (char)(i * 7);
+	struct digest whole = digest_bytes(text, sizeof text), read;
+	struct digest_state *s = digest_new();
+	for (int i = 0; i < 1000; i += 125)
+		digest_add(s, text + i, 125);
+	ok(digest_eq(whole, digest_end(s)), "a digest piece by piece");
+	digest_hex(whole, hex);
+	ok(digest_parse(hex, 32, &read) && digest_eq(whole, read), "as text and back: %s", hex);
+	hex[3] = 'G';
+	ok(!digest_parse(hex, 32, &read) && !digest_parse(hex, 31, &read), "bad digits are refused");
+}
+
+static void test_names(void)
+{
+	int wrong = 0;
+	sym *s = xmalloc(sizeof *s * 100000);
+	for (int i = 0; i < 100000; i++)
+		s[i] = intern_printf("name %d", i);
+	for (int i = 0; i < 100000; i++) {
+		char text[32];
+		snprintf(text, sizeof text, "name %d", i);
+		wrong += intern(text) != s[i] || strcmp(sym_str(s[i]), text) || sym_len(s[i]) != strlen(text);
+	}
+	ok(!wrong, "100,000 names");
+	ok(intern("") == 0 && !*sym_str(0), "the empty name is 0");
+	ok(intern_n("name 12345", 6) == intern("name 1"), "part of a string");
+	free(s);
+}
+
+static void test_arena(void)
+{
+	struct arena a = {0};
+	struct rng r = {3};
+	int wrong = 0;
+	unsigned char *p[2000];
+	size_t n[2000];
+	for (int i = 0; i < 2000; i++) {
+		n[i] = i % 50 == 0 ? 2u << 20 : (size_t)rng_range(&r, 0, 3000);
+		p[i] = arena_alloc(&a, n[i]);
+		wrong += (uintptr_t)p[i] % 16 != 0;
+		for (size_t k = 0; k < n[i]; k += 97)
+			wrong += p[i][k] != 0;
+		memset(p[i], i & 255, n[i]);
+	}
+	for (int i = 0; i < 2000; i++)
+		for (size_t k = 0; k < n[i]; k += 97)
+			wrong += p[i][k] != (i & 255);
+	ok(!wrong, "pieces of an arena are zeroed, aligned and apart");
+	ok(!strcmp(arena_printf(&a, "%s-%d", arena_str(&a, "x"), 5), "x-5"), "text in an arena");
+	arena_release(&a);
+}
+
+int main(void)
+{
+	test_half();
+	test_digest();
+	test_names();
+	test_arena();
+	return tap_done();
+}
