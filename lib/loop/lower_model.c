@@ -8,6 +8,7 @@
 #include "loop/lower.h"
 #include "loop/lower_model.h"
 #include "loop/prim.h"
+#include "op/op.h"
 
 int64_t value_bytes(struct module *m, val_id v)
 {
@@ -37,36 +38,6 @@ static bool types_known(struct module *m, const struct graph *g)
 				return false;
 	}
 	return true;
-}
-
-/* Says which inputs are open and what to type. Sizes in the example are guesses, hence "e.g.". */
-static noreturn void die_unknown_types(struct module *m)
-{
-	const struct graph *g = graph(m, m->main);
-	char *text, *command;
-	size_t n;
-	FILE *f = open_memstream(&text, &n);
-	struct arena a = {0};
-
-	for (size_t i = 0; i < g->in.n; i++)
-		fprintf(f, "  %s %s\n", sym_str(val(m, g->in.a[i])->name), type_str(m, &val(m, g->in.a[i])->type, &a));
-	fclose(f);
-	f = open_memstream(&command, &n);
-	fprintf(f, "ge-shape");
-	for (poly_var v = 1; v <= poly_nvars(m->dims); v++)
-		if (poly_var_name(m->dims, v))
-			fprintf(f, " --set %s=1", sym_str(poly_var_name(m->dims, v)));
-	for (size_t i = 0; i < g->in.n; i++) {
-		const struct type *t = &val(m, g->in.a[i])->type;
-		bool unnamed = t->rank == RANK_UNKNOWN;
-		for (int k = 0; k < t->rank; k++)
-			unnamed |= t->dims[k] == POLY_UNKNOWN;
-		if (unnamed)
-			fprintf(f, " --shape %s:%s", sym_str(val(m, g->in.a[i])->name), t->rank == RANK_UNKNOWN ? "DIMS" : "AxBx..");
-	}
-	fclose(f);
-	die(EX_BADUSE, "%s: shapes are not known; inputs are\n%sgive them sizes before ge-fuse, e.g.\n  %s MODEL.g",
-	    m->source ? m->source : "-", text, command);
 }
 
 /* ---- traces ---- */
@@ -248,7 +219,7 @@ struct model *model_new(struct module *m, const struct target *t, const struct g
 
 	M->m = m;
 	if (!types_known(m, g))
-		die_unknown_types(m);
+		bind_missing(m, "ge-shape");
 	follow_views(M);
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = node(m, g->nodes.a[i]);

@@ -165,6 +165,19 @@ static void put_top(struct emission *e, FILE *f, const char *header)
 	arena_release(&a);
 }
 
+/* The function from its type on, behind "static ". A comment may stand before it. */
+enum { STATIC = 7 };
+static const char *function_head(const struct function *x)
+{
+	char *start = xprintf("static void %s(", x->name);
+	const char *head = strstr(x->text, start);
+
+	if (!head)
+		BUG("the text of %s holds no such function", x->name);
+	free(start);
+	return head + STATIC;
+}
+
 static void put_kernels(struct emission *e, FILE *f)
 {
 	size_t nk = e->M->kernels.n;
@@ -176,17 +189,16 @@ static void put_kernels(struct emission *e, FILE *f)
 	free(p);
 	fprintf(f, "\n");
 	for (size_t i = 0; i < e->functions.n; i++) {
-		const char *text = e->functions.a[i].text, *end = strstr(text, "\n{");
-		text += strspn(text, "\n");
-		if (strncmp(text, "static ", 7) || !end)
-			BUG("the text of %s does not begin as expected", e->functions.a[i].name);
-		fprintf(f, "KERNEL %.*s;\n", (int)(end - text - 7), text + 7);
+		const char *head = function_head(&e->functions.a[i]);
+		fprintf(f, "KERNEL %.*s;\n", (int)strcspn(head, "\n"), head);
 	}
 	for (size_t i = 0; i < e->functions.n; i++) {
 		const struct function *x = &e->functions.a[i];
-		fprintf(f, "\n#if IN_PART(%d)\n/* ", x->part);
+		const char *head = function_head(x);
+		fprintf(f, "\n#if IN_PART(%d)\n/* %s: ", x->part, x->name);
 		put_comment(f, call_name(e, x->first));
-		fprintf(f, "%s */\nKERNEL %s#endif\n", x->ncalls > 1 ? " and others" : "", x->text + strspn(x->text, "\n") + 7);
+		fprintf(f, "%s */\n%.*sKERNEL %s#endif\n", x->ncalls > 1 ? " and others" : "",
+			(int)(head - x->text) - STATIC, x->text, head);
 	}
 }
 

@@ -1,0 +1,207 @@
+/* run-dev: the only program that executes compiled models. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/tool.h"
+#include "device/library.h"
+#include "device/target.h"
+#include "op/npy.h"
+
+static struct input_spec spec;
+static bool bench, kernels;
+static double seconds = 2;
+static const char *weights;
+
+enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_RANGE, OPT_SECONDS, OPT_SEED, OPT_WEIGHTS };
+
+static error_t option(int key, char *arg)
+{
+	char *end = "";
+
+	switch (key) {
+	case 'i': vec_push(&spec.files, arg); return 0;
+	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
+	case OPT_SEED: spec.seed = strtoull(arg, &end, 10); break;
+	case OPT_BENCH: bench = true; break;
+	case OPT_KERNELS: kernels = true; break;
+	case OPT_SECONDS: seconds = strtod(arg, &end); break;
+	case OPT_WEIGHTS: weights = arg; break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	if (*end || !(seconds > 0))
+		die(EX_BADUSE, "\"%s\" is not a number that can be taken here", arg);
+	return 0;
+}
+
+static void write_outputs(struct library *l, struct tensor **out, const char *path, struct arena *a)
+{
+	int n = l->model->num_outputs;
+	size_t len = strlen(path);
+	struct named_tensor *t = ARENA_ARRAY(a, struct named_tensor, n);
+
+	if (len > 4 && !strcmp(path + len - 4, ".npy")) {
+		if (n != 1)
+			die(EX_BADUSE, "-o %s: the model has %d outputs; they go into an .npz", path, n);
+		npy_write(path, out[0]);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		t[i] = (struct named_tensor){arena_str(a, l->model->outputs[i].name), out[i]};
+	npz_write(path, n, t);
+}
+
+/* ---- reports ---- */
+
+/* One line a kernel: its steps taken together. */
+struct share {
+	const char *name, *node;
+	int calls;
+	double flops, seconds;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	double x = ((const struct share *)a)->seconds, y = ((const struct share *)b)->seconds;
+	return (x < y) - (x > y);
+}
+
+static int shares_of(const struct hone_model *m, const struct bench *b, struct share *s)
+{
+	int n = 0, k;
+
+	for (int i = 0; i < m->num_steps; i++) {
+		for (k = 0; k < n && strcmp(s[k].name, m->steps[i].kernel); k++)
+			;
+		if (k == n)
+			s[n++] = (struct share){m->steps[i].kernel, m->steps[i].node, 0, 0, 0};
+		s[k].calls++;
+		s[k].flops += m->steps[i].flops;
+		s[k].seconds += b->step[i];
+	}
+	qsort(s, (size_t)n, sizeof *s, by_time);
+	return n;
+}
+
+static double percent(double x, double of)
+{
+	return of > 0 ? 100 * x / of : 0;
+}
+
+static void print_kernels(const struct hone_model *m, const struct bench *b, struct arena *a)
+{
+	struct share *s = ARENA_ARRAY(a, struct share, m->num_steps + 1);
+	int n = shares_of(m, b, s);
+	double total = 0;
+
+	for (int i = 0; i < n; i++)
+		total += s[i].seconds;
+	printf("%-6s %5s %10s %6s %9s %6s  %s\n", "kernel", "calls", "us", "share", "GFLOP/s", "peak", "node");
+	for (int i = 0; i < n; i++)
+		printf("%-6s %5d %10.1f %5.1f%% %9.1f %5.1f%%  %s%s\n", s[i].name, s[i].calls, 1e6 * s[i].seconds,
+		       percent(s[i].seconds, total), 1e-9 * s[i].flops / s[i].seconds, percent(s[i].flops / s[i].seconds, b->peak),
+		       s[i].node, s[i].calls > 1 ? " .." : "");
+}
+
+static void print_bench(const struct hone_model *m, const struct bench *b)
+{
+	double rate = b->flops / b->run.median;
+
+	printf("%s: %zu runs on core %d of %s, compiled with %s\n", m->name, b->run.runs, b->core, target_host()->cpu, m->compiler);
+	printf("min %.4f ms, median %.4f ms, p99 %.4f ms, %.1f a second\n", 1e3 * b->run.min, 1e3 * b->run.median, 1e3 * b->run.p99,
+	       1 / b->run.mean);
+	printf("%.3f GFLOP a run, %.1f GFLOP/s", 1e-9 * b->flops, 1e-9 * rate);
+	if (b->peak > 0)
+		printf(", %.1f%% of the %.1f GFLOP/s that FMAs alone reached in the same run", percent(rate, b->peak), 1e-9 * b->peak);
+	putchar('\n');
+}
+
+static void json_string(const char *s)
+{
+	putchar('"');
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			printf("\\%c", *s);
+		else if ((unsigned char)*s < ' ')
+			printf("\\u%04x", (unsigned char)*s);
+		else
+			putchar(*s);
+	}
+	putchar('"');
+}
+
+static void print_json(const struct hone_model *m, const struct bench *b, struct arena *a)
+{
+	struct share *s = ARENA_ARRAY(a, struct share, m->num_steps + 1);
+	int n = kernels ? shares_of(m, b, s) : 0;
+
+	printf("{\"model\":");
+	json_string(m->name);
+	printf(",\"cpu\":");
+	json_string(target_host()->cpu);
+	printf(",\"compiler\":");
+	json_string(m->compiler);
+	printf(",\"core\":%d,\"runs\":%zu,\"min\":%.9g,\"median\":%.9g,\"p99\":%.9g,\"mean\":%.9g,\"flop\":%.0f,\"peak\":%.6g,\"kernels\":[",
+	       b->core, b->run.runs, b->run.min, b->run.median, b->run.p99, b->run.mean, b->flops, b->peak);
+	for (int i = 0; i < n; i++) {
+		printf("%s{\"kernel\":", i ? "," : "");
+		json_string(s[i].name);
+		printf(",\"node\":");
+		json_string(s[i].node);
+		printf(",\"calls\":%d,\"seconds\":%.9g,\"flop\":%.0f}", s[i].calls, s[i].seconds, s[i].flops);
+	}
+	printf("]}\n");
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	struct arena arena = {0};
+	struct library l;
+
+	if (a->nfile != 1)
+		tool_usage();
+	if (!a->out && !bench && !kernels)
+		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
+	library_open(&l, a->file[0], weights);
+	struct tensor **in = inputs_make(library_module(&l), &spec, &arena);
+	struct tensor **out = ARENA_ARRAY(&arena, struct tensor *, l.model->num_outputs);
+	for (int i = 0; i < l.model->num_outputs; i++)
+		out[i] = library_tensor(&l.model->outputs[i], &arena);
+	library_run(&l, in, out);
+	if (a->out)
+		write_outputs(&l, out, a->out, &arena);
+	if (bench || kernels) {
+		struct bench b = library_bench(&l, in, out, seconds, kernels, &arena);
+		if (a->json) {
+			print_json(l.model, &b, &arena);
+		} else {
+			print_bench(l.model, &b);
+			if (kernels)
+				print_kernels(l.model, &b, &arena);
+		}
+	}
+	library_close(&l);
+	arena_release(&arena);
+	return EX_GOOD;
+}
+
+static const struct argp_option options[] = {
+	{"input", 'i', "NAME=FILE.npy", 0, "contents of an input, or an .npz with several; the others are random"},
+	{"seed", OPT_SEED, "N", 0, "of the random inputs (default 0)"},
+	{"range", OPT_RANGE, "NAME=LO:HI", 0, "range of a random input"},
+	{"weights", OPT_WEIGHTS, "FILE", 0, "the weights, where they are not beside the library"},
+	{"bench", OPT_BENCH, 0, 0, "time it: min, median, p99, throughput, share of the peak of this core"},
+	{"seconds", OPT_SECONDS, "S", 0, "time for --bench (default 2)"},
+	{"kernels", OPT_KERNELS, 0, 0, "and each kernel's share"},
+	{0},
+};
+
+const struct tool tool = {
+	.name = "run-dev",
+	.summary = "Run a compiled model, and time it.",
+	.args_doc = "MODEL.so",
+	.flags = TOOL_OUT | TOOL_JSON,
+	.max_files = 1,
+	.options = options,
+	.option = option,
+	.run = run,
+};
