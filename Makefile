@@ -92,6 +92,13 @@ build/bench/%: build/bench/%.o $(ARCHIVES)
 bench: all $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c))
 	@bench/bench.sh
 
+# Fuzz targets (clang's libFuzzer), built by nothing else: make fuzz; build/fuzz/stream -max_total_time=60 SEEDS
+FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
+fuzz: $(FUZZERS)
+build/fuzz/%: tests/fuzz/%.c $(filter-out lib/common/main.c,$(wildcard lib/common/*.c)) $(wildcard lib/graph/*.c) | build/pkgs.mk
+	@mkdir -p $(@D)
+	clang $(filter-out -W%,$(ALLCFLAGS)) -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ $(ALLLIBS)
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/share/hone
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
@@ -105,6 +112,6 @@ install: all
 clean:
 	rm -rf bin build
 
-.PHONY: all deps demo check bench install clean
+.PHONY: all deps demo check bench fuzz install clean
 .SECONDARY:
 -include $(shell find build -name '*.d' 2>/dev/null)

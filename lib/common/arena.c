@@ -31,7 +31,7 @@ static struct arena_block *block_new(size_t n)
 void *arena_alloc(struct arena *a, size_t n)
 {
 	size_t free_bytes = (size_t)(a->end - a->p);
-	if (n <= free_bytes) {
+	if (a->p && n <= free_bytes) {
 		char *p = a->p;
 		size_t step = (n + 15) & ~(size_t)15;
 		a->p += step < free_bytes ? step : free_bytes;
