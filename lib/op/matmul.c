@@ -219,6 +219,10 @@ static const char *matmul(struct eval *e, struct product *p, enum dtype t)
 	p->a.rs = p->K, p->a.cs = 1;
 	p->b.rs = N, p->b.cs = 1;
 	p->alpha = 1;
+	if (rb == 0 && w.count) { /* one matrix for the whole batch: all rows at once */
+		product(p, M * w.count, N);
+		return NULL;
+	}
 	if (w.count)
 		do {
 			int last = w.rank - 1;
