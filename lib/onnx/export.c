@@ -314,8 +314,13 @@ static int choose_opset(struct exporter *x, int asked)
 	return asked ? asked : need;
 }
 
+/* Every value has a type, and outputs a rank, which onnx.checker wants. */
 static bool typed(struct module *m)
 {
+	const struct graph *g = graph(m, m->main);
+	for (size_t i = 0; i < g->out.n; i++)
+		if (val(m, g->out.a[i])->type.rank < 0 && !val(m, g->out.a[i])->type.other)
+			return false;
 	for (size_t i = 1; i < m->values.n; i++)
 		if (m->values.a[i].kind == VAL_NODE && m->values.a[i].type.dtype == DT_NONE && !m->values.a[i].type.other)
 			return false;

@@ -1,0 +1,169 @@
+# Old opsets: the canonical form, exported, gives the numbers of the original (both in ONNX Runtime).
+python=$HONE_PYTHON
+[ -n "$python" ] || { python3 -c 'import onnxruntime, onnx' 2>/dev/null && python=python3; }
+if [ -z "$python" ]; then
+	echo "ok - old opsets # SKIP no python with onnx and onnxruntime (HONE_PYTHON)"
+	exit 0
+fi
+cat >convert.py <<'END'
+import subprocess
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto as T, helper as h, numpy_helper as nh
+
+ort.set_default_logger_severity(4)
+rng = np.random.default_rng(0)
+
+def f(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+def i(*v):
+    return np.array(v, np.int64)
+
+cases = []
+
+def case(opset, op, inputs, outputs=1, consts=(), out_types=None, tol=1e-5, types=True, **attrs):
+    cases.append((opset, op, inputs, outputs, consts, out_types, tol, types, attrs))
+
+x4, x3, x2 = f(2, 3, 4, 5), f(2, 6, 5), f(4, 6)
+for opset in (7, 9, 11):
+    for op in ("Softmax", "LogSoftmax", "Hardmax"):
+        case(opset, op, [x4])
+        case(opset, op, [x4], types=False)
+        case(opset, op, [x4], axis=3)
+        case(opset, op, [x4], axis=2)
+        case(opset, op, [x2], axis=1)
+        case(opset, op, [x4], axis=0)
+for op in ("Softmax", "LogSoftmax", "Hardmax"):
+    case(11, op, [x4], axis=-1)
+    case(11, op, [x4], axis=-2)
+    case(13, op, [x4], axis=1)
+case(7, "Squeeze", [f(1, 3, 1, 5)], axes=[0, 2])
+case(11, "Squeeze", [f(1, 3, 1, 5)])
+case(11, "Squeeze", [f(1, 3, 1, 5)], axes=[-2])
+case(7, "Unsqueeze", [x2], axes=[0, 3])
+case(11, "Unsqueeze", [x2], axes=[-1])
+for op in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split():
+    for opset in (7, 11, 13) if op != "Sum" else (7, 11):
+        x = np.abs(x4) + 0.1
+        case(opset, "Reduce" + op, [x], axes=[1, 3])
+        case(opset, "Reduce" + op, [x], keepdims=0)
+        case(opset, "Reduce" + op, [x], axes=[2], keepdims=0)
+case(13, "ReduceSum", [x4, i(1, 2)], consts=(1,))
+case(18, "ReduceMean", [x4, i(1, 2)], consts=(1,), keepdims=0)
+case(18, "ReduceMean", [x4, i(1, 2)], keepdims=0)
+case(18, "ReduceMean", [x4], noop_with_empty_axes=1)
+case(7, "Pad", [x4], pads=[0, 0, 1, 2, 0, 0, 2, 1])
+case(7, "Pad", [x4], pads=[0, 0, 1, 2, 0, 0, 2, 1], value=1.5)
+case(7, "Pad", [x4], pads=[0, 0, 1, 2, 0, 0, 2, 1], value=1.5, types=False)
+case(10, "Pad", [x4], pads=[0, 0, 1, 2, 0, 0, 2, 1], mode="reflect")
+case(10, "Pad", [x4.astype(np.float64)], pads=[0, 0, 1, 2, 0, 0, 2, 1], value=-1.0)
+case(11, "Pad", [x4, i(0, 0, 1, 2, 0, 0, 2, 1)], consts=(1,), mode="edge")
+case(18, "Pad", [x4, i(1, 2), np.float32(2).reshape(()), i(2)], consts=(1, 2, 3))
+case(7, "Slice", [x4], starts=[1, -3], ends=[2**31 - 1, -1], axes=[1, 3])
+case(9, "Slice", [x4], starts=[0, 1], ends=[1, 3])
+case(10, "Slice", [x4, i(3), i(-9), i(2), i(-1)], consts=(1, 2, 3, 4))
+case(7, "Clip", [x4], min=-0.5, max=0.5)
+case(7, "Clip", [x4], min=0.0)
+case(7, "Clip", [x4], max=0.0, types=False)
+case(7, "Clip", [x4])
+case(10, "Clip", [x4.astype(np.float32)], min=-1.0, max=1.0)
+case(7, "Split", [x3], outputs=2, axis=1)
+case(7, "Split", [x3], outputs=3, axis=1, split=[1, 2, 3])
+case(11, "Split", [x3], outputs=3, axis=-2)
+case(13, "Split", [x3], outputs=3, axis=1)
+case(13, "Split", [x3, i(2, 4)], outputs=2, axis=1, consts=(1,))
+case(18, "Split", [x3], outputs=4, axis=1, num_outputs=4)
+case(18, "Split", [x3], outputs=3, axis=1, num_outputs=3)
+case(7, "TopK", [x3], outputs=2, k=2, axis=1, out_types=(T.FLOAT, T.INT64))
+case(10, "TopK", [x3, i(3)], outputs=2, consts=(1,), out_types=(T.FLOAT, T.INT64))
+case(11, "TopK", [x3, i(3)], outputs=2, consts=(1,), out_types=(T.FLOAT, T.INT64), largest=0)
+case(7, "Dropout", [x3], ratio=0.3)
+case(10, "Dropout", [x3], ratio=0.3)
+case(12, "Dropout", [x3], outputs=2, out_types=(T.FLOAT, T.BOOL))
+case(7, "Upsample", [x4], scales=[1.0, 1.0, 2.0, 3.0])
+case(7, "Upsample", [x4], scales=[1.0, 1.0, 2.0, 2.0], mode="linear")
+case(9, "Upsample", [x4, np.array([1, 1, 2, 3], np.float32)], consts=(1,))
+case(9, "Upsample", [x4, np.array([1, 1, 2, 2], np.float32)], consts=(1,), mode="linear")
+for s in ([1, 1, 2, 3], [1, 1, 0.5, 0.6], [1, 1, 1.5, 2.25], [1, 1, 0.75, 0.6]):
+    case(10, "Resize", [f(1, 2, 8, 10), np.array(s, np.float32)], consts=(1,))
+    case(10, "Resize", [f(1, 2, 8, 10), np.array(s, np.float32)], consts=(1,), mode="linear")
+    for mode in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"):
+        case(11, "Resize", [f(1, 2, 8, 10), f(0), np.array(s, np.float32)], consts=(1, 2), mode="linear", coordinate_transformation_mode=mode)
+    for nearest in ("floor", "round_prefer_floor"):
+        case(11, "Resize", [f(1, 2, 8, 10), f(0), np.array(s, np.float32)], consts=(1, 2), nearest_mode=nearest,
+             coordinate_transformation_mode="tf_half_pixel_for_nn")
+case(11, "Resize", [f(1, 2, 8, 10), f(0), f(0), i(1, 2, 5, 7)], consts=(1, 2, 3), mode="cubic")
+case(13, "Resize", [f(1, 2, 8, 10), f(0), f(0), i(1, 2, 5, 7)], consts=(1, 2, 3), mode="linear")
+bn = [x4, f(3), f(3), f(3), np.abs(f(3)) + 0.5]
+for opset in (7, 9, 14, 15):
+    case(opset, "BatchNormalization", bn, consts=(1, 2, 3, 4), epsilon=1e-3)
+case(7, "BatchNormalization", bn, consts=(1, 2, 3, 4), spatial=1)
+case(18, "GroupNormalization", [f(2, 6, 4, 4), f(3), f(3)], consts=(1, 2), num_groups=3, tol=1e-4)
+case(21, "GroupNormalization", [f(2, 6, 4, 4), f(6), f(6)], consts=(1, 2), num_groups=3, tol=1e-4)
+roi = np.array([[0, 0, 4, 3], [1, 1, 3, 3]], np.float32)
+case(10, "RoiAlign", [f(1, 2, 6, 7), roi, i(0, 0)], output_height=2, output_width=3, sampling_ratio=2)
+case(16, "RoiAlign", [f(1, 2, 6, 7), roi, i(0, 0)], output_height=2, output_width=3, sampling_ratio=2)
+grid = (rng.random((1, 3, 4, 2)) * 1.6 - 0.8).astype(np.float32)
+case(16, "GridSample", [f(1, 2, 5, 6), grid], mode="bilinear")
+case(16, "GridSample", [f(1, 2, 5, 6), grid], mode="bicubic")
+case(20, "GridSample", [f(1, 2, 5, 6), grid], mode="cubic")
+case(17, "DFT", [f(1, 8, 3, 1)], axis=1, tol=1e-4)
+case(17, "DFT", [f(1, 8, 4, 1)], axis=2, tol=1e-4)
+case(20, "DFT", [f(1, 8, 4, 1)], tol=1e-4)
+case(9, "Scatter", [f(3, 3), i(0, 1, 2).reshape(1, 3), f(1, 3)], consts=(1,))
+case(13, "Cast", [x2], to=T.FLOAT16, out_types=(T.FLOAT16,))
+case(12, "ArgMax", [x3], axis=1, select_last_index=1, out_types=(T.INT64,))
+case(14, "Reshape", [f(0, 3), i(3, 0)], consts=(1,), allowzero=1)
+case(15, "Shape", [x4], start=1, end=-1, out_types=(T.INT64,))
+case(19, "AveragePool", [x4], kernel_shape=[2, 2], ceil_mode=1, strides=[2, 2])
+case(10, "AveragePool", [x4], kernel_shape=[3, 3], count_include_pad=1, pads=[1, 1, 1, 1])
+case(10, "MaxPool", [x4], outputs=2, kernel_shape=[2, 2], ceil_mode=1, strides=[2, 2], out_types=(T.FLOAT, T.INT64))
+case(20, "Gelu", [x4])
+case(14, "LSTM", [f(4, 2, 3), f(1, 20, 3), f(1, 20, 5)], consts=(1, 2), outputs=3, hidden_size=5)
+case(7, "Gemm", [f(3, 4), f(4, 5), f(5)], consts=(1, 2))
+case(16, "ScatterElements", [f(3, 3), i(0, 1, 0).reshape(1, 3), f(1, 3)], consts=(1,), reduction="add")
+case(18, "ScatterElements", [f(3, 3), i(0, 1, 0).reshape(1, 3), f(1, 3)], consts=(1,), reduction="max")
+
+def build(opset, op, inputs, outputs, consts, out_types, tol, types, attrs):
+    names = [f"i{k}" for k in range(len(inputs))]
+    info = [h.make_tensor_value_info(n, h.np_dtype_to_tensor_dtype(v.dtype), v.shape) for k, (n, v) in enumerate(zip(names, inputs)) if k not in consts]
+    init = [nh.from_array(inputs[k], names[k]) for k in consts]
+    kind = out_types or (h.np_dtype_to_tensor_dtype(inputs[0].dtype),) * outputs
+    outs = [h.make_tensor_value_info(f"o{k}", t, None) for k, t in enumerate(kind)]
+    nodes, first = [], names[0]
+    if not types:  # the type is hidden behind an operator that nobody knows until it is inferred
+        nodes, first = [h.make_node("Identity", [first], ["hidden"])], "hidden"
+    nodes.append(h.make_node(op, [first] + names[1:], [f"o{k}" for k in range(outputs)], **attrs))
+    m = h.make_model(h.make_graph(nodes, "g", info, outs, init), opset_imports=[h.make_opsetid("", opset)])
+    m.ir_version = {7: 3, 9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8}.get(opset, 8 if opset < 19 else 9 if opset < 21 else 10)
+    if opset < 9:
+        m.ir_version = 4
+    return m, {n: v for k, (n, v) in enumerate(zip(names, inputs)) if k not in consts}
+
+for c in cases:
+    m, feed = build(*c)
+    what = f"{c[1]} of opset {c[0]} {c[8] or ''}{'' if c[7] else ' (type to be inferred)'}"
+    onnx.save(m, "t.onnx")
+    try:
+        want = ort.InferenceSession("t.onnx").run(None, feed)
+    except Exception as e:
+        print(f"# {what}: ONNX Runtime does not run the original: {str(e)[:150]}")
+        continue
+    for o, w in zip(m.graph.output, want):
+        o.CopyFrom(h.make_tensor_value_info(o.name, o.type.tensor_type.elem_type, w.shape))
+    onnx.save(m, "t.onnx")
+    p = subprocess.run("ge-import t.onnx -o t.g && ge-export t.g -o u.onnx", shell=True, capture_output=True, text=True)
+    try:
+        assert p.returncode == 0, p.stderr
+        onnx.checker.check_model("u.onnx", full_check=True)
+        got = ort.InferenceSession("u.onnx").run(None, feed)
+        for a, b in zip(want, got):
+            assert a.dtype == b.dtype and a.shape == b.shape, (a.dtype, b.dtype, a.shape, b.shape)
+            assert np.allclose(a.astype(np.float64), b.astype(np.float64), rtol=c[6], atol=c[6]), np.abs(a - b).max()
+        print(f"ok - {what}")
+    except Exception as e:
+        print(f"not ok - {what}: {str(e)[:300]!r}")
+END
+"$python" convert.py
