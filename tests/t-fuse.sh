@@ -1,0 +1,54 @@
+# ge-fuse (fuse/NAME.txt -> NAME.out) and ge-layout (NAME.layout: what it changes in that), and their
+# properties: twice is once, --undo and --row-major bring back what was there, the numbers stay.
+cases=$top/tests/fuse
+
+is_same() { # FILE FILE WHAT: same body digest
+	if [ "$(ge-stat --digest "$1")" = "$(ge-stat --digest "$2")" ]; then
+		echo "ok - $3"
+	else
+		echo "not ok - $3"
+		ge-dump "$1" >1.txt
+		ge-dump "$2" | diff 1.txt -
+	fi
+}
+
+is_golden() { # FILE GOLDEN
+	if cmp -s "$1" "$2"; then
+		echo "ok - $(basename "$2")"
+	else
+		echo "not ok - $(basename "$2")"
+		diff "$2" "$1"
+	fi
+}
+
+for txt in "$cases"/*.txt; do
+	name=$(basename "$txt" .txt)
+	ge-load "$txt" | ge-shape -o plain.g && ge-fuse plain.g -o fused.g && ge-layout fused.g -o laid.g
+	ge-dump fused.g | grep -v '^provenance' >fused.txt
+	ge-dump laid.g | grep -v '^provenance' | diff fused.txt - >laid.diff
+	is_golden fused.txt "$cases/$name.out"
+	is_golden laid.diff "$cases/$name.layout"
+
+	ge-fuse fused.g -o twice.g
+	is_same fused.g twice.g "$name: fused twice"
+	ge-fuse --undo fused.g -o undone.g
+	ge-fuse undone.g -o again.g
+	is_same fused.g again.g "$name: undone and fused again"
+	ge-layout laid.g -o twice.g
+	is_same laid.g twice.g "$name: laid out twice"
+	ge-layout --row-major laid.g -o undone.g
+	is_same fused.g undone.g "$name: row-major again"
+
+	[ "$name" = no-shape ] && continue
+	if run-ref --seed 3 plain.g -o 1.npz && run-ref --seed 3 laid.g -o 2.npz && run-cmp 1.npz 2.npz >cmp.log 2>&1; then
+		echo "ok - $name: same numbers"
+	else
+		echo "not ok - $name: same numbers"
+		cat cmp.log
+	fi
+done
+
+# Every compute node is inside a group, and --why has a line for each node.
+ge-load "$cases/residual.txt" | ge-shape | ge-fuse --why 2>why | ge-dump - | sed -n '/^graph main/,$p' >main.txt
+grep ' = ' main.txt | grep -v '^  output' | grep -v 'hone.Fused\|Flatten' && echo "not ok - a node outside" || echo "ok - all inside"
+[ "$(wc -l <why)" -eq 15 ] && echo "ok - why" || { echo "not ok - why"; cat why; }
