@@ -90,7 +90,7 @@ static const char *run_node(struct run *r, node_id id, struct tensor **in, struc
 	const char *why;
 
 	if (!row || !row->eval)
-		return "this operator has no evaluator";
+		return "no evaluator for this operator";
 	why = row->eval(&e);
 	if (why)
 		why = arena_str(a, why);
@@ -164,6 +164,11 @@ static struct tensor *fetch(struct run *r, val_id v)
 	return r->slot[v].t = t;
 }
 
+static noreturn void not_available(struct module *m, node_id id, const char *why)
+{
+	die(EX_NOTAVAIL, "%s: %s: %s", m->source ? m->source : "graph", node_where(m, id, &m->arena), why);
+}
+
 static void run_one(struct run *r, node_id id)
 {
 	struct module *m = r->m;
@@ -174,15 +179,15 @@ static void run_one(struct run *r, node_id id)
 	double start = r->hooks && r->hooks->timed ? now_seconds() : 0;
 	const char *why;
 
-	if (!row || !row->eval) {
-		struct arena a = {0};
-		die(EX_NOTAVAIL, "%s: %s: this operator has no evaluator", m->source ? m->source : "graph", node_where(m, id, &a));
-	}
+	if (!row || !row->eval)
+		not_available(m, id, "no evaluator for this operator");
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = fetch(r, n->in[i]);
 	r->depth++;
 	why = run_node(r, id, in, out, &res->arena);
 	r->depth--;
+	if (why && !strncmp(why, "no evaluator", 12)) /* for these types */
+		not_available(m, id, why);
 	if (why)
 		graph_die(m, id, "%s", why);
 	for (uint32_t i = 0; i < n->nout; i++) {
