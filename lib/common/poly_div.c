@@ -137,6 +137,17 @@ static poly floor_remainder(struct polys *P, const struct split *s, int64_t c)
 	return e;
 }
 
+/* A remainder such as 2*floor(v/4), v a multiple of 4, has a simpler form: floor(v/2). */
+static bool has_exact(struct polys *P, const struct split *s)
+{
+	for (size_t i = 0; i < s->in.n; i++) {
+		const struct sum *x = sum_of(P, poly_term_only(P, s->in.a[i]));
+		if (x->n != 1 || x->t->mono != s->in.a[i].mono)
+			return true;
+	}
+	return false;
+}
+
 poly poly_floordiv(struct polys *P, poly a, int64_t c)
 {
 	if (c <= 0)
@@ -151,7 +162,7 @@ poly poly_floordiv(struct polys *P, poly a, int64_t c)
 			s.in.a[i].coef = -s.in.a[i].coef;
 		s.k = c - 1 - s.k;
 	}
-	poly inner = floor_remainder(P, &s, c);
+	poly inner = has_exact(P, &s) ? poly_floordiv(P, sum_up(P, s.in.a, s.in.n, s.k), c) : floor_remainder(P, &s, c);
 	if (negative)
 		inner = poly_mulc(P, inner, -1);
 	poly e = poly_add(P, sum_up(P, s.out.a, s.out.n, 0), inner);

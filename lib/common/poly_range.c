@@ -203,19 +203,27 @@ static struct iv by_branches(struct polys *P, poly e, struct iv known, const str
 	return known;
 }
 
-/* Terms that share variables with one another. */
+/* Terms that share variables with one another. A common factor is taken out: between its multiples
+ * there is nothing. */
 static struct iv component_range(struct polys *P, struct term *t, uint32_t n, const struct ranges *r)
 {
 	struct sum s = {.t = t, .n = n};
 	struct iv known = sum_naive(P, &s, r);
 	bool studied = false;
-	for (uint32_t i = 0; i < n; i++)
+	int64_t g = 0;
+	for (uint32_t i = 0; i < n; i++) {
 		studied |= term_atom(P, &t[i]) != NULL;
-	if (n < 2 || !studied || known.lo == known.hi)
+		g = gcd_of(t[i].coef, g);
+	}
+	if (n < 2 || !studied || known.lo == known.hi || g < 1)
 		return known;
+	for (uint32_t i = 0; i < n; i++)
+		t[i].coef /= g;
 	poly e = poly_from_terms(P, t, n);
 	if (!e)
 		return known;
+	if (g > 1)
+		return iv_meet(known, iv_mulc(poly_bounds(P, e, r), g));
 	known = without_floors(P, e, known, r);
 	return by_branches(P, e, known, r);
 }
