@@ -327,6 +327,52 @@ static const char *lay_out(struct loop_prog *p)
 	return NULL;
 }
 
+/* ---- registers ---- */
+
+struct registers {
+	nest_id block;
+	const char *why;
+};
+
+static void check_register(struct loop_prog *p, struct registers *r, buf_id b, const poly *index)
+{
+	nest_id loops[NEST_DEPTH_MAX];
+	poly off = buf_offset(p, b, index);
+	for (int n = nest_loops(p, r->block, loops), i = 0; i < n; i++) {
+		const struct nest *l = lnest(p, loops[i]);
+		if (poly_uses(p->P, off, l->var) && (l->mark != LOOP_VECTOR && (l->mark != LOOP_UNROLL || l->unroll)))
+			r->why = whynot(p, "register buffer %s: its index varies in %s, which is neither unrolled nor a vector",
+					sym_str(lbuf(p, b)->name), sym_str(l->name));
+	}
+}
+
+static void check_register_read(struct loop_prog *p, ex_id read, void *arg)
+{
+	struct registers *r = arg;
+	poly index[LOOP_RANK_MAX];
+	if (lbuf(p, lex(p, read)->buf)->scope != SCOPE_REGISTER)
+		return;
+	for (int d = 0; d < lex(p, read)->n; d++)
+		index[d] = bind_poly(p, lnest(p, r->block), lex(p, read)->index[d]);
+	check_register(p, r, lex(p, read)->buf, index);
+}
+
+static const char *check_registers(struct loop_prog *p)
+{
+	int n = nest_blocks(p, p->root, 0, NULL, 0);
+	nest_id *block = ARENA_ARRAY(&p->arena, nest_id, n + 1);
+	nest_blocks(p, p->root, 0, block, n);
+	struct registers r = {0};
+	for (int i = 0; i < n && !r.why; i++) {
+		const struct nest *k = lnest(p, r.block = block[i]);
+		if (lbuf(p, lstage(p, k->stage)->out)->scope == SCOPE_REGISTER)
+			check_register(p, &r, lstage(p, k->stage)->out, k->bind);
+		if (k->phase == BLOCK_UPDATE)
+			ex_reads(p, lstage(p, k->stage)->body, check_register_read, &r);
+	}
+	return r.why;
+}
+
 /* Buffers whose loop was copied are dead; so their alloc says. */
 static void drop_dead_buffers(struct loop_prog *p)
 {
@@ -353,5 +399,6 @@ const char *loop_finish(struct loop_prog *p)
 		return c.why;
 	drop_dead_buffers(p);
 	p->finished = true;
-	return lay_out(p);
+	why = check_registers(p);
+	return why ? why : lay_out(p);
 }

@@ -198,14 +198,22 @@ static void pack_operands(struct rule *r, struct tile *q)
 static void mark_tile(struct rule *r, const struct tile *q, stage_id s, const char *infix)
 {
 	struct loop_prog *p = r->p;
-	const struct stage *a = lstage(p, q->anchor);
-	const char *name = sym_str(lstage(p, s)->name);
-	const char *v = arena_printf(&p->arena, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->v].name));
-	if (q->t >= 0) {
-		rule_try(r, "reorder %s.%s%s %s", name, infix, sym_str(lstage(p, s)->axis[q->t].name), v);
-		rule_try(r, "unroll %s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->t].name));
+	const char *name = sym_str(lstage(p, s)->name), *v = NULL, *t = NULL;
+	char *order = arena_str(&p->arena, "");
+	for (int a = 0; a < lstage(p, s)->nspatial; a++) {
+		const char *loop = arena_printf(&p->arena, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[a].name));
+		*(a == q->v ? &v : &t) = loop;
+		if (a != q->v && a != q->t)
+			order = arena_printf(&p->arena, "%s %s", order, loop);
 	}
-	(void)a;
+	if (q->t >= 0) {
+		t = arena_printf(&p->arena, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->t].name));
+		order = arena_printf(&p->arena, "%s %s", order, t);
+	}
+	if (lstage(p, s)->nspatial > 1)
+		rule_try(r, "reorder%s %s", order, v);
+	if (q->t >= 0)
+		rule_try(r, "unroll %s", t);
 	if (rule_try(r, "split %s %d", v, r->lanes)) {
 		rule_try(r, "unroll %s.0", v);
 		rule_try(r, "vector %s.1", v);
