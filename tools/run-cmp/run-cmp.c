@@ -1,0 +1,272 @@
+/* run-cmp: do two things give the same numbers? */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/tool.h"
+#include "op/op.h"
+#include "source.h"
+
+enum { OPT_SEED = 0x100, OPT_RANGE, OPT_SET, OPT_SHAPE, OPT_TOL, OPT_RUNS, OPT_CHANGE };
+static struct input_spec spec;
+static double tolerance = 1e-4, change;
+static unsigned long runs = 1;
+
+static const struct argp_option options[] = {
+	{"input", 'i', "NAME=FILE", 0, "contents of an input: .npy, or a .npz that has several by name"},
+	{"seed", OPT_SEED, "N", 0, "of the random contents of all other inputs; 0"},
+	{"range", OPT_RANGE, "NAME=LO:HI", 0, "random contents of this input in [LO, HI]"},
+	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols of graphs their sizes"},
+	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0, "give an input of graphs its shape"},
+	{"tol", OPT_TOL, "X", 0, "the largest max|y-r| / max|r| that counts as equal; 1e-4"},
+	{"runs", OPT_RUNS, "N", 0, "run N times, with seeds that follow one another; 1"},
+	{"change", OPT_CHANGE, "X", 0, "fail if the reference's floating outputs change by less than X of their scale between the first two runs"},
+	{0},
+};
+
+static double number(const char *name, const char *arg)
+{
+	char *end;
+	double v = strtod(arg, &end);
+
+	if (end == arg || *end || !(v >= 0))
+		die(EX_BADUSE, "--%s %s: a number that is not negative is needed", name, arg);
+	return v;
+}
+
+static error_t option(int key, char *arg)
+{
+	switch (key) {
+	case 'i': vec_push(&spec.files, arg); return 0;
+	case OPT_SEED: spec.seed = (uint64_t)number("seed", arg); return 0;
+	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
+	case OPT_SET: vec_push(&source_sizes.sets, arg); return 0;
+	case OPT_SHAPE: vec_push(&source_sizes.shapes, arg); return 0;
+	case OPT_TOL: tolerance = number("tol", arg); return 0;
+	case OPT_RUNS: runs = (unsigned long)number("runs", arg); return runs ? 0 : ARGP_ERR_UNKNOWN;
+	case OPT_CHANGE: change = number("change", arg); return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* ---- one pair of tensors ---- */
+
+struct difference {
+	const char *why; /* they cannot be equal; NULL: look at the numbers */
+	double error;    /* max|y-r| / max|r| */
+	double scale;    /* max|r| */
+	int64_t at;      /* element of the largest difference */
+	double cosine;
+};
+
+static struct difference compare(const struct tensor *y, const struct tensor *r)
+{
+	struct difference d = {.at = 0, .cosine = 1};
+	double worst = -1, yy = 0, rr = 0, yr = 0;
+	int64_t n = tensor_count(r);
+
+	if (y->dtype != r->dtype || y->rank != r->rank || memcmp(y->dims, r->dims, sizeof *r->dims * (size_t)r->rank)) {
+		d.why = "other type or shape";
+		return d;
+	}
+	if (!(dtype_is_float(r->dtype) || dtype_is_int(r->dtype) || r->dtype == DT_BOOL)) {
+		d.why = y->nbytes == r->nbytes && !memcmp(y->data, r->data, r->nbytes) ? NULL : "other elements";
+		return d;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		double a = tensor_get(y, i), b = tensor_get(r, i), e = a == b ? 0 : fabs(a - b);
+		if (a != a || b != b) {
+			d.why = b != b ? "NaN in the reference" : "NaN";
+			d.at = i;
+			return d;
+		}
+		if (e > worst) {
+			worst = e;
+			d.at = i;
+		}
+		d.scale = fabs(b) > d.scale ? fabs(b) : d.scale;
+		yy += a * a;
+		rr += b * b;
+		yr += a * b;
+	}
+	if (n && d.scale == 0 && dtype_is_float(r->dtype))
+		d.why = "the reference is all zero, which proves nothing";
+	d.error = worst <= 0 ? 0 : d.scale > 0 ? worst / d.scale : INFINITY;
+	d.cosine = yy > 0 && rr > 0 ? yr / sqrt(yy * rr) : yy == rr;
+	return d;
+}
+
+/* ---- the report ---- */
+
+static bool json;
+static int printed;
+
+static const char *where(const struct tensor *t, int64_t i, char *buf, size_t size)
+{
+	int64_t at[RANK_MAX];
+	size_t n = 0;
+
+	for (int k = t->rank - 1; k >= 0; k--) {
+		at[k] = t->dims[k] ? i % t->dims[k] : 0;
+		i = t->dims[k] ? i / t->dims[k] : 0;
+	}
+	*buf = 0;
+	for (int k = 0; k < t->rank && n < size; k++)
+		n += (size_t)snprintf(buf + n, size - n, "%s%lld", k ? "," : "", (long long)at[k]);
+	return buf;
+}
+
+static void print_json_string(const char *s)
+{
+	putchar('"');
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\' || (unsigned char)*s < ' ')
+			printf("\\u%04x", *s);
+		else
+			putchar(*s);
+	}
+	putchar('"');
+}
+
+static void report(const char *name, uint64_t seed, bool run, const struct tensor *r, const struct difference *d, bool equal)
+{
+	char at[256];
+
+	where(r, d->at, at, sizeof at);
+	if (json) {
+		printf("%s\n  {\"output\": ", printed++ ? "," : "[");
+		print_json_string(name);
+		if (run)
+			printf(", \"seed\": %llu", (unsigned long long)seed);
+		if (isfinite(d->error))
+			printf(", \"error\": %.6g", d->error);
+		printf(", \"at\": [%s], \"scale\": %.6g, \"cosine\": %.9f, \"equal\": %s", at, d->scale, d->cosine, equal ? "true" : "false");
+		if (d->why) {
+			printf(", \"why\": ");
+			print_json_string(d->why);
+		}
+		putchar('}');
+		return;
+	}
+	if (!printed++)
+		printf("%-24s %8s %16s %-16s %12s\n", "output", run ? "seed" : "", "max|y-r|/max|r|", "at", "cosine");
+	printf("%-24s ", *name ? name : "(array)");
+	if (run)
+		printf("%8llu ", (unsigned long long)seed);
+	else
+		printf("%8s ", "");
+	printf("%16.3g [%s]%*s %12.9f  %s%s%s\n", d->error, at, (int)(strlen(at) < 14 ? 14 - strlen(at) : 0), "", d->cosine,
+	       equal ? "equal" : "DIFFERENT", d->why ? ": " : "", d->why ? d->why : "");
+}
+
+/* ---- two sets of outputs ---- */
+
+static const struct tensor *find(const struct outputs *o, const struct named_tensor *like, int n)
+{
+	for (int i = 0; i < o->n; i++)
+		if (!strcmp(o->t[i].name, like->name))
+			return o->t[i].t;
+	return o->n == 1 && n == 1 ? o->t[0].t : NULL; /* one each: names may differ */
+}
+
+static bool compare_outputs(const struct outputs *y, const struct outputs *r, uint64_t seed, bool run)
+{
+	bool equal = y->n == r->n;
+
+	if (!equal)
+		warn("%d outputs against %d", y->n, r->n);
+	for (int i = 0; i < r->n; i++) {
+		const struct tensor *t = find(y, &r->t[i], r->n);
+		struct difference d = {.why = "missing on the other side", .error = INFINITY};
+		bool same;
+		if (t)
+			d = compare(t, r->t[i].t);
+		same = !d.why && d.error <= tolerance;
+		report(r->t[i].name, seed, run, r->t[i].t, &d, same);
+		equal = equal && same;
+	}
+	return equal;
+}
+
+/* Do the outputs of two runs differ enough to prove anything? */
+static bool changed_enough(const struct outputs *a, const struct outputs *b)
+{
+	double most = 0;
+	bool any = false;
+
+	for (int i = 0; i < a->n; i++) {
+		if (!dtype_is_float(a->t[i].t->dtype))
+			continue;
+		struct difference d = compare(a->t[i].t, b->t[i].t);
+		any = true;
+		if (!d.why && d.error > most)
+			most = d.error;
+	}
+	if (any && most < change)
+		warn("the reference's outputs change by %.2g of their scale between two inputs, less than %.2g: equality proves little", most, change);
+	return !any || most >= change;
+}
+
+/* The inputs in the order of another source. */
+static struct tensor **inputs_for(struct source *s, struct source *made, struct tensor **in, struct arena *a)
+{
+	struct graph *g = s->m ? graph(s->m, s->m->main) : NULL, *h = made ? graph(made->m, made->m->main) : NULL;
+	struct tensor **out;
+
+	if (!g || s == made)
+		return in;
+	out = ARENA_ARRAY(a, struct tensor *, g->in.n);
+	for (size_t i = 0; i < g->in.n; i++) {
+		const char *name = sym_str(val(s->m, g->in.a[i])->name);
+		for (size_t k = 0; k < h->in.n; k++)
+			if (!strcmp(name, sym_str(val(made->m, h->in.a[k])->name)))
+				out[i] = in[k];
+		if (!out[i] && g->in.n == h->in.n) /* inputs may have been renamed */
+			out[i] = in[i];
+		if (!out[i])
+			die(EX_BADDATA, "%s has an input %s, %s has none", s->path, name, made->path);
+	}
+	return out;
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	struct source y, r, *made;
+	bool equal = true;
+	struct arena keep = {0};
+	struct outputs before = {0};
+
+	if (a->nfile != 2)
+		tool_usage();
+	json = a->json;
+	source_open(&y, a->file[0]);
+	source_open(&r, a->file[1]);
+	made = r.kind->graph ? &r : y.kind->graph ? &y : r.m ? &r : y.m ? &y : NULL;
+	for (unsigned long i = 0; i < (made ? runs : 1); i++, spec.seed++) {
+		struct arena fresh = {0}, *arena = change > 0 ? &keep : &fresh;
+		struct tensor **in = made ? inputs_make(made->m, &spec, arena) : NULL;
+		struct outputs oy = y.kind->run(&y, inputs_for(&y, made, in, arena), arena);
+		struct outputs or = r.kind->run(&r, inputs_for(&r, made, in, arena), arena);
+		equal &= compare_outputs(&oy, &or, spec.seed, made != NULL);
+		if (change > 0 && i == 1)
+			equal &= changed_enough(&before, &or);
+		before = or;
+		arena_release(&fresh);
+	}
+	if (json)
+		printf("%s\n]\n", printed ? "" : "[");
+	arena_release(&keep);
+	return equal ? EX_GOOD : EX_DIFFERENT;
+}
+
+const struct tool tool = {
+	.name = "run-cmp",
+	.summary = "Compare the numbers of two runs: arrays, graphs, ONNX files, compiled models.",
+	.args_doc = "A B",
+	.more = "B is the reference r, A is y. What can be run (a graph, .onnx, .so) is run, both on the same inputs. Ends with 0 if all outputs "
+		"are equal, with 1 if not.",
+	.flags = TOOL_JSON,
+	.max_files = 2,
+	.options = options,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,115 @@
+/* The kinds of things run-cmp compares. */
+#include <string.h>
+#include "common/msg.h"
+#include "device/library.h"
+#include "graph/check.h"
+#include "onnx/onnx.h"
+#include "op/op.h"
+#include "source.h"
+
+struct source_sizes source_sizes;
+
+static bool ends_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+	return n > k && !strcmp(s + n - k, end);
+}
+
+/* ---- .npy, .npz ---- */
+
+static bool npy_is(const char *path) { return ends_in(path, ".npy"); }
+static bool npz_is(const char *path) { return ends_in(path, ".npz"); }
+static void file_open(struct source *s) {}
+
+static struct outputs npy_run(struct source *s, struct tensor **in, struct arena *a)
+{
+	struct named_tensor *t = ARENA_NEW(a, struct named_tensor);
+
+	*t = (struct named_tensor){"", npy_read(s->path, a)};
+	return (struct outputs){1, t};
+}
+
+static struct outputs npz_run(struct source *s, struct tensor **in, struct arena *a)
+{
+	struct outputs o;
+
+	o.n = npz_read(s->path, a, &o.t);
+	return o;
+}
+
+/* ---- compiled models ---- */
+
+static bool library_is(const char *path) { return ends_in(path, ".so"); }
+
+static void library_source_open(struct source *s)
+{
+	struct library *l = s->state = xcalloc(1, sizeof *l);
+
+	library_open(l, s->path, NULL);
+	s->m = library_module(l);
+}
+
+static struct outputs library_source_run(struct source *s, struct tensor **in, struct arena *a)
+{
+	struct library *l = s->state;
+	int n = l->model->num_outputs;
+	struct outputs o = {n, ARENA_ARRAY(a, struct named_tensor, n)};
+	struct tensor **out = ARENA_ARRAY(a, struct tensor *, n);
+
+	for (int i = 0; i < l->model->num_inputs; i++) {
+		const char *why = library_check(&l->model->inputs[i], in[i], a);
+		if (why)
+			die(EX_BADDATA, "%s: %s", s->path, why);
+	}
+	for (int i = 0; i < n; i++) {
+		out[i] = library_tensor(&l->model->outputs[i], a);
+		o.t[i] = (struct named_tensor){(char *)l->model->outputs[i].name, out[i]};
+	}
+	library_run(l, in, out);
+	return o;
+}
+
+/* ---- graphs, on the reference evaluator ---- */
+
+static bool graph_is(const char *path) { return true; }
+
+static void graph_open(struct source *s)
+{
+	struct module *m = s->m = module_read_any(s->path);
+
+	module_check_or_die(m);
+	for (size_t i = 0; i < source_sizes.sets.n; i++)
+		bind_sets(m, source_sizes.sets.a[i]);
+	for (size_t i = 0; i < source_sizes.shapes.n; i++)
+		bind_shapes(m, source_sizes.shapes.a[i]);
+	infer_module(m, NULL);
+}
+
+static struct outputs graph_run(struct source *s, struct tensor **in, struct arena *a)
+{
+	struct graph *g = graph(s->m, s->m->main);
+	struct outputs o = {(int)g->out.n, ARENA_ARRAY(a, struct named_tensor, g->out.n)};
+	struct tensor **out = ARENA_ARRAY(a, struct tensor *, g->out.n);
+
+	eval_graph(s->m, s->m->main, in, out, a, NULL);
+	for (size_t i = 0; i < g->out.n; i++)
+		o.t[i] = (struct named_tensor){(char *)sym_str(g->out_name.a[i]), out[i]};
+	return o;
+}
+
+static const struct source_kind kinds[] = {
+	{"array", npy_is, false, file_open, npy_run},
+	{"arrays", npz_is, false, file_open, npz_run},
+	{"compiled model", library_is, false, library_source_open, library_source_run},
+	{"graph", graph_is, true, graph_open, graph_run},
+};
+
+void source_open(struct source *s, const char *path)
+{
+	const struct source_kind *k = kinds;
+
+	while (!k->is(path))
+		k++;
+	*s = (struct source){.kind = k, .path = path};
+	k->open(s);
+}

@@ -1,0 +1,34 @@
+/* What can be compared: arrays in files, graphs, compiled models. One row a kind. */
+#ifndef HONE_SOURCE_H
+#define HONE_SOURCE_H
+#include "op/npy.h"
+
+struct outputs {
+	int n;
+	struct named_tensor *t; /* name "": whichever output the other side has */
+};
+
+struct source {
+	const struct source_kind *kind;
+	const char *path;
+	void *state;
+	struct module *m; /* inputs of what runs, for inputs_make; NULL: nothing to run */
+};
+
+struct source_kind {
+	const char *name;
+	bool (*is)(const char *path);
+	bool graph; /* its module says how inputs are used, so that their ranges are known */
+	void (*open)(struct source *s);
+	/* in: by input of s->m; ignored by files. */
+	struct outputs (*run)(struct source *s, struct tensor **in, struct arena *a);
+};
+
+/* Sizes for the symbols of graphs, as --set and --shape gave them. */
+struct source_sizes {
+	VEC(const char *) sets, shapes;
+};
+extern struct source_sizes source_sizes;
+
+void source_open(struct source *s, const char *path); /* by its name, else a graph stream */
+#endif
