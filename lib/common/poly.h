@@ -52,7 +52,8 @@ bool poly_is_const(const struct polys *P, poly e, int64_t *value); /* value may 
 void poly_range(const struct polys *P, poly e, int64_t *lo, int64_t *hi);
 /* As poly_range, with variable ranges lo[v], hi[v] (arrays of poly_nvars+1) in place of their own. */
 void poly_range_in(const struct polys *P, poly e, const int64_t *vlo, const int64_t *vhi, int64_t *lo, int64_t *hi);
-/* Replaces variable v, also inside floor, min and max, and simplifies again. */
+/* Replaces variable v, also inside floor, min and max, and simplifies again. Simplification has relied on
+ * v's range: the values of `by` must lie in it. */
 poly poly_subst(struct polys *P, poly e, poly_var v, poly by);
 /* Replaces n variables at once. */
 poly poly_subst_many(struct polys *P, poly e, int n, const poly_var *v, const poly *by);
