@@ -188,6 +188,129 @@ static void test_unnamed_symbols(void)
 	free(q);
 }
 
+/* Names that look like something else come back from the text form as they were. */
+static void test_odd_names(void)
+{
+	static const char *const names[] = {"-", "a b", "a#2", "@a", "\"", "\\", "caf\xc3\xa9", "\xff\xfe", "input", "output",
+					    "graph", "const", "}", "a:", ":a", "0x1", "1.5", "f32[", "inf", "nan", "a=b",
+					    "floor", "min(a, b)", "type", "blob:", "\n", "\x01", "hone-text", "=", "#", "a,b"};
+	enum { N = sizeof names / sizeof *names };
+	struct module *m = module_new();
+	graph_id body[N], g;
+	for (int i = 0; i < N; i++) {
+		body[i] = graph_new(m, i % 2 ? intern(names[i]) : intern("twice"));
+		graph_add_output(m, body[i], graph_add_input(m, body[i], intern(names[i]), type_none()), intern(names[i]));
+	}
+	m->main = g = graph_new(m, intern("main"));
+	for (int i = 0; i < N; i++) {
+		sym name = intern(names[i]);
+		struct type t = type_make(m, DT_F32, 1, (int64_t[]){-1});
+		t.dims[0] = poly_addc(m->dims, poly_of(m->dims, module_symbol(m, name)), 1);
+		val_id in[2] = {graph_add_input(m, g, intern_printf("in %s", names[i]), t)};
+		in[1] = const_copy(m, intern_printf("const %s", names[i]), DT_F32, 1, (int64_t[]){1}, &(float){0.1f}, 4);
+		node_id n = node_new(m, g, OP_OTHER, 2, in, 1);
+		node(m, n)->domain = intern(names[(i + 1) % N]);
+		node(m, n)->optype = name;
+		node(m, n)->name = name;
+		attr_set(m, n, (struct attr){.name = name, .kind = ATTR_STR, .n = 2, .u.s = names[i][1] ? names[i] : "a\0"});
+		attr_set(m, n, (struct attr){.name = intern("g"), .kind = ATTR_GRAPH, .u.graph = body[i]});
+		val(m, node(m, n)->out[0])->name = name;
+		graph_add_output(m, g, node(m, n)->out[0], name);
+	}
+	size_t size, again;
+	char *p = stream_bytes(m, false, &size), *q;
+	FILE *f = fopen("module.txt", "w");
+	text_write(f, m);
+	fclose(f);
+	struct text_reader *r = text_open("module.txt");
+	struct module *back = text_read(r);
+	q = stream_bytes(back, false, &again);
+	ok(size == again && !memcmp(p, q, size), "%d odd names through the text form", N);
+	text_close(r);
+	module_free(m);
+	module_free(back);
+	free(p);
+	free(q);
+}
+
+/* Every bit pattern of the small types, and hard ones of the large. */
+static void test_numbers(void)
+{
+	static const uint64_t f64[] = {0, 1, 1ull << 63, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000,
+				       0x7ff0000000000001, 0xfff8000000000000, 0x3fb999999999999a, 0x7fefffffffffffff,
+				       0x0010000000000000, 0x000fffffffffffff, 0x3ff0000000000001};
+	static const uint32_t f32[] = {0, 1, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0xffc00000,
+				       0x3dcccccd, 0x7f7fffff, 0x00800000, 0x007fffff, 0x3f800001, 0x4b800001};
+	struct module *m = module_new();
+	graph_id g = m->main = graph_new(m, intern("main"));
+	for (int t = DT_NONE + 1; t < DT_COUNT; t++) {
+		size_t size = dtype_size(t);
+		if (size != 2 && size != 1)
+			continue;
+		int per = (int)(STREAM_INLINE / size), nblocks = t == DT_BOOL ? 1 : (int)((size == 2 ? 65536 : 256) / (size_t)per);
+		for (int b = 0; b < nblocks; b++) {
+			uint16_t x[STREAM_INLINE];
+			uint8_t y[STREAM_INLINE];
+			for (int i = 0; i < per; i++) {
+				x[i] = (uint16_t)(b * per + i);
+				y[i] = (uint8_t)(t == DT_BOOL ? i % 2 : b * per + i);
+			}
+			val_id v = const_copy(m, 0, t, 1, (int64_t[]){per}, size == 2 ? (void *)x : y, STREAM_INLINE);
+			graph_add_output(m, g, v, intern("y"));
+		}
+	}
+	graph_add_output(m, g, const_copy(m, 0, DT_F64, 1, (int64_t[]){sizeof f64 / 8}, f64, sizeof f64), 0);
+	graph_add_output(m, g, const_copy(m, 0, DT_C64, 1, (int64_t[]){sizeof f32 / 8}, f32, sizeof f32), 0);
+	graph_add_output(m, g, const_copy(m, 0, DT_F32, 1, (int64_t[]){sizeof f32 / 4}, f32, sizeof f32), 0);
+	graph_add_output(m, g, const_copy(m, 0, DT_I64, 1, (int64_t[]){sizeof f64 / 8}, f64, sizeof f64), 0);
+	graph_add_output(m, g, const_copy(m, 0, DT_U64, 1, (int64_t[]){sizeof f64 / 8}, f64, sizeof f64), 0);
+	graph_add_output(m, g, const_copy(m, 0, DT_I32, 1, (int64_t[]){sizeof f32 / 4}, f32, sizeof f32), 0);
+	node_id n = node_new(m, g, OP_OTHER, 0, NULL, 0);
+	node(m, n)->domain = node(m, n)->optype = intern("odd");
+	attr_set(m, n, (struct attr){.name = intern("all"), .kind = ATTR_FLOATS, .n = 14, .u.floats = (const float *)f32});
+	for (int i = 0; i < 14; i++) {
+		float v;
+		memcpy(&v, &f32[i], 4);
+		attr_set(m, n, (struct attr){.name = intern_printf("f%d", i), .kind = ATTR_FLOAT, .u.f = v});
+	}
+	attr_set(m, n, (struct attr){.name = intern("least"), .kind = ATTR_INT, .u.i = INT64_MIN});
+	size_t size, again;
+	char *p = stream_bytes(m, false, &size), *q;
+	FILE *f = fopen("module.txt", "w");
+	text_write(f, m);
+	fclose(f);
+	struct text_reader *r = text_open("module.txt");
+	struct module *back = text_read(r);
+	q = stream_bytes(back, false, &again);
+	ok(size == again && !memcmp(p, q, size), "every 8- and 16-bit number, hard floats: the same bits");
+	text_close(r);
+	module_free(m);
+	module_free(back);
+	free(p);
+	free(q);
+}
+
+/* A reference into a file counts as long as the file stays as it was. */
+static void test_reference(void)
+{
+	static char data[3000];
+	const char *why;
+	for (int i = 0; i < 3000; i++)
+		data[i] = (char)(i * 7);
+	FILE *f = fopen("weights.bin", "w");
+	fwrite(data, 1, sizeof data, f);
+	fclose(f);
+	struct digest d = digest_bytes(data + 1001, 1000);
+	blob_put_ref(d, "weights.bin", 1001, 1000);
+	const void *p = blob_map(d, 1000, true, &why);
+	ok(p && !memcmp(p, data + 1001, 1000) && (uintptr_t)p % 8 == 0, "a reference into a file, aligned");
+	ok(blob_has(d, 1000) && !blob_has(d, 999) && !blob_map(d, 999, false, &why), "its length is held against what is asked");
+	f = fopen("weights.bin", "a");
+	fputc('x', f);
+	fclose(f);
+	ok(!blob_has(d, 1000), "the file has changed: not there");
+}
+
 int main(void)
 {
 	size_t n;
@@ -200,6 +323,9 @@ int main(void)
 	test_reachable(bytes, n);
 	test_pack();
 	test_unnamed_symbols();
+	test_odd_names();
+	test_numbers();
+	test_reference();
 	module_free(m);
 	free(bytes);
 	return tap_done();
