@@ -243,6 +243,15 @@ static bool has_allocs(struct emit *e, nest_id n)
 	return false;
 }
 
+/* Does any buffer live in an iteration of n? Then its lanes cannot run side by side. */
+static bool is_home(struct emit *e, nest_id n)
+{
+	for (size_t b = 1; b < e->p->bufs.n; b++)
+		if (e->p->bufs.a[b].alloc == n && e->p->bufs.a[b].scope >= SCOPE_SCRATCH)
+			return true;
+	return false;
+}
+
 /* Declares what lives in an iteration of n. */
 static void allocs(struct emit *e, nest_id n)
 {
@@ -388,7 +397,6 @@ static void emit_vector(struct emit *e, nest_id id, poly extent)
 	poly end = poly_addc(P, extent, -1);
 
 	poly_range(P, extent, &lo, &hi);
-	allocs(e, id);
 	if (hi <= e->vl) {
 		emit_lanes(e, &n, n.var, (int)hi, known ? 0 : poly_sub(P, end, poly_of(P, n.var)));
 		return;
@@ -425,14 +433,10 @@ static void emit_for(struct emit *e, nest_id id)
 	poly_range(e->p->P, extent, &lo, &hi);
 	if (hi <= 0)
 		return;
-	if (n->mark == LOOP_VECTOR && hi > 1 && only_blocks(e, n->kid.a[0])) {
-		bool scope = has_allocs(e, id);
-		if (scope)
-			line(e, "{");
+	bool constant = poly_is_const(e->p->P, extent, &c), vector = n->mark == LOOP_VECTOR;
+	if (vector && hi > 1 && only_blocks(e, n->kid.a[0]) && !is_home(e, id)) {
 		emit_vector(e, id, extent);
-		if (scope)
-			line(e, "}");
-	} else if (poly_is_const(e->p->P, extent, &c) && (c == 1 || (n->mark == LOOP_UNROLL && !n->unroll))) {
+	} else if (constant && (c == 1 || (n->mark == LOOP_UNROLL && !n->unroll) || (vector && c <= e->vl))) {
 		for (int64_t i = 0; i < c; i++)
 			emit_copy(e, id, poly_const(e->p->P, i));
 	} else if (n->mark == LOOP_UNROLL && n->unroll > 1) {

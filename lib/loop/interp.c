@@ -1,0 +1,545 @@
+/* What programs mean: the interpreter of nests, and the evaluator of stages. Both compute in double. */
+#include "loop/interp.h"
+#include <math.h>
+#include <string.h>
+#include "common/half.h"
+#include "common/msg.h"
+#include "loop/math.h"
+#include "loop/nest.h"
+
+/* A polynomial made ready: linear ones are evaluated from an array. */
+struct lin {
+	bool ready, linear;
+	int n;
+	int64_t c;
+	poly_var *var;
+	int64_t *coef;
+};
+
+/* Who wrote an element of storage: the logical element it stood for, in which life of the window. */
+struct tag {
+	int64_t element; /* row-major number + 1; 0: nobody */
+	uint32_t life;
+};
+
+struct place {
+	int n, axis[LOOP_LAYOUT_MAX]; /* storage order, with strides in elements */
+	int64_t div[LOOP_LAYOUT_MAX], mod[LOOP_LAYOUT_MAX], stride[LOOP_LAYOUT_MAX], elems;
+	bool based; /* the window does not start at 0 */
+	void *data;      /* of the caller */
+	double *value;   /* or our own */
+	struct tag *tag;
+	uint32_t life;
+};
+
+struct machine {
+	struct loop_prog *p;
+	struct arena arena;
+	VEC(struct lin) lins;  /* by poly */
+	int64_t *env;          /* by variable */
+	struct place *places;  /* by buffer */
+	const char *why;
+	double (*read)(struct machine *m, buf_id b, const int64_t *index);
+	bool *done;            /* stage evaluator: stages computed already */
+	int depth;
+};
+
+static void machine_start(struct machine *m, struct loop_prog *p)
+{
+	*m = (struct machine){.p = p};
+	m->env = arena_alloc(&m->arena, sizeof *m->env * (poly_nvars(p->P) + 2));
+	m->places = ARENA_ARRAY(&m->arena, struct place, p->bufs.n);
+	m->done = ARENA_ARRAY(&m->arena, bool, p->stages.n);
+}
+
+static void machine_end(struct machine *m)
+{
+	vec_free(&m->lins);
+	arena_release(&m->arena);
+}
+
+/* ---- indices ---- */
+
+static void lin_make(struct machine *m, poly e)
+{
+	struct polys *P = m->p->P;
+	struct lin l = {.ready = true, .linear = true};
+	int n = poly_nterms(P, e), natoms;
+	const uint32_t *atoms;
+
+	l.var = ARENA_ARRAY(&m->arena, poly_var, n + 1);
+	l.coef = ARENA_ARRAY(&m->arena, int64_t, n + 1);
+	for (int i = 0; i < n; i++) {
+		int64_t c = poly_term(P, e, i, &natoms, &atoms);
+		if (!natoms) {
+			l.c = c;
+		} else if (natoms == 1 && poly_atom(P, atoms[0])->kind == POLY_VAR) {
+			l.var[l.n] = poly_atom(P, atoms[0])->var;
+			l.coef[l.n++] = c;
+		} else {
+			l.linear = false;
+		}
+	}
+	while (m->lins.n <= e)
+		vec_push(&m->lins, (struct lin){0});
+	m->lins.a[e] = l;
+}
+
+static int64_t value_of(struct machine *m, poly e)
+{
+	if (e == POLY_UNKNOWN) {
+		m->why = "an index is unknown";
+		return 0;
+	}
+	if (e >= m->lins.n || !m->lins.a[e].ready)
+		lin_make(m, e);
+	const struct lin *l = &m->lins.a[e];
+	if (!l->linear)
+		return poly_eval(m->p->P, e, m->env);
+	int64_t v = l->c;
+	for (int i = 0; i < l->n; i++)
+		v += l->coef[i] * m->env[l->var[i]];
+	return v;
+}
+
+/* ---- storage ---- */
+
+static void place_make(struct machine *m, buf_id b, void *data)
+{
+	const struct loop_buf *x = lbuf(m->p, b);
+	struct place *s = &m->places[b];
+	int64_t step = 1;
+
+	s->n = x->layout.n ? x->layout.n : x->rank;
+	for (int i = s->n - 1; i >= 0; i--) {
+		struct layout_part q = x->layout.n ? x->layout.part[i] : (struct layout_part){i, 1, 0};
+		s->axis[i] = q.axis;
+		s->div[i] = q.div;
+		s->mod[i] = q.mod;
+		s->stride[i] = step;
+		step *= q.mod ? q.mod : (x->extent[q.axis] + q.div - 1) / q.div;
+	}
+	s->elems = step;
+	for (int d = 0; d < x->rank; d++)
+		s->based |= x->base[d] != poly_const(m->p->P, 0);
+	s->data = data;
+	if (!data)
+		s->value = ARENA_ARRAY(&m->arena, double, step ? step : 1);
+	if (x->scope >= SCOPE_OUT)
+		s->tag = ARENA_ARRAY(&m->arena, struct tag, step ? step : 1);
+}
+
+static double load(enum dtype t, const void *p, int64_t i)
+{
+	switch (t) {
+	case DT_F32: return ((const float *)p)[i];
+	case DT_F64: return ((const double *)p)[i];
+	case DT_I64: return (double)((const int64_t *)p)[i];
+	case DT_I32: return ((const int32_t *)p)[i];
+	case DT_I16: return ((const int16_t *)p)[i];
+	case DT_I8: return ((const int8_t *)p)[i];
+	case DT_U64: return (double)((const uint64_t *)p)[i];
+	case DT_U32: return ((const uint32_t *)p)[i];
+	case DT_U16: return ((const uint16_t *)p)[i];
+	case DT_U8:
+	case DT_BOOL: return ((const uint8_t *)p)[i];
+	case DT_F16: return half_to_float(((const uint16_t *)p)[i]);
+	case DT_BF16: return bf16_to_float(((const uint16_t *)p)[i]);
+	default: BUG("no loop program computes with %s", dtype_name(t));
+	}
+}
+
+static int64_t whole(double v) { return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN; }
+
+/* v as a value of type t has it. */
+static double rounded(enum dtype t, double v)
+{
+	switch (t) {
+	case DT_F32: return (float)v;
+	case DT_F64: return v;
+	case DT_F16: return half_to_float(float_to_half((float)v));
+	case DT_BF16: return bf16_to_float(float_to_bf16((float)v));
+	case DT_I64:
+	case DT_U64: return trunc(v);
+	case DT_I32: return (int32_t)whole(v);
+	case DT_I16: return (int16_t)whole(v);
+	case DT_I8: return (int8_t)whole(v);
+	case DT_U32: return (uint32_t)whole(v);
+	case DT_U16: return (uint16_t)whole(v);
+	case DT_U8: return (uint8_t)whole(v);
+	case DT_BOOL: return v != 0;
+	default: BUG("no loop program computes with %s", dtype_name(t));
+	}
+}
+
+static void store(enum dtype t, void *p, int64_t i, double v)
+{
+	switch (t) {
+	case DT_F32: ((float *)p)[i] = (float)v; break;
+	case DT_F64: ((double *)p)[i] = v; break;
+	case DT_F16: ((uint16_t *)p)[i] = float_to_half((float)v); break;
+	case DT_BF16: ((uint16_t *)p)[i] = float_to_bf16((float)v); break;
+	case DT_U64: ((uint64_t *)p)[i] = v >= 0 ? (uint64_t)v : (uint64_t)(int64_t)v; break;
+	case DT_I64: ((int64_t *)p)[i] = whole(v); break;
+	case DT_I32:
+	case DT_U32: ((int32_t *)p)[i] = (int32_t)whole(v); break;
+	case DT_I16:
+	case DT_U16: ((int16_t *)p)[i] = (int16_t)whole(v); break;
+	case DT_BOOL: ((uint8_t *)p)[i] = v != 0; break;
+	default: ((int8_t *)p)[i] = (int8_t)whole(v); break;
+	}
+}
+
+static const char *element_text(struct machine *m, buf_id b, const int64_t *index)
+{
+	const struct loop_buf *x = lbuf(m->p, b);
+	char *s = arena_printf(&m->arena, "%s[", sym_str(x->name));
+
+	for (int d = 0; d < x->rank; d++)
+		s = arena_printf(&m->arena, "%s%s%ld", s, d ? ", " : "", (long)index[d]);
+	return arena_printf(&m->arena, "%s]", s);
+}
+
+static void complain(struct machine *m, buf_id b, const int64_t *index, const char *what)
+{
+	if (!m->why)
+		m->why = whynot(m->p, "%s is %s", element_text(m, b, index), what);
+}
+
+static int64_t element_number(const struct loop_buf *x, const int64_t *index)
+{
+	int64_t n = 0;
+
+	for (int d = 0; d < x->rank; d++)
+		n = n * x->shape[d] + index[d];
+	return n;
+}
+
+/* Place in storage, or -1 with the reason in m->why. */
+static int64_t locate(struct machine *m, buf_id b, const int64_t *index)
+{
+	const struct loop_buf *x = lbuf(m->p, b);
+	const struct place *s = &m->places[b];
+	int64_t at[LOOP_RANK_MAX], off = 0;
+
+	for (int d = 0; d < x->rank; d++) {
+		if (index[d] < 0 || index[d] >= x->shape[d]) {
+			complain(m, b, index, "out of bounds");
+			return -1;
+		}
+		at[d] = s->based ? index[d] - value_of(m, x->base[d]) : index[d];
+		if (at[d] < 0 || at[d] >= x->extent[d]) {
+			complain(m, b, index, "outside the window that is kept");
+			return -1;
+		}
+	}
+	for (int i = 0; i < s->n; i++) {
+		int64_t v = at[s->axis[i]];
+		if (s->div[i] > 1)
+			v /= s->div[i];
+		if (s->mod[i])
+			v %= s->mod[i];
+		off += v * s->stride[i];
+	}
+	return off;
+}
+
+static double read_storage(struct machine *m, buf_id b, const int64_t *index)
+{
+	const struct loop_buf *x = lbuf(m->p, b);
+	const struct place *s = &m->places[b];
+	int64_t at = locate(m, b, index);
+
+	if (at < 0)
+		return 0;
+	if (s->tag && (s->tag[at].life != s->life || s->tag[at].element != element_number(x, index) + 1)) {
+		complain(m, b, index, "read before it is written");
+		return 0;
+	}
+	return s->data ? load(x->dtype, s->data, at) : s->value[at];
+}
+
+static void write_storage(struct machine *m, buf_id b, const int64_t *index, double v)
+{
+	const struct loop_buf *x = lbuf(m->p, b);
+	struct place *s = &m->places[b];
+	int64_t at = locate(m, b, index);
+
+	if (at < 0)
+		return;
+	s->tag[at] = (struct tag){element_number(x, index) + 1, s->life};
+	if (s->data)
+		store(x->dtype, s->data, at, v);
+	else
+		s->value[at] = rounded(x->dtype, v);
+}
+
+/* ---- expressions ---- */
+
+static double eval(struct machine *m, ex_id ex);
+
+static double eval_read(struct machine *m, const struct ex *x)
+{
+	int64_t index[LOOP_RANK_MAX];
+
+	for (int i = 0; i < x->n; i++)
+		index[i] = value_of(m, x->index[i]);
+	if (x->dyn_dim >= 0) {
+		int64_t n = lbuf(m->p, x->buf)->shape[x->dyn_dim], i = whole(eval(m, x->a[0]));
+		i += i < 0 ? n : 0;
+		index[x->dyn_dim] = i < 0 ? 0 : i >= n ? n - 1 : i;
+	}
+	return m->why ? 0 : m->read(m, x->buf, index);
+}
+
+static double eval(struct machine *m, ex_id ex)
+{
+	const struct ex *x = lex(m->p, ex);
+
+	switch (x->kind) {
+	case EX_CONST: return dtype_is_float(x->dtype) ? x->c : (double)x->ic;
+	case EX_INDEX: return (double)value_of(m, x->index[0]);
+	case EX_READ: return eval_read(m, x);
+	case EX_CAST: {
+		double v = eval(m, x->a[0]);
+		return dtype_is_float(x->dtype) ? v : rounded(x->dtype, v);
+	}
+	case EX_GUARD:
+		for (int i = 0; i < x->n; i++)
+			if (value_of(m, x->index[i]) < 0)
+				return eval(m, x->a[1]);
+		return eval(m, x->a[0]);
+	case EX_CALL: {
+		enum dtype t = x->fn == FN_SELECT ? DT_F64 : lex(m->p, x->a[0])->dtype;
+		if (x->fn == FN_SELECT)
+			return eval(m, eval(m, x->a[0]) != 0 ? x->a[1] : x->a[2]);
+		double a = eval(m, x->a[0]), b = x->a[1] ? eval(m, x->a[1]) : 0;
+		return math_eval(x->fn, t, a, b, 0);
+	}
+	}
+	return 0;
+}
+
+static double identity(enum combiner c, enum dtype t)
+{
+	int bits = 8 * (int)dtype_size(t);
+
+	if (c < COMB_MAX || !dtype_is_int(t))
+		return combiner_identity(c);
+	if (!dtype_is_signed(t))
+		return c == COMB_MAX ? 0 : ldexp(1, bits) - 1;
+	return c == COMB_MAX ? -ldexp(1, bits - 1) : ldexp(1, bits - 1) - 1;
+}
+
+static double combine(enum combiner c, enum dtype t, double a, double b)
+{
+	static const int fn[] = {[COMB_SUM] = FN_ADD, [COMB_PROD] = FN_MUL, [COMB_MAX] = FN_MAX, [COMB_MIN] = FN_MIN};
+
+	return c == COMB_NONE ? b : math_eval(fn[c], t, a, b, 0);
+}
+
+/* ---- nests ---- */
+
+static void run_block(struct machine *m, const struct nest *n)
+{
+	const struct stage *s = lstage(m->p, n->stage);
+	enum dtype t = lbuf(m->p, s->out)->dtype;
+	bool init = n->phase == BLOCK_INIT;
+	int64_t index[LOOP_AXES_MAX];
+	int naxes = init ? s->nspatial : s->naxes;
+
+	for (size_t i = 0; i < n->guard.n; i++)
+		if (value_of(m, n->guard.a[i]) < 0)
+			return;
+	for (int a = 0; a < naxes; a++) {
+		index[a] = value_of(m, n->bind[a]);
+		if (a >= s->nspatial && (index[a] < 0 || index[a] >= s->axis[a].extent) && !m->why)
+			m->why = whynot(m->p, "%s runs at %s = %ld", sym_str(s->name), sym_str(s->axis[a].name), (long)index[a]);
+	}
+	for (int a = 0; a < naxes; a++)
+		m->env[s->axis[a].var] = index[a];
+	double v = init ? identity(s->comb, t) : eval(m, s->body);
+	if (!init && s->comb != COMB_NONE)
+		v = combine(s->comb, t, read_storage(m, s->out, index), v);
+	if (!m->why)
+		write_storage(m, s->out, index, v);
+}
+
+static void run(struct machine *m, nest_id id)
+{
+	const struct nest *n = lnest(m->p, id);
+
+	if (n->kind == NEST_BLOCK) {
+		run_block(m, n);
+		return;
+	}
+	if (n->kind == NEST_SEQ) {
+		for (size_t i = 0; i < n->kid.n && !m->why; i++)
+			run(m, n->kid.a[i]);
+		return;
+	}
+	bool home = false; /* of a window: it starts anew in each iteration */
+	for (size_t b = 1; b < m->p->bufs.n; b++)
+		home |= m->p->bufs.a[b].alloc == id;
+	int64_t extent = value_of(m, n->extent);
+	for (int64_t i = 0; i < extent && !m->why; i++) {
+		m->env[n->var] = i;
+		for (size_t b = 1; home && b < m->p->bufs.n; b++)
+			if (m->p->bufs.a[b].alloc == id)
+				m->places[b].life++;
+		run(m, n->kid.a[0]);
+	}
+}
+
+/* Is every element of a result there? */
+static void check_result(struct machine *m, buf_id b)
+{
+	const struct loop_buf *x = lbuf(m->p, b);
+	int64_t index[LOOP_RANK_MAX] = {0}, count = 1;
+
+	for (int d = 0; d < x->rank; d++)
+		count *= x->shape[d];
+	for (int64_t i = 0; i < count && !m->why; i++) {
+		int64_t rest = i;
+		for (int d = x->rank - 1; d >= 0; d--) {
+			index[d] = rest % x->shape[d];
+			rest /= x->shape[d];
+		}
+		int64_t at = locate(m, b, index);
+		if (at >= 0 && m->places[b].tag[at].element != i + 1)
+			complain(m, b, index, "never written");
+	}
+}
+
+const char *loop_interp(struct loop_prog *p, void **data)
+{
+	struct machine m;
+
+	machine_start(&m, p);
+	m.read = read_storage;
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		if (lbuf(p, b)->scope <= SCOPE_OUT || buf_writer(p, b))
+			place_make(&m, b, lbuf(p, b)->scope <= SCOPE_OUT ? data[b] : NULL);
+	run(&m, p->root);
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		if (lbuf(p, b)->scope == SCOPE_OUT)
+			check_result(&m, b);
+	machine_end(&m);
+	return m.why;
+}
+
+/* ---- stages ---- */
+
+static double read_made(struct machine *m, buf_id b, const int64_t *index);
+
+/* The element of stage s at spatial index. */
+static double stage_element(struct machine *m, const struct stage *s, const int64_t *index)
+{
+	enum dtype t = lbuf(m->p, s->out)->dtype;
+	double v = identity(s->comb, t);
+	int64_t at[LOOP_AXES_MAX] = {0}, saved[LOOP_AXES_MAX];
+
+	for (int a = 0; a < s->naxes; a++) {
+		if (s->axis[a].extent <= 0 && a >= s->nspatial)
+			return v; /* an empty sum */
+		saved[a] = m->env[s->axis[a].var];
+		if (a < s->nspatial)
+			m->env[s->axis[a].var] = index[a];
+	}
+	for (bool more = true; more;) {
+		for (int a = s->nspatial; a < s->naxes; a++)
+			m->env[s->axis[a].var] = at[a];
+		v = combine(s->comb, t, v, eval(m, s->body));
+		more = false;
+		for (int a = s->naxes - 1; a >= s->nspatial && !more; a--) {
+			more = ++at[a] < s->axis[a].extent;
+			if (!more)
+				at[a] = 0;
+		}
+	}
+	for (int a = 0; a < s->naxes; a++)
+		m->env[s->axis[a].var] = saved[a];
+	return v;
+}
+
+/* All elements of stage s, into its buffer; those it reads come first. */
+static void make_stage(struct machine *m, stage_id id)
+{
+	const struct stage *s = lstage(m->p, id);
+	const struct loop_buf *x = lbuf(m->p, s->out);
+	int64_t index[LOOP_RANK_MAX] = {0}, count = 1;
+
+	m->done[id] = true;
+	place_make(m, s->out, m->places[s->out].data);
+	for (int d = 0; d < x->rank; d++)
+		count *= x->shape[d];
+	for (int64_t i = 0; i < count && !m->why; i++) {
+		double v = stage_element(m, s, index);
+		write_storage(m, s->out, index, v);
+		for (int d = x->rank - 1; d >= 0 && ++index[d] == x->shape[d]; d--)
+			index[d] = 0;
+	}
+}
+
+static double read_made(struct machine *m, buf_id b, const int64_t *index)
+{
+	stage_id w = buf_writer(m->p, b);
+
+	if (w && !m->done[w])
+		BUG("stages: %s is read before the stage that makes it", sym_str(lbuf(m->p, b)->name));
+	return read_storage(m, b, index);
+}
+
+void stages_eval(struct loop_prog *p, void **data)
+{
+	struct machine m;
+
+	machine_start(&m, p);
+	m.read = read_made;
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		if (lbuf(p, b)->scope <= SCOPE_OUT) {
+			m.places[b].data = data[b];
+			if (lbuf(p, b)->scope != SCOPE_OUT)
+				place_make(&m, b, data[b]);
+		}
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (!lstage(p, s)->gone)
+			make_stage(&m, s);
+	if (m.why)
+		BUG("stages: %s", m.why);
+	machine_end(&m);
+}
+
+/* Elements of local buffers are computed when they are first read. */
+static double read_lazily(struct machine *m, buf_id b, const int64_t *index)
+{
+	stage_id w = buf_writer(m->p, b);
+	struct place *s = &m->places[b];
+	int64_t at = locate(m, b, index);
+
+	if (!w)
+		return read_storage(m, b, index);
+	if (at < 0)
+		BUG("stages: %s", m->why);
+	if (!s->tag[at].element) {
+		if (m->depth++ > 10000)
+			BUG("stages of %s wait for each other", sym_str(lbuf(m->p, b)->name));
+		s->value[at] = stage_element(m, lstage(m->p, w), index);
+		s->tag[at].element = 1;
+		m->depth--;
+	}
+	return s->value[at];
+}
+
+double stages_point(struct loop_prog *p, buf_id out, const int64_t *index, void **data)
+{
+	struct machine m;
+
+	machine_start(&m, p);
+	m.read = read_lazily;
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		place_make(&m, b, lbuf(p, b)->scope < SCOPE_OUT ? data[b] : NULL);
+	double v = read_lazily(&m, out, index);
+	machine_end(&m);
+	return v;
+}

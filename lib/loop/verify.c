@@ -1,0 +1,305 @@
+/* Static verification of nests. An access is shown to be in bounds by the ranges of the loops and by what the guards
+ * say; where that is not enough and the nest around it is small, by going through all iterations. */
+#include <string.h>
+#include "common/msg.h"
+#include "loop/interp.h"
+#include "loop/nest.h"
+
+enum { FACTS_MAX = 48, WALK_MAX = 1 << 18, COPIES_MAX = 1 << 14, REGISTERS_MAX = 4096 };
+
+/* Polynomials known to be >= 0 where an access happens. */
+struct facts {
+	int n;
+	poly ge[FACTS_MAX];
+};
+
+struct verify {
+	struct loop_prog *p;
+	nest_id block;
+	int nloops;
+	nest_id loop[NEST_DEPTH_MAX]; /* around the block, from the outside in */
+	int64_t *env;
+	const char *why;
+};
+
+static void fact(struct facts *f, poly e)
+{
+	if (f->n < FACTS_MAX && e != POLY_UNKNOWN)
+		f->ge[f->n++] = e;
+}
+
+static bool never_negative(struct loop_prog *p, poly e)
+{
+	int64_t lo, hi;
+
+	poly_range(p->P, e, &lo, &hi);
+	return lo >= 0;
+}
+
+/* e = (e - k f) + k f with both parts >= 0: k such that a variable's coefficient goes away. */
+static bool follows(struct loop_prog *p, poly e, const struct facts *f, int depth)
+{
+	struct polys *P = p->P;
+	int natoms, matoms;
+	const uint32_t *atoms, *batoms;
+
+	if (e == POLY_UNKNOWN)
+		return false;
+	if (never_negative(p, e))
+		return true;
+	if (!depth)
+		return false;
+	for (int i = 0; i < f->n; i++)
+		for (int t = 0; t < poly_nterms(P, e); t++) {
+			int64_t c = poly_term(P, e, t, &natoms, &atoms);
+			if (natoms != 1)
+				continue;
+			uint32_t atom = atoms[0];
+			for (int u = 0; u < poly_nterms(P, f->ge[i]); u++) {
+				int64_t d = poly_term(P, f->ge[i], u, &matoms, &batoms);
+				if (matoms != 1 || batoms[0] != atom || c / d < 1 || c % d)
+					continue;
+				if (follows(p, poly_sub(P, e, poly_mulc(P, f->ge[i], c / d)), f, depth - 1))
+					return true;
+			}
+		}
+	return false;
+}
+
+/* ---- all iterations of a small nest ---- */
+
+static bool holds_everywhere(struct verify *v, int depth, poly e, const struct facts *f)
+{
+	struct loop_prog *p = v->p;
+
+	if (depth < v->nloops) {
+		const struct nest *n = lnest(p, v->loop[depth]);
+		int64_t extent = poly_eval(p->P, n->extent, v->env);
+		for (int64_t i = 0; i < extent; i++) {
+			v->env[n->var] = i;
+			if (!holds_everywhere(v, depth + 1, e, f))
+				return false;
+		}
+		return true;
+	}
+	for (int i = 0; i < f->n; i++)
+		if (poly_eval(p->P, f->ge[i], v->env) < 0)
+			return true;
+	return poly_eval(p->P, e, v->env) >= 0;
+}
+
+static bool small_enough(struct verify *v)
+{
+	int64_t n = 1, lo, hi;
+
+	for (int i = 0; i < v->nloops && n <= WALK_MAX; i++) {
+		poly_range(v->p->P, lnest(v->p, v->loop[i])->extent, &lo, &hi);
+		n *= hi > 1 ? hi : 1;
+	}
+	return n <= WALK_MAX;
+}
+
+static bool shown(struct verify *v, poly e, const struct facts *f)
+{
+	if (e == POLY_UNKNOWN)
+		return false;
+	return follows(v->p, e, f, 3) || (small_enough(v) && holds_everywhere(v, 0, e, f));
+}
+
+/* ---- accesses ---- */
+
+static void within(struct verify *v, poly at, int64_t extent, const struct facts *f, const char *what, const char *dim)
+{
+	struct polys *P = v->p->P;
+
+	if (!v->why && (!shown(v, at, f) || !shown(v, poly_sub(P, poly_const(P, extent - 1), at), f)))
+		v->why = whynot(v->p, "stage %s: %s %s: %s is not shown to be in 0..%ld", sym_str(lstage(v->p, lnest(v->p, v->block)->stage)->name),
+				what, dim, poly_str(P, at, &v->p->arena), (long)extent - 1);
+}
+
+/* A register's name must not depend on anything that is not written out. */
+static void check_register(struct verify *v, buf_id b, const poly *index)
+{
+	struct loop_prog *p = v->p;
+	poly off = buf_offset(p, b, index);
+	int64_t c;
+
+	for (int i = 0; i < v->nloops && !v->why; i++) {
+		const struct nest *n = lnest(p, v->loop[i]);
+		bool inside = v->loop[i] != lbuf(p, b)->alloc && nest_inside(p, v->loop[i], lbuf(p, b)->alloc);
+		bool copied = inside && poly_is_const(p->P, n->extent, &c) &&
+			      (c == 1 || n->mark == LOOP_VECTOR || (n->mark == LOOP_UNROLL && !n->unroll));
+		if (!copied && poly_uses(p->P, off, n->var))
+			v->why = whynot(p, "register buffer %s: its index depends on %s, which is not unrolled", sym_str(lbuf(p, b)->name), sym_str(n->name));
+	}
+}
+
+static void check_access(struct verify *v, buf_id b, const poly *index, int dyn, const struct facts *f)
+{
+	struct loop_prog *p = v->p;
+	const struct loop_buf *x = lbuf(p, b);
+	bool window = p->finished && x->alloc;
+
+	for (int d = 0; d < x->rank && !v->why; d++) {
+		const char *dim = arena_printf(&p->arena, "%s[%d]", sym_str(x->name), d);
+		if (d == dyn)
+			continue;
+		within(v, index[d], x->shape[d], f, "index of", dim);
+		if (window)
+			within(v, poly_sub(p->P, index[d], x->base[d]), x->extent[d], f, "window of", dim);
+	}
+	if (window && x->scope == SCOPE_REGISTER && !v->why)
+		check_register(v, b, index);
+}
+
+static void check_reads(struct verify *v, ex_id e, struct facts f)
+{
+	struct loop_prog *p = v->p;
+	struct ex x = *lex(p, e);
+	poly index[2 * LOOP_RANK_MAX + 8];
+
+	for (int i = 0; i < x.n; i++)
+		index[i] = bind_poly(p, lnest(p, v->block), x.index[i]);
+	if (x.kind == EX_READ)
+		check_access(v, x.buf, index, x.dyn_dim, &f);
+	struct facts inner = f;
+	for (int i = 0; x.kind == EX_GUARD && i < x.n; i++) {
+		int64_t lo, hi;
+		poly_range(p->P, index[i], &lo, &hi);
+		if (hi < 0) { /* always the other side */
+			check_reads(v, x.a[1], f);
+			return;
+		}
+		fact(&inner, index[i]);
+	}
+	for (int i = 0; i < 3 && !v->why; i++)
+		if (x.a[i])
+			check_reads(v, x.a[i], i ? f : inner);
+}
+
+static void check_block(struct verify *v)
+{
+	struct loop_prog *p = v->p;
+	struct nest *n = lnest(p, v->block);
+	const struct stage *s = lstage(p, n->stage);
+	struct facts f = {0};
+	int64_t c, copies = 1, lo, hi;
+
+	for (int i = 0; i < v->nloops; i++) {
+		const struct nest *l = lnest(p, v->loop[i]);
+		bool fixed = poly_is_const(p->P, l->extent, &c);
+		if (!fixed)
+			fact(&f, poly_addc(p->P, poly_sub(p->P, l->extent, poly_of(p->P, l->var)), -1));
+		else if (l->mark == LOOP_UNROLL && c > 0)
+			copies = copies > COPIES_MAX ? copies : copies * (l->unroll && l->unroll < c ? l->unroll : c);
+	}
+	for (size_t i = 0; i < n->guard.n; i++) {
+		poly_range(p->P, n->guard.a[i], &lo, &hi);
+		if (hi < 0)
+			return; /* never runs */
+		fact(&f, n->guard.a[i]);
+	}
+	if (copies > COPIES_MAX)
+		v->why = whynot(p, "stage %s: more than %d copies by unrolled loops", sym_str(s->name), COPIES_MAX);
+	for (int a = s->nspatial; n->phase == BLOCK_UPDATE && a < s->naxes; a++)
+		within(v, n->bind[a], s->axis[a].extent, &f, "reduce axis", sym_str(s->axis[a].name));
+	if (!v->why)
+		check_access(v, s->out, n->bind, -1, &f);
+	if (!v->why && n->phase == BLOCK_UPDATE)
+		check_reads(v, s->body, f);
+}
+
+/* ---- parallel loops ---- */
+
+/* Writes of block b in different iterations of loop l are apart if in some dim a step of l is larger than the
+ * spread over all that runs inside. */
+static bool writes_apart(struct verify *v, nest_id l)
+{
+	struct loop_prog *p = v->p;
+	const struct nest *n = lnest(p, v->block);
+	const struct stage *s = lstage(p, n->stage);
+	nest_id inner[NEST_DEPTH_MAX];
+	int ninner = 0;
+	int64_t coef, lo, hi;
+	poly rest;
+
+	for (int i = 0; i < v->nloops; i++)
+		if (v->loop[i] != l && nest_inside(p, v->loop[i], l))
+			inner[ninner++] = v->loop[i];
+	for (int d = 0; d < s->nspatial; d++) {
+		if (!poly_linear_in(p->P, n->bind[d], lnest(p, l)->var, &coef, &rest) || !coef)
+			continue;
+		poly least = bound_over(p, rest, ninner, inner, false), most = bound_over(p, rest, ninner, inner, true);
+		if (least == POLY_UNKNOWN || most == POLY_UNKNOWN)
+			continue;
+		poly_range(p->P, poly_sub(p->P, most, least), &lo, &hi);
+		if (hi < (coef < 0 ? -coef : coef))
+			return true;
+	}
+	return false;
+}
+
+static void check_parallel(struct verify *v)
+{
+	struct loop_prog *p = v->p;
+	const struct stage *s = lstage(p, lnest(p, v->block)->stage);
+
+	for (int i = 0; i < v->nloops && !v->why; i++) {
+		nest_id l = v->loop[i], home = lbuf(p, s->out)->alloc;
+		int64_t c;
+		if (lnest(p, l)->mark != LOOP_PARALLEL || (poly_is_const(p->P, lnest(p, l)->extent, &c) && c <= 1))
+			continue;
+		if (home && nest_inside(p, home, l))
+			continue; /* each iteration has its own */
+		if (!writes_apart(v, l))
+			v->why = whynot(p, "parallel loop %s: its iterations are not shown to write %s apart", sym_str(lnest(p, l)->name), sym_str(lbuf(p, s->out)->name));
+	}
+}
+
+/* A loop that a scan axis depends on runs in order. */
+static void check_scan(struct verify *v)
+{
+	struct loop_prog *p = v->p;
+	const struct nest *n = lnest(p, v->block);
+	const struct stage *s = lstage(p, n->stage);
+	int64_t coef;
+	poly rest;
+
+	for (int a = 0; a < s->naxes; a++)
+		for (int i = 0; s->axis[a].kind == AXIS_SCAN && i < v->nloops && !v->why; i++) {
+			const struct nest *l = lnest(p, v->loop[i]);
+			if (!poly_uses(p->P, n->bind[a], l->var))
+				continue;
+			bool ahead = poly_linear_in(p->P, n->bind[a], l->var, &coef, &rest) && coef > 0;
+			if (!ahead || l->mark == LOOP_VECTOR || l->mark == LOOP_PARALLEL)
+				v->why = whynot(p, "scan axis %s of %s: loop %s does not run it in order", sym_str(s->axis[a].name), sym_str(s->name), sym_str(l->name));
+		}
+}
+
+static void verify_one(struct loop_prog *p, nest_id id, void *arg)
+{
+	struct verify *v = arg;
+
+	if (v->why || lnest(p, id)->kind != NEST_BLOCK)
+		return;
+	v->block = id;
+	v->nloops = nest_loops(p, id, v->loop);
+	check_block(v);
+	if (!v->why)
+		check_parallel(v);
+	if (!v->why)
+		check_scan(v);
+}
+
+const char *loop_verify(struct loop_prog *p)
+{
+	struct verify v = {.p = p};
+
+	for (buf_id b = 1; b < p->bufs.n && p->finished; b++)
+		if (lbuf(p, b)->scope == SCOPE_REGISTER && lbuf(p, b)->alloc && buf_elems(p, b) > REGISTERS_MAX)
+			return whynot(p, "register buffer %s has more than %d elements", sym_str(lbuf(p, b)->name), REGISTERS_MAX);
+	v.env = xcalloc(poly_nvars(p->P) + 2, sizeof *v.env);
+	nest_walk(p, p->root, verify_one, &v);
+	free(v.env);
+	return v.why;
+}
