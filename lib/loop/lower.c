@@ -344,9 +344,14 @@ static const char *lower_node(struct lower *L, node_id id)
 	for (uint32_t i = 0; i < L->n->nin; i++)
 		if (L->n->in[i] && (why = check_type(L, L->n->in[i], L->shape[i])))
 			return why;
-	for (uint32_t k = 0; k < L->n->nout; k++)
-		if (L->n->out[k] && (why = check_type(L, L->n->out[k], L->out_shape[k])))
+	for (uint32_t k = 0; k < L->n->nout; k++) {
+		if (!L->n->out[k])
+			continue;
+		if ((why = check_type(L, L->n->out[k], L->out_shape[k])))
 			return why;
+		if (type_count(L->m, &val(L->m, L->n->out[k])->type) == 0)
+			return "its result has no elements";
+	}
 	return r->stages ? r->stages(L) : lower_map(L, r);
 }
 
