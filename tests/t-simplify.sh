@@ -23,11 +23,18 @@ for txt in "$cases"/*.txt; do
 	# One module at a time: run-ref takes one.
 	awk -v stem=part. '/^hone-text/ { n++ } { print > (stem n) }' "$txt"
 	for part in part.*; do
+		set=$(grep -q '^symbol batch' "$part" && echo "--set batch=2")
 		ge-load "$part" | ge-shape -o before.g
 		ge-simplify $only before.g -o after.g
-		run-ref --seed 7 before.g -o before.npz && run-ref --seed 7 after.g -o after.npz &&
-			run-cmp before.npz after.npz >cmp.log 2>&1 || { echo "not ok - $name: numbers of $part"; cat cmp.log; }
 		rm -f "$part"
+		run-ref $set --seed 7 before.g -o before.npz 2>run.log
+		case $?$(grep -o 'is random' run.log) in
+		0) ;;
+		69 | *random) echo "ok - $name: numbers of $part # SKIP $(cat run.log)"; continue ;;
+		*) echo "not ok - $name: $part before does not run"; cat run.log; continue ;;
+		esac
+		run-ref $set --seed 7 after.g -o after.npz && run-cmp before.npz after.npz >cmp.log 2>&1 &&
+			echo "ok - $name: numbers of $part" || { echo "not ok - $name: numbers of $part"; cat cmp.log; }
 	done
 done
 

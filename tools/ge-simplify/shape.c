@@ -143,6 +143,65 @@ static const char *transpose_of_ones(struct rewrite *rw, node_id n)
 	return shape ? replace_by_reshape(rw, n, rw_in(rw, n, 0), shape) : "the shape of the result is not known";
 }
 
+/* v before the Reshapes that only it goes through. */
+static val_id before_reshapes(struct rewrite *rw, val_id v)
+{
+	node_id r;
+
+	while ((r = rw_def1(rw, v, OP_Reshape)))
+		v = rw_in(rw, r, 0);
+	return v;
+}
+
+static bool for_one_user(struct rewrite *rw, val_id v) { return rw_node_of(rw, v) && rw_uses(rw, v) < 2; }
+
+/* Constant c is one number, or one along the last axis, which x and y have in common. */
+static bool follows_last_axis(struct rewrite *rw, val_id c, val_id x, val_id y)
+{
+	struct tensor *t = rw_const(rw, c);
+	const struct type *a = rw_type(rw, x), *b = rw_type(rw, y);
+
+	if (!t || a->rank < 1 || b->rank < 1)
+		return false;
+	if (tensor_count(t) == 1)
+		return t->rank <= 1;
+	return t->rank == 1 && a->dims[a->rank - 1] && a->dims[a->rank - 1] == b->dims[b->rank - 1];
+}
+
+/* Elementwise after Reshape becomes Reshape after elementwise, so that what computed the elements can
+ * take it in. The other operand is a constant, or a value with other users: where both are for n alone
+ * neither is moved, or they would change places for ever. */
+static const char *reshape_later(struct rewrite *rw, node_id n)
+{
+	struct module *m = rw_module(rw);
+	enum opcode op = node(m, n)->op;
+
+	for (uint32_t i = 0; i < node(m, n)->nin && i < 2; i++) {
+		bool binary = node(m, n)->nin == 2;
+		val_id x = before_reshapes(rw, rw_in(rw, n, i)), other = binary ? rw_in(rw, n, 1 - i) : 0, back, shape, v;
+		if (x == rw_in(rw, n, i) || !for_one_user(rw, x))
+			continue;
+		if (!rw_same_type(rw, rw_in(rw, n, i), result(rw, n)))
+			return "broadcasting changes the shape";
+		if (other && !follows_last_axis(rw, other, x, rw_in(rw, n, i))) {
+			if (rw_const(rw, other) || !rw_same_type(rw, other, result(rw, n)))
+				return "the other operand does not follow the elements through the Reshape";
+			if (for_one_user(rw, before_reshapes(rw, other)))
+				return "both operands are computed for this node alone";
+			if (!(shape = shape_operand(rw, rw_type(rw, x))))
+				return "the shape before the Reshape is not known";
+			other = rw_node(rw, n, OP_Reshape, 2, (val_id[]){other, shape});
+		}
+		if (!(back = shape_operand(rw, rw_type(rw, result(rw, n)))))
+			return "the shape of the result is not known";
+		v = rw_node(rw, n, op, binary ? 2 : 1, (val_id[]){i ? other : x, i ? x : other});
+		rw_copy_attrs(rw, rw_node_of(rw, v), n);
+		return replace_by_reshape(rw, n, v, back);
+	}
+	return NO_MATCH;
+}
+
+#define LATER "an elementwise operator changes places with the Reshape before it"
 const struct rule rules_shape[] = {
 	{"reshape-twice", OP_Reshape, reshape_twice, "Reshape of a Reshape becomes one"},
 	{"reshape-twice", OP_Flatten, reshape_twice, "Reshape of a Reshape becomes one"},
@@ -155,5 +214,12 @@ const struct rule rules_shape[] = {
 	{"same-order", OP_Transpose, same_order, "Transpose to the same order goes"},
 	{"transpose-twice", OP_Transpose, transpose_twice, "Transpose of a Transpose becomes one"},
 	{"transpose-of-ones", OP_Transpose, transpose_of_ones, "Transpose of axes of one element becomes Reshape"},
+	{"reshape-later", OP_Add, reshape_later, LATER},
+	{"reshape-later", OP_Mul, reshape_later, LATER},
+	{"reshape-later", OP_Relu, reshape_later, LATER},
+	{"reshape-later", OP_Gelu, reshape_later, LATER},
+	{"reshape-later", OP_Sigmoid, reshape_later, LATER},
+	{"reshape-later", OP_Swish, reshape_later, LATER},
+	{"reshape-later", OP_Tanh, reshape_later, LATER},
 	{0},
 };
