@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "common/json.h"
 #include "common/tool.h"
 #include "graph/blob.h"
 #include "graph/stream.h"
@@ -51,14 +52,17 @@ static void visit(const struct blob_entry *e, void *arg)
 
 static void report(const struct sweep *s, bool json)
 {
-	if (json)
-		printf("{\"store\": \"%s\", \"dry_run\": %s, \"freed\": %zu, \"freed_bytes\": %" PRIu64
+	if (json) {
+		printf("{\"store\": ");
+		json_str(stdout, blob_dir());
+		printf(", \"dry_run\": %s, \"freed\": %zu, \"freed_bytes\": %" PRIu64
 		       ", \"kept\": %zu, \"kept_bytes\": %" PRIu64 "}\n",
-		       blob_dir(), dry_run ? "true" : "false", s->dead.n, s->freed, s->nkept, s->kept);
-	else
+		       dry_run ? "true" : "false", s->dead.n, s->freed, s->nkept, s->kept);
+	} else {
 		printf("%s: %s %zu blobs of %.1f MB, %s %zu of %.1f MB\n", blob_dir(),
 		       dry_run ? "would free" : "freed", s->dead.n, (double)s->freed / 1e6,
 		       dry_run ? "keep" : "kept", s->nkept, (double)s->kept / 1e6);
+	}
 }
 
 /* All files are read before the first blob goes: a file that cannot be read removes nothing. */
