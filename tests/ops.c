@@ -34,7 +34,7 @@ static void unsupported(struct module *m, graph_id g)
 {
 	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
 		const struct node *n = node(m, graph(m, g)->nodes.a[i]);
-		if (!op_row(n->op) || op_is(n->op, OP_RANDOM))
+		if (!op_row(n->op) || !op_row(n->op)->eval)
 			die(EX_NOTAVAIL, "%s", op_name(n->op));
 	}
 }

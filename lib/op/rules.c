@@ -83,6 +83,10 @@ dim rule_broadcast_dim(struct polys *P, dim a, dim b, bool *clash)
 	}
 	if (ka || kb) /* the other one is 1 or the same */
 		return ka ? a : b;
+	if (a && b && poly_min(P, a, b) == a) /* equal, or the smaller one is 1 */
+		return b;
+	if (a && b && poly_min(P, a, b) == b)
+		return a;
 	if (a) {
 		poly_range(P, a, &lo, &hi);
 		if (lo > 1)

@@ -229,6 +229,26 @@ static const char *eval_range(struct eval *e)
 	return NULL;
 }
 
+/* ---- random numbers: a shape, never an evaluator, since nothing here may depend on them ---- */
+
+static const char *shape_random(struct infer *I)
+{
+	enum dtype t = dtype_from_onnx((int)attr_int(I->n, "dtype", DT_NONE));
+	int n;
+	const int64_t *shape = attr_ints(I->n, "shape", &n);
+
+	if (I->n->nin) { /* like the operand */
+		rule_like(I, 0, 0);
+		I->out[0].dtype = t ? t : I->in[0].dtype;
+		return NULL;
+	}
+	dim *d = rule_dims(I, n);
+	for (int i = 0; i < n; i++)
+		d[i] = rule_const(I, shape[i]);
+	rule_out(I, 0, t ? t : DT_F32, n, d);
+	return NULL;
+}
+
 const struct op ops_shape[] = {
 	{OP_Shape, shape_shape, eval_shape},
 	{OP_Size, shape_size, eval_size},
@@ -236,5 +256,10 @@ const struct op ops_shape[] = {
 	{OP_ConstantOfShape, shape_of_shape, eval_of_shape},
 	{OP_EyeLike, shape_eye, eval_eye},
 	{OP_Range, shape_range, eval_range},
+	{OP_RandomNormal, shape_random},
+	{OP_RandomNormalLike, shape_random},
+	{OP_RandomUniform, shape_random},
+	{OP_RandomUniformLike, shape_random},
+	{OP_Bernoulli, shape_random},
 	{0},
 };

@@ -1,0 +1,27 @@
+# ge-fold on its golden cases (fold/NAME.txt -> NAME.out, options in NAME.opt): twice is once, the numbers stay.
+cases=$top/tests/fold
+for txt in "$cases"/*.txt; do
+	name=$(basename "$txt" .txt)
+	opt=$(cat "$cases/$name.opt" 2>/dev/null)
+	ge-load "$txt" | ge-shape -o before.g && ge-fold $opt before.g -o once.g && ge-fold $opt once.g -o twice.g &&
+		ge-dump once.g | grep -v '^provenance' >"$name.out"
+	cmp -s "$name.out" "$cases/$name.out" && echo "ok - $name" || { echo "not ok - $name"; diff "$cases/$name.out" "$name.out"; }
+	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ] && echo "ok - $name twice" || echo "not ok - $name twice"
+	grep -q Random "$txt" && continue
+	if run-cmp --tol 0 --set n=2 once.g before.g >cmp.log 2>&1; then
+		echo "ok - $name: the same numbers"
+	else
+		echo "not ok - $name: the same numbers"
+		cat cmp.log
+	fi
+done
+
+ge-load "$cases/limit.txt" | ge-fold --limit 100 --why -o out.g 2>why
+grep -q 'ones (ConstantOfShape): kept: its result of 256 bytes would make the model larger' why && grep -q 'r (RandomNormal): kept: random' why &&
+	grep -q 't (Transpose): folded: t is a constant' why && echo "ok - why" || { echo "not ok - why"; cat why; }
+ge-load "$cases/limit.txt" | ge-fold | ge-dump | grep -q 'const ones = f32\[64\]' && echo "ok - without the limit" || echo "not ok - without the limit"
+
+# The same bytes whatever the directory, locale or how often.
+ge-load "$cases/pads.txt" | ge-shape | ge-fold >a.g
+mkdir -p elsewhere && (cd elsewhere && ge-load "$cases/pads.txt" | LC_ALL=tr_TR.UTF-8 ge-shape | LC_ALL=C ge-fold >../b.g)
+cmp -s a.g b.g && echo "ok - the same bytes" || echo "not ok - the same bytes"

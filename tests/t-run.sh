@@ -1,0 +1,137 @@
+# run-ref and run-cmp: NumPy's files in and out, good and bad; what counts as equal.
+python=${HONE_PYTHON:-python3}
+load() { printf 'hone-text 1\nmodule ir=10 opset=28\n%s\ngraph main {\n%s\n}\n' "$1" "$2" | ge-load; }
+is() { [ "$1" "$2" "$3" ] && echo "ok - $4" || echo "not ok - $4: '$1' '$3'"; }
+refuses() { # CODE PATTERN WHAT COMMAND...
+	code=$1 pattern=$2 what=$3
+	shift 3
+	"$@" >refused.out 2>err
+	rc=$?
+	[ $rc -eq "$code" ] && [ ! -s refused.out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$pattern" err && echo "ok - $what" ||
+		{ echo "not ok - $what: $rc"; cat err; }
+}
+
+load 'symbol n 0 inf' '  input x: f32[n,3]
+  y = Relu(x)
+  output y = y' >relu.g
+load '' '  input x: f32[2,3]
+  y = Relu(x)
+  z = Neg(x)
+  output y = y
+  output z = z' >two.g
+
+# What is written is what is read.
+run-ref --set n=2 relu.g -o a.npy && run-ref relu.g -i a.npy -o b.npy && run-cmp --tol 0 a.npy b.npy >/dev/null
+is $? -eq 0 "an array through two runs"
+run-ref two.g -o a.npz && run-cmp --tol 0 a.npz two.g >/dev/null
+is $? -eq 0 "several arrays"
+run-ref two.g -o b.npz
+cmp -s a.npz b.npz
+is $? -eq 0 "the same bytes"
+run-ref --seed 1 two.g -o b.npz
+run-cmp a.npz b.npz >cmp.out
+is $? -eq 1 "another seed is different"
+grep -q '^z .*DIFFERENT' cmp.out
+is $? -eq 0 "and says so"
+run-cmp --json a.npz a.npz | grep -q '"output": "z", .*"equal": true'
+is $? -eq 0 "as JSON"
+
+# Files by hand: magic, version, header length (118), header, data.
+npy() { # DESCR ORDER SHAPE
+	head=$(printf "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" "$1" "$2" "$3")
+	printf '\223NUMPY\001\000\166\000%-117s\n' "$head"
+}
+floats() { printf '\000\000\200\077\000\000\000\100\000\000\100\100\000\000\200\100\000\000\240\100\000\000\300\100'; } # 1 to 6
+big() { printf '\077\200\000\000\100\000\000\000\100\100\000\000\100\200\000\000\100\240\000\000\100\300\000\000'; }
+(npy '<f4' False '(2, 3)'; floats) >x.npy
+run-ref relu.g -i x=x.npy | grep -q '1 2 3 4 5 6'
+is $? -eq 0 "an array by hand"
+(npy '>f4' False '(2, 3)'; big) >big.npy
+run-cmp --tol 0 x.npy big.npy >/dev/null
+is $? -eq 0 "big-endian"
+(npy '<f4' True '(2, 3)'; floats) >fortran.npy
+run-ref relu.g -i fortran.npy | grep -q '1 3 5 2 4 6'
+is $? -eq 0 "column-major"
+
+# Bad ones.
+refuses 65 'x.txt:0: not a NumPy array' "not an array" sh -c 'echo "<html>" >x.txt; run-ref relu.g -i x=x.txt -o n.npy'
+head -c 140 x.npy >cut.npy
+refuses 65 'cut.npy:140: the file ends inside its data; 12 bytes of 24' "cut in its data" run-ref relu.g -i cut.npy -o n.npy
+head -c 60 x.npy >cut.npy
+refuses 65 'cut.npy:60: the file ends inside its header' "cut in its header" run-ref relu.g -i cut.npy -o n.npy
+(cat x.npy; echo) >long.npy
+refuses 65 'long.npy:152: bytes after the end' "too long" run-ref relu.g -i long.npy -o n.npy
+(npy '<f8' False '(1, 3)'; floats) >f8.npy
+refuses 65 'holds f64\[1,3\], input x is f32' "another type" run-ref relu.g -i f8.npy -o n.npy
+(npy '<f4' False '(3, 2)'; floats) >shape.npy
+refuses 65 'axis 1 of input x .* is 3' "another shape" run-ref relu.g -i shape.npy -o n.npy
+(npy '<f4' False '(6,)'; floats) >rank.npy
+refuses 65 'holds f32\[6\]' "another rank" run-ref relu.g -i rank.npy -o n.npy
+(npy '|O' False '(6,)'; floats) >object.npy
+refuses 65 'not numbers' "Python objects" run-ref relu.g -i object.npy -o n.npy
+(npy '<f4' False '(4611686018427387904, 4)'; floats) >huge.npy
+refuses 65 'huge.npy' "an impossible shape" run-ref relu.g -i huge.npy -o n.npy
+refuses 66 'missing.npy' "no such file" run-ref relu.g -i missing.npy -o n.npy
+head -c 300 a.npz >cut.npz
+refuses 65 'cut.npz:0: not a zip' "a cut archive" run-cmp cut.npz a.npz
+size=$(wc -c <a.npz)
+bytes_before() { head -c "$1" a.npz; printf '\377'; tail -c +$(($1 + 2)) a.npz; }
+bytes_before 170 >flip.npz
+refuses 65 'checksum' "a flipped bit" run-cmp flip.npz a.npz
+bytes_before $((size - 50)) >flip.npz
+run-cmp flip.npz a.npz >flip.out 2>err
+rc=$?
+[ $rc -eq 65 ] || [ $rc -eq 1 ] && echo "ok - a flipped bit in the directory" || echo "not ok - a flipped bit in the directory: $rc"
+refuses 64 'no input w; it has x' "an unknown input" run-ref relu.g -i w=x.npy -o n.npy
+refuses 64 'has 2 outputs' "two outputs in one array" run-ref two.g -o n.npy
+run-ref relu.g -o n.npy 2>err
+is $? -eq 64 "sizes that are missing"
+grep -q 'x  *f32\[n,3\]' err && grep -q 'run-ref --set n=1' err
+is $? -eq 0 "and the command to paste"
+[ ! -e n.npy ]
+is $? -eq 0 "no output when it fails"
+
+# What proves nothing is not equal.
+load 'const nan = f32[1] [nan]
+const zero = f32[1] [0]' '  input x: f32[1]
+  y = Add(x, @nan)
+  z = Mul(x, @zero)
+  output y = y
+  output z = z' >nothing.g
+run-cmp nothing.g nothing.g >cmp.out
+is $? -eq 1 "NaN and zero"
+grep -q '^y .*NaN' cmp.out && grep -q '^z .*proves nothing' cmp.out
+is $? -eq 0 "and why"
+load 'const k = f32[1] [0.001]' '  input x: f32[1]
+  y = Mul(x, @k)
+  one = Exp(y)
+  output one = one' >flat.g
+run-cmp flat.g flat.g --runs 2 --change 0.1 >cmp.out 2>err
+is $? -eq 1 "a model that answers alike"
+grep -q 'proves little' err
+is $? -eq 0 "and why"
+load '' '  input ids: i64[7]
+  input t: f32[5,2]
+  e = Gather(t, ids)
+  output e = e' >ids.g
+run-ref ids.g --seed 3 >/dev/null
+is $? -eq 0 "random indices within their axis"
+refuses 65 'index 9 is outside the axis of extent 5' "an index outside" run-ref ids.g --range ids=9:9 -o n.npy
+load '' '  input x: f32[3,3]
+  d = Det(x)
+  output d = d' >det.g
+refuses 69 'main/d (Det): no evaluator' "no evaluator" run-ref det.g -o n.npy
+
+if "$python" -c 'import numpy' 2>/dev/null; then
+	"$python" - <<-'E'
+		import numpy as np
+		np.savez_compressed("c.npz", y=np.arange(60000, dtype=np.int64).reshape(3, 20000), z=np.float16([1, 2]), b=np.array(True))
+		np.savez("s.npz", y=np.arange(60000, dtype=np.int64).reshape(3, 20000), z=np.float16([1, 2]), b=np.array(True))
+	E
+	run-cmp --tol 0 c.npz s.npz >/dev/null
+	is $? -eq 0 "NumPy's own archives, deflated and stored"
+	"$python" -c 'import numpy as np; a = np.load("a.npz"); assert sorted(a) == ["y", "z"] and a["y"].shape == (2, 3) and a["z"].dtype == np.float32'
+	is $? -eq 0 "NumPy reads ours"
+else
+	echo "ok - NumPy's own archives # SKIP no numpy"
+fi

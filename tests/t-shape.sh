@@ -1,0 +1,43 @@
+# ge-shape on its golden cases (shape/NAME.txt -> NAME.out), twice; sizes by name and by input; what it refuses.
+cases=$top/tests/shape
+for txt in "$cases"/*.txt; do
+	name=$(basename "$txt" .txt)
+	ge-load "$txt" | ge-shape -o once.g && ge-shape once.g -o twice.g && ge-dump once.g | grep -v '^provenance' >"$name.out"
+	cmp -s "$name.out" "$cases/$name.out" && echo "ok - $name" || { echo "not ok - $name"; diff "$cases/$name.out" "$name.out"; }
+	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ] && echo "ok - $name twice" || echo "not ok - $name twice"
+done
+
+ge-load "$cases/symbols.txt" >s.g
+has() { ge-dump "$1" | grep -q "^  $2" && echo "ok - $3" || { echo "not ok - $3"; ge-dump "$1" | grep '^  '; }; }
+ge-shape --set batch=2,seq=16 s.g -o set.g
+has set.g 'y: f32\[2,16,256\]' "sizes by name"
+has set.g 'half: f32\[2,256,8\]' "sizes by name, further on"
+ge-shape --shape 'x:?x16x256' s.g -o shape.g
+has shape.g 'twice: f32\[batch,32,256\]' "one extent of an input"
+ge-shape --shape 'x:2x32x256' set.g -o again.g
+has again.g 'y: f32\[2,32,256\]' "an input of another size"
+ge-shape --set batch=9 set.g -o none.g 2>err
+[ $? -eq 0 ] && grep -q 'no free symbols' err && echo "ok - a symbol where there is none" || echo "not ok - a symbol where there is none"
+
+refuses() { # CODE PATTERN WHAT COMMAND...
+	code=$1 pattern=$2 what=$3
+	shift 3
+	"$@" >refused.out 2>err
+	rc=$?
+	[ $rc -eq "$code" ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$pattern" err && echo "ok - $what" || { echo "not ok - $what: $rc"; cat err; }
+}
+refuses 64 'no symbol of that name; it has batch, seq' "an unknown symbol" ge-shape --set bach=1 s.g
+refuses 64 'no input of that name' "an unknown input" ge-shape --shape y:1x2x3 s.g
+refuses 64 '2 extents for f32' "another rank" ge-shape --shape x:1x2 s.g
+refuses 64 'extents are numbers' "a shape that is none" ge-shape --shape x:1xx2 s.g
+refuses 64 'a size is a number' "a size that is none" ge-shape --set batch=b s.g
+
+bad() { printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[2,3]\n  input z: f32[4,5]\n%s\n  output y = y\n}\n' "$1" | ge-load; }
+bad '  y = MatMul(x, z)' >m.g
+refuses 65 'main/y (MatMul): f32\[2,3\] times f32\[4,5\]: inner extents differ' "a product that does not fit" ge-shape m.g
+bad '  y = Add(x, z)' >m.g
+refuses 65 'does not broadcast' "operands that do not broadcast" ge-shape m.g
+bad '  y: f32[7,3] = Relu(x)' >m.g
+refuses 65 'has extent 2 at axis 0, the graph says 7' "a type that contradicts" ge-shape m.g
+bad '  y = Softmax(x) {axis=2}' >m.g
+refuses 65 'axis 2 outside rank 2' "an axis outside the rank" ge-shape m.g
