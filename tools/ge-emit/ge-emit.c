@@ -92,9 +92,12 @@ static void put_traces(struct emission *e)
 		const char *name = first_name(e, k, &n);
 		char hex[33];
 		digest_hex(x->digest, hex);
-		printf("# kernel %s\n# %s: %s, called %" PRIu32 " times\n%s", hex, e->functions.a[e->function_of[k]].name, name, n, x->trace);
-		if (*x->trace && x->trace[strlen(x->trace) - 1] != '\n')
-			putchar('\n');
+		printf("# kernel %s\n# %s: %s, called %" PRIu32 " times\n", hex, e->functions.a[e->function_of[k]].name, name, n);
+		for (const char *s = x->trace, *end; *s; s = end + (*end == '\n')) {
+			end = s + strcspn(s, "\n");
+			if (*s != '#') /* comments are ours already */
+				printf("%.*s\n", (int)(end - s), s);
+		}
 	}
 }
 

@@ -308,7 +308,11 @@ static void put_call(struct emission *e, FILE *f, uint32_t c)
 		put_place(e, f, n->out[k]);
 		fprintf(f, ", ");
 	}
-	fprintf(f, "A(%" PRId64 "));\n\tLAP(%" PRIu32 "); /* ", call_workspace(e, c), c);
+	if (e->M->kernels.a[x->kernel].prog->workspace)
+		fprintf(f, "A(%" PRId64 "));\n", call_workspace(e, c));
+	else
+		fprintf(f, "NULL);\n");
+	fprintf(f, "\tLAP(%" PRIu32 "); /* ", c);
 	put_comment(f, call_name(e, c));
 	fprintf(f, " */\n");
 }

@@ -1,0 +1,129 @@
+# ge-emit and run-dev: the digits model end to end against the evaluator; what the files promise.
+say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+model=$top/examples/digits/digits.onnx
+
+ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse -o digits.g
+ge-plan --quiet digits.g -o planned.g
+ge-emit planned.g -o digits
+say $? "the digits model is compiled"
+ls >list
+for suffix in c h so a weights; do grep -qx "digits.$suffix" list; say $? "there is digits.$suffix"; done
+! ls -a | grep -q ge-emit-
+say $? "nothing temporary is left"
+run-cmp --runs 10 --change 0.1 digits.so planned.g >/dev/null
+say $? "its numbers are the evaluator's, on ten inputs"
+
+# The same bytes from another directory, locale, number of jobs, and under another name of the directory.
+mkdir -p "other place"
+(cd "other place" && LC_ALL=C.UTF-8 ge-emit -j 1 ../planned.g -o digits)
+same=0
+for suffix in c h so a weights; do cmp digits.$suffix "other place/digits.$suffix" || same=1; done
+say $same "another directory and one job: the same bytes"
+
+# The C file compiles whole too, without warnings, and both kinds of library work from C.
+cat >main.c <<'END'
+#include <stdio.h>
+#include "digits.h"
+int main(int argc, char **argv)
+{
+	struct hone_opts opts = {.threads = 1};
+	digits *m = digits_open(argc > 1 ? argv[1] : "digits.weights", &opts);
+	float in[64], out[10];
+	int rank;
+	if (!m)
+		return puts(digits_error()), 1;
+	if (digits_num_inputs() != 1 || digits_input_bytes(0) != sizeof in || digits_output_bytes(0) != sizeof out)
+		return 2;
+	if (digits_output_shape(0, &rank)[1] != 10 || rank != 2)
+		return 3;
+	for (int i = 0; i < 64; i++)
+		in[i] = (float)(i % 17);
+	if (digits_run(m, (const void *[]){in}, (void *[]){out}))
+		return 4;
+	if (!digits_run(m, (const void *[]){NULL}, (void *[]){out}))
+		return 5;
+	for (int i = 0; i < 10; i++)
+		printf("%.5f%c", out[i], i < 9 ? ' ' : '\n');
+	digits_close(m);
+	return 0;
+}
+END
+flags=$(sed -n 's/.*Compile with: //p' digits.c | head -1)
+cc $flags -Wall -Wno-unused-function -Werror main.c digits.c -o whole -lm && ./whole >1
+say $? "the C file compiles in one piece"
+cc main.c digits.a -o linked -lm -pthread && ./linked >2 && cmp 1 2
+say $? "the archive gives the same numbers"
+nm -g --defined-only digits.a | awk 'NF == 3 && $3 !~ /^digits_/ { bad = 1 } END { exit bad || !NR }'
+say $? "the archive exports the model's own names only"
+
+ge-emit --embed planned.g -o inside && [ ! -e inside.weights ] && run-cmp inside.so planned.g >/dev/null
+say $? "--embed: no file of weights"
+ge-emit --no-compile planned.g -o text && [ -e text.c ] && [ ! -e text.so ]
+say $? "--no-compile: C only"
+
+ge-emit planned.g --print-traces >traces
+n=$(grep -c '^# kernel' traces)
+[ "$n" -ge 5 ]
+say $? "--print-traces: $n kernels"
+ge-emit planned.g --trace traces -o replayed && run-cmp replayed.so planned.g >/dev/null && ge-emit planned.g --trace traces --print-traces | cmp - traces
+say $? "--trace: what was printed is replayed"
+grep '^# kernel' traces >plain
+ge-emit planned.g --trace plain -o plain && run-cmp plain.so planned.g >/dev/null
+say $? "--trace: empty traces, plain loops, the same numbers"
+d=$(head -1 traces)
+printf '%s\nsplit nothing.m 4\n' "$d" >bad
+ge-emit planned.g --trace bad -o never 2>err
+[ $? = 65 ] && [ ! -e never.so ] && grep -q 'line 1: split' err
+say $? "--trace: a line that does not apply is named"
+
+# Faults.
+cp digits.weights w && printf x >>w && ./whole w >err
+[ $? = 1 ] && grep -q 'cut short' err
+say $? "weights that are too long are refused"
+head -c 5000 digits.weights >w && ./whole w >err
+[ $? = 1 ] && grep -q 'cut short' err
+say $? "weights that are cut are refused"
+./whole main.c >err
+[ $? = 1 ] && grep -q 'not a file of weights' err
+say $? "something else is refused as weights"
+ge-emit digits.g -o never 2>err
+[ $? = 64 ] && grep -q 'ge-plan' err
+say $? "no plan: 64 and what to run"
+ge-emit planned.g 2>err
+[ $? = 64 ] && grep -q STEM err
+say $? "no stem: 64"
+ge-emit planned.g -o no/such/dir/model 2>err
+[ $? = 66 ]
+say $? "no such directory: 66"
+CC=no-such-compiler ge-emit planned.g -o never 2>err
+[ $? = 69 ] && [ ! -e never.so ] && [ ! -e never.c ] && ! ls -a | grep -q ge-emit-
+say $? "no compiler: 69, no files"
+
+run-dev digits.so -o y.npz && run-dev digits.so -o y.npy && run-cmp y.npy y.npz >/dev/null
+say $? "run-dev writes .npy and .npz"
+run-dev digits.so -i image=y.npy -o z.npz 2>err
+[ $? = 65 ] && grep -q 'image' err
+say $? "an input of another shape: 65"
+run-dev digits.so -i other=y.npy -o z.npz 2>err
+[ $? = 64 ] && grep -q 'other' err
+say $? "an input that is not there: 64"
+run-dev main.c -o z.npz 2>err
+[ $? = 65 ]
+say $? "not a library: 65"
+run-dev missing.so -o z.npz 2>err
+[ $? = 66 ]
+say $? "no such library: 66"
+mkdir alone && cp digits.so alone && run-dev alone/digits.so -o z.npz 2>err
+[ $? = 66 ] && grep -q weights err
+say $? "no weights beside it: 66"
+run-dev alone/digits.so --weights digits.weights -o z.npz && run-cmp z.npz y.npz >/dev/null
+say $? "--weights names them"
+run-dev digits.so --bench --kernels --seconds 0.2 >bench && grep -q 'min .* median .* p99' bench && grep -q 'of the .* GFLOP/s that FMAs alone' bench
+say $? "--bench: times, and the share of the peak"
+run-dev digits.so --bench --kernels --seconds 0.2 --json >bench
+if command -v python3 >/dev/null; then
+	python3 -c 'import json, sys; r = json.load(sys.stdin); assert r["median"] >= r["min"] > 0 and len(r["kernels"]) >= 5' <bench
+	say $? "--json"
+else
+	echo "ok - --json # SKIP no python3"
+fi

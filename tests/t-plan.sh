@@ -1,0 +1,85 @@
+# ge-plan: values that live at the same time do not overlap, the peak reaches the lower bound where it can,
+# twice is once, and open sizes are asked for.
+say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+
+# A chain, with a value that lives long, a view, and two results of one value.
+cat >chain.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+const two = i64[2] [4, 256]
+graph main {
+  input x: f32[1024]
+  a = Relu(x) "a"
+  b = Softmax(a) {axis=0} "b"
+  c = Softmax(b) {axis=0} "c"
+  v = Reshape(c, @two) "v"
+  d = Softmax(v) {axis=1} "d"
+  e = Transpose(d) {perm=[1,0]} "e"
+  f = ReduceSum(e) {keepdims=0} "f"
+  g = Add(a, f) "g"
+  output g = g
+  output v = v
+  output again = v
+  output plain = x
+}
+END
+ge-load chain.txt | ge-shape | ge-fuse -o chain.g
+ge-plan chain.g -o planned.g 2>report
+say $? "a chain is planned"
+grep -Eq 'memory [0-9]+ bytes .* lower bound [0-9]+$' report
+say $? "peak and lower bound are reported"
+peak=$(sed -E 's/.*memory ([0-9]+) .*/\1/' report) bound=$(sed -E 's/.*bound //' report)
+[ "$peak" -ge "$bound" ] && [ "$peak" -le $((2 * bound)) ]
+say $? "the peak ($peak) is near the lower bound ($bound)"
+ge-dump planned.g | grep -q "meta \"plan.bytes\" = \"$peak\""
+say $? "the stream says so too"
+
+ge-plan --quiet planned.g -o twice.g
+[ "$(ge-stat --digest planned.g)" = "$(ge-stat --digest twice.g)" ]
+say $? "a plan twice is a plan once"
+ge-plan --quiet --why chain.g 2>&1 >/dev/null | grep -q "in the caller's memory"
+say $? "--why tells where results are"
+run-cmp planned.g chain.g >/dev/null
+say $? "the numbers stay"
+
+cat >open.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol n 0 inf
+graph main {
+  input x: f32[n]
+  y = Relu(x)
+  output y = y
+}
+END
+ge-load open.txt | ge-shape | ge-fuse -o open.g
+ge-plan open.g >out 2>err
+[ $? = 64 ] && grep -q 'x .*f32\[n\]' err && grep -q -e '--set n=1' err
+say $? "open sizes: 64, the inputs and the command"
+
+cat >unfused.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+graph main {
+  input x: f32[4]
+  y = Relu(x) "the-node"
+  output y = y
+}
+END
+ge-load unfused.txt | ge-shape | ge-plan >out 2>err
+[ $? = 69 ] && grep -q 'the-node.*ge-fuse' err
+say $? "a node outside every group: 69 and what to run"
+
+# Placement by brute force: no two blocks that live at the same time share a byte.
+awk 'BEGIN {
+	srand(7); n = 60
+	print "hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[16]"
+	for (i = 0; i < n; i++) {
+		a = i ? "v" int(rand() * i) : "x"; b = i ? "v" int(rand() * i) : "x"
+		printf "  s%d = ReduceSum(%s) {keepdims=0}\n  t%d = ReduceMax(%s) {keepdims=0}\n  u%d = Add(s%d, t%d)\n", i, a, i, b, i, i, i
+		printf "  w%d = Mul(x, u%d)\n  v%d = Softmax(w%d) {axis=0}\n", i, i, i, i
+	}
+	print "  output y = v" n - 1 "\n}"
+}' >many.txt
+ge-load many.txt | ge-shape | ge-fuse | ge-plan --quiet -o many.g && ge-emit many.g -o many --quiet && run-cmp --runs 3 many.so many.g >/dev/null
+say $? "300 nodes with lives that cross: the library gives the evaluator's numbers"
