@@ -97,7 +97,9 @@ FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 fuzz: $(FUZZERS)
 build/fuzz/%: tests/fuzz/%.c $(filter-out lib/common/main.c,$(wildcard lib/common/*.c)) $(wildcard lib/graph/*.c) | build/pkgs.mk
 	@mkdir -p $(@D)
-	clang $(filter-out -W%,$(ALLCFLAGS)) -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $^ $(ALLLIBS)
+	clang $(filter-out -W%,$(ALLCFLAGS)) -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(FUZZFLAGS) -o $@ $^ $(ALLLIBS)
+build/fuzz/onnx: $(wildcard lib/op/*.c lib/onnx/*.c) build/gen/onnx.pb-c.c
+build/fuzz/onnx: FUZZFLAGS = -Wl,--wrap=bug_at
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/share/hone

@@ -162,10 +162,10 @@ poly_var module_symbol(struct module *m, sym name);
 
 static inline int64_t tensor_count(const struct tensor *t)
 {
-	int64_t n = 1;
+	uint64_t n = 1; /* wraps: [2^40, 2^40, 0] is 0 all the same */
 	for (int i = 0; i < t->rank; i++)
-		n *= t->dims[i];
-	return n;
+		n *= (uint64_t)t->dims[i];
+	return (int64_t)n;
 }
 /* The bytes, loaded from the blob store if need be (missing: die 66 and say which, where and what to do).
  * Aligned for the element type. tensor_verified checks the digest too: for what leaves the store

@@ -20,10 +20,12 @@ sym import_name(const ProtobufCBinaryData *b)
 		return intern_n(p, b->len);
 	char *s = xmalloc(b->len + 2 * nuls);
 	for (size_t i = 0; i < b->len; i++) {
-		if (p[i])
+		if (p[i]) {
 			s[k++] = p[i];
-		else
-			k += (size_t)sprintf(s + k, "\xe2\x90\x80");
+		} else {
+			memcpy(s + k, "\xe2\x90\x80", 3);
+			k += 3;
+		}
 	}
 	sym y = intern_n(s, k);
 	free(s);
@@ -476,9 +478,15 @@ static const Onnx__ModelProto *read_model(struct importer *c, struct arena *aren
 struct module *onnx_import(const char *path, const struct onnx_import_opts *o)
 {
 	bool pipe = !path || !strcmp(path, "-");
-	struct importer c = {.path = pipe ? "(standard input)" : path, .opts = *o};
+	struct mapped file;
+	mapped_open(&file, path);
+	return onnx_import_bytes(pipe ? "(standard input)" : path, file.p, file.n, file.heap, o);
+}
+
+struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap, const struct onnx_import_opts *o)
+{
+	struct importer c = {.path = path, .opts = *o, .file = {p, n, heap}};
 	struct arena arena = {0};
-	mapped_open(&c.file, path);
 	c.model = read_model(&c, &arena);
 	c.m = module_new();
 	c.m->source = arena_str(&c.m->arena, c.path);

@@ -11,6 +11,9 @@ struct onnx_import_opts {
 /* path "-": standard input (weights are then copied). Converted to the canonical opset, bodies closed,
  * functions as PartitionedCall or inlined. Bad data: die(65) naming file and offset or node. */
 struct module *onnx_import(const char *path, const struct onnx_import_opts *o);
+/* The same from n bytes that outlive the module. heap: they are in memory, not those of the file path, so
+ * weights are copied and external data is refused. */
+struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap, const struct onnx_import_opts *o);
 
 /* Writes m as ONNX. opset 0: the lowest >= 13 at which each node means the same. external: weights go into
  * a file beside it (needed above 2 GB). Fused and calls are inlined. */

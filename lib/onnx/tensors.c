@@ -34,8 +34,8 @@ static size_t count(struct importer *c, const char *name, size_t rank, const int
 			import_die(c, "tensor '%s' has the negative dimension %lld", name, (long long)dims[i]);
 		empty |= dims[i] == 0;
 	}
-	for (size_t i = 0; i < rank && !empty; i++)
-		if (__builtin_mul_overflow(n, (size_t)dims[i], &n) || n > (size_t)INT64_MAX / (size ? size : 1))
+	for (size_t i = 0; i < rank; i++)
+		if (__builtin_mul_overflow(n, (size_t)(dims[i] ? dims[i] : 1), &n) || n > (size_t)INT64_MAX / (size ? size : 1))
 			import_die(c, "tensor '%s' is larger than memory can be", name);
 	return empty ? 0 : n;
 }

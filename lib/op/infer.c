@@ -108,7 +108,7 @@ static const struct known *known_of(struct state *S, val_id v)
 	poly *e = ARENA_ARRAY(&S->m->arena, poly, n);
 	for (int i = 0; i < n; i++) {
 		double d = tensor_get(&t, i);
-		bool whole = !dtype_is_float(t.dtype) || (d == (double)(int32_t)d && (d != 0 || !__builtin_signbit(d)));
+		bool whole = !dtype_is_float(t.dtype) || (d > -0x1p31 && d < 0x1p31 && d == (double)(int32_t)d && (d != 0 || !__builtin_signbit(d)));
 		e[i] = whole ? poly_const(S->m->dims, tensor_get_int(&t, i)) : POLY_UNKNOWN;
 	}
 	*k = (struct known){.yes = true, .n = (int)n, .e = e};
@@ -122,7 +122,7 @@ static struct tensor *known_tensor(struct infer *I, uint32_t i, int64_t index_fr
 	const struct type *t = &I->in[i];
 	struct tensor *x;
 
-	if (!type_dims(I->m, t, dims) || !dtype_fixed(t->dtype) || type_count(I->m, t) > KNOWN_MAX)
+	if (!type_dims(I->m, t, dims) || !dtype_fixed(t->dtype) || (uint64_t)type_count(I->m, t) > KNOWN_MAX)
 		return NULL;
 	if (index_from < 0 && (!I->kin[i].yes || I->kin[i].n != type_count(I->m, t)))
 		return NULL;
