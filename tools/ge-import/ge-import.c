@@ -1,6 +1,4 @@
 /* ge-import: an ONNX file as a graph stream. */
-#include <stdlib.h>
-#include <string.h>
 #include "common/tool.h"
 #include "graph/stream.h"
 #include "onnx/onnx.h"
@@ -10,8 +8,8 @@ enum { OPT_COPY = 0x100, OPT_CONST_INPUTS };
 static struct onnx_import_opts opts;
 
 static const struct argp_option options[] = {
-	{"copy", OPT_COPY, NULL, 0, "Copy weights into the blob store instead of referring to the file", -1},
-	{"const-inputs", OPT_CONST_INPUTS, NULL, 0, "Inputs with a default (weights of files before IR 4) are constants", 0},
+	{"copy", OPT_COPY, NULL, 0, "copy weights into the blob store instead of referring to the file", -1},
+	{"const-inputs", OPT_CONST_INPUTS, NULL, 0, "inputs with a default (weights of files before IR 4) are constants", 0},
 	{0},
 };
 
