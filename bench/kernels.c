@@ -26,16 +26,21 @@ struct bench {
 	struct loop_prog *(*make)(const int64_t *d);
 	int64_t d[8];
 	double flops;
-	struct loop_prog *p;
+	struct loop_prog *p, *plain; /* scheduled; as it was made: the reference */
 	void (*f)(void **data);
-	void *data[8];
+	void *data[8];  /* operands of the kernel, constants in its layout */
+	void *logical[8];
 	double best, time[ROUNDS];
 };
+
+static bool reference; /* programs are left as they are made */
 
 static struct loop_prog *finish(struct loop_prog *p, const char *name)
 {
 	prog_collapse(p);
 	prog_start(p);
+	if (reference)
+		return p;
 	const char *trace = loop_rule(p);
 	if (getenv("TRACE"))
 		printf("# %s\n%s", name, trace);
@@ -101,6 +106,85 @@ static struct loop_prog *make_conv(const int64_t *d)
 	return finish(p, "conv");
 }
 
+/* d: size, channels, kernel, stride, pad; NHWC */
+static struct loop_prog *make_depthwise(const int64_t *d)
+{
+	struct loop_prog *p = prog_new(target_host());
+	struct polys *P = p->P;
+	int64_t h = d[0], c = d[1], k = d[2], st = d[3], pad = d[4], ho = (h + 2 * pad - k) / st + 1;
+	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 4, (int64_t[]){1, c, h, h});
+	buf_id w = buf_new(p, "W", DT_F32, SCOPE_CONST, 4, (int64_t[]){c, 1, k, k});
+	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 4, (int64_t[]){1, c, ho, ho});
+	layout_parse(&lbuf(p, x)->layout, 4, "0 2 3 1");
+	layout_parse(&lbuf(p, y)->layout, 4, "0 2 3 1");
+	stage_id ps = stage_new(p, "pad", DT_F32, SCOPE_SCRATCH, 4, (int64_t[]){1, c, h + 2 * pad, h + 2 * pad}, "n c h w");
+	poly at[4] = {stage_axis(p, ps, 0), stage_axis(p, ps, 1), poly_addc(P, stage_axis(p, ps, 2), -pad), poly_addc(P, stage_axis(p, ps, 3), -pad)};
+	stage_body(p, ps, COMB_NONE, ex_read_fill(p, x, 4, at, 0));
+	stage_id s = stage_new(p, "conv", DT_F32, SCOPE_SCRATCH, 4, (int64_t[]){1, c, ho, ho}, "n c h w");
+	poly kh = stage_reduce(p, s, "kh", k), kw = stage_reduce(p, s, "kw", k), zero = poly_const(P, 0);
+	poly ih = poly_add(P, poly_mulc(P, stage_axis(p, s, 2), st), kh), iw = poly_add(P, poly_mulc(P, stage_axis(p, s, 3), st), kw);
+	ex_id rx = ex_read(p, lstage(p, ps)->out, 4, (poly[]){stage_axis(p, s, 0), stage_axis(p, s, 1), ih, iw});
+	ex_id rw = ex_read(p, w, 4, (poly[]){stage_axis(p, s, 1), zero, kh, kw});
+	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, rx, rw, 0));
+	relu_into(p, lstage(p, s)->out, y, "n c h w");
+	return finish(p, "depthwise");
+}
+
+/* d: size, channels: the mean of every channel; NHWC */
+static struct loop_prog *make_mean(const int64_t *d)
+{
+	struct loop_prog *p = prog_new(target_host());
+	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 3, (int64_t[]){d[1], d[0], d[0]});
+	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 1, (int64_t[]){d[1]});
+	layout_parse(&lbuf(p, x)->layout, 3, "1 2 0");
+	stage_id s = stage_new(p, "sum", DT_F32, SCOPE_SCRATCH, 1, (int64_t[]){d[1]}, "c");
+	poly h = stage_reduce(p, s, "h", d[0]), w = stage_reduce(p, s, "w", d[0]);
+	stage_body(p, s, COMB_SUM, ex_read(p, x, 3, (poly[]){stage_axis(p, s, 0), h, w}));
+	stage_id m = stage_into(p, "mean", y, "c");
+	poly c = stage_axis(p, m, 0);
+	stage_body(p, m, COMB_NONE, ex_call(p, FN_MUL, ex_read(p, lstage(p, s)->out, 1, &c), ex_const(p, DT_F32, 1.0 / (double)(d[0] * d[0])), 0));
+	return finish(p, "mean");
+}
+
+/* d: batch, m, n, k, B transposed: both operands computed, as in attention */
+static struct loop_prog *make_batched(const int64_t *d)
+{
+	struct loop_prog *p = prog_new(target_host());
+	buf_id a = buf_new(p, "A", DT_F32, SCOPE_IN, 3, (int64_t[]){d[0], d[1], d[3]});
+	buf_id b = buf_new(p, "B", DT_F32, SCOPE_IN, 3, d[4] ? (int64_t[]){d[0], d[2], d[3]} : (int64_t[]){d[0], d[3], d[2]});
+	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 3, d);
+	stage_id s = stage_new(p, "bmm", DT_F32, SCOPE_SCRATCH, 3, d, "b m n");
+	poly k = stage_reduce(p, s, "k", d[3]), g = stage_axis(p, s, 0), m = stage_axis(p, s, 1), n = stage_axis(p, s, 2);
+	ex_id ra = ex_read(p, a, 3, (poly[]){g, m, k}), rb = ex_read(p, b, 3, (poly[]){g, d[4] ? n : k, d[4] ? k : n});
+	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, ra, rb, 0));
+	relu_into(p, lstage(p, s)->out, y, "b m n");
+	return finish(p, "batched");
+}
+
+/* d: rows, columns */
+static struct loop_prog *make_softmax(const int64_t *d)
+{
+	struct loop_prog *p = prog_new(target_host());
+	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 2, d), y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 2, d);
+	stage_id mx = stage_new(p, "max", DT_F32, SCOPE_SCRATCH, 1, d, "i");
+	poly j = stage_reduce(p, mx, "j", d[1]);
+	stage_body(p, mx, COMB_MAX, ex_read(p, x, 2, (poly[]){stage_axis(p, mx, 0), j}));
+	stage_id e = stage_new(p, "exp", DT_F32, SCOPE_SCRATCH, 2, d, "i j");
+	poly at[2] = {stage_axis(p, e, 0), stage_axis(p, e, 1)};
+	stage_body(p, e, COMB_NONE, ex_call(p, FN_EXP, ex_call(p, FN_SUB, ex_read(p, x, 2, at), ex_read(p, lstage(p, mx)->out, 1, at), 0), 0, 0));
+	stage_id s = stage_new(p, "sum", DT_F32, SCOPE_SCRATCH, 1, d, "i");
+	j = stage_reduce(p, s, "j", d[1]);
+	stage_body(p, s, COMB_SUM, ex_read(p, lstage(p, e)->out, 2, (poly[]){stage_axis(p, s, 0), j}));
+	stage_id o = stage_into(p, "out", y, "i j");
+	poly to[2] = {stage_axis(p, o, 0), stage_axis(p, o, 1)};
+	stage_body(p, o, COMB_NONE, ex_call(p, FN_DIV, ex_read(p, lstage(p, e)->out, 2, to), ex_read(p, lstage(p, s)->out, 1, to), 0));
+	return finish(p, "softmax");
+}
+
+#define DEPTHWISE(h, c, k, s)                                                                                         \
+	{"depthwise " #k "x" #k " " #h "px " #c " /" #s, make_depthwise, {h, c, k, s, k / 2},                          \
+	 2.0 * c * k * k * (((h + 2 * (k / 2) - k) / s + 1) * ((h + 2 * (k / 2) - k) / s + 1))}
+#define BATCHED(b, m, n, k, t) {"batched " #b "x" #m "x" #n "x" #k " t" #t, make_batched, {b, m, n, k, t}, 2.0 * b * m * n * k}
 #define GEMM(m, n, k) {"gemm " #m "x" #n "x" #k, make_gemm, {m, n, k}, 2.0 * m * n * k}
 #define CONV(h, ci, co, k, s, p)                                                                                      \
 	{"conv " #k "x" #k " " #h "px " #ci "-" #co " /" #s, make_conv, {h, ci, co, k, s, p},                          \
@@ -110,7 +194,12 @@ static struct bench benches[] = {
 	CONV(56, 64, 64, 3, 1, 1), CONV(28, 128, 128, 3, 1, 1), CONV(14, 256, 256, 3, 1, 1), CONV(7, 512, 512, 3, 1, 1),
 	CONV(56, 64, 256, 1, 1, 0), CONV(56, 256, 64, 1, 1, 0), CONV(28, 512, 128, 1, 1, 0), CONV(14, 256, 1024, 1, 1, 0),
 	CONV(7, 2048, 512, 1, 1, 0), CONV(224, 3, 64, 7, 2, 3), CONV(56, 128, 128, 3, 2, 1), CONV(14, 512, 512, 3, 2, 1),
-	CONV(56, 256, 512, 1, 2, 0),
+	CONV(56, 256, 512, 1, 2, 0), CONV(56, 24, 144, 1, 1, 0), CONV(56, 144, 24, 1, 1, 0),
+	DEPTHWISE(112, 32, 3, 1), DEPTHWISE(56, 144, 3, 1), DEPTHWISE(14, 384, 3, 1), DEPTHWISE(7, 960, 3, 1), DEPTHWISE(56, 144, 3, 2),
+	DEPTHWISE(28, 240, 5, 1),
+	BATCHED(12, 128, 128, 64, 1), BATCHED(12, 128, 64, 128, 0), BATCHED(12, 197, 197, 64, 1), BATCHED(12, 197, 64, 197, 0),
+	{"mean 7px 2048", make_mean, {7, 2048}, 49.0 * 2048}, {"mean 112px 96", make_mean, {112, 96}, 112.0 * 112 * 96},
+	{"softmax 1536x128", make_softmax, {1536, 128}, 5.0 * 1536 * 128}, {"softmax 2364x197", make_softmax, {2364, 197}, 5.0 * 2364 * 197},
 };
 enum { NBENCH = sizeof benches / sizeof *benches };
 
@@ -129,6 +218,14 @@ static const char peak_c[] =
 	"\t\ta[7] = a[7]*x+y; a[8] = a[8]*x+y; a[9] = a[9]*x+y; a[10] = a[10]*x+y; a[11] = a[11]*x+y; a[12] = a[12]*x+y; a[13] = a[13]*x+y;\n"
 	"\t}\n\tfor (int i = 1; i < 14; i++) a[0] += a[i];\n\t__builtin_memcpy(d[2], a, sizeof x);\n}\n";
 
+static int operands(struct loop_prog *p)
+{
+	int n = 0;
+	for (buf_id i = 1; i < p->bufs.n; i++)
+		n += lbuf(p, i)->scope < SCOPE_SCRATCH;
+	return n;
+}
+
 /* All kernels in one file, one compilation. */
 static void compile(struct bench **b, int n, bool keep)
 {
@@ -144,7 +241,10 @@ static void compile(struct bench **b, int n, bool keep)
 		char name[32];
 		snprintf(name, sizeof name, "k%d", i);
 		emit_kernel(f, b[i]->p, name);
-		fprintf(f, "void run%d(void **d) { k%d(d[0], d[1], d[2], d[3]); }\n", i, i);
+		fprintf(f, "void run%d(void **d) { k%d(", i, i);
+		for (int k = 0; k < operands(b[i]->p); k++)
+			fprintf(f, "d[%d], ", k);
+		fprintf(f, "d[%d]); }\n", operands(b[i]->p));
 	}
 	fclose(f);
 	char cmd[1024];
@@ -180,11 +280,14 @@ static void make_data(struct bench *b)
 		for (buf_id i = 1; i < b->p->bufs.n; i++) {
 			if (lbuf(b->p, i)->scope != s)
 				continue;
-			int64_t elems = buf_elems(b->p, i);
+			int64_t elems = buf_elems(b->plain, i);
 			float *d = aligned((size_t)elems * 4);
 			for (int64_t k = 0; k < elems; k++)
 				d[k] = (float)rng_normal(&r);
-			b->data[n++] = d;
+			b->logical[n] = b->data[n] = d;
+			if (s == SCOPE_CONST)
+				buf_pack(b->p, i, d, b->data[n] = aligned((size_t)buf_elems(b->p, i) * 4));
+			n++;
 		}
 	b->data[n] = aligned((size_t)b->p->workspace + 64);
 }
@@ -196,9 +299,9 @@ static double check(struct bench *b)
 	int n = 0;
 	buf_id out = 0;
 	for (enum scope s = SCOPE_IN; s <= SCOPE_OUT; s++)
-		for (buf_id i = 1; i < b->p->bufs.n; i++)
-			if (lbuf(b->p, i)->scope == s) {
-				at[i] = b->data[n++];
+		for (buf_id i = 1; i < b->plain->bufs.n; i++)
+			if (lbuf(b->plain, i)->scope == s) {
+				at[i] = b->logical[n++];
 				out = i;
 			}
 	b->f(b->data);
@@ -207,13 +310,13 @@ static double check(struct bench *b)
 	for (int k = 0; k < 50; k++) {
 		int64_t ix[LOOP_RANK_MAX];
 		poly ip[LOOP_RANK_MAX];
-		for (int d = 0; d < lbuf(b->p, out)->rank; d++) {
-			ix[d] = rng_range(&r, 0, lbuf(b->p, out)->shape[d] - 1);
-			ip[d] = poly_const(b->p->P, ix[d]);
+		for (int d = 0; d < lbuf(b->plain, out)->rank; d++) {
+			ix[d] = rng_range(&r, 0, lbuf(b->plain, out)->shape[d] - 1);
+			ip[d] = poly_const(b->plain->P, ix[d]);
 		}
 		int64_t off;
-		poly_is_const(b->p->P, buf_offset(b->p, out, ip), &off);
-		double want = stages_point(b->p, out, ix, at), got = ((float *)at[out])[off];
+		poly_is_const(b->plain->P, buf_offset(b->plain, out, ip), &off);
+		double want = stages_point(b->plain, out, ix, at), got = ((float *)at[out])[off];
 		worst = fmax(worst, fabs(want - got));
 		scale = fmax(scale, fabs(want));
 	}
@@ -242,6 +345,9 @@ int main(int argc, char **argv)
 		if (!want)
 			continue;
 		b[n] = &benches[i];
+		reference = true;
+		b[n]->plain = b[n]->make(b[n]->d);
+		reference = false;
 		b[n]->p = b[n]->make(b[n]->d);
 		make_data(b[n]);
 		n++;

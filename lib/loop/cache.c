@@ -36,7 +36,8 @@ static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id
 	/* the reader's body reads the copy from now on, so the region is what is read of the copy */
 	stage_id c = copy_stage(p, b, 0, scope, name, "");
 	buf_id copy = lstage(p, c)->out;
-	lstage(p, s)->body = ex_rebuf(p, lstage(p, s)->body, 1, &b, &copy);
+	ex_id body = ex_rebuf(p, lstage(p, s)->body, 1, &b, &copy);
+	lstage(p, s)->body = body;
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	region_of(p, copy, l, true, false, lo, extent);
 	nest_id seq = nest_body(p, l);
@@ -99,7 +100,7 @@ const char *prim_cache(struct loop_prog *p, const char *buf, const char *stage, 
 {
 	buf_id b = buf_find(p, buf);
 	stage_id s = stage_find(p, stage);
-	nest_id l = loop_find(p, loop);
+	nest_id l = strcmp(loop, "root") ? loop_find(p, loop) : p->root;
 	if (!b || !s || !l)
 		return whynot(p, "no %s %s", !b ? "buffer" : !s ? "stage" : "loop", !b ? buf : !s ? stage : loop);
 	if (scope < SCOPE_SCRATCH)

@@ -401,6 +401,14 @@ nest_id stage_whole(struct loop_prog *p, stage_id s)
 	return only;
 }
 
+const char *sole_writer(struct loop_prog *p, stage_id s)
+{
+	for (stage_id t = 1; t < p->stages.n; t++)
+		if (t != s && !lstage(p, t)->gone && lstage(p, t)->out == lstage(p, s)->out && nest_blocks(p, p->root, t, NULL, 0))
+			return whynot(p, "%s writes %s too", sym_str(lstage(p, t)->name), sym_str(lbuf(p, lstage(p, s)->out)->name));
+	return NULL;
+}
+
 struct reading {
 	buf_id b;
 	bool yes;
@@ -417,4 +425,23 @@ bool stage_reads(struct loop_prog *p, stage_id t, buf_id b)
 	struct reading r = {b, false};
 	ex_reads(p, lstage(p, t)->body, reads_it, &r);
 	return r.yes;
+}
+
+struct read_list {
+	ex_id *out;
+	int n, max;
+};
+
+static void list_read(struct loop_prog *p, ex_id read, void *arg)
+{
+	struct read_list *r = arg;
+	if (r->n < r->max)
+		r->out[r->n++] = read;
+}
+
+int stage_reads_of(struct loop_prog *p, stage_id s, ex_id *out, int max)
+{
+	struct read_list r = {out, 0, max};
+	ex_reads(p, lstage(p, s)->body, list_read, &r);
+	return r.n;
 }

@@ -40,8 +40,12 @@ bool region_of(struct loop_prog *p, buf_id b, nest_id under, bool reads, bool wr
 int nest_blocks(struct loop_prog *p, nest_id n, stage_id s, nest_id *out, int max);
 /* The root's kid in which all of s lies alone and unscheduled (start state), or 0. */
 nest_id stage_whole(struct loop_prog *p, stage_id s);
+/* NULL if s alone writes its buffer, else why not: another stage sets it or adds to it. */
+const char *sole_writer(struct loop_prog *p, stage_id s);
 /* Does a block of stage t read buffer b? */
 bool stage_reads(struct loop_prog *p, stage_id t, buf_id b);
+/* The EX_READs of stage s's body, at most max: count. */
+int stage_reads_of(struct loop_prog *p, stage_id s, ex_id *out, int max);
 /* e with the axis variables of s replaced by the block's bindings. */
 poly bind_poly(struct loop_prog *p, const struct nest *block, poly e);
 /* Adds cuts to a loop where guards and fills below it change (prim partition auto). */

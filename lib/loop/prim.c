@@ -105,6 +105,7 @@ static const char *split_two(struct loop_prog *p, nest_id id, int64_t f, enum sp
 		base = split_base(p, old_extent, f, tail, vo, &q);
 	}
 	nest_id inner = nest_for(p, intern(name1), q.extent[1], lnest(p, id)->reduce, lnest(p, id)->of);
+	lnest(p, outer)->overlap = lnest(p, id)->overlap || tail == TAIL_OVERLAP;
 	for (size_t i = 0; i < q.cut.n; i++)
 		vec_push(&lnest(p, outer)->cut, q.cut.a[i]);
 	vec_free(&q.cut);
@@ -130,37 +131,120 @@ static const char *split_two(struct loop_prog *p, nest_id id, int64_t f, enum sp
 	return NULL;
 }
 
-/* Padding rounds the axis itself up: what it writes must be a buffer of ours that is read with its padding, or
- * not outside. */
+/* Does buffer b have room for `size` elements along dim d, by its layout's blocks? What lies there is zero. */
+static bool layout_room(const struct loop_buf *b, int d, int64_t size)
+{
+	for (int i = 0; i < b->layout.n; i++) {
+		int64_t block = b->layout.part[i].mod;
+		if (b->layout.part[i].axis == d && block && (b->shape[d] + block - 1) / block * block >= size)
+			return true;
+	}
+	return false;
+}
+
+/* The copy that stage w makes grows along its axis d: zero behind what there was. */
+static const char *grow_copy(struct loop_prog *p, stage_id w, int d, int64_t size)
+{
+	struct stage *s = lstage(p, w);
+	const char *name = arena_printf(&p->arena, "%s.%s", sym_str(s->name), sym_str(s->axis[d].name));
+	nest_id loop = loop_find(p, name);
+	int64_t e;
+	if (!loop || s->comb != COMB_NONE || !poly_is_const(p->P, lnest(p, loop)->extent, &e) || e != s->axis[d].extent || lnest(p, loop)->cut.n)
+		return whynot(p, "tail=pad: %s is scheduled already", sym_str(s->name));
+	poly_var v = poly_var_new(p->P, s->axis[d].name, 0, size - 1, 1), lv = poly_var_new(p->P, s->axis[d].name, 0, size - 1, 1);
+	poly by = poly_of(p->P, v), room = poly_addc(p->P, poly_mulc(p->P, by, -1), s->axis[d].extent - 1);
+	ex_id body = ex_subst(p, s->body, 1, &s->axis[d].var, &by);
+	body = ex_guard(p, 1, &room, body, ex_const(p, lbuf(p, lstage(p, w)->out)->dtype, 0));
+	s = lstage(p, w);
+	s->body = body;
+	s->axis[d].var = v;
+	s->axis[d].extent = lbuf(p, s->out)->shape[d] = lbuf(p, s->out)->extent[d] = size;
+	poly lby = poly_of(p->P, lv);
+	nest_subst(p, loop, 1, &lnest(p, loop)->var, &lby);
+	lnest(p, loop)->var = lv;
+	lnest(p, loop)->extent = poly_const(p->P, size);
+	return NULL;
+}
+
+/* What stage s reads along its axis must have room up to size. grow: and is given it, where it can be. */
+static const char *pad_reads(struct loop_prog *p, stage_id s, int axis, int64_t size, bool grow)
+{
+	ex_id read[64];
+	int n = stage_reads_of(p, s, read, 64);
+	for (int i = 0; i < n; i++)
+		for (int d = 0; d < lex(p, read[i])->n; d++) {
+			poly_var v = lstage(p, s)->axis[axis].var;
+			buf_id b = lex(p, read[i])->buf;
+			const char *name = sym_str(lbuf(p, b)->name);
+			if (!poly_uses(p->P, lex(p, read[i])->index[d], v) || lbuf(p, b)->shape[d] >= size)
+				continue;
+			if (lex(p, read[i])->index[d] != poly_of(p->P, v))
+				return whynot(p, "tail=pad: %s is not read element by element", name);
+			stage_id w = buf_writer(p, b);
+			const char *why = NULL;
+			if (lbuf(p, b)->scope == SCOPE_CONST && layout_room(lbuf(p, b), d, size))
+				continue;
+			if (lbuf(p, b)->scope < SCOPE_SCRATCH || !w || lstage(p, w)->comb != COMB_NONE)
+				return whynot(p, "tail=pad: %s has no room", name);
+			if (grow && (why = grow_copy(p, w, d, size)))
+				return why;
+		}
+	return NULL;
+}
+
+/* Padding rounds the axis itself up: what it writes must be a buffer of ours, what it reads must have room. */
 static const char *pad_axis(struct loop_prog *p, nest_id id, int64_t f)
 {
-	struct nest *l = lnest(p, id);
-	struct stage *s = lstage(p, l->of);
+	stage_id of = lnest(p, id)->of;
+	struct stage *s = lstage(p, of);
+	const char *name = sym_str(lnest(p, id)->name), *why;
 	int64_t e;
-	if (!poly_is_const(p->P, l->extent, &e))
-		return whynot(p, "%s has an extent that varies", sym_str(l->name));
+	if (!poly_is_const(p->P, lnest(p, id)->extent, &e))
+		return whynot(p, "%s has an extent that varies", name);
 	if (e % f == 0)
 		return NULL;
-	enum scope scope = lbuf(p, s->out)->scope;
-	if (scope == SCOPE_OUT || scope == SCOPE_IN || scope == SCOPE_CONST)
+	if (lbuf(p, s->out)->scope < SCOPE_SCRATCH)
 		return whynot(p, "tail=pad: %s is of the kernel's interface", sym_str(lbuf(p, s->out)->name));
 	int axis = -1;
 	for (int a = 0; a < s->naxes; a++)
-		if (!strcmp(sym_str(l->name) + strlen(sym_str(s->name)) + 1, sym_str(s->axis[a].name)))
+		if (!strcmp(name + strlen(sym_str(s->name)) + 1, sym_str(s->axis[a].name)))
 			axis = a;
-	if (axis < 0)
-		return whynot(p, "tail=pad: %s is not a whole axis", sym_str(l->name));
+	if (axis < 0 || e != s->axis[axis].extent)
+		return whynot(p, "tail=pad: %s is not a whole axis", name);
 	if (axis >= s->nspatial)
-		return whynot(p, "tail=pad: %s is a reduction", sym_str(l->name));
+		return whynot(p, "tail=pad: %s is a reduction", name);
 	int64_t padded = (e + f - 1) / f * f;
+	if ((why = pad_reads(p, of, axis, padded, false)) || (why = pad_reads(p, of, axis, padded, true)))
+		return why;
+	s = lstage(p, of);
 	s->axis[axis].extent = padded;
 	lbuf(p, s->out)->shape[axis] = lbuf(p, s->out)->extent[axis] = padded;
 	/* the axis variable ranges over the padding too */
 	poly_var v = poly_var_new(p->P, s->axis[axis].name, 0, padded - 1, 1);
 	poly by = poly_of(p->P, v);
-	s->body = ex_subst(p, s->body, 1, &s->axis[axis].var, &by);
-	lstage(p, l->of)->axis[axis].var = v;
-	l->extent = poly_const(p->P, padded);
+	ex_id body = ex_subst(p, s->body, 1, &s->axis[axis].var, &by);
+	s = lstage(p, of);
+	s->body = body;
+	s->axis[axis].var = v;
+	lnest(p, id)->extent = poly_const(p->P, padded);
+	return NULL;
+}
+
+/* NULL if every reduction below loop l is set to its identity there too. */
+static const char *adds_to_outside(struct loop_prog *p, nest_id l)
+{
+	nest_id block[256], other[256];
+	int n = nest_blocks(p, l, 0, block, 256);
+	for (int i = 0; i < n && i < 256; i++) {
+		stage_id s = lnest(p, block[i])->stage;
+		if (lstage(p, s)->comb == COMB_NONE || lnest(p, block[i])->phase != BLOCK_UPDATE)
+			continue;
+		bool set = false;
+		for (int m = nest_blocks(p, l, 0, other, 256), j = 0; j < m && j < 256; j++)
+			set |= lstage(p, lnest(p, other[j])->stage)->out == lstage(p, s)->out && (lnest(p, other[j])->phase == BLOCK_INIT || lstage(p, lnest(p, other[j])->stage)->comb == COMB_NONE);
+		if (!set || sole_writer(p, s))
+			return whynot(p, "tail=overlap: %s goes on adding to what is set outside %s", sym_str(lstage(p, s)->name), sym_str(lnest(p, l)->name));
+	}
 	return NULL;
 }
 
@@ -178,6 +262,8 @@ const char *prim_split(struct loop_prog *p, const char *loop, int n, const int64
 	}
 	if (tail == TAIL_OVERLAP && lnest(p, id)->reduce)
 		return whynot(p, "tail=overlap: %s is a reduction, what it adds twice counts twice", loop);
+	if (tail == TAIL_OVERLAP && (why = adds_to_outside(p, id)))
+		return why;
 	if (tail == TAIL_PAD && (why = pad_axis(p, id, inner)))
 		return why;
 	/* L becomes L.0 and the rest L.1, whose size is the product of the factors; then the rest is split again,
@@ -219,6 +305,7 @@ const char *prim_fuse(struct loop_prog *p, const char *a, const char *b)
 		return whynot(p, "fuse: one is a reduction, the other is not");
 	const char *last = strrchr(b, '.');
 	nest_id f = nest_for(p, intern_printf("%s*%s", a, last ? last + 1 : b), poly_const(p->P, eo * ei), lnest(p, outer)->reduce, lnest(p, outer)->of);
+	lnest(p, f)->overlap = lnest(p, outer)->overlap || lnest(p, inner)->overlap;
 	poly v = poly_of(p->P, lnest(p, f)->var);
 	poly_var vars[2] = {lnest(p, outer)->var, lnest(p, inner)->var};
 	poly by[2] = {poly_floordiv(p->P, v, ei), poly_mod(p->P, v, ei)};

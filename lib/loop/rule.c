@@ -25,23 +25,9 @@ const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part)
 	return arena_printf(&r->p->arena, "%s.%s%s", sym_str(t->name), sym_str(t->axis[axis].name), part);
 }
 
-struct reads {
-	ex_id *out;
-	int n;
-};
-
-static void add_read(struct loop_prog *p, ex_id read, void *arg)
-{
-	struct reads *r = arg;
-	if (r->n < READS_MAX)
-		r->out[r->n++] = read;
-}
-
 int stage_all_reads(struct loop_prog *p, stage_id s, ex_id *out)
 {
-	struct reads r = {out, 0};
-	ex_reads(p, lstage(p, s)->body, add_read, &r);
-	return r.n;
+	return stage_reads_of(p, s, out, READS_MAX);
 }
 
 bool read_uses(struct loop_prog *p, ex_id read, poly_var v)
@@ -126,6 +112,22 @@ static void inline_stages(struct rule *r)
 	}
 }
 
+/* A copy in between (padding) keeps the memory order of what it copies. */
+static void lay_out_copies(struct rule *r)
+{
+	struct loop_prog *p = r->p;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		ex_id read[READS_MAX];
+		if (lstage(p, s)->gone || lstage(p, s)->comb != COMB_NONE || lbuf(p, lstage(p, s)->out)->scope != SCOPE_SCRATCH)
+			continue;
+		if (stage_all_reads(p, s, read) != 1)
+			continue;
+		const struct loop_buf *from = lbuf(p, lex(p, read[0])->buf);
+		if (from->layout.n && from->rank == lbuf(p, lstage(p, s)->out)->rank)
+			rule_try(r, "layout %s %s", sym_str(lbuf(p, lstage(p, s)->out)->name), layout_str(&from->layout, from->rank, &p->arena));
+	}
+}
+
 /* The reduction with the most work; 0: there is none. */
 static stage_id find_anchor(struct loop_prog *p)
 {
@@ -178,6 +180,7 @@ const char *loop_rule(struct loop_prog *p)
 	struct rule r = {.p = p, .text = arena_str(&p->arena, "")};
 	r.lanes = p->target && p->target->vector_bytes ? p->target->vector_bytes / 4 : 4;
 	inline_stages(&r);
+	lay_out_copies(&r);
 	stage_id anchor = find_anchor(p), result = 0;
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT)

@@ -15,6 +15,10 @@ void rule_map(struct rule *r, stage_id s)
 			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, s, b->layout.part[i].axis, ""));
 		rule_try(r, "reorder%s", order);
 	}
+	/* fills: the middle, where there are none, gets loops of its own */
+	for (int a = 0; a < lstage(p, s)->nspatial; a++)
+		if (a != v && lex(p, lstage(p, s)->body)->kind == EX_GUARD)
+			rule_try(r, "partition %s auto", axis_loop(r, s, a, ""));
 	if (b->dtype != DT_F32 || lstage(p, s)->axis[v].extent < r->lanes / 2)
 		return;
 	if (lstage(p, s)->axis[v].extent <= r->lanes) {

@@ -12,9 +12,12 @@ struct tile {
 	stage_id anchor, result; /* result: the elementwise stage that follows; 0: none can follow directly */
 	int v, t;                /* axes of the anchor; t -1: no second axis */
 	int rows, vectors;
+	int outer;               /* leading axes that stay outermost: operands are packed inside them */
 	int nread;
 	ex_id read[READS_MAX];
 	int64_t chunk;           /* reduce steps of axis k0 kept in cache at a time; 0: all */
+	stage_id packed;         /* the stage that packs an operand; 0: none */
+	int packed_dim;
 	bool pad;                /* v is rounded up; all that varies along it has room */
 };
 
@@ -149,6 +152,38 @@ static int dim_along(struct loop_prog *p, const struct tile *q, ex_id read)
 	return dim;
 }
 
+/* Operands that vary along v, not constant, with another step than one or with no room for whole vectors: a packed
+ * copy, made anew for each step of the leading axes that the operand varies along too (batches). */
+static void pack_operands(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	int width = q->vectors * r->lanes;
+	for (int i = 0; i < q->nread; i++) {
+		const struct stage *s = lstage(p, q->anchor);
+		buf_id b = lex(p, q->read[i])->buf;
+		int64_t step;
+		if (lbuf(p, b)->scope == SCOPE_CONST || !read_uses(p, q->read[i], s->axis[q->v].var))
+			continue;
+		int dim = dim_along(p, q, q->read[i]);
+		bool reused = q->t >= 0 && !read_uses(p, q->read[i], s->axis[q->t].var);
+		if (dim < 0 || !reused || (read_step(p, q->read[i], s->axis[q->v].var, &step) && step == 1 && s->axis[q->v].extent % width == 0))
+			continue;
+		int outer = 0;
+		while (outer < s->nspatial && outer != q->v && outer != q->t && read_uses(p, q->read[i], s->axis[outer].var))
+			outer++;
+		const char *under = outer ? axis_loop(r, q->anchor, outer - 1, "") : "root";
+		const char *name = arena_printf(&p->arena, "%s_panel", sym_str(lbuf(p, b)->name));
+		const char *layout = panel_layout(p, q, q->read[i], dim, width);
+		if (!rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(lbuf(p, b)->name), sym_str(s->name), under))
+			continue;
+		q->outer = outer;
+		q->nread = stage_all_reads(p, q->anchor, q->read);
+		rule_try(r, "layout %s %s", name, layout);
+		q->packed = stage_find(p, name);
+		q->packed_dim = dim;
+	}
+}
+
 /* Lays constants out in panels and copies operands that are strided along v into panels; says whether all that moves
  * along v now has room for the rounded-up axis. */
 static void make_panels(struct rule *r, struct tile *q)
@@ -156,6 +191,7 @@ static void make_panels(struct rule *r, struct tile *q)
 	struct loop_prog *p = r->p;
 	int width = q->vectors * r->lanes;
 	q->pad = true;
+	pack_operands(r, q);
 	for (int i = 0; i < q->nread; i++) {
 		const struct axis *v = &lstage(p, q->anchor)->axis[q->v];
 		const struct loop_buf *b = lbuf(p, lex(p, q->read[i])->buf);
@@ -165,32 +201,8 @@ static void make_panels(struct rule *r, struct tile *q)
 		if (b->scope == SCOPE_CONST && dim >= 0 && b->shape[dim] == v->extent &&
 		    rule_try(r, "layout %s %s", sym_str(b->name), panel_layout(p, q, q->read[i], dim, width)))
 			continue;
-		q->pad &= v->extent % width == 0;
-	}
-}
-
-/* Operands that vary along v with another step than one, not constant: a packed copy before everything. */
-static void pack_operands(struct rule *r, struct tile *q)
-{
-	struct loop_prog *p = r->p;
-	int width = q->vectors * r->lanes;
-	for (int i = 0; i < q->nread; i++) {
-		const struct axis *v = &lstage(p, q->anchor)->axis[q->v];
-		buf_id b = lex(p, q->read[i])->buf;
-		int64_t step;
-		if (lbuf(p, b)->scope == SCOPE_CONST || !read_uses(p, q->read[i], v->var))
-			continue;
-		int dim = dim_along(p, q, q->read[i]);
-		if (dim < 0 || (read_step(p, q->read[i], v->var, &step) && step == 1 && v->extent % width == 0))
-			continue;
-		if (stage_find(p, sym_str(lbuf(p, b)->name)) && lbuf(p, b)->scope != SCOPE_IN)
-			continue;
-		const char *outer = axis_loop(r, q->anchor, 0, "");
-		const char *name = arena_printf(&p->arena, "%s_panel", sym_str(lbuf(p, b)->name));
-		if (!rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(lbuf(p, b)->name), sym_str(lstage(p, q->anchor)->name), outer))
-			continue;
-		q->nread = stage_all_reads(p, q->anchor, q->read);
-		rule_try(r, "layout %s %s", name, panel_layout(p, q, q->read[i], dim, width));
+		if (!(q->packed && lbuf(p, lstage(p, q->packed)->out) == b))
+			q->pad &= v->extent % width == 0;
 	}
 }
 
@@ -218,6 +230,22 @@ static void mark_tile(struct rule *r, const struct tile *q, stage_id s, const ch
 		rule_try(r, "unroll %s.0", v);
 		rule_try(r, "vector %s.1", v);
 	}
+}
+
+/* The packing copy: panel by panel, a vector of it at a time. */
+static void mark_packing(struct rule *r, const struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	const char *v = axis_loop(r, q->packed, q->packed_dim, "");
+	char *order = arena_str(&p->arena, "");
+	if (!rule_try(r, "split %s %d tail=peel", v, r->lanes))
+		return;
+	order = arena_printf(&p->arena, "%s.0", v);
+	for (int a = 0; a < lstage(p, q->packed)->nspatial; a++)
+		if (a != q->packed_dim)
+			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, q->packed, a, ""));
+	rule_try(r, "reorder %s %s.1", order, v);
+	rule_try(r, "vector %s.1", v);
 }
 
 /* Reduce axes from the outside in: window axes, then the first (channels, k). */
@@ -251,7 +279,6 @@ bool rule_tile(struct rule *r, stage_id anchor)
 		return false;
 	q.t = second_axis(p, &q);
 	choose_tile(p, &q, r->lanes);
-	pack_operands(r, &q);
 	make_panels(r, &q);
 	const char *name = sym_str(lstage(p, anchor)->name);
 	if (q.v != lstage(p, anchor)->nspatial - 1) { /* vectors of the sums lie along v as well */
@@ -269,7 +296,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	/* spatial loops: panels outermost, the tile innermost */
 	char *order = arena_printf(&p->arena, "%s.0", v);
 	for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
-		if (a != q.v && a != q.t)
+		if (a != q.v && a != q.t && a >= q.outer)
 			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, anchor, a, ""));
 	const char *home = arena_printf(&p->arena, "%s.0", t ? t : v);
 	for (int a = lstage(p, anchor)->nspatial - 1; a >= 0 && !t; a--)
@@ -285,7 +312,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	int red[LOOP_AXES_MAX], nred = reduce_order(lstage(p, anchor), red);
 	int64_t k0 = lstage(p, anchor)->axis[lstage(p, anchor)->nspatial].extent;
 	double bytes = panel_bytes(p, &q, r->lanes), room = p->target && p->target->l2 ? (double)p->target->l2 / 2 : 512 << 10;
-	if (bytes > room && q.result && home[0] && k0 >= 64) {
+	if (bytes > room && q.result && q.t >= 0 && k0 >= 64) {
 		q.chunk = k0;
 		while (bytes * (double)q.chunk / (double)k0 > room && q.chunk > 32)
 			q.chunk = (q.chunk + 1) / 2;
@@ -303,7 +330,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	if (q.chunk) {
 		char *all = arena_printf(&p->arena, "%s.0", first);
 		for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
-			if (a != q.v && a != q.t)
+			if (a != q.v && a != q.t && a >= q.outer)
 				all = arena_printf(&p->arena, "%s %s", all, axis_loop(r, anchor, a, ""));
 		rule_try(r, "reorder %s%s%s %s", all, t ? " " : "", t ? arena_printf(&p->arena, "%s.0", t) : "", in);
 		rule_try(r, "acc = cache %s %s %s register", name, name, home);
@@ -333,5 +360,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 		mark_tile(r, &q, store, "");
 	if (after)
 		mark_tile(r, &q, q.result, "");
+	if (q.packed)
+		mark_packing(r, &q);
 	return true;
 }
