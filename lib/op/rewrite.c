@@ -388,8 +388,9 @@ static struct by_root sort_rules(const struct rule_run *r, int n)
 	return b;
 }
 
-/* Applies the first rule that matches n. NULL: none of them has a say about n. */
-static void try_rules(struct rewrite *rw, struct rule_run *r, const struct by_root *b, node_id n, const struct pass_ctx *c)
+/* Applies the first rule that matches n. */
+static void try_rules(struct rewrite *rw, struct rule_run *r, const struct by_root *b, node_id n,
+		      const struct pass_ctx *c)
 {
 	enum opcode op = node(rw->m, n)->op;
 

@@ -200,15 +200,25 @@ static void dissolve_one(struct module *m, node_id fused, graph_id g, val_id *ou
 	}
 }
 
+static bool has_fused(struct module *m, graph_id g)
+{
+	for (size_t i = 0; i < graph(m, g)->nodes.n; i++)
+		if (node(m, graph(m, g)->nodes.a[i])->op == OP_Fused)
+			return true;
+	return false;
+}
+
 void dissolve_groups(struct module *m, graph_id g, const struct pass_ctx *c)
 {
 	size_t nval = m->values.n;
-	val_id *outer = xcalloc(nval, sizeof *outer);
+	val_id *outer;
 	VEC(node_id) old = {0};
 	struct graph order = {0};
 	VEC(val_id) fwd = {0};
-	bool any = false;
 
+	if (!has_fused(m, g))
+		return;
+	outer = xcalloc(nval, sizeof *outer);
 	for (size_t i = 0; i < graph(m, g)->nodes.n; i++)
 		vec_push(&old, graph(m, g)->nodes.a[i]);
 	vec_reserve(&fwd, nval);
@@ -220,16 +230,13 @@ void dissolve_groups(struct module *m, graph_id g, const struct pass_ctx *c)
 		}
 		pass_why(c, m, old.a[i], "dissolved");
 		dissolve_one(m, old.a[i], g, outer, fwd.a, &order);
-		any = true;
 	}
-	if (any) {
-		graph(m, g)->nodes.n = 0;
-		for (size_t i = 0; i < order.nodes.n; i++)
-			vec_push(&graph(m, g)->nodes, order.nodes.a[i]);
-		vec_reserve(&fwd, m->values.n);
-		memset(fwd.a + nval, 0, (m->values.n - nval) * sizeof *fwd.a);
-		module_forward(m, fwd.a);
-	}
+	graph(m, g)->nodes.n = 0;
+	for (size_t i = 0; i < order.nodes.n; i++)
+		vec_push(&graph(m, g)->nodes, order.nodes.a[i]);
+	vec_reserve(&fwd, m->values.n);
+	memset(fwd.a + nval, 0, (m->values.n - nval) * sizeof *fwd.a);
+	module_forward(m, fwd.a);
 	vec_free(&old);
 	vec_free(&order.nodes);
 	vec_free(&fwd);
