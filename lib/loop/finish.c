@@ -167,6 +167,7 @@ static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, ne
 		nest_id f = nest_for(p, old.name, extent, old.reduce, old.of);
 		lnest(p, f)->mark = old.mark;
 		lnest(p, f)->unroll = old.unroll;
+		lnest(p, f)->overlap = old.overlap;
 		nest_insert(p, seq, lnest(p, seq)->kid.n, f);
 		at = poly_add(p->P, first, poly_of(p->P, lnest(p, f)->var));
 		home = f;
@@ -190,8 +191,10 @@ static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, ne
 		c->gen++;
 	}
 	c->nv--;
-	if (into != seq && !lnest(p, into)->kid.n)
-		nest_remove(p, home);
+	if (into != seq && !lnest(p, into)->kid.n) { /* nothing runs; the loop was put in last */
+		lnest(p, seq)->kid.n--;
+		lnest(p, home)->parent = 0;
+	}
 }
 
 static void copy_for(struct copy *c, nest_id from, nest_id seq)

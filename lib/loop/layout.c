@@ -81,6 +81,16 @@ int64_t buf_elems(struct loop_prog *p, buf_id id)
 	return n;
 }
 
+int64_t buf_room(struct loop_prog *p, buf_id id, int d)
+{
+	struct loop_buf *b = lbuf(p, id);
+	int64_t block = 1;
+	for (int i = 0; i < b->layout.n && b->scope == SCOPE_CONST; i++)
+		if (b->layout.part[i].axis == d && b->layout.part[i].div > block)
+			block = b->layout.part[i].div;
+	return (b->shape[d] + block - 1) / block * block;
+}
+
 poly buf_offset(struct loop_prog *p, buf_id id, const poly *index)
 {
 	struct loop_buf *b = lbuf(p, id);

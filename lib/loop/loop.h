@@ -126,6 +126,7 @@ struct nest {
 	enum loop_mark mark;
 	int unroll;        /* LOOP_UNROLL: factor; 0: whole */
 	bool reduce;       /* (part of) a reduce axis of its stage */
+	bool overlap;      /* split with tail=overlap: its last iteration does some of what the one before did */
 	VEC(int64_t) cut;  /* loop_finish splits the loop at these values: pieces simplify */
 	poly tail_at;      /* and at this one, in outer loop variables (0: none) */
 	stage_id of;       /* the stage it was made for */
@@ -198,6 +199,8 @@ ex_id ex_subst(struct loop_prog *p, ex_id e, int n, const poly_var *v, const pol
  * (window base taken off, layout applied, simplified by the variables' ranges). */
 poly buf_offset(struct loop_prog *p, buf_id b, const poly *index);
 int64_t buf_elems(struct loop_prog *p, buf_id b);   /* elements of storage: padded by the layout; the window's */
+/* Indices of dim d that may be read: a constant's padding by its layout is zero and may, else the shape. */
+int64_t buf_room(struct loop_prog *p, buf_id b, int d);
 /* Row-major logical data into the buffer's layout (padding zero); dst has buf_elems elements. */
 void buf_pack(struct loop_prog *p, buf_id b, const void *src, void *dst);
 
