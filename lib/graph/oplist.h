@@ -105,7 +105,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(LinearAttention, 3, 6, 2, 2, PURE, "chunk_size:i !kv_num_heads:i !q_num_heads:i scale:f update_rule:s") \
 	X(Log, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(LogSoftmax, 1, 1, 1, 1, PURE, "axis:i") \
-	X(Loop, 2, -1, 1, -1, PURE | CONTROL, "!body:g captures:i") \
+	X(Loop, 0, -1, 1, -1, PURE | CONTROL, "!body:g captures:i") \
 	X(LpNormalization, 1, 1, 1, 1, PURE, "axis:i p:i") \
 	X(LpPool, 1, 1, 1, 1, PURE, "auto_pad:s ceil_mode:i dilations:I !kernel_shape:I p:i pads:I strides:I") \
 	X(MatMul, 2, 2, 1, 1, PURE, "") \

@@ -144,7 +144,7 @@ static struct captures close_bodies(struct importer *c, struct bodies *b)
 		const struct body *x = &b->all.a[i];
 		for (size_t k = 0; k < x->captures.n; k++) {
 			val_id v = x->captures.a[k];
-			bool new = i == 0 || !bsearch(&v, seen.a, seen.n, sizeof v, compare_captures);
+			bool new = !seen.n || !bsearch(&v, seen.a, seen.n, sizeof v, compare_captures);
 			if (new)
 				vec_push(&all, v);
 		}
