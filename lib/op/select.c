@@ -199,7 +199,7 @@ static const char *eval_dropout(struct eval *e)
 	const struct tensor *x = e->in[0];
 
 	if (eval_scalar(e, 2, 0) && eval_scalar(e, 1, 0.5) != 0)
-		return "training mode is random";
+		return "no evaluator for training mode, which is random";
 	eval_view(e, 0, 0, x->rank, x->dims);
 	if (e->n->nout > 1) {
 		struct tensor *mask = eval_out(e, 1, DT_BOOL, x->rank, x->dims);

@@ -208,25 +208,20 @@ static void drop_identities(struct fold *f, graph_id g)
 {
 	struct module *m = f->m;
 	struct graph *gr = graph(m, g);
-	VEC(val_id) outs = {0};
+	bool *output = xcalloc(m->values.n, sizeof *output);
 
 	for (size_t i = 0; i < gr->out.n; i++)
-		vec_push(&outs, gr->out.a[i]);
+		output[gr->out.a[i]] = true;
 	for (size_t i = 0; i < gr->nodes.n; i++) {
 		node_id id = gr->nodes.a[i];
 		val_id from = f->dead[id] ? 0 : node_identity(m, id), to = node(m, id)->nout ? node(m, id)->out[0] : 0;
-		bool output = false;
-		if (!from || f->fwd[to])
-			continue;
-		for (size_t k = 0; k < outs.n; k++)
-			output = output || outs.a[k] == to;
-		if (output && val(m, from)->kind != VAL_NODE)
+		if (!from || f->fwd[to] || (output[to] && val(m, from)->kind != VAL_NODE))
 			continue; /* an output has to be computed by someone */
 		pass_why(f->c, m, id, "removed: its result is %s", sym_str(val(m, from)->name));
 		f->fwd[to] = from;
 		f->dead[id] = f->changed = true;
 	}
-	vec_free(&outs);
+	free(output);
 }
 
 static bool fold_round(struct module *m, const struct pass_ctx *c)

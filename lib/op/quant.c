@@ -1,0 +1,139 @@
+/* Quantising and back. */
+#include <math.h>
+#include "op/rules.h"
+
+static const char *shape_quantize(struct infer *I)
+{
+	int64_t t = attr_int(I->n, "output_dtype", 0);
+
+	rule_like(I, 0, 0);
+	I->out[0].dtype = rule_has(I, 2) ? I->in[2].dtype : t ? dtype_from_onnx((int)t) : DT_U8;
+	return NULL;
+}
+
+static const char *shape_dequantize(struct infer *I)
+{
+	int64_t t = attr_int(I->n, "output_dtype", 0);
+
+	rule_like(I, 0, 0);
+	I->out[0].dtype = t ? dtype_from_onnx((int)t) : I->in[1].dtype;
+	return NULL;
+}
+
+/* Which element of scale and zero point belongs to element i of x. */
+struct grid {
+	int64_t inner, n, block; /* of x: behind the axis, its extent; elements that share a scale (0: no axis) */
+	int64_t blocks;
+	bool one;
+};
+
+static const char *grid_of(struct eval *e, const struct tensor *x, const struct tensor *scale, struct grid *g)
+{
+	int axis;
+	int64_t block = attr_int(e->n, "block_size", 0);
+
+	*g = (struct grid){.one = tensor_count(scale) == 1, .inner = 1, .n = 1, .block = 1, .blocks = 1};
+	if (g->one)
+		return NULL;
+	if (!rule_axis(attr_int(e->n, "axis", 1), x->rank, &axis))
+		return "axis outside the rank";
+	struct axes3 s = split_at(x, axis);
+	g->inner = s.inner;
+	g->n = s.n;
+	g->block = block ? block : 1;
+	g->blocks = (s.n + g->block - 1) / g->block;
+	if (tensor_count(scale) != (block ? s.outer * g->blocks * s.inner : s.n))
+		return "the scales do not fit the axis";
+	if (!block)
+		g->inner = s.inner;
+	return NULL;
+}
+
+static int64_t grid_at(const struct grid *g, int64_t i, bool blocked)
+{
+	int64_t at;
+
+	if (g->one)
+		return 0;
+	at = i / g->inner % g->n;
+	return blocked ? (i / g->inner / g->n * g->blocks + at / g->block) * g->inner + i % g->inner : at;
+}
+
+static const char *eval_quantize(struct eval *e)
+{
+	const struct tensor *x = e->in[0], *scale = e->in[1], *zero = eval_in(e, 2);
+	int64_t t = attr_int(e->n, "output_dtype", 0);
+	enum dtype to = zero ? zero->dtype : t ? dtype_from_onnx((int)t) : DT_U8;
+	bool blocked = attr_int(e->n, "block_size", 0) != 0;
+	struct grid g;
+	const char *why = grid_of(e, x, scale, &g);
+
+	if (why)
+		return why;
+	if (!dtype_is_int(to) || !dtype_fixed(x->dtype))
+		return eval_why(e, "no evaluator for %s to %s", dtype_name(x->dtype), dtype_name(to));
+	struct tensor *y = eval_out(e, 0, to, x->rank, x->dims);
+	for (int64_t i = 0, n = tensor_count(x); i < n; i++) {
+		int64_t s = grid_at(&g, i, blocked);
+		double v = rint((double)(float)(tensor_get(x, i) / tensor_get(scale, s))) + (zero ? tensor_get(zero, s) : 0);
+		store_d(y, i, 1, &v);
+	}
+	return NULL;
+}
+
+static const char *eval_dequantize(struct eval *e)
+{
+	const struct tensor *x = e->in[0], *scale = e->in[1], *zero = eval_in(e, 2);
+	int64_t t = attr_int(e->n, "output_dtype", 0);
+	enum dtype to = t ? dtype_from_onnx((int)t) : scale->dtype;
+	bool blocked = attr_int(e->n, "block_size", 0) != 0;
+	struct grid g;
+	const char *why = grid_of(e, x, scale, &g);
+
+	if (why)
+		return why;
+	if (!dtype_fixed(x->dtype) || !dtype_is_float(to))
+		return eval_why(e, "no evaluator for %s to %s", dtype_name(x->dtype), dtype_name(to));
+	struct tensor *y = eval_out(e, 0, to, x->rank, x->dims);
+	for (int64_t i = 0, n = tensor_count(x); i < n; i++) {
+		int64_t s = grid_at(&g, i, blocked);
+		tensor_set(y, i, (tensor_get(x, i) - (zero ? tensor_get(zero, s) : 0)) * tensor_get(scale, s));
+	}
+	return NULL;
+}
+
+static const char *shape_dynamic(struct infer *I)
+{
+	rule_like(I, 0, 0);
+	I->out[0].dtype = DT_U8;
+	rule_out(I, 1, DT_F32, 0, NULL);
+	rule_out(I, 2, DT_U8, 0, NULL);
+	return NULL;
+}
+
+static const char *eval_dynamic(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	float lo = 0, hi = 0, scale, zero;
+
+	for (int64_t i = 0, n = tensor_count(x); i < n; i++) {
+		float v = (float)tensor_get(x, i);
+		lo = v < lo ? v : lo;
+		hi = v > hi ? v : hi;
+	}
+	scale = (hi - lo) / 255;
+	zero = scale != 0 ? rintf(fminf(fmaxf(-lo / scale, 0), 255)) : 0;
+	struct tensor *y = eval_out(e, 0, DT_U8, x->rank, x->dims);
+	tensor_set(eval_out(e, 1, DT_F32, 0, NULL), 0, scale);
+	tensor_set(eval_out(e, 2, DT_U8, 0, NULL), 0, zero);
+	for (int64_t i = 0, n = tensor_count(x); i < n; i++)
+		tensor_set(y, i, scale != 0 ? rintf((float)tensor_get(x, i) / scale) + zero : zero);
+	return NULL;
+}
+
+const struct op ops_quant[] = {
+	{OP_QuantizeLinear, shape_quantize, eval_quantize},
+	{OP_DequantizeLinear, shape_dequantize, eval_dequantize},
+	{OP_DynamicQuantizeLinear, shape_dynamic, eval_dynamic},
+	{0},
+};

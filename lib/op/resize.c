@@ -1,0 +1,265 @@
+/* Resize: along each axis a result is a weighted sum of a few elements; the axes one after the other. */
+#include <math.h>
+#include "op/rules.h"
+
+enum { NEAREST, LINEAR, CUBIC };
+
+/* ---- how much each axis grows ---- */
+
+/* Which axes scales and sizes are for: a list of *n, all of them where there is no attribute. NULL, or why not. */
+static const char *resize_axes(const struct node *n, int rank, int *axis, int *count)
+{
+	const int64_t *axes = attr_ints(n, "axes", count);
+
+	if (!axes)
+		*count = rank;
+	for (int i = 0; i < *count; i++)
+		if (*count > rank || !rule_axis(axes ? axes[i] : i, rank, &axis[i]))
+			return "an axis is outside the rank";
+	return NULL;
+}
+
+static bool has_elements(const struct tensor *t)
+{
+	return t && tensor_count(t) > 0;
+}
+
+/* in * scale for a scale that is a whole number or one divided by a whole number; else unknown. */
+static dim scaled(struct infer *I, dim in, double scale)
+{
+	int64_t c;
+
+	if (poly_is_const(rule_polys(I), in, &c))
+		return rule_const(I, (int64_t)floor((double)c * scale));
+	if (scale >= 1 && scale == floor(scale))
+		return poly_mulc(rule_polys(I), in, (int64_t)scale);
+	if (scale > 0 && 1 / scale == floor(1 / scale))
+		return poly_floordiv(rule_polys(I), in, (int64_t)(1 / scale));
+	return POLY_UNKNOWN;
+}
+
+static const char *shape_resize(struct infer *I)
+{
+	int rank = rule_rank(I, 0), axis[RANK_MAX], count;
+	uint32_t at = I->n->op == OP_Upsample ? 1 : 2;
+	struct tensor *scales = node_const(I->m, I->n, at), s;
+	bool stretch = !strcmp(attr_str(I->n, "keep_aspect_ratio_policy", "stretch"), "stretch");
+	const char *why;
+
+	rule_out(I, 0, I->in[0].dtype, rank, rank < 0 ? NULL : rule_dims(I, rank));
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if ((why = resize_axes(I->n, rank, axis, &count)))
+		return why;
+	dim *d = rule_dims(I, rank);
+	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
+	if (rule_has(I, 3)) {
+		for (int i = 0; i < count; i++)
+			d[axis[i]] = stretch && I->kin[3].yes && i < I->kin[3].n ? I->kin[3].e[i] : POLY_UNKNOWN;
+	} else if (has_elements(scales)) {
+		if (tensor_count(scales) != count)
+			return rule_why(I, "%lld scales for %d axes", (long long)tensor_count(scales), count);
+		s = *scales;
+		s.data = tensor_data(I->m, scales);
+		for (int i = 0; i < count; i++)
+			d[axis[i]] = scaled(I, d[axis[i]], tensor_get(&s, i));
+	} else {
+		for (int i = 0; i < count; i++)
+			d[axis[i]] = POLY_UNKNOWN;
+	}
+	rule_out(I, 0, I->in[0].dtype, rank, d);
+	return NULL;
+}
+
+/* ---- one axis ---- */
+
+struct axis_map {
+	const struct node *n;
+	int64_t in, out;
+	double scale, roi_begin, roi_end;
+	int mode;
+	int taps;        /* elements a result takes */
+	int64_t *index;  /* [out][taps] */
+	double *weight;  /* [out][taps] */
+	bool *outside;   /* [out]: takes the extrapolation value */
+};
+
+/* Where result i lies among the elements of the operand. */
+static double coordinate(const struct axis_map *a, int64_t i)
+{
+	const char *mode = attr_str(a->n, "coordinate_transformation_mode", "half_pixel");
+	double x = (double)i, in = (double)a->in, out = a->scale * in, whole = (double)a->out;
+
+	if (a->n->op == OP_Upsample || !strcmp(mode, "asymmetric"))
+		return x / a->scale;
+	if (!strcmp(mode, "align_corners"))
+		return out <= 1 ? 0 : x * (in - 1) / (out - 1);
+	if (!strcmp(mode, "pytorch_half_pixel"))
+		return whole > 1 ? (x + 0.5) / a->scale - 0.5 : 0;
+	if (!strcmp(mode, "tf_half_pixel_for_nn"))
+		return (x + 0.5) / a->scale;
+	if (!strcmp(mode, "tf_crop_and_resize"))
+		return whole > 1 ? a->roi_begin * (in - 1) + x * (a->roi_end - a->roi_begin) * (in - 1) / (whole - 1) :
+				   0.5 * (a->roi_begin + a->roi_end) * (in - 1);
+	if (!strcmp(mode, "half_pixel_symmetric")) {
+		double adjust = whole / out, center = in / 2;
+		return center * (1 - adjust) + (x + 0.5) / a->scale - 0.5;
+	}
+	return (x + 0.5) / a->scale - 0.5;
+}
+
+static int64_t nearest(const struct node *n, double x)
+{
+	const char *mode = attr_str(n, "nearest_mode", n->op == OP_Upsample ? "floor" : "round_prefer_floor");
+
+	if (!strcmp(mode, "round_prefer_ceil"))
+		return (int64_t)floor(x + 0.5);
+	if (!strcmp(mode, "floor"))
+		return (int64_t)floor(x);
+	if (!strcmp(mode, "ceil"))
+		return (int64_t)ceil(x);
+	return (int64_t)ceil(x - 0.5);
+}
+
+/* Weight of an element at distance x, by the mode's kernel (cubic: Keys 1981). */
+static double kernel(int mode, double x, double a)
+{
+	x = fabs(x);
+	if (mode == LINEAR)
+		return x < 1 ? 1 - x : 0;
+	if (x <= 1)
+		return ((a + 2) * x - (a + 3)) * x * x + 1;
+	return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+static void map_axis(struct eval *e, struct axis_map *a)
+{
+	bool antialias = attr_int(e->n, "antialias", 0) && a->scale < 1 && a->mode != NEAREST;
+	bool crop = !strcmp(attr_str(e->n, "coordinate_transformation_mode", ""), "tf_crop_and_resize");
+	bool exclude = attr_int(e->n, "exclude_outside", 0) || antialias;
+	double stretch = antialias ? 1 / a->scale : 1, cubic = attr_float(e->n, "cubic_coeff_a", -0.75f);
+	int reach = (int)ceil((a->mode == CUBIC ? 2 : 1) * stretch);
+
+	a->taps = a->mode == NEAREST ? 1 : 2 * reach;
+	a->index = eval_scratch(e, sizeof *a->index * (size_t)(a->out * a->taps));
+	a->weight = eval_scratch(e, sizeof *a->weight * (size_t)(a->out * a->taps));
+	a->outside = eval_scratch(e, sizeof *a->outside * (size_t)a->out);
+	for (int64_t i = 0; i < a->out; i++) {
+		double x = coordinate(a, i), sum = 0;
+		int64_t first = a->mode == NEAREST ? nearest(e->n, x) : (int64_t)floor(x) - reach + 1;
+		a->outside[i] = crop && (x < 0 || x > (double)(a->in - 1));
+		for (int k = 0; k < a->taps; k++) {
+			int64_t at = first + k, clamped = at < 0 ? 0 : at >= a->in ? a->in - 1 : at;
+			double w = a->mode == NEAREST ? 1 : kernel(a->mode, (x - (double)at) / stretch, cubic);
+			if (exclude && clamped != at && a->mode != NEAREST)
+				w = 0;
+			a->index[i * a->taps + k] = clamped;
+			a->weight[i * a->taps + k] = w;
+			sum += w;
+		}
+		for (int k = 0; (exclude || antialias) && sum != 0 && k < a->taps; k++)
+			a->weight[i * a->taps + k] /= sum;
+	}
+}
+
+/* ---- all axes ---- */
+
+static void resize_axis(const struct axis_map *a, const double *x, double *y, int64_t outer, int64_t inner)
+{
+	for (int64_t o = 0; o < outer; o++)
+		for (int64_t i = 0; i < a->out; i++) {
+			double *to = y + (o * a->out + i) * inner;
+			memset(to, 0, sizeof *to * (size_t)inner);
+			for (int k = 0; k < a->taps; k++) {
+				double w = a->weight[i * a->taps + k];
+				const double *from = x + (o * a->in + a->index[i * a->taps + k]) * inner;
+				for (int64_t j = 0; w != 0 && j < inner; j++)
+					to[j] += w * from[j];
+			}
+		}
+}
+
+/* Reads sizes or scales into a. */
+static const char *resize_extents(struct eval *e, struct axis_map *a)
+{
+	const struct tensor *x = e->in[0], *roi = eval_in(e, 1), *scales = eval_in(e, e->n->op == OP_Upsample ? 1 : 2), *sizes = eval_in(e, 3);
+	const char *policy = attr_str(e->n, "keep_aspect_ratio_policy", "stretch");
+	int axis[RANK_MAX], count;
+	const char *why = resize_axes(e->n, x->rank, axis, &count);
+	bool stretch = !strcmp(policy, "stretch"), smaller = !strcmp(policy, "not_larger");
+	double common = smaller ? INFINITY : 0;
+
+	if (why)
+		return why;
+	for (int i = 0; i < x->rank; i++)
+		a[i] = (struct axis_map){.n = e->n, .in = x->dims[i], .out = x->dims[i], .scale = 1, .roi_end = 1};
+	if (has_elements(sizes) ? tensor_count(sizes) != count : !has_elements(scales) || tensor_count(scales) != count)
+		return "scales or sizes do not fit the axes";
+	for (int i = 0; i < count; i++) {
+		struct axis_map *m = &a[axis[i]];
+		m->scale = has_elements(sizes) ? tensor_get(sizes, i) / (double)m->in : tensor_get(scales, i);
+		m->out = has_elements(sizes) ? tensor_get_int(sizes, i) : (int64_t)floor((double)m->in * m->scale);
+		if (m->out < 0 || (m->out > 0 && m->in == 0))
+			return "an extent cannot be resized like that";
+		common = smaller ? fmin(common, m->scale) : fmax(common, m->scale);
+		if (e->n->op == OP_Resize && has_elements(roi) && tensor_count(roi) == 2 * count) {
+			m->roi_begin = tensor_get(roi, i);
+			m->roi_end = tensor_get(roi, count + i);
+		}
+	}
+	for (int i = 0; i < count && has_elements(sizes) && !stretch; i++) {
+		a[axis[i]].scale = common;
+		a[axis[i]].out = (int64_t)floor((double)a[axis[i]].in * common + 0.5);
+	}
+	return NULL;
+}
+
+static const char *eval_resize(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	const char *mode = attr_str(e->n, "mode", "nearest");
+	struct axis_map a[RANK_MAX];
+	int64_t dims[RANK_MAX], outer = 1, inner = tensor_count(x), total = inner;
+	double extrapolation = attr_float(e->n, "extrapolation_value", 0);
+	const char *why;
+
+	if (!dtype_fixed(x->dtype))
+		return eval_why(e, "no evaluator for %s", dtype_name(x->dtype));
+	if ((why = resize_extents(e, a)))
+		return why;
+	double *v = eval_scratch(e, sizeof *v * (size_t)total);
+	for (int64_t i = 0; i < total; i += BLOCK)
+		load_d(x, i, 1, total - i < BLOCK ? (int)(total - i) : BLOCK, v + i);
+	bool outside = false;
+	for (int k = 0; k < x->rank; k++) {
+		dims[k] = a[k].out;
+		inner = a[k].in ? inner / a[k].in : 0;
+		a[k].mode = !strcmp(mode, "cubic") ? CUBIC : !strncmp(mode, "linear", 6) ? LINEAR : NEAREST;
+		if (a[k].out != a[k].in || a[k].scale != 1 || a[k].roi_begin != 0 || a[k].roi_end != 1) {
+			map_axis(e, &a[k]);
+			double *w = eval_scratch(e, sizeof *w * (size_t)(outer * a[k].out * inner));
+			resize_axis(&a[k], v, w, outer, inner);
+			v = w;
+			outside = true;
+		}
+		outer *= a[k].out;
+	}
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, dims);
+	total = tensor_count(y);
+	for (int64_t i = 0; outside && i < total; i++)
+		for (int64_t k = x->rank - 1, rest = i; k >= 0; rest /= dims[k], k--)
+			if (a[k].outside && a[k].outside[rest % dims[k]])
+				v[i] = extrapolation;
+	if (dtype_is_int(x->dtype))
+		for (int64_t i = 0; i < total; i++)
+			v[i] = rint(v[i]);
+	for (int64_t i = 0; i < total; i += BLOCK)
+		store_d(y, i, total - i < BLOCK ? (int)(total - i) : BLOCK, v + i);
+	return NULL;
+}
+
+const struct op ops_resize[] = {
+	{OP_Resize, shape_resize, eval_resize},
+	{OP_Upsample, shape_resize, eval_resize},
+	{0},
+};
