@@ -33,6 +33,17 @@ static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id
 	for (int i = 0; i < n && i < 256; i++)
 		if (lnest(p, block[i])->phase == BLOCK_UPDATE && !nest_inside(p, block[i], l))
 			return whynot(p, "%s is not wholly inside the loop", sym_str(lstage(p, s)->name));
+	nest_id seq = nest_body(p, l);
+	size_t at = lnest(p, seq)->kid.n;
+	for (size_t i = 0; i < lnest(p, seq)->kid.n && at == lnest(p, seq)->kid.n; i++)
+		if (nest_blocks(p, lnest(p, seq)->kid.a[i], s, NULL, 0))
+			at = i;
+	for (size_t i = at; i < lnest(p, seq)->kid.n; i++) {
+		nest_id made[256];
+		for (int m = nest_blocks(p, lnest(p, seq)->kid.a[i], 0, made, 256), j = 0; j < m && j < 256; j++)
+			if (lstage(p, lnest(p, made[j])->stage)->out == b)
+				return whynot(p, "%s is computed inside the loop, after the copy", sym_str(lbuf(p, b)->name));
+	}
 	/* the reader's body reads the copy from now on, so the region is what is read of the copy */
 	stage_id c = copy_stage(p, b, 0, scope, name, "");
 	buf_id copy = lstage(p, c)->out;
@@ -40,11 +51,6 @@ static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id
 	lstage(p, s)->body = body;
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	region_of(p, copy, l, true, false, lo, extent);
-	nest_id seq = nest_body(p, l);
-	size_t at = lnest(p, seq)->kid.n;
-	for (size_t i = 0; i < lnest(p, seq)->kid.n && at == lnest(p, seq)->kid.n; i++)
-		if (nest_blocks(p, lnest(p, seq)->kid.a[i], s, NULL, 0))
-			at = i;
 	nest_insert(p, seq, at, nest_of_stage(p, c, lo, extent));
 	return NULL;
 }
@@ -66,8 +72,8 @@ static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum 
 	nest_id all[256];
 	int m = nest_blocks(p, l, 0, all, 256);
 	for (int i = 0; i < m && i < 256; i++)
-		if (lnest(p, all[i])->stage != s && stage_reads(p, lnest(p, all[i])->stage, b))
-			return whynot(p, "%s reads %s inside the loop", sym_str(lstage(p, lnest(p, all[i])->stage)->name), sym_str(lbuf(p, b)->name));
+		if (lnest(p, all[i])->stage != s && (stage_reads(p, lnest(p, all[i])->stage, b) || lstage(p, lnest(p, all[i])->stage)->out == b))
+			return whynot(p, "%s touches %s inside the loop", sym_str(lstage(p, lnest(p, all[i])->stage)->name), sym_str(lbuf(p, b)->name));
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	region_of(p, b, l, false, true, lo, extent);
 	const char *axes = axis_names(p, lstage(p, s));
@@ -134,6 +140,8 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 	for (int i = 0; i < k; i++)
 		if (lnest(p, around[i])->of != s || !poly_is_const(p->P, lnest(p, around[i])->extent, NULL) || lnest(p, around[i])->cut.n)
 			return whynot(p, "%s is scheduled already", stage);
+	if (sole_writer(p, s))
+		return sole_writer(p, s);
 	if (!top || nest_blocks(p, top, 0, NULL, 0) != 2 || lnest(p, top)->parent != p->root)
 		return whynot(p, "%s is not at the root", stage);
 	struct stage old = *lstage(p, s);

@@ -25,6 +25,7 @@ struct tag {
 struct place {
 	int n, axis[LOOP_LAYOUT_MAX]; /* storage order, with strides in elements */
 	int64_t div[LOOP_LAYOUT_MAX], mod[LOOP_LAYOUT_MAX], stride[LOOP_LAYOUT_MAX], elems;
+	int64_t room[LOOP_RANK_MAX]; /* indices that may be read */
 	bool based; /* the window does not start at 0 */
 	void *data;      /* of the caller */
 	double *value;   /* or our own */
@@ -120,6 +121,8 @@ static void place_make(struct machine *m, buf_id b, void *data)
 		step *= q.mod ? q.mod : (x->extent[q.axis] + q.div - 1) / q.div;
 	}
 	s->elems = step;
+	for (int d = 0; d < x->rank; d++)
+		s->room[d] = buf_room(m->p, b, d);
 	for (int d = 0; d < x->rank; d++)
 		s->based |= x->base[d] != poly_const(m->p->P, 0);
 	s->data = data;
@@ -223,12 +226,12 @@ static int64_t locate(struct machine *m, buf_id b, const int64_t *index)
 	int64_t at[LOOP_RANK_MAX], off = 0;
 
 	for (int d = 0; d < x->rank; d++) {
-		if (index[d] < 0 || index[d] >= x->shape[d]) {
+		if (index[d] < 0 || index[d] >= s->room[d]) {
 			complain(m, b, index, "out of bounds");
 			return -1;
 		}
 		at[d] = s->based ? index[d] - value_of(m, x->base[d]) : index[d];
-		if (at[d] < 0 || at[d] >= x->extent[d]) {
+		if (at[d] < 0 || (at[d] >= x->extent[d] && index[d] < x->shape[d])) {
 			complain(m, b, index, "outside the window that is kept");
 			return -1;
 		}

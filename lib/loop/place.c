@@ -59,6 +59,8 @@ const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
 	buf_id b = lstage(p, s)->out;
 	if (lbuf(p, b)->scope == SCOPE_OUT)
 		return whynot(p, "%s is a result of the kernel", stage);
+	if ((why = sole_writer(p, s)))
+		return why;
 	nest_id block[256];
 	int n = nest_blocks(p, p->root, 0, block, 256);
 	for (int i = 0; i < n && i < 256; i++)
@@ -85,7 +87,7 @@ struct after {
 };
 
 /* Every loop at or around L that runs over p's blocks must be over an axis that s follows, and no reduction. */
-static void check_producer(struct loop_prog *p, struct after *a, stage_id producer, const poly *lo)
+static void check_producer(struct loop_prog *p, struct after *a, stage_id producer)
 {
 	nest_id block[256], around[NEST_DEPTH_MAX + 1];
 	int n = nest_blocks(p, a->loop, producer, block, 256);
@@ -105,12 +107,16 @@ static void after_read(struct loop_prog *p, ex_id read, void *arg)
 {
 	struct after *a = arg;
 	buf_id b = lex(p, read)->buf;
-	stage_id producer = buf_writer(p, b);
-	if (a->why || !producer || !nest_blocks(p, a->loop, producer, NULL, 0))
+	bool made = false;
+	for (stage_id t = 1; t < p->stages.n && !a->why; t++) /* accumulators have several writers */
+		if (!lstage(p, t)->gone && lstage(p, t)->out == b && nest_blocks(p, a->loop, t, NULL, 0)) {
+			made = true;
+			check_producer(p, a, t);
+		}
+	if (a->why || !made)
 		return;
 	poly lo[LOOP_RANK_MAX], extent[LOOP_RANK_MAX];
 	region_of(p, b, a->loop, false, true, lo, extent);
-	check_producer(p, a, producer, lo);
 	const struct stage *s = lstage(p, a->s);
 	for (int d = 0; d < lex(p, read)->n && !a->why; d++) {
 		int64_t l, e;
@@ -144,12 +150,13 @@ struct operands {
 static void operand_ready(struct loop_prog *p, ex_id read, void *arg)
 {
 	struct operands *o = arg;
-	stage_id w = buf_writer(p, lex(p, read)->buf);
 	nest_id block[256];
-	int n = w ? nest_blocks(p, p->root, w, block, 256) : 0;
-	for (int i = 0; i < n && i < 256 && !o->why; i++)
-		if (!nest_inside(p, block[i], o->loop) && !before(p, block[i], o->loop))
-			o->why = whynot(p, "%s is computed later", sym_str(lstage(p, w)->name));
+	int n = nest_blocks(p, p->root, 0, block, 256);
+	for (int i = 0; i < n && i < 256 && !o->why; i++) {
+		const struct stage *w = lstage(p, lnest(p, block[i])->stage);
+		if (w->out == lex(p, read)->buf && !nest_inside(p, block[i], o->loop) && !before(p, block[i], o->loop))
+			o->why = whynot(p, "%s is computed later", sym_str(w->name));
+	}
 }
 
 const char *prim_after(struct loop_prog *p, const char *stage, const char *loop)
@@ -164,6 +171,8 @@ const char *prim_after(struct loop_prog *p, const char *stage, const char *loop)
 		return whynot(p, "%s is not whole at the root any more", stage);
 	if (nest_inside(p, l, top))
 		return whynot(p, "%s is a loop of %s itself", loop, stage);
+	if (sole_writer(p, s))
+		return sole_writer(p, s);
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	whole_region(p, s, lo, extent);
 	struct after a = {.loop = l, .s = s, .lo = lo, .extent = extent};
@@ -218,6 +227,8 @@ const char *prim_init(struct loop_prog *p, const char *stage, const char *loop)
 		for (int k = nest_loops(p, block[i], around), j = 0; j < k; j++)
 			if (lnest(p, around[j])->reduce && lnest(p, around[j])->of == s && nest_inside(p, l, around[j]))
 				return whynot(p, "%s is inside the reduction %s", loop, sym_str(lnest(p, around[j])->name));
+			else if ((lnest(p, around[j])->overlap || lnest(p, around[j])->of != s) && around[j] != l && nest_inside(p, around[j], l))
+				return whynot(p, "iterations of %s compute the same elements again", sym_str(lnest(p, around[j])->name));
 	}
 	if (!init)
 		return whynot(p, "%s is not set to its identity any more", stage);

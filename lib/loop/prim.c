@@ -214,6 +214,8 @@ static const char *pad_axis(struct loop_prog *p, nest_id id, int64_t f)
 	if (axis >= s->nspatial)
 		return whynot(p, "tail=pad: %s is a reduction", name);
 	int64_t padded = (e + f - 1) / f * f;
+	if ((why = sole_writer(p, of)))
+		return why;
 	if ((why = pad_reads(p, of, axis, padded, false)) || (why = pad_reads(p, of, axis, padded, true)))
 		return why;
 	s = lstage(p, of);
@@ -428,6 +430,24 @@ const char *prim_partition(struct loop_prog *p, const char *loop, int n, const i
 	return NULL;
 }
 
+struct padding {
+	buf_id b;
+	int64_t before[LOOP_RANK_MAX];
+	const char *why;
+};
+
+/* Reads of the padding that the layout had must find it in the new one. */
+static void reads_padding(struct loop_prog *p, ex_id read, void *arg)
+{
+	struct padding *r = arg;
+	for (int d = 0; d < lex(p, read)->n && lex(p, read)->buf == r->b; d++) {
+		int64_t lo, hi;
+		poly_range(p->P, lex(p, read)->index[d], &lo, &hi);
+		if (hi >= lbuf(p, r->b)->shape[d] && hi < r->before[d] && hi >= buf_room(p, r->b, d))
+			r->why = whynot(p, "%s is read in the padding of its layout", sym_str(lbuf(p, r->b)->name));
+	}
+}
+
 const char *prim_layout(struct loop_prog *p, const char *buf, const char *spec)
 {
 	buf_id b = buf_find(p, buf);
@@ -438,9 +458,19 @@ const char *prim_layout(struct loop_prog *p, const char *buf, const char *spec)
 		return whynot(p, "%s is of the kernel's interface: its layout is a field of its type", buf);
 	struct layout l;
 	const char *why = layout_parse(&l, lbuf(p, b)->rank, spec);
-	if (!why)
-		lbuf(p, b)->layout = l;
-	return why;
+	if (why)
+		return why;
+	struct layout old = lbuf(p, b)->layout;
+	struct padding pad = {.b = b};
+	for (int d = 0; d < lbuf(p, b)->rank; d++)
+		pad.before[d] = buf_room(p, b, d);
+	lbuf(p, b)->layout = l;
+	for (stage_id t = 1; t < p->stages.n && !pad.why; t++)
+		if (!lstage(p, t)->gone)
+			ex_reads(p, lstage(p, t)->body, reads_padding, &pad);
+	if (pad.why)
+		lbuf(p, b)->layout = old;
+	return pad.why;
 }
 
 const char *prim_scope(struct loop_prog *p, const char *buf, enum scope scope)
@@ -493,7 +523,9 @@ const char *prim_inline(struct loop_prog *p, const char *stage)
 		return whynot(p, "%s is a reduction", stage);
 	if (lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT)
 		return whynot(p, "%s is a result of the kernel", stage);
-	const char *why = NULL;
+	const char *why = sole_writer(p, s);
+	if (why)
+		return why;
 	ex_id *body = ARENA_ARRAY(&p->arena, ex_id, p->stages.n);
 	for (size_t t = 1; t < p->stages.n; t++)
 		body[t] = p->stages.a[t].gone ? 0 : inline_into(p, p->stages.a[t].body, s, &why);

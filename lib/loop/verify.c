@@ -144,7 +144,7 @@ static void check_access(struct verify *v, buf_id b, const poly *index, int dyn,
 		const char *dim = arena_printf(&p->arena, "%s[%d]", sym_str(x->name), d);
 		if (d == dyn)
 			continue;
-		within(v, index[d], x->shape[d], f, "index of", dim);
+		within(v, index[d], buf_room(p, b, d), f, "index of", dim);
 		if (window)
 			within(v, poly_sub(p->P, index[d], x->base[d]), x->extent[d], f, "window of", dim);
 	}
