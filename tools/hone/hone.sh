@@ -1,0 +1,282 @@
+#!/bin/sh
+# hone: the passes in their order, and any tool by its name.
+# shellcheck disable=SC2086 # lists of options are split
+set -uf
+
+here=$(dirname "$(readlink -f "$0")")
+[ -x "$here/ge-import" ] || here=$here/../libexec/hone
+PATH=$here:$PATH
+
+die() { # CODE MESSAGE
+	[ -z "${2-}" ] || printf 'hone: %s\n' "$2" >&2
+	exit "$1"
+}
+
+help() {
+	cat <<-'END'
+	Usage: hone build [OPTION...] MODEL.onnx [-o STEM]
+	  or:  hone simplify [OPTION...] IN.onnx OUT.onnx
+	  or:  hone TOOL [ARGUMENT...]
+	  or:  hone help [TOOL]
+
+	hone build compiles a model: STEM.so, .a, .h, .c and .weights, and the graph after
+	each pass in STEM.d. hone simplify writes a smaller model that computes the same.
+
+	  --set NAME=SIZE,...          give symbols their sizes
+	  --shape INPUT:1x3x224x224    give an input its shape
+	  --const-inputs               inputs with a default are constants
+	  -q, --quiet                  no report and no progress
+
+	hone build:
+	  -o STEM                      where to; without, MODEL in this directory
+	  --embed                      put the weights into the C file
+	  -j, --jobs N                 compilers at a time
+	  --keep                       keep the passes' graphs of a failed build, too
+
+	hone simplify:
+	  --range INPUT=LO:HI          range of a random input of the check
+	  --opset N                    write this opset
+	END
+}
+
+list_tools() {
+	printf '\nTools:\n'
+	(
+		set +f
+		cd "$here" && for tool in ge-* kb run-* tune-*; do
+			[ ! -x "$tool" ] || printf '  %-12s %s\n' "$tool" "$("$tool" --help | sed -n 2p)"
+		done
+	)
+}
+
+# ---- the way a stage runs ----
+
+columns() { printf '%-10s %8s %8s %9s\n' "$@"; }
+
+clock() { date +%s%N; }
+seconds() { # FROM, in nanoseconds
+	ms=$((($(clock) - $1) / 1000000))
+	printf '%d.%03d' $((ms / 1000)) $((ms % 1000))
+}
+
+progress() {
+	[ -z "$quiet" ] && [ -t 2 ] || return 0
+	printf '\r\033[K%s' "${1:+hone: $1 ...}" >&2
+}
+
+# The line above the error: the same command with what it lacks. Temporary names are no use to anyone.
+tell_messages() {
+	progress ""
+	command=$command dir=$work/ awk '
+	/: give them, for example: / {
+		sub(/.*: give them, for example: [^ ]*/, "")
+		$0 = "hone: give them, for example: " ENVIRON["command"] $0
+	}
+	{
+		while (at = index($0, ENVIRON["dir"]))
+			$0 = substr($0, 1, at - 1) substr($0, at + length(ENVIRON["dir"]))
+		print
+	}' "$work/messages" >&2
+}
+
+failed() { # CODE
+	tell_messages
+	[ -z "$keep" ] || keep_stages
+	exit "$1"
+}
+
+# stage NAME TOOL...: the tool makes the next graph of the last one; a line for the report.
+stage() {
+	name=$1 begin=$(clock) count=$((count + 1))
+	shift
+	progress "$name"
+	next=$work/$(printf %02d "$count")-$name.g
+	"$@" $quiet -o "$next" -- "$last" 2>"$work/messages" || failed $?
+	[ "$name" = plan ] || tell_messages
+	row "$name" "$begin" "$next"
+	last=$next
+}
+
+row() { # NAME BEGIN GRAPH
+	took=$(seconds "$2")
+	counts=$(ge-stat --json "$3")
+	nodes=$(expr "$counts" : '.*"nodes": \([0-9]*\), "graphs"') || nodes=0
+	groups=$(expr "$counts" : '.*"Fused": {"nodes": \([0-9]*\)') || groups=0
+	columns "$1" $((nodes - groups)) "${groups#0}" "$took" >>"$work/report"
+}
+
+simplify_passes() {
+	stage simplify ge-simplify
+	stage fold ge-fold
+	stage simplify ge-simplify
+	stage cse ge-cse
+	stage prune ge-prune
+}
+
+# ---- hone build ----
+
+keep_stages() {
+	set +f
+	mkdir -p "$stem.d" && rm -f "$stem.d"/[0-9][0-9]-*.g && mv "$work"/[0-9][0-9]-*.g "$stem.d" || exit 74
+	set -f
+}
+
+build() { # SIZES...
+	stage import ge-import $const_inputs
+	stage shape ge-shape "$@"
+	simplify_passes
+	stage fuse ge-fuse
+	stage layout ge-layout
+	stage plan ge-plan
+	memory=$(sed -n 's/^ge-plan: //p' "$work/messages")
+
+	begin=$(clock)
+	: >"$work/messages"
+	mkdir -p "$(dirname "$stem")" || exit 74
+	progress ""
+	if [ -t 2 ]; then # ge-emit has progress of its own
+		ge-emit $quiet $emit_options -o "$stem" -- "$last" || failed $?
+	else
+		ge-emit $quiet $emit_options -o "$stem" -- "$last" 2>"$work/messages" || failed $?
+	fi
+	columns emit "" "" "$(seconds "$begin")" >>"$work/report"
+	keep_stages
+	[ -z "$quiet" ] || return 0
+	columns stage nodes groups seconds
+	cat "$work/report"
+	columns all "" "" "$(seconds "$start")"
+	printf '\n%s\n' "$memory"
+	for suffix in so a h c weights; do
+		[ ! -e "$stem.$suffix" ] || printf '%-40s %10d bytes\n' "$stem.$suffix" "$(stat -c %s "$stem.$suffix")"
+	done
+	printf '%-40s %10s\n' "$stem.d/" "the graph after each stage"
+}
+
+# ---- hone simplify ----
+
+# Three random inputs through both. Sizes still free are 1 in the check.
+check() { # NEW OLD
+	run-cmp --runs=3 $ranges "$@" >"$work/compared" 2>"$work/messages"
+	code=$?
+	if [ $code = 64 ] && grep -q 'for example: run-cmp' "$work/messages"; then
+		checked_with=$(sed -n 's/.*for example: run-cmp//p' "$work/messages")
+		run-cmp --runs=3 $ranges $checked_with "$@" >"$work/compared" 2>"$work/messages"
+		code=$?
+	fi
+	[ $code -le 1 ] || failed $code
+	[ $code = 0 ] && return
+	cat "$work/compared" >&2
+	die 1 "$model: the simplified model does not compute the same; nothing is written"
+}
+
+simplify() { # SIZES...
+	HONE_BLOBS=$work/blobs
+	export HONE_BLOBS
+	stage import ge-import $const_inputs
+	stage shape ge-shape "$@"
+	simplify_passes
+	progress export
+	ge-export $opset -o "$work/new.onnx" -- "$last" 2>"$work/messages" || failed $?
+	progress check
+	checked_with=
+	check "$@" -- "$work/new.onnx" "$model"
+	# Written beside the target, then renamed: whole or not there.
+	part=$(mktemp "$stem.XXXXXX") || exit 74
+	cat "$work/new.onnx" >"$part" && chmod "$(printf %o $((0666 & ~$(umask))))" "$part" && mv "$part" "$stem" || exit 74
+	part=''
+	progress ""
+	[ -z "$quiet" ] || return 0
+	ge-stat "$model" "$stem" | grep -v '^the graphs differ$'
+	printf '\nthe same numbers on 3 random inputs%s\n' "${checked_with:+ (with$checked_with)}"
+}
+
+# ---- the command line ----
+
+quoted() { # ARGUMENT...: as a shell reads it
+	for word; do
+		case $word in
+		'' | *[!A-Za-z0-9_./:=,+-]*) printf " '%s'" "$(printf %s "$word" | sed "s/'/'\\\\''/g")" ;;
+		*) printf ' %s' "$word" ;;
+		esac
+	done
+}
+
+verb=${1-}
+case $verb in
+build | simplify) ;;
+'') help >&2 && exit 64 ;;
+help | --help | -h | '-?')
+	case ${2-} in
+	'' | build | simplify) help && list_tools && exit 0 ;;
+	*) exec "$0" "$2" --help ;;
+	esac
+	;;
+--version | -V) ge-check --version | sed s/ge-check/hone/ && exit 0 ;;
+*/* | hone) die 64 "$verb: no such tool; hone help lists them" ;;
+*)
+	[ -x "$here/$verb" ] || die 64 "$verb: no such tool; hone help lists them"
+	shift
+	exec "$here/$verb" "$@"
+	;;
+esac
+
+command="hone$(quoted "$@")"
+model='' stem='' quiet='' keep='' const_inputs='' emit_options='' ranges='' opset='' part=''
+shift
+left=$#
+while [ "$left" -gt 0 ]; do
+	option=$1 value=''
+	shift
+	left=$((left - 1))
+	case $option in
+	-o | -j | --jobs | --set | --shape | --range | --opset)
+		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
+		value=$1
+		shift
+		left=$((left - 1))
+		;;
+	--*=*) value=${option#*=} option=${option%%=*} ;;
+	-[oj]?*) value=${option#-?} option=${option%"$value"} ;;
+	esac
+	case $option in
+	--set | --shape) set -- "$@" "$option=$value" ;;
+	--const-inputs) const_inputs=--const-inputs ;;
+	-q | --quiet) quiet=--quiet ;;
+	-'?' | --help) help && exit 0 ;;
+	-*)
+		case $verb$option in
+		build-o) stem=$value ;;
+		build-j | build--jobs) emit_options="$emit_options --jobs=$value" ;;
+		build--embed) emit_options="$emit_options --embed" ;;
+		build--keep) keep=1 ;;
+		simplify--range) ranges="$ranges --range=$value" ;;
+		simplify--opset) opset=--opset=$value ;;
+		*) die 64 "$verb $option: no such option; hone help" ;;
+		esac
+		;;
+	*)
+		if [ -z "$model" ]; then
+			model=$option
+		elif [ "$verb" = simplify ] && [ -z "$stem" ]; then
+			stem=$option
+		else
+			die 64 "$option: an argument too many; hone help"
+		fi
+		;;
+	esac
+done
+[ -n "$model" ] || die 64 "$verb: which model? hone help"
+if [ "$verb" = build ]; then
+	[ -n "$stem" ] || stem=$(basename "$model" .onnx)
+	case $stem in */) die 64 "-o $stem: names a directory; -o takes the stem of the files, e.g. ${stem}model" ;; esac
+else
+	[ -n "$stem" ] || die 64 "simplify: where to? hone simplify IN.onnx OUT.onnx"
+fi
+
+work=$(mktemp -d) || exit 71
+trap 'rm -rf "$work" ${part:+"$part"}' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+count=0 last=$model start=$(clock)
+"$verb" "$@"
