@@ -35,9 +35,14 @@ void library_open(struct library *l, const char *path, const char *weights)
 		    HONE_MODEL_ABI);
 	if (!weights && access(beside, F_OK) == 0)
 		weights = beside;
-	if (!(l->handle = l->model->open(weights, NULL)))
-		die(strstr(l->model->error(), "CPU") ? EX_NOTAVAIL : weights ? EX_BADDATA : EX_NOIN, "%s: %s", path,
-		    weights ? l->model->error() : "its weights are not beside it");
+	if (!(l->handle = l->model->open(weights, NULL))) {
+		const char *why = l->model->error();
+		if (strstr(why, "CPU"))
+			die(EX_NOTAVAIL, "%s: %s", path, why);
+		if (!weights)
+			die(EX_NOIN, "%s: its weights are not there; --weights names them", beside);
+		die(EX_BADDATA, "%s: %s", path, why);
+	}
 	free(file);
 	free(beside);
 }

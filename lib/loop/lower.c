@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "graph/pass.h"
+#include "loop/interp.h"
 #include "loop/lowering.h"
 
 static const struct lower_row *const families[] = {
@@ -398,6 +399,108 @@ static void finish_results(struct lower *L)
 	}
 }
 
+/* ---- stages of constants ---- */
+
+struct stages {
+	struct stage *a;
+	size_t n, cap;
+};
+
+static void note_variable(struct loop_prog *p, ex_id read, void *arg)
+{
+	bool *known = arg; /* by buffer; [0]: nothing else has been read */
+	known[0] &= known[lex(p, read)->buf];
+}
+
+static void note_read(struct loop_prog *p, ex_id read, void *arg)
+{
+	((bool *)arg)[lex(p, read)->buf] = true;
+}
+
+/* Takes the stages that read constants only out of the program. now: they; known: buffers with constants. */
+static void split_stages(struct lower *L, struct stages *now, bool *known)
+{
+	struct loop_prog *p = L->p;
+	size_t kept = 1;
+
+	vec_push(now, (struct stage){0});
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		known[b] = lbuf(p, b)->scope == SCOPE_CONST;
+	for (size_t i = 1; i < p->stages.n; i++) {
+		struct stage s = p->stages.a[i];
+		known[0] = lbuf(p, s.out)->scope == SCOPE_SCRATCH;
+		ex_reads(p, s.body, note_variable, known);
+		if (known[0])
+			vec_push(now, s);
+		else
+			p->stages.a[kept++] = s;
+		known[s.out] |= known[0];
+	}
+	p->stages.n = kept;
+}
+
+/* What the stages in now write becomes constants of the module. */
+static void evaluate(struct lower *L, struct stages *now)
+{
+	struct loop_prog *p = L->p, some = *p;
+	void **data = ARENA_ARRAY(&p->arena, void *, p->bufs.n);
+
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		data[b] = (void *)lbuf(p, b)->data;
+	for (size_t i = 1; i < now->n; i++) {
+		buf_id b = now->a[i].out;
+		lbuf(p, b)->scope = SCOPE_OUT; /* the evaluator leaves results of that scope only */
+		data[b] = arena_alloc(&L->m->arena, (size_t)buf_elems(p, b) * dtype_size(lbuf(p, b)->dtype));
+	}
+	some.stages.a = now->a;
+	some.stages.n = now->n;
+	stages_eval(&some, data);
+	for (size_t i = 1; i < now->n; i++) {
+		struct loop_buf *x = lbuf(p, now->a[i].out);
+		x->scope = SCOPE_CONST;
+		x->data = data[now->a[i].out];
+		x->operand = (int)L->cvals.n;
+		vec_push(&L->cvals, const_new(L->m, 0, x->dtype, x->rank, x->shape, x->data,
+					      (size_t)buf_elems(p, now->a[i].out) * dtype_size(x->dtype)));
+	}
+}
+
+/* Numbers the constants that stages still read, in the order of their buffers; the others are no operands. */
+static void number_constants(struct lower *L)
+{
+	struct loop_prog *p = L->p;
+	bool *read = ARENA_ARRAY(&p->arena, bool, p->bufs.n);
+	val_id *old = arena_copy(&p->arena, L->cvals.a, L->cvals.n * sizeof *old);
+
+	for (size_t i = 1; i < p->stages.n; i++)
+		ex_reads(p, p->stages.a[i].body, note_read, read);
+	L->cvals.n = 0;
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		struct loop_buf *x = lbuf(p, b);
+		if (x->scope != SCOPE_CONST)
+			continue;
+		if (read[b]) {
+			vec_push(&L->cvals, old[x->operand]);
+			x->operand = (int)L->cvals.n - 1;
+		} else {
+			x->scope = SCOPE_SCRATCH;
+		}
+	}
+}
+
+/* Stages that read constants only are computed here and now. */
+static void evaluate_constant_stages(struct lower *L)
+{
+	struct stages now = {0};
+
+	split_stages(L, &now, ARENA_ARRAY(&L->p->arena, bool, L->p->bufs.n));
+	if (now.n > 1) {
+		evaluate(L, &now);
+		number_constants(L);
+	}
+	vec_free(&now);
+}
+
 struct lowered lower_group(struct module *m, node_id n, const struct target *t, const char **why)
 {
 	struct lower L = {.m = m, .p = prog_new(t), .body = attr_graph(node(m, n), "graph")};
@@ -412,6 +515,7 @@ struct lowered lower_group(struct module *m, node_id n, const struct target *t, 
 		*why = lower_node(&L, at = g->nodes.a[i]);
 	if (!*why) {
 		finish_results(&L);
+		evaluate_constant_stages(&L);
 		prog_collapse(L.p);
 		prog_start(L.p);
 		out.nconst = (int)L.cvals.n;

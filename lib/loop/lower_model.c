@@ -26,18 +26,30 @@ bool node_is_view(struct module *m, const struct node *n)
 
 /* ---- types ---- */
 
-static bool types_known(struct module *m, const struct graph *g)
+static noreturn void die_at(struct module *m, node_id n, enum exit_code code, const char *why)
 {
+	die(code, "%s: %s: %s", m->source ? m->source : "-", node_where(m, n, &m->arena), why);
+}
+
+/* Every node is a Fused one or a view, of known size. (Fused ones: lower_group looks.) */
+static void check_graph(struct module *m)
+{
+	const struct graph *g = graph(m, m->main);
+
 	for (size_t i = 0; i < g->in.n; i++)
 		if (!type_static(m, &val(m, g->in.a[i])->type))
-			return false;
+			bind_missing(m, "ge-shape");
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = node(m, g->nodes.a[i]);
+		if (n->op == OP_Fused)
+			continue;
+		if (!node_is_view(m, n))
+			die_at(m, g->nodes.a[i], EX_NOTAVAIL,
+			       lower_has(n->op) ? "it is in no group; run ge-fuse" : "this operator has no lowering");
 		for (uint32_t k = 0; k < n->nout; k++)
 			if (n->out[k] && !type_static(m, &val(m, n->out[k])->type))
-				return false;
+				die_at(m, g->nodes.a[i], EX_NOTAVAIL, "the size of its result is not known");
 	}
-	return true;
 }
 
 /* ---- traces ---- */
@@ -92,7 +104,7 @@ static struct lowered lower_or_die(struct module *m, node_id n, const struct tar
 	const char *why;
 	struct lowered l = lower_group(m, n, t, &why);
 
-	if (why)
+	if (why) /* it names the node */
 		die(EX_NOTAVAIL, "%s: %s", m->source ? m->source : "-", why);
 	return l;
 }
@@ -218,17 +230,11 @@ struct model *model_new(struct module *m, const struct target *t, const struct g
 	const struct graph *g = graph(m, m->main);
 
 	M->m = m;
-	if (!types_known(m, g))
-		bind_missing(m, "ge-shape");
+	check_graph(m);
 	follow_views(M);
-	for (size_t i = 0; i < g->nodes.n; i++) {
-		const struct node *n = node(m, g->nodes.a[i]);
-		if (n->op == OP_Fused)
+	for (size_t i = 0; i < g->nodes.n; i++)
+		if (node(m, g->nodes.a[i])->op == OP_Fused)
 			add_call(M, g->nodes.a[i], t, traces);
-		else if (!node_is_view(m, n))
-			die(EX_NOTAVAIL, "%s: %s: no kernel: %s", m->source ? m->source : "-", node_where(m, g->nodes.a[i], &m->arena),
-			    lower_has(n->op) ? "it is in no group; run ge-fuse" : "this operator has no lowering");
-	}
 	return M;
 }
 
