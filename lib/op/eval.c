@@ -246,7 +246,7 @@ static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor *
 {
 	struct run *r = e->arg;
 
-	if (!g || graph(r->m, g)->in.n != (size_t)nin || graph(r->m, g)->out.n != e->n->nout)
+	if (!g || graph(r->m, g)->in.n != (size_t)nin || graph(r->m, g)->out.n != e->n->nout + (e->n->op == OP_Loop))
 		return "the body does not fit operands and results";
 	if (r->depth > 256)
 		return "bodies are nested too deeply";

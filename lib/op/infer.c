@@ -241,7 +241,7 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 	gr = graph(m, g);
 	for (size_t i = 0; i < gr->out.n; i++) {
 		out[i] = val(m, gr->out.a[i])->type;
-		if (i < I->n->nout && I->n->op != OP_If && I->n->op != OP_Case)
+		if (i < I->n->nout && op_is(I->n->op, OP_CALL))
 			I->kout[i] = *known_of(S, gr->out.a[i]);
 	}
 	return NULL;

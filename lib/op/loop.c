@@ -1,0 +1,268 @@
+/* Loop and Scan. Beyond what ONNX gives them, bodies take what they captured: the node's last operands, which
+ * stay as they are from step to step. */
+#include "graph/bodies.h"
+#include "op/rules.h"
+
+struct parts {
+	graph_id body;
+	uint32_t state, scanned, captured, scans; /* operands that are state, that are scanned; results that are */
+	uint32_t head;                            /* operands before the state: trip count and condition of Loop */
+};
+
+static const char *parts_of(struct module *m, const struct node *n, struct parts *p)
+{
+	bool loop = n->op == OP_Loop;
+	uint32_t nin, nout;
+
+	*p = (struct parts){.body = attr_graph(n, "body"), .captured = node_passing(n).operands, .head = loop ? 2 : 0};
+	p->scanned = loop ? 0 : (uint32_t)attr_int(n, "num_scan_inputs", 0);
+	if (n->nin < p->head + p->captured + p->scanned || !p->body)
+		return "too few operands";
+	p->state = n->nin - p->head - p->captured - p->scanned;
+	nin = (uint32_t)graph(m, p->body)->in.n;
+	nout = (uint32_t)graph(m, p->body)->out.n;
+	if (n->nout < p->state)
+		return "fewer results than state";
+	p->scans = n->nout - p->state;
+	if (nin != n->nin || nout != n->nout + loop)
+		return "the body does not fit operands and results";
+	return NULL;
+}
+
+/* Element i of an attribute's list, 0 if there is none. */
+static int64_t listed(const struct node *n, const char *name, uint32_t i)
+{
+	int count;
+	const int64_t *v = attr_ints(n, name, &count);
+
+	return v && i < (uint32_t)count ? v[i] : 0;
+}
+
+/* ---- shapes ---- */
+
+static struct type join(struct infer *I, const struct type *a, const struct type *b)
+{
+	struct type t = type_none();
+
+	t.dtype = a->dtype == b->dtype ? a->dtype : DT_NONE;
+	t.other = a->other == b->other ? a->other : 0;
+	if (a->rank != b->rank || a->rank == RANK_UNKNOWN)
+		return t;
+	t.rank = a->rank;
+	t.dims = rule_dims(I, t.rank);
+	for (int i = 0; i < t.rank; i++)
+		t.dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : POLY_UNKNOWN;
+	return t;
+}
+
+/* The type of one slice of a scanned operand. */
+static const char *slice_type(struct infer *I, uint32_t i, uint32_t nth, struct type *t, dim *steps)
+{
+	int axis;
+
+	*t = I->in[i];
+	if (t->rank == RANK_UNKNOWN)
+		return NULL;
+	if (!rule_axis(listed(I->n, "scan_input_axes", nth), t->rank, &axis))
+		return rule_why(I, "operand %u is scanned along an axis it does not have", i);
+	dim *d = rule_dims(I, t->rank);
+	for (int k = 0, n = 0; k < t->rank; k++) {
+		if (k == axis)
+			*steps = *steps && *steps != t->dims[k] ? *steps : t->dims[k];
+		else
+			d[n++] = t->dims[k];
+	}
+	t->dims = d;
+	t->rank--;
+	return NULL;
+}
+
+static const char *scan_type(struct infer *I, uint32_t nth, const struct type *slice, dim steps, uint32_t result)
+{
+	int axis;
+
+	if (slice->rank == RANK_UNKNOWN) {
+		rule_out(I, result, slice->dtype, RANK_UNKNOWN, NULL);
+		return NULL;
+	}
+	if (!rule_axis(listed(I->n, "scan_output_axes", nth), slice->rank + 1, &axis))
+		return rule_why(I, "result %u is scanned along an axis it does not have", result);
+	dim *d = rule_dims(I, slice->rank + 1);
+	for (int k = 0, n = 0; k <= slice->rank; k++)
+		d[k] = k == axis ? steps : slice->dims[n++];
+	rule_out(I, result, slice->dtype, slice->rank + 1, d);
+	return NULL;
+}
+
+static const char *shape_loop(struct infer *I)
+{
+	struct parts p;
+	const char *why = parts_of(I->m, I->n, &p);
+	bool loop = I->n->op == OP_Loop;
+	uint32_t nin = I->n->nin, nout = I->n->nout;
+	struct type *in = ARENA_ARRAY(&I->m->arena, struct type, nin), *out = ARENA_ARRAY(&I->m->arena, struct type, nout + 1);
+	struct known *known = ARENA_ARRAY(&I->m->arena, struct known, nin);
+	dim steps = POLY_UNKNOWN;
+
+	if (why)
+		return why;
+	memcpy(in, I->in, sizeof *in * nin);
+	memcpy(known + nin - p.captured, I->kin + nin - p.captured, sizeof *known * p.captured);
+	if (loop) {
+		in[0] = type_make(I->m, DT_I64, 0, NULL);
+		in[1] = type_make(I->m, DT_BOOL, 0, NULL);
+	}
+	for (uint32_t i = 0; i < p.scanned; i++)
+		if ((why = slice_type(I, p.state + i, i, &in[p.state + i], &steps)))
+			return why;
+	for (bool changed = true; changed;) { /* state types only lose detail, so this ends */
+		if ((why = I->body(I, p.body, in, known, out)))
+			return why;
+		changed = false;
+		for (uint32_t i = 0; i < p.state; i++) {
+			struct type t = join(I, &in[p.head + i], &out[loop + i]);
+			changed = changed || !type_equal(&t, &in[p.head + i]);
+			in[p.head + i] = t;
+		}
+	}
+	memset(I->kout, 0, sizeof *I->kout * nout); /* one step's are not the last's */
+	for (uint32_t i = 0; i < p.state; i++)
+		I->out[i] = in[p.head + i];
+	for (uint32_t i = 0; i < p.scans; i++)
+		if ((why = scan_type(I, i, &out[loop + p.state + i], steps, p.state + i)))
+			return why;
+	return NULL;
+}
+
+/* ---- evaluation ---- */
+
+typedef VEC(struct tensor *) tensors;
+
+/* The n tensors of one scan as a tensor with a new axis. */
+static const char *stack(struct eval *e, uint32_t result, const tensors *t, int64_t at, bool backward, const struct type *type)
+{
+	int64_t dims[RANK_MAX], outer = 1, n = (int64_t)t->n;
+	int rank = n ? t->a[0]->rank : type->rank < 0 ? 0 : type->rank, axis;
+	enum dtype dtype = n ? t->a[0]->dtype : type->dtype;
+
+	if (rank >= RANK_MAX || !rule_axis(at, rank + 1, &axis) || !dtype_size(dtype))
+		return "a scanned result cannot be put together";
+	for (size_t k = 1; k < t->n; k++)
+		if (t->a[k]->rank != rank || memcmp(t->a[k]->dims, t->a[0]->dims, sizeof *dims * (size_t)rank))
+			return "a scanned result changes its shape";
+	for (int k = 0, from = 0; k <= rank; k++) {
+		int64_t c;
+		if (k == axis)
+			dims[k] = n;
+		else if (n)
+			dims[k] = t->a[0]->dims[from++];
+		else
+			dims[k] = poly_is_const(e->m->dims, type->dims[from++], &c) ? c : 0;
+		outer *= k < axis ? dims[k] : 1;
+	}
+	struct tensor *y = eval_out(e, (int)result, dtype, rank + 1, dims);
+	size_t run = n && outer ? t->a[0]->nbytes / (size_t)outer : 0;
+	for (int64_t k = 0; k < n; k++)
+		for (int64_t o = 0; o < outer; o++)
+			memcpy(tensor_bytes(y) + (size_t)(o * n + k) * run, tensor_bytes(t->a[backward ? n - 1 - k : k]) + (size_t)o * run, run);
+	return NULL;
+}
+
+/* Slice i of x along an axis, as a tensor of one axis less. */
+static struct tensor *slice(struct arena *a, struct tensor *x, int axis, int64_t i)
+{
+	int64_t dims[RANK_MAX];
+	int n = 0;
+	struct axes3 s = split_at(x, axis);
+	size_t run = (size_t)s.inner * dtype_size(x->dtype);
+
+	for (int k = 0; k < x->rank; k++)
+		if (k != axis)
+			dims[n++] = x->dims[k];
+	struct tensor *y = tensor_new(a, x->dtype, n, dims);
+	for (int64_t o = 0; o < s.outer; o++)
+		memcpy(tensor_bytes(y) + (size_t)o * run, tensor_bytes(x) + (size_t)(o * s.n + i) * run, run);
+	return y;
+}
+
+static const char *finish(struct eval *e, const struct parts *p, struct tensor **state, const tensors *scan)
+{
+	bool loop = e->n->op == OP_Loop;
+	const char *why = NULL;
+
+	for (uint32_t i = 0; i < p->state; i++) {
+		struct tensor *y = eval_out(e, (int)i, state[i]->dtype, state[i]->rank, state[i]->dims);
+		y->nbytes = state[i]->nbytes;
+		y->data = arena_copy(e->arena, state[i]->data, state[i]->nbytes);
+	}
+	for (uint32_t i = 0; i < p->scans && !why; i++)
+		why = stack(e, p->state + i, &scan[i], listed(e->n, "scan_output_axes", i), listed(e->n, "scan_output_directions", i),
+			    &val(e->m, graph(e->m, p->body)->out.a[loop + p->state + i])->type);
+	return why;
+}
+
+static const char *scan_steps(struct eval *e, const struct parts *p, int64_t *steps)
+{
+	int axis;
+
+	*steps = -1;
+	for (uint32_t i = 0; i < p->scanned; i++) {
+		const struct tensor *x = e->in[p->state + i];
+		if (!x || !dtype_size(x->dtype) || !rule_axis(listed(e->n, "scan_input_axes", i), x->rank, &axis))
+			return "a scanned operand is absent or has no such axis";
+		if (*steps >= 0 && *steps != x->dims[axis])
+			return "scanned operands have different extents";
+		*steps = x->dims[axis];
+	}
+	return *steps < 0 ? "nothing is scanned" : NULL;
+}
+
+static const char *eval_loop(struct eval *e)
+{
+	struct parts p;
+	const char *why = parts_of(e->m, e->n, &p);
+	bool loop = e->n->op == OP_Loop, go = !loop || !e->in[1] || tensor_get_int(e->in[1], 0);
+	uint32_t nin = e->n->nin, nout = e->n->nout;
+	int64_t max = loop && e->in[0] ? tensor_get_int(e->in[0], 0) : INT64_MAX;
+	struct tensor **in, **out;
+	tensors *scan;
+
+	if (why || (!loop && (why = scan_steps(e, &p, &max))))
+		return why;
+	in = ARENA_ARRAY(e->tmp, struct tensor *, nin);
+	out = ARENA_ARRAY(e->tmp, struct tensor *, nout + 1);
+	memcpy(in, e->in, sizeof *in * nin);
+	scan = xcalloc(p.scans + 1, sizeof *scan);
+	for (int64_t trip = 0; go && trip < max && !why; trip++) {
+		if (loop) {
+			in[0] = tensor_new(e->tmp, DT_I64, 0, NULL);
+			store_i(in[0], 0, 1, &trip);
+			in[1] = tensor_new(e->tmp, DT_BOOL, 0, NULL);
+			store_i(in[1], 0, 1, &(int64_t){go});
+		}
+		for (uint32_t i = 0; i < p.scanned; i++) {
+			int axis = 0;
+			rule_axis(listed(e->n, "scan_input_axes", i), e->in[p.state + i]->rank, &axis);
+			in[p.state + i] = slice(e->tmp, e->in[p.state + i], axis, listed(e->n, "scan_input_directions", i) ? max - 1 - trip : trip);
+		}
+		if ((why = e->body(e, p.body, (int)nin, in, out)))
+			break;
+		go = !loop || tensor_get_int(out[0], 0);
+		for (uint32_t i = 0; i < p.state; i++)
+			in[p.head + i] = out[loop + i];
+		for (uint32_t i = 0; i < p.scans; i++)
+			vec_push(&scan[i], out[loop + p.state + i]);
+	}
+	if (!why)
+		why = finish(e, &p, in + p.head, scan);
+	for (uint32_t i = 0; i < p.scans; i++)
+		vec_free(&scan[i]);
+	free(scan);
+	return why;
+}
+
+const struct op ops_loop[] = {
+	{OP_Loop, shape_loop, eval_loop},
+	{OP_Scan, shape_loop, eval_loop},
+	{0},
+};
