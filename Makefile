@@ -107,6 +107,7 @@ install: all
 	install -m 755 bin/hone $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(filter-out bin/hone,$(CTOOLS:%=bin/%) $(STOOLS:%=bin/%)) $(DESTDIR)$(PREFIX)/libexec/hone
 	install -m 644 share/hone.mk $(DESTDIR)$(PREFIX)/share/hone
+	install -D -m 644 share/completions/hone $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hone
 	install -m 644 $(wildcard tools/*/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(wildcard doc/*.5) $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 644 $(wildcard doc/*.7) $(DESTDIR)$(PREFIX)/share/man/man7
@@ -116,4 +117,4 @@ clean:
 
 .PHONY: all deps demo check bench fuzz install clean
 .SECONDARY:
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -type f -name '*.d' 2>/dev/null)

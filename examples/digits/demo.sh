@@ -1,0 +1,43 @@
+#!/bin/sh
+# The digits model from its ONNX file to a native library, and what that library can do. Needs the tools
+# (make); all that is made lands in build/digits.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+out=$top/build/digits
+PATH=$top/bin:$PATH
+HONE_BLOBS=$out/blobs
+export HONE_BLOBS
+command -v hone >/dev/null || { echo "demo.sh: no hone; run make first" >&2; exit 69; }
+mkdir -p "$out"
+cd "$out"
+cp "$here/digits.onnx" "$here/images.npy" "$here/labels.npy" .
+
+npy_data() { od -An -v -j$((10 + $(od -An -tu2 -j8 -N2 "$1"))) "$2" "$3" "$1"; } # FILE TYPE BYTES-A-LINE
+
+accuracy() { # LOGITS.npy: how often the largest of ten is the label
+	npy_data "$1" -tf4 -w40 >logits.txt
+	npy_data labels.npy -td8 -w8 | paste -d' ' - logits.txt | awk '
+		{ best = 2; for (i = 3; i <= NF; i++) if ($i > $best) best = i; right += best - 2 == $1 }
+		END { printf "%d of %d right: %.2f%%\n", right, NR, 100 * right / NR }'
+}
+
+echo "== hone build digits.onnx -o digits --set batch=1: where the time goes"
+hone build digits.onnx -o digits --set batch=1
+
+echo
+echo "== the 360 held-out images"
+run-ref --set batch=360 -i image=images.npy -o logits.npy digits.onnx
+evaluated=$(accuracy logits.npy)
+${CC:-cc} -O2 -I. -o classify "$here/classify.c" digits.a -lm -lpthread
+native=$(./classify)
+echo "reference evaluator   $evaluated"
+echo "native library        $native"
+[ "$evaluated" = "$native" ] || { echo "demo.sh: they differ" >&2; exit 1; }
+
+echo
+echo "== one image"
+for seed in 1 2 3 4 5; do
+	run-ref --time --seed $seed --set batch=1 digits.onnx 2>&1 >/dev/null
+done | awk '$1 == "all" && (!least || $2 < least) { least = $2 } END { print "reference evaluator: min " least " ms of 5 runs" }'
+run-dev --bench --seconds 1 digits.so

@@ -1,0 +1,39 @@
+# Make rules for models:  include PREFIX/share/hone/hone.mk  (or share/hone.mk of the source tree)
+#
+#   %.g from %.onnx            the optimised graph, ready for ge-plan
+#   %.so %.a %.h %.c %.weights from %.g   the library; one command makes all five
+#
+# Variables, for all models or for one (net.g: HONE_SET = batch=1,seq=128):
+#   HONE_SET      sizes of symbols, as --set takes them
+#   HONE_SHAPE    shapes of inputs, as --shape takes them; several are divided by blanks
+#   HONE_EMIT     options for ge-emit (net.so: HONE_EMIT = --embed)
+#   HONE_BLOBS    where weights are kept; build/blobs
+#   HONE          the command; hone
+#
+# Nothing is made again unless the model, these variables or hone's version have changed; a model that
+# was only touched goes through the passes, and its library stays.
+
+HONE       ?= hone
+HONE_BLOBS ?= build/blobs
+export HONE_BLOBS
+
+hone_sizes = $(HONE_SET:%=--set '%') $(foreach s,$(HONE_SHAPE),--shape '$(s)')
+
+# The variables a file was made with, rewritten only when they differ.
+%.g.args: hone-force
+	@printf '%s\n' "$$($(HONE) --version)" "$(hone_sizes)" | cmp -s - $@ || { mkdir -p $(@D) && \
+	printf '%s\n' "$$($(HONE) --version)" "$(hone_sizes)" >$@; }
+%.so.args: hone-force
+	@printf '%s\n' "$(HONE_EMIT)" | cmp -s - $@ || printf '%s\n' "$(HONE_EMIT)" >$@
+
+%.passed: %.onnx %.g.args
+	$(HONE) ge-import $< | $(HONE) ge-shape $(hone_sizes) | $(HONE) ge-simplify | $(HONE) ge-fold | \
+	$(HONE) ge-simplify | $(HONE) ge-cse | $(HONE) ge-prune | $(HONE) ge-fuse | $(HONE) ge-layout -o $@
+%.g: %.passed
+	@cmp -s $< $@ || cp $< $@
+
+%.so %.a %.h %.c %.weights: %.g %.so.args
+	$(HONE) ge-plan $< | $(HONE) ge-emit $(HONE_EMIT) -o $*
+
+.PHONY: hone-force
+.PRECIOUS: %.g %.passed %.g.args %.so.args
