@@ -1,6 +1,7 @@
 /* Kernels by the rule alone against the machine's FMA peak: one run, one core, interleaved.
  *
  *   build/bench/kernels [-k] [NAME...]      -k keeps the generated C in ./kernels.c
+ *   TRACE=FILE build/bench/kernels NAME     the trace in FILE in place of the rule; TRACE=- prints the rule's
  *
  * Each kernel is built from stages, scheduled by loop_rule, emitted, compiled and timed in turn with a loop of nothing
  * but independent multiply-adds (20 rounds; best and median of each). A peak below 150 GFLOP/s is said. */
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "common/outfile.h"
 #include "common/rng.h"
 #include "device/target.h"
 #include "loop/emit.h"
@@ -41,10 +43,19 @@ static struct loop_prog *finish(struct loop_prog *p, const char *name)
 	prog_start(p);
 	if (reference)
 		return p;
-	const char *trace = loop_rule(p);
-	if (getenv("TRACE"))
-		printf("# %s\n%s", name, trace);
-	const char *why = loop_finish(p);
+	const char *file = getenv("TRACE"), *why = NULL;
+	if (file && strcmp(file, "-")) {
+		struct mapped m;
+		mapped_open(&m, file);
+		why = loop_apply(p, arena_printf(&p->arena, "%.*s", (int)m.n, (const char *)m.p), false);
+		mapped_close(&m);
+	} else {
+		const char *trace = loop_rule(p);
+		if (file)
+			printf("# %s\n%s", name, trace);
+	}
+	if (!why)
+		why = loop_finish(p);
 	if (why) {
 		fprintf(stderr, "%s: %s\n", name, why);
 		exit(1);

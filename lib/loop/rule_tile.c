@@ -68,11 +68,42 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, int rows, int
 	return nv * nt * k * shrunk * spill + edge;
 }
 
+/* Bytes of what varies along v, for one panel of that many vectors and all of the reduction. */
+static double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	double k = 4.0 * vectors * lanes;
+	for (int a = s->nspatial; a < s->naxes; a++)
+		k *= (double)s->axis[a].extent;
+	return k;
+}
+
+/* What of the second level of cache a panel may fill: the other operand streams past it. */
+static double panel_room(struct loop_prog *p)
+{
+	return 0.7 * (double)(p->target && p->target->l2 ? p->target->l2 : 1 << 20);
+}
+
+/* Rows that the first level of cache holds side by side: rows a multiple of 4 KB apart lie in one set. */
+static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int ways = (int)((p->target && p->target->l1 ? p->target->l1 : 32 << 10) / 4096);
+	for (int i = 0; q->t >= 0 && i < q->nread; i++) {
+		int64_t step;
+		if (!read_uses(p, q->read[i], s->axis[q->v].var) && read_step(p, q->read[i], s->axis[q->t].var, &step) && step && step * 4 % 4096 == 0)
+			return ways > 6 ? ways - 3 : 4;
+	}
+	return INT64_MAX;
+}
+
 static void choose_tile(struct loop_prog *p, struct tile *q, int lanes)
 {
 	const struct stage *s = lstage(p, q->anchor);
 	int regs = p->target && p->target->vector_regs ? p->target->vector_regs : 16;
-	int64_t most_rows = q->t < 0 ? 1 : s->axis[q->t].extent;
+	int64_t most_rows = q->t < 0 ? 1 : s->axis[q->t].extent, conflict = rows_without_conflict(p, q);
+	if (most_rows > conflict)
+		most_rows = conflict;
 	double best = INFINITY;
 	q->rows = q->vectors = 1;
 	for (int vectors = 1; vectors <= 8; vectors++)
@@ -82,6 +113,8 @@ static void choose_tile(struct loop_prog *p, struct tile *q, int lanes)
 			if (vectors > 1 && (int64_t)(vectors - 1) * lanes >= s->axis[q->v].extent)
 				continue;
 			double c = tile_cost(p, q, rows, vectors, lanes);
+			if (q->t >= 0 && vectors > 1 && panel_bytes(p, q, vectors, lanes) > panel_room(p))
+				c *= 1.15;
 			if (c < best * 0.999) {
 				best = c;
 				q->rows = rows;
@@ -259,16 +292,6 @@ static int reduce_order(const struct stage *s, int *out)
 	return n;
 }
 
-/* Bytes of what varies along v, for one panel and all of the reduction. */
-static double panel_bytes(struct loop_prog *p, const struct tile *q, int lanes)
-{
-	const struct stage *s = lstage(p, q->anchor);
-	double k = 4.0 * q->vectors * lanes;
-	for (int a = s->nspatial; a < s->naxes; a++)
-		k *= (double)s->axis[a].extent;
-	return k;
-}
-
 bool rule_tile(struct rule *r, stage_id anchor)
 {
 	struct loop_prog *p = r->p;
@@ -311,7 +334,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 		return false;
 	int red[LOOP_AXES_MAX], nred = reduce_order(lstage(p, anchor), red);
 	int64_t k0 = lstage(p, anchor)->axis[lstage(p, anchor)->nspatial].extent;
-	double bytes = panel_bytes(p, &q, r->lanes), room = p->target && p->target->l2 ? (double)p->target->l2 / 2 : 512 << 10;
+	double bytes = panel_bytes(p, &q, q.vectors, r->lanes), room = 1.5 * panel_room(p);
 	if (bytes > room && q.result && q.t >= 0 && k0 >= 64) {
 		q.chunk = k0;
 		while (bytes * (double)q.chunk / (double)k0 > room && q.chunk > 32)
