@@ -65,3 +65,31 @@ ok $? 'checker accepts it, ONNX Runtime gives the same numbers'
 ok $? 'with external weights too'
 ge-import "$model" | ge-shape --set batch=2 | ge-fuse | ge-layout | ge-export -o f.onnx && "$python" compare.py "$model" f.onnx
 ok $? 'fused and laid out: dissolved, the same numbers'
+
+{
+	echo 'hone-text 1'
+	echo 'module ir=8 opset=28'
+	for b in Neg Abs Exp; do printf 'graph %s {\n  input x: f32[3]\n  y: f32[3] = %s(x)\n  output y = y\n}\n' $b $b; done
+	echo 'graph g {'
+	echo '  input s: i64[2]'
+	echo '  input x: f32[3]'
+	echo '  i: i64[] = hone.MapIndex(s) {gears = i64[3,2] [1, 128, 1, 256, 8, 128]}'
+	echo '  y: f32[3] = hone.Case(i, x) {branches = [graph Neg, graph Abs, graph Exp]}'
+	echo '  output y = y'
+	echo '}'
+} >case.txt
+cat >case.py <<'END'
+import numpy as np, onnx, onnxruntime as ort
+ort.set_default_logger_severity(4)
+onnx.checker.check_model("case.onnx", full_check=True)
+s, x = ort.InferenceSession("case.onnx"), np.array([1, -2, 3], np.float32)
+run = lambda *gear: s.run(None, {"s": np.array(gear, np.int64), "x": x})[0]
+assert (run(1, 128) == -x).all() and (run(1, 256) == abs(x)).all() and np.allclose(run(8, 128), np.exp(x))
+try:
+    run(8, 256)
+except Exception:
+    raise SystemExit(0)
+raise SystemExit(1)
+END
+ge-load case.txt | ge-export -o case.onnx && "$python" case.py
+ok $? 'MapIndex and Case: the branch of the gear, an error for no gear'

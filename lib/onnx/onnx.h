@@ -9,7 +9,7 @@ struct onnx_import_opts {
 	bool no_store;          /* do not touch the blob store: data stays mapped (tools that only look) */
 };
 /* path "-": standard input (weights are then copied). Converted to the canonical opset, bodies closed,
- * functions as PartitionedCall or inlined. Bad data: die(65) naming file and offset or node. */
+ * functions expanded. Bad data: die(65) naming file and offset or node. */
 struct module *onnx_import(const char *path, const struct onnx_import_opts *o);
 /* The same from n bytes that outlive the module. heap: they are in memory, not those of the file path, so
  * weights are copied and external data is refused. */

@@ -128,7 +128,9 @@ static size_t length(struct scan *s, size_t end, enum message m, uint64_t number
 	uint64_t n = varint(s, end, m);
 	if (n > end - s->at) {
 		char text[200];
-		if (end == s->n && m == MODEL)
+		if (end == s->n && m == MODEL && number == 7)
+			snprintf(text, sizeof text, "cut short: the graph has %llu bytes, the file ends after %zu of them", (unsigned long long)n, end - s->at);
+		else if (end == s->n && m == MODEL)
 			snprintf(text, sizeof text, "field %llu of ModelProto needs %llu bytes, the file has %zu more; cut short, or not an ONNX model",
 				 (unsigned long long)number, (unsigned long long)n, end - s->at);
 		else
