@@ -96,6 +96,26 @@ static bool read_once(struct loop_prog *p, stage_id s, stage_id t)
 	return steps_of(lstage(p, t)) <= 1.5 * steps_of(lstage(p, s));
 }
 
+/* A padded copy s that a small window without channels reads (depthwise convolution, pooling): cheaper to cut the
+ * loops at the borders than to copy. What the window reads must all move along what is contiguous in the source. */
+static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
+{
+	ex_id read[READS_MAX], from[READS_MAX];
+	double taps = 1;
+	if (lex(p, lstage(p, s)->body)->kind != EX_GUARD || lstage(p, t)->comb == COMB_NONE || stage_all_reads(p, s, from) != 1)
+		return false;
+	const struct loop_buf *b = lbuf(p, lex(p, from[0])->buf);
+	int v = b->layout.n ? b->layout.part[b->layout.n - 1].axis : b->rank - 1;
+	if (v < 0 || v >= lstage(p, t)->nspatial || lex(p, from[0])->index[v] != stage_axis(p, s, v))
+		return false;
+	for (int a = lstage(p, t)->nspatial; a < lstage(p, t)->naxes; a++)
+		taps *= (double)lstage(p, t)->axis[a].extent;
+	for (int n = stage_all_reads(p, t, read), i = 0; i < n; i++)
+		if (!read_uses(p, read[i], lstage(p, t)->axis[v].var))
+			return false;
+	return taps <= 9;
+}
+
 static void inline_stages(struct rule *r)
 {
 	struct loop_prog *p = r->p;
@@ -107,7 +127,7 @@ static void inline_stages(struct rule *r)
 		int n = count_readers(p, t->out, &reader), cost = cost_of(p, t->body);
 		bool cheap = cost <= 2, once = n == 1 && read_once(p, s, reader);
 		bool plain = lex(p, t->body)->kind == EX_READ; /* moves elements, nothing else */
-		if (once || plain || (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost)))
+		if (once || plain || (n == 1 && window_reads(p, s, reader)) || (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost)))
 			rule_try(r, "inline %s", sym_str(t->name));
 	}
 }

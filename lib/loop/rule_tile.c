@@ -15,6 +15,9 @@ struct tile {
 	int outer;               /* leading axes that stay outermost: operands are packed inside them */
 	int nread;
 	ex_id read[READS_MAX];
+	const char *vloop, *tloop; /* their loops, before the split; tloop NULL: no t */
+	const char *panel_loop, *home; /* over panels; in which a tile is complete */
+	bool after;              /* the result is computed tile by tile */
 	int64_t chunk;           /* reduce steps of axis k0 kept in cache at a time; 0: all */
 	stage_id packed;         /* the stage that packs an operand; 0: none */
 	int packed_dim;
@@ -292,6 +295,98 @@ static int reduce_order(const struct stage *s, int *out)
 	return n;
 }
 
+static bool has_guard(struct loop_prog *p, ex_id e)
+{
+	return e && (lex(p, e)->kind == EX_GUARD || has_guard(p, lex(p, e)->a[0]) || has_guard(p, lex(p, e)->a[1]) || has_guard(p, lex(p, e)->a[2]));
+}
+
+/* Loops around the tile that are neither v's nor t's, but for those that stay outermost (batches), each before it. */
+static char *other_loops(struct rule *r, const struct tile *q, char *order)
+{
+	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
+		if (a != q->v && a != q->t && a >= q->outer)
+			order = arena_printf(&r->p->arena, "%s %s", order, axis_loop(r, q->anchor, a, ""));
+	return order;
+}
+
+/* Spatial loops: where a panel is reused its loop is outermost; where all moves along v it is next to the tile, so that
+ * memory is walked in order. home: the loop in which a tile is complete. */
+static bool order_spatial(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	bool reuse = false;
+	for (int i = 0; i < q->nread; i++)
+		reuse |= !read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var);
+	q->panel_loop = arena_printf(&p->arena, "%s.0", q->vloop);
+	char *order = other_loops(r, q, arena_str(&p->arena, reuse ? q->panel_loop : ""));
+	q->home = q->panel_loop;
+	for (int a = 0; a < lstage(p, q->anchor)->nspatial && reuse; a++)
+		if (a != q->v && a != q->t && a >= q->outer)
+			q->home = axis_loop(r, q->anchor, a, "");
+	if (q->tloop) {
+		order = arena_printf(&p->arena, "%s %s.0", order, q->tloop);
+		if (reuse)
+			q->home = arena_printf(&p->arena, "%s.0", q->tloop);
+	}
+	if (!reuse)
+		order = arena_printf(&p->arena, "%s %s", order, q->panel_loop);
+	if (q->tloop)
+		order = arena_printf(&p->arena, "%s %s.1", order, q->tloop);
+	return rule_try(r, "reorder %s %s.1 %s.2", order, q->vloop, q->vloop);
+}
+
+/* A panel too large for the cache is gone through in pieces of the first reduce axis; sums wait in memory. */
+static void choose_chunk(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	int first = lstage(p, q->anchor)->nspatial;
+	int64_t k0 = lstage(p, q->anchor)->axis[first].extent;
+	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = 1.5 * panel_room(p);
+	if (bytes <= room || !q->result || q->t < 0 || k0 < 64)
+		return;
+	q->chunk = k0;
+	while (bytes * (double)q->chunk / (double)k0 > room && q->chunk > 32)
+		q->chunk = (q->chunk + 1) / 2;
+	if (!rule_try(r, "split %s %ld tail=peel", axis_loop(r, q->anchor, first, ""), (long)q->chunk))
+		q->chunk = 0;
+}
+
+/* Init, then the reduction between the tile's place and the tile; the sums become registers. */
+static void order_reduction(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	const char *name = sym_str(lstage(p, q->anchor)->name);
+	int red[LOOP_AXES_MAX], nred = reduce_order(lstage(p, q->anchor), red);
+	rule_try(r, "init %s %s", name, q->chunk ? q->panel_loop : q->home);
+	char *in = arena_str(&p->arena, "");
+	for (int i = 0; i < nred; i++)
+		in = arena_printf(&p->arena, "%s %s%s", in, axis_loop(r, q->anchor, red[i], ""), q->chunk && i == nred - 1 ? ".1" : "");
+	if (q->tloop)
+		in = arena_printf(&p->arena, "%s %s.1", in, q->tloop);
+	in = arena_printf(&p->arena, "%s %s.1 %s.2", in, q->vloop, q->vloop);
+	if (q->chunk) {
+		char *out = arena_printf(&p->arena, "%s.0", axis_loop(r, q->anchor, red[nred - 1], ""));
+		out = other_loops(r, q, out);
+		if (q->tloop)
+			out = arena_printf(&p->arena, "%s %s.0", out, q->tloop);
+		rule_try(r, "reorder %s%s", out, in);
+	} else {
+		rule_try(r, "reorder%s", in);
+	}
+	const char *done = q->chunk ? q->panel_loop : q->home;
+	q->after = q->result && rule_try(r, "after %s %s", sym_str(lstage(p, q->result)->name), done);
+	if (q->chunk || !q->after) /* the sum goes to memory, the rest of the program reads it there */
+		rule_try(r, "acc = cache %s %s %s register", name, name, q->home);
+	else
+		rule_try(r, "scope %s register", name);
+	/* small windows are unrolled whole where nothing else reduces */
+	double window = 1;
+	for (int i = 0; i < nred; i++)
+		window *= (double)lstage(p, q->anchor)->axis[red[i]].extent;
+	for (int i = 0; i < nred && window <= 9; i++)
+		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
+}
+
 bool rule_tile(struct rule *r, stage_id anchor)
 {
 	struct loop_prog *p = r->p;
@@ -303,7 +398,6 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	q.t = second_axis(p, &q);
 	choose_tile(p, &q, r->lanes);
 	make_panels(r, &q);
-	const char *name = sym_str(lstage(p, anchor)->name);
 	if (q.v != lstage(p, anchor)->nspatial - 1) { /* vectors of the sums lie along v as well */
 		char *order = arena_str(&p->arena, "");
 		for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
@@ -311,77 +405,31 @@ bool rule_tile(struct rule *r, stage_id anchor)
 				order = arena_printf(&p->arena, "%s%d ", order, a);
 		rule_try(r, "layout %s %s%d", sym_str(lbuf(p, lstage(p, anchor)->out)->name), order, q.v);
 	}
-	const char *v = axis_loop(r, anchor, q.v, ""), *t = q.t >= 0 ? axis_loop(r, anchor, q.t, "") : NULL;
-	if (!rule_try(r, "split %s %d %d tail=%s", v, q.vectors, r->lanes, q.pad ? "pad" : "peel"))
+	q.vloop = axis_loop(r, anchor, q.v, "");
+	q.tloop = q.t >= 0 ? axis_loop(r, anchor, q.t, "") : NULL;
+	bool fills = has_guard(p, lstage(p, anchor)->body);
+	if (!rule_try(r, "split %s %d %d tail=%s", q.vloop, q.vectors, r->lanes, q.pad ? "pad" : "peel"))
 		return false;
-	if (t && !rule_try(r, "split %s %d tail=balance", t, q.rows))
+	if (q.tloop && !rule_try(r, "split %s %d tail=%s", q.tloop, q.rows, fills ? "peel" : "balance"))
 		return false;
-	/* spatial loops: panels outermost, the tile innermost */
-	char *order = arena_printf(&p->arena, "%s.0", v);
-	for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
-		if (a != q.v && a != q.t && a >= q.outer)
-			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, anchor, a, ""));
-	const char *home = arena_printf(&p->arena, "%s.0", t ? t : v);
-	for (int a = lstage(p, anchor)->nspatial - 1; a >= 0 && !t; a--)
-		if (a != q.v) {
-			home = axis_loop(r, anchor, a, "");
-			break;
-		}
-	if (t)
-		order = arena_printf(&p->arena, "%s %s.0 %s.1", order, t, t);
-	order = arena_printf(&p->arena, "%s %s.1 %s.2", order, v, v);
-	if (!rule_try(r, "reorder %s", order))
+	if (!order_spatial(r, &q))
 		return false;
-	int red[LOOP_AXES_MAX], nred = reduce_order(lstage(p, anchor), red);
-	int64_t k0 = lstage(p, anchor)->axis[lstage(p, anchor)->nspatial].extent;
-	double bytes = panel_bytes(p, &q, q.vectors, r->lanes), room = 1.5 * panel_room(p);
-	if (bytes > room && q.result && q.t >= 0 && k0 >= 64) {
-		q.chunk = k0;
-		while (bytes * (double)q.chunk / (double)k0 > room && q.chunk > 32)
-			q.chunk = (q.chunk + 1) / 2;
-	}
-	const char *first = axis_loop(r, anchor, lstage(p, anchor)->nspatial, "");
-	const char *outer = arena_printf(&p->arena, "%s.0", v);
-	if (q.chunk && !rule_try(r, "split %s %ld tail=peel", first, (long)q.chunk))
-		q.chunk = 0;
-	rule_try(r, "init %s %s", name, q.chunk ? outer : home);
-	/* the reduction between the tile's place and the tile */
-	char *in = arena_str(&p->arena, "");
-	for (int i = 0; i < nred; i++)
-		in = arena_printf(&p->arena, "%s %s%s", in, axis_loop(r, anchor, red[i], ""), q.chunk && i == nred - 1 ? ".1" : "");
-	in = arena_printf(&p->arena, "%s%s%s %s.1 %s.2", in, t ? " " : "", t ? arena_printf(&p->arena, "%s.1", t) : "", v, v);
-	if (q.chunk) {
-		char *all = arena_printf(&p->arena, "%s.0", first);
-		for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
-			if (a != q.v && a != q.t && a >= q.outer)
-				all = arena_printf(&p->arena, "%s %s", all, axis_loop(r, anchor, a, ""));
-		rule_try(r, "reorder %s%s%s %s", all, t ? " " : "", t ? arena_printf(&p->arena, "%s.0", t) : "", in);
-		rule_try(r, "acc = cache %s %s %s register", name, name, home);
-	} else {
-		rule_try(r, "reorder %s", in);
-	}
-	bool after = q.result && rule_try(r, "after %s %s", sym_str(lstage(p, q.result)->name), q.chunk ? outer : home);
-	if (!q.chunk && !after) /* the sum goes to memory, the rest of the program reads it there */
-		rule_try(r, "acc = cache %s %s %s register", name, name, home);
-	if (!q.chunk && after)
-		rule_try(r, "scope %s register", name);
-	rule_try(r, "unroll %s.1", v);
-	rule_try(r, "vector %s.2", v);
-	if (t)
-		rule_try(r, "unroll %s.1", t);
-	/* small windows are unrolled whole where nothing else reduces */
-	double window = 1;
-	for (int i = 0; i < nred; i++)
-		window *= (double)lstage(p, anchor)->axis[red[i]].extent;
-	for (int i = 0; i < nred && window <= 9; i++)
-		rule_try(r, "unroll %s", axis_loop(r, anchor, red[i], ""));
+	choose_chunk(r, &q);
+	order_reduction(r, &q);
+	for (int a = 0; fills && a < lstage(p, anchor)->nspatial; a++) /* the middle has no fills */
+		if (a != q.v)
+			rule_try(r, "partition %s auto", axis_loop(r, anchor, a, a == q.t ? ".0" : ""));
+	rule_try(r, "unroll %s.1", q.vloop);
+	rule_try(r, "vector %s.2", q.vloop);
+	if (q.tloop)
+		rule_try(r, "unroll %s.1", q.tloop);
 	mark_tile(r, &q, anchor, "init.");
 	stage_id load = stage_find(p, "acc.load"), store = stage_find(p, "acc.store");
 	if (load)
 		mark_tile(r, &q, load, "");
 	if (store)
 		mark_tile(r, &q, store, "");
-	if (after)
+	if (q.after)
 		mark_tile(r, &q, q.result, "");
 	if (q.packed)
 		mark_packing(r, &q);
