@@ -86,6 +86,9 @@ say $? "weights that are cut are refused"
 ./whole main.c >err
 [ $? = 1 ] && grep -q 'not a file of weights' err
 say $? "something else is refused as weights"
+cat planned.g planned.g | ge-emit -o never 2>err
+[ $? = 65 ] && grep -q 'several modules' err
+say $? "two modules: 65"
 ge-emit digits.g -o never 2>err
 [ $? = 64 ] && grep -q 'ge-plan' err
 say $? "no plan: 64 and what to run"

@@ -147,7 +147,6 @@ static struct kernel kernel_new(struct module *m, node_id n, const struct target
 		prog_free(k.prog);
 		k.prog = lower_or_die(m, n, t).prog;
 		k.trace = "";
-		k.plain = true;
 		if ((why = schedule(&k)))
 			BUG("%s: start state: %s", node_where(m, n, &m->arena), why);
 	}

@@ -10,7 +10,6 @@ struct kernel {
 	struct digest digest;   /* of its stages, before any primitive */
 	const char *given;      /* the trace attribute, NULL: by the rule */
 	const char *trace;      /* what was applied */
-	bool plain;             /* the rule's trace did not work out: start state (a warning was given) */
 };
 
 /* A Fused node of the main graph, in order. */

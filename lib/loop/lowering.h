@@ -71,7 +71,7 @@ stage_id low_result(struct lower *L, uint32_t k, const char *name);
 stage_id low_scratch(struct lower *L, uint32_t k, const char *name);
 /* Result k is what buffer b holds; copied where it is a result of the kernel. */
 void low_result_is(struct lower *L, uint32_t k, buf_id b);
-/* Result k as a stage computing f(result of stage s), element by element, or s itself where f is 0. */
+/* Any stage in scratch. */
 stage_id low_stage(struct lower *L, const char *name, enum dtype t, int rank, const int64_t *shape, const char *axes);
 const char *low_axes(struct lower *L, int rank);                   /* names for results of that rank */
 void low_name_axes(struct lower *L, int rank, const char *names);  /* by the anchor, once */

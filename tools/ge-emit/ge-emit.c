@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include "common/progress.h"
 #include "ge-emit.h"
 #include "graph/check.h"
 #include "graph/pass.h"
@@ -190,8 +188,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct module *m = stream_read(r);
 	struct emission e = {.target = target_host(), .embed = embed};
 
-	if (!m)
-		die(EX_BADDATA, "no module in the stream");
+	if (!m || stream_read(r))
+		die(EX_BADDATA, "%s: %s; a library is made of one", a->nfile ? a->file[0] : "standard input", m ? "several modules" : "no module");
 	module_check_or_die(m);
 	if (!a->out && !print_traces && !report)
 		die(EX_BADUSE, "-o STEM says where STEM.c, STEM.so and the others go");

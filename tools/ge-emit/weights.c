@@ -4,7 +4,6 @@
 #include <string.h>
 #include "common/outfile.h"
 #include "ge-emit.h"
-#include "loop/interp.h"
 
 /* The buffer of constant `number` of a kernel; 0: no stage reads it any more. */
 static buf_id const_buf(struct loop_prog *p, int number)
