@@ -76,20 +76,29 @@ static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum 
 			return whynot(p, "%s touches %s inside the loop", sym_str(lstage(p, lnest(p, all[i])->stage)->name), sym_str(lbuf(p, b)->name));
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	region_of(p, b, l, false, true, lo, extent);
+	poly guard[REGION_GUARDS];
+	int nguard;
+	const char *why = region_exact(p, b, l, lo, extent, guard, &nguard);
+	if (why)
+		return why;
 	const char *axes = axis_names(p, lstage(p, s));
 	struct loop_buf shape = *lbuf(p, b);
 	buf_id acc = buf_new(p, name, shape.dtype, scope, shape.rank, shape.shape);
 	lbuf(p, acc)->layout = shape.layout;
 	nest_id seq = nest_body(p, l);
 	stage_id out = copy_stage(p, acc, b, 0, arena_printf(&p->arena, "%s.store", name), axes);
-	nest_insert(p, seq, lnest(p, seq)->kid.n, nest_of_stage(p, out, lo, extent));
+	nest_id copy = nest_of_stage(p, out, lo, extent);
+	guard_nest(p, copy, nguard, guard);
+	nest_insert(p, seq, lnest(p, seq)->kid.n, copy);
 	if (init_inside || lstage(p, s)->comb == COMB_NONE) {
 		lstage(p, s)->out = acc;
 		return NULL;
 	}
 	/* the sum so far comes in; the identity is still set in b, outside, by a stage of its own */
 	stage_id in = copy_stage(p, b, acc, 0, arena_printf(&p->arena, "%s.load", name), axes);
-	nest_insert(p, seq, 0, nest_of_stage(p, in, lo, extent));
+	copy = nest_of_stage(p, in, lo, extent);
+	guard_nest(p, copy, nguard, guard);
+	nest_insert(p, seq, 0, copy);
 	stage_id zero = stage_into(p, arena_printf(&p->arena, "%s.init", sym_str(lstage(p, s)->name)), b, axes);
 	stage_body(p, zero, COMB_NONE, ex_const(p, shape.dtype, combiner_identity(lstage(p, s)->comb)));
 	for (int i = 0; i < n && i < 256; i++)

@@ -36,6 +36,13 @@ poly bound_over(struct loop_prog *p, poly e, int n, const nest_id *loops, bool u
  * reads, writes: which accesses count. false: none touches it. Unknown bounds give the whole dim. */
 bool region_of(struct loop_prog *p, buf_id b, nest_id under, bool reads, bool writes, poly *lo, poly *extent);
 
+/* NULL if the updates of b below l write all of that box (clipped to the shape) and nothing else; in guard, at most
+ * REGION_GUARDS, what they are guarded by in loops outside l: it holds for the box as a whole. Else why not. */
+enum { REGION_GUARDS = 16 };
+const char *region_exact(struct loop_prog *p, buf_id b, nest_id l, const poly *lo, const poly *extent, poly *guard, int *nguard);
+/* Adds guards to every block of n. */
+void guard_nest(struct loop_prog *p, nest_id n, int nguard, const poly *guard);
+
 /* All blocks of stage s (any phase) below n, in order: count; out may be NULL. */
 int nest_blocks(struct loop_prog *p, nest_id n, stage_id s, nest_id *out, int max);
 /* The root's kid in which all of s lies alone and unscheduled (start state), or 0. */

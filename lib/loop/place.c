@@ -83,6 +83,8 @@ struct after {
 	poly *lo, *extent;
 	bool set[LOOP_AXES_MAX];
 	bool any;
+	int nguard;
+	poly guard[4 * REGION_GUARDS];
 	const char *why;
 };
 
@@ -115,8 +117,15 @@ static void after_read(struct loop_prog *p, ex_id read, void *arg)
 		}
 	if (a->why || !made)
 		return;
-	poly lo[LOOP_RANK_MAX], extent[LOOP_RANK_MAX];
+	poly lo[LOOP_RANK_MAX], extent[LOOP_RANK_MAX], guard[REGION_GUARDS];
+	int nguard;
 	region_of(p, b, a->loop, false, true, lo, extent);
+	a->why = region_exact(p, b, a->loop, lo, extent, guard, &nguard);
+	for (int i = 0; i < nguard && !a->why; i++)
+		if (a->nguard == 4 * REGION_GUARDS)
+			a->why = whynot(p, "%s has too many guards", sym_str(lbuf(p, b)->name));
+		else
+			a->guard[a->nguard++] = guard[i];
 	const struct stage *s = lstage(p, a->s);
 	for (int d = 0; d < lex(p, read)->n && !a->why; d++) {
 		int64_t l, e;
@@ -131,6 +140,8 @@ static void after_read(struct loop_prog *p, ex_id read, void *arg)
 				axis = x;
 		if (axis < 0 || d == lex(p, read)->dyn_dim) {
 			a->why = whynot(p, "%s reads %s across the part that is complete in %s", sym_str(s->name), sym_str(lbuf(p, b)->name), sym_str(lnest(p, a->loop)->name));
+		} else if (s->axis[axis].extent > lbuf(p, b)->shape[d]) {
+			a->why = whynot(p, "%s goes beyond %s", sym_str(s->name), sym_str(lbuf(p, b)->name));
 		} else if (a->set[axis] && (a->lo[axis] != lo[d] || a->extent[axis] != extent[d])) {
 			a->why = whynot(p, "%s reads two different parts under %s", sym_str(s->name), sym_str(lnest(p, a->loop)->name));
 		} else {
@@ -198,8 +209,9 @@ const char *prim_after(struct loop_prog *p, const char *stage, const char *loop)
 	if (o.why)
 		return o.why;
 	nest_remove(p, top);
-	nest_id seq = nest_body(p, l);
-	nest_insert(p, seq, lnest(p, seq)->kid.n, nest_of_stage(p, s, lo, extent));
+	nest_id seq = nest_body(p, l), fresh = nest_of_stage(p, s, lo, extent);
+	guard_nest(p, fresh, a.nguard, a.guard);
+	nest_insert(p, seq, lnest(p, seq)->kid.n, fresh);
 	return NULL;
 }
 
@@ -235,14 +247,20 @@ const char *prim_init(struct loop_prog *p, const char *stage, const char *loop)
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	whole_region(p, s, lo, extent);
 	region_of(p, lstage(p, s)->out, l, false, true, lo, extent);
+	poly guard[REGION_GUARDS];
+	int nguard;
+	const char *why = region_exact(p, lstage(p, s)->out, l, lo, extent, guard, &nguard);
+	if (why)
+		return why;
 	nest_remove(p, init);
-	nest_id seq = nest_body(p, l);
+	nest_id seq = nest_body(p, l), fresh = nest_of_phase(p, s, BLOCK_INIT, "init.", lo, extent);
+	guard_nest(p, fresh, nguard, guard);
 	size_t at = 0;
 	for (size_t i = 0; i < lnest(p, seq)->kid.n; i++)
 		if (nest_blocks(p, lnest(p, seq)->kid.a[i], s, NULL, 0)) {
 			at = i;
 			break;
 		}
-	nest_insert(p, seq, at, nest_of_phase(p, s, BLOCK_INIT, "init.", lo, extent));
+	nest_insert(p, seq, at, fresh);
 	return NULL;
 }

@@ -173,11 +173,14 @@ static const char *pad_reads(struct loop_prog *p, stage_id s, int axis, int64_t 
 	int n = stage_reads_of(p, s, read, 64);
 	for (int i = 0; i < n; i++)
 		for (int d = 0; d < lex(p, read[i])->n; d++) {
-			poly_var v = lstage(p, s)->axis[axis].var;
+			poly_var v = lstage(p, s)->axis[axis].var, more = poly_var_new(p->P, 0, 0, size - 1, 1);
 			buf_id b = lex(p, read[i])->buf;
 			const char *name = sym_str(lbuf(p, b)->name);
-			if (!poly_uses(p->P, lex(p, read[i])->index[d], v) || lbuf(p, b)->shape[d] >= size)
-				continue;
+			int64_t lo, was, hi;
+			poly_range(p->P, lex(p, read[i])->index[d], &lo, &was);
+			poly_range(p->P, poly_subst(p->P, lex(p, read[i])->index[d], v, poly_of(p->P, more)), &lo, &hi);
+			if (hi < lbuf(p, b)->shape[d] || was >= lbuf(p, b)->shape[d])
+				continue; /* inside, or guarded anyway */
 			if (lex(p, read[i])->index[d] != poly_of(p->P, v))
 				return whynot(p, "tail=pad: %s is not read element by element", name);
 			stage_id w = buf_writer(p, b);
@@ -216,6 +219,9 @@ static const char *pad_axis(struct loop_prog *p, nest_id id, int64_t f)
 	int64_t padded = (e + f - 1) / f * f;
 	if ((why = sole_writer(p, of)))
 		return why;
+	int mine = nest_blocks(p, id, of, NULL, 0);
+	if (mine != nest_blocks(p, id, 0, NULL, 0) || mine != nest_blocks(p, p->root, of, NULL, 0))
+		return whynot(p, "tail=pad: %s is scheduled already", sym_str(s->name));
 	if ((why = pad_reads(p, of, axis, padded, false)) || (why = pad_reads(p, of, axis, padded, true)))
 		return why;
 	s = lstage(p, of);

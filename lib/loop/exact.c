@@ -1,0 +1,196 @@
+/* Is a region that bounds what is written also all written? Guards, and tiles whose size varies inside the region, can
+ * leave holes; nobody may take such a region for complete. Found out by going through the loops of each dim. */
+#include <string.h>
+#include "loop/nest.h"
+
+enum { STEPS_MAX = 1 << 18 };
+
+struct exact {
+	struct loop_prog *p;
+	const struct nest *block;
+	int nloops, nouter;           /* around the block, from the outside in; the first nouter are at or around l */
+	nest_id loop[NEST_DEPTH_MAX];
+	bool used[NEST_DEPTH_MAX];    /* matters for this dim */
+	int dim;
+	poly lo, extent;
+	int nguard;
+	poly guard[64];               /* that matter for this dim */
+	int64_t *env, first, count;   /* the box for these outer iterations */
+	bool *seen;
+	int64_t steps;
+	bool good;
+};
+
+static bool uses_loop(struct exact *x, poly e, int i)
+{
+	return e != POLY_UNKNOWN && poly_uses(x->p->P, e, lnest(x->p, x->loop[i])->var);
+}
+
+/* Marks the loops that e hangs on, also through their extents. */
+static void mark_loops(struct exact *x, poly e)
+{
+	for (int i = 0; i < x->nloops; i++)
+		if (!x->used[i] && uses_loop(x, e, i)) {
+			x->used[i] = true;
+			mark_loops(x, lnest(x->p, x->loop[i])->extent);
+		}
+}
+
+static bool guards_hold(struct exact *x)
+{
+	for (int i = 0; i < x->nguard; i++)
+		if (poly_eval(x->p->P, x->guard[i], x->env) < 0)
+			return false;
+	return true;
+}
+
+static void go(struct exact *x, int depth);
+
+/* The outer loops stand: everything in the box must be met by the inner ones, and nothing else. */
+static void go_box(struct exact *x)
+{
+	int64_t lo = poly_eval(x->p->P, x->lo, x->env), hi = lo + poly_eval(x->p->P, x->extent, x->env);
+	int64_t size = lbuf(x->p, lstage(x->p, x->block->stage)->out)->shape[x->dim];
+	x->first = lo < 0 ? 0 : lo;
+	x->count = (hi > size ? size : hi) - x->first;
+	if (x->count < 0)
+		x->count = 0;
+	x->steps += x->count;
+	if (x->steps > STEPS_MAX) {
+		x->good = false;
+		return;
+	}
+	x->seen = xcalloc((size_t)x->count + 1, 1);
+	go(x, x->nouter);
+	/* no guard of this dim is about outer loops alone: those are the caller's */
+	for (int64_t i = 0; i < x->count; i++)
+		x->good &= x->seen[i];
+	free(x->seen);
+	x->seen = NULL;
+}
+
+static void go(struct exact *x, int depth)
+{
+	if (depth == x->nouter && !x->seen) {
+		go_box(x);
+		return;
+	}
+	if (depth == x->nloops) {
+		if (!guards_hold(x))
+			return;
+		int64_t at = poly_eval(x->p->P, x->block->bind[x->dim], x->env) - x->first;
+		if (at < 0 || at >= x->count)
+			x->good = false;
+		else
+			x->seen[at] = true;
+		return;
+	}
+	if (!x->used[depth]) {
+		go(x, depth + 1);
+		return;
+	}
+	const struct nest *n = lnest(x->p, x->loop[depth]);
+	int64_t extent = poly_eval(x->p->P, n->extent, x->env);
+	for (int64_t i = 0; i < extent && x->good; i++) {
+		if (++x->steps > STEPS_MAX)
+			x->good = false;
+		x->env[n->var] = i;
+		go(x, depth + 1);
+	}
+}
+
+/* Guards about spatial loops of this dim; false: one mixes dims. only_outer ones are left out. */
+static bool dim_guards(struct exact *x)
+{
+	const struct stage *s = lstage(x->p, x->block->stage);
+	x->nguard = 0;
+	for (size_t g = 0; g < x->block->guard.n; g++) {
+		bool mine = false, foreign = false;
+		for (int i = x->nouter; i < x->nloops; i++) {
+			if (!uses_loop(x, x->block->guard.a[g], i))
+				continue;
+			mine |= x->used[i];
+			bool spatial = x->used[i];
+			for (int a = 0; a < s->nspatial; a++)
+				spatial |= uses_loop(x, x->block->bind[a], i);
+			foreign |= !x->used[i] && spatial;
+			if (mine && !spatial)
+				return false; /* with a reduction */
+		}
+		if (mine && (foreign || x->nguard == 64))
+			return false;
+		if (mine) {
+			x->guard[x->nguard++] = x->block->guard.a[g];
+			mark_loops(x, x->block->guard.a[g]);
+		}
+	}
+	return true;
+}
+
+static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent)
+{
+	if (lo[d] == POLY_UNKNOWN || extent[d] == POLY_UNKNOWN)
+		return false;
+	memset(x->used, 0, sizeof x->used);
+	x->dim = d;
+	x->lo = lo[d];
+	x->extent = extent[d];
+	mark_loops(x, x->block->bind[d]);
+	for (int i = x->nouter; i < x->nloops; i++) /* a loop of two dims: a box has more corners than it */
+		for (int e = 0; e < lstage(x->p, x->block->stage)->nspatial; e++)
+			if (e != d && x->used[i] && uses_loop(x, x->block->bind[e], i))
+				return false;
+	mark_loops(x, lo[d]);
+	mark_loops(x, extent[d]);
+	if (!dim_guards(x))
+		return false;
+	x->steps = 0;
+	x->good = true;
+	go(x, 0);
+	return x->good;
+}
+
+const char *region_exact(struct loop_prog *p, buf_id b, nest_id l, const poly *lo, const poly *extent, poly *guard, int *nguard)
+{
+	nest_id block[256];
+	int n = nest_blocks(p, l, 0, block, 256);
+	const char *why = NULL;
+	*nguard = 0;
+	struct exact x = {.p = p, .env = xcalloc(poly_nvars(p->P) + 2, sizeof(int64_t))};
+	for (int i = 0; i < n && i < 256 && !why; i++) {
+		x.block = lnest(p, block[i]);
+		if (lstage(p, x.block->stage)->out != b || x.block->phase != BLOCK_UPDATE)
+			continue;
+		x.nloops = nest_loops(p, block[i], x.loop);
+		for (x.nouter = 0; x.nouter < x.nloops && (x.loop[x.nouter] == l || !nest_inside(p, x.loop[x.nouter], l));)
+			x.nouter++;
+		for (size_t g = 0; g < x.block->guard.n; g++) {
+			bool inner = false, known = false;
+			for (int k = x.nouter; k < x.nloops; k++)
+				inner |= uses_loop(&x, x.block->guard.a[g], k);
+			for (int k = 0; k < *nguard; k++)
+				known |= guard[k] == x.block->guard.a[g];
+			if (!inner && !known) {
+				if (*nguard == REGION_GUARDS)
+					why = whynot(p, "%s has too many guards", sym_str(lstage(p, x.block->stage)->name));
+				else
+					guard[(*nguard)++] = x.block->guard.a[g];
+			}
+		}
+		for (int d = 0; d < lbuf(p, b)->rank && !why; d++)
+			if (!dim_exact(&x, d, lo, extent))
+				why = whynot(p, "%s does not fill a box of %s in %s", sym_str(lstage(p, x.block->stage)->name), sym_str(lbuf(p, b)->name),
+					     lnest(p, l)->kind == NEST_FOR ? sym_str(lnest(p, l)->name) : "root");
+	}
+	free(x.env);
+	return why;
+}
+
+void guard_nest(struct loop_prog *p, nest_id n, int nguard, const poly *guard)
+{
+	nest_id block[256];
+	int k = nest_blocks(p, n, 0, block, 256);
+	for (int i = 0; i < k && i < 256; i++)
+		for (int g = 0; g < nguard; g++)
+			vec_push(&lnest(p, block[i])->guard, guard[g]);
+}
