@@ -52,7 +52,8 @@ void bind_symbol(struct module *m, const char *name, int64_t value)
 		list = more;
 	}
 	if (list)
-		die(EX_BADUSE, "--set %s: the model has no symbol of that name; it has %s", name, list);
+		die(EX_BADUSE, "--set %s: the model has no symbol of that name; it has %s", name,
+		    list);
 	note("--set %s: the model has no free symbols, nothing to set", name);
 done:
 	free(list);
@@ -76,7 +77,8 @@ static poly_var only_variable(struct module *m, poly e)
 	const uint32_t *atoms;
 	const struct poly_atom *a;
 
-	if (!e || poly_nterms(m->dims, e) != 1 || poly_term(m->dims, e, 0, &natoms, &atoms) != 1 || natoms != 1)
+	if (!e || poly_nterms(m->dims, e) != 1 || poly_term(m->dims, e, 0, &natoms, &atoms) != 1 ||
+	    natoms != 1)
 		return 0;
 	a = poly_atom(m->dims, atoms[0]);
 	return a->kind == POLY_VAR ? a->var : 0;
@@ -105,7 +107,8 @@ void bind_shape(struct module *m, const char *input, int rank, const int64_t *di
 		die(EX_BADUSE, "--shape %s: the model has no input of that name", input);
 	t = &val(m, v)->type;
 	if (t->rank != RANK_UNKNOWN && t->rank != rank)
-		die(EX_BADUSE, "--shape %s: %d extents for %s", input, rank, type_str(m, t, &m->arena));
+		die(EX_BADUSE, "--shape %s: %d extents for %s", input, rank,
+		    type_str(m, t, &m->arena));
 	if (t->rank == RANK_UNKNOWN) {
 		t->rank = rank;
 		t->dims = ARENA_ARRAY(&m->arena, dim, rank);
@@ -138,20 +141,25 @@ noreturn void bind_missing(struct module *m, const char *command)
 	fprintf(stderr, "%s: sizes are missing; the inputs are\n", msg_tool);
 	for (size_t i = 0; i < g->in.n; i++) {
 		struct value *v = val(m, g->in.a[i]);
-		fprintf(stderr, "    %-24s %s\n", sym_str(v->name), type_str(m, &v->type, &m->arena));
+		fprintf(stderr, "    %-24s %s\n", sym_str(v->name),
+			type_str(m, &v->type, &m->arena));
 	}
 	for (size_t i = 0; i < s.list.n; i++)
-		hint = xprintf("%s%s%s=1", hint ? hint : "", hint ? "," : " --set ", sym_str(poly_var_name(m->dims, s.list.a[i])));
+		hint = xprintf("%s%s%s=1", hint ? hint : "", hint ? "," : " --set ",
+			       sym_str(poly_var_name(m->dims, s.list.a[i])));
 	for (size_t i = 0; i < g->in.n; i++) {
 		const struct type *t = &val(m, g->in.a[i])->type;
 		bool open = t->rank == RANK_UNKNOWN;
 		char *shape = xstrdup("");
 		for (int k = 0; k < t->rank; k++) {
 			open = open || !t->dims[k];
-			shape = xprintf("%s%s%s", shape, k ? "x" : "", t->dims[k] ? poly_str(m->dims, t->dims[k], &m->arena) : "1");
+			shape = xprintf("%s%s%s", shape, k ? "x" : "",
+					t->dims[k] ? poly_str(m->dims, t->dims[k], &m->arena)
+						   : "1");
 		}
 		if (open)
-			hint = xprintf("%s --shape %s:%s", hint ? hint : "", sym_str(val(m, g->in.a[i])->name), *shape ? shape : "1x1");
+			hint = xprintf("%s --shape %s:%s", hint ? hint : "",
+				       sym_str(val(m, g->in.a[i])->name), *shape ? shape : "1x1");
 	}
 	die(EX_BADUSE, "give them, for example: %s%s", command, hint ? hint : "");
 }
@@ -193,8 +201,12 @@ void bind_shapes(struct module *m, const char *arg)
 		} else {
 			dims[rank++] = strtoll(p, &end, 10);
 		}
-		if (end == p || (*end && *end != 'x') || (*end == 'x' && !end[1]) || (dims[rank - 1] < 0 && *p != '?'))
-			die(EX_BADUSE, "--shape %s: extents are numbers with x between them, ? leaves one open", arg);
+		if (end == p || (*end && *end != 'x') || (*end == 'x' && !end[1]) ||
+		    (dims[rank - 1] < 0 && *p != '?'))
+			die(EX_BADUSE,
+			    "--shape %s: extents are numbers with x between them, ? leaves one "
+			    "open",
+			    arg);
 	}
 	name = xstrdup(arg);
 	name[colon - arg] = 0;

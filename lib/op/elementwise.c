@@ -8,9 +8,10 @@ struct elem {
 	void (*i1)(int64_t *v, int n, const double *p);
 	void (*d2)(double *a, const double *b, int n, const double *p); /* into a */
 	void (*i2)(int64_t *a, const int64_t *b, int n, const double *p);
-	void (*u2)(uint64_t *a, const uint64_t *b, int n, const double *p); /* where unsigned differs */
+	void (*u2)(uint64_t *a, const uint64_t *b, int n,
+		   const double *p);				    /* where unsigned differs */
 	poly (*known)(struct polys *P, poly a, poly b, bool whole); /* whole: integer arithmetic */
-	bool to_bool; /* the result is bool */
+	bool to_bool;						    /* the result is bool */
 	struct {
 		const char *name;
 		double def;
@@ -21,30 +22,49 @@ static const struct elem elems[OP_COUNT];
 
 /* ---- functions of one operand ---- */
 
-#define D1(name, ...)                                                                              \
-	static void d1_##name(double *v, int n, const double *p)                                   \
-	{                                                                                          \
-		for (int i = 0; i < n; i++) {                                                      \
-			double x = v[i];                                                           \
-			v[i] = (__VA_ARGS__);                                                      \
-		}                                                                                  \
+#define D1(name, ...) \
+	static void d1_##name(double *v, int n, const double *p) \
+	{ \
+		for (int i = 0; i < n; i++) { \
+			double x = v[i]; \
+			v[i] = (__VA_ARGS__); \
+		} \
 	}
-#define I1(name, ...)                                                                              \
-	static void i1_##name(int64_t *v, int n, const double *p)                                  \
-	{                                                                                          \
-		for (int i = 0; i < n; i++) {                                                      \
-			int64_t x = v[i];                                                          \
-			v[i] = (__VA_ARGS__);                                                      \
-		}                                                                                  \
+#define I1(name, ...) \
+	static void i1_##name(int64_t *v, int n, const double *p) \
+	{ \
+		for (int i = 0; i < n; i++) { \
+			int64_t x = v[i]; \
+			v[i] = (__VA_ARGS__); \
+		} \
 	}
 
-static double erf_gelu(double x) { return 0.5 * x * (1 + erf(x * M_SQRT1_2)); }
-static double tanh_gelu(double x) { return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
-static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
-static double softplus(double x) { return x > 30 ? x + log1p(exp(-x)) : log1p(exp(x)); }
-static double clamp01(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
-static int64_t wrap_neg(int64_t x) { return (int64_t)-(uint64_t)x; }
+static double erf_gelu(double x)
+{
+	return 0.5 * x * (1 + erf(x * M_SQRT1_2));
+}
+static double tanh_gelu(double x)
+{
+	return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+}
+static double sigmoid(double x)
+{
+	return 1 / (1 + exp(-x));
+}
+static double softplus(double x)
+{
+	return x > 30 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
+static double clamp01(double x)
+{
+	return x < 0 ? 0 : x > 1 ? 1 : x;
+}
+static int64_t wrap_neg(int64_t x)
+{
+	return (int64_t) - (uint64_t)x;
+}
 
+/* clang-format off */
 D1(Abs, fabs(x)) I1(Abs, x < 0 ? wrap_neg(x) : x)
 D1(Acos, acos(x)) D1(Acosh, acosh(x)) D1(Asin, asin(x)) D1(Asinh, asinh(x)) D1(Atan, atan(x)) D1(Atanh, atanh(x))
 D1(Ceil, ceil(x))
@@ -78,30 +98,45 @@ D1(Sqrt, sqrt(x))
 D1(Swish, x * sigmoid(p[0] * x))
 D1(Tan, tan(x)) D1(Tanh, tanh(x))
 D1(ThresholdedRelu, x > p[0] ? x : 0)
+/* clang-format on */
 
 /* ---- functions of two operands ---- */
 
-#define F2(kind, T, name, ...)                                                                     \
-	static void kind##_##name(T *a, const T *b, int n, const double *p)                        \
-	{                                                                                          \
-		for (int i = 0; i < n; i++) {                                                      \
-			T x = a[i], y = b[i];                                                      \
-			a[i] = (T)(__VA_ARGS__);                                                   \
-		}                                                                                  \
+#define F2(kind, T, name, ...) \
+	static void kind##_##name(T *a, const T *b, int n, const double *p) \
+	{ \
+		for (int i = 0; i < n; i++) { \
+			T x = a[i], y = b[i]; \
+			a[i] = (T)(__VA_ARGS__); \
+		} \
 	}
 #define D2(name, ...) F2(d2, double, name, __VA_ARGS__)
 #define I2(name, ...) F2(i2, int64_t, name, __VA_ARGS__)
 #define U2(name, ...) F2(u2, uint64_t, name, __VA_ARGS__)
 
-static double max_nan(double x, double y) { return x != x || x > y ? x : y != y || y >= x ? y : x; }
-static double min_nan(double x, double y) { return x != x || x < y ? x : y; }
+											static double max_nan(
+												double x,
+												double y)
+{
+	return x != x || x > y ? x : y != y || y >= x ? y : x;
+}
+static double min_nan(double x, double y)
+{
+	return x != x || x < y ? x : y;
+}
 static double py_fmod(double x, double y)
 {
 	double r = fmod(x, y);
 	return r && (r < 0) != (y < 0) ? r + y : r;
 }
-static int64_t int_div(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? wrap_neg(x) : x / y; }
-static int64_t int_rem(int64_t x, int64_t y) { return y == 0 || y == -1 ? 0 : x % y; }
+static int64_t int_div(int64_t x, int64_t y)
+{
+	return y == 0 ? 0 : y == -1 ? wrap_neg(x) : x / y;
+}
+static int64_t int_rem(int64_t x, int64_t y)
+{
+	return y == 0 || y == -1 ? 0 : x % y;
+}
 static int64_t py_mod(int64_t x, int64_t y)
 {
 	int64_t r = int_rem(x, y);
@@ -119,6 +154,7 @@ static int64_t int_pow(int64_t x, int64_t y)
 	return (int64_t)r;
 }
 
+/* clang-format off */
 D2(Add, x + y) I2(Add, (uint64_t)x + (uint64_t)y)
 D2(Sub, x - y) I2(Sub, (uint64_t)x - (uint64_t)y)
 D2(Mul, x * y) I2(Mul, (uint64_t)x * (uint64_t)y)
@@ -135,21 +171,53 @@ D2(Greater, x > y) I2(Greater, x > y) U2(Greater, x > y)
 D2(GreaterOrEqual, x >= y) I2(GreaterOrEqual, x >= y) U2(GreaterOrEqual, x >= y)
 I2(And, x && y) I2(Or, x || y) I2(Xor, !x != !y)
 I2(BitwiseAnd, x & y) I2(BitwiseOr, x | y) I2(BitwiseXor, x ^ y)
-I2(BitShift, y < 0 || y > 63 ? 0 : p[0] ? (uint64_t)x << y : (uint64_t)x >> y)
+I2(BitShift, p[0] ? (int64_t)((uint64_t)y > 63 ? 0 : (uint64_t)x << y) : x >> ((uint64_t)y > 63 ? 63 : y))
+U2(BitShift, y > 63 ? 0 : p[0] ? x << y : x >> y)
 D2(SwiGLU, x * sigmoid(p[0] * x) * y)
+	/* clang-format on */
 
-/* ---- what is known of integer elements ---- */
+	/* ---- what is known of integer elements ---- */
 
-static poly k_add(struct polys *P, poly a, poly b, bool whole) { return poly_add(P, a, b); }
-static poly k_sub(struct polys *P, poly a, poly b, bool whole) { return poly_sub(P, a, b); }
-static poly k_mul(struct polys *P, poly a, poly b, bool whole) { return poly_mul(P, a, b); }
-static poly k_max(struct polys *P, poly a, poly b, bool whole) { return poly_max(P, a, b); }
-static poly k_min(struct polys *P, poly a, poly b, bool whole) { return poly_min(P, a, b); }
-static poly k_neg(struct polys *P, poly a, poly b, bool whole) { return poly_mulc(P, a, -1); }
-static poly k_same(struct polys *P, poly a, poly b, bool whole) { return a; }
-static poly k_relu(struct polys *P, poly a, poly b, bool whole) { return poly_max(P, a, poly_const(P, 0)); }
-static poly k_abs(struct polys *P, poly a, poly b, bool whole) { return poly_max(P, a, poly_mulc(P, a, -1)); }
-static poly k_not(struct polys *P, poly a, poly b, bool whole) { return poly_sub(P, poly_const(P, 1), a); }
+	static poly k_add(struct polys *P, poly a, poly b, bool whole)
+{
+	return poly_add(P, a, b);
+}
+static poly k_sub(struct polys *P, poly a, poly b, bool whole)
+{
+	return poly_sub(P, a, b);
+}
+static poly k_mul(struct polys *P, poly a, poly b, bool whole)
+{
+	return poly_mul(P, a, b);
+}
+static poly k_max(struct polys *P, poly a, poly b, bool whole)
+{
+	return poly_max(P, a, b);
+}
+static poly k_min(struct polys *P, poly a, poly b, bool whole)
+{
+	return poly_min(P, a, b);
+}
+static poly k_neg(struct polys *P, poly a, poly b, bool whole)
+{
+	return poly_mulc(P, a, -1);
+}
+static poly k_same(struct polys *P, poly a, poly b, bool whole)
+{
+	return a;
+}
+static poly k_relu(struct polys *P, poly a, poly b, bool whole)
+{
+	return poly_max(P, a, poly_const(P, 0));
+}
+static poly k_abs(struct polys *P, poly a, poly b, bool whole)
+{
+	return poly_max(P, a, poly_mulc(P, a, -1));
+}
+static poly k_not(struct polys *P, poly a, poly b, bool whole)
+{
+	return poly_sub(P, poly_const(P, 1), a);
+}
 
 /* Integer division truncates: it is floor where the dividend cannot be negative. */
 static poly k_div(struct polys *P, poly a, poly b, bool whole)
@@ -171,7 +239,8 @@ static poly k_mod(struct polys *P, poly a, poly b, bool whole)
 	int64_t c, lo, hi;
 
 	poly_range(P, a, &lo, &hi);
-	return a && whole && lo >= 0 && poly_is_const(P, b, &c) && c > 0 ? poly_mod(P, a, c) : POLY_UNKNOWN;
+	return a && whole && lo >= 0 && poly_is_const(P, b, &c) && c > 0 ? poly_mod(P, a, c)
+									 : POLY_UNKNOWN;
 }
 
 /* A comparison that has the same answer for all values of the symbols. */
@@ -196,12 +265,28 @@ static poly k_sign(struct polys *P, poly a, poly b, int when_less, int when_equa
 		r = when_less;
 	return r < 0 ? POLY_UNKNOWN : poly_const(P, r);
 }
-static poly k_eq(struct polys *P, poly a, poly b, bool whole) { return k_sign(P, a, b, 0, 1, 0); }
-static poly k_lt(struct polys *P, poly a, poly b, bool whole) { return k_sign(P, a, b, 1, 0, 0); }
-static poly k_le(struct polys *P, poly a, poly b, bool whole) { return k_sign(P, a, b, 1, 1, 0); }
-static poly k_gt(struct polys *P, poly a, poly b, bool whole) { return k_sign(P, a, b, 0, 0, 1); }
-static poly k_ge(struct polys *P, poly a, poly b, bool whole) { return k_sign(P, a, b, 0, 1, 1); }
+static poly k_eq(struct polys *P, poly a, poly b, bool whole)
+{
+	return k_sign(P, a, b, 0, 1, 0);
+}
+static poly k_lt(struct polys *P, poly a, poly b, bool whole)
+{
+	return k_sign(P, a, b, 1, 0, 0);
+}
+static poly k_le(struct polys *P, poly a, poly b, bool whole)
+{
+	return k_sign(P, a, b, 1, 1, 0);
+}
+static poly k_gt(struct polys *P, poly a, poly b, bool whole)
+{
+	return k_sign(P, a, b, 0, 0, 1);
+}
+static poly k_ge(struct polys *P, poly a, poly b, bool whole)
+{
+	return k_sign(P, a, b, 0, 1, 1);
+}
 
+/* clang-format off */
 #define UN(name) [OP_##name] = {.d1 = d1_##name}
 static const struct elem elems[OP_COUNT] = {
 	UN(Acos), UN(Acosh), UN(Asin), UN(Asinh), UN(Atan), UN(Atanh), UN(Cos), UN(Cosh), UN(Erf), UN(Exp),
@@ -251,8 +336,9 @@ static const struct elem elems[OP_COUNT] = {
 	[OP_BitwiseAnd] = {.i2 = i2_BitwiseAnd},
 	[OP_BitwiseOr] = {.i2 = i2_BitwiseOr},
 	[OP_BitwiseXor] = {.i2 = i2_BitwiseXor},
-	[OP_BitShift] = {.i2 = i2_BitShift, .attr = {{"direction", 0, "LEFT"}}},
+	[OP_BitShift] = {.i2 = i2_BitShift, .u2 = u2_BitShift, .attr = {{"direction", 0, "LEFT"}}},
 };
+/* clang-format on */
 
 /* ---- the rules and evaluators they share ---- */
 
@@ -276,7 +362,8 @@ static void known_unary(struct infer *I, const struct elem *f)
 	if (!f->known || !I->kin[0].yes || !(e = rule_known(I, 0, I->kin[0].n)))
 		return;
 	for (int i = 0; i < I->kin[0].n; i++)
-		e[i] = f->known(rule_polys(I), I->kin[0].e[i], POLY_UNKNOWN, dtype_is_int(I->in[0].dtype));
+		e[i] = f->known(rule_polys(I), I->kin[0].e[i], POLY_UNKNOWN,
+				dtype_is_int(I->in[0].dtype));
 }
 
 static const char *shape_unary(struct infer *I)
@@ -299,14 +386,16 @@ static void known_binary(struct infer *I, const struct elem *f)
 	poly *e;
 	bool whole = dtype_is_int(I->in[0].dtype);
 
-	if (!f->known || I->n->nin != 2 || !I->kin[0].yes || !I->kin[1].yes || !type_dims(I->m, &I->in[0], d0) ||
-	    !type_dims(I->m, &I->in[1], d1) || bcast_init(&b, 2, rank, dims, &I->m->arena) ||
-	    b.count > KNOWN_MAX || !(e = rule_known(I, 0, (int)b.count)) || b.count == 0)
+	if (!f->known || I->n->nin != 2 || !I->kin[0].yes || !I->kin[1].yes ||
+	    !type_dims(I->m, &I->in[0], d0) || !type_dims(I->m, &I->in[1], d1) ||
+	    bcast_init(&b, 2, rank, dims, &I->m->arena) || b.count > KNOWN_MAX ||
+	    !(e = rule_known(I, 0, (int)b.count)) || b.count == 0)
 		return;
 	do {
 		int last = b.rank - 1;
 		for (int64_t i = 0; i < b.dims[last]; i++)
-			*e++ = f->known(rule_polys(I), I->kin[0].e[b.off[0] + i * b.stride[0][last]],
+			*e++ = f->known(rule_polys(I),
+					I->kin[0].e[b.off[0] + i * b.stride[0][last]],
 					I->kin[1].e[b.off[1] + i * b.stride[1][last]], whole);
 	} while (bcast_next(&b));
 }
@@ -341,13 +430,14 @@ static const char *eval_unary(struct eval *e)
 	const struct elem *f = &elems[e->n->op];
 	const struct tensor *x = e->in[0];
 	bool whole = f->i1 && !dtype_is_float(x->dtype);
-	struct tensor *y = eval_out(e, 0, f->to_bool ? DT_BOOL : x->dtype, x->rank, x->dims);
+	struct tensor *y;
 	int64_t n = tensor_count(x);
 	double p[2], v[BLOCK];
 	int64_t w[BLOCK];
 
-	if (!f->d1 && !whole)
+	if (!dtype_fixed(x->dtype) || (!f->d1 && !whole))
 		return eval_why(e, "no evaluator for %s", dtype_name(x->dtype));
+	y = eval_out(e, 0, f->to_bool ? DT_BOOL : x->dtype, x->rank, x->dims);
 	elem_attrs(e->n, f, p);
 	for (int64_t at = 0; at < n; at += BLOCK) {
 		int c = n - at < BLOCK ? (int)(n - at) : BLOCK;
@@ -364,9 +454,9 @@ static const char *eval_unary(struct eval *e)
 	return NULL;
 }
 
-/* y = f(a, b), broadcasting. y NULL: result 0 of e. */
-static const char *binary(struct eval *e, const struct elem *f, const struct tensor *a, const struct tensor *b,
-			  enum dtype t, struct tensor **y)
+/* *y = f(a, b), broadcasting: result 0 of e, or on the way to it. */
+static const char *binary(struct eval *e, const struct elem *f, const struct tensor *a,
+			  const struct tensor *b, enum dtype t, bool result, struct tensor **y)
 {
 	struct bcast w;
 	int rank[2] = {a->rank, b->rank};
@@ -379,10 +469,11 @@ static const char *binary(struct eval *e, const struct elem *f, const struct ten
 
 	if (why)
 		return why;
-	if (!f->d2 && !whole)
+	if (!dtype_fixed(a->dtype) || !dtype_fixed(b->dtype) || (!f->d2 && !whole))
 		return eval_why(e, "no evaluator for %s", dtype_name(a->dtype));
 	elem_attrs(e->n, f, p);
-	*y = *y ? tensor_new(e->tmp, t, w.out_rank, w.out_dims) : eval_out(e, 0, t, w.out_rank, w.out_dims);
+	*y = result ? eval_out(e, 0, t, w.out_rank, w.out_dims)
+		    : tensor_new(e->tmp, t, w.out_rank, w.out_dims);
 	if (w.count == 0)
 		return NULL;
 	do {
@@ -415,16 +506,16 @@ static const char *binary(struct eval *e, const struct elem *f, const struct ten
 static const char *eval_binary(struct eval *e)
 {
 	const struct elem *f = &elems[e->n->op];
-	struct tensor *y = NULL;
+	struct tensor *y;
 
-	return binary(e, f, e->in[0], e->in[1], f->to_bool ? DT_BOOL : e->in[0]->dtype, &y);
+	return binary(e, f, e->in[0], e->in[1], f->to_bool ? DT_BOOL : e->in[0]->dtype, true, &y);
 }
 
 /* Max, Min, Sum, Mean: the operands one after the other. */
 static const char *eval_variadic(struct eval *e)
 {
 	const struct elem *f = &elems[e->n->op];
-	struct tensor *acc = e->in[0], *y;
+	struct tensor *acc = e->in[0];
 	uint32_t nin = e->n->nin;
 	const char *why;
 
@@ -432,17 +523,15 @@ static const char *eval_variadic(struct eval *e)
 		eval_view(e, 0, 0, acc->rank, acc->dims);
 		return NULL;
 	}
-	for (uint32_t i = 1; i < nin; i++) {
-		y = i + 1 < nin ? acc : NULL;
-		if ((why = binary(e, f, acc, e->in[i], e->in[0]->dtype, &y)))
+	for (uint32_t i = 1; i < nin; i++)
+		if ((why = binary(e, f, acc, e->in[i], e->in[0]->dtype, i + 1 == nin, &acc)))
 			return why;
-		acc = y;
-	}
 	for (int64_t i = 0, n = tensor_count(acc); e->n->op == OP_Mean && i < n; i++)
 		tensor_set(acc, i, tensor_get(acc, i) / nin);
 	return NULL;
 }
 
+/* clang-format off */
 #define ROW1(name) {OP_##name, shape_unary, eval_unary}
 #define ROW2(name) {OP_##name, shape_binary, eval_binary}
 #define ROWN(name) {OP_##name, shape_binary, eval_variadic}

@@ -14,7 +14,7 @@ struct results {
 struct slot {
 	struct tensor *t;
 	struct results *of; /* NULL: not ours to free */
-	uint32_t left;      /* readers still to come */
+	uint32_t left;	    /* readers still to come */
 };
 
 struct run {
@@ -79,14 +79,23 @@ double eval_scalar(const struct eval *e, uint32_t i, double def)
 
 /* ---- one node ---- */
 
-static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor **in, struct tensor **out);
+static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor **in,
+			    struct tensor **out);
 
-static const char *run_node(struct run *r, node_id id, struct tensor **in, struct tensor **out, struct arena *a)
+static const char *run_node(struct run *r, node_id id, struct tensor **in, struct tensor **out,
+			    struct arena *a)
 {
 	const struct node *n = node(r->m, id);
 	const struct op *row = op_row(n->op);
 	struct arena tmp = {0};
-	struct eval e = {.m = r->m, .n = n, .in = in, .out = out, .arena = a, .tmp = &tmp, .body = run_body, .arg = r};
+	struct eval e = {.m = r->m,
+			 .n = n,
+			 .in = in,
+			 .out = out,
+			 .arena = a,
+			 .tmp = &tmp,
+			 .body = run_body,
+			 .arg = r};
 	const char *why;
 
 	if (!row || !row->eval)
@@ -98,7 +107,8 @@ static const char *run_node(struct run *r, node_id id, struct tensor **in, struc
 	return why;
 }
 
-const char *eval_node(struct module *m, node_id n, struct tensor **in, struct tensor **out, struct arena *a)
+const char *eval_node(struct module *m, node_id n, struct tensor **in, struct tensor **out,
+		      struct arena *a)
 {
 	struct run r = {.m = m};
 	const char *why;
@@ -166,7 +176,8 @@ static struct tensor *fetch(struct run *r, val_id v)
 
 static noreturn void not_available(struct module *m, node_id id, const char *why)
 {
-	die(EX_NOTAVAIL, "%s: %s: %s", m->source ? m->source : "graph", node_where(m, id, &m->arena), why);
+	die(EX_NOTAVAIL, "%s: %s: %s", m->source ? m->source : "graph",
+	    node_where(m, id, &m->arena), why);
 }
 
 static void run_one(struct run *r, node_id id)
@@ -224,7 +235,8 @@ static struct tensor *tensor_copy(struct arena *a, const struct tensor *t)
 	return c;
 }
 
-static void run_graph(struct run *r, graph_id g, struct tensor **in, struct tensor **out, struct arena *a)
+static void run_graph(struct run *r, graph_id g, struct tensor **in, struct tensor **out,
+		      struct arena *a)
 {
 	struct graph *gr = graph(r->m, g);
 
@@ -242,11 +254,13 @@ static void run_graph(struct run *r, graph_id g, struct tensor **in, struct tens
 	}
 }
 
-static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor **in, struct tensor **out)
+static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor **in,
+			    struct tensor **out)
 {
 	struct run *r = e->arg;
 
-	if (!g || graph(r->m, g)->in.n != (size_t)nin || graph(r->m, g)->out.n != e->n->nout + (e->n->op == OP_Loop))
+	if (!g || graph(r->m, g)->in.n != (size_t)nin ||
+	    graph(r->m, g)->out.n != e->n->nout + (e->n->op == OP_Loop))
 		return "the body does not fit operands and results";
 	if (r->depth > 256)
 		return "bodies are nested too deeply";
@@ -254,7 +268,8 @@ static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor *
 	return NULL;
 }
 
-void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out, struct arena *a, const struct eval_hooks *h)
+void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out,
+		struct arena *a, const struct eval_hooks *h)
 {
 	struct run r = {.m = m, .hooks = h, .slot = xcalloc(m->values.n, sizeof *r.slot)};
 

@@ -1,15 +1,17 @@
-/* The matrix product under MatMul, Gemm and convolution: float operands widened to double when packed,
- * sums in double in the order of k, so that a result is the exact sum rounded once (nearly). Blocks as
- * in Goto and van de Geijn 2008, one level. */
+/* The matrix product under MatMul, Gemm and convolution: float operands widened to double when
+ * packed, sums in double in the order of k, so that a result is the exact sum rounded once
+ * (nearly). Blocks as in Goto and van de Geijn 2008, one level. */
 #include "op/rules.h"
 
 typedef double v4d __attribute__((vector_size(32), aligned(8)));
 
-/* c[4][8] = a[k][4] b[k][8]. The AVX clone multiplies and adds separately: the same bits everywhere. */
+/* c[4][8] = a[k][4] b[k][8]. The AVX clone multiplies and adds separately: the same bits
+ * everywhere. */
 #if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
 __attribute__((target_clones("avx", "default")))
 #endif
-static void tile(int64_t K, const double *a, const double *b, double *c)
+static void
+tile(int64_t K, const double *a, const double *b, double *c)
 {
 	v4d c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0}, c30 = {0}, c31 = {0};
 

@@ -1,4 +1,5 @@
-/* Operators that pick or place elements by index: Gather and Scatter in their forms, OneHot, TopK, ... */
+/* Operators that pick or place elements by index: Gather and Scatter in their forms, OneHot, TopK,
+ * ... */
 #include "op/rules.h"
 
 static const char *bad_axis(struct infer *I, int64_t axis, int rank)
@@ -51,7 +52,8 @@ static const char *shape_gather_nd(struct infer *I)
 	if (rank < 1 || ir < 1 || !poly_is_const(rule_polys(I), rule_dim(I, 1, ir - 1), &last))
 		return NULL;
 	if (b < 0 || b >= ir || b + last > rank)
-		return rule_why(I, "indices of %lld and %lld batch axes into rank %d", (long long)last, (long long)b, rank);
+		return rule_why(I, "indices of %lld and %lld batch axes into rank %d",
+				(long long)last, (long long)b, rank);
 	dim *d = rule_dims(I, rank + ir);
 	for (int i = 0; i < ir - 1; i++)
 		d[n++] = rule_dim(I, 1, i);
@@ -73,7 +75,9 @@ static const char *shape_onehot(struct infer *I)
 		return bad_axis(I, a, rank + 1);
 	dim *d = rule_dims(I, rank + 1);
 	for (int i = 0; i <= rank; i++)
-		d[i] = i == axis ? (I->kin[1].yes && I->kin[1].n == 1 ? I->kin[1].e[0] : POLY_UNKNOWN) : rule_dim(I, 0, n++);
+		d[i] = i == axis
+			       ? (I->kin[1].yes && I->kin[1].n == 1 ? I->kin[1].e[0] : POLY_UNKNOWN)
+			       : rule_dim(I, 0, n++);
 	rule_out(I, 0, I->in[2].dtype, rank + 1, d);
 	return NULL;
 }
@@ -141,7 +145,8 @@ static bool index_at(const struct tensor *t, int64_t i, int64_t extent, int64_t 
 
 static const char *outside(struct eval *e, const struct tensor *t, int64_t i, int64_t extent)
 {
-	return eval_why(e, "index %lld is outside the axis of extent %lld", (long long)tensor_get_int(t, i), (long long)extent);
+	return eval_why(e, "index %lld is outside the axis of extent %lld",
+			(long long)tensor_get_int(t, i), (long long)extent);
 }
 
 static const char *eval_gather(struct eval *e)
@@ -151,7 +156,8 @@ static const char *eval_gather(struct eval *e)
 	size_t size = dtype_size(x->dtype);
 	int64_t dims[2 * RANK_MAX], count = tensor_count(ix), at;
 
-	if (!size || !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis) || x->rank + ix->rank - 1 > RANK_MAX)
+	if (!size || !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis) ||
+	    x->rank + ix->rank - 1 > RANK_MAX)
 		return "axis outside the rank, or strings";
 	for (int i = 0; i < x->rank; i++) {
 		if (i != axis)
@@ -173,7 +179,8 @@ static const char *eval_gather(struct eval *e)
 }
 
 /* Offset into x of element i of t (same rank) with its coordinate along axis replaced by at. */
-static int64_t replaced_offset(const struct tensor *x, const struct tensor *t, int64_t i, int axis, int64_t at)
+static int64_t replaced_offset(const struct tensor *x, const struct tensor *t, int64_t i, int axis,
+			       int64_t at)
 {
 	int64_t off = 0, s = 1;
 
@@ -201,13 +208,17 @@ static const char *eval_gather_elements(struct eval *e)
 	for (int64_t i = 0, n = tensor_count(ix); i < n; i++) {
 		if (!index_at(ix, i, x->dims[axis], &at))
 			return outside(e, ix, i, x->dims[axis]);
-		memcpy(tensor_bytes(y) + (size_t)i * size, (const char *)x->data + (size_t)replaced_offset(x, ix, i, axis, at) * size, size);
+		memcpy(tensor_bytes(y) + (size_t)i * size,
+		       (const char *)x->data + (size_t)replaced_offset(x, ix, i, axis, at) * size,
+		       size);
 	}
 	return NULL;
 }
 
-/* Offset of the slice that index tuple i of ix (last axis: the tuple) names, from axis b of x on. */
-static const char *tuple_offset(struct eval *e, const struct tensor *x, const struct tensor *ix, int64_t i, int b, int64_t *off)
+/* Offset of the slice that index tuple i of ix (last axis: the tuple) names, from axis b of x on.
+ */
+static const char *tuple_offset(struct eval *e, const struct tensor *x, const struct tensor *ix,
+				int64_t i, int b, int64_t *off)
 {
 	int64_t n = ix->dims[ix->rank - 1], at, s = 1;
 
@@ -226,7 +237,8 @@ static const char *tuple_offset(struct eval *e, const struct tensor *x, const st
 static const char *eval_gather_nd(struct eval *e)
 {
 	const struct tensor *x = e->in[0], *ix = e->in[1];
-	int64_t b = attr_int(e->n, "batch_dims", 0), dims[2 * RANK_MAX], batch = 1, tuples = 1, run = 1, whole = 1, off;
+	int64_t b = attr_int(e->n, "batch_dims", 0), dims[2 * RANK_MAX], batch = 1, tuples = 1,
+		run = 1, whole = 1, off;
 	size_t size = dtype_size(x->dtype);
 	int n = 0;
 	const char *why;
@@ -245,30 +257,42 @@ static const char *eval_gather_nd(struct eval *e)
 	for (int64_t i = 0; i < batch * tuples; i++) {
 		if ((why = tuple_offset(e, x, ix, i, (int)b, &off)))
 			return why;
-		memcpy(tensor_bytes(y) + (size_t)(i * run) * size, (const char *)x->data + (size_t)(i / tuples * whole + off) * size, (size_t)run * size);
+		memcpy(tensor_bytes(y) + (size_t)(i * run) * size,
+		       (const char *)x->data + (size_t)(i / tuples * whole + off) * size,
+		       (size_t)run * size);
 	}
 	return NULL;
 }
 
-/* y[to] = y[to] combined with u[from]; how: the first letter of the reduction attribute, and its second. */
-static void scatter_one(struct tensor *y, int64_t to, const struct tensor *u, int64_t from, const char *how)
+/* y[to] = y[to] combined with u[from]; how: the first letter of the reduction attribute, and its
+ * second. */
+static void scatter_one(struct tensor *y, int64_t to, const struct tensor *u, int64_t from,
+			const char *how)
 {
 	size_t size = dtype_size(y->dtype);
 	double a, b;
 
 	if (*how == 'n') {
-		memcpy(tensor_bytes(y) + (size_t)to * size, (const char *)u->data + (size_t)from * size, size);
+		memcpy(tensor_bytes(y) + (size_t)to * size,
+		       (const char *)u->data + (size_t)from * size, size);
 		return;
 	}
 	if (dtype_is_int(y->dtype)) {
 		int64_t v = tensor_get_int(y, to), w = tensor_get_int(u, from);
-		v = !strcmp(how, "add") ? v + w : !strcmp(how, "mul") ? v * w : !strcmp(how, "max") ? (v > w ? v : w) : (v < w ? v : w);
+		v = !strcmp(how, "add")	  ? v + w
+		    : !strcmp(how, "mul") ? v * w
+		    : !strcmp(how, "max") ? (v > w ? v : w)
+					  : (v < w ? v : w);
 		store_i(y, to, 1, &v);
 		return;
 	}
 	a = tensor_get(y, to);
 	b = tensor_get(u, from);
-	tensor_set(y, to, !strcmp(how, "add") ? a + b : !strcmp(how, "mul") ? a * b : !strcmp(how, "max") ? (a > b ? a : b) : (a < b ? a : b));
+	tensor_set(y, to,
+		   !strcmp(how, "add")	 ? a + b
+		   : !strcmp(how, "mul") ? a * b
+		   : !strcmp(how, "max") ? (a > b ? a : b)
+					 : (a < b ? a : b));
 }
 
 static const char *eval_scatter_elements(struct eval *e)
@@ -285,7 +309,8 @@ static const char *eval_scatter_elements(struct eval *e)
 	for (int64_t i = 0, n = tensor_count(ix); i < n; i++) {
 		if (!index_at(ix, i, x->dims[axis], &at))
 			return outside(e, ix, i, x->dims[axis]);
-		scatter_one(y, replaced_offset(x, ix, i, axis, at), u, i, attr_str(e->n, "reduction", "none"));
+		scatter_one(y, replaced_offset(x, ix, i, axis, at), u, i,
+			    attr_str(e->n, "reduction", "none"));
 	}
 	return NULL;
 }
@@ -310,7 +335,8 @@ static const char *eval_scatter_nd(struct eval *e)
 		if ((why = tuple_offset(e, x, ix, i, 0, &off)))
 			return why;
 		for (int64_t k = 0; k < run; k++)
-			scatter_one(y, off + k, u, i * run + k, attr_str(e->n, "reduction", "none"));
+			scatter_one(y, off + k, u, i * run + k,
+				    attr_str(e->n, "reduction", "none"));
 	}
 	return NULL;
 }
@@ -322,7 +348,8 @@ static const char *eval_onehot(struct eval *e)
 	int axis, n = 0;
 	size_t size = dtype_size(values->dtype);
 
-	if (!size || tensor_count(values) != 2 || depth < 0 || ix->rank >= RANK_MAX || !rule_axis(attr_int(e->n, "axis", -1), ix->rank + 1, &axis))
+	if (!size || tensor_count(values) != 2 || depth < 0 || ix->rank >= RANK_MAX ||
+	    !rule_axis(attr_int(e->n, "axis", -1), ix->rank + 1, &axis))
 		return "depth, values or axis do not fit";
 	for (int i = 0; i <= ix->rank; i++)
 		dims[i] = i == axis ? depth : ix->dims[n++];
@@ -335,7 +362,9 @@ static const char *eval_onehot(struct eval *e)
 			int64_t at = (int64_t)tensor_get(ix, o * s.inner + i);
 			at = at < 0 ? at + depth : at;
 			if (at >= 0 && at < depth)
-				memcpy(tensor_bytes(y) + (size_t)((o * s.n + at) * s.inner + i) * size, (const char *)values->data + size, size);
+				memcpy(tensor_bytes(y) +
+					       (size_t)((o * s.n + at) * s.inner + i) * size,
+				       (const char *)values->data + size, size);
 		}
 	return NULL;
 }
@@ -365,17 +394,23 @@ static const char *eval_topk(struct eval *e)
 		return "k or axis does not fit";
 	memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
 	dims[axis] = k;
-	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, dims), *yi = eval_out(e, 1, DT_I64, x->rank, dims);
+	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, dims),
+		      *yi = eval_out(e, 1, DT_I64, x->rank, dims);
 	struct axes3 s = split_at(x, axis);
 	struct ranked *r = eval_scratch(e, sizeof *r * (size_t)s.n);
 	for (int64_t o = 0; o < s.outer; o++)
 		for (int64_t i = 0; i < s.inner; i++) {
 			for (int64_t j = 0; j < s.n; j++)
-				r[j] = (struct ranked){tensor_get(x, (o * s.n + j) * s.inner + i), j};
-			qsort(r, (size_t)s.n, sizeof *r, attr_int(e->n, "largest", 1) ? largest_first : smallest_first);
+				r[j] = (struct ranked){tensor_get(x, (o * s.n + j) * s.inner + i),
+						       j};
+			qsort(r, (size_t)s.n, sizeof *r,
+			      attr_int(e->n, "largest", 1) ? largest_first : smallest_first);
 			for (int64_t j = 0; j < k; j++) {
-				int64_t to = (o * k + j) * s.inner + i, from = (o * s.n + r[j].at) * s.inner + i;
-				memcpy(tensor_bytes(y) + (size_t)to * dtype_size(x->dtype), (const char *)x->data + (size_t)from * dtype_size(x->dtype), dtype_size(x->dtype));
+				int64_t to = (o * k + j) * s.inner + i,
+					from = (o * s.n + r[j].at) * s.inner + i;
+				memcpy(tensor_bytes(y) + (size_t)to * dtype_size(x->dtype),
+				       (const char *)x->data + (size_t)from * dtype_size(x->dtype),
+				       dtype_size(x->dtype));
 				((int64_t *)yi->data)[to] = r[j].at;
 			}
 		}

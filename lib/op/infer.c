@@ -1,21 +1,22 @@
 /* Shape inference: one pass forward through the graph, bodies entered where they are applied.
  *
- * A body is inferred for the types of its first call; a later call with others infers it again for what the
- * calls have in common, so that in the end its values have types that hold for all of them. What the module
- * said before (declared types) is merged in: inference wins where both know, constants must not contradict. */
+ * A body is inferred for the types of its first call; a later call with others infers it again for
+ * what the calls have in common, so that in the end its values have types that hold for all of
+ * them. What the module said before (declared types) is merged in: inference wins where both know,
+ * constants must not contradict. */
 #include "graph/pass.h"
 #include "op/rules.h"
 
 struct body_state {
 	bool seen, busy;
-	struct type *in;    /* types its inputs were inferred for */
+	struct type *in; /* types its inputs were inferred for */
 	struct known *kin;
 };
 
 struct state {
 	struct module *m;
-	struct type *declared; /* by value, as the module came; NULL: as it is */
-	struct known *known;   /* by value; NULL: not kept */
+	struct type *declared;	 /* by value, as the module came; NULL: as it is */
+	struct known *known;	 /* by value; NULL: not kept */
 	struct body_state *body; /* by graph */
 };
 
@@ -33,7 +34,8 @@ static void merge_type(struct state *S, node_id id, val_id v, const struct type 
 	if (!r.other)
 		r.other = old->other;
 	if (r.dtype && old->dtype && r.dtype != old->dtype)
-		graph_die(m, id, "result %s is %s, the graph says %s", sym_str(val(m, v)->name), dtype_name(r.dtype), dtype_name(old->dtype));
+		graph_die(m, id, "result %s is %s, the graph says %s", sym_str(val(m, v)->name),
+			  dtype_name(r.dtype), dtype_name(old->dtype));
 	if (!r.dtype)
 		r.dtype = old->dtype;
 	if (r.rank == RANK_UNKNOWN) {
@@ -41,14 +43,18 @@ static void merge_type(struct state *S, node_id id, val_id v, const struct type 
 		r.dims = old->dims;
 	} else if (old->rank != RANK_UNKNOWN) {
 		if (r.rank != old->rank)
-			graph_die(m, id, "result %s has rank %d, the graph says %d", sym_str(val(m, v)->name), r.rank, old->rank);
+			graph_die(m, id, "result %s has rank %d, the graph says %d",
+				  sym_str(val(m, v)->name), r.rank, old->rank);
 		dim *d = ARENA_ARRAY(&m->arena, dim, r.rank);
 		for (int i = 0; i < r.rank; i++) {
 			int64_t a, b;
 			d[i] = r.dims[i] ? r.dims[i] : old->dims[i];
-			if (poly_is_const(m->dims, d[i], &a) && poly_is_const(m->dims, old->dims[i], &b) && a != b)
-				graph_die(m, id, "result %s has extent %lld at axis %d, the graph says %lld", sym_str(val(m, v)->name),
-					  (long long)a, i, (long long)b);
+			if (poly_is_const(m->dims, d[i], &a) &&
+			    poly_is_const(m->dims, old->dims[i], &b) && a != b)
+				graph_die(
+					m, id,
+					"result %s has extent %lld at axis %d, the graph says %lld",
+					sym_str(val(m, v)->name), (long long)a, i, (long long)b);
 		}
 		r.dims = d;
 	}
@@ -85,7 +91,8 @@ static struct known common_known(struct module *m, const struct known *a, const 
 
 static bool known_equal(const struct known *a, const struct known *b)
 {
-	return a->yes == b->yes && (!a->yes || (a->n == b->n && !memcmp(a->e, b->e, sizeof *a->e * (size_t)a->n)));
+	return a->yes == b->yes &&
+	       (!a->yes || (a->n == b->n && !memcmp(a->e, b->e, sizeof *a->e * (size_t)a->n)));
 }
 
 /* ---- known elements ---- */
@@ -101,28 +108,33 @@ static const struct known *known_of(struct state *S, val_id v)
 	if (k->yes || x->kind != VAL_CONST || x->overridable)
 		return k;
 	n = tensor_count(x->tensor);
-	if (n > KNOWN_MAX || !dtype_fixed(x->tensor->dtype) || (dtype_is_float(x->tensor->dtype) && n > 8))
+	if (n > KNOWN_MAX || !dtype_fixed(x->tensor->dtype) ||
+	    (dtype_is_float(x->tensor->dtype) && n > 8))
 		return k;
 	t = *x->tensor;
 	t.data = tensor_data(S->m, x->tensor);
 	poly *e = ARENA_ARRAY(&S->m->arena, poly, n);
 	for (int i = 0; i < n; i++) {
 		double d = tensor_get(&t, i);
-		bool whole = !dtype_is_float(t.dtype) || (d > -0x1p31 && d < 0x1p31 && d == (double)(int32_t)d && (d != 0 || !__builtin_signbit(d)));
+		bool whole = !dtype_is_float(t.dtype) ||
+			     (d > -0x1p31 && d < 0x1p31 && d == (double)(int32_t)d &&
+			      (d != 0 || !__builtin_signbit(d)));
 		e[i] = whole ? poly_const(S->m->dims, tensor_get_int(&t, i)) : POLY_UNKNOWN;
 	}
 	*k = (struct known){.yes = true, .n = (int)n, .e = e};
 	return k;
 }
 
-/* A tensor of known constants for operand i, or NULL. index_from >= 0: elements number themselves from there. */
+/* A tensor of known constants for operand i, or NULL. index_from >= 0: elements number themselves
+ * from there. */
 static struct tensor *known_tensor(struct infer *I, uint32_t i, int64_t index_from, struct arena *a)
 {
 	int64_t dims[RANK_MAX], c;
 	const struct type *t = &I->in[i];
 	struct tensor *x;
 
-	if (!type_dims(I->m, t, dims) || !dtype_fixed(t->dtype) || (uint64_t)type_count(I->m, t) > KNOWN_MAX)
+	if (!type_dims(I->m, t, dims) || !dtype_fixed(t->dtype) ||
+	    (uint64_t)type_count(I->m, t) > KNOWN_MAX)
 		return NULL;
 	if (index_from < 0 && (!I->kin[i].yes || I->kin[i].n != type_count(I->m, t)))
 		return NULL;
@@ -149,8 +161,8 @@ static unsigned moved_operands(enum opcode op)
 	}
 }
 
-/* Follows elements through an operator by running its evaluator: on the elements' own numbers where it only
- * moves them, on their values where all are constant. */
+/* Follows elements through an operator by running its evaluator: on the elements' own numbers where
+ * it only moves them, on their values where all are constant. */
 static void known_by_eval(struct infer *I)
 {
 	const struct op_info *info = op_info(I->n->op);
@@ -163,8 +175,12 @@ static void known_by_eval(struct infer *I)
 	if (!(info->traits & OP_PURE) || info->traits & (OP_CONTROL | OP_CALL) || !I->n->nin)
 		return;
 	for (uint32_t i = 0; i < I->n->nout; i++)
-		any = any || (I->n->out[i] && !I->kout[i].yes && (dtype_is_int(I->out[i].dtype) || dtype_is_float(I->out[i].dtype) || I->out[i].dtype == DT_BOOL) &&
-			      type_static(I->m, &I->out[i]) && type_count(I->m, &I->out[i]) <= (dtype_is_float(I->out[i].dtype) ? 8 : KNOWN_MAX));
+		any = any || (I->n->out[i] && !I->kout[i].yes &&
+			      (dtype_is_int(I->out[i].dtype) || dtype_is_float(I->out[i].dtype) ||
+			       I->out[i].dtype == DT_BOOL) &&
+			      type_static(I->m, &I->out[i]) &&
+			      type_count(I->m, &I->out[i]) <=
+				      (dtype_is_float(I->out[i].dtype) ? 8 : KNOWN_MAX));
 	if (!any)
 		return;
 	in = ARENA_ARRAY(&a, struct tensor *, I->n->nin);
@@ -179,7 +195,8 @@ static void known_by_eval(struct infer *I)
 		if (!in[i])
 			goto done;
 		for (int64_t k = 0, n = tensor_count(in[i]); data && k < n; k++)
-			vec_push(&from, I->kin[i].yes && I->kin[i].n == n ? I->kin[i].e[k] : POLY_UNKNOWN);
+			vec_push(&from,
+				 I->kin[i].yes && I->kin[i].n == n ? I->kin[i].e[k] : POLY_UNKNOWN);
 		some = some || (data && I->kin[i].yes);
 	}
 	if (I->n->op == OP_Pad && !rule_has(I, 2))
@@ -188,10 +205,12 @@ static void known_by_eval(struct infer *I)
 		goto done;
 	for (uint32_t i = 0; i < I->n->nout; i++) {
 		poly *e;
-		if (!out[i] || !I->n->out[i] || I->kout[i].yes || (!move && !dtype_is_int(out[i]->dtype) && out[i]->dtype != DT_BOOL))
+		if (!out[i] || !I->n->out[i] || I->kout[i].yes ||
+		    (!move && !dtype_is_int(out[i]->dtype) && out[i]->dtype != DT_BOOL))
 			continue;
 		int64_t n = tensor_count(out[i]);
-		if (n > KNOWN_MAX || n != type_count(I->m, &I->out[i]) || !(e = rule_known(I, i, (int)n)))
+		if (n > KNOWN_MAX || n != type_count(I->m, &I->out[i]) ||
+		    !(e = rule_known(I, i, (int)n)))
 			continue;
 		for (int64_t k = 0; k < n; k++) {
 			int64_t c = tensor_get_int(out[i], k);
@@ -205,7 +224,8 @@ done:
 
 /* ---- one node ---- */
 
-static const char *infer_body(struct infer *I, graph_id g, const struct type *in, const struct known *kin, struct type *out)
+static const char *infer_body(struct infer *I, graph_id g, const struct type *in,
+			      const struct known *kin, struct type *out)
 {
 	struct state *S = I->arg;
 	struct module *m = S->m;
@@ -255,7 +275,15 @@ static void step(struct state *S, node_id id)
 	uint32_t total = n->nin + n->nout;
 	struct type small[16], *t = total <= 16 ? small : xcalloc(total, sizeof *t);
 	struct known ksmall[16], *k = total <= 16 ? ksmall : xcalloc(total, sizeof *k);
-	struct infer I = {.m = m, .id = id, .n = n, .in = t, .kin = k, .out = t + n->nin, .kout = k + n->nin, .body = infer_body, .arg = S};
+	struct infer I = {.m = m,
+			  .id = id,
+			  .n = n,
+			  .in = t,
+			  .kin = k,
+			  .out = t + n->nin,
+			  .kout = k + n->nin,
+			  .body = infer_body,
+			  .arg = S};
 	const char *why = NULL;
 
 	for (uint32_t i = 0; i < n->nin; i++) {

@@ -7,8 +7,8 @@
 #include "op/op.h"
 
 struct given {
-	struct tensor **t;      /* by input */
-	const char **from;      /* the file, for messages */
+	struct tensor **t; /* by input */
+	const char **from; /* the file, for messages */
 	struct arena *a;
 };
 
@@ -32,7 +32,8 @@ static int find_or_die(struct module *m, const char *name, const char *what)
 		return i;
 	for (size_t k = 0; k < g->in.n; k++)
 		list = xprintf("%s%s%s", list, k ? ", " : "", sym_str(val(m, g->in.a[k])->name));
-	die(EX_BADUSE, "%s: the model has no input %s; it has %s", what, name, *list ? list : "none");
+	die(EX_BADUSE, "%s: the model has no input %s; it has %s", what, name,
+	    *list ? list : "none");
 }
 
 static bool ends_in(const char *s, const char *end)
@@ -59,8 +60,10 @@ static void read_files(struct module *m, const struct input_spec *s, struct give
 			continue;
 		}
 		if (!eq && g->in.n != 1)
-			die(EX_BADUSE, "-i %s: write NAME=FILE.npy; the model has %zu inputs", arg, g->in.n);
-		at = eq ? find_or_die(m, arena_printf(in->a, "%.*s", (int)(eq - arg), arg), "-i") : 0;
+			die(EX_BADUSE, "-i %s: write NAME=FILE.npy; the model has %zu inputs", arg,
+			    g->in.n);
+		at = eq ? find_or_die(m, arena_printf(in->a, "%.*s", (int)(eq - arg), arg), "-i")
+			: 0;
 		in->from[at] = eq ? eq + 1 : arg;
 		in->t[at] = npy_read(in->from[at], in->a);
 	}
@@ -70,7 +73,7 @@ static void read_files(struct module *m, const struct input_spec *s, struct give
 
 struct sizes {
 	struct symbols syms;
-	bool *have;   /* by variable */
+	bool *have; /* by variable */
 	int64_t *env;
 };
 
@@ -99,7 +102,8 @@ static void check_given(struct module *m, struct given *in, int i, struct sizes 
 	struct type xt = tensor_type(m, x);
 
 	if ((t->dtype && x->dtype != t->dtype) || (t->rank != RANK_UNKNOWN && x->rank != t->rank))
-		die(EX_BADDATA, "%s: holds %s, input %s is %s", in->from[i], type_str(m, &xt, in->a), sym_str(v->name), type_str(m, t, in->a));
+		die(EX_BADDATA, "%s: holds %s, input %s is %s", in->from[i],
+		    type_str(m, &xt, in->a), sym_str(v->name), type_str(m, t, in->a));
 	for (int k = 0; k < t->rank; k++) {
 		poly_var var = t->dims[k] ? lone(m, z, t->dims[k]) : 0;
 		if (var && !z->have[var]) {
@@ -108,14 +112,18 @@ static void check_given(struct module *m, struct given *in, int i, struct sizes 
 		}
 	}
 	for (int k = 0; k < t->rank; k++)
-		if (t->dims[k] && all_known(m, z, t->dims[k]) && poly_eval(m->dims, t->dims[k], z->env) != x->dims[k])
-			die(EX_BADDATA, "%s: holds %s, axis %d of input %s (%s) is %lld", in->from[i], type_str(m, &xt, in->a), k,
-			    sym_str(v->name), type_str(m, t, in->a), (long long)poly_eval(m->dims, t->dims[k], z->env));
+		if (t->dims[k] && all_known(m, z, t->dims[k]) &&
+		    poly_eval(m->dims, t->dims[k], z->env) != x->dims[k])
+			die(EX_BADDATA, "%s: holds %s, axis %d of input %s (%s) is %lld",
+			    in->from[i], type_str(m, &xt, in->a), k, sym_str(v->name),
+			    type_str(m, t, in->a),
+			    (long long)poly_eval(m->dims, t->dims[k], z->env));
 }
 
 /* ---- ranges ---- */
 
-/* Extent of the axis that v indexes, through operators that hand its elements on; 0: it indexes nothing. */
+/* Extent of the axis that v indexes, through operators that hand its elements on; 0: it indexes
+ * nothing. */
 static int64_t indexed_extent(struct module *m, const struct uses *u, val_id v, int depth)
 {
 	int64_t best = 0;
@@ -127,7 +135,8 @@ static int64_t indexed_extent(struct module *m, const struct uses *u, val_id v, 
 			const struct type *t = &val(m, n->in[0])->type;
 			int64_t axis = attr_int(n, "axis", 0);
 			if (n->in[1] == v && t->rank > 0 && axis >= -t->rank && axis < t->rank)
-				if (!poly_is_const(m->dims, t->dims[axis < 0 ? axis + t->rank : axis], &e))
+				if (!poly_is_const(m->dims,
+						   t->dims[axis < 0 ? axis + t->rank : axis], &e))
 					e = 0;
 		} else if (n->op == OP_OneHot && n->in[0] == v && node_const(m, n, 1)) {
 			tensor_ints(m, node_const(m, n, 1), &e, 1);
@@ -136,7 +145,8 @@ static int64_t indexed_extent(struct module *m, const struct uses *u, val_id v, 
 			for (uint32_t k = 0; k < n->nin && g; k++)
 				if (n->in[k] == v && k < graph(m, g)->in.n)
 					e = indexed_extent(m, u, graph(m, g)->in.a[k], depth + 1);
-		} else if (n->nout == 1 && (n->op == OP_Cast || n->op == OP_Identity || op_is(n->op, OP_MOVE))) {
+		} else if (n->nout == 1 &&
+			   (n->op == OP_Cast || n->op == OP_Identity || op_is(n->op, OP_MOVE))) {
 			e = n->in[0] == v ? indexed_extent(m, u, n->out[0], depth + 1) : 0;
 		}
 		if (e > 0 && (!best || e < best))
@@ -182,16 +192,20 @@ static void given_range(struct module *m, const char *arg, double *lo, double *h
 
 /* ---- all of it ---- */
 
-static struct tensor *make_random(struct module *m, const struct input_spec *s, int i, const struct uses *u, const struct sizes *z, struct arena *a)
+static struct tensor *make_random(struct module *m, const struct input_spec *s, int i,
+				  const struct uses *u, const struct sizes *z, struct arena *a)
 {
 	val_id v = graph(m, m->main)->in.a[i];
 	const struct type *t = &val(m, v)->type;
 	int64_t dims[RANK_MAX], bytes = 1;
 	double lo, hi;
-	struct rng r = {(s->seed + 1) * 0x9e3779b97f4a7c15u ^ ((uint64_t)i + 1) * 0xd1342543de82ef95u};
+	struct rng r = {(s->seed + 1) * 0x9e3779b97f4a7c15u ^
+			((uint64_t)i + 1) * 0xd1342543de82ef95u};
 
-	if (t->other || !dtype_size(t->dtype) || !(dtype_is_float(t->dtype) || dtype_is_int(t->dtype) || t->dtype == DT_BOOL))
-		die(EX_NOTAVAIL, "input %s is %s: no random contents of that type; give it with -i", sym_str(val(m, v)->name), type_str(m, t, a));
+	if (t->other || !dtype_size(t->dtype) ||
+	    !(dtype_is_float(t->dtype) || dtype_is_int(t->dtype) || t->dtype == DT_BOOL))
+		die(EX_NOTAVAIL, "input %s is %s: no random contents of that type; give it with -i",
+		    sym_str(val(m, v)->name), type_str(m, t, a));
 	for (int k = 0; k < t->rank; k++)
 		if (!all_known(m, z, t->dims[k]))
 			bind_missing(m, msg_tool);
@@ -199,8 +213,10 @@ static struct tensor *make_random(struct module *m, const struct input_spec *s, 
 		bind_missing(m, msg_tool);
 	for (int k = 0; k < t->rank; k++) {
 		dims[k] = poly_eval(m->dims, t->dims[k], z->env);
-		if (dims[k] < 0 || __builtin_mul_overflow(bytes, dims[k], &bytes) || bytes > INT64_MAX / 16)
-			die(EX_BADUSE, "input %s would have extent %lld at axis %d", sym_str(val(m, v)->name), (long long)dims[k], k);
+		if (dims[k] < 0 || __builtin_mul_overflow(bytes, dims[k], &bytes) ||
+		    bytes > INT64_MAX / 16)
+			die(EX_BADUSE, "input %s would have extent %lld at axis %d",
+			    sym_str(val(m, v)->name), (long long)dims[k], k);
 	}
 	default_range(m, u, v, &lo, &hi);
 	for (size_t k = 0; k < s->ranges.n; k++) {

@@ -19,15 +19,18 @@ static const char *matmul_shape(struct infer *I, uint32_t ia, uint32_t ib, enum 
 	ka = a->dims[ra - 1];
 	kb = b->dims[rb > 1 ? rb - 2 : 0];
 	if (ka != kb && poly_is_const(P, ka, NULL) && poly_is_const(P, kb, NULL))
-		return rule_why(I, "%s times %s: inner extents differ", type_str(I->m, a, &I->m->arena), type_str(I->m, b, &I->m->arena));
+		return rule_why(I, "%s times %s: inner extents differ",
+				type_str(I->m, a, &I->m->arena), type_str(I->m, b, &I->m->arena));
 	batch = (ra > rb ? ra : rb) - 2;
 	d = rule_dims(I, batch + 2 > 0 ? batch + 2 : 1);
 	for (int i = 0; i < batch; i++) {
 		int at = i - (batch - (ra - 2)), bt = i - (batch - (rb - 2));
 		dim one = rule_const(I, 1);
-		d[n++] = rule_broadcast_dim(P, at < 0 ? one : a->dims[at], bt < 0 ? one : b->dims[bt], &clash);
+		d[n++] = rule_broadcast_dim(P, at < 0 ? one : a->dims[at],
+					    bt < 0 ? one : b->dims[bt], &clash);
 		if (clash)
-			return rule_why(I, "%s times %s: axis %d does not broadcast", type_str(I->m, a, &I->m->arena),
+			return rule_why(I, "%s times %s: axis %d does not broadcast",
+					type_str(I->m, a, &I->m->arena),
 					type_str(I->m, b, &I->m->arena), i);
 	}
 	if (ra > 1)
@@ -67,8 +70,10 @@ static const char *shape_gemm(struct infer *I)
 		d[1] = rule_dim(I, 1, !tb);
 	if (ra == 2 && rb == 2) {
 		dim ka = rule_dim(I, 0, !ta), kb = rule_dim(I, 1, tb);
-		if (ka != kb && poly_is_const(rule_polys(I), ka, NULL) && poly_is_const(rule_polys(I), kb, NULL))
-			return rule_why(I, "%s times %s: inner extents differ", type_str(I->m, &I->in[0], &I->m->arena),
+		if (ka != kb && poly_is_const(rule_polys(I), ka, NULL) &&
+		    poly_is_const(rule_polys(I), kb, NULL))
+			return rule_why(I, "%s times %s: inner extents differ",
+					type_str(I->m, &I->in[0], &I->m->arena),
 					type_str(I->m, &I->in[1], &I->m->arena));
 	}
 	rule_out(I, 0, I->in[0].dtype, 2, d);
@@ -123,12 +128,14 @@ static void pack_b(void *arg, int64_t j0, int cols, double *b)
 	for (int j = 0; j < cols; j++)
 		z[j] = zero_at(p->b.zero, j0 + j);
 	if (cols % GEMM_NR)
-		memset(b + cols / GEMM_NR * GEMM_NR * p->K, 0, sizeof *b * (size_t)(GEMM_NR * p->K));
+		memset(b + cols / GEMM_NR * GEMM_NR * p->K, 0,
+		       sizeof *b * (size_t)(GEMM_NR * p->K));
 	if (p->b.cs == 1 || p->b.rs != 1) { /* row by row */
 		for (int64_t k = 0; k < p->K; k++) {
 			load_d(p->b.t, p->b.off + k * p->b.rs + j0 * p->b.cs, p->b.cs, cols, v);
 			for (int j = 0; j < cols; j++)
-				b[j / GEMM_NR * GEMM_NR * p->K + k * GEMM_NR + j % GEMM_NR] = v[j] - z[j];
+				b[j / GEMM_NR * GEMM_NR * p->K + k * GEMM_NR + j % GEMM_NR] =
+					v[j] - z[j];
 		}
 		return;
 	}
@@ -158,7 +165,9 @@ static void store(void *arg, int64_t i, int64_t j0, int cols, const double *c)
 	}
 	if (p->sy)
 		for (int j = 0; j < cols; j++)
-			v[j] = __builtin_rint(v[j] * zero_at(p->sa, i) * zero_at(p->sb, j0 + j) / zero_at(p->sy, i)) + zero_at(p->zy, i);
+			v[j] = __builtin_rint(v[j] * zero_at(p->sa, i) * zero_at(p->sb, j0 + j) /
+					      zero_at(p->sy, i)) +
+			       zero_at(p->zy, i);
 	store_d(p->y, p->yoff + i * p->ldy + j0, cols, v);
 }
 
@@ -169,21 +178,32 @@ static void product_ints(const struct product *p, int64_t M, int64_t N)
 		for (int64_t j = 0; j < N; j++) {
 			uint64_t s = 0;
 			for (int64_t k = 0; k < p->K; k++)
-				s += (uint64_t)tensor_get_int(p->a.t, p->a.off + i * p->a.rs + k * p->a.cs) *
-				     (uint64_t)tensor_get_int(p->b.t, p->b.off + k * p->b.rs + j * p->b.cs);
+				s += (uint64_t)tensor_get_int(p->a.t, p->a.off + i * p->a.rs +
+									      k * p->a.cs) *
+				     (uint64_t)tensor_get_int(p->b.t,
+							      p->b.off + k * p->b.rs + j * p->b.cs);
 			s = (uint64_t)p->alpha * s;
 			if (p->c.t)
-				s += (uint64_t)p->beta * (uint64_t)tensor_get_int(p->c.t, p->c.off + i * p->c.rs + j * p->c.cs);
+				s += (uint64_t)p->beta *
+				     (uint64_t)tensor_get_int(p->c.t,
+							      p->c.off + i * p->c.rs + j * p->c.cs);
 			store_i(p->y, p->yoff + i * p->ldy + j, 1, &(int64_t){(int64_t)s});
 		}
 }
 
 static void product(struct product *p, int64_t M, int64_t N)
 {
-	if (dtype_is_int(p->y->dtype) && dtype_size(p->y->dtype) >= 4 && dtype_size(p->a.t->dtype) >= 4)
+	if (dtype_is_int(p->y->dtype) && dtype_size(p->y->dtype) >= 4 &&
+	    dtype_size(p->a.t->dtype) >= 4)
 		product_ints(p, M, N);
 	else
-		gemm_run(&(struct gemm){.M = M, .N = N, .K = p->K, .a = pack_a, .b = pack_b, .store = store, .arg = p});
+		gemm_run(&(struct gemm){.M = M,
+					.N = N,
+					.K = p->K,
+					.a = pack_a,
+					.b = pack_b,
+					.store = store,
+					.arg = p});
 }
 
 /* ---- evaluators ---- */
@@ -243,14 +263,19 @@ static const char *eval_matmul(struct eval *e)
 
 static const char *eval_matmul_integer(struct eval *e)
 {
-	struct product p = {.a = {.t = e->in[0], .zero = eval_in(e, 2)}, .b = {.t = e->in[1], .zero = eval_in(e, 3)}};
+	struct product p = {.a = {.t = e->in[0], .zero = eval_in(e, 2)},
+			    .b = {.t = e->in[1], .zero = eval_in(e, 3)}};
 	return matmul(e, &p, DT_I32);
 }
 
 static const char *eval_qlinear_matmul(struct eval *e)
 {
-	struct product p = {.a = {.t = e->in[0], .zero = e->in[2]}, .b = {.t = e->in[3], .zero = e->in[5]},
-			    .sa = e->in[1], .sb = e->in[4], .sy = e->in[6], .zy = e->in[7]};
+	struct product p = {.a = {.t = e->in[0], .zero = e->in[2]},
+			    .b = {.t = e->in[3], .zero = e->in[5]},
+			    .sa = e->in[1],
+			    .sb = e->in[4],
+			    .sy = e->in[6],
+			    .zy = e->in[7]};
 	return matmul(e, &p, e->in[7]->dtype);
 }
 
@@ -258,7 +283,10 @@ static const char *eval_gemm(struct eval *e)
 {
 	bool ta = attr_int(e->n, "transA", 0), tb = attr_int(e->n, "transB", 0);
 	struct tensor *a = e->in[0], *b = e->in[1], *c = eval_in(e, 2);
-	struct product p = {.a = {.t = a}, .b = {.t = b}, .alpha = attr_float(e->n, "alpha", 1), .beta = attr_float(e->n, "beta", 1)};
+	struct product p = {.a = {.t = a},
+			    .b = {.t = b},
+			    .alpha = attr_float(e->n, "alpha", 1),
+			    .beta = attr_float(e->n, "beta", 1)};
 	int64_t M, N;
 
 	if (a->rank != 2 || b->rank != 2)

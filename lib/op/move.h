@@ -3,7 +3,8 @@
 #define HONE_MOVE_H
 #include "op/rules.h"
 
-/* Clips start and end of a slice of an axis of extent d as ONNX does; *start is where it begins. Elements. */
+/* Clips start and end of a slice of an axis of extent d as ONNX does; *start is where it begins.
+ * Elements. */
 int64_t slice_clip(int64_t d, int64_t *start, int64_t end, int64_t step);
 /* Extent of part i of an axis of extent d split evenly into n: the last may be smaller. */
 int64_t split_chunk(int64_t d, int64_t n, int64_t i);

@@ -22,17 +22,20 @@ static const char *shape_dequantize(struct infer *I)
 
 /* Which element of scale and zero point belongs to element i of x. */
 struct grid {
-	int64_t inner, n, block; /* of x: behind the axis, its extent; elements that share a scale (0: no axis) */
+	int64_t inner, n, block; /* of x: behind the axis, its extent; elements that share a scale
+				    (0: no axis) */
 	int64_t blocks;
 	bool one;
 };
 
-static const char *grid_of(struct eval *e, const struct tensor *x, const struct tensor *scale, struct grid *g)
+static const char *grid_of(struct eval *e, const struct tensor *x, const struct tensor *scale,
+			   struct grid *g)
 {
 	int axis;
 	int64_t block = attr_int(e->n, "block_size", 0);
 
-	*g = (struct grid){.one = tensor_count(scale) == 1, .inner = 1, .n = 1, .block = 1, .blocks = 1};
+	*g = (struct grid){
+		.one = tensor_count(scale) == 1, .inner = 1, .n = 1, .block = 1, .blocks = 1};
 	if (g->one)
 		return NULL;
 	if (!rule_axis(attr_int(e->n, "axis", 1), x->rank, &axis))
@@ -56,7 +59,8 @@ static int64_t grid_at(const struct grid *g, int64_t i, bool blocked)
 	if (g->one)
 		return 0;
 	at = i / g->inner % g->n;
-	return blocked ? (i / g->inner / g->n * g->blocks + at / g->block) * g->inner + i % g->inner : at;
+	return blocked ? (i / g->inner / g->n * g->blocks + at / g->block) * g->inner + i % g->inner
+		       : at;
 }
 
 static const char *eval_quantize(struct eval *e)
@@ -71,11 +75,13 @@ static const char *eval_quantize(struct eval *e)
 	if (why)
 		return why;
 	if (!dtype_is_int(to) || !dtype_fixed(x->dtype))
-		return eval_why(e, "no evaluator for %s to %s", dtype_name(x->dtype), dtype_name(to));
+		return eval_why(e, "no evaluator for %s to %s", dtype_name(x->dtype),
+				dtype_name(to));
 	struct tensor *y = eval_out(e, 0, to, x->rank, x->dims);
 	for (int64_t i = 0, n = tensor_count(x); i < n; i++) {
 		int64_t s = grid_at(&g, i, blocked);
-		double v = rint((double)(float)(tensor_get(x, i) / tensor_get(scale, s))) + (zero ? tensor_get(zero, s) : 0);
+		double v = rint((double)(float)(tensor_get(x, i) / tensor_get(scale, s))) +
+			   (zero ? tensor_get(zero, s) : 0);
 		store_d(y, i, 1, &v);
 	}
 	return NULL;
@@ -93,11 +99,14 @@ static const char *eval_dequantize(struct eval *e)
 	if (why)
 		return why;
 	if (!dtype_fixed(x->dtype) || !dtype_is_float(to))
-		return eval_why(e, "no evaluator for %s to %s", dtype_name(x->dtype), dtype_name(to));
+		return eval_why(e, "no evaluator for %s to %s", dtype_name(x->dtype),
+				dtype_name(to));
 	struct tensor *y = eval_out(e, 0, to, x->rank, x->dims);
 	for (int64_t i = 0, n = tensor_count(x); i < n; i++) {
 		int64_t s = grid_at(&g, i, blocked);
-		tensor_set(y, i, (tensor_get(x, i) - (zero ? tensor_get(zero, s) : 0)) * tensor_get(scale, s));
+		tensor_set(y, i,
+			   (tensor_get(x, i) - (zero ? tensor_get(zero, s) : 0)) *
+				   tensor_get(scale, s));
 	}
 	return NULL;
 }

@@ -9,22 +9,63 @@ struct activation {
 	double (*f)(double x, double alpha, double beta);
 	double alpha, beta; /* where none are given */
 };
-static double f_relu(double x, double a, double b) { return x < 0 ? 0 : x; }
-static double f_tanh(double x, double a, double b) { return tanh(x); }
-static double f_sigmoid(double x, double a, double b) { return 1 / (1 + exp(-x)); }
-static double f_affine(double x, double a, double b) { return a * x + b; }
-static double f_leaky(double x, double a, double b) { return x < 0 ? a * x : x; }
-static double f_thresholded(double x, double a, double b) { return x >= a ? x : 0; }
-static double f_scaled_tanh(double x, double a, double b) { return a * tanh(b * x); }
-static double f_hard_sigmoid(double x, double a, double b) { return fmin(fmax(a * x + b, 0), 1); }
-static double f_elu(double x, double a, double b) { return x < 0 ? a * expm1(x) : x; }
-static double f_softsign(double x, double a, double b) { return x / (1 + fabs(x)); }
-static double f_softplus(double x, double a, double b) { return x > 30 ? x : log1p(exp(x)); }
+static double f_relu(double x, double a, double b)
+{
+	return x < 0 ? 0 : x;
+}
+static double f_tanh(double x, double a, double b)
+{
+	return tanh(x);
+}
+static double f_sigmoid(double x, double a, double b)
+{
+	return 1 / (1 + exp(-x));
+}
+static double f_affine(double x, double a, double b)
+{
+	return a * x + b;
+}
+static double f_leaky(double x, double a, double b)
+{
+	return x < 0 ? a * x : x;
+}
+static double f_thresholded(double x, double a, double b)
+{
+	return x >= a ? x : 0;
+}
+static double f_scaled_tanh(double x, double a, double b)
+{
+	return a * tanh(b * x);
+}
+static double f_hard_sigmoid(double x, double a, double b)
+{
+	return fmin(fmax(a * x + b, 0), 1);
+}
+static double f_elu(double x, double a, double b)
+{
+	return x < 0 ? a * expm1(x) : x;
+}
+static double f_softsign(double x, double a, double b)
+{
+	return x / (1 + fabs(x));
+}
+static double f_softplus(double x, double a, double b)
+{
+	return x > 30 ? x : log1p(exp(x));
+}
 
 static const struct activation activations[] = {
-	{"Relu", f_relu}, {"Tanh", f_tanh}, {"Sigmoid", f_sigmoid}, {"Affine", f_affine, 1, 0},
-	{"LeakyRelu", f_leaky, 0.01f}, {"ThresholdedRelu", f_thresholded, 1}, {"ScaledTanh", f_scaled_tanh, 1, 1},
-	{"HardSigmoid", f_hard_sigmoid, 0.2f, 0.5}, {"Elu", f_elu, 1}, {"Softsign", f_softsign}, {"Softplus", f_softplus},
+	{"Relu", f_relu},
+	{"Tanh", f_tanh},
+	{"Sigmoid", f_sigmoid},
+	{"Affine", f_affine, 1, 0},
+	{"LeakyRelu", f_leaky, 0.01f},
+	{"ThresholdedRelu", f_thresholded, 1},
+	{"ScaledTanh", f_scaled_tanh, 1, 1},
+	{"HardSigmoid", f_hard_sigmoid, 0.2f, 0.5},
+	{"Elu", f_elu, 1},
+	{"Softsign", f_softsign},
+	{"Softplus", f_softplus},
 };
 
 /* ---- shapes ---- */
@@ -38,7 +79,8 @@ static const char *shape_recurrent(struct infer *I)
 {
 	bool batch_first = attr_int(I->n, "layout", 0);
 	enum dtype t = I->in[0].dtype;
-	dim dirs = rule_const(I, directions_of(I->n)), seq = POLY_UNKNOWN, batch = POLY_UNKNOWN, hidden = POLY_UNKNOWN;
+	dim dirs = rule_const(I, directions_of(I->n)), seq = POLY_UNKNOWN, batch = POLY_UNKNOWN,
+	    hidden = POLY_UNKNOWN;
 
 	if (rule_rank(I, 0) >= 0 && rule_rank(I, 0) != 3)
 		return rule_why(I, "the sequence has rank %d, not 3", rule_rank(I, 0));
@@ -74,19 +116,22 @@ struct rnn {
 		const struct activation *f;
 		double alpha, beta;
 	} act[6];
-	double *W, *R, *b, *rb, *P; /* of the direction at hand: [gates*H][I], [gates*H][H], biases of both, peepholes */
-	double *h, *c;              /* state of one sequence */
-	double *x, *g, *r;          /* input of a step, gate sums of input and of state */
+	double *W, *R, *b, *rb, *P; /* of the direction at hand: [gates*H][I], [gates*H][H], biases
+				       of both, peepholes */
+	double *h, *c;		    /* state of one sequence */
+	double *x, *g, *r;	    /* input of a step, gate sums of input and of state */
 };
 
 static const char *read_activations(struct rnn *q, const char *const *usual, int per)
 {
 	const struct attr *names = attr_find(q->e->n, "activations");
 	int na, nb, ia = 0, ib = 0;
-	const float *alpha = attr_floats(q->e->n, "activation_alpha", &na), *beta = attr_floats(q->e->n, "activation_beta", &nb);
+	const float *alpha = attr_floats(q->e->n, "activation_alpha", &na),
+		    *beta = attr_floats(q->e->n, "activation_beta", &nb);
 
 	for (int i = 0; i < per * q->dirs; i++) {
-		const char *name = names && (uint32_t)i < names->n ? sym_str(names->u.strs[i]) : usual[i % per];
+		const char *name = names && (uint32_t)i < names->n ? sym_str(names->u.strs[i])
+								   : usual[i % per];
 		for (size_t k = 0; k < sizeof activations / sizeof *activations; k++)
 			if (!strcasecmp(name, activations[k].name)) {
 				q->act[i].f = &activations[k];
@@ -114,7 +159,8 @@ static double activate(const struct rnn *q, int64_t dir, int per, int which, dou
 }
 
 /* o[i] = bias[i] + sum over k of w[i][k] v[k] */
-static void matvec(double *o, const double *w, const double *v, const double *bias, int64_t rows, int64_t n)
+static void matvec(double *o, const double *w, const double *v, const double *bias, int64_t rows,
+		   int64_t n)
 {
 	for (int64_t i = 0; i < rows; i++, w += n) {
 		double s[4] = {bias ? bias[i] : 0};
@@ -162,10 +208,14 @@ static void cell_lstm(struct rnn *q, int64_t d)
 	for (int64_t i = 0; i < H; i++) { /* gates: input, output, forget, cell */
 		double c = q->c[i], in, f, g;
 		in = activate(q, d, 3, 0, q->g[i] + q->r[i] + (q->P ? q->P[i] * c : 0));
-		f = q->input_forget ? 1 - in : activate(q, d, 3, 0, q->g[2 * H + i] + q->r[2 * H + i] + (q->P ? q->P[2 * H + i] * c : 0));
+		f = q->input_forget ? 1 - in
+				    : activate(q, d, 3, 0,
+					       q->g[2 * H + i] + q->r[2 * H + i] +
+						       (q->P ? q->P[2 * H + i] * c : 0));
 		g = activate(q, d, 3, 1, q->g[3 * H + i] + q->r[3 * H + i]);
 		q->c[i] = c = f * c + in * g;
-		double o = activate(q, d, 3, 0, q->g[H + i] + q->r[H + i] + (q->P ? q->P[H + i] * c : 0));
+		double o = activate(q, d, 3, 0,
+				    q->g[H + i] + q->r[H + i] + (q->P ? q->P[H + i] * c : 0));
 		q->h[i] = o * activate(q, d, 3, 2, c);
 	}
 }
@@ -195,13 +245,15 @@ static void load_direction(struct rnn *q, int64_t d)
 	}
 }
 
-static void run_sequence(struct rnn *q, int64_t d, int64_t b, int64_t len, bool backward, struct tensor *y)
+static void run_sequence(struct rnn *q, int64_t d, int64_t b, int64_t len, bool backward,
+			 struct tensor *y)
 {
 	enum opcode op = q->e->n->op;
 
 	for (int64_t s = 0; s < len; s++) {
 		int64_t t = backward ? len - 1 - s : s;
-		load_all(q->e->in[0], (q->batch_first ? b * q->T + t : t * q->B + b) * q->I, q->I, q->x);
+		load_all(q->e->in[0], (q->batch_first ? b * q->T + t : t * q->B + b) * q->I, q->I,
+			 q->x);
 		matvec(q->g, q->W, q->x, q->b, q->gates * q->H, q->I);
 		if (op == OP_RNN)
 			cell_rnn(q, d);
@@ -209,7 +261,8 @@ static void run_sequence(struct rnn *q, int64_t d, int64_t b, int64_t len, bool 
 			cell_gru(q, d);
 		else
 			cell_lstm(q, d);
-		int64_t at = q->batch_first ? (b * q->T + t) * q->dirs + d : (t * q->dirs + d) * q->B + b;
+		int64_t at = q->batch_first ? (b * q->T + t) * q->dirs + d
+					    : (t * q->dirs + d) * q->B + b;
 		store_d(y, at * q->H, (int)q->H, q->h);
 	}
 }
@@ -232,12 +285,17 @@ static const char *rnn_sizes(struct rnn *q)
 	q->B = x->dims[!q->batch_first];
 	q->I = x->dims[2];
 	q->H = r->dims[2];
-	if (w->dims[0] != q->dirs || w->dims[1] != q->gates * q->H || w->dims[2] != q->I || r->dims[0] != q->dirs || r->dims[1] != q->gates * q->H)
+	if (w->dims[0] != q->dirs || w->dims[1] != q->gates * q->H || w->dims[2] != q->I ||
+	    r->dims[0] != q->dirs || r->dims[1] != q->gates * q->H)
 		return "W or R do not fit the sequence";
 	for (uint32_t i = 3, want; i < e->n->nin; i++) {
-		want = (uint32_t)(i == 3 ? q->dirs * 2 * q->gates * q->H : i == 4 ? q->B : i == 7 ? q->dirs * 3 * q->H : q->dirs * q->B * q->H);
+		want = (uint32_t)(i == 3   ? q->dirs * 2 * q->gates * q->H
+				  : i == 4 ? q->B
+				  : i == 7 ? q->dirs * 3 * q->H
+					   : q->dirs * q->B * q->H);
 		if (e->in[i] && tensor_count(e->in[i]) != want)
-			return eval_why(e, "operand %u has %lld elements, not %u", i, (long long)tensor_count(e->in[i]), want);
+			return eval_why(e, "operand %u has %lld elements, not %u", i,
+					(long long)tensor_count(e->in[i]), want);
 	}
 	max = q->I > q->H ? q->I : q->H;
 	q->W = eval_scratch(e, sizeof(double) * (size_t)(q->gates * q->H * q->I));
@@ -252,29 +310,43 @@ static const char *rnn_sizes(struct rnn *q)
 
 static const char *eval_recurrent(struct eval *e)
 {
-	static const char *const lstm[] = {"Sigmoid", "Tanh", "Tanh"}, *const gru[] = {"Sigmoid", "Tanh"}, *const rnn[] = {"Tanh"};
+	static const char *const lstm[] = {"Sigmoid", "Tanh", "Tanh"},
+				 *const gru[] = {"Sigmoid", "Tanh"}, *const rnn[] = {"Tanh"};
 	struct rnn q = {.e = e};
-	bool is_lstm = e->n->op == OP_LSTM, reverse = !strcmp(attr_str(e->n, "direction", "forward"), "reverse");
+	bool is_lstm = e->n->op == OP_LSTM,
+	     reverse = !strcmp(attr_str(e->n, "direction", "forward"), "reverse");
 	const char *why = rnn_sizes(&q);
 	enum dtype t = e->in[0]->dtype;
-	const struct tensor *lens = eval_in(e, 4), *h0 = eval_in(e, 5), *c0 = is_lstm ? eval_in(e, 6) : NULL;
+	const struct tensor *lens = eval_in(e, 4), *h0 = eval_in(e, 5),
+			    *c0 = is_lstm ? eval_in(e, 6) : NULL;
 
-	if (why || (why = is_lstm ? read_activations(&q, lstm, 3) : e->n->op == OP_GRU ? read_activations(&q, gru, 2) : read_activations(&q, rnn, 1)))
+	if (why || (why = is_lstm	       ? read_activations(&q, lstm, 3)
+			  : e->n->op == OP_GRU ? read_activations(&q, gru, 2)
+					       : read_activations(&q, rnn, 1)))
 		return why;
-	struct tensor *y = eval_out(e, 0, t, 4, q.batch_first ? (int64_t[]){q.B, q.T, q.dirs, q.H} : (int64_t[]){q.T, q.dirs, q.B, q.H});
-	const int64_t *hd = q.batch_first ? (int64_t[]){q.B, q.dirs, q.H} : (int64_t[]){q.dirs, q.B, q.H};
-	struct tensor *yh = eval_out(e, 1, t, 3, hd), *yc = is_lstm ? eval_out(e, 2, t, 3, hd) : NULL;
+	struct tensor *y = eval_out(e, 0, t, 4,
+				    q.batch_first ? (int64_t[]){q.B, q.T, q.dirs, q.H}
+						  : (int64_t[]){q.T, q.dirs, q.B, q.H});
+	const int64_t *hd =
+		q.batch_first ? (int64_t[]){q.B, q.dirs, q.H} : (int64_t[]){q.dirs, q.B, q.H};
+	struct tensor *yh = eval_out(e, 1, t, 3, hd),
+		      *yc = is_lstm ? eval_out(e, 2, t, 3, hd) : NULL;
 	for (int64_t d = 0; d < q.dirs; d++) {
 		load_direction(&q, d);
 		for (int64_t b = 0; b < q.B; b++) {
-			int64_t len = lens ? tensor_get_int(lens, b) : q.T, at = (q.batch_first ? b * q.dirs + d : d * q.B + b) * q.H;
+			int64_t len = lens ? tensor_get_int(lens, b) : q.T,
+				at = (q.batch_first ? b * q.dirs + d : d * q.B + b) * q.H;
 			memset(q.h, 0, sizeof(double) * (size_t)q.H);
 			memset(q.c, 0, sizeof(double) * (size_t)q.H);
 			if (h0)
 				load_all(h0, at, q.H, q.h);
 			if (c0)
 				load_all(c0, at, q.H, q.c);
-			run_sequence(&q, d, b, len < 0 ? 0 : len > q.T ? q.T : len, d == 1 || reverse, y);
+			run_sequence(&q, d, b,
+				     len < 0	 ? 0
+				     : len > q.T ? q.T
+						 : len,
+				     d == 1 || reverse, y);
 			store_d(yh, at, (int)q.H, q.h);
 			if (yc)
 				store_d(yc, at, (int)q.H, q.c);
@@ -286,9 +358,11 @@ static const char *eval_recurrent(struct eval *e)
 static double flops_recurrent(struct module *m, const struct node *n)
 {
 	const struct type *x = &val(m, n->in[0])->type;
-	int64_t w = type_count(m, &val(m, n->in[1])->type), r = type_count(m, &val(m, n->in[2])->type), t, b;
+	int64_t w = type_count(m, &val(m, n->in[1])->type),
+		r = type_count(m, &val(m, n->in[2])->type), t, b;
 
-	if (w < 0 || r < 0 || x->rank != 3 || !poly_is_const(m->dims, x->dims[0], &t) || !poly_is_const(m->dims, x->dims[1], &b))
+	if (w < 0 || r < 0 || x->rank != 3 || !poly_is_const(m->dims, x->dims[0], &t) ||
+	    !poly_is_const(m->dims, x->dims[1], &b))
 		return 0;
 	return 2.0 * (double)t * (double)b * (double)(w + r);
 }

@@ -11,15 +11,20 @@ struct reduction {
 	enum after after;
 };
 static const struct reduction reductions[OP_COUNT] = {
-	[OP_ReduceL1] = {SUM, ABS},       [OP_ReduceL2] = {SUM, SQUARE, ROOT},
-	[OP_ReduceLogSum] = {SUM, AS_IS, LOG}, [OP_ReduceMax] = {MAX},
-	[OP_ReduceMean] = {SUM, AS_IS, MEAN}, [OP_ReduceMin] = {MIN},
-	[OP_ReduceProd] = {PROD},         [OP_ReduceSum] = {SUM},
+	[OP_ReduceL1] = {SUM, ABS},
+	[OP_ReduceL2] = {SUM, SQUARE, ROOT},
+	[OP_ReduceLogSum] = {SUM, AS_IS, LOG},
+	[OP_ReduceMax] = {MAX},
+	[OP_ReduceMean] = {SUM, AS_IS, MEAN},
+	[OP_ReduceMin] = {MIN},
+	[OP_ReduceProd] = {PROD},
+	[OP_ReduceSum] = {SUM},
 	[OP_ReduceSumSquare] = {SUM, SQUARE},
 };
 
 /* Which axes are reduced. NULL, or why not. n < 0: none given. */
-static const char *reduce_axes(const struct node *n, int rank, int count, const int64_t *axes, bool *red)
+static const char *reduce_axes(const struct node *n, int rank, int count, const int64_t *axes,
+			       bool *red)
 {
 	bool all = count <= 0 && !attr_int(n, "noop_with_empty_axes", 0);
 
@@ -46,8 +51,10 @@ static void known_reduce(struct infer *I)
 		return;
 	acc = k->e[0];
 	for (int i = 1; i < k->n; i++)
-		acc = r->combine == SUM ? poly_add(P, acc, k->e[i]) : r->combine == PROD ? poly_mul(P, acc, k->e[i]) :
-		      r->combine == MAX ? poly_max(P, acc, k->e[i]) : poly_min(P, acc, k->e[i]);
+		acc = r->combine == SUM	   ? poly_add(P, acc, k->e[i])
+		      : r->combine == PROD ? poly_mul(P, acc, k->e[i])
+		      : r->combine == MAX  ? poly_max(P, acc, k->e[i])
+					   : poly_min(P, acc, k->e[i]);
 	e[0] = acc;
 }
 
@@ -65,7 +72,9 @@ static const char *shape_reduce(struct infer *I)
 		if (rule_rank(I, 1) == 1) {
 			int64_t c;
 			if (poly_is_const(rule_polys(I), rule_dim(I, 1, 0), &c))
-				nred = c == 0 && !attr_int(I->n, "noop_with_empty_axes", 0) ? rank : (int)c;
+				nred = c == 0 && !attr_int(I->n, "noop_with_empty_axes", 0)
+					       ? rank
+					       : (int)c;
 		}
 		if (keep)
 			rule_out(I, 0, I->in[0].dtype, rank, rule_dims(I, rank));
@@ -119,7 +128,8 @@ static void walk_init(struct walk *w, const struct tensor *x, const bool *red)
 }
 
 /* acc[out] = step(acc[out], x) for every element; exps: x is exp(x - max[out]). */
-static void walk_floats(const struct walk *w, const struct tensor *x, const struct reduction *r, double *acc, const double *max)
+static void walk_floats(const struct walk *w, const struct tensor *x, const struct reduction *r,
+			double *acc, const double *max)
 {
 	int last = w->rank - 1;
 	int64_t at[RANK_MAX] = {0}, o = 0, off = 0, total = tensor_count(x);
@@ -131,7 +141,9 @@ static void walk_floats(const struct walk *w, const struct tensor *x, const stru
 			load_d(x, off + i, 1, c, v);
 			for (int k = 0; k < c; k++) {
 				int64_t to = o + (i + k) * w->out_stride[last];
-				double e = r->before == ABS ? fabs(v[k]) : r->before == SQUARE ? v[k] * v[k] : v[k];
+				double e = r->before == ABS	 ? fabs(v[k])
+					   : r->before == SQUARE ? v[k] * v[k]
+								 : v[k];
 				if (max)
 					e = isinf(max[to]) ? 0 : exp(e - max[to]);
 				switch (r->combine) {
@@ -153,13 +165,16 @@ static void walk_floats(const struct walk *w, const struct tensor *x, const stru
 	}
 }
 
-static void walk_ints(const struct walk *w, const struct tensor *x, const struct reduction *r, int64_t *acc)
+static void walk_ints(const struct walk *w, const struct tensor *x, const struct reduction *r,
+		      int64_t *acc)
 {
 	int64_t at[RANK_MAX] = {0}, o = 0, total = tensor_count(x);
 
 	for (int64_t off = 0; off < total; off++) {
 		int64_t e = tensor_get_int(x, off);
-		e = r->before == ABS ? (e < 0 ? -e : e) : r->before == SQUARE ? (int64_t)((uint64_t)e * (uint64_t)e) : e;
+		e = r->before == ABS	  ? (e < 0 ? -e : e)
+		    : r->before == SQUARE ? (int64_t)((uint64_t)e * (uint64_t)e)
+					  : e;
 		switch (r->combine) {
 		case SUM: acc[o] = (int64_t)((uint64_t)acc[o] + (uint64_t)e); break;
 		case PROD: acc[o] = (int64_t)((uint64_t)acc[o] * (uint64_t)e); break;
@@ -176,7 +191,8 @@ static void walk_ints(const struct walk *w, const struct tensor *x, const struct
 	}
 }
 
-static void reduce_floats(struct eval *e, const struct walk *w, const struct tensor *x, struct tensor *y)
+static void reduce_floats(struct eval *e, const struct walk *w, const struct tensor *x,
+			  struct tensor *y)
 {
 	struct reduction r = reductions[e->n->op];
 	double *acc = eval_scratch(e, sizeof *acc * (size_t)w->nout), *max = NULL;
@@ -190,23 +206,45 @@ static void reduce_floats(struct eval *e, const struct walk *w, const struct ten
 		r = (struct reduction){SUM};
 	}
 	for (int64_t i = 0; i < w->nout; i++)
-		acc[i] = r.combine == PROD ? 1 : r.combine == MAX ? -INFINITY : r.combine == MIN ? INFINITY : 0;
+		acc[i] = r.combine == PROD  ? 1
+			 : r.combine == MAX ? -INFINITY
+			 : r.combine == MIN ? INFINITY
+					    : 0;
 	walk_floats(w, x, &r, acc, max);
 	for (int64_t i = 0; i < w->nout; i++) {
 		double v = acc[i];
-		v = r.after == MEAN ? v / (double)w->nred : r.after == ROOT ? sqrt(v) : r.after == LOG ? log(v) : v;
+		v = r.after == MEAN   ? v / (double)w->nred
+		    : r.after == ROOT ? sqrt(v)
+		    : r.after == LOG  ? log(v)
+				      : v;
 		acc[i] = lse ? (isinf(max[i]) ? max[i] : max[i] + log(v)) : v;
 	}
 	store_d(y, 0, (int)w->nout, acc);
 }
 
-static void reduce_ints(struct eval *e, const struct walk *w, const struct tensor *x, struct tensor *y)
+/* The smallest and largest number of an integer type. */
+static int64_t lowest(enum dtype t)
+{
+	return dtype_is_signed(t) ? INT64_MIN >> (64 - 8 * dtype_size(t)) : 0;
+}
+static int64_t highest(enum dtype t)
+{
+	return t == DT_BOOL			   ? 1
+	       : dtype_is_signed(t) || t == DT_U64 ? INT64_MAX >> (64 - 8 * dtype_size(t))
+						   : (INT64_C(1) << 8 * dtype_size(t)) - 1;
+}
+
+static void reduce_ints(struct eval *e, const struct walk *w, const struct tensor *x,
+			struct tensor *y)
 {
 	const struct reduction *r = &reductions[e->n->op];
 	int64_t *acc = eval_scratch(e, sizeof *acc * (size_t)w->nout);
 
 	for (int64_t i = 0; i < w->nout; i++)
-		acc[i] = r->combine == PROD ? 1 : r->combine == MAX ? INT64_MIN : r->combine == MIN ? INT64_MAX : 0;
+		acc[i] = r->combine == PROD  ? 1
+			 : r->combine == MAX ? lowest(x->dtype)
+			 : r->combine == MIN ? highest(x->dtype)
+					     : 0;
 	walk_ints(w, x, r, acc);
 	for (int64_t i = 0; r->after == MEAN && i < w->nout; i++)
 		acc[i] /= w->nred ? w->nred : 1;
@@ -237,7 +275,8 @@ static const char *eval_reduce(struct eval *e)
 	if (w.nout > INT32_MAX)
 		return "too many elements";
 	y = eval_out(e, 0, x->dtype, n, dims);
-	if (dtype_is_float(x->dtype) || r->after == ROOT || r->after == LOG || e->n->op == OP_ReduceLogSumExp)
+	if (dtype_is_float(x->dtype) || r->after == ROOT || r->after == LOG ||
+	    e->n->op == OP_ReduceLogSumExp)
 		reduce_floats(e, &w, x, y);
 	else
 		reduce_ints(e, &w, x, y);
@@ -255,7 +294,8 @@ static const char *shape_arg(struct infer *I)
 	if (rank == RANK_UNKNOWN)
 		return NULL;
 	if (!rule_axis(attr_int(I->n, "axis", 0), rank, &axis))
-		return rule_why(I, "axis %lld outside rank %d", (long long)attr_int(I->n, "axis", 0), rank);
+		return rule_why(I, "axis %lld outside rank %d",
+				(long long)attr_int(I->n, "axis", 0), rank);
 	dim *d = rule_dims(I, rank);
 	for (int i = 0; i < rank; i++)
 		if (i != axis || keep)
@@ -317,7 +357,8 @@ static const char *eval_running(struct eval *e)
 				double d0 = d;
 				int64_t w0 = w;
 				if (whole) {
-					w = sum ? w + tensor_get_int(x, at) : w * tensor_get_int(x, at);
+					w = sum ? w + tensor_get_int(x, at)
+						: w * tensor_get_int(x, at);
 					store_i(y, at, 1, exclusive ? &w0 : &w);
 				} else {
 					d = sum ? d + tensor_get(x, at) : d * tensor_get(x, at);
@@ -334,10 +375,21 @@ static double flops_reduce(struct module *m, const struct node *n)
 	return c < 0 ? 0 : (double)c;
 }
 
-#define ROW(name) {OP_##name, shape_reduce, eval_reduce, flops_reduce}
+#define ROW(name) \
+	{ \
+		OP_##name, shape_reduce, eval_reduce, flops_reduce \
+	}
 const struct op ops_reduce[] = {
-	ROW(ReduceL1), ROW(ReduceL2), ROW(ReduceLogSum), ROW(ReduceLogSumExp), ROW(ReduceMax), ROW(ReduceMean),
-	ROW(ReduceMin), ROW(ReduceProd), ROW(ReduceSum), ROW(ReduceSumSquare),
+	ROW(ReduceL1),
+	ROW(ReduceL2),
+	ROW(ReduceLogSum),
+	ROW(ReduceLogSumExp),
+	ROW(ReduceMax),
+	ROW(ReduceMean),
+	ROW(ReduceMin),
+	ROW(ReduceProd),
+	ROW(ReduceSum),
+	ROW(ReduceSumSquare),
 	{OP_ArgMax, shape_arg, eval_arg, flops_reduce},
 	{OP_ArgMin, shape_arg, eval_arg, flops_reduce},
 	{OP_CumSum, shape_same, eval_running},

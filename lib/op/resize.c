@@ -1,4 +1,5 @@
-/* Resize: along each axis a result is a weighted sum of a few elements; the axes one after the other. */
+/* Resize: along each axis a result is a weighted sum of a few elements; the axes one after the
+ * other. */
 #include <math.h>
 #include "op/rules.h"
 
@@ -6,7 +7,8 @@ enum { NEAREST, LINEAR, CUBIC };
 
 /* ---- how much each axis grows ---- */
 
-/* Which axes scales and sizes are for: a list of *n, all of them where there is no attribute. NULL, or why not. */
+/* Which axes scales and sizes are for: a list of *n, all of them where there is no attribute. NULL,
+ * or why not. */
 static const char *resize_axes(const struct node *n, int rank, int *axis, int *count)
 {
 	const int64_t *axes = attr_ints(n, "axes", count);
@@ -55,10 +57,12 @@ static const char *shape_resize(struct infer *I)
 	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
 	if (rule_has(I, 3)) {
 		for (int i = 0; i < count; i++)
-			d[axis[i]] = stretch && I->kin[3].yes && i < I->kin[3].n ? I->kin[3].e[i] : POLY_UNKNOWN;
+			d[axis[i]] = stretch && I->kin[3].yes && i < I->kin[3].n ? I->kin[3].e[i]
+										 : POLY_UNKNOWN;
 	} else if (has_elements(scales)) {
 		if (tensor_count(scales) != count)
-			return rule_why(I, "%lld scales for %d axes", (long long)tensor_count(scales), count);
+			return rule_why(I, "%lld scales for %d axes",
+					(long long)tensor_count(scales), count);
 		s = *scales;
 		s.data = tensor_data(I->m, scales);
 		for (int i = 0; i < count; i++)
@@ -78,10 +82,10 @@ struct axis_map {
 	int64_t in, out;
 	double scale, roi_begin, roi_end;
 	int mode;
-	int taps;        /* elements a result takes */
-	int64_t *index;  /* [out][taps] */
-	double *weight;  /* [out][taps] */
-	bool *outside;   /* [out]: takes the extrapolation value */
+	int taps;	/* elements a result takes */
+	int64_t *index; /* [out][taps] */
+	double *weight; /* [out][taps] */
+	bool *outside;	/* [out]: takes the extrapolation value */
 };
 
 /* Where result i lies among the elements of the operand. */
@@ -99,8 +103,9 @@ static double coordinate(const struct axis_map *a, int64_t i)
 	if (!strcmp(mode, "tf_half_pixel_for_nn"))
 		return (x + 0.5) / a->scale;
 	if (!strcmp(mode, "tf_crop_and_resize"))
-		return whole > 1 ? a->roi_begin * (in - 1) + x * (a->roi_end - a->roi_begin) * (in - 1) / (whole - 1) :
-				   0.5 * (a->roi_begin + a->roi_end) * (in - 1);
+		return whole > 1 ? a->roi_begin * (in - 1) +
+					   x * (a->roi_end - a->roi_begin) * (in - 1) / (whole - 1)
+				 : 0.5 * (a->roi_begin + a->roi_end) * (in - 1);
 	if (!strcmp(mode, "half_pixel_symmetric")) {
 		double adjust = whole / out, center = in / 2;
 		return center * (1 - adjust) + (x + 0.5) / a->scale - 0.5;
@@ -110,7 +115,8 @@ static double coordinate(const struct axis_map *a, int64_t i)
 
 static int64_t nearest(const struct node *n, double x)
 {
-	const char *mode = attr_str(n, "nearest_mode", n->op == OP_Upsample ? "floor" : "round_prefer_floor");
+	const char *mode =
+		attr_str(n, "nearest_mode", n->op == OP_Upsample ? "floor" : "round_prefer_floor");
 
 	if (!strcmp(mode, "round_prefer_ceil"))
 		return (int64_t)floor(x + 0.5);
@@ -135,9 +141,11 @@ static double kernel(int mode, double x, double a)
 static void map_axis(struct eval *e, struct axis_map *a)
 {
 	bool antialias = attr_int(e->n, "antialias", 0) && a->scale < 1 && a->mode != NEAREST;
-	bool crop = !strcmp(attr_str(e->n, "coordinate_transformation_mode", ""), "tf_crop_and_resize");
-	bool exclude = attr_int(e->n, "exclude_outside", 0) || antialias;
-	double stretch = antialias ? 1 / a->scale : 1, cubic = attr_float(e->n, "cubic_coeff_a", -0.75f);
+	bool crop =
+		!strcmp(attr_str(e->n, "coordinate_transformation_mode", ""), "tf_crop_and_resize");
+	bool exclude = attr_int(e->n, "exclude_outside", 0);
+	double stretch = antialias ? 1 / a->scale : 1,
+	       cubic = attr_float(e->n, "cubic_coeff_a", -0.75f);
 	int reach = (int)ceil((a->mode == CUBIC ? 2 : 1) * stretch);
 
 	a->taps = a->mode == NEAREST ? 1 : 2 * reach;
@@ -146,11 +154,14 @@ static void map_axis(struct eval *e, struct axis_map *a)
 	a->outside = eval_scratch(e, sizeof *a->outside * (size_t)a->out);
 	for (int64_t i = 0; i < a->out; i++) {
 		double x = coordinate(a, i), sum = 0;
-		int64_t first = a->mode == NEAREST ? nearest(e->n, x) : (int64_t)floor(x) - reach + 1;
+		int64_t first =
+			a->mode == NEAREST ? nearest(e->n, x) : (int64_t)floor(x) - reach + 1;
 		a->outside[i] = crop && (x < 0 || x > (double)(a->in - 1));
 		for (int k = 0; k < a->taps; k++) {
 			int64_t at = first + k, clamped = at < 0 ? 0 : at >= a->in ? a->in - 1 : at;
-			double w = a->mode == NEAREST ? 1 : kernel(a->mode, (x - (double)at) / stretch, cubic);
+			double w = a->mode == NEAREST
+					   ? 1
+					   : kernel(a->mode, (x - (double)at) / stretch, cubic);
 			if (exclude && clamped != at && a->mode != NEAREST)
 				w = 0;
 			a->index[i * a->taps + k] = clamped;
@@ -164,7 +175,8 @@ static void map_axis(struct eval *e, struct axis_map *a)
 
 /* ---- all axes ---- */
 
-static void resize_axis(const struct axis_map *a, const double *x, double *y, int64_t outer, int64_t inner)
+static void resize_axis(const struct axis_map *a, const double *x, double *y, int64_t outer,
+			int64_t inner)
 {
 	for (int64_t o = 0; o < outer; o++)
 		for (int64_t i = 0; i < a->out; i++) {
@@ -172,7 +184,8 @@ static void resize_axis(const struct axis_map *a, const double *x, double *y, in
 			memset(to, 0, sizeof *to * (size_t)inner);
 			for (int k = 0; k < a->taps; k++) {
 				double w = a->weight[i * a->taps + k];
-				const double *from = x + (o * a->in + a->index[i * a->taps + k]) * inner;
+				const double *from =
+					x + (o * a->in + a->index[i * a->taps + k]) * inner;
 				for (int64_t j = 0; w != 0 && j < inner; j++)
 					to[j] += w * from[j];
 			}
@@ -182,7 +195,9 @@ static void resize_axis(const struct axis_map *a, const double *x, double *y, in
 /* Reads sizes or scales into a. */
 static const char *resize_extents(struct eval *e, struct axis_map *a)
 {
-	const struct tensor *x = e->in[0], *roi = eval_in(e, 1), *scales = eval_in(e, e->n->op == OP_Upsample ? 1 : 2), *sizes = eval_in(e, 3);
+	const struct tensor *x = e->in[0], *roi = eval_in(e, 1),
+			    *scales = eval_in(e, e->n->op == OP_Upsample ? 1 : 2),
+			    *sizes = eval_in(e, 3);
 	const char *policy = attr_str(e->n, "keep_aspect_ratio_policy", "stretch");
 	int axis[RANK_MAX], count;
 	const char *why = resize_axes(e->n, x->rank, axis, &count);
@@ -192,13 +207,17 @@ static const char *resize_extents(struct eval *e, struct axis_map *a)
 	if (why)
 		return why;
 	for (int i = 0; i < x->rank; i++)
-		a[i] = (struct axis_map){.n = e->n, .in = x->dims[i], .out = x->dims[i], .scale = 1, .roi_end = 1};
-	if (has_elements(sizes) ? tensor_count(sizes) != count : !has_elements(scales) || tensor_count(scales) != count)
+		a[i] = (struct axis_map){
+			.n = e->n, .in = x->dims[i], .out = x->dims[i], .scale = 1, .roi_end = 1};
+	if (has_elements(sizes) ? tensor_count(sizes) != count
+				: !has_elements(scales) || tensor_count(scales) != count)
 		return "scales or sizes do not fit the axes";
 	for (int i = 0; i < count; i++) {
 		struct axis_map *m = &a[axis[i]];
-		m->scale = has_elements(sizes) ? tensor_get(sizes, i) / (double)m->in : tensor_get(scales, i);
-		m->out = has_elements(sizes) ? tensor_get_int(sizes, i) : (int64_t)floor((double)m->in * m->scale);
+		m->scale = has_elements(sizes) ? tensor_get(sizes, i) / (double)m->in
+					       : tensor_get(scales, i);
+		m->out = has_elements(sizes) ? tensor_get_int(sizes, i)
+					     : (int64_t)floor((double)m->in * m->scale);
 		if (m->out < 0 || (m->out > 0 && m->in == 0))
 			return "an extent cannot be resized like that";
 		common = smaller ? fmin(common, m->scale) : fmax(common, m->scale);
@@ -234,8 +253,11 @@ static const char *eval_resize(struct eval *e)
 	for (int k = 0; k < x->rank; k++) {
 		dims[k] = a[k].out;
 		inner = a[k].in ? inner / a[k].in : 0;
-		a[k].mode = !strcmp(mode, "cubic") ? CUBIC : !strncmp(mode, "linear", 6) ? LINEAR : NEAREST;
-		if (a[k].out != a[k].in || a[k].scale != 1 || a[k].roi_begin != 0 || a[k].roi_end != 1) {
+		a[k].mode = !strcmp(mode, "cubic")	  ? CUBIC
+			    : !strncmp(mode, "linear", 6) ? LINEAR
+							  : NEAREST;
+		if (a[k].out != a[k].in || a[k].scale != 1 || a[k].roi_begin != 0 ||
+		    a[k].roi_end != 1) {
 			map_axis(e, &a[k]);
 			double *w = eval_scratch(e, sizeof *w * (size_t)(outer * a[k].out * inner));
 			resize_axis(&a[k], v, w, outer, inner);

@@ -1,4 +1,5 @@
-/* What the operator families share: helpers for shape rules and for evaluators. Private to lib/op. */
+/* What the operator families share: helpers for shape rules and for evaluators. Private to lib/op.
+ */
 #ifndef HONE_RULES_H
 #define HONE_RULES_H
 #include <string.h>
@@ -7,22 +8,34 @@
 /* Each family is an array of rows that ends with an empty one; op.c registers them. */
 extern const struct op ops_elementwise[], ops_select[], ops_reduce[], ops_matmul[], ops_conv[],
 	ops_pool[], ops_norm[], ops_move[], ops_index[], ops_shape[], ops_control[],
-	ops_recurrent[], ops_resize[], ops_quant[], ops_loop[];
+	ops_recurrent[], ops_resize[], ops_quant[], ops_loop[], ops_einsum[];
 
 /* ---- Shape rules. All memory comes from the module's arena. ---- */
 
 /* The reason a rule returns. */
 const char *rule_why(struct infer *I, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static inline struct polys *rule_polys(struct infer *I) { return I->m->dims; }
-static inline dim rule_const(struct infer *I, int64_t c) { return poly_const(I->m->dims, c); }
+static inline struct polys *rule_polys(struct infer *I)
+{
+	return I->m->dims;
+}
+static inline dim rule_const(struct infer *I, int64_t c)
+{
+	return poly_const(I->m->dims, c);
+}
 dim *rule_dims(struct infer *I, int n); /* n unknown ones */
 /* Operand i is there. */
-static inline bool rule_has(const struct infer *I, uint32_t i) { return i < I->n->nin && I->n->in[i]; }
+static inline bool rule_has(const struct infer *I, uint32_t i)
+{
+	return i < I->n->nin && I->n->in[i];
+}
 static inline int rule_rank(const struct infer *I, uint32_t i)
 {
 	return rule_has(I, i) ? I->in[i].rank : RANK_UNKNOWN;
 }
-static inline dim rule_dim(const struct infer *I, uint32_t i, int axis) { return I->in[i].dims[axis]; }
+static inline dim rule_dim(const struct infer *I, uint32_t i, int axis)
+{
+	return I->in[i].dims[axis];
+}
 /* Sets result i; dims are used as they are. Results that are not wanted are accepted too. */
 void rule_out(struct infer *I, uint32_t i, enum dtype t, int rank, dim *dims);
 /* Result i has the type of operand j. */
@@ -45,14 +58,15 @@ const char *shape_broadcast(struct infer *I); /* all operands broadcast, type of
 /* Windows of convolution and pooling. */
 enum { SPATIAL_MAX = 3 };
 struct window {
-	int n;             /* spatial axes */
+	int n; /* spatial axes */
 	int64_t size[SPATIAL_MAX], stride[SPATIAL_MAX], dilation[SPATIAL_MAX];
 	int64_t begin[SPATIAL_MAX], end[SPATIAL_MAX]; /* pads */
-	int auto_pad;      /* 'E' NOTSET, 'U' same upper, 'L' same lower, 'V' valid */
+	int auto_pad; /* 'E' NOTSET, 'U' same upper, 'L' same lower, 'V' valid */
 	bool ceil_mode;
 };
 /* Reads attributes; kernel: sizes when kernel_shape is absent (may be NULL). NULL, or why not. */
-const char *window_read(struct module *m, const struct node *n, int spatial, const int64_t *kernel, struct window *w);
+const char *window_read(struct module *m, const struct node *n, int spatial, const int64_t *kernel,
+			struct window *w);
 /* Output extent and the first pad along axis i for an input extent. */
 int64_t window_extent(struct window *w, int i, int64_t in);
 dim window_extent_dim(struct infer *I, const struct window *w, int i, dim in);
@@ -60,7 +74,10 @@ dim window_extent_dim(struct infer *I, const struct window *w, int i, dim in);
 /* ---- Evaluators. ---- */
 
 const char *eval_why(struct eval *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static inline struct tensor *eval_in(const struct eval *e, uint32_t i) { return i < e->n->nin ? e->in[i] : NULL; }
+static inline struct tensor *eval_in(const struct eval *e, uint32_t i)
+{
+	return i < e->n->nin ? e->in[i] : NULL;
+}
 /* Integers of operand i (any integer type, bool): how many, -1 if it is absent. */
 int eval_ints(struct eval *e, uint32_t i, const int64_t **v);
 double eval_scalar(const struct eval *e, uint32_t i, double def); /* element 0 of operand i */
@@ -72,14 +89,19 @@ void *eval_scratch(struct eval *e, size_t n);
 /* Blocks of elements as double or int64: element off, off+stride, ... */
 void load_d(const struct tensor *t, int64_t off, int64_t stride, int n, double *o);
 void load_i(const struct tensor *t, int64_t off, int64_t stride, int n, int64_t *o);
-void store_d(struct tensor *t, int64_t off, int n, const double *v); /* integers: truncated, saturated */
+void store_d(struct tensor *t, int64_t off, int n,
+	     const double *v); /* integers: truncated, saturated */
 void store_i(struct tensor *t, int64_t off, int n, const int64_t *v); /* integers: low bits */
 int64_t tensor_get_int(const struct tensor *t, int64_t i);
 enum { BLOCK = 256 }; /* elements handled at a time */
-static inline char *tensor_bytes(struct tensor *t) { return (char *)t->data; }
+static inline char *tensor_bytes(struct tensor *t)
+{
+	return (char *)t->data;
+}
 bool dtype_fixed(enum dtype t); /* numbers and bool that tensors of this evaluator may hold */
 
-/* Walks nop tensors that broadcast to one shape; neighbouring axes are merged where all allow it. */
+/* Walks nop tensors that broadcast to one shape; neighbouring axes are merged where all allow it.
+ */
 enum { BCAST_MAX = 4 };
 struct bcast {
 	int nop, rank;
@@ -89,7 +111,8 @@ struct bcast {
 	int64_t at[RANK_MAX], off[BCAST_MAX]; /* odometer over all axes but the innermost */
 };
 /* NULL, or why the shapes do not broadcast. */
-const char *bcast_init(struct bcast *b, int nop, const int *rank, const int64_t *const *dims, struct arena *a);
+const char *bcast_init(struct bcast *b, int nop, const int *rank, const int64_t *const *dims,
+		       struct arena *a);
 bool bcast_next(struct bcast *b); /* to the next innermost row; false: done */
 
 /* Splits a shape at an axis: extents before, of and behind it. */
@@ -98,8 +121,9 @@ struct axes3 {
 };
 struct axes3 split_at(const struct tensor *t, int axis);
 
-/* C = A B with double accumulators. Packers deliver doubles: a writes rows i0..i0+3 as a[k][4], b writes
- * columns j0..j0+n-1 (n at most GEMM_NC) as panels of 8: b[j/8][k][8]; what lies outside is 0. */
+/* C = A B with double accumulators. Packers deliver doubles: a writes rows i0..i0+3 as a[k][4], b
+ * writes columns j0..j0+n-1 (n at most GEMM_NC) as panels of 8: b[j/8][k][8]; what lies outside is
+ * 0. */
 enum { GEMM_MR = 4, GEMM_NR = 8, GEMM_NC = 64 };
 struct gemm {
 	int64_t M, N, K;

@@ -1,4 +1,5 @@
-/* Operators about shapes, and those that make tensors from them: Shape, Size, Constant, Range, ... */
+/* Operators about shapes, and those that make tensors from them: Shape, Size, Constant, Range, ...
+ */
 #include <math.h>
 #include "op/rules.h"
 
@@ -63,7 +64,10 @@ static const char *eval_size(struct eval *e)
 static const char *shape_constant(struct infer *I)
 {
 	const struct attr *a = I->n->nattr ? &I->n->attr[0] : NULL;
-	enum dtype t = a ? a->kind == ATTR_INT || a->kind == ATTR_INTS ? DT_I64 : a->kind == ATTR_FLOAT || a->kind == ATTR_FLOATS ? DT_F32 : DT_STR : DT_NONE;
+	enum dtype t = a ? a->kind == ATTR_INT || a->kind == ATTR_INTS		 ? DT_I64
+			       : a->kind == ATTR_FLOAT || a->kind == ATTR_FLOATS ? DT_F32
+										 : DT_STR
+			 : DT_NONE;
 	poly *e;
 
 	if (!a)
@@ -124,7 +128,11 @@ static const char *shape_of_shape(struct infer *I)
 	poly *e;
 
 	if (!k->yes) {
-		int rank = rule_rank(I, 0) == 1 && poly_is_const(rule_polys(I), rule_dim(I, 0, 0), &c) && c <= RANK_MAX ? (int)c : RANK_UNKNOWN;
+		int rank = rule_rank(I, 0) == 1 &&
+					   poly_is_const(rule_polys(I), rule_dim(I, 0, 0), &c) &&
+					   c <= RANK_MAX
+				   ? (int)c
+				   : RANK_UNKNOWN;
 		rule_out(I, 0, t, rank, rank < 0 ? NULL : rule_dims(I, rank));
 		return NULL;
 	}
@@ -132,7 +140,8 @@ static const char *shape_of_shape(struct infer *I)
 	memcpy(d, k->e, sizeof *d * (size_t)k->n);
 	rule_out(I, 0, t, k->n, d);
 	c = type_count(I->m, &I->out[0]);
-	if (c < 0 || c > KNOWN_MAX || !(dtype_is_int(t) || t == DT_BOOL) || (v && tensor_ints(I->m, v, &fill, 1) != 1) || !(e = rule_known(I, 0, (int)c)))
+	if (c < 0 || c > KNOWN_MAX || !(dtype_is_int(t) || t == DT_BOOL) ||
+	    (v && tensor_ints(I->m, v, &fill, 1) != 1) || !(e = rule_known(I, 0, (int)c)))
 		return NULL;
 	for (int i = 0; i < c; i++)
 		e[i] = rule_const(I, fill);
@@ -193,7 +202,8 @@ static const char *shape_range(struct infer *I)
 	poly *e;
 
 	rule_out(I, 0, I->in[0].dtype, 1, d);
-	if (!s->yes || !l->yes || !st->yes || s->n != 1 || l->n != 1 || st->n != 1 || !poly_is_const(P, st->e[0], &step))
+	if (!s->yes || !l->yes || !st->yes || s->n != 1 || l->n != 1 || st->n != 1 ||
+	    !poly_is_const(P, st->e[0], &step))
 		return NULL;
 	if (!step)
 		return "the step is 0";
@@ -224,7 +234,9 @@ static const char *eval_range(struct eval *e)
 		if (dtype_is_float(t))
 			tensor_set(y, i, s + (double)i * d);
 		else
-			store_i(y, i, 1, &(int64_t){tensor_get_int(e->in[0], 0) + i * tensor_get_int(e->in[2], 0)});
+			store_i(y, i, 1,
+				&(int64_t){tensor_get_int(e->in[0], 0) +
+					   i * tensor_get_int(e->in[2], 0)});
 	}
 	return NULL;
 }

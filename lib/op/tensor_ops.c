@@ -34,6 +34,7 @@ static uint64_t to_u64(double v)
 	return !(v > 0) ? 0 : v >= 0x1p64 ? UINT64_MAX : (uint64_t)v;
 }
 
+/* clang-format off */
 /* f(type, member of enum dtype) for all types whose elements convert to numbers by a plain cast. */
 #define INTEGERS(f)                                                                                \
 	f(uint8_t, U8) f(int8_t, I8) f(uint16_t, U16) f(int16_t, I16) f(int32_t, I32)              \
@@ -151,6 +152,7 @@ void store_i(struct tensor *t, int64_t off, int n, const int64_t *v)
 			store_d(t, off + i, 1, &(double){(double)v[i]});
 	}
 }
+/* clang-format on */
 
 double tensor_get(const struct tensor *t, int64_t i)
 {

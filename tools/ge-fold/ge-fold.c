@@ -1,9 +1,10 @@
 /* ge-fold: what can be computed now becomes a constant.
  *
- * One round: infer shapes; walk forward and give every value that is computed from constants, or whose elements
- * shape inference knows, its tensor; walk backward from what is still needed, make constants of the tensors that
- * are wanted and drop the nodes of which nothing is wanted any more. A tensor too large to be worth it keeps
- * its node, and so makes that node's operands wanted. Rounds repeat until one changes nothing. */
+ * One round: infer shapes; walk forward and give every value that is computed from constants, or
+ * whose elements shape inference knows, its tensor; walk backward from what is still needed, make
+ * constants of the tensors that are wanted and drop the nodes of which nothing is wanted any more.
+ * A tensor too large to be worth it keeps its node, and so makes that node's operands wanted.
+ * Rounds repeat until one changes nothing. */
 #include <string.h>
 #include "graph/pass.h"
 #include "op/op.h"
@@ -13,7 +14,8 @@ static size_t limit = 64 << 10;
 static bool keep_identities;
 
 static const struct argp_option options[] = {
-	{"limit", OPT_LIMIT, "SIZE", 0, "bytes (K, M, G) by which one fold may make the model larger; 64K"},
+	{"limit", OPT_LIMIT, "SIZE", 0,
+	 "bytes (K, M, G) by which one fold may make the model larger; 64K"},
 	{"keep-identities", OPT_KEEP, 0, 0, "fold constants only"},
 	{0},
 };
@@ -27,7 +29,10 @@ static error_t option(int key, char *arg)
 		limit = strtoull(arg, &end, 10);
 		limit <<= *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
 		if (end == arg || (*end && (!strchr("KMG", *end) || end[1])))
-			die(EX_BADUSE, "--limit %s: write a number of bytes, with K, M or G behind it if you like", arg);
+			die(EX_BADUSE,
+			    "--limit %s: write a number of bytes, with K, M or G behind it if you "
+			    "like",
+			    arg);
 		return 0;
 	case OPT_KEEP: keep_identities = true; return 0;
 	}
@@ -39,9 +44,9 @@ struct fold {
 	const struct pass_ctx *c;
 	struct known *known;
 	struct tensor **now;  /* by value: what it is, if that is known */
-	bool *wanted;         /* by value */
-	val_id *fwd;          /* by value: what replaces it */
-	bool *dead;           /* by node */
+	bool *wanted;	      /* by value */
+	val_id *fwd;	      /* by value: what replaces it */
+	bool *dead;	      /* by node */
 	const char **why_not; /* by node */
 	bool changed;
 };
@@ -71,7 +76,8 @@ static struct tensor *known_tensor(struct fold *f, val_id v)
 	const struct type *t = &val(f->m, v)->type;
 	int64_t dims[RANK_MAX], c;
 
-	if (!k->yes || !type_dims(f->m, t, dims) || type_count(f->m, t) != k->n || !dtype_size(t->dtype))
+	if (!k->yes || !type_dims(f->m, t, dims) || type_count(f->m, t) != k->n ||
+	    !dtype_size(t->dtype))
 		return NULL;
 	for (int i = 0; i < k->n; i++)
 		if (!poly_is_const(f->m->dims, k->e[i], &c))
@@ -111,13 +117,15 @@ static const char *compute(struct fold *f, node_id id)
 		return op_info(n->op)->traits & OP_RANDOM ? "random" : "applies a body";
 	if (!row || !row->eval)
 		return "no evaluator";
-	struct tensor **in = ARENA_ARRAY(&f->m->arena, struct tensor *, n->nin + n->nout), **out = in + n->nin;
+	struct tensor **in = ARENA_ARRAY(&f->m->arena, struct tensor *, n->nin + n->nout),
+		      **out = in + n->nin;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		if (!n->in[i])
 			continue;
 		in[i] = operand(f, n->in[i]);
 		if (!in[i])
-			return arena_printf(&f->m->arena, "operand %u (%s) is not constant", i, sym_str(val(f->m, n->in[i])->name));
+			return arena_printf(&f->m->arena, "operand %u (%s) is not constant", i,
+					    sym_str(val(f->m, n->in[i])->name));
 		bytes += in[i]->nbytes;
 	}
 	if (result_bytes(f, n) > (bytes > limit ? bytes : limit) * 64) /* not even as a step */
@@ -174,12 +182,16 @@ static void settle(struct fold *f, node_id id)
 		if (!f->now[v]) {
 			kept = true;
 		} else if (!small_enough(f, n, f->now[v])) {
-			f->why_not[id] = arena_printf(&m->arena, "its result of %zu bytes would make the model larger by more than the limit", f->now[v]->nbytes);
+			f->why_not[id] = arena_printf(&m->arena,
+						      "its result of %zu bytes would make the "
+						      "model larger by more than the limit",
+						      f->now[v]->nbytes);
 			kept = true;
 		} else {
 			sym name = val(m, v)->name;
 			struct tensor *t = f->now[v];
-			f->fwd[v] = const_new(m, name, t->dtype, t->rank, t->dims, t->data, t->nbytes);
+			f->fwd[v] =
+				const_new(m, name, t->dtype, t->rank, t->dims, t->data, t->nbytes);
 			pass_why(f->c, m, id, "folded: %s is a constant", sym_str(name));
 			f->changed = true;
 		}
@@ -214,7 +226,8 @@ static void drop_identities(struct fold *f, graph_id g)
 		output[gr->out.a[i]] = true;
 	for (size_t i = 0; i < gr->nodes.n; i++) {
 		node_id id = gr->nodes.a[i];
-		val_id from = f->dead[id] ? 0 : node_identity(m, id), to = node(m, id)->nout ? node(m, id)->out[0] : 0;
+		val_id from = f->dead[id] ? 0 : node_identity(m, id),
+		       to = node(m, id)->nout ? node(m, id)->out[0] : 0;
 		if (!from || f->fwd[to] || (output[to] && val(m, from)->kind != VAL_NODE))
 			continue; /* an output has to be computed by someone */
 		pass_why(f->c, m, id, "removed: its result is %s", sym_str(val(m, from)->name));
@@ -250,7 +263,9 @@ static bool fold_round(struct module *m, const struct pass_ctx *c)
 		for (graph_id g = 1; g < m->graphs.n; g++)
 			for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
 				node_id id = graph(m, g)->nodes.a[i];
-				pass_why(c, m, id, "kept: %s", f.why_not[id] ? f.why_not[id] : "its result is not wanted");
+				pass_why(c, m, id, "kept: %s",
+					 f.why_not[id] ? f.why_not[id]
+						       : "its result is not wanted");
 			}
 	}
 	free(f.now);
@@ -269,7 +284,8 @@ static void fold(struct module *m, const struct pass_ctx *c)
 
 static const struct pass pass = {
 	.run = fold,
-	.contract = "Infers shapes itself. Keeps ONNX operators; random operators are never folded. Leaves no node, in any body, "
+	.contract = "Infers shapes itself. Keeps ONNX operators; random operators are never "
+		    "folded. Leaves no node, in any body, "
 		    "whose result could be a constant within the limit.",
 };
 

@@ -12,14 +12,17 @@ static double tolerance = 1e-4, change;
 static unsigned long runs = 1;
 
 static const struct argp_option options[] = {
-	{"input", 'i', "NAME=FILE", 0, "contents of an input: .npy, or a .npz that has several by name"},
+	{"input", 'i', "NAME=FILE", 0,
+	 "contents of an input: .npy, or a .npz that has several by name"},
 	{"seed", OPT_SEED, "N", 0, "of the random contents of all other inputs; 0"},
 	{"range", OPT_RANGE, "NAME=LO:HI", 0, "random contents of this input in [LO, HI]"},
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols of graphs their sizes"},
 	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0, "give an input of graphs its shape"},
 	{"tol", OPT_TOL, "X", 0, "the largest max|y-r| / max|r| that counts as equal; 1e-4"},
 	{"runs", OPT_RUNS, "N", 0, "run N times, with seeds that follow one another; 1"},
-	{"change", OPT_CHANGE, "X", 0, "fail if the reference's floating outputs change by less than X of their scale between the first two runs"},
+	{"change", OPT_CHANGE, "X", 0,
+	 "fail if the reference's floating outputs change by less than X of their scale between "
+	 "the first two runs"},
 	{0},
 };
 
@@ -42,7 +45,9 @@ static error_t option(int key, char *arg)
 	case OPT_SET: vec_push(&source_sizes.sets, arg); return 0;
 	case OPT_SHAPE: vec_push(&source_sizes.shapes, arg); return 0;
 	case OPT_TOL: tolerance = number("tol", arg); return 0;
-	case OPT_RUNS: runs = (unsigned long)number("runs", arg); return runs ? 0 : ARGP_ERR_UNKNOWN;
+	case OPT_RUNS:
+		runs = (unsigned long)number("runs", arg);
+		return runs ? 0 : ARGP_ERR_UNKNOWN;
 	case OPT_CHANGE: change = number("change", arg); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -52,9 +57,9 @@ static error_t option(int key, char *arg)
 
 struct difference {
 	const char *why; /* they cannot be equal; NULL: look at the numbers */
-	double error;    /* max|y-r| / max|r| */
-	double scale;    /* max|r| */
-	int64_t at;      /* element of the largest difference */
+	double error;	 /* max|y-r| / max|r| */
+	double scale;	 /* max|r| */
+	int64_t at;	 /* element of the largest difference */
 	double cosine;
 };
 
@@ -64,12 +69,15 @@ static struct difference compare(const struct tensor *y, const struct tensor *r)
 	double worst = -1, yy = 0, rr = 0, yr = 0;
 	int64_t n = tensor_count(r);
 
-	if (y->dtype != r->dtype || y->rank != r->rank || memcmp(y->dims, r->dims, sizeof *r->dims * (size_t)r->rank)) {
+	if (y->dtype != r->dtype || y->rank != r->rank ||
+	    memcmp(y->dims, r->dims, sizeof *r->dims * (size_t)r->rank)) {
 		d.why = "other type or shape";
 		return d;
 	}
 	if (!(dtype_is_float(r->dtype) || dtype_is_int(r->dtype) || r->dtype == DT_BOOL)) {
-		d.why = y->nbytes == r->nbytes && !memcmp(y->data, r->data, r->nbytes) ? NULL : "other elements";
+		d.why = y->nbytes == r->nbytes && !memcmp(y->data, r->data, r->nbytes)
+				? NULL
+				: "other elements";
 		return d;
 	}
 	for (int64_t i = 0; i < n; i++) {
@@ -127,7 +135,8 @@ static void print_json_string(const char *s)
 	putchar('"');
 }
 
-static void report(const char *name, uint64_t seed, bool run, const struct tensor *r, const struct difference *d, bool equal)
+static void report(const char *name, uint64_t seed, bool run, const struct tensor *r,
+		   const struct difference *d, bool equal)
 {
 	char at[256];
 
@@ -139,7 +148,8 @@ static void report(const char *name, uint64_t seed, bool run, const struct tenso
 			printf(", \"seed\": %llu", (unsigned long long)seed);
 		if (isfinite(d->error))
 			printf(", \"error\": %.6g", d->error);
-		printf(", \"at\": [%s], \"scale\": %.6g, \"cosine\": %.9f, \"equal\": %s", at, d->scale, d->cosine, equal ? "true" : "false");
+		printf(", \"at\": [%s], \"scale\": %.6g, \"cosine\": %.9f, \"equal\": %s", at,
+		       d->scale, d->cosine, equal ? "true" : "false");
 		if (d->why) {
 			printf(", \"why\": ");
 			print_json_string(d->why);
@@ -148,13 +158,15 @@ static void report(const char *name, uint64_t seed, bool run, const struct tenso
 		return;
 	}
 	if (!printed++)
-		printf("%-24s %8s %16s %-16s %12s\n", "output", run ? "seed" : "", "max|y-r|/max|r|", "at", "cosine");
+		printf("%-24s %8s %16s %-16s %12s\n", "output", run ? "seed" : "",
+		       "max|y-r|/max|r|", "at", "cosine");
 	printf("%-24s ", *name ? name : "(array)");
 	if (run)
 		printf("%8llu ", (unsigned long long)seed);
 	else
 		printf("%8s ", "");
-	printf("%16.3g [%s]%*s %12.9f  %s%s%s\n", d->error, at, (int)(strlen(at) < 14 ? 14 - strlen(at) : 0), "", d->cosine,
+	printf("%16.3g [%s]%*s %12.9f  %s%s%s\n", d->error, at,
+	       (int)(strlen(at) < 14 ? 14 - strlen(at) : 0), "", d->cosine,
 	       equal ? "equal" : "DIFFERENT", d->why ? ": " : "", d->why ? d->why : "");
 }
 
@@ -168,7 +180,8 @@ static const struct tensor *find(const struct outputs *o, const struct named_ten
 	return o->n == 1 && n == 1 ? o->t[0].t : NULL; /* one each: names may differ */
 }
 
-static bool compare_outputs(const struct outputs *y, const struct outputs *r, uint64_t seed, bool run)
+static bool compare_outputs(const struct outputs *y, const struct outputs *r, uint64_t seed,
+			    bool run)
 {
 	bool equal = y->n == r->n;
 
@@ -202,14 +215,18 @@ static bool changed_enough(const struct outputs *a, const struct outputs *b)
 			most = d.error;
 	}
 	if (any && most < change)
-		warn("the reference's outputs change by %.2g of their scale between two inputs, less than %.2g: equality proves little", most, change);
+		warn("the reference's outputs change by %.2g of their scale between two inputs, "
+		     "less than %.2g: equality proves little",
+		     most, change);
 	return !any || most >= change;
 }
 
 /* The inputs in the order of another source. */
-static struct tensor **inputs_for(struct source *s, struct source *made, struct tensor **in, struct arena *a)
+static struct tensor **inputs_for(struct source *s, struct source *made, struct tensor **in,
+				  struct arena *a)
 {
-	struct graph *g = s->m ? graph(s->m, s->m->main) : NULL, *h = made ? graph(made->m, made->m->main) : NULL;
+	struct graph *g = s->m ? graph(s->m, s->m->main) : NULL,
+		     *h = made ? graph(made->m, made->m->main) : NULL;
 	struct tensor **out;
 
 	if (!g || s == made)
@@ -223,7 +240,8 @@ static struct tensor **inputs_for(struct source *s, struct source *made, struct 
 		if (!out[i] && g->in.n == h->in.n) /* inputs may have been renamed */
 			out[i] = in[i];
 		if (!out[i])
-			die(EX_BADDATA, "%s has an input %s, %s has none", s->path, name, made->path);
+			die(EX_BADDATA, "%s has an input %s, %s has none", s->path, name,
+			    made->path);
 	}
 	return out;
 }
@@ -246,10 +264,10 @@ static int run(const struct tool *t, struct tool_args *a)
 		struct tensor **in = made ? inputs_make(made->m, &spec, arena) : NULL;
 		struct outputs oy = y.kind->run(&y, inputs_for(&y, made, in, arena), arena);
 		struct outputs or = r.kind->run(&r, inputs_for(&r, made, in, arena), arena);
-		equal &= compare_outputs(&oy, &or, spec.seed, made != NULL);
+		equal &= compare_outputs(&oy, & or, spec.seed, made != NULL);
 		if (change > 0 && i == 1)
-			equal &= changed_enough(&before, &or);
-		before = or;
+			equal &= changed_enough(&before, & or);
+		before = or ;
 		arena_release(&fresh);
 	}
 	if (json)
@@ -262,7 +280,8 @@ const struct tool tool = {
 	.name = "run-cmp",
 	.summary = "Compare the numbers of two runs: arrays, graphs, ONNX files, compiled models.",
 	.args_doc = "A B",
-	.more = "B is the reference r, A is y. What can be run (a graph, .onnx, .so) is run, both on the same inputs. Ends with 0 if all outputs "
+	.more = "B is the reference r, A is y. What can be run (a graph, .onnx, .so) is run, both "
+		"on the same inputs. Ends with 0 if all outputs "
 		"are equal, with 1 if not.",
 	.flags = TOOL_JSON,
 	.max_files = 2,

@@ -17,8 +17,14 @@ static bool ends_in(const char *s, const char *end)
 
 /* ---- .npy, .npz ---- */
 
-static bool npy_is(const char *path) { return ends_in(path, ".npy"); }
-static bool npz_is(const char *path) { return ends_in(path, ".npz"); }
+static bool npy_is(const char *path)
+{
+	return ends_in(path, ".npy");
+}
+static bool npz_is(const char *path)
+{
+	return ends_in(path, ".npz");
+}
 static void file_open(struct source *s) {}
 
 static struct outputs npy_run(struct source *s, struct tensor **in, struct arena *a)
@@ -39,7 +45,10 @@ static struct outputs npz_run(struct source *s, struct tensor **in, struct arena
 
 /* ---- compiled models ---- */
 
-static bool library_is(const char *path) { return ends_in(path, ".so"); }
+static bool library_is(const char *path)
+{
+	return ends_in(path, ".so");
+}
 
 static void library_source_open(struct source *s)
 {
@@ -71,7 +80,10 @@ static struct outputs library_source_run(struct source *s, struct tensor **in, s
 
 /* ---- graphs, on the reference evaluator ---- */
 
-static bool graph_is(const char *path) { return true; }
+static bool graph_is(const char *path)
+{
+	return true;
+}
 
 static void graph_open(struct source *s)
 {
