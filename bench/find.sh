@@ -1,0 +1,23 @@
+# Read by bench/*.sh and tests/t-*.sh: where models are, and what Python compares with. $top is the tree.
+
+# The models of a file's first column: all, or those whose fourth column is $1.
+model_names() { awk -v w="${1-}" '!/^#/ && NF && (w == "" || $4 == w) { print $1 }' "$top/bench/models.txt"; }
+
+# What the list says of model $1: its sizes, its ranges; empty for "-".
+model_sizes() { awk -v n="$1" '$1 == n && $2 != "-" { print $2 }' "$top/bench/models.txt"; }
+model_ranges() { awk -v n="$1" '$1 == n && $3 != "-" { print $3 }' "$top/bench/models.txt"; }
+
+# Path of model $1, looked for in the directories of HONE_MODELS (divided by ":"); without it, build/models.
+model_path() {
+	[ "$1" != digits ] || { echo "$top/examples/digits/digits.onnx" && return; }
+	printf '%s\n' "${HONE_MODELS:-$top/build/models}" | tr : '\n' | while IFS= read -r dir; do
+		[ ! -r "$dir/$1.onnx" ] || { echo "$dir/$1.onnx" && break; }
+	done
+}
+
+# HONE_PYTHON, else python3, if it has what is named (onnxruntime, ...); else nothing.
+python_with() {
+	for p in $HONE_PYTHON python3; do
+		"$p" -c "import $1" 2>/dev/null && echo "$p" && return
+	done
+}
