@@ -1,4 +1,5 @@
-/* Files that are not sound: one clear line and the right exit code, never a crash. And odd ones that are. */
+/* Files that are not sound: one clear line and the right exit code, never a crash. And odd ones
+ * that are. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -88,7 +89,8 @@ static struct pb with_tensor(struct pb t)
 	return model_of(g);
 }
 
-/* Runs ge-import: exit code, one line on standard error that holds the text, an output that says so too. */
+/* Runs ge-import: exit code, one line on standard error that holds the text, an output that says so
+ * too. */
 static void expect(const char *what, struct pb file, int code, const char *text)
 {
 	char err[4096];
@@ -100,7 +102,8 @@ static void expect(const char *what, struct pb file, int code, const char *text)
 	err[n] = 0;
 	char *line = strchr(err, '\n');
 	bool one = code == 0 ? n == 0 : line && !line[1];
-	bool good = WIFEXITED(status) && WEXITSTATUS(status) == code && strstr(err, text) && one && (code == 0) == (access("t.g", F_OK) == 0);
+	bool good = WIFEXITED(status) && WEXITSTATUS(status) == code && strstr(err, text) && one &&
+		    (code == 0) == (access("t.g", F_OK) == 0);
 	ok(good, "%s", what);
 	if (!good)
 		printf("# status %d, said: %s", status, err);
@@ -125,22 +128,30 @@ static void external_data(void)
 	fwrite("0123456789abcdef", 1, 16, f);
 	fclose(f);
 	mkdir("sub", 0777);
-	ok(link("w.bin", "sub/w.bin") == 0 && symlink("../w.bin", "sub/link.bin") == 0 && symlink("sub", "sublink") == 0 && mkfifo("pipe", 0666) == 0,
+	ok(link("w.bin", "sub/w.bin") == 0 && symlink("../w.bin", "sub/link.bin") == 0 &&
+		   symlink("sub", "sublink") == 0 && mkfifo("pipe", 0666) == 0,
 	   "files for external data");
 	expect("external data", external("w.bin", "8", "8"), 0, "");
 	expect("external data below", external("sub/w.bin", NULL, NULL), 0, "");
 	expect("external data past the end", external("w.bin", "12", "8"), 65, "which has 16");
-	expect("external data at an offset of 2^64", external("w.bin", "18446744073709551608", "8"), 65, "which has 16");
+	expect("external data at an offset of 2^64", external("w.bin", "18446744073709551608", "8"),
+	       65, "which has 16");
 	expect("external offset no number", external("w.bin", "0x8", "8"), 65, "not a number");
-	expect("external length that does not fit", external("w.bin", "0", "16"), 65, "8 bytes by its type");
-	expect("external data above", external("../w.bin", NULL, NULL), 65, "leaves the model's directory");
-	expect("external data above, hidden", external("sub/../../w.bin", NULL, NULL), 65, "leaves the model's directory");
-	expect("external data at an absolute path", external("/etc/passwd", NULL, NULL), 65, "not a relative path");
+	expect("external length that does not fit", external("w.bin", "0", "16"), 65,
+	       "8 bytes by its type");
+	expect("external data above", external("../w.bin", NULL, NULL), 65,
+	       "leaves the model's directory");
+	expect("external data above, hidden", external("sub/../../w.bin", NULL, NULL), 65,
+	       "leaves the model's directory");
+	expect("external data at an absolute path", external("/etc/passwd", NULL, NULL), 65,
+	       "not a relative path");
 	expect("external data nowhere", external("", NULL, NULL), 65, "not a relative path");
 	expect("external data behind a link", external("sub/link.bin", NULL, NULL), 65, "link");
-	expect("external data behind a link to a directory", external("sublink/w.bin", NULL, NULL), 65, "link");
+	expect("external data behind a link to a directory", external("sublink/w.bin", NULL, NULL),
+	       65, "link");
 	expect("external data in a pipe", external("pipe", NULL, NULL), 65, "not a regular file");
-	expect("external data in a directory", external("sub", NULL, NULL), 65, "not a regular file");
+	expect("external data in a directory", external("sub", NULL, NULL), 65,
+	       "not a regular file");
 	expect("external data missing", external("gone.bin", NULL, NULL), 66, "gone.bin");
 }
 
@@ -151,7 +162,8 @@ static void tensors(void)
 	expect("raw data", with_tensor(t), 0, "");
 	t = tensor("w", FLOAT);
 	pb_raw(&t, 9, "0123456", 7);
-	expect("raw data of the wrong size", with_tensor(t), 65, "8 bytes by its type and shape, 7");
+	expect("raw data of the wrong size", with_tensor(t), 65,
+	       "8 bytes by its type and shape, 7");
 	t = tensor("w", FLOAT);
 	pb_raw(&t, 9, "01234567", 8);
 	pb_raw(&t, 4, "01234567", 8);
@@ -284,9 +296,12 @@ static void graphs(void)
 {
 	struct pb g = {0}, n, a = {0}, m;
 	expect("a sound model", one_node(node("Relu", "x", "y")), 0, "");
-	expect("an unknown operator", one_node(node("Frobnicate", "x", "y")), 65, "g/y (Frobnicate): no such operator");
-	expect("an undefined name", one_node(node("Relu", "nobody", "y")), 65, "g/y (Relu): 'nobody' is not defined");
-	expect("an output nobody defines", one_node(node("Relu", "x", "z")), 65, "'y' is not defined");
+	expect("an unknown operator", one_node(node("Frobnicate", "x", "y")), 65,
+	       "g/y (Frobnicate): no such operator");
+	expect("an undefined name", one_node(node("Relu", "nobody", "y")), 65,
+	       "g/y (Relu): 'nobody' is not defined");
+	expect("an output nobody defines", one_node(node("Relu", "x", "z")), 65,
+	       "'y' is not defined");
 	pb_msg(&g, 1, node("Relu", "b", "y"));
 	pb_msg(&g, 1, node("Relu", "a", "b"));
 	pb_msg(&g, 1, node("Relu", "x", "a"));

@@ -26,14 +26,16 @@ fi
 
 data=/usr/share/libonnx-testdata/data
 if [ -d $data ]; then
-	failed=0 same=0
+	failed=0 same=0 i=0
 	for f in $data/*/*/model.onnx; do
+		i=$((i + 1))
+		[ $((i % 2)) -eq 0 ] || continue
 		ge-import "$f" -o t.g 2>err || continue
 		ge-export t.g -o t1.onnx && ge-import t1.onnx -o t2.g && ge-export t2.g -o t2.onnx && cmp t1.onnx t2.onnx && same=$((same + 1)) && continue
 		failed=1
 		echo "# $f"
 	done
-	ok $failed "$same of ONNX's test models: export of import of export is the same file"
+	ok $failed "$same of ONNX's test models, every second: export of import of export is the same file"
 else
 	echo "ok - ONNX's test models # SKIP needs libonnx-testdata"
 fi

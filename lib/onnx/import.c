@@ -40,7 +40,8 @@ noreturn static void fail(struct importer *c, enum exit_code code, const char *f
 		sym name = import_name(&c->at->name);
 		if (!name && c->at->n_output)
 			name = import_name(&c->at->output[0]);
-		snprintf(where, sizeof where, "%s/%s (%s): ", c->at_graph ? c->at_graph : "", sym_str(name), sym_str(import_name(&c->at->op_type)));
+		snprintf(where, sizeof where, "%s/%s (%s): ", c->at_graph ? c->at_graph : "",
+			 sym_str(name), sym_str(import_name(&c->at->op_type)));
 	} else if (c->at_graph) {
 		snprintf(where, sizeof where, "%s: ", c->at_graph);
 	}
@@ -61,7 +62,10 @@ noreturn void import_unsupported(struct importer *c, const char *fmt, ...)
 	fail(c, EX_NOTAVAIL, fmt, ap);
 }
 
-static bool is_onnx_domain(const ProtobufCBinaryData *d) { return d->len == 0 || bytes_are(d, "ai.onnx"); }
+static bool is_onnx_domain(const ProtobufCBinaryData *d)
+{
+	return d->len == 0 || bytes_are(d, "ai.onnx");
+}
 
 /* The opset of ai.onnx, or none if it is not listed. */
 int64_t import_opset(struct importer *c, size_t n, Onnx__OperatorSetIdProto **sets, int64_t none)
@@ -71,15 +75,20 @@ int64_t import_opset(struct importer *c, size_t n, Onnx__OperatorSetIdProto **se
 		if (is_onnx_domain(&sets[i]->domain))
 			v = sets[i]->version;
 	if (v > CANONICAL_OPSET)
-		import_die(c, "opset %lld is newer than %d, the newest this program knows; export the model to an older opset, or update hone",
+		import_die(c,
+			   "opset %lld is newer than %d, the newest this program knows; export the "
+			   "model to an older opset, or update hone",
 			   (long long)v, CANONICAL_OPSET);
 	if (v < OLDEST_OPSET && v != none)
-		import_die(c, "opset %lld is older than %d, the oldest this program reads; convert the model with onnx.version_converter",
+		import_die(c,
+			   "opset %lld is older than %d, the oldest this program reads; convert "
+			   "the model with onnx.version_converter",
 			   (long long)v, OLDEST_OPSET);
 	return v;
 }
 
-static graph_id import_body(struct importer *c, const Onnx__GraphProto *p, struct captures *captures);
+static graph_id import_body(struct importer *c, const Onnx__GraphProto *p,
+			    struct captures *captures);
 
 /* One body among those of a node. */
 struct body {
@@ -122,7 +131,9 @@ static void align_captures(struct importer *c, const struct body *x, const struc
 	if (byval.n)
 		qsort(byval.a, byval.n / 2, 2 * sizeof *byval.a, compare_captures);
 	for (size_t i = 0; i < all->n; i++) {
-		const val_id *hit = byval.n ? bsearch(&all->a[i], byval.a, byval.n / 2, 2 * sizeof *byval.a, compare_captures) : NULL;
+		const val_id *hit = byval.n ? bsearch(&all->a[i], byval.a, byval.n / 2,
+						      2 * sizeof *byval.a, compare_captures)
+					    : NULL;
 		const struct value *outer = val(c->m, all->a[i]);
 		vec_push(&in, hit ? hit[1] : graph_add_input(c->m, x->g, outer->name, outer->type));
 	}
@@ -136,7 +147,7 @@ static void align_captures(struct importer *c, const struct body *x, const struc
 	vec_free(&in);
 }
 
-/* What any of the bodies captures, each once, in order of first use; the bodies are made to agree. */
+/* What any of the bodies captures, each once, in order of first use; the bodies agree then. */
 static struct captures close_bodies(struct importer *c, struct bodies *b)
 {
 	struct captures all = {0}, seen = {0};
@@ -144,7 +155,8 @@ static struct captures close_bodies(struct importer *c, struct bodies *b)
 		const struct body *x = &b->all.a[i];
 		for (size_t k = 0; k < x->captures.n; k++) {
 			val_id v = x->captures.a[k];
-			bool new = !seen.n || !bsearch(&v, seen.a, seen.n, sizeof v, compare_captures);
+			bool new =
+				!seen.n || !bsearch(&v, seen.a, seen.n, sizeof v, compare_captures);
 			if (new)
 				vec_push(&all, v);
 		}
@@ -170,7 +182,8 @@ static int compare_attrs(const void *x, const void *y)
 }
 
 /* Attributes of p, sorted; bodies go to b. */
-static struct attr *import_attrs(struct importer *c, const Onnx__NodeProto *p, uint32_t *n, struct bodies *b)
+static struct attr *import_attrs(struct importer *c, const Onnx__NodeProto *p, uint32_t *n,
+				 struct bodies *b)
 {
 	struct attr *attrs = ARENA_ARRAY(&c->m->arena, struct attr, p->n_attribute + 1);
 	*n = 0;
@@ -199,61 +212,67 @@ static struct attr *import_attrs(struct importer *c, const Onnx__NodeProto *p, u
 	return attrs;
 }
 
+/* The tensor that an attribute value_* of a Constant stands for. */
+static struct tensor *tensor_of_attr(struct importer *c, const struct attr *x)
+{
+	struct arena *a = &c->m->arena;
+	struct tensor *t = ARENA_NEW(a, struct tensor);
+	bool list = x->kind == ATTR_INTS || x->kind == ATTR_FLOATS || x->kind == ATTR_STRS;
+	size_t n = list ? x->n : 1;
+	t->rank = list;
+	t->dims = ARENA_NEW(a, int64_t);
+	t->dims[0] = x->n;
+	if (x->kind == ATTR_INT || x->kind == ATTR_INTS) {
+		t->dtype = DT_I64;
+		t->nbytes = n * 8;
+		t->data = arena_copy(a, list ? (const void *)x->u.ints : &x->u.i, t->nbytes);
+	} else if (x->kind == ATTR_FLOAT || x->kind == ATTR_FLOATS) {
+		t->dtype = DT_F32;
+		t->nbytes = n * 4;
+		t->data = arena_copy(a, list ? (const void *)x->u.floats : &x->u.f, t->nbytes);
+	} else {
+		t->dtype = DT_STR;
+		for (size_t i = 0; i < n; i++)
+			t->nbytes += 4 + (list ? sym_len(x->u.strs[i]) : x->n);
+		unsigned char *q = arena_alloc(a, t->nbytes);
+		t->data = q;
+		for (size_t i = 0; i < n; i++) {
+			uint32_t len = list ? (uint32_t)sym_len(x->u.strs[i]) : x->n;
+			memcpy(q, &len, 4);
+			memcpy(q + 4, list ? sym_str(x->u.strs[i]) : x->u.s, len);
+			q += 4 + len;
+		}
+	}
+	import_keep(c, t);
+	return t;
+}
+
 /* Constant nodes are constants. */
 static void import_constant(struct importer *c, const Onnx__NodeProto *p)
 {
-	struct arena *a = &c->m->arena;
 	struct tensor *t = NULL;
 	sym name = p->n_output ? import_name(&p->output[0]) : 0;
-	const char *which = "";
+	const char *which = NULL;
 	struct attr x = {0};
 	if (p->n_output != 1 || !name || p->n_input)
 		import_die(c, "a Constant has no operand and one result");
 	for (size_t i = 0; i < p->n_attribute; i++) {
-		const Onnx__AttributeProto *pa = function_attr(c, p->attribute[i]);
-		if (!pa)
+		const Onnx__AttributeProto *a = function_attr(c, p->attribute[i]);
+		if (!a)
 			continue;
-		if (*which)
+		if (which)
 			import_die(c, "a Constant has one value");
 		which = sym_str(import_name(&p->attribute[i]->name));
-		import_attr(c, pa, &x);
+		import_attr(c, a, &x);
 	}
-	if (!strcmp(which, "value") || !strcmp(which, "sparse_value")) {
-		if (x.kind != ATTR_TENSOR)
-			import_die(c, "'%s' is not a tensor", which);
-		t = x.u.tensor;
-	} else if (!strncmp(which, "value_", 6) && x.kind != ATTR_TENSOR && x.kind != ATTR_GRAPH && x.kind != ATTR_GRAPHS && x.kind != ATTR_TYPE) {
-		bool list = x.kind == ATTR_INTS || x.kind == ATTR_FLOATS || x.kind == ATTR_STRS;
-		t = ARENA_NEW(a, struct tensor);
-		t->rank = list;
-		t->dims = ARENA_NEW(a, int64_t);
-		t->dims[0] = x.n;
-		size_t n = list ? x.n : 1;
-		if (x.kind == ATTR_INT || x.kind == ATTR_INTS) {
-			t->dtype = DT_I64;
-			t->nbytes = n * 8;
-			t->data = arena_copy(a, list ? (const void *)x.u.ints : &x.u.i, t->nbytes);
-		} else if (x.kind == ATTR_FLOAT || x.kind == ATTR_FLOATS) {
-			t->dtype = DT_F32;
-			t->nbytes = n * 4;
-			t->data = arena_copy(a, list ? (const void *)x.u.floats : &x.u.f, t->nbytes);
-		} else {
-			t->dtype = DT_STR;
-			for (size_t i = 0; i < n; i++)
-				t->nbytes += 4 + (list ? sym_len(x.u.strs[i]) : x.n);
-			unsigned char *q = arena_alloc(a, t->nbytes);
-			t->data = q;
-			for (size_t i = 0; i < n; i++) {
-				uint32_t len = list ? (uint32_t)sym_len(x.u.strs[i]) : x.n;
-				memcpy(q, &len, 4);
-				memcpy(q + 4, list ? sym_str(x.u.strs[i]) : x.u.s, len);
-				q += 4 + len;
-			}
-		}
-		import_keep(c, t);
-	} else {
+	if (!which)
 		import_die(c, "a Constant without a value");
-	}
+	if (x.kind == ATTR_TENSOR && (!strcmp(which, "value") || !strcmp(which, "sparse_value")))
+		t = x.u.tensor;
+	else if (!strncmp(which, "value_", 6) && x.kind <= ATTR_STRS)
+		t = tensor_of_attr(c, &x);
+	else
+		import_die(c, "a Constant with the attribute '%s'", which);
 	scope_define(c, name, const_tensor(c->m, name, t));
 }
 
@@ -263,7 +282,8 @@ static void trim(struct node *n)
 	const struct op_info *info = op_info(n->op);
 	while (n->nin && !n->in[n->nin - 1] && (int)n->nin > info->min_in)
 		n->nin--;
-	while (info->max_out >= 0 && n->nout && !n->out[n->nout - 1] && (int)n->nout > info->min_out)
+	while (info->max_out >= 0 && n->nout && !n->out[n->nout - 1] &&
+	       (int)n->nout > info->min_out)
 		n->nout--;
 }
 
@@ -347,7 +367,8 @@ static void import_initializer(struct importer *c, sym name, struct tensor *t)
 	val_id v;
 	if (!name)
 		import_die(c, "an initializer without a name");
-	if (scope_defined_here(c, name, &v) && val(c->m, v)->kind == VAL_INPUT && !val(c->m, v)->tensor) {
+	if (scope_defined_here(c, name, &v) && val(c->m, v)->kind == VAL_INPUT &&
+	    !val(c->m, v)->tensor) {
 		val(c->m, v)->tensor = t;
 		val(c->m, v)->overridable = true;
 		return;
@@ -381,17 +402,20 @@ static void import_inputs(struct importer *c, graph_id g, const Onnx__GraphProto
 			import_die(c, "input %zu has no name", i);
 		if (name < k.by.n && k.by.a[name])
 			continue;
-		scope_define(c, name, graph_add_input(c->m, g, name, import_type(c, p->input[i]->type)));
+		scope_define(c, name,
+			     graph_add_input(c->m, g, name, import_type(c, p->input[i]->type)));
 	}
 	vec_free(&k.by);
 }
 
-/* What the file says of types is kept where inference may not reach: results of the graph and of operators
- * that are not ours. */
-static void import_result_type(struct importer *c, graph_id g, const Onnx__ValueInfoProto *p, bool foreign_only)
+/* What the file says of types is kept where inference may not reach: results of the graph and of
+ * operators that are not ours. */
+static void import_result_type(struct importer *c, graph_id g, const Onnx__ValueInfoProto *p,
+			       bool foreign_only)
 {
 	val_id v;
-	if (!scope_defined_here(c, import_name(&p->name), &v) || !v || val(c->m, v)->kind != VAL_NODE || val(c->m, v)->graph != g)
+	if (!scope_defined_here(c, import_name(&p->name), &v) || !v ||
+	    val(c->m, v)->kind != VAL_NODE || val(c->m, v)->graph != g)
 		return;
 	if (!foreign_only || node(c->m, val(c->m, v)->def)->op == OP_OTHER)
 		val(c->m, v)->type = import_type(c, p->type);
@@ -402,7 +426,8 @@ static void import_graph(struct importer *c, graph_id g, const Onnx__GraphProto 
 {
 	import_inputs(c, g, p, fixed);
 	for (size_t i = 0; i < p->n_initializer; i++)
-		import_initializer(c, import_name(&p->initializer[i]->name), import_tensor(c, p->initializer[i]));
+		import_initializer(c, import_name(&p->initializer[i]->name),
+				   import_tensor(c, p->initializer[i]));
 	for (size_t i = 0; i < p->n_sparse_initializer; i++) {
 		struct tensor *t = import_sparse(c, p->sparse_initializer[i]);
 		import_initializer(c, import_name(&p->sparse_initializer[i]->values->name), t);
@@ -419,7 +444,8 @@ static void import_graph(struct importer *c, graph_id g, const Onnx__GraphProto 
 		import_result_type(c, g, p->value_info[i], true);
 }
 
-static graph_id import_body(struct importer *c, const Onnx__GraphProto *p, struct captures *captures)
+static graph_id import_body(struct importer *c, const Onnx__GraphProto *p,
+			    struct captures *captures)
 {
 	graph_id g = graph_new(c->m, import_name(&p->name));
 	c->at = NULL;
@@ -444,21 +470,31 @@ static void import_header(struct importer *c)
 	meta(c, "domain", &p->domain);
 	meta(c, "doc_string", &p->doc_string);
 	if (p->has_model_version && p->model_version)
-		vec_push(&c->m->meta, (struct meta){intern("model_version"), intern_printf("%lld", (long long)p->model_version)});
+		vec_push(&c->m->meta,
+			 (struct meta){intern("model_version"),
+				       intern_printf("%lld", (long long)p->model_version)});
 	for (size_t i = 0; i < p->n_opset_import; i++) {
 		const Onnx__OperatorSetIdProto *o = p->opset_import[i];
 		if (!is_onnx_domain(&o->domain))
-			vec_push(&c->m->meta, (struct meta){intern_printf("opset:%s", sym_str(import_name(&o->domain))),
-							    intern_printf("%lld", (long long)o->version)});
+			vec_push(&c->m->meta,
+				 (struct meta){intern_printf("opset:%s",
+							     sym_str(import_name(&o->domain))),
+					       intern_printf("%lld", (long long)o->version)});
 	}
 	for (size_t i = 0; i < p->n_metadata_props; i++)
-		vec_push(&c->m->meta, (struct meta){intern_printf("prop:%s", sym_str(import_name(&p->metadata_props[i]->key))),
-						    import_name(&p->metadata_props[i]->value)});
+		vec_push(&c->m->meta,
+			 (struct meta){
+				 intern_printf("prop:%s",
+					       sym_str(import_name(&p->metadata_props[i]->key))),
+				 import_name(&p->metadata_props[i]->value)});
 	c->m->ir_version = p->ir_version;
 	c->m->opset = CANONICAL_OPSET;
 }
 
-static void *skeleton_alloc(void *arena, size_t n) { return arena_alloc(arena, n); }
+static void *skeleton_alloc(void *arena, size_t n)
+{
+	return arena_alloc(arena, n);
+}
 static void skeleton_free(void *arena, void *p) {}
 
 static const Onnx__ModelProto *read_model(struct importer *c, struct arena *arena)
@@ -471,7 +507,8 @@ static const Onnx__ModelProto *read_model(struct importer *c, struct arena *aren
 	if (!p)
 		die(EX_BADDATA, "%s: not an ONNX model; protobuf does not accept it", c->path);
 	if (!p->graph)
-		die(EX_BADDATA, "%s:%zu: no graph in it; cut short, or not an ONNX model", c->path, c->file.n);
+		die(EX_BADDATA, "%s:%zu: no graph in it; cut short, or not an ONNX model", c->path,
+		    c->file.n);
 	return p;
 }
 
@@ -483,7 +520,8 @@ struct module *onnx_import(const char *path, const struct onnx_import_opts *o)
 	return onnx_import_bytes(pipe ? "(standard input)" : path, file.p, file.n, file.heap, o);
 }
 
-struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap, const struct onnx_import_opts *o)
+struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap,
+				 const struct onnx_import_opts *o)
 {
 	struct importer c = {.path = path, .opts = *o, .file = {p, n, heap}};
 	struct arena arena = {0};

@@ -27,20 +27,22 @@ struct importer {
 	struct onnx_import_opts opts;
 	struct mapped file;
 	const Onnx__ModelProto *model;
-	int64_t opset;              /* of ai.onnx, for the nodes at hand: the model's or a function's */
-	const char *at_graph;       /* for messages, NULL: none */
-	const Onnx__NodeProto *at;  /* node at hand, or NULL */
-	struct scopes *scopes;      /* scope.c */
+	int64_t opset;	      /* of ai.onnx, for the nodes at hand: the model's or a function's */
+	const char *at_graph; /* for messages, NULL: none */
+	const Onnx__NodeProto *at;   /* node at hand, or NULL */
+	struct scopes *scopes;	     /* scope.c */
 	struct functions *functions; /* functions.c */
 	VEC(struct external_file *) external;
-	VEC(struct late) late;       /* conversions that need types (convert.c) */
-	VEC(node_id) after;          /* nodes to append after the one being converted */
+	VEC(struct late) late; /* conversions that need types (convert.c) */
+	VEC(node_id) after;    /* nodes to append after the one being converted */
 };
 
 /* "FILE: graph/node (Op): what", 65. */
-noreturn void import_die(struct importer *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+noreturn void import_die(struct importer *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* The same with 69: sound, but not for this program. */
-noreturn void import_unsupported(struct importer *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+noreturn void import_unsupported(struct importer *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* A name of the file. A NUL within becomes U+2400, so names stay apart. */
 sym import_name(const ProtobufCBinaryData *b);
@@ -62,36 +64,42 @@ void import_attr(struct importer *c, const Onnx__AttributeProto *a, struct attr 
 /* The attribute's kind, from its type or, in old files, from the one field that is set. */
 enum attr_kind import_attr_kind(struct importer *c, const Onnx__AttributeProto *a);
 
-/* scope.c: which value a name stands for. A level is a graph being filled, or a call being expanded, which
- * sees only what it was given. */
+/* scope.c: which value a name stands for. A level is a graph being filled, or a call being
+ * expanded, which sees only what it was given. */
 void scope_enter(struct importer *c, graph_id g, bool call);
-struct captures { val_id *a; size_t n, cap; };
-/* Leaves the level. The values of the graph around it that became inputs of its graph, in the order of those
- * inputs (behind the formal ones); vec_free when done. Nothing for calls. */
+struct captures {
+	val_id *a;
+	size_t n, cap;
+};
+/* Leaves the level. The values of the graph around it that became inputs of its graph, in the order
+ * of those inputs (behind the formal ones); vec_free when done. Nothing for calls. */
 struct captures scope_leave(struct importer *c);
 /* Twice in one level: die. v may be 0: an operand that was not given. */
 void scope_define(struct importer *c, sym name, val_id v);
 bool scope_defined_here(struct importer *c, sym name, val_id *v);
-/* The value as seen from the level's graph: one computed outside becomes an input of it. Undefined: die. */
+/* The value as seen from the level's graph: one computed outside becomes an input of it. Undefined:
+ * die. */
 val_id scope_lookup(struct importer *c, sym name);
 
 /* functions.c: functions of the model, expanded where they are called. */
 void functions_open(struct importer *c);
 /* Expands node p of graph g if it calls a function; false: it does not. */
 bool function_expand(struct importer *c, graph_id g, const Onnx__NodeProto *p);
-/* What an attribute stands for in the call being expanded: itself, the caller's or a default; NULL: absent. */
+/* What an attribute stands for in the call being expanded: itself, the caller's or a default; NULL:
+ * absent. */
 const Onnx__AttributeProto *function_attr(struct importer *c, const Onnx__AttributeProto *a);
 
-/* import.c: appends the nodes of a graph or function to g, in an order in which operands come first. */
+/* import.c: appends the nodes of a graph or function to g, in an order in which operands come
+ * first. */
 void import_nodes(struct importer *c, graph_id g, size_t n, Onnx__NodeProto **nodes);
 int64_t import_opset(struct importer *c, size_t n, Onnx__OperatorSetIdProto **sets, int64_t none);
 
-/* order.c: an order of nodes in which names are defined before they are used (captures count); NULL: as they
- * stand. A cycle: die(65). malloc'd. */
+/* order.c: an order of nodes in which names are defined before they are used (captures count);
+ * NULL: as they stand. A cycle: die(65). malloc'd. */
 uint32_t *import_order(struct importer *c, size_t n, Onnx__NodeProto **nodes);
 
-/* convert.c: brings node n (loose, as opset c->opset means it) to the canonical opset and appends it, with
- * what it now needs around it, to its graph. */
+/* convert.c: brings node n (loose, as opset c->opset means it) to the canonical opset and appends
+ * it, with what it now needs around it, to its graph. */
 void convert_node(struct importer *c, node_id n);
 /* Once the module stands. */
 void convert_finish(struct importer *c);

@@ -5,18 +5,19 @@
 
 struct onnx_import_opts {
 	bool overridable_const; /* IR < 4: weights listed as inputs are constants all the same */
-	bool copy;              /* copy weights into the blob store instead of referring to the file */
-	bool no_store;          /* do not touch the blob store: data stays mapped (tools that only look) */
+	bool copy;     /* copy weights into the blob store instead of referring to the file */
+	bool no_store; /* do not touch the blob store: data stays mapped (tools that only look) */
 };
-/* path "-": standard input (weights are then copied). Converted to the canonical opset, bodies closed,
- * functions expanded. Bad data: die(65) naming file and offset or node. */
+/* path "-": standard input (weights are then copied). Converted to the canonical opset, bodies
+ * closed, functions expanded. Bad data: die(65) naming file and offset or node. */
 struct module *onnx_import(const char *path, const struct onnx_import_opts *o);
-/* The same from n bytes that outlive the module. heap: they are in memory, not those of the file path, so
- * weights are copied and external data is refused. */
-struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap, const struct onnx_import_opts *o);
+/* The same from n bytes that outlive the module. heap: they are in memory, not those of the file
+ * path, so weights are copied and external data is refused. */
+struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap,
+				 const struct onnx_import_opts *o);
 
-/* Writes m as ONNX. opset 0: the lowest >= 13 at which each node means the same. external: weights go into
- * a file beside it (needed above 2 GB). Fused and calls are inlined. */
+/* Writes m as ONNX. opset 0: the lowest >= 13 at which each node means the same. external: weights
+ * go into a file beside it (needed above 2 GB). Fused and calls are inlined. */
 struct onnx_export_opts {
 	int opset;
 	const char *external; /* file name, or NULL */
@@ -28,6 +29,7 @@ struct tensor *onnx_read_tensor(const char *path, struct arena *a);
 
 /* First bytes look like ONNX, not like a stream? By name: ends in ".onnx". */
 bool onnx_is_path(const char *path);
-/* A module from FILE: .onnx is imported (not stored), anything else is a graph stream of one module. */
+/* A module from FILE: .onnx is imported (not stored), anything else is a graph stream of one
+ * module. */
 struct module *module_read_any(const char *path);
 #endif

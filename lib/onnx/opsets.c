@@ -3,14 +3,14 @@
 #include "onnx/opsets.h"
 
 /* Sets of element types that operators came to accept. */
-#define BIT(t)  (1u << (t))
-#define BFLOAT  BIT(DT_BF16)
-#define FLOAT8  (BIT(DT_F8E4M3FN) | BIT(DT_F8E4M3FNUZ) | BIT(DT_F8E5M2) | BIT(DT_F8E5M2FNUZ))
-#define SMALL   (BIT(DT_U8) | BIT(DT_I8) | BIT(DT_U16) | BIT(DT_I16))
-#define SIGNED  (BIT(DT_I8) | BIT(DT_I16) | BIT(DT_I32) | BIT(DT_I64))
-#define INT16   (BIT(DT_U16) | BIT(DT_I16))
-#define HALF    (BIT(DT_F16) | BFLOAT)
-#define ANY     ~0u
+#define BIT(t) (1u << (t))
+#define BFLOAT BIT(DT_BF16)
+#define FLOAT8 (BIT(DT_F8E4M3FN) | BIT(DT_F8E4M3FNUZ) | BIT(DT_F8E5M2) | BIT(DT_F8E5M2FNUZ))
+#define SMALL  (BIT(DT_U8) | BIT(DT_I8) | BIT(DT_U16) | BIT(DT_I16))
+#define SIGNED (BIT(DT_I8) | BIT(DT_I16) | BIT(DT_I32) | BIT(DT_I64))
+#define INT16  (BIT(DT_U16) | BIT(DT_I16))
+#define HALF   (BIT(DT_F16) | BFLOAT)
+#define ANY    ~0u
 
 /* Operators and operand types that came after opset 13 (from the operators' histories). */
 static const struct {
@@ -18,42 +18,142 @@ static const struct {
 	uint8_t since, operand;
 	uint32_t types;
 } arrivals[] = {
-	{OP_Acos, 22, 0, BFLOAT}, {OP_Acosh, 22, 0, BFLOAT}, {OP_Add, 14, 0, SMALL}, {OP_AffineGrid, 20, 0, ANY},
-	{OP_Asin, 22, 0, BFLOAT}, {OP_Asinh, 22, 0, BFLOAT}, {OP_Atan, 22, 0, BFLOAT}, {OP_Atanh, 22, 0, BFLOAT},
-	{OP_Attention, 23, 0, ANY}, {OP_AveragePool, 22, 0, BFLOAT}, {OP_BatchNormalization, 14, 0, BFLOAT},
-	{OP_Bernoulli, 15, 0, ANY}, {OP_Bernoulli, 22, 0, BFLOAT}, {OP_BitCast, 26, 0, ANY}, {OP_BitShift, 28, 0, SIGNED},
-	{OP_BitwiseAnd, 18, 0, ANY}, {OP_BitwiseNot, 18, 0, ANY}, {OP_BitwiseOr, 18, 0, ANY}, {OP_BitwiseXor, 18, 0, ANY},
-	{OP_BlackmanWindow, 17, 0, ANY}, {OP_Cast, 19, 0, FLOAT8}, {OP_CastLike, 15, 0, ANY}, {OP_CastLike, 19, 0, FLOAT8},
-	{OP_CastLike, 19, 1, FLOAT8}, {OP_CausalConvWithState, 27, 0, ANY}, {OP_Celu, 28, 0, HALF | BIT(DT_F64)},
-	{OP_CenterCropPad, 18, 0, ANY}, {OP_Col2Im, 18, 0, ANY}, {OP_Compress, 28, 0, BFLOAT}, {OP_Conv, 22, 0, BFLOAT},
-	{OP_ConvTranspose, 22, 0, BFLOAT}, {OP_Cos, 22, 0, BFLOAT}, {OP_Cosh, 22, 0, BFLOAT}, {OP_CumProd, 26, 0, ANY},
-	{OP_CumSum, 14, 0, HALF}, {OP_DFT, 17, 0, ANY}, {OP_DeformConv, 19, 0, ANY}, {OP_DeformConv, 22, 0, BFLOAT},
-	{OP_DequantizeLinear, 19, 0, FLOAT8}, {OP_DequantizeLinear, 19, 1, HALF}, {OP_DequantizeLinear, 21, 0, INT16},
-	{OP_Det, 22, 0, BFLOAT}, {OP_Div, 14, 0, SMALL}, {OP_Dropout, 22, 0, FLOAT8}, {OP_Dropout, 22, 1, BFLOAT | FLOAT8},
-	{OP_Einsum, 28, 0, BFLOAT}, {OP_Elu, 22, 0, BFLOAT}, {OP_Equal, 19, 0, BIT(DT_STR)}, {OP_EyeLike, 22, 0, BFLOAT},
-	{OP_Flatten, 21, 0, FLOAT8}, {OP_GRU, 22, 0, BFLOAT}, {OP_Gelu, 20, 0, ANY}, {OP_GlobalAveragePool, 22, 0, BFLOAT},
-	{OP_GlobalLpPool, 22, 0, BFLOAT}, {OP_GlobalMaxPool, 22, 0, BFLOAT}, {OP_GreaterOrEqual, 16, 0, BFLOAT},
-	{OP_GridSample, 16, 0, ANY}, {OP_GridSample, 22, 0, BFLOAT}, {OP_GroupNormalization, 21, 0, ANY},
-	{OP_HammingWindow, 17, 0, ANY}, {OP_HannWindow, 17, 0, ANY}, {OP_HardSigmoid, 22, 0, BFLOAT}, {OP_HardSwish, 14, 0, ANY},
-	{OP_HardSwish, 22, 0, BFLOAT}, {OP_Identity, 19, 0, FLOAT8}, {OP_ImageDecoder, 20, 0, ANY},
-	{OP_InstanceNormalization, 22, 0, BFLOAT}, {OP_IsInf, 20, 0, HALF | FLOAT8}, {OP_IsNaN, 20, 0, FLOAT8}, {OP_LSTM, 22, 0, BFLOAT},
-	{OP_LayerNormalization, 17, 0, ANY}, {OP_LeakyRelu, 16, 0, BFLOAT}, {OP_LessOrEqual, 16, 0, BFLOAT},
-	{OP_LinearAttention, 27, 0, ANY}, {OP_LpNormalization, 22, 0, BFLOAT}, {OP_LpPool, 22, 0, BFLOAT}, {OP_MaxPool, 22, 0, BFLOAT},
-	{OP_MaxRoiPool, 22, 0, BFLOAT}, {OP_MaxUnpool, 22, 0, BFLOAT}, {OP_MelWeightMatrix, 17, 0, ANY}, {OP_Mish, 18, 0, ANY},
-	{OP_Mish, 22, 0, BFLOAT}, {OP_Mul, 14, 0, SMALL}, {OP_Multinomial, 22, 0, BFLOAT}, {OP_NegativeLogLikelihoodLoss, 22, 0, BFLOAT},
-	{OP_OneHot, 28, 2, BFLOAT}, {OP_Optional, 15, 0, ANY}, {OP_OptionalGetElement, 15, 0, ANY}, {OP_OptionalHasElement, 15, 0, ANY},
-	{OP_PRelu, 16, 0, BFLOAT}, {OP_Pad, 21, 0, FLOAT8}, {OP_Pow, 15, 1, BFLOAT}, {OP_QLinearMatMul, 21, 0, FLOAT8},
-	{OP_QLinearMatMul, 21, 1, HALF}, {OP_QuantizeLinear, 19, 0, HALF}, {OP_QuantizeLinear, 19, 1, HALF | BIT(DT_I32)},
-	{OP_QuantizeLinear, 19, 2, FLOAT8}, {OP_QuantizeLinear, 21, 2, INT16}, {OP_RMSNormalization, 23, 0, ANY}, {OP_RNN, 22, 0, BFLOAT},
-	{OP_RandomNormalLike, 22, 0, BFLOAT}, {OP_RandomUniformLike, 22, 0, BFLOAT}, {OP_Range, 27, 0, HALF},
-	{OP_ReduceMax, 20, 0, BIT(DT_BOOL)}, {OP_ReduceMin, 20, 0, BIT(DT_BOOL)}, {OP_RegexFullMatch, 20, 0, ANY},
-	{OP_Relu, 14, 0, SIGNED}, {OP_Reshape, 19, 0, FLOAT8}, {OP_ReverseSequence, 28, 0, BFLOAT}, {OP_RoiAlign, 22, 0, BFLOAT},
-	{OP_RotaryEmbedding, 23, 0, ANY}, {OP_Round, 22, 0, BFLOAT}, {OP_STFT, 17, 0, ANY}, {OP_Selu, 22, 0, BFLOAT},
-	{OP_SequenceMap, 17, 0, ANY}, {OP_Shape, 19, 0, FLOAT8}, {OP_Sin, 22, 0, BFLOAT}, {OP_Sinh, 22, 0, BFLOAT}, {OP_Size, 19, 0, FLOAT8},
-	{OP_Softplus, 22, 0, BFLOAT}, {OP_Softsign, 22, 0, BFLOAT}, {OP_SplitToSequence, 24, 0, BFLOAT}, {OP_Squeeze, 21, 0, FLOAT8},
-	{OP_StringConcat, 20, 0, ANY}, {OP_StringSplit, 20, 0, ANY}, {OP_Sub, 14, 0, SMALL}, {OP_SwiGLU, 28, 0, ANY}, {OP_Swish, 24, 0, ANY},
-	{OP_Tan, 22, 0, BFLOAT}, {OP_TensorScatter, 24, 0, ANY}, {OP_ThresholdedRelu, 22, 0, BFLOAT}, {OP_TopK, 24, 0, BFLOAT},
-	{OP_Transpose, 21, 0, FLOAT8}, {OP_Trilu, 14, 0, ANY}, {OP_Unique, 28, 0, BFLOAT}, {OP_Unsqueeze, 21, 0, FLOAT8},
+	{OP_Acos, 22, 0, BFLOAT},
+	{OP_Acosh, 22, 0, BFLOAT},
+	{OP_Add, 14, 0, SMALL},
+	{OP_AffineGrid, 20, 0, ANY},
+	{OP_Asin, 22, 0, BFLOAT},
+	{OP_Asinh, 22, 0, BFLOAT},
+	{OP_Atan, 22, 0, BFLOAT},
+	{OP_Atanh, 22, 0, BFLOAT},
+	{OP_Attention, 23, 0, ANY},
+	{OP_AveragePool, 22, 0, BFLOAT},
+	{OP_BatchNormalization, 14, 0, BFLOAT},
+	{OP_Bernoulli, 15, 0, ANY},
+	{OP_Bernoulli, 22, 0, BFLOAT},
+	{OP_BitCast, 26, 0, ANY},
+	{OP_BitShift, 28, 0, SIGNED},
+	{OP_BitwiseAnd, 18, 0, ANY},
+	{OP_BitwiseNot, 18, 0, ANY},
+	{OP_BitwiseOr, 18, 0, ANY},
+	{OP_BitwiseXor, 18, 0, ANY},
+	{OP_BlackmanWindow, 17, 0, ANY},
+	{OP_Cast, 19, 0, FLOAT8},
+	{OP_CastLike, 15, 0, ANY},
+	{OP_CastLike, 19, 0, FLOAT8},
+	{OP_CastLike, 19, 1, FLOAT8},
+	{OP_CausalConvWithState, 27, 0, ANY},
+	{OP_Celu, 28, 0, HALF | BIT(DT_F64)},
+	{OP_CenterCropPad, 18, 0, ANY},
+	{OP_Col2Im, 18, 0, ANY},
+	{OP_Compress, 28, 0, BFLOAT},
+	{OP_Conv, 22, 0, BFLOAT},
+	{OP_ConvTranspose, 22, 0, BFLOAT},
+	{OP_Cos, 22, 0, BFLOAT},
+	{OP_Cosh, 22, 0, BFLOAT},
+	{OP_CumProd, 26, 0, ANY},
+	{OP_CumSum, 14, 0, HALF},
+	{OP_DFT, 17, 0, ANY},
+	{OP_DeformConv, 19, 0, ANY},
+	{OP_DeformConv, 22, 0, BFLOAT},
+	{OP_DequantizeLinear, 19, 0, FLOAT8},
+	{OP_DequantizeLinear, 19, 1, HALF},
+	{OP_DequantizeLinear, 21, 0, INT16},
+	{OP_Det, 22, 0, BFLOAT},
+	{OP_Div, 14, 0, SMALL},
+	{OP_Dropout, 22, 0, FLOAT8},
+	{OP_Dropout, 22, 1, BFLOAT | FLOAT8},
+	{OP_Einsum, 28, 0, BFLOAT},
+	{OP_Elu, 22, 0, BFLOAT},
+	{OP_Equal, 19, 0, BIT(DT_STR)},
+	{OP_EyeLike, 22, 0, BFLOAT},
+	{OP_Flatten, 21, 0, FLOAT8},
+	{OP_GRU, 22, 0, BFLOAT},
+	{OP_Gelu, 20, 0, ANY},
+	{OP_GlobalAveragePool, 22, 0, BFLOAT},
+	{OP_GlobalLpPool, 22, 0, BFLOAT},
+	{OP_GlobalMaxPool, 22, 0, BFLOAT},
+	{OP_GreaterOrEqual, 16, 0, BFLOAT},
+	{OP_GridSample, 16, 0, ANY},
+	{OP_GridSample, 22, 0, BFLOAT},
+	{OP_GroupNormalization, 21, 0, ANY},
+	{OP_HammingWindow, 17, 0, ANY},
+	{OP_HannWindow, 17, 0, ANY},
+	{OP_HardSigmoid, 22, 0, BFLOAT},
+	{OP_HardSwish, 14, 0, ANY},
+	{OP_HardSwish, 22, 0, BFLOAT},
+	{OP_Identity, 19, 0, FLOAT8},
+	{OP_ImageDecoder, 20, 0, ANY},
+	{OP_InstanceNormalization, 22, 0, BFLOAT},
+	{OP_IsInf, 20, 0, HALF | FLOAT8},
+	{OP_IsNaN, 20, 0, FLOAT8},
+	{OP_LSTM, 22, 0, BFLOAT},
+	{OP_LayerNormalization, 17, 0, ANY},
+	{OP_LeakyRelu, 16, 0, BFLOAT},
+	{OP_LessOrEqual, 16, 0, BFLOAT},
+	{OP_LinearAttention, 27, 0, ANY},
+	{OP_LpNormalization, 22, 0, BFLOAT},
+	{OP_LpPool, 22, 0, BFLOAT},
+	{OP_MaxPool, 22, 0, BFLOAT},
+	{OP_MaxRoiPool, 22, 0, BFLOAT},
+	{OP_MaxUnpool, 22, 0, BFLOAT},
+	{OP_MelWeightMatrix, 17, 0, ANY},
+	{OP_Mish, 18, 0, ANY},
+	{OP_Mish, 22, 0, BFLOAT},
+	{OP_Mul, 14, 0, SMALL},
+	{OP_Multinomial, 22, 0, BFLOAT},
+	{OP_NegativeLogLikelihoodLoss, 22, 0, BFLOAT},
+	{OP_OneHot, 28, 2, BFLOAT},
+	{OP_Optional, 15, 0, ANY},
+	{OP_OptionalGetElement, 15, 0, ANY},
+	{OP_OptionalHasElement, 15, 0, ANY},
+	{OP_PRelu, 16, 0, BFLOAT},
+	{OP_Pad, 21, 0, FLOAT8},
+	{OP_Pow, 15, 1, BFLOAT},
+	{OP_QLinearMatMul, 21, 0, FLOAT8},
+	{OP_QLinearMatMul, 21, 1, HALF},
+	{OP_QuantizeLinear, 19, 0, HALF},
+	{OP_QuantizeLinear, 19, 1, HALF | BIT(DT_I32)},
+	{OP_QuantizeLinear, 19, 2, FLOAT8},
+	{OP_QuantizeLinear, 21, 2, INT16},
+	{OP_RMSNormalization, 23, 0, ANY},
+	{OP_RNN, 22, 0, BFLOAT},
+	{OP_RandomNormalLike, 22, 0, BFLOAT},
+	{OP_RandomUniformLike, 22, 0, BFLOAT},
+	{OP_Range, 27, 0, HALF},
+	{OP_ReduceMax, 20, 0, BIT(DT_BOOL)},
+	{OP_ReduceMin, 20, 0, BIT(DT_BOOL)},
+	{OP_RegexFullMatch, 20, 0, ANY},
+	{OP_Relu, 14, 0, SIGNED},
+	{OP_Reshape, 19, 0, FLOAT8},
+	{OP_ReverseSequence, 28, 0, BFLOAT},
+	{OP_RoiAlign, 22, 0, BFLOAT},
+	{OP_RotaryEmbedding, 23, 0, ANY},
+	{OP_Round, 22, 0, BFLOAT},
+	{OP_STFT, 17, 0, ANY},
+	{OP_Selu, 22, 0, BFLOAT},
+	{OP_SequenceMap, 17, 0, ANY},
+	{OP_Shape, 19, 0, FLOAT8},
+	{OP_Sin, 22, 0, BFLOAT},
+	{OP_Sinh, 22, 0, BFLOAT},
+	{OP_Size, 19, 0, FLOAT8},
+	{OP_Softplus, 22, 0, BFLOAT},
+	{OP_Softsign, 22, 0, BFLOAT},
+	{OP_SplitToSequence, 24, 0, BFLOAT},
+	{OP_Squeeze, 21, 0, FLOAT8},
+	{OP_StringConcat, 20, 0, ANY},
+	{OP_StringSplit, 20, 0, ANY},
+	{OP_Sub, 14, 0, SMALL},
+	{OP_SwiGLU, 28, 0, ANY},
+	{OP_Swish, 24, 0, ANY},
+	{OP_Tan, 22, 0, BFLOAT},
+	{OP_TensorScatter, 24, 0, ANY},
+	{OP_ThresholdedRelu, 22, 0, BFLOAT},
+	{OP_TopK, 24, 0, BFLOAT},
+	{OP_Transpose, 21, 0, FLOAT8},
+	{OP_Trilu, 14, 0, ANY},
+	{OP_Unique, 28, 0, BFLOAT},
+	{OP_Unsqueeze, 21, 0, FLOAT8},
 	{OP_Where, 16, 1, BFLOAT},
 };
 
@@ -61,7 +161,8 @@ static const struct {
 static const struct {
 	enum opcode op;
 	uint8_t since;
-	const char *name, *neutral; /* a number (for lists: of all elements), a string; NULL: none is */
+	const char *name,
+		*neutral; /* a number (for lists: of all elements), a string; NULL: none is */
 } attributes[] = {
 	{OP_Attention, 25, "left_window_size", "-1"},
 	{OP_Attention, 25, "right_window_size", "-1"},
@@ -118,7 +219,10 @@ static const struct {
 	{OP_Pad, 18, 3},
 };
 
-static void drop(struct lowered *l, const char *name) { l->drop[l->ndrop++] = name; }
+static void drop(struct lowered *l, const char *name)
+{
+	l->drop[l->ndrop++] = name;
+}
 
 static void add_ints(struct module *m, struct lowered *l, const char *name, struct tensor *t)
 {
@@ -157,7 +261,8 @@ static int split_needs(struct module *m, const struct node *n)
 	int64_t axis = attr_int(n, "axis", 0), size;
 	if (n->nin > 1 && n->in[1])
 		return 13;
-	if (t->rank < 0 || axis < -t->rank || axis >= t->rank || !poly_is_const(m->dims, t->dims[axis < 0 ? axis + t->rank : axis], &size))
+	if (t->rank < 0 || axis < -t->rank || axis >= t->rank ||
+	    !poly_is_const(m->dims, t->dims[axis < 0 ? axis + t->rank : axis], &size))
 		return 18;
 	return n->nout && size % n->nout == 0 ? 13 : 18;
 }
@@ -168,7 +273,10 @@ static void split_lower(struct module *m, const struct node *n, int opset, struc
 		drop(l, "num_outputs");
 }
 
-static int dft_needs(struct module *m, const struct node *n) { return n->nin > 2 && n->in[2] && !node_const(m, n, 2) ? 20 : 17; }
+static int dft_needs(struct module *m, const struct node *n)
+{
+	return n->nin > 2 && n->in[2] && !node_const(m, n, 2) ? 20 : 17;
+}
 
 static void dft_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
 {
@@ -181,7 +289,10 @@ static void dft_lower(struct module *m, const struct node *n, int opset, struct 
 	l->add[l->nadd++] = (struct attr){.name = intern("axis"), .kind = ATTR_INT, .u.i = axis};
 }
 
-static int gridsample_needs(struct module *m, const struct node *n) { return val(m, n->in[0])->type.rank == 4 ? 16 : 20; }
+static int gridsample_needs(struct module *m, const struct node *n)
+{
+	return val(m, n->in[0])->type.rank == 4 ? 16 : 20;
+}
 
 static void gridsample_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
 {
@@ -193,12 +304,16 @@ static void gridsample_lower(struct module *m, const struct node *n, int opset, 
 	else if (!strcmp(mode, "cubic"))
 		old = "bicubic";
 	drop(l, "mode");
-	l->add[l->nadd++] = (struct attr){.name = intern("mode"), .kind = ATTR_STR, .n = (uint32_t)strlen(old), .u.s = old};
+	l->add[l->nadd++] = (struct attr){
+		.name = intern("mode"), .kind = ATTR_STR, .n = (uint32_t)strlen(old), .u.s = old};
 }
 
 static int roialign_needs(struct module *m, const struct node *n)
 {
-	return strcmp(attr_str(n, "coordinate_transformation_mode", "half_pixel"), "output_half_pixel") ? 16 : 13;
+	return strcmp(attr_str(n, "coordinate_transformation_mode", "half_pixel"),
+		      "output_half_pixel")
+		       ? 16
+		       : 13;
 }
 
 static void roialign_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
@@ -230,10 +345,15 @@ static int sequence_needs(struct module *m, const struct node *n)
 /* Graphs whose output is no result of theirs get an Identity. */
 int opset_needed_by_output(struct module *m, val_id v)
 {
-	return is_sequence(m, v, "optional(") ? 16 : is_sequence(m, v, "seq(") && val(m, v)->kind != VAL_NODE ? 14 : EXPORT_OPSET_MIN;
+	return is_sequence(m, v, "optional(")				  ? 16
+	       : is_sequence(m, v, "seq(") && val(m, v)->kind != VAL_NODE ? 14
+									  : EXPORT_OPSET_MIN;
 }
 
-static int optional_needs(struct module *m, const struct node *n) { return n->nin && n->in[0] ? 15 : 18; }
+static int optional_needs(struct module *m, const struct node *n)
+{
+	return n->nin && n->in[0] ? 15 : 18;
+}
 
 /* What no table of the above says. */
 static const struct {
@@ -287,18 +407,22 @@ int opset_needed(struct module *m, const struct node *n)
 #define RAISE(x) (need = (x) > need ? (x) : need)
 	for (size_t i = 0; i < COUNT(arrivals); i++)
 		if (arrivals[i].op == n->op &&
-		    (arrivals[i].types == ANY || arrivals[i].types & ~1u & BIT(operand_type(m, n, arrivals[i].operand))))
+		    (arrivals[i].types == ANY ||
+		     arrivals[i].types & ~1u & BIT(operand_type(m, n, arrivals[i].operand))))
 			RAISE(arrivals[i].since);
 	for (size_t i = 0; i < COUNT(attributes); i++) {
-		const struct attr *a = attributes[i].op == n->op ? attr_find(n, attributes[i].name) : NULL;
+		const struct attr *a =
+			attributes[i].op == n->op ? attr_find(n, attributes[i].name) : NULL;
 		if (a && !is_neutral(a, attributes[i].neutral))
 			RAISE(attributes[i].since);
 	}
 	for (size_t i = 0; i < COUNT(values); i++)
-		if (values[i].op == n->op && !strcmp(attr_str(n, values[i].name, ""), values[i].value))
+		if (values[i].op == n->op &&
+		    !strcmp(attr_str(n, values[i].name, ""), values[i].value))
 			RAISE(values[i].since);
 	for (size_t i = 0; i < COUNT(operands); i++)
-		if (operands[i].op == n->op && operands[i].operand < n->nin && n->in[operands[i].operand])
+		if (operands[i].op == n->op && operands[i].operand < n->nin &&
+		    n->in[operands[i].operand])
 			RAISE(operands[i].since);
 	for (size_t i = 0; i < COUNT(special); i++)
 		if (special[i].op == n->op)

@@ -5,10 +5,10 @@
 
 struct sorter {
 	struct importer *c;
-	uint32_t *def;        /* by symbol: node that defines it + 1 */
+	uint32_t *def; /* by symbol: node that defines it + 1 */
 	size_t nsyms;
-	uint32_t node;        /* whose uses are being listed */
-	VEC(uint32_t) uses;   /* nodes that `node` needs, repeats allowed */
+	uint32_t node;	    /* whose uses are being listed */
+	VEC(uint32_t) uses; /* nodes that `node` needs, repeats allowed */
 };
 
 static void use(struct sorter *s, const ProtobufCBinaryData *name)

@@ -7,7 +7,7 @@ struct binding {
 	val_id v;
 	uint32_t level;
 	uint32_t hidden; /* binding of the same name further out, 0: none */
-	uint32_t next;   /* of the same level */
+	uint32_t next;	 /* of the same level */
 };
 
 struct level {
@@ -21,7 +21,7 @@ struct scopes {
 	VEC(struct binding) all; /* [0] unused */
 	VEC(uint32_t) free;
 	VEC(struct level) level; /* [0] unused */
-	uint32_t *top;           /* by symbol: the innermost binding */
+	uint32_t *top;		 /* by symbol: the innermost binding */
 	size_t ntop;
 };
 
@@ -104,7 +104,10 @@ val_id scope_lookup(struct importer *c, sym name)
 		if (s->level.a[l].call)
 			i = 0;
 	if (!i)
-		import_die(c, "'%s' is not defined; every operand must be an input, an initializer or the result of a node", sym_str(name));
+		import_die(c,
+			   "'%s' is not defined; every operand must be an input, an initializer or "
+			   "the result of a node",
+			   sym_str(name));
 	uint32_t from = s->all.a[i].level;
 	val_id v = s->all.a[i].v;
 	if (!v || val(c->m, v)->kind == VAL_CONST)

@@ -12,7 +12,8 @@ static struct type tensor_of(struct importer *c, const Onnx__TypeProto__Tensor *
 	if (!p->shape)
 		return t;
 	if (p->shape->n_dim > RANK_MAX)
-		import_die(c, "a type of rank %zu, at most %d is supported", p->shape->n_dim, RANK_MAX);
+		import_die(c, "a type of rank %zu, at most %d is supported", p->shape->n_dim,
+			   RANK_MAX);
 	t.rank = (int)p->shape->n_dim;
 	t.dims = ARENA_ARRAY(&c->m->arena, dim, t.rank ? t.rank : 1);
 	for (int i = 0; i < t.rank; i++) {
@@ -33,15 +34,19 @@ static const char *type_text(struct importer *c, const Onnx__TypeProto *t)
 	if (t->tensor_type)
 		return arena_printf(a, "tensor(%s)", onnx_type_name(t->tensor_type->elem_type));
 	if (t->sparse_tensor_type)
-		return arena_printf(a, "sparse_tensor(%s)", onnx_type_name(t->sparse_tensor_type->elem_type));
+		return arena_printf(a, "sparse_tensor(%s)",
+				    onnx_type_name(t->sparse_tensor_type->elem_type));
 	if (t->sequence_type && t->sequence_type->elem_type)
 		return arena_printf(a, "seq(%s)", type_text(c, t->sequence_type->elem_type));
 	if (t->optional_type && t->optional_type->elem_type)
 		return arena_printf(a, "optional(%s)", type_text(c, t->optional_type->elem_type));
 	if (t->map_type && t->map_type->value_type)
-		return arena_printf(a, "map(%s,%s)", onnx_type_name(t->map_type->key_type), type_text(c, t->map_type->value_type));
+		return arena_printf(a, "map(%s,%s)", onnx_type_name(t->map_type->key_type),
+				    type_text(c, t->map_type->value_type));
 	if (t->opaque_type)
-		return arena_printf(a, "opaque(%s,%s)", sym_str(import_name(&t->opaque_type->domain)), sym_str(import_name(&t->opaque_type->name)));
+		return arena_printf(a, "opaque(%s,%s)",
+				    sym_str(import_name(&t->opaque_type->domain)),
+				    sym_str(import_name(&t->opaque_type->name)));
 	import_die(c, "a type that says nothing");
 }
 
@@ -52,27 +57,54 @@ struct type import_type(struct importer *c, const Onnx__TypeProto *p)
 		return t;
 	if (p->tensor_type)
 		return tensor_of(c, p->tensor_type);
-	if (!p->sequence_type && !p->optional_type && !p->map_type && !p->sparse_tensor_type && !p->opaque_type)
+	if (!p->sequence_type && !p->optional_type && !p->map_type && !p->sparse_tensor_type &&
+	    !p->opaque_type)
 		return t;
 	t.other = intern(type_text(c, p));
 	return t;
 }
 
-enum { ONNX_FLOAT = 1, ONNX_INT, ONNX_STRING, ONNX_TENSOR, ONNX_GRAPH, ONNX_FLOATS, ONNX_INTS, ONNX_STRINGS, ONNX_TENSORS, ONNX_GRAPHS, ONNX_SPARSE, ONNX_SPARSES, ONNX_TYPE, ONNX_TYPES };
+enum {
+	ONNX_FLOAT = 1,
+	ONNX_INT,
+	ONNX_STRING,
+	ONNX_TENSOR,
+	ONNX_GRAPH,
+	ONNX_FLOATS,
+	ONNX_INTS,
+	ONNX_STRINGS,
+	ONNX_TENSORS,
+	ONNX_GRAPHS,
+	ONNX_SPARSE,
+	ONNX_SPARSES,
+	ONNX_TYPE,
+	ONNX_TYPES
+};
 
 /* Which value fields are set; AttributeProto.type where files before IR 2 leave it out. */
 static int field_set(struct importer *c, const Onnx__AttributeProto *a)
 {
-	const bool set[] = {[ONNX_FLOAT] = a->has_f, [ONNX_INT] = a->has_i, [ONNX_STRING] = a->has_s, [ONNX_TENSOR] = a->t, [ONNX_GRAPH] = a->g,
-			    [ONNX_FLOATS] = a->n_floats, [ONNX_INTS] = a->n_ints, [ONNX_STRINGS] = a->n_strings, [ONNX_TENSORS] = a->n_tensors,
-			    [ONNX_GRAPHS] = a->n_graphs, [ONNX_SPARSE] = a->sparse_tensor, [ONNX_SPARSES] = a->n_sparse_tensors,
-			    [ONNX_TYPE] = a->tp, [ONNX_TYPES] = a->n_type_protos};
+	const bool set[] = {[ONNX_FLOAT] = a->has_f,
+			    [ONNX_INT] = a->has_i,
+			    [ONNX_STRING] = a->has_s,
+			    [ONNX_TENSOR] = a->t,
+			    [ONNX_GRAPH] = a->g,
+			    [ONNX_FLOATS] = a->n_floats,
+			    [ONNX_INTS] = a->n_ints,
+			    [ONNX_STRINGS] = a->n_strings,
+			    [ONNX_TENSORS] = a->n_tensors,
+			    [ONNX_GRAPHS] = a->n_graphs,
+			    [ONNX_SPARSE] = a->sparse_tensor,
+			    [ONNX_SPARSES] = a->n_sparse_tensors,
+			    [ONNX_TYPE] = a->tp,
+			    [ONNX_TYPES] = a->n_type_protos};
 	int found = 0;
 	for (int k = 1; k <= ONNX_TYPES; k++) {
 		if (!set[k])
 			continue;
 		if (found)
-			import_die(c, "attribute '%s' has two values", sym_str(import_name(&a->name)));
+			import_die(c, "attribute '%s' has two values",
+				   sym_str(import_name(&a->name)));
 		found = k;
 	}
 	return found;
@@ -80,9 +112,12 @@ static int field_set(struct importer *c, const Onnx__AttributeProto *a)
 
 enum attr_kind import_attr_kind(struct importer *c, const Onnx__AttributeProto *a)
 {
-	static const uint8_t kinds[] = {[ONNX_FLOAT] = ATTR_FLOAT, [ONNX_INT] = ATTR_INT, [ONNX_STRING] = ATTR_STR, [ONNX_TENSOR] = ATTR_TENSOR,
-					[ONNX_GRAPH] = ATTR_GRAPH, [ONNX_FLOATS] = ATTR_FLOATS, [ONNX_INTS] = ATTR_INTS, [ONNX_STRINGS] = ATTR_STRS,
-					[ONNX_GRAPHS] = ATTR_GRAPHS, [ONNX_SPARSE] = ATTR_TENSOR, [ONNX_TYPE] = ATTR_TYPE};
+	static const uint8_t kinds[] = {[ONNX_FLOAT] = ATTR_FLOAT,   [ONNX_INT] = ATTR_INT,
+					[ONNX_STRING] = ATTR_STR,    [ONNX_TENSOR] = ATTR_TENSOR,
+					[ONNX_GRAPH] = ATTR_GRAPH,   [ONNX_FLOATS] = ATTR_FLOATS,
+					[ONNX_INTS] = ATTR_INTS,     [ONNX_STRINGS] = ATTR_STRS,
+					[ONNX_GRAPHS] = ATTR_GRAPHS, [ONNX_SPARSE] = ATTR_TENSOR,
+					[ONNX_TYPE] = ATTR_TYPE};
 	const char *name = sym_str(import_name(&a->name));
 	int set = field_set(c, a), type = a->has_type && a->type ? a->type : set;
 	if (!*name)
@@ -90,11 +125,15 @@ enum attr_kind import_attr_kind(struct importer *c, const Onnx__AttributeProto *
 	if (type <= 0 || type > ONNX_TYPES)
 		import_die(c, "attribute '%s' has no value", name);
 	if (set && set != type)
-		import_die(c, "attribute '%s' says it is of type %d and has a value of type %d", name, type, set);
-	if ((type == ONNX_TENSOR && !a->t) || (type == ONNX_GRAPH && !a->g) || (type == ONNX_SPARSE && !a->sparse_tensor) || (type == ONNX_TYPE && !a->tp))
+		import_die(c, "attribute '%s' says it is of type %d and has a value of type %d",
+			   name, type, set);
+	if ((type == ONNX_TENSOR && !a->t) || (type == ONNX_GRAPH && !a->g) ||
+	    (type == ONNX_SPARSE && !a->sparse_tensor) || (type == ONNX_TYPE && !a->tp))
 		import_die(c, "attribute '%s' has no value", name);
 	if (type == ONNX_TENSORS || type == ONNX_SPARSES || type == ONNX_TYPES)
-		import_unsupported(c, "attribute '%s' is a list of tensors or types, which is not supported", name);
+		import_unsupported(
+			c, "attribute '%s' is a list of tensors or types, which is not supported",
+			name);
 	return kinds[type];
 }
 
@@ -128,7 +167,9 @@ void import_attr(struct importer *c, const Onnx__AttributeProto *a, struct attr 
 		out->u.strs = s;
 		break;
 	}
-	case ATTR_TENSOR: out->u.tensor = a->t ? import_tensor(c, a->t) : import_sparse(c, a->sparse_tensor); break;
+	case ATTR_TENSOR:
+		out->u.tensor = a->t ? import_tensor(c, a->t) : import_sparse(c, a->sparse_tensor);
+		break;
 	case ATTR_TYPE: {
 		struct type *t = ARENA_NEW(ar, struct type);
 		*t = import_type(c, a->tp);

@@ -9,16 +9,50 @@
 enum { GRAPH_DEPTH_MAX = 64, DEPTH_MAX = 4 * GRAPH_DEPTH_MAX };
 enum { VARINT = 0, FIX64 = 1, BYTES = 2, GROUP = 3, GROUP_END = 4, FIX32 = 5 };
 
-enum message { NONE, MODEL, GRAPH, NODE, ATTRIBUTE, TENSOR, SPARSE, TYPE, TYPE_TENSOR, TYPE_WRAPPED, TYPE_MAP, TYPE_OPAQUE, SHAPE, DIMENSION, VALUE_INFO, FUNCTION, OPSET, ENTRY, MESSAGES };
+enum message {
+	NONE,
+	MODEL,
+	GRAPH,
+	NODE,
+	ATTRIBUTE,
+	TENSOR,
+	SPARSE,
+	TYPE,
+	TYPE_TENSOR,
+	TYPE_WRAPPED,
+	TYPE_MAP,
+	TYPE_OPAQUE,
+	SHAPE,
+	DIMENSION,
+	VALUE_INFO,
+	FUNCTION,
+	OPSET,
+	ENTRY,
+	MESSAGES
+};
 
 static const char *const message_name[MESSAGES] = {
-	"", "ModelProto", "GraphProto", "NodeProto", "AttributeProto", "TensorProto", "SparseTensorProto",
-	"TypeProto", "TypeProto.Tensor", "TypeProto.Sequence", "TypeProto.Map", "TypeProto.Opaque",
-	"TensorShapeProto", "Dimension", "ValueInfoProto", "FunctionProto", "OperatorSetIdProto",
+	"",
+	"ModelProto",
+	"GraphProto",
+	"NodeProto",
+	"AttributeProto",
+	"TensorProto",
+	"SparseTensorProto",
+	"TypeProto",
+	"TypeProto.Tensor",
+	"TypeProto.Sequence",
+	"TypeProto.Map",
+	"TypeProto.Opaque",
+	"TensorShapeProto",
+	"Dimension",
+	"ValueInfoProto",
+	"FunctionProto",
+	"OperatorSetIdProto",
 	"StringStringEntryProto",
 };
 
-/* How a field that is kept is written: its wire type, a message, or numbers packed or one by one. */
+/* How a field that is kept is written: its wire type, a message, numbers packed or one by one. */
 enum kind { DROP, K_VARINT, K_FIX32, K_BYTES, K_MESSAGE, K_VARINTS, K_FIX32S, K_FIX64S, K_RAW };
 struct field {
 	uint8_t kind, sub; /* enum kind, enum message */
@@ -27,25 +61,66 @@ enum { FIELD_MAX = 26 };
 
 /* lib/onnx/onnx.proto as a table; the two agree field by field. */
 static const struct field fields[MESSAGES][FIELD_MAX] = {
-	[MODEL] = {[1] = {K_VARINT}, [2] = {K_BYTES}, [3] = {K_BYTES}, [4] = {K_BYTES}, [5] = {K_VARINT},
-		   [6] = {K_BYTES}, [7] = {K_MESSAGE, GRAPH}, [8] = {K_MESSAGE, OPSET}, [14] = {K_MESSAGE, ENTRY},
+	[MODEL] = {[1] = {K_VARINT},
+		   [2] = {K_BYTES},
+		   [3] = {K_BYTES},
+		   [4] = {K_BYTES},
+		   [5] = {K_VARINT},
+		   [6] = {K_BYTES},
+		   [7] = {K_MESSAGE, GRAPH},
+		   [8] = {K_MESSAGE, OPSET},
+		   [14] = {K_MESSAGE, ENTRY},
 		   [25] = {K_MESSAGE, FUNCTION}},
-	[GRAPH] = {[1] = {K_MESSAGE, NODE}, [2] = {K_BYTES}, [5] = {K_MESSAGE, TENSOR},
-		   [11] = {K_MESSAGE, VALUE_INFO}, [12] = {K_MESSAGE, VALUE_INFO},
-		   [13] = {K_MESSAGE, VALUE_INFO}, [15] = {K_MESSAGE, SPARSE}},
-	[NODE] = {[1] = {K_BYTES}, [2] = {K_BYTES}, [3] = {K_BYTES}, [4] = {K_BYTES},
-		  [5] = {K_MESSAGE, ATTRIBUTE}, [7] = {K_BYTES}, [8] = {K_BYTES}},
-	[ATTRIBUTE] = {[1] = {K_BYTES}, [2] = {K_FIX32}, [3] = {K_VARINT}, [4] = {K_BYTES},
-		       [5] = {K_MESSAGE, TENSOR}, [6] = {K_MESSAGE, GRAPH}, [7] = {K_FIX32S}, [8] = {K_VARINTS},
-		       [9] = {K_BYTES}, [10] = {K_MESSAGE, TENSOR}, [11] = {K_MESSAGE, GRAPH},
-		       [14] = {K_MESSAGE, TYPE}, [15] = {K_MESSAGE, TYPE}, [20] = {K_VARINT}, [21] = {K_BYTES},
-		       [22] = {K_MESSAGE, SPARSE}, [23] = {K_MESSAGE, SPARSE}},
-	[TENSOR] = {[1] = {K_VARINTS}, [2] = {K_VARINT}, [4] = {K_FIX32S}, [5] = {K_VARINTS}, [6] = {K_BYTES},
-		    [7] = {K_VARINTS}, [8] = {K_BYTES}, [9] = {K_RAW}, [10] = {K_FIX64S}, [11] = {K_VARINTS},
-		    [13] = {K_MESSAGE, ENTRY}, [14] = {K_VARINT}},
+	[GRAPH] = {[1] = {K_MESSAGE, NODE},
+		   [2] = {K_BYTES},
+		   [5] = {K_MESSAGE, TENSOR},
+		   [11] = {K_MESSAGE, VALUE_INFO},
+		   [12] = {K_MESSAGE, VALUE_INFO},
+		   [13] = {K_MESSAGE, VALUE_INFO},
+		   [15] = {K_MESSAGE, SPARSE}},
+	[NODE] = {[1] = {K_BYTES},
+		  [2] = {K_BYTES},
+		  [3] = {K_BYTES},
+		  [4] = {K_BYTES},
+		  [5] = {K_MESSAGE, ATTRIBUTE},
+		  [7] = {K_BYTES},
+		  [8] = {K_BYTES}},
+	[ATTRIBUTE] = {[1] = {K_BYTES},
+		       [2] = {K_FIX32},
+		       [3] = {K_VARINT},
+		       [4] = {K_BYTES},
+		       [5] = {K_MESSAGE, TENSOR},
+		       [6] = {K_MESSAGE, GRAPH},
+		       [7] = {K_FIX32S},
+		       [8] = {K_VARINTS},
+		       [9] = {K_BYTES},
+		       [10] = {K_MESSAGE, TENSOR},
+		       [11] = {K_MESSAGE, GRAPH},
+		       [14] = {K_MESSAGE, TYPE},
+		       [15] = {K_MESSAGE, TYPE},
+		       [20] = {K_VARINT},
+		       [21] = {K_BYTES},
+		       [22] = {K_MESSAGE, SPARSE},
+		       [23] = {K_MESSAGE, SPARSE}},
+	[TENSOR] = {[1] = {K_VARINTS},
+		    [2] = {K_VARINT},
+		    [4] = {K_FIX32S},
+		    [5] = {K_VARINTS},
+		    [6] = {K_BYTES},
+		    [7] = {K_VARINTS},
+		    [8] = {K_BYTES},
+		    [9] = {K_RAW},
+		    [10] = {K_FIX64S},
+		    [11] = {K_VARINTS},
+		    [13] = {K_MESSAGE, ENTRY},
+		    [14] = {K_VARINT}},
 	[SPARSE] = {[1] = {K_MESSAGE, TENSOR}, [2] = {K_MESSAGE, TENSOR}, [3] = {K_VARINTS}},
-	[TYPE] = {[1] = {K_MESSAGE, TYPE_TENSOR}, [4] = {K_MESSAGE, TYPE_WRAPPED}, [5] = {K_MESSAGE, TYPE_MAP},
-		  [7] = {K_MESSAGE, TYPE_OPAQUE}, [8] = {K_MESSAGE, TYPE_TENSOR}, [9] = {K_MESSAGE, TYPE_WRAPPED}},
+	[TYPE] = {[1] = {K_MESSAGE, TYPE_TENSOR},
+		  [4] = {K_MESSAGE, TYPE_WRAPPED},
+		  [5] = {K_MESSAGE, TYPE_MAP},
+		  [7] = {K_MESSAGE, TYPE_OPAQUE},
+		  [8] = {K_MESSAGE, TYPE_TENSOR},
+		  [9] = {K_MESSAGE, TYPE_WRAPPED}},
 	[TYPE_TENSOR] = {[1] = {K_VARINT}, [2] = {K_MESSAGE, SHAPE}},
 	[TYPE_WRAPPED] = {[1] = {K_MESSAGE, TYPE}},
 	[TYPE_MAP] = {[1] = {K_VARINT}, [2] = {K_MESSAGE, TYPE}},
@@ -53,8 +128,15 @@ static const struct field fields[MESSAGES][FIELD_MAX] = {
 	[SHAPE] = {[1] = {K_MESSAGE, DIMENSION}},
 	[DIMENSION] = {[1] = {K_VARINT}, [2] = {K_BYTES}},
 	[VALUE_INFO] = {[1] = {K_BYTES}, [2] = {K_MESSAGE, TYPE}},
-	[FUNCTION] = {[1] = {K_BYTES}, [4] = {K_BYTES}, [5] = {K_BYTES}, [6] = {K_BYTES}, [7] = {K_MESSAGE, NODE},
-		      [9] = {K_MESSAGE, OPSET}, [10] = {K_BYTES}, [11] = {K_MESSAGE, ATTRIBUTE}, [13] = {K_BYTES}},
+	[FUNCTION] = {[1] = {K_BYTES},
+		      [4] = {K_BYTES},
+		      [5] = {K_BYTES},
+		      [6] = {K_BYTES},
+		      [7] = {K_MESSAGE, NODE},
+		      [9] = {K_MESSAGE, OPSET},
+		      [10] = {K_BYTES},
+		      [11] = {K_MESSAGE, ATTRIBUTE},
+		      [13] = {K_BYTES}},
 	[OPSET] = {[1] = {K_BYTES}, [2] = {K_VARINT}},
 	[ENTRY] = {[1] = {K_BYTES}, [2] = {K_BYTES}},
 };
@@ -78,7 +160,8 @@ noreturn static void fail(const struct scan *s, size_t at, const char *what)
 noreturn static void fail_in(const struct scan *s, size_t at, enum message m, const char *what)
 {
 	char text[256];
-	snprintf(text, sizeof text, "%s (in a %s); damaged, or not an ONNX model", what, message_name[m]);
+	snprintf(text, sizeof text, "%s (in a %s); damaged, or not an ONNX model", what,
+		 message_name[m]);
 	fail(s, at, text);
 }
 
@@ -129,13 +212,21 @@ static size_t length(struct scan *s, size_t end, enum message m, uint64_t number
 	if (n > end - s->at) {
 		char text[200];
 		if (end == s->n && m == MODEL && number == 7)
-			snprintf(text, sizeof text, "cut short: the graph has %llu bytes, the file ends after %zu of them", (unsigned long long)n, end - s->at);
+			snprintf(text, sizeof text,
+				 "cut short: the graph has %llu bytes, the file ends after %zu of "
+				 "them",
+				 (unsigned long long)n, end - s->at);
 		else if (end == s->n && m == MODEL)
-			snprintf(text, sizeof text, "field %llu of ModelProto needs %llu bytes, the file has %zu more; cut short, or not an ONNX model",
+			snprintf(text, sizeof text,
+				 "field %llu of ModelProto needs %llu bytes, the file has %zu "
+				 "more; cut short, or not an ONNX model",
 				 (unsigned long long)number, (unsigned long long)n, end - s->at);
 		else
-			snprintf(text, sizeof text, "field %llu of %s needs %llu bytes, its message has %zu more; damaged, or not an ONNX model",
-				 (unsigned long long)number, message_name[m], (unsigned long long)n, end - s->at);
+			snprintf(text, sizeof text,
+				 "field %llu of %s needs %llu bytes, its message has %zu more; "
+				 "damaged, or not an ONNX model",
+				 (unsigned long long)number, message_name[m], (unsigned long long)n,
+				 end - s->at);
 		fail(s, at, text);
 	}
 	return (size_t)n;
@@ -173,7 +264,8 @@ static bool wire_type_fits(enum kind k, int wire)
 
 static void scan_message(struct scan *s, enum message m, size_t end);
 
-static void scan_bytes(struct scan *s, enum message m, struct field f, uint64_t number, uint64_t tag, size_t end)
+static void scan_bytes(struct scan *s, enum message m, struct field f, uint64_t number,
+		       uint64_t tag, size_t end)
 {
 	size_t n = length(s, end, m, number);
 	if (f.kind == K_RAW) {
@@ -248,8 +340,13 @@ static const char *other_kind(const unsigned char *p, size_t n)
 	if (starts(p, n, "version https://git-lfs"))
 		return "a git-LFS pointer, not the model; fetch it with `git lfs pull`";
 	if (starts(p, n, "PK\3\4") || starts(p, n, "PK\5\6"))
-		return "a zip archive (perhaps a .pt, .npz or a download), not an ONNX model; unpack it or export it to ONNX";
-	if (starts(p, n, "\x1f\x8b") || starts(p, n, "\x28\xb5\x2f\xfd") || starts(p, n, "\xfd" "7zXZ") || starts(p, n, "BZh"))
+		return "a zip archive (perhaps a .pt, .npz or a download), not an ONNX model; "
+		       "unpack it or export it to ONNX";
+	if (starts(p, n, "\x1f\x8b") || starts(p, n, "\x28\xb5\x2f\xfd") ||
+	    starts(p, n,
+		   "\xfd"
+		   "7zXZ") ||
+	    starts(p, n, "BZh"))
 		return "a compressed file; decompress it first";
 	if (starts(p, n, "\x89HDF"))
 		return "an HDF5 file (perhaps Keras), not an ONNX model; export it to ONNX";
@@ -272,12 +369,14 @@ void wire_scan(const char *path, const unsigned char *p, size_t n, struct skelet
 {
 	struct scan s = {.path = path, .p = p, .n = n, .looks = other_kind(p, n)};
 	if (n == 0)
-		die(EX_BADDATA, "%s:0: empty file; was the download or the copy interrupted?", path);
+		die(EX_BADDATA, "%s:0: empty file; was the download or the copy interrupted?",
+		    path);
 	scan_message(&s, MODEL, n);
 	if (s.looks)
 		fail(&s, 0, "");
 	if (s.out.n > INT32_MAX)
-		die(EX_NOTAVAIL, "%s: more than 2 GB besides raw_data; write its tensors as raw_data", path);
+		die(EX_NOTAVAIL,
+		    "%s: more than 2 GB besides raw_data; write its tensors as raw_data", path);
 	out->p = s.out.a;
 	out->n = s.out.n;
 }

@@ -1,5 +1,6 @@
-/* The importer under libFuzzer, and the exporter on what it accepts. Refusing is fine, a crash or a BUG is
- * not. Seeds: small models (libonnx-testdata). Every refusal leaks what it had: run with -detect_leaks=0. */
+/* The importer under libFuzzer, and the exporter on what it accepts. Refusing is fine, a crash or a
+ * BUG is not. Seeds: small models (libonnx-testdata). Every refusal leaks what it had: run with
+ * -detect_leaks=0. */
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,9 +10,15 @@
 
 static jmp_buf refused;
 
-static void give_up(void *arg) { longjmp(refused, 1); }
+static void give_up(void *arg)
+{
+	longjmp(refused, 1);
+}
 
-noreturn void __wrap_bug_at(const char *file, int line, const char *fmt, ...) { abort(); }
+noreturn void __wrap_bug_at(const char *file, int line, const char *fmt, ...)
+{
+	abort();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

@@ -9,8 +9,10 @@ enum { OPT_OPSET = 0x100, OPT_EXTERNAL };
 static struct onnx_export_opts opts;
 
 static const struct argp_option options[] = {
-	{"opset", OPT_OPSET, "N", 0, "write opset N; without, the lowest from 13 on at which each node means the same", 0},
-	{"external", OPT_EXTERNAL, "FILE", 0, "write weights into FILE beside the model (needed above 2 GB)", -1},
+	{"opset", OPT_OPSET, "N", 0,
+	 "write opset N; without, the lowest from 13 on at which each node means the same", 0},
+	{"external", OPT_EXTERNAL, "FILE", 0,
+	 "write weights into FILE beside the model (needed above 2 GB)", -1},
 	{0},
 };
 
