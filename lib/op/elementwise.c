@@ -355,6 +355,18 @@ static void elem_attrs(const struct node *n, const struct elem *f, double *p)
 	}
 }
 
+/* Floating point elements are followed as whole numbers only as far as every type has them exactly, and
+ * not where the sign of a zero would matter. */
+static poly trusted(struct infer *I, poly e)
+{
+	enum dtype t = I->out[0].dtype;
+	int64_t c, limit = t == DT_BF16 ? 1 << 8 : t == DT_F16 ? 1 << 11 : 1 << 24;
+
+	if (!dtype_is_float(t) || !poly_is_const(rule_polys(I), e, &c))
+		return e;
+	return c == 0 || c > limit || c < -limit ? POLY_UNKNOWN : e;
+}
+
 static void known_unary(struct infer *I, const struct elem *f)
 {
 	poly *e;
@@ -362,8 +374,8 @@ static void known_unary(struct infer *I, const struct elem *f)
 	if (!f->known || !I->kin[0].yes || !(e = rule_known(I, 0, I->kin[0].n)))
 		return;
 	for (int i = 0; i < I->kin[0].n; i++)
-		e[i] = f->known(rule_polys(I), I->kin[0].e[i], POLY_UNKNOWN,
-				dtype_is_int(I->in[0].dtype));
+		e[i] = trusted(I, f->known(rule_polys(I), I->kin[0].e[i], POLY_UNKNOWN,
+					   dtype_is_int(I->in[0].dtype)));
 }
 
 static const char *shape_unary(struct infer *I)
@@ -394,9 +406,10 @@ static void known_binary(struct infer *I, const struct elem *f)
 	do {
 		int last = b.rank - 1;
 		for (int64_t i = 0; i < b.dims[last]; i++)
-			*e++ = f->known(rule_polys(I),
-					I->kin[0].e[b.off[0] + i * b.stride[0][last]],
-					I->kin[1].e[b.off[1] + i * b.stride[1][last]], whole);
+			*e++ = trusted(
+				I, f->known(rule_polys(I),
+					    I->kin[0].e[b.off[0] + i * b.stride[0][last]],
+					    I->kin[1].e[b.off[1] + i * b.stride[1][last]], whole));
 	} while (bcast_next(&b));
 }
 
