@@ -149,7 +149,8 @@ static const char *grow_copy(struct loop_prog *p, stage_id w, int d, int64_t siz
 	const char *name = arena_printf(&p->arena, "%s.%s", sym_str(s->name), sym_str(s->axis[d].name));
 	nest_id loop = loop_find(p, name);
 	int64_t e;
-	if (!loop || s->comb != COMB_NONE || !poly_is_const(p->P, lnest(p, loop)->extent, &e) || e != s->axis[d].extent || lnest(p, loop)->cut.n)
+	if (!loop || s->comb != COMB_NONE || !poly_is_const(p->P, lnest(p, loop)->extent, &e) || e != s->axis[d].extent || lnest(p, loop)->cut.n ||
+	    nest_blocks(p, loop, 0, NULL, 0) != nest_blocks(p, loop, w, NULL, 0))
 		return whynot(p, "tail=pad: %s is scheduled already", sym_str(s->name));
 	poly_var v = poly_var_new(p->P, s->axis[d].name, 0, size - 1, 1), lv = poly_var_new(p->P, s->axis[d].name, 0, size - 1, 1);
 	poly by = poly_of(p->P, v), room = poly_addc(p->P, poly_mulc(p->P, by, -1), s->axis[d].extent - 1);
