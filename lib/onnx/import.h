@@ -51,7 +51,7 @@ static inline bool bytes_are(const ProtobufCBinaryData *b, const char *s)
 	return b->len == strlen(s) && !memcmp(b->data, s, b->len);
 }
 
-/* tensors.c. what names the tensor in messages. */
+/* tensors.c */
 struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *t);
 struct tensor *import_sparse(struct importer *c, const Onnx__SparseTensorProto *t); /* made dense */
 /* Tensor bytes in memory, not in a file: stored if they are many. t->data and nbytes are set. */

@@ -27,7 +27,7 @@ void onnx_export(struct module *m, const char *path, const struct onnx_export_op
 /* A tensor in a file of its own (.pb), as ONNX's test data has them. Not one: die(65). */
 struct tensor *onnx_read_tensor(const char *path, struct arena *a);
 
-/* First bytes look like ONNX, not like a stream? By name: ends in ".onnx". */
+/* By name: it ends in ".onnx". */
 bool onnx_is_path(const char *path);
 /* A module from FILE: .onnx is imported (not stored), anything else is a graph stream of one
  * module. */
