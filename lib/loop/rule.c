@@ -203,7 +203,7 @@ const char *loop_rule(struct loop_prog *p)
 	lay_out_copies(&r);
 	stage_id anchor = find_anchor(p), result = 0;
 	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT)
+		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT && (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
 			result = s;
 	bool done = false;
 	if (anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))

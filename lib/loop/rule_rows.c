@@ -17,8 +17,13 @@ static void lanes_of(struct rule *r, stage_id s, const char *row)
 		goto place;
 	if (!rule_try(r, "%s = rfactor %s %s.1", part, name, red))
 		goto place;
-	rule_try(r, "at %s %s", name, row);
-	rule_try(r, "at %s %s", part, row);
+	if (!rule_try(r, "at %s %s", name, row)) { /* it is a result as well, or read by one: it keeps its own rows */
+		if (!lstage(p, s)->nspatial)
+			return;
+		row = axis_loop(r, s, lstage(p, s)->nspatial - 1, "");
+	}
+	if (!rule_try(r, "at %s %s", part, row))
+		return;
 	const char *lane = arena_printf(&p->arena, "%s.lane", part);
 	const char *step = arena_printf(&p->arena, "%s.%s.0", part, strrchr(red, '.') + 1);
 	/* the lane loop is the innermost spatial one of the part: init goes before the steps, then lanes inside */
