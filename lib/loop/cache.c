@@ -26,6 +26,36 @@ static stage_id copy_stage(struct loop_prog *p, buf_id from, buf_id to, enum sco
 }
 
 
+/* NULL if what is copied under l, the box at lo, is there by then: where b is computed in a loop that l shares, the box
+ * lies in what one iteration of that loop computes. */
+static const char *is_ready(struct loop_prog *p, buf_id b, nest_id l, const poly *lo, const poly *extent)
+{
+	struct polys *P = p->P;
+	nest_id block[256];
+	int n = nest_blocks(p, p->root, 0, block, 256);
+	for (int i = 0; i < n && i < 256; i++) {
+		if (lstage(p, lnest(p, block[i])->stage)->out != b)
+			continue;
+		nest_id shared = l;
+		while (shared && (lnest(p, shared)->kind != NEST_FOR || !nest_inside(p, block[i], shared)))
+			shared = lnest(p, shared)->parent;
+		if (!shared)
+			continue;
+		poly from[LOOP_RANK_MAX], size[LOOP_RANK_MAX];
+		region_of(p, b, shared, false, true, from, size);
+		for (int d = 0; d < lbuf(p, b)->rank; d++) {
+			int64_t before, after, most, end;
+			poly made = poly_add(P, from[d], size[d]);
+			poly_range(P, poly_sub(P, lo[d], from[d]), &before, &most);
+			poly_range(P, poly_sub(P, made, poly_add(P, lo[d], extent[d])), &after, &most);
+			bool all = poly_is_const(P, made, &end) && end >= lbuf(p, b)->shape[d];
+			if (before < 0 || (after < 0 && !all))
+				return whynot(p, "the copy of %s would be larger than what %s computes of it", sym_str(lbuf(p, b)->name), sym_str(lnest(p, shared)->name));
+		}
+	}
+	return NULL;
+}
+
 static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id l, enum scope scope, const char *name)
 {
 	nest_id block[256];
@@ -47,10 +77,17 @@ static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id
 	/* the reader's body reads the copy from now on, so the region is what is read of the copy */
 	stage_id c = copy_stage(p, b, 0, scope, name, "");
 	buf_id copy = lstage(p, c)->out;
-	ex_id body = ex_rebuf(p, lstage(p, s)->body, 1, &b, &copy);
+	ex_id old = lstage(p, s)->body, body = ex_rebuf(p, old, 1, &b, &copy);
 	lstage(p, s)->body = body;
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	region_of(p, copy, l, true, false, lo, extent);
+	const char *why = is_ready(p, b, l, lo, extent);
+	if (why) { /* the copy's stage and buffer are the last ones */
+		lstage(p, s)->body = old;
+		p->stages.n--;
+		p->bufs.n--;
+		return why;
+	}
 	nest_insert(p, seq, at, nest_of_stage(p, c, lo, extent));
 	return NULL;
 }

@@ -269,6 +269,8 @@ const char *prim_split(struct loop_prog *p, const char *loop, int n, const int64
 			return whynot(p, "factor %ld is less than 1", (long)factor[i]);
 		inner *= factor[i];
 	}
+	if (lnest(p, id)->mark != LOOP_SERIAL || lnest(p, id)->cut.n)
+		return whynot(p, "%s is marked or cut already", loop);
 	if (tail == TAIL_OVERLAP && lnest(p, id)->reduce)
 		return whynot(p, "tail=overlap: %s is a reduction, what it adds twice counts twice", loop);
 	if (tail == TAIL_OVERLAP && (why = adds_to_outside(p, id)))
