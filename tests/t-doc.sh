@@ -1,0 +1,20 @@
+# The manual: a page for every tool, every tool in hone(7), every option in its page, no page malformed.
+say() { if [ -z "$2" ]; then echo "ok - $1"; else echo "not ok - $1"; echo "$2" | sed 's/^/# /'; fi; }
+cd "$top" || exit 1
+for dir in tools/*/; do
+	tool=$(basename "$dir") page=$dir$(basename "$dir").1
+	[ -x "bin/$tool" ] || continue
+	[ -e "$page" ] || { say "$tool has a page" "no $page"; continue; }
+	say "hone(7) lists $tool" "$(grep -q "^.It Xr $tool 1" doc/hone.7 || echo no)"
+	# In mdoc -x is written Fl x and --x Fl -x; --help, --usage and --version are every tool's.
+	say "$page has its options" "$("bin/$tool" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z][a-z-]*' | sed 's/, / /' |
+		while read -r option long; do # by letter or by name
+			case ${long:-$option} in --help | --usage | --version | --quiet) continue ;; esac
+			grep -qF -e "Fl ${option#-}" ${long:+-e "Fl ${long#-}"} "$page" || echo "$option"
+		done)"
+done
+if command -v mandoc >/dev/null; then
+	say "mandoc finds nothing wrong" "$(mandoc -Tlint -Wwarning tools/*/*.1 doc/*.[57])"
+else
+	echo "ok - mandoc finds nothing wrong # SKIP no mandoc"
+fi

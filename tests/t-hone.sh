@@ -1,0 +1,96 @@
+# hone: build and simplify on the digits model, what a failure leaves, the same bytes from anywhere.
+ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else printf 'not ok - %s\n# got %s\n# not %s\n' "$3" "$1" "$2"; sed 's/^/# /' err; fi; }
+rc() { "$@" >out 2>err; echo $?; }
+model=$top/examples/digits/digits.onnx
+
+# build
+ok "$(rc hone build "$model" -o made/digits --set batch=1) $(wc -c <err)" "0 0" "build"
+ok "$(cd made && echo *)" "digits.a digits.c digits.d digits.h digits.so digits.weights" "build: the files"
+ok "$(awk '$1 == "import" || $1 == "prune" { print $2 } $1 == "fuse" { print $3 }' out | tr '\n' ' ')" "18 10 6 " "build: nodes and groups in the report"
+ok "$(grep -c 'kernels.*distinct; memory' out) $(grep -c made/digits out)" "1 6" "build: memory and files in the report"
+ok "$(rc run-cmp --runs 3 made/digits.so made/digits.d/01-import.g --set batch=1)" 0 "build: the library's numbers are the model's"
+ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse | ge-layout | ge-plan --quiet -o byhand.g
+ok "$(cmp byhand.g made/digits.d/10-plan.g && echo same)" same "build: the pipe by hand gives the same bytes"
+ok "$(rc hone build -q --embed -j1 "$model" -o made/in --shape image:2x1x8x8) $(cat out err) $(cd made && echo in.*)" \
+	"0  in.a in.c in.d in.h in.so" "build: --quiet, --embed, --shape"
+mkdir here && cp "$model" here/net.onnx
+ok "$(cd here && hone build -q net.onnx --set=batch=1 && echo net.*)" "net.a net.c net.d net.h net.onnx net.so net.weights" "build: without -o, here"
+ok "$(mkdir 'a dir' && cp "$model" "a dir/a'b.onnx" && rc hone build -q "a dir/a'b.onnx" --set batch=1 -o 'a dir/a b') $(rc run-dev 'a dir/a b.so' -o y.npz)" "0 0" "build: blanks and quotes in names"
+
+# sizes that are not given: the command to paste
+ok "$(rc hone build "a dir/a'b.onnx" --embed -o never/m) $(wc -c <out) $(ls -d never 2>/dev/null)" "64 0 " "no sizes: 64, nothing made"
+tail -1 err | sed 's/^hone: give them, for example: //' >paste
+ok "$(sed "s/'.*'/NAME/" paste)" "hone build NAME --embed -o never/m --set batch=1" "no sizes: the command"
+ok "$(rc sh ./paste) $(ls never/m.so)" "0 never/m.so" "no sizes: the command works"
+
+# what fails says so in one line and leaves nothing
+fails() { # CODE WHAT COMMAND...
+	want=$1 what=$2
+	shift 2
+	ls -aR . >before
+	ok "$(rc "$@") $(wc -l <err) $(wc -c <out) $(ls -aR . | diff before - | wc -l)" "$want 1 0 0" "$what: $want, one line, nothing left"
+}
+touch before out err empty.onnx
+echo '<html>' >page.onnx
+head -c 50000 "$model" >cut.onnx
+TMPDIR=$PWD/tmp
+export TMPDIR
+mkdir tmp
+for verb in build simplify; do
+	out= && [ $verb = simplify ] && out=out.onnx
+	fails 66 "$verb, missing file" hone $verb missing.onnx $out
+	fails 65 "$verb, empty file" hone $verb empty.onnx $out
+	fails 65 "$verb, HTML" hone $verb page.onnx $out
+	fails 65 "$verb, cut model" hone $verb cut.onnx $out
+	fails 64 "$verb, bad size" hone $verb "$model" --set batch=x $out
+	fails 64 "$verb, no such symbol" hone $verb "$model" --set nope=1 $out
+	fails 64 "$verb, no such option" hone $verb "$model" --nonsense $out
+	fails 64 "$verb, no model" hone $verb
+done
+fails 74 "build, a directory that cannot be made" hone build "$model" --set batch=1 -o /proc/none/m
+fails 74 "simplify, no such directory" hone simplify "$model" none/m.onnx
+fails 69 "no compiler" env CC=no-such-compiler hone build "$model" --set batch=1 -o m
+fails 64 "-o of a directory" hone build "$model" -o made/
+fails 64 "simplify, no output" hone simplify "$model"
+fails 64 "an argument too many" hone build "$model" b.onnx
+fails 64 "no such tool" hone frobnicate
+fails 64 "a path is no tool" hone ../bin/ge-dump
+CC=no-such-compiler hone build --keep "$model" --set batch=1 -o kept 2>err
+ok "$(ls kept.d | wc -l) $(ls -d kept.*)" "10 kept.d" "--keep: the graphs of a failed build"
+ls tmp >left
+ok "$(cat left)" "" "no temporary is left"
+
+# simplify
+ok "$(rc hone simplify "$model" small.onnx) $(wc -c <err)" "0 0" "simplify"
+ok "$(awk '$1 == "all" { print $2, $3, $4 } /^the same numbers/' out | tr '\n' ' ')" "18 10 -8 the same numbers on 3 random inputs (with --set batch=1) " "simplify: table and check"
+ok "$(rc run-cmp --runs 3 --set batch=7 small.onnx "$model")" 0 "simplify: the numbers, with another size"
+ok "$(ls -l small.onnx | cut -c1-10)" "$(touch plain && ls -l plain | cut -c1-10)" "simplify: mode of the output"
+ok "$(rc hone simplify -q --opset=17 small.onnx again.onnx) $(ge-stat again.onnx | grep -c '^all  *10')" "0 1" "simplify: its own output"
+cat >liar <<END
+#!/bin/sh
+"$top/bin/run-cmp" "\$@"
+exit 1
+END
+mkdir fake && cp "$top"/bin/* fake && rm fake/run-cmp && mv liar fake/run-cmp && chmod +x fake/run-cmp
+fails_check() { fake/hone simplify "$model" "$1" >out 2>err; }
+ok "$(fails_check never.onnx; echo $?) $(ls never.onnx 2>/dev/null) $(grep -c 'nothing is written' err)" "1  1" "simplify: other numbers: 1, no output"
+
+# any tool, help, version
+ok "$(rc hone ge-stat --digest byhand.g) $(cat out)" "0 $(ge-stat --digest byhand.g)" "hone TOOL"
+ok "$(rc hone --version) $(cat out)" "0 hone (hone) 0.1.0" "--version"
+ok "$(rc hone help) $(grep -c '^  ge-' out)" "0 $(ls "$top"/bin/ge-* | wc -l)" "help lists the tools"
+ok "$(rc hone help ge-stat) $(head -1 out)" "0 Usage: ge-stat [OPTION...] [FILE [FILE]]" "help TOOL"
+ok "$(rc hone) $(grep -c Usage err)" "64 1" "no argument: usage"
+
+# the same bytes: another directory, locale, blob store, number of jobs, and twice
+mkdir -p 'other place'
+cp "$model" 'other place/copy.onnx'
+(cd 'other place' && LC_ALL=C.UTF-8 LANG=C.UTF-8 TZ=Asia/Tokyo HONE_BLOBS=$PWD/blobs hone build -q -j1 copy.onnx -o digits --set batch=1)
+same=0
+for f in made/digits.d/*.g made/digits.[ach] made/digits.so made/digits.weights; do
+	cmp "$f" "other place/${f#made/}" || same=1
+done
+ok $same 0 "another directory, locale and store: the same bytes"
+cp -r made once
+LC_ALL=C hone build -q "$model" -o made/digits --set batch=1
+ok "$(diff -r once made)" "" "twice: the same bytes"

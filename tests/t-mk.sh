@@ -1,0 +1,36 @@
+# share/hone.mk: models made by rule, and made again only when needed.
+ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else printf 'not ok - %s\n# got %s\n# not %s\n' "$3" "$1" "$2"; sed 's/^/# /' log; fi; }
+unset HONE_BLOBS MAKEFLAGS MFLAGS MAKELEVEL
+cp "$top/examples/digits/digits.onnx" net.onnx
+cat >Makefile <<END
+all: net.so
+include $top/share/hone.mk
+net.g: HONE_SET = batch=\$(BATCH)
+BATCH = 1
+END
+
+ran() { # MAKE-ARGUMENTS...: which of import and emit ran
+	make "$@" >log 2>&1 || echo failed
+	grep -o 'hone ge-import\|hone ge-emit' log | sed 's/.*-//' | tr '\n' ' '
+}
+ok "$(ran)" "import emit " "made"
+ok "$(echo net.*)" "net.a net.c net.g net.g.args net.h net.onnx net.passed net.so net.so.args net.weights" "the files"
+ok "$(HONE_BLOBS=none run-cmp net.so net.g >log 2>&1; echo $?)" 66 "the weights are in a store of its own"
+ok "$(HONE_BLOBS=build/blobs run-cmp net.so net.g >log 2>&1; echo $?)" 0 "which is build/blobs; the numbers"
+ok "$(ran) $(ran net.a net.h net.weights)" " " "nothing to do"
+before=$(stat -c %y net.so)
+touch net.onnx
+ok "$(ran) $(ran)" "import  " "touched: the passes, no compiling"
+ok "$(stat -c %y net.so)" "$before" "touched: the library stays"
+ok "$(ran BATCH=2) $(ran BATCH=2)" "import emit  " "another size"
+ok "$(ran BATCH=2 HONE_EMIT=--embed) $(ran BATCH=2 HONE_EMIT=--embed)" "emit  " "another option of ge-emit"
+rm net.so
+ok "$(ran BATCH=2 HONE_EMIT=--embed)" "emit " "a lost library"
+ok "$(ran other.so)" "failed" "no such model"
+echo '<html>' >page.onnx
+ok "$(ran page.so) $(ls page.*)" "failed
+import  page.g.args
+page.onnx" "a bad model makes no graph"
+ok "$(grep -c '^ge-' log)" 1 "and one line"
+mkdir sub && cp net.onnx sub
+ok "$(ran HONE_SHAPE=image:1x1x8x8 sub/net.so) $(ls sub/net.so)" "import emit  sub/net.so" "in a directory, with HONE_SHAPE"
