@@ -1,0 +1,93 @@
+# The same bytes whatever the directory, locale and blob store; each pass twice is the pass once; ge-load of
+# ge-dump is the same bytes. On digits, on ONNX's test models, and on the models of HONE_MODELS.
+. "$top/bench/find.sh"
+locale=$(locale -a 2>/dev/null | grep -iv '^\(C\|POSIX\)$' | tail -1)
+ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+
+# Every stage of the pipeline as a file, NN-TOOL.g.
+stages() { # FILE SIZES
+	last=$1 n=0
+	for tool in ge-import ge-shape ge-simplify ge-fold ge-simplify ge-cse ge-prune ge-fuse ge-layout; do
+		n=$((n + 1))
+		[ $tool = ge-shape ] && set_sizes=${2:+--set=$2} || set_sizes=
+		$tool -q $set_sizes "$last" -o $n-$tool.g || return
+		last=$n-$tool.g
+	done
+}
+
+# What has no lowering (69) or no static shape (64) ends with ge-layout.
+emit() {
+	ge-plan -q 9-ge-layout.g -o 10-ge-plan.g 2>said && ge-emit --no-compile 10-ge-plan.g -o model 2>said
+	rc=$?
+	[ $rc -eq 0 ] || [ $rc -eq 64 ] || [ $rc -eq 69 ] || { cat said && return 1; }
+}
+
+same_again() { # FILE SIZES: from another directory, with another store and locale
+	mkdir "other place"
+	(
+		cd "other place" || exit
+		LC_ALL=${locale:-C.UTF-8} LANGUAGE=de HONE_BLOBS=$PWD/blobs
+		export LC_ALL LANGUAGE HONE_BLOBS
+		stages "$1" "$2" && emit
+	) || return
+	for f in *-ge-*.g model.*; do
+		[ ! -e "$f" ] || cmp "$f" "other place/$f" || return
+	done
+}
+
+twice() { # SIZES
+	for f in [2-9]-ge-*.g 10-ge-plan.g; do
+		[ -e "$f" ] || continue
+		tool=${f#*-}
+		tool=${tool%.g}
+		[ "$tool" = ge-shape ] && set_sizes=${1:+--set=$1} || set_sizes=
+		"$tool" -q $set_sizes "$f" -o twice.g || return
+		[ "$(ge-stat --digest "$f")" = "$(ge-stat --digest twice.g)" ] || { echo "# $f" && return 1; }
+	done
+}
+
+dumped() {
+	for f in *-ge-*.g; do
+		ge-dump "$f" >text && ge-load text -o loaded.g && cmp "$f" loaded.g || return
+	done
+}
+
+try() { # NAME FILE SIZES
+	rm -rf try && mkdir try && cd try || exit
+	stages "$2" "$3" && emit
+	made=$?
+	[ $made -ne 0 ] || same_again "$2" "$3"
+	repeated=$?
+	twice "$3" && dumped
+	properties=$?
+	cd ..
+}
+
+for name in $(model_names); do
+	file=$(model_path "$name")
+	if [ -z "$file" ]; then
+		echo "ok - $name # SKIP $name.onnx is not in HONE_MODELS (bench/models.py makes some)"
+		continue
+	fi
+	try "$name" "$file" "$(model_sizes "$name")"
+	ok $made "$name: goes through the passes"
+	ok $repeated "$name: the same bytes in another directory, locale and blob store"
+	ok $properties "$name: a pass twice is the pass once, load of dump the same bytes"
+done
+
+data=/usr/share/libonnx-testdata/data
+if [ -d $data ]; then
+	i=0 tried=0 bad=0
+	for file in $data/node/*/model.onnx; do
+		i=$((i + 1))
+		[ $((i % 10)) -eq 0 ] && ge-import -q "$file" 2>said | ge-shape -q >shaped 2>said2 || continue
+		[ -s said ] && continue # an operator or opset that is refused, or a model that contradicts itself
+		[ -s said2 ] && continue
+		tried=$((tried + 1))
+		try "" "$file" "" >said 2>&1
+		[ $((made + repeated + properties)) -eq 0 ] || { bad=$((bad + 1)) && sed "s|^|# $file: |" said; }
+	done
+	ok $bad "$tried of ONNX's test models: all of this"
+else
+	echo "ok - ONNX's test models # SKIP needs libonnx-testdata"
+fi
