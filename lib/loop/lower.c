@@ -128,7 +128,6 @@ buf_id low_buf(struct lower *L, uint32_t i)
 		if (!q->cval)
 			BUG("operand %u of %s is nowhere", i, op_name(L->n->op));
 		q->buf = new_buf(L, "w", SCOPE_CONST, q->cval);
-		lbuf(L->p, q->buf)->data = tensor_data(L->m, val(L->m, q->cval)->tensor);
 		vec_push(&L->cvals, q->cval);
 	}
 	return q->buf;
@@ -445,8 +444,14 @@ static void evaluate(struct lower *L, struct stages *now)
 	struct loop_prog *p = L->p, some = *p;
 	void **data = ARENA_ARRAY(&p->arena, void *, p->bufs.n);
 
-	for (buf_id b = 1; b < p->bufs.n; b++)
-		data[b] = (void *)lbuf(p, b)->data;
+	if (now->n == 1)
+		return;
+	bool *read = ARENA_ARRAY(&p->arena, bool, p->bufs.n);
+	for (size_t i = 1; i < now->n; i++)
+		ex_reads(p, now->a[i].body, note_read, read);
+	for (buf_id b = 1; b < p->bufs.n; b++) /* only what is read is loaded from the store */
+		if (read[b] && lbuf(p, b)->scope == SCOPE_CONST)
+			data[b] = (void *)tensor_data(L->m, val(L->m, L->cvals.a[lbuf(p, b)->operand])->tensor);
 	for (size_t i = 1; i < now->n; i++) {
 		buf_id b = now->a[i].out;
 		lbuf(p, b)->scope = SCOPE_OUT; /* the evaluator leaves results of that scope only */
