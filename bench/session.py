@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""session.py MODEL.onnx [SIZES]: from the file to model.g through the passes, and to a session of ONNX Runtime."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnxruntime as ort
+
+ROUNDS = 11
+PASSES = ("ge-import -q {model} | ge-shape -q {sizes} | ge-simplify | ge-fold | ge-simplify | ge-cse | ge-prune"
+          " | ge-fuse | ge-layout -o {out}")
+
+
+def passes(command, blobs):
+    shutil.rmtree(blobs, ignore_errors=True)
+    start = time.perf_counter()
+    subprocess.run(command, shell=True, check=True, env=dict(os.environ, HONE_BLOBS=blobs))
+    return time.perf_counter() - start
+
+
+def session(model):
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    start = time.perf_counter()
+    s = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    took = time.perf_counter() - start
+    del s
+    return took
+
+
+def main():
+    ort.set_default_logger_severity(3)
+    model = sys.argv[1]
+    with tempfile.TemporaryDirectory() as work:
+        command = PASSES.format(model=f"'{model}'", out=f"'{work}/model.g'",
+                                sizes="".join(f"--set '{s}'" for s in sys.argv[2:]))
+        session(model)
+        times = np.array([(passes(command, work + "/blobs"), session(model)) for _ in range(ROUNDS)]) * 1e3
+    print(f"file to model.g (empty blob store) and to a session of ONNX Runtime {ort.__version__}, in turns, {ROUNDS} each:")
+    for name, t in (("hone's passes in one pipe", times[:, 0]), ("session creation", times[:, 1])):
+        print(f"{name:28} {t.min():8.1f} {np.median(t):8.1f} {t.max():8.1f}")
+    print(f"{'ratio, median':28} {'':8} {np.median(times[:, 0] / times[:, 1]):8.3f}")
+
+
+if __name__ == "__main__":
+    main()
