@@ -43,7 +43,8 @@ static void settle(struct regs *r)
 {
 	size_t n = 0;
 
-	qsort(r->run.a, r->run.n, sizeof *r->run.a, by_at);
+	if (r->run.n)
+		qsort(r->run.a, r->run.n, sizeof *r->run.a, by_at);
 	for (size_t i = 0; i < r->run.n; i++) {
 		if (n && r->run.a[n - 1].at == r->run.a[i].at) { /* the longest came first */
 			r->run.a[n - 1].mixed |= r->run.a[i].mixed || r->run.a[i].mask != r->run.a[n - 1].mask;
@@ -59,7 +60,8 @@ static void settle(struct regs *r)
 				vec_push(&r->one, r->run.a[i].at + l);
 		r->run.n = 0;
 	}
-	qsort(r->one.a, r->one.n, sizeof *r->one.a, by_number);
+	if (r->one.n)
+		qsort(r->one.a, r->one.n, sizeof *r->one.a, by_number);
 	n = 0;
 	for (size_t i = 0; i < r->one.n; i++) {
 		struct reg_run *over = run_over(r, r->one.a[i]);

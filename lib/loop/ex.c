@@ -1,11 +1,47 @@
 /* Expressions of stage bodies. */
 #include "loop/nest.h"
+#include <string.h>
+#include "common/digest.h"
 #include "common/msg.h"
 #include "loop/math.h"
 
-static ex_id ex_new(struct loop_prog *p, struct ex e)
+static uint64_t ex_hash(const struct ex *e)
 {
+	const uint64_t head[] = {e->kind, e->dtype, (uint64_t)e->fn, (uint64_t)e->ic, e->a[0], e->a[1], e->a[2], e->buf, (uint64_t)e->dyn_dim, (uint64_t)e->n};
+	uint64_t h = hash64(head, sizeof head, 0);
+	h = hash64(&e->c, sizeof e->c, h);
+	return e->n ? hash64(e->index, sizeof *e->index * (size_t)e->n, h) : h;
+}
+
+static bool ex_same(const struct ex *x, const struct ex *y)
+{
+	return x->kind == y->kind && x->dtype == y->dtype && x->fn == y->fn && !memcmp(&x->c, &y->c, sizeof x->c) && x->ic == y->ic &&
+	       x->a[0] == y->a[0] && x->a[1] == y->a[1] && x->a[2] == y->a[2] && x->buf == y->buf && x->dyn_dim == y->dyn_dim &&
+	       x->n == y->n && (!x->n || !memcmp(x->index, y->index, sizeof *x->index * (size_t)x->n));
+}
+
+static void ex_enter(struct loop_prog *p, ex_id e)
+{
+	size_t i = ex_hash(lex(p, e)) & (p->ex_slots - 1);
+	while (p->ex_table[i])
+		i = (i + 1) & (p->ex_slots - 1);
+	p->ex_table[i] = e;
+}
+
+ex_id ex_new(struct loop_prog *p, struct ex e)
+{
+	if (2 * p->exs.n >= p->ex_slots) {
+		free(p->ex_table);
+		p->ex_slots = p->ex_slots ? 2 * p->ex_slots : 256;
+		p->ex_table = xcalloc(p->ex_slots, sizeof *p->ex_table);
+		for (ex_id i = 1; i < p->exs.n; i++)
+			ex_enter(p, i);
+	}
+	for (size_t i = ex_hash(&e) & (p->ex_slots - 1); p->ex_table[i]; i = (i + 1) & (p->ex_slots - 1))
+		if (ex_same(&e, lex(p, p->ex_table[i])))
+			return p->ex_table[i];
 	vec_push(&p->exs, e);
+	ex_enter(p, (ex_id)p->exs.n - 1);
 	return (ex_id)p->exs.n - 1;
 }
 
@@ -17,6 +53,11 @@ static poly *copy_polys(struct loop_prog *p, int n, const poly *a)
 ex_id ex_const(struct loop_prog *p, enum dtype t, double c)
 {
 	return ex_new(p, (struct ex){.kind = EX_CONST, .dtype = t, .c = c, .ic = dtype_is_float(t) ? 0 : (int64_t)c, .dyn_dim = -1});
+}
+
+ex_id ex_const_int(struct loop_prog *p, enum dtype t, int64_t c)
+{
+	return ex_new(p, (struct ex){.kind = EX_CONST, .dtype = t, .c = (double)c, .ic = dtype_is_float(t) ? 0 : c, .dyn_dim = -1});
 }
 
 ex_id ex_index(struct loop_prog *p, enum dtype t, poly i)
@@ -33,11 +74,10 @@ ex_id ex_read(struct loop_prog *p, buf_id b, int n, const poly *index)
 
 ex_id ex_read_at(struct loop_prog *p, buf_id b, int n, const poly *index, int dim, ex_id value)
 {
-	ex_id r = ex_read(p, b, n, index);
-	lex(p, r)->dyn_dim = dim;
-	lex(p, r)->a[0] = value;
-	lex(p, r)->index[dim] = poly_const(p->P, 0);
-	return r;
+	poly at[LOOP_RANK_MAX];
+	memcpy(at, index, sizeof *at * (size_t)n);
+	at[dim] = poly_const(p->P, 0);
+	return ex_new(p, (struct ex){.kind = EX_READ, .dtype = lbuf(p, b)->dtype, .buf = b, .n = n, .index = copy_polys(p, n, at), .a = {value}, .dyn_dim = dim});
 }
 
 ex_id ex_guard(struct loop_prog *p, int n, const poly *conds, ex_id yes, ex_id no)
@@ -95,15 +135,15 @@ void ex_reads(struct loop_prog *p, ex_id e, void (*f)(struct loop_prog *, ex_id,
 		ex_reads(p, lex(p, e)->a[i], f, arg);
 }
 
-/* Copies e bottom-up; unchanged parts are shared. */
-static ex_id rewrite(struct loop_prog *p, ex_id e, int nv, const poly_var *v, const poly *by, int nb, const buf_id *from, const buf_id *to)
+/* Copies e bottom-up; unchanged parts are shared, and shared parts are copied once (done: by the ids there were). */
+static ex_id rewrite(struct loop_prog *p, ex_id *done, ex_id e, int nv, const poly_var *v, const poly *by, int nb, const buf_id *from, const buf_id *to)
 {
-	if (!e)
-		return 0;
+	if (!e || done[e])
+		return e ? done[e] : 0;
 	struct ex x = *lex(p, e);
 	bool changed = false;
 	for (int i = 0; i < 3; i++) {
-		ex_id a = rewrite(p, x.a[i], nv, v, by, nb, from, to);
+		ex_id a = rewrite(p, done, x.a[i], nv, v, by, nb, from, to);
 		changed |= a != x.a[i];
 		x.a[i] = a;
 	}
@@ -119,19 +159,27 @@ static ex_id rewrite(struct loop_prog *p, ex_id e, int nv, const poly_var *v, co
 			break;
 		}
 	if (!changed)
-		return e;
+		return done[e] = e;
 	if (x.kind == EX_GUARD)
-		return ex_guard(p, x.n, index, x.a[0], x.a[1]);
+		return done[e] = ex_guard(p, x.n, index, x.a[0], x.a[1]);
 	x.index = copy_polys(p, x.n, index);
-	return ex_new(p, x);
+	return done[e] = ex_new(p, x);
+}
+
+static ex_id rewrite_all(struct loop_prog *p, ex_id e, int nv, const poly_var *v, const poly *by, int nb, const buf_id *from, const buf_id *to)
+{
+	ex_id *done = xcalloc(p->exs.n, sizeof *done);
+	e = rewrite(p, done, e, nv, v, by, nb, from, to);
+	free(done);
+	return e;
 }
 
 ex_id ex_subst(struct loop_prog *p, ex_id e, int n, const poly_var *v, const poly *by)
 {
-	return rewrite(p, e, n, v, by, 0, NULL, NULL);
+	return rewrite_all(p, e, n, v, by, 0, NULL, NULL);
 }
 
 ex_id ex_rebuf(struct loop_prog *p, ex_id e, int n, const buf_id *from, const buf_id *to)
 {
-	return rewrite(p, e, 0, NULL, NULL, n, from, to);
+	return rewrite_all(p, e, 0, NULL, NULL, n, from, to);
 }

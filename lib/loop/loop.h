@@ -145,6 +145,8 @@ struct loop_prog {
 	VEC(struct loop_buf) bufs;   /* [0] unused, in all four */
 	VEC(struct stage) stages;
 	VEC(struct ex) exs;
+	uint32_t *ex_table;          /* expressions by hash: equal ones are one, so shared values stay shared */
+	size_t ex_slots;
 	VEC(struct nest) nests;
 	nest_id root;                /* a SEQ */
 	bool built;                  /* prog_start has made the start state */
@@ -165,7 +167,9 @@ poly stage_reduce(struct loop_prog *p, stage_id s, const char *name, int64_t ext
 poly stage_axis(struct loop_prog *p, stage_id s, int i);                             /* index of axis i */
 void stage_body(struct loop_prog *p, stage_id s, enum combiner c, ex_id body);
 
+/* Equal expressions are one: do not change one that has been made. */
 ex_id ex_const(struct loop_prog *p, enum dtype t, double c);
+ex_id ex_const_int(struct loop_prog *p, enum dtype t, int64_t c);
 ex_id ex_index(struct loop_prog *p, enum dtype t, poly i);
 ex_id ex_read(struct loop_prog *p, buf_id b, int n, const poly *index);
 /* dim's index is the value of an integer expression (Gather). */

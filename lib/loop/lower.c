@@ -81,8 +81,7 @@ static bool const_number(struct lower *L, struct tensor *t, ex_id *e)
 	} else if (t->dtype == DT_F64) {
 		*e = ex_const(L->p, t->dtype, *(const double *)p);
 	} else if (tensor_ints(L->m, t, &i, 1) == 1) {
-		*e = ex_const(L->p, t->dtype, (double)i);
-		lex(L->p, *e)->ic = i;
+		*e = ex_const_int(L->p, t->dtype, i);
 	} else {
 		return false;
 	}

@@ -59,6 +59,8 @@ poly bind_poly(struct loop_prog *p, const struct nest *block, poly e);
 const char *partition_auto(struct loop_prog *p, nest_id loop);
 /* "why not" in the program's arena */
 const char *whynot(struct loop_prog *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The expression e; the one there is, if it is equal. */
+ex_id ex_new(struct loop_prog *p, struct ex e);
 /* ex_subst that also renames buffers: every read of from[i] becomes a read of to[i]. */
 ex_id ex_rebuf(struct loop_prog *p, ex_id e, int n, const buf_id *from, const buf_id *to);
 #endif

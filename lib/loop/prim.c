@@ -496,14 +496,14 @@ const char *prim_scope(struct loop_prog *p, const char *buf, enum scope scope)
 }
 
 /* Inlining: reads of buf become the body of stage s at those indices. */
-static ex_id inline_into(struct loop_prog *p, ex_id e, stage_id s, const char **why)
+static ex_id inline_into(struct loop_prog *p, ex_id *done, ex_id e, stage_id s, const char **why)
 {
-	if (!e)
-		return 0;
+	if (!e || done[e])
+		return e ? done[e] : 0;
 	struct ex x = *lex(p, e);
 	bool changed = false;
 	for (int i = 0; i < 3; i++) {
-		ex_id a = inline_into(p, x.a[i], s, why);
+		ex_id a = inline_into(p, done, x.a[i], s, why);
 		changed |= a != x.a[i];
 		x.a[i] = a;
 	}
@@ -515,12 +515,9 @@ static ex_id inline_into(struct loop_prog *p, ex_id e, stage_id s, const char **
 		poly_var v[LOOP_AXES_MAX];
 		for (int a = 0; a < lstage(p, s)->nspatial; a++)
 			v[a] = lstage(p, s)->axis[a].var;
-		return ex_subst(p, lstage(p, s)->body, lstage(p, s)->nspatial, v, x.index);
+		return done[e] = ex_subst(p, lstage(p, s)->body, lstage(p, s)->nspatial, v, x.index);
 	}
-	if (!changed)
-		return e;
-	vec_push(&p->exs, x);
-	return (ex_id)p->exs.n - 1;
+	return done[e] = changed ? ex_new(p, x) : e;
 }
 
 const char *prim_inline(struct loop_prog *p, const char *stage)
@@ -536,8 +533,10 @@ const char *prim_inline(struct loop_prog *p, const char *stage)
 	if (why)
 		return why;
 	ex_id *body = ARENA_ARRAY(&p->arena, ex_id, p->stages.n);
+	ex_id *done = xcalloc(p->exs.n, sizeof *done);
 	for (size_t t = 1; t < p->stages.n; t++)
-		body[t] = p->stages.a[t].gone ? 0 : inline_into(p, p->stages.a[t].body, s, &why);
+		body[t] = p->stages.a[t].gone ? 0 : inline_into(p, done, p->stages.a[t].body, s, &why);
+	free(done);
 	if (why)
 		return why;
 	for (size_t t = 1; t < p->stages.n; t++)

@@ -26,6 +26,7 @@ void prog_free(struct loop_prog *p)
 	vec_free(&p->bufs);
 	vec_free(&p->stages);
 	vec_free(&p->exs);
+	free(p->ex_table);
 	vec_free(&p->nests);
 	polys_free(p->P);
 	arena_release(&p->arena);
