@@ -71,6 +71,11 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, int rows, int
 	return nv * nt * k * shrunk * spill + edge;
 }
 
+static bool has_guard(struct loop_prog *p, ex_id e)
+{
+	return e && (lex(p, e)->kind == EX_GUARD || has_guard(p, lex(p, e)->a[0]) || has_guard(p, lex(p, e)->a[1]) || has_guard(p, lex(p, e)->a[2]));
+}
+
 /* Bytes of what varies along v, for one panel of that many vectors and all of the reduction. */
 static double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
 {
@@ -107,6 +112,8 @@ static void choose_tile(struct loop_prog *p, struct tile *q, int lanes)
 	int64_t most_rows = q->t < 0 ? 1 : s->axis[q->t].extent, conflict = rows_without_conflict(p, q);
 	if (most_rows > conflict)
 		most_rows = conflict;
+	if (has_guard(p, s->body) && most_rows > 14) /* written out once a border: nine times */
+		most_rows = 14;
 	double best = INFINITY;
 	q->rows = q->vectors = 1;
 	for (int vectors = 1; vectors <= 8; vectors++)
@@ -293,11 +300,6 @@ static int reduce_order(const struct stage *s, int *out)
 	if (s->naxes > s->nspatial)
 		out[n++] = s->nspatial;
 	return n;
-}
-
-static bool has_guard(struct loop_prog *p, ex_id e)
-{
-	return e && (lex(p, e)->kind == EX_GUARD || has_guard(p, lex(p, e)->a[0]) || has_guard(p, lex(p, e)->a[1]) || has_guard(p, lex(p, e)->a[2]));
 }
 
 /* Loops around the tile that are neither v's nor t's, but for those that stay outermost (batches), each before it. */
