@@ -66,6 +66,8 @@ ok "$(awk '$1 == "all" { print $2, $3, $4 } /^the same numbers/' out | tr '\n' '
 ok "$(rc run-cmp --runs 3 --set batch=7 small.onnx "$model")" 0 "simplify: the numbers, with another size"
 ok "$(ls -l small.onnx | cut -c1-10)" "$(touch plain && ls -l plain | cut -c1-10)" "simplify: mode of the output"
 ok "$(rc hone simplify -q --opset=17 small.onnx again.onnx) $(ge-stat again.onnx | grep -c '^all  *10')" "0 1" "simplify: its own output"
+ok "$(rc hone simplify --check-set batch=3 "$model" three.onnx) $(tail -1 out) $(cmp small.onnx three.onnx && echo same)" \
+	"0 the same numbers on 3 random inputs (with --set=batch=3) same" "simplify: sizes for the check only"
 cat >liar <<END
 #!/bin/sh
 "$top/bin/run-cmp" "\$@"

@@ -35,6 +35,7 @@ help() {
 
 	hone simplify:
 	  --range INPUT=LO:HI          range of a random input of the check
+	  --check-set NAME=SIZE,...    sizes for the check only; without, 1
 	  --opset N                    write this opset
 	END
 }
@@ -154,14 +155,15 @@ build() { # SIZES...
 
 # ---- hone simplify ----
 
-# Three random inputs through both. Sizes still free are 1 in the check.
-check() { # NEW OLD
-	run-cmp --runs=3 $ranges "$@" >"$work/compared" 2>"$work/messages"
+# Three random inputs through both. Sizes still free are 1 in the check, unless --check-set says otherwise.
+check() { # SIZES... -- NEW OLD
+	run-cmp --runs=3 $ranges $check_sizes "$@" >"$work/compared" 2>"$work/messages"
 	code=$?
 	if [ $code = 64 ] && grep -q 'for example: run-cmp' "$work/messages"; then
-		checked_with=$(sed -n 's/.*for example: run-cmp//p' "$work/messages")
-		run-cmp --runs=3 $ranges $checked_with "$@" >"$work/compared" 2>"$work/messages"
+		check_sizes="$check_sizes $(sed -n 's/.*for example: run-cmp //p' "$work/messages")"
+		run-cmp --runs=3 $ranges $check_sizes "$@" >"$work/compared" 2>"$work/messages"
 		code=$?
+		[ $code -le 1 ] || sed -i '$s/$/; --check-set gives the check other sizes/' "$work/messages"
 	fi
 	[ $code -le 1 ] || failed $code
 	[ $code = 0 ] && return
@@ -178,7 +180,6 @@ simplify() { # SIZES...
 	progress export
 	ge-export $opset -o "$work/new.onnx" -- "$last" 2>"$work/messages" || failed $?
 	progress check
-	checked_with=
 	check "$@" -- "$work/new.onnx" "$model"
 	# Written beside the target, then renamed: whole or not there.
 	part=$(mktemp "$stem.XXXXXX") || exit 74
@@ -187,7 +188,7 @@ simplify() { # SIZES...
 	progress ""
 	[ -z "$quiet" ] || return 0
 	ge-stat "$model" "$stem" | grep -v '^the graphs differ$'
-	printf '\nthe same numbers on 3 random inputs%s\n' "${checked_with:+ (with$checked_with)}"
+	printf '\nthe same numbers on 3 random inputs%s\n' "${check_sizes:+ (with$check_sizes)}"
 }
 
 # ---- the command line ----
@@ -221,7 +222,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' quiet='' keep='' const_inputs='' emit_options='' ranges='' opset='' part=''
+model='' stem='' quiet='' keep='' const_inputs='' emit_options='' ranges='' check_sizes='' opset='' part=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -229,7 +230,7 @@ while [ "$left" -gt 0 ]; do
 	shift
 	left=$((left - 1))
 	case $option in
-	-o | -j | --jobs | --set | --shape | --range | --opset)
+	-o | -j | --jobs | --set | --shape | --range | --check-set | --opset)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
 		shift
@@ -250,6 +251,7 @@ while [ "$left" -gt 0 ]; do
 		build--embed) emit_options="$emit_options --embed" ;;
 		build--keep) keep=1 ;;
 		simplify--range) ranges="$ranges --range=$value" ;;
+		simplify--check-set) check_sizes="$check_sizes --set=$value" ;;
 		simplify--opset) opset=--opset=$value ;;
 		*) die 64 "$verb $option: no such option; hone help" ;;
 		esac
