@@ -123,7 +123,7 @@ const char *target_cflags(const struct target *t)
 
 	if (!s[0])
 		snprintf(s, sizeof flags[0],
-			 "-std=gnu11 -O2 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fwrapv -fno-tree-vectorize"
+			 "-std=gnu11 -O2 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fwrapv -fno-tree-vectorize -fno-tree-ccp -Wno-ignored-optimization-argument"
 			 "%s%s%s",
 			 avx512 ? " -march=x86-64-v4 -mprefer-vector-width=512" :
 			 avx2   ? " -march=x86-64-v3" :
