@@ -32,6 +32,7 @@ struct test {
 	struct module *m;
 	node_id fused;
 	struct tensor **in; /* of the Fused node */
+	struct lowered low;
 };
 
 enum constants {
@@ -114,7 +115,7 @@ static void run(struct test *t, struct loop_prog *p, const char *what, const cha
 			at[b] = (void *)t->in[x->operand]->data;
 		if (x->scope == SCOPE_CONST) {
 			at[b] = arena_alloc(&t->a, (size_t)buf_elems(p, b) * dtype_size(x->dtype));
-			buf_pack(p, b, x->data, at[b]);
+			buf_pack(p, b, x->data ? x->data : tensor_data(t->m, val(t->m, t->low.cval[x->operand])->tensor), at[b]);
 		}
 		if (x->scope == SCOPE_OUT) {
 			vec_push(&out, tensor_new(&t->a, x->dtype, x->rank, x->shape));
@@ -140,7 +141,8 @@ static const char *run_stages(struct loop_prog *p, void **at)
 
 static struct loop_prog *lower(struct test *t, const char **why)
 {
-	return lower_group(t->m, t->fused, target_host(), why).prog;
+	t->low = lower_group(t->m, t->fused, target_host(), why);
+	return t->low.prog;
 }
 
 /* The stages, then the nest that the rule makes of them. */
