@@ -20,6 +20,7 @@
 #include "loop/interp.h"
 #include "loop/math.h"
 #include "loop/prim.h"
+#include "programs.h"
 
 enum { ROUNDS = 20 };
 
@@ -63,135 +64,6 @@ static struct loop_prog *finish(struct loop_prog *p, const char *name)
 	return p;
 }
 
-static void relu_into(struct loop_prog *p, buf_id from, buf_id to, const char *axes)
-{
-	stage_id y = stage_into(p, "out", to, axes);
-	poly at[4];
-	for (int i = 0; i < lbuf(p, to)->rank; i++)
-		at[i] = stage_axis(p, y, i);
-	stage_body(p, y, COMB_NONE, ex_call(p, FN_MAX, ex_read(p, from, lbuf(p, to)->rank, at), ex_const(p, DT_F32, 0), 0));
-}
-
-/* d: m n k */
-static struct loop_prog *make_gemm(const int64_t *d)
-{
-	struct loop_prog *p = prog_new(target_host());
-	buf_id a = buf_new(p, "A", DT_F32, SCOPE_IN, 2, (int64_t[]){d[0], d[2]});
-	buf_id b = buf_new(p, "B", DT_F32, SCOPE_CONST, 2, (int64_t[]){d[2], d[1]});
-	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 2, (int64_t[]){d[0], d[1]});
-	stage_id s = stage_new(p, "gemm", DT_F32, SCOPE_SCRATCH, 2, d, "m n");
-	poly k = stage_reduce(p, s, "k", d[2]), m = stage_axis(p, s, 0), n = stage_axis(p, s, 1);
-	ex_id ra = ex_read(p, a, 2, (poly[]){m, k}), rb = ex_read(p, b, 2, (poly[]){k, n});
-	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, ra, rb, 0));
-	relu_into(p, lstage(p, s)->out, y, "m n");
-	return finish(p, "gemm");
-}
-
-/* d: size, channels in, out, kernel, stride, pad; values in NHWC, batch 1 */
-static struct loop_prog *make_conv(const int64_t *d)
-{
-	struct loop_prog *p = prog_new(target_host());
-	struct polys *P = p->P;
-	int64_t h = d[0], ci = d[1], co = d[2], k = d[3], st = d[4], pad = d[5];
-	int64_t ho = (h + 2 * pad - k) / st + 1;
-	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 4, (int64_t[]){1, ci, h, h});
-	buf_id w = buf_new(p, "W", DT_F32, SCOPE_CONST, 4, (int64_t[]){co, ci, k, k});
-	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 4, (int64_t[]){1, co, ho, ho});
-	layout_parse(&lbuf(p, x)->layout, 4, "0 2 3 1");
-	layout_parse(&lbuf(p, y)->layout, 4, "0 2 3 1");
-	buf_id from = x;
-	if (pad) {
-		stage_id ps = stage_new(p, "pad", DT_F32, SCOPE_SCRATCH, 4, (int64_t[]){1, ci, h + 2 * pad, h + 2 * pad}, "n i h w");
-		poly at[4] = {stage_axis(p, ps, 0), stage_axis(p, ps, 1), poly_addc(P, stage_axis(p, ps, 2), -pad), poly_addc(P, stage_axis(p, ps, 3), -pad)};
-		stage_body(p, ps, COMB_NONE, ex_read_fill(p, x, 4, at, 0));
-		from = lstage(p, ps)->out;
-		layout_parse(&lbuf(p, from)->layout, 4, "0 2 3 1");
-	}
-	stage_id s = stage_new(p, "conv", DT_F32, SCOPE_SCRATCH, 4, (int64_t[]){1, co, ho, ho}, "n o h w");
-	poly i = stage_reduce(p, s, "i", ci), kh = stage_reduce(p, s, "kh", k), kw = stage_reduce(p, s, "kw", k);
-	poly n = stage_axis(p, s, 0), o = stage_axis(p, s, 1);
-	poly ih = poly_add(P, poly_mulc(P, stage_axis(p, s, 2), st), kh), iw = poly_add(P, poly_mulc(P, stage_axis(p, s, 3), st), kw);
-	ex_id rx = ex_read(p, from, 4, (poly[]){n, i, ih, iw}), rw = ex_read(p, w, 4, (poly[]){o, i, kh, kw});
-	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, rx, rw, 0));
-	relu_into(p, lstage(p, s)->out, y, "n o h w");
-	return finish(p, "conv");
-}
-
-/* d: size, channels, kernel, stride, pad; NHWC */
-static struct loop_prog *make_depthwise(const int64_t *d)
-{
-	struct loop_prog *p = prog_new(target_host());
-	struct polys *P = p->P;
-	int64_t h = d[0], c = d[1], k = d[2], st = d[3], pad = d[4], ho = (h + 2 * pad - k) / st + 1;
-	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 4, (int64_t[]){1, c, h, h});
-	buf_id w = buf_new(p, "W", DT_F32, SCOPE_CONST, 4, (int64_t[]){c, 1, k, k});
-	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 4, (int64_t[]){1, c, ho, ho});
-	layout_parse(&lbuf(p, x)->layout, 4, "0 2 3 1");
-	layout_parse(&lbuf(p, y)->layout, 4, "0 2 3 1");
-	stage_id ps = stage_new(p, "pad", DT_F32, SCOPE_SCRATCH, 4, (int64_t[]){1, c, h + 2 * pad, h + 2 * pad}, "n c h w");
-	poly at[4] = {stage_axis(p, ps, 0), stage_axis(p, ps, 1), poly_addc(P, stage_axis(p, ps, 2), -pad), poly_addc(P, stage_axis(p, ps, 3), -pad)};
-	stage_body(p, ps, COMB_NONE, ex_read_fill(p, x, 4, at, 0));
-	stage_id s = stage_new(p, "conv", DT_F32, SCOPE_SCRATCH, 4, (int64_t[]){1, c, ho, ho}, "n c h w");
-	poly kh = stage_reduce(p, s, "kh", k), kw = stage_reduce(p, s, "kw", k), zero = poly_const(P, 0);
-	poly ih = poly_add(P, poly_mulc(P, stage_axis(p, s, 2), st), kh), iw = poly_add(P, poly_mulc(P, stage_axis(p, s, 3), st), kw);
-	ex_id rx = ex_read(p, lstage(p, ps)->out, 4, (poly[]){stage_axis(p, s, 0), stage_axis(p, s, 1), ih, iw});
-	ex_id rw = ex_read(p, w, 4, (poly[]){stage_axis(p, s, 1), zero, kh, kw});
-	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, rx, rw, 0));
-	relu_into(p, lstage(p, s)->out, y, "n c h w");
-	return finish(p, "depthwise");
-}
-
-/* d: size, channels: the mean of every channel; NHWC */
-static struct loop_prog *make_mean(const int64_t *d)
-{
-	struct loop_prog *p = prog_new(target_host());
-	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 3, (int64_t[]){d[1], d[0], d[0]});
-	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 1, (int64_t[]){d[1]});
-	layout_parse(&lbuf(p, x)->layout, 3, "1 2 0");
-	stage_id s = stage_new(p, "sum", DT_F32, SCOPE_SCRATCH, 1, (int64_t[]){d[1]}, "c");
-	poly h = stage_reduce(p, s, "h", d[0]), w = stage_reduce(p, s, "w", d[0]);
-	stage_body(p, s, COMB_SUM, ex_read(p, x, 3, (poly[]){stage_axis(p, s, 0), h, w}));
-	stage_id m = stage_into(p, "mean", y, "c");
-	poly c = stage_axis(p, m, 0);
-	stage_body(p, m, COMB_NONE, ex_call(p, FN_MUL, ex_read(p, lstage(p, s)->out, 1, &c), ex_const(p, DT_F32, 1.0 / (double)(d[0] * d[0])), 0));
-	return finish(p, "mean");
-}
-
-/* d: batch, m, n, k, B transposed: both operands computed, as in attention */
-static struct loop_prog *make_batched(const int64_t *d)
-{
-	struct loop_prog *p = prog_new(target_host());
-	buf_id a = buf_new(p, "A", DT_F32, SCOPE_IN, 3, (int64_t[]){d[0], d[1], d[3]});
-	buf_id b = buf_new(p, "B", DT_F32, SCOPE_IN, 3, d[4] ? (int64_t[]){d[0], d[2], d[3]} : (int64_t[]){d[0], d[3], d[2]});
-	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 3, d);
-	stage_id s = stage_new(p, "bmm", DT_F32, SCOPE_SCRATCH, 3, d, "b m n");
-	poly k = stage_reduce(p, s, "k", d[3]), g = stage_axis(p, s, 0), m = stage_axis(p, s, 1), n = stage_axis(p, s, 2);
-	ex_id ra = ex_read(p, a, 3, (poly[]){g, m, k}), rb = ex_read(p, b, 3, (poly[]){g, d[4] ? n : k, d[4] ? k : n});
-	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, ra, rb, 0));
-	relu_into(p, lstage(p, s)->out, y, "b m n");
-	return finish(p, "batched");
-}
-
-/* d: rows, columns */
-static struct loop_prog *make_softmax(const int64_t *d)
-{
-	struct loop_prog *p = prog_new(target_host());
-	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 2, d), y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 2, d);
-	stage_id mx = stage_new(p, "max", DT_F32, SCOPE_SCRATCH, 1, d, "i");
-	poly j = stage_reduce(p, mx, "j", d[1]);
-	stage_body(p, mx, COMB_MAX, ex_read(p, x, 2, (poly[]){stage_axis(p, mx, 0), j}));
-	stage_id e = stage_new(p, "exp", DT_F32, SCOPE_SCRATCH, 2, d, "i j");
-	poly at[2] = {stage_axis(p, e, 0), stage_axis(p, e, 1)};
-	stage_body(p, e, COMB_NONE, ex_call(p, FN_EXP, ex_call(p, FN_SUB, ex_read(p, x, 2, at), ex_read(p, lstage(p, mx)->out, 1, at), 0), 0, 0));
-	stage_id s = stage_new(p, "sum", DT_F32, SCOPE_SCRATCH, 1, d, "i");
-	j = stage_reduce(p, s, "j", d[1]);
-	stage_body(p, s, COMB_SUM, ex_read(p, lstage(p, e)->out, 2, (poly[]){stage_axis(p, s, 0), j}));
-	stage_id o = stage_into(p, "out", y, "i j");
-	poly to[2] = {stage_axis(p, o, 0), stage_axis(p, o, 1)};
-	stage_body(p, o, COMB_NONE, ex_call(p, FN_DIV, ex_read(p, lstage(p, e)->out, 2, to), ex_read(p, lstage(p, s)->out, 1, to), 0));
-	return finish(p, "softmax");
-}
-
 #define DEPTHWISE(h, c, k, s)                                                                                         \
 	{"depthwise " #k "x" #k " " #h "px " #c " /" #s, make_depthwise, {h, c, k, s, k / 2},                          \
 	 2.0 * c * k * k * (((h + 2 * (k / 2) - k) / s + 1) * ((h + 2 * (k / 2) - k) / s + 1))}
@@ -211,6 +83,7 @@ static struct bench benches[] = {
 	BATCHED(12, 128, 128, 64, 1), BATCHED(12, 128, 64, 128, 0), BATCHED(12, 197, 197, 64, 1), BATCHED(12, 197, 64, 197, 0),
 	{"mean 7px 2048", make_mean, {7, 2048}, 49.0 * 2048}, {"mean 112px 96", make_mean, {112, 96}, 112.0 * 112 * 96},
 	{"softmax 1536x128", make_softmax, {1536, 128}, 5.0 * 1536 * 128}, {"softmax 2364x197", make_softmax, {2364, 197}, 5.0 * 2364 * 197},
+	{"layernorm 197x768", make_layernorm, {197, 768}, 8.0 * 197 * 768},
 };
 enum { NBENCH = sizeof benches / sizeof *benches };
 
@@ -357,9 +230,9 @@ int main(int argc, char **argv)
 			continue;
 		b[n] = &benches[i];
 		reference = true;
-		b[n]->plain = b[n]->make(b[n]->d);
+		b[n]->plain = finish(b[n]->make(b[n]->d), b[n]->name);
 		reference = false;
-		b[n]->p = b[n]->make(b[n]->d);
+		b[n]->p = finish(b[n]->make(b[n]->d), b[n]->name);
 		make_data(b[n]);
 		n++;
 	}
