@@ -573,6 +573,83 @@ end:
 	}
 }
 
+/* ---- mistakes are found ---- */
+
+/* The block of that phase of stage 1, in a fresh matrix product or softmax. */
+static struct nest *block_of(struct loop_prog *p, enum block_phase phase)
+{
+	for (size_t i = 1; i < p->nests.n; i++)
+		if (p->nests.a[i].kind == NEST_BLOCK && p->nests.a[i].stage == 1 && p->nests.a[i].phase == phase)
+			return &p->nests.a[i];
+	return NULL;
+}
+
+static void break_bounds(struct loop_prog *p)
+{
+	struct nest *b = block_of(p, BLOCK_UPDATE);
+	b->bind[0] = poly_addc(p->P, b->bind[0], 1);
+}
+static void break_reduction(struct loop_prog *p)
+{
+	struct nest *b = block_of(p, BLOCK_UPDATE);
+	b->bind[2] = poly_addc(p->P, b->bind[2], 1);
+}
+static void break_parallel(struct loop_prog *p) { p->nests.a[loop_find(p, "mm.k")].mark = LOOP_PARALLEL; }
+static void break_init(struct loop_prog *p) { vec_push(&block_of(p, BLOCK_INIT)->guard, poly_const(p->P, -1)); }
+static void break_result(struct loop_prog *p)
+{
+	for (size_t i = 1; i < p->nests.n; i++)
+		if (p->nests.a[i].kind == NEST_BLOCK && p->nests.a[i].stage == 2)
+			vec_push(&p->nests.a[i].guard, poly_addc(p->P, p->nests.a[i].bind[0], -1));
+}
+
+static void mistake(const char *what, void (*breaks)(struct loop_prog *p), const char *verify, const char *interp)
+{
+	struct loop_prog *p = prog_new(target_host());
+	struct data d;
+	struct run r;
+
+	rng = (struct rng){5};
+	matmul(p);
+	make_data(p, &d);
+	prog_start(p);
+	breaks(p);
+	const char *v = loop_verify(p);
+	make_run(p, &d, &r);
+	const char *i = loop_interp(p, r.data);
+	ok((!verify || (v && strstr(v, verify))) && (!interp || (i && strstr(i, interp))), "%s: verify says: %s; interpreter: %s", what, v ? v : "nothing",
+	   i ? i : "nothing");
+	free_run(&r);
+	free_data(&d);
+	prog_free(p);
+}
+
+/* Single elements in double agree with the stages in float. */
+static void points(const char *family, void (*make)(struct loop_prog *))
+{
+	struct loop_prog *p = prog_new(target_host());
+	struct data d;
+	int bad = 0;
+
+	rng = (struct rng){11};
+	make(p);
+	make_data(p, &d);
+	for (int b = 1; b < d.n; b++)
+		for (int k = 0; k < 20 && p->bufs.a[b].scope == SCOPE_OUT; k++) {
+			const struct loop_buf *x = &p->bufs.a[b];
+			int64_t index[LOOP_RANK_MAX], at = 0;
+			for (int i = 0; i < x->rank; i++) {
+				index[i] = pick(0, x->shape[i] - 1);
+				at = at * x->shape[i] + index[i];
+			}
+			double want = x->dtype == DT_F32 ? ((float *)d.result[b])[at] : (double)((int64_t *)d.result[b])[at];
+			bad += !(fabs(stages_point(p, (buf_id)b, index, d.row_major) - want) <= 1e-4 * fmax(1, fabs(want)));
+		}
+	ok(!bad, "%s: single points", family);
+	free_data(&d);
+	prog_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -594,6 +671,15 @@ int main(int argc, char **argv)
 			try_one(family[i].name, family[i].make, seed, &t, &compiled);
 		ok(!t.wrong && (argc > 2 || t.good >= schedules), "%s: %d schedules agree with the stages, %d wrong, %d refused, %d primitives (%.1f s)", family[i].name, t.good, t.wrong,
 		   t.refused, t.steps, now_seconds() - start);
+	}
+	for (size_t i = 0; i < sizeof family / sizeof *family && argc <= 2; i++)
+		points(family[i].name, family[i].make);
+	if (argc <= 2) {
+		mistake("a write beyond the result", break_bounds, "is not shown", "mm[");
+		mistake("a reduction beyond its end", break_reduction, "reduce axis", "runs at k");
+		mistake("a parallel reduction", break_parallel, "parallel loop mm.k", NULL);
+		mistake("a sum that starts from nothing", break_init, NULL, "read before it is written");
+		mistake("a result with holes", break_result, NULL, "never written");
 	}
 	if (argc <= 2 || argc > 3) /* loop FAMILY SEED: no compiling; one more argument: that too */
 		run_compiled();
