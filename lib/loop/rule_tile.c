@@ -44,31 +44,28 @@ static stage_id follower(struct loop_prog *p, stage_id anchor)
 	return found && lstage(p, found)->nspatial == lbuf(p, b)->rank ? found : 0;
 }
 
-/* Cycles for the whole anchor with a tile of rows x vectors. */
+/* Cycles for the whole anchor with a tile of rows x vectors: the steps of its reduction, each bound by multiply-adds,
+ * loads or latency, and what a tile costs once. Balanced tiles: the mean number of rows counts. */
 static double tile_cost(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
 	const struct target *m = p->target;
 	const struct stage *s = lstage(p, q->anchor);
-	double loads = 0, fma = (double)rows * vectors;
+	double panels = ceil((double)s->axis[q->v].extent / (lanes * vectors)), tiles = 1, mean_rows = 1, steps = 1, loads = 0;
+	if (q->t >= 0) {
+		tiles = ceil((double)s->axis[q->t].extent / rows);
+		mean_rows = (double)s->axis[q->t].extent / tiles;
+	}
+	for (int a = s->nspatial; a < s->naxes; a++)
+		steps *= (double)s->axis[a].extent;
 	for (int i = 0; i < q->nread; i++) {
 		bool along = read_uses(p, q->read[i], s->axis[q->v].var);
 		bool down = q->t >= 0 && read_uses(p, q->read[i], s->axis[q->t].var);
-		loads += (along ? vectors : 1) * (double)(down ? rows : 1);
+		loads += (along ? vectors : 1) * (down ? mean_rows : 1);
 	}
-	int ports = m->fma_ports ? m->fma_ports : 2, latency = m->fma_latency ? m->fma_latency : 4;
-	double step = fmax(fmax(fma / ports, loads / 2), latency) + 0.5; /* and the loop itself */
-	double nv = ceil((double)s->axis[q->v].extent / (lanes * vectors));
-	double nt = q->t < 0 ? 1 : ceil((double)s->axis[q->t].extent / rows);
-	double spill = fma + vectors + 1 > m->vector_regs ? 1.5 : 1;
-	double edge = nv * nt * (fma + 8); /* zeroing, writing back, and the epilogue */
-	double k = 1;
-	for (int a = s->nspatial; a < s->naxes; a++)
-		k *= (double)s->axis[a].extent;
-	/* a last tile that is shorter in rows costs less, as balanced tiles do */
-	double full = q->t < 0 ? 1 : (double)s->axis[q->t].extent / (nt * rows);
-	double shrunk = fmax(fmax(fma * full / ports, (loads - (1 - full) * rows) / 2), latency) + 0.5;
-	(void)step;
-	return nv * nt * k * shrunk * spill + edge;
+	int ports = m && m->fma_ports ? m->fma_ports : 2, latency = m && m->fma_latency ? m->fma_latency : 4;
+	double step = fmax(fmax(mean_rows * vectors / ports, loads / 2), latency) + 0.5; /* 0.5: the loop itself */
+	double once = (double)rows * vectors + 8; /* zeroing, writing back, the epilogue */
+	return panels * tiles * (steps * step + once);
 }
 
 static bool has_guard(struct loop_prog *p, ex_id e)
