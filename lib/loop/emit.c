@@ -214,7 +214,10 @@ static void emit_block(struct emit *e, nest_id id, const struct nest *loop)
 			line(e, "if (%s)%s", cond, one ? "" : " {");
 		else if (!one)
 			line(e, "{");
-		fputs(out, e->f);
+		for (const char *s = out, *end; *s; s = end) { /* in braces: one tab more */
+			end = strchr(s, '\n') + 1;
+			fprintf(e->f, "%s%.*s", *cond || one ? "" : "\t", (int)(end - s), s);
+		}
 		if (!one)
 			line(e, "}");
 		free(out);

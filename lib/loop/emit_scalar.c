@@ -341,7 +341,7 @@ const char *name_shared(struct emit *e, ex_id ex, int kind, const char *type, co
 	if (e->uses.a[ex] < 2)
 		return value;
 	const char *name = text(e, "t%d", e->ntemp++);
-	vec_push(&e->lines, text(e, "const %s %s = %s;", type, name, value));
+	vec_push(&e->lines, text(e, "const %s %s = %s;", type, name, bare(e, value)));
 	vec_push(&e->named, (struct named_ex){ex, name, kind});
 	return name;
 }

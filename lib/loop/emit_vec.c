@@ -28,7 +28,7 @@ static const struct vx fail = {VX_FAIL, ""};
 
 static struct vx vx(struct emit *e, ex_id ex, const struct lanes *m);
 
-static const char *to_vec(struct emit *e, struct vx x) { return x.kind == VX_SCALAR ? text(e, "vset(%s)", x.s) : x.s; }
+static const char *to_vec(struct emit *e, struct vx x) { return x.kind == VX_SCALAR ? text(e, "vset(%s)", bare(e, x.s)) : x.s; }
 static const char *to_mask(struct emit *e, struct vx x) { return x.kind == VX_SCALAR ? text(e, "vmset(%s)", x.s) : x.s; }
 
 static bool lane_in(struct emit *e, poly x) { return poly_uses(e->p->P, x, e->lane); }
