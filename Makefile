@@ -16,7 +16,7 @@ WARN     = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -
 ifdef CI
 WARN    += -Werror
 endif
-ALLCFLAGS = -std=gnu11 -pthread -fno-math-errno $(WARN) $(CFLAGS) -Ilib -Ibuild/gen $(PKG_CFLAGS)
+ALLCFLAGS = -std=gnu11 -pthread -fno-math-errno -fPIC -fvisibility=hidden $(WARN) $(CFLAGS) -Ilib -Ibuild/gen $(PKG_CFLAGS)
 ALLLIBS   = $(PKG_LIBS) -lz -lm -pthread
 -include build/pkgs.mk
 
@@ -28,7 +28,7 @@ CTOOLS  := $(foreach d,$(wildcard tools/*),$(if $(wildcard $(d)/$(notdir $(d)).c
 STOOLS  := $(foreach d,$(wildcard tools/*),$(if $(wildcard $(d)/$(notdir $(d)).sh),$(notdir $(d))))
 UNITS   := $(patsubst tests/%.c,build/tests/%,$(wildcard tests/*.c))
 
-all: $(CTOOLS:%=bin/%) $(STOOLS:%=bin/%)
+all: $(CTOOLS:%=bin/%) $(STOOLS:%=bin/%) build/libhone_eval.a
 
 # What pkg-config says, once.
 build/pkgs.mk: Makefile
@@ -53,7 +53,7 @@ build/gen/%.inc: %
 	@mkdir -p $(@D)
 	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
 build/tools/ge-emit/source.o: build/gen/tools/ge-emit/runtime.in.inc build/gen/tools/ge-emit/header.in.inc \
-	build/gen/lib/device/model_abi.h.inc
+	build/gen/lib/device/model_abi.h.inc build/gen/lib/op/opaque.h.inc
 
 define library
 build/lib$(1).a: $(patsubst %.c,build/%.o,$(wildcard lib/$(1)/*.c)) $(if $(filter onnx,$(1)),build/gen/onnx.pb-c.o)
@@ -61,6 +61,13 @@ build/lib$(1).a: $(patsubst %.c,build/%.o,$(wildcard lib/$(1)/*.c)) $(if $(filte
 	ar crs $$@ $$^
 endef
 $(foreach l,$(LIBS),$(eval $(call library,$(l))))
+
+# The evaluator, for the steps of compiled models that have no kernel: the same objects, without main. They need
+# libc, libm and pthread only.
+build/libhone_eval.a: $(patsubst %.c,build/%.o,$(filter-out lib/common/main.c,$(foreach l,common graph op,$(wildcard lib/$(l)/*.c))))
+	@rm -f $@
+	ar crs $@ $^
+	@strip -g $@
 
 define ctool
 bin/$(1): $(patsubst %.c,build/%.o,$(wildcard tools/$(1)/*.c)) $(ARCHIVES)
@@ -106,6 +113,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
 	install -m 755 bin/hone $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(filter-out bin/hone,$(CTOOLS:%=bin/%) $(STOOLS:%=bin/%)) $(DESTDIR)$(PREFIX)/libexec/hone
+	install -D -m 644 build/libhone_eval.a $(DESTDIR)$(PREFIX)/lib/hone/libhone_eval.a
 	install -m 644 share/hone.mk $(DESTDIR)$(PREFIX)/share/hone
 	install -D -m 644 share/completions/hone $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hone
 	install -m 644 $(wildcard tools/*/*.1) $(DESTDIR)$(PREFIX)/share/man/man1

@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#define XXH_INLINE_ALL /* compiled models carry this file and need no library for it */
 #include <xxhash.h>
 #include "common/arena.h"
 #include "common/digest.h"

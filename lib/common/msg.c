@@ -10,6 +10,7 @@
 const char *msg_tool = "hone";
 bool msg_quiet;
 void (*msg_before)(void);
+__thread struct msg_trap *msg_trap;
 
 enum { HOOKS_MAX = 64 };
 static struct hook {
@@ -27,6 +28,13 @@ static void say(const char *fmt, va_list ap, const char *tail)
 	char *text = NULL, *line = NULL;
 	size_t size = 0;
 	int error = errno;
+
+	if (msg_trap) {
+		int n = vsnprintf(msg_trap->why, sizeof msg_trap->why, fmt, ap);
+		if (n >= 0 && (size_t)n < sizeof msg_trap->why)
+			snprintf(msg_trap->why + n, sizeof msg_trap->why - (size_t)n, "%s", tail);
+		return;
+	}
 	FILE *f = open_memstream(&line, &size);
 	if (!f || vasprintf(&text, fmt, ap) < 0) {
 		fprintf(stderr, "%s: %s\n", msg_tool, fmt);
@@ -54,6 +62,12 @@ static void say(const char *fmt, va_list ap, const char *tail)
 static noreturn void end(enum exit_code code)
 {
 	static enum exit_code first;
+
+	if (msg_trap) {
+		struct msg_trap *t = msg_trap;
+		msg_trap = NULL;
+		longjmp(t->at, 1);
+	}
 	if (!dying)
 		first = code;
 	dying = true;

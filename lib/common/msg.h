@@ -1,6 +1,7 @@
 /* Messages on standard error and the ways a tool ends. Exit codes are sysexits. */
 #ifndef HONE_MSG_H
 #define HONE_MSG_H
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdnoreturn.h>
 
@@ -34,6 +35,15 @@ noreturn void bug_at(const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));  /* always printed */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));  /* not with --quiet */
+
+/* Where our code runs inside a program of somebody else (steps of compiled models) it must not end the process:
+ * while a thread has a trap, its die and BUG leave the message there and jump to it instead, and warnings and notes
+ * are dropped. Memory in use is lost. Set `msg_trap = &t` after setjmp(t.at), and NULL when done. */
+struct msg_trap {
+	jmp_buf at;
+	char why[400];
+};
+extern __thread struct msg_trap *msg_trap;
 
 /* Registers f(arg) to run before die ends the process; the newest runs first. Returns a handle. */
 int die_hook(void (*f)(void *arg), void *arg);

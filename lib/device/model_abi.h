@@ -4,7 +4,7 @@
 #define HONE_MODEL_ABI_H
 #include <stddef.h>
 
-enum { HONE_MODEL_ABI = 1 }; /* changes whenever something below does */
+enum { HONE_MODEL_ABI = 2 }; /* changes whenever something below does */
 
 struct hone_opts;
 struct hone_tensor {
@@ -16,6 +16,7 @@ struct hone_tensor {
 struct hone_step {               /* one call of a kernel, in order */
 	const char *kernel, *node;
 	double flops;
+	int slow;                /* no kernel: the evaluator runs it */
 };
 struct hone_model {
 	int abi;

@@ -3,11 +3,14 @@
 #define HONE_EMIT_H
 #include <stdio.h>
 #include "loop/loop.h"
-/* The text every file of kernels starts with (vector types, helpers that any of the programs needs). */
+/* The text every file of kernels starts with (vector types, helpers that any of the programs needs). An index that is
+ * data and out of range is clamped, and the int BAD_INDEX (if that is not defined: a static variable of the thread) is
+ * set to 1. */
 void emit_prelude(FILE *f, struct loop_prog *const *p, int n);
 /* One function:
  *   static void NAME(const T *restrict i0, ..., const T *restrict c0, ..., T *restrict o0, ..., char *restrict ws)
  * in-operands, constants, results, workspace (64-aligned, p->workspace bytes; present even if 0). The text does not
  * depend on anything but the program, so equal kernels have equal texts: emit with NAME "@" and compare. */
 void emit_kernel(FILE *f, struct loop_prog *p, const char *name);
+bool emit_checks_indices(struct loop_prog *p); /* does it set BAD_INDEX? */
 #endif

@@ -119,10 +119,17 @@ static const char common_text[] =
 	"\t\t\tp[i * step] = x[i];\n"
 	"}\n"
 	"/* An index that is data: negative counts from the end; never outside. */\n"
+	"#ifndef BAD_INDEX\n"
+	"static __thread int bad_index;\n"
+	"#define BAD_INDEX bad_index\n"
+	"#endif\n"
 	"static inline long at(long i, long n)\n"
 	"{\n"
 	"\ti += i < 0 ? n : 0;\n"
-	"\treturn i < 0 ? 0 : i >= n ? n - 1 : i;\n"
+	"\tif (__builtin_expect((unsigned long)i < (unsigned long)n, 1))\n"
+	"\t\treturn i;\n"
+	"\tBAD_INDEX = 1;\n"
+	"\treturn i < 0 ? 0 : n - 1;\n"
 	"}\n"
 	"static inline long floordiv(long a, long c) { return a < 0 ? -((c - 1 - a) / c) : a / c; }\n"
 	"static inline long lmin(long a, long b) { return a < b ? a : b; }\n"
@@ -206,6 +213,14 @@ static void fn_helper(FILE *f, enum math_fn fn, bool *done)
 		fn_helper(f, r->needs, done);
 	if (r->helper)
 		fputs(r->helper, f);
+}
+
+bool emit_checks_indices(struct loop_prog *p)
+{
+	for (ex_id e = 1; e < p->exs.n; e++)
+		if (lex(p, e)->kind == EX_READ && lex(p, e)->dyn_dim >= 0)
+			return true;
+	return false;
 }
 
 void emit_prelude(FILE *f, struct loop_prog *const *p, int n)

@@ -10,12 +10,17 @@ static const char *gather(struct lower *L)
 
 	if (!low_axis(attr_int(L->n, "axis", 0), rank, &a))
 		return "axis outside the rank";
+	if (!L->shape[0][a])
+		return "an axis of no elements";
 	stage_id s = low_result(L, 0, "gather");
 	low_index(L, s, at);
 	for (int i = 0; i < rank; i++)
 		x[i] = i < a ? at[i] : i > a ? at[i + ri - 1] : poly_const(L->p->P, 0);
 	if (low_count(L, 1) == 1 && low_ints(L, 1, &fixed, 1) == 1) {
-		x[a] = poly_const(L->p->P, fixed < 0 ? fixed + L->shape[0][a] : fixed);
+		fixed += fixed < 0 ? L->shape[0][a] : 0;
+		if (fixed < 0 || fixed >= L->shape[0][a])
+			return "the index is out of range";
+		x[a] = poly_const(L->p->P, fixed);
 		stage_body(L->p, s, COMB_NONE, low_read(L, 0, x));
 		return NULL;
 	}
@@ -31,6 +36,8 @@ static const char *gather_elements(struct lower *L)
 
 	if (!low_axis(attr_int(L->n, "axis", 0), rank, &a))
 		return "axis outside the rank";
+	if (!L->shape[0][a])
+		return "an axis of no elements";
 	stage_id s = low_result(L, 0, "gather");
 	low_index(L, s, at);
 	ex_id value = low_read(L, 1, at);

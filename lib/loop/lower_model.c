@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/msg.h"
 #include "common/outfile.h"
+#include "graph/bodies.h"
 #include "graph/pass.h"
 #include "loop/lower.h"
 #include "loop/lower_model.h"
@@ -28,27 +29,102 @@ bool node_is_view(struct module *m, const struct node *n)
 
 static noreturn void die_at(struct module *m, node_id n, enum exit_code code, const char *why)
 {
-	die(code, "%s: %s: %s", m->source ? m->source : "-", node_where(m, n, &m->arena), why);
+	die(code, "%s: %s%s%s", m->source ? m->source : "-", n ? node_where(m, n, &m->arena) : "", n ? ": " : "", why);
 }
 
-/* Every node is a Fused one or a view, of known size. (Fused ones: lower_group looks.) */
+/* A tensor of known size, with elements of one size: it can have a place in memory. */
+static void check_value(struct module *m, node_id n, val_id v)
+{
+	const struct type *t = &val(m, v)->type;
+
+	if (t->other || t->dtype == DT_STR)
+		die_at(m, n, EX_NOTAVAIL, arena_printf(&m->arena, "%s is %s; only tensors of numbers can be compiled",
+						       sym_str(val(m, v)->name), type_str(m, t, &m->arena)));
+	if (!type_static(m, t))
+		die_at(m, n, EX_NOTAVAIL, arena_printf(&m->arena, "the size of %s, %s, depends on data and cannot be planned",
+						       sym_str(val(m, v)->name), type_str(m, t, &m->arena)));
+}
+
+/* The evaluator computes all nodes of a graph, also in bodies. (No recursion without end: graphs contain only those
+ * before them.) */
+static void check_evaluators(struct module *m, graph_id g)
+{
+	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
+		node_id id = graph(m, g)->nodes.a[i];
+		const struct op *row = op_row(node(m, id)->op);
+		graph_id body;
+		if (!row || !row->eval)
+			die_at(m, id, EX_NOTAVAIL, "there is no implementation of this operator");
+		for (uint32_t k = 0; (body = node_body(node(m, id), k)); k++)
+			check_evaluators(m, body);
+	}
+}
+
+/* Node number i of the main graph goes into a group of its own. Its results stay what others know. */
+static void wrap(struct module *m, size_t i)
+{
+	node_id id = graph(m, m->main)->nodes.a[i];
+	struct node old = *node(m, id);
+	graph_id body = graph_new(m, old.name);
+	VEC(val_id) in = {0}, out = {0};
+
+	for (uint32_t k = 0; k < old.nin; k++) {
+		size_t j = 0;
+		if (!old.in[k] || val(m, old.in[k])->kind == VAL_CONST)
+			continue;
+		while (j < in.n && in.a[j] != old.in[k])
+			j++;
+		if (j == in.n) {
+			vec_push(&in, old.in[k]);
+			graph_add_input(m, body, val(m, old.in[k])->name, val(m, old.in[k])->type);
+		}
+		old.in[k] = graph(m, body)->in.a[j];
+	}
+	for (uint32_t k = 0; k < old.nout; k++) {
+		val_id v = old.out[k];
+		if (!v)
+			continue;
+		struct value x = *val(m, v);
+		x.graph = body;
+		vec_push(&m->values, x);
+		old.out[k] = (val_id)(m->values.n - 1);
+		graph_add_output(m, body, old.out[k], x.name);
+		vec_push(&out, v);
+	}
+	node(m, id)->graph = body;
+	vec_push(&graph(m, body)->nodes, id);
+	node_id fused = node_new_loose(m, m->main, OP_Fused, (int)in.n, in.a, 0);
+	node(m, fused)->name = old.name;
+	node(m, fused)->nout = (uint32_t)out.n;
+	node(m, fused)->out = arena_copy(&m->arena, out.a, out.n * sizeof *out.a);
+	for (size_t k = 0; k < out.n; k++) {
+		val(m, out.a[k])->def = fused;
+		val(m, out.a[k])->index = (uint32_t)k;
+	}
+	attr_set_graph(m, fused, "graph", body);
+	graph(m, m->main)->nodes.a[i] = fused;
+	vec_free(&in);
+	vec_free(&out);
+}
+
+/* Every node becomes a Fused one or a view, of known size. (Fused ones: lower_group looks.) */
 static void check_graph(struct module *m)
 {
-	const struct graph *g = graph(m, m->main);
-
-	for (size_t i = 0; i < g->in.n; i++)
-		if (!type_static(m, &val(m, g->in.a[i])->type))
+	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
+		if (!type_static(m, &val(m, graph(m, m->main)->in.a[i])->type))
 			bind_missing(m, "ge-shape");
-	for (size_t i = 0; i < g->nodes.n; i++) {
-		const struct node *n = node(m, g->nodes.a[i]);
-		if (n->op == OP_Fused)
-			continue;
-		if (!node_is_view(m, n))
-			die_at(m, g->nodes.a[i], EX_NOTAVAIL,
-			       lower_has(n->op) ? "it is in no group; run ge-fuse" : "this operator has no lowering");
+	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
+		check_value(m, 0, graph(m, m->main)->in.a[i]);
+	for (size_t i = 0; i < graph(m, m->main)->nodes.n; i++) {
+		node_id id = graph(m, m->main)->nodes.a[i];
+		const struct node *n = node(m, id);
+		if (n->op != OP_Fused && !node_is_view(m, n) && lower_has(n->op))
+			die_at(m, id, EX_NOTAVAIL, "it is in no group; run ge-fuse");
 		for (uint32_t k = 0; k < n->nout; k++)
-			if (n->out[k] && !type_static(m, &val(m, n->out[k])->type))
-				die_at(m, g->nodes.a[i], EX_NOTAVAIL, "the size of its result is not known");
+			if (n->out[k])
+				check_value(m, id, n->out[k]);
+		if (n->op != OP_Fused && !node_is_view(m, n))
+			wrap(m, i);
 	}
 }
 
@@ -92,21 +168,22 @@ static const char *trace_given(const struct given_traces *t, struct digest d)
 
 /* ---- kernels ---- */
 
+/* A group that has been lowered before. */
+static struct loop_prog *lower_again(struct module *m, node_id n, const struct target *t)
+{
+	const char *why;
+	struct lowered l = lower_group(m, n, t, &why);
+
+	if (why)
+		BUG("%s", why);
+	return l.prog;
+}
+
 /* Applies and finishes; NULL or why not. */
 static const char *schedule(struct kernel *k)
 {
 	const char *why = loop_apply(k->prog, k->trace, false);
 	return why ? why : loop_finish(k->prog);
-}
-
-static struct lowered lower_or_die(struct module *m, node_id n, const struct target *t)
-{
-	const char *why;
-	struct lowered l = lower_group(m, n, t, &why);
-
-	if (why) /* it names the node */
-		die(EX_NOTAVAIL, "%s: %s", m->source ? m->source : "-", why);
-	return l;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -137,7 +214,7 @@ static struct kernel kernel_new(struct module *m, node_id n, const struct target
 		k.trace = k.given;
 	} else {
 		k.trace = rule_trace(m, k.prog);
-		k.prog = lower_or_die(m, n, t).prog;
+		k.prog = lower_again(m, n, t);
 	}
 	const char *why = schedule(&k);
 	if (why && k.given)
@@ -145,7 +222,7 @@ static struct kernel kernel_new(struct module *m, node_id n, const struct target
 	if (why) {
 		warn("%s: the rule's trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
 		prog_free(k.prog);
-		k.prog = lower_or_die(m, n, t).prog;
+		k.prog = lower_again(m, n, t);
 		k.trace = "";
 		if ((why = schedule(&k)))
 			BUG("%s: start state: %s", node_where(m, n, &m->arena), why);
@@ -156,7 +233,15 @@ static struct kernel kernel_new(struct module *m, node_id n, const struct target
 static void add_call(struct model *M, node_id n, const struct target *t, const struct given_traces *traces)
 {
 	struct module *m = M->m;
-	struct lowered l = lower_or_die(m, n, t);
+	const char *why;
+	struct lowered l = lower_group(m, n, t, &why);
+
+	if (why) {
+		check_evaluators(m, attr_graph(node(m, n), "graph"));
+		vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_OPAQUE, .why = why});
+		M->nopaque++;
+		return;
+	}
 	struct kernel k = {.prog = l.prog, .digest = prog_digest(l.prog)};
 	val_id *cval = arena_copy(&m->arena, l.cval, (size_t)l.nconst * sizeof *l.cval);
 
@@ -170,7 +255,7 @@ static void add_call(struct model *M, node_id n, const struct target *t, const s
 	} else {
 		prog_free(l.prog);
 	}
-	vec_push(&M->calls, (struct call){n, i, l.nconst, cval});
+	vec_push(&M->calls, (struct call){.node = n, .kernel = i, .nconst = l.nconst, .cval = cval});
 }
 
 /* ---- where values are ---- */
@@ -235,6 +320,54 @@ struct model *model_new(struct module *m, const struct target *t, const struct g
 		if (node(m, g->nodes.a[i])->op == OP_Fused)
 			add_call(M, g->nodes.a[i], t, traces);
 	return M;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* The operators of a group, each once. */
+static void put_operators(FILE *f, struct module *m, graph_id g)
+{
+	VEC(uint32_t) ops = {0};
+
+	for (size_t i = 0; i < graph(m, g)->nodes.n; i++)
+		vec_push(&ops, (uint32_t)node(m, graph(m, g)->nodes.a[i])->op);
+	if (ops.n)
+		qsort(ops.a, ops.n, sizeof *ops.a, by_id);
+	for (size_t i = 0; i < ops.n; i++)
+		if (!i || ops.a[i] != ops.a[i - 1])
+			fprintf(f, "%s%s", i ? " " : "", op_name((enum opcode)ops.a[i]));
+	vec_free(&ops);
+}
+
+void model_report_opaque(struct model *M, bool refuse)
+{
+	enum { NAMED_MAX = 20 };
+	struct module *m = M->m;
+	uint32_t named = 0;
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (uint32_t c = 0; c < M->calls.n; c++) {
+		const struct node *n = node(m, M->calls.a[c].node);
+		if (M->calls.a[c].kernel != KERNEL_OPAQUE || named++ >= NAMED_MAX)
+			continue;
+		fprintf(f, "%s%s (", named > 1 ? ", " : "", n->name ? sym_str(n->name) : n->nout ? sym_str(val(m, n->out[0])->name) : "");
+		put_operators(f, m, attr_graph(n, "graph"));
+		fprintf(f, ")");
+	}
+	if (named > NAMED_MAX)
+		fprintf(f, " and %u more", named - NAMED_MAX);
+	fclose(f);
+	if (named && refuse)
+		die(EX_NOTAVAIL, "%s: %u of %zu steps have no kernel: %s", m->source ? m->source : "-", named, M->calls.n, text);
+	if (named)
+		note("%u of %zu steps on the slow path: %s", named, M->calls.n, text);
+	free(text);
 }
 
 void model_free(struct model *M)

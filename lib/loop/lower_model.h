@@ -13,9 +13,11 @@ struct kernel {
 };
 
 /* A Fused node of the main graph, in order. */
+enum { KERNEL_OPAQUE = UINT32_MAX };
 struct call {
 	node_id node;
-	uint32_t kernel;
+	uint32_t kernel;   /* KERNEL_OPAQUE: it has no lowering, the evaluator runs it: the slow path */
+	const char *why;   /* then: why not */
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */
 };
@@ -33,6 +35,7 @@ struct model {
 	VEC(struct kernel) kernels;
 	VEC(struct call) calls;
 	val_id *root;       /* value -> the value whose bytes it shares (itself: none); views are followed */
+	uint32_t nopaque;   /* calls on the slow path */
 	VEC(val_id) out;    /* per graph output k: the root that is computed straight into it, or 0: it is copied */
 };
 
@@ -48,11 +51,19 @@ struct given_traces {
 /* Sections "# kernel DIGEST" with the trace below. Faults: die(65) with file and line. */
 void traces_read(struct given_traces *t, const char *path);
 
-/* Lowers, schedules and finishes every Fused node of the main graph. A node that is neither Fused nor a view, or has
- * no lowering: die(69). Types not known: die(64) with what to say to ge-shape. A trace that was given and does
- * not apply: die(65). Traces: may be NULL. */
+/* Lowers, schedules and finishes every Fused node of the main graph. Those without a lowering become opaque calls, and
+ * so do nodes that are neither Fused nor a view (If, Loop): each is put into a Fused node of its own. What neither
+ * kernels nor the evaluator compute, results whose size depends on data, and nodes that only lack their group
+ * (ge-fuse): die(69). Types not known: die(64) with what to say to ge-shape. A trace that was given and does not
+ * apply: die(65). Traces: may be NULL. */
 struct model *model_new(struct module *m, const struct target *t, const struct given_traces *traces);
 void model_free(struct model *M);
+/* Says how many calls are on the slow path, and which; refuse: die(69) instead. Nothing if there are none. */
+void model_report_opaque(struct model *M, bool refuse);
+static inline int64_t call_workspace_bytes(const struct model *M, const struct call *c)
+{
+	return c->kernel == KERNEL_OPAQUE ? 0 : M->kernels.a[c->kernel].prog->workspace;
+}
 int64_t value_bytes(struct module *m, val_id v);
 bool node_is_view(struct module *m, const struct node *n);
 

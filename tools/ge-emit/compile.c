@@ -103,7 +103,7 @@ static void compile_parts(struct emission *e, const char *dir, const char *stem,
 
 /* The archive holds one object in which only the model's own names are global, so that two models can be
  * linked into one program. */
-static void make_archive(struct emission *e, const char *dir, const char *stem)
+static void make_archive(struct emission *e, const char *dir, const char *stem, const char *evaluator)
 {
 	struct argv v = {0};
 
@@ -112,6 +112,8 @@ static void make_archive(struct emission *e, const char *dir, const char *stem)
 	add(&v, xprintf("%s/%s.o", dir, stem));
 	for (int part = 0; part <= e->nparts; part++)
 		add(&v, xprintf("%s/%d.o", dir, part));
+	if (evaluator)
+		add(&v, xstrdup(evaluator));
 	run_one(&v, "the linker");
 	add_words(&v, "objcopy -w");
 	add(&v, xprintf("--keep-global-symbol=%s_*", e->name));
@@ -125,6 +127,7 @@ static void make_archive(struct emission *e, const char *dir, const char *stem)
 
 void compile_model(struct emission *e, const char *dir, const char *stem, int jobs)
 {
+	char *evaluator = e->opaque_bytes ? opaque_archive() : NULL;
 	struct argv v = {0};
 
 	compile_parts(e, dir, stem, jobs);
@@ -133,7 +136,10 @@ void compile_model(struct emission *e, const char *dir, const char *stem, int jo
 	add(&v, xprintf("%s/%s.so", dir, stem));
 	for (int part = 0; part <= e->nparts; part++)
 		add(&v, xprintf("%s/%d.o", dir, part));
+	if (evaluator)
+		add(&v, xstrdup(evaluator));
 	add_words(&v, "-lm -pthread");
 	run_one(&v, "the linker");
-	make_archive(e, dir, stem);
+	make_archive(e, dir, stem, evaluator);
+	free(evaluator);
 }

@@ -12,11 +12,11 @@
 #include "graph/pass.h"
 #include "graph/stream.h"
 
-static bool print_traces, no_compile, embed, report;
+static bool print_traces, no_compile, embed, report, no_fallback;
 static int jobs;
 static struct given_traces traces;
 
-enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT };
+enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT, OPT_NO_FALLBACK };
 enum { EMBED_MAX = 64 << 20 };
 
 static error_t option(int key, char *arg)
@@ -27,6 +27,7 @@ static error_t option(int key, char *arg)
 	case OPT_NO_COMPILE: no_compile = true; return 0;
 	case OPT_EMBED: embed = true; return 0;
 	case OPT_REPORT: report = true; return 0;
+	case OPT_NO_FALLBACK: no_fallback = true; return 0;
 	case 'j':
 		if ((jobs = atoi(arg)) < 1)
 			die(EX_BADUSE, "-j %s: not a number of jobs", arg);
@@ -42,7 +43,7 @@ static bool fits(struct emission *e, uint32_t c, int64_t *offset)
 	const struct call *x = &e->M->calls.a[c];
 	int n;
 	const int64_t *planned = attr_ints(node(e->M->m, x->node), "workspace", &n);
-	int64_t bytes = e->M->kernels.a[x->kernel].prog->workspace;
+	int64_t bytes = call_workspace_bytes(e->M, x);
 
 	*offset = n == 2 ? planned[0] : 0;
 	return bytes <= (n == 2 ? planned[1] : 0);
@@ -61,7 +62,7 @@ static void size_arena(struct emission *e)
 
 	e->spill = (plan_bytes(e->M->m) + 63) / 64 * 64;
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
-		int64_t bytes = e->M->kernels.a[e->M->calls.a[c].kernel].prog->workspace;
+		int64_t bytes = call_workspace_bytes(e->M, &e->M->calls.a[c]);
 		if (!fits(e, c, &offset) && bytes > more)
 			more = bytes;
 	}
@@ -110,6 +111,8 @@ static void put_report(struct emission *e)
 		       node_where(e->M->m, e->M->calls.a[f->first].node, &e->M->m->arena));
 		total += f->flops * f->ncalls;
 	}
+	if (e->M->nopaque)
+		printf("%-6s %5" PRIu32 " %14s  slow path\n", "eval", e->M->nopaque, "");
 	printf("%zu kernels, %zu calls, %.3f GFLOP, arena %" PRId64 " bytes, weights %" PRId64 " bytes\n", e->functions.n,
 	       e->M->calls.n, total * 1e-9, e->arena_bytes, e->weights_bytes);
 }
@@ -197,6 +200,7 @@ static int run(const struct tool *t, struct tool_args *a)
 		die(EX_BADUSE, "%s: no memory plan; run ge-plan first: ge-plan %s | ge-emit -o %s", m->source ? m->source : "-",
 		    a->nfile ? a->file[0] : "MODEL.g", a->out ? a->out : "STEM");
 	e.M = model_new(m, e.target, &traces);
+	model_report_opaque(e.M, no_fallback);
 	emit_functions(&e);
 	size_arena(&e);
 	weights_lay_out(&e);
@@ -218,6 +222,7 @@ static const struct argp_option options[] = {
 	{"embed", OPT_EMBED, 0, 0, "put the weights into the C file"},
 	{"print-traces", OPT_PRINT_TRACES, 0, 0, "print the trace of every kernel on standard output", -1},
 	{"trace", OPT_TRACE, "FILE", 0, "for kernels whose digest it names, the traces in FILE (as --print-traces prints them)"},
+	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path"},
 	{"report", OPT_REPORT, 0, 0, "print a table of kernels on standard output", -1},
 	{0},
 };

@@ -23,6 +23,7 @@ struct weight {
 	uint32_t call;        /* that needs it first; with const number: how to make the bytes again */
 	int number;
 	val_id value;         /* a constant in plain order (call and number do not matter), or 0 */
+	const void *data;     /* or the bytes themselves, else NULL */
 };
 
 struct emission {
@@ -35,6 +36,8 @@ struct emission {
 	VEC(struct weight) weights;
 	int64_t **weight_of;      /* call -> constant number -> offset in the file of weights */
 	int64_t weights_bytes;    /* of the file */
+	int64_t opaque;           /* offset there of the stream of opaque steps, and its bytes (0: none) */
+	int64_t opaque_bytes;
 	struct digest weights_digest;
 	int64_t arena_bytes;
 	int64_t spill;            /* offset in the arena of workspaces that are larger than planned */
@@ -43,6 +46,12 @@ struct emission {
 
 enum { WEIGHTS_HEAD = 4096, WEIGHTS_ALIGN = 64 };
 #define WEIGHTS_MAGIC "honewts1"
+
+/* ---- opaque.c ---- */
+/* The calls on the slow path as a packed stream: a module with a Fused node each, in order. Free it. */
+char *opaque_stream(struct model *M, size_t *n);
+/* The evaluator as an archive, beside this program or where it was installed. Not there: die(69). */
+char *opaque_archive(void);
 
 /* ---- weights.c ---- */
 void weights_lay_out(struct emission *e);
@@ -59,6 +68,7 @@ void emit_source(struct emission *e, const char *path, const char *header);
 void emit_header(struct emission *e, const char *path);
 
 /* ---- compile.c ---- */
-/* dir/STEM.c to dir/STEM.so and dir/STEM.a, jobs compilers at a time. A compiler that fails: die(70). */
+/* dir/STEM.c to dir/STEM.so and dir/STEM.a, jobs compilers at a time; with the evaluator if there are opaque steps. A
+ * compiler that fails: die(70). */
 void compile_model(struct emission *e, const char *dir, const char *stem, int jobs);
 #endif

@@ -14,6 +14,9 @@ static const char runtime_text[] =
 static const char header_text[] =
 #include "tools/ge-emit/header.in.inc"
 	;
+static const char opaque_text[] =
+#include "lib/op/opaque.h.inc"
+	;
 static const char abi_text[] =
 #include "lib/device/model_abi.h.inc"
 	;
@@ -83,6 +86,8 @@ void emit_functions(struct emission *e)
 		e->function_of[k] = (uint32_t)i;
 	}
 	for (uint32_t c = 0; c < M->calls.n; c++) {
+		if (M->calls.a[c].kernel == KERNEL_OPAQUE)
+			continue;
 		struct function *f = &e->functions.a[e->function_of[M->calls.a[c].kernel]];
 		if (!f->ncalls++) {
 			f->first = c;
@@ -144,18 +149,27 @@ static void put_top(struct emission *e, FILE *f, const char *header)
 {
 	struct arena a = {0};
 
-	fprintf(f, "/* The model \"%s\": %zu kernels, called %zu times a run.\n *\n", e->name, e->functions.n, e->M->calls.n);
+	fprintf(f, "/* The model \"%s\": %zu kernels, called %zu times a run.\n *\n", e->name, e->functions.n,
+		e->M->calls.n - e->M->nopaque);
 	for (size_t i = 0; i < e->functions.n; i++) {
 		const struct function *x = &e->functions.a[i];
 		fprintf(f, " * %s %4" PRIu32 " x %12.0f flop  ", x->name, x->ncalls, x->flops);
 		put_comment(f, call_name(e, x->first));
 		fputc('\n', f);
 	}
+	for (uint32_t c = 0; c < e->M->calls.n; c++) {
+		if (e->M->calls.a[c].kernel != KERNEL_OPAQUE)
+			continue;
+		fprintf(f, " * slow path: ");
+		put_comment(f, e->M->calls.a[c].why);
+		fputc('\n', f);
+	}
 	fprintf(f, " *\n * Made by ge-emit (hone %s) for ", HONE_VERSION);
 	put_comment(f, e->target->cpu);
-	fprintf(f, ".\n * Compile with: %s\n"
+	fprintf(f, ".\n * Compile with: %s\n%s"
 		   " * All of it at once, or with -DPART=0 .. -DPART=%d in so many pieces that are linked. */\n",
-		target_cflags(e->target), e->nparts);
+		target_cflags(e->target), e->opaque_bytes ? " * and link libhone_eval.a, -lm and -pthread for the slow path.\n" : "",
+		e->nparts);
 	fprintf(f, "#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <math.h>\n#include <stdint.h>\n"
 		   "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
 		   "#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n#include \"%s\"\n\n",
@@ -185,6 +199,8 @@ static void put_kernels(struct emission *e, FILE *f)
 
 	for (size_t k = 0; k < nk; k++)
 		p[k] = e->M->kernels.a[k].prog;
+	fprintf(f, "/* An index that is data was out of range. */\n#ifdef PART\nextern KERNEL __thread int bad_index;\n#endif\n"
+		   "#if IN_PART(0)\nKERNEL __thread int bad_index;\n#endif\n#define BAD_INDEX bad_index\n\n");
 	emit_prelude(f, p, (int)nk);
 	free(p);
 	fprintf(f, "\n");
@@ -234,6 +250,9 @@ static void put_tables(struct emission *e, FILE *f)
 		g->in.n, g->out.n, e->M->calls.n);
 	fprintf(f, "#define ARENA_BYTES %" PRId64 "\n#define WEIGHTS_BYTES %" PRId64 "\n#define WEIGHTS_MAGIC \"%s\"\n", e->arena_bytes,
 		e->weights_bytes, WEIGHTS_MAGIC);
+	fprintf(f, "#define OPAQUE_AT %" PRId64 "\n#define OPAQUE_BYTES %" PRId64 "\n", e->opaque, e->opaque_bytes);
+	if (e->opaque_bytes)
+		fprintf(f, "\n%s\n", opaque_text);
 	fprintf(f, "#define VECTOR_BYTES %d\n#define EMBEDDED %s\n#define MADE_FOR ", e->target->vector_bytes,
 		e->embed ? "(const char *)embedded" : "NULL");
 	put_string(f, e->target->cpu);
@@ -246,11 +265,12 @@ static void put_tables(struct emission *e, FILE *f)
 	put_tensors(e, f, "output", g->out.n, g->out.a, g->out_name.a);
 	fprintf(f, "static const struct hone_step step[] = {\n");
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
-		fprintf(f, "\t{\"%s\", ", e->functions.a[e->function_of[e->M->calls.a[c].kernel]].name);
+		bool slow = e->M->calls.a[c].kernel == KERNEL_OPAQUE;
+		fprintf(f, "\t{\"%s\", ", slow ? "eval" : e->functions.a[e->function_of[e->M->calls.a[c].kernel]].name);
 		put_string(f, call_name(e, c));
-		fprintf(f, ", %.0f},\n", node_flops(m, node(m, e->M->calls.a[c].node)));
+		fprintf(f, ", %.0f, %d},\n", node_flops(m, node(m, e->M->calls.a[c].node)), slow);
 	}
-	fprintf(f, "\t{\"\", \"\", 0},\n};\n");
+	fprintf(f, "\t{\"\", \"\", 0, 0},\n};\n");
 	if (e->embed)
 		weights_print(e, f);
 }
@@ -291,27 +311,61 @@ static void put_place(struct emission *e, FILE *f, val_id v)
 	}
 }
 
-static void put_call(struct emission *e, FILE *f, uint32_t c)
+/* The operands of a call that are not constants, each followed by a comma. */
+static void put_operands(struct emission *e, FILE *f, const struct node *n)
 {
-	const struct call *x = &e->M->calls.a[c];
-	const struct node *n = node(e->M->m, x->node);
-
-	fprintf(f, "\t%s(", e->functions.a[e->function_of[x->kernel]].name);
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (val(e->M->m, n->in[i])->kind != VAL_CONST) {
 			put_place(e, f, n->in[i]);
 			fprintf(f, ", ");
 		}
-	for (int i = 0; i < x->nconst; i++)
-		fprintf(f, e->weight_of[c][i] < 0 ? "NULL, " : "W(%" PRId64 "), ", e->weight_of[c][i]);
+}
+
+static void put_results(struct emission *e, FILE *f, const struct node *n)
+{
 	for (uint32_t k = 0; k < n->nout; k++) {
 		put_place(e, f, n->out[k]);
 		fprintf(f, ", ");
 	}
-	if (e->M->kernels.a[x->kernel].prog->workspace)
+}
+
+static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
+{
+	const struct call *x = &e->M->calls.a[c];
+	const struct node *n = node(e->M->m, x->node);
+
+	fprintf(f, "\t%s(", e->functions.a[e->function_of[x->kernel]].name);
+	put_operands(e, f, n);
+	for (int i = 0; i < x->nconst; i++)
+		fprintf(f, e->weight_of[c][i] < 0 ? "NULL, " : "W(%" PRId64 "), ", e->weight_of[c][i]);
+	put_results(e, f, n);
+	if (call_workspace_bytes(e->M, x))
 		fprintf(f, "A(%" PRId64 "));\n", call_workspace(e, c));
 	else
 		fprintf(f, "NULL);\n");
+}
+
+static void put_opaque_call(struct emission *e, FILE *f, uint32_t c, int number)
+{
+	const struct node *n = node(e->M->m, e->M->calls.a[c].node);
+
+	fprintf(f, "\tif (slow(m, %" PRIu32 ", %d, (const void *[]){", c, number);
+	put_operands(e, f, n);
+	fprintf(f, "NULL}, (void *[]){");
+	put_results(e, f, n);
+	fprintf(f, "NULL}))\n\t\treturn -1;\n");
+}
+
+static void put_call(struct emission *e, FILE *f, uint32_t c, int *nopaque)
+{
+	const struct call *x = &e->M->calls.a[c];
+
+	if (x->kernel == KERNEL_OPAQUE)
+		put_opaque_call(e, f, c, (*nopaque)++);
+	else
+		put_kernel_call(e, f, c);
+	if (x->kernel != KERNEL_OPAQUE && emit_checks_indices(e->M->kernels.a[x->kernel].prog))
+		fprintf(f, "\tif (bad_index)\n\t\treturn outside(%" PRIu32 ");\n", c);
 	fprintf(f, "\tLAP(%" PRIu32 "); /* ", c);
 	put_comment(f, call_name(e, c));
 	fprintf(f, " */\n");
@@ -321,12 +375,13 @@ static void put_steps(struct emission *e, FILE *f)
 {
 	struct model *M = e->M;
 	const struct graph *g = graph(M->m, M->m->main);
+	int nopaque = 0;
 
-	fprintf(f, "static void steps(struct %s *m, const void *const *in, void *const *out, double *seconds)\n{\n"
+	fprintf(f, "static int steps(struct %s *m, const void *const *in, void *const *out, double *seconds)\n{\n"
 		   "\tdouble start = seconds ? seconds_now() : 0;\n\n\t(void)start;\n",
 		e->name);
 	for (uint32_t c = 0; c < M->calls.n; c++)
-		put_call(e, f, c);
+		put_call(e, f, c, &nopaque);
 	for (size_t k = 0; k < g->out.n; k++) {
 		if (M->out.a[k])
 			continue;
@@ -334,7 +389,7 @@ static void put_steps(struct emission *e, FILE *f)
 		put_place(e, f, g->out.a[k]);
 		fprintf(f, ", %" PRId64 ");\n", value_bytes(M->m, g->out.a[k]));
 	}
-	fprintf(f, "}\n\n");
+	fprintf(f, "\treturn 0;\n}\n\n");
 }
 
 void emit_source(struct emission *e, const char *path, const char *header)

@@ -48,9 +48,8 @@ int64_t weight_value(struct emission *e, val_id v)
 {
 	struct module *m = e->M->m;
 	struct tensor *t = val(m, v)->tensor;
-	struct weight w = {tensor_digest(m, t), (int64_t)t->nbytes, 0, 0, 0, v};
 
-	return weight_add(e, w);
+	return weight_add(e, (struct weight){.digest = tensor_digest(m, t), .bytes = (int64_t)t->nbytes, .value = v});
 }
 
 /* What the bytes of a constant in a layout are, without laying them out: its own bytes, shape and layout. */
@@ -86,6 +85,15 @@ static int64_t call_const(struct emission *e, uint32_t call, int number)
 			     });
 }
 
+static void add_opaque(struct emission *e)
+{
+	size_t n;
+	char *data = opaque_stream(e->M, &n);
+
+	e->opaque_bytes = (int64_t)n;
+	e->opaque = weight_add(e, (struct weight){.digest = digest_bytes(data, n), .bytes = (int64_t)n, .data = data});
+}
+
 void weights_lay_out(struct emission *e)
 {
 	struct model *M = e->M;
@@ -105,6 +113,8 @@ void weights_lay_out(struct emission *e)
 	for (size_t k = 0; k < g->out.n; k++)
 		if (value_home(M, g->out.a[k]).kind == HOME_CONST)
 			weight_value(e, M->root[g->out.a[k]]);
+	if (M->nopaque)
+		add_opaque(e);
 	struct digest_state *s = digest_new();
 	for (size_t i = 0; i < e->weights.n; i++) {
 		char hex[33];
@@ -120,6 +130,8 @@ static const void *weight_bytes(struct emission *e, const struct weight *w, void
 	int64_t bytes;
 
 	*owned = NULL;
+	if (w->data)
+		return w->data;
 	if (w->value)
 		return tensor_verified(e->M->m, val(e->M->m, w->value)->tensor);
 	return const_bytes(e, w->call, w->number, &bytes, owned);

@@ -7,7 +7,9 @@
 #include "graph/pass.h"
 #include "loop/lower_model.h"
 
-enum { ALIGN = 64 };
+enum { ALIGN = 64, OPT_NO_FALLBACK = 1000 };
+
+static bool no_fallback;
 
 /* A stretch of bytes wanted from call `first` to call `last`, both included. */
 struct block {
@@ -50,8 +52,8 @@ static void make_blocks(struct planner *p)
 		for (uint32_t k = 0; k < n->nout; k++)
 			if (n->out[k] && !outside[n->out[k]])
 				p->of_value[n->out[k]] = add_block(p, value_bytes(m, n->out[k]), c, c);
-		if (M->kernels.a[M->calls.a[c].kernel].prog->workspace)
-			p->of_call[c] = add_block(p, M->kernels.a[M->calls.a[c].kernel].prog->workspace, c, c);
+		if (call_workspace_bytes(M, &M->calls.a[c]))
+			p->of_call[c] = add_block(p, call_workspace_bytes(M, &M->calls.a[c]), c, c);
 	}
 	/* What is copied to a second output stays to the end. */
 	for (size_t k = 0; k < M->out.n; k++) {
@@ -189,7 +191,9 @@ static void why(struct planner *p, const struct pass_ctx *c)
 
 	for (uint32_t i = 0; c->why && i < p->M->calls.n; i++) {
 		const struct node *n = node(m, p->M->calls.a[i].node);
-		int64_t ws = p->M->kernels.a[p->M->calls.a[i].kernel].prog->workspace;
+		int64_t ws = call_workspace_bytes(p->M, &p->M->calls.a[i]);
+		if (p->M->calls.a[i].kernel == KERNEL_OPAQUE)
+			pass_why(c, m, p->M->calls.a[i].node, "on the slow path: %s", p->M->calls.a[i].why);
 		for (uint32_t k = 0; k < n->nout; k++) {
 			uint32_t b = p->of_value[n->out[k]];
 			if (b)
@@ -206,6 +210,8 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	struct planner p = {.M = model_new(m, target_host(), NULL)};
 	int64_t values = 0;
 
+	if (no_fallback)
+		model_report_opaque(p.M, true);
 	p.of_value = xcalloc(m->values.n, sizeof *p.of_value);
 	p.of_call = xcalloc(p.M->calls.n + 1, sizeof *p.of_call);
 	make_blocks(&p);
@@ -214,18 +220,33 @@ static void plan(struct module *m, const struct pass_ctx *c)
 		values += p.blocks.a[i].bytes;
 	record(&p, peak);
 	why(&p, c);
-	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse), lower bound %" PRId64, p.M->calls.n,
-	     p.M->kernels.n, peak, values, bound);
+	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse), lower bound %" PRId64,
+	     p.M->calls.n - p.M->nopaque, p.M->kernels.n, peak, values, bound);
+	model_report_opaque(p.M, false);
 	vec_free(&p.blocks);
 	free(p.of_value);
 	free(p.of_call);
 	model_free(p.M);
 }
 
+static error_t option(int key, char *arg)
+{
+	if (key != OPT_NO_FALLBACK)
+		return ARGP_ERR_UNKNOWN;
+	no_fallback = true;
+	return 0;
+}
+
+static const struct argp_option options[] = {
+	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path", -1},
+	{0},
+};
+
 static const struct pass pass = {
 	.run = plan,
 	.contract = "Needs shapes without symbols, and groups (ge-fuse). Leaves \"offsets\" and \"workspace\" on "
-		    "every Fused node and " PLAN_BYTES " in the module's metadata; keeps everything else.",
+		    "every Fused node, control operators in groups of their own, and " PLAN_BYTES " in the module's "
+		    "metadata; keeps everything else.",
 };
 
 const struct tool tool = {
@@ -234,6 +255,8 @@ const struct tool tool = {
 	.args_doc = "[FILE]",
 	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
 	.max_files = 1,
+	.options = options,
+	.option = option,
 	.run = pass_main,
 	.data = &pass,
 };

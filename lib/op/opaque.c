@@ -1,0 +1,169 @@
+/* The evaluator inside somebody else's process. */
+#include "op/opaque.h"
+#include <fenv.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "graph/stream.h"
+#include "op/op.h"
+
+struct hone_opaque {
+	struct module *m;
+	struct arena scratch; /* of the step under way */
+};
+
+/* The table of names and the like are one a process. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- layouts ---- */
+
+/* Axes of t in the order of memory, outermost first; false: row-major. */
+static bool memory_order(const struct type *t, int *axis)
+{
+	const char *s = sym_str(t->layout);
+	bool seen[RANK_MAX] = {0};
+
+	if (!t->layout)
+		return false;
+	for (int i = 0; i < t->rank; i++) {
+		char *end;
+		long a = strtol(s, &end, 10);
+		if (end == s || a < 0 || a >= t->rank || seen[a])
+			die(EX_NOTAVAIL, "layout \"%s\" of an operand of a step", sym_str(t->layout));
+		seen[a] = true;
+		axis[i] = (int)a;
+		s = end;
+	}
+	if (s[strspn(s, " ")])
+		die(EX_NOTAVAIL, "layout \"%s\" of an operand of a step", sym_str(t->layout));
+	return true;
+}
+
+/* Copies a tensor between the layout of its type and row-major order. */
+static void copy_layout(struct module *m, const struct type *t, char *to, const char *from, bool into_layout)
+{
+	size_t size = dtype_size(t->dtype);
+	int64_t n = type_count(m, t), dims[RANK_MAX], stride[RANK_MAX], step = 1, at[RANK_MAX] = {0}, off = 0;
+	int axis[RANK_MAX];
+
+	if (!memory_order(t, axis)) {
+		memcpy(to, from, (size_t)n * size);
+		return;
+	}
+	type_dims(m, t, dims);
+	for (int i = t->rank - 1; i >= 0; i--) {
+		stride[axis[i]] = step;
+		step *= dims[axis[i]];
+	}
+	for (int64_t i = 0; i < n; i++) { /* i counts row-major; off is where that element lies in the layout */
+		if (into_layout)
+			memcpy(to + (size_t)off * size, from + (size_t)i * size, size);
+		else
+			memcpy(to + (size_t)i * size, from + (size_t)off * size, size);
+		for (int k = t->rank - 1; k >= 0; k--) {
+			off += stride[k];
+			if (++at[k] < dims[k])
+				break;
+			off -= stride[k] * dims[k];
+			at[k] = 0;
+		}
+	}
+}
+
+/* ---- steps ---- */
+
+static struct tensor *operand(struct module *m, val_id v, const void *data, struct arena *a)
+{
+	const struct type *t = &val(m, v)->type;
+	int64_t dims[RANK_MAX];
+
+	type_dims(m, t, dims);
+	struct tensor *x = tensor_new(a, t->dtype, t->rank, dims);
+	copy_layout(m, t, (char *)x->data, data, false);
+	return x;
+}
+
+static void result(struct module *m, node_id id, uint32_t k, const struct tensor *x, void *out)
+{
+	const struct type *t = &val(m, node(m, id)->out[k])->type;
+	int64_t dims[RANK_MAX];
+	bool fits = x && type_dims(m, t, dims) && x->dtype == t->dtype && x->rank == t->rank;
+
+	for (int i = 0; fits && i < t->rank; i++)
+		fits = x->dims[i] == dims[i];
+	if (!fits)
+		die(EX_BADDATA, "%s is not of type %s this time", sym_str(val(m, node(m, id)->out[k])->name), type_str(m, t, &m->arena));
+	copy_layout(m, t, out, x->data, true);
+}
+
+static void run_step(struct module *m, node_id id, const void *const *in, void *const *out, struct arena *a)
+{
+	const struct node *n = node(m, id);
+	struct tensor **x = ARENA_ARRAY(a, struct tensor *, n->nin), **y = ARENA_ARRAY(a, struct tensor *, n->nout);
+	uint32_t given = 0;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		x[i] = val(m, n->in[i])->kind == VAL_CONST ? val(m, n->in[i])->tensor : operand(m, n->in[i], in[given++], a);
+	const char *why = eval_node(m, id, x, y, a);
+	if (why)
+		die(EX_BADDATA, "%s", why);
+	for (uint32_t k = 0; k < n->nout; k++)
+		result(m, id, k, y[k], out[k]);
+}
+
+int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void *const *out, char *why, size_t size)
+{
+	struct msg_trap trap;
+	fenv_t caller;
+	int failed;
+
+	pthread_mutex_lock(&turn);
+	feholdexcept(&caller);
+	fesetenv(FE_DFL_ENV); /* denormals too are as the evaluator has them */
+	if (!(failed = setjmp(trap.at))) {
+		msg_trap = &trap;
+		run_step(o->m, graph(o->m, o->m->main)->nodes.a[i], in, out, &o->scratch);
+		msg_trap = NULL;
+	}
+	fesetenv(&caller);
+	arena_release(&o->scratch);
+	pthread_mutex_unlock(&turn);
+	if (failed)
+		snprintf(why, size, "%s", trap.why);
+	return failed ? -1 : 0;
+}
+
+struct hone_opaque *hone_opaque_open(const void *steps, size_t n, char *why, size_t size)
+{
+	struct hone_opaque *volatile o = NULL;
+	struct stream_fault fault;
+	struct msg_trap trap;
+	size_t pos = 0;
+
+	pthread_mutex_lock(&turn);
+	if (!setjmp(trap.at)) {
+		msg_trap = &trap;
+		struct module *m = stream_parse(steps, n, &pos, "opaque step", &fault);
+		if (!m)
+			die(EX_BADDATA, "opaque steps: byte %zu: %s", fault.offset, fault.why);
+		o = xcalloc(1, sizeof *o);
+		o->m = m;
+	} else {
+		snprintf(why, size, "%s", trap.why);
+	}
+	msg_trap = NULL;
+	pthread_mutex_unlock(&turn);
+	return o;
+}
+
+void hone_opaque_close(struct hone_opaque *o)
+{
+	if (!o)
+		return;
+	pthread_mutex_lock(&turn);
+	module_free(o->m);
+	pthread_mutex_unlock(&turn);
+	free(o);
+}
