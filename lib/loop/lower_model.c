@@ -8,6 +8,7 @@
 #include "graph/pass.h"
 #include "loop/lower.h"
 #include "loop/lower_model.h"
+#include "loop/interp.h"
 #include "loop/prim.h"
 #include "op/op.h"
 
@@ -183,7 +184,9 @@ static struct loop_prog *lower_again(struct module *m, node_id n, const struct t
 static const char *schedule(struct kernel *k)
 {
 	const char *why = loop_apply(k->prog, k->trace, false);
-	return why ? why : loop_finish(k->prog);
+	if (!why)
+		why = loop_finish(k->prog);
+	return why ? why : loop_verify(k->prog);
 }
 
 static bool same_text(const char *a, const char *b)
