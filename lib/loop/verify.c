@@ -162,7 +162,9 @@ static void check_reads(struct verify *v, ex_id e, struct facts f)
 		index[i] = bind_poly(p, lnest(p, v->block), x.index[i]);
 	if (x.kind == EX_READ)
 		check_access(v, x.buf, index, x.dyn_dim, &f);
-	struct facts inner = f;
+	/* inside a guard its conditions hold; on the other side a lone one does not; a side never taken is not looked at */
+	struct facts inner = f, outer = f;
+	bool never = x.kind == EX_GUARD;
 	for (int i = 0; x.kind == EX_GUARD && i < x.n; i++) {
 		int64_t lo, hi;
 		poly_range(p->P, index[i], &lo, &hi);
@@ -170,11 +172,14 @@ static void check_reads(struct verify *v, ex_id e, struct facts f)
 			check_reads(v, x.a[1], f);
 			return;
 		}
+		never &= lo >= 0;
 		fact(&inner, index[i]);
 	}
+	if (x.kind == EX_GUARD && x.n == 1)
+		fact(&outer, poly_addc(p->P, poly_mulc(p->P, index[0], -1), -1));
 	for (int i = 0; i < 3 && !v->why; i++)
-		if (x.a[i])
-			check_reads(v, x.a[i], i ? f : inner);
+		if (x.a[i] && !(i && never))
+			check_reads(v, x.a[i], i ? outer : inner);
 }
 
 static void check_block(struct verify *v)
