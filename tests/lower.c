@@ -157,7 +157,7 @@ static const char *run_both(struct test *t, enum constants c)
 	run(t, p, "stages", run_stages);
 	trace = loop_rule(p);
 	p = lower(t, &why);
-	if ((why = loop_apply(p, trace, false)) || (why = loop_finish(p)))
+	if ((why = loop_apply(p, trace, false)) || (why = loop_finish(p)) || (why = loop_verify(p)))
 		die(EX_DIFFERENT, "trace: %s", why);
 	run(t, p, "nest", loop_interp);
 	return NULL;
