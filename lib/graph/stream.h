@@ -13,6 +13,8 @@ struct stream_reader *stream_open(const char *path);
 /* The next module, or NULL at the clean end. Cut, corrupt, wrong version: die(65) with the offset. An
  * abort record from upstream: die_silent(65). A stream of no module at all is 65. */
 struct module *stream_read(struct stream_reader *r);
+/* The only module of a stream, read to its end: a second one, or anything else behind it, is 65. */
+struct module *stream_read_only(struct stream_reader *r);
 /* Modules read stay whole: what they refer to in the input stays mapped. */
 void stream_close(struct stream_reader *r);
 

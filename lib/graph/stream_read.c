@@ -649,6 +649,14 @@ struct module *stream_read(struct stream_reader *r)
 	return m;
 }
 
+struct module *stream_read_only(struct stream_reader *r)
+{
+	struct module *m = stream_read(r);
+	if (stream_read(r))
+		die(EX_BADDATA, "%s: several modules; this tool takes one", r->name);
+	return m;
+}
+
 void stream_close(struct stream_reader *r)
 {
 	free(r); /* the mapping stays: modules refer to it */

@@ -557,9 +557,8 @@ struct module *module_read_any(const char *path)
 	if (onnx_is_path(path))
 		return onnx_import(path, &(struct onnx_import_opts){.no_store = true});
 	struct stream_reader *r = stream_open(path);
-	struct module *m = stream_read(r);
-	if (!m)
-		die(EX_BADDATA, "%s: no graph in the stream", path ? path : "(standard input)");
+	struct module *m = stream_read_only(r);
 	stream_close(r);
+	module_check_or_die(m);
 	return m;
 }

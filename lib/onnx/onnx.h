@@ -30,6 +30,6 @@ struct tensor *onnx_read_tensor(const char *path, struct arena *a);
 /* By name: it ends in ".onnx". */
 bool onnx_is_path(const char *path);
 /* A module from FILE: .onnx is imported (not stored), anything else is a graph stream of one
- * module. */
+ * module. It has passed the checker. */
 struct module *module_read_any(const char *path);
 #endif

@@ -143,10 +143,28 @@ static void move(const char *dir, const char *stem, const char *to, const char *
 	free(path);
 }
 
+/* Words that C, C++, their library or the generated file own, and files are called by. */
+static bool reserved(const char *s)
+{
+	static const char *const words[] = {
+		"auto", "bool", "break", "case", "catch", "char", "class", "const", "continue", "default", "delete", "do",
+		"double", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "free", "friend", "goto",
+		"if", "index", "inline", "int", "long", "main", "mutable", "namespace", "new", "operator", "private",
+		"protected", "public", "read", "register", "restrict", "return", "short", "signed", "sizeof", "static",
+		"steps", "struct", "switch", "template", "this", "throw", "time", "true", "try", "typedef", "typename",
+		"union", "unsigned", "using", "virtual", "void", "volatile", "while", "write", "A", "W", "LAP",
+	};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (!strcmp(s, words[i]))
+			return true;
+	return false;
+}
+
 /* The last part of the stem as a C identifier. */
 static char *identifier(const char *stem)
 {
-	char *s = xprintf("%s%s", isdigit((unsigned char)*stem) || !*stem ? "model_" : "", stem);
+	bool prefix = !*stem || isdigit((unsigned char)*stem) || reserved(stem);
+	char *s = xprintf("%s%s", prefix ? "model_" : "", stem);
 
 	for (char *p = s; *p; p++)
 		if (!isalnum((unsigned char)*p))
@@ -188,11 +206,9 @@ static void write_model(struct emission *e, const char *out)
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
-	struct module *m = stream_read(r);
+	struct module *m = stream_read_only(r);
 	struct emission e = {.target = target_host(), .embed = embed};
 
-	if (!m || stream_read(r))
-		die(EX_BADDATA, "%s: %s; a library is made of one", a->nfile ? a->file[0] : "standard input", m ? "several modules" : "no module");
 	module_check_or_die(m);
 	if (!a->out && !print_traces && !report)
 		die(EX_BADUSE, "-o STEM says where STEM.c, STEM.so and the others go");

@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "common/tool.h"
 #include "graph/bodies.h"
+#include "graph/check.h"
 #include "graph/stream.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
@@ -282,9 +283,15 @@ static int run(const struct tool *t, struct tool_args *a)
 			continue;
 		}
 		struct stream_reader *r = stream_open(path);
+		VEC(struct module *) all = {0};
 		for (struct module *m; (m = stream_read(r));)
-			print_one(m, path, a->json);
+			vec_push(&all, m);
 		stream_close(r);
+		for (size_t k = 0; k < all.n; k++) {
+			module_check_or_die(all.a[k]);
+			print_one(all.a[k], path, a->json);
+		}
+		vec_free(&all);
 	}
 	return EX_GOOD;
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 #include "common/msg.h"
 #include "device/library.h"
-#include "graph/check.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
 #include "source.h"
@@ -89,7 +88,6 @@ static void graph_open(struct source *s)
 {
 	struct module *m = s->m = module_read_any(s->path);
 
-	module_check_or_die(m);
 	for (size_t i = 0; i < source_sizes.sets.n; i++)
 		bind_sets(m, source_sizes.sets.a[i]);
 	for (size_t i = 0; i < source_sizes.shapes.n; i++)

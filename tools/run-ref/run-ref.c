@@ -4,7 +4,6 @@
 #include <string.h>
 #include "common/progress.h"
 #include "common/tool.h"
-#include "graph/check.h"
 #include "onnx/onnx.h"
 #include "op/npy.h"
 #include "op/op.h"
@@ -127,7 +126,6 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct ledger l = {0};
 	struct eval_hooks hooks = {.timed = one_timed, .arg = &l};
 
-	module_check_or_die(m);
 	for (size_t i = 0; i < sets.n; i++)
 		bind_sets(m, sets.a[i]);
 	for (size_t i = 0; i < shapes.n; i++)
