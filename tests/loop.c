@@ -492,6 +492,8 @@ static void run_compiled(void)
 
 /* ---- the property ---- */
 
+static struct target target; /* this machine's, or with shorter vectors */
+
 struct tally {
 	int good, refused, wrong, steps;
 };
@@ -510,9 +512,9 @@ static void report(struct loop_prog *p, struct tally *t, const char *family, int
 		fprintf(stderr, "%s\n", prog_str(p, &p->arena));
 }
 
-static void try_one(const char *family, void (*make)(struct loop_prog *), int seed, struct tally *t, int *compiled)
+static void try_one(const char *family, void (*make)(struct loop_prog *), int seed, struct tally *t, int *compiled, int compile)
 {
-	struct loop_prog *p = prog_new(target_host());
+	struct loop_prog *p = prog_new(&target);
 	struct schedule s;
 	struct data d;
 	struct run r;
@@ -551,7 +553,7 @@ static void try_one(const char *family, void (*make)(struct loop_prog *), int se
 			t->good++;
 		char *text, name[16];
 		size_t n;
-		if (e <= 1e-4 && *compiled < COMPILED && s.steps > 4) {
+		if (e <= 1e-4 && *compiled < compile && s.steps > 4) {
 			FILE *f = open_memstream(&text, &n);
 			snprintf(name, sizeof name, "k%zu", kernels.n);
 			emit_kernel(f, p, name);
@@ -650,6 +652,8 @@ static void points(const char *family, void (*make)(struct loop_prog *))
 	prog_free(p);
 }
 
+static int setting(const char *name, int otherwise) { return getenv(name) ? atoi(getenv(name)) : otherwise; }
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -657,7 +661,9 @@ int main(int argc, char **argv)
 		void (*make)(struct loop_prog *p);
 	} family[] = {{"matmul", matmul}, {"conv", conv}, {"depthwise", depthwise}, {"softmax", softmax}, {"layernorm", layernorm}, {"mixed", mixed}};
 
-	int schedules = getenv("LOOP_TEST_SCHEDULES") ? atoi(getenv("LOOP_TEST_SCHEDULES")) : SCHEDULES;
+	int schedules = setting("LOOP_TEST_SCHEDULES", SCHEDULES), compile = setting("LOOP_TEST_COMPILED", COMPILED);
+	target = *target_host();
+	target.vector_bytes = setting("LOOP_TEST_VECTOR", target.vector_bytes);
 	source = fopen("bodies.c", "w");
 	for (size_t i = 0; i < sizeof family / sizeof *family; i++) {
 		struct tally t = {0};
@@ -666,9 +672,9 @@ int main(int argc, char **argv)
 		if (argc > 2 && strcmp(argv[1], family[i].name))
 			continue;
 		if (argc > 2)
-			try_one(family[i].name, family[i].make, atoi(argv[2]), &t, &compiled);
+			try_one(family[i].name, family[i].make, atoi(argv[2]), &t, &compiled, compile);
 		for (; argc <= 2 && t.good < schedules && seed < 5 * schedules; seed++)
-			try_one(family[i].name, family[i].make, seed, &t, &compiled);
+			try_one(family[i].name, family[i].make, seed, &t, &compiled, compile);
 		ok(!t.wrong && (argc > 2 || t.good >= schedules), "%s: %d schedules agree with the stages, %d wrong, %d refused, %d primitives (%.1f s)", family[i].name, t.good, t.wrong,
 		   t.refused, t.steps, now_seconds() - start);
 	}

@@ -156,6 +156,10 @@ static void lane_by_lane(struct emit *e, nest_id id, const struct nest *loop)
 	e->lane = 0;
 	e->lane_guard = 0;
 	for (int l = 0; l < lanes; l++) {
+		poly by[NEST_DEPTH_MAX]; /* a loop's variable may stand for lanes of a piece of it */
+		memcpy(by, e->env_by, sizeof by);
+		for (int i = 0; i < e->nenv; i++)
+			e->env_by[i] = poly_subst(e->p->P, by[i], lane, poly_const(e->p->P, l));
 		env_push(e, lane, poly_const(e->p->P, l));
 		const char *cond = guard ? cond_text(e, env_subst(e, guard)) : NULL;
 		int64_t at;
@@ -172,6 +176,7 @@ static void lane_by_lane(struct emit *e, nest_id id, const struct nest *loop)
 			}
 		}
 		e->nenv--;
+		memcpy(e->env_by, by, sizeof by);
 	}
 	e->lane = lane;
 	e->lane_guard = guard;
@@ -390,6 +395,17 @@ static void emit_lanes(struct emit *e, const struct nest *loop, poly_var lane, i
 	e->lane_guard = 0;
 }
 
+/* Steps first to first + lanes - 1 of a vector loop. */
+static void emit_chunk(struct emit *e, const struct nest *loop, int64_t first, int lanes)
+{
+	struct polys *P = e->p->P;
+	poly_var lane = poly_var_new(P, 0, 0, lanes - 1, 1);
+
+	env_push(e, loop->var, poly_addc(P, poly_of(P, lane), first));
+	emit_lanes(e, loop, lane, lanes, 0);
+	e->nenv--;
+}
+
 /* A vector loop: its variable is the lane, in pieces of vl lanes where there are more. */
 static void emit_vector(struct emit *e, nest_id id, poly extent)
 {
@@ -402,6 +418,11 @@ static void emit_vector(struct emit *e, nest_id id, poly extent)
 	poly_range(P, extent, &lo, &hi);
 	if (hi <= e->vl) {
 		emit_lanes(e, &n, n.var, (int)hi, known ? 0 : poly_sub(P, end, poly_of(P, n.var)));
+		return;
+	}
+	if (known && c <= 4 * e->vl) { /* written out, for the sake of registers */
+		for (int64_t at = 0; at < c; at += e->vl)
+			emit_chunk(e, &n, at, (int)(c - at < e->vl ? c - at : e->vl));
 		return;
 	}
 	poly whole = poly_floordiv(P, extent, e->vl);
@@ -419,12 +440,8 @@ static void emit_vector(struct emit *e, nest_id id, poly extent)
 	e->nenv--;
 	var_close(e, q);
 	line(e, "}");
-	if (known && c % e->vl) {
-		lane = poly_var_new(P, 0, 0, c % e->vl - 1, 1);
-		env_push(e, n.var, poly_addc(P, poly_of(P, lane), c / e->vl * e->vl));
-		emit_lanes(e, &n, lane, (int)(c % e->vl), 0);
-		e->nenv--;
-	}
+	if (known && c % e->vl)
+		emit_chunk(e, &n, c / e->vl * e->vl, (int)(c % e->vl));
 }
 
 static void emit_for(struct emit *e, nest_id id)
