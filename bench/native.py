@@ -10,6 +10,9 @@ TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int6
          "u8": np.uint8, "bool": np.bool_}
 
 
+ABI = 2  # that of the structures below, lib/device/model_abi.h
+
+
 class Tensor(c.Structure):
     _fields_ = [("name", c.c_char_p), ("type", c.c_char_p), ("rank", c.c_int),
                 ("shape", c.POINTER(c.c_long)), ("bytes", c.c_size_t)]
@@ -22,7 +25,7 @@ class Tensor(c.Structure):
         return room[start:start + self.bytes].view(dtype).reshape(self.shape[:self.rank])
 
 
-class Table(c.Structure):  # lib/device/model_abi.h
+class Table(c.Structure):
     _fields_ = [("abi", c.c_int), ("name", c.c_char_p), ("cpu", c.c_char_p), ("compiler", c.c_char_p),
                 ("vector_bytes", c.c_int), ("num_inputs", c.c_int), ("num_outputs", c.c_int),
                 ("num_steps", c.c_int), ("inputs", c.POINTER(Tensor)), ("outputs", c.POINTER(Tensor)),
@@ -37,8 +40,8 @@ class Model:
     def __init__(self, path):
         self.library = c.CDLL(os.path.abspath(path))
         self.table = Table.in_dll(self.library, "hone_model")
-        if self.table.abi != 1:
-            raise SystemExit(f"{path}: interface version {self.table.abi}, known is 1")
+        if self.table.abi != ABI:
+            raise SystemExit(f"{path}: interface version {self.table.abi}, known is {ABI}")
         self.inputs = self.table.inputs[:self.table.num_inputs]
         self.outputs = self.table.outputs[:self.table.num_outputs]
         self.handle = self.table.open((path[:-3] + ".weights").encode(), None)
