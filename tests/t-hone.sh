@@ -16,6 +16,10 @@ ok "$(rc hone build -q --embed -j1 "$model" -o made/in --shape image:2x1x8x8) $(
 mkdir here && cp "$model" here/net.onnx
 ok "$(cd here && hone build -q net.onnx --set=batch=1 && echo net.*)" "net.a net.c net.d net.h net.onnx net.so net.weights" "build: without -o, here"
 ok "$(mkdir 'a dir' && cp "$model" "a dir/a'b.onnx" && rc hone build -q "a dir/a'b.onnx" --set batch=1 -o 'a dir/a b') $(rc run-dev 'a dir/a b.so' -o y.npz)" "0 0" "build: blanks and quotes in names"
+for word in int run step index new A; do
+	hone build -q "$model" -o names/$word --set batch=1 2>>err && printf 'ok '
+done >out
+ok "$(cat out)" "ok ok ok ok ok ok " "build: names that C owns"
 
 # sizes that are not given: the command to paste
 ok "$(rc hone build "a dir/a'b.onnx" --embed -o never/m) $(wc -c <out) $(ls -d never 2>/dev/null)" "64 0 " "no sizes: 64, nothing made"

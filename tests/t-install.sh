@@ -26,5 +26,8 @@ ok "$(alone hone build "$model" -o made/net --set batch=1) $(ls made/net.so)" "0
 ok "$(alone hone run-cmp --set batch=1 made/net.so "$model")" 0 "hone TOOL"
 ok "$(alone hone simplify "$model" small.onnx)" 0 "hone simplify"
 ok "$(alone hone --version) $(cat log)" "0 hone (hone) 0.1.0" "--version"
+ok "$(alone sh -c 'hone ge-import net.onnx | hone ge-shape --set batch=1 | hone ge-fuse | hone ge-plan | hone ge-emit -o part') $(grep -c 'slow path' log)" \
+	"0 2" "a model with the evaluator in it"
+ok "$(alone hone run-cmp --set batch=1 part.so "$model")" 0 "and its numbers"
 printf 'include elsewhere/tree/share/hone/hone.mk\nnet.g: HONE_SET = batch=1\n' >Makefile
 ok "$(alone make net.so) $(ls net.so)" "0 net.so" "hone.mk"

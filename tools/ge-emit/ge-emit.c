@@ -147,12 +147,14 @@ static void move(const char *dir, const char *stem, const char *to, const char *
 static bool reserved(const char *s)
 {
 	static const char *const words[] = {
-		"auto", "bool", "break", "case", "catch", "char", "class", "const", "continue", "default", "delete", "do",
-		"double", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "free", "friend", "goto",
-		"if", "index", "inline", "int", "long", "main", "mutable", "namespace", "new", "operator", "private",
-		"protected", "public", "read", "register", "restrict", "return", "short", "signed", "sizeof", "static",
-		"steps", "struct", "switch", "template", "this", "throw", "time", "true", "try", "typedef", "typename",
-		"union", "unsigned", "using", "virtual", "void", "volatile", "while", "write", "A", "W", "LAP",
+		"at", "auto", "bool", "break", "case", "catch", "char", "class", "const", "continue", "default",
+		"delete", "do", "double", "else", "enum", "explicit", "export", "extern", "fail", "false", "float",
+		"floordiv", "for", "free", "friend", "goto", "if", "index", "inline", "input", "int", "lap", "lmax",
+		"lmin", "log", "long", "main", "mutable", "namespace", "new", "operator", "output", "private",
+		"protected", "public", "read", "reason", "register", "restrict", "return", "run", "short", "signed",
+		"sizeof", "static", "step", "steps", "struct", "switch", "template", "this", "throw", "time", "true",
+		"try", "typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while",
+		"write", "A", "W", "LAP",
 	};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (!strcmp(s, words[i]))

@@ -30,6 +30,7 @@ help() {
 	hone build:
 	  -o STEM                      where to; without, MODEL in this directory
 	  --embed                      put the weights into the C file
+	  --no-fallback                refuse a model of which a part would run on the slow path
 	  -j, --jobs N                 compilers at a time
 	  --keep                       keep the passes' graphs of a failed build, too
 
@@ -128,7 +129,7 @@ build() { # SIZES...
 	simplify_passes
 	stage fuse ge-fuse
 	stage layout ge-layout
-	stage plan ge-plan
+	stage plan ge-plan $no_fallback
 	memory=$(sed -n 's/^ge-plan: //p' "$work/messages")
 
 	begin=$(clock)
@@ -139,6 +140,8 @@ build() { # SIZES...
 		ge-emit $quiet $emit_options -o "$stem" -- "$last" || failed $?
 	else
 		ge-emit $quiet $emit_options -o "$stem" -- "$last" 2>"$work/messages" || failed $?
+		sed -i '/on the slow path/d' "$work/messages" # the report has it from ge-plan
+		tell_messages
 	fi
 	columns emit "" "" "$(seconds "$begin")" >>"$work/report"
 	keep_stages
@@ -222,7 +225,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' quiet='' keep='' const_inputs='' emit_options='' ranges='' check_sizes='' opset='' part=''
+model='' stem='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' ranges='' check_sizes='' opset='' part=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -249,6 +252,7 @@ while [ "$left" -gt 0 ]; do
 		build-o) stem=$value ;;
 		build-j | build--jobs) emit_options="$emit_options --jobs=$value" ;;
 		build--embed) emit_options="$emit_options --embed" ;;
+		build--no-fallback) no_fallback=--no-fallback ;;
 		build--keep) keep=1 ;;
 		simplify--range) ranges="$ranges --range=$value" ;;
 		simplify--check-set) check_sizes="$check_sizes --set=$value" ;;
