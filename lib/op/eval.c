@@ -158,20 +158,14 @@ static void release(struct run *r, val_id v)
 static struct tensor *fetch(struct run *r, val_id v)
 {
 	struct value *x;
-	struct tensor *t;
 
 	if (!v)
 		return NULL;
 	x = val(r->m, v);
 	if (x->kind != VAL_CONST)
 		return r->slot[v].t;
-	if (x->tensor->data)
-		return x->tensor;
-	if (r->slot[v].t)
-		return r->slot[v].t;
-	t = arena_copy(&r->consts, x->tensor, sizeof *t);
-	t->data = tensor_data(r->m, x->tensor);
-	return r->slot[v].t = t;
+	tensor_data(r->m, x->tensor);
+	return x->tensor;
 }
 
 static noreturn void not_available(struct module *m, node_id id, const char *why)

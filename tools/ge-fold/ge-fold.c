@@ -60,13 +60,8 @@ static struct tensor *operand(struct fold *f, val_id v)
 		return f->now[v];
 	if (x->overridable)
 		return NULL;
-	if (x->tensor->data)
-		return x->tensor;
-	if (!f->now[v]) {
-		f->now[v] = arena_copy(&f->m->arena, x->tensor, sizeof *x->tensor);
-		f->now[v]->data = tensor_data(f->m, x->tensor);
-	}
-	return f->now[v];
+	tensor_data(f->m, x->tensor);
+	return x->tensor;
 }
 
 /* Elements that shape inference knows, all of them constants. */
