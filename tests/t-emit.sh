@@ -130,3 +130,9 @@ if command -v python3 >/dev/null; then
 else
 	echo "ok - --json # SKIP no python3"
 fi
+
+for type in i8 u8; do
+	printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: %s[1,2,5,5]\n  y = MaxPool(x) {kernel_shape=[3,3] pads=[1,1,1,1]}\n  output y = y\n}\n' $type |
+		ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o pool.g && ge-emit pool.g -o pool && run-cmp --tol 0 --range x=$([ $type = u8 ] && echo 3:200 || echo -100:-5) pool.so pool.g >/dev/null
+	say $? "the padding of a pool of $type is its lowest number"
+done

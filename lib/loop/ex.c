@@ -1,5 +1,6 @@
 /* Expressions of stage bodies. */
 #include "loop/nest.h"
+#include <math.h>
 #include <string.h>
 #include "common/digest.h"
 #include "common/msg.h"
@@ -50,9 +51,23 @@ static poly *copy_polys(struct loop_prog *p, int n, const poly *a)
 	return arena_copy(&p->arena, a, sizeof *a * (size_t)n);
 }
 
+/* The nearest number of an integer type: what is infinite is its lowest or highest. */
+static int64_t whole(enum dtype t, double c)
+{
+	int unused = 64 - 8 * (int)dtype_size(t);
+
+	if (t == DT_BOOL)
+		return c != 0;
+	if (t == DT_U64)
+		return c >= 0x1p64 ? -1 : c >= 0 ? (int64_t)(uint64_t)c : 0;
+	bool sign = dtype_is_signed(t);
+	int64_t lo = sign ? INT64_MIN >> unused : 0, hi = INT64_MAX >> (sign ? unused : unused - 1);
+	return c >= (double)hi ? hi : c >= (double)lo ? (int64_t)c : isnan(c) ? 0 : lo;
+}
+
 ex_id ex_const(struct loop_prog *p, enum dtype t, double c)
 {
-	return ex_new(p, (struct ex){.kind = EX_CONST, .dtype = t, .c = c, .ic = dtype_is_float(t) ? 0 : (int64_t)c, .dyn_dim = -1});
+	return ex_new(p, (struct ex){.kind = EX_CONST, .dtype = t, .c = c, .ic = dtype_is_float(t) ? 0 : whole(t, c), .dyn_dim = -1});
 }
 
 ex_id ex_const_int(struct loop_prog *p, enum dtype t, int64_t c)
