@@ -131,7 +131,7 @@ static struct pointers pointers_of(struct library *l, struct tensor *const *in, 
 static void run_once(struct library *l, struct pointers p, double *steps)
 {
 	if (steps ? l->model->run_timed(l->handle, p.in, p.out, steps) : l->model->run(l->handle, p.in, p.out))
-		die(EX_BUG, "%s: %s", l->path, l->model->error());
+		die(EX_BADDATA, "%s: %s", l->path, l->model->error()); /* its inputs: an index, a size */
 }
 
 void library_run(struct library *l, struct tensor *const *in, struct tensor *const *out)

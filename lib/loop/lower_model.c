@@ -33,14 +33,22 @@ static noreturn void die_at(struct module *m, node_id n, enum exit_code code, co
 	die(code, "%s: %s%s%s", m->source ? m->source : "-", n ? node_where(m, n, &m->arena) : "", n ? ": " : "", why);
 }
 
-/* A tensor of known size, with elements of one size: it can have a place in memory. */
-static void check_value(struct module *m, node_id n, val_id v)
+/* A tensor with elements of one size. */
+static void check_tensor(struct module *m, node_id n, val_id v)
 {
 	const struct type *t = &val(m, v)->type;
 
 	if (t->other || t->dtype == DT_STR)
 		die_at(m, n, EX_NOTAVAIL, arena_printf(&m->arena, "%s is %s; only tensors of numbers can be compiled",
 						       sym_str(val(m, v)->name), type_str(m, t, &m->arena)));
+}
+
+/* It can have a place in memory. */
+static void check_size(struct module *m, node_id n, val_id v)
+{
+	const struct type *t = &val(m, v)->type;
+
+	check_tensor(m, n, v);
 	if (!type_static(m, t))
 		die_at(m, n, EX_NOTAVAIL, arena_printf(&m->arena, "the size of %s, %s, depends on data and cannot be planned",
 						       sym_str(val(m, v)->name), type_str(m, t, &m->arena)));
@@ -112,10 +120,10 @@ static void wrap(struct module *m, size_t i)
 static void check_graph(struct module *m)
 {
 	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
+		check_tensor(m, 0, graph(m, m->main)->in.a[i]);
+	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
 		if (!type_static(m, &val(m, graph(m, m->main)->in.a[i])->type))
 			bind_missing(m, "ge-shape");
-	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
-		check_value(m, 0, graph(m, m->main)->in.a[i]);
 	for (size_t i = 0; i < graph(m, m->main)->nodes.n; i++) {
 		node_id id = graph(m, m->main)->nodes.a[i];
 		const struct node *n = node(m, id);
@@ -123,7 +131,7 @@ static void check_graph(struct module *m)
 			die_at(m, id, EX_NOTAVAIL, "it is in no group; run ge-fuse");
 		for (uint32_t k = 0; k < n->nout; k++)
 			if (n->out[k])
-				check_value(m, id, n->out[k]);
+				check_size(m, id, n->out[k]);
 		if (n->op != OP_Fused && !node_is_view(m, n))
 			wrap(m, i);
 	}

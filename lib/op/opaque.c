@@ -85,7 +85,13 @@ static struct tensor *operand(struct module *m, val_id v, const void *data, stru
 	return x;
 }
 
-static void result(struct module *m, node_id id, uint32_t k, const struct tensor *x, void *out)
+static const char *shape_str(struct module *m, const struct tensor *x, struct arena *a)
+{
+	struct type t = tensor_type(m, x);
+	return type_str(m, &t, a);
+}
+
+static void result(struct module *m, node_id id, uint32_t k, const struct tensor *x, void *out, struct arena *a)
 {
 	const struct type *t = &val(m, node(m, id)->out[k])->type;
 	int64_t dims[RANK_MAX];
@@ -94,7 +100,8 @@ static void result(struct module *m, node_id id, uint32_t k, const struct tensor
 	for (int i = 0; fits && i < t->rank; i++)
 		fits = x->dims[i] == dims[i];
 	if (!fits)
-		die(EX_BADDATA, "%s is not of type %s this time", sym_str(val(m, node(m, id)->out[k])->name), type_str(m, t, &m->arena));
+		die(EX_BADDATA, "%s is %s for these inputs, not %s", sym_str(val(m, node(m, id)->out[k])->name),
+		    x ? shape_str(m, x, a) : "missing", type_str(m, t, a));
 	copy_layout(m, t, out, x->data, true);
 }
 
@@ -110,7 +117,7 @@ static void run_step(struct module *m, node_id id, const void *const *in, void *
 	if (why)
 		die(EX_BADDATA, "%s", why);
 	for (uint32_t k = 0; k < n->nout; k++)
-		result(m, id, k, y[k], out[k]);
+		result(m, id, k, y[k], out[k], a);
 }
 
 int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void *const *out, char *why, size_t size)

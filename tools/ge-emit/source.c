@@ -349,7 +349,7 @@ static void put_opaque_call(struct emission *e, FILE *f, uint32_t c, int number)
 {
 	const struct node *n = node(e->M->m, e->M->calls.a[c].node);
 
-	fprintf(f, "\tif (slow(m, %" PRIu32 ", %d, (const void *[]){", c, number);
+	fprintf(f, "\tif (opaque_run(m, %" PRIu32 ", %d, (const void *[]){", c, number);
 	put_operands(e, f, n);
 	fprintf(f, "NULL}, (void *[]){");
 	put_results(e, f, n);
@@ -365,7 +365,7 @@ static void put_call(struct emission *e, FILE *f, uint32_t c, int *nopaque)
 	else
 		put_kernel_call(e, f, c);
 	if (x->kernel != KERNEL_OPAQUE && emit_checks_indices(e->M->kernels.a[x->kernel].prog))
-		fprintf(f, "\tif (bad_index)\n\t\treturn outside(%" PRIu32 ");\n", c);
+		fprintf(f, "\tif (bad_index)\n\t\treturn index_outside(%" PRIu32 ");\n", c);
 	fprintf(f, "\tLAP(%" PRIu32 "); /* ", c);
 	put_comment(f, call_name(e, c));
 	fprintf(f, " */\n");

@@ -52,10 +52,11 @@ static void write_outputs(struct library *l, struct tensor **out, const char *pa
 
 /* ---- reports ---- */
 
-/* One line a kernel: its steps taken together. */
+/* One line a kernel: its steps taken together; a step without a kernel by itself. */
 struct share {
 	const char *name, *node;
 	int calls;
+	bool slow;
 	double flops, seconds;
 };
 
@@ -70,10 +71,10 @@ static int shares_of(const struct hone_model *m, const struct bench *b, struct s
 	int n = 0, k;
 
 	for (int i = 0; i < m->num_steps; i++) {
-		for (k = 0; k < n && strcmp(s[k].name, m->steps[i].kernel); k++)
+		for (k = 0; k < n && (m->steps[i].slow || strcmp(s[k].name, m->steps[i].kernel)); k++)
 			;
 		if (k == n)
-			s[n++] = (struct share){m->steps[i].kernel, m->steps[i].node, 0, 0, 0};
+			s[n++] = (struct share){m->steps[i].kernel, m->steps[i].node, .slow = m->steps[i].slow};
 		s[k].calls++;
 		s[k].flops += m->steps[i].flops;
 		s[k].seconds += b->step[i];
@@ -97,9 +98,9 @@ static void print_kernels(const struct hone_model *m, const struct bench *b, str
 		total += s[i].seconds;
 	printf("%-6s %5s %10s %6s %9s %6s  %s\n", "kernel", "calls", "us", "share", "GFLOP/s", "peak", "node");
 	for (int i = 0; i < n; i++)
-		printf("%-6s %5d %10.1f %5.1f%% %9.1f %5.1f%%  %s%s\n", s[i].name, s[i].calls, 1e6 * s[i].seconds,
+		printf("%-6s %5d %10.1f %5.1f%% %9.1f %5.1f%%  %s%s%s\n", s[i].name, s[i].calls, 1e6 * s[i].seconds,
 		       percent(s[i].seconds, total), 1e-9 * s[i].flops / s[i].seconds, percent(s[i].flops / s[i].seconds, b->peak),
-		       s[i].node, s[i].calls > 1 ? " .." : "");
+		       s[i].node, s[i].calls > 1 ? " .." : "", s[i].slow ? " (slow path)" : "");
 }
 
 static void print_bench(const struct hone_model *m, const struct bench *b)
@@ -147,7 +148,8 @@ static void print_json(const struct hone_model *m, const struct bench *b, struct
 		json_string(s[i].name);
 		printf(",\"node\":");
 		json_string(s[i].node);
-		printf(",\"calls\":%d,\"seconds\":%.9g,\"flop\":%.0f}", s[i].calls, s[i].seconds, s[i].flops);
+		printf(",\"slow_path\":%s,\"calls\":%d,\"seconds\":%.9g,\"flop\":%.0f}", s[i].slow ? "true" : "false", s[i].calls,
+		       s[i].seconds, s[i].flops);
 	}
 	printf("]}\n");
 }
