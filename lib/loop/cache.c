@@ -31,9 +31,9 @@ static stage_id copy_stage(struct loop_prog *p, buf_id from, buf_id to, enum sco
 static const char *is_ready(struct loop_prog *p, buf_id b, nest_id l, const poly *lo, const poly *extent)
 {
 	struct polys *P = p->P;
-	nest_id block[256];
-	int n = nest_blocks(p, p->root, 0, block, 256);
-	for (int i = 0; i < n && i < 256; i++) {
+	int n;
+	nest_id *block = nest_list(p, p->root, 0, &n);
+	for (int i = 0; i < n; i++) {
 		if (lstage(p, lnest(p, block[i])->stage)->out != b)
 			continue;
 		nest_id shared = l;
@@ -58,9 +58,9 @@ static const char *is_ready(struct loop_prog *p, buf_id b, nest_id l, const poly
 
 static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id l, enum scope scope, const char *name)
 {
-	nest_id block[256];
-	int n = nest_blocks(p, p->root, s, block, 256);
-	for (int i = 0; i < n && i < 256; i++)
+	int n;
+	nest_id *block = nest_list(p, p->root, s, &n);
+	for (int i = 0; i < n; i++)
 		if (lnest(p, block[i])->phase == BLOCK_UPDATE && !nest_inside(p, block[i], l))
 			return whynot(p, "%s is not wholly inside the loop", sym_str(lstage(p, s)->name));
 	nest_id seq = nest_body(p, l);
@@ -69,8 +69,9 @@ static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id
 		if (nest_blocks(p, lnest(p, seq)->kid.a[i], s, NULL, 0))
 			at = i;
 	for (size_t i = at; i < lnest(p, seq)->kid.n; i++) {
-		nest_id made[256];
-		for (int m = nest_blocks(p, lnest(p, seq)->kid.a[i], 0, made, 256), j = 0; j < m && j < 256; j++)
+		int m;
+		nest_id *made = nest_list(p, lnest(p, seq)->kid.a[i], 0, &m);
+		for (int j = 0; j < m; j++)
 			if (lstage(p, lnest(p, made[j])->stage)->out == b)
 				return whynot(p, "%s is computed inside the loop, after the copy", sym_str(lbuf(p, b)->name));
 	}
@@ -96,19 +97,19 @@ static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id
 static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum scope scope, const char *name)
 {
 	buf_id b = lstage(p, s)->out;
-	nest_id block[256];
-	int n = nest_blocks(p, p->root, s, block, 256);
+	int n;
+	nest_id *block = nest_list(p, p->root, s, &n);
 	bool init_inside = false;
-	for (int i = 0; i < n && i < 256; i++) {
+	for (int i = 0; i < n; i++) {
 		bool inside = nest_inside(p, block[i], l);
 		if (lnest(p, block[i])->phase == BLOCK_INIT)
 			init_inside |= inside;
 		else if (!inside)
 			return whynot(p, "%s is not wholly inside the loop", sym_str(lstage(p, s)->name));
 	}
-	nest_id all[256];
-	int m = nest_blocks(p, l, 0, all, 256);
-	for (int i = 0; i < m && i < 256; i++)
+	int m;
+	nest_id *all = nest_list(p, l, 0, &m);
+	for (int i = 0; i < m; i++)
 		if (lnest(p, all[i])->stage != s && (stage_reads(p, lnest(p, all[i])->stage, b) || lstage(p, lnest(p, all[i])->stage)->out == b))
 			return whynot(p, "%s touches %s inside the loop", sym_str(lstage(p, lnest(p, all[i])->stage)->name), sym_str(lbuf(p, b)->name));
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
@@ -138,7 +139,7 @@ static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum 
 	nest_insert(p, seq, 0, copy);
 	stage_id zero = stage_into(p, arena_printf(&p->arena, "%s.init", sym_str(lstage(p, s)->name)), b, axes);
 	stage_body(p, zero, COMB_NONE, ex_const(p, shape.dtype, combiner_identity(lstage(p, s)->comb)));
-	for (int i = 0; i < n && i < 256; i++)
+	for (int i = 0; i < n; i++)
 		if (lnest(p, block[i])->phase == BLOCK_INIT) {
 			struct nest *k = lnest(p, block[i]);
 			k->stage = zero;

@@ -152,12 +152,12 @@ static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent
 
 const char *region_exact(struct loop_prog *p, buf_id b, nest_id l, const poly *lo, const poly *extent, poly *guard, int *nguard)
 {
-	nest_id block[256];
-	int n = nest_blocks(p, l, 0, block, 256);
+	int n;
+	nest_id *block = nest_list(p, l, 0, &n);
 	const char *why = NULL;
 	*nguard = 0;
 	struct exact x = {.p = p, .env = xcalloc(poly_nvars(p->P) + 2, sizeof(int64_t))};
-	for (int i = 0; i < n && i < 256 && !why; i++) {
+	for (int i = 0; i < n && !why; i++) {
 		x.block = lnest(p, block[i]);
 		if (lstage(p, x.block->stage)->out != b || x.block->phase != BLOCK_UPDATE)
 			continue;
@@ -188,9 +188,9 @@ const char *region_exact(struct loop_prog *p, buf_id b, nest_id l, const poly *l
 
 void guard_nest(struct loop_prog *p, nest_id n, int nguard, const poly *guard)
 {
-	nest_id block[256];
-	int k = nest_blocks(p, n, 0, block, 256);
-	for (int i = 0; i < k && i < 256; i++)
+	int k;
+	nest_id *block = nest_list(p, n, 0, &k);
+	for (int i = 0; i < k; i++)
 		for (int g = 0; g < nguard; g++)
 			vec_push(&lnest(p, block[i])->guard, guard[g]);
 }

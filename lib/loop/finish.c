@@ -8,10 +8,9 @@
 /* Innermost loop (or the root) around all blocks that touch b; 0 if none does. */
 static nest_id home_of(struct loop_prog *p, buf_id b)
 {
-	nest_id block[1024], home = 0;
-	int n = nest_blocks(p, p->root, 0, block, 1024);
-	if (n > 1024)
-		return p->root;
+	nest_id home = 0;
+	int n;
+	nest_id *block = nest_list(p, p->root, 0, &n);
 	for (int i = 0; i < n; i++) {
 		struct nest *k = lnest(p, block[i]);
 		if (lstage(p, k->stage)->out != b && !(k->phase == BLOCK_UPDATE && stage_reads(p, k->stage, b)))
@@ -286,9 +285,9 @@ static void guard_fills(struct loop_prog *p, struct guards *g, const struct nest
 const char *partition_auto(struct loop_prog *p, nest_id loop)
 {
 	struct guards g = {.loop = loop};
-	nest_id block[256];
-	int n = nest_blocks(p, loop, 0, block, 256);
-	for (int i = 0; i < n && i < 256; i++) {
+	int n;
+	nest_id *block = nest_list(p, loop, 0, &n);
+	for (int i = 0; i < n; i++) {
 		struct nest *k = lnest(p, block[i]);
 		for (size_t j = 0; j < k->guard.n; j++)
 			guard_points(p, &g, k->guard.a[j]);

@@ -381,6 +381,14 @@ int nest_blocks(struct loop_prog *p, nest_id n, stage_id s, nest_id *out, int ma
 	return b.n;
 }
 
+nest_id *nest_list(struct loop_prog *p, nest_id n, stage_id s, int *count)
+{
+	*count = nest_blocks(p, n, s, NULL, 0);
+	nest_id *list = ARENA_ARRAY(&p->arena, nest_id, *count + 1);
+	nest_blocks(p, n, s, list, *count);
+	return list;
+}
+
 nest_id stage_whole(struct loop_prog *p, stage_id s)
 {
 	struct nest *root = lnest(p, p->root);
@@ -436,7 +444,8 @@ static void list_read(struct loop_prog *p, ex_id read, void *arg)
 {
 	struct read_list *r = arg;
 	if (r->n < r->max)
-		r->out[r->n++] = read;
+		r->out[r->n] = read;
+	r->n++;
 }
 
 int stage_reads_of(struct loop_prog *p, stage_id s, ex_id *out, int max)

@@ -43,7 +43,9 @@ const char *region_exact(struct loop_prog *p, buf_id b, nest_id l, const poly *l
 /* Adds guards to every block of n. */
 void guard_nest(struct loop_prog *p, nest_id n, int nguard, const poly *guard);
 
-/* All blocks of stage s (any phase) below n, in order: count; out may be NULL. */
+/* All blocks of stage s (any phase; 0: of every stage) below n, in order. The list is in p's arena. */
+nest_id *nest_list(struct loop_prog *p, nest_id n, stage_id s, int *count);
+/* The same, at most max of them: count; out may be NULL. */
 int nest_blocks(struct loop_prog *p, nest_id n, stage_id s, nest_id *out, int max);
 /* The root's kid in which all of s lies alone and unscheduled (start state), or 0. */
 nest_id stage_whole(struct loop_prog *p, stage_id s);
@@ -51,7 +53,7 @@ nest_id stage_whole(struct loop_prog *p, stage_id s);
 const char *sole_writer(struct loop_prog *p, stage_id s);
 /* Does a block of stage t read buffer b? */
 bool stage_reads(struct loop_prog *p, stage_id t, buf_id b);
-/* The EX_READs of stage s's body, at most max: count. */
+/* The EX_READs of stage s's body; the first max of them go to out: count of all. */
 int stage_reads_of(struct loop_prog *p, stage_id s, ex_id *out, int max);
 /* e with the axis variables of s replaced by the block's bindings. */
 poly bind_poly(struct loop_prog *p, const struct nest *block, poly e);

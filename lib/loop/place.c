@@ -24,9 +24,9 @@ static bool before(struct loop_prog *p, nest_id a, nest_id b)
 static size_t first_reader(struct loop_prog *p, nest_id seq, buf_id b)
 {
 	for (size_t i = 0; i < lnest(p, seq)->kid.n; i++) {
-		nest_id block[256];
-		int n = nest_blocks(p, lnest(p, seq)->kid.a[i], 0, block, 256);
-		for (int k = 0; k < n && k < 256; k++)
+		int n;
+		nest_id *block = nest_list(p, lnest(p, seq)->kid.a[i], 0, &n);
+		for (int k = 0; k < n; k++)
 			if (lnest(p, block[k])->phase == BLOCK_UPDATE && stage_reads(p, lnest(p, block[k])->stage, b))
 				return i;
 	}
@@ -61,9 +61,9 @@ const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
 		return whynot(p, "%s is a result of the kernel", stage);
 	if ((why = sole_writer(p, s)))
 		return why;
-	nest_id block[256];
-	int n = nest_blocks(p, p->root, 0, block, 256);
-	for (int i = 0; i < n && i < 256; i++)
+	int n;
+	nest_id *block = nest_list(p, p->root, 0, &n);
+	for (int i = 0; i < n; i++)
 		if (lnest(p, block[i])->phase == BLOCK_UPDATE && stage_reads(p, lnest(p, block[i])->stage, b) && !nest_inside(p, block[i], l))
 			return whynot(p, "%s is read outside %s, by %s", stage, loop, sym_str(lstage(p, lnest(p, block[i])->stage)->name));
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
@@ -91,11 +91,12 @@ struct after {
 /* Every loop at or around L that runs over p's blocks must be over an axis that s follows, and no reduction. */
 static void check_producer(struct loop_prog *p, struct after *a, stage_id producer)
 {
-	nest_id block[256], around[NEST_DEPTH_MAX + 1];
-	int n = nest_blocks(p, a->loop, producer, block, 256);
+	nest_id around[NEST_DEPTH_MAX + 1];
+	int n;
+	nest_id *block = nest_list(p, a->loop, producer, &n);
 	int k = nest_loops(p, a->loop, around);
 	around[k++] = a->loop;
-	for (int i = 0; i < n && i < 256; i++)
+	for (int i = 0; i < n; i++)
 		for (int j = 0; j < k; j++) {
 			poly_var v = lnest(p, around[j])->var;
 			const struct stage *q = lstage(p, producer);
@@ -161,9 +162,9 @@ struct operands {
 static void operand_ready(struct loop_prog *p, ex_id read, void *arg)
 {
 	struct operands *o = arg;
-	nest_id block[256];
-	int n = nest_blocks(p, p->root, 0, block, 256);
-	for (int i = 0; i < n && i < 256 && !o->why; i++) {
+	int n;
+	nest_id *block = nest_list(p, p->root, 0, &n);
+	for (int i = 0; i < n && !o->why; i++) {
 		const struct stage *w = lstage(p, lnest(p, block[i])->stage);
 		if (w->out == lex(p, read)->buf && !nest_inside(p, block[i], o->loop) && !before(p, block[i], o->loop))
 			o->why = whynot(p, "%s is computed later", sym_str(w->name));
@@ -222,11 +223,12 @@ const char *prim_init(struct loop_prog *p, const char *stage, const char *loop)
 		return whynot(p, "no stage %s", stage);
 	if (lstage(p, s)->comb == COMB_NONE)
 		return whynot(p, "%s is no reduction", stage);
-	nest_id block[256], init = 0, l = p->root;
-	int n = nest_blocks(p, p->root, s, block, 256);
+	nest_id init = 0, l = p->root;
+	int n;
+	nest_id *block = nest_list(p, p->root, s, &n);
 	if (strcmp(loop, "root") && !(l = loop_find(p, loop)))
 		return whynot(p, "no loop %s", loop);
-	for (int i = 0; i < n && i < 256; i++) {
+	for (int i = 0; i < n; i++) {
 		if (lnest(p, block[i])->phase == BLOCK_INIT) {
 			if (init)
 				return whynot(p, "%s is set to its identity in two places", stage);

@@ -70,9 +70,9 @@ static poly split_base(struct loop_prog *p, poly extent, int64_t f, enum split_t
 /* Guards e >= 0 on every block below n that depends on the loop at all. */
 static void guard_below(struct loop_prog *p, nest_id n, poly e)
 {
-	nest_id block[256];
-	int k = nest_blocks(p, n, 0, block, 256);
-	for (int i = 0; i < k && i < 256; i++)
+	int k;
+	nest_id *block = nest_list(p, n, 0, &k);
+	for (int i = 0; i < k; i++)
 		vec_push(&lnest(p, block[i])->guard, e);
 }
 
@@ -170,8 +170,9 @@ static const char *grow_copy(struct loop_prog *p, stage_id w, int d, int64_t siz
 /* What stage s reads along its axis must have room up to size. grow: and is given it, where it can be. */
 static const char *pad_reads(struct loop_prog *p, stage_id s, int axis, int64_t size, bool grow)
 {
-	ex_id read[64];
-	int n = stage_reads_of(p, s, read, 64);
+	int n = stage_reads_of(p, s, NULL, 0);
+	ex_id *read = ARENA_ARRAY(&p->arena, ex_id, n + 1);
+	stage_reads_of(p, s, read, n);
 	for (int i = 0; i < n; i++)
 		for (int d = 0; d < lex(p, read[i])->n; d++) {
 			poly_var v = lstage(p, s)->axis[axis].var, more = poly_var_new(p->P, 0, 0, size - 1, 1);
@@ -242,15 +243,17 @@ static const char *pad_axis(struct loop_prog *p, nest_id id, int64_t f)
 /* NULL if every reduction below loop l is set to its identity there too. */
 static const char *adds_to_outside(struct loop_prog *p, nest_id l)
 {
-	nest_id block[256], other[256];
-	int n = nest_blocks(p, l, 0, block, 256);
-	for (int i = 0; i < n && i < 256; i++) {
+	int n;
+	nest_id *block = nest_list(p, l, 0, &n);
+	for (int i = 0; i < n; i++) {
 		stage_id s = lnest(p, block[i])->stage;
 		if (lstage(p, s)->comb == COMB_NONE || lnest(p, block[i])->phase != BLOCK_UPDATE)
 			continue;
 		bool set = false;
-		for (int m = nest_blocks(p, l, 0, other, 256), j = 0; j < m && j < 256; j++)
-			set |= lstage(p, lnest(p, other[j])->stage)->out == lstage(p, s)->out && (lnest(p, other[j])->phase == BLOCK_INIT || lstage(p, lnest(p, other[j])->stage)->comb == COMB_NONE);
+		for (int j = 0; j < n; j++) {
+			const struct nest *k = lnest(p, block[j]);
+			set |= lstage(p, k->stage)->out == lstage(p, s)->out && (k->phase == BLOCK_INIT || lstage(p, k->stage)->comb == COMB_NONE);
+		}
 		if (!set || sole_writer(p, s))
 			return whynot(p, "tail=overlap: %s goes on adding to what is set outside %s", sym_str(lstage(p, s)->name), sym_str(lnest(p, l)->name));
 	}
@@ -542,8 +545,9 @@ const char *prim_inline(struct loop_prog *p, const char *stage)
 	for (size_t t = 1; t < p->stages.n; t++)
 		if (body[t])
 			p->stages.a[t].body = body[t];
-	nest_id block[64];
-	for (int n = nest_blocks(p, p->root, s, block, 64), i = 0; i < n && i < 64; i++)
+	int n;
+	nest_id *block = nest_list(p, p->root, s, &n);
+	for (int i = 0; i < n; i++)
 		nest_remove(p, block[i]);
 	lstage(p, s)->gone = true;
 	return NULL;

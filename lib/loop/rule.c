@@ -27,7 +27,8 @@ const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part)
 
 int stage_all_reads(struct loop_prog *p, stage_id s, ex_id *out)
 {
-	return stage_reads_of(p, s, out, READS_MAX);
+	int n = stage_reads_of(p, s, out, READS_MAX);
+	return n < READS_MAX ? n : READS_MAX;
 }
 
 bool read_uses(struct loop_prog *p, ex_id read, poly_var v)
