@@ -1,12 +1,14 @@
 #define _GNU_SOURCE
 #include "device/library.h"
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "common/msg.h"
+#include "common/outfile.h"
 #include "common/progress.h"
 
 /* PATH.so -> PATH.weights */
@@ -18,14 +20,40 @@ static char *weights_beside(const char *path)
 	return xprintf("%.*s.weights", (int)n, path);
 }
 
+static bool lies_in(uint64_t offset, uint64_t bytes, uint64_t size)
+{
+	return offset <= size && bytes <= size - offset;
+}
+
+/* A library that was cut short would make the loader read pages that are not there. The tables of sections
+ * and segments say how long it is; what is no library at all is left to the loader. */
+static bool cut_short(const struct mapped *file)
+{
+	const Elf64_Ehdr *e = (const void *)file->p;
+
+	if (file->n < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64)
+		return false;
+	if (!lies_in(e->e_phoff, (uint64_t)e->e_phnum * sizeof(Elf64_Phdr), file->n) || e->e_phoff % 8 ||
+	    !lies_in(e->e_shoff, (uint64_t)e->e_shnum * e->e_shentsize, file->n))
+		return true;
+	const Elf64_Phdr *segment = (const void *)(file->p + e->e_phoff);
+	for (int i = 0; i < e->e_phnum; i++)
+		if (!lies_in(segment[i].p_offset, segment[i].p_filesz, file->n))
+			return true;
+	return false;
+}
+
 void library_open(struct library *l, const char *path, const char *weights)
 {
 	char *file = strchr(path, '/') ? xstrdup(path) : xprintf("./%s", path); /* dlopen searches names without / */
 	char *beside = weights_beside(path);
+	struct mapped whole;
 
 	*l = (struct library){.path = path};
-	if (access(path, R_OK))
-		die_errno(errno == ENOENT ? EX_NOIN : EX_IO, "%s", path);
+	mapped_open(&whole, path);
+	if (cut_short(&whole))
+		die(EX_BADDATA, "%s:%zu: the library is cut short", path, whole.n);
+	mapped_close(&whole);
 	if (!(l->so = dlopen(file, RTLD_NOW | RTLD_LOCAL)))
 		die(EX_BADDATA, "%s: cannot be loaded as a library: %s", path, dlerror());
 	if (!(l->model = dlsym(l->so, "hone_model")))
