@@ -2,14 +2,23 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include "common/msg.h"
 #include "common/progress.h"
 #include "ge-emit.h"
 
 extern char **environ;
+
+/* What the compilers say, kept until it is known whether it matters. */
+static int said = -1;
+static const char *place; /* where they write */
 
 struct argv {
 	VEC(char *) a;
@@ -32,11 +41,19 @@ static void add(struct argv *v, char *word)
 
 static pid_t start(struct argv *v)
 {
+	posix_spawn_file_actions_t actions;
 	pid_t pid;
 	int error;
 
+	if (said < 0 && (said = memfd_create("said", MFD_CLOEXEC)) < 0)
+		die_errno(EX_SYSTEM, "memfd_create");
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
+	setenv("LC_ALL", "C", 1);
 	vec_push(&v->a, NULL);
-	if ((error = posix_spawnp(&pid, v->a.a[0], NULL, NULL, v->a.a, environ))) {
+	error = posix_spawnp(&pid, v->a.a[0], &actions, NULL, v->a.a, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (error) {
 		errno = error;
 		die_errno(error == ENOENT ? EX_NOTAVAIL : EX_SYSTEM, "cannot run %s", v->a.a[0]);
 	}
@@ -44,6 +61,22 @@ static pid_t start(struct argv *v)
 		free(v->a.a[i]);
 	vec_free(&v->a);
 	return pid;
+}
+
+/* A full disk is not the compiler's fault. Some say so, ar does not. */
+static noreturn void failed(const char *what)
+{
+	enum { LITTLE = 1 << 20 };
+	struct stat st = {0};
+	struct statvfs fs;
+
+	fstat(said, &st);
+	char *text = xcalloc((size_t)st.st_size + 1, 1);
+	if ((pread(said, text, (size_t)st.st_size, 0) > 0 && strstr(text, strerror(ENOSPC))) ||
+	    (statvfs(place, &fs) == 0 && fs.f_bavail < LITTLE / fs.f_frsize))
+		die(EX_IO, "%s: %s", what, strerror(ENOSPC));
+	fputs(text, stderr);
+	die(EX_BUG, "%s failed; its messages are above", what);
 }
 
 /* Waits for one child of ours. */
@@ -61,7 +94,7 @@ static void reap(const char *what, int *running)
 		return;
 	while (*running > 0 && wait(NULL) > 0)
 		--*running;
-	die(EX_BUG, "%s failed; its messages are above", what);
+	failed(what);
 }
 
 static void run_one(struct argv *v, const char *what)
@@ -130,6 +163,7 @@ void compile_model(struct emission *e, const char *dir, const char *stem, int jo
 	char *evaluator = e->opaque_bytes ? opaque_archive() : NULL;
 	struct argv v = {0};
 
+	place = dir;
 	compile_parts(e, dir, stem, jobs);
 	add_words(&v, target_compiler());
 	add_words(&v, "-shared -Wl,-Bsymbolic -o");
