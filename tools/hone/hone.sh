@@ -53,6 +53,11 @@ list_tools() {
 
 # ---- the way a stage runs ----
 
+# What is for standard output, whole.
+print() {
+	printf '%s\n' "$1" 2>/dev/null || die 74 "standard output: writing failed"
+}
+
 columns() { printf '%-10s %8s %8s %9s\n' "$@"; }
 
 clock() { date +%s%N; }
@@ -101,7 +106,7 @@ stage() {
 
 row() { # NAME BEGIN GRAPH
 	took=$(seconds "$2")
-	counts=$(ge-stat --json "$3")
+	counts=$(ge-stat --json "$3" 2>/dev/null) # what it has against the graph the next pass says, too
 	nodes=$(expr "$counts" : '.*"nodes": \([0-9]*\), "graphs"') || nodes=0
 	groups=$(expr "$counts" : '.*"Fused": {"nodes": \([0-9]*\)') || groups=0
 	columns "$1" $((nodes - groups)) "${groups#0}" "$took" >>"$work/report"
@@ -119,7 +124,11 @@ simplify_passes() {
 
 keep_stages() {
 	set +f
-	mkdir -p "$stem.d" && rm -f "$stem.d"/[0-9][0-9]-*.g && mv "$work"/[0-9][0-9]-*.g "$stem.d" || exit 74
+	if ! { mkdir -p "$stem.d" && rm -f "$stem.d"/[0-9][0-9]-*.g && mv "$work"/[0-9][0-9]-*.g "$stem.d"; } 2>/dev/null; then
+		rm -f "$stem.d"/[0-9][0-9]-*.g
+		rmdir "$stem.d" 2>/dev/null
+		die 74 "$stem.d: cannot be written"
+	fi
 	set -f
 }
 
@@ -134,7 +143,7 @@ build() { # SIZES...
 
 	begin=$(clock)
 	: >"$work/messages"
-	mkdir -p "$(dirname "$stem")" || exit 74
+	mkdir -p "$(dirname "$stem")" 2>/dev/null || die 74 "$stem: its directory cannot be made"
 	progress ""
 	if [ -t 2 ]; then # ge-emit has progress of its own
 		ge-emit $quiet $emit_options -o "$stem" -- "$last" || failed $?
@@ -145,7 +154,10 @@ build() { # SIZES...
 	fi
 	columns emit "" "" "$(seconds "$begin")" >>"$work/report"
 	keep_stages
-	[ -z "$quiet" ] || return 0
+	[ -n "$quiet" ] || print "$(build_report)"
+}
+
+build_report() {
 	columns stage nodes groups seconds
 	cat "$work/report"
 	columns all "" "" "$(seconds "$start")"
@@ -185,11 +197,15 @@ simplify() { # SIZES...
 	progress check
 	check "$@" -- "$work/new.onnx" "$model"
 	# Written beside the target, then renamed: whole or not there.
-	part=$(mktemp "$stem.XXXXXX") || exit 74
-	cat "$work/new.onnx" >"$part" && chmod "$(printf %o $((0666 & ~$(umask))))" "$part" && mv "$part" "$stem" || exit 74
+	part=$(mktemp "$stem.XXXXXX" 2>/dev/null) || die 74 "$stem: cannot be written"
+	{ cat "$work/new.onnx" >"$part" && chmod "$(printf %o $((0666 & ~$(umask))))" "$part" && mv "$part" "$stem"; } 2>/dev/null ||
+		die 74 "$stem: cannot be written"
 	part=''
 	progress ""
-	[ -z "$quiet" ] || return 0
+	[ -n "$quiet" ] || print "$(simplify_report)"
+}
+
+simplify_report() {
 	ge-stat "$model" "$stem" | grep -v '^the graphs differ$'
 	printf '\nthe same numbers on 3 random inputs%s\n' "${check_sizes:+ (with$check_sizes)}"
 }
@@ -284,5 +300,6 @@ trap 'rm -rf "$work" ${part:+"$part"}' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
+trap 'exit 141' PIPE
 count=0 last=$model start=$(clock)
 "$verb" "$@"
