@@ -1,6 +1,7 @@
 /* Running the C compiler, several at a time. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,9 +40,38 @@ static void add(struct argv *v, char *word)
 	vec_push(&v->a, word);
 }
 
+static sigset_t ends(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	return set;
+}
+
+void signals_hold(bool hold)
+{
+	sigset_t set = ends();
+
+	sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
+/* One of them has come meanwhile: its number; 0: none. */
+static int signal_held(void)
+{
+	sigset_t set;
+
+	sigpending(&set);
+	return sigismember(&set, SIGINT) ? SIGINT : sigismember(&set, SIGTERM) ? SIGTERM : sigismember(&set, SIGHUP) ? SIGHUP : 0;
+}
+
 static pid_t start(struct argv *v)
 {
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
 	pid_t pid;
 	int error;
 
@@ -49,10 +79,15 @@ static pid_t start(struct argv *v)
 		die_errno(EX_SYSTEM, "memfd_create");
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
+	sigemptyset(&none); /* the compiler may be interrupted, also while we may not */
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
 	setenv("LC_ALL", "C", 1);
 	vec_push(&v->a, NULL);
-	error = posix_spawnp(&pid, v->a.a[0], &actions, NULL, v->a.a, environ);
+	error = posix_spawnp(&pid, v->a.a[0], &actions, &attr, v->a.a, environ);
 	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
 	if (error) {
 		errno = error;
 		die_errno(error == ENOENT ? EX_NOTAVAIL : EX_SYSTEM, "cannot run %s", v->a.a[0]);
@@ -90,10 +125,13 @@ static void reap(const char *what, int *running)
 	if (pid < 0)
 		die_errno(EX_SYSTEM, "wait");
 	--*running;
-	if (status == 0)
+	int held = signal_held();
+	if (status == 0 && !held)
 		return;
 	while (*running > 0 && wait(NULL) > 0)
 		--*running;
+	if (held)
+		die_silent(128 + held); /* as a shell names it */
 	failed(what);
 }
 

@@ -181,6 +181,7 @@ static void write_model(struct emission *e, const char *out)
 
 	if (!*stem)
 		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %smodel", out, out);
+	signals_hold(true);
 	if (!mkdtemp(dir))
 		die_errno(errno == ENOENT ? EX_NOIN : EX_IO, "%s", dir);
 	int hook = die_hook(remove_dir, dir);
@@ -201,6 +202,7 @@ static void write_model(struct emission *e, const char *out)
 	}
 	die_unhook(hook);
 	remove_dir(dir);
+	signals_hold(false);
 	free(dir);
 	free(header);
 }
