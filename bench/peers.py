@@ -132,7 +132,7 @@ def main():
         return 0
     times = np.array([[measure(f) for f in ((ours, theirs), (theirs, ours))[i % 2]][::1 - 2 * (i % 2)]
                       for i in range(args.rounds)])
-    print(f"  {cpu()}, core {core}; compiled with {model.table.compiler.decode()}; ONNX Runtime {ort.__version__}, one thread each")
+    print(f"  {cpu()}, core {core}; compiler {model.table.compiler.decode()}; ONNX Runtime {ort.__version__}, one thread each")
     print(f"  {'':14}{'25%':>10}{'median':>10}{'75%':>10}")
     for name, t in (("hone", times[:, 0]), ("ONNX Runtime", times[:, 1])):
         print(f"  {name:14}" + "".join(f"{q * 1e3:10.3f}" for q in quartiles(t)) + " ms")
