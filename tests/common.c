@@ -9,8 +9,10 @@
 #include "common/rng.h"
 #include "tap.h"
 
+/* Against the compiler's own; clang 14 has none. */
 static void test_half(void)
 {
+#ifdef __FLT16_MANT_DIG__
 	int wrong = 0, back = 0;
 	for (uint32_t h = 0; h < 0x10000; h++) {
 		uint16_t bits = (uint16_t)h;
@@ -42,6 +44,9 @@ static void test_half(void)
 	ok(float_to_bf16(1.00390625f) == 0x3f80 && float_to_bf16(1.01171875f) == 0x3f82, "bfloat16 rounds ties to even");
 	ok(isnan(bf16_to_float(float_to_bf16(NAN))) && isnan(half_to_float(float_to_half(NAN))), "not a number stays so");
 	ok(float_to_bf16(3.4e38f) == 0x7f80 && bf16_to_float(0xc040) == -3, "bfloat16 overflows to infinity");
+#else
+	ok(1, "halves # SKIP the compiler has no _Float16");
+#endif
 }
 
 static void test_digest(void)
