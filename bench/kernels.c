@@ -3,8 +3,9 @@
  *   build/bench/kernels [-k] [NAME...]      -k keeps the generated C in ./kernels.c
  *   TRACE=FILE build/bench/kernels NAME     the trace in FILE in place of the rule; TRACE=- prints the rule's
  *
- * Each kernel is built from stages, scheduled by loop_rule, emitted, compiled and timed in turn with a loop of nothing
- * but independent multiply-adds (20 rounds; best and median of each). A peak below 150 GFLOP/s is said. */
+ * Each kernel is built from stages, scheduled by loop_rule, emitted, compiled, checked, and timed in turn with a loop of
+ * nothing but independent multiply-adds: 20 rounds, the peak right after each kernel, so that a slow phase of the
+ * machine meets both. Printed: best and median, and the quartiles of kernel / peak. A peak below 150 GFLOP/s is said. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
@@ -33,7 +34,7 @@ struct bench {
 	void (*f)(void **data);
 	void *data[8];  /* operands of the kernel, constants in its layout */
 	void *logical[8];
-	double best, time[ROUNDS];
+	double time[ROUNDS], ratio[ROUNDS]; /* seconds a run; of the peak beside it */
 };
 
 static bool reference; /* programs are left as they are made */
@@ -213,6 +214,26 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Of one run, over at least about a millisecond. */
+static double seconds_of(struct bench *b)
+{
+	int reps = 1 + (int)(2e8 / b->flops);
+	double start = now();
+	for (int k = 0; k < reps; k++)
+		b->f(b->data);
+	return (now() - start) / reps;
+}
+
+static void print_line(struct bench *b)
+{
+	qsort(b->time, ROUNDS, sizeof(double), by_time);
+	qsort(b->ratio, ROUNDS, sizeof(double), by_time);
+	printf("%-28s best %7.1f median %7.1f GFLOP/s", b->name, b->flops / b->time[0] / 1e9, b->flops / b->time[ROUNDS / 2] / 1e9);
+	if (b->p)
+		printf("   of peak %5.1f%%  (%.1f .. %.1f)", 100 * b->ratio[ROUNDS / 2], 100 * b->ratio[ROUNDS / 4], 100 * b->ratio[3 * ROUNDS / 4]);
+	putchar('\n');
+}
+
 int main(int argc, char **argv)
 {
 	bool keep = argc > 1 && !strcmp(argv[1], "-k");
@@ -248,22 +269,15 @@ int main(int argc, char **argv)
 			printf("%s: WRONG, error %g\n", b[i]->name, err);
 	}
 	for (int round = 0; round < ROUNDS; round++)
-		for (int i = 0; i <= n; i++) {
-			int reps = 1 + (int)(2e8 / b[i]->flops);
-			double start = now();
-			for (int k = 0; k < reps; k++)
-				b[i]->f(b[i]->data);
-			b[i]->time[round] = (now() - start) / reps;
+		for (int i = 0; i < n; i++) {
+			b[i]->time[round] = seconds_of(b[i]);
+			peak.time[round] = seconds_of(&peak);
+			b[i]->ratio[round] = b[i]->flops / b[i]->time[round] / (peak.flops / peak.time[round]);
 		}
-	for (int i = n; i >= 0; i--) {
-		qsort(b[i]->time, ROUNDS, sizeof(double), by_time);
-		double best = b[i]->flops / b[i]->time[0] / 1e9, median = b[i]->flops / b[i]->time[ROUNDS / 2] / 1e9;
-		printf("%-28s best %7.1f median %7.1f GFLOP/s", b[i]->name, best, median);
-		if (i < n)
-			printf("  %5.1f%% of peak (median of median)", 100 * median / (peak.flops / peak.time[ROUNDS / 2] / 1e9));
-		else if (best < 150)
-			printf("  below 150: this run is void");
-		putchar('\n');
-	}
+	print_line(&peak);
+	if (peak.flops / peak.time[0] < 150e9)
+		printf("the peak is below 150 GFLOP/s: this run is void\n");
+	for (int i = n - 1; i >= 0; i--)
+		print_line(b[i]);
 	return 0;
 }
