@@ -11,6 +11,7 @@ PYTHON  ?= python3
 PKGS     = libprotobuf-c msgpack lmdb libxxhash
 DEBS     = gcc make pkg-config libprotobuf-c-dev protobuf-c-compiler libmsgpack-dev liblmdb-dev \
            libxxhash-dev zlib1g-dev parallel
+TESTDEBS = libonnx-testdata mandoc  # tests that want them skip without
 
 WARN     = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Werror=implicit-function-declaration
 ifdef CI
@@ -85,6 +86,9 @@ build/tests/%: build/tests/%.o build/libcommon.a $(ARCHIVES)
 deps:
 	@tests/deps.sh $(DEBS)
 
+test-deps:
+	@tests/deps.sh $(TESTDEBS)
+
 demo:
 	@tests/deps.sh $(DEBS)
 	@$(MAKE) --no-print-directory -j2 all
@@ -132,6 +136,6 @@ install: all
 clean:
 	rm -rf bin build
 
-.PHONY: all deps demo check asan-check bench fuzz install clean
+.PHONY: all deps test-deps demo check asan-check bench fuzz install clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)
