@@ -136,3 +136,10 @@ for type in i8 u8; do
 		ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o pool.g && ge-emit pool.g -o pool && run-cmp --tol 0 --range x=$([ $type = u8 ] && echo 3:200 || echo -100:-5) pool.so pool.g >/dev/null
 	say $? "the padding of a pool of $type is its lowest number"
 done
+
+if command -v clang >/dev/null; then
+	CC=clang ge-emit digits.g -o by_clang && run-cmp by_clang.so digits.g >/dev/null
+	say $? "another compiler: clang"
+else
+	echo "ok - another compiler # SKIP no clang"
+fi

@@ -123,8 +123,9 @@ const char *target_cflags(const struct target *t)
 
 	if (!s[0])
 		snprintf(s, sizeof flags[0],
-			 "-std=gnu11 -O2 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fwrapv -fno-tree-vectorize -fno-tree-ccp -Wno-ignored-optimization-argument"
-			 "%s%s%s",
+			 "-std=gnu11 -O2 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fwrapv -fno-tree-vectorize"
+			 "%s%s%s%s",
+			 strcasestr(target_compiler_version(), "clang") ? " -Wno-ignored-optimization-argument" : " -fno-tree-ccp",
 			 avx512 ? " -march=x86-64-v4 -mprefer-vector-width=512" :
 			 avx2   ? " -march=x86-64-v3" :
 				  "",
@@ -144,10 +145,10 @@ const char *target_compiler_version(void)
 	static char version[64];
 
 	if (!version[0]) {
-		char *command = xprintf("%s -dumpfullversion -dumpversion 2>/dev/null", target_compiler());
+		char *command = xprintf("echo __VERSION__ | %s -E -P -x c - 2>/dev/null", target_compiler());
 		FILE *f = popen(command, "re");
-		if (f && fgets(version, sizeof version, f))
-			version[strcspn(version, "\n")] = 0;
+		if (f && fscanf(f, " \"%63[^\"]", version) != 1)
+			version[0] = 0;
 		if (f)
 			pclose(f);
 		free(command);

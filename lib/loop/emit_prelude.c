@@ -29,6 +29,12 @@ static const char types_text[] =
 /* vmax2, vmin2: the second where either is NaN, as the instructions do. vmax, vmin hand on NaN. */
 static const char avx512_text[] =
 	"#if VL == 16 && defined __AVX512F__ && defined __AVX512BW__\n"
+	"#ifdef __clang__ /* its names */\n"
+	"#define __builtin_ia32_blendmps_512_mask(b, a, m) __builtin_ia32_selectps_512(m, a, b)\n"
+	"#define __builtin_ia32_maxps512_mask(a, b, old, m, r) __builtin_ia32_maxps512(a, b, r)\n"
+	"#define __builtin_ia32_minps512_mask(a, b, old, m, r) __builtin_ia32_minps512(a, b, r)\n"
+	"#define __builtin_ia32_sqrtps512_mask(x, old, m, r) __builtin_ia32_sqrtps512(x, r)\n"
+	"#endif\n"
 	"typedef unsigned short vm;\n"
 	"static inline vm vlanes(long lo, long hi)\n"
 	"{\n"
@@ -172,10 +178,10 @@ static void horizontal(FILE *f, int vl, const char *name, const char *combine)
 {
 	fprintf(f, "static inline float vh%s(vf x)\n{\n\tvf y;\n", name);
 	for (int w = vl / 2; w; w /= 2) {
-		fprintf(f, "\ty = __builtin_shuffle(x, (vi){");
+		fprintf(f, "\ty = __builtin_shufflevector(x, x");
 		for (int i = 0; i < vl; i++)
-			fprintf(f, "%s%d", i ? ", " : "", i ^ w);
-		fprintf(f, "});\n\tx = %s;\n", combine);
+			fprintf(f, ", %d", i ^ w);
+		fprintf(f, ");\n\tx = %s;\n", combine);
 	}
 	fprintf(f, "\treturn x[0];\n}\n");
 }
