@@ -138,7 +138,7 @@ for type in i8 u8; do
 done
 
 if command -v clang >/dev/null; then
-	CC=clang ge-emit digits.g -o by_clang && run-cmp by_clang.so digits.g >/dev/null
+	CC=clang ge-emit planned.g -o by_clang && run-cmp by_clang.so digits.g >/dev/null
 	say $? "another compiler: clang"
 else
 	echo "ok - another compiler # SKIP no clang"
