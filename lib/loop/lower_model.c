@@ -322,11 +322,11 @@ static void follow_views(struct model *M)
 struct model *model_new(struct module *m, const struct target *t, const struct given_traces *traces)
 {
 	struct model *M = xcalloc(1, sizeof *M);
-	const struct graph *g = graph(m, m->main);
 
 	M->m = m;
-	check_graph(m);
+	check_graph(m); /* may add graphs, so they may move */
 	follow_views(M);
+	const struct graph *g = graph(m, m->main);
 	for (size_t i = 0; i < g->nodes.n; i++)
 		if (node(m, g->nodes.a[i])->op == OP_Fused)
 			add_call(M, g->nodes.a[i], t, traces);
