@@ -457,11 +457,6 @@ static void finish(struct rewrite *rw, const struct graph_list *list)
 	struct module *m = rw->m;
 	VEC(val_id) fwd = {0};
 
-	vec_reserve(&fwd, m->values.n);
-	for (size_t v = 0; v < m->values.n; v++)
-		fwd.a[v] = rw->v.a[v].fwd;
-	module_forward(m, fwd.a);
-	vec_free(&fwd);
 	for (size_t k = 0; k < list->n; k++) {
 		struct graph order = {0}, *g;
 		for (size_t i = 0; i < graph(m, list->a[k])->nodes.n; i++)
@@ -469,9 +464,15 @@ static void finish(struct rewrite *rw, const struct graph_list *list)
 		g = graph(m, list->a[k]);
 		vec_free(&g->nodes);
 		memcpy(&g->nodes, &order.nodes, sizeof g->nodes);
+	}
+	vec_reserve(&fwd, m->values.n);
+	for (size_t v = 0; v < m->values.n; v++)
+		fwd.a[v] = rw->v.a[v].fwd;
+	module_forward(m, fwd.a); /* operands of new nodes, too: they are in their places */
+	vec_free(&fwd);
+	for (size_t k = 0; k < list->n; k++)
 		if (graph_sort(m, list->a[k]))
 			BUG("a rewrite rule made a cycle");
-	}
 }
 
 void rewrite_module(struct module *m, struct rule_run *rules, int nrules, const struct pass_ctx *c)
