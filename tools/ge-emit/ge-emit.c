@@ -1,5 +1,7 @@
+#define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -143,23 +145,23 @@ static void move(const char *dir, const char *stem, const char *to, const char *
 	free(path);
 }
 
-/* Words that C, C++, their library or the generated file own, and files are called by. */
+/* Words that C, C++, the C library or the generated file own, and files are called by. */
 static bool reserved(const char *s)
 {
 	static const char *const words[] = {
-		"at", "auto", "bool", "break", "case", "catch", "char", "class", "const", "continue", "default",
-		"delete", "do", "double", "else", "enum", "explicit", "export", "extern", "fail", "false", "float",
-		"floordiv", "for", "free", "friend", "goto", "if", "index", "inline", "input", "int", "lap", "lmax",
-		"lmin", "log", "long", "main", "mutable", "namespace", "new", "operator", "output", "private",
-		"protected", "public", "read", "reason", "register", "restrict", "return", "run", "short", "signed",
-		"sizeof", "static", "step", "steps", "struct", "switch", "template", "this", "throw", "time", "true",
-		"try", "typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while",
-		"write", "A", "W", "LAP",
+		"asm", "at", "auto", "bool", "break", "case", "catch", "char", "class", "concept", "const", "continue",
+		"default", "delete", "do", "double", "else", "enum", "errno", "explicit", "export", "extern", "fail",
+		"false", "float", "floordiv", "for", "friend", "goto", "if", "inline", "input", "int", "lap", "linux",
+		"lmax", "lmin", "long", "main", "mutable", "namespace", "new", "operator", "output", "private",
+		"protected", "public", "reason", "register", "requires", "restrict", "return", "run", "short", "signed",
+		"sizeof", "static", "step", "steps", "struct", "switch", "template", "this", "throw", "true", "try",
+		"typedef", "typename", "typeof", "union", "unix", "unsigned", "using", "vf", "vi", "virtual", "vm",
+		"void", "volatile", "while", "A", "EOF", "FILE", "IN", "LAP", "NULL", "OUT", "PART", "W",
 	};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (!strcmp(s, words[i]))
 			return true;
-	return false;
+	return dlsym(RTLD_DEFAULT, s) != NULL;
 }
 
 /* The last part of the stem as a C identifier. */

@@ -172,8 +172,12 @@ static void put_top(struct emission *e, FILE *f, const char *header)
 		e->nparts);
 	fprintf(f, "#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <math.h>\n#include <stdint.h>\n"
 		   "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
-		   "#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n#include \"%s\"\n\n",
-		header);
+		   "#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n");
+	if (strpbrk(header, "\"\\\n")) /* a name that cannot stand in quotes */
+		put_template(f, header_text, e->name, NULL);
+	else
+		fprintf(f, "#include \"%s\"\n", header);
+	fputc('\n', f);
 	fprintf(f, "#ifdef PART\n#define KERNEL __attribute__((visibility(\"hidden\")))\n#define IN_PART(n) (PART == (n))\n"
 		   "#else\n#define KERNEL static\n#define IN_PART(n) 1\n#endif\n\n");
 	arena_release(&a);

@@ -241,14 +241,15 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' ranges='' check_sizes='' opset='' part=''
+model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' ranges='' check_sizes='' opset='' part=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
 	option=$1 value=''
 	shift
 	left=$((left - 1))
-	case $option in
+	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
+	case $files$option in
 	-o | -j | --jobs | --set | --shape | --range | --check-set | --opset)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
@@ -258,7 +259,7 @@ while [ "$left" -gt 0 ]; do
 	--*=*) value=${option#*=} option=${option%%=*} ;;
 	-[oj]?*) value=${option#-?} option=${option%"$value"} ;;
 	esac
-	case $option in
+	case $files$option in
 	--set | --shape) set -- "$@" "$option=$value" ;;
 	--const-inputs) const_inputs=--const-inputs ;;
 	-q | --quiet) quiet=--quiet ;;
@@ -288,12 +289,14 @@ while [ "$left" -gt 0 ]; do
 	esac
 done
 [ -n "$model" ] || die 64 "$verb: which model? hone help"
+case $model in -*) model=./$model ;; esac
 if [ "$verb" = build ]; then
 	[ -n "$stem" ] || stem=$(basename "$model" .onnx)
 	case $stem in */) die 64 "-o $stem: names a directory; -o takes the stem of the files, e.g. ${stem}model" ;; esac
 else
 	[ -n "$stem" ] || die 64 "simplify: where to? hone simplify IN.onnx OUT.onnx"
 fi
+case $stem in -*) stem=./$stem ;; esac
 
 work=$(mktemp -d) || exit 71
 trap 'rm -rf "$work" ${part:+"$part"}' EXIT
