@@ -143,3 +143,27 @@ if command -v clang >/dev/null; then
 else
 	echo "ok - another compiler # SKIP no clang"
 fi
+
+# A NaN is more extreme than any number, its index inside the axis, as in numpy.
+cat >nan.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+const c = f32[4,3] [1, nan, 2, nan, 1, nan, 3, 1, 2, nan, nan, nan]
+const ax = i64[1] [-1]
+graph main {
+  input x: f32[1]
+  a = Abs(x)
+  e = Exp(a)
+  y = Mul(e, @c)
+  first = ArgMax(y) {axis=1}
+  last = ArgMax(y) {axis=1 keepdims=0 select_last_index=1}
+  least = ArgMin(y) {axis=-1 keepdims=0}
+  bottom = ArgMin(y) {axis=0 keepdims=0 select_last_index=1}
+  output first = first
+  output last = last
+  output least = least
+  output bottom = bottom
+}
+END
+ge-load nan.txt | ge-shape | ge-fuse | ge-plan --quiet -o nan.g && ge-emit --quiet nan.g -o extreme && run-cmp extreme.so nan.g >out
+say $? "ArgMax of NaN: the evaluator's indices"

@@ -227,7 +227,7 @@ static const char *reduce_logsumexp(struct lower *L)
 	return NULL;
 }
 
-/* The extreme value first, then the least (or greatest) index that has it. */
+/* The extreme value first, then the least (or greatest) index that has it: a NaN is more extreme than any number. */
 static const char *arg_extreme(struct lower *L, enum combiner c)
 {
 	struct along r = {.rank = low_rank(L, 0), .count = 1, .keep = attr_int(L->n, "keepdims", 1) != 0};
@@ -244,7 +244,9 @@ static const char *arg_extreme(struct lower *L, enum combiner c)
 	stage_id s = low_scratch(L, 0, "arg");
 	reduce_index(L, &r, s, x);
 	kept_index(L, &r, x, at);
-	ex_id is = low_fn2(L, FN_EQ, low_read(L, 0, x), low_of(L, m, at));
+	ex_id v = low_read(L, 0, x), is = low_fn2(L, FN_EQ, v, low_of(L, m, at));
+	if (dtype_is_float(low_dtype(L, 0)))
+		is = low_fn2(L, FN_OR, is, low_fn2(L, FN_NE, v, v));
 	ex_id none = ex_const(L->p, DT_I64, last ? -1 : (double)L->shape[0][a]);
 	stage_body(L->p, s, last ? COMB_MAX : COMB_MIN, low_select(L, is, ex_index(L->p, DT_I64, x[a]), none));
 	low_result_is(L, 0, lstage(L->p, s)->out);

@@ -304,6 +304,7 @@ static const char *shape_arg(struct infer *I)
 	return NULL;
 }
 
+/* A NaN is more extreme than any number, as the specification's reference (numpy) has it. */
 static const char *eval_arg(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
@@ -325,7 +326,8 @@ static const char *eval_arg(struct eval *e)
 			double bv = s.n ? tensor_get(x, base) : 0;
 			for (int64_t k = 1; k < s.n; k++) {
 				double v = tensor_get(x, base + k * s.inner);
-				if ((max ? v > bv : v < bv) || (last && v == bv)) {
+				bool same = v == bv || (isnan(v) && isnan(bv));
+				if (same ? last : isnan(v) || (max ? v > bv : v < bv)) {
 					best = k;
 					bv = v;
 				}
