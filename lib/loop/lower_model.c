@@ -188,13 +188,18 @@ static struct loop_prog *lower_again(struct module *m, node_id n, const struct t
 	return l.prog;
 }
 
+/* Makes the scheduled program ready and verifies it; NULL or why not. */
+static const char *complete(struct kernel *k)
+{
+	const char *why = loop_finish(k->prog);
+	return why ? why : loop_verify(k->prog);
+}
+
 /* Applies and finishes; NULL or why not. */
 static const char *schedule(struct kernel *k)
 {
 	const char *why = loop_apply(k->prog, k->trace, false);
-	if (!why)
-		why = loop_finish(k->prog);
-	return why ? why : loop_verify(k->prog);
+	return why ? why : complete(k);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -210,24 +215,16 @@ static uint32_t kernel_find(struct model *M, struct digest d, const char *given)
 	return UINT32_MAX;
 }
 
-/* The rule looks for its trace by trying, so the program it was given is of no more use. */
-static const char *rule_trace(struct module *m, struct loop_prog *p)
-{
-	const char *trace = arena_str(&m->arena, loop_rule(p));
-
-	prog_free(p);
-	return trace;
-}
-
 static struct kernel kernel_new(struct module *m, node_id n, const struct target *t, struct kernel k)
 {
+	const char *why;
 	if (k.given) {
 		k.trace = k.given;
-	} else {
-		k.trace = rule_trace(m, k.prog);
-		k.prog = lower_again(m, n, t);
+		why = schedule(&k);
+	} else { /* the rule leaves the program as its trace does */
+		k.trace = arena_str(&m->arena, loop_rule(k.prog));
+		why = complete(&k);
 	}
-	const char *why = schedule(&k);
 	if (why && k.given)
 		die(EX_BADDATA, "%s: %s: its trace: %s", m->source ? m->source : "-", node_where(m, n, &m->arena), why);
 	if (why) {
