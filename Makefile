@@ -106,6 +106,13 @@ asan-check:
 	$(MAKE) -C build/asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer' LDFLAGS=-static-libubsan check
 	@! cat build/asan/said.* 2>/dev/null | grep .
 
+# Random models against ONNX Runtime (a python that has it: HONE_PYTHON): make soak SEEDS=1000 FIRST=1.
+# What fails is cut down and left in build/soak.
+SEEDS ?= 1000
+FIRST ?= 1
+soak: all
+	@PATH=$(CURDIR)/bin:$$PATH $${HONE_PYTHON:-$(PYTHON)} -B tests/random_models.py --first $(FIRST) --seeds $(SEEDS) --keep build/soak
+
 build/bench/%: build/bench/%.o $(ARCHIVES)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(ARCHIVES) -Wl,--as-needed $(ALLLIBS)
 
