@@ -54,6 +54,20 @@ static void check_size(struct module *m, node_id n, val_id v)
 						       sym_str(val(m, v)->name), type_str(m, t, &m->arena)));
 }
 
+/* Nothing is larger than what can be addressed, so that sums and products of sizes are numbers. */
+static void check_sizes(struct module *m)
+{
+	enum { ADDRESS_BITS = 47, ELEMENT_BITS = 4 };
+
+	for (val_id v = 1; v < m->values.n; v++) {
+		const struct type *t = &val(m, v)->type;
+		int64_t count = type_static(m, t) ? type_count(m, t) : 0;
+		if (count < 0 || count >> (ADDRESS_BITS - ELEMENT_BITS))
+			die_at(m, val(m, v)->def, EX_NOTAVAIL,
+			       arena_printf(&m->arena, "%s, %s, is larger than any memory", sym_str(val(m, v)->name), type_str(m, t, &m->arena)));
+	}
+}
+
 /* The evaluator computes all nodes of a graph, also in bodies. (No recursion without end: graphs contain only those
  * before them.) */
 static void check_evaluators(struct module *m, graph_id g)
@@ -119,6 +133,7 @@ static void wrap(struct module *m, size_t i)
 /* Every node becomes a Fused one or a view, of known size. (Fused ones: lower_group looks.) */
 static void check_graph(struct module *m)
 {
+	check_sizes(m);
 	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
 		check_tensor(m, 0, graph(m, m->main)->in.a[i]);
 	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
