@@ -387,7 +387,9 @@ void npz_write(const char *path, int n, const struct named_tensor *t)
 		npy_image(t[i].t, &image, &m[i].size);
 		m[i].crc = (uint32_t)crc32_z(0, image, m[i].size);
 		m[i].at = at;
-		if (m[i].size >= 0xffffffff || at >= 0xffffffff || nname > 0xffff)
+		if (nname > 0xffff)
+			die(EX_NOTAVAIL, "%s: an output's name has %zu bytes, too many for this kind of file", path, nname - 4);
+		if (m[i].size >= 0xffffffff || at >= 0xffffffff)
 			die(EX_NOTAVAIL, "%s: members of 4 GiB and more are not written", path);
 		memcpy(h, "PK\3\4", 4);
 		put_member(h + 4, m[i].crc, m[i].size, nname);

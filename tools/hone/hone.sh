@@ -106,10 +106,10 @@ stage() {
 
 row() { # NAME BEGIN GRAPH
 	took=$(seconds "$2")
-	counts=$(ge-stat --json "$3" 2>/dev/null) # what it has against the graph the next pass says, too
-	nodes=$(expr "$counts" : '.*"nodes": \([0-9]*\), "graphs"') || nodes=0
-	groups=$(expr "$counts" : '.*"Fused": {"nodes": \([0-9]*\)') || groups=0
-	columns "$1" $((nodes - groups)) "${groups#0}" "$took" >>"$work/report"
+	ge-stat --json "$3" >"$work/counts" 2>/dev/null # what it has against the graph the next pass says, too
+	nodes=$(sed -n 's/.*"nodes": \([0-9]*\), "graphs".*/\1/p' "$work/counts")
+	groups=$(sed -n 's/.*"Fused": {"nodes": \([0-9]*\).*/\1/p' "$work/counts")
+	columns "$1" $((${nodes:-0} - ${groups:-0})) "$groups" "$took" >>"$work/report"
 }
 
 simplify_passes() {
