@@ -13,9 +13,10 @@ from onnx import helper, numpy_helper
 from random_ops import MAKERS, Reject
 
 DTYPE = {np.dtype(t): v for t, v in ((np.float32, 1), (np.uint8, 2), (np.int8, 3), (np.int32, 6), (np.int64, 7), (bool, 9), (np.float64, 11))}
-LIMIT = 20000  # elements of a value
+LIMIT = 40000  # elements of a value
 SUMS = set("Conv ConvTranspose MatMul Gemm Softmax LogSoftmax ReduceMean ReduceSum ReduceL2 ReduceSumSquare ReduceLogSumExp ReduceL1 AveragePool "
            "GlobalAveragePool BatchNormalization LayerNormalization InstanceNormalization GroupNormalization Einsum CumSum".split())
+STEPS = set("Floor Ceil Round Sign Cast Greater Less GreaterOrEqual LessOrEqual Equal ArgMax ArgMin TopK Mod".split())
 
 
 def options():
@@ -114,6 +115,8 @@ class Graph:
     def add(self, op, ins, nout=1, graphs=(), **attrs):
         outs = [self.name() for _ in range(nout)]
         node = helper.make_node(op, ins, outs, **attrs)
+        if op == "Sigmoid" and self.value[ins[0]].min(initial=0) < -15:
+            raise Reject("ONNX Runtime's is 0 there")
         names = dict.fromkeys(n for n in list(ins) + list(graphs) if n)
         var = [n for n in names if n not in self.consts]
         init = [numpy_helper.from_array(self.value[n], n) for n in names if n in self.consts]
@@ -122,10 +125,12 @@ class Graph:
             s = ort.InferenceSession(model.SerializeToString(), OPTIONS, providers=["CPUExecutionProvider"])
             exact = s.run(None, {n: self.value[n] for n in var})
             noisy = s.run(None, {n: self.noisy[n] for n in var})
+            moved = [s.run(None, {n: self.shove(self.value[n], d) for n, d in zip(var, ds)}) for ds in self.shoves(op, len(var))]
         except Exception as e:
             raise Reject(str(e))
-        for e, n in zip(exact, noisy):
-            self.judge(e, n)
+        for others in [noisy] + moved:
+            for e, n in zip(exact, others):
+                self.judge(e, n, 2e-5 if others is noisy else 1e-4)
         for o, e, n in zip(outs, exact, noisy):
             self.value[o], self.noisy[o] = e, self.jitter(n, op in SUMS)
         for n in names:
@@ -133,7 +138,18 @@ class Graph:
         self.nodes.append(node)
         return outs[0] if nout == 1 else outs
 
-    def judge(self, e, n):
+    def shoves(self, op, n):
+        """Which way to move each operand of an operator that has steps."""
+        return [[(1, -1)[i % 2] for i in range(n)], [(-1, 1)[i % 2] for i in range(n)], [0] * n, [0] * n] if op in STEPS else []
+
+    def shove(self, a, way):
+        """Off by 1e-5 of its scale, up, down or (0) anyhow; zeros stay: what is cut off stays so."""
+        if a.dtype.kind != "f" or not a.size:
+            return a
+        top = np.abs(a[np.isfinite(a)]).max(initial=0)
+        return np.where(a == 0, a, a + 1e-5 * top * (way or self.rng.choice([-1, 1], a.shape))).astype(a.dtype)
+
+    def judge(self, e, n, most):
         if e.shape != n.shape or e.size > LIMIT or e.dtype not in DTYPE:
             raise Reject("shape")
         if e.dtype.kind != "f":
@@ -147,7 +163,7 @@ class Graph:
             raise Reject("not finite")
         if finite.any():
             top = np.abs(e[finite]).max()
-            if top > 1e4 or 0 < top < 1e-6 or np.abs(e[finite] - n[finite]).max() > 2e-5 * top:
+            if top > 1e4 or 0 < top < 1e-6 or np.abs(e[finite] - n[finite]).max() > most * top:
                 raise Reject("ill conditioned")
 
     # ---- the model ----
@@ -163,7 +179,8 @@ class Graph:
 
     def grow(self, least=5, most=25):
         names, weights = zip(*MAKERS)
-        weights = np.array(weights, float) / sum(weights)
+        weights = np.array(weights) * self.rng.choice([0, 0.3, 1, 4], len(weights), p=[0.25, 0.25, 0.3, 0.2])  # a taste of its own
+        weights /= weights.sum()
         for _ in range(self.num(1, 3)):
             self.input(self.new_shape())
         want = self.num(least, most)
@@ -181,11 +198,11 @@ class Graph:
         return self
 
     def new_shape(self):
-        c = self.pick([1, 3, 4, 7, 8, 16, 17, 33])
+        c = self.pick([1, 3, 4, 7, 8, 16, 17, 32, 33, 48, 65])
         n = self.pick([1, 1, 2, 3])
         return self.pick([
-            (n, c, self.num(3, 14), self.num(3, 14)), (n, c, self.num(3, 14), self.num(3, 14)), (n, c, self.num(5, 20)), (n, c, self.num(2, 6), self.num(2, 6), self.num(2, 6)),
-            (n, self.num(1, 20), self.pick([1, 8, 12, 16, 33])), (n, self.num(1, 40)), (self.num(1, 20),), (n, self.num(1, 4), self.num(1, 9), self.num(1, 9))])
+            (n, c, self.num(3, 14), self.num(3, 14)), (n, min(c, 17), self.num(10, 30), self.num(10, 30)), (n, c, self.num(5, 20)), (n, c, self.num(2, 6), self.num(2, 6), self.num(2, 6)),
+            (n, self.num(1, 40), self.pick([1, 8, 12, 16, 33, 64, 100])), (n, self.num(1, 40)), (self.num(1, 20),), (n, self.num(1, 4), self.num(1, 9), self.num(1, 9))])
 
     def close(self):
         """Outputs: what nobody reads, not always all of it; sometimes a value that is read too, rarely an input or a constant."""

@@ -37,7 +37,7 @@ def difference(y, r):
     if not same.any():
         return None
     top, off = np.abs(r[same]).max(), np.abs(y[same].astype(np.float64) - r[same]).max()
-    return None if off <= TOLERANCE * top else "off by %.3g of %.3g" % (off, top)
+    return None if off <= TOLERANCE * max(top, 1e-20) else "off by %.3g of %.3g" % (off, top)
 
 
 class Failure(Exception):
