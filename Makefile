@@ -91,7 +91,8 @@ test-deps:
 
 demo:
 	@tests/deps.sh $(DEBS)
-	@$(MAKE) --no-print-directory -j2 all
+	@echo "building"
+	@$(MAKE) --no-print-directory -s -j2 all
 	@examples/digits/demo.sh
 
 check: all $(UNITS)
