@@ -69,6 +69,7 @@ struct copy {
 	buf_id from[64], to[64];
 	VEC(struct clone) stages;
 	uint32_t gen; /* changes whenever the buffer map does */
+	uint32_t teams; /* parallel loops so far */
 	const char *why;
 };
 
@@ -150,31 +151,36 @@ static int map_buffers(struct copy *c, nest_id from, nest_id to)
 	return nb;
 }
 
-/* Steps [lo, hi) of loop `from`, as a loop of its own or, if it is one step, without a loop. */
-static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, nest_id seq)
+/* Steps [lo, hi) of loop `from`, as a loop of its own or, if it is one step, without a loop. A team's pieces are loops:
+ * which thread runs one depends on it. */
+static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, nest_id seq, uint32_t team)
 {
 	struct loop_prog *p = c->p;
 	int64_t n = 0, low, high;
-	bool fixed = poly_is_const(p->P, extent, &n);
+	bool fixed = poly_is_const(p->P, extent, &n), loop = !(fixed && n == 1) || team;
 	poly_range(p->P, extent, &low, &high);
 	if (high <= 0)
 		return;
 	nest_id into = seq, home = 0;
 	poly at = first;
-	if (!(fixed && n == 1)) {
+	if (loop) {
 		struct nest old = *lnest(p, from);
 		nest_id f = nest_for(p, old.name, extent, old.reduce, old.of);
 		lnest(p, f)->mark = old.mark;
 		lnest(p, f)->unroll = old.unroll;
 		lnest(p, f)->overlap = old.overlap;
+		lnest(p, f)->team = team;
+		lnest(p, f)->first = first;
+		lnest(p, f)->whole = sub(c, old.extent);
 		nest_insert(p, seq, lnest(p, seq)->kid.n, f);
-		at = poly_add(p->P, first, poly_of(p->P, lnest(p, f)->var));
+		if (!(fixed && n == 1))
+			at = poly_add(p->P, first, poly_of(p->P, lnest(p, f)->var));
 		home = f;
 	} else { /* no loop: its locals live in the loop around */
 		for (home = seq; home != p->root && lnest(p, home)->kind != NEST_FOR;)
 			home = lnest(p, home)->parent;
 	}
-	into = home && lnest(p, home)->kind == NEST_FOR && !(fixed && n == 1) ? nest_body(p, home) : seq;
+	into = loop ? nest_body(p, home) : seq;
 	if (c->nv == NEST_DEPTH_MAX) {
 		c->why = "nest too deep";
 		return;
@@ -202,8 +208,9 @@ static void copy_for(struct copy *c, nest_id from, nest_id seq)
 	poly extent = sub(c, lnest(p, from)->extent);
 	int64_t n, cut[64];
 	int ncut = 0;
+	uint32_t team = lnest(p, from)->mark == LOOP_PARALLEL && p->threads > 1 ? ++c->teams : 0;
 	if (!poly_is_const(p->P, extent, &n)) {
-		copy_piece(c, from, poly_const(p->P, 0), extent, seq);
+		copy_piece(c, from, poly_const(p->P, 0), extent, seq, team);
 		return;
 	}
 	for (size_t i = 0; i < lnest(p, from)->cut.n && ncut < 62; i++)
@@ -224,7 +231,7 @@ static void copy_for(struct copy *c, nest_id from, nest_id seq)
 			end = n;
 		if (end <= first)
 			continue;
-		copy_piece(c, from, poly_const(p->P, first), poly_const(p->P, end - first), seq);
+		copy_piece(c, from, poly_const(p->P, first), poly_const(p->P, end - first), seq, team);
 		first = end;
 	}
 }
@@ -309,23 +316,42 @@ const char *partition_auto(struct loop_prog *p, nest_id loop)
 
 enum { ALIGN = 64, STACK_MAX = 256 << 10 };
 
-/* Workspace: one place a buffer name (pieces of one loop share theirs). */
+static bool in_team(struct loop_prog *p, nest_id n)
+{
+	for (; n; n = lnest(p, n)->parent)
+		if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->team)
+			return true;
+	return false;
+}
+
+/* Places of the scratch buffers that threads share, or of those that each has its own of, from byte `at` on; the end. */
+static int64_t place(struct loop_prog *p, bool private, int64_t at)
+{
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		struct loop_buf *x = lbuf(p, b);
+		if (x->scope != SCOPE_SCRATCH || !x->alloc || x->private != private)
+			continue;
+		x->offset = at;
+		at += (buf_elems(p, b) * (int64_t)dtype_size(x->dtype) + ALIGN - 1) / ALIGN * ALIGN;
+	}
+	return at;
+}
+
+/* Workspace: one place a buffer. */
 static const char *lay_out(struct loop_prog *p)
 {
-	int64_t at = 0, stack = 0;
+	int64_t stack = 0;
 	for (buf_id b = 1; b < p->bufs.n; b++) {
 		struct loop_buf *x = lbuf(p, b);
 		if (x->scope < SCOPE_SCRATCH || !x->alloc)
 			continue;
-		int64_t bytes = buf_elems(p, b) * (int64_t)dtype_size(x->dtype);
-		if (x->scope == SCOPE_STACK && (stack += bytes) > STACK_MAX)
+		if (x->scope == SCOPE_STACK && (stack += buf_elems(p, b) * (int64_t)dtype_size(x->dtype)) > STACK_MAX)
 			return whynot(p, "stack buffer %s: more than %d KB on the stack", sym_str(x->name), STACK_MAX >> 10);
-		if (x->scope != SCOPE_SCRATCH)
-			continue;
-		x->offset = at;
-		at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+		x->private = in_team(p, x->alloc);
 	}
-	p->workspace = at;
+	int64_t shared = place(p, false, 0);
+	p->private = place(p, true, shared) - shared;
+	p->workspace = shared + p->private * (p->threads > 1 ? p->threads : 1);
 	return NULL;
 }
 
@@ -383,9 +409,19 @@ static void drop_dead_buffers(struct loop_prog *p)
 			lbuf(p, b)->alloc = 0;
 }
 
+/* Before loops are cut: pieces of one loop run at once, too. */
+static void check_parallel(struct loop_prog *p, nest_id n, void *arg)
+{
+	const char **why = arg;
+	if (!*why && lnest(p, n)->kind == NEST_FOR && lnest(p, n)->mark == LOOP_PARALLEL)
+		*why = parallel_races(p, n);
+}
+
 const char *loop_finish(struct loop_prog *p)
 {
 	const char *why = find_windows(p);
+	if (p->threads > 1)
+		nest_walk(p, p->root, check_parallel, &why);
 	if (why)
 		return why;
 	struct copy c = {.p = p};

@@ -368,6 +368,20 @@ static void run_block(struct machine *m, const struct nest *n)
 		write_storage(m, s->out, index, v);
 }
 
+static void run(struct machine *m, nest_id id);
+
+/* In order; but pieces of a team's loop from the last to the first. */
+static void run_seq(struct machine *m, const struct nest *seq)
+{
+	for (size_t i = 0, n; i < seq->kid.n && !m->why; i += n) {
+		uint32_t team = lnest(m->p, seq->kid.a[i])->team;
+		for (n = 1; team && i + n < seq->kid.n && lnest(m->p, seq->kid.a[i + n])->team == team;)
+			n++;
+		for (size_t k = n; k > 0 && !m->why; k--)
+			run(m, seq->kid.a[i + k - 1]);
+	}
+}
+
 static void run(struct machine *m, nest_id id)
 {
 	const struct nest *n = lnest(m->p, id);
@@ -377,8 +391,7 @@ static void run(struct machine *m, nest_id id)
 		return;
 	}
 	if (n->kind == NEST_SEQ) {
-		for (size_t i = 0; i < n->kid.n && !m->why; i++)
-			run(m, n->kid.a[i]);
+		run_seq(m, n);
 		return;
 	}
 	bool home = false; /* of a window: it starts anew in each iteration */
@@ -386,7 +399,7 @@ static void run(struct machine *m, nest_id id)
 		home |= m->p->bufs.a[b].alloc == id;
 	int64_t extent = value_of(m, n->extent);
 	for (int64_t i = 0; i < extent && !m->why; i++) {
-		m->env[n->var] = i;
+		m->env[n->var] = n->mark == LOOP_PARALLEL ? extent - 1 - i : i; /* their order must not matter */
 		for (size_t b = 1; home && b < m->p->bufs.n; b++)
 			if (m->p->bufs.a[b].alloc == id)
 				m->places[b].life++;

@@ -62,7 +62,8 @@ struct loop_buf {
 	nest_id alloc;                /* loop (or root) whose iteration the window belongs to; 0: before finish */
 	poly base[LOOP_RANK_MAX];
 	int64_t extent[LOOP_RANK_MAX];
-	int64_t offset;               /* scratch: byte offset in the kernel's workspace (finish sets it) */
+	int64_t offset;               /* scratch: byte offset in the kernel's workspace (finish sets it); private: thread 0's */
+	bool private;                 /* scratch that lives in a parallel loop: each thread has its own */
 	int operand;                  /* IN, CONST, OUT: its number among those of that scope, in order of making */
 	const void *data;             /* CONST: row-major logical bytes if known (build-time stages read it) */
 };
@@ -130,6 +131,10 @@ struct nest {
 	VEC(int64_t) cut;  /* loop_finish splits the loop at these values: pieces simplify */
 	poly tail_at;      /* and at this one, in outer loop variables (0: none) */
 	stage_id of;       /* the stage it was made for */
+	/* After loop_finish: pieces of one parallel loop are one team's work. */
+	uint32_t team;     /* its number; 0: not parallel */
+	poly first;        /* iteration of the whole loop that this piece starts with */
+	poly whole;        /* extent of the whole loop */
 	/* BLOCK */
 	stage_id stage;
 	enum block_phase phase;
@@ -142,6 +147,7 @@ struct loop_prog {
 	struct arena arena;
 	struct polys *P;
 	const struct target *target;
+	int threads;                 /* that may run it; 0, 1: parallel loops are serial */
 	VEC(struct loop_buf) bufs;   /* [0] unused, in all four */
 	VEC(struct stage) stages;
 	VEC(struct ex) exs;
@@ -151,7 +157,8 @@ struct loop_prog {
 	nest_id root;                /* a SEQ */
 	bool built;                  /* prog_start has made the start state */
 	bool finished;
-	int64_t workspace;           /* bytes of SCRATCH, after finish */
+	int64_t workspace;           /* bytes of SCRATCH, after finish: what is shared, then what each thread has of its own */
+	int64_t private;             /* bytes of SCRATCH that each thread has of its own */
 };
 
 struct loop_prog *prog_new(const struct target *t);

@@ -59,6 +59,9 @@ int stage_reads_of(struct loop_prog *p, stage_id s, ex_id *out, int max);
 poly bind_poly(struct loop_prog *p, const struct nest *block, poly e);
 /* Adds cuts to a loop where guards and fills below it change (prim partition auto). */
 const char *partition_auto(struct loop_prog *p, nest_id loop);
+/* NULL if different iterations of loop l touch different elements of what is written in it, but for buffers that live
+ * in an iteration; else why not. */
+const char *parallel_races(struct loop_prog *p, nest_id l);
 /* "why not" in the program's arena */
 const char *whynot(struct loop_prog *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The expression e; the one there is, if it is equal. */

@@ -397,6 +397,23 @@ const char *prim_reorder(struct loop_prog *p, int n, const char *const *names)
 	return NULL;
 }
 
+static void find_parallel(struct loop_prog *p, nest_id n, void *arg)
+{
+	if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->mark == LOOP_PARALLEL)
+		*(nest_id *)arg = n;
+}
+
+/* A team does not start another. */
+static const char *nested_parallel(struct loop_prog *p, nest_id loop)
+{
+	nest_id found = 0;
+
+	nest_walk(p, loop, find_parallel, &found);
+	for (nest_id n = loop; n; n = lnest(p, n)->parent)
+		find_parallel(p, n, &found);
+	return found ? whynot(p, "%s is parallel already, inside or around it", sym_str(lnest(p, found)->name)) : NULL;
+}
+
 const char *prim_mark(struct loop_prog *p, const char *loop, enum loop_mark mark, int unroll)
 {
 	const char *why = NULL;
@@ -408,6 +425,10 @@ const char *prim_mark(struct loop_prog *p, const char *loop, enum loop_mark mark
 		return whynot(p, "%s is marked already", loop);
 	if (mark == LOOP_PARALLEL && l->reduce)
 		return whynot(p, "%s is a reduction", loop);
+	if (mark == LOOP_PARALLEL && (why = nested_parallel(p, id)))
+		return why;
+	if (mark == LOOP_PARALLEL && (why = parallel_races(p, id)))
+		return why;
 	if (mark == LOOP_VECTOR) {
 		struct nest *b = lnest(p, nest_body(p, id));
 		for (size_t i = 0; i < b->kid.n; i++)

@@ -214,53 +214,6 @@ static void check_block(struct verify *v)
 		check_reads(v, s->body, f);
 }
 
-/* ---- parallel loops ---- */
-
-/* Writes of block b in different iterations of loop l are apart if in some dim a step of l is larger than the
- * spread over all that runs inside. */
-static bool writes_apart(struct verify *v, nest_id l)
-{
-	struct loop_prog *p = v->p;
-	const struct nest *n = lnest(p, v->block);
-	const struct stage *s = lstage(p, n->stage);
-	nest_id inner[NEST_DEPTH_MAX];
-	int ninner = 0;
-	int64_t coef, lo, hi;
-	poly rest;
-
-	for (int i = 0; i < v->nloops; i++)
-		if (v->loop[i] != l && nest_inside(p, v->loop[i], l))
-			inner[ninner++] = v->loop[i];
-	for (int d = 0; d < s->nspatial; d++) {
-		if (!poly_linear_in(p->P, n->bind[d], lnest(p, l)->var, &coef, &rest) || !coef)
-			continue;
-		poly least = bound_over(p, rest, ninner, inner, false), most = bound_over(p, rest, ninner, inner, true);
-		if (least == POLY_UNKNOWN || most == POLY_UNKNOWN)
-			continue;
-		poly_range(p->P, poly_sub(p->P, most, least), &lo, &hi);
-		if (hi < (coef < 0 ? -coef : coef))
-			return true;
-	}
-	return false;
-}
-
-static void check_parallel(struct verify *v)
-{
-	struct loop_prog *p = v->p;
-	const struct stage *s = lstage(p, lnest(p, v->block)->stage);
-
-	for (int i = 0; i < v->nloops && !v->why; i++) {
-		nest_id l = v->loop[i], home = lbuf(p, s->out)->alloc;
-		int64_t c;
-		if (lnest(p, l)->mark != LOOP_PARALLEL || (poly_is_const(p->P, lnest(p, l)->extent, &c) && c <= 1))
-			continue;
-		if (home && nest_inside(p, home, l))
-			continue; /* each iteration has its own */
-		if (!writes_apart(v, l))
-			v->why = whynot(p, "parallel loop %s: its iterations are not shown to write %s apart", sym_str(lnest(p, l)->name), sym_str(lbuf(p, s->out)->name));
-	}
-}
-
 /* A loop that a scan axis depends on runs in order. */
 static void check_scan(struct verify *v)
 {
@@ -285,13 +238,13 @@ static void verify_one(struct loop_prog *p, nest_id id, void *arg)
 {
 	struct verify *v = arg;
 
+	if (!v->why && lnest(p, id)->kind == NEST_FOR && lnest(p, id)->mark == LOOP_PARALLEL)
+		v->why = parallel_races(p, id);
 	if (v->why || lnest(p, id)->kind != NEST_BLOCK)
 		return;
 	v->block = id;
 	v->nloops = nest_loops(p, id, v->loop);
 	check_block(v);
-	if (!v->why)
-		check_parallel(v);
 	if (!v->why)
 		check_scan(v);
 }
