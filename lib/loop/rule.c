@@ -67,8 +67,7 @@ static int count_readers(struct loop_prog *p, buf_id b, stage_id *last)
 	return n;
 }
 
-/* Work of an expression, roughly: a call that is no arithmetic counts ten. */
-static int cost_of(struct loop_prog *p, ex_id e)
+int rule_cost(struct loop_prog *p, ex_id e)
 {
 	if (!e)
 		return 0;
@@ -79,7 +78,7 @@ static int cost_of(struct loop_prog *p, ex_id e)
 	else if (x->kind == EX_GUARD)
 		c = 3;
 	for (int i = 0; i < 3; i++)
-		c += cost_of(p, x->a[i]);
+		c += rule_cost(p, x->a[i]);
 	return c;
 }
 
@@ -125,7 +124,7 @@ static void inline_stages(struct rule *r)
 		stage_id reader = 0;
 		if (t->gone || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
 			continue;
-		int n = count_readers(p, t->out, &reader), cost = cost_of(p, t->body);
+		int n = count_readers(p, t->out, &reader), cost = rule_cost(p, t->body);
 		bool cheap = cost <= 2, once = n == 1 && read_once(p, s, reader);
 		bool plain = lex(p, t->body)->kind == EX_READ; /* moves elements, nothing else */
 		if (once || plain || (n == 1 && window_reads(p, s, reader)) || (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost)))
@@ -214,5 +213,7 @@ const char *loop_rule(struct loop_prog *p)
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_NONE && stage_whole(p, s))
 			rule_map(&r, s);
+	if (p->threads > 1)
+		rule_parallel(&r);
 	return r.text;
 }

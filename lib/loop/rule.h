@@ -27,4 +27,7 @@ const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part); /
 bool rule_tile(struct rule *r, stage_id anchor);      /* contraction, convolution, window: a register tile */
 bool rule_rows(struct rule *r, stage_id result);      /* reductions along the contiguous axis */
 void rule_map(struct rule *r, stage_id s);            /* elementwise and copies: vectors along the contiguous axis */
+/* Marks loops that are worth a team of threads, in a program otherwise done. */
+void rule_parallel(struct rule *r);
+int rule_cost(struct loop_prog *p, ex_id e); /* work of an expression, roughly: a call that is no arithmetic counts ten */
 #endif
