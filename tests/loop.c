@@ -419,6 +419,22 @@ static void random_schedule(struct loop_prog *p, struct schedule *s)
 	}
 }
 
+enum { THREADS = 3 };
+
+/* The outermost of a few loops that may run in parallel does. */
+static void random_team(struct loop_prog *p, struct schedule *s)
+{
+	struct names loops = {.n = 0};
+	char line[256];
+
+	p->threads = THREADS;
+	add_loops(p, p->root, &loops);
+	for (int i = 0; i < loops.n && i < 6; i++) {
+		snprintf(line, sizeof line, "parallel %s", chance(50) ? loops.name[i] : any(&loops));
+		apply(p, s, line);
+	}
+}
+
 /* ---- compiled ---- */
 
 struct kernel {
@@ -441,7 +457,7 @@ static void add_kernel(struct loop_prog *p, const struct data *d, const char *tr
 		for (int b = 1; b < d->n; b++)
 			if (p->bufs.a[b].scope == s)
 				fprintf(source, "data[%d] /* %s */, ", b, array[s]);
-	fprintf(source, "ws);\n}\n");
+	fprintf(source, emit_starts_team(p) ? "ws, 0);\n}\n" : "ws);\n}\n");
 	vec_push(&kernels, (struct kernel){p, *d, xstrdup(trace), family});
 }
 
@@ -464,6 +480,10 @@ static void run_compiled(void)
 		vec_push(&all, kernels.a[i].p);
 	FILE *f = fopen("kernels.c", "w");
 	emit_prelude(f, all.a, (int)all.n);
+	emit_team_prelude(f, "static");
+	fprintf(f, "static void team_run(struct team *t, void (*work)(void *, long, long, int), void *args, long n)\n"
+		   "{\n\tfor (int i = %d; i >= 0; i--) /* backwards: the order must not matter */\n"
+		   "\t\twork(args, n * i / %d, n * (i + 1) / %d, i);\n}\n", THREADS - 1, THREADS, THREADS);
 	fclose(f);
 	vec_free(&all);
 	snprintf(command, sizeof command, "cat bodies.c >> kernels.c && %s %s -w -shared -fPIC -o ./kernels.so kernels.c -lm", target_compiler(), target_cflags(target_host()));
@@ -527,6 +547,8 @@ static void try_one(const char *family, void (*make)(struct loop_prog *), int se
 	make_data(p, &d);
 	prog_start(p);
 	random_schedule(p, &s);
+	if (seed % 3 == 0) /* then a team */
+		random_team(p, &s);
 	t->steps += s.steps;
 	if (chance(30)) { /* a nest means the same before it is finished */
 		make_run(p, &d, &r);

@@ -48,7 +48,7 @@ static bool reserved(const char *s)
 		"if",	 "inline", "int",  "lmax",   "lmin",  "log",	 "long",     "m",      "main",	"pow",	  "q",
 		"register", "restrict", "return", "rint", "round", "short", "signed", "sin",   "sinh",	"sizeof", "sqrt",
 		"static", "struct", "switch", "tan", "tanh",  "trunc",	 "typedef",  "union",  "unsigned", "void", "volatile",
-		"while", "ws",	  "floordiv", "signbit", "remainder", "asm", "typeof", "hypot", "unix",	"linux",  "j0",
+		"while", "ws",	  "args",  "begin", "end",   "team",	 "thread",	  "floordiv", "signbit", "remainder", "asm", "typeof", "hypot", "unix",	"linux",  "j0",
 	};
 	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
 		if (!strcmp(s, word[i]))
@@ -300,15 +300,11 @@ static void emit_copy(struct emit *e, nest_id loop, poly at)
 	e->nenv--;
 }
 
-static void emit_serial(struct emit *e, nest_id id, poly extent, poly from)
+static void emit_range(struct emit *e, nest_id id, const char *start, const char *end)
 {
-	const struct nest *n = lnest(e->p, id);
-	poly_var v = n->var;
-	sym name = c_name(e, sym_str(n->name));
-	const char *start = poly_text(e, from), *end = poly_text(e, extent);
+	poly_var v = lnest(e->p, id)->var;
+	sym name = c_name(e, sym_str(lnest(e->p, id)->name));
 
-	if (n->mark == LOOP_PARALLEL)
-		line(e, "/* parallel */");
 	line(e, "for (long %s = %s; %s < %s; %s++) {", sym_str(name), start, sym_str(name), end, sym_str(name));
 	var_open(e, v, name);
 	e->depth++;
@@ -316,6 +312,37 @@ static void emit_serial(struct emit *e, nest_id id, poly extent, poly from)
 	e->depth--;
 	var_close(e, v);
 	line(e, "}");
+}
+
+static void emit_serial(struct emit *e, nest_id id, poly extent, poly from)
+{
+	const char *start = poly_text(e, from), *end = poly_text(e, extent);
+
+	if (lnest(e->p, id)->mark == LOOP_PARALLEL)
+		line(e, "/* parallel */");
+	emit_range(e, id, start, end);
+}
+
+void emit_piece(struct emit *e, nest_id id)
+{
+	const struct nest *n = lnest(e->p, id);
+	poly extent = env_subst(e, n->extent);
+	int64_t first = 0, c;
+
+	poly_is_const(e->p->P, n->first, &first);
+	if (n->extent == n->whole) {
+		emit_range(e, id, "begin", "end");
+	} else if (poly_is_const(e->p->P, extent, &c) && c == 1) {
+		line(e, "if (begin <= %ld && %ld < end) {", (long)first, (long)first);
+		e->depth++;
+		emit_copy(e, id, poly_const(e->p->P, 0));
+		e->depth--;
+		line(e, "}");
+	} else {
+		const char *start = text(e, "lmax(begin - %ld, 0)", (long)first);
+		emit_range(e, id, start, text(e, "lmin(end - %ld, %s)", (long)first, poly_text(e, extent)));
+	}
+	tmp_clear(e);
 }
 
 /* n copies an iteration; what is left over in a loop of its own. */
@@ -467,13 +494,25 @@ static void emit_for(struct emit *e, nest_id id)
 	tmp_clear(e);
 }
 
+/* Kids in order, pieces of one team together. */
+static void emit_seq(struct emit *e, const struct nest *seq)
+{
+	for (size_t i = 0, n; i < seq->kid.n; i += n) {
+		uint32_t team = lnest(e->p, seq->kid.a[i])->team;
+		for (n = 1; team && i + n < seq->kid.n && lnest(e->p, seq->kid.a[i + n])->team == team;)
+			n++;
+		if (!e->in_team && is_team(e->p, seq->kid.a[i]))
+			emit_team(e, seq->kid.a + i, n);
+		else
+			for (size_t k = 0; k < n; k++)
+				emit_nest(e, seq->kid.a[i + k]);
+	}
+}
+
 static void emit_nest(struct emit *e, nest_id id)
 {
 	switch (lnest(e->p, id)->kind) {
-	case NEST_SEQ:
-		for (size_t i = 0; i < lnest(e->p, id)->kid.n; i++)
-			emit_nest(e, lnest(e->p, id)->kid.a[i]);
-		break;
+	case NEST_SEQ: emit_seq(e, lnest(e->p, id)); break;
 	case NEST_FOR: emit_for(e, id); break;
 	case NEST_BLOCK: emit_block(e, id, NULL); break;
 	}
@@ -529,14 +568,20 @@ static void emit_comment(struct emit *e)
 	line(e, " */");
 }
 
+void emit_scratch(struct emit *e, buf_id id, const char *behind)
+{
+	const struct loop_buf *b = lbuf(e->p, id);
+
+	line(e, "%s *%s = (%s *)(ws + %ld%s); /* %s */", ctype(b->dtype), e->buf_text[id], ctype(b->dtype), (long)b->offset, behind, dims_text(e, b));
+}
+
 static void emit_walk(struct emit *e)
 {
-	for (size_t i = 1; i < e->p->bufs.n; i++) {
-		struct loop_buf *b = &e->p->bufs.a[i];
-		if (b->scope == SCOPE_SCRATCH && b->alloc) {
-			line(e, "%s *%s = (%s *)(ws + %ld); /* %s */", ctype(b->dtype), e->buf_text[i], ctype(b->dtype), (long)b->offset, dims_text(e, b));
-		}
-	}
+	bool teams = emit_starts_team(e->p);
+
+	for (buf_id b = 1; b < e->p->bufs.n; b++)
+		if (lbuf(e->p, b)->scope == SCOPE_SCRATCH && lbuf(e->p, b)->alloc && (!teams || used_alone(e, b)))
+			emit_scratch(e, b, "");
 	allocs(e, e->p->root);
 	emit_nest(e, e->p->root);
 }
@@ -546,7 +591,9 @@ void emit_kernel(FILE *f, struct loop_prog *p, const char *name)
 	if (!p->finished)
 		BUG("emit_kernel before loop_finish");
 	const struct target *t = p->target ? p->target : target_host();
-	struct emit e = {.f = f, .p = p, .vl = t->vector_bytes / 4, .dry = true};
+	struct emit e = {.p = p, .vl = t->vector_bytes / 4, .dry = true, .kernel = name};
+	char *body, *teams;
+	size_t nbody, nteams;
 	e.regs = xcalloc(p->bufs.n, sizeof *e.regs);
 	e.buf_text = xcalloc(p->bufs.n, sizeof *e.buf_text);
 	e.open_at_alloc = xcalloc(p->bufs.n, sizeof *e.open_at_alloc);
@@ -554,13 +601,23 @@ void emit_kernel(FILE *f, struct loop_prog *p, const char *name)
 	emit_walk(&e);
 	regs_settle(&e);
 	e.dry = false;
+	e.nteams = 0;
+	e.f = open_memstream(&body, &nbody);
+	e.teams = open_memstream(&teams, &nteams);
 	emit_comment(&e);
-	line(&e, "static void %s(%s%s%schar *restrict ws)", name, params(&e, SCOPE_IN), params(&e, SCOPE_CONST), params(&e, SCOPE_OUT));
+	line(&e, "static void %s(%s%s%schar *restrict ws%s)", name, params(&e, SCOPE_IN), params(&e, SCOPE_CONST), params(&e, SCOPE_OUT),
+	     emit_starts_team(p) ? ", struct team *team" : "");
 	line(&e, "{");
 	e.depth = 1;
 	emit_walk(&e);
 	e.depth = 0;
 	line(&e, "}");
+	fclose(e.teams);
+	fclose(e.f);
+	fputs(teams, f);
+	fputs(body, f);
+	free(teams);
+	free(body);
 	regs_free(&e);
 	vec_free(&e.var_text);
 	vec_free(&e.uses);

@@ -10,7 +10,12 @@ void emit_prelude(FILE *f, struct loop_prog *const *p, int n);
 /* One function:
  *   static void NAME(const T *restrict i0, ..., const T *restrict c0, ..., T *restrict o0, ..., char *restrict ws)
  * in-operands, constants, results, workspace (64-aligned, p->workspace bytes; present even if 0). The text does not
- * depend on anything but the program, so equal kernels have equal texts: emit with NAME "@" and compare. */
+ * depend on anything but the program, so equal kernels have equal texts: emit with NAME "@" and compare.
+ * If it starts teams, functions NAME_0, NAME_1, .. for them come first, and a last parameter is struct team *team. */
 void emit_kernel(FILE *f, struct loop_prog *p, const char *name);
+bool emit_starts_team(struct loop_prog *p); /* has it loops for several threads? */
+/* Declarations that such kernels need, after the prelude. team_run splits 0..n in one range a thread (number 0.. of at
+ * most p->threads) and returns when all are done. LINKAGE: "static", ... */
+void emit_team_prelude(FILE *f, const char *linkage);
 bool emit_checks_indices(struct loop_prog *p); /* does it set BAD_INDEX? */
 #endif

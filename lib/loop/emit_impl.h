@@ -62,6 +62,11 @@ struct emit {
 	VEC(const char *) lines;    /* declarations before the statement */
 	VEC(struct named_ex) named;
 	int ntemp;
+	/* teams */
+	const char *kernel; /* its name */
+	FILE *teams;        /* text of their functions */
+	int nteams;
+	bool in_team;
 };
 
 /* Text in e->tmp. */
@@ -113,4 +118,17 @@ const char *reg_element(struct emit *e, buf_id b, int64_t at);
 const struct reg_run *reg_run(struct emit *e, buf_id b, int64_t at);
 const char *reg_name(struct emit *e, buf_id b, int64_t at);
 void reg_declare(struct emit *e, buf_id b);
+
+/* ---- emit.c, for teams ---- */
+/* Declares a scratch buffer; behind: added to its place in the workspace, or "". */
+void emit_scratch(struct emit *e, buf_id b, const char *behind);
+/* The iterations of a team's piece that lie in [begin, end). */
+void emit_piece(struct emit *e, nest_id n);
+
+/* ---- emit_team.c ---- */
+bool is_team(struct loop_prog *p, nest_id n);
+/* A team's pieces, n of them: a function for the threads, and here its call. */
+void emit_team(struct emit *e, const nest_id *piece, size_t n);
+/* Is b used outside of all teams? */
+bool used_alone(struct emit *e, buf_id b);
 #endif
