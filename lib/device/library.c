@@ -43,7 +43,14 @@ static bool cut_short(const struct mapped *file)
 	return false;
 }
 
-void library_open(struct library *l, const char *path, const char *weights)
+#ifndef HONE_OPTS
+#define HONE_OPTS
+struct hone_opts { /* as in the header of a compiled model */
+	int threads;
+};
+#endif
+
+void library_open(struct library *l, const char *path, const char *weights, int threads)
 {
 	char *file = strchr(path, '/') ? xstrdup(path) : xprintf("./%s", path); /* dlopen searches names without / */
 	char *beside = weights_beside(path);
@@ -63,10 +70,12 @@ void library_open(struct library *l, const char *path, const char *weights)
 		    HONE_MODEL_ABI);
 	if (!weights && access(beside, F_OK) == 0)
 		weights = beside;
-	if (!(l->handle = l->model->open(weights, NULL))) {
+	if (!(l->handle = l->model->open(weights, &(struct hone_opts){threads}))) {
 		const char *why = l->model->error();
 		if (strstr(why, "CPU"))
 			die(EX_NOTAVAIL, "%s: %s", path, why);
+		if (strstr(why, "HONE_THREADS"))
+			die(EX_BADUSE, "%s", why);
 		if (!weights)
 			die(EX_NOIN, "%s: its weights are not there; --weights names them", beside);
 		die(EX_BADDATA, "%s: %s", path, why);

@@ -11,8 +11,9 @@ struct library {
 };
 
 /* Loads PATH.so and opens the model with the weights beside it (PATH.weights), or with those named. Not a
- * library, or not one of ours: die(65); missing: 66; made for another CPU, or by another version: 69. */
-void library_open(struct library *l, const char *path, const char *weights);
+ * library, or not one of ours: die(65); missing: 66; made for another CPU, or by another version: 69. threads: at most
+ * so many; 0: as many as it was compiled for. */
+void library_open(struct library *l, const char *path, const char *weights, int threads);
 void library_close(struct library *l);
 
 /* Type of input or output i. */

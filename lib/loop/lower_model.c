@@ -193,13 +193,14 @@ static const char *trace_given(const struct given_traces *t, struct digest d)
 /* ---- kernels ---- */
 
 /* A group that has been lowered before. */
-static struct loop_prog *lower_again(struct module *m, node_id n, const struct target *t)
+static struct loop_prog *lower_again(struct model *M, node_id n, const struct target *t)
 {
 	const char *why;
-	struct lowered l = lower_group(m, n, t, &why);
+	struct lowered l = lower_group(M->m, n, t, &why);
 
 	if (why)
 		BUG("%s", why);
+	l.prog->threads = M->threads;
 	return l.prog;
 }
 
@@ -230,8 +231,9 @@ static uint32_t kernel_find(struct model *M, struct digest d, const char *given)
 	return UINT32_MAX;
 }
 
-static struct kernel kernel_new(struct module *m, node_id n, const struct target *t, struct kernel k)
+static struct kernel kernel_new(struct model *M, node_id n, const struct target *t, struct kernel k)
 {
+	struct module *m = M->m;
 	const char *why;
 	if (k.given) {
 		k.trace = k.given;
@@ -245,7 +247,7 @@ static struct kernel kernel_new(struct module *m, node_id n, const struct target
 	if (why) {
 		warn("%s: the rule's trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
 		prog_free(k.prog);
-		k.prog = lower_again(m, n, t);
+		k.prog = lower_again(M, n, t);
 		k.trace = "";
 		if ((why = schedule(&k)))
 			BUG("%s: start state: %s", node_where(m, n, &m->arena), why);
@@ -265,6 +267,7 @@ static void add_call(struct model *M, node_id n, const struct target *t, const s
 		M->nopaque++;
 		return;
 	}
+	l.prog->threads = M->threads;
 	struct kernel k = {.prog = l.prog, .digest = prog_digest(l.prog)};
 	val_id *cval = arena_copy(&m->arena, l.cval, (size_t)l.nconst * sizeof *l.cval);
 
@@ -274,7 +277,7 @@ static void add_call(struct model *M, node_id n, const struct target *t, const s
 	uint32_t i = kernel_find(M, k.digest, k.given);
 	if (i == UINT32_MAX) {
 		i = (uint32_t)M->kernels.n;
-		vec_push(&M->kernels, kernel_new(m, n, t, k));
+		vec_push(&M->kernels, kernel_new(M, n, t, k));
 	} else {
 		prog_free(l.prog);
 	}
@@ -331,11 +334,12 @@ static void follow_views(struct model *M)
 	}
 }
 
-struct model *model_new(struct module *m, const struct target *t, const struct given_traces *traces)
+struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces)
 {
 	struct model *M = xcalloc(1, sizeof *M);
 
 	M->m = m;
+	M->threads = threads;
 	check_graph(m); /* may add graphs, so they may move */
 	follow_views(M);
 	const struct graph *g = graph(m, m->main);
@@ -404,12 +408,25 @@ void model_free(struct model *M)
 	free(M);
 }
 
-int64_t plan_bytes(struct module *m)
+static const char *meta_value(struct module *m, const char *key)
 {
 	for (size_t i = 0; i < m->meta.n; i++)
-		if (!strcmp(sym_str(m->meta.a[i].key), PLAN_BYTES))
-			return strtoll(sym_str(m->meta.a[i].value), NULL, 10);
-	return -1;
+		if (!strcmp(sym_str(m->meta.a[i].key), key))
+			return sym_str(m->meta.a[i].value);
+	return NULL;
+}
+
+int64_t plan_bytes(struct module *m)
+{
+	const char *s = meta_value(m, PLAN_BYTES);
+	return s ? strtoll(s, NULL, 10) : -1;
+}
+
+int plan_threads(struct module *m)
+{
+	const char *s = meta_value(m, PLAN_THREADS);
+	long n = s ? strtol(s, NULL, 10) : 1;
+	return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (int)n;
 }
 
 struct home value_home(struct model *M, val_id v)

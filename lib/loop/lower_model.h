@@ -32,6 +32,7 @@ struct home {
 
 struct model {
 	struct module *m;
+	int threads;
 	VEC(struct kernel) kernels;
 	VEC(struct call) calls;
 	val_id *root;       /* value -> the value whose bytes it shares (itself: none); views are followed */
@@ -55,8 +56,8 @@ void traces_read(struct given_traces *t, const char *path);
  * so do nodes that are neither Fused nor a view (If, Loop): each is put into a Fused node of its own. What neither
  * kernels nor the evaluator compute, results whose size depends on data, and nodes that only lack their group
  * (ge-fuse): die(69). Types not known: die(64) with what to say to ge-shape. A trace that was given and does not
- * apply: die(65). Traces: may be NULL. */
-struct model *model_new(struct module *m, const struct target *t, const struct given_traces *traces);
+ * apply: die(65). Traces: may be NULL. threads: that a kernel may use at most. */
+struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces);
 void model_free(struct model *M);
 /* Says how many calls are on the slow path, and which; refuse: die(69) instead. Nothing if there are none. */
 void model_report_opaque(struct model *M, bool refuse);
@@ -71,6 +72,9 @@ bool node_is_view(struct module *m, const struct node *n);
  * result; -1: it is computed in the caller's memory) and "workspace" (byte offset and bytes of that kernel's), of
  * the module "plan.bytes" in its meta. */
 #define PLAN_BYTES "plan.bytes"
+#define PLAN_THREADS "plan.threads" /* meta: what it was planned for; not there: 1 */
+enum { THREADS_MAX = 256 };
+int plan_threads(struct module *m);
 int64_t plan_bytes(struct module *m); /* -1: not planned */
 struct home value_home(struct model *M, val_id v); /* needs a plan */
 #endif

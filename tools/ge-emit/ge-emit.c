@@ -15,14 +15,16 @@
 #include "graph/stream.h"
 
 static bool print_traces, no_compile, embed, report, no_fallback;
-static int jobs;
+static int jobs, threads;
 static struct given_traces traces;
 
-enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT, OPT_NO_FALLBACK };
+enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT, OPT_NO_FALLBACK, OPT_THREADS };
 enum { EMBED_MAX = 64 << 20 };
 
 static error_t option(int key, char *arg)
 {
+	char *end;
+
 	switch (key) {
 	case OPT_PRINT_TRACES: print_traces = true; return 0;
 	case OPT_TRACE: traces_read(&traces, arg); return 0;
@@ -33,6 +35,11 @@ static error_t option(int key, char *arg)
 	case 'j':
 		if ((jobs = atoi(arg)) < 1)
 			die(EX_BADUSE, "-j %s: not a number of jobs", arg);
+		return 0;
+	case OPT_THREADS:
+		threads = (int)strtol(arg, &end, 10);
+		if (*end || end == arg || threads < 1 || threads > THREADS_MAX)
+			die(EX_BADUSE, "--threads %s: not a number from 1 to %d", arg, THREADS_MAX);
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -154,9 +161,9 @@ static bool reserved(const char *s)
 		"false", "float", "floordiv", "for", "friend", "goto", "if", "inline", "input", "int", "lap", "linux",
 		"lmax", "lmin", "long", "main", "mutable", "namespace", "new", "operator", "output", "private",
 		"protected", "public", "reason", "register", "requires", "restrict", "return", "run", "short", "signed",
-		"sizeof", "static", "step", "steps", "struct", "switch", "template", "this", "throw", "true", "try",
-		"typedef", "typename", "typeof", "union", "unix", "unsigned", "using", "vf", "vi", "virtual", "vm",
-		"void", "volatile", "while", "A", "EOF", "FILE", "IN", "LAP", "NULL", "OUT", "PART", "W",
+		"sizeof", "static", "step", "steps", "struct", "switch", "team", "template", "this", "throw", "true",
+		"try", "typedef", "typename", "typeof", "union", "unix", "unsigned", "using", "vf", "vi", "virtual", "vm",
+		"void", "volatile", "while", "A", "EOF", "FILE", "IN", "LAP", "NULL", "OUT", "PART", "THREADS", "W",
 	};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (!strcmp(s, words[i]))
@@ -221,7 +228,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (plan_bytes(m) < 0)
 		die(EX_BADUSE, "%s: no memory plan; run ge-plan first: ge-plan %s | ge-emit -o %s", m->source ? m->source : "-",
 		    a->nfile ? a->file[0] : "MODEL.g", a->out ? a->out : "STEM");
-	e.M = model_new(m, e.target, &traces);
+	e.M = model_new(m, e.target, threads ? threads : plan_threads(m), &traces);
 	model_report_opaque(e.M, no_fallback);
 	emit_functions(&e);
 	size_arena(&e);
@@ -244,6 +251,7 @@ static const struct argp_option options[] = {
 	{"embed", OPT_EMBED, 0, 0, "put the weights into the C file"},
 	{"print-traces", OPT_PRINT_TRACES, 0, 0, "print the trace of every kernel on standard output", -1},
 	{"trace", OPT_TRACE, "FILE", 0, "for kernels whose digest it names, the traces in FILE (as --print-traces prints them)"},
+	{"threads", OPT_THREADS, "N", 0, "the library uses at most N threads (default: as planned)"},
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path"},
 	{"report", OPT_REPORT, 0, 0, "print a table of kernels on standard output", -1},
 	{0},

@@ -31,6 +31,7 @@ struct emission {
 	const struct target *target;
 	const char *name;         /* C identifier */
 	bool embed;
+	int threads;              /* 1: no kernel starts a team */
 	VEC(struct function) functions;
 	uint32_t *function_of;    /* kernel -> function */
 	VEC(struct weight) weights;

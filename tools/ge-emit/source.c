@@ -11,6 +11,9 @@
 static const char runtime_text[] =
 #include "tools/ge-emit/runtime.in.inc"
 	;
+static const char team_text[] =
+#include "tools/ge-emit/team.in.inc"
+	;
 static const char header_text[] =
 #include "tools/ge-emit/header.in.inc"
 	;
@@ -70,6 +73,7 @@ void emit_functions(struct emission *e)
 	struct model *M = e->M;
 	struct digest *digest = xcalloc(M->kernels.n + 1, sizeof *digest);
 
+	e->threads = 1;
 	e->function_of = xcalloc(M->kernels.n + 1, sizeof *e->function_of);
 	for (uint32_t k = 0; k < M->kernels.n; k++) {
 		char *text = kernel_text(M->kernels.a[k].prog, "@");
@@ -84,6 +88,8 @@ void emit_functions(struct emission *e)
 			vec_push(&e->functions, (struct function){.text = kernel_text(M->kernels.a[k].prog, name), .name = name});
 		}
 		e->function_of[k] = (uint32_t)i;
+		if (emit_starts_team(M->kernels.a[k].prog))
+			e->threads = M->threads;
 	}
 	for (uint32_t c = 0; c < M->calls.n; c++) {
 		if (M->calls.a[c].kernel == KERNEL_OPAQUE)
@@ -121,14 +127,21 @@ static void put_comment(FILE *f, const char *s)
 		fputc((unsigned char)*s < ' ' || *s == 0x7f || (*s == '*' && s[1] == '/') ? '?' : *s, f);
 }
 
-/* The template up to (not including) the line that is `until`; returns what follows that line. */
-static const char *put_template(FILE *f, const char *text, const char *name, const char *until)
+/* The template up to (not including) the line that is `until`; returns what follows that line. Lines that begin with
+ * @THREADS@ are for libraries of several threads. */
+static const char *put_template(struct emission *e, FILE *f, const char *text, const char *until)
 {
+	static const char threads[] = "@THREADS@";
+
 	while (*text) {
+		if (!strncmp(text, threads, sizeof threads - 1)) {
+			text += e->threads > 1 ? sizeof threads - 1 : strcspn(text, "\n") + 1;
+			continue;
+		}
 		if (until && !strncmp(text, until, strlen(until)))
 			return text + strcspn(text, "\n") + 1;
 		if (!strncmp(text, "@NAME@", 6)) {
-			fputs(name, f);
+			fputs(e->name, f);
 			text += 6;
 		} else {
 			fputc(*text++, f);
@@ -172,9 +185,10 @@ static void put_top(struct emission *e, FILE *f, const char *header)
 		e->nparts);
 	fprintf(f, "#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <math.h>\n#include <stdint.h>\n"
 		   "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
-		   "#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n");
+		   "#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n%s",
+		e->threads > 1 ? "#include <pthread.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdatomic.h>\n" : "");
 	if (strpbrk(header, "\"\\\n")) /* a name that cannot stand in quotes */
-		put_template(f, header_text, e->name, NULL);
+		put_template(e, f, header_text, NULL);
 	else
 		fprintf(f, "#include \"%s\"\n", header);
 	fputc('\n', f);
@@ -206,6 +220,8 @@ static void put_kernels(struct emission *e, FILE *f)
 	fprintf(f, "/* An index that is data was out of range. */\n#ifdef PART\nextern KERNEL __thread int bad_index;\n#endif\n"
 		   "#if IN_PART(0)\nKERNEL __thread int bad_index;\n#endif\n#define BAD_INDEX bad_index\n\n");
 	emit_prelude(f, p, (int)nk);
+	if (e->threads > 1)
+		emit_team_prelude(f, "KERNEL");
 	free(p);
 	fprintf(f, "\n");
 	for (size_t i = 0; i < e->functions.n; i++) {
@@ -257,6 +273,8 @@ static void put_tables(struct emission *e, FILE *f)
 	fprintf(f, "#define OPAQUE_AT %" PRId64 "\n#define OPAQUE_BYTES %" PRId64 "\n", e->opaque, e->opaque_bytes);
 	if (e->opaque_bytes)
 		fprintf(f, "\n%s\n", opaque_text);
+	if (e->threads > 1)
+		fprintf(f, "#define THREADS %d\n", e->threads);
 	fprintf(f, "#define VECTOR_BYTES %d\n#define EMBEDDED %s\n#define MADE_FOR ", e->target->vector_bytes,
 		e->embed ? "(const char *)embedded" : "NULL");
 	put_string(f, e->target->cpu);
@@ -344,9 +362,10 @@ static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 		fprintf(f, e->weight_of[c][i] < 0 ? "NULL, " : "W(%" PRId64 "), ", e->weight_of[c][i]);
 	put_results(e, f, n);
 	if (call_workspace_bytes(e->M, x))
-		fprintf(f, "A(%" PRId64 "));\n", call_workspace(e, c));
+		fprintf(f, "A(%" PRId64 ")", call_workspace(e, c));
 	else
-		fprintf(f, "NULL);\n");
+		fprintf(f, "NULL");
+	fprintf(f, emit_starts_team(e->M->kernels.a[x->kernel].prog) ? ", m->team);\n" : ");\n");
 }
 
 static void put_opaque_call(struct emission *e, FILE *f, uint32_t c, int number)
@@ -406,9 +425,11 @@ void emit_source(struct emission *e, const char *path, const char *header)
 	put_kernels(e, o.f);
 	put_tables(e, o.f);
 	put_cpu_check(e, o.f);
-	rest = put_template(o.f, runtime_text, e->name, "@STEPS@");
+	rest = put_template(e, o.f, runtime_text, "@STEPS@");
+	if (e->threads > 1)
+		put_template(e, o.f, team_text, NULL);
 	put_steps(e, o.f);
-	put_template(o.f, rest, e->name, NULL);
+	put_template(e, o.f, rest, NULL);
 	fprintf(o.f, "#endif\n");
 	outfile_close(&o);
 }
@@ -418,6 +439,6 @@ void emit_header(struct emission *e, const char *path)
 	struct outfile o;
 
 	outfile_open(&o, path, false);
-	put_template(o.f, header_text, e->name, NULL);
+	put_template(e, o.f, header_text, NULL);
 	outfile_close(&o);
 }

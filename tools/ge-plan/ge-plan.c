@@ -7,9 +7,10 @@
 #include "graph/pass.h"
 #include "loop/lower_model.h"
 
-enum { ALIGN = 64, OPT_NO_FALLBACK = 1000 };
+enum { ALIGN = 64, OPT_NO_FALLBACK = 1000, OPT_THREADS };
 
 static bool no_fallback;
+static int threads = 1;
 
 /* A stretch of bytes wanted from call `first` to call `last`, both included. */
 struct block {
@@ -159,12 +160,26 @@ static int64_t lower_bound(const struct planner *p)
 	return most;
 }
 
+/* Sets a key of the module's metadata; value 0: takes it out. */
+static void set_meta(struct module *m, const char *name, sym value)
+{
+	sym key = intern(name);
+	size_t i;
+
+	for (i = 0; i < m->meta.n && m->meta.a[i].key != key; i++)
+		;
+	if (i == m->meta.n && value)
+		vec_push(&m->meta, (struct meta){key, 0});
+	if (value)
+		m->meta.a[i].value = value;
+	else if (i < m->meta.n)
+		memmove(&m->meta.a[i], &m->meta.a[i + 1], (--m->meta.n - i) * sizeof *m->meta.a);
+}
+
 /* Leaves the plan in the module (loop/lower_model.h says how). */
 static void record(struct planner *p, int64_t peak)
 {
 	struct module *m = p->M->m;
-	sym key = intern(PLAN_BYTES), bytes = intern_printf("%" PRId64, peak);
-	size_t i;
 
 	for (uint32_t c = 0; c < p->M->calls.n; c++) {
 		node_id id = p->M->calls.a[c].node;
@@ -178,11 +193,8 @@ static void record(struct planner *p, int64_t peak)
 		const struct block *ws = p->of_call[c] ? &p->blocks.a[p->of_call[c] - 1] : &(struct block){0};
 		attr_set_ints(m, id, "workspace", 2, (int64_t[]){ws->offset, ws->bytes});
 	}
-	for (i = 0; i < m->meta.n && m->meta.a[i].key != key; i++)
-		;
-	if (i == m->meta.n)
-		vec_push(&m->meta, (struct meta){key, 0});
-	m->meta.a[i].value = bytes;
+	set_meta(m, PLAN_BYTES, intern_printf("%" PRId64, peak));
+	set_meta(m, PLAN_THREADS, threads > 1 ? intern_printf("%d", threads) : 0);
 }
 
 static void why(struct planner *p, const struct pass_ctx *c)
@@ -207,7 +219,7 @@ static void why(struct planner *p, const struct pass_ctx *c)
 
 static void plan(struct module *m, const struct pass_ctx *c)
 {
-	struct planner p = {.M = model_new(m, target_host(), NULL)};
+	struct planner p = {.M = model_new(m, target_host(), threads, NULL)};
 	int64_t values = 0;
 
 	if (no_fallback)
@@ -231,14 +243,22 @@ static void plan(struct module *m, const struct pass_ctx *c)
 
 static error_t option(int key, char *arg)
 {
-	if (key != OPT_NO_FALLBACK)
-		return ARGP_ERR_UNKNOWN;
-	no_fallback = true;
-	return 0;
+	char *end;
+
+	switch (key) {
+	case OPT_NO_FALLBACK: no_fallback = true; return 0;
+	case OPT_THREADS:
+		threads = (int)strtol(arg, &end, 10);
+		if (*end || end == arg || threads < 1 || threads > THREADS_MAX)
+			die(EX_BADUSE, "--threads %s: not a number from 1 to %d", arg, THREADS_MAX);
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static const struct argp_option options[] = {
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path", -1},
+	{"threads", OPT_THREADS, "N", 0, "plan for kernels that use at most N threads (default 1)", -1},
 	{0},
 };
 

@@ -31,6 +31,7 @@ help() {
 	  -o STEM                      where to; without, MODEL in this directory
 	  --embed                      put the weights into the C file
 	  --no-fallback                refuse a model of which a part would run on the slow path
+	  --threads N                  the library uses at most N threads (1)
 	  -j, --jobs N                 compilers at a time
 	  --keep                       keep the passes' graphs of a failed build, too
 
@@ -138,7 +139,7 @@ build() { # SIZES...
 	simplify_passes
 	stage fuse ge-fuse
 	stage layout ge-layout
-	stage plan ge-plan $no_fallback
+	stage plan ge-plan $no_fallback $threads
 	memory=$(sed -n 's/^ge-plan: //p' "$work/messages")
 
 	begin=$(clock)
@@ -241,7 +242,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' ranges='' check_sizes='' opset='' part=''
+model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' threads='' ranges='' check_sizes='' opset='' part=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -250,7 +251,7 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --jobs | --set | --shape | --range | --check-set | --opset)
+	-o | -j | --jobs | --threads | --set | --shape | --range | --check-set | --opset)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
 		shift
@@ -270,6 +271,7 @@ while [ "$left" -gt 0 ]; do
 		build-j | build--jobs) emit_options="$emit_options --jobs=$value" ;;
 		build--embed) emit_options="$emit_options --embed" ;;
 		build--no-fallback) no_fallback=--no-fallback ;;
+		build--threads) threads=--threads=$value ;;
 		build--keep) keep=1 ;;
 		simplify--range) ranges="$ranges --range=$value" ;;
 		simplify--check-set) check_sizes="$check_sizes --set=$value" ;;

@@ -53,7 +53,7 @@ static void library_source_open(struct source *s)
 {
 	struct library *l = s->state = xcalloc(1, sizeof *l);
 
-	library_open(l, s->path, NULL);
+	library_open(l, s->path, NULL, 0);
 	s->m = library_module(l);
 }
 

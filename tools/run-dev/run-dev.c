@@ -11,8 +11,9 @@ static struct input_spec spec;
 static bool bench, kernels;
 static double seconds = 2;
 static const char *weights;
+static int threads;
 
-enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_RANGE, OPT_SECONDS, OPT_SEED, OPT_WEIGHTS };
+enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_RANGE, OPT_SECONDS, OPT_SEED, OPT_THREADS, OPT_WEIGHTS };
 
 static error_t option(int key, char *arg)
 {
@@ -25,6 +26,10 @@ static error_t option(int key, char *arg)
 	case OPT_BENCH: bench = true; break;
 	case OPT_KERNELS: kernels = true; break;
 	case OPT_SECONDS: seconds = strtod(arg, &end); break;
+	case OPT_THREADS:
+		if ((threads = (int)strtol(arg, &end, 10)) < 1)
+			end = arg;
+		break;
 	case OPT_WEIGHTS: weights = arg; break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -163,7 +168,7 @@ static int run(const struct tool *t, struct tool_args *a)
 		tool_usage();
 	if (!a->out && !bench && !kernels)
 		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
-	library_open(&l, a->file[0], weights);
+	library_open(&l, a->file[0], weights, threads);
 	struct tensor **in = inputs_make(library_module(&l), &spec, &arena);
 	struct tensor **out = ARENA_ARRAY(&arena, struct tensor *, l.model->num_outputs);
 	for (int i = 0; i < l.model->num_outputs; i++)
@@ -190,6 +195,7 @@ static const struct argp_option options[] = {
 	{"input", 'i', "NAME=FILE.npy", 0, "contents of an input, or an .npz with several; the others are random"},
 	{"seed", OPT_SEED, "N", 0, "of the random inputs (default 0)"},
 	{"range", OPT_RANGE, "NAME=LO:HI", 0, "range of a random input"},
+	{"threads", OPT_THREADS, "N", 0, "use at most N threads (default: as many as it was compiled for)"},
 	{"weights", OPT_WEIGHTS, "FILE", 0, "the weights, where they are not beside the library"},
 	{"bench", OPT_BENCH, 0, 0, "time it: min, median, p99, throughput, share of the peak of this core"},
 	{"seconds", OPT_SECONDS, "S", 0, "time for --bench (default 2)"},

@@ -1,0 +1,154 @@
+# Libraries for several threads: the numbers of one thread, fewer threads on demand, no thread left behind.
+say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+
+# Convolutions with borders, a product with a panel that each thread packs, softmax rows, a normalisation, a lookup.
+ge-load >big.g <<'END'
+hone-text 1
+module ir=8 opset=17
+graph main {
+  input x: f32[1,48,29,31]
+  input w1: f32[40,48,3,3]
+  input w2: f32[40,1,3,3]
+  input q: f32[7,67,33]
+  input k: f32[7,33,67]
+  input table: f32[500,129]
+  input ids: i64[700]
+  c = Conv(x, w1) {pads=[1,1,1,1]}
+  d = Relu(c)
+  e = Conv(d, w2) {pads=[1,1,1,1] group=40}
+  f = MaxPool(e) {kernel_shape=[3,3] strides=[2,2]}
+  s = MatMul(q, k)
+  p = Softmax(s) {axis=-1}
+  m = MatMul(p, s)
+  g = Gather(table, ids) {axis=0}
+  output f = f
+  output m = m
+  output g = g
+}
+END
+ge-shape big.g | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o fused.g
+for n in 1 2 5; do ge-plan -q --threads $n fused.g -o planned$n.g; done
+ge-emit planned1.g -o one && ge-emit planned2.g -o two && ge-emit planned5.g -o five
+say $? "libraries for 1, 2 and 5 threads"
+! grep -q 'pthread\|team' one.c && [ "$(grep -c 'team_run(team' two.c)" -ge 5 ]
+say $? "one thread has no workers; two have teams: $(grep -c 'team_run(team' two.c)"
+run-dev --range ids=0:499 one.so -o 1.npz
+for lib in two five; do
+	bad=0
+	for i in 1 2 3; do run-dev --range ids=0:499 $lib.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null || bad=1; done
+	say $bad "$lib: the numbers of one thread, bit for bit"
+done
+for n in 1 2 3 9; do
+	HONE_THREADS=$n run-dev --range ids=0:499 five.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null
+	say $? "HONE_THREADS=$n"
+done
+run-dev --threads 3 --range ids=0:499 five.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null
+say $? "run-dev --threads"
+HONE_THREADS=two run-dev --range ids=0:499 two.so -o n.npz 2>err
+[ $? = 64 ] && grep -q 'HONE_THREADS.*not a number' err
+say $? "HONE_THREADS that is no number: 64"
+run-dev --range ids=400:600 two.so -o n.npz 2>err
+[ $? = 65 ] && grep -q 'out of range' err
+say $? "an index out of range, seen by a worker or not: 65"
+ge-emit --threads 3 planned1.g -o more && run-dev --range ids=0:499 more.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null
+say $? "more threads than planned for: workspaces grow"
+ge-emit planned5.g --print-traces >traces && grep -q '^parallel' traces && ge-emit --threads 1 --trace traces planned1.g -o serial &&
+	run-dev --range ids=0:499 serial.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null && ! grep -q pthread serial.c
+say $? "a trace for threads serves one, too"
+ge-plan --threads 0 fused.g >/dev/null 2>err
+[ $? = 64 ] && grep -q 'threads' err
+say $? "--threads 0: 64"
+ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-plan -q --threads 2 | ge-emit -o digits 2>/dev/null && ! grep -q pthread digits.c
+say $? "nothing in the digits model is worth a thread"
+
+# From C: handles that come and go, several at a time.
+cat >main.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <dirent.h>
+#include "two.h"
+static int count_threads(void)
+{
+	int n = 0;
+	DIR *d = opendir("/proc/self/task");
+	for (struct dirent *e; (e = readdir(d));)
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+static const void *in[8];
+static size_t total;
+static void run(two *m, char *result)
+{
+	void *out[8];
+	for (int i = 0; i < two_num_outputs(); i++)
+		out[i] = result, result += two_output_bytes(i);
+	if (two_run(m, in, out))
+		exit(puts(two_error()));
+}
+static void *job(void *result)
+{
+	two *m = two_open("two.weights", NULL);
+	for (int i = 0; m && i < 20; i++)
+		run(m, result);
+	two_close(m);
+	return m ? result : NULL;
+}
+static void *nothing(void *x) { return x; }
+int main(void)
+{
+	for (int i = 0; i < two_num_inputs(); i++) {
+		float *p = calloc(1, two_input_bytes(i) + 8);
+		for (size_t k = 0; !strcmp(two_input_type(i), "f32") && k < two_input_bytes(i) / 4; k++)
+			p[k] = (float)(k % 23) / 23 - 0.4f;
+		in[i] = p;
+	}
+	for (int i = 0; i < two_num_outputs(); i++)
+		total += two_output_bytes(i);
+	pthread_t t[3];
+	pthread_create(&t[0], NULL, nothing, NULL); /* a sanitizer starts a thread of its own with the first */
+	pthread_join(t[0], NULL);
+	char *first = calloc(1, total + 64), *result[3];
+	int before = count_threads(), one, both;
+	for (int i = 0; i < 3; i++) {
+		two *m = two_open("two.weights", NULL);
+		both = count_threads();
+		run(m, first);
+		two_close(m);
+	}
+	two *m = two_open("two.weights", &(struct hone_opts){.threads = 1});
+	one = count_threads();
+	two_close(m);
+	if (one != before || both != before + 1)
+		return printf("%d %d %d\n", before, one, both);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, job, result[i] = calloc(1, total + 64));
+	for (int i = 0; i < 3; i++) {
+		void *done;
+		pthread_join(t[i], &done);
+		if (!done || memcmp(result[i], first, total))
+			return puts("another result");
+	}
+	for (int wait = 0; count_threads() != before; wait++) /* the kernel is not done at once */
+		if (wait > 1000 || usleep(1000))
+			return printf("%d threads left\n", count_threads());
+	return 0;
+}
+END
+cc -O1 main.c two.a -o main -lm -pthread && ./main
+say $? "three handles come and go, three at once: the same numbers, no thread left"
+flags=$(sed -n 's/.*Compile with: //p' two.c | head -1)
+if cc $flags -g -fsanitize=thread -w main.c two.c -o tsan -lm -pthread 2>err; then
+	TSAN_OPTIONS=exitcode=3 ./tsan >err 2>&1
+	code=$?
+	if grep -q 'FATAL: ThreadSanitizer' err; then
+		echo "ok - no data race # SKIP the thread sanitizer does not run here"
+	else
+		say $code "no data race, says the thread sanitizer"
+	fi
+else
+	echo "ok - no data race # SKIP the compiler has no thread sanitizer"
+fi
