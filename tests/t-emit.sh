@@ -167,3 +167,17 @@ graph main {
 END
 ge-load nan.txt | ge-shape | ge-fuse | ge-plan --quiet -o nan.g && ge-emit --quiet nan.g -o nan && run-cmp nan.so nan.g >out
 say $? "ArgMax of NaN: the evaluator's indices; a stem that the C library owns"
+
+# A vector over several operands of a Concat reads each where it is, and nothing before the first.
+cat >joined.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+graph main {
+  input a: f32[1024,4]
+  input b: f32[1024,4]
+  y = Concat(a, b, b, a) {axis=-1}
+  output y = y
+}
+END
+ge-load joined.txt | ge-shape | ge-fuse | ge-plan --quiet -o joined.g && ge-emit --quiet joined.g -o joined && run-cmp joined.so joined.g >out
+say $? "Concat inside a vector: reads stay inside their operands"

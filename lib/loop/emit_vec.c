@@ -215,7 +215,15 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 		inner.s = all_lanes(e, m) ? narrow : with_lanes(e, m->s, narrow);
 		inner.guard = true;
 	}
-	struct branch yes = {&inner}, no = {m};
+	struct lanes rest = *m; /* what the guard keeps out is read elsewhere: nothing is read for the others */
+	if (narrow) {
+		const char *out = text(e, "(vm)~%s", narrow);
+		if (*cond)
+			out = text(e, "(%s ? %s : vlanes(0, VL))", cond, out);
+		rest.s = all_lanes(e, m) ? out : with_lanes(e, m->s, out);
+		rest.guard = true;
+	}
+	struct branch yes = {&inner}, no = {&rest};
 	yes.x.s = scoped(e, x.a[0], vx_branch, &yes);
 	no.x.s = scoped(e, x.a[1], vx_branch, &no);
 	if (yes.x.kind == VX_FAIL || no.x.kind == VX_FAIL || (narrow && x.dtype != DT_F32))
