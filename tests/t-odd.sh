@@ -110,17 +110,20 @@ const n15 = i64[] [1000000000000000]
 const least = i64[] [-9223372036854775808]
 const i = i64[1] [0]
 const v = f32[2] [0, 1]
-const u = f32[3] [1e9, 1e30, nan]'
-for node in 'Expand(@x, @s)' 'Expand(@x, @t)' 'Tile(@x, @s)' 'Tile(@x, @t)' 'ConstantOfShape(@s)' 'ConstantOfShape(@t)' 'Reshape(@x, @s)' 'Pad(@x, @p)' \
+const u = f32[3] [1e9, 1e30, nan]
+const w = i64[3] [4294967296, 4294967296, 4294967296]
+const o = f32[0,1,1] []
+const m = i64[6] [0, 9223372036854775800, 0, 0, 0, 0]'
+for node in 'Expand(@x, @s)' 'Expand(@x, @t)' 'Expand(@x, @w)' 'Tile(@x, @s)' 'Tile(@x, @t)' 'Tile(@x, @w)' 'ConstantOfShape(@s)' 'ConstantOfShape(@t)' 'ConstantOfShape(@w)' 'Pad(@o, @m)' 'Expand(@o, @w)' 'Reshape(@x, @s)' 'Pad(@x, @p)' \
 	'Range(@n0, @n15, @n1)' 'Range(@n0, @n1, @n0)' 'Range(@least, @n15, @n1)' 'OneHot(@i, @n15, @v)' 'Resize(@x, -, -, @s)' 'Resize(@x, -, @u)' \
 	'Div(@n1, @n0)' 'Mod(@least, @n0)' 'CumSum(@x, @n15)' 'Unsqueeze(@x, @s)' 'Slice(@x, @s, @p)' 'Gather(@x, @s)' 'Einsum(@x) {equation="ijk->kkkkkkkkk"}'; do
 	load "$constants" "  input q: f32[1]
   y = $node
   z = Identity(y)
   output z = z" >node.g
-	for tool in ge-shape ge-fold; do
+	for tool in ge-shape ge-fold run-ref; do
 		limited $tool node.g >out.g 2>err
-		case $?,$(wc -l <err) in 0,0 | 65,1 | 69,1 | 71,1) ;; *) { echo "$tool: $node:" && cat err; } >>failed ;; esac
+		case $?,$(grep -vc 'WARNING: AddressSanitizer failed to allocate' err) in 0,0 | 65,1 | 69,1 | 71,1) ;; *) { echo "$tool: $node:" && cat err; } >>failed ;; esac
 		[ "$(wc -c <out.g)" -lt 10000 ] || echo "$tool: $node: its result is in the stream" >>failed
 	done
 	rm -f out.g

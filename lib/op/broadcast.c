@@ -5,6 +5,7 @@ const char *bcast_init(struct bcast *b, int nop, const int *rank, const int64_t 
 		       struct arena *a)
 {
 	int64_t stride[BCAST_MAX][RANK_MAX];
+	bool overflow = false, zero = false;
 	int r = 0;
 
 	memset(b, 0, sizeof *b);
@@ -26,15 +27,20 @@ const char *bcast_init(struct bcast *b, int nop, const int *rank, const int64_t 
 			d = dims[o][at];
 		}
 		b->out_dims[k] = d;
-		b->count *= d;
+		zero |= d == 0;
+		overflow |= __builtin_mul_overflow(b->count, d, &b->count);
 	}
+	if (zero)
+		b->count = 0;
+	else if (overflow)
+		return "the result has more elements than can be counted";
 	for (int o = 0; o < nop; o++) {
-		int64_t s = 1;
+		uint64_t s = 1; /* may wrap where there are no elements */
 		for (int k = r - 1; k >= 0; k--) {
 			int at = k - (r - rank[o]);
 			int64_t d = at < 0 ? 1 : dims[o][at];
-			stride[o][k] = d == 1 ? 0 : s;
-			s *= d;
+			stride[o][k] = d == 1 ? 0 : (int64_t)s;
+			s *= (uint64_t)d;
 		}
 	}
 	for (int k = 0; k < r; k++) { /* merge axes */
@@ -42,7 +48,7 @@ const char *bcast_init(struct bcast *b, int nop, const int *rank, const int64_t 
 		if (b->out_dims[k] == 1)
 			continue;
 		for (int o = 0; merge && o < nop; o++)
-			merge = b->stride[o][b->rank - 1] == stride[o][k] * b->out_dims[k];
+			merge = (uint64_t)b->stride[o][b->rank - 1] == (uint64_t)stride[o][k] * (uint64_t)b->out_dims[k];
 		if (merge) {
 			b->dims[b->rank - 1] *= b->out_dims[k];
 		} else {

@@ -178,7 +178,7 @@ static void known_by_eval(struct infer *I)
 		any = any || (I->n->out[i] && !I->kout[i].yes &&
 			      (dtype_is_int(I->out[i].dtype) || dtype_is_float(I->out[i].dtype) ||
 			       I->out[i].dtype == DT_BOOL) &&
-			      type_static(I->m, &I->out[i]) &&
+			      type_count(I->m, &I->out[i]) >= 0 &&
 			      type_count(I->m, &I->out[i]) <=
 				      (dtype_is_float(I->out[i].dtype) ? 8 : KNOWN_MAX));
 	if (!any)

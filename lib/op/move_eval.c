@@ -26,12 +26,11 @@ int64_t split_chunk(int64_t d, int64_t n, int64_t i)
 static void copy_strided(char *dst, const char *src, size_t size, int rank, const int64_t *dims,
 			 const int64_t *stride)
 {
-	int64_t at[2 * RANK_MAX] = {0}, total = 1, off = 0, n, s;
+	int64_t at[2 * RANK_MAX] = {0}, off = 0, n, s;
 
 	for (int i = 0; i < rank; i++)
-		total *= dims[i];
-	if (!total)
-		return;
+		if (dims[i] == 0)
+			return;
 	n = rank ? dims[rank - 1] : 1;
 	s = rank ? stride[rank - 1] : 1;
 	for (;;) {
@@ -423,11 +422,13 @@ const char *eval_pad(struct eval *e)
 		if (!rule_axis(axes ? axes[i] : i, rank, &axis))
 			return "axis outside the rank";
 		begin[axis] = pads[i];
-		dims[axis] += pads[i] + pads[na + i];
-		if (dims[axis] < 0 || (dims[axis] && !x->dims[axis] && mode != 'c'))
+		if (__builtin_add_overflow(dims[axis], pads[i], &dims[axis]) ||
+		    __builtin_add_overflow(dims[axis], pads[na + i], &dims[axis]) || dims[axis] < 0 || (dims[axis] && !x->dims[axis] && mode != 'c'))
 			return "pads leave a negative extent, or there is nothing to repeat";
 	}
 	struct tensor *y = eval_out(e, 0, x->dtype, rank, dims);
+	if (!tensor_count(y))
+		return NULL;
 	strides_of(x, from);
 	for (int k = 0; k < rank; k++) {
 		table[k] = eval_scratch(e, sizeof(int64_t) * (size_t)dims[k]);

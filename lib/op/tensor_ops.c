@@ -16,7 +16,16 @@ struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t
 	x->dtype = t;
 	x->rank = rank;
 	x->dims = arena_copy(a, dims, sizeof *dims * (size_t)rank);
-	x->nbytes = (size_t)tensor_count(x) * dtype_size(t);
+	x->nbytes = dtype_size(t);
+	bool overflow = false, zero = false;
+	for (int i = 0; i < rank; i++) {
+		zero |= dims[i] == 0;
+		overflow |= __builtin_mul_overflow(x->nbytes, (size_t)dims[i], &x->nbytes);
+	}
+	if (zero)
+		x->nbytes = 0;
+	else if (overflow)
+		die(EX_SYSTEM, "out of memory (a tensor of more than 2^64 bytes wanted)");
 	x->data = arena_alloc(a, x->nbytes);
 	return x;
 }

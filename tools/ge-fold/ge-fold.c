@@ -95,7 +95,10 @@ static size_t result_bytes(struct fold *f, const struct node *n)
 	for (uint32_t i = 0; i < n->nout; i++) {
 		const struct type *t = n->out[i] ? &val(f->m, n->out[i])->type : NULL;
 		int64_t c = t ? type_count(f->m, t) : 0;
-		sum += c > 0 ? (size_t)c * dtype_size(t->dtype) : 0;
+		if (c > 0)
+			sum += (size_t)c * dtype_size(t->dtype);
+		else if (c < 0 && type_static(f->m, t)) /* beyond counting */
+			return SIZE_MAX;
 	}
 	return sum;
 }
