@@ -17,7 +17,9 @@ say $? "its numbers are the evaluator's, on ten inputs"
 mkdir -p "other place"
 (cd "other place" && LC_ALL=C.UTF-8 ge-emit -j 1 ../planned.g -o digits)
 same=0
-for suffix in c h so a weights; do cmp digits.$suffix "other place/digits.$suffix" || same=1; done
+suffixes='c h weights so a'
+[ -z "${ASAN_OPTIONS-}" ] || suffixes='c h weights' # the sanitizer puts names of files into objects
+for suffix in $suffixes; do cmp digits.$suffix "other place/digits.$suffix" || same=1; done
 say $same "another directory and one job: the same bytes"
 
 # The C file compiles whole too, without warnings, and both kinds of library work from C.
@@ -49,9 +51,9 @@ int main(int argc, char **argv)
 }
 END
 flags=$(sed -n 's/.*Compile with: //p' digits.c | head -1)
-cc $flags -Wall -Wno-unused-function -Werror main.c digits.c -o whole -lm && ./whole >1
+${CC:-cc} $flags -Wall -Wno-unused-function -Werror main.c digits.c -o whole -lm && ./whole >1
 say $? "the C file compiles in one piece"
-cc main.c digits.a -o linked -lm -pthread && ./linked >2 && cmp 1 2
+${CC:-cc} main.c digits.a -o linked -lm -pthread && ./linked >2 && cmp 1 2
 say $? "the archive gives the same numbers"
 nm -g --defined-only digits.a | awk 'NF == 3 && $3 !~ /^digits_/ { bad = 1 } END { exit bad || !NR }'
 say $? "the archive exports the model's own names only"

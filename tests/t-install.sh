@@ -20,7 +20,7 @@ cd "$here" || exit 1
 mkdir elsewhere
 mv stage/opt/hone elsewhere/tree
 mkdir bin && ln -s ../elsewhere/tree/bin/hone bin/hone
-alone() { rc env -i PATH="$here/bin:/usr/bin:/bin" HOME="$here" HONE_BLOBS="$here/own" ASAN_OPTIONS="${ASAN_OPTIONS-}" "$@"; }
+alone() { rc env -i PATH="$here/bin:/usr/bin:/bin" HOME="$here" HONE_BLOBS="$here/own" ASAN_OPTIONS="${ASAN_OPTIONS-}" CC="${CC-}" "$@"; }
 ok "$(alone sh -c 'command -v ge-import')" 127 "the tools are not in the path"
 ok "$(alone hone build "$model" -o made/net --set batch=1) $(ls made/net.so)" "0 made/net.so" "hone build"
 ok "$(alone hone run-cmp --set batch=1 made/net.so "$model")" 0 "hone TOOL"

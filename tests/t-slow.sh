@@ -49,9 +49,9 @@ run-cmp --runs 4 --change 0.1 mix.so mix.g >out
 say $? "the library gives the evaluator's numbers"
 ge-emit --embed --quiet planned.g -o inside && run-cmp inside.so mix.g >/dev/null
 say $? "the same with weights inside"
-[ -z "$(nm -D --undefined-only mix.so | grep -v '@GLIBC\| w ')" ]
+[ -n "${ASAN_OPTIONS-}" ] || [ -z "$(nm -D --undefined-only mix.so | grep -v '@GLIBC\| w ')" ]
 say $? "it needs the C library only"
-[ "$(nm -D --defined-only mix.so | awk '$3 !~ /^(mix_|hone_model$)/' | wc -l)" = 0 ]
+[ -n "${ASAN_OPTIONS-}" ] || [ "$(nm -D --defined-only mix.so | awk '$3 !~ /^(mix_|hone_model$)/' | wc -l)" = 0 ]
 say $? "the evaluator shows nowhere"
 run-dev mix.so --bench --kernels --seconds 0.1 >out && [ "$(grep -c '(slow path)$' out)" = 2 ]
 say $? "run-dev --kernels marks the steps"
@@ -156,7 +156,7 @@ int main(void)
 	return 0;
 }
 END
-cc -Wall -Werror main.c fails.a mix.a -o program -lm -pthread && ./program >out
+${CC:-cc} -Wall -Werror main.c fails.a mix.a -o program -lm -pthread && ./program >out
 say $? "two archives in one program: runs fail and go on, in two threads, no memory lost"
 grep -q '^step half: .*(Split): the sizes do not add up' out
 say $? "a step that fails says why"
@@ -167,7 +167,7 @@ say $? "an index out of range is told"
 run-dev fails.so --range i=7:7 -o y.npy 2>err
 [ $? = 65 ] && [ "$(wc -l <err)" = 1 ] && [ ! -e y.npy ]
 say $? "run-dev: 65 and one line"
-cc $(sed -n 's/.*Compile with: //p' mix.c | head -1) -Wall -Wno-unused-function -Werror -c mix.c -o mix.o
+${CC:-cc} $(sed -n 's/.*Compile with: //p' mix.c | head -1) -Wall -Wno-unused-function -Werror -c mix.c -o mix.o
 say $? "the C file compiles in one piece"
 cp fails.weights w && printf x | dd of=w bs=1 seek=$(($(wc -c <w) - 300)) conv=notrunc 2>/dev/null && run-dev fails.so --weights w -o y.npy 2>err
 [ $? = 65 ] && [ "$(wc -l <err)" = 1 ]
