@@ -89,13 +89,12 @@ static struct pb with_tensor(struct pb t)
 	return model_of(g);
 }
 
-/* Runs ge-import: exit code, one line on standard error that holds the text, an output that says so
- * too. */
-static void expect(const char *what, struct pb file, int code, const char *text)
+/* Runs the command on t.onnx: exit code, and if it is not 0, one line on standard error that holds the text and
+ * no file t.g. */
+static bool says(const char *command, int code, const char *text)
 {
 	char err[4096];
-	pb_save(file, "t.onnx");
-	int status = system("ge-import t.onnx -o t.g 2>err");
+	int status = system(command);
 	FILE *f = fopen("err", "r");
 	size_t n = fread(err, 1, sizeof err - 1, f);
 	fclose(f);
@@ -104,10 +103,22 @@ static void expect(const char *what, struct pb file, int code, const char *text)
 	bool one = code == 0 ? n == 0 : line && !line[1];
 	bool good = WIFEXITED(status) && WEXITSTATUS(status) == code && strstr(err, text) && one &&
 		    (code == 0) == (access("t.g", F_OK) == 0);
-	ok(good, "%s", what);
 	if (!good)
-		printf("# status %d, said: %s", status, err);
+		printf("# %s: status %d, said: %s\n", command, status, err);
 	unlink("t.g");
+	return good;
+}
+
+/* What ge-import says of it, every tool that reads models says. */
+static void expect(const char *what, struct pb file, int code, const char *text)
+{
+	static const char *const readers[] = {"ge-stat --json t.onnx 2>err", "ge-dump t.onnx -o t.g 2>err", "run-ref t.onnx 2>err",
+					      "run-cmp t.onnx t.onnx 2>err", "hone build -q t.onnx -o t 2>err"};
+	pb_save(file, "t.onnx");
+	bool good = says("ge-import t.onnx -o t.g 2>err", code, text);
+	for (size_t i = 0; code && i < sizeof readers / sizeof *readers; i++)
+		good &= says(readers[i], code, text);
+	ok(good, "%s", what);
 }
 
 static struct pb external(const char *location, const char *offset, const char *length)
