@@ -138,7 +138,7 @@ int main(void)
 	return 0;
 }
 END
-cc -O1 main.c two.a -o main -lm -pthread && ./main
+${CC:-cc} -O1 main.c two.a -o main -lm -pthread && ./main
 say $? "three handles come and go, three at once: the same numbers, no thread left"
 flags=$(sed -n 's/.*Compile with: //p' two.c | head -1)
 if cc $flags -g -fsanitize=thread -w main.c two.c -o tsan -lm -pthread 2>err; then
