@@ -109,7 +109,6 @@ struct stage {
 	ex_id body;
 	enum combiner comb;
 	bool gone;        /* inlined: no nest, no buffer */
-	bool build_time;  /* reads constants only: run when the model is built */
 };
 
 enum nest_kind { NEST_SEQ, NEST_FOR, NEST_BLOCK };
@@ -190,7 +189,7 @@ ex_id ex_guard(struct loop_prog *p, int n, const poly *conds, ex_id yes, ex_id n
 /* Before prog_start: axes that every access runs over together become one, dims and axes of one step vanish. Buffers
  * keep their memory, not their rank. */
 void prog_collapse(struct loop_prog *p);
-/* All stages are there: marks build-time stages and makes the start state. */
+/* All stages are there: makes the start state. */
 void prog_start(struct loop_prog *p);
 
 static inline struct loop_buf *lbuf(struct loop_prog *p, buf_id b) { return &p->bufs.a[b]; }

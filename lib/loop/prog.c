@@ -144,28 +144,11 @@ void stage_body(struct loop_prog *p, stage_id s, enum combiner c, ex_id body)
 	lstage(p, s)->body = body;
 }
 
-static void note_nonconst(struct loop_prog *p, ex_id read, void *arg)
-{
-	struct loop_buf *b = lbuf(p, lex(p, read)->buf);
-	stage_id w = buf_writer(p, lex(p, read)->buf);
-	if (b->scope != SCOPE_CONST && !(w && lstage(p, w)->build_time))
-		*(bool *)arg = true;
-}
-
-/* Constants only below it, and something is computed: then it runs when the model is built. */
-static bool reads_constants_only(struct loop_prog *p, const struct stage *s)
-{
-	bool varies = false;
-	ex_reads(p, s->body, note_nonconst, &varies);
-	return !varies;
-}
-
 void prog_start(struct loop_prog *p)
 {
 	p->root = nest_seq(p, 0);
 	for (size_t i = 1; i < p->stages.n; i++) {
-		struct stage *s = &p->stages.a[i];
-		s->build_time = lbuf(p, s->out)->scope == SCOPE_SCRATCH && reads_constants_only(p, s);
+		const struct stage *s = &p->stages.a[i];
 		poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 		for (int a = 0; a < s->naxes; a++) {
 			lo[a] = poly_const(p->P, 0);
