@@ -1,0 +1,79 @@
+/* run-dev as a service: frames of msgpack on standard input and output, each [id, verb, {fields}], length before it (u32,
+ * little-endian); answers [id, "ok" or "error", {fields}] in any order. All that executes generated code sits behind it,
+ * here or at the end of any command line that leads there ("ssh box run-dev --serve").
+ *
+ *   hello {version}                                    -> {version, target, compiler, cpus, jobs}
+ *   task {text}                                        -> {task: digest}   inputs, constants and oracle are made there
+ *   build {task, source, meta}                         -> {artifact: digest, seconds} | error with the compiler's first line
+ *   try {task, artifact, base, rounds, budget, seed}   -> {verdict, why, pairs: [[ps, base ps]...], ratio, lo, hi, seconds}
+ *
+ * try checks twice against the oracle on fresh inputs, then times candidate and base interleaved. This header is the
+ * client's side; runner_serve is the other end. */
+#ifndef HONE_RUNNER_H
+#define HONE_RUNNER_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/arena.h"
+#include "common/digest.h"
+#include "graph/module.h"
+
+enum { RUNNER_VERSION = 1 }; /* another one is refused */
+
+enum verdict { VERDICT_FASTER, VERDICT_SLOWER, VERDICT_TIE, VERDICT_WRONG, VERDICT_CRASH, VERDICT_TIMEOUT, VERDICT_BUILD, VERDICT_COUNT };
+const char *verdict_name(enum verdict v); /* "faster" ... "build error" */
+
+/* Storage of one buffer of a kernel: what the runner must make ready. */
+struct runner_buf {
+	const char *type;   /* "f32" */
+	int rank;
+	const int64_t *shape;
+	const char *layout; /* "": row-major */
+	int64_t elems;
+	uint32_t constant;  /* constants: which constant of the task's group, in order of first use in its text */
+};
+struct runner_build {
+	const char *source;
+	size_t nsource;
+	int64_t workspace;
+	int nin, nconst, nout;
+	const struct runner_buf *buf; /* in, constants, out */
+};
+struct runner_pair {
+	uint64_t candidate, base; /* picoseconds a call */
+};
+struct runner_result {
+	enum verdict verdict;
+	const char *why;          /* wrong, crash, timeout, build error: in words */
+	size_t npairs;
+	struct runner_pair *pair;
+	double ratio, lo, hi;     /* candidate / base, median of pairs, and its interval */
+	double seconds;           /* on the device */
+};
+
+struct runner;
+/* Starts the command ("run-dev --serve", "ssh box run-dev --serve"; NULL: the run-dev beside this program) and says
+ * hello. NULL and *why: it does not start, does not answer within timeout seconds, or is another version (why names
+ * the command). "fake": a runner without a device, times from a hash of task and source. */
+struct runner *runner_open(const char *command, double timeout, struct arena *a, const char **why);
+void runner_close(struct runner *r);
+const char *runner_name(const struct runner *r);   /* the command */
+const char *runner_target(const struct runner *r); /* target row as text, see target_row */
+int runner_jobs(const struct runner *r);           /* builds it does side by side */
+bool runner_alive(const struct runner *r);
+
+/* Requests; each gives an id. They do not block. */
+uint64_t runner_task(struct runner *r, const char *text);
+uint64_t runner_build(struct runner *r, struct digest task, const struct runner_build *b);
+uint64_t runner_try(struct runner *r, struct digest task, struct digest artifact, struct digest base, double budget, uint64_t seed);
+/* The next answer of any of the n runners, or the end of one: its index, -1 at the timeout. */
+struct runner_answer {
+	uint64_t id;
+	bool ended;              /* the runner died or hung: why says so; nothing more will come from it */
+	bool error;
+	const char *why;
+	struct digest digest;    /* of task and build */
+	struct runner_result result; /* of try; of build: verdict VERDICT_BUILD where it failed */
+};
+int runner_wait(struct runner *const *r, int n, double timeout, struct arena *a, struct runner_answer *out);
+#endif

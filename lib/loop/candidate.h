@@ -1,0 +1,34 @@
+/* One kernel as a C file of its own: what is compiled, checked and timed when a schedule is tried. */
+#ifndef HONE_CANDIDATE_H
+#define HONE_CANDIDATE_H
+#include "graph/module.h"
+#include "loop/loop.h"
+
+/* The file exports one function,
+ *   void hone_kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace);
+ * buffers are 64-aligned and in the layouts below. */
+struct candidate_buf {
+	enum dtype dtype;
+	int rank;
+	int64_t shape[LOOP_RANK_MAX]; /* as the program has it */
+	const char *layout;           /* "": row-major; else as layout_parse reads it */
+	int64_t elems;                /* of storage: padded by the layout */
+	val_id value;                 /* constants: of the module */
+};
+struct candidate {
+	struct arena arena;
+	const char *trace;    /* that was applied: the rule's, if none was given */
+	struct digest stages; /* digest of the stage text the trace was made for */
+	const char *source;
+	size_t nsource;
+	int64_t workspace;    /* bytes */
+	int nin, nconst, nout;
+	struct candidate_buf *in, *constant, *out;
+};
+/* Lowers Fused node n, applies the trace (NULL: the rule schedules), finishes, verifies, writes C. NULL and *why (arena
+ * of m). adapt: as loop_apply. */
+struct candidate *candidate_new(struct module *m, node_id n, const struct target *t, const char *trace, bool adapt, const char **why);
+void candidate_free(struct candidate *c);
+/* Row-major logical data into storage of that layout (elems elements, padding zero). */
+void candidate_pack(const struct candidate_buf *b, const void *src, void *dst);
+#endif

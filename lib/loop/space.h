@@ -1,0 +1,35 @@
+/* Freedom in schedules. A sampling line is the only place where a trace could have been another one:
+ *
+ *   rows = sample.choice 1 2 4 7 14 := 14
+ *   a b = sample.split conv.m parts=2 max=30 := 4 14
+ *
+ * Two ways to another schedule: the rule's templates run again with some samples decided (rule_with: what else the
+ * template writes follows from that), or a recorded trace with one decision changed is replayed (trace_decide). */
+#ifndef HONE_SPACE_H
+#define HONE_SPACE_H
+#include "loop/loop.h"
+
+enum { SAMPLE_CHOICES_MAX = 64 };
+struct sample {
+	const char *name;     /* first result: "rows" */
+	int n;                /* choices; sample.split: the choices of its innermost part */
+	int64_t choice[SAMPLE_CHOICES_MAX];
+	int64_t decision;     /* one of them */
+	int64_t usual;        /* what the analytic model would choose (recorded traces: the decision) */
+};
+struct samples {
+	struct sample *a;
+	size_t n, cap;
+};
+
+/* As loop_rule, but samples named in want take the decision given there (if it is among the choices where the sample
+ * is met; else the usual one). got, if not NULL, receives every sample that was met, in order (names are arena strings of
+ * p; vec_free). */
+const char *rule_with(struct loop_prog *p, const struct samples *want, struct samples *got);
+/* The sampling lines of a trace. Malformed ones are left out. */
+void trace_samples(const char *trace, struct arena *a, struct samples *got);
+/* The trace with another decision for that sample; NULL: it has no such sample, or the choice is none of its. */
+const char *trace_decide(const char *trace, const char *name, int64_t decision, struct arena *a);
+/* Names of the algorithms that the group offers ("direct", "winograd4"), the usual one first; count. */
+int group_algorithms(struct module *m, uint32_t node, const struct target *t, const char **out, int max);
+#endif
