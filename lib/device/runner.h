@@ -18,7 +18,7 @@
 #include "common/digest.h"
 #include "graph/module.h"
 
-enum { RUNNER_VERSION = 1 }; /* another one is refused */
+enum { RUNNER_VERSION = 1 }; /* another one is refused (69) */
 
 enum verdict { VERDICT_FASTER, VERDICT_SLOWER, VERDICT_TIE, VERDICT_WRONG, VERDICT_CRASH, VERDICT_TIMEOUT, VERDICT_BUILD, VERDICT_COUNT };
 const char *verdict_name(enum verdict v); /* "faster" ... "build error" */
