@@ -141,7 +141,7 @@ static const char *run_stages(struct loop_prog *p, void **at)
 
 static struct loop_prog *lower(struct test *t, const char **why)
 {
-	t->low = lower_group(t->m, t->fused, target_host(), why);
+	t->low = lower_group(t->m, t->fused, target_host(), NULL, why);
 	return t->low.prog;
 }
 

@@ -142,10 +142,12 @@ struct nest {
 };
 
 struct target;
+#define ALGO_USUAL "direct" /* what a trace that names no algorithm is for */
 struct loop_prog {
 	struct arena arena;
 	struct polys *P;
 	const struct target *target;
+	const char *algo;            /* of which algorithm the stages are: a trace's first line says it (ALGO_USUAL: none else) */
 	int threads;                 /* that may run it; 0, 1: parallel loops are serial */
 	VEC(struct loop_buf) bufs;   /* [0] unused, in all four */
 	VEC(struct stage) stages;

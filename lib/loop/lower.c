@@ -5,6 +5,7 @@
 #include "graph/pass.h"
 #include "loop/interp.h"
 #include "loop/lowering.h"
+#include "loop/space.h"
 
 static const struct lower_row *const families[] = {
 	lower_elementwise, lower_matmul, lower_conv, lower_pool, lower_reduce, lower_norm, lower_move, lower_index,
@@ -329,6 +330,38 @@ static const char *check_type(struct lower *L, val_id v, int64_t *dims)
 	return NULL;
 }
 
+/* ---- algorithms ---- */
+
+static bool low_offers(struct lower *L, const struct lower_row *r, const char *algo)
+{
+	if (!strcmp(algo, ALGO_USUAL))
+		return true;
+	for (int i = 0; r->algos && r->algos[i]; i++)
+		if (!strcmp(r->algos[i], algo))
+			return r->fits(L, algo);
+	return false;
+}
+
+const char *low_algo(struct lower *L)
+{
+	const struct lower_row *r = rows[L->n->op];
+
+	if (L->algo)
+		return low_offers(L, r, L->algo) ? L->algo : ALGO_USUAL;
+	return r->best ? r->best(L) : ALGO_USUAL;
+}
+
+static void offer(struct lower *L, const struct lower_row *r)
+{
+	for (int i = 0; r->algos && r->algos[i]; i++) {
+		bool twice = !r->fits(L, r->algos[i]);
+		for (int k = 0; k < L->noffered; k++)
+			twice |= !strcmp(L->offered[k], r->algos[i]);
+		if (!twice && L->noffered < L->max)
+			L->offered[L->noffered++] = r->algos[i];
+	}
+}
+
 static const char *lower_node(struct lower *L, node_id id)
 {
 	const struct lower_row *r = rows[node(L->m, id)->op];
@@ -351,6 +384,11 @@ static const char *lower_node(struct lower *L, node_id id)
 		if (type_count(L->m, &val(L->m, L->n->out[k])->type) == 0)
 			return "its result has no elements";
 	}
+	if (L->offered) {
+		offer(L, r);
+		return NULL;
+	}
+	L->taken_algo |= L->algo && low_offers(L, r, L->algo);
 	return r->stages ? r->stages(L) : lower_map(L, r);
 }
 
@@ -505,9 +543,24 @@ static void evaluate_constant_stages(struct lower *L)
 	vec_free(&now);
 }
 
-struct lowered lower_group(struct module *m, node_id n, const struct target *t, const char **why)
+int group_algorithms(struct module *m, node_id n, const struct target *t, const char **out, int max)
 {
-	struct lower L = {.m = m, .p = prog_new(t), .body = attr_graph(node(m, n), "graph")};
+	struct lower L = {.m = m, .p = prog_new(t), .body = attr_graph(node(m, n), "graph"), .offered = out, .max = max};
+	const struct graph *g = graph(m, L.body);
+
+	if (max > 0)
+		out[L.noffered++] = ALGO_USUAL;
+	const char *why = bind(&L, n, ARENA_ARRAY(&L.p->arena, buf_id, g->out.n));
+	for (size_t i = 0; !why && i < g->nodes.n; i++)
+		why = lower_node(&L, g->nodes.a[i]);
+	prog_free(L.p);
+	vec_free(&L.places);
+	return why ? 0 : L.noffered;
+}
+
+struct lowered lower_group(struct module *m, node_id n, const struct target *t, const char *algo, const char **why)
+{
+	struct lower L = {.m = m, .p = prog_new(t), .body = attr_graph(node(m, n), "graph"), .algo = algo};
 	struct lowered out = {.prog = L.p};
 	const struct graph *g = graph(m, L.body);
 	buf_id *outs = ARENA_ARRAY(&L.p->arena, buf_id, g->out.n);
@@ -517,6 +570,10 @@ struct lowered lower_group(struct module *m, node_id n, const struct target *t, 
 	*why = bind(&L, n, outs);
 	for (size_t i = 0; !*why && i < g->nodes.n; i++)
 		*why = lower_node(&L, at = g->nodes.a[i]);
+	if (!*why && algo && !L.taken_algo) {
+		at = n;
+		*why = low_why(&L, "no operator in it offers the algorithm %s", algo);
+	}
 	if (!*why) {
 		finish_results(&L);
 		evaluate_constant_stages(&L);

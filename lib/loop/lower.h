@@ -6,12 +6,14 @@
 
 /* The program of Fused node n: operands of the group that are not constant become IN buffers (in operand order),
  * constants CONST buffers (in order of first use; cval says which), results OUT buffers; layouts as
- * the values' types say. The program is started (prog_start). *why: NULL, or the node and reason there is no lowering. */
+ * the values' types say. The program is started (prog_start). algo: one of group_algorithms (loop/space.h); nodes that do
+ * not offer it take their usual one, but one must; NULL: as the lowering thinks best. For a program that a trace is
+ * applied to, algo is trace_algo (loop/prim.h). *why: NULL, or the node and reason there is no lowering. */
 struct lowered {
 	struct loop_prog *prog;
 	int nconst;
 	val_id *cval; /* constant number -> value of the module */
 };
-struct lowered lower_group(struct module *m, node_id n, const struct target *t, const char **why);
+struct lowered lower_group(struct module *m, node_id n, const struct target *t, const char *algo, const char **why);
 bool lower_has(enum opcode op);
 #endif

@@ -193,10 +193,10 @@ static const char *trace_given(const struct given_traces *t, struct digest d)
 /* ---- kernels ---- */
 
 /* A group that has been lowered before. */
-static struct loop_prog *lower_again(struct model *M, node_id n, const struct target *t)
+static struct loop_prog *lower_again(struct model *M, node_id n, const struct target *t, const char *algo)
 {
 	const char *why;
-	struct lowered l = lower_group(M->m, n, t, &why);
+	struct lowered l = lower_group(M->m, n, t, algo, &why);
 
 	if (why)
 		BUG("%s", why);
@@ -231,6 +231,11 @@ static uint32_t kernel_find(struct model *M, struct digest d, const char *given)
 	return UINT32_MAX;
 }
 
+static noreturn void die_trace(struct module *m, node_id n, const char *why)
+{
+	die(EX_BADDATA, "%s: %s: its trace: %s", m->source ? m->source : "-", node_where(m, n, &m->arena), why);
+}
+
 static struct kernel kernel_new(struct model *M, node_id n, const struct target *t, struct kernel k)
 {
 	struct module *m = M->m;
@@ -243,12 +248,13 @@ static struct kernel kernel_new(struct model *M, node_id n, const struct target 
 		why = complete(&k);
 	}
 	if (why && k.given)
-		die(EX_BADDATA, "%s: %s: its trace: %s", m->source ? m->source : "-", node_where(m, n, &m->arena), why);
+		die_trace(m, n, why);
 	if (why) {
 		warn("%s: the rule's trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
+		k.trace = strcmp(k.prog->algo, ALGO_USUAL) ? arena_printf(&m->arena, "algo %s\n", k.prog->algo) : "";
+		struct loop_prog *fresh = lower_again(M, n, t, k.prog->algo);
 		prog_free(k.prog);
-		k.prog = lower_again(M, n, t);
-		k.trace = "";
+		k.prog = fresh;
 		if ((why = schedule(&k)))
 			BUG("%s: start state: %s", node_where(m, n, &m->arena), why);
 	}
@@ -259,7 +265,7 @@ static void add_call(struct model *M, node_id n, const struct target *t, const s
 {
 	struct module *m = M->m;
 	const char *why;
-	struct lowered l = lower_group(m, n, t, &why);
+	struct lowered l = lower_group(m, n, t, NULL, &why);
 
 	if (why) {
 		check_evaluators(m, attr_graph(node(m, n), "graph"));
@@ -268,12 +274,22 @@ static void add_call(struct model *M, node_id n, const struct target *t, const s
 		return;
 	}
 	l.prog->threads = M->threads;
-	struct kernel k = {.prog = l.prog, .digest = prog_digest(l.prog)};
-	val_id *cval = arena_copy(&m->arena, l.cval, (size_t)l.nconst * sizeof *l.cval);
+	struct kernel k = {.digest = prog_digest(l.prog)};
 
 	k.given = trace_given(traces, k.digest);
 	if (!k.given)
 		k.given = attr_str(node(m, n), "trace", NULL);
+	const char *algo = trace_algo(k.given, &m->arena);
+	if (algo && strcmp(algo, l.prog->algo)) { /* the trace is for other stages */
+		prog_free(l.prog);
+		l = lower_group(m, n, t, algo, &why);
+		if (why)
+			die_trace(m, n, why);
+		l.prog->threads = M->threads;
+	}
+	k.prog = l.prog;
+	val_id *cval = arena_copy(&m->arena, l.cval, (size_t)l.nconst * sizeof *l.cval);
+
 	uint32_t i = kernel_find(M, k.digest, k.given);
 	if (i == UINT32_MAX) {
 		i = (uint32_t)M->kernels.n;

@@ -23,6 +23,10 @@ struct lower {
 	bool *taken;
 	const char *axes;      /* names of the axes of results of axes_rank dims, from the group's anchor */
 	int axes_rank;
+	const char *algo;      /* that the caller asks for; NULL: whichever a row thinks best */
+	bool taken_algo;       /* a node has taken it */
+	const char **offered;  /* not NULL: only names of algorithms are asked for; noffered of them, at most max */
+	int noffered, max;
 	/* The node at hand. */
 	node_id id;
 	const struct node *n;
@@ -37,9 +41,16 @@ struct lower_row {
 	const char *(*stages)(struct lower *L); /* NULL, or why not in words */
 	ex_id (*map)(struct lower *L, const ex_id *a);
 	enum math_fn fn;
+	/* Other algorithms than ALGO_USUAL, NULL at the end; NULL: there are none. Which of them fits the node at hand; and which
+	 * it takes if nobody asks for one (also ALGO_USUAL). stages looks at low_algo. */
+	const char *const *algos;
+	bool (*fits)(struct lower *L, const char *algo);
+	const char *(*best)(struct lower *L);
 };
 extern const struct lower_row lower_elementwise[], lower_matmul[], lower_conv[], lower_pool[], lower_reduce[],
 	lower_norm[], lower_move[], lower_index[];
+
+const char *low_algo(struct lower *L);
 
 const char *low_why(struct lower *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -41,6 +41,7 @@ nest_id loop_find(struct loop_prog *p, const char *name); /* 0: none */
 
 /* Traces: text, one primitive a line, "results = primitive operands := decision"; '#' starts a comment.
  *
+ *   algo winograd4          (only as the first line: the program's stages must be of it)
  *   a b c = sample.split conv.m parts=3 max=30 := 4 9 14
  *   split conv.m b c tail=balance       reorder L L ..    fuse L L     at S L | after S L | root S
  *   inline S    init S L    X = cache B S L register      P = rfactor S L
@@ -50,7 +51,8 @@ nest_id loop_find(struct loop_prog *p, const char *name); /* 0: none */
  * loop_apply applies the text to a freshly started program. NULL, or "line 3: split: why not". adapt: a
  * decision outside its set takes the nearest member instead of being an error. */
 const char *loop_apply(struct loop_prog *p, const char *trace, bool adapt);
-/* Splits of extent into parts factors (outermost free), inner factor at most max: the set of sample.split. */
+/* The algorithm of the stages a trace is for, as its first line names it, else ALGO_USUAL; NULL: there is no trace. */
+const char *trace_algo(const char *trace, struct arena *a);
 
 /* The rule: schedules a freshly started program by the analytic model of its target and returns the trace that does
  * the same to a fresh one (loop_apply). Never fails: what no template fits stays as it started. Arena string of p. */

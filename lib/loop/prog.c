@@ -9,6 +9,7 @@ struct loop_prog *prog_new(const struct target *t)
 	struct loop_prog *p = xcalloc(1, sizeof *p);
 	p->P = polys_new();
 	p->target = t;
+	p->algo = ALGO_USUAL;
 	vec_push(&p->bufs, (struct loop_buf){0});
 	vec_push(&p->stages, (struct stage){0});
 	vec_push(&p->exs, (struct ex){0});

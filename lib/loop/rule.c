@@ -199,6 +199,8 @@ const char *loop_rule(struct loop_prog *p)
 {
 	struct rule r = {.p = p, .text = arena_str(&p->arena, "")};
 	r.lanes = p->target && p->target->vector_bytes ? p->target->vector_bytes / 4 : 4;
+	if (strcmp(p->algo, ALGO_USUAL))
+		rule_try(&r, "algo %s", p->algo);
 	inline_stages(&r);
 	lay_out_copies(&r);
 	stage_id anchor = find_anchor(p), result = 0;

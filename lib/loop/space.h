@@ -30,6 +30,7 @@ const char *rule_with(struct loop_prog *p, const struct samples *want, struct sa
 void trace_samples(const char *trace, struct arena *a, struct samples *got);
 /* The trace with another decision for that sample; NULL: it has no such sample, or the choice is none of its. */
 const char *trace_decide(const char *trace, const char *name, int64_t decision, struct arena *a);
-/* Names of the algorithms that the group offers ("direct", "winograd4"), the usual one first; count. */
+/* Names of the algorithms that the group offers, ALGO_USUAL first ("direct", "winograd4"); count, at most max. 0: it has no
+ * lowering. */
 int group_algorithms(struct module *m, uint32_t node, const struct target *t, const char **out, int max);
 #endif

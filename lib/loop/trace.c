@@ -22,6 +22,7 @@ struct binding {
 struct trace {
 	struct loop_prog *p;
 	bool adapt;
+	bool begun;      /* there was a line before */
 	VEC(struct binding) bound;
 };
 
@@ -255,11 +256,19 @@ static const char *do_partition(struct trace *t, const struct line *l)
 	return l->narg < 3 ? "partition takes auto, or points" : prim_partition(t->p, l->arg[1], l->narg - 2, at);
 }
 
+static const char *do_algo(struct trace *t, const struct line *l)
+{
+	if (t->begun)
+		return "it comes first in a trace";
+	return strcmp(l->arg[1], t->p->algo) ? whynot(t->p, "the stages are those of %s, not of %s", t->p->algo, l->arg[1]) : NULL;
+}
+
 static const struct prim {
 	const char *name;
 	int min, max; /* operands; -1: any number */
 	const char *(*apply)(struct trace *, const struct line *);
 } prims[] = {
+	{"algo", 1, 1, do_algo},
 	{"sample.split", 2, -1, sample_split},
 	{"sample.choice", 1, -1, sample_choice},
 	{"split", 2, -1, do_split},
@@ -309,7 +318,21 @@ const char *loop_apply(struct loop_prog *p, const char *text, bool adapt)
 			continue;
 		if ((why = apply_line(&t, &l)))
 			why = whynot(p, "line %d: %s: %s", lineno, l.arg[0], why);
+		t.begun = true;
 	}
 	vec_free(&t.bound);
 	return why;
+}
+
+const char *trace_algo(const char *trace, struct arena *a)
+{
+	struct line l;
+	if (!trace)
+		return NULL;
+	for (const char *s = trace, *end; *s; s = *end ? end + 1 : end) {
+		end = s + strcspn(s, "\n");
+		if (!parse_line(a, s, end, &l) || l.narg)
+			return l.narg == 2 && !strcmp(l.arg[0], "algo") ? l.arg[1] : ALGO_USUAL;
+	}
+	return ALGO_USUAL;
 }
