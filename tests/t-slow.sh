@@ -144,7 +144,7 @@ int main(void)
 		return 7;
 	size_t before = mallinfo2().uordblks;
 	for (int k = 0; k < 1000; k++)
-		if (run(m, 2, 2, 1, y))
+		if (run(m, 2, 2, 1, y) || run(m, 3, 3, 0, y) != -1 || run(m, 1, 3, 0, y) != -1)
 			return 8;
 	if (mallinfo2().uordblks > before + 1000)
 		return 9;

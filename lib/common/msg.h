@@ -38,7 +38,8 @@ void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));  /* not w
 
 /* Where our code runs inside a program of somebody else (steps of compiled models) it must not end the process:
  * while a thread has a trap, its die and BUG leave the message there and jump to it instead, and warnings and notes
- * are dropped. Memory in use is lost. Set `msg_trap = &t` after setjmp(t.at), and NULL when done. */
+ * are dropped. Memory in use is lost unless its owner can find it again (eval_abandon). Set `msg_trap = &t` after
+ * setjmp(t.at), and NULL when done. */
 struct msg_trap {
 	jmp_buf at;
 	char why[400];

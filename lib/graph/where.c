@@ -19,14 +19,22 @@ const char *node_where(struct module *m, node_id id, struct arena *a)
 
 noreturn void graph_die(struct module *m, node_id n, const char *fmt, ...)
 {
-	char *reason;
+	struct arena a = {0};
+	char *reason, kept[sizeof msg_trap->why];
 	va_list ap;
 	va_start(ap, fmt);
 	if (vasprintf(&reason, fmt, ap) < 0)
 		die(EX_SYSTEM, "out of memory");
 	va_end(ap);
-	die(EX_BADDATA, "%s: %s%s%s", m->source ? m->source : "standard input",
-		n ? node_where(m, n, &m->arena) : "", n ? ": " : "", reason);
+	const char *line = arena_printf(&a, "%s: %s%s%s", m->source ? m->source : "standard input",
+					n ? node_where(m, n, &a) : "", n ? ": " : "", reason);
+	free(reason);
+	if (msg_trap) { /* the process goes on, and keeps as much as the trap does */
+		snprintf(kept, sizeof kept, "%s", line);
+		arena_release(&a);
+		line = kept;
+	}
+	die(EX_BADDATA, "%s", line);
 }
 
 void pass_why(const struct pass_ctx *c, struct module *m, node_id n, const char *fmt, ...)

@@ -5,23 +5,50 @@
 #include "graph/pass.h"
 #include "op/rules.h"
 
-/* Results of one node live in one arena, dropped when none of them is wanted any more. */
-struct results {
+/* What the runs of this thread hold: a list, so that it can be given back when a run ends in a trap. */
+struct held {
+	struct held *next, **at;
 	struct arena arena;
-	uint32_t wanted;
+	uint32_t wanted; /* of a node's results: how many of them are */
 };
+static __thread struct held *held;
+
+static struct held *hold(void)
+{
+	struct held *h = xcalloc(1, sizeof *h);
+
+	h->next = held;
+	h->at = &held;
+	if (held)
+		held->at = &h->next;
+	return held = h;
+}
+
+static void let_go(struct held *h)
+{
+	*h->at = h->next;
+	if (h->next)
+		h->next->at = h->at;
+	arena_release(&h->arena);
+	free(h);
+}
+
+void eval_abandon(void)
+{
+	while (held)
+		let_go(held);
+}
 
 struct slot {
 	struct tensor *t;
-	struct results *of; /* NULL: not ours to free */
-	uint32_t left;	    /* readers still to come */
+	struct held *of; /* dropped when none of the node's results is wanted; NULL: not ours to free */
+	uint32_t left;	 /* readers still to come */
 };
 
 struct run {
 	struct module *m;
 	const struct eval_hooks *hooks;
 	struct slot *slot; /* by value; graphs do not share values and no body runs inside itself */
-	struct arena consts;
 	int depth;
 };
 
@@ -87,23 +114,18 @@ static const char *run_node(struct run *r, node_id id, struct tensor **in, struc
 {
 	const struct node *n = node(r->m, id);
 	const struct op *row = op_row(n->op);
-	struct arena tmp = {0};
-	struct eval e = {.m = r->m,
-			 .n = n,
-			 .in = in,
-			 .out = out,
-			 .arena = a,
-			 .tmp = &tmp,
-			 .body = run_body,
-			 .arg = r};
+	struct eval e = {.m = r->m, .n = n, .in = in, .out = out, .arena = a, .body = run_body, .arg = r};
+	struct held *tmp;
 	const char *why;
 
 	if (!row || !row->eval)
 		return "no evaluator for this operator";
+	tmp = hold();
+	e.tmp = &tmp->arena;
 	why = row->eval(&e);
 	if (why)
 		why = arena_str(a, why);
-	arena_release(&tmp);
+	let_go(tmp);
 	return why;
 }
 
@@ -111,13 +133,13 @@ const char *eval_node(struct module *m, node_id n, struct tensor **in, struct te
 		      struct arena *a)
 {
 	struct run r = {.m = m};
+	struct held *own = hold();
 	const char *why;
 
 	if (node(m, n)->nattr && op_info(node(m, n)->op)->traits & (OP_CALL | OP_CONTROL))
-		r.slot = xcalloc(m->values.n, sizeof *r.slot);
+		r.slot = ARENA_ARRAY(&own->arena, struct slot, m->values.n);
 	why = run_node(&r, n, in, out, a);
-	free(r.slot);
-	arena_release(&r.consts);
+	let_go(own);
 	return why;
 }
 
@@ -147,10 +169,8 @@ static void release(struct run *r, val_id v)
 
 	if (--s->left || !s->of)
 		return;
-	if (--s->of->wanted == 0) {
-		arena_release(&s->of->arena);
-		free(s->of);
-	}
+	if (--s->of->wanted == 0)
+		let_go(s->of);
 	s->of = NULL;
 	s->t = NULL;
 }
@@ -170,8 +190,7 @@ static struct tensor *fetch(struct run *r, val_id v)
 
 static noreturn void not_available(struct module *m, node_id id, const char *why)
 {
-	die(EX_NOTAVAIL, "%s: %s: %s", m->source ? m->source : "graph",
-	    node_where(m, id, &m->arena), why);
+	die(EX_NOTAVAIL, "%s: %s: %s", m->source ? m->source : "graph", node_where(m, id, &hold()->arena), why);
 }
 
 static void run_one(struct run *r, node_id id)
@@ -179,8 +198,8 @@ static void run_one(struct run *r, node_id id)
 	struct module *m = r->m;
 	const struct node *n = node(m, id);
 	const struct op *row = op_row(n->op);
-	struct tensor **in = xcalloc(n->nin + n->nout + 1, sizeof *in), **out = in + n->nin;
-	struct results *res = xcalloc(1, sizeof *res);
+	struct held *own = hold(), *res = hold();
+	struct tensor **in = ARENA_ARRAY(&own->arena, struct tensor *, n->nin + n->nout + 1), **out = in + n->nin;
 	double start = r->hooks && r->hooks->timed ? now_seconds() : 0;
 	const char *why;
 
@@ -208,16 +227,14 @@ static void run_one(struct run *r, node_id id)
 			res->wanted++;
 		}
 	}
-	if (!res->wanted) {
-		arena_release(&res->arena);
-		free(res);
-	}
+	if (!res->wanted)
+		let_go(res);
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i])
 			release(r, n->in[i]);
 	if (r->hooks && r->hooks->timed && r->depth == 0)
 		r->hooks->timed(r->hooks->arg, m, id, now_seconds() - start);
-	free(in);
+	let_go(own);
 }
 
 static struct tensor *tensor_copy(struct arena *a, const struct tensor *t)
@@ -265,9 +282,9 @@ static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor *
 void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out,
 		struct arena *a, const struct eval_hooks *h)
 {
-	struct run r = {.m = m, .hooks = h, .slot = xcalloc(m->values.n, sizeof *r.slot)};
+	struct held *own = hold();
+	struct run r = {.m = m, .hooks = h, .slot = ARENA_ARRAY(&own->arena, struct slot, m->values.n)};
 
 	run_graph(&r, g, in, out, a);
-	free(r.slot);
-	arena_release(&r.consts);
+	let_go(own);
 }

@@ -141,7 +141,22 @@ static const char *shape_loop(struct infer *I)
 
 /* ---- evaluation ---- */
 
-typedef VEC(struct tensor *) tensors;
+/* In the scratch of the node: a body that fails may not come back here. */
+typedef struct {
+	struct tensor **a;
+	size_t n, cap;
+} tensors;
+
+static void push(struct eval *e, tensors *t, struct tensor *x)
+{
+	if (t->n == t->cap) {
+		struct tensor **more = eval_scratch(e, sizeof *more * (t->cap = t->cap ? 2 * t->cap : 8));
+		if (t->n)
+			memcpy(more, t->a, sizeof *more * t->n);
+		t->a = more;
+	}
+	t->a[t->n++] = x;
+}
 
 /* The n tensors of one scan as a tensor with a new axis. */
 static const char *stack(struct eval *e, uint32_t result, const tensors *t, int64_t at,
@@ -245,7 +260,7 @@ static const char *eval_loop(struct eval *e)
 	in = ARENA_ARRAY(e->tmp, struct tensor *, nin);
 	out = ARENA_ARRAY(e->tmp, struct tensor *, nout + 1);
 	memcpy(in, e->in, sizeof *in * nin);
-	scan = xcalloc(p.scans + 1, sizeof *scan);
+	scan = ARENA_ARRAY(e->tmp, tensors, p.scans + 1);
 	for (int64_t trip = 0; go && trip < max && !why; trip++) {
 		if (loop) {
 			in[0] = tensor_new(e->tmp, DT_I64, 0, NULL);
@@ -267,13 +282,10 @@ static const char *eval_loop(struct eval *e)
 		for (uint32_t i = 0; i < p.state; i++)
 			in[p.head + i] = out[loop + i];
 		for (uint32_t i = 0; i < p.scans; i++)
-			vec_push(&scan[i], out[loop + p.state + i]);
+			push(e, &scan[i], out[loop + p.state + i]);
 	}
 	if (!why)
 		why = finish(e, &p, in + p.head, scan);
-	for (uint32_t i = 0; i < p.scans; i++)
-		vec_free(&scan[i]);
-	free(scan);
 	return why;
 }
 

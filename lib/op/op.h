@@ -83,6 +83,8 @@ struct eval_hooks {
 	void *arg;
 };
 void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out, struct arena *a, const struct eval_hooks *h);
+/* Gives back what runs of this thread held that ended in a trap (msg.h) instead of returning. */
+void eval_abandon(void);
 
 /* The operand that the only result of n equals in type and bits, for all inputs; 0: none that we see. */
 val_id node_identity(struct module *m, node_id n);

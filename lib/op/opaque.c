@@ -133,6 +133,8 @@ int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void
 		msg_trap = &trap;
 		run_step(o->m, graph(o->m, o->m->main)->nodes.a[i], in, out, &o->scratch);
 		msg_trap = NULL;
+	} else {
+		eval_abandon();
 	}
 	fesetenv(&caller);
 	arena_release(&o->scratch);
