@@ -72,6 +72,21 @@ ok "$(ls -l small.onnx | cut -c1-10)" "$(touch plain && ls -l plain | cut -c1-10
 ok "$(rc hone simplify -q --opset=17 small.onnx again.onnx) $(ge-stat again.onnx | grep -c '^all  *10')" "0 1" "simplify: its own output"
 ok "$(rc hone simplify --check-set batch=3 "$model" three.onnx) $(tail -1 out) $(cmp small.onnx three.onnx && echo same)" \
 	"0 the same numbers on 3 random inputs (with --set=batch=3) same" "simplify: sizes for the check only"
+cat >blanks.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol "the batch" 0 inf
+const table = f32[3,2] [1, 2, 3, 4, 5, 6]
+graph main {
+  input "the 'ids'": i64["the batch",4]
+  y = Gather(@table, "the 'ids'") {axis=0}
+  output y = y
+}
+END
+ge-load blanks.txt | ge-export -o blanks.onnx
+ok "$(rc hone simplify --range "the 'ids'=0:1" blanks.onnx calm.onnx) $(tail -1 out)" \
+	"0 the same numbers on 3 random inputs (with --set 'the batch'=1)" "simplify: blanks and quotes in names of inputs and symbols"
+ok "$(rc hone simplify --range "the 'ids'=5:6" blanks.onnx never.onnx) $(ls never.onnx 2>/dev/null)" "65 " "simplify: its range is heard"
 cat >liar <<END
 #!/bin/sh
 "$top/bin/run-cmp" "\$@"

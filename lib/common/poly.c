@@ -603,6 +603,18 @@ bool poly_is_const(const struct polys *P, poly e, int64_t *value)
 	return true;
 }
 
+poly_var poly_is_var(const struct polys *P, poly e)
+{
+	int natoms;
+	const uint32_t *atoms;
+	const struct poly_atom *a;
+
+	if (!e || poly_nterms(P, e) != 1 || poly_term(P, e, 0, &natoms, &atoms) != 1 || natoms != 1)
+		return 0;
+	a = poly_atom(P, atoms[0]);
+	return a->kind == POLY_VAR ? a->var : 0;
+}
+
 static bool mono_uses(const struct polys *P, uint32_t i, poly_var v)
 {
 	const struct mono *m = mono_of(P, i);

@@ -47,6 +47,7 @@ poly poly_min(struct polys *P, poly a, poly b);
 poly poly_max(struct polys *P, poly a, poly b);
 
 bool poly_is_const(const struct polys *P, poly e, int64_t *value); /* value may be NULL */
+poly_var poly_is_var(const struct polys *P, poly e); /* the variable if e is nothing but one, else 0 */
 /* Bounds that hold for all values of the variables (interval arithmetic; INT64_MIN/MAX: none).
  * Exact for affine polynomials of independent variables. */
 void poly_range(const struct polys *P, poly e, int64_t *lo, int64_t *hi);

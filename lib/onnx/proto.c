@@ -105,9 +105,13 @@ static Onnx__TypeProto__Tensor *tensor_type_of(struct exporter *x, int elem, con
 			NEW(x, Onnx__TensorShapeProto__Dimension,
 			    ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT);
 		int64_t c;
+		poly_var v;
 		if (poly_is_const(x->m->dims, t->dims[i], &c)) {
 			d->dim_value = c;
 			d->has_dim_value = true;
+		} else if ((v = poly_is_var(x->m->dims, t->dims[i]))) { /* as it is, whatever is in it */
+			d->dim_param = proto_name(poly_var_name(x->m->dims, v));
+			d->has_dim_param = true;
 		} else if (t->dims[i] != POLY_UNKNOWN) {
 			d->dim_param = proto_text(x, poly_str(x->m->dims, t->dims[i], &x->arena));
 			d->has_dim_param = true;

@@ -1,4 +1,5 @@
 /* Giving symbols and inputs their sizes, and saying which are still free. */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 #include "common/msg.h"
@@ -70,20 +71,6 @@ static val_id find_input(struct module *m, const char *name)
 	return 0;
 }
 
-/* The variable if e is nothing but one, else 0. */
-static poly_var only_variable(struct module *m, poly e)
-{
-	int natoms;
-	const uint32_t *atoms;
-	const struct poly_atom *a;
-
-	if (!e || poly_nterms(m->dims, e) != 1 || poly_term(m->dims, e, 0, &natoms, &atoms) != 1 ||
-	    natoms != 1)
-		return 0;
-	a = poly_atom(m->dims, atoms[0]);
-	return a->kind == POLY_VAR ? a->var : 0;
-}
-
 /* What was inferred for another input size does not hold any more. */
 static void forget_results(struct module *m)
 {
@@ -114,7 +101,7 @@ void bind_shape(struct module *m, const char *input, int rank, const int64_t *di
 		t->dims = ARENA_ARRAY(&m->arena, dim, rank);
 	}
 	for (int i = 0; i < rank; i++) {
-		poly_var var = only_variable(m, val(m, v)->type.dims[i]);
+		poly_var var = poly_is_var(m->dims, val(m, v)->type.dims[i]);
 		if (var && dims[i] >= 0)
 			subst_types(m, var, poly_const(m->dims, dims[i]));
 	}
@@ -132,6 +119,22 @@ void bind_shape(struct module *m, const char *input, int rank, const int64_t *di
 		forget_results(m);
 }
 
+/* A name as a shell reads it. */
+static const char *quoted(const char *s, struct arena *a)
+{
+	const char *plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=+-";
+	char *q, *p;
+
+	if (*s && !s[strspn(s, plain)])
+		return s;
+	q = p = arena_alloc(a, 4 * strlen(s) + 3);
+	*p++ = '\'';
+	for (; *s; s++)
+		p = *s == '\'' ? stpcpy(p, "'\\''") : (*p = *s, p + 1);
+	*p++ = '\'';
+	return q;
+}
+
 noreturn void bind_missing(struct module *m, const char *command)
 {
 	struct graph *g = graph(m, m->main);
@@ -146,7 +149,7 @@ noreturn void bind_missing(struct module *m, const char *command)
 	}
 	for (size_t i = 0; i < s.list.n; i++)
 		hint = xprintf("%s%s%s=1", hint ? hint : "", hint ? "," : " --set ",
-			       sym_str(poly_var_name(m->dims, s.list.a[i])));
+			       quoted(sym_str(poly_var_name(m->dims, s.list.a[i])), &m->arena));
 	for (size_t i = 0; i < g->in.n; i++) {
 		const struct type *t = &val(m, g->in.a[i])->type;
 		bool open = t->rank == RANK_UNKNOWN;
@@ -159,7 +162,7 @@ noreturn void bind_missing(struct module *m, const char *command)
 		}
 		if (open)
 			hint = xprintf("%s --shape %s:%s", hint ? hint : "",
-				       sym_str(val(m, g->in.a[i])->name), *shape ? shape : "1x1");
+				       quoted(sym_str(val(m, g->in.a[i])->name), &m->arena), *shape ? shape : "1x1");
 	}
 	die(EX_BADUSE, "give them, for example: %s%s", command, hint ? hint : "");
 }

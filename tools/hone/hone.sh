@@ -171,13 +171,18 @@ build_report() {
 
 # ---- hone simplify ----
 
+compare() { # ARGUMENT...; lists of options are kept as a shell reads them, for names may hold anything
+	eval "run-cmp --runs=3 $ranges $check_sizes \"\$@\"" >"$work/compared" 2>"$work/messages"
+}
+
 # Three random inputs through both. Sizes still free are 1 in the check, unless --check-set says otherwise.
 check() { # SIZES... -- NEW OLD
-	run-cmp --runs=3 $ranges $check_sizes "$@" >"$work/compared" 2>"$work/messages"
+	compare "$@"
 	code=$?
-	if [ $code = 64 ] && grep -q 'for example: run-cmp' "$work/messages"; then
-		check_sizes="$check_sizes $(sed -n 's/.*for example: run-cmp //p' "$work/messages")"
-		run-cmp --runs=3 $ranges $check_sizes "$@" >"$work/compared" 2>"$work/messages"
+	missing=$(sed -n '$s/^run-cmp: give them, for example: run-cmp//p' "$work/messages")
+	if [ $code = 64 ] && [ -n "$missing" ]; then
+		check_sizes=$check_sizes$missing
+		compare "$@"
 		code=$?
 		[ $code -le 1 ] || sed -i '$s/$/; --check-set gives the check other sizes/' "$work/messages"
 	fi
@@ -273,8 +278,8 @@ while [ "$left" -gt 0 ]; do
 		build--no-fallback) no_fallback=--no-fallback ;;
 		build--threads) threads=--threads=$value ;;
 		build--keep) keep=1 ;;
-		simplify--range) ranges="$ranges --range=$value" ;;
-		simplify--check-set) check_sizes="$check_sizes --set=$value" ;;
+		simplify--range) ranges=$ranges$(quoted "--range=$value") ;;
+		simplify--check-set) check_sizes=$check_sizes$(quoted "--set=$value") ;;
 		simplify--opset) opset=--opset=$value ;;
 		*) die 64 "$verb $option: no such option; hone help" ;;
 		esac
