@@ -97,6 +97,9 @@ ok $? "a closed pipe: not a word"
 refuses 66 "a missing blob" ge-pack a.g
 grep -q '1 of 1 .*blobs.*ge-pack' err
 ok $? "says how many, where, and what to do"
+printf 'hone-text 1\nmodule ir=10 opset=28\nconst w = u8[4294967296] blob:00112233445566778899aabbccddeeff\ngraph main {\n  output w = @w\n}\n' >4g.txt
+ge-load -o 4g.g 4g.txt && refuses 69 "a tensor larger than a packed stream can hold" ge-pack -o p4g.g 4g.g
+[ ! -e p4g.g ] && sed 's/4294967296/4294967295/' 4g.txt | ge-load -o 4g.g && refuses 66 "one byte less is looked for" ge-pack 4g.g
 
 {
 	printf 'hone-text 1\nmodule ir=10 opset=28\nconst w = u8[300] [0'

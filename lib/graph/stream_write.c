@@ -402,7 +402,8 @@ static void put_blob(struct sink *s, const struct module *m, struct tensor *t)
 	static const char zeros[64];
 	struct mp_out o;
 	if (t->nbytes > UINT32_MAX)
-		die(EX_NOTAVAIL, "a tensor of %zu bytes is too large for a packed stream (4 GB)", t->nbytes);
+		die(EX_NOTAVAIL, "%s: a tensor of %zu bytes is too large for a packed stream (4 GB); leave it in the blob store",
+		    m->source ? m->source : "stream", t->nbytes);
 	const void *data = tensor_verified(m, t);
 	mp_out_init(&o);
 	mp_put_record(&o, 4, "blob");
