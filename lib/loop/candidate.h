@@ -6,18 +6,18 @@
 
 /* The file exports one function,
  *   void hone_kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace);
- * buffers are 64-aligned and in the layouts below. */
+ * buffers are 64-aligned and in the layouts below, workspace too. */
 struct candidate_buf {
 	enum dtype dtype;
 	int rank;
-	int64_t shape[LOOP_RANK_MAX]; /* as the program has it */
+	int64_t shape[LOOP_RANK_MAX]; /* in, out: of the value; constants: as the program has it (equally many elements) */
 	const char *layout;           /* "": row-major; else as layout_parse reads it */
 	int64_t elems;                /* of storage: padded by the layout */
-	val_id value;                 /* constants: of the module */
+	val_id value;                 /* in, out: of the group's graph; constants: of the module, maybe made by lowering */
 };
 struct candidate {
 	struct arena arena;
-	const char *trace;    /* that was applied: the rule's, if none was given */
+	const char *trace;    /* that was applied, stamped, decisions as they were taken; the rule's, if none was given */
 	struct digest stages; /* digest of the stage text the trace was made for */
 	const char *source;
 	size_t nsource;
@@ -29,6 +29,7 @@ struct candidate {
  * of m). adapt: as loop_apply. */
 struct candidate *candidate_new(struct module *m, node_id n, const struct target *t, const char *trace, bool adapt, const char **why);
 void candidate_free(struct candidate *c);
-/* Row-major logical data into storage of that layout (elems elements, padding zero). */
+/* Row-major logical data into storage of that layout (elems elements, padding zero), and back. */
 void candidate_pack(const struct candidate_buf *b, const void *src, void *dst);
+void candidate_unpack(const struct candidate_buf *b, const void *src, void *dst);
 #endif

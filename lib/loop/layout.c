@@ -71,9 +71,8 @@ static int64_t part_size(const struct loop_buf *b, struct layout_part q)
 	return q.mod ? q.mod : (b->extent[q.axis] + q.div - 1) / q.div;
 }
 
-int64_t buf_elems(struct loop_prog *p, buf_id id)
+int64_t layout_elems(const struct loop_buf *b)
 {
-	struct loop_buf *b = lbuf(p, id);
 	struct layout_part part[LOOP_LAYOUT_MAX];
 	int64_t n = 1;
 	for (int np = parts_of(b, part), i = 0; i < np; i++)
@@ -110,9 +109,14 @@ poly buf_offset(struct loop_prog *p, buf_id id, const poly *index)
 	return off;
 }
 
-void buf_pack(struct loop_prog *p, buf_id id, const void *src, void *dst)
+int64_t buf_elems(struct loop_prog *p, buf_id id)
 {
-	struct loop_buf *b = lbuf(p, id);
+	return layout_elems(lbuf(p, id));
+}
+
+/* Copies every element between row-major order and b's. */
+static void copy_elements(const struct loop_buf *b, char *laid_out, char *plain, bool pack)
+{
 	size_t size = dtype_size(b->dtype);
 	struct layout_part part[LOOP_LAYOUT_MAX];
 	int np = parts_of(b, part);
@@ -121,7 +125,6 @@ void buf_pack(struct loop_prog *p, buf_id id, const void *src, void *dst)
 		stride[i] = step;
 		step *= part_size(b, part[i]);
 	}
-	memset(dst, 0, (size_t)step * size);
 	for (int i = 0; i < b->rank; i++)
 		count *= b->shape[i];
 	for (int64_t n = 0; n < count; n++) {
@@ -130,8 +133,25 @@ void buf_pack(struct loop_prog *p, buf_id id, const void *src, void *dst)
 			int64_t v = ix[part[i].axis] / part[i].div;
 			off += (part[i].mod ? v % part[i].mod : v) * stride[i];
 		}
-		memcpy((char *)dst + (size_t)off * size, (const char *)src + (size_t)n * size, size);
+		char *x = laid_out + (size_t)off * size, *y = plain + (size_t)n * size;
+		memcpy(pack ? x : y, pack ? y : x, size);
 		for (int d = b->rank - 1; d >= 0 && ++ix[d] == b->shape[d]; d--)
 			ix[d] = 0;
 	}
+}
+
+void layout_pack(const struct loop_buf *b, const void *src, void *dst)
+{
+	memset(dst, 0, (size_t)layout_elems(b) * dtype_size(b->dtype));
+	copy_elements(b, dst, (char *)src, true);
+}
+
+void layout_unpack(const struct loop_buf *b, const void *src, void *dst)
+{
+	copy_elements(b, (char *)src, dst, false);
+}
+
+void buf_pack(struct loop_prog *p, buf_id id, const void *src, void *dst)
+{
+	layout_pack(lbuf(p, id), src, dst);
 }

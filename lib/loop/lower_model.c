@@ -261,6 +261,31 @@ static struct kernel kernel_new(struct model *M, node_id n, const struct target 
 	return k;
 }
 
+/* Another start: the stages of the algorithm that the trace of k is for, if those that the lowering thinks best are not.
+ * A trace that was stamped for others than the group has now is a seed for tuning, not a result: it is dropped. */
+static struct lowered follow_trace(struct model *M, node_id n, const struct target *t, struct kernel *k, struct lowered best)
+{
+	struct module *m = M->m;
+	const char *algo = trace_algo(k->given, &m->arena), *why = NULL;
+	struct lowered l = best;
+
+	if (algo && strcmp(algo, best.prog->algo))
+		l = lower_group(m, n, t, algo, &why);
+	if (why && trace_fit(k->given, k->digest) == TRACE_PLAIN)
+		die_trace(m, n, why);
+	if (k->given && (why || trace_fit(k->given, prog_digest(l.prog)) == TRACE_SEED)) {
+		warn("%s: its trace is for other stages than it has; scheduled by the rule instead; tune it again",
+		     node_where(m, n, &m->arena));
+		k->given = NULL;
+		if (!why && l.prog != best.prog)
+			prog_free(l.prog);
+		l = best;
+	}
+	if (l.prog != best.prog)
+		prog_free(best.prog);
+	return l;
+}
+
 static void add_call(struct model *M, node_id n, const struct target *t, const struct given_traces *traces)
 {
 	struct module *m = M->m;
@@ -273,20 +298,12 @@ static void add_call(struct model *M, node_id n, const struct target *t, const s
 		M->nopaque++;
 		return;
 	}
-	l.prog->threads = M->threads;
 	struct kernel k = {.digest = prog_digest(l.prog)};
-
 	k.given = trace_given(traces, k.digest);
 	if (!k.given)
 		k.given = attr_str(node(m, n), "trace", NULL);
-	const char *algo = trace_algo(k.given, &m->arena);
-	if (algo && strcmp(algo, l.prog->algo)) { /* the trace is for other stages */
-		prog_free(l.prog);
-		l = lower_group(m, n, t, algo, &why);
-		if (why)
-			die_trace(m, n, why);
-		l.prog->threads = M->threads;
-	}
+	l = follow_trace(M, n, t, &k, l);
+	l.prog->threads = M->threads;
 	k.prog = l.prog;
 	val_id *cval = arena_copy(&m->arena, l.cval, (size_t)l.nconst * sizeof *l.cval);
 

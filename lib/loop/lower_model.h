@@ -56,7 +56,7 @@ void traces_read(struct given_traces *t, const char *path);
  * so do nodes that are neither Fused nor a view (If, Loop): each is put into a Fused node of its own. What neither
  * kernels nor the evaluator compute, results whose size depends on data, and nodes that only lack their group
  * (ge-fuse): die(69). Types not known: die(64) with what to say to ge-shape. A trace that was given and does not
- * apply: die(65). Traces: may be NULL. threads: that a kernel may use at most. */
+ * apply: die(65); one that is stamped for other stages: a warning, and the rule. Traces: may be NULL. threads: that a kernel may use at most. */
 struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces);
 void model_free(struct model *M);
 /* Says how many calls are on the slow path, and which; refuse: die(69) instead. Nothing if there are none. */

@@ -53,6 +53,21 @@ nest_id loop_find(struct loop_prog *p, const char *name); /* 0: none */
 const char *loop_apply(struct loop_prog *p, const char *trace, bool adapt);
 /* The algorithm of the stages a trace is for, as its first line names it, else ALGO_USUAL; NULL: there is no trace. */
 const char *trace_algo(const char *trace, struct arena *a);
+/* As loop_apply with adapt; *adapted is the trace with the decisions that were taken (arena of p). */
+const char *loop_adapt(struct loop_prog *p, const char *trace, const char **adapted);
+
+/* A trace that is stored begins with "# trace 1 DIGEST": version of the language and digest of the stages
+ * (prog_digest of the freshly started program) that it was made for. For other stages, or under another version, it is
+ * a seed, not a result. */
+enum { TRACE_VERSION = 1 };
+const char *trace_stamp(const char *trace, struct digest stages, struct arena *a); /* replaces the stamp it has */
+enum trace_fit {
+	TRACE_PLAIN, /* no stamp: written by hand */
+	TRACE_FITS,
+	TRACE_SEED,  /* made for other stages, or in another version of the language */
+};
+enum trace_fit trace_fit(const char *trace, struct digest stages);
+bool trace_stages(const char *trace, struct digest *stages); /* of its stamp; false: none of this version */
 
 /* The rule: schedules a freshly started program by the analytic model of its target and returns the trace that does
  * the same to a fresh one (loop_apply). Never fails: what no template fits stays as it started. Arena string of p. */
