@@ -1,14 +1,19 @@
-/* run-dev as a service: frames of msgpack on standard input and output, each [id, verb, {fields}], length before it (u32,
- * little-endian); answers [id, "ok" or "error", {fields}] in any order. All that executes generated code sits behind it,
- * here or at the end of any command line that leads there ("ssh box run-dev --serve").
+/* run-dev as a service: frames of msgpack on standard input and output, each an array [id, verb, ...] behind its length
+ * (u32, little-endian, at most RUNNER_FRAME_MAX); answers carry the id of what they answer and come in any order. All
+ * that executes generated code sits behind it, here or at the end of any command line that leads there ("ssh box run-dev
+ * --serve"). Elements behind those listed are skipped.
  *
- *   hello {version}                                    -> {version, target, compiler, cpus, jobs}
- *   task {text}                                        -> {task: digest}   inputs, constants and oracle are made there
- *   build {task, source, meta}                         -> {artifact: digest, seconds} | error with the compiler's first line
- *   try {task, artifact, base, rounds, budget, seed}   -> {verdict, why, pairs: [[ps, base ps]...], ratio, lo, hi, seconds}
+ *   [id, "hello", version]                             -> [id, "hello", version, target, compiler, cpus, jobs, isolation]
+ *   [id, "task", text]                                 -> [id, "task", digest]  inputs, constants and oracle are made there
+ *   [id, "build", task, source, workspace, nin, nconst, nout, [[type, [extent..], layout, elems, constant]..]]
+ *                                                      -> [id, "build", artifact, seconds] | [id, "failed", why]
+ *   [id, "try", task, artifact, base, budget, seed]    -> [id, "try", verdict, why, [ps, base ps, ..], ratio, lo, hi, seconds]
+ *   any of them                                        -> [id, "error", why]: it could not be done, whatever the candidate
+ *   while there is work, each second                   -> [0, "alive"]
  *
- * try checks twice against the oracle on fresh inputs, then times candidate and base interleaved. This header is the
- * client's side; runner_serve is the other end. */
+ * hello comes first. Digests are 16 bytes, seconds and ratios 64-bit floats. try checks twice against the oracle on
+ * fresh inputs, then times candidate and base interleaved (device/sequential.h says how it decides). This header is the
+ * client's side; serve.h is the other end. */
 #ifndef HONE_RUNNER_H
 #define HONE_RUNNER_H
 #include <stdbool.h>
@@ -19,8 +24,20 @@
 #include "graph/module.h"
 
 enum { RUNNER_VERSION = 1 }; /* another one is refused (69) */
+enum { RUNNER_FRAME_MAX = 16 << 20, RUNNER_BUFS_MAX = 256, RUNNER_PAIRS_MAX = 4096 };
+enum { RUNNER_SILENCE = 10 }; /* seconds without a word while it has work: the runner hangs */
 
-enum verdict { VERDICT_FASTER, VERDICT_SLOWER, VERDICT_TIE, VERDICT_WRONG, VERDICT_CRASH, VERDICT_TIMEOUT, VERDICT_BUILD, VERDICT_COUNT };
+enum verdict {
+	VERDICT_FASTER,
+	VERDICT_SLOWER,
+	VERDICT_TIE,
+	VERDICT_WRONG,
+	VERDICT_CRASH,
+	VERDICT_TIMEOUT,
+	VERDICT_BUILD,
+	VERDICT_UNSURE, /* runs well; the budget ended before anything else could be said */
+	VERDICT_COUNT
+};
 const char *verdict_name(enum verdict v); /* "faster" ... "build error" */
 
 /* Storage of one buffer of a kernel: what the runner must make ready. */
@@ -44,7 +61,7 @@ struct runner_pair {
 };
 struct runner_result {
 	enum verdict verdict;
-	const char *why;          /* wrong, crash, timeout, build error: in words */
+	const char *why;          /* wrong, crash, timeout, build error: in words; NULL: nothing to say */
 	size_t npairs;
 	struct runner_pair *pair;
 	double ratio, lo, hi;     /* candidate / base, median of pairs, and its interval */
@@ -54,26 +71,29 @@ struct runner_result {
 struct runner;
 /* Starts the command ("run-dev --serve", "ssh box run-dev --serve"; NULL: the run-dev beside this program) and says
  * hello. NULL and *why: it does not start, does not answer within timeout seconds, or is another version (why names
- * the command). "fake": a runner without a device, times from a hash of task and source. */
+ * the command). "fake": a runner without a device, times from a hash of task and source. The command gets a process group
+ * of its own: an interrupt from the keyboard does not reach it. */
 struct runner *runner_open(const char *command, double timeout, struct arena *a, const char **why);
 void runner_close(struct runner *r);
-const char *runner_name(const struct runner *r);   /* the command */
-const char *runner_target(const struct runner *r); /* target row as text, see target_row */
-int runner_jobs(const struct runner *r);           /* builds it does side by side */
+const char *runner_name(const struct runner *r);     /* the command */
+const char *runner_target(const struct runner *r);   /* target row as text, see target_row */
+const char *runner_compiler(const struct runner *r);
+int runner_jobs(const struct runner *r);             /* builds it does side by side */
 bool runner_alive(const struct runner *r);
 
 /* Requests; each gives an id. They do not block. */
 uint64_t runner_task(struct runner *r, const char *text);
 uint64_t runner_build(struct runner *r, struct digest task, const struct runner_build *b);
 uint64_t runner_try(struct runner *r, struct digest task, struct digest artifact, struct digest base, double budget, uint64_t seed);
-/* The next answer of any of the n runners, or the end of one: its index, -1 at the timeout. */
+/* The next answer of any of the n runners, or the end of one: its index, -1 at the timeout. A runner that died is told
+ * at once, one that says nothing while it has work after RUNNER_SILENCE seconds; its open requests get no answer. */
 struct runner_answer {
 	uint64_t id;
-	bool ended;              /* the runner died or hung: why says so; nothing more will come from it */
-	bool error;
-	const char *why;
+	bool ended;              /* the runner died or hung: why says so and names it; nothing more will come from it */
+	bool error;              /* the request could not be done: why */
+	const char *why;         /* also of a build that failed: what the compiler said; NULL: nothing to say */
 	struct digest digest;    /* of task and build */
-	struct runner_result result; /* of try; of build: verdict VERDICT_BUILD where it failed */
+	struct runner_result result; /* of try; of build: verdict VERDICT_BUILD where it failed, else VERDICT_COUNT */
 };
 int runner_wait(struct runner *const *r, int n, double timeout, struct arena *a, struct runner_answer *out);
 #endif

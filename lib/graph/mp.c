@@ -179,6 +179,19 @@ float mp_float(struct mp_in *r)
 	return f;
 }
 
+double mp_double(struct mp_in *r)
+{
+	size_t at = mp_at(r);
+	const unsigned char *b = take(r, 1);
+	double d = 0;
+	if (b && *b != 0xcb)
+		wrong(r, at, "a 64-bit float", *b);
+	uint64_t bits = big_endian(r, 8);
+	if (!r->why)
+		memcpy(&d, &bits, 8);
+	return d;
+}
+
 bool mp_nil(struct mp_in *r)
 {
 	bool nil = !r->why && r->p < r->end && *r->p == 0xc0;

@@ -23,6 +23,7 @@ void mp_put_digest(struct mp_out *o, struct digest d); /* bin of 16, highest byt
 static inline void mp_put_array(struct mp_out *o, size_t n) { msgpack_pack_array(&o->k, n); }
 static inline void mp_put_int(struct mp_out *o, int64_t v) { msgpack_pack_int64(&o->k, v); }
 static inline void mp_put_float(struct mp_out *o, float v) { msgpack_pack_float(&o->k, v); }
+static inline void mp_put_double(struct mp_out *o, double v) { msgpack_pack_double(&o->k, v); }
 static inline void mp_put_nil(struct mp_out *o) { msgpack_pack_nil(&o->k); }
 /* Opens a record: an array of n elements, the first its kind. */
 static inline void mp_put_record(struct mp_out *o, size_t n, const char *kind)
@@ -52,6 +53,7 @@ uint32_t mp_array(struct mp_in *r);
 void mp_array_of(struct mp_in *r, uint32_t n, const char *what); /* exactly n elements */
 int64_t mp_int(struct mp_in *r, int64_t lo, int64_t hi);
 float mp_float(struct mp_in *r); /* 32 bits, as they are */
+double mp_double(struct mp_in *r); /* 64 bits */
 bool mp_nil(struct mp_in *r);    /* takes it if it is there */
 bool mp_is_array(const struct mp_in *r);
 bool mp_is_str(const struct mp_in *r);

@@ -1,0 +1,103 @@
+/* The client of the runner, on the fake one. */
+#include <string.h>
+#include "device/runner.h"
+#include "tap.h"
+
+static struct arena arena;
+
+static struct runner_build build_of(const char *source)
+{
+	static const int64_t shape[] = {2, 3};
+	static const struct runner_buf buf[] = {{"f32", 2, shape, "", 6, 0}, {"f32", 2, shape, "1 0", 6, 0}};
+
+	return (struct runner_build){source, strlen(source), 64, 1, 0, 1, buf};
+}
+
+static struct runner_answer next(struct runner *r)
+{
+	struct runner_answer x;
+
+	if (runner_wait(&r, 1, 5, &arena, &x) != 0)
+		x = (struct runner_answer){.ended = true, .why = "nothing came"};
+	return x;
+}
+
+/* A session with the fake: what it said, in one text. */
+static const char *session(int sources)
+{
+	const char *why, *text = "";
+	struct runner *r = runner_open("fake", 1, &arena, &why);
+	struct runner_answer x;
+	struct digest task, first = {0, 0};
+	char hex[33];
+
+	runner_task(r, "Relu f32 2x3");
+	task = next(r).digest;
+	for (int i = 0; i < sources; i++) {
+		struct runner_build b = build_of(arena_printf(&arena, "source %d", i));
+		uint64_t id = runner_build(r, task, &b);
+		x = next(r);
+		digest_hex(x.digest, hex);
+		text = arena_printf(&arena, "%s%d %s %s\n", text, x.id == id, x.result.verdict == VERDICT_BUILD ? "failed" : "built", hex);
+		if (x.result.verdict == VERDICT_BUILD)
+			continue;
+		if (!first.hi)
+			first = x.digest;
+		runner_try(r, task, x.digest, first, 0.1, (uint64_t)i);
+		x = next(r);
+		text = arena_printf(&arena, "%s%s %.17g %zu %s\n", text, verdict_name(x.result.verdict), x.result.ratio, x.result.npairs,
+				    x.why ? x.why : "");
+	}
+	runner_close(r);
+	return text;
+}
+
+static int count(const char *text, const char *what)
+{
+	int n = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		n++;
+	return n;
+}
+
+static void test_fake(void)
+{
+	const char *a = session(400), *b = session(400);
+
+	ok(!strcmp(a, b), "fake: the same answers to the same requests");
+	ok(count(a, "1 ") >= 400 && count(a, "\n0 ") == 0, "answers carry the ids of requests");
+	ok(count(a, "failed") > 5 && count(a, "failed") < 40, "fake: some builds fail (%d)", count(a, "failed"));
+	ok(count(a, "wrong") > 5 && count(a, "wrong") < 40, "fake: some are wrong (%d)", count(a, "wrong"));
+	ok(count(a, "faster") > 50 && count(a, "slower") > 50, "fake: some faster, some slower");
+	ok(strstr(a, "tie 1 16") != NULL, "fake: the base against itself is a tie");
+}
+
+static void test_commands(void)
+{
+	static const struct {
+		const char *command, *pattern;
+	} bad[] = {
+		{"exit 3", "exit status 3"},
+		{"exec sleep 10", "does not answer within"},
+		{"printf '\\377\\377\\377\\377'; exec sleep 10", "not the runner's protocol"},
+		{"printf '\\002\\000\\000\\000\\301\\301'; exec sleep 10", "not the runner's protocol"},
+		{"printf '\\011\\000\\000\\000\\223\\000\\245hello\\143'; exec sleep 10", "version 99"},
+	};
+	const char *why = "";
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct runner *r = runner_open(bad[i].command, 0.5, &arena, &why);
+		ok(!r && strstr(why, bad[i].pattern) && strstr(why, bad[i].command), "%s: %s", bad[i].pattern, why);
+		if (r)
+			runner_close(r);
+	}
+}
+
+int main(void)
+{
+	test_fake();
+	test_commands();
+	arena_release(&arena);
+	return tap_done();
+}
