@@ -1,18 +1,115 @@
-/* Searching for schedules: rows of tables for space generators, strategies, cost models and task schedulers. */
+/* Searching for schedules. Each part is a row of a table: space generators say which points there are, strategies which
+ * to try next, cost models what to expect of one that has not been timed, task schedulers which task is next.
+ *
+ * All is deterministic: what a search proposes is a function of its space, its seed and what it has been told, in the
+ * order of the calls. One that is made again and told the same again goes the same way, which is how an interrupted
+ * tuning goes on from its records. */
 #ifndef HONE_SEARCH_H
 #define HONE_SEARCH_H
 #include "common/rng.h"
 #include "graph/module.h"
 #include "loop/space.h"
 
-/* One point of a space: a trace, and where it came from. */
-struct point {
-	const char *trace;   /* text, what identifies it */
-	const char *from;    /* "rule", "template rows=7", "record 3f2a.. vectors=2" */
-	double predicted;    /* by the cost model; lower is better */
-	double measured;     /* ratio to the default; 0: not yet; infinite: wrong, crash, ... */
+/* ---- spaces ---- */
+
+/* Where points start from: an algorithm of the group, scheduled by the rule; or a recorded trace. */
+struct origin {
+	const struct generator *by;
+	const char *name; /* "rule", "algo winograd4", "record 3f2a91c4" */
+	const char *text; /* the algorithm (NULL: the one the lowering thinks best); the trace */
 };
-struct space;
-/* A row each; see space.c, strategy.c, cost.c, schedule.c. */
-struct space_row { const char *name, *summary; };
+/* One kernel's schedules. */
+struct space {
+	struct arena arena;
+	struct module *m;
+	node_id n;                     /* Fused */
+	const struct target *target;
+	const struct cost_model *cost;
+	VEC(struct origin) origins;    /* [0]: the rule */
+};
+struct generator {
+	const char *name, *summary;
+	/* The scheduled program of origin o under these decisions (those that are met; the others are as usual), the samples
+	 * that were met, and its trace; NULL: there is no such point. Strings live in the program. */
+	struct loop_prog *(*make)(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace);
+};
+extern const struct generator generators[]; /* name NULL ends it, as in all tables here */
+
+/* The space has the rule's point, and what the rule could have done for each algorithm of the group. */
+struct space *space_new(struct module *m, node_id n, const struct target *t, const struct cost_model *cost);
+/* A recorded trace, of this task or one near it, and what differs from it in a decision or more. */
+void space_add_record(struct space *s, const char *name, const char *trace);
+void space_free(struct space *s);
+
+/* A point: a trace and how one gets there. */
+struct point {
+	const char *trace;    /* what it is: no header line */
+	const char *from;     /* "rule", "algo winograd4: rows=7", "record 3f2a91c4: vectors=2" */
+	int origin;
+	struct samples at;    /* all decisions, in the order they were met */
+	double predicted;     /* seconds by the cost model; 0: not known */
+	double measured;      /* time as a share of the default's; 0: not told yet; infinite: wrong, crash, ... */
+};
+/* The point of origin o under these decisions; NULL: there is none. The point belongs to the space. */
+struct point *space_point(struct space *s, int origin, const struct samples *want);
+
+/* Tasks that differ only in numbers (shapes, attributes) are near each other: the sum of the octaves between those that
+ * differ; infinite: other operators, another structure. */
+double task_distance(const char *a, const char *b);
+
+/* ---- cost models ---- */
+
+struct cost_model {
+	const char *name, *summary;
+	double (*predict)(struct loop_prog *p); /* seconds of a scheduled program; NULL: says nothing */
+};
+extern const struct cost_model cost_models[];
+
+/* ---- strategies ---- */
+
+struct search {
+	struct space *space;
+	const struct strategy *strategy;
+	struct rng rng;
+	VEC(struct point *) points; /* proposed, in order; [0]: the rule's */
+	struct digest_set *tried, *known; /* decisions that were drawn; traces proposed */
+	size_t next_origin;         /* genetic: the first whose usual point has not been proposed */
+	VEC(struct point *) pool;   /* and points that were drawn, but not proposed */
+	struct samples odometer;    /* grid: decisions of the last point */
+	int grid_origin;
+};
+struct strategy {
+	const char *name, *summary;
+	/* Up to n new points, fewer (none: for good) where it finds no more. */
+	size_t (*propose)(struct search *s, size_t n, struct point **out);
+};
+extern const struct strategy strategies[];
+
+/* The search knows the rule's point and that its measure is 1. */
+struct search *search_new(struct space *s, const struct strategy *strategy, uint64_t seed);
+size_t search_propose(struct search *s, size_t n, struct point **out);
+static inline void search_tell(struct point *p, double measured) { p->measured = measured; }
+void search_free(struct search *s);
+
+/* ---- task schedulers ---- */
+
+struct task_state {
+	double calls;   /* of this task in the model */
+	double seconds; /* of one call under the best schedule so far; 0: not known */
+	size_t trials;  /* proposed so far */
+	bool done;
+};
+struct task_scheduler {
+	const char *name, *summary;
+	double (*worth)(const struct task_state *t, size_t batch); /* of the next batch; the largest is next */
+};
+extern const struct task_scheduler task_schedulers[];
+/* The task whose batch is next, the first among equals; -1: all are done. */
+int schedule_next(const struct task_scheduler *s, const struct task_state *t, int n, size_t batch);
+
+/* A row by its name; NULL: none. */
+const struct generator *generator_find(const char *name);
+const struct cost_model *cost_model_find(const char *name);
+const struct strategy *strategy_find(const char *name);
+const struct task_scheduler *task_scheduler_find(const char *name);
 #endif

@@ -1,0 +1,16 @@
+/* Cost models: what to expect of a schedule that has not been timed. */
+#include <string.h>
+#include "search/search.h"
+
+const struct cost_model cost_models[] = {
+	{"none", "nothing is expected", NULL},
+	{0},
+};
+
+const struct cost_model *cost_model_find(const char *name)
+{
+	for (const struct cost_model *c = cost_models; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
+}

@@ -1,0 +1,45 @@
+/* How far tasks are apart: by their texts, whatever the operators. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "search/search.h"
+
+static bool digit(char c) { return isdigit((unsigned char)c) != 0; }
+
+/* A number that stands alone or in a shape, not part of a word (f32) or the name of a value (%1, $1, #1). */
+static bool number_at(const char *text, const char *s)
+{
+	if (!digit(*s) || s == text)
+		return digit(*s);
+	if (s[-1] == 'x')
+		return s - 1 > text && digit(s[-2]);
+	return !isalnum((unsigned char)s[-1]) && !strchr("_%$#", s[-1]);
+}
+
+/* Not by strtod alone: 0x16 is a shape. */
+static double number(const char **s)
+{
+	char *end;
+	double x = **s == '0' && (*s)[1] == 'x' ? 0 : strtod(*s, &end);
+
+	*s = **s == '0' && (*s)[1] == 'x' ? *s + 1 : end;
+	return x;
+}
+
+double task_distance(const char *a, const char *b)
+{
+	const char *s = a, *t = b;
+	double sum = 0;
+
+	while (*s && *t) {
+		if (number_at(a, s) && number_at(b, t)) {
+			double x = number(&s), y = number(&t);
+			if (x != y)
+				sum += x > 0 && y > 0 ? fabs(log2(x / y)) : 1 + fabs(x - y);
+		} else if (*s++ != *t++) {
+			return INFINITY;
+		}
+	}
+	return *s == *t ? sum : INFINITY;
+}
