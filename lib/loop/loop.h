@@ -141,6 +141,13 @@ struct nest {
 	VEC(poly) guard;   /* runs only if all are >= 0 */
 };
 
+/* A name that a sampling line of a trace has bound. */
+struct loop_name {
+	const char *name;
+	int64_t value;
+	const char *word; /* it stands for this word; NULL: for the number */
+};
+
 struct target;
 #define ALGO_USUAL "direct" /* what a trace that names no algorithm is for */
 struct loop_prog {
@@ -155,6 +162,7 @@ struct loop_prog {
 	uint32_t *ex_table;          /* expressions by hash: equal ones are one, so shared values stay shared */
 	size_t ex_slots;
 	VEC(struct nest) nests;
+	VEC(struct loop_name) names; /* the last of a name counts */
 	nest_id root;                /* a SEQ */
 	bool built;                  /* prog_start has made the start state */
 	bool finished;

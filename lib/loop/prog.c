@@ -29,6 +29,7 @@ void prog_free(struct loop_prog *p)
 	vec_free(&p->exs);
 	free(p->ex_table);
 	vec_free(&p->nests);
+	vec_free(&p->names);
 	polys_free(p->P);
 	arena_release(&p->arena);
 	free(p);

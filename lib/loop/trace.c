@@ -5,26 +5,12 @@
 #include "common/msg.h"
 #include "loop/nest.h"
 #include "loop/prim.h"
+#include "loop/trace.h"
 
-enum { WORDS_MAX = 64 };
-
-/* One line: words before '=', the primitive and its operands, words after ':='. */
-struct line {
-	int nres, narg, ndec;
-	const char *res[WORDS_MAX], *arg[WORDS_MAX], *dec[WORDS_MAX];
-};
-
-/* Names that sampling lines have bound to numbers. */
-struct binding {
-	const char *name;
-	int64_t value;
-};
 struct trace {
 	struct loop_prog *p;
 	bool adapt;
-	bool begun;    /* there was a line before */
-	FILE *adapted; /* NULL, or the lines with decisions as they were taken */
-	VEC(struct binding) bound;
+	bool begun; /* there was a line before */
 };
 
 static int words(struct arena *a, const char *s, size_t n, const char **out)
@@ -38,7 +24,7 @@ static int words(struct arena *a, const char *s, size_t n, const char **out)
 		size_t j = i;
 		while (j < n && s[j] != ' ' && s[j] != '\t' && s[j] != '\r')
 			j++;
-		if (k == WORDS_MAX)
+		if (k == TRACE_WORDS_MAX)
 			return -1;
 		char *w = arena_alloc(a, j - i + 1);
 		memcpy(w, s + i, j - i);
@@ -57,7 +43,7 @@ static const char *find_equals(const char *s, const char *end)
 	return NULL;
 }
 
-static bool parse_line(struct arena *a, const char *s, const char *end, struct line *l)
+bool trace_line(struct arena *a, const char *s, const char *end, struct trace_line *l)
 {
 	const char *hash = memchr(s, '#', (size_t)(end - s));
 	if (hash)
@@ -74,47 +60,54 @@ static bool parse_line(struct arena *a, const char *s, const char *end, struct l
 	return l->nres >= 0 && l->narg >= 0 && l->ndec >= 0;
 }
 
-/* A number, or a bound name. */
+static const struct loop_name *bound(struct loop_prog *p, const char *w, size_t n)
+{
+	for (size_t i = p->names.n; i-- > 0;)
+		if (!strncmp(p->names.a[i].name, w, n) && !p->names.a[i].name[n])
+			return &p->names.a[i];
+	return NULL;
+}
+
+/* A number, a bound name, or a product of such ("vectors*16"). */
 static const char *number(struct trace *t, const char *w, int64_t *out)
 {
-	char *end;
-	*out = strtoll(w, &end, 10);
-	if (end != w && !*end)
-		return NULL;
-	for (size_t i = t->bound.n; i-- > 0;)
-		if (!strcmp(t->bound.a[i].name, w)) {
-			*out = t->bound.a[i].value;
-			return NULL;
+	*out = 1;
+	for (const char *s = w;; s++) {
+		size_t n = strcspn(s, "*");
+		char *end;
+		int64_t x = strtoll(s, &end, 10);
+		if (end == s || end != s + n) {
+			const struct loop_name *b = bound(t->p, s, n);
+			if (!b || b->word)
+				return whynot(t->p, "%s is neither a number nor made of names sampled before", w);
+			x = b->value;
 		}
-	return whynot(t->p, "%s is neither a number nor a name sampled before", w);
+		if (__builtin_mul_overflow(*out, x, out))
+			return whynot(t->p, "%s is too large", w);
+		s += n;
+		if (!*s)
+			return NULL;
+	}
 }
 
-static void put_sample(FILE *f, const struct line *l, const int64_t *value, int n)
+/* The word that w is bound to, or w itself. */
+static const char *word(struct trace *t, const char *w)
 {
-	for (int i = 0; i < l->nres; i++)
-		fprintf(f, "%s ", l->res[i]);
-	fputc('=', f);
-	for (int i = 0; i < l->narg; i++)
-		fprintf(f, " %s", l->arg[i]);
-	fprintf(f, " :=");
-	for (int i = 0; i < n; i++)
-		fprintf(f, " %ld", (long)value[i]);
-	fputc('\n', f);
+	const struct loop_name *b = bound(t->p, w, strlen(w));
+	return b && b->word ? b->word : w;
 }
 
-static const char *bind_results(struct trace *t, const struct line *l, const int64_t *value, int n)
+static const char *bind_results(struct trace *t, const struct trace_line *l, const struct loop_name *value, int n)
 {
 	if (l->nres != n)
 		return whynot(t->p, "%d results are given to %d names", n, l->nres);
 	for (int i = 0; i < n; i++)
-		vec_push(&t->bound, (struct binding){l->res[i], value[i]});
-	if (t->adapted)
-		put_sample(t->adapted, l, value, n);
+		vec_push(&t->p->names, (struct loop_name){l->res[i], value[i].value, value[i].word});
 	return NULL;
 }
 
 /* name=value among the operands from index i on; NULL if it is not there */
-static const char *option(const struct line *l, int i, const char *name)
+static const char *option(const struct trace_line *l, int i, const char *name)
 {
 	size_t n = strlen(name);
 	for (; i < l->narg; i++)
@@ -125,10 +118,11 @@ static const char *option(const struct line *l, int i, const char *name)
 
 /* a b c = sample.split L parts=3 max=30 := 4 9 14: the inner parts are at most max each, their product at most the
  * extent; the outermost is what is needed to cover it. */
-static const char *sample_split(struct trace *t, const struct line *l)
+static const char *sample_split(struct trace *t, const struct trace_line *l)
 {
 	nest_id id = l->narg > 1 ? loop_find(t->p, l->arg[1]) : 0;
-	int64_t extent, parts, max = INT64_MAX, v[WORDS_MAX], product = 1;
+	int64_t extent, parts, max = INT64_MAX, v[TRACE_WORDS_MAX], product = 1;
+	struct loop_name value[8] = {0};
 	const char *why = NULL, *o;
 	if (!id || !poly_is_const(t->p->P, lnest(t->p, id)->extent, &extent))
 		return whynot(t->p, "no loop %s of a fixed extent", l->narg > 1 ? l->arg[1] : "");
@@ -153,15 +147,32 @@ static const char *sample_split(struct trace *t, const struct line *l)
 			product *= v[i];
 	}
 	v[0] = (extent + product - 1) / product;
-	return bind_results(t, l, v, (int)parts);
+	for (int i = 0; i < parts; i++)
+		value[i].value = v[i];
+	return bind_results(t, l, value, (int)parts);
 }
 
-static const char *sample_choice(struct trace *t, const struct line *l)
+/* tail = sample.choice balance peel overlap := balance */
+static const char *choose_word(struct trace *t, const struct trace_line *l)
 {
-	int64_t d, v, best = 0;
+	for (int i = 1; i < l->narg; i++)
+		if (!strcmp(l->arg[i], l->dec[0]))
+			return bind_results(t, l, &(struct loop_name){.value = i - 1, .word = l->arg[i]}, 1);
+	if (!t->adapt)
+		return whynot(t->p, "decision %s is none of the choices", l->dec[0]);
+	return bind_results(t, l, &(struct loop_name){.word = l->arg[1]}, 1);
+}
+
+/* rows = sample.choice 1 2 4 8 := 4 */
+static const char *sample_choice(struct trace *t, const struct trace_line *l)
+{
+	int64_t d, v;
+	struct loop_name best = {0};
 	const char *why;
 	if (l->ndec != 1 || l->narg < 2)
 		return "sample.choice takes its choices and one decision";
+	if (!trace_is_number(l->arg[1]))
+		return choose_word(t, l);
 	if ((why = number(t, l->dec[0], &d)))
 		return why;
 	bool exact = false;
@@ -169,21 +180,23 @@ static const char *sample_choice(struct trace *t, const struct line *l)
 		if ((why = number(t, l->arg[i], &v)))
 			return why;
 		exact |= v == d;
-		if (i == 1 || llabs(v - d) < llabs(best - d))
-			best = v;
+		if (i == 1 || llabs(v - d) < llabs(best.value - d))
+			best.value = v;
 	}
 	if (!exact && !t->adapt)
 		return whynot(t->p, "decision %ld is none of the choices", (long)d);
 	return bind_results(t, l, &best, 1);
 }
 
-static const char *do_split(struct trace *t, const struct line *l)
+static const char *do_split(struct trace *t, const struct trace_line *l)
 {
 	static const char *const tails[] = {"guard", "peel", "balance", "overlap", "pad"};
 	enum split_tail tail = TAIL_GUARD;
-	int64_t f[WORDS_MAX];
+	int64_t f[TRACE_WORDS_MAX];
 	int n = 0;
 	const char *why, *o = option(l, 2, "tail");
+	if (o)
+		o = word(t, o);
 	for (size_t i = 0; o && i <= TAIL_PAD; i++)
 		if (!strcmp(o, tails[i])) {
 			tail = (enum split_tail)i;
@@ -202,17 +215,17 @@ static const char *do_split(struct trace *t, const struct line *l)
 	return prim_split(t->p, l->arg[1], n, f, tail);
 }
 
-static const char *do_reorder(struct trace *t, const struct line *l) { return prim_reorder(t->p, l->narg - 1, l->arg + 1); }
-static const char *do_fuse(struct trace *t, const struct line *l) { return prim_fuse(t->p, l->arg[1], l->arg[2]); }
-static const char *do_at(struct trace *t, const struct line *l) { return prim_at(t->p, l->arg[1], l->arg[2]); }
-static const char *do_root(struct trace *t, const struct line *l) { return prim_at(t->p, l->arg[1], "root"); }
-static const char *do_after(struct trace *t, const struct line *l) { return prim_after(t->p, l->arg[1], l->arg[2]); }
-static const char *do_inline(struct trace *t, const struct line *l) { return prim_inline(t->p, l->arg[1]); }
-static const char *do_init(struct trace *t, const struct line *l) { return prim_init(t->p, l->arg[1], l->arg[2]); }
-static const char *do_vector(struct trace *t, const struct line *l) { return prim_mark(t->p, l->arg[1], LOOP_VECTOR, 0); }
-static const char *do_parallel(struct trace *t, const struct line *l) { return prim_mark(t->p, l->arg[1], LOOP_PARALLEL, 0); }
+static const char *do_reorder(struct trace *t, const struct trace_line *l) { return prim_reorder(t->p, l->narg - 1, l->arg + 1); }
+static const char *do_fuse(struct trace *t, const struct trace_line *l) { return prim_fuse(t->p, l->arg[1], l->arg[2]); }
+static const char *do_at(struct trace *t, const struct trace_line *l) { return prim_at(t->p, l->arg[1], l->arg[2]); }
+static const char *do_root(struct trace *t, const struct trace_line *l) { return prim_at(t->p, l->arg[1], "root"); }
+static const char *do_after(struct trace *t, const struct trace_line *l) { return prim_after(t->p, l->arg[1], l->arg[2]); }
+static const char *do_inline(struct trace *t, const struct trace_line *l) { return prim_inline(t->p, l->arg[1]); }
+static const char *do_init(struct trace *t, const struct trace_line *l) { return prim_init(t->p, l->arg[1], l->arg[2]); }
+static const char *do_vector(struct trace *t, const struct trace_line *l) { return prim_mark(t->p, l->arg[1], LOOP_VECTOR, 0); }
+static const char *do_parallel(struct trace *t, const struct trace_line *l) { return prim_mark(t->p, l->arg[1], LOOP_PARALLEL, 0); }
 
-static const char *do_unroll(struct trace *t, const struct line *l)
+static const char *do_unroll(struct trace *t, const struct trace_line *l)
 {
 	int64_t n = 0;
 	const char *why = l->narg > 2 ? number(t, l->arg[2], &n) : NULL;
@@ -221,13 +234,14 @@ static const char *do_unroll(struct trace *t, const struct line *l)
 
 static const char *scope_of(struct trace *t, const char *w, enum scope *s)
 {
+	w = word(t, w);
 	for (*s = SCOPE_SCRATCH; *s <= SCOPE_REGISTER; ++*s)
 		if (!strcmp(w, scope_name(*s)))
 			return NULL;
 	return whynot(t->p, "%s is none of scratch, stack, register", w);
 }
 
-static const char *do_cache(struct trace *t, const struct line *l)
+static const char *do_cache(struct trace *t, const struct trace_line *l)
 {
 	enum scope s;
 	const char *why = scope_of(t, l->arg[4], &s);
@@ -239,30 +253,40 @@ static const char *do_cache(struct trace *t, const struct line *l)
 	return prim_cache(t->p, l->arg[1], l->arg[2], l->arg[3], s, name);
 }
 
-static const char *do_rfactor(struct trace *t, const struct line *l)
+static const char *do_rfactor(struct trace *t, const struct trace_line *l)
 {
 	const char *name = l->nres ? l->res[0] : arena_printf(&t->p->arena, "%s.part", l->arg[1]);
 	return prim_rfactor(t->p, l->arg[1], l->arg[2], name);
 }
 
-static const char *do_scope(struct trace *t, const struct line *l)
+static const char *do_scope(struct trace *t, const struct trace_line *l)
 {
 	enum scope s;
 	const char *why = scope_of(t, l->arg[2], &s);
 	return why ? why : prim_scope(t->p, l->arg[1], s);
 }
 
-static const char *do_layout(struct trace *t, const struct line *l)
+static const char *do_layout(struct trace *t, const struct trace_line *l)
 {
 	char *spec = arena_str(&t->p->arena, "");
-	for (int i = 2; i < l->narg; i++)
-		spec = arena_printf(&t->p->arena, "%s%s ", spec, l->arg[i]);
+	for (int i = 2; i < l->narg; i++) { /* AXIS, AXIS/BLOCK or AXIS%BLOCK */
+		size_t n = strcspn(l->arg[i], "/%");
+		int64_t block;
+		const char *part = l->arg[i];
+		if (part[n]) {
+			const char *why = number(t, part + n + 1, &block);
+			if (why)
+				return why;
+			part = arena_printf(&t->p->arena, "%.*s%c%ld", (int)n, part, part[n], (long)block);
+		}
+		spec = arena_printf(&t->p->arena, "%s%s ", spec, part);
+	}
 	return prim_layout(t->p, l->arg[1], spec);
 }
 
-static const char *do_partition(struct trace *t, const struct line *l)
+static const char *do_partition(struct trace *t, const struct trace_line *l)
 {
-	int64_t at[WORDS_MAX];
+	int64_t at[TRACE_WORDS_MAX];
 	const char *why;
 	if (l->narg == 3 && !strcmp(l->arg[2], "auto"))
 		return prim_partition(t->p, l->arg[1], 0, NULL);
@@ -272,7 +296,7 @@ static const char *do_partition(struct trace *t, const struct line *l)
 	return l->narg < 3 ? "partition takes auto, or points" : prim_partition(t->p, l->arg[1], l->narg - 2, at);
 }
 
-static const char *do_algo(struct trace *t, const struct line *l)
+static const char *do_algo(struct trace *t, const struct trace_line *l)
 {
 	if (t->begun)
 		return "it comes first in a trace";
@@ -282,7 +306,7 @@ static const char *do_algo(struct trace *t, const struct line *l)
 static const struct prim {
 	const char *name;
 	int min, max; /* operands; -1: any number */
-	const char *(*apply)(struct trace *, const struct line *);
+	const char *(*apply)(struct trace *, const struct trace_line *);
 } prims[] = {
 	{"algo", 1, 1, do_algo},
 	{"sample.split", 2, -1, sample_split},
@@ -305,7 +329,7 @@ static const struct prim {
 	{"partition", 2, -1, do_partition},
 };
 
-static const char *apply_line(struct trace *t, const struct line *l)
+static const char *apply_line(struct trace *t, const struct trace_line *l)
 {
 	for (size_t i = 0; i < sizeof prims / sizeof *prims; i++) {
 		if (strcmp(prims[i].name, l->arg[0]))
@@ -318,54 +342,35 @@ static const char *apply_line(struct trace *t, const struct line *l)
 	return "no such primitive";
 }
 
-static const char *apply_text(struct trace *t, const char *text)
+const char *loop_apply(struct loop_prog *p, const char *text, bool adapt)
 {
+	struct trace t = {.p = p, .adapt = adapt};
 	const char *why = NULL;
 	int lineno = 1;
 	for (const char *s = text, *end; *s && !why; s = *end ? end + 1 : end, lineno++) {
 		end = s + strcspn(s, "\n");
-		struct line l;
-		if (!parse_line(&t->p->arena, s, end, &l)) {
-			why = whynot(t->p, "line %d: more than %d words", lineno, WORDS_MAX);
+		struct trace_line l;
+		if (!trace_line(&p->arena, s, end, &l)) {
+			why = whynot(p, "line %d: more than %d words", lineno, TRACE_WORDS_MAX);
 			break;
 		}
-		if (l.narg && (why = apply_line(t, &l)))
-			why = whynot(t->p, "line %d: %s: %s", lineno, l.arg[0], why);
-		else if (t->adapted && !l.ndec) /* samples have been written with what they were given */
-			fprintf(t->adapted, "%.*s\n", (int)(end - s), s);
-		t->begun |= l.narg > 0;
+		if (!l.narg)
+			continue;
+		if ((why = apply_line(&t, &l)))
+			why = whynot(p, "line %d: %s: %s", lineno, l.arg[0], why);
+		t.begun = true;
 	}
-	vec_free(&t->bound);
-	return why;
-}
-
-const char *loop_apply(struct loop_prog *p, const char *text, bool adapt)
-{
-	return apply_text(&(struct trace){.p = p, .adapt = adapt}, text);
-}
-
-const char *loop_adapt(struct loop_prog *p, const char *text, const char **adapted)
-{
-	struct trace t = {.p = p, .adapt = true};
-	char *lines;
-	size_t n;
-
-	t.adapted = open_memstream(&lines, &n);
-	const char *why = apply_text(&t, text);
-	fclose(t.adapted);
-	*adapted = arena_str(&p->arena, lines);
-	free(lines);
 	return why;
 }
 
 const char *trace_algo(const char *trace, struct arena *a)
 {
-	struct line l;
+	struct trace_line l;
 	if (!trace)
 		return NULL;
 	for (const char *s = trace, *end; *s; s = *end ? end + 1 : end) {
 		end = s + strcspn(s, "\n");
-		if (!parse_line(a, s, end, &l) || l.narg)
+		if (!trace_line(a, s, end, &l) || l.narg)
 			return l.narg == 2 && !strcmp(l.arg[0], "algo") ? l.arg[1] : ALGO_USUAL;
 	}
 	return ALGO_USUAL;
