@@ -69,6 +69,7 @@ static struct loop_prog *finish(struct loop_prog *p, const char *name)
 	{"depthwise " #k "x" #k " " #h "px " #c " /" #s, make_depthwise, {h, c, k, s, k / 2},                          \
 	 2.0 * c * k * k * (((h + 2 * (k / 2) - k) / s + 1) * ((h + 2 * (k / 2) - k) / s + 1))}
 #define BATCHED(b, m, n, k, t) {"batched " #b "x" #m "x" #n "x" #k " t" #t, make_batched, {b, m, n, k, t}, 2.0 * b * m * n * k}
+#define WINOGRAD(h, c, m) {"winograd" #m " " #h "px " #c, make_winograd, {h, c, c, m}, 18.0 * c * c * h * h} /* flops of the direct */
 #define GEMM(m, n, k) {"gemm " #m "x" #n "x" #k, make_gemm, {m, n, k}, 2.0 * m * n * k}
 #define CONV(h, ci, co, k, s, p)                                                                                      \
 	{"conv " #k "x" #k " " #h "px " #ci "-" #co " /" #s, make_conv, {h, ci, co, k, s, p},                          \
@@ -82,6 +83,8 @@ static struct bench benches[] = {
 	DEPTHWISE(112, 32, 3, 1), DEPTHWISE(56, 144, 3, 1), DEPTHWISE(14, 384, 3, 1), DEPTHWISE(7, 960, 3, 1), DEPTHWISE(56, 144, 3, 2),
 	DEPTHWISE(28, 240, 5, 1),
 	BATCHED(12, 128, 128, 64, 1), BATCHED(12, 128, 64, 128, 0), BATCHED(12, 197, 197, 64, 1), BATCHED(12, 197, 64, 197, 0),
+	WINOGRAD(56, 64, 4), WINOGRAD(28, 128, 4), WINOGRAD(14, 256, 4), WINOGRAD(7, 512, 4),
+	WINOGRAD(56, 64, 2), WINOGRAD(28, 128, 2), WINOGRAD(14, 256, 2), WINOGRAD(7, 512, 2),
 	{"mean 7px 2048", make_mean, {7, 2048}, 49.0 * 2048}, {"mean 112px 96", make_mean, {112, 96}, 112.0 * 112 * 96},
 	{"softmax 1536x128", make_softmax, {1536, 128}, 5.0 * 1536 * 128}, {"softmax 2364x197", make_softmax, {2364, 197}, 5.0 * 2364 * 197},
 	{"layernorm 197x768", make_layernorm, {197, 768}, 8.0 * 197 * 768},

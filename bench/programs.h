@@ -5,6 +5,7 @@
 #include "device/target.h"
 #include "loop/loop.h"
 #include "loop/math.h"
+#include "loop/winograd.h"
 
 static void relu_into(struct loop_prog *p, buf_id from, buf_id to, const char *axes)
 {
@@ -57,6 +58,22 @@ static struct loop_prog *make_conv(const int64_t *d)
 	ex_id rx = ex_read(p, from, 4, (poly[]){n, i, ih, iw}), rw = ex_read(p, w, 4, (poly[]){o, i, kh, kw});
 	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, rx, rw, 0));
 	relu_into(p, lstage(p, s)->out, y, "n o h w");
+	return p;
+}
+
+/* d: size, channels in, out, results of a tile; 3x3, pad 1, NHWC, the weights transformed */
+static struct loop_prog *make_winograd(const int64_t *d)
+{
+	struct loop_prog *p = prog_new(target_host());
+	int64_t h = d[0], ci = d[1], co = d[2], m = d[3], shape[4] = {1, co, h, h};
+	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 4, (int64_t[]){1, ci, h, h});
+	buf_id u = buf_new(p, "U", DT_F32, SCOPE_CONST, 3, (int64_t[]){(m + 2) * (m + 2), ci, co});
+	buf_id y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 4, shape);
+	layout_parse(&lbuf(p, x)->layout, 4, "0 2 3 1");
+	layout_parse(&lbuf(p, y)->layout, 4, "0 2 3 1");
+	stage_id s = winograd_stages(p, (int)m, x, u, (int64_t[]){1, 1}, shape, "n o h w");
+	relu_into(p, lstage(p, s)->out, y, "n o h w");
+	p->algo = m == 2 ? "winograd2" : "winograd4";
 	return p;
 }
 
@@ -167,7 +184,7 @@ static const struct program {
 	const char *name;
 	struct loop_prog *(*make)(const int64_t *d);
 } programs[] = {
-	{"gemm", make_gemm}, {"conv", make_conv}, {"depthwise", make_depthwise}, {"mean", make_mean},
+	{"gemm", make_gemm}, {"conv", make_conv}, {"winograd", make_winograd}, {"depthwise", make_depthwise}, {"mean", make_mean},
 	{"batched", make_batched}, {"softmax", make_softmax}, {"layernorm", make_layernorm},
 };
 #endif

@@ -11,6 +11,7 @@
 #include "loop/interp.h"
 #include "loop/lower.h"
 #include "loop/prim.h"
+#include "loop/space.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
 #include "tap.h"
@@ -139,27 +140,31 @@ static const char *run_stages(struct loop_prog *p, void **at)
 	return NULL;
 }
 
-static struct loop_prog *lower(struct test *t, const char **why)
+static struct loop_prog *lower(struct test *t, const char *algo, const char **why)
 {
-	t->low = lower_group(t->m, t->fused, target_host(), NULL, why);
+	t->low = lower_group(t->m, t->fused, target_host(), algo, why);
 	return t->low.prog;
 }
 
-/* The stages, then the nest that the rule makes of them. */
+/* The stages, then the nest that the rule makes of them; by every algorithm. */
 static const char *run_both(struct test *t, enum constants c)
 {
-	const char *why, *trace;
+	const char *why, *trace, *algo[8];
 	struct loop_prog *p;
 
 	load(t, c);
-	if (!(p = lower(t, &why)))
+	if (!(p = lower(t, NULL, &why)))
 		return why;
-	run(t, p, "stages", run_stages);
-	trace = loop_rule(p);
-	p = lower(t, &why);
-	if ((why = loop_apply(p, trace, false)) || (why = loop_finish(p)) || (why = loop_verify(p)))
-		die(EX_DIFFERENT, "trace: %s", why);
-	run(t, p, "nest", loop_interp);
+	for (int i = 0, n = group_algorithms(t->m, t->fused, target_host(), algo, 8); i < n; i++) {
+		if (!(p = lower(t, algo[i], &why)) || strcmp(p->algo, algo[i]))
+			die(EX_DIFFERENT, "%s: %s", algo[i], p ? p->algo : why);
+		run(t, p, arena_printf(&t->a, "%s: stages", algo[i]), run_stages);
+		trace = loop_rule(p);
+		p = lower(t, trace_algo(trace, &t->a), &why);
+		if ((why = loop_apply(p, trace, false)) || (why = loop_finish(p)) || (why = loop_verify(p)))
+			die(EX_DIFFERENT, "%s: trace: %s", algo[i], why);
+		run(t, p, arena_printf(&t->a, "%s: nest", algo[i]), loop_interp);
+	}
 	return NULL;
 }
 

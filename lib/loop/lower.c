@@ -332,23 +332,26 @@ static const char *check_type(struct lower *L, val_id v, int64_t *dims)
 
 /* ---- algorithms ---- */
 
-static bool low_offers(struct lower *L, const struct lower_row *r, const char *algo)
+/* The row's own name of the algorithm; NULL: the row has none of that name that fits. */
+static const char *low_offers(struct lower *L, const struct lower_row *r, const char *algo)
 {
 	if (!strcmp(algo, ALGO_USUAL))
-		return true;
+		return ALGO_USUAL;
 	for (int i = 0; r->algos && r->algos[i]; i++)
 		if (!strcmp(r->algos[i], algo))
-			return r->fits(L, algo);
-	return false;
+			return r->fits(L, algo) ? r->algos[i] : NULL;
+	return NULL;
 }
 
 const char *low_algo(struct lower *L)
 {
 	const struct lower_row *r = rows[L->n->op];
 
-	if (L->algo)
-		return low_offers(L, r, L->algo) ? L->algo : ALGO_USUAL;
-	return r->best ? r->best(L) : ALGO_USUAL;
+	const char *algo = L->algo ? low_offers(L, r, L->algo) : r->best ? r->best(L) : NULL;
+
+	if (algo && strcmp(algo, ALGO_USUAL))
+		L->p->algo = algo;
+	return algo ? algo : ALGO_USUAL;
 }
 
 static void offer(struct lower *L, const struct lower_row *r)
@@ -570,7 +573,7 @@ struct lowered lower_group(struct module *m, node_id n, const struct target *t, 
 	*why = bind(&L, n, outs);
 	for (size_t i = 0; !*why && i < g->nodes.n; i++)
 		*why = lower_node(&L, at = g->nodes.a[i]);
-	if (!*why && algo && !L.taken_algo) {
+	if (!*why && algo && strcmp(algo, ALGO_USUAL) && !L.taken_algo) {
 		at = n;
 		*why = low_why(&L, "no operator in it offers the algorithm %s", algo);
 	}

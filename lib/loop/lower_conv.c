@@ -1,5 +1,7 @@
 /* Lowering of convolutions. */
+#include <string.h>
 #include "loop/lowering.h"
+#include "loop/winograd.h"
 #include "op/rules.h"
 
 static const char *const out_axes[] = {"", "n o w", "n o h w", "n o d h w"};
@@ -57,6 +59,33 @@ static void add_bias(struct lower *L, stage_id conv)
 	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_ADD, low_of(L, conv, index), low_read_1d(L, 2, index[1])));
 }
 
+/* ---- Winograd ---- */
+
+static const char *const conv_algos[] = {"winograd2", "winograd4", NULL};
+
+static int tile_of(const char *algo) { return algo[strlen(algo) - 1] - '0'; }
+
+/* 3x3 taps, one step apart, all channels in one group. */
+static bool winograd_fits(struct lower *L, const char *algo)
+{
+	struct window w;
+
+	if (low_rank(L, 0) != 4 || low_dtype(L, 0) != DT_F32 || attr_int(L->n, "group", 1) != 1 || window_read(L->m, L->n, 2, L->shape[1] + 2, &w))
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (w.size[i] != 3 || w.stride[i] != 1 || w.dilation[i] != 1)
+			return false;
+	return true;
+}
+
+static const char *winograd(struct lower *L, const struct window *w, int m)
+{
+	buf_id u = winograd_weights(L->p, m, low_buf(L, 1), DT_F32);
+
+	add_bias(L, winograd_stages(L->p, m, low_buf(L, 0), u, w->begin, L->out_shape[0], low_axes(L, 4)));
+	return NULL;
+}
+
 static const char *conv(struct lower *L)
 {
 	struct polys *P = L->p->P;
@@ -73,6 +102,9 @@ static const char *conv(struct lower *L)
 	for (int i = 0; i < n; i++)
 		window_extent(&w, i, L->shape[0][2 + i]);
 	low_name_axes(L, n + 2, out_axes[n]);
+	const char *algo = low_algo(L);
+	if (strcmp(algo, ALGO_USUAL))
+		return winograd(L, &w, tile_of(algo));
 	struct padded q = pad_input(L, &w);
 	stage_id s = low_scratch(L, 0, "conv");
 	low_index(L, s, index);
@@ -146,7 +178,7 @@ static const char *conv_transpose(struct lower *L)
 }
 
 const struct lower_row lower_conv[] = {
-	{OP_Conv, conv},
+	{OP_Conv, conv, .algos = conv_algos, .fits = winograd_fits},
 	{OP_ConvTranspose, conv_transpose},
 	{0},
 };

@@ -50,6 +50,7 @@ struct lower_row {
 extern const struct lower_row lower_elementwise[], lower_matmul[], lower_conv[], lower_pool[], lower_reduce[],
 	lower_norm[], lower_move[], lower_index[];
 
+/* The algorithm that the node at hand takes; the program's is called after it. */
 const char *low_algo(struct lower *L);
 
 const char *low_why(struct lower *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

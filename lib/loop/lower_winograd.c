@@ -1,0 +1,210 @@
+/* The stages of Winograd's convolutions. */
+#include "loop/winograd.h"
+#include <math.h>
+#include "loop/math.h"
+
+enum { POINTS_MAX = 6, TAPS = 3 };
+
+/* Matrix of F(m x m, 3x3): rows x cols, row by row. */
+struct matrix {
+	int rows, cols;
+	const double *c;
+};
+
+static struct matrix input_matrix(int m)
+{
+	static const double two[] = {1, 0, -1, 0, 0, 1, 1, 0, 0, -1, 1, 0, 0, 1, 0, -1};
+	static const double four[] = {4, 0, -5, 0, 1, 0, 0, -4, -4, 1, 1, 0, 0, 4, -4, -1, 1, 0, 0, -2, -1, 2, 1, 0, 0, 2, -1, -2, 1, 0, 0, 4, 0, -5, 0, 1};
+	return (struct matrix){m + 2, m + 2, m == 2 ? two : four};
+}
+
+static struct matrix weight_matrix(int m)
+{
+	static const double two[] = {1, 0, 0, .5, .5, .5, .5, -.5, .5, 0, 0, 1};
+	static const double four[] = {1. / 4, 0, 0, -1. / 6, -1. / 6, -1. / 6, -1. / 6, 1. / 6, -1. / 6, 1. / 24, 1. / 12, 1. / 6, 1. / 24, -1. / 12, 1. / 6, 0, 0, 1};
+	return (struct matrix){m + 2, TAPS, m == 2 ? two : four};
+}
+
+static struct matrix output_matrix(int m)
+{
+	static const double two[] = {1, 1, 1, 0, 0, 1, -1, -1};
+	static const double four[] = {1, 1, 1, 1, 1, 0, 0, 1, -1, 2, -2, 0, 0, 1, 1, 4, 4, 0, 0, 1, -1, 8, -8, 1};
+	return (struct matrix){m, m + 2, m == 2 ? two : four};
+}
+
+/* sum + c*e, where sum may be none yet */
+static ex_id add_term(struct loop_prog *p, ex_id sum, double c, ex_id e)
+{
+	enum dtype t = lex(p, e)->dtype;
+
+	if (fabs(c) != 1) {
+		e = ex_call(p, FN_MUL, e, ex_const(p, t, sum ? fabs(c) : c), 0);
+		c = sum ? c : 1;
+	}
+	if (!sum)
+		return c < 0 ? ex_call(p, FN_NEG, e, 0, 0) : e;
+	return ex_call(p, c < 0 ? FN_SUB : FN_ADD, sum, e, 0);
+}
+
+/* Terms of row r of A times v whose sign in row `other` is the same (or not). Rows that differ in signs only share
+ * these two parts, columns that go together in all rows are added first: both are computed once. */
+static ex_id row_part(struct loop_prog *p, struct matrix A, int r, int other, bool same, const ex_id *v)
+{
+	const double *a = A.c + r * A.cols, *b = A.c + other * A.cols;
+	ex_id sum = 0;
+
+	for (int j = 0; j < A.cols; j++) {
+		if (!a[j] || (a[j] == b[j]) != same)
+			continue;
+		bool pair = other == r && j + 1 < A.cols;
+		for (int k = 0; pair && k < A.rows; k++)
+			pair = fabs(A.c[k * A.cols + j]) == fabs(A.c[k * A.cols + j + 1]);
+		if (pair) {
+			sum = add_term(p, sum, a[j], ex_call(p, a[j] == a[j + 1] ? FN_ADD : FN_SUB, v[j], v[j + 1], 0));
+			j++;
+		} else {
+			sum = add_term(p, sum, a[j], v[j]);
+		}
+	}
+	return sum;
+}
+
+static ex_id row_times(struct loop_prog *p, struct matrix A, int r, const ex_id *v)
+{
+	for (int k = 0; k < A.rows; k++) {
+		bool twin = k != r, differ = false;
+		for (int j = 0; twin && j < A.cols; j++) {
+			twin = fabs(A.c[k * A.cols + j]) == fabs(A.c[r * A.cols + j]);
+			differ |= A.c[k * A.cols + j] == A.c[r * A.cols + j] && A.c[r * A.cols + j];
+		}
+		if (twin && differ) {
+			int first = k < r ? k : r, second = k < r ? r : k;
+			ex_id same = row_part(p, A, first, second, true, v), other = row_part(p, A, first, second, false, v);
+			return ex_call(p, first == r ? FN_ADD : FN_SUB, same, other, 0);
+		}
+	}
+	return row_part(p, A, r, r, true, v);
+}
+
+/* Row `which` (an index) of A times v. */
+static ex_id times(struct loop_prog *p, struct matrix A, poly which, const ex_id *v)
+{
+	ex_id e = row_times(p, A, A.rows - 1, v);
+
+	for (int r = A.rows - 2; r >= 0; r--) {
+		poly up_to = poly_addc(p->P, poly_mulc(p->P, which, -1), r);
+		e = ex_guard(p, 1, &up_to, row_times(p, A, r, v), e);
+	}
+	return e;
+}
+
+buf_id winograd_weights(struct loop_prog *p, int m, buf_id w, enum dtype t)
+{
+	struct polys *P = p->P;
+	struct matrix G = weight_matrix(m);
+	int64_t n = G.rows, o = lbuf(p, w)->shape[0], c = lbuf(p, w)->shape[1];
+	ex_id v[TAPS] = {0};
+
+	stage_id rows = stage_new(p, "taps", DT_F64, SCOPE_SCRATCH, 4, (int64_t[]){n, TAPS, c, o}, "x k c o");
+	for (int k = 0; k < TAPS; k++) {
+		poly at[4] = {stage_axis(p, rows, 3), stage_axis(p, rows, 2), poly_const(P, k), stage_axis(p, rows, 1)};
+		v[k] = ex_cast(p, DT_F64, ex_read(p, w, 4, at));
+	}
+	stage_body(p, rows, COMB_NONE, times(p, G, stage_axis(p, rows, 0), v));
+	stage_id u = stage_new(p, "U", t, SCOPE_SCRATCH, 3, (int64_t[]){n * n, c, o}, "s c o");
+	poly s = stage_axis(p, u, 0);
+	for (int k = 0; k < TAPS; k++) {
+		poly at[4] = {poly_floordiv(P, s, n), poly_const(P, k), stage_axis(p, u, 1), stage_axis(p, u, 2)};
+		v[k] = ex_read(p, lstage(p, rows)->out, 4, at);
+	}
+	stage_body(p, u, COMB_NONE, ex_cast(p, t, times(p, G, poly_mod(P, s, n), v)));
+	return lstage(p, u)->out;
+}
+
+/* What all the stages know. */
+struct winograd {
+	struct loop_prog *p;
+	int m, n;              /* results and points of a tile, along one axis */
+	int64_t high, wide;    /* tiles of an image */
+	enum dtype t;
+};
+
+/* The input, zero around it: all that whole tiles read. Its memory is in the order of the input. */
+static buf_id padded(struct winograd *q, buf_id x, const int64_t *begin)
+{
+	struct loop_prog *p = q->p;
+	const int64_t *in = lbuf(p, x)->shape;
+	int64_t h = q->high * q->m + 2, w = q->wide * q->m + 2;
+
+	if (!begin[0] && !begin[1] && h <= in[2] && w <= in[3])
+		return x;
+	stage_id s = stage_new(p, "pad", q->t, SCOPE_SCRATCH, 4, (int64_t[]){in[0], in[1], h, w}, "n c h w");
+	lbuf(p, lstage(p, s)->out)->layout = lbuf(p, x)->layout;
+	poly at[4] = {stage_axis(p, s, 0), stage_axis(p, s, 1), poly_addc(p->P, stage_axis(p, s, 2), -begin[0]), poly_addc(p->P, stage_axis(p, s, 3), -begin[1])};
+	stage_body(p, s, COMB_NONE, ex_read_fill(p, x, 4, at, 0));
+	return lstage(p, s)->out;
+}
+
+static buf_id points(struct winograd *q, buf_id x)
+{
+	struct loop_prog *p = q->p;
+	struct polys *P = p->P;
+	int64_t n = q->n, c = lbuf(p, x)->shape[1], tiles = lbuf(p, x)->shape[0] * q->high * q->wide;
+	ex_id v[POINTS_MAX] = {0};
+
+	stage_id rows = stage_new(p, "rows", q->t, SCOPE_SCRATCH, 4, (int64_t[]){n, n, tiles, c}, "x j t c");
+	poly t = stage_axis(p, rows, 2), line = poly_floordiv(P, t, q->wide);
+	for (int k = 0; k < n; k++) {
+		poly h = poly_addc(P, poly_mulc(P, poly_mod(P, line, q->high), q->m), k);
+		poly w = poly_add(P, poly_mulc(P, poly_mod(P, t, q->wide), q->m), stage_axis(p, rows, 1));
+		v[k] = ex_read(p, x, 4, (poly[]){poly_floordiv(P, line, q->high), stage_axis(p, rows, 3), h, w});
+	}
+	stage_body(p, rows, COMB_NONE, times(p, input_matrix(q->m), stage_axis(p, rows, 0), v));
+	stage_id s = stage_new(p, "points", q->t, SCOPE_SCRATCH, 3, (int64_t[]){n * n, tiles, c}, "s t c");
+	poly which = stage_axis(p, s, 0);
+	for (int k = 0; k < n; k++)
+		v[k] = ex_read(p, lstage(p, rows)->out, 4, (poly[]){poly_floordiv(P, which, n), poly_const(P, k), stage_axis(p, s, 1), stage_axis(p, s, 2)});
+	stage_body(p, s, COMB_NONE, times(p, input_matrix(q->m), poly_mod(P, which, n), v));
+	return lstage(p, s)->out;
+}
+
+static buf_id product(struct winograd *q, buf_id x, buf_id u)
+{
+	struct loop_prog *p = q->p;
+	int64_t c = lbuf(p, u)->shape[1];
+	stage_id s = stage_new(p, "product", q->t, SCOPE_SCRATCH, 3, (int64_t[]){lbuf(p, u)->shape[0], lbuf(p, x)->shape[1], lbuf(p, u)->shape[2]}, "s t o");
+	poly i = stage_reduce(p, s, "c", c), at = stage_axis(p, s, 0);
+	ex_id a = ex_read(p, x, 3, (poly[]){at, stage_axis(p, s, 1), i}), b = ex_read(p, u, 3, (poly[]){at, i, stage_axis(p, s, 2)});
+
+	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, a, b, 0));
+	return lstage(p, s)->out;
+}
+
+static stage_id results(struct winograd *q, buf_id product, const int64_t *out, const char *axes)
+{
+	struct loop_prog *p = q->p;
+	struct polys *P = p->P;
+	int64_t n = q->n, tiles = lbuf(p, product)->shape[1];
+	ex_id v[POINTS_MAX] = {0};
+
+	stage_id back = stage_new(p, "back", q->t, SCOPE_SCRATCH, 4, (int64_t[]){q->m, n, tiles, out[1]}, "y j t o");
+	for (int k = 0; k < n; k++)
+		v[k] = ex_read(p, product, 3, (poly[]){poly_addc(P, stage_axis(p, back, 1), k * n), stage_axis(p, back, 2), stage_axis(p, back, 3)});
+	stage_body(p, back, COMB_NONE, times(p, output_matrix(q->m), stage_axis(p, back, 0), v));
+	stage_id s = stage_new(p, "conv", q->t, SCOPE_SCRATCH, 4, out, axes);
+	poly h = stage_axis(p, s, 2), w = stage_axis(p, s, 3);
+	poly line = poly_add(P, poly_mulc(P, stage_axis(p, s, 0), q->high), poly_floordiv(P, h, q->m));
+	poly tile = poly_add(P, poly_mulc(P, line, q->wide), poly_floordiv(P, w, q->m));
+	for (int k = 0; k < n; k++)
+		v[k] = ex_read(p, lstage(p, back)->out, 4, (poly[]){poly_mod(P, h, q->m), poly_const(P, k), tile, stage_axis(p, s, 1)});
+	stage_body(p, s, COMB_NONE, times(p, output_matrix(q->m), poly_mod(P, w, q->m), v));
+	return s;
+}
+
+stage_id winograd_stages(struct loop_prog *p, int m, buf_id x, buf_id u, const int64_t *begin, const int64_t *out, const char *axes)
+{
+	struct winograd q = {p, m, m + 2, (out[2] + m - 1) / m, (out[3] + m - 1) / m, lbuf(p, x)->dtype};
+
+	x = padded(&q, x, begin);
+	return results(&q, product(&q, points(&q, x), u), out, axes);
+}
