@@ -301,7 +301,9 @@ static void test_reference(void)
 	fwrite(data, 1, sizeof data, f);
 	fclose(f);
 	struct digest d = digest_bytes(data + 1001, 1000);
-	blob_put_ref(d, "weights.bin", 1001, 1000);
+	struct blob_ref r[2] = {{.offset = 1001, .length = 1000}, {.offset = 8, .length = 8}};
+	blob_refer("weights.bin", data, 2, r);
+	ok(digest_eq(r[0].digest, d) && digest_eq(r[1].digest, digest_bytes(data + 8, 8)), "references have their digests");
 	const void *p = blob_map(d, 1000, true, &why);
 	ok(p && !memcmp(p, data + 1001, 1000) && (uintptr_t)p % 8 == 0, "a reference into a file, aligned");
 	ok(blob_has(d, 1000) && !blob_has(d, 999) && !blob_map(d, 999, false, &why), "its length is held against what is asked");

@@ -86,6 +86,7 @@ static noreturn void die_changed(const struct module *m, const struct tensor *t)
 {
 	char hex[33];
 	digest_hex(t->digest, hex);
+	blob_forget(t->digest);
 	die(EX_BADDATA, "%s: the bytes of tensor %s (%zu bytes; blob store %s) have changed; import the model again",
 	    m->source ? m->source : "stream", hex, t->nbytes, blob_dir());
 }

@@ -517,7 +517,7 @@ struct module *onnx_import(const char *path, const struct onnx_import_opts *o)
 	bool pipe = !path || !strcmp(path, "-");
 	struct mapped file;
 	mapped_open(&file, path);
-	return onnx_import_bytes(pipe ? "(standard input)" : path, file.p, file.n, file.heap, o);
+	return onnx_import_bytes(pipe ? "(standard input)" : path, file.p, file.n, pipe || file.heap, o);
 }
 
 struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap,
@@ -538,6 +538,7 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 	import_graph(&c, g, c.model->graph, o->overridable_const);
 	scope_leave(&c);
 	convert_finish(&c);
+	import_refer(&c);
 	arena_release(&arena);
 	vec_free(&c.external);
 	vec_free(&c.late);

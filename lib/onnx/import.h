@@ -21,6 +21,14 @@ struct late {
 	int64_t axis;
 };
 
+/* A tensor whose bytes stay in a file. */
+struct reference {
+	struct tensor *t;
+	const char *path;
+	const unsigned char *base;
+	uint64_t offset;
+};
+
 struct importer {
 	struct module *m;
 	const char *path;
@@ -33,6 +41,7 @@ struct importer {
 	struct scopes *scopes;	     /* scope.c */
 	struct functions *functions; /* functions.c */
 	VEC(struct external_file *) external;
+	VEC(struct reference) refer; /* by the blob store, once all are known */
 	VEC(struct late) late; /* conversions that need types (convert.c) */
 	VEC(node_id) after;    /* nodes to append after the one being converted */
 };
@@ -56,6 +65,8 @@ struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *t);
 struct tensor *import_sparse(struct importer *c, const Onnx__SparseTensorProto *t); /* made dense */
 /* Tensor bytes in memory, not in a file: stored if they are many. t->data and nbytes are set. */
 void import_keep(struct importer *c, struct tensor *t);
+/* Refers to them all. */
+void import_refer(struct importer *c);
 
 /* types.c */
 struct type import_type(struct importer *c, const Onnx__TypeProto *t);

@@ -65,10 +65,36 @@ static void keep_in_file(struct importer *c, struct tensor *t, const unsigned ch
 	} else if (c->opts.copy || !path) {
 		import_keep(c, t);
 	} else if (!c->opts.no_store) {
-		t->digest = digest_bytes(p, t->nbytes);
-		t->has_digest = true;
-		blob_put_ref(t->digest, path, offset, t->nbytes);
+		vec_push(&c->refer, (struct reference){t, path, p - offset, offset});
 	}
+}
+
+static int by_file(const void *a, const void *b)
+{
+	const struct reference *x = a, *y = b;
+	if (x->base != y->base)
+		return x->base < y->base ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+void import_refer(struct importer *c)
+{
+	size_t n = c->refer.n;
+	struct reference *a = c->refer.a;
+	struct blob_ref *r = xcalloc(n, sizeof *r);
+	if (n)
+		qsort(a, n, sizeof *a, by_file);
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i; end < n && a[end].base == a[i].base; end++)
+			r[end] = (struct blob_ref){.offset = a[end].offset, .length = a[end].t->nbytes};
+		blob_refer(a[i].path, a[i].base, end - i, r + i);
+	}
+	for (size_t i = 0; i < n; i++) {
+		a[i].t->digest = r[i].digest;
+		a[i].t->has_digest = true;
+	}
+	free(r);
+	vec_free(&c->refer);
 }
 
 /* Opens location, a path below dir, following no links and leaving no way out of dir. */

@@ -41,7 +41,11 @@ static int by_digest(const void *a, const void *b)
 static void visit(const struct blob_entry *e, void *arg)
 {
 	struct sweep *s = arg;
-	if (!e->temporary && s->live.n && bsearch(&e->digest, s->live.a, s->live.n, sizeof *s->live.a, by_digest)) {
+	bool live = false;
+
+	for (int i = 0; i < e->n && s->live.n && !live; i++)
+		live = bsearch(&e->digest[i], s->live.a, s->live.n, sizeof *s->live.a, by_digest);
+	if (live) {
 		s->nkept++;
 		s->kept += e->bytes;
 	} else {
