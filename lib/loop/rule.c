@@ -8,10 +8,13 @@
 
 bool rule_try(struct rule *r, const char *fmt, ...)
 {
-	char line[1024];
-	va_list ap;
+	va_list ap, again;
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof line, fmt, ap);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	char *line = arena_alloc(&r->p->arena, (size_t)n + 1);
+	vsnprintf(line, (size_t)n + 1, fmt, again);
+	va_end(again);
 	va_end(ap);
 	if (loop_apply(r->p, line, false))
 		return false;
@@ -116,6 +119,13 @@ static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 	return taps <= 9;
 }
 
+/* Would recomputing s in its readers be worth a try: little work, seldom done twice? */
+static bool may_inline(struct loop_prog *p, stage_id s, int readers, stage_id reader, int cost)
+{
+	return readers >= 1 && readers <= 3 && cost <= 12 && steps_of(lstage(p, reader)) * (1 + cost) <= 64 * steps_of(lstage(p, s));
+}
+
+/* Stages vanish into their readers; where that is no matter of course, it is a sample. */
 static void inline_stages(struct rule *r)
 {
 	struct loop_prog *p = r->p;
@@ -127,8 +137,19 @@ static void inline_stages(struct rule *r)
 		int n = count_readers(p, t->out, &reader), cost = rule_cost(p, t->body);
 		bool cheap = cost <= 2, once = n == 1 && read_once(p, s, reader);
 		bool plain = lex(p, t->body)->kind == EX_READ; /* moves elements, nothing else */
-		if (once || plain || (n == 1 && window_reads(p, s, reader)) || (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost)))
-			rule_try(r, "inline %s", sym_str(t->name));
+		bool usual = once || plain || (n == 1 && window_reads(p, s, reader)) || (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost));
+		const char *name = sym_str(t->name), *sample = arena_printf(&p->arena, "%s.inline", name);
+		if (usual && once && lstage(p, reader)->comb == COMB_NONE) {
+			rule_try(r, "inline %s", name);
+		} else if (usual || may_inline(p, s, n, reader, cost)) {
+			bool yes = rule_yes(r, sample, usual);
+			if (yes && !rule_try(r, "inline %s", name)) {
+				if (usual)
+					rule_drop(r, sample);
+				else
+					rule_settle(r, sample, 0);
+			}
+		}
 	}
 }
 
@@ -195,9 +216,9 @@ static bool has_reuse(struct loop_prog *p, stage_id s)
 	return false;
 }
 
-const char *loop_rule(struct loop_prog *p)
+const char *rule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
 {
-	struct rule r = {.p = p, .text = arena_str(&p->arena, "")};
+	struct rule r = {.p = p, .text = arena_str(&p->arena, ""), .want = want};
 	r.lanes = p->target && p->target->vector_bytes ? p->target->vector_bytes / 4 : 4;
 	if (strcmp(p->algo, ALGO_USUAL))
 		rule_try(&r, "algo %s", p->algo);
@@ -217,5 +238,13 @@ const char *loop_rule(struct loop_prog *p)
 			rule_map(&r, s);
 	if (p->threads > 1)
 		rule_parallel(&r);
+	for (size_t i = 0; got && i < r.met.n; i++)
+		vec_push(got, r.met.a[i]);
+	vec_free(&r.met);
 	return r.text;
+}
+
+const char *loop_rule(struct loop_prog *p)
+{
+	return rule_with(p, NULL, NULL);
 }

@@ -3,15 +3,27 @@
 #define HONE_RULE_H
 #include "loop/nest.h"
 #include "loop/prim.h"
+#include "loop/space.h"
 
 struct rule {
 	struct loop_prog *p;
 	char *text;     /* lines so far */
 	int lanes;      /* floats in a vector */
-	bool failed;    /* a line that had to work did not */
+	const struct samples *want; /* decisions; may be NULL */
+	struct samples met;         /* so far */
 };
 /* Applies one line and appends it. false: the precondition does not hold; nothing is appended or changed. */
 bool rule_try(struct rule *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The decision for a sample: the one wanted, if it is among the n choices, else the usual one; the line is written, and the
+ * name stands for the number in later lines. */
+int64_t rule_sample(struct rule *r, const char *name, const int64_t *choice, int n, int64_t usual);
+/* The same with words: the index of the one chosen. */
+int rule_word(struct rule *r, const char *name, const char *const *word, int n, int usual);
+bool rule_yes(struct rule *r, const char *name, bool usual); /* no, yes */
+/* What the decision asks for does not apply: the line says from now on what was done instead. */
+void rule_settle(struct rule *r, const char *name, int64_t done);
+void rule_drop(struct rule *r, const char *name); /* there is no choice: the line vanishes */
 
 /* The axis of stage s (its index) along which its result's memory is contiguous; -1: rank 0. */
 int contiguous_axis(struct loop_prog *p, stage_id s);

@@ -1,28 +1,9 @@
 /* Template for contractions, convolutions and windows: a tile of the result is kept in registers while the reduction
  * runs; vectors lie along the result's contiguous axis v, rows of the tile along the axis t that reuses what v reads
  * (Goto and van de Geijn 2008; register tiles as in BLIS). Constants that vary along v are laid out in panels as
- * wide as the tile. The tile's size comes from counting: multiply-adds, loads and latency of one step of the
- * reduction, times the number of tiles, with the remainders that balanced tiles leave. */
-#include <math.h>
+ * wide as the tile. */
 #include <string.h>
-#include "device/target.h"
-#include "loop/rule.h"
-
-struct tile {
-	stage_id anchor, result; /* result: the elementwise stage that follows; 0: none can follow directly */
-	int v, t;                /* axes of the anchor; t -1: no second axis */
-	int rows, vectors;
-	int outer;               /* leading axes that stay outermost: operands are packed inside them */
-	int nread;
-	ex_id read[READS_MAX];
-	const char *vloop, *tloop; /* their loops, before the split; tloop NULL: no t */
-	const char *panel_loop, *home; /* over panels; in which a tile is complete */
-	bool after;              /* the result is computed tile by tile */
-	int64_t chunk;           /* reduce steps of axis k0 kept in cache at a time; 0: all */
-	stage_id packed;         /* the stage that packs an operand; 0: none */
-	int packed_dim;
-	bool pad;                /* v is rounded up; all that varies along it has room */
-};
+#include "loop/rule_tile.h"
 
 /* The stage that reads the anchor's result element by element and has all the anchor's axes; 0: none. */
 static stage_id follower(struct loop_prog *p, stage_id anchor)
@@ -44,119 +25,25 @@ static stage_id follower(struct loop_prog *p, stage_id anchor)
 	return found && lstage(p, found)->nspatial == lbuf(p, b)->rank ? found : 0;
 }
 
-/* Cycles for the whole anchor with a tile of rows x vectors: the steps of its reduction, each bound by multiply-adds,
- * loads or latency, and what a tile costs once. Balanced tiles: the mean number of rows counts. */
-static double tile_cost(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
+/* Reduce axes from the outside in: window axes, then the first (channels, k); or the first, then window axes. */
+static int reduce_order(const struct stage *s, bool first_outside, int *out)
 {
-	const struct target *m = p->target;
-	const struct stage *s = lstage(p, q->anchor);
-	double panels = ceil((double)s->axis[q->v].extent / (lanes * vectors)), tiles = 1, mean_rows = 1, steps = 1, loads = 0;
-	if (q->t >= 0) {
-		tiles = ceil((double)s->axis[q->t].extent / rows);
-		mean_rows = (double)s->axis[q->t].extent / tiles;
-	}
-	for (int a = s->nspatial; a < s->naxes; a++)
-		steps *= (double)s->axis[a].extent;
-	for (int i = 0; i < q->nread; i++) {
-		bool along = read_uses(p, q->read[i], s->axis[q->v].var);
-		bool down = q->t >= 0 && read_uses(p, q->read[i], s->axis[q->t].var);
-		loads += (along ? vectors : 1) * (down ? mean_rows : 1);
-	}
-	int ports = m && m->fma_ports ? m->fma_ports : 2, latency = m && m->fma_latency ? m->fma_latency : 4;
-	double step = fmax(fmax(mean_rows * vectors / ports, loads / 2), latency) + 0.5; /* 0.5: the loop itself */
-	double once = (double)rows * vectors + 8; /* zeroing, writing back, the epilogue */
-	return panels * tiles * (steps * step + once);
-}
-
-static bool has_guard(struct loop_prog *p, ex_id e)
-{
-	return e && (lex(p, e)->kind == EX_GUARD || has_guard(p, lex(p, e)->a[0]) || has_guard(p, lex(p, e)->a[1]) || has_guard(p, lex(p, e)->a[2]));
-}
-
-/* Bytes of what varies along v, for one panel of that many vectors and all of the reduction. */
-static double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
-{
-	const struct stage *s = lstage(p, q->anchor);
-	double k = 4.0 * vectors * lanes;
-	for (int a = s->nspatial; a < s->naxes; a++)
-		k *= (double)s->axis[a].extent;
-	return k;
-}
-
-/* What of the second level of cache a panel may fill: the other operand streams past it. */
-static double panel_room(struct loop_prog *p)
-{
-	return 0.7 * (double)(p->target && p->target->l2 ? p->target->l2 : 1 << 20);
-}
-
-/* Rows that the first level of cache holds side by side: rows a multiple of 4 KB apart lie in one set. */
-static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
-{
-	const struct stage *s = lstage(p, q->anchor);
-	int ways = (int)((p->target && p->target->l1 ? p->target->l1 : 32 << 10) / 4096);
-	for (int i = 0; q->t >= 0 && i < q->nread; i++) {
-		int64_t step;
-		if (!read_uses(p, q->read[i], s->axis[q->v].var) && read_step(p, q->read[i], s->axis[q->t].var, &step) && step && step * 4 % 4096 == 0)
-			return ways > 6 ? ways - 3 : 4;
-	}
-	return INT64_MAX;
-}
-
-static void choose_tile(struct loop_prog *p, struct tile *q, int lanes)
-{
-	const struct stage *s = lstage(p, q->anchor);
-	int regs = p->target && p->target->vector_regs ? p->target->vector_regs : 16;
-	int64_t most_rows = q->t < 0 ? 1 : s->axis[q->t].extent, conflict = rows_without_conflict(p, q);
-	if (most_rows > conflict)
-		most_rows = conflict;
-	if (has_guard(p, s->body) && most_rows > 14) /* written out once a border: nine times */
-		most_rows = 14;
-	double best = INFINITY;
-	q->rows = q->vectors = 1;
-	for (int vectors = 1; vectors <= 8; vectors++)
-		for (int rows = 1; rows <= 30 && rows <= most_rows; rows++) {
-			if (rows * vectors + vectors + 1 > regs && rows * vectors > 1)
-				continue;
-			if (vectors > 1 && (int64_t)(vectors - 1) * lanes >= s->axis[q->v].extent)
-				continue;
-			double c = tile_cost(p, q, rows, vectors, lanes);
-			if (q->t >= 0 && vectors > 1 && panel_bytes(p, q, vectors, lanes) > panel_room(p))
-				c *= 1.15;
-			if (c < best * 0.999) {
-				best = c;
-				q->rows = rows;
-				q->vectors = vectors;
-			}
-		}
-}
-
-/* The second axis of the tile: the one along which the most reads stand still that move along v. */
-static int second_axis(struct loop_prog *p, const struct tile *q)
-{
-	const struct stage *s = lstage(p, q->anchor);
-	int best = -1;
-	double score = 0;
-	for (int a = 0; a < s->nspatial; a++) {
-		if (a == q->v || s->axis[a].extent < 2)
-			continue;
-		double reuse = 0;
-		for (int i = 0; i < q->nread; i++)
-			reuse += read_uses(p, q->read[i], s->axis[q->v].var) && !read_uses(p, q->read[i], s->axis[a].var);
-		double size = (double)(s->axis[a].extent < 30 ? s->axis[a].extent : 30);
-		if (reuse * size >= score && reuse > 0) { /* the inner of equals: shorter steps in memory */
-			score = reuse * size;
-			best = a;
-		}
-	}
-	return best;
+	int n = 0;
+	if (s->naxes > s->nspatial && first_outside)
+		out[n++] = s->nspatial;
+	for (int a = s->nspatial + 1; a < s->naxes; a++)
+		out[n++] = a;
+	if (s->naxes > s->nspatial && !first_outside)
+		out[n++] = s->nspatial;
+	return n;
 }
 
 /* Order of the other dims of a packed constant: those that follow no reduce axis first, then as the loops run. */
-static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id read, int dim, int width)
+static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id read, int dim)
 {
 	const struct stage *s = lstage(p, q->anchor);
 	const struct ex *e = lex(p, read);
-	char *text = arena_printf(&p->arena, "%d/%d", dim, width);
+	char *text = arena_printf(&p->arena, "%d/%s", dim, q->width);
 	bool done[LOOP_RANK_MAX] = {0};
 	done[dim] = true;
 	for (int d = 0; d < e->n; d++) {
@@ -168,15 +55,14 @@ static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id
 			done[d] = true;
 		}
 	}
-	/* loops run: kernel window outside, channels inside, that is the reduce axes from the last to the first but
-	 * for one reduce axis alone */
-	for (int a = s->nspatial + 1; a <= s->naxes; a++)
+	int red[LOOP_AXES_MAX], nred = reduce_order(s, q->channels_outside, red);
+	for (int i = 0; i < nred; i++)
 		for (int d = 0; d < e->n; d++)
-			if (!done[d] && poly_uses(p->P, e->index[d], s->axis[a < s->naxes ? a : s->nspatial].var)) {
+			if (!done[d] && poly_uses(p->P, e->index[d], s->axis[red[i]].var)) {
 				text = arena_printf(&p->arena, "%s %d", text, d);
 				done[d] = true;
 			}
-	return arena_printf(&p->arena, "%s %d%%%d", text, dim, width);
+	return arena_printf(&p->arena, "%s %d%%%s", text, dim, q->width);
 }
 
 /* The dim of the read whose index is exactly axis v and that no other dim follows; -1: none. */
@@ -206,16 +92,22 @@ static void pack_operands(struct rule *r, struct tile *q)
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
 		bool reused = q->t >= 0 && !read_uses(p, q->read[i], s->axis[q->t].var);
-		if (dim < 0 || !reused || (read_step(p, q->read[i], s->axis[q->v].var, &step) && step == 1 && s->axis[q->v].extent % width == 0))
+		if (dim < 0 || !reused)
+			continue;
+		bool whole = read_step(p, q->read[i], s->axis[q->v].var, &step) && step == 1 && s->axis[q->v].extent % width == 0;
+		const char *sample = arena_printf(&p->arena, "%s.pack", sym_str(lbuf(p, b)->name));
+		if (!rule_yes(r, sample, !whole))
 			continue;
 		int outer = 0;
 		while (outer < s->nspatial && outer != q->v && outer != q->t && read_uses(p, q->read[i], s->axis[outer].var))
 			outer++;
 		const char *under = outer ? axis_loop(r, q->anchor, outer - 1, "") : "root";
 		const char *name = arena_printf(&p->arena, "%s_panel", sym_str(lbuf(p, b)->name));
-		const char *layout = panel_layout(p, q, q->read[i], dim, width);
-		if (!rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(lbuf(p, b)->name), sym_str(s->name), under))
+		const char *layout = panel_layout(p, q, q->read[i], dim);
+		if (!rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(lbuf(p, b)->name), sym_str(s->name), under)) {
+			rule_settle(r, sample, 0);
 			continue;
+		}
 		q->outer = outer;
 		q->nread = stage_all_reads(p, q->anchor, q->read);
 		rule_try(r, "layout %s %s", name, layout);
@@ -239,7 +131,7 @@ static void make_panels(struct rule *r, struct tile *q)
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
 		if (b->scope == SCOPE_CONST && dim >= 0 && b->shape[dim] == v->extent &&
-		    rule_try(r, "layout %s %s", sym_str(b->name), panel_layout(p, q, q->read[i], dim, width)))
+		    rule_try(r, "layout %s %s", sym_str(b->name), panel_layout(p, q, q->read[i], dim)))
 			continue;
 		if (!(q->packed && lbuf(p, lstage(p, q->packed)->out) == b))
 			q->pad &= v->extent % width == 0;
@@ -288,17 +180,6 @@ static void mark_packing(struct rule *r, const struct tile *q)
 	rule_try(r, "vector %s.1", v);
 }
 
-/* Reduce axes from the outside in: window axes, then the first (channels, k). */
-static int reduce_order(const struct stage *s, int *out)
-{
-	int n = 0;
-	for (int a = s->nspatial + 1; a < s->naxes; a++)
-		out[n++] = a;
-	if (s->naxes > s->nspatial)
-		out[n++] = s->nspatial;
-	return n;
-}
-
 /* Loops around the tile that are neither v's nor t's, but for those that stay outermost (batches), each before it. */
 static char *other_loops(struct rule *r, const struct tile *q, char *order)
 {
@@ -308,46 +189,84 @@ static char *other_loops(struct rule *r, const struct tile *q, char *order)
 	return order;
 }
 
-/* Spatial loops: where a panel is reused its loop is outermost; where all moves along v it is next to the tile, so that
- * memory is walked in order. home: the loop in which a tile is complete. */
-static bool order_spatial(struct rule *r, struct tile *q)
+/* Does something stand still along v, so that a panel is used again? */
+static bool reuses_panels(struct loop_prog *p, const struct tile *q)
 {
-	struct loop_prog *p = r->p;
 	bool reuse = false;
 	for (int i = 0; i < q->nread; i++)
 		reuse |= !read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var);
-	q->panel_loop = arena_printf(&p->arena, "%s.0", q->vloop);
-	char *order = other_loops(r, q, arena_str(&p->arena, reuse ? q->panel_loop : ""));
+	return reuse;
+}
+
+/* Spatial loops: where a panel is reused its loop is outermost (or that over blocks of tiles is); where all moves along v
+ * it is next to the tile, so that memory is walked in order. home: the loop in which a tile is complete. */
+static bool order_spatial(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	bool reuse = reuses_panels(p, q), panels_inside = !reuse || q->rows_outside;
+	char *order = arena_str(&p->arena, q->block ? arena_printf(&p->arena, "%s.0", q->tloop) : "");
+	if (!panels_inside)
+		order = arena_printf(&p->arena, "%s %s", order, q->panel_loop);
+	order = other_loops(r, q, order);
 	q->home = q->panel_loop;
-	for (int a = 0; a < lstage(p, q->anchor)->nspatial && reuse; a++)
+	for (int a = 0; a < lstage(p, q->anchor)->nspatial && reuse && !panels_inside; a++)
 		if (a != q->v && a != q->t && a >= q->outer)
 			q->home = axis_loop(r, q->anchor, a, "");
 	if (q->tloop) {
-		order = arena_printf(&p->arena, "%s %s.0", order, q->tloop);
-		if (reuse)
-			q->home = arena_printf(&p->arena, "%s.0", q->tloop);
+		order = arena_printf(&p->arena, "%s %s", order, q->tiles);
+		if (!panels_inside)
+			q->home = q->tiles;
 	}
-	if (!reuse)
+	if (panels_inside)
 		order = arena_printf(&p->arena, "%s %s", order, q->panel_loop);
 	if (q->tloop)
-		order = arena_printf(&p->arena, "%s %s.1", order, q->tloop);
+		order = arena_printf(&p->arena, "%s %s", order, q->trow);
 	return rule_try(r, "reorder %s %s.1 %s.2", order, q->vloop, q->vloop);
 }
 
 /* A panel too large for the cache is gone through in pieces of the first reduce axis; sums wait in memory. */
 static void choose_chunk(struct rule *r, struct tile *q)
 {
+	enum { CHUNK_MIN = 32 };
 	struct loop_prog *p = r->p;
-	int first = lstage(p, q->anchor)->nspatial;
-	int64_t k0 = lstage(p, q->anchor)->axis[first].extent;
+	int first = lstage(p, q->anchor)->nspatial, n = 0;
+	int64_t k0 = lstage(p, q->anchor)->axis[first].extent, choice[16], usual = k0;
 	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = 1.5 * panel_room(p);
-	if (bytes <= room || !q->result || q->t < 0 || k0 < 64)
+	if (!q->result || q->t < 0 || k0 < 2 * CHUNK_MIN || q->rows_outside || q->block || q->channels_outside)
 		return;
-	q->chunk = k0;
-	while (bytes * (double)q->chunk / (double)k0 > room && q->chunk > 32)
-		q->chunk = (q->chunk + 1) / 2;
-	if (!rule_try(r, "split %s %ld tail=peel", axis_loop(r, q->anchor, first, ""), (long)q->chunk))
+	while (bytes > room && bytes * (double)usual / (double)k0 > room && usual > CHUNK_MIN)
+		usual = (usual + 1) / 2;
+	for (int64_t c = k0; n < 16 && (c > CHUNK_MIN || c == usual); c = (c + 1) / 2)
+		choice[n++] = c;
+	q->chunk = rule_sample(r, "chunk", choice, n, usual);
+	if (q->chunk == k0) {
 		q->chunk = 0;
+	} else if (!rule_try(r, "split %s chunk tail=peel", axis_loop(r, q->anchor, first, ""))) {
+		rule_settle(r, "chunk", k0);
+		q->chunk = 0;
+	}
+}
+
+/* Small windows are unrolled whole where nothing else reduces; else some steps of the innermost loop are. */
+static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int nred)
+{
+	enum { WINDOW_MAX = 9, UNROLLED_MAX = 256 };
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->anchor);
+	int64_t choice[4], inner = nred ? s->axis[red[nred - 1]].extent : 1;
+	double window = 1;
+	int n = 0;
+	for (int i = 0; i < nred; i++)
+		window *= (double)s->axis[red[i]].extent;
+	for (int i = 0; i < nred && window <= WINDOW_MAX; i++)
+		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
+	if (q->chunk && red[nred - 1] == s->nspatial)
+		inner = q->chunk;
+	for (int k = 1; k <= 8; k *= 2)
+		if (k == 1 || (k <= inner && k * q->rows * q->vectors <= UNROLLED_MAX))
+			choice[n++] = k;
+	if (window > WINDOW_MAX && n > 1 && rule_sample(r, "unroll", choice, n, 1) > 1)
+		rule_try(r, "unroll %s%s unroll", axis_loop(r, q->anchor, red[nred - 1], ""), q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
 }
 
 /* Init, then the reduction between the tile's place and the tile; the sums become registers. */
@@ -355,19 +274,19 @@ static void order_reduction(struct rule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, q->anchor)->name);
-	int red[LOOP_AXES_MAX], nred = reduce_order(lstage(p, q->anchor), red);
+	int first = lstage(p, q->anchor)->nspatial, red[LOOP_AXES_MAX], nred = reduce_order(lstage(p, q->anchor), q->channels_outside, red);
 	rule_try(r, "init %s %s", name, q->chunk ? q->panel_loop : q->home);
 	char *in = arena_str(&p->arena, "");
 	for (int i = 0; i < nred; i++)
-		in = arena_printf(&p->arena, "%s %s%s", in, axis_loop(r, q->anchor, red[i], ""), q->chunk && i == nred - 1 ? ".1" : "");
+		in = arena_printf(&p->arena, "%s %s%s", in, axis_loop(r, q->anchor, red[i], ""), q->chunk && red[i] == first ? ".1" : "");
 	if (q->tloop)
-		in = arena_printf(&p->arena, "%s %s.1", in, q->tloop);
+		in = arena_printf(&p->arena, "%s %s", in, q->trow);
 	in = arena_printf(&p->arena, "%s %s.1 %s.2", in, q->vloop, q->vloop);
 	if (q->chunk) {
-		char *out = arena_printf(&p->arena, "%s.0", axis_loop(r, q->anchor, red[nred - 1], ""));
+		char *out = arena_printf(&p->arena, "%s.0", axis_loop(r, q->anchor, first, ""));
 		out = other_loops(r, q, out);
 		if (q->tloop)
-			out = arena_printf(&p->arena, "%s %s.0", out, q->tloop);
+			out = arena_printf(&p->arena, "%s %s", out, q->tiles);
 		rule_try(r, "reorder %s%s", out, in);
 	} else {
 		rule_try(r, "reorder%s", in);
@@ -378,12 +297,63 @@ static void order_reduction(struct rule *r, struct tile *q)
 		rule_try(r, "acc = cache %s %s %s register", name, name, q->home);
 	else
 		rule_try(r, "scope %s register", name);
-	/* small windows are unrolled whole where nothing else reduces */
-	double window = 1;
-	for (int i = 0; i < nred; i++)
-		window *= (double)lstage(p, q->anchor)->axis[red[i]].extent;
-	for (int i = 0; i < nred && window <= 9; i++)
-		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
+	unroll_reduction(r, q, red, nred);
+}
+
+/* Ways to go that the loops' sizes leave open. */
+static void choose_order(struct rule *r, struct tile *q)
+{
+	static const char *const order[] = {"panels", "rows"}, *const window[] = {"outside", "inside"};
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->anchor);
+	int64_t tiles = q->t >= 0 ? (s->axis[q->t].extent + q->rows - 1) / q->rows : 1, choice[8] = {0};
+	int64_t panels = (s->axis[q->v].extent + q->vectors * r->lanes - 1) / (q->vectors * r->lanes);
+	int n = 1;
+	if (s->naxes - s->nspatial > 1 && s->axis[s->nspatial].extent > 1)
+		q->channels_outside = rule_word(r, "window", window, 2, 0) == 1;
+	if (!reuses_panels(p, q) || panels < 2)
+		return;
+	if (tiles > 1)
+		q->rows_outside = rule_word(r, "order", order, 2, 0) == 1;
+	for (int64_t b = 2; b < tiles && n < 6; b *= 2)
+		choice[n++] = b;
+	if (n > 1 && !q->rows_outside && !q->fills && !q->outer)
+		q->block = rule_sample(r, "block", choice, n, 0);
+}
+
+/* Rows of tiles: what is left over at the end. */
+static bool split_rows(struct rule *r, struct tile *q)
+{
+	static const char *const tail[] = {"balance", "peel", "overlap"};
+	const struct stage *s = lstage(r->p, q->anchor);
+	int usual = q->fills ? 1 : 0, n = q->fills ? 2 : 3;
+	if (q->block && rule_try(r, "split %s block rows tail=peel", q->tloop)) {
+		q->tiles = arena_printf(&r->p->arena, "%s.1", q->tloop);
+		q->trow = arena_printf(&r->p->arena, "%s.2", q->tloop);
+		return true;
+	}
+	if (q->block)
+		rule_settle(r, "block", q->block = 0);
+	q->tiles = arena_printf(&r->p->arena, "%s.0", q->tloop);
+	q->trow = arena_printf(&r->p->arena, "%s.1", q->tloop);
+	if (s->axis[q->t].extent % q->rows == 0)
+		return rule_try(r, "split %s rows tail=%s", q->tloop, tail[usual]);
+	rule_word(r, "tail", tail, n, usual);
+	if (rule_try(r, "split %s rows tail=tail", q->tloop))
+		return true;
+	rule_settle(r, "tail", usual);
+	return rule_try(r, "split %s rows tail=tail", q->tloop);
+}
+
+/* The middle has no fills: loops are cut where it begins and ends. */
+static void cut_borders(struct rule *r, struct tile *q)
+{
+	static const char *const border[] = {"partition", "guards"};
+	if (!q->fills || rule_word(r, "border", border, 2, 0) == 1)
+		return;
+	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
+		if (a != q->v)
+			rule_try(r, "partition %s auto", a == q->t ? q->tiles : axis_loop(r, q->anchor, a, ""));
 }
 
 bool rule_tile(struct rule *r, stage_id anchor)
@@ -394,8 +364,11 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	q.v = contiguous_axis(p, q.result ? q.result : anchor);
 	if (q.v < 0 || lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32)
 		return false;
-	q.t = second_axis(p, &q);
-	choose_tile(p, &q, r->lanes);
+	q.fills = has_guard(p, lstage(p, anchor)->body);
+	choose_second_axis(r, &q);
+	choose_tile(r, &q);
+	q.width = arena_printf(&p->arena, "vectors*%d", r->lanes);
+	choose_order(r, &q);
 	make_panels(r, &q);
 	if (q.v != lstage(p, anchor)->nspatial - 1) { /* vectors of the sums lie along v as well */
 		char *order = arena_str(&p->arena, "");
@@ -406,22 +379,20 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	}
 	q.vloop = axis_loop(r, anchor, q.v, "");
 	q.tloop = q.t >= 0 ? axis_loop(r, anchor, q.t, "") : NULL;
-	bool fills = has_guard(p, lstage(p, anchor)->body);
-	if (!rule_try(r, "split %s %d %d tail=%s", q.vloop, q.vectors, r->lanes, q.pad ? "pad" : "peel"))
+	q.panel_loop = arena_printf(&p->arena, "%s.0", q.vloop);
+	if (!rule_try(r, "split %s vectors %d tail=%s", q.vloop, r->lanes, q.pad ? "pad" : "peel"))
 		return false;
-	if (q.tloop && !rule_try(r, "split %s %d tail=%s", q.tloop, q.rows, fills ? "peel" : "balance"))
+	if (q.tloop && !split_rows(r, &q))
 		return false;
 	if (!order_spatial(r, &q))
 		return false;
 	choose_chunk(r, &q);
 	order_reduction(r, &q);
-	for (int a = 0; fills && a < lstage(p, anchor)->nspatial; a++) /* the middle has no fills */
-		if (a != q.v)
-			rule_try(r, "partition %s auto", axis_loop(r, anchor, a, a == q.t ? ".0" : ""));
+	cut_borders(r, &q);
 	rule_try(r, "unroll %s.1", q.vloop);
 	rule_try(r, "vector %s.2", q.vloop);
 	if (q.tloop)
-		rule_try(r, "unroll %s.1", q.tloop);
+		rule_try(r, "unroll %s", q.trow);
 	mark_tile(r, &q, anchor, "init.");
 	stage_id load = stage_find(p, "acc.load"), store = stage_find(p, "acc.store");
 	if (load)

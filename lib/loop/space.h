@@ -9,13 +9,17 @@
 #define HONE_SPACE_H
 #include "loop/loop.h"
 
+struct module;
+
 enum { SAMPLE_CHOICES_MAX = 64 };
 struct sample {
 	const char *name;     /* first result: "rows" */
 	int n;                /* choices; sample.split: the choices of its innermost part */
 	int64_t choice[SAMPLE_CHOICES_MAX];
+	const char *word[SAMPLE_CHOICES_MAX]; /* choices that are words (interned): choice[i] is i then; else NULL */
 	int64_t decision;     /* one of them */
 	int64_t usual;        /* what the analytic model would choose (recorded traces: the decision) */
+	bool bound;           /* recorded traces: a later line uses it, so trace_decide changes what is done */
 };
 struct samples {
 	struct sample *a;
@@ -23,10 +27,11 @@ struct samples {
 };
 
 /* As loop_rule, but samples named in want take the decision given there (if it is among the choices where the sample
- * is met; else the usual one). got, if not NULL, receives every sample that was met, in order (names are arena strings of
+ * is met; else the usual one; words count as words, so decisions carry over to other kernels). got, if not NULL, receives every sample that was met, in order (names are arena strings of
  * p; vec_free). */
 const char *rule_with(struct loop_prog *p, const struct samples *want, struct samples *got);
-/* The sampling lines of a trace. Malformed ones are left out. */
+/* The sampling lines of a trace, of any length. Malformed ones are left out. A template writes some samples only to say
+ * which of its ways it went (order, inlining): they are not bound, but rule_with takes them as decisions wanted. */
 void trace_samples(const char *trace, struct arena *a, struct samples *got);
 /* The trace with another decision for that sample; NULL: it has no such sample, or the choice is none of its. */
 const char *trace_decide(const char *trace, const char *name, int64_t decision, struct arena *a);

@@ -1,0 +1,153 @@
+/* The tile's size comes from counting: multiply-adds, loads and latency of one step of the reduction, times the number of
+ * tiles, with the remainders that balanced tiles leave. */
+#include <math.h>
+#include "device/target.h"
+#include "loop/rule_tile.h"
+
+/* Cycles for the whole anchor with a tile of rows x vectors: the steps of its reduction, each bound by multiply-adds,
+ * loads or latency, and what a tile costs once. Balanced tiles: the mean number of rows counts. */
+static double tile_cost(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
+{
+	const struct target *m = p->target;
+	const struct stage *s = lstage(p, q->anchor);
+	double panels = ceil((double)s->axis[q->v].extent / (lanes * vectors)), tiles = 1, mean_rows = 1, steps = 1, loads = 0;
+	if (q->t >= 0) {
+		tiles = ceil((double)s->axis[q->t].extent / rows);
+		mean_rows = (double)s->axis[q->t].extent / tiles;
+	}
+	for (int a = s->nspatial; a < s->naxes; a++)
+		steps *= (double)s->axis[a].extent;
+	for (int i = 0; i < q->nread; i++) {
+		bool along = read_uses(p, q->read[i], s->axis[q->v].var);
+		bool down = q->t >= 0 && read_uses(p, q->read[i], s->axis[q->t].var);
+		loads += (along ? vectors : 1) * (down ? mean_rows : 1);
+	}
+	int ports = m && m->fma_ports ? m->fma_ports : 2, latency = m && m->fma_latency ? m->fma_latency : 4;
+	double step = fmax(fmax(mean_rows * vectors / ports, loads / 2), latency) + 0.5; /* 0.5: the loop itself */
+	double once = (double)rows * vectors + 8; /* zeroing, writing back, the epilogue */
+	return panels * tiles * (steps * step + once);
+}
+
+bool has_guard(struct loop_prog *p, ex_id e)
+{
+	return e && (lex(p, e)->kind == EX_GUARD || has_guard(p, lex(p, e)->a[0]) || has_guard(p, lex(p, e)->a[1]) || has_guard(p, lex(p, e)->a[2]));
+}
+
+double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	double k = 4.0 * vectors * lanes;
+	for (int a = s->nspatial; a < s->naxes; a++)
+		k *= (double)s->axis[a].extent;
+	return k;
+}
+
+double panel_room(struct loop_prog *p)
+{
+	return 0.7 * (double)(p->target && p->target->l2 ? p->target->l2 : 1 << 20);
+}
+
+/* Rows that the first level of cache holds side by side: rows a multiple of 4 KB apart lie in one set. */
+static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int ways = (int)((p->target && p->target->l1 ? p->target->l1 : 32 << 10) / 4096);
+	for (int i = 0; q->t >= 0 && i < q->nread; i++) {
+		int64_t step;
+		if (!read_uses(p, q->read[i], s->axis[q->v].var) && read_step(p, q->read[i], s->axis[q->t].var, &step) && step && step * 4 % 4096 == 0)
+			return ways > 6 ? ways - 3 : 4;
+	}
+	return INT64_MAX;
+}
+
+enum { ROWS_MAX = 30, VECTORS_MAX = 8, ROWS_WITH_FILLS = 14 /* written out once a border: nine times */ };
+
+static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
+{
+	int regs = p->target && p->target->vector_regs ? p->target->vector_regs : 16;
+	if (rows * vectors + vectors + 1 > regs && rows * vectors > 1)
+		return false;
+	return vectors == 1 || (int64_t)(vectors - 1) * lanes < lstage(p, q->anchor)->axis[q->v].extent;
+}
+
+static int most_rows(struct loop_prog *p, const struct tile *q)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int64_t most = q->t < 0 ? 1 : s->axis[q->t].extent;
+	int limit = has_guard(p, s->body) ? ROWS_WITH_FILLS : ROWS_MAX;
+	return most > limit ? limit : (int)most;
+}
+
+/* The cheapest tile of that many vectors (0: of any number). */
+static void best_tile(struct loop_prog *p, const struct tile *q, int lanes, int only, int *best_rows, int *best_vectors)
+{
+	int64_t most = most_rows(p, q), conflict = rows_without_conflict(p, q);
+	double best = INFINITY;
+	if (most > conflict)
+		most = conflict;
+	*best_rows = 1;
+	*best_vectors = only ? only : 1;
+	for (int vectors = only ? only : 1; vectors <= (only ? only : VECTORS_MAX); vectors++)
+		for (int rows = 1; rows <= most; rows++) {
+			if (!tile_fits(p, q, rows, vectors, lanes))
+				continue;
+			double c = tile_cost(p, q, rows, vectors, lanes);
+			if (q->t >= 0 && vectors > 1 && panel_bytes(p, q, vectors, lanes) > panel_room(p))
+				c *= 1.15;
+			if (c < best * 0.999) {
+				best = c;
+				*best_rows = rows;
+				*best_vectors = vectors;
+			}
+		}
+}
+
+void choose_tile(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	int64_t choice[ROWS_MAX];
+	int n = 0;
+	best_tile(p, q, r->lanes, 0, &q->rows, &q->vectors);
+	int usual = q->vectors;
+	for (int vectors = 1; vectors <= VECTORS_MAX; vectors++)
+		if (tile_fits(p, q, 1, vectors, r->lanes))
+			choice[n++] = vectors;
+	q->vectors = (int)rule_sample(r, "vectors", choice, n, usual);
+	if (q->vectors != usual)
+		best_tile(p, q, r->lanes, q->vectors, &q->rows, &q->vectors);
+	n = 0;
+	for (int rows = 1; rows <= most_rows(p, q); rows++)
+		if (tile_fits(p, q, rows, q->vectors, r->lanes))
+			choice[n++] = rows;
+	if (!n) /* nothing to compute */
+		choice[n++] = 1;
+	if (q->t >= 0)
+		q->rows = (int)rule_sample(r, "rows", choice, n, q->rows);
+}
+
+/* The usual one is that along which the most reads stand still that move along v. */
+void choose_second_axis(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->anchor);
+	const char *name[LOOP_AXES_MAX];
+	int axis[LOOP_AXES_MAX], n = 0, best = 0;
+	double score = 0;
+	for (int a = 0; a < s->nspatial; a++) {
+		if (a == q->v || s->axis[a].extent < 2)
+			continue;
+		double reuse = 0;
+		for (int i = 0; i < q->nread; i++)
+			reuse += read_uses(p, q->read[i], s->axis[q->v].var) && !read_uses(p, q->read[i], s->axis[a].var);
+		double size = (double)(s->axis[a].extent < 30 ? s->axis[a].extent : 30);
+		if (reuse <= 0)
+			continue;
+		if (reuse * size >= score) { /* the inner of equals: shorter steps in memory */
+			score = reuse * size;
+			best = n;
+		}
+		axis[n] = a;
+		name[n++] = sym_str(s->axis[a].name);
+	}
+	q->t = n ? axis[n > 1 ? rule_word(r, "second", name, n, best) : 0] : -1;
+}

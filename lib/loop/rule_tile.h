@@ -1,0 +1,36 @@
+/* Inside the template of tiles: what is decided about one. */
+#ifndef HONE_RULE_TILE_H
+#define HONE_RULE_TILE_H
+#include "loop/rule.h"
+
+struct tile {
+	stage_id anchor, result; /* result: the elementwise stage that follows; 0: none can follow directly */
+	int v, t;                /* axes of the anchor; t -1: no second axis */
+	int rows, vectors;
+	int outer;               /* leading axes that stay outermost: operands are packed inside them */
+	int nread;
+	ex_id read[READS_MAX];
+	const char *width;       /* of a panel, as lines say it: "vectors*16" */
+	const char *vloop, *tloop; /* their loops, before the split; tloop NULL: no t */
+	const char *tiles, *trow;  /* of tloop: over tiles, over the rows of one */
+	const char *panel_loop, *home; /* over panels; in which a tile is complete */
+	bool rows_outside;       /* tiles of t are outermost, panels inside them; else the other way round */
+	bool channels_outside;   /* the first reduce axis runs outside the others (windows) */
+	int64_t block;           /* tiles of t for which a panel is used before the next; 0: all */
+	bool after;              /* the result is computed tile by tile */
+	int64_t chunk;           /* reduce steps of axis k0 kept in cache at a time; 0: all */
+	stage_id packed;         /* the stage that packs an operand; 0: none */
+	int packed_dim;
+	bool pad;                /* v is rounded up; all that varies along it has room */
+	bool fills;              /* the anchor reads beyond borders */
+};
+
+bool has_guard(struct loop_prog *p, ex_id e);
+/* Bytes of what varies along v, for one panel of that many vectors and all of the reduction; what a panel may fill of the
+ * second level of cache. */
+double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes);
+double panel_room(struct loop_prog *p);
+/* Samples: the second axis, the tile's size. */
+void choose_second_axis(struct rule *r, struct tile *q);
+void choose_tile(struct rule *r, struct tile *q);
+#endif
