@@ -56,6 +56,34 @@ static const char *is_ready(struct loop_prog *p, buf_id b, nest_id l, const poly
 	return NULL;
 }
 
+static bool has_guard(const struct nest *block, poly e)
+{
+	for (size_t i = 0; i < block->guard.n; i++)
+		if (block->guard.a[i] == e)
+			return true;
+	return false;
+}
+
+/* Where no reader under l runs, its copy does not either: what it would read may not be there. */
+static void guard_copy(struct loop_prog *p, nest_id copy, stage_id s, nest_id l)
+{
+	int n, first = 0;
+	nest_id *block = nest_list(p, l, s, &n), around[NEST_DEPTH_MAX];
+	while (first + 1 < n && lnest(p, block[first])->phase == BLOCK_INIT)
+		first++;
+	int k = nest_loops(p, block[first], around);
+	for (size_t g = 0; g < lnest(p, block[first])->guard.n; g++) {
+		poly e = lnest(p, block[first])->guard.a[g];
+		bool common = true;
+		for (int i = 0; i < k; i++)
+			common &= around[i] == l || !nest_inside(p, around[i], l) || !poly_uses(p->P, e, lnest(p, around[i])->var);
+		for (int i = first + 1; i < n; i++)
+			common &= lnest(p, block[i])->phase == BLOCK_INIT || has_guard(lnest(p, block[i]), e);
+		if (common)
+			guard_nest(p, copy, 1, &e);
+	}
+}
+
 static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id l, enum scope scope, const char *name)
 {
 	int n;
@@ -89,7 +117,9 @@ static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id
 		p->bufs.n--;
 		return why;
 	}
-	nest_insert(p, seq, at, nest_of_stage(p, c, lo, extent));
+	nest_id nest = nest_of_stage(p, c, lo, extent);
+	guard_copy(p, nest, s, l);
+	nest_insert(p, seq, at, nest);
 	return NULL;
 }
 

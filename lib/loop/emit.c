@@ -53,7 +53,7 @@ static bool reserved(const char *s)
 	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
 		if (!strcmp(s, word[i]))
 			return true;
-	return s[0] == 'v' || (strchr("icotgy", s[0]) && s[1] >= '0' && s[1] <= '9') || strstr(s, "_f32");
+	return s[0] == 'v' || (strchr("icotgynp", s[0]) && s[1] >= '0' && s[1] <= '9') || strstr(s, "_f32");
 }
 
 static bool name_taken(struct emit *e, const char *s)
@@ -67,8 +67,7 @@ static bool name_taken(struct emit *e, const char *s)
 	return false;
 }
 
-/* name as a C identifier that nothing else in scope has. */
-static sym c_name(struct emit *e, const char *name)
+sym c_name(struct emit *e, const char *name)
 {
 	char buf[128];
 	size_t n = 0;
@@ -88,7 +87,7 @@ static sym c_name(struct emit *e, const char *name)
 	return intern(buf);
 }
 
-static void var_set(struct emit *e, poly_var v, const char *name)
+void var_set(struct emit *e, poly_var v, const char *name)
 {
 	while (e->var_text.n <= v)
 		vec_push(&e->var_text, NULL);
@@ -129,8 +128,7 @@ static void tmp_clear(struct emit *e)
 	e->tmp = (struct arena){0};
 }
 
-/* The guards that are the same in all lanes, as a condition; false: the block never runs. */
-static bool guard_text(struct emit *e, const struct nest *n, const char **cond)
+bool guard_text(struct emit *e, const struct nest *n, const char **cond)
 {
 	int64_t lo, hi;
 
@@ -279,6 +277,7 @@ static void allocs(struct emit *e, nest_id n)
 static void emit_body(struct emit *e, nest_id loop)
 {
 	allocs(e, loop);
+	emit_ahead(e, loop);
 	emit_nest(e, lnest(e->p, loop)->kid.a[0]);
 }
 
@@ -471,7 +470,7 @@ static void emit_vector(struct emit *e, nest_id id, poly extent)
 		emit_chunk(e, &n, c / e->vl * e->vl, (int)(c % e->vl));
 }
 
-static void emit_for(struct emit *e, nest_id id)
+void emit_for(struct emit *e, nest_id id)
 {
 	const struct nest *n = lnest(e->p, id);
 	poly extent = env_subst(e, n->extent);
@@ -480,8 +479,15 @@ static void emit_for(struct emit *e, nest_id id)
 	poly_range(e->p->P, extent, &lo, &hi);
 	if (hi <= 0)
 		return;
+	if (n->outline && !e->dry && !e->start) {
+		emit_outline(e, id);
+		tmp_clear(e);
+		return;
+	}
 	bool constant = poly_is_const(e->p->P, extent, &c), vector = n->mark == LOOP_VECTOR;
-	if (vector && hi > 1 && only_blocks(e, n->kid.a[0]) && !is_home(e, id)) {
+	if (n->mark == LOOP_CALL) {
+		emit_call(e, id);
+	} else if (vector && hi > 1 && only_blocks(e, n->kid.a[0]) && !is_home(e, id)) {
 		emit_vector(e, id, extent);
 	} else if (constant && (c == 1 || (n->mark == LOOP_UNROLL && !n->unroll) || (vector && c <= e->vl))) {
 		for (int64_t i = 0; i < c; i++)
@@ -586,12 +592,12 @@ static void emit_walk(struct emit *e)
 	emit_nest(e, e->p->root);
 }
 
-void emit_kernel(FILE *f, struct loop_prog *p, const char *name)
+void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct outlines *outlines)
 {
 	if (!p->finished)
 		BUG("emit_kernel before loop_finish");
 	const struct target *t = p->target ? p->target : target_host();
-	struct emit e = {.p = p, .vl = t->vector_bytes / 4, .dry = true, .kernel = name};
+	struct emit e = {.p = p, .vl = t->vector_bytes / 4, .dry = true, .kernel = name, .outlines = outlines};
 	char *body, *teams;
 	size_t nbody, nteams;
 	e.regs = xcalloc(p->bufs.n, sizeof *e.regs);
@@ -629,4 +635,29 @@ void emit_kernel(FILE *f, struct loop_prog *p, const char *name)
 	free(e.regs);
 	free(e.buf_text);
 	free(e.open_at_alloc);
+}
+
+void outlines_free(struct outlines *o)
+{
+	for (size_t i = 0; i < o->a.n; i++) {
+		free(o->a.a[i].name);
+		free(o->a.a[i].text);
+	}
+	vec_free(&o->a);
+}
+
+void emit_kernel(FILE *f, struct loop_prog *p, const char *name)
+{
+	struct outlines o = {0};
+	char *text;
+	size_t n;
+	FILE *kernel = open_memstream(&text, &n);
+
+	emit_kernel_with(kernel, p, name, &o);
+	fclose(kernel);
+	for (size_t i = 0; i < o.a.n; i++) /* kernels in one file share them */
+		fprintf(f, "#ifndef %s\n#define %s %s\n%s#endif\n", o.a.a[i].name, o.a.a[i].name, o.a.a[i].name, o.a.a[i].text);
+	fputs(text, f);
+	free(text);
+	outlines_free(&o);
 }

@@ -13,6 +13,17 @@ void emit_prelude(FILE *f, struct loop_prog *const *p, int n);
  * depend on anything but the program, so equal kernels have equal texts: emit with NAME "@" and compare.
  * If it starts teams, functions NAME_0, NAME_1, .. for them come first, and a last parameter is struct team *team. */
 void emit_kernel(FILE *f, struct loop_prog *p, const char *name);
+/* The same, but nests that are outlined go to a list, each text once, instead of in front of the kernel: functions
+ *   __attribute__((noinline)) static void NAME(...)
+ * whose name is made of the digest of their text, so that the lists of kernels can be joined. */
+struct outlined {
+	char *name, *text;
+};
+struct outlines {
+	VEC(struct outlined) a;
+};
+void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct outlines *o);
+void outlines_free(struct outlines *o);
 bool emit_starts_team(struct loop_prog *p); /* has it loops for several threads? */
 /* Declarations that such kernels need, after the prelude. team_run splits 0..n in one range a thread (number 0.. of at
  * most p->threads) and returns when all are done. LINKAGE: "static", ... */

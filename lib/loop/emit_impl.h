@@ -67,6 +67,11 @@ struct emit {
 	FILE *teams;        /* text of their functions */
 	int nteams;
 	bool in_team;
+	/* outlined nests */
+	struct outlines *outlines;
+	poly *start;        /* by buffer: where the function's pointer points, in elements; NULL: not in such a function */
+	bool *asked;        /* by variable, nasked of them: its text was asked for; NULL: nobody wants to know */
+	size_t nasked;
 };
 
 /* Text in e->tmp. */
@@ -86,6 +91,7 @@ poly here(struct emit *e, poly x);
 /* Offset in elements of the read ex (whose dynamic index, if any, gets a variable of its own). */
 poly read_offset(struct emit *e, ex_id ex);
 poly write_offset(struct emit *e);
+poly placed(struct emit *e, buf_id b, poly offset); /* from where b's pointer points */
 const char *element(struct emit *e, buf_id b, poly offset); /* "c0[...]" or a register's name */
 const char *scalar_call(struct emit *e, int fn, enum dtype t, const char *a, const char *b, const char *c);
 const char *scalar_load(struct emit *e, buf_id b, poly offset); /* as a value */
@@ -119,7 +125,14 @@ const struct reg_run *reg_run(struct emit *e, buf_id b, int64_t at);
 const char *reg_name(struct emit *e, buf_id b, int64_t at);
 void reg_declare(struct emit *e, buf_id b);
 
-/* ---- emit.c, for teams ---- */
+/* ---- emit.c, for the other files ---- */
+/* name as a C identifier that nothing else in scope has. */
+sym c_name(struct emit *e, const char *name);
+void var_set(struct emit *e, poly_var v, const char *text);
+/* The guards that are the same in all lanes, as a condition ("": none); false: the block never runs. */
+bool guard_text(struct emit *e, const struct nest *n, const char **cond);
+void emit_for(struct emit *e, nest_id id);
+
 /* Declares a scratch buffer; behind: added to its place in the workspace, or "". */
 void emit_scratch(struct emit *e, buf_id b, const char *behind);
 /* The iterations of a team's piece that lie in [begin, end). */
@@ -131,4 +144,12 @@ bool is_team(struct loop_prog *p, nest_id n);
 void emit_team(struct emit *e, const nest_id *piece, size_t n);
 /* Is b used outside of all teams? */
 bool used_alone(struct emit *e, buf_id b);
+/* Does one of n nests use b? */
+bool used_by(struct emit *e, const nest_id *piece, size_t n, buf_id b);
+
+/* ---- emit_instr.c, emit_outline.c, emit_ahead.c ---- */
+void emit_call(struct emit *e, nest_id loop);
+void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n); /* what their calls need */
+void emit_outline(struct emit *e, nest_id loop);
+void emit_ahead(struct emit *e, nest_id loop); /* the prefetches of an iteration */
 #endif

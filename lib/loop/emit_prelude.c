@@ -251,4 +251,5 @@ void emit_prelude(FILE *f, struct loop_prog *const *p, int n)
 	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
 		if (uses_fn(p, n, fn))
 			fn_helper(f, fn, done);
+	emit_instr_helpers(f, p, n);
 }

@@ -138,13 +138,15 @@ static const char *declare(struct emit *e, const char *so_far, const char *type,
 	return "";
 }
 
+static const char *vector_type(enum dtype t) { return t == DT_I32 ? "vi" : t == DT_F16 ? "vhf" : "vf"; }
+
 void reg_declare(struct emit *e, buf_id b)
 {
 	const struct regs *r = &e->regs[b];
 	const char *s = "";
 
 	for (size_t i = 0; i < r->run.n; i++)
-		s = declare(e, s, "vf", reg_name(e, b, r->run.a[i].at), i + 1 == r->run.n);
+		s = declare(e, s, vector_type(lbuf(e->p, b)->dtype), reg_name(e, b, r->run.a[i].at), i + 1 == r->run.n);
 	for (size_t i = 0; i < r->one.n; i++)
 		s = declare(e, s, ctype(lbuf(e->p, b)->dtype), reg_name(e, b, r->one.a[i]), i + 1 == r->one.n);
 }

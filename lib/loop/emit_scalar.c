@@ -43,6 +43,8 @@ static const char *atom_text(struct emit *e, uint32_t id)
 
 	switch (a.kind) {
 	case POLY_VAR:
+		if (e->asked && a.var < e->nasked)
+			e->asked[a.var] = true;
 		if (a.var >= e->var_text.n || !e->var_text.a[a.var])
 			BUG("emit: variable %s is not in scope", sym_str(poly_var_name(P, a.var)));
 		return e->var_text.a[a.var];
@@ -119,6 +121,11 @@ const char *cond_text(struct emit *e, poly x) { return text(e, "%s >= 0", poly_t
 
 /* ---- buffers ---- */
 
+poly placed(struct emit *e, buf_id b, poly offset)
+{
+	return e->start && e->start[b] ? poly_sub(e->p->P, offset, e->start[b]) : offset;
+}
+
 poly read_offset(struct emit *e, ex_id ex)
 {
 	struct ex x = *lex(e->p, ex);
@@ -136,7 +143,7 @@ poly read_offset(struct emit *e, ex_id ex)
 		vec_push(&e->lines, text(e, "const long %s = at(%s, %ld);", name, value, (long)n));
 		index[x.dyn_dim] = poly_of(e->p->P, v);
 	}
-	return env_subst(e, buf_offset(e->p, x.buf, index));
+	return placed(e, x.buf, env_subst(e, buf_offset(e->p, x.buf, index)));
 }
 
 poly write_offset(struct emit *e)
@@ -147,7 +154,7 @@ poly write_offset(struct emit *e)
 
 	for (int i = 0; i < s->nspatial; i++)
 		index[i] = env_subst(e, n->bind[i]);
-	return env_subst(e, buf_offset(e->p, s->out, index));
+	return placed(e, s->out, env_subst(e, buf_offset(e->p, s->out, index)));
 }
 
 const char *element(struct emit *e, buf_id b, poly offset)

@@ -51,7 +51,7 @@ bool used_alone(struct emit *e, buf_id b)
 	return uses(e->p, e->p->root, b, true);
 }
 
-static bool used_by(struct emit *e, const nest_id *piece, size_t n, buf_id b)
+bool used_by(struct emit *e, const nest_id *piece, size_t n, buf_id b)
 {
 	bool found = false;
 

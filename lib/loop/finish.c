@@ -1,6 +1,7 @@
 /* From a scheduled nest to one that can be emitted: windows of local buffers, loops cut in pieces, workspace. */
 #include <string.h>
 #include "common/msg.h"
+#include "loop/instr.h"
 #include "loop/nest.h"
 
 /* ---- windows ---- */
@@ -70,6 +71,7 @@ struct copy {
 	VEC(struct clone) stages;
 	uint32_t gen; /* changes whenever the buffer map does */
 	uint32_t teams; /* parallel loops so far */
+	bool in_call;   /* its loops stay as they are */
 	const char *why;
 };
 
@@ -151,13 +153,21 @@ static int map_buffers(struct copy *c, nest_id from, nest_id to)
 	return nb;
 }
 
+static buf_id mapped(const struct copy *c, buf_id b)
+{
+	for (int i = c->nb - 1; i >= 0; i--)
+		if (c->from[i] == b)
+			return c->to[i];
+	return b;
+}
+
 /* Steps [lo, hi) of loop `from`, as a loop of its own or, if it is one step, without a loop. A team's pieces are loops:
  * which thread runs one depends on it. */
 static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, nest_id seq, uint32_t team)
 {
 	struct loop_prog *p = c->p;
 	int64_t n = 0, low, high;
-	bool fixed = poly_is_const(p->P, extent, &n), loop = !(fixed && n == 1) || team;
+	bool fixed = poly_is_const(p->P, extent, &n), loop = !(fixed && n == 1) || team || c->in_call;
 	poly_range(p->P, extent, &low, &high);
 	if (high <= 0)
 		return;
@@ -168,6 +178,10 @@ static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, ne
 		nest_id f = nest_for(p, old.name, extent, old.reduce, old.of);
 		lnest(p, f)->mark = old.mark;
 		lnest(p, f)->unroll = old.unroll;
+		lnest(p, f)->instr = old.instr;
+		lnest(p, f)->outline = old.outline;
+		for (size_t i = 0; i < old.ahead.n; i++)
+			vec_push(&lnest(p, f)->ahead, ((struct prefetch){mapped(c, old.ahead.a[i].b), old.ahead.a[i].steps}));
 		lnest(p, f)->overlap = old.overlap;
 		lnest(p, f)->team = team;
 		lnest(p, f)->first = first;
@@ -209,8 +223,11 @@ static void copy_for(struct copy *c, nest_id from, nest_id seq)
 	int64_t n, cut[64];
 	int ncut = 0;
 	uint32_t team = lnest(p, from)->mark == LOOP_PARALLEL && p->threads > 1 ? ++c->teams : 0;
-	if (!poly_is_const(p->P, extent, &n)) {
+	bool call = lnest(p, from)->mark == LOOP_CALL;
+	if (!poly_is_const(p->P, extent, &n) || call || c->in_call) {
+		c->in_call |= call;
 		copy_piece(c, from, poly_const(p->P, 0), extent, seq, team);
+		c->in_call &= !call;
 		return;
 	}
 	for (size_t i = 0; i < lnest(p, from)->cut.n && ncut < 62; i++)
@@ -366,9 +383,11 @@ static void check_register(struct loop_prog *p, struct registers *r, buf_id b, c
 {
 	nest_id loops[NEST_DEPTH_MAX];
 	poly off = buf_offset(p, b, index);
+	bool in_call = false;
 	for (int n = nest_loops(p, r->block, loops), i = 0; i < n; i++) {
 		const struct nest *l = lnest(p, loops[i]);
-		if (poly_uses(p->P, off, l->var) && (l->mark != LOOP_VECTOR && (l->mark != LOOP_UNROLL || l->unroll)))
+		in_call |= l->mark == LOOP_CALL;
+		if (poly_uses(p->P, off, l->var) && !in_call && l->mark != LOOP_VECTOR && (l->mark != LOOP_UNROLL || l->unroll))
 			r->why = whynot(p, "register buffer %s: its index varies in %s, which is neither unrolled nor a vector",
 					sym_str(lbuf(p, b)->name), sym_str(l->name));
 	}
@@ -437,6 +456,7 @@ const char *loop_finish(struct loop_prog *p)
 		return c.why;
 	drop_dead_buffers(p);
 	p->finished = true;
-	why = check_registers(p);
-	return why ? why : lay_out(p);
+	if ((why = instr_settle(p)) || (why = check_registers(p)) || (why = hints_settle(p)))
+		return why;
+	return lay_out(p);
 }

@@ -112,8 +112,20 @@ struct stage {
 };
 
 enum nest_kind { NEST_SEQ, NEST_FOR, NEST_BLOCK };
-enum loop_mark { LOOP_SERIAL, LOOP_UNROLL, LOOP_VECTOR, LOOP_PARALLEL };
+enum loop_mark {
+	LOOP_SERIAL,
+	LOOP_UNROLL,
+	LOOP_VECTOR,
+	LOOP_PARALLEL,
+	LOOP_CALL, /* the nest is one target instruction: a row of loop/instr.h; it stays below as what the call means */
+};
 enum block_phase { BLOCK_UPDATE, BLOCK_INIT };
+
+/* Fetch ahead: what an iteration reads or writes of b first, so many iterations before. */
+struct prefetch {
+	buf_id b;
+	int64_t steps;
+};
 
 struct nest {
 	enum nest_kind kind;
@@ -125,6 +137,9 @@ struct nest {
 	poly extent;       /* polynomial in outer loop variables; its largest value is the range of var */
 	enum loop_mark mark;
 	int unroll;        /* LOOP_UNROLL: factor; 0: whole */
+	int instr;         /* LOOP_CALL: its row */
+	bool outline;      /* a C function of its own */
+	VEC(struct prefetch) ahead;
 	bool reduce;       /* (part of) a reduce axis of its stage */
 	bool overlap;      /* split with tail=overlap: its last iteration does some of what the one before did */
 	VEC(int64_t) cut;  /* loop_finish splits the loop at these values: pieces simplify */

@@ -51,7 +51,7 @@ const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
 		return NULL; /* where it starts */
 	nest_id l = loop_find(p, loop), top = stage_whole(p, s);
 	if (!l)
-		return whynot(p, "no loop %s", loop);
+		return loop_missing(p, loop);
 	if (!top)
 		return whynot(p, "%s is not whole at the root any more", stage);
 	if (nest_inside(p, l, top))
@@ -178,7 +178,7 @@ const char *prim_after(struct loop_prog *p, const char *stage, const char *loop)
 		return whynot(p, "no stage %s", stage);
 	nest_id l = loop_find(p, loop), top = stage_whole(p, s);
 	if (!l)
-		return whynot(p, "no loop %s", loop);
+		return loop_missing(p, loop);
 	if (!top)
 		return whynot(p, "%s is not whole at the root any more", stage);
 	if (nest_inside(p, l, top))
@@ -227,7 +227,7 @@ const char *prim_init(struct loop_prog *p, const char *stage, const char *loop)
 	int n;
 	nest_id *block = nest_list(p, p->root, s, &n);
 	if (strcmp(loop, "root") && !(l = loop_find(p, loop)))
-		return whynot(p, "no loop %s", loop);
+		return loop_missing(p, loop);
 	for (int i = 0; i < n; i++) {
 		if (lnest(p, block[i])->phase == BLOCK_INIT) {
 			if (init)

@@ -4,23 +4,26 @@
 #include "common/msg.h"
 #include "loop/nest.h"
 
-struct find {
-	sym name;
-	nest_id found;
-};
-
-static void find_one(struct loop_prog *p, nest_id n, void *arg)
+static nest_id find_loop(struct loop_prog *p, nest_id n, sym name, bool in_calls)
 {
-	struct find *f = arg;
-	if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->name == f->name && !f->found)
-		f->found = n;
+	nest_id found = 0;
+	if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->mark == LOOP_CALL && !in_calls)
+		return 0;
+	if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->name == name)
+		return n;
+	for (size_t i = 0; i < lnest(p, n)->kid.n && !found; i++)
+		found = find_loop(p, lnest(p, n)->kid.a[i], name, in_calls);
+	return found;
 }
 
 nest_id loop_find(struct loop_prog *p, const char *name)
 {
-	struct find f = {intern(name), 0};
-	nest_walk(p, p->root, find_one, &f);
-	return f.found;
+	return find_loop(p, p->root, intern(name), false);
+}
+
+const char *loop_missing(struct loop_prog *p, const char *name)
+{
+	return whynot(p, find_loop(p, p->root, intern(name), true) ? "%s is part of a call" : "no loop %s", name);
 }
 
 /* The loop, or NULL with the reason in *why. */
@@ -28,9 +31,11 @@ static nest_id want_loop(struct loop_prog *p, const char *name, const char **why
 {
 	nest_id n = loop_find(p, name);
 	if (!n)
-		*why = whynot(p, "no loop %s", name);
+		*why = loop_missing(p, name);
 	return n;
 }
+
+static bool marked(const struct nest *l) { return l->mark != LOOP_SERIAL || l->outline || l->ahead.n; }
 
 /* The value of the split loop in its parts, and the inner extents, from the outside in. */
 struct parts {
@@ -272,7 +277,7 @@ const char *prim_split(struct loop_prog *p, const char *loop, int n, const int64
 			return whynot(p, "factor %ld is less than 1", (long)factor[i]);
 		inner *= factor[i];
 	}
-	if (lnest(p, id)->mark != LOOP_SERIAL || lnest(p, id)->cut.n)
+	if (marked(lnest(p, id)) || lnest(p, id)->cut.n)
 		return whynot(p, "%s is marked or cut already", loop);
 	if (tail == TAIL_OVERLAP && lnest(p, id)->reduce)
 		return whynot(p, "tail=overlap: %s is a reduction, what it adds twice counts twice", loop);
@@ -313,7 +318,7 @@ const char *prim_fuse(struct loop_prog *p, const char *a, const char *b)
 		return whynot(p, "fuse: an extent varies");
 	if (lnest(p, outer)->cut.n || lnest(p, inner)->cut.n)
 		return whynot(p, "fuse: a loop is cut");
-	if (lnest(p, outer)->mark != LOOP_SERIAL || lnest(p, inner)->mark != LOOP_SERIAL)
+	if (marked(lnest(p, outer)) || marked(lnest(p, inner)))
 		return whynot(p, "fuse: a loop is marked");
 	if (lnest(p, outer)->reduce != lnest(p, inner)->reduce)
 		return whynot(p, "fuse: one is a reduction, the other is not");
@@ -425,10 +430,12 @@ const char *prim_mark(struct loop_prog *p, const char *loop, enum loop_mark mark
 		return whynot(p, "%s is marked already", loop);
 	if (mark == LOOP_PARALLEL && l->reduce)
 		return whynot(p, "%s is a reduction", loop);
-	if (mark == LOOP_PARALLEL && (why = nested_parallel(p, id)))
+	if (mark == LOOP_PARALLEL && ((why = nested_parallel(p, id)) || (why = outlined(p, id))))
 		return why;
 	if (mark == LOOP_PARALLEL && (why = parallel_races(p, id)))
 		return why;
+	if (mark == LOOP_VECTOR && l->ahead.n)
+		return whynot(p, "%s prefetches: a vector has no iterations", loop);
 	if (mark == LOOP_VECTOR) {
 		struct nest *b = lnest(p, nest_body(p, id));
 		for (size_t i = 0; i < b->kid.n; i++)

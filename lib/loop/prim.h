@@ -37,7 +37,20 @@ const char *prim_mark(struct loop_prog *p, const char *loop, enum loop_mark mark
 /* Cuts L in pieces at the points, or (n = 0) where guards and fills under it change. */
 const char *prim_partition(struct loop_prog *p, const char *loop, int n, const int64_t *points);
 
+/* The nest under L equals the stage that describes a target instruction (a row of loop/instr.h: transpose16, vpdpbusd):
+ * it becomes a call of it. Its loops have no names any more: they cannot be scheduled further. Where a piece of L is too
+ * short for the instruction it stays loops. */
+const char *prim_tensor(struct loop_prog *p, const char *loop, const char *instr);
+/* The nest under L becomes a C function of its own. Its text holds no names but its own, so that equal nests, of one
+ * kernel or of several, are one function. What lives in registers lives inside. */
+const char *prim_outline(struct loop_prog *p, const char *loop);
+/* Each iteration of L prefetches what the one `steps` later touches first of B: a cache line at a time, the contiguous
+ * run that its region begins with, as far as B goes. Results are the same. */
+const char *prim_prefetch(struct loop_prog *p, const char *buf, const char *loop, int64_t steps);
+
+/* Loops within a call are not found. */
 nest_id loop_find(struct loop_prog *p, const char *name); /* 0: none */
+const char *loop_missing(struct loop_prog *p, const char *name); /* why it is not found */
 
 /* Traces: text, one primitive a line, "results = primitive operands := decision"; '#' starts a comment.
  *
@@ -46,6 +59,7 @@ nest_id loop_find(struct loop_prog *p, const char *name); /* 0: none */
  *   split conv.m b c tail=balance       reorder L L ..    fuse L L     at S L | after S L | root S
  *   inline S    init S L    X = cache B S L register      P = rfactor S L
  *   layout B 0/32 1 0%32    scope B register    vector L  unroll L [n] parallel L  partition L auto|POINT..
+ *   tensor L INSTRUCTION    outline L           prefetch B L steps
  *   k = sample.choice 1 2 4 8 := 4
  *
  * loop_apply applies the text to a freshly started program. NULL, or "line 3: split: why not". adapt: a

@@ -22,6 +22,7 @@ void prog_free(struct loop_prog *p)
 	for (size_t i = 0; i < p->nests.n; i++) {
 		vec_free(&p->nests.a[i].kid);
 		vec_free(&p->nests.a[i].cut);
+		vec_free(&p->nests.a[i].ahead);
 		vec_free(&p->nests.a[i].guard);
 	}
 	vec_free(&p->bufs);

@@ -44,7 +44,7 @@ static double cycles(struct rule *r, nest_id n)
 	if (x->kind == NEST_BLOCK)
 		return block_cycles(r, n);
 	if (x->kind == NEST_FOR)
-		times = x->mark == LOOP_VECTOR ? (largest(r->p, n) + r->lanes - 1) / r->lanes : largest(r->p, n);
+		times = x->mark == LOOP_VECTOR || x->mark == LOOP_CALL ? (largest(r->p, n) + r->lanes - 1) / r->lanes : largest(r->p, n);
 	for (size_t i = 0; i < lnest(r->p, n)->kid.n; i++)
 		sum += cycles(r, lnest(r->p, n)->kid.a[i]);
 	return times * sum;

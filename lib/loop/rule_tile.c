@@ -164,20 +164,38 @@ static void mark_tile(struct rule *r, const struct tile *q, stage_id s, const ch
 	}
 }
 
-/* The packing copy: panel by panel, a vector of it at a time. */
+/* The axis of the packing copy along which its operand lies side by side, if the copy gathers; -1: it does not. */
+static int gathered_from(struct loop_prog *p, const struct tile *q)
+{
+	const struct stage *s = lstage(p, q->packed);
+	ex_id read[READS_MAX];
+	int64_t step;
+	if (stage_all_reads(p, q->packed, read) != 1 || !read_step(p, read[0], s->axis[q->packed_dim].var, &step) || step == 1)
+		return -1;
+	for (int a = 0; a < s->nspatial; a++)
+		if (a != q->packed_dim && s->axis[a].extent > 1 && read_step(p, read[0], s->axis[a].var, &step) && step == 1)
+			return a;
+	return -1;
+}
+
+/* The packing copy: panel by panel, a vector of it at a time; what lies across is transposed, block by block. */
 static void mark_packing(struct rule *r, const struct tile *q)
 {
 	struct loop_prog *p = r->p;
-	const char *v = axis_loop(r, q->packed, q->packed_dim, "");
+	const char *v = axis_loop(r, q->packed, q->packed_dim, ""), *u = NULL;
 	char *order = arena_str(&p->arena, "");
 	if (!rule_try(r, "split %s %d tail=peel", v, r->lanes))
 		return;
+	int across = gathered_from(p, q);
+	if (across >= 0 && rule_try(r, "split %s %d tail=peel", axis_loop(r, q->packed, across, ""), r->lanes))
+		u = axis_loop(r, q->packed, across, "");
 	order = arena_printf(&p->arena, "%s.0", v);
 	for (int a = 0; a < lstage(p, q->packed)->nspatial; a++)
 		if (a != q->packed_dim)
-			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, q->packed, a, ""));
-	rule_try(r, "reorder %s %s.1", order, v);
-	rule_try(r, "vector %s.1", v);
+			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, q->packed, a, u && a == across ? ".0" : ""));
+	rule_try(r, u ? "reorder %s %s.1 %s.1" : "reorder %s %s.1", order, u ? u : v, v);
+	if (!u || !rule_try(r, "tensor %s.1 transpose%d", u, r->lanes))
+		rule_try(r, "vector %s.1", v);
 }
 
 /* Loops around the tile that are neither v's nor t's, but for those that stay outermost (batches), each before it. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
+#include "loop/instr.h"
 #include "loop/math.h"
 #include "loop/nest.h"
 
@@ -97,12 +98,18 @@ static void show_stage(struct show *s, stage_id id)
 
 static void show_nest(struct show *s, nest_id id, int depth)
 {
-	static const char *const mark[] = {"", " unroll", " vector", " parallel"};
+	static const char *const mark[] = {"", " unroll", " vector", " parallel", " call "};
 	struct loop_prog *p = s->p;
 	const struct nest *n = lnest(p, id);
 	int in = n->kind == NEST_SEQ ? depth : depth + 1;
 	if (n->kind == NEST_FOR) {
 		fprintf(s->f, "%*sfor %s < %s%s", 2 * depth, "", sym_str(n->name), ptext(s, n->extent), mark[n->mark]);
+		if (n->mark == LOOP_CALL)
+			fputs(instr_row(n->instr)->name, s->f);
+		if (n->outline)
+			fputs(" outline", s->f);
+		for (size_t i = 0; i < n->ahead.n; i++)
+			fprintf(s->f, " prefetch %s %ld", sym_str(lbuf(p, n->ahead.a[i].b)->name), (long)n->ahead.a[i].steps);
 		for (size_t i = 0; i < n->cut.n; i++)
 			fprintf(s->f, " cut %ld", (long)n->cut.a[i]);
 		fputc('\n', s->f);

@@ -225,6 +225,16 @@ static const char *do_init(struct trace *t, const struct trace_line *l) { return
 static const char *do_vector(struct trace *t, const struct trace_line *l) { return prim_mark(t->p, l->arg[1], LOOP_VECTOR, 0); }
 static const char *do_parallel(struct trace *t, const struct trace_line *l) { return prim_mark(t->p, l->arg[1], LOOP_PARALLEL, 0); }
 
+static const char *do_tensor(struct trace *t, const struct trace_line *l) { return prim_tensor(t->p, l->arg[1], l->arg[2]); }
+static const char *do_outline(struct trace *t, const struct trace_line *l) { return prim_outline(t->p, l->arg[1]); }
+
+static const char *do_prefetch(struct trace *t, const struct trace_line *l)
+{
+	int64_t n;
+	const char *why = number(t, l->arg[3], &n);
+	return why ? why : prim_prefetch(t->p, l->arg[1], l->arg[2], n);
+}
+
 static const char *do_unroll(struct trace *t, const struct trace_line *l)
 {
 	int64_t n = 0;
@@ -327,6 +337,9 @@ static const struct prim {
 	{"unroll", 1, 2, do_unroll},
 	{"parallel", 1, 1, do_parallel},
 	{"partition", 2, -1, do_partition},
+	{"tensor", 2, 2, do_tensor},
+	{"outline", 1, 1, do_outline},
+	{"prefetch", 3, 3, do_prefetch},
 };
 
 static const char *apply_line(struct trace *t, const struct trace_line *l)

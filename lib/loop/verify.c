@@ -2,6 +2,7 @@
  * say; where that is not enough and the nest around it is small, by going through all iterations. */
 #include <string.h>
 #include "common/msg.h"
+#include "loop/instr.h"
 #include "loop/interp.h"
 #include "loop/nest.h"
 
@@ -124,11 +125,14 @@ static void check_register(struct verify *v, buf_id b, const poly *index)
 	poly off = buf_offset(p, b, index);
 	int64_t c;
 
+	bool in_call = false;
+
 	for (int i = 0; i < v->nloops && !v->why; i++) {
 		const struct nest *n = lnest(p, v->loop[i]);
+		in_call |= n->mark == LOOP_CALL;
 		bool inside = v->loop[i] != lbuf(p, b)->alloc && nest_inside(p, v->loop[i], lbuf(p, b)->alloc);
 		bool copied = inside && poly_is_const(p->P, n->extent, &c) &&
-			      (c == 1 || n->mark == LOOP_VECTOR || (n->mark == LOOP_UNROLL && !n->unroll));
+			      (c == 1 || in_call || n->mark == LOOP_VECTOR || (n->mark == LOOP_UNROLL && !n->unroll));
 		if (!copied && poly_uses(p->P, off, n->var))
 			v->why = whynot(p, "register buffer %s: its index depends on %s, which is not unrolled", sym_str(lbuf(p, b)->name), sym_str(n->name));
 	}
@@ -240,6 +244,8 @@ static void verify_one(struct loop_prog *p, nest_id id, void *arg)
 
 	if (!v->why && lnest(p, id)->kind == NEST_FOR && lnest(p, id)->mark == LOOP_PARALLEL)
 		v->why = parallel_races(p, id);
+	if (!v->why && lnest(p, id)->kind == NEST_FOR && lnest(p, id)->mark == LOOP_CALL)
+		v->why = instr_match(p, id, lnest(p, id)->instr, 0, NULL, NULL, &(struct instr_use){0});
 	if (v->why || lnest(p, id)->kind != NEST_BLOCK)
 		return;
 	v->block = id;
