@@ -8,6 +8,10 @@
 #include "common/digest.h"
 #include "common/vec.h"
 
+#define KB_FORMAT "hone-kb 1.0" /* of the files; a newer minor can be read, not written; another major neither */
+#define KB_TEXT   "hone-kb 1"   /* first line of a dump */
+enum { KB_RECORD_MAX = 16 << 20 }; /* bytes of text */
+
 /* A record: fields by name, in the canonical order of their names. Values are any text; of several lines: as they are. */
 struct kb_field {
 	const char *name, *value;
@@ -15,34 +19,75 @@ struct kb_field {
 struct kb_record {
 	struct kb_field *a;
 	size_t n, cap;
-	struct digest id; /* of the canonical text; kb_seal and reading set it */
+	struct digest id; /* of the canonical text; kb_text and reading set it */
+	int layer;        /* where it was read from, see kb_layer_path */
 };
 /* Fields of kind "kernel" (what tune-op writes):
  *   kind kernel | task TEXT | target ROW | trace TEXT | stages DIGEST (of the stage text) | verdict WORD | why TEXT
  *   samples "ps/ps ps/ps ..." (candidate/base, picoseconds a call) | ratio R | lo R | hi R (candidate / base)
  *   base DIGEST (of the trace it was timed against) | against default|incumbent | tool "tune-op 0.1.0 ..." | trial N
+ * Fields of kind "dropped" (what kb gc leaves of one): kind, task, target, verdict, against, ratio, base, of ID,
+ *   trace-digest DIGEST.
  * Fields that are not known are kept. */
 const char *kb_get_field(const struct kb_record *r, const char *name); /* NULL: none */
+/* Names are [a-z][a-z0-9_.-]*; NULL takes the field away. */
 void kb_set_field(struct kb_record *r, const char *name, const char *value, struct arena *a);
 /* Canonical text: "record ID\n", lines "name value\n" (continuation lines begin with a tab), an empty line. */
 const char *kb_text(struct kb_record *r, struct arena *a); /* sets id */
-/* One record from text at *s, moved on; false: end of text. *why: what is wrong, and *line goes on counting. */
+/* One record from text at *s, moved on; false: end of text (*why NULL), or *why says what is wrong in line *line, which
+ * the caller starts at 1. *why is kb_newer where the text is of a version that this program does not know. */
 bool kb_parse(const char **s, const char *end, struct kb_record *r, struct arena *a, int *line, const char **why);
+extern const char kb_newer[];
 
-/* Files, in layers: explicit (--kb, HONE_KB), custom ($XDG_DATA_HOME/hone/kb), built-in (libexec ../share/hone/kb). */
+/* Files, in layers: explicit (--kb, HONE_KB), custom ($XDG_DATA_HOME/hone/kb), built-in (PREFIX/share/hone/kb). Every
+ * file is held open by a process of its own, forked here, which is what a damaged file can crash; this process and
+ * what it forks hold no handle. Whatever goes wrong ends in die: 65 damaged, 66 path not there, 69 of another version or
+ * on a network file system, 71, 74. */
 struct kb;
-struct kb *kb_open(const char *path, bool write); /* NULL: the layers; written is the first. die(66, 71, 74) */
+/* path NULL: HONE_KB, if set. write: to the first layer, which is made if it is not there. */
+struct kb *kb_open(const char *path, bool write);
+struct kb *kb_open_file(const char *path, bool write); /* the first layer alone */
 void kb_close(struct kb *k);
+int kb_layers(const struct kb *k); /* those that are there, the first by precedence is 0 */
+const char *kb_layer_path(const struct kb *k, int layer);
+const char *kb_layer_name(const struct kb *k, int layer); /* "explicit", "custom", "built-in" */
+
 /* One durable transaction; records there already are left out. Returns how many were new. */
 size_t kb_put(struct kb *k, struct kb_record *const *r, size_t n);
 
-/* Records of one task, or (task NULL) of a kind, or (both NULL) all; sorted by id; arena. */
+/* Records of one task, or (task NULL) of a kind, or (both NULL) all; sorted by id, each once; arena. */
 struct kb_list {
 	struct kb_record *a;
 	size_t n, cap;
 };
 void kb_find(struct kb *k, const char *kind, const char *task, struct kb_list *out, struct arena *a);
+/* Records whose id begins with these hexadecimal digits. */
+void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena *a);
 /* The record that wins for a task on a target: exact target, timed against the rule's default, verdict faster, lowest
  * upper bound of the ratio; layers by precedence. NULL: none. why, if not NULL: in words over which it wins, arena. */
 const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, struct arena *a, const char **why);
+/* The same among records that kb_find gave: of that task and target. */
+const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, const char *target);
+/* Could it win on its own target; and of two that can, is a better (negative)? */
+bool kb_can_win(const struct kb_record *r);
+int kb_rank(const struct kb_record *a, const struct kb_record *b);
+/* Was this trace measured on this target? A record of it, kind kernel or dropped, or NULL. */
+const struct kb_record *kb_measured(const struct kb_list *l, const char *task, const char *target, const char *trace);
+
+/* What a file says of itself. The sum is that of the ids, modulo 2^128. */
+struct kb_stat {
+	uint64_t count;
+	struct digest sum;
+	uint64_t bytes, used, free; /* of the file; of pages in use; of pages to be used again */
+	char format[32];
+};
+void kb_stat(struct kb *k, int layer, struct kb_stat *out);
+/* Looks at every page and record of a file; one line a fault, arena string; "": sound. Does not die of damage. */
+const char *kb_check(struct kb *k, int layer, struct arena *a);
+/* Takes records out of the first layer and puts others in, in one transaction, if count and sum are still those
+ * given; false: somebody wrote meanwhile. */
+bool kb_swap(struct kb *k, const struct kb_stat *expect, const struct digest *drop, size_t ndrop,
+	     struct kb_record *const *put, size_t nput);
+/* Of a damaged file: every record that can be reached and matches its id. */
+void kb_salvage(struct kb *k, int layer, struct kb_list *out, struct arena *a);
 #endif

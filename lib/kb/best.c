@@ -1,0 +1,147 @@
+/* Which record wins. Derived on reading: the files hold measurements only. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "kb/kb.h"
+
+static bool is(const struct kb_record *r, const char *name, const char *value)
+{
+	const char *v = kb_get_field(r, name);
+	return v && !strcmp(v, value);
+}
+
+static double number(const struct kb_record *r, const char *name)
+{
+	const char *v = kb_get_field(r, name);
+	char *end;
+	double d = v ? strtod(v, &end) : NAN;
+	return v && end != v && !*end && d > 0 ? d : INFINITY;
+}
+
+/* Why a record of the task cannot win; NULL: it can. */
+static const char *excluded(const struct kb_record *r, const char *target)
+{
+	const char *verdict = kb_get_field(r, "verdict");
+	if (!is(r, "kind", "kernel"))
+		return "of another kind";
+	if (!is(r, "target", target))
+		return "of another target";
+	if (!verdict || strcmp(verdict, "faster"))
+		return verdict ? verdict : "without a verdict";
+	if (!is(r, "against", "default"))
+		return "not timed against the default";
+	if (!kb_get_field(r, "trace") || isinf(number(r, "hi")))
+		return "without a trace or a ratio";
+	return NULL;
+}
+
+bool kb_can_win(const struct kb_record *r)
+{
+	const char *target = kb_get_field(r, "target");
+	return target && !excluded(r, target);
+}
+
+int kb_rank(const struct kb_record *a, const struct kb_record *b)
+{
+	double x = number(a, "hi"), y = number(b, "hi");
+	if (a->layer != b->layer)
+		return a->layer - b->layer;
+	if (x != y)
+		return x < y ? -1 : 1;
+	x = number(a, "ratio"), y = number(b, "ratio");
+	if (x != y)
+		return x < y ? -1 : 1;
+	return digest_cmp(a->id, b->id);
+}
+
+const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, const char *target)
+{
+	const struct kb_record *best = NULL;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct kb_record *r = &l->a[i];
+		if (is(r, "task", task) && !excluded(r, target) && (!best || kb_rank(r, best) < 0))
+			best = r;
+	}
+	return best;
+}
+
+static const char *in_words(const struct kb *k, const struct kb_record *r, struct arena *a)
+{
+	char hex[33];
+	digest_hex(r->id, hex);
+	return arena_printf(a, "%.12s: %.4f of the default's time (%.4f .. %.4f), %s", hex, number(r, "ratio"), number(r, "lo"),
+			    number(r, "hi"), kb_layer_path(k, r->layer));
+}
+
+static int by_rank(const void *x, const void *y)
+{
+	return kb_rank(*(const struct kb_record *const *)x, *(const struct kb_record *const *)y);
+}
+
+/* "3 slower, 1 of another target": what could not win, by reason. */
+static const char *count_excluded(const struct kb_list *l, const char *target, struct arena *a)
+{
+	VEC(struct { const char *why; size_t n; }) reasons = {0};
+	const char *text = "";
+	for (size_t i = 0; i < l->n; i++) {
+		const char *why = excluded(&l->a[i], target);
+		size_t j = 0;
+		if (!why)
+			continue;
+		while (j < reasons.n && strcmp(reasons.a[j].why, why))
+			j++;
+		if (j == reasons.n) {
+			vec_reserve(&reasons, j + 1);
+			reasons.a[reasons.n].why = why;
+			reasons.a[reasons.n++].n = 0;
+		}
+		reasons.a[j].n++;
+	}
+	for (size_t j = 0; j < reasons.n; j++)
+		text = arena_printf(a, "%s%s%zu %s", text, *text ? ", " : "", reasons.a[j].n, reasons.a[j].why);
+	vec_free(&reasons);
+	return text;
+}
+
+static const char *explain(const struct kb *k, const struct kb_list *l, const char *target, const struct kb_record *best, struct arena *a)
+{
+	enum { SHOWN = 10 };
+	const char *text = best ? arena_printf(a, "wins: %s\n", in_words(k, best, a)) : "no record wins\n";
+	const struct kb_record **rest = ARENA_ARRAY(a, const struct kb_record *, l->n + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < l->n; i++)
+		if (&l->a[i] != best && !excluded(&l->a[i], target))
+			rest[n++] = &l->a[i];
+	qsort(rest, n, sizeof *rest, by_rank);
+	for (size_t i = 0; i < n && i < SHOWN; i++)
+		text = arena_printf(a, "%sover: %s%s\n", text, in_words(k, rest[i], a),
+				    rest[i]->layer != best->layer ? " (of a layer behind)" : "");
+	if (n > SHOWN)
+		text = arena_printf(a, "%sand over %zu more\n", text, n - SHOWN);
+	const char *out = count_excluded(l, target, a);
+	return *out ? arena_printf(a, "%scould not win: %s\n", text, out) : text;
+}
+
+const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, struct arena *a, const char **why)
+{
+	struct kb_list *l = ARENA_NEW(a, struct kb_list);
+	kb_find(k, NULL, task, l, a);
+	const struct kb_record *best = kb_best_of(l, task, target);
+	if (why)
+		*why = explain(k, l, target, best, a);
+	return best;
+}
+
+const struct kb_record *kb_measured(const struct kb_list *l, const char *task, const char *target, const char *trace)
+{
+	char hex[33];
+	digest_hex(digest_bytes(trace, strlen(trace)), hex);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct kb_record *r = &l->a[i];
+		if (is(r, "task", task) && is(r, "target", target) &&
+		    ((is(r, "kind", "kernel") && is(r, "trace", trace)) || (is(r, "kind", "dropped") && is(r, "trace-digest", hex))))
+			return r;
+	}
+	return NULL;
+}

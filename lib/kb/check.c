@@ -1,0 +1,250 @@
+/* What LMDB does not look at: its own pages. Their form is that of LMDB's data version 1 (mdb.c: MDB_page, MDB_meta,
+ * MDB_node, MDB_db), in the byte order of the machine, 64-bit. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kb/store.h"
+
+enum {
+	PAGE_HEAD = 16,  /* pgno 8, pad 2, flags 2, lower 2 and upper 2 (overflow: pages 4) */
+	META_MAGIC = 16, /* offsets in a head page */
+	META_VERSION = 20,
+	META_ADDRESS = 24,
+	META_DB = 40,    /* free pages; 48 bytes behind it the main database */
+	META_LAST = 136,
+	META_TXN = 144,
+	META_END = 152,
+};
+enum { MAGIC = (int)0xbeefc0de, PSIZE_MIN = 512, PSIZE_MAX = 32768 };
+enum { P_BRANCH = 1, P_LEAF = 2, P_OVERFLOW = 4, P_META = 8, P_DIRTY = 16, P_LEAF2 = 32, P_SUBP = 64 };
+/* Node: lo 2, hi 2, flags 2, key size 2, key, data. Branches: lo, hi and flags are a page number. */
+enum { NODE_HEAD = 8, F_BIGDATA = 1, F_SUBDATA = 2, F_DUPDATA = 4 };
+/* Database: pad 4, flags 2, depth 2, then branch, leaf and overflow pages, entries, root. */
+enum { DB_SIZE = 48, DB_DEPTH = 6, DB_BRANCH = 8, DB_LEAF = 16, DB_OVERFLOW = 24, DB_ENTRIES = 32, DB_ROOT = 40 };
+enum { FAULTS_MAX = 20, DEPTH_MAX = 32 };
+
+static uint16_t u16(const unsigned char *p)
+{
+	uint16_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+static uint32_t u32(const unsigned char *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+static uint64_t u64(const unsigned char *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+const char *heads_check(const unsigned char *head, size_t n, uint64_t *txn)
+{
+	uint64_t of[2];
+	if (n < META_END || u32(head + META_MAGIC) != (uint32_t)MAGIC)
+		return "is not a knowledge base";
+	if (u32(head + META_VERSION) != 1)
+		return "is an LMDB file of another version, or damaged";
+	size_t psize = u32(head + META_DB);
+	if (psize < PSIZE_MIN || psize > PSIZE_MAX || psize & (psize - 1))
+		return "damaged: the first head has no page size";
+	if (n < psize + META_END)
+		return "damaged: cut short in the heads";
+	for (int i = 0; i < 2; i++) {
+		const unsigned char *p = head + (size_t)i * psize;
+		of[i] = u64(p + META_TXN);
+		if (u32(p + META_MAGIC) != (uint32_t)MAGIC || u32(p + META_VERSION) != 1 || u32(p + META_DB) != psize ||
+		    u64(p) != (uint64_t)i || u16(p + 10) != P_META || u64(p + META_ADDRESS) || u16(p + META_DB + 4) != u16(head + META_DB + 4))
+			return "damaged: its heads do not match";
+	}
+	/* Commits go to the two heads in turn. */
+	uint64_t newest = of[0] > of[1] ? of[0] : of[1];
+	if (newest && (of[newest & 1] != newest || of[!(newest & 1)] != newest - 1))
+		return "damaged: its heads are not of one commit and the one before";
+	*txn = newest;
+	return NULL;
+}
+
+/* Every page that is reached from the roots, each once, in the form that LMDB takes it to have. */
+struct walk {
+	const unsigned char *map;
+	size_t psize;
+	uint64_t last, pages; /* last page of the snapshot; pages that the file has */
+	uint8_t *seen;        /* USED or FREE */
+	FILE *out;
+	int faults;
+	uint64_t txn;
+};
+enum { USED = 1, FREE };
+/* What a walk of one database counts, to be compared with what the database says. */
+struct db_count {
+	uint64_t branch, leaf, overflow, entries;
+};
+
+static void fault(struct walk *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void fault(struct walk *w, const char *fmt, ...)
+{
+	va_list ap;
+	if (++w->faults > FAULTS_MAX)
+		return;
+	va_start(ap, fmt);
+	vfprintf(w->out, fmt, ap);
+	va_end(ap);
+	fputc('\n', w->out);
+}
+
+/* Marks n pages; false: they are not there, or are reached twice. */
+static bool claim(struct walk *w, uint64_t page, uint64_t n, uint8_t how)
+{
+	if (page < 2 || page > w->last || n > w->last + 1 - page || (how == USED && page + n > w->pages)) {
+		fault(w, "page %" PRIu64 " is referred to, and is not there", page);
+		return false;
+	}
+	for (uint64_t i = page; i < page + n; i++) {
+		if (w->seen[i]) {
+			fault(w, "page %" PRIu64 " is %s", i, w->seen[i] != how ? "both free and in use" : "reached twice");
+			return false;
+		}
+		w->seen[i] = how;
+	}
+	return true;
+}
+
+static void walk_db(struct walk *w, const unsigned char *db, bool free_list, const char *name);
+
+/* Pages to be used again, as one freed them together: their number, then theirs. */
+static void walk_free(struct walk *w, const unsigned char *key, size_t nkey, const unsigned char *data, size_t n)
+{
+	uint64_t count = n >= 8 ? u64(data) : 0;
+	if (nkey != 8 || u64(key) > w->txn || n < 8 || count > (n - 8) / 8) {
+		fault(w, "a list of free pages is malformed");
+		return;
+	}
+	for (uint64_t i = 0; i < count; i++)
+		claim(w, u64(data + 8 + 8 * i), 1, FREE);
+}
+
+/* Small sets of data of one key: a page inside the node. */
+static void walk_subpage(struct walk *w, uint64_t page, const unsigned char *p, size_t n, struct db_count *c)
+{
+	unsigned lower = n >= PAGE_HEAD ? u16(p + 12) : 0;
+	size_t keys = (lower - PAGE_HEAD) / 2, size = n >= PAGE_HEAD ? u16(p + 8) : 0;
+	if (n < PAGE_HEAD || lower < PAGE_HEAD || lower & 1 || (u16(p + 10) & ~P_DIRTY) != (P_LEAF | P_LEAF2 | P_SUBP) || keys == 0 ||
+	    PAGE_HEAD + keys * size > n) {
+		fault(w, "page %" PRIu64 ": a set inside it is malformed", page);
+		return;
+	}
+	c->entries += keys;
+}
+
+/* The data of a leaf's node. */
+static void walk_data(struct walk *w, uint64_t page, const unsigned char *node, size_t room, bool free_list, struct db_count *c)
+{
+	size_t nkey = u16(node + 6), n = u16(node) | (size_t)u16(node + 2) << 16, flags = u16(node + 4);
+	const unsigned char *key = node + NODE_HEAD, *data = key + nkey;
+	size_t held = flags & F_BIGDATA ? 8 : n;
+	if (NODE_HEAD + nkey + held > room || flags & ~(size_t)(F_BIGDATA | F_SUBDATA | F_DUPDATA) || (flags & F_BIGDATA && flags != F_BIGDATA) ||
+	    (flags & F_SUBDATA && n != DB_SIZE) || (free_list && flags & ~(size_t)F_BIGDATA)) {
+		fault(w, "page %" PRIu64 ": a node is malformed", page);
+		return;
+	}
+	if (flags & F_BIGDATA) {
+		uint64_t at = u64(data), pages = (PAGE_HEAD - 1 + n) / w->psize + 1;
+		if (!claim(w, at, pages, USED))
+			return;
+		data = w->map + at * w->psize;
+		if (u64(data) != at || u16(data + 10) != P_OVERFLOW || u32(data + 12) != pages) {
+			fault(w, "page %" PRIu64 ": not the long value that page %" PRIu64 " says it is", at, page);
+			return;
+		}
+		data += PAGE_HEAD;
+		c->overflow += pages;
+	}
+	if (free_list)
+		walk_free(w, key, nkey, data, n);
+	if (flags & F_SUBDATA)
+		walk_db(w, data, false, "a database");
+	if (flags & F_SUBDATA && flags & F_DUPDATA)
+		c->entries += u64(data + DB_ENTRIES);
+	else if (flags & F_DUPDATA)
+		walk_subpage(w, page, data, n, c);
+	else
+		c->entries++;
+}
+
+static void walk_page(struct walk *w, uint64_t page, int depth, bool free_list, struct db_count *c)
+{
+	if (!claim(w, page, 1, USED))
+		return;
+	const unsigned char *p = w->map + page * w->psize;
+	unsigned flags = u16(p + 10), lower = u16(p + 12), upper = u16(p + 14);
+	size_t keys = (lower - PAGE_HEAD) / 2;
+	bool branch = flags == P_BRANCH, leaf2 = flags == (P_LEAF | P_LEAF2);
+	if (u64(p) != page || (!branch && !leaf2 && flags != P_LEAF) || lower < PAGE_HEAD || lower & 1 || upper < lower || upper > w->psize ||
+	    branch != (depth > 1) || (branch && keys < 2) || (leaf2 && PAGE_HEAD + keys * u16(p + 8) > w->psize)) {
+		fault(w, "page %" PRIu64 ": its head is malformed", page);
+		return;
+	}
+	c->branch += branch;
+	c->leaf += !branch;
+	if (leaf2) {
+		c->entries += keys;
+		return;
+	}
+	for (size_t i = 0; i < keys; i++) {
+		size_t at = u16(p + PAGE_HEAD + 2 * i);
+		const unsigned char *node = p + at;
+		if (at < upper || at + NODE_HEAD > w->psize || at + NODE_HEAD + u16(node + 6) > w->psize)
+			fault(w, "page %" PRIu64 ": node %zu is outside", page, i);
+		else if (branch)
+			walk_page(w, u16(node) | (uint64_t)u16(node + 2) << 16 | (uint64_t)u16(node + 4) << 32, depth - 1, free_list, c);
+		else
+			walk_data(w, page, node, w->psize - at, free_list, c);
+	}
+}
+
+static void walk_db(struct walk *w, const unsigned char *db, bool free_list, const char *name)
+{
+	struct db_count c = {0};
+	unsigned depth = u16(db + DB_DEPTH);
+	uint64_t root = u64(db + DB_ROOT);
+	if (depth > DEPTH_MAX || (root == UINT64_MAX) != (depth == 0)) {
+		fault(w, "%s is malformed", name);
+		return;
+	}
+	if (depth)
+		walk_page(w, root, (int)depth, free_list, &c);
+	if (c.branch != u64(db + DB_BRANCH) || c.leaf != u64(db + DB_LEAF) || c.overflow != u64(db + DB_OVERFLOW) ||
+	    c.entries != u64(db + DB_ENTRIES))
+		fault(w, "%s has not the pages and entries that it says", name);
+}
+
+void pages_check(struct page_check *c, FILE *out)
+{
+	size_t psize = u32(c->map + META_DB);
+	const unsigned char *head = c->map + (c->txn & 1) * psize;
+	struct walk w = {.map = c->map, .psize = psize, .last = u64(head + META_LAST), .pages = c->bytes / psize, .out = out, .txn = c->txn};
+	if (w.last < 1 || w.last > c->bytes / psize + (1u << 20)) {
+		fault(&w, "the head says there are %" PRIu64 " pages, the file has %" PRIu64, w.last + 1, w.pages);
+		return;
+	}
+	w.seen = xcalloc(w.last + 2, 1);
+	walk_db(&w, head + META_DB, true, "the list of free pages");
+	walk_db(&w, head + META_DB + DB_SIZE, false, "the list of databases");
+	for (uint64_t i = 2; i <= w.last; i++) {
+		if (w.seen[i] == 0)
+			fault(&w, "page %" PRIu64 " is neither free nor in use", i);
+		c->used += w.seen[i] == USED ? psize : 0;
+		c->free += w.seen[i] == FREE ? psize : 0;
+	}
+	if (w.faults > FAULTS_MAX)
+		fprintf(out, "and %d faults more\n", w.faults - FAULTS_MAX);
+	free(w.seen);
+}

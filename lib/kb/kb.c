@@ -1,0 +1,276 @@
+/* Layers of files, and what is asked of them. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/msg.h"
+#include "kb/kb.h"
+#include "kb/place.h"
+#include "kb/store.h"
+
+enum { LAYERS = 3 };
+struct kb {
+	struct arena arena;
+	int n;
+	struct {
+		const char *path, *name;
+		struct store *store;
+	} layer[LAYERS];
+};
+
+static void add_layer(struct kb *k, const char *path, const char *name, bool write, bool must_be)
+{
+	if (!path || (!write && !must_be && access(path, F_OK)))
+		return;
+	k->layer[k->n].path = path;
+	k->layer[k->n].name = name;
+	k->layer[k->n++].store = store_open(path, write);
+}
+
+/* Of the layers there may be, those that are there; the first is made if it is to be written. */
+static struct kb *open_layers(const char *path, bool write, bool first_only)
+{
+	struct kb *k = xcalloc(1, sizeof *k);
+	const char *env = getenv("HONE_KB"), *custom = custom_path(&k->arena);
+	bool said = path != NULL;
+	if (!path && env && *env)
+		path = env;
+	if (path)
+		add_layer(k, arena_str(&k->arena, path), "explicit", write, said || first_only);
+	else if (write && !custom)
+		die(EX_SYSTEM, "no place for the knowledge base; set HONE_KB or HOME");
+	if (!path && write)
+		make_parents(custom);
+	if (!path || !first_only)
+		add_layer(k, custom, "custom", write && !path, first_only);
+	if (!first_only)
+		add_layer(k, builtin_path(&k->arena), "built-in", false, false);
+	return k;
+}
+
+struct kb *kb_open(const char *path, bool write)
+{
+	return open_layers(path, write, false);
+}
+
+struct kb *kb_open_file(const char *path, bool write)
+{
+	return open_layers(path, write, true);
+}
+
+void kb_close(struct kb *k)
+{
+	if (!k)
+		return;
+	for (int i = 0; i < k->n; i++)
+		store_close(k->layer[i].store);
+	arena_release(&k->arena);
+	free(k);
+}
+
+int kb_layers(const struct kb *k)
+{
+	return k->n;
+}
+
+const char *kb_layer_path(const struct kb *k, int layer)
+{
+	return k->layer[layer].path;
+}
+
+const char *kb_layer_name(const struct kb *k, int layer)
+{
+	return k->layer[layer].name;
+}
+
+/* Writing. */
+
+enum { HEAD = 7 + 32 + 1 }; /* "record ID\n", which the id says, and so the file does not hold */
+
+struct bytes {
+	char *a;
+	size_t n, cap;
+};
+
+static void append(struct bytes *b, const void *p, size_t n)
+{
+	vec_reserve(b, b->n + n);
+	if (n)
+		memcpy(b->a + b->n, p, n);
+	b->n += n;
+}
+
+static void append_records(struct bytes *b, struct kb_record *const *r, size_t n)
+{
+	struct arena a = {0};
+	for (size_t i = 0; i < n; i++) {
+		const char *text = kb_text(r[i], &a), *task = kb_get_field(r[i], "task");
+		struct store_item it = {.id = r[i]->id, .has_task = task != NULL, .n = strlen(text) - HEAD - 1};
+		if (it.n > KB_RECORD_MAX)
+			die(EX_BADDATA, "a record of more than 16 MiB");
+		if (task)
+			it.task = digest_bytes(task, strlen(task));
+		append(b, &it, sizeof it);
+		append(b, text + HEAD, it.n);
+	}
+	arena_release(&a);
+}
+
+size_t kb_put(struct kb *k, struct kb_record *const *r, size_t n)
+{
+	struct bytes b = {0};
+	struct arena a = {0};
+	uint32_t fresh;
+	size_t len;
+	append_records(&b, r, n);
+	store_call(k->layer[0].store, STORE_PUT, b.a, b.n, &a, &len, &fresh);
+	arena_release(&a);
+	vec_free(&b);
+	return fresh;
+}
+
+bool kb_swap(struct kb *k, const struct kb_stat *expect, const struct digest *drop, size_t ndrop,
+	     struct kb_record *const *put, size_t nput)
+{
+	struct bytes b = {0};
+	struct arena a = {0};
+	uint64_t n = ndrop;
+	uint32_t done;
+	size_t len;
+	append(&b, expect, sizeof *expect);
+	append(&b, &n, sizeof n);
+	append(&b, drop, ndrop * sizeof *drop);
+	append_records(&b, put, nput);
+	store_call(k->layer[0].store, STORE_SWAP, b.a, b.n, &a, &len, &done);
+	arena_release(&a);
+	vec_free(&b);
+	return done;
+}
+
+/* Reading. */
+
+static void push(struct kb_list *l, const struct kb_record *r, struct arena *a)
+{
+	if (l->n == l->cap) {
+		struct kb_record *old = l->a;
+		l->cap = l->cap ? 2 * l->cap : 64;
+		l->a = ARENA_ARRAY(a, struct kb_record, l->cap);
+		if (l->n)
+			memcpy(l->a, old, l->n * sizeof *old);
+	}
+	l->a[l->n++] = *r;
+}
+
+/* One record as the other side sent it; r->n is 0 if its text, which its id vouches for, is not of our form. */
+static bool next_record(const char **p, const char *end, struct kb_record *r, struct arena *a)
+{
+	struct store_found f;
+	const char *why, *s;
+	int line = 1;
+	if (*p == end)
+		return false;
+	memcpy(&f, *p, sizeof f);
+	char *text = arena_alloc(a, HEAD + f.n + 2);
+	memcpy(text, "record ", 7);
+	digest_hex(f.id, text + 7);
+	text[HEAD - 1] = '\n';
+	memcpy(text + HEAD, *p + sizeof f, f.n);
+	text[HEAD + f.n] = '\n';
+	*p += sizeof f + f.n;
+	s = text;
+	if (!kb_parse(&s, text + HEAD + f.n + 1, r, a, &line, &why))
+		r->n = 0;
+	return true;
+}
+
+/* Duplicates of layers behind are left out, order by id. */
+static int by_id_and_layer(const void *x, const void *y)
+{
+	const struct kb_record *a = x, *b = y;
+	int c = digest_cmp(a->id, b->id);
+	return c ? c : a->layer - b->layer;
+}
+
+static void find(struct kb *k, const struct store_range *range, const char *kind, const char *task, struct kb_list *out, struct arena *a)
+{
+	*out = (struct kb_list){0};
+	for (int i = 0; i < k->n; i++) {
+		struct arena answers = {0};
+		size_t n;
+		const char *p = store_call(k->layer[i].store, STORE_FIND, range, sizeof *range, &answers, &n, NULL), *end = p + n;
+		struct kb_record r;
+		while (next_record(&p, end, &r, a)) {
+			const char *kinds = kb_get_field(&r, "kind"), *tasks = kb_get_field(&r, "task");
+			if (r.n == 0)
+				store_damaged(k->layer[i].store, "a record is not of the form of records");
+			if ((kind && (!kinds || strcmp(kinds, kind))) || (task && (!tasks || strcmp(tasks, task))))
+				continue;
+			r.layer = i;
+			push(out, &r, a);
+		}
+		arena_release(&answers);
+	}
+	size_t n = 0;
+	if (out->n)
+		qsort(out->a, out->n, sizeof *out->a, by_id_and_layer);
+	for (size_t i = 0; i < out->n; i++)
+		if (n == 0 || !digest_eq(out->a[n - 1].id, out->a[i].id))
+			out->a[n++] = out->a[i];
+	out->n = n;
+}
+
+static const struct digest most = {UINT64_MAX, UINT64_MAX};
+
+void kb_find(struct kb *k, const char *kind, const char *task, struct kb_list *out, struct arena *a)
+{
+	struct store_range r = {.by_task = task != NULL, .hi = most};
+	if (task)
+		r.task = digest_bytes(task, strlen(task));
+	find(k, &r, kind, task, out, a);
+}
+
+void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena *a)
+{
+	struct store_range r = {0};
+	char digits[33];
+	size_t n = strlen(hex);
+	*out = (struct kb_list){0};
+	if (n == 0 || n > 32)
+		return;
+	snprintf(digits, sizeof digits, "%s00000000000000000000000000000000", hex);
+	bool good = digest_parse(digits, 32, &r.lo);
+	memset(digits + n, 'f', 32 - n);
+	if (good && digest_parse(digits, 32, &r.hi))
+		find(k, &r, NULL, NULL, out, a);
+}
+
+void kb_stat(struct kb *k, int layer, struct kb_stat *out)
+{
+	struct arena a = {0};
+	size_t n;
+	memcpy(out, store_call(k->layer[layer].store, STORE_STAT, NULL, 0, &a, &n, NULL), sizeof *out);
+	arena_release(&a);
+}
+
+const char *kb_check(struct kb *k, int layer, struct arena *a)
+{
+	size_t n;
+	const char *why, *text = store_try(k->layer[layer].store, STORE_CHECK, a, &n, &why);
+	return why ? arena_printf(a, "%s%s\n", text, why) : text;
+}
+
+void kb_salvage(struct kb *k, int layer, struct kb_list *out, struct arena *a)
+{
+	struct arena answers = {0};
+	struct kb_record r;
+	size_t n;
+	const char *why, *p = store_try(k->layer[layer].store, STORE_SALVAGE, &answers, &n, &why), *end = p + n;
+	*out = (struct kb_list){0};
+	while (next_record(&p, end, &r, a))
+		if (r.n)
+			push(out, &r, a);
+	arena_release(&answers);
+	if (out->n)
+		qsort(out->a, out->n, sizeof *out->a, by_id_and_layer);
+}

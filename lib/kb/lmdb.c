@@ -1,0 +1,739 @@
+/* The other side of a file: all that touches LMDB. Runs in a process of its own (store.c); every transaction is short,
+ * and whatever is wrong is the last answer it gives. The databases in a file:
+ *   records   id (16 bytes, big-endian) -> text;  tasks   digest of the task's text -> ids, sorted
+ *   meta      "format" -> KB_FORMAT;              "set" -> struct set, of every committed transaction */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include "common/msg.h"
+#include "kb/place.h"
+#include "kb/store.h"
+
+enum {
+	MAP_START = 4 << 20,   /* bytes; doubled when full */
+	READERS = 1022,
+	REQUEST_SECONDS = 120, /* of CPU time for one request: no sound file needs them */
+	UNLOCKED_TRIES = 20,
+};
+
+/* count and sum as in struct kb_stat; txn is the transaction that wrote it: an older one under a newer head shows. */
+struct set {
+	uint64_t count;
+	struct digest sum;
+	uint64_t txn, check; /* check: hash of what is before it */
+};
+
+static struct server {
+	int fd;
+	const char *path;
+	bool write, nolock;
+	MDB_env *env;
+	MDB_txn *txn;
+	MDB_dbi records, tasks, meta;
+	bool fresh; /* as of the transaction: nothing was ever written */
+	struct set set;
+} sv;
+
+static noreturn void fail(enum exit_code code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static noreturn void fail(enum exit_code code, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	frame_send(sv.fd, code, 0, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1);
+	_exit(0);
+}
+
+static noreturn void damaged(const char *what)
+{
+	fail(EX_BADDATA, "damaged: %s; kb fsck says more, kb dump --salvage prints what is whole", what);
+}
+
+/* Ends with the right code for what LMDB says. */
+static noreturn void fail_lmdb(int rc)
+{
+	switch (rc) {
+	case ENOSPC:
+	case EFBIG:
+	case EDQUOT: fail(EX_IO, "%s; nothing of this write is kept, all that was there before is", strerror(rc));
+	case EIO:
+	case EACCES:
+	case EROFS:
+	case EPERM: fail(EX_IO, "%s", strerror(rc));
+	case ENOENT: fail(EX_NOIN, "%s", strerror(rc));
+	case ENOMEM: fail(EX_SYSTEM, "no address space to map it (ulimit -v), or the file is damaged");
+	case MDB_VERSION_MISMATCH: fail(EX_NOTAVAIL, "is an LMDB file of another version");
+	case MDB_INVALID: fail(EX_BADDATA, "is not a knowledge base");
+	default:
+		if (rc > 0)
+			fail(EX_SYSTEM, "%s", strerror(rc));
+		damaged(mdb_strerror(rc));
+	}
+}
+
+static void must(int rc)
+{
+	if (rc)
+		fail_lmdb(rc);
+}
+
+static void on_assert(MDB_env *env, const char *what)
+{
+	(void)env;
+	damaged(what);
+}
+
+static void to_key(struct digest d, unsigned char key[16])
+{
+	for (int i = 0; i < 8; i++) {
+		key[i] = (unsigned char)(d.hi >> (56 - 8 * i));
+		key[8 + i] = (unsigned char)(d.lo >> (56 - 8 * i));
+	}
+}
+
+static struct digest of_key(const unsigned char *key)
+{
+	struct digest d = {0, 0};
+	for (int i = 0; i < 8; i++) {
+		d.hi = d.hi << 8 | key[i];
+		d.lo = d.lo << 8 | key[8 + i];
+	}
+	return d;
+}
+
+static struct digest sum_of(struct digest a, struct digest b)
+{
+	struct digest s = {a.hi + b.hi, a.lo + b.lo};
+	s.hi += s.lo < a.lo;
+	return s;
+}
+
+static struct digest difference(struct digest a, struct digest b)
+{
+	struct digest s = {a.hi - b.hi, a.lo - b.lo};
+	s.hi -= a.lo < b.lo;
+	return s;
+}
+
+/* Files and their opening. */
+
+static ssize_t read_heads(unsigned char *buf, size_t size)
+{
+	int fd = open(sv.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : pread(fd, buf, size, 0);
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+/* The heads as they are on disk, read again where a commit came between. */
+static const char *check_heads(uint64_t *txn)
+{
+	static unsigned char head[2 * 65536];
+	const char *why = NULL;
+	for (int i = 0; i < UNLOCKED_TRIES; i++) {
+		ssize_t n = read_heads(head, sizeof head);
+		if (n < 0)
+			fail_lmdb(errno);
+		why = heads_check(head, (size_t)n, txn);
+		if (!why)
+			return NULL;
+		usleep(1000);
+	}
+	return why;
+}
+
+static void open_env(unsigned flags)
+{
+	must(mdb_env_create(&sv.env));
+	mdb_env_set_assert(sv.env, on_assert);
+	must(mdb_env_set_maxdbs(sv.env, 4));
+	must(mdb_env_set_maxreaders(sv.env, READERS));
+	must(mdb_env_set_mapsize(sv.env, MAP_START));
+	int rc = mdb_env_open(sv.env, sv.path, flags, 0666);
+	if (rc == EACCES && !sv.write && !(flags & MDB_NOLOCK)) {
+		mdb_env_close(sv.env);
+		sv.nolock = true;
+		open_env(flags | MDB_NOLOCK);
+		return;
+	}
+	must(rc);
+}
+
+static void open_file(void)
+{
+	struct stat st;
+	uint64_t txn;
+	const char *why = network_name(sv.path);
+	if (why)
+		fail(EX_NOTAVAIL, "is on a network file system (%s), where locks and mappings do not hold; put it on a local disk "
+		     "(--kb, HONE_KB) and carry it with kb dump and kb load", why);
+	bool there = stat(sv.path, &st) == 0;
+	if (!there && (errno != ENOENT || !sv.write))
+		fail(errno == EACCES ? EX_IO : EX_NOIN, "%s", strerror(errno));
+	if (there && !S_ISREG(st.st_mode))
+		fail(EX_NOIN, "is not a file");
+	if (there && st.st_size > 0 && (why = check_heads(&txn)))
+		fail(EX_BADDATA, "%s", why);
+	if (there && st.st_size == 0 && !sv.write) {
+		sv.fresh = true;
+		return; /* made, and killed before the first byte */
+	}
+	open_env(MDB_NOSUBDIR | (sv.write ? 0 : MDB_RDONLY));
+	if (!there)
+		sync_directory(sv.path);
+	int dead;
+	if (!sv.nolock)
+		mdb_reader_check(sv.env, &dead); /* readers that were killed would keep old pages */
+}
+
+/* Transactions. */
+
+static bool read_set(void)
+{
+	MDB_val key = {3, "set"}, v;
+	int rc = mdb_get(sv.txn, sv.meta, &key, &v);
+	if (rc || v.mv_size != sizeof sv.set)
+		return false;
+	memcpy(&sv.set, v.mv_data, sizeof sv.set);
+	return sv.set.check == hash64(&sv.set, offsetof(struct set, check), 0);
+}
+
+static void check_format(void)
+{
+	MDB_val key = {6, "format"}, v;
+	int major = 0, minor = 0;
+	char text[32] = "";
+	if (mdb_get(sv.txn, sv.meta, &key, &v) || v.mv_size >= sizeof text)
+		damaged("its version cannot be read");
+	memcpy(text, v.mv_data, v.mv_size);
+	if (sscanf(text, "hone-kb %d.%d", &major, &minor) != 2)
+		damaged("its version cannot be read");
+	if (major != 1)
+		fail(EX_NOTAVAIL, "is of version %d.%d, this program reads 1; use a newer hone", major, minor);
+	if (minor > 0 && sv.write)
+		fail(EX_NOTAVAIL, "is of version %d.%d, which this program can read, not write; use a newer hone", major, minor);
+}
+
+static void drop_txn(void)
+{
+	mdb_txn_abort(sv.txn);
+	sv.txn = NULL;
+}
+
+/* Opens the databases as of the transaction and sees to it that they are ours. */
+static void open_databases(bool write)
+{
+	uint64_t id = mdb_txn_id(sv.txn) - write, head;
+	int rc = mdb_dbi_open(sv.txn, "meta", 0, &sv.meta);
+	sv.fresh = rc == MDB_NOTFOUND && id == 0;
+	sv.set = (struct set){0};
+	if (sv.fresh && write) {
+		MDB_val key = {6, "format"}, v = {strlen(KB_FORMAT), KB_FORMAT};
+		must(mdb_dbi_open(sv.txn, "meta", MDB_CREATE, &sv.meta));
+		must(mdb_put(sv.txn, sv.meta, &key, &v, 0));
+	}
+	if (!sv.fresh && rc == MDB_NOTFOUND)
+		fail(EX_BADDATA, "is not a knowledge base, or is damaged");
+	if (!sv.fresh) {
+		must(rc);
+		check_format();
+		if (!read_set())
+			damaged("its count and sum cannot be read");
+		if (sv.set.txn != id)
+			damaged("its head and its count are of different transactions");
+	}
+	if (!sv.fresh || write) {
+		must(mdb_dbi_open(sv.txn, "records", write ? MDB_CREATE : 0, &sv.records));
+		must(mdb_dbi_open(sv.txn, "tasks", MDB_DUPSORT | MDB_DUPFIXED | (write ? MDB_CREATE : 0), &sv.tasks));
+	}
+	const char *why = sv.fresh ? NULL : check_heads(&head);
+	if (why)
+		damaged(why);
+}
+
+static void begin(bool write)
+{
+	int rc;
+	for (int tries = 0;; tries++) {
+		rc = mdb_txn_begin(sv.env, NULL, write ? 0 : MDB_RDONLY, &sv.txn);
+		if (rc == MDB_MAP_RESIZED) {
+			must(mdb_env_set_mapsize(sv.env, 0));
+		} else if (rc == MDB_READERS_FULL && tries < UNLOCKED_TRIES) {
+			int dead;
+			mdb_reader_check(sv.env, &dead);
+			usleep(10000);
+		} else {
+			break;
+		}
+	}
+	if (rc == MDB_READERS_FULL)
+		fail(EX_SYSTEM, "more than %d processes are reading it", READERS);
+	must(rc);
+	open_databases(write);
+}
+
+/* Writes the set record and commits; MDB_MAP_FULL for the caller to try again. */
+static int commit(void)
+{
+	MDB_val key = {3, "set"}, v = {sizeof sv.set, &sv.set};
+	sv.set.txn = mdb_txn_id(sv.txn);
+	sv.set.check = hash64(&sv.set, offsetof(struct set, check), 0);
+	int rc = mdb_put(sv.txn, sv.meta, &key, &v, 0);
+	if (rc) {
+		drop_txn();
+		return rc;
+	}
+	rc = mdb_txn_commit(sv.txn);
+	sv.txn = NULL;
+	return rc;
+}
+
+static void grow(void)
+{
+	MDB_envinfo info;
+	must(mdb_env_info(sv.env, &info));
+	must(mdb_env_set_mapsize(sv.env, 2 * info.me_mapsize));
+}
+
+/* Requests. What came over the socket is copied to where it is aligned. */
+
+struct items {
+	struct arena arena;
+	VEC(struct store_item) put;
+	VEC(struct digest) drop;
+	struct kb_stat expect;
+};
+
+static int put_item(const struct store_item *it, uint32_t *fresh)
+{
+	unsigned char id[16], task[16];
+	MDB_val key = {16, id}, text = {it->n, (void *)it->text}, by = {16, task}, ref = {16, id};
+	to_key(it->id, id);
+	to_key(it->task, task);
+	int rc = mdb_put(sv.txn, sv.records, &key, &text, MDB_NOOVERWRITE);
+	if (rc == MDB_KEYEXIST)
+		return 0;
+	if (!rc && it->has_task)
+		rc = mdb_put(sv.txn, sv.tasks, &by, &ref, 0);
+	if (rc)
+		return rc;
+	sv.set.count++;
+	sv.set.sum = sum_of(sv.set.sum, it->id);
+	++*fresh;
+	return 0;
+}
+
+/* The digest of the task field in a stored text, found as the record's own index has it. */
+static bool stored_task(const MDB_val *text, struct digest *task)
+{
+	struct arena a = {0};
+	struct kb_record r;
+	const char *why, *s, *value;
+	int line = 1;
+	char *whole = arena_alloc(&a, text->mv_size + 9);
+	memcpy(whole, "record\n", 7);
+	memcpy(whole + 7, text->mv_data, text->mv_size);
+	whole[7 + text->mv_size] = '\n';
+	s = whole;
+	bool has = kb_parse(&s, whole + text->mv_size + 8, &r, &a, &line, &why) && (value = kb_get_field(&r, "task"));
+	if (has)
+		*task = digest_bytes(value, strlen(value));
+	arena_release(&a);
+	return has;
+}
+
+static int drop_item(struct digest d, uint32_t *changed)
+{
+	unsigned char id[16], task[16];
+	struct digest t;
+	MDB_val key = {16, id}, text, by = {16, task}, ref = {16, id};
+	to_key(d, id);
+	int rc = mdb_get(sv.txn, sv.records, &key, &text);
+	if (rc == MDB_NOTFOUND)
+		return 0;
+	if (!rc && stored_task(&text, &t)) {
+		to_key(t, task);
+		rc = mdb_del(sv.txn, sv.tasks, &by, &ref);
+	}
+	if (!rc)
+		rc = mdb_del(sv.txn, sv.records, &key, NULL);
+	if (rc)
+		return rc;
+	sv.set.count--;
+	sv.set.sum = difference(sv.set.sum, d);
+	++*changed;
+	return 0;
+}
+
+/* One transaction, again with a larger map if it was full. */
+static uint32_t change(const struct items *it, bool swap)
+{
+	uint32_t changed;
+	for (;; grow()) {
+		int rc = 0;
+		changed = 0;
+		begin(true);
+		if (swap && (sv.set.count != it->expect.count || !digest_eq(sv.set.sum, it->expect.sum))) {
+			drop_txn();
+			return 0;
+		}
+		for (size_t i = 0; i < it->drop.n && !rc; i++)
+			rc = drop_item(it->drop.a[i], &changed);
+		for (size_t i = 0; i < it->put.n && !rc; i++)
+			rc = put_item(&it->put.a[i], &changed);
+		if (rc || (changed == 0 && !sv.fresh))
+			drop_txn();
+		else
+			rc = commit();
+		if (!rc)
+			return swap ? 1 : changed;
+		if (rc != MDB_MAP_FULL)
+			fail_lmdb(rc);
+	}
+}
+
+static void read_items(const char *p, size_t n, bool swap, struct items *it)
+{
+	const char *end = p + n;
+	*it = (struct items){0};
+	if (swap) {
+		uint64_t ndrop;
+		memcpy(&it->expect, p, sizeof it->expect);
+		memcpy(&ndrop, p + sizeof it->expect, sizeof ndrop);
+		p += sizeof it->expect + sizeof ndrop;
+		for (; ndrop; ndrop--, p += sizeof(struct digest)) {
+			struct digest d;
+			memcpy(&d, p, sizeof d);
+			vec_push(&it->drop, d);
+		}
+	}
+	while (p < end) {
+		struct store_item item;
+		memcpy(&item, p, sizeof item);
+		item.text = p + sizeof item;
+		p += sizeof item + item.n;
+		vec_push(&it->put, item);
+	}
+}
+
+static void free_items(struct items *it)
+{
+	vec_free(&it->put);
+	vec_free(&it->drop);
+}
+
+struct answer {
+	char *a;
+	size_t n, cap;
+};
+
+static void append(struct answer *out, const void *p, size_t n)
+{
+	vec_reserve(out, out->n + n);
+	memcpy(out->a + out->n, p, n);
+	out->n += n;
+}
+
+/* Copies one record out of the map if it is what its id says. */
+static bool take(const MDB_val *key, const MDB_val *text, struct answer *out)
+{
+	if (key->mv_size != 16 || text->mv_size > KB_RECORD_MAX)
+		return false;
+	struct store_found f = {of_key(key->mv_data), text->mv_size};
+	size_t at = out->n;
+	append(out, &f, sizeof f);
+	append(out, text->mv_data, text->mv_size);
+	if (digest_eq(digest_bytes(out->a + at + sizeof f, f.n), f.id))
+		return true;
+	out->n = at;
+	return false;
+}
+
+static const char *find_task(const struct store_range *r, struct answer *out)
+{
+	unsigned char task[16], last[16] = {0};
+	MDB_cursor *c;
+	MDB_val by = {16, task}, ref, text;
+	const char *why = NULL;
+	to_key(r->task, task);
+	must(mdb_cursor_open(sv.txn, sv.tasks, &c));
+	int rc = mdb_cursor_get(c, &by, &ref, MDB_SET_KEY);
+	for (size_t n = 0; !rc && !why; n++) {
+		if (ref.mv_size != 16 || (n && memcmp(ref.mv_data, last, 16) <= 0)) {
+			why = "its index is out of order";
+			break;
+		}
+		memcpy(last, ref.mv_data, 16);
+		int got = mdb_get(sv.txn, sv.records, &ref, &text);
+		if (got == MDB_NOTFOUND || (!got && !take(&ref, &text, out)))
+			why = "a record is not there, or does not match its id";
+		else if (got)
+			why = mdb_strerror(got);
+		else
+			rc = mdb_cursor_get(c, &by, &ref, MDB_NEXT_DUP);
+	}
+	mdb_cursor_close(c);
+	if (!why && rc != MDB_NOTFOUND)
+		why = mdb_strerror(rc);
+	return why;
+}
+
+/* Ids from lo to hi. all: the whole set, which must be what the set record says. */
+static const char *find_range(const struct store_range *r, bool all, struct answer *out)
+{
+	unsigned char lo[16], hi[16], last[16] = {0};
+	MDB_cursor *c;
+	MDB_val key = {16, lo}, text;
+	const char *why = NULL;
+	struct digest sum = {0, 0};
+	uint64_t n = 0;
+	to_key(r->lo, lo);
+	to_key(r->hi, hi);
+	must(mdb_cursor_open(sv.txn, sv.records, &c));
+	int rc = mdb_cursor_get(c, &key, &text, MDB_SET_RANGE);
+	for (; !rc && !why && key.mv_size == 16 && memcmp(key.mv_data, hi, 16) <= 0; n++) {
+		if (n >= sv.set.count || (n && memcmp(key.mv_data, last, 16) <= 0)) {
+			why = "its records are out of order";
+			break;
+		}
+		memcpy(last, key.mv_data, 16);
+		sum = sum_of(sum, of_key(last));
+		if (!take(&key, &text, out))
+			why = "a record does not match its id";
+		else
+			rc = mdb_cursor_get(c, &key, &text, MDB_NEXT);
+	}
+	mdb_cursor_close(c);
+	if (!why && rc && rc != MDB_NOTFOUND)
+		why = mdb_strerror(rc);
+	if (!why && all && (n != sv.set.count || !digest_eq(sum, sv.set.sum)))
+		why = "records are missing: count and sum do not match";
+	return why;
+}
+
+/* Without a lock a writer may reuse the pages that are being read: what was read then is read again. */
+static void find(const struct store_range *r)
+{
+	static const struct digest none = {0, 0}, most = {UINT64_MAX, UINT64_MAX};
+	struct answer out = {0};
+	const char *why = NULL;
+	for (int tries = 0; !(sv.fresh && !sv.env); tries++) {
+		MDB_envinfo before, after;
+		out.n = 0;
+		mdb_env_info(sv.env, &before);
+		begin(false);
+		bool all = !r->by_task && digest_eq(r->lo, none) && digest_eq(r->hi, most);
+		if (!sv.fresh)
+			why = r->by_task ? find_task(r, &out) : find_range(r, all, &out);
+		drop_txn();
+		mdb_env_info(sv.env, &after);
+		if (!sv.nolock || before.me_last_txnid == after.me_last_txnid || tries == UNLOCKED_TRIES)
+			break;
+	}
+	if (why)
+		damaged(why);
+	frame_send(sv.fd, 0, 0, out.a, out.n);
+	vec_free(&out);
+}
+
+/* Everything that matches its id, sent as it is found: the next page may be the end. */
+static void salvage(void)
+{
+	MDB_cursor *c;
+	MDB_val key, text;
+	struct answer out = {0};
+	if (!sv.env)
+		return;
+	must(mdb_txn_begin(sv.env, NULL, MDB_RDONLY, &sv.txn));
+	must(mdb_dbi_open(sv.txn, "records", 0, &sv.records));
+	must(mdb_cursor_open(sv.txn, sv.records, &c));
+	int rc = mdb_cursor_get(c, &key, &text, MDB_FIRST);
+	for (; !rc; rc = mdb_cursor_get(c, &key, &text, MDB_NEXT)) {
+		if (take(&key, &text, &out) && !frame_send(sv.fd, ANSWER_PART, 0, out.a, out.n))
+			break;
+		out.n = 0;
+	}
+	vec_free(&out);
+	if (rc != MDB_NOTFOUND)
+		must(rc);
+}
+
+/* Pages of the snapshot that is being read. */
+static void check_pages(FILE *out)
+{
+	int fd = open(sv.path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		fail_lmdb(errno);
+	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		fail_lmdb(errno);
+	struct page_check c = {.map = map, .bytes = (size_t)st.st_size, .txn = mdb_txn_id(sv.txn)};
+	pages_check(&c, out);
+	munmap(map, (size_t)st.st_size);
+	close(fd);
+}
+
+/* One record: its text is of its id, canonical, and in the index. */
+static const char *check_record(const MDB_val *key, const MDB_val *text, MDB_cursor *index, uint64_t *tasks)
+{
+	struct answer out = {0};
+	unsigned char task[16];
+	struct digest t;
+	const char *why = NULL;
+	MDB_val by = {16, task}, ref = *key;
+	if (!take(key, text, &out)) {
+		why = "does not match its id";
+	} else if (stored_task(text, &t)) {
+		++*tasks;
+		to_key(t, task);
+		if (mdb_cursor_get(index, &by, &ref, MDB_GET_BOTH))
+			why = "is missing in the index";
+	}
+	vec_free(&out);
+	return why;
+}
+
+static void check_records(FILE *out)
+{
+	MDB_cursor *c, *index;
+	MDB_val key, text;
+	MDB_stat st;
+	struct digest sum = {0, 0};
+	uint64_t n = 0, tasks = 0;
+	must(mdb_cursor_open(sv.txn, sv.records, &c));
+	must(mdb_cursor_open(sv.txn, sv.tasks, &index));
+	int rc = mdb_cursor_get(c, &key, &text, MDB_FIRST);
+	for (; !rc && n <= sv.set.count; n++, rc = mdb_cursor_get(c, &key, &text, MDB_NEXT)) {
+		const char *why = key.mv_size == 16 ? check_record(&key, &text, index, &tasks) : "has no id";
+		char hex[33] = "";
+		if (key.mv_size == 16) {
+			sum = sum_of(sum, of_key(key.mv_data));
+			digest_hex(of_key(key.mv_data), hex);
+		}
+		if (why)
+			fprintf(out, "record %s %s\n", hex, why);
+	}
+	if (rc && rc != MDB_NOTFOUND)
+		fprintf(out, "records: %s\n", mdb_strerror(rc));
+	if (n != sv.set.count || !digest_eq(sum, sv.set.sum))
+		fprintf(out, "%llu records%s, and it was %llu that were written; count and sum do not match\n", (unsigned long long)n,
+			rc ? "" : " or more", (unsigned long long)sv.set.count);
+	must(mdb_stat(sv.txn, sv.tasks, &st));
+	if (st.ms_entries != tasks)
+		fprintf(out, "the index has %zu entries for %llu records\n", st.ms_entries, (unsigned long long)tasks);
+	mdb_cursor_close(c);
+	mdb_cursor_close(index);
+}
+
+/* Page by page, then what LMDB makes of them: the first part is sent before the second, which may be the end. */
+static void check_file(void)
+{
+	char *text;
+	size_t n;
+	FILE *out;
+	if (!sv.env)
+		return;
+	begin(false);
+	if (sv.fresh)
+		return;
+	for (int part = 0; part < 2; part++) {
+		out = open_memstream(&text, &n);
+		if (part == 0)
+			check_pages(out);
+		else
+			check_records(out);
+		fclose(out);
+		frame_send(sv.fd, ANSWER_PART, 0, text, n);
+		free(text);
+	}
+	drop_txn();
+}
+
+static void stat_file(void)
+{
+	struct kb_stat out = {0};
+	MDB_envinfo info;
+	struct stat st;
+	MDB_stat s;
+	if (stat(sv.path, &st) == 0)
+		out.bytes = (uint64_t)st.st_size;
+	if (sv.env) {
+		begin(false);
+		snprintf(out.format, sizeof out.format, "%s", KB_FORMAT);
+		if (!sv.fresh) {
+			MDB_val key = {6, "format"}, v;
+			must(mdb_get(sv.txn, sv.meta, &key, &v));
+			snprintf(out.format, sizeof out.format, "%.*s", (int)v.mv_size, (char *)v.mv_data);
+		}
+		out.count = sv.set.count;
+		out.sum = sv.set.sum;
+		must(mdb_env_info(sv.env, &info));
+		must(mdb_env_stat(sv.env, &s));
+		out.used = (info.me_last_pgno + 1) * s.ms_psize;
+		drop_txn();
+	}
+	frame_send(sv.fd, 0, 0, &out, sizeof out);
+}
+
+static void serve_one(const struct store_frame *f, const char *p)
+{
+	struct items it;
+	uint32_t value;
+	switch (f->kind) {
+	case STORE_OPEN:
+		open_file();
+		frame_send(sv.fd, 0, 0, NULL, 0);
+		break;
+	case STORE_PUT:
+	case STORE_SWAP:
+		read_items(p, f->n, f->kind == STORE_SWAP, &it);
+		value = change(&it, f->kind == STORE_SWAP);
+		free_items(&it);
+		frame_send(sv.fd, 0, value, NULL, 0);
+		break;
+	case STORE_FIND: find((const struct store_range *)(const void *)p); break;
+	case STORE_STAT: stat_file(); break;
+	case STORE_CHECK:
+		check_file();
+		frame_send(sv.fd, 0, 0, NULL, 0);
+		break;
+	case STORE_SALVAGE:
+		salvage();
+		frame_send(sv.fd, 0, 0, NULL, 0);
+		_exit(0);
+	}
+}
+
+noreturn void lmdb_serve(int fd, const char *path, bool write)
+{
+	struct msg_trap trap;
+	struct store_frame f;
+	static const struct itimerval limit = {.it_value.tv_sec = REQUEST_SECONDS};
+	sv = (struct server){.fd = fd, .path = path, .write = write};
+	if (setjmp(trap.at))
+		fail(EX_SYSTEM, "%s", trap.why);
+	msg_trap = &trap;
+	while (frame_receive(fd, &f)) {
+		char *p = xmalloc(f.n + 1);
+		if (!bytes_receive(fd, p, f.n))
+			break;
+		setitimer(ITIMER_PROF, &limit, NULL);
+		serve_one(&f, p);
+		free(p);
+	}
+	if (sv.env)
+		mdb_env_close(sv.env);
+	_exit(0);
+}

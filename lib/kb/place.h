@@ -1,0 +1,15 @@
+/* Where files of the knowledge base may be. */
+#ifndef HONE_KB_PLACE_H
+#define HONE_KB_PLACE_H
+#include <stdint.h>
+#include "common/arena.h"
+
+/* The name of the network file system that path is on or would be made on; NULL: it is local. */
+const char *network_name(const char *path);
+/* Makes the name of a new file durable. */
+void sync_directory(const char *path);
+void make_parents(const char *path);
+/* The files of the layers; NULL: there is no such place. */
+const char *custom_path(struct arena *a);
+const char *builtin_path(struct arena *a);
+#endif

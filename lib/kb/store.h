@@ -1,0 +1,63 @@
+/* One file of the knowledge base, held open by a process of its own. LMDB believes what its pages say, so a damaged
+ * file may end in SIGSEGV, SIGBUS, an abort, memory overwritten or no end at all: there, not here. The process ends when
+ * the socket to it is closed, also by a kill of this one, and never in the middle of a transaction that was asked for. */
+#ifndef HONE_KB_STORE_H
+#define HONE_KB_STORE_H
+#include <stdnoreturn.h>
+#include "kb/kb.h"
+
+enum store_op { STORE_OPEN, STORE_PUT, STORE_FIND, STORE_SWAP, STORE_STAT, STORE_CHECK, STORE_SALVAGE };
+
+/* A record on its way to the file; the text without its first and last line. */
+struct store_item {
+	struct digest id, task; /* task: of the field's text */
+	bool has_task;
+	const char *text;
+	size_t n;
+};
+/* STORE_FIND: ids from lo to hi, or the records of a task. */
+struct store_range {
+	bool by_task;
+	struct digest task, lo, hi;
+};
+/* What the answer to STORE_FIND begins with. */
+struct store_found {
+	struct digest id;
+	uint64_t n; /* bytes of text behind it */
+};
+
+/* Both sides. */
+struct store_frame {
+	uint32_t kind; /* request: enum store_op; answer: 0, or the exit code to die with; ANSWER_PART: more follows */
+	uint32_t value;
+	uint64_t n;    /* bytes that follow */
+};
+enum { ANSWER_PART = 0x100 };
+bool frame_send(int fd, uint32_t kind, uint32_t value, const void *p, size_t n);
+bool frame_receive(int fd, struct store_frame *f);
+bool bytes_receive(int fd, void *p, size_t n);
+
+/* This side. */
+struct store;
+struct store *store_open(const char *path, bool write);
+void store_close(struct store *s);
+const char *store_path(const struct store *s);
+/* One request and its answer, in the arena; *value: the number in the answer. Dies if the answer is an error. */
+const char *store_call(struct store *s, enum store_op op, const void *p, size_t n, struct arena *a, size_t *len, uint32_t *value);
+/* The same, but the answer may break off: then *why is how. */
+const char *store_try(struct store *s, enum store_op op, struct arena *a, size_t *len, const char **why);
+noreturn void store_damaged(const struct store *s, const char *what);
+
+/* The other side (lmdb.c): serves requests until the socket is closed. */
+noreturn void lmdb_serve(int fd, const char *path, bool write);
+/* check.c: what is wrong with the pages of the snapshot that is being read; lines to out. */
+struct page_check {
+	const unsigned char *map;
+	size_t bytes;           /* of the file */
+	uint64_t txn;           /* of the snapshot */
+	uint64_t used, free;    /* bytes, found */
+};
+void pages_check(struct page_check *c, FILE *out);
+/* Do the two heads of the file belong together? NULL, or what is wrong. */
+const char *heads_check(const unsigned char *head, size_t n, uint64_t *txn);
+#endif

@@ -1,0 +1,89 @@
+/* kb: what was measured, and remembered. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "verbs.h"
+
+struct kb_options opt = {.keep = 3};
+
+static const struct {
+	const char *name;
+	int (*run)(const struct tool *t, struct tool_args *a);
+} verbs[] = {
+	{"ls", kb_ls}, {"get", kb_get}, {"best", kb_best_verb}, {"why", kb_why}, {"put", kb_put_verb},
+	{"merge", kb_merge}, {"dump", kb_dump}, {"load", kb_load}, {"fsck", kb_fsck}, {"stat", kb_stat_verb}, {"gc", kb_gc},
+};
+
+enum { KEY_KB = 0x20001, KEY_TARGET, KEY_KEEP, KEY_SALVAGE };
+static const struct argp_option options[] = {
+	{"kb", KEY_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory", -1},
+	{"target", KEY_TARGET, "ROW", 0, "best, why, ls: for this target, not this machine", 0},
+	{"salvage", KEY_SALVAGE, 0, 0, "dump: of a damaged file, what is whole", 0},
+	{"keep", KEY_KEEP, "N", 0, "gc: the N best of each task and target stay whole (3)", 0},
+	{"dry-run", 'n', 0, 0, "gc: say what would be done", 0},
+	{0},
+};
+
+static error_t option(int key, char *arg)
+{
+	char *end;
+	switch (key) {
+	case KEY_KB: opt.kb = arg; return 0;
+	case KEY_TARGET: opt.target = arg; return 0;
+	case KEY_SALVAGE: opt.salvage = true; return 0;
+	case KEY_KEEP:
+		opt.keep = strtoul(arg, &end, 10);
+		if (end == arg || *end || *arg == '-')
+			die(EX_BADUSE, "--keep %s: expected a number", arg);
+		return 0;
+	case 'n': opt.dry_run = true; return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void task_hex(const char *text, char out[33])
+{
+	digest_hex(digest_bytes(text, strlen(text)), out);
+}
+
+const char *kb_target(void)
+{
+	if (!opt.target)
+		die(EX_BADUSE, "--target ROW is missing");
+	return opt.target;
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	if (a->nfile == 0)
+		tool_usage();
+	const char *name = a->file[0];
+	a->file++, a->nfile--;
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+		if (!strcmp(verbs[i].name, name))
+			return verbs[i].run(t, a);
+	die(EX_BADUSE, "%s: no such verb; kb --help lists them", name);
+}
+
+const struct tool tool = {
+	.name = "kb",
+	.summary = "What was measured, and remembered: look at it, add to it, apply it.",
+	.args_doc = "VERB [ARGUMENT...]",
+	.more = "Verbs:\n"
+		"  ls [TASK]        list tasks, or the records of one\n"
+		"  get ID|TASK      print records\n"
+		"  best TASK        print the record that wins\n"
+		"  why TASK         say which record wins, and over which\n"
+		"  put              keep records from standard input as they come\n"
+		"  merge FILE...    add what other files hold\n"
+		"  dump             print all records, sorted, as text\n"
+		"  load [FILE...]   read what dump printed\n"
+		"  fsck [FILE]      check every page and record\n"
+		"  stat             count records by kind, verdict and target\n"
+		"  gc               shorten records that can no longer win",
+	.flags = TOOL_OUT | TOOL_WHY | TOOL_JSON,
+	.max_files = -1,
+	.options = options,
+	.option = option,
+	.run = run,
+};

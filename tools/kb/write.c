@@ -1,0 +1,282 @@
+/* Verbs that write: put, load, merge, gc. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/json.h"
+#include "verbs.h"
+
+/* Records read from text, in batches that are committed whole. */
+struct input {
+	struct kb *k;
+	const char *name;
+	int fd, line;
+	size_t batch;     /* bytes to wait for before a commit; 0: whatever is there */
+	VEC(char) buf;
+	size_t read, fresh; /* records, and those that were new */
+};
+
+enum { CHUNK = 256 << 10, BATCH = 4 << 20 };
+
+/* Parses and commits what is whole in the first n bytes of the buffer. */
+static void commit_text(struct input *in, size_t n)
+{
+	struct arena a = {0};
+	VEC(struct kb_record *) all = {0};
+	const char *s = in->buf.a, *end = s + n, *why = NULL;
+	for (;;) {
+		struct kb_record *r = ARENA_NEW(&a, struct kb_record);
+		if (!kb_parse(&s, end, r, &a, &in->line, &why))
+			break;
+		vec_push(&all, r);
+	}
+	if (all.n)
+		in->fresh += kb_put(in->k, all.a, all.n);
+	in->read += all.n;
+	vec_free(&all);
+	if (why)
+		die(why == kb_newer ? EX_NOTAVAIL : EX_BADDATA, "%s:%d: %s; %zu records before it are kept", in->name, in->line, why, in->read);
+	arena_release(&a);
+	memmove(in->buf.a, in->buf.a + n, in->buf.n - n);
+	in->buf.n -= n;
+}
+
+/* Bytes up to the last empty line behind byte from: whole records. */
+static size_t whole_records(const struct input *in, size_t from)
+{
+	for (size_t i = in->buf.n; i > from + 1 && i > 1; i--)
+		if (in->buf.a[i - 1] == '\n' && in->buf.a[i - 2] == '\n')
+			return i;
+	return 0;
+}
+
+static void read_records(struct input *in)
+{
+	size_t looked = 0;
+	for (;;) {
+		vec_reserve(&in->buf, in->buf.n + CHUNK);
+		ssize_t n = read(in->fd, in->buf.a + in->buf.n, CHUNK);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			die_errno(errno == EISDIR ? EX_NOIN : EX_IO, "%s", in->name);
+		if (n == 0)
+			break;
+		in->buf.n += (size_t)n;
+		if (in->buf.n < in->batch)
+			continue;
+		size_t whole = whole_records(in, looked ? looked - 1 : 0);
+		if (whole)
+			commit_text(in, whole);
+		else if (in->buf.n > KB_RECORD_MAX)
+			die(EX_BADDATA, "%s:%d: a record of more than 16 MiB; %zu records before it are kept", in->name, in->line, in->read);
+		looked = in->buf.n;
+	}
+	commit_text(in, in->buf.n);
+	vec_free(&in->buf);
+}
+
+static void on_interrupt(int number)
+{
+	(void)number;
+}
+
+static void report(size_t read, size_t fresh, bool json)
+{
+	if (json)
+		printf("{\"records\": %zu, \"new\": %zu}\n", read, fresh);
+	else
+		note("%zu records, %zu of them new", read, fresh);
+}
+
+/* Ctrl-C goes to the whole pipe; what the tools before this one still write is kept, and the end of their output
+ * ends it. A second one does. */
+int kb_put_verb(const struct tool *t, struct tool_args *a)
+{
+	struct sigaction once = {.sa_handler = on_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+	struct input in = {.name = "standard input", .line = 1};
+	if (a->nfile)
+		die(EX_BADUSE, "put reads standard input; kb load reads files");
+	if (isatty(STDIN_FILENO))
+		tool_usage();
+	sigaction(SIGINT, &once, NULL);
+	in.k = kb_open_file(opt.kb, true);
+	read_records(&in);
+	kb_close(in.k);
+	report(in.read, in.fresh, a->json);
+	return EX_GOOD;
+}
+
+int kb_load(const struct tool *t, struct tool_args *a)
+{
+	struct kb *k;
+	size_t read = 0, fresh = 0;
+	if (a->nfile == 0 && isatty(STDIN_FILENO))
+		tool_usage();
+	for (int i = 0; i < a->nfile; i++)
+		if (access(a->file[i], R_OK))
+			die_errno(EX_NOIN, "%s", a->file[i]);
+	k = kb_open_file(opt.kb, true);
+	for (int i = 0; i < (a->nfile ? a->nfile : 1); i++) {
+		struct input in = {.k = k, .line = 1, .batch = BATCH, .name = a->nfile ? a->file[i] : "standard input"};
+		in.fd = a->nfile ? open(in.name, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+		if (in.fd < 0)
+			die_errno(EX_NOIN, "%s", in.name);
+		read_records(&in);
+		if (a->nfile)
+			close(in.fd);
+		read += in.read;
+		fresh += in.fresh;
+	}
+	kb_close(k);
+	report(read, fresh, a->json);
+	return EX_GOOD;
+}
+
+int kb_merge(const struct tool *t, struct tool_args *a)
+{
+	size_t read = 0, fresh = 0;
+	if (a->nfile == 0)
+		tool_usage();
+	struct kb **from = xcalloc((size_t)a->nfile, sizeof *from);
+	for (int i = 0; i < a->nfile; i++) /* all of them can be read before the first is written */
+		from[i] = kb_open_file(a->file[i], false);
+	struct kb *k = kb_open_file(opt.kb, true);
+	for (int i = 0; i < a->nfile; i++) {
+		struct arena arena = {0};
+		struct kb_list l;
+		VEC(struct kb_record *) all = {0};
+		kb_find(from[i], NULL, NULL, &l, &arena);
+		for (size_t j = 0; j < l.n; j++)
+			vec_push(&all, &l.a[j]);
+		read += all.n;
+		fresh += all.n ? kb_put(k, all.a, all.n) : 0;
+		vec_free(&all);
+		arena_release(&arena);
+		kb_close(from[i]);
+	}
+	kb_close(k);
+	free(from);
+	report(read, fresh, a->json);
+	return EX_GOOD;
+}
+
+/* What gc goes by: records of one task on one target, the best of which stay. */
+static int by_group(const void *x, const void *y)
+{
+	static const char *const keys[] = {"task", "target"};
+	const struct kb_record *a = *(struct kb_record *const *)x, *b = *(struct kb_record *const *)y;
+	for (size_t i = 0; i < 2; i++) {
+		const char *p = kb_get_field(a, keys[i]), *q = kb_get_field(b, keys[i]);
+		int c = strcmp(p ? p : "", q ? q : "");
+		if (c)
+			return c;
+	}
+	return kb_rank(a, b);
+}
+
+static bool same_group(const struct kb_record *a, const struct kb_record *b)
+{
+	static const char *const keys[] = {"task", "target"};
+	for (size_t i = 0; i < 2; i++) {
+		const char *p = kb_get_field(a, keys[i]), *q = kb_get_field(b, keys[i]);
+		if (strcmp(p ? p : "", q ? q : ""))
+			return false;
+	}
+	return true;
+}
+
+/* What is left of a record: that it was measured, and how it ended. */
+static struct kb_record *tombstone(const struct kb_record *r, struct arena *a)
+{
+	static const char *const kept[] = {"task", "target", "verdict", "against", "ratio", "base"};
+	struct kb_record *out = ARENA_NEW(a, struct kb_record);
+	char hex[33];
+	const char *trace = kb_get_field(r, "trace"), *v;
+	kb_set_field(out, "kind", "dropped", a);
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		if ((v = kb_get_field(r, kept[i])))
+			kb_set_field(out, kept[i], v, a);
+	digest_hex(digest_bytes(trace, strlen(trace)), hex);
+	kb_set_field(out, "trace-digest", hex, a);
+	digest_hex(r->id, hex);
+	kb_set_field(out, "of", hex, a);
+	return out;
+}
+
+struct sweep {
+	struct arena arena;
+	VEC(struct kb_record *) kernels, put;
+	VEC(struct digest) drop;
+	size_t before, bytes_before, bytes_after;
+};
+
+static void choose(struct sweep *s, struct kb *k)
+{
+	struct kb_list l;
+	kb_find(k, NULL, NULL, &l, &s->arena);
+	s->before = l.n;
+	for (size_t i = 0; i < l.n; i++) {
+		const char *kind = kb_get_field(&l.a[i], "kind");
+		s->bytes_before += strlen(kb_text(&l.a[i], &s->arena));
+		if (kind && !strcmp(kind, "kernel") && kb_get_field(&l.a[i], "trace"))
+			vec_push(&s->kernels, &l.a[i]);
+	}
+	if (s->kernels.n)
+		qsort(s->kernels.a, s->kernels.n, sizeof *s->kernels.a, by_group);
+	s->bytes_after = s->bytes_before;
+	for (size_t i = 0, rank = 0; i < s->kernels.n; i++) {
+		struct kb_record *r = s->kernels.a[i], *t;
+		rank = i && same_group(s->kernels.a[i - 1], r) ? rank + 1 : 0;
+		if (rank < opt.keep && kb_can_win(r))
+			continue;
+		t = tombstone(r, &s->arena);
+		size_t old = strlen(kb_text(r, &s->arena)), new = strlen(kb_text(t, &s->arena));
+		if (new >= old)
+			continue; /* nothing would be gained */
+		s->bytes_after -= old - new;
+		vec_push(&s->drop, r->id);
+		vec_push(&s->put, t);
+	}
+}
+
+static void sweep_free(struct sweep *s)
+{
+	vec_free(&s->kernels);
+	vec_free(&s->put);
+	vec_free(&s->drop);
+	arena_release(&s->arena);
+}
+
+int kb_gc(const struct tool *t, struct tool_args *a)
+{
+	struct kb_stat st;
+	struct sweep s;
+	if (a->nfile)
+		die(EX_BADUSE, "gc takes no argument; --kb FILE says which file");
+	struct kb *k = kb_open_file(opt.kb, !opt.dry_run);
+	for (;;) {
+		s = (struct sweep){0};
+		kb_stat(k, 0, &st);
+		choose(&s, k);
+		if (opt.dry_run || s.drop.n == 0 || kb_swap(k, &st, s.drop.a, s.drop.n, s.put.a, s.put.n))
+			break;
+		sweep_free(&s); /* somebody wrote meanwhile */
+	}
+	if (a->json) {
+		printf("{\"file\": ");
+		json_str(stdout, kb_layer_path(k, 0));
+		printf(", \"dry_run\": %s, \"records\": %zu, \"shortened\": %zu, \"bytes_before\": %zu, \"bytes_after\": %zu}\n",
+		       opt.dry_run ? "true" : "false", s.before, s.drop.n, s.bytes_before, s.bytes_after);
+	} else {
+		printf("%s: %s %zu of %zu records to what tells that they were measured; %.1f kB of text, %.1f before\n",
+		       kb_layer_path(k, 0), opt.dry_run ? "would shorten" : "shortened", s.drop.n, s.before,
+		       (double)s.bytes_after / 1e3, (double)s.bytes_before / 1e3);
+	}
+	sweep_free(&s);
+	kb_close(k);
+	return EX_GOOD;
+}
