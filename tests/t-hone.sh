@@ -87,6 +87,21 @@ ge-load blanks.txt | ge-export -o blanks.onnx
 ok "$(rc hone simplify --range "the 'ids'=0:1" blanks.onnx calm.onnx) $(tail -1 out)" \
 	"0 the same numbers on 3 random inputs (with --set 'the batch'=1)" "simplify: blanks and quotes in names of inputs and symbols"
 ok "$(rc hone simplify --range "the 'ids'=5:6" blanks.onnx never.onnx) $(ls never.onnx 2>/dev/null)" "65 " "simplify: its range is heard"
+cat >rate.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+graph main {
+  input x: f32[4]
+  input rate: i64[]
+  f = Cast(rate) {to=1}
+  r = Sqrt(f)
+  y = Mul(x, r)
+  output y = y
+}
+END
+ge-load rate.txt | ge-export -o rate.onnx
+ok "$(rc hone simplify --const rate=16 rate.onnx rate16.onnx) $(awk '$1 == "all" { print $3 }' out) $(rc run-cmp --const rate=16 rate16.onnx rate.onnx)" "0 1 0" "simplify: --const"
+ok "$(rc hone build -q --const=rate=9 rate.onnx -o rate9) $(rc run-cmp --const rate=9 rate9.so rate.onnx)" "0 0" "build: --const"
 cat >liar <<END
 #!/bin/sh
 "$top/bin/run-cmp" "\$@"

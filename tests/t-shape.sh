@@ -19,6 +19,49 @@ has again.g 'y: f32\[2,32,256\]' "an input of another size"
 ge-shape --set batch=9 set.g -o none.g 2>err
 [ $? -eq 0 ] && grep -q 'no free symbols' err && echo "ok - a symbol where there is none" || echo "not ok - a symbol where there is none"
 
+cat >inputs.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol n 0 inf
+graph main {
+  input x: f32[n,4]
+  input sr: i64[]
+  input sizes: i64[2]
+  input flag: bool[1]
+  input any: f16[*]
+  input list: i8[n]
+  input big: u64[*]
+  y = Reshape(x, sizes)
+  s = Cast(sr) {to=1}
+  z = Mul(y, s)
+  output z = z
+  output list = list
+}
+END
+ge-load inputs.txt >inputs.g
+ge-shape --const sr=16000 --const sizes=2,-1 --const flag=true --const any=1.5 --const list=-3,4,127,-128 --const big=18446744073709551615 inputs.g -o const.g
+ge-dump const.g | grep -v '^provenance' >const.out
+cat >const.want <<'END'
+hone-text 1
+module ir=8 opset=28
+const sizes = i64[2] [2, -1]
+const sr = i64[] [16000]
+const list = i8[4] [-3, 4, 127, -128]
+graph main {
+  input x: f32[4,4]
+  y: f32[2,8] = Reshape(x, @sizes)
+  s: f32[] = Cast(@sr) {to=1}
+  z: f32[2,8] = Mul(y, s)
+  output z = z
+  output list = @list
+}
+END
+cmp const.want const.out && ge-check const.g && echo "ok - inputs made constants" || { echo "not ok - inputs made constants"; cat const.out; }
+run-cmp --range flag=0:1 --const sr=2 --const sizes=4,-1 --const any=1 --const big=1 --shape x:4x4 inputs.g inputs.g >/dev/null && ge-shape --const sr=2 --const sizes=4,-1 --const any=0 --const big=1 inputs.g | ge-fold -o sr2.g &&
+	run-cmp --const sr=2 --const sizes=4,-1 --const any=0 --const big=1 --shape x:4x4 sr2.g inputs.g >out && ! run-cmp --const sr=3 --const sizes=4,-1 --const any=0 --const big=1 --shape x:4x4 sr2.g inputs.g >out &&
+	echo "ok - run-cmp: constants of the side that has the input" || echo "not ok - run-cmp: constants of the side that has the input"
+run-ref --const sr=2 --const sizes=2,2 --const any=0 --const big=1 --set n=1 inputs.g | grep -q '^z: f32\[2,2\]' && echo "ok - run-ref: constants" || echo "not ok - run-ref: constants"
+
 refuses() { # CODE PATTERN WHAT COMMAND...
 	code=$1 pattern=$2 what=$3
 	shift 3
@@ -41,3 +84,10 @@ bad '  y: f32[7,3] = Relu(x)' >m.g
 refuses 65 'has extent 2 at axis 0, the graph says 7' "a type that contradicts" ge-shape m.g
 bad '  y = Softmax(x) {axis=2}' >m.g
 refuses 65 'axis 2 outside rank 2' "an axis outside the rank" ge-shape m.g
+
+for value in sr=x sr=1,2 sr=9223372036854775808 'sr= 1' sr= sr sizes=1 sizes=1,2,3 list=128,0 list=1, list=1.5 flag=2 any=x big=-1; do
+	refuses 64 '^ge-shape: --const' "--const '$value'" ge-shape --const "$value" inputs.g
+done
+refuses 64 'no input of that name' "--const without such an input" ge-shape --const srate=1 inputs.g
+refuses 64 'no input of that name' "nor on either side" run-cmp --const srate=1 s.g s.g
+refuses 69 'only numbers' "--const of a string" sh -c 'sed "s/bool/str/" inputs.txt | ge-load | ge-shape --const flag=a >/dev/null'

@@ -1,5 +1,7 @@
-/* Giving symbols and inputs their sizes, and saying which are still free. */
+/* Giving symbols and inputs their sizes, inputs their values, and saying which are still free. */
 #define _GNU_SOURCE
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/msg.h"
@@ -167,7 +169,115 @@ noreturn void bind_missing(struct module *m, const char *command)
 	die(EX_BADUSE, "give them, for example: %s%s", command, hint ? hint : "");
 }
 
-/* ---- the options --set and --shape ---- */
+/* ---- constants ---- */
+
+enum { CONST_MAX = 1024 };
+
+/* Element i from its text up to end; false: no such number, or out of range. */
+static bool parse_element(struct tensor *t, int i, const char *s, const char *end)
+{
+	bool wide = t->dtype == DT_I64 || t->dtype == DT_U64;
+	char *stop;
+
+	errno = 0;
+	if (t->dtype == DT_BOOL && (!strncmp(s, "true", 4) || !strncmp(s, "false", 5))) {
+		tensor_set(t, i, *s == 't');
+		return s + (*s == 't' ? 4 : 5) == end;
+	}
+	if (wide && t->dtype == DT_U64 && *s != '-')
+		((uint64_t *)t->data)[i] = strtoull(s, &stop, 10);
+	else if (wide)
+		((int64_t *)t->data)[i] = strtoll(s, &stop, 10);
+	else if (dtype_is_float(t->dtype))
+		tensor_set(t, i, strtod(s, &stop));
+	else {
+		double v = (double)strtoll(s, &stop, 10);
+		tensor_set(t, i, v);
+		if (tensor_get(t, i) != v)
+			return false;
+	}
+	return stop == end && stop != s && !isspace((unsigned char)*s) && (errno == 0 || dtype_is_float(t->dtype)) &&
+	       (t->dtype != DT_U64 || *s != '-');
+}
+
+/* The shape of n elements given for v, in whose type symbols take their extents; else in words, why not. */
+static const char *const_shape(struct module *m, val_id v, const char *name, int n, bool list)
+{
+	int rank = val(m, v)->type.rank;
+	int64_t dims[RANK_MAX], have;
+
+	if (rank == RANK_UNKNOWN)
+		rank = list;
+	if (rank == 0 ? n != 1 : rank > 1 && n != 1)
+		return "a list is for one axis";
+	for (int i = 0; i < rank; i++) {
+		const struct type *t = &val(m, v)->type;
+		dims[i] = n;
+		if (t->rank != RANK_UNKNOWN && t->dims[i] && poly_is_const(m->dims, t->dims[i], &have) && have != n)
+			return "it has another number of elements";
+	}
+	bind_shape(m, name, rank, dims);
+	return NULL;
+}
+
+static void bind_const(struct module *m, const char *name, const char *text)
+{
+	val_id v = find_input(m, name);
+	struct graph *g = graph(m, m->main);
+	enum dtype dtype = val(m, v)->type.dtype;
+	bool list = strchr(text, ',');
+	int n = 1, rank;
+	int64_t dims[RANK_MAX];
+
+	for (const char *p = text; (p = strchr(p, ',')); p++)
+		n++;
+	if (n > CONST_MAX)
+		die(EX_BADUSE, "--const %s: more than %d values", name, CONST_MAX);
+	if (val(m, v)->type.other || !(dtype_is_float(dtype) || dtype_is_int(dtype) || dtype == DT_BOOL))
+		die(EX_NOTAVAIL, "--const %s: the input is %s; only numbers can be given", name,
+		    type_str(m, &val(m, v)->type, &m->arena));
+	const char *was = type_str(m, &val(m, v)->type, &m->arena), *why = const_shape(m, v, name, n, list);
+	if (why)
+		die(EX_BADUSE, "--const %s=%s: the input is %s; %s", name, text, was, why);
+	rank = val(m, v)->type.rank;
+	for (int i = 0; i < rank; i++)
+		dims[i] = n;
+	struct tensor *t = tensor_new(&m->arena, dtype, rank, dims);
+	for (int i = 0; i < n; i++) {
+		const char *end = text + strcspn(text, ",");
+		if (!parse_element(t, i, text, end))
+			die(EX_BADUSE, "--const %s: '%.*s' is no %s", name, (int)(end - text), text, dtype_name(dtype));
+		text = end + 1;
+	}
+	size_t kept = 0;
+	for (size_t i = 0; i < g->in.n; i++)
+		if (g->in.a[i] != v) {
+			val(m, g->in.a[i])->index = (uint32_t)kept;
+			g->in.a[kept++] = g->in.a[i];
+		}
+	g->in.n = kept;
+	*val(m, v) = (struct value){.name = val(m, v)->name, .kind = VAL_CONST, .type = tensor_type(m, t), .tensor = t};
+}
+
+/* ---- the options --set, --shape and --const ---- */
+
+bool bind_consts(struct module *m, const char *arg)
+{
+	const char *eq = strchr(arg, '=');
+
+	if (!eq || eq == arg || !eq[1])
+		die(EX_BADUSE, "--const %s: write INPUT=VALUE, or INPUT=VALUE,VALUE for a list", arg);
+	const char *name = arena_printf(&m->arena, "%.*s", (int)(eq - arg), arg);
+	if (!find_input(m, name))
+		return false;
+	bind_const(m, name, eq + 1);
+	return true;
+}
+
+noreturn void bind_no_input(const char *arg)
+{
+	die(EX_BADUSE, "--const %.*s: the model has no input of that name", (int)strcspn(arg, "="), arg);
+}
 
 void bind_sets(struct module *m, const char *arg)
 {

@@ -70,6 +70,9 @@ void bind_shape(struct module *m, const char *input, int rank, const int64_t *di
 /* The same from command lines: "batch=1,seq=128" and "input:1x3x640x640". */
 void bind_sets(struct module *m, const char *arg);
 void bind_shapes(struct module *m, const char *arg);
+/* "sr=16000", "sizes=480,640": the input becomes a constant of its type; false: there is no such input. */
+bool bind_consts(struct module *m, const char *arg);
+noreturn void bind_no_input(const char *arg); /* says so, for a tool that has but one module */
 /* Sizes are needed that were not given: every input with its type, and the command to paste; exit 64. */
 noreturn void bind_missing(struct module *m, const char *command);
 

@@ -2,13 +2,14 @@
 #include "graph/pass.h"
 #include "op/op.h"
 
-enum { OPT_SET = 0x100, OPT_SHAPE };
-static VEC(const char *) sets, shapes;
+enum { OPT_SET = 0x100, OPT_SHAPE, OPT_CONST };
+static VEC(const char *) sets, shapes, consts;
 
 static const struct argp_option options[] = {
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols their sizes, in the whole model"},
 	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0,
 	 "give an input its shape (? leaves an extent as it is)"},
+	{"const", OPT_CONST, "INPUT=VALUE,...", 0, "make an input a constant: a number, or a list for one axis"},
 	{0},
 };
 
@@ -17,6 +18,7 @@ static error_t option(int key, char *arg)
 	switch (key) {
 	case OPT_SET: vec_push(&sets, arg); return 0;
 	case OPT_SHAPE: vec_push(&shapes, arg); return 0;
+	case OPT_CONST: vec_push(&consts, arg); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -55,6 +57,9 @@ static void shape(struct module *m, const struct pass_ctx *c)
 		bind_sets(m, sets.a[i]);
 	for (size_t i = 0; i < shapes.n; i++)
 		bind_shapes(m, shapes.a[i]);
+	for (size_t i = 0; i < consts.n; i++)
+		if (!bind_consts(m, consts.a[i]))
+			bind_no_input(consts.a[i]);
 	infer_module(m, &known);
 	if (c->why)
 		for (graph_id g = 1; g < m->graphs.n; g++)
@@ -63,7 +68,7 @@ static void shape(struct module *m, const struct pass_ctx *c)
 
 static const struct pass pass = {
 	.run = shape,
-	.contract = "Needs nothing. Changes types only. Leaves every type as precise as the rules "
+	.contract = "Needs nothing. Changes types only, and inputs given with --const. Leaves every type as precise as the rules "
 		    "can make it.",
 };
 

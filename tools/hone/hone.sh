@@ -24,6 +24,7 @@ help() {
 
 	  --set NAME=SIZE,...          give symbols their sizes
 	  --shape INPUT:1x3x224x224    give an input its shape
+	  --const INPUT=VALUE,...      make an input a constant: a number or a list
 	  --const-inputs               inputs with a default are constants
 	  -q, --quiet                  no report and no progress
 
@@ -256,7 +257,7 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --jobs | --threads | --set | --shape | --range | --check-set | --opset)
+	-o | -j | --jobs | --threads | --set | --shape | --const | --range | --check-set | --opset)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
 		shift
@@ -266,7 +267,7 @@ while [ "$left" -gt 0 ]; do
 	-[oj]?*) value=${option#-?} option=${option%"$value"} ;;
 	esac
 	case $files$option in
-	--set | --shape) set -- "$@" "$option=$value" ;;
+	--set | --shape | --const) set -- "$@" "$option=$value" ;;
 	--const-inputs) const_inputs=--const-inputs ;;
 	-q | --quiet) quiet=--quiet ;;
 	-'?' | --help) help && exit 0 ;;

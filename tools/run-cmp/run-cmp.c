@@ -6,7 +6,7 @@
 #include "op/op.h"
 #include "source.h"
 
-enum { OPT_SEED = 0x100, OPT_RANGE, OPT_SET, OPT_SHAPE, OPT_TOL, OPT_RUNS, OPT_CHANGE };
+enum { OPT_SEED = 0x100, OPT_RANGE, OPT_SET, OPT_SHAPE, OPT_CONST, OPT_TOL, OPT_RUNS, OPT_CHANGE };
 static struct input_spec spec;
 static double tolerance = 1e-4, change;
 static unsigned long runs = 1;
@@ -18,6 +18,7 @@ static const struct argp_option options[] = {
 	{"range", OPT_RANGE, "NAME=LO:HI", 0, "random contents of this input in [LO, HI]"},
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols of graphs their sizes"},
 	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0, "give an input of graphs its shape"},
+	{"const", OPT_CONST, "INPUT=VALUE,...", 0, "make an input of graphs a constant, where it is one"},
 	{"tol", OPT_TOL, "X", 0, "the largest max|y-r| / max|r| that counts as equal; 1e-4"},
 	{"runs", OPT_RUNS, "N", 0, "run N times, with seeds that follow one another; 1"},
 	{"change", OPT_CHANGE, "X", 0,
@@ -44,6 +45,7 @@ static error_t option(int key, char *arg)
 	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
 	case OPT_SET: vec_push(&source_sizes.sets, arg); return 0;
 	case OPT_SHAPE: vec_push(&source_sizes.shapes, arg); return 0;
+	case OPT_CONST: vec_push(&source_sizes.consts, ((struct source_const){arg})); return 0;
 	case OPT_TOL: tolerance = number("tol", arg); return 0;
 	case OPT_RUNS:
 		runs = (unsigned long)number("runs", arg);
@@ -258,6 +260,9 @@ static int run(const struct tool *t, struct tool_args *a)
 	json = a->json;
 	source_open(&y, a->file[0]);
 	source_open(&r, a->file[1]);
+	for (size_t i = 0; i < source_sizes.consts.n; i++)
+		if (!source_sizes.consts.a[i].used)
+			bind_no_input(source_sizes.consts.a[i].arg);
 	made = r.kind->graph ? &r : y.kind->graph ? &y : r.m ? &r : y.m ? &y : NULL;
 	for (unsigned long i = 0; i < (made ? runs : 1); i++, spec.seed++) {
 		struct arena fresh = {0}, *arena = change > 0 ? &keep : &fresh;

@@ -92,6 +92,8 @@ static void graph_open(struct source *s)
 		bind_sets(m, source_sizes.sets.a[i]);
 	for (size_t i = 0; i < source_sizes.shapes.n; i++)
 		bind_shapes(m, source_sizes.shapes.a[i]);
+	for (size_t i = 0; i < source_sizes.consts.n; i++)
+		source_sizes.consts.a[i].used |= bind_consts(m, source_sizes.consts.a[i].arg);
 	infer_module(m, NULL);
 }
 

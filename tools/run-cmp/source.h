@@ -24,9 +24,14 @@ struct source_kind {
 	struct outputs (*run)(struct source *s, struct tensor **in, struct arena *a);
 };
 
-/* Sizes for the symbols of graphs, as --set and --shape gave them. */
+/* Sizes for the symbols of graphs and values for their inputs, as --set, --shape and --const gave them. */
+struct source_const {
+	const char *arg;
+	bool used; /* some graph has that input */
+};
 struct source_sizes {
 	VEC(const char *) sets, shapes;
+	VEC(struct source_const) consts;
 };
 extern struct source_sizes source_sizes;
 

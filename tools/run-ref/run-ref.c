@@ -8,9 +8,9 @@
 #include "op/npy.h"
 #include "op/op.h"
 
-enum { OPT_SEED = 0x100, OPT_SET, OPT_SHAPE, OPT_RANGE, OPT_TIME };
+enum { OPT_SEED = 0x100, OPT_SET, OPT_SHAPE, OPT_CONST, OPT_RANGE, OPT_TIME };
 static struct input_spec spec;
-static VEC(const char *) sets, shapes;
+static VEC(const char *) sets, shapes, consts;
 static bool timed;
 
 static const struct argp_option options[] = {
@@ -20,6 +20,7 @@ static const struct argp_option options[] = {
 	{"range", OPT_RANGE, "NAME=LO:HI", 0, "random contents of this input in [LO, HI]"},
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols their sizes"},
 	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0, "give an input its shape"},
+	{"const", OPT_CONST, "INPUT=VALUE,...", 0, "make an input a constant"},
 	{"time", OPT_TIME, 0, 0, "say where the time went, by operator", -1},
 	{0},
 };
@@ -38,6 +39,7 @@ static error_t option(int key, char *arg)
 	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
 	case OPT_SET: vec_push(&sets, arg); return 0;
 	case OPT_SHAPE: vec_push(&shapes, arg); return 0;
+	case OPT_CONST: vec_push(&consts, arg); return 0;
 	case OPT_TIME: timed = true; return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -130,6 +132,9 @@ static int run(const struct tool *t, struct tool_args *a)
 		bind_sets(m, sets.a[i]);
 	for (size_t i = 0; i < shapes.n; i++)
 		bind_shapes(m, shapes.a[i]);
+	for (size_t i = 0; i < consts.n; i++)
+		if (!bind_consts(m, consts.a[i]))
+			bind_no_input(consts.a[i]);
 	infer_module(m, NULL);
 	g = graph(m, m->main);
 	if (a->out && is_npy(a->out) && g->out.n != 1)
