@@ -28,6 +28,13 @@ const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part)
 	return arena_printf(&r->p->arena, "%s.%s%s", sym_str(t->name), sym_str(t->axis[axis].name), part);
 }
 
+int64_t axis_steps(struct rule *r, stage_id s, int axis)
+{
+	nest_id loop = loop_find(r->p, axis_loop(r, s, axis, ""));
+	int64_t n;
+	return loop && poly_is_const(r->p->P, lnest(r->p, loop)->extent, &n) ? n : lstage(r->p, s)->axis[axis].extent;
+}
+
 int stage_all_reads(struct loop_prog *p, stage_id s, ex_id *out)
 {
 	int n = stage_reads_of(p, s, out, READS_MAX);
@@ -85,6 +92,21 @@ int rule_cost(struct loop_prog *p, ex_id e)
 	return c;
 }
 
+static ex_id find_choice(struct loop_prog *p, ex_id e)
+{
+	ex_id found = 0;
+	if (e && lex(p, e)->kind == EX_GUARD && lex(p, e)->n == 1 && lex(p, lex(p, e)->a[1])->kind != EX_CONST)
+		return e;
+	for (int i = 0; e && i < 3 && !found; i++)
+		found = find_choice(p, lex(p, e)->a[i]);
+	return found;
+}
+
+ex_id stage_choice(struct loop_prog *p, stage_id s)
+{
+	return s && lstage(p, s)->comb == COMB_NONE ? find_choice(p, lstage(p, s)->body) : 0;
+}
+
 static double steps_of(const struct stage *s)
 {
 	double n = 1;
@@ -137,6 +159,8 @@ static void inline_stages(struct rule *r)
 		int n = count_readers(p, t->out, &reader), cost = rule_cost(p, t->body);
 		bool cheap = cost <= 2, once = n == 1 && read_once(p, s, reader);
 		bool plain = lex(p, t->body)->kind == EX_READ; /* moves elements, nothing else */
+		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */
+			continue;
 		bool usual = once || plain || (n == 1 && window_reads(p, s, reader)) || (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost));
 		const char *name = sym_str(t->name), *sample = arena_printf(&p->arena, "%s.inline", name);
 		if (usual && once && lstage(p, reader)->comb == COMB_NONE) {
@@ -228,8 +252,8 @@ const char *rule_with(struct loop_prog *p, const struct samples *want, struct sa
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT && (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
 			result = s;
-	bool done = false;
-	if (anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
+	bool done = rule_transformed(&r);
+	if (!done && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
 		done = rule_tile(&r, anchor);
 	if (!done && anchor && result && reduces_rows(p, anchor))
 		done = rule_rows(&r, result);

@@ -33,13 +33,18 @@ bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step);
 enum { READS_MAX = 32 };
 int stage_all_reads(struct loop_prog *p, stage_id s, ex_id *out);
 bool read_uses(struct loop_prog *p, ex_id read, poly_var v);
+/* Steps of the loop of stage s along its axis: fewer than the axis has where s is computed in parts. */
+int64_t axis_steps(struct rule *r, stage_id s, int axis);
 const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part); /* "STAGE.AXISpart" */
 
 /* Templates, one a file. false: it does not fit; the program is untouched then. */
 bool rule_tile(struct rule *r, stage_id anchor);      /* contraction, convolution, window: a register tile */
+bool rule_transformed(struct rule *r);                  /* a product between two transforms (Winograd): block by block */
 bool rule_rows(struct rule *r, stage_id result);      /* reductions along the contiguous axis */
 void rule_map(struct rule *r, stage_id s);            /* elementwise and copies: vectors along the contiguous axis */
 /* Marks loops that are worth a team of threads, in a program otherwise done. */
 void rule_parallel(struct rule *r);
+/* Where the body of stage s, no reduction, chooses between sums by an index (a row of a transform): that guard; 0: nowhere. */
+ex_id stage_choice(struct loop_prog *p, stage_id s);
 int rule_cost(struct loop_prog *p, ex_id e); /* work of an expression, roughly: a call that is no arithmetic counts ten */
 #endif

@@ -12,8 +12,8 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, int rows, int
 	const struct stage *s = lstage(p, q->anchor);
 	double panels = ceil((double)s->axis[q->v].extent / (lanes * vectors)), tiles = 1, mean_rows = 1, steps = 1, loads = 0;
 	if (q->t >= 0) {
-		tiles = ceil((double)s->axis[q->t].extent / rows);
-		mean_rows = (double)s->axis[q->t].extent / tiles;
+		tiles = ceil((double)q->steps / rows);
+		mean_rows = (double)q->steps / tiles;
 	}
 	for (int a = s->nspatial; a < s->naxes; a++)
 		steps *= (double)s->axis[a].extent;
@@ -72,9 +72,8 @@ static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int v
 
 static int most_rows(struct loop_prog *p, const struct tile *q)
 {
-	const struct stage *s = lstage(p, q->anchor);
-	int64_t most = q->t < 0 ? 1 : s->axis[q->t].extent;
-	int limit = has_guard(p, s->body) ? ROWS_WITH_FILLS : ROWS_MAX;
+	int64_t most = q->steps;
+	int limit = has_guard(p, lstage(p, q->anchor)->body) ? ROWS_WITH_FILLS : ROWS_MAX;
 	return most > limit ? limit : (int)most;
 }
 

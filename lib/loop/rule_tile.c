@@ -324,7 +324,7 @@ static void choose_order(struct rule *r, struct tile *q)
 	static const char *const order[] = {"panels", "rows"}, *const window[] = {"outside", "inside"};
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
-	int64_t tiles = q->t >= 0 ? (s->axis[q->t].extent + q->rows - 1) / q->rows : 1, choice[8] = {0};
+	int64_t tiles = (q->steps + q->rows - 1) / q->rows, choice[8] = {0};
 	int64_t panels = (s->axis[q->v].extent + q->vectors * r->lanes - 1) / (q->vectors * r->lanes);
 	int n = 1;
 	if (s->naxes - s->nspatial > 1 && s->axis[s->nspatial].extent > 1)
@@ -343,7 +343,6 @@ static void choose_order(struct rule *r, struct tile *q)
 static bool split_rows(struct rule *r, struct tile *q)
 {
 	static const char *const tail[] = {"balance", "peel", "overlap"};
-	const struct stage *s = lstage(r->p, q->anchor);
 	int usual = q->fills ? 1 : 0, n = q->fills ? 2 : 3;
 	if (q->block && rule_try(r, "split %s block rows tail=peel", q->tloop)) {
 		q->tiles = arena_printf(&r->p->arena, "%s.1", q->tloop);
@@ -354,7 +353,7 @@ static bool split_rows(struct rule *r, struct tile *q)
 		rule_settle(r, "block", q->block = 0);
 	q->tiles = arena_printf(&r->p->arena, "%s.0", q->tloop);
 	q->trow = arena_printf(&r->p->arena, "%s.1", q->tloop);
-	if (s->axis[q->t].extent % q->rows == 0)
+	if (q->steps % q->rows == 0)
 		return rule_try(r, "split %s rows tail=%s", q->tloop, tail[usual]);
 	rule_word(r, "tail", tail, n, usual);
 	if (rule_try(r, "split %s rows tail=tail", q->tloop))
@@ -384,6 +383,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 		return false;
 	q.fills = has_guard(p, lstage(p, anchor)->body);
 	choose_second_axis(r, &q);
+	q.steps = q.t < 0 ? 1 : axis_steps(r, anchor, q.t);
 	choose_tile(r, &q);
 	q.width = arena_printf(&p->arena, "vectors*%d", r->lanes);
 	choose_order(r, &q);

@@ -6,6 +6,7 @@
 struct tile {
 	stage_id anchor, result; /* result: the elementwise stage that follows; 0: none can follow directly */
 	int v, t;                /* axes of the anchor; t -1: no second axis */
+	int64_t steps;           /* of t's loop; 1: no t */
 	int rows, vectors;
 	int outer;               /* leading axes that stay outermost: operands are packed inside them */
 	int nread;
