@@ -10,7 +10,8 @@
 struct trace {
 	struct loop_prog *p;
 	bool adapt;
-	bool begun; /* there was a line before */
+	bool begun;    /* there was a line before */
+	FILE *adapted; /* NULL, or the lines with decisions as they were taken */
 };
 
 static int words(struct arena *a, const char *s, size_t n, const char **out)
@@ -97,12 +98,30 @@ static const char *word(struct trace *t, const char *w)
 	return b && b->word ? b->word : w;
 }
 
+static void put_sample(FILE *f, const struct trace_line *l, const struct loop_name *value, int n)
+{
+	for (int i = 0; i < l->nres; i++)
+		fprintf(f, "%s ", l->res[i]);
+	fputc('=', f);
+	for (int i = 0; i < l->narg; i++)
+		fprintf(f, " %s", l->arg[i]);
+	fprintf(f, " :=");
+	for (int i = 0; i < n; i++)
+		if (value[i].word)
+			fprintf(f, " %s", value[i].word);
+		else
+			fprintf(f, " %ld", (long)value[i].value);
+	fputc('\n', f);
+}
+
 static const char *bind_results(struct trace *t, const struct trace_line *l, const struct loop_name *value, int n)
 {
 	if (l->nres != n)
 		return whynot(t->p, "%d results are given to %d names", n, l->nres);
 	for (int i = 0; i < n; i++)
 		vec_push(&t->p->names, (struct loop_name){l->res[i], value[i].value, value[i].word});
+	if (t->adapted)
+		put_sample(t->adapted, l, value, n);
 	return NULL;
 }
 
@@ -355,24 +374,42 @@ static const char *apply_line(struct trace *t, const struct trace_line *l)
 	return "no such primitive";
 }
 
-const char *loop_apply(struct loop_prog *p, const char *text, bool adapt)
+static const char *apply_text(struct trace *t, const char *text)
 {
-	struct trace t = {.p = p, .adapt = adapt};
 	const char *why = NULL;
 	int lineno = 1;
 	for (const char *s = text, *end; *s && !why; s = *end ? end + 1 : end, lineno++) {
 		end = s + strcspn(s, "\n");
 		struct trace_line l;
-		if (!trace_line(&p->arena, s, end, &l)) {
-			why = whynot(p, "line %d: more than %d words", lineno, TRACE_WORDS_MAX);
+		if (!trace_line(&t->p->arena, s, end, &l)) {
+			why = whynot(t->p, "line %d: more than %d words", lineno, TRACE_WORDS_MAX);
 			break;
 		}
-		if (!l.narg)
-			continue;
-		if ((why = apply_line(&t, &l)))
-			why = whynot(p, "line %d: %s: %s", lineno, l.arg[0], why);
-		t.begun = true;
+		if (l.narg && (why = apply_line(t, &l)))
+			why = whynot(t->p, "line %d: %s: %s", lineno, l.arg[0], why);
+		else if (t->adapted && !l.ndec) /* samples have been written with what they were given */
+			fprintf(t->adapted, "%.*s\n", (int)(end - s), s);
+		t->begun |= l.narg > 0;
 	}
+	return why;
+}
+
+const char *loop_apply(struct loop_prog *p, const char *text, bool adapt)
+{
+	return apply_text(&(struct trace){.p = p, .adapt = adapt}, text);
+}
+
+const char *loop_adapt(struct loop_prog *p, const char *text, const char **adapted)
+{
+	struct trace t = {.p = p, .adapt = true};
+	char *lines;
+	size_t n;
+
+	t.adapted = open_memstream(&lines, &n);
+	const char *why = apply_text(&t, text);
+	fclose(t.adapted);
+	*adapted = arena_str(&p->arena, lines);
+	free(lines);
 	return why;
 }
 

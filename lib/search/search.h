@@ -15,8 +15,9 @@
 /* Where points start from: an algorithm of the group, scheduled by the rule; or a recorded trace. */
 struct origin {
 	const struct generator *by;
-	const char *name; /* "rule", "algo winograd4", "record 3f2a91c4" */
+	const char *name; /* "rule", "algo winograd4", "as record 3f2a91c4", "record 3f2a91c4" */
 	const char *text; /* the algorithm (NULL: the one the lowering thinks best); the trace */
+	struct samples at; /* decisions that are taken unless others are wanted */
 };
 /* One kernel's schedules. */
 struct space {
@@ -37,7 +38,8 @@ extern const struct generator generators[]; /* name NULL ends it, as in all tabl
 
 /* The space has the rule's point, and what the rule could have done for each algorithm of the group. */
 struct space *space_new(struct module *m, node_id n, const struct target *t, const struct cost_model *cost);
-/* A recorded trace, of this task or one near it, and what differs from it in a decision or more. */
+/* A recorded trace, of this task or one near it, and what differs from it in a decision or more: as the rule would write
+ * it here with the same decisions, and line by line, adapted. */
 void space_add_record(struct space *s, const char *name, const char *trace);
 void space_free(struct space *s);
 
@@ -50,6 +52,7 @@ struct point {
 	double predicted;     /* seconds by the cost model; 0: not known */
 	double measured;      /* time as a share of the default's; 0: not told yet; infinite: wrong, crash, ... */
 };
+struct sample *samples_find(const struct samples *x, const char *name); /* NULL: not among them */
 /* The point of origin o under these decisions; NULL: there is none. The point belongs to the space. */
 struct point *space_point(struct space *s, int origin, const struct samples *want);
 

@@ -1,4 +1,5 @@
 /* Space generators: from decisions to a scheduled program and its trace. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "loop/lower.h"
@@ -6,6 +7,14 @@
 #include "search/search.h"
 
 enum { ALGORITHMS_MAX = 16 };
+
+struct sample *samples_find(const struct samples *x, const char *name)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (!strcmp(x->a[i].name, name))
+			return &x->a[i];
+	return NULL;
+}
 
 /* ---- template: what the rule could have done ---- */
 
@@ -20,9 +29,16 @@ static struct loop_prog *lower(struct space *s, const char *algo)
 static struct loop_prog *template_make(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace)
 {
 	struct loop_prog *p = lower(s, o->text);
+	struct samples all = {0};
 
+	for (size_t i = 0; i < want->n; i++)
+		vec_push(&all, want->a[i]);
+	for (size_t i = 0; i < o->at.n; i++)
+		if (!samples_find(want, o->at.a[i].name))
+			vec_push(&all, o->at.a[i]);
 	if (p)
-		*trace = rule_with(p, want, got);
+		*trace = rule_with(p, &all, got);
+	vec_free(&all);
 	return p;
 }
 
@@ -40,11 +56,16 @@ static struct loop_prog *record_make(struct space *s, const struct origin *o, co
 		if (changed)
 			*trace = changed;
 	}
-	if (loop_apply(p, *trace, true)) {
+	if (loop_adapt(p, *trace, trace)) {
 		prog_free(p);
 		return NULL;
 	}
 	trace_samples(*trace, &p->arena, got);
+	size_t n = 0;
+	for (size_t i = 0; i < got->n; i++)
+		if (got->a[i].bound)
+			got->a[n++] = got->a[i];
+	got->n = n;
 	return p;
 }
 
@@ -74,13 +95,13 @@ struct space *space_new(struct module *m, node_id n, const struct target *t, con
 	s->n = n;
 	s->target = t;
 	s->cost = cost;
-	vec_push(&s->origins, (struct origin){&generators[TEMPLATE], "rule", NULL});
+	vec_push(&s->origins, (struct origin){.by = &generators[TEMPLATE], .name = "rule"});
 	struct loop_prog *p = lower(s, NULL);
 	int count = p ? group_algorithms(m, n, t, algorithm, ALGORITHMS_MAX) : 0;
 	for (int i = 0; i < count; i++)
 		if (strcmp(algorithm[i], p->algo))
-			vec_push(&s->origins, (struct origin){&generators[TEMPLATE], arena_printf(&s->arena, "algo %s", algorithm[i]),
-							      arena_str(&s->arena, algorithm[i])});
+			vec_push(&s->origins, (struct origin){.by = &generators[TEMPLATE], .name = arena_printf(&s->arena, "algo %s", algorithm[i]),
+							      .text = arena_str(&s->arena, algorithm[i])});
 	if (p)
 		prog_free(p);
 	return s;
@@ -88,11 +109,18 @@ struct space *space_new(struct module *m, node_id n, const struct target *t, con
 
 void space_add_record(struct space *s, const char *name, const char *trace)
 {
-	vec_push(&s->origins, (struct origin){&generators[RECORDS], arena_printf(&s->arena, "record %s", name), arena_str(&s->arena, trace)});
+	struct origin as = {.by = &generators[TEMPLATE], .name = arena_printf(&s->arena, "as record %s", name), .text = trace_algo(trace, &s->arena)};
+	struct origin is = {.by = &generators[RECORDS], .name = arena_printf(&s->arena, "record %s", name), .text = arena_str(&s->arena, trace)};
+
+	trace_samples(trace, &s->arena, &as.at);
+	vec_push(&s->origins, as);
+	vec_push(&s->origins, is);
 }
 
 void space_free(struct space *s)
 {
+	for (size_t i = 0; i < s->origins.n; i++)
+		vec_free(&s->origins.a[i].at);
 	vec_free(&s->origins);
 	arena_release(&s->arena);
 	free(s);
@@ -101,12 +129,25 @@ void space_free(struct space *s)
 /* "rule: rows=7 vectors=2": the decisions that are not the usual ones. */
 static const char *describe(struct space *s, const struct origin *o, const struct samples *at)
 {
-	const char *text = o->name;
+	char *text;
+	size_t size, n = 0;
+	FILE *f = open_memstream(&text, &size);
 
-	for (size_t i = 0, n = 0; i < at->n; i++)
-		if (at->a[i].decision != at->a[i].usual)
-			text = arena_printf(&s->arena, "%s%s %s=%lld", text, n++ ? "" : ":", at->a[i].name, (long long)at->a[i].decision);
-	return text;
+	fputs(o->name, f);
+	for (size_t i = 0; i < at->n; i++) {
+		const struct sample *x = &at->a[i];
+		if (x->decision == x->usual)
+			continue;
+		fprintf(f, "%s %s=", n++ ? "" : ":", x->name);
+		if (x->word[0])
+			fputs(x->word[x->decision], f);
+		else
+			fprintf(f, "%lld", (long long)x->decision);
+	}
+	fclose(f);
+	const char *copy = arena_str(&s->arena, text);
+	free(text);
+	return copy;
 }
 
 /* Lines that start with # say what a trace is for, not what it does. */

@@ -76,6 +76,8 @@ static struct digest digest_decisions(int origin, const struct samples *want)
 	for (size_t i = 0; i < want->n; i++) {
 		digest_add(d, want->a[i].name, strlen(want->a[i].name) + 1);
 		digest_add(d, &want->a[i].decision, sizeof want->a[i].decision);
+		if (want->a[i].word[0])
+			digest_add(d, want->a[i].word[want->a[i].decision], strlen(want->a[i].word[want->a[i].decision]));
 	}
 	return digest_end(d);
 }
@@ -96,14 +98,6 @@ static void copy_decisions(struct samples *to, const struct samples *from)
 	to->n = 0;
 	for (size_t i = 0; i < from->n; i++)
 		vec_push(to, from->a[i]);
-}
-
-static struct sample *decision_of(struct samples *x, const char *name)
-{
-	for (size_t i = 0; i < x->n; i++)
-		if (!strcmp(x->a[i].name, name))
-			return &x->a[i];
-	return NULL;
 }
 
 /* Another choice for one decision: mostly one beside it, as choices are in order. */
@@ -136,11 +130,11 @@ static void mutate(struct rng *r, struct samples *want)
 static void cross(struct rng *r, struct samples *want, const struct samples *other)
 {
 	for (size_t i = 0; i < other->n; i++) {
-		struct sample *x = decision_of(want, other->a[i].name);
+		struct sample *x = samples_find(want, other->a[i].name);
 		if (rng_unit(r) < 0.5)
 			continue;
 		if (x)
-			x->decision = other->a[i].decision;
+			*x = other->a[i]; /* with its choices: words are told by their names */
 		else
 			vec_push(want, other->a[i]);
 	}
@@ -159,7 +153,7 @@ static struct point *draw_random(struct search *s, int origin)
 	for (int k = 0; p && k < DEPTH && (k == 0 || p->at.n > n); k++) {
 		for (size_t i = 0; i < p->at.n; i++) {
 			struct sample x = p->at.a[i];
-			if (decision_of(&want, x.name))
+			if (samples_find(&want, x.name))
 				continue;
 			x.decision = x.choice[rng_range(&s->rng, 0, x.n - 1)];
 			vec_push(&want, x);
@@ -229,7 +223,7 @@ static size_t propose_grid(struct search *s, size_t n, struct point **out)
 		if (p && set_add(s->known, digest_bytes(p->trace, strlen(p->trace))))
 			out[count++] = p;
 		for (size_t i = 0; p && i < p->at.n; i++) /* those asked for stay: a decision that cannot be is not done */
-			if (!decision_of(&s->odometer, p->at.a[i].name))
+			if (!samples_find(&s->odometer, p->at.a[i].name))
 				vec_push(&s->odometer, p->at.a[i]);
 		if (!advance(&s->odometer))
 			s->grid_origin++;
