@@ -87,6 +87,13 @@ ge-load blanks.txt | ge-export -o blanks.onnx
 ok "$(rc hone simplify --range "the 'ids'=0:1" blanks.onnx calm.onnx) $(tail -1 out)" \
 	"0 the same numbers on 3 random inputs (with --set 'the batch'=1)" "simplify: blanks and quotes in names of inputs and symbols"
 ok "$(rc hone simplify --range "the 'ids'=5:6" blanks.onnx never.onnx) $(ls never.onnx 2>/dev/null)" "65 " "simplify: its range is heard"
+mkdir apart
+ok "$(rc hone simplify --external new.onnx "$model" apart/out.onnx) $(ls apart) $(stat -c %a apart/new.onnx)" "0 new.onnx
+out.onnx $(stat -c %a plain)" "simplify: --external"
+ok "$(rc run-cmp --set batch=3 apart/out.onnx "$model") $(($(wc -c <apart/out.onnx) < 20000 && $(wc -c <apart/new.onnx) > 50000))" "0 1" "simplify: --external, the numbers, the bytes"
+fails 64 "--external in a file of the input" hone simplify apart/out.onnx --external=new.onnx apart/again.onnx
+fails 64 "--external in the model" hone simplify "$model" --external=out.onnx apart/out.onnx
+fails 64 "--external elsewhere" hone simplify "$model" --external ../w apart/out.onnx
 cat >rate.txt <<'END'
 hone-text 1
 module ir=8 opset=28

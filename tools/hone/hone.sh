@@ -40,6 +40,7 @@ help() {
 	  --range INPUT=LO:HI          range of a random input of the check
 	  --check-set NAME=SIZE,...    sizes for the check only; without, 1
 	  --opset N                    write this opset
+	  --external FILE              write weights into FILE beside OUT.onnx (needed above 2 GB)
 	END
 }
 
@@ -199,17 +200,31 @@ simplify() { # SIZES...
 	stage import ge-import $const_inputs
 	stage shape ge-shape "$@"
 	simplify_passes
+	mkdir "$work/made"
+	made=$work/made/$(basename "$stem")
 	progress export
-	ge-export $opset -o "$work/new.onnx" -- "$last" 2>"$work/messages" || failed $?
+	if [ -n "$external" ]; then
+		[ "$external" != "$(basename "$stem")" ] || die 64 "--external $external: is the name of the model itself"
+		grep -rqxF -- "$(readlink -f "$(dirname "$stem")")/$external" "$work/blobs" 2>/dev/null &&
+			die 64 "--external $external: $model has its own weights in it; take another name"
+		ge-export $opset --external="$external" -o "$made" -- "$last" 2>"$work/messages" || failed $?
+	else
+		ge-export $opset -o "$made" -- "$last" 2>"$work/messages" || failed $?
+	fi
 	progress check
-	check "$@" -- "$work/new.onnx" "$model"
-	# Written beside the target, then renamed: whole or not there.
-	part=$(mktemp "$stem.XXXXXX" 2>/dev/null) || die 74 "$stem: cannot be written"
-	{ cat "$work/new.onnx" >"$part" && chmod "$(printf %o $((0666 & ~$(umask))))" "$part" && mv "$part" "$stem"; } 2>/dev/null ||
-		die 74 "$stem: cannot be written"
-	part=''
+	check "$@" -- "$made" "$model"
 	progress ""
+	[ -z "$external" ] || publish "$work/made/$external" "$(dirname "$stem")/$external"
+	publish "$made" "$stem"
 	[ -n "$quiet" ] || print "$(simplify_report)"
+}
+
+# Written beside the target, then renamed: whole or not there.
+publish() { # FILE TARGET
+	part=$(mktemp "$2.XXXXXX" 2>/dev/null) || die 74 "$2: cannot be written"
+	{ cat "$1" >"$part" && chmod "$(printf %o $((0666 & ~$(umask))))" "$part" && mv "$part" "$2"; } 2>/dev/null ||
+		die 74 "$2: cannot be written"
+	part=''
 }
 
 simplify_report() {
@@ -248,7 +263,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' threads='' ranges='' check_sizes='' opset='' part=''
+model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' threads='' ranges='' check_sizes='' opset='' external='' part=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -257,7 +272,7 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --jobs | --threads | --set | --shape | --const | --range | --check-set | --opset)
+	-o | -j | --jobs | --threads | --set | --shape | --const | --range | --check-set | --opset | --external)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
 		shift
@@ -282,6 +297,7 @@ while [ "$left" -gt 0 ]; do
 		simplify--range) ranges=$ranges$(quoted "--range=$value") ;;
 		simplify--check-set) check_sizes=$check_sizes$(quoted "--set=$value") ;;
 		simplify--opset) opset=--opset=$value ;;
+		simplify--external) external=$value ;;
 		*) die 64 "$verb $option: no such option; hone help" ;;
 		esac
 		;;
