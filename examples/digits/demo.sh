@@ -13,13 +13,15 @@ mkdir -p "$out"
 cd "$out"
 cp "$here/digits.onnx" "$here/images.npy" "$here/labels.npy" .
 
-npy_data() { od -An -v -j$((10 + $(od -An -tu2 -j8 -N2 "$1"))) "$2" "$3" "$1"; } # FILE TYPE BYTES-A-LINE
+npy_data() { tail -c +$((11 + $(od -An -tu2 -j8 -N2 "$1"))) "$1"; } # FILE.npy: its numbers, without the header
 
-accuracy() { # LOGITS.npy: how often the largest of ten is the label
-	npy_data "$1" -tf4 -w40 >logits.txt
-	npy_data labels.npy -td8 -w8 | paste -d' ' - logits.txt | awk '
-		{ best = 2; for (i = 3; i <= NF; i++) if ($i > $best) best = i; right += best - 2 == $1 }
-		END { printf "%d of %d right: %.2f%%\n", right, NR, 100 * right / NR }'
+best_of_ten() { # LOGITS.npy: the place of the largest of each ten
+	npy_data "$1" | od -An -v -tf4 -w40 | awk '{ best = 1; for (i = 2; i <= 10; i++) if ($i > $best) best = i; print best - 1 }'
+}
+
+accuracy() { # CLASSES: how many are the labels
+	npy_data labels.npy | od -An -v -td8 -w8 | paste -d' ' - "$1" | awk '
+		{ right += $1 == $2 } END { printf "%d of %d right: %.2f%%\n", right, NR, 100 * right / NR }'
 }
 
 echo "== hone build digits.onnx -o digits --set batch=1: where the time goes"
@@ -28,12 +30,16 @@ hone build digits.onnx -o digits --set batch=1
 echo
 echo "== the 360 held-out images"
 run-ref --set batch=360 -i image=images.npy -o logits.npy digits.onnx
-evaluated=$(accuracy logits.npy)
+best_of_ten logits.npy >evaluated.txt
+evaluated=$(accuracy evaluated.txt)
 ${CC:-cc} -O2 -I. -o classify "$here/classify.c" digits.a -lm -lpthread
-native=$(./classify)
+npy_data images.npy | ./classify >native.txt
+native=$(accuracy native.txt)
 echo "reference evaluator   $evaluated"
 echo "native library        $native"
-[ "$evaluated" = "$native" ] || { echo "demo.sh: they differ" >&2; exit 1; }
+echo "the first 30           $(head -30 native.txt | tr '\n' ' ')"
+echo "they show              $(npy_data labels.npy | od -An -v -td8 -w8 -N240 | tr -d ' ' | tr '\n' ' ')"
+cmp -s evaluated.txt native.txt || { echo "demo.sh: they differ" >&2; exit 1; }
 
 echo
 echo "== one image"
