@@ -10,7 +10,7 @@ static struct runner_build build_of(const char *source)
 	static const int64_t shape[] = {2, 3};
 	static const struct runner_buf buf[] = {{"f32", 2, shape, "", 6, 0}, {"f32", 2, shape, "1 0", 6, 0}};
 
-	return (struct runner_build){source, strlen(source), 64, 1, 0, 1, buf};
+	return (struct runner_build){source, strlen(source), NULL, 64, 1, 0, 1, buf};
 }
 
 static struct runner_answer next(struct runner *r)

@@ -255,7 +255,7 @@ uint64_t runner_task(struct runner *r, const char *text)
 
 uint64_t runner_build(struct runner *r, struct digest task, const struct runner_build *b)
 {
-	size_t frame = request(r, 9, "build");
+	size_t frame = request(r, 10, "build");
 
 	mp_put_digest(&r->out, task);
 	put_build(&r->out, b);

@@ -5,7 +5,7 @@
  *
  *   [id, "hello", version]                             -> [id, "hello", version, target, compiler, cpus, jobs, isolation]
  *   [id, "task", text]                                 -> [id, "task", digest]  inputs, constants and oracle are made there
- *   [id, "build", task, source, workspace, nin, nconst, nout, [[type, [extent..], layout, elems, constant]..]]
+ *   [id, "build", task, source, algo, workspace, nin, nconst, nout, [[type, [extent..], layout, elems, constant]..]]
  *                                                      -> [id, "build", artifact, seconds] | [id, "failed", why]
  *   [id, "try", task, artifact, base, budget, seed]    -> [id, "try", verdict, why, [ps, base ps, ..], ratio, lo, hi, seconds]
  *   any of them                                        -> [id, "error", why]: it could not be done, whatever the candidate
@@ -47,11 +47,12 @@ struct runner_buf {
 	const int64_t *shape;
 	const char *layout; /* "": row-major */
 	int64_t elems;
-	uint32_t constant;  /* constants: which constant of the task's group, in order of first use in its text */
+	uint32_t constant;  /* constants: its number in struct candidate (that is: in lower_group by that algorithm) */
 };
 struct runner_build {
 	const char *source;
 	size_t nsource;
+	const char *algo; /* algorithm of the trace (trace_algo): constants are those that lowering makes for it; NULL: the usual */
 	int64_t workspace;
 	int nin, nconst, nout;
 	const struct runner_buf *buf; /* in, constants, out */

@@ -89,6 +89,7 @@ void put_build(struct mp_out *o, const struct runner_build *b)
 	int n = b->nin + b->nconst + b->nout;
 
 	mp_put_bin(o, b->source, b->nsource);
+	put_str0(o, b->algo);
 	mp_put_int(o, b->workspace);
 	mp_put_int(o, b->nin);
 	mp_put_int(o, b->nconst);
@@ -138,6 +139,7 @@ void take_build(struct mp_in *r, struct runner_build *b, struct arena *a)
 	const void *p = mp_bin(r, &b->nsource);
 
 	b->source = arena_copy(a, p, b->nsource);
+	b->algo = take_str(r, a);
 	b->workspace = mp_int(r, 0, INT64_C(1) << 40);
 	b->nin = (int)mp_int(r, 0, RUNNER_BUFS_MAX);
 	b->nconst = (int)mp_int(r, 0, RUNNER_BUFS_MAX);

@@ -157,3 +157,17 @@ const char *target_compiler_version(void)
 	}
 	return version;
 }
+
+const char *target_row(const struct target *t)
+{
+	static char row[320];
+	static const char *const names[] = {"fma", "avx2", "avx512", "vnni", "fp16"};
+	size_t n = (size_t)snprintf(row, sizeof row, "cpu=%s;features=", t->cpu);
+
+	for (int i = 0; i < 5; i++)
+		if (t->features >> i & 1)
+			n += (size_t)snprintf(row + n, sizeof row - n, "%s%s", row[n - 1] == '=' ? "" : ",", names[i]);
+	snprintf(row + n, sizeof row - n, ";l1=%lldK;l2=%lldK;l3=%lldK;cores=%d;compiler=%s %s", (long long)t->l1 >> 10,
+		 (long long)t->l2 >> 10, (long long)t->l3 >> 10, t->cores, target_compiler(), target_compiler_version());
+	return row;
+}

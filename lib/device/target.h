@@ -17,6 +17,9 @@ struct target {
 };
 /* This machine. */
 const struct target *target_host(void);
+/* One line that tells targets apart: "cpu=AMD EPYC;features=fma,avx2,avx512;l1=32K;l2=1M;l3=32M;cores=2;gcc=12.2.0". Valid
+ * for the life of the process. */
+const char *target_row(const struct target *t);
 /* Flags for the C compiler ("-march=native ..." spelled out), valid for the life of the process. */
 const char *target_cflags(const struct target *t);
 /* Compiler command and its version line. */

@@ -1,0 +1,480 @@
+/* Requests that take time, each in processes of its own. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/msg.h"
+#include "common/progress.h"
+#include "device/serve_impl.h"
+
+struct serve_task *serve_find_task(struct service *s, struct digest d)
+{
+	for (size_t i = 0; i < s->tasks.n; i++)
+		if (digest_eq(s->tasks.a[i]->digest, d))
+			return s->tasks.a[i];
+	return NULL;
+}
+
+struct serve_artifact *serve_find_artifact(struct service *s, struct digest d)
+{
+	for (size_t i = 0; i < s->artifacts.n; i++)
+		if (digest_eq(s->artifacts.a[i]->digest, d))
+			return s->artifacts.a[i];
+	return NULL;
+}
+
+const struct serve_constants *serve_find_constants(const struct serve_task *t, const char *algo)
+{
+	for (size_t i = 0; i < t->constants.n; i++)
+		if (!strcmp(t->constants.a[i].algo, algo ? algo : ""))
+			return &t->constants.a[i];
+	return NULL;
+}
+
+/* ---- processes ---- */
+
+static void pin(int core)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(core, &set);
+	sched_setaffinity(0, sizeof set, &set);
+}
+
+/* What every process of ours begins with: it dies with the service, signals reach it, it is a group of its own. */
+static void begin_child(void)
+{
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void limit(int what, rlim_t n)
+{
+	setrlimit(what, &(struct rlimit){n, n});
+}
+
+static void begin_background(struct service *s, const struct job *j)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	begin_child();
+	pin(s->core[j->slot]);
+	setpriority(PRIO_PROCESS, 0, 19);
+	limit(RLIMIT_CORE, 0);
+#ifndef __SANITIZE_ADDRESS__
+	limit(RLIMIT_AS, memory / 2);
+#else
+	(void)memory;
+#endif
+}
+
+static int open_report(struct job *j)
+{
+	if (j->report >= 0)
+		close(j->report);
+	return j->report = memfd_create("report", MFD_CLOEXEC);
+}
+
+static void say(int fd, const char *why)
+{
+	if (write(fd, why, strlen(why)) < 0)
+		_exit(EX_IO);
+}
+
+/* First line of the report that says error, else the first. In the job's arena. */
+static const char *report_line(struct job *j)
+{
+	struct stat st = {0};
+	enum { MOST = 1 << 16 };
+
+	if (j->report < 0 || fstat(j->report, &st) || st.st_size == 0)
+		return "it ended without a word";
+	size_t n = st.st_size < MOST ? (size_t)st.st_size : MOST;
+	char *text = arena_alloc(&j->arena, n + 1), *line = text, *at;
+	if (pread(j->report, text, n, 0) != (ssize_t)n)
+		return "it ended without a word";
+	if ((at = strstr(text, "error:"))) {
+		for (line = at; line > text && line[-1] != '\n'; line--)
+			;
+	}
+	line[strcspn(line, "\n")] = 0;
+	return line;
+}
+
+/* Forks one that calls f; 0 and its report are what counts. */
+static void fork_job(struct service *s, struct job *j, void (*f)(struct service *, struct job *))
+{
+	open_report(j);
+	j->pid = fork();
+	if (j->pid == 0) {
+		if (j->kind == JOB_TRY)
+			begin_child();
+		else
+			begin_background(s, j);
+		dup2(j->report, STDERR_FILENO);
+		close(STDIN_FILENO);
+		open("/dev/null", O_RDWR | O_CLOEXEC);
+		dup2(STDIN_FILENO, STDOUT_FILENO);
+		close(s->janitor);
+		s->jobs.n = 0; /* they are not its children */
+		f(s, j);
+		_exit(EX_GOOD);
+	}
+	if (j->pid < 0)
+		die_errno(EX_SYSTEM, "fork");
+}
+
+static void run_task(struct service *s, struct job *j)
+{
+	const char *why = problem_write(s->oracle, j->text, j->file);
+
+	if (why) {
+		say(j->report, why);
+		_exit(EX_BADDATA);
+	}
+}
+
+static void run_constants(struct service *s, struct job *j)
+{
+	const char *why = problem_write_constants(s->oracle, serve_find_task(s, j->task)->text, j->build.algo, j->file);
+
+	if (why) {
+		say(j->report, why);
+		_exit(EX_BADDATA);
+	}
+}
+
+static void run_try(struct service *s, struct job *j)
+{
+	struct serve_task *t = serve_find_task(s, j->task);
+	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
+	struct trial trial = {.oracle = s->oracle, .task = t->task, .problem = t->problem, .artifact = {&x->a, &base->a},
+			      .budget = j->budget, .seed = j->seed, .core = s->core[s->ncores - 1], .lock = s->lock};
+	struct runner_result r;
+	struct mp_out o;
+	const char *why = trial_run(&trial, &r, &j->arena);
+
+	if (why) {
+		say(j->report, why);
+		_exit(EX_SYSTEM);
+	}
+	mp_out_init(&o);
+	size_t frame = frame_begin(&o, 8, j->id, "try");
+	put_result(&o, &r);
+	frame_end(&o, frame);
+	if (ftruncate(j->report, 0) || pwrite(j->report, o.b.a, o.b.n, 0) != (ssize_t)o.b.n)
+		_exit(EX_IO);
+}
+
+static char *artifact_path(struct service *s, struct job *j, const char *suffix)
+{
+	char hex[33];
+
+	digest_hex(j->artifact, hex);
+	return arena_printf(&j->arena, "%s/%s-%llu%s", s->dir, hex, (unsigned long long)j->id, suffix);
+}
+
+static const char *step_file(struct service *s, struct job *j, int step)
+{
+	return artifact_path(s, j, step < 0 ? ".c" : toolchain_suffix(toolchain_find(), step));
+}
+
+/* Starts the next step of a build. */
+static void start_step(struct service *s, struct job *j)
+{
+	const char *in = step_file(s, j, j->step - 1), *out = step_file(s, j, j->step);
+	char **argv = toolchain_argv(toolchain_find(), j->step, in, out, &j->arena);
+
+	open_report(j);
+	j->pid = fork();
+	if (j->pid == 0) {
+		begin_background(s, j);
+		limit(RLIMIT_CPU, BUILD_SECONDS);
+		dup2(j->report, STDERR_FILENO);
+		dup2(j->report, STDOUT_FILENO);
+		close(STDIN_FILENO);
+		open("/dev/null", O_RDONLY);
+		setenv("LC_ALL", "C", 1);
+		execvp(argv[0], argv);
+		fprintf(stderr, "error: %s: %s\n", argv[0], strerror(errno));
+		_exit(EX_NOTAVAIL);
+	}
+	if (j->pid < 0)
+		die_errno(EX_SYSTEM, "fork");
+}
+
+static void write_source(struct service *s, struct job *j)
+{
+	const char *path = step_file(s, j, -1);
+	FILE *f = fopen(path, "we");
+
+	if (!f || fwrite(j->build.source, 1, j->build.nsource, f) != j->build.nsource || fclose(f))
+		die_errno(EX_IO, "%s", path);
+}
+
+/* ---- turns ---- */
+
+static bool slot_free(struct service *s, int slot)
+{
+	for (size_t i = 0; i < s->jobs.n; i++)
+		if (s->jobs.a[i]->pid && s->jobs.a[i]->kind != JOB_TRY && s->jobs.a[i]->slot == slot)
+			return false;
+	return true;
+}
+
+static bool trying(struct service *s)
+{
+	for (size_t i = 0; i < s->jobs.n; i++)
+		if (s->jobs.a[i]->pid && s->jobs.a[i]->kind == JOB_TRY)
+			return true;
+	return false;
+}
+
+/* A core for a job in the background; -1: all are taken. The one that is tried on stands still meanwhile. */
+static int free_slot(struct service *s)
+{
+	int n = s->ncores - trying(s);
+
+	for (int i = 0; i < n; i++)
+		if (slot_free(s, i))
+			return i;
+	return -1;
+}
+
+/* The job on the core of the tries stands still while there is one. */
+static void hold_background(struct service *s)
+{
+	bool hold = trying(s);
+
+	for (size_t i = 0; i < s->jobs.n; i++) {
+		struct job *j = s->jobs.a[i];
+		if (!j->pid || j->kind == JOB_TRY || j->slot != s->ncores - 1 || j->stopped == hold)
+			continue;
+		kill(-j->pid, hold ? SIGSTOP : SIGCONT);
+		j->stopped = hold;
+	}
+}
+
+static void start_background(struct service *s, struct job *j)
+{
+	j->start = now_seconds();
+	if (j->kind == JOB_TASK) {
+		j->file = memfd_create("problem", MFD_CLOEXEC);
+		fork_job(s, j, run_task);
+		return;
+	}
+	write_source(s, j);
+	if (serve_find_constants(serve_find_task(s, j->task), j->build.algo)) {
+		j->step = 0;
+		start_step(s, j);
+	} else {
+		j->step = -1;
+		j->file = memfd_create("constants", MFD_CLOEXEC);
+		fork_job(s, j, run_constants);
+	}
+}
+
+void jobs_start(struct service *s)
+{
+	for (size_t i = 0; i < s->jobs.n && !trying(s); i++)
+		if (s->jobs.a[i]->kind == JOB_TRY)
+			fork_job(s, s->jobs.a[i], run_try);
+	hold_background(s);
+	for (size_t i = 0; i < s->jobs.n; i++) {
+		struct job *j = s->jobs.a[i];
+		if (j->pid || j->kind == JOB_TRY)
+			continue;
+		if ((j->slot = free_slot(s)) < 0)
+			break;
+		start_background(s, j);
+	}
+}
+
+/* ---- ends ---- */
+
+static void end_task(struct service *s, struct job *j)
+{
+	struct serve_task *t = xcalloc(1, sizeof *t);
+	const char *why = "";
+
+	*t = (struct serve_task){.digest = digest_bytes(j->text, strlen(j->text)), .text = xstrdup(j->text), .problem = j->file};
+	j->file = -1;
+	if (!(t->head = problem_map(t->problem, false)) || !(t->task = s->oracle->open(t->text, &why))) {
+		serve_error(s, j->id, "error", t->head ? why : "no memory for the task");
+		return;
+	}
+	vec_push(&s->tasks, t);
+	serve_task_done(s, j->id, t->digest);
+}
+
+/* Do buffers fit the task? NULL, or why not. */
+static const char *check_buffers(struct service *s, struct job *j)
+{
+	struct serve_task *t = serve_find_task(s, j->task);
+	const struct serve_constants *c = serve_find_constants(t, j->build.algo);
+	const struct runner_build *b = &j->build;
+	const char *why;
+
+	if (b->nin != t->head->nin || b->nout != t->head->n - t->head->nin)
+		return arena_printf(&j->arena, "a kernel with %d inputs and %d results for a task with %d and %d", b->nin, b->nout,
+				    t->head->nin, t->head->n - t->head->nin);
+	for (int i = 0; i < b->nin + b->nconst + b->nout; i++) {
+		const struct runner_buf *x = &b->buf[i];
+		bool constant = i >= b->nin && i < b->nin + b->nconst;
+		if (constant && x->constant >= (uint32_t)c->head->n)
+			return arena_printf(&j->arena, "buffer %d: the task has %d constants, no number %u", i, c->head->n, x->constant);
+		const struct oracle_tensor *k = constant ? &c->head->t[x->constant].tensor :
+							   &t->head->t[i < b->nin ? i : i - b->nconst].tensor;
+		if (k->dtype != dtype_parse(x->type, strlen(x->type)))
+			return arena_printf(&j->arena, "buffer %d is %s, the task has %s there", i, x->type, dtype_name(k->dtype));
+		if ((why = s->oracle->buffer(x, k->n)))
+			return arena_printf(&j->arena, "buffer %d: %s", i, why);
+	}
+	return NULL;
+}
+
+static void end_build(struct service *s, struct job *j)
+{
+	struct serve_artifact *x = serve_find_artifact(s, j->artifact);
+	const char *why = check_buffers(s, j);
+
+	for (int step = -1; step + 1 < toolchain_find()->steps; step++)
+		unlink(step_file(s, j, step));
+	if (why) {
+		serve_error(s, j->id, "error", why);
+		return;
+	}
+	if (!x) {
+		x = xcalloc(1, sizeof *x);
+		*x = (struct serve_artifact){.digest = j->artifact, .task = j->task, .seconds = now_seconds() - j->start,
+					     .a = {.path = xstrdup(step_file(s, j, toolchain_find()->steps - 1)), .build = j->build,
+						   .constants = serve_find_constants(serve_find_task(s, j->task), j->build.algo)->fd}};
+		x->a.build.source = NULL;
+		vec_push(&s->artifacts, x);
+		j->arena = (struct arena){0}; /* the buffers' texts live on with the artifact */
+	}
+	serve_build_done(s, j->id, x);
+}
+
+/* The constants for an algorithm are there. */
+static bool keep_constants(struct service *s, struct job *j)
+{
+	struct serve_task *t = serve_find_task(s, j->task);
+	const struct problem *head = problem_map(j->file, false);
+
+	if (!head)
+		return false;
+	if (!serve_find_constants(t, j->build.algo)) /* another build may have been as fast */
+		vec_push(&t->constants, (struct serve_constants){xstrdup(j->build.algo ? j->build.algo : ""), j->file, head});
+	else
+		close(j->file);
+	j->file = -1;
+	return true;
+}
+
+/* true: the build has a step more. */
+static bool next_step(struct service *s, struct job *j)
+{
+	if (j->step < 0 && !keep_constants(s, j))
+		die_errno(EX_SYSTEM, "mmap");
+	if (++j->step == toolchain_find()->steps)
+		return false;
+	start_step(s, j);
+	return true;
+}
+
+/* Compilers name the file, which is ours. */
+static const char *how_failed(struct service *s, struct job *j, int status)
+{
+	if (WIFSIGNALED(status))
+		return arena_printf(&j->arena, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	const char *line = report_line(j), *name = strstr(line, ".c:");
+	return strncmp(line, s->dir, strlen(s->dir)) || !name ? line : arena_printf(&j->arena, "candidate%s", name);
+}
+
+static void send_report(struct service *s, struct job *j)
+{
+	struct stat st = {0};
+
+	fstat(j->report, &st);
+	vec_reserve(&s->out.b, s->out.b.n + (size_t)st.st_size);
+	if (st.st_size == 0 || pread(j->report, s->out.b.a + s->out.b.n, (size_t)st.st_size, 0) != st.st_size)
+		serve_error(s, j->id, "error", "the try ended without a word");
+	else
+		s->out.b.n += (size_t)st.st_size;
+}
+
+/* true: the job is done with. */
+static bool ended(struct service *s, struct job *j, int status)
+{
+	j->pid = 0;
+	j->stopped = false;
+	if (status) {
+		bool compiler = j->kind == JOB_BUILD && j->step >= 0;
+		serve_error(s, j->id, compiler ? "failed" : "error", how_failed(s, j, status));
+		for (int step = -1; compiler && step <= j->step; step++)
+			unlink(step_file(s, j, step));
+		return true;
+	}
+	switch (j->kind) {
+	case JOB_TASK: end_task(s, j); break;
+	case JOB_TRY: send_report(s, j); break;
+	case JOB_BUILD:
+		if (next_step(s, j))
+			return false;
+		end_build(s, j);
+	}
+	return true;
+}
+
+static void free_job(struct job *j)
+{
+	if (j->report >= 0)
+		close(j->report);
+	if (j->file >= 0)
+		close(j->file);
+	arena_release(&j->arena);
+	free(j);
+}
+
+void jobs_reap(struct service *s)
+{
+	size_t kept = 0;
+	int status;
+
+	for (size_t i = 0; i < s->jobs.n; i++) {
+		struct job *j = s->jobs.a[i];
+		if (j->pid && waitpid(j->pid, &status, WNOHANG) == j->pid && ended(s, j, status))
+			free_job(j);
+		else
+			s->jobs.a[kept++] = j;
+	}
+	s->jobs.n = kept;
+}
+
+void jobs_kill(struct service *s)
+{
+	for (size_t i = 0; i < s->jobs.n; i++) {
+		struct job *j = s->jobs.a[i];
+		if (!j->pid)
+			continue;
+		kill(-j->pid, SIGKILL);
+		kill(j->pid, SIGKILL);
+		waitpid(j->pid, NULL, 0);
+	}
+}

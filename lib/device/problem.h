@@ -1,0 +1,26 @@
+/* Tensors in one file in memory (memfd) that every try maps. Of a task: the inputs and right results for a few seeds. Of
+ * a task and an algorithm: the constants of its kernels. */
+#ifndef HONE_PROBLEM_H
+#define HONE_PROBLEM_H
+#include "device/oracle.h"
+
+enum { PROBLEM_SEEDS = 3 };
+struct problem { /* the head of the file */
+	int n, nin, seeds;    /* tensors; the first nin are inputs, the others results; constants: 1 seed */
+	double reduction;
+	uint64_t head, bytes; /* of this; of the file */
+	struct {
+		struct oracle_tensor tensor;
+		uint64_t bytes, at[PROBLEM_SEEDS]; /* where its contents are */
+	} t[RUNNER_BUFS_MAX];
+};
+/* Computes all that and writes it to fd. NULL, or why not. */
+const char *problem_write(const struct oracle *o, const char *text, int fd);
+const char *problem_write_constants(const struct oracle *o, const char *text, const char *algo, int fd);
+/* Maps the head only, or all of it, for reading. NULL: the system would not. */
+const struct problem *problem_map(int fd, bool all);
+static inline const void *problem_data(const struct problem *p, int tensor, int seed)
+{
+	return (const char *)p + p->t[tensor].at[seed];
+}
+#endif

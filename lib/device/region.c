@@ -1,0 +1,121 @@
+#define _GNU_SOURCE
+#include "device/region.h"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, ALIGN = 64, PATTERN = 0xa5, STRIDE = 13 * ALIGN };
+
+static uint64_t up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+int regions_add(struct regions *g, uint64_t bytes, bool operand)
+{
+	struct region r = {.bytes = bytes, .mapped = up(bytes, PAGE) + PAGE, .at = g->size[operand], .operand = operand};
+
+	g->size[operand] += r.mapped;
+	g->reserved += r.mapped + PAGE;
+	vec_push(&g->r, r);
+	return (int)g->r.n - 1;
+}
+
+const char *regions_open(struct regions *g)
+{
+	g->reserved += PAGE;
+	g->reserve = mmap(NULL, g->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (g->reserve == MAP_FAILED)
+		return "no address space for the buffers";
+	char *p = g->reserve + PAGE;
+	for (size_t i = 0; i < g->r.n; i++) {
+		g->r.a[i].theirs = p;
+		p += g->r.a[i].mapped + PAGE;
+	}
+	for (int k = 0; k < 2; k++) {
+		g->fd[k] = memfd_create("buffers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		if (g->fd[k] < 0 || ftruncate(g->fd[k], (off_t)g->size[k]))
+			return "no memory for the buffers";
+	}
+	return NULL;
+}
+
+const char *regions_map_theirs(struct regions *g)
+{
+	for (size_t i = 0; i < g->r.n; i++) {
+		struct region *r = &g->r.a[i];
+		if (mmap(r->theirs, r->mapped, r->operand ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			 g->fd[r->operand], (off_t)r->at) == MAP_FAILED)
+			return "mmap of a buffer";
+	}
+	return NULL;
+}
+
+const char *regions_map_ours(struct regions *g)
+{
+	for (int k = 0; k < 2; k++) {
+		if (!g->size[k])
+			continue;
+		char *p = mmap(NULL, g->size[k], PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, g->fd[k], 0);
+		if (p == MAP_FAILED)
+			return "mmap of the buffers";
+		for (size_t i = 0; i < g->r.n; i++)
+			if (g->r.a[i].operand == k)
+				g->r.a[i].ours = p + g->r.a[i].at;
+	}
+	return NULL;
+}
+
+void regions_close(struct regions *g)
+{
+	vec_free(&g->r);
+	for (int k = 0; k < 2; k++)
+		close(g->fd[k]);
+}
+
+uint64_t region_offset(const struct regions *g, int i, enum place p)
+{
+	const struct region *r = &g->r.a[i];
+
+	switch (p) {
+	case PLACE_END: return r->mapped - up(r->bytes, ALIGN);
+	case PLACE_TIMED: return (uint64_t)i * STRIDE % PAGE;
+	default: return 0;
+	}
+}
+
+void region_paint(const struct regions *g, int i, enum place p)
+{
+	const struct region *r = &g->r.a[i];
+	uint64_t from = region_offset(g, i, p), to = from + r->bytes;
+
+	memset(r->ours, PATTERN, from);
+	memset(r->ours + to, PATTERN, r->mapped - to);
+}
+
+static bool painted(const unsigned char *p, size_t n, size_t *at)
+{
+	for (*at = 0; *at < n; ++*at)
+		if (p[*at] != PATTERN)
+			return false;
+	return true;
+}
+
+bool region_intact(const struct regions *g, int i, enum place p, int64_t *where)
+{
+	const struct region *r = &g->r.a[i];
+	uint64_t from = region_offset(g, i, p), to = from + r->bytes;
+	const unsigned char *ours = (const unsigned char *)r->ours;
+	size_t at;
+
+	if (!painted(ours, from, &at)) {
+		*where = (int64_t)at - (int64_t)from;
+		return false;
+	}
+	*where = (int64_t)r->bytes;
+	if (painted(ours + to, r->mapped - to, &at))
+		return true;
+	*where += (int64_t)at;
+	return false;
+}

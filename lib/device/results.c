@@ -1,0 +1,109 @@
+/* Are these the right results? */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/half.h"
+#include "device/trial_impl.h"
+
+double number_at(enum dtype t, const void *p, int64_t i)
+{
+	switch (t) {
+	case DT_F32: return ((const float *)p)[i];
+	case DT_F64: return ((const double *)p)[i];
+	case DT_F16: return half_to_float(((const uint16_t *)p)[i]);
+	case DT_BF16: return bf16_to_float(((const uint16_t *)p)[i]);
+	case DT_I8: return ((const int8_t *)p)[i];
+	case DT_I16: return ((const int16_t *)p)[i];
+	case DT_U16: return ((const uint16_t *)p)[i];
+	case DT_I32: return ((const int32_t *)p)[i];
+	case DT_U32: return ((const uint32_t *)p)[i];
+	default: return ((const uint8_t *)p)[i];
+	}
+}
+
+static double epsilon(enum dtype t)
+{
+	switch (t) {
+	case DT_F64: return 0x1p-52;
+	case DT_F32: return 0x1p-23;
+	case DT_F16: return 0x1p-10;
+	case DT_BF16: return 0x1p-7;
+	default: return 0; /* integers */
+	}
+}
+
+static bool has_floats(const struct problem *p)
+{
+	for (int i = 0; i < p->nin; i++)
+		if (epsilon(p->t[i].tensor.dtype) > 0)
+			return true;
+	return false;
+}
+
+/* Root of the mean square of what is finite. */
+static double rms(enum dtype t, const void *x, int64_t n)
+{
+	double sum = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		double v = number_at(t, x, i);
+		sum += isfinite(v) ? v * v : 0;
+	}
+	return n ? sqrt(sum / (double)n) : 0;
+}
+
+struct tolerance {
+	double relative, scale, flat;
+};
+
+static struct tolerance tolerance_of(const struct problem *p, int out, int seed)
+{
+	enum dtype t = p->t[out].tensor.dtype;
+	struct tolerance r = {TRIAL_TOLERANCE * epsilon(t) * (8 + sqrt(p->reduction)), 0, 0};
+
+	if (r.relative > 0)
+		r.scale = rms(t, problem_data(p, out, seed), p->t[out].tensor.n);
+	else if ((t == DT_I8 || t == DT_U8) && has_floats(p))
+		r.flat = 1;
+	return r;
+}
+
+static double allowed(const struct tolerance *r, double x)
+{
+	return r->flat + r->relative * fmax(fabs(x), r->scale);
+}
+
+double results_tolerance(const struct problem *p, int out, int seed, double x)
+{
+	struct tolerance r = tolerance_of(p, out, seed);
+
+	return allowed(&r, x);
+}
+
+static bool equal(const struct tolerance *r, double x, double y)
+{
+	if (isnan(x) || isnan(y))
+		return isnan(x) && isnan(y);
+	return x == y || fabs(x - y) <= allowed(r, x);
+}
+
+const char *results_compare(const struct problem *p, int out, int seed, const void *got, struct arena *a)
+{
+	enum dtype t = p->t[out].tensor.dtype;
+	int64_t n = p->t[out].tensor.n, wrong = 0, first = 0;
+	const void *right = problem_data(p, out, seed);
+	struct tolerance r = tolerance_of(p, out, seed);
+
+	if (r.relative == 0 && !memcmp(right, got, p->t[out].bytes))
+		return NULL;
+	for (int64_t i = 0; i < n; i++) {
+		bool same = dtype_size(t) == 8 && t != DT_F64 ? ((const int64_t *)right)[i] == ((const int64_t *)got)[i] :
+								equal(&r, number_at(t, right, i), number_at(t, got, i));
+		if (!same && wrong++ == 0)
+			first = i;
+	}
+	if (!wrong)
+		return NULL;
+	return arena_printf(a, "result %d, element %lld: %.9g, not %.9g (%lld of %lld are wrong)", out - p->nin, (long long)first,
+			    number_at(t, got, first), number_at(t, right, first), (long long)wrong, (long long)n);
+}

@@ -1,0 +1,77 @@
+#include <math.h>
+#include "device/sequential.h"
+
+enum { FIRST_LOOK = 10 };
+
+void sequential_init(struct sequential *s)
+{
+	*s = (struct sequential){.next = FIRST_LOOK, .ratio = 1, .hi = INFINITY};
+}
+
+void sequential_free(struct sequential *s)
+{
+	vec_free(&s->x);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The largest k with 2 P(Bin(n, 1/2) < k) <= alpha; 0: there is none. */
+static size_t order(size_t n, double alpha)
+{
+	double below = 0;
+	size_t k = 0;
+
+	for (; k < n / 2; k++) {
+		below += exp(lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) - (double)n * M_LN2);
+		if (2 * below > alpha)
+			break;
+	}
+	return k;
+}
+
+static void look(struct sequential *s)
+{
+	size_t n = s->x.n, k;
+	double *x = s->x.a, j = ++s->looks;
+
+	qsort(x, n, sizeof *x, ascending);
+	k = order(n, SEQ_ALPHA * 6 / (M_PI * M_PI * j * j));
+	s->ratio = n ? exp(n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2) : 1;
+	s->lo = k ? exp(x[k - 1]) : 0;
+	s->hi = k ? exp(x[n - k]) : INFINITY;
+	s->next = n + n * 2 / 5;
+}
+
+static bool inside(const struct sequential *s, double within)
+{
+	return s->lo >= 1 / (1 + within) && s->hi <= 1 + within;
+}
+
+static enum verdict direction(const struct sequential *s)
+{
+	return s->hi < 1 - SEQ_LEAST ? VERDICT_FASTER : s->lo > 1 + SEQ_LEAST ? VERDICT_SLOWER : VERDICT_UNSURE;
+}
+
+bool sequential_add(struct sequential *s, double candidate, double base, enum verdict *v)
+{
+	vec_push(&s->x, log(candidate / base));
+	if (s->x.n < s->next)
+		return false;
+	look(s);
+	*v = direction(s);
+	if (*v == VERDICT_UNSURE && inside(s, SEQ_TIE_EARLY))
+		*v = VERDICT_TIE;
+	return *v != VERDICT_UNSURE;
+}
+
+enum verdict sequential_end(struct sequential *s)
+{
+	look(s);
+	enum verdict v = direction(s);
+	return v == VERDICT_UNSURE && inside(s, SEQ_TIE) ? VERDICT_TIE : v;
+}

@@ -1,0 +1,34 @@
+/* Is the candidate faster? A sequential test on pairs of times.
+ *
+ * Each pair is measured in random order, so under equal kernels the log ratio of a pair is as likely above 0 as below,
+ * whatever the noise, drift included. For n independent pairs the order statistics x(k) and x(n+1-k) enclose the median
+ * with probability 1 - 2 P(Bin(n, 1/2) < k) (Thompson 1936): no assumption on the distribution. Looks are taken at
+ * growing n; look j spends SEQ_ALPHA * 6 / (pi^2 j^2), which sums to SEQ_ALPHA (Bonferroni), so with probability
+ * 1 - SEQ_ALPHA every interval of a whole try holds the median, whenever it stops.
+ *
+ * Verdicts: faster, if the interval is below 1 - SEQ_LEAST; slower, above 1 + SEQ_LEAST (half a percent: what the
+ * same code gains or loses by where it is placed); tie, if it lies inside 1% around 1, or at the end of the budget
+ * inside 2%; else unsure. So equal kernels are called faster with probability below SEQ_ALPHA / 2. */
+#ifndef HONE_SEQUENTIAL_H
+#define HONE_SEQUENTIAL_H
+#include "common/vec.h"
+#include "device/runner.h"
+
+#define SEQ_ALPHA 0.01
+#define SEQ_LEAST 0.005
+#define SEQ_TIE 0.02
+#define SEQ_TIE_EARLY 0.01
+
+struct sequential {
+	VEC(double) x;      /* log ratios, sorted at looks */
+	int looks;
+	size_t next;        /* n at which the next look is due */
+	double ratio, lo, hi; /* at the last look; lo 0, hi infinite before it */
+};
+void sequential_init(struct sequential *s);
+void sequential_free(struct sequential *s);
+/* One pair. true: decided, and *v says what. */
+bool sequential_add(struct sequential *s, double candidate, double base, enum verdict *v);
+/* The budget is spent: takes a last look. */
+enum verdict sequential_end(struct sequential *s);
+#endif

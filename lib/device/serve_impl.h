@@ -1,0 +1,74 @@
+/* Inside the service. Private to lib/device. */
+#ifndef HONE_SERVE_IMPL_H
+#define HONE_SERVE_IMPL_H
+#include <sys/types.h>
+#include "device/runner_impl.h"
+#include "device/serve.h"
+#include "device/toolchain.h"
+#include "device/trial.h"
+
+enum { CORES_MAX = 256, BUILD_SECONDS = 60 };
+
+struct serve_constants { /* of a task's kernels by one algorithm */
+	char *algo; /* "": the usual */
+	int fd;
+	const struct problem *head;
+};
+struct serve_task {
+	struct digest digest;
+	char *text;
+	int problem;                /* file */
+	const struct problem *head;
+	const struct oracle_task *task;
+	VEC(struct serve_constants) constants;
+};
+struct serve_artifact {
+	struct digest digest;
+	struct digest task;
+	struct artifact a;
+	double seconds; /* it took to build */
+};
+
+enum job_kind { JOB_TASK, JOB_BUILD, JOB_TRY };
+struct job { /* a request that is not answered yet */
+	enum job_kind kind;
+	uint64_t id;
+	struct arena arena;
+	pid_t pid;          /* 0: waits for its turn */
+	int report;         /* memfd: what it says; -1: none yet */
+	int file;           /* memfd that it fills: problem or constants; -1 */
+	int slot;           /* core it occupies, by number; JOB_TRY: none */
+	bool stopped;
+	double start;
+	const char *text;               /* JOB_TASK */
+	struct digest task, artifact, base;
+	struct runner_build build;      /* JOB_BUILD */
+	int step;                       /* -1: constants; then of the toolchain */
+	double budget;                  /* JOB_TRY */
+	uint64_t seed;
+};
+struct service {
+	const struct oracle *oracle;
+	struct frames in;
+	uint64_t taken;         /* bytes of whole frames so far, for messages */
+	struct mp_out out;
+	bool greeted, ended;
+	char *dir, *lock;
+	int ncores, core[CORES_MAX];
+	int janitor;            /* pipe that its end closes */
+	VEC(struct job *) jobs; /* in order of arrival */
+	VEC(struct serve_task *) tasks;
+	VEC(struct serve_artifact *) artifacts;
+};
+/* jobs.c: starts what may run now; takes in what has ended. Ends all. */
+void jobs_start(struct service *s);
+void jobs_reap(struct service *s);
+void jobs_kill(struct service *s);
+struct serve_task *serve_find_task(struct service *s, struct digest d);
+struct serve_artifact *serve_find_artifact(struct service *s, struct digest d);
+const struct serve_constants *serve_find_constants(const struct serve_task *t, const char *algo);
+/* serve.c: answers. */
+void serve_error(struct service *s, uint64_t id, const char *verb, const char *why); /* "error" or "failed" */
+void serve_task_done(struct service *s, uint64_t id, struct digest d);
+void serve_build_done(struct service *s, uint64_t id, const struct serve_artifact *x);
+#endif

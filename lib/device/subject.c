@@ -1,0 +1,191 @@
+/* The process a candidate runs in: its side, and its parent's. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "common/progress.h"
+#include "device/trial_impl.h"
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
+
+typedef void kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace);
+
+struct call {
+	kernel *f;
+	const void *in[RUNNER_BUFS_MAX], *constant[RUNNER_BUFS_MAX];
+	void *out[RUNNER_BUFS_MAX];
+	char *workspace;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void call(struct call *c, uint32_t times)
+{
+	for (uint32_t i = 0; i < times; i++)
+		c->f(c->in, c->constant, c->out, c->workspace);
+}
+
+static void set_arguments(const struct subject *s, struct call *c, int which, enum place p)
+{
+	const struct arguments *x = s->arguments[which];
+	const struct runner_build *b = &s->artifact[which]->build;
+
+	for (int i = 0; i < b->nin; i++)
+		c->in[i] = region_theirs(s->regions, x->in[i], p);
+	for (int i = 0; i < b->nconst; i++)
+		c->constant[i] = region_theirs(s->regions, x->constant[i], p);
+	for (int i = 0; i < b->nout; i++)
+		c->out[i] = region_theirs(s->regions, x->out[i], p);
+	c->workspace = region_theirs(s->regions, x->workspace, p);
+}
+
+/* Results near zero cost hundreds of cycles each where they are not flushed. */
+static void flush_denormals(void)
+{
+#ifdef __SSE2__
+	_mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+}
+
+static bool load(const struct subject *s, struct call *c, int which)
+{
+	void *so = dlopen(s->artifact[which]->path, RTLD_NOW | RTLD_LOCAL);
+
+	*(void **)&c->f = so ? dlsym(so, "hone_kernel") : NULL;
+	if (c->f)
+		return true;
+	snprintf(s->shared->why, sizeof s->shared->why, "%s", so ? "it has no function hone_kernel" : dlerror());
+	return false;
+}
+
+static void time_block(struct call *c, const struct order *o, struct shared *out)
+{
+	for (uint32_t i = 0; i < o->pairs; i++)
+		for (int k = 0; k < 2; k++) {
+			int which = (o->first >> i & 1) ? 1 - k : k;
+			call(&c[which], o->warm[which]);
+			uint64_t t = now_ns();
+			call(&c[which], o->reps[which]);
+			out->ns[i][which] = now_ns() - t;
+		}
+}
+
+static bool obey(struct subject *s, struct call *c, const struct order *o)
+{
+	const char *why = NULL;
+
+	switch (o->kind) {
+	case ORDER_START:
+		if ((why = regions_map_theirs(s->regions)) || (why = isolate_enter(&s->limits)))
+			snprintf(s->shared->why, sizeof s->shared->why, "%s: %s", why, strerror(errno));
+		return !why;
+	case ORDER_LOAD: return load(s, &c[o->which], o->which);
+	case ORDER_SEAL: return !isolate_seal(&s->limits);
+	case ORDER_RUN:
+		set_arguments(s, &c[o->which], o->which, o->place);
+		uint64_t t = now_ns();
+		call(&c[o->which], o->times);
+		s->shared->run_ns = now_ns() - t;
+		return true;
+	case ORDER_TIME:
+		set_arguments(s, &c[CANDIDATE], CANDIDATE, o->place);
+		set_arguments(s, &c[BASE], BASE, o->place);
+		time_block(c, o, s->shared);
+		return true;
+	}
+	return false;
+}
+
+static void serve_orders(struct subject *s)
+{
+	static struct call c[2];
+	struct order o;
+
+	while (read(s->channel, &o, sizeof o) == (ssize_t)sizeof o) {
+		flush_denormals();
+		uint32_t reply[2] = {o.number, obey(s, c, &o)};
+		if (write(s->channel, reply, sizeof reply) != (ssize_t)sizeof reply)
+			break;
+	}
+	_exit(0);
+}
+
+/* ---- the parent ---- */
+
+const char *subject_start(struct subject *s)
+{
+	int fd[2];
+
+	s->shared = mmap(NULL, sizeof *s->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd))
+		return "no memory for a process";
+	s->limits.fault = &s->shared->fault;
+	if ((s->pid = isolate_fork()) < 0)
+		return "no process for the candidate";
+	s->channel = fd[s->pid == 0];
+	close(fd[s->pid != 0]);
+	if (s->pid == 0) {
+		s->limits.channel = s->channel;
+		serve_orders(s);
+	}
+	return NULL;
+}
+
+enum answer subject_order(struct subject *s, struct order o, double seconds)
+{
+	double until = now_seconds() + seconds;
+	uint32_t reply[3];
+
+	o.number = ++s->orders;
+	if (send(s->channel, &o, sizeof o, MSG_NOSIGNAL) != (ssize_t)sizeof o)
+		return ANSWER_ENDED;
+	for (;;) {
+		struct pollfd p = {s->channel, POLLIN, 0};
+		double left = until - now_seconds();
+		int n = poll(&p, 1, left > 0 ? (int)(1000 * left) + 1 : 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0 && left <= 0)
+			return ANSWER_LATE;
+		if (n <= 0)
+			continue;
+		ssize_t got = recv(s->channel, reply, sizeof reply, 0);
+		if (got <= 0)
+			return ANSWER_ENDED;
+		if (got != 8 || reply[0] != o.number)
+			return ANSWER_GARBLED;
+		return reply[1] ? ANSWER_DONE : ANSWER_REFUSED;
+	}
+}
+
+double subject_cpu(const struct subject *s)
+{
+	clockid_t clock;
+	struct timespec t;
+
+	if (clock_getcpuclockid(s->pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void subject_end(struct subject *s)
+{
+	if (s->pid > 0)
+		isolate_kill(s->pid);
+	s->pid = 0;
+}

@@ -1,0 +1,560 @@
+/* Check, then time. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/progress.h"
+#include "common/rng.h"
+#include "device/sequential.h"
+#include "device/trial_impl.h"
+
+enum { POISON = 0xff, POINTS = 16 };
+static const double sample_seconds = 50e-6, warm_seconds = 2e-3, points_seconds = 0.01;
+
+struct run { /* of one trial */
+	const struct trial *t;
+	const struct problem *p;
+	const struct problem *constants[2];
+	struct regions regions;
+	struct arguments arguments[2];
+	struct subject subject;
+	struct rng rng;
+	struct arena *a;
+	struct runner_result *r;
+	double base_seconds; /* a call of the base took */
+};
+
+static const struct runner_build *build_of(const struct run *x, int which)
+{
+	return &x->t->artifact[which]->build;
+}
+
+static const struct runner_buf *buf_of(const struct run *x, int which, int i)
+{
+	return &build_of(x, which)->buf[i];
+}
+
+static uint64_t bytes_of(const struct runner_buf *b)
+{
+	return (uint64_t)b->elems * dtype_size(dtype_parse(b->type, strlen(b->type)));
+}
+
+/* Storage of one serves for the other. */
+static bool same_buf(const struct runner_buf *a, const struct runner_buf *b)
+{
+	bool same = !strcmp(a->type, b->type) && !strcmp(a->layout, b->layout) && a->elems == b->elems && a->constant == b->constant &&
+		    a->rank == b->rank;
+
+	return same && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
+}
+
+static bool same_constants(const struct run *x)
+{
+	return x->t->artifact[0]->constants == x->t->artifact[1]->constants;
+}
+
+/* Regions of both kernels. What is stored alike is shared: copies elsewhere in the caches would be a difference that
+ * is not the kernels'. */
+static void plan_regions(struct run *x)
+{
+	int64_t workspace = 0;
+
+	for (int which = 0; which < 2; which++) {
+		const struct runner_build *b = build_of(x, which);
+		struct arguments *g = &x->arguments[which], *other = &x->arguments[0];
+		for (int i = 0; i < b->nin + b->nconst + b->nout; i++) {
+			bool constant = i >= b->nin && i < b->nin + b->nconst, result = i >= b->nin + b->nconst;
+			int k = result ? i - b->nin - b->nconst : constant ? i - b->nin : i;
+			int *mine = result ? &g->out[k] : constant ? &g->constant[k] : &g->in[k];
+			const struct runner_build *c = build_of(x, 0);
+			int at = result ? c->nin + c->nconst + k : constant ? c->nin + k : k;
+			bool there = which && (!constant || (k < c->nconst && same_constants(x))) && same_buf(&c->buf[at], &b->buf[i]);
+			if (there)
+				*mine = result ? other->out[k] : constant ? other->constant[k] : other->in[k];
+			else
+				*mine = regions_add(&x->regions, bytes_of(&b->buf[i]), !result);
+		}
+		if (b->workspace > workspace)
+			workspace = b->workspace;
+	}
+	x->arguments[0].workspace = x->arguments[1].workspace = regions_add(&x->regions, (uint64_t)workspace, false);
+}
+
+/* ---- contents ---- */
+
+static void fill_constants(struct run *x, int which, enum place p)
+{
+	const struct runner_build *b = build_of(x, which);
+
+	for (int i = 0; i < b->nconst; i++) {
+		int region = x->arguments[which].constant[i];
+		const struct runner_buf *buf = buf_of(x, which, b->nin + i);
+		if (which == BASE && i < build_of(x, 0)->nconst && region == x->arguments[0].constant[i])
+			continue; /* shared, filled already */
+		region_paint(&x->regions, region, p);
+		x->t->oracle->pack(buf, problem_data(x->constants[which], (int)buf->constant, 0), region_ours(&x->regions, region, p));
+	}
+}
+
+static void fill_inputs(struct run *x, int which, enum place p, void *const *data)
+{
+	for (int i = 0; i < build_of(x, which)->nin; i++) {
+		int region = x->arguments[which].in[i];
+		region_paint(&x->regions, region, p);
+		x->t->oracle->pack(buf_of(x, which, i), data[i], region_ours(&x->regions, region, p));
+	}
+}
+
+static void fill_seed(struct run *x, int which, enum place p, int seed)
+{
+	void *data[RUNNER_BUFS_MAX];
+
+	for (int i = 0; i < x->p->nin; i++)
+		data[i] = (void *)problem_data(x->p, i, seed);
+	fill_inputs(x, which, p, data);
+}
+
+/* Results: what is no number and no value that was there; workspace: anything. */
+static void poison(struct run *x, int which, enum place p)
+{
+	struct arguments *g = &x->arguments[which];
+	const struct region *w = &x->regions.r.a[g->workspace];
+	uint64_t *word = region_ours(&x->regions, g->workspace, p);
+
+	for (int i = 0; i < build_of(x, which)->nout; i++) {
+		region_paint(&x->regions, g->out[i], p);
+		memset(region_ours(&x->regions, g->out[i], p), POISON, x->regions.r.a[g->out[i]].bytes);
+	}
+	region_paint(&x->regions, g->workspace, p);
+	for (uint64_t i = 0; i < w->bytes / 8; i++)
+		word[i] = rng_u64(&x->rng);
+}
+
+/* ---- verdicts ---- */
+
+static void judge(struct run *x, enum verdict v, const char *why)
+{
+	x->r->verdict = v;
+	x->r->why = arena_str(x->a, why);
+}
+
+/* Is the address right behind or before a buffer? In words. */
+static const char *address_words(struct run *x, uint64_t addr)
+{
+	static const char *const kinds[] = {"input", "constant", "result", "workspace"};
+	const struct runner_build *b = build_of(x, CANDIDATE);
+	const struct arguments *g = &x->arguments[CANDIDATE];
+
+	for (int i = 0; i <= b->nin + b->nconst + b->nout; i++) {
+		int kind = i < b->nin ? 0 : i < b->nin + b->nconst ? 1 : i < b->nin + b->nconst + b->nout ? 2 : 3;
+		int k = kind == 0 ? i : kind == 1 ? i - b->nin : kind == 2 ? i - b->nin - b->nconst : 0;
+		int region = kind == 0 ? g->in[k] : kind == 1 ? g->constant[k] : kind == 2 ? g->out[k] : g->workspace;
+		const struct region *r = &x->regions.r.a[region];
+		uint64_t at = (uint64_t)(uintptr_t)r->theirs;
+		if (addr + 4096 < at || addr >= at + r->mapped + 4096)
+			continue;
+		if (addr >= at && addr < at + r->mapped)
+			return arena_printf(x->a, ": wrote to %s %d", kinds[kind], k);
+		return arena_printf(x->a, ": %s of %s %d", addr < at ? "before the begin" : "behind the end", kinds[kind], k);
+	}
+	return "";
+}
+
+/* The process is gone, or will not answer. False always. */
+static bool fell(struct run *x, int which, enum answer answer, double seconds, const char *what)
+{
+	const char *who = which == BASE && x->t->artifact[0] != x->t->artifact[1] ? "the base, " : "";
+	struct isolate_fault f;
+	int status = 0;
+
+	if (answer == ANSWER_LATE) {
+		subject_end(&x->subject);
+		judge(x, VERDICT_TIMEOUT, arena_printf(x->a, "%s%s: not done after %.3g seconds", who, what, seconds));
+		return false;
+	}
+	if (answer == ANSWER_REFUSED) {
+		judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: %.199s", who, what, x->subject.shared->why));
+		return false;
+	}
+	if (answer == ANSWER_GARBLED) {
+		subject_end(&x->subject);
+		judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: spoke on the channel of its parent", who, what));
+		return false;
+	}
+	status = isolate_kill(x->subject.pid);
+	x->subject.pid = 0;
+	memcpy(&f, &x->subject.shared->fault, sizeof f);
+	judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: %s%s", who, what, isolate_words(status, &f),
+					     f.signal == 11 || f.signal == 7 ? address_words(x, f.addr) : ""));
+	return false;
+}
+
+static bool order(struct run *x, struct order o, int which, double seconds, const char *what)
+{
+	enum answer answer = subject_order(&x->subject, o, seconds);
+
+	return answer == ANSWER_DONE ? true : fell(x, which, answer, seconds, what);
+}
+
+static double deadline(const struct run *x)
+{
+	return TRIAL_LEAST_SECONDS + TRIAL_TIMES * x->base_seconds;
+}
+
+/* ---- checks ---- */
+
+static bool check_patterns(struct run *x, enum place p)
+{
+	const struct arguments *g = &x->arguments[CANDIDATE];
+	int nout = build_of(x, CANDIDATE)->nout;
+	int64_t where;
+
+	for (int i = 0; i <= nout; i++) {
+		int region = i < nout ? g->out[i] : g->workspace;
+		if (region_intact(&x->regions, region, p, &where))
+			continue;
+		judge(x, VERDICT_CRASH,
+		      arena_printf(x->a, "wrote outside of %s %d, %lld bytes %s", i < nout ? "result" : "workspace", i < nout ? i : 0,
+				   (long long)(where < 0 ? -where : where - (int64_t)x->regions.r.a[region].bytes),
+				   where < 0 ? "before its begin" : "behind its end"));
+		return false;
+	}
+	return true;
+}
+
+/* Result i as row-major data; temporary memory of the process. */
+static const void *result_of(struct run *x, int i, enum place p)
+{
+	const struct runner_build *b = build_of(x, CANDIDATE);
+	void *got = xmalloc(x->p->t[x->p->nin + i].bytes + 1);
+
+	x->t->oracle->unpack(&b->buf[b->nin + b->nconst + i], region_ours(&x->regions, x->arguments[CANDIDATE].out[i], p), got);
+	return got;
+}
+
+static bool check_results(struct run *x, enum place p, int seed)
+{
+	for (int i = 0; i < build_of(x, CANDIDATE)->nout; i++) {
+		const void *got = result_of(x, i, p);
+		const char *why = results_compare(x->p, x->p->nin + i, seed, got, x->a);
+		free((void *)got);
+		if (why) {
+			judge(x, VERDICT_WRONG, why);
+			return false;
+		}
+	}
+	return check_patterns(x, p);
+}
+
+static bool check_seed(struct run *x, enum place p, int seed, const char *what)
+{
+	fill_constants(x, CANDIDATE, p);
+	fill_seed(x, CANDIDATE, p, seed);
+	poison(x, CANDIDATE, p);
+	return order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, deadline(x), what) &&
+	       check_results(x, p, seed);
+}
+
+/* Inputs nobody has seen: those of a seed, every element somewhere else. */
+static void fresh_inputs(struct run *x, void **data)
+{
+	for (int i = 0; i < x->p->nin; i++) {
+		uint64_t bytes = x->p->t[i].bytes, n = (uint64_t)x->p->t[i].tensor.n;
+		uint64_t by = n ? rng_u64(&x->rng) % n * (bytes / n) : 0;
+		const char *src = problem_data(x->p, i, (int)(x->t->seed % PROBLEM_SEEDS));
+		data[i] = xmalloc(bytes + 1);
+		memcpy(data[i], src + by, bytes - by);
+		memcpy((char *)data[i] + bytes - by, src, by);
+	}
+}
+
+/* Single elements in double on fresh inputs. */
+static bool check_points(struct run *x, enum place p)
+{
+	const struct oracle *o = x->t->oracle;
+	void *data[RUNNER_BUFS_MAX];
+	double until = now_seconds() + points_seconds, right;
+	bool good = true;
+
+	fresh_inputs(x, data);
+	fill_inputs(x, CANDIDATE, p, data);
+	poison(x, CANDIDATE, p);
+	good = order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, deadline(x), "third call");
+	for (int i = 0; good && i < build_of(x, CANDIDATE)->nout; i++) {
+		int t = x->p->nin + i;
+		int64_t n = x->p->t[t].tensor.n;
+		const void *got = result_of(x, i, p);
+		for (int k = 0; good && k < POINTS && n && (k == 0 || now_seconds() < until); k++) {
+			int64_t e = k == 0 ? n - 1 : rng_range(&x->rng, 0, n - 1);
+			if (!o->point(x->t->task, data, i, e, &right))
+				break;
+			double y = number_at(x->p->t[t].tensor.dtype, got, e);
+			double within = results_tolerance(x->p, t, 0, right);
+			good = fabs(y - right) <= within || (isnan(y) && isnan(right)) || y == right;
+			if (!good)
+				judge(x, VERDICT_WRONG, arena_printf(x->a, "result %d, element %lld of fresh inputs: %.9g, not %.9g", i,
+								     (long long)e, y, right));
+		}
+		free((void *)got);
+	}
+	for (int i = 0; i < x->p->nin; i++)
+		free(data[i]);
+	return good && check_patterns(x, p);
+}
+
+/* The base's time, for deadlines. */
+static bool run_base(struct run *x)
+{
+	double t;
+
+	fill_constants(x, CANDIDATE, PLACE_START); /* what they share is among them */
+	fill_constants(x, BASE, PLACE_START);
+	fill_seed(x, BASE, PLACE_START, 0);
+	poison(x, BASE, PLACE_START);
+	t = now_seconds();
+	if (!order(x, (struct order){.kind = ORDER_RUN, .which = BASE, .place = PLACE_START, .times = 1}, BASE, TRIAL_BASE_SECONDS, "first call"))
+		return false;
+	x->base_seconds = now_seconds() - t;
+	return true;
+}
+
+static bool check(struct run *x)
+{
+	int seed = (int)(x->t->seed % PROBLEM_SEEDS);
+
+	if (x->t->artifact[0] != x->t->artifact[1] && !run_base(x))
+		return false;
+	if (x->t->artifact[0] == x->t->artifact[1])
+		x->base_seconds = TRIAL_BASE_SECONDS / TRIAL_TIMES;
+	if (!check_seed(x, PLACE_END, seed, "first call"))
+		return false;
+	if (!check_seed(x, PLACE_START, (seed + 1) % PROBLEM_SEEDS, "second call"))
+		return false;
+	return !x->t->oracle->point || check_points(x, PLACE_START);
+}
+
+/* ---- timing ---- */
+
+struct clock {
+	struct order o;
+	double least[2];   /* of a call, seconds */
+	size_t again;      /* pairs measured again */
+	double limit;      /* seconds for a block */
+};
+
+static bool calibrate(struct run *x, struct clock *c)
+{
+	static const char what[] = "first calls timed";
+	double spent;
+
+	for (int which = 0; which < 2; which++) {
+		uint32_t n = 1;
+		double until = now_seconds() + warm_seconds, one = INFINITY;
+		do {
+			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n};
+			if (!order(x, o, which, deadline(x) + n * (isfinite(one) ? one : 0) * TRIAL_TIMES, what))
+				return false;
+			spent = 1e-9 * (double)x->subject.shared->run_ns;
+			one = fmin(one, spent / n);
+			if (spent < sample_seconds && n < 1u << 20)
+				n *= 2;
+		} while (now_seconds() < until);
+		one = fmax(one, 1e-9);
+		c->o.reps[which] = (uint32_t)fmin(ceil(sample_seconds / one), 1 << 20);
+		c->o.warm[which] = one < 1e-3 || which < 0;
+		c->least[which] = one;
+		c->limit += (c->o.reps[which] + c->o.warm[which]) * one;
+	}
+	return true;
+}
+
+/* One of the two samples is far from the least seen of its kind: another program, or a slow phase of the machine, began or
+ * ended inside the pair. The rule does not know which of them is the candidate, so it favours neither. */
+static bool disturbed(struct clock *c, double candidate, double base)
+{
+	c->least[CANDIDATE] = fmin(c->least[CANDIDATE], candidate);
+	c->least[BASE] = fmin(c->least[BASE], base);
+	double u = candidate / c->least[CANDIDATE], v = base / c->least[BASE];
+	return fmax(u, v) > 1.25 * fmin(u, v);
+}
+
+static bool take_block(struct run *x, struct clock *c, struct sequential *s, bool *decided)
+{
+	enum { MOST_AGAIN = 20 };
+
+	poison(x, CANDIDATE, PLACE_TIMED);
+	poison(x, BASE, PLACE_TIMED);
+	c->o.first = rng_u64(&x->rng);
+	double cpu = subject_cpu(&x->subject), sum = 0;
+	if (!order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * c->o.pairs * c->limit, "timing"))
+		return false;
+	for (uint32_t i = 0; i < c->o.pairs && !*decided; i++) {
+		double t[2];
+		for (int k = 0; k < 2; k++)
+			t[k] = 1e-9 * (double)x->subject.shared->ns[i][k] / c->o.reps[k];
+		if (!(t[0] > 0) || !(t[1] > 0))
+			continue;
+		if (disturbed(c, t[CANDIDATE], t[BASE]) && c->again < x->r->npairs + MOST_AGAIN) {
+			c->again++;
+			continue;
+		}
+		if (x->r->npairs == RUNNER_PAIRS_MAX)
+			break;
+		x->r->pair[x->r->npairs++] = (struct runner_pair){(uint64_t)(1e12 * t[CANDIDATE]), (uint64_t)(1e12 * t[BASE])};
+		*decided = sequential_add(s, t[CANDIDATE], t[BASE], &x->r->verdict);
+	}
+	for (uint32_t i = 0; i < c->o.pairs; i++)
+		for (int k = 0; k < 2; k++)
+			sum += 1e-9 * (double)x->subject.shared->ns[i][k] * (1 + (double)c->o.warm[k] / c->o.reps[k]);
+	cpu = subject_cpu(&x->subject) - cpu;
+	if (cpu > 1.5 * sum + 0.002) {
+		judge(x, VERDICT_WRONG, arena_printf(x->a, "its times are not true: %.3g seconds told, %.3g used", sum, cpu));
+		return false;
+	}
+	return true;
+}
+
+/* Faster is what a lie would say: both again by the CPU time that the kernel charges. */
+static bool confirm(struct run *x, const struct clock *c, double ratio)
+{
+	enum { TRIES = 3 };
+	static const double seconds = 2e-3;
+	double seen = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		double used[2];
+		for (int which = 0; which < 2; which++) {
+			uint32_t n = (uint32_t)fmax(1, ceil(seconds / c->least[which]));
+			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n};
+			double before = subject_cpu(&x->subject);
+			if (!order(x, o, which, deadline(x) + TRIAL_TIMES * n * c->least[which], "timing"))
+				return false;
+			used[which] = (subject_cpu(&x->subject) - before) / n;
+		}
+		seen = used[CANDIDATE] / used[BASE];
+		if (seen < 1.2 * ratio)
+			return true;
+	}
+	judge(x, VERDICT_WRONG, arena_printf(x->a, "its times are not true: %.3g of the base's told, %.3g used", ratio, seen));
+	return false;
+}
+
+static bool time_pairs(struct run *x)
+{
+	struct clock c = {.o = {.kind = ORDER_TIME, .place = PLACE_TIMED}};
+	struct sequential s;
+	bool decided = false, good = true;
+
+	sequential_init(&s);
+	fill_constants(x, CANDIDATE, PLACE_TIMED);
+	fill_constants(x, BASE, PLACE_TIMED);
+	fill_seed(x, CANDIDATE, PLACE_TIMED, 0);
+	fill_seed(x, BASE, PLACE_TIMED, 0);
+	poison(x, CANDIDATE, PLACE_TIMED);
+	if (!calibrate(x, &c))
+		return false;
+	double end = now_seconds() + x->t->budget;
+	while (good && !decided && now_seconds() < end && x->r->npairs < RUNNER_PAIRS_MAX) {
+		double fit = 0.02 / c.limit; /* a block is about 20 ms, or a pair */
+		c.o.pairs = (uint32_t)fmax(1, fmin(fmin(BLOCK_PAIRS, fit), s.next > s.x.n ? (double)(s.next - s.x.n) : 1));
+		good = take_block(x, &c, &s, &decided);
+	}
+	if (good && !decided)
+		x->r->verdict = sequential_end(&s);
+	if (good) {
+		x->r->ratio = s.ratio;
+		x->r->lo = s.lo;
+		x->r->hi = s.hi;
+	}
+	sequential_free(&s);
+	if (good && x->r->verdict == VERDICT_FASTER)
+		good = confirm(x, &c, x->r->ratio);
+	if (!good)
+		return false;
+	poison(x, CANDIDATE, PLACE_TIMED);
+	return order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = PLACE_TIMED, .times = 1}, CANDIDATE, deadline(x),
+		     "last call") &&
+	       check_results(x, PLACE_TIMED, 0);
+}
+
+/* Whoever times on this machine holds the lock. */
+static int lock_device(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR)
+		;
+	return fd;
+}
+
+static const char *prepare(struct run *x)
+{
+	const struct trial *t = x->t;
+	const char *why;
+	cpu_set_t set;
+
+	if (t->core >= 0) {
+		CPU_ZERO(&set);
+		CPU_SET(t->core, &set);
+		sched_setaffinity(0, sizeof set, &set);
+	}
+	plan_regions(x);
+	if ((why = regions_open(&x->regions)))
+		return why;
+	x->subject = (struct subject){
+		.regions = &x->regions,
+		.arguments = {&x->arguments[0], &x->arguments[1]},
+		.artifact = t->artifact,
+		.limits = {.memory = (64 << 20) + x->regions.reserved, .cpu = t->budget + 4 * TRIAL_BASE_SECONDS},
+	};
+	if ((why = subject_start(&x->subject)))
+		return why;
+	/* Only now: the process that was forked must not have it in its memory. */
+	if (!(x->p = problem_map(t->problem, true)))
+		return "no memory for the right results";
+	for (int i = 0; i < 2; i++)
+		if (!(x->constants[i] = problem_map(t->artifact[i]->constants, true)))
+			return "no memory for the constants";
+	if ((why = regions_map_ours(&x->regions)))
+		return why;
+	fcntl(x->regions.fd[1], F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
+	if (subject_order(&x->subject, (struct order){.kind = ORDER_START}, TRIAL_BASE_SECONDS) != ANSWER_DONE)
+		return arena_printf(x->a, "no isolated process for the candidate: %s", x->subject.shared->why);
+	return NULL;
+}
+
+static bool load(struct run *x)
+{
+	for (int which = 1; which >= 0; which--)
+		if (!order(x, (struct order){.kind = ORDER_LOAD, .which = which}, which, TRIAL_LOAD_SECONDS, "loading"))
+			return false;
+	return order(x, (struct order){.kind = ORDER_SEAL}, CANDIDATE, TRIAL_LOAD_SECONDS, "loading");
+}
+
+const char *trial_run(const struct trial *t, struct runner_result *r, struct arena *a)
+{
+	struct run *x = xcalloc(1, sizeof *x);
+	double start = now_seconds();
+
+	*r = (struct runner_result){.pair = ARENA_ARRAY(a, struct runner_pair, RUNNER_PAIRS_MAX)};
+	*x = (struct run){.t = t, .a = a, .r = r, .rng = {t->seed}};
+	const char *why = prepare(x);
+	if (!why && load(x) && check(x)) {
+		int fd = lock_device(t->lock);
+		time_pairs(x);
+		close(fd);
+	}
+	subject_end(&x->subject);
+	regions_close(&x->regions);
+	free(x);
+	if (r->why && (r->verdict == VERDICT_WRONG || r->verdict == VERDICT_CRASH || r->verdict == VERDICT_TIMEOUT))
+		r->npairs = 0;
+	r->seconds = now_seconds() - start;
+	return why;
+}

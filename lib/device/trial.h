@@ -1,0 +1,37 @@
+/* One candidate on this machine: checked, then timed against a base. Runs in a process of its own (the service forks
+ * one a try), which forks the one that the candidate runs in and believes nothing that comes from there: results are
+ * compared here, and times must agree with the CPU time that the kernel charges.
+ *
+ * Results y of the candidate against x of the oracle: |y - x| <= TRIAL_TOLERANCE * eps * (8 + sqrt(K)) * max(|x|, rms(x)),
+ * with eps of the result's type and K the terms of its longest sum: rounding errors of a sum of K terms in any order
+ * grow as sqrt(K) (Higham and Mary 2019), Winograd's F(4x4) adds a factor of about 10; a term left out of the sum shows
+ * as 1/sqrt(K) of the rms, orders above. Integers are equal, 8-bit ones within 1 where the task has floats (ties of rounding). */
+#ifndef HONE_TRIAL_H
+#define HONE_TRIAL_H
+#include "device/oracle.h"
+#include "device/problem.h"
+
+#define TRIAL_TOLERANCE 64.0
+#define TRIAL_LOAD_SECONDS 1.0    /* to load a library */
+#define TRIAL_LEAST_SECONDS 0.3   /* deadline of a call: this and */
+#define TRIAL_TIMES 20            /* so many times what the base takes */
+#define TRIAL_BASE_SECONDS 20.0   /* deadline of the base's first call */
+
+struct artifact {
+	const char *path;          /* of the library */
+	struct runner_build build; /* its buffers; no source */
+	int constants;             /* file of problem_write_constants */
+};
+struct trial {
+	const struct oracle *oracle;
+	const struct oracle_task *task;
+	int problem;               /* file of problem_write */
+	const struct artifact *artifact[2]; /* candidate, base; may be the same */
+	double budget;             /* seconds of timing */
+	uint64_t seed;
+	int core;                  /* to run on; -1: any */
+	const char *lock;          /* file: whoever times holds it */
+};
+/* NULL and *r filled in (arena), or why it could not be done, whatever the candidate. */
+const char *trial_run(const struct trial *t, struct runner_result *r, struct arena *a);
+#endif

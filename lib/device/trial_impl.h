@@ -1,0 +1,58 @@
+/* Between the two processes of a trial. Private to lib/device. */
+#ifndef HONE_TRIAL_IMPL_H
+#define HONE_TRIAL_IMPL_H
+#include <sys/types.h>
+#include "device/isolate.h"
+#include "device/region.h"
+#include "device/trial.h"
+
+enum { CANDIDATE, BASE, BLOCK_PAIRS = 32 };
+
+/* What a kernel is called with: regions by number. */
+struct arguments {
+	int in[RUNNER_BUFS_MAX], constant[RUNNER_BUFS_MAX], out[RUNNER_BUFS_MAX];
+	int workspace;
+};
+
+enum order_kind { ORDER_START, ORDER_LOAD, ORDER_SEAL, ORDER_RUN, ORDER_TIME };
+struct order {
+	enum order_kind kind;
+	uint32_t number;
+	int which;             /* LOAD, RUN: CANDIDATE or BASE */
+	enum place place;      /* RUN, TIME */
+	uint32_t times;        /* RUN */
+	uint32_t pairs, reps[2]; /* TIME */
+	uint32_t warm[2];      /* TIME: calls before each sample that are not timed */
+	uint64_t first;        /* TIME: bit i: in pair i the base comes first */
+};
+/* A page that both see; the process under test may write anything there. */
+struct shared {
+	struct isolate_fault fault;
+	char why[200];                /* ORDER_LOAD: what the loader said */
+	uint64_t ns[BLOCK_PAIRS][2];  /* ORDER_TIME: of reps calls */
+	uint64_t run_ns;              /* ORDER_RUN */
+};
+struct subject { /* the process under test */
+	pid_t pid;
+	int channel;
+	bool ended;
+	struct shared *shared;
+	struct regions *regions;
+	const struct arguments *arguments[2];
+	const struct artifact *const *artifact;
+	struct isolate_limits limits;
+	uint32_t orders;
+};
+/* Starts it. NULL, or why not. */
+const char *subject_start(struct subject *s);
+enum answer { ANSWER_DONE, ANSWER_ENDED, ANSWER_LATE, ANSWER_REFUSED, ANSWER_GARBLED };
+enum answer subject_order(struct subject *s, struct order o, double seconds);
+double subject_cpu(const struct subject *s); /* seconds it has used */
+void subject_end(struct subject *s);
+
+/* Where results differ from the oracle's; NULL: nowhere. */
+const char *results_compare(const struct problem *p, int out, int seed, const void *got, struct arena *a);
+/* The largest difference that is none, of an element of result out whose right value is x. */
+double results_tolerance(const struct problem *p, int out, int seed, double x);
+double number_at(enum dtype t, const void *p, int64_t i);
+#endif

@@ -1,0 +1,306 @@
+/* The runner's service, with an oracle of its own: tasks "matmul M K N" and "scale N" (x * 2 + constant), row-major. As
+ * "device --serve" it is the service; without arguments it tests one that it starts. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/progress.h"
+#include "common/rng.h"
+#include "device/sequential.h"
+#include "device/serve.h"
+#include "tap.h"
+
+static struct arena arena;
+
+/* ---- oracle ---- */
+
+struct small {
+	bool matmul;
+	int64_t m, k, n;
+	float *constant;
+	struct oracle_tensor t[2];
+};
+
+static const struct oracle_task *small_open(const char *text, const char **why)
+{
+	struct small *s = calloc(1, sizeof *s);
+	struct oracle_task *t = calloc(1, sizeof *t);
+	struct rng r = {7};
+
+	s->m = s->k = 1;
+	s->matmul = sscanf(text, "matmul %ld %ld %ld", &s->m, &s->k, &s->n) == 3;
+	if (!s->matmul && sscanf(text, "scale %ld", &s->n) != 1) {
+		*why = "statement 1: neither matmul nor scale";
+		return NULL;
+	}
+	s->constant = malloc((size_t)(s->k * s->n) * 4 + 4);
+	for (int64_t i = 0; i < s->k * s->n; i++)
+		s->constant[i] = (float)rng_normal(&r);
+	s->t[0] = (struct oracle_tensor){DT_F32, s->matmul ? s->m * s->k : s->n};
+	s->t[1] = (struct oracle_tensor){DT_F32, s->m * s->n};
+	*t = (struct oracle_task){1, 1, s->t, (double)s->k, s};
+	return t;
+}
+
+static void small_inputs(const struct oracle_task *t, uint64_t seed, void *const *dst)
+{
+	struct rng r = {seed};
+	float *x = dst[0];
+
+	for (int64_t i = 0; i < t->t[0].n; i++)
+		x[i] = (float)rng_normal(&r);
+}
+
+static bool small_point(const struct oracle_task *t, void *const *in, int out, int64_t e, double *v)
+{
+	const struct small *s = t->arg;
+	const float *x = in[0];
+
+	*v = s->matmul ? 0 : 2.0 * x[e] + s->constant[e];
+	for (int64_t k = 0; s->matmul && k < s->k; k++)
+		*v += (double)x[e / s->n * s->k + k] * s->constant[k * s->n + e % s->n];
+	return true;
+}
+
+static void small_eval(const struct oracle_task *t, void *const *in, void *const *out)
+{
+	float *y = out[0];
+	double v;
+
+	for (int64_t i = 0; i < t->t[1].n; i++) {
+		small_point(t, in, 0, i, &v);
+		y[i] = (float)v;
+	}
+}
+
+static int small_constants(const struct oracle_task *t, const char *algo, struct oracle_tensor *types, const void **data, int max)
+{
+	const struct small *s = t->arg;
+
+	if (algo)
+		return -1;
+	types[0] = (struct oracle_tensor){DT_F32, s->k * s->n};
+	data[0] = s->constant;
+	return 1;
+}
+
+static const char *small_buffer(const struct runner_buf *b, int64_t n)
+{
+	return *b->layout || b->elems != n ? "not row-major" : NULL;
+}
+
+static void copy(const struct runner_buf *b, const void *src, void *dst)
+{
+	memcpy(dst, src, (size_t)b->elems * 4);
+}
+
+static const struct oracle small = {small_open, small_inputs, small_eval, small_constants, small_point, small_buffer, copy, copy};
+
+/* ---- a client ---- */
+
+static struct runner *runner;
+static struct digest task;
+static int64_t sizes[3];
+
+static struct runner_answer next(void)
+{
+	struct runner_answer x;
+
+	if (runner_wait(&runner, 1, 60, &arena, &x) != 0)
+		x = (struct runner_answer){.ended = true, .why = "nothing came"};
+	return x;
+}
+
+static void use_matmul(int64_t m, int64_t k, int64_t n)
+{
+	sizes[0] = m * k, sizes[1] = k * n, sizes[2] = m * n;
+	runner_task(runner, arena_printf(&arena, "matmul %ld %ld %ld", (long)m, (long)k, (long)n));
+	task = next().digest;
+}
+
+static void use_scale(int64_t n)
+{
+	sizes[0] = sizes[1] = sizes[2] = n;
+	runner_task(runner, arena_printf(&arena, "scale %ld", (long)n));
+	task = next().digest;
+}
+
+static uint64_t ask_build(const char *body)
+{
+	const char *source = arena_printf(&arena, "#include <stddef.h>\n"
+						  "void hone_kernel(const float *const *in, const float *const *constants, float *const *out, char *workspace)\n"
+						  "{\n\tconst float *a = in[0], *b = constants[0];\n\tfloat *c = out[0];\n%s\n}\n", body);
+	struct runner_buf buf[3];
+
+	for (int i = 0; i < 3; i++)
+		buf[i] = (struct runner_buf){"f32", 1, &sizes[i], "", sizes[i], 0};
+	struct runner_build b = {source, strlen(source), NULL, 1024, 1, 1, 1, buf};
+	return runner_build(runner, task, &b);
+}
+
+static struct runner_answer build(const char *body)
+{
+	ask_build(body);
+	return next();
+}
+
+static struct runner_answer try(const char *body, struct digest base, double budget)
+{
+	struct runner_answer x = build(body);
+
+	if (x.error || x.result.verdict == VERDICT_BUILD)
+		return x;
+	runner_try(runner, task, x.digest, base, budget, 3);
+	return next();
+}
+
+static void is(struct runner_answer x, enum verdict v, const char *pattern, const char *what)
+{
+	bool good = !x.error && !x.ended && x.result.verdict == v && (!pattern || (x.why && strstr(x.why, pattern)));
+
+	ok(good, "%s: %s%s%s (%.3f, %.3f..%.3f, %zu pairs, %.3f s)", what, x.error ? "error" : verdict_name(x.result.verdict), x.why ? ": " : "",
+	   x.why ? x.why : "", x.result.ratio, x.result.lo, x.result.hi, x.result.npairs, x.result.seconds);
+}
+
+static const char scale[] = "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];";
+
+static void test_verdicts(void)
+{
+	static const struct {
+		const char *body, *pattern, *what;
+		enum verdict v;
+	} cases[] = {
+		{"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i] ;", NULL, "the same", VERDICT_TIE},
+		{"\tfor (int k = 0; k < 3; k++)\n\t\tfor (int i = 0; i < 5000; i++)\n\t\t\t((volatile float *)c)[i] = 2 * a[i] + b[i];", NULL,
+		 "three times", VERDICT_SLOWER},
+		{"\tc[0] = *;", "error:", "no C", VERDICT_BUILD},
+		{"\tfor (int i = 0; i < 4999; i++)\n\t\tc[i] = 2 * a[i] + b[i];", "element 4999", "tail dropped", VERDICT_WRONG},
+		{"\tfor (int i = 0; i < 5001; i++)\n\t\tc[i] = 2 * a[i] + b[i];", "result 0", "one too many", VERDICT_CRASH},
+		{"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tc[-1] = 0;", "before its begin", "one before", VERDICT_CRASH},
+		{"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\t((float *)a)[0] = 1;", "wrote to input 0", "writes an input",
+		 VERDICT_CRASH},
+		{"\tstatic int calls;\n\tfor (int i = 0; i < 5000 && !calls; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tcalls++;", "element 0",
+		 "only the first call", VERDICT_WRONG},
+		{"\tstatic int calls;\n\tfor (int i = 0; i < 5000 && calls < 20; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tcalls++;", "element 0",
+		 "stops working when timed", VERDICT_WRONG},
+		{"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 0.0f / 0.0f;", "nan", "NaN", VERDICT_WRONG},
+		{"\tfor (;;)\n\t\t*(volatile float *)c = 0;", "not done", "never ends", VERDICT_TIMEOUT},
+		{"\t*(volatile int *)0 = 1;", "Segmentation fault", "crash", VERDICT_CRASH},
+	};
+
+	use_scale(5000);
+	struct runner_answer base = build(scale);
+	ok(!base.error && base.result.verdict == VERDICT_COUNT, "a build%s%s", base.why ? ": " : "", base.why ? base.why : "");
+	runner_try(runner, task, base.digest, base.digest, 0.5, 1);
+	is(next(), VERDICT_TIE, NULL, "against itself");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		is(try(cases[i].body, base.digest, 0.5), cases[i].v, cases[i].pattern, cases[i].what);
+}
+
+static void test_matmul(void)
+{
+	static const char naive[] = "\tfor (int i = 0; i < 32; i++)\n\t\tfor (int j = 0; j < 48; j++) {\n\t\t\tfloat s = 0;\n"
+				    "\t\t\tfor (int k = 0; k < 100; k++)\n\t\t\t\ts += a[i * 100 + k] * b[k * 48 + j];\n\t\t\tc[i * 48 + j] = s;\n\t\t}";
+	static const char rows[] = "\tfor (int i = 0; i < 32; i++) {\n\t\tfor (int j = 0; j < 48; j++)\n\t\t\tc[i * 48 + j] = 0;\n"
+				   "\t\tfor (int k = 0; k < 100; k++)\n\t\t\tfor (int j = 0; j < 48; j++)\n\t\t\t\tc[i * 48 + j] += a[i * 100 + k] * b[k * 48 + j];\n\t}";
+
+	use_matmul(32, 100, 48);
+	struct runner_answer base = build(naive);
+	is(try(rows, base.digest, 1), VERDICT_FASTER, NULL, "rows in order");
+	is(try("\tfor (int i = 0; i < 32 * 48; i++)\n\t\tc[i] = 0;", base.digest, 1), VERDICT_WRONG, "of 1536 are wrong", "zeros");
+}
+
+static void test_errors(void)
+{
+	struct runner_answer x;
+
+	runner_task(runner, "sort 3");
+	x = next();
+	ok(x.error && strstr(x.why, "neither matmul nor scale"), "no such task: %s", x.why);
+	runner_try(runner, task, (struct digest){1, 2}, (struct digest){1, 2}, 1, 1);
+	x = next();
+	ok(x.error && strstr(x.why, "no such artifact"), "no such artifact: %s", x.why);
+	sizes[0]--;
+	x = build(scale);
+	ok(x.error && strstr(x.why, "not row-major"), "buffers that do not fit: %s", x.why);
+	sizes[0]++;
+}
+
+/* Many builds at once are answered by their ids; tries as well. */
+static void test_many(void)
+{
+	enum { N = 12 };
+	uint64_t id[N];
+	struct digest d[N];
+	int good = 0;
+
+	use_scale(5000);
+	for (int i = 0; i < N; i++)
+		id[i] = ask_build(arena_printf(&arena, "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tworkspace[0] = %d;", i));
+	for (int i = 0; i < N; i++) {
+		struct runner_answer x = next();
+		for (int k = 0; k < N; k++)
+			if (x.id == id[k] && x.result.verdict == VERDICT_COUNT) {
+				d[k] = x.digest;
+				good++;
+			}
+	}
+	ok(good == N, "builds side by side");
+	for (int i = 0; i < N; i++)
+		runner_try(runner, task, d[i], d[0], 0.05, (uint64_t)i);
+	good = 0;
+	for (int i = 0; i < N; i++) {
+		struct runner_answer x = next();
+		good += !x.error && x.result.npairs > 0;
+	}
+	ok(good == N, "tries one after another");
+}
+
+/* Equal kernels, simulated noise of many kinds: how often is one called faster or slower? */
+static void test_sequential(void)
+{
+	enum { RUNS = 4000, PAIRS = 400 };
+	int faster = 0, slower = 0, caught = 0, ties = 0;
+	struct rng r = {1};
+
+	for (int run = 0; run < RUNS; run++) {
+		struct sequential s;
+		enum verdict v = VERDICT_UNSURE;
+		double slow = run % 4 == 3 ? 1.03 : 1, noise = 0.002 + 0.05 * rng_unit(&r);
+		bool decided = false;
+		sequential_init(&s);
+		for (int i = 0; i < PAIRS && !decided; i++) {
+			double drift = 1 + 0.5 * (i / 50 % 2);
+			double x = slow * drift * exp(noise * rng_normal(&r)), y = drift * exp(noise * rng_normal(&r));
+			decided = sequential_add(&s, x, y, &v);
+		}
+		if (!decided)
+			v = sequential_end(&s);
+		sequential_free(&s);
+		faster += v == VERDICT_FASTER;
+		slower += slow == 1 && v == VERDICT_SLOWER;
+		caught += slow > 1 && v == VERDICT_SLOWER;
+		ties += slow == 1 && v == VERDICT_TIE;
+	}
+	ok(faster <= RUNS / 200 && slower <= RUNS / 200, "equal: faster %d, slower %d, tie %d of %d", faster, slower, ties, RUNS * 3 / 4);
+	ok(caught > RUNS / 4 * 9 / 10, "3%% slower: %d of %d", caught, RUNS / 4);
+}
+
+int main(int argc, char **argv)
+{
+	const char *why;
+
+	if (argc > 1 && !strcmp(argv[1], "--serve"))
+		return runner_serve(&small);
+	test_sequential();
+	runner = runner_open(arena_printf(&arena, "exec %s --serve", argv[0]), 10, &arena, &why);
+	if (!ok(runner != NULL, "a runner%s%s", runner ? "" : ": ", runner ? "" : why))
+		return 1;
+	test_verdicts();
+	test_matmul();
+	test_errors();
+	test_many();
+	runner_close(runner);
+	arena_release(&arena);
+	return tap_done();
+}
