@@ -37,7 +37,8 @@ for txt in "$cases"/*.txt; do
 	ge-layout laid.g -o twice.g
 	is_same laid.g twice.g "$name: laid out twice"
 	ge-layout --row-major laid.g -o undone.g
-	is_same fused.g undone.g "$name: row-major again"
+	ge-layout --row-major fused.g -o never.g # the order of groups stays
+	is_same never.g undone.g "$name: row-major again"
 
 	[ "$name" = no-shape ] && continue
 	if run-ref --seed 3 plain.g -o 1.npz && run-ref --seed 3 laid.g -o 2.npz && run-cmp 1.npz 2.npz >cmp.log 2>&1; then

@@ -5,20 +5,27 @@
  *   Conv{pads=1,1,1,1 strides=2,2} f32 1x3x224x224 64x3x7x7c 64c; Relu %0
  *   Add f32 1x64x56x56@0,2,3,1 $0; Mul %0 =0.5 -> %1@0,2,3,1
  *
- * Statements, separated by "; ", are the nodes of the group in the order in which a walk from the outputs, operands in
- * order, is done with them; operands of commutative operators are ordered by the digests of their subtrees; attributes
- * are those that differ from their defaults, by name. An operand is
+ * Statements, separated by "; ", are the nodes of the group in the order in which a walk from the results, operands in
+ * order, is done with them; operands of commutative operators are ordered by what they are computed from (equal ones:
+ * by what is made of them). Attributes are those that differ from their defaults, by name: "axis=1", "pads=1,1,1,1",
+ * "mode=constant", strings of other than letters, digits and _ in quotes, tensors as "value=f32:2x1:0.5,1". "*3" behind
+ * a name says how many results an operator has that leaves it open. Operators of hone's own domain are written
+ * "hone.Layout". An operand is
  *
- *   128x768     a new input of that shape ("scalar": rank 0), of the element type last named; @LAYOUT: not row-major
- *   64x3x7x7c   a constant of which only the type matters; =0.5, i64=1,1  a constant by value (scalars, integers
- *               that shapes and lowering depend on)
- *   $2 #1       the input, or constant, that was made as number 2, 1, again
+ *   128x768     a new input of that shape ("scalar": rank 0), of the element type last named (a word of its own, "f32");
+ *               @LAYOUT: not row-major
+ *   64x3x7x7c   a constant of which only the type matters
+ *   =0.5 =1, =1,2 1x1=0.5   a constant by value: scalar, vectors of one and two, a matrix; of the type last named, or of
+ *               the one before it: "i64=1,1" (which does not name it for others). All constants of one element, and
+ *               integers that shapes depend on
+ *   $2 #1       the input, or constant, that was made as number 2, 1, again; constants by value have no numbers
  *   %3 %3.1     result 0, or 1, of statement 3
  *   _           an optional operand that is not there
  *
  * "-> %1 %0@0,2,3,1" names the results with their layouts; without it result 0 of the last statement is the result. */
 #ifndef HONE_TASK_H
 #define HONE_TASK_H
+#include "common/vec.h"
 #include "graph/module.h"
 
 /* The text of Fused node n (types known, static); NULL and *why (in a) if it has none: bodies, strings. Arena string. */
@@ -32,6 +39,30 @@ struct digest task_digest(const char *text);
 struct module *task_module(const char *text, uint64_t seed, struct arena *a, const char **why);
 /* The Fused node of such a module. */
 node_id task_node(struct module *m);
+/* Brings the groups of graph g (Fused nodes) into the order of their texts: operands, nodes, operands of commutative
+ * operators; equal operands once, constants inside. Then a group and the module made of its text have the same stages,
+ * and what was tuned for the one applies to the other. ge-layout leaves groups so; twice is once. */
+void task_settle(struct module *m, graph_id g);
 /* A few words for people: "Conv 3x3/2 64 -> 128, 56x56, Relu". */
 const char *task_title(struct module *m, node_id n, struct arena *a);
+
+/* The distinct tasks of the main graph, those with most work first. */
+struct task {
+	const char *text, *title;
+	struct digest digest;
+	double flops;     /* of one run */
+	uint32_t count;
+	node_id *node;    /* count of them */
+};
+struct task_without {
+	node_id node;
+	const char *why;
+};
+struct task_list {
+	struct task *a;
+	size_t n, cap;
+	VEC(struct task_without) without; /* Fused nodes that have no text */
+};
+void task_list_make(struct task_list *l, struct module *m, struct arena *a);
+void task_list_free(struct task_list *l);
 #endif

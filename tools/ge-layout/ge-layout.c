@@ -1,5 +1,6 @@
 /* Which values have their channels innermost in memory. */
 #include "graph/pass.h"
+#include "op/task.h"
 
 /* What an operator says about the layout of its 4-D float operands and results. */
 enum follow {
@@ -211,6 +212,7 @@ static void lay_out(struct module *m, const struct pass_ctx *c)
 			if (is_fused(&l, graph(m, list.a[k])->nodes.a[i]))
 				lay_out_body(&l, graph(m, list.a[k])->nodes.a[i]);
 	}
+	task_settle(m, m->main);
 	uses_free(&l.uses);
 	vec_free(&l.work);
 	vec_free(&list);
@@ -225,7 +227,8 @@ static const struct argp_option options[] = {
 
 static const struct pass pass = {
 	.run = lay_out,
-	.contract = "Needs Fused nodes (ge-fuse). Keeps nodes and shapes. Leaves the layout of every value decided.",
+	.contract = "Needs Fused nodes (ge-fuse). Keeps nodes and shapes. Leaves the layout of every value decided, groups in "
+		    "the order that tuning knows them by.",
 };
 
 const struct tool tool = {

@@ -1,0 +1,123 @@
+/* Contents for constants of which a task knows the type only: the same numbers on every machine, harmless ones. */
+#include <math.h>
+#include <string.h>
+#include "op/rules.h"
+#include "op/task_impl.h"
+
+/* What an operand of an operator may hold. */
+struct contents {
+	bool positive;   /* or numbers that are not finite come out */
+	double scale;    /* of normal numbers */
+	int64_t lo, hi;  /* integers */
+};
+
+/* Operands that must not be negative or zero: bit i is operand i. */
+static const uint16_t positive_column[OP_COUNT] = {
+	[OP_BatchNormalization] = 1 << 4, [OP_DequantizeLinear] = 1 << 1, [OP_Div] = 1 << 1, [OP_Log] = 1, [OP_Mod] = 1 << 1,
+	[OP_Pow] = 1, [OP_QLinearConv] = 1 << 1 | 1 << 4 | 1 << 6, [OP_QLinearMatMul] = 1 << 1 | 1 << 4 | 1 << 6,
+	[OP_QuantizeLinear] = 1 << 1, [OP_Reciprocal] = 1, [OP_ReduceLogSum] = 1, [OP_Sqrt] = 1,
+};
+
+/* How many products with elements of this operand a result sums up. */
+static double fan_in(const struct node *n, uint32_t operand, const struct tensor *x)
+{
+	bool weights = operand == (n->op == OP_QLinearConv ? 3 : 1);
+	int r = x->rank;
+
+	switch (n->op) {
+	case OP_Conv:
+	case OP_ConvInteger:
+	case OP_QLinearConv:
+		return weights && r > 1 && x->dims[0] ? (double)tensor_count(x) / (double)x->dims[0] : 1;
+	case OP_ConvTranspose: return weights && r > 1 && x->dims[1] ? (double)tensor_count(x) / (double)x->dims[1] : 1;
+	case OP_MatMul: return r < 2 ? r ? (double)x->dims[0] : 1 : (double)x->dims[operand ? r - 2 : r - 1];
+	case OP_Gemm:
+		if (operand > 1 || r != 2)
+			return 1;
+		return (double)x->dims[(attr_int(n, operand ? "transB" : "transA", 0) != 0) == (operand == 1)];
+	default: return 1;
+	}
+}
+
+/* Integers: numbers of places, where places are looked up. */
+static int64_t highest_index(struct module *m, const struct node *n, uint32_t operand)
+{
+	int64_t dims[RANK_MAX], axis = attr_int(n, "axis", 0);
+	const struct type *t = &val(m, n->in[0])->type;
+
+	if ((n->op != OP_Gather && n->op != OP_GatherElements) || operand != 1)
+		return op_is(n->op, OP_ELEMENTWISE) ? 1 : 0;
+	if (!type_static(m, t) || axis < -t->rank || axis >= t->rank)
+		return 0;
+	type_dims(m, t, dims);
+	int64_t extent = dims[axis < 0 ? axis + t->rank : axis];
+	return extent > 0 ? extent - 1 : 0;
+}
+
+static void ask(struct contents *c, struct module *m, const struct node *n, uint32_t operand, const struct tensor *x)
+{
+	double scale = 1 / sqrt(fmax(fan_in(n, operand, x), 1));
+	int64_t hi = highest_index(m, n, operand);
+
+	c->positive |= operand < 16 && positive_column[n->op] >> operand & 1;
+	c->scale = fmin(c->scale, scale);
+	if (n->op == OP_QLinearConv && operand == 8)
+		c->lo = -512, c->hi = 511;
+	else
+		c->hi = hi < c->hi ? hi : c->hi;
+}
+
+/* Sum of four uniform numbers: nearly normal, and no function of a library in it. */
+static double bell(struct rng *r)
+{
+	uint64_t u = rng_u64(r);
+	double sum = (double)(u & 0xffff) + (double)(u >> 16 & 0xffff) + (double)(u >> 32 & 0xffff) + (double)(u >> 48);
+
+	return (sum - 131070.0) * (1.7320508075688772 / 65536.0);
+}
+
+static void fill(struct tensor *x, const struct contents *c, struct rng *r)
+{
+	int64_t n = tensor_count(x);
+	double scale = c->scale;
+
+	if (x->dtype == DT_F32 && !c->positive) {
+		float *p = (float *)x->data;
+		for (int64_t i = 0; i < n; i++)
+			p[i] = (float)(bell(r) * scale);
+	} else if (!dtype_is_int(x->dtype) && x->dtype != DT_BOOL) {
+		for (int64_t i = 0; i < n; i++)
+			tensor_set(x, i, c->positive ? 0.25 + 1.0 / 65536 + (double)(rng_u64(r) >> 48) / 65537.0 : bell(r) * scale);
+	} else {
+		bool small = x->dtype == DT_I8 || x->dtype == DT_U8, is_bool = x->dtype == DT_BOOL;
+		int64_t lo = x->dtype == DT_I8 ? -128 : c->lo, hi = small ? lo + 255 : is_bool ? 1 : c->hi;
+		if (c->positive && lo < 1)
+			lo = 1, hi = hi > 1 ? hi : 1;
+		for (int64_t i = 0; i < n; i++) {
+			int64_t v = rng_range(r, lo, hi);
+			store_i(x, i, 1, &v);
+		}
+	}
+}
+
+void task_fill(struct module *m, graph_id body, const bool *by_type, uint64_t seed)
+{
+	struct contents *c = xcalloc(m->values.n, sizeof *c);
+	uint64_t number = 0;
+
+	for (val_id v = 1; v < m->values.n; v++)
+		c[v] = (struct contents){.scale = 1, .hi = INT64_MAX};
+	for (size_t i = 0; i < graph(m, body)->nodes.n; i++) {
+		const struct node *n = node(m, graph(m, body)->nodes.a[i]);
+		for (uint32_t k = 0; k < n->nin; k++)
+			if (n->in[k] && val(m, n->in[k])->kind == VAL_CONST)
+				ask(&c[n->in[k]], m, n, k, val(m, n->in[k])->tensor);
+	}
+	for (val_id v = 1; v < m->values.n; v++) {
+		if (!by_type[v])
+			continue;
+		struct rng r = {(seed + 1) * 0x9e3779b97f4a7c15u ^ ++number * 0xd1342543de82ef95u};
+		fill(val(m, v)->tensor, &c[v], &r);
+	}
+	free(c);
+}
