@@ -6,8 +6,8 @@
  *   Add f32 1x64x56x56@0,2,3,1 $0; Mul %0 =0.5 -> %1@0,2,3,1
  *
  * Statements, separated by "; ", are the nodes of the group in the order in which a walk from the results, operands in
- * order, is done with them; operands of commutative operators are ordered by what they are computed from (equal ones:
- * by what is made of them). Attributes are those that differ from their defaults, by name: "axis=1", "pads=1,1,1,1",
+ * order, is done with them; operands of commutative operators are ordered: results, inputs, constants, and among those
+ * by what they are computed from (equal ones: by what is made of them). Attributes are those that differ from their defaults, by name: "axis=1", "pads=1,1,1,1",
  * "mode=constant", strings of other than letters, digits and _ in quotes, tensors as "value=f32:2x1:0.5,1". "*3" behind
  * a name says how many results an operator has that leaves it open. Operators of hone's own domain are written
  * "hone.Layout". An operand is

@@ -194,10 +194,18 @@ static bool reorders(const struct task_form *f, const struct form_node *n)
 
 static const struct task_form *sorting; /* qsort has no argument of ours */
 
+/* Results of nodes come first, constants last: people write it so. */
+static int rank_of(const struct form_value *x)
+{
+	return x->kind == FORM_RESULT ? 0 : x->kind == FORM_INPUT ? 1 : x->by_value ? 3 : 2;
+}
+
 static int by_key(const void *a, const void *b)
 {
 	const struct form_value *x = &sorting->value.a[*(const uint32_t *)a], *y = &sorting->value.a[*(const uint32_t *)b];
 
+	if (rank_of(x) != rank_of(y))
+		return rank_of(x) - rank_of(y);
 	if (x->down != y->down)
 		return x->down < y->down ? -1 : 1;
 	if (x->fine != y->fine)
