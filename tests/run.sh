@@ -8,7 +8,7 @@ PATH=$top/bin:$PATH
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT INT TERM
 HONE_BLOBS=$tmp/blobs
-XDG_DATA_HOME=$tmp/data # nor is the knowledge base of who runs them read
+XDG_DATA_HOME=$tmp/data # not the knowledge base of who runs them
 unset HONE_KB
 export top PATH HONE_BLOBS XDG_DATA_HOME
 [ $# -gt 0 ] || set -- $(ls tests/*.c tests/t-*.sh 2>/dev/null | sed 's,tests/,,;s,\.c$,,')

@@ -226,7 +226,7 @@ static void walk_db(struct walk *w, const unsigned char *db, bool free_list, con
 		fault(w, "%s has not the pages and entries that it says", name);
 }
 
-void pages_check(struct page_check *c, FILE *out)
+void pages_check(const struct page_check *c, FILE *out)
 {
 	size_t psize = u32(c->map + META_DB);
 	const unsigned char *head = c->map + (c->txn & 1) * psize;
@@ -241,8 +241,6 @@ void pages_check(struct page_check *c, FILE *out)
 	for (uint64_t i = 2; i <= w.last; i++) {
 		if (w.seen[i] == 0)
 			fault(&w, "page %" PRIu64 " is neither free nor in use", i);
-		c->used += w.seen[i] == USED ? psize : 0;
-		c->free += w.seen[i] == FREE ? psize : 0;
 	}
 	if (w.faults > FAULTS_MAX)
 		fprintf(out, "and %d faults more\n", w.faults - FAULTS_MAX);

@@ -78,7 +78,7 @@ const struct kb_record *kb_measured(const struct kb_list *l, const char *task, c
 struct kb_stat {
 	uint64_t count;
 	struct digest sum;
-	uint64_t bytes, used, free; /* of the file; of pages in use; of pages to be used again */
+	uint64_t bytes; /* of the file */
 	char format[32];
 };
 void kb_stat(struct kb *k, int layer, struct kb_stat *out);

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <lmdb.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -38,7 +39,6 @@ static struct server {
 	MDB_env *env;
 	MDB_txn *txn;
 	MDB_dbi records, tasks, meta;
-	bool fresh; /* as of the transaction: nothing was ever written */
 	struct set set;
 } sv;
 
@@ -153,21 +153,59 @@ static const char *check_heads(uint64_t *txn)
 	return why;
 }
 
-static void open_env(unsigned flags)
+static int open_env(const char *path, unsigned flags)
 {
 	must(mdb_env_create(&sv.env));
 	mdb_env_set_assert(sv.env, on_assert);
 	must(mdb_env_set_maxdbs(sv.env, 4));
 	must(mdb_env_set_maxreaders(sv.env, READERS));
 	must(mdb_env_set_mapsize(sv.env, MAP_START));
-	int rc = mdb_env_open(sv.env, sv.path, flags, 0666);
-	if (rc == EACCES && !sv.write && !(flags & MDB_NOLOCK)) {
+	int rc = mdb_env_open(sv.env, path, flags, 0666);
+	if (rc) {
 		mdb_env_close(sv.env);
-		sv.nolock = true;
-		open_env(flags | MDB_NOLOCK);
-		return;
+		sv.env = NULL;
 	}
-	must(rc);
+	return rc;
+}
+
+static int commit(void);
+
+static int write_first(const char *path)
+{
+	MDB_val key = {6, "format"}, v = {strlen(KB_FORMAT), KB_FORMAT};
+	int rc = open_env(path, MDB_NOSUBDIR | MDB_NOLOCK);
+	if (rc)
+		return rc;
+	if (!(rc = mdb_txn_begin(sv.env, NULL, 0, &sv.txn)) && !(rc = mdb_dbi_open(sv.txn, "meta", MDB_CREATE, &sv.meta)) &&
+	    !(rc = mdb_dbi_open(sv.txn, "records", MDB_CREATE, &sv.records)) &&
+	    !(rc = mdb_dbi_open(sv.txn, "tasks", MDB_CREATE | MDB_DUPSORT | MDB_DUPFIXED, &sv.tasks)) &&
+	    !(rc = mdb_put(sv.txn, sv.meta, &key, &v, 0)))
+		rc = commit();
+	mdb_env_close(sv.env);
+	sv.env = NULL;
+	return rc;
+}
+
+/* A new file, under a name of its own until it is whole: one that is empty or has no version was cut short. */
+static void create_file(void)
+{
+	char tmp[PATH_MAX];
+	if (snprintf(tmp, sizeof tmp, "%s.XXXXXX", sv.path) >= (int)sizeof tmp)
+		fail_lmdb(ENAMETOOLONG);
+	int fd = mkostemp(tmp, O_CLOEXEC), rc = fd < 0 ? errno : 0;
+	if (rc)
+		fail(EX_IO, "cannot be made: %s", strerror(rc));
+	mode_t mask = umask(0);
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+	close(fd);
+	rc = write_first(tmp);
+	if (!rc && link(tmp, sv.path) && errno != EEXIST) /* EEXIST: somebody was faster, and his is as good */
+		rc = rename(tmp, sv.path) ? errno : 0;
+	unlink(tmp);
+	if (rc)
+		fail_lmdb(rc);
+	sync_directory(sv.path);
 }
 
 static void open_file(void)
@@ -178,20 +216,21 @@ static void open_file(void)
 	if (why)
 		fail(EX_NOTAVAIL, "is on a network file system (%s), where locks and mappings do not hold; put it on a local disk "
 		     "(--kb, HONE_KB) and carry it with kb dump and kb load", why);
-	bool there = stat(sv.path, &st) == 0;
-	if (!there && (errno != ENOENT || !sv.write))
-		fail(errno == EACCES ? EX_IO : EX_NOIN, "%s", strerror(errno));
-	if (there && !S_ISREG(st.st_mode))
+	if (stat(sv.path, &st)) {
+		if (errno != ENOENT || !sv.write)
+			fail(errno == EACCES ? EX_IO : EX_NOIN, "%s", strerror(errno));
+		create_file();
+	} else if (!S_ISREG(st.st_mode)) {
 		fail(EX_NOIN, "is not a file");
-	if (there && st.st_size > 0 && (why = check_heads(&txn)))
-		fail(EX_BADDATA, "%s", why);
-	if (there && st.st_size == 0 && !sv.write) {
-		sv.fresh = true;
-		return; /* made, and killed before the first byte */
 	}
-	open_env(MDB_NOSUBDIR | (sv.write ? 0 : MDB_RDONLY));
-	if (!there)
-		sync_directory(sv.path);
+	if ((why = check_heads(&txn)))
+		fail(EX_BADDATA, "%s", why);
+	int rc = open_env(sv.path, MDB_NOSUBDIR | (sv.write ? 0 : MDB_RDONLY));
+	if (rc == EACCES && !sv.write) {
+		sv.nolock = true;
+		rc = open_env(sv.path, MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK);
+	}
+	must(rc);
 	int dead;
 	if (!sv.nolock)
 		mdb_reader_check(sv.env, &dead); /* readers that were killed would keep old pages */
@@ -236,28 +275,17 @@ static void open_databases(bool write)
 {
 	uint64_t id = mdb_txn_id(sv.txn) - write, head;
 	int rc = mdb_dbi_open(sv.txn, "meta", 0, &sv.meta);
-	sv.fresh = rc == MDB_NOTFOUND && id == 0;
-	sv.set = (struct set){0};
-	if (sv.fresh && write) {
-		MDB_val key = {6, "format"}, v = {strlen(KB_FORMAT), KB_FORMAT};
-		must(mdb_dbi_open(sv.txn, "meta", MDB_CREATE, &sv.meta));
-		must(mdb_put(sv.txn, sv.meta, &key, &v, 0));
-	}
-	if (!sv.fresh && rc == MDB_NOTFOUND)
-		fail(EX_BADDATA, "is not a knowledge base, or is damaged");
-	if (!sv.fresh) {
-		must(rc);
-		check_format();
-		if (!read_set())
-			damaged("its count and sum cannot be read");
-		if (sv.set.txn != id)
-			damaged("its head and its count are of different transactions");
-	}
-	if (!sv.fresh || write) {
-		must(mdb_dbi_open(sv.txn, "records", write ? MDB_CREATE : 0, &sv.records));
-		must(mdb_dbi_open(sv.txn, "tasks", MDB_DUPSORT | MDB_DUPFIXED | (write ? MDB_CREATE : 0), &sv.tasks));
-	}
-	const char *why = sv.fresh ? NULL : check_heads(&head);
+	if (rc == MDB_NOTFOUND)
+		fail(EX_BADDATA, "is an LMDB file, but not a knowledge base, or damaged");
+	must(rc);
+	check_format();
+	if (!read_set())
+		damaged("its count and sum cannot be read");
+	if (sv.set.txn != id)
+		damaged("its head and its count are of different transactions");
+	must(mdb_dbi_open(sv.txn, "records", 0, &sv.records));
+	must(mdb_dbi_open(sv.txn, "tasks", MDB_DUPSORT | MDB_DUPFIXED, &sv.tasks));
+	const char *why = check_heads(&head);
 	if (why)
 		damaged(why);
 }
@@ -267,7 +295,7 @@ static void begin(bool write)
 	int rc;
 	for (int tries = 0;; tries++) {
 		rc = mdb_txn_begin(sv.env, NULL, write ? 0 : MDB_RDONLY, &sv.txn);
-		if (rc == MDB_MAP_RESIZED) {
+		if (rc == MDB_MAP_RESIZED && tries < UNLOCKED_TRIES) {
 			must(mdb_env_set_mapsize(sv.env, 0));
 		} else if (rc == MDB_READERS_FULL && tries < UNLOCKED_TRIES) {
 			int dead;
@@ -277,6 +305,8 @@ static void begin(bool write)
 			break;
 		}
 	}
+	if (rc == MDB_MAP_RESIZED)
+		damaged("its head says that it is larger than any file");
 	if (rc == MDB_READERS_FULL)
 		fail(EX_SYSTEM, "more than %d processes are reading it", READERS);
 	must(rc);
@@ -392,7 +422,7 @@ static uint32_t change(const struct items *it, bool swap)
 			rc = drop_item(it->drop.a[i], &changed);
 		for (size_t i = 0; i < it->put.n && !rc; i++)
 			rc = put_item(&it->put.a[i], &changed);
-		if (rc || (changed == 0 && !sv.fresh))
+		if (rc || changed == 0)
 			drop_txn();
 		else
 			rc = commit();
@@ -528,14 +558,13 @@ static void find(const struct store_range *r)
 	static const struct digest none = {0, 0}, most = {UINT64_MAX, UINT64_MAX};
 	struct answer out = {0};
 	const char *why = NULL;
-	for (int tries = 0; !(sv.fresh && !sv.env); tries++) {
+	for (int tries = 0;; tries++) {
 		MDB_envinfo before, after;
 		out.n = 0;
 		mdb_env_info(sv.env, &before);
 		begin(false);
 		bool all = !r->by_task && digest_eq(r->lo, none) && digest_eq(r->hi, most);
-		if (!sv.fresh)
-			why = r->by_task ? find_task(r, &out) : find_range(r, all, &out);
+		why = r->by_task ? find_task(r, &out) : find_range(r, all, &out);
 		drop_txn();
 		mdb_env_info(sv.env, &after);
 		if (!sv.nolock || before.me_last_txnid == after.me_last_txnid || tries == UNLOCKED_TRIES)
@@ -553,8 +582,6 @@ static void salvage(void)
 	MDB_cursor *c;
 	MDB_val key, text;
 	struct answer out = {0};
-	if (!sv.env)
-		return;
 	must(mdb_txn_begin(sv.env, NULL, MDB_RDONLY, &sv.txn));
 	must(mdb_dbi_open(sv.txn, "records", 0, &sv.records));
 	must(mdb_cursor_open(sv.txn, sv.records, &c));
@@ -643,11 +670,7 @@ static void check_file(void)
 	char *text;
 	size_t n;
 	FILE *out;
-	if (!sv.env)
-		return;
 	begin(false);
-	if (sv.fresh)
-		return;
 	for (int part = 0; part < 2; part++) {
 		out = open_memstream(&text, &n);
 		if (part == 0)
@@ -664,26 +687,16 @@ static void check_file(void)
 static void stat_file(void)
 {
 	struct kb_stat out = {0};
-	MDB_envinfo info;
 	struct stat st;
-	MDB_stat s;
 	if (stat(sv.path, &st) == 0)
 		out.bytes = (uint64_t)st.st_size;
-	if (sv.env) {
-		begin(false);
-		snprintf(out.format, sizeof out.format, "%s", KB_FORMAT);
-		if (!sv.fresh) {
-			MDB_val key = {6, "format"}, v;
-			must(mdb_get(sv.txn, sv.meta, &key, &v));
-			snprintf(out.format, sizeof out.format, "%.*s", (int)v.mv_size, (char *)v.mv_data);
-		}
-		out.count = sv.set.count;
-		out.sum = sv.set.sum;
-		must(mdb_env_info(sv.env, &info));
-		must(mdb_env_stat(sv.env, &s));
-		out.used = (info.me_last_pgno + 1) * s.ms_psize;
-		drop_txn();
-	}
+	begin(false);
+	MDB_val key = {6, "format"}, v;
+	must(mdb_get(sv.txn, sv.meta, &key, &v));
+	snprintf(out.format, sizeof out.format, "%.*s", (int)v.mv_size, (char *)v.mv_data);
+	out.count = sv.set.count;
+	out.sum = sv.set.sum;
+	drop_txn();
 	frame_send(sv.fd, 0, 0, &out, sizeof out);
 }
 

@@ -55,9 +55,8 @@ struct page_check {
 	const unsigned char *map;
 	size_t bytes;           /* of the file */
 	uint64_t txn;           /* of the snapshot */
-	uint64_t used, free;    /* bytes, found */
 };
-void pages_check(struct page_check *c, FILE *out);
+void pages_check(const struct page_check *c, FILE *out);
 /* Do the two heads of the file belong together? NULL, or what is wrong. */
 const char *heads_check(const unsigned char *head, size_t n, uint64_t *txn);
 #endif

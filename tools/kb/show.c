@@ -246,7 +246,7 @@ static void stat_layer(struct kb *k, int layer, struct kb_list *l, bool json, st
 		       kb_layer_name(k, layer), st.format, (unsigned long)st.count, count_tasks(l, a), hex, (unsigned long)st.bytes);
 	} else {
 		printf("%s (%s, %s): %lu records of %zu tasks, %.1f kB, sum %s\n", kb_layer_path(k, layer), kb_layer_name(k, layer),
-		       *st.format ? st.format : "empty", (unsigned long)st.count, count_tasks(l, a), (double)st.bytes / 1e3, hex);
+		       st.format, (unsigned long)st.count, count_tasks(l, a), (double)st.bytes / 1e3, hex);
 	}
 	if (l->n)
 		qsort(l->a, l->n, sizeof *l->a, by_class);

@@ -1,0 +1,487 @@
+/* The knowledge base as a library: records as text, what wins, union, damage, writers that are killed.
+ * "kb whole" (make soak) tries every bit and 200 kills, else a part of them. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "common/msg.h"
+#include "common/rng.h"
+#include "common/tool.h"
+#include "kb/kb.h"
+#include "tap.h"
+
+const struct tool tool = {.name = "kb-test"};
+
+/* A record of random fields; values with blanks, tabs, line ends and bytes beyond ASCII. */
+static struct kb_record *random_record(struct rng *r, struct arena *a)
+{
+	static const char *const names[] = {"kind", "task", "target", "trace", "verdict", "why", "x-1.b_2", "z"};
+	static const char bytes[] = "ab \t\n\n#\r\x80\xff=:record";
+	struct kb_record *rec = ARENA_NEW(a, struct kb_record);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char value[64];
+		size_t n = (size_t)rng_range(r, 0, 40);
+		if (i && rng_range(r, 0, 3) == 0)
+			continue;
+		for (size_t j = 0; j < n; j++)
+			value[j] = bytes[rng_range(r, 0, sizeof bytes - 2)];
+		value[n] = 0;
+		kb_set_field(rec, names[i], value, a);
+	}
+	kb_text(rec, a);
+	return rec;
+}
+
+static bool same_record(const struct kb_record *x, const struct kb_record *y)
+{
+	if (x->n != y->n || !digest_eq(x->id, y->id))
+		return false;
+	for (size_t i = 0; i < x->n; i++)
+		if (strcmp(x->a[i].name, y->a[i].name) || strcmp(x->a[i].value, y->a[i].value))
+			return false;
+	return true;
+}
+
+static void test_text(void)
+{
+	struct rng r = {1};
+	struct arena a = {0};
+	int same = 0, cut = 0, whole = 0;
+	for (int i = 0; i < 2000; i++) {
+		struct kb_record *rec = random_record(&r, &a), back;
+		const char *text = kb_text(rec, &a), *s = text, *end = text + strlen(text), *why;
+		int line = 1;
+		same += kb_parse(&s, end, &back, &a, &line, &why) && s == end && same_record(rec, &back);
+		s = text;
+		line = 1;
+		size_t n = (size_t)rng_range(&r, 1, (int64_t)strlen(text) - 1);
+		cut += !kb_parse(&s, text + n, &back, &a, &line, &why) && why;
+		whole++;
+	}
+	ok(same == whole, "%d of %d random records come back from their text", same, whole);
+	ok(cut == whole, "%d of %d cut short are refused", cut, whole);
+	arena_release(&a);
+}
+
+static void test_malformed(void)
+{
+	static const struct { const char *text; int line; } bad[] = {
+		{"record\n\n", 1}, {"record\nkind x", 2}, {"record\nkind x\n", 3}, {"record 12\nkind x\n\n", 1},
+		{"record 00000000000000000000000000000000\nkind x\n\n", 1}, {"record\nkind x\nkind y\n\n", 1},
+		{"record\nKind x\n\n", 2}, {"record\nkind x\n y\n\n", 3}, {"record\r\nkind x\r\n\r\n", 1}, {"record\nkind x\r\n\r\n", 3},
+		{"kind x\n\n", 1}, {"\n\n# c\nhone-kb\n", 4}, {"hone-kb x\n", 1}, {"hone-kb 0\n", 1}, {"hone-kb 2\nrecord\nkind x\n\n", 1},
+		{"\n\trecord\n", 2}, {"record\n\tx\n\n", 2}, {"<html>\n", 1},
+	};
+	struct arena a = {0};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		const char *s = bad[i].text, *why;
+		struct kb_record rec;
+		int line = 1;
+		bool got = kb_parse(&s, s + strlen(s), &rec, &a, &line, &why);
+		ok(!got && why && line == bad[i].line && (why == kb_newer) == !strncmp(bad[i].text, "hone-kb 2", 9), "malformed %zu: line %d: %s", i,
+		   line, why ? why : "accepted");
+	}
+	static const char nul[] = "record\nkind a\0b\n\n", good[] = "# c\n\nhone-kb 1.7\nrecord\nb\na \n\t\n\nrecord\nz 1\n\n";
+	const char *s = nul, *why;
+	struct kb_record rec;
+	int line = 1;
+	bool got = kb_parse(&s, nul + sizeof nul - 1, &rec, &a, &line, &why);
+	ok(!got && why, "a byte of 0: %s", why ? why : "accepted");
+	s = good;
+	line = 1;
+	ok(kb_parse(&s, good + sizeof good - 1, &rec, &a, &line, &why) && rec.n == 2 && !strcmp(kb_get_field(&rec, "a"), "\n") &&
+	   !*kb_get_field(&rec, "b") && line == 9, "comments, versions, empty values");
+	ok(kb_parse(&s, good + sizeof good - 1, &rec, &a, &line, &why) && !kb_parse(&s, good + sizeof good - 1, &rec, &a, &line, &why) && !why,
+	   "then the next, then the end");
+	arena_release(&a);
+}
+
+/* All records of a file, as kb dump has them. */
+static char *dump(const char *path, struct arena *a)
+{
+	struct kb *k = kb_open_file(path, false);
+	struct kb_list l;
+	char *text;
+	size_t n;
+	kb_find(k, NULL, NULL, &l, a);
+	FILE *f = open_memstream(&text, &n);
+	for (size_t i = 0; i < l.n; i++)
+		fputs(kb_text(&l.a[i], a), f);
+	fclose(f);
+	kb_close(k);
+	char *out = arena_str(a, text);
+	free(text);
+	return out;
+}
+
+static void put(const char *path, struct kb_record *const *r, size_t n)
+{
+	struct kb *k = kb_open_file(path, true);
+	kb_put(k, r, n);
+	kb_close(k);
+}
+
+static void forget(const char *path)
+{
+	char lock[64];
+	snprintf(lock, sizeof lock, "%s-lock", path);
+	unlink(path);
+	unlink(lock);
+}
+
+/* Everything in the other file goes into path, too. */
+static void merge(const char *path, const char *from, struct arena *a)
+{
+	struct kb *k = kb_open_file(from, false);
+	struct kb_list l;
+	VEC(struct kb_record *) all = {0};
+	kb_find(k, NULL, NULL, &l, a);
+	kb_close(k);
+	for (size_t i = 0; i < l.n; i++)
+		vec_push(&all, &l.a[i]);
+	put(path, all.a, all.n);
+	vec_free(&all);
+}
+
+static void test_union(int rounds)
+{
+	struct rng r = {2};
+	int good = 0;
+	for (int i = 0; i < rounds; i++) {
+		struct arena a = {0};
+		static const char *const file[] = {"a.kb", "b.kb", "c.kb"}, *const sum[] = {"ab_c.kb", "a_bc.kb", "cba.kb"};
+		struct kb_record *pool[40];
+		const char *text[3];
+		for (int j = 0; j < 40; j++)
+			pool[j] = random_record(&r, &a);
+		for (int f = 0; f < 3; f++) {
+			VEC(struct kb_record *) some = {0};
+			for (int j = 0; j < 40; j++)
+				if (rng_range(&r, 0, 2) == 0)
+					vec_push(&some, pool[j]);
+			put(file[f], some.a, some.n);
+			vec_free(&some);
+		}
+		merge("ab_c.kb", "a.kb", &a), merge("ab_c.kb", "b.kb", &a), merge("ab_c.kb", "c.kb", &a);
+		merge("bc.kb", "b.kb", &a), merge("bc.kb", "c.kb", &a), merge("a_bc.kb", "a.kb", &a), merge("a_bc.kb", "bc.kb", &a);
+		merge("cba.kb", "c.kb", &a), merge("cba.kb", "b.kb", &a), merge("cba.kb", "a.kb", &a), merge("cba.kb", "cba.kb", &a),
+			merge("cba.kb", "b.kb", &a);
+		for (int f = 0; f < 3; f++)
+			text[f] = dump(sum[f], &a);
+		good += !strcmp(text[0], text[1]) && !strcmp(text[0], text[2]);
+		for (int f = 0; f < 3; f++)
+			forget(file[f]), forget(sum[f]);
+		forget("bc.kb");
+		arena_release(&a);
+	}
+	ok(good == rounds, "union: commutative, associative, idempotent in %d of %d", good, rounds);
+}
+
+static struct kb_record *kernel(const char *target, const char *verdict, const char *against, double hi, int n, struct arena *a)
+{
+	struct kb_record *r = ARENA_NEW(a, struct kb_record);
+	kb_set_field(r, "kind", "kernel", a);
+	kb_set_field(r, "task", "Add f32 4 4", a);
+	kb_set_field(r, "target", target, a);
+	kb_set_field(r, "verdict", verdict, a);
+	kb_set_field(r, "against", against, a);
+	kb_set_field(r, "trace", arena_printf(a, "trace %d\n", n), a);
+	kb_set_field(r, "ratio", arena_printf(a, "%.3f", hi - 0.1), a);
+	kb_set_field(r, "hi", arena_printf(a, "%.3f", hi), a);
+	return r;
+}
+
+static void test_best(void)
+{
+	struct arena a = {0};
+	const char *why;
+	struct kb_record *front[] = {
+		kernel("here", "faster", "default", 0.9, 1, &a), kernel("here", "faster", "default", 0.8, 2, &a),
+		kernel("here", "faster", "incumbent", 0.5, 3, &a), kernel("here", "wrong", "default", 0.1, 4, &a),
+		kernel("there", "faster", "default", 0.4, 5, &a), kernel("here", "faster", "default", 0.0 / 0.0, 6, &a),
+	};
+	struct kb_record *back[] = {kernel("here", "faster", "default", 0.3, 7, &a), kernel("there", "faster", "default", 0.2, 8, &a)};
+	setenv("XDG_DATA_HOME", arena_printf(&a, "%s/xdg", get_current_dir_name()), 1);
+	struct kb *k = kb_open(NULL, true);
+	kb_put(k, back, 2);
+	kb_close(k);
+	k = kb_open("front.kb", true);
+	kb_put(k, front, 6);
+	ok(kb_layers(k) == 2, "two layers");
+	const struct kb_record *r = kb_best(k, "Add f32 4 4", "here", &a, &why);
+	ok(r && !strcmp(kb_get_field(r, "trace"), "trace 2\n") && r->layer == 0, "the lowest upper bound of the first layer wins");
+	ok(strstr(why, "over: ") && strstr(why, "layer behind") && strstr(why, "1 of another kind") == NULL && strstr(why, "1 wrong"), "and why says over which");
+	r = kb_best(k, "Add f32 4 4", "elsewhere", &a, &why);
+	ok(!r && strstr(why, "of another target"), "nothing wins on a target that is not there");
+	struct kb_list l;
+	kb_find(k, NULL, "Add f32 4 4", &l, &a);
+	ok(l.n == 8 && kb_measured(&l, "Add f32 4 4", "here", "trace 4\n") && !kb_measured(&l, "Add f32 4 4", "there", "trace 4\n"), "what was measured");
+	kb_find(k, "kernel", NULL, &l, &a);
+	ok(l.n == 8, "by kind");
+	kb_find(k, "other", NULL, &l, &a);
+	ok(l.n == 0, "and no other");
+	kb_close(k);
+	arena_release(&a);
+}
+
+/* Damage. A child looks at the file: 0 fsck finds nothing and the dump is the same, 1 fsck reports, 2 the dump is
+ * another and fsck finds nothing. It must not end by a signal or hang. */
+enum { SAME, REPORTED, SILENT };
+
+static int look(const char *path, const char *want)
+{
+	struct arena a = {0};
+	struct kb *k = kb_open_file(path, false);
+	const char *faults = kb_check(k, 0, &a);
+	kb_close(k);
+	if (*faults)
+		return REPORTED;
+	return strcmp(dump(path, &a), want) ? SILENT : SAME;
+}
+
+static int in_child(int (*f)(const char *path, const char *want), const char *path, const char *want)
+{
+	int status;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(99);
+		alarm(60);
+		_exit(f(path, want));
+	}
+	if (waitpid(pid, &status, 0) < 0 || WIFSIGNALED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+static int read_it(const char *path, const char *want)
+{
+	struct arena a = {0};
+	(void)want;
+	dump(path, &a);
+	return 0;
+}
+
+static int write_it(const char *path, const char *want)
+{
+	struct arena a = {0};
+	struct rng r = {77};
+	struct kb_record *rec = random_record(&r, &a);
+	(void)want;
+	put(path, &rec, 1);
+	return 0;
+}
+
+static unsigned char *slurp(const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "rb");
+	unsigned char *p = xmalloc(1 << 24);
+	*n = f ? fread(p, 1, 1 << 24, f) : 0;
+	if (f)
+		fclose(f);
+	return p;
+}
+
+static void spill(const char *path, const unsigned char *p, size_t n)
+{
+	FILE *f = fopen(path, "wb");
+	if (!f || fwrite(p, 1, n, f) != n || fclose(f))
+		exit(1);
+}
+
+struct tally {
+	int same, reported, silent, crashed, other;
+};
+
+/* One damaged file: fsck, then what reads and what writes. */
+static void try_damaged(const unsigned char *p, size_t n, const char *want, struct tally *t, const char *what, size_t at)
+{
+	static const char path[] = "damaged.kb";
+	spill(path, p, n);
+	int got = in_child(look, path, want), reading = 0, writing = 0;
+	if (got != SAME && got != SILENT)
+		reading = in_child(read_it, path, want);
+	if (reading >= 0 && (got != SAME || at % 4 == 0))
+		writing = in_child(write_it, path, want);
+	bool crashed = got < 0 || reading < 0 || writing < 0;
+	t->crashed += crashed;
+	t->same += got == SAME;
+	t->silent += got == SILENT;
+	t->reported += got == REPORTED || got >= EX_BADUSE;
+	t->other += got > SILENT && got != EX_BADDATA && got != EX_NOTAVAIL && got != EX_SYSTEM;
+	if (crashed || got == SILENT || (got > SILENT && got < EX_BADUSE) || got == EX_BUG)
+		printf("# %s %zu: fsck %d, reading %d, writing %d\n", what, at, got, reading, writing);
+}
+
+/* A file with all there is: long values, sets of ids in and beside their node, branches, free pages. */
+static void make_file(const char *path, struct arena *a, int n)
+{
+	struct rng r = {3};
+	VEC(struct kb_record *) all = {0};
+	char *big = arena_alloc(a, 9001);
+	memset(big, 'x', 9000);
+	for (int i = 0; i < n; i++) {
+		struct kb_record *rec = random_record(&r, a);
+		kb_set_field(rec, "task", arena_printf(a, "task %d", i < n * 3 / 4 ? 0 : (int)rng_range(&r, 1, 5)), a);
+		if (i % 40 == 0)
+			kb_set_field(rec, "trace", big, a);
+		vec_push(&all, rec);
+	}
+	for (int i = 0; i < n; i += n / 4)
+		put(path, all.a + i, (size_t)(n / 4));
+	vec_free(&all);
+}
+
+static void test_damage(bool whole)
+{
+	struct arena a = {0};
+	struct rng r = {5};
+	struct tally flips = {0}, cuts = {0};
+	size_t n;
+	make_file("sound.kb", &a, 240);
+	const char *want = dump("sound.kb", &a);
+	unsigned char *p = slurp("sound.kb", &n);
+	ok(in_child(look, "sound.kb", want) == SAME, "a sound file of %zu bytes is sound", n);
+	for (size_t bit = 0; bit < 8 * n; bit++) {
+		size_t page = bit / 8 / 4096, in_page = bit / 8 % 4096;
+		int64_t rarity = page < 2 && in_page < 160 ? 48 : in_page < 40 ? 120 : 20000;
+		if (!whole && rng_range(&r, 1, rarity) > 1)
+			continue;
+		p[bit / 8] ^= (unsigned char)(1 << (bit & 7));
+		try_damaged(p, n, want, &flips, "bit", bit);
+		p[bit / 8] ^= (unsigned char)(1 << (bit & 7));
+	}
+	for (size_t size = 0; size < n; size += whole ? 128 : size < 8192 ? 1024 : 12288 + 128)
+		try_damaged(p, size, want, &cuts, "cut to", size);
+	ok(!flips.silent && !flips.crashed && !flips.other, "bits flipped: %d without effect, %d reported, %d silent, %d crashed, %d ended oddly",
+	   flips.same, flips.reported, flips.silent, flips.crashed, flips.other);
+	ok(!cuts.silent && !cuts.crashed && !cuts.other, "cut short: %d without effect, %d reported, %d silent, %d crashed, %d ended oddly",
+	   cuts.same, cuts.reported, cuts.silent, cuts.crashed, cuts.other);
+	free(p);
+	arena_release(&a);
+}
+
+/* Writers. Each puts records and says so, a byte a record, when the transaction is durable. */
+static void write_on(int writer, int round, int fd)
+{
+	setpgid(0, 0);
+	struct kb *k = kb_open_file("many.kb", true);
+	for (int i = 0;; i++) {
+		struct arena a = {0};
+		struct kb_record *r = ARENA_NEW(&a, struct kb_record);
+		kb_set_field(r, "task", arena_printf(&a, "task %d", i % 7), &a);
+		kb_set_field(r, "name", arena_printf(&a, "%d %d %d", writer, round, i), &a);
+		kb_put(k, &r, 1);
+		if (write(fd, ".", 1) != 1)
+			_exit(1);
+		arena_release(&a);
+	}
+}
+
+struct writer {
+	pid_t pid;
+	int fd, round, said[256];
+};
+
+static void start_writer(struct writer *w, int number)
+{
+	int pair[2];
+	if (pipe(pair))
+		exit(1);
+	fflush(NULL);
+	w->pid = fork();
+	if (w->pid == 0) {
+		close(pair[0]);
+		fcntl(pair[1], F_SETFD, FD_CLOEXEC);
+		write_on(number, w->round, pair[1]);
+	}
+	close(pair[1]);
+	w->fd = pair[0];
+}
+
+/* Kills it (every other time with the process that holds the file) and counts what it had said. */
+static void stop_writer(struct writer *w, bool group)
+{
+	char bytes[4096];
+	ssize_t n;
+	kill(group ? -w->pid : w->pid, SIGKILL);
+	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	while ((n = read(w->fd, bytes, sizeof bytes)) > 0)
+		w->said[w->round] += (int)n;
+	close(w->fd);
+	w->round++;
+}
+
+/* Records that were said to be durable and are not there. */
+static int count_lost(const struct writer *w, int n, struct arena *a)
+{
+	struct kb *k = kb_open_file("many.kb", false);
+	struct kb_list l;
+	int lost = 0;
+	kb_find(k, NULL, NULL, &l, a);
+	kb_close(k);
+	for (int i = 0; i < n; i++) {
+		for (int round = 0; round < w[i].round; round++) {
+			int there = 0;
+			char prefix[64];
+			size_t len = (size_t)snprintf(prefix, sizeof prefix, "%d %d ", i, round);
+			for (size_t j = 0; j < l.n; j++) {
+				const char *name = kb_get_field(&l.a[j], "name");
+				there += name && !strncmp(name, prefix, len) && atoi(name + len) < w[i].said[round];
+			}
+			lost += w[i].said[round] - there;
+		}
+	}
+	return lost;
+}
+
+static void test_kills(int writers, int kills)
+{
+	struct arena a = {0};
+	struct rng r = {9};
+	struct writer *w = xcalloc((size_t)writers, sizeof *w);
+	int said = 0;
+	for (int i = 0; i < writers; i++)
+		start_writer(&w[i], i);
+	for (int i = 0; i < kills; i++) {
+		int which = (int)rng_range(&r, 0, writers - 1);
+		nanosleep(&(struct timespec){.tv_nsec = rng_range(&r, 1, 60) * 1000000}, NULL);
+		stop_writer(&w[which], i & 1);
+		start_writer(&w[which], which);
+	}
+	for (int i = 0; i < writers; i++)
+		stop_writer(&w[i], true);
+	usleep(300000); /* processes that lost their writer end */
+	for (int i = 0; i < writers; i++)
+		for (int round = 0; round < w[i].round; round++)
+			said += w[i].said[round];
+	int lost = count_lost(w, writers, &a);
+	ok(lost == 0 && said > 0, "%d writers, %d kills: %d of %d committed records lost", writers, kills, lost, said);
+	struct kb *k = kb_open_file("many.kb", true);
+	const char *faults = kb_check(k, 0, &a);
+	ok(!*faults, "the file is sound: %s", faults);
+	kb_close(k);
+	free(w);
+	arena_release(&a);
+}
+
+int main(int argc, char **argv)
+{
+	bool whole = argc > 1 && !strcmp(argv[1], "whole");
+	unsetenv("HONE_KB");
+	test_text();
+	test_malformed();
+	test_union(whole ? 50 : 6);
+	test_best();
+	test_damage(whole);
+	test_kills(whole ? 8 : 4, whole ? 200 : 20);
+	return tap_done();
+}
