@@ -54,6 +54,20 @@ void progress_step(struct progress *p, const char *item)
 	shown = true;
 }
 
+void progress_line(struct progress *p, const char *text)
+{
+	double now = now_seconds();
+
+	if (!wanted() || now - p->start < 0.5 || now - p->drawn < 0.1)
+		return;
+	p->drawn = now;
+	const char *bold = getenv("NO_COLOR") ? "" : "\033[1m", *plain = *bold ? "\033[0m" : "";
+	clear();
+	fprintf(stderr, "%s%s%s %.68s", bold, p->what, plain, text);
+	fflush(stderr);
+	shown = true;
+}
+
 void progress_end(struct progress *p)
 {
 	clear();

@@ -1,0 +1,65 @@
+# tune-op on the fake runner: the loop, what it keeps, going on after a kill, bad input.
+say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+model=$top/examples/digits/digits.onnx
+export HONE_KB=$PWD/kb
+fake="--quiet --runner fake --trials 12"
+
+ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o m.g
+
+# What is done with a model.
+tune-op $fake m.g -o tuned.g --why 2>why
+say $? "a model is tuned"
+[ "$(grep -c "of the default's time" why)" -ge 3 ]
+say $? "--why says what was faster"
+ge-dump tuned.g | grep -q 'trace="# trace 1 '
+say $? "the traces are on the nodes"
+ge-plan --quiet tuned.g | ge-emit -o digits && run-cmp digits.so m.g >/dev/null
+say $? "what is compiled with them computes the same"
+kb dump --kb kb >one
+tune-op $fake m.g -o again.g && cmp tuned.g again.g && kb dump --kb kb | cmp - one
+say $? "again: the same result, nothing is timed"
+HONE_KB=$PWD/kb2 tune-op $fake --runner fake --runner fake m.g -o other.g && cmp tuned.g other.g && kb dump --kb kb2 | cmp - one
+say $? "three runners: the same result, the same records"
+HONE_KB=$PWD/kb3 tune-op $fake --seed 2 m.g -o other.g && kb dump --kb kb3 | grep -q -e '--seed=2' && ! cmp -s tuned.g other.g
+say $? "another seed, another way"
+
+# Tasks apart from a model.
+tune-op --tasks m.g >tasks
+[ "$(wc -l <tasks)" = 6 ] && [ "$(tune-op --tasks --only Conv m.g | wc -l)" = 3 ] && [ "$(tune-op --tasks --skip Conv m.g | wc -l)" = 3 ]
+say $? "--tasks, --only and --skip by type"
+digest=$(tune-op --tasks --json m.g | sed -n '2s/.*"digest": "\([0-9a-f]*\)".*/\1/p')
+[ "$(tune-op --tasks --only "$digest" m.g)" = "$(sed -n 2p tasks)" ] && [ "$(tune-op --tasks --only '*Gemm' m.g)" = "$(grep ^Gemm tasks)" ]
+say $? "--only by digest and by name"
+while read -r task; do HONE_KB=$PWD/none tune-op $fake --task "$task" || echo failed; done <tasks >records
+kb put --kb kb4 <records >/dev/null && ! grep -q failed records
+HONE_KB=$PWD/kb4 tune-op $fake --trials 0 m.g -o four.g 2>err && [ "$(ge-dump four.g | grep -c 'trace="# trace')" -ge 3 ]
+say $? "--task by --task, kb put, and the model takes them"
+tune-op $fake --task 'MatMul f32 128x768 768x768c' --trials 4 | grep -q '^task MatMul f32 128x768 768x768c$'
+say $? "a task that people wrote"
+tune-op --dump files m.g && [ "$(ls files/*.task | wc -l)" = 6 ] && cmp files/tasks.txt tasks && run-ref "files/$digest.g" -o y.npz && [ -s "files/$digest.c" ]
+say $? "--dump: files that stand alone"
+
+# Strategies and limits.
+for s in random grid genetic; do
+	HONE_KB=$PWD/kb-$s tune-op $fake --strategy $s --trials 8 --scheduler round m.g -o $s.g && [ "$(kb dump --kb kb-$s | grep -c '^kind search')" = 6 ]
+	say $? "--strategy $s"
+done
+HONE_KB=$PWD/kb5 tune-op --quiet --runner fake --seconds 3 m.g -o sec.g && [ "$(kb dump --kb kb5 | grep -c '^against default')" -ge 1 ]
+say $? "--seconds: what was best is confirmed"
+
+# Faults.
+tune-op $fake --only nothing m.g -o never.g 2>err
+[ $? = 64 ] && grep -q 'only=nothing' err && [ ! -e never.g ]
+say $? "--only that fits nothing: 64"
+tune-op $fake --strategy best m.g -o never.g 2>err
+[ $? = 64 ] && grep -q 'genetic, random, grid' err
+say $? "--strategy: the names there are"
+tune-op --task 'MatMul f32 2x' 2>err
+[ $? = 65 ] && grep -q 'statement 0' err
+say $? "a task that is none: 65, the statement is named"
+tune-op --runner 'exit 3' m.g -o never.g 2>err
+[ $? = 69 ] && grep -q 'exit 3' err && [ ! -e never.g ]
+say $? "a runner that cannot be had: 69, named"
+tune-op $fake "$model" -o never.g 2>err
+[ $? = 65 ]
+say $? "not a stream: 65"

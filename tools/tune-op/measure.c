@@ -1,0 +1,352 @@
+/* Trials over runners. */
+#include "measure.h"
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "loop/prim.h"
+
+enum { HELLO_SECONDS = 30, BUILDS_AHEAD = 3, ATTEMPTS_MAX = 2 };
+
+/* One thing a runner was asked to make: the task's inputs, or an artifact. */
+enum thing_state { THING_ASKED, THING_READY, THING_FAILED };
+struct thing {
+	struct digest task, source; /* source zero: the task itself */
+	uint64_t id;                /* of the request */
+	enum thing_state state;
+	struct digest digest;       /* answered */
+	const char *why;            /* failed */
+	bool refused;               /* failed, and not by the compiler's word */
+	double seconds;
+};
+
+struct host {
+	struct runner *r;
+	VEC(struct thing) things;
+	VEC(struct trial *) trials; /* it has */
+	VEC(uint64_t) tries;        /* id of the try of each; 0: not asked yet */
+};
+
+struct measure {
+	struct arena arena;
+	int nhost;
+	struct host *host;
+	struct runner **runners;    /* as runner_wait wants them */
+	VEC(struct trial *) waiting, done;
+	size_t taken;               /* of done */
+};
+
+/* ---- opening ---- */
+
+struct measure *measure_new(const char *const *command, int n)
+{
+	struct measure *m = xcalloc(1, sizeof *m);
+
+	m->nhost = n ? n : 1;
+	m->host = xcalloc((size_t)m->nhost, sizeof *m->host);
+	m->runners = xcalloc((size_t)m->nhost, sizeof *m->runners);
+	for (int i = 0; i < m->nhost; i++) {
+		const char *why;
+		struct runner *r = runner_open(n ? command[i] : NULL, HELLO_SECONDS, &m->arena, &why);
+		if (!r)
+			die(EX_NOTAVAIL, "%s", why);
+		m->host[i].r = m->runners[i] = r;
+		if (strcmp(runner_target(r), measure_target(m)))
+			die(EX_NOTAVAIL, "%s: its target is %s, that of %s is %s; tune for each in a run of its own", runner_name(r),
+			    runner_target(r), runner_name(m->host[0].r), measure_target(m));
+	}
+	return m;
+}
+
+const char *measure_target(const struct measure *m) { return runner_target(m->host[0].r); }
+
+void measure_free(struct measure *m)
+{
+	for (int i = 0; i < m->nhost; i++) {
+		runner_close(m->host[i].r);
+		vec_free(&m->host[i].things);
+		vec_free(&m->host[i].trials);
+		vec_free(&m->host[i].tries);
+	}
+	vec_free(&m->waiting);
+	vec_free(&m->done);
+	free(m->host);
+	free(m->runners);
+	arena_release(&m->arena);
+	free(m);
+}
+
+static size_t room(const struct host *h) { return (size_t)runner_jobs(h->r) + BUILDS_AHEAD; }
+
+int measure_jobs(const struct measure *m)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < m->nhost; i++)
+		n += runner_alive(m->host[i].r) ? room(&m->host[i]) : 0;
+	return (int)n;
+}
+
+/* ---- what runners make ---- */
+
+static struct thing *find_thing(struct host *h, struct digest task, struct digest source)
+{
+	for (size_t i = 0; i < h->things.n; i++)
+		if (digest_eq(h->things.a[i].task, task) && digest_eq(h->things.a[i].source, source))
+			return &h->things.a[i];
+	return NULL;
+}
+
+static struct thing *ask_task(struct host *h, const struct subject *s)
+{
+	struct thing *t = find_thing(h, s->digest, (struct digest){0, 0});
+
+	if (!t) {
+		vec_push(&h->things, (struct thing){.task = s->digest, .id = runner_task(h->r, s->text)});
+		t = &h->things.a[h->things.n - 1];
+	}
+	return t;
+}
+
+static void put_bufs(struct runner_buf *to, const struct candidate_buf *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		to[i] = (struct runner_buf){.type = dtype_name(b[i].dtype), .rank = b[i].rank, .shape = b[i].shape, .layout = b[i].layout,
+					    .elems = b[i].elems, .constant = (uint32_t)i};
+}
+
+static struct thing *ask_build(struct host *h, const struct subject *s, struct digest task, const struct candidate *c, struct digest source)
+{
+	struct thing *t = find_thing(h, s->digest, source);
+	int n = c->nin + c->nconst + c->nout;
+
+	if (t)
+		return t;
+	struct runner_buf *buf = xcalloc((size_t)n + 1, sizeof *buf);
+	put_bufs(buf, c->in, c->nin);
+	put_bufs(buf + c->nin, c->constant, c->nconst);
+	put_bufs(buf + c->nin + c->nconst, c->out, c->nout);
+	struct arena a = {0};
+	struct runner_build b = {c->source, c->nsource, trace_algo(c->trace, &a), c->workspace, c->nin, c->nconst, c->nout, buf};
+	vec_push(&h->things, (struct thing){.task = s->digest, .source = source, .id = runner_build(h->r, task, &b)});
+	free(buf);
+	arena_release(&a);
+	return &h->things.a[h->things.n - 1];
+}
+
+static void forget_thing(struct host *h, struct digest task, struct digest source)
+{
+	struct thing *t = find_thing(h, task, source);
+
+	if (t)
+		*t = h->things.a[--h->things.n];
+}
+
+/* ---- trials ---- */
+
+void measure_add(struct measure *m, struct trial *t)
+{
+	t->state = TRIAL_WAITS;
+	t->runner = -1;
+	vec_push(&m->waiting, t);
+}
+
+static void finish(struct measure *m, struct host *h, size_t k)
+{
+	struct trial *t = h->trials.a[k];
+
+	if (!digest_eq(t->source, t->subject->base_source))
+		forget_thing(h, t->subject->digest, t->source);
+	memmove(h->trials.a + k, h->trials.a + k + 1, (h->trials.n - k - 1) * sizeof *h->trials.a);
+	memmove(h->tries.a + k, h->tries.a + k + 1, (h->tries.n - k - 1) * sizeof *h->tries.a);
+	h->trials.n--;
+	h->tries.n--;
+	t->state = TRIAL_DONE;
+	vec_push(&m->done, t);
+}
+
+static void lose(struct measure *m, struct host *h, size_t k, const char *why)
+{
+	h->trials.a[k]->lost = true;
+	h->trials.a[k]->why = why;
+	finish(m, h, k);
+}
+
+/* Asks for the next that trial k needs, or ends it. false: it has ended. */
+static bool advance(struct measure *m, struct host *h, size_t k)
+{
+	struct trial *t = h->trials.a[k];
+	struct subject *s = t->subject;
+	struct thing task = *ask_task(h, s);
+
+	if (h->tries.a[k] || task.state == THING_ASKED)
+		return true;
+	if (task.state == THING_FAILED) {
+		s->broken = task.why;
+		lose(m, h, k, task.why);
+		return false;
+	}
+	struct thing base = *ask_build(h, s, task.digest, s->base, s->base_source);
+	struct thing own = *ask_build(h, s, task.digest, t->candidate, t->source);
+	if (base.state == THING_FAILED) {
+		s->broken = base.why ? base.why : "the default does not build";
+		lose(m, h, k, s->broken);
+		return false;
+	}
+	if (own.state == THING_FAILED) {
+		t->verdict = VERDICT_BUILD;
+		t->why = own.why;
+		t->lost = own.refused;
+		finish(m, h, k);
+		return false;
+	}
+	if (base.state == THING_READY && own.state == THING_READY) {
+		t->build_seconds = own.seconds;
+		h->tries.a[k] = runner_try(h->r, task.digest, own.digest, base.digest, t->budget, t->seed);
+	}
+	return true;
+}
+
+static void pump(struct measure *m, struct host *h)
+{
+	for (size_t k = 0; k < h->trials.n;)
+		k += advance(m, h, k);
+}
+
+/* Each to the runner that has least to do. */
+static void assign(struct measure *m)
+{
+	size_t n = 0;
+
+	for (; n < m->waiting.n; n++) {
+		struct trial *t = m->waiting.a[n];
+		int best = -1;
+		for (int i = 0; i < m->nhost; i++)
+			if (runner_alive(m->host[i].r) && m->host[i].trials.n < room(&m->host[i]) &&
+			    (best < 0 || m->host[i].trials.n < m->host[best].trials.n))
+				best = i;
+		if (best < 0)
+			break;
+		t->state = TRIAL_RUNS;
+		t->runner = best;
+		vec_push(&m->host[best].trials, t);
+		vec_push(&m->host[best].tries, 0);
+		pump(m, &m->host[best]);
+	}
+	if (n)
+		memmove(m->waiting.a, m->waiting.a + n, (m->waiting.n - n) * sizeof *m->waiting.a);
+	m->waiting.n -= n;
+}
+
+/* What it had goes to the others, before what waits there. One that was being timed when a second runner ended is not
+ * tried on a third. */
+static void host_ended(struct measure *m, struct host *h, const char *why)
+{
+	VEC(struct trial *) back = {0};
+	bool others = false;
+
+	for (int i = 0; i < m->nhost; i++)
+		others |= runner_alive(m->host[i].r);
+	if (!others)
+		die(EX_NOTAVAIL, "%s; what was measured is kept, run the same again to go on", why);
+	warn("%s; the others go on", why);
+	while (h->trials.n) {
+		struct trial *t = h->trials.a[0];
+		bool timed = h->tries.a[0] != 0;
+		if (timed && ++t->attempts == ATTEMPTS_MAX) {
+			lose(m, h, 0, "its runners ended");
+			continue;
+		}
+		memmove(h->trials.a, h->trials.a + 1, --h->trials.n * sizeof *h->trials.a);
+		memmove(h->tries.a, h->tries.a + 1, --h->tries.n * sizeof *h->tries.a);
+		vec_push(&back, t);
+	}
+	for (size_t i = 0; i < m->waiting.n; i++)
+		vec_push(&back, m->waiting.a[i]);
+	m->waiting.n = 0;
+	for (size_t i = 0; i < back.n; i++)
+		measure_add(m, back.a[i]);
+	vec_free(&back);
+}
+
+static void take_thing(struct thing *t, const struct runner_answer *a)
+{
+	t->refused = a->error;
+	t->state = a->error || a->result.verdict == VERDICT_BUILD ? THING_FAILED : THING_READY;
+	t->digest = a->digest;
+	t->why = a->why;
+	t->seconds = a->result.seconds;
+}
+
+static void take_try(struct measure *m, struct host *h, size_t k, const struct runner_answer *a)
+{
+	struct trial *t = h->trials.a[k];
+	const struct runner_result *x = &a->result;
+
+	t->lost = a->error;
+	t->why = a->why;
+	t->verdict = x->verdict;
+	t->ratio = x->ratio;
+	t->lo = x->lo;
+	t->hi = x->hi;
+	t->run_seconds = x->seconds;
+	t->npairs = x->npairs;
+	t->pair = x->pair;
+	finish(m, h, k);
+}
+
+static void take(struct measure *m, struct host *h, const struct runner_answer *a)
+{
+	if (a->ended) {
+		host_ended(m, h, a->why);
+		return;
+	}
+	for (size_t i = 0; i < h->things.n; i++) {
+		if (h->things.a[i].id == a->id) {
+			take_thing(&h->things.a[i], a);
+			pump(m, h);
+			return;
+		}
+	}
+	for (size_t k = 0; k < h->trials.n; k++) {
+		if (h->tries.a[k] == a->id) {
+			take_try(m, h, k, a);
+			return;
+		}
+	}
+}
+
+struct trial *measure_next(struct measure *m, double timeout)
+{
+	struct runner_answer a;
+
+	assign(m);
+	if (m->taken == m->done.n) {
+		int i = runner_wait(m->runners, m->nhost, timeout, &m->arena, &a);
+		if (i >= 0)
+			take(m, &m->host[i], &a);
+		assign(m);
+	}
+	if (m->taken == m->done.n) {
+		m->taken = m->done.n = 0;
+		return NULL;
+	}
+	return m->done.a[m->taken++];
+}
+
+void measure_drop(struct measure *m)
+{
+	m->waiting.n = 0;
+	for (int i = 0; i < m->nhost; i++) {
+		struct host *h = &m->host[i];
+		for (size_t k = 0; k < h->trials.n;) {
+			if (h->tries.a[k]) {
+				k++;
+				continue;
+			}
+			memmove(h->trials.a + k, h->trials.a + k + 1, (h->trials.n - k - 1) * sizeof *h->trials.a);
+			memmove(h->tries.a + k, h->tries.a + k + 1, (h->tries.n - k - 1) * sizeof *h->tries.a);
+			h->trials.n--;
+			h->tries.n--;
+		}
+	}
+}

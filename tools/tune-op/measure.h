@@ -1,0 +1,50 @@
+/* Timing trials on any number of runners, all of the same target, side by side. A trial is built and timed by one
+ * runner; while one is timed, others are built. What a runner that ends has not finished, the others do. */
+#ifndef TUNE_OP_MEASURE_H
+#define TUNE_OP_MEASURE_H
+#include "device/runner.h"
+#include "loop/candidate.h"
+
+/* What all trials of a task have in common. */
+struct subject {
+	const char *text;             /* of the task */
+	struct digest digest;         /* of the text */
+	struct candidate *base;       /* what the others are timed against; its source is base_source */
+	struct digest base_source;
+	const char *broken;           /* no runner can do this task: why */
+};
+
+enum trial_state { TRIAL_WAITS, TRIAL_RUNS, TRIAL_DONE };
+struct trial {
+	struct subject *subject;
+	struct candidate *candidate;
+	struct digest source;         /* of the candidate's */
+	double budget;                /* seconds of timing */
+	uint64_t seed;
+	void *owner;
+	/* Filled in: */
+	enum trial_state state;
+	bool lost;                    /* it could not be done, through no fault of its own: why */
+	enum verdict verdict;
+	const char *why;
+	double ratio, lo, hi;
+	double build_seconds, run_seconds;
+	size_t npairs;
+	struct runner_pair *pair;
+	int attempts;                 /* runners that ended while they had it */
+	int runner;                   /* that has it, -1: none */
+};
+
+struct measure;
+/* Opens a runner by each command; none: the one beside this program. One that cannot be had, is another version, or another
+ * target than the first: die(69) with its name. */
+struct measure *measure_new(const char *const *command, int n);
+void measure_free(struct measure *m);
+const char *measure_target(const struct measure *m);
+int measure_jobs(const struct measure *m); /* trials that keep all runners busy */
+void measure_add(struct measure *m, struct trial *t);
+/* A trial that is done; NULL: none within the time, or a signal came. No runner left: die(69). */
+struct trial *measure_next(struct measure *m, double timeout);
+/* Forgets those that no runner has begun to time. */
+void measure_drop(struct measure *m);
+#endif

@@ -1,0 +1,326 @@
+/* Between trials and the records of the knowledge base. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "session.h"
+
+enum { NEAR_OCTAVES = 8, OWN_ORIGINS = 3, NEAR_ORIGINS = 3 };
+
+/* ---- fields ---- */
+
+static const char *field(const struct kb_record *r, const char *name)
+{
+	const char *s = kb_get_field(r, name);
+	return s ? s : "";
+}
+
+static bool field_is(const struct kb_record *r, const char *name, const char *value)
+{
+	return !strcmp(field(r, name), value);
+}
+
+static const char *hex(struct digest d, struct arena *a)
+{
+	char s[33];
+
+	digest_hex(d, s);
+	return arena_str(a, s);
+}
+
+static enum verdict parse_verdict(const char *s)
+{
+	int v = 0;
+
+	while (v < VERDICT_COUNT && strcmp(verdict_name((enum verdict)v), s))
+		v++;
+	return (enum verdict)v;
+}
+
+/* Did the kernel run and give the right numbers? */
+static bool was_timed(enum verdict v)
+{
+	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
+}
+
+struct digest trace_identity(const char *trace)
+{
+	while (*trace == '#')
+		trace += strcspn(trace, "\n") + (trace[strcspn(trace, "\n")] != 0);
+	return digest_bytes(trace, strlen(trace));
+}
+
+/* ---- writing ---- */
+
+static void commit(struct session *s, struct kb_record *r)
+{
+	struct arena a = {0};
+
+	s->put++;
+	if (s->opt->records_out) {
+		fputs(kb_text(r, &a), stdout);
+		if (fflush(stdout))
+			die_errno(EX_IO, "standard output");
+	} else {
+		kb_put(s->kb, &r, 1);
+	}
+	arena_release(&a);
+}
+
+static const char *samples_text(const struct trial *t, struct arena *a)
+{
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < t->npairs; i++)
+		fprintf(f, "%s%llu/%llu", i ? " " : "", (unsigned long long)t->pair[i].candidate, (unsigned long long)t->pair[i].base);
+	fclose(f);
+	const char *copy = arena_str(a, text);
+	free(text);
+	return copy;
+}
+
+void put_trial(struct session *s, const struct slot *x)
+{
+	struct arena a = {0};
+	struct kb_record r = {0};
+	const struct tuned *t = x->task;
+
+	kb_set_field(&r, "kind", "kernel", &a);
+	kb_set_field(&r, "task", t->text, &a);
+	kb_set_field(&r, "target", s->target_row, &a);
+	kb_set_field(&r, "trace", x->trace, &a);
+	kb_set_field(&r, "stages", hex(x->trial.candidate->stages, &a), &a);
+	kb_set_field(&r, "source", hex(x->source, &a), &a);
+	kb_set_field(&r, "verdict", verdict_name(x->verdict), &a);
+	if (x->why && *x->why)
+		kb_set_field(&r, "why", x->why, &a);
+	if (was_timed(x->verdict)) {
+		kb_set_field(&r, "samples", samples_text(&x->trial, &a), &a);
+		kb_set_field(&r, "ratio", arena_printf(&a, "%.6g", x->ratio), &a);
+		kb_set_field(&r, "lo", arena_printf(&a, "%.6g", x->lo), &a);
+		kb_set_field(&r, "hi", arena_printf(&a, "%.6g", x->hi), &a);
+	}
+	kb_set_field(&r, "base", t->base_hex, &a);
+	kb_set_field(&r, "against", x->confirms ? "default" : "incumbent", &a);
+	kb_set_field(&r, "tool", s->opt->tool, &a);
+	kb_set_field(&r, "session", s->id, &a);
+	kb_set_field(&r, "trial", arena_printf(&a, "%zu", x->number), &a);
+	commit(s, &r);
+	arena_release(&a);
+}
+
+void put_search(struct session *s, const struct tuned *t)
+{
+	struct arena a = {0};
+	struct kb_record r = {0};
+	bool whole = t->trials < s->opt->trials;
+
+	kb_set_field(&r, "kind", "search", &a);
+	kb_set_field(&r, "task", t->text, &a);
+	kb_set_field(&r, "target", s->target_row, &a);
+	kb_set_field(&r, "base", t->base_hex, &a);
+	kb_set_field(&r, "tool", s->opt->tool, &a);
+	kb_set_field(&r, "trials", whole ? "all" : arena_printf(&a, "%zu", t->trials), &a);
+	kb_set_field(&r, "ratio", t->champion ? arena_printf(&a, "%.6g", t->champion->ratio) : "1", &a);
+	commit(s, &r);
+	arena_release(&a);
+}
+
+/* ---- reading ---- */
+
+void read_task_records(struct session *s, struct tuned *t)
+{
+	kb_find(s->kb, NULL, t->text, &t->records, &t->arena);
+}
+
+static void parse_samples(const char *text, struct trial *t, struct arena *a)
+{
+	size_t max = 1;
+
+	for (const char *q = text; (q = strchr(q, ' ')); q++)
+		max++;
+	t->pair = ARENA_ARRAY(a, struct runner_pair, max);
+	t->npairs = 0;
+	for (unsigned long long c, b; text && t->npairs < max && sscanf(text, "%llu/%llu", &c, &b) == 2;) {
+		t->pair[t->npairs++] = (struct runner_pair){c, b};
+		text = strchr(text, ' ');
+		text += text != NULL;
+	}
+}
+
+double record_base_seconds(const struct kb_record *r)
+{
+	struct arena a = {0};
+	struct trial t;
+
+	parse_samples(field(r, "samples"), &t, &a);
+	double seconds = base_seconds(&t);
+	arena_release(&a);
+	return seconds;
+}
+
+static void fill(struct slot *x, const struct kb_record *r, struct arena *a)
+{
+	x->known = x->done = true;
+	x->verdict = parse_verdict(field(r, "verdict"));
+	x->why = kb_get_field(r, "why");
+	x->trace = field(r, "trace");
+	digest_parse(field(r, "source"), 32, &x->source);
+	if (was_timed(x->verdict)) {
+		x->ratio = record_number(r, "ratio");
+		x->lo = record_number(r, "lo");
+		x->hi = record_number(r, "hi");
+	}
+	parse_samples(field(r, "samples"), &x->trial, a);
+}
+
+/* Of the records that say what a trial wants to know, those of this tuning come first: what it did once it does again. */
+bool recall_trial(struct session *s, struct slot *x)
+{
+	const char *against = x->confirms ? "default" : "incumbent";
+	struct digest want = trace_identity(x->point->trace);
+	const struct kb_record *best = NULL;
+	struct tuned *t = x->task;
+
+	for (size_t i = 0; i < t->records.n; i++) {
+		const struct kb_record *r = &t->records.a[i];
+		if (!field_is(r, "kind", "kernel") || !field_is(r, "against", against) || !field_is(r, "target", s->target_row) ||
+		    !digest_eq(trace_identity(field(r, "trace")), want))
+			continue;
+		if (was_timed(parse_verdict(field(r, "verdict"))) && !field_is(r, "base", t->base_hex))
+			continue; /* the default was another then */
+		if (!best || (field_is(r, "session", s->id) && !field_is(best, "session", s->id)))
+			best = r;
+	}
+	if (best)
+		fill(x, best, &t->arena);
+	return best != NULL;
+}
+
+bool recall_search(struct session *s, const struct tuned *t)
+{
+	for (size_t i = 0; i < t->records.n; i++) {
+		const struct kb_record *r = &t->records.a[i];
+		const char *trials = field(r, "trials");
+		if (field_is(r, "kind", "search") && field_is(r, "target", s->target_row) && field_is(r, "base", t->base_hex) &&
+		    field_is(r, "tool", s->opt->tool) && (!strcmp(trials, "all") || strtoull(trials, NULL, 10) >= s->opt->trials))
+			return true;
+	}
+	return false;
+}
+
+static bool is_win(const struct kb_record *r)
+{
+	return field_is(r, "kind", "kernel") && field_is(r, "against", "default") && field_is(r, "verdict", "faster");
+}
+
+double record_number(const struct kb_record *r, const char *name) { return strtod(field(r, name), NULL); }
+
+double record_hi(const struct kb_record *r)
+{
+	double hi = record_number(r, "hi");
+	return hi > 0 ? hi : INFINITY;
+}
+
+const char *record_id(const struct kb_record *r, struct arena *a) { return arena_printf(a, "record %.8s", hex(r->id, a)); }
+
+const struct kb_record *best_record(struct session *s, const struct tuned *t)
+{
+	const struct kb_record *best = NULL;
+
+	for (size_t i = 0; i < t->records.n; i++) {
+		const struct kb_record *r = &t->records.a[i];
+		if (is_win(r) && field_is(r, "target", s->target_row) && field_is(r, "base", t->base_hex) &&
+		    (!best || record_hi(r) < record_hi(best)))
+			best = r;
+	}
+	return best;
+}
+
+/* ---- traces from elsewhere ---- */
+
+static void read_others(struct session *s)
+{
+	struct kb_list all = {0};
+
+	if (s->others_read)
+		return;
+	s->others_read = true;
+	kb_find(s->kb, "kernel", NULL, &all, &s->arena);
+	for (size_t i = 0; i < all.n; i++)
+		if (is_win(&all.a[i]) && !field_is(&all.a[i], "session", s->id))
+			vec_push(&s->others, all.a[i]);
+}
+
+struct found {
+	const struct kb_record *r;
+	double distance, hi;
+};
+
+static int by_distance(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	int c = (x->distance > y->distance) - (x->distance < y->distance);
+
+	if (!c)
+		c = (x->hi > y->hi) - (x->hi < y->hi);
+	return c ? c : digest_cmp(x->r->id, y->r->id);
+}
+
+/* Winning traces of tasks within reach, nearest first, the best of each task only. */
+int nearest_records(struct session *s, const struct tuned *t, struct near *out, int max)
+{
+	VEC(struct found) found = {0};
+	int n = 0;
+
+	read_others(s);
+	for (size_t i = 0; i < s->others.n; i++) {
+		const struct kb_record *r = &s->others.a[i];
+		double d = task_distance(t->text, field(r, "task"));
+		if (d > 0 && d <= NEAR_OCTAVES)
+			vec_push(&found, (struct found){r, d, record_hi(r)});
+	}
+	if (found.n)
+		qsort(found.a, found.n, sizeof *found.a, by_distance);
+	for (size_t i = 0; i < found.n && n < max; i++) {
+		const struct kb_record *r = found.a[i].r;
+		bool again = false;
+		for (int k = 0; k < n; k++)
+			again |= !strcmp(out[k].task, field(r, "task"));
+		if (!again)
+			out[n++] = (struct near){field(r, "task"), field(r, "trace"), hex(r->id, &s->arena), found.a[i].distance};
+	}
+	vec_free(&found);
+	return n;
+}
+
+/* Of this task, measured elsewhere or by another tuning: the best few. What this tuning measured is no origin: it would
+ * not have been one at the start. */
+static void add_own(struct session *s, struct tuned *t)
+{
+	VEC(struct found) found = {0};
+
+	for (size_t i = 0; i < t->records.n; i++) {
+		const struct kb_record *r = &t->records.a[i];
+		if (is_win(r) && !field_is(r, "session", s->id))
+			vec_push(&found, (struct found){r, 0, record_hi(r)});
+	}
+	if (found.n)
+		qsort(found.a, found.n, sizeof *found.a, by_distance);
+	for (size_t i = 0; i < found.n && i < OWN_ORIGINS; i++)
+		space_add_record(t->space, arena_printf(&t->arena, "%.8s", hex(found.a[i].r->id, &t->arena)), field(found.a[i].r, "trace"));
+	vec_free(&found);
+}
+
+void add_recorded_origins(struct session *s, struct tuned *t)
+{
+	struct near near[NEAR_ORIGINS];
+
+	add_own(s, t);
+	for (int n = nearest_records(s, t, near, NEAR_ORIGINS), i = 0; i < n; i++)
+		space_add_record(t->space, arena_printf(&t->arena, "%.8s", near[i].id), near[i].trace);
+	if (t->given)
+		space_add_record(t->space, "given", t->given);
+}

@@ -1,0 +1,565 @@
+/* The tuning loop. What is proposed, and for which task, is a function of the seed and of the results of batches that
+ * have been retired; batches are retired in the order in which they were issued, one by one, whatever order their trials
+ * were done in. So a tuning that was cut short and is started again takes the same way: what it has in its records it
+ * need not time, and then it goes on. */
+#include "session.h"
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "common/progress.h"
+#include "device/target.h"
+#include "loop/lower.h"
+#include "loop/prim.h"
+#include "op/task.h"
+
+enum { BATCH = 4, IN_FLIGHT = 8, IN_FLIGHT_TASK = 2, FINALISTS = 3, MET_MAX = 2 };
+#define SEARCH_SECONDS  0.25 /* at most, timing one trial */
+#define CONFIRM_SECONDS 1.0
+#define BETTER          0.99 /* than the champion, so much is worth a trial of its own */
+#define FINALS_SHARE    0.15 /* of --seconds */
+
+struct batch {
+	struct tuned *task;
+	size_t n;
+	struct slot *slot[BATCH + FINALISTS];
+};
+
+static volatile sig_atomic_t stop;
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+enum { NENDS = sizeof ends / sizeof *ends };
+static struct sigaction before[NENDS];
+
+/* The first one stops the tuning; a second one ends the process as it would have. */
+static void on_signal(int number)
+{
+	stop = 1;
+	for (int i = 0; i < NENDS; i++)
+		sigaction(ends[i], &before[i], NULL);
+}
+
+static void catch_signals(void)
+{
+	for (int i = 0; i < NENDS; i++) {
+		sigaction(ends[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(ends[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
+	}
+}
+
+/* ---- beginning a task ---- */
+
+static struct digest source_digest(const struct candidate *c) { return digest_bytes(c->source, c->nsource); }
+
+/* Digest of the default's trace: what ratios are ratios to. By the model's own node, which has its weights already. */
+static bool find_default(struct session *s, struct tuned *t, struct module *m, node_id n)
+{
+	const char *why;
+	struct lowered l = lower_group(m, n, s->target, NULL, &why);
+	char hex[33];
+
+	if (!l.prog) {
+		t->untunable = arena_str(&t->arena, why);
+		return false;
+	}
+	struct digest stages = prog_digest(l.prog);
+	const char *trace = trace_stamp(loop_rule(l.prog), stages, &l.prog->arena);
+	digest_hex(digest_bytes(trace, strlen(trace)), hex);
+	t->base_hex = arena_str(&t->arena, hex);
+	prog_free(l.prog);
+	return true;
+}
+
+/* Makes what all trials need; false: there is nothing to search. */
+static bool prepare(struct session *s, struct tuned *t)
+{
+	const char *why;
+
+	t->m = task_module(t->text, 0, &t->arena, &why);
+	if (!t->m)
+		BUG("task %s: %s", t->text, why);
+	t->n = task_node(t->m);
+	struct candidate *c = candidate_new(t->m, t->n, s->target, NULL, false, &why);
+	if (!c) {
+		t->untunable = why;
+		return false;
+	}
+	t->subject = (struct subject){t->text, t->digest, c, source_digest(c), NULL};
+	return true;
+}
+
+static uint64_t seed_of(const struct session *s, const struct tuned *t) { return s->opt->seed ^ t->digest.lo; }
+
+static void begin(struct session *s, struct tuned *t)
+{
+	double start = now_seconds();
+
+	if (!prepare(s, t)) {
+		t->phase = PHASE_DONE;
+		return;
+	}
+	t->space = space_new(t->m, t->n, s->target, s->opt->cost);
+	add_recorded_origins(s, t);
+	t->search = search_new(t->space, s->opt->strategy, seed_of(s, t));
+	t->phase = PHASE_SEARCH;
+	s->ledger.search += now_seconds() - start;
+}
+
+/* What has won for a task near this one since: the nearest few are origins here from now on. */
+static void meet(struct session *s, struct tuned *t)
+{
+	for (int k = 0; k < MET_MAX; k++) {
+		const struct tuned *best = NULL;
+		double distance = INFINITY;
+		for (int i = 0; i < s->ntask; i++) {
+			const struct tuned *o = &s->task[i];
+			bool met = o == t || !o->champion;
+			for (size_t j = 0; j < t->met.n && !met; j++)
+				met = t->met.a[j] == o;
+			double d = met ? INFINITY : task_distance(t->text, o->text);
+			if (d < distance) {
+				best = o;
+				distance = d;
+			}
+		}
+		if (!best)
+			return;
+		vec_push(&t->met, best);
+		space_add_record(t->space, arena_printf(&t->arena, "of %.80s", best->title), best->champion->trace);
+	}
+}
+
+/* ---- trials ---- */
+
+/* Makes the kernel and hands it over, unless its result is known already. */
+static void resolve(struct session *s, struct slot *x)
+{
+	struct tuned *t = x->task;
+	const char *why;
+
+	if (recall_trial(s, x))
+		return;
+	double start = now_seconds();
+	struct candidate *c = candidate_new(t->m, t->n, s->target, x->point->trace, false, &why);
+	s->ledger.generate += now_seconds() - start;
+	if (!c) {
+		x->done = true;
+		x->verdict = VERDICT_BUILD;
+		x->why = why;
+		return;
+	}
+	x->trace = arena_str(&t->arena, c->trace);
+	x->source = source_digest(c);
+	if (!x->confirms && digest_eq(x->source, t->subject.base_source)) {
+		x->done = true;
+		x->verdict = VERDICT_TIE;
+		x->ratio = x->lo = x->hi = 1;
+	}
+	for (size_t i = 0; i < t->slots.n && !x->confirms && !x->done && !x->same; i++)
+		if (t->slots.a[i] != x && !t->slots.a[i]->confirms && !t->slots.a[i]->same && digest_eq(t->slots.a[i]->source, x->source))
+			x->same = t->slots.a[i];
+	if (x->done || x->same) {
+		candidate_free(c);
+		return;
+	}
+	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x,
+				  .budget = x->confirms ? CONFIRM_SECONDS : SEARCH_SECONDS,
+				  .seed = seed_of(s, t) + x->number * 2 + x->confirms};
+	measure_add(s->measure, &x->trial);
+}
+
+/* A number as it is when it is read again. */
+static double as_recorded(double x)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%.6g", x);
+	return strtod(text, NULL);
+}
+
+static void take_trial(struct session *s, struct trial *r)
+{
+	struct slot *x = r->owner;
+	struct tuned *t = x->task;
+
+	x->done = true;
+	x->verdict = r->verdict;
+	x->why = r->why;
+	x->ratio = as_recorded(r->ratio);
+	x->lo = as_recorded(r->lo);
+	x->hi = as_recorded(r->hi);
+	s->ledger.build += r->build_seconds;
+	s->ledger.run += r->run_seconds;
+	if (r->lost) {
+		x->verdict = VERDICT_COUNT;
+		if (!t->subject.broken)
+			warn("%s: %s", t->title, r->why);
+	} else {
+		put_trial(s, x);
+		t->timed++;
+	}
+	candidate_free(r->candidate);
+	r->candidate = NULL;
+}
+
+static bool is_done(const struct slot *x) { return x->same ? x->same->done : x->done; }
+
+static bool has_time(enum verdict v)
+{
+	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
+}
+
+static int by_ps(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+double base_seconds(const struct trial *t)
+{
+	uint64_t *v = xcalloc(t->npairs + 1, sizeof *v);
+
+	for (size_t i = 0; i < t->npairs; i++)
+		v[i] = t->pair[i].base;
+	qsort(v, t->npairs, sizeof *v, by_ps);
+	double median = 1e-12 * (double)v[t->npairs / 2];
+	free(v);
+	return t->npairs ? median : 0;
+}
+
+/* ---- batches ---- */
+
+static struct slot *slot_new(struct tuned *t, struct point *p, bool confirms)
+{
+	struct slot *x = ARENA_NEW(&t->arena, struct slot);
+
+	x->task = t;
+	x->point = p;
+	x->confirms = confirms;
+	x->number = t->slots.n + 1;
+	vec_push(&t->slots, x);
+	return x;
+}
+
+/* The fastest point that has not been confirmed and is worth it: within so much of the champion. */
+static struct slot *contender(struct tuned *t, double within)
+{
+	double limit = (t->champion ? t->champion->ratio : 1) * within;
+	struct slot *best = NULL;
+
+	for (size_t i = 0; i < t->slots.n; i++) {
+		struct slot *x = t->slots.a[i];
+		bool taken = x->confirms || x->same || !x->done || !has_time(x->verdict) || x->ratio >= limit || x->ratio >= 1;
+		for (size_t k = 0; k < t->slots.n && !taken; k++)
+			taken = t->slots.a[k]->confirms && !t->slots.a[k]->dropped && t->slots.a[k]->point == x->point;
+		if (!taken && x->point->measured > 0 && (!best || x->ratio < best->ratio)) /* only what has been retired */
+			best = x;
+	}
+	return best;
+}
+
+static void send(struct session *s, struct batch *b)
+{
+	b->task->in_flight++;
+	vec_push(&s->batches, b);
+	for (size_t i = 0; i < b->n; i++)
+		resolve(s, b->slot[i]);
+}
+
+/* The next batch of a task: new points, and the one that looks best, afresh. */
+static void issue(struct session *s, struct tuned *t)
+{
+	struct batch *b = ARENA_NEW(&s->arena, struct batch);
+	struct point *p[BATCH];
+	struct slot *x;
+
+	b->task = t;
+	if (t->phase == PHASE_NEW)
+		begin(s, t);
+	if (t->phase == PHASE_SEARCH) {
+		size_t left = s->opt->trials - t->trials, n = left < BATCH ? left : BATCH;
+		double start = now_seconds();
+		meet(s, t);
+		n = search_propose(t->search, n, p);
+		s->ledger.search += now_seconds() - start;
+		for (size_t i = 0; i < n; i++)
+			b->slot[b->n++] = slot_new(t, p[i], false);
+		t->trials += n;
+		if (!n || t->trials >= s->opt->trials)
+			t->phase = PHASE_FINAL;
+		if (n && (x = contender(t, BETTER)))
+			b->slot[b->n++] = slot_new(t, x->point, true);
+	} else if (t->phase == PHASE_FINAL) {
+		for (int i = 0; i < FINALISTS && (x = contender(t, 1)); i++)
+			b->slot[b->n++] = slot_new(t, x->point, true);
+		t->phase = PHASE_DONE;
+	}
+	send(s, b);
+}
+
+static void retire_slot(struct tuned *t, struct slot *x)
+{
+	if (x->same) {
+		x->verdict = x->same->verdict;
+		x->ratio = x->same->ratio;
+		x->lo = x->same->lo;
+		x->hi = x->same->hi;
+	}
+	bool timed = has_time(x->verdict);
+	double base = base_seconds(&x->trial);
+	if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
+		t->seconds = base;
+	t->known += x->known;
+	if (x->verdict < VERDICT_COUNT)
+		t->failed[x->verdict]++;
+	if (x->confirms) {
+		if (x->verdict == VERDICT_FASTER && (!t->champion || x->hi < t->champion->hi))
+			t->champion = x;
+		return;
+	}
+	search_tell(x->point, timed ? x->ratio : INFINITY);
+	double best = t->curve.n ? t->curve.a[t->curve.n - 1] : 1;
+	vec_push(&t->curve, timed && x->ratio < best ? x->ratio : best);
+}
+
+/* Retires the oldest batch, if all of it is done. */
+static bool retire(struct session *s)
+{
+	struct batch *b = s->batches.n ? s->batches.a[0] : NULL;
+
+	for (size_t i = 0; b && i < b->n; i++)
+		if (!is_done(b->slot[i]))
+			return false;
+	if (!b)
+		return false;
+	for (size_t i = 0; i < b->n; i++)
+		retire_slot(b->task, b->slot[i]);
+	memmove(s->batches.a, s->batches.a + 1, --s->batches.n * sizeof *s->batches.a);
+	b->task->in_flight--;
+	if (b->task->phase == PHASE_DONE && !b->task->in_flight && !b->task->untunable && !s->cut)
+		put_search(s, b->task);
+	return true;
+}
+
+/* ---- the loop ---- */
+
+static struct tuned *next_task(struct session *s)
+{
+	struct task_state *state = xcalloc((size_t)s->ntask + 1, sizeof *state);
+
+	for (int i = 0; i < s->ntask; i++) {
+		struct tuned *t = &s->task[i];
+		bool may = t->phase == PHASE_NEW || (t->phase == PHASE_SEARCH && t->in_flight < IN_FLIGHT_TASK) ||
+			   (t->phase == PHASE_FINAL && !t->in_flight);
+		state[i] = (struct task_state){(double)t->calls, t->seconds * (t->champion ? t->champion->ratio : 1), t->trials, !may};
+		if (may && t->phase == PHASE_FINAL)
+			state[i] = (struct task_state){.calls = 1}; /* at once */
+	}
+	int i = schedule_next(s->opt->scheduler, state, s->ntask, BATCH);
+	free(state);
+	return i < 0 ? NULL : &s->task[i];
+}
+
+static void issue_all(struct session *s)
+{
+	struct tuned *t;
+
+	while (s->batches.n < IN_FLIGHT && !stop && (t = next_task(s)))
+		issue(s, t);
+}
+
+double session_gain(const struct session *s, double *before)
+{
+	double all = 0, saved = 0;
+
+	for (int i = 0; i < s->ntask; i++) {
+		const struct tuned *t = &s->task[i];
+		all += (double)t->calls * t->seconds;
+		double ratio = t->ratio > 0 ? t->ratio : t->champion ? t->champion->ratio : 1;
+		saved += (double)t->calls * t->seconds * (1 - ratio);
+	}
+	if (before)
+		*before = all;
+	return all > 0 ? saved / all : 0;
+}
+
+static void show(struct session *s, struct progress *p, double deadline)
+{
+	size_t trials = 0, done = 0, total = 0;
+	double best = 1, now = now_seconds(), left;
+	char text[128];
+
+	for (int i = 0; i < s->ntask; i++) {
+		const struct tuned *t = &s->task[i];
+		if (t->phase == PHASE_NEW)
+			continue;
+		trials += t->curve.n;
+		total += t->phase == PHASE_SEARCH ? s->opt->trials : t->trials;
+		done += t->phase == PHASE_DONE && !t->in_flight;
+		if (t->curve.n)
+			best = fmin(best, t->curve.a[t->curve.n - 1]);
+	}
+	left = deadline - now;
+	if (s->opt->trials != SIZE_MAX && trials)
+		left = fmin(left, (now - p->start) / (double)trials * (double)(total - trials));
+	snprintf(text, sizeof text, "%zu/%d tasks, %zu trials, best %.2f, model -%.1f%%, %.0f s left", done, s->ntask, trials, best,
+		 100 * session_gain(s, NULL), fmin(left, 1e6));
+	progress_line(p, text);
+}
+
+/* No runner can do this task. */
+static void give_up(struct tuned *t)
+{
+	if (!t->untunable)
+		warn("%s: %s; it is not tuned", t->title, t->subject.broken);
+	t->untunable = t->subject.broken;
+	t->phase = PHASE_DONE;
+}
+
+/* Waits for trials until all batches are retired, a signal comes, or the time is over. */
+static void loop(struct session *s, double deadline, double end)
+{
+	struct progress p;
+
+	progress_start(&p, "tuning", 0);
+	while (!stop && now_seconds() < deadline) {
+		issue_all(s);
+		if (!s->batches.n)
+			break;
+		if (retire(s))
+			continue;
+		double start = now_seconds(), left = deadline - start;
+		struct trial *r = measure_next(s->measure, left < 0.2 ? fmax(left, 0.001) : 0.2);
+		s->ledger.wait += now_seconds() - start;
+		if (r)
+			take_trial(s, r);
+		if (r && r->subject->broken)
+			give_up(((struct slot *)r->owner)->task);
+		show(s, &p, end);
+	}
+	progress_end(&p);
+}
+
+/* The time for searching is over: what is not being timed is dropped; what looks better than what was confirmed is timed
+ * afresh, in the time that is left. */
+static void finals(struct session *s, double deadline)
+{
+	s->cut = true;
+	measure_drop(s->measure);
+	for (size_t i = 0; i < s->batches.n; i++) {
+		struct batch *b = s->batches.a[i];
+		size_t n = 0;
+		for (size_t k = 0; k < b->n; k++) {
+			struct slot *x = b->slot[k];
+			const struct slot *real = x->same ? x->same : x;
+			if (real->done || real->trial.state == TRIAL_RUNS)
+				b->slot[n++] = x;
+			else
+				x->dropped = true;
+		}
+		b->n = n;
+	}
+	for (int i = 0; i < s->ntask; i++)
+		if (s->task[i].phase != PHASE_DONE)
+			s->task[i].phase = s->task[i].phase == PHASE_NEW ? PHASE_DONE : PHASE_FINAL;
+	loop(s, deadline, deadline);
+}
+
+static const char *session_id(struct session *s)
+{
+	struct digest_state *d = digest_new();
+	struct digest sum = {0, 0};
+	char hex[33];
+
+	for (int i = 0; i < s->ntask; i++) { /* in whatever order */
+		sum.hi += s->task[i].skipped ? 0 : s->task[i].digest.hi;
+		sum.lo += s->task[i].skipped ? 0 : s->task[i].digest.lo;
+	}
+	digest_add(d, &sum, sizeof sum);
+	digest_add(d, s->opt->tool, strlen(s->opt->tool));
+	digest_add(d, s->target_row, strlen(s->target_row));
+	digest_hex(digest_end(d), hex);
+	return arena_str(&s->arena, hex);
+}
+
+/* The best that is confirmed, by this tuning or an earlier one. */
+static void conclude(struct session *s, struct tuned *t)
+{
+	const struct kb_record *r = best_record(s, t);
+	const struct slot *c = t->champion;
+
+	if (r && (!c || record_hi(r) <= c->hi)) {
+		t->trace = kb_get_field(r, "trace");
+		t->ratio = record_number(r, "ratio");
+		t->lo = record_number(r, "lo");
+		t->hi = record_number(r, "hi");
+		t->from = record_id(r, &t->arena);
+		if (!(t->seconds > 0))
+			t->seconds = record_base_seconds(r);
+	} else if (c) {
+		t->trace = c->trace;
+		t->ratio = c->ratio;
+		t->lo = c->lo;
+		t->hi = c->hi;
+		t->from = c->point->from;
+	}
+}
+
+void session_run(struct session *s, const char *const *runner, int nrunner)
+{
+	double start = now_seconds(), end = s->opt->seconds > 0 ? start + s->opt->seconds : INFINITY;
+	bool any = false;
+
+	catch_signals(); /* before the knowledge base starts its process, which inherits it */
+	s->target = target_host();
+	s->measure = measure_new(runner, nrunner);
+	s->target_row = measure_target(s->measure);
+	s->id = session_id(s);
+	s->kb = kb_open(s->opt->kb, !s->opt->records_out);
+	for (int i = 0; i < s->ntask; i++) {
+		struct tuned *t = &s->task[i];
+		if (!find_default(s, t, t->in, t->node)) {
+			t->phase = PHASE_DONE;
+			continue;
+		}
+		read_task_records(s, t);
+		t->phase = t->skipped || !s->opt->trials || recall_search(s, t) ? PHASE_DONE : PHASE_NEW;
+		any |= t->phase == PHASE_NEW;
+	}
+	if (any)
+		loop(s, end - FINALS_SHARE * s->opt->seconds, end);
+	if (!stop && now_seconds() >= end - FINALS_SHARE * s->opt->seconds)
+		finals(s, end);
+	s->interrupted = stop;
+	for (int i = 0; i < s->ntask; i++)
+		conclude(s, &s->task[i]);
+	s->ledger.all = now_seconds() - start;
+}
+
+void session_close(struct session *s)
+{
+	for (int i = 0; i < s->ntask; i++) {
+		struct tuned *t = &s->task[i];
+		for (size_t k = 0; k < t->slots.n; k++)
+			if (t->slots.a[k]->trial.candidate)
+				candidate_free(t->slots.a[k]->trial.candidate);
+		if (t->subject.base)
+			candidate_free(t->subject.base);
+		if (t->search)
+			search_free(t->search);
+		if (t->space)
+			space_free(t->space);
+		if (t->m)
+			module_free(t->m);
+		vec_free(&t->slots);
+		vec_free(&t->curve);
+		vec_free(&t->met);
+		arena_release(&t->arena);
+	}
+	vec_free(&s->batches);
+	vec_free(&s->others);
+	measure_free(s->measure);
+	kb_close(s->kb);
+	arena_release(&s->arena);
+}

@@ -1,0 +1,128 @@
+/* One tuning: tasks, their searches, and what is remembered of it. */
+#ifndef TUNE_OP_SESSION_H
+#define TUNE_OP_SESSION_H
+#include <stdio.h>
+#include "kb/kb.h"
+#include "measure.h"
+#include "search/search.h"
+
+/* A trial as the search sees it: timed now, known from before, or the same code as another. */
+struct slot {
+	struct tuned *task;
+	struct point *point;
+	bool confirms;           /* timed afresh against the default, longer: what counts */
+	size_t number;           /* of the task's trials, from 1 */
+	bool done, known;        /* known: from the knowledge base */
+	bool dropped;            /* the time was over before it was timed */
+	struct slot *same;       /* an earlier one whose C is the same */
+	struct digest source;
+	const char *trace;       /* stamped; NULL: it could not be made */
+	enum verdict verdict;
+	const char *why;
+	double ratio, lo, hi;    /* of the default's time */
+	struct trial trial;
+};
+
+enum phase { PHASE_NEW, PHASE_SEARCH, PHASE_FINAL, PHASE_DONE };
+
+/* One distinct operator of the model. */
+struct tuned {
+	const char *text, *title;
+	struct digest digest;
+	size_t calls;            /* nodes of the model that are it */
+	double flops;            /* of one call */
+	const char *given;       /* trace the model had, NULL: none */
+	enum phase phase;
+	bool skipped;            /* --only, --skip */
+	const char *untunable;   /* why there is nothing to search */
+	struct arena arena;
+	struct module *in;       /* the model, */
+	node_id node;            /* where it is this node */
+	struct module *m;        /* of its own, with random weights */
+	node_id n;
+	struct subject subject;
+	const char *base_hex;    /* digest of the default's trace, in records */
+	struct space *space;
+	struct search *search;
+	size_t trials;           /* proposed */
+	size_t timed, known;     /* of them: here; before */
+	size_t failed[VERDICT_COUNT];
+	int in_flight;           /* batches */
+	double seconds;          /* of the default, the least median seen; 0: not known */
+	VEC(struct slot *) slots;     /* retired or not, in order */
+	VEC(double) curve;            /* best ratio after each trial */
+	const struct slot *champion;  /* confirmed faster, NULL: the default stays */
+	struct kb_list records;       /* of this task, from the knowledge base */
+	VEC(const struct tuned *) met; /* tasks whose champion has been an origin here */
+	const char *trace;       /* to apply: NULL: the default */
+	const char *from;        /* where it came from, in words */
+	double ratio, lo, hi;    /* of it, re-timed; ratio 0: not timed */
+	const char *why;         /* in words, for --why */
+};
+
+struct options {
+	double seconds;          /* 0: no limit */
+	size_t trials;           /* per task; SIZE_MAX: no limit */
+	uint64_t seed;
+	const struct strategy *strategy;
+	const struct cost_model *cost;
+	const struct task_scheduler *scheduler;
+	const char *kb;          /* NULL: where it usually is */
+	bool records_out;        /* records go to standard output, not into the knowledge base */
+	const char *tool;        /* provenance: name, version, options that change what is proposed */
+};
+
+/* Where the time went, in seconds. */
+struct ledger {
+	double generate, build, run, wait, search, all; /* build, run: as the runners say, side by side */
+};
+
+struct session {
+	const struct options *opt;
+	struct arena arena;
+	const struct target *target;  /* that code is made for */
+	const char *target_row;
+	struct kb *kb;
+	struct measure *measure;
+	struct tuned *task;
+	int ntask;
+	const char *id;               /* of the tuning: the same tasks, options and target */
+	VEC(struct batch *) batches;  /* in flight, oldest first */
+	VEC(struct kb_record) others; /* what won elsewhere: faster than a default, any task and target, not by this tuning */
+	bool others_read;
+	struct ledger ledger;
+	size_t put;                   /* records written */
+	bool cut;                     /* the time was over before all was searched */
+	bool interrupted;             /* by a signal */
+};
+
+/* Tunes; the result is in the tasks. Opens runners (commands; none: the one beside this program) and knowledge base. */
+void session_run(struct session *s, const char *const *runner, int nrunner);
+void session_close(struct session *s);
+/* Gain for the model: time saved as a share of the default's, over tasks that have been timed; and calls' seconds before. */
+double session_gain(const struct session *s, double *before);
+
+/* records.c: what the knowledge base says. */
+void put_trial(struct session *s, const struct slot *x);
+void put_search(struct session *s, const struct tuned *t);
+/* The result of this trial, if it is there. */
+bool recall_trial(struct session *s, struct slot *x);
+/* Has such a search of this task been done? */
+bool recall_search(struct session *s, const struct tuned *t);
+void read_task_records(struct session *s, struct tuned *t);
+void add_recorded_origins(struct session *s, struct tuned *t);
+/* The confirmed record that wins for the task here; NULL: none. */
+const struct kb_record *best_record(struct session *s, const struct tuned *t);
+/* The nearest task's winning trace that this task could take over. */
+struct near {
+	const char *task, *trace, *id;
+	double distance;
+};
+int nearest_records(struct session *s, const struct tuned *t, struct near *out, int max);
+double record_number(const struct kb_record *r, const char *field);
+double record_hi(const struct kb_record *r); /* upper bound of the ratio; infinite: none */
+const char *record_id(const struct kb_record *r, struct arena *a); /* "record 3f2a91c4" */
+double record_base_seconds(const struct kb_record *r);
+double base_seconds(const struct trial *t); /* median time of the default in its pairs; 0: there are none */
+struct digest trace_identity(const char *trace); /* without its header */
+#endif

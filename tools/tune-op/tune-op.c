@@ -1,0 +1,339 @@
+/* Tuning of operators: the tasks of a model, searched for faster schedules on a device. */
+#include "tune-op.h"
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/json.h"
+#include "graph/check.h"
+#include "graph/pass.h"
+#include "graph/stream.h"
+#include "op/task.h"
+
+enum { TRIALS = 32 };
+enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_STRATEGY, OPT_COST, OPT_SCHEDULER, OPT_SEED, OPT_ONLY, OPT_SKIP, OPT_RUNNER, OPT_KB,
+       OPT_TASKS, OPT_TASK, OPT_DUMP, OPT_REPORT };
+
+static const struct argp_option options[] = {
+	{"seconds", OPT_SECONDS, "S", 0, "stop after so long; trials are then unlimited unless --trials is given", 0},
+	{"trials", OPT_TRIALS, "N", 0, "schedules to try for each task; 32", 0},
+	{"strategy", OPT_STRATEGY, "NAME", 0, "genetic, random or grid", 0},
+	{"cost-model", OPT_COST, "NAME", 0, "what ranks schedules before they are timed: analytic or none", 0},
+	{"scheduler", OPT_SCHEDULER, "NAME", 0, "which task is next: gain or round", 0},
+	{"seed", OPT_SEED, "N", 0, "of what is random in the search; 1", 0},
+	{"only", OPT_ONLY, "WHAT", 0, "tune these: name (or pattern) or operator of a node, or digest of a task", 0},
+	{"skip", OPT_SKIP, "WHAT", 0, "do not tune these", 0},
+	{"runner", OPT_RUNNER, "COMMAND", 0, "where kernels run: \"ssh box run-dev --serve\"; repeated: side by side", -1},
+	{"kb", OPT_KB, "FILE", 0, "the knowledge base", -1},
+	{"tasks", OPT_TASKS, 0, 0, "list the tasks as lines of text, tune nothing", -1},
+	{"task", OPT_TASK, "TEXT", 0, "tune this task, without a model; records to standard output", -1},
+	{"dump", OPT_DUMP, "DIR", 0, "write the tasks as files, for tuning elsewhere; tune nothing", -1},
+	{"report", OPT_REPORT, "FILE", 0, "curves, table and ledger as a page of HTML", -1},
+	{0},
+};
+
+static struct options opt = {.trials = TRIALS, .seed = 1};
+static bool trials_given, list_tasks;
+static const char *task_given, *dump_dir, *report_file;
+static VEC(const char *) only, skip, runners;
+
+static double number(const char *arg, const char *name, double least)
+{
+	char *end;
+	double x = strtod(arg, &end);
+	if (end == arg || *end || !(x >= least))
+		die(EX_BADUSE, "--%s=%s: not a number of at least %g", name, arg, least);
+	return x;
+}
+
+static uint64_t integer(const char *arg, const char *name)
+{
+	char *end;
+	unsigned long long x = strtoull(arg, &end, 10);
+	if (!isdigit((unsigned char)*arg) || *end)
+		die(EX_BADUSE, "--%s=%s: not a number", name, arg);
+	return x;
+}
+
+#define ROW(find, rows, arg, option) row_checked(find(arg), arg, option, sizeof *rows, &rows[0].name)
+static const void *row_checked(const void *row, const char *arg, const char *name, size_t size, const char *const *first)
+{
+	const char *all = "";
+	if (row)
+		return row;
+	for (const char *const *s = first; *s; s = (const void *)((const char *)s + size))
+		all = xprintf("%s%s%s", all, *all ? ", " : "", *s);
+	die(EX_BADUSE, "--%s=%s: there are %s", name, arg, all);
+}
+
+static error_t option(int key, char *arg)
+{
+	switch (key) {
+	case OPT_SECONDS: opt.seconds = number(arg, "seconds", 0.001); return 0;
+	case OPT_TRIALS: opt.trials = integer(arg, "trials"), trials_given = true; return 0;
+	case OPT_STRATEGY: opt.strategy = ROW(strategy_find, strategies, arg, "strategy"); return 0;
+	case OPT_COST: opt.cost = ROW(cost_model_find, cost_models, arg, "cost-model"); return 0;
+	case OPT_SCHEDULER: opt.scheduler = ROW(task_scheduler_find, task_schedulers, arg, "scheduler"); return 0;
+	case OPT_SEED: opt.seed = integer(arg, "seed"); return 0;
+	case OPT_ONLY: vec_push(&only, arg); return 0;
+	case OPT_SKIP: vec_push(&skip, arg); return 0;
+	case OPT_RUNNER: vec_push(&runners, arg); return 0;
+	case OPT_KB: opt.kb = arg; return 0;
+	case OPT_TASKS: list_tasks = true; return 0;
+	case OPT_TASK: task_given = arg; return 0;
+	case OPT_DUMP: dump_dir = arg; return 0;
+	case OPT_REPORT: report_file = arg; return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- which tasks ---- */
+
+static bool name_is(sym name, const char *what) { return name && !fnmatch(what, sym_str(name), 0); }
+
+/* The group, one of its nodes, or a result of either has this name; or a node is of this type. */
+static bool node_matches(struct module *m, node_id id, const char *what)
+{
+	const struct node *f = node(m, id);
+	graph_id body = attr_graph(f, "graph");
+	if (name_is(f->name, what))
+		return true;
+	for (uint32_t k = 0; k < f->nout; k++)
+		if (f->out[k] && name_is(val(m, f->out[k])->name, what))
+			return true;
+	for (size_t i = 0; body && i < graph(m, body)->nodes.n; i++) {
+		const struct node *n = node(m, graph(m, body)->nodes.a[i]);
+		if (name_is(n->name, what) || !strcmp(op_name(n->op), what))
+			return true;
+		for (uint32_t k = 0; k < n->nout; k++)
+			if (n->out[k] && name_is(val(m, n->out[k])->name, what))
+				return true;
+	}
+	return false;
+}
+
+static bool task_matches(struct module *m, const struct task *t, const char *what)
+{
+	enum { HEX_MIN = 6 };
+	char hex[33];
+	digest_hex(t->digest, hex);
+	if (strlen(what) >= HEX_MIN && !strncmp(hex, what, strlen(what)))
+		return true;
+	for (uint32_t i = 0; i < t->count; i++)
+		if (node_matches(m, t->node[i], what))
+			return true;
+	return false;
+}
+
+static bool wanted(struct module *m, const struct task *t)
+{
+	bool yes = !only.n;
+	for (size_t i = 0; i < only.n && !yes; i++)
+		yes = task_matches(m, t, only.a[i]);
+	for (size_t i = 0; i < skip.n && yes; i++)
+		yes = !task_matches(m, t, skip.a[i]);
+	return yes;
+}
+
+/* A word of --only or --skip that fits nothing is a mistake. */
+static void check_words(struct module *m, const struct task_list *l, const char *option, const char *const *word, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool any = false;
+		for (size_t k = 0; k < l->n && !any; k++)
+			any = task_matches(m, &l->a[k], word[i]);
+		if (!any)
+			die(EX_BADUSE, "--%s=%s: no node has this name or type, no task this digest; see --tasks", option, word[i]);
+	}
+}
+
+static void print_tasks(const struct task_list *l, const bool *yes, bool json)
+{
+	char hex[33];
+	for (size_t i = 0, n = 0; i < l->n; i++) {
+		const struct task *t = &l->a[i];
+		if (!yes[i])
+			continue;
+		if (!json) {
+			printf("%s\n", t->text);
+			continue;
+		}
+		digest_hex(t->digest, hex);
+		printf("%s{\"task\": ", n++ ? ",\n " : "[");
+		json_str(stdout, t->text);
+		printf(", \"title\": ");
+		json_str(stdout, t->title);
+		printf(", \"digest\": \"%s\", \"calls\": %u, \"flops\": ", hex, t->count);
+		json_num(stdout, t->flops);
+		putchar('}');
+	}
+	if (json)
+		printf("]\n");
+}
+
+/* ---- tuning ---- */
+
+static void set_up(struct session *s, struct module *m, const struct task_list *l)
+{
+	*s = (struct session){.opt = &opt, .ntask = (int)l->n};
+	s->task = xcalloc(l->n + 1, sizeof *s->task);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct task *t = &l->a[i];
+		s->task[i] = (struct tuned){.text = t->text, .title = t->title, .digest = t->digest, .calls = t->count, .flops = t->flops,
+					    .in = m, .node = t->node[0], .given = attr_str(node(m, t->node[0]), "trace", NULL),
+					    .skipped = !wanted(m, t)};
+	}
+}
+
+static const char *what_was_done(const struct tuned *t, struct arena *a)
+{
+	if (t->untunable)
+		return arena_printf(a, "not tuned: %s", t->untunable);
+	if (t->why)
+		return t->why;
+	if (t->trace)
+		return arena_printf(a, "%.3f (%.3f .. %.3f) of the default's time; %s", t->ratio, t->lo, t->hi, t->from);
+	if (t->skipped)
+		return "not tuned: left out by --only or --skip";
+	return t->trials ? arena_printf(a, "the default stays: none of %zu trials was faster when timed again", t->trials) :
+			   "the default stays";
+}
+
+/* The result onto the nodes. */
+static void apply(struct session *s, struct module *m, const struct task_list *l, const struct pass_ctx *c)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct tuned *t = &s->task[i];
+		for (uint32_t k = 0; k < l->a[i].count; k++) {
+			pass_why(c, m, l->a[i].node[k], "%s", what_was_done(t, &s->arena));
+			if (t->trace)
+				attr_set_str(m, l->a[i].node[k], "trace", t->trace);
+		}
+	}
+	for (size_t i = 0; i < l->without.n; i++)
+		pass_why(c, m, l->without.a[i].node, "not tuned: %s", l->without.a[i].why);
+}
+
+static void conclude(struct session *s, const struct tool_args *a)
+{
+	double before, gain = session_gain(s, &before);
+	size_t faster = 0;
+	for (int i = 0; i < s->ntask; i++)
+		faster += s->task[i].trace != NULL;
+	note("%zu of %d tasks faster than the default; %.1f%% of %.3f ms saved", faster, s->ntask, 100 * gain, 1e3 * before);
+	if (s->interrupted)
+		note("interrupted; what was found so far is used and kept: the same command again goes on");
+}
+
+static void tune(struct module *m, const struct tool_args *a)
+{
+	struct task_list l = {0};
+	struct session s;
+	struct arena arena = {0};
+	struct pass_ctx c = {.args = a, .why = a->why};
+	task_list_make(&l, m, &arena);
+	check_words(m, &l, "only", only.a, only.n);
+	check_words(m, &l, "skip", skip.a, skip.n);
+	set_up(&s, m, &l);
+	session_run(&s, runners.a, (int)runners.n);
+	apply(&s, m, &l, &c);
+	conclude(&s, a);
+	session_close(&s);
+	free(s.task);
+	task_list_free(&l);
+	arena_release(&arena);
+}
+
+static struct module *module_of_text(const char *text, struct arena *arena)
+{
+	const char *why;
+	struct module *m = task_module(text, 0, arena, &why);
+	if (!m)
+		die(EX_BADDATA, "--task: %s", why);
+	return m;
+}
+
+/* No model: one task, or the list of tasks, or files of them. */
+static int without_stream(const struct tool_args *a)
+{
+	struct arena arena = {0};
+	struct stream_reader *r = task_given ? NULL : stream_open(a->nfile ? a->file[0] : NULL);
+	struct module *m;
+	while ((m = task_given ? module_of_text(task_given, &arena) : stream_read(r))) {
+		struct task_list l = {0};
+		if (list_tasks || dump_dir) {
+			task_list_make(&l, m, &arena);
+			check_words(m, &l, "only", only.a, only.n);
+			check_words(m, &l, "skip", skip.a, skip.n);
+			bool *yes = xcalloc(l.n + 1, sizeof *yes);
+			for (size_t i = 0; i < l.n; i++)
+				yes[i] = wanted(m, &l.a[i]);
+			if (dump_dir)
+				dump_tasks(&l, yes, dump_dir);
+			else
+				print_tasks(&l, yes, a->json);
+			free(yes);
+			task_list_free(&l);
+		} else {
+			opt.records_out = true;
+			tune(m, a);
+		}
+		module_free(m);
+		if (task_given)
+			break;
+	}
+	if (r)
+		stream_close(r);
+	arena_release(&arena);
+	return EX_GOOD;
+}
+
+static void defaults(void)
+{
+	if (opt.seconds > 0 && !trials_given)
+		opt.trials = SIZE_MAX;
+	if (!opt.strategy)
+		opt.strategy = &strategies[0];
+	if (!opt.cost)
+		opt.cost = &cost_models[0];
+	if (!opt.scheduler)
+		opt.scheduler = &task_schedulers[0];
+	opt.tool = xprintf("tune-op %s --strategy=%s --cost-model=%s --seed=%llu", HONE_VERSION, opt.strategy->name, opt.cost->name,
+			   (unsigned long long)opt.seed);
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	defaults();
+	if (!task_given && !a->nfile && isatty(STDIN_FILENO))
+		tool_usage();
+	if (task_given && (a->nfile || list_tasks || a->out))
+		die(EX_BADUSE, "--task takes no model, and its records go to standard output");
+	if (task_given || list_tasks || dump_dir)
+		return without_stream(a);
+	struct stream_writer *w = stream_create(a->out, false);
+	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
+	for (struct module *m; (m = stream_read(r)); module_free(m)) {
+		module_check_or_die(m);
+		tune(m, a);
+		vec_push(&m->provenance, arena_printf(&m->arena, "tune-op %s%s%s", HONE_VERSION, *a->options ? " " : "", a->options));
+		stream_write(w, m);
+	}
+	stream_close(r);
+	stream_finish(w);
+	return EX_GOOD;
+}
+
+const struct tool tool = {
+	.name = "tune-op",
+	.summary = "Search for faster schedules of a model's operators, on the device.",
+	.args_doc = "[FILE]",
+	.more = "Needs Fused nodes of known sizes (ge-fuse, ge-layout). Keeps the graph. Leaves the trace of a faster schedule on the "
+		"nodes that have one; what was measured is in the knowledge base.",
+	.flags = TOOL_OUT | TOOL_WHY | TOOL_JSON,
+	.max_files = 1,
+	.options = options,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,10 @@
+/* What the parts of tune-op share. */
+#ifndef TUNE_OP_H
+#define TUNE_OP_H
+#include "op/task.h"
+#include "session.h"
+
+/* Files in DIR, made if it is not there: tasks.txt, and for each task DIGEST.task (its line), DIGEST.c and .trace (the
+ * default) and DIGEST.g (packed, random weights). */
+void dump_tasks(const struct task_list *l, const bool *wanted, const char *dir);
+#endif
