@@ -42,6 +42,8 @@ bool rule_tile(struct rule *r, stage_id anchor);      /* contraction, convolutio
 bool rule_transformed(struct rule *r);                  /* a product between two transforms (Winograd): block by block */
 bool rule_rows(struct rule *r, stage_id result);      /* reductions along the contiguous axis */
 void rule_map(struct rule *r, stage_id s);            /* elementwise and copies: vectors along the contiguous axis */
+/* Sample "STAGE.unroll": of the loop over vectors, which has that many steps. */
+void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps);
 /* Marks loops that are worth a team of threads, in a program otherwise done. */
 void rule_parallel(struct rule *r);
 /* Where the body of stage s, no reduction, chooses between sums by an index (a row of a transform): that guard; 0: nowhere. */

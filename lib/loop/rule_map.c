@@ -1,30 +1,95 @@
-/* Template for elementwise stages and copies: loops in memory order, vectors along the contiguous axis. */
+/* Template for elementwise stages and copies: loops in memory order, vectors along the contiguous axis. What is read across
+ * its own order may be gone through in blocks. */
 #include <string.h>
 #include "loop/rule.h"
+
+/* The axis along which a read lies that does not lie along v; -1: none does. */
+static int crossing_axis(struct loop_prog *p, stage_id s, int v)
+{
+	ex_id read[READS_MAX];
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++) {
+		const struct stage *t = lstage(p, s);
+		int64_t step;
+		if (!read_uses(p, read[i], t->axis[v].var) || !read_step(p, read[i], t->axis[v].var, &step) || step == 1)
+			continue;
+		for (int a = 0; a < t->nspatial; a++)
+			if (a != v && t->axis[a].extent > 4 && read_uses(p, read[i], t->axis[a].var) && read_step(p, read[i], t->axis[a].var, &step) && step == 1)
+				return a;
+	}
+	return -1;
+}
+
+/* The loops of s from the outside in, as the memory of its result is. */
+static int memory_order(struct loop_prog *p, stage_id s, int *out)
+{
+	const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
+	bool moved = b->layout.n && b->layout.n == b->rank;
+	for (int i = 0; i < b->rank; i++)
+		out[i] = moved ? b->layout.part[i].axis : i;
+	return b->rank;
+}
+
+/* Blocks of axis a outermost, and inside a vector's loop: what one block reads stays in the cache until all is used. */
+static void block_across(struct rule *r, stage_id s, int v, int a)
+{
+	struct loop_prog *p = r->p;
+	const char *name = arena_printf(&p->arena, "%s.block", sym_str(lstage(p, s)->name)), *loop = axis_loop(r, s, a, "");
+	int64_t choice[5] = {0};
+	int n = 1, order[LOOP_RANK_MAX], rank = memory_order(p, s, order);
+	for (int64_t b = 4; b <= 32 && b < lstage(p, s)->axis[a].extent; b *= 2)
+		choice[n++] = b;
+	if (n < 2 || !rule_sample(r, name, choice, n, 0))
+		return;
+	char *line = arena_printf(&p->arena, "reorder %s.0", loop);
+	for (int i = 0; i < rank; i++)
+		if (order[i] != a && order[i] != v)
+			line = arena_printf(&p->arena, "%s %s", line, axis_loop(r, s, order[i], ""));
+	if (!rule_try(r, "split %s %s tail=peel", loop, name) || !rule_try(r, "%s %s %s.1 %s", line, axis_loop(r, s, v, ".0"), loop, axis_loop(r, s, v, ".1")))
+		rule_settle(r, name, 0);
+}
+
+void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps)
+{
+	const char *name = arena_printf(&r->p->arena, "%s.unroll", sym_str(lstage(r->p, s)->name));
+	int64_t choice[4];
+	int n = 0;
+	for (int64_t k = 1; k <= 8 && (k == 1 || k <= steps); k *= 2)
+		choice[n++] = k;
+	if (n > 1 && rule_sample(r, name, choice, n, 1) > 1 && !rule_try(r, "unroll %s %s", loop, name))
+		rule_settle(r, name, 1);
+}
 
 void rule_map(struct rule *r, stage_id s)
 {
 	struct loop_prog *p = r->p;
 	const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
-	int v = contiguous_axis(p, s);
+	int v = contiguous_axis(p, s), order[LOOP_RANK_MAX];
 	if (v < 0)
 		return;
 	if (b->layout.n && b->layout.n == b->rank) { /* a permutation: loops outermost first */
-		char *order = arena_str(&p->arena, "");
-		for (int i = 0; i < b->layout.n; i++)
-			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, s, b->layout.part[i].axis, ""));
-		rule_try(r, "reorder%s", order);
+		char *loops = arena_str(&p->arena, "");
+		for (int i = 0, n = memory_order(p, s, order); i < n; i++)
+			loops = arena_printf(&p->arena, "%s %s", loops, axis_loop(r, s, order[i], ""));
+		rule_try(r, "reorder%s", loops);
 	}
 	/* fills: the middle, where there are none, gets loops of its own */
+	bool fills = lex(p, lstage(p, s)->body)->kind == EX_GUARD;
 	for (int a = 0; a < lstage(p, s)->nspatial; a++)
-		if (a != v && lex(p, lstage(p, s)->body)->kind == EX_GUARD)
+		if (a != v && fills)
 			rule_try(r, "partition %s auto", axis_loop(r, s, a, ""));
-	if (b->dtype != DT_F32 || lstage(p, s)->axis[v].extent < r->lanes / 2)
+	int64_t extent = lstage(p, s)->axis[v].extent;
+	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 || extent < r->lanes / 2)
 		return;
-	if (lstage(p, s)->axis[v].extent <= r->lanes) {
+	if (extent <= r->lanes) {
 		rule_try(r, "vector %s", axis_loop(r, s, v, ""));
 		return;
 	}
-	if (rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes))
-		rule_try(r, "vector %s", axis_loop(r, s, v, ".1"));
+	if (!rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes))
+		return;
+	int across = fills ? -1 : crossing_axis(p, s, v);
+	if (across >= 0)
+		block_across(r, s, v, across);
+	rule_try(r, "vector %s", axis_loop(r, s, v, ".1"));
+	if (across < 0)
+		rule_unroll(r, s, axis_loop(r, s, v, ".0"), extent / r->lanes);
 }

@@ -3,25 +3,57 @@
 #include <string.h>
 #include "loop/rule.h"
 
-/* The reduction over lanes: a partial stage a lane, combined at the end. */
-static void lanes_of(struct rule *r, stage_id s, const char *row)
+static const char *const place[] = {"row", "whole"};
+
+/* Sample: computed row by row where it is read, or whole before. true: row by row, and done so. */
+static bool place_at(struct rule *r, stage_id s, const char *row)
+{
+	const char *name = sym_str(lstage(r->p, s)->name), *sample = arena_printf(&r->p->arena, "%s.place", name);
+	if (rule_word(r, sample, place, 2, 0) == 1)
+		return false;
+	if (rule_try(r, "at %s %s", name, row))
+		return true;
+	rule_drop(r, sample); /* it is a result as well, or read by one */
+	return false;
+}
+
+/* Several vectors of partial sums, each in registers. */
+static void mark_wide(struct rule *r, const char *name, const char *part, const char *step, const char *lane)
+{
+	rule_try(r, "split %s %d", lane, r->lanes);
+	rule_try(r, "reorder %s %s.0 %s.1", step, lane, lane);
+	rule_try(r, "unroll %s.0", lane);
+	rule_try(r, "vector %s.1", lane);
+	rule_try(r, "split %s.init.lane %d", part, r->lanes);
+	rule_try(r, "unroll %s.init.lane.0", part);
+	rule_try(r, "vector %s.init.lane.1", part);
+	rule_try(r, "split %s.lane %d", name, r->lanes);
+	rule_try(r, "unroll %s.lane.0", name);
+	rule_try(r, "vector %s.lane.1", name);
+}
+
+/* The reduction over lanes: a partial stage a lane, combined at the end. many: the loop `row` goes over several rows. */
+static void lanes_of(struct rule *r, stage_id s, const char *row, bool many)
 {
 	struct loop_prog *p = r->p;
-	const char *name = sym_str(lstage(p, s)->name);
-	int last = lstage(p, s)->naxes - 1;
-	int64_t extent = lstage(p, s)->axis[last].extent;
-	int wide = extent >= 8 * r->lanes ? 4 : 1, lanes = wide * r->lanes;
+	const char *name = sym_str(lstage(p, s)->name), *sample = arena_printf(&p->arena, "%s.vectors", name);
+	int last = lstage(p, s)->naxes - 1, n = 0;
+	int64_t extent = lstage(p, s)->axis[last].extent, choice[4], wide = 0;
 	const char *red = axis_loop(r, s, last, "");
 	const char *part = arena_printf(&p->arena, "%s_part", name);
-	if (extent < r->lanes || !rule_try(r, "split %s %d", red, lanes))
-		goto place;
-	if (!rule_try(r, "%s = rfactor %s %s.1", part, name, red))
-		goto place;
-	if (!rule_try(r, "at %s %s", name, row)) { /* it is a result as well, or read by one: it keeps its own rows */
-		if (!lstage(p, s)->nspatial)
-			return;
-		row = axis_loop(r, s, lstage(p, s)->nspatial - 1, "");
+	for (int64_t w = 1; w <= 8 && w * r->lanes <= extent; w *= 2)
+		choice[n++] = w;
+	if (n)
+		wide = rule_sample(r, sample, choice, n, extent >= 8 * r->lanes ? 4 : 1);
+	if (!n || !rule_try(r, "split %s %s*%d", red, sample, r->lanes) || !rule_try(r, "%s = rfactor %s %s.1", part, name, red)) {
+		place_at(r, s, row);
+		return;
 	}
+	bool placed = place_at(r, s, row);
+	if (!placed && !lstage(p, s)->nspatial)
+		return;
+	if (!placed || (many && lstage(p, s)->nspatial)) /* a row of its own */
+		row = axis_loop(r, s, lstage(p, s)->nspatial - 1, "");
 	if (!rule_try(r, "at %s %s", part, row))
 		return;
 	const char *lane = arena_printf(&p->arena, "%s.lane", part);
@@ -29,26 +61,24 @@ static void lanes_of(struct rule *r, stage_id s, const char *row)
 	/* the lane loop is the innermost spatial one of the part: init goes before the steps, then lanes inside */
 	rule_try(r, "scope %s register", part);
 	rule_try(r, "init %s %s", part, row);
-	if (wide > 1)
-		rule_try(r, "split %s %d", lane, r->lanes);
-	rule_try(r, wide > 1 ? "reorder %s %s.0 %s.1" : "reorder %s %s", step, lane, lane);
 	if (wide > 1) {
-		rule_try(r, "unroll %s.0", lane);
-		rule_try(r, "vector %s.1", lane);
-		rule_try(r, "split %s.init.lane %d", part, r->lanes);
-		rule_try(r, "unroll %s.init.lane.0", part);
-		rule_try(r, "vector %s.init.lane.1", part);
-		rule_try(r, "split %s.lane %d", name, r->lanes);
-		rule_try(r, "unroll %s.lane.0", name);
-		rule_try(r, "vector %s.lane.1", name);
+		mark_wide(r, name, part, step, lane);
 	} else {
+		rule_try(r, "reorder %s %s", step, lane);
 		rule_try(r, "vector %s", lane);
 		rule_try(r, "vector %s.init.lane", part);
 		rule_try(r, "vector %s.lane", name);
 	}
-	return;
-place:
-	rule_try(r, "at %s %s", name, row);
+}
+
+/* Vectors along the last axis. */
+static void mark_row(struct rule *r, stage_id s)
+{
+	int v = lstage(r->p, s)->nspatial - 1;
+	if (v < 0 || !rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes))
+		return;
+	rule_try(r, "vector %s", axis_loop(r, s, v, ".1"));
+	rule_unroll(r, s, axis_loop(r, s, v, ".0"), lstage(r->p, s)->axis[v].extent / r->lanes);
 }
 
 bool rule_rows(struct rule *r, stage_id result)
@@ -56,8 +86,8 @@ bool rule_rows(struct rule *r, stage_id result)
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
 	/* the rows are the axes of the result that the reductions keep: all but the last, or all */
-	int last = t->nspatial - 1;
-	int64_t reduced = 0;
+	int last = t->nspatial - 1, n = 0;
+	int64_t reduced = 0, choice[4];
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE)
 			reduced = lstage(p, s)->axis[lstage(p, s)->naxes - 1].extent;
@@ -66,23 +96,24 @@ bool rule_rows(struct rule *r, stage_id result)
 	if (row_axis < 0)
 		return false;
 	const char *row = axis_loop(r, result, row_axis, "");
+	for (int64_t b = 1; b <= 8 && (b == 1 || b < t->axis[row_axis].extent); b *= 2)
+		choice[n++] = b;
+	bool many = n > 1 && rule_sample(r, "block", choice, n, 1) > 1;
+	if (many && rule_try(r, "split %s block tail=peel", row))
+		row = arena_printf(&p->arena, "%s.0", row);
+	else if (many)
+		rule_settle(r, "block", 1 + (many = false));
 	stage_id order[64];
-	int n = 0;
+	n = 0;
 	for (stage_id s = (stage_id)p->stages.n - 1; s > 0 && n < 64; s--)
 		if (!lstage(p, s)->gone && s != result)
 			order[n++] = s;
-	for (int i = 0; i < n; i++) {
-		if (lstage(p, order[i])->comb != COMB_NONE) {
-			lanes_of(r, order[i], row);
-			continue;
-		}
-		int v = lstage(p, order[i])->nspatial - 1;
-		if (!rule_try(r, "at %s %s", sym_str(lstage(p, order[i])->name), row) || v < 0)
-			continue;
-		if (rule_try(r, "split %s %d tail=peel", axis_loop(r, order[i], v, ""), r->lanes))
-			rule_try(r, "vector %s", axis_loop(r, order[i], v, ".1"));
-	}
-	if (keeps_last && rule_try(r, "split %s %d tail=peel", axis_loop(r, result, last, ""), r->lanes))
-		rule_try(r, "vector %s", axis_loop(r, result, last, ".1"));
+	for (int i = 0; i < n; i++)
+		if (lstage(p, order[i])->comb != COMB_NONE)
+			lanes_of(r, order[i], row, many);
+		else if (place_at(r, order[i], row))
+			mark_row(r, order[i]);
+	if (keeps_last)
+		mark_row(r, result);
 	return true;
 }

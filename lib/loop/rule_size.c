@@ -124,29 +124,38 @@ void choose_tile(struct rule *r, struct tile *q)
 		q->rows = (int)rule_sample(r, "rows", choice, n, q->rows);
 }
 
-/* The usual one is that along which the most reads stand still that move along v. */
+/* The usual one is that along which the most reads stand still that move along v; where none does, there is none, though
+ * rows would at least be sums that do not wait for each other. */
 void choose_second_axis(struct rule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
-	const char *name[LOOP_AXES_MAX];
-	int axis[LOOP_AXES_MAX], n = 0, best = 0;
-	double score = 0;
+	const char *name[LOOP_AXES_MAX + 1];
+	int axis[LOOP_AXES_MAX + 1], n = 0, best = -1;
+	double score = 0, reuse[LOOP_AXES_MAX] = {0};
+	for (int a = 0; a < s->nspatial; a++)
+		for (int i = 0; i < q->nread && a != q->v && s->axis[a].extent > 1; i++)
+			reuse[a] += read_uses(p, q->read[i], s->axis[q->v].var) && !read_uses(p, q->read[i], s->axis[a].var);
 	for (int a = 0; a < s->nspatial; a++) {
-		if (a == q->v || s->axis[a].extent < 2)
-			continue;
-		double reuse = 0;
-		for (int i = 0; i < q->nread; i++)
-			reuse += read_uses(p, q->read[i], s->axis[q->v].var) && !read_uses(p, q->read[i], s->axis[a].var);
 		double size = (double)(s->axis[a].extent < 30 ? s->axis[a].extent : 30);
-		if (reuse <= 0)
+		if (reuse[a] <= 0)
 			continue;
-		if (reuse * size >= score) { /* the inner of equals: shorter steps in memory */
-			score = reuse * size;
+		if (reuse[a] * size >= score) { /* the inner of equals: shorter steps in memory */
+			score = reuse[a] * size;
 			best = n;
 		}
 		axis[n] = a;
 		name[n++] = sym_str(s->axis[a].name);
 	}
-	q->t = n ? axis[n > 1 ? rule_word(r, "second", name, n, best) : 0] : -1;
+	if (best < 0) {
+		axis[n] = -1;
+		name[n++] = "none";
+		best = 0;
+		for (int a = 0; a < s->nspatial; a++)
+			if (a != q->v && s->axis[a].extent > 1) {
+				axis[n] = a;
+				name[n++] = sym_str(s->axis[a].name);
+			}
+	}
+	q->t = axis[n > 1 ? rule_word(r, "second", name, n, best) : best];
 }

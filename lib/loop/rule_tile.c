@@ -242,6 +242,35 @@ static bool order_spatial(struct rule *r, struct tile *q)
 	return rule_try(r, "reorder %s %s.1 %s.2", order, q->vloop, q->vloop);
 }
 
+/* What stands still along v, copied for the rows of one tile, so that its steps down the rows are short (rows a multiple of
+ * 4 KB apart push each other out of the first level of cache). Pays only where the tile goes over several panels. */
+static void pack_rows(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	for (int i = 0; q->rows_outside && i < q->nread; i++) {
+		const struct stage *s = lstage(p, q->anchor);
+		const struct ex *e = lex(p, q->read[i]);
+		int dim = -1, rank = lbuf(p, e->buf)->rank;
+		for (int d = 0; d < e->n; d++)
+			if (poly_uses(p->P, e->index[d], s->axis[q->t].var))
+				dim = dim == -1 ? d : -2;
+		if (dim < 0 || lbuf(p, e->buf)->scope == SCOPE_CONST || read_uses(p, q->read[i], s->axis[q->v].var))
+			continue;
+		const char *name = sym_str(lbuf(p, e->buf)->name), *sample = arena_printf(&p->arena, "%s.pack", name);
+		if (!rule_yes(r, sample, false))
+			continue;
+		char *layout = arena_printf(&p->arena, "layout %s_rows", name);
+		for (int d = 0; d < rank; d++)
+			if (d != dim)
+				layout = arena_printf(&p->arena, "%s %d", layout, d);
+		if (rule_try(r, "%s_rows = cache %s %s %s scratch", name, name, sym_str(s->name), q->tiles))
+			rule_try(r, "%s %d", layout, dim);
+		else
+			rule_settle(r, sample, 0);
+		q->nread = stage_all_reads(p, q->anchor, q->read);
+	}
+}
+
 /* A panel too large for the cache is gone through in pieces of the first reduce axis; sums wait in memory. */
 static void choose_chunk(struct rule *r, struct tile *q)
 {
@@ -250,12 +279,14 @@ static void choose_chunk(struct rule *r, struct tile *q)
 	int first = lstage(p, q->anchor)->nspatial, n = 0;
 	int64_t k0 = lstage(p, q->anchor)->axis[first].extent, choice[16], usual = k0;
 	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = 1.5 * panel_room(p);
-	if (!q->result || q->t < 0 || k0 < 2 * CHUNK_MIN || q->rows_outside || q->block || q->channels_outside)
+	if (!q->result || q->t < 0 || k0 < 2 * CHUNK_MIN || q->rows_outside || q->block || q->channels_outside || q->overlap)
 		return;
 	while (bytes > room && bytes * (double)usual / (double)k0 > room && usual > CHUNK_MIN)
 		usual = (usual + 1) / 2;
 	for (int64_t c = k0; n < 16 && (c > CHUNK_MIN || c == usual); c = (c + 1) / 2)
 		choice[n++] = c;
+	if (n < 2)
+		return;
 	q->chunk = rule_sample(r, "chunk", choice, n, usual);
 	if (q->chunk == k0) {
 		q->chunk = 0;
@@ -355,10 +386,11 @@ static bool split_rows(struct rule *r, struct tile *q)
 	q->trow = arena_printf(&r->p->arena, "%s.1", q->tloop);
 	if (q->steps % q->rows == 0)
 		return rule_try(r, "split %s rows tail=%s", q->tloop, tail[usual]);
-	rule_word(r, "tail", tail, n, usual);
+	q->overlap = rule_word(r, "tail", tail, n, usual) == 2;
 	if (rule_try(r, "split %s rows tail=tail", q->tloop))
 		return true;
 	rule_settle(r, "tail", usual);
+	q->overlap = false;
 	return rule_try(r, "split %s rows tail=tail", q->tloop);
 }
 
@@ -404,6 +436,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 		return false;
 	if (!order_spatial(r, &q))
 		return false;
+	pack_rows(r, &q);
 	choose_chunk(r, &q);
 	order_reduction(r, &q);
 	cut_borders(r, &q);

@@ -17,6 +17,7 @@ struct tile {
 	const char *panel_loop, *home; /* over panels; in which a tile is complete */
 	bool rows_outside;       /* tiles of t are outermost, panels inside them; else the other way round */
 	bool channels_outside;   /* the first reduce axis runs outside the others (windows) */
+	bool overlap;            /* the last tile of t is moved back */
 	int64_t block;           /* tiles of t for which a panel is used before the next; 0: all */
 	bool after;              /* the result is computed tile by tile */
 	int64_t chunk;           /* reduce steps of axis k0 kept in cache at a time; 0: all */
