@@ -162,12 +162,12 @@ static buf_id mapped(const struct copy *c, buf_id b)
 }
 
 /* Steps [lo, hi) of loop `from`, as a loop of its own or, if it is one step, without a loop. A team's pieces are loops:
- * which thread runs one depends on it. */
+ * which thread runs one depends on it; and so is what was marked to be a call or a function. */
 static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, nest_id seq, uint32_t team)
 {
 	struct loop_prog *p = c->p;
 	int64_t n = 0, low, high;
-	bool fixed = poly_is_const(p->P, extent, &n), loop = !(fixed && n == 1) || team || c->in_call;
+	bool fixed = poly_is_const(p->P, extent, &n), loop = !(fixed && n == 1) || team || c->in_call || lnest(p, from)->outline;
 	poly_range(p->P, extent, &low, &high);
 	if (high <= 0)
 		return;

@@ -19,23 +19,12 @@ static void find_marks(struct loop_prog *p, nest_id n, void *arg)
 		f->parallel = n;
 }
 
-/* Marks at l, around it and below. */
-static struct found marks_of(struct loop_prog *p, nest_id l)
-{
-	struct found f = {0};
-
-	nest_walk(p, l, find_marks, &f);
-	for (nest_id n = lnest(p, l)->parent; n; n = lnest(p, n)->parent)
-		if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->outline)
-			f.outline = n;
-	return f;
-}
-
 const char *outlined(struct loop_prog *p, nest_id l)
 {
-	struct found f = marks_of(p, l);
-
-	return f.outline ? whynot(p, "%s is outlined", sym_str(lnest(p, f.outline)->name)) : NULL;
+	for (nest_id n = l; n; n = lnest(p, n)->parent)
+		if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->outline)
+			return whynot(p, "%s is outlined already", sym_str(lnest(p, n)->name));
+	return NULL;
 }
 
 /* Does any block below n, or (outside) any other, touch b? */
@@ -71,7 +60,10 @@ const char *prim_outline(struct loop_prog *p, const char *loop)
 
 	if (!l)
 		return loop_missing(p, loop);
-	struct found f = marks_of(p, l);
+	if ((why = outlined(p, l)))
+		return why;
+	struct found f = {0};
+	nest_walk(p, l, find_marks, &f);
 	if (f.outline)
 		return whynot(p, "%s is outlined already", sym_str(lnest(p, f.outline)->name));
 	if (f.parallel)

@@ -301,7 +301,14 @@ const char *instr_match(struct loop_prog *p, nest_id loop, int row, int n, const
 			if (poly_uses(p->P, g, lnest(p, use->loop[j])->var))
 				return whynot(p, "%s is guarded within %s", sym_str(s->name), sym_str(lnest(p, use->loop[j])->name));
 	}
-	return match_accesses(&m);
+	if ((why = match_accesses(&m)) && use->nread == 2 && m.row->in[0].dtype == m.row->in[1].dtype) {
+		ex_id a = use->read[0]; /* factors the other way round */
+		use->read[0] = use->read[1];
+		use->read[1] = a;
+		if (!match_accesses(&m))
+			return NULL;
+	}
+	return why;
 }
 
 /* ---- the primitive ---- */

@@ -62,7 +62,7 @@ const char *partition_auto(struct loop_prog *p, nest_id loop);
 /* NULL if different iterations of loop l touch different elements of what is written in it, but for buffers that live
  * in an iteration; else why not. */
 const char *parallel_races(struct loop_prog *p, nest_id l);
-/* NULL if no loop is outlined at l, around it or below, else which is. */
+/* NULL if l is not outlined, and no loop around it is; else which. */
 const char *outlined(struct loop_prog *p, nest_id l);
 /* In a finished program: prefetches that have nothing to fetch in a piece of their loop are dropped. NULL, or which
  * outlined loop cannot be a function (a buffer was put in registers after it was made one). */

@@ -42,7 +42,8 @@ const char *prim_partition(struct loop_prog *p, const char *loop, int n, const i
  * short for the instruction it stays loops. */
 const char *prim_tensor(struct loop_prog *p, const char *loop, const char *instr);
 /* The nest under L becomes a C function of its own. Its text holds no names but its own, so that equal nests, of one
- * kernel or of several, are one function. What lives in registers lives inside. */
+ * kernel or of several, are one function. What lives in registers lives inside: for a tile as a function, split with a
+ * factor of 1 outside it (split mm.m 1 8) and outline that loop (mm.m.1). */
 const char *prim_outline(struct loop_prog *p, const char *loop);
 /* Each iteration of L prefetches what the one `steps` later touches first of B: a cache line at a time, the contiguous
  * run that its region begins with, as far as B goes. Results are the same. */

@@ -244,7 +244,7 @@ static const char *do_init(struct trace *t, const struct trace_line *l) { return
 static const char *do_vector(struct trace *t, const struct trace_line *l) { return prim_mark(t->p, l->arg[1], LOOP_VECTOR, 0); }
 static const char *do_parallel(struct trace *t, const struct trace_line *l) { return prim_mark(t->p, l->arg[1], LOOP_PARALLEL, 0); }
 
-static const char *do_tensor(struct trace *t, const struct trace_line *l) { return prim_tensor(t->p, l->arg[1], l->arg[2]); }
+static const char *do_tensor(struct trace *t, const struct trace_line *l) { return prim_tensor(t->p, l->arg[1], word(t, l->arg[2])); }
 static const char *do_outline(struct trace *t, const struct trace_line *l) { return prim_outline(t->p, l->arg[1]); }
 
 static const char *do_prefetch(struct trace *t, const struct trace_line *l)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "common/vec.h"
 #include "device/target.h"
+#include "loop/emit.h"
 #include "loop/lower_model.h"
 
 /* A function of the emitted file; kernels whose texts are equal share one. */
@@ -34,6 +35,8 @@ struct emission {
 	int threads;              /* 1: no kernel starts a team */
 	VEC(struct function) functions;
 	uint32_t *function_of;    /* kernel -> function */
+	struct outlines outlines; /* functions that kernels call, and share */
+	VEC(int) outline_part;    /* of the C file each is compiled with */
 	VEC(struct weight) weights;
 	int64_t **weight_of;      /* call -> constant number -> offset in the file of weights */
 	int64_t weights_bytes;    /* of the file */

@@ -28,25 +28,37 @@ static const char abi_text[] =
 
 enum { PART_BYTES = 48 << 10 }; /* text a C file is given, about: one compiler's work of a second */
 
-static char *kernel_text(struct loop_prog *p, const char *name)
+static char *kernel_text(struct loop_prog *p, const char *name, struct outlines *o)
 {
 	char *text;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 
-	emit_kernel(f, p, name);
+	emit_kernel_with(f, p, name, o);
 	fclose(f);
 	return text;
 }
 
+/* Text that goes into some part. */
+struct share {
+	size_t bytes;
+	int *part;
+};
+
 /* Largest text first to the part with least; a function of the texts alone. */
 static void deal_parts(struct emission *e)
 {
-	size_t nf = e->functions.n, total = 0;
-	bool *dealt = xcalloc(nf + 1, sizeof *dealt);
+	size_t nf = e->functions.n + e->outlines.a.n, total = 0;
+	struct share *share = xcalloc(nf + 1, sizeof *share);
 
-	for (size_t i = 0; i < nf; i++)
-		total += strlen(e->functions.a[i].text);
+	for (size_t i = 0; i < e->outlines.a.n; i++)
+		vec_push(&e->outline_part, 0);
+	for (size_t i = 0; i < nf; i++) {
+		size_t k = i - e->functions.n;
+		share[i] = i < e->functions.n ? (struct share){strlen(e->functions.a[i].text), &e->functions.a[i].part} :
+						(struct share){strlen(e->outlines.a.a[k].text), &e->outline_part.a[k]};
+		total += share[i].bytes;
+	}
 	e->nparts = (int)(total / PART_BYTES) + 1;
 	if ((size_t)e->nparts > nf)
 		e->nparts = nf ? (int)nf : 1;
@@ -55,17 +67,16 @@ static void deal_parts(struct emission *e)
 		size_t best = SIZE_MAX;
 		int part = 1;
 		for (size_t i = 0; i < nf; i++)
-			if (!dealt[i] && (best == SIZE_MAX || strlen(e->functions.a[i].text) > strlen(e->functions.a[best].text)))
+			if (!*share[i].part && (best == SIZE_MAX || share[i].bytes > share[best].bytes))
 				best = i;
 		for (int k = 1; k <= e->nparts; k++)
 			if (load[k] < load[part])
 				part = k;
-		e->functions.a[best].part = part;
-		load[part] += strlen(e->functions.a[best].text);
-		dealt[best] = true;
+		*share[best].part = part;
+		load[part] += share[best].bytes;
 	}
 	free(load);
-	free(dealt);
+	free(share);
 }
 
 void emit_functions(struct emission *e)
@@ -76,7 +87,7 @@ void emit_functions(struct emission *e)
 	e->threads = 1;
 	e->function_of = xcalloc(M->kernels.n + 1, sizeof *e->function_of);
 	for (uint32_t k = 0; k < M->kernels.n; k++) {
-		char *text = kernel_text(M->kernels.a[k].prog, "@");
+		char *text = kernel_text(M->kernels.a[k].prog, "@", &e->outlines);
 		struct digest d = digest_bytes(text, strlen(text));
 		size_t i = 0;
 		while (i < e->functions.n && !digest_eq(digest[i], d))
@@ -85,7 +96,7 @@ void emit_functions(struct emission *e)
 		if (i == e->functions.n) {
 			char *name = xprintf("k%02zu", i);
 			digest[i] = d;
-			vec_push(&e->functions, (struct function){.text = kernel_text(M->kernels.a[k].prog, name), .name = name});
+			vec_push(&e->functions, (struct function){.text = kernel_text(M->kernels.a[k].prog, name, &e->outlines), .name = name});
 		}
 		e->function_of[k] = (uint32_t)i;
 		if (emit_starts_team(M->kernels.a[k].prog))
@@ -197,17 +208,32 @@ static void put_top(struct emission *e, FILE *f, const char *header)
 	arena_release(&a);
 }
 
-/* The function from its type on, behind "static ". A comment may stand before it. */
+/* The function from its type on, behind "static ". A comment, or what is said of it, may stand before it. */
 enum { STATIC = 7 };
-static const char *function_head(const struct function *x)
+static const char *function_head(const char *name, const char *text)
 {
-	char *start = xprintf("static void %s(", x->name);
-	const char *head = strstr(x->text, start);
+	char *start = xprintf("static void %s(", name);
+	const char *head = strstr(text, start);
 
 	if (!head)
-		BUG("the text of %s holds no such function", x->name);
+		BUG("the text of %s holds no such function", name);
 	free(start);
 	return head + STATIC;
+}
+
+/* The text, with KERNEL for its static. */
+static void put_function(FILE *f, const char *name, const char *text)
+{
+	const char *head = function_head(name, text);
+
+	fprintf(f, "%.*sKERNEL %s#endif\n", (int)(head - text) - STATIC, text, head);
+}
+
+static void put_declaration(FILE *f, const char *name, const char *text)
+{
+	const char *head = function_head(name, text);
+
+	fprintf(f, "KERNEL %.*s;\n", (int)strcspn(head, "\n"), head);
 }
 
 static void put_kernels(struct emission *e, FILE *f)
@@ -224,17 +250,20 @@ static void put_kernels(struct emission *e, FILE *f)
 		emit_team_prelude(f, "KERNEL");
 	free(p);
 	fprintf(f, "\n");
-	for (size_t i = 0; i < e->functions.n; i++) {
-		const char *head = function_head(&e->functions.a[i]);
-		fprintf(f, "KERNEL %.*s;\n", (int)strcspn(head, "\n"), head);
+	for (size_t i = 0; i < e->functions.n; i++)
+		put_declaration(f, e->functions.a[i].name, e->functions.a[i].text);
+	for (size_t i = 0; i < e->outlines.a.n; i++)
+		put_declaration(f, e->outlines.a.a[i].name, e->outlines.a.a[i].text);
+	for (size_t i = 0; i < e->outlines.a.n; i++) {
+		fprintf(f, "\n#if IN_PART(%d)\n", e->outline_part.a[i]);
+		put_function(f, e->outlines.a.a[i].name, e->outlines.a.a[i].text);
 	}
 	for (size_t i = 0; i < e->functions.n; i++) {
 		const struct function *x = &e->functions.a[i];
-		const char *head = function_head(x);
 		fprintf(f, "\n#if IN_PART(%d)\n/* %s: ", x->part, x->name);
 		put_comment(f, call_name(e, x->first));
-		fprintf(f, "%s */\n%.*sKERNEL %s#endif\n", x->ncalls > 1 ? " and others" : "",
-			(int)(head - x->text) - STATIC, x->text, head);
+		fprintf(f, "%s */\n", x->ncalls > 1 ? " and others" : "");
+		put_function(f, x->name, x->text);
 	}
 }
 
@@ -308,6 +337,7 @@ static void put_cpu_check(struct emission *e, FILE *f)
 		{TF_AVX2, {"avx2", "bmi", "bmi2"}},
 		{TF_AVX512, {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
 		{TF_VNNI, {"avx512vnni"}},
+		{TF_FP16, {"avx512fp16"}},
 	};
 
 	fprintf(f, "\n/* What the code needs and this CPU lacks, or NULL. */\nstatic const char *cpu_lacks(void)\n{\n");
