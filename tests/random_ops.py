@@ -32,7 +32,7 @@ def window(g, x, kernel, allow_auto=True):
     if allow_auto and g.chance(0.15):
         a["auto_pad"] = g.pick(["SAME_UPPER", "SAME_LOWER", "VALID"])
         if a["auto_pad"] != "VALID":
-            a.pop("dilations", None)
+            a.pop("dilations", None)  # ONNX Runtime pads, and sizes, as if there were none
             if any(s > k for s, k in zip(a.get("strides", [1] * n), kernel)):
                 raise Reject("stride")  # what would be padded is negative: ONNX Runtime shifts the windows
     elif g.chance(0.5):
