@@ -27,8 +27,8 @@ hone_sizes = $(HONE_SET:%=--set '%') $(foreach s,$(HONE_SHAPE),--shape '$(s)')
 	@printf '%s\n' "$(HONE_EMIT)" | cmp -s - $@ || printf '%s\n' "$(HONE_EMIT)" >$@
 
 %.passed: %.onnx %.g.args
-	$(HONE) ge-import $< | $(HONE) ge-shape $(hone_sizes) | $(HONE) ge-simplify | $(HONE) ge-fold | \
-	$(HONE) ge-simplify | $(HONE) ge-cse | $(HONE) ge-prune | $(HONE) ge-fuse | $(HONE) ge-layout -o $@
+	$(HONE) ge-import $< | $(HONE) ge-shape $(hone_sizes) | $(HONE) ge-fold | $(HONE) ge-simplify | \
+	$(HONE) ge-cse | $(HONE) ge-prune | $(HONE) ge-fuse | $(HONE) ge-layout -o $@
 %.g: %.passed
 	@cmp -s $< $@ || cp $< $@
 

@@ -116,7 +116,6 @@ row() { # NAME BEGIN GRAPH
 }
 
 simplify_passes() {
-	stage simplify ge-simplify
 	stage fold ge-fold
 	stage simplify ge-simplify
 	stage cse ge-cse
