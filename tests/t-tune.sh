@@ -47,6 +47,15 @@ done
 HONE_KB=$PWD/kb5 tune-op --quiet --runner fake --seconds 3 m.g -o sec.g && [ "$(kb dump --kb kb5 | grep -c '^against default')" -ge 1 ]
 say $? "--seconds: what was best is confirmed"
 
+# Killed, and interrupted.
+KILLS=4 TRIALS=12 sh "$top/tests/soak/tune.sh"
+HONE_KB=$PWD/kb6 timeout -s INT 0.7 tune-op --runner fake m.g -o int.g 2>err
+[ $? = 124 ] && ge-check int.g && grep -q 'same command again goes on' err
+say $? "interrupted: the best so far, and how to go on"
+HONE_KB=$PWD/kb6 tune-op --quiet --runner fake m.g -o int.g && HONE_KB=$PWD/kb7 tune-op --quiet --runner fake m.g -o whole.g &&
+	cmp int.g whole.g && kb dump --kb kb6 >6 && kb dump --kb kb7 | cmp - 6
+say $? "and going on ends where it would have"
+
 # Faults.
 tune-op $fake --only nothing m.g -o never.g 2>err
 [ $? = 64 ] && grep -q 'only=nothing' err && [ ! -e never.g ]

@@ -218,10 +218,14 @@ static void apply(struct session *s, struct module *m, const struct task_list *l
 static void conclude(struct session *s, const struct tool_args *a)
 {
 	double before, gain = session_gain(s, &before);
-	size_t faster = 0;
-	for (int i = 0; i < s->ntask; i++)
+	size_t faster = 0, timed = 0, known = 0;
+	for (int i = 0; i < s->ntask; i++) {
 		faster += s->task[i].trace != NULL;
-	note("%zu of %d tasks faster than the default; %.1f%% of %.3f ms saved", faster, s->ntask, 100 * gain, 1e3 * before);
+		timed += s->task[i].timed;
+		known += s->task[i].known;
+	}
+	note("%zu of %d tasks faster than the default, %.1f%% of %.3f ms saved; %zu trials timed, %zu known before", faster, s->ntask,
+	     100 * gain, 1e3 * before, timed, known);
 	if (s->interrupted)
 		note("interrupted; what was found so far is used and kept: the same command again goes on");
 }
