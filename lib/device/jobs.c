@@ -74,7 +74,7 @@ static void begin_background(struct service *s, const struct job *j)
 
 	begin_child();
 	pin(s->core[j->slot]);
-	setpriority(PRIO_PROCESS, 0, 19);
+	setpriority(PRIO_PROCESS, 0, 10);
 	limit(RLIMIT_CORE, 0);
 #ifndef __SANITIZE_ADDRESS__
 	limit(RLIMIT_AS, memory / 2);

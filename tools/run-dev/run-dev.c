@@ -4,16 +4,18 @@
 #include <string.h>
 #include "common/tool.h"
 #include "device/library.h"
+#include "device/serve.h"
 #include "device/target.h"
 #include "op/npy.h"
+#include "run-dev.h"
 
 static struct input_spec spec;
-static bool bench, kernels;
+static bool bench, kernels, serve;
 static double seconds = 2;
 static const char *weights;
 static int threads;
 
-enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_RANGE, OPT_SECONDS, OPT_SEED, OPT_THREADS, OPT_WEIGHTS };
+enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_RANGE, OPT_SECONDS, OPT_SEED, OPT_SERVE, OPT_THREADS, OPT_WEIGHTS };
 
 static error_t option(int key, char *arg)
 {
@@ -25,6 +27,7 @@ static error_t option(int key, char *arg)
 	case OPT_SEED: spec.seed = strtoull(arg, &end, 10); break;
 	case OPT_BENCH: bench = true; break;
 	case OPT_KERNELS: kernels = true; break;
+	case OPT_SERVE: serve = true; break;
 	case OPT_SECONDS: seconds = strtod(arg, &end); break;
 	case OPT_THREADS:
 		if ((threads = (int)strtol(arg, &end, 10)) < 1)
@@ -164,7 +167,9 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct arena arena = {0};
 	struct library l;
 
-	if (a->nfile != 1)
+	if (serve && a->nfile == 0)
+		return runner_serve(&task_oracle);
+	if (serve || a->nfile != 1)
 		tool_usage();
 	if (!a->out && !bench && !kernels)
 		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
@@ -200,13 +205,14 @@ static const struct argp_option options[] = {
 	{"bench", OPT_BENCH, 0, 0, "time it: min, median, p99, throughput, share of the peak of this core"},
 	{"seconds", OPT_SECONDS, "S", 0, "time for --bench (default 2)"},
 	{"kernels", OPT_KERNELS, 0, 0, "and each kernel's share"},
+	{"serve", OPT_SERVE, 0, 0, "build, check and time kernels for a tuner, on standard input and output"},
 	{0},
 };
 
 const struct tool tool = {
 	.name = "run-dev",
 	.summary = "Run a compiled model, and time it.",
-	.args_doc = "MODEL.so",
+	.args_doc = "MODEL.so\n--serve",
 	.flags = TOOL_OUT | TOOL_JSON,
 	.max_files = 1,
 	.options = options,

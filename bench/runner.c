@@ -1,0 +1,214 @@
+/* How good is the runner? runner [--times N] [--load] WHAT [TASK]: "trip": round trip of candidates, one at a time and with
+ * both cores compiling; "aa": a kernel against itself; "slow": against itself slowed by 3%. --load: beside one busy
+ * process a core. A row a task. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "common/msg.h"
+#include "common/progress.h"
+#include "common/tool.h"
+#include "device/library.h"
+#include "device/runner.h"
+#include "device/target.h"
+#include "loop/candidate.h"
+#include "op/task.h"
+
+static const char *const usual[] = {
+	"Gemm f32 128x256 256x256c 256c",
+	"Conv{pads=1,1,1,1} f32 1x64x28x28 64x64x3x3c 64c; Relu %0",
+	"Add f32 1x64x56x56 $0",
+	"Softmax f32 64x1000",
+};
+static int times = 100;
+static bool load;
+static struct arena arena;
+static struct runner *r;
+
+enum { OPT_TIMES = 1000, OPT_LOAD };
+
+static error_t option(int key, char *arg)
+{
+	if (key == OPT_TIMES)
+		times = atoi(arg);
+	else if (key == OPT_LOAD)
+		load = true;
+	else
+		return ARGP_ERR_UNKNOWN;
+	return 0;
+}
+
+static struct runner_answer next(void)
+{
+	struct runner_answer x;
+
+	if (runner_wait(&r, 1, 60, &arena, &x) < 0)
+		die(EX_NOTAVAIL, "no answer");
+	if (x.ended || x.error)
+		die(EX_NOTAVAIL, "%s", x.why);
+	return x;
+}
+
+struct kernel {
+	struct digest task;
+	struct candidate *c;
+	struct runner_buf *buf;
+};
+
+static struct kernel kernel_of(const char *text)
+{
+	const char *why;
+	struct module *m = task_module(text, 1, &arena, &why);
+	struct kernel k;
+
+	if (!m || !(k.c = candidate_new(m, task_node(m), target_host(), NULL, false, &why)))
+		die(EX_BADDATA, "%s: %s", text, why);
+	runner_task(r, text);
+	k.task = next().digest;
+	int n = k.c->nin + k.c->nconst + k.c->nout;
+	k.buf = ARENA_ARRAY(&arena, struct runner_buf, n);
+	for (int i = 0; i < n; i++) {
+		bool constant = i >= k.c->nin && i < k.c->nin + k.c->nconst;
+		struct candidate_buf *b = i < k.c->nin ? &k.c->in[i] : constant ? &k.c->constant[i - k.c->nin] : &k.c->out[i - k.c->nin - k.c->nconst];
+		k.buf[i] = (struct runner_buf){dtype_name(b->dtype), b->rank, b->shape, b->layout, b->elems, constant ? (uint32_t)(i - k.c->nin) : 0};
+	}
+	return k;
+}
+
+static uint64_t build(struct kernel *k, const char *source)
+{
+	struct runner_build b = {source, strlen(source), NULL, k->c->workspace, k->c->nin, k->c->nconst, k->c->nout, k->buf};
+
+	return runner_build(r, k->task, &b);
+}
+
+/* The kernel's source, made another by a comment. */
+static const char *variant(struct kernel *k, int i)
+{
+	return arena_printf(&arena, "%.*s/* %d */\n", (int)k->c->nsource, k->c->source, i);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void trip(const char *text)
+{
+	enum { DEPTH = 6 };
+	struct kernel k = kernel_of(text);
+	double *one = ARENA_ARRAY(&arena, double, times), start = now_seconds();
+	int sent = 0, done = 0, faster = 0;
+
+	build(&k, variant(&k, -1));
+	struct digest base = next().digest;
+	for (int i = 0; i < times; i++) {
+		double t = now_seconds();
+		build(&k, variant(&k, i));
+		runner_try(r, k.task, next().digest, base, 0.1, (uint64_t)i);
+		faster += next().result.verdict == VERDICT_FASTER;
+		one[i] = now_seconds() - t;
+	}
+	qsort(one, (size_t)times, sizeof *one, by_value);
+	for (start = now_seconds(); done < times;) {
+		while (sent < times && sent < done + DEPTH)
+			build(&k, variant(&k, times + sent++));
+		struct runner_answer x = next();
+		if (x.result.verdict == VERDICT_COUNT)
+			runner_try(r, k.task, x.digest, base, 0.1, (uint64_t)sent);
+		else
+			done++;
+	}
+	printf("%-60s %8.1f ms median %8.1f ms p90 %8.1f candidates/s  (%d called faster)\n", text, 1e3 * one[times / 2], 1e3 * one[times * 9 / 10],
+	       times / (now_seconds() - start), faster);
+}
+
+static void count(const char *text, struct kernel *k, struct digest x, struct digest base, double budget)
+{
+	int v[VERDICT_COUNT] = {0};
+	double seconds = 0;
+
+	for (int i = 0; i < times; i++) {
+		runner_try(r, k->task, x, base, budget, (uint64_t)i);
+		struct runner_answer a = next();
+		v[a.result.verdict]++;
+		seconds += a.result.seconds;
+	}
+	printf("%-60s", text);
+	for (int i = 0; i < VERDICT_COUNT; i++)
+		if (v[i])
+			printf(" %s %d", verdict_name((enum verdict)i), v[i]);
+	printf("  (%.3f s each)\n", seconds / times);
+}
+
+static void same(const char *text)
+{
+	struct kernel k = kernel_of(text);
+
+	build(&k, variant(&k, 0));
+	struct digest d = next().digest;
+	count(text, &k, d, d, 0.5);
+}
+
+/* The same kernel, then 3% of its time spent on nothing. */
+static void slowed(const char *text)
+{
+	struct kernel k = kernel_of(text);
+	double ps = 0;
+
+	build(&k, variant(&k, 0));
+	struct digest base = next().digest;
+	runner_try(r, k.task, base, base, 0.5, 0);
+	struct runner_answer x = next();
+	for (size_t i = 0; i < x.result.npairs; i++)
+		ps += (double)x.result.pair[i].base / (double)x.result.npairs;
+	const char *source = arena_printf(&arena, "#define hone_kernel inner\n%.*s#undef hone_kernel\n#include <time.h>\n"
+		"static long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000L + t.tv_nsec; }\n"
+		"void hone_kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace)\n"
+		"{\n\tinner(in, constants, out, workspace);\n\tlong end = now() + %ld;\n\twhile (now() < end)\n\t\t;\n}\n",
+		(int)k.c->nsource, k.c->source, (long)(0.03 * ps / 1000) - 20);
+	build(&k, source);
+	count(text, &k, next().digest, base, 2);
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	const char *why, *what = a->nfile ? a->file[0] : "trip";
+	pid_t busy[2] = {0, 0};
+
+	for (int i = 0; load && i < 2; i++)
+		if ((busy[i] = fork()) == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				peak_flops(64, 0.1);
+		}
+	if (!(r = runner_open(NULL, 10, &arena, &why)))
+		die(EX_NOTAVAIL, "%s", why);
+	void (*f)(const char *) = !strcmp(what, "aa") ? same : !strcmp(what, "slow") ? slowed : trip;
+	if (a->nfile > 1)
+		f(a->file[1]);
+	for (size_t i = 0; a->nfile < 2 && i < sizeof usual / sizeof *usual; i++)
+		f(usual[i]);
+	runner_close(r);
+	struct rusage u;
+	getrusage(RUSAGE_CHILDREN, &u);
+	printf("CPU time of the runner: %.3f s user, %.3f s system\n", (double)u.ru_utime.tv_sec + 1e-6 * (double)u.ru_utime.tv_usec,
+	       (double)u.ru_stime.tv_sec + 1e-6 * (double)u.ru_stime.tv_usec);
+	for (int i = 0; i < 2; i++)
+		if (busy[i])
+			kill(busy[i], SIGKILL);
+	return EX_GOOD;
+}
+
+static const struct argp_option options[] = {
+	{"times", OPT_TIMES, "N", 0, "candidates, or tries (100)"},
+	{"load", OPT_LOAD, 0, 0, "beside busy processes"},
+	{0},
+};
+const struct tool tool = {.name = "runner", .summary = "The runner, measured.", .args_doc = "trip|aa|slow [TASK]", .max_files = 2,
+			  .options = options, .option = option, .run = run};
