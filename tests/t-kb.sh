@@ -30,3 +30,143 @@ ok "$(rc kb --kb b.kb load a.dump) $(kb --kb b.kb dump | cmp - a.dump && echo sa
 ok "$(kb --kb b.kb fsck 2>&1)" "kb: b.kb is sound" "fsck"
 ok "$(kb --kb b.kb stat --json | head -1 | sed 's/.*"records": \([0-9]*\), "tasks": \([0-9]*\).*/\1 \2/')" "50 9" "stat"
 ok "$(kb --kb b.kb ls --target 'cpu 1' | awk 'NR > 1 { n += $2 } END { print NR, n }')" "10 50" "ls: a record in two layers is one"
+ok "$(kb get "$(sed -n 's/^record \(.....\).*/\1/p' a.dump | tail -1)" | tail -n +2 | cmp - a.dump 2>&1 | grep -c differ)$(kb get "$(sed -n 's/^record //p' a.dump | tail -1)" | grep -c ^record)" 11 "get by id"
+ok "$(rc kb get 'no such task') $(wc -l <err)" "1 1" "get of what is not there is 1"
+hash=$(kb ls --target none | awk 'NR == 2 { print $1 }')
+ok "$(kb get "$hash" | sort -u | grep -c '^task ')" 1 "get of a task by its hash"
+
+# What comes out wins, and what was before a malformed record is kept.
+for line in 'non/sense' ' x' 'Kind x'; do
+	rm -f bad.kb*
+	{ cat a.dump && printf 'record\nkind x\n%s\n\n' "$line"; } >bad.txt
+	ok "$(rc kb --kb bad.kb load bad.txt) $(cut -d: -f1-3 err) $(grep -c '50 records before it are kept' err) $(wc -l <err)" \
+		"65 kb: bad.txt:$(($(wc -l <a.dump) + 3)) 1 1" "malformed: $line"
+done
+ok "$(kb --kb bad.kb dump | cmp - a.dump && echo same)" same "and they are"
+ok "$(rc kb --kb bad.kb put <bad.txt) $(cut -d: -f1-3 err)" "65 kb: standard input:$(($(wc -l <a.dump) + 3))" "the same from standard input"
+head -c 1000 a.dump >cut.txt
+ok "$(rc kb --kb cut.kb load cut.txt) $(grep -c 'cut short' err)" "65 1" "a text cut short"
+ok "$(sed 's/faster/slower/' a.dump | rc kb --kb cut.kb put) $(grep -c 'does not match its id' err)" "65 1" "a record that was changed"
+ok "$(printf 'hone-kb 2\nrecord\na b\n\n' | rc kb --kb cut.kb put)" 69 "text of a newer version is 69"
+ok "$(rc kb load none.txt) $(rc kb --kb none.kb dump) $(rc kb --kb . dump) $(rc kb nonsense) $(rc kb)" "66 66 66 64 64" "what is not there"
+ok "$(rc kb --kb a.txt dump) $(wc -l <err)" "65 1" "a file of something else"
+: >empty.kb
+ok "$(rc kb --kb empty.kb dump) $(rc kb --kb empty.kb put <a.txt)" "65 65" "an empty file"
+ok "$(rc kb dump -o /dev/full) $(rc sh -c 'kb dump >/dev/full')" "74 74" "a full disk behind dump"
+
+# Records are durable as they come: whoever ends the writer finds those that it was given before.
+mkfifo pipe
+kb --kb fifo.kb put <pipe 2>err &
+pid=$!
+exec 3>pipe
+cat a.txt >&3
+printf 'record\nkind half' >&3
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	[ "$(kb --kb fifo.kb dump 2>/dev/null | grep -c '^record')" = 50 ] && break
+	sleep 0.2
+done
+kill -9 $pid
+wait $pid 2>/dev/null
+exec 3>&-
+ok "$(kb --kb fifo.kb dump | cmp - a.dump && kb --kb fifo.kb fsck 2>&1)" "kb: fifo.kb is sound" "killed in the middle of a record: whole records only"
+kb --kb int.kb put <pipe 2>err &
+pid=$!
+exec 3>pipe
+head -20 a.txt >&3
+sleep 0.3
+kill -INT $pid
+tail -n +21 a.txt >&3
+exec 3>&-
+wait $pid
+ok "$? $(kb --kb int.kb dump | cmp - a.dump && echo same)" "0 same" "an interrupt does not cut its input off"
+
+records 4 40 >d.txt
+
+# The map grows by itself, also where another process did it.
+records 2 2000 | awk '{ print } /^task/ { printf "pad "; for (i = 0; i < 300; i++) printf "0123456789"; print "" }' >big.txt
+kb --kb grow.kb put <pipe 2>err &
+pid=$!
+exec 3>pipe
+cat a.txt >&3
+kb --kb grow.kb load big.txt 2>/dev/null
+records 3 5 >&3
+exec 3>&-
+wait $pid
+ok "$? $(kb --kb grow.kb dump | grep -c '^record') $(($(wc -c <grow.kb) > 4194304))" "0 2055 1" "the map grows, here and by another process"
+ok "$(kb --kb grow.kb fsck 2>&1)" "kb: grow.kb is sound" "and the file is sound"
+kb -q --kb full.kb load d.txt
+(ulimit -f 500 && rc kb --kb full.kb load big.txt >rcs)
+ok "$(cat rcs) $(wc -l <err) $(kb --kb full.kb fsck 2>&1)" "74 1 kb: full.kb is sound" "no room: $(cat err)"
+ok "$(kb --kb full.kb dump | grep -c '^record') $(kb --kb full.kb put <a.txt 2>&1)" "40 kb: 50 records, 50 of them new" "nothing is lost, and it goes on when there is"
+
+# Merge, gc.
+kb -q --kb d.kb load d.txt
+kb -q --kb m1.kb merge b.kb d.kb
+kb -q --kb m2.kb merge d.kb b.kb m1.kb
+kb --kb m1.kb dump >m1.txt
+ok "$(kb --kb m2.kb dump | cmp - m1.txt && grep -c '^record' m1.txt)" 90 "merge"
+for t in 0 1 2; do kb --kb m1.kb ls --target "cpu $t"; done | awk '{ print $1, $3 }' >best.before
+kb --kb m1.kb gc >out
+for t in 0 1 2; do kb --kb m1.kb ls --target "cpu $t"; done | awk '{ print $1, $3 }' >best.after
+ok "$(cmp best.before best.after && kb --kb m1.kb dump | grep -c '^record') $(kb --kb m1.kb fsck 2>&1)" "90 kb: m1.kb is sound" "gc changes no best: $(cat out)"
+ok "$(grep -c '^kind dropped' m1.txt) $(($(kb --kb m1.kb dump | grep -c '^kind dropped') > 40))" "0 1" "and shortens what cannot win"
+kb --kb m1.kb dump >m3.txt
+ok "$(kb --kb m1.kb gc | cut -d' ' -f3; kb --kb m1.kb dump | cmp - m3.txt && echo same)" "0
+same" "twice is once"
+
+# Versions: of text, and of files.
+kb -q --kb v1.kb load "$top/tests/kb/v1.txt"
+ok "$(kb --kb v1.kb dump | cmp - "$top/tests/kb/v1.txt" && echo same)" same "text of version 1"
+gzip -dc "$top/tests/kb/v1.kb.gz" >v1.kb
+ok "$(kb --kb v1.kb dump | cmp - "$top/tests/kb/v1.txt" && kb --kb v1.kb fsck 2>&1)" "kb: v1.kb is sound" "a file of version 1"
+for v in 1.1 2.0; do LC_ALL=C sed "s/hone-kb 1\.0/hone-kb $v/" v1.kb >v$v.kb; done
+ok "$(kb --kb v1.1.kb dump | cmp - "$top/tests/kb/v1.txt" && rc kb --kb v1.1.kb put <a.txt)" 69 "a newer minor version is read, not written"
+ok "$(rc kb --kb v2.0.kb dump) $(cat err)" "69 kb: v2.0.kb: is of version 2.0, this program reads 1; use a newer hone" "a newer major version is 69"
+
+# Where nothing can be written, by a user who may not.
+mkdir ro && cp v1.kb ro/kb && chmod 444 ro/kb && chmod 755 . .. && chmod 555 ro
+as=
+[ "$(id -u)" = 0 ] && as='setpriv --reuid=65534 --regid=65534 --clear-groups'
+if [ -z "$as" ] || $as test -x "$top/bin/kb" -a -r ro/kb 2>/dev/null; then
+	ok "$($as kb --kb ro/kb dump | cmp - "$top/tests/kb/v1.txt" && ls ro)" kb "a file that can only be read"
+	ok "$($as kb --kb ro/kb put <a.txt 2>&1 | cut -d: -f1-2)" "kb: ro/kb" "and writing says so"
+else
+	echo "ok - a file that can only be read # SKIP this tree cannot be entered by another user"
+fi
+
+# Network file systems, by a statfs that says so.
+cat >nfs.c <<'END'
+#include <string.h>
+#include <sys/vfs.h>
+int statfs(const char *path, struct statfs *s) { memset(s, 0, sizeof *s); s->f_type = 0x6969; return 0; }
+END
+if ${CC:-gcc} -shared -fPIC -o nfs.so nfs.c 2>/dev/null && [ -z "${ASAN_OPTIONS-}" ]; then
+	ok "$(LD_PRELOAD=$PWD/nfs.so rc kb --kb b.kb dump) $(grep -c 'network file system (nfs)' err)" "69 1" "a network file system is 69"
+else
+	echo "ok - a network file system is 69 # SKIP no compiler, or a sanitizer that wants to be first"
+fi
+
+# A model: its best traces are put on, and only those.
+cat >net.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+graph main {
+  input x: f32[4]
+  y: f32[4] = Relu(x)
+  z: f32[4] = Softmax(y)
+  output z = z
+}
+END
+ge-load net.txt | ge-fuse | ge-layout -o net.g
+printf 'record\nkind kernel\ntask %s\ntarget here\ntrace one\n\ttwo\nverdict faster\nagainst default\nratio 0.5\nhi 0.6\n\n' 'Relu f32 4' >relu.txt
+kb -q --kb net.kb load relu.txt a.txt
+kb --kb net.kb --target here apply net.g -o tuned.g --why 2>err
+ok "$(ge-dump tuned.g | grep -c 'trace="one\\ntwo"') $(grep -c 'left as it is' err)" "1 $(($(ge-dump net.g | grep -c 'hone.Fused') - 1))" "apply: $(grep record err | head -1)"
+kb -q --kb net.kb --target here apply tuned.g -o again.g
+ok "$(ge-stat --digest again.g)" "$(ge-stat --digest tuned.g)" "twice is once"
+kb -q --kb net.kb --target there apply net.g -o same.g
+ok "$(ge-stat --digest same.g)" "$(ge-stat --digest net.g)" "on another target nothing is touched"
+ok "$(kb --kb net.kb --target here dump --for net.g | sed -n 's/^task //p')" "Relu f32 4" "dump --for"
+ok "$(kb --kb net.kb --target here why 'Relu f32 4' | grep -c '^wins: .* 0.5000 of the default')" 1 "why"
+ok "$(kb --kb net.kb --target here best 'Relu f32 4' --json | grep -c '"ratio": "0.5"') $(rc kb --kb net.kb --target there best 'Relu f32 4')" "1 1" "best"
+ok "$(ge-load net.txt | head -c 50 | rc kb --kb net.kb apply) $(wc -l <err)" "65 1" "apply passes an abort on"

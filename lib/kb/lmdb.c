@@ -66,7 +66,10 @@ static noreturn void fail_lmdb(int rc)
 	case ENOSPC:
 	case EFBIG:
 	case EDQUOT: fail(EX_IO, "%s; nothing of this write is kept, all that was there before is", strerror(rc));
-	case EIO:
+	case EIO: /* also what LMDB makes of a write that was cut short */
+		if (sv.write)
+			fail(EX_IO, "writing failed, the disk may be full; nothing of this write is kept, all that was there before is");
+		fail(EX_IO, "%s", strerror(rc));
 	case EACCES:
 	case EROFS:
 	case EPERM: fail(EX_IO, "%s", strerror(rc));

@@ -1,7 +1,8 @@
 /* kb: what was measured, and remembered. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include "device/target.h"
+#include "op/task.h"
 #include "verbs.h"
 
 struct kb_options opt = {.keep = 3};
@@ -11,13 +12,14 @@ static const struct {
 	int (*run)(const struct tool *t, struct tool_args *a);
 } verbs[] = {
 	{"ls", kb_ls}, {"get", kb_get}, {"best", kb_best_verb}, {"why", kb_why}, {"put", kb_put_verb},
-	{"merge", kb_merge}, {"dump", kb_dump}, {"load", kb_load}, {"fsck", kb_fsck}, {"stat", kb_stat_verb}, {"gc", kb_gc},
+	{"apply", kb_apply}, {"merge", kb_merge}, {"dump", kb_dump}, {"load", kb_load}, {"fsck", kb_fsck}, {"stat", kb_stat_verb}, {"gc", kb_gc},
 };
 
-enum { KEY_KB = 0x20001, KEY_TARGET, KEY_KEEP, KEY_SALVAGE };
+enum { KEY_KB = 0x20001, KEY_TARGET, KEY_FOR, KEY_KEEP, KEY_SALVAGE };
 static const struct argp_option options[] = {
 	{"kb", KEY_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory", -1},
-	{"target", KEY_TARGET, "ROW", 0, "best, why, ls: for this target, not this machine", 0},
+	{"target", KEY_TARGET, "ROW", 0, "best, why, ls, apply, dump --for: for this target, not this machine", 0},
+	{"for", KEY_FOR, "MODEL.g", 0, "dump: only the best records of this model's tasks", -1},
 	{"salvage", KEY_SALVAGE, 0, 0, "dump: of a damaged file, what is whole", 0},
 	{"keep", KEY_KEEP, "N", 0, "gc: the N best of each task and target stay whole (3)", 0},
 	{"dry-run", 'n', 0, 0, "gc: say what would be done", 0},
@@ -30,6 +32,7 @@ static error_t option(int key, char *arg)
 	switch (key) {
 	case KEY_KB: opt.kb = arg; return 0;
 	case KEY_TARGET: opt.target = arg; return 0;
+	case KEY_FOR: opt.for_file = arg; return 0;
 	case KEY_SALVAGE: opt.salvage = true; return 0;
 	case KEY_KEEP:
 		opt.keep = strtoul(arg, &end, 10);
@@ -43,14 +46,12 @@ static error_t option(int key, char *arg)
 
 void task_hex(const char *text, char out[33])
 {
-	digest_hex(digest_bytes(text, strlen(text)), out);
+	digest_hex(task_digest(text), out);
 }
 
 const char *kb_target(void)
 {
-	if (!opt.target)
-		die(EX_BADUSE, "--target ROW is missing");
-	return opt.target;
+	return opt.target ? opt.target : target_row(target_host());
 }
 
 static int run(const struct tool *t, struct tool_args *a)
@@ -75,6 +76,7 @@ const struct tool tool = {
 		"  best TASK        print the record that wins\n"
 		"  why TASK         say which record wins, and over which\n"
 		"  put              keep records from standard input as they come\n"
+		"  apply [MODEL.g]  give the kernels of a model their best traces\n"
 		"  merge FILE...    add what other files hold\n"
 		"  dump             print all records, sorted, as text\n"
 		"  load [FILE...]   read what dump printed\n"

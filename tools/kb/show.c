@@ -296,7 +296,9 @@ int kb_dump(const struct tool *t, struct tool_args *a)
 	struct kb_list l;
 	struct outfile o;
 	if (a->nfile)
-		die(EX_BADUSE, "dump takes no argument; --kb FILE says which file");
+		die(EX_BADUSE, "dump takes no argument; --kb FILE says which file, --for MODEL what of it");
+	if (opt.for_file)
+		return kb_dump_for(a);
 	struct kb *k = kb_open_file(opt.kb, false);
 	if (opt.salvage)
 		kb_salvage(k, 0, &l, &arena);

@@ -164,7 +164,7 @@ int kb_merge(const struct tool *t, struct tool_args *a)
 	return EX_GOOD;
 }
 
-/* What gc goes by: records of one task on one target, the best of which stay. */
+/* What gc goes by: records of one task on one target, those that can win first, the best before the others. */
 static int by_group(const void *x, const void *y)
 {
 	static const char *const keys[] = {"task", "target"};
@@ -175,7 +175,8 @@ static int by_group(const void *x, const void *y)
 		if (c)
 			return c;
 	}
-	return kb_rank(a, b);
+	bool can = kb_can_win(a), other = kb_can_win(b);
+	return can != other ? other - can : kb_rank(a, b);
 }
 
 static bool same_group(const struct kb_record *a, const struct kb_record *b)

@@ -1,0 +1,112 @@
+/* Verbs about a model: apply gives its kernels the best traces, dump --for prints the records that do. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "common/outfile.h"
+#include "common/vec.h"
+#include "device/target.h"
+#include "graph/check.h"
+#include "graph/pass.h"
+#include "graph/stream.h"
+#include "op/task.h"
+#include "verbs.h"
+
+static struct kb *kb; /* of apply: a pass has no argument of its own */
+
+static const struct kb_record *record_for(const struct task *t, struct arena *a)
+{
+	return kb_best(kb, t->text, kb_target(), a, NULL);
+}
+
+/* needs: types known, groups. keeps: everything but the attribute "trace" of groups that have a record. leaves: there
+ * the best record's trace. */
+static void apply(struct module *m, const struct pass_ctx *c)
+{
+	struct arena a = {0};
+	struct task_list l = {0};
+	uint32_t kernels = 0, given = 0;
+	task_list_make(&l, m, &a);
+	for (size_t i = 0; i < l.n; i++) {
+		const struct task *t = &l.a[i];
+		const struct kb_record *r = record_for(t, &a);
+		char hex[33] = "";
+		kernels += t->count;
+		given += r ? t->count : 0;
+		if (r)
+			digest_hex(r->id, hex);
+		for (uint32_t j = 0; j < t->count; j++) {
+			if (r)
+				attr_set_str(m, t->node[j], "trace", kb_get_field(r, "trace"));
+			if (r)
+				pass_why(c, m, t->node[j], "record %.12s: %s of the default's time", hex, kb_get_field(r, "ratio"));
+			else
+				pass_why(c, m, t->node[j], "left as it is: no record for its task and this target");
+		}
+	}
+	for (size_t i = 0; i < l.without.n; i++)
+		pass_why(c, m, l.without.a[i].node, "left as it is: no task: %s", l.without.a[i].why);
+	note("%" PRIu32 " of %" PRIu32 " kernels have a record", given, kernels + (uint32_t)l.without.n);
+	task_list_free(&l);
+	arena_release(&a);
+}
+
+static const struct pass pass = {
+	.run = apply,
+	.contract = "needs types and groups; keeps all but traces of groups that have a record",
+};
+
+int kb_apply(const struct tool *t, struct tool_args *a)
+{
+	struct tool as = *t;
+	as.name = "kb apply";
+	as.data = &pass;
+	if (a->nfile > 1)
+		die(EX_BADUSE, "expected one model at most");
+	if (a->nfile == 0 && isatty(STDIN_FILENO))
+		tool_usage();
+	kb_target();
+	kb = kb_open(opt.kb, false);
+	int code = pass_main(&as, a);
+	kb_close(kb);
+	return code;
+}
+
+static int by_id(const void *x, const void *y)
+{
+	return digest_cmp(((const struct kb_record *)x)->id, ((const struct kb_record *)y)->id);
+}
+
+int kb_dump_for(struct tool_args *a)
+{
+	struct arena arena = {0};
+	VEC(struct kb_record) all = {0};
+	struct kb_list unique = {0};
+	struct outfile o;
+	kb = kb_open(opt.kb, false);
+	struct stream_reader *r = stream_open(opt.for_file);
+	for (struct module *m; (m = stream_read(r)); module_free(m)) {
+		struct task_list l = {0};
+		module_check_or_die(m);
+		task_list_make(&l, m, &arena);
+		for (size_t i = 0; i < l.n; i++) {
+			const struct kb_record *rec = record_for(&l.a[i], &arena);
+			if (rec)
+				vec_push(&all, *rec);
+		}
+		task_list_free(&l);
+	}
+	stream_close(r);
+	kb_close(kb);
+	if (all.n)
+		qsort(all.a, all.n, sizeof *all.a, by_id);
+	unique.a = all.a; /* modules of a stream may share tasks */
+	for (size_t i = 0; i < all.n; i++)
+		if (i == 0 || !digest_eq(all.a[i].id, all.a[unique.n - 1].id))
+			unique.a[unique.n++] = all.a[i];
+	outfile_open(&o, a->out, false);
+	print_records(o.f, &unique, a->json);
+	outfile_close(&o);
+	vec_free(&all);
+	arena_release(&arena);
+	return EX_GOOD;
+}
