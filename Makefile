@@ -127,7 +127,8 @@ build/fuzz/%: tests/fuzz/%.c $(filter-out lib/common/main.c,$(wildcard lib/commo
 	@mkdir -p $(@D)
 	clang $(filter-out -W%,$(ALLCFLAGS)) -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(FUZZFLAGS) -o $@ $^ $(ALLLIBS)
 build/fuzz/onnx: $(wildcard lib/op/*.c lib/onnx/*.c) build/gen/onnx.pb-c.c
-build/fuzz/onnx: FUZZFLAGS = -Wl,--wrap=bug_at
+build/fuzz/task: $(wildcard lib/op/*.c)
+build/fuzz/onnx build/fuzz/task: FUZZFLAGS = -Wl,--wrap=bug_at
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/share/hone

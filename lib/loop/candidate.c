@@ -108,6 +108,7 @@ static const char *schedule(struct candidate *c, struct loop_prog *p, const char
 	const char *why = NULL;
 
 	c->stages = prog_digest(p);
+	c->algo = arena_str(&c->arena, p->algo);
 	if (!trace)
 		trace = loop_rule(p);
 	else if (adapt)

@@ -19,6 +19,7 @@ struct candidate {
 	struct arena arena;
 	const char *trace;    /* that was applied, stamped, decisions as they were taken; the rule's, if none was given */
 	struct digest stages; /* digest of the stage text the trace was made for */
+	const char *algo;     /* whose stages: constants are numbered as lower_group numbers them for it */
 	const char *source;
 	size_t nsource;
 	int64_t workspace;    /* bytes */

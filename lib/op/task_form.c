@@ -147,9 +147,9 @@ static const char *add_node(struct task_form *f, node_id id, struct arena *a)
 	if (why || (why = task_put_attrs(&f->text, f->m, n, a)))
 		return why;
 	x.nout = results_named(n);
+	put_end(&f->text); /* there is text now, if only an empty one */
 	x.what = hash64(f->text.a + x.attrs, f->text.n - x.attrs, x.nout);
 	x.what = hash64(op_name(n->op), strlen(op_name(n->op)), x.what);
-	put_end(&f->text);
 	f->text.n++;
 	for (uint32_t i = 0; i < n->nout; i++) {
 		if (!n->out[i])
@@ -277,6 +277,21 @@ static bool order_by_subtrees(struct task_form *f)
 	return tie;
 }
 
+static void mark_live(struct task_form *f, size_t nresults)
+{
+	for (size_t k = 0; k < nresults; k++)
+		if (f->value.a[f->result[k]].kind == FORM_RESULT)
+			f->node.a[f->value.a[f->result[k]].node].live = true;
+	for (size_t i = f->node.n; i-- > 0;) {
+		const struct form_node *n = &f->node.a[i];
+		for (uint32_t k = 0; k < n->nin && n->live; k++) {
+			uint32_t o = f->operand.a[n->first + k];
+			if (o != FORM_ABSENT && f->value.a[o].kind == FORM_RESULT)
+				f->node.a[f->value.a[o].node].live = true;
+		}
+	}
+}
+
 /* What is made of each value, from the end. */
 static void look_up(struct task_form *f, size_t nresults, uint64_t *up)
 {
@@ -288,7 +303,7 @@ static void look_up(struct task_form *f, size_t nresults, uint64_t *up)
 		for (; v > 0 && !is_past(f, v - 1, i); v--)
 			if (f->value.a[v - 1].kind == FORM_RESULT)
 				key += mix(f->value.a[v - 1].index, up[v - 1]);
-		for (uint32_t k = 0; k < n->nin; k++) {
+		for (uint32_t k = 0; k < n->nin && n->live; k++) {
 			uint32_t o = f->operand.a[n->first + k];
 			if (o != FORM_ABSENT)
 				up[o] += mix(key, reorders(f, n) ? 0 : k + 1);
@@ -440,6 +455,7 @@ const char *task_form_make(struct task_form *f, struct module *m, node_id fused,
 		if ((f->result[k] = find_value(f, g->out.a[k])) == FORM_ABSENT)
 			return "a result is a constant";
 	}
+	mark_live(f, g->out.n);
 	if (order_by_subtrees(f))
 		for (int i = 0; i < ROUNDS; i++)
 			refine(f, g->out.n);

@@ -32,6 +32,7 @@ struct form_node {
 	uint32_t nout;       /* results that have to be named */
 	size_t attrs;        /* offset of its attributes in form.text: "{group=2}" or "" */
 	uint64_t what;       /* hash of operator, attributes and number of results */
+	bool live;           /* a result of the group needs it */
 };
 enum { FORM_ABSENT = UINT32_MAX };
 

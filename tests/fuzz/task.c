@@ -1,0 +1,45 @@
+/* The reader of task texts under libFuzzer: any bytes give a module or a line that says why not; a module's own text
+ * is read back, and is the same again. Seeds: lines of tests/task.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "op/task.h"
+#include "op/task_impl.h"
+
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+
+noreturn void __wrap_bug_at(const char *file, int line, const char *fmt, ...);
+noreturn void __wrap_bug_at(const char *file, int line, const char *fmt, ...)
+{
+	fprintf(stderr, "%s:%d: %s\n", file, line, fmt);
+	abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	enum { LIMIT = 1 << 20 }; /* bytes of constants */
+	struct arena a = {0};
+	char *text = arena_alloc(&a, n + 1);
+	const char *why, *t, *again;
+
+	memcpy(text, data, n);
+	struct module *m = task_read(text, 1, LIMIT, &a, &why), *c = NULL;
+	if (!m && (!why || strchr(why, '\n')))
+		abort();
+	if (m && (t = task_text(m, task_node(m), &a, &why))) {
+		task_title(m, task_node(m), &a);
+		c = task_read(t, 1, LIMIT, &a, &why);
+		again = c ? task_text(c, task_node(c), &a, &why) : NULL;
+		if (!again || strcmp(t, again))
+			abort();
+	}
+	module_free(c);
+	module_free(m);
+	arena_release(&a);
+	return 0;
+}
