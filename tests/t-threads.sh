@@ -55,6 +55,8 @@ say $? "more threads than planned for: workspaces grow"
 ge-emit planned5.g --print-traces >traces && grep -q '^parallel' traces && ge-emit --threads 1 --trace traces planned1.g -o serial &&
 	run-dev --range ids=0:499 serial.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null && ! grep -q pthread serial.c
 say $? "a trace for threads serves one, too"
+grep -v '^parallel' traces >serial.traces && ge-emit planned5.g --trace serial.traces --print-traces | cmp - traces
+say $? "a trace for one thread gets the lines for several, and they are printed"
 ge-plan --threads 0 fused.g >/dev/null 2>err
 [ $? = 64 ] && grep -q 'threads' err
 say $? "--threads 0: 64"

@@ -211,10 +211,14 @@ static const char *complete(struct kernel *k)
 	return why ? why : loop_verify(k->prog);
 }
 
-/* Applies and finishes; NULL or why not. */
+/* Applies and finishes; NULL or why not. A trace that says nothing of threads gets the lines that do. */
 static const char *schedule(struct kernel *k)
 {
-	const char *why = loop_apply(k->prog, k->trace, false);
+	const char *why = loop_apply(k->prog, k->trace, false), *more;
+	if (!why && *(more = loop_threads(k->prog))) {
+		size_t n = strlen(k->trace);
+		k->trace = arena_printf(&k->prog->arena, "%s%s%s", k->trace, n && k->trace[n - 1] != '\n' ? "\n" : "", more);
+	}
 	return why ? why : complete(k);
 }
 

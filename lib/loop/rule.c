@@ -22,6 +22,11 @@ bool rule_try(struct rule *r, const char *fmt, ...)
 	return true;
 }
 
+int rule_lanes(struct loop_prog *p)
+{
+	return p->target && p->target->vector_bytes ? p->target->vector_bytes / 4 : 4;
+}
+
 const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part)
 {
 	const struct stage *t = lstage(r->p, s);
@@ -243,7 +248,7 @@ static bool has_reuse(struct loop_prog *p, stage_id s)
 const char *rule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
 {
 	struct rule r = {.p = p, .text = arena_str(&p->arena, ""), .want = want};
-	r.lanes = p->target && p->target->vector_bytes ? p->target->vector_bytes / 4 : 4;
+	r.lanes = rule_lanes(p);
 	if (strcmp(p->algo, ALGO_USUAL))
 		rule_try(&r, "algo %s", p->algo);
 	inline_stages(&r);
@@ -260,12 +265,10 @@ const char *rule_with(struct loop_prog *p, const struct samples *want, struct sa
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_NONE && stage_whole(p, s))
 			rule_map(&r, s);
-	if (p->threads > 1)
-		rule_parallel(&r);
 	for (size_t i = 0; got && i < r.met.n; i++)
 		vec_push(got, r.met.a[i]);
 	vec_free(&r.met);
-	return r.text;
+	return arena_printf(&p->arena, "%s%s", r.text, loop_threads(p));
 }
 
 const char *loop_rule(struct loop_prog *p)

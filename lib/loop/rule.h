@@ -12,6 +12,7 @@ struct rule {
 	const struct samples *want; /* decisions; may be NULL */
 	struct samples met;         /* so far */
 };
+int rule_lanes(struct loop_prog *p);
 /* Applies one line and appends it. false: the precondition does not hold; nothing is appended or changed. */
 bool rule_try(struct rule *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -44,8 +45,6 @@ bool rule_rows(struct rule *r, stage_id result);      /* reductions along the co
 void rule_map(struct rule *r, stage_id s);            /* elementwise and copies: vectors along the contiguous axis */
 /* Sample "STAGE.unroll": of the loop over vectors, which has that many steps. */
 void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps);
-/* Marks loops that are worth a team of threads, in a program otherwise done. */
-void rule_parallel(struct rule *r);
 /* Where the body of stage s, no reduction, chooses between sums by an index (a row of a transform): that guard; 0: nowhere. */
 ex_id stage_choice(struct loop_prog *p, stage_id s);
 int rule_cost(struct loop_prog *p, ex_id e); /* work of an expression, roughly: a call that is no arithmetic counts ten */

@@ -111,18 +111,27 @@ static int candidates(struct rule *r, nest_id n, struct candidate *out)
 	return count;
 }
 
-void rule_parallel(struct rule *r)
+static void find_parallel(struct loop_prog *p, nest_id n, void *arg)
 {
-	struct candidate c[CANDIDATES_MAX];
+	*(bool *)arg |= lnest(p, n)->mark == LOOP_PARALLEL;
+}
 
-	for (size_t i = 0; i < lnest(r->p, r->p->root)->kid.n; i++)
-		for (int n = candidates(r, lnest(r->p, r->p->root)->kid.a[i], c); n > 0;) {
+const char *loop_threads(struct loop_prog *p)
+{
+	struct rule r = {.p = p, .text = arena_str(&p->arena, ""), .lanes = rule_lanes(p)};
+	struct candidate c[CANDIDATES_MAX];
+	bool has = false;
+
+	nest_walk(p, p->root, find_parallel, &has);
+	for (size_t i = 0; p->threads > 1 && !has && i < lnest(p, p->root)->kid.n; i++)
+		for (int n = candidates(&r, lnest(p, p->root)->kid.a[i], c); n > 0;) {
 			int best = 0;
 			for (int k = 1; k < n; k++)
 				if (c[k].score > c[best].score)
 					best = k;
-			if (rule_try(r, "parallel %s", c[best].loop))
+			if (rule_try(&r, "parallel %s", c[best].loop))
 				break;
 			c[best] = c[--n];
 		}
+	return r.text;
 }
