@@ -1,5 +1,5 @@
 /* The runner's service, with an oracle of its own: tasks "matmul M K N" and "scale N" (x * 2 + constant), row-major. As
- * "device --serve" it is the service; without arguments it tests one that it starts. */
+ * "device --serve" it is the service; without arguments it tests one that it starts, with files those candidates on it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,12 +286,67 @@ static void test_sequential(void)
 	ok(caught > RUNS / 4 * 9 / 10, "3%% slower: %d of %d", caught, RUNS / 4);
 }
 
+/* ---- files of candidates ---- */
+
+static const char *read_file(const char *path)
+{
+	char *text = arena_alloc(&arena, 1 << 16);
+	FILE *f = fopen(path, "r");
+
+	if (!f || fread(text, 1, (1 << 16) - 1, f) == 0)
+		printf("not ok - %s is not there\n", path);
+	if (f)
+		fclose(f);
+	return text;
+}
+
+/* Candidates that do harm: the first line of each is the verdict and words of the reason. */
+static void test_hostile(char **file)
+{
+	struct runner_buf buf[3];
+
+	use_scale(5000);
+	struct digest base = build(scale).digest;
+	for (int i = 0; i < 3; i++)
+		buf[i] = (struct runner_buf){"f32", 1, &sizes[i], "", sizes[i], 0};
+	for (; *file; file++) {
+		const char *text = read_file(*file), *name = strrchr(*file, '/') ? strrchr(*file, '/') + 1 : *file;
+		const char *source = arena_printf(&arena, "#define HOSTILE_FILE \"%s/left-behind\"\n%s", getenv("PWD"), text);
+		char want[200] = "";
+		struct runner_build b = {source, strlen(source), NULL, 1024, 1, 1, 1, buf};
+		sscanf(text, "/* %199[^*\n]", want);
+		while (*want && want[strlen(want) - 1] == ' ')
+			want[strlen(want) - 1] = 0;
+		runner_build(runner, task, &b);
+		struct runner_answer x = next();
+		double t = now_seconds();
+		if (!x.error && x.result.verdict == VERDICT_COUNT) {
+			runner_try(runner, task, x.digest, base, 0.5, 1);
+			x = next();
+		}
+		t = now_seconds() - t;
+		const char *verdict = x.error ? "error" : verdict_name(x.result.verdict), *words = strstr(want, ": ");
+		bool good = !strncmp(want, verdict, strlen(verdict)) && (!words || (x.why && strstr(x.why, words + 2)));
+		const char *said = arena_printf(&arena, "%s: %s", verdict, x.why ? x.why : "");
+		ok(good && t < 2.5, "%s: %s (%.2f s)", name, said, t);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *why;
 
 	if (argc > 1 && !strcmp(argv[1], "--serve"))
 		return runner_serve(&small);
+	if (argc > 1) {
+		if (!(runner = runner_open(arena_printf(&arena, "exec %s --serve", argv[0]), 10, &arena, &why))) {
+			printf("not ok - %s\n", why);
+			return 1;
+		}
+		test_hostile(argv + 1);
+		runner_close(runner);
+		return tap_done();
+	}
 	test_sequential();
 	runner = runner_open(arena_printf(&arena, "exec %s --serve", argv[0]), 10, &arena, &why);
 	if (!ok(runner != NULL, "a runner%s%s", runner ? "" : ": ", runner ? "" : why))

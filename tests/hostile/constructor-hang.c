@@ -1,0 +1,9 @@
+/* timeout: loading */
+__attribute__((constructor)) static void early(void)
+{
+	for (;;)
+		;
+}
+void hone_kernel(const float *const *in, const float *const *constants, float *const *out, char *workspace)
+{
+}

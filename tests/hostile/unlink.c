@@ -1,0 +1,6 @@
+/* crash: asked for system call */
+#include <unistd.h>
+void hone_kernel(const float *const *in, const float *const *constants, float *const *out, char *workspace)
+{
+	unlink(HOSTILE_FILE);
+}

@@ -1,0 +1,30 @@
+# Candidates that do harm: each is found out, in time, and nothing is left behind: no file, no process.
+mkdir tmp && touch keep
+TMPDIR=$PWD/tmp "$top/build/tests/device" "$top"/tests/hostile/*.c
+for i in 1 2 3 4 5 6 7 8 9 10; do # the directory goes right after the service
+	[ -n "$(ls tmp)" ] || break
+	sleep 0.2
+done
+[ -z "$(ls tmp)" ] && echo "ok - no artifacts are left" || { echo "not ok - left:"; ls -R tmp; }
+[ ! -e left-behind ] && echo "ok - no files are left" || echo "not ok - a file is left"
+left=$(grep -lz "$top/build/tests/[d]evice" /proc/[0-9]*/cmdline 2>/dev/null)
+[ -z "$left" ] && echo "ok - no processes are left" || echo "not ok - processes are left: $left"
+
+# However the service ends, its directory and its children go.
+mkfifo in
+TMPDIR=$PWD/tmp "$top/build/tests/device" --serve <in >/dev/null &
+service=$!
+exec 3>in
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	[ -z "$(ls tmp)" ] || break
+	sleep 0.2
+done
+[ -n "$(ls tmp)" ] && echo "ok - a service has a directory" || echo "not ok - no directory"
+kill -9 $service
+wait $service 2>/dev/null
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	[ -n "$(ls tmp)" ] || break
+	sleep 0.2
+done
+exec 3>&-
+[ -z "$(ls tmp)" ] && echo "ok - killed, it leaves nothing" || echo "not ok - killed, it leaves its directory"
