@@ -478,7 +478,7 @@ static void split_stages(struct lower *L, struct stages *now, bool *known)
 	p->stages.n = kept;
 }
 
-/* What the stages in now write becomes constants of the module. */
+/* What the stages in now write and others read becomes constants of the module. */
 static void evaluate(struct lower *L, struct stages *now)
 {
 	struct loop_prog *p = L->p, some = *p;
@@ -486,7 +486,9 @@ static void evaluate(struct lower *L, struct stages *now)
 
 	if (now->n == 1)
 		return;
-	bool *read = ARENA_ARRAY(&p->arena, bool, p->bufs.n);
+	bool *read = ARENA_ARRAY(&p->arena, bool, p->bufs.n), *wanted = ARENA_ARRAY(&p->arena, bool, p->bufs.n);
+	for (size_t i = 1; i < p->stages.n; i++)
+		ex_reads(p, p->stages.a[i].body, note_read, wanted);
 	for (size_t i = 1; i < now->n; i++)
 		ex_reads(p, now->a[i].body, note_read, read);
 	for (buf_id b = 1; b < p->bufs.n; b++) /* only what is read is loaded from the store */
@@ -495,14 +497,17 @@ static void evaluate(struct lower *L, struct stages *now)
 	for (size_t i = 1; i < now->n; i++) {
 		buf_id b = now->a[i].out;
 		lbuf(p, b)->scope = SCOPE_OUT; /* the evaluator leaves results of that scope only */
-		data[b] = arena_alloc(&L->m->arena, (size_t)buf_elems(p, b) * dtype_size(lbuf(p, b)->dtype));
+		data[b] = arena_alloc(wanted[b] ? &L->m->arena : &p->arena, (size_t)buf_elems(p, b) * dtype_size(lbuf(p, b)->dtype));
 	}
 	some.stages.a = now->a;
 	some.stages.n = now->n;
-	stages_eval(&some, data);
+	if (!stages_eval_rows(&some, data))
+		stages_eval(&some, data);
 	for (size_t i = 1; i < now->n; i++) {
 		struct loop_buf *x = lbuf(p, now->a[i].out);
-		x->scope = SCOPE_CONST;
+		x->scope = wanted[now->a[i].out] ? SCOPE_CONST : SCOPE_SCRATCH;
+		if (!wanted[now->a[i].out])
+			continue;
 		x->data = data[now->a[i].out];
 		x->operand = (int)L->cvals.n;
 		vec_push(&L->cvals, const_new(L->m, 0, x->dtype, x->rank, x->shape, x->data,
