@@ -107,11 +107,12 @@ asan-check:
 	$(MAKE) -C build/asan CC='gcc -fsanitize=address,undefined -static-libubsan' CFLAGS='-O1 -g -fno-omit-frame-pointer' check
 	@! cat build/asan/said.* 2>/dev/null | grep .
 
-# Random models against ONNX Runtime (a python that has it: HONE_PYTHON): make soak SEEDS=1000 FIRST=1.
+# What takes longer than make check has time for: tests/soak, then random models against ONNX Runtime (a python that has it: HONE_PYTHON): make soak SEEDS=1000 FIRST=1.
 # What fails is cut down and left in build/soak.
 SEEDS ?= 1000
 FIRST ?= 1
-soak: all
+soak: all $(UNITS)
+	@tests/run.sh $(patsubst tests/%,%,$(wildcard tests/soak/*.sh))
 	@PATH=$(CURDIR)/bin:$$PATH $${HONE_PYTHON:-$(PYTHON)} -B tests/random_models.py --first $(FIRST) --seeds $(SEEDS) --keep build/soak
 
 build/bench/%: build/bench/%.o $(ARCHIVES)
@@ -128,6 +129,7 @@ build/fuzz/%: tests/fuzz/%.c $(filter-out lib/common/main.c,$(wildcard lib/commo
 	clang $(filter-out -W%,$(ALLCFLAGS)) -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(FUZZFLAGS) -o $@ $^ $(ALLLIBS)
 build/fuzz/onnx: $(wildcard lib/op/*.c lib/onnx/*.c) build/gen/onnx.pb-c.c
 build/fuzz/task: $(wildcard lib/op/*.c)
+build/fuzz/kb: lib/kb/record.c
 build/fuzz/onnx build/fuzz/task: FUZZFLAGS = -Wl,--wrap=bug_at
 
 install: all
@@ -145,6 +147,6 @@ install: all
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo check asan-check bench fuzz install clean
+.PHONY: all deps test-deps demo check asan-check soak bench fuzz install clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

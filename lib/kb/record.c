@@ -240,7 +240,8 @@ bool kb_parse(const char **s, const char *end, struct kb_record *r, struct arena
 		*why = "a record of more than 16 MiB";
 	if (!*why && r->n == 0)
 		*why = "a record without fields";
-	qsort(r->a, r->n, sizeof *r->a, by_name);
+	if (r->n)
+		qsort(r->a, r->n, sizeof *r->a, by_name);
 	for (size_t i = 1; i < r->n && !*why; i++)
 		if (!strcmp(r->a[i - 1].name, r->a[i].name))
 			*why = arena_printf(a, "field %s is there twice", r->a[i].name);
