@@ -123,7 +123,7 @@ static const char *schedule(struct candidate *c, struct loop_prog *p, const char
 
 struct candidate *candidate_new(struct module *m, node_id n, const struct target *t, const char *trace, bool adapt, const char **why)
 {
-	struct lowered l = lower_group(m, n, t, trace_algo(trace, &m->arena), why);
+	struct lowered l = lower_sketch(m, n, t, trace_algo(trace, &m->arena), why);
 
 	if (!l.prog)
 		return NULL;

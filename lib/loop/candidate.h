@@ -13,7 +13,7 @@ struct candidate_buf {
 	int64_t shape[LOOP_RANK_MAX]; /* in, out: of the value; constants: as the program has it (equally many elements) */
 	const char *layout;           /* "": row-major; else as layout_parse reads it */
 	int64_t elems;                /* of storage: padded by the layout */
-	val_id value;                 /* in, out: of the group's graph; constants: of the module, maybe made by lowering */
+	val_id value;                 /* in, out: of the group's graph; constants: of the module, maybe made by lowering (without contents) */
 };
 struct candidate {
 	struct arena arena;

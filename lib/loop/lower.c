@@ -491,17 +491,17 @@ static void evaluate(struct lower *L, struct stages *now)
 		ex_reads(p, p->stages.a[i].body, note_read, wanted);
 	for (size_t i = 1; i < now->n; i++)
 		ex_reads(p, now->a[i].body, note_read, read);
-	for (buf_id b = 1; b < p->bufs.n; b++) /* only what is read is loaded from the store */
+	for (buf_id b = 1; b < p->bufs.n && !L->sketch; b++) /* only what is read is loaded from the store */
 		if (read[b] && lbuf(p, b)->scope == SCOPE_CONST)
 			data[b] = (void *)tensor_data(L->m, val(L->m, L->cvals.a[lbuf(p, b)->operand])->tensor);
-	for (size_t i = 1; i < now->n; i++) {
+	for (size_t i = 1; i < now->n && !L->sketch; i++) {
 		buf_id b = now->a[i].out;
 		lbuf(p, b)->scope = SCOPE_OUT; /* the evaluator leaves results of that scope only */
 		data[b] = arena_alloc(wanted[b] ? &L->m->arena : &p->arena, (size_t)buf_elems(p, b) * dtype_size(lbuf(p, b)->dtype));
 	}
 	some.stages.a = now->a;
 	some.stages.n = now->n;
-	if (!stages_eval_rows(&some, data))
+	if (!L->sketch && !stages_eval_rows(&some, data))
 		stages_eval(&some, data);
 	for (size_t i = 1; i < now->n; i++) {
 		struct loop_buf *x = lbuf(p, now->a[i].out);
@@ -566,9 +566,9 @@ int group_algorithms(struct module *m, node_id n, const struct target *t, const 
 	return why ? 0 : L.noffered;
 }
 
-struct lowered lower_group(struct module *m, node_id n, const struct target *t, const char *algo, const char **why)
+static struct lowered lower_all(struct module *m, node_id n, const struct target *t, const char *algo, bool sketch, const char **why)
 {
-	struct lower L = {.m = m, .p = prog_new(t), .body = attr_graph(node(m, n), "graph"), .algo = algo};
+	struct lower L = {.m = m, .p = prog_new(t), .body = attr_graph(node(m, n), "graph"), .algo = algo, .sketch = sketch};
 	struct lowered out = {.prog = L.p};
 	const struct graph *g = graph(m, L.body);
 	buf_id *outs = ARENA_ARRAY(&L.p->arena, buf_id, g->out.n);
@@ -597,4 +597,14 @@ struct lowered lower_group(struct module *m, node_id n, const struct target *t, 
 	vec_free(&L.places);
 	vec_free(&L.cvals);
 	return out;
+}
+
+struct lowered lower_group(struct module *m, node_id n, const struct target *t, const char *algo, const char **why)
+{
+	return lower_all(m, n, t, algo, false, why);
+}
+
+struct lowered lower_sketch(struct module *m, node_id n, const struct target *t, const char *algo, const char **why)
+{
+	return lower_all(m, n, t, algo, true, why);
 }

@@ -24,6 +24,7 @@ struct lower {
 	const char *axes;      /* names of the axes of results of axes_rank dims, from the group's anchor */
 	int axes_rank;
 	const char *algo;      /* that the caller asks for; NULL: whichever a row thinks best */
+	bool sketch;           /* constants that lowering makes stay empty */
 	bool taken_algo;       /* a node has taken it */
 	const char **offered;  /* not NULL: only names of algorithms are asked for; noffered of them, at most max */
 	int noffered, max;

@@ -21,7 +21,7 @@ struct sample *samples_find(const struct samples *x, const char *name)
 static struct loop_prog *lower(struct space *s, const char *algo)
 {
 	const char *why;
-	struct lowered l = lower_group(s->m, s->n, s->target, algo, &why);
+	struct lowered l = lower_sketch(s->m, s->n, s->target, algo, &why);
 
 	return why ? NULL : l.prog;
 }

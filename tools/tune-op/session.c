@@ -56,7 +56,7 @@ static struct digest source_digest(const struct candidate *c) { return digest_by
 static bool find_default(struct session *s, struct tuned *t, struct module *m, node_id n)
 {
 	const char *why;
-	struct lowered l = lower_group(m, n, s->target, NULL, &why);
+	struct lowered l = lower_sketch(m, n, s->target, NULL, &why);
 	char hex[33];
 
 	if (!l.prog) {
@@ -178,6 +178,15 @@ static double as_recorded(double x)
 	return strtod(text, NULL);
 }
 
+/* No runner can do this task. */
+static void give_up(struct tuned *t)
+{
+	if (!t->untunable)
+		warn("%s: %s; it is not tuned", t->title, t->subject.broken);
+	t->untunable = t->subject.broken;
+	t->phase = PHASE_DONE;
+}
+
 static void take_trial(struct session *s, struct trial *r)
 {
 	struct slot *x = r->owner;
@@ -201,6 +210,8 @@ static void take_trial(struct session *s, struct trial *r)
 	}
 	candidate_free(r->candidate);
 	r->candidate = NULL;
+	if (t->subject.broken)
+		give_up(t);
 }
 
 static bool is_done(const struct slot *x) { return x->same ? x->same->done : x->done; }
@@ -259,12 +270,21 @@ static struct slot *contender(struct tuned *t, double within)
 	return best;
 }
 
+/* What the runners have done meanwhile, so that they are given more. */
+static void look(struct session *s, double timeout)
+{
+	for (struct trial *r; (r = measure_next(s->measure, timeout)); timeout = 0)
+		take_trial(s, r);
+}
+
 static void send(struct session *s, struct batch *b)
 {
 	b->task->in_flight++;
 	vec_push(&s->batches, b);
-	for (size_t i = 0; i < b->n; i++)
+	for (size_t i = 0; i < b->n && !stop; i++) {
 		resolve(s, b->slot[i]);
+		look(s, 0);
+	}
 }
 
 /* The next batch of a task: new points, and the one that looks best, afresh. */
@@ -307,6 +327,7 @@ static void retire_slot(struct tuned *t, struct slot *x)
 		x->hi = x->same->hi;
 	}
 	bool timed = has_time(x->verdict);
+	t->searched |= timed;
 	double base = base_seconds(&x->trial);
 	if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
 		t->seconds = base;
@@ -408,15 +429,6 @@ static void show(struct session *s, struct progress *p, double deadline)
 	progress_line(p, text);
 }
 
-/* No runner can do this task. */
-static void give_up(struct tuned *t)
-{
-	if (!t->untunable)
-		warn("%s: %s; it is not tuned", t->title, t->subject.broken);
-	t->untunable = t->subject.broken;
-	t->phase = PHASE_DONE;
-}
-
 /* Waits for trials until all batches are retired, a signal comes, or the time is over. */
 static void loop(struct session *s, double deadline, double end)
 {
@@ -430,12 +442,8 @@ static void loop(struct session *s, double deadline, double end)
 		if (retire(s))
 			continue;
 		double start = now_seconds(), left = deadline - start;
-		struct trial *r = measure_next(s->measure, left < 0.2 ? fmax(left, 0.001) : 0.2);
+		look(s, left < 0.2 ? fmax(left, 0.001) : 0.2);
 		s->ledger.wait += now_seconds() - start;
-		if (r)
-			take_trial(s, r);
-		if (r && r->subject->broken)
-			give_up(((struct slot *)r->owner)->task);
 		show(s, &p, end);
 	}
 	progress_end(&p);
@@ -524,7 +532,8 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 			continue;
 		}
 		read_task_records(s, t);
-		t->phase = t->skipped || !s->opt->trials || recall_search(s, t) ? PHASE_DONE : PHASE_NEW;
+		t->searched = recall_search(s, t);
+		t->phase = t->skipped || !s->opt->trials || t->searched ? PHASE_DONE : PHASE_NEW;
 		any |= t->phase == PHASE_NEW;
 	}
 	if (any)
@@ -534,6 +543,11 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	s->interrupted = stop;
 	for (int i = 0; i < s->ntask; i++)
 		conclude(s, &s->task[i]);
+	for (int i = 0; i < s->ntask; i++) {
+		struct tuned *t = &s->task[i];
+		if (!t->searched && !t->trace && !t->given && !t->untunable)
+			take_nearest(s, t);
+	}
 	s->ledger.all = now_seconds() - start;
 }
 

@@ -57,7 +57,8 @@ struct tuned {
 	const char *trace;       /* to apply: NULL: the default */
 	const char *from;        /* where it came from, in words */
 	double ratio, lo, hi;    /* of it, re-timed; ratio 0: not timed */
-	const char *why;         /* in words, for --why */
+	bool searched;           /* here, or before */
+	const char *why;         /* in words, for --why; NULL: as ratio says */
 };
 
 struct options {
@@ -101,6 +102,9 @@ void session_run(struct session *s, const char *const *runner, int nrunner);
 void session_close(struct session *s);
 /* Gain for the model: time saved as a share of the default's, over tasks that have been timed; and calls' seconds before. */
 double session_gain(const struct session *s, double *before);
+
+/* Gives a task that was not searched the nearest task's schedule, adapted, if the cost model prefers it to the default. */
+void take_nearest(struct session *s, struct tuned *t);
 
 /* records.c: what the knowledge base says. */
 void put_trial(struct session *s, const struct slot *x);

@@ -1,0 +1,64 @@
+/* Tasks that were not searched: the schedule that won for the nearest task, where it promises more than the default. */
+#include <math.h>
+#include <string.h>
+#include "session.h"
+
+enum { NEAR_MAX = 4 };
+#define PROMISE 0.95 /* of the default's time, by the cost model: it is right in order more than in size */
+
+static const struct samples nothing;
+
+/* Winners of this tuning count as well as those of the knowledge base. */
+static int find_near(struct session *s, const struct tuned *t, struct near *out)
+{
+	int n = nearest_records(s, t, out, NEAR_MAX);
+
+	for (int i = 0; i < s->ntask; i++) {
+		const struct tuned *o = &s->task[i];
+		double d = o != t && o->trace && o->ratio > 0 ? task_distance(t->text, o->text) : INFINITY;
+		if (!isfinite(d))
+			continue;
+		int k = n;
+		while (k > 0 && out[k - 1].distance > d)
+			k--;
+		if (k == NEAR_MAX)
+			continue;
+		n += n < NEAR_MAX;
+		memmove(out + k + 1, out + k, (size_t)(n - k - 1) * sizeof *out);
+		out[k] = (struct near){o->text, o->trace, "this model", d};
+	}
+	return n;
+}
+
+void take_nearest(struct session *s, struct tuned *t)
+{
+	struct near near[NEAR_MAX] = {0};
+	int n = find_near(s, t, near), best_near = 0;
+	const struct point *best = NULL;
+	const char *why;
+
+	if (!n || !s->opt->cost->predict)
+		return;
+	struct space *space = space_new(t->in, t->node, s->target, s->opt->cost);
+	const struct point *rule = space_point(space, 0, &nothing);
+	for (int i = 0; i < n && rule; i++) {
+		size_t first = space->origins.n;
+		space_add_record(space, near[i].id, near[i].trace);
+		for (size_t k = first; k < space->origins.n; k++) {
+			const struct point *p = space_point(space, (int)k, &nothing);
+			if (p && p->predicted > 0 && p->predicted < PROMISE * rule->predicted && (!best || p->predicted < best->predicted)) {
+				best = p;
+				best_near = i;
+			}
+		}
+	}
+	struct candidate *c = best ? candidate_new(t->in, t->node, s->target, best->trace, false, &why) : NULL;
+	if (c) {
+		t->trace = arena_str(&s->arena, c->trace);
+		t->from = arena_printf(&s->arena, "record %.10s", near[best_near].id);
+		t->why = arena_printf(&s->arena, "not timed: the trace of %s (%.10s), adapted; expected %.2f of the default's time",
+				      near[best_near].task, near[best_near].id, best->predicted / rule->predicted);
+		candidate_free(c);
+	}
+	space_free(space);
+}
