@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "device/problem.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "common/arena.h"
+#include "common/half.h"
+#include "common/rng.h"
 
 enum { PAGE = 4096, ALIGN = 64 };
 
@@ -36,6 +38,35 @@ static struct problem *lay_out(int fd, struct problem head, const struct oracle_
 	return p;
 }
 
+/* How many seeds with spikes. */
+static int spikes(const struct oracle_task *t)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < t->nin + t->nout; i++)
+		n += t->t[i].n;
+	n = PROBLEM_SPIKE_ELEMENTS / n;
+	return n > PROBLEM_SPIKES ? PROBLEM_SPIKES : n < 1 ? 1 : (int)n;
+}
+
+static void add_spikes(const struct problem *p, int seed)
+{
+	struct rng r = {(uint64_t)seed};
+
+	for (int i = 0; i < p->nin; i++) {
+		void *x = (void *)problem_data(p, i, seed);
+		for (int64_t k = 0; k < p->t[i].tensor.n; k++) {
+			double u = rng_unit(&r), by = exp2(10 * u * u);
+			switch (p->t[i].tensor.dtype) {
+			case DT_F32: ((float *)x)[k] *= (float)by; break;
+			case DT_F64: ((double *)x)[k] *= by; break;
+			case DT_F16: ((uint16_t *)x)[k] = float_to_half(half_to_float(((uint16_t *)x)[k]) * (float)by); break;
+			default: break;
+			}
+		}
+	}
+}
+
 const char *problem_write(const struct oracle *o, const char *text, int fd)
 {
 	const char *why = NULL;
@@ -46,14 +77,16 @@ const char *problem_write(const struct oracle *o, const char *text, int fd)
 		return why;
 	if (t->nin + t->nout > RUNNER_BUFS_MAX)
 		return "more operands than a kernel can have";
-	struct problem head = {.n = t->nin + t->nout, .nin = t->nin, .seeds = PROBLEM_SEEDS, .reduction = t->reduction};
+	struct problem head = {.n = t->nin + t->nout, .nin = t->nin, .seeds = PROBLEM_SEEDS + spikes(t), .reduction = t->reduction};
 	struct problem *p = lay_out(fd, head, t->t);
 	if (!p)
 		return "no memory for its operands";
-	for (int s = 0; s < PROBLEM_SEEDS; s++) {
+	for (int s = 0; s < p->seeds; s++) {
 		for (int i = 0; i < p->n; i++)
 			ptr[i] = (void *)problem_data(p, i, s);
 		o->inputs(t, (uint64_t)s + 1, ptr);
+		if (s >= PROBLEM_SEEDS)
+			add_spikes(p, s);
 		o->eval(t, ptr, ptr + t->nin);
 	}
 	munmap(p, p->bytes);

@@ -4,14 +4,17 @@
 #define HONE_PROBLEM_H
 #include "device/oracle.h"
 
-enum { PROBLEM_SEEDS = 3 };
+/* Seeds behind the first three have spikes: floats times 2^(10 u^2), u uniform, so that a few elements dwarf the others
+ * and what only guards the range of numbers (the maximum of a softmax) is seen to be there. The smaller the task the more
+ * of them. */
+enum { PROBLEM_SEEDS = 3, PROBLEM_SPIKES = 16, PROBLEM_SPIKE_ELEMENTS = 1 << 18 };
 struct problem { /* the head of the file */
 	int n, nin, seeds;    /* tensors; the first nin are inputs, the others results; constants: 1 seed */
 	double reduction;
 	uint64_t head, bytes; /* of this; of the file */
 	struct {
 		struct oracle_tensor tensor;
-		uint64_t bytes, at[PROBLEM_SEEDS]; /* where its contents are */
+		uint64_t bytes, at[PROBLEM_SEEDS + PROBLEM_SPIKES]; /* where its contents are */
 	} t[RUNNER_BUFS_MAX];
 };
 /* Computes all that and writes it to fd. NULL, or why not. */

@@ -229,27 +229,35 @@ static bool check_patterns(struct run *x, enum place p)
 }
 
 /* Result i as row-major data; temporary memory of the process. */
-static const void *result_of(struct run *x, int i, enum place p)
+static const void *result_of(struct run *x, int which, int i, enum place p)
 {
-	const struct runner_build *b = build_of(x, CANDIDATE);
+	const struct runner_build *b = build_of(x, which);
 	void *got = xmalloc(x->p->t[x->p->nin + i].bytes + 1);
 
-	x->t->oracle->unpack(&b->buf[b->nin + b->nconst + i], region_ours(&x->regions, x->arguments[CANDIDATE].out[i], p), got);
+	x->t->oracle->unpack(&b->buf[b->nin + b->nconst + i], region_ours(&x->regions, x->arguments[which].out[i], p), got);
 	return got;
+}
+
+/* NULL, or what is wrong with the results. */
+static const char *wrong_results(struct run *x, int which, enum place p, int seed)
+{
+	const char *why = NULL;
+
+	for (int i = 0; !why && i < build_of(x, which)->nout; i++) {
+		const void *got = result_of(x, which, i, p);
+		why = results_compare(x->p, x->p->nin + i, seed, got, x->a);
+		free((void *)got);
+	}
+	return why;
 }
 
 static bool check_results(struct run *x, enum place p, int seed)
 {
-	for (int i = 0; i < build_of(x, CANDIDATE)->nout; i++) {
-		const void *got = result_of(x, i, p);
-		const char *why = results_compare(x->p, x->p->nin + i, seed, got, x->a);
-		free((void *)got);
-		if (why) {
-			judge(x, VERDICT_WRONG, why);
-			return false;
-		}
-	}
-	return check_patterns(x, p);
+	const char *why = wrong_results(x, CANDIDATE, p, seed);
+
+	if (why)
+		judge(x, VERDICT_WRONG, why);
+	return !why && check_patterns(x, p);
 }
 
 static bool check_seed(struct run *x, enum place p, int seed, const char *what)
@@ -259,6 +267,29 @@ static bool check_seed(struct run *x, enum place p, int seed, const char *what)
 	poison(x, CANDIDATE, p);
 	return order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, deadline(x), what) &&
 	       check_results(x, p, seed);
+}
+
+static bool run_seed(struct run *x, int which, int seed)
+{
+	fill_seed(x, which, PLACE_START, seed);
+	poison(x, which, PLACE_START);
+	return order(x, (struct order){.kind = ORDER_RUN, .which = which, .place = PLACE_START, .times = 1}, which, deadline(x), "call on spikes");
+}
+
+/* Constants are in place. */
+static bool check_spikes(struct run *x)
+{
+	bool one = x->t->artifact[0] == x->t->artifact[1]; /* nothing to measure it by */
+
+	for (int seed = PROBLEM_SEEDS; seed < x->p->seeds && !one; seed++) {
+		if (!run_seed(x, BASE, seed))
+			return false;
+		if (wrong_results(x, BASE, PLACE_START, seed))
+			continue;
+		if (!run_seed(x, CANDIDATE, seed) || !check_results(x, PLACE_START, seed))
+			return false;
+	}
+	return true;
 }
 
 /* Inputs nobody has seen: those of a seed, every element somewhere else. */
@@ -289,7 +320,7 @@ static bool check_points(struct run *x, enum place p)
 	for (int i = 0; good && i < build_of(x, CANDIDATE)->nout; i++) {
 		int t = x->p->nin + i;
 		int64_t n = x->p->t[t].tensor.n;
-		const void *got = result_of(x, i, p);
+		const void *got = result_of(x, CANDIDATE, i, p);
 		for (int k = 0; good && k < POINTS && n && (k == 0 || now_seconds() < until); k++) {
 			int64_t e = k == 0 ? n - 1 : rng_range(&x->rng, 0, n - 1);
 			if (!o->point(x->t->task, data, i, e, &right))
@@ -336,7 +367,7 @@ static bool check(struct run *x)
 		return false;
 	if (!check_seed(x, PLACE_START, (seed + 1) % PROBLEM_SEEDS, "second call"))
 		return false;
-	return !x->t->oracle->point || check_points(x, PLACE_START);
+	return check_spikes(x) && (!x->t->oracle->point || check_points(x, PLACE_START));
 }
 
 /* ---- timing ---- */
