@@ -1,0 +1,319 @@
+/* The analytic model. Straight-line pieces of code, that is what lies between loops that stay loops, are bound by the unit
+ * they use most: multiply-adds by their ports, loads, stores, instructions, or the latency of sums that wait for each other.
+ * Memory: the box of each buffer that one execution of a loop touches; where what an iteration touches fits in a cache,
+ * all of the loop brings in each byte of its box once, else every iteration brings in its own. */
+#include "loop/cost.h"
+#include <math.h>
+#include <string.h>
+#include "device/target.h"
+#include "loop/math.h"
+#include "loop/nest.h"
+#include "loop/rule.h"
+
+enum { CHAIN_MAX = 32, LEVELS = 3, UOPS_FIT = 4000 };
+static const double HERTZ = 3.5e9, LOOP_CYCLES = 1, ISSUE = 5;
+static const double BYTES_A_CYCLE[LEVELS] = {32, 12, 5}; /* into the first level from the second, and so on */
+
+/* Loops around a block that are written out. */
+struct copy {
+	poly_var var;
+	double n;      /* copies */
+	bool vector, reduce;
+};
+/* What a straight-line piece asks of the units. */
+struct work {
+	double arith, load, store, chain, other, cycles; /* cycles: of the loops in it */
+};
+struct costing {
+	struct loop_prog *p;
+	int64_t *env;          /* value of every variable */
+	size_t nenv;
+	int lanes, regs;
+	double ports, latency, uops;
+	int64_t cache[LEVELS];
+	struct copy copy[CHAIN_MAX];
+	int ncopy;
+	bool cut;              /* some loop around is cut where guards change */
+};
+
+/* ---- straight-line code ---- */
+
+static double copies(const struct costing *c, poly e, bool all)
+{
+	double n = 1;
+	for (int i = 0; i < c->ncopy; i++)
+		if (!c->copy[i].vector && (all || poly_uses(c->p->P, e, c->copy[i].var)))
+			n *= c->copy[i].n;
+	return n;
+}
+
+static const struct copy *vector_loop(const struct costing *c)
+{
+	for (int i = 0; i < c->ncopy; i++)
+		if (c->copy[i].vector)
+			return &c->copy[i];
+	return NULL;
+}
+
+static poly bound_offset(struct costing *c, nest_id block, buf_id b, const poly *index)
+{
+	const struct nest *x = lnest(c->p, block);
+	const struct stage *s = lstage(c->p, x->stage);
+	poly_var var[LOOP_AXES_MAX];
+	poly by[LOOP_AXES_MAX];
+	int n = 0;
+	for (int a = 0; a < s->naxes; a++)
+		if (x->phase != BLOCK_INIT || a < s->nspatial) {
+			var[n] = s->axis[a].var;
+			by[n++] = x->bind[a];
+		}
+	return poly_subst_many(c->p->P, buf_offset(c->p, b, index), n, var, by);
+}
+
+/* Rows of one read a multiple of 4 KB apart: more of them than a set has ways push each other out. */
+static bool conflicts(const struct costing *c, poly off, double size)
+{
+	int64_t step;
+	poly rest;
+	for (int i = 0; i < c->ncopy; i++)
+		if (!c->copy[i].vector && c->copy[i].n > (double)c->cache[0] / 4096 - 3 && poly_linear_in(c->p->P, off, c->copy[i].var, &step, &rest) && step &&
+		    (int64_t)((double)step * size) % 4096 == 0)
+			return true;
+	return false;
+}
+
+/* Instructions of one access at offset off, each copy counted once where it does not move. */
+static void add_access(struct costing *c, struct work *w, poly off, buf_id b, bool store)
+{
+	double n = copies(c, off, store), each = 1;
+	double *unit = store ? &w->store : &w->load;
+	const struct copy *v = vector_loop(c);
+	int64_t step;
+	poly rest;
+	if (lbuf(c->p, b)->scope == SCOPE_REGISTER)
+		return;
+	if (v && poly_uses(c->p->P, off, v->var)) {
+		if (!poly_linear_in(c->p->P, off, v->var, &step, &rest) || step != 1)
+			each = 1.5 * v->n; /* a lane at a time */
+	}
+	*unit += n * each;
+	if (!store && conflicts(c, off, (double)dtype_size(lbuf(c->p, b)->dtype)))
+		w->cycles += 2 * n;
+}
+
+static void add_block(struct costing *c, struct work *w, nest_id block)
+{
+	struct loop_prog *p = c->p;
+	const struct nest *x = lnest(p, block);
+	const struct stage *s = lstage(p, x->stage);
+	ex_id read[READS_MAX];
+	double n = copies(c, 0, true), sums = 1;
+	bool reduction = s->comb != COMB_NONE && x->phase == BLOCK_UPDATE, scalar = !vector_loop(c);
+	poly out[LOOP_RANK_MAX];
+	for (int a = 0; a < s->nspatial; a++)
+		out[a] = stage_axis(p, x->stage, a);
+	poly to = bound_offset(c, block, s->out, out);
+	add_access(c, w, to, s->out, true);
+	if (x->phase == BLOCK_INIT) {
+		w->other += n;
+		return;
+	}
+	if (reduction)
+		add_access(c, w, to, s->out, false);
+	for (int i = 0, k = stage_all_reads(p, x->stage, read); i < k; i++)
+		add_access(c, w, bound_offset(c, block, lex(p, read[i])->buf, lex(p, read[i])->index), lex(p, read[i])->buf, false);
+	int ops = rule_cost(p, s->body);
+	bool fma = s->comb == COMB_SUM && lex(p, s->body)->kind == EX_CALL && lex(p, s->body)->fn == FN_MUL;
+	double arith = ops + (reduction && !fma ? 1 : 0);
+	if (scalar && ops >= 10) /* functions of the C library */
+		arith *= 2;
+	w->arith += n * arith;
+	w->other += n * (double)x->guard.n * (c->cut ? 0.2 : 2);
+	for (int i = 0; i < c->ncopy; i++)
+		if (c->copy[i].reduce && !c->copy[i].vector)
+			sums *= c->copy[i].n;
+	if (reduction) { /* how often a sum waits for itself: in memory for longer */
+		double wait = lbuf(p, s->out)->scope == SCOPE_REGISTER ? c->latency : 2 * c->latency;
+		w->chain = fmax(w->chain, sums * wait);
+		double live = n / sums + 2;
+		if (lbuf(p, s->out)->scope == SCOPE_REGISTER && live > c->regs)
+			w->load += 2 * (live - c->regs);
+	}
+}
+
+static double loop_cycles(struct costing *c, nest_id n);
+
+static int64_t extent_now(struct costing *c, nest_id n)
+{
+	int64_t e = poly_eval(c->p->P, lnest(c->p, n)->extent, c->env);
+	return e > 0 ? e : 0;
+}
+
+static void gather(struct costing *c, struct work *w, nest_id n)
+{
+	const struct nest *x = lnest(c->p, n);
+	if (x->kind == NEST_BLOCK) {
+		add_block(c, w, n);
+		return;
+	}
+	int pushed = 0;
+	if (x->kind == NEST_FOR) {
+		int64_t e = extent_now(c, n);
+		bool written_out = x->mark == LOOP_VECTOR || (x->mark == LOOP_UNROLL && !x->unroll) || e == 1;
+		if (!written_out || c->ncopy == CHAIN_MAX) {
+			struct copy save[CHAIN_MAX]; /* copies of a loop are few: count it as often as it is written */
+			double times = copies(c, 0, true);
+			int k = c->ncopy;
+			memcpy(save, c->copy, sizeof save);
+			c->ncopy = 0;
+			w->cycles += times * loop_cycles(c, n);
+			memcpy(c->copy, save, sizeof save);
+			c->ncopy = k;
+			return;
+		}
+		c->env[x->var] = 0;
+		if (x->mark == LOOP_VECTOR && e > c->lanes)
+			w->other += 1;
+		c->copy[c->ncopy++] = (struct copy){x->var, (double)e, x->mark == LOOP_VECTOR, x->reduce};
+		pushed = 1;
+	}
+	for (size_t i = 0; i < lnest(c->p, n)->kid.n; i++)
+		gather(c, w, lnest(c->p, n)->kid.a[i]);
+	c->ncopy -= pushed;
+}
+
+static double piece_cycles(struct costing *c, const struct work *w)
+{
+	double bound = fmax(fmax(w->arith / c->ports, w->load / 2), fmax(w->store, w->chain));
+	double instructions = w->arith + w->store + w->other + 0.5 * w->load; /* half of the loads are operands of others */
+	c->uops += instructions;
+	return fmax(bound, instructions / ISSUE) + w->cycles;
+}
+
+/* ---- loops ---- */
+
+struct depends {
+	poly_var var;
+	bool yes;
+};
+
+static void look(struct loop_prog *p, nest_id n, void *arg)
+{
+	struct depends *d = arg;
+	d->yes |= lnest(p, n)->kind == NEST_FOR && lnest(p, n)->extent && poly_uses(p->P, lnest(p, n)->extent, d->var);
+}
+
+static double loop_cycles(struct costing *c, nest_id n)
+{
+	const struct nest *x = lnest(c->p, n);
+	int64_t e = extent_now(c, n);
+	int factor = x->mark == LOOP_UNROLL && x->unroll > 1 ? x->unroll : 1;
+	struct depends d = {x->var, false};
+	bool cut = c->cut;
+	double sum = 0, weights = 0;
+	nest_walk(c->p, nest_body(c->p, n), look, &d);
+	c->cut |= x->cut.n > 0;
+	for (int i = 0; i < (d.yes ? 3 : 1) && e > 0; i++) { /* first, middle, last: tiles of two sizes */
+		double weight = !d.yes || i == 1 ? (double)e : 1;
+		struct work w = {0};
+		c->env[x->var] = i == 0 ? 0 : i == 1 ? e / 2 : e - 1;
+		if (factor > 1)
+			c->copy[c->ncopy++] = (struct copy){x->var, factor, false, x->reduce};
+		gather(c, &w, nest_body(c->p, n));
+		c->ncopy -= factor > 1;
+		sum += weight * (piece_cycles(c, &w) / factor + LOOP_CYCLES / factor);
+		weights += weight;
+	}
+	c->env[x->var] = 0;
+	c->cut = cut;
+	return weights > 0 ? (double)e * sum / weights : 0;
+}
+
+/* ---- memory ---- */
+
+/* Bytes of the box of buffer b that is touched below n, in whole cache lines. */
+static double box_bytes(struct costing *c, buf_id b, nest_id n)
+{
+	struct loop_prog *p = c->p;
+	const struct loop_buf *x = lbuf(p, b);
+	poly lo[LOOP_RANK_MAX], extent[LOOP_RANK_MAX];
+	double bytes = (double)dtype_size(x->dtype), line = bytes;
+	int last = x->layout.n ? x->layout.part[x->layout.n - 1].axis : x->rank - 1;
+	if (!region_of(p, b, n, true, true, lo, extent))
+		return 0;
+	for (int d = 0; d < x->rank; d++) {
+		int64_t from, to;
+		poly_range(p->P, extent[d], &from, &to);
+		if (to > x->shape[d] || to < 0)
+			to = x->shape[d];
+		if (d == last)
+			line *= (double)to;
+		else
+			bytes *= (double)to;
+	}
+	return bytes / (double)dtype_size(x->dtype) * (line < 64 && x->rank > 1 ? 64 : line);
+}
+
+/* Bytes that each level takes in while n runs once; box: all that it touches. */
+struct traffic {
+	double in[LEVELS], box;
+};
+
+static struct traffic traffic_of(struct costing *c, nest_id n)
+{
+	struct loop_prog *p = c->p;
+	const struct nest *x = lnest(p, n);
+	struct traffic t = {{0}, 0}, body = {{0}, 0};
+	if (x->kind == NEST_BLOCK)
+		return t;
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		if (lbuf(p, b)->scope != SCOPE_REGISTER && lbuf(p, b)->scope != SCOPE_STACK)
+			t.box += box_bytes(c, b, n);
+	for (size_t i = 0; i < lnest(p, n)->kid.n; i++) {
+		struct traffic k = traffic_of(c, lnest(p, n)->kid.a[i]);
+		body.box = fmax(body.box, k.box);
+		for (int l = 0; l < LEVELS; l++)
+			body.in[l] += k.in[l];
+	}
+	double trips = 1;
+	if (x->kind == NEST_FOR) {
+		int64_t lo, hi;
+		poly_range(p->P, x->extent, &lo, &hi);
+		trips = hi > 0 ? (double)hi : 0;
+	}
+	for (int l = 0; l < LEVELS; l++) {
+		double room = 0.8 * (double)c->cache[l];
+		bool fits = t.box <= room || (x->kind == NEST_FOR && body.box <= room);
+		t.in[l] = fits ? t.box : trips * body.in[l];
+	}
+	return t;
+}
+
+double loop_cost(struct loop_prog *p)
+{
+	const struct target *m = p->target;
+	struct costing c = {.p = p, .lanes = rule_lanes(p)};
+	struct work w = {0};
+	c.regs = m && m->vector_regs ? m->vector_regs : 16;
+	c.ports = m && m->fma_ports ? m->fma_ports : 2;
+	c.latency = m && m->fma_latency ? m->fma_latency : 4;
+	c.cache[0] = m && m->l1 ? m->l1 : 32 << 10;
+	c.cache[1] = m && m->l2 ? m->l2 : 1 << 20;
+	c.cache[2] = m && m->l3 ? m->l3 : 16 << 20;
+	c.nenv = poly_nvars(p->P) + 1;
+	c.env = ARENA_ARRAY(&p->arena, int64_t, c.nenv + 1);
+	gather(&c, &w, p->root);
+	double cycles = piece_cycles(&c, &w);
+	struct traffic t = traffic_of(&c, p->root);
+	double memory = 0, most = cycles, sum = cycles;
+	for (int l = 0; l < LEVELS; l++) {
+		/* what fits as a whole is there from the run before */
+		double in = t.box <= 0.8 * (double)c.cache[l] ? 0 : t.in[l];
+		memory = in / BYTES_A_CYCLE[l];
+		most = fmax(most, memory);
+		sum += memory;
+	}
+	if (c.uops > UOPS_FIT)
+		most *= 1 + 0.1 * log2(c.uops / UOPS_FIT);
+	return (most + 0.3 * (sum - most)) / HERTZ;
+}
