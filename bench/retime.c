@@ -1,0 +1,175 @@
+/* What did a tuning win? retime [--budget S] MODEL.g TUNED.g [OTHER.g]: every task of the model afresh: the schedule that TUNED
+ * has for it against the rule's default and, with OTHER, against the schedule that OTHER has. A row a task, and the total:
+ * time of the calls of all tasks. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "common/tool.h"
+#include "device/runner.h"
+#include "device/target.h"
+#include "graph/stream.h"
+#include "loop/candidate.h"
+#include "loop/prim.h"
+#include "op/task.h"
+
+enum { OPT_BUDGET = 1000, MODELS_MAX = 3 };
+static double budget = 3;
+static struct arena arena;
+static struct runner *r;
+
+static error_t option(int key, char *arg)
+{
+	if (key != OPT_BUDGET)
+		return ARGP_ERR_UNKNOWN;
+	budget = atof(arg);
+	return 0;
+}
+
+static struct runner_answer next(void)
+{
+	struct runner_answer x;
+
+	if (runner_wait(&r, 1, 120, &arena, &x) < 0)
+		die(EX_NOTAVAIL, "no answer");
+	if (x.ended || x.error)
+		die(EX_NOTAVAIL, "%s", x.why);
+	return x;
+}
+
+/* The model's schedule for the task; NULL: the default. */
+static const char *trace_of(struct module *m, const char *text)
+{
+	struct task_list l = {0};
+	const char *trace = NULL;
+
+	task_list_make(&l, m, &arena);
+	for (size_t i = 0; i < l.n && !trace; i++)
+		if (!strcmp(l.a[i].text, text))
+			trace = attr_str(node(m, l.a[i].node[0]), "trace", NULL);
+	task_list_free(&l);
+	return trace;
+}
+
+/* Builds the kernel; its digest. */
+static struct digest build(struct module *m, const char *trace, struct digest task)
+{
+	const char *why;
+	struct candidate *c = candidate_new(m, task_node(m), target_host(), trace, false, &why);
+
+	if (!c)
+		die(EX_BADDATA, "%s", why);
+	struct candidate_buf *part[3] = {c->in, c->constant, c->out};
+	int count[3] = {c->nin, c->nconst, c->nout}, n = 0;
+	struct runner_buf *buf = ARENA_ARRAY(&arena, struct runner_buf, c->nin + c->nconst + c->nout);
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < count[k]; i++)
+			buf[n++] = (struct runner_buf){dtype_name(part[k][i].dtype), part[k][i].rank, part[k][i].shape, part[k][i].layout,
+						       part[k][i].elems, (uint32_t)i};
+	struct runner_build b = {c->source, c->nsource, trace_algo(c->trace, &arena), c->workspace, c->nin, c->nconst, c->nout, buf};
+	runner_build(r, task, &b);
+	struct runner_answer x = next();
+	if (x.result.verdict == VERDICT_BUILD)
+		die(EX_BADDATA, "%s", x.why);
+	return x.digest;
+}
+
+static struct runner_result compare(struct digest task, struct digest a, struct digest base, uint64_t seed)
+{
+	struct runner_result x;
+
+	do { /* until enough is known to say in which 2% it is */
+		runner_try(r, task, a, base, budget, seed++);
+		x = next().result;
+	} while (x.verdict == VERDICT_UNSURE && seed % 8);
+	return x;
+}
+
+static int by_ps(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double base_seconds(const struct runner_result *x)
+{
+	uint64_t *v = ARENA_ARRAY(&arena, uint64_t, x->npairs + 1);
+
+	for (size_t i = 0; i < x->npairs; i++)
+		v[i] = x->pair[i].base;
+	qsort(v, x->npairs, sizeof *v, by_ps);
+	return 1e-12 * (double)v[x->npairs / 2];
+}
+
+struct total {
+	double before, after, worst, apart;
+};
+
+static void retime(const struct task *t, struct module *const *model, int n, struct total *sum)
+{
+	const char *why, *one = trace_of(model[1], t->text), *two = n > 2 ? trace_of(model[2], t->text) : NULL;
+	struct module *m = task_module(t->text, 0, &arena, &why);
+
+	runner_task(r, t->text);
+	struct digest task = next().digest, base = build(m, NULL, task);
+	struct digest a = one ? build(m, one, task) : base, b = n > 2 && two ? build(m, two, task) : base;
+	struct runner_result x = compare(task, a, base, 8 * t->digest.lo + 1); /* without a trace: the default against itself */
+	double ratio = one ? x.ratio : 1, seconds = base_seconds(&x);
+	sum->before += t->count * seconds;
+	sum->after += t->count * seconds * ratio;
+	sum->worst = fmax(sum->worst, ratio);
+	printf("%-46.46s %3u %10.2f %6.3f (%.3f .. %.3f) %-7s", t->title, t->count, 1e6 * seconds, ratio, one ? x.lo : 1, one ? x.hi : 1,
+	       one ? verdict_name(x.verdict) : "default");
+	if (n > 2) {
+		struct runner_result y = {.ratio = 1, .lo = 1, .hi = 1, .verdict = VERDICT_TIE};
+		if (!digest_eq(a, b))
+			y = compare(task, a, b, 8 * t->digest.hi + 1);
+		sum->apart = fmax(sum->apart, fmax(y.ratio, 1 / y.ratio));
+		printf(" %6.3f (%.3f .. %.3f) %s", y.ratio, y.lo, y.hi, digest_eq(a, b) ? "same" : verdict_name(y.verdict));
+	}
+	printf("\n");
+	fflush(stdout);
+	module_free(m);
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	struct module *model[MODELS_MAX];
+	struct task_list l = {0};
+	struct total sum = {.worst = 0, .apart = 1};
+	const char *why;
+
+	if (a->nfile < 2)
+		tool_usage();
+	if (!(r = runner_open(NULL, 30, &arena, &why)))
+		die(EX_NOTAVAIL, "%s", why);
+	for (int i = 0; i < a->nfile; i++)
+		model[i] = stream_read_only(stream_open(a->file[i]));
+	task_list_make(&l, model[0], &arena);
+	printf("%-46s %3s %10s %s%s\n", "task", "n", "default us", "tuned/default", a->nfile > 2 ? "                  tuned/other" : "");
+	for (size_t i = 0; i < l.n; i++)
+		retime(&l.a[i], model, a->nfile, &sum);
+	printf("total: %.3f ms -> %.3f ms, %.3f of the default's; slowest task at %.3f of its default's time", 1e3 * sum.before,
+	       1e3 * sum.after, sum.after / sum.before, sum.worst);
+	if (a->nfile > 2)
+		printf("; the two at most %.1f%% apart", 100 * (sum.apart - 1));
+	printf("\n");
+	runner_close(r);
+	return EX_GOOD;
+}
+
+static const struct argp_option options[] = {
+	{"budget", OPT_BUDGET, "S", 0, "seconds at most for each comparison; 3", 0},
+	{0},
+};
+const struct tool tool = {
+	.name = "retime",
+	.summary = "Time every task of a model afresh: tuned against the default, and one tuning against another.",
+	.args_doc = "MODEL.g TUNED.g [OTHER.g]",
+	.max_files = MODELS_MAX,
+	.options = options,
+	.option = option,
+	.run = run,
+};

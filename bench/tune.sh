@@ -1,0 +1,41 @@
+#!/bin/sh
+# tune.sh [--seconds S | --trials N] [--seeds "1 2"] [MODEL...]: tunes each model with each seed, from nothing, and times every
+# task afresh: against the rule's default and, where there are two seeds, one result against the other.
+# Models are looked for as bench/find.sh says. What was tuned and measured stays in build/bench/tune.
+cd "$(dirname "$0")/.." || exit 1
+top=$(pwd)
+PATH=$top/bin:$PATH
+. bench/find.sh
+HONE_BLOBS=${HONE_BLOBS:-$top/build/blobs}
+export HONE_BLOBS
+out=build/bench/tune
+seeds=1 limit=
+while :; do
+	case $1 in
+	--seconds | --trials) limit="$limit $1 $2" && shift 2 ;;
+	--seeds) seeds=$2 && shift 2 ;;
+	-*) sed -n '2,4s/^# //p' "$0" && exit 64 ;;
+	*) break ;;
+	esac
+done
+[ $# -gt 0 ] || set -- resnet50 mobilenet_v2 bert_small efficientnet_b0
+make -s all build/bench/retime || exit
+mkdir -p $out
+failed=0
+for name; do
+	echo "== $name"
+	model=$(model_path "$name")
+	[ -n "$model" ] || { echo "skipped: no $name.onnx in ${HONE_MODELS:-build/models} (HONE_MODELS)"; continue; }
+	sizes=$(model_sizes "$name")
+	ge-import -q "$model" | ge-shape -q ${sizes:+--set "$sizes"} | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse |
+		ge-layout -o "$out/$name.g" || { failed=1; continue; }
+	tuned=
+	for seed in $seeds; do
+		rm -f "$out/$name.$seed.kb"*
+		tune-op --kb "$out/$name.$seed.kb" --seed "$seed" $limit "$out/$name.g" -o "$out/$name.$seed.g" || { failed=1; continue 2; }
+		tuned="$tuned $out/$name.$seed.g"
+	done
+	# shellcheck disable=SC2086 # one or two files
+	build/bench/retime "$out/$name.g" $tuned || failed=1
+done
+exit $failed
