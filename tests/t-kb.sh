@@ -170,3 +170,13 @@ ok "$(kb --kb net.kb --target here dump --for net.g | sed -n 's/^task //p')" "Re
 ok "$(kb --kb net.kb --target here why 'Relu f32 4' | grep -c '^wins: .* 0.5000 of the default')" 1 "why"
 ok "$(kb --kb net.kb --target here best 'Relu f32 4' --json | grep -c '"ratio": "0.5"') $(rc kb --kb net.kb --target there best 'Relu f32 4')" "1 1" "best"
 ok "$(ge-load net.txt | head -c 50 | rc kb --kb net.kb apply) $(wc -l <err)" "65 1" "apply passes an abort on"
+
+# What gc has shortened is not measured again: neither by the same search nor by a longer one.
+cp "$top/examples/digits/digits.onnx" . && ge-import digits.onnx | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o digits.g
+tune-op --quiet --runner fake --trials 12 --kb tuned.kb digits.g -o tuned1.g 2>/dev/null
+cp tuned.kb kept.kb
+kb --kb tuned.kb gc >out
+tune-op --quiet --runner fake --trials 20 --kb tuned.kb digits.g -o tuned2.g 2>/dev/null
+tune-op --quiet --runner fake --trials 20 --kb kept.kb digits.g -o kept2.g 2>/dev/null
+ok "$(ge-stat --digest tuned2.g) $(kb --kb tuned.kb dump | grep -c '^record')" "$(ge-stat --digest kept2.g) $(kb --kb kept.kb dump | grep -c '^record')" \
+	"tuning goes on after gc as without: $(cut -d: -f2 out)"

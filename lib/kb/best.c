@@ -133,14 +133,26 @@ const struct kb_record *kb_best(struct kb *k, const char *task, const char *targ
 	return best;
 }
 
+struct digest kb_trace_digest(const char *trace)
+{
+	while (*trace == '#') {
+		trace += strcspn(trace, "\n");
+		trace += *trace == '\n';
+	}
+	return digest_bytes(trace, strlen(trace));
+}
+
 const struct kb_record *kb_measured(const struct kb_list *l, const char *task, const char *target, const char *trace)
 {
+	struct digest want = kb_trace_digest(trace);
 	char hex[33];
-	digest_hex(digest_bytes(trace, strlen(trace)), hex);
+	digest_hex(want, hex);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kb_record *r = &l->a[i];
+		const char *t = kb_get_field(r, "trace");
 		if (is(r, "task", task) && is(r, "target", target) &&
-		    ((is(r, "kind", "kernel") && is(r, "trace", trace)) || (is(r, "kind", "dropped") && is(r, "trace-digest", hex))))
+		    ((is(r, "kind", "kernel") && t && digest_eq(kb_trace_digest(t), want)) ||
+		     (is(r, "kind", "dropped") && is(r, "trace-digest", hex))))
 			return r;
 	}
 	return NULL;

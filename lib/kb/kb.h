@@ -26,8 +26,8 @@ struct kb_record {
  *   kind kernel | task TEXT | target ROW | trace TEXT | stages DIGEST (of the stage text) | verdict WORD | why TEXT
  *   samples "ps/ps ps/ps ..." (candidate/base, picoseconds a call) | ratio R | lo R | hi R (candidate / base)
  *   base DIGEST (of the trace it was timed against) | against default|incumbent | tool "tune-op 0.1.0 ..." | trial N
- * Fields of kind "dropped" (what kb gc leaves of one): kind, task, target, verdict, against, ratio, base, of ID,
- *   trace-digest DIGEST.
+ * Fields of kind "dropped" (what kb gc leaves of one): all but trace, samples, stages, tool, trial and such; of ID,
+ *   trace-digest DIGEST (kb_trace_digest).
  * Fields that are not known are kept. */
 const char *kb_get_field(const struct kb_record *r, const char *name); /* NULL: none */
 /* Names are [a-z][a-z0-9_.-]*; NULL takes the field away. */
@@ -71,6 +71,8 @@ const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, co
 /* Could it win on its own target; and of two that can, is a better (negative)? */
 bool kb_can_win(const struct kb_record *r);
 int kb_rank(const struct kb_record *a, const struct kb_record *b);
+/* Of a trace without the lines at its head that begin with "#": its version and what it was made for. */
+struct digest kb_trace_digest(const char *trace);
 /* Was this trace measured on this target? A record of it, kind kernel or dropped, or NULL. */
 const struct kb_record *kb_measured(const struct kb_list *l, const char *task, const char *target, const char *trace);
 

@@ -193,7 +193,7 @@ static bool same_group(const struct kb_record *a, const struct kb_record *b)
 /* What is left of a record: that it was measured, and how it ended. */
 static struct kb_record *tombstone(const struct kb_record *r, struct arena *a)
 {
-	static const char *const kept[] = {"task", "target", "verdict", "against", "ratio", "base"};
+	static const char *const kept[] = {"task", "target", "verdict", "why", "against", "ratio", "lo", "hi", "base", "source", "session"};
 	struct kb_record *out = ARENA_NEW(a, struct kb_record);
 	char hex[33];
 	const char *trace = kb_get_field(r, "trace"), *v;
@@ -201,7 +201,7 @@ static struct kb_record *tombstone(const struct kb_record *r, struct arena *a)
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		if ((v = kb_get_field(r, kept[i])))
 			kb_set_field(out, kept[i], v, a);
-	digest_hex(digest_bytes(trace, strlen(trace)), hex);
+	digest_hex(kb_trace_digest(trace), hex);
 	kb_set_field(out, "trace-digest", hex, a);
 	digest_hex(r->id, hex);
 	kb_set_field(out, "of", hex, a);

@@ -43,11 +43,16 @@ static bool was_timed(enum verdict v)
 	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
 }
 
-struct digest trace_identity(const char *trace)
+struct digest trace_identity(const char *trace) { return kb_trace_digest(trace); }
+
+/* Is the record about that trace? Of those that kb gc has shortened only the digest is left. */
+static bool is_about(const struct kb_record *r, struct digest trace)
 {
-	while (*trace == '#')
-		trace += strcspn(trace, "\n") + (trace[strcspn(trace, "\n")] != 0);
-	return digest_bytes(trace, strlen(trace));
+	struct digest d;
+
+	if (field_is(r, "kind", "dropped"))
+		return digest_parse(field(r, "trace-digest"), strlen(field(r, "trace-digest")), &d) && digest_eq(d, trace);
+	return field_is(r, "kind", "kernel") && digest_eq(trace_identity(field(r, "trace")), trace);
 }
 
 /* ---- writing ---- */
@@ -166,7 +171,9 @@ static void fill(struct slot *x, const struct kb_record *r, struct arena *a)
 	x->known = x->done = true;
 	x->verdict = parse_verdict(field(r, "verdict"));
 	x->why = kb_get_field(r, "why");
-	x->trace = field(r, "trace");
+	x->trace = kb_get_field(r, "trace");
+	if (!x->trace)
+		x->trace = x->point->trace;
 	digest_parse(field(r, "source"), 32, &x->source);
 	if (was_timed(x->verdict)) {
 		x->ratio = record_number(r, "ratio");
@@ -186,8 +193,7 @@ bool recall_trial(struct session *s, struct slot *x)
 
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (!field_is(r, "kind", "kernel") || !field_is(r, "against", against) || !field_is(r, "target", s->target_row) ||
-		    !digest_eq(trace_identity(field(r, "trace")), want))
+		if (!field_is(r, "against", against) || !field_is(r, "target", s->target_row) || !is_about(r, want))
 			continue;
 		if (was_timed(parse_verdict(field(r, "verdict"))) && !field_is(r, "base", t->base_hex))
 			continue; /* the default was another then */
