@@ -226,7 +226,7 @@ void task_put_elements(struct task_out *o, const struct tensor *x)
 
 static const char *put_tensor(struct task_out *o, struct module *m, struct tensor *t, struct arena *a)
 {
-	if (tensor_count(t) > TENSOR_MAX || !dtype_size(t->dtype) || t->dtype == DT_C64 || t->dtype == DT_C128)
+	if (tensor_count(t) > TENSOR_MAX || !dtype_fixed(t->dtype))
 		return arena_printf(a, "%lld elements of type %s in an attribute", (long long)tensor_count(t), dtype_name(t->dtype));
 	put_word(o, dtype_name(t->dtype));
 	put_word(o, ":");
@@ -396,7 +396,7 @@ static struct tensor *read_tensor(struct module *m, const char **s)
 	enum dtype t = dtype_parse(*s, len);
 	int rank = 0;
 
-	if ((*s)[len] != ':' || !dtype_size(t) || t == DT_C64 || t == DT_C128)
+	if ((*s)[len] != ':' || !dtype_fixed(t))
 		die(EX_BADDATA, "'%.20s' is no TYPE:SHAPE:VALUES", *s);
 	for (*s += len + 1; **s != ':'; *s += **s == 'x') {
 		if (rank == RANK_MAX)

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "common/msg.h"
 #include "graph/pass.h"
+#include "op/rules.h"
 #include "op/task_impl.h"
 
 enum {
@@ -40,7 +41,7 @@ static const char *check_type(struct module *m, val_id v, struct arena *a)
 
 	if (!type_static(m, t) || t->other)
 		return arena_printf(a, "%s has type %s, not a tensor of known shape", sym_str(val(m, v)->name), type_str(m, t, a));
-	if (!dtype_size(t->dtype) || t->dtype == DT_C64 || t->dtype == DT_C128)
+	if (!dtype_fixed(t->dtype))
 		return arena_printf(a, "elements of type %s", dtype_name(t->dtype));
 	return NULL;
 }

@@ -4,7 +4,7 @@
 #include "common/msg.h"
 #include "graph/check.h"
 #include "graph/pass.h"
-#include "op/op.h"
+#include "op/rules.h"
 #include "op/task_impl.h"
 
 /* Enough for any kernel, and little enough for any machine that would run it. */
@@ -222,7 +222,7 @@ static enum dtype read_type(struct reader *r)
 	enum dtype t = isalpha((unsigned char)*r->s) ? dtype_parse(r->s, n) : DT_NONE;
 	if (!t || (r->s[n] != '=' && !word_ends(r->s[n])))
 		return DT_NONE;
-	if (!dtype_size(t) || t == DT_C64 || t == DT_C128)
+	if (!dtype_fixed(t))
 		die(EX_BADDATA, "elements of type %s", dtype_name(t));
 	r->s += n;
 	return t;
@@ -406,7 +406,7 @@ static void infer(struct reader *r)
 			if (!v)
 				continue;
 			const struct type *t = &val(m, v)->type;
-			if (!type_static(m, t) || t->other || !dtype_size(t->dtype) || type_count(m, t) < 0 || type_count(m, t) >> VALUE_BITS)
+			if (!type_static(m, t) || t->other || !dtype_fixed(t->dtype) || type_count(m, t) < 0 || type_count(m, t) >> VALUE_BITS)
 				die(EX_BADDATA, "its result %u is %s, not a tensor of known size", k, type_str(m, t, &m->arena));
 		}
 	}

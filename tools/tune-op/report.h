@@ -1,0 +1,57 @@
+/* What a tuning came to, for people and programs: a table, JSON, a page of HTML. */
+#ifndef TUNE_OP_REPORT_H
+#define TUNE_OP_REPORT_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct report_task {
+	const char *title, *text; /* task_title, task_text */
+	const char *digest;       /* hex */
+	size_t calls;             /* nodes of the model that are it */
+	double flops;             /* of one call */
+	double seconds;           /* of one call as the rule schedules it; 0: not timed */
+	double ratio, lo, hi;     /* chosen / default, re-timed, with its interval; ratio 0: the default stays */
+	const char *verdict;      /* "faster", "default", "not tuned" */
+	const char *why;          /* what there is to say besides; may be NULL */
+	const char *from;         /* where the chosen trace came from; NULL: the default */
+	const char *words;        /* the trace that is used, in words (trace_words); NULL: not known */
+	const char *trace;        /* its text; NULL: the default */
+	size_t trials, known;     /* schedules tried; of them known from before */
+	size_t failed;            /* wrong, crash, timeout, build error */
+	const double *curve;      /* best ratio so far after each trial; ncurve of them */
+	size_t ncurve;
+};
+struct report_cost {
+	const char *name;         /* "generate", "compile", "run", "wait", "search" */
+	double seconds;
+	bool beside;              /* spent by runners, side by side: no part of the whole */
+};
+struct report {
+	const char *model;        /* the file, or "" */
+	const char *target;       /* where it was timed, as text */
+	const char *tool;         /* name, version, options */
+	struct report_task *task;
+	size_t ntask;
+	size_t without;           /* groups of the model that are no task */
+	struct report_cost *cost; /* where the time went */
+	size_t ncost;
+	double seconds;           /* the whole tuning */
+	bool interrupted;
+};
+
+/* Over the tasks whose default has been timed. The share of the model that they are is by work (FLOPs, one per element
+ * at least), because nobody knows the time of the others. */
+struct report_totals {
+	size_t timed, faster;
+	double before, after;     /* seconds of all their calls */
+	double share;             /* of the model's work */
+};
+struct report_totals report_totals(const struct report *r);
+
+void report_table(FILE *f, const struct report *r);
+void report_json(FILE *f, const struct report *r);
+void report_html(FILE *f, const struct report *r);
+/* Whole or not at all. */
+void report_html_file(const char *path, const struct report *r);
+#endif

@@ -1,0 +1,259 @@
+/* A tuning's results as one page: no scripts, nothing from elsewhere, light or dark as the reader has it. */
+#include <math.h>
+#include <string.h>
+#include "common/outfile.h"
+#include "report_impl.h"
+
+enum {
+	CHART_W = 220, CHART_H = 96,          /* of one curve */
+	PAD_LEFT = 34, PAD_RIGHT = 8, PAD_TOP = 8, PAD_BOTTOM = 18,
+	CURVES_MAX = 60,                      /* tasks that get a curve */
+	BAR_W = 640,
+};
+
+static const char style[] =
+	":root{--ink:#1b1f24;--soft:#5c6670;--line:#d9dee3;--page:#fff;--mark:#1f6feb;--base:#9aa4ae;--better:#17803d;--tint:#f4f6f8}"
+	"@media(prefers-color-scheme:dark){:root{--ink:#e6e9ec;--soft:#98a2ac;--line:#343b43;--page:#14181c;--mark:#6cb0ff;"
+	"--base:#66707a;--better:#58c27d;--tint:#1c2127}}"
+	"body{font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:1120px;margin:2rem auto;padding:0 1rem}"
+	"h1{font-size:1.35rem;margin:0 0 .3rem}h2{font-size:1.05rem;margin:2rem 0 .6rem}p{margin:.2rem 0}.soft{color:var(--soft)}"
+	".sum{font-size:1.05rem;margin:.8rem 0}"
+	".curves{display:grid;grid-template-columns:repeat(auto-fill,minmax(220px,1fr));gap:.9rem 1rem}"
+	"figure{margin:0}figcaption{font-size:.8rem;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}"
+	"svg{display:block;max-width:100%;height:auto}svg text{font:10px system-ui,sans-serif;fill:var(--soft)}"
+	".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.86rem;width:100%}"
+	"th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid var(--line)}"
+	"th{font-weight:600;color:var(--soft)}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
+	"td.better{color:var(--better);font-weight:600}code{font:.78rem ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}"
+	"details summary{cursor:pointer}pre{font:.75rem ui-monospace,monospace;background:var(--tint);padding:.5rem;overflow-x:auto;margin:.3rem 0}";
+
+/* Text between tags, or in quotes. */
+static void put(FILE *f, const char *s)
+{
+	for (; *s; s++)
+		switch (*s) {
+		case '&': fputs("&amp;", f); break;
+		case '<': fputs("&lt;", f); break;
+		case '>': fputs("&gt;", f); break;
+		case '"': fputs("&quot;", f); break;
+		default:
+			if ((unsigned char)*s >= ' ' || *s == '\n' || *s == '\t')
+				putc(*s, f);
+		}
+}
+
+static void put_head(FILE *f, const struct report *r, struct arena *a)
+{
+	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n<title>Tuning", f);
+	put(f, *r->model ? arena_printf(a, " of %s", r->model) : "");
+	fprintf(f, "</title>\n<style>%s</style></head><body>\n<h1>Tuning", style);
+	put(f, *r->model ? arena_printf(a, " of %s", r->model) : "");
+	fputs("</h1>\n<p class=\"soft\">", f);
+	put(f, r->target);
+	fputs("</p>\n<p class=\"soft\">", f);
+	put(f, r->tool);
+	fputs("</p>\n<p class=\"sum\">", f);
+	put(f, report_summary(a, r));
+	fputs("</p>\n", f);
+	if (r->interrupted)
+		fputs("<p>It was interrupted: the best so far is used, and the same command again goes on.</p>\n", f);
+}
+
+/* ---- curves ---- */
+
+/* The lowest ratio that any curve reaches, a step below; all curves have the same axis. */
+static double floor_of(const struct report *r)
+{
+	double least = 0.95;
+
+	for (size_t i = 0; i < r->ntask; i++)
+		if (r->task[i].ncurve)
+			least = fmin(least, r->task[i].curve[r->task[i].ncurve - 1]);
+	return fmax(0, floor(least * 10 - 1e-9) / 10);
+}
+
+static double y_at(double ratio, double least)
+{
+	return PAD_TOP + (CHART_H - PAD_TOP - PAD_BOTTOM) * (1 - (fmin(ratio, 1) - least) / (1 - least));
+}
+
+static double x_at(double trial, double most)
+{
+	return PAD_LEFT + (CHART_W - PAD_LEFT - PAD_RIGHT) * trial / most;
+}
+
+static void put_curve(FILE *f, const struct report_task *t, double least, double share)
+{
+	double most = (double)t->ncurve, last = t->curve[t->ncurve - 1], was = 1;
+
+	fputs("<figure><figcaption title=\"", f);
+	put(f, t->text);
+	fputs("\">", f);
+	put(f, t->title);
+	fprintf(f, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\"><title>", CHART_W, CHART_H, CHART_W, CHART_H);
+	put(f, t->title);
+	fprintf(f, ": best of %zu trials %.3f of the default's time; %.1f%% of the model's time</title>\n", t->ncurve, last, 100 * share);
+	fprintf(f, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"var(--base)\" stroke-dasharray=\"3 3\"/>", PAD_LEFT, CHART_W - PAD_RIGHT,
+		y_at(1, least), y_at(1, least));
+	fprintf(f, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"var(--line)\"/>", PAD_LEFT, CHART_W - PAD_RIGHT, y_at(least, least),
+		y_at(least, least));
+	fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">1</text><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.1f</text>", PAD_LEFT - 5,
+		y_at(1, least) + 3, PAD_LEFT - 5, y_at(least, least) + 3, least);
+	fprintf(f, "<text x=\"%d\" y=\"%d\">0</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%zu trials</text>\n", PAD_LEFT, CHART_H - 5,
+		CHART_W - PAD_RIGHT, CHART_H - 5, t->ncurve);
+	fprintf(f, "<path fill=\"none\" stroke=\"var(--mark)\" stroke-width=\"1.8\" d=\"M%.1f %.1f", x_at(0, most), y_at(1, least));
+	for (size_t i = 0; i < t->ncurve; i++) {
+		if (t->curve[i] != was)
+			fprintf(f, "H%.1fV%.1f", x_at((double)i + 1, most), y_at(t->curve[i], least));
+		was = t->curve[i];
+	}
+	fprintf(f, "H%.1f\"/><circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"var(--mark)\"/></svg></figure>\n", x_at(most, most), x_at(most, most),
+		y_at(last, least));
+}
+
+static void put_curves(FILE *f, const struct report *r, double before)
+{
+	double least = floor_of(r);
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->ntask; i++)
+		n += r->task[i].ncurve > 0;
+	if (!n)
+		return;
+	fputs("<h2>Best so far, by trial</h2>\n<p class=\"soft\">Time as a share of the default's, as the search measured it; what counts is "
+	      "re-timed, in the table.</p>\n<div class=\"curves\">\n",
+	      f);
+	for (size_t i = 0, k = 0; i < r->ntask && k < CURVES_MAX; i++) {
+		const struct report_task *t = &r->task[i];
+		if (!t->ncurve)
+			continue;
+		put_curve(f, t, least, before > 0 ? (double)t->calls * t->seconds / before : 0);
+		k++;
+	}
+	fputs("</div>\n", f);
+	if (n > CURVES_MAX)
+		fprintf(f, "<p class=\"soft\">and %zu more, in the table</p>\n", n - CURVES_MAX);
+}
+
+/* ---- table ---- */
+
+static void put_cell(FILE *f, const char *class, const char *s)
+{
+	fprintf(f, "<td%s%s%s>", *class ? " class=\"" : "", class, *class ? "\"" : "");
+	put(f, s);
+	fputs("</td>", f);
+}
+
+static void put_row(FILE *f, const struct report_task *t, double before, struct arena *a)
+{
+	fputs("<tr><td>", f);
+	put(f, t->title);
+	fputs("<br><code>", f);
+	put(f, t->text);
+	fputs("</code></td>", f);
+	put_cell(f, "n", arena_printf(a, "%zu", t->calls));
+	put_cell(f, "n", before > 0 && t->seconds > 0 ? arena_printf(a, "%.1f%%", 100 * (double)t->calls * t->seconds / before) : "-");
+	put_cell(f, "n", report_time(a, t->seconds));
+	put_cell(f, "n", report_time(a, t->seconds * report_ratio(t)));
+	put_cell(f, t->ratio > 0 ? "n better" : "n", report_interval(a, t));
+	put_cell(f, "", t->verdict);
+	put_cell(f, "n", t->failed ? arena_printf(a, "%zu (%zu failed)", t->trials, t->failed) : arena_printf(a, "%zu", t->trials));
+	fputs("<td>", f);
+	if (t->why) {
+		put(f, t->why);
+		fputs(t->words ? "; " : "", f);
+	}
+	if (t->trace) {
+		fputs("<details><summary>", f);
+		put(f, t->words ? t->words : "trace");
+		fputs("</summary><pre>", f);
+		put(f, t->trace);
+		fputs("</pre></details>", f);
+	} else if (t->words) {
+		put(f, t->words);
+	}
+	fputs("</td></tr>\n", f);
+}
+
+static void put_table(FILE *f, const struct report *r, double before, struct arena *a)
+{
+	fputs("<h2>Tasks</h2>\n<div class=\"wide\"><table><thead><tr><th>task</th><th class=\"n\">calls</th><th class=\"n\">share of time</th>"
+	      "<th class=\"n\">before</th><th class=\"n\">after</th><th class=\"n\">ratio (interval)</th><th>verdict</th><th class=\"n\">trials</th>"
+	      "<th>schedule</th></tr></thead><tbody>\n",
+	      f);
+	for (size_t i = 0; i < r->ntask; i++)
+		put_row(f, &r->task[i], before, a);
+	fputs("</tbody></table></div>\n<p class=\"soft\">Times are of one call. Before is the rule's schedule; the ratio is the chosen schedule's time to "
+	      "it, timed afresh in pairs.</p>\n",
+	      f);
+}
+
+/* ---- ledger ---- */
+
+static void put_costs(FILE *f, const struct report *r, bool beside, double all)
+{
+	double x = 0, most = all;
+	int shade = 0;
+
+	for (size_t i = 0; i < r->ncost && beside; i++)
+		most = fmax(most, r->cost[i].seconds);
+	fprintf(f, "<svg viewBox=\"0 0 %d 18\" width=\"%d\" height=\"18\" role=\"img\">", BAR_W, BAR_W);
+	for (size_t i = 0; i <= r->ncost && most > 0; i++) {
+		bool other = i == r->ncost;
+		double seconds = other ? report_other(r) : r->cost[i].seconds;
+		if (other ? beside : r->cost[i].beside != beside)
+			continue;
+		double w = BAR_W * seconds / most;
+		fprintf(f, "<rect x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"18\" fill=\"var(--%s)\" fill-opacity=\"%.2f\"><title>", x, fmax(0, w - 1.5),
+			other ? "base" : "mark", 1 - 0.22 * shade++);
+		put(f, other ? "other" : r->cost[i].name);
+		fprintf(f, ": %.1f s</title></rect>", seconds);
+		x += w;
+	}
+	fputs("</svg>\n<p>", f);
+	for (size_t i = 0; i < r->ncost; i++) {
+		if (r->cost[i].beside != beside)
+			continue;
+		put(f, r->cost[i].name);
+		fprintf(f, " %.1f s &middot; ", r->cost[i].seconds);
+	}
+	if (!beside)
+		fprintf(f, "other %.1f s &middot; all %.1f s", report_other(r), all);
+	fputs("</p>\n", f);
+}
+
+static void put_ledger(FILE *f, const struct report *r)
+{
+	double beside = 0;
+
+	for (size_t i = 0; i < r->ncost; i++)
+		beside += r->cost[i].beside ? r->cost[i].seconds : 0;
+	fputs("<h2>Where the time went</h2>\n", f);
+	put_costs(f, r, false, r->seconds);
+	if (beside > 0) {
+		fputs("<p class=\"soft\">on the runners, side by side:</p>\n", f);
+		put_costs(f, r, true, beside);
+	}
+}
+
+void report_html(FILE *f, const struct report *r)
+{
+	struct report_totals x = report_totals(r);
+	struct arena a = {0};
+
+	put_head(f, r, &a);
+	put_curves(f, r, x.before);
+	put_table(f, r, x.before, &a);
+	put_ledger(f, r);
+	fputs("</body></html>\n", f);
+	arena_release(&a);
+}
+
+void report_html_file(const char *path, const struct report *r)
+{
+	struct outfile o;
+
+	outfile_open(&o, path, false);
+	report_html(o.f, r);
+	outfile_close(&o);
+}
