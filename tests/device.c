@@ -1,9 +1,12 @@
 /* The runner's service, with an oracle of its own: tasks "matmul M K N" and "scale N" (x * 2 + constant), row-major. As
  * "device --serve" it is the service; without arguments it tests one that it starts, with files those candidates on it. */
+#define _GNU_SOURCE
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "common/progress.h"
 #include "common/rng.h"
 #include "device/sequential.h"
@@ -332,12 +335,75 @@ static void test_hostile(char **file)
 	}
 }
 
+/* ---- hosts ---- */
+
+/* The service wrote its process id there. */
+static pid_t served_by(void)
+{
+	int pid = 0;
+	FILE *f = fopen("service.pid", "r");
+
+	if (f && fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
+/* A host works, then dies, or hangs, in the middle of work, beside one that goes on. */
+static void test_remote(const char *command)
+{
+	const char *why;
+	struct runner_answer x;
+
+	if (!ok((runner = runner_open(command, 20, &arena, &why)) != NULL, "a runner behind %s", command))
+		return;
+	use_scale(5000);
+	struct digest base = build(scale).digest;
+	is(try("\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i] ;", base, 0.5), VERDICT_TIE, NULL, "a try there");
+	struct runner *fake = runner_open("fake", 1, &arena, &why), *both[2] = {runner, fake};
+	for (int hang = 0; hang < 2; hang++) {
+		pid_t pid = served_by();
+		double t = now_seconds();
+		for (int i = 0; i < 300; i++)
+			runner_try(runner, task, base, base, 30, (uint64_t)i);
+		usleep(300000);
+		if (!ok(pid > 1, "its process is known"))
+			return;
+		kill(pid, hang ? SIGSTOP : SIGKILL);
+		runner_task(fake, "scale 3");
+		int first = runner_wait(&both[1], 1, 1, &arena, &x);
+		ok(first == 0 && !x.ended, "the other host answers meanwhile");
+		do
+			first = runner_wait(both, 2, 20, &arena, &x);
+		while (first >= 0 && !x.ended);
+		t = now_seconds() - t;
+		ok(first == 0 && strstr(x.why, command) && !runner_alive(runner) && t < RUNNER_SILENCE + 3, "a host that %s: %s (%.1f s)",
+		   hang ? "hangs" : "dies", x.why ? strstr(x.why, "--serve") : "", t);
+		kill(pid, SIGKILL);
+		runner_close(runner);
+		if (!hang)
+			runner = both[0] = runner_open(command, 20, &arena, &why);
+		if (!runner)
+			return;
+		if (!hang) {
+			use_scale(5000);
+			base = build(scale).digest;
+		}
+	}
+	runner_close(fake);
+}
+
 int main(int argc, char **argv)
 {
 	const char *why;
 
 	if (argc > 1 && !strcmp(argv[1], "--serve"))
 		return runner_serve(&small);
+	if (argc > 2 && !strcmp(argv[1], "--remote")) {
+		test_remote(argv[2]);
+		return tap_done();
+	}
 	if (argc > 1) {
 		if (!(runner = runner_open(arena_printf(&arena, "exec %s --serve", argv[0]), 10, &arena, &why))) {
 			printf("not ok - %s\n", why);
