@@ -396,6 +396,29 @@ static void prefetches(void)
 	ok(nfetched > 0 && !nstray, "%d prefetches in a function, %d outside of the operands", nfetched, nstray);
 }
 
+/* Row 0 of a window that reaches one row above it: no text for the tap outside. */
+static void padding(void)
+{
+	struct loop_prog *p = prog_new(&target);
+	buf_id x = buf_new(p, "x", DT_F32, SCOPE_IN, 2, DIMS(5, 16)), w = buf_new(p, "w", DT_F32, SCOPE_CONST, 2, DIMS(3, 16));
+	buf_id y = buf_new(p, "y", DT_F32, SCOPE_OUT, 2, DIMS(5, 16));
+	stage_id s = stage_into(p, "conv", y, "h c");
+	poly k = stage_reduce(p, s, "k", 3), h = stage_axis(p, s, 0), c = stage_axis(p, s, 1);
+	ex_id rx = ex_read_fill(p, x, 2, IDX(poly_addc(p->P, poly_add(p->P, h, k), -1), c), 0);
+	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, rx, ex_read(p, w, 2, IDX(k, c)), 0));
+	prog_start(p);
+	const char *why = loop_apply(p, "init conv conv.h\nreorder conv.k conv.c\nunroll conv.k\nvector conv.c\nvector conv.init.c\npartition conv.h auto\n", false);
+	if (!why)
+		why = loop_finish(p);
+	char *text = kernel_text(p, "k");
+	int taps = 0;
+	for (const char *t = text; (t = strstr(t, "* vload(c0")); t++)
+		taps++;
+	ok(!why && taps == 2 + 3 + 2, "taps in the padding are left out: %d are there%s%s", taps, why ? ": " : "", why ? why : "");
+	free(text);
+	prog_free(p);
+}
+
 int main(void)
 {
 	target = *target_host();
@@ -403,5 +426,6 @@ int main(void)
 	instructions();
 	functions();
 	prefetches();
+	padding();
 	return tap_done();
 }

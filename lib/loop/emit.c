@@ -144,6 +144,38 @@ bool guard_text(struct emit *e, const struct nest *n, const char **cond)
 	return true;
 }
 
+/* Is it, wherever the block runs, a fill of zero? */
+static bool zero_fill(struct emit *e, ex_id ex)
+{
+	const struct ex *x = lex(e->p, ex), *fill = x->kind == EX_GUARD ? lex(e->p, x->a[1]) : NULL;
+	bool outside = false;
+	int64_t lo, hi;
+
+	if (!fill || fill->kind != EX_CONST || fill->c != 0 || fill->ic)
+		return false;
+	for (int i = 0; i < x->n && !outside; i++) {
+		poly_range(e->p->P, here(e, x->index[i]), &lo, &hi);
+		outside = hi < 0;
+	}
+	return outside;
+}
+
+static bool is_weight(struct emit *e, ex_id ex)
+{
+	return lex(e->p, ex)->kind == EX_READ && lbuf(e->p, lex(e->p, ex)->buf)->scope == SCOPE_CONST;
+}
+
+/* A tap in the padding: zero times a weight (which is taken to be finite) adds nothing to a sum. */
+static bool adds_nothing(struct emit *e, const struct nest *n)
+{
+	const struct stage *s = lstage(e->p, n->stage);
+	const struct ex *x = lex(e->p, s->body);
+
+	if (n->phase != BLOCK_UPDATE || s->comb != COMB_SUM || x->kind != EX_CALL || x->fn != FN_MUL)
+		return false;
+	return (zero_fill(e, x->a[0]) && is_weight(e, x->a[1])) || (zero_fill(e, x->a[1]) && is_weight(e, x->a[0]));
+}
+
 /* Lane after lane: a loop, or written out where a register's name depends on the lane. */
 static void lane_by_lane(struct emit *e, nest_id id, const struct nest *loop)
 {
@@ -190,7 +222,7 @@ static void emit_block(struct emit *e, nest_id id, const struct nest *loop)
 	bool done = true;
 
 	e->block = id;
-	if (!guard_text(e, n, &cond))
+	if (adds_nothing(e, n) || !guard_text(e, n, &cond))
 		return;
 	/* The statement and its temporaries are written aside: whether they need braces is known then. */
 	if (!e->dry)
