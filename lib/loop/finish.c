@@ -26,6 +26,26 @@ static nest_id home_of(struct loop_prog *p, buf_id b)
 	return home;
 }
 
+/* The steps of a scan may read what earlier ones have written: such a buffer lives outside of it. But for what is read
+ * where it is written, in the same step. */
+static nest_id outside_scans(struct loop_prog *p, buf_id b, nest_id home)
+{
+	int scan = stage_scan_axis(lstage(p, buf_writer(p, b)));
+	nest_id out = home;
+
+	for (nest_id l = home; scan >= 0 && l && l != p->root; l = lnest(p, l)->parent) {
+		poly lo[LOOP_RANK_MAX], extent[LOOP_RANK_MAX], from[LOOP_RANK_MAX], size[LOOP_RANK_MAX];
+		if (lnest(p, l)->kind != NEST_FOR || !lnest(p, l)->scan)
+			continue;
+		region_of(p, b, l, false, true, lo, extent);
+		if (region_of(p, b, l, true, false, from, size) && (from[scan] != lo[scan] || size[scan] != extent[scan]))
+			out = lnest(p, l)->parent;
+	}
+	while (out && out != p->root && lnest(p, out)->kind != NEST_FOR)
+		out = lnest(p, out)->parent;
+	return out;
+}
+
 static const char *find_windows(struct loop_prog *p)
 {
 	for (buf_id b = 1; b < p->bufs.n; b++) {
@@ -33,6 +53,7 @@ static const char *find_windows(struct loop_prog *p)
 			continue;
 		stage_id w = buf_writer(p, b);
 		nest_id home = w ? home_of(p, b) : 0;
+		home = home ? outside_scans(p, b, home) : 0;
 		if (!home) {
 			lbuf(p, b)->alloc = 0;
 			continue;

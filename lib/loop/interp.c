@@ -478,23 +478,51 @@ static double stage_element(struct machine *m, const struct stage *s, const int6
 	return v;
 }
 
-/* All elements of stage s, into its buffer; those it reads come first. */
-static void make_stage(struct machine *m, stage_id id)
+/* All elements of stage s, but of the axis `fixed` (-1: none) only those at step, into its buffer. */
+static void make_elements(struct machine *m, const struct stage *s, int fixed, int64_t step)
 {
-	const struct stage *s = lstage(m->p, id);
 	const struct loop_buf *x = lbuf(m->p, s->out);
 	int64_t index[LOOP_RANK_MAX] = {0}, count = 1;
 
-	m->done[id] = true;
-	place_make(m, s->out, m->places[s->out].data);
 	for (int d = 0; d < x->rank; d++)
-		count *= x->shape[d];
+		count *= d == fixed ? 1 : x->shape[d];
+	if (fixed >= 0)
+		index[fixed] = step;
 	for (int64_t i = 0; i < count && !m->why; i++) {
 		double v = stage_element(m, s, index);
 		write_storage(m, s->out, index, v);
-		for (int d = x->rank - 1; d >= 0 && ++index[d] == x->shape[d]; d--)
+		for (int d = x->rank - 1; d >= 0; d--) {
+			if (d == fixed)
+				continue;
+			if (++index[d] < x->shape[d])
+				break;
 			index[d] = 0;
+		}
 	}
+}
+
+/* A whole stage; those it reads come first. */
+static void make_stage(struct machine *m, stage_id id)
+{
+	m->done[id] = true;
+	place_make(m, lstage(m->p, id)->out, m->places[lstage(m->p, id)->out].data);
+	make_elements(m, lstage(m->p, id), -1, 0);
+}
+
+/* Stages from first on that scan together, step by step: the last of them. */
+static stage_id make_scan(struct machine *m, stage_id first)
+{
+	const struct stage *s = lstage(m->p, first);
+	stage_id end = first;
+
+	for (; end < m->p->stages.n && lstage(m->p, end)->scan == s->scan && stage_scan_axis(lstage(m->p, end)) >= 0; end++) {
+		m->done[end] = true;
+		place_make(m, lstage(m->p, end)->out, m->places[lstage(m->p, end)->out].data);
+	}
+	for (int64_t step = 0; step < s->axis[stage_scan_axis(s)].extent; step++)
+		for (stage_id t = first; t < end; t++)
+			make_elements(m, lstage(m->p, t), stage_scan_axis(lstage(m->p, t)), step);
+	return end - 1;
 }
 
 static double read_made(struct machine *m, buf_id b, const int64_t *index)
@@ -519,11 +547,29 @@ void stages_eval(struct loop_prog *p, void **data)
 				place_make(&m, b, data[b]);
 		}
 	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone)
+		if (lstage(p, s)->scan && stage_scan_axis(lstage(p, s)) >= 0)
+			s = make_scan(&m, s);
+		else if (!lstage(p, s)->gone)
 			make_stage(&m, s);
 	if (m.why)
 		BUG("stages: %s", m.why);
 	machine_end(&m);
+}
+
+static double read_lazily(struct machine *m, buf_id b, const int64_t *index);
+
+/* The same element in all steps before, from the first on: so that no step waits for a long row of others. */
+static void earlier_steps(struct machine *m, buf_id b, const int64_t *index)
+{
+	int64_t at[LOOP_RANK_MAX], i;
+	int scan = stage_scan_axis(lstage(m->p, buf_writer(m->p, b)));
+
+	memcpy(at, index, sizeof *at * (size_t)lbuf(m->p, b)->rank);
+	do
+		at[scan]--;
+	while (at[scan] >= 0 && (i = locate(m, b, at)) >= 0 && !m->places[b].tag[i].element);
+	for (at[scan]++; at[scan] < index[scan]; at[scan]++)
+		read_lazily(m, b, at);
 }
 
 /* Elements of local buffers are computed when they are first read. */
@@ -537,6 +583,8 @@ static double read_lazily(struct machine *m, buf_id b, const int64_t *index)
 		return read_storage(m, b, index);
 	if (at < 0)
 		BUG("stages: %s", m->why);
+	if (!s->tag[at].element && stage_scan_axis(lstage(m->p, w)) >= 0)
+		earlier_steps(m, b, index);
 	if (!s->tag[at].element) {
 		if (m->depth++ > 10000)
 			BUG("stages of %s wait for each other", sym_str(lbuf(m->p, b)->name));

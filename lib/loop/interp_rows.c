@@ -160,7 +160,7 @@ static bool begin(struct rows *r, stage_id s)
 {
 	r->s = lstage(r->p, s);
 	const struct loop_buf *b = lbuf(r->p, r->s->out);
-	if (r->s->comb != COMB_NONE || !r->s->nspatial || b->layout.n || (b->dtype != DT_F32 && b->dtype != DT_F64))
+	if (r->s->scan || r->s->comb != COMB_NONE || !r->s->nspatial || b->layout.n || (b->dtype != DT_F32 && b->dtype != DT_F64))
 		return false;
 	r->v = r->s->axis[r->s->nspatial - 1].var;
 	memset(r->access, 0, sizeof *r->access * r->p->exs.n);

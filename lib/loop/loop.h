@@ -109,6 +109,7 @@ struct stage {
 	ex_id body;
 	enum combiner comb;
 	bool gone;        /* inlined: no nest, no buffer */
+	uint32_t scan;    /* stages of one number, next to each other, go through their scan axis together, step by step; 0: none */
 };
 
 enum nest_kind { NEST_SEQ, NEST_FOR, NEST_BLOCK };
@@ -141,6 +142,7 @@ struct nest {
 	bool outline;      /* a C function of its own */
 	VEC(struct prefetch) ahead;
 	bool reduce;       /* (part of) a reduce axis of its stage */
+	bool scan;         /* (part of) a scan axis: its iterations keep their order, and their place among the loops */
 	bool overlap;      /* split with tail=overlap: its last iteration does some of what the one before did */
 	VEC(int64_t) cut;  /* loop_finish splits the loop at these values: pieces simplify */
 	poly tail_at;      /* and at this one, in outer loop variables (0: none) */
@@ -197,6 +199,12 @@ stage_id stage_into(struct loop_prog *p, const char *name, buf_id out, const cha
 poly stage_reduce(struct loop_prog *p, stage_id s, const char *name, int64_t extent); /* adds a reduce axis; its index */
 poly stage_axis(struct loop_prog *p, stage_id s, int i);                             /* index of axis i */
 void stage_body(struct loop_prog *p, stage_id s, enum combiner c, ex_id body);
+/* Spatial axis i of stage s becomes a scan axis: the body may read what the stages of that number have written in earlier
+ * steps (index - 1, ...), and what those before it in the program have written in this one. Stages of one number are
+ * added one after the other and have scan axes of one extent; they are not called complete before the last step. */
+void stage_scan(struct loop_prog *p, stage_id s, int i, uint32_t number);
+/* The scan axis of s; -1: none. */
+int stage_scan_axis(const struct stage *s);
 
 /* Equal expressions are one: do not change one that has been made. */
 ex_id ex_const(struct loop_prog *p, enum dtype t, double c);

@@ -178,6 +178,8 @@ static nest_id build(struct loop_prog *p, stage_id id, const poly *lo, const pol
 		sym name = intern_printf("%s.%s%s", sym_str(lstage(p, id)->name), infix, sym_str(x->name));
 		bool reduce = a >= lstage(p, id)->nspatial;
 		nest_id f = nest_for(p, name, extent[a], reduce, id);
+		int64_t steps;
+		lnest(p, f)->scan = lstage(p, id)->axis[a].kind == AXIS_SCAN && !(poly_is_const(p->P, extent[a], &steps) && steps == 1);
 		nest_insert(p, seq, lnest(p, seq)->kid.n, f);
 		seq = nest_body(p, f);
 		at[a] = poly_add(p->P, lo[a], poly_of(p->P, lnest(p, f)->var));

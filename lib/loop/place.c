@@ -41,6 +41,25 @@ static void whole_region(struct loop_prog *p, stage_id s, poly *lo, poly *extent
 	}
 }
 
+/* NULL if a region of stage s has all that its scan reads of itself: all steps, and in a step nothing but its own element. */
+static const char *scan_whole(struct loop_prog *p, stage_id s, const poly *lo, const poly *extent)
+{
+	const struct stage *t = lstage(p, s);
+	int scan = stage_scan_axis(t), n = stage_reads_of(p, s, NULL, 0);
+	ex_id *read = ARENA_ARRAY(&p->arena, ex_id, n + 1);
+	int64_t first, steps;
+	if (scan < 0)
+		return NULL;
+	if (!poly_is_const(p->P, lo[scan], &first) || first || !poly_is_const(p->P, extent[scan], &steps) || steps != t->axis[scan].extent)
+		return whynot(p, "%s is a scan, here are some of its steps only", sym_str(t->name));
+	stage_reads_of(p, s, read, n);
+	for (int i = 0; i < n; i++)
+		for (int d = 0; lex(p, read[i])->buf == t->out && d < lex(p, read[i])->n; d++)
+			if (d != scan && lex(p, read[i])->index[d] != poly_of(p->P, t->axis[d].var))
+				return whynot(p, "%s reads other elements of its earlier steps", sym_str(t->name));
+	return NULL;
+}
+
 const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
 {
 	const char *why = NULL;
@@ -70,6 +89,8 @@ const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
 	whole_region(p, s, lo, extent);
 	if (!region_of(p, b, l, true, false, lo, extent))
 		return whynot(p, "nothing under %s reads %s", loop, stage);
+	if ((why = scan_whole(p, s, lo, extent)))
+		return why;
 	nest_remove(p, top);
 	nest_id seq = nest_body(p, l);
 	nest_insert(p, seq, first_reader(p, seq, b), nest_of_stage(p, s, lo, extent));
@@ -205,6 +226,8 @@ const char *prim_after(struct loop_prog *p, const char *stage, const char *loop)
 		if (!used)
 			return whynot(p, "%s would be computed again in each step of %s", stage, sym_str(lnest(p, around[j])->name));
 	}
+	if (scan_whole(p, s, lo, extent))
+		return scan_whole(p, s, lo, extent);
 	struct operands o = {.loop = l};
 	ex_reads(p, lstage(p, s)->body, operand_ready, &o);
 	if (o.why)

@@ -111,6 +111,7 @@ static const char *split_two(struct loop_prog *p, nest_id id, int64_t f, enum sp
 	}
 	nest_id inner = nest_for(p, intern(name1), q.extent[1], lnest(p, id)->reduce, lnest(p, id)->of);
 	lnest(p, outer)->overlap = lnest(p, id)->overlap || tail == TAIL_OVERLAP;
+	lnest(p, outer)->scan = lnest(p, inner)->scan = lnest(p, id)->scan;
 	for (size_t i = 0; i < q.cut.n; i++)
 		vec_push(&lnest(p, outer)->cut, q.cut.a[i]);
 	vec_free(&q.cut);
@@ -279,6 +280,8 @@ const char *prim_split(struct loop_prog *p, const char *loop, int n, const int64
 	}
 	if (marked(lnest(p, id)) || lnest(p, id)->cut.n)
 		return whynot(p, "%s is marked or cut already", loop);
+	if (tail != TAIL_GUARD && tail != TAIL_PEEL && lnest(p, id)->scan)
+		return whynot(p, "%s is a scan: only tail=guard or peel", loop);
 	if (tail == TAIL_OVERLAP && lnest(p, id)->reduce)
 		return whynot(p, "tail=overlap: %s is a reduction, what it adds twice counts twice", loop);
 	if (tail == TAIL_OVERLAP && (why = adds_to_outside(p, id)))
@@ -320,6 +323,8 @@ const char *prim_fuse(struct loop_prog *p, const char *a, const char *b)
 		return whynot(p, "fuse: a loop is cut");
 	if (marked(lnest(p, outer)) || marked(lnest(p, inner)))
 		return whynot(p, "fuse: a loop is marked");
+	if (lnest(p, outer)->scan || lnest(p, inner)->scan)
+		return whynot(p, "fuse: %s is a scan", lnest(p, outer)->scan ? a : b);
 	if (lnest(p, outer)->reduce != lnest(p, inner)->reduce)
 		return whynot(p, "fuse: one is a reduction, the other is not");
 	const char *last = strrchr(b, '.');
@@ -383,6 +388,13 @@ const char *prim_reorder(struct loop_prog *p, int n, const char *const *names)
 		for (int j = i; j < k; j++)
 			if (poly_uses(p->P, lnest(p, order[i])->extent, lnest(p, order[j])->var))
 				return whynot(p, "the extent of %s depends on %s", sym_str(lnest(p, order[i])->name), sym_str(lnest(p, order[j])->name));
+	for (int i = 0; i < k; i++)
+		if (lnest(p, chain[i])->scan && order[k - 1 - i] != chain[i])
+			return whynot(p, "nothing moves across %s, a scan", sym_str(lnest(p, chain[i])->name));
+	for (int i = 0; i < k; i++)
+		for (int j = 0; j < i && lnest(p, order[i])->scan; j++)
+			if (!nest_inside(p, order[i], order[j]))
+				return whynot(p, "nothing moves across %s, a scan", sym_str(lnest(p, order[i])->name));
 	nest_id seq = lnest(p, outer)->parent;
 	size_t at = nest_index(p, outer);
 	nest_id body = nest_body(p, inner), seqs[NEST_DEPTH_MAX];
@@ -428,6 +440,8 @@ const char *prim_mark(struct loop_prog *p, const char *loop, enum loop_mark mark
 	struct nest *l = lnest(p, id);
 	if (l->mark != LOOP_SERIAL)
 		return whynot(p, "%s is marked already", loop);
+	if ((mark == LOOP_PARALLEL || mark == LOOP_VECTOR) && l->scan)
+		return whynot(p, "%s is a scan: each step needs the one before", loop);
 	if (mark == LOOP_PARALLEL && l->reduce)
 		return whynot(p, "%s is a reduction", loop);
 	if (mark == LOOP_PARALLEL && ((why = nested_parallel(p, id)) || (why = outlined(p, id))))
@@ -560,6 +574,8 @@ const char *prim_inline(struct loop_prog *p, const char *stage)
 		return whynot(p, "%s is a reduction", stage);
 	if (lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT)
 		return whynot(p, "%s is a result of the kernel", stage);
+	if (lstage(p, s)->scan)
+		return whynot(p, "%s is a scan", stage);
 	const char *why = sole_writer(p, s);
 	if (why)
 		return why;

@@ -147,16 +147,63 @@ void stage_body(struct loop_prog *p, stage_id s, enum combiner c, ex_id body)
 	lstage(p, s)->body = body;
 }
 
+void stage_scan(struct loop_prog *p, stage_id s, int i, uint32_t number)
+{
+	lstage(p, s)->axis[i].kind = AXIS_SCAN;
+	lstage(p, s)->scan = number;
+}
+
+int stage_scan_axis(const struct stage *s)
+{
+	for (int a = 0; a < s->naxes; a++)
+		if (s->axis[a].kind == AXIS_SCAN)
+			return a;
+	return -1;
+}
+
+static void whole_axes(struct loop_prog *p, stage_id s, poly *lo, poly *extent)
+{
+	for (int a = 0; a < lstage(p, s)->naxes; a++) {
+		lo[a] = poly_const(p->P, 0);
+		extent[a] = poly_const(p->P, lstage(p, s)->axis[a].extent);
+	}
+}
+
+/* Stages that scan together: one loop over the steps, in it all of them, a step each. Returns the last. */
+static stage_id start_scan(struct loop_prog *p, stage_id first)
+{
+	stage_id last = first;
+	while (last + 1 < p->stages.n && lstage(p, last + 1)->scan == lstage(p, first)->scan && stage_scan_axis(lstage(p, last + 1)) >= 0)
+		last++;
+	const struct axis *x = &lstage(p, first)->axis[stage_scan_axis(lstage(p, first))];
+	uint32_t number = lstage(p, first)->scan;
+	sym name = number == 1 ? intern_printf("scan.%s", sym_str(x->name)) : intern_printf("scan%u.%s", number, sym_str(x->name));
+	nest_id loop = nest_for(p, name, poly_const(p->P, x->extent), false, last);
+	lnest(p, loop)->scan = true;
+	nest_insert(p, p->root, lnest(p, p->root)->kid.n, loop);
+	for (stage_id s = first; s <= last; s++) {
+		poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
+		whole_axes(p, s, lo, extent);
+		int a = stage_scan_axis(lstage(p, s));
+		lo[a] = poly_of(p->P, lnest(p, loop)->var);
+		extent[a] = poly_const(p->P, 1);
+		nest_id seq = nest_body(p, loop), made = nest_of_stage(p, s, lo, extent);
+		nest_insert(p, seq, lnest(p, seq)->kid.n, made);
+	}
+	return last;
+}
+
 void prog_start(struct loop_prog *p)
 {
 	p->root = nest_seq(p, 0);
 	for (size_t i = 1; i < p->stages.n; i++) {
 		const struct stage *s = &p->stages.a[i];
 		poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
-		for (int a = 0; a < s->naxes; a++) {
-			lo[a] = poly_const(p->P, 0);
-			extent[a] = poly_const(p->P, s->axis[a].extent);
+		if (s->scan && stage_scan_axis(s) >= 0 && i + 1 < p->stages.n && p->stages.a[i + 1].scan == s->scan) {
+			i = start_scan(p, (stage_id)i);
+			continue;
 		}
+		whole_axes(p, (stage_id)i, lo, extent);
 		nest_insert(p, p->root, lnest(p, p->root)->kid.n, nest_of_stage(p, (stage_id)i, lo, extent));
 	}
 	p->built = true;
