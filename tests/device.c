@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "common/progress.h"
 #include "common/rng.h"
+#include "device/runner_impl.h"
 #include "device/sequential.h"
 #include "device/serve.h"
 #include "tap.h"
@@ -259,6 +261,82 @@ static void test_many(void)
 	ok(good == N, "tries one after another");
 }
 
+/* ---- bytes on the wire ---- */
+
+/* A session as a client would send it. */
+static void good_session(struct mp_out *o)
+{
+	static const int64_t shape[] = {5};
+	static const struct runner_buf buf[] = {{"f32", 1, shape, "", 5, 0}, {"f32", 1, shape, "", 5, 0}, {"f32", 1, shape, "", 5, 0}};
+	struct runner_build b = {"int x;", 6, NULL, 0, 1, 1, 1, buf};
+
+	mp_out_init(o);
+	size_t frame = frame_begin(o, 3, 1, "hello");
+	mp_put_int(o, RUNNER_VERSION);
+	frame_end(o, frame);
+	frame = frame_begin(o, 3, 2, "task");
+	put_str0(o, "scale 5");
+	frame_end(o, frame);
+	frame = frame_begin(o, 10, 3, "build");
+	mp_put_digest(o, (struct digest){1, 2});
+	put_build(o, &b);
+	frame_end(o, frame);
+	frame = frame_begin(o, 7, 4, "try");
+	for (int i = 0; i < 3; i++)
+		mp_put_digest(o, (struct digest){1, 2});
+	mp_put_double(o, 0.1);
+	mp_put_int(o, 1);
+	frame_end(o, frame);
+}
+
+/* The service's exit status for these bytes, and the lines it says; -1: it did not end by itself. */
+static int serve_bytes(const char *self, const char *p, size_t n, int *lines)
+{
+	const char *command = arena_printf(&arena, "timeout 20 %s --serve >/dev/null 2>said", self);
+	FILE *f = popen(command, "w");
+	int c;
+
+	if (!f)
+		return -1;
+	fwrite(p, 1, n, f);
+	int status = pclose(f);
+	*lines = 0;
+	if ((f = fopen("said", "r")))
+		while ((c = getc(f)) != EOF)
+			*lines += c == '\n';
+	if (f)
+		fclose(f);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Sessions with a byte changed, or cut, or longer: 0, or one line and 65 (69: the byte was the version). */
+static void test_bytes(const char *self)
+{
+	enum { RUNS = 120 };
+	struct mp_out o;
+	struct rng r = {3};
+	int bad = 0, refused = 0, lines;
+
+	good_session(&o);
+	ok(serve_bytes(self, o.b.a, o.b.n, &lines) == 0 && lines == 0, "a good session");
+	for (int i = 0; i < RUNS; i++) {
+		size_t n = o.b.n;
+		char *p = arena_copy(&arena, o.b.a, n);
+		if (i % 4 == 3)
+			n = (size_t)rng_range(&r, 1, (int64_t)n);
+		else
+			p[rng_range(&r, 0, (int64_t)n - 1)] = (char)rng_u64(&r);
+		int status = serve_bytes(self, p, n, &lines);
+		refused += status == 65;
+		if ((status == 0 && lines == 0) || ((status == 65 || status == 69) && lines == 1))
+			continue;
+		bad++;
+		printf("# session %d: status %d, %d lines\n", i, status, lines);
+	}
+	ok(bad == 0 && refused > RUNS / 4, "hostile bytes: %d of %d refused, %d badly", refused, RUNS, bad);
+	mp_out_free(&o);
+}
+
 /* Equal kernels, simulated noise of many kinds: how often is one called faster or slower? */
 static void test_sequential(void)
 {
@@ -414,6 +492,7 @@ int main(int argc, char **argv)
 		return tap_done();
 	}
 	test_sequential();
+	test_bytes(argv[0]);
 	runner = runner_open(arena_printf(&arena, "exec %s --serve", argv[0]), 10, &arena, &why);
 	if (!ok(runner != NULL, "a runner%s%s", runner ? "" : ": ", runner ? "" : why))
 		return 1;
