@@ -10,9 +10,9 @@
 #include "loop/nest.h"
 #include "loop/rule.h"
 
-enum { CHAIN_MAX = 32, LEVELS = 3, UOPS_FIT = 4000 };
-static const double HERTZ = 3.5e9, LOOP_CYCLES = 1, ISSUE = 5;
-static const double BYTES_A_CYCLE[LEVELS] = {32, 12, 5}; /* into the first level from the second, and so on */
+enum { CHAIN_MAX = 32, LEVELS = 3, UOPS_FIT = 4000, IN_FLIGHT = 300 };
+static const double HERTZ = 4e9, LOOP_CYCLES = 1, EXIT_CYCLES = 20, ISSUE = 5, LANES_ARITH = 6, LANES_LATENCY = 30;
+static const double BYTES_A_CYCLE[LEVELS] = {56, 28, 5}; /* into the first level from the second, and so on */
 
 /* Loops around a block that are written out. */
 struct copy {
@@ -101,6 +101,17 @@ static void add_access(struct costing *c, struct work *w, poly off, buf_id b, bo
 		w->cycles += 2 * n;
 }
 
+/* Operations of an expression; where the loops are cut at borders, nearly all is inside them. */
+static double operations(const struct costing *c, ex_id e)
+{
+	const struct ex *x = lex(c->p, e);
+	double n = x->kind == EX_CALL ? rule_call_cost(x->fn) : x->kind == EX_GUARD ? c->cut ? 0.2 : 3 : 0;
+	for (int i = 0; i < 3; i++)
+		if (x->a[i])
+			n += operations(c, x->a[i]);
+	return n;
+}
+
 static void add_block(struct costing *c, struct work *w, nest_id block)
 {
 	struct loop_prog *p = c->p;
@@ -122,7 +133,7 @@ static void add_block(struct costing *c, struct work *w, nest_id block)
 		add_access(c, w, to, s->out, false);
 	for (int i = 0, k = stage_all_reads(p, x->stage, read); i < k; i++)
 		add_access(c, w, bound_offset(c, block, lex(p, read[i])->buf, lex(p, read[i])->index), lex(p, read[i])->buf, false);
-	int ops = rule_cost(p, s->body);
+	double ops = operations(c, s->body);
 	bool fma = s->comb == COMB_SUM && lex(p, s->body)->kind == EX_CALL && lex(p, s->body)->fn == FN_MUL;
 	double arith = ops + (reduction && !fma ? 1 : 0);
 	if (scalar && ops >= 10) /* functions of the C library */
@@ -138,6 +149,11 @@ static void add_block(struct costing *c, struct work *w, nest_id block)
 		double live = n / sums + 2;
 		if (lbuf(p, s->out)->scope == SCOPE_REGISTER && live > c->regs)
 			w->load += 2 * (live - c->regs);
+		const struct copy *v = vector_loop(c);
+		if (v && v->reduce) { /* across the lanes */
+			w->arith += LANES_ARITH;
+			w->chain += LANES_LATENCY;
+		}
 	}
 }
 
@@ -214,19 +230,24 @@ static double loop_cycles(struct costing *c, nest_id n)
 	nest_walk(c->p, nest_body(c->p, n), look, &d);
 	c->cut |= x->cut.n > 0;
 	for (int i = 0; i < (d.yes ? 3 : 1) && e > 0; i++) { /* first, middle, last: tiles of two sizes */
-		double weight = !d.yes || i == 1 ? (double)e : 1;
+		double weight = !d.yes ? (double)e : i == 1 ? (double)e - 2 : 1;
+		if (weight <= 0 || (i == 2 && e == 1))
+			continue;
 		struct work w = {0};
 		c->env[x->var] = i == 0 ? 0 : i == 1 ? e / 2 : e - 1;
 		if (factor > 1)
 			c->copy[c->ncopy++] = (struct copy){x->var, factor, false, x->reduce};
 		gather(c, &w, nest_body(c->p, n));
 		c->ncopy -= factor > 1;
+		if (!x->reduce && w.cycles == 0) /* iterations that do not wait for each other are under way together */
+			w.chain /= fmax(1, IN_FLIGHT / (1 + w.arith + w.load + w.store + w.other));
 		sum += weight * (piece_cycles(c, &w) / factor + LOOP_CYCLES / factor);
 		weights += weight;
 	}
 	c->env[x->var] = 0;
 	c->cut = cut;
-	return weights > 0 ? (double)e * sum / weights : 0;
+	double left = e > 8 ? EXIT_CYCLES : 0; /* the end of short loops is foreseen */
+	return weights > 0 ? (double)e * sum / weights + left : 0;
 }
 
 /* ---- memory ---- */
@@ -254,38 +275,42 @@ static double box_bytes(struct costing *c, buf_id b, nest_id n)
 	return bytes / (double)dtype_size(x->dtype) * (line < 64 && x->rank > 1 ? 64 : line);
 }
 
-/* Bytes that each level takes in while n runs once; box: all that it touches. */
+/* Bytes that each level takes in while n runs once; box: all that it touches, of a loop: in one iteration. */
 struct traffic {
-	double in[LEVELS], box;
+	double in[LEVELS], box, whole;
 };
+
+static bool in_memory(struct loop_prog *p, buf_id b)
+{
+	return lbuf(p, b)->scope != SCOPE_REGISTER && lbuf(p, b)->scope != SCOPE_STACK;
+}
 
 static struct traffic traffic_of(struct costing *c, nest_id n)
 {
 	struct loop_prog *p = c->p;
 	const struct nest *x = lnest(p, n);
-	struct traffic t = {{0}, 0}, body = {{0}, 0};
+	struct traffic t = {{0}, 0, 0};
+	double trips = 1, inside[LEVELS] = {0};
+	int64_t lo, hi;
 	if (x->kind == NEST_BLOCK)
 		return t;
-	for (buf_id b = 1; b < p->bufs.n; b++)
-		if (lbuf(p, b)->scope != SCOPE_REGISTER && lbuf(p, b)->scope != SCOPE_STACK)
-			t.box += box_bytes(c, b, n);
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		double one = in_memory(p, b) ? box_bytes(c, b, n) : 0;
+		t.box += one;
+		if (one > 0) /* all iterations: what the code around touches of it */
+			t.whole += x->kind == NEST_FOR ? box_bytes(c, b, x->parent) : one;
+	}
 	for (size_t i = 0; i < lnest(p, n)->kid.n; i++) {
 		struct traffic k = traffic_of(c, lnest(p, n)->kid.a[i]);
-		body.box = fmax(body.box, k.box);
 		for (int l = 0; l < LEVELS; l++)
-			body.in[l] += k.in[l];
+			inside[l] += k.in[l];
 	}
-	double trips = 1;
 	if (x->kind == NEST_FOR) {
-		int64_t lo, hi;
 		poly_range(p->P, x->extent, &lo, &hi);
 		trips = hi > 0 ? (double)hi : 0;
 	}
-	for (int l = 0; l < LEVELS; l++) {
-		double room = 0.8 * (double)c->cache[l];
-		bool fits = t.box <= room || (x->kind == NEST_FOR && body.box <= room);
-		t.in[l] = fits ? t.box : trips * body.in[l];
-	}
+	for (int l = 0; l < LEVELS; l++)
+		t.in[l] = t.box <= 0.8 * (double)c->cache[l] ? t.whole : trips * inside[l];
 	return t;
 }
 
@@ -315,5 +340,5 @@ double loop_cost(struct loop_prog *p)
 	}
 	if (c.uops > UOPS_FIT)
 		most *= 1 + 0.1 * log2(c.uops / UOPS_FIT);
-	return (most + 0.3 * (sum - most)) / HERTZ;
+	return (most + 0.15 * (sum - most)) / HERTZ;
 }

@@ -82,6 +82,11 @@ static int count_readers(struct loop_prog *p, buf_id b, stage_id *last)
 	return n;
 }
 
+int rule_call_cost(int fn)
+{
+	return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? 10 : 1;
+}
+
 int rule_cost(struct loop_prog *p, ex_id e)
 {
 	if (!e)
@@ -89,7 +94,7 @@ int rule_cost(struct loop_prog *p, ex_id e)
 	const struct ex *x = lex(p, e);
 	int c = 0;
 	if (x->kind == EX_CALL)
-		c = (x->fn >= FN_EXP && x->fn <= FN_COS) || x->fn == FN_POW || x->fn == FN_DIV || x->fn == FN_SQRT ? 10 : 1;
+		c = rule_call_cost(x->fn);
 	else if (x->kind == EX_GUARD)
 		c = 3;
 	for (int i = 0; i < 3; i++)

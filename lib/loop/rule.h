@@ -47,5 +47,6 @@ void rule_map(struct rule *r, stage_id s);            /* elementwise and copies:
 void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps);
 /* Where the body of stage s, no reduction, chooses between sums by an index (a row of a transform): that guard; 0: nowhere. */
 ex_id stage_choice(struct loop_prog *p, stage_id s);
+int rule_call_cost(int fn);
 int rule_cost(struct loop_prog *p, ex_id e); /* work of an expression, roughly: a call that is no arithmetic counts ten */
 #endif
