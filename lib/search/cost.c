@@ -1,8 +1,10 @@
 /* Cost models: what to expect of a schedule that has not been timed. */
 #include <string.h>
+#include "loop/cost.h"
 #include "search/search.h"
 
 const struct cost_model cost_models[] = {
+	{"analytic", "the target's ports, caches and latencies", loop_cost},
 	{"none", "nothing is expected", NULL},
 	{0},
 };
