@@ -54,8 +54,7 @@ const char *report_interval(struct arena *a, const struct report_task *t)
 	return arena_printf(a, "%.3f (%.3f .. %.3f)", t->ratio, t->lo, t->hi);
 }
 
-/* "4.21 ms -> 3.90 ms a run (-7.4%): 12 of 25 tasks faster. Counted are the 23 tasks that were timed, ..." */
-const char *report_summary(struct arena *a, const struct report *r)
+const char *report_line(struct arena *a, const struct report *r)
 {
 	struct report_totals x = report_totals(r);
 	const char *rest = r->without ? arena_printf(a, "; %zu groups have no kernel of their own", r->without) : "";
@@ -117,7 +116,7 @@ void report_table(FILE *f, const struct report *r)
 		else if (t->why)
 			fprintf(f, "    %s\n", t->why);
 	}
-	fprintf(f, "\n%s\n%s\n", report_summary(&a, r), ledger(&a, r));
+	fprintf(f, "\n%s\n%s\n", report_line(&a, r), ledger(&a, r));
 	arena_release(&a);
 }
 

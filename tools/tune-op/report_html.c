@@ -53,7 +53,7 @@ static void put_head(FILE *f, const struct report *r, struct arena *a)
 	fputs("</p>\n<p class=\"soft\">", f);
 	put(f, r->tool);
 	fputs("</p>\n<p class=\"sum\">", f);
-	put(f, report_summary(a, r));
+	put(f, report_line(a, r));
 	fputs("</p>\n", f);
 	if (r->interrupted)
 		fputs("<p>It was interrupted: the best so far is used, and the same command again goes on.</p>\n", f);

@@ -10,6 +10,7 @@
 #include "graph/pass.h"
 #include "graph/stream.h"
 #include "op/task.h"
+#include "results.h"
 
 enum { TRIALS = 32 };
 enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_STRATEGY, OPT_COST, OPT_SCHEDULER, OPT_SEED, OPT_ONLY, OPT_SKIP, OPT_RUNNER, OPT_KB,
@@ -215,17 +216,29 @@ static void apply(struct session *s, struct module *m, const struct task_list *l
 		pass_why(c, m, l->without.a[i].node, "not tuned: %s", l->without.a[i].why);
 }
 
-static void conclude(struct session *s, const struct tool_args *a)
+/* The table where nothing else goes to standard output; a page if one is wanted. */
+static void conclude(struct session *s, struct module *m, const struct task_list *l, const struct tool_args *a)
 {
 	double before, gain = session_gain(s, &before);
 	size_t faster = 0, timed = 0, known = 0;
+	struct report r;
+
 	for (int i = 0; i < s->ntask; i++) {
 		faster += s->task[i].trace != NULL;
 		timed += s->task[i].timed;
 		known += s->task[i].known;
 	}
+	session_report(s, &r, &s->arena);
+	r.model = m->source && !task_given ? m->source : "";
+	r.without = l->without.n;
+	if (a->json && a->out)
+		report_json(stdout, &r);
+	else if (a->out && !msg_quiet)
+		report_table(stdout, &r);
 	note("%zu of %d tasks faster than the default, %.1f%% of %.3f ms saved; %zu trials timed, %zu known before", faster, s->ntask,
 	     100 * gain, 1e3 * before, timed, known);
+	if (report_file)
+		report_html_file(report_file, &r);
 	if (s->interrupted)
 		note("interrupted; what was found so far is used and kept: the same command again goes on");
 }
@@ -242,7 +255,7 @@ static void tune(struct module *m, const struct tool_args *a)
 	set_up(&s, m, &l);
 	session_run(&s, runners.a, (int)runners.n);
 	apply(&s, m, &l, &c);
-	conclude(&s, a);
+	conclude(&s, m, &l, a);
 	session_close(&s);
 	free(s.task);
 	task_list_free(&l);

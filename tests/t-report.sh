@@ -1,0 +1,55 @@
+# What tune-op says at the end: a table, JSON, a page; with a runner that only pretends.
+command -v python3 >/dev/null && python=python3 || python=
+HONE_KB=$PWD/kb
+export HONE_KB
+ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o m.g
+check() { # WHAT COMMAND...
+	what=$1
+	shift
+	if "$@"; then echo "ok - $what"; else echo "not ok - $what"; fi
+}
+
+tune-op --runner fake --trials 12 --report page.html m.g -o tuned.g >table 2>err
+check "a line a task" test "$(grep -c '^[A-Z][A-Za-z]* .*\(faster\|default\)' table)" = 6
+check "totals say over what" grep -q 'of 6 tasks faster; counted are the 6 timed ones, 100.0% of the work' table
+check "where the time went" grep -q 'generate .* search .* wait .*; on the runners: compile .*, run ' table
+check "what is faster is in words" grep -q '^    .*in registers' table
+check "no table with --quiet" test -z "$(tune-op --quiet --runner fake --trials 12 m.g -o again.g)"
+
+check "the page has a curve a task" test "$(grep -c '<path ' page.html)" = 6
+check "and a row a task" test "$(grep -c '^<tr><td>' page.html)" = 6
+check "it needs nothing from elsewhere" test "$(grep -c 'http\|<script\|<link\|src=' page.html)" = 0
+tune-op --runner fake --trials 12 --json m.g -o json.g >result.json 2>err
+check "the graph is the same" cmp -s tuned.g json.g
+if [ "$python" ]; then
+	check "the page's tags fit" $python - page.html <<-'END'
+		import html.parser, sys
+		class P(html.parser.HTMLParser):
+		    stack = []
+		    def handle_starttag(self, tag, attrs):
+		        if tag not in ("meta", "br"): self.stack.append(tag)
+		    def handle_endtag(self, tag):
+		        assert self.stack.pop() == tag, tag
+		p = P()
+		p.feed(open(sys.argv[1]).read())
+		assert not p.stack
+	END
+	check "JSON: totals are sums, ratios have intervals" $python - <<-'END'
+		import json
+		r = json.load(open("result.json"))
+		t = r["tasks"]
+		assert len(t) == 6 and r["totals"]["tasks"] == 6
+		before = sum(x["calls"] * x["before"] for x in t)
+		after = sum(x["calls"] * x["before"] * (x["ratio"] or 1) for x in t)
+		assert abs(before - r["totals"]["before"]) < 1e-6 * before and abs(after - r["totals"]["after"]) < 1e-6 * after
+		assert all(x["lo"] <= x["ratio"] <= x["hi"] for x in t if x["ratio"])
+		assert sum(1 for x in t if x["ratio"]) == r["totals"]["faster"] > 0
+		assert all(x["trace"].startswith("# trace 1 ") for x in t if x["ratio"])
+		assert all(x["curve"] == sorted(x["curve"], reverse=True) for x in t)
+	END
+else
+	echo "ok - the page and the JSON as a program reads them # SKIP no python3"
+fi
+mkdir dir
+tune-op --quiet --runner fake --trials 0 --report dir m.g -o never.g 2>err
+check "a page that cannot be written: 74, one line" test "$? $(wc -l <err)" = "74 1"

@@ -1,0 +1,52 @@
+/* A session as a report: its tasks, and where the time went. */
+#include <string.h>
+#include "graph/pass.h"
+#include "loop/prim.h"
+#include "op/task.h"
+#include "results.h"
+
+static const char *verdict_of(const struct tuned *t)
+{
+	if (t->untunable || (t->skipped && !t->trace))
+		return "not tuned";
+	return !t->trace ? "default" : t->ratio > 0 ? "faster" : "nearest";
+}
+
+static struct report_task task_result(const struct tuned *t, struct arena *a)
+{
+	struct report_task x = {
+		.title = t->title, .text = t->text, .calls = t->calls, .flops = t->flops, .seconds = t->seconds, .verdict = verdict_of(t),
+		.why = t->untunable ? t->untunable : t->why, .from = t->from, .trace = t->trace, .trials = t->trials, .known = t->known,
+		.curve = t->curve.a, .ncurve = t->curve.n,
+	};
+	char hex[33];
+
+	digest_hex(t->digest, hex);
+	x.digest = arena_str(a, hex);
+	if (t->trace) {
+		x.ratio = t->ratio;
+		x.lo = t->lo;
+		x.hi = t->hi;
+	}
+	if (t->trace || t->given || t->subject.base)
+		x.words = trace_words(t->trace ? t->trace : t->subject.base ? t->subject.base->trace : t->given, a);
+	for (int v = VERDICT_WRONG; v < VERDICT_COUNT; v++)
+		x.failed += t->failed[v];
+	return x;
+}
+
+void session_report(const struct session *s, struct report *r, struct arena *a)
+{
+	const struct ledger *l = &s->ledger;
+	const struct report_cost cost[] = {
+		{"generate", l->generate, false}, {"search", l->search, false}, {"wait", l->wait, false},
+		{"compile", l->build, true},      {"run", l->run, true},
+	};
+
+	*r = (struct report){.model = "", .target = s->target_row ? s->target_row : "", .tool = s->opt->tool, .seconds = l->all,
+			     .interrupted = s->interrupted, .ntask = (size_t)s->ntask, .ncost = sizeof cost / sizeof *cost};
+	r->cost = arena_copy(a, cost, sizeof cost);
+	r->task = ARENA_ARRAY(a, struct report_task, r->ntask);
+	for (size_t i = 0; i < r->ntask; i++)
+		r->task[i] = task_result(&s->task[i], a);
+}
