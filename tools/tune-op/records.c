@@ -37,12 +37,6 @@ static enum verdict parse_verdict(const char *s)
 	return (enum verdict)v;
 }
 
-/* Did the kernel run and give the right numbers? */
-static bool was_timed(enum verdict v)
-{
-	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
-}
-
 struct digest trace_identity(const char *trace) { return kb_trace_digest(trace); }
 
 /* Is the record about that trace? Of those that kb gc has shortened only the digest is left. */
@@ -101,14 +95,16 @@ void put_trial(struct session *s, const struct slot *x)
 	kb_set_field(&r, "verdict", verdict_name(x->verdict), &a);
 	if (x->why && *x->why)
 		kb_set_field(&r, "why", x->why, &a);
-	if (was_timed(x->verdict)) {
+	if (verdict_timed(x->verdict)) {
 		kb_set_field(&r, "samples", samples_text(&x->trial, &a), &a);
 		kb_set_field(&r, "ratio", arena_printf(&a, "%.6g", x->ratio), &a);
 		kb_set_field(&r, "lo", arena_printf(&a, "%.6g", x->lo), &a);
 		kb_set_field(&r, "hi", arena_printf(&a, "%.6g", x->hi), &a);
 	}
 	kb_set_field(&r, "base", t->base_hex, &a);
-	kb_set_field(&r, "against", x->confirms ? "default" : "incumbent", &a);
+	kb_set_field(&r, "against", x->look == LOOK_FINAL ? "default" : "incumbent", &a);
+	if (x->look && x->look != LOOK_FINAL)
+		kb_set_field(&r, "look", arena_printf(&a, "%d", x->look), &a);
 	kb_set_field(&r, "tool", s->opt->tool, &a);
 	kb_set_field(&r, "session", s->id, &a);
 	kb_set_field(&r, "trial", arena_printf(&a, "%zu", x->number), &a);
@@ -175,7 +171,7 @@ static void fill(struct slot *x, const struct kb_record *r, struct arena *a)
 	if (!x->trace)
 		x->trace = x->point->trace;
 	digest_parse(field(r, "source"), 32, &x->source);
-	if (was_timed(x->verdict)) {
+	if (verdict_timed(x->verdict)) {
 		x->ratio = record_number(r, "ratio");
 		x->lo = record_number(r, "lo");
 		x->hi = record_number(r, "hi");
@@ -186,16 +182,19 @@ static void fill(struct slot *x, const struct kb_record *r, struct arena *a)
 /* Of the records that say what a trial wants to know, those of this tuning come first: what it did once it does again. */
 bool recall_trial(struct session *s, struct slot *x)
 {
-	const char *against = x->confirms ? "default" : "incumbent";
+	const char *against = x->look == LOOK_FINAL ? "default" : "incumbent";
+	char look[16] = "";
 	struct digest want = trace_identity(x->point->trace);
 	const struct kb_record *best = NULL;
 	struct tuned *t = x->task;
 
+	if (x->look && x->look != LOOK_FINAL)
+		snprintf(look, sizeof look, "%d", x->look);
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (!field_is(r, "against", against) || !field_is(r, "target", s->target_row) || !is_about(r, want))
+		if (!field_is(r, "against", against) || !field_is(r, "look", look) || !field_is(r, "target", s->target_row) || !is_about(r, want))
 			continue;
-		if (was_timed(parse_verdict(field(r, "verdict"))) && !field_is(r, "base", t->base_hex))
+		if (verdict_timed(parse_verdict(field(r, "verdict"))) && !field_is(r, "base", t->base_hex))
 			continue; /* the default was another then */
 		if (!best || (field_is(r, "session", s->id) && !field_is(best, "session", s->id)))
 			best = r;

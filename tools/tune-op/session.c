@@ -23,7 +23,7 @@ enum { BATCH = 4, IN_FLIGHT = 8, IN_FLIGHT_TASK = 2, FINALISTS = 3, MET_MAX = 2 
 struct batch {
 	struct tuned *task;
 	size_t n;
-	struct slot *slot[BATCH + FINALISTS];
+	struct slot *slot[BATCH + 2 * LOOKS];
 };
 
 static volatile sig_atomic_t stop;
@@ -151,21 +151,20 @@ static void resolve(struct session *s, struct slot *x)
 	}
 	x->trace = arena_str(&t->arena, c->trace);
 	x->source = source_digest(c);
-	if (!x->confirms && digest_eq(x->source, t->subject.base_source)) {
+	if (!x->look && digest_eq(x->source, t->subject.base_source)) {
 		x->done = true;
 		x->verdict = VERDICT_TIE;
 		x->ratio = x->lo = x->hi = 1;
 	}
-	for (size_t i = 0; i < t->slots.n && !x->confirms && !x->done && !x->same; i++)
-		if (t->slots.a[i] != x && !t->slots.a[i]->confirms && !t->slots.a[i]->same && digest_eq(t->slots.a[i]->source, x->source))
+	for (size_t i = 0; i < t->slots.n && !x->look && !x->done && !x->same; i++)
+		if (t->slots.a[i] != x && !t->slots.a[i]->look && !t->slots.a[i]->same && digest_eq(t->slots.a[i]->source, x->source))
 			x->same = t->slots.a[i];
 	if (x->done || x->same) {
 		candidate_free(c);
 		return;
 	}
 	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x,
-				  .budget = x->confirms ? CONFIRM_SECONDS : SEARCH_SECONDS,
-				  .seed = seed_of(s, t) + x->number * 2 + x->confirms};
+				  .budget = x->look ? CONFIRM_SECONDS : SEARCH_SECONDS, .seed = seed_of(s, t) + x->number};
 	measure_add(s->measure, &x->trial);
 }
 
@@ -216,11 +215,6 @@ static void take_trial(struct session *s, struct trial *r)
 
 static bool is_done(const struct slot *x) { return x->same ? x->same->done : x->done; }
 
-static bool has_time(enum verdict v)
-{
-	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
-}
-
 static int by_ps(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -241,33 +235,16 @@ double base_seconds(const struct trial *t)
 
 /* ---- batches ---- */
 
-static struct slot *slot_new(struct tuned *t, struct point *p, bool confirms)
+struct slot *slot_new(struct tuned *t, struct point *p, int look)
 {
 	struct slot *x = ARENA_NEW(&t->arena, struct slot);
 
 	x->task = t;
 	x->point = p;
-	x->confirms = confirms;
+	x->look = look;
 	x->number = t->slots.n + 1;
 	vec_push(&t->slots, x);
 	return x;
-}
-
-/* The fastest point that has not been confirmed and is worth it: within so much of the champion. */
-static struct slot *contender(struct tuned *t, double within)
-{
-	double limit = (t->champion ? t->champion->ratio : 1) * within;
-	struct slot *best = NULL;
-
-	for (size_t i = 0; i < t->slots.n; i++) {
-		struct slot *x = t->slots.a[i];
-		bool taken = x->confirms || x->same || !x->done || !has_time(x->verdict) || x->ratio >= limit || x->ratio >= 1;
-		for (size_t k = 0; k < t->slots.n && !taken; k++)
-			taken = t->slots.a[k]->confirms && !t->slots.a[k]->dropped && t->slots.a[k]->point == x->point;
-		if (!taken && x->point->measured > 0 && (!best || x->ratio < best->ratio)) /* only what has been retired */
-			best = x;
-	}
-	return best;
 }
 
 /* What the runners have done meanwhile, so that they are given more. */
@@ -292,7 +269,6 @@ static void issue(struct session *s, struct tuned *t)
 {
 	struct batch *b = ARENA_NEW(&s->arena, struct batch);
 	struct point *p[BATCH];
-	struct slot *x;
 
 	b->task = t;
 	if (t->phase == PHASE_NEW)
@@ -304,16 +280,20 @@ static void issue(struct session *s, struct tuned *t)
 		n = search_propose(t->search, n, p);
 		s->ledger.search += now_seconds() - start;
 		for (size_t i = 0; i < n; i++)
-			b->slot[b->n++] = slot_new(t, p[i], false);
+			b->slot[b->n++] = slot_new(t, p[i], 0);
 		t->trials += n;
 		if (!n || t->trials >= s->opt->trials)
 			t->phase = PHASE_FINAL;
-		if (n && (x = contender(t, BETTER)))
-			b->slot[b->n++] = slot_new(t, x->point, true);
+		if (n)
+			b->n += add_finals(t, b->slot + b->n);
+		if (n && !is_looking(t))
+			b->n += add_looks(t, BETTER, b->slot + b->n);
 	} else if (t->phase == PHASE_FINAL) {
-		for (int i = 0; i < FINALISTS && (x = contender(t, 1)); i++)
-			b->slot[b->n++] = slot_new(t, x->point, true);
-		t->phase = PHASE_DONE;
+		b->n += add_finals(t, b->slot);
+		if (!b->n && t->finalists++ < FINALISTS)
+			b->n += add_looks(t, 1, b->slot);
+		if (!b->n)
+			t->phase = PHASE_DONE;
 	}
 	send(s, b);
 }
@@ -326,7 +306,7 @@ static void retire_slot(struct tuned *t, struct slot *x)
 		x->lo = x->same->lo;
 		x->hi = x->same->hi;
 	}
-	bool timed = has_time(x->verdict);
+	bool timed = verdict_timed(x->verdict);
 	t->searched |= timed;
 	double base = base_seconds(&x->trial);
 	if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
@@ -334,8 +314,9 @@ static void retire_slot(struct tuned *t, struct slot *x)
 	t->known += x->known;
 	if (x->verdict < VERDICT_COUNT)
 		t->failed[x->verdict]++;
-	if (x->confirms) {
-		if (x->verdict == VERDICT_FASTER && (!t->champion || x->hi < t->champion->hi))
+	x->retired = true;
+	if (x->look) {
+		if (x->look == LOOK_FINAL && x->verdict == VERDICT_FASTER && (!t->champion || x->hi < t->champion->hi))
 			t->champion = x;
 		return;
 	}

@@ -6,14 +6,17 @@
 #include "measure.h"
 #include "search/search.h"
 
+enum { LOOKS = 3, LOOK_FINAL };
+
 /* A trial as the search sees it: timed now, known from before, or the same code as another. */
 struct slot {
 	struct tuned *task;
 	struct point *point;
-	bool confirms;           /* timed afresh against the default, longer: what counts */
+	int look;                /* 0: the search's; 1 to LOOKS: timed afresh; LOOK_FINAL: what counts, see confirm.c */
 	size_t number;           /* of the task's trials, from 1 */
 	bool done, known;        /* known: from the knowledge base */
 	bool dropped;            /* the time was over before it was timed */
+	bool retired;            /* its result may be used */
 	struct slot *same;       /* an earlier one whose C is the same */
 	struct digest source;
 	const char *trace;       /* stamped; NULL: it could not be made */
@@ -48,6 +51,7 @@ struct tuned {
 	size_t timed, known;     /* of them: here; before */
 	size_t failed[VERDICT_COUNT];
 	int in_flight;           /* batches */
+	int finalists;           /* points looked at since the search ended */
 	double seconds;          /* of the default, the least median seen; 0: not known */
 	VEC(struct slot *) slots;     /* retired or not, in order */
 	VEC(double) curve;            /* best ratio after each trial */
@@ -102,6 +106,19 @@ void session_run(struct session *s, const char *const *runner, int nrunner);
 void session_close(struct session *s);
 /* Gain for the model: time saved as a share of the default's, over tasks that have been timed; and calls' seconds before. */
 double session_gain(const struct session *s, double *before);
+
+struct slot *slot_new(struct tuned *t, struct point *p, int look);
+/* Did the kernel run and give the right numbers? */
+static inline bool verdict_timed(enum verdict v)
+{
+	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
+}
+
+/* confirm.c. Points to look at again, the best that has time within so much of the champion's; and those that were faster
+ * in all looks, for the final one. Counts; out has room for LOOKS. */
+size_t add_looks(struct tuned *t, double within, struct slot **out);
+size_t add_finals(struct tuned *t, struct slot **out);
+bool is_looking(const struct tuned *t); /* has looks in flight */
 
 /* Gives a task that was not searched the nearest task's schedule, adapted, if the cost model prefers it to the default. */
 void take_nearest(struct session *s, struct tuned *t);
