@@ -164,7 +164,7 @@ static void inline_stages(struct rule *r)
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		struct stage *t = lstage(p, s);
 		stage_id reader = 0;
-		if (t->gone || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
+		if (t->gone || t->scan || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
 			continue;
 		int n = count_readers(p, t->out, &reader), cost = rule_cost(p, t->body);
 		bool cheap = cost <= 2, once = n == 1 && read_once(p, s, reader);
@@ -262,7 +262,7 @@ const char *rule_with(struct loop_prog *p, const struct samples *want, struct sa
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT && (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
 			result = s;
-	bool done = rule_transformed(&r);
+	bool done = rule_transformed(&r) || rule_scan(&r);
 	if (!done && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
 		done = rule_tile(&r, anchor);
 	if (!done && anchor && result && reduces_rows(p, anchor))

@@ -41,6 +41,7 @@ const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part); /
 /* Templates, one a file. false: it does not fit; the program is untouched then. */
 bool rule_tile(struct rule *r, stage_id anchor);      /* contraction, convolution, window: a register tile */
 bool rule_transformed(struct rule *r);                  /* a product between two transforms (Winograd): block by block */
+bool rule_scan(struct rule *r);                         /* step by step: recurrent networks, cumulative sums */
 bool rule_rows(struct rule *r, stage_id result);      /* reductions along the contiguous axis */
 void rule_map(struct rule *r, stage_id s);            /* elementwise and copies: vectors along the contiguous axis */
 /* Sample "STAGE.unroll": of the loop over vectors, which has that many steps. */

@@ -68,11 +68,13 @@ bool rule_yes(struct rule *r, const char *name, bool usual)
 	return rule_word(r, name, word, 2, usual) == 1;
 }
 
-/* Writes `line` in the place of x's line; "": takes the line out. */
+/* Writes `line` in the place of x's line, the last that says so; "": takes the line out. */
 static void replace_line(struct rule *r, const struct sample *x, const char *line)
 {
 	const char *old = spell_line(r, x), *at = strstr(r->text, old);
 	size_t n = strlen(old) + (*line ? 0 : 1);
+	for (const char *next = at; (next = strstr(next + 1, old));)
+		at = next;
 	r->text = arena_printf(&r->p->arena, "%.*s%s%s", (int)(at - r->text), r->text, line, at + n);
 }
 

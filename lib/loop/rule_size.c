@@ -134,7 +134,7 @@ void choose_second_axis(struct rule *r, struct tile *q)
 	int axis[LOOP_AXES_MAX + 1], n = 0, best = -1;
 	double score = 0, reuse[LOOP_AXES_MAX] = {0};
 	for (int a = 0; a < s->nspatial; a++)
-		for (int i = 0; i < q->nread && a != q->v && s->axis[a].extent > 1; i++)
+		for (int i = 0; i < q->nread && a != q->v && s->axis[a].extent > 1 && s->axis[a].kind != AXIS_SCAN; i++)
 			reuse[a] += read_uses(p, q->read[i], s->axis[q->v].var) && !read_uses(p, q->read[i], s->axis[a].var);
 	for (int a = 0; a < s->nspatial; a++) {
 		double size = (double)(s->axis[a].extent < 30 ? s->axis[a].extent : 30);
@@ -152,7 +152,7 @@ void choose_second_axis(struct rule *r, struct tile *q)
 		name[n++] = "none";
 		best = 0;
 		for (int a = 0; a < s->nspatial; a++)
-			if (a != q->v && s->axis[a].extent > 1) {
+			if (a != q->v && s->axis[a].extent > 1 && s->axis[a].kind != AXIS_SCAN) {
 				axis[n] = a;
 				name[n++] = sym_str(s->axis[a].name);
 			}

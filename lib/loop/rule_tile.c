@@ -318,6 +318,13 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 		rule_try(r, "unroll %s%s unroll", axis_loop(r, q->anchor, red[nred - 1], ""), q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
 }
 
+/* Of the copy of the anchor's result that is summed in registers. */
+static const char *sums_name(struct rule *r, struct tile *q)
+{
+	const char *name = sym_str(lstage(r->p, q->anchor)->name);
+	return q->sums = buf_find(r->p, "acc") ? arena_printf(&r->p->arena, "%s_acc", name) : "acc";
+}
+
 /* Init, then the reduction between the tile's place and the tile; the sums become registers. */
 static void order_reduction(struct rule *r, struct tile *q)
 {
@@ -343,7 +350,7 @@ static void order_reduction(struct rule *r, struct tile *q)
 	const char *done = q->chunk ? q->panel_loop : q->home;
 	q->after = q->result && rule_try(r, "after %s %s", sym_str(lstage(p, q->result)->name), done);
 	if (q->chunk || !q->after) /* the sum goes to memory, the rest of the program reads it there */
-		rule_try(r, "acc = cache %s %s %s register", name, name, q->home);
+		rule_try(r, "%s = cache %s %s %s register", sums_name(r, q), name, name, q->home);
 	else
 		rule_try(r, "scope %s register", name);
 	unroll_reduction(r, q, red, nred);
@@ -445,7 +452,8 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	if (q.tloop)
 		rule_try(r, "unroll %s", q.trow);
 	mark_tile(r, &q, anchor, "init.");
-	stage_id load = stage_find(p, "acc.load"), store = stage_find(p, "acc.store");
+	const char *sums = q.sums ? q.sums : "";
+	stage_id load = stage_find(p, arena_printf(&p->arena, "%s.load", sums)), store = stage_find(p, arena_printf(&p->arena, "%s.store", sums));
 	if (load)
 		mark_tile(r, &q, load, "");
 	if (store)

@@ -21,6 +21,7 @@ struct tile {
 	int64_t block;           /* tiles of t for which a panel is used before the next; 0: all */
 	bool after;              /* the result is computed tile by tile */
 	int64_t chunk;           /* reduce steps of axis k0 kept in cache at a time; 0: all */
+	const char *sums;        /* name of the copy of the result in registers; NULL: it is no copy */
 	stage_id packed;         /* the stage that packs an operand; 0: none */
 	int packed_dim;
 	bool pad;                /* v is rounded up; all that varies along it has room */
