@@ -11,7 +11,7 @@
 #include "loop/rule.h"
 
 enum { CHAIN_MAX = 32, LEVELS = 3, UOPS_FIT = 4000, IN_FLIGHT = 300 };
-static const double HERTZ = 4e9, LOOP_CYCLES = 1, EXIT_CYCLES = 20, ISSUE = 5, LANES_ARITH = 6, LANES_LATENCY = 30;
+static const double HERTZ = 4e9, LOOP_CYCLES = 1, EXIT_CYCLES = 20, ISSUE = 5, LANES_ARITH = 6, LANES_LATENCY = 30, STORE_LATENCY = 10;
 static const double BYTES_A_CYCLE[LEVELS] = {56, 28, 5}; /* into the first level from the second, and so on */
 
 /* Loops around a block that are written out. */
@@ -22,7 +22,14 @@ struct copy {
 };
 /* What a straight-line piece asks of the units. */
 struct work {
-	double arith, load, store, chain, other, cycles; /* cycles: of the loops in it */
+	double arith, load, store, other; /* instructions, by unit */
+	double chain;                     /* cycles of what waits for itself */
+	double cycles, late, inside;      /* of the loops in it: as time */
+};
+/* A loop or a piece: cycles if nothing had to wait, if everything waited for what it needs; instructions. What is
+ * independent overlaps as far as the machine looks ahead. */
+struct time {
+	double busy, late, instructions;
 };
 struct costing {
 	struct loop_prog *p;
@@ -33,7 +40,7 @@ struct costing {
 	int64_t cache[LEVELS];
 	struct copy copy[CHAIN_MAX];
 	int ncopy;
-	bool cut;              /* some loop around is cut where guards change */
+	double pieces;         /* in which the loops around are cut where guards change */
 };
 
 /* ---- straight-line code ---- */
@@ -98,14 +105,14 @@ static void add_access(struct costing *c, struct work *w, poly off, buf_id b, bo
 	}
 	*unit += n * each;
 	if (!store && conflicts(c, off, (double)dtype_size(lbuf(c->p, b)->dtype)))
-		w->cycles += 2 * n;
+		w->load += 4 * n;
 }
 
 /* Operations of an expression; where the loops are cut at borders, nearly all is inside them. */
 static double operations(const struct costing *c, ex_id e)
 {
 	const struct ex *x = lex(c->p, e);
-	double n = x->kind == EX_CALL ? rule_call_cost(x->fn) : x->kind == EX_GUARD ? c->cut ? 0.2 : 3 : 0;
+	double n = x->kind == EX_CALL ? rule_call_cost(x->fn) : x->kind == EX_GUARD ? c->pieces > 1 ? 0.2 : 1 : 0;
 	for (int i = 0; i < 3; i++)
 		if (x->a[i])
 			n += operations(c, x->a[i]);
@@ -139,10 +146,12 @@ static void add_block(struct costing *c, struct work *w, nest_id block)
 	if (scalar && ops >= 10) /* functions of the C library */
 		arith *= 2;
 	w->arith += n * arith;
-	w->other += n * (double)x->guard.n * (c->cut ? 0.2 : 2);
+	w->other += n * (double)x->guard.n * (c->pieces > 1 ? 0.2 : 2);
 	for (int i = 0; i < c->ncopy; i++)
 		if (c->copy[i].reduce && !c->copy[i].vector)
 			sums *= c->copy[i].n;
+	if (!reduction) /* stored, and loaded by what comes next */
+		w->chain = fmax(w->chain, STORE_LATENCY + fmin(ops, 15) * c->latency);
 	if (reduction) { /* how often a sum waits for itself: in memory for longer */
 		double wait = lbuf(p, s->out)->scope == SCOPE_REGISTER ? c->latency : 2 * c->latency;
 		w->chain = fmax(w->chain, sums * wait);
@@ -157,7 +166,7 @@ static void add_block(struct costing *c, struct work *w, nest_id block)
 	}
 }
 
-static double loop_cycles(struct costing *c, nest_id n);
+static struct time loop_time(struct costing *c, nest_id n);
 
 static int64_t extent_now(struct costing *c, nest_id n)
 {
@@ -182,7 +191,10 @@ static void gather(struct costing *c, struct work *w, nest_id n)
 			int k = c->ncopy;
 			memcpy(save, c->copy, sizeof save);
 			c->ncopy = 0;
-			w->cycles += times * loop_cycles(c, n);
+			struct time t = loop_time(c, n);
+			w->cycles += times * t.busy;
+			w->late += times * t.late;
+			w->inside += times * t.instructions;
 			memcpy(c->copy, save, sizeof save);
 			c->ncopy = k;
 			return;
@@ -198,12 +210,13 @@ static void gather(struct costing *c, struct work *w, nest_id n)
 	c->ncopy -= pushed;
 }
 
-static double piece_cycles(struct costing *c, const struct work *w)
+static struct time piece_time(struct costing *c, const struct work *w)
 {
-	double bound = fmax(fmax(w->arith / c->ports, w->load / 2), fmax(w->store, w->chain));
+	double bound = fmax(fmax(w->arith / c->ports, w->load / 2), w->store);
 	double instructions = w->arith + w->store + w->other + 0.5 * w->load; /* half of the loads are operands of others */
-	c->uops += instructions;
-	return fmax(bound, instructions / ISSUE) + w->cycles;
+	c->uops += instructions * c->pieces;
+	double busy = fmax(bound, instructions / ISSUE);
+	return (struct time){busy + w->cycles, fmax(busy, w->chain) + w->late, instructions + w->inside};
 }
 
 /* ---- loops ---- */
@@ -219,16 +232,16 @@ static void look(struct loop_prog *p, nest_id n, void *arg)
 	d->yes |= lnest(p, n)->kind == NEST_FOR && lnest(p, n)->extent && poly_uses(p->P, lnest(p, n)->extent, d->var);
 }
 
-static double loop_cycles(struct costing *c, nest_id n)
+static struct time loop_time(struct costing *c, nest_id n)
 {
 	const struct nest *x = lnest(c->p, n);
 	int64_t e = extent_now(c, n);
 	int factor = x->mark == LOOP_UNROLL && x->unroll > 1 ? x->unroll : 1;
 	struct depends d = {x->var, false};
-	bool cut = c->cut;
-	double sum = 0, weights = 0;
+	struct time sum = {0, 0, 0};
+	double pieces = c->pieces, weights = 0;
 	nest_walk(c->p, nest_body(c->p, n), look, &d);
-	c->cut |= x->cut.n > 0;
+	c->pieces *= (double)(x->cut.n + 1);
 	for (int i = 0; i < (d.yes ? 3 : 1) && e > 0; i++) { /* first, middle, last: tiles of two sizes */
 		double weight = !d.yes ? (double)e : i == 1 ? (double)e - 2 : 1;
 		if (weight <= 0 || (i == 2 && e == 1))
@@ -239,15 +252,18 @@ static double loop_cycles(struct costing *c, nest_id n)
 			c->copy[c->ncopy++] = (struct copy){x->var, factor, false, x->reduce};
 		gather(c, &w, nest_body(c->p, n));
 		c->ncopy -= factor > 1;
-		if (!x->reduce && w.cycles == 0) /* iterations that do not wait for each other are under way together */
-			w.chain /= fmax(1, IN_FLIGHT / (1 + w.arith + w.load + w.store + w.other));
-		sum += weight * (piece_cycles(c, &w) / factor + LOOP_CYCLES / factor);
+		struct time t = piece_time(c, &w);
+		if (!x->reduce) /* iterations that do not wait for each other are under way together */
+			t.late = fmax(t.busy, t.late / fmax(1, IN_FLIGHT / (1 + t.instructions)));
+		sum.busy += weight * (t.busy + LOOP_CYCLES) / factor;
+		sum.late += weight * (t.late + LOOP_CYCLES) / factor;
+		sum.instructions += weight * (t.instructions + 2) / factor;
 		weights += weight;
 	}
 	c->env[x->var] = 0;
-	c->cut = cut;
-	double left = e > 8 ? EXIT_CYCLES : 0; /* the end of short loops is foreseen */
-	return weights > 0 ? (double)e * sum / weights + left : 0;
+	c->pieces = pieces;
+	double left = e > 8 ? EXIT_CYCLES : 0, times = weights > 0 ? (double)e / weights : 0; /* the end of short loops is foreseen */
+	return (struct time){times * sum.busy + left, times * sum.late + left, times * sum.instructions};
 }
 
 /* ---- memory ---- */
@@ -317,7 +333,7 @@ static struct traffic traffic_of(struct costing *c, nest_id n)
 double loop_cost(struct loop_prog *p)
 {
 	const struct target *m = p->target;
-	struct costing c = {.p = p, .lanes = rule_lanes(p)};
+	struct costing c = {.p = p, .lanes = rule_lanes(p), .pieces = 1};
 	struct work w = {0};
 	c.regs = m && m->vector_regs ? m->vector_regs : 16;
 	c.ports = m && m->fma_ports ? m->fma_ports : 2;
@@ -328,7 +344,7 @@ double loop_cost(struct loop_prog *p)
 	c.nenv = poly_nvars(p->P) + 1;
 	c.env = ARENA_ARRAY(&p->arena, int64_t, c.nenv + 1);
 	gather(&c, &w, p->root);
-	double cycles = piece_cycles(&c, &w);
+	double cycles = piece_time(&c, &w).late;
 	struct traffic t = traffic_of(&c, p->root);
 	double memory = 0, most = cycles, sum = cycles;
 	for (int l = 0; l < LEVELS; l++) {
