@@ -118,14 +118,19 @@ static const char *add_function(struct emit *e, char *body)
 
 	digest_hex(d, hex);
 	const char *name = arena_printf(&e->keep, "f_%.16s", hex);
-	for (size_t i = 0; i < e->outlines->a.n; i++)
-		if (!strcmp(e->outlines->a.a[i].name, name)) {
-			free(body);
-			return name;
-		}
 	*at = 0;
 	struct outlined f = {xstrdup(name), xprintf("%s%s%s", body, name, at + 1)};
 	free(body);
+	for (size_t i = 0; i < e->outlines->a.n; i++) {
+		const struct outlined *x = &e->outlines->a.a[i];
+		if (strcmp(x->name, name))
+			continue;
+		if (strcmp(x->text, f.text))
+			BUG("two functions have the digest %s", name);
+		free(f.name);
+		free(f.text);
+		return name;
+	}
 	vec_push(&e->outlines->a, f);
 	return name;
 }
