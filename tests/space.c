@@ -8,6 +8,7 @@
 #include "../bench/programs.h"
 #include "common/progress.h"
 #include "common/rng.h"
+#include "loop/cost.h"
 #include "loop/emit.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
@@ -239,10 +240,17 @@ static const char *try_point(const struct shape *s, const struct samples *want, 
 		why = "the trace replayed is another program";
 	if (!why && !lists_same(text, got))
 		why = "trace_samples lists others than were met";
+	double before = loop_cost(p);
+	if (!why && (!isfinite(before) || before <= 0))
+		why = "its predicted time is no time";
+	if (!why && strcmp(prog_str(p, &a), prog_str(again, &a)))
+		why = "predicting changed it";
 	if (!why)
 		why = loop_finish(p);
 	if (!why)
 		why = loop_verify(p);
+	if (!why && !isfinite(loop_cost(p)))
+		why = "finished, its predicted time is no time";
 	if (!why) {
 		struct data x, y;
 		data_new(plain, plain, &x);
@@ -368,12 +376,35 @@ static void try_transfer(void)
 	prog_free(q);
 }
 
+static double predicted(const struct shape *s, const char *name, int64_t decision)
+{
+	struct samples want = {0};
+	struct loop_prog *p = program(s);
+	vec_push(&want, (struct sample){.name = name, .decision = decision});
+	rule_with(p, &want, NULL);
+	double t = loop_cost(p);
+	vec_free(&want);
+	prog_free(p);
+	return t;
+}
+
+/* What cannot be close: one row at a time, one chain of sums, many passes over the sums. */
+static void try_cost(void)
+{
+	struct shape gemm = {"", make_gemm, {256, 256, 256}}, norm = {"", make_layernorm, {64, 1024}};
+	double usual = predicted(&gemm, "", 0);
+	ok(usual < 0.5 * predicted(&gemm, "rows", 1), "the model: a tile of one row is slow");
+	ok(usual > 2.0 * 256 * 256 * 256 / 600e9 && usual < 2.0 * 256 * 256 * 256 / 5e9, "the model: a product of 256 takes %.0f us", 1e6 * usual);
+	ok(predicted(&norm, "", 0) < predicted(&norm, "squares.vectors", 1), "the model: one chain of sums is slower than four");
+}
+
 int main(int argc, char **argv)
 {
 	const char *s = getenv("SPACE_TEST_VECTORS");
 	int vectors = s && atoi(s) > 0 ? atoi(s) : VECTORS;
 	try_names();
 	try_transfer();
+	try_cost();
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (argc < 2 || !strncmp(shapes[i].name, argv[1], strlen(argv[1])))
 			try_shape(&shapes[i], vectors);

@@ -61,7 +61,10 @@ const char *loop_missing(struct loop_prog *p, const char *name); /* why it is no
  *   inline S    init S L    X = cache B S L register      P = rfactor S L
  *   layout B 0/32 1 0%32    scope B register    vector L  unroll L [n] parallel L  partition L auto|POINT..
  *   tensor L INSTRUCTION    outline L           prefetch B L steps
- *   k = sample.choice 1 2 4 8 := 4
+ *   k = sample.choice 1 2 4 8 := 4      tail = sample.choice peel balance := peel
+ *
+ * A number may be a name that a sampling line has bound, or a product ("layout W 0/k*16 1 0%k*16"); a tail or scope a name
+ * bound to a word.
  *
  * loop_apply applies the text to a freshly started program. NULL, or "line 3: split: why not". adapt: a
  * decision outside its set takes the nearest member instead of being an error. */
