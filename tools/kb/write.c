@@ -193,7 +193,7 @@ static bool same_group(const struct kb_record *a, const struct kb_record *b)
 /* What is left of a record: that it was measured, and how it ended. */
 static struct kb_record *tombstone(const struct kb_record *r, struct arena *a)
 {
-	static const char *const kept[] = {"task", "target", "verdict", "why", "against", "ratio", "lo", "hi", "base", "source", "session"};
+	static const char *const kept[] = {"task", "target", "verdict", "why", "against", "ratio", "lo", "hi", "base", "look", "source", "session"};
 	struct kb_record *out = ARENA_NEW(a, struct kb_record);
 	char hex[33];
 	const char *trace = kb_get_field(r, "trace"), *v;

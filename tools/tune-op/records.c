@@ -216,6 +216,22 @@ bool recall_search(struct session *s, const struct tuned *t)
 	return false;
 }
 
+void count_known(struct session *s, struct tuned *t)
+{
+	for (size_t i = 0; i < t->records.n; i++) {
+		const struct kb_record *r = &t->records.a[i];
+		if (!field_is(r, "target", s->target_row) || !field_is(r, "base", t->base_hex) || field_is(r, "kind", "search"))
+			continue;
+		double base = record_base_seconds(r);
+		if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
+			t->seconds = base;
+		if (field_is(r, "look", "") && field_is(r, "against", "incumbent")) {
+			t->trials++;
+			t->known++;
+		}
+	}
+}
+
 static bool is_win(const struct kb_record *r)
 {
 	return field_is(r, "kind", "kernel") && field_is(r, "against", "default") && field_is(r, "verdict", "faster");

@@ -19,6 +19,7 @@ enum { BATCH = 4, IN_FLIGHT = 8, IN_FLIGHT_TASK = 2, FINALISTS = 3, MET_MAX = 2 
 #define CONFIRM_SECONDS 1.0
 #define BETTER          0.99 /* than the champion, so much is worth a trial of its own */
 #define FINALS_SHARE    0.15 /* of --seconds */
+#define GUESSED_RATE    3e10 /* FLOP/s of a task that has not been timed, to choose which task is next */
 
 struct batch {
 	struct tuned *task;
@@ -354,7 +355,8 @@ static struct tuned *next_task(struct session *s)
 		struct tuned *t = &s->task[i];
 		bool may = t->phase == PHASE_NEW || (t->phase == PHASE_SEARCH && t->in_flight < IN_FLIGHT_TASK) ||
 			   (t->phase == PHASE_FINAL && !t->in_flight);
-		state[i] = (struct task_state){(double)t->calls, t->seconds * (t->champion ? t->champion->ratio : 1), t->trials, !may};
+		double seconds = t->seconds > 0 ? t->seconds : t->flops / GUESSED_RATE;
+		state[i] = (struct task_state){(double)t->calls, seconds * (t->champion ? t->champion->ratio : 1), t->trials, !may};
 		if (may && t->phase == PHASE_FINAL)
 			state[i] = (struct task_state){.calls = 1}; /* at once */
 	}
@@ -515,6 +517,8 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 		read_task_records(s, t);
 		t->searched = recall_search(s, t);
 		t->phase = t->skipped || !s->opt->trials || t->searched ? PHASE_DONE : PHASE_NEW;
+		if (t->phase == PHASE_DONE)
+			count_known(s, t);
 		any |= t->phase == PHASE_NEW;
 	}
 	if (any)

@@ -130,6 +130,8 @@ void put_search(struct session *s, const struct tuned *t);
 bool recall_trial(struct session *s, struct slot *x);
 /* Has such a search of this task been done? */
 bool recall_search(struct session *s, const struct tuned *t);
+/* Of a task that is not searched now: how many trials are known, and the default's time. */
+void count_known(struct session *s, struct tuned *t);
 void read_task_records(struct session *s, struct tuned *t);
 void add_recorded_origins(struct session *s, struct tuned *t);
 /* The confirmed record that wins for the task here; NULL: none. */

@@ -235,7 +235,7 @@ static void conclude(struct session *s, struct module *m, const struct task_list
 		report_json(stdout, &r);
 	else if (a->out && !msg_quiet)
 		report_table(stdout, &r);
-	note("%zu of %d tasks faster than the default, %.1f%% of %.3f ms saved; %zu trials timed, %zu known before", faster, s->ntask,
+	note("%zu of %d tasks faster than the default, %.1f%% of %.3g ms saved; %zu trials timed, %zu known before", faster, s->ntask,
 	     100 * gain, 1e3 * before, timed, known);
 	if (report_file)
 		report_html_file(report_file, &r);
