@@ -166,19 +166,36 @@ static void add_block(struct costing *c, struct work *w, nest_id block)
 	}
 }
 
-static struct time loop_time(struct costing *c, nest_id n);
-
 static int64_t extent_now(struct costing *c, nest_id n)
 {
 	int64_t e = poly_eval(c->p->P, lnest(c->p, n)->extent, c->env);
 	return e > 0 ? e : 0;
 }
 
+/* A target instruction, or a sequence that stands for one: about four operations a vector of elements. */
+static void add_call(struct costing *c, struct work *w, nest_id n)
+{
+	enum { OPERATIONS = 4 };
+	double vectors = copies(c, 0, true) / c->lanes;
+	for (; lnest(c->p, n)->kind != NEST_BLOCK; n = lnest(c->p, n)->kid.a[0])
+		if (lnest(c->p, n)->kind == NEST_FOR)
+			vectors *= (double)extent_now(c, n);
+	w->load += vectors;
+	w->store += vectors;
+	w->other += OPERATIONS * vectors;
+}
+
+static struct time loop_time(struct costing *c, nest_id n);
+
 static void gather(struct costing *c, struct work *w, nest_id n)
 {
 	const struct nest *x = lnest(c->p, n);
 	if (x->kind == NEST_BLOCK) {
 		add_block(c, w, n);
+		return;
+	}
+	if (x->kind == NEST_FOR && x->mark == LOOP_CALL) {
+		add_call(c, w, n);
 		return;
 	}
 	int pushed = 0;
@@ -253,7 +270,7 @@ static struct time loop_time(struct costing *c, nest_id n)
 		gather(c, &w, nest_body(c->p, n));
 		c->ncopy -= factor > 1;
 		struct time t = piece_time(c, &w);
-		if (!x->reduce) /* iterations that do not wait for each other are under way together */
+		if (!x->reduce && !x->scan) /* iterations that do not wait for each other are under way together */
 			t.late = fmax(t.busy, t.late / fmax(1, IN_FLIGHT / (1 + t.instructions)));
 		sum.busy += weight * (t.busy + LOOP_CYCLES) / factor;
 		sum.late += weight * (t.late + LOOP_CYCLES) / factor;
