@@ -1,11 +1,13 @@
 # Make rules for models:  include PREFIX/share/hone/hone.mk  (or share/hone.mk of the source tree)
 #
 #   %.g from %.onnx            the optimised graph, ready for ge-plan
-#   %.so %.a %.h %.c %.weights from %.g   the library; one command makes all five
+#   %.tuned.g from %.g         the same with schedules searched for on this machine (tune-op); stopped, make goes on
+#   %.so %.a %.h %.c %.weights from %.g   the library; one command makes all five. net.tuned.so is made of net.tuned.g
 #
 # Variables, for all models or for one (net.g: HONE_SET = batch=1,seq=128):
 #   HONE_SET      sizes of symbols, as --set takes them
 #   HONE_SHAPE    shapes of inputs, as --shape takes them; several are divided by blanks
+#   HONE_TUNE     options for tune-op (net.tuned.g: HONE_TUNE = --seconds 600)
 #   HONE_EMIT     options for ge-emit (net.so: HONE_EMIT = --embed)
 #   HONE_BLOBS    where weights are kept; build/blobs
 #   HONE          the command; hone
@@ -23,6 +25,8 @@ hone_sizes = $(HONE_SET:%=--set '%') $(foreach s,$(HONE_SHAPE),--shape '$(s)')
 %.g.args: hone-force
 	@printf '%s\n' "$$($(HONE) --version)" "$(hone_sizes)" | cmp -s - $@ || { mkdir -p $(@D) && \
 	printf '%s\n' "$$($(HONE) --version)" "$(hone_sizes)" >$@; }
+%.tuned.g.args: hone-force
+	@printf '%s\n' "$$($(HONE) --version)" "$(HONE_TUNE)" | cmp -s - $@ || printf '%s\n' "$$($(HONE) --version)" "$(HONE_TUNE)" >$@
 %.so.args: hone-force
 	@printf '%s\n' "$(HONE_EMIT)" | cmp -s - $@ || printf '%s\n' "$(HONE_EMIT)" >$@
 
@@ -32,8 +36,12 @@ hone_sizes = $(HONE_SET:%=--set '%') $(foreach s,$(HONE_SHAPE),--shape '$(s)')
 %.g: %.passed
 	@cmp -s $< $@ || cp $< $@
 
+# An interrupt leaves the best so far for the knowledge base, not as a finished file: the next make goes on.
+%.tuned.g: %.g %.tuned.g.args
+	trap 'rm -f $@.part; exit 130' INT; $(HONE) tune-op $(HONE_TUNE) $< -o $@.part && mv $@.part $@
+
 %.so %.a %.h %.c %.weights: %.g %.so.args
 	$(HONE) ge-plan $< | $(HONE) ge-emit $(HONE_EMIT) -o $*
 
 .PHONY: hone-force
-.PRECIOUS: %.g %.passed %.g.args %.so.args
+.PRECIOUS: %.g %.tuned.g %.passed %.g.args %.tuned.g.args %.so.args

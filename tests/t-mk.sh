@@ -34,3 +34,12 @@ page.onnx" "a bad model makes no graph"
 ok "$(grep -c '^ge-' log)" 1 "and one line"
 mkdir sub && cp net.onnx sub
 ok "$(ran HONE_SHAPE=image:1x1x8x8 sub/net.so) $(ls sub/net.so)" "import emit  sub/net.so" "in a directory, with HONE_SHAPE"
+
+# Tuned: the search between the graph and the library. The runner only pretends.
+HONE_KB=$PWD/kb
+export HONE_KB
+printf 'net.tuned.g: HONE_TUNE = --runner fake --trials $(TRIALS)\nTRIALS = 4\n' >>Makefile
+tuned() { make "$@" >log 2>&1 || echo failed; grep -o 'hone [gt][a-z]*-[a-z]*' log | grep 'op\|plan\|emit\|layout' | sed 's/.*-//' | tr '\n' ' '; }
+ok "$(tuned net.tuned.so) $(tuned net.tuned.so)" "layout op plan emit  " "a tuned library"
+ok "$(HONE_BLOBS=build/blobs run-cmp net.tuned.so net.g >log 2>&1; echo $?)" 0 "the same numbers"
+ok "$(tuned net.tuned.so TRIALS=8)" "op plan emit " "other options: tuned again"

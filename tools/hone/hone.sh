@@ -15,12 +15,15 @@ die() { # CODE MESSAGE
 help() {
 	cat <<-'END'
 	Usage: hone build [OPTION...] MODEL.onnx [-o STEM]
+	  or:  hone tune [OPTION...] MODEL.onnx [-o STEM]
 	  or:  hone simplify [OPTION...] IN.onnx OUT.onnx
 	  or:  hone TOOL [ARGUMENT...]
 	  or:  hone help [TOOL]
 
 	hone build compiles a model: STEM.so, .a, .h, .c and .weights, and the graph after
-	each pass in STEM.d. hone simplify writes a smaller model that computes the same.
+	each pass in STEM.d. hone tune does the same with schedules searched for on this
+	machine; stopped (Ctrl-C) it uses the best so far, run again it goes on. hone
+	simplify writes a smaller model that computes the same.
 
 	  --set NAME=SIZE,...          give symbols their sizes
 	  --shape INPUT:1x3x224x224    give an input its shape
@@ -28,13 +31,21 @@ help() {
 	  --const-inputs               inputs with a default are constants
 	  -q, --quiet                  no report and no progress
 
-	hone build:
+	hone build, hone tune:
 	  -o STEM                      where to; without, MODEL in this directory
 	  --embed                      put the weights into the C file
 	  --no-fallback                refuse a model of which a part would run on the slow path
 	  --threads N                  the library uses at most N threads (1)
 	  -j, --jobs N                 compilers at a time
 	  --keep                       keep the passes' graphs of a failed build, too
+
+	hone tune:
+	  --seconds S, --trials N      stop after so long; schedules to try a task (32)
+	  --runner COMMAND             where kernels are timed; repeated: side by side
+	  --kb FILE                    the knowledge base
+	  --report FILE.html           curves, table and where the time went
+	  --only WHAT, --skip WHAT, --strategy NAME, --cost-model NAME, --scheduler NAME, --seed N
+	                               as tune-op takes them
 
 	hone simplify:
 	  --range INPUT=LO:HI          range of a random input of the check
@@ -134,12 +145,15 @@ keep_stages() {
 	set -f
 }
 
-build() { # SIZES...
+optimise() { # SIZES...
 	stage import ge-import $const_inputs
 	stage shape ge-shape "$@"
 	simplify_passes
 	stage fuse ge-fuse
 	stage layout ge-layout
+}
+
+compile() {
 	stage plan ge-plan $no_fallback $threads
 	memory=$(sed -n 's/^ge-plan: //p' "$work/messages")
 
@@ -155,6 +169,11 @@ build() { # SIZES...
 		tell_messages
 	fi
 	columns emit "" "" "$(seconds "$begin")" >>"$work/report"
+}
+
+build() { # SIZES...
+	optimise "$@"
+	compile
 	keep_stages
 	[ -n "$quiet" ] || print "$(build_report)"
 }
@@ -168,6 +187,61 @@ build_report() {
 		[ ! -e "$stem.$suffix" ] || printf '%-40s %10d bytes\n' "$stem.$suffix" "$(stat -c %s "$stem.$suffix")"
 	done
 	printf '%-40s %10s\n' "$stem.d/" "the graph after each stage"
+}
+
+# ---- hone tune ----
+
+# An interrupt ends the search, not what comes after it.
+search() {
+	plain=$last begin=$(clock) count=$((count + 1))
+	next=$work/$(printf %02d "$count")-tune.g
+	named=$work/$(basename "$model" .onnx).g # for the report
+	ln "$plain" "$named"
+	progress ""
+	trap : INT
+	if [ -t 2 ]; then
+		eval "tune-op $quiet $tune_options"' -o "$next" -- "$named"' >"$work/table" || failed $?
+	else
+		eval "tune-op $quiet $tune_options"' -o "$next" -- "$named"' >"$work/table" 2>"$work/messages" || failed $?
+		sed -i '/tasks faster than the default/d' "$work/messages" # the report has it
+		tell_messages
+	fi
+	trap 'exit 130' INT
+	row tune "$begin" "$next"
+	last=$next
+}
+
+least() { # LIBRARY: seconds of its fastest run
+	run-dev --bench --json --seconds 0.3 "$1" 2>/dev/null | sed -n 's/.*"min": *\([0-9.e-]*\).*/\1/p'
+}
+
+# The whole model, tuned and not, in turns. Where kernels were timed elsewhere this machine says nothing.
+time_both() {
+	ge-plan --quiet $threads -- "$plain" | ge-emit --quiet -o "$work/default" 2>/dev/null || return 0
+	case $stem in */*) library=$stem.so ;; *) library=./$stem.so ;; esac
+	for turn in 1 2 3; do
+		least "$work/default.so" >>"$work/before"
+		least "$library" >>"$work/after"
+	done
+	paste "$work/before" "$work/after" | awk '
+		NF == 2 { if (!n++ || $1 < b) b = $1; if (n == 1 || $2 < a) a = $2 }
+		END { if (n) printf "the whole model, fastest run of 3 turns each: %.4g ms by the rule, %.4g ms tuned (%+.1f%%)\n", 1e3 * b, 1e3 * a, 100 * (a / b - 1) }'
+}
+
+tune() { # SIZES...
+	optimise "$@"
+	search
+	compile
+	whole=''
+	case "$quiet$tune_options" in
+	*--quiet* | *--runner*) ;;
+	*) whole=$(time_both) ;;
+	esac
+	keep_stages
+	[ -n "$quiet" ] || print "$(cat "$work/table")${whole:+
+$whole}
+
+$(build_report)"
 }
 
 # ---- hone simplify ----
@@ -244,11 +318,11 @@ quoted() { # ARGUMENT...: as a shell reads it
 
 verb=${1-}
 case $verb in
-build | simplify) ;;
+build | simplify | tune) ;;
 '') help >&2 && exit 64 ;;
 help | --help | -h | '-?')
 	case ${2-} in
-	'' | build | simplify) help && list_tools && exit 0 ;;
+	'' | build | simplify | tune) help && list_tools && exit 0 ;;
 	*) exec "$0" "$2" --help ;;
 	esac
 	;;
@@ -262,7 +336,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' threads='' ranges='' check_sizes='' opset='' external='' part=''
+model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' threads='' ranges='' check_sizes='' opset='' external='' tune_options='' part=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -271,7 +345,8 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --jobs | --threads | --set | --shape | --const | --range | --check-set | --opset | --external)
+	-o | -j | --jobs | --threads | --set | --shape | --const | --range | --check-set | --opset | --external | --seconds | \
+	--trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
 		shift
@@ -287,12 +362,14 @@ while [ "$left" -gt 0 ]; do
 	-'?' | --help) help && exit 0 ;;
 	-*)
 		case $verb$option in
-		build-o) stem=$value ;;
-		build-j | build--jobs) emit_options="$emit_options --jobs=$value" ;;
-		build--embed) emit_options="$emit_options --embed" ;;
-		build--no-fallback) no_fallback=--no-fallback ;;
-		build--threads) threads=--threads=$value ;;
-		build--keep) keep=1 ;;
+		build-o | tune-o) stem=$value ;;
+		build-j | build--jobs | tune-j | tune--jobs) emit_options="$emit_options --jobs=$value" ;;
+		build--embed | tune--embed) emit_options="$emit_options --embed" ;;
+		build--no-fallback | tune--no-fallback) no_fallback=--no-fallback ;;
+		build--threads | tune--threads) threads=--threads=$value ;;
+		build--keep | tune--keep) keep=1 ;;
+		tune--seconds | tune--trials | tune--runner | tune--kb | tune--report | tune--only | tune--skip | tune--strategy | \
+			tune--cost-model | tune--scheduler | tune--seed) tune_options=$tune_options$(quoted "$option=$value") ;;
 		simplify--range) ranges=$ranges$(quoted "--range=$value") ;;
 		simplify--check-set) check_sizes=$check_sizes$(quoted "--set=$value") ;;
 		simplify--opset) opset=--opset=$value ;;
@@ -313,7 +390,7 @@ while [ "$left" -gt 0 ]; do
 done
 [ -n "$model" ] || die 64 "$verb: which model? hone help"
 case $model in -*) model=./$model ;; esac
-if [ "$verb" = build ]; then
+if [ "$verb" != simplify ]; then
 	[ -n "$stem" ] || stem=$(basename "$model" .onnx)
 	case $stem in */) die 64 "-o $stem: names a directory; -o takes the stem of the files, e.g. ${stem}model" ;; esac
 else

@@ -1,4 +1,5 @@
 /* Tuning of operators: the tasks of a model, searched for faster schedules on a device. */
+#define _GNU_SOURCE
 #include "tune-op.h"
 #include <ctype.h>
 #include <fnmatch.h>
@@ -229,7 +230,7 @@ static void conclude(struct session *s, struct module *m, const struct task_list
 		known += s->task[i].known;
 	}
 	session_report(s, &r, &s->arena);
-	r.model = m->source && !task_given ? m->source : "";
+	r.model = m->source && !task_given ? basename(m->source) : "";
 	r.without = l->without.n;
 	if (a->json && a->out)
 		report_json(stdout, &r);
