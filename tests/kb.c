@@ -407,6 +407,7 @@ static void start_writer(struct writer *w, int number)
 		fcntl(pair[1], F_SETFD, FD_CLOEXEC);
 		write_on(number, w->round, pair[1]);
 	}
+	setpgid(w->pid, w->pid); /* here too: it may be killed before it runs */
 	close(pair[1]);
 	w->fd = pair[0];
 }
