@@ -153,6 +153,8 @@ static void same(const char *text)
 	build(&k, variant(&k, 0));
 	struct digest d = next().digest;
 	count(text, &k, d, d, 0.5);
+	build(&k, variant(&k, 1));
+	count("  in another library", &k, next().digest, d, 0.5);
 }
 
 /* The same kernel, then 3% of its time spent on nothing. */

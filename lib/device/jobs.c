@@ -28,8 +28,10 @@ struct serve_task *serve_find_task(struct service *s, struct digest d)
 struct serve_artifact *serve_find_artifact(struct service *s, struct digest d)
 {
 	for (size_t i = 0; i < s->artifacts.n; i++)
-		if (digest_eq(s->artifacts.a[i]->digest, d))
+		if (digest_eq(s->artifacts.a[i]->digest, d)) {
+			s->artifacts.a[i]->used = ++s->uses;
 			return s->artifacts.a[i];
+		}
 	return NULL;
 }
 
@@ -348,6 +350,37 @@ static const char *check_buffers(struct service *s, struct job *j)
 	return NULL;
 }
 
+/* Is a try waiting for it? */
+static bool wanted(struct service *s, const struct serve_artifact *x)
+{
+	for (size_t i = 0; i < s->jobs.n; i++) {
+		const struct job *j = s->jobs.a[i];
+		if (j->kind == JOB_TRY && (digest_eq(j->artifact, x->digest) || digest_eq(j->base, x->digest)))
+			return true;
+	}
+	return false;
+}
+
+/* Makes room for one more: what was not used for the longest time goes. */
+static void drop_oldest(struct service *s)
+{
+	size_t oldest = 0;
+
+	if (s->artifacts.n < RUNNER_ARTIFACTS_MAX)
+		return;
+	for (size_t i = 1; i < s->artifacts.n; i++)
+		if (s->artifacts.a[i]->used < s->artifacts.a[oldest]->used)
+			oldest = i;
+	struct serve_artifact *x = s->artifacts.a[oldest];
+	if (wanted(s, x))
+		return;
+	unlink(x->a.path);
+	free((char *)x->a.path);
+	arena_release(&x->arena);
+	free(x);
+	s->artifacts.a[oldest] = s->artifacts.a[--s->artifacts.n];
+}
+
 static void end_build(struct service *s, struct job *j)
 {
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact);
@@ -360,13 +393,16 @@ static void end_build(struct service *s, struct job *j)
 		return;
 	}
 	if (!x) {
+		drop_oldest(s);
 		x = xcalloc(1, sizeof *x);
 		*x = (struct serve_artifact){.digest = j->artifact, .task = j->task, .seconds = now_seconds() - j->start,
 					     .a = {.path = xstrdup(step_file(s, j, toolchain_find()->steps - 1)), .build = j->build,
 						   .constants = serve_find_constants(serve_find_task(s, j->task), j->build.algo)->fd}};
 		x->a.build.source = NULL;
 		vec_push(&s->artifacts, x);
-		j->arena = (struct arena){0}; /* the buffers' texts live on with the artifact */
+		x->used = ++s->uses;
+		x->arena = j->arena; /* the buffers' texts live on with the artifact */
+		j->arena = (struct arena){0};
 	}
 	serve_build_done(s, j->id, x);
 }

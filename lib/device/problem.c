@@ -46,7 +46,7 @@ static int spikes(const struct oracle_task *t)
 	for (int i = 0; i < t->nin + t->nout; i++)
 		n += t->t[i].n;
 	n = PROBLEM_SPIKE_ELEMENTS / n;
-	return n > PROBLEM_SPIKES ? PROBLEM_SPIKES : n < 1 ? 1 : (int)n;
+	return n > PROBLEM_SPIKES ? PROBLEM_SPIKES : (int)n;
 }
 
 static void add_spikes(const struct problem *p, int seed)

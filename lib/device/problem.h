@@ -4,10 +4,10 @@
 #define HONE_PROBLEM_H
 #include "device/oracle.h"
 
-/* Seeds behind the first three have spikes: floats times 2^(10 u^2), u uniform, so that a few elements dwarf the others
+/* Seeds behind the first two have spikes: floats times 2^(10 u^2), u uniform, so that a few elements dwarf the others
  * and what only guards the range of numbers (the maximum of a softmax) is seen to be there. The smaller the task the more
- * of them. */
-enum { PROBLEM_SEEDS = 3, PROBLEM_SPIKES = 16, PROBLEM_SPIKE_ELEMENTS = 1 << 18 };
+ * of them; large ones have none. */
+enum { PROBLEM_SEEDS = 2, PROBLEM_SPIKES = 16, PROBLEM_SPIKE_ELEMENTS = 1 << 20 };
 struct problem { /* the head of the file */
 	int n, nin, seeds;    /* tensors; the first nin are inputs, the others results; constants: 1 seed */
 	double reduction;

@@ -12,8 +12,9 @@
  *   while there is work, each second                   -> [0, "alive"]
  *
  * hello comes first. Digests are 16 bytes, seconds and ratios 64-bit floats. try checks twice against the oracle on
- * fresh inputs, then times candidate and base interleaved (device/sequential.h says how it decides). This header is the
- * client's side; serve.h is the other end. */
+ * fresh inputs, then times candidate and base interleaved (device/sequential.h says how it decides). Only the candidate is
+ * judged: what is to be a base is tried against itself first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try
+ * of another is an error. This header is the client's side; serve.h is the other end. */
 #ifndef HONE_RUNNER_H
 #define HONE_RUNNER_H
 #include <stdbool.h>
@@ -24,7 +25,7 @@
 #include "graph/module.h"
 
 enum { RUNNER_VERSION = 1 }; /* another one is refused (69) */
-enum { RUNNER_FRAME_MAX = 16 << 20, RUNNER_BUFS_MAX = 256, RUNNER_PAIRS_MAX = 4096 };
+enum { RUNNER_FRAME_MAX = 16 << 20, RUNNER_BUFS_MAX = 256, RUNNER_PAIRS_MAX = 4096, RUNNER_ARTIFACTS_MAX = 1000 };
 enum { RUNNER_SILENCE = 10 }; /* seconds without a word while it has work: the runner hangs */
 
 enum verdict {

@@ -47,14 +47,14 @@ static void look(struct sequential *s)
 	s->next = n + n * 2 / 5;
 }
 
-static bool inside(const struct sequential *s, double within)
+static bool inside(double lo, double hi, double within)
 {
-	return s->lo >= 1 / (1 + within) && s->hi <= 1 + within;
+	return lo >= 1 / (1 + within) && hi <= 1 + within;
 }
 
-static enum verdict direction(const struct sequential *s)
+static enum verdict direction(double lo, double hi)
 {
-	return s->hi < 1 - SEQ_LEAST ? VERDICT_FASTER : s->lo > 1 + SEQ_LEAST ? VERDICT_SLOWER : VERDICT_UNSURE;
+	return hi < 1 - SEQ_LEAST ? VERDICT_FASTER : lo > 1 + SEQ_LEAST ? VERDICT_SLOWER : VERDICT_UNSURE;
 }
 
 bool sequential_add(struct sequential *s, double candidate, double base, enum verdict *v)
@@ -63,15 +63,21 @@ bool sequential_add(struct sequential *s, double candidate, double base, enum ve
 	if (s->x.n < s->next)
 		return false;
 	look(s);
-	*v = direction(s);
-	if (*v == VERDICT_UNSURE && inside(s, SEQ_TIE_EARLY))
+	*v = direction(s->lo, s->hi);
+	if (*v == VERDICT_UNSURE && inside(s->lo, s->hi, SEQ_TIE_EARLY))
 		*v = VERDICT_TIE;
 	return *v != VERDICT_UNSURE;
+}
+
+enum verdict sequential_verdict(double lo, double hi)
+{
+	enum verdict v = direction(lo, hi);
+
+	return v == VERDICT_UNSURE && inside(lo, hi, SEQ_TIE) ? VERDICT_TIE : v;
 }
 
 enum verdict sequential_end(struct sequential *s)
 {
 	look(s);
-	enum verdict v = direction(s);
-	return v == VERDICT_UNSURE && inside(s, SEQ_TIE) ? VERDICT_TIE : v;
+	return sequential_verdict(s->lo, s->hi);
 }

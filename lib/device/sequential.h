@@ -6,8 +6,8 @@
  * growing n; look j spends SEQ_ALPHA * 6 / (pi^2 j^2), which sums to SEQ_ALPHA (Bonferroni), so with probability
  * 1 - SEQ_ALPHA every interval of a whole try holds the median, whenever it stops.
  *
- * Verdicts: faster, if the interval is below 1 - SEQ_LEAST; slower, above 1 + SEQ_LEAST (half a percent: what the
- * same code gains or loses by where it is placed); tie, if it lies inside 1% around 1, or at the end of the budget
+ * Verdicts: faster, if the interval is below 1 - SEQ_LEAST; slower, above 1 + SEQ_LEAST (what the same code gains
+ * or loses by where it is placed); tie, if it lies inside 1% around 1, or at the end of the budget
  * inside 2%; else unsure. So equal kernels are called faster with probability below SEQ_ALPHA / 2. */
 #ifndef HONE_SEQUENTIAL_H
 #define HONE_SEQUENTIAL_H
@@ -15,7 +15,7 @@
 #include "device/runner.h"
 
 #define SEQ_ALPHA 0.01
-#define SEQ_LEAST 0.005
+#define SEQ_LEAST 0.01
 #define SEQ_TIE 0.02
 #define SEQ_TIE_EARLY 0.01
 
@@ -29,6 +29,8 @@ void sequential_init(struct sequential *s);
 void sequential_free(struct sequential *s);
 /* One pair. true: decided, and *v says what. */
 bool sequential_add(struct sequential *s, double candidate, double base, enum verdict *v);
+/* What an interval says at the end: faster, slower, tie or unsure. */
+enum verdict sequential_verdict(double lo, double hi);
 /* The budget is spent: takes a last look. */
 enum verdict sequential_end(struct sequential *s);
 #endif

@@ -27,6 +27,8 @@ struct serve_artifact {
 	struct digest task;
 	struct artifact a;
 	double seconds; /* it took to build */
+	uint64_t used;  /* when last, by s->uses */
+	struct arena arena;
 };
 
 enum job_kind { JOB_TASK, JOB_BUILD, JOB_TRY };
@@ -59,13 +61,14 @@ struct service {
 	VEC(struct job *) jobs; /* in order of arrival */
 	VEC(struct serve_task *) tasks;
 	VEC(struct serve_artifact *) artifacts;
+	uint64_t uses;
 };
 /* jobs.c: starts what may run now; takes in what has ended. Ends all. */
 void jobs_start(struct service *s);
 void jobs_reap(struct service *s);
 void jobs_kill(struct service *s);
 struct serve_task *serve_find_task(struct service *s, struct digest d);
-struct serve_artifact *serve_find_artifact(struct service *s, struct digest d);
+struct serve_artifact *serve_find_artifact(struct service *s, struct digest d); /* and notes the use */
 const struct serve_constants *serve_find_constants(const struct serve_task *t, const char *algo);
 /* serve.c: answers. */
 void serve_error(struct service *s, uint64_t id, const char *verb, const char *why); /* "error" or "failed" */

@@ -146,9 +146,11 @@ const char *subject_start(struct subject *s)
 	return NULL;
 }
 
+/* On a busy machine others may have had the time: then it gets TRIAL_GRACE_SECONDS more. */
 enum answer subject_order(struct subject *s, struct order o, double seconds)
 {
-	double until = now_seconds() + seconds;
+	double until = now_seconds() + seconds, cpu = subject_cpu(s);
+	bool grace = false;
 	uint32_t reply[3];
 
 	o.number = ++s->orders;
@@ -160,8 +162,12 @@ enum answer subject_order(struct subject *s, struct order o, double seconds)
 		int n = poll(&p, 1, left > 0 ? (int)(1000 * left) + 1 : 0);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n == 0 && left <= 0)
-			return ANSWER_LATE;
+		if (n == 0 && left <= 0) {
+			if (grace || subject_cpu(s) - cpu > 0.9 * seconds)
+				return ANSWER_LATE;
+			grace = true;
+			until += TRIAL_GRACE_SECONDS;
+		}
 		if (n <= 0)
 			continue;
 		ssize_t got = recv(s->channel, reply, sizeof reply, 0);

@@ -28,6 +28,7 @@ struct run { /* of one trial */
 	struct arena *a;
 	struct runner_result *r;
 	double base_seconds; /* a call of the base took */
+	size_t most;         /* pairs there is room for */
 };
 
 static const struct runner_build *build_of(const struct run *x, int which)
@@ -381,24 +382,26 @@ struct clock {
 
 static bool calibrate(struct run *x, struct clock *c)
 {
+	enum { MOST = 1 << 20 };
 	static const char what[] = "first calls timed";
 	double spent;
+	bool enough;
 
 	for (int which = 0; which < 2; which++) {
 		uint32_t n = 1;
 		double until = now_seconds() + warm_seconds, one = INFINITY;
-		do {
+		do { /* at least until a sample is long enough: short ones are biased by what a first call costs */
 			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n};
 			if (!order(x, o, which, deadline(x) + n * (isfinite(one) ? one : 0) * TRIAL_TIMES, what))
 				return false;
 			spent = 1e-9 * (double)x->subject.shared->run_ns;
 			one = fmin(one, spent / n);
-			if (spent < sample_seconds && n < 1u << 20)
-				n *= 2;
-		} while (now_seconds() < until);
+			enough = spent >= sample_seconds || n >= MOST;
+			n *= enough ? 1 : 2;
+		} while (!enough || now_seconds() < until);
 		one = fmax(one, 1e-9);
-		c->o.reps[which] = (uint32_t)fmin(ceil(sample_seconds / one), 1 << 20);
-		c->o.warm[which] = one < 1e-3 || which < 0;
+		c->o.reps[which] = (uint32_t)fmin(ceil(sample_seconds / one), MOST);
+		c->o.warm[which] = one < 1e-3;
 		c->least[which] = one;
 		c->limit += (c->o.reps[which] + c->o.warm[which]) * one;
 	}
@@ -422,7 +425,6 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	poison(x, CANDIDATE, PLACE_TIMED);
 	poison(x, BASE, PLACE_TIMED);
 	c->o.first = rng_u64(&x->rng);
-	double cpu = subject_cpu(&x->subject), sum = 0;
 	if (!order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * c->o.pairs * c->limit, "timing"))
 		return false;
 	for (uint32_t i = 0; i < c->o.pairs && !*decided; i++) {
@@ -435,23 +437,16 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 			c->again++;
 			continue;
 		}
-		if (x->r->npairs == RUNNER_PAIRS_MAX)
+		if (x->r->npairs == x->most)
 			break;
 		x->r->pair[x->r->npairs++] = (struct runner_pair){(uint64_t)(1e12 * t[CANDIDATE]), (uint64_t)(1e12 * t[BASE])};
 		*decided = sequential_add(s, t[CANDIDATE], t[BASE], &x->r->verdict);
 	}
-	for (uint32_t i = 0; i < c->o.pairs; i++)
-		for (int k = 0; k < 2; k++)
-			sum += 1e-9 * (double)x->subject.shared->ns[i][k] * (1 + (double)c->o.warm[k] / c->o.reps[k]);
-	cpu = subject_cpu(&x->subject) - cpu;
-	if (cpu > 1.5 * sum + 0.002) {
-		judge(x, VERDICT_WRONG, arena_printf(x->a, "its times are not true: %.3g seconds told, %.3g used", sum, cpu));
-		return false;
-	}
 	return true;
 }
 
-/* Faster is what a lie would say: both again by the CPU time that the kernel charges. */
+/* Faster is what a lie would say: both again by the CPU time that the kernel charges. Once in a while that has time in it
+ * that a hypervisor took. */
 static bool confirm(struct run *x, const struct clock *c, double ratio)
 {
 	enum { TRIES = 3 };
@@ -472,8 +467,8 @@ static bool confirm(struct run *x, const struct clock *c, double ratio)
 		if (seen < 1.2 * ratio)
 			return true;
 	}
-	judge(x, VERDICT_WRONG, arena_printf(x->a, "its times are not true: %.3g of the base's told, %.3g used", ratio, seen));
-	return false;
+	judge(x, VERDICT_UNSURE, arena_printf(x->a, "its times do not agree: %.3g of the base's, but %.3g of its CPU time", ratio, seen));
+	return true;
 }
 
 static bool time_pairs(struct run *x)
@@ -491,7 +486,7 @@ static bool time_pairs(struct run *x)
 	if (!calibrate(x, &c))
 		return false;
 	double end = now_seconds() + x->t->budget;
-	while (good && !decided && now_seconds() < end && x->r->npairs < RUNNER_PAIRS_MAX) {
+	while (good && !decided && now_seconds() < end && x->r->npairs < x->most) {
 		double fit = 0.02 / c.limit; /* a block is about 20 ms, or a pair */
 		c.o.pairs = (uint32_t)fmax(1, fmin(fmin(BLOCK_PAIRS, fit), s.next > s.x.n ? (double)(s.next - s.x.n) : 1));
 		good = take_block(x, &c, &s, &decided);
@@ -568,13 +563,12 @@ static bool load(struct run *x)
 	return order(x, (struct order){.kind = ORDER_SEAL}, CANDIDATE, TRIAL_LOAD_SECONDS, "loading");
 }
 
-const char *trial_run(const struct trial *t, struct runner_result *r, struct arena *a)
+/* In one process; results go to *r, which has room for most pairs. */
+static const char *run_once(const struct trial *t, struct runner_result *r, size_t most, struct arena *a)
 {
 	struct run *x = xcalloc(1, sizeof *x);
-	double start = now_seconds();
 
-	*r = (struct runner_result){.pair = ARENA_ARRAY(a, struct runner_pair, RUNNER_PAIRS_MAX)};
-	*x = (struct run){.t = t, .a = a, .r = r, .rng = {t->seed}};
+	*x = (struct run){.t = t, .a = a, .r = r, .rng = {t->seed}, .most = most};
 	const char *why = prepare(x);
 	if (!why && load(x) && check(x)) {
 		int fd = lock_device(t->lock);
@@ -584,7 +578,45 @@ const char *trial_run(const struct trial *t, struct runner_result *r, struct are
 	subject_end(&x->subject);
 	regions_close(&x->regions);
 	free(x);
-	if (r->why && (r->verdict == VERDICT_WRONG || r->verdict == VERDICT_CRASH || r->verdict == VERDICT_TIMEOUT))
+	return why;
+}
+
+static bool runs_well(const struct runner_result *r)
+{
+	return r->verdict == VERDICT_FASTER || r->verdict == VERDICT_SLOWER || r->verdict == VERDICT_TIE || r->verdict == VERDICT_UNSURE;
+}
+
+/* What two processes say together: the interval that holds both. */
+static void join(struct runner_result *r, const struct runner_result *two)
+{
+	if (!runs_well(two)) {
+		*r = *two;
+		return;
+	}
+	r->npairs += two->npairs;
+	r->ratio = sqrt(r->ratio * two->ratio);
+	r->lo = fmin(r->lo, two->lo);
+	r->hi = fmax(r->hi, two->hi);
+	r->verdict = two->verdict == VERDICT_UNSURE ? VERDICT_UNSURE : sequential_verdict(r->lo, r->hi);
+	r->why = two->why;
+}
+
+const char *trial_run(const struct trial *t, struct runner_result *r, struct arena *a)
+{
+	double start = now_seconds();
+	struct trial second = *t;
+
+	*r = (struct runner_result){.pair = ARENA_ARRAY(a, struct runner_pair, RUNNER_PAIRS_MAX)};
+	const char *why = run_once(t, r, RUNNER_PAIRS_MAX / 2, a);
+	bool differ = r->verdict == VERDICT_FASTER || r->verdict == VERDICT_SLOWER;
+	if (!why && differ && r->ratio < TRIAL_PLACED && r->ratio > 1 / TRIAL_PLACED && t->artifact[0] != t->artifact[1]) {
+		struct runner_result two = {.pair = r->pair + r->npairs};
+		second.budget = fmax(t->budget - (now_seconds() - start), t->budget / 4);
+		second.seed++;
+		why = run_once(&second, &two, RUNNER_PAIRS_MAX / 2, a);
+		join(r, &two);
+	}
+	if (!runs_well(r))
 		r->npairs = 0;
 	r->seconds = now_seconds() - start;
 	return why;

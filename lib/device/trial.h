@@ -1,12 +1,16 @@
 /* One candidate on this machine: checked, then timed against a base. Runs in a process of its own (the service forks
  * one a try), which forks the one that the candidate runs in and believes nothing that comes from there: results are
- * compared here, and times must agree with the CPU time that the kernel charges.
+ * compared here, and faster is confirmed by the CPU time that the kernel charges.
  *
  * Results y of the candidate against x of the oracle: |y - x| <= TRIAL_TOLERANCE * eps * (8 + sqrt(K)) * max(|x|, rms(x)),
  * with eps of the result's type and K the terms of its longest sum: rounding errors of a sum of K terms in any order
  * grow as sqrt(K) (Higham and Mary 2019), Winograd's F(4x4) adds a factor of about 10; a term left out of the sum shows
  * as 1/sqrt(K) of the rms, orders above. On seeds with spikes (problem.h), which magnify rounding in what comes before an
- * exponential, it is TRIAL_SPIKE_SLACK times that, and only those count on which the base passes. Integers are equal, 8-bit ones within 1 where the task has floats (ties of rounding). */
+ * exponential, it is TRIAL_SPIKE_SLACK times that, and only those count on which the base passes. Integers are
+ * equal, 8-bit ones within 1 where the task has floats (ties of rounding). *
+ * Where a library lies in memory can favour it for as long as the process lives: equal kernels in two libraries differed
+ * by 2% in one process of twenty and by 30% in one of a hundred (Zen 5), however many pairs. So a difference must show in two
+ * processes, each with libraries placed anew; the interval told is the one that holds both. */
 #ifndef HONE_TRIAL_H
 #define HONE_TRIAL_H
 #include "device/oracle.h"
@@ -17,6 +21,8 @@
 #define TRIAL_LOAD_SECONDS 1.0    /* to load a library */
 #define TRIAL_LEAST_SECONDS 0.3   /* deadline of a call: this and */
 #define TRIAL_TIMES 20            /* so many times what the base takes */
+#define TRIAL_GRACE_SECONDS 0.8  /* more, where others had the core meanwhile */
+#define TRIAL_PLACED 1.5          /* ratios up to it are measured in two processes, see above */
 #define TRIAL_BASE_SECONDS 20.0   /* deadline of the base's first call */
 
 struct artifact {
