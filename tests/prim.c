@@ -7,6 +7,7 @@
 #include "../bench/programs.h"
 #include "common/half.h"
 #include "common/rng.h"
+#include "loop/cost.h"
 #include "loop/emit.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
@@ -419,6 +420,23 @@ static void padding(void)
 	prog_free(p);
 }
 
+/* The model of the target knows what a call saves. */
+static void costs(void)
+{
+	char trace[256];
+	int vl = target.vector_bytes / 4;
+	double cost[2];
+
+	for (int call = 0; call < 2; call++) {
+		struct loop_prog *p = transpose(128, 128);
+		snprintf(trace, sizeof trace, call ? "split t.m %d\nsplit t.n %d\nreorder t.m.0 t.n.0 t.m.1 t.n.1\ntensor t.m.1 transpose%d\n" : "split t.m %d\nsplit t.n %d\nvector t.n.1\n", vl, vl, vl);
+		const char *why = loop_apply(p, trace, false);
+		cost[call] = why ? NAN : loop_cost(p);
+		prog_free(p);
+	}
+	ok(cost[1] < 0.6 * cost[0], "transposed %.3g us, gathered %.3g us by the model", 1e6 * cost[1], 1e6 * cost[0]);
+}
+
 int main(void)
 {
 	target = *target_host();
@@ -427,5 +445,6 @@ int main(void)
 	functions();
 	prefetches();
 	padding();
+	costs();
 	return tap_done();
 }
