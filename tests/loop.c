@@ -164,6 +164,54 @@ static void transpose(struct loop_prog *p)
 	stage_body(p, e, COMB_NONE, f2(p, FN_ADD, v, v));
 }
 
+/* A step before on, in the middle of three axes; one stage before it, one after. */
+static void cumulative(struct loop_prog *p)
+{
+	int64_t R = size(13), T = size(19), C = size(20), back = pick(1, 2);
+	buf_id x = buf_new(p, "x", DT_F32, SCOPE_IN, 3, DIMS(R, T, C)), y = buf_new(p, "y", DT_F32, SCOPE_OUT, 3, DIMS(R, T, C));
+	stage_id twice = stage_new(p, "twice", DT_F32, SCOPE_SCRATCH, 3, DIMS(R, T, C), "r t c");
+	poly r = stage_axis(p, twice, 0), t = stage_axis(p, twice, 1), c = stage_axis(p, twice, 2);
+	stage_body(p, twice, COMB_NONE, f2(p, FN_MUL, ex_read(p, x, 3, IDX(r, t, c)), num(p, 2)));
+	stage_id run = stage_new(p, "run", DT_F32, SCOPE_SCRATCH, 3, DIMS(R, T, C), "r t c");
+	stage_scan(p, run, 1, 1);
+	r = stage_axis(p, run, 0), t = stage_axis(p, run, 1), c = stage_axis(p, run, 2);
+	poly before = poly_addc(p->P, t, -back);
+	ex_id was = ex_guard(p, 1, &before, ex_read(p, lstage(p, run)->out, 3, IDX(r, before, c)), num(p, 0));
+	stage_body(p, run, COMB_NONE, f2(p, FN_ADD, f2(p, FN_MUL, was, num(p, 0.5)), ex_read(p, lstage(p, twice)->out, 3, IDX(r, t, c))));
+	stage_id e = stage_into(p, "act", y, "r t c");
+	r = stage_axis(p, e, 0), t = stage_axis(p, e, 1), c = stage_axis(p, e, 2);
+	poly from = chance(50) ? t : poly_sub(p->P, poly_const(p->P, T - 1), t);
+	stage_body(p, e, COMB_NONE, f1(p, FN_TANH, ex_read(p, lstage(p, run)->out, 3, IDX(r, from, c))));
+}
+
+/* Two stages that need each other: sums over the state of the step before, and the state. */
+static void recurrent(struct loop_prog *p)
+{
+	int64_t T = size(13), B = size(5), H = size(33), I = size(8);
+	buf_id x = buf_new(p, "x", DT_F32, SCOPE_IN, 3, DIMS(T, B, I)), w = buf_new(p, "w", DT_F32, SCOPE_CONST, 2, DIMS(H, I));
+	buf_id rr = buf_new(p, "r", DT_F32, SCOPE_CONST, 2, DIMS(H, H)), y = buf_new(p, "y", DT_F32, SCOPE_OUT, 3, DIMS(T, B, H));
+	stage_id in = stage_new(p, "input", DT_F32, SCOPE_SCRATCH, 3, DIMS(T, B, H), "t b j");
+	poly i = stage_reduce(p, in, "i", I), t = stage_axis(p, in, 0), b = stage_axis(p, in, 1), j = stage_axis(p, in, 2);
+	stage_body(p, in, COMB_SUM, f2(p, FN_MUL, ex_read(p, x, 3, IDX(t, b, i)), ex_read(p, w, 2, IDX(j, i))));
+	stage_id sums = stage_new(p, "sums", DT_F32, SCOPE_SCRATCH, 3, DIMS(T, B, H), "s b j");
+	stage_id state = chance(50) ? stage_into(p, "state", y, "s b j") : stage_new(p, "state", DT_F32, SCOPE_SCRATCH, 3, DIMS(T, B, H), "s b j");
+	stage_scan(p, sums, 0, 1);
+	stage_scan(p, state, 0, 1);
+	poly k = stage_reduce(p, sums, "k", H), s = stage_axis(p, sums, 0), before = poly_addc(p->P, s, -1);
+	b = stage_axis(p, sums, 1), j = stage_axis(p, sums, 2);
+	ex_id was = ex_guard(p, 1, &before, ex_read(p, lstage(p, state)->out, 3, IDX(before, b, k)), num(p, 0.25));
+	stage_body(p, sums, COMB_SUM, f2(p, FN_MUL, was, ex_read(p, rr, 2, IDX(j, k))));
+	s = stage_axis(p, state, 0), b = stage_axis(p, state, 1), j = stage_axis(p, state, 2);
+	poly at = poly_sub(p->P, poly_const(p->P, T - 1), s);
+	ex_id sum = f2(p, FN_ADD, ex_read(p, lstage(p, in)->out, 3, IDX(at, b, j)), ex_read(p, lstage(p, sums)->out, 3, IDX(s, b, j)));
+	stage_body(p, state, COMB_NONE, f1(p, FN_TANH, sum));
+	if (lstage(p, state)->out == y)
+		return;
+	stage_id e = stage_into(p, "half", y, "t b j");
+	ex_id v = ex_read(p, lstage(p, state)->out, 3, IDX(stage_axis(p, e, 0), stage_axis(p, e, 1), stage_axis(p, e, 2)));
+	stage_body(p, e, COMB_NONE, f2(p, FN_MUL, v, num(p, 0.5)));
+}
+
 /* ---- data ---- */
 
 struct data {
@@ -712,7 +760,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*make)(struct loop_prog *p);
-	} family[] = {{"matmul", matmul}, {"conv", conv}, {"depthwise", depthwise}, {"softmax", softmax}, {"layernorm", layernorm}, {"mixed", mixed}, {"transpose", transpose}};
+	} family[] = {{"matmul", matmul}, {"conv", conv}, {"depthwise", depthwise}, {"softmax", softmax}, {"layernorm", layernorm}, {"mixed", mixed}, {"cumulative", cumulative}, {"recurrent", recurrent}, {"transpose", transpose}};
 
 	int schedules = setting("LOOP_TEST_SCHEDULES", SCHEDULES), compile = setting("LOOP_TEST_COMPILED", COMPILED);
 	target = *target_host();

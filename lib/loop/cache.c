@@ -137,6 +137,8 @@ static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum 
 		else if (!inside)
 			return whynot(p, "%s is not wholly inside the loop", sym_str(lstage(p, s)->name));
 	}
+	if (stage_reads(p, s, b))
+		return whynot(p, "%s reads what it wrote in earlier steps", sym_str(lstage(p, s)->name));
 	int m;
 	nest_id *all = nest_list(p, l, 0, &m);
 	for (int i = 0; i < m; i++)

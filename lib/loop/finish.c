@@ -38,7 +38,9 @@ static nest_id outside_scans(struct loop_prog *p, buf_id b, nest_id home)
 		if (lnest(p, l)->kind != NEST_FOR || !lnest(p, l)->scan)
 			continue;
 		region_of(p, b, l, false, true, lo, extent);
-		if (region_of(p, b, l, true, false, from, size) && (from[scan] != lo[scan] || size[scan] != extent[scan]))
+		int64_t steps;
+		bool one = poly_is_const(p->P, extent[scan], &steps) && steps == 1;
+		if (region_of(p, b, l, true, false, from, size) && !(one && from[scan] == lo[scan] && size[scan] == extent[scan]))
 			out = lnest(p, l)->parent;
 	}
 	while (out && out != p->root && lnest(p, out)->kind != NEST_FOR)

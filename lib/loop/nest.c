@@ -58,6 +58,12 @@ void nest_insert(struct loop_prog *p, nest_id seq, size_t at, nest_id kid)
 	lnest(p, kid)->parent = seq;
 }
 
+bool nest_keeps_order(struct loop_prog *p, nest_id n)
+{
+	int64_t steps;
+	return lnest(p, n)->kind == NEST_FOR && lnest(p, n)->scan && !(poly_is_const(p->P, lnest(p, n)->extent, &steps) && steps == 1);
+}
+
 size_t nest_index(struct loop_prog *p, nest_id n)
 {
 	struct nest *s = lnest(p, lnest(p, n)->parent);
@@ -178,8 +184,7 @@ static nest_id build(struct loop_prog *p, stage_id id, const poly *lo, const pol
 		sym name = intern_printf("%s.%s%s", sym_str(lstage(p, id)->name), infix, sym_str(x->name));
 		bool reduce = a >= lstage(p, id)->nspatial;
 		nest_id f = nest_for(p, name, extent[a], reduce, id);
-		int64_t steps;
-		lnest(p, f)->scan = lstage(p, id)->axis[a].kind == AXIS_SCAN && !(poly_is_const(p->P, extent[a], &steps) && steps == 1);
+		lnest(p, f)->scan = lstage(p, id)->axis[a].kind == AXIS_SCAN;
 		nest_insert(p, seq, lnest(p, seq)->kid.n, f);
 		seq = nest_body(p, f);
 		at[a] = poly_add(p->P, lo[a], poly_of(p->P, lnest(p, f)->var));

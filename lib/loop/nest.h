@@ -57,6 +57,8 @@ bool stage_reads(struct loop_prog *p, stage_id t, buf_id b);
 int stage_reads_of(struct loop_prog *p, stage_id s, ex_id *out, int max);
 /* e with the axis variables of s replaced by the block's bindings. */
 poly bind_poly(struct loop_prog *p, const struct nest *block, poly e);
+/* A loop over (part of) a scan axis that has more than one step: nothing moves across it. */
+bool nest_keeps_order(struct loop_prog *p, nest_id n);
 /* Adds cuts to a loop where guards and fills below it change (prim partition auto). */
 const char *partition_auto(struct loop_prog *p, nest_id loop);
 /* NULL if different iterations of loop l touch different elements of what is written in it, but for buffers that live

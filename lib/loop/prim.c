@@ -184,9 +184,11 @@ static const char *pad_reads(struct loop_prog *p, stage_id s, int axis, int64_t 
 			poly_var v = lstage(p, s)->axis[axis].var, more = poly_var_new(p->P, 0, 0, size - 1, 1);
 			buf_id b = lex(p, read[i])->buf;
 			const char *name = sym_str(lbuf(p, b)->name);
-			int64_t lo, was, hi;
-			poly_range(p->P, lex(p, read[i])->index[d], &lo, &was);
+			int64_t lo, was, hi, least;
+			poly_range(p->P, lex(p, read[i])->index[d], &least, &was);
 			poly_range(p->P, poly_subst(p->P, lex(p, read[i])->index[d], v, poly_of(p->P, more)), &lo, &hi);
+			if (lo < 0 && least >= 0)
+				return whynot(p, "tail=pad: %s is read backwards", name);
 			if (hi < lbuf(p, b)->shape[d] || was >= lbuf(p, b)->shape[d])
 				continue; /* inside, or guarded anyway */
 			if (lex(p, read[i])->index[d] != poly_of(p->P, v))
@@ -224,6 +226,8 @@ static const char *pad_axis(struct loop_prog *p, nest_id id, int64_t f)
 		return whynot(p, "tail=pad: %s is not a whole axis", name);
 	if (axis >= s->nspatial)
 		return whynot(p, "tail=pad: %s is a reduction", name);
+	if (s->axis[axis].kind == AXIS_SCAN)
+		return whynot(p, "tail=pad: %s is a scan", name);
 	int64_t padded = (e + f - 1) / f * f;
 	if ((why = sole_writer(p, of)))
 		return why;
@@ -389,10 +393,10 @@ const char *prim_reorder(struct loop_prog *p, int n, const char *const *names)
 			if (poly_uses(p->P, lnest(p, order[i])->extent, lnest(p, order[j])->var))
 				return whynot(p, "the extent of %s depends on %s", sym_str(lnest(p, order[i])->name), sym_str(lnest(p, order[j])->name));
 	for (int i = 0; i < k; i++)
-		if (lnest(p, chain[i])->scan && order[k - 1 - i] != chain[i])
+		if (nest_keeps_order(p, chain[i]) && order[k - 1 - i] != chain[i])
 			return whynot(p, "nothing moves across %s, a scan", sym_str(lnest(p, chain[i])->name));
 	for (int i = 0; i < k; i++)
-		for (int j = 0; j < i && lnest(p, order[i])->scan; j++)
+		for (int j = 0; j < i && nest_keeps_order(p, order[i]); j++)
 			if (!nest_inside(p, order[i], order[j]))
 				return whynot(p, "nothing moves across %s, a scan", sym_str(lnest(p, order[i])->name));
 	nest_id seq = lnest(p, outer)->parent;

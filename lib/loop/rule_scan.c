@@ -14,7 +14,7 @@ static nest_id steps_of(struct loop_prog *p, stage_id s)
 	int n;
 	nest_id *block = nest_list(p, p->root, s, &n);
 	for (nest_id l = n ? block[0] : 0; l; l = lnest(p, l)->parent)
-		if (lnest(p, l)->kind == NEST_FOR && lnest(p, l)->scan)
+		if (nest_keeps_order(p, l))
 			return l;
 	return 0;
 }
