@@ -133,14 +133,6 @@ static struct thing *ask_build(struct host *h, const struct subject *s, struct d
 	return &h->things.a[h->things.n - 1];
 }
 
-static void forget_thing(struct host *h, struct digest task, struct digest source)
-{
-	struct thing *t = find_thing(h, task, source);
-
-	if (t)
-		*t = h->things.a[--h->things.n];
-}
-
 /* ---- trials ---- */
 
 void measure_add(struct measure *m, struct trial *t)
@@ -154,8 +146,6 @@ static void finish(struct measure *m, struct host *h, size_t k)
 {
 	struct trial *t = h->trials.a[k];
 
-	if (!digest_eq(t->source, t->subject->base_source))
-		forget_thing(h, t->subject->digest, t->source);
 	memmove(h->trials.a + k, h->trials.a + k + 1, (h->trials.n - k - 1) * sizeof *h->trials.a);
 	memmove(h->tries.a + k, h->tries.a + k + 1, (h->tries.n - k - 1) * sizeof *h->tries.a);
 	h->trials.n--;

@@ -18,14 +18,14 @@
 enum { BATCH = 4, IN_FLIGHT = 8, IN_FLIGHT_TASK = 2, FINALISTS = 3, MET_MAX = 2 };
 #define SEARCH_SECONDS  0.25 /* at most, timing one trial */
 #define CONFIRM_SECONDS 1.0
-#define BETTER          0.99 /* than the champion, so much is worth a trial of its own */
+#define BETTER          0.98 /* than the champion, so much is worth a trial of its own */
 #define FINALS_SHARE    0.15 /* of --seconds */
 #define GUESSED_RATE    3e10 /* FLOP/s of a task that has not been timed, to choose which task is next */
 
 struct batch {
 	struct tuned *task;
 	size_t n;
-	struct slot *slot[BATCH + 2 * LOOKS];
+	struct slot *slot[BATCH + LOOKS];
 };
 
 static volatile sig_atomic_t stop;
@@ -291,15 +291,13 @@ static void issue(struct session *s, struct tuned *t)
 		meet(s, t);
 		n = search_propose(t->search, n, p);
 		s->ledger.search += now_seconds() - start;
-		for (size_t i = 0; i < n; i++)
-			b->slot[b->n++] = slot_new(t, p[i], 0);
+		while (b->n < n) {
+			b->slot[b->n] = slot_new(t, p[b->n], 0);
+			b->n++;
+		}
 		t->trials += n;
 		if (!n || t->trials >= s->opt->trials)
 			t->phase = PHASE_FINAL;
-		if (n)
-			b->n += add_finals(t, b->slot + b->n);
-		if (n && !is_looking(t))
-			b->n += add_looks(t, BETTER, b->slot + b->n);
 	} else if (t->phase == PHASE_FINAL) {
 		b->n += add_finals(t, b->slot);
 		if (!b->n && t->finalists++ < FINALISTS)
@@ -308,6 +306,19 @@ static void issue(struct session *s, struct tuned *t)
 			t->phase = PHASE_DONE;
 	}
 	send(s, b);
+}
+
+/* What looks best in a task that is being searched is confirmed as soon as that is known: it is what an interrupt leaves. */
+static void confirm(struct session *s, struct tuned *t)
+{
+	struct batch *b = ARENA_NEW(&s->arena, struct batch);
+
+	b->task = t;
+	b->n = add_finals(t, b->slot);
+	if (!b->n && !is_looking(t))
+		b->n = add_looks(t, BETTER, b->slot);
+	if (b->n)
+		send(s, b);
 }
 
 static void retire_slot(struct tuned *t, struct slot *x)
@@ -351,6 +362,8 @@ static bool retire(struct session *s)
 		retire_slot(b->task, b->slot[i]);
 	memmove(s->batches.a, s->batches.a + 1, --s->batches.n * sizeof *s->batches.a);
 	b->task->in_flight--;
+	if (b->task->phase == PHASE_SEARCH)
+		confirm(s, b->task);
 	if (b->task->phase == PHASE_DONE && !b->task->in_flight && !b->task->untunable && !s->cut)
 		put_search(s, b->task);
 	return true;
