@@ -196,7 +196,7 @@ static const char *trace_given(const struct given_traces *t, struct digest d)
 static struct loop_prog *lower_again(struct model *M, node_id n, const struct target *t, const char *algo)
 {
 	const char *why;
-	struct lowered l = lower_group(M->m, n, t, algo, &why);
+	struct lowered l = M->lower(M->m, n, t, algo, &why);
 
 	if (why)
 		BUG("%s", why);
@@ -274,7 +274,7 @@ static struct lowered follow_trace(struct model *M, node_id n, const struct targ
 	struct lowered l = best;
 
 	if (algo && strcmp(algo, best.prog->algo))
-		l = lower_group(m, n, t, algo, &why);
+		l = M->lower(m, n, t, algo, &why);
 	if (why && trace_fit(k->given, k->digest) == TRACE_PLAIN)
 		die_trace(m, n, why);
 	if (k->given && (why || trace_fit(k->given, prog_digest(l.prog)) == TRACE_SEED)) {
@@ -294,7 +294,7 @@ static void add_call(struct model *M, node_id n, const struct target *t, const s
 {
 	struct module *m = M->m;
 	const char *why;
-	struct lowered l = lower_group(m, n, t, NULL, &why);
+	struct lowered l = M->lower(m, n, t, NULL, &why);
 
 	if (why) {
 		check_evaluators(m, attr_graph(node(m, n), "graph"));
@@ -371,12 +371,13 @@ static void follow_views(struct model *M)
 	}
 }
 
-struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces)
+struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces, bool sketch)
 {
 	struct model *M = xcalloc(1, sizeof *M);
 
 	M->m = m;
 	M->threads = threads;
+	M->lower = sketch ? lower_sketch : lower_group;
 	check_graph(m); /* may add graphs, so they may move */
 	follow_views(M);
 	const struct graph *g = graph(m, m->main);

@@ -3,6 +3,7 @@
 #define HONE_LOWER_MODEL_H
 #include "graph/module.h"
 #include "loop/loop.h"
+#include "loop/lower.h"
 
 /* A kernel: groups with equal stages, layouts and traces share one. */
 struct kernel {
@@ -33,6 +34,7 @@ struct home {
 struct model {
 	struct module *m;
 	int threads;
+	struct lowered (*lower)(struct module *, node_id, const struct target *, const char *algo, const char **why);
 	VEC(struct kernel) kernels;
 	VEC(struct call) calls;
 	val_id *root;       /* value -> the value whose bytes it shares (itself: none); views are followed */
@@ -56,8 +58,9 @@ void traces_read(struct given_traces *t, const char *path);
  * so do nodes that are neither Fused nor a view (If, Loop): each is put into a Fused node of its own. What neither
  * kernels nor the evaluator compute, results whose size depends on data, and nodes that only lack their group
  * (ge-fuse): die(69). Types not known: die(64) with what to say to ge-shape. A trace that was given and does not
- * apply: die(65); one that is stamped for other stages: a warning, and the rule. Traces: may be NULL. threads: that a kernel may use at most. */
-struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces);
+ * apply: die(65); one that is stamped for other stages: a warning, and the rule. Traces: may be NULL. threads: that a kernel may use at most. sketch: to
+ * plan, not to emit: constants that the lowering computes have no contents (lower_sketch). */
+struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces, bool sketch);
 void model_free(struct model *M);
 /* Says how many calls are on the slow path, and which; refuse: die(69) instead. Nothing if there are none. */
 void model_report_opaque(struct model *M, bool refuse);

@@ -228,7 +228,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (plan_bytes(m) < 0)
 		die(EX_BADUSE, "%s: no memory plan; run ge-plan first: ge-plan %s | ge-emit -o %s", m->source ? m->source : "-",
 		    a->nfile ? a->file[0] : "MODEL.g", a->out ? a->out : "STEM");
-	e.M = model_new(m, e.target, threads ? threads : plan_threads(m), &traces);
+	e.M = model_new(m, e.target, threads ? threads : plan_threads(m), &traces, false);
 	model_report_opaque(e.M, no_fallback);
 	emit_functions(&e);
 	size_arena(&e);

@@ -219,7 +219,7 @@ static void why(struct planner *p, const struct pass_ctx *c)
 
 static void plan(struct module *m, const struct pass_ctx *c)
 {
-	struct planner p = {.M = model_new(m, target_host(), threads, NULL)};
+	struct planner p = {.M = model_new(m, target_host(), threads, NULL, true)};
 	int64_t values = 0;
 
 	if (no_fallback)
