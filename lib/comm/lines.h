@@ -1,0 +1,20 @@
+/* Text tables: a record a line, fields between tabs, '#' starts a comment line. Read whole, split in place. */
+#ifndef HONE_LINES_H
+#define HONE_LINES_H
+#include <stdbool.h>
+#include <stddef.h>
+
+struct lines {
+	const char *path; /* for messages */
+	char *text;       /* the file, which fields point into until lines_close */
+	char *next, *end;
+	size_t number;    /* of the line read last, from 1 */
+};
+void lines_open(struct lines *l, const char *path); /* NULL or "-": standard input; missing: die(66) */
+/* The next line that is not empty: its count of fields in *n, at most max of them NUL-terminated in field; a comment
+ * has *n 0 and its text behind '#' in field[0]. false: end of file. */
+bool lines_next(struct lines *l, char **field, int max, int *n);
+/* The whole field as a number, finite and not negative. */
+bool lines_number(const char *field, double *out);
+void lines_close(struct lines *l);
+#endif

@@ -1,0 +1,25 @@
+/* tune-grad plan: the segments of least tail. */
+#include <unistd.h>
+#include "tune-grad.h"
+
+int grad_plan(struct tool_args *a)
+{
+	struct grads g;
+	struct curve c;
+	struct plan p = {0};
+	if (a->nfile > 1)
+		die(EX_BADUSE, "expected one grads file");
+	if (a->nfile == 0 && isatty(STDIN_FILENO))
+		tool_usage();
+	read_curve(&c);
+	read_grads(&g, a->nfile ? a->file[0] : NULL);
+	plan_best(&p, &g, &c, opt.segments, opt.slack);
+	plan_write(&p, &g, &c, opt.form ? opt.form : "idx", a->out);
+	struct plan_cost cost = plan_cost(&p, &g, &c);
+	note("%zu tensors in %zu segments: tail %.1f us of %.1f, communication %.1f us; no plan ends before %.1f", g.at.n, cost.segments, cost.tail,
+	     cost.end, cost.busy, plan_lower_bound(&g, &c));
+	plan_free(&p);
+	curve_free(&c);
+	grads_free(&g);
+	return EX_GOOD;
+}

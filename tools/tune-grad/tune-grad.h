@@ -1,0 +1,34 @@
+/* The verbs of tune-grad, and what its command line said. */
+#ifndef HONE_TUNE_GRAD_H
+#define HONE_TUNE_GRAD_H
+#include "comm/curve.h"
+#include "comm/grads.h"
+#include "comm/plan.h"
+#include "common/tool.h"
+
+struct grad_options {
+	const char *curve;   /* -c FILE */
+	double alpha, beta;  /* --alpha, --beta: us, us per byte; negative: not given */
+	size_t segments;     /* -k: at most so many, 0: any number */
+	double slack;        /* --slack, a share: 0.01 */
+	const char *form;    /* -f, NULL: idx */
+	bool gather;         /* --gather: the forward pass, time reversed */
+	const char *plot;    /* --plot FILE.svg */
+	const char *verify;  /* --verify COMMAND */
+	double gflops, gbytes; /* profile: what the training device computes and reads a second */
+	const char *network, *model, *kb; /* what curves and plans are remembered under, and where */
+	int iterations;      /* -i */
+};
+extern struct grad_options opt;
+
+/* One verb a file; arguments are those behind the verb. */
+int grad_profile(struct tool_args *a);
+int grad_plan(struct tool_args *a);
+int grad_compare(struct tool_args *a);
+int grad_advise(struct tool_args *a);
+
+/* The curve that -c, or --alpha and --beta, or --network names; none: die(64). */
+void read_curve(struct curve *c);
+/* The tensors of the verb's first argument, with --gather those of the forward pass. */
+void read_grads(struct grads *g, const char *path);
+#endif
