@@ -54,7 +54,8 @@ static const char *shape_resize(struct infer *I)
 	if ((why = resize_axes(I->n, rank, axis, &count)))
 		return why;
 	dim *d = rule_dims(I, rank);
-	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
+	if (rank)
+		memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
 	if (rule_has(I, 3)) {
 		for (int i = 0; i < count; i++)
 			d[axis[i]] = stretch && I->kin[3].yes && i < I->kin[3].n ? I->kin[3].e[i]
