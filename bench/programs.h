@@ -180,11 +180,46 @@ static struct loop_prog *make_layernorm(const int64_t *d)
 	return p;
 }
 
+/* d: steps, inputs, size of the state; one sequence, no biases. Gates: input, output, forget, cell. */
+static struct loop_prog *make_lstm(const int64_t *d)
+{
+	struct loop_prog *p = prog_new(target_host());
+	int64_t T = d[0], I = d[1], H = d[2], gates[2] = {T, 4 * H}, states[2] = {T, H};
+	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 2, (int64_t[]){T, I}), y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 2, states);
+	buf_id w = buf_new(p, "W", DT_F32, SCOPE_CONST, 2, (int64_t[]){4 * H, I}), r = buf_new(p, "R", DT_F32, SCOPE_CONST, 2, (int64_t[]){4 * H, H});
+	stage_id in = stage_new(p, "input", DT_F32, SCOPE_SCRATCH, 2, gates, "t g");
+	poly i = stage_reduce(p, in, "i", I);
+	ex_id rx = ex_read(p, x, 2, (poly[]){stage_axis(p, in, 0), i}), rw = ex_read(p, w, 2, (poly[]){stage_axis(p, in, 1), i});
+	stage_body(p, in, COMB_SUM, ex_call(p, FN_MUL, rx, rw, 0));
+	stage_id s = stage_new(p, "gates", DT_F32, SCOPE_SCRATCH, 2, gates, "s g"), c = stage_new(p, "cell", DT_F32, SCOPE_SCRATCH, 2, states, "s j");
+	stage_id h = stage_into(p, "state", y, "s j");
+	stage_scan(p, s, 0, 1);
+	stage_scan(p, c, 0, 1);
+	stage_scan(p, h, 0, 1);
+	ex_id zero = ex_const(p, DT_F32, 0);
+	poly k = stage_reduce(p, s, "k", H), before = poly_addc(p->P, stage_axis(p, s, 0), -1);
+	ex_id was = ex_guard(p, 1, &before, ex_read(p, y, 2, (poly[]){before, k}), zero);
+	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, was, ex_read(p, r, 2, (poly[]){stage_axis(p, s, 1), k}), 0));
+	ex_id gate[4];
+	for (int g = 0; g < 4; g++) {
+		stage_id of = g == 1 ? h : c;
+		poly at[2] = {stage_axis(p, of, 0), poly_addc(p->P, stage_axis(p, of, 1), g * H)};
+		gate[g] = ex_call(p, FN_ADD, ex_read(p, lstage(p, in)->out, 2, at), ex_read(p, lstage(p, s)->out, 2, at), 0);
+		gate[g] = ex_call(p, g == 3 ? FN_TANH : FN_SIGMOID, gate[g], 0, 0);
+	}
+	poly now[2] = {stage_axis(p, c, 0), stage_axis(p, c, 1)}, out[2] = {stage_axis(p, h, 0), stage_axis(p, h, 1)};
+	before = poly_addc(p->P, now[0], -1);
+	was = ex_guard(p, 1, &before, ex_read(p, lstage(p, c)->out, 2, (poly[]){before, now[1]}), zero);
+	stage_body(p, c, COMB_NONE, ex_call(p, FN_ADD, ex_call(p, FN_MUL, gate[2], was, 0), ex_call(p, FN_MUL, gate[0], gate[3], 0), 0));
+	stage_body(p, h, COMB_NONE, ex_call(p, FN_MUL, gate[1], ex_call(p, FN_TANH, ex_read(p, lstage(p, c)->out, 2, out), 0, 0), 0));
+	return p;
+}
+
 static const struct program {
 	const char *name;
 	struct loop_prog *(*make)(const int64_t *d);
 } programs[] = {
-	{"gemm", make_gemm}, {"conv", make_conv}, {"winograd", make_winograd}, {"depthwise", make_depthwise}, {"mean", make_mean},
+	{"gemm", make_gemm}, {"conv", make_conv}, {"winograd", make_winograd}, {"lstm", make_lstm}, {"depthwise", make_depthwise}, {"mean", make_mean},
 	{"batched", make_batched}, {"softmax", make_softmax}, {"layernorm", make_layernorm},
 };
 #endif

@@ -133,6 +133,6 @@ int main(void)
 			try_size(entry[i]->d_name, text, list[j], true);
 		try_size(entry[i]->d_name, text, sizes + strlen("# program: "), false);
 	}
-	ok(seen >= 8, "%d traces", seen);
+	ok(seen >= 9, "%d traces", seen);
 	return tap_done();
 }
