@@ -39,6 +39,12 @@ say $? "a task that people wrote"
 tune-op --dump files m.g && [ "$(ls files/*.task | wc -l)" = 6 ] && cmp files/tasks.txt tasks && run-ref "files/$digest.g" -o y.npz && [ -s "files/$digest.c" ]
 say $? "--dump: files that stand alone"
 
+conv() { echo "Conv{pads=1,1,1,1} f32 1x64x$1x$1 64x64x3x3c 64c; Relu %0"; }
+tune-op $fake --kb kb10 --task "$(conv 28)" | kb put --quiet --kb kb10
+for size in 27 30 14 20; do tune-op --runner fake --kb kb10 --trials 0 --task "$(conv $size)" --why; done >none 2>err
+[ ! -s none ] && grep -q "not timed: the trace of $(conv 28 | sed 's/{.*//').*adapted; expected 0" err
+say $? "a shape that was not tuned takes the nearest one's trace"
+
 # Strategies and limits.
 for s in random grid genetic; do
 	HONE_KB=$PWD/kb-$s tune-op $fake --strategy $s --trials 8 --scheduler round m.g -o $s.g && [ "$(kb dump --kb kb-$s | grep -c '^kind search')" = 6 ]

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "common/msg.h"
 #include "common/progress.h"
 #include "device/target.h"
@@ -531,7 +532,8 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	s->measure = measure_new(runner, nrunner);
 	s->target_row = measure_target(s->measure);
 	s->id = session_id(s);
-	s->kb = kb_open(s->opt->kb, !s->opt->records_out);
+	bool there = !s->opt->records_out || !s->opt->kb || !access(s->opt->kb, F_OK); /* the first of a sweep finds none */
+	s->kb = kb_open(there ? s->opt->kb : NULL, !s->opt->records_out);
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
 		if (!find_default(s, t, t->in, t->node)) {

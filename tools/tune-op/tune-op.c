@@ -225,7 +225,7 @@ static void conclude(struct session *s, struct module *m, const struct task_list
 	struct report r;
 
 	for (int i = 0; i < s->ntask; i++) {
-		faster += s->task[i].trace != NULL;
+		faster += s->task[i].trace && s->task[i].ratio > 0;
 		timed += s->task[i].timed;
 		known += s->task[i].known;
 	}
