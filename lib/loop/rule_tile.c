@@ -138,9 +138,11 @@ static void make_panels(struct rule *r, struct tile *q)
 	}
 }
 
-/* Splits and marks the loops of a nest that only sets or writes the tile: rows and vectors unrolled. */
+/* Splits and marks the loops of a nest that only sets or writes the tile: rows and vectors unrolled. Sums that wait in memory
+ * are set and used a panel at a time: its rows may be too many for that. */
 static void mark_tile(struct rule *r, const struct tile *q, stage_id s, const char *infix)
 {
+	enum { COPIES_MAX = 1024 };
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, s)->name), *v = NULL, *t = NULL;
 	char *order = arena_str(&p->arena, "");
@@ -156,7 +158,8 @@ static void mark_tile(struct rule *r, const struct tile *q, stage_id s, const ch
 	}
 	if (lstage(p, s)->nspatial > 1)
 		rule_try(r, "reorder%s %s", order, v);
-	if (q->t >= 0)
+	bool tile = !q->chunk || strncmp(name, "acc.", 4) == 0;
+	if (q->t >= 0 && (tile || lstage(p, s)->axis[q->t].extent * q->vectors <= COPIES_MAX))
 		rule_try(r, "unroll %s", t);
 	if (rule_try(r, "split %s %d", v, r->lanes)) {
 		rule_try(r, "unroll %s.0", v);
