@@ -1,6 +1,8 @@
 /* Schedule primitives. Each checks its precondition first and answers "why not" in words (a string that
  * lives in the program's arena), the program untouched; NULL is done. Loops are named STAGE.AXIS, and after
- * split STAGE.AXIS.0 (outer) and .1, ...; loops of an init nest are STAGE.init.AXIS. S: stage, L: loop, B: buffer. */
+ * split STAGE.AXIS.0 (outer) and .1, ...; loops of an init nest are STAGE.init.AXIS; the loop over the
+ * steps of stages that scan together is scan.AXIS, of the second such group scan2.AXIS: no loop moves across it, it is
+ * no vector and not parallel. S: stage, L: loop, B: buffer. */
 #ifndef HONE_PRIM_H
 #define HONE_PRIM_H
 #include "loop/loop.h"
