@@ -136,6 +136,8 @@ static void count(const char *text, struct kernel *k, struct digest x, struct di
 	for (int i = 0; i < times; i++) {
 		runner_try(r, k->task, x, base, budget, (uint64_t)i);
 		struct runner_answer a = next();
+		if (a.why && !v[a.result.verdict])
+			printf("%s: %s\n", verdict_name(a.result.verdict), a.why);
 		v[a.result.verdict]++;
 		seconds += a.result.seconds;
 	}
@@ -144,6 +146,7 @@ static void count(const char *text, struct kernel *k, struct digest x, struct di
 		if (v[i])
 			printf(" %s %d", verdict_name((enum verdict)i), v[i]);
 	printf("  (%.3f s each)\n", seconds / times);
+	fflush(stdout);
 }
 
 static void same(const char *text)

@@ -56,26 +56,28 @@ static void small_inputs(const struct oracle_task *t, uint64_t seed, void *const
 		x[i] = (float)rng_normal(&r);
 }
 
-static bool small_point(const struct oracle_task *t, void *const *in, int out, int64_t e, double *v)
+static double small_point(const struct small *s, const float *x, int64_t e)
 {
-	const struct small *s = t->arg;
-	const float *x = in[0];
+	double v = s->matmul ? 0 : 2.0 * x[e] + s->constant[e];
 
-	*v = s->matmul ? 0 : 2.0 * x[e] + s->constant[e];
 	for (int64_t k = 0; s->matmul && k < s->k; k++)
-		*v += (double)x[e / s->n * s->k + k] * s->constant[k * s->n + e % s->n];
+		v += (double)x[e / s->n * s->k + k] * s->constant[k * s->n + e % s->n];
+	return v;
+}
+
+static bool small_points(const struct oracle_task *t, void *const *in, int out, int n, const int64_t *element, double *v)
+{
+	for (int i = 0; i < n; i++)
+		v[i] = small_point(t->arg, in[0], element[i]);
 	return true;
 }
 
 static void small_eval(const struct oracle_task *t, void *const *in, void *const *out)
 {
 	float *y = out[0];
-	double v;
 
-	for (int64_t i = 0; i < t->t[1].n; i++) {
-		small_point(t, in, 0, i, &v);
-		y[i] = (float)v;
-	}
+	for (int64_t i = 0; i < t->t[1].n; i++)
+		y[i] = (float)small_point(t->arg, in[0], i);
 }
 
 static int small_constants(const struct oracle_task *t, const char *algo, struct oracle_tensor *types, const void **data, int max)
@@ -99,7 +101,7 @@ static void copy(const struct runner_buf *b, const void *src, void *dst)
 	memcpy(dst, src, (size_t)b->elems * 4);
 }
 
-static const struct oracle small = {small_open, small_inputs, small_eval, small_constants, small_point, small_buffer, copy, copy};
+static const struct oracle small = {small_open, small_inputs, small_eval, small_constants, small_points, small_buffer, copy, copy};
 
 /* ---- a client ---- */
 

@@ -22,8 +22,8 @@ struct oracle {
 	void (*eval)(const struct oracle_task *t, void *const *in, void *const *out);
 	/* Constants of kernels by that algorithm: types (at most max) and contents; how many, -1: no such algorithm. */
 	int (*constants)(const struct oracle_task *t, const char *algo, struct oracle_tensor *types, const void **data, int max);
-	/* One element of a result in double; false: it has no way to do that. May be NULL. */
-	bool (*point)(const struct oracle_task *t, void *const *in, int out, int64_t element, double *value);
+	/* n elements of a result in double; false: it has no way to do that. May be NULL. */
+	bool (*points)(const struct oracle_task *t, void *const *in, int out, int n, const int64_t *element, double *value);
 	/* NULL, or why b is no storage of n elements. */
 	const char *(*buffer)(const struct runner_buf *b, int64_t n);
 	/* Logical data into storage of that layout, padding zero; and back. */

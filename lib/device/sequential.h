@@ -1,7 +1,7 @@
 /* Is the candidate faster? A sequential test on pairs of times.
  *
- * Each pair is measured in random order, so under equal kernels the log ratio of a pair is as likely above 0 as below,
- * whatever the noise, drift included. For n independent pairs the order statistics x(k) and x(n+1-k) enclose the median
+ * A pair is the least of some rounds of each kernel (noise only adds), in random order in each round, so under equal
+ * kernels the log ratio of a pair is as likely above 0 as below, whatever the noise, drift included. For n independent pairs the order statistics x(k) and x(n+1-k) enclose the median
  * with probability 1 - 2 P(Bin(n, 1/2) < k) (Thompson 1936): no assumption on the distribution. Looks are taken at
  * growing n; look j spends SEQ_ALPHA * 6 / (pi^2 j^2), which sums to SEQ_ALPHA (Bonferroni), so with probability
  * 1 - SEQ_ALPHA every interval of a whole try holds the median, whenever it stops.

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/progress.h"
+#include "common/rng.h"
 #include "device/trial_impl.h"
 #ifdef __SSE2__
 #include <xmmintrin.h>
@@ -73,16 +74,31 @@ static bool load(const struct subject *s, struct call *c, int which)
 	return false;
 }
 
+static uint64_t sample(struct call *c, uint32_t warm, uint32_t reps)
+{
+	call(c, warm);
+	uint64_t t = now_ns();
+	call(c, reps);
+	return now_ns() - t;
+}
+
 static void time_block(struct call *c, const struct order *o, struct shared *out)
 {
-	for (uint32_t i = 0; i < o->pairs; i++)
-		for (int k = 0; k < 2; k++) {
-			int which = (o->first >> i & 1) ? 1 - k : k;
-			call(&c[which], o->warm[which]);
-			uint64_t t = now_ns();
-			call(&c[which], o->reps[which]);
-			out->ns[i][which] = now_ns() - t;
+	struct rng r = {o->first};
+
+	for (uint32_t i = 0; i < o->pairs; i++) {
+		uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
+		for (uint32_t k = 0; k < o->rounds; k++) {
+			int first = (int)(rng_u64(&r) & 1);
+			for (int n = 0; n < 2; n++) {
+				int which = first ^ n;
+				uint64_t t = sample(&c[which], o->warm[which], o->reps[which]);
+				least[which] = t < least[which] ? t : least[which];
+			}
 		}
+		out->ns[i][CANDIDATE] = least[CANDIDATE];
+		out->ns[i][BASE] = least[BASE];
+	}
 }
 
 static bool obey(struct subject *s, struct call *c, const struct order *o)

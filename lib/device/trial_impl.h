@@ -23,13 +23,14 @@ struct order {
 	uint32_t times;        /* RUN */
 	uint32_t pairs, reps[2]; /* TIME */
 	uint32_t warm[2];      /* TIME: calls before each sample that are not timed */
-	uint64_t first;        /* TIME: bit i: in pair i the base comes first */
+	uint32_t rounds;       /* TIME: samples of each in a pair; the least counts */
+	uint64_t first;        /* TIME: seed of the orders within rounds */
 };
 /* A page that both see; the process under test may write anything there. */
 struct shared {
 	struct isolate_fault fault;
 	char why[200];                /* ORDER_LOAD: what the loader said */
-	uint64_t ns[BLOCK_PAIRS][2];  /* ORDER_TIME: of reps calls */
+	uint64_t ns[BLOCK_PAIRS][2];  /* ORDER_TIME: of reps calls, the least of the rounds */
 	uint64_t run_ns;              /* ORDER_RUN */
 };
 struct subject { /* the process under test */

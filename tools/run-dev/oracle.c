@@ -11,7 +11,7 @@
 #include "op/task.h"
 #include "run-dev.h"
 
-enum { CONSTANTS_SEED = 1, POINT_ELEMENTS = 1 << 20 };
+enum { CONSTANTS_SEED = 1, POINT_ELEMENTS = 1 << 17 };
 
 struct prepared {
 	struct oracle_task task;
@@ -168,30 +168,33 @@ static void lay_out_inputs(struct prepared *p, void *const *in)
 	}
 }
 
-static bool point(const struct oracle_task *t, void *const *in, int out, int64_t element, double *value)
+static double point(struct prepared *p, buf_id b, int64_t element)
+{
+	const struct loop_buf *x = lbuf(p->lowered.prog, b);
+	int64_t index[LOOP_RANK_MAX];
+
+	for (int d = x->rank - 1; d >= 0; d--) {
+		index[d] = element % x->shape[d];
+		element /= x->shape[d];
+	}
+	return stages_point(p->lowered.prog, b, index, p->data);
+}
+
+static bool points(const struct oracle_task *t, void *const *in, int out, int n, const int64_t *element, double *value)
 {
 	struct prepared *p = t->arg;
-	struct loop_prog *l = p->lowered.prog;
-	static void *const *laid; /* inputs of the last call */
-	int64_t index[LOOP_RANK_MAX];
+	buf_id b = 1;
 
 	if (!p->points)
 		return false;
-	if (laid != in)
-		lay_out_inputs(p, in);
-	laid = in;
-	for (buf_id b = 1; b < l->bufs.n; b++) {
-		const struct loop_buf *x = lbuf(l, b);
-		if (x->scope != SCOPE_OUT || x->operand != out)
-			continue;
-		for (int d = x->rank - 1; d >= 0; d--) {
-			index[d] = element % x->shape[d];
-			element /= x->shape[d];
-		}
-		*value = stages_point(l, b, index, p->data);
-		return true;
-	}
-	return false;
+	while (b < p->lowered.prog->bufs.n && (lbuf(p->lowered.prog, b)->scope != SCOPE_OUT || lbuf(p->lowered.prog, b)->operand != out))
+		b++;
+	if (b == p->lowered.prog->bufs.n)
+		return false;
+	lay_out_inputs(p, in);
+	for (int i = 0; i < n; i++)
+		value[i] = point(p, b, element[i]);
+	return true;
 }
 
 /* ---- layouts ---- */
@@ -260,7 +263,7 @@ const struct oracle task_oracle = {
 	.inputs = make_inputs,
 	.eval = evaluate,
 	.constants = list_constants,
-	.point = point,
+	.points = points,
 	.buffer = check_buffer,
 	.pack = pack,
 	.unpack = unpack,
