@@ -1,8 +1,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "comm/huge.h"
 #include "comm/lines.h"
-#include "common/arena.h"
 #include "common/outfile.h"
 
 void lines_open(struct lines *l, const char *path)
@@ -10,7 +10,7 @@ void lines_open(struct lines *l, const char *path)
 	struct mapped m;
 	mapped_open(&m, path);
 	*l = (struct lines){.path = path && strcmp(path, "-") ? path : "standard input"};
-	l->text = l->next = xmalloc(m.n + 1);
+	l->text = l->next = huge_alloc(m.n + 1);
 	l->end = l->text + m.n;
 	if (m.n)
 		memcpy(l->text, m.p, m.n);

@@ -1,4 +1,6 @@
 #include <math.h>
+#include <string.h>
+#include "comm/huge.h"
 #include "comm/plan.h"
 #include "common/arena.h"
 #include "common/msg.h"
@@ -12,8 +14,8 @@ struct problem {
 static struct problem problem_new(const struct grads *g, const struct curve *c)
 {
 	struct problem p = {.n = g->at.n, .curve = c};
-	p.sum = xmalloc((p.n + 1) * sizeof *p.sum);
-	p.ready = xmalloc((p.n + 1) * sizeof *p.ready);
+	p.sum = huge_alloc((p.n + 1) * sizeof *p.sum);
+	p.ready = huge_alloc((p.n + 1) * sizeof *p.ready);
 	p.sum[0] = p.ready[0] = 0;
 	for (size_t j = 1; j <= p.n; j++) {
 		p.sum[j] = p.sum[j - 1] + g->at.a[j - 1].bytes;
@@ -28,35 +30,59 @@ static void problem_free(struct problem *p)
 	free(p->ready);
 }
 
-/* The i whose distance S_j - S_i lies in one piece of the curve, as far as one of them can still be the best: i rises
- * from head to tail, and so does key = F_i - b S_i. */
+/* Prefixes and when each is sent at the earliest (with any number of segments, or with so many); neither falls. */
+struct front {
+	struct prefix {
+		double end, sum;
+		size_t i;
+	} *a;
+	size_t n;
+};
+
+static struct front front_new(const struct problem *p)
+{
+	struct front f = {.a = huge_alloc((p->n + 1) * sizeof *f.a), .n = 1};
+	f.a[0] = (struct prefix){0};
+	return f;
+}
+
+/* The prefixes of a front whose distance S_j - S_i lies in one piece of the curve, as far as one of them can still be
+ * the best: from head to tail the place in the front rises, and so does key = F_i - b S_i. */
 struct window {
 	double a, b, begin, end;
 	struct entry {
 		double key;
-		size_t i;
+		size_t at;
 	} *e;
-	size_t head, tail;
-	size_t next; /* the first i that has not come in */
+	size_t head, tail, cap;
+	size_t next; /* the first prefix that has not come in */
 };
 
-static void window_push(struct window *w, size_t i, double key)
+static void window_push(struct window *w, size_t at, double key)
 {
-	if (w->head == w->tail)
-		w->head = w->tail = 0;
 	while (w->tail > w->head && w->e[w->tail - 1].key >= key)
 		w->tail--;
-	w->e[w->tail++] = (struct entry){key, i};
+	if (w->tail == w->cap) {
+		size_t n = w->tail - w->head;
+		if (n > w->cap / 2) {
+			w->cap *= 2;
+			w->e = xrealloc(w->e, w->cap * sizeof *w->e);
+		}
+		memmove(w->e, w->e + w->head, n * sizeof *w->e);
+		w->head = 0;
+		w->tail = n;
+	}
+	w->e[w->tail++] = (struct entry){key, at};
 }
 
-static struct window *windows_new(const struct problem *p)
+static struct window *windows_new(const struct curve *c)
 {
-	size_t n = p->curve->piece.n;
+	size_t n = c->piece.n;
 	struct window *w = xcalloc(n, sizeof *w);
 	for (size_t q = 0; q < n; q++) {
-		const struct curve_piece *c = &p->curve->piece.a[q];
-		w[q] = (struct window){.a = c->a, .b = c->b, .begin = c->from, .end = q + 1 < n ? c[1].from : INFINITY};
-		w[q].e = xmalloc((p->n + 1) * sizeof *w[q].e);
+		const struct curve_piece *p = &c->piece.a[q];
+		w[q] = (struct window){.a = p->a, .b = p->b, .begin = p->from, .end = q + 1 < n ? p[1].from : INFINITY, .cap = 64};
+		w[q].e = xmalloc(w[q].cap * sizeof *w[q].e);
 	}
 	return w;
 }
@@ -68,56 +94,47 @@ static void windows_free(struct window *w, size_t n)
 	free(w);
 }
 
-/* to[j] = min over i < j of max(from[i], r_j) + T(S_j - S_i), to[0] = 0. from is nondecreasing, from[0] = 0; it may be to itself. */
-static void forward(const struct problem *p, const double *from, double *to)
+/* The least F_i + T(x - S_i) over prefixes i < j of the front, from its place `first`, whose x - S_i lies in the piece. */
+static double window_least(struct window *w, const struct front *f, size_t first, size_t j, double x)
 {
-	size_t pieces = p->curve->piece.n, free_at = 0; /* max{i : from[i] <= r_j} */
-	struct window *windows = windows_new(p);
-	const double *sum = p->sum;
-	to[0] = 0;
-	for (size_t j = 1; j <= p->n; j++) {
-		while (free_at + 1 < j && from[free_at + 1] <= p->ready[j])
-			free_at++;
-		double best = p->ready[j] + curve_at(p->curve, sum[j] - sum[free_at]);
-		if (free_at + 1 == j || isinf(from[free_at + 1])) {
-			to[j] = best;
-			continue;
-		}
-		double reach = sum[j] - sum[free_at + 1];
-		for (size_t q = 0; q < pieces && windows[q].begin <= reach; q++) {
-			struct window *w = &windows[q];
-			if (w->next <= free_at)
-				w->next = free_at + 1;
-			for (; w->next < j && sum[j] - sum[w->next] >= w->begin; w->next++)
-				window_push(w, w->next, from[w->next] - w->b * sum[w->next]);
-			while (w->head < w->tail && (w->e[w->head].i <= free_at || sum[j] - sum[w->e[w->head].i] > w->end))
-				w->head++;
-			if (w->head < w->tail) {
-				size_t i = w->e[w->head].i;
-				best = fmin(best, from[i] + (w->a + w->b * (sum[j] - sum[i])));
-			}
-		}
-		to[j] = best;
-	}
-	windows_free(windows, pieces);
+	if (w->next < first)
+		w->next = first;
+	for (; w->next < f->n && f->a[w->next].i < j && x - f->a[w->next].sum >= w->begin; w->next++)
+		window_push(w, w->next, f->a[w->next].end - w->b * f->a[w->next].sum);
+	while (w->head < w->tail && (w->e[w->head].at < first || x - f->a[w->e[w->head].at].sum > w->end))
+		w->head++;
+	if (w->head == w->tail)
+		return INFINITY;
+	const struct prefix *i = &f->a[w->e[w->head].at];
+	return i->end + (w->a + w->b * (x - i->sum));
 }
 
-/* The least end with at most k segments. */
-static double forward_at_most(const struct problem *p, size_t k)
+/* One segment more: to gets, for j from `first`, the least max(F_i, r_j) + T(S_j - S_i) over the i < j of from; 0 is there
+ * from the start. With to == from any number of segments more. Prefixes that would be sent later than by[j], and those
+ * of which a longer one is sent as early, are left out (by NULL: none is for that). */
+static void forward(const struct problem *p, const struct front *from, struct front *to, size_t first, const double *by)
 {
-	double *from = xmalloc((p->n + 1) * sizeof *from), *to = xmalloc((p->n + 1) * sizeof *to), end;
-	for (size_t j = 0; j <= p->n; j++)
-		to[j] = j ? INFINITY : 0;
-	for (size_t layer = 0; layer < k; layer++) {
-		double *t = from;
-		from = to;
-		to = t;
-		forward(p, from, to);
+	size_t pieces = p->curve->piece.n, at = 0; /* from.a[at]: the last prefix sent when j is ready */
+	struct window *windows = windows_new(p->curve);
+	if (to != from)
+		to->n = 0;
+	if (to != from && first == 0)
+		to->a[to->n++] = (struct prefix){0};
+	for (size_t j = first > from->a[0].i ? first : from->a[0].i + 1; j <= p->n; j++) {
+		double x = p->sum[j], ready = p->ready[j];
+		while (at + 1 < from->n && from->a[at + 1].i < j && from->a[at + 1].end <= ready)
+			at++;
+		double best = fmax(from->a[at].end, ready) + curve_at(p->curve, x - from->a[at].sum);
+		if (at + 1 < from->n && from->a[at + 1].i < j)
+			for (size_t q = 0; q < pieces && windows[q].begin <= x - from->a[at + 1].sum; q++)
+				best = fmin(best, window_least(&windows[q], from, at + 1, j, x));
+		if (by && best > by[j])
+			continue;
+		while (to != from && to->n && to->a[to->n - 1].end > best)
+			to->n--;
+		to->a[to->n++] = (struct prefix){best, x, j};
 	}
-	end = to[p->n];
-	free(from);
-	free(to);
-	return end;
+	windows_free(windows, pieces);
 }
 
 /* Prefix i must be sent by `by` so that the segments behind it, which begin with (i, next's i], meet the deadline. */
@@ -139,9 +156,10 @@ struct sources {
 
 struct backward {
 	const struct problem *p;
-	const double *least; /* F: when prefix i can be sent at the earliest */
-	double *by;          /* the latest yet of prefix i; -INFINITY: it cannot be the start of a plan */
+	const struct front *least; /* F: when prefix i can be sent at the earliest, for all i */
+	double *by;                /* the latest yet of prefix i; -INFINITY: it cannot be the start of a plan */
 	VEC(struct state) state;
+	VEC(size_t) low;           /* [m]: the shortest prefix that m segments can follow */
 	struct sources *piece;
 };
 
@@ -235,44 +253,73 @@ static void layer_back(struct backward *b, size_t start, size_t stop)
 			i = b->state.a[b->piece[0].entered].i;
 			continue;
 		}
-		if (best > b->by[i] + 1e-15 * fabs(best) && best >= b->least[i])
+		if (best > b->by[i] + 1e-15 * fabs(best) && best >= b->least->a[i].end)
 			state_push(b, i, best, next);
 	}
 }
 
-/* The plan with the fewest segments that ends by the deadline, which is one that a plan meets. least: F. */
-static void fewest(struct plan *out, const struct problem *p, const double *least, double deadline)
+static void backward_new(struct backward *b, const struct problem *p, const struct front *least)
 {
 	size_t pieces = p->curve->piece.n;
-	struct backward b = {.p = p, .least = least};
-	b.by = xmalloc((p->n + 1) * sizeof *b.by);
-	b.piece = xcalloc(pieces, sizeof *b.piece);
+	*b = (struct backward){.p = p, .least = least};
+	b->by = huge_alloc((p->n + 1) * sizeof *b->by);
+	b->piece = xcalloc(pieces, sizeof *b->piece);
 	for (size_t q = 0; q < pieces; q++) {
 		const struct curve_piece *c = &p->curve->piece.a[q];
-		b.piece[q] = (struct sources){.a = c->a, .b = c->b, .begin = c->from, .end = q + 1 < pieces ? c[1].from : INFINITY};
+		b->piece[q] = (struct sources){.a = c->a, .b = c->b, .begin = c->from, .end = q + 1 < pieces ? c[1].from : INFINITY};
 	}
-	for (size_t i = 0; i <= p->n; i++)
-		b.by[i] = -INFINITY;
+}
+
+static void backward_free(struct backward *b)
+{
+	for (size_t q = 0; q < b->p->curve->piece.n; q++)
+		vec_free(&b->piece[q].heap);
+	free(b->piece);
+	free(b->by);
+	vec_free(&b->state);
+	vec_free(&b->low);
+}
+
+/* The plan with the fewest segments that ends by the deadline, which is one that a plan meets. */
+static void fewest(struct plan *out, struct backward *b, double deadline)
+{
+	size_t n = b->p->n;
+	for (size_t i = 0; i <= n; i++)
+		b->by[i] = -INFINITY;
+	out->last.n = b->state.n = b->low.n = 0;
 	/* Sums in another order differ in their last bits: the deadline gives way by more than that. */
 	deadline *= 1 + 1e-12;
-	state_push(&b, p->n, deadline, 0);
-	for (size_t start = 0; b.state.a[b.state.n - 1].i;) {
-		size_t stop = b.state.n;
-		layer_back(&b, start, stop);
-		if (b.state.n == stop)
+	state_push(b, n, deadline, 0);
+	vec_push(&b->low, n);
+	for (size_t start = 0, stop; b->low.a[b->low.n - 1]; start = stop) {
+		stop = b->state.n;
+		layer_back(b, start, stop);
+		if (b->state.n == stop)
 			BUG("no plan ends by %.17g", deadline);
-		start = stop;
+		size_t last = b->state.a[b->state.n - 1].i, low = b->low.a[b->low.n - 1];
+		vec_push(&b->low, last < low ? last : low);
 	}
-	out->last.n = 0;
-	for (uint32_t s = (uint32_t)b.state.n - 1; b.state.a[s].i < p->n;) {
-		s = b.state.a[s].next;
-		vec_push(&out->last, b.state.a[s].i - 1);
+	for (uint32_t s = (uint32_t)b->state.n - 1; b->state.a[s].i < n;) {
+		s = b->state.a[s].next;
+		vec_push(&out->last, b->state.a[s].i - 1);
 	}
-	for (size_t q = 0; q < pieces; q++)
-		vec_free(&b.piece[q].heap);
-	free(b.piece);
-	free(b.by);
-	vec_free(&b.state);
+}
+
+/* The least end with at most k segments. With b, k is the fewest that meet its deadline, and only prefixes that can begin
+ * such a plan are looked at. */
+static double forward_at_most(const struct problem *p, size_t k, const struct backward *b)
+{
+	struct front from = front_new(p), to = front_new(p);
+	for (size_t layer = 1; layer <= k; layer++) {
+		struct front t = from;
+		forward(p, &from, &to, layer == k ? p->n : b ? b->low.a[k - layer] : 0, b ? b->by : NULL);
+		from = to;
+		to = t;
+	}
+	double end = from.a[from.n - 1].end;
+	free(from.a);
+	free(to.a);
+	return end;
 }
 
 void plan_best(struct plan *out, const struct grads *g, const struct curve *c, size_t k, double slack)
@@ -281,14 +328,24 @@ void plan_best(struct plan *out, const struct grads *g, const struct curve *c, s
 	if (!g->at.n)
 		return;
 	struct problem p = problem_new(g, c);
-	double *least = xmalloc((p.n + 1) * sizeof *least);
-	forward(&p, least, least);
-	fewest(out, &p, least, least[p.n] * (1 + slack));
-	if (k && out->last.n > k)
-		fewest(out, &p, least, forward_at_most(&p, k) * (1 + slack));
-	if (slack > 0)
-		fewest(out, &p, least, forward_at_most(&p, out->last.n));
-	free(least);
+	struct front least = front_new(&p);
+	struct backward b;
+	backward_new(&b, &p, &least);
+	forward(&p, &least, &least, 1, NULL);
+	double end = least.a[p.n].end;
+	if (k || slack == 0)
+		fewest(out, &b, end);
+	if (k && out->last.n > k) {
+		end = forward_at_most(&p, k, NULL);
+		if (slack == 0)
+			fewest(out, &b, end);
+	}
+	if (slack > 0) {
+		fewest(out, &b, end * (1 + slack));
+		fewest(out, &b, forward_at_most(&p, out->last.n, &b));
+	}
+	backward_free(&b);
+	free(least.a);
 	problem_free(&p);
 }
 

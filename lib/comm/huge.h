@@ -1,0 +1,7 @@
+/* As xmalloc, for arrays of megabytes that are used whole: in huge pages where the system has them, for which it need not be
+ * asked four kilobytes at a time. For free and realloc. */
+#ifndef HONE_HUGE_H
+#define HONE_HUGE_H
+#include <stddef.h>
+void *huge_alloc(size_t n);
+#endif
