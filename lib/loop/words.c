@@ -167,6 +167,7 @@ static void say_choice(struct trace_words *w, const struct choice *c)
 		{"tail", NULL, "tails by N"},
 		{"window", "inside", "the window innermost"},
 		{"window", "outside", ""},
+		{"second", "none", ""},
 		{"second", NULL, "tiles along N"},
 		{"inline", "yes", "S computed where it is read"},
 		{"place", "whole", "S whole"},
