@@ -230,7 +230,7 @@ static void read_in(struct service *s)
 
 /* ---- surroundings ---- */
 
-static void remove_dir(const char *path)
+static bool remove_dir(const char *path)
 {
 	DIR *d = opendir(path);
 	struct dirent *e;
@@ -240,12 +240,13 @@ static void remove_dir(const char *path)
 			unlinkat(dirfd(d), e->d_name, 0);
 	if (d)
 		closedir(d);
-	rmdir(path);
+	return rmdir(path) == 0 || errno == ENOENT;
 }
 
 /* The directory goes when this process does, also by SIGKILL: another waits for that, at the end of a pipe. */
 static void make_dir(struct service *s)
 {
+	enum { TRIES = 20 };
 	const char *tmp = getenv("TMPDIR");
 	int fd[2];
 
@@ -266,7 +267,8 @@ static void make_dir(struct service *s)
 		close_range(1, ~0u, 0);
 		while (read(0, &c, 1) < 0 && errno == EINTR)
 			;
-		remove_dir(s->dir);
+		for (int i = 0; i < TRIES && !remove_dir(s->dir); i++)
+			usleep(100000); /* a compiler that dies just now may still have made a file */
 		_exit(0);
 	}
 	close(fd[0]);
