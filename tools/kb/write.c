@@ -190,17 +190,55 @@ static bool same_group(const struct kb_record *a, const struct kb_record *b)
 	return true;
 }
 
+/* One of samples CANDIDATE/BASE. */
+struct sample {
+	const char *text;
+	size_t n;
+	unsigned long long base;
+};
+
+static int by_base(const void *x, const void *y)
+{
+	const struct sample *a = x, *b = y;
+	return (a->base > b->base) - (a->base < b->base);
+}
+
+/* The one whose base is the median. How long a task takes has a say in which one a tuner searches next, so without it a
+ * search would go another way than it went. NULL: they are of another form. */
+static const char *median_sample(const char *samples, struct arena *a)
+{
+	VEC(struct sample) all = {0};
+	const char *median = NULL;
+	for (const char *s = samples; *s; s += strspn(s, " ")) {
+		struct sample x = {.text = s, .n = strcspn(s, " ")};
+		char *end;
+		strtoull(s, &end, 10);
+		x.base = *end == '/' ? strtoull(end + 1, &end, 10) : 0;
+		if (x.base)
+			vec_push(&all, x);
+		s += x.n;
+	}
+	if (all.n) {
+		qsort(all.a, all.n, sizeof *all.a, by_base);
+		median = arena_printf(a, "%.*s", (int)all.a[all.n / 2].n, all.a[all.n / 2].text);
+	}
+	vec_free(&all);
+	return median;
+}
+
 /* What is left of a record: that it was measured, and how it ended. */
 static struct kb_record *tombstone(const struct kb_record *r, struct arena *a)
 {
 	static const char *const kept[] = {"task", "target", "verdict", "why", "against", "ratio", "lo", "hi", "base", "look", "source", "session"};
 	struct kb_record *out = ARENA_NEW(a, struct kb_record);
 	char hex[33];
-	const char *trace = kb_get_field(r, "trace"), *v;
+	const char *trace = kb_get_field(r, "trace"), *samples = kb_get_field(r, "samples"), *v;
 	kb_set_field(out, "kind", "dropped", a);
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		if ((v = kb_get_field(r, kept[i])))
 			kb_set_field(out, kept[i], v, a);
+	if (samples && (v = median_sample(samples, a)))
+		kb_set_field(out, "samples", v, a);
 	digest_hex(kb_trace_digest(trace), hex);
 	kb_set_field(out, "trace-digest", hex, a);
 	digest_hex(r->id, hex);
