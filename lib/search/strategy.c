@@ -233,7 +233,7 @@ static size_t propose_grid(struct search *s, size_t n, struct point **out)
 
 /* ---- genetic ---- */
 
-enum { ELITE = 8, POOL = 4 };
+enum { ELITE = 8, NICHES = 4, POOL = 4 };
 
 static int by_measure(const void *a, const void *b)
 {
@@ -243,7 +243,8 @@ static int by_measure(const void *a, const void *b)
 	return c ? c : strcmp(x->trace, y->trace);
 }
 
-/* The best that have been timed; count. */
+/* The best that have been timed, and the best of each origin among the others (what an algorithm does with its usual
+ * decisions says little about what it can do); count. */
 static size_t elite(const struct search *s, struct point **out)
 {
 	VEC(struct point *) v = {0};
@@ -254,6 +255,13 @@ static size_t elite(const struct search *s, struct point **out)
 	qsort(v.a, v.n, sizeof *v.a, by_measure);
 	size_t n = v.n < ELITE ? v.n : ELITE;
 	memcpy(out, v.a, n * sizeof *out);
+	for (size_t i = n; i < v.n && n < ELITE + NICHES; i++) {
+		bool seen = false;
+		for (size_t k = 0; k < n && !seen; k++)
+			seen = out[k]->origin == v.a[i]->origin;
+		if (!seen)
+			out[n++] = v.a[i];
+	}
 	vec_free(&v);
 	return n;
 }
@@ -317,7 +325,7 @@ static size_t choose(struct search *s, size_t n, struct point **out)
 static size_t propose_genetic(struct search *s, size_t n, struct point **out)
 {
 	bool ranks = s->space->cost && s->space->cost->predict;
-	struct point *best[ELITE];
+	struct point *best[ELITE + NICHES];
 	size_t count = 0;
 
 	while (count < n && s->next_origin < s->space->origins.n) {
