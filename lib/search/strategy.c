@@ -292,6 +292,24 @@ static struct point *offspring(struct search *s, struct point **best, size_t n)
 	return p;
 }
 
+/* All points one decision away. */
+static void draw_neighbours(struct search *s, const struct point *of)
+{
+	struct samples want = {0};
+
+	copy_decisions(&want, &of->at);
+	for (size_t i = 0; i < want.n; i++) {
+		for (int k = 0; k < of->at.a[i].n; k++) {
+			want.a[i].decision = of->at.a[i].choice[k];
+			struct point *p = want.a[i].decision == of->at.a[i].decision ? NULL : draw(s, of->origin, &want);
+			if (p)
+				vec_push(&s->pool, p);
+		}
+		want.a[i].decision = of->at.a[i].decision;
+	}
+	vec_free(&want);
+}
+
 static int by_prediction(const void *a, const void *b)
 {
 	const struct point *x = *(struct point *const *)a, *y = *(struct point *const *)b;
@@ -320,8 +338,8 @@ static size_t choose(struct search *s, size_t n, struct point **out)
 	return count;
 }
 
-/* First the usual point of every origin, then offspring of the best: at the start, when only the rule's is known, those
- * one decision away from it. What the cost model passed over stays in the pool; half of the pool is new each time. */
+/* First the usual point of every origin; then what is one decision away from the best, which at the start is the rule's
+ * (all of it, where a cost model ranks them), and offspring of the good ones. What the cost model passed over stays in the pool; half of the pool is new each time. */
 static size_t propose_genetic(struct search *s, size_t n, struct point **out)
 {
 	bool ranks = s->space->cost && s->space->cost->predict;
@@ -333,7 +351,10 @@ static size_t propose_genetic(struct search *s, size_t n, struct point **out)
 		if (p)
 			out[count++] = p;
 	}
-	size_t parents = elite(s, best), left = n - count, want = ranks ? POOL * left : left, old = s->pool.n;
+	size_t parents = elite(s, best);
+	if (count < n && ranks)
+		draw_neighbours(s, best[0]);
+	size_t left = n - count, want = ranks ? POOL * left : left, old = s->pool.n;
 	if (want < old + want / 2)
 		want = old + want / 2;
 	for (int vain = 0; s->pool.n < want && vain < PATIENCE;) {
