@@ -78,7 +78,8 @@ double curve_at(const struct curve *c, double bytes)
 		lo = c->piece.a[lo + half].from <= bytes ? lo + half : lo;
 		n -= half;
 	}
-	return fmax(0, c->piece.a[lo].a + c->piece.a[lo].b * bytes);
+	double us = c->piece.a[lo].a + c->piece.a[lo].b * bytes;
+	return us > 0 ? us : 0;
 }
 
 double curve_inverse(const struct curve *c, double us)

@@ -124,10 +124,13 @@ static void forward(const struct problem *p, const struct front *from, struct fr
 		double x = p->sum[j], ready = p->ready[j];
 		while (at + 1 < from->n && from->a[at + 1].i < j && from->a[at + 1].end <= ready)
 			at++;
-		double best = fmax(from->a[at].end, ready) + curve_at(p->curve, x - from->a[at].sum);
-		if (at + 1 < from->n && from->a[at + 1].i < j)
-			for (size_t q = 0; q < pieces && windows[q].begin <= x - from->a[at + 1].sum; q++)
-				best = fmin(best, window_least(&windows[q], from, at + 1, j, x));
+		double start = from->a[at].end, best = (start > ready ? start : ready) + curve_at(p->curve, x - from->a[at].sum);
+		if (at + 1 < from->n && from->a[at + 1].i < j) {
+			for (size_t q = 0; q < pieces && windows[q].begin <= x - from->a[at + 1].sum; q++) {
+				double later = window_least(&windows[q], from, at + 1, j, x);
+				best = later < best ? later : best;
+			}
+		}
 		if (by && best > by[j])
 			continue;
 		while (to != from && to->n && to->a[to->n - 1].end > best)
@@ -208,7 +211,7 @@ static void sources_move(struct backward *b, struct sources *w, size_t stop, siz
 		double at = sum[s->i];
 		if (s->i <= i || at - sum[i] < w->begin)
 			break;
-		double most = fmin(w->end, s->most);
+		double most = s->most < w->end ? s->most : w->end;
 		if (most >= at - sum[i])
 			heap_push(w, (struct source){s->by - w->b * at, at - most, (uint32_t)w->entered});
 	}
