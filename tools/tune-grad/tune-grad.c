@@ -4,24 +4,28 @@
 #include <string.h>
 #include "tune-grad.h"
 
-struct grad_options opt = {.alpha = -1, .beta = -1};
+struct grad_options opt = {.alpha = -1, .beta = -1, .slack = 0.001, .gflops = 10000, .gbytes = 500};
 
 static const struct {
 	const char *name;
 	int (*run)(struct tool_args *a);
 } verbs[] = {
-	{"plan", grad_plan},
+	{"profile", grad_profile}, {"plan", grad_plan}, {"compare", grad_compare},
 };
 
-enum { KEY_ALPHA = 0x20001, KEY_BETA, KEY_SLACK, KEY_GATHER };
+enum { KEY_ALPHA = 0x20001, KEY_BETA, KEY_SLACK, KEY_GATHER, KEY_PLOT, KEY_SET, KEY_GFLOPS, KEY_GBYTES };
 static const struct argp_option options[] = {
+	{"set", KEY_SET, "NAME=N,...", 0, "profile: sizes of symbols, as in ge-shape", 0},
+	{"gflops", KEY_GFLOPS, "N", 0, "profile: GFLOP/s of the training device (10000)", 0},
+	{"gbytes", KEY_GBYTES, "N", 0, "profile: GB/s of its memory (500)", 0},
 	{"curve", 'c', "FILE", 0, "time of an all-reduce: bytes<TAB>us, a point a line", 0},
 	{"alpha", KEY_ALPHA, "US", 0, "without -c: us that any all-reduce takes", 0},
 	{"beta", KEY_BETA, "US", 0, "without -c: us that each byte adds", 0},
 	{"segments", 'k', "K", 0, "at most K segments", 0},
-	{"slack", KEY_SLACK, "SHARE", 0, "take the fewest segments among plans this much longer than the shortest (1%)", 0},
+	{"slack", KEY_SLACK, "SHARE", 0, "take the fewest segments among plans this much longer than the shortest (0.1%)", 0},
 	{"gather", KEY_GATHER, 0, 0, "all-gather in the next forward pass, in place of all-reduce in the backward pass", 0},
 	{"form", 'f', "FORM", 0, "plan: idx, size, hccl, ddp, horovod or json", 0},
+	{"plot", KEY_PLOT, "FILE.svg", 0, "compare: draw the timelines", 0},
 	{0},
 };
 
@@ -34,6 +38,14 @@ static double number(const char *name, const char *arg, bool share)
 		v /= 100, end++;
 	if (end == arg || *end || !isfinite(v) || v < 0)
 		die(EX_BADUSE, "%s %s: expected a number that is not negative", name, arg);
+	return v;
+}
+
+static double positive(const char *name, const char *arg)
+{
+	double v = number(name, arg, false);
+	if (v == 0)
+		die(EX_BADUSE, "%s %s: expected a number above 0", name, arg);
 	return v;
 }
 
@@ -50,6 +62,10 @@ static error_t option(int key, char *arg)
 		return 0;
 	case KEY_SLACK: opt.slack = number("--slack", arg, true); return 0;
 	case KEY_GATHER: opt.gather = true; return 0;
+	case KEY_PLOT: opt.plot = arg; return 0;
+	case KEY_SET: opt.set = arg; return 0;
+	case KEY_GFLOPS: opt.gflops = positive("--gflops", arg); return 0;
+	case KEY_GBYTES: opt.gbytes = positive("--gbytes", arg); return 0;
 	case 'f': opt.form = arg; return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -92,7 +108,9 @@ const struct tool tool = {
 	.summary = "Fuse gradients into segments so that their all-reduce hides behind the backward pass.",
 	.args_doc = "VERB [FILE...]",
 	.more = "Verbs:\n"
-		"  plan GRADS.tsv            print the segments of least tail",
+		"  profile [MODEL.g]         estimate when each gradient is ready\n"
+		"  plan [GRADS]              print the segments of least tail\n"
+		"  compare GRADS [PLAN...]   predict its tail, that of other plans and of what frameworks do",
 	.flags = TOOL_OUT | TOOL_JSON,
 	.max_files = -1,
 	.options = options,

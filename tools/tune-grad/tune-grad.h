@@ -15,6 +15,7 @@ struct grad_options {
 	bool gather;         /* --gather: the forward pass, time reversed */
 	const char *plot;    /* --plot FILE.svg */
 	const char *verify;  /* --verify COMMAND */
+	const char *set;     /* --set, profile: sizes of symbols */
 	double gflops, gbytes; /* profile: what the training device computes and reads a second */
 	const char *network, *model, *kb; /* what curves and plans are remembered under, and where */
 	int iterations;      /* -i */
@@ -26,6 +27,14 @@ int grad_profile(struct tool_args *a);
 int grad_plan(struct tool_args *a);
 int grad_compare(struct tool_args *a);
 int grad_advise(struct tool_args *a);
+
+/* A picture of plans, one below the other, SVG; bound: us, marked. */
+struct timeline {
+	const char *name;
+	const struct plan *plan;
+	struct plan_cost cost;
+};
+void plot_timelines(const char *path, const struct grads *g, const struct curve *c, const struct timeline *t, size_t n, double bound);
 
 /* The curve that -c, or --alpha and --beta, or --network names; none: die(64). */
 void read_curve(struct curve *c);
