@@ -8,7 +8,7 @@ records() { kb dump --kb "$1" 2>/dev/null | grep -c '^kind kernel'; }
 trials=${TRIALS:-32}
 
 start=$(date +%s%N)
-tune-op --runner fake --trials "$trials" --kb whole m.g -o whole.g 2>/dev/null
+tune-op --runner fake --trials "$trials" --kb whole m.g -o whole.g >/dev/null 2>&1
 whole=$(($(date +%s%N) - start))
 kb dump --kb whole >whole.txt
 
@@ -24,7 +24,7 @@ while [ $k -lt "$kills" ]; do
 	[ "$(records cut)" -ge "$before" ] || say 1 "kill $k lost records"
 done
 before=$(records cut)
-tune-op --runner fake --trials "$trials" --kb cut m.g -o cut.g 2>said
+tune-op --runner fake --trials "$trials" --kb cut m.g -o cut.g 2>said >/dev/null
 say $? "the tuning ends after $cut kills"
 kb dump --kb cut | cmp - whole.txt
 say $? "its records are those of the tuning that was left alone"
