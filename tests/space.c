@@ -398,6 +398,33 @@ static void try_cost(void)
 	ok(predicted(&norm, "", 0) < predicted(&norm, "squares.vectors", 1), "the model: one chain of sums is slower than four");
 }
 
+static int64_t usual_of(const struct shape *s, const char *name, const char **trace, struct arena *a)
+{
+	struct samples got = {0};
+	struct loop_prog *p = program(s);
+	int64_t usual = -1;
+	*trace = arena_str(a, rule_with(p, NULL, &got));
+	for (size_t i = 0; i < got.n; i++)
+		if (!strcmp(got.a[i].name, name))
+			usual = got.a[i].usual;
+	vec_free(&got);
+	prog_free(p);
+	return usual;
+}
+
+/* Reductions along rows: several rows at a time, as long as the first level of cache holds them. */
+static void try_rows(void)
+{
+	struct shape narrow = {"", make_softmax, {384, 128}}, wide = {"", make_softmax, {384, 1 << 20}}, two = {"", make_softmax, {2, 128}};
+	struct arena a = {0};
+	const char *trace;
+	ok(usual_of(&wide, "block", &trace, &a) == 1, "long rows: one at a time");
+	ok(usual_of(&two, "block", &trace, &a) == -1, "two rows: nothing to choose");
+	ok(usual_of(&narrow, "block", &trace, &a) >= 4, "short rows: several at a time");
+	ok(strstr(trace, "\nsum_lanes = rfactor sum sum.lane.1\n") && strstr(trace, "\nvector sum.lane\n"), "vectors of sums are added before their lanes");
+	arena_release(&a);
+}
+
 int main(int argc, char **argv)
 {
 	const char *s = getenv("SPACE_TEST_VECTORS");
@@ -405,6 +432,7 @@ int main(int argc, char **argv)
 	try_names();
 	try_transfer();
 	try_cost();
+	try_rows();
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (argc < 2 || !strncmp(shapes[i].name, argv[1], strlen(argv[1])))
 			try_shape(&shapes[i], vectors);

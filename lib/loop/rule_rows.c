@@ -1,6 +1,8 @@
-/* Template for reductions along the contiguous axis (softmax, layer normalisation, row sums): row by row, everything
- * of a row under one loop so that it stays in the first level of cache; each reduction is split over lanes first. */
+/* Template for reductions along the contiguous axis (softmax, layer normalisation, row sums): a few rows at a
+ * time, everything of them under one loop so that it stays in the first level of cache; each reduction is split over lanes
+ * first. */
 #include <string.h>
+#include "device/target.h"
 #include "loop/rule.h"
 
 static const char *const place[] = {"row", "whole"};
@@ -17,19 +19,35 @@ static bool place_at(struct rule *r, stage_id s, const char *row)
 	return false;
 }
 
-/* Several vectors of partial sums, each in registers. */
-static void mark_wide(struct rule *r, const char *name, const char *part, const char *step, const char *lane)
+/* Stage `name`, a register of sums for each lane, in the loop `row`: its steps outside, lanes inside. */
+static bool keep_lanes(struct rule *r, const char *name, const char *step, const char *row)
 {
-	rule_try(r, "split %s %d", lane, r->lanes);
-	rule_try(r, "reorder %s %s.0 %s.1", step, lane, lane);
-	rule_try(r, "unroll %s.0", lane);
-	rule_try(r, "vector %s.1", lane);
+	if (!rule_try(r, "at %s %s", name, row))
+		return false;
+	rule_try(r, "scope %s register", name);
+	rule_try(r, "init %s %s", name, row);
+	rule_try(r, "reorder %s %s.lane", step, name);
+	return true;
+}
+
+static void mark_lanes(struct rule *r, const char *name, const char *part)
+{
+	rule_try(r, "vector %s.lane", part);
+	rule_try(r, "vector %s.init.lane", part);
+	rule_try(r, "vector %s.lane", name);
+}
+
+/* Several vectors of partial sums, each in registers, are added up as vectors; only one is summed across its lanes. */
+static void mark_wide(struct rule *r, const char *name, const char *part, const char *all)
+{
+	rule_try(r, "split %s.lane %d", part, r->lanes);
+	rule_try(r, "unroll %s.lane.0", part);
+	rule_try(r, "vector %s.lane.1", part);
 	rule_try(r, "split %s.init.lane %d", part, r->lanes);
 	rule_try(r, "unroll %s.init.lane.0", part);
 	rule_try(r, "vector %s.init.lane.1", part);
-	rule_try(r, "split %s.lane %d", name, r->lanes);
-	rule_try(r, "unroll %s.lane.0", name);
-	rule_try(r, "vector %s.lane.1", name);
+	rule_try(r, "unroll %s.lane.0", all);
+	mark_lanes(r, name, all);
 }
 
 /* The reduction over lanes: a partial stage a lane, combined at the end. many: the loop `row` goes over several rows. */
@@ -40,7 +58,7 @@ static void lanes_of(struct rule *r, stage_id s, const char *row, bool many)
 	int last = lstage(p, s)->naxes - 1, n = 0;
 	int64_t extent = lstage(p, s)->axis[last].extent, choice[4], wide = 0;
 	const char *red = axis_loop(r, s, last, "");
-	const char *part = arena_printf(&p->arena, "%s_part", name);
+	const char *part = arena_printf(&p->arena, "%s_part", name), *all = arena_printf(&p->arena, "%s_lanes", name);
 	for (int64_t w = 1; w <= 8 && w * r->lanes <= extent; w *= 2)
 		choice[n++] = w;
 	if (n)
@@ -49,26 +67,24 @@ static void lanes_of(struct rule *r, stage_id s, const char *row, bool many)
 		place_at(r, s, row);
 		return;
 	}
+	if (wide > 1) {
+		rule_try(r, "split %s.lane %d", name, r->lanes);
+		rule_try(r, "%s = rfactor %s %s.lane.1", all, name, name);
+	}
 	bool placed = place_at(r, s, row);
 	if (!placed && !lstage(p, s)->nspatial)
 		return;
 	if (!placed || (many && lstage(p, s)->nspatial)) /* a row of its own */
 		row = axis_loop(r, s, lstage(p, s)->nspatial - 1, "");
-	if (!rule_try(r, "at %s %s", part, row))
-		return;
-	const char *lane = arena_printf(&p->arena, "%s.lane", part);
 	const char *step = arena_printf(&p->arena, "%s.%s.0", part, strrchr(red, '.') + 1);
-	/* the lane loop is the innermost spatial one of the part: init goes before the steps, then lanes inside */
-	rule_try(r, "scope %s register", part);
-	rule_try(r, "init %s %s", part, row);
-	if (wide > 1) {
-		mark_wide(r, name, part, step, lane);
-	} else {
-		rule_try(r, "reorder %s %s", step, lane);
-		rule_try(r, "vector %s", lane);
-		rule_try(r, "vector %s.init.lane", part);
-		rule_try(r, "vector %s.lane", name);
-	}
+	if (wide > 1 && !keep_lanes(r, all, arena_printf(&p->arena, "%s.lane.0", all), row))
+		return;
+	if (!keep_lanes(r, part, step, row))
+		return;
+	if (wide > 1)
+		mark_wide(r, name, part, all);
+	else
+		mark_lanes(r, name, part);
 }
 
 /* Vectors along the last axis. */
@@ -81,13 +97,35 @@ static void mark_row(struct rule *r, stage_id s)
 	rule_unroll(r, s, axis_loop(r, s, v, ".0"), lstage(r->p, s)->axis[v].extent / r->lanes);
 }
 
+/* Rows at a time. A row's sums wait for their own steps, then for its lanes, and what follows waits for them; with several
+ * rows in one loop the machine has others to go on with. A vector of rows is enough: what is computed once a row (the root
+ * of a variance) is then one vector too. All that they touch stays in the first level of cache. */
+static int64_t usual_block(struct rule *r, stage_id result, int row_axis)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *t = lstage(p, result);
+	double rows = 1, bytes = 0, room = 0.7 * (double)(p->target && p->target->l1 ? p->target->l1 : 32 << 10);
+	int64_t block = 1;
+	for (int a = 0; a <= row_axis; a++)
+		rows *= (double)t->axis[a].extent;
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		if (lbuf(p, b)->scope == SCOPE_IN)
+			bytes += (double)buf_elems(p, b) * (double)dtype_size(lbuf(p, b)->dtype) / rows;
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (!lstage(p, s)->gone)
+			bytes += (double)buf_elems(p, lstage(p, s)->out) * (double)dtype_size(lbuf(p, lstage(p, s)->out)->dtype) / rows;
+	while (2 * block <= r->lanes && 2 * block < t->axis[row_axis].extent && 2.0 * (double)block * bytes <= room)
+		block *= 2;
+	return block;
+}
+
 bool rule_rows(struct rule *r, stage_id result)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
 	/* the rows are the axes of the result that the reductions keep: all but the last, or all */
 	int last = t->nspatial - 1, n = 0;
-	int64_t reduced = 0, choice[4];
+	int64_t reduced = 0, choice[6];
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE)
 			reduced = lstage(p, s)->axis[lstage(p, s)->naxes - 1].extent;
@@ -96,9 +134,9 @@ bool rule_rows(struct rule *r, stage_id result)
 	if (row_axis < 0)
 		return false;
 	const char *row = axis_loop(r, result, row_axis, "");
-	for (int64_t b = 1; b <= 8 && (b == 1 || b < t->axis[row_axis].extent); b *= 2)
+	for (int64_t b = 1; b <= 32 && (b == 1 || b < t->axis[row_axis].extent); b *= 2)
 		choice[n++] = b;
-	bool many = n > 1 && rule_sample(r, "block", choice, n, 1) > 1;
+	bool many = n > 1 && rule_sample(r, "block", choice, n, usual_block(r, result, row_axis)) > 1;
 	if (many && rule_try(r, "split %s block tail=peel", row))
 		row = arena_printf(&p->arena, "%s.0", row);
 	else if (many)
