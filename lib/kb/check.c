@@ -226,14 +226,20 @@ static void walk_db(struct walk *w, const unsigned char *db, bool free_list, con
 		fault(w, "%s has not the pages and entries that it says", name);
 }
 
-void pages_check(const struct page_check *c, FILE *out)
+bool pages_check(const unsigned char *map, size_t bytes, uint64_t txn, FILE *out)
 {
-	size_t psize = u32(c->map + META_DB);
-	const unsigned char *head = c->map + (c->txn & 1) * psize;
-	struct walk w = {.map = c->map, .psize = psize, .last = u64(head + META_LAST), .pages = c->bytes / psize, .out = out, .txn = c->txn};
-	if (w.last < 1 || w.last > c->bytes / psize + (1u << 20)) {
+	/* Read twice: a commit may be writing over it. */
+	unsigned char head[META_END], again[META_END];
+	size_t psize = u32(map + META_DB);
+	memcpy(head, map + (txn & 1) * psize, sizeof head);
+	__sync_synchronize();
+	memcpy(again, map + (txn & 1) * psize, sizeof again);
+	if (memcmp(head, again, sizeof head) || u64(head + META_TXN) != txn)
+		return false;
+	struct walk w = {.map = map, .psize = psize, .last = u64(head + META_LAST), .pages = bytes / psize, .out = out, .txn = txn};
+	if (w.last < 1 || w.last > w.pages + (1u << 20)) {
 		fault(&w, "the head says there are %" PRIu64 " pages, the file has %" PRIu64, w.last + 1, w.pages);
-		return;
+		return true;
 	}
 	w.seen = xcalloc(w.last + 2, 1);
 	walk_db(&w, head + META_DB, true, "the list of free pages");
@@ -245,4 +251,5 @@ void pages_check(const struct page_check *c, FILE *out)
 	if (w.faults > FAULTS_MAX)
 		fprintf(out, "and %d faults more\n", w.faults - FAULTS_MAX);
 	free(w.seen);
+	return true;
 }

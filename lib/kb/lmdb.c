@@ -273,8 +273,9 @@ static void drop_txn(void)
 	sv.txn = NULL;
 }
 
-/* Opens the databases as of the transaction and sees to it that they are ours. */
-static void open_databases(bool write)
+/* Opens the databases as of the transaction and sees to it that they are ours. false: while LMDB copied its head, two
+ * commits wrote over that. */
+static bool open_databases(bool write)
 {
 	uint64_t id = mdb_txn_id(sv.txn) - write, head;
 	int rc = mdb_dbi_open(sv.txn, "meta", 0, &sv.meta);
@@ -284,6 +285,8 @@ static void open_databases(bool write)
 	check_format();
 	if (!read_set())
 		damaged("its count and sum cannot be read");
+	if (sv.set.txn > id && !write)
+		return false;
 	if (sv.set.txn != id)
 		damaged("its head and its count are of different transactions");
 	must(mdb_dbi_open(sv.txn, "records", 0, &sv.records));
@@ -291,9 +294,10 @@ static void open_databases(bool write)
 	const char *why = check_heads(&head);
 	if (why)
 		damaged(why);
+	return true;
 }
 
-static void begin(bool write)
+static void begin_txn(bool write)
 {
 	int rc;
 	for (int tries = 0;; tries++) {
@@ -313,7 +317,18 @@ static void begin(bool write)
 	if (rc == MDB_READERS_FULL)
 		fail(EX_SYSTEM, "more than %d processes are reading it", READERS);
 	must(rc);
-	open_databases(write);
+}
+
+static void begin(bool write)
+{
+	for (int tries = 0;; tries++) {
+		begin_txn(write);
+		if (open_databases(write))
+			return;
+		if (tries == UNLOCKED_TRIES)
+			damaged("its head is of an older transaction than its count");
+		drop_txn();
+	}
 }
 
 /* Writes the set record and commits; MDB_MAP_FULL for the caller to try again. */
@@ -599,21 +614,7 @@ static void salvage(void)
 		must(rc);
 }
 
-/* Pages of the snapshot that is being read. */
-static void check_pages(FILE *out)
-{
-	int fd = open(sv.path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st))
-		fail_lmdb(errno);
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		fail_lmdb(errno);
-	struct page_check c = {.map = map, .bytes = (size_t)st.st_size, .txn = mdb_txn_id(sv.txn)};
-	pages_check(&c, out);
-	munmap(map, (size_t)st.st_size);
-	close(fd);
-}
+/* Checks, of the snapshot that is being read; lines to out. */
 
 /* One record: its text is of its id, canonical, and in the index. */
 static const char *check_record(const MDB_val *key, const MDB_val *text, MDB_cursor *index, uint64_t *tasks)
@@ -635,7 +636,22 @@ static const char *check_record(const MDB_val *key, const MDB_val *text, MDB_cur
 	return why;
 }
 
-static void check_records(FILE *out)
+static bool check_pages(FILE *out)
+{
+	int fd = open(sv.path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		fail_lmdb(errno);
+	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		fail_lmdb(errno);
+	bool known = pages_check(map, (size_t)st.st_size, mdb_txn_id(sv.txn), out);
+	munmap(map, (size_t)st.st_size);
+	close(fd);
+	return known;
+}
+
+static bool check_records(FILE *out)
 {
 	MDB_cursor *c, *index;
 	MDB_val key, text;
@@ -665,26 +681,51 @@ static void check_records(FILE *out)
 		fprintf(out, "the index has %zu entries for %llu records\n", st.ms_entries, (unsigned long long)tasks);
 	mdb_cursor_close(c);
 	mdb_cursor_close(index);
+	return true;
+}
+
+/* What part finds in a snapshot: a line a fault, malloc'ed. Once more where it says false, or where there is no lock and
+ * a commit meanwhile may have used the snapshot's pages again. */
+static char *check_snapshot(bool (*part)(FILE *out), size_t *n)
+{
+	for (int tries = 0; tries < UNLOCKED_TRIES; tries++) {
+		MDB_envinfo before, after;
+		char *text;
+		FILE *out = open_memstream(&text, n);
+		mdb_env_info(sv.env, &before);
+		begin(false);
+		bool known = part(out);
+		drop_txn();
+		mdb_env_info(sv.env, &after);
+		fclose(out);
+		if (known && (!sv.nolock || before.me_last_txnid == after.me_last_txnid))
+			return text;
+		free(text);
+	}
+	fail(EX_SYSTEM, "was written to during each of %d tries to check it", UNLOCKED_TRIES);
 }
 
 /* Page by page, then what LMDB makes of them: the first part is sent before the second, which may be the end. */
 static void check_file(void)
 {
-	char *text;
-	size_t n;
-	FILE *out;
-	begin(false);
-	for (int part = 0; part < 2; part++) {
-		out = open_memstream(&text, &n);
-		if (part == 0)
-			check_pages(out);
-		else
-			check_records(out);
-		fclose(out);
+	static bool (*const parts[])(FILE *) = {check_pages, check_records};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		size_t n;
+		char *text = check_snapshot(parts[i], &n);
 		frame_send(sv.fd, ANSWER_PART, 0, text, n);
 		free(text);
 	}
-	drop_txn();
+}
+
+/* A writer believes the lists of free pages: where they are wrong it would write over what is in use. */
+static void refuse_damaged(void)
+{
+	size_t n;
+	char *text = check_snapshot(check_pages, &n);
+	text[strcspn(text, "\n")] = 0;
+	if (*text)
+		damaged(text);
+	free(text);
 }
 
 static void stat_file(void)
@@ -710,6 +751,8 @@ static void serve_one(const struct store_frame *f, const char *p)
 	switch (f->kind) {
 	case STORE_OPEN:
 		open_file();
+		if (sv.write)
+			refuse_damaged();
 		frame_send(sv.fd, 0, 0, NULL, 0);
 		break;
 	case STORE_PUT:

@@ -50,13 +50,9 @@ noreturn void store_damaged(const struct store *s, const char *what);
 
 /* The other side (lmdb.c): serves requests until the socket is closed. */
 noreturn void lmdb_serve(int fd, const char *path, bool write);
-/* check.c: what is wrong with the pages of the snapshot that is being read; lines to out. */
-struct page_check {
-	const unsigned char *map;
-	size_t bytes;           /* of the file */
-	uint64_t txn;           /* of the snapshot */
-};
-void pages_check(const struct page_check *c, FILE *out);
+/* check.c: what is wrong with the pages of transaction txn in the mapped file; a line a fault to out. false: its head,
+ * which the second commit after it writes over, is not there any more. */
+bool pages_check(const unsigned char *map, size_t bytes, uint64_t txn, FILE *out);
 /* Do the two heads of the file belong together? NULL, or what is wrong. */
 const char *heads_check(const unsigned char *head, size_t n, uint64_t *txn);
 #endif
