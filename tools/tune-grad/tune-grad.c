@@ -10,7 +10,7 @@ static const struct {
 	const char *name;
 	int (*run)(struct tool_args *a);
 } verbs[] = {
-	{"profile", grad_profile}, {"plan", grad_plan}, {"compare", grad_compare},
+	{"profile", grad_profile}, {"plan", grad_plan}, {"compare", grad_compare}, {"advise", grad_advise},
 };
 
 enum { KEY_ALPHA = 0x20001, KEY_BETA, KEY_SLACK, KEY_GATHER, KEY_PLOT, KEY_SET, KEY_GFLOPS, KEY_GBYTES };
@@ -110,7 +110,8 @@ const struct tool tool = {
 	.more = "Verbs:\n"
 		"  profile [MODEL.g]         estimate when each gradient is ready\n"
 		"  plan [GRADS]              print the segments of least tail\n"
-		"  compare GRADS [PLAN...]   predict its tail, that of other plans and of what frameworks do",
+		"  compare GRADS [PLAN...]   predict its tail, that of other plans and of what frameworks do\n"
+		"  advise [TRACE.json]       say what of a training step is not covered, and what to change",
 	.flags = TOOL_OUT | TOOL_JSON,
 	.max_files = -1,
 	.options = options,
