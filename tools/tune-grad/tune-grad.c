@@ -4,16 +4,20 @@
 #include <string.h>
 #include "tune-grad.h"
 
-struct grad_options opt = {.alpha = -1, .beta = -1, .slack = 0.001, .gflops = 10000, .gbytes = 500};
+struct grad_options opt = {.alpha = -1, .beta = -1, .slack = 0.001, .gflops = 10000, .gbytes = 500, .timeout = 4};
 
 static const struct {
 	const char *name;
 	int (*run)(struct tool_args *a);
 } verbs[] = {
-	{"profile", grad_profile}, {"plan", grad_plan}, {"compare", grad_compare}, {"advise", grad_advise},
+	{"profile", grad_profile}, {"calibrate", grad_calibrate}, {"plan", grad_plan}, {"compare", grad_compare},
+	{"run", grad_run},         {"rank", grad_rank},           {"advise", grad_advise},
 };
 
-enum { KEY_ALPHA = 0x20001, KEY_BETA, KEY_SLACK, KEY_GATHER, KEY_PLOT, KEY_SET, KEY_GFLOPS, KEY_GBYTES };
+enum {
+	KEY_ALPHA = 0x20001, KEY_BETA, KEY_SLACK, KEY_GATHER, KEY_PLOT, KEY_SET, KEY_GFLOPS, KEY_GBYTES,
+	KEY_HOSTS, KEY_MPI, KEY_MAX, KEY_TIMEOUT, KEY_COMPUTE,
+};
 static const struct argp_option options[] = {
 	{"set", KEY_SET, "NAME=N,...", 0, "profile: sizes of symbols, as in ge-shape", 0},
 	{"gflops", KEY_GFLOPS, "N", 0, "profile: GFLOP/s of the training device (10000)", 0},
@@ -26,6 +30,13 @@ static const struct argp_option options[] = {
 	{"gather", KEY_GATHER, 0, 0, "all-gather in the next forward pass, in place of all-reduce in the backward pass", 0},
 	{"form", 'f', "FORM", 0, "plan: idx, size, hccl, ddp, horovod or json", 0},
 	{"plot", KEY_PLOT, "FILE.svg", 0, "compare: draw the timelines", 0},
+	{"ranks", 'n', "N", 0, "calibrate, run: so many processes (2, or all of --hosts)", 0},
+	{"hosts", KEY_HOSTS, "FILE", 0, "calibrate, run: where they are, one a line: address[:port] [command]", 0},
+	{"mpi", KEY_MPI, 0, 0, "calibrate: through OpenMPI", 0},
+	{"max", KEY_MAX, "BYTES", 0, "calibrate: up to this size (64M)", 0},
+	{"timeout", KEY_TIMEOUT, "S", 0, "calibrate, run: a rank silent for so long is gone (4)", 0},
+	{"iterations", 'i', "N", 0, "run: iterations of each plan (10)", 0},
+	{"compute", KEY_COMPUTE, "MODE", 0, "run: sleep through the backward pass (the default), or work", 0},
 	{0},
 };
 
@@ -49,6 +60,28 @@ static double positive(const char *name, const char *arg)
 	return v;
 }
 
+static double size(const char *name, const char *arg)
+{
+	static const char letter[] = "kMG";
+	char *end;
+	double v = strtod(arg, &end);
+	const char *unit = *end ? strchr(letter, *end) : NULL;
+	if (unit)
+		v *= (double)(1 << 10 * (unit - letter + 1)), end++;
+	if (end == arg || *end || !(v >= 4) || v > 0x1p50)
+		die(EX_BADUSE, "%s %s: expected bytes from 4, as 65536 or 64k, M, G", name, arg);
+	return v;
+}
+
+static int count(const char *name, const char *arg)
+{
+	char *end;
+	long v = strtol(arg, &end, 10);
+	if (end == arg || *end || v < 1 || v > 1000000)
+		die(EX_BADUSE, "%s %s: expected a number from 1", name, arg);
+	return (int)v;
+}
+
 static error_t option(int key, char *arg)
 {
 	switch (key) {
@@ -67,6 +100,21 @@ static error_t option(int key, char *arg)
 	case KEY_GFLOPS: opt.gflops = positive("--gflops", arg); return 0;
 	case KEY_GBYTES: opt.gbytes = positive("--gbytes", arg); return 0;
 	case 'f': opt.form = arg; return 0;
+	case 'n': opt.ranks = count("-n", arg); return 0;
+	case KEY_HOSTS: opt.hosts = arg; return 0;
+	case KEY_MPI: opt.mpi = true; return 0;
+	case KEY_MAX: opt.max_bytes = size("--max", arg); return 0;
+	case KEY_TIMEOUT:
+		opt.timeout = number("--timeout", arg, false);
+		if (opt.timeout < 0.01 || opt.timeout > 1e6)
+			die(EX_BADUSE, "--timeout %s: expected seconds, from 0.01", arg);
+		return 0;
+	case 'i': opt.iterations = count("-i", arg); return 0;
+	case KEY_COMPUTE:
+		opt.work = !strcmp(arg, "work");
+		if (!opt.work && strcmp(arg, "sleep"))
+			die(EX_BADUSE, "--compute %s: expected sleep or work", arg);
+		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -109,8 +157,11 @@ const struct tool tool = {
 	.args_doc = "VERB [FILE...]",
 	.more = "Verbs:\n"
 		"  profile [MODEL.g]         estimate when each gradient is ready\n"
+		"  calibrate                 measure the time of an all-reduce against its bytes\n"
 		"  plan [GRADS]              print the segments of least tail\n"
 		"  compare GRADS [PLAN...]   predict its tail, that of other plans and of what frameworks do\n"
+		"  run GRADS PLAN...         measure plans on real processes\n"
+		"  rank                      what calibrate and run start, here or on other hosts\n"
 		"  advise [TRACE.json]       say what of a training step is not covered, and what to change",
 	.flags = TOOL_OUT | TOOL_JSON,
 	.max_files = -1,

@@ -18,12 +18,20 @@ struct grad_options {
 	const char *set;     /* --set, profile: sizes of symbols */
 	double gflops, gbytes; /* profile: what the training device computes and reads a second */
 	const char *network, *model, *kb; /* what curves and plans are remembered under, and where */
-	int iterations;      /* -i */
+	int iterations;      /* -i; 0: not given, as are the next two */
+	int ranks;           /* -n */
+	double max_bytes;    /* --max */
+	double timeout;      /* --timeout, s */
+	const char *hosts;   /* --hosts FILE */
+	bool mpi, work;      /* --mpi; --compute work */
 };
 extern struct grad_options opt;
 
 /* One verb a file; arguments are those behind the verb. */
 int grad_profile(struct tool_args *a);
+int grad_calibrate(struct tool_args *a);
+int grad_run(struct tool_args *a);
+int grad_rank(struct tool_args *a); /* a process of the two */
 int grad_plan(struct tool_args *a);
 int grad_compare(struct tool_args *a);
 int grad_advise(struct tool_args *a);
