@@ -189,30 +189,33 @@ static int write_first(const char *path)
 	return rc;
 }
 
-/* A new file, under a name of its own until it is whole: one that is empty or has no version was cut short. */
+/* The name that a file has until it is whole: one that is empty or has no version was cut short. */
+static void new_name(char out[PATH_MAX])
+{
+	if (snprintf(out, PATH_MAX, "%s.new", sv.path) >= PATH_MAX)
+		fail_lmdb(ENAMETOOLONG);
+}
+
 static void create_file(void)
 {
 	char tmp[PATH_MAX];
-	if (snprintf(tmp, sizeof tmp, "%s.XXXXXX", sv.path) >= (int)sizeof tmp)
-		fail_lmdb(ENAMETOOLONG);
-	int fd = mkostemp(tmp, O_CLOEXEC), rc = fd < 0 ? errno : 0;
-	if (rc)
-		fail(EX_IO, "cannot be made: %s", strerror(rc));
-	mode_t mask = umask(0);
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
-	close(fd);
-	rc = write_first(tmp);
-	if (!rc && link(tmp, sv.path) && errno != EEXIST) /* EEXIST: somebody was faster, and his is as good */
+	new_name(tmp);
+	int fd = make_locked(tmp);
+	if (fd < 0)
+		fail(EX_IO, "cannot be made: %s", strerror(errno));
+	int rc = access(sv.path, F_OK) == 0 ? EEXIST : write_first(tmp);
+	if (!rc && link(tmp, sv.path) && errno != EEXIST)
 		rc = rename(tmp, sv.path) ? errno : 0;
 	unlink(tmp);
-	if (rc)
+	close(fd);
+	if (rc && rc != EEXIST) /* somebody was faster, and his is as good */
 		fail_lmdb(rc);
 	sync_directory(sv.path);
 }
 
 static void open_file(void)
 {
+	char tmp[PATH_MAX];
 	struct stat st;
 	uint64_t txn;
 	const char *why = network_name(sv.path);
@@ -225,6 +228,9 @@ static void open_file(void)
 		create_file();
 	} else if (!S_ISREG(st.st_mode)) {
 		fail(EX_NOIN, "is not a file");
+	} else if (sv.write) {
+		new_name(tmp);
+		remove_stale(tmp); /* killed when it was whole already */
 	}
 	if ((why = check_heads(&txn)))
 		fail(EX_BADDATA, "%s", why);

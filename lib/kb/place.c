@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -98,6 +99,49 @@ void make_parents(const char *path)
 	}
 	free(copy);
 }
+
+/* Is the open file still the one of that name? */
+static bool is_at(int fd, const char *path)
+{
+	struct stat a, b;
+	return fstat(fd, &a) == 0 && lstat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool lock(int fd, int how)
+{
+	int rc;
+	while ((rc = flock(fd, how)) && errno == EINTR)
+		;
+	return rc == 0;
+}
+
+static void remove_unlocked(const char *path, int how)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	if (lock(fd, how) && is_at(fd, path))
+		unlink(path);
+	close(fd);
+}
+
+/* The name may go before it is locked, as that of one who was killed: then once more. */
+int make_locked(const char *path)
+{
+	for (;;) {
+		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0 && lock(fd, LOCK_EX) && is_at(fd, path))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+		else if (errno != EEXIST)
+			return -1;
+		else
+			remove_unlocked(path, LOCK_EX);
+	}
+}
+
+void remove_stale(const char *path) { remove_unlocked(path, LOCK_EX | LOCK_NB); }
 
 const char *custom_path(struct arena *a)
 {

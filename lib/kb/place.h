@@ -9,6 +9,11 @@ const char *network_name(const char *path);
 /* Makes the name of a new file durable. */
 void sync_directory(const char *path);
 void make_parents(const char *path);
+/* A new empty file that is locked (flock) until the descriptor is closed; -1: errno. There is one at a time of the name:
+ * whoever has it is waited for, and what he leaves, if he was killed, is removed. */
+int make_locked(const char *path);
+/* Removes such a file if nobody has it locked. */
+void remove_stale(const char *path);
 /* The files of the layers; NULL: there is no such place. */
 const char *custom_path(struct arena *a);
 const char *builtin_path(struct arena *a);
