@@ -425,6 +425,19 @@ static void try_rows(void)
 	arena_release(&a);
 }
 
+/* Where one panel is all, a window's weights are kept in registers from tile to tile: there must be room for both. */
+static void try_window(void)
+{
+	struct shape one = {"", make_depthwise, {56, 32, 3, 1, 1}};
+	struct arena a = {0};
+	const char *trace;
+	int regs = target_host()->vector_regs;
+	int64_t rows = usual_of(&one, "rows", &trace, &a), vectors = usual_of(&one, "vectors", &trace, &a);
+	int64_t lanes = target_host()->vector_bytes / 4, kept = vectors * lanes >= 32 ? 9 * vectors : 0;
+	ok(rows * vectors + kept < regs || rows == 1, "depthwise: a tile of %ld x %ld, %ld vectors of weights", (long)rows, (long)vectors, (long)kept);
+	arena_release(&a);
+}
+
 int main(int argc, char **argv)
 {
 	const char *s = getenv("SPACE_TEST_VECTORS");
@@ -433,6 +446,7 @@ int main(int argc, char **argv)
 	try_transfer();
 	try_cost();
 	try_rows();
+	try_window();
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (argc < 2 || !strncmp(shapes[i].name, argv[1], strlen(argv[1])))
 			try_shape(&shapes[i], vectors);

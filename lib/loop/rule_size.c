@@ -62,10 +62,31 @@ static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 
 enum { ROWS_MAX = 30, VECTORS_MAX = 8, ROWS_WITH_FILLS = 14 /* written out once a border: nine times */ };
 
+static int vector_regs(struct loop_prog *p) { return p->target && p->target->vector_regs ? p->target->vector_regs : 16; }
+
+/* Vectors that every tile reads again, where one panel is all there is and the reduction is written out (a depthwise
+ * window's weights): the compiler keeps them in registers from tile to tile. */
+static int kept_vectors(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	double steps = 1;
+	int kept = 0;
+	for (int a = s->nspatial; a < s->naxes; a++)
+		steps *= (double)s->axis[a].extent;
+	if (s->axis[q->v].extent > (int64_t)vectors * lanes || steps > WINDOW_MAX)
+		return 0;
+	for (int i = 0; i < q->nread; i++) {
+		bool moves = !read_uses(p, q->read[i], s->axis[q->v].var);
+		for (int a = 0; a < s->nspatial; a++)
+			moves |= a != q->v && read_uses(p, q->read[i], s->axis[a].var);
+		kept += moves ? 0 : (int)steps * vectors;
+	}
+	return kept;
+}
+
 static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
-	int regs = p->target && p->target->vector_regs ? p->target->vector_regs : 16;
-	if (rows * vectors + vectors + 1 > regs && rows * vectors > 1)
+	if (rows * vectors + vectors + 1 > vector_regs(p) && rows * vectors > 1)
 		return false;
 	return vectors == 1 || (int64_t)(vectors - 1) * lanes < lstage(p, q->anchor)->axis[q->v].extent;
 }
@@ -81,6 +102,7 @@ static int most_rows(struct loop_prog *p, const struct tile *q)
 static void best_tile(struct loop_prog *p, const struct tile *q, int lanes, int only, int *best_rows, int *best_vectors)
 {
 	int64_t most = most_rows(p, q), conflict = rows_without_conflict(p, q);
+	int regs = vector_regs(p);
 	double best = INFINITY;
 	if (most > conflict)
 		most = conflict;
@@ -89,6 +111,8 @@ static void best_tile(struct loop_prog *p, const struct tile *q, int lanes, int 
 	for (int vectors = only ? only : 1; vectors <= (only ? only : VECTORS_MAX); vectors++)
 		for (int rows = 1; rows <= most; rows++) {
 			if (!tile_fits(p, q, rows, vectors, lanes))
+				continue;
+			if (rows > 1 && rows * vectors + kept_vectors(p, q, vectors, lanes) + 1 > regs)
 				continue;
 			double c = tile_cost(p, q, rows, vectors, lanes);
 			if (q->t >= 0 && vectors > 1 && panel_bytes(p, q, vectors, lanes) > panel_room(p))

@@ -302,7 +302,7 @@ static void choose_chunk(struct rule *r, struct tile *q)
 /* Small windows are unrolled whole where nothing else reduces; else some steps of the innermost loop are. */
 static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int nred)
 {
-	enum { WINDOW_MAX = 9, UNROLLED_MAX = 256 };
+	enum { UNROLLED_MAX = 256 };
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
 	int64_t choice[4], inner = nred ? s->axis[red[nred - 1]].extent : 1;

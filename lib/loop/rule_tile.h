@@ -3,6 +3,8 @@
 #define HONE_RULE_TILE_H
 #include "loop/rule.h"
 
+enum { WINDOW_MAX = 9 }; /* steps of a reduction that is written out whole */
+
 struct tile {
 	stage_id anchor, result; /* result: the elementwise stage that follows; 0: none can follow directly */
 	int v, t;                /* axes of the anchor; t -1: no second axis */
