@@ -17,31 +17,43 @@ static void check_point(const struct curve *c, const struct lines *l, struct cur
 		    l->path, l->number, before.us, p.us);
 }
 
-void curve_read(struct curve *c, const char *path)
+static void read_lines(struct curve *c, struct lines *l)
 {
-	struct lines l;
 	char *field[2];
 	int n;
 	*c = (struct curve){0};
-	lines_open(&l, path);
-	while (lines_next(&l, field, 2, &n)) {
+	while (lines_next(l, field, 2, &n)) {
 		struct curve_point p;
 		if (n == 0)
 			continue;
 		if (n != 2)
-			die(EX_BADDATA, "%s:%zu: %d field%s; expected bytes<TAB>us", l.path, l.number, n, n == 1 ? "" : "s");
+			die(EX_BADDATA, "%s:%zu: %d field%s; expected bytes<TAB>us", l->path, l->number, n, n == 1 ? "" : "s");
 		if (!lines_number(field[0], &p.bytes))
-			die(EX_BADDATA, "%s:%zu: bytes '%.40s': expected a number that is not negative", l.path, l.number, field[0]);
+			die(EX_BADDATA, "%s:%zu: bytes '%.40s': expected a number that is not negative", l->path, l->number, field[0]);
 		if (!lines_number(field[1], &p.us))
-			die(EX_BADDATA, "%s:%zu: us '%.40s': expected a number that is not negative", l.path, l.number, field[1]);
-		check_point(c, &l, p);
+			die(EX_BADDATA, "%s:%zu: us '%.40s': expected a number that is not negative", l->path, l->number, field[1]);
+		check_point(c, l, p);
 		vec_push(&c->at, p);
 	}
 	if (c->at.n < 2)
-		die(EX_BADDATA, "%s:%zu: %s; a curve takes two, or --alpha and --beta in place of it", l.path, l.number,
+		die(EX_BADDATA, "%s:%zu: %s; a curve takes two, or --alpha and --beta in place of it", l->path, l->number,
 		    c->at.n ? "one point" : "no point");
-	lines_close(&l);
+	lines_close(l);
 	curve_pieces(c);
+}
+
+void curve_read(struct curve *c, const char *path)
+{
+	struct lines l;
+	lines_open(&l, path);
+	read_lines(c, &l);
+}
+
+void curve_parse(struct curve *c, const char *name, const char *text)
+{
+	struct lines l;
+	lines_text(&l, name, text);
+	read_lines(c, &l);
 }
 
 void curve_linear(struct curve *c, double alpha, double beta)

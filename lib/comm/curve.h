@@ -18,6 +18,7 @@ struct curve {
 };
 /* Reads a file. Not a curve: die(65) with file and line ("us falls from 310 to 290", "bytes 8192 twice", "one point"). */
 void curve_read(struct curve *c, const char *path);
+void curve_parse(struct curve *c, const char *name, const char *text); /* the same from memory */
 /* alpha + beta * bytes: us, us per byte. Negative or not finite: die(64). */
 void curve_linear(struct curve *c, double alpha, double beta);
 /* Makes the pieces of the points. */

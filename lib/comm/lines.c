@@ -5,17 +5,27 @@
 #include "comm/lines.h"
 #include "common/outfile.h"
 
+static void begin(struct lines *l, const char *name, const void *p, size_t n)
+{
+	*l = (struct lines){.path = name};
+	l->text = l->next = huge_alloc(n + 1);
+	l->end = l->text + n;
+	if (n)
+		memcpy(l->text, p, n);
+	*l->end = '\n';
+}
+
 void lines_open(struct lines *l, const char *path)
 {
 	struct mapped m;
 	mapped_open(&m, path);
-	*l = (struct lines){.path = path && strcmp(path, "-") ? path : "standard input"};
-	l->text = l->next = huge_alloc(m.n + 1);
-	l->end = l->text + m.n;
-	if (m.n)
-		memcpy(l->text, m.p, m.n);
-	*l->end = '\n';
+	begin(l, path && strcmp(path, "-") ? path : "standard input", m.p, m.n);
 	mapped_close(&m);
+}
+
+void lines_text(struct lines *l, const char *name, const char *text)
+{
+	begin(l, name, text, strlen(text));
 }
 
 bool lines_next(struct lines *l, char **field, int max, int *n)

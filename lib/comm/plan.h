@@ -20,6 +20,7 @@
 #ifndef HONE_PLAN_H
 #define HONE_PLAN_H
 #include <stdint.h>
+#include <stdio.h>
 #include "comm/curve.h"
 #include "comm/grads.h"
 
@@ -60,7 +61,10 @@ double plan_fixed_size(const struct grads *g, const struct curve *c);
 /* The form "idx": one line a segment, the 0-based index of its last tensor; '#' starts a comment. Not a plan for these
  * tensors: die(65) with file and line. */
 void plan_read(struct plan *p, const char *path, const struct grads *g);
+void plan_parse(struct plan *p, const char *name, const char *text, const struct grads *g); /* the same from memory */
 /* form: idx | size | hccl | ddp | horovod | json, see tune-grad(1); another, or more segments than it can say: die(64). */
+enum { HCCL_MAX = 8 }; /* segments that "hccl" can say */
+void plan_print(FILE *f, const struct plan *p, const struct grads *g, const struct curve *c, const char *form);
 void plan_write(const struct plan *p, const struct grads *g, const struct curve *c, const char *form, const char *path);
 void plan_free(struct plan *p);
 #endif

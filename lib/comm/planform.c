@@ -7,32 +7,42 @@
 #include "common/msg.h"
 #include "common/outfile.h"
 
-enum { HCCL_MAX = 8 }; /* segments that set_split_strategy_by_idx takes */
-
-void plan_read(struct plan *p, const char *path, const struct grads *g)
+static void read_lines(struct plan *p, struct lines *l, const struct grads *g)
 {
-	struct lines l;
 	char *field[1];
 	int n;
 	*p = (struct plan){0};
-	lines_open(&l, path);
-	while (lines_next(&l, field, 1, &n)) {
+	while (lines_next(l, field, 1, &n)) {
 		double v;
 		if (n == 0)
 			continue;
 		if (n != 1 || !lines_number(field[0], &v) || v != floor(v))
-			die(EX_BADDATA, "%s:%zu: '%.40s': expected the index of a segment's last tensor", l.path, l.number, field[0]);
+			die(EX_BADDATA, "%s:%zu: '%.40s': expected the index of a segment's last tensor", l->path, l->number, field[0]);
 		if (v >= (double)g->at.n)
-			die(EX_BADDATA, "%s:%zu: tensor %.0f: there are %zu; is the plan of another grads file?", l.path, l.number, v, g->at.n);
+			die(EX_BADDATA, "%s:%zu: tensor %.0f: there are %zu; is the plan of another grads file?", l->path, l->number, v, g->at.n);
 		if (p->last.n && v <= p->last.a[p->last.n - 1])
-			die(EX_BADDATA, "%s:%zu: tensor %.0f after tensor %u; a segment ends behind the one before", l.path, l.number, v,
+			die(EX_BADDATA, "%s:%zu: tensor %.0f after tensor %u; a segment ends behind the one before", l->path, l->number, v,
 			    p->last.a[p->last.n - 1]);
 		vec_push(&p->last, (uint32_t)v);
 	}
 	size_t covered = p->last.n ? p->last.a[p->last.n - 1] + (size_t)1 : 0;
 	if (covered != g->at.n)
-		die(EX_BADDATA, "%s:%zu: ends at tensor %zu of %zu; the last line is the last tensor's index", l.path, l.number, covered, g->at.n);
-	lines_close(&l);
+		die(EX_BADDATA, "%s:%zu: ends at tensor %zu of %zu; the last line is the last tensor's index", l->path, l->number, covered, g->at.n);
+	lines_close(l);
+}
+
+void plan_read(struct plan *p, const char *path, const struct grads *g)
+{
+	struct lines l;
+	lines_open(&l, path);
+	read_lines(p, &l, g);
+}
+
+void plan_parse(struct plan *p, const char *name, const char *text, const struct grads *g)
+{
+	struct lines l;
+	lines_text(&l, name, text);
+	read_lines(p, &l, g);
 }
 
 static double segment_bytes(const struct plan *p, const struct grads *g, size_t s)
@@ -111,7 +121,7 @@ static void write_json(FILE *f, const struct plan *p, const struct grads *g, con
 	fputs("]}\n", f);
 }
 
-void plan_write(const struct plan *p, const struct grads *g, const struct curve *c, const char *form, const char *path)
+void plan_print(FILE *f, const struct plan *p, const struct grads *g, const struct curve *c, const char *form)
 {
 	static const struct {
 		const char *name;
@@ -119,14 +129,19 @@ void plan_write(const struct plan *p, const struct grads *g, const struct curve 
 	} forms[] = {
 		{"idx", write_idx}, {"size", write_size}, {"hccl", write_hccl}, {"ddp", write_ddp}, {"horovod", write_horovod}, {"json", write_json},
 	};
-	struct outfile o;
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		if (strcmp(forms[i].name, form))
-			continue;
-		outfile_open(&o, path, false);
-		forms[i].write(o.f, p, g, c);
-		outfile_close(&o);
-		return;
+		if (!strcmp(forms[i].name, form)) {
+			forms[i].write(f, p, g, c);
+			return;
+		}
 	}
 	die(EX_BADUSE, "-f %s: expected idx, size, hccl, ddp, horovod or json", form);
+}
+
+void plan_write(const struct plan *p, const struct grads *g, const struct curve *c, const char *form, const char *path)
+{
+	struct outfile o;
+	outfile_open(&o, path, false);
+	plan_print(o.f, p, g, c, form);
+	outfile_close(&o);
 }

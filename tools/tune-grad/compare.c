@@ -30,6 +30,8 @@ static void fill_table(struct table *t, char **plan, int n)
 	t->ready = t->g.at.n ? t->g.at.a[t->g.at.n - 1].ready : 0;
 	plan_best(&p, &t->g, &t->c, opt.segments, opt.slack);
 	add_row(t, "tune-grad", p);
+	if (opt.model && recall_plan(&p, &t->g))
+		add_row(t, "remembered", p);
 	for (int i = 0; i < n; i++) {
 		plan_read(&p, plan[i], &t->g);
 		add_row(t, plan[i], p);

@@ -1,4 +1,5 @@
 /* tune-grad plan: the segments of least tail. */
+#include <string.h>
 #include <unistd.h>
 #include "tune-grad.h"
 
@@ -11,10 +12,16 @@ int grad_plan(struct tool_args *a)
 		die(EX_BADUSE, "expected one grads file");
 	if (a->nfile == 0 && isatty(STDIN_FILENO))
 		tool_usage();
+	if (!strcmp(opt.form, "hccl") && !opt.segments)
+		opt.segments = HCCL_MAX;
 	read_curve(&c);
 	read_grads(&g, a->nfile ? a->file[0] : NULL);
 	plan_best(&p, &g, &c, opt.segments, opt.slack);
-	plan_write(&p, &g, &c, opt.form ? opt.form : "idx", a->out);
+	if (opt.verify && g.at.n)
+		verify_plan(&p, &g, &c);
+	plan_write(&p, &g, &c, opt.form, a->out);
+	if (opt.model)
+		remember_plan(&p, &g, &c);
 	struct plan_cost cost = plan_cost(&p, &g, &c);
 	note("%zu tensors in %zu segments: tail %.1f us of %.1f, communication %.1f us; no plan ends before %.1f", g.at.n, cost.segments, cost.tail,
 	     cost.end, cost.busy, plan_lower_bound(&g, &c));

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "tune-grad.h"
 
-struct grad_options opt = {.alpha = -1, .beta = -1, .slack = 0.001, .gflops = 10000, .gbytes = 500, .timeout = 4};
+struct grad_options opt = {.alpha = -1, .beta = -1, .slack = 0.001, .form = "idx", .gflops = 10000, .gbytes = 500, .timeout = 4};
 
 static const struct {
 	const char *name;
@@ -15,8 +15,8 @@ static const struct {
 };
 
 enum {
-	KEY_ALPHA = 0x20001, KEY_BETA, KEY_SLACK, KEY_GATHER, KEY_PLOT, KEY_SET, KEY_GFLOPS, KEY_GBYTES,
-	KEY_HOSTS, KEY_MPI, KEY_MAX, KEY_TIMEOUT, KEY_COMPUTE,
+	KEY_ALPHA = 0x20001, KEY_BETA, KEY_SLACK, KEY_GATHER, KEY_PLOT, KEY_SET, KEY_GFLOPS, KEY_GBYTES, KEY_VERIFY,
+	KEY_HOSTS, KEY_MPI, KEY_MAX, KEY_TIMEOUT, KEY_COMPUTE, KEY_NETWORK, KEY_MODEL, KEY_KB,
 };
 static const struct argp_option options[] = {
 	{"set", KEY_SET, "NAME=N,...", 0, "profile: sizes of symbols, as in ge-shape", 0},
@@ -25,17 +25,21 @@ static const struct argp_option options[] = {
 	{"curve", 'c', "FILE", 0, "time of an all-reduce: bytes<TAB>us, a point a line", 0},
 	{"alpha", KEY_ALPHA, "US", 0, "without -c: us that any all-reduce takes", 0},
 	{"beta", KEY_BETA, "US", 0, "without -c: us that each byte adds", 0},
+	{"network", KEY_NETWORK, "NAME", 0, "remember the curve under this name; without -c, use the one remembered", 0},
+	{"model", KEY_MODEL, "NAME", 0, "with --network, plan: remember the plan; compare: list the one remembered", 0},
+	{"kb", KEY_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory", 0},
 	{"segments", 'k', "K", 0, "at most K segments", 0},
 	{"slack", KEY_SLACK, "SHARE", 0, "take the fewest segments among plans this much longer than the shortest (0.1%)", 0},
 	{"gather", KEY_GATHER, 0, 0, "all-gather in the next forward pass, in place of all-reduce in the backward pass", 0},
 	{"form", 'f', "FORM", 0, "plan: idx, size, hccl, ddp, horovod or json", 0},
+	{"verify", KEY_VERIFY, "COMMAND", 0, "plan: time COMMAND, {} replaced by a plan's path, with several plans; the fastest wins", 0},
 	{"plot", KEY_PLOT, "FILE.svg", 0, "compare: draw the timelines", 0},
 	{"ranks", 'n', "N", 0, "calibrate, run: so many processes (2, or all of --hosts)", 0},
 	{"hosts", KEY_HOSTS, "FILE", 0, "calibrate, run: where they are, one a line: address[:port] [command]", 0},
 	{"mpi", KEY_MPI, 0, 0, "calibrate: through OpenMPI", 0},
 	{"max", KEY_MAX, "BYTES", 0, "calibrate: up to this size (64M)", 0},
 	{"timeout", KEY_TIMEOUT, "S", 0, "calibrate, run: a rank silent for so long is gone (4)", 0},
-	{"iterations", 'i', "N", 0, "run: iterations of each plan (10)", 0},
+	{"iterations", 'i', "N", 0, "run: iterations of each plan (10); plan --verify: rounds (5)", 0},
 	{"compute", KEY_COMPUTE, "MODE", 0, "run: sleep through the backward pass (the default), or work", 0},
 	{0},
 };
@@ -82,19 +86,26 @@ static int count(const char *name, const char *arg)
 	return (int)v;
 }
 
+static const char *name(const char *option, const char *arg)
+{
+	if (!*arg || strpbrk(arg, "\n\t"))
+		die(EX_BADUSE, "%s '%s': expected a name of one line", option, arg);
+	return arg;
+}
+
 static error_t option(int key, char *arg)
 {
 	switch (key) {
 	case 'c': opt.curve = arg; return 0;
 	case KEY_ALPHA: opt.alpha = number("--alpha", arg, false); return 0;
 	case KEY_BETA: opt.beta = number("--beta", arg, false); return 0;
-	case 'k':
-		opt.segments = (size_t)number("-k", arg, false);
-		if (!*arg || arg[strspn(arg, "0123456789")] || !opt.segments)
-			die(EX_BADUSE, "-k %s: expected a number from 1", arg);
-		return 0;
+	case 'k': opt.segments = (size_t)count("-k", arg); return 0;
+	case KEY_VERIFY: opt.verify = arg; return 0;
 	case KEY_SLACK: opt.slack = number("--slack", arg, true); return 0;
 	case KEY_GATHER: opt.gather = true; return 0;
+	case KEY_NETWORK: opt.network = name("--network", arg); return 0;
+	case KEY_MODEL: opt.model = name("--model", arg); return 0;
+	case KEY_KB: opt.kb = arg; return 0;
 	case KEY_PLOT: opt.plot = arg; return 0;
 	case KEY_SET: opt.set = arg; return 0;
 	case KEY_GFLOPS: opt.gflops = positive("--gflops", arg); return 0;
@@ -128,8 +139,12 @@ void read_curve(struct curve *c)
 		curve_read(c, opt.curve);
 	else if (linear)
 		curve_linear(c, fmax(0, opt.alpha), fmax(0, opt.beta));
+	else if (opt.network)
+		recall_curve(c);
 	else
 		die(EX_BADUSE, "no network; give its curve with -c FILE (tune-grad calibrate measures one), or --alpha US --beta US");
+	if (opt.network && (opt.curve || linear))
+		remember_curve(c);
 }
 
 void read_grads(struct grads *g, const char *path)
@@ -143,12 +158,14 @@ static int run(const struct tool *t, struct tool_args *a)
 {
 	if (a->nfile == 0)
 		tool_usage();
-	const char *name = a->file[0];
+	if (opt.model && !opt.network)
+		die(EX_BADUSE, "--model %s: and on which --network?", opt.model);
+	const char *verb = a->file[0];
 	a->file++, a->nfile--;
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-		if (!strcmp(verbs[i].name, name))
+		if (!strcmp(verbs[i].name, verb))
 			return verbs[i].run(a);
-	die(EX_BADUSE, "%s: no such verb; tune-grad --help lists them", name);
+	die(EX_BADUSE, "%s: no such verb; tune-grad --help lists them", verb);
 }
 
 const struct tool tool = {

@@ -11,7 +11,7 @@ struct grad_options {
 	double alpha, beta;  /* --alpha, --beta: us, us per byte; negative: not given */
 	size_t segments;     /* -k: at most so many, 0: any number */
 	double slack;        /* --slack, a share: 0.01 */
-	const char *form;    /* -f, NULL: idx */
+	const char *form;    /* -f */
 	bool gather;         /* --gather: the forward pass, time reversed */
 	const char *plot;    /* --plot FILE.svg */
 	const char *verify;  /* --verify COMMAND */
@@ -36,6 +36,9 @@ int grad_plan(struct tool_args *a);
 int grad_compare(struct tool_args *a);
 int grad_advise(struct tool_args *a);
 
+/* --verify: times the command with p and other plans for the same tensors; p becomes the fastest of them. */
+void verify_plan(struct plan *p, const struct grads *g, const struct curve *c);
+
 /* A picture of plans, one below the other, SVG; bound: us, marked. */
 struct timeline {
 	const char *name;
@@ -44,7 +47,14 @@ struct timeline {
 };
 void plot_timelines(const char *path, const struct grads *g, const struct curve *c, const struct timeline *t, size_t n, double bound);
 
-/* The curve that -c, or --alpha and --beta, or --network names; none: die(64). */
+/* What --network (and --model) name, in the knowledge base. A curve or plan that is the newest there already is not put
+ * again. No such curve: die(66); no such plan: false. */
+void remember_curve(const struct curve *c);
+void recall_curve(struct curve *c);
+void remember_plan(const struct plan *p, const struct grads *g, const struct curve *c);
+bool recall_plan(struct plan *p, const struct grads *g);
+
+/* The curve that -c (remembered with --network), or --alpha and --beta, or --network alone names; none: die(64). */
 void read_curve(struct curve *c);
 /* The tensors of the verb's first argument, with --gather those of the forward pass. */
 void read_grads(struct grads *g, const char *path);
