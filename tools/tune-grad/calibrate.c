@@ -127,6 +127,16 @@ static void write_curve(const struct points *p, const char *path)
 	outfile_close(&o);
 }
 
+/* As it is in the file: rounded. */
+static void remember(const struct points *p)
+{
+	struct curve c = {0};
+	for (size_t i = 0; i < p->at.n; i++)
+		vec_push(&c.at, (struct curve_point){p->at.a[i].bytes, round(100 * p->at.a[i].us) / 100});
+	remember_curve(&c);
+	curve_free(&c);
+}
+
 int grad_calibrate(struct tool_args *a)
 {
 	struct team team;
@@ -154,6 +164,8 @@ int grad_calibrate(struct tool_args *a)
 	team_end(&team);
 	never_falls(&p);
 	write_curve(&p, a->out);
+	if (opt.network)
+		remember(&p);
 	for (size_t i = 0; i < p.at.n; i++)
 		vec_free(&p.at.a[i].us_of);
 	vec_free(&p.at);
