@@ -99,13 +99,13 @@ static void mark_row(struct rule *r, stage_id s)
 
 /* Rows at a time. A row's sums wait for their own steps, then for its lanes, and what follows waits for them; with several
  * rows in one loop the machine has others to go on with. A vector of rows is enough: what is computed once a row (the root
- * of a variance) is then one vector too. All that they touch stays in the first level of cache. */
+ * of a variance) is then one vector too. All that they touch stays in the first level of cache, and each thread has a block. */
 static int64_t usual_block(struct rule *r, stage_id result, int row_axis)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
 	double rows = 1, bytes = 0, room = 0.7 * (double)(p->target && p->target->l1 ? p->target->l1 : 32 << 10);
-	int64_t block = 1;
+	int64_t block = 1, threads = p->threads > 1 ? p->threads : 1, share = t->axis[row_axis].extent / threads;
 	for (int a = 0; a <= row_axis; a++)
 		rows *= (double)t->axis[a].extent;
 	for (buf_id b = 1; b < p->bufs.n; b++)
@@ -114,7 +114,7 @@ static int64_t usual_block(struct rule *r, stage_id result, int row_axis)
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone)
 			bytes += (double)buf_elems(p, lstage(p, s)->out) * (double)dtype_size(lbuf(p, lstage(p, s)->out)->dtype) / rows;
-	while (2 * block <= r->lanes && 2 * block < t->axis[row_axis].extent && 2.0 * (double)block * bytes <= room)
+	while (2 * block <= r->lanes && 2 * block <= share && 2 * block < t->axis[row_axis].extent && 2.0 * (double)block * bytes <= room)
 		block *= 2;
 	return block;
 }
