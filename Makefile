@@ -95,7 +95,8 @@ demo:
 	@$(MAKE) --no-print-directory -s -j2 all
 	@examples/digits/demo.sh
 
-check: all $(UNITS)
+NETLAB := build/tests/net/netlab
+check: all $(UNITS) $(NETLAB)
 	@tests/run.sh
 
 # The same under the address and undefined-behaviour sanitizers, in a copy of the tree; what they say fails it too.

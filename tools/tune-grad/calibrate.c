@@ -46,7 +46,7 @@ static void summarize(struct point *p)
  * are means over the ranks, which end one after the other. */
 static void measure(struct points *p, struct point *at)
 {
-	int count = at->us_of.n ? (int)fmin(20, fmax(2, batch_us / at->us)) : 3;
+	int count = at->us_of.n ? (int)fmin(10, fmax(2, batch_us / at->us)) : 3;
 	double *us = xcalloc((size_t)count, sizeof *us);
 	team_say(p->team, "time %.0f %d\n", at->bytes, count);
 	team_hear(p->team, "us", true);

@@ -1,0 +1,89 @@
+# tune-grad calibrate and run: processes here, then in namespaces with a rate and a delay; ranks that are killed, stopped, not there.
+say() { if [ -z "$2" ]; then echo "ok - $1"; else echo "not ok - $1"; printf '%s\n' "$2" | sed 's/^/# /'; fi; }
+lab=$top/build/tests/net/netlab
+awk 'BEGIN { for (i = 0; i < 12; i++) printf "t%d\t%d\t%d\n", i, i % 4 ? 40000 : 400000, 2000 * (i + 1) }' >g.tsv
+
+tune-grad calibrate -n 3 --max 1M -o curve.tsv 2>err
+say "a curve of three processes" "$(cat err; awk -F'\t' '/^#/ { next } NF != 2 || $1 <= b || $2 < t { print } { b = $1; t = $2; n++ }
+	END { if (n < 10 || b != 1048576) print n " points, last " b }' curve.tsv)"
+tune-grad run g.tsv best none single ddp -n 3 -i 2 -c curve.tsv >out 2>err
+say "plans run on three processes" "$(cat err; awk 'NR > 1 && $4 >= 24000 { n++ } END { if (n != 4) print n " of 4 plans" }' out; cat out | grep -v . )"
+tune-grad run g.tsv none -n 2 -i 2 --compute work --json >out 2>err
+say "with work in place of sleep, as JSON" "$(cat err; grep -q '"compute": "work".*' out && grep -q '"plan": "none", "segments": 12, "predicted_us": null' out || cat out)"
+: >empty.tsv
+tune-grad run empty.tsv single -i 1 >out 2>&1 || say "no tensor" "$(cat out)"
+say "no tensor is no segment" "$(awk 'NR == 2 && $2 == 0 { n++ } END { if (!n) print "no line" }' out)"
+
+# One line, the code, and how long: what, expected code, expected words; the tool's code in rc, its words in err.
+fault() {
+	took=$(($(date +%s) - start))
+	say "$1" "$([ $rc = "$2" ] || echo "exit $rc"; [ "$(wc -l <err)" = 1 ] || echo "not one line"; grep -q "$3" err || cat err
+		[ $took -le 5 ] || echo "$took s"; pgrep -P $$ tune-grad; for k in $ranks; do kill -0 "$k" 2>/dev/null && echo "rank $k is left"; done)"
+}
+long() { # a run that lasts; its pid in pid, those of its ranks in ranks
+	tune-grad run g.tsv none -n 3 -i 100000 --timeout 2 >out 2>err &
+	pid=$! ranks=
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		ranks=$(pgrep -P $pid | tr '\n' ' ')
+		[ "$(echo $ranks | wc -w)" = 3 ] && break
+		sleep 0.1
+	done
+	sleep 0.5
+	set -- $ranks
+	second=$2
+}
+long; start=$(date +%s); kill -KILL $second; wait $pid; rc=$?
+fault "a rank that is killed" 71 'rank 1 (127.0.0.1:[0-9]*) was killed by signal 9'
+long; start=$(date +%s); kill -STOP $second; wait $pid; rc=$?
+fault "a rank that is stopped" 69 'rank 1 (127.0.0.1:[0-9]*).*\(silent\|no answer\)'
+long; start=$(date +%s); kill -KILL $pid; wait $pid 2>/dev/null; sleep 1
+say "ranks end with the tool" "$(for k in $ranks; do kill -0 "$k" 2>/dev/null && [ "$(sed 's/.*) //' /proc/$k/stat 2>/dev/null | cut -c1)" != Z ] && echo "rank $k is left"; done)"
+ranks= start=$(date +%s)
+printf '127.0.0.1\n127.0.0.1 sleep 60;\n' >hosts; tune-grad calibrate --timeout 2 --hosts hosts >out 2>err; rc=$?
+fault "a host that does not answer" 69 'rank 1 .*no answer within 2 s from: sleep 60'
+printf '127.0.0.1\n127.0.0.1 sh -c "echo no route >\\&2; exit 3"\n' | tr -d '\\' >hosts; tune-grad calibrate --hosts hosts >out 2>err; rc=$? start=$(date +%s)
+fault "a command that fails" 69 'rank 1 (127.0.0.1:0) ended with 3: no route; it was started by'
+printf 'x\t1000000000000\t5\n' >big.tsv; tune-grad run big.tsv single >out 2>err; rc=$? start=$(date +%s)
+fault "a segment longer than memory" 69 'this machine has'
+printf '# nobody\n' >hosts; tune-grad calibrate --hosts hosts >out 2>err; rc=$?
+fault "no host" 65 'hosts: no host'
+
+mpi="a curve through OpenMPI"
+if command -v mpirun >/dev/null && [ -e "$(ldconfig -p | sed -n 's/.*libmpi.so.40.*=> //p' | head -1)" ]; then
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+	timeout 60 tune-grad calibrate --mpi -n 2 --max 64k -o mpi.tsv >out 2>&1
+	say "$mpi" "$([ $? = 0 ] || cat out; [ "$(grep -vc '^#' mpi.tsv)" -ge 8 ] || cat mpi.tsv)"
+else
+	echo "ok - $mpi # SKIP no OpenMPI"
+fi
+
+# In namespaces: 200 Mbit/s, 1 ms. Without them netlab ends with 77.
+cat >script <<'END'
+tune-grad calibrate --hosts hosts --max 256k -o net.tsv && tune-grad run g.tsv best single none --hosts hosts -i 3 -c net.tsv >measured
+END
+timeout 60 "$lab" -f -n 2 -d 1000 -r 200 -o hosts sh script 2>err
+rc=$?
+if [ $rc = 77 ]; then
+	echo "ok - a network of namespaces # SKIP $(cat err)"
+	exit 0
+fi
+say "a network of namespaces" "$([ $rc = 0 ] || { echo "exit $rc"; cat err; }; [ -e hosts ] && echo "hosts is left")"
+# Twice the delay at least; 256 kB at 200 Mbit/s are 10.5 ms out of each rank.
+say "its curve has delay and rate" "$(awk -F'\t' '/^#/ { next } $1 == 4 && ($2 < 2000 || $2 > 4000) { print } $1 == 262144 && ($2 < 10400 || $2 > 20000) { print }' net.tsv)"
+# Wide bounds: this is no benchmark, and machines are busy.
+say "what was measured is near what was predicted" "$(awk 'NR > 1 && ($(NF-1) < 0.9 || $(NF-1) > 1.2) { print }' measured)"
+cat >script <<'END'
+tune-grad run g.tsv none --hosts hosts -i 100000 2>said &
+pid=$!
+sleep 1.5
+kill -KILL $(pgrep -P $pid | tail -1)
+wait $pid
+END
+timeout 30 "$lab" -n 3 -d 1000 -r 200 -o hosts sh script; rc=$?
+say "a rank killed in a namespace" "$([ $rc = 71 ] || echo "exit $rc"; grep -q 'rank 2 (10.99.0.3:[0-9]*) was killed by signal 9' said || cat said)"
+cat >script <<'END'
+sed '2s/10.99.0.2/10.99.0.77:7000/' hosts >wrong
+tune-grad calibrate --timeout 2 --hosts wrong 2>said
+END
+timeout 30 "$lab" -n 2 -d 1000 -o hosts sh script; rc=$?
+say "an address that is not a rank's" "$([ $rc = 69 ] || echo "exit $rc"; [ "$(wc -l <said)" = 1 ] || cat said)"
