@@ -61,6 +61,12 @@ say $? "interrupted: the best so far, and how to go on"
 HONE_KB=$PWD/kb6 tune-op --quiet --runner fake m.g -o int.g && HONE_KB=$PWD/kb7 tune-op --quiet --runner fake m.g -o whole.g &&
 	cmp int.g whole.g && kb dump --kb kb6 >6 && kb dump --kb kb7 | cmp - 6
 say $? "and going on ends where it would have"
+while read -r task; do
+	rm -f kbrest && awk -v RS= -v ORS='\n\n' -v t="task $task" '!index($0 "\n", "\n" t "\n")' one | kb put --quiet --kb kbrest
+	HONE_KB=$PWD/kbrest tune-op $fake m.g -o rest.g && cmp tuned.g rest.g && kb dump --kb kbrest | cmp - one || echo differ
+done <tasks >rest
+[ ! -s rest ]
+say $? "also where all other tasks are done: $(cat rest)"
 
 # Faults.
 tune-op $fake --only nothing m.g -o never.g 2>err

@@ -123,6 +123,7 @@ void put_search(struct session *s, const struct tuned *t)
 	kb_set_field(&r, "target", s->target_row, &a);
 	kb_set_field(&r, "base", t->base_hex, &a);
 	kb_set_field(&r, "tool", s->opt->tool, &a);
+	kb_set_field(&r, "session", s->id, &a);
 	kb_set_field(&r, "trials", whole ? "all" : arena_printf(&a, "%zu", t->trials), &a);
 	kb_set_field(&r, "ratio", t->champion ? arena_printf(&a, "%.6g", t->champion->ratio) : "1", &a);
 	commit(s, &r);
@@ -204,16 +205,22 @@ bool recall_trial(struct session *s, struct slot *x)
 	return best != NULL;
 }
 
-bool recall_search(struct session *s, const struct tuned *t)
+bool recall_search(struct session *s, const struct tuned *t, bool *own)
 {
+	bool done = false;
+
+	*own = true;
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
 		const char *trials = field(r, "trials");
-		if (field_is(r, "kind", "search") && field_is(r, "target", s->target_row) && field_is(r, "base", t->base_hex) &&
-		    field_is(r, "tool", s->opt->tool) && (!strcmp(trials, "all") || strtoull(trials, NULL, 10) >= s->opt->trials))
-			return true;
+		if (!field_is(r, "kind", "search") || !field_is(r, "target", s->target_row) || !field_is(r, "base", t->base_hex) ||
+		    !field_is(r, "tool", s->opt->tool) || (strcmp(trials, "all") && strtoull(trials, NULL, 10) < s->opt->trials))
+			continue;
+		done = true;
+		*own &= field_is(r, "session", s->id);
 	}
-	return false;
+	*own &= done;
+	return done;
 }
 
 void count_known(struct session *s, struct tuned *t)

@@ -522,10 +522,37 @@ static void conclude(struct session *s, struct tuned *t)
 	}
 }
 
+/* Which tasks are to be searched; false: none. What this tuning has finished is gone through again while other tasks are
+ * left: which of them is next, and what they begin with, followed from it. */
+static bool recall_searches(struct session *s)
+{
+	bool any = false, *own = xcalloc((size_t)s->ntask + 1, sizeof *own);
+
+	for (int i = 0; i < s->ntask; i++) {
+		struct tuned *t = &s->task[i];
+		t->phase = PHASE_DONE;
+		if (!find_default(s, t, t->in, t->node))
+			continue;
+		read_task_records(s, t);
+		t->searched = recall_search(s, t, &own[i]);
+		if (!t->skipped && s->opt->trials && !t->searched)
+			t->phase = PHASE_NEW;
+		any |= t->phase == PHASE_NEW;
+	}
+	for (int i = 0; i < s->ntask; i++) {
+		struct tuned *t = &s->task[i];
+		if (any && own[i] && !t->skipped && s->opt->trials)
+			t->phase = PHASE_NEW;
+		if (t->phase == PHASE_DONE && !t->untunable)
+			count_known(s, t);
+	}
+	free(own);
+	return any;
+}
+
 void session_run(struct session *s, const char *const *runner, int nrunner)
 {
 	double start = now_seconds(), end = s->opt->seconds > 0 ? start + s->opt->seconds : INFINITY;
-	bool any = false;
 
 	catch_signals(); /* before the knowledge base starts its process, which inherits it */
 	s->target = target_host();
@@ -534,19 +561,7 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	s->id = session_id(s);
 	bool there = !s->opt->records_out || !s->opt->kb || !access(s->opt->kb, F_OK); /* the first of a sweep finds none */
 	s->kb = kb_open(there ? s->opt->kb : NULL, !s->opt->records_out);
-	for (int i = 0; i < s->ntask; i++) {
-		struct tuned *t = &s->task[i];
-		if (!find_default(s, t, t->in, t->node)) {
-			t->phase = PHASE_DONE;
-			continue;
-		}
-		read_task_records(s, t);
-		t->searched = recall_search(s, t);
-		t->phase = t->skipped || !s->opt->trials || t->searched ? PHASE_DONE : PHASE_NEW;
-		if (t->phase == PHASE_DONE)
-			count_known(s, t);
-		any |= t->phase == PHASE_NEW;
-	}
+	bool any = recall_searches(s);
 	if (any)
 		loop(s, end - FINALS_SHARE * s->opt->seconds, end);
 	if (!stop && now_seconds() >= end - FINALS_SHARE * s->opt->seconds)

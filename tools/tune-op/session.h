@@ -128,8 +128,8 @@ void put_trial(struct session *s, const struct slot *x);
 void put_search(struct session *s, const struct tuned *t);
 /* The result of this trial, if it is there. */
 bool recall_trial(struct session *s, struct slot *x);
-/* Has such a search of this task been done? */
-bool recall_search(struct session *s, const struct tuned *t);
+/* Has such a search of this task been done? *own: by this tuning, and no other. */
+bool recall_search(struct session *s, const struct tuned *t, bool *own);
 /* Of a task that is not searched now: how many trials are known, and the default's time. */
 void count_known(struct session *s, struct tuned *t);
 void read_task_records(struct session *s, struct tuned *t);
