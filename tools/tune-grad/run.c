@@ -59,6 +59,7 @@ static void check_memory(const struct grads *g, const struct candidate *c, size_
 			longest = fmax(longest, bytes);
 		}
 	}
+	longest /= opt.shrink;
 	int here = opt.hosts ? 1 : ranks;
 	if (longest * here > 0.5 * have)
 		die(EX_NOTAVAIL, "a segment of %.1f GB in each of %d rank%s here: this machine has %.1f GB", longest * 1e-9, here, here == 1 ? "" : "s",
@@ -69,7 +70,7 @@ static void tell(struct team *t, const struct grads *g, const struct candidate *
 {
 	team_say(t, "grads %zu\n", g->at.n);
 	for (size_t i = 0; i < g->at.n; i++)
-		team_say(t, "%.0f %.3f\n", g->at.a[i].bytes, g->at.a[i].ready);
+		team_say(t, "%.2f %.3f\n", g->at.a[i].bytes / opt.shrink, g->at.a[i].ready);
 	team_hear(t, "ok", true);
 	for (size_t k = 0; k < n; k++) {
 		team_say(t, "plan %zu\n", c[k].plan.last.n);
@@ -166,7 +167,7 @@ int grad_run(struct tool_args *a)
 	struct grads g;
 	struct curve curve;
 	struct outfile o;
-	bool predicted = opt.curve || opt.alpha >= 0 || opt.beta >= 0;
+	bool predicted = opt.curve || opt.alpha >= 0 || opt.beta >= 0 || opt.network;
 	if (a->nfile < 2)
 		die(EX_BADUSE, "expected a grads file and plans: files, best, or names of baselines as compare prints them");
 	if (opt.mpi)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "tune-grad.h"
 
-struct grad_options opt = {.alpha = -1, .beta = -1, .slack = 0.001, .form = "idx", .gflops = 10000, .gbytes = 500, .timeout = 4};
+struct grad_options opt = {.alpha = -1, .beta = -1, .slack = 0.001, .form = "idx", .gflops = 10000, .gbytes = 500, .timeout = 4, .shrink = 1};
 
 static const struct {
 	const char *name;
@@ -16,7 +16,7 @@ static const struct {
 
 enum {
 	KEY_ALPHA = 0x20001, KEY_BETA, KEY_SLACK, KEY_GATHER, KEY_PLOT, KEY_SET, KEY_GFLOPS, KEY_GBYTES, KEY_VERIFY,
-	KEY_HOSTS, KEY_MPI, KEY_MAX, KEY_TIMEOUT, KEY_COMPUTE, KEY_NETWORK, KEY_MODEL, KEY_KB,
+	KEY_HOSTS, KEY_MPI, KEY_MAX, KEY_TIMEOUT, KEY_COMPUTE, KEY_SHRINK, KEY_NETWORK, KEY_MODEL, KEY_KB,
 };
 static const struct argp_option options[] = {
 	{"set", KEY_SET, "NAME=N,...", 0, "profile: sizes of symbols, as in ge-shape", 0},
@@ -41,6 +41,7 @@ static const struct argp_option options[] = {
 	{"timeout", KEY_TIMEOUT, "S", 0, "calibrate, run: a rank silent for so long is gone (4)", 0},
 	{"iterations", 'i', "N", 0, "run: iterations of each plan (10); plan --verify: rounds (5)", 0},
 	{"compute", KEY_COMPUTE, "MODE", 0, "run: sleep through the backward pass (the default), or work", 0},
+	{"shrink", KEY_SHRINK, "N", 0, "run: send one byte of N, on a network whose curve for all of them is given", 0},
 	{0},
 };
 
@@ -121,6 +122,7 @@ static error_t option(int key, char *arg)
 			die(EX_BADUSE, "--timeout %s: expected seconds, from 0.01", arg);
 		return 0;
 	case 'i': opt.iterations = count("-i", arg); return 0;
+	case KEY_SHRINK: opt.shrink = positive("--shrink", arg); return 0;
 	case KEY_COMPUTE:
 		opt.work = !strcmp(arg, "work");
 		if (!opt.work && strcmp(arg, "sleep"))

@@ -22,6 +22,7 @@ struct grad_options {
 	int ranks;           /* -n */
 	double max_bytes;    /* --max */
 	double timeout;      /* --timeout, s */
+	double shrink;       /* --shrink */
 	const char *hosts;   /* --hosts FILE */
 	bool mpi, work;      /* --mpi; --compute work */
 };
