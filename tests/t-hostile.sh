@@ -1,4 +1,8 @@
 # Candidates that do harm: each is found out, in time, and nothing is left behind: no file, no process.
+if [ -n "${ASAN_OPTIONS-}" ]; then
+	echo "ok - candidates that do harm # SKIP a sanitizer stands between them and the system calls they try"
+	exit
+fi
 mkdir tmp && touch keep
 TMPDIR=$PWD/tmp "$top/build/tests/device" "$top"/tests/hostile/*.c
 for i in 1 2 3 4 5 6 7 8 9 10; do # the directory goes right after the service
