@@ -24,8 +24,8 @@ for t; do
 	p=$(grep -c '^ok' "$tmp/out") s=$(grep -c '^ok.*# SKIP' "$tmp/out") f=$(grep -c '^not ok' "$tmp/out")
 	[ $rc -ne 0 ] && [ "$f" -eq 0 ] && { f=1; echo "not ok - $t ended with $rc" >>"$tmp/out"; }
 	[ "$p" -eq 0 ] && [ "$f" -eq 0 ] && { f=1; echo "not ok - $t ran no test" >>"$tmp/out"; }
-	grep -h '# SKIP' "$tmp/out" | sed "s/^ok/$t: skipped/"
-	if [ "$f" -gt 0 ]; then sed "s/^/$t: /" "$tmp/out" | tail -40; fi
+	grep -h '# SKIP' "$tmp/out" | sed "s,^ok,$t: skipped,"
+	if [ "$f" -gt 0 ]; then sed "s,^,$t: ," "$tmp/out" | tail -40; fi
 	printf '%-28s %4d passed %3d failed %3d skipped  %3ds\n' "$t" $((p - s)) "$f" "$s" $(($(date +%s) - start))
 	pass=$((pass + p - s)) fail=$((fail + f)) skip=$((skip + s))
 	rm -rf "${tmp:?}/$t"
