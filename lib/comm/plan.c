@@ -115,6 +115,8 @@ static double window_least(struct window *w, const struct front *f, size_t first
 static void forward(const struct problem *p, const struct front *from, struct front *to, size_t first, const double *by)
 {
 	size_t pieces = p->curve->piece.n, at = 0; /* from.a[at]: the last prefix sent when j is ready */
+	size_t later = 0;                          /* the first of from that is no shorter than j */
+	double floor = 0;
 	struct window *windows = windows_new(p->curve);
 	if (to != from)
 		to->n = 0;
@@ -122,17 +124,24 @@ static void forward(const struct problem *p, const struct front *from, struct fr
 		to->a[to->n++] = (struct prefix){0};
 	for (size_t j = first > from->a[0].i ? first : from->a[0].i + 1; j <= p->n; j++) {
 		double x = p->sum[j], ready = p->ready[j];
+		if (by && by[j] < floor)
+			continue;
 		while (at + 1 < from->n && from->a[at + 1].i < j && from->a[at + 1].end <= ready)
 			at++;
 		double start = from->a[at].end, best = (start > ready ? start : ready) + curve_at(p->curve, x - from->a[at].sum);
 		if (at + 1 < from->n && from->a[at + 1].i < j) {
 			for (size_t q = 0; q < pieces && windows[q].begin <= x - from->a[at + 1].sum; q++) {
-				double later = window_least(&windows[q], from, at + 1, j, x);
-				best = later < best ? later : best;
+				double end = window_least(&windows[q], from, at + 1, j, x);
+				best = end < best ? end : best;
 			}
 		}
-		if (by && best > by[j])
-			continue;
+		if (by) { /* what follows is sent no sooner than this, or behind a later one of from */
+			for (; later < from->n && from->a[later].i < j; later++)
+				;
+			floor = later < from->n && from->a[later].end < best ? from->a[later].end : best;
+			if (best > by[j])
+				continue;
+		}
 		while (to != from && to->n && to->a[to->n - 1].end > best)
 			to->n--;
 		to->a[to->n++] = (struct prefix){best, x, j};
@@ -226,6 +235,22 @@ static void state_push(struct backward *b, size_t i, double by, uint32_t next)
 	vec_push(&b->state, (struct state){by, most, (uint32_t)i, next});
 }
 
+/* The state of [start, stop) in front of which one segment can hold all that is left, and which leaves most time; 0: none. */
+static uint32_t finish(const struct backward *b, size_t start, size_t stop)
+{
+	uint32_t found = 0;
+	double most = 0;
+	for (size_t s = start; s < stop; s++) {
+		double all = b->p->sum[b->state.a[s].i];
+		if (b->state.a[s].most < all)
+			continue;
+		double left = b->state.a[s].by - curve_at(b->p->curve, all);
+		if (left >= most)
+			found = (uint32_t)s + 1, most = left;
+	}
+	return found;
+}
+
 /* One segment more in front of the states [start, stop), whose i falls: new states behind stop, i falling. */
 static void layer_back(struct backward *b, size_t start, size_t stop)
 {
@@ -235,10 +260,13 @@ static void layer_back(struct backward *b, size_t start, size_t stop)
 		b->piece[q].heap.n = 0;
 		b->piece[q].entered = start;
 	}
+	size_t first = 0; /* pieces before it are done with */
 	for (size_t i = b->state.a[start].i; i-- > 0;) {
 		double best = -INFINITY;
 		uint32_t next = 0;
-		for (size_t q = 0; q < pieces; q++) {
+		while (first < pieces && b->piece[first].entered == stop && !b->piece[first].heap.n)
+			first++;
+		for (size_t q = first; q < pieces; q++) {
 			struct sources *w = &b->piece[q];
 			if (sum[b->state.a[start].i] - sum[i] < w->begin)
 				break;
@@ -296,7 +324,11 @@ static void fewest(struct plan *out, struct backward *b, double deadline)
 	vec_push(&b->low, n);
 	for (size_t start = 0, stop; b->low.a[b->low.n - 1]; start = stop) {
 		stop = b->state.n;
-		layer_back(b, start, stop);
+		uint32_t last_but_one = finish(b, start, stop);
+		if (last_but_one)
+			state_push(b, 0, 0, last_but_one - 1);
+		else
+			layer_back(b, start, stop);
 		if (b->state.n == stop)
 			BUG("no plan ends by %.17g", deadline);
 		size_t last = b->state.a[b->state.n - 1].i, low = b->low.a[b->low.n - 1];
