@@ -40,7 +40,7 @@ static void add_member(struct team *t, const char *host, const char *command)
 	t->m = xrealloc(t->m, (size_t)(t->n + 1) * sizeof *t->m);
 	t->m[t->n++] = (struct member){
 		.addr = has_port(host) ? xstrdup(host) : xprintf("%s:0", host),
-		.command = *command ? xstrdup(command) : is_here(host) ? NULL : xprintf("ssh %.*s", name, host),
+		.command = *command ? xstrdup(command) : is_here(host) ? NULL : xprintf("ssh %.*s hone", name, host),
 		.fd = -1,
 		.err = -1,
 	};
