@@ -4,7 +4,7 @@
 # bench/grad.sh [-m MODEL]... [-d US]... [-r RATIO]... [-n RANKS]... [-i ITERATIONS] [-o RESULTS.tsv]
 #
 # Each cell runs the plan of tune-grad, DDP's and HCCL's defaults and every other baseline that the curve predicts within
-# 1.5 of the shortest iteration, in turns; all medians. The network sends one byte of 20 at RATE Mbit/s, as one 20 times as fast would
+# 1.5 of the shortest iteration, in turns, ITERATIONS of each at least; all medians. The network sends one byte of 20 at RATE Mbit/s, as one 20 times as fast would
 # send all. RESULTS.tsv has a line a cell and plan; what is there already is not measured again. Needs root.
 cd "$(dirname "$0")/.." || exit 1
 models= delays= ratios= ranks= iterations=5 results=build/bench/grad.tsv
@@ -42,7 +42,9 @@ for model in $models; do
 		tune-grad compare "$tmp/g" -c "$curve" >"$tmp/predicted" || exit
 		plans=$(awk 'NR == 2 { best = $3 } NR > 2 && NF > 5 && ($3 < 1.5 * best || $1 == "ddp" || $1 == "hccl") { print $1 }' "$tmp/predicted")
 		bound=$(awk '/^lower bound/ { print $4 }' "$tmp/predicted") backward=$(tail -1 "$tmp/g" | cut -f3)
-		tune-grad run "$tmp/g" best $plans --hosts "$tmp/hosts" -c "$curve" --shrink "$shrink" -i "$iterations" -o "$tmp/measured" || exit
+		# Short ones more often: a second of each plan, 40 iterations at most.
+		i=$(awk -v i="$iterations" 'NR == 2 { n = 1e6 / $3; n = n > 40 ? 40 : n; print int(n > i ? n : i) }' "$tmp/predicted")
+		tune-grad run "$tmp/g" best $plans --hosts "$tmp/hosts" -c "$curve" --shrink "$shrink" -i "$i" -o "$tmp/measured" || exit
 		awk -v OFS='\t' -v cell="$cell" -v bound="$bound" -v back="$backward" 'NR > 1 { print cell, $1, $2, $3, $4, bound, back }' "$tmp/measured" >>"$results"
 		awk -v cell="$cell" 'NR == 2 { us = $4; q = $4 / $3 } NR > 2 && (!low || $4 < low) { low = $4; name = $1 }
 			END { printf "%s: %.1f ms, %.3f of predicted, %.3f of %s\n", cell, us / 1e3, q, us / low, name }' "$tmp/measured"

@@ -15,6 +15,7 @@ struct candidate {
 	struct plan plan;
 	struct plan_cost cost;
 	VEC(double) us; /* of each iteration */
+	double *sorted; /* the same, rising */
 };
 
 static int rising(const void *x, const void *y)
@@ -110,15 +111,18 @@ static void measure(struct team *t, struct candidate *c, size_t n)
 			progress_step(&p, c[k].name);
 		}
 	progress_end(&p);
-	for (size_t k = 0; k < n; k++)
-		qsort(c[k].us.a, c[k].us.n, sizeof(double), rising);
+	for (size_t k = 0; k < n; k++) {
+		c[k].sorted = xmalloc(c[k].us.n * sizeof(double));
+		memcpy(c[k].sorted, c[k].us.a, c[k].us.n * sizeof(double));
+		qsort(c[k].sorted, c[k].us.n, sizeof(double), rising);
+	}
 }
 
 static double quantile(const struct candidate *c, double q)
 {
 	double at = q * (double)(c->us.n - 1);
 	size_t i = (size_t)at;
-	return i + 1 < c->us.n ? c->us.a[i] + (at - (double)i) * (c->us.a[i + 1] - c->us.a[i]) : c->us.a[i];
+	return i + 1 < c->us.n ? c->sorted[i] + (at - (double)i) * (c->sorted[i + 1] - c->sorted[i]) : c->sorted[i];
 }
 
 static void print_json(FILE *f, const struct candidate *c, size_t n, const struct grads *g, bool predicted)
@@ -196,6 +200,7 @@ int grad_run(struct tool_args *a)
 	for (size_t k = 0; k < n; k++) {
 		plan_free(&c[k].plan);
 		vec_free(&c[k].us);
+		free(c[k].sorted);
 	}
 	free(c);
 	grads_free(&g);
