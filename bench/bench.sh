@@ -19,6 +19,7 @@ core=$(taskset -cp $$ | sed 's/.*[ ,-]//') # the last one allowed, as peers.py
 failed=0
 
 [ -z "$all" ] || { echo "== kernels by the rule alone, against the FMA peak" && build/bench/kernels && bench/tools.sh; }
+[ -z "$all" ] || { echo "== planning gradients" && build/bench/plan && bench/plans.sh; }
 for name; do
 	echo "== $name"
 	model=$(model_path "$name")
