@@ -114,30 +114,67 @@ int64_t buf_elems(struct loop_prog *p, buf_id id)
 	return layout_elems(lbuf(p, id));
 }
 
+/* What index i of axis d adds to an element's place, for all i: a layout's parts are of one axis each, so the place is a
+ * sum over axes. Memory of the process. */
+static int64_t *places_of(const struct loop_buf *b, int d)
+{
+	struct layout_part part[LOOP_LAYOUT_MAX];
+	int np = parts_of(b, part);
+	int64_t *place = xcalloc((size_t)b->shape[d] + 1, sizeof *place), step = 1;
+
+	for (int i = np - 1; i >= 0; i--) {
+		for (int64_t k = 0; part[i].axis == d && k < b->shape[d]; k++) {
+			int64_t v = k / part[i].div;
+			place[k] += (part[i].mod ? v % part[i].mod : v) * step;
+		}
+		step *= part_size(b, part[i]);
+	}
+	return place;
+}
+
+/* A row of n elements, of a type: to x[place[i]] from y[i], or back. */
+#define COPY_ROW(T) \
+	for (int64_t i = 0; i < n; i++) { \
+		T *p = (T *)x + place[i], *q = (T *)y + i; \
+		*(pack ? p : q) = *(pack ? q : p); \
+	}
+
+static void copy_row(size_t size, char *x, char *y, const int64_t *place, int64_t n, bool pack)
+{
+	if (n && place[n - 1] == n - 1) { /* they grow within a row */
+		memcpy(pack ? x : y, pack ? y : x, (size_t)n * size);
+		return;
+	}
+	switch (size) {
+	case 1: COPY_ROW(uint8_t); break;
+	case 2: COPY_ROW(uint16_t); break;
+	case 4: COPY_ROW(uint32_t); break;
+	default: COPY_ROW(uint64_t);
+	}
+}
+
 /* Copies every element between row-major order and b's. */
 static void copy_elements(const struct loop_buf *b, char *laid_out, char *plain, bool pack)
 {
 	size_t size = dtype_size(b->dtype);
-	struct layout_part part[LOOP_LAYOUT_MAX];
-	int np = parts_of(b, part);
-	int64_t stride[LOOP_LAYOUT_MAX], step = 1, count = 1, ix[LOOP_RANK_MAX] = {0};
-	for (int i = np - 1; i >= 0; i--) {
-		stride[i] = step;
-		step *= part_size(b, part[i]);
+	int64_t *place[LOOP_RANK_MAX], ix[LOOP_RANK_MAX] = {0}, zero = 0, count = 1;
+	int last = b->rank - 1;
+	int64_t n = b->rank ? b->shape[last] : 1;
+
+	for (int d = 0; d < b->rank; d++) {
+		place[d] = places_of(b, d);
+		count *= b->shape[d];
 	}
-	for (int i = 0; i < b->rank; i++)
-		count *= b->shape[i];
-	for (int64_t n = 0; n < count; n++) {
+	for (int64_t done = 0; done < count; done += n) {
 		int64_t off = 0;
-		for (int i = 0; i < np; i++) {
-			int64_t v = ix[part[i].axis] / part[i].div;
-			off += (part[i].mod ? v % part[i].mod : v) * stride[i];
-		}
-		char *x = laid_out + (size_t)off * size, *y = plain + (size_t)n * size;
-		memcpy(pack ? x : y, pack ? y : x, size);
-		for (int d = b->rank - 1; d >= 0 && ++ix[d] == b->shape[d]; d--)
+		for (int d = 0; d < last; d++)
+			off += place[d][ix[d]];
+		copy_row(size, laid_out + (size_t)off * size, plain + (size_t)done * size, b->rank ? place[last] : &zero, n, pack);
+		for (int d = last - 1; d >= 0 && ++ix[d] == b->shape[d]; d--)
 			ix[d] = 0;
 	}
+	for (int d = 0; d < b->rank; d++)
+		free(place[d]);
 }
 
 void layout_pack(const struct loop_buf *b, const void *src, void *dst)
