@@ -1,7 +1,7 @@
 #include <math.h>
 #include "device/sequential.h"
 
-enum { FIRST_LOOK = 10 };
+enum { FIRST_LOOK = 9 }; /* the fewest pairs whose range is an interval of the first look */
 
 void sequential_init(struct sequential *s)
 {
@@ -57,14 +57,27 @@ static enum verdict direction(double lo, double hi)
 	return hi < 1 - SEQ_LEAST ? VERDICT_FASTER : lo > 1 + SEQ_LEAST ? VERDICT_SLOWER : VERDICT_UNSURE;
 }
 
+/* Every pair so far says that it is much slower. Before the first look only: the interval is their range. */
+static bool hopeless(struct sequential *s, double ratio)
+{
+	s->lo = s->x.n > 1 ? fmin(s->lo, ratio) : ratio;
+	s->hi = s->x.n > 1 ? fmax(s->hi, ratio) : ratio;
+	s->ratio = sqrt(s->lo * s->hi);
+	return s->lo > 1 + (s->x.n < SEQ_FEW ? SEQ_FAR : SEQ_CLEAR) && (s->x.n >= SEQ_FEW || s->x.n == 1);
+}
+
 bool sequential_add(struct sequential *s, double candidate, double base, enum verdict *v)
 {
 	vec_push(&s->x, log(candidate / base));
+	if (!s->looks && hopeless(s, candidate / base)) {
+		*v = VERDICT_SLOWER;
+		return true;
+	}
 	if (s->x.n < s->next)
 		return false;
 	look(s);
 	*v = direction(s->lo, s->hi);
-	if (*v == VERDICT_UNSURE && inside(s->lo, s->hi, SEQ_TIE_EARLY))
+	if (*v == VERDICT_UNSURE && inside(s->lo, s->hi, SEQ_TIE))
 		*v = VERDICT_TIE;
 	return *v != VERDICT_UNSURE;
 }

@@ -7,8 +7,9 @@
  * 1 - SEQ_ALPHA every interval of a whole try holds the median, whenever it stops.
  *
  * Verdicts: faster, if the interval is below 1 - SEQ_LEAST; slower, above 1 + SEQ_LEAST (what the same code gains
- * or loses by where it is placed); tie, if it lies inside 1% around 1, or at the end of the budget
- * inside 2%; else unsure. So equal kernels are called faster with probability below SEQ_ALPHA / 2. */
+ * or loses by where it is placed); tie, if it lies inside 2% around 1; else unsure. Before the first look, what is far slower in the first pair (1 + SEQ_FAR) or slower by SEQ_CLEAR in
+ * each of the first SEQ_FEW is called slower at once, and the interval is the range of its pairs: it is not worth the time
+ * that a sure figure takes, and no equal kernel is called faster by it. So equal kernels are called faster with probability below SEQ_ALPHA / 2. */
 #ifndef HONE_SEQUENTIAL_H
 #define HONE_SEQUENTIAL_H
 #include "common/vec.h"
@@ -17,13 +18,15 @@
 #define SEQ_ALPHA 0.01
 #define SEQ_LEAST 0.01
 #define SEQ_TIE 0.02
-#define SEQ_TIE_EARLY 0.01
+#define SEQ_FAR 0.5
+#define SEQ_CLEAR 0.05
+#define SEQ_FEW 5
 
 struct sequential {
 	VEC(double) x;      /* log ratios, sorted at looks */
 	int looks;
 	size_t next;        /* n at which the next look is due */
-	double ratio, lo, hi; /* at the last look; lo 0, hi infinite before it */
+	double ratio, lo, hi; /* at the last look; before the first: of the range of the pairs */
 };
 void sequential_init(struct sequential *s);
 void sequential_free(struct sequential *s);

@@ -10,7 +10,8 @@
  * equal, 8-bit ones within 1 where the task has floats (ties of rounding). *
  * Where a library lies in memory can favour it for as long as the process lives: equal kernels in two libraries differed
  * by 2% in one process of twenty and by 30% in one of a hundred (Zen 5), however many pairs. So a difference must show in two
- * processes, each with libraries placed anew; the interval told is the one that holds both. */
+ * processes, each with libraries placed anew; the interval told is the one that holds both. Not what is slower by more than
+ * SEQ_CLEAR in one: placing makes up for that once in a hundred times, and it costs a search little to lose such a candidate. */
 #ifndef HONE_TRIAL_H
 #define HONE_TRIAL_H
 #include "device/oracle.h"
