@@ -4,8 +4,8 @@
 # bench/grad.sh [-m MODEL]... [-d US]... [-r RATIO]... [-n RANKS]... [-i ITERATIONS] [-o RESULTS.tsv]
 #
 # Each cell runs the plan of tune-grad, DDP's and HCCL's defaults and every other baseline that the curve predicts within
-# 1.5 of the shortest iteration, in turns, ITERATIONS of each at least; all medians. The network sends one byte of 20 at RATE Mbit/s, as one 20 times as fast would
-# send all. RESULTS.tsv has a line a cell and plan; what is there already is not measured again. Needs root.
+# 1.5 of the shortest iteration, in turns, ITERATIONS of each at least; all medians. The network sends one byte of 20 at
+# RATE Mbit/s, as one 20 times as fast would send all. RESULTS.tsv has a line a cell and plan; what is there already is not measured again. Needs root.
 cd "$(dirname "$0")/.." || exit 1
 models= delays= ratios= ranks= iterations=5 results=build/bench/grad.tsv
 shrink=20 rate=${RATE:-400}
