@@ -15,6 +15,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 #include "common/msg.h"
+#include "kb/ids.h"
 #include "kb/place.h"
 #include "kb/store.h"
 
@@ -94,38 +95,6 @@ static void on_assert(MDB_env *env, const char *what)
 {
 	(void)env;
 	damaged(what);
-}
-
-static void to_key(struct digest d, unsigned char key[16])
-{
-	for (int i = 0; i < 8; i++) {
-		key[i] = (unsigned char)(d.hi >> (56 - 8 * i));
-		key[8 + i] = (unsigned char)(d.lo >> (56 - 8 * i));
-	}
-}
-
-static struct digest of_key(const unsigned char *key)
-{
-	struct digest d = {0, 0};
-	for (int i = 0; i < 8; i++) {
-		d.hi = d.hi << 8 | key[i];
-		d.lo = d.lo << 8 | key[8 + i];
-	}
-	return d;
-}
-
-static struct digest sum_of(struct digest a, struct digest b)
-{
-	struct digest s = {a.hi + b.hi, a.lo + b.lo};
-	s.hi += s.lo < a.lo;
-	return s;
-}
-
-static struct digest difference(struct digest a, struct digest b)
-{
-	struct digest s = {a.hi - b.hi, a.lo - b.lo};
-	s.hi -= a.lo < b.lo;
-	return s;
 }
 
 /* Files and their opening. */
