@@ -28,11 +28,13 @@ struct runner {
 	double heard;        /* when */
 	struct arena arena;
 	const char *target, *compiler;
+	struct target machine;
 	int jobs;
 };
 
 const char *runner_name(const struct runner *r) { return r->command; }
 const char *runner_target(const struct runner *r) { return r->target; }
+const struct target *runner_machine(const struct runner *r) { return &r->machine; }
 const char *runner_compiler(const struct runner *r) { return r->compiler; }
 int runner_jobs(const struct runner *r) { return r->jobs; }
 bool runner_alive(const struct runner *r) { return !r->ended; }
@@ -183,6 +185,8 @@ static bool greet(struct runner *r, double timeout)
 	r->jobs = (int)mp_int(&in, 1, 1 << 20);
 	if (in.why || !r->target || !r->compiler)
 		end(r, "what it says is not the runner's protocol");
+	else if (!target_find(r->target, &r->machine))
+		end(r, arena_printf(&r->arena, "says that it is a \"%s\": no target that this program knows", r->target));
 	return !r->ended;
 }
 
@@ -196,6 +200,7 @@ struct runner *runner_open(const char *command, double timeout, struct arena *a,
 	r->command = command ? xstrdup(command) : command_beside();
 	if (r->fake) {
 		r->target = r->compiler = "fake";
+		r->machine = *target_host();
 		r->jobs = 2;
 		return r;
 	}

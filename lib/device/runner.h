@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include "common/arena.h"
 #include "common/digest.h"
+#include "device/target.h"
 #include "graph/module.h"
 
 enum { RUNNER_VERSION = 1 }; /* another one is refused (69) */
@@ -79,6 +80,7 @@ struct runner *runner_open(const char *command, double timeout, struct arena *a,
 void runner_close(struct runner *r);
 const char *runner_name(const struct runner *r);     /* the command */
 const char *runner_target(const struct runner *r);   /* target row as text, see target_row */
+const struct target *runner_machine(const struct runner *r); /* the same: what code for it is made for; the fake's is this machine */
 const char *runner_compiler(const struct runner *r);
 int runner_jobs(const struct runner *r);             /* builds it does side by side */
 bool runner_alive(const struct runner *r);

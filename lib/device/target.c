@@ -65,51 +65,146 @@ static void read_caches(struct target *t)
 	}
 }
 
-static void read_features(struct target *t)
+static const char *const feature_names[] = {"fma", "avx2", "avx512", "vnni", "fp16"};
+enum { NFEATURES = sizeof feature_names / sizeof *feature_names };
+
+/* What follows from the features. */
+static void set_features(struct target *t, unsigned features)
 {
-	t->vector_bytes = 16;
-	t->vector_regs = 16;
+	t->features = features;
+	t->vector_bytes = features & TF_AVX512 ? 64 : features & TF_AVX2 ? 32 : 16;
+	t->vector_regs = features & TF_AVX512 ? 32 : 16;
 	t->fma_ports = 2;
 	t->fma_latency = 4;
+}
+
+static unsigned read_features(void)
+{
+	unsigned have = 0;
 #ifdef __x86_64__
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("fma"))
-		t->features |= TF_FMA;
-	if (__builtin_cpu_supports("avx2") && (t->features & TF_FMA)) {
-		t->features |= TF_AVX2;
-		t->vector_bytes = 32;
-	}
-	if ((t->features & TF_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+		have |= TF_FMA;
+	if (__builtin_cpu_supports("avx2") && (have & TF_FMA))
+		have |= TF_AVX2;
+	if ((have & TF_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
 	    __builtin_cpu_supports("avx512cd")) {
-		t->features |= TF_AVX512;
-		t->vector_bytes = 64;
-		t->vector_regs = 32;
+		have |= TF_AVX512;
 		if (__builtin_cpu_supports("avx512vnni"))
-			t->features |= TF_VNNI;
+			have |= TF_VNNI;
 #if __GNUC__ >= 13
 		if (__builtin_cpu_supports("avx512fp16"))
-			t->features |= TF_FP16;
+			have |= TF_FP16;
 #endif
 	}
 #endif
+	return have;
 }
+
+static struct target host;
+static bool known;
 
 const struct target *target_host(void)
 {
-	static struct target t;
-	static bool known;
 	cpu_set_t set;
 
 	if (known)
-		return &t;
-	read_cpu_name(&t);
-	read_features(&t);
-	read_caches(&t);
+		return &host;
+	read_cpu_name(&host);
+	set_features(&host, read_features());
+	read_caches(&host);
 	CPU_ZERO(&set);
-	t.cores = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+	host.cores = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 	known = true;
-	return &t;
+	return &host;
+}
+
+const char *target_pass_for(const struct target *t)
+{
+	static char lacks[64];
+	unsigned missing = t->features & ~target_host()->features;
+
+	for (int i = 0, n = 0; i < NFEATURES; i++)
+		if (missing >> i & 1)
+			n += snprintf(lacks + n, sizeof lacks - (size_t)n, "%s%s", n ? "," : "", feature_names[i]);
+	if (missing)
+		return lacks;
+	host = *t;
+	return NULL;
+}
+
+/* ---- by name ---- */
+
+static unsigned parse_features(const char *s, size_t n)
+{
+	unsigned have = 0;
+
+	for (const char *end = s + n; s < end; s += strcspn(s, ",;"), s += *s == ',')
+		for (int i = 0; i < NFEATURES; i++)
+			if (strcspn(s, ",;") == strlen(feature_names[i]) && !strncmp(s, feature_names[i], strlen(feature_names[i])))
+				have |= 1u << i;
+	return have;
+}
+
+/* A count as a row has it: digits, then unit or nothing, then the field's end. */
+static bool parse_count(const char *s, const char *unit, int64_t least, int64_t most, int64_t *out)
+{
+	char *end;
+
+	*out = strtoll(s, &end, 10);
+	if (*s < '0' || *s > '9' || *out < least || *out > most || strncmp(end, unit, strlen(unit)))
+		return false;
+	end += strlen(unit);
+	return *end == ';' || !*end;
+}
+
+static bool parse_row(const char *row, struct target *t)
+{
+	enum { CPU = 1, FEATURES = 2, L1 = 4, L2 = 8, L3 = 16, CORES = 32, ALL = 63, KILOBYTES_MAX = 1 << 30, CORES_MAX = 1 << 20 };
+	unsigned have = 0;
+	int64_t n;
+
+	for (const char *s = row; *s; s += strcspn(s, ";"), s += *s == ';') {
+		const char *v = s + strcspn(s, "=;");
+		size_t key = (size_t)(v - s);
+		if (*v != '=')
+			continue;
+		v++;
+		if (key == 3 && !strncmp(s, "cpu", 3)) {
+			snprintf(t->cpu, sizeof t->cpu, "%.*s", (int)strcspn(v, ";"), v);
+			have |= CPU;
+		} else if (key == 8 && !strncmp(s, "features", 8)) {
+			set_features(t, parse_features(v, strcspn(v, ";")));
+			have |= FEATURES;
+		} else if (key == 5 && !strncmp(s, "cores", 5) && parse_count(v, "", 1, CORES_MAX, &n)) {
+			t->cores = (int)n;
+			have |= CORES;
+		} else if (key == 2 && s[0] == 'l' && s[1] >= '1' && s[1] <= '3' && parse_count(v, "K", 1, KILOBYTES_MAX, &n)) {
+			*(s[1] == '1' ? &t->l1 : s[1] == '2' ? &t->l2 : &t->l3) = n << 10;
+			have |= (unsigned)L1 << (s[1] - '1');
+		}
+	}
+	return have == ALL;
+}
+
+bool target_find(const char *name, struct target *out)
+{
+	static const struct {
+		const char *name;
+		unsigned features;
+	} level[] = {{"x86-64", 0}, {"x86-64-v3", TF_FMA | TF_AVX2}, {"x86-64-v4", TF_FMA | TF_AVX2 | TF_AVX512}};
+
+	*out = *target_host();
+	if (!strcmp(name, "native"))
+		return true;
+	for (size_t i = 0; i < sizeof level / sizeof *level; i++) {
+		if (!strcmp(name, level[i].name)) {
+			set_features(out, level[i].features);
+			return true;
+		}
+	}
+	return parse_row(name, out);
 }
 
 /* Level names of the x86-64 psABI instead of -march=native: the same features give the same code on every machine.
@@ -165,12 +260,11 @@ const char *target_compiler_version(void)
 const char *target_row(const struct target *t)
 {
 	static char row[320];
-	static const char *const names[] = {"fma", "avx2", "avx512", "vnni", "fp16"};
 	size_t n = (size_t)snprintf(row, sizeof row, "cpu=%s;features=", t->cpu);
 
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < NFEATURES; i++)
 		if (t->features >> i & 1)
-			n += (size_t)snprintf(row + n, sizeof row - n, "%s%s", row[n - 1] == '=' ? "" : ",", names[i]);
+			n += (size_t)snprintf(row + n, sizeof row - n, "%s%s", row[n - 1] == '=' ? "" : ",", feature_names[i]);
 	snprintf(row + n, sizeof row - n, ";l1=%lldK;l2=%lldK;l3=%lldK;cores=%d;compiler=%s %s", (long long)t->l1 >> 10,
 		 (long long)t->l2 >> 10, (long long)t->l3 >> 10, t->cores, target_compiler(), target_compiler_version());
 	return row;

@@ -17,6 +17,13 @@ struct target {
 };
 /* This machine. */
 const struct target *target_host(void);
+/* By name: "native" is this machine; "x86-64", "x86-64-v3" and "x86-64-v4" are this machine with the features of that
+ * level, no more and no fewer; or a row as target_row makes them, on another machine too: what it says is taken, fields
+ * that are not known are skipped. false: none of these. */
+bool target_find(const char *name, struct target *out);
+#define TARGET_NAMES "native, x86-64, x86-64-v3, x86-64-v4, or a row as kb prints them" /* for messages */
+/* From now on this machine passes for t: target_host is that. NULL, or the features that it lacks. */
+const char *target_pass_for(const struct target *t);
 /* One line that tells targets apart: "cpu=AMD EPYC;features=fma,avx2,avx512;l1=32K;l2=1M;l3=32M;cores=2;gcc=12.2.0". Valid
  * for the life of the process. */
 const char *target_row(const struct target *t);

@@ -12,10 +12,10 @@
 static struct input_spec spec;
 static bool bench, kernels, serve;
 static double seconds = 2;
-static const char *weights;
+static const char *weights, *target;
 static int threads;
 
-enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_RANGE, OPT_SECONDS, OPT_SEED, OPT_SERVE, OPT_THREADS, OPT_WEIGHTS };
+enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_RANGE, OPT_SECONDS, OPT_SEED, OPT_SERVE, OPT_TARGET, OPT_THREADS, OPT_WEIGHTS };
 
 static error_t option(int key, char *arg)
 {
@@ -28,6 +28,7 @@ static error_t option(int key, char *arg)
 	case OPT_BENCH: bench = true; break;
 	case OPT_KERNELS: kernels = true; break;
 	case OPT_SERVE: serve = true; break;
+	case OPT_TARGET: target = arg; return 0;
 	case OPT_SECONDS: seconds = strtod(arg, &end); break;
 	case OPT_THREADS:
 		if ((threads = (int)strtol(arg, &end, 10)) < 1)
@@ -162,14 +163,27 @@ static void print_json(const struct hone_model *m, const struct bench *b, struct
 	printf("]}\n");
 }
 
+/* The service for a target that this machine passes for. */
+static int run_service(void)
+{
+	struct target t;
+
+	if (target && !target_find(target, &t))
+		die(EX_BADUSE, "--target=%s: there are " TARGET_NAMES, target);
+	const char *lacks = target ? target_pass_for(&t) : NULL;
+	if (lacks)
+		die(EX_NOTAVAIL, "--target=%s: this machine lacks %s", target, lacks);
+	return runner_serve(&task_oracle);
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct arena arena = {0};
 	struct library l;
 
 	if (serve && a->nfile == 0)
-		return runner_serve(&task_oracle);
-	if (serve || a->nfile != 1)
+		return run_service();
+	if (serve || target || a->nfile != 1)
 		tool_usage();
 	if (!a->out && !bench && !kernels)
 		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
@@ -206,6 +220,7 @@ static const struct argp_option options[] = {
 	{"seconds", OPT_SECONDS, "S", 0, "time for --bench (default 2)"},
 	{"kernels", OPT_KERNELS, 0, 0, "and each kernel's share"},
 	{"serve", OPT_SERVE, 0, 0, "build, check and time kernels for a tuner, on standard input and output"},
+	{"target", OPT_TARGET, "NAME", 0, "--serve: pass for x86-64, x86-64-v3 or x86-64-v4, this machine without the rest of its features"},
 	{0},
 };
 

@@ -59,6 +59,8 @@ struct measure *measure_new(const char *const *command, int n)
 
 const char *measure_target(const struct measure *m) { return runner_target(m->host[0].r); }
 
+const struct target *measure_machine(const struct measure *m) { return runner_machine(m->host[0].r); }
+
 void measure_free(struct measure *m)
 {
 	for (int i = 0; i < m->nhost; i++) {

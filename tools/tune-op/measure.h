@@ -41,6 +41,7 @@ struct measure;
 struct measure *measure_new(const char *const *command, int n);
 void measure_free(struct measure *m);
 const char *measure_target(const struct measure *m);
+const struct target *measure_machine(const struct measure *m); /* the same: what code is made for */
 int measure_jobs(const struct measure *m); /* trials that keep all runners busy */
 void measure_add(struct measure *m, struct trial *t);
 /* A trial that is done; NULL: none within the time, or a signal came. No runner left: die(69). */

@@ -555,8 +555,8 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	double start = now_seconds(), end = s->opt->seconds > 0 ? start + s->opt->seconds : INFINITY;
 
 	catch_signals(); /* before the knowledge base starts its process, which inherits it */
-	s->target = target_host();
 	s->measure = measure_new(runner, nrunner);
+	s->target = measure_machine(s->measure);
 	s->target_row = measure_target(s->measure);
 	s->id = session_id(s);
 	bool there = !s->opt->records_out || !s->opt->kb || !access(s->opt->kb, F_OK); /* the first of a sweep finds none */

@@ -1,0 +1,49 @@
+# A runner of another target than this machine: code and schedules are made for the runner's.
+say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+skip() { echo "ok - $1 # SKIP $2"; exit 0; }
+export HONE_KB=$PWD/kb
+task='MatMul f32 64x96 96x128c'
+
+run-dev --serve --target pdp11 </dev/null 2>err
+[ $? = 64 ] && grep -q 'target=pdp11: there are native, ' err
+say $? "a target that is none: 64, those there are"
+run-dev --serve --target 'cpu=x;features=fma,avx2,avx512,vnni,fp16;l1=1K;l2=1K;l3=1K;cores=1' </dev/null 2>err
+code=$?
+[ $code = 0 ] || { [ $code = 69 ] && grep -q 'this machine lacks .*fp16' err; }
+say $? "features that are not here: 69, named"
+run-dev --target x86-64 none.so 2>err
+[ $? = 64 ]
+say $? "--target without --serve: 64"
+grep -q ' avx2 ' /proc/cpuinfo || skip "a lesser target" "no AVX2 here"
+
+# The driver is wrapped, so that it is run itself and what it compiles can be seen.
+real=${CC:-gcc}
+mkdir seen
+cat >cc <<END
+#!/bin/sh
+case "\$*" in *'###'*) exit 1 ;; esac
+for word; do case \$word in *.c) cp "\$word" "$PWD/seen/\$\$.c" && echo "\$*" >"$PWD/seen/\$\$.words" ;; esac; done
+exec $real "\$@"
+END
+chmod +x cc
+lesser='run-dev --serve --target x86-64-v3'
+CC=$PWD/cc tune-op --quiet --runner "$lesser" --trials 3 --task "$task" >records 2>err
+[ $? = 0 ] && [ "$(grep -c '^verdict [fst]' records)" -ge 1 ]
+say $? "tuned on a runner of AVX2"
+grep '^target ' records | sort -u >targets
+[ "$(grep -c . targets)" = 1 ] && grep -q ';features=fma,avx2;' targets
+say $? "records carry its target"
+[ -n "$(ls seen)" ] && [ -z "$(grep -L -e -march=x86-64-v3 seen/*.words)" ] && [ -z "$(grep -L '#define VL 8 ' seen/*.c)" ]
+say $? "compiled for it, vectors as wide as its own"
+kb put --quiet <records
+before=$(kb dump | grep -c '^kind kernel')
+CC=$PWD/cc tune-op --runner "$lesser" --trials 3 --task "$task" >again 2>err
+[ $? = 0 ] && [ ! -s again ] && grep -q ' 0 trials timed' err
+say $? "again: known, nothing is timed"
+grep -q ' avx512vl ' /proc/cpuinfo || skip "two targets" "no AVX-512 here"
+tune-op --quiet --trials 1 --task "$task" >records && kb put --quiet <records &&
+	[ "$(kb dump | grep '^target ' | sort -u | grep -c .)" = 2 ] && [ "$(kb dump | grep -c '^kind kernel')" -gt "$before" ]
+say $? "another target has records of its own"
+tune-op --quiet --runner "$lesser" --runner 'run-dev --serve' --trials 1 --task "$task" >none 2>err
+[ $? = 69 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'tune for each in a run of its own' err && [ ! -s none ]
+say $? "runners of two targets: 69, both named"
