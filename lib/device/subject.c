@@ -21,7 +21,7 @@
 typedef void kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace);
 
 struct call {
-	kernel *f;
+	kernel *f[TRIAL_PLACINGS];
 	const void *in[RUNNER_BUFS_MAX], *constant[RUNNER_BUFS_MAX];
 	void *out[RUNNER_BUFS_MAX];
 	char *workspace;
@@ -35,10 +35,12 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void call(struct call *c, uint32_t times)
+static void call(struct call *c, uint32_t placing, uint32_t times)
 {
+	kernel *f = c->f[placing % TRIAL_PLACINGS];
+
 	for (uint32_t i = 0; i < times; i++)
-		c->f(c->in, c->constant, c->out, c->workspace);
+		f(c->in, c->constant, c->out, c->workspace);
 }
 
 static void set_arguments(const struct subject *s, struct call *c, int which, enum place p)
@@ -65,34 +67,41 @@ static void flush_denormals(void)
 
 static bool load(const struct subject *s, struct call *c, int which)
 {
-	void *so = dlopen(s->artifact[which]->path, RTLD_NOW | RTLD_LOCAL);
-
-	*(void **)&c->f = so ? dlsym(so, "hone_kernel") : NULL;
-	if (c->f)
-		return true;
-	snprintf(s->shared->why, sizeof s->shared->why, "%s", so ? "it has no function hone_kernel" : dlerror());
-	return false;
+	for (int i = 0; i < TRIAL_PLACINGS; i++) {
+		void *so = dlopen(i ? s->copy[which][i] : s->artifact[which]->path, RTLD_NOW | RTLD_LOCAL);
+		*(void **)&c->f[i] = so ? dlsym(so, "hone_kernel") : NULL;
+		if (c->f[i])
+			continue;
+		snprintf(s->shared->why, sizeof s->shared->why, "%s", so ? "it has no function hone_kernel" : dlerror());
+		return false;
+	}
+	return true;
 }
 
-static uint64_t sample(struct call *c, uint32_t warm, uint32_t reps)
+/* The arguments lie in the same place whichever kernel it is: where its stores alias with them, it waits. */
+static uint64_t sample(const struct call *of, uint32_t placing, uint32_t warm, uint32_t reps)
 {
-	call(c, warm);
+	static struct call c;
+
+	c = *of;
+	call(&c, placing, warm);
 	uint64_t t = now_ns();
-	call(c, reps);
+	call(&c, placing, reps);
 	return now_ns() - t;
 }
 
 static void time_block(struct call *c, const struct order *o, struct shared *out)
 {
 	struct rng r = {o->first};
+	uint32_t placing = 0;
 
 	for (uint32_t i = 0; i < o->pairs; i++) {
 		uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
-		for (uint32_t k = 0; k < o->rounds; k++) {
+		for (uint32_t k = 0; k < o->rounds; k++, placing++) {
 			int first = (int)(rng_u64(&r) & 1);
 			for (int n = 0; n < 2; n++) {
 				int which = first ^ n;
-				uint64_t t = sample(&c[which], o->warm[which], o->reps[which]);
+				uint64_t t = sample(&c[which], placing, o->warm[which], o->reps[which]);
 				least[which] = t < least[which] ? t : least[which];
 			}
 		}
@@ -115,7 +124,7 @@ static bool obey(struct subject *s, struct call *c, const struct order *o)
 	case ORDER_RUN:
 		set_arguments(s, &c[o->which], o->which, o->place);
 		uint64_t t = now_ns();
-		call(&c[o->which], o->times);
+		call(&c[o->which], 0, o->times);
 		s->shared->run_ns = now_ns() - t;
 		return true;
 	case ORDER_TIME:

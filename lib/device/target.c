@@ -220,7 +220,7 @@ const char *target_cflags(const struct target *t)
 
 	if (!s[0])
 		snprintf(s, sizeof flags[0],
-			 "-std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fwrapv -fno-tree-vectorize"
+			 "-std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fwrapv -fno-tree-vectorize -falign-functions=64"
 			 "%s%s%s%s",
 			 strcasestr(target_compiler_version(), "clang") ?
 				 " -O2 -Wno-ignored-optimization-argument" :

@@ -9,14 +9,18 @@
  * exponential, it is TRIAL_SPIKE_SLACK times that, and only those count on which the base passes. Integers are
  * equal, 8-bit ones within 1 where the task has floats (ties of rounding). *
  * Where a library lies in memory can favour it for as long as the process lives: equal kernels in two libraries differed
- * by 2% in one process of twenty and by 30% in one of a hundred (Zen 5), however many pairs. So a difference must show in two
- * processes, each with libraries placed anew; the interval told is the one that holds both. Not what is slower by more than
+ * by 2% in one process of twenty and by 30% in one of a hundred (Zen 5), however many pairs. So each library is loaded
+ * TRIAL_PLACINGS times, rounds go from one to the next, and the least counts; both kernels find their arguments in the same
+ * place, for stores whose addresses alias with it slow down the next call (4% of one of 30 ns). Equal kernels of more than
+ * 1 us are then within 0.7% of each other in 40 processes of 40. For what is left a difference must show in two
+ * processes; the interval told is the one that holds both. Not what is slower by more than
  * SEQ_CLEAR in one: placing makes up for that once in a hundred times, and it costs a search little to lose such a candidate. */
 #ifndef HONE_TRIAL_H
 #define HONE_TRIAL_H
 #include "device/oracle.h"
 #include "device/problem.h"
 
+enum { TRIAL_PLACINGS = 4 };
 #define TRIAL_TOLERANCE 64.0
 #define TRIAL_SPIKE_SLACK 8
 #define TRIAL_LOAD_SECONDS 1.0    /* to load a library */

@@ -41,6 +41,7 @@ struct subject { /* the process under test */
 	struct regions *regions;
 	const struct arguments *arguments[2];
 	const struct artifact *const *artifact;
+	const char *copy[2][TRIAL_PLACINGS]; /* files like the artifact's; [0] is not used */
 	struct isolate_limits limits;
 	uint32_t orders;
 };
