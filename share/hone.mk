@@ -8,6 +8,7 @@
 #   HONE_SET      sizes of symbols, as --set takes them
 #   HONE_SHAPE    shapes of inputs, as --shape takes them; several are divided by blanks
 #   HONE_TUNE     options for tune-op (net.tuned.g: HONE_TUNE = --seconds 600)
+#   HONE_TARGET   what the library is made for, as --target of ge-emit takes it; this machine
 #   HONE_EMIT     options for ge-emit (net.so: HONE_EMIT = --embed)
 #   HONE_BLOBS    where weights are kept; build/blobs
 #   HONE          the command; hone
@@ -21,6 +22,8 @@ export HONE_BLOBS
 
 hone_sizes = $(HONE_SET:%=--set '%') $(foreach s,$(HONE_SHAPE),--shape '$(s)')
 
+hone_target = $(if $(HONE_TARGET),--target '$(HONE_TARGET)')
+
 # The variables a file was made with, rewritten only when they differ.
 %.g.args: hone-force
 	@printf '%s\n' "$$($(HONE) --version)" "$(hone_sizes)" | cmp -s - $@ || { mkdir -p $(@D) && \
@@ -28,7 +31,7 @@ hone_sizes = $(HONE_SET:%=--set '%') $(foreach s,$(HONE_SHAPE),--shape '$(s)')
 %.tuned.g.args: hone-force
 	@printf '%s\n' "$$($(HONE) --version)" "$(HONE_TUNE)" | cmp -s - $@ || printf '%s\n' "$$($(HONE) --version)" "$(HONE_TUNE)" >$@
 %.so.args: hone-force
-	@printf '%s\n' "$(HONE_EMIT)" | cmp -s - $@ || printf '%s\n' "$(HONE_EMIT)" >$@
+	@printf '%s\n' "$(hone_target) $(HONE_EMIT)" | cmp -s - $@ || printf '%s\n' "$(hone_target) $(HONE_EMIT)" >$@
 
 %.passed: %.onnx %.g.args
 	$(HONE) ge-import $< | $(HONE) ge-shape $(hone_sizes) | $(HONE) ge-fold | $(HONE) ge-simplify | \
@@ -41,7 +44,7 @@ hone_sizes = $(HONE_SET:%=--set '%') $(foreach s,$(HONE_SHAPE),--shape '$(s)')
 	trap 'rm -f $@.part; exit 130' INT; $(HONE) tune-op $(HONE_TUNE) $< -o $@.part && mv $@.part $@
 
 %.so %.a %.h %.c %.weights: %.g %.so.args
-	$(HONE) ge-plan $< | $(HONE) ge-emit $(HONE_EMIT) -o $*
+	$(HONE) ge-plan $(hone_target) $< | $(HONE) ge-emit $(hone_target) $(HONE_EMIT) -o $*
 
 .PHONY: hone-force
 .PRECIOUS: %.g %.tuned.g %.passed %.g.args %.tuned.g.args %.so.args

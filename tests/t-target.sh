@@ -47,3 +47,31 @@ say $? "another target has records of its own"
 tune-op --quiet --runner "$lesser" --runner 'run-dev --serve' --trials 1 --task "$task" >none 2>err
 [ $? = 69 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'tune for each in a run of its own' err && [ ! -s none ]
 say $? "runners of two targets: 69, both named"
+
+# Libraries for another target: made here, run here.
+model=$top/examples/digits/digits.onnx
+hone build "$model" --quiet --set batch=1 --target x86-64-v3 -o v3 2>err && grep -q -e '-march=x86-64-v3' v3.c && grep -q '^#define VL 8 ' v3.c &&
+	run-cmp v3.so "$model" --set batch=1 >/dev/null
+say $? "hone build --target: a library for AVX2 computes the same"
+hone build "$model" --quiet --set batch=1 --target x86-64 -o v1 2>err && ! grep -q -e '-march=' v1.c && run-cmp v1.so "$model" --set batch=1 >/dev/null
+say $? "and one without vectors beyond SSE2"
+hone build "$model" --set batch=1 --target 'cpu=x;features=fma,avx2,avx512,vnni,fp16;l1=32K;l2=512K;l3=8192K;cores=4' -o far --keep >/dev/null 2>err
+code=$?
+[ $code != 0 ] || grep -q 'it lacks avx512fp16' far.c
+say $? "one for a machine that is only described says what it needs"
+for quiet in "" --quiet; do
+	HONE_KB=$PWD/kb2 hone tune "$model" $quiet --set batch=1 --runner "$lesser" --only Gemm --trials 2 -o tuned >out 2>err && [ ! -s err ] &&
+		grep -q -e '-march=x86-64-v3' tuned.c && run-cmp tuned.so "$model" --set batch=1 >/dev/null
+	say $? "hone tune $quiet --runner: the library is for the runner's target"
+done
+HONE_KB=$PWD/kb2 hone tune "$model" --quiet --set batch=1 --target x86-64-v3 --only Gemm --trials 2 -o named/tuned 2>err && cmp named/tuned.c tuned.c
+say $? "--target: the same, this machine passes for it"
+[ "$(ge-dump tuned.d/09-tune.g | grep -c 'trace="# trace')" = "$(HONE_KB=$PWD/kb2 kb apply --quiet --target x86-64-v3 tuned.d/08-layout.g | ge-dump | grep -c 'trace="# trace')" ]
+say $? "kb apply --target finds its records"
+hone tune "$model" --set batch=1 --target x86-64-v3 --runner fake -o never 2>err
+[ $? = 64 ] && [ "$(wc -l <err)" = 1 ] && [ ! -e never.so ]
+say $? "--target and --runner: 64"
+ge-plan --target pdp11 tuned.d/08-layout.g >never.g 2>err
+[ $? = 64 ] && ge-emit --target pdp11 tuned.d/10-plan.g -o never 2>>err
+[ $? = 64 ] && [ "$(grep -c 'target=pdp11: there are' err)" = 2 ]
+say $? "a target that is none: 64"

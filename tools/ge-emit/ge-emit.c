@@ -17,8 +17,9 @@
 static bool print_traces, no_compile, embed, report, no_fallback;
 static int jobs, threads;
 static struct given_traces traces;
+static struct target target; /* no cores: this machine */
 
-enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT, OPT_NO_FALLBACK, OPT_THREADS };
+enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT, OPT_NO_FALLBACK, OPT_TARGET, OPT_THREADS };
 enum { EMBED_MAX = 64 << 20 };
 
 static error_t option(int key, char *arg)
@@ -32,6 +33,10 @@ static error_t option(int key, char *arg)
 	case OPT_EMBED: embed = true; return 0;
 	case OPT_REPORT: report = true; return 0;
 	case OPT_NO_FALLBACK: no_fallback = true; return 0;
+	case OPT_TARGET:
+		if (!target_find(arg, &target))
+			die(EX_BADUSE, "--target=%s: there are " TARGET_NAMES, arg);
+		return 0;
 	case 'j':
 		if ((jobs = atoi(arg)) < 1)
 			die(EX_BADUSE, "-j %s: not a number of jobs", arg);
@@ -220,7 +225,7 @@ static int run(const struct tool *t, struct tool_args *a)
 {
 	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
 	struct module *m = stream_read_only(r);
-	struct emission e = {.target = target_host(), .embed = embed};
+	struct emission e = {.target = target.cores ? &target : target_host(), .embed = embed};
 
 	module_check_or_die(m);
 	if (!a->out && !print_traces && !report)
@@ -251,6 +256,7 @@ static const struct argp_option options[] = {
 	{"embed", OPT_EMBED, 0, 0, "put the weights into the C file"},
 	{"print-traces", OPT_PRINT_TRACES, 0, 0, "print the trace of every kernel on standard output", -1},
 	{"trace", OPT_TRACE, "FILE", 0, "for kernels whose digest it names, the traces in FILE (as --print-traces prints them)"},
+	{"target", OPT_TARGET, "NAME", 0, "make code for x86-64, x86-64-v3, x86-64-v4 or a row as kb prints them (default: native)"},
 	{"threads", OPT_THREADS, "N", 0, "the library uses at most N threads (default: as planned)"},
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path"},
 	{"report", OPT_REPORT, 0, 0, "print a table of kernels on standard output", -1},

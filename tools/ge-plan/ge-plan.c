@@ -7,10 +7,11 @@
 #include "graph/pass.h"
 #include "loop/lower_model.h"
 
-enum { ALIGN = 64, OPT_NO_FALLBACK = 1000, OPT_THREADS };
+enum { ALIGN = 64, OPT_NO_FALLBACK = 1000, OPT_TARGET, OPT_THREADS };
 
 static bool no_fallback;
 static int threads = 1;
+static struct target target; /* no cores: this machine */
 
 /* A stretch of bytes wanted from call `first` to call `last`, both included. */
 struct block {
@@ -219,7 +220,7 @@ static void why(struct planner *p, const struct pass_ctx *c)
 
 static void plan(struct module *m, const struct pass_ctx *c)
 {
-	struct planner p = {.M = model_new(m, target_host(), threads, NULL, true)};
+	struct planner p = {.M = model_new(m, target.cores ? &target : target_host(), threads, NULL, true)};
 	int64_t values = 0;
 
 	if (no_fallback)
@@ -247,6 +248,10 @@ static error_t option(int key, char *arg)
 
 	switch (key) {
 	case OPT_NO_FALLBACK: no_fallback = true; return 0;
+	case OPT_TARGET:
+		if (!target_find(arg, &target))
+			die(EX_BADUSE, "--target=%s: there are " TARGET_NAMES, arg);
+		return 0;
 	case OPT_THREADS:
 		threads = (int)strtol(arg, &end, 10);
 		if (*end || end == arg || threads < 1 || threads > THREADS_MAX)
@@ -258,6 +263,7 @@ static error_t option(int key, char *arg)
 
 static const struct argp_option options[] = {
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path", -1},
+	{"target", OPT_TARGET, "NAME", 0, "plan for code for x86-64, x86-64-v3, x86-64-v4 or a row as kb prints them (default: native)", -1},
 	{"threads", OPT_THREADS, "N", 0, "plan for kernels that use at most N threads (default 1)", -1},
 	{0},
 };

@@ -35,6 +35,7 @@ help() {
 	  -o STEM                      where to; without, MODEL in this directory
 	  --embed                      put the weights into the C file
 	  --no-fallback                refuse a model of which a part would run on the slow path
+	  --target NAME                made for x86-64, x86-64-v3, x86-64-v4, or a row as kb prints them
 	  --threads N                  the library uses at most N threads (1)
 	  -j, --jobs N                 compilers at a time
 	  --keep                       keep the passes' graphs of a failed build, too
@@ -154,7 +155,12 @@ optimise() { # SIZES...
 }
 
 compile() {
-	stage plan ge-plan $no_fallback $threads
+	if [ -n "$target" ]; then
+		set -- --target="$target"
+	else
+		set --
+	fi
+	stage plan ge-plan $no_fallback $threads "$@"
 	memory=$(sed -n 's/^ge-plan: //p' "$work/messages")
 
 	begin=$(clock)
@@ -162,9 +168,9 @@ compile() {
 	mkdir -p "$(dirname "$stem")" 2>/dev/null || die 74 "$stem: its directory cannot be made"
 	progress ""
 	if [ -t 2 ]; then # ge-emit has progress of its own
-		ge-emit $quiet $emit_options -o "$stem" -- "$last" || failed $?
+		ge-emit $quiet $emit_options "$@" -o "$stem" -- "$last" || failed $?
 	else
-		ge-emit $quiet $emit_options -o "$stem" -- "$last" 2>"$work/messages" || failed $?
+		ge-emit $quiet $emit_options "$@" -o "$stem" -- "$last" 2>"$work/messages" || failed $?
 		sed -i '/on the slow path/d' "$work/messages" # the report has it from ge-plan
 		tell_messages
 	fi
@@ -196,6 +202,8 @@ search() {
 	plain=$last begin=$(clock) count=$((count + 1))
 	next=$work/$(printf %02d "$count")-tune.g
 	named=$work/$(basename "$model" .onnx).g # for the report
+	[ -z "$target" ] || tune_options="$tune_options$(quoted "--runner=run-dev --serve$(quoted "--target=$target")")"
+	[ -z "$quiet" ] || tune_options="$tune_options --json" # the table is silent then
 	ln "$plain" "$named"
 	progress ""
 	trap : INT
@@ -207,6 +215,10 @@ search() {
 		tell_messages
 	fi
 	trap 'exit 130' INT
+	case $tune_options in
+	*--runner*) # the library is for where kernels were timed
+		target=$(sed -n 's/^timed on \(.*;.*\)$/\1/p; s/^{"model": .*, "target": "\([^"]*;[^"]*\)".*/\1/p' "$work/table") ;;
+	esac
 	row tune "$begin" "$next"
 	last=$next
 }
@@ -336,7 +348,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' threads='' ranges='' check_sizes='' opset='' external='' tune_options='' part=''
+model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' target='' threads='' ranges='' check_sizes='' opset='' external='' tune_options='' part=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -345,7 +357,7 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --jobs | --threads | --set | --shape | --const | --range | --check-set | --opset | --external | --seconds | \
+	-o | -j | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --opset | --external | --seconds | \
 	--trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
@@ -368,6 +380,7 @@ while [ "$left" -gt 0 ]; do
 		build--no-fallback | tune--no-fallback) no_fallback=--no-fallback ;;
 		build--threads | tune--threads) threads=--threads=$value ;;
 		build--keep | tune--keep) keep=1 ;;
+		build--target | tune--target) target=$value ;;
 		tune--seconds | tune--trials | tune--runner | tune--kb | tune--report | tune--only | tune--skip | tune--strategy | \
 			tune--cost-model | tune--scheduler | tune--seed) tune_options=$tune_options$(quoted "$option=$value") ;;
 		simplify--range) ranges=$ranges$(quoted "--range=$value") ;;
@@ -388,6 +401,7 @@ while [ "$left" -gt 0 ]; do
 		;;
 	esac
 done
+case "${target:+/}$tune_options" in /*--runner*) die 64 "--target: a runner says itself what it is" ;; esac
 [ -n "$model" ] || die 64 "$verb: which model? hone help"
 case $model in -*) model=./$model ;; esac
 if [ "$verb" != simplify ]; then

@@ -18,7 +18,7 @@ static const struct {
 enum { KEY_KB = 0x20001, KEY_TARGET, KEY_FOR, KEY_KEEP, KEY_SALVAGE };
 static const struct argp_option options[] = {
 	{"kb", KEY_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory", -1},
-	{"target", KEY_TARGET, "ROW", 0, "best, why, ls, apply, dump --for: for this target, not this machine", 0},
+	{"target", KEY_TARGET, "NAME", 0, "best, why, ls, apply, dump --for: for this target, not this machine", 0},
 	{"for", KEY_FOR, "MODEL.g", 0, "dump: only the best records of this model's tasks", -1},
 	{"salvage", KEY_SALVAGE, 0, 0, "dump: of a damaged file, what is whole", 0},
 	{"keep", KEY_KEEP, "N", 0, "gc: the N best of each task and target stay whole (3)", 0},
@@ -51,7 +51,14 @@ void task_hex(const char *text, char out[33])
 
 const char *kb_target(void)
 {
-	return opt.target ? opt.target : target_row(target_host());
+	static char *row;
+	struct target t;
+
+	if (!opt.target)
+		return target_row(target_host());
+	if (!row) /* a row is taken as it is: its compiler is not this machine's */
+		row = xstrdup(strchr(opt.target, '=') || !target_find(opt.target, &t) ? opt.target : target_row(&t));
+	return row;
 }
 
 static int run(const struct tool *t, struct tool_args *a)

@@ -116,7 +116,7 @@ void report_table(FILE *f, const struct report *r)
 		else if (t->why)
 			fprintf(f, "    %s\n", t->why);
 	}
-	fprintf(f, "\n%s\n%s\n", report_line(&a, r), ledger(&a, r));
+	fprintf(f, "\n%s\n%s\ntimed on %s\n", report_line(&a, r), ledger(&a, r), r->target);
 	arena_release(&a);
 }
 
