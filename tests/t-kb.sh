@@ -152,6 +152,7 @@ if [ -z "$as" ] || $as test -x "$top/bin/kb" -a -r ro/kb 2>/dev/null; then
 else
 	echo "ok - a file that can only be read # SKIP this tree cannot be entered by another user"
 fi
+chmod 755 ro
 
 # Network file systems, by a statfs that says so.
 cat >nfs.c <<'END'

@@ -90,7 +90,7 @@ static pid_t start(struct argv *v)
 	posix_spawnattr_destroy(&attr);
 	if (error) {
 		errno = error;
-		die_errno(error == ENOENT ? EX_NOTAVAIL : EX_SYSTEM, "cannot run %s", v->a.a[0]);
+		die_errno(error == ENOENT || error == EACCES ? EX_NOTAVAIL : EX_SYSTEM, "cannot run %s", v->a.a[0]);
 	}
 	for (size_t i = 0; i + 1 < v->a.n; i++)
 		free(v->a.a[i]);
