@@ -10,7 +10,7 @@
 
 const struct tool tool = {.name = "plan"};
 
-enum { MAX = 14 };
+enum { MAX = 14, MANY = 120 };
 
 static void random_grads(struct grads *g, struct rng *r, int n)
 {
@@ -61,8 +61,8 @@ static void enumerate(const struct grads *g, const struct curve *c, size_t from,
 
 static int same(double x, double y) { return fabs(x - y) <= 1e-9 * fmax(fabs(x), fabs(y)); }
 
-/* 1: agrees with brute force. */
-static int agrees(const struct grads *g, const struct curve *c, size_t k, double slack, const double least[MAX + 1])
+/* 1: agrees with the least ends by number of segments. */
+static int agrees(const struct grads *g, const struct curve *c, size_t k, double slack, const double *least)
 {
 	double best = INFINITY;
 	size_t n = g->at.n, few = 0, most = k && k < n ? k : n;
@@ -105,6 +105,46 @@ static void brute_force(int cases)
 	}
 	ok(bad == 0, "%d of %d random cases differ from the best of all plans", bad, cases);
 	ok(beyond == 0, "%d of %d lower bounds are above the best plan", beyond, cases);
+}
+
+/* The recurrence as it is written, for more tensors than plans can be enumerated of. */
+static void recurrence(const struct grads *g, const struct curve *c, double *least)
+{
+	static double end[MANY + 1][MANY + 1]; /* [segments][tensors] */
+	size_t n = g->at.n;
+	double sum[MANY + 1] = {0};
+	for (size_t j = 1; j <= n; j++)
+		sum[j] = sum[j - 1] + g->at.a[j - 1].bytes;
+	for (size_t j = 0; j <= n; j++)
+		end[0][j] = j ? INFINITY : 0;
+	for (size_t k = 1; k <= n; k++)
+		for (size_t j = 0; j <= n; j++) {
+			end[k][j] = INFINITY;
+			for (size_t i = 0; i < j; i++)
+				if (isfinite(end[k - 1][i]))
+					end[k][j] = fmin(end[k][j], fmax(end[k - 1][i], g->at.a[j - 1].ready) + curve_at(c, sum[j] - sum[i]));
+		}
+	for (size_t k = 0; k <= n; k++)
+		least[k] = end[k][n];
+}
+
+static void many_tensors(int cases)
+{
+	struct rng r = {19};
+	int bad = 0;
+	for (int i = 0; i < cases; i++) {
+		struct grads g;
+		struct curve c;
+		double least[MANY + 1];
+		random_grads(&g, &r, (int)rng_range(&r, MAX, MANY));
+		random_curve(&c, &r);
+		recurrence(&g, &c, least);
+		size_t k = (size_t)rng_range(&r, 1, 20);
+		bad += !(agrees(&g, &c, 0, 0, least) && agrees(&g, &c, k, 0, least) && agrees(&g, &c, 0, 0.02, least) && agrees(&g, &c, k, 0.005, least));
+		curve_free(&c);
+		grads_free(&g);
+	}
+	ok(bad == 0, "%d of %d random cases of up to %d tensors differ from the recurrence", bad, cases, MANY);
 }
 
 /* All groupings, each group sent in the order in which groups are complete, which is best for one stream. */
@@ -233,6 +273,7 @@ int main(void)
 {
 	const char *cases = getenv("PLAN_CASES");
 	brute_force(cases ? atoi(cases) : 5000);
+	many_tensors(200);
 	all_groupings(500);
 	gathers(500);
 	inverse();

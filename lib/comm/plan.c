@@ -7,34 +7,37 @@
 
 struct problem {
 	size_t n;
-	double *sum, *ready; /* [0..n]: bytes of the first j tensors, ready time of the j-th; both 0 at 0 */
+	double *sum; /* [0..n]: bytes of the first j tensors */
+	const struct grad *grad;
 	const struct curve *curve;
 };
 
 static struct problem problem_new(const struct grads *g, const struct curve *c)
 {
-	struct problem p = {.n = g->at.n, .curve = c};
+	struct problem p = {.n = g->at.n, .grad = g->at.a, .curve = c};
 	p.sum = huge_alloc((p.n + 1) * sizeof *p.sum);
-	p.ready = huge_alloc((p.n + 1) * sizeof *p.ready);
-	p.sum[0] = p.ready[0] = 0;
-	for (size_t j = 1; j <= p.n; j++) {
-		p.sum[j] = p.sum[j - 1] + g->at.a[j - 1].bytes;
-		p.ready[j] = g->at.a[j - 1].ready;
-	}
+	p.sum[0] = 0;
+	for (size_t j = 1; j <= p.n; j++)
+		p.sum[j] = p.sum[j - 1] + p.grad[j - 1].bytes;
 	return p;
 }
 
 static void problem_free(struct problem *p)
 {
 	free(p->sum);
-	free(p->ready);
+}
+
+/* When the j-th tensor is ready; nothing is at once. */
+static double ready_at(const struct problem *p, size_t j)
+{
+	return j ? p->grad[j - 1].ready : 0;
 }
 
 /* Prefixes and when each is sent at the earliest (with any number of segments, or with so many); neither falls. */
 struct front {
 	struct prefix {
-		double end, sum;
-		size_t i;
+		double end;
+		uint32_t i;
 	} *a;
 	size_t n;
 };
@@ -94,59 +97,110 @@ static void windows_free(struct window *w, size_t n)
 	free(w);
 }
 
-/* The least F_i + T(x - S_i) over prefixes i < j of the front, from its place `first`, whose x - S_i lies in the piece. */
-static double window_least(struct window *w, const struct front *f, size_t first, size_t j, double x)
+/* The least F_i + T(x - S_i) over prefixes i < j of the front, from its place `first`, whose x - S_i lies in the piece; *place: of
+ * which of the front, if it is below INFINITY. */
+static double window_least(struct window *w, const struct problem *p, const struct front *f, size_t first, size_t j, double x, size_t *place)
 {
 	if (w->next < first)
 		w->next = first;
-	for (; w->next < f->n && f->a[w->next].i < j && x - f->a[w->next].sum >= w->begin; w->next++)
-		window_push(w, w->next, f->a[w->next].end - w->b * f->a[w->next].sum);
-	while (w->head < w->tail && (w->e[w->head].at < first || x - f->a[w->e[w->head].at].sum > w->end))
+	for (; w->next < f->n && f->a[w->next].i < j && x - p->sum[f->a[w->next].i] >= w->begin; w->next++)
+		window_push(w, w->next, f->a[w->next].end - w->b * p->sum[f->a[w->next].i]);
+	while (w->head < w->tail && (w->e[w->head].at < first || x - p->sum[f->a[w->e[w->head].at].i] > w->end))
 		w->head++;
 	if (w->head == w->tail)
 		return INFINITY;
-	const struct prefix *i = &f->a[w->e[w->head].at];
-	return i->end + (w->a + w->b * (x - i->sum));
+	*place = w->e[w->head].at;
+	const struct prefix *i = &f->a[*place];
+	return i->end + (w->a + w->b * (x - p->sum[i->i]));
 }
 
-/* One segment more: to gets, for j from `first`, the least max(F_i, r_j) + T(S_j - S_i) over the i < j of from; 0 is there
- * from the start. With to == from any number of segments more. Prefixes that would be sent later than by[j], and those
- * of which a longer one is sent as early, are left out (by NULL: none is for that). */
-static void forward(const struct problem *p, const struct front *from, struct front *to, size_t first, const double *by)
+/* One segment more: the least max(F_i, r_j) + T(S_j - S_i) over the i < j of from, j rising from call to call. */
+struct step {
+	const struct problem *p;
+	const struct front *from;
+	struct window *windows;
+	size_t at;   /* from.a[at]: the last prefix sent when j is ready */
+	size_t best; /* the i that the least is of, as a place in from */
+	double latency; /* no segment takes less */
+};
+
+static struct step step_new(const struct problem *p, const struct front *from)
 {
-	size_t pieces = p->curve->piece.n, at = 0; /* from.a[at]: the last prefix sent when j is ready */
-	size_t later = 0;                          /* the first of from that is no shorter than j */
-	double floor = 0;
-	struct window *windows = windows_new(p->curve);
-	if (to != from)
-		to->n = 0;
-	if (to != from && first == 0)
-		to->a[to->n++] = (struct prefix){0};
-	for (size_t j = first > from->a[0].i ? first : from->a[0].i + 1; j <= p->n; j++) {
-		double x = p->sum[j], ready = p->ready[j];
-		if (by && by[j] < floor)
-			continue;
-		while (at + 1 < from->n && from->a[at + 1].i < j && from->a[at + 1].end <= ready)
-			at++;
-		double start = from->a[at].end, best = (start > ready ? start : ready) + curve_at(p->curve, x - from->a[at].sum);
-		if (at + 1 < from->n && from->a[at + 1].i < j) {
-			for (size_t q = 0; q < pieces && windows[q].begin <= x - from->a[at + 1].sum; q++) {
-				double end = window_least(&windows[q], from, at + 1, j, x);
-				best = end < best ? end : best;
-			}
-		}
-		if (by) { /* what follows is sent no sooner than this, or behind a later one of from */
-			for (; later < from->n && from->a[later].i < j; later++)
-				;
-			floor = later < from->n && from->a[later].end < best ? from->a[later].end : best;
-			if (best > by[j])
-				continue;
-		}
-		while (to != from && to->n && to->a[to->n - 1].end > best)
-			to->n--;
-		to->a[to->n++] = (struct prefix){best, x, j};
+	return (struct step){.p = p, .from = from, .windows = windows_new(p->curve), .latency = curve_at(p->curve, 0)};
+}
+
+static void step_free(struct step *s)
+{
+	windows_free(s->windows, s->p->curve->piece.n);
+}
+
+static double step_least(struct step *s, size_t j)
+{
+	const struct problem *p = s->p;
+	const struct front *from = s->from;
+	double x = p->sum[j], ready = ready_at(p, j);
+	while (s->at + 1 < from->n && from->a[s->at + 1].i < j && from->a[s->at + 1].end <= ready)
+		s->at++;
+	double start = from->a[s->at].end, best = (start > ready ? start : ready) + curve_at(p->curve, x - p->sum[from->a[s->at].i]);
+	s->best = s->at;
+	if (s->at + 1 == from->n || from->a[s->at + 1].i >= j)
+		return best;
+	/* The long segments first. What is left for the shorter ones is sent later than all before it: a bound. */
+	size_t first = s->at + 1, q = p->curve->piece.n;
+	double most = x - p->sum[from->a[first].i];
+	while (q > 1 && s->windows[q - 1].begin > most)
+		q--;
+	while (q-- > 0 && first < from->n && from->a[first].end + s->latency < best) {
+		size_t place = 0;
+		double end = window_least(&s->windows[q], p, from, first, j, x, &place);
+		if (end < best)
+			best = end, s->best = place;
+		first = s->windows[q].next;
 	}
-	windows_free(windows, pieces);
+	return best;
+}
+
+/* Adds a prefix longer than those there; they go where it is sent as early. */
+static void front_add(struct front *f, size_t first, struct prefix p)
+{
+	while (f->n > first && f->a[f->n - 1].end > p.end)
+		f->n--;
+	f->a[f->n++] = p;
+}
+
+/* Any number of segments. */
+static struct front forward_any(const struct problem *p)
+{
+	struct front f = front_new(p);
+	struct step s = step_new(p, &f);
+	for (size_t j = 1; j <= p->n; j++) {
+		double end = step_least(&s, j);
+		f.a[f.n++] = (struct prefix){end, (uint32_t)j};
+	}
+	step_free(&s);
+	return f;
+}
+
+/* The least end with at most k segments. */
+static double forward_at_most(const struct problem *p, size_t k)
+{
+	struct front from = front_new(p), to = front_new(p);
+	for (size_t layer = 1; layer <= k; layer++) {
+		struct step s = step_new(p, &from);
+		to.n = 0;
+		if (layer < k)
+			to.a[to.n++] = (struct prefix){0};
+		for (size_t j = layer < k ? 1 : p->n; j <= p->n; j++)
+			front_add(&to, 0, (struct prefix){step_least(&s, j), (uint32_t)j});
+		step_free(&s);
+		struct front t = from;
+		from = to;
+		to = t;
+	}
+	double end = from.a[from.n - 1].end;
+	free(from.a);
+	free(to.a);
+	return end;
 }
 
 /* Prefix i must be sent by `by` so that the segments behind it, which begin with (i, next's i], meet the deadline. */
@@ -155,15 +209,16 @@ struct state {
 	uint32_t i, next;
 };
 
-/* Sources for one piece of the curve: a heap by key = by - b S_j, the highest on top, each good for S_i >= reach. */
-struct source {
-	double key, reach;
-	uint32_t state;
-};
+/* Sources for one piece of the curve, each good for S_i >= reach: from head to tail key = by - b S_j falls, and so does reach, for
+ * one that has less of the first and more of the second than another is never wanted. */
 struct sources {
 	double a, b, begin, end;
-	VEC(struct source) heap;
-	size_t entered; /* states of the layer before this one have come in */
+	struct source {
+		double key, reach;
+		uint32_t state;
+	} *e;
+	size_t head, tail, cap;
+	size_t entered; /* states of the layer before this one have come in, or gone by */
 };
 
 struct backward {
@@ -171,50 +226,44 @@ struct backward {
 	const struct front *least; /* F: when prefix i can be sent at the earliest, for all i */
 	double *by;                /* the latest yet of prefix i; -INFINITY: it cannot be the start of a plan */
 	VEC(struct state) state;
-	VEC(size_t) low;           /* [m]: the shortest prefix that m segments can follow */
+	VEC(size_t) layer;         /* [m]: where the states that m segments follow begin; the last one is where they all end */
 	struct sources *piece;
+	double latency; /* no segment takes less */
 };
 
-static void heap_down(struct source *h, size_t n, size_t i)
+/* Keys hardly rise (for a line they never do), so its place is near the tail. */
+static void sources_push(struct sources *w, struct source s)
 {
-	struct source s = h[i];
-	for (size_t child; (child = 2 * i + 1) < n; i = child) {
-		if (child + 1 < n && h[child + 1].key > h[child].key)
-			child++;
-		if (h[child].key <= s.key)
-			break;
-		h[i] = h[child];
+	if (w->tail == w->cap) {
+		size_t n = w->tail - w->head;
+		if (n > w->cap / 2) {
+			w->cap *= 2;
+			w->e = xrealloc(w->e, w->cap * sizeof *w->e);
+		}
+		memmove(w->e, w->e + w->head, n * sizeof *w->e);
+		w->head = 0;
+		w->tail = n;
 	}
-	h[i] = s;
-}
-
-static void heap_push(struct sources *w, struct source s)
-{
-	struct source *top = w->heap.a;
-	if (w->heap.n && top->key >= s.key && top->reach <= s.reach)
-		return; /* never better than the top, and gone before it */
-	if (w->heap.n && top->key <= s.key && top->reach >= s.reach) {
-		*top = s;
+	size_t at = w->tail, behind;
+	while (at > w->head && w->e[at - 1].key <= s.key)
+		at--;
+	if ((at > w->head && w->e[at - 1].reach <= s.reach) || (at < w->tail && w->e[at].key == s.key && w->e[at].reach <= s.reach))
 		return;
-	}
-	vec_push(&w->heap, s);
-	size_t i = w->heap.n - 1;
-	for (; i && w->heap.a[(i - 1) / 2].key < s.key; i = (i - 1) / 2)
-		w->heap.a[i] = w->heap.a[(i - 1) / 2];
-	w->heap.a[i] = s;
+	for (behind = at; behind < w->tail && w->e[behind].reach >= s.reach; behind++)
+		;
+	if (behind != at + 1 && behind < w->tail)
+		memmove(w->e + at + 1, w->e + behind, (w->tail - behind) * sizeof *w->e);
+	w->tail += at + 1 - behind;
+	w->e[at] = s;
 }
 
-static void heap_pop(struct sources *w)
-{
-	w->heap.a[0] = w->heap.a[--w->heap.n];
-	if (w->heap.n)
-		heap_down(w->heap.a, w->heap.n, 0);
-}
-
-/* Lets in the states up to stop whose distance from i lies in the piece, drops those that cannot reach i. */
-static void sources_move(struct backward *b, struct sources *w, size_t stop, size_t i)
+/* Lets in the states up to stop whose distance from i lies in the piece, those before `first` excepted; drops those that cannot
+ * reach i. false: none is left. */
+static bool sources_move(struct backward *b, struct sources *w, size_t first, size_t stop, size_t i)
 {
 	const double *sum = b->p->sum;
+	if (w->entered < first)
+		w->entered = first;
 	for (; w->entered < stop; w->entered++) {
 		const struct state *s = &b->state.a[w->entered];
 		double at = sum[s->i];
@@ -222,15 +271,16 @@ static void sources_move(struct backward *b, struct sources *w, size_t stop, siz
 			break;
 		double most = s->most < w->end ? s->most : w->end;
 		if (most >= at - sum[i])
-			heap_push(w, (struct source){s->by - w->b * at, at - most, (uint32_t)w->entered});
+			sources_push(w, (struct source){s->by - w->b * at, at - most, (uint32_t)w->entered});
 	}
-	while (w->heap.n && w->heap.a[0].reach > sum[i])
-		heap_pop(w);
+	while (w->head < w->tail && w->e[w->head].reach > sum[i])
+		w->head++;
+	return w->head < w->tail;
 }
 
 static void state_push(struct backward *b, size_t i, double by, uint32_t next)
 {
-	double most = curve_inverse(b->p->curve, by - b->p->ready[i]);
+	double most = curve_inverse(b->p->curve, by - ready_at(b->p, i));
 	b->by[i] = by;
 	vec_push(&b->state, (struct state){by, most, (uint32_t)i, next});
 }
@@ -251,64 +301,76 @@ static uint32_t finish(const struct backward *b, size_t start, size_t stop)
 	return found;
 }
 
+/* The latest that prefix i can be sent by, of the states [start, stop), and the state behind it: no more than `enough`: not looked for. The
+ * long segments first; what is left for shorter ones must be sent sooner than all before it: a bound. */
+static double latest(struct backward *b, size_t start, size_t stop, size_t i, double enough, uint32_t *next)
+{
+	const double *sum = b->p->sum;
+	double best = enough, distance = sum[b->state.a[start].i] - sum[i];
+	size_t q = b->p->curve->piece.n, first = start;
+	while (q > 1 && b->piece[q - 1].begin > distance)
+		q--;
+	while (q-- > 0 && first < stop && b->state.a[first].by - b->latency > best) {
+		struct sources *w = &b->piece[q];
+		if (sources_move(b, w, first, stop, i)) {
+			const struct state *s = &b->state.a[w->e[w->head].state];
+			double by = s->by - (w->a + w->b * (sum[s->i] - sum[i]));
+			if (by > best)
+				best = by, *next = w->e[w->head].state;
+		}
+		first = w->entered;
+	}
+	return best;
+}
+
 /* One segment more in front of the states [start, stop), whose i falls: new states behind stop, i falling. */
 static void layer_back(struct backward *b, size_t start, size_t stop)
 {
-	size_t pieces = b->p->curve->piece.n;
-	const double *sum = b->p->sum;
-	for (size_t q = 0; q < pieces; q++) {
-		b->piece[q].heap.n = 0;
+	for (size_t q = 0; q < b->p->curve->piece.n; q++) {
+		b->piece[q].head = b->piece[q].tail = 0;
 		b->piece[q].entered = start;
 	}
-	size_t first = 0; /* pieces before it are done with */
+	double reach = INFINITY; /* bytes of the shortest prefix that the states up to `seen` reach */
+	size_t seen = start;
 	for (size_t i = b->state.a[start].i; i-- > 0;) {
-		double best = -INFINITY;
-		uint32_t next = 0;
-		while (first < pieces && b->piece[first].entered == stop && !b->piece[first].heap.n)
-			first++;
-		for (size_t q = first; q < pieces; q++) {
-			struct sources *w = &b->piece[q];
-			if (sum[b->state.a[start].i] - sum[i] < w->begin)
-				break;
-			sources_move(b, w, stop, i);
-			if (!w->heap.n)
-				continue;
-			const struct state *s = &b->state.a[w->heap.a[0].state];
-			double by = s->by - (w->a + w->b * (sum[s->i] - sum[i]));
-			if (by > best)
-				best = by, next = w->heap.a[0].state;
-		}
-		if (best == -INFINITY) { /* on to the next source */
-			if (b->piece[0].entered == stop)
-				break;
-			i = b->state.a[b->piece[0].entered].i;
+		for (; seen < stop && b->state.a[seen].i > i; seen++)
+			reach = fmin(reach, b->p->sum[b->state.a[seen].i] - b->state.a[seen].most);
+		if (b->p->sum[i] < reach && seen == stop)
+			break;
+		if (b->p->sum[i] < reach) { /* on to the next */
+			i = b->state.a[seen].i;
 			continue;
 		}
-		if (best > b->by[i] + 1e-15 * fabs(best) && best >= b->least->a[i].end)
-			state_push(b, i, best, next);
+		uint32_t next = 0;
+		double least = b->least->a[i].end, enough = (least > b->by[i] ? least : b->by[i]) * (1 + 1e-15), by = latest(b, start, stop, i, enough, &next);
+		if (by > enough)
+			state_push(b, i, by, next);
 	}
 }
 
 static void backward_new(struct backward *b, const struct problem *p, const struct front *least)
 {
 	size_t pieces = p->curve->piece.n;
-	*b = (struct backward){.p = p, .least = least};
+	*b = (struct backward){.p = p, .least = least, .latency = curve_at(p->curve, 0)};
 	b->by = huge_alloc((p->n + 1) * sizeof *b->by);
+	b->state.a = huge_alloc((p->n + 1) * sizeof *b->state.a);
+	b->state.cap = p->n + 1;
 	b->piece = xcalloc(pieces, sizeof *b->piece);
 	for (size_t q = 0; q < pieces; q++) {
 		const struct curve_piece *c = &p->curve->piece.a[q];
-		b->piece[q] = (struct sources){.a = c->a, .b = c->b, .begin = c->from, .end = q + 1 < pieces ? c[1].from : INFINITY};
+		b->piece[q] = (struct sources){.a = c->a, .b = c->b, .begin = c->from, .end = q + 1 < pieces ? c[1].from : INFINITY, .cap = 64};
+		b->piece[q].e = xmalloc(b->piece[q].cap * sizeof *b->piece[q].e);
 	}
 }
 
 static void backward_free(struct backward *b)
 {
 	for (size_t q = 0; q < b->p->curve->piece.n; q++)
-		vec_free(&b->piece[q].heap);
+		free(b->piece[q].e);
 	free(b->piece);
 	free(b->by);
 	vec_free(&b->state);
-	vec_free(&b->low);
+	vec_free(&b->layer);
 }
 
 /* The plan with the fewest segments that ends by the deadline, which is one that a plan meets. */
@@ -317,13 +379,14 @@ static void fewest(struct plan *out, struct backward *b, double deadline)
 	size_t n = b->p->n;
 	for (size_t i = 0; i <= n; i++)
 		b->by[i] = -INFINITY;
-	out->last.n = b->state.n = b->low.n = 0;
-	/* Sums in another order differ in their last bits: the deadline gives way by more than that. */
-	deadline *= 1 + 1e-12;
+	out->last.n = b->state.n = b->layer.n = 0;
+	/* Sums in another order differ in their last bits: the deadline gives way by more than that, and is never 0. */
+	deadline = deadline * (1 + 1e-12) + 1e-300;
 	state_push(b, n, deadline, 0);
-	vec_push(&b->low, n);
-	for (size_t start = 0, stop; b->low.a[b->low.n - 1]; start = stop) {
+	vec_push(&b->layer, 0);
+	for (size_t start = 0, stop; b->state.a[b->state.n - 1].i; start = stop) {
 		stop = b->state.n;
+		vec_push(&b->layer, stop);
 		uint32_t last_but_one = finish(b, start, stop);
 		if (last_but_one)
 			state_push(b, 0, 0, last_but_one - 1);
@@ -331,30 +394,47 @@ static void fewest(struct plan *out, struct backward *b, double deadline)
 			layer_back(b, start, stop);
 		if (b->state.n == stop)
 			BUG("no plan ends by %.17g", deadline);
-		size_t last = b->state.a[b->state.n - 1].i, low = b->low.a[b->low.n - 1];
-		vec_push(&b->low, last < low ? last : low);
 	}
+	vec_push(&b->layer, b->state.n);
 	for (uint32_t s = (uint32_t)b->state.n - 1; b->state.a[s].i < n;) {
 		s = b->state.a[s].next;
 		vec_push(&out->last, b->state.a[s].i - 1);
 	}
 }
 
-/* The least end with at most k segments. With b, k is the fewest that meet its deadline, and only prefixes that can begin
- * such a plan are looked at. */
-static double forward_at_most(const struct problem *p, size_t k, const struct backward *b)
+/* Of the plans that fewest found one of the one that ends first. The prefix that l of its m segments end with is a state of layer
+ * m - l: in front of a layer before that, it would be a plan of fewer. So all layers together look at each state once. Takes the room of
+ * least, which is not needed any more. */
+static void earliest(struct plan *out, const struct backward *b, struct front *least)
 {
-	struct front from = front_new(p), to = front_new(p);
-	for (size_t layer = 1; layer <= k; layer++) {
-		struct front t = from;
-		forward(p, &from, &to, layer == k ? p->n : b ? b->low.a[k - layer] : 0, b ? b->by : NULL);
-		from = to;
-		to = t;
+	size_t m = out->last.n, total = b->state.n + 1, start = 0, stop = 1; /* the layer before is all[start, stop) */
+	struct front all = {.a = total > b->p->n + 1 ? xrealloc(least->a, total * sizeof *all.a) : least->a, .n = 1};
+	uint32_t *before = huge_alloc(total * sizeof *before);
+	double rounding = 1e-12 * b->state.a[0].by;
+	all.a[0] = (struct prefix){0};
+	for (size_t l = 1; l <= m; l++) {
+		struct front from = {all.a + start, stop - start};
+		struct step s = step_new(b->p, &from);
+		for (size_t k = b->layer.a[m - l + 1]; k-- > b->layer.a[m - l];) {
+			const struct state *t = &b->state.a[k];
+			if (t->i <= from.a[0].i)
+				continue;
+			double end = step_least(&s, t->i);
+			if (end > t->by + rounding)
+				continue;
+			front_add(&all, stop, (struct prefix){end, t->i});
+			before[all.n - 1] = (uint32_t)(start + s.best);
+		}
+		step_free(&s);
+		if (all.n == stop)
+			BUG("no plan of %zu segments ends by %.17g", m, b->state.a[0].by);
+		start = stop;
+		stop = all.n;
 	}
-	double end = from.a[from.n - 1].end;
-	free(from.a);
-	free(to.a);
-	return end;
+	for (size_t k = stop - 1; m-- > 0; k = before[k])
+		out->last.a[m] = all.a[k].i - 1;
+	least->a = all.a;
+	free(before);
 }
 
 void plan_best(struct plan *out, const struct grads *g, const struct curve *c, size_t k, double slack)
@@ -363,21 +443,20 @@ void plan_best(struct plan *out, const struct grads *g, const struct curve *c, s
 	if (!g->at.n)
 		return;
 	struct problem p = problem_new(g, c);
-	struct front least = front_new(&p);
+	struct front least = forward_any(&p);
 	struct backward b;
 	backward_new(&b, &p, &least);
-	forward(&p, &least, &least, 1, NULL);
 	double end = least.a[p.n].end;
 	if (k || slack == 0)
 		fewest(out, &b, end);
 	if (k && out->last.n > k) {
-		end = forward_at_most(&p, k, NULL);
+		end = forward_at_most(&p, k);
 		if (slack == 0)
 			fewest(out, &b, end);
 	}
 	if (slack > 0) {
 		fewest(out, &b, end * (1 + slack));
-		fewest(out, &b, forward_at_most(&p, out->last.n, &b));
+		earliest(out, &b, &least);
 	}
 	backward_free(&b);
 	free(least.a);

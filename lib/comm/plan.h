@@ -14,7 +14,8 @@
  * more meet D, E_m(i) = max over j > i of E_{m-1}(j) - T(S_j - S_i) where that start is not before r_j. No stream idles in such a
  * plan, so E is D less the time of the segments, and where T is subadditive more segments never help a prefix that fewer
  * serve: each layer need look only at the prefixes that the one before it newly reached (or improved, where T has steps), and
- * at those with F_i <= E_m(i). In practice O(p L) for all layers together; never more than O(K p L log L).
+ * at those with F_i <= E_m(i). In practice O(p L) for all layers together. The plan of them that ends first is found by the
+ * recurrence over those prefixes only, O(p) for each.
  *
  * Assumptions: one communication stream, in order, that does not slow the backward pass down; T does not depend on time. */
 #ifndef HONE_PLAN_H
