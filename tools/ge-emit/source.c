@@ -194,17 +194,17 @@ static void put_top(struct emission *e, FILE *f, const char *header)
 		   " * All of it at once, or with -DPART=0 .. -DPART=%d in so many pieces that are linked. */\n",
 		target_cflags(e->target), e->opaque_bytes ? " * and link libhone_eval.a, -lm and -pthread for the slow path.\n" : "",
 		e->nparts);
-	fprintf(f, "#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <math.h>\n#include <stdint.h>\n"
-		   "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
+	fprintf(f, "#ifdef PART\n#define KERNEL __attribute__((visibility(\"hidden\")))\n#define IN_PART(n) (PART == (n))\n"
+		   "#else\n#define KERNEL static\n#define IN_PART(n) 1\n#endif\n\n");
+	fprintf(f, "#if IN_PART(0)\n#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <math.h>\n"
+		   "#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
 		   "#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n%s",
 		e->threads > 1 ? "#include <pthread.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdatomic.h>\n" : "");
 	if (strpbrk(header, "\"\\\n")) /* a name that cannot stand in quotes */
 		put_template(e, f, header_text, NULL);
 	else
 		fprintf(f, "#include \"%s\"\n", header);
-	fputc('\n', f);
-	fprintf(f, "#ifdef PART\n#define KERNEL __attribute__((visibility(\"hidden\")))\n#define IN_PART(n) (PART == (n))\n"
-		   "#else\n#define KERNEL static\n#define IN_PART(n) 1\n#endif\n\n");
+	fprintf(f, "#endif\n\n");
 	arena_release(&a);
 }
 
