@@ -1,9 +1,9 @@
 /* What every file of kernels starts with. Masks (vm) are bit masks on AVX-512, else vectors of 0 and -1. */
 #include "loop/emit_impl.h"
 #include "device/target.h"
+#include <string.h>
 
 static const char types_text[] =
-	"#include <math.h>\n"
 	"#define VL %d /* lanes of a vector of float */\n"
 	"typedef float vf __attribute__((vector_size(4 * VL)));\n"
 	"typedef int vi __attribute__((vector_size(4 * VL)));\n"
@@ -164,10 +164,10 @@ static const char bf16_text[] =
 static void number_helpers(FILE *f, enum dtype t)
 {
 	bool real = dtype_is_float(t), is_signed = dtype_is_signed(t);
-	const char *abs = t == DT_F64 ? "fabs(a)" : real ? "fabsf(a)" : is_signed ? "a < 0 ? -a : a" : "a";
+	const char *abs = t == DT_F64 ? "__builtin_fabs(a)" : real ? "__builtin_fabsf(a)" : is_signed ? "a < 0 ? -a : a" : "a";
 	const char *div = real ? "a / b" : is_signed ? "!b ? 0 : b == -1 ? -a : a / b" : "b ? a / b : 0";
-	const char *mod = t == DT_F64 ? "\treturn fmod(a, b);\n" :
-			  real        ? "\treturn fmodf(a, b);\n" :
+	const char *mod = t == DT_F64 ? "\treturn __builtin_fmod(a, b);\n" :
+			  real        ? "\treturn __builtin_fmodf(a, b);\n" :
 			  is_signed   ? "\tif (!b || b == -1)\n\t\treturn 0;\n\ta %= b;\n\treturn a && (a < 0) != (b < 0) ? a + b : a;\n" :
 					"\treturn b ? a % b : 0;\n";
 	fprintf(f, number_text, vtype(t), dtype_name(t), abs, div, mod);
@@ -208,6 +208,20 @@ static bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t)
 	return false;
 }
 
+/* What a row's text for scalars calls of libm. All of math.h would take a compiler longer than most kernels. */
+static void declare_libm(FILE *f, const struct math_row *r)
+{
+	const char *end = strstr(r->scalar, "%f("), *name = end;
+
+	if (!end)
+		return;
+	while (name > r->scalar && name[-1] >= 'a' && name[-1] <= 'z')
+		name--;
+	int n = (int)(end - name);
+	fprintf(f, r->arity == 1 ? "float %.*sf(float);\ndouble %.*s(double);\n" :
+				   "float %.*sf(float, float);\ndouble %.*s(double, double);\n", n, name, n, name);
+}
+
 static void fn_helper(FILE *f, enum math_fn fn, bool *done)
 {
 	const struct math_row *r = math_row(fn);
@@ -215,6 +229,7 @@ static void fn_helper(FILE *f, enum math_fn fn, bool *done)
 	if (done[fn])
 		return;
 	done[fn] = true;
+	declare_libm(f, r);
 	if (r->needs)
 		fn_helper(f, r->needs, done);
 	if (r->helper)

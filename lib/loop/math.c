@@ -196,7 +196,7 @@ static const char mod_text[] =
 	"static inline vf vmod(vf x, vf y)\n"
 	"{\n"
 	"\tfor (int i = 0; i < VL; i++)\n"
-	"\t\tx[i] = fmodf(x[i], y[i]);\n"
+	"\t\tx[i] = __builtin_fmodf(x[i], y[i]);\n"
 	"\treturn x;\n"
 	"}\n";
 
