@@ -1,0 +1,120 @@
+#include <math.h>
+#include <stdlib.h>
+#include "comm/measure.h"
+#include "common/arena.h"
+
+enum { POINTS_MAX = 64, BATCHES = 5, BATCH_MAX = 10 };
+static const double batch_us = 2e5;   /* a batch takes about so long */
+static const double bend = 0.04;      /* a point this share of its time off the line between its neighbours shows a step */
+static const double step_ratio = 1.1; /* neighbours closer than this are not told apart */
+
+static int rising(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+	return (a > b) - (a < b);
+}
+
+static int by_bytes(const void *x, const void *y)
+{
+	return rising(&((const struct measured *)x)->bytes, &((const struct measured *)y)->bytes);
+}
+
+static void summarize(struct measured *p)
+{
+	size_t n = p->times.n;
+	double *v = xmalloc(n * sizeof *v);
+	for (size_t i = 0; i < n; i++)
+		v[i] = p->times.a[i];
+	qsort(v, n, sizeof *v, rising);
+	p->us = n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+	p->least = v[0];
+	p->spread = (v[3 * n / 4] - v[n / 4]) / 2;
+	free(v);
+}
+
+/* One batch more, its all-reduces back to back, two at least: what follows another does not find an idle network. */
+static void batch(struct measurement *m, struct measured *at, double expected)
+{
+	double us[BATCH_MAX];
+	int count = expected > 0 ? (int)fmin(BATCH_MAX, fmax(2, batch_us / expected)) : 3;
+	m->time(m->arg, at->bytes, count, us);
+	for (int i = 0; i < count; i++)
+		vec_push(&at->times, us[i]);
+}
+
+static struct measured settle(struct measurement *m, double bytes)
+{
+	struct measured at = {.bytes = bytes};
+	/* The first batch of a size opens the way for it, and says about how long one takes. */
+	batch(m, &at, 0);
+	double expected = at.times.a[at.times.n - 1];
+	at.times.n = 0;
+	for (int i = 0; i < BATCHES; i++)
+		batch(m, &at, expected);
+	summarize(&at);
+	if (m->progress)
+		m->progress(m->arg);
+	return at;
+}
+
+/* Halves [a, b], in the ratio, as long as the middle is off the line by more than noise. */
+static void bisect(struct measurement *m, struct measured a, struct measured b)
+{
+	double middle = round(sqrt(a.bytes * b.bytes) / 4) * 4;
+	if (b.bytes < a.bytes * step_ratio || middle <= a.bytes || middle >= b.bytes || m->at.n >= POINTS_MAX)
+		return;
+	struct measured p = settle(m, middle);
+	double line = a.us + (b.us - a.us) * (p.bytes - a.bytes) / (b.bytes - a.bytes), off = fabs(p.us - line);
+	if (off < bend * p.us || off < 2 * p.spread) {
+		vec_free(&p.times);
+		return;
+	}
+	vec_push(&m->at, p);
+	bisect(m, a, p);
+	bisect(m, p, b);
+}
+
+/* Pools medians that fall (Ayer et al. 1955). */
+static void never_falls(struct measurement *m)
+{
+	for (size_t i = 1; i < m->at.n; i++) {
+		double sum = m->at.a[i].us, mean = sum;
+		size_t from = i;
+		while (from > 0 && m->at.a[from - 1].us > mean) {
+			sum += m->at.a[--from].us;
+			mean = sum / (double)(i - from + 1);
+		}
+		for (size_t k = from; k < i; k++)
+			m->at.a[k].us = mean;
+		m->at.a[i].us = mean;
+	}
+}
+
+int measure_sizes(double most)
+{
+	return 1 + (int)ceil(log(most / 4) / log(4));
+}
+
+void measure_curve(struct measurement *m, double most)
+{
+	int sizes = measure_sizes(most);
+	m->at.n = 0;
+	for (int i = 0; i < sizes; i++)
+		vec_push(&m->at, settle(m, fmin(4 * pow(4, i), most)));
+	for (int i = 0; i + 1 < sizes; i++)
+		bisect(m, m->at.a[i], m->at.a[i + 1]);
+	qsort(m->at.a, m->at.n, sizeof *m->at.a, by_bytes);
+	/* Once more over all of them, so that a slow moment meets no size alone. */
+	for (size_t i = 0; i < BATCHES * m->at.n; i++)
+		batch(m, &m->at.a[i % m->at.n], m->at.a[i % m->at.n].us);
+	for (size_t i = 0; i < m->at.n; i++)
+		summarize(&m->at.a[i]);
+	never_falls(m);
+}
+
+void measure_free(struct measurement *m)
+{
+	for (size_t i = 0; i < m->at.n; i++)
+		vec_free(&m->at.a[i].times);
+	vec_free(&m->at);
+}
