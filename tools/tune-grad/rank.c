@@ -9,7 +9,8 @@
  *   iterate PLAN sleep|work        took US          one backward pass and its communication
  *   quit
  *
- * or "error FAULT what". As its standard input closes it ends at once. */
+ * or "error FAULT what". As its standard input closes it ends at once; a host that fell off the network does not see that, so one
+ * that hears nothing for a minute ends too. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <poll.h>
@@ -40,6 +41,8 @@ static struct {
 	size_t size;
 } me;
 
+enum { IDLE = 60 }; /* s */
+
 static noreturn void fault(enum ring_fault f, const char *fmt, ...)
 {
 	va_list ap;
@@ -50,7 +53,7 @@ static noreturn void fault(enum ring_fault f, const char *fmt, ...)
 	putchar('\n');
 	fflush(stdout);
 	/* The fault of a neighbour is told by the one who has it; to leave now would be the next fault. */
-	pause();
+	sleep(IDLE);
 	_exit(EX_SYSTEM);
 }
 
@@ -94,7 +97,10 @@ static void make_room(double bytes)
 static char *next_line(bool mpi)
 {
 	if (!mpi || me.rank == 0) {
-		if (getline(&me.line, &me.size, stdin) < 0) {
+		alarm(IDLE);
+		ssize_t k = getline(&me.line, &me.size, stdin);
+		alarm(0);
+		if (k < 0) {
 			if (!mpi)
 				_exit(EX_GOOD);
 			me.line = xrealloc(me.line, me.size = 8);

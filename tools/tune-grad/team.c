@@ -167,6 +167,9 @@ static noreturn void member_gone(struct team *t, int i)
 		m->pid = 0;
 	if (WIFSIGNALED(status))
 		die(EX_SYSTEM, "%s was killed by signal %d (%s)", name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	/* ssh says no more where the rank was killed there. */
+	if (WEXITSTATUS(status) == 255 && !*words && m->command)
+		words = "no connection, or the rank was killed there";
 	die(EX_NOTAVAIL, "%s ended with %d%s%.350s%s%s", name, WEXITSTATUS(status), *words ? ": " : "", words,
 	    m->command ? "; it was started by: " : "", m->command ? m->command : "");
 }
