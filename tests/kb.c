@@ -1,5 +1,6 @@
 /* The knowledge base as a library: records as text, what wins, union, damage, writers that are killed.
- * "kb whole N" (make soak) flips every Nth bit, more or less, and kills 200 writers; else a part of that. */
+ * "kb whole N" (make soak) flips every Nth bit, more or less, and kills 200 writers; N 0: every bit of heads, pointers and
+ * node heads, one of every byte else. Without arguments a part of that. "kb bits N": the flips and cuts alone. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -311,7 +312,7 @@ static void try_damaged(const unsigned char *p, size_t n, const char *want, stru
 	int got = in_child(look, path, want), reading = 0, writing = 0;
 	if (got != SAME && got != SILENT)
 		reading = in_child(read_it, path, want);
-	if (reading >= 0 && (got != SAME || at % 4 == 0))
+	if (reading >= 0 && (got != SAME || at % 32 == 0))
 		writing = in_child(write_it, path, want);
 	bool crashed = got < 0 || reading < 0 || writing < 0;
 	t->crashed += crashed;
@@ -368,6 +369,41 @@ static void test_refusal(unsigned char *p, size_t n, const char *want)
 	   refused, in_use, left);
 }
 
+/* Which bytes LMDB is led by: heads of pages, pointers to nodes, heads of nodes; of the first two pages all. */
+static unsigned char *map_structure(const unsigned char *p, size_t n)
+{
+	enum { PAGE = 4096, PAGE_HEAD = 16, NODE_HEAD = 8, META = 160 };
+	unsigned char *leads = xcalloc(n + PAGE, 1);
+	for (size_t at = 0; at < n; at += PAGE) {
+		size_t lower = p[at + 12] | (size_t)p[at + 13] << 8;
+		memset(leads + at, 1, at < 2 * PAGE ? META : PAGE_HEAD);
+		if (at < 2 * PAGE || p[at] != (unsigned char)(at / PAGE) || lower > PAGE)
+			continue;
+		for (size_t i = PAGE_HEAD; i + 1 < lower; i += 2) {
+			size_t node = p[at + i] | (size_t)p[at + i + 1] << 8;
+			leads[at + i] = leads[at + i + 1] = 1;
+			if (node + NODE_HEAD <= PAGE)
+				memset(leads + at + node, 1, NODE_HEAD);
+		}
+	}
+	return leads;
+}
+
+enum { WHOLE_BYTES = 0, A_PART = -1, TXN = 144 };
+
+/* How rare that bit is among those that are flipped. */
+static int64_t rarity_of(size_t bit, int64_t stride, const unsigned char *leads)
+{
+	size_t page = bit / 8 / 4096, in_page = bit / 8 % 4096;
+	if (stride > 0)
+		return stride;
+	if (stride == WHOLE_BYTES)
+		return leads[bit / 8] ? 1 : 8;
+	if (page < 2 && in_page / 4 == TXN / 4) /* one bit there can make the last commit the one before it */
+		return 1;
+	return page < 2 && in_page < 160 ? 48 : in_page < 40 ? 40 : 6000;
+}
+
 static void test_damage(int64_t stride)
 {
 	struct arena a = {0};
@@ -378,22 +414,22 @@ static void test_damage(int64_t stride)
 	const char *want = dump("sound.kb", &a);
 	unsigned char *p = slurp("sound.kb", &n);
 	ok(in_child(look, "sound.kb", want) == SAME, "a sound file of %zu bytes is sound", n);
+	unsigned char *leads = map_structure(p, n);
 	for (size_t bit = 0; bit < 8 * n; bit++) {
-		size_t page = bit / 8 / 4096, in_page = bit / 8 % 4096;
-		int64_t rarity = stride ? stride : page < 2 && in_page < 160 ? 48 : in_page < 40 ? 40 : 6000;
-		if (rng_range(&r, 1, rarity) > 1)
+		if (rng_range(&r, 1, rarity_of(bit, stride, leads)) > 1)
 			continue;
 		p[bit / 8] ^= (unsigned char)(1 << (bit & 7));
 		try_damaged(p, n, want, &flips, "bit", bit);
 		p[bit / 8] ^= (unsigned char)(1 << (bit & 7));
 	}
-	for (size_t size = 0; size < n; size += stride ? 128 : size < 8192 ? 1024 : 12288 + 128)
+	for (size_t size = 0; size < n; size += stride != A_PART ? 128 : size < 8192 ? 1024 : 12288 + 128)
 		try_damaged(p, size, want, &cuts, "cut to", size);
 	ok(!flips.silent && !flips.crashed && !flips.other, "bits flipped: %d without effect, %d reported, %d silent, %d crashed, %d ended oddly",
 	   flips.same, flips.reported, flips.silent, flips.crashed, flips.other);
 	ok(!cuts.silent && !cuts.crashed && !cuts.other, "cut short: %d without effect, %d reported, %d silent, %d crashed, %d ended oddly",
 	   cuts.same, cuts.reported, cuts.silent, cuts.crashed, cuts.other);
 	test_refusal(p, n, want);
+	free(leads);
 	free(p);
 	arena_release(&a);
 }
@@ -511,11 +547,15 @@ int main(int argc, char **argv)
 {
 	bool whole = argc > 1 && !strcmp(argv[1], "whole");
 	unsetenv("HONE_KB");
+	if (argc > 1 && !strcmp(argv[1], "bits")) {
+		test_damage(argc > 2 ? atoi(argv[2]) : WHOLE_BYTES);
+		return tap_done();
+	}
 	test_text();
 	test_malformed();
 	test_union(whole ? 50 : 6);
 	test_best();
-	test_damage(!whole ? 0 : argc > 2 ? atoi(argv[2]) : 1);
+	test_damage(!whole ? A_PART : argc > 2 ? atoi(argv[2]) : WHOLE_BYTES);
 	test_kills(whole ? 8 : 4, whole ? 200 : 20);
 	return tap_done();
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "kb/store.h"
 
 enum {
@@ -70,6 +71,43 @@ const char *heads_check(const unsigned char *head, size_t n, uint64_t *txn)
 		return "damaged: its heads are not of one commit and the one before";
 	*txn = newest;
 	return NULL;
+}
+
+/* The data of a key in a leaf, n bytes of it; NULL: not there. */
+static const unsigned char *leaf_find(const unsigned char *p, size_t psize, const char *key, unsigned flags, size_t n)
+{
+	unsigned lower = u16(p + 12);
+	size_t nkey = strlen(key);
+	if (u16(p + 10) != P_LEAF || lower < PAGE_HEAD || lower > psize)
+		return NULL;
+	for (size_t at = PAGE_HEAD; at + 2 <= lower; at += 2) {
+		size_t node = u16(p + at);
+		if (node + NODE_HEAD + nkey + n <= psize && u16(p + node + 6) == nkey && !memcmp(p + node + NODE_HEAD, key, nkey) &&
+		    u16(p + node + 4) == flags && (u16(p + node) | (size_t)u16(p + node + 2) << 16) == n)
+			return p + node + NODE_HEAD + nkey;
+	}
+	return NULL;
+}
+
+static bool read_page(int fd, uint64_t page, size_t psize, unsigned char *out)
+{
+	return page < (uint64_t)INT64_MAX / psize && pread(fd, out, psize, (off_t)(page * psize)) == (ssize_t)psize;
+}
+
+const char *older_check(int fd, const unsigned char *head, uint64_t newest)
+{
+	size_t psize = u32(head + META_DB);
+	const unsigned char *p = head + !(newest & 1) * psize + META_DB + DB_SIZE, *found;
+	uint64_t root = u64(p + DB_ROOT);
+	struct store_set set;
+	unsigned char page[PSIZE_MAX];
+	if (newest <= 1)
+		return newest == 0 || root == UINT64_MAX ? NULL : "damaged: one of its heads is older than it says";
+	if (!read_page(fd, root, psize, page) || !(found = leaf_find(page, psize, "meta", F_SUBDATA, DB_SIZE)) ||
+	    !read_page(fd, u64(found + DB_ROOT), psize, page) || !(found = leaf_find(page, psize, "set", 0, sizeof set)))
+		return "damaged: the head of the last commit but one leads nowhere";
+	memcpy(&set, found, sizeof set);
+	return set.txn == newest - 1 ? NULL : "damaged: one of its heads is of another transaction than it says";
 }
 
 /* Every page that is reached from the roots, each once, in the form that LMDB takes it to have. */

@@ -1,7 +1,7 @@
 /* The other side of a file: all that touches LMDB. Runs in a process of its own (store.c); every transaction is short,
  * and whatever is wrong is the last answer it gives. The databases in a file:
  *   records   id (16 bytes, big-endian) -> text;  tasks   digest of the task's text -> ids, sorted
- *   meta      "format" -> KB_FORMAT;              "set" -> struct set, of every committed transaction */
+ *   meta      "format" -> KB_FORMAT;              "set" -> struct store_set, of every committed transaction */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -26,13 +26,6 @@ enum {
 	UNLOCKED_TRIES = 20,
 };
 
-/* count and sum as in struct kb_stat; txn is the transaction that wrote it: an older one under a newer head shows. */
-struct set {
-	uint64_t count;
-	struct digest sum;
-	uint64_t txn, check; /* check: hash of what is before it */
-};
-
 static struct server {
 	int fd;
 	const char *path;
@@ -40,7 +33,7 @@ static struct server {
 	MDB_env *env;
 	MDB_txn *txn;
 	MDB_dbi records, tasks, meta;
-	struct set set;
+	struct store_set set;
 } sv;
 
 static noreturn void fail(enum exit_code code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -99,29 +92,26 @@ static void on_assert(MDB_env *env, const char *what)
 
 /* Files and their opening. */
 
-static ssize_t read_heads(unsigned char *buf, size_t size)
-{
-	int fd = open(sv.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n = fd < 0 ? -1 : pread(fd, buf, size, 0);
-	if (fd >= 0)
-		close(fd);
-	return n;
-}
-
 /* The heads as they are on disk, read again where a commit came between. */
 static const char *check_heads(uint64_t *txn)
 {
 	static unsigned char head[2 * 65536];
 	const char *why = NULL;
+	int fd = open(sv.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		fail_lmdb(errno);
 	for (int i = 0; i < UNLOCKED_TRIES; i++) {
-		ssize_t n = read_heads(head, sizeof head);
+		ssize_t n = pread(fd, head, sizeof head, 0);
 		if (n < 0)
 			fail_lmdb(errno);
 		why = heads_check(head, (size_t)n, txn);
 		if (!why)
-			return NULL;
+			why = older_check(fd, head, *txn);
+		if (!why)
+			break;
 		usleep(1000);
 	}
+	close(fd);
 	return why;
 }
 
@@ -223,7 +213,7 @@ static bool read_set(void)
 	if (rc || v.mv_size != sizeof sv.set)
 		return false;
 	memcpy(&sv.set, v.mv_data, sizeof sv.set);
-	return sv.set.check == hash64(&sv.set, offsetof(struct set, check), 0);
+	return sv.set.check == hash64(&sv.set, offsetof(struct store_set, check), 0);
 }
 
 static void check_format(void)
@@ -311,7 +301,7 @@ static int commit(void)
 {
 	MDB_val key = {3, "set"}, v = {sizeof sv.set, &sv.set};
 	sv.set.txn = mdb_txn_id(sv.txn);
-	sv.set.check = hash64(&sv.set, offsetof(struct set, check), 0);
+	sv.set.check = hash64(&sv.set, offsetof(struct store_set, check), 0);
 	int rc = mdb_put(sv.txn, sv.meta, &key, &v, 0);
 	if (rc) {
 		drop_txn();

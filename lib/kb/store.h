@@ -48,6 +48,14 @@ const char *store_call(struct store *s, enum store_op op, const void *p, size_t 
 const char *store_try(struct store *s, enum store_op op, struct arena *a, size_t *len, const char **why);
 noreturn void store_damaged(const struct store *s, const char *what);
 
+/* What every committed transaction leaves in the file: count and sum as in struct kb_stat; txn is the transaction that
+ * wrote it: an older one under a newer head shows. */
+struct store_set {
+	uint64_t count;
+	struct digest sum;
+	uint64_t txn, check; /* check: hash of what is before it */
+};
+
 /* The other side (lmdb.c): serves requests until the socket is closed. */
 noreturn void lmdb_serve(int fd, const char *path, bool write);
 /* check.c: what is wrong with the pages of transaction txn in the mapped file; a line a fault to out. false: its head,
@@ -55,4 +63,7 @@ noreturn void lmdb_serve(int fd, const char *path, bool write);
 bool pages_check(const unsigned char *map, size_t bytes, uint64_t txn, FILE *out);
 /* Do the two heads of the file belong together? NULL, or what is wrong. */
 const char *heads_check(const unsigned char *head, size_t n, uint64_t *txn);
+/* Is the older of two heads that belong together what it says? One bit of the newer one's number could make it the
+ * older, and the commit before it the last. Its pages stay until a commit writes over it. */
+const char *older_check(int fd, const unsigned char *head, uint64_t newest);
 #endif
