@@ -2,6 +2,7 @@
 say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
 skip() { echo "ok - $1 # SKIP $2"; exit 0; }
 export HONE_KB=$PWD/kb
+unset HONE_TARGET # this machine as it is, and lesser ones
 task='MatMul f32 64x96 96x128c'
 
 run-dev --serve --target pdp11 </dev/null 2>err
@@ -11,6 +12,9 @@ run-dev --serve --target 'cpu=x;features=fma,avx2,avx512,vnni,fp16;l1=1K;l2=1K;l
 code=$?
 [ $code = 0 ] || { [ $code = 69 ] && grep -q 'this machine lacks .*fp16' err; }
 say $? "features that are not here: 69, named"
+HONE_TARGET=pdp11 run-dev --serve </dev/null 2>err
+[ $? = 64 ] && grep -q 'HONE_TARGET=pdp11: there are native, ' err
+say $? "HONE_TARGET: the same"
 run-dev --target x86-64 none.so 2>err
 [ $? = 64 ]
 say $? "--target without --serve: 64"

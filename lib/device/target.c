@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "device/target.h"
 #include "common/arena.h"
+#include "common/msg.h"
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,19 @@ static unsigned read_features(void)
 static struct target host;
 static bool known;
 
+static void pass_for_named(const char *name)
+{
+	struct target t;
+
+	if (!name || !*name)
+		return;
+	if (!target_find(name, &t))
+		die(EX_BADUSE, "HONE_TARGET=%s: there are " TARGET_NAMES, name);
+	const char *lacks = target_pass_for(&t);
+	if (lacks)
+		die(EX_NOTAVAIL, "HONE_TARGET=%s: this machine lacks %s", name, lacks);
+}
+
 const struct target *target_host(void)
 {
 	cpu_set_t set;
@@ -117,6 +131,7 @@ const struct target *target_host(void)
 	CPU_ZERO(&set);
 	host.cores = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 	known = true;
+	pass_for_named(getenv("HONE_TARGET"));
 	return &host;
 }
 
