@@ -183,3 +183,12 @@ graph main {
 END
 ge-load joined.txt | ge-shape | ge-fuse | ge-plan --quiet -o joined.g && ge-emit --quiet joined.g -o joined && run-cmp joined.so joined.g >out
 say $? "Concat inside a vector: reads stay inside their operands"
+
+# NaN goes through Max and Min, on whichever side it is; the bound of one side is a number, of the other it is not.
+printf 'hone-text 1\nmodule ir=8 opset=17\nconst c = f32[17] [nan, 1, nan, -3, 9, nan, 0, 0, 7, 8, 9, 1, 2, nan, 4, 5, nan]\nconst z = f32[] [0]\nconst six = f32[] [6]\nconst no = f32[] [nan]\ngraph main {\n  input x: f32[17]\n  s = Add(x, @c)\n  y = Clip(s, @z, @six)\n  w = Max(@z, s)\n  v = Min(@no, s)\n  by = IsNaN(y)\n  bw = IsNaN(w)\n  bv = IsNaN(v)\n  ny = Where(by, @six, y)\n  nw = Where(bw, @six, w)\n  nv = Where(bv, @six, v)\n  output ny = ny\n  output nw = nw\n  output nv = nv\n}\n' |
+	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o nan.g && ge-emit nan.g -o nan && run-dev nan.so -o nan.npz && run-ref nan.g -o ref.npz && run-cmp --tol 0 nan.npz ref.npz >/dev/null
+say $? "NaN goes through bounds"
+grep -q 'vmax2(vset' nan.c && grep -q 'vmin(vload(' nan.c
+say $? "a bound that is a number takes one instruction"
+grep -q 'LOADS_STAY;' digits.c
+say $? "what follows a reduction is loaded after it"

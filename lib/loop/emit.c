@@ -532,7 +532,27 @@ void emit_for(struct emit *e, nest_id id)
 	tmp_clear(e);
 }
 
-/* Kids in order, pieces of one team together. */
+/* Is n a loop over sums in registers, more than a few of them, that stays a loop? */
+static bool sums_in_registers(struct emit *e, nest_id n)
+{
+	const struct nest *x = lnest(e->p, n);
+
+	if (x->kind == NEST_BLOCK)
+		return x->phase == BLOCK_UPDATE && lbuf(e->p, lstage(e->p, x->stage)->out)->scope == SCOPE_REGISTER;
+	for (size_t i = 0; i < x->kid.n; i++)
+		if (sums_in_registers(e, x->kid.a[i]))
+			return true;
+	return false;
+}
+
+static bool stays_loop(const struct nest *x)
+{
+	return x->kind == NEST_FOR && (x->mark == LOOP_SERIAL || x->unroll);
+}
+
+/* Kids in order, pieces of one team together. What follows a loop over sums in registers loads its operands (a bias) after
+ * it: a compiler that moves loads of what does not change out of the loops around lets them have registers for all of
+ * them, and keeps sums in memory instead. */
 static void emit_seq(struct emit *e, const struct nest *seq)
 {
 	for (size_t i = 0, n; i < seq->kid.n; i += n) {
@@ -544,6 +564,9 @@ static void emit_seq(struct emit *e, const struct nest *seq)
 		else
 			for (size_t k = 0; k < n; k++)
 				emit_nest(e, seq->kid.a[i + k]);
+		const struct nest *x = lnest(e->p, seq->kid.a[i]);
+		if (x->reduce && stays_loop(x) && i + n < seq->kid.n && sums_in_registers(e, seq->kid.a[i]))
+			line(e, "LOADS_STAY;");
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 static const char types_text[] =
+	"#define LOADS_STAY __asm__ volatile(\"\" ::: \"memory\") /* none moves across */\n"
 	"#define VL %d /* lanes of a vector of float */\n"
 	"typedef float vf __attribute__((vector_size(4 * VL)));\n"
 	"typedef int vi __attribute__((vector_size(4 * VL)));\n"

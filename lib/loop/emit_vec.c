@@ -142,6 +142,15 @@ static struct vx vx_cast(struct emit *e, ex_id ex, const struct lanes *m)
 	return fail;
 }
 
+/* vmax and vmin hand on NaN from either side; one instruction does where one of the two is a number: that first. NULL: neither is. */
+static const char *with_number(struct emit *e, const struct ex *x, const struct vx *a)
+{
+	for (int i = 0; i < 2 && (x->fn == FN_MAX || x->fn == FN_MIN); i++)
+		if (lex(e->p, x->a[i])->kind == EX_CONST && !isnan(lex(e->p, x->a[i])->c))
+			return text(e, "%s(%s, %s)", x->fn == FN_MAX ? "vmax2" : "vmin2", a[i].s, a[1 - i].s);
+	return NULL;
+}
+
 static struct vx vx_call(struct emit *e, ex_id ex, const struct lanes *m)
 {
 	struct ex x = *lex(e->p, ex);
@@ -165,7 +174,10 @@ static struct vx vx_call(struct emit *e, ex_id ex, const struct lanes *m)
 	bool bare = x.fn >= FN_ADD && x.fn <= FN_DIV; /* scalar op vector is C */
 	for (int i = 0; i < r->arity; i++)
 		a[i].s = logic || (x.fn == FN_SELECT && !i) ? to_mask(e, a[i]) : bare ? a[i].s : to_vec(e, a[i]);
-	const char *s = "", *q = r->vector, *next;
+	const char *s = with_number(e, &x, a), *q = r->vector, *next;
+	if (s)
+		return (struct vx){VX_VEC, s};
+	s = "";
 	while ((next = strchr(q, '%'))) {
 		s = text(e, "%s%.*s%s", s, (int)(next - q), q, a[next[1] - 'a'].s);
 		q = next + 2;
