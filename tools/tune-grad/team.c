@@ -142,6 +142,40 @@ static void kill_all(void *arg)
 
 /* Faults. */
 
+/* What mpirun noticed of a rank, else the first sentence that it and the ranks wrote, without the rules around it: what it says last
+ * is advice. */
+static const char *first_words(const struct member *m)
+{
+	static const char notice[] = "mpirun noticed that ";
+	static char text[4000];
+	size_t n = 0;
+	ssize_t k = pread(m->err, text, sizeof text - 1, 0);
+	text[k > 0 ? k : 0] = 0;
+	char *noticed = strstr(text, notice);
+	if (noticed) {
+		noticed[strcspn(noticed, ".\n")] = 0;
+		return noticed + strlen(notice);
+	}
+	for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+		size_t length = strlen(line);
+		if (line[strspn(line, "- \t")] == 0) {
+			if (n)
+				break;
+			continue;
+		}
+		memmove(text + n, line, length); /* it moves down, over what was read */
+		n += length;
+		text[n] = ' ';
+		if (!strncmp(line, "tune-grad: ", 11) || strchr(".:", line[length - 1]))
+			break;
+		n++;
+	}
+	while (n && strchr(" .:", text[n - 1]))
+		n--;
+	text[n] = 0;
+	return text;
+}
+
 /* The last line that a member wrote to its standard error, or "". */
 static const char *last_words(const struct member *m)
 {
@@ -162,7 +196,7 @@ static noreturn void member_gone(struct team *t, int i)
 	double until = now_seconds() + grace;
 	while (waitpid(m->pid, &status, WNOHANG) == 0 && now_seconds() < until)
 		usleep(5000);
-	const char *words = last_words(m), *name = opt.mpi ? "mpirun" : xprintf("rank %d (%s)", i, m->addr);
+	const char *words = opt.mpi ? first_words(m) : last_words(m), *name = opt.mpi ? "mpirun" : xprintf("rank %d (%s)", i, m->addr);
 	if (kill(m->pid, 0) && errno == ESRCH)
 		m->pid = 0;
 	if (WIFSIGNALED(status))
@@ -170,7 +204,7 @@ static noreturn void member_gone(struct team *t, int i)
 	/* ssh says no more where the rank was killed there. */
 	if (WEXITSTATUS(status) == 255 && !*words && m->command)
 		words = "no connection, or the rank was killed there";
-	die(EX_NOTAVAIL, "%s ended with %d%s%.350s%s%s", name, WEXITSTATUS(status), *words ? ": " : "", words,
+	die(opt.mpi && WEXITSTATUS(status) > 128 ? EX_SYSTEM : EX_NOTAVAIL, "%s ended with %d%s%.350s%s%s", name, WEXITSTATUS(status), *words ? ": " : "", words,
 	    m->command ? "; it was started by: " : "", m->command ? m->command : "");
 }
 
