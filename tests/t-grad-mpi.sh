@@ -15,18 +15,23 @@ for n in 2 4; do
 		NF != 2 || $1 <= b || $2 < t || $2 <= 0 { print } { b = $1; t = $2; k++ } END { if (k < 8 || b != 65536) print k " points, last " b }' mpi.tsv)"
 done
 rm -f mpi.tsv
-tune-grad calibrate --mpi -n 2 --max 256M -o mpi.tsv >out 2>err &
-pid=$!
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do # mpirun's children
-	ranks=$(pgrep -P "$(pgrep -P $pid | head -1)" -f 'rank --mpi' | tr '\n' ' ')
-	[ "$(echo $ranks | wc -w)" = 2 ] && break
-	sleep 0.1
-done
-sleep 1
-set -- $ranks
-start=$(date +%s); kill -KILL $2; wait $pid; rc=$?
+long() { # a calibration that lasts; its pid in pid, those of its ranks in ranks
+	tune-grad calibrate --mpi -n 2 --max 256M --timeout 1 -o mpi.tsv >out 2>err &
+	pid=$!
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do # mpirun's children
+		ranks=$(pgrep -P "$(pgrep -P $pid | head -1)" -f 'rank --mpi' | tr '\n' ' ')
+		[ "$(echo $ranks | wc -w)" = 2 ] && break
+		sleep 0.1
+	done
+	sleep 1
+	set -- $ranks
+	second=$2
+}
+long; start=$(date +%s); kill -KILL $second; wait $pid; rc=$?
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -n "$(left)" ] || break; sleep 0.1; done # mpirun does not wait for it
 fault "a rank of OpenMPI that is killed" 71 'mpirun ended with 137: process rank 1 .*signal 9'
+long; start=$(date +%s); kill -STOP $second; wait $pid; rc=$?
+fault "a rank of OpenMPI that is stopped" 69 'a rank is silent for 1 s'
 ranks=
 say "writes no curve" "$(ls mpi.tsv 2>/dev/null)"
 start=$(date +%s); OMPI_MCA_rmaps_base_oversubscribe=0 tune-grad calibrate --mpi -n 1024 >out 2>err; rc=$?

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/arena.h"
 #include "common/msg.h"
+#include "common/progress.h"
 #include "rank.h"
 
 static struct {
@@ -11,13 +12,14 @@ static struct {
 	int (*Finalize)(void);
 	int (*Comm_rank)(void *comm, int *);
 	int (*Comm_size)(void *comm, int *);
-	int (*Barrier)(void *comm);
+	int (*Ibarrier)(void *comm, void **request);
 	int (*Bcast)(void *, int n, void *type, int root, void *comm);
-	int (*Reduce)(const void *, void *, int n, void *type, void *op, int root, void *comm);
+	int (*Ireduce)(const void *, void *, int n, void *type, void *op, int root, void *comm, void **request);
 	int (*Iallreduce)(const void *, void *, int n, void *type, void *op, void *comm, void **request);
 	int (*Test)(void **request, int *flag, void *status);
 	void *world, *f32, *f64, *byte, *i32, *sum;
 	int rank, ranks;
+	double timeout;
 } mpi;
 
 static void *const in_place = (void *)1; /* MPI_IN_PLACE; and MPI_STATUS_IGNORE is NULL */
@@ -30,16 +32,27 @@ static void *symbol(void *library, const char *name)
 	return p;
 }
 
-/* Progress needs calls: without them a message would wait for the next one. Counts of MPI are ints: parts of 2^30. */
+/* Progress needs calls: without them a message would wait for the next one. MPI does not say how far it is: a rank counts as silent
+ * when an operation takes longer than the timeout and a second for each megabyte. */
+static bool finish(void *request, double bytes)
+{
+	double deadline = now_seconds() + mpi.timeout + 1e-6 * bytes;
+	int done = 0;
+	for (unsigned i = 1; mpi.Test(&request, &done, NULL) == 0 && !done; i++)
+		if (i % 64 == 0 && now_seconds() > deadline)
+			return false;
+	return done;
+}
+
+/* Counts of MPI are ints: parts of 2^30. */
 static bool mpi_allreduce(float *data, size_t n)
 {
 	do {
 		size_t part = n < ((size_t)1 << 30) ? n : (size_t)1 << 30;
 		void *request;
-		int done = 0;
 		mpi.Iallreduce(in_place, data, (int)part, mpi.f32, mpi.sum, mpi.world, &request);
-		while (!done)
-			mpi.Test(&request, &done, NULL);
+		if (!finish(request, (double)part * sizeof *data))
+			return false;
 		data += part;
 		n -= part;
 	} while (n);
@@ -48,10 +61,12 @@ static bool mpi_allreduce(float *data, size_t n)
 
 static bool mpi_barrier(void)
 {
-	return mpi.Barrier(mpi.world) == 0;
+	void *request;
+	mpi.Ibarrier(mpi.world, &request);
+	return finish(request, 0);
 }
 
-struct wire mpi_wire(int *rank, int *ranks)
+struct wire mpi_wire(int *rank, int *ranks, double timeout)
 {
 	void *l = dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL);
 	if (!l)
@@ -62,9 +77,9 @@ struct wire mpi_wire(int *rank, int *ranks)
 	*(void **)&mpi.Finalize = symbol(l, "MPI_Finalize");
 	*(void **)&mpi.Comm_rank = symbol(l, "MPI_Comm_rank");
 	*(void **)&mpi.Comm_size = symbol(l, "MPI_Comm_size");
-	*(void **)&mpi.Barrier = symbol(l, "MPI_Barrier");
+	*(void **)&mpi.Ibarrier = symbol(l, "MPI_Ibarrier");
 	*(void **)&mpi.Bcast = symbol(l, "MPI_Bcast");
-	*(void **)&mpi.Reduce = symbol(l, "MPI_Reduce");
+	*(void **)&mpi.Ireduce = symbol(l, "MPI_Ireduce");
 	*(void **)&mpi.Iallreduce = symbol(l, "MPI_Iallreduce");
 	*(void **)&mpi.Test = symbol(l, "MPI_Test");
 	mpi.world = symbol(l, "ompi_mpi_comm_world");
@@ -73,6 +88,7 @@ struct wire mpi_wire(int *rank, int *ranks)
 	mpi.byte = symbol(l, "ompi_mpi_byte");
 	mpi.i32 = symbol(l, "ompi_mpi_int");
 	mpi.sum = symbol(l, "ompi_mpi_op_sum");
+	mpi.timeout = timeout;
 	mpi.Init(NULL, NULL);
 	mpi.Comm_rank(mpi.world, &mpi.rank);
 	mpi.Comm_size(mpi.world, &mpi.ranks);
@@ -90,11 +106,15 @@ void mpi_share_line(char **line, size_t *size)
 	mpi.Bcast(*line, n, mpi.byte, 0, mpi.world);
 }
 
-void mpi_mean(double *v, int n)
+bool mpi_mean(double *v, int n)
 {
-	mpi.Reduce(mpi.rank == 0 ? in_place : v, v, n, mpi.f64, mpi.sum, 0, mpi.world);
+	void *request;
+	mpi.Ireduce(mpi.rank == 0 ? in_place : v, v, n, mpi.f64, mpi.sum, 0, mpi.world, &request);
+	if (!finish(request, 0))
+		return false;
 	for (int i = 0; i < n; i++)
 		v[i] /= mpi.ranks;
+	return true;
 }
 
 void mpi_end(void)

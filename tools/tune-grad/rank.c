@@ -78,6 +78,15 @@ static bool ring_meet(void)
 	return true;
 }
 
+/* Rank 0 reports; the others end with the tool, and if rank 0 is the silent one, end it. */
+static noreturn void mpi_silent(void)
+{
+	if (me.rank == 0)
+		fault(RING_SILENT, "a rank is silent for %.3g s", opt.timeout);
+	sleep(1);
+	die(EX_NOTAVAIL, "rank %d: another rank is silent for %.3g s", me.rank, opt.timeout);
+}
+
 static double us_now(void) { return now_seconds() * 1e6; }
 
 static void make_room(double bytes)
@@ -160,16 +169,18 @@ static void do_time(const char *arg, bool mpi)
 	size_t n = (size_t)ceil(bytes / sizeof(float));
 	double *us = xcalloc((size_t)count, sizeof *us);
 	make_room(bytes);
-	me.wire.barrier();
+	if (!me.wire.barrier())
+		mpi_silent();
 	double before = us_now();
 	for (int i = 0; i < count; i++) {
-		me.wire.allreduce(me.data, n);
+		if (!me.wire.allreduce(me.data, n))
+			mpi_silent();
 		double now = us_now();
 		us[i] = now - before;
 		before = now;
 	}
-	if (mpi)
-		mpi_mean(us, count);
+	if (mpi && !mpi_mean(us, count))
+		mpi_silent();
 	if (mpi && me.rank > 0)
 		return;
 	printf("us");
@@ -358,7 +369,7 @@ int grad_rank(struct tool_args *a)
 	me.listener = -1;
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (opt.mpi)
-		me.wire = mpi_wire(&me.rank, &me.ranks);
+		me.wire = mpi_wire(&me.rank, &me.ranks, opt.timeout);
 	else if (pthread_create(&watcher, NULL, watch, NULL))
 		die(EX_SYSTEM, "no thread");
 	if (me.rank == 0)

@@ -5,16 +5,16 @@
 #include <stddef.h>
 
 struct wire {
-	bool (*allreduce)(float *data, size_t n); /* in place over all ranks; false: said with wire_fault */
+	bool (*allreduce)(float *data, size_t n); /* in place over all ranks; false: another rank is silent */
 	bool (*barrier)(void);
 };
 
 /* MPI through the OpenMPI library, found when it is wanted: hone is built without. A rank that mpirun did not start, or no
  * library: die(69). */
-struct wire mpi_wire(int *rank, int *ranks);
+struct wire mpi_wire(int *rank, int *ranks, double timeout);
 /* Rank 0's line becomes everybody's; *line grows. */
 void mpi_share_line(char **line, size_t *size);
-/* Rank 0 has the mean over the ranks. */
-void mpi_mean(double *v, int n);
+/* Rank 0 has the mean over the ranks. false: another rank is silent. */
+bool mpi_mean(double *v, int n);
 void mpi_end(void);
 #endif

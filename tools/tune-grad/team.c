@@ -106,7 +106,7 @@ static noreturn void exec_rank(const struct member *m)
 	if (!m->command)
 		execl(self, "tune-grad", "rank", (char *)NULL);
 	else if (opt.mpi)
-		execl("/bin/sh", "sh", "-c", xprintf("exec %s '%s' rank --mpi", m->command, self), (char *)NULL);
+		execl("/bin/sh", "sh", "-c", xprintf("exec %s '%s' rank --mpi --timeout %g", m->command, self, opt.timeout), (char *)NULL);
 	else
 		execl("/bin/sh", "sh", "-c", xprintf("exec %s tune-grad rank", m->command), (char *)NULL);
 	_exit(127);
