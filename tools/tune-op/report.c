@@ -40,6 +40,8 @@ const char *report_time(struct arena *a, double seconds)
 {
 	if (!(seconds > 0))
 		return "-";
+	if (seconds < 1e-6)
+		return arena_printf(a, "%.*f ns", seconds < 1e-8 ? 1 : 0, 1e9 * seconds);
 	if (seconds < 1e-3)
 		return arena_printf(a, "%.*f us", seconds < 1e-5 ? 2 : seconds < 1e-4 ? 1 : 0, 1e6 * seconds);
 	if (seconds < 1)

@@ -23,7 +23,7 @@ static const char style[] =
 	"svg{display:block;max-width:100%;height:auto}svg text{font:10px system-ui,sans-serif;fill:var(--soft)}"
 	".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.86rem;width:100%}"
 	"th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid var(--line)}"
-	"th{font-weight:600;color:var(--soft)}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
+	"td:last-child{min-width:15rem}th{font-weight:600;color:var(--soft)}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
 	"td.better{color:var(--better);font-weight:600}code{font:.78rem ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}"
 	"details summary{cursor:pointer}pre{font:.75rem ui-monospace,monospace;background:var(--tint);padding:.5rem;overflow-x:auto;margin:.3rem 0}";
 
@@ -192,6 +192,7 @@ static void put_table(FILE *f, const struct report *r, double before, struct are
 
 static void put_costs(FILE *f, const struct report *r, bool beside, double all)
 {
+	const char *between = "";
 	double x = 0, most = all;
 	int shade = 0;
 
@@ -214,11 +215,13 @@ static void put_costs(FILE *f, const struct report *r, bool beside, double all)
 	for (size_t i = 0; i < r->ncost; i++) {
 		if (r->cost[i].beside != beside)
 			continue;
+		fputs(between, f);
 		put(f, r->cost[i].name);
-		fprintf(f, " %.1f s &middot; ", r->cost[i].seconds);
+		fprintf(f, " %.1f s", r->cost[i].seconds);
+		between = " &middot; ";
 	}
 	if (!beside)
-		fprintf(f, "other %.1f s &middot; all %.1f s", report_other(r), all);
+		fprintf(f, "%sother %.1f s &middot; all %.1f s", between, report_other(r), all);
 	fputs("</p>\n", f);
 }
 

@@ -30,7 +30,7 @@ static struct report_task task_result(const struct tuned *t, struct arena *a)
 	}
 	if (t->trace || t->given || t->subject.base)
 		x.words = trace_words(t->trace ? t->trace : t->subject.base ? t->subject.base->trace : t->given, a);
-	for (int v = VERDICT_WRONG; v < VERDICT_COUNT; v++)
+	for (int v = VERDICT_WRONG; v <= VERDICT_BUILD; v++)
 		x.failed += t->failed[v];
 	return x;
 }
