@@ -138,8 +138,8 @@ static size_t count_points(const char *strategy, struct loop_prog *(*make)(struc
 
 static void test_small(void)
 {
-	static const char *const all[] = {"genetic", "random", "grid"};
-	for (int i = 0; i < 3; i++)
+	static const char *const all[] = {"genetic", "random", "grid", "descent"};
+	for (int i = 0; i < 4; i++)
 		ok(count_points(all[i], of_two) == 1 && count_points(all[i], of_none) == 0, "%s: a space is used up", all[i]);
 }
 
@@ -174,6 +174,62 @@ static void test_quality(void)
 	ok(genetic < random - 0.02 && genetic < 0.6, "64 trials: genetic %.3f, random %.3f (best there is: 0.5)", genetic, random);
 }
 
+/* Every seed at the best point there is, or said not to have come to an end. */
+static void test_descent(void)
+{
+	enum { SEEDS = 20, TRIALS = 400, BATCH = 4 };
+	size_t most = 0;
+	int there = 0;
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct space *space = space_made_up(&says_nothing);
+		struct search *s = search_new(space, strategy_find("descent"), seed);
+		struct point *p[BATCH];
+		double best = 1;
+		size_t n = 0;
+		for (size_t k; n < TRIALS && !search_converged(s) && (k = search_propose(s, BATCH, p)); n += k)
+			for (size_t i = 0; i < k; i++) {
+				search_tell(p[i], measure(p[i]) * (1 + 0.002 * (double)((seed * 7 + n + i) % 3))); /* some noise */
+				best = fmin(best, measure(p[i]));
+			}
+		there += search_converged(s) && best < 0.5 * 1.01;
+		most = n > most ? n : most;
+		search_free(s);
+		space_free(space);
+	}
+	ok(there == SEEDS, "descent: converged at the best point, %d of %d seeds, %zu trials at most", there, SEEDS, most);
+}
+
+/* A best point that only two changes at once reach: the first knob at 6 is worse unless the second is at 6. */
+static struct loop_prog *of_pair(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace)
+{
+	struct loop_prog *p = prog_new(NULL);
+	meet(got, want, "a", &p->arena);
+	meet(got, want, "b", &p->arena);
+	*trace = arena_printf(&p->arena, "%lld %lld\n", (long long)got->a[0].decision, (long long)got->a[1].decision);
+	return p;
+}
+
+static void test_pairs(void)
+{
+	struct generator g = {"pair", "", of_pair};
+	struct space *s = xcalloc(1, sizeof *s);
+	struct point *p[4];
+	bool found = false;
+	s->cost = &says_nothing;
+	vec_push(&s->origins, (struct origin){&g, "rule", NULL});
+	struct search *x = search_new(s, strategy_find("descent"), 1);
+	for (size_t k; !search_converged(x) && (k = search_propose(x, 4, p));)
+		for (size_t i = 0; i < k; i++) {
+			bool six[2] = {p[i]->at.a[0].decision == 6, p[i]->at.a[1].decision == 6};
+			search_tell(p[i], six[0] && six[1] ? 0.7 : six[0] || six[1] ? 1.01 : 1.2);
+			found |= six[0] && six[1];
+		}
+	ok(found && search_converged(x), "descent: two decisions that are good together");
+	search_free(x);
+	space_free(s);
+}
+
 static void test_schedulers(void)
 {
 	struct task_state t[] = {{.calls = 1, .seconds = 1e-3, .trials = 8}, {.calls = 4, .seconds = 1e-3, .trials = 8}, {.calls = 1, .trials = 0}};
@@ -184,6 +240,13 @@ static void test_schedulers(void)
 	t[1].trials = 400;
 	ok(schedule_next(gain, t, 3, 4) == 0, "gain: until it has had its share");
 	ok(schedule_next(turns, t, 3, 4) == 0, "round: the one with fewest trials");
+	t[1].trials = 8;
+	t[1].converged = true;
+	ok(schedule_next(gain, t, 3, 4) == 0 && schedule_next(turns, t, 3, 4) == 0, "what has converged waits for the others");
+	t[0].busy = true;
+	ok(schedule_next(gain, t, 3, 4) == -1, "also for what is busy");
+	t[0].done = true;
+	ok(schedule_next(gain, t, 3, 4) == 1, "until they are done");
 	t[0].done = t[1].done = true;
 	ok(schedule_next(gain, t, 3, 4) == -1 && schedule_next(turns, t, 3, 4) == -1, "all done: none");
 }
@@ -202,11 +265,15 @@ int main(void)
 {
 	test_strategy("genetic", &says_nothing);
 	test_strategy("genetic", &ranks);
+	test_strategy("descent", &says_nothing);
+	test_strategy("descent", &ranks);
 	test_strategy("random", &says_nothing);
 	test_strategy("grid", &says_nothing);
 	test_small();
 	test_grid_is_whole();
 	test_quality();
+	test_descent();
+	test_pairs();
 	test_schedulers();
 	test_distance();
 	return tap_done();

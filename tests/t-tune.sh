@@ -51,7 +51,7 @@ done
 say $? "a shape that was not tuned takes the nearest one's trace"
 
 # Strategies and limits.
-for s in random grid genetic; do
+for s in random grid genetic descent; do
 	HONE_KB=$PWD/kb-$s tune-op $fake --strategy $s --trials 8 --scheduler round m.g -o $s.g && [ "$(kb dump --kb kb-$s | grep -c '^kind search')" = 6 ]
 	say $? "--strategy $s"
 done
@@ -78,7 +78,7 @@ tune-op $fake --only nothing m.g -o never.g 2>err
 [ $? = 64 ] && grep -q 'only=nothing' err && [ ! -e never.g ]
 say $? "--only that fits nothing: 64"
 tune-op $fake --strategy best m.g -o never.g 2>err
-[ $? = 64 ] && grep -q 'genetic, random, grid' err
+[ $? = 64 ] && grep -q 'descent, genetic, random, grid' err
 say $? "--strategy: the names there are"
 tune-op --task 'MatMul f32 2x' 2>err
 [ $? = 65 ] && grep -q 'statement 0' err

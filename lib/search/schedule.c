@@ -32,11 +32,14 @@ const struct task_scheduler task_schedulers[] = {
 
 int schedule_next(const struct task_scheduler *s, const struct task_state *t, int n, size_t batch)
 {
+	bool open = false;
 	int best = -1;
 	double worth = 0;
 
+	for (int i = 0; i < n; i++)
+		open |= !t[i].done && !t[i].converged;
 	for (int i = 0; i < n; i++) {
-		if (t[i].done)
+		if (t[i].done || t[i].busy || (t[i].converged && open))
 			continue;
 		double w = s->worth(&t[i], batch);
 		if (best < 0 || w > worth) {

@@ -18,6 +18,7 @@ struct origin {
 	const char *name; /* "rule", "algo winograd4", "as record 3f2a91c4", "record 3f2a91c4" */
 	const char *text; /* the algorithm (NULL: the one the lowering thinks best); the trace */
 	struct samples at; /* decisions that are taken unless others are wanted */
+	struct point *centre; /* a search's: see descent.c */
 };
 /* One kernel's schedules. */
 struct space {
@@ -51,6 +52,13 @@ struct point {
 	struct samples at;    /* all decisions, in the order they were met */
 	double predicted;     /* seconds by the cost model; 0: not known */
 	double measured;      /* time as a share of the default's; 0: not told yet; infinite: wrong, crash, ... */
+	/* Where it is another point with one decision changed: */
+	const struct point *parent; /* NULL: it is not */
+	const char *changed;  /* the decision; NULL: two were changed */
+	int64_t to;
+	bool all;             /* the others are as they were; else those that were the usual ones follow */
+	double expected;      /* time as a share of the parent's */
+	bool expanded, paired; /* what is one, two decisions away has been drawn */
 };
 struct sample *samples_find(const struct samples *x, const char *name); /* NULL: not among them */
 /* The point of origin o under these decisions; NULL: there is none. The point belongs to the space. */
@@ -80,10 +88,12 @@ struct search {
 	VEC(struct point *) pool;   /* and points that were drawn, but not proposed */
 	struct samples odometer;    /* grid: decisions of the last point */
 	int grid_origin;
+	VEC(struct point *) children; /* descent: what is one or two decisions from where it was */
+	bool converged;
 };
 struct strategy {
 	const char *name, *summary;
-	/* Up to n new points, fewer (none: for good) where it finds no more. */
+	/* Up to n new points; none: it finds no more. */
 	size_t (*propose)(struct search *s, size_t n, struct point **out);
 };
 extern const struct strategy strategies[];
@@ -91,6 +101,9 @@ extern const struct strategy strategies[];
 /* The search knows the rule's point and that its measure is 1. */
 struct search *search_new(struct space *s, const struct strategy *strategy, uint64_t seed);
 size_t search_propose(struct search *s, size_t n, struct point **out);
+/* Has the strategy been to where it wanted to go? What it proposes from now on is a matter of luck. May become false again
+ * when that was good. Only descent has an end. */
+static inline bool search_converged(const struct search *s) { return s->converged; }
 static inline void search_tell(struct point *p, double measured) { p->measured = measured; }
 void search_free(struct search *s);
 
@@ -100,6 +113,8 @@ struct task_state {
 	double calls;   /* of this task in the model */
 	double seconds; /* of one call under the best schedule so far; 0: not known */
 	size_t trials;  /* proposed so far */
+	bool converged; /* what more trials win is luck */
+	bool busy;      /* takes none now */
 	bool done;
 };
 struct task_scheduler {
@@ -107,7 +122,8 @@ struct task_scheduler {
 	double (*worth)(const struct task_state *t, size_t batch); /* of the next batch; the largest is next */
 };
 extern const struct task_scheduler task_schedulers[];
-/* The task whose batch is next, the first among equals; -1: all are done. */
+/* The task whose batch is next, the first among equals; one that has converged only when all have or are done.
+ * -1: none now. */
 int schedule_next(const struct task_scheduler *s, const struct task_state *t, int n, size_t batch);
 
 /* A row by its name; NULL: none. */

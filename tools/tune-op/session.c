@@ -378,12 +378,13 @@ static struct tuned *next_task(struct session *s)
 
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
-		bool may = t->phase == PHASE_NEW || (t->phase == PHASE_SEARCH && t->in_flight < IN_FLIGHT_TASK) ||
-			   (t->phase == PHASE_FINAL && !t->in_flight);
+		bool converged = t->phase == PHASE_SEARCH && search_converged(t->search);
+		bool busy = t->in_flight >= (t->phase == PHASE_FINAL ? 1 : IN_FLIGHT_TASK);
 		double seconds = t->seconds > 0 ? t->seconds : t->flops / GUESSED_RATE;
-		state[i] = (struct task_state){(double)t->calls, seconds * (t->champion ? t->champion->ratio : 1), t->trials, !may};
-		if (may && t->phase == PHASE_FINAL)
-			state[i] = (struct task_state){.calls = 1}; /* at once */
+		state[i] = (struct task_state){(double)t->calls, seconds * (t->champion ? t->champion->ratio : 1), t->trials,
+					       converged, busy, t->phase == PHASE_DONE};
+		if (t->phase == PHASE_FINAL)
+			state[i] = (struct task_state){.calls = 1, .busy = busy}; /* at once */
 	}
 	int i = schedule_next(s->opt->scheduler, state, s->ntask, BATCH);
 	free(state);

@@ -1,0 +1,145 @@
+/* New points of a space, each once. */
+#include <stdlib.h>
+#include <string.h>
+#include "common/digest.h"
+#include "search/strategy_impl.h"
+
+/* ---- sets of digests ---- */
+
+struct digest_set {
+	struct digest *slot; /* zero: free */
+	size_t n, size;
+};
+
+struct digest_set *set_new(void)
+{
+	enum { FIRST = 256 };
+	struct digest_set *s = xcalloc(1, sizeof *s);
+
+	s->size = FIRST;
+	s->slot = xcalloc(s->size, sizeof *s->slot);
+	return s;
+}
+
+void set_free(struct digest_set *s)
+{
+	free(s->slot);
+	free(s);
+}
+
+static bool set_insert(struct digest_set *s, struct digest d)
+{
+	size_t i = d.lo & (s->size - 1);
+
+	d.hi |= 1; /* never zero */
+	while (s->slot[i].hi) {
+		if (digest_eq(s->slot[i], d))
+			return false;
+		i = (i + 1) & (s->size - 1);
+	}
+	s->slot[i] = d;
+	s->n++;
+	return true;
+}
+
+static void set_grow(struct digest_set *s)
+{
+	struct digest_set old = *s;
+
+	s->size *= 2;
+	s->n = 0;
+	s->slot = xcalloc(s->size, sizeof *s->slot);
+	for (size_t i = 0; i < old.size; i++)
+		if (old.slot[i].hi)
+			set_insert(s, old.slot[i]);
+	free(old.slot);
+}
+
+bool set_add(struct digest_set *s, struct digest d)
+{
+	if (2 * s->n >= s->size)
+		set_grow(s);
+	return set_insert(s, d);
+}
+
+/* ---- drawing points ---- */
+
+const struct samples usual;
+
+static struct digest digest_decisions(int origin, const struct samples *want)
+{
+	struct digest_state *d = digest_new();
+
+	digest_add(d, &origin, sizeof origin);
+	for (size_t i = 0; i < want->n; i++) {
+		digest_add(d, want->a[i].name, strlen(want->a[i].name) + 1);
+		digest_add(d, &want->a[i].decision, sizeof want->a[i].decision);
+		if (want->a[i].word[0])
+			digest_add(d, want->a[i].word[want->a[i].decision], strlen(want->a[i].word[want->a[i].decision]));
+	}
+	return digest_end(d);
+}
+
+struct point *draw(struct search *s, int origin, const struct samples *want)
+{
+	if (!set_add(s->tried, digest_decisions(origin, want)))
+		return NULL;
+	struct point *p = space_point(s->space, origin, want);
+	return p && claim(s, p) ? p : NULL;
+}
+
+bool claim(struct search *s, const struct point *p)
+{
+	return set_add(s->known, digest_bytes(p->trace, strlen(p->trace)));
+}
+
+void copy_decisions(struct samples *to, const struct samples *from)
+{
+	to->n = 0;
+	for (size_t i = 0; i < from->n; i++)
+		vec_push(to, from->a[i]);
+}
+
+/* Which samples there are follows from earlier ones, so it is asked for until none is new. */
+struct point *draw_random(struct search *s, int origin)
+{
+	enum { DEPTH = 4 };
+	struct samples want = {0};
+	struct point *p = s->points.a[0];
+	size_t n = 0;
+
+	if (origin)
+		p = space_point(s->space, origin, &usual);
+	for (int k = 0; p && k < DEPTH && (k == 0 || p->at.n > n); k++) {
+		for (size_t i = 0; i < p->at.n; i++) {
+			struct sample x = p->at.a[i];
+			if (samples_find(&want, x.name))
+				continue;
+			x.decision = x.choice[rng_range(&s->rng, 0, x.n - 1)];
+			vec_push(&want, x);
+		}
+		n = want.n;
+		if (k + 1 < DEPTH)
+			p = space_point(s->space, origin, &want);
+	}
+	p = p ? draw(s, origin, &want) : NULL;
+	vec_free(&want);
+	return p;
+}
+
+int any_origin(struct search *s)
+{
+	return (int)rng_range(&s->rng, 0, (int64_t)s->space->origins.n - 1);
+}
+
+size_t draw_origins(struct search *s, size_t n, struct point **out)
+{
+	size_t count = 0;
+
+	while (count < n && s->next_origin < s->space->origins.n) {
+		struct point *p = draw(s, (int)s->next_origin++, &usual);
+		if (p)
+			out[count++] = p;
+	}
+	return count;
+}

@@ -1,0 +1,25 @@
+/* What strategies share. Private to lib/search. */
+#ifndef HONE_STRATEGY_IMPL_H
+#define HONE_STRATEGY_IMPL_H
+#include "common/digest.h"
+#include "search/search.h"
+
+enum { PATIENCE = 60 }; /* draws in vain for a point before a space counts as used up */
+
+struct digest_set *set_new(void);
+void set_free(struct digest_set *s);
+bool set_add(struct digest_set *s, struct digest d); /* false: it was there */
+
+extern const struct samples usual; /* no decision is asked for */
+void copy_decisions(struct samples *to, const struct samples *from);
+int any_origin(struct search *s);
+/* The point, if neither it nor a request for it has been there before; NULL: it has, or there is none. */
+struct point *draw(struct search *s, int origin, const struct samples *want);
+/* Of a point that was made without draw: has it not been there before? From now on it has. */
+bool claim(struct search *s, const struct point *p);
+struct point *draw_random(struct search *s, int origin); /* any decisions */
+/* The usual points of origins that have not been proposed; count. */
+size_t draw_origins(struct search *s, size_t n, struct point **out);
+size_t propose_genetic(struct search *s, size_t n, struct point **out);
+size_t propose_descent(struct search *s, size_t n, struct point **out);
+#endif
