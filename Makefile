@@ -96,7 +96,7 @@ demo:
 	@examples/digits/demo.sh
 
 NETLAB := build/tests/net/netlab
-check: all $(UNITS) $(NETLAB)
+check: all $(UNITS) $(NETLAB) fuzzed
 	@tests/run.sh
 
 # The same under the address and undefined-behaviour sanitizers, in a copy of the tree; what they say fails it too.
@@ -131,7 +131,20 @@ build/fuzz/%: tests/fuzz/%.c $(filter-out lib/common/main.c,$(wildcard lib/commo
 build/fuzz/onnx: $(wildcard lib/op/*.c lib/onnx/*.c) build/gen/onnx.pb-c.c
 build/fuzz/task: $(wildcard lib/op/*.c)
 build/fuzz/kb: lib/kb/record.c
-build/fuzz/onnx build/fuzz/task: FUZZFLAGS = -Wl,--wrap=bug_at
+build/fuzz/serve: $(filter-out lib/device/serve.c,$(wildcard lib/device/*.c))
+build/fuzz/runner: $(filter-out lib/device/runner.c,$(wildcard lib/device/*.c))
+build/fuzz/schedule: $(wildcard lib/op/*.c lib/device/*.c lib/loop/*.c)
+build/fuzz/grads: $(wildcard lib/comm/*.c) tools/tune-grad/trace.c
+$(filter-out build/fuzz/kb build/fuzz/stream,$(FUZZERS)): FUZZFLAGS = -Wl,--wrap=bug_at
+
+# The same targets for make check, which gives them mutants of its own (tests/t-fuzz.sh).
+FUZZED := $(patsubst tests/fuzz/%.c,build/fuzzed/%,$(wildcard tests/fuzz/*.c))
+build/fuzzed/%: build/tests/fuzz/%.o build/tests/fuzz/driver/driver.o $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) -Wl,--as-needed $(FUZZFLAGS) $(ALLLIBS)
+fuzzed: $(FUZZED)
+build/fuzzed/grads: build/tools/tune-grad/trace.o
+$(filter-out build/fuzzed/kb build/fuzzed/stream,$(FUZZED)): FUZZFLAGS = -Wl,--wrap=bug_at
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/hone $(DESTDIR)$(PREFIX)/share/hone
@@ -149,6 +162,6 @@ install: all
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo check asan-check soak bench fuzz install clean
+.PHONY: all deps test-deps demo check fuzzed asan-check soak bench fuzz install clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

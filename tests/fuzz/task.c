@@ -1,24 +1,9 @@
 /* The reader of task texts under libFuzzer: any bytes give a module or a line that says why not; a module's own text
  * is read back, and is the same again. Seeds: lines of tests/task.c. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include "common/msg.h"
 #include "op/task.h"
 #include "op/task_impl.h"
-
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-
-noreturn void __wrap_bug_at(const char *file, int line, const char *fmt, ...);
-noreturn void __wrap_bug_at(const char *file, int line, const char *fmt, ...)
-{
-	fprintf(stderr, "%s:%d: %s\n", file, line, fmt);
-	abort();
-}
+#include "refuse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

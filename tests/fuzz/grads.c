@@ -1,0 +1,90 @@
+/* The readers of gradient tuning under libFuzzer; the first byte chooses: gradients, a curve, a plan, a profiler's
+ * timeline. What they take keeps what their headers promise. Seeds: such files behind a byte 0, 1, 2 or 3. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "../../tools/tune-grad/trace.h"
+#include "comm/curve.h"
+#include "comm/grads.h"
+#include "comm/plan.h"
+#include "refuse.h"
+
+static const char *file_of(const void *p, size_t n, int *fd)
+{
+	static char path[64];
+
+	*fd = memfd_create("input", MFD_CLOEXEC);
+	must(*fd >= 0 && write(*fd, p, n) == (ssize_t)n);
+	snprintf(path, sizeof path, "/dev/fd/%d", *fd);
+	return path;
+}
+
+static void read_grads(const char *path)
+{
+	struct grads g = {0};
+
+	if (REFUSED(grads_read(&g, path)))
+		return;
+	for (size_t i = 0; i < g.at.n; i++)
+		must(g.at.a[i].name && g.at.a[i].bytes >= 0 && isfinite(g.at.a[i].bytes) && (!i || g.at.a[i].ready >= g.at.a[i - 1].ready));
+	grads_free(&g);
+}
+
+static void read_curve(const char *text)
+{
+	struct curve c = {0};
+
+	if (REFUSED(curve_parse(&c, "curve", text)))
+		return;
+	must(c.at.n >= 2 && c.piece.n >= 1 && c.piece.a[0].from == 0);
+	for (size_t i = 1; i < c.at.n; i++)
+		must(c.at.a[i].bytes > c.at.a[i - 1].bytes && c.at.a[i].us >= c.at.a[i - 1].us);
+	for (double bytes = 0; bytes < 1e12; bytes = 2 * bytes + 1)
+		must(curve_at(&c, bytes) >= 0 && !isnan(curve_inverse(&c, bytes)));
+	curve_free(&c);
+}
+
+static void read_plan(const char *text)
+{
+	struct grad tensor[] = {{"a", 8, 0}, {"b", 16, 1}, {"c", 4, 5}, {"d", 4, 5}};
+	struct grads g = {.at = {tensor, 4, 4}};
+	struct plan p = {0};
+
+	if (!REFUSED(plan_parse(&p, "plan", text, &g)))
+		plan_free(&p);
+}
+
+static void read_timeline(const char *path)
+{
+	struct trace t = {0};
+
+	if (REFUSED(trace_read(&t, path)))
+		return;
+	for (int k = 0; k < SPAN_KINDS; k++)
+		for (size_t i = 0; i < t.span[k].n; i++)
+			must(t.span[k].a[i].to >= t.span[k].a[i].from && (!i || t.span[k].a[i].from >= t.span[k].a[i - 1].from));
+	trace_free(&t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	int fd;
+
+	if (!n)
+		return 0;
+	const char *path = file_of(data + 1, n - 1, &fd);
+	char *text = malloc(n);
+	memcpy(text, data + 1, n - 1);
+	text[n - 1] = 0;
+	switch (data[0] % 4) {
+	case 0: read_grads(path); break;
+	case 1: read_curve(text); break;
+	case 2: read_plan(text); break;
+	default: read_timeline(path);
+	}
+	free(text);
+	close(fd);
+	return 0;
+}
