@@ -28,6 +28,8 @@ void line(struct emit *e, const char *fmt, ...)
 
 	if (e->dry)
 		return;
+	if (!e->aside)
+		run_end(e);
 	for (int i = 0; i < e->depth; i++)
 		fputc('\t', e->f);
 	va_start(ap, fmt);
@@ -53,7 +55,7 @@ static bool reserved(const char *s)
 	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
 		if (!strcmp(s, word[i]))
 			return true;
-	return s[0] == 'v' || (strchr("icotgynp", s[0]) && s[1] >= '0' && s[1] <= '9') || strstr(s, "_f32");
+	return s[0] == 'v' || (strchr("icotgynpr", s[0]) && s[1] >= '0' && s[1] <= '9') || strstr(s, "_f32");
 }
 
 static bool name_taken(struct emit *e, const char *s)
@@ -212,9 +214,37 @@ static void lane_by_lane(struct emit *e, nest_id id, const struct nest *loop)
 	e->lane_guard = guard;
 }
 
+/* The statement of a block, in braces if it has lines of its own before it, behind its condition. */
+static void put_block(struct emit *e, const char *lines, size_t size, const char *cond, buf_id out)
+{
+	bool one = strchr(lines, '\n') == lines + size - 1;
+	FILE *f = e->f;
+	char *whole;
+	size_t n;
+
+	e->f = open_memstream(&whole, &n);
+	e->aside = true;
+	if (*cond)
+		line(e, "if (%s)%s", cond, one ? "" : " {");
+	else if (!one)
+		line(e, "{");
+	for (const char *s = lines, *end; *s; s = end) { /* in braces: one tab more */
+		end = strchr(s, '\n') + 1;
+		fprintf(e->f, "%s%.*s", *cond || one ? "" : "\t", (int)(end - s), s);
+	}
+	if (!one)
+		line(e, "}");
+	e->aside = false;
+	fclose(e->f);
+	e->f = f;
+	run_add(e, whole, *cond, lbuf(e->p, out)->scope == SCOPE_REGISTER ? 0 : out);
+	free(whole);
+}
+
 static void emit_block(struct emit *e, nest_id id, const struct nest *loop)
 {
 	const struct nest *n = lnest(e->p, id);
+	buf_id to = lstage(e->p, n->stage)->out;
 	const char *cond;
 	char *out = NULL;
 	size_t size = 0, touched = e->touched.n;
@@ -227,12 +257,14 @@ static void emit_block(struct emit *e, nest_id id, const struct nest *loop)
 	/* The statement and its temporaries are written aside: whether they need braces is known then. */
 	if (!e->dry)
 		e->f = open_memstream(&out, &size);
+	e->aside = true;
 	e->depth += *cond ? 1 : 0;
 	if (e->lane)
 		done = vector_block(e);
 	else
 		scalar_block(e);
 	e->depth -= *cond ? 1 : 0;
+	e->aside = false;
 	if (!e->dry) {
 		fclose(e->f);
 		e->f = f;
@@ -243,20 +275,9 @@ static void emit_block(struct emit *e, nest_id id, const struct nest *loop)
 		lane_by_lane(e, id, loop);
 		return;
 	}
-	if (!e->dry) {
-		bool one = strchr(out, '\n') == out + size - 1;
-		if (*cond)
-			line(e, "if (%s)%s", cond, one ? "" : " {");
-		else if (!one)
-			line(e, "{");
-		for (const char *s = out, *end; *s; s = end) { /* in braces: one tab more */
-			end = strchr(s, '\n') + 1;
-			fprintf(e->f, "%s%.*s", *cond || one ? "" : "\t", (int)(end - s), s);
-		}
-		if (!one)
-			line(e, "}");
-		free(out);
-	}
+	if (!e->dry)
+		put_block(e, out, size, cond, to);
+	free(out);
 	tmp_clear(e);
 }
 
@@ -685,6 +706,8 @@ void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct out
 	vec_free(&e.lines);
 	vec_free(&e.named);
 	vec_free(&e.touched);
+	vec_free(&e.run.load);
+	vec_free(&e.run.statement);
 	arena_release(&e.tmp);
 	arena_release(&e.keep);
 	free(e.regs);

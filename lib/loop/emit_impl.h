@@ -32,6 +32,27 @@ struct named_ex {
 	int kind; /* enum vx_kind */
 };
 
+/* Statements that run one behind the other, not written yet, and what they load (emit_loads.c). */
+struct run_load {
+	buf_id b;
+	poly at;
+	int lanes;
+	int64_t step;
+	const char *type, *text;
+	bool stale; /* b was written since */
+	int uses, name;
+};
+struct run_statement {
+	const char *text;
+	int depth;
+	bool guarded;
+};
+struct run {
+	VEC(struct run_load) load;
+	VEC(struct run_statement) statement;
+	struct arena arena;
+};
+
 struct emit {
 	FILE *f;
 	struct loop_prog *p;
@@ -62,6 +83,10 @@ struct emit {
 	VEC(const char *) lines;    /* declarations before the statement */
 	VEC(struct named_ex) named;
 	int ntemp;
+	int guarded;                /* > 0: within an operand that is not evaluated in every case */
+	bool aside;                 /* its text is not written to the file yet */
+	struct run run;
+	int nloads;                 /* named so far in the function */
 	/* teams */
 	const char *kernel; /* its name */
 	FILE *teams;        /* text of their functions */
@@ -96,6 +121,7 @@ const char *element(struct emit *e, buf_id b, poly offset); /* "c0[...]" or a re
 const char *scalar_call(struct emit *e, int fn, enum dtype t, const char *a, const char *b, const char *c);
 const char *scalar_load(struct emit *e, buf_id b, poly offset); /* as a value */
 const char *scalar(struct emit *e, ex_id ex);
+const char *scalar_read(struct emit *e, ex_id ex, poly at); /* of an EX_READ whose offset is at */
 const char *cast_text(struct emit *e, enum dtype to, enum dtype from, const char *a);
 /* s without the parentheses around all of it, if it has them. */
 const char *bare(struct emit *e, const char *s);
@@ -146,6 +172,14 @@ void emit_team(struct emit *e, const nest_id *piece, size_t n);
 bool used_alone(struct emit *e, buf_id b);
 /* Does one of n nests use b? */
 bool used_by(struct emit *e, const nest_id *piece, size_t n, buf_id b);
+
+/* ---- emit_loads.c ---- */
+/* In the text of a statement: the load of lanes elements, step apart (0: of a scalar), from element `at` of b on; load is its
+ * own text. An index that is data has a name that only its statement knows: not for those. */
+const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step, const char *load);
+/* The next statement; written: the buffer in memory that it changes, or 0. */
+void run_add(struct emit *e, const char *statement, bool guarded, buf_id written);
+void run_end(struct emit *e); /* writes what waits */
 
 /* ---- emit_instr.c, emit_outline.c, emit_ahead.c ---- */
 void emit_call(struct emit *e, nest_id loop);

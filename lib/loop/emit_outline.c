@@ -10,7 +10,7 @@
 /* What the emitter knows of the place around the function. */
 struct outside {
 	FILE *f;
-	int depth, nopen;
+	int depth, nopen, nloads;
 	const char **buf_text;
 	const char *var_text[NEST_DEPTH_MAX]; /* of the variables in scope */
 	VEC(buf_id) given;
@@ -104,7 +104,9 @@ static char *function_text(struct emit *e, nest_id loop, const struct outside *o
 	for (buf_id b = 1; b < e->p->bufs.n; b++)
 		if (lbuf(e->p, b)->alloc && is_local(e, b, loop))
 			e->buf_text[b] = sym_str(c_name(e, sym_str(lbuf(e->p, b)->name)));
+	e->nloads = 0;
 	emit_for(e, loop);
+	run_end(e);
 	fputs("}\n", e->f);
 	fclose(e->f);
 	return text;
@@ -152,7 +154,8 @@ static void put_call(struct emit *e, const struct outside *o, const char *name, 
 
 void emit_outline(struct emit *e, nest_id loop)
 {
-	struct outside o = {.f = e->f, .depth = e->depth, .nopen = e->nopen};
+	run_end(e);
+	struct outside o = {.f = e->f, .depth = e->depth, .nopen = e->nopen, .nloads = e->nloads};
 	size_t nbufs = e->p->bufs.n;
 	const char *params = "", *args = "";
 	int nvars = 0;
@@ -192,6 +195,7 @@ void emit_outline(struct emit *e, nest_id loop)
 	e->f = o.f;
 	e->depth = o.depth;
 	e->nopen = o.nopen;
+	e->nloads = o.nloads;
 	poly *start = e->start;
 	const char *name = add_function(e, body);
 	put_call(e, &o, name, args);

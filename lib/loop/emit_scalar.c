@@ -250,6 +250,13 @@ const char *scalar_call(struct emit *e, int fn, enum dtype t, const char *a, con
 	return row;
 }
 
+const char *scalar_read(struct emit *e, ex_id ex, poly at)
+{
+	const char *s = scalar_load(e, lex(e->p, ex)->buf, at);
+
+	return lex(e->p, ex)->dyn_dim < 0 ? load_mark(e, lex(e->p, ex)->buf, at, 1, 0, s) : s;
+}
+
 static const char *scalar_arg(struct emit *e, ex_id ex, void *arg) { return scalar(e, ex); }
 
 static const char *scalar_guard(struct emit *e, ex_id ex)
@@ -268,7 +275,10 @@ static const char *scalar_guard(struct emit *e, ex_id ex)
 	}
 	if (!*cond)
 		return scalar(e, x.a[0]);
-	return text(e, "(%s ? %s : %s)", cond, scoped(e, x.a[0], scalar_arg, NULL), scoped(e, x.a[1], scalar_arg, NULL));
+	e->guarded++;
+	const char *yes = scoped(e, x.a[0], scalar_arg, NULL), *no = scoped(e, x.a[1], scalar_arg, NULL);
+	e->guarded--;
+	return text(e, "(%s ? %s : %s)", cond, yes, no);
 }
 
 const char *scalar(struct emit *e, ex_id ex)
@@ -283,7 +293,7 @@ const char *scalar(struct emit *e, ex_id ex)
 	case EX_CONST: return const_text(e, x.dtype, x.c, x.ic);
 	case EX_INDEX: return text(e, "(%s)(%s)", vtype(x.dtype), poly_text(e, here(e, x.index[0])));
 	case EX_READ:
-		s = scalar_load(e, x.buf, read_offset(e, ex));
+		s = scalar_read(e, ex, read_offset(e, ex));
 		break;
 	case EX_CAST:
 		s = cast_text(e, x.dtype, lex(e->p, x.a[0])->dtype, scalar(e, x.a[0]));

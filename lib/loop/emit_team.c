@@ -132,6 +132,7 @@ void emit_team(struct emit *e, const nest_id *piece, size_t n)
 	char *body = NULL;
 	size_t size;
 
+	run_end(e);
 	find_givens(e, &g, piece, n);
 	if (!e->dry)
 		e->f = open_memstream(&body, &size);
@@ -142,6 +143,7 @@ void emit_team(struct emit *e, const nest_id *piece, size_t n)
 			emit_scratch(e, b, lbuf(e->p, b)->private ? own : "");
 	for (size_t i = 0; i < n; i++)
 		emit_piece(e, piece[i]);
+	run_end(e);
 	e->in_team = false;
 	e->depth = depth;
 	if (!e->dry) {

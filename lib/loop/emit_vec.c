@@ -94,7 +94,7 @@ static struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
 		return fail;
 	poly off = read_offset(e, ex);
 	if (!lane_in(e, off))
-		return (struct vx){VX_SCALAR, scalar_load(e, b, off)};
+		return (struct vx){VX_SCALAR, scalar_read(e, ex, off)};
 	if (lbuf(e->p, b)->dtype != DT_F32)
 		return fail;
 	if (!poly_linear_in(e->p->P, off, e->lane, &c, &rest))
@@ -108,10 +108,12 @@ static struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
 		return (struct vx){VX_VEC, reg_name(e, b, at)};
 	}
 	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, rest));
-	if (c == 1)
-		return (struct vx){VX_VEC, all_lanes(e, m) ? text(e, "vload(%s)", from) : text(e, "vload_mask(%s, %s)", from, m->s)};
-	return (struct vx){VX_VEC, all_lanes(e, m) ? text(e, "vgather(%s, %ld)", from, (long)c) :
-						     text(e, "vgather_mask(%s, %ld, %s)", from, (long)c, m->s)};
+	const char *load = all_lanes(e, m) ? text(e, c == 1 ? "vload(%s)" : "vgather(%s, %ld)", from, (long)c) :
+			   c == 1          ? text(e, "vload_mask(%s, %s)", from, m->s) :
+					     text(e, "vgather_mask(%s, %ld, %s)", from, (long)c, m->s);
+	if (!m->guard && lex(e->p, ex)->dyn_dim < 0)
+		load = load_mark(e, b, rest, m->n, c, load);
+	return (struct vx){VX_VEC, load};
 }
 
 static struct vx vx_index(struct emit *e, ex_id ex, enum dtype as)
@@ -222,6 +224,8 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 			return fail;
 		narrow = with_lanes(e, narrow, g);
 	}
+	if (!*cond && !narrow)
+		return vx(e, x.a[0], m);
 	struct lanes inner = *m;
 	if (narrow) {
 		inner.s = all_lanes(e, m) ? narrow : with_lanes(e, m->s, narrow);
@@ -236,8 +240,10 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 		rest.guard = true;
 	}
 	struct branch yes = {&inner}, no = {&rest};
+	e->guarded++;
 	yes.x.s = scoped(e, x.a[0], vx_branch, &yes);
 	no.x.s = scoped(e, x.a[1], vx_branch, &no);
+	e->guarded--;
 	if (yes.x.kind == VX_FAIL || no.x.kind == VX_FAIL || (narrow && x.dtype != DT_F32))
 		return fail;
 	if (narrow)
