@@ -300,9 +300,11 @@ static void issue(struct session *s, struct tuned *t)
 		if (!n || t->trials >= s->opt->trials)
 			t->phase = PHASE_FINAL;
 	} else if (t->phase == PHASE_FINAL) {
-		b->n += add_finals(t, b->slot);
+		b->n = add_finals(t, b->slot);
+		if (!b->n)
+			b->n = add_more_looks(t, b->slot);
 		if (!b->n && t->finalists++ < FINALISTS)
-			b->n += add_looks(t, 1, b->slot);
+			b->n = add_looks(t, 1, b->slot);
 		if (!b->n)
 			t->phase = PHASE_DONE;
 	}
@@ -316,6 +318,8 @@ static void confirm(struct session *s, struct tuned *t)
 
 	b->task = t;
 	b->n = add_finals(t, b->slot);
+	if (!b->n && !is_looking(t))
+		b->n = add_more_looks(t, b->slot);
 	if (!b->n && !is_looking(t))
 		b->n = add_looks(t, BETTER, b->slot);
 	if (b->n)

@@ -6,13 +6,13 @@
 #include "measure.h"
 #include "search/search.h"
 
-enum { LOOKS = 3, LOOK_FINAL };
+enum { LOOKS = 3, LOOKS_MAX = 6, LOOK_FINAL };
 
 /* A trial as the search sees it: timed now, known from before, or the same code as another. */
 struct slot {
 	struct tuned *task;
 	struct point *point;
-	int look;                /* 0: the search's; 1 to LOOKS: timed afresh; LOOK_FINAL: what counts, see confirm.c */
+	int look;                /* 0: the search's; 1 to LOOKS_MAX: timed afresh; LOOK_FINAL: what counts, see confirm.c */
 	size_t number;           /* of the task's trials, from 1 */
 	bool done, known;        /* known: from the knowledge base */
 	bool dropped;            /* the time was over before it was timed */
@@ -114,9 +114,11 @@ static inline bool verdict_timed(enum verdict v)
 	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
 }
 
-/* confirm.c. Points to look at again, the best that has time within so much of the champion's; and those that were faster
- * in all looks, for the final one. Counts; out has room for LOOKS. */
+/* confirm.c. Looks at the best point that has time within so much of the champion's; one more where those there are
+ * leave it open; and the final one, for what was faster in all looks, and by more than a tie than the champion. Counts; out
+ * has room for LOOKS. */
 size_t add_looks(struct tuned *t, double within, struct slot **out);
+size_t add_more_looks(struct tuned *t, struct slot **out);
 size_t add_finals(struct tuned *t, struct slot **out);
 bool is_looking(const struct tuned *t); /* has looks in flight */
 
