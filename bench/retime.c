@@ -1,6 +1,6 @@
 /* What did a tuning win? retime [--budget S] MODEL.g TUNED.g [OTHER.g]: every task of the model afresh: the schedule that TUNED
- * has for it against the rule's default and, with OTHER, against the schedule that OTHER has. A row a task, and the total:
- * time of the calls of all tasks. */
+ * has for it against the rule's default and, with OTHER, against the schedule that OTHER has. A row a task; the total:
+ * time of the calls of all tasks; and how far apart the two tunings are, on how many tasks that is known to 2%. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 #include "op/task.h"
 
 enum { OPT_BUDGET = 1000, MODELS_MAX = 3 };
+#define LOST  0.01
+#define APART 0.02
 static double budget = 3;
 static struct arena arena;
 static struct runner *r;
@@ -105,6 +107,8 @@ static double base_seconds(const struct runner_result *x)
 
 struct total {
 	double before, after, worst, apart;
+	int tasks, lost, same, inside; /* timed; slower than the default by 1%; TUNED and OTHER: one kernel; interval inside 2% */
+	const char *where;             /* the task on which they are furthest apart */
 };
 
 static void retime(const struct task *t, struct module *const *model, int n, struct total *sum)
@@ -120,13 +124,20 @@ static void retime(const struct task *t, struct module *const *model, int n, str
 	sum->before += t->count * seconds;
 	sum->after += t->count * seconds * ratio;
 	sum->worst = fmax(sum->worst, ratio);
+	sum->lost += ratio > 1 + LOST;
+	sum->tasks++;
 	printf("%-46.46s %3u %10.2f %6.3f (%.3f .. %.3f) %-7s", t->title, t->count, 1e6 * seconds, ratio, one ? x.lo : 1, one ? x.hi : 1,
 	       one ? verdict_name(x.verdict) : "default");
 	if (n > 2) {
 		struct runner_result y = {.ratio = 1, .lo = 1, .hi = 1, .verdict = VERDICT_TIE};
 		if (!digest_eq(a, b))
 			y = compare(task, a, b, 8 * t->digest.hi + 1);
-		sum->apart = fmax(sum->apart, fmax(y.ratio, 1 / y.ratio));
+		sum->same += digest_eq(a, b);
+		sum->inside += y.lo >= 1 / (1 + APART) && y.hi <= 1 + APART;
+		if (fmax(y.ratio, 1 / y.ratio) > sum->apart) {
+			sum->apart = fmax(y.ratio, 1 / y.ratio);
+			sum->where = t->title;
+		}
 		printf(" %6.3f (%.3f .. %.3f) %s", y.ratio, y.lo, y.hi, digest_eq(a, b) ? "same" : verdict_name(y.verdict));
 	}
 	printf("\n");
@@ -151,11 +162,11 @@ static int run(const struct tool *t, struct tool_args *a)
 	printf("%-46s %3s %10s %s%s\n", "task", "n", "default us", "tuned/default", a->nfile > 2 ? "                  tuned/other" : "");
 	for (size_t i = 0; i < l.n; i++)
 		retime(&l.a[i], model, a->nfile, &sum);
-	printf("total: %.3f ms -> %.3f ms, %.3f of the default's; slowest task at %.3f of its default's time", 1e3 * sum.before,
-	       1e3 * sum.after, sum.after / sum.before, sum.worst);
+	printf("total: %.3f ms -> %.3f ms, %.3f of the default's; %d tasks, %d of them slower by 1%%, slowest at %.3f of its default's time\n",
+	       1e3 * sum.before, 1e3 * sum.after, sum.after / sum.before, sum.tasks, sum.lost, sum.worst);
 	if (a->nfile > 2)
-		printf("; the two at most %.1f%% apart", 100 * (sum.apart - 1));
-	printf("\n");
+		printf("two tunings: %d tasks compared, %d of them the same kernel, %d with an interval inside 2%%; at most %.1f%% apart%s%s\n",
+		       sum.tasks, sum.same, sum.inside, 100 * (sum.apart - 1), sum.where ? ": " : "", sum.where ? sum.where : "");
 	runner_close(r);
 	return EX_GOOD;
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # tune.sh [--seconds S | --trials N] [--seeds "1 2"] [MODEL...]: tunes each model with each seed, from nothing, and times every
-# task afresh: against the rule's default and, where there are two seeds, one result against the other.
+# task afresh: against the rule's default and, where there are two seeds, one result against the other; then the whole
+# model, tuned against default, in turns.
 # Models are looked for as bench/find.sh says. What was tuned and measured stays in build/bench/tune.
 cd "$(dirname "$0")/.." || exit 1
 top=$(pwd)
@@ -14,12 +15,12 @@ while :; do
 	case $1 in
 	--seconds | --trials) limit="$limit $1 $2" && shift 2 ;;
 	--seeds) seeds=$2 && shift 2 ;;
-	-*) sed -n '2,4s/^# //p' "$0" && exit 64 ;;
+	-*) sed -n '2,5s/^# //p' "$0" && exit 64 ;;
 	*) break ;;
 	esac
 done
-[ $# -gt 0 ] || set -- resnet50 mobilenet_v2 bert_small efficientnet_b0
-make -s all build/bench/retime || exit
+[ $# -gt 0 ] || set -- resnet50 mobilenet_v2 bert_small_dyn efficientnet_b0
+make -s all build/bench/retime build/bench/whole || exit
 mkdir -p $out
 failed=0
 for name; do
@@ -37,5 +38,12 @@ for name; do
 	done
 	# shellcheck disable=SC2086 # one or two files
 	build/bench/retime "$out/$name.g" $tuned || failed=1
+	libraries= range=$(model_ranges "$name")
+	for g in $out/$name.g $tuned; do
+		ge-plan -q "$g" | ge-emit -q -o "${g%.g}" || { failed=1; continue 2; }
+		libraries="$libraries ${g%.g}.so"
+	done
+	# shellcheck disable=SC2086 # two or three files
+	build/bench/whole ${range:+--range "$range"} $libraries || failed=1
 done
 exit $failed

@@ -1,0 +1,121 @@
+/* One compiled model against another: whole [--rounds N] [--range NAME=LO:HI] BASE.so OTHER.so..: each in turn, in another
+ * order each round, on one core. A row a library: median time and, for those behind the first, median and quartiles of its
+ * ratio to the first, round by round. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "common/progress.h"
+#include "common/rng.h"
+#include "common/tool.h"
+#include "device/library.h"
+#include "op/npy.h"
+
+enum { OPT_ROUNDS = 1000, OPT_RANGE, LIBRARIES_MAX = 8, ROUNDS_MAX = 1000 };
+static const double sample_seconds = 0.002;
+static int rounds = 51;
+static struct input_spec spec;
+
+static error_t option(int key, char *arg)
+{
+	switch (key) {
+	case OPT_ROUNDS: rounds = atoi(arg) < ROUNDS_MAX ? atoi(arg) : ROUNDS_MAX; return 0;
+	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+struct subject {
+	struct library l;
+	struct tensor **in, **out;
+	int reps;
+	double seconds[ROUNDS_MAX], ratio[ROUNDS_MAX];
+};
+
+/* The first call warms up. */
+static double sample(struct subject *s)
+{
+	library_run(&s->l, s->in, s->out);
+	double start = now_seconds();
+	for (int i = 0; i < s->reps; i++)
+		library_run(&s->l, s->in, s->out);
+	return (now_seconds() - start) / s->reps;
+}
+
+static void open_subject(struct subject *s, const char *path, struct arena *a)
+{
+	library_open(&s->l, path, NULL, 1);
+	s->in = inputs_make(library_module(&s->l), &spec, a);
+	s->out = ARENA_ARRAY(a, struct tensor *, s->l.model->num_outputs);
+	for (int i = 0; i < s->l.model->num_outputs; i++)
+		s->out[i] = library_tensor(&s->l.model->outputs[i], a);
+	s->reps = 1;
+	double one = sample(s);
+	s->reps = one < sample_seconds ? (int)(sample_seconds / one) : 1;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	static struct subject subject[LIBRARIES_MAX];
+	struct arena arena = {0};
+	struct rng rng = {1};
+	cpu_set_t one;
+	int n = a->nfile, order[LIBRARIES_MAX];
+
+	if (n < 2)
+		tool_usage();
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof one, &one);
+	for (int i = 0; i < n; i++) {
+		open_subject(&subject[i], a->file[i], &arena);
+		order[i] = i;
+	}
+	for (int k = 0; k < rounds; k++) {
+		for (int i = n - 1; i > 0; i--) {
+			int j = (int)rng_range(&rng, 0, i), x = order[i];
+			order[i] = order[j];
+			order[j] = x;
+		}
+		for (int i = 0; i < n; i++)
+			subject[order[i]].seconds[k] = sample(&subject[order[i]]);
+		for (int i = 0; i < n; i++)
+			subject[i].ratio[k] = subject[i].seconds[k] / subject[0].seconds[k];
+	}
+	for (int i = 0; i < n; i++) {
+		struct subject *s = &subject[i];
+		qsort(s->seconds, (size_t)rounds, sizeof *s->seconds, ascending);
+		qsort(s->ratio, (size_t)rounds, sizeof *s->ratio, ascending);
+		printf("%-40s %9.4f ms", a->file[i], 1e3 * s->seconds[rounds / 2]);
+		if (i)
+			printf("  %.3f (%.3f .. %.3f) of the first's", s->ratio[rounds / 2], s->ratio[rounds / 4], s->ratio[rounds * 3 / 4]);
+		printf("\n");
+		library_close(&s->l);
+	}
+	arena_release(&arena);
+	return EX_GOOD;
+}
+
+static const struct argp_option options[] = {
+	{"rounds", OPT_ROUNDS, "N", 0, "turns; 51", 0},
+	{"range", OPT_RANGE, "NAME=LO:HI", 0, "range of a random input", 0},
+	{0},
+};
+const struct tool tool = {
+	.name = "whole",
+	.summary = "Time compiled models in turns.",
+	.args_doc = "BASE.so OTHER.so...",
+	.max_files = LIBRARIES_MAX,
+	.options = options,
+	.option = option,
+	.run = run,
+};
