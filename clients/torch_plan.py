@@ -2,7 +2,8 @@
 """Data-parallel training in PyTorch (gloo) whose gradients are fused as a plan of tune-grad says.
 
   torch_plan.py profile -o grads.tsv                      when each gradient is ready: what tune-grad plan reads
-  torch_plan.py train   --grads grads.tsv --plan plan     trains with the plan, prints losses and the weights' digest
+  torch_plan.py train   --grads grads.tsv --plan plan     trains with the plan, prints losses and the weights' digest;
+                                                          --trace writes a timeline for tune-grad advise
   torch_plan.py compare --grads grads.tsv --plan plan     the same steps with DDP and with the plan, in turns:
                                                           are the weights equal, and how long is a step
 
@@ -218,14 +219,27 @@ def profile(args):
         os.rename(args.output + ".part", args.output)
 
 
+def recorder(path):
+    """The profiler, started: it skips a step, warms up for one and writes the three behind them to path."""
+    p = torch.profiler.profile(schedule=torch.profiler.schedule(wait=1, warmup=1, active=3, repeat=1),
+                               on_trace_ready=lambda p: p.export_chrome_trace(path))
+    p.start()
+    return p
+
+
 def train(args, rank):
     torch.manual_seed(args.seed)
     t = Training(args, rank)
     t.plan(read_plan(args.grads, args.plan, t.raw))
+    record = recorder(args.trace) if args.trace and rank == 0 else None
     for i in range(args.iterations):
         loss = t.step()
+        if record:
+            record.step()
         if rank == 0:
             print(f"step {i} loss {loss:.6f}", flush=True)
+    if record:
+        record.stop()
     if rank == 0:
         print(f"weights {t.digest()}")
     return True
@@ -341,6 +355,7 @@ def main():
     a.add_argument("-n", "--ranks", type=int, default=2)
     a.add_argument("--grads", help="the profile")
     a.add_argument("--plan", help="as tune-grad plan -f idx prints it")
+    a.add_argument("--trace", help="train: a timeline of three steps of rank 0, from the third, for tune-grad advise")
     a.add_argument("--cap", type=float, default=25, help="DDP's bucket_cap_mb (25)")
     a.add_argument("-o", "--output")
     args = a.parse_args()
@@ -351,6 +366,8 @@ def main():
         return profile(args)
     if not args.grads or not args.plan:
         fail(f"{args.verb}: --grads and --plan", 64)
+    if args.trace and (args.verb != "train" or args.iterations < 5):
+        fail("--trace is for train, with five steps at least", 64)
     start(args)
 
 

@@ -53,3 +53,6 @@ tune-grad plan grads.tsv --alpha 100 --beta 0.001 -k 5 -f ddp -o ddp.json -q
 $python -B buckets.py "$top/clients" "$PWD/store" >out 2>err
 say "PyTorch makes its buckets of -f ddp" "$(grep -v '^ddp ' out; grep -q '^ddp ' out || cat err; [ "$(wc -l <idx)" -gt 1 ] || echo "one segment")"
 say "DDP's own are those of the baseline" "$(tune-grad compare others.tsv --alpha 100 --beta 0.001 | awk '$1 == "ddp" { print "ddp", $4 }' | diff - out)"
+$client train --grads grads.tsv --plan plan -i 5 --trace trace.json >out 2>&1
+rc=$?
+say "a timeline of training is advised on" "$([ $rc = 0 ] || cat out; tune-grad advise --json trace.json >advice 2>&1; grep -q '"steps": 3.*"calls": 3.000' advice || cat advice)"

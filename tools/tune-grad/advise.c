@@ -66,15 +66,34 @@ struct advice {
 	struct set waits;         /* of them, in which data is loaded */
 };
 
-/* The last communication of the step, and how long it goes on behind the computing that precedes its end. */
-static void add_tail(struct advice *a, const struct set *compute, const struct trace *t, struct span step)
+/* Where the tail of a step begins: behind it and before `end` little is computed, a tenth of the time at most, as gradients that have
+ * come are copied while others are waited for. Not before `first`. */
+static double tail_begins(const struct set *compute, double first, double end)
+{
+	static const double little = 0.1;
+	size_t i = 0;
+	while (i < compute->n && compute->a[i].from < end)
+		i++;
+	double inside = 0, begins = i > 0 ? fmax(first, fmin(end, compute->a[i - 1].to)) : first;
+	while (i-- > 0 && compute->a[i].to > first) {
+		inside += fmin(end, compute->a[i].to) - fmax(first, compute->a[i].from);
+		double before = i > 0 ? fmax(first, compute->a[i - 1].to) : first;
+		if (inside <= little * (end - before))
+			begins = before;
+	}
+	return begins;
+}
+
+/* The communication of the step: how often, the last one, and what is not covered behind the backward pass. */
+static void add_tail(struct advice *a, const struct set *compute, const struct set *exposed, const struct trace *t, struct span step)
 {
 	const struct span *last = NULL;
-	double covered = step.from;
+	double first = step.to;
 	for (size_t i = 0; i < t->span[SPAN_COMM].n; i++) {
 		const struct span *s = &t->span[SPAN_COMM].a[i];
 		if (s->from < step.from || s->from >= step.to)
 			continue;
+		first = fmin(first, s->from);
 		a->calls++;
 		a->call += s->to - s->from;
 		if (!last || s->to > last->to)
@@ -82,23 +101,33 @@ static void add_tail(struct advice *a, const struct set *compute, const struct t
 	}
 	if (!last)
 		return;
-	for (size_t i = 0; i < compute->n && compute->a[i].from < last->to; i++)
-		covered = fmax(covered, compute->a[i].to);
-	a->tail += fmax(0, last->to - covered);
+	struct span end = {.from = tail_begins(compute, first, last->to), .to = last->to};
+	struct set one = {.a = &end, .n = 1}, tail = set_cut(&one, exposed, false);
+	a->tail += set_length(&tail);
 	a->last += last->to - last->from;
+	vec_free(&tail);
 }
 
-static const char *what_follows(const struct set *busy, double at)
+/* The first of a set that begins at or behind a time, or NULL. */
+static const struct span *first_from(const struct set *s, double at)
 {
-	size_t lo = 0, hi = busy->n;
+	size_t lo = 0, hi = s->n;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		if (busy->a[mid].from < at)
+		if (s->a[mid].from < at)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < busy->n ? busy->a[lo].name : "the end of the step";
+	return lo < s->n ? &s->a[lo] : NULL;
+}
+
+static const char *what_follows(const struct set *compute, const struct set *comm, double at)
+{
+	const struct span *x = first_from(compute, at), *y = first_from(comm, at);
+	if (!x || (y && y->from < x->from))
+		x = y;
+	return x ? x->name : "the end of the step";
 }
 
 static struct advice analyse(const struct trace *t)
@@ -121,14 +150,14 @@ static struct advice analyse(const struct trace *t)
 	a.gaps = set_cut(&rest, &comm, true);
 	a.waits = set_cut(&a.gaps, &data, false);
 	for (size_t i = 0; i < a.gaps.n; i++)
-		a.gaps.a[i].name = what_follows(&all, a.gaps.a[i].to);
+		a.gaps.a[i].name = what_follows(&all, &comm, a.gaps.a[i].to);
 	a.compute = set_length(&in_compute);
 	a.comm = set_length(&in_comm);
 	a.exposed = set_length(&exposed);
 	a.idle = set_length(&a.gaps);
 	a.data = set_length(&a.waits);
 	for (size_t i = 0; i < step.n; i++)
-		add_tail(&a, &compute, t, step.a[i]);
+		add_tail(&a, &compute, &exposed, t, step.a[i]);
 	a.call = a.calls > 0 ? a.call / a.calls : 0;
 	double *mean[] = {&a.step, &a.compute, &a.comm, &a.exposed, &a.tail, &a.idle, &a.data, &a.calls, &a.last};
 	for (size_t i = 0; i < sizeof mean / sizeof *mean; i++)

@@ -76,7 +76,8 @@ static enum span_kind classify(const struct event *e, bool *device)
 		return SPAN_KINDS;
 	if (contains(e->name, comm))
 		return SPAN_COMM;
-	return contains(e->cat, host) ? SPAN_COMPUTE : SPAN_KINDS;
+	/* PyTorch's profiler without Kineto writes no categories, and nothing but operators. */
+	return !e->cat[0] || contains(e->cat, host) ? SPAN_COMPUTE : SPAN_KINDS;
 }
 
 static void keep(struct trace *t, const struct event *e)
