@@ -10,13 +10,11 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, int rows, int
 {
 	const struct target *m = p->target;
 	const struct stage *s = lstage(p, q->anchor);
-	double panels = ceil((double)s->axis[q->v].extent / (lanes * vectors)), tiles = 1, mean_rows = 1, steps = 1, loads = 0;
+	double panels = ceil((double)s->axis[q->v].extent / (lanes * vectors)), tiles = 1, mean_rows = 1, steps = reduce_steps(p, q), loads = 0;
 	if (q->t >= 0) {
 		tiles = ceil((double)q->steps / rows);
 		mean_rows = (double)q->steps / tiles;
 	}
-	for (int a = s->nspatial; a < s->naxes; a++)
-		steps *= (double)s->axis[a].extent;
 	for (int i = 0; i < q->nread; i++) {
 		bool along = read_uses(p, q->read[i], s->axis[q->v].var);
 		bool down = q->t >= 0 && read_uses(p, q->read[i], s->axis[q->t].var);
@@ -33,13 +31,18 @@ bool has_guard(struct loop_prog *p, ex_id e)
 	return e && (lex(p, e)->kind == EX_GUARD || has_guard(p, lex(p, e)->a[0]) || has_guard(p, lex(p, e)->a[1]) || has_guard(p, lex(p, e)->a[2]));
 }
 
-double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
+double reduce_steps(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
-	double k = 4.0 * vectors * lanes;
+	double n = 1;
 	for (int a = s->nspatial; a < s->naxes; a++)
-		k *= (double)s->axis[a].extent;
-	return k;
+		n *= (double)s->axis[a].extent;
+	return n;
+}
+
+double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
+{
+	return 4.0 * vectors * lanes * reduce_steps(p, q);
 }
 
 double panel_room(struct loop_prog *p)
@@ -69,10 +72,8 @@ static int vector_regs(struct loop_prog *p) { return p->target && p->target->vec
 static int kept_vectors(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
 {
 	const struct stage *s = lstage(p, q->anchor);
-	double steps = 1;
+	double steps = reduce_steps(p, q);
 	int kept = 0;
-	for (int a = s->nspatial; a < s->naxes; a++)
-		steps *= (double)s->axis[a].extent;
 	if (s->axis[q->v].extent > (int64_t)vectors * lanes || steps > WINDOW_MAX)
 		return 0;
 	for (int i = 0; i < q->nread; i++) {

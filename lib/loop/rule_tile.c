@@ -158,8 +158,8 @@ static void mark_tile(struct rule *r, const struct tile *q, stage_id s, const ch
 	}
 	if (lstage(p, s)->nspatial > 1)
 		rule_try(r, "reorder%s %s", order, v);
-	bool tile = !q->chunk || strncmp(name, "acc.", 4) == 0;
-	if (q->t >= 0 && (tile || lstage(p, s)->axis[q->t].extent * q->vectors <= COPIES_MAX))
+	bool tile = !q->chunk || strncmp(name, "acc.", 4) == 0, few = q->apart && s == q->result;
+	if (q->t >= 0 && !few && (tile || lstage(p, s)->axis[q->t].extent * q->vectors <= COPIES_MAX))
 		rule_try(r, "unroll %s", t);
 	if (rule_try(r, "split %s %d", v, r->lanes)) {
 		rule_try(r, "unroll %s.0", v);
@@ -306,10 +306,8 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
 	int64_t choice[4], inner = nred ? s->axis[red[nred - 1]].extent : 1;
-	double window = 1;
+	double window = reduce_steps(p, q);
 	int n = 0;
-	for (int i = 0; i < nred; i++)
-		window *= (double)s->axis[red[i]].extent;
 	for (int i = 0; i < nred && window <= WINDOW_MAX; i++)
 		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
 	if (q->chunk && red[nred - 1] == s->nspatial)
@@ -321,11 +319,25 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 		rule_try(r, "unroll %s%s unroll", axis_loop(r, q->anchor, red[nred - 1], ""), q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
 }
 
-/* Of the copy of the anchor's result that is summed in registers. */
-static const char *sums_name(struct rule *r, struct tile *q)
+/* A copy of the anchor's result is summed in registers; stored where a tile is complete. */
+static bool sums_in_copy(struct rule *r, struct tile *q)
 {
 	const char *name = sym_str(lstage(r->p, q->anchor)->name);
-	return q->sums = buf_find(r->p, "acc") ? arena_printf(&r->p->arena, "%s_acc", name) : "acc";
+	q->sums = buf_find(r->p, "acc") ? arena_printf(&r->p->arena, "%s_acc", name) : "acc";
+	return rule_try(r, "%s = cache %s %s %s register", q->sums, name, name, q->home);
+}
+
+/* What follows calls a function (exp, erf): its constants and steps want registers of their own, which a compiler takes from the
+ * sums all through the loops of the reduction, and a copy of it for each vector of the tile is much code. So the sums of a tile wait
+ * in the first level of cache, and a loop goes over them. A reduction that is written out has no loop to lose them in. */
+static bool choose_apart(struct rule *r, struct tile *q)
+{
+	enum { FUNCTION = 10 };
+	static const char *const where[] = {"registers", "memory"};
+	struct loop_prog *p = r->p;
+	if (q->rows * q->vectors < 2 || rule_cost(p, lstage(p, q->result)->body) < FUNCTION)
+		return false;
+	return rule_word(r, "sums", where, 2, reduce_steps(p, q) > WINDOW_MAX) == 1;
 }
 
 /* Init, then the reduction between the tile's place and the tile; the sums become registers. */
@@ -351,10 +363,11 @@ static void order_reduction(struct rule *r, struct tile *q)
 		rule_try(r, "reorder%s", in);
 	}
 	const char *done = q->chunk ? q->panel_loop : q->home;
+	q->apart = q->result && !q->chunk && choose_apart(r, q) && sums_in_copy(r, q);
 	q->after = q->result && rule_try(r, "after %s %s", sym_str(lstage(p, q->result)->name), done);
-	if (q->chunk || !q->after) /* the sum goes to memory, the rest of the program reads it there */
-		rule_try(r, "%s = cache %s %s %s register", sums_name(r, q), name, name, q->home);
-	else
+	if (!q->apart && (q->chunk || !q->after)) /* the sum goes to memory, the rest of the program reads it there */
+		sums_in_copy(r, q);
+	else if (!q->apart)
 		rule_try(r, "scope %s register", name);
 	unroll_reduction(r, q, red, nred);
 }

@@ -22,6 +22,7 @@ struct tile {
 	bool overlap;            /* the last tile of t is moved back */
 	int64_t block;           /* tiles of t for which a panel is used before the next; 0: all */
 	bool after;              /* the result is computed tile by tile */
+	bool apart;              /* and reads the sums of a tile in memory */
 	int64_t chunk;           /* reduce steps of axis k0 kept in cache at a time; 0: all */
 	const char *sums;        /* name of the copy of the result in registers; NULL: it is no copy */
 	stage_id packed;         /* the stage that packs an operand; 0: none */
@@ -31,6 +32,7 @@ struct tile {
 };
 
 bool has_guard(struct loop_prog *p, ex_id e);
+double reduce_steps(struct loop_prog *p, const struct tile *q);
 /* Bytes of what varies along v, for one panel of that many vectors and all of the reduction; what a panel may fill of the
  * second level of cache. */
 double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes);
