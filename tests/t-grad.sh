@@ -44,12 +44,21 @@ tune-grad compare g.tsv --alpha 20 --beta 0.0001 --plot x.svg p.idx >cmp.txt
 ok "$(awk 'NR > 1 && NR < 11 { print $1, $2, $4 }' cmp.txt | tr '\n' ';')" "tune-grad 40.5 3;p.idx 40.5 3;none 60.5 4;single 320.5 1;ddp 140.5 2;hccl 140.5 2;horovod 320.5 1;mg-wfbp 40.5 3;fixed 40.5 3;" "compare with the seven"
 ok "$(awk '/^lower/ { print $3, $4 }' cmp.txt)" "20.5 520.5" "the lower bound"
 ok "$(tune-grad compare g.tsv --alpha 20 --beta 0.0001 --json | grep -c '"plan": ')" 8 "compare --json"
-ok "$(grep -c 'class="tail"' x.svg) $(grep -c '<text[^>]*>mg-wfbp<' x.svg) $(tail -1 x.svg)" "9 1 </svg>" "the picture has a timeline a plan"
+ok "$(grep -c 'class="tail"><title>' x.svg) $(grep -c '<text[^>]*>mg-wfbp<' x.svg) $(tail -1 x.svg)" "9 1 </svg>" "the picture has a timeline a plan"
 if command -v python3 >/dev/null; then
 	ok "$(python3 -c 'import xml.dom.minidom, sys; xml.dom.minidom.parse("x.svg"); print("well")' 2>&1)" well "the picture is well formed"
 else
 	echo "ok - the picture is well formed # SKIP no python3"
 fi
+
+# In a picture of 30,000 segments those too narrow to see are drawn together; a plan that takes much longer is cut, and says so.
+awk 'BEGIN { for (i = 0; i < 30000; i++) printf "t%d\t4000\t%d\n", i, i }' >many.tsv
+tune-grad compare many.tsv --alpha 50 --beta 0.00001 --plot many.svg >/dev/null
+ok "$(($(wc -c <many.svg) < 60000)) $(grep -c 'class="cut"' many.svg) $(grep -c '<title>segments 0 to 2[0-9]*: ' many.svg) $(grep -c '>ends at 1.501 s<' many.svg)" "1 1 1 1" "a picture of many segments is small"
+cp p.idx "$(printf 'a<b&\377\303\251-and-a-long-name-of-a-plan')"
+tune-grad compare g.tsv --alpha 20 --beta 0.0001 --plot odd.svg a* >/dev/null
+tune-grad compare g.tsv --alpha 20 --beta 0.0001 --plot odd2.svg "$(cp p.idx "$(printf 'a<b&\377\303\251')"; printf 'a<b&\377\303\251')" >/dev/null
+ok "$(grep -c '>…[^<]*long-name-of-a-plan<' odd.svg) $(grep -c '>a&lt;b&amp;?é<' odd2.svg)" "1 1" "odd names in the picture"
 
 # What is remembered.
 ok "$(rc tune-grad plan g.tsv --network lab) $(cat err)" "66 tune-grad: no curve is remembered of the network 'lab'; give it once with -c FILE" "nothing is remembered yet"
