@@ -237,6 +237,53 @@ static void test_best(void)
 	arena_release(&a);
 }
 
+/* Ratios to different defaults do not compare. */
+static void test_bases(void)
+{
+	static const struct {
+		const char *base, *samples;
+		double hi;
+		const char *verdict;
+	} rows[] = {
+		{"old", "50/200 48/190", 0.3, "faster"}, {"old", "60/200", 0.31, "faster"}, {"new", "45/60 47/61", 0.8, "faster"},
+		{"newest", "58/55 59/55", 1.1, "slower"}, {"other", "70/90", 0.79, "faster"},
+	};
+	enum { N = sizeof rows / sizeof *rows };
+	struct arena a = {0};
+	struct kb_record *r[N];
+	struct kb_list l = {0};
+	for (int i = 0; i < N; i++) {
+		r[i] = kernel("here", rows[i].verdict, "default", rows[i].hi, i, &a);
+		kb_set_field(r[i], "base", rows[i].base, &a);
+		kb_set_field(r[i], "samples", rows[i].samples, &a);
+	}
+	struct kb *k = kb_open("bases.kb", true);
+	kb_put(k, r, N);
+	kb_find(k, NULL, "Add f32 4 4", &l, &a);
+	static const struct {
+		const char *base, *trace, *what;
+	} cases[] = {
+		{"new", "trace 2\n", "the one against today's default, whatever the others' ratios"},
+		{"other", "trace 4\n", "also where another took less time"},
+		{"newest", "trace 2\n", "none against today's: the least time, where that default took more"},
+		{"none", "trace 2\n", "today's was never timed: the least time"},
+	};
+	const struct kb_record *best = kb_best_of(&l, "Add f32 4 4", "here");
+	ok(best && !strcmp(kb_get_field(best, "trace"), "trace 2\n"), "different defaults: the best of each compete by time");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		best = kb_best_for(&l, "Add f32 4 4", "here", cases[i].base);
+		ok(best && !strcmp(kb_get_field(best, "trace"), cases[i].trace), "%s", cases[i].what);
+	}
+	struct kb_record *fast = kernel("here", "slower", "default", 1.2, 9, &a);
+	kb_set_field(fast, "base", "newest", &a);
+	kb_set_field(fast, "samples", "50/40", &a);
+	kb_put(k, &fast, 1);
+	kb_find(k, NULL, "Add f32 4 4", &l, &a);
+	ok(!kb_best_for(&l, "Add f32 4 4", "here", "newest"), "today's default took less than all of them: none");
+	kb_close(k);
+	arena_release(&a);
+}
+
 /* Damage. A child looks at the file: 0 fsck finds nothing and the dump is the same, 1 fsck reports, 2 the dump is
  * another (not want; NULL: any) and fsck finds nothing. It must not end by a signal or hang. */
 enum { SAME, REPORTED, SILENT };
@@ -555,6 +602,7 @@ int main(int argc, char **argv)
 	test_malformed();
 	test_union(whole ? 50 : 6);
 	test_best();
+	test_bases();
 	test_damage(!whole ? A_PART : argc > 2 ? atoi(argv[2]) : WHOLE_BYTES);
 	test_kills(whole ? 8 : 4, whole ? 200 : 20);
 	return tap_done();

@@ -1,5 +1,6 @@
 /* Which record wins. Derived on reading: the files hold measurements only. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
@@ -55,15 +56,72 @@ int kb_rank(const struct kb_record *a, const struct kb_record *b)
 	return digest_cmp(a->id, b->id);
 }
 
+/* Picoseconds of a call, the least of the record's samples: of its kernel, or of the default that it was timed against. */
+static double least_time(const struct kb_record *r, bool base)
+{
+	const char *s = kb_get_field(r, "samples");
+	unsigned long long x, y;
+	double least = INFINITY;
+
+	for (; s && sscanf(s, "%llu/%llu", &x, &y) == 2; s = strchr(s + 1, ' '))
+		least = fmin(least, base ? (double)y : (double)x);
+	return least;
+}
+
+static bool same_base(const struct kb_record *a, const struct kb_record *b)
+{
+	const char *x = kb_get_field(a, "base"), *y = kb_get_field(b, "base");
+	return !x || !y || !strcmp(x, y);
+}
+
+/* Ratios to another default do not compare: then time does. */
+static int rank_any(const struct kb_record *a, const struct kb_record *b)
+{
+	double x = least_time(a, false), y = least_time(b, false);
+	if (a->layer != b->layer || same_base(a, b) || x == y)
+		return kb_rank(a, b);
+	return x < y ? -1 : 1;
+}
+
+/* Is no other of its default better? */
+static bool leads(const struct kb_list *l, const char *task, const char *target, const struct kb_record *r)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct kb_record *x = &l->a[i];
+		if (x != r && is(x, "task", task) && !excluded(x, target) && same_base(x, r) && kb_rank(x, r) < 0)
+			return false;
+	}
+	return true;
+}
+
 const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, const char *target)
 {
 	const struct kb_record *best = NULL;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kb_record *r = &l->a[i];
-		if (is(r, "task", task) && !excluded(r, target) && (!best || kb_rank(r, best) < 0))
+		if (is(r, "task", task) && !excluded(r, target) && leads(l, task, target, r) && (!best || rank_any(r, best) < 0))
 			best = r;
 	}
 	return best;
+}
+
+const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, const char *target, const char *base)
+{
+	const struct kb_record *best = NULL, *old = NULL;
+	double now = INFINITY; /* of today's default */
+	for (size_t i = 0; i < l->n; i++) {
+		const struct kb_record *r = &l->a[i];
+		if (!is(r, "task", task) || !is(r, "target", target))
+			continue;
+		if (is(r, "base", base)) {
+			now = fmin(now, least_time(r, true));
+			if (!excluded(r, target) && (!best || kb_rank(r, best) < 0))
+				best = r;
+		} else if (!excluded(r, target) && leads(l, task, target, r) && (!old || rank_any(r, old) < 0)) {
+			old = r;
+		}
+	}
+	return best || !old || least_time(old, false) >= now ? best : old;
 }
 
 static const char *in_words(const struct kb *k, const struct kb_record *r, struct arena *a)
@@ -115,8 +173,9 @@ static const char *explain(const struct kb *k, const struct kb_list *l, const ch
 			rest[n++] = &l->a[i];
 	qsort(rest, n, sizeof *rest, by_rank);
 	for (size_t i = 0; i < n && i < SHOWN; i++)
-		text = arena_printf(a, "%sover: %s%s\n", text, in_words(k, rest[i], a),
-				    rest[i]->layer != best->layer ? " (of a layer behind)" : "");
+		text = arena_printf(a, "%sover: %s%s%s\n", text, in_words(k, rest[i], a),
+				    rest[i]->layer != best->layer ? " (of a layer behind)" : "",
+				    same_base(rest[i], best) ? "" : " (another default; by time)");
 	if (n > SHOWN)
 		text = arena_printf(a, "%sand over %zu more\n", text, n - SHOWN);
 	const char *out = count_excluded(l, target, a);

@@ -141,6 +141,18 @@ struct candidate *candidate_new(struct module *m, node_id n, const struct target
 	return c;
 }
 
+const char *default_trace(struct module *m, node_id n, const struct target *t, struct arena *a, const char **why)
+{
+	struct lowered l = lower_sketch(m, n, t, NULL, why);
+
+	if (!l.prog)
+		return NULL;
+	struct digest stages = prog_digest(l.prog);
+	const char *trace = trace_stamp(loop_rule(l.prog), stages, a);
+	prog_free(l.prog);
+	return trace;
+}
+
 void candidate_free(struct candidate *c)
 {
 	arena_release(&c->arena);

@@ -29,6 +29,9 @@ struct candidate {
 /* Lowers Fused node n, applies the trace (NULL: the rule schedules), finishes, verifies, writes C. NULL and *why (arena
  * of m). adapt: as loop_apply. */
 struct candidate *candidate_new(struct module *m, node_id n, const struct target *t, const char *trace, bool adapt, const char **why);
+/* The rule's trace for the node, stamped, in the arena: its digest tells defaults apart (records have it as base). NULL and
+ * *why (arena of m): it has no lowering. */
+const char *default_trace(struct module *m, node_id n, const struct target *t, struct arena *a, const char **why);
 void candidate_free(struct candidate *c);
 /* Row-major logical data into storage of that layout (elems elements, padding zero), and back. */
 void candidate_pack(const struct candidate_buf *b, const void *src, void *dst);

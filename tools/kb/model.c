@@ -1,6 +1,7 @@
 /* Verbs about a model: apply gives its kernels the best traces, dump --for prints the records that do. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "common/outfile.h"
 #include "common/vec.h"
@@ -8,14 +9,29 @@
 #include "graph/check.h"
 #include "graph/pass.h"
 #include "graph/stream.h"
+#include "loop/candidate.h"
 #include "op/task.h"
 #include "verbs.h"
 
 static struct kb *kb; /* of apply: a pass has no argument of its own */
 
-static const struct kb_record *record_for(const struct task *t, struct arena *a)
+/* The best record; *old: its ratio is to a default that the rule does not give any more. */
+static const struct kb_record *record_for(struct module *m, const struct task *t, struct arena *a, bool *old)
 {
-	return kb_best(kb, t->text, kb_target(), a, NULL);
+	struct target target;
+	struct kb_list l = {0};
+	const char *why, *trace = NULL, *base;
+	char hex[33] = "";
+
+	kb_find(kb, NULL, t->text, &l, a);
+	if (l.n && target_find(kb_target(), &target))
+		trace = default_trace(m, t->node[0], &target, a, &why);
+	if (trace)
+		digest_hex(digest_bytes(trace, strlen(trace)), hex);
+	const struct kb_record *r = trace ? kb_best_for(&l, t->text, kb_target(), hex) : kb_best_of(&l, t->text, kb_target());
+	base = r ? kb_get_field(r, "base") : NULL;
+	*old = base && trace && strcmp(base, hex);
+	return r;
 }
 
 /* needs: types known, groups. keeps: everything but the attribute "trace" of groups that have a record. leaves: there
@@ -24,21 +40,24 @@ static void apply(struct module *m, const struct pass_ctx *c)
 {
 	struct arena a = {0};
 	struct task_list l = {0};
-	uint32_t kernels = 0, given = 0;
+	uint32_t kernels = 0, given = 0, older = 0;
 	task_list_make(&l, m, &a);
 	for (size_t i = 0; i < l.n; i++) {
 		const struct task *t = &l.a[i];
-		const struct kb_record *r = record_for(t, &a);
+		bool old = false;
+		const struct kb_record *r = record_for(m, t, &a, &old);
 		char hex[33] = "";
 		kernels += t->count;
 		given += r ? t->count : 0;
+		older += old ? t->count : 0;
 		if (r)
 			digest_hex(r->id, hex);
 		for (uint32_t j = 0; j < t->count; j++) {
 			if (r)
 				attr_set_str(m, t->node[j], "trace", kb_get_field(r, "trace"));
 			if (r)
-				pass_why(c, m, t->node[j], "record %.12s: %s of the default's time", hex, kb_get_field(r, "ratio"));
+				pass_why(c, m, t->node[j], "record %.12s: %s of %s's time", hex, kb_get_field(r, "ratio"),
+					  old ? "an older default" : "the default");
 			else
 				pass_why(c, m, t->node[j], "left as it is: no record for its task and this target");
 		}
@@ -46,6 +65,8 @@ static void apply(struct module *m, const struct pass_ctx *c)
 	for (size_t i = 0; i < l.without.n; i++)
 		pass_why(c, m, l.without.a[i].node, "left as it is: no task: %s", l.without.a[i].why);
 	note("%" PRIu32 " of %" PRIu32 " kernels have a record", given, kernels + (uint32_t)l.without.n);
+	if (older)
+		note("of %" PRIu32 " the record was timed against a default that the rule does not give any more; tune-op times them again", older);
 	task_list_free(&l);
 	arena_release(&a);
 }
@@ -89,7 +110,8 @@ int kb_dump_for(struct tool_args *a)
 		module_check_or_die(m);
 		task_list_make(&l, m, &arena);
 		for (size_t i = 0; i < l.n; i++) {
-			const struct kb_record *rec = record_for(&l.a[i], &arena);
+			bool old;
+			const struct kb_record *rec = record_for(m, &l.a[i], &arena, &old);
 			if (rec)
 				vec_push(&all, *rec);
 		}

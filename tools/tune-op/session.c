@@ -12,8 +12,6 @@
 #include "common/msg.h"
 #include "common/progress.h"
 #include "device/target.h"
-#include "loop/lower.h"
-#include "loop/prim.h"
 #include "op/task.h"
 
 enum { BATCH = 4, IN_FLIGHT = 8, IN_FLIGHT_TASK = 2, FINALISTS = 3, MET_MAX = 2 };
@@ -68,19 +66,15 @@ static struct digest source_digest(const struct candidate *c) { return digest_by
 /* Digest of the default's trace: what ratios are ratios to. By the model's own node, which has its weights already. */
 static bool find_default(struct session *s, struct tuned *t, struct module *m, node_id n)
 {
-	const char *why;
-	struct lowered l = lower_sketch(m, n, s->target, NULL, &why);
+	const char *why, *trace = default_trace(m, n, s->target, &t->arena, &why);
 	char hex[33];
 
-	if (!l.prog) {
+	if (!trace) {
 		t->untunable = arena_str(&t->arena, why);
 		return false;
 	}
-	struct digest stages = prog_digest(l.prog);
-	const char *trace = trace_stamp(loop_rule(l.prog), stages, &l.prog->arena);
 	digest_hex(digest_bytes(trace, strlen(trace)), hex);
 	t->base_hex = arena_str(&t->arena, hex);
-	prog_free(l.prog);
 	return true;
 }
 
