@@ -16,6 +16,26 @@ say "no tensor is no segment" "$(awk 'NR == 2 && $2 == 0 { n++ } END { if (!n) p
 
 # Ranks that still run; who waits for them may be slow.
 left() { for k in $ranks; do [ -e /proc/$k ] && [ "$(sed 's/.*) //' /proc/$k/stat 2>/dev/null | cut -c1)" != Z ] && echo "rank $k is left"; done; }
+# What is remembered of a network and a model: calibrate its curve, plan and run by it, run the plan that was fastest.
+HONE_KB=$PWD/own.kb
+export HONE_KB
+tune-grad run g.tsv remembered --network lab --model toy >out 2>err
+rc=$?
+say "no curve is remembered yet" "$([ $rc = 66 ] && grep -q "no curve is remembered of the network 'lab'" err || cat err)"
+tune-grad calibrate -n 2 --max 64k --network lab -o curve2.tsv 2>err
+say "calibrate remembers its curve" "$(cat err; kb ls | grep -q 'all-reduce on lab' || kb ls
+	[ "$(tune-grad plan g.tsv --network lab -q)" = "$(tune-grad plan g.tsv -c curve2.tsv -q)" ] || echo "another plan")"
+tune-grad run g.tsv remembered --network lab --model toy >out 2>err
+rc=$?
+say "no plan is remembered yet" "$([ $rc = 66 ] && grep -q "no plan is remembered of the model 'toy' on the network 'lab'" err || cat err)"
+tune-grad plan g.tsv --network lab --model toy -q -o plan.idx && tune-grad run g.tsv remembered single --network lab --model toy -n 2 -i 2 >out 2>err
+say "run takes the plan that plan remembered" "$(cat err; awk -v n="$(wc -l <plan.idx)" 'NR == 2 && $1 == "remembered" && $2 == n && $3 != "-" { found = 1 } END { if (!found) print "no such row" }' out)"
+fast=$(awk 'NR == 2 { us = $4; n = $2 } NR == 3 && $4 < us { n = $2 } END { print n }' out)
+say "and remembers the fastest, with its times" "$(tune-grad compare g.tsv --network lab --model toy | awk -v n="$fast" '$1 == "remembered" && $4 == n { found = 1 } END { if (!found) print "no row of " n " segments" }'
+	kb dump 2>/dev/null | grep -q 'samples' || echo "no times")"
+say "run refuses a model without a network" "$(tune-grad run g.tsv best --alpha 5 --model toy 2>&1 | grep -v 'on which --network')"
+unset HONE_KB
+
 # One line, the code, and how long: what, expected code, expected words; the tool's code in rc, its words in err.
 fault() {
 	took=$(($(date +%s) - start))

@@ -21,7 +21,7 @@ int grad_plan(struct tool_args *a)
 		verify_plan(&p, &g, &c);
 	plan_write(&p, &g, &c, opt.form, a->out);
 	if (opt.model)
-		remember_plan(&p, &g, &c);
+		remember_plan(&p, &g, &c, NULL, 0);
 	struct plan_cost cost = plan_cost(&p, &g, &c);
 	note("%zu tensors in %zu segments: tail %.1f us of %.1f, communication %.1f us; no plan ends before %.1f", g.at.n, cost.segments, cost.tail,
 	     cost.end, cost.busy, plan_lower_bound(&g, &c));

@@ -83,7 +83,21 @@ void recall_curve(struct curve *c)
 	arena_release(&a);
 }
 
-void remember_plan(const struct plan *p, const struct grads *g, const struct curve *c)
+static const char *sample_list(const double *us, size_t n, struct arena *a)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	for (size_t i = 0; f && i < n; i++)
+		fprintf(f, "%s%.1f", i ? " " : "", us[i]);
+	if (!f || fclose(f))
+		die_errno(EX_SYSTEM, "remembering a plan");
+	char *kept = arena_str(a, text);
+	free(text);
+	return kept;
+}
+
+void remember_plan(const struct plan *p, const struct grads *g, const struct curve *c, const double *us, size_t samples)
 {
 	struct arena a = {0};
 	struct kb_record r = {0};
@@ -102,7 +116,9 @@ void remember_plan(const struct plan *p, const struct grads *g, const struct cur
 	kb_set_field(&r, "tensors", arena_printf(&a, "%zu", g->at.n), &a);
 	kb_set_field(&r, "end", arena_printf(&a, "%.3f", cost.end), &a);
 	kb_set_field(&r, "tail", arena_printf(&a, "%.3f", cost.tail), &a);
-	put("plan", plan_task(&a), "plan", &r, &a);
+	if (samples)
+		kb_set_field(&r, "samples", sample_list(us, samples, &a), &a);
+	put("plan", plan_task(&a), samples ? "samples" : "plan", &r, &a);
 	free(text);
 	arena_release(&a);
 }

@@ -24,7 +24,7 @@ static int rising(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* A file; else "best" or the name of a baseline. */
+/* A file; else "best", "remembered" or the name of a baseline. */
 static void read_candidate(struct candidate *c, const char *name, const struct grads *g, const struct curve *curve)
 {
 	*c = (struct candidate){.name = name};
@@ -36,6 +36,13 @@ static void read_candidate(struct candidate *c, const char *name, const struct g
 		die(EX_BADUSE, "best: no such file, and no curve (-c) to plan by");
 	if (!strcmp(name, "best")) {
 		plan_best(&c->plan, g, curve, opt.segments, opt.slack);
+		return;
+	}
+	if (!strcmp(name, "remembered")) {
+		if (!opt.model)
+			die(EX_BADUSE, "remembered: no such file, and no --network and --model to remember a plan of");
+		if (!recall_plan(&c->plan, g))
+			die(EX_NOIN, "no plan is remembered of the model '%s' on the network '%s'", opt.model, opt.network);
 		return;
 	}
 	for (int b = 0; b < BASELINE_COUNT; b++)
@@ -165,6 +172,16 @@ static void print_table(FILE *f, const struct candidate *c, size_t n, const stru
 	}
 }
 
+/* The fastest, with its times. */
+static void remember_fastest(const struct candidate *c, size_t n, const struct grads *g, const struct curve *curve)
+{
+	const struct candidate *best = c;
+	for (size_t k = 1; k < n; k++)
+		if (quantile(&c[k], 0.5) < quantile(best, 0.5))
+			best = &c[k];
+	remember_plan(&best->plan, g, curve, best->us.a, best->us.n);
+}
+
 int grad_run(struct tool_args *a)
 {
 	struct team team;
@@ -197,6 +214,8 @@ int grad_run(struct tool_args *a)
 	else
 		print_table(o.f, c, n, &g, predicted);
 	outfile_close(&o);
+	if (opt.model)
+		remember_fastest(c, n, &g, &curve);
 	for (size_t k = 0; k < n; k++) {
 		plan_free(&c[k].plan);
 		vec_free(&c[k].us);

@@ -26,7 +26,7 @@ static const struct argp_option options[] = {
 	{"alpha", KEY_ALPHA, "US", 0, "without -c: us that any all-reduce takes", 0},
 	{"beta", KEY_BETA, "US", 0, "without -c: us that each byte adds", 0},
 	{"network", KEY_NETWORK, "NAME", 0, "remember the curve under this name; without -c, use the one remembered", 0},
-	{"model", KEY_MODEL, "NAME", 0, "with --network, plan: remember the plan; compare: list the one remembered", 0},
+	{"model", KEY_MODEL, "NAME", 0, "with --network, plan, run: remember the plan; compare, run: the one remembered", 0},
 	{"kb", KEY_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory", 0},
 	{"segments", 'k', "K", 0, "at most K segments", 0},
 	{"slack", KEY_SLACK, "SHARE", 0, "take the fewest segments among plans this much longer than the shortest (0.1%)", 0},

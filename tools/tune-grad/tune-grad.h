@@ -52,7 +52,8 @@ void plot_timelines(const char *path, const struct grads *g, const struct curve 
  * again. No such curve: die(66); no such plan: false. */
 void remember_curve(const struct curve *c);
 void recall_curve(struct curve *c);
-void remember_plan(const struct plan *p, const struct grads *g, const struct curve *c);
+/* us: how long its iterations took, where it was measured. */
+void remember_plan(const struct plan *p, const struct grads *g, const struct curve *c, const double *us, size_t samples);
 bool recall_plan(struct plan *p, const struct grads *g);
 
 /* The curve that -c (remembered with --network), or --alpha and --beta, or --network alone names; none: die(64). */
