@@ -50,6 +50,15 @@ done
 [ $found = 0 ]
 say $? "a shape that was not tuned takes the nearest one's trace"
 
+# The same records, as if the rule had given another default then: none of their ratios is to this one.
+sed 's/^record .*/record/; s/^base .*/base 0123456789abcdef0123456789abcdef/' one | kb load --quiet --kb kbold
+tune-op --runner fake --kb kbold --trials 0 m.g -o older.g --why 2>err
+[ "$(grep -c 'not timed: record.*of a default that the rule does not give any more' err)" -ge 3 ] && cp kbold kbold2 &&
+	tune-op $fake --kb kbold2 m.g -o other.g && kb dump --kb kbold2 | grep -q '^base [^0]'
+say $? "an older default's ratios are not today's: said, and timed again"
+kb apply --kb kbold m.g -o other.g 2>err && grep -q 'timed against a default that the rule does not give any more' err && [ "$(ge-stat --digest other.g)" = "$(ge-stat --digest older.g)" ]
+say $? "kb apply says so too"
+
 # Strategies and limits.
 for s in random grid genetic descent; do
 	HONE_KB=$PWD/kb-$s tune-op $fake --strategy $s --trials 8 --scheduler round m.g -o $s.g && [ "$(kb dump --kb kb-$s | grep -c '^kind search')" = 6 ]

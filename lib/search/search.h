@@ -101,6 +101,8 @@ extern const struct strategy strategies[];
 /* The search knows the rule's point and that its measure is 1. */
 struct search *search_new(struct space *s, const struct strategy *strategy, uint64_t seed);
 size_t search_propose(struct search *s, size_t n, struct point **out);
+/* Instead: recorded traces as they are, adapted to this task, those that have not been proposed. */
+size_t search_propose_records(struct search *s, size_t n, struct point **out);
 /* Has the strategy been to where it wanted to go? What it proposes from now on is a matter of luck. May become false again
  * when that was good. Only descent has an end. */
 static inline bool search_converged(const struct search *s) { return s->converged; }

@@ -107,6 +107,21 @@ size_t search_propose(struct search *s, size_t n, struct point **out)
 	return count;
 }
 
+size_t search_propose_records(struct search *s, size_t n, struct point **out)
+{
+	const struct generator *records = generator_find("records");
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->space->origins.n && count < n; i++) {
+		struct point *p = s->space->origins.a[i].by == records ? draw(s, (int)i, &usual) : NULL;
+		if (!p)
+			continue;
+		out[count++] = p;
+		vec_push(&s->points, p);
+	}
+	return count;
+}
+
 void search_free(struct search *s)
 {
 	set_free(s->tried);

@@ -1,4 +1,5 @@
-/* Tasks that were not searched: the schedule that won for the nearest task, where it promises more than the default. */
+/* Tasks that were not timed: what won against an older default, or the schedule that won for the nearest task, where it
+ * promises more than the default. */
 #include <math.h>
 #include <string.h>
 #include "session.h"
@@ -28,6 +29,22 @@ static int find_near(struct session *s, const struct tuned *t, struct near *out)
 		out[k] = (struct near){o->text, o->trace, "this model", d};
 	}
 	return n;
+}
+
+bool take_older(struct session *s, struct tuned *t)
+{
+	const struct kb_record *r = kb_best_for(&t->records, t->text, s->target_row, t->base_hex);
+	const char *why;
+	struct candidate *c = r ? candidate_new(t->in, t->node, s->target, kb_get_field(r, "trace"), false, &why) : NULL;
+
+	if (!c)
+		return false;
+	t->trace = arena_str(&s->arena, c->trace);
+	t->from = record_id(r, &s->arena);
+	t->why = arena_printf(&s->arena, "not timed: %s, %.3f of the time of a default that the rule does not give any more", t->from,
+			      record_number(r, "ratio"));
+	candidate_free(c);
+	return true;
 }
 
 void take_nearest(struct session *s, struct tuned *t)

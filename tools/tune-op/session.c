@@ -305,6 +305,25 @@ static void issue(struct session *s, struct tuned *t)
 	send(s, b);
 }
 
+/* Of a task for which there was no time: what won for the nearest ones, and before. */
+static void issue_records(struct session *s, struct tuned *t)
+{
+	struct batch *b = ARENA_NEW(&s->arena, struct batch);
+	struct point *p[BATCH];
+
+	begin(s, t);
+	if (t->phase == PHASE_DONE)
+		return;
+	meet(s, t);
+	b->task = t;
+	for (size_t n = search_propose_records(t->search, BATCH, p); b->n < n; b->n++)
+		b->slot[b->n] = slot_new(t, p[b->n], 0);
+	t->trials += b->n;
+	t->phase = b->n ? PHASE_FINAL : PHASE_DONE;
+	if (b->n)
+		send(s, b);
+}
+
 /* What looks best in a task that is being searched is confirmed as soon as that is known: it is what an interrupt leaves. */
 static void confirm(struct session *s, struct tuned *t)
 {
@@ -457,7 +476,7 @@ static void loop(struct session *s, double deadline, double end)
 }
 
 /* The time for searching is over: what is not being timed is dropped; what looks better than what was confirmed is timed
- * afresh, in the time that is left. */
+ * afresh, in the time that is left, and what won elsewhere for tasks whose turn did not come. */
 static void finals(struct session *s, double deadline)
 {
 	s->cut = true;
@@ -476,8 +495,10 @@ static void finals(struct session *s, double deadline)
 		b->n = n;
 	}
 	for (int i = 0; i < s->ntask; i++)
-		if (s->task[i].phase != PHASE_DONE)
-			s->task[i].phase = s->task[i].phase == PHASE_NEW ? PHASE_DONE : PHASE_FINAL;
+		if (s->task[i].phase == PHASE_NEW)
+			issue_records(s, &s->task[i]);
+		else if (s->task[i].phase == PHASE_SEARCH)
+			s->task[i].phase = PHASE_FINAL;
 	loop(s, deadline, deadline);
 }
 
@@ -570,7 +591,7 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 		conclude(s, &s->task[i]);
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
-		if (!t->searched && !t->trace && !t->given && !t->untunable)
+		if (!t->searched && !t->trace && !t->given && !t->untunable && !take_older(s, t))
 			take_nearest(s, t);
 	}
 	s->ledger.all = now_seconds() - start;

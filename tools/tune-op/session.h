@@ -122,7 +122,9 @@ size_t add_more_looks(struct tuned *t, struct slot **out);
 size_t add_finals(struct tuned *t, struct slot **out);
 bool is_looking(const struct tuned *t); /* has looks in flight */
 
-/* Gives a task that was not searched the nearest task's schedule, adapted, if the cost model prefers it to the default. */
+/* nearest.c. Gives a task that was not timed here, nor before against today's default, what won against an older one, if it took less
+ * time; or the nearest task's schedule, adapted, if the cost model prefers it to the default. */
+bool take_older(struct session *s, struct tuned *t);
 void take_nearest(struct session *s, struct tuned *t);
 
 /* records.c: what the knowledge base says. */
