@@ -199,3 +199,11 @@ printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: f32[30,40]\n
 say $? "sums that wait in memory for a function: the same numbers"
 grep -q '^sums = sample.choice registers memory := memory' traces && [ "$(grep -c 'vsigmoid(' apart.c)" -lt 10 ]
 say $? "and its text is there once a vector of a row, not of a tile"
+
+# A window without channels, 5x5 with a stride, cuts its loops at the borders; no padded copy is made.
+numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ", " : "", (i * 37 % 101) / 50 - 1 }'; }
+printf 'hone-text 1\nmodule ir=8 opset=17\nconst v = f32[24,24,1,1] [%s]\nconst w = f32[24,1,5,5] [%s]\ngraph main {\n  input x: f32[1,24,17,19]\n  s = Conv(x, @v)\n  y = Conv(s, @w) {group=24 pads=[2,2,2,2] strides=[2,1]}\n  output y = y\n}\n' "$(numbers 576)" "$(numbers 600)" |
+	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o window.g && ge-emit window.g --print-traces >traces && ge-emit window.g -o window && run-cmp window.so window.g >/dev/null
+say $? "windows cut at the borders: the same numbers"
+grep -q '^pad.inline = sample.choice no yes := yes' traces
+say $? "without a padded copy"

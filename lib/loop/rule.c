@@ -131,10 +131,12 @@ static bool read_once(struct loop_prog *p, stage_id s, stage_id t)
 	return steps_of(lstage(p, t)) <= 1.5 * steps_of(lstage(p, s));
 }
 
-/* A padded copy s that a small window without channels reads (depthwise convolution, pooling): cheaper to cut the
- * loops at the borders than to copy. What the window reads must all move along what is contiguous in the source. */
+/* A padded copy s that a window without channels reads (depthwise convolution, pooling): cheaper to cut the
+ * loops at the borders than to copy, which costs as much as some rows of taps. (More taps than that: the copy is little, the
+ * pieces much code.) What the window reads must all move along what is contiguous in the source. */
 static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 {
+	enum { TAPS_MAX = 49 };
 	ex_id read[READS_MAX], from[READS_MAX];
 	double taps = 1;
 	if (lex(p, lstage(p, s)->body)->kind != EX_GUARD || lstage(p, t)->comb == COMB_NONE || stage_all_reads(p, s, from) != 1)
@@ -148,7 +150,7 @@ static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 	for (int n = stage_all_reads(p, t, read), i = 0; i < n; i++)
 		if (!read_uses(p, read[i], lstage(p, t)->axis[v].var))
 			return false;
-	return taps <= 9;
+	return taps <= TAPS_MAX;
 }
 
 /* Would recomputing s in its readers be worth a try: little work, seldom done twice? */
