@@ -1,6 +1,7 @@
 /* Emitted kernels with one thing wrong each: the runner finds all of them out. mutants [N [SEED]]: N mutants (40) over the
- * tasks below. What passes is compared with the kernel it was made from on many inputs, also such where few elements dwarf the others;
- * those that are equal but for rounding are none. */
+ * tasks below. What passes is compared with the kernel it was made from: on many inputs, also such where few elements dwarf
+ * the others, then with each element of each operand in turn far larger than all others, so that whatever it reaches shows.
+ * Those that are equal but for rounding are none. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dlfcn.h>
@@ -140,6 +141,15 @@ static void fill(float *p, int64_t n, bool spikes)
 		p[i] = (float)(rng_normal(&rng) * (spikes ? exp2(10 * rng_unit(&rng) * rng_unit(&rng)) : 1));
 }
 
+/* The same, and where *spike is an element of it (moved on by n), that one is large. */
+static void fill_but(float *p, int64_t n, bool spikes, int64_t *spike)
+{
+	fill(p, n, spikes);
+	if (*spike >= 0 && *spike < n)
+		p[*spike] = 1000;
+	*spike -= n;
+}
+
 /* But for rounding. */
 static bool alike(const float *a, const float *b, int64_t n)
 {
@@ -170,11 +180,15 @@ static int compare(const struct candidate *c, const char *mutant, int number)
 		constant[i] = (float *)aligned_alloc(64, (size_t)(c->constant[i].elems + MARGIN) / 16 * 64) + 512;
 	for (int k = 0; k < 2; k++)
 		out[k] = (float *)aligned_alloc(64, (size_t)(c->out[0].elems + MARGIN) / 16 * 64) + 512;
-	for (int run = 0; run < INPUTS; run++) {
+	int64_t operands = 0;
+	for (int i = 0; i < c->nin + c->nconst; i++)
+		operands += i < c->nin ? c->in[i].elems : c->constant[i - c->nin].elems;
+	for (int64_t run = 0; run < INPUTS + operands; run++) {
+		int64_t spike = run - INPUTS; /* from 0: the number of one element */
 		for (int i = 0; i < c->nin; i++)
-			fill(in[i], c->in[i].elems, run % 2);
+			fill_but(in[i], c->in[i].elems, run < INPUTS && run % 2, &spike);
 		for (int i = 0; i < c->nconst; i++)
-			fill(constant[i], c->constant[i].elems, false);
+			fill_but(constant[i], c->constant[i].elems, false, &spike);
 		for (int k = 0; k < 2; k++) {
 			fill(out[k], c->out[0].elems, false);
 			fill((float *)workspace, c->workspace / 4, false);
