@@ -36,6 +36,8 @@ for name in $(model_names); do
 	fi
 	if [ -z "$python" ]; then
 		echo "ok - $name: ONNX Runtime's numbers # SKIP no python with onnxruntime (HONE_PYTHON)"
+	elif [ -n "${ASAN_OPTIONS-}" ]; then
+		echo "ok - $name: ONNX Runtime's numbers # SKIP python does not load a library with a sanitizer"
 	elif "$python" -B "$top/bench/peers.py" --rounds=0 ${range:+--range "$range"} "$file" "$name.so" >cmp 2>&1; then
 		echo "ok - ONNX Runtime's numbers: $(cat cmp)"
 	else

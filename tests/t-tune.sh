@@ -66,8 +66,12 @@ for s in random grid genetic descent; do
 	HONE_KB=$PWD/kb-$s tune-op $fake --strategy $s --trials 8 --scheduler round m.g -o $s.g && [ "$(kb dump --kb kb-$s | grep -c '^kind search')" = 6 ]
 	say $? "--strategy $s"
 done
-HONE_KB=$PWD/kb5 tune-op --quiet --runner fake --seconds 3 m.g -o sec.g && [ "$(kb dump --kb kb5 | grep -c '^against default')" -ge 1 ]
-say $? "--seconds: what was best is confirmed"
+for seconds in 3 12 48; do # the first is enough on a machine that does nothing else
+	HONE_KB=$PWD/kb5-$seconds tune-op --quiet --runner fake --seconds $seconds m.g -o sec.g && [ "$(kb dump --kb kb5-$seconds | grep -c '^against default')" -ge 1 ]
+	code=$?
+	[ $code != 0 ] || break
+done
+say $code "--seconds: what was best is confirmed"
 
 # Killed, and interrupted.
 KILLS=4 TRIALS=12 sh "$top/tests/soak/tune.sh"
@@ -103,9 +107,13 @@ say $? "a runner of another version: 69, named"
 HONE_KB=$PWD/kb8 tune-op --trials 8 --only "$digest" --runner 'run-dev --serve' --runner 'timeout -s KILL 0.8 run-dev --serve' m.g -o real.g 2>err >/dev/null
 [ $? = 0 ] && grep -q 'timeout.*the others go on' err && [ "$(kb dump --kb kb8 | grep -c '^kind search')" = 1 ]
 say $? "a runner that is killed: the other finishes"
-HONE_KB=$PWD/kb9 tune-op --seconds 60 --runner 'timeout -s KILL 3 run-dev --serve' m.g -o never.g 2>err
-[ $? = 69 ] && grep -q 'timeout -s KILL 3 run-dev' err && [ ! -e never.g ] && [ "$(kb dump --kb kb9 | grep -c ^record)" -ge 1 ]
-say $? "the only one is killed: 69, named, what was measured is kept"
+for seconds in 3 12 48; do
+	HONE_KB=$PWD/kb9-$seconds tune-op --seconds 200 --runner "timeout -s KILL $seconds run-dev --serve" m.g -o never.g 2>err
+	[ $? = 69 ] && grep -q "timeout -s KILL $seconds run-dev" err && [ ! -e never.g ] && [ "$(kb dump --kb kb9-$seconds | grep -c ^record)" -ge 1 ]
+	code=$?
+	[ $code != 0 ] || break
+done
+say $code "the only one is killed: 69, named, what was measured is kept"
 tune-op $fake "$model" -o never.g 2>err
 [ $? = 65 ]
 say $? "not a stream: 65"

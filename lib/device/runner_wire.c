@@ -14,6 +14,8 @@ const char *verdict_name(enum verdict v)
 
 void frame_add(struct frames *f, const char *p, size_t n)
 {
+	if (n == 0)
+		return;
 	if (f->taken) {
 		memmove(f->b.a, f->b.a + f->taken, f->b.n - f->taken);
 		f->b.n -= f->taken;
@@ -26,12 +28,12 @@ void frame_add(struct frames *f, const char *p, size_t n)
 
 bool frame_next(struct frames *f, struct mp_in *r, const char **why)
 {
-	const unsigned char *p = (const unsigned char *)f->b.a + f->taken;
 	size_t left = f->b.n - f->taken, n;
 
 	*why = NULL;
 	if (left < 4)
 		return false;
+	const unsigned char *p = (const unsigned char *)f->b.a + f->taken;
 	n = p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
 	if (n > RUNNER_FRAME_MAX)
 		*why = "a frame is larger than any of this protocol";
