@@ -291,11 +291,20 @@ static void start_background(struct service *s, struct job *j)
 	}
 }
 
+static void start_try(struct service *s, struct job *j)
+{
+	struct serve_artifact *base = serve_find_artifact(s, j->base);
+
+	if (base->a.passed < 0 && (base->a.passed = memfd_create("passed", MFD_CLOEXEC)) < 0)
+		die_errno(EX_SYSTEM, "memfd_create");
+	fork_job(s, j, run_try);
+}
+
 void jobs_start(struct service *s)
 {
 	for (size_t i = 0; i < s->jobs.n && !trying(s); i++)
 		if (s->jobs.a[i]->kind == JOB_TRY)
-			fork_job(s, s->jobs.a[i], run_try);
+			start_try(s, s->jobs.a[i]);
 	hold_background(s);
 	for (size_t i = 0; i < s->jobs.n; i++) {
 		struct job *j = s->jobs.a[i];
@@ -375,6 +384,8 @@ static void drop_oldest(struct service *s)
 	if (wanted(s, x))
 		return;
 	unlink(x->a.path);
+	if (x->a.passed >= 0)
+		close(x->a.passed);
 	free((char *)x->a.path);
 	arena_release(&x->arena);
 	free(x);
@@ -397,7 +408,8 @@ static void end_build(struct service *s, struct job *j)
 		x = xcalloc(1, sizeof *x);
 		*x = (struct serve_artifact){.digest = j->artifact, .task = j->task, .seconds = now_seconds() - j->start,
 					     .a = {.path = xstrdup(step_file(s, j, toolchain_find()->steps - 1)), .build = j->build,
-						   .constants = serve_find_constants(serve_find_task(s, j->task), j->build.algo)->fd}};
+						   .constants = serve_find_constants(serve_find_task(s, j->task), j->build.algo)->fd,
+						   .passed = -1}};
 		x->a.build.source = NULL;
 		vec_push(&s->artifacts, x);
 		x->used = ++s->uses;

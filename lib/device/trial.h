@@ -34,6 +34,7 @@ struct artifact {
 	const char *path;          /* of the library */
 	struct runner_build build; /* its buffers; no source */
 	int constants;             /* file of problem_write_constants */
+	int passed;                /* as a base: file of a byte a seed, 1: its results are right, 2: wrong, 0 or none: not known yet */
 };
 struct trial {
 	const struct oracle *oracle;
