@@ -1,5 +1,6 @@
 /* The main() of every tool: options common to all, the tool's own, and the way out. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,8 +136,18 @@ static void join_options(void)
 	args.options = (char *)all;
 }
 
+/* Where standard input, output or error is closed, what is opened next would take its place. Something is put there that
+ * cannot be read, or written. */
+static void fill_places(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(EX_SYSTEM);
+}
+
 int main(int argc, char **argv)
 {
+	fill_places();
 	msg_tool = tool.name;
 	signal(SIGPIPE, SIG_DFL); /* some parents leave it ignored */
 	argp_err_exit_status = EX_BADUSE;

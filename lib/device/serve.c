@@ -212,6 +212,8 @@ static void read_in(struct service *s)
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
+	if (n < 0 && errno != ECONNRESET)
+		die_errno(EX_IO, "standard input");
 	if (n <= 0) {
 		s->ended = true;
 		if (s->in.taken < s->in.b.n)
@@ -327,6 +329,8 @@ int runner_serve(const struct oracle *o)
 	struct signalfd_siginfo info;
 	double spoke = now_seconds();
 
+	if (!strcmp(target_compiler_version(), "unknown"))
+		die(EX_NOTAVAIL, "%s: no C compiler that runs here; CC names another", target_compiler());
 	s->oracle = o;
 	mp_out_init(&s->out);
 	find_cores(s);

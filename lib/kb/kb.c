@@ -34,6 +34,8 @@ static struct kb *open_layers(const char *path, bool write, bool first_only)
 	struct kb *k = xcalloc(1, sizeof *k);
 	const char *env = getenv("HONE_KB"), *custom = custom_path(&k->arena);
 	bool said = path != NULL;
+	if (said && !*path)
+		die(EX_BADUSE, "--kb: a file without a name");
 	if (!path && env && *env)
 		path = env;
 	if (path)

@@ -172,6 +172,25 @@ static void create_file(void)
 	sync_directory(sv.path);
 }
 
+/* LMDB writes its lock file through a mapping, where a disk without room for it ends in SIGBUS: the room is taken before, as
+ * much as LMDB gives it (a cache line for each reader and three for the head). false: there is none. A file that is there
+ * already is left alone. */
+static bool make_lock_file(void)
+{
+	enum { LINE = 64, BYTES = (READERS - 1 + 3) * LINE };
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof path, "%s-lock", sv.path) >= (int)sizeof path)
+		fail_lmdb(ENAMETOOLONG);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return errno != ENOSPC; /* what else is wrong LMDB says */
+	bool room = fallocate(fd, 0, 0, BYTES) == 0 || errno != ENOSPC;
+	if (!room)
+		unlink(path);
+	close(fd);
+	return room;
+}
+
 static void open_file(void)
 {
 	char tmp[PATH_MAX];
@@ -193,8 +212,8 @@ static void open_file(void)
 	}
 	if ((why = check_heads(&txn)))
 		fail(EX_BADDATA, "%s", why);
-	int rc = open_env(sv.path, MDB_NOSUBDIR | (sv.write ? 0 : MDB_RDONLY));
-	if (rc == EACCES && !sv.write) {
+	int rc = make_lock_file() ? open_env(sv.path, MDB_NOSUBDIR | (sv.write ? 0 : MDB_RDONLY)) : ENOSPC;
+	if ((rc == EACCES || rc == ENOSPC) && !sv.write) {
 		sv.nolock = true;
 		rc = open_env(sv.path, MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK);
 	}

@@ -181,7 +181,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct arena arena = {0};
 	struct library l;
 
-	if (serve && a->nfile == 0)
+	if (serve && a->nfile == 0 && !a->out && !bench && !kernels)
 		return run_service();
 	if (serve || target || a->nfile != 1)
 		tool_usage();

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "tune-op.h"
 #include <ctype.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +53,9 @@ static double number(const char *arg, const char *name, double least)
 static uint64_t integer(const char *arg, const char *name)
 {
 	char *end;
+	errno = 0;
 	unsigned long long x = strtoull(arg, &end, 10);
-	if (!isdigit((unsigned char)*arg) || *end)
+	if (!isdigit((unsigned char)*arg) || *end || errno)
 		die(EX_BADUSE, "--%s=%s: not a number", name, arg);
 	return x;
 }
@@ -80,7 +82,11 @@ static error_t option(int key, char *arg)
 	case OPT_SEED: opt.seed = integer(arg, "seed"); return 0;
 	case OPT_ONLY: vec_push(&only, arg); return 0;
 	case OPT_SKIP: vec_push(&skip, arg); return 0;
-	case OPT_RUNNER: vec_push(&runners, arg); return 0;
+	case OPT_RUNNER:
+		if (!*arg)
+			die(EX_BADUSE, "--runner: an empty command");
+		vec_push(&runners, arg);
+		return 0;
 	case OPT_KB: opt.kb = arg; return 0;
 	case OPT_TASKS: list_tasks = true; return 0;
 	case OPT_TASK: task_given = arg; return 0;
@@ -321,6 +327,17 @@ static void defaults(void)
 			   (unsigned long long)opt.seed);
 }
 
+/* Before the work, not after it. */
+static void check_report_place(void)
+{
+	char *path = xstrdup(report_file), *slash = strrchr(path, '/');
+	if (slash)
+		slash[slash == path] = 0;
+	if (access(slash ? path : ".", W_OK | X_OK))
+		die_errno(EX_IO, "%s", report_file);
+	free(path);
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
 	defaults();
@@ -328,6 +345,10 @@ static int run(const struct tool *t, struct tool_args *a)
 		tool_usage();
 	if (task_given && (a->nfile || list_tasks || a->out))
 		die(EX_BADUSE, "--task takes no model, and its records go to standard output");
+	if (a->json && !a->out && !list_tasks)
+		die(EX_BADUSE, "--json needs -o FILE: standard output takes the %s", task_given ? "records" : "graph");
+	if (report_file)
+		check_report_place();
 	if (task_given || list_tasks || dump_dir)
 		return without_stream(a);
 	struct stream_writer *w = stream_create(a->out, false);
