@@ -79,16 +79,24 @@ static bool winograd_fits(struct lower *L, const char *algo)
 	return true;
 }
 
-/* Cycles, roughly. A product runs at a part of what the multiply-adds allow, and constants come from memory: in a model they
- * are read once a run. Measured with all of ResNet-50 running, on Zen 5. */
+/* Bytes a cycle at which constants come. They are read once a run: what the other layers leave of them in the second level of
+ * cache is still there, where a model of some layers like this one fits; else they come from memory. That was measured with
+ * all of ResNet-50 running, on Zen 5. */
+static double constant_rate(const struct target *t, double bytes)
+{
+	enum { LAYERS = 8, FROM_L2 = 56, FROM_MEMORY = 8 };
+
+	return t && LAYERS * bytes <= (double)t->l2 ? FROM_L2 : FROM_MEMORY;
+}
+
+/* Cycles, roughly: a product runs at a part of what the multiply-adds allow. */
 static double product_cycles(struct lower *L, double products, double rows, double part)
 {
-	enum { BYTES_A_CYCLE = 8 };
 	const struct target *t = L->p->target;
 	double a_cycle = t && t->vector_bytes ? (double)t->vector_bytes / 4 * t->fma_ports : 8;
 	double weights = products * (double)L->shape[1][0] * (double)L->shape[1][1];
 
-	return weights * rows / a_cycle / part + 4 * weights / BYTES_A_CYCLE;
+	return weights * rows / a_cycle / part + 4 * weights / constant_rate(t, 4 * weights);
 }
 
 static double direct_cycles(struct lower *L)
