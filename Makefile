@@ -112,7 +112,7 @@ asan-check:
 # What fails is cut down and left in build/soak.
 SEEDS ?= 1000
 FIRST ?= 1
-soak: all $(UNITS) build/bench/runner
+soak: all $(UNITS) fuzzed build/bench/runner
 	@tests/run.sh $(patsubst tests/%,%,$(wildcard tests/soak/*.sh))
 	@PATH=$(CURDIR)/bin:$$PATH $${HONE_PYTHON:-$(PYTHON)} -B tests/random_models.py --first $(FIRST) --seeds $(SEEDS) --keep build/soak
 
