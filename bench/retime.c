@@ -14,19 +14,21 @@
 #include "loop/prim.h"
 #include "op/task.h"
 
-enum { OPT_BUDGET = 1000, MODELS_MAX = 3 };
+enum { OPT_BUDGET = 1000, OPT_ROTATION, MODELS_MAX = 3 };
 #define LOST  0.01
 #define APART 0.02
 static double budget = 3;
+static int64_t rotation = -1;
 static struct arena arena;
 static struct runner *r;
 
 static error_t option(int key, char *arg)
 {
-	if (key != OPT_BUDGET)
-		return ARGP_ERR_UNKNOWN;
-	budget = atof(arg);
-	return 0;
+	switch (key) {
+	case OPT_BUDGET: budget = atof(arg); return 0;
+	case OPT_ROTATION: rotation = strtoll(arg, NULL, 10) << 20; return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static struct runner_answer next(void)
@@ -82,7 +84,7 @@ static struct runner_result compare(struct digest task, struct digest a, struct 
 	struct runner_result x;
 
 	do { /* until enough is known to say in which 2% it is */
-		runner_try(r, task, a, base, budget, seed++);
+		runner_try(r, task, a, base, budget, seed++, (uint64_t)rotation);
 		x = next().result;
 	} while (x.verdict == VERDICT_UNSURE && seed % 8);
 	return x;
@@ -158,6 +160,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		die(EX_NOTAVAIL, "%s", why);
 	for (int i = 0; i < a->nfile; i++)
 		model[i] = stream_read_only(stream_open(a->file[i]));
+	if (rotation < 0)
+		rotation = (int64_t)runner_rotation(model[0], target_host());
 	task_list_make(&l, model[0], &arena);
 	printf("%-46s %3s %10s %s%s\n", "task", "n", "default us", "tuned/default", a->nfile > 2 ? "                  tuned/other" : "");
 	for (size_t i = 0; i < l.n; i++)
@@ -173,6 +177,7 @@ static int run(const struct tool *t, struct tool_args *a)
 
 static const struct argp_option options[] = {
 	{"budget", OPT_BUDGET, "S", 0, "seconds at most for each comparison; 3", 0},
+	{"rotation", OPT_ROTATION, "MB", 0, "megabytes of constants that calls go through; as tune-op does", 0},
 	{0},
 };
 const struct tool tool = {

@@ -110,7 +110,7 @@ static void trip(const char *text)
 	for (int i = 0; i < times; i++) {
 		double t = now_seconds();
 		build(&k, variant(&k, i));
-		runner_try(r, k.task, next().digest, base, 0.1, (uint64_t)i);
+		runner_try(r, k.task, next().digest, base, 0.1, (uint64_t)i, 0);
 		faster += next().result.verdict == VERDICT_FASTER;
 		one[i] = now_seconds() - t;
 	}
@@ -120,7 +120,7 @@ static void trip(const char *text)
 			build(&k, variant(&k, times + sent++));
 		struct runner_answer x = next();
 		if (x.result.verdict == VERDICT_COUNT)
-			runner_try(r, k.task, x.digest, base, 0.1, (uint64_t)sent);
+			runner_try(r, k.task, x.digest, base, 0.1, (uint64_t)sent, 0);
 		else
 			done++;
 	}
@@ -134,7 +134,7 @@ static void count(const char *text, struct kernel *k, struct digest x, struct di
 	double seconds = 0;
 
 	for (int i = 0; i < times; i++) {
-		runner_try(r, k->task, x, base, budget, (uint64_t)i);
+		runner_try(r, k->task, x, base, budget, (uint64_t)i, 0);
 		struct runner_answer a = next();
 		if (a.why && !v[a.result.verdict])
 			printf("%s: %s\n", verdict_name(a.result.verdict), a.why);
@@ -168,7 +168,7 @@ static void slowed(const char *text)
 
 	build(&k, variant(&k, 0));
 	struct digest base = next().digest;
-	runner_try(r, k.task, base, base, 0.5, 0);
+	runner_try(r, k.task, base, base, 0.5, 0, 0);
 	struct runner_answer x = next();
 	for (size_t i = 0; i < x.result.npairs; i++)
 		ps += (double)x.result.pair[i].base / (double)x.result.npairs;

@@ -91,7 +91,7 @@ static double time_trace(struct subject *s, const char *trace)
 		ask_build(s, c);
 		struct runner_answer b = next();
 		if (b.result.verdict != VERDICT_BUILD) {
-			runner_try(r, s->task, b.digest, s->base, 0.25, d.lo);
+			runner_try(r, s->task, b.digest, s->base, 0.25, d.lo, 0);
 			b = next();
 			if (b.result.npairs)
 				ratio = b.result.ratio;

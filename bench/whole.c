@@ -1,8 +1,6 @@
 /* One compiled model against another: whole [--rounds N] [--range NAME=LO:HI] BASE.so OTHER.so..: each in turn, in another
- * order each round, on one core. A row a library: median time and, for those behind the first, median and quartiles of its
- * ratio to the first, round by round. */
-#define _GNU_SOURCE
-#include <sched.h>
+ * order each round. A row a library: median and least time and, for those behind the first, median and quartiles of its ratio
+ * to the first, round by round, and the ratio of the least, which other work on the machine disturbs least. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,14 +66,10 @@ static int run(const struct tool *t, struct tool_args *a)
 	static struct subject subject[LIBRARIES_MAX];
 	struct arena arena = {0};
 	struct rng rng = {1};
-	cpu_set_t one;
 	int n = a->nfile, order[LIBRARIES_MAX];
 
 	if (n < 2)
 		tool_usage();
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	sched_setaffinity(0, sizeof one, &one);
 	for (int i = 0; i < n; i++) {
 		open_subject(&subject[i], a->file[i], &arena);
 		order[i] = i;
@@ -95,9 +89,10 @@ static int run(const struct tool *t, struct tool_args *a)
 		struct subject *s = &subject[i];
 		qsort(s->seconds, (size_t)rounds, sizeof *s->seconds, ascending);
 		qsort(s->ratio, (size_t)rounds, sizeof *s->ratio, ascending);
-		printf("%-40s %9.4f ms", a->file[i], 1e3 * s->seconds[rounds / 2]);
+		printf("%-40s %9.4f ms, least %9.4f", a->file[i], 1e3 * s->seconds[rounds / 2], 1e3 * s->seconds[0]);
 		if (i)
-			printf("  %.3f (%.3f .. %.3f) of the first's", s->ratio[rounds / 2], s->ratio[rounds / 4], s->ratio[rounds * 3 / 4]);
+			printf("  %.3f (%.3f .. %.3f) of the first's, least %.3f", s->ratio[rounds / 2], s->ratio[rounds / 4],
+			       s->ratio[rounds * 3 / 4], s->seconds[0] / subject[0].seconds[0]);
 		printf("\n");
 		library_close(&s->l);
 	}

@@ -157,7 +157,7 @@ static struct runner_answer try(const char *body, struct digest base, double bud
 
 	if (x.error || x.result.verdict == VERDICT_BUILD)
 		return x;
-	runner_try(runner, task, x.digest, base, budget, 3);
+	runner_try(runner, task, x.digest, base, budget, 3, 0);
 	return next();
 }
 
@@ -197,13 +197,31 @@ static void test_verdicts(void)
 	use_scale(5000);
 	struct runner_answer base = build(scale);
 	ok(!base.error && base.result.verdict == VERDICT_COUNT, "a build%s%s", base.why ? ": " : "", base.why ? base.why : "");
-	runner_try(runner, task, base.digest, base.digest, 0.5, 1);
+	runner_try(runner, task, base.digest, base.digest, 0.5, 1, 0);
 	is(next(), VERDICT_TIE, NULL, "against itself");
 	struct runner_answer x = try("\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i] ;", base.digest, 0.5);
 	ok(!x.error && (x.result.verdict == VERDICT_TIE || x.result.verdict == VERDICT_UNSURE), "the same in another library: %s, %.3f",
 	   verdict_name(x.result.verdict), x.result.ratio);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		is(try(cases[i].body, base.digest, 0.5), cases[i].v, cases[i].pattern, cases[i].what);
+}
+
+/* A kernel that is three times as slow where it finds the constants in the same place as in the call before. */
+static void test_rotation(void)
+{
+	static const char again[] = "\tstatic const float *last;\n\tfor (int k = b == last ? 0 : 2; k < 3; k++)\n"
+				    "\t\tfor (int i = 0; i < 5000; i++)\n\t\t\t((volatile float *)c)[i] = 2 * a[i] + b[i];\n\tlast = b;";
+	static const char once[] = "\tfor (int i = 0; i < 5000; i++)\n\t\t((volatile float *)c)[i] = 2 * a[i] + b[i];";
+	static const uint64_t rotations[] = {0, 1 << 20};
+
+	use_scale(5000);
+	struct runner_answer base = build(once), x = build(again);
+	for (int i = 0; i < 2; i++) {
+		runner_try(runner, task, x.digest, base.digest, 1, 3, rotations[i]);
+		struct runner_answer y = next();
+		bool slow = y.result.ratio > 2;
+		ok(!y.error && y.result.npairs && slow == !rotations[i], "constants %s: %.3f of the time", i ? "in turn" : "where they were", y.result.ratio);
+	}
 }
 
 static void test_matmul(void)
@@ -226,7 +244,7 @@ static void test_errors(void)
 	runner_task(runner, "sort 3");
 	x = next();
 	ok(x.error && strstr(x.why, "neither matmul nor scale"), "no such task: %s", x.why);
-	runner_try(runner, task, (struct digest){1, 2}, (struct digest){1, 2}, 1, 1);
+	runner_try(runner, task, (struct digest){1, 2}, (struct digest){1, 2}, 1, 1, 0);
 	x = next();
 	ok(x.error && strstr(x.why, "no such artifact"), "no such artifact: %s", x.why);
 	sizes[0]--;
@@ -256,7 +274,7 @@ static void test_many(void)
 	}
 	ok(good == N, "builds side by side");
 	for (int i = 0; i < N; i++)
-		runner_try(runner, task, d[i], d[0], 0.05, (uint64_t)i);
+		runner_try(runner, task, d[i], d[0], 0.05, (uint64_t)i, 0);
 	good = 0;
 	for (int i = 0; i < N; i++) {
 		struct runner_answer x = next();
@@ -408,7 +426,7 @@ static void test_hostile(char **file)
 		struct runner_answer x = next();
 		double t = now_seconds();
 		if (!x.error && x.result.verdict == VERDICT_COUNT) {
-			runner_try(runner, task, x.digest, base, 0.5, 1);
+			runner_try(runner, task, x.digest, base, 0.5, 1, 0);
 			x = next();
 		}
 		t = now_seconds() - t;
@@ -450,7 +468,7 @@ static void test_remote(const char *command)
 		pid_t pid = served_by();
 		double t = now_seconds();
 		for (int i = 0; i < 300; i++)
-			runner_try(runner, task, base, base, 30, (uint64_t)i);
+			runner_try(runner, task, base, base, 30, (uint64_t)i, 0);
 		usleep(300000);
 		if (!ok(pid > 1, "its process is known"))
 			return;
@@ -503,6 +521,7 @@ int main(int argc, char **argv)
 	if (!ok(runner != NULL, "a runner%s%s", runner ? "" : ": ", runner ? "" : why))
 		return 1;
 	test_verdicts();
+	test_rotation();
 	test_matmul();
 	test_errors();
 	test_many();

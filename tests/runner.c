@@ -43,7 +43,7 @@ static const char *session(int sources)
 			continue;
 		if (!first.hi)
 			first = x.digest;
-		runner_try(r, task, x.digest, first, 0.1, (uint64_t)i);
+		runner_try(r, task, x.digest, first, 0.1, (uint64_t)i, 0);
 		x = next(r);
 		text = arena_printf(&arena, "%s%s %.17g %zu %s\n", text, verdict_name(x.result.verdict), x.result.ratio, x.result.npairs,
 				    x.why ? x.why : "");

@@ -166,7 +166,7 @@ static void run_try(struct service *s, struct job *j)
 	struct serve_task *t = serve_find_task(s, j->task);
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
 	struct trial trial = {.oracle = s->oracle, .task = t->task, .problem = t->problem, .artifact = {&x->a, &base->a},
-			      .budget = j->budget, .seed = j->seed, .core = s->core[s->ncores - 1], .lock = s->lock};
+			      .budget = j->budget, .seed = j->seed, .rotation = j->rotation, .core = s->core[s->ncores - 1], .lock = s->lock};
 	struct runner_result r;
 	struct mp_out o;
 	const char *why = trial_run(&trial, &r, &j->arena);

@@ -12,6 +12,7 @@
 #include "common/progress.h"
 #include "device/runner_impl.h"
 #include "device/target.h"
+#include "device/target.h"
 
 struct runner {
 	char *command;
@@ -267,15 +268,30 @@ uint64_t runner_build(struct runner *r, struct digest task, const struct runner_
 	return requested(r, frame);
 }
 
-uint64_t runner_try(struct runner *r, struct digest task, struct digest artifact, struct digest base, double budget, uint64_t seed)
+uint64_t runner_rotation(const struct module *m, const struct target *t)
 {
-	size_t frame = request(r, 7, "try");
+	uint64_t bytes = 0, n = 1 << 20;
+
+	for (val_id v = 1; v < m->values.n; v++)
+		if (m->values.a[v].kind == VAL_CONST && m->values.a[v].tensor)
+			bytes += m->values.a[v].tensor->nbytes;
+	if (bytes <= (uint64_t)t->l2)
+		return 0;
+	while (n < bytes && n < RUNNER_ROTATION_MAX)
+		n *= 2;
+	return n;
+}
+
+uint64_t runner_try(struct runner *r, struct digest task, struct digest artifact, struct digest base, double budget, uint64_t seed, uint64_t rotation)
+{
+	size_t frame = request(r, 8, "try");
 
 	mp_put_digest(&r->out, task);
 	mp_put_digest(&r->out, artifact);
 	mp_put_digest(&r->out, base);
 	mp_put_double(&r->out, budget);
 	mp_put_int(&r->out, (int64_t)(seed >> 1)); /* 63 bits travel as an integer everywhere */
+	mp_put_int(&r->out, (int64_t)rotation);
 	return requested(r, frame);
 }
 

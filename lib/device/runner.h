@@ -7,11 +7,13 @@
  *   [id, "task", text]                                 -> [id, "task", digest]  inputs, constants and oracle are made there
  *   [id, "build", task, source, algo, workspace, nin, nconst, nout, [[type, [extent..], layout, elems, constant]..]]
  *                                                      -> [id, "build", artifact, seconds] | [id, "failed", why]
- *   [id, "try", task, artifact, base, budget, seed]    -> [id, "try", verdict, why, [ps, base ps, ..], ratio, lo, hi, seconds]
+ *   [id, "try", task, artifact, base, budget, seed, rotation]
+ *                                                      -> [id, "try", verdict, why, [ps, base ps, ..], ratio, lo, hi, seconds]
  *   any of them                                        -> [id, "error", why]: it could not be done, whatever the candidate
  *   while there is work, each second                   -> [0, "alive"]
  *
- * hello comes first. Digests are 16 bytes, seconds and ratios 64-bit floats. try checks twice against the oracle on
+ * hello comes first. Digests are 16 bytes, seconds and ratios 64-bit floats. rotation: bytes of constants that calls go through before they come to the same again,
+ * as a model's run goes through its weights; 0 (an older client says nothing): the same at each call. try checks twice against the oracle on
  * fresh inputs, then times candidate and base interleaved (device/sequential.h says how it decides). Only the candidate is
  * judged: what is to be a base is tried against itself first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try
  * of another is an error. This header is the client's side; serve.h is the other end. */
@@ -26,7 +28,7 @@
 #include "graph/module.h"
 
 enum { RUNNER_VERSION = 1 }; /* another one is refused (69) */
-enum { RUNNER_FRAME_MAX = 16 << 20, RUNNER_BUFS_MAX = 256, RUNNER_PAIRS_MAX = 4096, RUNNER_ARTIFACTS_MAX = 1000 };
+enum { RUNNER_FRAME_MAX = 16 << 20, RUNNER_BUFS_MAX = 256, RUNNER_PAIRS_MAX = 4096, RUNNER_ARTIFACTS_MAX = 1000, RUNNER_ROTATION_MAX = 32 << 20 };
 enum { RUNNER_SILENCE = 10 }; /* seconds without a word while it has work: the runner hangs */
 
 enum verdict {
@@ -72,6 +74,7 @@ struct runner_result {
 };
 
 struct runner;
+struct target;
 /* Starts the command ("run-dev --serve", "ssh box run-dev --serve"; NULL: the run-dev beside this program) and says
  * hello. NULL and *why: it does not start, does not answer within timeout seconds, or is another version (why names
  * the command). "fake": a runner without a device, times from a hash of task and source. The command gets a process group
@@ -88,7 +91,10 @@ bool runner_alive(const struct runner *r);
 /* Requests; each gives an id. They do not block. */
 uint64_t runner_task(struct runner *r, const char *text);
 uint64_t runner_build(struct runner *r, struct digest task, const struct runner_build *b);
-uint64_t runner_try(struct runner *r, struct digest task, struct digest artifact, struct digest base, double budget, uint64_t seed);
+uint64_t runner_try(struct runner *r, struct digest task, struct digest artifact, struct digest base, double budget, uint64_t seed, uint64_t rotation);
+/* As a run of the model goes through its constants: a power of two of megabytes, so that models of about a size are measured
+ * alike; 0 where they fit in the second-level cache. */
+uint64_t runner_rotation(const struct module *m, const struct target *t);
 /* The next answer of any of the n runners, or the end of one: its index, -1 at the timeout. A runner that died is told
  * at once, one that says nothing while it has work after RUNNER_SILENCE seconds; its open requests get no answer. */
 struct runner_answer {

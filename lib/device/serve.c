@@ -161,6 +161,7 @@ static void ask_try(struct service *s, uint64_t id, struct mp_in *r)
 	j->base = mp_digest(r);
 	j->budget = mp_double(r);
 	j->seed = (uint64_t)mp_int(r, 0, INT64_MAX);
+	j->rotation = mp_left(r) ? (uint64_t)mp_int(r, 0, RUNNER_ROTATION_MAX) : 0;
 	if (!r->why && !(j->budget >= 0 && j->budget <= 3600))
 		mp_fail(r, at, "a budget that is no number of seconds");
 	if (!r->why) {

@@ -48,6 +48,7 @@ struct job { /* a request that is not answered yet */
 	int step;                       /* -1: constants; then of the toolchain */
 	double budget;                  /* JOB_TRY */
 	uint64_t seed;
+	uint64_t rotation;
 };
 struct service {
 	const struct oracle *oracle;

@@ -91,6 +91,37 @@ static void plan_regions(struct run *x)
 	x->arguments[0].workspace = x->arguments[1].workspace = regions_add(&x->regions, (uint64_t)workspace, false);
 }
 
+static uint64_t constant_bytes(const struct run *x, int which)
+{
+	const struct runner_build *b = build_of(x, which);
+	uint64_t n = 0;
+
+	for (int i = 0; i < b->nconst; i++)
+		n += bytes_of(&b->buf[b->nin + i]);
+	return n;
+}
+
+/* Copies of constants, as many for both kernels; those of constants that are shared are. */
+static void plan_rotation(struct run *x)
+{
+	uint64_t want = x->t->rotation, one = constant_bytes(x, CANDIDATE), other = constant_bytes(x, BASE);
+	uint64_t least = one && (one < other || !other) ? one : other;
+
+	if (!least || least >= want)
+		return;
+	uint64_t copies = (want + least - 1) / least;
+	for (int which = 0; which < 2; which++) {
+		struct arguments *g = &x->arguments[which], *first = &x->arguments[0];
+		const struct runner_build *b = build_of(x, which);
+		g->copies = (int)(copies < TRIAL_COPIES_MAX ? copies : TRIAL_COPIES_MAX);
+		for (int i = 0; i < b->nconst; i++) {
+			bool shared = which && i < build_of(x, 0)->nconst && g->constant[i] == first->constant[i];
+			g->stride[i] = (bytes_of(&b->buf[b->nin + i]) + 63) / 64 * 64;
+			g->rotation[i] = shared ? first->rotation[i] : regions_add(&x->regions, g->stride[i] * (uint64_t)g->copies, true);
+		}
+	}
+}
+
 /* ---- contents ---- */
 
 static void fill_constants(struct run *x, int which, enum place p)
@@ -110,6 +141,19 @@ static void fill_constants(struct run *x, int which, enum place p)
 			x->t->oracle->pack(buf, problem_data(x->constants[which], (int)buf->constant, 0), to);
 		*at = (int)p + 1;
 		region_paint(&x->regions, region, p);
+	}
+}
+
+/* Constants are where they are timed: their copies. */
+static void fill_rotation(struct run *x, int which)
+{
+	const struct arguments *g = &x->arguments[which];
+
+	for (int i = 0; i < build_of(x, which)->nconst && g->copies; i++) {
+		char *to = region_ours(&x->regions, g->rotation[i], PLACE_TIMED);
+		for (int k = 0; k < g->copies; k++)
+			memcpy(to + (uint64_t)k * g->stride[i], region_ours(&x->regions, g->constant[i], PLACE_TIMED),
+			       bytes_of(buf_of(x, which, build_of(x, which)->nin + i)));
 	}
 }
 
@@ -511,6 +555,8 @@ static bool time_pairs(struct run *x)
 	sequential_init(&s);
 	fill_constants(x, CANDIDATE, PLACE_TIMED);
 	fill_constants(x, BASE, PLACE_TIMED);
+	fill_rotation(x, CANDIDATE);
+	fill_rotation(x, BASE);
 	fill_seed(x, CANDIDATE, PLACE_TIMED, 0);
 	fill_seed(x, BASE, PLACE_TIMED, 0);
 	poison(x, CANDIDATE, PLACE_TIMED);
@@ -598,6 +644,7 @@ static const char *prepare(struct run *x)
 		sched_setaffinity(0, sizeof set, &set);
 	}
 	plan_regions(x);
+	plan_rotation(x);
 	if ((why = regions_open(&x->regions)))
 		return why;
 	x->subject = (struct subject){

@@ -26,6 +26,7 @@ struct kb_record {
  *   kind kernel | task TEXT | target ROW | trace TEXT | stages DIGEST (of the stage text) | verdict WORD | why TEXT
  *   samples "ps/ps ps/ps ..." (candidate/base, picoseconds a call) | ratio R | lo R | hi R (candidate / base)
  *   base DIGEST (of the trace it was timed against) | against default|incumbent | tool "tune-op 0.1.0 ..." | trial N
+ *   rotation BYTES (of constants that calls went through; none: the same at each call)
  *   look N (a choice timed again before it counts; no trial) | source DIGEST (of the C) | session HEX
  * Fields of kind "search" (it was done to its end): kind, task, target, base, tool, trials N|all, ratio R.
  * Fields of kind "dropped" (what kb gc leaves of one): all but trace, samples, stages, tool, trial and such; of ID,

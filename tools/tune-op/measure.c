@@ -193,7 +193,7 @@ static bool advance(struct measure *m, struct host *h, size_t k)
 	}
 	if (base.state == THING_READY && own.state == THING_READY) {
 		t->build_seconds = own.seconds;
-		h->tries.a[k] = runner_try(h->r, task.digest, own.digest, base.digest, t->budget, t->seed);
+		h->tries.a[k] = runner_try(h->r, task.digest, own.digest, base.digest, t->budget, t->seed, t->rotation);
 	}
 	return true;
 }

@@ -105,6 +105,8 @@ void put_trial(struct session *s, const struct slot *x)
 	kb_set_field(&r, "against", x->look == LOOK_FINAL ? "default" : "incumbent", &a);
 	if (x->look && x->look != LOOK_FINAL)
 		kb_set_field(&r, "look", arena_printf(&a, "%d", x->look), &a);
+	if (s->rotation)
+		kb_set_field(&r, "rotation", s->rotation_text, &a);
 	kb_set_field(&r, "tool", s->opt->tool, &a);
 	kb_set_field(&r, "session", s->id, &a);
 	kb_set_field(&r, "trial", arena_printf(&a, "%zu", x->number), &a);
@@ -124,6 +126,8 @@ void put_search(struct session *s, const struct tuned *t)
 	kb_set_field(&r, "base", t->base_hex, &a);
 	kb_set_field(&r, "tool", s->opt->tool, &a);
 	kb_set_field(&r, "session", s->id, &a);
+	if (s->rotation)
+		kb_set_field(&r, "rotation", s->rotation_text, &a);
 	kb_set_field(&r, "trials", whole ? "all" : arena_printf(&a, "%zu", t->trials), &a);
 	kb_set_field(&r, "ratio", t->champion ? arena_printf(&a, "%.6g", t->champion->ratio) : "1", &a);
 	commit(s, &r);
@@ -193,7 +197,7 @@ bool recall_trial(struct session *s, struct slot *x)
 		snprintf(look, sizeof look, "%d", x->look);
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (!field_is(r, "against", against) || !field_is(r, "look", look) || !field_is(r, "target", s->target_row) || !is_about(r, want))
+		if (!field_is(r, "rotation", s->rotation_text) || !field_is(r, "against", against) || !field_is(r, "look", look) || !field_is(r, "target", s->target_row) || !is_about(r, want))
 			continue;
 		if (verdict_timed(parse_verdict(field(r, "verdict"))) && !field_is(r, "base", t->base_hex))
 			continue; /* the default was another then */
@@ -213,7 +217,7 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
 		const char *trials = field(r, "trials");
-		if (!field_is(r, "kind", "search") || !field_is(r, "target", s->target_row) || !field_is(r, "base", t->base_hex) ||
+		if (!field_is(r, "kind", "search") || !field_is(r, "rotation", s->rotation_text) || !field_is(r, "target", s->target_row) || !field_is(r, "base", t->base_hex) ||
 		    !field_is(r, "tool", s->opt->tool) || (strcmp(trials, "all") && strtoull(trials, NULL, 10) < s->opt->trials))
 			continue;
 		done = true;

@@ -171,7 +171,7 @@ static void resolve(struct session *s, struct slot *x)
 		return;
 	}
 	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x,
-				  .budget = x->look ? CONFIRM_SECONDS : SEARCH_SECONDS, .seed = seed_of(s, t) + x->number};
+				  .budget = x->look ? CONFIRM_SECONDS : SEARCH_SECONDS, .seed = seed_of(s, t) + x->number, .rotation = s->rotation};
 	measure_add(s->measure, &x->trial);
 }
 
@@ -515,6 +515,7 @@ static const char *session_id(struct session *s)
 	digest_add(d, &sum, sizeof sum);
 	digest_add(d, s->opt->tool, strlen(s->opt->tool));
 	digest_add(d, s->target_row, strlen(s->target_row));
+	digest_add(d, s->rotation_text, strlen(s->rotation_text));
 	digest_hex(digest_end(d), hex);
 	return arena_str(&s->arena, hex);
 }
@@ -570,6 +571,17 @@ static bool recall_searches(struct session *s)
 	return any;
 }
 
+static void set_rotation(struct session *s)
+{
+	uint64_t given = (uint64_t)s->opt->rotation << 20;
+
+	if (s->opt->rotation >= 0)
+		s->rotation = given < RUNNER_ROTATION_MAX ? given : RUNNER_ROTATION_MAX;
+	else
+		s->rotation = s->ntask ? runner_rotation(s->task[0].in, s->target) : 0;
+	s->rotation_text = s->rotation ? arena_printf(&s->arena, "%llu", (unsigned long long)s->rotation) : "";
+}
+
 void session_run(struct session *s, const char *const *runner, int nrunner)
 {
 	double start = now_seconds(), end = s->opt->seconds > 0 ? start + s->opt->seconds : INFINITY;
@@ -578,6 +590,7 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	s->measure = measure_new(runner, nrunner);
 	s->target = measure_machine(s->measure);
 	s->target_row = measure_target(s->measure);
+	set_rotation(s);
 	s->id = session_id(s);
 	bool there = !s->opt->records_out || !s->opt->kb || !access(s->opt->kb, F_OK); /* the first of a sweep finds none */
 	s->kb = kb_open(there ? s->opt->kb : NULL, !s->opt->records_out);

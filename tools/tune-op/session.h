@@ -72,6 +72,7 @@ struct options {
 	const struct strategy *strategy;
 	const struct cost_model *cost;
 	const struct task_scheduler *scheduler;
+	int64_t rotation;        /* megabytes of constants that calls go through; -1: as the model has */
 	const char *kb;          /* NULL: where it usually is */
 	bool records_out;        /* records go to standard output, not into the knowledge base */
 	const char *tool;        /* provenance: name, version, options that change what is proposed */
@@ -87,6 +88,8 @@ struct session {
 	struct arena arena;
 	const struct target *target;  /* that code is made for */
 	const char *target_row;
+	uint64_t rotation;            /* bytes, see runner.h */
+	const char *rotation_text;    /* in records; "": none */
 	struct kb *kb;
 	struct measure *measure;
 	struct tuned *task;

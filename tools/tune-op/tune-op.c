@@ -16,7 +16,7 @@
 
 enum { TRIALS = 32 };
 enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_STRATEGY, OPT_COST, OPT_SCHEDULER, OPT_SEED, OPT_ONLY, OPT_SKIP, OPT_RUNNER, OPT_KB,
-       OPT_TASKS, OPT_TASK, OPT_DUMP, OPT_REPORT };
+       OPT_ROTATION, OPT_TASKS, OPT_TASK, OPT_DUMP, OPT_REPORT };
 
 static const struct argp_option options[] = {
 	{"seconds", OPT_SECONDS, "S", 0, "stop after so long; trials are then unlimited unless --trials is given", 0},
@@ -25,6 +25,7 @@ static const struct argp_option options[] = {
 	{"cost-model", OPT_COST, "NAME", 0, "what ranks schedules before they are timed: analytic or none", 0},
 	{"scheduler", OPT_SCHEDULER, "NAME", 0, "which task is next: gain or round", 0},
 	{"seed", OPT_SEED, "N", 0, "of what is random in the search; 1", 0},
+	{"rotation", OPT_ROTATION, "MB", 0, "megabytes of constants that calls go through; as the model has, at most 32", 0},
 	{"only", OPT_ONLY, "WHAT", 0, "tune these: name (or pattern) or operator of a node, or digest of a task", 0},
 	{"skip", OPT_SKIP, "WHAT", 0, "do not tune these", 0},
 	{"runner", OPT_RUNNER, "COMMAND", 0, "where kernels run: \"ssh box run-dev --serve\"; repeated: side by side", -1},
@@ -36,7 +37,7 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static struct options opt = {.trials = TRIALS, .seed = 1};
+static struct options opt = {.trials = TRIALS, .seed = 1, .rotation = -1};
 static bool trials_given, list_tasks;
 static const char *task_given, *dump_dir, *report_file;
 static VEC(const char *) only, skip, runners;
@@ -80,6 +81,7 @@ static error_t option(int key, char *arg)
 	case OPT_COST: opt.cost = ROW(cost_model_find, cost_models, arg, "cost-model"); return 0;
 	case OPT_SCHEDULER: opt.scheduler = ROW(task_scheduler_find, task_schedulers, arg, "scheduler"); return 0;
 	case OPT_SEED: opt.seed = integer(arg, "seed"); return 0;
+	case OPT_ROTATION: opt.rotation = (int64_t)number(arg, "rotation", 0); return 0;
 	case OPT_ONLY: vec_push(&only, arg); return 0;
 	case OPT_SKIP: vec_push(&skip, arg); return 0;
 	case OPT_RUNNER:
@@ -301,6 +303,7 @@ static int without_stream(const struct tool_args *a)
 			task_list_free(&l);
 		} else {
 			opt.records_out = true;
+			opt.rotation = opt.rotation < 0 ? 0 : opt.rotation;
 			tune(m, a);
 		}
 		module_free(m);
