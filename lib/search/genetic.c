@@ -144,7 +144,8 @@ static size_t choose(struct search *s, size_t n, struct point **out)
 		pool[k] = pool[count];
 		out[count++] = x;
 	}
-	memmove(pool, pool + count, (have - count) * sizeof *pool);
+	if (have > count)
+		memmove(pool, pool + count, (have - count) * sizeof *pool);
 	s->pool.n -= count;
 	return count;
 }
