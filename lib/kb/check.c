@@ -65,11 +65,7 @@ const char *heads_check(const unsigned char *head, size_t n, uint64_t *txn)
 		    u64(p) != (uint64_t)i || u16(p + 10) != P_META || u64(p + META_ADDRESS) || u16(p + META_DB + 4) != u16(head + META_DB + 4))
 			return "damaged: its heads do not match";
 	}
-	/* Commits go to the two heads in turn. */
-	uint64_t newest = of[0] > of[1] ? of[0] : of[1];
-	if (newest && (of[newest & 1] != newest || of[!(newest & 1)] != newest - 1))
-		return "damaged: its heads are not of one commit and the one before";
-	*txn = newest;
+	*txn = of[0] > of[1] ? of[0] : of[1];
 	return NULL;
 }
 
@@ -94,13 +90,15 @@ static bool read_page(int fd, uint64_t page, size_t psize, unsigned char *out)
 	return page < (uint64_t)INT64_MAX / psize && pread(fd, out, psize, (off_t)(page * psize)) == (ssize_t)psize;
 }
 
-const char *older_check(int fd, const unsigned char *head, uint64_t newest)
+const char *commits_check(int fd, const unsigned char *head, uint64_t newest)
 {
 	size_t psize = u32(head + META_DB);
-	const unsigned char *p = head + !(newest & 1) * psize + META_DB + DB_SIZE, *found;
-	uint64_t root = u64(p + DB_ROOT);
+	const unsigned char *older = head + !(newest & 1) * psize, *db = older + META_DB + DB_SIZE, *found;
+	uint64_t root = u64(db + DB_ROOT);
 	struct store_set set;
 	unsigned char page[PSIZE_MAX];
+	if (newest && (u64(head + (newest & 1) * psize + META_TXN) != newest || u64(older + META_TXN) != newest - 1))
+		return "damaged: its heads are not of one commit and the one before";
 	if (newest <= 1)
 		return newest == 0 || root == UINT64_MAX ? NULL : "damaged: one of its heads is older than it says";
 	if (!read_page(fd, root, psize, page) || !(found = leaf_find(page, psize, "meta", F_SUBDATA, DB_SIZE)) ||

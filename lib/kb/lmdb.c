@@ -92,8 +92,9 @@ static void on_assert(MDB_env *env, const char *what)
 
 /* Files and their opening. */
 
-/* The heads as they are on disk, read again where a commit came between. */
-static const char *check_heads(uint64_t *txn)
+/* The heads as they are on disk, read again where a commit came between. commits: also whether they are of the commits that
+ * they say; salvage does without. */
+static const char *check_heads(uint64_t *txn, bool commits)
 {
 	static unsigned char head[2 * 65536];
 	const char *why = NULL;
@@ -105,8 +106,8 @@ static const char *check_heads(uint64_t *txn)
 		if (n < 0)
 			fail_lmdb(errno);
 		why = heads_check(head, (size_t)n, txn);
-		if (!why)
-			why = older_check(fd, head, *txn);
+		if (!why && commits)
+			why = commits_check(fd, head, *txn);
 		if (!why)
 			break;
 		usleep(1000);
@@ -210,7 +211,7 @@ static void open_file(void)
 		new_name(tmp);
 		remove_stale(tmp); /* killed when it was whole already */
 	}
-	if ((why = check_heads(&txn)))
+	if ((why = check_heads(&txn, false)))
 		fail(EX_BADDATA, "%s", why);
 	int rc = make_lock_file() ? open_env(sv.path, MDB_NOSUBDIR | (sv.write ? 0 : MDB_RDONLY)) : ENOSPC;
 	if ((rc == EACCES || rc == ENOSPC) && !sv.write) {
@@ -275,7 +276,7 @@ static bool open_databases(bool write)
 		damaged("its head and its count are of different transactions");
 	must(mdb_dbi_open(sv.txn, "records", 0, &sv.records));
 	must(mdb_dbi_open(sv.txn, "tasks", MDB_DUPSORT | MDB_DUPFIXED, &sv.tasks));
-	const char *why = check_heads(&head);
+	const char *why = check_heads(&head, true);
 	if (why)
 		damaged(why);
 	return true;

@@ -61,9 +61,10 @@ noreturn void lmdb_serve(int fd, const char *path, bool write);
 /* check.c: what is wrong with the pages of transaction txn in the mapped file; a line a fault to out. false: its head,
  * which the second commit after it writes over, is not there any more. */
 bool pages_check(const unsigned char *map, size_t bytes, uint64_t txn, FILE *out);
-/* Do the two heads of the file belong together? NULL, or what is wrong. */
+/* Have the two heads of the file the form that they must have? NULL, or what is wrong; *txn: the newer one's. */
 const char *heads_check(const unsigned char *head, size_t n, uint64_t *txn);
-/* Is the older of two heads that belong together what it says? One bit of the newer one's number could make it the
- * older, and the commit before it the last. Its pages stay until a commit writes over it. */
-const char *older_check(int fd, const unsigned char *head, uint64_t newest);
+/* Commits go to the two heads in turn: is the newer one of the last commit, and the older one of that before? One flipped bit
+ * of the newer one's number could make it the older, and the commit before it the last: what the older one leads to must
+ * say the same. Its pages stay until a commit writes over it. */
+const char *commits_check(int fd, const unsigned char *head, uint64_t newest);
 #endif
