@@ -207,3 +207,10 @@ printf 'hone-text 1\nmodule ir=8 opset=17\nconst v = f32[24,24,1,1] [%s]\nconst 
 say $? "windows cut at the borders: the same numbers"
 grep -q '^pad.inline = sample.choice no yes := yes' traces
 say $? "without a padded copy"
+
+# Sums of everything: in vectors, though no axis is left.
+printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: f32[1,213]\n  y = Softmax(x)\n  m = ReduceMean(x) {keepdims=0}\n  b = ReduceMax(y) {keepdims=1}\n  output y = y\n  output m = m\n  output b = b\n}\n' |
+	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o total.g && ge-emit total.g -o total && run-cmp --runs 3 total.so total.g >/dev/null
+say $? "sums of everything: the same numbers"
+[ "$(grep -c 'vhsum(sum' total.c)" -ge 2 ] && grep -q 'vhmax(max' total.c
+say $? "in vectors"

@@ -57,11 +57,40 @@ static bool read_by_value(struct loop_prog *p, buf_id b, int d)
 	return false;
 }
 
+/* A sum of everything has one axis of one step: a loop that its parts can be placed in. */
+static bool is_total(struct loop_prog *p, buf_id b)
+{
+	stage_id s = buf_writer(p, b);
+
+	return lbuf(p, b)->rank <= 1 && lbuf(p, b)->scope == SCOPE_SCRATCH && s && lstage(p, s)->comb != COMB_NONE && !lstage(p, s)->scan;
+}
+
+static void add_unit_dim(struct loop_prog *p, buf_id b)
+{
+	struct loop_buf *x = lbuf(p, b);
+	struct stage *s = lstage(p, buf_writer(p, b));
+	sym name = intern("one");
+
+	if (s->naxes == LOOP_AXES_MAX)
+		return;
+	memmove(s->axis + 1, s->axis, (size_t)s->naxes++ * sizeof *s->axis);
+	s->axis[0] = (struct axis){name, poly_var_new(p->P, name, 0, 0, 1), 1, AXIS_SPATIAL};
+	s->nspatial++;
+	x->shape[0] = x->extent[0] = x->rank = 1;
+	x->base[0] = poly_const(p->P, 0);
+	for (ex_id e = 1; e < p->exs.n; e++)
+		if (lex(p, e)->kind == EX_READ && lex(p, e)->buf == b) {
+			lex(p, e)->index = ARENA_ARRAY(&p->arena, poly, 1);
+			lex(p, e)->index[0] = poly_const(p->P, 0);
+			lex(p, e)->n = 1;
+		}
+}
+
 static void drop_unit_dims(struct loop_prog *p)
 {
 	for (buf_id b = 1; b < p->bufs.n; b++)
 		for (int d = lbuf(p, b)->rank - 1; d >= 0; d--) {
-			if (lbuf(p, b)->shape[d] != 1 || read_by_value(p, b, d))
+			if (lbuf(p, b)->shape[d] != 1 || read_by_value(p, b, d) || is_total(p, b))
 				continue;
 			for (stage_id s = 1; s < p->stages.n; s++)
 				if (lstage(p, s)->out == b)
@@ -69,6 +98,9 @@ static void drop_unit_dims(struct loop_prog *p)
 			reads_drop_dim(p, b, d);
 			buf_drop_dim(lbuf(p, b), d);
 		}
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		if (!lbuf(p, b)->rank && is_total(p, b))
+			add_unit_dim(p, b);
 	for (stage_id s = 1; s < p->stages.n; s++)
 		for (int a = lstage(p, s)->naxes - 1; a >= lstage(p, s)->nspatial; a--)
 			if (lstage(p, s)->axis[a].extent == 1 && lstage(p, s)->naxes > lstage(p, s)->nspatial + 1)

@@ -50,7 +50,8 @@ static void mark_wide(struct rule *r, const char *name, const char *part, const 
 	mark_lanes(r, name, all);
 }
 
-/* The reduction over lanes: a partial stage a lane, combined at the end. many: the loop `row` goes over several rows. */
+/* The reduction over lanes: a partial stage a lane, combined at the end. many: the loop `row` goes over several rows; NULL:
+ * all there is is one row. */
 static void lanes_of(struct rule *r, stage_id s, const char *row, bool many)
 {
 	struct loop_prog *p = r->p;
@@ -61,17 +62,18 @@ static void lanes_of(struct rule *r, stage_id s, const char *row, bool many)
 	const char *part = arena_printf(&p->arena, "%s_part", name), *all = arena_printf(&p->arena, "%s_lanes", name);
 	for (int64_t w = 1; w <= 8 && w * r->lanes <= extent; w *= 2)
 		choice[n++] = w;
-	if (n)
+	if (n && lstage(p, s)->nspatial)
 		wide = rule_sample(r, sample, choice, n, extent >= 8 * r->lanes ? 4 : 1);
-	if (!n || !rule_try(r, "split %s %s*%d", red, sample, r->lanes) || !rule_try(r, "%s = rfactor %s %s.1", part, name, red)) {
-		place_at(r, s, row);
+	if (!wide || !rule_try(r, "split %s %s*%d", red, sample, r->lanes) || !rule_try(r, "%s = rfactor %s %s.1", part, name, red)) {
+		if (row)
+			place_at(r, s, row);
 		return;
 	}
 	if (wide > 1) {
 		rule_try(r, "split %s.lane %d", name, r->lanes);
 		rule_try(r, "%s = rfactor %s %s.lane.1", all, name, name);
 	}
-	bool placed = place_at(r, s, row);
+	bool placed = row && place_at(r, s, row);
 	if (!placed && !lstage(p, s)->nspatial)
 		return;
 	if (!placed || (many && lstage(p, s)->nspatial)) /* a row of its own */
@@ -131,10 +133,8 @@ bool rule_rows(struct rule *r, stage_id result)
 			reduced = lstage(p, s)->axis[lstage(p, s)->naxes - 1].extent;
 	bool keeps_last = last >= 0 && t->axis[last].extent == reduced;
 	int row_axis = keeps_last ? last - 1 : last;
-	if (row_axis < 0)
-		return false;
-	const char *row = axis_loop(r, result, row_axis, "");
-	for (int64_t b = 1; b <= 32 && (b == 1 || b < t->axis[row_axis].extent); b *= 2)
+	const char *row = row_axis < 0 ? NULL : axis_loop(r, result, row_axis, "");
+	for (int64_t b = 1; row && b <= 32 && (b == 1 || b < t->axis[row_axis].extent); b *= 2)
 		choice[n++] = b;
 	bool many = n > 1 && rule_sample(r, "block", choice, n, usual_block(r, result, row_axis)) > 1;
 	if (many && rule_try(r, "split %s block tail=peel", row))
@@ -149,7 +149,7 @@ bool rule_rows(struct rule *r, stage_id result)
 	for (int i = 0; i < n; i++)
 		if (lstage(p, order[i])->comb != COMB_NONE)
 			lanes_of(r, order[i], row, many);
-		else if (place_at(r, order[i], row))
+		else if (row && place_at(r, order[i], row))
 			mark_row(r, order[i]);
 	if (keeps_last)
 		mark_row(r, result);
