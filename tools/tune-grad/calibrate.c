@@ -11,12 +11,16 @@
 struct calibration {
 	struct team team;
 	struct progress progress;
+	double slowest; /* s a byte, the slowest pace yet; 0: none */
 };
 
 /* The times are means over the ranks, which end one after the other. */
 static void time_ranks(void *arg, double bytes, int count, double *us)
 {
-	struct team *t = &((struct calibration *)arg)->team;
+	static const double enough = 1 << 20, most = 1e-6; /* bytes from which on the time says something of the pace; s a byte */
+	struct calibration *c = arg;
+	struct team *t = &c->team;
+	t->work = 2 + bytes * count * (c->slowest > 0 ? fmin(most, 4 * c->slowest) : most);
 	team_say(t, "time %.0f %d\n", bytes, count);
 	team_hear(t, "us", true);
 	for (int i = 0; i < count; i++)
@@ -26,6 +30,8 @@ static void time_ranks(void *arg, double bytes, int count, double *us)
 		for (int i = 0; i < count; i++)
 			us[i] += strtod(s, &s) / t->n;
 	}
+	for (int i = 0; i < count && bytes >= enough; i++)
+		c->slowest = fmax(c->slowest, us[i] * 1e-6 / bytes);
 }
 
 static void size_done(void *arg)
@@ -58,7 +64,7 @@ static void remember(const struct measurement *m)
 
 int grad_calibrate(struct tool_args *a)
 {
-	struct calibration c;
+	struct calibration c = {0};
 	struct measurement m = {.time = time_ranks, .progress = size_done, .arg = &c};
 	double most = opt.max_bytes ? opt.max_bytes : 64 << 20;
 	if (a->nfile)

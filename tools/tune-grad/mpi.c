@@ -1,5 +1,6 @@
 /* OpenMPI without its headers: its handles are the addresses of variables that the library exports. */
 #include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/arena.h"
@@ -33,14 +34,20 @@ static void *symbol(void *library, const char *name)
 }
 
 /* Progress needs calls: without them a message would wait for the next one. MPI does not say how far it is: a rank counts as silent
- * when an operation takes longer than the timeout and a second for each megabyte. */
+ * when an operation takes longer than the timeout and four times as long as its bytes would at the slowest pace yet; before there is
+ * one, and at most, a second for each megabyte. */
 static bool finish(void *request, double bytes)
 {
-	double deadline = now_seconds() + mpi.timeout + 1e-6 * bytes;
+	static const double enough = 1 << 20, most = 1e-6; /* bytes from which on the time says something of the pace; s a byte */
+	static double slowest;
+	double start = now_seconds(), deadline = start + mpi.timeout + bytes * (slowest > 0 ? fmin(most, 4 * slowest) : most);
 	int done = 0;
 	for (unsigned i = 1; mpi.Test(&request, &done, NULL) == 0 && !done; i++)
 		if (i % 64 == 0 && now_seconds() > deadline)
 			return false;
+	double pace = bytes >= enough ? (now_seconds() - start) / bytes : 0;
+	if (pace > slowest)
+		slowest = pace;
 	return done;
 }
 

@@ -146,7 +146,7 @@ static void kill_all(void *arg)
  * is advice. */
 static const char *first_words(const struct member *m)
 {
-	static const char notice[] = "mpirun noticed that ";
+	static const char notice[] = "mpirun noticed that ", own[] = "tune-grad: ";
 	static char text[4000];
 	size_t n = 0;
 	ssize_t k = pread(m->err, text, sizeof text - 1, 0);
@@ -166,14 +166,14 @@ static const char *first_words(const struct member *m)
 		memmove(text + n, line, length); /* it moves down, over what was read */
 		n += length;
 		text[n] = ' ';
-		if (!strncmp(line, "tune-grad: ", 11) || strchr(".:", line[length - 1]))
+		if (!strncmp(line, own, strlen(own)) || strchr(".:", line[length - 1]))
 			break;
 		n++;
 	}
 	while (n && strchr(" .:", text[n - 1]))
 		n--;
 	text[n] = 0;
-	return text;
+	return !strncmp(text, own, strlen(own)) ? text + strlen(own) : text;
 }
 
 /* The last line that a member wrote to its standard error, or "". */
@@ -279,7 +279,7 @@ void team_say(struct team *t, const char *fmt, ...)
 void team_hear(struct team *t, const char *word, bool working)
 {
 	struct pollfd *p = xcalloc((size_t)t->n, sizeof *p);
-	double deadline = working ? INFINITY : now_seconds() + t->timeout;
+	double deadline = working && !opt.mpi ? INFINITY : now_seconds() + t->timeout + (working ? t->work : 0);
 	bool faulty = false;
 	int left = t->n;
 	for (int i = 0; i < t->n; i++)

@@ -23,6 +23,7 @@ struct team {
 	int ranks, n; /* n: members that are talked to; all ranks, or with MPI only the first */
 	struct member *m;
 	double timeout;
+	double work; /* with MPI: s that what they do together may take beyond the timeout; a ring sees itself that it is stuck */
 };
 
 /* Starts the ranks that the options name and joins them to a ring. */
