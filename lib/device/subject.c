@@ -1,5 +1,6 @@
 /* The process a candidate runs in: its side, and its parent's. */
 #define _GNU_SOURCE
+#include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -28,6 +29,7 @@ struct call {
 	const void **turn;      /* of constants: copies sets of nconst */
 	int copies, nconst;     /* copies 0: constant */
 };
+enum { STACK_PAGE = 4096, STACK_STEP = 64 };
 static uint32_t turn;           /* both kernels go on from it: what one has read the other does not find in the cache */
 
 static uint64_t now_ns(void)
@@ -93,10 +95,12 @@ static bool load(const struct subject *s, struct call *c, int which)
 }
 
 /* The arguments lie in the same place whichever kernel it is: where its stores alias with them, it waits. */
-static uint64_t sample(const struct call *of, uint32_t placing, uint32_t warm, uint32_t reps)
+static uint64_t sample(const struct call *of, uint32_t placing, size_t below, uint32_t warm, uint32_t reps)
 {
 	static struct call c;
+	volatile char *pad = alloca(below + 1); /* moves what the kernel keeps on the stack */
 
+	*pad = 0;
 	c = *of;
 	call(&c, placing, warm);
 	uint64_t t = now_ns();
@@ -112,10 +116,12 @@ static void time_block(struct call *c, const struct order *o, struct shared *out
 	for (uint32_t i = 0; i < o->pairs; i++) {
 		uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
 		for (uint32_t k = 0; k < o->rounds; k++, placing++) {
-			int first = (int)(rng_u64(&r) & 1);
+			uint64_t random = rng_u64(&r);
+			int first = (int)(random & 1);
+			size_t below = (random >> 8) % (STACK_PAGE / STACK_STEP) * STACK_STEP;
 			for (int n = 0; n < 2; n++) {
 				int which = first ^ n;
-				uint64_t t = sample(&c[which], placing, o->warm[which], o->reps[which]);
+				uint64_t t = sample(&c[which], placing, below, o->warm[which], o->reps[which]);
 				least[which] = t < least[which] ? t : least[which];
 			}
 		}

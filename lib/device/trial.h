@@ -10,7 +10,8 @@
  * equal, 8-bit ones within 1 where the task has floats (ties of rounding). *
  * Where a library lies in memory can favour it for as long as the process lives: equal kernels in two libraries differed
  * by 2% in one process of twenty and by 30% in one of a hundred (Zen 5), however many pairs. So each library is loaded
- * TRIAL_PLACINGS times, rounds go from one to the next, and the least counts; both kernels find their arguments in the same
+ * TRIAL_PLACINGS times, rounds go from one to the next, each at another place of the stack, which all processes of a service
+ * have where it was when that began (a Winograd kernel of 200 ns took 330 in one service of three), and the least counts; both kernels find their arguments in the same
  * place, for stores whose addresses alias with it slow down the next call (4% of one of 30 ns). Equal kernels of more than
  * 1 us are then within 0.7% of each other in 40 processes of 40. For what is left a difference must show in two
  * processes; the interval told is the one that holds both. Not what is slower by more than
