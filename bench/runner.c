@@ -1,6 +1,6 @@
 /* How good is the runner? runner [--times N] [--load] WHAT [TASK]: "trip": round trip of candidates, one at a time and with
  * both cores compiling; "aa": a kernel against itself; "slow": against itself slowed by 3%. --load: beside one busy
- * process a core. A row a task. */
+ * process a core. A row a task; the CPU time below it can be compared where the machine is busy. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,9 +181,35 @@ static void slowed(const char *text)
 	count(text, &k, next().digest, base, 2);
 }
 
+static double child_seconds(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_CHILDREN, &u);
+	return (double)u.ru_utime.tv_sec + 1e-6 * (double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_sec + 1e-6 * (double)u.ru_stime.tv_usec;
+}
+
+/* With a runner of its own: what it took is known when it has ended. */
+static void measure(void (*f)(const char *), const char *text)
+{
+	double before = child_seconds();
+	const char *why;
+
+	if (!(r = runner_open(NULL, 10, &arena, &why)))
+		die(EX_NOTAVAIL, "%s", why);
+	f(text);
+	runner_close(r);
+	double spent = child_seconds() - before;
+	if (f == trip)
+		printf("  CPU time, compilers and tries: %.1f ms a candidate\n", 1e3 * spent / (2 * times + 1));
+	else
+		printf("  CPU time: %.1f s\n", spent);
+	fflush(stdout);
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
-	const char *why, *what = a->nfile ? a->file[0] : "trip";
+	const char *what = a->nfile ? a->file[0] : "trip";
 	pid_t busy[2] = {0, 0};
 
 	for (int i = 0; load && i < 2; i++)
@@ -192,18 +218,11 @@ static int run(const struct tool *t, struct tool_args *a)
 			for (;;)
 				peak_flops(64, 0.1);
 		}
-	if (!(r = runner_open(NULL, 10, &arena, &why)))
-		die(EX_NOTAVAIL, "%s", why);
 	void (*f)(const char *) = !strcmp(what, "aa") ? same : !strcmp(what, "slow") ? slowed : trip;
 	if (a->nfile > 1)
-		f(a->file[1]);
+		measure(f, a->file[1]);
 	for (size_t i = 0; a->nfile < 2 && i < sizeof usual / sizeof *usual; i++)
-		f(usual[i]);
-	runner_close(r);
-	struct rusage u;
-	getrusage(RUSAGE_CHILDREN, &u);
-	printf("CPU time of the runner: %.3f s user, %.3f s system\n", (double)u.ru_utime.tv_sec + 1e-6 * (double)u.ru_utime.tv_usec,
-	       (double)u.ru_stime.tv_sec + 1e-6 * (double)u.ru_stime.tv_usec);
+		measure(f, usual[i]);
 	for (int i = 0; i < 2; i++)
 		if (busy[i])
 			kill(busy[i], SIGKILL);
