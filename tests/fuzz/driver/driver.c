@@ -56,7 +56,8 @@ static void put_in_place(struct bytes *x, size_t at, size_t k, const unsigned ch
 
 	vec_reserve(&y.b, x->b.n - k + m + 1);
 	memcpy(y.b.a, x->b.a, at);
-	memcpy(y.b.a + at, p, m);
+	if (m)
+		memcpy(y.b.a + at, p, m);
 	memcpy(y.b.a + at + m, x->b.a + at + k, x->b.n - at - k);
 	y.b.n = x->b.n - k + m;
 	vec_free(&x->b);
