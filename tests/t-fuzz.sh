@@ -10,6 +10,7 @@ done
 ge-import "$top/examples/digits/digits.onnx" -o stream/digits && ge-dump stream/digits >text/digits
 for target in "$top"/tests/fuzz/*.c; do
 	target=$(basename "$target" .c) mutants=${MUTANTS:-3000}
+	[ -z "${ASAN_OPTIONS-}" ] || mutants=${MUTANTS:-300} # slow there
 	case $target in
 	kb) set -- "$top/tests/kb/v1.txt" ;;
 	text | stream | onnx) set -- "$target"/* ;;
