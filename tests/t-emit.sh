@@ -190,6 +190,8 @@ printf 'hone-text 1\nmodule ir=8 opset=17\nconst c = f32[17] [nan, 1, nan, -3, 9
 say $? "NaN goes through bounds"
 grep -q 'vmax2(vset' nan.c && grep -q 'vmin(vload(' nan.c
 say $? "a bound that is a number takes one instruction"
+[ "$(grep -c '^__attribute__((noinline)) KERNEL void k' digits.c)" -ge 5 ]
+say $? "kernels stay functions of their own"
 grep -q 'LOADS_STAY;' digits.c
 say $? "what follows a reduction is loaded after it"
 
