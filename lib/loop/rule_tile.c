@@ -327,17 +327,17 @@ static bool sums_in_copy(struct rule *r, struct tile *q)
 	return rule_try(r, "%s = cache %s %s %s register", q->sums, name, name, q->home);
 }
 
-/* What follows calls a function (exp, erf): its constants and steps want registers of their own, which a compiler takes from the
- * sums all through the loops of the reduction, and a copy of it for each vector of the tile is much code. So the sums of a tile wait
- * in the first level of cache, and a loop goes over them. A reduction that is written out has no loop to lose them in. */
+/* What follows calls a function (exp, erf): its constants and steps want registers of their own, and a copy of it for each vector of
+ * the tile is much code. The sums of a tile may wait in the first level of cache, and a loop go over them: that stores each
+ * once more, less than a hundredth of a long reduction. */
 static bool choose_apart(struct rule *r, struct tile *q)
 {
-	enum { FUNCTION = 10 };
+	enum { FUNCTION = 10, LONG = 256 };
 	static const char *const where[] = {"registers", "memory"};
 	struct loop_prog *p = r->p;
 	if (q->rows * q->vectors < 2 || rule_cost(p, lstage(p, q->result)->body) < FUNCTION)
 		return false;
-	return rule_word(r, "sums", where, 2, reduce_steps(p, q) > WINDOW_MAX) == 1;
+	return rule_word(r, "sums", where, 2, reduce_steps(p, q) >= LONG) == 1;
 }
 
 /* Init, then the reduction between the tile's place and the tile; the sums become registers. */
