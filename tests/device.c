@@ -202,9 +202,17 @@ static void test_verdicts(void)
 	ok(!base.error && base.result.verdict == VERDICT_COUNT, "a build%s%s", base.why ? ": " : "", base.why ? base.why : "");
 	runner_try(runner, task, base.digest, base.digest, AMPLE, 1, 0);
 	is(next(), VERDICT_TIE, NULL, "against itself");
-	struct runner_answer x = try("\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i] ;", base.digest, 0.5);
-	ok(!x.error && (x.result.verdict == VERDICT_TIE || x.result.verdict == VERDICT_UNSURE), "the same in another library: %s, %.3f",
-	   verdict_name(x.result.verdict), x.result.ratio);
+	/* A pair of 200 ns can be told apart by where a process has its pages, about once in a hundred: then not again. */
+	int apart = 0;
+	double ratio[3];
+	for (int i = 0; i < 3; i++) {
+		char *body = xprintf("\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i]%*s;", i + 1, "");
+		struct runner_answer x = try(body, base.digest, 0.5);
+		apart += x.error || (x.result.verdict != VERDICT_TIE && x.result.verdict != VERDICT_UNSURE);
+		ratio[i] = x.result.ratio;
+		free(body);
+	}
+	ok(apart <= 1, "the same in other libraries: %.3f, %.3f, %.3f, %d told apart", ratio[0], ratio[1], ratio[2], apart);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		is(try(cases[i].body, base.digest, cases[i].v == VERDICT_SLOWER ? AMPLE : 0.5), cases[i].v, cases[i].pattern, cases[i].what);
 }
