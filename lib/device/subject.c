@@ -81,9 +81,14 @@ static void flush_denormals(void)
 #endif
 }
 
-static bool load(const struct subject *s, struct call *c, int which)
+/* A hole before each library, so that no two lie as they did in the process before: what addresses do to a kernel of some
+ * 100 ns is then seen from process to process, and not always the same. */
+static bool load(struct subject *s, struct call *c, int which)
 {
+	enum { PAGE = 4096, HOLE = 512 };
+
 	for (int i = 0; i < TRIAL_PLACINGS; i++) {
+		mmap(NULL, (1 + rng_u64(&s->rng) % HOLE) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		void *so = dlopen(i ? s->copy[which][i] : s->artifact[which]->path, RTLD_NOW | RTLD_LOCAL);
 		*(void **)&c->f[i] = so ? dlsym(so, "hone_kernel") : NULL;
 		if (c->f[i])

@@ -651,7 +651,8 @@ static const char *prepare(struct run *x)
 		.regions = &x->regions,
 		.arguments = {&x->arguments[0], &x->arguments[1]},
 		.artifact = t->artifact,
-		.limits = {.memory = (64 << 20) + x->regions.reserved, .cpu = t->budget + 4 * TRIAL_BASE_SECONDS},
+		.rng = {t->seed},
+		.limits = {.memory = (80 << 20) + x->regions.reserved, .cpu = t->budget + 4 * TRIAL_BASE_SECONDS},
 	};
 	if ((why = copy_artifacts(x)) || (why = subject_start(&x->subject)))
 		return why;

@@ -2,6 +2,7 @@
 #ifndef HONE_TRIAL_IMPL_H
 #define HONE_TRIAL_IMPL_H
 #include <sys/types.h>
+#include "common/rng.h"
 #include "device/isolate.h"
 #include "device/region.h"
 #include "device/trial.h"
@@ -46,6 +47,7 @@ struct subject { /* the process under test */
 	const struct artifact *const *artifact;
 	const char *copy[2][TRIAL_PLACINGS]; /* files like the artifact's; [0] is not used */
 	struct isolate_limits limits;
+	struct rng rng; /* of where libraries lie */
 	uint32_t orders;
 };
 /* Starts it. NULL, or why not. */
