@@ -7,6 +7,7 @@
 #include "common/tool.h"
 #include "device/target.h"
 #include "loop/candidate.h"
+#include "loop/lower.h"
 #include "loop/prim.h"
 #include "op/npy.h"
 #include "op/op.h"
@@ -61,12 +62,15 @@ static double run_both(struct module *m, const struct candidate *c, kernel *k)
 	void *in[8] = {0}, *constants[8] = {0}, *out[8] = {0};
 	double worst = 0;
 
+	const char *why;
+	struct lowered l = lower_group(m, task_node(m), target_host(), c->algo, &why); /* what its algorithm makes, with contents */
+
 	eval_graph(m, m->main, x, want, &a, NULL);
 	for (int i = 0; i < c->nin; i++)
 		in[i] = storage(&c->in[i], x[i]->data);
 	for (int i = 0; i < c->nconst; i++)
 		if (c->constant[i].elems)
-			constants[i] = storage(&c->constant[i], tensor_data(m, val(m, c->constant[i].value)->tensor));
+			constants[i] = storage(&c->constant[i], tensor_data(m, val(m, l.cval[i])->tensor));
 	for (int i = 0; i < c->nout; i++)
 		out[i] = storage(&c->out[i], NULL);
 	k((const void *const *)in, (const void *const *)constants, out, aligned_alloc(64, (size_t)c->workspace / 64 * 64 + 64));
