@@ -13,6 +13,7 @@
 #include "loop/candidate.h"
 #include "loop/prim.h"
 #include "op/task.h"
+#include "answer.h"
 
 enum { OPT_BUDGET = 1000, OPT_ROTATION, MODELS_MAX = 3 };
 #define LOST  0.01
@@ -33,13 +34,7 @@ static error_t option(int key, char *arg)
 
 static struct runner_answer next(void)
 {
-	struct runner_answer x;
-
-	if (runner_wait(&r, 1, 120, &arena, &x) < 0)
-		die(EX_NOTAVAIL, "no answer");
-	if (x.ended || x.error)
-		die(EX_NOTAVAIL, "%s", x.why);
-	return x;
+	return next_of(&r, &arena);
 }
 
 /* The model's schedule for the task; NULL: the default. */

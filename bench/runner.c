@@ -16,6 +16,7 @@
 #include "device/target.h"
 #include "loop/candidate.h"
 #include "op/task.h"
+#include "answer.h"
 
 static const char *const usual[] = {
 	"Gemm f32 128x256 256x256c 256c",
@@ -43,13 +44,7 @@ static error_t option(int key, char *arg)
 
 static struct runner_answer next(void)
 {
-	struct runner_answer x;
-
-	if (runner_wait(&r, 1, 60, &arena, &x) < 0)
-		die(EX_NOTAVAIL, "no answer");
-	if (x.ended || x.error)
-		die(EX_NOTAVAIL, "%s", x.why);
-	return x;
+	return next_of(&r, &arena);
 }
 
 struct kernel {

@@ -14,6 +14,7 @@
 #include "loop/prim.h"
 #include "op/task.h"
 #include "search/search.h"
+#include "answer.h"
 
 enum { OPT_TRIALS = 1000, OPT_SEEDS, OPT_RUNNER, OPT_STRATEGY };
 enum { BATCH = 4, STRATEGIES_MAX = 8, SEEDS_MAX = 32, MARKS_MAX = 16, FIRST_MARK = 8 };
@@ -41,13 +42,7 @@ static error_t option(int key, char *arg)
 
 static struct runner_answer next(void)
 {
-	struct runner_answer x;
-
-	if (runner_wait(&r, 1, 120, &arena, &x) < 0)
-		die(EX_NOTAVAIL, "no answer");
-	if (x.ended || x.error)
-		die(EX_NOTAVAIL, "%s", x.why);
-	return x;
+	return next_of(&r, &arena);
 }
 
 /* ---- what has been timed ---- */
