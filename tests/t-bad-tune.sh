@@ -40,6 +40,10 @@ for option in --trials=x --seed=-1 --only=nothing; do
 	try 64 "${option%%=*}" hone tune "$model" --set batch=1 --runner fake $option -o never
 done
 for option in frob "gc --keep x" "--kb= ls"; do try 64 "" kb $option; done
+for option in "--keep=1 ls" "--dry-run dump" "--why best x" "-o never get x" "--for=m.g stat" "--salvage gc" "--json fsck" "--target=x gc" \
+	"--target=x dump" "--for=m.g --salvage dump"; do
+	try 64 "${option%%[= ]*}" kb --kb good $option
+done
 try 64 "--target=vax" run-dev --serve --target vax
 try 64 "--target=vax" ge-plan --target vax m.g -o never.g
 result "options that cannot be"
@@ -53,6 +57,7 @@ try 65 "any memory" tune-op --runner fake --task 'MatMul f32 99999999x99999999 9
 try 74 "/nodir/t.g" tune-op --runner fake --kb good m.g -o /nodir/t.g
 try 74 "/nodir/page.html" tune-op --runner fake --kb good --report /nodir/page.html m.g -o never.g
 try 74 "good.txt/" tune-op --dump good.txt m.g
+for verb in "ls x" "get x" "best x"; do try 1 "no record" kb --kb good $verb; done
 for verb in ls dump fsck stat gc "get 0" "best x"; do try 66 missing kb --kb missing $verb; done
 for verb in ls dump fsck "merge m.g"; do try 65 m.g kb --kb m.g $verb; done
 try 66 missing.txt kb --kb good load missing.txt

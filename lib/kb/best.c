@@ -165,7 +165,9 @@ static const char *count_excluded(const struct kb_list *l, const char *target, s
 static const char *explain(const struct kb *k, const struct kb_list *l, const char *target, const struct kb_record *best, struct arena *a)
 {
 	enum { SHOWN = 10 };
-	const char *text = best ? arena_printf(a, "wins: %s\n", in_words(k, best, a)) : "no record wins\n";
+	const char *text = best ? arena_printf(a, "wins: %s\n", in_words(k, best, a)) :
+			   l->n ? "no record wins\n" :
+				  "there is no record of this task\n";
 	const struct kb_record **rest = ARENA_ARRAY(a, const struct kb_record *, l->n + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < l->n; i++)

@@ -7,12 +7,28 @@
 
 struct kb_options opt = {.keep = 3};
 
+/* Options that are not for every verb. */
+enum takes { T_TARGET = 1, T_FOR = 2, T_SALVAGE = 4, T_KEEP = 8, T_DRY_RUN = 16, T_OUT = 32, T_WHY = 64, T_JSON = 128 };
+static const char *const takes_names[] = {"--target", "--for", "--salvage", "--keep", "--dry-run", "-o", "--why", "--json"};
+static unsigned given;
+
 static const struct {
 	const char *name;
 	int (*run)(const struct tool *t, struct tool_args *a);
+	unsigned takes; /* enum takes */
 } verbs[] = {
-	{"ls", kb_ls}, {"get", kb_get}, {"best", kb_best_verb}, {"why", kb_why}, {"put", kb_put_verb},
-	{"apply", kb_apply}, {"merge", kb_merge}, {"dump", kb_dump}, {"load", kb_load}, {"fsck", kb_fsck}, {"stat", kb_stat_verb}, {"gc", kb_gc},
+	{"ls", kb_ls, T_TARGET | T_JSON},
+	{"get", kb_get, T_JSON},
+	{"best", kb_best_verb, T_TARGET | T_JSON},
+	{"why", kb_why, T_TARGET | T_JSON},
+	{"put", kb_put_verb, T_JSON},
+	{"apply", kb_apply, T_TARGET | T_OUT | T_WHY},
+	{"merge", kb_merge, T_JSON},
+	{"dump", kb_dump, T_TARGET | T_FOR | T_SALVAGE | T_OUT | T_JSON},
+	{"load", kb_load, T_JSON},
+	{"fsck", kb_fsck, 0},
+	{"stat", kb_stat_verb, T_JSON},
+	{"gc", kb_gc, T_KEEP | T_DRY_RUN | T_JSON},
 };
 
 enum { KEY_KB = 0x20001, KEY_TARGET, KEY_FOR, KEY_KEEP, KEY_SALVAGE };
@@ -31,15 +47,16 @@ static error_t option(int key, char *arg)
 	char *end;
 	switch (key) {
 	case KEY_KB: opt.kb = arg; return 0;
-	case KEY_TARGET: opt.target = arg; return 0;
-	case KEY_FOR: opt.for_file = arg; return 0;
-	case KEY_SALVAGE: opt.salvage = true; return 0;
+	case KEY_TARGET: opt.target = arg, given |= T_TARGET; return 0;
+	case KEY_FOR: opt.for_file = arg, given |= T_FOR; return 0;
+	case KEY_SALVAGE: opt.salvage = true, given |= T_SALVAGE; return 0;
 	case KEY_KEEP:
+		given |= T_KEEP;
 		opt.keep = strtoul(arg, &end, 10);
 		if (end == arg || *end || *arg == '-')
 			die(EX_BADUSE, "--keep %s: expected a number", arg);
 		return 0;
-	case 'n': opt.dry_run = true; return 0;
+	case 'n': opt.dry_run = true, given |= T_DRY_RUN; return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -61,6 +78,19 @@ const char *kb_target(void)
 	return row;
 }
 
+/* What a verb would leave without effect is a mistake. */
+static void check_options(const char *verb, unsigned takes, const struct tool_args *a)
+{
+	given |= (a->out ? T_OUT : 0) | (a->why ? T_WHY : 0) | (a->json ? T_JSON : 0);
+	for (size_t i = 0; i < sizeof takes_names / sizeof *takes_names; i++)
+		if (given & ~takes & 1u << i)
+			die(EX_BADUSE, "%s: %s takes no such option; kb --help says what is for which verb", takes_names[i], verb);
+	if (opt.for_file && opt.salvage)
+		die(EX_BADUSE, "--for and --salvage do not go together");
+	if (opt.target && takes & T_FOR && !opt.for_file)
+		die(EX_BADUSE, "--target: dump takes it with --for only");
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
 	if (a->nfile == 0)
@@ -68,8 +98,10 @@ static int run(const struct tool *t, struct tool_args *a)
 	const char *name = a->file[0];
 	a->file++, a->nfile--;
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-		if (!strcmp(verbs[i].name, name))
+		if (!strcmp(verbs[i].name, name)) {
+			check_options(name, verbs[i].takes, a);
 			return verbs[i].run(t, a);
+		}
 	die(EX_BADUSE, "%s: no such verb; kb --help lists them", name);
 }
 

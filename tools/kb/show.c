@@ -120,9 +120,14 @@ int kb_ls(const struct tool *t, struct tool_args *a)
 	struct arena arena = {0};
 	struct kb_list l;
 	struct kb *k = kb_open(opt.kb, false);
+	int code = EX_GOOD;
 	if (a->nfile > 0) {
 		const char *task = one_task(k, a, &arena);
 		kb_find(k, NULL, task, &l, &arena);
+		if (!l.n) {
+			warn("%s: no record of such a task", a->file[0]);
+			code = EX_DIFFERENT;
+		}
 		if (!a->json && l.n)
 			printf("%-12s %-8s %-12s %8s %8s %8s  %s\n", "record", "kind", "verdict", "ratio", "from", "to", "target");
 		for (size_t i = 0; i < l.n; i++)
@@ -145,7 +150,7 @@ int kb_ls(const struct tool *t, struct tool_args *a)
 	}
 	kb_close(k);
 	arena_release(&arena);
-	return EX_GOOD;
+	return code;
 }
 
 int kb_get(const struct tool *t, struct tool_args *a)
@@ -162,7 +167,7 @@ int kb_get(const struct tool *t, struct tool_args *a)
 	if (l.n)
 		print_records(stdout, &l, a->json);
 	else
-		warn("%s: no such record or task", a->file[0]);
+		warn("%s: no record of such an id or task", a->file[0]);
 	int code = l.n ? EX_GOOD : EX_DIFFERENT;
 	arena_release(&arena);
 	return code;
