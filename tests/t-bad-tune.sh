@@ -30,11 +30,13 @@ result() { # WHAT
 }
 
 begin
-for option in --trials=x --trials=-1 --seconds=0 --seconds=nan --seed=99999999999999999999999 --strategy=best --cost-model=good \
+for option in --trials=x --trials=-1 --seconds=0 --seconds=nan --seconds=inf --rotation=1e30 --report= --dump= --seed=99999999999999999999999 --strategy=best --cost-model=good \
 	--scheduler=none --only=nothing --skip=nothing --runner= --kb=; do
 	try 64 "${option%%=*}" tune-op --runner fake $option m.g -o never.g
 done
 try 64 "--json needs -o" tune-op --runner fake --kb good --json m.g
+try 64 "-o: nothing is tuned with --tasks" tune-op --tasks m.g -o never.txt
+try 64 "--report: nothing is tuned with --dump" tune-op --dump neverdir --report never.html m.g
 try 64 "--task takes no model" tune-op --runner fake --task "$task" m.g
 for option in --trials=x --seed=-1 --only=nothing; do
 	try 64 "${option%%=*}" hone tune "$model" --set batch=1 --runner fake $option -o never
@@ -56,7 +58,7 @@ try 65 "statement 0" tune-op --task 'Foo f32 3'
 try 65 "any memory" tune-op --runner fake --task 'MatMul f32 99999999x99999999 99999999x4c'
 try 74 "/nodir/t.g" tune-op --runner fake --kb good m.g -o /nodir/t.g
 try 74 "/nodir/page.html" tune-op --runner fake --kb good --report /nodir/page.html m.g -o never.g
-try 74 "good.txt/" tune-op --dump good.txt m.g
+try 74 "good.txt: File exists" tune-op --dump good.txt m.g
 for verb in "ls x" "get x" "best x"; do try 1 "no record" kb --kb good $verb; done
 for verb in ls dump fsck stat gc "get 0" "best x"; do try 66 missing kb --kb missing $verb; done
 for verb in ls dump fsck "merge m.g"; do try 65 m.g kb --kb m.g $verb; done
@@ -73,6 +75,8 @@ result "files that are not there, or something else"
 
 begin
 try 69 "no C compiler" env CC=nosuchcc run-dev --serve
+try 69 "tune-op: nosuchcc: no C compiler" env CC=nosuchcc tune-op --kb never.kb m.g -o never.g
+try 69 "tune-op: nosuchcc: no C compiler" env CC=nosuchcc hone tune "$model" --set batch=1 --kb never.kb -o never
 try 74 /nodir env TMPDIR=/nodir run-dev --serve
 try 74 "standard input" sh -c 'run-dev --serve <&-'
 try 74 "standard input" sh -c 'kb --kb good put <&-'

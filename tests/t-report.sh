@@ -51,5 +51,13 @@ else
 	echo "ok - the page and the JSON as a program reads them # SKIP no python3"
 fi
 mkdir dir
-tune-op --quiet --runner fake --trials 0 --report dir m.g -o never.g 2>err
-check "a page that cannot be written: 74, one line" test "$? $(wc -l <err)" = "74 1"
+tune-op --quiet --runner fake --trials 1 --kb page.kb --report dir m.g -o never.g 2>err
+check "a page that cannot be written: 74, one line, before the work" test "$? $(wc -l <err) $(ls page.kb 2>&1 | grep -c cannot)" = "74 1 1"
+
+# What was not tried is not said to have been.
+said() { tune-op --runner fake --kb none.kb --task "$1" 2>&1 >/dev/null; }
+check "a task that has no kernel: why" test "$(said 'MatMul f32 0x5 5x3c' | grep -c 'not tuned: .*its result has no elements')" = 1
+check "a task that has one schedule" test "$(said 'Add i64 16x33 16x33' | grep -c 'there is no other schedule')" = 1
+tune-op --runner fake --trials 0 --kb none.kb m.g -o none.g >table 2>err
+check "no trials: not tuned" test "$(grep -c ' not tuned  *0$' table) $(grep -c 'none of 6 tasks has been timed' table err)" = "6 table:1
+err:1"

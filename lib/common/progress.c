@@ -17,7 +17,7 @@ double now_seconds(void)
 static void clear(void)
 {
 	if (shown)
-		fprintf(stderr, "\r%*s\r", 78, "");
+		fprintf(stderr, "\r%*s\r", 79, "");
 	shown = false;
 }
 
@@ -63,7 +63,7 @@ void progress_line(struct progress *p, const char *text)
 	p->drawn = now;
 	const char *bold = getenv("NO_COLOR") ? "" : "\033[1m", *plain = *bold ? "\033[0m" : "";
 	clear();
-	fprintf(stderr, "%s%s%s %.68s", bold, p->what, plain, text);
+	fprintf(stderr, "%s%s%s %.72s", bold, p->what, plain, text);
 	fflush(stderr);
 	shown = true;
 }

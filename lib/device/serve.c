@@ -330,8 +330,8 @@ int runner_serve(const struct oracle *o)
 	struct signalfd_siginfo info;
 	double spoke = now_seconds();
 
-	if (!strcmp(target_compiler_version(), "unknown"))
-		die(EX_NOTAVAIL, "%s: no C compiler that runs here; CC names another", target_compiler());
+	if (!target_compiles())
+		die(EX_NOTAVAIL, TARGET_NO_COMPILER, target_compiler());
 	s->oracle = o;
 	mp_out_init(&s->out);
 	find_cores(s);

@@ -272,6 +272,8 @@ const char *target_compiler_version(void)
 	return version;
 }
 
+bool target_compiles(void) { return strcmp(target_compiler_version(), "unknown") != 0; }
+
 const char *target_row(const struct target *t)
 {
 	static char row[320];

@@ -32,4 +32,6 @@ const char *target_cflags(const struct target *t);
 /* Compiler command and its version line. */
 const char *target_compiler(void);
 const char *target_compiler_version(void);
+bool target_compiles(void); /* is the compiler there? */
+#define TARGET_NO_COMPILER "%s: no C compiler that runs here; CC names another" /* for messages */
 #endif

@@ -48,8 +48,9 @@ void dump_tasks(const struct task_list *l, const bool *wanted, const char *dir)
 {
 	struct arena a = {0};
 	struct outfile o;
+	struct stat st;
 
-	if (mkdir(dir, 0777) && errno != EEXIST)
+	if (mkdir(dir, 0777) && (errno != EEXIST || (!stat(dir, &st) && !S_ISDIR(st.st_mode))))
 		die_errno(EX_IO, "%s", dir);
 	for (size_t i = 0; i < l->n; i++)
 		if (wanted[i])

@@ -41,6 +41,8 @@ struct measure *measure_new(const char *const *command, int n)
 {
 	struct measure *m = xcalloc(1, sizeof *m);
 
+	if (!n && !target_compiles()) /* else the runner says so too */
+		die(EX_NOTAVAIL, TARGET_NO_COMPILER, target_compiler());
 	m->nhost = n ? n : 1;
 	m->host = xcalloc((size_t)m->nhost, sizeof *m->host);
 	m->runners = xcalloc((size_t)m->nhost, sizeof *m->runners);

@@ -13,7 +13,7 @@ struct report_task {
 	double flops;             /* of one call */
 	double seconds;           /* of one call as the rule schedules it; 0: not timed */
 	double ratio, lo, hi;     /* chosen / default, re-timed, with its interval; ratio 0: the default stays */
-	const char *verdict;      /* "faster", "default", "not tuned" */
+	const char *verdict;      /* "faster", "default", "nearest", "not tuned" */
 	const char *why;          /* what there is to say besides; may be NULL */
 	const char *from;         /* where the chosen trace came from; NULL: the default */
 	const char *words;        /* the trace that is used, in words (trace_words); NULL: not known */
@@ -50,6 +50,8 @@ struct report_totals {
 };
 struct report_totals report_totals(const struct report *r);
 
+/* "4.21 ms"; "-": not known */
+const char *report_time(struct arena *a, double seconds);
 /* "4.21 ms -> 3.90 ms a run (-7.4%): 12 of 25 tasks faster; ..." */
 const char *report_line(struct arena *a, const struct report *r);
 void report_table(FILE *f, const struct report *r);

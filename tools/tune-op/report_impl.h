@@ -5,6 +5,5 @@
 
 double report_ratio(const struct report_task *t);                 /* 1 where the default stays */
 double report_other(const struct report *r);                      /* time that no cost names */
-const char *report_time(struct arena *a, double seconds);         /* "12.3 us"; "-": not known */
 const char *report_interval(struct arena *a, const struct report_task *t);
 #endif

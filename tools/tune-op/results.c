@@ -7,7 +7,9 @@
 
 static const char *verdict_of(const struct tuned *t)
 {
-	if (t->untunable || (t->skipped && !t->trace))
+	bool tried = t->complete || trials_done(t);
+
+	if (t->untunable || (!t->trace && (t->skipped || !tried)))
 		return "not tuned";
 	return !t->trace ? "default" : t->ratio > 0 ? "faster" : "nearest";
 }
@@ -16,7 +18,7 @@ static struct report_task task_result(const struct tuned *t, struct arena *a)
 {
 	struct report_task x = {
 		.title = t->title, .text = t->text, .calls = t->calls, .flops = t->flops, .seconds = t->seconds, .verdict = verdict_of(t),
-		.why = t->untunable ? t->untunable : t->why, .from = t->from, .trace = t->trace, .trials = t->trials, .known = t->known,
+		.why = t->untunable ? t->untunable : t->why, .from = t->from, .trace = t->trace, .trials = trials_done(t), .known = t->known,
 		.curve = t->curve.a, .ncurve = t->curve.n,
 	};
 	char hex[33];

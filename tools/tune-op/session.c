@@ -382,8 +382,10 @@ static bool retire(struct session *s)
 	b->task->in_flight--;
 	if (b->task->phase == PHASE_SEARCH)
 		confirm(s, b->task);
-	if (b->task->phase == PHASE_DONE && !b->task->in_flight && !b->task->untunable && !s->cut)
+	if (b->task->phase == PHASE_DONE && !b->task->in_flight && !b->task->untunable && !s->cut) {
+		b->task->complete = true;
 		put_search(s, b->task);
+	}
 	return true;
 }
 
@@ -431,27 +433,34 @@ double session_gain(const struct session *s, double *before)
 	return all > 0 ? saved / all : 0;
 }
 
+/* "[####----] 3/12 tasks, 96 trials, best 0.81, model -4.2%, 12 s left". A task of a search that only time ends is done
+ * when it has been timed. */
 static void show(struct session *s, struct progress *p, double deadline)
 {
+	enum { BAR = 8 };
+	bool endless = s->opt->trials == SIZE_MAX;
 	size_t trials = 0, done = 0, total = 0;
-	double best = 1, now = now_seconds(), left;
-	char text[128];
+	double best = 1, spent = now_seconds() - p->start, left = deadline - p->start - spent;
+	char text[128], bar[] = "--------", end[32] = "";
 
 	for (int i = 0; i < s->ntask; i++) {
 		const struct tuned *t = &s->task[i];
-		if (t->phase == PHASE_NEW)
-			continue;
 		trials += t->curve.n;
-		total += t->phase == PHASE_SEARCH ? s->opt->trials : t->trials;
-		done += t->phase == PHASE_DONE && !t->in_flight;
+		total += t->phase == PHASE_NEW || t->phase == PHASE_SEARCH ? s->opt->trials : t->slots.n ? t->trials : 0;
+		done += endless && t->phase != PHASE_DONE ? t->curve.n > 0 : t->phase == PHASE_DONE && !t->in_flight;
 		if (t->curve.n)
 			best = fmin(best, t->curve.a[t->curve.n - 1]);
 	}
-	left = deadline - now;
-	if (s->opt->trials != SIZE_MAX && trials)
-		left = fmin(left, (now - p->start) / (double)trials * (double)(total - trials));
-	snprintf(text, sizeof text, "%zu/%d tasks, %zu trials, best %.2f, model -%.1f%%, %.0f s left", done, s->ntask, trials, best,
-		 100 * session_gain(s, NULL), fmin(left, 1e6));
+	if (!endless && trials)
+		left = fmin(left, spent / (double)trials * (double)(total - trials));
+	if (isfinite(left)) {
+		left = fmax(left, 0);
+		memset(bar, '#', (size_t)fmin(BAR, BAR * spent / (spent + left)));
+		snprintf(end, sizeof end, ", %.0f s left", left);
+	}
+	double gain = 100 * session_gain(s, NULL);
+	snprintf(text, sizeof text, "[%s] %zu/%d tasks, %zu trials, best %.2f, model %.1f%%%s", bar, done, s->ntask, trials, best,
+		 gain >= 0.05 ? -gain : 0, end);
 	progress_line(p, text);
 }
 
@@ -555,7 +564,7 @@ static bool recall_searches(struct session *s)
 		if (!find_default(s, t, t->in, t->node))
 			continue;
 		read_task_records(s, t);
-		t->searched = recall_search(s, t, &own[i]);
+		t->searched = t->complete = recall_search(s, t, &own[i]);
 		if (!t->skipped && s->opt->trials && !t->searched)
 			t->phase = PHASE_NEW;
 		any |= t->phase == PHASE_NEW;

@@ -62,6 +62,7 @@ struct tuned {
 	const char *from;        /* where it came from, in words */
 	double ratio, lo, hi;    /* of it, re-timed; ratio 0: not timed */
 	bool searched;           /* here, or before */
+	bool complete;           /* searched to its end */
 	const char *why;         /* in words, for --why; NULL: as ratio says */
 };
 
@@ -109,6 +110,9 @@ void session_run(struct session *s, const char *const *runner, int nrunner);
 void session_close(struct session *s);
 /* Gain for the model: time saved as a share of the default's, over tasks that have been timed; and calls' seconds before. */
 double session_gain(const struct session *s, double *before);
+
+/* Trials that came to a result; of a task that is not searched now: those known. */
+static inline size_t trials_done(const struct tuned *t) { return t->slots.n ? t->curve.n : t->trials; }
 
 struct slot *slot_new(struct tuned *t, struct point *p, int look);
 /* Did the kernel run and give the right numbers? */

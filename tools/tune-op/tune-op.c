@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "common/json.h"
 #include "graph/check.h"
@@ -14,7 +15,7 @@
 #include "op/task.h"
 #include "results.h"
 
-enum { TRIALS = 32 };
+enum { TRIALS = 32, SECONDS_MAX = 1000000000 };
 enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_STRATEGY, OPT_COST, OPT_SCHEDULER, OPT_SEED, OPT_ONLY, OPT_SKIP, OPT_RUNNER, OPT_KB,
        OPT_ROTATION, OPT_TASKS, OPT_TASK, OPT_DUMP, OPT_REPORT };
 
@@ -42,12 +43,12 @@ static bool trials_given, list_tasks;
 static const char *task_given, *dump_dir, *report_file;
 static VEC(const char *) only, skip, runners;
 
-static double number(const char *arg, const char *name, double least)
+static double number(const char *arg, const char *name, double least, double most)
 {
 	char *end;
 	double x = strtod(arg, &end);
-	if (end == arg || *end || !(x >= least))
-		die(EX_BADUSE, "--%s=%s: not a number of at least %g", name, arg, least);
+	if (end == arg || *end || !(x >= least && x <= most))
+		die(EX_BADUSE, "--%s=%s: not a number of %g to %g", name, arg, least, most);
 	return x;
 }
 
@@ -59,6 +60,13 @@ static uint64_t integer(const char *arg, const char *name)
 	if (!isdigit((unsigned char)*arg) || *end || errno)
 		die(EX_BADUSE, "--%s=%s: not a number", name, arg);
 	return x;
+}
+
+static const char *file_name(const char *arg, const char *name)
+{
+	if (!*arg)
+		die(EX_BADUSE, "--%s: a file without a name", name);
+	return arg;
 }
 
 #define ROW(find, rows, arg, option) row_checked(find(arg), arg, option, sizeof *rows, &rows[0].name)
@@ -75,13 +83,13 @@ static const void *row_checked(const void *row, const char *arg, const char *nam
 static error_t option(int key, char *arg)
 {
 	switch (key) {
-	case OPT_SECONDS: opt.seconds = number(arg, "seconds", 0.001); return 0;
+	case OPT_SECONDS: opt.seconds = number(arg, "seconds", 0.001, SECONDS_MAX); return 0;
 	case OPT_TRIALS: opt.trials = integer(arg, "trials"), trials_given = true; return 0;
 	case OPT_STRATEGY: opt.strategy = ROW(strategy_find, strategies, arg, "strategy"); return 0;
 	case OPT_COST: opt.cost = ROW(cost_model_find, cost_models, arg, "cost-model"); return 0;
 	case OPT_SCHEDULER: opt.scheduler = ROW(task_scheduler_find, task_schedulers, arg, "scheduler"); return 0;
 	case OPT_SEED: opt.seed = integer(arg, "seed"); return 0;
-	case OPT_ROTATION: opt.rotation = (int64_t)number(arg, "rotation", 0); return 0;
+	case OPT_ROTATION: opt.rotation = (int64_t)number(arg, "rotation", 0, RUNNER_ROTATION_MAX >> 20); return 0;
 	case OPT_ONLY: vec_push(&only, arg); return 0;
 	case OPT_SKIP: vec_push(&skip, arg); return 0;
 	case OPT_RUNNER:
@@ -92,8 +100,8 @@ static error_t option(int key, char *arg)
 	case OPT_KB: opt.kb = arg; return 0;
 	case OPT_TASKS: list_tasks = true; return 0;
 	case OPT_TASK: task_given = arg; return 0;
-	case OPT_DUMP: dump_dir = arg; return 0;
-	case OPT_REPORT: report_file = arg; return 0;
+	case OPT_DUMP: dump_dir = file_name(arg, "dump"); return 0;
+	case OPT_REPORT: report_file = file_name(arg, "report"); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -206,8 +214,11 @@ static const char *what_was_done(const struct tuned *t, struct arena *a)
 		return arena_printf(a, "%.3f (%.3f .. %.3f) of the default's time; %s", t->ratio, t->lo, t->hi, t->from);
 	if (t->skipped)
 		return "not tuned: left out by --only or --skip";
-	return t->trials ? arena_printf(a, "the default stays: none of %zu trials was faster when timed again", t->trials) :
-			   "the default stays";
+	if (trials_done(t))
+		return arena_printf(a, "the default stays: none of %zu trials was faster when timed again", trials_done(t));
+	if (t->complete)
+		return "the default stays: there is no other schedule";
+	return opt.trials ? "not tuned: the search ended before its turn came" : "not tuned: --trials 0";
 }
 
 /* The result onto the nodes. */
@@ -244,8 +255,13 @@ static void conclude(struct session *s, struct module *m, const struct task_list
 		report_json(stdout, &r);
 	else if (a->out && !msg_quiet)
 		report_table(stdout, &r);
-	note("%zu of %d tasks faster than the default, %.1f%% of %.3g ms saved; %zu trials timed, %zu known before", faster, s->ntask,
-	     100 * gain, 1e3 * before, timed, known);
+	if (before > 0)
+		note("%zu of %d tasks faster than the default, %.1f%% of %s saved; %zu trials timed, %zu known before", faster, s->ntask,
+		     100 * gain, report_time(&s->arena, before), timed, known);
+	else if (s->ntask == 1)
+		note("%s: %s", s->task[0].title, what_was_done(&s->task[0], &s->arena));
+	else
+		note("none of %d tasks has been timed", s->ntask);
 	if (report_file)
 		report_html_file(report_file, &r);
 	if (s->interrupted)
@@ -334,10 +350,13 @@ static void defaults(void)
 static void check_report_place(void)
 {
 	char *path = xstrdup(report_file), *slash = strrchr(path, '/');
+	struct stat st;
 	if (slash)
 		slash[slash == path] = 0;
 	if (access(slash ? path : ".", W_OK | X_OK))
 		die_errno(EX_IO, "%s", report_file);
+	if (!stat(report_file, &st) && S_ISDIR(st.st_mode))
+		die(EX_IO, "%s: is a directory", report_file);
 	free(path);
 }
 
@@ -348,6 +367,10 @@ static int run(const struct tool *t, struct tool_args *a)
 		tool_usage();
 	if (task_given && (a->nfile || list_tasks || a->out))
 		die(EX_BADUSE, "--task takes no model, and its records go to standard output");
+	if (list_tasks && dump_dir)
+		die(EX_BADUSE, "--tasks and --dump do not go together");
+	if ((list_tasks || dump_dir) && (a->out || report_file))
+		die(EX_BADUSE, "%s: nothing is tuned with %s", a->out ? "-o" : "--report", list_tasks ? "--tasks" : "--dump");
 	if (a->json && !a->out && !list_tasks)
 		die(EX_BADUSE, "--json needs -o FILE: standard output takes the %s", task_given ? "records" : "graph");
 	if (report_file)
