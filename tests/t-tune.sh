@@ -88,6 +88,10 @@ done <tasks >rest
 [ ! -s rest ]
 say $? "also where all other tasks are done: $(cat rest)"
 
+HONE_KB=$PWD/kb tune-op --runner fake --seconds 0.001 m.g -o cut.g >table 2>err
+[ "$(ge-stat --digest cut.g)" = "$(ge-stat --digest tuned.g)" ] && grep -q 'counted are the 6 timed ones' table && ! grep -q ' 0$\|nearest' table
+say $? "a search for which there was no time: what is known stands"
+
 # Faults.
 tune-op $fake --only nothing m.g -o never.g 2>err
 [ $? = 64 ] && grep -q 'only=nothing' err && [ ! -e never.g ]

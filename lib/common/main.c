@@ -152,6 +152,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_DFL); /* some parents leave it ignored */
 	argp_err_exit_status = EX_BADUSE;
 	argp_program_version_hook = version;
+	argv[0] = (char *)tool.name; /* not the path, in messages about options */
 	args.file = xcalloc((size_t)argc + 1, sizeof *args.file);
 	argp = (struct argp){
 		.options = option_table(),

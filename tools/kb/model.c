@@ -59,7 +59,7 @@ static void apply(struct module *m, const struct pass_ctx *c)
 				pass_why(c, m, t->node[j], "record %.12s: %s of %s's time", hex, kb_get_field(r, "ratio"),
 					  old ? "an older default" : "the default");
 			else
-				pass_why(c, m, t->node[j], "left as it is: no record for its task and this target");
+				pass_why(c, m, t->node[j], "left as it is: no record says what is faster for its task on this target");
 		}
 	}
 	for (size_t i = 0; i < l.without.n; i++)

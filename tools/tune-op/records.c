@@ -229,6 +229,7 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 
 void count_known(struct session *s, struct tuned *t)
 {
+	t->known = 0;
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
 		if (!field_is(r, "target", s->target_row) || !field_is(r, "base", t->base_hex) || field_is(r, "kind", "search"))
@@ -236,10 +237,7 @@ void count_known(struct session *s, struct tuned *t)
 		double base = record_base_seconds(r);
 		if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
 			t->seconds = base;
-		if (field_is(r, "look", "") && field_is(r, "against", "incumbent")) {
-			t->trials++;
-			t->known++;
-		}
+		t->known += field_is(r, "look", "") && field_is(r, "against", "incumbent");
 	}
 }
 

@@ -609,8 +609,13 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	if (!stop && now_seconds() >= end - FINALS_SHARE * s->opt->seconds)
 		finals(s, end);
 	s->interrupted = stop;
-	for (int i = 0; i < s->ntask; i++)
-		conclude(s, &s->task[i]);
+	for (int i = 0; i < s->ntask; i++) {
+		struct tuned *t = &s->task[i];
+		if (!t->curve.n && !t->untunable)
+			count_known(s, t);
+		t->searched |= t->known > 0;
+		conclude(s, t);
+	}
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
 		if (!t->searched && !t->trace && !t->given && !t->untunable && !take_older(s, t))

@@ -111,8 +111,8 @@ void session_close(struct session *s);
 /* Gain for the model: time saved as a share of the default's, over tasks that have been timed; and calls' seconds before. */
 double session_gain(const struct session *s, double *before);
 
-/* Trials that came to a result; of a task that is not searched now: those known. */
-static inline size_t trials_done(const struct tuned *t) { return t->slots.n ? t->curve.n : t->trials; }
+/* Trials that came to a result; of a task of which none did now: those known. */
+static inline size_t trials_done(const struct tuned *t) { return t->curve.n ? t->curve.n : t->known; }
 
 struct slot *slot_new(struct tuned *t, struct point *p, int look);
 /* Did the kernel run and give the right numbers? */
@@ -141,7 +141,7 @@ void put_search(struct session *s, const struct tuned *t);
 bool recall_trial(struct session *s, struct slot *x);
 /* Has such a search of this task been done? *own: by this tuning, and no other. */
 bool recall_search(struct session *s, const struct tuned *t, bool *own);
-/* Of a task that is not searched now: how many trials are known, and the default's time. */
+/* Of a task in which nothing was tried now: how many trials are known, and the default's time. */
 void count_known(struct session *s, struct tuned *t);
 void read_task_records(struct session *s, struct tuned *t);
 void add_recorded_origins(struct session *s, struct tuned *t);
