@@ -252,6 +252,67 @@ static void gathers(int cases)
 	ok(bad == 0, "%d of %d plans of the gathering differ from the best of all plans of the forward pass", bad, cases);
 }
 
+/* One line and the same line in pieces are planned in two ways, which agree. */
+static void line_in_pieces(int cases)
+{
+	static const double slacks[] = {0, 0.001, 0.03};
+	struct rng r = {23};
+	int bad = 0;
+	for (int i = 0; i < cases; i++) {
+		struct grads g = {0};
+		struct curve line, pieces = {0};
+		struct plan p = {0}, q = {0};
+		int n = (int)rng_range(&r, 1, 3000);
+		double ready = 0, bytes = 0, alpha = (double)rng_range(&r, 0, 100), load = exp2(4 * rng_unit(&r) - 2), slack = slacks[i % 3];
+		for (int t = 0; t < n; t++) {
+			double size = floor(exp(rng_unit(&r) * 12));
+			ready += rng_range(&r, 0, 3) ? 2 * rng_unit(&r) : 0;
+			bytes += size;
+			vec_push(&g.at, (struct grad){"t", size, ready});
+		}
+		size_t k = i % 2 ? (size_t)rng_range(&r, 1, 20) : 0;
+		curve_linear(&line, alpha, load * ready / bytes);
+		for (int x = 0; x < 5; x++)
+			vec_push(&pieces.at, (struct curve_point){0.2 * x * bytes + x, curve_at(&line, 0.2 * x * bytes + x)});
+		curve_pieces(&pieces);
+		plan_best(&p, &g, &line, k, slack);
+		plan_best(&q, &g, &pieces, k, slack);
+		struct plan_cost a = plan_cost(&p, &g, &line), b = plan_cost(&q, &g, &line);
+		if (a.segments != b.segments || !same(a.end, b.end)) {
+			bad++;
+			printf("# %d tensors, k %zu, slack %g, load %g: end %.12g in %zu, in pieces %.12g in %zu\n", n, k, slack, load, a.end, a.segments, b.end, b.segments);
+		}
+		plan_free(&p);
+		plan_free(&q);
+		curve_free(&line);
+		curve_free(&pieces);
+		grads_free(&g);
+	}
+	ok(bad == 0, "%d of %d lines differ from the same in pieces", bad, cases);
+}
+
+/* The last bits of a sum of 200,000 equal terms are not those of their product: no plan is missed for them. */
+static void rounding(void)
+{
+	int bad = 0;
+	for (int pieces = 1; pieces <= 2; pieces++) {
+		struct grads g = {0};
+		struct curve c = {0};
+		struct plan p = {0};
+		for (int t = 0; t < 200000; t++)
+			vec_push(&g.at, (struct grad){"t", 1100, 0});
+		for (int x = 0; x <= pieces; x++)
+			vec_push(&c.at, (struct curve_point){1.3e8 * x, 1.69e5 * x});
+		curve_pieces(&c);
+		plan_best(&p, &g, &c, 0, 0);
+		bad += p.last.n != 1;
+		plan_free(&p);
+		curve_free(&c);
+		grads_free(&g);
+	}
+	ok(bad == 0, "200,000 equal tensors without latency go at once");
+}
+
 static void inverse(void)
 {
 	struct rng r = {17};
@@ -276,6 +337,8 @@ int main(void)
 	many_tensors(200);
 	all_groupings(500);
 	gathers(500);
+	line_in_pieces(300);
+	rounding();
 	inverse();
 	return tap_done();
 }

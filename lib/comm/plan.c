@@ -229,6 +229,9 @@ struct backward {
 	VEC(size_t) layer;         /* [m]: where the states that m segments follow begin; the last one is where they all end */
 	struct sources *piece;
 	double latency; /* no segment takes less */
+	double deadline;
+	bool line;              /* T is one line: no states, only */
+	VEC(uint32_t) shortest; /* [m]: the shortest prefix that m segments can follow, and no fewer */
 };
 
 /* Keys hardly rise (for a line they never do), so its place is near the tail. */
@@ -351,7 +354,9 @@ static void layer_back(struct backward *b, size_t start, size_t stop)
 static void backward_new(struct backward *b, const struct problem *p, const struct front *least)
 {
 	size_t pieces = p->curve->piece.n;
-	*b = (struct backward){.p = p, .least = least, .latency = curve_at(p->curve, 0)};
+	*b = (struct backward){.p = p, .least = least, .latency = curve_at(p->curve, 0), .line = pieces == 1};
+	if (b->line)
+		return;
 	b->by = huge_alloc((p->n + 1) * sizeof *b->by);
 	b->state.a = huge_alloc((p->n + 1) * sizeof *b->state.a);
 	b->state.cap = p->n + 1;
@@ -365,23 +370,66 @@ static void backward_new(struct backward *b, const struct problem *p, const stru
 
 static void backward_free(struct backward *b)
 {
-	for (size_t q = 0; q < b->p->curve->piece.n; q++)
+	for (size_t q = 0; b->piece && q < b->p->curve->piece.n; q++)
 		free(b->piece[q].e);
 	free(b->piece);
 	free(b->by);
 	vec_free(&b->state);
 	vec_free(&b->layer);
+	vec_free(&b->shortest);
+}
+
+/* Where T = a + b x: the latest that prefix i can be sent by so that m segments behind it meet the deadline, is D - m a - b (S_L - S_i) for
+ * all prefixes that they can follow. */
+static double line_by(const struct backward *b, size_t m, size_t i)
+{
+	const struct curve_piece *t = b->p->curve->piece.a;
+	return b->deadline - (double)m * t->a - t->b * (b->p->sum[b->p->n] - b->p->sum[i]);
+}
+
+/* fewest() for one line. Of the prefixes that m - 1 segments can follow, the shortest is ready first, and serves all that are shorter: of each
+ * layer no other is wanted. */
+static void fewest_line(struct plan *out, struct backward *b)
+{
+	size_t n = b->p->n, m = 0;
+	b->shortest.n = 0;
+	vec_push(&b->shortest, (uint32_t)n);
+	for (size_t next = n; next > 0;) {
+		size_t i = 0, end = next;
+		double ready = ready_at(b->p, next);
+		m++;
+		while (i < end) { /* the first that can be sent so late that the segment behind it is ready */
+			size_t mid = i + (end - i) / 2;
+			if (line_by(b, m, mid) < ready)
+				i = mid + 1;
+			else
+				end = mid;
+		}
+		while (i < next && line_by(b, m, i) < b->least->a[i].end)
+			i++;
+		if (i == next)
+			BUG("no plan ends by %.17g", b->deadline);
+		vec_push(&b->shortest, (uint32_t)i);
+		next = i;
+	}
+	for (size_t l = m; l-- > 0;)
+		vec_push(&out->last, b->shortest.a[l] - 1);
 }
 
 /* The plan with the fewest segments that ends by the deadline, which is one that a plan meets. */
 static void fewest(struct plan *out, struct backward *b, double deadline)
 {
 	size_t n = b->p->n;
+	out->last.n = b->state.n = b->layer.n = 0;
+	/* Sums in another order differ in their last bits, each of up to n additions by one: the deadline gives way by more
+	 * than that, and is never 0. */
+	b->deadline = deadline = deadline * (1 + 1e-12 + 0x1p-52 * (double)n) + 1e-300;
+	if (b->line) {
+		fewest_line(out, b);
+		return;
+	}
 	for (size_t i = 0; i <= n; i++)
 		b->by[i] = -INFINITY;
-	out->last.n = b->state.n = b->layer.n = 0;
-	/* Sums in another order differ in their last bits: the deadline gives way by more than that, and is never 0. */
-	deadline = deadline * (1 + 1e-12) + 1e-300;
 	state_push(b, n, deadline, 0);
 	vec_push(&b->layer, 0);
 	for (size_t start = 0, stop; b->state.a[b->state.n - 1].i; start = stop) {
@@ -402,32 +450,60 @@ static void fewest(struct plan *out, struct backward *b, double deadline)
 	}
 }
 
+/* The prefixes that m segments can follow, and no fewer. */
+static size_t layer_count(const struct backward *b, size_t m)
+{
+	if (b->line)
+		return (m ? b->shortest.a[m - 1] : b->p->n + 1) - b->shortest.a[m];
+	return b->layer.a[m + 1] - b->layer.a[m];
+}
+
+/* The k-th of them, shortest first, and when it must have been sent. Where T is one line, by is but a bound for some. */
+static uint32_t layer_prefix(const struct backward *b, size_t m, size_t k, double *by)
+{
+	if (b->line) {
+		size_t i = b->shortest.a[m] + k;
+		*by = line_by(b, m, i);
+		return (uint32_t)i;
+	}
+	const struct state *s = &b->state.a[b->layer.a[m + 1] - 1 - k];
+	*by = s->by;
+	return s->i;
+}
+
 /* Of the plans that fewest found one of the one that ends first. The prefix that l of its m segments end with is a state of layer
  * m - l: in front of a layer before that, it would be a plan of fewer. So all layers together look at each state once. Takes the room of
  * least, which is not needed any more. */
 static void earliest(struct plan *out, const struct backward *b, struct front *least)
 {
-	size_t m = out->last.n, total = b->state.n + 1, start = 0, stop = 1; /* the layer before is all[start, stop) */
+	size_t m = out->last.n, total = b->p->n + 1, start = 0, stop = 1; /* the layer before is all[start, stop) */
+	if (total < b->state.n + 1)
+		total = b->state.n + 1;
 	struct front all = {.a = total > b->p->n + 1 ? xrealloc(least->a, total * sizeof *all.a) : least->a, .n = 1};
 	uint32_t *before = huge_alloc(total * sizeof *before);
-	double rounding = 1e-12 * b->state.a[0].by;
+	double rounding = 1e-12 * b->deadline;
 	all.a[0] = (struct prefix){0};
 	for (size_t l = 1; l <= m; l++) {
 		struct front from = {all.a + start, stop - start};
 		struct step s = step_new(b->p, &from);
-		for (size_t k = b->layer.a[m - l + 1]; k-- > b->layer.a[m - l];) {
-			const struct state *t = &b->state.a[k];
-			if (t->i <= from.a[0].i)
+		size_t count = layer_count(b, m - l);
+		for (size_t k = 0; k < count; k++) {
+			double by;
+			uint32_t i = layer_prefix(b, m - l, k, &by);
+			if (i <= from.a[0].i)
 				continue;
-			double end = step_least(&s, t->i);
-			if (end > t->by + rounding)
+			double end = step_least(&s, i);
+			if (end > by + rounding) {
+				if (b->line && i > from.a[from.n - 1].i) /* no prefix more to begin at, and end - by does not fall */
+					break;
 				continue;
-			front_add(&all, stop, (struct prefix){end, t->i});
+			}
+			front_add(&all, stop, (struct prefix){end, i});
 			before[all.n - 1] = (uint32_t)(start + s.best);
 		}
 		step_free(&s);
 		if (all.n == stop)
-			BUG("no plan of %zu segments ends by %.17g", m, b->state.a[0].by);
+			BUG("no plan of %zu segments ends by %.17g", m, b->deadline);
 		start = stop;
 		stop = all.n;
 	}

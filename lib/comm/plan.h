@@ -15,7 +15,8 @@
  * plan, so E is D less the time of the segments, and where T is subadditive more segments never help a prefix that fewer
  * serve: each layer need look only at the prefixes that the one before it newly reached (or improved, where T has steps), and
  * at those with F_i <= E_m(i). In practice O(p L) for all layers together. The plan of them that ends first is found by the
- * recurrence over those prefixes only, O(p) for each.
+ * recurrence over those prefixes only, O(p) for each. Where T is one line, E_m(i) = D - m a - b (S_L - S_i) for all prefixes that m segments
+ * can follow: the shortest of each layer says them all.
  *
  * Assumptions: one communication stream, in order, that does not slow the backward pass down; T does not depend on time. */
 #ifndef HONE_PLAN_H
@@ -35,7 +36,8 @@ struct plan_cost {
 	size_t segments;
 };
 /* The plan of least end with at most k segments (0: any number); among those that end within slack (a share of that end, which is
- * the iteration from the start of the backward pass) one with the fewest segments, of these one that ends first. */
+ * the iteration from the start of the backward pass) one with the fewest segments, of these one that ends first. Least is meant up to the rounding of sums:
+ * 1e-12 and 2.2e-16 a tensor. */
 void plan_best(struct plan *p, const struct grads *g, const struct curve *c, size_t k, double slack);
 struct plan_cost plan_cost(const struct plan *p, const struct grads *g, const struct curve *c);
 /* No contiguous in-order plan ends before: max over j of r_j + U(S_L - S_{j-1}), and of r_j + T(s_j), where U(x) = x min{T(y)/y : y <= x}
