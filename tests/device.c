@@ -43,7 +43,7 @@ static const struct oracle_task *small_open(const char *text, const char **why)
 		s->constant[i] = (float)rng_normal(&r);
 	s->t[0] = (struct oracle_tensor){DT_F32, s->matmul ? s->m * s->k : s->n};
 	s->t[1] = (struct oracle_tensor){DT_F32, s->m * s->n};
-	*t = (struct oracle_task){1, 1, s->t, (double)s->k, s};
+	*t = (struct oracle_task){1, 1, s->t, (double)s->k, 0, s};
 	return t;
 }
 

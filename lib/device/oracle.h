@@ -4,14 +4,18 @@
 #include "device/runner.h"
 #include "graph/types.h"
 
+enum { ORACLE_RANK_MAX = 8 };
 struct oracle_tensor {
 	enum dtype dtype;
 	int64_t n; /* elements */
+	int rank;  /* of an input or a result; 0: a scalar, or unknown */
+	int64_t shape[ORACLE_RANK_MAX];
 };
 struct oracle_task {
 	int nin, nout;
 	const struct oracle_tensor *t; /* inputs, results */
 	double reduction;              /* terms in the longest sum behind an element of a result; 1: none */
+	double maximum;                /* terms in the longest maximum or minimum; 0: none, or not known */
 	void *arg;
 };
 /* Logical data is row-major. Any of these may end the process: the first call for a task is made in one of its own. */

@@ -1,12 +1,10 @@
 #define _GNU_SOURCE
 #include "device/problem.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "common/half.h"
-#include "common/rng.h"
+#include "device/spikes.h"
 
 enum { PAGE = 4096, ALIGN = 64 };
 
@@ -23,10 +21,9 @@ static struct problem *lay_out(int fd, struct problem head, const struct oracle_
 	for (int i = 0; i < head.n; i++) {
 		head.t[i].tensor = t[i];
 		head.t[i].bytes = (uint64_t)t[i].n * dtype_size(t[i].dtype);
-		for (int s = 0; s < head.seeds; s++) {
-			head.t[i].at[s] = at;
-			at += up(head.t[i].bytes, ALIGN);
-		}
+		head.t[i].at = at;
+		head.t[i].stride = up(head.t[i].bytes, ALIGN);
+		at += (uint64_t)head.seeds * head.t[i].stride;
 	}
 	head.bytes = at;
 	if (ftruncate(fd, (off_t)at))
@@ -36,35 +33,6 @@ static struct problem *lay_out(int fd, struct problem head, const struct oracle_
 		return NULL;
 	*p = head;
 	return p;
-}
-
-/* How many seeds with spikes. */
-static int spikes(const struct oracle_task *t)
-{
-	int64_t n = 1;
-
-	for (int i = 0; i < t->nin + t->nout; i++)
-		n += t->t[i].n;
-	n = PROBLEM_SPIKE_ELEMENTS / n;
-	return n > PROBLEM_SPIKES ? PROBLEM_SPIKES : (int)n;
-}
-
-static void add_spikes(const struct problem *p, int seed)
-{
-	struct rng r = {(uint64_t)seed};
-
-	for (int i = 0; i < p->nin; i++) {
-		void *x = (void *)problem_data(p, i, seed);
-		for (int64_t k = 0; k < p->t[i].tensor.n; k++) {
-			double u = rng_unit(&r), by = exp2(10 * u * u);
-			switch (p->t[i].tensor.dtype) {
-			case DT_F32: ((float *)x)[k] *= (float)by; break;
-			case DT_F64: ((double *)x)[k] *= by; break;
-			case DT_F16: ((uint16_t *)x)[k] = float_to_half(half_to_float(((uint16_t *)x)[k]) * (float)by); break;
-			default: break;
-			}
-		}
-	}
 }
 
 const char *problem_write(const struct oracle *o, const char *text, int fd)
@@ -77,7 +45,7 @@ const char *problem_write(const struct oracle *o, const char *text, int fd)
 		return why;
 	if (t->nin + t->nout > RUNNER_BUFS_MAX)
 		return "more operands than a kernel can have";
-	struct problem head = {.n = t->nin + t->nout, .nin = t->nin, .seeds = PROBLEM_SEEDS + spikes(t), .reduction = t->reduction};
+	struct problem head = {.n = t->nin + t->nout, .nin = t->nin, .seeds = PROBLEM_SEEDS + spikes_seeds(t), .reduction = t->reduction};
 	struct problem *p = lay_out(fd, head, t->t);
 	if (!p)
 		return "no memory for its operands";
@@ -85,8 +53,8 @@ const char *problem_write(const struct oracle *o, const char *text, int fd)
 		for (int i = 0; i < p->n; i++)
 			ptr[i] = (void *)problem_data(p, i, s);
 		o->inputs(t, (uint64_t)s + 1, ptr);
-		if (s >= PROBLEM_SEEDS)
-			add_spikes(p, s);
+		for (int i = 0; i < p->nin && s >= PROBLEM_SEEDS; i++)
+			spikes_add(t, i, ptr[i], s - PROBLEM_SEEDS, p->seeds - PROBLEM_SEEDS);
 		o->eval(t, ptr, ptr + t->nin);
 	}
 	munmap(p, p->bytes);

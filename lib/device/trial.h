@@ -5,7 +5,7 @@
  * Results y of the candidate against x of the oracle: |y - x| <= TRIAL_TOLERANCE * eps * (8 + sqrt(K)) * max(|x|, rms(x)),
  * with eps of the result's type and K the terms of its longest sum: rounding errors of a sum of K terms in any order
  * grow as sqrt(K) (Higham and Mary 2019), Winograd's F(4x4) adds a factor of about 10; a term left out of the sum shows
- * as 1/sqrt(K) of the rms, orders above. On seeds with spikes (problem.h), which magnify rounding in what comes before an
+ * as 1/sqrt(K) of the rms, orders above. On seeds with spikes (spikes.h), which magnify rounding in what comes before an
  * exponential, it is TRIAL_SPIKE_SLACK times that, and only those count on which the base passes. Integers are
  * equal, 8-bit ones within 1 where the task has floats (ties of rounding). *
  * Where a library lies in memory can favour it for as long as the process lives: equal kernels in two libraries differed

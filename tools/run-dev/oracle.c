@@ -40,6 +40,22 @@ static double reduction_of(struct module *m, const struct graph *body)
 	return longest;
 }
 
+/* Terms of the longest maximum or minimum. */
+static double maximum_of(struct loop_prog *p)
+{
+	double longest = 0;
+
+	for (stage_id i = 1; i < p->stages.n; i++) {
+		const struct stage *s = lstage(p, i);
+		double terms = 1;
+		for (int k = s->nspatial; k < s->naxes; k++)
+			terms *= (double)s->axis[k].extent;
+		if (s->comb == COMB_MAX || s->comb == COMB_MIN)
+			longest = fmax(longest, terms);
+	}
+	return longest;
+}
+
 static const char *list_tensors(struct prepared *p)
 {
 	struct module *m = p->m;
@@ -53,9 +69,11 @@ static const char *list_tensors(struct prepared *p)
 	for (uint32_t i = 0; i < (uint32_t)p->nin + f->nout; i++) {
 		bool in = i < (uint32_t)p->nin;
 		const struct type *t = &val(m, in ? f->in[p->operand[i]] : f->out[i - (uint32_t)p->nin])->type;
-		p->t[i] = (struct oracle_tensor){t->dtype, type_count(m, t)};
+		p->t[i] = (struct oracle_tensor){t->dtype, type_count(m, t), t->rank <= ORACLE_RANK_MAX ? t->rank : 0};
 		if (p->t[i].n < 0 || dtype_size(t->dtype) == 0 || dtype_size(t->dtype) > 8)
 			return "a type that kernels do not have";
+		if (p->t[i].rank)
+			type_dims(m, t, p->t[i].shape);
 	}
 	return NULL;
 }
@@ -80,7 +98,8 @@ static const struct oracle_task *prepare(const char *text, const char **why)
 		p->points = elements <= POINT_ELEMENTS;
 		p->data = ARENA_ARRAY(&arena, void *, p->lowered.prog->bufs.n);
 	}
-	p->task = (struct oracle_task){p->nin, (int)node(p->m, p->n)->nout, p->t, reduction_of(p->m, p->body), p};
+	p->task = (struct oracle_task){p->nin, (int)node(p->m, p->n)->nout, p->t, reduction_of(p->m, p->body),
+				       p->lowered.prog ? maximum_of(p->lowered.prog) : 0, p};
 	return &p->task;
 }
 
