@@ -111,6 +111,14 @@ ok "$(printf '[{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":10}]' | tune-gra
 ok "$(tune-grad advise --json "$top/tests/traces/torch.json" | numbers)" "911838 845910 210477 38311 38188 27616 0" "advise: a recorded trace"
 ok "$(tune-grad advise "$top/tests/traces/torch.json" | grep -c '^gap at \(1725439.0 us: 35224.0\|852661.0 us: 15519.0\) us before gloo:all_reduce')" 2 "advise: what ends the gaps"
 ok "$(tune-grad advise "$top/tests/traces/torch.json" | sed -n "s/^the tail: a step's last all-reduce takes \([0-9]*\) us.*/\1/p")" 38188 "advise: what to change, of a recorded trace"
+# On a GPU: the host runs ahead, streams overlap, copies and broadcasts are no gradients. kineto.py paints every microsecond instead.
+for kind in ddp late loader graphs; do
+	command -v python3 >/dev/null || { echo "ok - advise: a timeline of a GPU, $kind # SKIP no python3"; continue; }
+	python3 -B "$top/tests/kineto.py" make $kind gpu.json.gz
+	tune-grad advise -q --json gpu.json.gz >advice
+	ok "$(python3 -c 'import json; a = json.load(open("advice")); print(a["steps"], *(f"{a[k]:.3f}" for k in ("step_us", "compute_us", "comm_us", "exposed_us", "tail_us", "idle_us", "data_us", "others_us", "calls")))')" \
+		"$(python3 -B "$top/tests/kineto.py" read gpu.json.gz)" "advise: a timeline of a GPU, $kind"
+done
 bad_trace() { # what, the message's end
 	ok "$(rc tune-grad advise bad.json) $(wc -c <out) $(cat err)" "65 0 tune-grad: bad.json$2" "advise: $1"
 }

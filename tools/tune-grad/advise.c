@@ -61,6 +61,7 @@ static double set_length(const struct set *s)
 struct advice {
 	size_t steps;
 	double step, compute, comm, exposed, tail, idle, data;
+	double others;            /* of exposed: while nothing is reduced, so it is not of gradients */
 	double calls, call, last; /* all-reduces a step, their mean time, that of a step's last one */
 	struct set gaps;          /* in which nothing runs; the name is that of what comes next */
 	struct set waits;         /* of them, in which data is loaded */
@@ -84,14 +85,14 @@ static double tail_begins(const struct set *compute, double first, double end)
 	return begins;
 }
 
-/* The communication of the step: how often, the last one, and what is not covered behind the backward pass. */
+/* The reductions of the step: how often, the last one, and what is not covered behind the backward pass. */
 static void add_tail(struct advice *a, const struct set *compute, const struct set *exposed, const struct trace *t, struct span step)
 {
 	const struct span *last = NULL;
 	double first = step.to;
 	for (size_t i = 0; i < t->span[SPAN_COMM].n; i++) {
 		const struct span *s = &t->span[SPAN_COMM].a[i];
-		if (s->from < step.from || s->from >= step.to)
+		if (s->from < step.from || s->from >= step.to || !s->reduces)
 			continue;
 		first = fmin(first, s->from);
 		a->calls++;
@@ -130,6 +131,18 @@ static const char *what_follows(const struct set *compute, const struct set *com
 	return x ? x->name : "the end of the step";
 }
 
+/* What reduces; the communication of gradients. */
+static struct set reductions(const struct trace *t)
+{
+	struct set s = {0};
+	for (size_t i = 0; i < t->span[SPAN_COMM].n; i++)
+		if (t->span[SPAN_COMM].a[i].reduces)
+			vec_push(&s, t->span[SPAN_COMM].a[i]);
+	struct set u = set_union(s.a, s.n);
+	vec_free(&s);
+	return u;
+}
+
 static struct advice analyse(const struct trace *t)
 {
 	struct advice a = {0};
@@ -147,6 +160,7 @@ static struct advice analyse(const struct trace *t)
 	a.step = set_length(&step);
 	struct set in_compute = set_cut(&step, &compute, false), in_comm = set_cut(&step, &comm, false);
 	struct set exposed = set_cut(&in_comm, &compute, true), rest = set_cut(&step, &compute, true);
+	struct set reduce = reductions(t), others = set_cut(&exposed, &reduce, true);
 	a.gaps = set_cut(&rest, &comm, true);
 	a.waits = set_cut(&a.gaps, &data, false);
 	for (size_t i = 0; i < a.gaps.n; i++)
@@ -154,22 +168,25 @@ static struct advice analyse(const struct trace *t)
 	a.compute = set_length(&in_compute);
 	a.comm = set_length(&in_comm);
 	a.exposed = set_length(&exposed);
+	a.others = set_length(&others);
 	a.idle = set_length(&a.gaps);
 	a.data = set_length(&a.waits);
 	for (size_t i = 0; i < step.n; i++)
 		add_tail(&a, &compute, &exposed, t, step.a[i]);
 	a.call = a.calls > 0 ? a.call / a.calls : 0;
-	double *mean[] = {&a.step, &a.compute, &a.comm, &a.exposed, &a.tail, &a.idle, &a.data, &a.calls, &a.last};
+	double *mean[] = {&a.step, &a.compute, &a.comm, &a.exposed, &a.tail, &a.idle, &a.data, &a.others, &a.calls, &a.last};
 	for (size_t i = 0; i < sizeof mean / sizeof *mean; i++)
 		*mean[i] /= (double)a.steps;
-	struct set *done[] = {&all, &comm, &data, &compute, &step, &in_compute, &in_comm, &exposed, &rest};
+	struct set *done[] = {&all, &comm, &data, &compute, &step, &in_compute, &in_comm, &exposed, &rest, &reduce, &others};
 	for (size_t i = 0; i < sizeof done / sizeof *done; i++)
 		vec_free(done[i]);
 	return a;
 }
 
+enum { ADVICE = 6 };
+
 /* What to change: a line each. Shares of a step below which nothing is said: times of a step scatter by as much. */
-static void advise(struct advice *a, char *out[5], size_t *n)
+static void advise(struct advice *a, char *out[ADVICE], size_t *n)
 {
 	static const double little = 0.02;
 	*n = 0;
@@ -185,6 +202,9 @@ static void advise(struct advice *a, char *out[5], size_t *n)
 				      "(16-bit gradients, several batches a step) or use a faster network", a->comm, a->compute);
 	if (a->calls > 50 && a->exposed > little * a->step && a->call < 200)
 		out[(*n)++] = xprintf("the calls: %.0f all-reduces a step of %.0f us each, mostly latency; fuse them: tune-grad plan", a->calls, a->call);
+	if (a->others > little * a->step)
+		out[(*n)++] = xprintf("the others: broadcasts, gathers and the like are not covered for %.0f us of a step; of DDP's buffers: "
+				      "broadcast_buffers=False; of sharded parameters: fetch them ahead, tune-grad plan --gather", a->others);
 	if (a->data > little * a->step)
 		out[(*n)++] = xprintf("the data: nothing runs for %.0f us of a step while a batch is loaded; more workers that load ahead "
 				      "(num_workers, persistent_workers, prefetch_factor), pinned memory", a->data);
@@ -212,7 +232,7 @@ static void print_text(FILE *f, const struct advice *a, const struct trace *t, c
 {
 	const struct { const char *what; double us; } rows[] = {
 		{"a step", a->step}, {"computing", a->compute}, {"communication", a->comm}, {"  of it not covered", a->exposed},
-		{"  the tail", a->tail}, {"nothing", a->idle}, {"  waiting for data", a->data},
+		{"  the tail", a->tail}, {"  not of gradients", a->others}, {"nothing", a->idle}, {"  waiting for data", a->data},
 	};
 	double start = t->span[SPAN_STEP].n ? t->span[SPAN_STEP].a[0].from : t->span[SPAN_COMPUTE].a[0].from;
 	fprintf(f, "%zu step%s, times of %s\n%-24s %12s\n", a->steps, a->steps == 1 ? "" : "s", t->device ? "the device" : "the processor", "", "us a step");
@@ -233,8 +253,8 @@ static void print_text(FILE *f, const struct advice *a, const struct trace *t, c
 static void print_json(FILE *f, const struct advice *a, const struct trace *t, char *const *line, size_t lines)
 {
 	fprintf(f, "{\"steps\": %zu, \"device\": %s, \"step_us\": %.3f, \"compute_us\": %.3f, \"comm_us\": %.3f, \"exposed_us\": %.3f, \"tail_us\": %.3f, "
-		"\"idle_us\": %.3f, \"data_us\": %.3f, \"calls\": %.3f, \"call_us\": %.3f, \"last_us\": %.3f, \"advice\": [",
-		a->steps, t->device ? "true" : "false", a->step, a->compute, a->comm, a->exposed, a->tail, a->idle, a->data, a->calls, a->call, a->last);
+		"\"idle_us\": %.3f, \"data_us\": %.3f, \"others_us\": %.3f, \"calls\": %.3f, \"call_us\": %.3f, \"last_us\": %.3f, \"advice\": [",
+		a->steps, t->device ? "true" : "false", a->step, a->compute, a->comm, a->exposed, a->tail, a->idle, a->data, a->others, a->calls, a->call, a->last);
 	for (size_t i = 0; i < lines; i++) {
 		fputs(i ? ", " : "", f);
 		json_str(f, line[i]);
@@ -246,7 +266,7 @@ int grad_advise(struct tool_args *args)
 {
 	struct trace t;
 	struct outfile o;
-	char *line[5];
+	char *line[ADVICE];
 	size_t lines;
 	if (args->nfile > 1)
 		die(EX_BADUSE, "advise: expected one trace");
@@ -258,6 +278,8 @@ int grad_advise(struct tool_args *args)
 		qsort(a.gaps.a, a.gaps.n, sizeof *a.gaps.a, longest_first);
 	if (!t.span[SPAN_COMM].n)
 		note("no communication in the trace");
+	if (t.devices > 1)
+		note("%d devices in the trace; this is device %d", t.devices, t.chosen);
 	advise(&a, line, &lines);
 	outfile_open(&o, args->out, false);
 	(args->json ? print_json : print_text)(o.f, &a, &t, line, lines);
