@@ -47,6 +47,7 @@ for option in "--keep=1 ls" "--dry-run dump" "--why best x" "-o never get x" "--
 	try 64 "${option%%[= ]*}" kb --kb good $option
 done
 try 64 "--target=vax" run-dev --serve --target vax
+try 64 "--target=vax" hone tune "$model" --set batch=1 --kb never.kb --target vax -o never
 try 64 "--target=vax" ge-plan --target vax m.g -o never.g
 result "options that cannot be"
 

@@ -98,8 +98,8 @@ ge-emit planned.g 2>err
 [ $? = 64 ] && grep -q STEM err
 say $? "no stem: 64"
 ge-emit planned.g -o no/such/dir/model 2>err
-[ $? = 66 ]
-say $? "no such directory: 66"
+[ $? = 74 ]
+say $? "no such directory: 74"
 CC=no-such-compiler ge-emit planned.g -o never 2>err
 [ $? = 69 ] && [ ! -e never.so ] && [ ! -e never.c ] && ! ls -a | grep -q ge-emit-
 say $? "no compiler: 69, no files"

@@ -196,8 +196,11 @@ static void write_model(struct emission *e, const char *out)
 	if (!*stem)
 		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %smodel", out, out);
 	signals_hold(true);
-	if (!mkdtemp(dir))
-		die_errno(errno == ENOENT ? EX_NOIN : EX_IO, "%s", dir);
+	if (!mkdtemp(dir)) {
+		if (errno == ENOENT)
+			die(EX_IO, "%s: its directory is not there; mkdir -p %.*s", out, (int)(stem - out), out);
+		die_errno(EX_IO, "%s", out);
+	}
 	int hook = die_hook(remove_dir, dir);
 	e->name = identifier(stem);
 	emit_source(e, arena_printf(&e->M->m->arena, "%s/%s.c", dir, stem), header);

@@ -202,7 +202,10 @@ search() {
 	plain=$last begin=$(clock) count=$((count + 1))
 	next=$work/$(printf %02d "$count")-tune.g
 	named=$work/$(basename "$model" .onnx).g # for the report
-	[ -z "$target" ] || tune_options="$tune_options$(quoted "--runner=run-dev --serve$(quoted "--target=$target")")"
+	if [ -n "$target" ]; then # what is wrong with it, the runner alone says
+		run-dev --serve --target="$target" </dev/null >/dev/null 2>"$work/messages" || failed $?
+		tune_options="$tune_options$(quoted "--runner=run-dev --serve$(quoted "--target=$target")")"
+	fi
 	[ -z "$quiet" ] || tune_options="$tune_options --json" # the table is silent then
 	ln "$plain" "$named"
 	progress ""
