@@ -22,15 +22,20 @@ wait
 [ -s "$tmp/grads" ] || exit 1
 export tmp training ranks steps client
 cat >"$tmp/ranks" <<'END'
-tune-grad calibrate --hosts "$tmp/hosts" --max 16M -o "$tmp/curve" || exit
+everywhere() {
+	i=0
+	while read -r address enter; do
+		WORLD_SIZE=$ranks RANK=$i MASTER_ADDR=10.99.0.1 MASTER_PORT=29500 GLOO_SOCKET_IFNAME=rank$i $enter $client "$@" &
+		i=$((i + 1))
+	done <"$tmp/hosts"
+	wait
+}
+everywhere calibrate --max 32000000 -o "$tmp/curve"
 tune-grad plan "$tmp/grads" -c "$tmp/curve" -o "$tmp/plan" || exit
 tune-grad compare "$tmp/grads" -c "$tmp/curve"
-i=0
-while read -r address enter; do
-	WORLD_SIZE=$ranks RANK=$i MASTER_ADDR=10.99.0.1 MASTER_PORT=29500 GLOO_SOCKET_IFNAME=rank$i \
-		$enter $client compare $training --grads "$tmp/grads" --plan "$tmp/plan" -i "$steps" &
-	i=$((i + 1))
-done <"$tmp/hosts"
-wait
+# A step is the forward pass, till when the last all-reduce ends, and the optimizer.
+tune-grad compare "$tmp/grads" -c "$tmp/curve" | awk -v f="$(awk '/^# forward/ { print $3 }' "$tmp/grads")" '
+	$1 == "tune-grad" { plan = $3 } $1 == "ddp" { ddp = $3 } END { printf "predicted: plan / ddp %.3f\n", (f + plan) / (f + ddp) }'
+everywhere compare $training --grads "$tmp/grads" --plan "$tmp/plan" -i "$steps"
 END
 build/tests/net/netlab -n "$ranks" -d "$delay" -r "$mbit" -o "$tmp/hosts" sh "$tmp/ranks"

@@ -2,12 +2,13 @@
 """Data-parallel training in PyTorch (gloo) whose gradients are fused as a plan of tune-grad says.
 
   torch_plan.py profile -o grads.tsv                      when each gradient is ready: what tune-grad plan reads
+  torch_plan.py calibrate -o curve.tsv                    how long PyTorch's own all-reduce takes: the curve to plan with
   torch_plan.py train   --grads grads.tsv --plan plan     trains with the plan, prints losses and the weights' digest;
                                                           --trace writes a timeline for tune-grad advise
   torch_plan.py compare --grads grads.tsv --plan plan     the same steps with DDP and with the plan, in turns:
                                                           are the weights equal, and how long is a step
 
-train and compare start RANKS processes here (-n), or are one rank of them where RANK, WORLD_SIZE, MASTER_ADDR and
+calibrate, train and compare start RANKS processes here (-n), or are one rank of them where RANK, WORLD_SIZE, MASTER_ADDR and
 MASTER_PORT are set, as torchrun does.
 
 Planned is the part to take over into other scripts:
@@ -197,6 +198,18 @@ class Training:
         return h.hexdigest()[:16]
 
 
+def write(path, text):
+    """Lines to a file, whole or not at all, or to standard output."""
+    if not path:
+        return print(*text, sep="\n")
+    try:
+        with open(path + ".part", "w") as f:
+            print(*text, sep="\n", file=f)
+        os.rename(path + ".part", path)
+    except OSError as e:
+        fail(f"{path}: {e.strerror}", 74)
+
+
 def profile(args):
     t = Training(args, 0).ready()
     parameters = named(t.raw)
@@ -211,13 +224,8 @@ def profile(args):
         forward.append((start - begin) * 1e6)
     del kept
     median = [statistics.median(us[2:]) for us in times]  # two steps to warm up
-    out = open(args.output + ".part", "w") if args.output else sys.stdout
-    print(f"# {args.model}, batch {args.batch}, {args.iterations} steps\n# forward {statistics.median(forward[2:]):.3f}", file=out)
-    for us, name, p in sorted((us, name, p.numel()) for us, (name, p) in zip(median, parameters)):
-        print(f"{name}\t{4 * p}\t{us:.3f}", file=out)
-    if args.output:
-        out.close()
-        os.rename(args.output + ".part", args.output)
+    write(args.output, [f"# {args.model}, batch {args.batch}, {args.iterations} steps", f"# forward {statistics.median(forward[2:]):.3f}"] +
+          [f"{name}\t{4 * p}\t{us:.3f}" for us, name, p in sorted((us, name, p.numel()) for us, (name, p) in zip(median, parameters))])
 
 
 def recorder(path):
@@ -244,6 +252,43 @@ def train(args, rank):
     if rank == 0:
         print(f"weights {t.digest()}")
     return True
+
+
+def calibrate(args, rank):
+    """The curve of gloo's all-reduce: 4 bytes, 16, and so on, twice as close from 64 KB; the median of 0.3 s of them, 5 at least. What a
+    plan meets is not the network alone: gloo has its own ring, copies and threads."""
+    sizes, curve = [4], []
+    while sizes[-1] < args.max:
+        sizes.append(sizes[-1] * (2 if sizes[-1] >= 65536 else 4))
+    for size in sizes:
+        flat, took = torch.zeros(size // 4), []
+
+        def once():
+            start = time.perf_counter()
+            dist.all_reduce(flat)
+            took.append((time.perf_counter() - start) * 1e6)
+        once()
+        once()
+        more = torch.tensor([max(5, min(100, int(3e5 / took[-1])))])
+        dist.broadcast(more, 0)  # as often on all ranks
+        took.clear()
+        for _ in range(int(more)):
+            once()
+        curve.append(statistics.median(took))
+    if rank == 0:
+        write(args.output, [f"# gloo, {dist.get_world_size()} ranks"] + [f"{size}\t{us:.3f}" for size, us in zip(sizes, rising(curve))])
+    return True
+
+
+def rising(values):
+    """The nearest that do not fall: those that do are pooled."""
+    pools = []
+    for v in values:
+        pools.append((v, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (a, n), (b, m) = pools[-2:]
+            pools[-2:] = [((n * a + m * b) / (n + m), n + m)]
+    return [v for v, n in pools for _ in range(n)]
 
 
 def same(a, b):
@@ -302,7 +347,7 @@ def rank_main(rank, args, port=0, said=None):
     torch.set_num_threads(1)
     try:
         dist.init_process_group("gloo", rank=rank, world_size=world)
-        good = {"train": train, "compare": compare}[args.verb](args, rank)
+        good = {"calibrate": calibrate, "train": train, "compare": compare}[args.verb](args, rank)
         dist.barrier()
         dist.destroy_process_group()
     except RuntimeError as e:
@@ -334,7 +379,8 @@ def start(args):
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
-    read_plan(args.grads, args.plan, make_model(args.model))  # what is wrong with them is told once
+    if args.verb != "calibrate":
+        read_plan(args.grads, args.plan, make_model(args.model))  # what is wrong with them is told once
     context = torch.multiprocessing.get_context("spawn")
     said = context.SimpleQueue()
     procs = [context.Process(target=rank_main, args=(r, args, port, said), daemon=True) for r in range(args.ranks)]
@@ -345,7 +391,7 @@ def start(args):
 
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("verb", choices=("profile", "train", "compare"))
+    a.add_argument("verb", choices=("profile", "calibrate", "train", "compare"))
     a.add_argument("--model", default="mlp", help="mlp, or a torchvision model (mlp)")
     a.add_argument("--batch", type=int, default=8)
     a.add_argument("--image", type=int, default=64, help="side of the images of torchvision models (64)")
@@ -356,6 +402,7 @@ def main():
     a.add_argument("--plan", help="as tune-grad plan -f idx prints it")
     a.add_argument("--trace", help="train: a timeline of three steps of rank 0, from the third, for tune-grad advise")
     a.add_argument("--cap", type=float, default=25, help="DDP's bucket_cap_mb (25)")
+    a.add_argument("--max", type=int, default=64 << 20, help="calibrate up to this many bytes (64 MiB)")
     a.add_argument("-o", "--output")
     args = a.parse_args()
     torch.set_num_threads(1)
@@ -363,7 +410,7 @@ def main():
         fail("expected at least one step and one rank", 64)
     if args.verb == "profile":
         return profile(args)
-    if not args.grads or not args.plan:
+    if args.verb != "calibrate" and (not args.grads or not args.plan):
         fail(f"{args.verb}: --grads and --plan", 64)
     if args.trace and (args.verb != "train" or args.iterations < 5):
         fail("--trace is for train, with five steps at least", 64)

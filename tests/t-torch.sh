@@ -56,3 +56,6 @@ say "DDP's own are those of the baseline" "$(tune-grad compare others.tsv --alph
 $client train --grads grads.tsv --plan plan -i 5 --trace trace.json >out 2>&1
 rc=$?
 say "a timeline of training is advised on" "$([ $rc = 0 ] || cat out; tune-grad advise --json trace.json >advice 2>&1; grep -q '"steps": 3.*"calls": 3.000' advice || cat advice)"
+$client calibrate --max 300000 -o curve.tsv >out 2>&1
+rc=$?
+say "gloo's own curve is one to plan with" "$([ $rc = 0 ] || cat out; tune-grad plan grads.tsv -c curve.tsv -o idx -q 2>&1; [ "$(grep -cv '#' curve.tsv)" = 11 ] || cat curve.tsv)"
