@@ -61,6 +61,10 @@ sed "s/^record .*/record/; s/^base .*/base 0123456789abcdef0123456789abcdef/; s|
 kb apply --kb kbhere m.g -o other.g 2>err && grep -q 'timed against a default that the rule does not give any more' err
 say $? "kb apply says so too"
 
+# A real runner, results that are whole numbers.
+tune-op --quiet --trials 2 --kb nokb --task 'ArgMax{axis=1} f32 8x17' >records && [ "$(grep -c '^verdict' records)" -ge 2 ] && ! grep -q '^verdict wrong' records
+say $? "indices are compared as what they are: $(grep '^why' records | head -1)"
+
 # Strategies and limits.
 for s in random grid genetic descent; do
 	HONE_KB=$PWD/kb-$s tune-op $fake --strategy $s --trials 8 --scheduler round m.g -o $s.g && [ "$(kb dump --kb kb-$s | grep -c '^kind search')" = 6 ]

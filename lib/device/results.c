@@ -18,6 +18,8 @@ double number_at(enum dtype t, const void *p, int64_t i)
 	case DT_U16: return ((const uint16_t *)p)[i];
 	case DT_I32: return ((const int32_t *)p)[i];
 	case DT_U32: return ((const uint32_t *)p)[i];
+	case DT_I64: return (double)((const int64_t *)p)[i];
+	case DT_U64: return (double)((const uint64_t *)p)[i];
 	default: return ((const uint8_t *)p)[i];
 	}
 }
