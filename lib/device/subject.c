@@ -29,7 +29,7 @@ struct call {
 	const void **turn;      /* of constants: copies sets of nconst */
 	int copies, nconst;     /* copies 0: constant */
 };
-enum { STACK_PAGE = 4096, STACK_STEP = 64 };
+enum { STACK_PAGE = 4096, STACK_STEP = 64, LITTER = 4096 };
 static uint32_t turn;           /* both kernels go on from it: what one has read the other does not find in the cache */
 
 static uint64_t now_ns(void)
@@ -50,6 +50,26 @@ static void call(struct call *c, uint32_t placing, uint32_t times)
 		f(c->in, c->turn + (size_t)turn * (size_t)c->nconst, c->out, c->workspace);
 		turn = turn + 1 < (uint32_t)c->copies ? turn + 1 : 0;
 	}
+}
+
+/* What a kernel finds on the stack, and in registers, before it sets it: numbers of any size, not what was there the last
+ * time. A variable that is read before it is set would else hold the right value, or a harmless one. */
+static __attribute__((noinline)) void litter(struct rng *r)
+{
+	volatile uint64_t word[LITTER / sizeof(uint64_t)];
+
+	for (size_t i = 0; i < LITTER / sizeof *word; i++)
+		word[i] = rng_u64(r);
+#ifdef __SSE2__
+#define LOAD(n) "movups " #n "*16(%0), %%xmm" #n "\n\t"
+	__asm__ volatile(LOAD(0) LOAD(1) LOAD(2) LOAD(3) LOAD(4) LOAD(5) LOAD(6) LOAD(7) LOAD(8) LOAD(9) LOAD(10) LOAD(11) LOAD(12) LOAD(13)
+				 LOAD(14) LOAD(15)
+			 :
+			 : "r"(word)
+			 : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
+			   "xmm13", "xmm14", "xmm15");
+#undef LOAD
+#endif
 }
 
 static void set_arguments(const struct subject *s, struct call *c, int which, enum place p)
@@ -149,6 +169,7 @@ static bool obey(struct subject *s, struct call *c, const struct order *o)
 	case ORDER_RUN:
 		set_arguments(s, &c[o->which], o->which, o->place);
 		uint64_t t = now_ns();
+		litter(&s->rng);
 		call(&c[o->which], 0, o->times);
 		s->shared->run_ns = now_ns() - t;
 		return true;
