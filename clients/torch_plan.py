@@ -6,7 +6,8 @@
   torch_plan.py train   --grads grads.tsv --plan plan     trains with the plan, prints losses and the weights' digest;
                                                           --trace writes a timeline for tune-grad advise
   torch_plan.py compare --grads grads.tsv --plan plan     the same steps with DDP and with the plan, in turns:
-                                                          are the weights equal, and how long is a step
+                                                          are the weights equal, and how long is a step, of it the
+                                                          backward pass, and what is waited for behind it
 
 calibrate, train and compare start RANKS processes here (-n), or are one rank of them where RANK, WORLD_SIZE, MASTER_ADDR and
 MASTER_PORT are set, as torchrun does.
@@ -182,11 +183,19 @@ class Training:
 
     def step(self):
         loss = self.forward()
+        self.began = time.perf_counter()
         loss.backward()
         if self.planned:
             self.planned.finish()
+        self.ended = time.perf_counter()
         self.optimizer.step()
         return float(loss)
+
+    def watch(self):
+        """From now on steps leave when their backward pass began, when its last gradient was there, and when all were averaged."""
+        def ready():
+            self.last = time.perf_counter()
+        self.kept = [on_gradient(p, ready) for _, p in named(self.raw)]
 
     def weights(self):
         return [p.detach() for _, p in named(self.raw)]
@@ -312,7 +321,9 @@ def compare(args, rank):
     runs["plan"].plan(segments)
     runs["ddp"].ddp(cap=args.cap)
     runs["ddp, same buckets"].ddp(segments)
-    took = {name: [] for name in runs}
+    took, backward, tail = ({name: [] for name in runs} for _ in range(3))
+    for run in runs.values():
+        run.watch()
     for i in range(args.iterations + 2):
         turn = list(runs)
         for name in turn[i % 3:] + turn[:i % 3]:
@@ -323,13 +334,16 @@ def compare(args, rank):
             dist.all_reduce(us, op=dist.ReduceOp.MAX)  # a step ends with its slowest rank
             if i >= 2:
                 took[name].append(float(us))
+                backward[name].append((runs[name].last - runs[name].began) * 1e6)
+                tail[name].append((runs[name].ended - runs[name].last) * 1e6)
     equal = {name: same(runs["plan"], runs[name]) for name in runs if name != "plan"}
     flags = torch.tensor([int(v) for v in equal.values()])
     dist.all_reduce(flags, op=dist.ReduceOp.MIN)
     if rank == 0:
         print(f"{args.model}, {world} ranks, {len(segments)} segments, {args.iterations} steps")
+        print(f"{'':18s} {'step ms':>9s} {'backward':>9s} {'tail':>9s}")
         for name in runs:
-            print(f"{name:18s} {statistics.median(took[name]) / 1e3:9.2f} ms")
+            print(f"{name:18s}", *(f"{statistics.median(x[name]) / 1e3:9.2f}" for x in (took, backward, tail)))
         ratio, within = paired(took["plan"], took["ddp"])
         print(f"plan / ddp {ratio:.3f}, median of {args.iterations} pairs" + (f", 95% {within[0]:.3f} .. {within[1]:.3f}" if within else ""))
         for name, flag in zip(equal, flags.tolist()):
