@@ -1,6 +1,6 @@
 # Old opsets: the canonical form, exported, gives the numbers of the original (both in ONNX Runtime).
-python=$HONE_PYTHON
-[ -n "$python" ] || { python3 -c 'import onnxruntime, onnx' 2>/dev/null && python=python3; }
+python=${HONE_PYTHON:-python3}
+"$python" -c 'import onnxruntime, onnx' 2>/dev/null || python=
 if [ -z "$python" ]; then
 	echo "ok - old opsets # SKIP no python with onnx and onnxruntime (HONE_PYTHON)"
 	exit 0

@@ -1,8 +1,8 @@
 # ge-export: what it writes is read back the same, accepted by ONNX's checker, and gives the same numbers.
 model=$top/examples/digits/digits.onnx
 ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
-python=$HONE_PYTHON
-[ -n "$python" ] || { python3 -c 'import onnxruntime, onnx' 2>/dev/null && python=python3; }
+python=${HONE_PYTHON:-python3}
+"$python" -c 'import onnxruntime, onnx' 2>/dev/null || python=
 
 ge-import "$model" -o a.g && ge-export a.g -o a.onnx && ge-import a.onnx | ge-export -o b.onnx && cmp a.onnx b.onnx
 ok $? 'export of import of export is the same file'

@@ -1,6 +1,6 @@
 # Functions of a model are expanded, bodies closed and opened again: the numbers of the original.
-python=$HONE_PYTHON
-[ -n "$python" ] || { python3 -c 'import onnxruntime, onnx' 2>/dev/null && python=python3; }
+python=${HONE_PYTHON:-python3}
+"$python" -c 'import onnxruntime, onnx' 2>/dev/null || python=
 if [ -z "$python" ]; then
 	echo "ok - functions # SKIP no python with onnx and onnxruntime (HONE_PYTHON)"
 	exit 0
