@@ -123,7 +123,7 @@ static float *transformed(const struct size *z, int m, float *w)
 	return out;
 }
 
-static void try_case(int seed, int *blocked)
+static void try_case(int seed, int *blocked, int *across)
 {
 	rng = (struct rng){seed};
 	struct size z = random_size();
@@ -140,6 +140,7 @@ static void try_case(int seed, int *blocked)
 		double stages = difference(want, got, count);
 		const char *trace = loop_rule(p), *why = loop_finish(p);
 		*blocked += strstr(trace, "at rows") != NULL;
+		*across += strstr(trace, "results = cache") != NULL;
 		if (!why)
 			why = loop_verify(p);
 		if (!why)
@@ -158,10 +159,11 @@ static void try_case(int seed, int *blocked)
 
 int main(int argc, char **argv)
 {
-	int blocked = 0;
+	int blocked = 0, across = 0;
 
 	for (int seed = argc > 1 ? atoi(argv[1]) : 1, end = argc > 1 ? seed : CASES; seed <= end; seed++)
-		try_case(seed, &blocked);
+		try_case(seed, &blocked, &across);
 	ok(argc > 1 || blocked >= CASES / 2, "the template fits %d of them", blocked);
+	ok(argc > 1 || across >= CASES / 8, "of which %d are stored across", across);
 	return tap_done();
 }

@@ -1,7 +1,8 @@
 /* Template for a product between two transforms, as Winograd's convolutions are (loop/winograd.h), known by their structure:
  * a stage whose body says by an index which of several sums it is, twice in a row, then a product over the points, then
  * two such stages again. Lines of tiles are taken in blocks: padding, points, product and results of a block follow each
- * other in cache; of a transform's pair the first is registers. */
+ * other in cache; of a transform's pair the first is registers. All of it has channels innermost: an operand and a result
+ * that have not are copied across, block by block. */
 #include <string.h>
 #include "device/target.h"
 #include "loop/rule.h"
@@ -13,6 +14,8 @@ struct transformed {
 	int h, w, o, n;            /* axes of the result; n -1: none */
 	int64_t lines, of_line;    /* lines of tiles, tiles in a line */
 	int64_t block;             /* lines in a block */
+	int channel;               /* axis of pad */
+	bool across_in, across;    /* pad's operand, the result: channels are not contiguous there */
 };
 
 /* The stage that computes the buffer of the stage's reads, all of one buffer but constants; 0: none, or several buffers. */
@@ -176,14 +179,114 @@ static void place_points(struct rule *r, const struct transformed *q, const char
 	in_registers(r, q->rows, arena_printf(&r->p->arena, "%s.0", c));
 }
 
+/* The axes of s in their order but channels last, as a layout or as loops. */
+static const char *channels_last(struct rule *r, stage_id s, int channel, bool loops)
+{
+	struct arena *a = &r->p->arena;
+	char *text = arena_str(a, "");
+	for (int i = 0, n = lstage(r->p, s)->nspatial; i <= n; i++)
+		if (i != channel)
+			text = loops ? arena_printf(a, "%s %s", text, axis_loop(r, s, i < n ? i : channel, ""))
+				     : arena_printf(a, "%s %d", text, i < n ? i : channel);
+	return text;
+}
+
+/* The operand's axis of channels, and who has them where. */
+static bool find_channels(struct loop_prog *p, struct transformed *q)
+{
+	ex_id read = 0;
+	q->across = contiguous_axis(p, q->result) != q->o;
+	if (!q->pad)
+		return !q->across;
+	q->channel = -1;
+	source(p, q->rows, &read);
+	for (int d = 0; d < lex(p, read)->n; d++)
+		if (lex(p, read)->index[d] == stage_axis(p, q->rows, 3))
+			q->channel = d;
+	q->across_in = q->channel >= 0 && contiguous_axis(p, q->pad) != q->channel;
+	return !q->across || (q->channel >= 0 && contiguous_axis(p, q->result) == q->w && !lbuf(p, lstage(p, q->result)->out)->layout.n);
+}
+
+/* Copy s, from channels last (or to it), in squares of a vector's lanes. Those along a line are of one size where they can
+ * be: then all are one function. */
+static void in_squares(struct rule *r, const struct transformed *q, stage_id s, bool from)
+{
+	struct arena *a = &r->p->arena;
+	const int axis[2] = {from ? q->o : q->w, from ? q->w : q->o};
+	const char *square[2];
+	char *outer = arena_str(a, "");
+
+	for (int i = 0; i < lstage(r->p, s)->nspatial; i++)
+		if (i != q->o && i != q->w)
+			outer = arena_printf(a, "%s %s", outer, axis_loop(r, s, i, ""));
+	for (int k = 0; k < 2; k++) {
+		int64_t n = axis_steps(r, s, axis[k]), squares = (n + r->lanes - 1) / r->lanes;
+		int64_t side = axis[k] == q->o ? r->lanes : (n + squares - 1) / squares;
+		square[k] = axis_loop(r, s, axis[k], "");
+		if (squares > 1 && rule_try(r, "split %s %ld tail=peel", square[k], (long)side)) {
+			outer = arena_printf(a, "%s %s.0", outer, square[k]);
+			square[k] = arena_printf(a, "%s.1", square[k]);
+		}
+	}
+	rule_try(r, "reorder%s %s %s", outer, square[0], square[1]);
+	if (!rule_try(r, "tensor %s transpose%d", square[0], r->lanes))
+		rule_try(r, "vector %s", square[1]);
+}
+
+/* Other operands of the result that lie as it does come across, a block at a time. */
+static void load_across(struct rule *r, const struct transformed *q, const char *block)
+{
+	struct loop_prog *p = r->p;
+	ex_id read[READS_MAX];
+	int n = stage_all_reads(p, q->result, read), rank = lstage(p, q->result)->nspatial;
+
+	for (int i = 0; i < n; i++) {
+		const struct ex *x = lex(p, read[i]);
+		const struct loop_buf *b = lbuf(p, x->buf);
+		bool alike = b->scope == SCOPE_IN && b->dtype == DT_F32 && b->rank == rank && !b->layout.n && x->dyn_dim < 0;
+		for (int d = 0; d < rank && alike; d++)
+			alike = x->index[d] == stage_axis(p, q->result, d) && b->shape[d] == lstage(p, q->result)->axis[d].extent;
+		const char *name = arena_printf(&p->arena, "%s_across", sym_str(b->name));
+		if (!alike || !rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(b->name), sym_str(lstage(p, q->result)->name), block))
+			continue;
+		rule_try(r, "layout %s%s", name, channels_last(r, q->result, q->o, false));
+		in_squares(r, q, stage_find(p, name), false);
+	}
+}
+
+/* Results of a block go to a buffer that has channels last, and from there to where they belong. */
+static void store_across(struct rule *r, const struct transformed *q, const char *block)
+{
+	const char *name = sym_str(lstage(r->p, q->result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, q->result)->out)->name);
+
+	if (!rule_try(r, "results = cache %s %s %s scratch", out, name, block))
+		return;
+	rule_try(r, "layout results%s", channels_last(r, q->result, q->o, false));
+	in_squares(r, q, stage_find(r->p, "results.store"), true);
+}
+
+/* Vectors of channels are gathered where the operand has them apart: one loop nest, borders and all, as each piece of it would be a
+ * gather of its own. */
+static void pad_across(struct rule *r, const struct transformed *q)
+{
+	const char *c = axis_loop(r, q->pad, q->channel, "");
+	bool split = axis_steps(r, q->pad, q->channel) > r->lanes;
+	rule_try(r, "reorder%s", channels_last(r, q->pad, q->channel, true));
+	if (split)
+		rule_try(r, "split %s %d tail=peel", c, r->lanes);
+	rule_try(r, "vector %s%s", c, split ? ".1" : "");
+}
+
 bool rule_transformed(struct rule *r)
 {
 	struct loop_prog *p = r->p;
 	struct transformed q = {0};
 	if (!find_stages(p, &q) || !find_axes(r, &q))
 		return false;
-	if (contiguous_axis(p, q.result) != q.o || lbuf(p, lstage(p, q.product)->out)->dtype != DT_F32)
+	if (!find_channels(p, &q) || lbuf(p, lstage(p, q.product)->out)->dtype != DT_F32)
 		return false;
+	if (q.across_in)
+		rule_try(r, "layout %s%s", sym_str(lbuf(p, lstage(p, q.pad)->out)->name), channels_last(r, q.pad, q.channel, false));
 	const char *vector;
 	choose_block(r, &q);
 	const char *block = split_result(r, &q, &vector);
@@ -192,8 +295,14 @@ bool rule_transformed(struct rule *r)
 	place_points(r, &q, block);
 	if (q.pad)
 		place(r, q.pad, block);
+	if (q.across) {
+		load_across(r, &q, block);
+		store_across(r, &q, block);
+	}
 	rule_tile(r, q.product);
-	if (q.pad)
+	if (q.across_in)
+		pad_across(r, &q);
+	else if (q.pad)
 		rule_map(r, q.pad);
 	return true;
 }
