@@ -166,9 +166,11 @@ static void run_try(struct service *s, struct job *j)
 	struct serve_task *t = serve_find_task(s, j->task);
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
 	struct trial trial = {.oracle = s->oracle, .task = t->task, .problem = t->problem, .artifact = {&x->a, &base->a},
-			      .budget = j->budget, .seed = j->seed, .rotation = j->rotation, .core = s->core[s->ncores - 1], .lock = s->lock};
+			      .budget = j->budget, .seed = j->seed, .core = s->core[s->ncores - 1], .lock = s->lock};
 	struct runner_result r;
 	struct mp_out o;
+	for (int i = 0; i < 2; i++)
+		trial.rotation[i] = j->sets[i].copies ? &j->sets[i] : NULL;
 	const char *why = trial_run(&trial, &r, &j->arena);
 
 	if (why) {
@@ -291,12 +293,55 @@ static void start_background(struct service *s, struct job *j)
 	}
 }
 
+/* Its place, or that of the one that was not used for the longest time: a new one, then. */
+static size_t find_rotation(struct service *s, struct digest d)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 0; i < s->rotations.n; i++) {
+		if (digest_eq(s->rotations.a[i].digest, d))
+			return i;
+		if (s->rotations.a[i].used < s->rotations.a[oldest].used)
+			oldest = i;
+	}
+	if (s->rotations.n < ROTATIONS_MAX) {
+		oldest = s->rotations.n;
+		vec_push(&s->rotations, (struct serve_rotation){.fd = -1});
+	}
+	if (s->rotations.a[oldest].fd >= 0)
+		close(s->rotations.a[oldest].fd);
+	int fd = memfd_create("rotation", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		die_errno(EX_SYSTEM, "memfd_create");
+	s->rotations.a[oldest] = (struct serve_rotation){.digest = d, .fd = fd};
+	return oldest;
+}
+
+static int rotation_file(struct service *s, struct digest d)
+{
+	size_t at = find_rotation(s, d); /* may move them */
+	struct serve_rotation *r = &s->rotations.a[at];
+
+	r->used = ++s->uses;
+	return r->fd;
+}
+
+static void open_rotations(struct service *s, struct job *j, const struct artifact *const of[2])
+{
+	for (int i = 0; i < 2; i++) {
+		j->sets[i] = rotation_of(&of[i]->build, j->rotation);
+		if (j->sets[i].copies)
+			j->sets[i].fd = rotation_file(s, rotation_digest(j->task, &of[i]->build, &j->sets[i]));
+	}
+}
+
 static void start_try(struct service *s, struct job *j)
 {
-	struct serve_artifact *base = serve_find_artifact(s, j->base);
+	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
 
 	if (base->a.passed < 0 && (base->a.passed = memfd_create("passed", MFD_CLOEXEC)) < 0)
 		die_errno(EX_SYSTEM, "memfd_create");
+	open_rotations(s, j, (const struct artifact *const[2]){&x->a, &base->a});
 	fork_job(s, j, run_try);
 }
 

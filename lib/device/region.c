@@ -14,9 +14,18 @@ static uint64_t up(uint64_t n, uint64_t to)
 
 int regions_add(struct regions *g, uint64_t bytes, bool operand)
 {
-	struct region r = {.bytes = bytes, .mapped = up(bytes, PAGE) + PAGE, .at = g->size[operand], .operand = operand};
+	struct region r = {.bytes = bytes, .mapped = up(bytes, PAGE) + PAGE, .at = g->size[operand], .operand = operand, .file = -1};
 
 	g->size[operand] += r.mapped;
+	g->reserved += r.mapped + PAGE;
+	vec_push(&g->r, r);
+	return (int)g->r.n - 1;
+}
+
+int regions_add_file(struct regions *g, int fd, uint64_t bytes)
+{
+	struct region r = {.bytes = bytes, .mapped = up(bytes, PAGE), .operand = true, .file = fd};
+
 	g->reserved += r.mapped + PAGE;
 	vec_push(&g->r, r);
 	return (int)g->r.n - 1;
@@ -45,8 +54,9 @@ const char *regions_map_theirs(struct regions *g)
 {
 	for (size_t i = 0; i < g->r.n; i++) {
 		struct region *r = &g->r.a[i];
-		if (mmap(r->theirs, r->mapped, r->operand ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-			 g->fd[r->operand], (off_t)r->at) == MAP_FAILED)
+		bool ours = r->file < 0;
+		if (mmap(r->theirs, r->mapped, r->operand ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | (ours ? 0 : MAP_POPULATE),
+			 ours ? g->fd[r->operand] : r->file, (off_t)r->at) == MAP_FAILED)
 			return "mmap of a buffer";
 	}
 	return NULL;
@@ -61,7 +71,7 @@ const char *regions_map_ours(struct regions *g)
 		if (p == MAP_FAILED)
 			return "mmap of the buffers";
 		for (size_t i = 0; i < g->r.n; i++)
-			if (g->r.a[i].operand == k)
+			if (g->r.a[i].operand == k && g->r.a[i].file < 0)
 				g->r.a[i].ours = p + g->r.a[i].at;
 	}
 	return NULL;

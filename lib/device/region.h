@@ -1,6 +1,7 @@
 /* Memory of a kernel's buffers. Each lies in pages of its own between pages that cannot be touched, so that it ends
  * right before one of them (but for alignment) or begins right behind one; the rest of its pages is filled with a pattern.
- * The process under test and its parent share the pages; those of operands it cannot write. */
+ * The process under test and its parent share the pages; those of operands it cannot write. Files that are there already are
+ * mapped between such pages too, for reading, in the process under test only. */
 #ifndef HONE_REGION_H
 #define HONE_REGION_H
 #include <stdbool.h>
@@ -14,6 +15,7 @@ struct region {
 	uint64_t bytes, mapped; /* of the buffer; of its pages */
 	uint64_t at;            /* in its file */
 	bool operand;           /* for reading only */
+	int file;               /* -1: one of ours; else a whole file that was there */
 	char *ours, *theirs;    /* addresses in the parent, and in the process under test */
 };
 struct regions {
@@ -25,6 +27,7 @@ struct regions {
 };
 /* Adds one; its number. */
 int regions_add(struct regions *g, uint64_t bytes, bool operand);
+int regions_add_file(struct regions *g, int fd, uint64_t bytes);
 /* All are added: files and address space. Before the fork. */
 const char *regions_open(struct regions *g);
 /* In the process under test, and in its parent (afterwards). */

@@ -268,6 +268,11 @@ uint64_t runner_build(struct runner *r, struct digest task, const struct runner_
 	return requested(r, frame);
 }
 
+uint64_t runner_buf_bytes(const struct runner_buf *b)
+{
+	return (uint64_t)b->elems * dtype_size(dtype_parse(b->type, strlen(b->type)));
+}
+
 uint64_t runner_rotation(const struct module *m, const struct target *t)
 {
 	uint64_t bytes = 0, n = 1 << 20;

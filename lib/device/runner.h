@@ -53,6 +53,7 @@ struct runner_buf {
 	int64_t elems;
 	uint32_t constant;  /* constants: its number in struct candidate (that is: in lower_group by that algorithm) */
 };
+uint64_t runner_buf_bytes(const struct runner_buf *b);
 struct runner_build {
 	const char *source;
 	size_t nsource;

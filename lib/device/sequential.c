@@ -66,6 +66,13 @@ static bool hopeless(struct sequential *s, double ratio)
 	return s->lo > 1 + (s->x.n < SEQ_FEW ? SEQ_FAR : SEQ_CLEAR) && (s->x.n >= SEQ_FEW || s->x.n == 1);
 }
 
+size_t sequential_want(const struct sequential *s)
+{
+	size_t n = s->x.n < SEQ_FEW ? SEQ_FEW : s->next;
+
+	return n > s->x.n ? n - s->x.n : 1;
+}
+
 bool sequential_add(struct sequential *s, double candidate, double base, enum verdict *v)
 {
 	vec_push(&s->x, log(candidate / base));

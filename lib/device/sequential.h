@@ -30,6 +30,8 @@ struct sequential {
 };
 void sequential_init(struct sequential *s);
 void sequential_free(struct sequential *s);
+/* Pairs until something can be decided, at least 1. */
+size_t sequential_want(const struct sequential *s);
 /* One pair. true: decided, and *v says what. */
 bool sequential_add(struct sequential *s, double candidate, double base, enum verdict *v);
 /* What an interval says at the end: faster, slower, tie or unsure. */

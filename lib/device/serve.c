@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/msg.h"
@@ -246,6 +247,16 @@ static bool remove_dir(const char *path)
 	return rmdir(path) == 0 || errno == ENOENT;
 }
 
+/* Is it in memory, does it have room, can code in it be run? Files come and go by the dozen with each try. */
+static bool is_fast(const char *dir)
+{
+	struct statvfs v;
+
+	if (access(dir, W_OK) || statvfs(dir, &v) || v.f_flag & ST_NOEXEC)
+		return false;
+	return (uint64_t)v.f_bavail * v.f_frsize >= (uint64_t)256 << 20;
+}
+
 /* The directory goes when this process does, also by SIGKILL: another waits for that, at the end of a pipe. */
 static void make_dir(struct service *s)
 {
@@ -253,7 +264,7 @@ static void make_dir(struct service *s)
 	const char *tmp = getenv("TMPDIR");
 	int fd[2];
 
-	s->dir = xprintf("%s/hone-run-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	s->dir = xprintf("%s/hone-run-XXXXXX", tmp && *tmp ? tmp : is_fast("/dev/shm") ? "/dev/shm" : "/tmp");
 	if (!mkdtemp(s->dir))
 		die_errno(EX_IO, "%s", s->dir);
 	if (pipe2(fd, O_CLOEXEC))

@@ -7,7 +7,7 @@
 #include "device/toolchain.h"
 #include "device/trial.h"
 
-enum { CORES_MAX = 256, BUILD_SECONDS = 60 };
+enum { CORES_MAX = 256, BUILD_SECONDS = 60, ROTATIONS_MAX = 8 };
 
 struct serve_constants { /* of a task's kernels by one algorithm */
 	char *algo; /* "": the usual */
@@ -31,6 +31,12 @@ struct serve_artifact {
 	struct arena arena;
 };
 
+struct serve_rotation {
+	struct digest digest; /* rotation_digest */
+	int fd;
+	uint64_t used;        /* when last, by s->uses */
+};
+
 enum job_kind { JOB_TASK, JOB_BUILD, JOB_TRY };
 struct job { /* a request that is not answered yet */
 	enum job_kind kind;
@@ -48,7 +54,8 @@ struct job { /* a request that is not answered yet */
 	int step;                       /* -1: constants; then of the toolchain */
 	double budget;                  /* JOB_TRY */
 	uint64_t seed;
-	uint64_t rotation;
+	uint64_t rotation;              /* bytes */
+	struct rotation sets[2];        /* of artifact and base */
 };
 struct service {
 	const struct oracle *oracle;
@@ -62,6 +69,7 @@ struct service {
 	VEC(struct job *) jobs; /* in order of arrival */
 	VEC(struct serve_task *) tasks;
 	VEC(struct serve_artifact *) artifacts;
+	VEC(struct serve_rotation) rotations; /* ROTATIONS_MAX, those used last */
 	uint64_t uses;
 };
 /* jobs.c: starts what may run now; takes in what has ended. Ends all. */

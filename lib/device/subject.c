@@ -26,11 +26,12 @@ struct call {
 	const void *in[RUNNER_BUFS_MAX], *constant[RUNNER_BUFS_MAX];
 	void *out[RUNNER_BUFS_MAX];
 	char *workspace;
-	const void **turn;      /* of constants: copies sets of nconst */
-	int copies, nconst;     /* copies 0: constant */
+	const void **set;       /* of constants: sets of nconst each */
+	int sets, nconst;       /* sets 0: constant */
+	uint32_t *turn;         /* whose it is; kernels of one rotation go on from it: what one has read the other does not find in the cache */
 };
 enum { STACK_PAGE = 4096, STACK_STEP = 64, LITTER = 4096 };
-static uint32_t turn;           /* both kernels go on from it: what one has read the other does not find in the cache */
+static uint32_t turns[2];
 
 static uint64_t now_ns(void)
 {
@@ -44,11 +45,11 @@ static void call(struct call *c, uint32_t placing, uint32_t times)
 {
 	kernel *f = c->f[placing % TRIAL_PLACINGS];
 
-	for (uint32_t i = 0; i < times && !c->copies; i++)
+	for (uint32_t i = 0; i < times && !c->sets; i++)
 		f(c->in, c->constant, c->out, c->workspace);
-	for (uint32_t i = 0; i < times && c->copies; i++) {
-		f(c->in, c->turn + (size_t)turn * (size_t)c->nconst, c->out, c->workspace);
-		turn = turn + 1 < (uint32_t)c->copies ? turn + 1 : 0;
+	for (uint32_t i = 0; i < times && c->sets; i++) {
+		f(c->in, c->set + (size_t)*c->turn * (size_t)c->nconst, c->out, c->workspace);
+		*c->turn = *c->turn + 1 < (uint32_t)c->sets ? *c->turn + 1 : 0;
 	}
 }
 
@@ -84,13 +85,15 @@ static void set_arguments(const struct subject *s, struct call *c, int which, en
 	for (int i = 0; i < b->nout; i++)
 		c->out[i] = region_theirs(s->regions, x->out[i], p);
 	c->workspace = region_theirs(s->regions, x->workspace, p);
-	c->copies = p == PLACE_TIMED ? x->copies : 0;
+	c->sets = p == PLACE_TIMED && x->rotation >= 0 ? x->sets->copies : 0;
 	c->nconst = b->nconst;
-	if (c->copies && !c->turn)
-		c->turn = xcalloc((size_t)c->copies * (size_t)b->nconst, sizeof *c->turn);
-	for (int k = 0; k < c->copies; k++)
+	c->turn = &turns[x->rotation == s->arguments[CANDIDATE]->rotation ? CANDIDATE : BASE];
+	if (c->sets && !c->set)
+		c->set = xcalloc((size_t)c->sets * (size_t)b->nconst, sizeof *c->set);
+	for (int k = 0; k < c->sets; k++)
 		for (int i = 0; i < b->nconst; i++)
-			c->turn[k * b->nconst + i] = (char *)region_theirs(s->regions, x->rotation[i], p) + (uint64_t)k * x->stride[i];
+			c->set[k * b->nconst + i] =
+				(char *)region_theirs(s->regions, x->rotation, PLACE_START) + (uint64_t)k * x->sets->stride + x->sets->offset[i];
 }
 
 /* Results near zero cost hundreds of cycles each where they are not flushed. */
@@ -136,17 +139,20 @@ static uint64_t sample(const struct call *of, uint32_t placing, size_t below, ui
 static void time_block(struct call *c, const struct order *o, struct shared *out)
 {
 	struct rng r = {o->first};
-	uint32_t placing = 0;
+	static uint32_t pairs;
 
-	for (uint32_t i = 0; i < o->pairs; i++) {
+	for (int which = 0; which < 2; which++) /* the parent has been at the results meanwhile */
+		sample(&c[which], pairs, 0, 0, 1);
+	for (uint32_t i = 0; i < o->pairs; i++, pairs++) {
 		uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
-		for (uint32_t k = 0; k < o->rounds; k++, placing++) {
+		uint32_t placing[2] = {pairs, pairs + pairs / TRIAL_PLACINGS};
+		for (uint32_t k = 0; k < o->rounds; k++) {
 			uint64_t random = rng_u64(&r);
 			int first = (int)(random & 1);
 			size_t below = (random >> 8) % (STACK_PAGE / STACK_STEP) * STACK_STEP;
 			for (int n = 0; n < 2; n++) {
 				int which = first ^ n;
-				uint64_t t = sample(&c[which], placing, below, o->warm[which], o->reps[which]);
+				uint64_t t = sample(&c[which], placing[which], below, o->warm[which], o->reps[which]);
 				least[which] = t < least[which] ? t : least[which];
 			}
 		}
@@ -168,8 +174,8 @@ static bool obey(struct subject *s, struct call *c, const struct order *o)
 	case ORDER_SEAL: return !isolate_seal(&s->limits);
 	case ORDER_RUN:
 		set_arguments(s, &c[o->which], o->which, o->place);
-		uint64_t t = now_ns();
 		litter(&s->rng);
+		uint64_t t = now_ns();
 		call(&c[o->which], 0, o->times);
 		s->shared->run_ns = now_ns() - t;
 		return true;

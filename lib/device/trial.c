@@ -15,8 +15,8 @@
 #include "device/sequential.h"
 #include "device/trial_impl.h"
 
-enum { POISON = 0xff, POINTS = 16, MOST_ROUNDS = 6 };
-static const double sample_seconds = 50e-6, warm_seconds = 1e-3, rounds_seconds = 3e-3;
+enum { POISON = 0xff, POINTS = 16 };
+static const double sample_seconds = 25e-6, warm_seconds = 5e-4, pair_seconds = 3e-3;
 
 struct run { /* of one trial */
 	const struct trial *t;
@@ -43,11 +43,6 @@ static const struct runner_build *build_of(const struct run *x, int which)
 static const struct runner_buf *buf_of(const struct run *x, int which, int i)
 {
 	return &build_of(x, which)->buf[i];
-}
-
-static uint64_t bytes_of(const struct runner_buf *b)
-{
-	return (uint64_t)b->elems * dtype_size(dtype_parse(b->type, strlen(b->type)));
 }
 
 /* Storage of one serves for the other. */
@@ -83,7 +78,7 @@ static void plan_regions(struct run *x)
 			if (there)
 				*mine = result ? other->out[k] : constant ? other->constant[k] : other->in[k];
 			else
-				*mine = regions_add(&x->regions, bytes_of(&b->buf[i]), !result);
+				*mine = regions_add(&x->regions, runner_buf_bytes(&b->buf[i]), !result);
 		}
 		if (b->workspace > workspace)
 			workspace = b->workspace;
@@ -91,35 +86,28 @@ static void plan_regions(struct run *x)
 	x->arguments[0].workspace = x->arguments[1].workspace = regions_add(&x->regions, (uint64_t)workspace, false);
 }
 
-static uint64_t constant_bytes(const struct run *x, int which)
-{
-	const struct runner_build *b = build_of(x, which);
-	uint64_t n = 0;
-
-	for (int i = 0; i < b->nconst; i++)
-		n += bytes_of(&b->buf[b->nin + i]);
-	return n;
-}
-
-/* Copies of constants, as many for both kernels; those of constants that are shared are. */
+/* Those of kernels that share them are one. */
 static void plan_rotation(struct run *x)
 {
-	uint64_t want = x->t->rotation, one = constant_bytes(x, CANDIDATE), other = constant_bytes(x, BASE);
-	uint64_t least = one && (one < other || !other) ? one : other;
+	const struct rotation *const *r = x->t->rotation;
 
-	if (!least || least >= want)
-		return;
-	uint64_t copies = (want + least - 1) / least;
 	for (int which = 0; which < 2; which++) {
-		struct arguments *g = &x->arguments[which], *first = &x->arguments[0];
-		const struct runner_build *b = build_of(x, which);
-		g->copies = (int)(copies < TRIAL_COPIES_MAX ? copies : TRIAL_COPIES_MAX);
-		for (int i = 0; i < b->nconst; i++) {
-			bool shared = which && i < build_of(x, 0)->nconst && g->constant[i] == first->constant[i];
-			g->stride[i] = (bytes_of(&b->buf[b->nin + i]) + 63) / 64 * 64;
-			g->rotation[i] = shared ? first->rotation[i] : regions_add(&x->regions, g->stride[i] * (uint64_t)g->copies, true);
-		}
+		struct arguments *g = &x->arguments[which];
+		g->sets = r[which];
+		g->rotation = !r[which]				     ? -1 :
+			      which && r[0] && r[0]->fd == r[1]->fd ? x->arguments[0].rotation :
+								       regions_add_file(&x->regions, r[which]->fd, rotation_bytes(r[which]));
 	}
+}
+
+static const char *fill_rotation(struct run *x)
+{
+	const char *why = NULL;
+
+	for (int which = 0; which < 2 && !why; which++)
+		if (x->t->rotation[which])
+			why = rotation_fill(x->t->rotation[which], x->t->oracle, build_of(x, which), x->constants[which]);
+	return why;
 }
 
 /* ---- contents ---- */
@@ -136,24 +124,11 @@ static void fill_constants(struct run *x, int which, enum place p)
 		int *at = &x->packed[which][i];
 		char *to = region_ours(&x->regions, region, p);
 		if (*at)
-			memmove(to, region_ours(&x->regions, region, (enum place)(*at - 1)), bytes_of(buf));
+			memmove(to, region_ours(&x->regions, region, (enum place)(*at - 1)), runner_buf_bytes(buf));
 		else
 			x->t->oracle->pack(buf, problem_data(x->constants[which], (int)buf->constant, 0), to);
 		*at = (int)p + 1;
 		region_paint(&x->regions, region, p);
-	}
-}
-
-/* Constants are where they are timed: their copies. */
-static void fill_rotation(struct run *x, int which)
-{
-	const struct arguments *g = &x->arguments[which];
-
-	for (int i = 0; i < build_of(x, which)->nconst && g->copies; i++) {
-		char *to = region_ours(&x->regions, g->rotation[i], PLACE_TIMED);
-		for (int k = 0; k < g->copies; k++)
-			memcpy(to + (uint64_t)k * g->stride[i], region_ours(&x->regions, g->constant[i], PLACE_TIMED),
-			       bytes_of(buf_of(x, which, build_of(x, which)->nin + i)));
 	}
 }
 
@@ -476,7 +451,7 @@ static bool calibrate(struct run *x, struct clock *c)
 		} while (!enough || now_seconds() < until);
 		one = fmax(one, 1e-9);
 		c->o.reps[which] = (uint32_t)fmin(ceil(sample_seconds / one), MOST);
-		c->o.warm[which] = one < 1e-3;
+		c->o.warm[which] = one < sample_seconds;
 		c->least[which] = one;
 		c->limit += (c->o.reps[which] + c->o.warm[which]) * one;
 	}
@@ -555,19 +530,17 @@ static bool time_pairs(struct run *x)
 	sequential_init(&s);
 	fill_constants(x, CANDIDATE, PLACE_TIMED);
 	fill_constants(x, BASE, PLACE_TIMED);
-	fill_rotation(x, CANDIDATE);
-	fill_rotation(x, BASE);
 	fill_seed(x, CANDIDATE, PLACE_TIMED, 0);
 	fill_seed(x, BASE, PLACE_TIMED, 0);
 	poison(x, CANDIDATE, PLACE_TIMED);
 	if (!calibrate(x, &c))
 		return false;
-	c.o.rounds = (uint32_t)fmax(1, fmin(MOST_ROUNDS, rounds_seconds / c.limit));
+	c.o.rounds = (uint32_t)fmax(1, fmin(TRIAL_PLACINGS, pair_seconds / c.limit));
 	c.limit *= c.o.rounds;
 	double end = now_seconds() + x->t->budget;
 	while (good && !decided && now_seconds() < end && x->r->npairs < x->most) {
 		double fit = 0.02 / c.limit; /* a block is about 20 ms, or a pair */
-		c.o.pairs = (uint32_t)fmax(1, fmin(fmin(BLOCK_PAIRS, fit), s.next > s.x.n ? (double)(s.next - s.x.n) : 1));
+		c.o.pairs = (uint32_t)fmax(1, fmin(fmin(BLOCK_PAIRS, fit), (double)sequential_want(&s)));
 		good = take_block(x, &c, &s, &decided);
 	}
 	if (good && !decided)
@@ -662,7 +635,7 @@ static const char *prepare(struct run *x)
 	for (int i = 0; i < 2; i++)
 		if (!(x->constants[i] = problem_map(t->artifact[i]->constants, true)))
 			return "no memory for the constants";
-	if ((why = regions_map_ours(&x->regions)))
+	if ((why = fill_rotation(x)) || (why = regions_map_ours(&x->regions)))
 		return why;
 	fcntl(x->regions.fd[1], F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
 	if (subject_order(&x->subject, (struct order){.kind = ORDER_START}, TRIAL_BASE_SECONDS) != ANSWER_DONE)
@@ -726,7 +699,7 @@ const char *trial_run(const struct trial *t, struct runner_result *r, struct are
 	*r = (struct runner_result){.pair = ARENA_ARRAY(a, struct runner_pair, RUNNER_PAIRS_MAX)};
 	const char *why = run_once(t, r, RUNNER_PAIRS_MAX / 2, false, a);
 	bool differ = r->verdict == VERDICT_FASTER || (r->verdict == VERDICT_SLOWER && r->lo <= 1 + SEQ_CLEAR);
-	if (!why && differ && r->ratio < TRIAL_PLACED && r->ratio > 1 / TRIAL_PLACED && t->artifact[0] != t->artifact[1]) {
+	if (!why && differ && r->ratio < TRIAL_PLACED && r->ratio > 1 / TRIAL_PLACED) {
 		struct runner_result two = {.pair = r->pair + r->npairs};
 		second.budget = fmax(t->budget - (now_seconds() - start), t->budget / 4);
 		second.seed++;

@@ -10,22 +10,24 @@
  * equal, 8-bit ones within 1 where the task has floats (ties of rounding). *
  * Where a library lies in memory can favour it for as long as the process lives: equal kernels in two libraries differed
  * by 2% in one process of twenty and by 30% in one of a hundred (Zen 5), however many pairs. So each library is loaded
- * TRIAL_PLACINGS times, rounds go from one to the next, each at another place of the stack, which all processes of a service
- * have where it was when that began (a Winograd kernel of 200 ns took 330 in one service of three), and the least counts; both kernels find their arguments in the same
- * place, for stores whose addresses alias with it slow down the next call (4% of one of 30 ns). Equal kernels of more than
- * 1 us are then within 0.7% of each other in 40 processes of 40. For what is left a difference must show in two
- * processes; the interval told is the one that holds both. Not what is slower by more than
+ * TRIAL_PLACINGS times, and each pair takes another place of the one and of the other: a place that is fast or slow by luck
+ * (a Relu of 4000 elements: 71 ns in one place of ten, 95 in the others) is an outlier of the median then. Rounds of a pair
+ * go to other places of the stack, which all processes of a service have where it was when that began (a Winograd kernel of
+ * 200 ns took 330 in one service of three), and the least counts; both kernels find their arguments in the same
+ * place, for stores whose addresses alias with it slow down the next call (4% of one of 30 ns). For what is left a
+ * difference must show in two processes; the interval told is the one that holds both. Not what is slower by more than
  * SEQ_CLEAR in one: placing makes up for that once in a hundred times, and it costs a search little to lose such a candidate. *
  * A model's weights are many times what the caches next to a core hold, so a kernel does not find there what it read in
- * the run before. Calls that are timed go around copies of the constants, TRIAL_COPIES_MAX at most, of rotation bytes
+ * the run before. Calls that are timed go around copies of the constants, of the bytes of the rotation
  * together. With 32 MB the sum of the tasks of mobilenet_v2 is 0.97 of what the model takes (Zen 5), without 0.80; of a small
  * BERT 1.00 and 0.86. What a kernel computes from, the results of the one before, it finds in the caches in both. */
 #ifndef HONE_TRIAL_H
 #define HONE_TRIAL_H
 #include "device/oracle.h"
 #include "device/problem.h"
+#include "device/rotation.h"
 
-enum { TRIAL_PLACINGS = 4, TRIAL_COPIES_MAX = 256 };
+enum { TRIAL_PLACINGS = 4 };
 #define TRIAL_TOLERANCE 64.0
 #define TRIAL_SPIKE_SLACK 8
 #define TRIAL_LOAD_SECONDS 1.0    /* to load a library */
@@ -48,7 +50,7 @@ struct trial {
 	const struct artifact *artifact[2]; /* candidate, base; may be the same */
 	double budget;             /* seconds of timing */
 	uint64_t seed;
-	uint64_t rotation;         /* bytes of constants that the timed calls go around; 0: no copies */
+	const struct rotation *rotation[2]; /* of the artifacts, with files, which may be one; NULL: none */
 	int core;                  /* to run on; -1: any */
 	const char *lock;          /* file: whoever times holds it */
 };

@@ -13,9 +13,8 @@ enum { CANDIDATE, BASE, BLOCK_PAIRS = 32 };
 struct arguments {
 	int in[RUNNER_BUFS_MAX], constant[RUNNER_BUFS_MAX], out[RUNNER_BUFS_MAX];
 	int workspace;
-	int rotation[RUNNER_BUFS_MAX]; /* copies of each constant, timed in turn */
-	uint64_t stride[RUNNER_BUFS_MAX]; /* of the copies; 0: there is the constant alone */
-	int copies;
+	int rotation; /* -1: the constants are timed alone */
+	const struct rotation *sets;
 };
 
 enum order_kind { ORDER_START, ORDER_LOAD, ORDER_SEAL, ORDER_RUN, ORDER_TIME };
