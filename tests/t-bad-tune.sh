@@ -38,6 +38,7 @@ try 64 "--json needs -o" tune-op --runner fake --kb good --json m.g
 try 64 "-o: nothing is tuned with --tasks" tune-op --tasks m.g -o never.txt
 try 64 "--report: nothing is tuned with --dump" tune-op --dump neverdir --report never.html m.g
 try 64 "--task takes no model" tune-op --runner fake --task "$task" m.g
+try 64 "--task takes no model" tune-op --runner fake --task "$task" --json
 for option in --trials=x --seed=-1 --only=nothing; do
 	try 64 "${option%%=*}" hone tune "$model" --set batch=1 --runner fake $option -o never
 done

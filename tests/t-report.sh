@@ -61,3 +61,14 @@ check "a task that has one schedule" test "$(said 'Add i64 16x33 16x33' | grep -
 tune-op --runner fake --trials 0 --kb none.kb m.g -o none.g >table 2>err
 check "no trials: not tuned" test "$(grep -c ' not tuned  *0$' table) $(grep -c 'none of 6 tasks has been timed' table err)" = "6 table:1
 err:1"
+
+# A terminal shows how far it is, in one line of it.
+if command -v script >/dev/null; then
+	NO_COLOR=1 script -qec 'stty cols 60; tune-op --seconds 3 --kb term.kb m.g -o term.g' /dev/null </dev/null | tr '\r' '\n' | grep -a '^tuning' >drawn
+	check "progress: a bar, tasks, trials, best, gain: $(tail -1 drawn)" grep -q '^tuning \[[#-]*\] [0-9]/6 tasks, [0-9]* trials, best [01]\.' drawn
+	check "in no more columns than there are" test "$(awk 'length > 59' drawn | wc -l)" = 0
+	NO_COLOR=1 script -qec 'stty cols 120; tune-op --trials 2 --kb term.kb m.g -o term.g' /dev/null </dev/null | tr '\r' '\n' | grep -a '^tuning' >drawn
+	check "and the time that is left: $(tail -1 drawn)" test "$(grep -c 'model -*[0-9.]*%, [0-9]* s left' drawn)" -gt 0 -o ! -s drawn
+else
+	echo "ok - progress on a terminal # SKIP no script"
+fi

@@ -1,5 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 #include "common/msg.h"
@@ -14,11 +16,32 @@ double now_seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Columns that a line may have; one that is longer could not be taken back. */
+static int columns(void)
+{
+	enum { COLUMNS = 80 };
+	struct winsize w;
+	bool known = !ioctl(STDERR_FILENO, TIOCGWINSZ, &w) && w.ws_col > 0;
+
+	return (known && w.ws_col < COLUMNS ? w.ws_col : COLUMNS) - 1;
+}
+
 static void clear(void)
 {
 	if (shown)
-		fprintf(stderr, "\r%*s\r", 79, "");
+		fprintf(stderr, "\r%*s\r", columns(), "");
 	shown = false;
+}
+
+static void draw(const char *what, const char *text)
+{
+	const char *bold = getenv("NO_COLOR") ? "" : "\033[1m", *plain = *bold ? "\033[0m" : "";
+	int left = columns() - (int)strlen(what) - 1;
+
+	clear();
+	fprintf(stderr, "%s%s%s %.*s", bold, what, plain, left > 0 ? left : 0, text);
+	fflush(stderr);
+	shown = true;
 }
 
 static bool wanted(void)
@@ -46,12 +69,9 @@ void progress_step(struct progress *p, const char *item)
 		return;
 	p->drawn = now;
 	double left = p->done < p->total ? spent / (double)p->done * (double)(p->total - p->done) : 0;
-	const char *bold = getenv("NO_COLOR") ? "" : "\033[1m", *plain = *bold ? "\033[0m" : "";
-	clear();
-	fprintf(stderr, "%s%s%s %zu/%zu, %.0f s left  %.40s", bold, p->what, plain, p->done, p->total, left,
-		item ? item : "");
-	fflush(stderr);
-	shown = true;
+	char text[128];
+	snprintf(text, sizeof text, "%zu/%zu, %.0f s left  %.40s", p->done, p->total, left, item ? item : "");
+	draw(p->what, text);
 }
 
 void progress_line(struct progress *p, const char *text)
@@ -61,11 +81,7 @@ void progress_line(struct progress *p, const char *text)
 	if (!wanted() || now - p->start < 0.5 || now - p->drawn < 0.1)
 		return;
 	p->drawn = now;
-	const char *bold = getenv("NO_COLOR") ? "" : "\033[1m", *plain = *bold ? "\033[0m" : "";
-	clear();
-	fprintf(stderr, "%s%s%s %.72s", bold, p->what, plain, text);
-	fflush(stderr);
-	shown = true;
+	draw(p->what, text);
 }
 
 void progress_end(struct progress *p)

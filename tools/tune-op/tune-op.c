@@ -365,14 +365,14 @@ static int run(const struct tool *t, struct tool_args *a)
 	defaults();
 	if (!task_given && !a->nfile && isatty(STDIN_FILENO))
 		tool_usage();
-	if (task_given && (a->nfile || list_tasks || a->out))
+	if (task_given && (a->nfile || list_tasks || a->out || a->json))
 		die(EX_BADUSE, "--task takes no model, and its records go to standard output");
 	if (list_tasks && dump_dir)
 		die(EX_BADUSE, "--tasks and --dump do not go together");
 	if ((list_tasks || dump_dir) && (a->out || report_file))
 		die(EX_BADUSE, "%s: nothing is tuned with %s", a->out ? "-o" : "--report", list_tasks ? "--tasks" : "--dump");
 	if (a->json && !a->out && !list_tasks)
-		die(EX_BADUSE, "--json needs -o FILE: standard output takes the %s", task_given ? "records" : "graph");
+		die(EX_BADUSE, "--json needs -o FILE: standard output takes the graph");
 	if (report_file)
 		check_report_place();
 	if (task_given || list_tasks || dump_dir)
