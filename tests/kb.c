@@ -1,6 +1,7 @@
 /* The knowledge base as a library: records as text, what wins, union, damage, writers that are killed.
  * "kb whole N" (make soak) flips every Nth bit, more or less, and kills 200 writers; N 0: every bit of heads, pointers and
- * node heads, one of every byte else. Without arguments a part of that. "kb bits N": the flips and cuts alone. */
+ * node heads, one of every byte else. Without arguments a part of that. "kb bits N [K OF]": the flips and cuts alone; of the
+ * bits only every OFth, from the Kth (0 the first), so that several share the work, each in a directory of its own. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -451,7 +452,7 @@ static int64_t rarity_of(size_t bit, int64_t stride, const unsigned char *leads)
 	return page < 2 && in_page < 160 ? 48 : in_page < 40 ? 40 : 6000;
 }
 
-static void test_damage(int64_t stride)
+static void test_damage(int64_t stride, size_t first, size_t step)
 {
 	struct arena a = {0};
 	struct rng r = {5};
@@ -462,7 +463,7 @@ static void test_damage(int64_t stride)
 	unsigned char *p = slurp("sound.kb", &n);
 	ok(in_child(look, "sound.kb", want) == SAME, "a sound file of %zu bytes is sound", n);
 	unsigned char *leads = map_structure(p, n);
-	for (size_t bit = 0; bit < 8 * n; bit++) {
+	for (size_t bit = first; bit < 8 * n; bit += step) {
 		if (rng_range(&r, 1, rarity_of(bit, stride, leads)) > 1)
 			continue;
 		p[bit / 8] ^= (unsigned char)(1 << (bit & 7));
@@ -595,7 +596,8 @@ int main(int argc, char **argv)
 	bool whole = argc > 1 && !strcmp(argv[1], "whole");
 	unsetenv("HONE_KB");
 	if (argc > 1 && !strcmp(argv[1], "bits")) {
-		test_damage(argc > 2 ? atoi(argv[2]) : WHOLE_BYTES);
+		size_t first = argc > 4 ? strtoull(argv[3], NULL, 10) : 0, step = argc > 4 ? strtoull(argv[4], NULL, 10) : 1;
+		test_damage(argc > 2 ? atoi(argv[2]) : WHOLE_BYTES, first, step ? step : 1);
 		return tap_done();
 	}
 	test_text();
@@ -603,7 +605,7 @@ int main(int argc, char **argv)
 	test_union(whole ? 50 : 6);
 	test_best();
 	test_bases();
-	test_damage(!whole ? A_PART : argc > 2 ? atoi(argv[2]) : WHOLE_BYTES);
+	test_damage(!whole ? A_PART : argc > 2 ? atoi(argv[2]) : WHOLE_BYTES, 0, 1);
 	test_kills(whole ? 8 : 4, whole ? 200 : 20);
 	return tap_done();
 }
