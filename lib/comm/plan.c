@@ -379,6 +379,13 @@ static void backward_free(struct backward *b)
 	vec_free(&b->shortest);
 }
 
+/* Sums in another order differ in their last bits, each of up to n additions by one: a deadline gives way by more than
+ * that, and is never 0. */
+static double deadline_rounded(double deadline, size_t n)
+{
+	return deadline * (1 + 1e-12 + 0x1p-52 * (double)n) + 1e-300;
+}
+
 /* Where T = a + b x: the latest that prefix i can be sent by so that m segments behind it meet the deadline, is D - m a - b (S_L - S_i) for
  * all prefixes that they can follow. */
 static double line_by(const struct backward *b, size_t m, size_t i)
@@ -387,17 +394,19 @@ static double line_by(const struct backward *b, size_t m, size_t i)
 	return b->deadline - (double)m * t->a - t->b * (b->p->sum[b->p->n] - b->p->sum[i]);
 }
 
-/* fewest() for one line. Of the prefixes that m - 1 segments can follow, the shortest is ready first, and serves all that are shorter: of each
- * layer no other is wanted. */
-static void fewest_line(struct plan *out, struct backward *b)
+/* Whether a plan of `most` segments ends by the deadline; b->shortest says which then. Of the prefixes that m - 1 segments can follow, the
+ * shortest is ready first, and serves all that are shorter: of each layer no other is wanted. */
+static bool line_meets(struct backward *b, double deadline, size_t most)
 {
-	size_t n = b->p->n, m = 0;
+	size_t n = b->p->n, next = n;
+	b->deadline = deadline_rounded(deadline, n);
 	b->shortest.n = 0;
 	vec_push(&b->shortest, (uint32_t)n);
-	for (size_t next = n; next > 0;) {
+	for (size_t m = 1; next > 0; m++) {
 		size_t i = 0, end = next;
 		double ready = ready_at(b->p, next);
-		m++;
+		if (m > most)
+			return false;
 		while (i < end) { /* the first that can be sent so late that the segment behind it is ready */
 			size_t mid = i + (end - i) / 2;
 			if (line_by(b, m, mid) < ready)
@@ -408,12 +417,28 @@ static void fewest_line(struct plan *out, struct backward *b)
 		while (i < next && line_by(b, m, i) < b->least->a[i].end)
 			i++;
 		if (i == next)
-			BUG("no plan ends by %.17g", b->deadline);
+			return false;
 		vec_push(&b->shortest, (uint32_t)i);
 		next = i;
 	}
-	for (size_t l = m; l-- > 0;)
+	return true;
+}
+
+static void line_plan(struct plan *out, const struct backward *b)
+{
+	out->last.n = 0;
+	for (size_t l = b->shortest.n - 1; l-- > 0;)
 		vec_push(&out->last, b->shortest.a[l] - 1);
+}
+
+static double line_end(const struct plan *p, const struct backward *b)
+{
+	double end = 0;
+	for (size_t s = 0, i = 0; s < p->last.n; i = p->last.a[s++] + (size_t)1) {
+		size_t j = p->last.a[s] + (size_t)1;
+		end = fmax(end, ready_at(b->p, j)) + curve_at(b->p->curve, b->p->sum[j] - b->p->sum[i]);
+	}
+	return end;
 }
 
 /* The plan with the fewest segments that ends by the deadline, which is one that a plan meets. */
@@ -421,13 +446,13 @@ static void fewest(struct plan *out, struct backward *b, double deadline)
 {
 	size_t n = b->p->n;
 	out->last.n = b->state.n = b->layer.n = 0;
-	/* Sums in another order differ in their last bits, each of up to n additions by one: the deadline gives way by more
-	 * than that, and is never 0. */
-	b->deadline = deadline = deadline * (1 + 1e-12 + 0x1p-52 * (double)n) + 1e-300;
 	if (b->line) {
-		fewest_line(out, b);
+		if (!line_meets(b, deadline, n))
+			BUG("no plan ends by %.17g", b->deadline);
+		line_plan(out, b);
 		return;
 	}
+	b->deadline = deadline = deadline_rounded(deadline, n);
 	for (size_t i = 0; i <= n; i++)
 		b->by[i] = -INFINITY;
 	state_push(b, n, deadline, 0);
@@ -450,35 +475,12 @@ static void fewest(struct plan *out, struct backward *b, double deadline)
 	}
 }
 
-/* The prefixes that m segments can follow, and no fewer. */
-static size_t layer_count(const struct backward *b, size_t m)
-{
-	if (b->line)
-		return (m ? b->shortest.a[m - 1] : b->p->n + 1) - b->shortest.a[m];
-	return b->layer.a[m + 1] - b->layer.a[m];
-}
-
-/* The k-th of them, shortest first, and when it must have been sent. Where T is one line, by is but a bound for some. */
-static uint32_t layer_prefix(const struct backward *b, size_t m, size_t k, double *by)
-{
-	if (b->line) {
-		size_t i = b->shortest.a[m] + k;
-		*by = line_by(b, m, i);
-		return (uint32_t)i;
-	}
-	const struct state *s = &b->state.a[b->layer.a[m + 1] - 1 - k];
-	*by = s->by;
-	return s->i;
-}
-
 /* Of the plans that fewest found one of the one that ends first. The prefix that l of its m segments end with is a state of layer
  * m - l: in front of a layer before that, it would be a plan of fewer. So all layers together look at each state once. Takes the room of
  * least, which is not needed any more. */
 static void earliest(struct plan *out, const struct backward *b, struct front *least)
 {
-	size_t m = out->last.n, total = b->p->n + 1, start = 0, stop = 1; /* the layer before is all[start, stop) */
-	if (total < b->state.n + 1)
-		total = b->state.n + 1;
+	size_t m = out->last.n, total = b->state.n + 1, start = 0, stop = 1; /* the layer before is all[start, stop) */
 	struct front all = {.a = total > b->p->n + 1 ? xrealloc(least->a, total * sizeof *all.a) : least->a, .n = 1};
 	uint32_t *before = huge_alloc(total * sizeof *before);
 	double rounding = 1e-12 * b->deadline;
@@ -486,19 +488,14 @@ static void earliest(struct plan *out, const struct backward *b, struct front *l
 	for (size_t l = 1; l <= m; l++) {
 		struct front from = {all.a + start, stop - start};
 		struct step s = step_new(b->p, &from);
-		size_t count = layer_count(b, m - l);
-		for (size_t k = 0; k < count; k++) {
-			double by;
-			uint32_t i = layer_prefix(b, m - l, k, &by);
-			if (i <= from.a[0].i)
+		for (size_t k = b->layer.a[m - l + 1]; k-- > b->layer.a[m - l];) {
+			const struct state *t = &b->state.a[k];
+			if (t->i <= from.a[0].i)
 				continue;
-			double end = step_least(&s, i);
-			if (end > by + rounding) {
-				if (b->line && i > from.a[from.n - 1].i) /* no prefix more to begin at, and end - by does not fall */
-					break;
+			double end = step_least(&s, t->i);
+			if (end > t->by + rounding)
 				continue;
-			}
-			front_add(&all, stop, (struct prefix){end, i});
+			front_add(&all, stop, (struct prefix){end, t->i});
 			before[all.n - 1] = (uint32_t)(start + s.best);
 		}
 		step_free(&s);
@@ -511,6 +508,22 @@ static void earliest(struct plan *out, const struct backward *b, struct front *l
 		out->last.a[m] = all.a[k].i - 1;
 	least->a = all.a;
 	free(before);
+}
+
+/* earliest() for one line, by bisection: the least deadline that as many segments meet is between lo and the end of the plan there is. */
+static void earliest_line(struct plan *out, struct backward *b, double lo)
+{
+	size_t m = out->last.n;
+	double hi = line_end(out, b);
+	while (hi - lo > 1e-13 * hi) {
+		double mid = lo + (hi - lo) / 2;
+		if (line_meets(b, mid, m)) {
+			line_plan(out, b);
+			hi = fmin(mid, line_end(out, b));
+		} else {
+			lo = mid;
+		}
+	}
 }
 
 void plan_best(struct plan *out, const struct grads *g, const struct curve *c, size_t k, double slack)
@@ -532,7 +545,10 @@ void plan_best(struct plan *out, const struct grads *g, const struct curve *c, s
 	}
 	if (slack > 0) {
 		fewest(out, &b, end * (1 + slack));
-		earliest(out, &b, &least);
+		if (b.line)
+			earliest_line(out, &b, end);
+		else
+			earliest(out, &b, &least);
 	}
 	backward_free(&b);
 	free(least.a);
