@@ -59,7 +59,7 @@ const char *report_interval(struct arena *a, const struct report_task *t)
 const char *report_line(struct arena *a, const struct report *r)
 {
 	struct report_totals x = report_totals(r);
-	const char *rest = r->without ? arena_printf(a, "; %zu groups have no kernel of their own", r->without) : "";
+	const char *rest = r->without ? arena_printf(a, "; %zu %s no kernel", r->without, r->without == 1 ? "group has" : "groups have") : "";
 
 	if (!x.timed)
 		return arena_printf(a, "none of %zu tasks has been timed%s", r->ntask, rest);

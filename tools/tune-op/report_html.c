@@ -23,7 +23,7 @@ static const char style[] =
 	".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.86rem;width:100%}"
 	"th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid var(--line)}"
 	"td:last-child{min-width:15rem}th{font-weight:600;color:var(--soft)}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
-	"td.better{color:var(--better);font-weight:600}code{font:.78rem ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}"
+	"td.v{white-space:nowrap}td.better{color:var(--better);font-weight:600}code{font:.78rem ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}"
 	"details summary{cursor:pointer}pre{font:.75rem ui-monospace,monospace;background:var(--tint);padding:.5rem;overflow-x:auto;margin:.3rem 0}";
 
 /* Text between tags, or in quotes. */
@@ -155,7 +155,7 @@ static void put_row(FILE *f, const struct report_task *t, double before, struct 
 	put_cell(f, "n", report_time(a, t->seconds));
 	put_cell(f, "n", report_time(a, t->seconds * report_ratio(t)));
 	put_cell(f, t->ratio > 0 ? "n better" : "n", report_interval(a, t));
-	put_cell(f, "", t->verdict);
+	put_cell(f, "v", t->verdict);
 	put_cell(f, "n", t->failed ? arena_printf(a, "%zu (%zu failed)", t->trials, t->failed) : arena_printf(a, "%zu", t->trials));
 	fputs("<td>", f);
 	if (t->why) {
