@@ -235,6 +235,25 @@ static void test_rotation(void)
 	}
 }
 
+/* More sets of constants than the service keeps files for, and again: each kernel finds its own. */
+static void test_rotations_kept(void)
+{
+	enum { KERNELS = 11, TIMES = 2 };
+	int good = 0;
+
+	for (int i = 0; i < TIMES * KERNELS; i++) {
+		int n = 4000 + 100 * (i % KERNELS);
+		char *body = xprintf("\tfor (int i = 0; i < %d; i++)\n\t\tc[i] = 2 * a[i] + b[i];", n);
+		use_scale(n);
+		struct runner_answer x = build(body);
+		runner_try(runner, task, x.digest, x.digest, 0.01, 3, 1 << 20);
+		x = next();
+		good += !x.error && x.result.npairs; /* wrong ones have none */
+		free(body);
+	}
+	ok(good == TIMES * KERNELS, "sets of constants of %d kernels, in turn: %d of %d are right", KERNELS, good, TIMES * KERNELS);
+}
+
 static void test_matmul(void)
 {
 	static const char naive[] = "\tfor (int i = 0; i < 32; i++)\n\t\tfor (int j = 0; j < 48; j++) {\n\t\t\tfloat s = 0;\n"
@@ -533,6 +552,7 @@ int main(int argc, char **argv)
 		return 1;
 	test_verdicts();
 	test_rotation();
+	test_rotations_kept();
 	test_matmul();
 	test_errors();
 	test_many();
