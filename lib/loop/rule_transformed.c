@@ -203,8 +203,8 @@ static bool find_channels(struct loop_prog *p, struct transformed *q)
 	for (int d = 0; d < lex(p, read)->n; d++)
 		if (lex(p, read)->index[d] == stage_axis(p, q->rows, 3))
 			q->channel = d;
-	q->across_in = q->channel >= 0 && contiguous_axis(p, q->pad) != q->channel;
-	return !q->across || (q->channel >= 0 && contiguous_axis(p, q->result) == q->w && !lbuf(p, lstage(p, q->result)->out)->layout.n);
+	q->across_in = contiguous_axis(p, q->pad) != q->channel;
+	return q->channel >= 0 && (!q->across || (contiguous_axis(p, q->result) == q->w && !lbuf(p, lstage(p, q->result)->out)->layout.n));
 }
 
 /* Copy s, from channels last (or to it), in squares of a vector's lanes. Those along a line are of one size where they can
@@ -265,9 +265,9 @@ static void store_across(struct rule *r, const struct transformed *q, const char
 	in_squares(r, q, stage_find(r->p, "results.store"), true);
 }
 
-/* Vectors of channels are gathered where the operand has them apart: one loop nest, borders and all, as each piece of it would be a
- * gather of its own. */
-static void pad_across(struct rule *r, const struct transformed *q)
+/* One loop nest, borders and all: nothing is gained by pieces without fills, and each is code of its own, where the operand has
+ * channels apart a gather of all lanes. */
+static void map_pad(struct rule *r, const struct transformed *q)
 {
 	const char *c = axis_loop(r, q->pad, q->channel, "");
 	bool split = axis_steps(r, q->pad, q->channel) > r->lanes;
@@ -300,9 +300,7 @@ bool rule_transformed(struct rule *r)
 		store_across(r, &q, block);
 	}
 	rule_tile(r, q.product);
-	if (q.across_in)
-		pad_across(r, &q);
-	else if (q.pad)
-		rule_map(r, q.pad);
+	if (q.pad)
+		map_pad(r, &q);
 	return true;
 }
