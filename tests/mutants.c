@@ -1,4 +1,4 @@
-/* Emitted kernels with one thing wrong each: the runner finds all of them out. mutants [N [SEED]]: N mutants (40) over the
+/* Emitted kernels with one thing wrong each: the runner finds all of them out. mutants [N [SEED]]: N mutants (60) over the
  * tasks below. What passes is compared with the kernel it was made from: on many inputs, also such where few elements dwarf
  * the others, then with each element of each operand in turn far larger than all others, so that whatever it reaches shows.
  * Those that are equal but for rounding are none. */
@@ -25,6 +25,10 @@ static const char *const tasks[] = {
 	"Softmax f32 9x103",
 	"Add f32 3x5x13 13c; Sigmoid %0",
 	"ReduceMean f32 10x77 i64=1",
+	"Softmax{axis=1} f32 4x21x9",
+	"MatMul f32 7x33 33x20; Softmax %0",
+	"ReduceMin f32 3x6x11 i64=0,2",
+	"LayerNormalization f32 5x45 45c 45c",
 };
 enum { TASKS = sizeof tasks / sizeof *tasks, KINDS = 10, INPUTS = 100 };
 
@@ -326,7 +330,7 @@ static bool caught(enum verdict v)
 int main(int argc, char **argv)
 {
 	const char *why;
-	int n = argc > 1 ? atoi(argv[1]) : 40, found[VERDICT_COUNT + 1] = {0}, equals = 0, missed = 0;
+	int n = argc > 1 ? atoi(argv[1]) : 60, found[VERDICT_COUNT + 1] = {0}, equals = 0, missed = 0;
 	struct kernel k[TASKS] = {0};
 	struct mutant *m = calloc((size_t)n, sizeof *m);
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, ALIGN = 64, PATTERN = 0xa5, STRIDE = 13 * ALIGN };
+enum { PAGE = 4096, ALIGN = 64, STRIDE = 13 * ALIGN };
 
 static uint64_t up(uint64_t n, uint64_t to)
 {
@@ -95,20 +95,37 @@ uint64_t region_offset(const struct regions *g, int i, enum place p)
 	}
 }
 
+/* As floats 3e38, -3e38 and so on, which is seen in any sum, maximum or minimum; from a word's begin on. */
+static const unsigned char pattern[8] = {0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0xff};
+
+static void paint(unsigned char *p, size_t from, size_t to)
+{
+	for (; from < to && from % sizeof pattern; from++)
+		p[from] = pattern[from % sizeof pattern];
+	for (; from + sizeof pattern <= to; from += sizeof pattern)
+		memcpy(p + from, pattern, sizeof pattern);
+	for (; from < to; from++)
+		p[from] = pattern[from % sizeof pattern];
+}
+
 void region_paint(const struct regions *g, int i, enum place p)
 {
 	const struct region *r = &g->r.a[i];
 	uint64_t from = region_offset(g, i, p), to = from + r->bytes;
 
-	memset(r->ours, PATTERN, from);
-	memset(r->ours + to, PATTERN, r->mapped - to);
+	paint((unsigned char *)r->ours, 0, from);
+	paint((unsigned char *)r->ours, to, r->mapped);
 }
 
-static bool painted(const unsigned char *p, size_t n, size_t *at)
+/* Else *at is the first that is not. */
+static bool painted(const unsigned char *p, size_t from, size_t to, size_t *at)
 {
-	for (*at = 0; *at < n; ++*at)
-		if (p[*at] != PATTERN)
+	for (*at = from; *at < to; ++*at) {
+		while (*at % sizeof pattern == 0 && *at + sizeof pattern < to && !memcmp(p + *at, pattern, sizeof pattern))
+			*at += sizeof pattern;
+		if (p[*at] != pattern[*at % sizeof pattern])
 			return false;
+	}
 	return true;
 }
 
@@ -119,13 +136,8 @@ bool region_intact(const struct regions *g, int i, enum place p, int64_t *where)
 	const unsigned char *ours = (const unsigned char *)r->ours;
 	size_t at;
 
-	if (!painted(ours, from, &at)) {
-		*where = (int64_t)at - (int64_t)from;
-		return false;
-	}
-	*where = (int64_t)r->bytes;
-	if (painted(ours + to, r->mapped - to, &at))
+	if (painted(ours, 0, from, &at) && painted(ours, to, r->mapped, &at))
 		return true;
-	*where += (int64_t)at;
+	*where = (int64_t)at - (int64_t)from;
 	return false;
 }

@@ -70,6 +70,14 @@ static __attribute__((noinline)) void litter(struct rng *r)
 			 : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
 			   "xmm13", "xmm14", "xmm15");
 #undef LOAD
+#define LOAD(n) "vmovups (" #n "-16)*64(%0), %%zmm" #n "\n\t"
+	if (__builtin_cpu_supports("avx512f")) /* no caller keeps anything in these */
+		__asm__ volatile(LOAD(16) LOAD(17) LOAD(18) LOAD(19) LOAD(20) LOAD(21) LOAD(22) LOAD(23) LOAD(24) LOAD(25) LOAD(26) LOAD(27)
+					 LOAD(28) LOAD(29) LOAD(30) LOAD(31)
+				 :
+				 : "r"(word)
+				 : "memory");
+#undef LOAD
 #endif
 }
 
