@@ -35,6 +35,10 @@ static double fan_in(const struct node *n, uint32_t operand, const struct tensor
 		if (operand > 1 || r != 2)
 			return 1;
 		return (double)x->dims[(attr_int(n, operand ? "transB" : "transA", 0) != 0) == (operand == 1)];
+	case OP_RNN:
+	case OP_GRU:
+	case OP_LSTM: /* smaller where steps go on: else the state is chaotic, and rounding grows from step to step */
+		return (operand == 1 || operand == 2) && r == 3 ? (operand == 2 ? 3 : 1) * (double)x->dims[2] : 1;
 	default: return 1;
 	}
 }
