@@ -23,8 +23,8 @@ hone tune "$model" --set batch=1 --seconds soon -o never >out 2>err
 [ $? = 64 ] && [ "$(wc -l <err)" = 1 ]
 say $? "an option that is no number: 64"
 hone tune "$model" --runner fake -o never >out 2>err
-[ $? = 64 ] && grep -q 'for example: hone tune .*--set batch=1' err
-say $? "a size that lacks: the command with it"
+[ $? = 64 ] && grep -q 'for example: hone tune .*--set batch=1' err && ! grep -q '^tune-op' err
+say $? "a size that lacks: the command with it, before any search"
 
 # Kernels timed here: the whole model by the rule and tuned, in turns.
 hone tune "$model" --set batch=1 --trials 2 --only Gemm -o real >out 2>err

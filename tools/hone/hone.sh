@@ -214,7 +214,7 @@ search() {
 		eval "tune-op $quiet $tune_options"' -o "$next" -- "$named"' >"$work/table" || failed $?
 	else
 		eval "tune-op $quiet $tune_options"' -o "$next" -- "$named"' >"$work/table" 2>"$work/messages" || failed $?
-		sed -i '/tasks faster than the default/d' "$work/messages" # the report has it
+		sed -i '/tasks faster than the default/d; /tasks has been timed$/d' "$work/messages" # the report has it
 		tell_messages
 	fi
 	trap 'exit 130' INT
@@ -245,6 +245,8 @@ time_both() {
 
 tune() { # SIZES...
 	optimise "$@"
+	# What cannot be planned is not searched for: sizes that are missing, --no-fallback.
+	ge-plan --quiet $no_fallback $threads ${target:+--target="$target"} -- "$last" >/dev/null 2>"$work/messages" || failed $?
 	search
 	compile
 	whole=''
