@@ -47,7 +47,7 @@ ok $? "no home: what needs some says so"
 ok $? "a home that cannot be written"
 (HONE_BLOBS=/dev/null refuses 74 'blob store' ge-import "$model" -o out.g)
 ok $? "a blob store that is no directory"
-refuses 66 'nowhere' ge-emit planned.g -o nowhere/lib
+refuses 74 'mkdir -p nowhere' ge-emit planned.g -o nowhere/lib
 ok $? "a directory that is not there"
 mkdir none
 refuses 69 'cannot run gcc' env PATH="$PWD/none" CC= "$top/bin/ge-emit" planned.g -o outlib
