@@ -1,6 +1,7 @@
 #!/bin/sh
 # PyTorch with a plan of tune-grad beside DDP with its 25 MB, in turns, a rank a namespace, and the ratio of their steps:
 # bench/torch.sh [MODEL [RANKS [STEPS [DELAY_US [MBIT [BATCH]]]]]]. Needs root and a python with torch and torchvision (PYTHON).
+# NICE=5 lets communication go before computing, which has all the cores here.
 # As it is, MobileNetV2's communication takes about as long as its backward pass, and DDP's second and last bucket, 9 MB, begins when
 # that is over: there is something to hide. Three minutes or so.
 cd "$(dirname "$0")/.." || exit 1
@@ -8,7 +9,7 @@ make -s all build/tests/net/netlab || exit 1
 PATH=$PWD/bin:$PATH
 model=${1:-mobilenet_v2} ranks=${2:-2} steps=${3:-30} delay=${4:-1000} mbit=${5:-400} batch=${6:-16}
 client="${PYTHON:-/usr/bin/python3} -B $PWD/clients/torch_plan.py"
-training="--model $model --batch $batch"
+training="--model $model --batch $batch ${NICE:+--nice $NICE}"
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM

@@ -6,8 +6,8 @@
   torch_plan.py train   --grads grads.tsv --plan plan     trains with the plan, prints losses and the weights' digest;
                                                           --trace writes a timeline for tune-grad advise
   torch_plan.py compare --grads grads.tsv --plan plan     the same steps with DDP and with the plan, in turns:
-                                                          are the weights equal, and how long is a step, of it the
-                                                          backward pass, and what is waited for behind it
+                                                          are the weights equal, and how long is a step; in it, when the
+                                                          slowest rank has its last gradient, and the wait behind that
 
 calibrate, train and compare start RANKS processes here (-n), or are one rank of them where RANK, WORLD_SIZE, MASTER_ADDR and
 MASTER_PORT are set, as torchrun does.
@@ -183,7 +183,6 @@ class Training:
 
     def step(self):
         loss = self.forward()
-        self.began = time.perf_counter()
         loss.backward()
         if self.planned:
             self.planned.finish()
@@ -192,7 +191,7 @@ class Training:
         return float(loss)
 
     def watch(self):
-        """From now on steps leave when their backward pass began, when its last gradient was there, and when all were averaged."""
+        """From now on steps leave when their last gradient was there, and when all were averaged."""
         def ready():
             self.last = time.perf_counter()
         self.kept = [on_gradient(p, ready) for _, p in named(self.raw)]
@@ -321,7 +320,7 @@ def compare(args, rank):
     runs["plan"].plan(segments)
     runs["ddp"].ddp(cap=args.cap)
     runs["ddp, same buckets"].ddp(segments)
-    took, backward, tail = ({name: [] for name in runs} for _ in range(3))
+    took, ready, tail = ({name: [] for name in runs} for _ in range(3))
     for run in runs.values():
         run.watch()
     for i in range(args.iterations + 2):
@@ -330,20 +329,20 @@ def compare(args, rank):
             dist.barrier()
             start = time.perf_counter()
             runs[name].step()
-            us = torch.tensor([(time.perf_counter() - start) * 1e6], dtype=torch.float64)
+            us = torch.tensor([x - start for x in (time.perf_counter(), runs[name].last, runs[name].ended)], dtype=torch.float64) * 1e6
             dist.all_reduce(us, op=dist.ReduceOp.MAX)  # a step ends with its slowest rank
             if i >= 2:
-                took[name].append(float(us))
-                backward[name].append((runs[name].last - runs[name].began) * 1e6)
-                tail[name].append((runs[name].ended - runs[name].last) * 1e6)
+                took[name].append(float(us[0]))
+                ready[name].append(float(us[1]))
+                tail[name].append(float(us[2] - us[1]))
     equal = {name: same(runs["plan"], runs[name]) for name in runs if name != "plan"}
     flags = torch.tensor([int(v) for v in equal.values()])
     dist.all_reduce(flags, op=dist.ReduceOp.MIN)
     if rank == 0:
         print(f"{args.model}, {world} ranks, {len(segments)} segments, {args.iterations} steps")
-        print(f"{'':18s} {'step ms':>9s} {'backward':>9s} {'tail':>9s}")
+        print(f"{'':18s} {'step ms':>9s} {'ready ms':>9s} {'tail ms':>9s}")
         for name in runs:
-            print(f"{name:18s}", *(f"{statistics.median(x[name]) / 1e3:9.2f}" for x in (took, backward, tail)))
+            print(f"{name:18s}", *(f"{statistics.median(x[name]) / 1e3:9.2f}" for x in (took, ready, tail)))
         ratio, within = paired(took["plan"], took["ddp"])
         print(f"plan / ddp {ratio:.3f}, median of {args.iterations} pairs" + (f", 95% {within[0]:.3f} .. {within[1]:.3f}" if within else ""))
         for name, flag in zip(equal, flags.tolist()):
@@ -361,6 +360,8 @@ def rank_main(rank, args, port=0, said=None):
     torch.set_num_threads(1)
     try:
         dist.init_process_group("gloo", rank=rank, world_size=world)
+        if args.nice:  # of this thread only: gloo's, which are there by now, run first where cores are few
+            os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + args.nice)
         good = {"calibrate": calibrate, "train": train, "compare": compare}[args.verb](args, rank)
         dist.barrier()
         dist.destroy_process_group()
@@ -415,6 +416,7 @@ def main():
     a.add_argument("--grads", help="the profile")
     a.add_argument("--plan", help="as tune-grad plan -f idx prints it")
     a.add_argument("--trace", help="train: a timeline of three steps of rank 0, from the third, for tune-grad advise")
+    a.add_argument("--nice", type=int, default=0, help="compute at a priority so much lower than communication's (0)")
     a.add_argument("--cap", type=float, default=25, help="DDP's bucket_cap_mb (25)")
     a.add_argument("--max", type=int, default=64 << 20, help="calibrate up to this many bytes (64 MiB)")
     a.add_argument("-o", "--output")
