@@ -47,9 +47,11 @@ void *arena_alloc(struct arena *a, size_t n)
 		}
 		return b->data;
 	}
-	size_t size = a->head ? BLOCK_MAX : BLOCK_MIN;
-	if (size < n)
-		size = BLOCK_MAX;
+	/* Each four times the last: clearing it costs more than what is in it, where little is. */
+	size_t size = a->p ? 4 * (size_t)(a->end - a->head->data) : BLOCK_MIN;
+	while (size < n)
+		size *= 4;
+	size = size < BLOCK_MAX ? size : BLOCK_MAX;
 	struct arena_block *b = block_new(size);
 	b->next = a->head;
 	a->head = b;

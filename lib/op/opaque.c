@@ -85,10 +85,14 @@ static struct tensor *operand(struct module *m, val_id v, const void *data, stru
 	return x;
 }
 
-static const char *shape_str(struct module *m, const struct tensor *x, struct arena *a)
+/* As type_str would write its type, which would stay in the module. */
+static const char *shape_str(const struct tensor *x, struct arena *a)
 {
-	struct type t = tensor_type(m, x);
-	return type_str(m, &t, a);
+	const char *s = arena_printf(a, "%s[", dtype_name(x->dtype));
+
+	for (int i = 0; i < x->rank; i++)
+		s = arena_printf(a, "%s%s%lld", s, i ? "," : "", (long long)x->dims[i]);
+	return arena_printf(a, "%s]", s);
 }
 
 static void result(struct module *m, node_id id, uint32_t k, const struct tensor *x, void *out, struct arena *a)
@@ -101,7 +105,7 @@ static void result(struct module *m, node_id id, uint32_t k, const struct tensor
 		fits = x->dims[i] == dims[i];
 	if (!fits)
 		die(EX_BADDATA, "%s is %s for these inputs, not %s", sym_str(val(m, node(m, id)->out[k])->name),
-		    x ? shape_str(m, x, a) : "missing", type_str(m, t, a));
+		    x ? shape_str(x, a) : "missing", type_str(m, t, a));
 	copy_layout(m, t, out, x->data, true);
 }
 
