@@ -1,4 +1,4 @@
-/* How good is the runner? runner [--times N] [--load] WHAT [TASK]: "trip": round trip of candidates, one at a time and with
+/* How good is the runner? runner [--times N] [--load] [--rotation MB] WHAT [TASK]: "trip": round trip of candidates, one at a time and with
  * both cores compiling; "aa": a kernel against itself; "slow": against itself slowed by 3%. --load: beside one busy
  * process a core. A row a task; the CPU time below it can be compared where the machine is busy. */
 #include <signal.h>
@@ -25,16 +25,19 @@ static const char *const usual[] = {
 	"Softmax f32 64x1000",
 };
 static int times = 100;
+static uint64_t rotation;
 static bool load;
 static struct arena arena;
 static struct runner *r;
 
-enum { OPT_TIMES = 1000, OPT_LOAD };
+enum { OPT_TIMES = 1000, OPT_LOAD, OPT_ROTATION };
 
 static error_t option(int key, char *arg)
 {
 	if (key == OPT_TIMES)
 		times = atoi(arg);
+	else if (key == OPT_ROTATION)
+		rotation = strtoull(arg, NULL, 10) << 20;
 	else if (key == OPT_LOAD)
 		load = true;
 	else
@@ -105,7 +108,7 @@ static void trip(const char *text)
 	for (int i = 0; i < times; i++) {
 		double t = now_seconds();
 		build(&k, variant(&k, i));
-		runner_try(r, k.task, next().digest, base, 0.1, (uint64_t)i, 0);
+		runner_try(r, k.task, next().digest, base, 0.1, (uint64_t)i, rotation);
 		faster += next().result.verdict == VERDICT_FASTER;
 		one[i] = now_seconds() - t;
 	}
@@ -115,7 +118,7 @@ static void trip(const char *text)
 			build(&k, variant(&k, times + sent++));
 		struct runner_answer x = next();
 		if (x.result.verdict == VERDICT_COUNT)
-			runner_try(r, k.task, x.digest, base, 0.1, (uint64_t)sent, 0);
+			runner_try(r, k.task, x.digest, base, 0.1, (uint64_t)sent, rotation);
 		else
 			done++;
 	}
@@ -126,21 +129,23 @@ static void trip(const char *text)
 static void count(const char *text, struct kernel *k, struct digest x, struct digest base, double budget)
 {
 	int v[VERDICT_COUNT] = {0};
-	double seconds = 0;
+	double seconds = 0, *ratio = ARENA_ARRAY(&arena, double, times);
 
 	for (int i = 0; i < times; i++) {
-		runner_try(r, k->task, x, base, budget, (uint64_t)i, 0);
+		runner_try(r, k->task, x, base, budget, (uint64_t)i, rotation);
 		struct runner_answer a = next();
 		if (a.why && !v[a.result.verdict])
 			printf("%s: %s\n", verdict_name(a.result.verdict), a.why);
 		v[a.result.verdict]++;
 		seconds += a.result.seconds;
+		ratio[i] = a.result.ratio;
 	}
 	printf("%-60s", text);
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		if (v[i])
 			printf(" %s %d", verdict_name((enum verdict)i), v[i]);
-	printf("  (%.3f s each)\n", seconds / times);
+	qsort(ratio, (size_t)times, sizeof *ratio, by_value);
+	printf("  (%.3f s each; ratio %.4f, 9 of 10 in %.4f .. %.4f)\n", seconds / times, ratio[times / 2], ratio[times / 20], ratio[times - 1 - times / 20]);
 	fflush(stdout);
 }
 
@@ -163,7 +168,7 @@ static void slowed(const char *text)
 
 	build(&k, variant(&k, 0));
 	struct digest base = next().digest;
-	runner_try(r, k.task, base, base, 0.5, 0, 0);
+	runner_try(r, k.task, base, base, 0.5, 0, rotation);
 	struct runner_answer x = next();
 	for (size_t i = 0; i < x.result.npairs; i++)
 		ps += (double)x.result.pair[i].base / (double)x.result.npairs;
@@ -226,6 +231,7 @@ static int run(const struct tool *t, struct tool_args *a)
 
 static const struct argp_option options[] = {
 	{"times", OPT_TIMES, "N", 0, "candidates, or tries (100)"},
+	{"rotation", OPT_ROTATION, "MB", 0, "of constants that calls go through (0)"},
 	{"load", OPT_LOAD, 0, 0, "beside busy processes"},
 	{0},
 };
