@@ -147,20 +147,19 @@ static uint64_t sample(const struct call *of, uint32_t placing, size_t below, ui
 static void time_block(struct call *c, const struct order *o, struct shared *out)
 {
 	struct rng r = {o->first};
-	static uint32_t pairs;
+	static uint32_t placing;
 
 	for (int which = 0; which < 2; which++) /* the parent has been at the results meanwhile */
-		sample(&c[which], pairs, 0, 0, 1);
-	for (uint32_t i = 0; i < o->pairs; i++, pairs++) {
+		sample(&c[which], placing, 0, 0, 1);
+	for (uint32_t i = 0; i < o->pairs; i++) {
 		uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
-		uint32_t placing[2] = {pairs, pairs + pairs / TRIAL_PLACINGS};
-		for (uint32_t k = 0; k < o->rounds; k++) {
+		for (uint32_t k = 0; k < o->rounds; k++, placing++) {
 			uint64_t random = rng_u64(&r);
 			int first = (int)(random & 1);
 			size_t below = (random >> 8) % (STACK_PAGE / STACK_STEP) * STACK_STEP;
 			for (int n = 0; n < 2; n++) {
 				int which = first ^ n;
-				uint64_t t = sample(&c[which], placing[which], below, o->warm[which], o->reps[which]);
+				uint64_t t = sample(&c[which], placing, below, o->warm[which], o->reps[which]);
 				least[which] = t < least[which] ? t : least[which];
 			}
 		}

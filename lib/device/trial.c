@@ -15,8 +15,8 @@
 #include "device/sequential.h"
 #include "device/trial_impl.h"
 
-enum { POISON = 0xff, POINTS = 16 };
-static const double sample_seconds = 25e-6, warm_seconds = 5e-4, pair_seconds = 3e-3;
+enum { POISON = 0xff, POINTS = 16, MOST_ROUNDS = 6 };
+static const double sample_seconds = 50e-6, warm_seconds = 5e-4, pair_seconds = 3e-3;
 
 struct run { /* of one trial */
 	const struct trial *t;
@@ -535,7 +535,7 @@ static bool time_pairs(struct run *x)
 	poison(x, CANDIDATE, PLACE_TIMED);
 	if (!calibrate(x, &c))
 		return false;
-	c.o.rounds = (uint32_t)fmax(1, fmin(TRIAL_PLACINGS, pair_seconds / c.limit));
+	c.o.rounds = (uint32_t)fmax(1, fmin(MOST_ROUNDS, pair_seconds / c.limit));
 	c.limit *= c.o.rounds;
 	double end = now_seconds() + x->t->budget;
 	while (good && !decided && now_seconds() < end && x->r->npairs < x->most) {

@@ -17,6 +17,7 @@ struct thing {
 	const char *why;            /* failed */
 	bool refused;               /* failed, and not by the compiler's word */
 	double seconds;
+	size_t asked;               /* builds asked for until then */
 };
 
 struct host {
@@ -24,6 +25,7 @@ struct host {
 	VEC(struct thing) things;
 	VEC(struct trial *) trials; /* it has */
 	VEC(uint64_t) tries;        /* id of the try of each; 0: not asked yet */
+	size_t builds;              /* asked for */
 };
 
 struct measure {
@@ -123,7 +125,7 @@ static struct thing *ask_build(struct host *h, const struct subject *s, struct d
 	struct thing *t = find_thing(h, s->digest, source);
 	int n = c->nin + c->nconst + c->nout;
 
-	if (t)
+	if (t && !(t->state == THING_READY && h->builds - t->asked > RUNNER_ARTIFACTS_MAX / 2))
 		return t;
 	struct runner_buf *buf = xcalloc((size_t)n + 1, sizeof *buf);
 	put_bufs(buf, c->in, c->nin);
@@ -131,10 +133,15 @@ static struct thing *ask_build(struct host *h, const struct subject *s, struct d
 	put_bufs(buf + c->nin + c->nconst, c->out, c->nout);
 	struct arena a = {0};
 	struct runner_build b = {c->source, c->nsource, trace_algo(c->trace, &a), c->workspace, c->nin, c->nconst, c->nout, buf};
-	vec_push(&h->things, (struct thing){.task = s->digest, .source = source, .id = runner_build(h->r, task, &b)});
+	struct thing asked = {.task = s->digest, .source = source, .id = runner_build(h->r, task, &b), .asked = ++h->builds};
+	if (!t) {
+		vec_push(&h->things, asked);
+		t = &h->things.a[h->things.n - 1];
+	}
+	*t = asked; /* again: the runner may have let go of it since */
 	free(buf);
 	arena_release(&a);
-	return &h->things.a[h->things.n - 1];
+	return t;
 }
 
 /* ---- trials ---- */
