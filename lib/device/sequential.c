@@ -86,7 +86,7 @@ bool sequential_add(struct sequential *s, double candidate, double base, enum ve
 	*v = direction(s->lo, s->hi);
 	if (*v == VERDICT_UNSURE && inside(s->lo, s->hi, SEQ_TIE))
 		*v = VERDICT_TIE;
-	return *v != VERDICT_UNSURE;
+	return *v == VERDICT_FASTER ? s->hi - s->lo <= SEQ_WIDTH * s->ratio : *v != VERDICT_UNSURE;
 }
 
 enum verdict sequential_verdict(double lo, double hi)

@@ -7,7 +7,8 @@
  * 1 - SEQ_ALPHA every interval of a whole try holds the median, whenever it stops.
  *
  * Verdicts: faster, if the interval is below 1 - SEQ_LEAST; slower, above 1 + SEQ_LEAST (what the same code gains
- * or loses by where it is placed); tie, if it lies inside 2% around 1; else unsure. Before the first look, what is far slower in the first pair (1 + SEQ_FAR) or slower by SEQ_CLEAR in
+ * or loses by where it is placed); tie, if it lies inside 2% around 1; else unsure. What is faster goes on until the interval is
+ * narrower than SEQ_WIDTH of the ratio, for a search chooses among such by how much. Before the first look, what is far slower in the first pair (1 + SEQ_FAR) or slower by SEQ_CLEAR in
  * each of the first SEQ_FEW is called slower at once, and the interval is the range of its pairs: it is not worth the time
  * that a sure figure takes, and no equal kernel is called faster by it. So equal kernels are called faster with probability below SEQ_ALPHA / 2. */
 #ifndef HONE_SEQUENTIAL_H
@@ -18,6 +19,7 @@
 #define SEQ_ALPHA 0.01
 #define SEQ_LEAST 0.01
 #define SEQ_TIE 0.02
+#define SEQ_WIDTH 0.03
 #define SEQ_FAR 0.5
 #define SEQ_CLEAR 0.05
 #define SEQ_FEW 5
