@@ -1,16 +1,19 @@
 /* Is the candidate faster? A sequential test on pairs of times.
  *
  * A pair is the least of some rounds of each kernel (noise only adds), in random order in each round, so under equal
- * kernels the log ratio of a pair is as likely above 0 as below, whatever the noise, drift included. For n independent pairs the order statistics x(k) and x(n+1-k) enclose the median
- * with probability 1 - 2 P(Bin(n, 1/2) < k) (Thompson 1936): no assumption on the distribution. Looks are taken at
- * growing n; look j spends SEQ_ALPHA * 6 / (pi^2 j^2), which sums to SEQ_ALPHA (Bonferroni), so with probability
- * 1 - SEQ_ALPHA every interval of a whole try holds the median, whenever it stops.
+ * kernels the log ratio of a pair is as likely above 0 as below, whatever the noise, drift included. For n independent
+ * pairs the order statistics x(k) and x(n+1-k) enclose the median with probability 1 - 2 P(Bin(n, 1/2) < k) (Thompson
+ * 1936): no assumption on the distribution. Looks are taken at growing n; look j spends SEQ_ALPHA * 6 / (pi^2 j^2),
+ * which sums to SEQ_ALPHA (Bonferroni), so with probability 1 - SEQ_ALPHA every interval of a whole try holds the
+ * median, whenever it stops.
  *
- * Verdicts: faster, if the interval is below 1 - SEQ_LEAST; slower, above 1 + SEQ_LEAST (what the same code gains
- * or loses by where it is placed); tie, if it lies inside 2% around 1; else unsure. What is faster goes on until the interval is
- * narrower than SEQ_WIDTH of the ratio, for a search chooses among such by how much. Before the first look, what is far slower in the first pair (1 + SEQ_FAR) or slower by SEQ_CLEAR in
- * each of the first SEQ_FEW is called slower at once, and the interval is the range of its pairs: it is not worth the time
- * that a sure figure takes, and no equal kernel is called faster by it. So equal kernels are called faster with probability below SEQ_ALPHA / 2. */
+ * Verdicts: faster, if the interval is below 1 - SEQ_LEAST; slower, above 1 + SEQ_LEAST (what the same code gains or
+ * loses by where it is placed); tie, if it lies inside 2% around 1; else unsure. What is faster goes on until the
+ * interval is narrower than SEQ_WIDTH of the ratio, for a search chooses among such by how much. Before the first
+ * look, what is far slower in the first pair (1 + SEQ_FAR) or slower by SEQ_CLEAR in each of the first SEQ_FEW is
+ * called slower at once, and the interval is the range of its pairs: it is not worth the time that a sure figure
+ * takes, and no equal kernel is called faster by it. So equal kernels are called faster with probability below
+ * SEQ_ALPHA / 2. */
 #ifndef HONE_SEQUENTIAL_H
 #define HONE_SEQUENTIAL_H
 #include "common/vec.h"

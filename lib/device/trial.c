@@ -94,9 +94,12 @@ static void plan_rotation(struct run *x)
 	for (int which = 0; which < 2; which++) {
 		struct arguments *g = &x->arguments[which];
 		g->sets = r[which];
-		g->rotation = !r[which]				     ? -1 :
-			      which && r[0] && r[0]->fd == r[1]->fd ? x->arguments[0].rotation :
-								       regions_add_file(&x->regions, r[which]->fd, rotation_bytes(r[which]));
+		if (!r[which])
+			g->rotation = -1;
+		else if (which && r[0] && r[0]->fd == r[1]->fd)
+			g->rotation = x->arguments[0].rotation;
+		else
+			g->rotation = regions_add_file(&x->regions, r[which]->fd, rotation_bytes(r[which]));
 	}
 }
 

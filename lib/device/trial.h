@@ -2,25 +2,28 @@
  * one a try), which forks the one that the candidate runs in and believes nothing that comes from there: results are
  * compared here, and faster is confirmed by the CPU time that the kernel charges.
  *
- * Results y of the candidate against x of the oracle: |y - x| <= TRIAL_TOLERANCE * eps * (8 + sqrt(K)) * max(|x|, rms(x)),
- * with eps of the result's type and K the terms of its longest sum: rounding errors of a sum of K terms in any order
- * grow as sqrt(K) (Higham and Mary 2019), Winograd's F(4x4) adds a factor of about 10; a term left out of the sum shows
- * as 1/sqrt(K) of the rms, orders above. On seeds with spikes (spikes.h), which magnify rounding in what comes before an
- * exponential, it is TRIAL_SPIKE_SLACK times that, and only those count on which the base passes. Integers are
- * equal, 8-bit ones within 1 where the task has floats (ties of rounding). *
- * Where a library lies in memory can favour it for as long as the process lives: equal kernels in two libraries differed
- * by 2% in one process of twenty and by 30% in one of a hundred (Zen 5), however many pairs. So each library is loaded
- * TRIAL_PLACINGS times, rounds go from one to the next, each at another place of the stack, which all processes of a service
- * have where it was when that began (a Winograd kernel of 200 ns took 330 in one service of three), and the least counts:
- * most places are good ones (a depthwise convolution of 6.0 us: 6.1 to 7.3 in four of ten, so that the median over
- * places varied by 3% from process to process, the least by 1%). Where few are, equal kernels may differ by more (a Relu
- * of 4000 elements: 71 ns in one of ten, 95 in the others). Both kernels find their arguments in the same
- * place, for stores whose addresses alias with it slow down the next call (4% of one of 30 ns). For what is left a
- * difference must show in two processes; the interval told is the one that holds both. Not what is slower by more than
- * SEQ_CLEAR in one: placing makes up for that once in a hundred times, and it costs a search little to lose such a candidate. *
- * A model's weights are many times what the caches next to a core hold, so a kernel does not find there what it read in
- * the run before. Calls that are timed go around copies of the constants, of the bytes of the rotation
- * together. With 32 MB the sum of the tasks of mobilenet_v2 is 0.97 of what the model takes (Zen 5), without 0.80; of a small
+ * Results y of the candidate against x of the oracle: |y - x| <= TRIAL_TOLERANCE * eps * (8 + sqrt(K)) * max(|x|,
+ * rms(x)), with eps of the result's type and K the terms of its longest sum: rounding errors of a sum of K terms in
+ * any order grow as sqrt(K) (Higham and Mary 2019), Winograd's F(4x4) adds a factor of about 10; a term left out of
+ * the sum shows as 1/sqrt(K) of the rms, orders above. On seeds with spikes (spikes.h), which magnify rounding in what
+ * comes before an exponential, it is TRIAL_SPIKE_SLACK times that, and only those count on which the base passes.
+ * Integers are equal, 8-bit ones within 1 where the task has floats (ties of rounding).
+ *
+ * Where a library lies in memory can favour it for as long as the process lives: equal kernels in two libraries
+ * differed by 2% in one process of twenty and by 30% in one of a hundred (Zen 5), however many pairs. So each library
+ * is loaded TRIAL_PLACINGS times, rounds go from one to the next, each at another place of the stack, which all
+ * processes of a service have where it was when that began (a Winograd kernel of 200 ns took 330 in one service of
+ * three), and the least counts: most places are good ones (a depthwise convolution of 6.0 us: 6.1 to 7.3 in four of
+ * ten, so that the median over places varied by 3% from process to process, the least by 1%). Where few are, equal
+ * kernels may differ by more (a Relu of 4000 elements: 71 ns in one of ten, 95 in the others). Both kernels find their
+ * arguments in the same place, for stores whose addresses alias with it slow down the next call (4% of one of 30 ns).
+ * For what is left a difference must show in two processes; the interval told is the one that holds both. Not what is
+ * slower by more than SEQ_CLEAR in one: placing makes up for that once in a hundred times, and it costs a search
+ * little to lose such a candidate.
+ *
+ * A model's weights are many times what the caches next to a core hold, so a kernel does not find there what it read
+ * in the run before. Calls that are timed go around copies of the constants, of the bytes of the rotation together.
+ * With 32 MB the sum of the tasks of mobilenet_v2 is 0.97 of what the model takes (Zen 5), without 0.80; of a small
  * BERT 1.00 and 0.86. What a kernel computes from, the results of the one before, it finds in the caches in both. */
 #ifndef HONE_TRIAL_H
 #define HONE_TRIAL_H
