@@ -22,7 +22,7 @@ export HONE_KB
 tune-grad run g.tsv remembered --network lab --model toy >out 2>err
 rc=$?
 say "no curve is remembered yet" "$([ $rc = 66 ] && grep -q "no curve is remembered of the network 'lab'" err || cat err)"
-tune-grad calibrate -n 2 --max 64k --network lab -o curve2.tsv 2>err
+tune-grad calibrate -n 2 --max 64K --network lab -o curve2.tsv 2>err
 say "calibrate remembers its curve" "$(cat err; kb ls | grep -q 'all-reduce on lab' || kb ls
 	[ "$(tune-grad plan g.tsv --network lab -q)" = "$(tune-grad plan g.tsv -c curve2.tsv -q)" ] || echo "another plan")"
 tune-grad run g.tsv remembered --network lab --model toy >out 2>err

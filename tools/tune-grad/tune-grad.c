@@ -70,7 +70,7 @@ static double size(const char *name, const char *arg)
 	static const char letter[] = "kMG";
 	char *end;
 	double v = strtod(arg, &end);
-	const char *unit = *end ? strchr(letter, *end) : NULL;
+	const char *unit = *end ? strchr(letter, *end == 'K' ? 'k' : *end) : NULL;
 	if (unit)
 		v *= (double)(1 << 10 * (unit - letter + 1)), end++;
 	if (end == arg || *end || !(v >= 4) || v > 0x1p50)
