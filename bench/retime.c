@@ -89,7 +89,8 @@ static struct runner_result compare(struct digest task, struct digest a, struct 
 
 	for (int i = 0; i < TRIES; i++)
 		do { /* until enough is known to say in which 2% it is */
-			runner_try(r, task, a, base, budget, seed + 8 * (uint64_t)i, (uint64_t)rotation);
+			runner_try(r, &(struct runner_try){.task = task, .artifact = a, .base = base, .budget = budget,
+								   .seed = seed + 8 * (uint64_t)i, .rotation = (uint64_t)rotation, .width = 0.03});
 			x[i] = next().result;
 		} while (x[i].verdict == VERDICT_UNSURE && ++seed % 8);
 	qsort(x, TRIES, sizeof *x, by_ratio);

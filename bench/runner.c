@@ -108,7 +108,8 @@ static void trip(const char *text)
 	for (int i = 0; i < times; i++) {
 		double t = now_seconds();
 		build(&k, variant(&k, i));
-		runner_try(r, k.task, next().digest, base, 0.1, (uint64_t)i, rotation);
+		runner_try(r, &(struct runner_try){.task = k.task, .artifact = next().digest, .base = base, .budget = 0.1, .seed = (uint64_t)i,
+			.rotation = rotation});
 		faster += next().result.verdict == VERDICT_FASTER;
 		one[i] = now_seconds() - t;
 	}
@@ -118,7 +119,8 @@ static void trip(const char *text)
 			build(&k, variant(&k, times + sent++));
 		struct runner_answer x = next();
 		if (x.result.verdict == VERDICT_COUNT)
-			runner_try(r, k.task, x.digest, base, 0.1, (uint64_t)sent, rotation);
+			runner_try(r, &(struct runner_try){.task = k.task, .artifact = x.digest, .base = base, .budget = 0.1, .seed = (uint64_t)sent,
+			.rotation = rotation});
 		else
 			done++;
 	}
@@ -132,7 +134,8 @@ static void count(const char *text, struct kernel *k, struct digest x, struct di
 	double seconds = 0, *ratio = ARENA_ARRAY(&arena, double, times);
 
 	for (int i = 0; i < times; i++) {
-		runner_try(r, k->task, x, base, budget, (uint64_t)i, rotation);
+		runner_try(r, &(struct runner_try){.task = k->task, .artifact = x, .base = base, .budget = budget, .seed = (uint64_t)i,
+			.rotation = rotation});
 		struct runner_answer a = next();
 		if (a.why && !v[a.result.verdict])
 			printf("%s: %s\n", verdict_name(a.result.verdict), a.why);
@@ -168,7 +171,8 @@ static void slowed(const char *text)
 
 	build(&k, variant(&k, 0));
 	struct digest base = next().digest;
-	runner_try(r, k.task, base, base, 0.5, 0, rotation);
+	runner_try(r, &(struct runner_try){.task = k.task, .artifact = base, .base = base, .budget = 0.5, .seed = 0,
+			.rotation = rotation});
 	struct runner_answer x = next();
 	for (size_t i = 0; i < x.result.npairs; i++)
 		ps += (double)x.result.pair[i].base / (double)x.result.npairs;

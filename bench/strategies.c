@@ -86,7 +86,7 @@ static double time_trace(struct subject *s, const char *trace)
 		ask_build(s, c);
 		struct runner_answer b = next();
 		if (b.result.verdict != VERDICT_BUILD) {
-			runner_try(r, s->task, b.digest, s->base, 0.25, d.lo, 0);
+			runner_try(r, &(struct runner_try){.task = s->task, .artifact = b.digest, .base = s->base, .budget = 0.25, .seed = d.lo});
 			b = next();
 			if (b.result.npairs)
 				ratio = b.result.ratio;

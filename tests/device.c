@@ -157,7 +157,7 @@ static struct runner_answer try(const char *body, struct digest base, double bud
 
 	if (x.error || x.result.verdict == VERDICT_BUILD)
 		return x;
-	runner_try(runner, task, x.digest, base, budget, 3, 0);
+	runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = base, .budget = budget, .seed = 3});
 	return next();
 }
 
@@ -200,7 +200,7 @@ static void test_verdicts(void)
 	use_scale(5000);
 	struct runner_answer base = build(scale);
 	ok(!base.error && base.result.verdict == VERDICT_COUNT, "a build%s%s", base.why ? ": " : "", base.why ? base.why : "");
-	runner_try(runner, task, base.digest, base.digest, AMPLE, 1, 0);
+	runner_try(runner, &(struct runner_try){.task = task, .artifact = base.digest, .base = base.digest, .budget = AMPLE, .seed = 1});
 	is(next(), VERDICT_TIE, NULL, "against itself");
 	/* A pair of 200 ns can be told apart by where a process has its pages, about once in a hundred: then not again. */
 	int apart = 0;
@@ -228,7 +228,7 @@ static void test_rotation(void)
 	use_scale(5000);
 	struct runner_answer base = build(once), x = build(again);
 	for (int i = 0; i < 2; i++) {
-		runner_try(runner, task, x.digest, base.digest, 1, 3, rotations[i]);
+		runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = base.digest, .budget = 1, .seed = 3, .rotation = rotations[i]});
 		struct runner_answer y = next();
 		bool slow = y.result.ratio > 2;
 		ok(!y.error && y.result.npairs && slow == !rotations[i], "constants %s: %.3f of the time", i ? "in turn" : "where they were", y.result.ratio);
@@ -246,7 +246,7 @@ static void test_rotations_kept(void)
 		char *body = xprintf("\tfor (int i = 0; i < %d; i++)\n\t\tc[i] = 2 * a[i] + b[i];", n);
 		use_scale(n);
 		struct runner_answer x = build(body);
-		runner_try(runner, task, x.digest, x.digest, 0.01, 3, 1 << 20);
+		runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = x.digest, .budget = 0.01, .seed = 3, .rotation = 1 << 20});
 		x = next();
 		good += !x.error && x.result.npairs; /* wrong ones have none */
 		free(body);
@@ -274,7 +274,7 @@ static void test_errors(void)
 	runner_task(runner, "sort 3");
 	x = next();
 	ok(x.error && strstr(x.why, "neither matmul nor scale"), "no such task: %s", x.why);
-	runner_try(runner, task, (struct digest){1, 2}, (struct digest){1, 2}, 1, 1, 0);
+	runner_try(runner, &(struct runner_try){.task = task, .artifact = (struct digest){1, 2}, .base = (struct digest){1, 2}, .budget = 1, .seed = 1});
 	x = next();
 	ok(x.error && strstr(x.why, "no such artifact"), "no such artifact: %s", x.why);
 	sizes[0]--;
@@ -304,7 +304,7 @@ static void test_many(void)
 	}
 	ok(good == N, "builds side by side");
 	for (int i = 0; i < N; i++)
-		runner_try(runner, task, d[i], d[0], 0.05, (uint64_t)i, 0);
+		runner_try(runner, &(struct runner_try){.task = task, .artifact = d[i], .base = d[0], .budget = 0.05, .seed = (uint64_t)i});
 	good = 0;
 	for (int i = 0; i < N; i++) {
 		struct runner_answer x = next();
@@ -392,6 +392,33 @@ static void test_bytes(const char *self)
 }
 
 /* Equal kernels, simulated noise of many kinds: how often is one called faster or slower? */
+/* Against a goal: how many pairs it takes to be done with what is behind it, and how often what is better is taken for that. */
+static void test_goal(void)
+{
+	enum { RUNS = 2000, PAIRS = 400 };
+	static const double goal = 0.8, width = 0.03, times[] = {0.79, 0.85, 0.92};
+	struct rng r = {2};
+
+	for (int k = 0; k < 3; k++) {
+		int behind = 0, wide = 0, most = 0;
+		for (int run = 0; run < RUNS; run++) {
+			struct sequential s;
+			enum verdict v = VERDICT_UNSURE;
+			bool decided = false;
+			sequential_init(&s, goal, width);
+			for (int i = 0; i < PAIRS && !decided; i++)
+				decided = sequential_add(&s, times[k] * exp(0.01 * rng_normal(&r)), exp(0.01 * rng_normal(&r)), &v);
+			bool given_up = s.lo > goal * (1 + SEQ_BEHIND);
+			behind += given_up;
+			wide += !given_up && !(v == VERDICT_FASTER && s.hi - s.lo <= width * s.ratio);
+			most = s.x.n > (size_t)most ? (int)s.x.n : most;
+			sequential_free(&s);
+		}
+		ok((k ? behind == RUNS : behind <= RUNS / 100) && !wide && (k < 2 || most <= 9), "%g of the base's time, goal %g: %d of %d behind, %d not known well, %d pairs at most",
+		   times[k], goal, behind, RUNS, wide, most);
+	}
+}
+
 static void test_sequential(void)
 {
 	enum { RUNS = 4000, PAIRS = 400 };
@@ -403,7 +430,7 @@ static void test_sequential(void)
 		enum verdict v = VERDICT_UNSURE;
 		double slow = run % 4 == 3 ? 1.03 : 1, noise = 0.002 + 0.05 * rng_unit(&r);
 		bool decided = false;
-		sequential_init(&s);
+		sequential_init(&s, 0, 0);
 		for (int i = 0; i < PAIRS && !decided; i++) {
 			double drift = 1 + 0.5 * (i / 50 % 2);
 			double x = slow * drift * exp(noise * rng_normal(&r)), y = drift * exp(noise * rng_normal(&r));
@@ -456,7 +483,7 @@ static void test_hostile(char **file)
 		struct runner_answer x = next();
 		double t = now_seconds();
 		if (!x.error && x.result.verdict == VERDICT_COUNT) {
-			runner_try(runner, task, x.digest, base, 0.5, 1, 0);
+			runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = base, .budget = 0.5, .seed = 1});
 			x = next();
 		}
 		t = now_seconds() - t;
@@ -498,7 +525,7 @@ static void test_remote(const char *command)
 		pid_t pid = served_by();
 		double t = now_seconds();
 		for (int i = 0; i < 300; i++)
-			runner_try(runner, task, base, base, 30, (uint64_t)i, 0);
+			runner_try(runner, &(struct runner_try){.task = task, .artifact = base, .base = base, .budget = 30, .seed = (uint64_t)i});
 		usleep(300000);
 		if (!ok(pid > 1, "its process is known"))
 			return;
@@ -546,6 +573,7 @@ int main(int argc, char **argv)
 		return tap_done();
 	}
 	test_sequential();
+	test_goal();
 	test_bytes(argv[0]);
 	runner = runner_open(arena_printf(&arena, "exec %s --serve", argv[0]), 10, &arena, &why);
 	if (!ok(runner != NULL, "a runner%s%s", runner ? "" : ": ", runner ? "" : why))

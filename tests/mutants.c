@@ -267,7 +267,7 @@ static bool open_kernel(struct kernel *k, const char *text)
 	k->task = next().digest;
 	build(k, c->source);
 	k->base = next().digest;
-	runner_try(runner, k->task, k->base, k->base, 0.05, 1, 0);
+	runner_try(runner, &(struct runner_try){.task = k->task, .artifact = k->base, .base = k->base, .budget = 0.05, .seed = 1});
 	struct runner_answer x = next();
 	bool good = !x.error && x.result.verdict != VERDICT_WRONG && x.result.verdict != VERDICT_CRASH && x.result.verdict != VERDICT_TIMEOUT;
 	return ok(good, "%s: %s%s%s", text, x.error ? "error" : verdict_name(x.result.verdict), x.why ? ": " : "", x.why ? x.why : "");
@@ -311,7 +311,8 @@ static void run(struct mutant *m, int n)
 			if (m[i].id != x.id)
 				continue;
 			if (!m[i].said && !x.error && x.result.verdict == VERDICT_COUNT) {
-				m[i].id = runner_try(runner, m[i].k->task, x.digest, m[i].k->base, 0.02, (uint64_t)i, 0);
+				m[i].id = runner_try(runner, &(struct runner_try){.task = m[i].k->task, .artifact = x.digest, .base = m[i].k->base,
+										     .budget = 0.02, .seed = (uint64_t)i});
 				m[i].said = "";
 			} else {
 				note(&m[i], &x);

@@ -43,7 +43,7 @@ static const char *session(int sources)
 			continue;
 		if (!first.hi)
 			first = x.digest;
-		runner_try(r, task, x.digest, first, 0.1, (uint64_t)i, 0);
+		runner_try(r, &(struct runner_try){.task = task, .artifact = x.digest, .base = first, .budget = 0.1, .seed = (uint64_t)i});
 		x = next(r);
 		text = arena_printf(&arena, "%s%s %.17g %zu %s\n", text, verdict_name(x.result.verdict), x.result.ratio, x.result.npairs,
 				    x.why ? x.why : "");

@@ -166,7 +166,8 @@ static void run_try(struct service *s, struct job *j)
 	struct serve_task *t = serve_find_task(s, j->task);
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
 	struct trial trial = {.oracle = s->oracle, .task = t->task, .problem = t->problem, .artifact = {&x->a, &base->a},
-			      .budget = j->budget, .seed = j->seed, .core = s->core[s->ncores - 1], .lock = s->lock};
+			      .budget = j->budget, .goal = j->goal, .width = j->width, .seed = j->seed, 
+			      .core = s->core[s->ncores - 1], .aside = s->core[0], .lock = s->lock};
 	struct runner_result r;
 	struct mp_out o;
 	for (int i = 0; i < 2; i++)
@@ -241,18 +242,20 @@ static bool slot_free(struct service *s, int slot)
 	return true;
 }
 
-static bool trying(struct service *s)
+/* How many tries there are: one that is timed, and where there is another core to prepare it on, the next. */
+static int trying(struct service *s)
 {
+	int n = 0;
+
 	for (size_t i = 0; i < s->jobs.n; i++)
-		if (s->jobs.a[i]->pid && s->jobs.a[i]->kind == JOB_TRY)
-			return true;
-	return false;
+		n += s->jobs.a[i]->pid && s->jobs.a[i]->kind == JOB_TRY;
+	return n;
 }
 
 /* A core for a job in the background; -1: all are taken. The one that is tried on stands still meanwhile. */
 static int free_slot(struct service *s)
 {
-	int n = s->ncores - trying(s);
+	int n = s->ncores - (trying(s) > 0);
 
 	for (int i = 0; i < n; i++)
 		if (slot_free(s, i))
@@ -260,17 +263,36 @@ static int free_slot(struct service *s)
 	return -1;
 }
 
-/* The job on the core of the tries stands still while there is one. */
+/* One that would stand still goes to a core that has nothing to do. */
+static void move_background(struct service *s, struct job *j)
+{
+	int slot = free_slot(s);
+	cpu_set_t set;
+
+	if (slot < 0)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(s->core[slot], &set);
+	if (!sched_setaffinity(j->pid, sizeof set, &set))
+		j->slot = slot;
+}
+
+/* The job on the core of the tries stands still while there is one, unless another core is free. */
 static void hold_background(struct service *s)
 {
-	bool hold = trying(s);
+	bool hold = trying(s) > 0;
 
 	for (size_t i = 0; i < s->jobs.n; i++) {
 		struct job *j = s->jobs.a[i];
-		if (!j->pid || j->kind == JOB_TRY || j->slot != s->ncores - 1 || j->stopped == hold)
+		if (!j->pid || j->kind == JOB_TRY)
 			continue;
-		kill(-j->pid, hold ? SIGSTOP : SIGCONT);
-		j->stopped = hold;
+		if (hold && j->slot == s->ncores - 1)
+			move_background(s, j);
+		bool stop = hold && j->slot == s->ncores - 1;
+		if (j->stopped == stop)
+			continue;
+		kill(-j->pid, stop ? SIGSTOP : SIGCONT);
+		j->stopped = stop;
 	}
 }
 
@@ -347,8 +369,8 @@ static void start_try(struct service *s, struct job *j)
 
 void jobs_start(struct service *s)
 {
-	for (size_t i = 0; i < s->jobs.n && !trying(s); i++)
-		if (s->jobs.a[i]->kind == JOB_TRY)
+	for (size_t i = 0; i < s->jobs.n && trying(s) < (s->ncores > 1 ? 2 : 1); i++)
+		if (s->jobs.a[i]->kind == JOB_TRY && !s->jobs.a[i]->pid)
 			start_try(s, s->jobs.a[i]);
 	hold_background(s);
 	for (size_t i = 0; i < s->jobs.n; i++) {

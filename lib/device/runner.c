@@ -287,16 +287,18 @@ uint64_t runner_rotation(const struct module *m, const struct target *t)
 	return n;
 }
 
-uint64_t runner_try(struct runner *r, struct digest task, struct digest artifact, struct digest base, double budget, uint64_t seed, uint64_t rotation)
+uint64_t runner_try(struct runner *r, const struct runner_try *t)
 {
-	size_t frame = request(r, 8, "try");
+	size_t frame = request(r, 10, "try");
 
-	mp_put_digest(&r->out, task);
-	mp_put_digest(&r->out, artifact);
-	mp_put_digest(&r->out, base);
-	mp_put_double(&r->out, budget);
-	mp_put_int(&r->out, (int64_t)(seed >> 1)); /* 63 bits travel as an integer everywhere */
-	mp_put_int(&r->out, (int64_t)rotation);
+	mp_put_digest(&r->out, t->task);
+	mp_put_digest(&r->out, t->artifact);
+	mp_put_digest(&r->out, t->base);
+	mp_put_double(&r->out, t->budget);
+	mp_put_int(&r->out, (int64_t)(t->seed >> 1)); /* 63 bits travel as an integer everywhere */
+	mp_put_int(&r->out, (int64_t)t->rotation);
+	mp_put_double(&r->out, t->goal);
+	mp_put_double(&r->out, t->width);
 	return requested(r, frame);
 }
 

@@ -7,15 +7,17 @@
  *   [id, "task", text]                                 -> [id, "task", digest]  inputs, constants and oracle are made there
  *   [id, "build", task, source, algo, workspace, nin, nconst, nout, [[type, [extent..], layout, elems, constant]..]]
  *                                                      -> [id, "build", artifact, seconds] | [id, "failed", why]
- *   [id, "try", task, artifact, base, budget, seed, rotation]
+ *   [id, "try", task, artifact, base, budget, seed, rotation, goal, width]
  *                                                      -> [id, "try", verdict, why, [ps, base ps, ..], ratio, lo, hi, seconds]
  *   any of them                                        -> [id, "error", why]: it could not be done, whatever the candidate
  *   while there is work, each second                   -> [0, "alive"]
  *
- * hello comes first. Digests are 16 bytes, seconds and ratios 64-bit floats. rotation: bytes of constants that calls go through before they come to the same again,
- * as a model's run goes through its weights; 0 (an older client says nothing): the same at each call. try checks twice against the oracle on
- * fresh inputs, then times candidate and base interleaved (device/sequential.h says how it decides). Only the candidate is
- * judged: what is to be a base is tried against itself first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try
+ * hello comes first. Digests are 16 bytes, seconds and ratios 64-bit floats. try checks twice against the oracle on fresh
+ * inputs, then times candidate and base interleaved (device/sequential.h says how it decides), in calls that go through
+ * rotation bytes of constants before they come to the same again, as a model's run goes through its weights (0: the same
+ * at each call). It ends as soon as the ratio is known to be above goal (0: there is none), for the best of a search have
+ * less; what is faster, not before its interval is narrower than width, a share of the ratio (0: any is narrow enough). An
+ * older client says nothing of these three. Only the candidate is judged: what is to be a base is tried against itself first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try
  * of another is an error. This header is the client's side; serve.h is the other end. */
 #ifndef HONE_RUNNER_H
 #define HONE_RUNNER_H
@@ -39,7 +41,7 @@ enum verdict {
 	VERDICT_CRASH,
 	VERDICT_TIMEOUT,
 	VERDICT_BUILD,
-	VERDICT_UNSURE, /* runs well; the budget ended before anything else could be said */
+	VERDICT_UNSURE, /* runs well; the budget ended, or the goal was missed, before anything else could be said */
 	VERDICT_COUNT
 };
 const char *verdict_name(enum verdict v); /* "faster" ... "build error" */
@@ -92,7 +94,14 @@ bool runner_alive(const struct runner *r);
 /* Requests; each gives an id. They do not block. */
 uint64_t runner_task(struct runner *r, const char *text);
 uint64_t runner_build(struct runner *r, struct digest task, const struct runner_build *b);
-uint64_t runner_try(struct runner *r, struct digest task, struct digest artifact, struct digest base, double budget, uint64_t seed, uint64_t rotation);
+struct runner_try {
+	struct digest task, artifact, base;
+	double budget;            /* seconds of timing */
+	uint64_t seed;
+	uint64_t rotation;        /* bytes, see runner_rotation; 0: none */
+	double goal, width;       /* shares; 0: none, any */
+};
+uint64_t runner_try(struct runner *r, const struct runner_try *t);
 /* As a run of the model goes through its constants: a power of two of megabytes, so that models of about a size are measured
  * alike; 0 where they fit in the second-level cache. */
 uint64_t runner_rotation(const struct module *m, const struct target *t);

@@ -3,9 +3,9 @@
 
 enum { FIRST_LOOK = 9 }; /* the fewest pairs whose range is an interval of the first look */
 
-void sequential_init(struct sequential *s)
+void sequential_init(struct sequential *s, double goal, double width)
 {
-	*s = (struct sequential){.next = FIRST_LOOK, .ratio = 1, .hi = INFINITY};
+	*s = (struct sequential){.goal = goal > 0 ? fmin(goal, 1) : 1, .width = width > 0 ? width : INFINITY, .next = FIRST_LOOK, .ratio = 1, .hi = INFINITY};
 }
 
 void sequential_free(struct sequential *s)
@@ -57,13 +57,18 @@ static enum verdict direction(double lo, double hi)
 	return hi < 1 - SEQ_LEAST ? VERDICT_FASTER : lo > 1 + SEQ_LEAST ? VERDICT_SLOWER : VERDICT_UNSURE;
 }
 
-/* Every pair so far says that it is much slower. Before the first look only: the interval is their range. */
+static double few_pairs_margin(const struct sequential *s)
+{
+	return 1 + (s->x.n < SEQ_FEW ? SEQ_FAR : SEQ_CLEAR);
+}
+
+/* Every pair so far says that it is much slower than the goal. Before the first look only: the interval is their range. */
 static bool hopeless(struct sequential *s, double ratio)
 {
 	s->lo = s->x.n > 1 ? fmin(s->lo, ratio) : ratio;
 	s->hi = s->x.n > 1 ? fmax(s->hi, ratio) : ratio;
 	s->ratio = sqrt(s->lo * s->hi);
-	return s->lo > 1 + (s->x.n < SEQ_FEW ? SEQ_FAR : SEQ_CLEAR) && (s->x.n >= SEQ_FEW || s->x.n == 1);
+	return s->lo > s->goal * few_pairs_margin(s) && (s->x.n >= SEQ_FEW || s->x.n == 1);
 }
 
 size_t sequential_want(const struct sequential *s)
@@ -73,11 +78,16 @@ size_t sequential_want(const struct sequential *s)
 	return n > s->x.n ? n - s->x.n : 1;
 }
 
+bool sequential_behind(double goal, double lo)
+{
+	return goal > 0 && goal < 1 && lo > goal * (1 + SEQ_BEHIND);
+}
+
 bool sequential_add(struct sequential *s, double candidate, double base, enum verdict *v)
 {
 	vec_push(&s->x, log(candidate / base));
 	if (!s->looks && hopeless(s, candidate / base)) {
-		*v = VERDICT_SLOWER;
+		*v = s->lo > few_pairs_margin(s) ? VERDICT_SLOWER : VERDICT_UNSURE;
 		return true;
 	}
 	if (s->x.n < s->next)
@@ -86,7 +96,9 @@ bool sequential_add(struct sequential *s, double candidate, double base, enum ve
 	*v = direction(s->lo, s->hi);
 	if (*v == VERDICT_UNSURE && inside(s->lo, s->hi, SEQ_TIE))
 		*v = VERDICT_TIE;
-	return *v == VERDICT_FASTER ? s->hi - s->lo <= SEQ_WIDTH * s->ratio : *v != VERDICT_UNSURE;
+	if (sequential_behind(s->goal, s->lo))
+		return true;
+	return *v == VERDICT_FASTER ? s->hi - s->lo <= s->width * s->ratio : *v != VERDICT_UNSURE;
 }
 
 enum verdict sequential_verdict(double lo, double hi)

@@ -8,12 +8,15 @@
  * median, whenever it stops.
  *
  * Verdicts: faster, if the interval is below 1 - SEQ_LEAST; slower, above 1 + SEQ_LEAST (what the same code gains or
- * loses by where it is placed); tie, if it lies inside 2% around 1; else unsure. What is faster goes on until the
- * interval is narrower than SEQ_WIDTH of the ratio, for a search chooses among such by how much. Before the first
- * look, what is far slower in the first pair (1 + SEQ_FAR) or slower by SEQ_CLEAR in each of the first SEQ_FEW is
- * called slower at once, and the interval is the range of its pairs: it is not worth the time that a sure figure
- * takes, and no equal kernel is called faster by it. So equal kernels are called faster with probability below
- * SEQ_ALPHA / 2. */
+ * loses by where it is placed); tie, if it lies inside 2% around 1; else unsure. A search chooses among what is
+ * faster by how much: it asks for intervals that are narrower than a width, a share of the ratio. One that has found
+ * better has a goal: the ratio to beat. What is surely behind it (its interval above by SEQ_BEHIND) ends with that look,
+ * whatever the interval says of the base.
+ *
+ * Before the first look, what is far slower than the base, or the goal where there is one, in the first pair (by
+ * SEQ_FAR), or slower by SEQ_CLEAR in each of the first SEQ_FEW, ends at once, and the interval is the range of its
+ * pairs: slower if that is above 1, else unsure. It is not worth the time that a sure figure takes, and no equal kernel
+ * is called faster by it. So equal kernels are called faster with probability below SEQ_ALPHA / 2. */
 #ifndef HONE_SEQUENTIAL_H
 #define HONE_SEQUENTIAL_H
 #include "common/vec.h"
@@ -22,21 +25,25 @@
 #define SEQ_ALPHA 0.01
 #define SEQ_LEAST 0.01
 #define SEQ_TIE 0.02
-#define SEQ_WIDTH 0.03
+#define SEQ_BEHIND 0.02
 #define SEQ_FAR 0.5
 #define SEQ_CLEAR 0.05
 #define SEQ_FEW 5
 
 struct sequential {
+	double goal, width; /* ratio; share of it */
 	VEC(double) x;      /* log ratios, sorted at looks */
 	int looks;
 	size_t next;        /* n at which the next look is due */
 	double ratio, lo, hi; /* at the last look; before the first: of the range of the pairs */
 };
-void sequential_init(struct sequential *s);
+/* goal 0, or from 1 on: none but the base; width 0: any. */
+void sequential_init(struct sequential *s, double goal, double width);
 void sequential_free(struct sequential *s);
 /* Pairs until something can be decided, at least 1. */
 size_t sequential_want(const struct sequential *s);
+/* Is what has its interval from lo on behind the goal (0: there is none)? */
+bool sequential_behind(double goal, double lo);
 /* One pair. true: decided, and *v says what. */
 bool sequential_add(struct sequential *s, double candidate, double base, enum verdict *v);
 /* What an interval says at the end: faster, slower, tie or unsure. */

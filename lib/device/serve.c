@@ -163,8 +163,12 @@ static void ask_try(struct service *s, uint64_t id, struct mp_in *r)
 	j->budget = mp_double(r);
 	j->seed = (uint64_t)mp_int(r, 0, INT64_MAX);
 	j->rotation = mp_left(r) ? (uint64_t)mp_int(r, 0, RUNNER_ROTATION_MAX) : 0;
+	j->goal = mp_left(r) ? mp_double(r) : 0;
+	j->width = mp_left(r) ? mp_double(r) : 0;
 	if (!r->why && !(j->budget >= 0 && j->budget <= 3600))
 		mp_fail(r, at, "a budget that is no number of seconds");
+	if (!r->why && !(j->goal >= 0 && j->width >= 0))
+		mp_fail(r, at, "a goal or a width that is no share");
 	if (!r->why) {
 		x = serve_find_artifact(s, j->artifact);
 		base = serve_find_artifact(s, j->base);

@@ -55,6 +55,7 @@ struct job { /* a request that is not answered yet */
 	double budget;                  /* JOB_TRY */
 	uint64_t seed;
 	uint64_t rotation;              /* bytes */
+	double goal, width;             /* shares; 0: none */
 	struct rotation sets[2];        /* of artifact and base */
 };
 struct service {

@@ -530,7 +530,7 @@ static bool time_pairs(struct run *x)
 	struct sequential s;
 	bool decided = false, good = true;
 
-	sequential_init(&s);
+	sequential_init(&s, x->t->goal, x->t->width);
 	fill_constants(x, CANDIDATE, PLACE_TIMED);
 	fill_constants(x, BASE, PLACE_TIMED);
 	fill_seed(x, CANDIDATE, PLACE_TIMED, 0);
@@ -554,7 +554,7 @@ static bool time_pairs(struct run *x)
 		x->r->hi = s.hi;
 	}
 	sequential_free(&s);
-	if (good && x->r->verdict == VERDICT_FASTER)
+	if (good && x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo))
 		good = confirm(x, &c, x->r->ratio);
 	if (!good)
 		return false;
@@ -608,17 +608,23 @@ static void drop_copies(struct run *x)
 				unlink(x->subject.copy[which][i]);
 }
 
+static void run_on(pid_t pid, int core)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (core >= 0)
+		CPU_SET(core, &set);
+	if (core >= 0)
+		sched_setaffinity(pid, sizeof set, &set);
+}
+
 static const char *prepare(struct run *x)
 {
 	const struct trial *t = x->t;
 	const char *why;
-	cpu_set_t set;
 
-	if (t->core >= 0) {
-		CPU_ZERO(&set);
-		CPU_SET(t->core, &set);
-		sched_setaffinity(0, sizeof set, &set);
-	}
+	run_on(0, t->aside);
 	plan_regions(x);
 	plan_rotation(x);
 	if ((why = regions_open(&x->regions)))
@@ -658,11 +664,16 @@ static bool load(struct run *x)
 static const char *run_once(const struct trial *t, struct runner_result *r, size_t most, bool checked, struct arena *a)
 {
 	struct run *x = xcalloc(1, sizeof *x);
+	double start = now_seconds(), waited = 0;
 
 	*x = (struct run){.t = t, .a = a, .r = r, .rng = {t->seed}, .most = most, .checked = checked};
 	const char *why = prepare(x);
 	if (!why && load(x) && check(x)) {
+		waited = now_seconds();
 		int fd = lock_device(t->lock);
+		waited = now_seconds() - waited;
+		run_on(0, t->core);
+		run_on(x->subject.pid, t->core);
 		time_pairs(x);
 		close(fd);
 	}
@@ -671,6 +682,7 @@ static const char *run_once(const struct trial *t, struct runner_result *r, size
 	regions_close(&x->regions);
 	vec_free(&x->got);
 	free(x);
+	r->seconds = now_seconds() - start - waited;
 	return why;
 }
 
@@ -696,21 +708,23 @@ static void join(struct runner_result *r, const struct runner_result *two)
 
 const char *trial_run(const struct trial *t, struct runner_result *r, struct arena *a)
 {
-	double start = now_seconds();
 	struct trial second = *t;
 
 	*r = (struct runner_result){.pair = ARENA_ARRAY(a, struct runner_pair, RUNNER_PAIRS_MAX)};
 	const char *why = run_once(t, r, RUNNER_PAIRS_MAX / 2, false, a);
+	/* Whoever is not better than the goal need not be known so well. */
+	bool wanted = !(t->goal > 0 && t->goal < 1 && r->ratio > t->goal);
 	bool differ = r->verdict == VERDICT_FASTER || (r->verdict == VERDICT_SLOWER && r->lo <= 1 + SEQ_CLEAR);
-	if (!why && differ && r->ratio < TRIAL_PLACED && r->ratio > 1 / TRIAL_PLACED) {
+	if (!why && differ && wanted && r->ratio < TRIAL_PLACED && r->ratio > 1 / TRIAL_PLACED) {
 		struct runner_result two = {.pair = r->pair + r->npairs};
-		second.budget = fmax(t->budget - (now_seconds() - start), t->budget / 4);
+		second.budget = fmax(t->budget - r->seconds, t->budget / 4);
 		second.seed++;
 		why = run_once(&second, &two, RUNNER_PAIRS_MAX / 2, true, a);
+		double seconds = r->seconds + two.seconds;
 		join(r, &two);
+		r->seconds = seconds;
 	}
 	if (!runs_well(r))
 		r->npairs = 0;
-	r->seconds = now_seconds() - start;
 	return why;
 }

@@ -53,9 +53,10 @@ struct trial {
 	int problem;               /* file of problem_write */
 	const struct artifact *artifact[2]; /* candidate, base; may be the same */
 	double budget;             /* seconds of timing */
+	double goal, width;        /* see sequential.h; 0: none */
 	uint64_t seed;
 	const struct rotation *rotation[2]; /* of the artifacts, with files, which may be one; NULL: none */
-	int core;                  /* to run on; -1: any */
+	int core, aside;           /* to time on; to prepare and to check on, while another times; -1: any */
 	const char *lock;          /* file: whoever times holds it */
 };
 /* NULL and *r filled in (arena), or why it could not be done, whatever the candidate. */

@@ -5,7 +5,7 @@
 #include "common/msg.h"
 #include "loop/prim.h"
 
-enum { HELLO_SECONDS = 30, BUILDS_AHEAD = 3, ATTEMPTS_MAX = 2 };
+enum { HELLO_SECONDS = 30, BUILDS_AHEAD = 12, ATTEMPTS_MAX = 2 };
 
 /* One thing a runner was asked to make: the task's inputs, or an artifact. */
 enum thing_state { THING_ASKED, THING_READY, THING_FAILED };
@@ -202,7 +202,8 @@ static bool advance(struct measure *m, struct host *h, size_t k)
 	}
 	if (base.state == THING_READY && own.state == THING_READY) {
 		t->build_seconds = own.seconds;
-		h->tries.a[k] = runner_try(h->r, task.digest, own.digest, base.digest, t->budget, t->seed, t->rotation);
+		h->tries.a[k] = runner_try(h->r, &(struct runner_try){.task = task.digest, .artifact = own.digest, .base = base.digest,
+								   .budget = t->budget, .seed = t->seed, .rotation = t->rotation, .goal = t->goal, .width = t->width});
 	}
 	return true;
 }
@@ -344,6 +345,7 @@ void measure_drop(struct measure *m)
 				k++;
 				continue;
 			}
+			h->trials.a[k]->state = TRIAL_WAITS;
 			memmove(h->trials.a + k, h->trials.a + k + 1, (h->trials.n - k - 1) * sizeof *h->trials.a);
 			memmove(h->tries.a + k, h->tries.a + k + 1, (h->tries.n - k - 1) * sizeof *h->tries.a);
 			h->trials.n--;

@@ -20,6 +20,7 @@ struct trial {
 	struct candidate *candidate;
 	struct digest source;         /* of the candidate's */
 	double budget;                /* seconds of timing */
+	double goal, width;           /* see runner.h */
 	uint64_t seed;
 	uint64_t rotation;            /* see runner.h */
 	void *owner;
