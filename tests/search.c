@@ -230,6 +230,50 @@ static void test_pairs(void)
 	space_free(s);
 }
 
+/* Trials until a search is at the best point there is. */
+static size_t trials_to_best(struct search *s)
+{
+	enum { TRIALS = 400, BATCH = 4 };
+	struct point *p[BATCH];
+	double best = 1;
+	size_t n = 0;
+
+	for (size_t k; n < TRIALS && best > 0.5 * 1.01 && (k = search_propose(s, BATCH, p)); n += k)
+		for (size_t i = 0; i < k; i++) {
+			search_tell(p[i], measure(p[i]));
+			best = fmin(best, measure(p[i]));
+		}
+	return n;
+}
+
+static void test_kin(void)
+{
+	enum { SEEDS = 10 };
+	size_t alone = 0, beside = 0;
+	bool same = true;
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct space *space[3];
+		struct search *s[3];
+		for (int i = 0; i < 3; i++) {
+			space[i] = space_made_up(&says_nothing);
+			s[i] = search_new(space[i], strategy_find("descent"), seed);
+		}
+		size_t one = trials_to_best(s[0]);
+		alone += one;
+		search_relate(s[0], s[1], INFINITY);
+		same &= trials_to_best(s[1]) == one;
+		search_relate(s[0], s[2], 1);
+		beside += trials_to_best(s[2]);
+		for (int i = 0; i < 3; i++) {
+			search_free(s[i]);
+			space_free(space[i]);
+		}
+	}
+	ok(beside < alone / 2, "descent: %zu trials alone, %zu beside the same task", alone / SEEDS, beside / SEEDS);
+	ok(same, "as many beside a task that is none like it");
+}
+
 static void test_schedulers(void)
 {
 	struct task_state t[] = {{.calls = 1, .seconds = 1e-3, .trials = 8}, {.calls = 4, .seconds = 1e-3, .trials = 8}, {.calls = 1, .trials = 0}};
@@ -258,6 +302,8 @@ static void test_distance(void)
 	ok(isinf(task_distance("MatMul f32 128x768 768x768c", "MatMul f16 128x768 768x768c")), "another type is elsewhere");
 	ok(isinf(task_distance("Add f32 8x8 $0", "Add f32 8x8 $1")), "another operand is elsewhere");
 	ok(isinf(task_distance("Relu f32 8x8", "Relu f32 8x8x8")), "another rank is elsewhere");
+	ok(isinf(task_distance("Relu f32 8x8; Add %0 $0", "Relu f32 16x8 -> %0@1,0")), "what is fused counts");
+	ok(task_distance_first("Relu f32 8x8; Add %0 $0", "Relu f32 16x8; Clip %0 =0 =6") == 1, "unless it is not to");
 	ok(task_distance("Relu f32 1x16", "Relu f32 0x16") < 3, "0x16 is a shape");
 }
 
@@ -274,6 +320,7 @@ int main(void)
 	test_quality();
 	test_descent();
 	test_pairs();
+	test_kin();
 	test_schedulers();
 	test_distance();
 	return tap_done();

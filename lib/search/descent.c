@@ -3,14 +3,14 @@
  * chance but the order among equals, so that searches with other seeds end in the same place. With trials left, it goes
  * through what it had left out around the best, and then it breeds.
  *
- * What a change should do is what it did elsewhere in this search, else what the cost model says; where that is much
- * worse, it is not tried. */
+ * What a change should do is what it did elsewhere in this search, else what it did in searches of tasks like this one
+ * and what the cost model says; where that is much worse, it is not tried. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "search/strategy_impl.h"
 
-enum { CENTRES = 4, PAIRS = 16, SINGLES = 12 };
+enum { CENTRES = 4, PAIRS = 16, SINGLES = 12, WITNESSES = 3 };
 #define MOVE    0.99 /* of the centre's time: less is no reason to begin again around another */
 #define NICHE   1.6  /* of the best one's time: other origins' best that are worth a descent */
 #define PRUNE   1.3  /* of the parent's time, by the cost model */
@@ -19,26 +19,54 @@ enum { CENTRES = 4, PAIRS = 16, SINGLES = 12 };
 
 static bool told(const struct point *p) { return p->measured > 0 && isfinite(p->measured); }
 
-/* What this change did to the last point it was tried on; 0: it was not. */
-static double seen(const struct search *s, const struct point *p)
+/* Is q, of the same search or another, the same change of what is from a like origin? */
+static bool same_change(const struct search *sq, const struct point *q, const struct search *sp, const struct point *p)
 {
-	for (size_t i = s->points.n; i-- > 0;) {
-		const struct point *q = s->points.a[i];
-		if (q->parent && q->changed && q->origin == p->origin && q->to == p->to && q->all == p->all && q->measured > 0 && !strcmp(q->changed, p->changed))
+	const char *from = sq->space->origins.a[q->origin].name;
+
+	return q->parent && q->changed && q->to == p->to && q->all == p->all && q->measured > 0 && !strcmp(q->changed, p->changed) &&
+	       (sq == sp ? q->origin == p->origin : !strcmp(from, sp->space->origins.a[p->origin].name));
+}
+
+/* What this change did to the last point it was tried on; 0: it was not. */
+static double seen(const struct search *of, const struct search *s, const struct point *p)
+{
+	for (size_t i = of->points.n; i-- > 0;) {
+		const struct point *q = of->points.a[i];
+		if (same_change(of, q, s, p))
 			return q->measured / q->parent->measured;
 	}
 	return 0;
 }
 
+/* The model's word counts as much as that of one task that is as good as this one. */
+static double seen_by_kin(const struct search *s, const struct point *p, double model, bool *bad)
+{
+	double sum = log(model), weights = 1;
+	int n = 0, worse = 0;
+
+	for (size_t i = 0; i < s->kin.n; i++) {
+		double was = seen(s->kin.a[i].search, s, p);
+		if (!(was > 0 && isfinite(was)))
+			continue;
+		sum += s->kin.a[i].weight * log(was);
+		weights += s->kin.a[i].weight;
+		n++;
+		worse += was > SEEN;
+	}
+	*bad = n ? worse == n && n >= WITNESSES : model > PRUNE;
+	return exp(sum / weights);
+}
+
 /* Of neighbours in the pool: what to expect of them; infinite: not worth a trial. */
 static void expect(struct search *s, struct point *p)
 {
-	double was = seen(s, p), model = p->predicted > 0 && p->parent->predicted > 0 ? p->predicted / p->parent->predicted : 1;
+	double was = seen(s, s, p), model = p->predicted > 0 && p->parent->predicted > 0 ? p->predicted / p->parent->predicted : 1;
+	bool bad = was > SEEN;
 
-	if (was > 0)
-		p->expected = was > SEEN ? INFINITY : was;
-	else
-		p->expected = model > PRUNE ? INFINITY : model;
+	if (!(was > 0))
+		was = seen_by_kin(s, p, model, &bad);
+	p->expected = bad ? INFINITY : was;
 }
 
 /* What to ask for to have that point: all its decisions, or those that are not the usual ones. */

@@ -27,12 +27,12 @@ static double number(const char **s)
 	return x;
 }
 
-double task_distance(const char *a, const char *b)
+static double distance(const char *a, const char *end_a, const char *b, const char *end_b)
 {
 	const char *s = a, *t = b;
 	double sum = 0;
 
-	while (*s && *t) {
+	while (s < end_a && t < end_b) {
 		if (number_at(a, s) && number_at(b, t)) {
 			double x = number(&s), y = number(&t);
 			if (x != y)
@@ -41,5 +41,15 @@ double task_distance(const char *a, const char *b)
 			return INFINITY;
 		}
 	}
-	return *s == *t ? sum : INFINITY;
+	return s == end_a && t == end_b ? sum : INFINITY;
+}
+
+double task_distance(const char *a, const char *b)
+{
+	return distance(a, a + strlen(a), b, b + strlen(b));
+}
+
+double task_distance_first(const char *a, const char *b)
+{
+	return distance(a, a + strcspn(a, ";>"), b, b + strcspn(b, ";>"));
 }

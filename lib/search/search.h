@@ -1,8 +1,8 @@
 /* Searching for schedules. Each part is a row of a table: space generators say which points there are, strategies which
  * to try next, cost models what to expect of one that has not been timed, task schedulers which task is next.
  *
- * All is deterministic: what a search proposes is a function of its space, its seed and what it has been told, in the
- * order of the calls. One that is made again and told the same again goes the same way, which is how an interrupted
+ * All is deterministic: what a search proposes is a function of its space, its seed and what it and its kin have been told,
+ * in the order of the calls. One that is made again and told the same again goes the same way, which is how an interrupted
  * tuning goes on from its records. */
 #ifndef HONE_SEARCH_H
 #define HONE_SEARCH_H
@@ -67,6 +67,8 @@ struct point *space_point(struct space *s, int origin, const struct samples *wan
 /* Tasks that differ only in numbers (shapes, attributes) are near each other: the sum of the octaves between those that
  * differ; infinite: other operators, another structure. */
 double task_distance(const char *a, const char *b);
+/* The same between their first operators, whatever is fused to them. */
+double task_distance_first(const char *a, const char *b);
 
 /* ---- cost models ---- */
 
@@ -78,8 +80,13 @@ extern const struct cost_model cost_models[];
 
 /* ---- strategies ---- */
 
+struct kin {
+	const struct search *search;
+	double weight;
+};
 struct search {
 	struct space *space;
+	VEC(struct kin) kin;        /* searches of tasks near this one: what changes did there is expected here */
 	const struct strategy *strategy;
 	struct rng rng;
 	VEC(struct point *) points; /* proposed, in order; [0]: the rule's */
@@ -100,6 +107,9 @@ extern const struct strategy strategies[];
 
 /* The search knows the rule's point and that its measure is 1. */
 struct search *search_new(struct space *s, const struct strategy *strategy, uint64_t seed);
+/* Each learns from the other from now on, less the farther their tasks are apart (task_distance_first; infinite: not at
+ * all). Both live as long as either proposes. */
+void search_relate(struct search *a, struct search *b, double distance);
 size_t search_propose(struct search *s, size_t n, struct point **out);
 /* Instead: recorded traces as they are, adapted to this task, those that have not been proposed. */
 size_t search_propose_records(struct search *s, size_t n, struct point **out);

@@ -1,4 +1,5 @@
 /* Strategies: which points of a space are tried next. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/digest.h"
@@ -98,6 +99,14 @@ struct search *search_new(struct space *space, const struct strategy *strategy, 
 	return s;
 }
 
+void search_relate(struct search *a, struct search *b, double distance)
+{
+	if (!isfinite(distance))
+		return;
+	vec_push(&a->kin, (struct kin){b, 1 / (1 + distance)});
+	vec_push(&b->kin, (struct kin){a, 1 / (1 + distance)});
+}
+
 size_t search_propose(struct search *s, size_t n, struct point **out)
 {
 	size_t count = s->points.n ? s->strategy->propose(s, n, out) : 0;
@@ -130,5 +139,6 @@ void search_free(struct search *s)
 	vec_free(&s->odometer);
 	vec_free(&s->pool);
 	vec_free(&s->children);
+	vec_free(&s->kin);
 	free(s);
 }

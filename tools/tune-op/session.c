@@ -110,6 +110,9 @@ static void begin(struct session *s, struct tuned *t)
 	t->space = space_new(t->m, t->n, s->target, s->opt->cost);
 	add_recorded_origins(s, t);
 	t->search = search_new(t->space, s->opt->strategy, seed_of(s, t));
+	for (int i = 0; i < s->ntask; i++)
+		if (s->task[i].search && &s->task[i] != t)
+			search_relate(t->search, s->task[i].search, task_distance_first(t->text, s->task[i].text));
 	t->phase = PHASE_SEARCH;
 	s->ledger.search += now_seconds() - start;
 }
