@@ -17,7 +17,7 @@
 enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 3, MET_MAX = 2 };
 #define SEARCH_SECONDS  0.25 /* at most, timing one trial */
 #define CONFIRM_SECONDS 1.0
-#define KNOWN_TO        0.03 /* of its ratio, what a search chooses from; whether a look says faster is all that it is for */
+#define KNOWN_TO        0.03 /* of its ratio, what is chosen among */
 #define BETTER          0.98 /* than the champion, so much is worth a trial of its own */
 #define FINALS_SHARE    0.15 /* of --seconds */
 #define GUESSED_RATE    3e10 /* FLOP/s of a task that has not been timed, to choose which task is next */
@@ -174,11 +174,12 @@ static void resolve(struct session *s, struct slot *x)
 		candidate_free(c);
 		return;
 	}
+	bool quick = x->look && x->look != LOOK_FINAL && t->phase == PHASE_SEARCH; /* is it faster at all? */
 	bool searching = !x->look && t->curve.n; /* of worse points it need not know by how much */
 	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x,
 				  .budget = x->look ? CONFIRM_SECONDS : SEARCH_SECONDS, .seed = seed_of(s, t) + x->number, .rotation = s->rotation,
 				  .goal = searching ? t->curve.a[t->curve.n - 1] : 0,
-				  .width = !x->look || x->look == LOOK_FINAL ? KNOWN_TO : 0};
+				  .width = quick ? 0 : KNOWN_TO};
 	measure_add(s->measure, &x->trial);
 }
 
