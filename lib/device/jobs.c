@@ -45,6 +45,8 @@ const struct serve_constants *serve_find_constants(const struct serve_task *t, c
 
 /* ---- processes ---- */
 
+enum { TRIES_SLOW = 2 /* that a candidate gets besides one */, EX_SLOW = 75 /* a try in a slow phase of the machine */ };
+
 static void pin(int core)
 {
 	cpu_set_t set;
@@ -167,17 +169,20 @@ static void run_try(struct service *s, struct job *j)
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
 	struct trial trial = {.oracle = s->oracle, .task = t->task, .problem = t->problem, .artifact = {&x->a, &base->a},
 			      .budget = j->budget, .goal = j->goal, .width = j->width, .seed = j->seed, 
-			      .core = s->core[s->ncores - 1], .aside = s->core[0], .lock = s->lock};
+			      .core = s->core[s->ncores - 1], .aside = s->core[0], .lock = s->lock, .last = j->slow == TRIES_SLOW};
 	struct runner_result r;
 	struct mp_out o;
 	for (int i = 0; i < 2; i++)
 		trial.rotation[i] = j->sets[i].copies ? &j->sets[i] : NULL;
-	const char *why = trial_run(&trial, &r, &j->arena);
+	bool slow;
+	const char *why = trial_run(&trial, &r, &slow, &j->arena);
 
 	if (why) {
 		say(j->report, why);
 		_exit(EX_SYSTEM);
 	}
+	if (slow)
+		_exit(EX_SLOW);
 	mp_out_init(&o);
 	size_t frame = frame_begin(&o, 8, j->id, "try");
 	put_result(&o, &r);
@@ -361,17 +366,29 @@ static void start_try(struct service *s, struct job *j)
 {
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
 
-	if (base->a.passed < 0 && (base->a.passed = memfd_create("passed", MFD_CLOEXEC)) < 0)
+	if (base->a.known < 0 && (base->a.known = memfd_create("known", MFD_CLOEXEC)) < 0)
 		die_errno(EX_SYSTEM, "memfd_create");
 	open_rotations(s, j, (const struct artifact *const[2]){&x->a, &base->a});
 	fork_job(s, j, run_try);
 }
 
+/* Those that met a slow phase come last: it may have passed. */
+static struct job *next_try(struct service *s)
+{
+	struct job *next = NULL;
+
+	for (size_t i = 0; i < s->jobs.n; i++) {
+		struct job *j = s->jobs.a[i];
+		if (j->kind == JOB_TRY && !j->pid && (!next || j->slow < next->slow))
+			next = j;
+	}
+	return next;
+}
+
 void jobs_start(struct service *s)
 {
-	for (size_t i = 0; i < s->jobs.n && trying(s) < (s->ncores > 1 ? 2 : 1); i++)
-		if (s->jobs.a[i]->kind == JOB_TRY && !s->jobs.a[i]->pid)
-			start_try(s, s->jobs.a[i]);
+	for (struct job *j; trying(s) < (s->ncores > 1 ? 2 : 1) && (j = next_try(s));)
+		start_try(s, j);
 	hold_background(s);
 	for (size_t i = 0; i < s->jobs.n; i++) {
 		struct job *j = s->jobs.a[i];
@@ -451,8 +468,8 @@ static void drop_oldest(struct service *s)
 	if (wanted(s, x))
 		return;
 	unlink(x->a.path);
-	if (x->a.passed >= 0)
-		close(x->a.passed);
+	if (x->a.known >= 0)
+		close(x->a.known);
 	free((char *)x->a.path);
 	arena_release(&x->arena);
 	free(x);
@@ -476,7 +493,7 @@ static void end_build(struct service *s, struct job *j)
 		*x = (struct serve_artifact){.digest = j->artifact, .task = j->task, .seconds = now_seconds() - j->start,
 					     .a = {.path = xstrdup(step_file(s, j, toolchain_find()->steps - 1)), .build = j->build,
 						   .constants = serve_find_constants(serve_find_task(s, j->task), j->build.algo)->fd,
-						   .passed = -1}};
+						   .known = -1}};
 		x->a.build.source = NULL;
 		vec_push(&s->artifacts, x);
 		x->used = ++s->uses;
@@ -539,6 +556,10 @@ static bool ended(struct service *s, struct job *j, int status)
 {
 	j->pid = 0;
 	j->stopped = false;
+	if (j->kind == JOB_TRY && WIFEXITED(status) && WEXITSTATUS(status) == EX_SLOW) {
+		j->slow++; /* again, later */
+		return false;
+	}
 	if (status) {
 		bool compiler = j->kind == JOB_BUILD && j->step >= 0;
 		serve_error(s, j->id, compiler ? "failed" : "error", how_failed(s, j, status));

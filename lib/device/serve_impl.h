@@ -56,6 +56,7 @@ struct job { /* a request that is not answered yet */
 	uint64_t seed;
 	uint64_t rotation;              /* bytes */
 	double goal, width;             /* shares; 0: none */
+	int slow;                       /* how often it was tried in a slow phase of the machine */
 	struct rotation sets[2];        /* of artifact and base */
 };
 struct service {

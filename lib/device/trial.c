@@ -311,14 +311,14 @@ static bool run_seed(struct run *x, int which, int seed)
 static bool base_passes(struct run *x, int seed, bool *passes)
 {
 	enum { UNKNOWN, RIGHT, WRONG };
-	int file = x->t->artifact[BASE]->passed;
+	int file = x->t->artifact[BASE]->known;
 	char known = UNKNOWN;
 
-	if (pread(file, &known, 1, seed) != 1 || known == UNKNOWN) {
+	if (pread(file, &known, 1, (off_t)offsetof(struct base_known, passed) + seed) != 1 || known == UNKNOWN) {
 		if (!run_seed(x, BASE, seed))
 			return false;
 		known = wrong_results(x, BASE, PLACE_START, seed) ? WRONG : RIGHT;
-		(void)!pwrite(file, &known, 1, seed);
+		(void)!pwrite(file, &known, 1, (off_t)offsetof(struct base_known, passed) + seed);
 	}
 	*passes = known == RIGHT;
 	return true;
@@ -524,6 +524,42 @@ static bool confirm(struct run *x, const struct clock *c, double ratio)
 	return true;
 }
 
+static int by_base(const void *a, const void *b)
+{
+	uint64_t x = ((const struct runner_pair *)a)->base, y = ((const struct runner_pair *)b)->base;
+
+	return (x > y) - (x < y);
+}
+
+/* Did the base take longer than in other processes? Where it does so time and again, that is what it takes. */
+static bool base_is_slow(const struct run *x)
+{
+	const struct trial *t = x->t;
+	const off_t at = offsetof(struct base_known, rotation);
+	struct {
+		uint64_t rotation;
+		double seconds;
+	} known, now = {t->rotation[BASE] ? rotation_bytes(t->rotation[BASE]) : 0, 0};
+	size_t n = x->r->npairs;
+
+	_Static_assert(sizeof known == sizeof(struct base_known) - offsetof(struct base_known, rotation), "the same members");
+	if (!n)
+		return false;
+	struct runner_pair *sorted = xmalloc(n * sizeof *sorted);
+	memcpy(sorted, x->r->pair, n * sizeof *sorted);
+	qsort(sorted, n, sizeof *sorted, by_base);
+	now.seconds = 1e-12 * (double)sorted[n / 2].base;
+	free(sorted);
+	bool there = pread(t->artifact[BASE]->known, &known, sizeof known, at) == (ssize_t)sizeof known && known.seconds > 0 &&
+		     known.rotation == now.rotation;
+	bool slow = there && now.seconds > TRIAL_SLOW * known.seconds;
+	if (slow)
+		now.seconds = sqrt(now.seconds * known.seconds);
+	if (!there || now.seconds < known.seconds || (slow && t->last))
+		(void)!pwrite(t->artifact[BASE]->known, &now, sizeof now, at);
+	return slow && !t->last;
+}
+
 static bool time_pairs(struct run *x)
 {
 	struct clock c = {.o = {.kind = ORDER_TIME, .place = PLACE_TIMED}};
@@ -660,8 +696,13 @@ static bool load(struct run *x)
 	return order(x, (struct order){.kind = ORDER_SEAL}, CANDIDATE, TRIAL_LOAD_SECONDS, "loading");
 }
 
+static bool runs_well(const struct runner_result *r)
+{
+	return r->verdict == VERDICT_FASTER || r->verdict == VERDICT_SLOWER || r->verdict == VERDICT_TIE || r->verdict == VERDICT_UNSURE;
+}
+
 /* In one process; results go to *r, which has room for most pairs. */
-static const char *run_once(const struct trial *t, struct runner_result *r, size_t most, bool checked, struct arena *a)
+static const char *run_once(const struct trial *t, struct runner_result *r, size_t most, bool checked, bool *slow, struct arena *a)
 {
 	struct run *x = xcalloc(1, sizeof *x);
 	double start = now_seconds(), waited = 0;
@@ -674,7 +715,7 @@ static const char *run_once(const struct trial *t, struct runner_result *r, size
 		waited = now_seconds() - waited;
 		run_on(0, t->core);
 		run_on(x->subject.pid, t->core);
-		time_pairs(x);
+		*slow = time_pairs(x) && runs_well(r) && r->ratio < TRIAL_PLACED && base_is_slow(x);
 		close(fd);
 	}
 	subject_end(&x->subject);
@@ -684,11 +725,6 @@ static const char *run_once(const struct trial *t, struct runner_result *r, size
 	free(x);
 	r->seconds = now_seconds() - start - waited;
 	return why;
-}
-
-static bool runs_well(const struct runner_result *r)
-{
-	return r->verdict == VERDICT_FASTER || r->verdict == VERDICT_SLOWER || r->verdict == VERDICT_TIE || r->verdict == VERDICT_UNSURE;
 }
 
 /* What two processes say together: the interval that holds both. */
@@ -706,20 +742,21 @@ static void join(struct runner_result *r, const struct runner_result *two)
 	r->why = two->why;
 }
 
-const char *trial_run(const struct trial *t, struct runner_result *r, struct arena *a)
+const char *trial_run(const struct trial *t, struct runner_result *r, bool *slow, struct arena *a)
 {
 	struct trial second = *t;
 
+	*slow = false;
 	*r = (struct runner_result){.pair = ARENA_ARRAY(a, struct runner_pair, RUNNER_PAIRS_MAX)};
-	const char *why = run_once(t, r, RUNNER_PAIRS_MAX / 2, false, a);
+	const char *why = run_once(t, r, RUNNER_PAIRS_MAX / 2, false, slow, a);
 	/* Whoever is not better than the goal need not be known so well. */
 	bool wanted = !(t->goal > 0 && t->goal < 1 && r->ratio > t->goal);
 	bool differ = r->verdict == VERDICT_FASTER || (r->verdict == VERDICT_SLOWER && r->lo <= 1 + SEQ_CLEAR);
-	if (!why && differ && wanted && r->ratio < TRIAL_PLACED && r->ratio > 1 / TRIAL_PLACED) {
+	if (!why && differ && wanted && !*slow && r->ratio < TRIAL_PLACED && r->ratio > 1 / TRIAL_PLACED) {
 		struct runner_result two = {.pair = r->pair + r->npairs};
 		second.budget = fmax(t->budget - r->seconds, t->budget / 4);
 		second.seed++;
-		why = run_once(&second, &two, RUNNER_PAIRS_MAX / 2, true, a);
+		why = run_once(&second, &two, RUNNER_PAIRS_MAX / 2, true, slow, a);
 		double seconds = r->seconds + two.seconds;
 		join(r, &two);
 		r->seconds = seconds;

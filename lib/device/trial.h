@@ -21,6 +21,9 @@
  * slower by more than SEQ_CLEAR in one: placing makes up for that once in a hundred times, and it costs a search
  * little to lose such a candidate.
  *
+ * In a slow phase of the machine (another program on the core's other thread, say) kernels are not slowed alike. It shows
+ * in the base, which takes longer than it has in other tries: then the try is better made again later.
+ *
  * A model's weights are many times what the caches next to a core hold, so a kernel does not find there what it read
  * in the run before. Calls that are timed go around copies of the constants, of the bytes of the rotation together.
  * With 32 MB the sum of the tasks of mobilenet_v2 is 0.97 of what the model takes (Zen 5), without 0.80; of a small
@@ -32,6 +35,7 @@
 #include "device/rotation.h"
 
 enum { TRIAL_PLACINGS = 4 };
+#define TRIAL_SLOW 1.2            /* times what the base takes else: the machine is in a slow phase */
 #define TRIAL_TOLERANCE 64.0
 #define TRIAL_SPIKE_SLACK 8
 #define TRIAL_LOAD_SECONDS 1.0    /* to load a library */
@@ -45,7 +49,13 @@ struct artifact {
 	const char *path;          /* of the library */
 	struct runner_build build; /* its buffers; no source */
 	int constants;             /* file of problem_write_constants */
-	int passed;                /* as a base: file of a byte a seed, 1: its results are right, 2: wrong, 0 or none: not known yet */
+	int known;                 /* as a base: file of struct base_known */
+};
+/* What tries have found out of a base, in a file that they share; all zero: nothing yet. */
+struct base_known {
+	char passed[4096];         /* a byte a seed: 1: its results are right, 2: wrong */
+	uint64_t rotation;         /* bytes of it, where */
+	double seconds;            /* a call takes so long when nothing else is in the way */
 };
 struct trial {
 	const struct oracle *oracle;
@@ -58,7 +68,9 @@ struct trial {
 	const struct rotation *rotation[2]; /* of the artifacts, with files, which may be one; NULL: none */
 	int core, aside;           /* to time on; to prepare and to check on, while another times; -1: any */
 	const char *lock;          /* file: whoever times holds it */
+	bool last;                 /* in whatever phase the machine is */
 };
-/* NULL and *r filled in (arena), or why it could not be done, whatever the candidate. */
-const char *trial_run(const struct trial *t, struct runner_result *r, struct arena *a);
+/* NULL and *r filled in (arena), or why it could not be done, whatever the candidate. *slow: in a slow phase, and it is not
+ * the last. */
+const char *trial_run(const struct trial *t, struct runner_result *r, bool *slow, struct arena *a);
 #endif

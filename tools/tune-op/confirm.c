@@ -5,13 +5,16 @@
  * LOOKS to LOOKS_MAX, errs with probability 1/80, so all together with 1/20 at most. What passes is timed once more, and that
  * result is what counts, if it says faster as well, and what is recorded against the default.
  *
+ * What is in the lead when a search ends was chosen with little known of the others: more of them are looked at then, one
+ * look at a time, as long as they are ahead of it.
+ *
  * Among schedules that tie, the one with fewest changes is looked at first, and another takes its place only if it is
  * faster by TIED: then searches that went other ways choose the same. */
 #include <math.h>
 #include <string.h>
 #include "session.h"
 
-enum { CONTENDERS_MAX = 8 };
+enum { CONTENDERS_MAX = 16 };
 #define MATERIAL 0.99 /* of the default's time: less is not worth a change */
 #define TIED     0.99 /* of another's time: less is no difference */
 
@@ -38,6 +41,16 @@ static int count_looks(const struct tuned *t, const struct point *p)
 
 /* What all looks at a point say; *mean: logarithm of its ratio. */
 enum finding { FASTER, NOT_FASTER, OPEN, IN_FLIGHT };
+static enum finding find(const struct tuned *t, const struct point *p, double *mean);
+
+/* Is a point for which few looks have said so much not worth another? */
+static bool behind_champion(const struct tuned *t, const struct point *p, double mean)
+{
+	double least;
+
+	return t->champion && t->champion->point != p && find(t, t->champion->point, &least) == FASTER && mean >= least;
+}
+
 static enum finding find(const struct tuned *t, const struct point *p, double *mean)
 {
 	int n = count_looks(t, p);
@@ -52,9 +65,9 @@ static enum finding find(const struct tuned *t, const struct point *p, double *m
 		sum += log(x->ratio);
 		squares += log(x->ratio) * log(x->ratio);
 	}
+	*mean = n ? sum / n : 0;
 	if (n < LOOKS)
-		return OPEN;
-	*mean = sum / n;
+		return n && behind_champion(t, p, *mean) ? NOT_FASTER : OPEN;
 	double deviation = sqrt(fmax(0, (squares - sum * *mean) / (n - 1))), bound = student[n] * deviation / sqrt(n);
 	if (*mean + bound < log(MATERIAL))
 		return FASTER;
@@ -146,12 +159,12 @@ size_t add_more_looks(struct tuned *t, struct slot **out)
 	return 0;
 }
 
-size_t add_looks(struct tuned *t, double within, struct slot **out)
+size_t add_looks(struct tuned *t, double within, int looks, struct slot **out)
 {
 	struct slot *x = contender(t, within);
 	size_t n = 0;
 
-	for (int k = 1; x && k <= LOOKS; k++)
+	for (int k = 1; x && k <= looks; k++)
 		out[n++] = slot_new(t, x->point, k);
 	return n;
 }

@@ -14,12 +14,12 @@
 #include "device/target.h"
 #include "op/task.h"
 
-enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 3, MET_MAX = 2 };
+enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, MET_MAX = 2 };
 #define SEARCH_SECONDS  0.25 /* at most, timing one trial */
 #define CONFIRM_SECONDS 1.0
 #define KNOWN_TO        0.03 /* of its ratio, what is chosen among */
 #define BETTER          0.98 /* than the champion, so much is worth a trial of its own */
-#define FINALS_SHARE    0.15 /* of --seconds */
+#define FINALS_SHARE    0.2  /* of --seconds */
 #define GUESSED_RATE    3e10 /* FLOP/s of a task that has not been timed, to choose which task is next */
 
 struct batch {
@@ -175,10 +175,12 @@ static void resolve(struct session *s, struct slot *x)
 		return;
 	}
 	bool quick = x->look && x->look != LOOK_FINAL && t->phase == PHASE_SEARCH; /* is it faster at all? */
-	bool searching = !x->look && t->curve.n; /* of worse points it need not know by how much */
+	double goal = !x->look && t->curve.n ? t->curve.a[t->curve.n - 1] : 0; /* of worse points it need not know by how much */
+	if (x->look && x->look != LOOK_FINAL && t->phase == PHASE_FINAL && t->champion)
+		goal = t->champion->ratio;
 	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x,
 				  .budget = x->look ? CONFIRM_SECONDS : SEARCH_SECONDS, .seed = seed_of(s, t) + x->number, .rotation = s->rotation,
-				  .goal = searching ? t->curve.a[t->curve.n - 1] : 0,
+				  .goal = goal,
 				  .width = quick ? 0 : KNOWN_TO};
 	measure_add(s->measure, &x->trial);
 }
@@ -306,7 +308,7 @@ static void issue(struct session *s, struct tuned *t)
 		if (!b->n)
 			b->n = add_more_looks(t, b->slot);
 		if (!b->n && t->finalists++ < FINALISTS)
-			b->n = add_looks(t, 1, b->slot);
+			b->n = add_looks(t, 1, t->champion ? 1 : LOOKS, b->slot);
 		if (!b->n)
 			t->phase = PHASE_DONE;
 	}
@@ -342,7 +344,7 @@ static void confirm(struct session *s, struct tuned *t)
 	if (!b->n && !is_looking(t))
 		b->n = add_more_looks(t, b->slot);
 	if (!b->n && !is_looking(t))
-		b->n = add_looks(t, BETTER, b->slot);
+		b->n = add_looks(t, BETTER, LOOKS, b->slot);
 	if (b->n)
 		send(s, b);
 }

@@ -121,10 +121,10 @@ static inline bool verdict_timed(enum verdict v)
 	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
 }
 
-/* confirm.c. Looks at the best point that has time within so much of the champion's; one more where those there are
+/* confirm.c. The first so many looks at the best point that has time within so much of the champion's; one more where those there are
  * leave it open; and the final one, for what was faster in all looks, and by more than a tie than the champion. Counts; out
  * has room for LOOKS. */
-size_t add_looks(struct tuned *t, double within, struct slot **out);
+size_t add_looks(struct tuned *t, double within, int looks, struct slot **out);
 size_t add_more_looks(struct tuned *t, struct slot **out);
 size_t add_finals(struct tuned *t, struct slot **out);
 bool is_looking(const struct tuned *t); /* has looks in flight */
