@@ -414,8 +414,8 @@ static void test_goal(void)
 			most = s.x.n > (size_t)most ? (int)s.x.n : most;
 			sequential_free(&s);
 		}
-		ok((k ? behind == RUNS : behind <= RUNS / 100) && !wide && (k < 2 || most <= 9), "%g of the base's time, goal %g: %d of %d behind, %d not known well, %d pairs at most",
-		   times[k], goal, behind, RUNS, wide, most);
+		ok((k ? behind == RUNS : behind <= RUNS / 100) && !wide && (k < 2 || most <= 9),
+		   "%g of the base's time, goal %g: %d of %d behind, %d not known well, %d pairs at most", times[k], goal, behind, RUNS, wide, most);
 	}
 }
 

@@ -17,8 +17,9 @@
  * rotation bytes of constants before they come to the same again, as a model's run goes through its weights (0: the same
  * at each call). It ends as soon as the ratio is known to be above goal (0: there is none), for the best of a search have
  * less; what is faster, not before its interval is narrower than width, a share of the ratio (0: any is narrow enough). An
- * older client says nothing of these three. Only the candidate is judged: what is to be a base is tried against itself first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try
- * of another is an error. This header is the client's side; serve.h is the other end. */
+ * older client says nothing of these three. Only the candidate is judged: what is to be a base is tried against itself
+ * first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try of another is an error. This header is the
+ * client's side; serve.h is the other end. */
 #ifndef HONE_RUNNER_H
 #define HONE_RUNNER_H
 #include <stdbool.h>

@@ -19,7 +19,8 @@ enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, MET_MAX = 2
 #define CONFIRM_SECONDS 1.0
 #define KNOWN_TO        0.03 /* of its ratio, what is chosen among */
 #define BETTER          0.98 /* than the champion, so much is worth a trial of its own */
-#define FINALS_SHARE    0.2  /* of --seconds */
+#define FINALS_SHARE    0.2  /* of --seconds, */
+#define FINALS_SECONDS  0.6  /* or so much a task */
 #define GUESSED_RATE    3e10 /* FLOP/s of a task that has not been timed, to choose which task is next */
 
 struct batch {
@@ -601,6 +602,16 @@ static void set_rotation(struct session *s)
 	s->rotation_text = s->rotation ? arena_printf(&s->arena, "%llu", (unsigned long long)s->rotation) : "";
 }
 
+/* What of the time is for what comes after the searches. */
+static double finals_seconds(const struct session *s)
+{
+	int n = 0;
+
+	for (int i = 0; i < s->ntask; i++)
+		n += s->task[i].phase != PHASE_DONE;
+	return fmin(FINALS_SHARE * s->opt->seconds, FINALS_SECONDS * n);
+}
+
 void session_run(struct session *s, const char *const *runner, int nrunner)
 {
 	double start = now_seconds(), end = s->opt->seconds > 0 ? start + s->opt->seconds : INFINITY;
@@ -614,9 +625,10 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	bool there = !s->opt->records_out || !s->opt->kb || !access(s->opt->kb, F_OK); /* the first of a sweep finds none */
 	s->kb = kb_open(there ? s->opt->kb : NULL, !s->opt->records_out);
 	bool any = recall_searches(s);
+	double deadline = end - finals_seconds(s);
 	if (any)
-		loop(s, end - FINALS_SHARE * s->opt->seconds, end);
-	if (!stop && now_seconds() >= end - FINALS_SHARE * s->opt->seconds)
+		loop(s, deadline, end);
+	if (!stop && now_seconds() >= deadline)
 		finals(s, end);
 	s->interrupted = stop;
 	for (int i = 0; i < s->ntask; i++) {
