@@ -535,14 +535,10 @@ static int by_base(const void *a, const void *b)
 static bool base_is_slow(const struct run *x)
 {
 	const struct trial *t = x->t;
-	const off_t at = offsetof(struct base_known, rotation);
-	struct {
-		uint64_t rotation;
-		double seconds;
-	} known, now = {t->rotation[BASE] ? rotation_bytes(t->rotation[BASE]) : 0, 0};
+	const off_t at = offsetof(struct base_known, time);
+	struct base_time known, now = {t->rotation[BASE] ? rotation_bytes(t->rotation[BASE]) : 0, 0};
 	size_t n = x->r->npairs;
 
-	_Static_assert(sizeof known == sizeof(struct base_known) - offsetof(struct base_known, rotation), "the same members");
 	if (!n)
 		return false;
 	struct runner_pair *sorted = xmalloc(n * sizeof *sorted);

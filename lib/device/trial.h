@@ -53,9 +53,11 @@ struct artifact {
 };
 /* What tries have found out of a base, in a file that they share; all zero: nothing yet. */
 struct base_known {
-	char passed[4096];         /* a byte a seed: 1: its results are right, 2: wrong */
-	uint64_t rotation;         /* bytes of it, where */
-	double seconds;            /* a call takes so long when nothing else is in the way */
+	struct base_time {
+		uint64_t rotation; /* bytes of it, where */
+		double seconds;    /* a call takes so long when nothing else is in the way */
+	} time;
+	char passed[];             /* a byte a seed: 1: its results are right, 2: wrong */
 };
 struct trial {
 	const struct oracle *oracle;
