@@ -502,7 +502,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
  * that a hypervisor took. */
 static bool confirm(struct run *x, const struct clock *c, double ratio)
 {
-	enum { TRIES = 3 };
+	enum { TRIES = 8 };
 	static const double seconds = 2e-3;
 	double seen = 0;
 
