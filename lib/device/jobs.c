@@ -168,7 +168,7 @@ static void run_try(struct service *s, struct job *j)
 	struct serve_task *t = serve_find_task(s, j->task);
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
 	struct trial trial = {.oracle = s->oracle, .task = t->task, .problem = t->problem, .artifact = {&x->a, &base->a},
-			      .budget = j->budget, .goal = j->goal, .width = j->width, .seed = j->seed, 
+			      .budget = j->budget, .goal = j->goal, .width = j->width, .seed = j->seed,
 			      .core = s->core[s->ncores - 1], .aside = s->core[0], .lock = s->lock, .last = j->slow == TRIES_SLOW};
 	struct runner_result r;
 	struct mp_out o;

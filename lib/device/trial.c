@@ -644,11 +644,11 @@ static void run_on(pid_t pid, int core)
 {
 	cpu_set_t set;
 
+	if (core < 0)
+		return;
 	CPU_ZERO(&set);
-	if (core >= 0)
-		CPU_SET(core, &set);
-	if (core >= 0)
-		sched_setaffinity(pid, sizeof set, &set);
+	CPU_SET(core, &set);
+	sched_setaffinity(pid, sizeof set, &set);
 }
 
 static const char *prepare(struct run *x)
