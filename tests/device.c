@@ -235,42 +235,6 @@ static void test_rotation(void)
 	}
 }
 
-/* A candidate beside which the base takes four times what it takes else, as in a slow phase of the machine: those that wait
- * behind it are tried first, then it again. (All but one or two: the machine may have a slow phase of its own.) */
-static void test_slow_phase(void)
-{
-	static const char often[] = "\textern int optind;\n\tfor (int k = optind == 777 ? 0 : 3; k < 4; k++)\n"
-				    "\t\tfor (int i = 0; i < 5000; i++)\n\t\t\t((volatile float *)c)[i] = 2 * a[i] + b[i];";
-	static const char once[] = "\tfor (int i = 0; i < 5000; i++)\n\t\t((volatile float *)c)[i] = 2 * a[i] + b[i];";
-	static const char mark[] = "\textern int optind;\n\toptind = 777;\n";
-	enum { N = 5, ALONE = -1 };
-	struct runner_answer x[N];
-	uint64_t first = 0;
-	bool good = true;
-	int place = N;
-	double ratio = 1;
-
-	use_scale(5000);
-	struct runner_try t = {.task = task, .base = build(often).digest, .budget = 0.2};
-	for (int i = 0; i < N; i++)
-		x[i] = build(arena_printf(&arena, "%s%s\n\tworkspace[0] = %d;", i ? "" : mark, once, i));
-	for (int i = ALONE; i < N; i++) { /* first one by which to see what the base takes */
-		t.artifact = x[i == ALONE ? 1 : i].digest;
-		uint64_t id = runner_try(runner, &t);
-		first = i == 0 ? id : first;
-		good &= i != ALONE || next().result.npairs > 0;
-	}
-	for (int i = 0; i < N; i++) {
-		struct runner_answer y = next();
-		good &= !y.error && y.result.npairs > 0;
-		if (y.id == first) {
-			place = i;
-			ratio = y.result.ratio;
-		}
-	}
-	ok(good && place >= 2 && ratio < 0.5, "a base that is slow: told behind %d of %d others, then as it is (%.3f)", place, N - 1, ratio);
-}
-
 /* More sets of constants than the service keeps files for, and again: each kernel finds its own. */
 static void test_rotations_kept(void)
 {
@@ -617,7 +581,6 @@ int main(int argc, char **argv)
 	test_verdicts();
 	test_rotation();
 	test_rotations_kept();
-	test_slow_phase();
 	test_matmul();
 	test_errors();
 	test_many();
