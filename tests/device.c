@@ -315,6 +315,35 @@ static void test_many(void)
 	ok(good == N, "tries one after another");
 }
 
+/* A service that takes the machine to be in a slow phase: what is tried is tried again, and in the end as it is; what else
+ * runs stands still meanwhile, but not for longer. */
+static void test_slow_phase(const char *self)
+{
+	enum { N = 4 };
+	struct runner *usual = runner;
+	const char *why;
+	int tried = 0, built = 0;
+
+	if (!ok((runner = runner_open(arena_printf(&arena, "exec %s --slow", self), 10, &arena, &why)) != NULL, "a runner in a slow phase"))
+		return;
+	use_scale(5000);
+	struct digest base = build(scale).digest;
+	double t = now_seconds();
+	runner_try(runner, &(struct runner_try){.task = task, .artifact = base, .base = base, .budget = 0.2, .seed = 3});
+	for (int i = 0; i < N; i++)
+		ask_build(arena_printf(&arena, "%s\n\tworkspace[0] = %d;", scale, i));
+	for (int i = 0; i < N + 1; i++) {
+		struct runner_answer x = next();
+		tried += x.result.npairs > 0;
+		built += !x.error && !x.ended && x.result.verdict == VERDICT_COUNT;
+	}
+	t = now_seconds() - t;
+	ok(tried == 1 && t > 4 * 0.4 * 0.2, "a try in a slow phase is made again, then as it is (%.2f s)", t);
+	ok(built == N, "builds beside it go on");
+	runner_close(runner);
+	runner = usual;
+}
+
 /* ---- bytes on the wire ---- */
 
 /* A session as a client would send it. */
@@ -558,7 +587,9 @@ int main(int argc, char **argv)
 	const char *why;
 
 	if (argc > 1 && !strcmp(argv[1], "--serve"))
-		return runner_serve(&small);
+		return runner_serve(&small, 0);
+	if (argc > 1 && !strcmp(argv[1], "--slow"))
+		return runner_serve(&small, 1e-9);
 	if (argc > 2 && !strcmp(argv[1], "--remote")) {
 		test_remote(argv[2]);
 		return tap_done();
@@ -584,6 +615,7 @@ int main(int argc, char **argv)
 	test_matmul();
 	test_errors();
 	test_many();
+	test_slow_phase(argv[0]);
 	runner_close(runner);
 	arena_release(&arena);
 	return tap_done();

@@ -45,7 +45,7 @@ const struct serve_constants *serve_find_constants(const struct serve_task *t, c
 
 /* ---- processes ---- */
 
-enum { TRIES_SLOW = 2 /* that a candidate gets besides one */, EX_SLOW = 75 /* a try in a slow phase of the machine */ };
+enum { TRIES_SLOW = 4 /* that a candidate gets besides one */, EX_SLOW = 75 /* a try in a slow phase of the machine */ };
 
 static void pin(int core)
 {
@@ -169,7 +169,8 @@ static void run_try(struct service *s, struct job *j)
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
 	struct trial trial = {.oracle = s->oracle, .task = t->task, .problem = t->problem, .artifact = {&x->a, &base->a},
 			      .budget = j->budget, .goal = j->goal, .width = j->width, .seed = j->seed,
-			      .core = s->core[s->ncores - 1], .aside = s->core[0], .lock = s->lock, .last = j->slow == TRIES_SLOW};
+			      .core = s->core[s->ncores - 1], .aside = s->core[0], .lock = s->lock,
+			      .yardstick = s->yardstick, .hush = s->hush[1], .last = j->slow == TRIES_SLOW};
 	struct runner_result r;
 	struct mp_out o;
 	for (int i = 0; i < 2; i++)
@@ -282,23 +283,43 @@ static void move_background(struct service *s, struct job *j)
 		j->slot = slot;
 }
 
-/* The job on the core of the tries stands still while there is one, unless another core is free. */
-static void hold_background(struct service *s)
+/* Is there a try that needs silence? */
+static bool is_hushed(struct service *s)
 {
-	bool hold = trying(s) > 0;
+	for (size_t i = 0; i < s->jobs.n; i++)
+		if (s->jobs.a[i]->pid && s->jobs.a[i]->hush)
+			return true;
+	return false;
+}
+
+/* Stands still: the job on the core of the tries, while there is one, unless another core is free; all but a try that needs
+ * silence. */
+static void hold_jobs(struct service *s)
+{
+	bool tries = trying(s) > 0, hushed = is_hushed(s);
 
 	for (size_t i = 0; i < s->jobs.n; i++) {
 		struct job *j = s->jobs.a[i];
-		if (!j->pid || j->kind == JOB_TRY)
+		bool try = j->kind == JOB_TRY;
+		if (!j->pid)
 			continue;
-		if (hold && j->slot == s->ncores - 1)
+		if (!try && tries && !hushed && j->slot == s->ncores - 1)
 			move_background(s, j);
-		bool stop = hold && j->slot == s->ncores - 1;
+		bool stop = hushed ? !j->hush : !try && tries && j->slot == s->ncores - 1;
 		if (j->stopped == stop)
 			continue;
 		kill(-j->pid, stop ? SIGSTOP : SIGCONT);
 		j->stopped = stop;
 	}
+}
+
+void jobs_hush(struct service *s)
+{
+	pid_t pid;
+
+	while (read(s->hush[0], &pid, sizeof pid) == (ssize_t)sizeof pid)
+		for (size_t i = 0; i < s->jobs.n; i++)
+			s->jobs.a[i]->hush |= s->jobs.a[i]->kind == JOB_TRY && s->jobs.a[i]->pid == pid;
 }
 
 static void start_background(struct service *s, struct job *j)
@@ -387,10 +408,10 @@ static struct job *next_try(struct service *s)
 
 void jobs_start(struct service *s)
 {
-	for (struct job *j; trying(s) < (s->ncores > 1 ? 2 : 1) && (j = next_try(s));)
+	for (struct job *j; !is_hushed(s) && trying(s) < (s->ncores > 1 ? 2 : 1) && (j = next_try(s));)
 		start_try(s, j);
-	hold_background(s);
-	for (size_t i = 0; i < s->jobs.n; i++) {
+	hold_jobs(s);
+	for (size_t i = 0; i < s->jobs.n && !is_hushed(s); i++) {
 		struct job *j = s->jobs.a[i];
 		if (j->pid || j->kind == JOB_TRY)
 			continue;
@@ -555,7 +576,7 @@ static void send_report(struct service *s, struct job *j)
 static bool ended(struct service *s, struct job *j, int status)
 {
 	j->pid = 0;
-	j->stopped = false;
+	j->stopped = j->hush = false;
 	if (j->kind == JOB_TRY && WIFEXITED(status) && WEXITSTATUS(status) == EX_SLOW) {
 		j->slow++; /* again, later */
 		return false;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -339,7 +340,7 @@ static void at_end(void *arg)
 	jobs_kill(arg);
 }
 
-int runner_serve(const struct oracle *o)
+int runner_serve(const struct oracle *o, double yardstick)
 {
 	struct service *s = xcalloc(1, sizeof *s);
 	struct signalfd_siginfo info;
@@ -352,18 +353,23 @@ int runner_serve(const struct oracle *o)
 	find_cores(s);
 	find_lock(s);
 	make_dir(s);
+	if (pipe2(s->hush, O_CLOEXEC | O_NONBLOCK) || (s->yardstick = memfd_create("yardstick", MFD_CLOEXEC)) < 0 ||
+	    pwrite(s->yardstick, &yardstick, sizeof yardstick, 0) != (ssize_t)sizeof yardstick)
+		die_errno(EX_SYSTEM, "pipe");
 	toolchain_find();
 	die_hook(at_end, s);
 	int children = watch_children();
 	while (!s->ended) {
-		struct pollfd p[2] = {{STDIN_FILENO, POLLIN, 0}, {children, POLLIN, 0}};
-		poll(p, 2, s->jobs.n ? 1000 : -1);
+		struct pollfd p[] = {{STDIN_FILENO, POLLIN, 0}, {children, POLLIN, 0}, {s->hush[0], POLLIN, 0}};
+		poll(p, sizeof p / sizeof *p, s->jobs.n ? 1000 : -1);
 		if (p[1].revents)
 			while (read(children, &info, sizeof info) > 0)
 				;
 		if (p[0].revents)
 			read_in(s);
 		jobs_reap(s);
+		if (p[2].revents)
+			jobs_hush(s);
 		jobs_start(s);
 		if (s->jobs.n && now_seconds() - spoke >= 1) {
 			say_alive(s);

@@ -56,6 +56,7 @@ struct job { /* a request that is not answered yet */
 	uint64_t seed;
 	uint64_t rotation;              /* bytes */
 	double goal, width;             /* shares; 0: none */
+	bool hush;                      /* JOB_TRY: all else stands still until it ends */
 	int slow;                       /* how often it was tried in a slow phase of the machine */
 	struct rotation sets[2];        /* of artifact and base */
 };
@@ -68,6 +69,8 @@ struct service {
 	char *dir, *lock;
 	int ncores, core[CORES_MAX];
 	int janitor;            /* pipe that its end closes */
+	int hush[2];            /* pipe from the tries, see trial.h */
+	int yardstick;          /* see trial.h */
 	VEC(struct job *) jobs; /* in order of arrival */
 	VEC(struct serve_task *) tasks;
 	VEC(struct serve_artifact *) artifacts;
@@ -77,6 +80,7 @@ struct service {
 /* jobs.c: starts what may run now; takes in what has ended. Ends all. */
 void jobs_start(struct service *s);
 void jobs_reap(struct service *s);
+void jobs_hush(struct service *s);   /* takes in which try needs silence */
 void jobs_kill(struct service *s);
 struct serve_task *serve_find_task(struct service *s, struct digest d);
 struct serve_artifact *serve_find_artifact(struct service *s, struct digest d); /* and notes the use */

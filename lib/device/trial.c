@@ -1,4 +1,4 @@
-/* Check, then time. */
+/* A try: checks; timing.c times. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -15,25 +15,7 @@
 #include "device/sequential.h"
 #include "device/trial_impl.h"
 
-enum { POISON = 0xff, POINTS = 16, MOST_ROUNDS = 6 };
-static const double sample_seconds = 50e-6, warm_seconds = 5e-4, pair_seconds = 3e-3;
-
-struct run { /* of one trial */
-	const struct trial *t;
-	const struct problem *p;
-	const struct problem *constants[2];
-	struct regions regions;
-	struct arguments arguments[2];
-	struct subject subject;
-	struct rng rng;
-	struct arena *a;
-	struct runner_result *r;
-	double base_seconds; /* a call of the base took */
-	int packed[2][RUNNER_BUFS_MAX]; /* where a constant lies packed: its place + 1; 0: nowhere yet */
-	bool checked;        /* by an earlier process of this trial */
-	size_t most;         /* pairs there is room for */
-	VEC(char) got;       /* a result, row-major */
-};
+enum { POISON = 0xff, POINTS = 16 };
 
 static const struct runner_build *build_of(const struct run *x, int which)
 {
@@ -115,7 +97,7 @@ static const char *fill_rotation(struct run *x)
 
 /* ---- contents ---- */
 
-static void fill_constants(struct run *x, int which, enum place p)
+void run_fill_constants(struct run *x, int which, enum place p)
 {
 	const struct runner_build *b = build_of(x, which);
 
@@ -144,7 +126,7 @@ static void fill_inputs(struct run *x, int which, enum place p, void *const *dat
 	}
 }
 
-static void fill_seed(struct run *x, int which, enum place p, int seed)
+void run_fill_seed(struct run *x, int which, enum place p, int seed)
 {
 	void *data[RUNNER_BUFS_MAX];
 
@@ -154,7 +136,7 @@ static void fill_seed(struct run *x, int which, enum place p, int seed)
 }
 
 /* Results: what is no number and no value that was there; workspace: anything. */
-static void poison(struct run *x, int which, enum place p)
+void run_poison(struct run *x, int which, enum place p)
 {
 	struct arguments *g = &x->arguments[which];
 	const struct region *w = &x->regions.r.a[g->workspace];
@@ -171,7 +153,7 @@ static void poison(struct run *x, int which, enum place p)
 
 /* ---- verdicts ---- */
 
-static void judge(struct run *x, enum verdict v, const char *why)
+void run_judge(struct run *x, enum verdict v, const char *why)
 {
 	x->r->verdict = v;
 	x->r->why = arena_str(x->a, why);
@@ -208,34 +190,34 @@ static bool fell(struct run *x, int which, enum answer answer, double seconds, c
 
 	if (answer == ANSWER_LATE) {
 		subject_end(&x->subject);
-		judge(x, VERDICT_TIMEOUT, arena_printf(x->a, "%s%s: not done after %.3g seconds", who, what, seconds));
+		run_judge(x, VERDICT_TIMEOUT, arena_printf(x->a, "%s%s: not done after %.3g seconds", who, what, seconds));
 		return false;
 	}
 	if (answer == ANSWER_REFUSED) {
-		judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: %.199s", who, what, x->subject.shared->why));
+		run_judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: %.199s", who, what, x->subject.shared->why));
 		return false;
 	}
 	if (answer == ANSWER_GARBLED) {
 		subject_end(&x->subject);
-		judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: spoke on the channel of its parent", who, what));
+		run_judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: spoke on the channel of its parent", who, what));
 		return false;
 	}
 	status = isolate_kill(x->subject.pid);
 	x->subject.pid = 0;
 	memcpy(&f, &x->subject.shared->fault, sizeof f);
-	judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: %s%s", who, what, isolate_words(status, &f),
+	run_judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: %s%s", who, what, isolate_words(status, &f),
 					     f.signal == 11 || f.signal == 7 ? address_words(x, f.addr) : ""));
 	return false;
 }
 
-static bool order(struct run *x, struct order o, int which, double seconds, const char *what)
+bool run_order(struct run *x, struct order o, int which, double seconds, const char *what)
 {
 	enum answer answer = subject_order(&x->subject, o, seconds);
 
 	return answer == ANSWER_DONE ? true : fell(x, which, answer, seconds, what);
 }
 
-static double deadline(const struct run *x)
+double run_deadline(const struct run *x)
 {
 	return TRIAL_LEAST_SECONDS + TRIAL_TIMES * x->base_seconds;
 }
@@ -252,7 +234,7 @@ static bool check_patterns(struct run *x, enum place p)
 		int region = i < nout ? g->out[i] : g->workspace;
 		if (region_intact(&x->regions, region, p, &where))
 			continue;
-		judge(x, VERDICT_CRASH,
+		run_judge(x, VERDICT_CRASH,
 		      arena_printf(x->a, "wrote outside of %s %d, %lld bytes %s", i < nout ? "result" : "workspace", i < nout ? i : 0,
 				   (long long)(where < 0 ? -where : where - (int64_t)x->regions.r.a[region].bytes),
 				   where < 0 ? "before its begin" : "behind its end"));
@@ -282,29 +264,29 @@ static const char *wrong_results(struct run *x, int which, enum place p, int see
 	return why;
 }
 
-static bool check_results(struct run *x, enum place p, int seed)
+bool run_check_results(struct run *x, enum place p, int seed)
 {
 	const char *why = wrong_results(x, CANDIDATE, p, seed);
 
 	if (why)
-		judge(x, VERDICT_WRONG, why);
+		run_judge(x, VERDICT_WRONG, why);
 	return !why && check_patterns(x, p);
 }
 
 static bool check_seed(struct run *x, enum place p, int seed, const char *what)
 {
-	fill_constants(x, CANDIDATE, p);
-	fill_seed(x, CANDIDATE, p, seed);
-	poison(x, CANDIDATE, p);
-	return order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, deadline(x), what) &&
-	       check_results(x, p, seed);
+	run_fill_constants(x, CANDIDATE, p);
+	run_fill_seed(x, CANDIDATE, p, seed);
+	run_poison(x, CANDIDATE, p);
+	return run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, run_deadline(x), what) &&
+	       run_check_results(x, p, seed);
 }
 
 static bool run_seed(struct run *x, int which, int seed)
 {
-	fill_seed(x, which, PLACE_START, seed);
-	poison(x, which, PLACE_START);
-	return order(x, (struct order){.kind = ORDER_RUN, .which = which, .place = PLACE_START, .times = 1}, which, deadline(x), "call on spikes");
+	run_fill_seed(x, which, PLACE_START, seed);
+	run_poison(x, which, PLACE_START);
+	return run_order(x, (struct order){.kind = ORDER_RUN, .which = which, .place = PLACE_START, .times = 1}, which, run_deadline(x), "call on spikes");
 }
 
 /* Is the base right on a seed with spikes? Found out once for all candidates that it is a base of. False: it fell. */
@@ -314,11 +296,11 @@ static bool base_passes(struct run *x, int seed, bool *passes)
 	int file = x->t->artifact[BASE]->known;
 	char known = UNKNOWN;
 
-	if (pread(file, &known, 1, (off_t)offsetof(struct base_known, passed) + seed) != 1 || known == UNKNOWN) {
+	if (pread(file, &known, 1, seed) != 1 || known == UNKNOWN) {
 		if (!run_seed(x, BASE, seed))
 			return false;
 		known = wrong_results(x, BASE, PLACE_START, seed) ? WRONG : RIGHT;
-		(void)!pwrite(file, &known, 1, (off_t)offsetof(struct base_known, passed) + seed);
+		(void)!pwrite(file, &known, 1, seed);
 	}
 	*passes = known == RIGHT;
 	return true;
@@ -333,7 +315,7 @@ static bool check_spikes(struct run *x)
 		bool passes;
 		if (!base_passes(x, seed, &passes))
 			return false;
-		if (passes && (!run_seed(x, CANDIDATE, seed) || !check_results(x, PLACE_START, seed)))
+		if (passes && (!run_seed(x, CANDIDATE, seed) || !run_check_results(x, PLACE_START, seed)))
 			return false;
 	}
 	return true;
@@ -369,7 +351,7 @@ static bool check_elements(struct run *x, int i, enum place p, void *const *data
 		double y = number_at(x->p->t[t].tensor.dtype, got, element[k]);
 		good = y == right[k] || (isnan(y) && isnan(right[k])) || fabs(y - right[k]) <= results_tolerance(x->p, t, 0, right[k]);
 		if (!good)
-			judge(x, VERDICT_WRONG, arena_printf(x->a, "result %d, element %lld of fresh inputs: %.9g, not %.9g", i,
+			run_judge(x, VERDICT_WRONG, arena_printf(x->a, "result %d, element %lld of fresh inputs: %.9g, not %.9g", i,
 							     (long long)element[k], y, right[k]));
 	}
 	return good;
@@ -382,8 +364,8 @@ static bool check_points(struct run *x, enum place p)
 
 	fresh_inputs(x, data);
 	fill_inputs(x, CANDIDATE, p, data);
-	poison(x, CANDIDATE, p);
-	bool good = order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, deadline(x), "third call");
+	run_poison(x, CANDIDATE, p);
+	bool good = run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, run_deadline(x), "third call");
 	for (int i = 0; good && i < build_of(x, CANDIDATE)->nout; i++)
 		good = check_elements(x, i, p, data);
 	for (int i = 0; i < x->p->nin; i++)
@@ -396,12 +378,12 @@ static bool run_base(struct run *x)
 {
 	double t;
 
-	fill_constants(x, CANDIDATE, PLACE_START); /* what they share is among them */
-	fill_constants(x, BASE, PLACE_START);
-	fill_seed(x, BASE, PLACE_START, 0);
-	poison(x, BASE, PLACE_START);
+	run_fill_constants(x, CANDIDATE, PLACE_START); /* what they share is among them */
+	run_fill_constants(x, BASE, PLACE_START);
+	run_fill_seed(x, BASE, PLACE_START, 0);
+	run_poison(x, BASE, PLACE_START);
 	t = now_seconds();
-	if (!order(x, (struct order){.kind = ORDER_RUN, .which = BASE, .place = PLACE_START, .times = 1}, BASE, TRIAL_BASE_SECONDS, "first call"))
+	if (!run_order(x, (struct order){.kind = ORDER_RUN, .which = BASE, .place = PLACE_START, .times = 1}, BASE, TRIAL_BASE_SECONDS, "first call"))
 		return false;
 	x->base_seconds = now_seconds() - t;
 	return true;
@@ -424,177 +406,7 @@ static bool check(struct run *x)
 	return check_spikes(x) && (!x->t->oracle->points || check_points(x, PLACE_START));
 }
 
-/* ---- timing ---- */
-
-struct clock {
-	struct order o;
-	double least[2];   /* of a call, seconds */
-	size_t again;      /* pairs measured again */
-	double limit;      /* seconds for a block */
-};
-
-static bool calibrate(struct run *x, struct clock *c)
-{
-	enum { MOST = 1 << 20 };
-	static const char what[] = "first calls timed";
-	double spent;
-	bool enough;
-
-	for (int which = 0; which < 2; which++) {
-		uint32_t n = 1;
-		double until = now_seconds() + warm_seconds, one = INFINITY;
-		do { /* at least until a sample is long enough: short ones are biased by what a first call costs */
-			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n};
-			if (!order(x, o, which, deadline(x) + n * (isfinite(one) ? one : 0) * TRIAL_TIMES, what))
-				return false;
-			spent = 1e-9 * (double)x->subject.shared->run_ns;
-			one = fmin(one, spent / n);
-			enough = spent >= sample_seconds || n >= MOST;
-			n *= enough ? 1 : 2;
-		} while (!enough || now_seconds() < until);
-		one = fmax(one, 1e-9);
-		c->o.reps[which] = (uint32_t)fmin(ceil(sample_seconds / one), MOST);
-		c->o.warm[which] = one < sample_seconds;
-		c->least[which] = one;
-		c->limit += (c->o.reps[which] + c->o.warm[which]) * one;
-	}
-	return true;
-}
-
-/* One of the two samples is far from the least seen of its kind: another program, or a slow phase of the machine, began or
- * ended inside the pair. The rule does not know which of them is the candidate, so it favours neither. */
-static bool disturbed(struct clock *c, double candidate, double base)
-{
-	c->least[CANDIDATE] = fmin(c->least[CANDIDATE], candidate);
-	c->least[BASE] = fmin(c->least[BASE], base);
-	double u = candidate / c->least[CANDIDATE], v = base / c->least[BASE];
-	return fmax(u, v) > 1.25 * fmin(u, v);
-}
-
-static bool take_block(struct run *x, struct clock *c, struct sequential *s, bool *decided)
-{
-	enum { MOST_AGAIN = 20 };
-
-	poison(x, CANDIDATE, PLACE_TIMED);
-	poison(x, BASE, PLACE_TIMED);
-	c->o.first = rng_u64(&x->rng);
-	if (!order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * c->o.pairs * c->limit, "timing"))
-		return false;
-	for (uint32_t i = 0; i < c->o.pairs && !*decided; i++) {
-		double t[2];
-		for (int k = 0; k < 2; k++)
-			t[k] = 1e-9 * (double)x->subject.shared->ns[i][k] / c->o.reps[k];
-		if (!(t[0] > 0) || !(t[1] > 0))
-			continue;
-		if (disturbed(c, t[CANDIDATE], t[BASE]) && c->again < x->r->npairs + MOST_AGAIN) {
-			c->again++;
-			continue;
-		}
-		if (x->r->npairs == x->most)
-			break;
-		x->r->pair[x->r->npairs++] = (struct runner_pair){(uint64_t)(1e12 * t[CANDIDATE]), (uint64_t)(1e12 * t[BASE])};
-		*decided = sequential_add(s, t[CANDIDATE], t[BASE], &x->r->verdict);
-	}
-	return true;
-}
-
-/* Faster is what a lie would say: both again by the CPU time that the kernel charges. Once in a while that has time in it
- * that a hypervisor took. */
-static bool confirm(struct run *x, const struct clock *c, double ratio)
-{
-	enum { TRIES = 8 };
-	static const double seconds = 2e-3;
-	double seen = 0;
-
-	for (int i = 0; i < TRIES; i++) {
-		double used[2];
-		for (int which = 0; which < 2; which++) {
-			uint32_t n = (uint32_t)fmax(1, ceil(seconds / c->least[which]));
-			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n};
-			double before = subject_cpu(&x->subject);
-			if (!order(x, o, which, deadline(x) + TRIAL_TIMES * n * c->least[which], "timing"))
-				return false;
-			used[which] = (subject_cpu(&x->subject) - before) / n;
-		}
-		seen = used[CANDIDATE] / used[BASE];
-		if (seen < 1.2 * ratio)
-			return true;
-	}
-	judge(x, VERDICT_UNSURE, arena_printf(x->a, "its times do not agree: %.3g of the base's, but %.3g of its CPU time", ratio, seen));
-	return true;
-}
-
-static int by_base(const void *a, const void *b)
-{
-	uint64_t x = ((const struct runner_pair *)a)->base, y = ((const struct runner_pair *)b)->base;
-
-	return (x > y) - (x < y);
-}
-
-/* Did the base take longer than in other processes? Where it does so time and again, that is what it takes. */
-static bool base_is_slow(const struct run *x)
-{
-	const struct trial *t = x->t;
-	const off_t at = offsetof(struct base_known, time);
-	struct base_time known, now = {t->rotation[BASE] ? rotation_bytes(t->rotation[BASE]) : 0, 0};
-	size_t n = x->r->npairs;
-
-	if (!n)
-		return false;
-	struct runner_pair *sorted = xmalloc(n * sizeof *sorted);
-	memcpy(sorted, x->r->pair, n * sizeof *sorted);
-	qsort(sorted, n, sizeof *sorted, by_base);
-	now.seconds = 1e-12 * (double)sorted[n / 2].base;
-	free(sorted);
-	bool there = pread(t->artifact[BASE]->known, &known, sizeof known, at) == (ssize_t)sizeof known && known.seconds > 0 &&
-		     known.rotation == now.rotation;
-	bool slow = there && now.seconds > TRIAL_SLOW * known.seconds;
-	if (slow)
-		now.seconds = sqrt(now.seconds * known.seconds);
-	if (!there || now.seconds < known.seconds || (slow && t->last))
-		(void)!pwrite(t->artifact[BASE]->known, &now, sizeof now, at);
-	return slow && !t->last;
-}
-
-static bool time_pairs(struct run *x)
-{
-	struct clock c = {.o = {.kind = ORDER_TIME, .place = PLACE_TIMED}};
-	struct sequential s;
-	bool decided = false, good = true;
-
-	sequential_init(&s, x->t->goal, x->t->width);
-	fill_constants(x, CANDIDATE, PLACE_TIMED);
-	fill_constants(x, BASE, PLACE_TIMED);
-	fill_seed(x, CANDIDATE, PLACE_TIMED, 0);
-	fill_seed(x, BASE, PLACE_TIMED, 0);
-	poison(x, CANDIDATE, PLACE_TIMED);
-	if (!calibrate(x, &c))
-		return false;
-	c.o.rounds = (uint32_t)fmax(1, fmin(MOST_ROUNDS, pair_seconds / c.limit));
-	c.limit *= c.o.rounds;
-	double end = now_seconds() + x->t->budget;
-	while (good && !decided && now_seconds() < end && x->r->npairs < x->most) {
-		double fit = 0.02 / c.limit; /* a block is about 20 ms, or a pair */
-		c.o.pairs = (uint32_t)fmax(1, fmin(fmin(BLOCK_PAIRS, fit), (double)sequential_want(&s)));
-		good = take_block(x, &c, &s, &decided);
-	}
-	if (good && !decided)
-		x->r->verdict = sequential_end(&s);
-	if (good) {
-		x->r->ratio = s.ratio;
-		x->r->lo = s.lo;
-		x->r->hi = s.hi;
-	}
-	sequential_free(&s);
-	if (good && x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo))
-		good = confirm(x, &c, x->r->ratio);
-	if (!good)
-		return false;
-	poison(x, CANDIDATE, PLACE_TIMED);
-	return order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = PLACE_TIMED, .times = 1}, CANDIDATE, deadline(x),
-		     "last call") &&
-	       check_results(x, PLACE_TIMED, 0);
-}
+/* ---- a try ---- */
 
 /* Whoever times on this machine holds the lock. */
 static int lock_device(const char *path)
@@ -687,9 +499,9 @@ static const char *prepare(struct run *x)
 static bool load(struct run *x)
 {
 	for (int which = 1; which >= 0; which--)
-		if (!order(x, (struct order){.kind = ORDER_LOAD, .which = which}, which, TRIAL_LOAD_SECONDS, "loading"))
+		if (!run_order(x, (struct order){.kind = ORDER_LOAD, .which = which}, which, TRIAL_LOAD_SECONDS, "loading"))
 			return false;
-	return order(x, (struct order){.kind = ORDER_SEAL}, CANDIDATE, TRIAL_LOAD_SECONDS, "loading");
+	return run_order(x, (struct order){.kind = ORDER_SEAL}, CANDIDATE, TRIAL_LOAD_SECONDS, "loading");
 }
 
 static bool runs_well(const struct runner_result *r)
@@ -711,7 +523,7 @@ static const char *run_once(const struct trial *t, struct runner_result *r, size
 		waited = now_seconds() - waited;
 		run_on(0, t->core);
 		run_on(x->subject.pid, t->core);
-		*slow = time_pairs(x) && runs_well(r) && r->ratio < TRIAL_PLACED && base_is_slow(x);
+		timing_run(x, slow);
 		close(fd);
 	}
 	subject_end(&x->subject);

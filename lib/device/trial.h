@@ -21,8 +21,11 @@
  * slower by more than SEQ_CLEAR in one: placing makes up for that once in a hundred times, and it costs a search
  * little to lose such a candidate.
  *
- * In a slow phase of the machine (another program on the core's other thread, say) kernels are not slowed alike. It shows
- * in the base, which takes longer than it has in other tries: then the try is better made again later.
+ * In a slow phase of the machine (another program on the other thread of the core, which a virtual machine does not even
+ * see, some ms to some s long) kernels are not slowed alike: one depthwise convolution 1.38 times, its rival 1.17. So each
+ * round of a pair begins with a yardstick, some thousand instructions of which many run at a time: where it took longer
+ * than it takes when nothing is in the way, the pair is measured again, and what else this service has running stands
+ * still from then on. If that does not help for long, the try is better made later.
  *
  * A model's weights are many times what the caches next to a core hold, so a kernel does not find there what it read
  * in the run before. Calls that are timed go around copies of the constants, of the bytes of the rotation together.
@@ -35,7 +38,7 @@
 #include "device/rotation.h"
 
 enum { TRIAL_PLACINGS = 4 };
-#define TRIAL_SLOW 1.2            /* times what the base takes else: the machine is in a slow phase */
+#define TRIAL_SLOW 1.1            /* times what the yardstick takes else: the machine is in a slow phase */
 #define TRIAL_TOLERANCE 64.0
 #define TRIAL_SPIKE_SLACK 8
 #define TRIAL_LOAD_SECONDS 1.0    /* to load a library */
@@ -49,15 +52,7 @@ struct artifact {
 	const char *path;          /* of the library */
 	struct runner_build build; /* its buffers; no source */
 	int constants;             /* file of problem_write_constants */
-	int known;                 /* as a base: file of struct base_known */
-};
-/* What tries have found out of a base, in a file that they share; all zero: nothing yet. */
-struct base_known {
-	struct base_time {
-		uint64_t rotation; /* bytes of it, where */
-		double seconds;    /* a call takes so long when nothing else is in the way */
-	} time;
-	char passed[];             /* a byte a seed: 1: its results are right, 2: wrong */
+	int known;                 /* as a base: file, a byte a seed: 0: not known yet, 1: its results are right, 2: wrong */
 };
 struct trial {
 	const struct oracle *oracle;
@@ -70,6 +65,8 @@ struct trial {
 	const struct rotation *rotation[2]; /* of the artifacts, with files, which may be one; NULL: none */
 	int core, aside;           /* to time on; to prepare and to check on, while another times; -1: any */
 	const char *lock;          /* file: whoever times holds it */
+	int yardstick;             /* file that tries share: seconds, a double, the least that the yardstick has taken */
+	int hush;                  /* to it goes the number of the process of the try that needs silence; -1: nobody is there */
 	bool last;                 /* in whatever phase the machine is */
 };
 /* NULL and *r filled in (arena), or why it could not be done, whatever the candidate. *slow: in a slow phase, and it is not

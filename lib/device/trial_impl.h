@@ -34,6 +34,7 @@ struct shared {
 	struct isolate_fault fault;
 	char why[200];                /* ORDER_LOAD: what the loader said */
 	uint64_t ns[BLOCK_PAIRS][2];  /* ORDER_TIME: of reps calls, the least of the rounds */
+	uint64_t yard[BLOCK_PAIRS];   /* ORDER_TIME: of the yardstick beside each pair, the least of the rounds */
 	uint64_t run_ns;              /* ORDER_RUN */
 };
 struct subject { /* the process under test */
@@ -55,6 +56,33 @@ enum answer { ANSWER_DONE, ANSWER_ENDED, ANSWER_LATE, ANSWER_REFUSED, ANSWER_GAR
 enum answer subject_order(struct subject *s, struct order o, double seconds);
 double subject_cpu(const struct subject *s); /* seconds it has used */
 void subject_end(struct subject *s);
+
+struct run { /* of one trial, one process under test */
+	const struct trial *t;
+	const struct problem *p;
+	const struct problem *constants[2];
+	struct regions regions;
+	struct arguments arguments[2];
+	struct subject subject;
+	struct rng rng;
+	struct arena *a;
+	struct runner_result *r;
+	double base_seconds; /* a call of the base took */
+	int packed[2][RUNNER_BUFS_MAX]; /* where a constant lies packed: its place + 1; 0: nowhere yet */
+	bool checked;        /* by an earlier process of this trial */
+	size_t most;         /* pairs there is room for */
+	VEC(char) got;       /* a result, row-major */
+};
+/* trial.c. What false says, a verdict is given. */
+void run_judge(struct run *x, enum verdict v, const char *why);
+bool run_order(struct run *x, struct order o, int which, double seconds, const char *what);
+double run_deadline(const struct run *x); /* of a call */
+void run_fill_constants(struct run *x, int which, enum place p);
+void run_fill_seed(struct run *x, int which, enum place p, int seed);
+void run_poison(struct run *x, int which, enum place p); /* results and workspace */
+bool run_check_results(struct run *x, enum place p, int seed);
+/* timing.c. *slow: so much of the time was a slow phase of the machine that there is no result. */
+bool timing_run(struct run *x, bool *slow);
 
 /* Where results differ from the oracle's; NULL: nowhere. */
 const char *results_compare(const struct problem *p, int out, int seed, const void *got, struct arena *a);

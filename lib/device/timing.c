@@ -1,0 +1,204 @@
+/* Times candidate and base in turns until the sequential test knows enough. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "common/progress.h"
+#include "device/sequential.h"
+#include "device/trial_impl.h"
+
+enum { MOST_ROUNDS = 6 };
+#define PATIENCE  0.4   /* of the budget, */
+#define PATIENT   0.3   /* or so many seconds, may be spent in slow phases */
+#define YARD_AGES 1.002 /* a try, what is known of the yardstick */
+static const double sample_seconds = 50e-6, warm_seconds = 5e-4, pair_seconds = 3e-3;
+
+struct clock {
+	struct order o;
+	double least[2];   /* of a call, seconds */
+	size_t again;      /* pairs measured again */
+	double limit;      /* seconds for a block */
+	double known, yard; /* the least that the yardstick took: in tries before, and with this one */
+	double slow;       /* seconds spent in slow phases */
+	bool hushed;
+};
+
+static bool calibrate(struct run *x, struct clock *c)
+{
+	enum { MOST = 1 << 20 };
+	static const char what[] = "first calls timed";
+	double spent;
+	bool enough;
+
+	for (int which = 0; which < 2; which++) {
+		uint32_t n = 1;
+		double until = now_seconds() + warm_seconds, one = INFINITY;
+		do { /* at least until a sample is long enough: short ones are biased by what a first call costs */
+			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n};
+			if (!run_order(x, o, which, run_deadline(x) + n * (isfinite(one) ? one : 0) * TRIAL_TIMES, what))
+				return false;
+			spent = 1e-9 * (double)x->subject.shared->run_ns;
+			one = fmin(one, spent / n);
+			enough = spent >= sample_seconds || n >= MOST;
+			n *= enough ? 1 : 2;
+		} while (!enough || now_seconds() < until);
+		one = fmax(one, 1e-9);
+		c->o.reps[which] = (uint32_t)fmin(ceil(sample_seconds / one), MOST);
+		c->o.warm[which] = one < sample_seconds;
+		c->least[which] = one;
+		c->limit += (c->o.reps[which] + c->o.warm[which]) * one;
+	}
+	return true;
+}
+
+/* One of the two samples is far from the least seen of its kind: another program, or a slow phase of the machine, began or
+ * ended inside the pair. The rule does not know which of them is the candidate, so it favours neither. */
+static bool disturbed(struct clock *c, double candidate, double base)
+{
+	c->least[CANDIDATE] = fmin(c->least[CANDIDATE], candidate);
+	c->least[BASE] = fmin(c->least[BASE], base);
+	double u = candidate / c->least[CANDIDATE], v = base / c->least[BASE];
+	return fmax(u, v) > 1.25 * fmin(u, v);
+}
+
+/* Did the yardstick take as long beside pair i as it takes when nothing else is in the way? */
+static bool is_quiet(const struct run *x, struct clock *c, uint32_t i)
+{
+	double yard = 1e-9 * (double)x->subject.shared->yard[i];
+
+	if (yard > 0)
+		c->yard = fmin(c->yard, yard);
+	return yard <= TRIAL_SLOW * c->yard;
+}
+
+/* What else runs for this service stands still from now on, until the try ends. */
+static void hush(const struct run *x, struct clock *c)
+{
+	pid_t me = getpid();
+
+	if (!c->hushed && x->t->hush >= 0)
+		(void)!write(x->t->hush, &me, sizeof me);
+	c->hushed = true;
+}
+
+static bool take_block(struct run *x, struct clock *c, struct sequential *s, bool *decided)
+{
+	enum { MOST_AGAIN = 20 };
+	double start = now_seconds();
+	uint32_t slow = 0;
+
+	run_poison(x, CANDIDATE, PLACE_TIMED);
+	run_poison(x, BASE, PLACE_TIMED);
+	c->o.first = rng_u64(&x->rng);
+	if (!run_order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * c->o.pairs * c->limit, "timing"))
+		return false;
+	for (uint32_t i = 0; i < c->o.pairs && !*decided; i++) {
+		double t[2];
+		for (int k = 0; k < 2; k++)
+			t[k] = 1e-9 * (double)x->subject.shared->ns[i][k] / c->o.reps[k];
+		if (!(t[0] > 0) || !(t[1] > 0))
+			continue;
+		if (!is_quiet(x, c, i) && !x->t->last) {
+			slow++;
+			continue;
+		}
+		if (disturbed(c, t[CANDIDATE], t[BASE]) && c->again < x->r->npairs + MOST_AGAIN) {
+			c->again++;
+			continue;
+		}
+		if (x->r->npairs == x->most)
+			break;
+		x->r->pair[x->r->npairs++] = (struct runner_pair){(uint64_t)(1e12 * t[CANDIDATE]), (uint64_t)(1e12 * t[BASE])};
+		*decided = sequential_add(s, t[CANDIDATE], t[BASE], &x->r->verdict);
+	}
+	if (slow)
+		hush(x, c);
+	c->slow += (now_seconds() - start) * slow / c->o.pairs;
+	return true;
+}
+
+/* Faster is what a lie would say: both again by the CPU time that the kernel charges. Once in a while that has time in it
+ * that a hypervisor took. */
+static bool confirm(struct run *x, const struct clock *c, double ratio)
+{
+	enum { TRIES = 8 };
+	static const double seconds = 2e-3;
+	double seen = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		double used[2];
+		for (int which = 0; which < 2; which++) {
+			uint32_t n = (uint32_t)fmax(1, ceil(seconds / c->least[which]));
+			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n};
+			double before = subject_cpu(&x->subject);
+			if (!run_order(x, o, which, run_deadline(x) + TRIAL_TIMES * n * c->least[which], "timing"))
+				return false;
+			used[which] = (subject_cpu(&x->subject) - before) / n;
+		}
+		seen = used[CANDIDATE] / used[BASE];
+		if (seen < 1.2 * ratio)
+			return true;
+	}
+	run_judge(x, VERDICT_UNSURE, arena_printf(x->a, "its times do not agree: %.3g of the base's, but %.3g of its CPU time", ratio, seen));
+	return true;
+}
+
+/* So that a machine that is slow for good is taken for what it is, after some tries. */
+static void keep_yardstick(const struct run *x, const struct clock *c)
+{
+	double least = c->known > 0 ? fmin(c->yard, YARD_AGES * c->known) : c->yard;
+
+	if (isfinite(least))
+		(void)!pwrite(x->t->yardstick, &least, sizeof least, 0);
+}
+
+static bool take_pairs(struct run *x, struct clock *c, struct sequential *s, bool *slow)
+{
+	double end = now_seconds() + x->t->budget, patience = fmax(fmin(PATIENCE * x->t->budget, PATIENT), 2 * c->limit);
+	bool decided = false, good = true;
+
+	while (good && !decided && !*slow && now_seconds() < end + c->slow && x->r->npairs < x->most) {
+		double fit = 0.02 / c->limit; /* a block is about 20 ms, or a pair */
+		c->o.pairs = (uint32_t)fmax(1, fmin(fmin(BLOCK_PAIRS, fit), (double)sequential_want(s)));
+		good = take_block(x, c, s, &decided);
+		*slow = !decided && c->slow > patience;
+	}
+	if (good && !decided)
+		x->r->verdict = sequential_end(s);
+	if (good) {
+		x->r->ratio = s->ratio;
+		x->r->lo = s->lo;
+		x->r->hi = s->hi;
+	}
+	return good;
+}
+
+bool timing_run(struct run *x, bool *slow)
+{
+	struct clock c = {.o = {.kind = ORDER_TIME, .place = PLACE_TIMED}, .yard = INFINITY};
+	struct sequential s;
+
+	if (pread(x->t->yardstick, &c.known, sizeof c.known, 0) == (ssize_t)sizeof c.known && c.known > 0)
+		c.yard = c.known;
+	run_fill_constants(x, CANDIDATE, PLACE_TIMED);
+	run_fill_constants(x, BASE, PLACE_TIMED);
+	run_fill_seed(x, CANDIDATE, PLACE_TIMED, 0);
+	run_fill_seed(x, BASE, PLACE_TIMED, 0);
+	run_poison(x, CANDIDATE, PLACE_TIMED);
+	if (!calibrate(x, &c))
+		return false;
+	c.o.rounds = (uint32_t)fmax(1, fmin(MOST_ROUNDS, pair_seconds / c.limit));
+	c.limit *= c.o.rounds;
+	sequential_init(&s, x->t->goal, x->t->width);
+	bool good = take_pairs(x, &c, &s, slow);
+	sequential_free(&s);
+	keep_yardstick(x, &c);
+	if (*slow || !good)
+		return good;
+	if (x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, &c, x->r->ratio))
+		return false;
+	run_poison(x, CANDIDATE, PLACE_TIMED);
+	return run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = PLACE_TIMED, .times = 1}, CANDIDATE, run_deadline(x),
+			 "last call") &&
+	       run_check_results(x, PLACE_TIMED, 0);
+}
