@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,7 +46,9 @@ const struct serve_constants *serve_find_constants(const struct serve_task *t, c
 
 /* ---- processes ---- */
 
-enum { TRIES_SLOW = 4 /* that a candidate gets besides one */, EX_SLOW = 75 /* a try in a slow phase of the machine */ };
+enum { TRIES_SLOW = 5 /* that a candidate gets besides one */, EX_SLOW = 75 /* a try in a slow phase of the machine */ };
+#define SLOW_PAUSE 0.05 /* seconds before the first of these, twice as many before each further one */
+#define HUSH_AGAIN 2    /* seconds without silence where that did not help */
 
 static void pin(int core)
 {
@@ -315,11 +318,15 @@ static void hold_jobs(struct service *s)
 
 void jobs_hush(struct service *s)
 {
-	pid_t pid;
+	struct hush_words w;
 
-	while (read(s->hush[0], &pid, sizeof pid) == (ssize_t)sizeof pid)
+	while (read(s->hush[0], &w, sizeof w) == (ssize_t)sizeof w) {
+		if (!w.hush)
+			s->hush_failed = now_seconds();
 		for (size_t i = 0; i < s->jobs.n; i++)
-			s->jobs.a[i]->hush |= s->jobs.a[i]->kind == JOB_TRY && s->jobs.a[i]->pid == pid;
+			if (s->jobs.a[i]->kind == JOB_TRY && s->jobs.a[i]->pid == w.pid)
+				s->jobs.a[i]->hush = w.hush && now_seconds() > s->hush_failed + HUSH_AGAIN;
+	}
 }
 
 static void start_background(struct service *s, struct job *j)
@@ -393,17 +400,30 @@ static void start_try(struct service *s, struct job *j)
 	fork_job(s, j, run_try);
 }
 
-/* Those that met a slow phase come last: it may have passed. */
+/* Those that met a slow phase come last, and after a while. */
 static struct job *next_try(struct service *s)
 {
 	struct job *next = NULL;
+	double now = now_seconds();
 
 	for (size_t i = 0; i < s->jobs.n; i++) {
 		struct job *j = s->jobs.a[i];
-		if (j->kind == JOB_TRY && !j->pid && (!next || j->slow < next->slow))
+		if (j->kind == JOB_TRY && !j->pid && j->again <= now && (!next || j->slow < next->slow))
 			next = j;
 	}
 	return next;
+}
+
+double jobs_wait(const struct service *s)
+{
+	double first = INFINITY, now = now_seconds();
+
+	for (size_t i = 0; i < s->jobs.n; i++) {
+		const struct job *j = s->jobs.a[i];
+		if (j->kind == JOB_TRY && !j->pid && j->again > now)
+			first = fmin(first, j->again - now);
+	}
+	return first;
 }
 
 void jobs_start(struct service *s)
@@ -578,7 +598,7 @@ static bool ended(struct service *s, struct job *j, int status)
 	j->pid = 0;
 	j->stopped = j->hush = false;
 	if (j->kind == JOB_TRY && WIFEXITED(status) && WEXITSTATUS(status) == EX_SLOW) {
-		j->slow++; /* again, later */
+		j->again = now_seconds() + SLOW_PAUSE * (1 << j->slow++);
 		return false;
 	}
 	if (status) {

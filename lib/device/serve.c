@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -22,6 +21,7 @@
 #include "device/isolate.h"
 #include "device/serve_impl.h"
 #include "device/target.h"
+#include "device/yardstick.h"
 
 /* ---- answers ---- */
 
@@ -353,15 +353,14 @@ int runner_serve(const struct oracle *o, double yardstick)
 	find_cores(s);
 	find_lock(s);
 	make_dir(s);
-	if (pipe2(s->hush, O_CLOEXEC | O_NONBLOCK) || (s->yardstick = memfd_create("yardstick", MFD_CLOEXEC)) < 0 ||
-	    pwrite(s->yardstick, &yardstick, sizeof yardstick, 0) != (ssize_t)sizeof yardstick)
+	if (pipe2(s->hush, O_CLOEXEC | O_NONBLOCK) || (s->yardstick = yardstick_file(yardstick)) < 0)
 		die_errno(EX_SYSTEM, "pipe");
 	toolchain_find();
 	die_hook(at_end, s);
 	int children = watch_children();
 	while (!s->ended) {
 		struct pollfd p[] = {{STDIN_FILENO, POLLIN, 0}, {children, POLLIN, 0}, {s->hush[0], POLLIN, 0}};
-		poll(p, sizeof p / sizeof *p, s->jobs.n ? 1000 : -1);
+		poll(p, sizeof p / sizeof *p, s->jobs.n ? (int)fmin(1000, ceil(1000 * jobs_wait(s))) : -1);
 		if (p[1].revents)
 			while (read(children, &info, sizeof info) > 0)
 				;

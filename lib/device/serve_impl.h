@@ -57,7 +57,8 @@ struct job { /* a request that is not answered yet */
 	uint64_t rotation;              /* bytes */
 	double goal, width;             /* shares; 0: none */
 	bool hush;                      /* JOB_TRY: all else stands still until it ends */
-	int slow;                       /* how often it was tried in a slow phase of the machine */
+	int slow;                       /* how often it was tried in a slow phase of the machine, */
+	double again;                   /* and when it may be tried next */
 	struct rotation sets[2];        /* of artifact and base */
 };
 struct service {
@@ -71,6 +72,7 @@ struct service {
 	int janitor;            /* pipe that its end closes */
 	int hush[2];            /* pipe from the tries, see trial.h */
 	int yardstick;          /* see trial.h */
+	double hush_failed;     /* when it was last told that to stand still does not help */
 	VEC(struct job *) jobs; /* in order of arrival */
 	VEC(struct serve_task *) tasks;
 	VEC(struct serve_artifact *) artifacts;
@@ -79,6 +81,7 @@ struct service {
 };
 /* jobs.c: starts what may run now; takes in what has ended. Ends all. */
 void jobs_start(struct service *s);
+double jobs_wait(const struct service *s); /* seconds until more may start by itself; INFINITY: nothing */
 void jobs_reap(struct service *s);
 void jobs_hush(struct service *s);   /* takes in which try needs silence */
 void jobs_kill(struct service *s);

@@ -3,6 +3,7 @@
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "common/progress.h"
 #include "common/rng.h"
 #include "device/trial_impl.h"
+#include "device/yardstick.h"
 #ifdef __SSE2__
 #include <xmmintrin.h>
 #endif
@@ -144,24 +146,6 @@ static uint64_t sample(const struct call *of, uint32_t placing, size_t below, ui
 	return now_ns() - t;
 }
 
-/* As many loads and additions at a time as the core can do: whoever shares it shows (1.3 times as long), and it leaves
- * the caches as they are. */
-static __attribute__((noinline)) uint64_t yardstick(void)
-{
-	enum { STEPS = 2000, WIDE = 4, WORDS = 64 };
-	static uint64_t word[WORDS];
-	uint64_t sum[WIDE] = {0}, t = now_ns();
-
-	for (uint32_t i = 0; i < STEPS * WIDE; i += WIDE) {
-#pragma GCC unroll 4
-		for (uint32_t k = 0; k < WIDE; k++) {
-			sum[k] += word[(i + k) % WORDS];
-			__asm__ volatile("" : "+r"(sum[k]));
-		}
-	}
-	return now_ns() - t;
-}
-
 static void time_block(struct call *c, const struct order *o, struct shared *out)
 {
 	struct rng r = {o->first};
@@ -170,12 +154,12 @@ static void time_block(struct call *c, const struct order *o, struct shared *out
 	for (int which = 0; which < 2; which++) /* the parent has been at the results meanwhile */
 		sample(&c[which], placing, 0, 0, 1);
 	for (uint32_t i = 0; i < o->pairs; i++) {
-		uint64_t least[2] = {UINT64_MAX, UINT64_MAX}, yard = UINT64_MAX;
+		uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
+		double yard = INFINITY;
 		for (uint32_t k = 0; k < o->rounds; k++, placing++) {
 			uint64_t random = rng_u64(&r);
 			int first = (int)(random & 1);
-			uint64_t one = yardstick();
-			yard = one < yard ? one : yard;
+			yard = fmin(yard, yardstick_take(1));
 			size_t below = (random >> 8) % (STACK_PAGE / STACK_STEP) * STACK_STEP;
 			for (int n = 0; n < 2; n++) {
 				int which = first ^ n;

@@ -6,11 +6,11 @@
 #include "common/progress.h"
 #include "device/sequential.h"
 #include "device/trial_impl.h"
+#include "device/yardstick.h"
 
 enum { MOST_ROUNDS = 6 };
-#define PATIENCE  0.4   /* of the budget, */
-#define PATIENT   0.3   /* or so many seconds, may be spent in slow phases */
-#define YARD_AGES 1.002 /* a try, what is known of the yardstick */
+#define PATIENCE   0.025 /* seconds to wait for the end of a slow phase */
+#define SLOW_SHARE 0.4   /* of the budget may be lost in them besides */
 static const double sample_seconds = 50e-6, warm_seconds = 5e-4, pair_seconds = 3e-3;
 
 struct clock {
@@ -18,9 +18,9 @@ struct clock {
 	double least[2];   /* of a call, seconds */
 	size_t again;      /* pairs measured again */
 	double limit;      /* seconds for a block */
-	double known, yard; /* the least that the yardstick took: in tries before, and with this one */
-	double slow;       /* seconds spent in slow phases */
-	bool hushed;
+	struct yardstick yard;
+	double slow;       /* seconds of pairs that were taken in slow phases */
+	bool hushed;       /* all else has been told to stand still */
 };
 
 static bool calibrate(struct run *x, struct clock *c)
@@ -61,24 +61,30 @@ static bool disturbed(struct clock *c, double candidate, double base)
 	return fmax(u, v) > 1.25 * fmin(u, v);
 }
 
-/* Did the yardstick take as long beside pair i as it takes when nothing else is in the way? */
-static bool is_quiet(const struct run *x, struct clock *c, uint32_t i)
+static void tell(const struct run *x, bool hush)
 {
-	double yard = 1e-9 * (double)x->subject.shared->yard[i];
+	struct hush_words w = {getpid(), hush};
 
-	if (yard > 0)
-		c->yard = fmin(c->yard, yard);
-	return yard <= TRIAL_SLOW * c->yard;
+	if (x->t->hush >= 0)
+		(void)!write(x->t->hush, &w, sizeof w);
 }
 
-/* What else runs for this service stands still from now on, until the try ends. */
-static void hush(const struct run *x, struct clock *c)
+/* Waits for the end of a slow phase, first with all else of this service standing still. False: it lasts. */
+static bool wait_quiet(const struct run *x, struct clock *c)
 {
-	pid_t me = getpid();
+	enum { TIMES = 6, PAUSE_US = 500 };
+	double start = now_seconds();
 
-	if (!c->hushed && x->t->hush >= 0)
-		(void)!write(x->t->hush, &me, sizeof me);
-	c->hushed = true;
+	while (!yardstick_quiet(&c->yard, yardstick_take(TIMES))) {
+		if (!c->hushed)
+			tell(x, c->hushed = true);
+		if (now_seconds() - start > PATIENCE) {
+			tell(x, c->hushed = false);
+			return false;
+		}
+		usleep(PAUSE_US);
+	}
+	return true;
 }
 
 static bool take_block(struct run *x, struct clock *c, struct sequential *s, bool *decided)
@@ -98,7 +104,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 			t[k] = 1e-9 * (double)x->subject.shared->ns[i][k] / c->o.reps[k];
 		if (!(t[0] > 0) || !(t[1] > 0))
 			continue;
-		if (!is_quiet(x, c, i) && !x->t->last) {
+		if (!yardstick_quiet(&c->yard, x->subject.shared->yard[i]) && !x->t->last) {
 			slow++;
 			continue;
 		}
@@ -111,8 +117,6 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 		x->r->pair[x->r->npairs++] = (struct runner_pair){(uint64_t)(1e12 * t[CANDIDATE]), (uint64_t)(1e12 * t[BASE])};
 		*decided = sequential_add(s, t[CANDIDATE], t[BASE], &x->r->verdict);
 	}
-	if (slow)
-		hush(x, c);
 	c->slow += (now_seconds() - start) * slow / c->o.pairs;
 	return true;
 }
@@ -143,25 +147,18 @@ static bool confirm(struct run *x, const struct clock *c, double ratio)
 	return true;
 }
 
-/* So that a machine that is slow for good is taken for what it is, after some tries. */
-static void keep_yardstick(const struct run *x, const struct clock *c)
-{
-	double least = c->known > 0 ? fmin(c->yard, YARD_AGES * c->known) : c->yard;
-
-	if (isfinite(least))
-		(void)!pwrite(x->t->yardstick, &least, sizeof least, 0);
-}
-
 static bool take_pairs(struct run *x, struct clock *c, struct sequential *s, bool *slow)
 {
-	double end = now_seconds() + x->t->budget, patience = fmax(fmin(PATIENCE * x->t->budget, PATIENT), 2 * c->limit);
+	double end = now_seconds() + x->t->budget;
 	bool decided = false, good = true;
 
-	while (good && !decided && !*slow && now_seconds() < end + c->slow && x->r->npairs < x->most) {
+	while (good && !decided && now_seconds() < end + c->slow && x->r->npairs < x->most) {
+		*slow = !x->t->last && (c->slow > SLOW_SHARE * x->t->budget + 2 * c->limit || !wait_quiet(x, c));
+		if (*slow)
+			return true;
 		double fit = 0.02 / c->limit; /* a block is about 20 ms, or a pair */
 		c->o.pairs = (uint32_t)fmax(1, fmin(fmin(BLOCK_PAIRS, fit), (double)sequential_want(s)));
 		good = take_block(x, c, s, &decided);
-		*slow = !decided && c->slow > patience;
 	}
 	if (good && !decided)
 		x->r->verdict = sequential_end(s);
@@ -175,11 +172,10 @@ static bool take_pairs(struct run *x, struct clock *c, struct sequential *s, boo
 
 bool timing_run(struct run *x, bool *slow)
 {
-	struct clock c = {.o = {.kind = ORDER_TIME, .place = PLACE_TIMED}, .yard = INFINITY};
+	struct clock c = {.o = {.kind = ORDER_TIME, .place = PLACE_TIMED}};
 	struct sequential s;
 
-	if (pread(x->t->yardstick, &c.known, sizeof c.known, 0) == (ssize_t)sizeof c.known && c.known > 0)
-		c.yard = c.known;
+	yardstick_open(&c.yard, x->t->yardstick);
 	run_fill_constants(x, CANDIDATE, PLACE_TIMED);
 	run_fill_constants(x, BASE, PLACE_TIMED);
 	run_fill_seed(x, CANDIDATE, PLACE_TIMED, 0);
@@ -192,7 +188,7 @@ bool timing_run(struct run *x, bool *slow)
 	sequential_init(&s, x->t->goal, x->t->width);
 	bool good = take_pairs(x, &c, &s, slow);
 	sequential_free(&s);
-	keep_yardstick(x, &c);
+	yardstick_close(&c.yard);
 	if (*slow || !good)
 		return good;
 	if (x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, &c, x->r->ratio))

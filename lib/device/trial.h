@@ -21,11 +21,10 @@
  * slower by more than SEQ_CLEAR in one: placing makes up for that once in a hundred times, and it costs a search
  * little to lose such a candidate.
  *
- * In a slow phase of the machine (another program on the other thread of the core, which a virtual machine does not even
- * see, some ms to some s long) kernels are not slowed alike: one depthwise convolution 1.38 times, its rival 1.17. So each
- * round of a pair begins with a yardstick, some thousand instructions of which many run at a time: where it took longer
- * than it takes when nothing is in the way, the pair is measured again, and what else this service has running stands
- * still from then on. If that does not help for long, the try is better made later.
+ * In a slow phase of the machine (yardstick.h) kernels are not slowed alike. So each round of a pair begins with the
+ * yardstick; pairs that it says were slow are measured again, and before more are taken the end of the phase is waited
+ * for, while what else this service runs stands still: where cores are threads of one, it may be the reason. A phase that
+ * lasts makes the try end; it is better made later.
  *
  * A model's weights are many times what the caches next to a core hold, so a kernel does not find there what it read
  * in the run before. Calls that are timed go around copies of the constants, of the bytes of the rotation together.
@@ -33,12 +32,12 @@
  * BERT 1.00 and 0.86. What a kernel computes from, the results of the one before, it finds in the caches in both. */
 #ifndef HONE_TRIAL_H
 #define HONE_TRIAL_H
+#include <sys/types.h>
 #include "device/oracle.h"
 #include "device/problem.h"
 #include "device/rotation.h"
 
 enum { TRIAL_PLACINGS = 4 };
-#define TRIAL_SLOW 1.1            /* times what the yardstick takes else: the machine is in a slow phase */
 #define TRIAL_TOLERANCE 64.0
 #define TRIAL_SPIKE_SLACK 8
 #define TRIAL_LOAD_SECONDS 1.0    /* to load a library */
@@ -54,6 +53,11 @@ struct artifact {
 	int constants;             /* file of problem_write_constants */
 	int known;                 /* as a base: file, a byte a seed: 0: not known yet, 1: its results are right, 2: wrong */
 };
+/* From a try: all else is to stand still until it ends; or no longer, for that does not help. */
+struct hush_words {
+	pid_t pid;
+	bool hush;
+};
 struct trial {
 	const struct oracle *oracle;
 	const struct oracle_task *task;
@@ -65,8 +69,8 @@ struct trial {
 	const struct rotation *rotation[2]; /* of the artifacts, with files, which may be one; NULL: none */
 	int core, aside;           /* to time on; to prepare and to check on, while another times; -1: any */
 	const char *lock;          /* file: whoever times holds it */
-	int yardstick;             /* file that tries share: seconds, a double, the least that the yardstick has taken */
-	int hush;                  /* to it goes the number of the process of the try that needs silence; -1: nobody is there */
+	int yardstick;             /* yardstick_file */
+	int hush;                  /* pipe to the service, struct hush_words; -1: nobody is there */
 	bool last;                 /* in whatever phase the machine is */
 };
 /* NULL and *r filled in (arena), or why it could not be done, whatever the candidate. *slow: in a slow phase, and it is not

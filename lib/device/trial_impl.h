@@ -34,7 +34,7 @@ struct shared {
 	struct isolate_fault fault;
 	char why[200];                /* ORDER_LOAD: what the loader said */
 	uint64_t ns[BLOCK_PAIRS][2];  /* ORDER_TIME: of reps calls, the least of the rounds */
-	uint64_t yard[BLOCK_PAIRS];   /* ORDER_TIME: of the yardstick beside each pair, the least of the rounds */
+	double yard[BLOCK_PAIRS];     /* ORDER_TIME: seconds of the yardstick beside each pair, the least of the rounds */
 	uint64_t run_ns;              /* ORDER_RUN */
 };
 struct subject { /* the process under test */
