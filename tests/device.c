@@ -13,6 +13,7 @@
 #include "device/runner_impl.h"
 #include "device/sequential.h"
 #include "device/serve.h"
+#include "device/yardstick.h"
 #include "tap.h"
 
 static struct arena arena;
@@ -315,6 +316,34 @@ static void test_many(void)
 	ok(good == N, "tries one after another");
 }
 
+static void test_yardstick(void)
+{
+	struct yardstick a, b;
+	int file = yardstick_file(0);
+
+	yardstick_open(&a, file);
+	ok(yardstick_quiet(&a, 1), "a yardstick of which nothing is known");
+	yardstick_note(&a, 1.5);
+	yardstick_note(&a, 1);
+	yardstick_note(&a, 2);
+	ok(yardstick_quiet(&a, 1.05) && !yardstick_quiet(&a, 1.2), "the least that was seen is what it takes");
+	yardstick_close(&a);
+	yardstick_open(&b, file);
+	ok(yardstick_quiet(&b, 1.05) && !yardstick_quiet(&b, 1.2), "others know it too");
+	yardstick_close(&b);
+	int n = 0;
+	for (bool slow = true; slow && n < 1000; n++) {
+		yardstick_open(&b, file);
+		yardstick_note(&b, 1.3);
+		slow = !yardstick_quiet(&b, 1.3);
+		yardstick_close(&b);
+	}
+	ok(n > 50 && n < 1000, "what is slow for good is not after %d times", n);
+	close(file);
+	double t = yardstick_take(100);
+	ok(t > 1e-8 && t < 1e-3, "it takes %.3g us", 1e6 * t);
+}
+
 /* A service that takes the machine to be in a slow phase: what is tried is tried again, and in the end as it is; what else
  * runs stands still meanwhile, but not for longer. */
 static void test_slow_phase(const char *self)
@@ -615,6 +644,7 @@ int main(int argc, char **argv)
 	test_matmul();
 	test_errors();
 	test_many();
+	test_yardstick();
 	test_slow_phase(argv[0]);
 	runner_close(runner);
 	arena_release(&arena);

@@ -73,9 +73,9 @@ static void tell(const struct run *x, bool hush)
 static bool wait_quiet(const struct run *x, struct clock *c)
 {
 	enum { TIMES = 6, PAUSE_US = 500 };
-	double start = now_seconds();
+	double start = now_seconds(), t;
 
-	while (!yardstick_quiet(&c->yard, yardstick_take(TIMES))) {
+	while (yardstick_note(&c->yard, t = yardstick_take(TIMES)), !yardstick_quiet(&c->yard, t)) {
 		if (!c->hushed)
 			tell(x, c->hushed = true);
 		if (now_seconds() - start > PATIENCE) {

@@ -64,9 +64,12 @@ void yardstick_close(const struct yardstick *y)
 		(void)!pwrite(y->file, &least, sizeof least, 0);
 }
 
-bool yardstick_quiet(struct yardstick *y, double seconds)
+void yardstick_note(struct yardstick *y, double seconds)
 {
-	if (seconds > 0)
-		y->least = fmin(y->least, seconds);
+	y->least = fmin(y->least, seconds);
+}
+
+bool yardstick_quiet(const struct yardstick *y, double seconds)
+{
 	return seconds <= YARDSTICK_SLOW * y->least;
 }

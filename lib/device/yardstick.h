@@ -20,6 +20,8 @@ void yardstick_open(struct yardstick *y, int file);
 void yardstick_close(const struct yardstick *y);
 /* Seconds that it takes here and now, the least of so many times. */
 double yardstick_take(int times);
+/* It took so long, measured by someone whom the others may believe. */
+void yardstick_note(struct yardstick *y, double seconds);
 /* Does that say that nothing is in the way? */
-bool yardstick_quiet(struct yardstick *y, double seconds);
+bool yardstick_quiet(const struct yardstick *y, double seconds);
 #endif

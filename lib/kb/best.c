@@ -43,9 +43,15 @@ bool kb_can_win(const struct kb_record *r)
 	return target && !excluded(r, target);
 }
 
+double kb_worth(const struct kb_record *r)
+{
+	double mean = number(r, "mean");
+	return isinf(mean) ? number(r, "hi") : mean;
+}
+
 int kb_rank(const struct kb_record *a, const struct kb_record *b)
 {
-	double x = number(a, "hi"), y = number(b, "hi");
+	double x = kb_worth(a), y = kb_worth(b);
 	if (a->layer != b->layer)
 		return a->layer - b->layer;
 	if (x != y)

@@ -67,7 +67,7 @@ void kb_find(struct kb *k, const char *kind, const char *task, struct kb_list *o
 /* Records whose id begins with these hexadecimal digits. */
 void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena *a);
 /* The record that wins for a task on a target: exact target, timed against the rule's default, verdict faster, lowest
- * upper bound of the ratio; layers by precedence. Where records were timed against different defaults (the rule has changed
+ * mean over all processes that it was timed in, or, where the record has none, lowest upper bound of the ratio; layers by precedence. Where records were timed against different defaults (the rule has changed
  * since), the best of each compete by the least of their times. NULL: none. why, if not NULL: in words over which it wins, arena. */
 const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, struct arena *a, const char **why);
 /* The same among records that kb_find gave: of that task and target. */
@@ -75,6 +75,8 @@ const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, co
 /* The same where today's default is known, by its digest as in the field base: a record timed against another is used
  * only if there is none against this one, and if it took less time than this one did in any record. */
 const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, const char *target, const char *base);
+/* That mean, or bound; INFINITY: it has neither. */
+double kb_worth(const struct kb_record *r);
 /* Could it win on its own target; and of two that can, is a better (negative)? */
 bool kb_can_win(const struct kb_record *r);
 int kb_rank(const struct kb_record *a, const struct kb_record *b);

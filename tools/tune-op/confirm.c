@@ -5,18 +5,22 @@
  * LOOKS to LOOKS_MAX, errs with probability 1/80, so all together with 1/20 at most. What passes is timed once more, and that
  * result is what counts, if it says faster as well, and what is recorded against the default.
  *
- * What is in the lead when a search ends was chosen with little known of the others: more of them are looked at then, one
- * look at a time, as long as they are ahead of it.
+ * What is in the lead when a search ends was chosen with little known of the others: they race it then (Maron and Moore
+ * 1997), one look at a time, each until its mean is behind the leader's by more than looks differ in this task (BEHIND), or
+ * LOOKS_MAX are there; who has the lower mean leads.
  *
  * Among schedules that tie, the one with fewest changes is looked at first, and another takes its place only if it is
- * faster by TIED: then searches that went other ways choose the same. */
+ * faster by AHEAD: then searches that went other ways choose the same. */
 #include <math.h>
 #include <string.h>
 #include "session.h"
 
 enum { CONTENDERS_MAX = 16 };
 #define MATERIAL 0.99 /* of the default's time: less is not worth a change */
-#define TIED     0.99 /* of another's time: less is no difference */
+#define TIED     0.99 /* of another's time: less is no difference between two that were timed once */
+#define AHEAD    0.995 /* of the leader's time, its rival's */
+#define BEHIND   1.5  /* standard deviations of the difference of two means */
+#define DIFFER   0.006 /* looks do at least, standard deviation of their logarithms */
 
 /* Quantiles 79/80 of Student's t for n - 1 degrees of freedom, n looks. */
 static const double student[LOOKS_MAX + 1] = {[3] = 6.205, [4] = 4.177, [5] = 3.495, [6] = 3.163};
@@ -24,9 +28,9 @@ _Static_assert(LOOKS == 3 && LOOKS_MAX == 6, "student has 3 to 6");
 
 static struct slot *slot_of(const struct tuned *t, const struct point *p, int look)
 {
-	for (size_t i = 0; i < t->slots.n; i++)
-		if (t->slots.a[i]->point == p && t->slots.a[i]->look == look && !t->slots.a[i]->dropped)
-			return t->slots.a[i];
+	for (size_t i = 0; i < t->looks.n; i++)
+		if (t->looks.a[i]->point == p && t->looks.a[i]->look == look && !t->looks.a[i]->dropped)
+			return t->looks.a[i];
 	return NULL;
 }
 
@@ -39,39 +43,107 @@ static int count_looks(const struct tuned *t, const struct point *p)
 	return n;
 }
 
-/* What all looks at a point say; *mean: logarithm of its ratio. */
-enum finding { FASTER, NOT_FASTER, OPEN, IN_FLIGHT };
-static enum finding find(const struct tuned *t, const struct point *p, double *mean);
+/* Looks at a point: how many, sums of their logarithms. */
+struct looks {
+	int n;
+	double sum, squares;
+};
 
-/* Is a point for which few looks have said so much not worth another? */
-static bool behind_champion(const struct tuned *t, const struct point *p, double mean)
+static void add_look(struct looks *l, double ratio)
 {
-	double least;
-
-	return t->champion && t->champion->point != p && find(t, t->champion->point, &least) == FASTER && mean >= least;
+	l->n++;
+	l->sum += log(ratio);
+	l->squares += log(ratio) * log(ratio);
 }
 
-static enum finding find(const struct tuned *t, const struct point *p, double *mean)
-{
-	int n = count_looks(t, p);
-	double sum = 0, squares = 0;
+static double mean_of(const struct looks *l) { return l->n ? l->sum / l->n : 0; }
 
-	for (int k = 1; k <= n; k++) {
+/* Sum of the squares of what they differ by from their mean. */
+static double scatter(const struct looks *l) { return fmax(0, l->squares - l->sum * mean_of(l)); }
+
+/* false: one is in flight, or has no ratio (*failed). */
+static bool gather(const struct tuned *t, const struct point *p, struct looks *l, bool *failed)
+{
+	*l = (struct looks){0};
+	*failed = false;
+	for (int k = 1, n = count_looks(t, p); k <= n; k++) {
 		const struct slot *x = slot_of(t, p, k);
 		if (!x->retired)
-			return IN_FLIGHT;
-		if (!verdict_timed(x->verdict) || !(x->ratio > 0))
-			return NOT_FASTER;
-		sum += log(x->ratio);
-		squares += log(x->ratio) * log(x->ratio);
+			return false;
+		*failed = !verdict_timed(x->verdict) || !(x->ratio > 0);
+		if (*failed)
+			return false;
+		add_look(l, x->ratio);
 	}
-	*mean = n ? sum / n : 0;
-	if (n < LOOKS)
-		return n && behind_champion(t, p, *mean) ? NOT_FASTER : OPEN;
-	double deviation = sqrt(fmax(0, (squares - sum * *mean) / (n - 1))), bound = student[n] * deviation / sqrt(n);
+	return true;
+}
+
+static struct looks with_final(const struct tuned *t, const struct slot *final)
+{
+	struct looks l;
+	bool failed;
+
+	gather(t, final->point, &l, &failed);
+	add_look(&l, final->ratio);
+	return l;
+}
+
+double mean_ratio(const struct tuned *t, const struct slot *final)
+{
+	struct looks l = with_final(t, final);
+
+	return exp(mean_of(&l));
+}
+
+/* Standard deviation of looks at one point, over all points of the task. */
+static double differ(const struct tuned *t)
+{
+	double sum = 0;
+	int freedom = 0;
+
+	for (size_t i = 0; i < t->looks.n; i++) {
+		struct looks l;
+		bool failed;
+		if (t->looks.a[i]->look != 1 || t->looks.a[i]->dropped || !gather(t, t->looks.a[i]->point, &l, &failed) || l.n < 2)
+			continue;
+		sum += scatter(&l);
+		freedom += l.n - 1;
+	}
+	return fmax(DIFFER, freedom ? sqrt(sum / freedom) : 0);
+}
+
+/* How far are looks at p from those of the leader, in the logarithm of their means; and how far, if by chance? 0, 0: it is
+ * the leader, or there is none. */
+static double lead_on(const struct tuned *t, const struct point *p, const struct looks *l, double *chance)
+{
+	*chance = 0;
+	if (!t->champion || t->champion->point == p || !l->n)
+		return 0;
+	struct looks leader = with_final(t, t->champion);
+	*chance = BEHIND * differ(t) * sqrt(1.0 / l->n + 1.0 / leader.n);
+	return mean_of(l) - mean_of(&leader);
+}
+
+/* What all looks at a point say; *mean: logarithm of its ratio. */
+enum finding { FASTER, NOT_FASTER, OPEN, IN_FLIGHT };
+static enum finding find(const struct tuned *t, const struct point *p, double *mean)
+{
+	struct looks l;
+	bool failed;
+	double chance;
+
+	if (!gather(t, p, &l, &failed))
+		return failed ? NOT_FASTER : IN_FLIGHT;
+	*mean = mean_of(&l);
+	double lead = lead_on(t, p, &l, &chance);
+	if (chance > 0 && lead > chance)
+		return NOT_FASTER;
+	if (l.n < LOOKS)
+		return OPEN;
+	double bound = student[l.n] * sqrt(scatter(&l) / (l.n - 1)) / sqrt(l.n);
 	if (*mean + bound < log(MATERIAL))
-		return FASTER;
-	return *mean >= log(MATERIAL) || n == LOOKS_MAX ? NOT_FASTER : OPEN;
+		return chance > 0 && fabs(lead) < chance && l.n < LOOKS_MAX ? OPEN : FASTER;
+	return *mean >= log(MATERIAL) || l.n == LOOKS_MAX ? NOT_FASTER : OPEN;
 }
 
 static int changes(const struct point *p)
@@ -100,7 +172,7 @@ static bool contends(const struct tuned *t, const struct slot *x, double limit)
 /* The fastest within so much of the champion, or the plainest of those that tie with it. */
 static struct slot *contender(const struct tuned *t, double within)
 {
-	double limit = fmin((t->champion ? t->champion->ratio : 1) * within, MATERIAL), least = INFINITY;
+	double limit = fmin((t->champion ? mean_ratio(t, t->champion) : 1) * within, MATERIAL), least = INFINITY;
 	struct slot *best = NULL;
 	int contenders = 0;
 
@@ -120,8 +192,8 @@ static struct slot *contender(const struct tuned *t, double within)
 
 bool is_looking(const struct tuned *t)
 {
-	for (size_t i = 0; i < t->slots.n; i++)
-		if (t->slots.a[i]->look && !t->slots.a[i]->retired && !t->slots.a[i]->dropped)
+	for (size_t i = 0; i < t->looks.n; i++)
+		if (!t->looks.a[i]->retired && !t->looks.a[i]->dropped)
 			return true;
 	return false;
 }
@@ -129,13 +201,11 @@ bool is_looking(const struct tuned *t)
 size_t add_finals(struct tuned *t, struct slot **out)
 {
 	struct point *best = NULL;
-	double least = INFINITY, mean;
+	double least = t->champion ? log(mean_ratio(t, t->champion) * AHEAD) : INFINITY, mean;
 
-	if (t->champion && find(t, t->champion->point, &mean) == FASTER)
-		least = mean + log(TIED);
-	for (size_t i = 0; i < t->slots.n; i++) {
-		struct point *p = t->slots.a[i]->point;
-		if (t->slots.a[i]->look == 1 && !slot_of(t, p, LOOK_FINAL) && find(t, p, &mean) == FASTER && mean < least) {
+	for (size_t i = 0; i < t->looks.n; i++) {
+		struct point *p = t->looks.a[i]->point;
+		if (t->looks.a[i]->look == 1 && !slot_of(t, p, LOOK_FINAL) && find(t, p, &mean) == FASTER && mean < least) {
 			best = p;
 			least = mean;
 		}
@@ -149,9 +219,9 @@ size_t add_more_looks(struct tuned *t, struct slot **out)
 {
 	double mean;
 
-	for (size_t i = 0; i < t->slots.n; i++) {
-		struct point *p = t->slots.a[i]->point;
-		if (t->slots.a[i]->look != 1 || t->slots.a[i]->dropped || find(t, p, &mean) != OPEN)
+	for (size_t i = 0; i < t->looks.n; i++) {
+		struct point *p = t->looks.a[i]->point;
+		if (t->looks.a[i]->look != 1 || t->looks.a[i]->dropped || find(t, p, &mean) != OPEN)
 			continue;
 		out[0] = slot_new(t, p, count_looks(t, p) + 1);
 		return 1;

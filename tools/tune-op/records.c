@@ -101,6 +101,8 @@ void put_trial(struct session *s, const struct slot *x)
 		kb_set_field(&r, "lo", arena_printf(&a, "%.6g", x->lo), &a);
 		kb_set_field(&r, "hi", arena_printf(&a, "%.6g", x->hi), &a);
 	}
+	if (x->look == LOOK_FINAL && verdict_timed(x->verdict))
+		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean_ratio(t, x)), &a);
 	kb_set_field(&r, "base", t->base_hex, &a);
 	kb_set_field(&r, "against", x->look == LOOK_FINAL ? "default" : "incumbent", &a);
 	if (x->look && x->look != LOOK_FINAL)
@@ -248,12 +250,6 @@ static bool is_win(const struct kb_record *r)
 
 double record_number(const struct kb_record *r, const char *name) { return strtod(field(r, name), NULL); }
 
-double record_hi(const struct kb_record *r)
-{
-	double hi = record_number(r, "hi");
-	return hi > 0 ? hi : INFINITY;
-}
-
 const char *record_id(const struct kb_record *r, struct arena *a) { return arena_printf(a, "record %.8s", hex(r->id, a)); }
 
 const struct kb_record *best_record(struct session *s, const struct tuned *t)
@@ -263,7 +259,7 @@ const struct kb_record *best_record(struct session *s, const struct tuned *t)
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
 		if (is_win(r) && field_is(r, "target", s->target_row) && field_is(r, "base", t->base_hex) &&
-		    (!best || record_hi(r) < record_hi(best)))
+		    (!best || kb_worth(r) < kb_worth(best)))
 			best = r;
 	}
 	return best;
@@ -286,7 +282,7 @@ static void read_others(struct session *s)
 
 struct found {
 	const struct kb_record *r;
-	double distance, hi;
+	double distance, worth;
 };
 
 static int by_distance(const void *a, const void *b)
@@ -295,7 +291,7 @@ static int by_distance(const void *a, const void *b)
 	int c = (x->distance > y->distance) - (x->distance < y->distance);
 
 	if (!c)
-		c = (x->hi > y->hi) - (x->hi < y->hi);
+		c = (x->worth > y->worth) - (x->worth < y->worth);
 	return c ? c : digest_cmp(x->r->id, y->r->id);
 }
 
@@ -310,7 +306,7 @@ int nearest_records(struct session *s, const struct tuned *t, struct near *out, 
 		const struct kb_record *r = &s->others.a[i];
 		double d = task_distance(t->text, field(r, "task"));
 		if (d > 0 && d <= NEAR_OCTAVES)
-			vec_push(&found, (struct found){r, d, record_hi(r)});
+			vec_push(&found, (struct found){r, d, kb_worth(r)});
 	}
 	if (found.n)
 		qsort(found.a, found.n, sizeof *found.a, by_distance);
@@ -335,7 +331,7 @@ static void add_own(struct session *s, struct tuned *t)
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
 		if (is_win(r) && !field_is(r, "session", s->id))
-			vec_push(&found, (struct found){r, 0, record_hi(r)});
+			vec_push(&found, (struct found){r, 0, kb_worth(r)});
 	}
 	if (found.n)
 		qsort(found.a, found.n, sizeof *found.a, by_distance);

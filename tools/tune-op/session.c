@@ -18,9 +18,10 @@ enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, MET_MAX = 2
 #define SEARCH_SECONDS  0.25 /* at most, timing one trial */
 #define CONFIRM_SECONDS 1.0
 #define KNOWN_TO        0.03 /* of its ratio, what is chosen among */
-#define BETTER          0.98 /* than the champion, so much is worth a trial of its own */
+#define BETTER          0.98 /* than the champion, so much is worth a trial of its own, */
+#define RIVAL           1.02 /* and when the search has ended, so much: it was timed once */
 #define FINALS_SHARE    0.2  /* of --seconds, */
-#define FINALS_SECONDS  0.6  /* or so much a task */
+#define FINALS_SECONDS  1.5  /* or so much a task */
 #define GUESSED_RATE    3e10 /* FLOP/s of a task that has not been timed, to choose which task is next */
 
 struct batch {
@@ -178,7 +179,7 @@ static void resolve(struct session *s, struct slot *x)
 	bool quick = x->look && x->look != LOOK_FINAL && t->phase == PHASE_SEARCH; /* is it faster at all? */
 	double goal = !x->look && t->curve.n ? t->curve.a[t->curve.n - 1] : 0; /* of worse points it need not know by how much */
 	if (x->look && x->look != LOOK_FINAL && t->phase == PHASE_FINAL && t->champion)
-		goal = t->champion->ratio;
+		goal = mean_ratio(t, t->champion);
 	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x,
 				  .budget = x->look ? CONFIRM_SECONDS : SEARCH_SECONDS, .seed = seed_of(s, t) + x->number, .rotation = s->rotation,
 				  .goal = goal,
@@ -262,6 +263,8 @@ struct slot *slot_new(struct tuned *t, struct point *p, int look)
 	x->look = look;
 	x->number = t->slots.n + 1;
 	vec_push(&t->slots, x);
+	if (look)
+		vec_push(&t->looks, x);
 	return x;
 }
 
@@ -309,7 +312,7 @@ static void issue(struct session *s, struct tuned *t)
 		if (!b->n)
 			b->n = add_more_looks(t, b->slot);
 		if (!b->n && t->finalists++ < FINALISTS)
-			b->n = add_looks(t, 1, t->champion ? 1 : LOOKS, b->slot);
+			b->n = add_looks(t, RIVAL, t->champion ? 1 : LOOKS, b->slot);
 		if (!b->n)
 			t->phase = PHASE_DONE;
 	}
@@ -368,7 +371,8 @@ static void retire_slot(struct tuned *t, struct slot *x)
 		t->failed[x->verdict]++;
 	x->retired = true;
 	if (x->look) {
-		if (x->look == LOOK_FINAL && x->verdict == VERDICT_FASTER && (!t->champion || x->hi < t->champion->hi))
+		if (x->look == LOOK_FINAL && x->verdict == VERDICT_FASTER &&
+		    (!t->champion || mean_ratio(t, x) < mean_ratio(t, t->champion)))
 			t->champion = x;
 		return;
 	}
@@ -546,7 +550,7 @@ static void conclude(struct session *s, struct tuned *t)
 	const struct kb_record *r = best_record(s, t);
 	const struct slot *c = t->champion;
 
-	if (r && (!c || record_hi(r) <= c->hi)) {
+	if (r && (!c || kb_worth(r) <= as_recorded(mean_ratio(t, c)))) {
 		t->trace = kb_get_field(r, "trace");
 		t->ratio = record_number(r, "ratio");
 		t->lo = record_number(r, "lo");
@@ -662,6 +666,7 @@ void session_close(struct session *s)
 		if (t->m)
 			module_free(t->m);
 		vec_free(&t->slots);
+		vec_free(&t->looks);
 		vec_free(&t->curve);
 		vec_free(&t->met);
 		arena_release(&t->arena);

@@ -54,6 +54,7 @@ struct tuned {
 	int finalists;           /* points looked at since the search ended */
 	double seconds;          /* of the default, the least median seen; 0: not known */
 	VEC(struct slot *) slots;     /* retired or not, in order */
+	VEC(struct slot *) looks;     /* those of them that are looks */
 	VEC(double) curve;            /* best ratio after each trial */
 	const struct slot *champion;  /* confirmed faster, NULL: the default stays */
 	struct kb_list records;       /* of this task, from the knowledge base */
@@ -128,6 +129,8 @@ size_t add_looks(struct tuned *t, double within, int looks, struct slot **out);
 size_t add_more_looks(struct tuned *t, struct slot **out);
 size_t add_finals(struct tuned *t, struct slot **out);
 bool is_looking(const struct tuned *t); /* has looks in flight */
+/* Geometric mean of the ratios of a final and of the looks before it. */
+double mean_ratio(const struct tuned *t, const struct slot *final);
 
 /* nearest.c. Gives a task that was not timed here, nor before against today's default, what won against an older one, if it took less
  * time; or the nearest task's schedule, adapted, if the cost model prefers it to the default. */
@@ -154,7 +157,6 @@ struct near {
 };
 int nearest_records(struct session *s, const struct tuned *t, struct near *out, int max);
 double record_number(const struct kb_record *r, const char *field);
-double record_hi(const struct kb_record *r); /* upper bound of the ratio; infinite: none */
 const char *record_id(const struct kb_record *r, struct arena *a); /* "record 3f2a91c4" */
 double record_base_seconds(const struct kb_record *r);
 double base_seconds(const struct trial *t); /* median time of the default in its pairs; 0: there are none */
