@@ -238,6 +238,30 @@ static void test_best(void)
 	arena_release(&a);
 }
 
+/* What was timed in several processes goes by their mean; what was not, by its bound. */
+static void test_mean(void)
+{
+	static const struct {
+		double hi;
+		const char *mean;
+	} rows[] = {{0.7, "0.95"}, {0.8, NULL}, {0.9, "0.75"}, {0.72, "0.76"}, {0.6, "none"}};
+	enum { N = sizeof rows / sizeof *rows };
+	struct arena a = {0};
+	struct kb_record r[N];
+	struct kb_list l = {r, 0, N};
+
+	static const char *const wins[N] = {"trace 0\n", "trace 1\n", "trace 2\n", "trace 2\n", "trace 4\n"};
+	for (int i = 0; i < N; i++) {
+		r[i] = *kernel("here", "faster", "default", rows[i].hi, i, &a);
+		if (rows[i].mean)
+			kb_set_field(&r[i], "mean", rows[i].mean, &a);
+		l.n = (size_t)i + 1;
+		const struct kb_record *best = kb_best_of(&l, "Add f32 4 4", "here");
+		ok(best && !strcmp(kb_get_field(best, "trace"), wins[i]), "of %d: bound %.2f, mean %s", i + 1, rows[i].hi, rows[i].mean ? rows[i].mean : "unknown");
+	}
+	arena_release(&a);
+}
+
 /* Ratios to different defaults do not compare. */
 static void test_bases(void)
 {
@@ -604,6 +628,7 @@ int main(int argc, char **argv)
 	test_malformed();
 	test_union(whole ? 50 : 6);
 	test_best();
+	test_mean();
 	test_bases();
 	test_damage(!whole ? A_PART : argc > 2 ? atoi(argv[2]) : WHOLE_BYTES, 0, 1);
 	test_kills(whole ? 8 : 4, whole ? 200 : 20);
