@@ -1,6 +1,7 @@
 /* What did a tuning win? retime [--budget S] MODEL.g TUNED.g [OTHER.g]: every task of the model afresh: the schedule that TUNED
- * has for it against the rule's default and, with OTHER, against the schedule that OTHER has. A row a task; the total: the time of the
- * calls of all tasks, the middle of three tries; and how far apart the two tunings are, on how many tasks that is known to 2%. */
+ * has for it against the rule's default and, with OTHER, against the schedule that OTHER has. All tasks three times, one after
+ * another, so that what the machine does else for some seconds meets a task once; a row a task has the try in the middle; the total: the
+ * time of the calls of all tasks; and how far apart the two tunings are, on how many tasks that is known to 2%. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "op/task.h"
 #include "answer.h"
 
-enum { OPT_BUDGET = 1000, OPT_ROTATION, MODELS_MAX = 3 };
+enum { OPT_BUDGET = 1000, OPT_ROTATION, MODELS_MAX = 3, TRIES = 3 };
 #define LOST  0.01
 #define APART 0.02
 static double budget = 3;
@@ -81,18 +82,21 @@ static int by_ratio(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of three tries the one in the middle: now and then the machine does something else for all of a try. */
+/* Until enough is known to say in which 2% it is. */
 static struct runner_result compare(struct digest task, struct digest a, struct digest base, uint64_t seed)
 {
-	enum { TRIES = 3 };
-	struct runner_result x[TRIES];
+	struct runner_result x;
 
-	for (int i = 0; i < TRIES; i++)
-		do { /* until enough is known to say in which 2% it is */
-			runner_try(r, &(struct runner_try){.task = task, .artifact = a, .base = base, .budget = budget,
-								   .seed = seed + 8 * (uint64_t)i, .rotation = (uint64_t)rotation, .width = 0.03});
-			x[i] = next().result;
-		} while (x[i].verdict == VERDICT_UNSURE && ++seed % 8);
+	do {
+		runner_try(r, &(struct runner_try){.task = task, .artifact = a, .base = base, .budget = budget, .seed = seed,
+							   .rotation = (uint64_t)rotation, .width = 0.03});
+		x = next().result;
+	} while (x.verdict == VERDICT_UNSURE && ++seed % 8);
+	return x;
+}
+
+static struct runner_result middle(struct runner_result *x)
+{
 	qsort(x, TRIES, sizeof *x, by_ratio);
 	return x[TRIES / 2];
 }
@@ -120,38 +124,61 @@ struct total {
 	const char *where;             /* the task on which they are furthest apart */
 };
 
-static void retime(const struct task *t, struct module *const *model, int n, struct total *sum)
+/* What is compared in one task. */
+struct row {
+	struct digest task, base, tuned, other;
+	bool traced; /* tuned has a trace: else it is the default */
+	struct runner_result ratio[TRIES], apart[TRIES];
+};
+
+static struct row prepare(const struct task *t, struct module *const *model, int n)
 {
 	const char *why, *one = trace_of(model[1], t->text), *two = n > 2 ? trace_of(model[2], t->text) : NULL;
 	struct module *m = task_module(t->text, 0, &arena, &why);
+	struct row x = {.traced = one};
 
 	runner_task(r, t->text);
-	struct digest task = next().digest, base = build(m, NULL, task);
-	struct digest a = one ? build(m, one, task) : base, b = n > 2 && two ? build(m, two, task) : base;
-	struct runner_result x = compare(task, a, base, 8 * t->digest.lo + 1); /* without a trace: the default against itself */
-	double ratio = one ? x.ratio : 1, seconds = base_seconds(&x);
+	x.task = next().digest;
+	x.base = build(m, NULL, x.task);
+	x.tuned = one ? build(m, one, x.task) : x.base;
+	x.other = two ? build(m, two, x.task) : x.base;
+	module_free(m);
+	return x;
+}
+
+/* Without a trace: the default against itself. */
+static void try_row(const struct task *t, struct row *x, int n, int k)
+{
+	x->ratio[k] = compare(x->task, x->tuned, x->base, 8 * t->digest.lo + 1 + 8 * (uint64_t)k);
+	x->apart[k] = (struct runner_result){.ratio = 1, .lo = 1, .hi = 1, .verdict = VERDICT_TIE};
+	if (n > 2 && !digest_eq(x->tuned, x->other))
+		x->apart[k] = compare(x->task, x->tuned, x->other, 8 * t->digest.hi + 1 + 8 * (uint64_t)k);
+}
+
+static void print_row(const struct task *t, struct row *row, int n, struct total *sum)
+{
+	struct runner_result x = middle(row->ratio), y = middle(row->apart);
+	double ratio = row->traced ? x.ratio : 1, seconds = base_seconds(&x);
+	bool same = digest_eq(row->tuned, row->other);
+
 	sum->before += t->count * seconds;
 	sum->after += t->count * seconds * ratio;
 	sum->worst = fmax(sum->worst, ratio);
 	sum->lost += ratio > 1 + LOST;
 	sum->tasks++;
-	printf("%-46.46s %3u %10.2f %6.3f (%.3f .. %.3f) %-7s", t->title, t->count, 1e6 * seconds, ratio, one ? x.lo : 1, one ? x.hi : 1,
-	       one ? verdict_name(x.verdict) : "default");
+	printf("%-46.46s %3u %10.2f %6.3f (%.3f .. %.3f) %-7s", t->title, t->count, 1e6 * seconds, ratio, row->traced ? x.lo : 1,
+	       row->traced ? x.hi : 1, row->traced ? verdict_name(x.verdict) : "default");
 	if (n > 2) {
-		struct runner_result y = {.ratio = 1, .lo = 1, .hi = 1, .verdict = VERDICT_TIE};
-		if (!digest_eq(a, b))
-			y = compare(task, a, b, 8 * t->digest.hi + 1);
-		sum->same += digest_eq(a, b);
+		sum->same += same;
 		sum->inside += y.lo >= 1 / (1 + APART) && y.hi <= 1 + APART;
 		if (fmax(y.ratio, 1 / y.ratio) > sum->apart) {
 			sum->apart = fmax(y.ratio, 1 / y.ratio);
 			sum->where = t->title;
 		}
-		printf(" %6.3f (%.3f .. %.3f) %s", y.ratio, y.lo, y.hi, digest_eq(a, b) ? "same" : verdict_name(y.verdict));
+		printf(" %6.3f (%.3f .. %.3f) %s", y.ratio, y.lo, y.hi, same ? "same" : verdict_name(y.verdict));
 	}
 	printf("\n");
 	fflush(stdout);
-	module_free(m);
 }
 
 static int run(const struct tool *t, struct tool_args *a)
@@ -171,8 +198,15 @@ static int run(const struct tool *t, struct tool_args *a)
 		rotation = (int64_t)runner_rotation(model[0], target_host());
 	task_list_make(&l, model[0], &arena);
 	printf("%-46s %3s %10s %s%s\n", "task", "n", "default us", "tuned/default", a->nfile > 2 ? "                  tuned/other" : "");
+	struct row *row = ARENA_ARRAY(&arena, struct row, l.n);
+	for (int k = 0; k < TRIES; k++)
+		for (size_t i = 0; i < l.n; i++) {
+			if (k == 0)
+				row[i] = prepare(&l.a[i], model, a->nfile);
+			try_row(&l.a[i], &row[i], a->nfile, k);
+		}
 	for (size_t i = 0; i < l.n; i++)
-		retime(&l.a[i], model, a->nfile, &sum);
+		print_row(&l.a[i], &row[i], a->nfile, &sum);
 	printf("total: %.3f ms -> %.3f ms, %.3f of the default's; %d tasks, %d of them slower by 1%%, slowest at %.3f of its default's time\n",
 	       1e3 * sum.before, 1e3 * sum.after, sum.after / sum.before, sum.tasks, sum.lost, sum.worst);
 	if (a->nfile > 2)
