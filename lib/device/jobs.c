@@ -320,13 +320,15 @@ void jobs_hush(struct service *s)
 {
 	struct hush_words w;
 
-	while (read(s->hush[0], &w, sizeof w) == (ssize_t)sizeof w) {
-		if (!w.hush)
-			s->hush_failed = now_seconds();
-		for (size_t i = 0; i < s->jobs.n; i++)
-			if (s->jobs.a[i]->kind == JOB_TRY && s->jobs.a[i]->pid == w.pid)
-				s->jobs.a[i]->hush = w.hush && now_seconds() > s->hush_failed + HUSH_AGAIN;
-	}
+	while (read(s->hush[0], &w, sizeof w) == (ssize_t)sizeof w)
+		for (size_t i = 0; i < s->jobs.n; i++) {
+			struct job *j = s->jobs.a[i];
+			if (j->kind != JOB_TRY || j->pid != w.pid)
+				continue;
+			if (j->hush && !w.hush)
+				s->hush_failed = now_seconds();
+			j->hush = w.hush && now_seconds() > s->hush_failed + HUSH_AGAIN;
+		}
 }
 
 static void start_background(struct service *s, struct job *j)
