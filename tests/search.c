@@ -281,9 +281,6 @@ static void test_schedulers(void)
 	ok(schedule_next(gain, t, 3, 4) == 2, "gain: first what has no time yet");
 	t[2].done = true;
 	ok(schedule_next(gain, t, 3, 4) == 1, "gain: then what is called most");
-	t[1].idle = 64;
-	ok(schedule_next(gain, t, 3, 4) == 0, "gain: less where the last trials won nothing");
-	t[1].idle = 0;
 	t[1].trials = 400;
 	ok(schedule_next(gain, t, 3, 4) == 0, "gain: until it has had its share");
 	ok(schedule_next(turns, t, 3, 4) == 0, "round: the one with fewest trials");

@@ -10,15 +10,12 @@ static double still_to_win(size_t n)
 	return 0.2 * pow((double)n + 1, -0.66);
 }
 
-/* Time of the model that the next batch is expected to win; half as much where IDLE trials have won nothing, a third after
- * twice as many. What has no time yet goes first. */
+/* Time of the model that the next batch is expected to win. What has no time yet goes first. */
 static double gain(const struct task_state *t, size_t batch)
 {
-	enum { IDLE = 16 };
-
 	if (!(t->seconds > 0))
 		return INFINITY;
-	return t->calls * t->seconds * (still_to_win(t->trials) - still_to_win(t->trials + batch)) * IDLE / (IDLE + (double)t->idle);
+	return t->calls * t->seconds * (still_to_win(t->trials) - still_to_win(t->trials + batch));
 }
 
 static double round_robin(const struct task_state *t, size_t batch)

@@ -125,7 +125,6 @@ struct task_state {
 	double calls;   /* of this task in the model */
 	double seconds; /* of one call under the best schedule so far; 0: not known */
 	size_t trials;  /* proposed so far */
-	size_t idle;    /* the last of them, that won nothing */
 	bool converged; /* what more trials win is luck */
 	bool busy;      /* takes none now */
 	bool done;

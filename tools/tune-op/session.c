@@ -22,7 +22,6 @@ enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, MET_MAX = 2
 #define RIVAL           1.02 /* and when the search has ended, so much: it was timed once */
 #define FINALS_SHARE    0.2  /* of --seconds, */
 #define FINALS_SECONDS  1.5  /* or so much a task */
-#define IDLE            0.995 /* of the best so far: less is nothing won */
 #define GUESSED_RATE    3e10 /* FLOP/s of a task that has not been timed, to choose which task is next */
 
 struct batch {
@@ -407,16 +406,6 @@ static bool retire(struct session *s)
 
 /* ---- the loop ---- */
 
-/* Trials since the best so far was half a percent behind what it is now. */
-static size_t idle_trials(const struct tuned *t)
-{
-	size_t n = t->curve.n;
-
-	while (n > 1 && t->curve.a[n - 2] * IDLE < t->curve.a[t->curve.n - 1])
-		n--;
-	return t->curve.n - n;
-}
-
 static struct tuned *next_task(struct session *s)
 {
 	struct task_state *state = xcalloc((size_t)s->ntask + 1, sizeof *state);
@@ -426,7 +415,7 @@ static struct tuned *next_task(struct session *s)
 		bool converged = t->phase == PHASE_SEARCH && search_converged(t->search);
 		bool busy = t->in_flight >= (t->phase == PHASE_FINAL ? 1 : IN_FLIGHT_TASK);
 		double seconds = t->seconds > 0 ? t->seconds : t->flops / GUESSED_RATE;
-		state[i] = (struct task_state){(double)t->calls, seconds * (t->champion ? t->champion->ratio : 1), t->trials, idle_trials(t),
+		state[i] = (struct task_state){(double)t->calls, seconds * (t->champion ? t->champion->ratio : 1), t->trials,
 					       converged, busy, t->phase == PHASE_DONE};
 		if (t->phase == PHASE_FINAL)
 			state[i] = (struct task_state){.calls = 1, .busy = busy}; /* at once */
