@@ -1,6 +1,6 @@
-/* Is the machine in a slow phase? Another program on the other thread of a core, which a virtual machine does not even see,
- * comes and goes in some ms to some s, and does not slow all kernels alike: one depthwise convolution 1.38 times, its rival
- * 1.17 (Zen 5). The yardstick is some thousand instructions of which many run at a time: alone it varies by 3%, beside
+/* Is the machine in a slow phase? Something, most likely another program on the other thread of a core, which a virtual
+ * machine does not see, comes and goes in some ms to some s, and does not slow all kernels alike: one depthwise convolution took
+ * 11.5 and then 14.8 us, its rival 9.6 and 11.0 (Zen 5). The yardstick is some thousand instructions of which many run at a time: alone it varies by 3%, beside
  * another program it takes 1.3 times as long. What it takes at least is known to all processes that share a file. */
 #ifndef HONE_YARDSTICK_H
 #define HONE_YARDSTICK_H
