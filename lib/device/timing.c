@@ -75,7 +75,7 @@ static bool wait_quiet(const struct run *x, struct clock *c)
 	enum { TIMES = 6, PAUSE_US = 500 };
 	double start = now_seconds(), t;
 
-	while (yardstick_note(&c->yard, t = yardstick_take(TIMES)), !yardstick_quiet(&c->yard, t)) {
+	while (yardstick_note(&c->yard, t = yardstick_take(TIMES), now_seconds()), !yardstick_quiet(&c->yard, t)) {
 		if (!c->hushed)
 			tell(x, c->hushed = true);
 		if (now_seconds() - start > PATIENCE) {
@@ -188,7 +188,6 @@ bool timing_run(struct run *x, bool *slow)
 	sequential_init(&s, x->t->goal, x->t->width);
 	bool good = take_pairs(x, &c, &s, slow);
 	sequential_free(&s);
-	yardstick_close(&c.yard);
 	if (*slow || !good)
 		return good;
 	if (x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, &c, x->r->ratio))

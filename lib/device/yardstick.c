@@ -2,11 +2,18 @@
 #include "device/yardstick.h"
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "common/sorted.h"
 
-#define AGES 1.001 /* what is known, each time */
+enum { NOTES = 256 };
+struct notes {
+	double last;           /* when */
+	uint64_t n;            /* noted since ever */
+	double seconds[NOTES]; /* a ring */
+};
 
 /* As many loads and additions at a time as the core can do, in few bytes of its cache. */
 static __attribute__((noinline)) uint64_t take(void)
@@ -41,35 +48,47 @@ double yardstick_take(int times)
 
 int yardstick_file(double seconds)
 {
+	struct notes notes = {.n = seconds > 0 ? NOTES : 0};
 	int file = memfd_create("yardstick", MFD_CLOEXEC);
 
-	if (file >= 0 && pwrite(file, &seconds, sizeof seconds, 0) != (ssize_t)sizeof seconds)
+	for (int i = 0; i < NOTES; i++)
+		notes.seconds[i] = seconds;
+	if (file >= 0 && pwrite(file, &notes, sizeof notes, 0) != (ssize_t)sizeof notes)
 		return close(file), -1;
 	return file;
 }
 
+static double quiet(struct notes notes)
+{
+	size_t n = notes.n < NOTES ? notes.n : NOTES;
+
+	qsort(notes.seconds, n, sizeof *notes.seconds, ascending);
+	return n ? notes.seconds[(size_t)(YARDSTICK_QUIET * (double)(n - 1))] : INFINITY;
+}
+
 void yardstick_open(struct yardstick *y, int file)
 {
-	*y = (struct yardstick){.file = file};
-	if (pread(file, &y->known, sizeof y->known, 0) != (ssize_t)sizeof y->known || !(y->known > 0))
-		y->known = 0;
-	y->least = y->known > 0 ? y->known : INFINITY;
+	struct notes notes;
+
+	*y = (struct yardstick){file, INFINITY};
+	if (pread(file, &notes, sizeof notes, 0) == (ssize_t)sizeof notes)
+		y->quiet = quiet(notes);
 }
 
-void yardstick_close(const struct yardstick *y)
+/* Of two who write at once one is lost: there are enough. */
+void yardstick_note(struct yardstick *y, double seconds, double now)
 {
-	double least = y->known > 0 && y->least == y->known ? AGES * y->known : y->least;
+	struct notes notes;
 
-	if (isfinite(least))
-		(void)!pwrite(y->file, &least, sizeof least, 0);
-}
-
-void yardstick_note(struct yardstick *y, double seconds)
-{
-	y->least = fmin(y->least, seconds);
+	if (pread(y->file, &notes, sizeof notes, 0) != (ssize_t)sizeof notes || (notes.n && now - notes.last < YARDSTICK_EVERY))
+		return;
+	notes.last = now;
+	notes.seconds[notes.n++ % NOTES] = seconds;
+	(void)!pwrite(y->file, &notes, sizeof notes, 0);
+	y->quiet = quiet(notes);
 }
 
 bool yardstick_quiet(const struct yardstick *y, double seconds)
 {
-	return seconds <= YARDSTICK_SLOW * y->least;
+	return seconds <= YARDSTICK_SLOW * y->quiet;
 }
