@@ -730,6 +730,7 @@ static void mistake(const char *what, void (*breaks)(struct loop_prog *p), const
 /* Single elements in double agree with the stages in float. */
 static void points(const char *family, void (*make)(struct loop_prog *))
 {
+	enum { POINTS = 20 };
 	struct loop_prog *p = prog_new(target_host());
 	struct data d;
 	int bad = 0;
@@ -737,17 +738,22 @@ static void points(const char *family, void (*make)(struct loop_prog *))
 	rng = (struct rng){11};
 	make(p);
 	make_data(p, &d);
-	for (int b = 1; b < d.n; b++)
-		for (int k = 0; k < 20 && p->bufs.a[b].scope == SCOPE_OUT; k++) {
-			const struct loop_buf *x = &p->bufs.a[b];
-			int64_t index[LOOP_RANK_MAX], at = 0;
-			for (int i = 0; i < x->rank; i++) {
-				index[i] = pick(0, x->shape[i] - 1);
-				at = at * x->shape[i] + index[i];
-			}
-			double want = x->dtype == DT_F32 ? ((float *)d.result[b])[at] : (double)((int64_t *)d.result[b])[at];
-			bad += !(fabs(stages_point(p, (buf_id)b, index, d.row_major) - want) <= 1e-4 * fmax(1, fabs(want)));
+	for (int b = 1; b < d.n; b++) {
+		const struct loop_buf *x = &p->bufs.a[b];
+		int64_t n = 1, at[POINTS];
+		double value[POINTS];
+		for (int i = 0; i < x->rank; i++)
+			n *= x->shape[i];
+		if (x->scope != SCOPE_OUT || !n)
+			continue;
+		for (int k = 0; k < POINTS; k++)
+			at[k] = pick(0, n - 1);
+		stages_points(p, (buf_id)b, POINTS, at, d.row_major, value);
+		for (int k = 0; k < POINTS; k++) {
+			double want = x->dtype == DT_F32 ? ((float *)d.result[b])[at[k]] : (double)((int64_t *)d.result[b])[at[k]];
+			bad += !(fabs(value[k] - want) <= 1e-4 * fmax(1, fabs(want)));
 		}
+	}
 	ok(!bad, "%s: single points", family);
 	free_data(&d);
 	prog_free(p);

@@ -407,6 +407,15 @@ static void run(struct machine *m, nest_id id)
 	}
 }
 
+/* The logical index of a row-major position. */
+static void unravel(const struct loop_buf *x, int64_t position, int64_t *index)
+{
+	for (int d = x->rank - 1; d >= 0; d--) {
+		index[d] = position % x->shape[d];
+		position /= x->shape[d];
+	}
+}
+
 /* Is every element of a result there? */
 static void check_result(struct machine *m, buf_id b)
 {
@@ -416,11 +425,7 @@ static void check_result(struct machine *m, buf_id b)
 	for (int d = 0; d < x->rank; d++)
 		count *= x->shape[d];
 	for (int64_t i = 0; i < count && !m->why; i++) {
-		int64_t rest = i;
-		for (int d = x->rank - 1; d >= 0; d--) {
-			index[d] = rest % x->shape[d];
-			rest /= x->shape[d];
-		}
+		unravel(x, i, index);
 		int64_t at = locate(m, b, index);
 		if (at >= 0 && m->places[b].tag[at].element != i + 1)
 			complain(m, b, index, "never written");
@@ -595,15 +600,19 @@ static double read_lazily(struct machine *m, buf_id b, const int64_t *index)
 	return s->value[at];
 }
 
-double stages_point(struct loop_prog *p, buf_id out, const int64_t *index, void **data)
+void stages_points(struct loop_prog *p, buf_id out, int n, const int64_t *element, void **data, double *value)
 {
+	const struct loop_buf *x = lbuf(p, out);
+	int64_t index[LOOP_RANK_MAX];
 	struct machine m;
 
 	machine_start(&m, p);
 	m.read = read_lazily;
 	for (buf_id b = 1; b < p->bufs.n; b++)
 		place_make(&m, b, lbuf(p, b)->scope < SCOPE_OUT ? data[b] : NULL);
-	double v = read_lazily(&m, out, index);
+	for (int i = 0; i < n; i++) {
+		unravel(x, element[i], index);
+		value[i] = read_lazily(&m, out, index);
+	}
 	machine_end(&m);
-	return v;
 }

@@ -14,6 +14,7 @@ void stages_eval(struct loop_prog *p, void **data);
 /* The same for elementwise stages on floats whose buffers are all row-major and in data, many times as fast. false: they
  * are not such stages, nothing is done. */
 bool stages_eval_rows(struct loop_prog *p, void **data);
-/* One element of an OUT buffer in double, straight from the stages (index: logical). An oracle. */
-double stages_point(struct loop_prog *p, buf_id out, const int64_t *index, void **data);
+/* n elements of an OUT buffer (row-major positions) in double, straight from the stages. What several of them need is
+ * computed once. An oracle. */
+void stages_points(struct loop_prog *p, buf_id out, int n, const int64_t *element, void **data, double *value);
 #endif

@@ -187,18 +187,6 @@ static void lay_out_inputs(struct prepared *p, void *const *in)
 	}
 }
 
-static double point(struct prepared *p, buf_id b, int64_t element)
-{
-	const struct loop_buf *x = lbuf(p->lowered.prog, b);
-	int64_t index[LOOP_RANK_MAX];
-
-	for (int d = x->rank - 1; d >= 0; d--) {
-		index[d] = element % x->shape[d];
-		element /= x->shape[d];
-	}
-	return stages_point(p->lowered.prog, b, index, p->data);
-}
-
 static bool points(const struct oracle_task *t, void *const *in, int out, int n, const int64_t *element, double *value)
 {
 	struct prepared *p = t->arg;
@@ -211,8 +199,7 @@ static bool points(const struct oracle_task *t, void *const *in, int out, int n,
 	if (b == p->lowered.prog->bufs.n)
 		return false;
 	lay_out_inputs(p, in);
-	for (int i = 0; i < n; i++)
-		value[i] = point(p, b, element[i]);
+	stages_points(p->lowered.prog, b, n, element, p->data, value);
 	return true;
 }
 
