@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/progress.h"
+#include "common/sorted.h"
 #include "common/tool.h"
 #include "device/library.h"
 #include "device/runner.h"
@@ -89,13 +90,6 @@ static const char *variant(struct kernel *k, int i)
 	return arena_printf(&arena, "%.*s/* %d */\n", (int)k->c->nsource, k->c->source, i);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void trip(const char *text)
 {
 	enum { DEPTH = 6 };
@@ -113,7 +107,7 @@ static void trip(const char *text)
 		faster += next().result.verdict == VERDICT_FASTER;
 		one[i] = now_seconds() - t;
 	}
-	qsort(one, (size_t)times, sizeof *one, by_value);
+	qsort(one, (size_t)times, sizeof *one, ascending);
 	for (start = now_seconds(); done < times;) {
 		while (sent < times && sent < done + DEPTH)
 			build(&k, variant(&k, times + sent++));
@@ -147,7 +141,7 @@ static void count(const char *text, struct kernel *k, struct digest x, struct di
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		if (v[i])
 			printf(" %s %d", verdict_name((enum verdict)i), v[i]);
-	qsort(ratio, (size_t)times, sizeof *ratio, by_value);
+	qsort(ratio, (size_t)times, sizeof *ratio, ascending);
 	printf("  (%.3f s each; ratio %.4f, 9 of 10 in %.4f .. %.4f)\n", seconds / times, ratio[times / 2], ratio[times / 20], ratio[times - 1 - times / 20]);
 	fflush(stdout);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
+#include "common/sorted.h"
 #include "common/tool.h"
 #include "device/runner.h"
 #include "device/target.h"
@@ -137,13 +138,6 @@ static struct way search(struct subject *s, const struct strategy *strategy, uin
 	search_free(x);
 	space_free(space);
 	return w;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static void print_row(const struct strategy *strategy, const struct way *w, double best)

@@ -7,6 +7,7 @@
 #include "common/msg.h"
 #include "common/progress.h"
 #include "common/rng.h"
+#include "common/sorted.h"
 #include "common/tool.h"
 #include "device/library.h"
 #include "op/npy.h"
@@ -52,13 +53,6 @@ static void open_subject(struct subject *s, const char *path, struct arena *a)
 	s->reps = 1;
 	double one = sample(s);
 	s->reps = one < sample_seconds ? (int)(sample_seconds / one) : 1;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static int run(const struct tool *t, struct tool_args *a)

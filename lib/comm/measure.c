@@ -2,21 +2,16 @@
 #include <stdlib.h>
 #include "comm/measure.h"
 #include "common/arena.h"
+#include "common/sorted.h"
 
 enum { POINTS_MAX = 64, BATCHES = 5, BATCH_MAX = 10 };
 static const double batch_us = 2e5;   /* a batch takes about so long */
 static const double bend = 0.04;      /* a point this share of its time off the line between its neighbours shows a step */
 static const double step_ratio = 1.1; /* neighbours closer than this are not told apart */
 
-static int rising(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-	return (a > b) - (a < b);
-}
-
 static int by_bytes(const void *x, const void *y)
 {
-	return rising(&((const struct measured *)x)->bytes, &((const struct measured *)y)->bytes);
+	return ascending(&((const struct measured *)x)->bytes, &((const struct measured *)y)->bytes);
 }
 
 static void summarize(struct measured *p)
@@ -25,8 +20,8 @@ static void summarize(struct measured *p)
 	double *v = xmalloc(n * sizeof *v);
 	for (size_t i = 0; i < n; i++)
 		v[i] = p->times.a[i];
-	qsort(v, n, sizeof *v, rising);
-	p->us = n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+	qsort(v, n, sizeof *v, ascending);
+	p->us = sorted_median(v, n);
 	p->least = v[0];
 	p->spread = (v[3 * n / 4] - v[n / 4]) / 2;
 	free(v);

@@ -10,6 +10,7 @@
 #include "common/msg.h"
 #include "common/outfile.h"
 #include "common/progress.h"
+#include "common/sorted.h"
 
 /* PATH.so -> PATH.weights */
 static char *weights_beside(const char *path)
@@ -182,19 +183,13 @@ void library_run(struct library *l, struct tensor *const *in, struct tensor *con
 
 /* ---- timing ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static struct timing timing_of(double *t, size_t n)
 {
 	struct timing r = {.runs = n};
 
-	qsort(t, n, sizeof *t, by_value);
+	qsort(t, n, sizeof *t, ascending);
 	r.min = t[0];
-	r.median = n % 2 ? t[n / 2] : (t[n / 2 - 1] + t[n / 2]) / 2;
+	r.median = sorted_median(t, n);
 	r.p99 = t[(n * 99 + 99) / 100 - 1];
 	for (size_t i = 0; i < n; i++)
 		r.mean += t[i] / (double)n;

@@ -1,4 +1,5 @@
 #include <math.h>
+#include "common/sorted.h"
 #include "device/sequential.h"
 
 enum { FIRST_LOOK = 9 }; /* the fewest pairs whose range is an interval of the first look */
@@ -11,13 +12,6 @@ void sequential_init(struct sequential *s, double goal, double width)
 void sequential_free(struct sequential *s)
 {
 	vec_free(&s->x);
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* The largest k with 2 P(Bin(n, 1/2) < k) <= alpha; 0: there is none. */
@@ -41,7 +35,7 @@ static void look(struct sequential *s)
 
 	qsort(x, n, sizeof *x, ascending);
 	k = order(n, SEQ_ALPHA * 6 / (M_PI * M_PI * j * j));
-	s->ratio = n ? exp(n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2) : 1;
+	s->ratio = n ? exp(sorted_median(x, n)) : 1;
 	s->lo = k ? exp(x[k - 1]) : 0;
 	s->hi = k ? exp(x[n - k]) : INFINITY;
 	s->next = n + n * 2 / 5;

@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "common/outfile.h"
 #include "common/progress.h"
+#include "common/sorted.h"
 #include "team.h"
 #include "tune-grad.h"
 
@@ -17,12 +18,6 @@ struct candidate {
 	VEC(double) us; /* of each iteration */
 	double *sorted; /* the same, rising */
 };
-
-static int rising(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-	return (a > b) - (a < b);
-}
 
 /* A file; else "best", "remembered" or the name of a baseline. */
 static void read_candidate(struct candidate *c, const char *name, const struct grads *g, const struct curve *curve)
@@ -121,7 +116,7 @@ static void measure(struct team *t, struct candidate *c, size_t n)
 	for (size_t k = 0; k < n; k++) {
 		c[k].sorted = xmalloc(c[k].us.n * sizeof(double));
 		memcpy(c[k].sorted, c[k].us.a, c[k].us.n * sizeof(double));
-		qsort(c[k].sorted, c[k].us.n, sizeof(double), rising);
+		qsort(c[k].sorted, c[k].us.n, sizeof(double), ascending);
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "comm/lines.h"
 #include "common/arena.h"
+#include "common/sorted.h"
 #include "tune-grad.h"
 
 enum { CANDIDATES_MAX = 8, ROUNDS = 5 };
@@ -99,18 +100,12 @@ static void write_file(struct candidate *c, const struct grads *g, const struct 
 		die_errno(EX_IO, "--verify: a file for the plan");
 }
 
-static int by_value(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-	return (a > b) - (a < b);
-}
-
 static double median(const double *v, int n)
 {
 	double *s = xmalloc((size_t)n * sizeof *s), m;
 	memcpy(s, v, (size_t)n * sizeof *s);
-	qsort(s, (size_t)n, sizeof *s, by_value);
-	m = n % 2 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
+	qsort(s, (size_t)n, sizeof *s, ascending);
+	m = sorted_median(s, (size_t)n);
 	free(s);
 	return m;
 }
