@@ -74,8 +74,17 @@ fault "no host" 65 'hosts: no host'
 cat >script <<'END'
 tune-grad calibrate --hosts hosts --max 256k -o net.tsv && tune-grad run g.tsv best single none --hosts hosts -i 3 -c net.tsv >measured
 END
-timeout 60 "$lab" -f -n 2 -d 1000 -r 200 -o hosts sh script 2>err
-rc=$?
+# Calibration and run meet the machine at different moments: three times, if they differ. What predicts wrongly is wrong each time.
+off=
+for turn in 1 2 3; do
+	timeout 60 "$lab" -f -n 2 -d 1000 -r 200 -o hosts sh script 2>err
+	rc=$?
+	[ $rc = 0 ] || break
+	# Wide bounds: this is no benchmark, and machines are busy.
+	off=$(awk 'NR > 1 && ($(NF-1) < 0.9 || $(NF-1) > 1.2) { print }' measured)
+	[ -n "$off" ] || break
+	sleep $turn
+done
 if [ $rc = 77 ]; then
 	echo "ok - a network of namespaces # SKIP $(cat err)"
 	exit 0
@@ -83,8 +92,7 @@ fi
 say "a network of namespaces" "$([ $rc = 0 ] || { echo "exit $rc"; cat err; }; [ -e hosts ] && echo "hosts is left")"
 # Twice the delay at least; 256 kB at 200 Mbit/s are 10.5 ms out of each rank.
 say "its curve has delay and rate" "$(awk -F'\t' '/^#/ { next } $1 == 4 && ($2 < 2000 || $2 > 4000) { print } $1 == 262144 && ($2 < 10400 || $2 > 20000) { print }' net.tsv)"
-# Wide bounds: this is no benchmark, and machines are busy.
-say "what was measured is near what was predicted" "$(awk 'NR > 1 && ($(NF-1) < 0.9 || $(NF-1) > 1.2) { print }' measured)"
+say "what was measured is near what was predicted" "$off"
 cat >script <<'END'
 tune-grad run g.tsv none --hosts hosts -i 100000 2>said &
 pid=$!
