@@ -221,9 +221,11 @@ static void test_verdicts(void)
 /* A kernel that is three times as slow where it finds the constants in the same place as in the call before. */
 static void test_rotation(void)
 {
-	static const char again[] = "\tstatic const float *last;\n\tfor (int k = b == last ? 0 : 2; k < 3; k++)\n"
-				    "\t\tfor (int i = 0; i < 5000; i++)\n\t\t\t((volatile float *)c)[i] = 2 * a[i] + b[i];\n\tlast = b;";
-	static const char once[] = "\tfor (int i = 0; i < 5000; i++)\n\t\t((volatile float *)c)[i] = 2 * a[i] + b[i];";
+	/* What is counted is turns that keep nothing busy but the loop itself: where buffers lie does not change it. */
+	static const char again[] = "\tstatic const float *last;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+				    "\tfor (int k = 0, n = b == last ? 60000 : 20000; k < n; k++)\n\t\t__asm__ volatile(\"\");\n\tlast = b;";
+	static const char once[] = "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+				   "\tfor (int k = 0; k < 20000; k++)\n\t\t__asm__ volatile(\"\");";
 	static const uint64_t rotations[] = {0, 1 << 20};
 
 	use_scale(5000);
@@ -249,7 +251,10 @@ static void test_rotations_kept(void)
 		struct runner_answer x = build(body);
 		runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = x.digest, .budget = 0.01, .seed = 3, .rotation = 1 << 20});
 		x = next();
-		good += !x.error && x.result.npairs; /* wrong ones have none */
+		bool right = !x.error && (x.result.verdict <= VERDICT_TIE || x.result.verdict == VERDICT_UNSURE);
+		if (!right)
+			printf("# %s: %s\n", x.error ? "error" : verdict_name(x.result.verdict), x.why ? x.why : "");
+		good += right;
 		free(body);
 	}
 	ok(good == TIMES * KERNELS, "sets of constants of %d kernels, in turn: %d of %d are right", KERNELS, good, TIMES * KERNELS);

@@ -4,7 +4,7 @@ export HONE_KB
 model=$top/examples/digits/digits.onnx
 say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; cat out err; fi; }
 
-hone tune "$model" --set batch=1 --runner fake --trials 8 --report page.html -o lib/digits >out 2>err
+hone tune "$model" --set batch=1 --runner fake --trials 24 --report page.html -o lib/digits >out 2>err
 [ $? = 0 ] && [ -s lib/digits.so ] && [ -s lib/digits.d/09-tune.g ] && [ ! -s err ]
 say $? "a library, and the graph after each stage"
 grep -q '^tune  *10  *6' out && grep -q 'tasks faster; counted are' out && grep -q '^Conv 3x3' out

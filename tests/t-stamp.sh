@@ -3,7 +3,7 @@ HONE_KB=$PWD/kb
 export HONE_KB
 say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; cat err; fi; }
 ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=1 | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse | ge-layout -o plain.g
-tune-op --quiet --runner fake --trials 4 plain.g -o tuned.g
+tune-op --quiet --runner fake --trials 24 plain.g -o tuned.g
 ge-dump tuned.g >tuned.txt
 traces=$(grep -c 'trace="# trace 1 ' tuned.txt)
 
