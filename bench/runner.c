@@ -94,8 +94,8 @@ static void trip(const char *text)
 {
 	enum { DEPTH = 6 };
 	struct kernel k = kernel_of(text);
-	double *one = ARENA_ARRAY(&arena, double, times), start = now_seconds();
-	int sent = 0, done = 0, faster = 0;
+	double *one = ARENA_ARRAY(&arena, double, times), *ratio = ARENA_ARRAY(&arena, double, times), start = now_seconds();
+	int sent = 0, done = 0, unsure = 0;
 
 	build(&k, variant(&k, -1));
 	struct digest base = next().digest;
@@ -104,7 +104,7 @@ static void trip(const char *text)
 		build(&k, variant(&k, i));
 		runner_try(r, &(struct runner_try){.task = k.task, .artifact = next().digest, .base = base, .budget = 0.1, .seed = (uint64_t)i,
 			.rotation = rotation});
-		faster += next().result.verdict == VERDICT_FASTER;
+		next();
 		one[i] = now_seconds() - t;
 	}
 	qsort(one, (size_t)times, sizeof *one, ascending);
@@ -115,11 +115,15 @@ static void trip(const char *text)
 		if (x.result.verdict == VERDICT_COUNT)
 			runner_try(r, &(struct runner_try){.task = k.task, .artifact = x.digest, .base = base, .budget = 0.1, .seed = (uint64_t)sent,
 			.rotation = rotation});
-		else
-			done++;
+		else {
+			unsure += x.result.verdict == VERDICT_UNSURE;
+			ratio[done++] = x.result.ratio;
+		}
 	}
-	printf("%-60s %8.1f ms median %8.1f ms p90 %8.1f candidates/s  (%d called faster)\n", text, 1e3 * one[times / 2], 1e3 * one[times * 9 / 10],
-	       times / (now_seconds() - start), faster);
+	double seconds = now_seconds() - start;
+	qsort(ratio, (size_t)times, sizeof *ratio, ascending);
+	printf("%-60s %8.1f ms median %8.1f ms p90 %8.1f candidates/s  (%d unsure; ratio, 9 of 10 in %.4f .. %.4f)\n", text, 1e3 * one[times / 2],
+	       1e3 * one[times * 9 / 10], times / seconds, unsure, ratio[times / 20], ratio[times - 1 - times / 20]);
 }
 
 static void count(const char *text, struct kernel *k, struct digest x, struct digest base, double budget)

@@ -146,30 +146,55 @@ static uint64_t sample(const struct call *of, uint32_t placing, size_t below, ui
 	return now_ns() - t;
 }
 
+/* What a pair has of one kernel: the least of its samples between two quiet takes of the yardstick, and how many there
+ * are; the least of all. */
+struct least {
+	uint64_t quiet, any;
+	uint32_t count;
+};
+
+static void add_sample(struct least *l, uint64_t t, bool quiet)
+{
+	l->any = t < l->any ? t : l->any;
+	l->quiet = quiet && t < l->quiet ? t : l->quiet;
+	l->count += quiet;
+}
+
+/* Rounds, in a slow phase more of them, until each kernel has samples enough that no slow phase began or ended beside. */
+static bool time_pair(struct call *c, const struct order *o, struct rng *r, struct least *l)
+{
+	static uint32_t placing;
+	uint32_t enough = (o->rounds + 1) / 2;
+
+	for (uint32_t k = 0; k < o->rounds * ROUNDS_SLOW; k++, placing++) {
+		uint64_t random = rng_u64(r);
+		int first = (int)(random & 1);
+		size_t below = (random >> 8) % (STACK_PAGE / STACK_STEP) * STACK_STEP;
+		double yard = yardstick_take(1);
+		for (int n = 0; n < 2; n++) {
+			int which = first ^ n;
+			uint64_t t = sample(&c[which], placing, below, o->warm[which], o->reps[which]);
+			double after = yardstick_take(1);
+			add_sample(&l[which], t, yard <= o->quiet && after <= o->quiet);
+			yard = after;
+		}
+		if (k + 1 >= o->rounds && l[0].count >= enough && l[1].count >= enough)
+			return placing++, true;
+	}
+	return false;
+}
+
 static void time_block(struct call *c, const struct order *o, struct shared *out)
 {
 	struct rng r = {o->first};
-	static uint32_t placing;
 
 	for (int which = 0; which < 2; which++) /* the parent has been at the results meanwhile */
-		sample(&c[which], placing, 0, 0, 1);
+		sample(&c[which], 0, 0, 0, 1);
 	for (uint32_t i = 0; i < o->pairs; i++) {
-		uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
-		double yard = INFINITY;
-		for (uint32_t k = 0; k < o->rounds; k++, placing++) {
-			uint64_t random = rng_u64(&r);
-			int first = (int)(random & 1);
-			yard = fmin(yard, yardstick_take(1));
-			size_t below = (random >> 8) % (STACK_PAGE / STACK_STEP) * STACK_STEP;
-			for (int n = 0; n < 2; n++) {
-				int which = first ^ n;
-				uint64_t t = sample(&c[which], placing, below, o->warm[which], o->reps[which]);
-				least[which] = t < least[which] ? t : least[which];
-			}
-		}
-		out->ns[i][CANDIDATE] = least[CANDIDATE];
-		out->ns[i][BASE] = least[BASE];
-		out->yard[i] = yard;
+		struct least l[2] = {{UINT64_MAX, UINT64_MAX, 0}, {UINT64_MAX, UINT64_MAX, 0}};
+		out->quiet[i] = time_pair(c, o, &r, l);
+		for (int k = 0; k < 2; k++)
+			out->ns[i][k] = out->quiet[i] ? l[k].quiet : l[k].any;
 	}
 }
 

@@ -96,7 +96,8 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	run_poison(x, CANDIDATE, PLACE_TIMED);
 	run_poison(x, BASE, PLACE_TIMED);
 	c->o.first = rng_u64(&x->rng);
-	if (!run_order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * c->o.pairs * c->limit, "timing"))
+	c->o.quiet = x->t->last ? INFINITY : YARDSTICK_SLOW * c->yard.quiet;
+	if (!run_order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * ROUNDS_SLOW * c->o.pairs * c->limit, "timing"))
 		return false;
 	for (uint32_t i = 0; i < c->o.pairs && !*decided; i++) {
 		double t[2];
@@ -104,7 +105,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 			t[k] = 1e-9 * (double)x->subject.shared->ns[i][k] / c->o.reps[k];
 		if (!(t[0] > 0) || !(t[1] > 0))
 			continue;
-		if (!yardstick_quiet(&c->yard, x->subject.shared->yard[i]) && !x->t->last) {
+		if (!x->subject.shared->quiet[i] && !x->t->last) {
 			slow++;
 			continue;
 		}

@@ -7,7 +7,7 @@
 #include "device/region.h"
 #include "device/trial.h"
 
-enum { CANDIDATE, BASE, BLOCK_PAIRS = 32 };
+enum { CANDIDATE, BASE, BLOCK_PAIRS = 32, ROUNDS_SLOW = 4 };
 
 /* What a kernel is called with: regions by number. */
 struct arguments {
@@ -26,7 +26,8 @@ struct order {
 	uint32_t times;        /* RUN */
 	uint32_t pairs, reps[2]; /* TIME */
 	uint32_t warm[2];      /* TIME: calls before each sample that are not timed */
-	uint32_t rounds;       /* TIME: samples of each in a pair; the least counts */
+	uint32_t rounds;       /* TIME: samples of each in a pair, up to ROUNDS_SLOW times as many in slow phases; the least counts */
+	double quiet;          /* TIME: seconds that the yardstick takes at most in a quiet phase */
 	uint64_t first;        /* TIME: seed of the orders within rounds */
 };
 /* A page that both see; the process under test may write anything there. */
@@ -34,7 +35,7 @@ struct shared {
 	struct isolate_fault fault;
 	char why[200];                /* ORDER_LOAD: what the loader said */
 	uint64_t ns[BLOCK_PAIRS][2];  /* ORDER_TIME: of reps calls, the least of the rounds */
-	double yard[BLOCK_PAIRS];     /* ORDER_TIME: seconds of the yardstick beside each pair, the least of the rounds */
+	bool quiet[BLOCK_PAIRS];      /* ORDER_TIME: of samples in quiet phases alone */
 	uint64_t run_ns;              /* ORDER_RUN */
 };
 struct subject { /* the process under test */
