@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
-#include "kb/kb.h"
+#include "kb/weigh.h"
 
 static bool is(const struct kb_record *r, const char *name, const char *value)
 {
@@ -12,12 +12,10 @@ static bool is(const struct kb_record *r, const char *name, const char *value)
 	return v && !strcmp(v, value);
 }
 
-static double number(const struct kb_record *r, const char *name)
+double kb_worth(const struct kb_record *r)
 {
-	const char *v = kb_get_field(r, name);
-	char *end;
-	double d = v ? strtod(v, &end) : NAN;
-	return v && end != v && !*end && d > 0 ? d : INFINITY;
+	double mean = kb_number(r, "mean");
+	return r->worth > 0 ? r->worth : isinf(mean) ? kb_number(r, "hi") : mean;
 }
 
 /* Why a record of the task cannot win; NULL: it can. */
@@ -32,8 +30,10 @@ static const char *excluded(const struct kb_record *r, const char *target)
 		return verdict ? verdict : "without a verdict";
 	if (!is(r, "against", "default"))
 		return "not timed against the default";
-	if (!kb_get_field(r, "trace") || isinf(number(r, "hi")))
+	if (!kb_get_field(r, "trace") || isinf(kb_number(r, "hi")))
 		return "without a trace or a ratio";
+	if (kb_worth(r) > KB_MATERIAL)
+		return "no faster in the mean of all looks";
 	return NULL;
 }
 
@@ -43,10 +43,9 @@ bool kb_can_win(const struct kb_record *r)
 	return target && !excluded(r, target);
 }
 
-double kb_worth(const struct kb_record *r)
+static double looks(const struct kb_record *r)
 {
-	double mean = number(r, "mean");
-	return isinf(mean) ? number(r, "hi") : mean;
+	return kb_get_field(r, "looks") ? kb_number(r, "looks") : 0;
 }
 
 int kb_rank(const struct kb_record *a, const struct kb_record *b)
@@ -56,7 +55,10 @@ int kb_rank(const struct kb_record *a, const struct kb_record *b)
 		return a->layer - b->layer;
 	if (x != y)
 		return x < y ? -1 : 1;
-	x = number(a, "ratio"), y = number(b, "ratio");
+	x = looks(a), y = looks(b);
+	if (x != y)
+		return x > y ? -1 : 1;
+	x = kb_number(a, "ratio"), y = kb_number(b, "ratio");
 	if (x != y)
 		return x < y ? -1 : 1;
 	return digest_cmp(a->id, b->id);
@@ -134,8 +136,8 @@ static const char *in_words(const struct kb *k, const struct kb_record *r, struc
 {
 	char hex[33];
 	digest_hex(r->id, hex);
-	return arena_printf(a, "%.12s: %.4f of the default's time (%.4f .. %.4f), %s", hex, number(r, "ratio"), number(r, "lo"),
-			    number(r, "hi"), kb_layer_path(k, r->layer));
+	return arena_printf(a, "%.12s: %.4f of the default's time (%.4f .. %.4f), %s", hex, kb_number(r, "ratio"), kb_number(r, "lo"),
+			    kb_number(r, "hi"), kb_layer_path(k, r->layer));
 }
 
 static int by_rank(const void *x, const void *y)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "kb/kb.h"
+#include "kb/weigh.h"
 #include "kb/place.h"
 #include "kb/store.h"
 
@@ -230,6 +231,7 @@ void kb_find(struct kb *k, const char *kind, const char *task, struct kb_list *o
 	if (task)
 		r.task = digest_bytes(task, strlen(task));
 	find(k, &r, kind, task, out, a);
+	kb_weigh(out);
 }
 
 void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena *a)

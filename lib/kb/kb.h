@@ -11,6 +11,7 @@
 #define KB_FORMAT "hone-kb 1.0" /* of the files; a newer minor can be read, not written; another major neither */
 #define KB_TEXT   "hone-kb 1"   /* first line of a dump */
 enum { KB_RECORD_MAX = 16 << 20 }; /* bytes of text */
+#define KB_MATERIAL 0.99 /* of the default's time: less is not worth a change */
 
 /* A record: fields by name, in the canonical order of their names. Values are any text; of several lines: as they are. */
 struct kb_field {
@@ -21,13 +22,15 @@ struct kb_record {
 	size_t n, cap;
 	struct digest id; /* of the canonical text; kb_text and reading set it */
 	int layer;        /* where it was read from, see kb_layer_path */
+	double worth;     /* with all that its tuning measured of it since, kb_find sets it; 0: as the record says */
 };
 /* Fields of kind "kernel" (what tune-op writes):
  *   kind kernel | task TEXT | target ROW | trace TEXT | stages DIGEST (of the stage text) | verdict WORD | why TEXT
  *   samples "ps/ps ps/ps ..." (candidate/base, picoseconds a call) | ratio R | lo R | hi R (candidate / base)
  *   base DIGEST (of the trace it was timed against) | against default|incumbent | tool "tune-op 0.1.0 ..." | trial N
  *   rotation BYTES (of constants that calls went through; none: the same at each call)
- *   look N (a choice timed again before it counts; no trial) | source DIGEST (of the C) | session HEX
+ *   mean R (against default: of all looks at the choice, this one and those before) | looks N (how many they are)
+ *   look N (incumbent: a choice timed again before it counts; default: once more since; no trial) | source DIGEST (of the C) | session HEX
  * Fields of kind "search" (it was done to its end): kind, task, target, base, tool, trials N|all, ratio R.
  * Fields of kind "dropped" (what kb gc leaves of one): all but trace, samples, stages, tool, trial and such; of ID,
  *   trace-digest DIGEST (kb_trace_digest).
@@ -67,15 +70,18 @@ void kb_find(struct kb *k, const char *kind, const char *task, struct kb_list *o
 /* Records whose id begins with these hexadecimal digits. */
 void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena *a);
 /* The record that wins for a task on a target: exact target, timed against the rule's default, verdict faster, lowest
- * mean over all processes that it was timed in, or, where the record has none, lowest upper bound of the ratio; layers by precedence. Where records were timed against different defaults (the rule has changed
- * since), the best of each compete by the least of their times. NULL: none. why, if not NULL: in words over which it wins, arena. */
+ * mean over all processes that it was timed in, or, where the record has none, lowest upper bound of the ratio; layers by
+ * precedence. What its tuning found to be slower than KB_MATERIAL in the end does not win. Where records were timed against
+ * different defaults (the rule has changed since), the best of each compete by the least of their times. NULL: none. why,
+ * if not NULL: in words over which it wins, arena. */
 const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, struct arena *a, const char **why);
 /* The same among records that kb_find gave: of that task and target. */
 const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, const char *target);
 /* The same where today's default is known, by its digest as in the field base: a record timed against another is used
  * only if there is none against this one, and if it took less time than this one did in any record. */
 const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, const char *target, const char *base);
-/* That mean, or bound; INFINITY: it has neither. */
+/* That mean, or bound; INFINITY: it has neither. The mean is that of its tuning's last look at the trace, as far as kb_find
+ * gave that too. */
 double kb_worth(const struct kb_record *r);
 /* Could it win on its own target; and of two that can, is a better (negative)? */
 bool kb_can_win(const struct kb_record *r);

@@ -5,6 +5,11 @@
  * LOOKS to LOOKS_MAX, errs with probability 1/80, so all together with 1/20 at most. What passes is timed once more, and that
  * result is what counts, if it says faster as well, and what is recorded against the default.
  *
+ * All that is done within some seconds, and what else a machine does may last longer than these, and favour one kernel for as
+ * long (0.91 of the default's time in four looks, 1.02 some minutes later, Zen 3). So when all else is done each task's
+ * choice gets LATE_LOOKS more, in turn with those of the other tasks, against the default as well; where the mean of all is no
+ * longer faster by MATERIAL, or the same t-test says that it may be no faster at all, another takes its place, or the default.
+ *
  * What is in the lead when a search ends was chosen with little known of the others: they race it then (Maron and Moore
  * 1997), one look at a time, each until its mean is behind the leader's by more than looks differ in this task (BEHIND), or
  * LOOKS_MAX are there; who has the lower mean leads.
@@ -16,15 +21,15 @@
 #include "session.h"
 
 enum { CONTENDERS_MAX = 16 };
-#define MATERIAL 0.99 /* of the default's time: less is not worth a change */
+#define MATERIAL KB_MATERIAL
 #define TIED     0.99 /* of another's time: less is no difference between two that were timed once */
 #define AHEAD    0.995 /* of the leader's time, its rival's */
 #define BEHIND   1.5  /* standard deviations of the difference of two means */
 #define DIFFER   0.006 /* looks do at least, standard deviation of their logarithms */
 
 /* Quantiles 79/80 of Student's t for n - 1 degrees of freedom, n looks. */
-static const double student[LOOKS_MAX + 1] = {[3] = 6.205, [4] = 4.177, [5] = 3.495, [6] = 3.163};
-_Static_assert(LOOKS == 3 && LOOKS_MAX == 6, "student has 3 to 6");
+static const double student[LOOK_LAST + 1] = {[3] = 6.205, [4] = 4.177, [5] = 3.495, [6] = 3.163, [7] = 2.969, [8] = 2.841, [9] = 2.752};
+_Static_assert(LOOKS == 3 && LOOK_LAST == 9, "student has 3 to 9");
 
 static struct slot *slot_of(const struct tuned *t, const struct point *p, int look)
 {
@@ -78,13 +83,16 @@ static bool gather(const struct tuned *t, const struct point *p, struct looks *l
 	return true;
 }
 
+/* All looks at the point of a final one: those retired, and that. */
 static struct looks with_final(const struct tuned *t, const struct slot *final)
 {
-	struct looks l;
-	bool failed;
+	struct looks l = {0};
 
-	gather(t, final->point, &l, &failed);
-	add_look(&l, final->ratio);
+	for (size_t i = 0; i < t->looks.n; i++) {
+		const struct slot *x = t->looks.a[i];
+		if (x->point == final->point && (x->retired || x == final) && verdict_timed(x->verdict) && x->ratio > 0)
+			add_look(&l, x->ratio);
+	}
 	return l;
 }
 
@@ -93,6 +101,43 @@ double mean_ratio(const struct tuned *t, const struct slot *final)
 	struct looks l = with_final(t, final);
 
 	return exp(mean_of(&l));
+}
+
+int count_ratios(const struct tuned *t, const struct slot *final)
+{
+	return with_final(t, final).n;
+}
+
+/* How far the mean of looks may be off. */
+static double bound_of(const struct looks *l)
+{
+	return student[l->n] * sqrt(scatter(l) / (l->n - 1)) / sqrt(l->n);
+}
+
+/* The last look at that point that counts, if all of these ran, and all looks together say that it is faster; else NULL. */
+static const struct slot *stands(const struct tuned *t, const struct point *p)
+{
+	const struct slot *last = NULL, *x;
+
+	for (int k = LOOK_FINAL; k <= LOOK_LAST && (x = slot_of(t, p, k)) && x->retired; k++) {
+		if (k == LOOK_FINAL ? x->verdict != VERDICT_FASTER : !verdict_timed(x->verdict))
+			return NULL;
+		last = x;
+	}
+	if (!last || last->look == LOOK_FINAL)
+		return last;
+	struct looks l = with_final(t, last);
+	return mean_of(&l) < log(MATERIAL) && mean_of(&l) + bound_of(&l) < 0 ? last : NULL;
+}
+
+const struct slot *find_champion(const struct tuned *t)
+{
+	const struct slot *best = NULL, *x;
+
+	for (size_t i = 0; i < t->looks.n; i++)
+		if (t->looks.a[i]->look == LOOK_FINAL && (x = stands(t, t->looks.a[i]->point)) && (!best || mean_ratio(t, x) < mean_ratio(t, best)))
+			best = x;
+	return best;
 }
 
 /* Standard deviation of looks at one point, over all points of the task. */
@@ -140,8 +185,7 @@ static enum finding find(const struct tuned *t, const struct point *p, double *m
 		return NOT_FASTER;
 	if (l.n < LOOKS)
 		return OPEN;
-	double bound = student[l.n] * sqrt(scatter(&l) / (l.n - 1)) / sqrt(l.n);
-	if (*mean + bound < log(MATERIAL))
+	if (*mean + bound_of(&l) < log(MATERIAL))
 		return chance > 0 && fabs(lead) < chance && l.n < LOOKS_MAX ? OPEN : FASTER;
 	return *mean >= log(MATERIAL) || l.n == LOOKS_MAX ? NOT_FASTER : OPEN;
 }
@@ -227,6 +271,14 @@ size_t add_more_looks(struct tuned *t, struct slot **out)
 		return 1;
 	}
 	return 0;
+}
+
+size_t add_late_looks(struct tuned *t, struct slot **out)
+{
+	if (!t->champion || t->champion->look == LOOK_LAST)
+		return 0;
+	out[0] = slot_new(t, t->champion->point, t->champion->look + 1);
+	return 1;
 }
 
 size_t add_looks(struct tuned *t, double within, int looks, struct slot **out)

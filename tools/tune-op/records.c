@@ -80,6 +80,11 @@ static const char *samples_text(const struct trial *t, struct arena *a)
 	return copy;
 }
 
+static const char *against(const struct slot *x) { return x->look >= LOOK_FINAL ? "default" : "incumbent"; }
+
+/* Of those against what it is against; 0: a trial, or the first against the default. */
+static int look_number(const struct slot *x) { return x->look >= LOOK_FINAL ? x->look - LOOK_FINAL : x->look; }
+
 void put_trial(struct session *s, const struct slot *x)
 {
 	struct arena a = {0};
@@ -101,12 +106,14 @@ void put_trial(struct session *s, const struct slot *x)
 		kb_set_field(&r, "lo", arena_printf(&a, "%.6g", x->lo), &a);
 		kb_set_field(&r, "hi", arena_printf(&a, "%.6g", x->hi), &a);
 	}
-	if (x->look == LOOK_FINAL && verdict_timed(x->verdict))
+	if (x->look >= LOOK_FINAL && verdict_timed(x->verdict))
 		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean_ratio(t, x)), &a);
+	if (x->look >= LOOK_FINAL) /* of a late look that failed: one more, so that it is what counts */
+		kb_set_field(&r, "looks", arena_printf(&a, "%d", count_ratios(t, x) + !verdict_timed(x->verdict)), &a);
 	kb_set_field(&r, "base", t->base_hex, &a);
-	kb_set_field(&r, "against", x->look == LOOK_FINAL ? "default" : "incumbent", &a);
-	if (x->look && x->look != LOOK_FINAL)
-		kb_set_field(&r, "look", arena_printf(&a, "%d", x->look), &a);
+	kb_set_field(&r, "against", against(x), &a);
+	if (look_number(x))
+		kb_set_field(&r, "look", arena_printf(&a, "%d", look_number(x)), &a);
 	if (s->rotation)
 		kb_set_field(&r, "rotation", s->rotation_text, &a);
 	kb_set_field(&r, "tool", s->opt->tool, &a);
@@ -189,17 +196,16 @@ static void fill(struct slot *x, const struct kb_record *r, struct arena *a)
 /* Of the records that say what a trial wants to know, those of this tuning come first: what it did once it does again. */
 bool recall_trial(struct session *s, struct slot *x)
 {
-	const char *against = x->look == LOOK_FINAL ? "default" : "incumbent";
 	char look[16] = "";
 	struct digest want = trace_identity(x->point->trace);
 	const struct kb_record *best = NULL;
 	struct tuned *t = x->task;
 
-	if (x->look && x->look != LOOK_FINAL)
-		snprintf(look, sizeof look, "%d", x->look);
+	if (look_number(x))
+		snprintf(look, sizeof look, "%d", look_number(x));
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (!field_is(r, "rotation", s->rotation_text) || !field_is(r, "against", against) || !field_is(r, "look", look) || !field_is(r, "target", s->target_row) || !is_about(r, want))
+		if (!field_is(r, "rotation", s->rotation_text) || !field_is(r, "against", against(x)) || !field_is(r, "look", look) || !field_is(r, "target", s->target_row) || !is_about(r, want))
 			continue;
 		if (verdict_timed(parse_verdict(field(r, "verdict"))) && !field_is(r, "base", t->base_hex))
 			continue; /* the default was another then */
@@ -245,12 +251,22 @@ void count_known(struct session *s, struct tuned *t)
 
 static bool is_win(const struct kb_record *r)
 {
-	return field_is(r, "kind", "kernel") && field_is(r, "against", "default") && field_is(r, "verdict", "faster");
+	return field_is(r, "kind", "kernel") && field_is(r, "against", "default") && field_is(r, "verdict", "faster") &&
+	       kb_worth(r) <= KB_MATERIAL;
 }
 
 double record_number(const struct kb_record *r, const char *name) { return strtod(field(r, name), NULL); }
 
 const char *record_id(const struct kb_record *r, struct arena *a) { return arena_printf(a, "record %.8s", hex(r->id, a)); }
+
+/* Was its trace timed against the default in this run? Then what the run says of it counts. */
+static bool is_timed_again(const struct tuned *t, const struct kb_record *r)
+{
+	for (size_t i = 0; i < t->looks.n; i++)
+		if (t->looks.a[i]->look >= LOOK_FINAL && t->looks.a[i]->retired && is_about(r, trace_identity(t->looks.a[i]->point->trace)))
+			return true;
+	return false;
+}
 
 const struct kb_record *best_record(struct session *s, const struct tuned *t)
 {
@@ -259,7 +275,7 @@ const struct kb_record *best_record(struct session *s, const struct tuned *t)
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
 		if (is_win(r) && field_is(r, "target", s->target_row) && field_is(r, "base", t->base_hex) &&
-		    (!best || kb_worth(r) < kb_worth(best)))
+		    (!best || kb_worth(r) < kb_worth(best)) && !(field_is(r, "session", s->id) && is_timed_again(t, r)))
 			best = r;
 	}
 	return best;

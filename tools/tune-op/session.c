@@ -176,9 +176,9 @@ static void resolve(struct session *s, struct slot *x)
 		candidate_free(c);
 		return;
 	}
-	bool quick = x->look && x->look != LOOK_FINAL && t->phase == PHASE_SEARCH; /* is it faster at all? */
+	bool quick = x->look && x->look < LOOK_FINAL && t->phase == PHASE_SEARCH; /* is it faster at all? */
 	double goal = !x->look && t->curve.n ? t->curve.a[t->curve.n - 1] : 0; /* of worse points it need not know by how much */
-	if (x->look && x->look != LOOK_FINAL && t->phase == PHASE_FINAL && t->champion)
+	if (x->look && x->look < LOOK_FINAL && t->phase == PHASE_FINAL && t->champion)
 		goal = mean_ratio(t, t->champion);
 	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x,
 				  .budget = x->look ? CONFIRM_SECONDS : SEARCH_SECONDS, .seed = seed_of(s, t) + x->number, .rotation = s->rotation,
@@ -314,6 +314,12 @@ static void issue(struct session *s, struct tuned *t)
 		if (!b->n && t->finalists++ < FINALISTS)
 			b->n = add_looks(t, RIVAL, t->champion ? 1 : LOOKS, b->slot);
 		if (!b->n)
+			t->phase = PHASE_LATE;
+	} else if (t->phase == PHASE_LATE) {
+		b->n = add_finals(t, b->slot);
+		if (!b->n)
+			b->n = add_late_looks(t, b->slot);
+		if (!b->n)
 			t->phase = PHASE_DONE;
 	}
 	send(s, b);
@@ -371,9 +377,8 @@ static void retire_slot(struct tuned *t, struct slot *x)
 		t->failed[x->verdict]++;
 	x->retired = true;
 	if (x->look) {
-		if (x->look == LOOK_FINAL && x->verdict == VERDICT_FASTER &&
-		    (!t->champion || mean_ratio(t, x) < mean_ratio(t, t->champion)))
-			t->champion = x;
+		if (x->look >= LOOK_FINAL)
+			t->champion = find_champion(t);
 		return;
 	}
 	search_tell(x->point, timed ? x->ratio : INFINITY);
@@ -406,6 +411,24 @@ static bool retire(struct session *s)
 
 /* ---- the loop ---- */
 
+static int late_looks(const struct tuned *t)
+{
+	return t->champion ? t->champion->look - LOOK_FINAL : 0;
+}
+
+/* When there is nothing else to do: the choices of all tasks in turn. */
+static struct tuned *next_late(struct session *s)
+{
+	struct tuned *next = NULL;
+
+	for (int i = 0; i < s->ntask; i++) {
+		struct tuned *t = &s->task[i];
+		if (t->phase == PHASE_LATE && !t->in_flight && (!next || late_looks(t) < late_looks(next)))
+			next = t;
+	}
+	return next;
+}
+
 static struct tuned *next_task(struct session *s)
 {
 	struct task_state *state = xcalloc((size_t)s->ntask + 1, sizeof *state);
@@ -413,16 +436,16 @@ static struct tuned *next_task(struct session *s)
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
 		bool converged = t->phase == PHASE_SEARCH && search_converged(t->search);
-		bool busy = t->in_flight >= (t->phase == PHASE_FINAL ? 1 : IN_FLIGHT_TASK);
+		bool busy = t->in_flight >= (t->phase == PHASE_FINAL ? 1 : IN_FLIGHT_TASK), late = t->phase == PHASE_LATE;
 		double seconds = t->seconds > 0 ? t->seconds : t->flops / GUESSED_RATE;
 		state[i] = (struct task_state){(double)t->calls, seconds * (t->champion ? t->champion->ratio : 1), t->trials,
-					       converged, busy, t->phase == PHASE_DONE};
+					       converged, busy, late || t->phase == PHASE_DONE};
 		if (t->phase == PHASE_FINAL)
 			state[i] = (struct task_state){.calls = 1, .busy = busy}; /* at once */
 	}
 	int i = schedule_next(s->opt->scheduler, state, s->ntask, BATCH);
 	free(state);
-	return i < 0 ? NULL : &s->task[i];
+	return i < 0 ? next_late(s) : &s->task[i];
 }
 
 static void issue_all(struct session *s)

@@ -6,13 +6,13 @@
 #include "measure.h"
 #include "search/search.h"
 
-enum { LOOKS = 3, LOOKS_MAX = 6, LOOK_FINAL };
+enum { LOOKS = 3, LOOKS_MAX = 6, LOOK_FINAL, LATE_LOOKS = 2, LOOK_LAST = LOOK_FINAL + LATE_LOOKS };
 
 /* A trial as the search sees it: timed now, known from before, or the same code as another. */
 struct slot {
 	struct tuned *task;
 	struct point *point;
-	int look;                /* 0: the search's; 1 to LOOKS_MAX: timed afresh; LOOK_FINAL: what counts, see confirm.c */
+	int look;                /* 0: the search's; 1 to LOOKS_MAX: timed afresh; LOOK_FINAL and above: what counts, see confirm.c */
 	size_t number;           /* of the task's trials, from 1 */
 	bool done, known;        /* known: from the knowledge base */
 	bool dropped;            /* the time was over before it was timed */
@@ -26,7 +26,7 @@ struct slot {
 	struct trial trial;
 };
 
-enum phase { PHASE_NEW, PHASE_SEARCH, PHASE_FINAL, PHASE_DONE };
+enum phase { PHASE_NEW, PHASE_SEARCH, PHASE_FINAL, PHASE_LATE, PHASE_DONE };
 
 /* One distinct operator of the model. */
 struct tuned {
@@ -56,7 +56,7 @@ struct tuned {
 	VEC(struct slot *) slots;     /* retired or not, in order */
 	VEC(struct slot *) looks;     /* those of them that are looks */
 	VEC(double) curve;            /* best ratio after each trial */
-	const struct slot *champion;  /* confirmed faster, NULL: the default stays */
+	const struct slot *champion;  /* confirmed faster, its last look; NULL: the default stays */
 	struct kb_list records;       /* of this task, from the knowledge base */
 	VEC(const struct tuned *) met; /* tasks whose champion has been an origin here */
 	const char *trace;       /* to apply: NULL: the default */
@@ -122,15 +122,19 @@ static inline bool verdict_timed(enum verdict v)
 	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
 }
 
-/* confirm.c. The first so many looks at the best point that has time within so much of the champion's; one more where those there are
- * leave it open; and the final one, for what was faster in all looks, and by more than a tie than the champion. Counts; out
- * has room for LOOKS. */
+/* confirm.c. The first so many looks at the best point that has time within so much of the champion's; one more where those
+ * there are leave it open; the final one, for what was faster in all looks, and by more than a tie than the champion; and one
+ * more at the champion, late. Counts; out has room for LOOKS. */
 size_t add_looks(struct tuned *t, double within, int looks, struct slot **out);
 size_t add_more_looks(struct tuned *t, struct slot **out);
 size_t add_finals(struct tuned *t, struct slot **out);
+size_t add_late_looks(struct tuned *t, struct slot **out);
+/* The last look at what leads by all that has been retired; NULL: nothing is faster. */
+const struct slot *find_champion(const struct tuned *t);
 bool is_looking(const struct tuned *t); /* has looks in flight */
-/* Geometric mean of the ratios of a final and of the looks before it. */
+/* Of the ratios of a final or later look, and of all others at its point that have been retired: geometric mean, count. */
 double mean_ratio(const struct tuned *t, const struct slot *final);
+int count_ratios(const struct tuned *t, const struct slot *final);
 
 /* nearest.c. Gives a task that was not timed here, nor before against today's default, what won against an older one, if it took less
  * time; or the nearest task's schedule, adapted, if the cost model prefers it to the default. */

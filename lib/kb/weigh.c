@@ -1,0 +1,74 @@
+/* What the tuning that measured a trace thought of it in the end. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kb/weigh.h"
+
+/* A record, and what those about one choice of one tuning have in common. */
+struct look {
+	struct digest of;
+	double looks, mean;
+	struct kb_record *r;
+};
+
+double kb_number(const struct kb_record *r, const char *name)
+{
+	const char *v = kb_get_field(r, name);
+	char *end;
+	double d = v ? strtod(v, &end) : NAN;
+
+	return v && end != v && !*end && d > 0 ? d : INFINITY;
+}
+
+/* false: the record says nothing of a choice, or does not say of how many looks. */
+static bool read_look(struct kb_record *r, struct look *out)
+{
+	static const char *const keys[] = {"task", "target", "base", "session"};
+	const char *against = kb_get_field(r, "against"), *looks = kb_get_field(r, "looks");
+	const char *trace = kb_get_field(r, "trace"), *was = kb_get_field(r, "trace-digest");
+	char hex[33];
+
+	if (!against || strcmp(against, "default") || !looks || (!trace && !was))
+		return false;
+	struct digest_state *d = digest_new();
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		const char *v = kb_get_field(r, keys[i]);
+		digest_add(d, v ? v : "", v ? strlen(v) + 1 : 1);
+	}
+	if (trace) {
+		digest_hex(kb_trace_digest(trace), hex);
+		was = hex;
+	}
+	digest_add(d, was, strlen(was));
+	*out = (struct look){digest_end(d), kb_number(r, "looks"), kb_number(r, "mean"), r};
+	return true;
+}
+
+/* Those of one choice together, most looks first, of equals the worse one. */
+static int by_choice(const void *a, const void *b)
+{
+	const struct look *x = a, *y = b;
+	int c = digest_cmp(x->of, y->of);
+
+	if (!c)
+		c = (x->looks < y->looks) - (x->looks > y->looks);
+	return c ? c : (x->mean < y->mean) - (x->mean > y->mean);
+}
+
+void kb_weigh(struct kb_list *l)
+{
+	VEC(struct look) v = {0};
+	struct look x;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (read_look(&l->a[i], &x))
+			vec_push(&v, x);
+	if (v.n)
+		qsort(v.a, v.n, sizeof *v.a, by_choice);
+	for (size_t i = 0, first = 0; i < v.n; i++) {
+		if (!digest_eq(v.a[i].of, v.a[first].of))
+			first = i;
+		v.a[i].r->worth = v.a[first].mean;
+	}
+	vec_free(&v);
+}

@@ -1,0 +1,11 @@
+/* Private to lib/kb. */
+#ifndef HONE_KB_WEIGH_H
+#define HONE_KB_WEIGH_H
+#include "kb/kb.h"
+
+/* Sets the worth of records that say of how many looks their mean is: to that of the one of most looks among those of one
+ * tuning about one trace against one default. */
+void kb_weigh(struct kb_list *l);
+/* A field's number above 0; INFINITY: it is not there, or none. */
+double kb_number(const struct kb_record *r, const char *name);
+#endif
