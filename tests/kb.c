@@ -262,6 +262,46 @@ static void test_mean(void)
 	arena_release(&a);
 }
 
+/* Of one tuning's looks at a trace the last one counts. */
+static void test_looks(void)
+{
+	static const struct {
+		int trace;
+		const char *session, *base, *verdict, *mean, *looks;
+		int wins; /* the trace, when this record is there too */
+		const char *what;
+	} rows[] = {
+		{1, "s", "b", "faster", "0.70", "4", 1, "a choice"},
+		{2, "s", "b", "faster", "0.80", "4", 1, "another"},
+		{1, "s", "b", "tie", "0.85", "5", 2, "one more look at it: a tie of its own, the mean is what counts"},
+		{1, "s", "b", "faster", "0.78", "6", 1, "yet another: the one with most looks"},
+		{1, "s", "b", "faster", "0.60", "5", 1, "and none with fewer"},
+		{2, "t", "b", "faster", "0.75", "3", 2, "another tuning's looks are its own"},
+		{2, "t", "b", "slower", "1.02", "4", 1, "in the mean it is not faster"},
+		{1, "s", "b", "crash", NULL, "7", 2, "at last it crashed"},
+		{2, "s", "b", "faster", "0.995", "5", 0, "less than is worth a change: none is left"},
+	};
+	enum { N = sizeof rows / sizeof *rows };
+	struct arena a = {0};
+	struct kb *k = kb_open_file("looks.kb", true);
+	struct kb_list l;
+
+	for (int i = 0; i < N; i++) {
+		struct kb_record *r = kernel("here", rows[i].verdict, "default", 0.9, rows[i].trace, &a);
+		kb_set_field(r, "session", rows[i].session, &a);
+		kb_set_field(r, "base", rows[i].base, &a);
+		kb_set_field(r, "mean", rows[i].mean, &a);
+		kb_set_field(r, "looks", rows[i].looks, &a);
+		kb_put(k, &r, 1);
+		kb_find(k, NULL, "Add f32 4 4", &l, &a);
+		const struct kb_record *best = kb_best_of(&l, "Add f32 4 4", "here");
+		const char *trace = arena_printf(&a, "trace %d\n", rows[i].wins);
+		ok(rows[i].wins ? best && !strcmp(kb_get_field(best, "trace"), trace) : !best, "%s", rows[i].what);
+	}
+	kb_close(k);
+	arena_release(&a);
+}
+
 /* Ratios to different defaults do not compare. */
 static void test_bases(void)
 {
@@ -629,6 +669,7 @@ int main(int argc, char **argv)
 	test_union(whole ? 50 : 6);
 	test_best();
 	test_mean();
+	test_looks();
 	test_bases();
 	test_damage(!whole ? A_PART : argc > 2 ? atoi(argv[2]) : WHOLE_BYTES, 0, 1);
 	test_kills(whole ? 8 : 4, whole ? 200 : 20);
