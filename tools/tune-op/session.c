@@ -20,8 +20,9 @@ enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, MET_MAX = 2
 #define KNOWN_TO        0.03 /* of its ratio, what is chosen among */
 #define BETTER          0.98 /* than the champion, so much is worth a trial of its own, */
 #define RIVAL           1.02 /* and when the search has ended, so much: it was timed once */
-#define FINALS_SHARE    0.2  /* of --seconds, */
-#define FINALS_SECONDS  1.5  /* or so much a task */
+#define FINALS_SHARE    0.25 /* of --seconds, */
+#define FINALS_SECONDS  2.0  /* or so much a task, */
+#define LATE_SHARE      0.35 /* and of that for late looks */
 #define GUESSED_RATE    3e10 /* FLOP/s of a task that has not been timed, to choose which task is next */
 
 struct batch {
@@ -523,9 +524,11 @@ static void loop(struct session *s, double deadline, double end)
 }
 
 /* The time for searching is over: what is not being timed is dropped; what looks better than what was confirmed is timed
- * afresh, in the time that is left, and what won elsewhere for tasks whose turn did not come. */
+ * afresh, in the time that is left but for that of late looks, and what won elsewhere for tasks whose turn did not come. */
 static void finals(struct session *s, double deadline)
 {
+	double late = deadline - LATE_SHARE * (deadline - now_seconds());
+
 	s->cut = true;
 	measure_drop(s->measure);
 	for (size_t i = 0; i < s->batches.n; i++) {
@@ -546,6 +549,10 @@ static void finals(struct session *s, double deadline)
 			issue_records(s, &s->task[i]);
 		else if (s->task[i].phase == PHASE_SEARCH)
 			s->task[i].phase = PHASE_FINAL;
+	loop(s, late, deadline);
+	for (int i = 0; i < s->ntask; i++)
+		if (s->task[i].phase == PHASE_FINAL)
+			s->task[i].phase = PHASE_LATE;
 	loop(s, deadline, deadline);
 }
 
