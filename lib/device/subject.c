@@ -178,8 +178,12 @@ static bool time_pair(struct call *c, const struct order *o, struct rng *r, stru
 			add_sample(&l[which], t, yard <= o->quiet && after <= o->quiet);
 			yard = after;
 		}
-		if (k + 1 >= o->rounds && l[0].count >= enough && l[1].count >= enough)
+		if (k + 1 < o->rounds)
+			continue;
+		if (l[0].count >= enough && l[1].count >= enough)
 			return placing++, true;
+		if (!l[0].count && !l[1].count)
+			return placing++, false; /* it lasts */
 	}
 	return false;
 }

@@ -8,7 +8,7 @@
 #include "device/trial_impl.h"
 #include "device/yardstick.h"
 
-enum { MOST_ROUNDS = 6 };
+enum { MOST_ROUNDS = 6, FEW_ROUNDS = 3 /* fewer: a sample is longer than many a slow phase, and has of both kinds */ };
 #define PATIENCE   0.025 /* seconds to wait for the end of a slow phase */
 #define SLOW_SHARE 0.4   /* of the budget may be lost in them besides */
 static const double sample_seconds = 50e-6, warm_seconds = 5e-4, pair_seconds = 3e-3;
@@ -96,7 +96,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	run_poison(x, CANDIDATE, PLACE_TIMED);
 	run_poison(x, BASE, PLACE_TIMED);
 	c->o.first = rng_u64(&x->rng);
-	c->o.quiet = x->t->last ? INFINITY : YARDSTICK_SLOW * c->yard.quiet;
+	c->o.quiet = x->t->last || c->o.rounds < FEW_ROUNDS ? INFINITY : YARDSTICK_SLOW * c->yard.quiet;
 	if (!run_order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * ROUNDS_SLOW * c->o.pairs * c->limit, "timing"))
 		return false;
 	for (uint32_t i = 0; i < c->o.pairs && !*decided; i++) {
