@@ -267,19 +267,21 @@ static void test_looks(void)
 {
 	static const struct {
 		int trace;
-		const char *session, *base, *verdict, *mean, *looks;
+		const char *session, *base, *verdict, *mean, *looks, *kept;
 		int wins; /* the trace, when this record is there too */
 		const char *what;
 	} rows[] = {
-		{1, "s", "b", "faster", "0.70", "4", 1, "a choice"},
-		{2, "s", "b", "faster", "0.80", "4", 1, "another"},
-		{1, "s", "b", "tie", "0.85", "5", 2, "one more look at it: a tie of its own, the mean is what counts"},
-		{1, "s", "b", "faster", "0.78", "6", 1, "yet another: the one with most looks"},
-		{1, "s", "b", "faster", "0.60", "5", 1, "and none with fewer"},
-		{2, "t", "b", "faster", "0.75", "3", 2, "another tuning's looks are its own"},
-		{2, "t", "b", "slower", "1.02", "4", 1, "in the mean it is not faster"},
-		{1, "s", "b", "crash", NULL, "7", 2, "at last it crashed"},
-		{2, "s", "b", "faster", "0.995", "5", 0, "less than is worth a change: none is left"},
+		{1, "s", "b", "faster", "0.70", "4", NULL, 1, "a choice"},
+		{2, "s", "b", "faster", "0.80", "4", NULL, 1, "another"},
+		{1, "s", "b", "tie", "0.85", "5", NULL, 2, "one more look at it: a tie of its own, the mean is what counts"},
+		{1, "s", "b", "faster", "0.78", "6", NULL, 1, "yet another: the one with most looks"},
+		{1, "s", "b", "faster", "0.60", "5", NULL, 1, "and none with fewer"},
+		{2, "t", "b", "faster", "0.75", "3", NULL, 2, "another tuning's looks are its own"},
+		{2, "t", "b", "slower", "1.02", "4", NULL, 1, "in the mean it is not faster"},
+		{1, "s", "b", "crash", NULL, "7", NULL, 2, "at last it crashed"},
+		{2, "s", "b", "faster", "0.995", "5", NULL, 0, "less than is worth a change: none is left"},
+		{3, "s", "b", "faster", "0.90", "4", NULL, 3, "a third choice"},
+		{3, "s", "b", "faster", "0.91", "5", "no", 0, "taken back"},
 	};
 	enum { N = sizeof rows / sizeof *rows };
 	struct arena a = {0};
@@ -292,6 +294,7 @@ static void test_looks(void)
 		kb_set_field(r, "base", rows[i].base, &a);
 		kb_set_field(r, "mean", rows[i].mean, &a);
 		kb_set_field(r, "looks", rows[i].looks, &a);
+		kb_set_field(r, "kept", rows[i].kept, &a);
 		kb_put(k, &r, 1);
 		kb_find(k, NULL, "Add f32 4 4", &l, &a);
 		const struct kb_record *best = kb_best_of(&l, "Add f32 4 4", "here");

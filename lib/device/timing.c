@@ -97,7 +97,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	run_poison(x, BASE, PLACE_TIMED);
 	c->o.first = rng_u64(&x->rng);
 	c->o.quiet = x->t->last || c->o.rounds < FEW_ROUNDS ? INFINITY : YARDSTICK_SLOW * c->yard.quiet;
-	if (!run_order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * ROUNDS_SLOW * c->o.pairs * c->limit, "timing"))
+	if (!run_order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * c->o.pairs * c->limit, "timing"))
 		return false;
 	for (uint32_t i = 0; i < c->o.pairs && !*decided; i++) {
 		double t[2];

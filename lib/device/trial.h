@@ -24,7 +24,7 @@
  * In a slow phase of the machine (yardstick.h) kernels are not slowed alike. So the yardstick is taken before and behind
  * each sample, and only samples between two quiet takes count; up to ROUNDS_SLOW times as many rounds are made until
  * each kernel has half as many of them as a pair has rounds (phases of 0.1 to 10 ms half of the time, Zen 3: spread of
- * looks at a kernel 0.5 to 1.4% instead of 1.2 to 3%, with half the pairs). Kernels of a ms are longer than such phases:
+ * looks at a kernel 0.5 to 1.4% instead of 1.2 to 3%, with half the pairs). Kernels of half a ms are longer than many phases:
  * their samples count as they are. Pairs without enough are measured again, and before more are taken the end of the
  * phase is waited for, while what else this service runs stands still: where cores are threads of one, it may be the
  * reason. A phase that lasts makes the try end; it is better made later.

@@ -35,7 +35,7 @@ struct shared {
 	struct isolate_fault fault;
 	char why[200];                /* ORDER_LOAD: what the loader said */
 	uint64_t ns[BLOCK_PAIRS][2];  /* ORDER_TIME: of reps calls, the least of the rounds */
-	bool quiet[BLOCK_PAIRS];      /* ORDER_TIME: of samples in quiet phases alone */
+	uint32_t quiet[BLOCK_PAIRS];  /* ORDER_TIME: of samples in quiet phases alone? */
 	uint64_t run_ns;              /* ORDER_RUN */
 };
 struct subject { /* the process under test */

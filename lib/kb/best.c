@@ -33,7 +33,7 @@ static const char *excluded(const struct kb_record *r, const char *target)
 	if (!kb_get_field(r, "trace") || isinf(kb_number(r, "hi")))
 		return "without a trace or a ratio";
 	if (kb_worth(r) > KB_MATERIAL)
-		return "no faster in the mean of all looks";
+		return "no faster by all looks";
 	return NULL;
 }
 

@@ -29,7 +29,8 @@ struct kb_record {
  *   samples "ps/ps ps/ps ..." (candidate/base, picoseconds a call) | ratio R | lo R | hi R (candidate / base)
  *   base DIGEST (of the trace it was timed against) | against default|incumbent | tool "tune-op 0.1.0 ..." | trial N
  *   rotation BYTES (of constants that calls went through; none: the same at each call)
- *   mean R (against default: of all looks at the choice, this one and those before) | looks N (how many they are)
+ *   mean R (against default: of all looks at the choice, this one and those before) | looks N (how many they are) |
+ *   kept no (after this look the tuning took its choice back)
  *   look N (incumbent: a choice timed again before it counts; default: once more since; no trial) | source DIGEST (of the C) | session HEX
  * Fields of kind "search" (it was done to its end): kind, task, target, base, tool, trials N|all, ratio R.
  * Fields of kind "dropped" (what kb gc leaves of one): all but trace, samples, stages, tool, trial and such; of ID,

@@ -7,7 +7,7 @@
 /* A record, and what those about one choice of one tuning have in common. */
 struct look {
 	struct digest of;
-	double looks, mean;
+	double looks, mean; /* infinite: taken back */
 	struct kb_record *r;
 };
 
@@ -40,7 +40,7 @@ static bool read_look(struct kb_record *r, struct look *out)
 		was = hex;
 	}
 	digest_add(d, was, strlen(was));
-	*out = (struct look){digest_end(d), kb_number(r, "looks"), kb_number(r, "mean"), r};
+	*out = (struct look){digest_end(d), kb_number(r, "looks"), kb_get_field(r, "kept") ? INFINITY : kb_number(r, "mean"), r};
 	return true;
 }
 

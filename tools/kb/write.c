@@ -229,7 +229,7 @@ static const char *median_sample(const char *samples, struct arena *a)
 /* What is left of a record: that it was measured, and how it ended. */
 static struct kb_record *tombstone(const struct kb_record *r, struct arena *a)
 {
-	static const char *const kept[] = {"task", "target", "verdict", "why", "against", "ratio", "lo", "hi", "mean", "looks", "base", "look", "rotation", "source", "session"};
+	static const char *const kept[] = {"task", "target", "verdict", "why", "against", "ratio", "lo", "hi", "mean", "looks", "kept", "base", "look", "rotation", "source", "session"};
 	struct kb_record *out = ARENA_NEW(a, struct kb_record);
 	char hex[33];
 	const char *trace = kb_get_field(r, "trace"), *samples = kb_get_field(r, "samples"), *v;

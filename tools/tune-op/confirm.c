@@ -7,8 +7,9 @@
  *
  * All that is done within some seconds, and what else a machine does may last longer than these, and favour one kernel for as
  * long (0.91 of the default's time in four looks, 1.02 some minutes later, Zen 3). So when all else is done each task's
- * choice gets LATE_LOOKS more, in turn with those of the other tasks, against the default as well; where the mean of all is no
- * longer faster by MATERIAL, or the same t-test says that it may be no faster at all, another takes its place, or the default.
+ * choice gets LATE_LOOKS more, in turn with those of the other tasks, against the default as well, and up to LATE_MAX while the
+ * same t-test leaves it open; where the mean of all is no longer faster by MATERIAL, or that is still open then, another takes
+ * its place, or the default.
  *
  * What is in the lead when a search ends was chosen with little known of the others: they race it then (Maron and Moore
  * 1997), one look at a time, each until its mean is behind the leader's by more than looks differ in this task (BEHIND), or
@@ -28,8 +29,9 @@ enum { CONTENDERS_MAX = 16 };
 #define DIFFER   0.006 /* looks do at least, standard deviation of their logarithms */
 
 /* Quantiles 79/80 of Student's t for n - 1 degrees of freedom, n looks. */
-static const double student[LOOK_LAST + 1] = {[3] = 6.205, [4] = 4.177, [5] = 3.495, [6] = 3.163, [7] = 2.969, [8] = 2.841, [9] = 2.752};
-_Static_assert(LOOKS == 3 && LOOK_LAST == 9, "student has 3 to 9");
+static const double student[LOOK_LAST + 1] = {[3] = 6.205, [4] = 4.177, [5] = 3.495, [6] = 3.163, [7] = 2.969, [8] = 2.841, [9] = 2.752,
+					       [10] = 2.685, [11] = 2.634};
+_Static_assert(LOOKS == 3 && LOOK_LAST == 11, "student has 3 to 11");
 
 static struct slot *slot_of(const struct tuned *t, const struct point *p, int look)
 {
@@ -114,20 +116,29 @@ static double bound_of(const struct looks *l)
 	return student[l->n] * sqrt(scatter(l) / (l->n - 1)) / sqrt(l->n);
 }
 
-/* The last look at that point that counts, if all of these ran, and all looks together say that it is faster; else NULL. */
+/* Do all looks together say that it is faster by more than placing explains? */
+static bool is_sure(const struct tuned *t, const struct slot *last)
+{
+	struct looks l = with_final(t, last);
+
+	return mean_of(&l) + bound_of(&l) < log(MATERIAL);
+}
+
+bool is_kept(const struct tuned *t, const struct slot *last)
+{
+	if (last->look == LOOK_FINAL || !verdict_timed(last->verdict))
+		return last->verdict == VERDICT_FASTER;
+	return is_sure(t, last) || (last->look < LOOK_LAST && mean_ratio(t, last) < MATERIAL);
+}
+
+/* The last look at that point that counts; NULL: there is none, or it is not kept. */
 static const struct slot *stands(const struct tuned *t, const struct point *p)
 {
 	const struct slot *last = NULL, *x;
 
-	for (int k = LOOK_FINAL; k <= LOOK_LAST && (x = slot_of(t, p, k)) && x->retired; k++) {
-		if (k == LOOK_FINAL ? x->verdict != VERDICT_FASTER : !verdict_timed(x->verdict))
-			return NULL;
+	for (int k = LOOK_FINAL; k <= LOOK_LAST && (x = slot_of(t, p, k)) && x->retired; k++)
 		last = x;
-	}
-	if (!last || last->look == LOOK_FINAL)
-		return last;
-	struct looks l = with_final(t, last);
-	return mean_of(&l) < log(MATERIAL) && mean_of(&l) + bound_of(&l) < 0 ? last : NULL;
+	return last && is_kept(t, last) ? last : NULL;
 }
 
 const struct slot *find_champion(const struct tuned *t)
@@ -275,9 +286,11 @@ size_t add_more_looks(struct tuned *t, struct slot **out)
 
 size_t add_late_looks(struct tuned *t, struct slot **out)
 {
-	if (!t->champion || t->champion->look == LOOK_LAST)
+	const struct slot *c = t->champion;
+
+	if (!c || c->look == LOOK_LAST || (c->look >= LOOK_FINAL + LATE_LOOKS && is_sure(t, c)))
 		return 0;
-	out[0] = slot_new(t, t->champion->point, t->champion->look + 1);
+	out[0] = slot_new(t, c->point, c->look + 1);
 	return 1;
 }
 

@@ -110,6 +110,8 @@ void put_trial(struct session *s, const struct slot *x)
 		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean_ratio(t, x)), &a);
 	if (x->look >= LOOK_FINAL) /* of a late look that failed: one more, so that it is what counts */
 		kb_set_field(&r, "looks", arena_printf(&a, "%d", count_ratios(t, x) + !verdict_timed(x->verdict)), &a);
+	if (x->look > LOOK_FINAL && !is_kept(t, x))
+		kb_set_field(&r, "kept", "no", &a);
 	kb_set_field(&r, "base", t->base_hex, &a);
 	kb_set_field(&r, "against", against(x), &a);
 	if (look_number(x))

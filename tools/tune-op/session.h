@@ -6,7 +6,7 @@
 #include "measure.h"
 #include "search/search.h"
 
-enum { LOOKS = 3, LOOKS_MAX = 6, LOOK_FINAL, LATE_LOOKS = 2, LOOK_LAST = LOOK_FINAL + LATE_LOOKS };
+enum { LOOKS = 3, LOOKS_MAX = 6, LOOK_FINAL, LATE_LOOKS = 2, LATE_MAX = 4, LOOK_LAST = LOOK_FINAL + LATE_MAX };
 
 /* A trial as the search sees it: timed now, known from before, or the same code as another. */
 struct slot {
@@ -132,6 +132,8 @@ size_t add_late_looks(struct tuned *t, struct slot **out);
 /* The last look at what leads by all that has been retired; NULL: nothing is faster. */
 const struct slot *find_champion(const struct tuned *t);
 bool is_looking(const struct tuned *t); /* has looks in flight */
+/* After that final or later look, is its choice one still? Open is yes. */
+bool is_kept(const struct tuned *t, const struct slot *last);
 /* Of the ratios of a final or later look, and of all others at its point that have been retired: geometric mean, count. */
 double mean_ratio(const struct tuned *t, const struct slot *final);
 int count_ratios(const struct tuned *t, const struct slot *final);
