@@ -33,7 +33,8 @@ static void look(struct sequential *s)
 	size_t n = s->x.n, k;
 	double *x = s->x.a, j = ++s->looks;
 
-	qsort(x, n, sizeof *x, ascending);
+	if (n)
+		qsort(x, n, sizeof *x, ascending);
 	k = order(n, SEQ_ALPHA * 6 / (M_PI * M_PI * j * j));
 	s->ratio = n ? exp(sorted_median(x, n)) : 1;
 	s->lo = k ? exp(x[k - 1]) : 0;
