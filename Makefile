@@ -55,6 +55,7 @@ build/gen/%.inc: %
 	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
 build/tools/ge-emit/source.o: build/gen/tools/ge-emit/runtime.in.inc build/gen/tools/ge-emit/header.in.inc build/gen/tools/ge-emit/team.in.inc \
 	build/gen/lib/device/model_abi.h.inc build/gen/lib/op/opaque.h.inc
+build/lib/device/warm.o: build/gen/lib/device/warm.in.inc build/gen/lib/device/warm_order.h.inc
 
 define library
 build/lib$(1).a: $(patsubst %.c,build/%.o,$(wildcard lib/$(1)/*.c)) $(if $(filter onnx,$(1)),build/gen/onnx.pb-c.o)

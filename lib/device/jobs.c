@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/progress.h"
+#include "device/process.h"
 #include "device/serve_impl.h"
+#include "device/yardstick.h"
 
 struct serve_task *serve_find_task(struct service *s, struct digest d)
 {
@@ -46,49 +46,13 @@ const struct serve_constants *serve_find_constants(const struct serve_task *t, c
 
 /* ---- processes ---- */
 
-enum { TRIES_SLOW = 5 /* that a candidate gets besides one */, EX_SLOW = 75 /* a try in a slow phase of the machine */ };
+enum {
+	TRIES_SLOW = 5, /* that a candidate gets besides one, */
+	TRIES_BASE = 2, /* where only its base was slow */
+	EX_SLOW = 75    /* a try in a slow phase of the machine */
+};
 #define SLOW_PAUSE 0.05 /* seconds before the first of these, twice as many before each further one */
 #define HUSH_AGAIN 2    /* seconds without silence where that did not help */
-
-static void pin(int core)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(core, &set);
-	sched_setaffinity(0, sizeof set, &set);
-}
-
-/* What every process of ours begins with: it dies with the service, signals reach it, it is a group of its own. */
-static void begin_child(void)
-{
-	sigset_t none;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpgid(0, 0);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static void limit(int what, rlim_t n)
-{
-	setrlimit(what, &(struct rlimit){n, n});
-}
-
-static void begin_background(struct service *s, const struct job *j)
-{
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-
-	begin_child();
-	pin(s->core[j->slot]);
-	setpriority(PRIO_PROCESS, 0, 10);
-	limit(RLIMIT_CORE, 0);
-#ifndef __SANITIZE_ADDRESS__
-	limit(RLIMIT_AS, memory / 2);
-#else
-	(void)memory;
-#endif
-}
 
 static int open_report(struct job *j)
 {
@@ -130,9 +94,9 @@ static void fork_job(struct service *s, struct job *j, void (*f)(struct service 
 	j->pid = fork();
 	if (j->pid == 0) {
 		if (j->kind == JOB_TRY)
-			begin_child();
+			process_begin();
 		else
-			begin_background(s, j);
+			process_background(s->core[j->slot], PROCESS_NICE);
 		dup2(j->report, STDERR_FILENO);
 		close(STDIN_FILENO);
 		open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -171,9 +135,9 @@ static void run_try(struct service *s, struct job *j)
 	struct serve_task *t = serve_find_task(s, j->task);
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
 	struct trial trial = {.oracle = s->oracle, .task = t->task, .problem = t->problem, .artifact = {&x->a, &base->a},
-			      .budget = j->budget, .goal = j->goal, .width = j->width, .seed = j->seed,
+			      .budget = j->budget, .goal = j->goal, .width = j->width, .once = j->once, .seed = j->seed,
 			      .core = s->core[s->ncores - 1], .aside = s->core[0], .lock = s->lock,
-			      .yardstick = s->yardstick, .hush = s->hush[1], .last = j->slow == TRIES_SLOW};
+			      .yardstick = s->yardstick, .hush = s->hush[1], .patient = j->slow < TRIES_BASE, .last = j->slow == TRIES_SLOW};
 	struct runner_result r;
 	struct mp_out o;
 	for (int i = 0; i < 2; i++)
@@ -213,12 +177,17 @@ static void start_step(struct service *s, struct job *j)
 {
 	const char *in = step_file(s, j, j->step - 1), *out = step_file(s, j, j->step);
 	char **argv = toolchain_argv(toolchain_find(), j->step, in, out, &j->arena);
+	int core = s->core[j->slot];
 
 	open_report(j);
+	if (j->step == 0 && s->builds++ == 1)
+		warm_start(&s->warm, s->dir, s->core[0]);
+	if (j->step == 0 && (j->pid = warm_compile(&s->warm, in, out, j->report, core, BUILD_SECONDS)))
+		return;
 	j->pid = fork();
 	if (j->pid == 0) {
-		begin_background(s, j);
-		limit(RLIMIT_CPU, BUILD_SECONDS);
+		process_background(core, PROCESS_NICE);
+		process_limit(RLIMIT_CPU, BUILD_SECONDS);
 		dup2(j->report, STDERR_FILENO);
 		dup2(j->report, STDOUT_FILENO);
 		close(STDIN_FILENO);
@@ -398,6 +367,8 @@ static void start_try(struct service *s, struct job *j)
 
 	if (base->a.known < 0 && (base->a.known = memfd_create("known", MFD_CLOEXEC)) < 0)
 		die_errno(EX_SYSTEM, "memfd_create");
+	if (base->a.usual < 0 && (base->a.usual = yardstick_file(0)) < 0)
+		die_errno(EX_SYSTEM, "memfd_create");
 	open_rotations(s, j, (const struct artifact *const[2]){&x->a, &base->a});
 	fork_job(s, j, run_try);
 }
@@ -513,6 +484,8 @@ static void drop_oldest(struct service *s)
 	unlink(x->a.path);
 	if (x->a.known >= 0)
 		close(x->a.known);
+	if (x->a.usual >= 0)
+		close(x->a.usual);
 	free((char *)x->a.path);
 	arena_release(&x->arena);
 	free(x);
@@ -536,7 +509,7 @@ static void end_build(struct service *s, struct job *j)
 		*x = (struct serve_artifact){.digest = j->artifact, .task = j->task, .seconds = now_seconds() - j->start,
 					     .a = {.path = xstrdup(step_file(s, j, toolchain_find()->steps - 1)), .build = j->build,
 						   .constants = serve_find_constants(serve_find_task(s, j->task), j->build.algo)->fd,
-						   .known = -1}};
+						   .known = -1, .usual = -1}};
 		x->a.build.source = NULL;
 		vec_push(&s->artifacts, x);
 		x->used = ++s->uses;
@@ -656,4 +629,5 @@ void jobs_kill(struct service *s)
 		kill(j->pid, SIGKILL);
 		waitpid(j->pid, NULL, 0);
 	}
+	warm_end(&s->warm);
 }

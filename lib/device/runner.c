@@ -289,7 +289,7 @@ uint64_t runner_rotation(const struct module *m, const struct target *t)
 
 uint64_t runner_try(struct runner *r, const struct runner_try *t)
 {
-	size_t frame = request(r, 10, "try");
+	size_t frame = request(r, 11, "try");
 
 	mp_put_digest(&r->out, t->task);
 	mp_put_digest(&r->out, t->artifact);
@@ -299,6 +299,7 @@ uint64_t runner_try(struct runner *r, const struct runner_try *t)
 	mp_put_int(&r->out, (int64_t)t->rotation);
 	mp_put_double(&r->out, t->goal);
 	mp_put_double(&r->out, t->width);
+	mp_put_int(&r->out, t->once);
 	return requested(r, frame);
 }
 

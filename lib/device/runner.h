@@ -7,7 +7,7 @@
  *   [id, "task", text]                                 -> [id, "task", digest]  inputs, constants and oracle are made there
  *   [id, "build", task, source, algo, workspace, nin, nconst, nout, [[type, [extent..], layout, elems, constant]..]]
  *                                                      -> [id, "build", artifact, seconds] | [id, "failed", why]
- *   [id, "try", task, artifact, base, budget, seed, rotation, goal, width]
+ *   [id, "try", task, artifact, base, budget, seed, rotation, goal, width, once]
  *                                                      -> [id, "try", verdict, why, [ps, base ps, ..], ratio, lo, hi, seconds]
  *   any of them                                        -> [id, "error", why]: it could not be done, whatever the candidate
  *   while there is work, each second                   -> [0, "alive"]
@@ -16,8 +16,10 @@
  * inputs, then times candidate and base interleaved (device/sequential.h says how it decides), in calls that go through
  * rotation bytes of constants before they come to the same again, as a model's run goes through its weights (0: the same
  * at each call). It ends as soon as the ratio is known to be above goal (0: there is none), for the best of a search have
- * less; what is faster, not before its interval is narrower than width, a share of the ratio (0: any is narrow enough). An
- * older client says nothing of these three. Only the candidate is judged: what is to be a base is tried against itself
+ * less; what is faster, not before its interval is narrower than width, a share of the ratio (0: any is narrow enough). Where
+ * the two differ that takes two processes, and the interval holds what both say, for where buffers and code happen to lie
+ * shifts small kernels from one to the next; once (1): one will do, as for choosing what is looked at again. An older client
+ * says nothing of these four. Only the candidate is judged: what is to be a base is tried against itself
  * first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try of another is an error. This header is the
  * client's side; serve.h is the other end. */
 #ifndef HONE_RUNNER_H
@@ -101,6 +103,7 @@ struct runner_try {
 	uint64_t seed;
 	uint64_t rotation;        /* bytes, see runner_rotation; 0: none */
 	double goal, width;       /* shares; 0: none, any */
+	bool once;                /* in one process, whatever it says */
 };
 uint64_t runner_try(struct runner *r, const struct runner_try *t);
 /* As a run of the model goes through its constants: a power of two of megabytes, so that models of about a size are measured

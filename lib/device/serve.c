@@ -166,6 +166,7 @@ static void ask_try(struct service *s, uint64_t id, struct mp_in *r)
 	j->rotation = mp_left(r) ? (uint64_t)mp_int(r, 0, RUNNER_ROTATION_MAX) : 0;
 	j->goal = mp_left(r) ? mp_double(r) : 0;
 	j->width = mp_left(r) ? mp_double(r) : 0;
+	j->once = mp_left(r) && mp_int(r, 0, 1);
 	if (!r->why && !(j->budget >= 0 && j->budget <= 3600))
 		mp_fail(r, at, "a budget that is no number of seconds");
 	if (!r->why && !(j->goal >= 0 && j->width >= 0))

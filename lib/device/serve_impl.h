@@ -6,6 +6,7 @@
 #include "device/serve.h"
 #include "device/toolchain.h"
 #include "device/trial.h"
+#include "device/warm.h"
 
 enum { CORES_MAX = 256, BUILD_SECONDS = 60, ROTATIONS_MAX = 8 };
 
@@ -56,6 +57,7 @@ struct job { /* a request that is not answered yet */
 	uint64_t seed;
 	uint64_t rotation;              /* bytes */
 	double goal, width;             /* shares; 0: none */
+	bool once;                      /* in one process */
 	bool hush;                      /* JOB_TRY: all else stands still until it ends */
 	int slow;                       /* how often it was tried in a slow phase of the machine, */
 	double again;                   /* and when it may be tried next */
@@ -72,6 +74,8 @@ struct service {
 	int janitor;            /* pipe that its end closes */
 	int hush[2];            /* pipe from the tries, see trial.h */
 	int yardstick;          /* see trial.h */
+	struct warm warm;       /* compiler, from the second build on */
+	uint64_t builds;        /* begun */
 	double hush_failed;     /* when it was last told that to stand still does not help */
 	VEC(struct job *) jobs; /* in order of arrival */
 	VEC(struct serve_task *) tasks;

@@ -98,8 +98,6 @@ static void set_arguments(const struct subject *s, struct call *c, int which, en
 	c->sets = p == PLACE_TIMED && x->rotation >= 0 ? x->sets->copies : 0;
 	c->nconst = b->nconst;
 	c->turn = &turns[x->rotation == s->arguments[CANDIDATE]->rotation ? CANDIDATE : BASE];
-	if (c->sets && !c->set)
-		c->set = xcalloc((size_t)c->sets * (size_t)b->nconst, sizeof *c->set);
 	for (int k = 0; k < c->sets; k++)
 		for (int i = 0; i < b->nconst; i++)
 			c->set[k * b->nconst + i] =
@@ -119,7 +117,10 @@ static void flush_denormals(void)
 static bool load(struct subject *s, struct call *c, int which)
 {
 	enum { PAGE = 4096, HOLE = 512 };
+	const struct arguments *x = s->arguments[which];
 
+	if (x->rotation >= 0) /* here, for after the seal there may be no memory */
+		c->set = xcalloc((size_t)x->sets->copies * (size_t)s->artifact[which]->build.nconst, sizeof *c->set);
 	for (int i = 0; i < TRIAL_PLACINGS; i++) {
 		mmap(NULL, (1 + rng_u64(&s->rng) % HOLE) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		void *so = dlopen(i ? s->copy[which][i] : s->artifact[which]->path, RTLD_NOW | RTLD_LOCAL);
@@ -165,8 +166,9 @@ static bool time_pair(struct call *c, const struct order *o, struct rng *r, stru
 {
 	static uint32_t placing;
 	uint32_t enough = (o->rounds + 1) / 2;
+	bool done = false, lasts = false;
 
-	for (uint32_t k = 0; k < o->rounds * ROUNDS_SLOW; k++, placing++) {
+	for (uint32_t k = 0; k < o->rounds * ROUNDS_SLOW && !done && !lasts; k++, placing++) {
 		uint64_t random = rng_u64(r);
 		int first = (int)(random & 1);
 		size_t below = (random >> 8) % (STACK_PAGE / STACK_STEP) * STACK_STEP;
@@ -180,12 +182,10 @@ static bool time_pair(struct call *c, const struct order *o, struct rng *r, stru
 		}
 		if (k + 1 < o->rounds)
 			continue;
-		if (l[0].count >= enough && l[1].count >= enough)
-			return placing++, true;
-		if (!l[0].count && !l[1].count)
-			return placing++, false; /* it lasts */
+		done = l[0].count >= enough && l[1].count >= enough;
+		lasts = !l[0].count && !l[1].count;
 	}
-	return false;
+	return done;
 }
 
 static void time_block(struct call *c, const struct order *o, struct shared *out)

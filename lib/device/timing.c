@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "common/progress.h"
+#include "device/runner.h"
 #include "device/sequential.h"
 #include "device/trial_impl.h"
 #include "device/yardstick.h"
 
 enum { MOST_ROUNDS = 6, FEW_ROUNDS = 3 /* fewer: a sample is longer than many a slow phase, and has of both kinds */ };
 #define PATIENCE   0.025 /* seconds to wait for the end of a slow phase */
+#define BASE_SLOW  1.25  /* times what the base takes in a quiet phase */
 #define SLOW_SHARE 0.4   /* of the budget may be lost in them besides */
-static const double sample_seconds = 50e-6, warm_seconds = 5e-4, pair_seconds = 3e-3;
+static const double sample_seconds = 50e-6, warm_seconds = 5e-4, pair_seconds = 3e-3, settle_seconds = 8e-3;
 
 struct clock {
 	struct order o;
@@ -171,6 +173,51 @@ static bool take_pairs(struct run *x, struct clock *c, struct sequential *s, boo
 	return good;
 }
 
+/* Does much of what a call of the base reads and writes come from beyond the core's own caches: more than they hold, or
+ * constants in turn? */
+static bool is_large(const struct run *x)
+{
+	const struct runner_build *b = &x->t->artifact[BASE]->build;
+	uint64_t all = 0, turn = 0, l2 = (uint64_t)target_host()->l2;
+
+	for (int i = 0; i < b->nin + b->nconst + b->nout; i++) {
+		uint64_t n = runner_buf_bytes(&b->buf[i]);
+		all += n;
+		turn += x->t->rotation[BASE] && i >= b->nin && i < b->nin + b->nconst ? n : 0;
+	}
+	return all > l2 || turn > l2 / 8;
+}
+
+/* Operands from beyond the core's own caches win their place in those that all share from what else was there by
+ * and by: the first pairs of a Gemm 1x1280 x 1280x1000 took 1.7 times as long as the tenth (Zen 5), and not alike. */
+static bool settle(struct run *x, const struct clock *c)
+{
+	struct order o = c->o;
+
+	o.pairs = (uint32_t)fmax(1, fmin(BLOCK_PAIRS, settle_seconds / c->limit));
+	o.quiet = INFINITY;
+	return run_order(x, o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * o.pairs * c->limit, "timing");
+}
+
+/* What others do to the caches that all share, and to memory, the yardstick does not feel; a kernel whose operands lie there
+ * does, and then all kernels are alike: 0.79 of the base's time in 85 us, 1.05 in 108 (Gemm 1x1280 x 1280x1000, Zen 5). So
+ * its base is a second yardstick. Of what fits in the core's own caches the time depends on where it lies, too. */
+static bool base_is_slow(const struct run *x)
+{
+	struct yardstick usual;
+	uint64_t least = UINT64_MAX;
+
+	if (!is_large(x) || !x->r->npairs)
+		return false;
+	for (size_t i = 0; i < x->r->npairs; i++)
+		least = x->r->pair[i].base < least ? x->r->pair[i].base : least;
+	double t = 1e-12 * (double)least;
+	yardstick_open(&usual, x->t->artifact[BASE]->usual);
+	double quiet = usual.quiet;
+	yardstick_note(&usual, t, now_seconds());
+	return t > BASE_SLOW * quiet;
+}
+
 bool timing_run(struct run *x, bool *slow)
 {
 	struct clock c = {.o = {.kind = ORDER_TIME, .place = PLACE_TIMED}};
@@ -186,9 +233,13 @@ bool timing_run(struct run *x, bool *slow)
 		return false;
 	c.o.rounds = (uint32_t)fmax(1, fmin(MOST_ROUNDS, pair_seconds / c.limit));
 	c.limit *= c.o.rounds;
+	if (is_large(x) && !settle(x, &c))
+		return false;
 	sequential_init(&s, x->t->goal, x->t->width);
 	bool good = take_pairs(x, &c, &s, slow);
 	sequential_free(&s);
+	if (!*slow && good)
+		*slow = base_is_slow(x) && x->t->patient;
 	if (*slow || !good)
 		return good;
 	if (x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, &c, x->r->ratio))

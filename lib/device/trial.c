@@ -560,7 +560,7 @@ const char *trial_run(const struct trial *t, struct runner_result *r, bool *slow
 	/* Whoever is not better than the goal need not be known so well. */
 	bool wanted = !(t->goal > 0 && t->goal < 1 && r->ratio > t->goal);
 	bool differ = r->verdict == VERDICT_FASTER || (r->verdict == VERDICT_SLOWER && r->lo <= 1 + SEQ_CLEAR);
-	if (!why && differ && wanted && !*slow && r->ratio < TRIAL_PLACED && r->ratio > 1 / TRIAL_PLACED) {
+	if (!why && !t->once && differ && wanted && !*slow && r->ratio < TRIAL_PLACED && r->ratio > 1 / TRIAL_PLACED) {
 		struct runner_result two = {.pair = r->pair + r->npairs};
 		second.budget = fmax(t->budget - r->seconds, t->budget / 4);
 		second.seed++;

@@ -27,7 +27,8 @@
  * looks at a kernel 0.5 to 1.4% instead of 1.2 to 3%, with half the pairs). Kernels of half a ms are longer than many phases:
  * their samples count as they are. Pairs without enough are measured again, and before more are taken the end of the
  * phase is waited for, while what else this service runs stands still: where cores are threads of one, it may be the
- * reason. A phase that lasts makes the try end; it is better made later.
+ * reason. A phase that lasts makes the try end; it is better made later. So it is, but for two times at most, where operands
+ * do not fit in the core's own caches and the base takes BASE_SLOW times what it usually does: others are at the memory.
  *
  * A model's weights are many times what the caches next to a core hold, so a kernel does not find there what it read
  * in the run before. Calls that are timed go around copies of the constants, of the bytes of the rotation together.
@@ -55,6 +56,7 @@ struct artifact {
 	struct runner_build build; /* its buffers; no source */
 	int constants;             /* file of problem_write_constants */
 	int known;                 /* as a base: file, a byte a seed: 0: not known yet, 1: its results are right, 2: wrong */
+	int usual;                 /* as a base: yardstick_file of what it took */
 };
 /* From a try: all else is to stand still until it ends; or no longer, for that does not help. */
 struct hush_words {
@@ -68,12 +70,14 @@ struct trial {
 	const struct artifact *artifact[2]; /* candidate, base; may be the same */
 	double budget;             /* seconds of timing */
 	double goal, width;        /* see sequential.h; 0: none */
+	bool once;                 /* in one process, also where they differ */
 	uint64_t seed;
 	const struct rotation *rotation[2]; /* of the artifacts, with files, which may be one; NULL: none */
 	int core, aside;           /* to time on; to prepare and to check on, while another times; -1: any */
 	const char *lock;          /* file: whoever times holds it */
 	int yardstick;             /* yardstick_file */
 	int hush;                  /* pipe to the service, struct hush_words; -1: nobody is there */
+	bool patient;              /* also where only the base is slower than it usually is */
 	bool last;                 /* in whatever phase the machine is */
 };
 /* NULL and *r filled in (arena), or why it could not be done, whatever the candidate. *slow: in a slow phase, and it is not

@@ -203,7 +203,8 @@ static bool advance(struct measure *m, struct host *h, size_t k)
 	if (base.state == THING_READY && own.state == THING_READY) {
 		t->build_seconds = own.seconds;
 		h->tries.a[k] = runner_try(h->r, &(struct runner_try){.task = task.digest, .artifact = own.digest, .base = base.digest,
-								   .budget = t->budget, .seed = t->seed, .rotation = t->rotation, .goal = t->goal, .width = t->width});
+								   .budget = t->budget, .seed = t->seed, .rotation = t->rotation, .goal = t->goal, .width = t->width,
+								   .once = t->once});
 	}
 	return true;
 }

@@ -21,6 +21,7 @@ struct trial {
 	struct digest source;         /* of the candidate's */
 	double budget;                /* seconds of timing */
 	double goal, width;           /* see runner.h */
+	bool once;
 	uint64_t seed;
 	uint64_t rotation;            /* see runner.h */
 	void *owner;

@@ -17,7 +17,8 @@
 enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, MET_MAX = 2 };
 #define SEARCH_SECONDS  0.25 /* at most, timing one trial */
 #define CONFIRM_SECONDS 1.0
-#define KNOWN_TO        0.03 /* of its ratio, what is chosen among */
+#define KNOWN_TO        0.03 /* of its ratio, what is looked at again; */
+#define SEARCHED_TO     0.04 /* what is searched among: all that leads is looked at again */
 #define BETTER          0.98 /* than the champion, so much is worth a trial of its own, */
 #define RIVAL           1.02 /* and when the search has ended, so much: it was timed once */
 #define FINALS_SHARE    0.25 /* of --seconds, */
@@ -184,7 +185,8 @@ static void resolve(struct session *s, struct slot *x)
 	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x,
 				  .budget = x->look ? CONFIRM_SECONDS : SEARCH_SECONDS, .seed = seed_of(s, t) + x->number, .rotation = s->rotation,
 				  .goal = goal,
-				  .width = quick ? 0 : KNOWN_TO};
+				  .width = quick ? 0 : x->look ? KNOWN_TO : SEARCHED_TO,
+				  .once = !x->look || quick};
 	measure_add(s->measure, &x->trial);
 }
 

@@ -1,0 +1,46 @@
+#define _GNU_SOURCE
+#include "device/process.h"
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+void process_pin(int core)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(core, &set);
+	sched_setaffinity(0, sizeof set, &set);
+}
+
+void process_begin(void)
+{
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void process_limit(int what, rlim_t n)
+{
+	setrlimit(what, &(struct rlimit){n, n});
+}
+
+void process_background(int core, int nice)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	process_begin();
+	process_pin(core);
+	setpriority(PRIO_PROCESS, 0, nice);
+	process_limit(RLIMIT_CORE, 0);
+#ifndef __SANITIZE_ADDRESS__
+	process_limit(RLIMIT_AS, memory / 2);
+#else
+	(void)memory;
+#endif
+}

@@ -1,0 +1,9 @@
+/* What the service asks of a compiler that has begun already (device/warm.h); private to lib/device. */
+struct warm_order {
+	int core;        /* it runs on this one, */
+	int nice;
+	int seconds;     /* of the processor's time: no more */
+	char in[256];    /* C */
+	char out[256];   /* assembler text */
+	char report[64]; /* what it says */
+};

@@ -1,0 +1,176 @@
+/* A compiler that has begun already: what its forks write is what the compiler writes. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/arena.h"
+#include "common/progress.h"
+#include "device/toolchain.h"
+#include "device/warm.h"
+#include "tap.h"
+
+enum { SOURCES = 8, ROUNDS = 3, SECONDS = 30, TEXT = 1 << 20 };
+static struct arena arena;
+static char dir[4096];
+
+static char *path(const char *name, int i, const char *suffix)
+{
+	return arena_printf(&arena, "%s/%s%d%s", dir, name, i, suffix);
+}
+
+static void write_text(const char *to, const char *text)
+{
+	FILE *f = fopen(to, "w");
+
+	if (!f || fputs(text, f) < 0 || fclose(f))
+		exit(1);
+}
+
+/* Assembler text behind the line that names the file, for good. */
+static char *code_of(const char *from)
+{
+	FILE *f = fopen(from, "r");
+	char *text = calloc(1, TEXT), *at;
+
+	if (f) {
+		if (fread(text, 1, TEXT - 1, f) == 0)
+			*text = 0;
+		fclose(f);
+	}
+	at = strstr(text, "\t.file\t");
+	return at ? strchr(at, '\n') : text;
+}
+
+static const char *source(int i)
+{
+	return arena_printf(&arena,
+			    "#include <math.h>\n"
+			    "static float f%d(float x) { return sqrtf(x) * %d.5f; }\n"
+			    "void matmul(const float *restrict x, float *restrict y, int n)\n"
+			    "{ for (int i = 0; i < n; i++) for (int k = 0; k <= %d; k++) y[i] += f%d(x[i + k]); }\n",
+			    i, i, i, i);
+}
+
+static int compile_cold(const char *in, const char *out)
+{
+	char **argv = toolchain_argv(toolchain_find(), 0, in, out, &arena);
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static int report(void)
+{
+	return memfd_create("report", MFD_CLOEXEC);
+}
+
+/* Seconds until it is there; negative: never. */
+static double wait_ready(struct warm *w, const char *in, const char *out, pid_t *pid)
+{
+	double start = now_seconds();
+
+	while ((*pid = warm_compile(w, in, out, report(), 0, SECONDS)) == 0 && w->pid && now_seconds() - start < SECONDS)
+		usleep(1000);
+	return *pid > 0 ? now_seconds() - start : -1;
+}
+
+static void test_same(struct warm *w)
+{
+	int good = 0, same = 0, status;
+	pid_t pid[SOURCES];
+
+	for (int i = 0; i < SOURCES; i++) {
+		write_text(path("k", i, ".c"), source(i));
+		compile_cold(path("k", i, ".c"), path("cold", i, ".s"));
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < SOURCES; i++)
+			pid[i] = warm_compile(w, path("k", i, ".c"), path("warm", i, ".s"), report(), 0, SECONDS);
+		for (int i = 0; i < SOURCES; i++) {
+			good += pid[i] > 0 && waitpid(pid[i], &status, 0) == pid[i] && status == 0;
+			char *warm = code_of(path("warm", i, ".s")), *cold = code_of(path("cold", i, ".s"));
+			same += strstr(cold, "matmul") && !strcmp(warm, cold);
+			unlink(path("warm", i, ".s"));
+		}
+	}
+	ok(good == ROUNDS * SOURCES, "children of the caller: %d of %d end well", good, ROUNDS * SOURCES);
+	ok(same == ROUNDS * SOURCES, "what they write is what the compiler writes: %d of %d", same, ROUNDS * SOURCES);
+}
+
+static void test_error(struct warm *w)
+{
+	int fd = report(), status = 0;
+	char said[4096] = "";
+
+	write_text(path("bad", 0, ".c"), "int x;\nint f(void) { return y; }\n");
+	pid_t pid = warm_compile(w, path("bad", 0, ".c"), path("bad", 0, ".s"), fd, 0, SECONDS);
+	waitpid(pid, &status, 0);
+	if (pread(fd, said, sizeof said - 1, 0) < 0)
+		*said = 0;
+	ok(WIFEXITED(status) && WEXITSTATUS(status) && strstr(said, "candidate.c:2:") && strstr(said, "error: "), "an error, with its line");
+	pid = warm_compile(w, path("none", 0, ".c"), path("none", 0, ".s"), fd, 0, SECONDS);
+	waitpid(pid, &status, 0);
+	ok(pid > 0 && WIFEXITED(status) && WEXITSTATUS(status), "a file that is not there");
+}
+
+/* Nested macros that never end: the time it may take does. */
+static void test_limit(struct warm *w)
+{
+	char *at = arena_alloc(&arena, 1 << 14), *from = at;
+	int status = 0;
+
+	at += sprintf(at, "#define M0 x+x+x+x+x+x+x+x\nint x;\n");
+	for (int i = 1; i <= 12; i++)
+		at += sprintf(at, "#define M%d M%d+M%d+M%d+M%d+M%d+M%d+M%d+M%d\n", i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+	sprintf(at, "#if M12\n#endif\n");
+	write_text(path("long", 0, ".c"), from);
+	double start = now_seconds();
+	pid_t pid = warm_compile(w, path("long", 0, ".c"), path("long", 0, ".s"), report(), 0, 1);
+	waitpid(pid, &status, 0);
+	ok(pid > 0 && WIFSIGNALED(status), "one that never ends is ended (%.1f s)", now_seconds() - start);
+}
+
+static void test_killed(struct warm *w)
+{
+	kill(w->pid, SIGKILL);
+	usleep(50000);
+	ok(warm_compile(w, path("k", 0, ".c"), path("k", 0, ".s"), report(), 0, SECONDS) == 0 && w->pid == 0, "where it is killed, the compiler is run");
+	ok(warm_compile(w, path("k", 0, ".c"), path("k", 0, ".s"), report(), 0, SECONDS) == 0, "and again");
+}
+
+int main(void)
+{
+	struct warm w;
+	pid_t pid;
+
+	if (toolchain_find()->steps == 1) {
+		ok(true, "a compiler that begins once # SKIP the compiler is not GCC");
+		return 0;
+	}
+	if (!getcwd(dir, sizeof dir))
+		return 1;
+	warm_start(&w, dir, 0);
+	write_text(path("k", 0, ".c"), source(0));
+	double t = wait_ready(&w, path("k", 0, ".c"), path("k", 0, ".s"), &pid);
+	if (ok(t >= 0, "it stands ready (%.3f s)", t)) {
+		waitpid(pid, NULL, 0);
+		test_same(&w);
+		test_error(&w);
+		test_limit(&w);
+		test_killed(&w);
+	}
+	warm_end(&w);
+	ok(waitpid(-1, NULL, WNOHANG) < 0, "no process is left");
+	return tap_done();
+}
