@@ -238,6 +238,33 @@ static void test_rotation(void)
 	}
 }
 
+/* A kernel that is as fast as its process happens to be: the interval holds what two of them say, or one where that will do. */
+static void test_once(void)
+{
+	enum { TRIES = 24 };
+	/* The first byte of the environment is what all libraries of a process share. */
+	static const char body[] = "\tstatic int turns;\n\textern char **environ;\n\tstruct { long s, ns; } t;\n"
+				   "\textern int clock_gettime(int, void *);\n\tif (!turns && **environ != 1 && **environ != 2) {\n"
+				   "\t\tclock_gettime(1, &t);\n\t\t**environ = 1 + (char)(t.ns * 0x9e3779b97f4a7c15u >> 63);\n\t}\n\tturns = **environ == 1 ? 36000 : 44000;\n"
+				   "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+				   "\tfor (int k = 0; k < turns; k++)\n\t\t__asm__ volatile(\"\");";
+	static const char usual[] = "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+				    "\tfor (int k = 0; k < 50000; k++)\n\t\t__asm__ volatile(\"\");";
+	int wide[2] = {0}, good = 0;
+
+	use_scale(5000);
+	struct runner_answer base = build(usual), x = build(body);
+	for (int i = 0; i < 2 * TRIES; i++) {
+		runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = base.digest, .budget = 1, .seed = (uint64_t)i,
+							.width = 0.05, .once = i % 2});
+		struct runner_answer y = next();
+		good += !y.error && y.result.verdict == VERDICT_FASTER;
+		wide[i % 2] += y.result.hi > 1.12 * y.result.lo;
+	}
+	ok(good == 2 * TRIES && wide[0] && !wide[1], "as fast as its process is: two of them differ in %d of %d tries, one in %d (%d faster)", wide[0], TRIES,
+	   wide[1], good);
+}
+
 /* More sets of constants than the service keeps files for, and again: each kernel finds its own. */
 static void test_rotations_kept(void)
 {
@@ -648,6 +675,7 @@ int main(int argc, char **argv)
 	if (!ok(runner != NULL, "a runner%s%s", runner ? "" : ": ", runner ? "" : why))
 		return 1;
 	test_verdicts();
+	test_once();
 	test_rotation();
 	test_rotations_kept();
 	test_matmul();
