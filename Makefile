@@ -1,7 +1,7 @@
 # hone: make demo, make check, make install. Everything built lands in bin/ and build/.
 
 # The floors, lowest first. A file includes its own library and those of the floors left of it, never
-# right, never sideways ("/" ends a floor). The link order and tests/floors.sh both read this line.
+# right, never sideways ("/" ends a floor). The link order and tests/t-floors.sh both read this line.
 FLOORS = common / graph / op kb device / loop onnx comm / search
 
 CC      ?= gcc
