@@ -174,7 +174,7 @@ static bool take_pairs(struct run *x, struct clock *c, struct sequential *s, boo
 }
 
 /* Does much of what a call of the base reads and writes come from beyond the core's own caches: more than they hold, or
- * constants in turn? */
+ * constants in turn, many or most of all? */
 static bool is_large(const struct run *x)
 {
 	const struct runner_build *b = &x->t->artifact[BASE]->build;
@@ -185,7 +185,7 @@ static bool is_large(const struct run *x)
 		all += n;
 		turn += x->t->rotation[BASE] && i >= b->nin && i < b->nin + b->nconst ? n : 0;
 	}
-	return all > l2 || turn > l2 / 8;
+	return all > l2 || turn > l2 / 8 || turn > all / 2;
 }
 
 /* Operands from beyond the core's own caches win their place in those that all share from what else was there by
