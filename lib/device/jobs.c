@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,13 +244,8 @@ static int free_slot(struct service *s)
 static void move_background(struct service *s, struct job *j)
 {
 	int slot = free_slot(s);
-	cpu_set_t set;
 
-	if (slot < 0)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET(s->core[slot], &set);
-	if (!sched_setaffinity(j->pid, sizeof set, &set))
+	if (slot >= 0 && process_pin(j->pid, s->core[slot]))
 		j->slot = slot;
 }
 

@@ -6,13 +6,13 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-void process_pin(int core)
+bool process_pin(pid_t pid, int core)
 {
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(core, &set);
-	sched_setaffinity(0, sizeof set, &set);
+	return sched_setaffinity(pid, sizeof set, &set) == 0;
 }
 
 void process_begin(void)
@@ -35,7 +35,7 @@ void process_background(int core, int nice)
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 
 	process_begin();
-	process_pin(core);
+	process_pin(0, core);
 	setpriority(PRIO_PROCESS, 0, nice);
 	process_limit(RLIMIT_CORE, 0);
 #ifndef __SANITIZE_ADDRESS__

@@ -1,11 +1,13 @@
 /* How every process of the service begins. */
 #ifndef HONE_PROCESS_H
 #define HONE_PROCESS_H
+#include <stdbool.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 
 /* It dies with the service, signals reach it, it is a group of its own. */
 void process_begin(void);
-void process_pin(int core);
+bool process_pin(pid_t pid, int core); /* 0: the caller; false: it would not */
 void process_limit(int what, rlim_t n);
 /* One in the background: on that core, no core file, memory for half of the machine; nice: priority. */
 void process_background(int core, int nice);

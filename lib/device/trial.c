@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 #include "common/progress.h"
 #include "common/rng.h"
+#include "device/process.h"
 #include "device/sequential.h"
 #include "device/trial_impl.h"
 
@@ -452,15 +452,11 @@ static void drop_copies(struct run *x)
 				unlink(x->subject.copy[which][i]);
 }
 
+/* -1: on any. */
 static void run_on(pid_t pid, int core)
 {
-	cpu_set_t set;
-
-	if (core < 0)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET(core, &set);
-	sched_setaffinity(pid, sizeof set, &set);
+	if (core >= 0)
+		process_pin(pid, core);
 }
 
 static const char *prepare(struct run *x)
