@@ -16,14 +16,13 @@
 #include "device/toolchain.h"
 #include "device/warm_order.h"
 
-enum { SOCKET = 3 /* in the compiler */, ANSWER_SECONDS = 2 };
+enum { ANSWER_SECONDS = 2 };
 
 static const char preload[] =
 	"#undef _FORTIFY_SOURCE\n"
 	"#define _GNU_SOURCE\n"
 	"#include <fcntl.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdarg.h>\n#include <stdlib.h>\n#include <string.h>\n"
 	"#include <sys/prctl.h>\n#include <sys/resource.h>\n#include <sys/syscall.h>\n#include <sysexits.h>\n#include <unistd.h>\n"
-	"enum { SOCKET = 3 };\n"
 #include "lib/device/warm_order.h.inc"
 #include "lib/device/warm.in.inc"
 	;
@@ -69,7 +68,7 @@ static void become(const char *dir, int socket)
 	setenv("LD_PRELOAD", to, 1);
 	setenv("HONE_WARM_FILE", wanted, 1);
 	setenv("LC_ALL", "C", 1);
-	if (socket == SOCKET ? fcntl(socket, F_SETFD, 0) : dup2(socket, SOCKET) < 0)
+	if (socket == WARM_SOCKET ? fcntl(socket, F_SETFD, 0) : dup2(socket, WARM_SOCKET) < 0)
 		_exit(EX_SYSTEM);
 	char **argv = toolchain_argv(t, 0, from, "-", &a);
 	execvp(argv[0], argv);

@@ -1,4 +1,5 @@
 /* What the service asks of a compiler that has begun already (device/warm.h); private to lib/device. */
+enum { WARM_SOCKET = 3 /* the compiler's end of it */ };
 struct warm_order {
 	int core;        /* it runs on this one, */
 	int nice;
