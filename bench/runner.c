@@ -126,10 +126,19 @@ static void trip(const char *text)
 	       1e3 * one[times * 9 / 10], times / seconds, unsure, ratio[times / 20], ratio[times - 1 - times / 20]);
 }
 
+static double base_us(const struct runner_result *x)
+{
+	double ps = 0;
+
+	for (size_t i = 0; i < x->npairs; i++)
+		ps += (double)x->pair[i].base / (double)x->npairs;
+	return ps / 1e6;
+}
+
 static void count(const char *text, struct kernel *k, struct digest x, struct digest base, double budget)
 {
 	int v[VERDICT_COUNT] = {0};
-	double seconds = 0, *ratio = ARENA_ARRAY(&arena, double, times);
+	double seconds = 0, *ratio = ARENA_ARRAY(&arena, double, times), *us = ARENA_ARRAY(&arena, double, times);
 
 	for (int i = 0; i < times; i++) {
 		runner_try(r, &(struct runner_try){.task = k->task, .artifact = x, .base = base, .budget = budget, .seed = (uint64_t)i,
@@ -140,6 +149,7 @@ static void count(const char *text, struct kernel *k, struct digest x, struct di
 		v[a.result.verdict]++;
 		seconds += a.result.seconds;
 		ratio[i] = a.result.ratio;
+		us[i] = base_us(&a.result);
 	}
 	printf("%-60s", text);
 	for (int i = 0; i < VERDICT_COUNT; i++)
@@ -147,6 +157,8 @@ static void count(const char *text, struct kernel *k, struct digest x, struct di
 			printf(" %s %d", verdict_name((enum verdict)i), v[i]);
 	qsort(ratio, (size_t)times, sizeof *ratio, ascending);
 	printf("  (%.3f s each; ratio %.4f, 9 of 10 in %.4f .. %.4f)\n", seconds / times, ratio[times / 2], ratio[times / 20], ratio[times - 1 - times / 20]);
+	qsort(us, (size_t)times, sizeof *us, ascending);
+	printf("  the base: %.3f us, 9 of 10 processes in %.3f .. %.3f\n", us[times / 2], us[times / 20], us[times - 1 - times / 20]);
 	fflush(stdout);
 }
 
@@ -165,20 +177,16 @@ static void same(const char *text)
 static void slowed(const char *text)
 {
 	struct kernel k = kernel_of(text);
-	double ps = 0;
-
 	build(&k, variant(&k, 0));
 	struct digest base = next().digest;
 	runner_try(r, &(struct runner_try){.task = k.task, .artifact = base, .base = base, .budget = 0.5, .seed = 0,
 			.rotation = rotation});
 	struct runner_answer x = next();
-	for (size_t i = 0; i < x.result.npairs; i++)
-		ps += (double)x.result.pair[i].base / (double)x.result.npairs;
 	const char *source = arena_printf(&arena, "#define hone_kernel inner\n%.*s#undef hone_kernel\n#include <time.h>\n"
 		"static long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000L + t.tv_nsec; }\n"
 		"void hone_kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace)\n"
 		"{\n\tinner(in, constants, out, workspace);\n\tlong end = now() + %ld;\n\twhile (now() < end)\n\t\t;\n}\n",
-		(int)k.c->nsource, k.c->source, (long)(0.03 * ps / 1000) - 20);
+		(int)k.c->nsource, k.c->source, (long)(0.03e3 * base_us(&x.result)) - 20);
 	build(&k, source);
 	count(text, &k, next().digest, base, 2);
 }

@@ -12,9 +12,8 @@ static int knobs = 6;
 
 static void meet(struct samples *got, const struct samples *want, const char *name, struct arena *a)
 {
-	struct sample x = {.name = arena_str(a, name), .n = CHOICES, .decision = 2, .usual = 2};
-	for (int i = 0; i < CHOICES; i++)
-		x.choice[i] = i;
+	static const int64_t choice[CHOICES] = {0, 1, 2, 3, 4, 5, 6, 7};
+	struct sample x = {.name = arena_str(a, name), .n = CHOICES, .choice = choice, .decision = 2, .usual = 2};
 	for (size_t i = 0; i < want->n; i++)
 		if (!strcmp(want->a[i].name, name))
 			x.decision = want->a[i].decision;
@@ -110,7 +109,8 @@ static void test_strategy(const char *name, const struct cost_model *cost)
 static struct loop_prog *of_two(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace)
 {
 	struct loop_prog *p = prog_new(NULL);
-	struct sample x = {.name = "k", .n = 2, .choice = {1, 2}, .usual = 1, .decision = want->n ? want->a[0].decision : 1};
+	static const int64_t choice[] = {1, 2};
+	struct sample x = {.name = "k", .n = 2, .choice = choice, .usual = 1, .decision = want->n ? want->a[0].decision : 1};
 	vec_push(got, x);
 	*trace = x.decision == 1 ? "one\n" : "two\n";
 	return p;
@@ -138,8 +138,8 @@ static size_t count_points(const char *strategy, struct loop_prog *(*make)(struc
 
 static void test_small(void)
 {
-	static const char *const all[] = {"genetic", "random", "grid", "descent"};
-	for (int i = 0; i < 4; i++)
+	static const char *const all[] = {"genetic", "random", "grid", "descent", "bayes"};
+	for (int i = 0; i < 5; i++)
 		ok(count_points(all[i], of_two) == 1 && count_points(all[i], of_none) == 0, "%s: a space is used up", all[i]);
 }
 
@@ -175,7 +175,7 @@ static void test_quality(void)
 }
 
 /* Every seed at the best point there is, or said not to have come to an end. */
-static void test_descent(void)
+static void test_converges(const char *strategy)
 {
 	enum { SEEDS = 20, TRIALS = 400, BATCH = 4 };
 	size_t most = 0;
@@ -183,7 +183,7 @@ static void test_descent(void)
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct space *space = space_made_up(&says_nothing);
-		struct search *s = search_new(space, strategy_find("descent"), seed);
+		struct search *s = search_new(space, strategy_find(strategy), seed);
 		struct point *p[BATCH];
 		double best = 1;
 		size_t n = 0;
@@ -197,7 +197,7 @@ static void test_descent(void)
 		search_free(s);
 		space_free(space);
 	}
-	ok(there == SEEDS, "descent: converged at the best point, %d of %d seeds, %zu trials at most", there, SEEDS, most);
+	ok(there == SEEDS, "%s: converged at the best point, %d of %d seeds, %zu trials at most", strategy, there, SEEDS, most);
 }
 
 /* A best point that only two changes at once reach: the first knob at 6 is worse unless the second is at 6. */
@@ -210,7 +210,7 @@ static struct loop_prog *of_pair(struct space *s, const struct origin *o, const 
 	return p;
 }
 
-static void test_pairs(void)
+static void test_pairs(const char *strategy)
 {
 	struct generator g = {"pair", "", of_pair};
 	struct space *s = xcalloc(1, sizeof *s);
@@ -218,14 +218,14 @@ static void test_pairs(void)
 	bool found = false;
 	s->cost = &says_nothing;
 	vec_push(&s->origins, (struct origin){&g, "rule", NULL});
-	struct search *x = search_new(s, strategy_find("descent"), 1);
+	struct search *x = search_new(s, strategy_find(strategy), 1);
 	for (size_t k; !search_converged(x) && (k = search_propose(x, 4, p));)
 		for (size_t i = 0; i < k; i++) {
 			bool six[2] = {p[i]->at.a[0].decision == 6, p[i]->at.a[1].decision == 6};
 			search_tell(p[i], six[0] && six[1] ? 0.7 : six[0] || six[1] ? 1.01 : 1.2);
 			found |= six[0] && six[1];
 		}
-	ok(found && search_converged(x), "descent: two decisions that are good together");
+	ok(found && search_converged(x), "%s: two decisions that are good together", strategy);
 	search_free(x);
 	space_free(s);
 }
@@ -246,7 +246,7 @@ static size_t trials_to_best(struct search *s)
 	return n;
 }
 
-static void test_kin(void)
+static void test_kin(const char *strategy)
 {
 	enum { SEEDS = 10 };
 	size_t alone = 0, beside = 0;
@@ -257,7 +257,7 @@ static void test_kin(void)
 		struct search *s[3];
 		for (int i = 0; i < 3; i++) {
 			space[i] = space_made_up(&says_nothing);
-			s[i] = search_new(space[i], strategy_find("descent"), seed);
+			s[i] = search_new(space[i], strategy_find(strategy), seed);
 		}
 		size_t one = trials_to_best(s[0]);
 		alone += one;
@@ -270,7 +270,7 @@ static void test_kin(void)
 			space_free(space[i]);
 		}
 	}
-	ok(beside < alone / 2, "descent: %zu trials alone, %zu beside the same task", alone / SEEDS, beside / SEEDS);
+	ok(beside < alone / 2, "%s: %zu trials alone, %zu beside the same task", strategy, alone / SEEDS, beside / SEEDS);
 	ok(same, "as many beside a task that is none like it");
 }
 
@@ -313,14 +313,19 @@ int main(void)
 	test_strategy("genetic", &ranks);
 	test_strategy("descent", &says_nothing);
 	test_strategy("descent", &ranks);
+	test_strategy("bayes", &says_nothing);
+	test_strategy("bayes", &ranks);
 	test_strategy("random", &says_nothing);
 	test_strategy("grid", &says_nothing);
 	test_small();
 	test_grid_is_whole();
 	test_quality();
-	test_descent();
-	test_pairs();
-	test_kin();
+	test_converges("descent");
+	test_converges("bayes");
+	test_pairs("descent");
+	test_pairs("bayes");
+	test_kin("descent");
+	test_kin("bayes");
 	test_schedulers();
 	test_distance();
 	return tap_done();

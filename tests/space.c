@@ -228,6 +228,8 @@ static bool lists_same(const char *trace, const struct samples *got)
 	return same;
 }
 
+static struct arena kept; /* what samples that were met point to */
+
 /* NULL, or what is wrong with the schedule that these decisions give. */
 static const char *try_point(const struct shape *s, const struct samples *want, struct samples *got, bool keep, char **trace)
 {
@@ -240,6 +242,7 @@ static const char *try_point(const struct shape *s, const struct samples *want, 
 		why = "the trace replayed is another program";
 	if (!why && !lists_same(text, got))
 		why = "trace_samples lists others than were met";
+	samples_keep(got, &kept);
 	double before = loop_cost(p);
 	if (!why && (!isfinite(before) || before <= 0))
 		why = "its predicted time is no time";
@@ -313,6 +316,7 @@ static void try_shape(const struct shape *s, int vectors)
 	}
 	ok(!bad, "%s: %zu samples, %d decisions, %d schedules, %d bad (%.1f s)", s->name, seen.n, vectors, distinct, bad, now_seconds() - t);
 	vec_free(&seen);
+	arena_release(&kept);
 }
 
 /* ---- traces ---- */
@@ -330,7 +334,7 @@ static void try_names(void)
 	ok(!why && !strcmp(prog_str(p, &a), prog_str(q, &a)), "the program is that of the numbers");
 	struct samples got = {0};
 	trace_samples(text, &a, &got);
-	ok(got.n == 4 && got.a[0].n == 3 && got.a[1].n == 8 && got.a[1].decision == 8 && got.a[2].word[1] && got.a[0].bound && got.a[1].bound && got.a[2].bound && !got.a[3].bound,
+	ok(got.n == 4 && got.a[0].n == 3 && got.a[1].n == 8 && got.a[1].decision == 8 && got.a[2].word && got.a[0].bound && got.a[1].bound && got.a[2].bound && !got.a[3].bound,
 	   "samples of a trace: %zu", got.n);
 	const char *changed = trace_decide(text, "v", 4, &a);
 	ok(changed && strstr(changed, "v = sample.choice 1 2 4 := 4\nr t"), "a decision is changed");

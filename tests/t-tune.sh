@@ -69,7 +69,7 @@ for task in 'ArgMax{axis=1} f32 8x17' 'RNN{hidden_size=128} f32 60x1x8 1x128x8c 
 done
 
 # Strategies and limits.
-for s in random grid genetic descent; do
+for s in random grid genetic descent bayes; do
 	HONE_KB=$PWD/kb-$s tune-op $fake --strategy $s --trials 8 --scheduler round m.g -o $s.g && [ "$(kb dump --kb kb-$s | grep -c '^kind search')" = 6 ]
 	say $? "--strategy $s"
 done
@@ -131,7 +131,7 @@ tune-op $fake --only nothing m.g -o never.g 2>err
 [ $? = 64 ] && grep -q 'only=nothing' err && [ ! -e never.g ]
 say $? "--only that fits nothing: 64"
 tune-op $fake --strategy best m.g -o never.g 2>err
-[ $? = 64 ] && grep -q 'descent, genetic, random, grid' err
+[ $? = 64 ] && grep -q 'bayes, descent, genetic, random, grid' err
 say $? "--strategy: the names there are"
 tune-op --task 'MatMul f32 2x' 2>err
 [ $? = 65 ] && grep -q 'statement 0' err

@@ -10,7 +10,7 @@ static bool wanted(const struct samples *want, const struct sample *x, int64_t *
 		if (strcmp(w->name, x->name))
 			continue;
 		for (int k = 0; k < x->n; k++) {
-			bool words = x->word[0] && w->n > 0 && w->word[0];
+			bool words = x->word && w->word;
 			int64_t d = w->decision;
 			if (words ? d >= 0 && d < w->n && !strcmp(w->word[d], x->word[k]) : d == x->choice[k]) {
 				*out = x->choice[k];
@@ -23,7 +23,7 @@ static bool wanted(const struct samples *want, const struct sample *x, int64_t *
 
 static const char *spell(struct rule *r, const struct sample *x, int64_t choice)
 {
-	return x->word[0] ? x->word[choice] : arena_printf(&r->p->arena, "%lld", (long long)choice);
+	return x->word ? x->word[choice] : arena_printf(&r->p->arena, "%lld", (long long)choice);
 }
 
 static const char *spell_line(struct rule *r, const struct sample *x)
@@ -46,20 +46,18 @@ static int64_t decide(struct rule *r, struct sample *x)
 
 int64_t rule_sample(struct rule *r, const char *name, const int64_t *choice, int n, int64_t usual)
 {
-	struct sample x = {.name = name, .n = n, .usual = usual};
-	for (int i = 0; i < n; i++)
-		x.choice[i] = choice[i];
-	return decide(r, &x);
+	return decide(r, &(struct sample){.name = name, .n = n, .usual = usual, .choice = arena_copy(&r->p->arena, choice, (size_t)n * sizeof *choice)});
 }
 
 int rule_word(struct rule *r, const char *name, const char *const *word, int n, int usual)
 {
-	struct sample x = {.name = name, .n = n, .usual = usual};
+	int64_t *choice = ARENA_ARRAY(&r->p->arena, int64_t, n);
+	const char **copy = ARENA_ARRAY(&r->p->arena, const char *, n);
 	for (int i = 0; i < n; i++) {
-		x.choice[i] = i;
-		x.word[i] = sym_str(intern(word[i]));
+		choice[i] = i;
+		copy[i] = sym_str(intern(word[i]));
 	}
-	return (int)decide(r, &x);
+	return (int)decide(r, &(struct sample){.name = name, .n = n, .usual = usual, .choice = choice, .word = copy});
 }
 
 bool rule_yes(struct rule *r, const char *name, bool usual)
@@ -92,7 +90,7 @@ void rule_settle(struct rule *r, const char *name, int64_t done)
 	struct sample *x = &r->met.a[met_index(r, name)], was = *x;
 	x->decision = done;
 	replace_line(r, &was, spell_line(r, x));
-	vec_push(&r->p->names, (struct loop_name){x->name, done, x->word[0] ? x->word[done] : NULL});
+	vec_push(&r->p->names, (struct loop_name){x->name, done, x->word ? x->word[done] : NULL});
 }
 
 void rule_drop(struct rule *r, const char *name)

@@ -15,8 +15,8 @@ enum { SAMPLE_CHOICES_MAX = 64 };
 struct sample {
 	const char *name;     /* first result: "rows" */
 	int n;                /* choices; sample.split: the choices of its innermost part */
-	int64_t choice[SAMPLE_CHOICES_MAX];
-	const char *word[SAMPLE_CHOICES_MAX]; /* choices that are words (interned): choice[i] is i then; else NULL */
+	const int64_t *choice;
+	const char *const *word; /* choices that are words (interned): choice[i] is i then; else NULL */
 	int64_t decision;     /* one of them */
 	int64_t usual;        /* what the analytic model would choose (recorded traces: the decision) */
 	bool bound;           /* recorded traces: a later line uses it, so trace_decide changes what is done */
@@ -27,10 +27,12 @@ struct samples {
 };
 
 /* As loop_rule, but samples named in want take the decision given there (if it is among the choices where the sample
- * is met; else the usual one; words count as words, so decisions carry over to other kernels). got, if not NULL, receives every sample that was met, in order (names are arena strings of
- * p; vec_free). */
+ * is met; else the usual one; words count as words, so decisions carry over to other kernels). got, if not NULL, receives every sample that was met, in order (vec_free; their choices
+ * lie in the arena of p). */
 const char *rule_with(struct loop_prog *p, const struct samples *want, struct samples *got);
-/* The sampling lines of a trace, of any length. Malformed ones are left out. A template writes some samples only to say
+/* What they point to is in that arena from now on: they outlive their program. */
+void samples_keep(struct samples *x, struct arena *a);
+/* The sampling lines of a trace, of any length; their choices lie in the arena. Malformed ones are left out. A template writes some samples only to say
  * which of its ways it went (order, inlining): they are not bound, but rule_with takes them as decisions wanted. */
 void trace_samples(const char *trace, struct arena *a, struct samples *got);
 /* The trace with another decision for that sample; NULL: it has no such sample, or the choice is none of its. */

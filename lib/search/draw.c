@@ -74,7 +74,7 @@ static struct digest digest_decisions(int origin, const struct samples *want)
 	for (size_t i = 0; i < want->n; i++) {
 		digest_add(d, want->a[i].name, strlen(want->a[i].name) + 1);
 		digest_add(d, &want->a[i].decision, sizeof want->a[i].decision);
-		if (want->a[i].word[0])
+		if (want->a[i].word)
 			digest_add(d, want->a[i].word[want->a[i].decision], strlen(want->a[i].word[want->a[i].decision]));
 	}
 	return digest_end(d);
@@ -125,6 +125,23 @@ struct point *draw_random(struct search *s, int origin)
 	p = p ? draw(s, origin, &want) : NULL;
 	vec_free(&want);
 	return p;
+}
+
+void draw_neighbours(struct search *s, const struct point *of)
+{
+	struct samples want = {0};
+
+	copy_decisions(&want, &of->at);
+	for (size_t i = 0; i < want.n; i++) {
+		for (int k = 0; k < of->at.a[i].n; k++) {
+			want.a[i].decision = of->at.a[i].choice[k];
+			struct point *p = want.a[i].decision == of->at.a[i].decision ? NULL : draw(s, of->origin, &want);
+			if (p)
+				vec_push(&s->pool, p);
+		}
+		want.a[i].decision = of->at.a[i].decision;
+	}
+	vec_free(&want);
 }
 
 int any_origin(struct search *s)

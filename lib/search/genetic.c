@@ -103,24 +103,6 @@ static struct point *offspring(struct search *s, struct point **best, size_t n)
 	return p;
 }
 
-/* All points one decision away. */
-static void draw_neighbours(struct search *s, const struct point *of)
-{
-	struct samples want = {0};
-
-	copy_decisions(&want, &of->at);
-	for (size_t i = 0; i < want.n; i++) {
-		for (int k = 0; k < of->at.a[i].n; k++) {
-			want.a[i].decision = of->at.a[i].choice[k];
-			struct point *p = want.a[i].decision == of->at.a[i].decision ? NULL : draw(s, of->origin, &want);
-			if (p)
-				vec_push(&s->pool, p);
-		}
-		want.a[i].decision = of->at.a[i].decision;
-	}
-	vec_free(&want);
-}
-
 static int by_prediction(const void *a, const void *b)
 {
 	const struct point *x = *(struct point *const *)a, *y = *(struct point *const *)b;

@@ -59,6 +59,7 @@ struct point {
 	bool all;             /* the others are as they were; else those that were the usual ones follow */
 	double expected;      /* time as a share of the parent's */
 	bool expanded, paired; /* what is one, two decisions away has been drawn */
+	const struct features *features; /* see gaussian.c */
 };
 struct sample *samples_find(const struct samples *x, const char *name); /* NULL: not among them */
 /* The point of origin o under these decisions; NULL: there is none. The point belongs to the space. */
@@ -96,6 +97,7 @@ struct search {
 	struct samples odometer;    /* grid: decisions of the last point */
 	int grid_origin;
 	VEC(struct point *) children; /* descent: what is one or two decisions from where it was */
+	struct gaussian *gaussian;  /* bayes */
 	bool converged;
 };
 struct strategy {
@@ -114,7 +116,7 @@ size_t search_propose(struct search *s, size_t n, struct point **out);
 /* Instead: recorded traces as they are, adapted to this task, those that have not been proposed. */
 size_t search_propose_records(struct search *s, size_t n, struct point **out);
 /* Has the strategy been to where it wanted to go? What it proposes from now on is a matter of luck. May become false again
- * when that was good. Only descent has an end. */
+ * when that was good. Descent and bayes have an end. */
 static inline bool search_converged(const struct search *s) { return s->converged; }
 static inline void search_tell(struct point *p, double measured) { p->measured = measured; }
 void search_free(struct search *s);

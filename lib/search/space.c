@@ -139,7 +139,7 @@ static const char *describe(struct space *s, const struct origin *o, const struc
 		if (x->decision == x->usual)
 			continue;
 		fprintf(f, "%s %s=", n++ ? "" : ":", x->name);
-		if (x->word[0])
+		if (x->word)
 			fputs(x->word[x->decision], f);
 		else
 			fprintf(f, "%lld", (long long)x->decision);
@@ -172,8 +172,7 @@ struct point *space_point(struct space *s, int origin, const struct samples *wan
 	x->trace = without_comments(&s->arena, trace);
 	x->at.n = got.n;
 	x->at.a = arena_copy(&s->arena, got.a, got.n * sizeof *got.a);
-	for (size_t i = 0; i < got.n; i++)
-		x->at.a[i].name = arena_str(&s->arena, got.a[i].name);
+	samples_keep(&x->at, &s->arena);
 	x->from = describe(s, o, &x->at);
 	if (s->cost && s->cost->predict)
 		x->predicted = s->cost->predict(p);

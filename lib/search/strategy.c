@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/digest.h"
+#include "search/gaussian.h"
 #include "search/strategy_impl.h"
 
 /* ---- random ---- */
@@ -63,6 +64,7 @@ static size_t propose_grid(struct search *s, size_t n, struct point **out)
 }
 
 const struct strategy strategies[] = {
+	{"bayes", "what a Gaussian process over what was timed thinks may be best", propose_bayes},
 	{"descent", "the best with one decision changed, until none is better", propose_descent},
 	{"genetic", "offspring of the best so far, ranked by the cost model", propose_genetic},
 	{"random", "any decisions", propose_random},
@@ -140,5 +142,6 @@ void search_free(struct search *s)
 	vec_free(&s->pool);
 	vec_free(&s->children);
 	vec_free(&s->kin);
+	gaussian_free(s->gaussian);
 	free(s);
 }

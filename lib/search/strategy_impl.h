@@ -20,6 +20,9 @@ bool claim(struct search *s, const struct point *p);
 struct point *draw_random(struct search *s, int origin); /* any decisions */
 /* The usual points of origins that have not been proposed; count. */
 size_t draw_origins(struct search *s, size_t n, struct point **out);
+/* All points one decision away, to the pool. */
+void draw_neighbours(struct search *s, const struct point *of);
 size_t propose_genetic(struct search *s, size_t n, struct point **out);
 size_t propose_descent(struct search *s, size_t n, struct point **out);
+size_t propose_bayes(struct search *s, size_t n, struct point **out);
 #endif

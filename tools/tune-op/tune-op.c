@@ -22,7 +22,7 @@ enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_STRATEGY, OPT_COST, OPT_SCHEDULER, OP
 static const struct argp_option options[] = {
 	{"seconds", OPT_SECONDS, "S", 0, "stop after so long; trials are then unlimited unless --trials is given", 0},
 	{"trials", OPT_TRIALS, "N", 0, "schedules to try for each task; 32", 0},
-	{"strategy", OPT_STRATEGY, "NAME", 0, "descent, genetic, random or grid", 0},
+	{"strategy", OPT_STRATEGY, "NAME", 0, "bayes, descent, genetic, random or grid", 0},
 	{"cost-model", OPT_COST, "NAME", 0, "what ranks schedules before they are timed: analytic or none", 0},
 	{"scheduler", OPT_SCHEDULER, "NAME", 0, "which task is next: gain or round", 0},
 	{"seed", OPT_SEED, "N", 0, "of what is random in the search; 1", 0},

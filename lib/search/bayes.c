@@ -1,0 +1,183 @@
+/* Bayesian optimization: of the points at hand the one that is the best if it is a deviation better than expected (the lower
+ * confidence bound); then, as if that had been as expected, the next. At hand are points drawn by chance, what is a
+ * decision away from the best point, and what is a decision away from the most hopeful of those at hand, and so on.
+ * Srinivas et al., Gaussian Process Optimization in the Bandit Setting, 2010; Ginsbourger et al., Kriging is well-suited to
+ * parallelize optimization, 2010 (the "believer"). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "search/gaussian.h"
+#include "search/strategy_impl.h"
+
+enum { DRAWS_FIRST = 128, DRAWS = 16, STEPS = 2, HAND_MAX = 512 };
+static const double HOPE = 1;     /* deviations better than expected */
+static const double GAIN = 0.0002; /* expected of the best of those at hand, a share: below, the search has converged */
+
+struct card {
+	struct point *p; /* NULL: played */
+	double mean, deviation, *row;
+};
+struct hand {
+	struct search *s;
+	struct gaussian *g;
+	VEC(struct card) card;
+};
+
+static double hope(const struct card *c)
+{
+	return c->mean - HOPE * c->deviation;
+}
+
+/* The most hopeful first; those played last. */
+static int by_hope(const void *a, const void *b)
+{
+	const struct card *x = a, *y = b;
+	int c;
+
+	if (!x->p || !y->p)
+		return (x->p == NULL) - (y->p == NULL);
+	c = (hope(x) > hope(y)) - (hope(x) < hope(y));
+	return c ? c : strcmp(x->p->trace, y->p->trace);
+}
+
+/* NULL: none is left. */
+static struct card *most_hopeful(const struct hand *h)
+{
+	struct card *best = NULL;
+
+	for (size_t i = 0; i < h->card.n; i++)
+		if (h->card.a[i].p && (!best || by_hope(&h->card.a[i], best) < 0))
+			best = &h->card.a[i];
+	return best;
+}
+
+/* Any decisions where some point of that origin has any; NULL: nothing new came of it. */
+static struct point *draw_like(struct search *s, int origin)
+{
+	struct samples want = {0};
+	size_t all = s->points.n + s->pool.n, from = (size_t)rng_range(&s->rng, 0, (int64_t)all - 1);
+
+	for (size_t i = 0; i < all && !want.n; i++) {
+		size_t at = (from + i) % all;
+		const struct point *p = at < s->points.n ? s->points.a[at] : s->pool.a[at - s->points.n];
+		if (p->origin == origin)
+			copy_decisions(&want, &p->at);
+	}
+	for (size_t i = 0; i < want.n; i++)
+		want.a[i].decision = want.a[i].choice[rng_range(&s->rng, 0, want.a[i].n - 1)];
+	struct point *p = want.n ? draw(s, origin, &want) : NULL;
+	vec_free(&want);
+	return p;
+}
+
+static void expand(struct search *s, struct point *of)
+{
+	if (!of->expanded)
+		draw_neighbours(s, of);
+	of->expanded = true;
+}
+
+static struct point *best_told(const struct search *s)
+{
+	struct point *best = s->points.a[0];
+
+	for (size_t i = 1; i < s->points.n; i++)
+		if (s->points.a[i]->measured > 0 && s->points.a[i]->measured < best->measured)
+			best = s->points.a[i];
+	return best;
+}
+
+/* Of what is in the pool, all that is not in the hand yet comes into it. */
+static void take_up(struct hand *h)
+{
+	for (size_t i = h->card.n; i < h->s->pool.n; i++) {
+		struct card c = {.p = h->s->pool.a[i], .row = xcalloc(GAUSSIAN_ROW, sizeof *c.row)};
+		c.mean = gaussian_mean(h->g, h->s, c.p);
+		c.deviation = gaussian_deviation(h->g, h->s, c.p, c.row);
+		vec_push(&h->card, c);
+	}
+}
+
+static void fill(struct hand *h)
+{
+	struct search *s = h->s;
+	struct card *c;
+
+	expand(s, best_told(s));
+	for (int i = s->pool.n + DRAWS < DRAWS_FIRST ? DRAWS_FIRST : DRAWS; i > 0; i--) {
+		struct point *p = draw_like(s, any_origin(s));
+		if (p)
+			vec_push(&s->pool, p);
+	}
+	take_up(h);
+	for (int i = 0; i < STEPS && (c = most_hopeful(h)) && !c->p->expanded; i++) {
+		expand(s, c->p);
+		take_up(h);
+	}
+}
+
+/* By how much the best of them may be expected to beat the best there is, 0 where it does not. Mockus 1978. */
+static double expected_gain(const struct hand *h)
+{
+	double best = log(best_told(h->s)->measured), most = 0;
+
+	for (size_t i = 0; i < h->card.n; i++) {
+		double better = best - h->card.a[i].mean, d = h->card.a[i].deviation, z = better / d;
+		most = fmax(most, d > 0 ? better * erfc(-z / sqrt(2)) / 2 + d * exp(-z * z / 2) / sqrt(2 * acos(-1)) : better);
+	}
+	return most;
+}
+
+static size_t play(struct hand *h, size_t n, struct point **out)
+{
+	struct card *best;
+	size_t count = 0;
+
+	while (count < n && (best = most_hopeful(h))) {
+		struct point *p = out[count++] = best->p;
+		best->p = NULL;
+		if (count == n || !gaussian_believe(h->g, h->s, p))
+			continue;
+		for (size_t i = 0; i < h->card.n; i++) {
+			struct card *c = &h->card.a[i];
+			if (c->p)
+				c->deviation = gaussian_deviation_after(h->g, h->s, c->p, c->row);
+		}
+	}
+	return count;
+}
+
+/* The most hopeful go back to the pool. */
+static void put_down(struct hand *h)
+{
+	if (h->card.n)
+		qsort(h->card.a, h->card.n, sizeof *h->card.a, by_hope);
+	h->s->pool.n = 0;
+	for (size_t i = 0; i < h->card.n; i++) {
+		if (h->card.a[i].p && i < HAND_MAX)
+			vec_push(&h->s->pool, h->card.a[i].p);
+		free(h->card.a[i].row);
+	}
+	vec_free(&h->card);
+}
+
+size_t propose_bayes(struct search *s, size_t n, struct point **out)
+{
+	size_t count = draw_origins(s, n, out);
+	struct hand h = {.s = s};
+
+	if (count == n)
+		return count;
+	h.g = gaussian_fit(s);
+	for (size_t i = 0; i < s->points.n; i++) /* those on their way */
+		if (!(s->points.a[i]->measured > 0))
+			gaussian_believe(h.g, s, s->points.a[i]);
+	for (size_t i = 0; i < count; i++)
+		gaussian_believe(h.g, s, out[i]);
+	fill(&h);
+	struct card *best = most_hopeful(&h);
+	s->converged = expected_gain(&h) < GAIN && (!best || best->p->expanded);
+	count += play(&h, n - count, out + count);
+	put_down(&h);
+	return count;
+}
