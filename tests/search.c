@@ -284,7 +284,11 @@ static void test_schedulers(void)
 	t[1].trials = 400;
 	ok(schedule_next(gain, t, 3, 4) == 0, "gain: until it has had its share");
 	ok(schedule_next(turns, t, 3, 4) == 0, "round: the one with fewest trials");
-	t[1].trials = 8;
+	t[0].trials = t[1].trials = 8;
+	t[0].expects = 0.02;
+	t[1].expects = 0.001;
+	ok(schedule_next(gain, t, 3, 4) == 0, "gain: what expects more, though it is called less");
+	t[0].expects = t[1].expects = 0;
 	t[1].converged = true;
 	ok(schedule_next(gain, t, 3, 4) == 0 && schedule_next(turns, t, 3, 4) == 0, "what has converged waits for the others");
 	t[0].busy = true;

@@ -1,6 +1,10 @@
-/* Bayesian optimization: of the points at hand the one that is the best if it is a deviation better than expected (the lower
- * confidence bound); then, as if that had been as expected, the next. At hand are points drawn by chance, what is a
- * decision away from the best point, and what is a decision away from the most hopeful of those at hand, and so on.
+/* Bayesian optimization behind descents. These go first, the same way whatever the seed; what they leave of a batch, and all
+ * of it when they have come to their end, a process asks for that has learned from what was told. Where that is better,
+ * they go on from there.
+ *
+ * It asks for the one of the points at hand that is the best if it is a deviation better than expected (the lower confidence
+ * bound); then, as if that had been as expected, for the next. At hand are points drawn by chance, what is a decision away
+ * from the best point, and what is a decision away from the most hopeful of those at hand.
  * Srinivas et al., Gaussian Process Optimization in the Bandit Setting, 2010; Ginsbourger et al., Kriging is well-suited to
  * parallelize optimization, 2010 (the "believer"). */
 #include <math.h>
@@ -70,11 +74,11 @@ static struct point *draw_like(struct search *s, int origin)
 	return p;
 }
 
-static void expand(struct search *s, struct point *of)
+static void draw_near(struct search *s, struct point *of)
 {
-	if (!of->expanded)
+	if (!of->drawn_near)
 		draw_neighbours(s, of);
-	of->expanded = true;
+	of->drawn_near = true;
 }
 
 static struct point *best_told(const struct search *s)
@@ -103,15 +107,15 @@ static void fill(struct hand *h)
 	struct search *s = h->s;
 	struct card *c;
 
-	expand(s, best_told(s));
+	draw_near(s, best_told(s));
 	for (int i = s->pool.n + DRAWS < DRAWS_FIRST ? DRAWS_FIRST : DRAWS; i > 0; i--) {
 		struct point *p = draw_like(s, any_origin(s));
 		if (p)
 			vec_push(&s->pool, p);
 	}
 	take_up(h);
-	for (int i = 0; i < STEPS && (c = most_hopeful(h)) && !c->p->expanded; i++) {
-		expand(s, c->p);
+	for (int i = 0; i < STEPS && (c = most_hopeful(h)) && !c->p->drawn_near; i++) {
+		draw_near(s, c->p);
 		take_up(h);
 	}
 }
@@ -122,6 +126,8 @@ static double expected_gain(const struct hand *h)
 	double best = log(best_told(h->s)->measured), most = 0;
 
 	for (size_t i = 0; i < h->card.n; i++) {
+		if (!h->card.a[i].p)
+			continue;
 		double better = best - h->card.a[i].mean, d = h->card.a[i].deviation, z = better / d;
 		most = fmax(most, d > 0 ? better * erfc(-z / sqrt(2)) / 2 + d * exp(-z * z / 2) / sqrt(2 * acos(-1)) : better);
 	}
@@ -163,9 +169,12 @@ static void put_down(struct hand *h)
 
 size_t propose_bayes(struct search *s, size_t n, struct point **out)
 {
-	size_t count = draw_origins(s, n, out);
 	struct hand h = {.s = s};
+	bool end;
+	size_t count = descend(s, n, out, &end);
 
+	s->converged = false;
+	s->expects = 0;
 	if (count == n)
 		return count;
 	h.g = gaussian_fit(s);
@@ -176,8 +185,9 @@ size_t propose_bayes(struct search *s, size_t n, struct point **out)
 		gaussian_believe(h.g, s, out[i]);
 	fill(&h);
 	struct card *best = most_hopeful(&h);
-	s->converged = expected_gain(&h) < GAIN && (!best || best->p->expanded);
+	s->converged = end && expected_gain(&h) < GAIN && (!best || best->p->drawn_near);
 	count += play(&h, n - count, out + count);
+	s->expects = expected_gain(&h);
 	put_down(&h);
 	return count;
 }

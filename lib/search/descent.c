@@ -156,14 +156,14 @@ static size_t take_children(struct search *s, const struct point *of, bool all, 
 		bool mine = count < n && p->parent == of && (all || isfinite(p->expected));
 		if (!mine)
 			s->children.a[kept++] = p;
-		else if (claim(s, p))
+		else if (claim(s, p) || unpool(s, p))
 			out[count++] = p;
 	}
 	s->children.n = kept;
 	return count;
 }
 
-static size_t descend(struct search *s, struct point *of, size_t n, struct point **out)
+static size_t descend_from(struct search *s, struct point *of, size_t n, struct point **out)
 {
 	size_t from = s->children.n;
 
@@ -176,14 +176,6 @@ static size_t descend(struct search *s, struct point *of, size_t n, struct point
 }
 
 /* ---- pairs ---- */
-
-static int by_measure(const void *a, const void *b)
-{
-	const struct point *x = *(struct point *const *)a, *y = *(struct point *const *)b;
-	int c = (x->measured > y->measured) - (x->measured < y->measured);
-
-	return c ? c : strcmp(x->trace, y->trace);
-}
 
 /* Changes of one decision that cost little or nothing, best first; count. */
 static size_t singles(const struct search *s, const struct point *of, struct point **out)
@@ -267,7 +259,7 @@ static bool all_told(const struct search *s)
 	return true;
 }
 
-size_t propose_descent(struct search *s, size_t n, struct point **out)
+size_t descend(struct search *s, size_t n, struct point **out, bool *end)
 {
 	struct point *centre[CENTRES];
 	size_t count = draw_origins(s, n, out);
@@ -276,11 +268,19 @@ size_t propose_descent(struct search *s, size_t n, struct point **out)
 	size_t centres = sort_centres(s, centre);
 	bool whole = all_told(s);
 	for (size_t i = 0; i < centres && count < n; i++)
-		count += descend(s, centre[i], n - count, out + count);
+		count += descend_from(s, centre[i], n - count, out + count);
 	if (whole && count < n)
 		count += descend_by_two(s, centre[0], n - count, out + count);
-	s->converged = !count && whole;
-	if (s->converged)
+	*end = !count && whole;
+	return count;
+}
+
+size_t propose_descent(struct search *s, size_t n, struct point **out)
+{
+	struct point *centre[CENTRES];
+	size_t count = descend(s, n, out, &s->converged);
+
+	if (s->converged && sort_centres(s, centre))
 		count = take_children(s, centre[0], true, n, out);
 	return count ? count : propose_genetic(s, n, out);
 }

@@ -93,6 +93,24 @@ bool claim(struct search *s, const struct point *p)
 	return set_add(s->known, digest_bytes(p->trace, strlen(p->trace)));
 }
 
+int by_measure(const void *a, const void *b)
+{
+	const struct point *x = *(const struct point *const *)a, *y = *(const struct point *const *)b;
+	int c = (x->measured > y->measured) - (x->measured < y->measured);
+
+	return c ? c : strcmp(x->trace, y->trace);
+}
+
+bool unpool(struct search *s, const struct point *p)
+{
+	for (size_t i = 0; i < s->pool.n; i++)
+		if (!strcmp(s->pool.a[i]->trace, p->trace)) {
+			s->pool.a[i] = s->pool.a[--s->pool.n];
+			return true;
+		}
+	return false;
+}
+
 void copy_decisions(struct samples *to, const struct samples *from)
 {
 	to->n = 0;

@@ -8,9 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "common/intern.h"
+#include "common/digest.h"
 #include "loop/prim.h"
 #include "search/gaussian.h"
+#include "search/strategy_impl.h"
 
 enum { SEEN_SPARE = 32, KIN_MAX = 4, KIN_SEEN = 8, FIRST_LESSON = 8, SEEN_MAX = GAUSSIAN_ROW };
 static const double DEVIATION = 0.25; /* of the logarithm, where nothing has been told */
@@ -18,16 +19,17 @@ static const double NOISE = 0.02;     /* of measuring again */
 static const double SCALE = 0.5;      /* of a decision of which nothing has been told: e^-0.5 is the correlation across it */
 static const double SLOWEST = 3;      /* times the default's: more is no lesson, and what does not run is as slow */
 
+/* Names and words by digests: sums go in the same order in every process, as a search that is made again needs it. */
 struct feature {
-	sym name, word; /* word 0: a number */
-	double octave;  /* its logarithm */
+	uint64_t name, word; /* word 0: a number */
+	double octave;       /* its logarithm */
 };
 struct features {
 	int n;
 	struct feature a[];
 };
 struct scale {
-	sym name;
+	uint64_t name;
 	double is;
 };
 struct gaussian {
@@ -47,6 +49,11 @@ struct gaussian {
 
 /* ---- how far apart two points are ---- */
 
+static uint64_t key(const char *s)
+{
+	return digest_bytes(s, strlen(s)).lo | 1;
+}
+
 static const struct features *features(struct space *s, const struct point *p)
 {
 	if (p->features)
@@ -54,14 +61,14 @@ static const struct features *features(struct space *s, const struct point *p)
 	struct features *f = arena_alloc(&s->arena, sizeof *f + (p->at.n + 2) * sizeof *f->a);
 	const char *algo = trace_algo(p->trace, &s->arena);
 	f->n = 0;
-	f->a[f->n++] = (struct feature){.name = intern("by"), .word = intern(s->origins.a[p->origin].by->name)};
-	f->a[f->n++] = (struct feature){.name = intern("algo"), .word = intern(algo ? algo : "usual")};
+	f->a[f->n++] = (struct feature){.name = key("by"), .word = key(s->origins.a[p->origin].by->name)};
+	f->a[f->n++] = (struct feature){.name = key("algo"), .word = key(algo ? algo : "usual")};
 	for (size_t i = 0; i < p->at.n; i++) {
 		const struct sample *x = &p->at.a[i];
 		bool word = x->word || x->decision <= 0;
 		f->a[f->n++] = (struct feature){
-			.name = intern(x->name),
-			.word = !word ? 0 : x->word ? intern(x->word[x->decision]) : intern_printf("%lld", (long long)x->decision),
+			.name = key(x->name),
+			.word = !word ? 0 : x->word ? key(x->word[x->decision]) : (uint64_t)x->decision | 1ull << 63,
 			.octave = word ? 0 : log2((double)x->decision),
 		};
 	}
@@ -75,7 +82,7 @@ static const struct features *features(struct space *s, const struct point *p)
 	return ((struct point *)p)->features = f;
 }
 
-static double scale_of(const struct gaussian *g, sym name)
+static double scale_of(const struct gaussian *g, uint64_t name)
 {
 	for (size_t i = 0; i < g->scale.n; i++)
 		if (g->scale.a[i].name == name)
@@ -205,14 +212,6 @@ static double told(const struct point *p)
 	return log(fmin(p->measured, SLOWEST));
 }
 
-static int by_measure(const void *a, const void *b)
-{
-	const struct point *x = *(const struct point *const *)a, *y = *(const struct point *const *)b;
-	int c = (x->measured > y->measured) - (x->measured < y->measured);
-
-	return c ? c : strcmp(x->trace, y->trace);
-}
-
 /* The points told: where they are too many, the best of them, and of the others some of all kinds. */
 static void take_told(struct gaussian *g, const struct search *s)
 {
@@ -275,7 +274,7 @@ static void learn(struct gaussian *g, const struct search *s)
 
 	for (size_t i = 0; i < g->n; i++)
 		for (int k = 0; k < g->x[i]->features->n; k++) {
-			sym name = g->x[i]->features->a[k].name;
+			uint64_t name = g->x[i]->features->a[k].name;
 			size_t at = 0;
 			while (at < g->scale.n && g->scale.a[at].name != name)
 				at++;

@@ -6,14 +6,6 @@
 
 enum { ELITE = 8, NICHES = 4, POOL = 4 };
 
-static int by_measure(const void *a, const void *b)
-{
-	const struct point *x = *(struct point *const *)a, *y = *(struct point *const *)b;
-	int c = (x->measured > y->measured) - (x->measured < y->measured);
-
-	return c ? c : strcmp(x->trace, y->trace);
-}
-
 /* The best that have been timed, and the best of each origin among the others (what an algorithm does with its usual
  * decisions says little about what it can do); count. */
 static size_t elite(const struct search *s, struct point **out)

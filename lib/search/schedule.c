@@ -10,12 +10,15 @@ static double still_to_win(size_t n)
 	return 0.2 * pow((double)n + 1, -0.66);
 }
 
-/* Time of the model that the next batch is expected to win. What has no time yet goes first. */
+/* Time of the model that the next batch is expected to win: by what all searches are like, and by what this one says, half
+ * and half, for it may be wrong. What has no time yet goes first. */
 static double gain(const struct task_state *t, size_t batch)
 {
+	double share = still_to_win(t->trials) - still_to_win(t->trials + batch);
+
 	if (!(t->seconds > 0))
 		return INFINITY;
-	return t->calls * t->seconds * (still_to_win(t->trials) - still_to_win(t->trials + batch));
+	return t->calls * t->seconds * (t->expects > 0 ? sqrt(share * t->expects) : share);
 }
 
 static double round_robin(const struct task_state *t, size_t batch)

@@ -59,6 +59,7 @@ struct point {
 	bool all;             /* the others are as they were; else those that were the usual ones follow */
 	double expected;      /* time as a share of the parent's */
 	bool expanded, paired; /* what is one, two decisions away has been drawn */
+	bool drawn_near;      /* bayes: what is one decision away is at hand */
 	const struct features *features; /* see gaussian.c */
 };
 struct sample *samples_find(const struct samples *x, const char *name); /* NULL: not among them */
@@ -99,6 +100,7 @@ struct search {
 	VEC(struct point *) children; /* descent: what is one or two decisions from where it was */
 	struct gaussian *gaussian;  /* bayes */
 	bool converged;
+	double expects;
 };
 struct strategy {
 	const char *name, *summary;
@@ -118,6 +120,8 @@ size_t search_propose_records(struct search *s, size_t n, struct point **out);
 /* Has the strategy been to where it wanted to go? What it proposes from now on is a matter of luck. May become false again
  * when that was good. Descent and bayes have an end. */
 static inline bool search_converged(const struct search *s) { return s->converged; }
+/* What its next trial should win, as a share of the best there is; 0: it does not know. Only bayes does. */
+static inline double search_expects(const struct search *s) { return s->expects; }
 static inline void search_tell(struct point *p, double measured) { p->measured = measured; }
 void search_free(struct search *s);
 
@@ -127,6 +131,7 @@ struct task_state {
 	double calls;   /* of this task in the model */
 	double seconds; /* of one call under the best schedule so far; 0: not known */
 	size_t trials;  /* proposed so far */
+	double expects; /* see search_expects */
 	bool converged; /* what more trials win is luck */
 	bool busy;      /* takes none now */
 	bool done;

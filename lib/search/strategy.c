@@ -64,7 +64,7 @@ static size_t propose_grid(struct search *s, size_t n, struct point **out)
 }
 
 const struct strategy strategies[] = {
-	{"bayes", "what a Gaussian process over what was timed thinks may be best", propose_bayes},
+	{"bayes", "descents, then what a Gaussian process over what was timed thinks may be best", propose_bayes},
 	{"descent", "the best with one decision changed, until none is better", propose_descent},
 	{"genetic", "offspring of the best so far, ranked by the cost model", propose_genetic},
 	{"random", "any decisions", propose_random},

@@ -441,8 +441,15 @@ static struct tuned *next_task(struct session *s)
 		bool converged = t->phase == PHASE_SEARCH && search_converged(t->search);
 		bool busy = t->in_flight >= (t->phase == PHASE_FINAL ? 1 : IN_FLIGHT_TASK), late = t->phase == PHASE_LATE;
 		double seconds = t->seconds > 0 ? t->seconds : t->flops / GUESSED_RATE;
-		state[i] = (struct task_state){(double)t->calls, seconds * (t->champion ? t->champion->ratio : 1), t->trials,
-					       converged, busy, late || t->phase == PHASE_DONE};
+		state[i] = (struct task_state){
+			.calls = (double)t->calls,
+			.seconds = seconds * (t->champion ? t->champion->ratio : 1),
+			.trials = t->trials,
+			.expects = t->phase == PHASE_SEARCH ? search_expects(t->search) : 0,
+			.converged = converged,
+			.busy = busy,
+			.done = late || t->phase == PHASE_DONE,
+		};
 		if (t->phase == PHASE_FINAL)
 			state[i] = (struct task_state){.calls = 1, .busy = busy}; /* at once */
 	}
