@@ -118,7 +118,7 @@ static void test_told(void)
 /* Deviations after one more point is believed: step by step, and all anew. */
 static void test_believed(void)
 {
-	double row[GAUSSIAN_ROW], again[GAUSSIAN_ROW], worst = 0, less = 0;
+	double row[GAUSSIAN_ROW], again[GAUSSIAN_ROW], worst = 0;
 	struct search *s = search_made_up(3);
 	struct point *asked = NULL, *p;
 
@@ -136,8 +136,7 @@ static void test_believed(void)
 		last = gaussian_deviation_after(g, s, asked, row);
 		worst = fmax(worst, fabs(last - gaussian_deviation(g, s, asked, again)));
 	}
-	less = first - last;
-	ok(worst < 1e-9 && less > 0, "deviations by steps are those by one: off by %.1e", worst);
+	ok(worst < 1e-9 && last < first, "deviations by steps are those by one: off by %.1e", worst);
 	ok(mean == gaussian_mean(g, s, asked), "what is believed changes no mean");
 	size_t n = 0;
 	for (; n < 2 * GAUSSIAN_ROW; n++) {
@@ -149,7 +148,7 @@ static void test_believed(void)
 	search_end(s);
 }
 
-/* More points than it holds: the best stay, and it goes on. */
+/* More points than it holds: it still knows which are slow. By the best alone it would miss by 0.19. */
 static void test_many(void)
 {
 	double far;
@@ -157,7 +156,7 @@ static void test_many(void)
 
 	tell(s, 300);
 	double off = missed(s, &far);
-	ok(s->points.n > 250 && isfinite(off) && off < 0.5, "of %zu points told: misses by %.3f", s->points.n, off);
+	ok(s->points.n > 250 && off < 0.05, "of %zu points told: misses by %.3f", s->points.n, off);
 	search_end(s);
 }
 
