@@ -90,6 +90,13 @@ static const char *variant(struct kernel *k, int i)
 	return arena_printf(&arena, "%.*s/* %d */\n", (int)k->c->nsource, k->c->source, i);
 }
 
+/* As a tuning tries what it has found, see tune-op. */
+static void try_variant(const struct kernel *k, struct digest x, struct digest base, int seed)
+{
+	runner_try(r, &(struct runner_try){.task = k->task, .artifact = x, .base = base, .budget = 0.25, .seed = (uint64_t)seed,
+					   .rotation = rotation, .width = 0.04, .once = true});
+}
+
 static void trip(const char *text)
 {
 	enum { DEPTH = 6 };
@@ -102,8 +109,7 @@ static void trip(const char *text)
 	for (int i = 0; i < times; i++) {
 		double t = now_seconds();
 		build(&k, variant(&k, i));
-		runner_try(r, &(struct runner_try){.task = k.task, .artifact = next().digest, .base = base, .budget = 0.1, .seed = (uint64_t)i,
-			.rotation = rotation});
+		try_variant(&k, next().digest, base, i);
 		next();
 		one[i] = now_seconds() - t;
 	}
@@ -113,8 +119,7 @@ static void trip(const char *text)
 			build(&k, variant(&k, times + sent++));
 		struct runner_answer x = next();
 		if (x.result.verdict == VERDICT_COUNT)
-			runner_try(r, &(struct runner_try){.task = k.task, .artifact = x.digest, .base = base, .budget = 0.1, .seed = (uint64_t)sent,
-			.rotation = rotation});
+			try_variant(&k, x.digest, base, sent);
 		else {
 			unsure += x.result.verdict == VERDICT_UNSURE;
 			ratio[done++] = x.result.ratio;

@@ -499,7 +499,7 @@ static void test_goal(void)
 			struct sequential s;
 			enum verdict v = VERDICT_UNSURE;
 			bool decided = false;
-			sequential_init(&s, goal, width);
+			sequential_init(&s, goal, width, false);
 			for (int i = 0; i < PAIRS && !decided; i++)
 				decided = sequential_add(&s, times[k] * exp(0.01 * rng_normal(&r)), exp(0.01 * rng_normal(&r)), &v);
 			bool given_up = s.lo > goal * (1 + SEQ_BEHIND);
@@ -513,6 +513,40 @@ static void test_goal(void)
 	}
 }
 
+/* Timed once: how far from the truth what it says may be, and after how many pairs; noise of many sizes, one pair of eight far off. */
+static void test_timed_once(void)
+{
+	enum { RUNS = 4000, PAIRS = 400 };
+	static const double width = 0.04;
+	int outside = 0, far = 0, open = 0, faster = 0;
+	size_t pairs = 0, all = 0;
+	struct rng r = {3};
+
+	for (int run = 0; run < RUNS; run++) {
+		double truth = run % 2 ? 1 : 0.9 + 0.2 * rng_unit(&r), noise = 0.001 + 0.01 * rng_unit(&r);
+		for (int once = 1; once >= 0; once--) {
+			struct sequential s;
+			enum verdict v = VERDICT_UNSURE;
+			bool decided = false;
+			sequential_init(&s, 0, width, once);
+			for (int i = 0; i < PAIRS && !decided; i++) {
+				double off = i % 8 == run % 8 ? 0.2 * rng_unit(&r) - 0.1 : 0;
+				decided = sequential_add(&s, truth * exp(noise * rng_normal(&r) + off), exp(noise * rng_normal(&r)), &v);
+			}
+			pairs += once ? s.x.n : 0;
+			all += once ? 0 : s.x.n;
+			open += once && !decided;
+			outside += once && s.looks && (s.lo > truth || s.hi < truth);
+			far += once && s.looks && fabs(s.ratio / truth - 1) > width;
+			faster += once && truth == 1 && v == VERDICT_FASTER;
+			sequential_free(&s);
+		}
+	}
+	ok(outside <= RUNS / 10 && faster <= RUNS / 2 / 20, "timed once: %d of %d intervals miss the truth, %d of equal ones faster", outside, RUNS, faster);
+	ok(!far && !open && 3 * pairs < 2 * all, "timed once: %d further off than the width, %d open, %.1f pairs instead of %.1f", far, open,
+	   (double)pairs / RUNS, (double)all / RUNS);
+}
+
 static void test_sequential(void)
 {
 	enum { RUNS = 4000, PAIRS = 400 };
@@ -524,7 +558,7 @@ static void test_sequential(void)
 		enum verdict v = VERDICT_UNSURE;
 		double slow = run % 4 == 3 ? 1.03 : 1, noise = 0.002 + 0.05 * rng_unit(&r);
 		bool decided = false;
-		sequential_init(&s, 0, 0);
+		sequential_init(&s, 0, 0, false);
 		for (int i = 0; i < PAIRS && !decided; i++) {
 			double drift = 1 + 0.5 * (i / 50 % 2);
 			double x = slow * drift * exp(noise * rng_normal(&r)), y = drift * exp(noise * rng_normal(&r));
@@ -669,6 +703,7 @@ int main(int argc, char **argv)
 		return tap_done();
 	}
 	test_sequential();
+	test_timed_once();
 	test_goal();
 	test_bytes(argv[0]);
 	runner = runner_open(arena_printf(&arena, "exec %s --serve", argv[0]), 10, &arena, &why);

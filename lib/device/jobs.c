@@ -288,9 +288,9 @@ void jobs_hush(struct service *s)
 			struct job *j = s->jobs.a[i];
 			if (j->kind != JOB_TRY || j->pid != w.pid)
 				continue;
-			if (j->hush && !w.hush)
+			if (j->hush && w.hush == HUSH_IN_VAIN)
 				s->hush_failed = now_seconds();
-			j->hush = w.hush && now_seconds() > s->hush_failed + HUSH_AGAIN;
+			j->hush = w.hush == HUSH_ON && now_seconds() > s->hush_failed + HUSH_AGAIN;
 		}
 }
 

@@ -2,11 +2,26 @@
 #include "common/sorted.h"
 #include "device/sequential.h"
 
-enum { FIRST_LOOK = 9 }; /* the fewest pairs whose range is an interval of the first look */
-
-void sequential_init(struct sequential *s, double goal, double width)
+/* What look j may err with. */
+static double may_err(bool once, double j)
 {
-	*s = (struct sequential){.goal = goal > 0 ? fmin(goal, 1) : 1, .width = width > 0 ? width : INFINITY, .next = FIRST_LOOK, .ratio = 1, .hi = INFINITY};
+	return (once ? SEQ_ALPHA_ONCE : SEQ_ALPHA) * 6 / (M_PI * M_PI * j * j);
+}
+
+/* The fewest pairs whose range is an interval of the first look. */
+static size_t first_look(bool once)
+{
+	size_t n = 1;
+
+	while (ldexp(2, -(int)n) > may_err(once, 1))
+		n++;
+	return n;
+}
+
+void sequential_init(struct sequential *s, double goal, double width, bool once)
+{
+	*s = (struct sequential){.once = once, .goal = goal > 0 ? fmin(goal, 1) : 1, .width = width > 0 ? width : INFINITY,
+				 .next = first_look(once), .ratio = 1, .hi = INFINITY};
 }
 
 void sequential_free(struct sequential *s)
@@ -35,7 +50,7 @@ static void look(struct sequential *s)
 
 	if (n)
 		qsort(x, n, sizeof *x, ascending);
-	k = order(n, SEQ_ALPHA * 6 / (M_PI * M_PI * j * j));
+	k = order(n, may_err(s->once, j));
 	s->ratio = n ? exp(sorted_median(x, n)) : 1;
 	s->lo = k ? exp(x[k - 1]) : 0;
 	s->hi = k ? exp(x[n - k]) : INFINITY;
@@ -93,7 +108,10 @@ bool sequential_add(struct sequential *s, double candidate, double base, enum ve
 		*v = VERDICT_TIE;
 	if (sequential_behind(s->goal, s->lo))
 		return true;
-	return *v == VERDICT_FASTER ? s->hi - s->lo <= s->width * s->ratio : *v != VERDICT_UNSURE;
+	bool narrow = s->hi - s->lo <= s->width * s->ratio;
+	if (s->once && isfinite(s->width) && narrow)
+		return true;
+	return *v == VERDICT_FASTER ? narrow : *v != VERDICT_UNSURE;
 }
 
 enum verdict sequential_verdict(double lo, double hi)

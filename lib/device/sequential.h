@@ -3,26 +3,30 @@
  * A pair is the least of some rounds of each kernel (noise only adds), in random order in each round, so under equal
  * kernels the log ratio of a pair is as likely above 0 as below, whatever the noise, drift included. For n independent
  * pairs the order statistics x(k) and x(n+1-k) enclose the median with probability 1 - 2 P(Bin(n, 1/2) < k) (Thompson
- * 1936): no assumption on the distribution. Looks are taken at growing n; look j spends SEQ_ALPHA * 6 / (pi^2 j^2),
- * which sums to SEQ_ALPHA (Bonferroni), so with probability 1 - SEQ_ALPHA every interval of a whole try holds the
- * median, whenever it stops.
+ * 1936): no assumption on the distribution. Looks are taken at growing n; look j spends alpha * 6 / (pi^2 j^2),
+ * which sums to alpha (Bonferroni), so with probability 1 - alpha every interval of a whole try holds the
+ * median, whenever it stops. alpha is SEQ_ALPHA; what is timed once, to be
+ * looked at again if it leads, has SEQ_ALPHA_ONCE: 6 pairs for a first look and not 9, and half as many later for
+ * intervals as wide. The median of a few pairs is known well long before these say so: 10 ms of a kernel against another give
+ * it within 0.2 to 1.8% (eight of ten, kernels of 30 to 460 us, Zen 3 with slow phases half of the time).
  *
  * Verdicts: faster, if the interval is below 1 - SEQ_LEAST; slower, above 1 + SEQ_LEAST (what the same code gains or
  * loses by where it is placed); tie, if it lies inside 2% around 1; else unsure. A search chooses among what is
  * faster by how much: it asks for intervals that are narrower than a width, a share of the ratio. One that has found
  * better has a goal: the ratio to beat. What is surely behind it (its interval above by SEQ_BEHIND) ends with that look,
- * whatever the interval says of the base.
+ * whatever the interval says of the base; so does what is timed once, when its interval is as narrow as it asks.
  *
  * Before the first look, what is far slower than the base, or the goal where there is one, in the first pair (by
  * SEQ_FAR), or slower by SEQ_CLEAR in each of the first SEQ_FEW, ends at once, and the interval is the range of its
  * pairs: slower if that is above 1, else unsure. It is not worth the time that a sure figure takes, and no equal kernel
- * is called faster by it. So equal kernels are called faster with probability below SEQ_ALPHA / 2. */
+ * is called faster by it. So equal kernels are called faster with probability below alpha / 2. */
 #ifndef HONE_SEQUENTIAL_H
 #define HONE_SEQUENTIAL_H
 #include "common/vec.h"
 #include "device/runner.h"
 
 #define SEQ_ALPHA 0.01
+#define SEQ_ALPHA_ONCE 0.1
 #define SEQ_LEAST 0.01
 #define SEQ_TIE 0.02
 #define SEQ_BEHIND 0.02
@@ -31,14 +35,15 @@
 #define SEQ_FEW 5
 
 struct sequential {
+	bool once;
 	double goal, width; /* ratio; share of it */
 	VEC(double) x;      /* log ratios, sorted at looks */
 	int looks;
 	size_t next;        /* n at which the next look is due */
 	double ratio, lo, hi; /* at the last look; before the first: of the range of the pairs */
 };
-/* goal 0, or from 1 on: none but the base; width 0: any. */
-void sequential_init(struct sequential *s, double goal, double width);
+/* goal 0, or from 1 on: none but the base; width 0: any; once: what leads is timed again, by one that is not. */
+void sequential_init(struct sequential *s, double goal, double width, bool once);
 void sequential_free(struct sequential *s);
 /* Pairs until something can be decided, at least 1. */
 size_t sequential_want(const struct sequential *s);

@@ -10,9 +10,12 @@
 #include "device/yardstick.h"
 
 enum { MOST_ROUNDS = 6, FEW_ROUNDS = 3 /* fewer: a sample is longer than many a slow phase, and has of both kinds */ };
-#define PATIENCE   0.025 /* seconds to wait for the end of a slow phase */
+#define SILENCE    0.025 /* seconds to wait for the end of a slow phase with all else standing still, */
+#define PATIENCE   0.15  /* and in all: what a new try costs that begins with no pairs */
 #define BASE_SLOW  1.25  /* times what the base takes in a quiet phase */
-#define SLOW_SHARE 0.4   /* of the budget may be lost in them besides */
+#define SLOW_SHARE 0.4   /* of the budget may be lost in them besides; */
+#define SLOW_TIMES 1     /* so many times the budget, where it gets on: */
+#define GETS_ON    0.33  /* of the pairs were taken in quiet ones */
 static const double sample_seconds = 50e-6, warm_seconds = 5e-4, pair_seconds = 3e-3, settle_seconds = 8e-3;
 
 struct clock {
@@ -21,21 +24,25 @@ struct clock {
 	size_t again;      /* pairs measured again */
 	double limit;      /* seconds for a block */
 	struct yardstick yard;
-	double slow;       /* seconds of pairs that were taken in slow phases */
-	bool hushed;       /* all else has been told to stand still */
+	double slow;       /* seconds of pairs that were taken in slow phases, */
+	size_t nslow;      /* and how many there were */
+	bool hushed;       /* all else has been told to stand still; */
+	bool released;     /* it was, and need not any more */
 };
 
 static bool calibrate(struct run *x, struct clock *c)
 {
-	enum { MOST = 1 << 20 };
+	enum { MOST = 1 << 20, ORDERS = 6 };
 	static const char what[] = "first calls timed";
 	double spent;
 	bool enough;
 
 	for (int which = 0; which < 2; which++) {
-		uint32_t n = 1;
-		double until = now_seconds() + warm_seconds, one = INFINITY;
-		do { /* at least until a sample is long enough: short ones are biased by what a first call costs */
+		uint32_t n = 1, orders = 0;
+		double start = now_seconds(), one = INFINITY;
+		/* At least until a sample is long enough, for short ones are biased by what a first call costs; and some times, for
+		 * of three calls of 200 us all may be slow, and rounds would be few. */
+		do {
 			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n};
 			if (!run_order(x, o, which, run_deadline(x) + n * (isfinite(one) ? one : 0) * TRIAL_TIMES, what))
 				return false;
@@ -43,7 +50,9 @@ static bool calibrate(struct run *x, struct clock *c)
 			one = fmin(one, spent / n);
 			enough = spent >= sample_seconds || n >= MOST;
 			n *= enough ? 1 : 2;
-		} while (!enough || now_seconds() < until);
+			orders++;
+			spent = now_seconds() - start;
+		} while (!enough || spent < warm_seconds || (orders < ORDERS && spent < pair_seconds));
 		one = fmax(one, 1e-9);
 		c->o.reps[which] = (uint32_t)fmin(ceil(sample_seconds / one), MOST);
 		c->o.warm[which] = one < sample_seconds;
@@ -63,28 +72,35 @@ static bool disturbed(struct clock *c, double candidate, double base)
 	return fmax(u, v) > 1.25 * fmin(u, v);
 }
 
-static void tell(const struct run *x, bool hush)
+static void tell(const struct run *x, struct clock *c, enum hush hush)
 {
 	struct hush_words w = {getpid(), hush};
 
+	c->hushed = hush == HUSH_ON;
 	if (x->t->hush >= 0)
 		(void)!write(x->t->hush, &w, sizeof w);
 }
 
-/* Waits for the end of a slow phase, first with all else of this service standing still. False: it lasts. */
+/* Waits for the end of a slow phase, first with all else of this service standing still. That goes on then; where the next
+ * slow phase begins, it may have been the reason, and stands still until the try ends. False: it lasts. */
 static bool wait_quiet(const struct run *x, struct clock *c)
 {
 	enum { TIMES = 6, PAUSE_US = 500 };
 	double start = now_seconds(), t;
 
 	while (yardstick_note(&c->yard, t = yardstick_take(TIMES), now_seconds()), !yardstick_quiet(&c->yard, t)) {
-		if (!c->hushed)
-			tell(x, c->hushed = true);
-		if (now_seconds() - start > PATIENCE) {
-			tell(x, c->hushed = false);
+		double spent = now_seconds() - start;
+		if (!c->hushed && spent < SILENCE)
+			tell(x, c, HUSH_ON);
+		if (c->hushed && spent >= SILENCE)
+			tell(x, c, HUSH_IN_VAIN);
+		if (spent > PATIENCE)
 			return false;
-		}
 		usleep(PAUSE_US);
+	}
+	if (c->hushed && !c->released) {
+		tell(x, c, HUSH_OVER);
+		c->released = true;
 	}
 	return true;
 }
@@ -121,6 +137,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 		*decided = sequential_add(s, t[CANDIDATE], t[BASE], &x->r->verdict);
 	}
 	c->slow += (now_seconds() - start) * slow / c->o.pairs;
+	c->nslow += slow;
 	return true;
 }
 
@@ -150,13 +167,21 @@ static bool confirm(struct run *x, const struct clock *c, double ratio)
 	return true;
 }
 
+/* Better made later: a new try begins with no pairs, so not while enough of them come. */
+static bool too_slow(const struct run *x, const struct clock *c)
+{
+	bool gets_on = (double)x->r->npairs >= GETS_ON * (double)(x->r->npairs + c->nslow);
+
+	return c->slow > (gets_on ? SLOW_TIMES : SLOW_SHARE) * x->t->budget + 2 * c->limit;
+}
+
 static bool take_pairs(struct run *x, struct clock *c, struct sequential *s, bool *slow)
 {
 	double end = now_seconds() + x->t->budget;
 	bool decided = false, good = true;
 
 	while (good && !decided && now_seconds() < end + c->slow && x->r->npairs < x->most) {
-		*slow = !x->t->last && (c->slow > SLOW_SHARE * x->t->budget + 2 * c->limit || !wait_quiet(x, c));
+		*slow = !x->t->last && (too_slow(x, c) || !wait_quiet(x, c));
 		if (*slow)
 			return true;
 		double fit = 0.02 / c->limit; /* a block is about 20 ms, or a pair */
@@ -235,7 +260,7 @@ bool timing_run(struct run *x, bool *slow)
 	c.limit *= c.o.rounds;
 	if (is_large(x) && !settle(x, &c))
 		return false;
-	sequential_init(&s, x->t->goal, x->t->width);
+	sequential_init(&s, x->t->goal, x->t->width, x->t->once);
 	bool good = take_pairs(x, &c, &s, slow);
 	sequential_free(&s);
 	if (!*slow && good)

@@ -27,8 +27,10 @@
  * looks at a kernel 0.5 to 1.4% instead of 1.2 to 3%, with half the pairs). Kernels of half a ms are longer than many phases:
  * their samples count as they are. Pairs without enough are measured again, and before more are taken the end of the
  * phase is waited for, while what else this service runs stands still: where cores are threads of one, it may be the
- * reason. A phase that lasts makes the try end; it is better made later. So it is, but for two times at most, where operands
- * do not fit in the core's own caches and the base takes BASE_SLOW times what it usually does: others are at the memory.
+ * reason. It goes on with the phase over, and stands still until the try ends if then another begins. Phases that last make
+ * the try end; it is better made later, but from its beginning, so not while a third of the pairs are good. So it is made
+ * later, but for two times at most, where operands do not fit in the core's own caches and the base takes BASE_SLOW times what
+ * it usually does: others are at the memory.
  *
  * A model's weights are many times what the caches next to a core hold, so a kernel does not find there what it read
  * in the run before. Calls that are timed go around copies of the constants, of the bytes of the rotation together.
@@ -58,10 +60,11 @@ struct artifact {
 	int known;                 /* as a base: file, a byte a seed: 0: not known yet, 1: its results are right, 2: wrong */
 	int usual;                 /* as a base: yardstick_file of what it took */
 };
-/* From a try: all else is to stand still until it ends; or no longer, for that does not help. */
+/* From a try: all else is to stand still until it ends; no longer, the phase is over; no longer, for that does not help. */
+enum hush { HUSH_ON, HUSH_OVER, HUSH_IN_VAIN };
 struct hush_words {
 	pid_t pid;
-	bool hush;
+	enum hush hush;
 };
 struct trial {
 	const struct oracle *oracle;

@@ -15,7 +15,7 @@
 #include "op/task.h"
 
 enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, MET_MAX = 2 };
-#define SEARCH_SECONDS  0.25 /* at most, timing one trial */
+#define SEARCH_SECONDS  0.25 /* at most, timing what is timed once */
 #define CONFIRM_SECONDS 1.0
 #define KNOWN_TO        0.03 /* of its ratio, what is looked at again; */
 #define SEARCHED_TO     0.04 /* what is searched among: all that leads is looked at again */
@@ -178,15 +178,15 @@ static void resolve(struct session *s, struct slot *x)
 		candidate_free(c);
 		return;
 	}
-	bool quick = x->look && x->look < LOOK_FINAL && t->phase == PHASE_SEARCH; /* is it faster at all? */
+	bool once = !x->look || (x->look < LOOK_FINAL && t->phase == PHASE_SEARCH); /* is it faster at all? */
 	double goal = !x->look && t->curve.n ? t->curve.a[t->curve.n - 1] : 0; /* of worse points it need not know by how much */
 	if (x->look && x->look < LOOK_FINAL && t->phase == PHASE_FINAL && t->champion)
 		goal = mean_ratio(t, t->champion);
 	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x,
-				  .budget = x->look ? CONFIRM_SECONDS : SEARCH_SECONDS, .seed = seed_of(s, t) + x->number, .rotation = s->rotation,
+				  .budget = once ? SEARCH_SECONDS : CONFIRM_SECONDS, .seed = seed_of(s, t) + x->number, .rotation = s->rotation,
 				  .goal = goal,
-				  .width = quick ? 0 : x->look ? KNOWN_TO : SEARCHED_TO,
-				  .once = !x->look || quick};
+				  .width = once ? SEARCHED_TO : KNOWN_TO,
+				  .once = once};
 	measure_add(s->measure, &x->trial);
 }
 
