@@ -4,24 +4,72 @@
 #include "device/target.h"
 #include "loop/rule_tile.h"
 
+static int vector_regs(struct loop_prog *p) { return p->target && p->target->vector_regs ? p->target->vector_regs : 16; }
+static int fma_ports(struct loop_prog *p) { return p->target && p->target->fma_ports ? p->target->fma_ports : 2; }
+
+/* A window that is written out whole: rows t, taps along reduce axis k; what rows and taps overlap in is loaded once, where
+ * registers hold it beside the sums. One tap is so many rows' width. */
+struct window {
+	ex_id read; /* 0: there is none */
+	int64_t taps, stride;
+};
+
+static struct window find_window(struct loop_prog *p, const struct tile *q)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int64_t row, tap;
+
+	for (int i = 0; i < q->nread && q->t >= 0 && reduce_steps(p, q) <= WINDOW_MAX && vector_regs(p) <= 16; i++) {
+		ex_id e = q->read[i];
+		if (!read_uses(p, e, s->axis[q->v].var) || !read_step(p, e, s->axis[q->t].var, &row) || !row)
+			continue;
+		for (int k = s->nspatial; k < s->naxes; k++)
+			if (s->axis[k].extent > 1 && read_step(p, e, s->axis[k].var, &tap) && tap && row % tap == 0 && row / tap > 0)
+				if (row / tap < s->axis[k].extent)
+					return (struct window){e, s->axis[k].extent, row / tap};
+	}
+	return (struct window){0};
+}
+
+/* Cycles of a tile of a window that is written out. Nothing waits: the next tile's sums are others, and what a tile costs once
+ * runs beside its multiply-adds. Loads seldom come at their full rate where each multiply-add has one (depthwise 3x3 of 16
+ * registers, all in the first level, Zen 3: 14 rows take 83 cycles, 7 that share loads 67 for two tiles). Measured with so few
+ * registers only: with 32, tiles of two and three vectors share more than this counts. */
+static double window_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
+{
+	static const double loads_a_cycle = 1.8, once = 2;
+	const struct stage *s = lstage(p, q->anchor);
+	double steps = reduce_steps(p, q), together = (double)w.stride * (ceil(rows) - 1) + (double)w.taps, loads = rows * vectors; /* stores */
+
+	for (int i = 0; i < q->nread; i++) {
+		bool along = read_uses(p, q->read[i], s->axis[q->v].var), down = read_uses(p, q->read[i], s->axis[q->t].var);
+		bool shared = q->read[i] == w.read && vectors * (ceil(rows) + together) <= vector_regs(p);
+		loads += steps * (along ? vectors : 1) * (shared ? together / (double)w.taps : down ? rows : 1);
+	}
+	return fmax(steps * rows * vectors / fma_ports(p), loads / loads_a_cycle) + once;
+}
+
 /* Cycles for the whole anchor with a tile of rows x vectors: the steps of its reduction, each bound by multiply-adds,
  * loads or latency, and what a tile costs once. Balanced tiles: the mean number of rows counts. */
 static double tile_cost(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
 	const struct target *m = p->target;
 	const struct stage *s = lstage(p, q->anchor);
+	struct window w = find_window(p, q);
 	double panels = ceil((double)s->axis[q->v].extent / (lanes * vectors)), tiles = 1, mean_rows = 1, steps = reduce_steps(p, q), loads = 0;
 	if (q->t >= 0) {
 		tiles = ceil((double)q->steps / rows);
 		mean_rows = (double)q->steps / tiles;
 	}
+	if (w.read)
+		return panels * tiles * window_cost(p, q, w, mean_rows, vectors);
 	for (int i = 0; i < q->nread; i++) {
 		bool along = read_uses(p, q->read[i], s->axis[q->v].var);
 		bool down = q->t >= 0 && read_uses(p, q->read[i], s->axis[q->t].var);
 		loads += (along ? vectors : 1) * (down ? mean_rows : 1);
 	}
-	int ports = m && m->fma_ports ? m->fma_ports : 2, latency = m && m->fma_latency ? m->fma_latency : 4;
-	double step = fmax(fmax(mean_rows * vectors / ports, loads / 2), latency) + 0.5; /* 0.5: the loop itself */
+	int latency = m && m->fma_latency ? m->fma_latency : 4;
+	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads / 2), latency) + 0.5; /* 0.5: the loop itself */
 	double once = (double)rows * vectors + 8; /* zeroing, writing back, the epilogue */
 	return panels * tiles * (steps * step + once);
 }
@@ -64,8 +112,6 @@ static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 }
 
 enum { ROWS_MAX = 30, VECTORS_MAX = 8, ROWS_WITH_FILLS = 14 /* written out once a border: nine times */ };
-
-static int vector_regs(struct loop_prog *p) { return p->target && p->target->vector_regs ? p->target->vector_regs : 16; }
 
 /* Vectors that every tile reads again, where one panel is all there is and the reduction is written out (a depthwise
  * window's weights): the compiler keeps them in registers from tile to tile. */
