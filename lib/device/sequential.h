@@ -5,10 +5,10 @@
  * pairs the order statistics x(k) and x(n+1-k) enclose the median with probability 1 - 2 P(Bin(n, 1/2) < k) (Thompson
  * 1936): no assumption on the distribution. Looks are taken at growing n; look j spends alpha * 6 / (pi^2 j^2),
  * which sums to alpha (Bonferroni), so with probability 1 - alpha every interval of a whole try holds the
- * median, whenever it stops. alpha is SEQ_ALPHA; what is timed once, to be
- * looked at again if it leads, has SEQ_ALPHA_ONCE: 6 pairs for a first look and not 9, and half as many later for
- * intervals as wide. The median of a few pairs is known well long before these say so: 10 ms of a kernel against another give
- * it within 0.2 to 1.8% (eight of ten, kernels of 30 to 460 us, Zen 3 with slow phases half of the time).
+ * median, whenever it stops. alpha is SEQ_ALPHA; what is timed once, to be looked at again if it leads, has SEQ_ALPHA_ONCE:
+ * 6 pairs for a first look and not 9, and half as many later for intervals as wide. The median of a few pairs is known
+ * well long before these say so: 10 ms of a kernel against another give it within 0.2 to 1.8% (eight of ten, kernels of
+ * 30 to 460 us, Zen 3 with slow phases half of the time).
  *
  * Verdicts: faster, if the interval is below 1 - SEQ_LEAST; slower, above 1 + SEQ_LEAST (what the same code gains or
  * loses by where it is placed); tie, if it lies inside 2% around 1; else unsure. A search chooses among what is

@@ -7,11 +7,11 @@
 static int vector_regs(struct loop_prog *p) { return p->target && p->target->vector_regs ? p->target->vector_regs : 16; }
 static int fma_ports(struct loop_prog *p) { return p->target && p->target->fma_ports ? p->target->fma_ports : 2; }
 
-/* A window that is written out whole: rows t, taps along reduce axis k; what rows and taps overlap in is loaded once, where
- * registers hold it beside the sums. One tap is so many rows' width. */
+/* A window that is written out whole: what its rows' taps have in common is loaded once, where registers hold it beside the
+ * sums. */
 struct window {
 	ex_id read; /* 0: there is none */
-	int64_t taps, stride;
+	int64_t taps, stride; /* of a row; from one row to the next, in taps */
 };
 
 static struct window find_window(struct loop_prog *p, const struct tile *q)
@@ -33,8 +33,8 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
 
 /* Cycles of a tile of a window that is written out. Nothing waits: the next tile's sums are others, and what a tile costs once
  * runs beside its multiply-adds. Loads seldom come at their full rate where each multiply-add has one (depthwise 3x3 of 16
- * registers, all in the first level, Zen 3: 14 rows take 83 cycles, 7 that share loads 67 for two tiles). Measured with so few
- * registers only: with 32, tiles of two and three vectors share more than this counts. */
+ * registers, all in the first level, Zen 3: 14 rows take 83 cycles, 7 that share loads 67 for two tiles). With 32 registers it
+ * has not been measured, and is not used. */
 static double window_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
 {
 	static const double loads_a_cycle = 1.8, once = 2;
@@ -51,11 +51,10 @@ static double window_cost(struct loop_prog *p, const struct tile *q, struct wind
 
 /* Cycles for the whole anchor with a tile of rows x vectors: the steps of its reduction, each bound by multiply-adds,
  * loads or latency, and what a tile costs once. Balanced tiles: the mean number of rows counts. */
-static double tile_cost(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
+static double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
 {
 	const struct target *m = p->target;
 	const struct stage *s = lstage(p, q->anchor);
-	struct window w = find_window(p, q);
 	double panels = ceil((double)s->axis[q->v].extent / (lanes * vectors)), tiles = 1, mean_rows = 1, steps = reduce_steps(p, q), loads = 0;
 	if (q->t >= 0) {
 		tiles = ceil((double)q->steps / rows);
@@ -158,6 +157,7 @@ static int most_rows(struct loop_prog *p, const struct tile *q)
 static void best_tile(struct loop_prog *p, const struct tile *q, int lanes, int only, int *best_rows, int *best_vectors)
 {
 	int64_t most = most_rows(p, q), conflict = rows_without_conflict(p, q);
+	struct window w = find_window(p, q);
 	int regs = vector_regs(p);
 	double best = INFINITY;
 	if (most > conflict)
@@ -170,7 +170,7 @@ static void best_tile(struct loop_prog *p, const struct tile *q, int lanes, int 
 				continue;
 			if (rows > 1 && rows * vectors + kept_vectors(p, q, vectors, lanes) + 1 > regs)
 				continue;
-			double c = tile_cost(p, q, rows, vectors, lanes);
+			double c = tile_cost(p, q, w, rows, vectors, lanes);
 			if (q->t >= 0 && vectors > 1 && panel_bytes(p, q, vectors, lanes) > panel_room(p))
 				c *= 1.15;
 			if (c < best * 0.999) {
