@@ -19,14 +19,17 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
 	const struct stage *s = lstage(p, q->anchor);
 	int64_t row, tap;
 
-	for (int i = 0; i < q->nread && q->t >= 0 && reduce_steps(p, q) <= WINDOW_MAX && vector_regs(p) <= 16; i++) {
+	if (q->t < 0 || reduce_steps(p, q) > WINDOW_MAX || vector_regs(p) > 16)
+		return (struct window){0};
+	for (int i = 0; i < q->nread; i++) {
 		ex_id e = q->read[i];
-		if (!read_uses(p, e, s->axis[q->v].var) || !read_step(p, e, s->axis[q->t].var, &row) || !row)
+		if (!read_uses(p, e, s->axis[q->v].var) || !read_step(p, e, s->axis[q->t].var, &row))
 			continue;
-		for (int k = s->nspatial; k < s->naxes; k++)
-			if (s->axis[k].extent > 1 && read_step(p, e, s->axis[k].var, &tap) && tap && row % tap == 0 && row / tap > 0)
-				if (row / tap < s->axis[k].extent)
-					return (struct window){e, s->axis[k].extent, row / tap};
+		for (int k = s->nspatial; k < s->naxes; k++) {
+			bool moves = s->axis[k].extent > 1 && read_step(p, e, s->axis[k].var, &tap) && tap && row % tap == 0;
+			if (moves && row / tap > 0 && row / tap < s->axis[k].extent)
+				return (struct window){e, s->axis[k].extent, row / tap};
+		}
 	}
 	return (struct window){0};
 }
