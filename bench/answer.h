@@ -3,6 +3,8 @@
 #define HONE_BENCH_ANSWER_H
 #include "common/msg.h"
 #include "device/runner.h"
+#include "loop/candidate.h"
+#include "loop/prim.h"
 
 /* The next answer of the only runner; the process ends where there is none, or it is a refusal. */
 static struct runner_answer next_of(struct runner **r, struct arena *a)
@@ -14,5 +16,19 @@ static struct runner_answer next_of(struct runner **r, struct arena *a)
 	if (x.ended || x.error)
 		die(EX_NOTAVAIL, "%s", x.why);
 	return x;
+}
+
+/* What a runner is asked to build for the candidate. */
+static inline struct runner_build build_of(const struct candidate *c, struct arena *a)
+{
+	const struct candidate_buf *part[3] = {c->in, c->constant, c->out};
+	int count[3] = {c->nin, c->nconst, c->nout}, n = 0;
+	struct runner_buf *buf = ARENA_ARRAY(a, struct runner_buf, c->nin + c->nconst + c->nout);
+
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < count[k]; i++)
+			buf[n++] = (struct runner_buf){dtype_name(part[k][i].dtype), part[k][i].rank, part[k][i].shape, part[k][i].layout,
+						       part[k][i].elems, (uint32_t)i};
+	return (struct runner_build){c->source, c->nsource, trace_algo(c->trace, a), c->workspace, c->nin, c->nconst, c->nout, buf};
 }
 #endif

@@ -60,14 +60,7 @@ static struct digest build(struct module *m, const char *trace, struct digest ta
 
 	if (!c)
 		die(EX_BADDATA, "%s", why);
-	struct candidate_buf *part[3] = {c->in, c->constant, c->out};
-	int count[3] = {c->nin, c->nconst, c->nout}, n = 0;
-	struct runner_buf *buf = ARENA_ARRAY(&arena, struct runner_buf, c->nin + c->nconst + c->nout);
-	for (int k = 0; k < 3; k++)
-		for (int i = 0; i < count[k]; i++)
-			buf[n++] = (struct runner_buf){dtype_name(part[k][i].dtype), part[k][i].rank, part[k][i].shape, part[k][i].layout,
-						       part[k][i].elems, (uint32_t)i};
-	struct runner_build b = {c->source, c->nsource, trace_algo(c->trace, &arena), c->workspace, c->nin, c->nconst, c->nout, buf};
+	struct runner_build b = build_of(c, &arena);
 	runner_build(r, task, &b);
 	struct runner_answer x = next();
 	if (x.result.verdict == VERDICT_BUILD)

@@ -54,7 +54,6 @@ static struct runner_answer next(void)
 struct kernel {
 	struct digest task;
 	struct candidate *c;
-	struct runner_buf *buf;
 };
 
 static struct kernel kernel_of(const char *text)
@@ -67,20 +66,15 @@ static struct kernel kernel_of(const char *text)
 		die(EX_BADDATA, "%s: %s", text, why);
 	runner_task(r, text);
 	k.task = next().digest;
-	int n = k.c->nin + k.c->nconst + k.c->nout;
-	k.buf = ARENA_ARRAY(&arena, struct runner_buf, n);
-	for (int i = 0; i < n; i++) {
-		bool constant = i >= k.c->nin && i < k.c->nin + k.c->nconst;
-		struct candidate_buf *b = i < k.c->nin ? &k.c->in[i] : constant ? &k.c->constant[i - k.c->nin] : &k.c->out[i - k.c->nin - k.c->nconst];
-		k.buf[i] = (struct runner_buf){dtype_name(b->dtype), b->rank, b->shape, b->layout, b->elems, constant ? (uint32_t)(i - k.c->nin) : 0};
-	}
 	return k;
 }
 
 static uint64_t build(struct kernel *k, const char *source)
 {
-	struct runner_build b = {source, strlen(source), NULL, k->c->workspace, k->c->nin, k->c->nconst, k->c->nout, k->buf};
+	struct runner_build b = build_of(k->c, &arena);
 
+	b.source = source;
+	b.nsource = strlen(source);
 	return runner_build(r, k->task, &b);
 }
 

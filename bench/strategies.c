@@ -61,16 +61,9 @@ struct subject {
 
 static void ask_build(const struct subject *s, const struct candidate *c)
 {
-	const struct candidate_buf *part[3] = {c->in, c->constant, c->out};
-	int count[3] = {c->nin, c->nconst, c->nout}, n = 0;
-	struct runner_buf *buf = ARENA_ARRAY(&arena, struct runner_buf, c->nin + c->nconst + c->nout);
+	struct runner_build b = build_of(c, &arena);
 
-	for (int k = 0; k < 3; k++)
-		for (int i = 0; i < count[k]; i++)
-			buf[n++] = (struct runner_buf){dtype_name(part[k][i].dtype), part[k][i].rank, part[k][i].shape, part[k][i].layout,
-						       part[k][i].elems, (uint32_t)i};
-	runner_build(r, s->task, &(struct runner_build){c->source, c->nsource, trace_algo(c->trace, &arena), c->workspace, c->nin,
-							c->nconst, c->nout, buf});
+	runner_build(r, s->task, &b);
 }
 
 static double time_trace(struct subject *s, const char *trace)

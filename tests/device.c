@@ -250,7 +250,7 @@ static void test_once(void)
 				   "\tfor (int k = 0; k < turns; k++)\n\t\t__asm__ volatile(\"\");";
 	static const char usual[] = "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
 				    "\tfor (int k = 0; k < 50000; k++)\n\t\t__asm__ volatile(\"\");";
-	int wide[2] = {0}, good = 0;
+	int wide[2] = {0}, good = 0, bad = 0;
 
 	use_scale(5000);
 	struct runner_answer base = build(usual), x = build(body);
@@ -259,10 +259,12 @@ static void test_once(void)
 							.width = 0.05, .once = i % 2});
 		struct runner_answer y = next();
 		good += !y.error && y.result.verdict == VERDICT_FASTER;
+		bad += y.error || (y.result.verdict != VERDICT_FASTER && y.result.verdict != VERDICT_UNSURE);
 		wide[i % 2] += y.result.hi > 1.12 * y.result.lo;
 	}
-	ok(good == 2 * TRIES && wide[0] && !wide[1], "as fast as its process is: two of them differ in %d of %d tries, one in %d (%d faster)", wide[0], TRIES,
-	   wide[1], good);
+	/* In a phase that slows each call anew a try may come to the end of its time. */
+	ok(good >= 2 * TRIES - 2 && !bad && wide[0] && !wide[1], "as fast as its process is: two of them differ in %d of %d tries, one in %d (%d faster, %d not)",
+	   wide[0], TRIES, wide[1], good, bad);
 }
 
 /* More sets of constants than the service keeps files for, and again: each kernel finds its own. */

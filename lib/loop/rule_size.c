@@ -90,6 +90,14 @@ double reduce_steps(struct loop_prog *p, const struct tile *q)
 	return n;
 }
 
+/* Depthwise 5x5, Zen 3: 0.61 to 0.82 of the time of loops over its taps with tiles of 14; with the taps of a row innermost 0.93 to
+ * 1.00 of that with those of a column. */
+bool larger_window(struct loop_prog *p, const struct tile *q)
+{
+	double steps = reduce_steps(p, q);
+	return q->fills && steps > WINDOW_MAX && steps <= WRITTEN_OUT_MAX;
+}
+
 double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
 {
 	return 4.0 * vectors * lanes * reduce_steps(p, q);
@@ -162,14 +170,14 @@ static void best_tile(struct loop_prog *p, const struct tile *q, int lanes, int 
 	int64_t most = most_rows(p, q), conflict = rows_without_conflict(p, q);
 	struct window w = find_window(p, q);
 	int regs = vector_regs(p);
-	double best = INFINITY;
+	double best = INFINITY, room = larger_window(p, q) ? UNROLLED_MAX / reduce_steps(p, q) : INFINITY;
 	if (most > conflict)
 		most = conflict;
 	*best_rows = 1;
 	*best_vectors = only ? only : 1;
 	for (int vectors = only ? only : 1; vectors <= (only ? only : VECTORS_MAX); vectors++)
 		for (int rows = 1; rows <= most; rows++) {
-			if (!tile_fits(p, q, rows, vectors, lanes))
+			if (!tile_fits(p, q, rows, vectors, lanes) || rows * vectors > room)
 				continue;
 			if (rows > 1 && rows * vectors + kept_vectors(p, q, vectors, lanes) + 1 > regs)
 				continue;

@@ -2,6 +2,7 @@
  * runs; vectors lie along the result's contiguous axis v, rows of the tile along the axis t that reuses what v reads
  * (Goto and van de Geijn 2008; register tiles as in BLIS). Constants that vary along v are laid out in panels as
  * wide as the tile. */
+#include <math.h>
 #include <string.h>
 #include "loop/rule_tile.h"
 
@@ -299,23 +300,27 @@ static void choose_chunk(struct rule *r, struct tile *q)
 	}
 }
 
-/* Small windows are unrolled whole where nothing else reduces; else some steps of the innermost loop are. */
+/* Small reductions are written out whole; of others some steps of the innermost loop are. What borders fill is then
+ * known step by step. */
 static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int nred)
 {
-	enum { UNROLLED_MAX = 256 };
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
-	int64_t choice[4], inner = nred ? s->axis[red[nred - 1]].extent : 1;
-	double window = reduce_steps(p, q);
+	int64_t choice[5], inner = nred ? s->axis[red[nred - 1]].extent : 1, all = (int64_t)fmin(reduce_steps(p, q), UNROLLED_MAX + 1);
+	int64_t steps = all <= WINDOW_MAX ? all : 1;
 	int n = 0;
-	for (int i = 0; i < nred && window <= WINDOW_MAX; i++)
-		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
 	if (q->chunk && red[nred - 1] == s->nspatial)
 		inner = q->chunk;
 	for (int k = 1; k <= 8; k *= 2)
 		if (k == 1 || (k <= inner && k * q->rows * q->vectors <= UNROLLED_MAX))
 			choice[n++] = k;
-	if (window > WINDOW_MAX && n > 1 && rule_sample(r, "unroll", choice, n, 1) > 1)
+	if (all <= WRITTEN_OUT_MAX && !q->chunk && all * q->rows * q->vectors <= UNROLLED_MAX)
+		choice[n++] = all;
+	if (all > WINDOW_MAX && n > 1)
+		steps = rule_sample(r, "unroll", choice, n, choice[n - 1] == all && larger_window(p, q) ? all : 1);
+	for (int i = 0; i < nred && steps == all; i++)
+		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
+	if (steps > 1 && steps < all)
 		rule_try(r, "unroll %s%s unroll", axis_loop(r, q->anchor, red[nred - 1], ""), q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
 }
 
@@ -382,7 +387,7 @@ static void choose_order(struct rule *r, struct tile *q)
 	int64_t panels = (s->axis[q->v].extent + q->vectors * r->lanes - 1) / (q->vectors * r->lanes);
 	int n = 1;
 	if (s->naxes - s->nspatial > 1 && s->axis[s->nspatial].extent > 1)
-		q->channels_outside = rule_word(r, "window", window, 2, 0) == 1;
+		q->channels_outside = rule_word(r, "window", window, 2, larger_window(p, q)) == 1;
 	if (!reuses_panels(p, q) || panels < 2)
 		return;
 	if (tiles > 1)

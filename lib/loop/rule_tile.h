@@ -3,7 +3,8 @@
 #define HONE_RULE_TILE_H
 #include "loop/rule.h"
 
-enum { WINDOW_MAX = 9 }; /* steps of a reduction that is written out whole */
+enum { WINDOW_MAX = 9, WRITTEN_OUT_MAX = 32 }; /* steps of a reduction that is, or may be, written out whole */
+enum { UNROLLED_MAX = 256 };                    /* multiply-adds of a tile where one that need not be is */
 
 struct tile {
 	stage_id anchor, result; /* result: the elementwise stage that follows; 0: none can follow directly */
@@ -33,6 +34,8 @@ struct tile {
 
 bool has_guard(struct loop_prog *p, ex_id e);
 double reduce_steps(struct loop_prog *p, const struct tile *q);
+/* A window over borders that need not be written out, but had better: each tap then knows whether it is inside. */
+bool larger_window(struct loop_prog *p, const struct tile *q);
 /* Bytes of what varies along v, for one panel of that many vectors and all of the reduction; what a panel may fill of the
  * second level of cache. */
 double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes);

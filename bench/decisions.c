@@ -1,0 +1,152 @@
+/* What is a decision worth? decisions [--tries N] [--rotation MB] TASK NAME=CHOICE[,NAME=CHOICE].. ..: the rule's schedule of the
+ * task with those decisions taken, each list against the rule's own, in turns, so that what the machine does else for some
+ * seconds meets them all. A row a list: the middle of the tries, least and greatest of their intervals, and what differs from
+ * the usual (a decision that is none where it comes to it stays as it was). For whoever works on the rule. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/intern.h"
+#include "common/sorted.h"
+#include "common/tool.h"
+#include "device/target.h"
+#include "op/task.h"
+#include "search/search.h"
+#include "answer.h"
+
+enum { OPT_TRIES = 1000, OPT_ROTATION, LISTS_MAX = 63, DECISIONS_MAX = 16, TRIES_MAX = 99 };
+static int tries = 5;
+static int64_t rotation = 16 << 20;
+static struct arena arena;
+static struct runner *r;
+
+static error_t option(int key, char *arg)
+{
+	switch (key) {
+	case OPT_TRIES: tries = atoi(arg) < TRIES_MAX ? atoi(arg) : TRIES_MAX; return 0;
+	case OPT_ROTATION: rotation = strtoll(arg, NULL, 10) << 20; return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static struct sample decision(const char *name, const char *choice)
+{
+	struct sample x = {.name = name, .n = 1};
+	char *end;
+
+	x.decision = strtoll(choice, &end, 10);
+	if (*end) {
+		const char **word = ARENA_NEW(&arena, const char *);
+		*word = sym_str(intern(choice));
+		x.word = word;
+		x.decision = 0;
+	}
+	return x;
+}
+
+static struct samples decisions(const char *list)
+{
+	struct samples x = {.a = ARENA_ARRAY(&arena, struct sample, DECISIONS_MAX)};
+	char *text = arena_str(&arena, list), *rest;
+
+	for (char *w = strtok_r(text, ",", &rest); w; w = strtok_r(NULL, ",", &rest)) {
+		char *is = strchr(w, '=');
+		if (!is || x.n == DECISIONS_MAX)
+			die(EX_BADUSE, "%s: not NAME=CHOICE[,NAME=CHOICE].., at most %d", list, DECISIONS_MAX);
+		*is = 0;
+		x.a[x.n++] = decision(w, is + 1);
+	}
+	return x;
+}
+
+struct row {
+	const char *from; /* NULL: it cannot be scheduled, or does not work */
+	struct digest artifact;
+	double ratio[TRIES_MAX], lo, hi;
+};
+
+static struct digest build(struct module *m, const char *trace, struct digest task)
+{
+	const char *why;
+	struct candidate *c = candidate_new(m, task_node(m), target_host(), trace, false, &why);
+
+	if (!c)
+		die(EX_BADDATA, "%s", why);
+	struct runner_build b = build_of(c, &arena);
+	runner_build(r, task, &b);
+	struct runner_answer x = next_of(&r, &arena);
+	if (x.result.verdict == VERDICT_BUILD)
+		die(EX_BADDATA, "%s", x.why);
+	candidate_free(c);
+	return x.digest;
+}
+
+static void try_row(struct row *x, int k, struct digest task, struct digest base)
+{
+	runner_try(r, &(struct runner_try){.task = task, .artifact = x->artifact, .base = base, .budget = 2, .seed = (uint64_t)k + 1,
+					   .rotation = (uint64_t)rotation, .width = 0.02, .once = true});
+	struct runner_result t = next_of(&r, &arena).result;
+	if (!t.npairs) {
+		printf("%s: %s\n", x->from, verdict_name(t.verdict));
+		x->from = NULL;
+		return;
+	}
+	x->ratio[k] = t.ratio;
+	x->lo = fmin(x->lo, t.lo);
+	x->hi = fmax(x->hi, t.hi);
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	struct row row[LISTS_MAX] = {0};
+	const char *why;
+	int n = a->nfile - 1;
+
+	if (n < 1 || tries < 1)
+		tool_usage();
+	struct module *m = task_module(a->file[0], 0, &arena, &why);
+	if (!m)
+		die(EX_BADDATA, "%s: %s", a->file[0], why);
+	if (!(r = runner_open(NULL, 30, &arena, &why)))
+		die(EX_NOTAVAIL, "%s", why);
+	runner_task(r, a->file[0]);
+	struct digest task = next_of(&r, &arena).digest, base = build(m, NULL, task);
+	struct space *s = space_new(m, task_node(m), target_host(), &cost_models[0]);
+	for (int i = 0; i < n; i++) {
+		struct samples want = decisions(a->file[i + 1]);
+		struct point *p = space_point(s, 0, &want);
+		row[i] = (struct row){.from = p ? p->from : NULL, .lo = INFINITY};
+		if (p)
+			row[i].artifact = build(m, p->trace, task);
+		else
+			printf("%s: no schedule\n", a->file[i + 1]);
+	}
+	for (int k = 0; k < tries; k++)
+		for (int i = 0; i < n; i++)
+			if (row[i].from)
+				try_row(&row[i], k, task, base);
+	for (int i = 0; i < n; i++)
+		if (row[i].from) {
+			qsort(row[i].ratio, (size_t)tries, sizeof *row[i].ratio, ascending);
+			printf("%.3f (%.3f .. %.3f)  %s\n", row[i].ratio[tries / 2], row[i].lo, row[i].hi, row[i].from);
+		}
+	space_free(s);
+	module_free(m);
+	runner_close(r);
+	return EX_GOOD;
+}
+
+static const struct argp_option options[] = {
+	{"tries", OPT_TRIES, "N", 0, "of each list; 5", 0},
+	{"rotation", OPT_ROTATION, "MB", 0, "of constants that calls go through; 16", 0},
+	{0},
+};
+const struct tool tool = {
+	.name = "decisions",
+	.summary = "What are decisions of the rule's templates worth?",
+	.args_doc = "TASK NAME=CHOICE[,NAME=CHOICE..]...",
+	.max_files = LISTS_MAX + 1,
+	.options = options,
+	.option = option,
+	.run = run,
+};
