@@ -8,7 +8,8 @@ static int vector_regs(struct loop_prog *p) { return p->target && p->target->vec
 static int fma_ports(struct loop_prog *p) { return p->target && p->target->fma_ports ? p->target->fma_ports : 2; }
 
 /* A window that is written out whole: what its rows' taps have in common is loaded once, where registers hold it beside the
- * sums. */
+ * sums; or, of several vectors, the weights of a row of the window beside them (taps_innermost; with stride 2 that takes 1.01 to 1.04 of
+ * the time). */
 struct window {
 	ex_id read; /* 0: there is none */
 	int64_t taps, stride; /* of a row; from one row to the next, in taps */
@@ -46,7 +47,9 @@ static double window_cost(struct loop_prog *p, const struct tile *q, struct wind
 
 	for (int i = 0; i < q->nread; i++) {
 		bool along = read_uses(p, q->read[i], s->axis[q->v].var), down = read_uses(p, q->read[i], s->axis[q->t].var);
-		bool shared = q->read[i] == w.read && vectors * (ceil(rows) + together) <= vector_regs(p);
+		bool held = vectors * (ceil(rows) + together) <= vector_regs(p) ||
+			    (vectors > 1 && w.stride == 1 && vectors * (ceil(rows) + (double)w.taps) < vector_regs(p));
+		bool shared = q->read[i] == w.read && held;
 		loads += steps * (along ? vectors : 1) * (shared ? together / (double)w.taps : down ? rows : 1);
 	}
 	return fmax(steps * rows * vectors / fma_ports(p), loads / loads_a_cycle) + once;
@@ -90,12 +93,17 @@ double reduce_steps(struct loop_prog *p, const struct tile *q)
 	return n;
 }
 
-/* Depthwise 5x5, Zen 3: 0.61 to 0.82 of the time of loops over its taps with tiles of 14; with the taps of a row innermost 0.93 to
- * 1.00 of that with those of a column. */
+/* Depthwise 5x5, Zen 3: 0.61 to 0.82 of the time of loops over its taps with tiles of 14. */
 bool larger_window(struct loop_prog *p, const struct tile *q)
 {
 	double steps = reduce_steps(p, q);
 	return q->fills && steps > WINDOW_MAX && steps <= WRITTEN_OUT_MAX;
+}
+
+/* 0.93 to 1.00 of the time of 5x5; of 3x3 with two vectors 0.92 to 0.95, with one 0.97 to 1.03. */
+bool taps_innermost(struct loop_prog *p, const struct tile *q)
+{
+	return larger_window(p, q) || (q->vectors > 1 && find_window(p, q).read);
 }
 
 double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)

@@ -387,7 +387,7 @@ static void choose_order(struct rule *r, struct tile *q)
 	int64_t panels = (s->axis[q->v].extent + q->vectors * r->lanes - 1) / (q->vectors * r->lanes);
 	int n = 1;
 	if (s->naxes - s->nspatial > 1 && s->axis[s->nspatial].extent > 1)
-		q->channels_outside = rule_word(r, "window", window, 2, larger_window(p, q)) == 1;
+		q->channels_outside = rule_word(r, "window", window, 2, taps_innermost(p, q)) == 1;
 	if (!reuses_panels(p, q) || panels < 2)
 		return;
 	if (tiles > 1)
