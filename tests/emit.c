@@ -62,7 +62,7 @@ static void written_between(void)
 	prog_collapse(plain);
 	prog_start(plain);
 	FILE *f = fopen("kernel.c", "w");
-	emit_prelude(f, &p, 1);
+	emit_prelude(f, &p, 1, &body, 1);
 	fprintf(f, "%svoid run(float *x, float *y, char *ws) { kernel(x, y, ws); }\n", body);
 	fclose(f);
 	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o kernel.so kernel.c -lm", target_compiler(), target_cflags(target_host()));
@@ -84,8 +84,34 @@ static void written_between(void)
 	   count(body, "const float r"));
 }
 
+static const char *prelude_of(const char *const *text, size_t n)
+{
+	struct loop_prog *p = make_gemm((int64_t[]){8, 32, 64});
+	char *prelude;
+	size_t size;
+	FILE *f = open_memstream(&prelude, &size);
+
+	emit_prelude(f, &p, 1, text, n);
+	fclose(f);
+	return prelude;
+}
+
+/* What a text calls and what that calls, of every kind of machine; a longer name is another one. */
+static void helpers_called(void)
+{
+	static const char *const calls[] = {"x = vmax(a, b);", "vload_mask2 my_at vgather_"};
+	const char *all = prelude_of(NULL, 0), *some = prelude_of(calls, 2), *none = prelude_of(calls + 1, 1);
+
+	ok(count(some, "inline vf vmax(") == 1 && count(some, "inline vf vsel(") == 2 && count(some, "inline vf vmax2(") == count(all, "inline vf vmax2("),
+	   "a function, and those that it calls");
+	ok(!strstr(some, "inline vf vload_mask(") && !strstr(some, " at(") && !strstr(some, "vgather(") && strstr(all, "inline vf vload_mask("), "no others");
+	ok(!count(none, "inline ") && count(none, "typedef ") == count(all, "typedef ") && count(none, "#if") == count(all, "#if") &&
+	   count(none, "#endif") == count(all, "#endif"), "types stay, and what machines differ in");
+}
+
 int main(void)
 {
+	helpers_called();
 	loads_once();
 	written_between();
 	return tap_done();

@@ -51,7 +51,7 @@ static double ulps(float got, double want)
 /* One function y = f(a, b, c) over n floats for each row. Masks come out as 1 and 0. */
 static void write_source(FILE *f, struct loop_prog *p)
 {
-	emit_prelude(f, &p, 1);
+	emit_prelude(f, &p, 1, NULL, 0);
 	for (enum math_fn fn = 1; fn < FN_COUNT; fn++) {
 		const struct math_row *r = math_row(fn);
 		bool logic = fn >= FN_AND && fn <= FN_NOT, mask = fn >= FN_EQ && fn <= FN_NOT;

@@ -193,7 +193,7 @@ static char *kernel_text(struct loop_prog *p, const char *name)
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 
-	emit_prelude(f, &p, 1);
+	emit_prelude(f, &p, 1, NULL, 0);
 	fprintf(f, "void (*prefetched)(const void *address);\n#define __builtin_prefetch(a, ...) prefetched(a)\n");
 	emit_kernel(f, p, name);
 	fprintf(f, "void run_%s(void **data, char *ws)\n{\n\t%s(", name, name);

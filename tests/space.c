@@ -165,7 +165,7 @@ static void try_compiled(void)
 	FILE *f = fopen("space-kernels.c", "w");
 	for (size_t i = 0; i < made.n; i++)
 		vec_push(&all, made.a[i].p);
-	emit_prelude(f, all.a, (int)all.n);
+	emit_prelude(f, all.a, (int)all.n, NULL, 0);
 	for (int i = 0; i < (int)made.n; i++) {
 		snprintf(name, sizeof name, "k%d", i);
 		emit_kernel(f, made.a[i].p, name);

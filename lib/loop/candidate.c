@@ -85,11 +85,16 @@ static void put_arguments(FILE *f, struct loop_prog *p, enum scope s, const char
 /* The file of one kernel. */
 static void write_source(struct candidate *c, struct loop_prog *p)
 {
-	char *text;
-	FILE *f = open_memstream(&text, &c->nsource);
+	char *text, *kernel;
+	size_t nkernel;
+	FILE *f = open_memstream(&kernel, &nkernel);
 
-	emit_prelude(f, &p, 1);
 	emit_kernel(f, p, "kernel");
+	fclose(f);
+	f = open_memstream(&text, &c->nsource);
+	emit_prelude(f, &p, 1, &(const char *){kernel}, 1);
+	fputs(kernel, f);
+	free(kernel);
 	fprintf(f, "void hone_kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace);\n"
 		   "void hone_kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace)\n"
 		   "{\n\t(void)in, (void)constants, (void)out;\n\tkernel(");

@@ -3,10 +3,10 @@
 #define HONE_EMIT_H
 #include <stdio.h>
 #include "loop/loop.h"
-/* The text every file of kernels starts with (vector types, helpers that any of the programs needs). An index that is
- * data and out of range is clamped, and the int BAD_INDEX (if that is not defined: a static variable of the thread) is
- * set to 1. */
-void emit_prelude(FILE *f, struct loop_prog *const *p, int n);
+/* The text every file of kernels starts with: vector types, helpers that any of the programs needs; of these, where the texts
+ * that follow are given, what they call (NULL: all). An index that is data and out of range is clamped, and the int BAD_INDEX
+ * (if that is not defined: a static variable of the thread) is set to 1. */
+void emit_prelude(FILE *f, struct loop_prog *const *p, int n, const char *const *text, size_t ntext);
 /* One function:
  *   static void NAME(const T *restrict i0, ..., const T *restrict c0, ..., T *restrict o0, ..., char *restrict ws)
  * in-operands, constants, results, workspace (64-aligned, p->workspace bytes; present even if 0). The text does not

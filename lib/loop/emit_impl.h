@@ -183,6 +183,8 @@ void run_end(struct emit *e); /* writes what waits */
 
 /* ---- emit_instr.c, emit_outline.c, emit_ahead.c ---- */
 void emit_call(struct emit *e, nest_id loop);
+/* The prelude without the functions (static inline) that none of the texts names, nor what they name. */
+void emit_helpers_of(FILE *f, const char *prelude, const char *const *text, size_t n);
 void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n); /* what their calls need */
 void emit_outline(struct emit *e, nest_id loop);
 void emit_ahead(struct emit *e, nest_id loop); /* the prefetches of an iteration */

@@ -1,6 +1,7 @@
 /* What every file of kernels starts with. Masks (vm) are bit masks on AVX-512, else vectors of 0 and -1. */
 #include "loop/emit_impl.h"
 #include "device/target.h"
+#include <stdlib.h>
 #include <string.h>
 
 static const char types_text[] =
@@ -247,7 +248,7 @@ bool emit_checks_indices(struct loop_prog *p)
 	return false;
 }
 
-void emit_prelude(FILE *f, struct loop_prog *const *p, int n)
+static void write_all(FILE *f, struct loop_prog *const *p, int n)
 {
 	const struct target *t = n && p[0]->target ? p[0]->target : target_host();
 	bool done[FN_COUNT] = {0};
@@ -271,4 +272,19 @@ void emit_prelude(FILE *f, struct loop_prog *const *p, int n)
 		if (uses_fn(p, n, fn))
 			fn_helper(f, fn, done);
 	emit_instr_helpers(f, p, n);
+}
+
+void emit_prelude(FILE *f, struct loop_prog *const *p, int n, const char *const *text, size_t ntext)
+{
+	char *all;
+	size_t size;
+	FILE *to = open_memstream(&all, &size);
+
+	write_all(to, p, n);
+	fclose(to);
+	if (text)
+		emit_helpers_of(f, all, text, ntext);
+	else
+		fputs(all, f);
+	free(all);
 }

@@ -240,12 +240,18 @@ static void put_kernels(struct emission *e, FILE *f)
 {
 	size_t nk = e->M->kernels.n;
 	struct loop_prog **p = xcalloc(nk + 1, sizeof *p);
+	VEC(const char *) text = {0};
 
 	for (size_t k = 0; k < nk; k++)
 		p[k] = e->M->kernels.a[k].prog;
 	fprintf(f, "/* An index that is data was out of range. */\n#ifdef PART\nextern KERNEL __thread int bad_index;\n#endif\n"
 		   "#if IN_PART(0)\nKERNEL __thread int bad_index;\n#endif\n#define BAD_INDEX bad_index\n\n");
-	emit_prelude(f, p, (int)nk);
+	for (size_t i = 0; i < e->functions.n; i++)
+		vec_push(&text, e->functions.a[i].text);
+	for (size_t i = 0; i < e->outlines.a.n; i++)
+		vec_push(&text, e->outlines.a.a[i].text);
+	emit_prelude(f, p, (int)nk, text.a, text.n);
+	vec_free(&text);
 	if (e->threads > 1)
 		emit_team_prelude(f, "KERNEL");
 	free(p);
