@@ -337,10 +337,10 @@ static bool sums_in_copy(struct rule *r, struct tile *q)
  * once more, less than a hundredth of a long reduction. */
 static bool choose_apart(struct rule *r, struct tile *q)
 {
-	enum { FUNCTION = 10, LONG = 256 };
+	enum { LONG = 256 };
 	static const char *const where[] = {"registers", "memory"};
 	struct loop_prog *p = r->p;
-	if (q->rows * q->vectors < 2 || rule_cost(p, lstage(p, q->result)->body) < FUNCTION)
+	if (q->rows * q->vectors < 2 || !function_follows(p, q))
 		return false;
 	return rule_word(r, "sums", where, 2, reduce_steps(p, q) >= LONG) == 1;
 }
