@@ -65,22 +65,6 @@ struct row {
 	double ratio[TRIES_MAX], lo, hi;
 };
 
-static struct digest build(struct module *m, const char *trace, struct digest task)
-{
-	const char *why;
-	struct candidate *c = candidate_new(m, task_node(m), target_host(), trace, false, &why);
-
-	if (!c)
-		die(EX_BADDATA, "%s", why);
-	struct runner_build b = build_of(c, &arena);
-	runner_build(r, task, &b);
-	struct runner_answer x = next_of(&r, &arena);
-	if (x.result.verdict == VERDICT_BUILD)
-		die(EX_BADDATA, "%s", x.why);
-	candidate_free(c);
-	return x.digest;
-}
-
 static void try_row(struct row *x, int k, struct digest task, struct digest base)
 {
 	runner_try(r, &(struct runner_try){.task = task, .artifact = x->artifact, .base = base, .budget = 2, .seed = (uint64_t)k + 1,
@@ -110,14 +94,14 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (!(r = runner_open(NULL, 30, &arena, &why)))
 		die(EX_NOTAVAIL, "%s", why);
 	runner_task(r, a->file[0]);
-	struct digest task = next_of(&r, &arena).digest, base = build(m, NULL, task);
+	struct digest task = next_of(&r, &arena).digest, base = build_trace(&r, &arena, m, NULL, task);
 	struct space *s = space_new(m, task_node(m), target_host(), &cost_models[0]);
 	for (int i = 0; i < n; i++) {
 		struct samples want = decisions(a->file[i + 1]);
 		struct point *p = space_point(s, 0, &want);
 		row[i] = (struct row){.from = p ? p->from : NULL, .lo = INFINITY};
 		if (p)
-			row[i].artifact = build(m, p->trace, task);
+			row[i].artifact = build_trace(&r, &arena, m, p->trace, task);
 		else
 			printf("%s: no schedule\n", a->file[i + 1]);
 	}

@@ -52,20 +52,9 @@ static const char *trace_of(struct module *m, const char *text)
 	return trace;
 }
 
-/* Builds the kernel; its digest. */
 static struct digest build(struct module *m, const char *trace, struct digest task)
 {
-	const char *why;
-	struct candidate *c = candidate_new(m, task_node(m), target_host(), trace, false, &why);
-
-	if (!c)
-		die(EX_BADDATA, "%s", why);
-	struct runner_build b = build_of(c, &arena);
-	runner_build(r, task, &b);
-	struct runner_answer x = next();
-	if (x.result.verdict == VERDICT_BUILD)
-		die(EX_BADDATA, "%s", x.why);
-	return x.digest;
+	return build_trace(&r, &arena, m, trace, task);
 }
 
 static int by_ratio(const void *a, const void *b)
