@@ -52,11 +52,6 @@ static const char *trace_of(struct module *m, const char *text)
 	return trace;
 }
 
-static struct digest build(struct module *m, const char *trace, struct digest task)
-{
-	return build_trace(&r, &arena, m, trace, task);
-}
-
 static int by_ratio(const void *a, const void *b)
 {
 	double x = ((const struct runner_result *)a)->ratio, y = ((const struct runner_result *)b)->ratio;
@@ -121,9 +116,9 @@ static struct row prepare(const struct task *t, struct module *const *model, int
 
 	runner_task(r, t->text);
 	x.task = next().digest;
-	x.base = build(m, NULL, x.task);
-	x.tuned = one ? build(m, one, x.task) : x.base;
-	x.other = two ? build(m, two, x.task) : x.base;
+	x.base = build_trace(&r, &arena, m, NULL, x.task);
+	x.tuned = one ? build_trace(&r, &arena, m, one, x.task) : x.base;
+	x.other = two ? build_trace(&r, &arena, m, two, x.task) : x.base;
 	module_free(m);
 	return x;
 }

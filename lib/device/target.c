@@ -227,7 +227,7 @@ bool target_find(const char *name, struct target *out)
  * beyond these finds nothing in code that has been scheduled already, and takes half of the time (resnet50, mobilenet_v2,
  * efficientnet_b0, squeezenet1_1, bert_base: equal within 1%). Bounds of loops guessed from what they access change
  * nothing and took 6% of the compiler's time on Winograd; registers given to a function at once, not loop by loop, another 9%
- * (and a step of an LSTM spills less: 0.85 of its time). Where loops begin is worth up to 8% of a kernel (Zen 3), and changes with what
+ * (and a step of an LSTM spills less: 0.85 of its time). Where loops begin is worth up to 5% of a kernel (Zen 3), and changes with what
  * stands before them: where all begin alike, schedules differ by what they do. */
 const char *target_cflags(const struct target *t)
 {
