@@ -55,18 +55,12 @@ static double window_cost(struct loop_prog *p, const struct tile *q, struct wind
 	return fmax(steps * rows * vectors / fma_ports(p), loads / loads_a_cycle) + once;
 }
 
-bool function_follows(struct loop_prog *p, const struct tile *q)
-{
-	enum { FUNCTION = 10 };
-	return q->result && rule_cost(p, lstage(p, q->result)->body) >= FUNCTION;
-}
-
 /* What a tile costs once: zeroing, writing back, the epilogue. In 16 registers these run beside the next tile's multiply-adds where no
  * more than 8 are sums: of 1x1 convolutions of 24 and 32 steps with a Clip, Zen 3, tiles of 8 sums take 1 to 3 cycles more than
  * their steps, of 9 to 12 sums 9 to 15. With a Swish they do not: tiles of 8 take 1.06 of the time of 12. */
 static double once_cost(struct loop_prog *p, const struct tile *q, int sums)
 {
-	return vector_regs(p) > 16 || function_follows(p, q) ? sums + 8 : sums > 8 ? sums + 2 : 3;
+	return vector_regs(p) > 16 || q->function ? sums + 8 : sums > 8 ? sums + 2 : 3;
 }
 
 /* Cycles for the whole anchor with a tile of rows x vectors: the steps of its reduction, each bound by multiply-adds,
@@ -201,13 +195,13 @@ static void best_tile(struct loop_prog *p, const struct tile *q, int lanes, int 
 {
 	int64_t most = most_rows(p, q), conflict = rows_without_conflict(p, q);
 	struct window w = find_window(p, q);
-	int regs = vector_regs(p);
+	int regs = vector_regs(p), widest = only ? only : sums_rows_apart(p, q) ? VECTORS_APART : VECTORS_MAX;
 	double best = INFINITY, room = larger_window(p, q) ? UNROLLED_MAX / reduce_steps(p, q) : INFINITY;
 	if (most > conflict)
 		most = conflict;
 	*best_rows = 1;
 	*best_vectors = only ? only : 1;
-	for (int vectors = only ? only : 1; vectors <= (only ? only : sums_rows_apart(p, q) ? VECTORS_APART : VECTORS_MAX); vectors++)
+	for (int vectors = only ? only : 1; vectors <= widest; vectors++)
 		for (int rows = 1; rows <= most; rows++) {
 			if (!tile_fits(p, q, rows, vectors, lanes) || rows * vectors > room)
 				continue;

@@ -340,7 +340,7 @@ static bool choose_apart(struct rule *r, struct tile *q)
 	enum { LONG = 256 };
 	static const char *const where[] = {"registers", "memory"};
 	struct loop_prog *p = r->p;
-	if (q->rows * q->vectors < 2 || !function_follows(p, q))
+	if (q->rows * q->vectors < 2 || !q->function)
 		return false;
 	return rule_word(r, "sums", where, 2, reduce_steps(p, q) >= LONG) == 1;
 }
@@ -435,6 +435,7 @@ static void cut_borders(struct rule *r, struct tile *q)
 
 bool rule_tile(struct rule *r, stage_id anchor)
 {
+	enum { FUNCTION = 10 };
 	struct loop_prog *p = r->p;
 	struct tile q = {.anchor = anchor, .result = follower(p, anchor)};
 	q.nread = stage_all_reads(p, anchor, q.read);
@@ -442,6 +443,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	if (q.v < 0 || lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32)
 		return false;
 	q.fills = has_guard(p, lstage(p, anchor)->body);
+	q.function = q.result && rule_cost(p, lstage(p, q.result)->body) >= FUNCTION;
 	choose_second_axis(r, &q);
 	q.steps = q.t < 0 ? 1 : axis_steps(r, anchor, q.t);
 	choose_tile(r, &q);

@@ -30,13 +30,13 @@ struct tile {
 	int packed_dim;
 	bool pad;                /* v is rounded up; all that varies along it has room */
 	bool fills;              /* the anchor reads beyond borders */
+	bool function;           /* the result calls one (exp, erf): ten operations or more for each sum */
 };
 
 bool has_guard(struct loop_prog *p, ex_id e);
 double reduce_steps(struct loop_prog *p, const struct tile *q);
 /* A window over borders that need not be written out, but had better: each tap then knows whether it is inside. */
 bool larger_window(struct loop_prog *p, const struct tile *q);
-bool function_follows(struct loop_prog *p, const struct tile *q); /* exp, erf: some ten operations or more for each sum */
 /* Had the taps of a window's row better follow each other, so that what they share stays in registers? */
 bool taps_innermost(struct loop_prog *p, const struct tile *q);
 /* Bytes of what varies along v, for one panel of that many vectors and all of the reduction; what a panel may fill of the
