@@ -260,10 +260,10 @@ static void test_once(void)
 		struct runner_answer y = next();
 		good += !y.error && y.result.verdict == VERDICT_FASTER;
 		bad += y.error || (y.result.verdict != VERDICT_FASTER && y.result.verdict != VERDICT_UNSURE);
-		wide[i % 2] += y.result.hi > 1.12 * y.result.lo;
+		wide[i % 2] += y.result.verdict == VERDICT_FASTER && y.result.hi > 1.12 * y.result.lo;
 	}
-	/* In a phase that slows each call anew a try may come to the end of its time. */
-	ok(good >= 2 * TRIES - 2 && !bad && wide[0] && !wide[1], "as fast as its process is: two of them differ in %d of %d tries, one in %d (%d faster, %d not)",
+	/* In a phase that slows each call anew a try may come to the end of its time: it is unsure then, but never wrong. */
+	ok(good > TRIES && !bad && wide[0] && !wide[1], "as fast as its process is: two of them differ in %d of %d tries, one in %d (%d faster, %d not)",
 	   wide[0], TRIES, wide[1], good, bad);
 }
 

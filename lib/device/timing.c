@@ -28,6 +28,7 @@ struct clock {
 	size_t nslow;      /* and how many there were */
 	bool hushed;       /* all else has been told to stand still; */
 	bool released;     /* it was, and need not any more */
+	bool late;         /* its time is up, and it has no pair yet: the next is taken as it is */
 };
 
 static bool calibrate(struct run *x, struct clock *c)
@@ -110,11 +111,12 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	enum { MOST_AGAIN = 20 };
 	double start = now_seconds();
 	uint32_t slow = 0;
+	bool as_is = x->t->last || c->late;
 
 	run_poison(x, CANDIDATE, PLACE_TIMED);
 	run_poison(x, BASE, PLACE_TIMED);
 	c->o.first = rng_u64(&x->rng);
-	c->o.quiet = x->t->last || c->o.rounds < FEW_ROUNDS ? INFINITY : YARDSTICK_SLOW * c->yard.quiet;
+	c->o.quiet = as_is || c->o.rounds < FEW_ROUNDS ? INFINITY : YARDSTICK_SLOW * c->yard.quiet;
 	if (!run_order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * c->o.pairs * c->limit, "timing"))
 		return false;
 	for (uint32_t i = 0; i < c->o.pairs && !*decided; i++) {
@@ -123,11 +125,11 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 			t[k] = 1e-9 * (double)x->subject.shared->ns[i][k] / c->o.reps[k];
 		if (!(t[0] > 0) || !(t[1] > 0))
 			continue;
-		if (!x->subject.shared->quiet[i] && !x->t->last) {
+		if (!x->subject.shared->quiet[i] && !as_is) {
 			slow++;
 			continue;
 		}
-		if (disturbed(c, t[CANDIDATE], t[BASE]) && c->again < x->r->npairs + MOST_AGAIN) {
+		if (disturbed(c, t[CANDIDATE], t[BASE]) && !c->late && c->again < x->r->npairs + MOST_AGAIN) {
 			c->again++;
 			continue;
 		}
@@ -180,7 +182,10 @@ static bool take_pairs(struct run *x, struct clock *c, struct sequential *s, boo
 	double end = now_seconds() + x->t->budget;
 	bool decided = false, good = true;
 
-	while (good && !decided && now_seconds() < end + c->slow && x->r->npairs < x->most) {
+	while (good && !decided && !c->late && x->r->npairs < x->most) {
+		c->late = now_seconds() >= end + c->slow;
+		if (c->late && x->r->npairs)
+			break;
 		*slow = !x->t->last && (too_slow(x, c) || !wait_quiet(x, c));
 		if (*slow)
 			return true;
