@@ -1,7 +1,8 @@
 /* What is a decision worth? decisions [--tries N] [--rotation MB] TASK NAME=CHOICE[,NAME=CHOICE].. ..: the rule's schedule of the
  * task with those decisions taken, each list against the rule's own, in turns, so that what the machine does else for some
  * seconds meets them all. A row a list: the middle of the tries, least and greatest of their intervals, and what differs from
- * the usual (a decision that is none where it comes to it stays as it was). For whoever works on the rule. */
+ * the usual (a decision that is none where it comes to it stays as it was). algo=A begins with that algorithm, not the one that
+ * the lowering thinks best. For whoever works on the rule. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,21 @@ static struct samples decisions(const char *list)
 	return x;
 }
 
+/* Takes "algo" out of the list: the origin of that algorithm; -1: there is none. */
+static int origin(const struct space *s, struct samples *x)
+{
+	const struct sample *algo = samples_find(x, "algo");
+	int at = algo ? -1 : 0;
+
+	for (int i = 0; algo && algo->word && i < (int)s->origins.n; i++)
+		if (!strcmp(s->origins.a[i].name, arena_printf(&arena, "algo %s", *algo->word)))
+			at = i;
+	for (size_t i = 0; algo && i < x->n; i++)
+		if (&x->a[i] == algo)
+			x->a[i] = x->a[--x->n];
+	return at;
+}
+
 struct row {
 	const char *from; /* NULL: it cannot be scheduled, or does not work */
 	struct digest artifact;
@@ -98,7 +114,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct space *s = space_new(m, task_node(m), target_host(), &cost_models[0]);
 	for (int i = 0; i < n; i++) {
 		struct samples want = decisions(a->file[i + 1]);
-		struct point *p = space_point(s, 0, &want);
+		int from = origin(s, &want);
+		struct point *p = from < 0 ? NULL : space_point(s, from, &want);
 		row[i] = (struct row){.from = p ? p->from : NULL, .lo = INFINITY};
 		if (p)
 			row[i].artifact = build_trace(&r, &arena, m, p->trace, task);

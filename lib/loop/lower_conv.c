@@ -120,7 +120,7 @@ static double winograd_cycles(struct lower *L, int m)
 /* Winograd's where it is faster by a margin: it takes more memory, and rounds more. */
 static const char *conv_best(struct lower *L)
 {
-	double best = 0.8 * direct_cycles(L);
+	double best = 0.85 * direct_cycles(L);
 	const char *algo = ALGO_USUAL;
 
 	for (int i = 0; conv_algos[i]; i++)

@@ -46,6 +46,8 @@ bool rule_rows(struct rule *r, stage_id result);      /* reductions along the co
 void rule_map(struct rule *r, stage_id s);            /* elementwise and copies: vectors along the contiguous axis */
 /* Sample "STAGE.unroll": of the loop over vectors, which has that many steps. */
 void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps);
+/* Cycles of a contraction, for each step of its other axes, with the tile that rule_tile takes for steps of axis t, vectors along v. */
+double rule_tile_cycles(struct rule *r, stage_id anchor, int v, int t, int64_t steps);
 /* Where the body of stage s, no reduction, chooses between sums by an index (a row of a transform): that guard; 0: nowhere. */
 ex_id stage_choice(struct loop_prog *p, stage_id s);
 int rule_call_cost(int fn);

@@ -63,6 +63,16 @@ static double once_cost(struct loop_prog *p, const struct tile *q, int sums)
 	return vector_regs(p) > 16 || q->function ? sums + 8 : sums > 8 ? sums + 2 : 3;
 }
 
+/* Cycles of a step where a panel is more than the first level of cache holds, and each tile has it from the second: 5 x 2 tiles of
+ * 1x1 convolutions 240 -> 40, 28x28 (38 KB), take 1.16 of the time of 14 x 1, of 144 -> 40 (23 KB) 0.93 (Zen 3). */
+static double panel_step(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
+{
+	static const double cycles_a_vector = 1.3;
+	double l1 = (double)(p->target && p->target->l1 ? p->target->l1 : 32 << 10);
+
+	return q->t >= 0 && panel_bytes(p, q, vectors, lanes) > l1 ? cycles_a_vector * vectors : 0;
+}
+
 /* Cycles for the whole anchor with a tile of rows x vectors: the steps of its reduction, each bound by multiply-adds,
  * loads or latency, and what a tile costs once. Balanced tiles: the mean number of rows counts. */
 static double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
@@ -82,7 +92,7 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 		loads += (along ? vectors : 1) * (down ? mean_rows : 1);
 	}
 	int latency = m && m->fma_latency ? m->fma_latency : 4;
-	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads / 2), latency) + 0.5; /* 0.5: the loop itself */
+	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads / 2), fmax(latency, panel_step(p, q, vectors, lanes))) + 0.5; /* 0.5: the loop itself */
 	return panels * tiles * (steps * step + once_cost(p, q, rows * vectors));
 }
 
@@ -107,10 +117,14 @@ bool larger_window(struct loop_prog *p, const struct tile *q)
 	return q->fills && steps > WINDOW_MAX && steps <= WRITTEN_OUT_MAX;
 }
 
-/* 0.93 to 1.00 of the time of 5x5; of 3x3 with two vectors 0.92 to 0.95, with one 0.97 to 1.03. */
+/* 0.93 to 1.00 of the time of 5x5; of 3x3 with two vectors 0.92 to 0.95, with one 0.97 to 1.03. Where channels are no more than the
+ * taps of a row, it is taps that make a loop: of first convolutions 0.96 (7x7, and 3x3 to 64 channels) to 1.00 (3x3 to 32). */
 bool taps_innermost(struct loop_prog *p, const struct tile *q)
 {
-	return larger_window(p, q) || (q->vectors > 1 && find_window(p, q).read);
+	const struct stage *s = lstage(p, q->anchor);
+	bool few = s->naxes - s->nspatial > 2 && s->axis[s->nspatial].extent <= s->axis[s->naxes - 1].extent;
+
+	return few || larger_window(p, q) || (q->vectors > 1 && find_window(p, q).read);
 }
 
 double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
@@ -121,6 +135,20 @@ double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int l
 double panel_room(struct loop_prog *p)
 {
 	return 0.7 * (double)(p->target && p->target->l2 ? p->target->l2 : 1 << 20);
+}
+
+/* What stands still along v does not fit in the second level of cache, so each panel would fetch it anew from beyond; all panels
+ * do. A tile of a long reduction is read soon enough not to wait for it. Zen 3, of the time of panels first: 1x1 convolutions 256 -> 128
+ * and 64, 56x56, 0.93 and 0.96; 192 -> 32, 28x28, 0.99; but 64 -> 256, 56x56, 1.06 to 1.18. */
+bool rows_first(struct loop_prog *p, const struct tile *q)
+{
+	enum { LONG = 128 };
+	double l2 = (double)(p->target && p->target->l2 ? p->target->l2 : 1 << 20), bytes[2] = {0}; /* still, along v */
+
+	for (int i = 0; i < q->nread; i++)
+		bytes[read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var)] += 4 * (double)buf_elems(p, lex(p, q->read[i])->buf);
+	bool window = lstage(p, q->anchor)->naxes - lstage(p, q->anchor)->nspatial > 1; /* its taps find in the first level what others fetched */
+	return !window && reduce_steps(p, q) >= LONG && bytes[0] > l2 && bytes[1] <= l2 / 2;
 }
 
 /* Rows that the first level of cache holds side by side: rows a multiple of 4 KB apart lie in one set. */
@@ -190,8 +218,8 @@ static bool sums_rows_apart(struct loop_prog *p, const struct tile *q)
 	return q->t < 0 && !constants && vector_regs(p) <= 16;
 }
 
-/* The cheapest tile of that many vectors (0: of any number). */
-static void best_tile(struct loop_prog *p, const struct tile *q, int lanes, int only, int *best_rows, int *best_vectors)
+/* The cheapest tile of that many vectors (0: of any number); its cost for the whole anchor, in cycles. */
+static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, int only, int *best_rows, int *best_vectors)
 {
 	int64_t most = most_rows(p, q), conflict = rows_without_conflict(p, q);
 	struct window w = find_window(p, q);
@@ -216,6 +244,16 @@ static void best_tile(struct loop_prog *p, const struct tile *q, int lanes, int 
 				*best_vectors = vectors;
 			}
 		}
+	return best;
+}
+
+double rule_tile_cycles(struct rule *r, stage_id anchor, int v, int t, int64_t steps)
+{
+	struct tile q = {.anchor = anchor, .v = v, .t = t, .steps = steps};
+	int rows, vectors;
+
+	q.nread = stage_all_reads(r->p, anchor, q.read);
+	return best_tile(r->p, &q, r->lanes, 0, &rows, &vectors);
 }
 
 void choose_tile(struct rule *r, struct tile *q)
