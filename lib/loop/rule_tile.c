@@ -301,10 +301,9 @@ static void choose_chunk(struct rule *r, struct tile *q)
 }
 
 /* Small reductions are written out whole; of others some steps of the innermost loop are. What borders fill is then
- * known step by step. A single vector of sums does not fill a step of its loop: 0.76 to 0.90 of the time (32 to 144 steps, Zen 3). */
+ * known step by step. */
 static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int nred)
 {
-	enum { ONE = 8 };
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
 	int64_t choice[5], inner = nred ? s->axis[red[nred - 1]].extent : 1, all = (int64_t)fmin(reduce_steps(p, q), UNROLLED_MAX + 1);
@@ -318,7 +317,7 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 	if (all <= WRITTEN_OUT_MAX && !q->chunk && all * q->rows * q->vectors <= UNROLLED_MAX)
 		choice[n++] = all;
 	if (all > WINDOW_MAX && n > 1)
-		steps = rule_sample(r, "unroll", choice, n, choice[n - 1] == all && larger_window(p, q) ? all : q->rows * q->vectors == 1 && inner >= ONE ? ONE : 1);
+		steps = rule_sample(r, "unroll", choice, n, choice[n - 1] == all && larger_window(p, q) ? all : unrolled_steps(q, inner));
 	for (int i = 0; i < nred && steps == all; i++)
 		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
 	if (steps > 1 && steps < all)

@@ -43,6 +43,8 @@ bool taps_innermost(struct loop_prog *p, const struct tile *q);
  * second level of cache. */
 double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes);
 double panel_room(struct loop_prog *p);
+/* Steps of the innermost loop of a reduction, of that many, that had better be written out. */
+int unrolled_steps(const struct tile *q, int64_t steps);
 /* Had each tile of rows better go over all panels, than each panel over all rows? */
 bool rows_first(struct loop_prog *p, const struct tile *q);
 /* Samples: the second axis, the tile's size. */
