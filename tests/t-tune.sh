@@ -79,6 +79,8 @@ for seconds in 3 12 48; do # the first is enough on a machine that does nothing 
 	[ $code != 0 ] || break
 done
 say $code "--seconds: what was best is confirmed"
+HONE_KB=$PWD/kb5-all tune-op --runner fake --seconds 4 m.g -o sec.g 2>err | awk '$2 == "s:" { used = $1 } END { exit !(used >= 3.6) }'
+say $? "and what that leaves of the time goes to the searches"
 
 # Killed, and interrupted.
 KILLS=4 TRIALS=12 sh "$top/tests/soak/tune.sh"

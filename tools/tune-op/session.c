@@ -24,6 +24,7 @@ enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, MET_MAX = 2
 #define FINALS_SHARE    0.25 /* of --seconds, */
 #define FINALS_SECONDS  2.0  /* or so much a task, */
 #define LATE_SHARE      0.35 /* and of that for late looks */
+#define REST            0.05 /* of --seconds: what is left of all that is too little to go on with */
 #define GUESSED_RATE    3e10 /* FLOP/s of a task that has not been timed, to choose which task is next */
 
 struct batch {
@@ -553,16 +554,60 @@ static void finals(struct session *s, double deadline)
 		}
 		b->n = n;
 	}
-	for (int i = 0; i < s->ntask; i++)
-		if (s->task[i].phase == PHASE_NEW)
-			issue_records(s, &s->task[i]);
-		else if (s->task[i].phase == PHASE_SEARCH)
-			s->task[i].phase = PHASE_FINAL;
+	for (int i = 0; i < s->ntask; i++) {
+		struct tuned *t = &s->task[i];
+		t->cut = t->phase == PHASE_NEW || t->phase == PHASE_SEARCH;
+		if (t->phase == PHASE_NEW)
+			issue_records(s, t);
+		else if (t->phase == PHASE_SEARCH)
+			t->phase = PHASE_FINAL;
+	}
 	loop(s, late, deadline);
 	for (int i = 0; i < s->ntask; i++)
 		if (s->task[i].phase == PHASE_FINAL)
 			s->task[i].phase = PHASE_LATE;
 	loop(s, deadline, deadline);
+}
+
+/* What was to be tried when the time for it was over. */
+static void send_dropped(struct session *s, struct tuned *t)
+{
+	for (size_t i = 0; i < t->slots.n;) {
+		struct batch *b = ARENA_NEW(&s->arena, struct batch);
+		b->task = t;
+		for (; i < t->slots.n && b->n < BATCH; i++) {
+			struct slot *x = t->slots.a[i];
+			if (!x->dropped || x->look)
+				continue;
+			if (x->trial.candidate)
+				candidate_free(x->trial.candidate);
+			x->trial.candidate = NULL;
+			x->same = NULL;
+			x->dropped = false;
+			b->slot[b->n++] = x;
+		}
+		if (b->n)
+			send(s, b);
+	}
+}
+
+/* The last looks took less time than was kept for them: searches that were cut go on where they were. false: there is none. */
+static bool resume(struct session *s)
+{
+	s->cut = false;
+	bool any = false;
+
+	for (int i = 0; i < s->ntask; i++) {
+		struct tuned *t = &s->task[i];
+		if (!t->cut || t->untunable)
+			continue;
+		any = true;
+		t->cut = false;
+		t->finalists = 0;
+		t->phase = PHASE_SEARCH;
+		send_dropped(s, t);
+	}
+	return any;
 }
 
 static const char *session_id(struct session *s)
@@ -645,14 +690,14 @@ static void set_rotation(struct session *s)
 	s->rotation_text = s->rotation ? arena_printf(&s->arena, "%llu", (unsigned long long)s->rotation) : "";
 }
 
-/* What of the time is for what comes after the searches. */
-static double finals_seconds(const struct session *s)
+/* What of the time that is left is for what comes after the searches. */
+static double finals_seconds(const struct session *s, double left)
 {
 	int n = 0;
 
 	for (int i = 0; i < s->ntask; i++)
 		n += s->task[i].phase != PHASE_DONE;
-	return fmin(FINALS_SHARE * s->opt->seconds, FINALS_SECONDS * n);
+	return fmin(FINALS_SHARE * left, FINALS_SECONDS * n);
 }
 
 void session_run(struct session *s, const char *const *runner, int nrunner)
@@ -668,11 +713,14 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	bool there = !s->opt->records_out || !s->opt->kb || !access(s->opt->kb, F_OK); /* the first of a sweep finds none */
 	s->kb = kb_open(there ? s->opt->kb : NULL, !s->opt->records_out);
 	bool any = recall_searches(s);
-	double deadline = end - finals_seconds(s);
-	if (any)
+	while (any) {
+		double deadline = end - finals_seconds(s, end - now_seconds());
 		loop(s, deadline, end);
-	if (!stop && now_seconds() >= deadline)
-		finals(s, end);
+		any = !stop && now_seconds() >= deadline;
+		if (any)
+			finals(s, end);
+		any = any && !stop && end - now_seconds() > REST * s->opt->seconds && resume(s);
+	}
 	s->interrupted = stop;
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];

@@ -52,6 +52,7 @@ struct tuned {
 	size_t failed[VERDICT_COUNT];
 	int in_flight;           /* batches */
 	int finalists;           /* points looked at since the search ended */
+	bool cut;                /* it has not ended, but the time for it is over; or is it? */
 	double seconds;          /* of the default, the least median seen; 0: not known */
 	VEC(struct slot *) slots;     /* retired or not, in order */
 	VEC(struct slot *) looks;     /* those of them that are looks */
@@ -102,7 +103,7 @@ struct session {
 	bool others_read;
 	struct ledger ledger;
 	size_t put;                   /* records written */
-	bool cut;                     /* the time was over before all was searched */
+	bool cut;                     /* the time for searching is over before all was searched */
 	bool interrupted;             /* by a signal */
 };
 
