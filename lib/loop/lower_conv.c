@@ -117,8 +117,8 @@ static double winograd_cycles(struct lower *L, int m)
 	return product_cycles(L, (double)(n * n), (double)tiles, 0.85) + 1.2 * (double)(n * n * n * tiles) * vectors;
 }
 
-/* Winograd's where it is faster by a margin: it takes more memory, and rounds more. What is expected is not more than expected:
- * F(2x2) of 512 channels, 7x7, 0.80 of direct, was timed at 0.70 (Zen 3). */
+/* Winograd's where it is faster by a margin: it takes more memory, and rounds more. The counts are rough: F(2x2) of 512
+ * channels, 7x7, is expected to take 0.80 of direct's time, and took 0.70 (Zen 3). */
 static const char *conv_best(struct lower *L)
 {
 	double best = 0.85 * direct_cycles(L);

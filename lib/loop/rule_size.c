@@ -92,8 +92,8 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 		loads += (along ? vectors : 1) * (down ? mean_rows : 1);
 	}
 	int latency = m && m->fma_latency ? m->fma_latency : 4;
-	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads / 2), fmax(latency, panel_step(p, q, vectors, lanes))) + 0.5; /* 0.5: the loop itself */
-	return panels * tiles * (steps * step + once_cost(p, q, rows * vectors));
+	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads / 2), fmax(latency, panel_step(p, q, vectors, lanes)));
+	return panels * tiles * (steps * (step + 0.5 /* the loop itself */) + once_cost(p, q, rows * vectors));
 }
 
 bool has_guard(struct loop_prog *p, ex_id e)

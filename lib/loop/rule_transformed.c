@@ -121,13 +121,17 @@ static void choose_block(struct rule *r, struct transformed *q)
 	struct loop_prog *p = r->p;
 	bool whole = lstage(p, q->result)->axis[q->h].extent % q->tile == 0;
 	int64_t choice[SAMPLE_CHOICES_MAX], best = 1;
+	double least = INFINITY;
 	int n = 0;
 	for (int64_t lines = 1; lines <= q->lines && n < SAMPLE_CHOICES_MAX; lines++) {
 		if (q->lines % lines || (!whole && lines > 1 && lines < q->lines))
 			continue;
 		choice[n++] = lines;
-		if (block_cost(r, q, lines) < 0.95 * block_cost(r, q, best))
+		double cost = block_cost(r, q, lines);
+		if (cost < 0.95 * least) {
+			least = cost;
 			best = lines;
+		}
 	}
 	q->block = n > 1 ? rule_sample(r, "lines", choice, n, best) : 1;
 }

@@ -52,7 +52,7 @@ struct tuned {
 	size_t failed[VERDICT_COUNT];
 	int in_flight;           /* batches */
 	int finalists;           /* points looked at since the search ended */
-	bool cut;                /* it has not ended, but the time for it is over; or is it? */
+	bool cut;                /* its search had not ended when the last looks began: goes on if they leave time */
 	double seconds;          /* of the default, the least median seen; 0: not known */
 	VEC(struct slot *) slots;     /* retired or not, in order */
 	VEC(struct slot *) looks;     /* those of them that are looks */
