@@ -288,6 +288,13 @@ static void test_schedulers(void)
 	t[0].expects = 0.02;
 	t[1].expects = 0.001;
 	ok(schedule_next(gain, t, 3, 4) == 0, "gain: what expects more, though it is called less");
+	t[0].expects = 0.0001;
+	t[0].trials = 4;
+	t[1].trials = 12;
+	ok(schedule_next(gain, t, 3, 4) == 1, "gain: what expects next to nothing waits");
+	t[1].trials = 16;
+	ok(schedule_next(gain, t, 3, 4) == 0, "gain: but each sixth batch is for what has fewest trials");
+	t[0].trials = t[1].trials = 8;
 	t[0].expects = t[1].expects = 0;
 	t[1].converged = true;
 	ok(schedule_next(gain, t, 3, 4) == 0 && schedule_next(turns, t, 3, 4) == 0, "what has converged waits for the others");

@@ -28,14 +28,25 @@ static double round_robin(const struct task_state *t, size_t batch)
 }
 
 const struct task_scheduler task_schedulers[] = {
-	{"gain", "the task of which the next trials should win the model most time", gain},
-	{"round", "each task in turn", round_robin},
+	{"gain", "the task of which the next trials should win the model most time; one of six is each in turn", gain, 6},
+	{"round", "each task in turn", round_robin, 0},
 	{0},
 };
 
+/* What should be won is a guess, most of all for what has hardly been tried; and what takes a model next to no time may take
+ * another much. */
+static bool is_even(const struct task_scheduler *s, const struct task_state *t, int n, size_t batch)
+{
+	size_t trials = 0;
+
+	for (int i = 0; i < n; i++)
+		trials += t[i].trials;
+	return s->even && trials / batch % s->even == s->even - 1;
+}
+
 int schedule_next(const struct task_scheduler *s, const struct task_state *t, int n, size_t batch)
 {
-	bool open = false;
+	bool open = false, even = is_even(s, t, n, batch);
 	int best = -1;
 	double worth = 0;
 
@@ -44,7 +55,7 @@ int schedule_next(const struct task_scheduler *s, const struct task_state *t, in
 	for (int i = 0; i < n; i++) {
 		if (t[i].done || t[i].busy || (t[i].converged && open))
 			continue;
-		double w = s->worth(&t[i], batch);
+		double w = (even ? round_robin : s->worth)(&t[i], batch);
 		if (best < 0 || w > worth) {
 			best = i;
 			worth = w;

@@ -139,6 +139,7 @@ struct task_state {
 struct task_scheduler {
 	const char *name, *summary;
 	double (*worth)(const struct task_state *t, size_t batch); /* of the next batch; the largest is next */
+	size_t even; /* but each so many-th batch, which the task with fewest trials gets; 0: none */
 };
 extern const struct task_scheduler task_schedulers[];
 /* The task whose batch is next, the first among equals; one that has converged only when all have or are done.
