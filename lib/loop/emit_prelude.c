@@ -97,8 +97,8 @@ static const char portable_text[] =
 	"#endif\n"
 	"static inline vf vldexp(vf x, vf n)\n"
 	"{\n"
-	"\tvi k = __builtin_convertvector(n, vi), h = k >> 1;\n"
-	"\treturn x * (vf)((h + 127) << 23) * (vf)((k - h + 127) << 23);\n"
+	"\tvi k = (vi)(n + 12583166.0f), h = k >> 1; /* n + 2 * 127 in the low bits */\n"
+	"\treturn x * (vf)(h << 23) * (vf)((k - h) << 23);\n"
 	"}\n"
 	"#endif\n";
 

@@ -44,15 +44,25 @@ static double ev_not(double a, double b, double c) { return a == 0; }
 static double ev_select(double a, double b, double c) { return a != 0 ? b : c; }
 
 /* exp(x) = 2^n exp(r), |r| <= ln(2)/2; 2^n in one instruction, or in two factors so that results below the
- * normal range and infinity come out right. The clamps let NaN through. */
+ * normal range and infinity come out right. The clamps let NaN through. vexp_minus is exp(-x) for what adds it to something
+ * that is not small: below exp(-87) any such number; n + 127 are low bits of t, and 2^n what they are shifted to. */
 static const char exp_text[] =
+	"static inline vf vexp_near_0(vf r)\n"
+	"{\n"
+	"\tvf p = (((1.38142218e-3f * r + 8.36889868e-3f) * r + 0.0416684057f) * r + 0.166665191f) * r + 0.499999933f;\n"
+	"\treturn (p * r + 1.0f) * r + 1.0f;\n"
+	"}\n"
 	"static inline vf vexp(vf x)\n"
 	"{\n"
 	"\tx = vmin2(vset(89.0f), vmax2(vset(-104.0f), x));\n"
 	"\tvf n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;\n"
-	"\tvf r = (x - n * 0x1.62e4p-1f) - n * 1.42860677e-6f;\n"
-	"\tvf p = (((1.38142218e-3f * r + 8.36889868e-3f) * r + 0.0416684057f) * r + 0.166665191f) * r + 0.499999933f;\n"
-	"\treturn vldexp(p * (r * r) + r + 1.0f, n);\n"
+	"\treturn vldexp(vexp_near_0((x - n * 0x1.62e4p-1f) - n * 1.42860677e-6f), n);\n"
+	"}\n"
+	"static inline vf vexp_minus(vf x)\n"
+	"{\n"
+	"\tx = vmin2(vset(87.0f), vmax2(vset(-89.0f), x));\n"
+	"\tvf t = 12583039.0f - x * 1.44269504f, n = t - 12583039.0f;\n"
+	"\treturn vexp_near_0((-x - n * 0x1.62e4p-1f) - n * 1.42860677e-6f) * (vf)((vi)t << 23);\n"
 	"}\n";
 
 /* x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)). */
@@ -77,12 +87,12 @@ static const char tanh_text[] =
 	"{\n"
 	"\tvf t = vabs(x), z = x * x;\n"
 	"\tvf p = (((-5.70498742e-3f * z + 0.0206390876f) * z - 0.0537397152f) * z + 0.133314422f) * z - 0.333332819f;\n"
-	"\tvf big = 1.0f - 2.0f / (vexp(2.0f * t) + 1.0f);\n"
+	"\tvf big = 1.0f - 2.0f / (vexp_minus(-2.0f * t) + 1.0f);\n"
 	"\treturn vsel(vlt(t, vset(0.625f)), x + x * z * p, vsign_of(big, x));\n"
 	"}\n";
 
 static const char sigmoid_text[] =
-	"static inline vf vsigmoid(vf x) { return 1.0f / (1.0f + vexp(-x)); }\n";
+	"static inline vf vsigmoid(vf x) { return 1.0f / (1.0f + vexp_minus(x)); }\n";
 
 /* An odd polynomial near 0, 1 - exp(-p(|x|)) beyond. */
 static const char erf_text[] =
@@ -93,7 +103,7 @@ static const char erf_text[] =
 	"\t\t- 0.376124811f) * z + 0.128379148f;\n"
 	"\tvf q = (((((-1.94777713e-4f * t + 3.03182017e-3f) * t - 0.0221813873f) * t + 0.103836909f) * t\n"
 	"\t\t+ 0.637290418f) * t + 1.12761121f) * t + 2.11312605e-4f;\n"
-	"\treturn vsel(vlt(t, vset(0.93f)), x * s + x, vsign_of(1.0f - vexp(-q), x));\n"
+	"\treturn vsel(vlt(t, vset(0.93f)), x * s + x, vsign_of(1.0f - vexp_minus(q), x));\n"
 	"}\n";
 
 /* In double, halves of a vector at a time: 2^(y log2 |x|), log2 by the series of atanh; then the sign and
