@@ -39,12 +39,12 @@ static int reduce_order(const struct stage *s, bool first_outside, int *out)
 	return n;
 }
 
-/* Order of the other dims of a packed constant: those that follow no reduce axis first, then as the loops run. */
+/* Order of the dims of a packed constant: those that follow no reduce axis, panels, then as the loops run. */
 static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id read, int dim)
 {
 	const struct stage *s = lstage(p, q->anchor);
 	const struct ex *e = lex(p, read);
-	char *text = arena_printf(&p->arena, "%d/%s", dim, q->width);
+	char *text = arena_str(&p->arena, "");
 	bool done[LOOP_RANK_MAX] = {0};
 	done[dim] = true;
 	for (int d = 0; d < e->n; d++) {
@@ -52,10 +52,11 @@ static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id
 		for (int a = s->nspatial; a < s->naxes; a++)
 			reduce |= poly_uses(p->P, e->index[d], s->axis[a].var);
 		if (!reduce && !done[d]) {
-			text = arena_printf(&p->arena, "%s %d", text, d);
+			text = arena_printf(&p->arena, "%s%d ", text, d);
 			done[d] = true;
 		}
 	}
+	text = arena_printf(&p->arena, "%s%d/%s", text, dim, q->width);
 	int red[LOOP_AXES_MAX], nred = reduce_order(s, q->channels_outside, red);
 	for (int i = 0; i < nred; i++)
 		for (int d = 0; d < e->n; d++)
@@ -202,11 +203,20 @@ static void mark_packing(struct rule *r, const struct tile *q)
 		rule_try(r, "vector %s.1", v);
 }
 
-/* Loops around the tile that are neither v's nor t's, but for those that stay outermost (batches), each before it. */
-static char *other_loops(struct rule *r, const struct tile *q, char *order)
+/* Does all that is read move along that axis? Then nothing is used again there. */
+static bool batch_axis(struct loop_prog *p, const struct tile *q, int axis)
+{
+	bool all = true;
+	for (int i = 0; i < q->nread; i++)
+		all &= read_uses(p, q->read[i], lstage(p, q->anchor)->axis[axis].var);
+	return all;
+}
+
+/* Loops around the tile that are neither v's nor t's, but for those that stay outermost, each before it: batches, or all others. */
+static char *other_loops(struct rule *r, const struct tile *q, bool batches, char *order)
 {
 	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
-		if (a != q->v && a != q->t && a >= q->outer)
+		if (a != q->v && a != q->t && a >= q->outer && batch_axis(r->p, q, a) == batches)
 			order = arena_printf(&r->p->arena, "%s %s", order, axis_loop(r, q->anchor, a, ""));
 	return order;
 }
@@ -220,19 +230,21 @@ static bool reuses_panels(struct loop_prog *p, const struct tile *q)
 	return reuse;
 }
 
-/* Spatial loops: where a panel is reused its loop is outermost (or that over blocks of tiles is); where all moves along v
- * it is next to the tile, so that memory is walked in order. home: the loop in which a tile is complete. */
+/* Spatial loops: batches outermost; then, where a panel is reused, its loop (or that over blocks of tiles); where all moves
+ * along v that is next to the tile, so that memory is walked in order. home: the loop in which a tile is complete. */
 static bool order_spatial(struct rule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	bool reuse = reuses_panels(p, q), panels_inside = !reuse || q->rows_outside;
-	char *order = arena_str(&p->arena, q->block ? arena_printf(&p->arena, "%s.0", q->tloop) : "");
+	char *order = other_loops(r, q, true, arena_str(&p->arena, ""));
+	if (q->block)
+		order = arena_printf(&p->arena, "%s %s.0", order, q->tloop);
 	if (!panels_inside)
 		order = arena_printf(&p->arena, "%s %s", order, q->panel_loop);
-	order = other_loops(r, q, order);
+	order = other_loops(r, q, false, order);
 	q->home = q->panel_loop;
 	for (int a = 0; a < lstage(p, q->anchor)->nspatial && reuse && !panels_inside; a++)
-		if (a != q->v && a != q->t && a >= q->outer)
+		if (a != q->v && a != q->t && a >= q->outer && !batch_axis(p, q, a))
 			q->home = axis_loop(r, q->anchor, a, "");
 	if (q->tloop) {
 		order = arena_printf(&p->arena, "%s %s", order, q->tiles);
@@ -360,7 +372,7 @@ static void order_reduction(struct rule *r, struct tile *q)
 	in = arena_printf(&p->arena, "%s %s.1 %s.2", in, q->vloop, q->vloop);
 	if (q->chunk) {
 		char *out = arena_printf(&p->arena, "%s.0", axis_loop(r, q->anchor, first, ""));
-		out = other_loops(r, q, out);
+		out = other_loops(r, q, false, out);
 		if (q->tloop)
 			out = arena_printf(&p->arena, "%s %s", out, q->tiles);
 		rule_try(r, "reorder %s%s", out, in);
