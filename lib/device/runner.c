@@ -1,6 +1,7 @@
 /* The client: any number of runners, each at the end of a socket. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -332,6 +333,14 @@ static bool read_answer(struct runner *r, struct mp_in *in, struct arena *a, str
 	return !in->why;
 }
 
+/* Has it said nothing for too long? What it said while we did something else may not have been read yet. */
+static bool is_silent(struct runner *r)
+{
+	if (now_seconds() - r->heard > RUNNER_SILENCE)
+		fill(r);
+	return !r->ended && now_seconds() - r->heard > RUNNER_SILENCE;
+}
+
 /* Something to report of r: an answer, or its end. */
 static bool take_answer(struct runner *r, struct arena *a, struct runner_answer *out)
 {
@@ -362,7 +371,7 @@ static bool take_answer(struct runner *r, struct arena *a, struct runner_answer 
 		end(r, "what it says is not the runner's protocol");
 		r->in.taken = r->in.b.n;
 	}
-	if (!r->ended && !r->fake && r->open && now_seconds() - r->heard > RUNNER_SILENCE)
+	if (!r->ended && !r->fake && r->open && is_silent(r))
 		end(r, arena_printf(&r->arena, "has said nothing for %d seconds", RUNNER_SILENCE));
 	if (!r->ended || r->told)
 		return false;
@@ -378,16 +387,16 @@ int runner_wait(struct runner *const *r, int n, double timeout, struct arena *a,
 	struct pollfd *p = xcalloc((size_t)n + 1, sizeof *p);
 	int found = -1;
 
-	for (;;) {
+	for (bool polled = false;; polled = true) {
 		for (int i = 0; i < n && found < 0; i++)
 			if (take_answer(r[i], a, out))
 				found = i;
-		double left = until - now_seconds();
-		if (found >= 0 || left <= 0)
+		double left = fmax(0, until - now_seconds());
+		if (found >= 0 || (left == 0 && polled))
 			break;
 		for (int i = 0; i < n; i++)
 			p[i] = (struct pollfd){r[i]->fd, (short)(POLLIN | (r[i]->out.b.n && !r[i]->fake ? POLLOUT : 0)), 0};
-		if (poll(p, (nfds_t)n, left > LOOK_MS / 1000.0 ? LOOK_MS : (int)(1000 * left) + 1) < 0 && errno == EINTR)
+		if (poll(p, (nfds_t)n, left > LOOK_MS / 1000.0 ? LOOK_MS : (int)ceil(1000 * left)) < 0 && errno == EINTR)
 			break; /* the caller looks what the signal was */
 		for (int i = 0; i < n; i++) {
 			if (p[i].revents & POLLOUT)
