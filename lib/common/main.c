@@ -80,7 +80,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 		return e;
 	}
 	switch (key) {
-	case 'o': args.out = value; return 0;
+	case 'o': args.out = strcmp(value, "-") ? value : NULL; return 0;
 	case KEY_WHY: args.why = true; return 0;
 	case KEY_JSON: args.json = true; return 0;
 	case 'q':
