@@ -153,14 +153,19 @@ void measure_add(struct measure *m, struct trial *t)
 	vec_push(&m->waiting, t);
 }
 
-static void finish(struct measure *m, struct host *h, size_t k)
+static void remove_trial(struct host *h, size_t k)
 {
-	struct trial *t = h->trials.a[k];
-
 	memmove(h->trials.a + k, h->trials.a + k + 1, (h->trials.n - k - 1) * sizeof *h->trials.a);
 	memmove(h->tries.a + k, h->tries.a + k + 1, (h->tries.n - k - 1) * sizeof *h->tries.a);
 	h->trials.n--;
 	h->tries.n--;
+}
+
+static void finish(struct measure *m, struct host *h, size_t k)
+{
+	struct trial *t = h->trials.a[k];
+
+	remove_trial(h, k);
 	t->state = TRIAL_DONE;
 	vec_push(&m->done, t);
 }
@@ -172,7 +177,28 @@ static void lose(struct measure *m, struct host *h, size_t k, const char *why)
 	finish(m, h, k);
 }
 
-/* Asks for the next that trial k needs, or ends it. false: it has ended. */
+/* Why that runner cannot do the task; NULL: it can, as far as is known. */
+static const char *unable(struct host *h, const struct subject *s)
+{
+	const struct thing *task = find_thing(h, s->digest, (struct digest){0, 0}), *base = find_thing(h, s->digest, s->base_source);
+
+	if (task && task->state == THING_FAILED)
+		return task->why;
+	if (base && base->state == THING_FAILED)
+		return base->why ? base->why : "the default does not build";
+	return NULL;
+}
+
+/* Trial k is another runner's. */
+static void pass_on(struct measure *m, struct host *h, size_t k)
+{
+	struct trial *t = h->trials.a[k];
+
+	remove_trial(h, k);
+	measure_add(m, t);
+}
+
+/* Asks for the next that trial k needs, or ends it. false: it has it no more. */
 static bool advance(struct measure *m, struct host *h, size_t k)
 {
 	struct trial *t = h->trials.a[k];
@@ -182,15 +208,13 @@ static bool advance(struct measure *m, struct host *h, size_t k)
 	if (h->tries.a[k] || task.state == THING_ASKED)
 		return true;
 	if (task.state == THING_FAILED) {
-		s->broken = task.why;
-		lose(m, h, k, task.why);
+		pass_on(m, h, k);
 		return false;
 	}
 	struct thing base = *ask_build(h, s, task.digest, s->base, s->base_source);
 	struct thing own = *ask_build(h, s, task.digest, t->candidate, t->source);
 	if (base.state == THING_FAILED) {
-		s->broken = base.why ? base.why : "the default does not build";
-		lose(m, h, k, s->broken);
+		pass_on(m, h, k);
 		return false;
 	}
 	if (own.state == THING_FAILED) {
@@ -215,18 +239,40 @@ static void pump(struct measure *m, struct host *h)
 		k += advance(m, h, k);
 }
 
-/* Each to the runner that has least to do. */
+/* The runner that has least to do, of those that can; -1: they are busy, or (*why) there is none. */
+static int choose_host(struct measure *m, const struct subject *s, const char **why)
+{
+	const char *said = NULL, *no;
+	bool able = false;
+	int best = -1;
+
+	for (int i = 0; i < m->nhost; i++) {
+		struct host *h = &m->host[i];
+		if (!runner_alive(h->r) || ((no = unable(h, s)) && (said = no)))
+			continue;
+		able = true;
+		if (h->trials.n < room(h) && (best < 0 || h->trials.n < m->host[best].trials.n))
+			best = i;
+	}
+	*why = able ? NULL : said;
+	return best;
+}
+
 static void assign(struct measure *m)
 {
+	const char *why;
 	size_t n = 0;
 
 	for (; n < m->waiting.n; n++) {
 		struct trial *t = m->waiting.a[n];
-		int best = -1;
-		for (int i = 0; i < m->nhost; i++)
-			if (runner_alive(m->host[i].r) && m->host[i].trials.n < room(&m->host[i]) &&
-			    (best < 0 || m->host[i].trials.n < m->host[best].trials.n))
-				best = i;
+		int best = choose_host(m, t->subject, &why);
+		if (why) {
+			t->subject->broken = t->why = why;
+			t->lost = true;
+			t->state = TRIAL_DONE;
+			vec_push(&m->done, t);
+			continue;
+		}
 		if (best < 0)
 			break;
 		t->state = TRIAL_RUNS;
@@ -347,10 +393,7 @@ void measure_drop(struct measure *m)
 				continue;
 			}
 			h->trials.a[k]->state = TRIAL_WAITS;
-			memmove(h->trials.a + k, h->trials.a + k + 1, (h->trials.n - k - 1) * sizeof *h->trials.a);
-			memmove(h->tries.a + k, h->tries.a + k + 1, (h->tries.n - k - 1) * sizeof *h->tries.a);
-			h->trials.n--;
-			h->tries.n--;
+			remove_trial(h, k);
 		}
 	}
 }

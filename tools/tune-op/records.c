@@ -242,7 +242,8 @@ void count_known(struct session *s, struct tuned *t)
 	t->known = 0;
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (!field_is(r, "target", s->target_row) || !field_is(r, "base", t->base_hex) || field_is(r, "kind", "search"))
+		if (!field_is(r, "target", s->target_row) || !field_is(r, "base", t->base_hex) || !field_is(r, "rotation", s->rotation_text) ||
+		    field_is(r, "kind", "search"))
 			continue;
 		double base = record_base_seconds(r);
 		if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
@@ -253,20 +254,31 @@ void count_known(struct session *s, struct tuned *t)
 
 static bool is_win(const struct kb_record *r)
 {
-	return field_is(r, "kind", "kernel") && field_is(r, "against", "default") && field_is(r, "verdict", "faster") &&
-	       kb_worth(r) <= KB_MATERIAL;
+	return kb_can_win(r);
 }
 
 double record_number(const struct kb_record *r, const char *name) { return strtod(field(r, name), NULL); }
 
 const char *record_id(const struct kb_record *r, struct arena *a) { return arena_printf(a, "record %.8s", hex(r->id, a)); }
 
-/* Was its trace timed against the default in this run? Then what the run says of it counts. */
+/* Was its trace timed against the default in this run? Then what the run says of it counts, whoever's the record is. */
 static bool is_timed_again(const struct tuned *t, const struct kb_record *r)
 {
 	for (size_t i = 0; i < t->looks.n; i++)
-		if (t->looks.a[i]->look >= LOOK_FINAL && t->looks.a[i]->retired && is_about(r, trace_identity(t->looks.a[i]->point->trace)))
+		if (t->looks.a[i]->look >= LOOK_FINAL && t->looks.a[i]->retired && t->looks.a[i]->verdict < VERDICT_COUNT && is_about(r, trace_identity(t->looks.a[i]->point->trace)))
 			return true;
+	return false;
+}
+
+bool was_timed(const struct tuned *t, const char *trace)
+{
+	struct digest want = trace_identity(trace);
+
+	for (size_t i = 0; i < t->slots.n; i++) {
+		const struct slot *x = t->slots.a[i];
+		if (x->retired && verdict_timed(x->verdict) && digest_eq(trace_identity(x->point->trace), want))
+			return true;
+	}
 	return false;
 }
 
@@ -277,7 +289,7 @@ const struct kb_record *best_record(struct session *s, const struct tuned *t)
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
 		if (is_win(r) && field_is(r, "target", s->target_row) && field_is(r, "base", t->base_hex) &&
-		    (!best || kb_worth(r) < kb_worth(best)) && !(field_is(r, "session", s->id) && is_timed_again(t, r)))
+		    (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
 			best = r;
 	}
 	return best;

@@ -58,6 +58,11 @@ static void on_signal(int number)
 
 static void catch_signals(void)
 {
+	static bool caught;
+
+	if (caught) /* for an earlier model of the stream */
+		return;
+	caught = true;
 	for (int i = 0; i < NENDS; i++) {
 		sigaction(ends[i], NULL, &before[i]);
 		if (before[i].sa_handler != SIG_IGN)
@@ -289,6 +294,14 @@ static void send(struct session *s, struct batch *b)
 	}
 }
 
+/* Of a batch. */
+static size_t trials_left(const struct session *s, const struct tuned *t)
+{
+	size_t left = s->opt->trials > t->trials ? s->opt->trials - t->trials : 0;
+
+	return left < BATCH ? left : BATCH;
+}
+
 /* The next batch of a task: new points, and the one that looks best, afresh. */
 static void issue(struct session *s, struct tuned *t)
 {
@@ -299,7 +312,7 @@ static void issue(struct session *s, struct tuned *t)
 	if (t->phase == PHASE_NEW)
 		begin(s, t);
 	if (t->phase == PHASE_SEARCH) {
-		size_t left = s->opt->trials - t->trials, n = left < BATCH ? left : BATCH;
+		size_t n = trials_left(s, t);
 		double start = now_seconds();
 		meet(s, t);
 		n = search_propose(t->search, n, p);
@@ -340,7 +353,7 @@ static void issue_records(struct session *s, struct tuned *t)
 		return;
 	meet(s, t);
 	b->task = t;
-	for (size_t n = search_propose_records(t->search, BATCH, p); b->n < n; b->n++)
+	for (size_t n = search_propose_records(t->search, trials_left(s, t), p); b->n < n; b->n++)
 		b->slot[b->n] = slot_new(t, p[b->n], 0);
 	t->trials += b->n;
 	t->phase = b->n ? PHASE_FINAL : PHASE_DONE;
@@ -376,15 +389,16 @@ static void retire_slot(struct tuned *t, struct slot *x)
 	double base = base_seconds(&x->trial);
 	if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
 		t->seconds = base;
-	t->known += x->known;
-	if (x->verdict < VERDICT_COUNT)
-		t->failed[x->verdict]++;
 	x->retired = true;
 	if (x->look) {
+		t->lost += x->verdict == VERDICT_COUNT;
 		if (x->look >= LOOK_FINAL)
 			t->champion = find_champion(t);
 		return;
 	}
+	t->known += x->known;
+	if (x->verdict < VERDICT_COUNT)
+		t->failed[x->verdict]++;
 	search_tell(x->point, timed ? x->ratio : INFINITY);
 	double best = t->curve.n ? t->curve.a[t->curve.n - 1] : 1;
 	vec_push(&t->curve, timed && x->ratio < best ? x->ratio : best);
@@ -406,7 +420,7 @@ static bool retire(struct session *s)
 	b->task->in_flight--;
 	if (b->task->phase == PHASE_SEARCH)
 		confirm(s, b->task);
-	if (b->task->phase == PHASE_DONE && !b->task->in_flight && !b->task->untunable && !s->cut) {
+	if (b->task->phase == PHASE_DONE && !b->task->in_flight && !b->task->untunable && !b->task->cut) {
 		b->task->complete = true;
 		put_search(s, b->task);
 	}
@@ -539,7 +553,8 @@ static void finals(struct session *s, double deadline)
 {
 	double late = deadline - LATE_SHARE * (deadline - now_seconds());
 
-	s->cut = true;
+	for (int i = 0; i < s->ntask; i++)
+		s->task[i].cut = s->task[i].phase == PHASE_NEW || s->task[i].phase == PHASE_SEARCH;
 	measure_drop(s->measure);
 	for (size_t i = 0; i < s->batches.n; i++) {
 		struct batch *b = s->batches.a[i];
@@ -551,12 +566,12 @@ static void finals(struct session *s, double deadline)
 				b->slot[n++] = x;
 			else
 				x->dropped = true;
+			x->task->cut |= x->dropped && !x->look;
 		}
 		b->n = n;
 	}
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
-		t->cut = t->phase == PHASE_NEW || t->phase == PHASE_SEARCH;
 		if (t->phase == PHASE_NEW)
 			issue_records(s, t);
 		else if (t->phase == PHASE_SEARCH)
@@ -564,8 +579,10 @@ static void finals(struct session *s, double deadline)
 	}
 	loop(s, late, deadline);
 	for (int i = 0; i < s->ntask; i++)
-		if (s->task[i].phase == PHASE_FINAL)
+		if (s->task[i].phase == PHASE_FINAL) {
 			s->task[i].phase = PHASE_LATE;
+			s->task[i].cut = true;
+		}
 	loop(s, deadline, deadline);
 }
 
@@ -594,7 +611,6 @@ static void send_dropped(struct session *s, struct tuned *t)
 /* The last looks took less time than was kept for them: searches that were cut go on where they were. false: there is none. */
 static bool resume(struct session *s)
 {
-	s->cut = false;
 	bool any = false;
 
 	for (int i = 0; i < s->ntask; i++) {

@@ -50,9 +50,10 @@ struct tuned {
 	size_t trials;           /* proposed */
 	size_t timed, known;     /* of them: here; before */
 	size_t failed[VERDICT_COUNT];
+	size_t lost;             /* looks that came to nothing, by no fault of the kernel */
 	int in_flight;           /* batches */
 	int finalists;           /* points looked at since the search ended */
-	bool cut;                /* its search had not ended when the last looks began: goes on if they leave time */
+	bool cut;                /* not all was tried or looked at when the time for it was over: goes on if the last looks leave time */
 	double seconds;          /* of the default, the least median seen; 0: not known */
 	VEC(struct slot *) slots;     /* retired or not, in order */
 	VEC(struct slot *) looks;     /* those of them that are looks */
@@ -103,7 +104,6 @@ struct session {
 	bool others_read;
 	struct ledger ledger;
 	size_t put;                   /* records written */
-	bool cut;                     /* the time for searching is over before all was searched */
 	bool interrupted;             /* by a signal */
 };
 
@@ -168,4 +168,5 @@ const char *record_id(const struct kb_record *r, struct arena *a); /* "record 3f
 double record_base_seconds(const struct kb_record *r);
 double base_seconds(const struct trial *t); /* median time of the default in its pairs; 0: there are none */
 struct digest trace_identity(const char *trace); /* without its header */
+bool was_timed(const struct tuned *t, const char *trace); /* in this run, or known to it */
 #endif

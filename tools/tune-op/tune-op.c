@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -169,6 +170,8 @@ static void check_words(struct module *m, const struct task_list *l, const char 
 static void print_tasks(const struct task_list *l, const bool *yes, bool json)
 {
 	char hex[33];
+	if (json)
+		putchar('[');
 	for (size_t i = 0, n = 0; i < l->n; i++) {
 		const struct task *t = &l->a[i];
 		if (!yes[i])
@@ -178,7 +181,7 @@ static void print_tasks(const struct task_list *l, const bool *yes, bool json)
 			continue;
 		}
 		digest_hex(t->digest, hex);
-		printf("%s{\"task\": ", n++ ? ",\n " : "[");
+		printf("%s{\"task\": ", n++ ? ",\n " : "");
 		json_str(stdout, t->text);
 		printf(", \"title\": ");
 		json_str(stdout, t->title);
@@ -212,6 +215,8 @@ static const char *what_was_done(const struct tuned *t, struct arena *a)
 		return t->why;
 	if (t->trace)
 		return arena_printf(a, "%.3f (%.3f .. %.3f) of the default's time; %s", t->ratio, t->lo, t->hi, t->from);
+	if (t->given && trials_done(t) && !was_timed(t, t->given))
+		return arena_printf(a, "the trace that it came with stays, and was not timed: none of %zu trials was faster than the default", trials_done(t));
 	if (t->skipped)
 		return "not tuned: left out by --only or --skip";
 	if (trials_done(t))
@@ -230,6 +235,8 @@ static void apply(struct session *s, struct module *m, const struct task_list *l
 			pass_why(c, m, l->a[i].node[k], "%s", what_was_done(t, &s->arena));
 			if (t->trace)
 				attr_set_str(m, l->a[i].node[k], "trace", t->trace);
+			else if (t->given && was_timed(t, t->given))
+				attr_drop(m, l->a[i].node[k], "trace");
 		}
 	}
 	for (size_t i = 0; i < l->without.n; i++)
@@ -304,6 +311,8 @@ static int without_stream(const struct tool_args *a)
 	struct module *m;
 	while ((m = task_given ? module_of_text(task_given, &arena) : stream_read(r))) {
 		struct task_list l = {0};
+		if (!task_given)
+			module_check_or_die(m);
 		if (list_tasks || dump_dir) {
 			task_list_make(&l, m, &arena);
 			check_words(m, &l, "only", only.a, only.n);
@@ -360,6 +369,16 @@ static void check_report_place(void)
 	free(path);
 }
 
+/* A reader of the report that goes away ends the tool when the graph is written, not before. */
+static void hold_pipe_signal(bool hold)
+{
+	sigset_t pipe;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &pipe, NULL);
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
 	defaults();
@@ -377,6 +396,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		check_report_place();
 	if (task_given || list_tasks || dump_dir)
 		return without_stream(a);
+	if (a->out)
+		hold_pipe_signal(true);
 	struct stream_writer *w = stream_create(a->out, false);
 	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
 	for (struct module *m; (m = stream_read(r)); module_free(m)) {
@@ -387,6 +408,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	}
 	stream_close(r);
 	stream_finish(w);
+	hold_pipe_signal(false);
 	return EX_GOOD;
 }
 

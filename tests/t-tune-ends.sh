@@ -1,0 +1,38 @@
+# tune-op and those beside it: readers that go away, runners that fail, what a model came with.
+say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+model=$top/examples/digits/digits.onnx
+fake="--runner fake --trials 12"
+ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o m.g
+
+# Where the report goes.
+tune-op --quiet $fake --kb kb1 m.g -o want.g
+tune-op $fake --kb kb2 --json m.g -o closed.g 2>err | true
+cmp want.g closed.g && ! ls closed.g.* 2>/dev/null
+say $? "nobody reads the report: the graph is there, and nothing else"
+tune-op $fake --kb kb3 m.g -o - 2>err | ge-stat --digest >digest && ge-stat --digest want.g | cmp - digest
+say $? "-o -: the graph alone goes to standard output"
+ge-import "$model" | tune-op --tasks --json >none && [ "$(cat none)" = "[]" ]
+say $? "--tasks --json of a model without tasks"
+
+# A model that has been tuned before.
+kb dump --kb kb1 | awk 'BEGIN { RS = ""; ORS = "\n\n"; FS = "\n" }
+	/\nverdict slower/ && /\ntask Gemm/ && !n++ { sub(/^record [0-9a-f]*/, "record"); sub(/verdict slower/, "verdict faster")
+		gsub(/\n(mean|looks|look|against|kept|ratio|lo|hi|samples|why) [^\n]*/, ""); print $0 "\nagainst default\nratio 0.5\nlo 0.4\nhi 0.6\nsamples 1/2" }' >worse
+[ -s worse ] && kb put --quiet --kb lies <worse && kb apply --kb lies --target fake m.g -o given.g && ge-dump given.g | grep -q 'trace="# trace'
+say $? "a model that comes with a trace"
+HONE_KB=$PWD/kb4 tune-op $fake --json --trials 40 --only Gemm given.g -o dropped.g >report 2>err
+if grep -q '"verdict": "default"' report; then ! ge-dump dropped.g | grep -q 'trace="# trace'; else ge-dump dropped.g | grep -q 'trace="# trace'; fi
+say $? "what it came with is dropped where the default is faster, and replaced where another is"
+
+# Runners.
+tune-op --kb kb5 --quiet --trials 2 --only Gemm --runner 'ulimit -f 16; exec run-dev --serve' --runner 'run-dev --serve' m.g -o two.g --json >report 2>err &&
+	grep -q '"trials": 2' report && ! grep -q 'not tuned.*File size' report
+say $? "one of two runners cannot build: the other does"
+tune-op --kb kb5b --quiet --trials 2 --only Gemm --runner 'ulimit -f 16; exec run-dev --serve' m.g -o none.g --json 2>err | grep -q 'File size'
+say $? "no runner can build: the report says why"
+tune-op --kb kb6 --quiet --seconds 14 --only Conv m.g -o stalled.g >report 2>err &
+tuner=$!
+sleep 1
+store=$(pgrep -P $tuner tune-op)
+kill -STOP "$store" && sleep 11 && kill -CONT "$store" && wait $tuner && [ -s stalled.g ] && ! grep -q 'said nothing' err
+say $? "what the runner said while the knowledge base stood still is not silence"
