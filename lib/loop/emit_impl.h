@@ -188,4 +188,6 @@ void emit_helpers_of(FILE *f, const char *prelude, const char *const *text, size
 void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n); /* what their calls need */
 void emit_outline(struct emit *e, nest_id loop);
 void emit_ahead(struct emit *e, nest_id loop); /* the prefetches of an iteration */
+/* What stands before a kernel of p so that its instructions come in an order that suits it; "": nothing. */
+const char *emit_order(struct loop_prog *p);
 #endif

@@ -98,7 +98,7 @@ static void put_function(struct emit *e, const char *name, const struct givens *
 	fprintf(f, "struct %s_args {\n", name);
 	for (size_t i = 0; i < g->a.n; i++)
 		fprintf(f, "\t%s%s;\n", g->a.a[i].type, g->a.a[i].name);
-	fprintf(f, "};\n\n__attribute__((noinline)) static void %s(", name);
+	fprintf(f, "};\n\n%s__attribute__((noinline)) static void %s(", emit_order(e->p), name);
 	for (size_t i = 0; i < g->a.n; i++)
 		fprintf(f, "%s%s%s, ", g->a.a[i].type, g->a.a[i].restricted ? "restrict " : "", g->a.a[i].name);
 	fprintf(f, "long begin, long end, int thread)\n{\n%s}\n\n", body);
