@@ -6,6 +6,11 @@
 
 static const char types_text[] =
 	"#define LOADS_STAY __asm__ volatile(\"\" ::: \"memory\") /* none moves across */\n"
+	"#if defined __x86_64__\n"
+	"#define STAYS(x) __asm__(\"\" : \"+v\"(x)) /* in its register, though it could be read again */\n"
+	"#else\n"
+	"#define STAYS(x) (void)0\n"
+	"#endif\n"
 	"#define VL %d /* lanes of a vector of float */\n"
 	"#if VL == 8 && defined __GNUC__ && !defined __clang__\n"
 	"#define IN_STEP __attribute__((optimize(\"schedule-insns\", \"sched-pressure\"))) /* vectors side by side */\n"

@@ -63,16 +63,6 @@ static double once_cost(struct loop_prog *p, const struct tile *q, int sums)
 	return vector_regs(p) > 16 || q->function ? sums + 8 : sums > 8 ? sums + 2 : 3;
 }
 
-/* Cycles of a step where a panel is more than the first level of cache holds, and each tile has it from the second: 5 x 2 tiles of
- * 1x1 convolutions 240 -> 40, 28x28 (38 KB), take 1.16 of the time of 14 x 1, of 144 -> 40 (23 KB) 0.93 (Zen 3). */
-static double panel_step(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
-{
-	static const double cycles_a_vector = 1.3;
-	double l1 = (double)(p->target && p->target->l1 ? p->target->l1 : 32 << 10);
-
-	return q->t >= 0 && panel_bytes(p, q, vectors, lanes) > l1 ? cycles_a_vector * vectors : 0;
-}
-
 /* Cycles for the whole anchor with a tile of rows x vectors: the steps of its reduction, each bound by multiply-adds,
  * loads or latency, and what a tile costs once. Balanced tiles: the mean number of rows counts. */
 static double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
@@ -92,7 +82,7 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 		loads += (along ? vectors : 1) * (down ? mean_rows : 1);
 	}
 	int latency = m && m->fma_latency ? m->fma_latency : 4;
-	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads / 2), fmax(latency, panel_step(p, q, vectors, lanes)));
+	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads / 2), latency);
 	return panels * tiles * (steps * (step + 0.5 /* the loop itself */) + once_cost(p, q, rows * vectors));
 }
 
