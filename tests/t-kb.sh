@@ -133,6 +133,21 @@ kb --kb m1.kb dump >m3.txt
 ok "$(kb --kb m1.kb gc | cut -d' ' -f3; kb --kb m1.kb dump | cmp - m3.txt && echo same)" "0
 same" "twice is once"
 
+
+# What wins was timed against another default than those of lower ratio are: it stays whole, whatever the base.
+against() { # BASE RATIO SAMPLES TRACE
+	printf 'record\nkind kernel\ntask T\ntarget X\nverdict faster\nagainst default\n'
+	[ -z "$1" ] || printf 'base %s\n' "$1"
+	printf 'ratio %s\nlo %s\nhi %s\nsamples %s\ntrace %s %0300d\n\n' "$2" "$2" "$2" "$3" "$4" 0
+}
+for base in new ''; do
+	rm -f base.kb*
+	{ for i in 1 2 3; do against old 0.3$i 300/1000 t$i; done; against "$base" 0.9 90/100 t4; against other 0.95 95/100 t5; } | kb -q --kb base.kb put
+	before=$(kb --kb base.kb --target X best T)
+	kb --kb base.kb gc --keep 1 >out
+	ok "$(kb --kb base.kb --target X best T) $(cut -d' ' -f3 out)" "$before 2" "gc goes by default: base '$base': $(kb --kb base.kb --target X best T | cut -c1-8 | grep ^trace)"
+done
+
 # Versions: of text, and of files.
 kb -q --kb v1.kb load "$top/tests/kb/v1.txt"
 ok "$(kb --kb v1.kb dump | cmp - "$top/tests/kb/v1.txt" && echo same)" same "text of version 1"

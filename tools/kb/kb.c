@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
 	{"target", KEY_TARGET, "NAME", 0, "best, why, ls, apply, dump --for: for this target, not this machine", 0},
 	{"for", KEY_FOR, "MODEL.g", 0, "dump: only the best records of this model's tasks", -1},
 	{"salvage", KEY_SALVAGE, 0, 0, "dump: of a damaged file, what is whole", 0},
-	{"keep", KEY_KEEP, "N", 0, "gc: the N best of each task and target stay whole (3)", 0},
+	{"keep", KEY_KEEP, "N", 0, "gc: the N best of each task, target and default stay whole (3)", 0},
 	{"dry-run", 'n', 0, 0, "gc: say what would be done", 0},
 	{0},
 };

@@ -164,30 +164,27 @@ int kb_merge(const struct tool *t, struct tool_args *a)
 	return EX_GOOD;
 }
 
-/* What gc goes by: records of one task on one target, those that can win first, the best before the others. */
-static int by_group(const void *x, const void *y)
+/* Records of one task on one target against one default: others' ratios do not compare, and kb_best_of and kb_best_for
+ * choose among the best of each. Those that do not name their default are a group too, so that whatever leads is the best of
+ * its group. */
+static int compare_groups(const struct kb_record *a, const struct kb_record *b)
 {
-	static const char *const keys[] = {"task", "target"};
-	const struct kb_record *a = *(struct kb_record *const *)x, *b = *(struct kb_record *const *)y;
-	for (size_t i = 0; i < 2; i++) {
+	static const char *const keys[] = {"task", "target", "base"};
+	int c = 0;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys && !c; i++) {
 		const char *p = kb_get_field(a, keys[i]), *q = kb_get_field(b, keys[i]);
-		int c = strcmp(p ? p : "", q ? q : "");
-		if (c)
-			return c;
+		c = p && q ? strcmp(p, q) : (p != NULL) - (q != NULL);
 	}
-	bool can = kb_can_win(a), other = kb_can_win(b);
-	return can != other ? other - can : kb_rank(a, b);
+	return c;
 }
 
-static bool same_group(const struct kb_record *a, const struct kb_record *b)
+/* Group by group, those that can win first, the best before the others. */
+static int by_group(const void *x, const void *y)
 {
-	static const char *const keys[] = {"task", "target"};
-	for (size_t i = 0; i < 2; i++) {
-		const char *p = kb_get_field(a, keys[i]), *q = kb_get_field(b, keys[i]);
-		if (strcmp(p ? p : "", q ? q : ""))
-			return false;
-	}
-	return true;
+	const struct kb_record *a = *(struct kb_record *const *)x, *b = *(struct kb_record *const *)y;
+	int c = compare_groups(a, b);
+	bool can = kb_can_win(a), other = kb_can_win(b);
+	return c ? c : can != other ? other - can : kb_rank(a, b);
 }
 
 /* One of samples CANDIDATE/BASE. */
@@ -269,7 +266,7 @@ static void choose(struct sweep *s, struct kb *k)
 	s->bytes_after = s->bytes_before;
 	for (size_t i = 0, rank = 0; i < s->kernels.n; i++) {
 		struct kb_record *r = s->kernels.a[i], *t;
-		rank = i && same_group(s->kernels.a[i - 1], r) ? rank + 1 : 0;
+		rank = i && compare_groups(s->kernels.a[i - 1], r) == 0 ? rank + 1 : 0;
 		if (rank < opt.keep && kb_can_win(r))
 			continue;
 		t = tombstone(r, &s->arena);
