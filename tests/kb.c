@@ -104,6 +104,38 @@ static void test_malformed(void)
 	arena_release(&a);
 }
 
+/* The longest record and one byte more; with the id, which the limit does not count. What is accepted can be read back. */
+static void test_longest(void)
+{
+	struct arena a = {0};
+	for (size_t more = 0; more < 2; more++) {
+		enum { VALUE = KB_RECORD_MAX - 3 };
+		struct kb_record rec, back;
+		struct kb_list l = {0};
+		const char *s, *why;
+		int line = 1;
+		char *text = arena_alloc(&a, VALUE + 64);
+		memcpy(text, "record\nx ", 9);
+		memset(text + 9, 'a', VALUE + more);
+		memcpy(text + 9 + VALUE + more, "\n\n", 2);
+		s = text;
+		bool got = kb_parse(&s, text + VALUE + more + 11, &rec, &a, &line, &why);
+		ok(got == !more, "a record of %zu bytes more than the longest: %s", more, got ? "accepted" : why);
+		if (!got)
+			continue;
+		const char *whole = kb_text(&rec, &a);
+		s = whole;
+		line = 1;
+		ok(kb_parse(&s, whole + strlen(whole), &back, &a, &line, &why) && same_record(&rec, &back), "it comes back from its text");
+		struct kb *k = kb_open_file("longest.kb", true);
+		kb_put(k, &(struct kb_record *){&rec}, 1);
+		kb_find(k, NULL, NULL, &l, &a);
+		ok(l.n == 1 && same_record(&rec, &l.a[0]) && !*kb_check(k, 0, &a), "and from a file, which is sound");
+		kb_close(k);
+	}
+	arena_release(&a);
+}
+
 /* All records of a file, as kb dump has them. */
 static char *dump_of(struct kb *k, struct arena *a)
 {
@@ -669,6 +701,7 @@ int main(int argc, char **argv)
 	}
 	test_text();
 	test_malformed();
+	test_longest();
 	test_union(whole ? 50 : 6);
 	test_best();
 	test_mean();

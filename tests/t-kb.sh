@@ -54,6 +54,11 @@ ok "$(rc kb --kb a.txt dump) $(wc -l <err)" "65 1" "a file of something else"
 ok "$(rc kb --kb empty.kb dump) $(rc kb --kb empty.kb put <a.txt)" "65 65" "an empty file"
 ok "$(rc kb dump -o /dev/full) $(rc sh -c 'kb dump >/dev/full')" "74 74" "a full disk behind dump"
 
+{ printf 'x '; head -c 16777190 /dev/zero | tr '\0' a; printf '\n\n'; } >long.fields
+{ echo record; cat long.fields; } >long.txt
+ok "$(rc kb --kb long.kb put <long.txt) $(kb --kb long.kb dump | tail -n +3 | cmp - long.fields && echo same) $(kb --kb long.kb fsck 2>&1)" \
+	"0 same kb: long.kb is sound" "a record of almost 16 MiB"
+
 # Records are durable as they come: whoever ends the writer finds those that it was given before.
 mkfifo pipe
 kb --kb fifo.kb put <pipe 2>err &

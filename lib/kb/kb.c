@@ -89,7 +89,7 @@ const char *kb_layer_name(const struct kb *k, int layer)
 
 /* Writing. */
 
-enum { HEAD = 7 + 32 + 1 }; /* "record ID\n", which the id says, and so the file does not hold */
+enum { HEAD = KB_RECORD_HEAD }; /* what the id says, and so the file does not hold */
 
 struct bytes {
 	char *a;
@@ -109,7 +109,7 @@ static void append_records(struct bytes *b, struct kb_record *const *r, size_t n
 	struct arena a = {0};
 	for (size_t i = 0; i < n; i++) {
 		const char *text = kb_text(r[i], &a), *task = kb_get_field(r[i], "task");
-		struct store_item it = {.id = r[i]->id, .has_task = task != NULL, .n = strlen(text) - HEAD - 1};
+		struct store_item it = {.id = r[i]->id, .has_task = task != NULL, .n = kb_length(text)};
 		if (it.n > KB_RECORD_MAX)
 			die(EX_BADDATA, "a record of more than 16 MiB");
 		if (task)

@@ -10,7 +10,10 @@
 
 #define KB_FORMAT "hone-kb 1.0" /* of the files; a newer minor can be read, not written; another major neither */
 #define KB_TEXT   "hone-kb 1"   /* first line of a dump */
-enum { KB_RECORD_MAX = 16 << 20 }; /* bytes of text */
+enum {
+	KB_RECORD_MAX = 16 << 20,    /* bytes of the canonical fields, see kb_length */
+	KB_RECORD_HEAD = 7 + 32 + 1, /* of "record ID\n" before them */
+};
 #define KB_MATERIAL 0.99 /* of the default's time: less is not worth a change */
 
 /* A record: fields by name, in the canonical order of their names. Values are any text; of several lines: as they are. */
@@ -41,6 +44,8 @@ const char *kb_get_field(const struct kb_record *r, const char *name); /* NULL: 
 void kb_set_field(struct kb_record *r, const char *name, const char *value, struct arena *a);
 /* Canonical text: "record ID\n", lines "name value\n" (continuation lines begin with a tab), an empty line. */
 const char *kb_text(struct kb_record *r, struct arena *a); /* sets id */
+/* Bytes of the fields in such a text: what the id is of, what a file holds, and what is limited. */
+size_t kb_length(const char *text);
 /* One record from text at *s, moved on; false: end of text (*why NULL), or *why says what is wrong in line *line, which
  * the caller starts at 1. *why is kb_newer where the text is of a version that this program does not know. */
 bool kb_parse(const char **s, const char *end, struct kb_record *r, struct arena *a, int *line, const char **why);

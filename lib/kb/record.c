@@ -92,7 +92,7 @@ static size_t write_field(const struct kb_field *f, char *out)
 	return n + 1;
 }
 
-enum { HEAD = 7 + 32 + 1 }; /* "record ID\n" */
+enum { HEAD = KB_RECORD_HEAD };
 
 const char *kb_text(struct kb_record *r, struct arena *a)
 {
@@ -109,6 +109,11 @@ const char *kb_text(struct kb_record *r, struct arena *a)
 	text[at] = '\n';
 	text[at + 1] = 0;
 	return text;
+}
+
+size_t kb_length(const char *text)
+{
+	return strlen(text) - HEAD - 1;
 }
 
 /* A line of text, without its end; false: the text is used up. */
@@ -236,8 +241,6 @@ bool kb_parse(const char **s, const char *end, struct kb_record *r, struct arena
 	}
 	if (!*why && memchr(at, 0, (size_t)(*s - at)))
 		*why = "a byte of 0 in the record";
-	if (!*why && (size_t)(*s - at) > KB_RECORD_MAX)
-		*why = "a record of more than 16 MiB";
 	if (!*why && r->n == 0)
 		*why = "a record without fields";
 	if (r->n)
@@ -246,8 +249,9 @@ bool kb_parse(const char **s, const char *end, struct kb_record *r, struct arena
 		if (!strcmp(r->a[i - 1].name, r->a[i].name))
 			*why = arena_printf(a, "field %s is there twice", r->a[i].name);
 	if (!*why) {
-		kb_text(r, a);
-		if (has_id && !digest_eq(r->id, said))
+		if (kb_length(kb_text(r, a)) > KB_RECORD_MAX)
+			*why = "a record of more than 16 MiB";
+		else if (has_id && !digest_eq(r->id, said))
 			*why = "the record does not match its id; one that was written or changed by hand has none";
 	}
 	if (*why)

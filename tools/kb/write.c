@@ -19,7 +19,11 @@ struct input {
 	size_t read, fresh; /* records, and those that were new */
 };
 
-enum { CHUNK = 256 << 10, BATCH = 4 << 20 };
+enum {
+	CHUNK = 256 << 10,
+	BATCH = 4 << 20,
+	UNENDED = 2 * KB_RECORD_MAX, /* bytes without an empty line: no record, whatever its head and the blanks that count for none */
+};
 
 /* Parses and commits what is whole in the first n bytes of the buffer. */
 static void commit_text(struct input *in, size_t n)
@@ -71,7 +75,7 @@ static void read_records(struct input *in)
 		size_t whole = whole_records(in, looked ? looked - 1 : 0);
 		if (whole)
 			commit_text(in, whole);
-		else if (in->buf.n > KB_RECORD_MAX)
+		else if (in->buf.n > UNENDED)
 			die(EX_BADDATA, "%s:%d: a record of more than 16 MiB; %zu records before it are kept", in->name, in->line, in->read);
 		looked = in->buf.n;
 	}
