@@ -59,6 +59,15 @@ ok "$(rc kb dump -o /dev/full) $(rc sh -c 'kb dump >/dev/full')" "74 74" "a full
 ok "$(rc kb --kb long.kb put <long.txt) $(kb --kb long.kb dump | tail -n +3 | cmp - long.fields && echo same) $(kb --kb long.kb fsck 2>&1)" \
 	"0 same kb: long.kb is sound" "a record of almost 16 MiB"
 
+# No place for a file, and one that is not there.
+for verb in dump "dump --salvage" fsck put gc "gc -n"; do
+	ok "$(rc env -u HOME -u XDG_DATA_HOME kb $verb <a.txt) $(wc -l <out) $(cat err)" \
+		"71 0 kb: no place for the knowledge base; set HONE_KB or HOME" "$verb, and nothing says where"
+done
+ok "$(rc env -u HOME -u XDG_DATA_HOME kb ls) $(cat err)" "0 " "ls then sees no layer"
+ok "$(HONE_KB=none.kb rc kb gc) $(rc kb --kb none.kb gc) $(XDG_DATA_HOME=$PWD/none rc kb gc) $(ls -d none* 2>&1 | grep -c '^none')" "66 66 66 0" \
+	"gc makes no file"
+
 # Records are durable as they come: whoever ends the writer finds those that it was given before.
 mkfifo pipe
 kb --kb fifo.kb put <pipe 2>err &

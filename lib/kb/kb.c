@@ -41,7 +41,7 @@ static struct kb *open_layers(const char *path, bool write, bool first_only)
 		path = env;
 	if (path)
 		add_layer(k, arena_str(&k->arena, path), "explicit", write, said || first_only);
-	else if (write && !custom)
+	else if ((write || first_only) && !custom)
 		die(EX_SYSTEM, "no place for the knowledge base; set HONE_KB or HOME");
 	if (!path && write)
 		make_parents(custom);

@@ -58,7 +58,8 @@ extern const char kb_newer[];
 struct kb;
 /* path NULL: HONE_KB, if set. write: to the first layer, which is made if it is not there. */
 struct kb *kb_open(const char *path, bool write);
-struct kb *kb_open_file(const char *path, bool write); /* the first layer alone */
+/* The first layer alone, which there must be; 71 where neither path nor the environment says where. */
+struct kb *kb_open_file(const char *path, bool write);
 void kb_close(struct kb *k);
 int kb_layers(const struct kb *k); /* those that are there, the first by precedence is 0 */
 const char *kb_layer_path(const struct kb *k, int layer);

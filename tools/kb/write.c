@@ -297,9 +297,11 @@ int kb_gc(const struct tool *t, struct tool_args *a)
 	struct sweep s;
 	if (a->nfile)
 		die(EX_BADUSE, "gc takes no argument; --kb FILE says which file");
-	if (opt.kb && access(opt.kb, F_OK)) /* writing would make one */
-		die_errno(EX_NOIN, "%s", opt.kb);
-	struct kb *k = kb_open_file(opt.kb, !opt.dry_run);
+	struct kb *k = kb_open_file(opt.kb, false); /* that there is one: writing would make it */
+	if (!opt.dry_run) {
+		kb_close(k);
+		k = kb_open_file(opt.kb, true);
+	}
 	for (;;) {
 		s = (struct sweep){0};
 		kb_stat(k, 0, &st);
