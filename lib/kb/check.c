@@ -153,6 +153,51 @@ static bool claim(struct walk *w, uint64_t page, uint64_t n, uint8_t how)
 	return true;
 }
 
+/* One database. */
+struct tree {
+	bool free_list; /* its keys are numbers; those of all others are bytes, and of two that begin alike the shorter is less */
+	uint32_t size;  /* of a key, on pages that hold keys alone */
+	struct db_count c;
+};
+struct key {
+	const unsigned char *p; /* NULL: no bound */
+	size_t n;
+};
+
+static int compare(const struct tree *t, struct key a, struct key b)
+{
+	if (t->free_list && a.n == 8 && b.n == 8)
+		return (u64(a.p) > u64(b.p)) - (u64(a.p) < u64(b.p));
+	int c = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
+	return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+/* Is the key behind the one before it? The first of a page may be the bound that leads there. */
+static void check_order(struct walk *w, const struct tree *t, uint64_t page, struct key last, bool first, struct key k)
+{
+	int c = last.p ? compare(t, k, last) : 1;
+	if (c < 0 || (c == 0 && !first))
+		fault(w, "page %" PRIu64 ": its keys are out of order", page);
+}
+
+static void check_end(struct walk *w, const struct tree *t, uint64_t page, struct key last, struct key upper)
+{
+	if (last.p && upper.p && compare(t, last, upper) >= 0)
+		fault(w, "page %" PRIu64 ": its keys go beyond its end", page);
+}
+
+/* Keys of one length, side by side. */
+static void check_keys(struct walk *w, const struct tree *t, uint64_t page, const unsigned char *p, size_t keys, size_t size,
+		       struct key lower, struct key upper)
+{
+	for (size_t i = 0; i < keys; i++, p += size) {
+		struct key k = {p, size};
+		check_order(w, t, page, lower, i == 0, k);
+		lower = k;
+	}
+	check_end(w, t, page, lower, upper);
+}
+
 static void walk_db(struct walk *w, const unsigned char *db, bool free_list, const char *name);
 
 /* Pages to be used again, as one freed them together: their number, then theirs. */
@@ -168,7 +213,7 @@ static void walk_free(struct walk *w, const unsigned char *key, size_t nkey, con
 }
 
 /* Small sets of data of one key: a page inside the node. */
-static void walk_subpage(struct walk *w, uint64_t page, const unsigned char *p, size_t n, struct db_count *c)
+static void walk_subpage(struct walk *w, struct tree *t, uint64_t page, const unsigned char *p, size_t n)
 {
 	unsigned lower = n >= PAGE_HEAD ? u16(p + 12) : 0;
 	size_t keys = (lower - PAGE_HEAD) / 2, size = n >= PAGE_HEAD ? u16(p + 8) : 0;
@@ -177,17 +222,18 @@ static void walk_subpage(struct walk *w, uint64_t page, const unsigned char *p, 
 		fault(w, "page %" PRIu64 ": a set inside it is malformed", page);
 		return;
 	}
-	c->entries += keys;
+	check_keys(w, t, page, p + PAGE_HEAD, keys, size, (struct key){0}, (struct key){0});
+	t->c.entries += keys;
 }
 
 /* The data of a leaf's node. */
-static void walk_data(struct walk *w, uint64_t page, const unsigned char *node, size_t room, bool free_list, struct db_count *c)
+static void walk_data(struct walk *w, uint64_t page, const unsigned char *node, size_t room, struct tree *t)
 {
 	size_t nkey = u16(node + 6), n = u16(node) | (size_t)u16(node + 2) << 16, flags = u16(node + 4);
 	const unsigned char *key = node + NODE_HEAD, *data = key + nkey;
 	size_t held = flags & F_BIGDATA ? 8 : n;
 	if (NODE_HEAD + nkey + held > room || flags & ~(size_t)(F_BIGDATA | F_SUBDATA | F_DUPDATA) || (flags & F_BIGDATA && flags != F_BIGDATA) ||
-	    (flags & F_SUBDATA && n != DB_SIZE) || (free_list && flags & ~(size_t)F_BIGDATA)) {
+	    (flags & F_SUBDATA && n != DB_SIZE) || (t->free_list && flags & ~(size_t)F_BIGDATA)) {
 		fault(w, "page %" PRIu64 ": a node is malformed", page);
 		return;
 	}
@@ -201,54 +247,89 @@ static void walk_data(struct walk *w, uint64_t page, const unsigned char *node, 
 			return;
 		}
 		data += PAGE_HEAD;
-		c->overflow += pages;
+		t->c.overflow += pages;
 	}
-	if (free_list)
+	if (t->free_list)
 		walk_free(w, key, nkey, data, n);
 	if (flags & F_SUBDATA)
 		walk_db(w, data, false, "a database");
 	if (flags & F_SUBDATA && flags & F_DUPDATA)
-		c->entries += u64(data + DB_ENTRIES);
+		t->c.entries += u64(data + DB_ENTRIES);
 	else if (flags & F_DUPDATA)
-		walk_subpage(w, page, data, n, c);
+		walk_subpage(w, t, page, data, n);
 	else
-		c->entries++;
+		t->c.entries++;
 }
 
-static void walk_page(struct walk *w, uint64_t page, int depth, bool free_list, struct db_count *c)
+/* The nth node of a page; NULL: it is outside. */
+static const unsigned char *node_at(const struct walk *w, const unsigned char *p, size_t n)
+{
+	size_t at = u16(p + PAGE_HEAD + 2 * n);
+	return at < u16(p + 14) || at + NODE_HEAD > w->psize || at + NODE_HEAD + u16(p + at + 6) > w->psize ? NULL : p + at;
+}
+
+static struct key key_of(const unsigned char *node)
+{
+	return (struct key){node + NODE_HEAD, u16(node + 6)};
+}
+
+static void walk_page(struct walk *w, struct tree *t, uint64_t page, int depth, struct key lower, struct key upper);
+
+/* Nodes of a page. What the first one of a branch has for a key does not count: all that is less than the next goes that
+ * way. */
+static void walk_nodes(struct walk *w, struct tree *t, uint64_t page, int depth, struct key lower, struct key upper)
+{
+	const unsigned char *p = w->map + page * w->psize;
+	size_t keys = (u16(p + 12) - PAGE_HEAD) / 2;
+	struct key last = lower;
+	for (size_t i = 0; i < keys; i++) {
+		const unsigned char *node = node_at(w, p, i), *next = i + 1 < keys ? node_at(w, p, i + 1) : NULL;
+		bool branch = depth > 1;
+		if (!node) {
+			fault(w, "page %" PRIu64 ": node %zu is outside", page, i);
+			continue;
+		}
+		struct key k = branch && i == 0 ? lower : key_of(node);
+		if (!branch || i > 0)
+			check_order(w, t, page, last, i == 0, k);
+		if (branch)
+			walk_page(w, t, u16(node) | (uint64_t)u16(node + 2) << 16 | (uint64_t)u16(node + 4) << 32, depth - 1, k,
+				  next ? key_of(next) : upper);
+		else
+			walk_data(w, page, node, w->psize - (size_t)(node - p), t);
+		last = k;
+	}
+	check_end(w, t, page, last, upper);
+}
+
+/* A page and those below it. Their keys are not less than lower, and less than upper: what a search goes by. */
+static void walk_page(struct walk *w, struct tree *t, uint64_t page, int depth, struct key lower, struct key upper)
 {
 	if (!claim(w, page, 1, USED))
 		return;
 	const unsigned char *p = w->map + page * w->psize;
-	unsigned flags = u16(p + 10), lower = u16(p + 12), upper = u16(p + 14);
-	size_t keys = (lower - PAGE_HEAD) / 2;
+	unsigned flags = u16(p + 10), low = u16(p + 12), high = u16(p + 14);
+	size_t keys = (low - PAGE_HEAD) / 2, size = u16(p + 8);
 	bool branch = flags == P_BRANCH, leaf2 = flags == (P_LEAF | P_LEAF2);
-	if (u64(p) != page || (!branch && !leaf2 && flags != P_LEAF) || lower < PAGE_HEAD || lower & 1 || upper < lower || upper > w->psize ||
-	    branch != (depth > 1) || (branch && keys < 2) || (leaf2 && PAGE_HEAD + keys * u16(p + 8) > w->psize)) {
+	if (u64(p) != page || (!branch && !leaf2 && flags != P_LEAF) || low < PAGE_HEAD || low & 1 || high < low || high > w->psize ||
+	    branch != (depth > 1) || (branch && keys < 2) || (leaf2 && (size != t->size || PAGE_HEAD + keys * size > w->psize))) {
 		fault(w, "page %" PRIu64 ": its head is malformed", page);
 		return;
 	}
-	c->branch += branch;
-	c->leaf += !branch;
+	t->c.branch += branch;
+	t->c.leaf += !branch;
 	if (leaf2) {
-		c->entries += keys;
-		return;
-	}
-	for (size_t i = 0; i < keys; i++) {
-		size_t at = u16(p + PAGE_HEAD + 2 * i);
-		const unsigned char *node = p + at;
-		if (at < upper || at + NODE_HEAD > w->psize || at + NODE_HEAD + u16(node + 6) > w->psize)
-			fault(w, "page %" PRIu64 ": node %zu is outside", page, i);
-		else if (branch)
-			walk_page(w, u16(node) | (uint64_t)u16(node + 2) << 16 | (uint64_t)u16(node + 4) << 32, depth - 1, free_list, c);
-		else
-			walk_data(w, page, node, w->psize - at, free_list, c);
+		t->c.entries += keys;
+		check_keys(w, t, page, p + PAGE_HEAD, keys, size, lower, upper);
+	} else {
+		walk_nodes(w, t, page, depth, lower, upper);
 	}
 }
 
 static void walk_db(struct walk *w, const unsigned char *db, bool free_list, const char *name)
 {
-	struct db_count c = {0};
+	struct tree t = {.free_list = free_list, .size = u32(db)};
+	const struct key none = {0};
 	unsigned depth = u16(db + DB_DEPTH);
 	uint64_t root = u64(db + DB_ROOT);
 	if (depth > DEPTH_MAX || (root == UINT64_MAX) != (depth == 0)) {
@@ -256,9 +337,9 @@ static void walk_db(struct walk *w, const unsigned char *db, bool free_list, con
 		return;
 	}
 	if (depth)
-		walk_page(w, root, (int)depth, free_list, &c);
-	if (c.branch != u64(db + DB_BRANCH) || c.leaf != u64(db + DB_LEAF) || c.overflow != u64(db + DB_OVERFLOW) ||
-	    c.entries != u64(db + DB_ENTRIES))
+		walk_page(w, &t, root, (int)depth, none, none);
+	if (t.c.branch != u64(db + DB_BRANCH) || t.c.leaf != u64(db + DB_LEAF) || t.c.overflow != u64(db + DB_OVERFLOW) ||
+	    t.c.entries != u64(db + DB_ENTRIES))
 		fault(w, "%s has not the pages and entries that it says", name);
 }
 
