@@ -516,6 +516,25 @@ static void test_refusal(unsigned char *p, size_t n, const char *want)
 	   refused, in_use, left);
 }
 
+/* How LMDB compares keys stands behind a database's name. One bit, and a record that is there is not found. */
+static void test_comparison(unsigned char *p, size_t n)
+{
+	static const char *const names[] = {"records", "tasks", "meta"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		int reported = 0, refused = 0;
+		size_t name = strlen(names[i]);
+		for (unsigned char *at = p; (at = memmem(at, n - (size_t)(at - p), names[i], name)); at += name) {
+			enum { REVERSEKEY = 2, FLAGS = 4 };
+			at[name + FLAGS] ^= REVERSEKEY;
+			spill("damaged.kb", p, n);
+			reported += in_child(look, "damaged.kb", NULL) == REPORTED;
+			refused += in_child(write_it, "damaged.kb", NULL) == EX_BADDATA;
+			at[name + FLAGS] ^= REVERSEKEY;
+		}
+		ok(reported == 1 && refused == 1, "%s with keys the other way round: reported, and writing is refused", names[i]);
+	}
+}
+
 /* A key of a branch that leads astray: what is behind it is not found, and would be put once more. */
 static void test_separators(void)
 {
@@ -547,6 +566,7 @@ static void test_separators(void)
 	}
 	ok(keys > 10 && reported == keys && refused == keys, "%d keys of branches flipped: %d reported, %d times writing is refused", keys,
 	   reported, refused);
+	test_comparison(p, n);
 	free(p);
 	arena_release(&a);
 }

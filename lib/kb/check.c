@@ -1,6 +1,7 @@
 /* What LMDB does not look at: its own pages. Their form is that of LMDB's data version 1 (mdb.c: MDB_page, MDB_meta,
  * MDB_node, MDB_db), in the byte order of the machine, 64-bit. */
 #include <inttypes.h>
+#include <lmdb.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ enum { P_BRANCH = 1, P_LEAF = 2, P_OVERFLOW = 4, P_META = 8, P_DIRTY = 16, P_LEA
 /* Node: lo 2, hi 2, flags 2, key size 2, key, data. Branches: lo, hi and flags are a page number. */
 enum { NODE_HEAD = 8, F_BIGDATA = 1, F_SUBDATA = 2, F_DUPDATA = 4 };
 /* Database: pad 4, flags 2, depth 2, then branch, leaf and overflow pages, entries, root. */
-enum { DB_SIZE = 48, DB_DEPTH = 6, DB_BRANCH = 8, DB_LEAF = 16, DB_OVERFLOW = 24, DB_ENTRIES = 32, DB_ROOT = 40 };
+enum { DB_SIZE = 48, DB_FLAGS = 4, DB_DEPTH = 6, DB_BRANCH = 8, DB_LEAF = 16, DB_OVERFLOW = 24, DB_ENTRIES = 32, DB_ROOT = 40 };
 enum { FAULTS_MAX = 20, DEPTH_MAX = 32 };
 
 static uint16_t u16(const unsigned char *p)
@@ -226,6 +227,16 @@ static void walk_subpage(struct walk *w, struct tree *t, uint64_t page, const un
 	t->c.entries += keys;
 }
 
+/* By which LMDB compares keys: names and records as bytes, tasks with sets of ids of one length. */
+static bool right_flags(struct key name, const unsigned char *db)
+{
+	unsigned flags = u16(db + DB_FLAGS);
+	if (name.n == 5 && !memcmp(name.p, "tasks", 5))
+		return flags == (MDB_DUPSORT | MDB_DUPFIXED);
+	bool ours = (name.n == 7 && !memcmp(name.p, "records", 7)) || (name.n == 4 && !memcmp(name.p, "meta", 4));
+	return flags == 0 || !ours;
+}
+
 /* The data of a leaf's node. */
 static void walk_data(struct walk *w, uint64_t page, const unsigned char *node, size_t room, struct tree *t)
 {
@@ -251,8 +262,11 @@ static void walk_data(struct walk *w, uint64_t page, const unsigned char *node, 
 	}
 	if (t->free_list)
 		walk_free(w, key, nkey, data, n);
-	if (flags & F_SUBDATA)
+	if (flags & F_SUBDATA) {
+		if (flags & F_DUPDATA ? u16(data + DB_FLAGS) != MDB_DUPFIXED : !right_flags((struct key){key, nkey}, data))
+			fault(w, "page %" PRIu64 ": a database is of another kind than it was made", page);
 		walk_db(w, data, false, "a database");
+	}
 	if (flags & F_SUBDATA && flags & F_DUPDATA)
 		t->c.entries += u64(data + DB_ENTRIES);
 	else if (flags & F_DUPDATA)
@@ -361,6 +375,8 @@ bool pages_check(const unsigned char *map, size_t bytes, uint64_t txn, FILE *out
 	w.seen = xcalloc(w.last + 2, 1);
 	walk_db(&w, head + META_DB, true, "the list of free pages");
 	walk_db(&w, head + META_DB + DB_SIZE, false, "the list of databases");
+	if (u16(head + META_DB + DB_SIZE + DB_FLAGS))
+		fault(&w, "the list of databases is of another kind than it was made");
 	for (uint64_t i = 2; i <= w.last; i++) {
 		if (w.seen[i] == 0)
 			fault(&w, "page %" PRIu64 " is neither free nor in use", i);
