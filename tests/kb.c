@@ -516,6 +516,59 @@ static void test_refusal(unsigned char *p, size_t n, const char *want)
 	   refused, in_use, left);
 }
 
+/* Records of want that are in the salvaged ones; *code as from kb_salvage. */
+static size_t count_saved(const struct kb_list *want, enum exit_code *code, struct arena *a)
+{
+	struct kb_list got;
+	const char *why;
+	size_t n = 0;
+	*code = kb_salvage("damaged.kb", &got, a, &why);
+	for (size_t i = 0, j = 0; i < want->n; i++) {
+		while (j < got.n && digest_cmp(got.a[j].id, want->a[i].id) < 0)
+			j++;
+		n += j < got.n && same_record(&got.a[j], &want->a[i]);
+	}
+	return n;
+}
+
+/* One page after the other is lost, then the heads, the branches and the lists of databases at once. */
+static void test_salvage(void)
+{
+	enum { PAGE = 4096, LEAF = 2 };
+	struct arena a = {0};
+	struct kb_list want;
+	size_t n, missing = 0, fewest, most_lost = 0, codes = 0, pages = 0;
+	enum exit_code code;
+	struct kb *k = kb_open_file("sound.kb", false);
+	kb_find(k, NULL, NULL, &want, &a);
+	kb_close(k);
+	unsigned char *p = slurp("sound.kb", &n), *q = xmalloc(n);
+	spill("damaged.kb", p, n);
+	fewest = count_saved(&want, &code, &a);
+	ok(fewest == want.n && code == EX_GOOD, "salvage of a sound file: %zu of %zu", fewest, want.n);
+	for (size_t at = 0; at < n; at += PAGE, pages++) {
+		memcpy(q, p, n);
+		memset(q + at, 0xa5, PAGE);
+		spill("damaged.kb", q, n);
+		size_t lost = want.n - count_saved(&want, &code, &a);
+		missing += lost;
+		most_lost = lost > most_lost ? lost : most_lost;
+		codes += code == EX_GOOD ? lost == 0 : code == EX_BADDATA;
+	}
+	ok(missing && missing <= want.n && most_lost < 40 && codes == pages, "each of %zu pages lost: %zu records with it, %zu at most; %zu times it says so",
+	   pages, missing, most_lost, codes);
+	memcpy(q, p, n);
+	for (size_t at = 0; at < n; at += PAGE)
+		if (at < 2 * PAGE || (q[at] == at / PAGE && (q[at + 10] != LEAF || memmem(q + at, PAGE, "tasks", 5))))
+			memset(q + at, 0, at ? 16 : PAGE);
+	spill("damaged.kb", q, n);
+	fewest = count_saved(&want, &code, &a);
+	ok(fewest == want.n && code == EX_BADDATA, "heads, branches and lists lost: %zu of %zu saved", fewest, want.n);
+	free(q);
+	free(p);
+	arena_release(&a);
+}
+
 /* How LMDB compares keys stands behind a database's name. One bit, and a record that is there is not found. */
 static void test_comparison(unsigned char *p, size_t n)
 {
@@ -764,6 +817,7 @@ int main(int argc, char **argv)
 	test_bases();
 	test_damage(!whole ? A_PART : argc > 2 ? atoi(argv[2]) : WHOLE_BYTES, 0, 1);
 	test_separators();
+	test_salvage();
 	test_kills(whole ? 8 : 4, whole ? 200 : 20);
 	return tap_done();
 }

@@ -171,6 +171,17 @@ for v in 1.1 2.0; do LC_ALL=C sed "s/hone-kb 1\.0/hone-kb $v/" v1.kb >v$v.kb; do
 ok "$(kb --kb v1.1.kb dump | cmp - "$top/tests/kb/v1.txt" && rc kb --kb v1.1.kb put <a.txt)" 69 "a newer minor version is read, not written"
 ok "$(rc kb --kb v2.0.kb dump) $(cat err)" "69 kb: v2.0.kb: is of version 2.0, this program reads 1; use a newer hone" "a newer major version is 69"
 
+# Of a damaged file, what is whole: here the head is gone, then a page with records on it.
+cp b.kb torn.kb
+ok "$(rc kb --kb torn.kb dump --salvage) $(cmp out a.dump && cat err)" "0 kb: 50 records are whole" "salvage of a sound file"
+dd if=/dev/zero of=torn.kb bs=100 count=1 conv=notrunc 2>/dev/null
+ok "$(rc kb --kb torn.kb dump) $(rc kb --kb torn.kb dump --salvage) $(cmp out a.dump && cat err)" \
+	"65 65 kb: torn.kb: is not a knowledge base; 50 records are whole" "of one without a head"
+cp b.kb torn.kb
+dd if=/dev/zero of=torn.kb bs=4096 seek=4 count=1 conv=notrunc 2>/dev/null
+ok "$(rc kb --kb torn.kb dump --salvage) $(wc -l <err) $(grep -c '^kb: torn.kb: damaged: .*; [1-4].* records are whole$' err) $(grep '^record' out | grep -cvxFf a.dump)" "65 1 1 0" "$(cat err)"
+ok "$(rc kb --kb none.kb dump --salvage) $(rc kb --kb . dump --salvage)" "66 66" "salvage of what is not there"
+
 # Where nothing can be written, by a user who may not.
 mkdir ro && cp v1.kb ro/kb && chmod 444 ro/kb && chmod 755 . .. && chmod 555 ro
 as=

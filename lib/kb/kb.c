@@ -29,20 +29,39 @@ static void add_layer(struct kb *k, const char *path, const char *name, bool wri
 	k->layer[k->n++].store = store_open(path, write);
 }
 
+/* What is named, by the caller or the environment; NULL: nothing. */
+static const char *explicit_path(const char *path)
+{
+	const char *env = getenv("HONE_KB");
+	if (path && !*path)
+		die(EX_BADUSE, "--kb: a file without a name");
+	return path ? path : env && *env ? env : NULL;
+}
+
+static noreturn void no_place(void)
+{
+	die(EX_SYSTEM, "no place for the knowledge base; set HONE_KB or HOME");
+}
+
+static const char *path_of_one(const char *path, struct arena *a)
+{
+	path = explicit_path(path);
+	if (!path && !(path = custom_path(a)))
+		no_place();
+	return path;
+}
+
 /* Of the layers there may be, those that are there; the first is made if it is to be written. */
 static struct kb *open_layers(const char *path, bool write, bool first_only)
 {
 	struct kb *k = xcalloc(1, sizeof *k);
-	const char *env = getenv("HONE_KB"), *custom = custom_path(&k->arena);
+	const char *custom = custom_path(&k->arena);
 	bool said = path != NULL;
-	if (said && !*path)
-		die(EX_BADUSE, "--kb: a file without a name");
-	if (!path && env && *env)
-		path = env;
+	path = explicit_path(path);
 	if (path)
 		add_layer(k, arena_str(&k->arena, path), "explicit", write, said || first_only);
 	else if ((write || first_only) && !custom)
-		die(EX_SYSTEM, "no place for the knowledge base; set HONE_KB or HOME");
+		no_place();
 	if (!path && write)
 		make_parents(custom);
 	if (!path || !first_only)
@@ -195,6 +214,17 @@ static int by_id_and_layer(const void *x, const void *y)
 	return c ? c : a->layer - b->layer;
 }
 
+static void sort_unique(struct kb_list *l)
+{
+	size_t n = 0;
+	if (l->n)
+		qsort(l->a, l->n, sizeof *l->a, by_id_and_layer);
+	for (size_t i = 0; i < l->n; i++)
+		if (n == 0 || !digest_eq(l->a[n - 1].id, l->a[i].id))
+			l->a[n++] = l->a[i];
+	l->n = n;
+}
+
 static void find(struct kb *k, const struct store_range *range, const char *kind, const char *task, struct kb_list *out, struct arena *a)
 {
 	*out = (struct kb_list){0};
@@ -214,13 +244,7 @@ static void find(struct kb *k, const struct store_range *range, const char *kind
 		}
 		arena_release(&answers);
 	}
-	size_t n = 0;
-	if (out->n)
-		qsort(out->a, out->n, sizeof *out->a, by_id_and_layer);
-	for (size_t i = 0; i < out->n; i++)
-		if (n == 0 || !digest_eq(out->a[n - 1].id, out->a[i].id))
-			out->a[n++] = out->a[i];
-	out->n = n;
+	sort_unique(out);
 }
 
 static const struct digest most = {UINT64_MAX, UINT64_MAX};
@@ -260,21 +284,34 @@ void kb_stat(struct kb *k, int layer, struct kb_stat *out)
 const char *kb_check(struct kb *k, int layer, struct arena *a)
 {
 	size_t n;
-	const char *why, *text = store_try(k->layer[layer].store, STORE_CHECK, a, &n, &why);
+	enum exit_code code;
+	const char *why, *text = store_try(k->layer[layer].store, STORE_CHECK, NULL, 0, a, &n, &why, &code);
 	return why ? arena_printf(a, "%s%s\n", text, why) : text;
 }
 
-void kb_salvage(struct kb *k, int layer, struct kb_list *out, struct arena *a)
+enum exit_code kb_salvage(const char *path, struct kb_list *out, struct arena *a, const char **why)
 {
 	struct arena answers = {0};
+	struct store_range all = {.hi = most};
 	struct kb_record r;
-	size_t n;
-	const char *why, *p = store_try(k->layer[layer].store, STORE_SALVAGE, &answers, &n, &why), *end = p + n;
+	enum exit_code code;
+	size_t n = 0;
+	const char *p;
+	path = path_of_one(path, &answers);
+	struct store *s = store_start(path, false);
+	p = store_try(s, STORE_OPEN, NULL, 0, &answers, &n, why, &code);
+	if (!*why)
+		p = store_try(s, STORE_FIND, &all, sizeof all, &answers, &n, why, &code);
+	store_close(s);
+	if (*why) {
+		p = pages_salvage(path, &answers, &n);
+		*why = arena_printf(a, "%s: %s", path, *why);
+	}
 	*out = (struct kb_list){0};
-	while (next_record(&p, end, &r, a))
+	for (const char *end = p + n; next_record(&p, end, &r, a);)
 		if (r.n)
 			push(out, &r, a);
 	arena_release(&answers);
-	if (out->n)
-		qsort(out->a, out->n, sizeof *out->a, by_id_and_layer);
+	sort_unique(out);
+	return code;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include "common/arena.h"
 #include "common/digest.h"
+#include "common/msg.h"
 #include "common/vec.h"
 
 #define KB_FORMAT "hone-kb 1.0" /* of the files; a newer minor can be read, not written; another major neither */
@@ -112,6 +113,8 @@ const char *kb_check(struct kb *k, int layer, struct arena *a);
  * given; false: somebody wrote meanwhile. */
 bool kb_swap(struct kb *k, const struct kb_stat *expect, const struct digest *drop, size_t ndrop,
 	     struct kb_record *const *put, size_t nput);
-/* Of a damaged file: every record that can be reached and matches its id. */
-void kb_salvage(struct kb *k, int layer, struct kb_list *out, struct arena *a);
+/* The records of a file (path as for kb_open_file), sorted by id, also where kb_find dies of damage: then every one on any of
+ * its pages that matches its id, among them such as kb_swap took out; *why is what was wrong, and the exit code for that is
+ * returned. */
+enum exit_code kb_salvage(const char *path, struct kb_list *out, struct arena *a, const char **why);
 #endif

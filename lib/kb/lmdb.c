@@ -50,7 +50,7 @@ static noreturn void fail(enum exit_code code, const char *fmt, ...)
 
 static noreturn void damaged(const char *what)
 {
-	fail(EX_BADDATA, "damaged: %s; kb fsck says more, kb dump --salvage prints what is whole", what);
+	fail(EX_BADDATA, STORE_DAMAGED "%s", what);
 }
 
 /* Ends with the right code for what LMDB says. */
@@ -93,7 +93,7 @@ static void on_assert(MDB_env *env, const char *what)
 /* Files and their opening. */
 
 /* The heads as they are on disk, read again where a commit came between. commits: also whether they are of the commits that
- * they say; salvage does without. */
+ * they say; opening does without. */
 static const char *check_heads(uint64_t *txn, bool commits)
 {
 	static unsigned char head[2 * 65536];
@@ -278,7 +278,7 @@ static bool open_databases(bool write)
 	must(mdb_dbi_open(sv.txn, "tasks", MDB_DUPSORT | MDB_DUPFIXED, &sv.tasks));
 	const char *why = check_heads(&head, true);
 	if (why)
-		damaged(why);
+		fail(EX_BADDATA, "%s", why);
 	return true;
 }
 
@@ -579,26 +579,6 @@ static void find(const struct store_range *r)
 	vec_free(&out);
 }
 
-/* Everything that matches its id, sent as it is found: the next page may be the end. */
-static void salvage(void)
-{
-	MDB_cursor *c;
-	MDB_val key, text;
-	struct answer out = {0};
-	must(mdb_txn_begin(sv.env, NULL, MDB_RDONLY, &sv.txn));
-	must(mdb_dbi_open(sv.txn, "records", 0, &sv.records));
-	must(mdb_cursor_open(sv.txn, sv.records, &c));
-	int rc = mdb_cursor_get(c, &key, &text, MDB_FIRST);
-	for (; !rc; rc = mdb_cursor_get(c, &key, &text, MDB_NEXT)) {
-		if (take(&key, &text, &out) && !frame_send(sv.fd, ANSWER_PART, 0, out.a, out.n))
-			break;
-		out.n = 0;
-	}
-	vec_free(&out);
-	if (rc != MDB_NOTFOUND)
-		must(rc);
-}
-
 /* Checks, of the snapshot that is being read; lines to out. */
 
 /* One record: its text is of its id, canonical, and in the index. */
@@ -753,10 +733,6 @@ static void serve_one(const struct store_frame *f, const char *p)
 		check_file();
 		frame_send(sv.fd, 0, 0, NULL, 0);
 		break;
-	case STORE_SALVAGE:
-		salvage();
-		frame_send(sv.fd, 0, 0, NULL, 0);
-		_exit(0);
 	}
 }
 

@@ -77,7 +77,7 @@ static noreturn void become_server(int fd, const char *path, bool write)
 	lmdb_serve(3, path, write);
 }
 
-struct store *store_open(const char *path, bool write)
+struct store *store_start(const char *path, bool write)
 {
 	struct store *s = xcalloc(1, sizeof *s);
 	int pair[2];
@@ -91,6 +91,12 @@ struct store *store_open(const char *path, bool write)
 	if (s->pid == 0)
 		become_server(pair[1], path, write);
 	close(pair[1]);
+	return s;
+}
+
+struct store *store_open(const char *path, bool write)
+{
+	struct store *s = store_start(path, write);
 	struct arena a = {0};
 	size_t n;
 	store_call(s, STORE_OPEN, NULL, 0, &a, &n, NULL);
@@ -116,7 +122,7 @@ const char *store_path(const struct store *s)
 
 noreturn void store_damaged(const struct store *s, const char *what)
 {
-	die(EX_BADDATA, "%s: damaged: %s; kb fsck says more, kb dump --salvage prints what is whole", s->path, what);
+	die(EX_BADDATA, "%s: " STORE_DAMAGED "%s; kb fsck says more, kb dump --salvage prints what is whole", s->path, what);
 }
 
 /* How the other side ended, when it did without an answer. */
@@ -146,6 +152,8 @@ const char *store_call(struct store *s, enum store_op op, const void *p, size_t 
 	}
 	if (!good)
 		store_damaged(s, how_it_ended(s, a));
+	if (f.kind == EX_BADDATA && !strncmp(answer, STORE_DAMAGED, strlen(STORE_DAMAGED)))
+		store_damaged(s, answer + strlen(STORE_DAMAGED));
 	if (f.kind)
 		die(f.kind, "%s: %s", s->path, answer);
 	*len = f.n;
@@ -154,12 +162,14 @@ const char *store_call(struct store *s, enum store_op op, const void *p, size_t 
 	return answer;
 }
 
-const char *store_try(struct store *s, enum store_op op, struct arena *a, size_t *len, const char **why)
+const char *store_try(struct store *s, enum store_op op, const void *p, size_t n, struct arena *a, size_t *len, const char **why,
+		      enum exit_code *code)
 {
 	struct store_frame f = {ANSWER_PART, 0, 0};
 	VEC(char) all = {0};
 	*why = NULL;
-	bool good = frame_send(s->fd, op, 0, NULL, 0);
+	*code = EX_GOOD;
+	bool good = frame_send(s->fd, op, 0, p, n);
 	while (good && f.kind == ANSWER_PART) {
 		good = frame_receive(s->fd, &f);
 		if (!good)
@@ -167,12 +177,12 @@ const char *store_try(struct store *s, enum store_op op, struct arena *a, size_t
 		vec_reserve(&all, all.n + f.n + 1);
 		good = bytes_receive(s->fd, all.a + all.n, f.n);
 		if (good && f.kind && f.kind != ANSWER_PART)
-			*why = arena_printf(a, "%.*s", (int)f.n, all.a + all.n);
+			*code = f.kind, *why = arena_printf(a, "%.*s", (int)f.n, all.a + all.n);
 		else if (good)
 			all.n += f.n;
 	}
 	if (!good)
-		*why = how_it_ended(s, a);
+		*code = EX_BADDATA, *why = arena_printf(a, STORE_DAMAGED "%s", how_it_ended(s, a));
 	vec_reserve(&all, all.n + 1);
 	char *text = arena_copy(a, all.a, all.n + 1);
 	text[all.n] = 0;

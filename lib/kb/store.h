@@ -4,9 +4,10 @@
 #ifndef HONE_KB_STORE_H
 #define HONE_KB_STORE_H
 #include <stdnoreturn.h>
+#include "common/msg.h"
 #include "kb/kb.h"
 
-enum store_op { STORE_OPEN, STORE_PUT, STORE_FIND, STORE_SWAP, STORE_STAT, STORE_CHECK, STORE_SALVAGE };
+enum store_op { STORE_OPEN, STORE_PUT, STORE_FIND, STORE_SWAP, STORE_STAT, STORE_CHECK };
 
 /* A record on its way to the file; the text without its first and last line. */
 struct store_item {
@@ -33,6 +34,7 @@ struct store_frame {
 	uint64_t n;    /* bytes that follow */
 };
 enum { ANSWER_PART = 0x100 };
+#define STORE_DAMAGED "damaged: " /* what an error of EX_BADDATA begins with where kb fsck may say more */
 bool frame_send(int fd, uint32_t kind, uint32_t value, const void *p, size_t n);
 bool frame_receive(int fd, struct store_frame *f);
 bool bytes_receive(int fd, void *p, size_t n);
@@ -40,12 +42,14 @@ bool bytes_receive(int fd, void *p, size_t n);
 /* This side. */
 struct store;
 struct store *store_open(const char *path, bool write);
+struct store *store_start(const char *path, bool write); /* the process alone: STORE_OPEN is to be asked first */
 void store_close(struct store *s);
 const char *store_path(const struct store *s);
 /* One request and its answer, in the arena; *value: the number in the answer. Dies if the answer is an error. */
 const char *store_call(struct store *s, enum store_op op, const void *p, size_t n, struct arena *a, size_t *len, uint32_t *value);
-/* The same, but the answer may break off: then *why is how. */
-const char *store_try(struct store *s, enum store_op op, struct arena *a, size_t *len, const char **why);
+/* The same, but the answer may be an error, or break off: then *why is what, with the exit code for it. */
+const char *store_try(struct store *s, enum store_op op, const void *p, size_t n, struct arena *a, size_t *len, const char **why,
+		      enum exit_code *code);
 noreturn void store_damaged(const struct store *s, const char *what);
 
 /* What every committed transaction leaves in the file: count and sum as in struct kb_stat; txn is the transaction that
@@ -61,6 +65,8 @@ noreturn void lmdb_serve(int fd, const char *path, bool write);
 /* check.c: what is wrong with the pages of transaction txn in the mapped file; a line a fault to out. false: its head,
  * which the second commit after it writes over, is not there any more. */
 bool pages_check(const unsigned char *map, size_t bytes, uint64_t txn, FILE *out);
+/* salvage.c: every record on any page of the file that matches its id, as STORE_FIND answers; some several times. */
+char *pages_salvage(const char *path, struct arena *a, size_t *n);
 /* Have the two heads of the file the form that they must have? NULL, or what is wrong; *txn: the newer one's. */
 const char *heads_check(const unsigned char *head, size_t n, uint64_t *txn);
 /* Commits go to the two heads in turn: is the newer one of the last commit, and the older one of that before? One flipped bit

@@ -300,23 +300,27 @@ int kb_dump(const struct tool *t, struct tool_args *a)
 	struct arena arena = {0};
 	struct kb_list l;
 	struct outfile o;
+	const char *why = NULL;
+	enum exit_code code = EX_GOOD;
 	if (a->nfile)
 		die(EX_BADUSE, "dump takes no argument; --kb FILE says which file, --for MODEL what of it");
 	if (opt.for_file)
 		return kb_dump_for(a);
-	struct kb *k = kb_open_file(opt.kb, false);
+	struct kb *k = opt.salvage ? NULL : kb_open_file(opt.kb, false);
 	if (opt.salvage)
-		kb_salvage(k, 0, &l, &arena);
+		code = kb_salvage(opt.kb, &l, &arena, &why);
 	else
 		kb_find(k, NULL, NULL, &l, &arena);
 	kb_close(k);
 	outfile_open(&o, a->out, false);
 	print_records(o.f, &l, a->json);
 	outfile_close(&o);
-	if (opt.salvage)
+	if (why)
+		warn("%s; %zu records are whole", why, l.n);
+	else if (opt.salvage)
 		note("%zu records are whole", l.n);
 	arena_release(&arena);
-	return EX_GOOD;
+	return code;
 }
 
 int kb_fsck(const struct tool *t, struct tool_args *a)
