@@ -333,6 +333,25 @@ static void test_looks(void)
 		const char *trace = arena_printf(&a, "trace %d\n", rows[i].wins);
 		ok(rows[i].wins ? best && !strcmp(kb_get_field(best, "trace"), trace) : !best, "%s", rows[i].what);
 	}
+	struct kb_record *first = kernel("here", "faster", "default", 0.9, 1, &a), *last = kernel("here", "slower", "default", 1.1, 1, &a);
+	struct kb_record *both[] = {first, last};
+	for (int i = 0; i < 2; i++) {
+		kb_set_field(both[i], "session", "gc", &a);
+		kb_set_field(both[i], "mean", i ? "1.05" : "0.5", &a);
+		kb_set_field(both[i], "looks", i ? "4" : "3", &a);
+	}
+	kb_set_field(last, "kind", "dropped", &a);
+	kb_set_field(last, "trace", NULL, &a);
+	char hex[33];
+	digest_hex(kb_trace_digest("trace 1\n"), hex);
+	kb_set_field(last, "trace-digest", hex, &a);
+	kb_put(k, both, 2);
+	kb_find(k, "kernel", NULL, &l, &a);
+	double worth = 0;
+	for (size_t i = 0; i < l.n; i++)
+		if (digest_eq(l.a[i].id, first->id))
+			worth = kb_worth(&l.a[i]);
+	ok(l.n == N + 1 && worth == 1.05, "kernels alone: a last look that gc has shortened counts for its choice: %g", worth);
 	kb_close(k);
 	arena_release(&a);
 }

@@ -225,7 +225,7 @@ static void sort_unique(struct kb_list *l)
 	l->n = n;
 }
 
-static void find(struct kb *k, const struct store_range *range, const char *kind, const char *task, struct kb_list *out, struct arena *a)
+static void find(struct kb *k, const struct store_range *range, const char *task, struct kb_list *out, struct arena *a)
 {
 	*out = (struct kb_list){0};
 	for (int i = 0; i < k->n; i++) {
@@ -234,10 +234,10 @@ static void find(struct kb *k, const struct store_range *range, const char *kind
 		const char *p = store_call(k->layer[i].store, STORE_FIND, range, sizeof *range, &answers, &n, NULL), *end = p + n;
 		struct kb_record r;
 		while (next_record(&p, end, &r, a)) {
-			const char *kinds = kb_get_field(&r, "kind"), *tasks = kb_get_field(&r, "task");
+			const char *tasks = kb_get_field(&r, "task");
 			if (r.n == 0)
 				store_damaged(k->layer[i].store, "a record is not of the form of records");
-			if ((kind && (!kinds || strcmp(kinds, kind))) || (task && (!tasks || strcmp(tasks, task))))
+			if (task && (!tasks || strcmp(tasks, task)))
 				continue;
 			r.layer = i;
 			push(out, &r, a);
@@ -254,8 +254,15 @@ void kb_find(struct kb *k, const char *kind, const char *task, struct kb_list *o
 	struct store_range r = {.by_task = task != NULL, .hi = most};
 	if (task)
 		r.task = digest_bytes(task, strlen(task));
-	find(k, &r, kind, task, out, a);
-	kb_weigh(out);
+	find(k, &r, task, out, a);
+	kb_weigh(out); /* also by looks of another kind: what gc left of them */
+	size_t n = 0;
+	for (size_t i = 0; i < out->n; i++) {
+		const char *of = kb_get_field(&out->a[i], "kind");
+		if (!kind || (of && !strcmp(of, kind)))
+			out->a[n++] = out->a[i];
+	}
+	out->n = n;
 }
 
 void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena *a)
@@ -270,7 +277,7 @@ void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena
 	bool good = digest_parse(digits, 32, &r.lo);
 	memset(digits + n, 'f', 32 - n);
 	if (good && digest_parse(digits, 32, &r.hi))
-		find(k, &r, NULL, NULL, out, a);
+		find(k, &r, NULL, out, a);
 }
 
 void kb_stat(struct kb *k, int layer, struct kb_stat *out)
