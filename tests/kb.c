@@ -77,7 +77,8 @@ static void test_malformed(void)
 		{"record\n\n", 1}, {"record\nkind x", 2}, {"record\nkind x\n", 3}, {"record 12\nkind x\n\n", 1},
 		{"record 00000000000000000000000000000000\nkind x\n\n", 1}, {"record\nkind x\nkind y\n\n", 1},
 		{"record\nKind x\n\n", 2}, {"record\nkind x\n y\n\n", 3}, {"record\r\nkind x\r\n\r\n", 1}, {"record\nkind x\r\n\r\n", 3},
-		{"kind x\n\n", 1}, {"\n\n# c\nhone-kb\n", 4}, {"hone-kb x\n", 1}, {"hone-kb 0\n", 1}, {"hone-kb 2\nrecord\nkind x\n\n", 1},
+		{"kind x\n\n", 1}, {"\n\n# c\nhone-kb\n", 4}, {"hone-kb x\n", 1}, {"hone-kb 0\n", 1}, {"hone-kb 1.garbage\n", 1},
+		{"hone-kb 1.2x\nrecord\nkind x\n\n", 1}, {"hone-kb 1.\n", 1}, {"hone-kb 1 \n", 1}, {"hone-kb 2\nrecord\nkind x\n\n", 1},
 		{"\n\trecord\n", 2}, {"record\n\tx\n\n", 2}, {"<html>\n", 1},
 	};
 	struct arena a = {0};

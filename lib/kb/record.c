@@ -148,7 +148,14 @@ static const char *check_version(const struct line *l)
 	int major = 0;
 	for (; p < end && *p >= '0' && *p <= '9' && major < 1000000; p++)
 		major = 10 * major + (*p - '0');
-	if (p == l->p + 8 || (p < end && *p != '.' && *p != '\n'))
+	bool good = p > l->p + 8;
+	if (good && p < end && *p == '.') {
+		const char *minor = ++p;
+		while (p < end && *p >= '0' && *p <= '9')
+			p++;
+		good = p > minor;
+	}
+	if (!good || p < end)
 		return "expected hone-kb and a version";
 	return major > 1 ? kb_newer : major < 1 ? "there is no version 0" : NULL;
 }
