@@ -360,6 +360,8 @@ static void test_malformed(void)
 		{"RandomNormalLike f32 4", "statement 0: RandomNormalLike has bodies or is random"},
 		{"Relu f32 4 ->", "no results behind ->"},
 		{"Relu f32 4 -> %0 foo", "'foo' is no result"},
+		{"Relu f32 4 -> %0@0junk", "'junk' follows a result's layout"},
+		{"Relu f32 4x4 -> %0@1,0@0,1", "'@0,1' follows a result's layout"},
 		{"Relu str 4", "elements of type str"},
 		{"Relu f32 4;", "statement 1: an operator is missing"},
 		{"Split*0 f32 4", "statement 0: "},

@@ -437,6 +437,8 @@ static void set_result_types(struct reader *r, node_id fused)
 		if (r->layout.a[k]) {
 			r->s = sym_str(r->layout.a[k]);
 			sym layout = read_layout(r, inner->type.rank);
+			if (*r->s)
+				die(EX_BADDATA, "'%.20s' follows a result's layout", r->s);
 			if (inner->type.layout != layout && (inner->type.layout || inner->kind != VAL_NODE))
 				die(EX_BADDATA, "a result in two layouts");
 			inner->type.layout = layout;
