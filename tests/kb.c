@@ -246,14 +246,16 @@ static void test_best(void)
 		kernel("here", "faster", "default", 0.9, 1, &a), kernel("here", "faster", "default", 0.8, 2, &a),
 		kernel("here", "faster", "incumbent", 0.5, 3, &a), kernel("here", "wrong", "default", 0.1, 4, &a),
 		kernel("there", "faster", "default", 0.4, 5, &a), kernel("here", "faster", "default", 0.0 / 0.0, 6, &a),
+		kernel("here", "faster", "default", 0.2, 9, &a),
 	};
+	kb_set_field(front[6], "ratio", NULL, &a);
 	struct kb_record *back[] = {kernel("here", "faster", "default", 0.3, 7, &a), kernel("there", "faster", "default", 0.2, 8, &a)};
 	setenv("XDG_DATA_HOME", arena_printf(&a, "%s/xdg", get_current_dir_name()), 1);
 	struct kb *k = kb_open(NULL, true);
 	kb_put(k, back, 2);
 	kb_close(k);
 	k = kb_open("front.kb", true);
-	kb_put(k, front, 6);
+	kb_put(k, front, 7);
 	ok(kb_layers(k) == 2, "two layers");
 	const struct kb_record *r = kb_best(k, "Add f32 4 4", "here", &a, &why);
 	ok(r && !strcmp(kb_get_field(r, "trace"), "trace 2\n") && r->layer == 0, "the lowest upper bound of the first layer wins");
@@ -262,9 +264,9 @@ static void test_best(void)
 	ok(!r && strstr(why, "of another target"), "nothing wins on a target that is not there");
 	struct kb_list l;
 	kb_find(k, NULL, "Add f32 4 4", &l, &a);
-	ok(l.n == 8 && kb_measured(&l, "Add f32 4 4", "here", "trace 4\n") && !kb_measured(&l, "Add f32 4 4", "there", "trace 4\n"), "what was measured");
+	ok(l.n == 9 && kb_measured(&l, "Add f32 4 4", "here", "trace 4\n") && !kb_measured(&l, "Add f32 4 4", "there", "trace 4\n"), "what was measured");
 	kb_find(k, "kernel", NULL, &l, &a);
-	ok(l.n == 8, "by kind");
+	ok(l.n == 9, "by kind");
 	kb_find(k, "other", NULL, &l, &a);
 	ok(l.n == 0, "and no other");
 	kb_close(k);

@@ -30,7 +30,7 @@ static const char *excluded(const struct kb_record *r, const char *target)
 		return verdict ? verdict : "without a verdict";
 	if (!is(r, "against", "default"))
 		return "not timed against the default";
-	if (!kb_get_field(r, "trace") || isinf(kb_number(r, "hi")))
+	if (!kb_get_field(r, "trace") || isinf(kb_number(r, "hi")) || isinf(kb_number(r, "ratio")))
 		return "without a trace or a ratio";
 	if (kb_worth(r) > KB_MATERIAL)
 		return "no faster by all looks";
