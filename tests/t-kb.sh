@@ -48,6 +48,11 @@ head -c 1000 a.dump >cut.txt
 ok "$(rc kb --kb cut.kb load cut.txt) $(grep -c 'cut short' err)" "65 1" "a text cut short"
 ok "$(sed 's/faster/slower/' a.dump | rc kb --kb cut.kb put) $(grep -c 'does not match its id' err)" "65 1" "a record that was changed"
 ok "$(printf 'hone-kb 2\nrecord\na b\n\n' | rc kb --kb cut.kb put)" 69 "text of a newer version is 69"
+ln -s nowhere.kb link.kb
+for verb in dump put; do
+	ok "$(rc kb --kb link.kb $verb <a.txt) $(cat err)" "66 kb: link.kb: is a symbolic link to what is not there" "$verb, and the file is a link to nothing"
+done
+ok "$(kb -q --kb nowhere.kb load a.dump && kb --kb link.kb put <a.txt 2>&1)" "kb: 50 records, 0 of them new" "and to a file"
 ok "$(rc kb load none.txt) $(rc kb --kb none.kb dump) $(rc kb --kb . dump) $(rc kb nonsense) $(rc kb)" "66 66 66 64 64" "what is not there"
 ok "$(rc kb --kb a.txt dump) $(wc -l <err)" "65 1" "a file of something else"
 : >empty.kb

@@ -173,6 +173,11 @@ static void create_file(void)
 	sync_directory(sv.path);
 }
 
+static bool is_full(int error)
+{
+	return error == ENOSPC || error == EDQUOT;
+}
+
 /* LMDB writes its lock file through a mapping, where a disk without room for it ends in SIGBUS: the room is taken before, as
  * much as LMDB gives it (a cache line for each reader and three for the head). false: there is none. A file that is there
  * already is left alone. */
@@ -184,8 +189,8 @@ static bool make_lock_file(void)
 		fail_lmdb(ENAMETOOLONG);
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return errno != ENOSPC; /* what else is wrong LMDB says */
-	bool room = fallocate(fd, 0, 0, BYTES) == 0 || errno != ENOSPC;
+		return !is_full(errno); /* what else is wrong LMDB says */
+	bool room = fallocate(fd, 0, 0, BYTES) == 0 || !is_full(errno);
 	if (!room)
 		unlink(path);
 	close(fd);
@@ -202,6 +207,8 @@ static void open_file(void)
 		fail(EX_NOTAVAIL, "is on a network file system (%s), where locks and mappings do not hold; put it on a local disk "
 		     "(--kb, HONE_KB) and carry it with kb dump and kb load", why);
 	if (stat(sv.path, &st)) {
+		if (errno == ENOENT && lstat(sv.path, &st) == 0)
+			fail(EX_NOIN, "is a symbolic link to what is not there");
 		if (errno != ENOENT || !sv.write)
 			fail(errno == EACCES ? EX_IO : EX_NOIN, "%s", strerror(errno));
 		create_file();
@@ -214,7 +221,7 @@ static void open_file(void)
 	if ((why = check_heads(&txn, false)))
 		fail(EX_BADDATA, "%s", why);
 	int rc = make_lock_file() ? open_env(sv.path, MDB_NOSUBDIR | (sv.write ? 0 : MDB_RDONLY)) : ENOSPC;
-	if ((rc == EACCES || rc == ENOSPC) && !sv.write) {
+	if ((rc == EACCES || is_full(rc)) && !sv.write) {
 		sv.nolock = true;
 		rc = open_env(sv.path, MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK);
 	}
