@@ -257,10 +257,10 @@ static void test_best(void)
 	k = kb_open("front.kb", true);
 	kb_put(k, front, 7);
 	ok(kb_layers(k) == 2, "two layers");
-	const struct kb_record *r = kb_best(k, "Add f32 4 4", "here", &a, &why);
+	const struct kb_record *r = kb_best(k, "Add f32 4 4", "here", NULL, &a, &why);
 	ok(r && !strcmp(kb_get_field(r, "trace"), "trace 2\n") && r->layer == 0, "the lowest upper bound of the first layer wins");
 	ok(strstr(why, "over: ") && strstr(why, "layer behind") && strstr(why, "1 of another kind") == NULL && strstr(why, "1 wrong"), "and why says over which");
-	r = kb_best(k, "Add f32 4 4", "elsewhere", &a, &why);
+	r = kb_best(k, "Add f32 4 4", "elsewhere", NULL, &a, &why);
 	ok(!r && strstr(why, "of another target"), "nothing wins on a target that is not there");
 	struct kb_list l;
 	kb_find(k, NULL, "Add f32 4 4", &l, &a);

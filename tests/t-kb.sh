@@ -234,6 +234,24 @@ ok "$(ge-stat --digest same.g)" "$(ge-stat --digest net.g)" "on another target n
 ok "$(kb --kb net.kb --target here dump --for net.g | sed -n 's/^task //p')" "Relu f32 4" "dump --for"
 ok "$(kb --kb net.kb --target here why 'Relu f32 4' | grep -c '^wins: .* 0.5000 of the default')" 1 "why"
 ok "$(kb --kb net.kb --target here best 'Relu f32 4' --json | grep -c '"ratio": "0.5"') $(rc kb --kb net.kb --target there best 'Relu f32 4')" "1 1" "best"
+# best and why go by today's default, as apply does, where the rule gives one. tune-op says which that is.
+t='MatMul f32 16x32 32x16'
+tune-op --quiet --runner fake --trials 1 --task "$t" >base.txt 2>/dev/null
+today=$(sed -n 's/^base //p' base.txt | tail -1)
+here=$(kb --kb net.kb why --json "$t" | sed 's/.*"target": "\([^"]*\)".*/\1/')
+timed() { # BASE VERDICT MEAN SAMPLES TRACE
+	printf 'record\nkind kernel\ntask %s\ntarget %s\ntrace %s\nverdict %s\nagainst default\nbase %s\n' "$t" "$here" "$5" "$2" "$1"
+	printf 'ratio 0.5\nlo 0.4\nhi 0.6\nmean %s\nlooks 3\nsamples %s\n\n' "$3" "$4"
+}
+{ timed old faster 0.55 50/100 older; timed "$today" faster 0.9 60/70 newer; } | kb -q --kb today.kb put
+printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[16,32]\n  input w: f32[32,16]\n  y: f32[16,16] = MatMul(x, w)\n  output y = y\n}\n' |
+	ge-load | ge-fuse -o matmul.g
+kb --kb today.kb why "$t" >why
+ok "$(kb --kb today.kb dump --for matmul.g | grep ^trace) $(kb --kb today.kb best "$t" | grep ^trace)" "trace newer trace newer" "best names the record that apply uses"
+ok "$(grep -c "^wins: .* of the default's time (0.4000 .. 0.6000), mean 0.9000, " why) $(grep -c "^over: .* of an older default's time" why)" "1 1" "why says by what mean, and which default"
+{ timed old faster 0.55 50/100 older; timed "$today" slower 1.2 60/40 newer; } | kb -q --kb late.kb put
+ok "$(rc kb --kb late.kb best "$t") $(kb --kb late.kb why "$t" | grep -c '^not: .* (the default takes less time now)')" "1 1" "none, where the default has become faster than all of them"
+
 ok "$(ge-load net.txt | head -c 50 | rc kb --kb net.kb apply) $(wc -l <err)" "65 1" "apply passes an abort on"
 
 # What gc has shortened is not measured again: neither by the same search nor by a longer one.

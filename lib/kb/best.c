@@ -132,12 +132,16 @@ const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, c
 	return best || !old || least_time(old, false) >= now ? best : old;
 }
 
-static const char *in_words(const struct kb *k, const struct kb_record *r, struct arena *a)
+/* base: of today's default, or NULL. */
+static const char *in_words(const struct kb *k, const struct kb_record *r, const char *base, struct arena *a)
 {
 	char hex[33];
+	double worth = kb_worth(r);
+	bool known = worth == kb_number(r, "ratio") || worth == kb_number(r, "hi");
 	digest_hex(r->id, hex);
-	return arena_printf(a, "%.12s: %.4f of the default's time (%.4f .. %.4f), %s", hex, kb_number(r, "ratio"), kb_number(r, "lo"),
-			    kb_number(r, "hi"), kb_layer_path(k, r->layer));
+	return arena_printf(a, "%.12s: %.4f of %s's time (%.4f .. %.4f)%s, %s", hex, kb_number(r, "ratio"),
+			    base && kb_get_field(r, "base") && !is(r, "base", base) ? "an older default" : "the default", kb_number(r, "lo"),
+			    kb_number(r, "hi"), known ? "" : arena_printf(a, ", mean %.4f", worth), kb_layer_path(k, r->layer));
 }
 
 static int by_rank(const void *x, const void *y)
@@ -170,10 +174,23 @@ static const char *count_excluded(const struct kb_list *l, const char *target, s
 	return text;
 }
 
-static const char *explain(const struct kb *k, const struct kb_list *l, const char *target, const struct kb_record *best, struct arena *a)
+/* Why best, or none if it is NULL, and not this one. */
+static const char *beaten_by(const struct kb_record *best, const struct kb_record *r, const char *base)
+{
+	if (!best)
+		return " (the default takes less time now)";
+	if (same_base(r, best))
+		return r->layer != best->layer ? " (of a layer behind)" : "";
+	if (base && is(best, "base", base))
+		return "";
+	return r->layer != best->layer ? " (of a layer behind)" : " (another default; by time)";
+}
+
+static const char *explain(const struct kb *k, const struct kb_list *l, const char *target, const char *base, const struct kb_record *best,
+			   struct arena *a)
 {
 	enum { SHOWN = 10 };
-	const char *text = best ? arena_printf(a, "wins: %s\n", in_words(k, best, a)) :
+	const char *text = best ? arena_printf(a, "wins: %s\n", in_words(k, best, base, a)) :
 			   l->n ? "no record wins\n" :
 				  "there is no record of this task\n";
 	const struct kb_record **rest = ARENA_ARRAY(a, const struct kb_record *, l->n + 1);
@@ -183,22 +200,20 @@ static const char *explain(const struct kb *k, const struct kb_list *l, const ch
 			rest[n++] = &l->a[i];
 	qsort(rest, n, sizeof *rest, by_rank);
 	for (size_t i = 0; i < n && i < SHOWN; i++)
-		text = arena_printf(a, "%sover: %s%s%s\n", text, in_words(k, rest[i], a),
-				    rest[i]->layer != best->layer ? " (of a layer behind)" : "",
-				    same_base(rest[i], best) ? "" : " (another default; by time)");
+		text = arena_printf(a, "%s%s: %s%s\n", text, best ? "over" : "not", in_words(k, rest[i], base, a), beaten_by(best, rest[i], base));
 	if (n > SHOWN)
-		text = arena_printf(a, "%sand over %zu more\n", text, n - SHOWN);
+		text = arena_printf(a, "%sand %s %zu more\n", text, best ? "over" : "not", n - SHOWN);
 	const char *out = count_excluded(l, target, a);
 	return *out ? arena_printf(a, "%scould not win: %s\n", text, out) : text;
 }
 
-const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, struct arena *a, const char **why)
+const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const char *base, struct arena *a, const char **why)
 {
 	struct kb_list *l = ARENA_NEW(a, struct kb_list);
 	kb_find(k, NULL, task, l, a);
-	const struct kb_record *best = kb_best_of(l, task, target);
+	const struct kb_record *best = base ? kb_best_for(l, task, target, base) : kb_best_of(l, task, target);
 	if (why)
-		*why = explain(k, l, target, best, a);
+		*why = explain(k, l, target, base, best, a);
 	return best;
 }
 

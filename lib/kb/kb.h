@@ -80,9 +80,10 @@ void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena
 /* The record that wins for a task on a target: exact target, timed against the rule's default, verdict faster, lowest
  * mean over all processes that it was timed in, or, where the record has none, lowest upper bound of the ratio; layers by
  * precedence. What its tuning found to be slower than KB_MATERIAL in the end does not win. Where records were timed against
- * different defaults (the rule has changed since), the best of each compete by the least of their times. NULL: none. why,
- * if not NULL: in words over which it wins, arena. */
-const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, struct arena *a, const char **why);
+ * different defaults (the rule has changed since), the best of each compete by the least of their times. NULL: none. base: as for
+ * kb_best_for, or NULL: today's default is not known. why, if not NULL: in words over which it wins, arena. */
+const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const char *base, struct arena *a,
+				const char **why);
 /* The same among records that kb_find gave: of that task and target. */
 const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, const char *target);
 /* The same where today's default is known, by its digest as in the field base: a record timed against another is used

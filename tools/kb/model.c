@@ -15,22 +15,40 @@
 
 static struct kb *kb; /* of apply: a pass has no argument of its own */
 
+/* Digest of the rule's trace for the node on the target asked about; false: it has none, or that target is of no machine that
+ * this program knows. */
+static bool default_digest(struct module *m, node_id n, struct arena *a, char hex[33])
+{
+	struct target target;
+	const char *why, *trace = target_find(kb_target(), &target) ? default_trace(m, n, &target, a, &why) : NULL;
+	if (trace)
+		digest_hex(digest_bytes(trace, strlen(trace)), hex);
+	return trace != NULL;
+}
+
+const char *default_of_task(const char *task, struct arena *a)
+{
+	const char *why;
+	char *hex = arena_alloc(a, 33);
+	struct module *m = task_module(task, 0, a, &why);
+	bool known = m && default_digest(m, task_node(m), a, hex);
+	if (m)
+		module_free(m);
+	return known ? hex : NULL;
+}
+
 /* The best record; *old: its ratio is to a default that the rule does not give any more. */
 static const struct kb_record *record_for(struct module *m, const struct task *t, struct arena *a, bool *old)
 {
-	struct target target;
 	struct kb_list l = {0};
-	const char *why, *trace = NULL, *base;
+	const char *base;
 	char hex[33] = "";
 
 	kb_find(kb, NULL, t->text, &l, a);
-	if (l.n && target_find(kb_target(), &target))
-		trace = default_trace(m, t->node[0], &target, a, &why);
-	if (trace)
-		digest_hex(digest_bytes(trace, strlen(trace)), hex);
-	const struct kb_record *r = trace ? kb_best_for(&l, t->text, kb_target(), hex) : kb_best_of(&l, t->text, kb_target());
+	bool known = l.n && default_digest(m, t->node[0], a, hex);
+	const struct kb_record *r = known ? kb_best_for(&l, t->text, kb_target(), hex) : kb_best_of(&l, t->text, kb_target());
 	base = r ? kb_get_field(r, "base") : NULL;
-	*old = base && trace && strcmp(base, hex);
+	*old = base && known && strcmp(base, hex);
 	return r;
 }
 

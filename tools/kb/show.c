@@ -178,7 +178,7 @@ int kb_best_verb(const struct tool *t, struct tool_args *a)
 	struct arena arena = {0};
 	struct kb *k = kb_open(opt.kb, false);
 	const char *task = one_task(k, a, &arena), *why;
-	const struct kb_record *r = kb_best(k, task, kb_target(), &arena, &why);
+	const struct kb_record *r = kb_best(k, task, kb_target(), default_of_task(task, &arena), &arena, &why);
 	if (r) {
 		struct kb_list l = {(struct kb_record *)r, 1, 1};
 		print_records(stdout, &l, a->json);
@@ -197,7 +197,7 @@ int kb_why(const struct tool *t, struct tool_args *a)
 	const char *task = one_task(k, a, &arena), *why;
 	char hex[33];
 	task_hex(task, hex);
-	const struct kb_record *r = kb_best(k, task, kb_target(), &arena, &why);
+	const struct kb_record *r = kb_best(k, task, kb_target(), default_of_task(task, &arena), &arena, &why);
 	if (a->json) {
 		printf("{\"task\": ");
 		json_str(stdout, task);

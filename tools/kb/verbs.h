@@ -28,6 +28,8 @@ int kb_merge(const struct tool *t, struct tool_args *a);
 int kb_gc(const struct tool *t, struct tool_args *a);
 int kb_dump_for(struct tool_args *a);
 int kb_apply(const struct tool *t, struct tool_args *a);
+/* The field base of records that are timed against today's default of a task on the target asked about; NULL: not known. */
+const char *default_of_task(const char *task, struct arena *a);
 
 /* Records as text, or as JSON, one object a line. */
 void print_records(FILE *f, const struct kb_list *l, bool json);
