@@ -251,6 +251,10 @@ ok "$(kb --kb today.kb dump --for matmul.g | grep ^trace) $(kb --kb today.kb bes
 ok "$(grep -c "^wins: .* of the default's time (0.4000 .. 0.6000), mean 0.9000, " why) $(grep -c "^over: .* of an older default's time" why)" "1 1" "why says by what mean, and which default"
 { timed old faster 0.55 50/100 older; timed "$today" slower 1.2 60/40 newer; } | kb -q --kb late.kb put
 ok "$(rc kb --kb late.kb best "$t") $(kb --kb late.kb why "$t" | grep -c '^not: .* (the default takes less time now)')" "1 1" "none, where the default has become faster than all of them"
+{ timed old faster 0.55 50/100 older; timed "$today" slower 1.2 "60/40 60/60 60/70 $(printf '60/80 60/55 %.0s' 1 2 3 4 5 6 7 8 9)" "newer $(printf '%0200d' 0)"; } | kb -q --kb later.kb put
+kb --kb later.kb gc >out
+ok "$(cut -d' ' -f3 out) $(rc kb --kb later.kb best "$t") $(kb --kb later.kb dump | sed -n 's/^samples //p' | sort | tr '\n' ,)" "1 1 50/100,60/40 60/60," \
+	"gc leaves what the default took at least"
 
 ok "$(ge-load net.txt | head -c 50 | rc kb --kb net.kb apply) $(wc -l <err)" "65 1" "apply passes an abort on"
 

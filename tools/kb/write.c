@@ -204,12 +204,13 @@ static int by_base(const void *x, const void *y)
 	return (a->base > b->base) - (a->base < b->base);
 }
 
-/* The one whose base is the median. How long a task takes has a say in which one a tuner searches next, so without it a
- * search would go another way than it went. NULL: they are of another form. */
-static const char *median_sample(const char *samples, struct arena *a)
+/* The one whose base is the least, and the one whose base is the median: of the two that is the median as well. How long a task
+ * takes has a say in which one a tuner searches next, so without the median a search would go another way than it went; and the
+ * least time of a default in whether an older record is used. NULL: they are of another form. */
+static const char *kept_samples(const char *samples, struct arena *a)
 {
 	VEC(struct sample) all = {0};
-	const char *median = NULL;
+	const char *kept = NULL;
 	for (const char *s = samples; *s; s += strspn(s, " ")) {
 		struct sample x = {.text = s, .n = strcspn(s, " ")};
 		char *end;
@@ -221,10 +222,13 @@ static const char *median_sample(const char *samples, struct arena *a)
 	}
 	if (all.n) {
 		qsort(all.a, all.n, sizeof *all.a, by_base);
-		median = arena_printf(a, "%.*s", (int)all.a[all.n / 2].n, all.a[all.n / 2].text);
+		const struct sample *least = &all.a[0], *median = &all.a[all.n / 2];
+		kept = arena_printf(a, "%.*s", (int)median->n, median->text);
+		if (least->base < median->base)
+			kept = arena_printf(a, "%.*s %s", (int)least->n, least->text, kept);
 	}
 	vec_free(&all);
-	return median;
+	return kept;
 }
 
 /* What is left of a record: that it was measured, and how it ended. */
@@ -238,7 +242,7 @@ static struct kb_record *tombstone(const struct kb_record *r, struct arena *a)
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		if ((v = kb_get_field(r, kept[i])))
 			kb_set_field(out, kept[i], v, a);
-	if (samples && (v = median_sample(samples, a)))
+	if (samples && (v = kept_samples(samples, a)))
 		kb_set_field(out, "samples", v, a);
 	digest_hex(kb_trace_digest(trace), hex);
 	kb_set_field(out, "trace-digest", hex, a);
