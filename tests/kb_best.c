@@ -1,0 +1,202 @@
+/* The knowledge base as a library: which record wins. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/tool.h"
+#include "kb/kb.h"
+#include "tap.h"
+
+const struct tool tool = {.name = "kb-best-test"};
+
+static struct kb_record *kernel(const char *target, const char *verdict, const char *against, double hi, int n, struct arena *a)
+{
+	struct kb_record *r = ARENA_NEW(a, struct kb_record);
+	kb_set_field(r, "kind", "kernel", a);
+	kb_set_field(r, "task", "Add f32 4 4", a);
+	kb_set_field(r, "target", target, a);
+	kb_set_field(r, "verdict", verdict, a);
+	kb_set_field(r, "against", against, a);
+	kb_set_field(r, "trace", arena_printf(a, "trace %d\n", n), a);
+	kb_set_field(r, "ratio", arena_printf(a, "%.3f", hi - 0.1), a);
+	kb_set_field(r, "hi", arena_printf(a, "%.3f", hi), a);
+	return r;
+}
+
+static void test_best(void)
+{
+	struct arena a = {0};
+	const char *why;
+	struct kb_record *front[] = {
+		kernel("here", "faster", "default", 0.9, 1, &a), kernel("here", "faster", "default", 0.8, 2, &a),
+		kernel("here", "faster", "incumbent", 0.5, 3, &a), kernel("here", "wrong", "default", 0.1, 4, &a),
+		kernel("there", "faster", "default", 0.4, 5, &a), kernel("here", "faster", "default", 0.0 / 0.0, 6, &a),
+		kernel("here", "faster", "default", 0.2, 9, &a),
+	};
+	kb_set_field(front[6], "ratio", NULL, &a);
+	struct kb_record *back[] = {kernel("here", "faster", "default", 0.3, 7, &a), kernel("there", "faster", "default", 0.2, 8, &a)};
+	setenv("XDG_DATA_HOME", arena_printf(&a, "%s/xdg", get_current_dir_name()), 1);
+	struct kb *k = kb_open(NULL, true);
+	kb_put(k, back, 2);
+	kb_close(k);
+	k = kb_open("front.kb", true);
+	kb_put(k, front, 7);
+	ok(kb_layers(k) == 2, "two layers");
+	const struct kb_record *r = kb_best(k, "Add f32 4 4", "here", NULL, &a, &why);
+	ok(r && !strcmp(kb_get_field(r, "trace"), "trace 2\n") && r->layer == 0, "the lowest upper bound of the first layer wins");
+	ok(strstr(why, "over: ") && strstr(why, "layer behind") && strstr(why, "1 of another kind") == NULL && strstr(why, "1 wrong"), "and why says over which");
+	r = kb_best(k, "Add f32 4 4", "elsewhere", NULL, &a, &why);
+	ok(!r && strstr(why, "of another target"), "nothing wins on a target that is not there");
+	struct kb_list l;
+	kb_find(k, NULL, "Add f32 4 4", &l, &a);
+	ok(l.n == 9 && kb_measured(&l, "Add f32 4 4", "here", "trace 4\n") && !kb_measured(&l, "Add f32 4 4", "there", "trace 4\n"), "what was measured");
+	kb_find(k, "kernel", NULL, &l, &a);
+	ok(l.n == 9, "by kind");
+	kb_find(k, "other", NULL, &l, &a);
+	ok(l.n == 0, "and no other");
+	kb_close(k);
+	arena_release(&a);
+}
+
+/* What was timed in several processes goes by their mean; what was not, by its bound. */
+static void test_mean(void)
+{
+	static const struct {
+		double hi;
+		const char *mean;
+	} rows[] = {{0.7, "0.95"}, {0.8, NULL}, {0.9, "0.75"}, {0.72, "0.76"}, {0.6, "none"}};
+	enum { N = sizeof rows / sizeof *rows };
+	struct arena a = {0};
+	struct kb_record r[N];
+	struct kb_list l = {r, 0, N};
+
+	static const char *const wins[N] = {"trace 0\n", "trace 1\n", "trace 2\n", "trace 2\n", "trace 4\n"};
+	for (int i = 0; i < N; i++) {
+		r[i] = *kernel("here", "faster", "default", rows[i].hi, i, &a);
+		if (rows[i].mean)
+			kb_set_field(&r[i], "mean", rows[i].mean, &a);
+		l.n = (size_t)i + 1;
+		const struct kb_record *best = kb_best_of(&l, "Add f32 4 4", "here");
+		ok(best && !strcmp(kb_get_field(best, "trace"), wins[i]), "of %d: bound %.2f, mean %s", i + 1, rows[i].hi, rows[i].mean ? rows[i].mean : "unknown");
+	}
+	arena_release(&a);
+}
+
+/* Of one tuning's looks at a trace the last one counts. */
+static void test_looks(void)
+{
+	static const struct {
+		int trace;
+		const char *session, *base, *verdict, *mean, *looks, *kept;
+		int wins; /* the trace, when this record is there too */
+		const char *what;
+	} rows[] = {
+		{1, "s", "b", "faster", "0.70", "4", NULL, 1, "a choice"},
+		{2, "s", "b", "faster", "0.80", "4", NULL, 1, "another"},
+		{1, "s", "b", "tie", "0.85", "5", NULL, 2, "one more look at it: a tie of its own, the mean is what counts"},
+		{1, "s", "b", "faster", "0.78", "6", NULL, 1, "yet another: the one with most looks"},
+		{1, "s", "b", "faster", "0.60", "5", NULL, 1, "and none with fewer"},
+		{2, "t", "b", "faster", "0.75", "3", NULL, 2, "another tuning's looks are its own"},
+		{2, "t", "b", "slower", "1.02", "4", NULL, 1, "in the mean it is not faster"},
+		{1, "s", "b", "crash", NULL, "7", NULL, 2, "at last it crashed"},
+		{2, "s", "b", "faster", "0.995", "5", NULL, 0, "less than is worth a change: none is left"},
+		{3, "s", "b", "faster", "0.90", "4", NULL, 3, "a third choice"},
+		{3, "s", "b", "faster", "0.91", "5", "no", 0, "taken back"},
+	};
+	enum { N = sizeof rows / sizeof *rows };
+	struct arena a = {0};
+	struct kb *k = kb_open_file("looks.kb", true);
+	struct kb_list l;
+
+	for (int i = 0; i < N; i++) {
+		struct kb_record *r = kernel("here", rows[i].verdict, "default", 0.9, rows[i].trace, &a);
+		kb_set_field(r, "session", rows[i].session, &a);
+		kb_set_field(r, "base", rows[i].base, &a);
+		kb_set_field(r, "mean", rows[i].mean, &a);
+		kb_set_field(r, "looks", rows[i].looks, &a);
+		kb_set_field(r, "kept", rows[i].kept, &a);
+		kb_put(k, &r, 1);
+		kb_find(k, NULL, "Add f32 4 4", &l, &a);
+		const struct kb_record *best = kb_best_of(&l, "Add f32 4 4", "here");
+		const char *trace = arena_printf(&a, "trace %d\n", rows[i].wins);
+		ok(rows[i].wins ? best && !strcmp(kb_get_field(best, "trace"), trace) : !best, "%s", rows[i].what);
+	}
+	struct kb_record *first = kernel("here", "faster", "default", 0.9, 1, &a), *last = kernel("here", "slower", "default", 1.1, 1, &a);
+	struct kb_record *both[] = {first, last};
+	for (int i = 0; i < 2; i++) {
+		kb_set_field(both[i], "session", "gc", &a);
+		kb_set_field(both[i], "mean", i ? "1.05" : "0.5", &a);
+		kb_set_field(both[i], "looks", i ? "4" : "3", &a);
+	}
+	kb_set_field(last, "kind", "dropped", &a);
+	kb_set_field(last, "trace", NULL, &a);
+	char hex[33];
+	digest_hex(kb_trace_digest("trace 1\n"), hex);
+	kb_set_field(last, "trace-digest", hex, &a);
+	kb_put(k, both, 2);
+	kb_find(k, "kernel", NULL, &l, &a);
+	double worth = 0;
+	for (size_t i = 0; i < l.n; i++)
+		if (digest_eq(l.a[i].id, first->id))
+			worth = kb_worth(&l.a[i]);
+	ok(l.n == N + 1 && worth == 1.05, "kernels alone: a last look that gc has shortened counts for its choice: %g", worth);
+	kb_close(k);
+	arena_release(&a);
+}
+
+/* Ratios to different defaults do not compare. */
+static void test_bases(void)
+{
+	static const struct {
+		const char *base, *samples;
+		double hi;
+		const char *verdict;
+	} rows[] = {
+		{"old", "50/200 48/190", 0.3, "faster"}, {"old", "60/200", 0.31, "faster"}, {"new", "45/60 47/61", 0.8, "faster"},
+		{"newest", "58/55 59/55", 1.1, "slower"}, {"other", "70/90", 0.79, "faster"},
+	};
+	enum { N = sizeof rows / sizeof *rows };
+	struct arena a = {0};
+	struct kb_record *r[N];
+	struct kb_list l = {0};
+	for (int i = 0; i < N; i++) {
+		r[i] = kernel("here", rows[i].verdict, "default", rows[i].hi, i, &a);
+		kb_set_field(r[i], "base", rows[i].base, &a);
+		kb_set_field(r[i], "samples", rows[i].samples, &a);
+	}
+	struct kb *k = kb_open("bases.kb", true);
+	kb_put(k, r, N);
+	kb_find(k, NULL, "Add f32 4 4", &l, &a);
+	static const struct {
+		const char *base, *trace, *what;
+	} cases[] = {
+		{"new", "trace 2\n", "the one against today's default, whatever the others' ratios"},
+		{"other", "trace 4\n", "also where another took less time"},
+		{"newest", "trace 2\n", "none against today's: the least time, where that default took more"},
+		{"none", "trace 2\n", "today's was never timed: the least time"},
+	};
+	const struct kb_record *best = kb_best_of(&l, "Add f32 4 4", "here");
+	ok(best && !strcmp(kb_get_field(best, "trace"), "trace 2\n"), "different defaults: the best of each compete by time");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		best = kb_best_for(&l, "Add f32 4 4", "here", cases[i].base);
+		ok(best && !strcmp(kb_get_field(best, "trace"), cases[i].trace), "%s", cases[i].what);
+	}
+	struct kb_record *fast = kernel("here", "slower", "default", 1.2, 9, &a);
+	kb_set_field(fast, "base", "newest", &a);
+	kb_set_field(fast, "samples", "50/40", &a);
+	kb_put(k, &fast, 1);
+	kb_find(k, NULL, "Add f32 4 4", &l, &a);
+	ok(!kb_best_for(&l, "Add f32 4 4", "here", "newest"), "today's default took less than all of them: none");
+	kb_close(k);
+	arena_release(&a);
+}
+
+int main(void)
+{
+	unsetenv("HONE_KB");
+	test_best();
+	test_mean();
+	test_looks();
+	test_bases();
+	return tap_done();
+}
