@@ -56,9 +56,9 @@ static void take_record(struct salvage *s, const unsigned char *key, const void 
 
 static void take_node(struct salvage *s, size_t at)
 {
-	const unsigned char *node = s->page + at, *key = node + NODE_HEAD, *data = key + 16;
-	if (at < PAGE_HEAD || at + NODE_HEAD + 16 + 8 > s->psize || u16(node + 6) != 16)
+	if (at < PAGE_HEAD || at + NODE_HEAD + 16 + 8 > s->psize || u16(s->page + at + 6) != 16)
 		return;
+	const unsigned char *node = s->page + at, *key = node + NODE_HEAD, *data = key + 16;
 	size_t n = u16(node) | (size_t)u16(node + 2) << 16;
 	if (n == 0 || n > KB_RECORD_MAX)
 		return;
