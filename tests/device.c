@@ -193,6 +193,10 @@ static void test_verdicts(void)
 		 "only the first call", VERDICT_WRONG},
 		{"\tstatic int calls;\n\tfor (int i = 0; i < 5000 && calls < 40; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tcalls++;", "element 0",
 		 "stops working when timed", VERDICT_WRONG},
+		{"\tif (((unsigned *)c)[4999] != ~0u)\n\t\treturn;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];", "element 0",
+		 "computes where there is no result", VERDICT_WRONG},
+		{"\tstatic float last;\n\tif (((unsigned *)c)[4999] != ~0u && a[0] == last)\n\t\treturn;\n\tlast = a[0];\n"
+		 "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];", "of fresh inputs", "computes where its input is another", VERDICT_WRONG},
 		{"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 0.0f / 0.0f;", "nan", "NaN", VERDICT_WRONG},
 		{"\tfor (;;)\n\t\t*(volatile float *)c = 0;", "not done", "never ends", VERDICT_TIMEOUT},
 		{"\t*(volatile int *)0 = 1;", "Segmentation fault", "crash", VERDICT_CRASH},

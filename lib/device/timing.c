@@ -9,6 +9,7 @@
 #include "device/trial_impl.h"
 #include "device/yardstick.h"
 
+enum { SEED_TIMED = 0 };
 enum { MOST_ROUNDS = 6, FEW_ROUNDS = 3 /* fewer: a sample is longer than many a slow phase, and has of both kinds */ };
 #define SILENCE    0.025 /* seconds to wait for the end of a slow phase with all else standing still, */
 #define PATIENCE   0.15  /* and in all: what a new try costs that begins with no pairs */
@@ -256,8 +257,8 @@ bool timing_run(struct run *x, bool *slow)
 	yardstick_open(&c.yard, x->t->yardstick);
 	run_fill_constants(x, CANDIDATE, PLACE_TIMED);
 	run_fill_constants(x, BASE, PLACE_TIMED);
-	run_fill_seed(x, CANDIDATE, PLACE_TIMED, 0);
-	run_fill_seed(x, BASE, PLACE_TIMED, 0);
+	run_fill_seed(x, CANDIDATE, PLACE_TIMED, SEED_TIMED);
+	run_fill_seed(x, BASE, PLACE_TIMED, SEED_TIMED);
 	run_poison(x, CANDIDATE, PLACE_TIMED);
 	if (!calibrate(x, &c))
 		return false;
@@ -274,8 +275,5 @@ bool timing_run(struct run *x, bool *slow)
 		return good;
 	if (x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, &c, x->r->ratio))
 		return false;
-	run_poison(x, CANDIDATE, PLACE_TIMED);
-	return run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = PLACE_TIMED, .times = 1}, CANDIDATE, run_deadline(x),
-			 "last call") &&
-	       run_check_results(x, PLACE_TIMED, 0);
+	return run_check_last(x, SEED_TIMED + 1);
 }

@@ -82,6 +82,9 @@ void run_fill_constants(struct run *x, int which, enum place p);
 void run_fill_seed(struct run *x, int which, enum place p, int seed);
 void run_poison(struct run *x, int which, enum place p); /* results and workspace */
 bool run_check_results(struct run *x, enum place p, int seed);
+/* Where it was timed, on inputs of another seed, the results of the timed calls still there: what computes only where it finds
+ * none, or inputs that it has not seen, leaves them. */
+bool run_check_last(struct run *x, int seed);
 /* timing.c. *slow: so much of the time was a slow phase of the machine that there is no result. */
 bool timing_run(struct run *x, bool *slow);
 
