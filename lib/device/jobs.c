@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/progress.h"
+#include "device/object.h"
 #include "device/process.h"
 #include "device/serve_impl.h"
 #include "device/yardstick.h"
@@ -495,6 +496,11 @@ static void end_build(struct service *s, struct job *j)
 		unlink(step_file(s, j, step));
 	if (why) {
 		serve_error(s, j->id, "error", why);
+		return;
+	}
+	if (!x && (why = object_check(step_file(s, j, toolchain_find()->steps - 1), &j->arena))) {
+		unlink(step_file(s, j, toolchain_find()->steps - 1));
+		serve_error(s, j->id, "failed", why);
 		return;
 	}
 	if (!x) {

@@ -119,7 +119,8 @@ const struct toolchain *toolchain_find(void)
 
 	if (t.steps)
 		return &t;
-	/* A candidate is linked with no run time that a sanitizer in CC would need; guard pages watch it. */
+	/* A candidate is linked with no run time that a sanitizer in CC would need (guard pages watch it), and with nothing that runs
+	 * when it is loaded (device/object.h). */
 	char *driver = xprintf("%s %s -w -fPIC -fvisibility=default -fno-sanitize=all", target_compiler(), target_cflags(target_host()));
 	if (ask_driver(&t, driver)) {
 		char *command = xprintf("%s -print-libgcc-file-name 2>/dev/null", target_compiler());
@@ -134,7 +135,7 @@ const struct toolchain *toolchain_find(void)
 		t.steps = TOOLCHAIN_STEPS;
 	} else {
 		add_line(&w, driver);
-		add_line(&w, "-shared -Wl,-Bsymbolic -o " TOOLCHAIN_OUT " " TOOLCHAIN_IN " -lm");
+		add_line(&w, "-shared -nostartfiles -Wl,-Bsymbolic,--hash-style=gnu -o " TOOLCHAIN_OUT " " TOOLCHAIN_IN " -lm");
 		t.argv[0] = finish(&w);
 		t.steps = 1;
 	}

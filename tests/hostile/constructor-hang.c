@@ -1,4 +1,4 @@
-/* timeout: loading */
+/* build error: runs code when it is loaded: a constructor */
 __attribute__((constructor)) static void early(void)
 {
 	for (;;)

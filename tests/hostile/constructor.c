@@ -1,4 +1,4 @@
-/* crash: asked for system call */
+/* build error: runs code when it is loaded: a constructor */
 #include <fcntl.h>
 #include <unistd.h>
 __attribute__((constructor)) static void early(void)
