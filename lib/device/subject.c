@@ -267,17 +267,19 @@ const char *subject_start(struct subject *s)
 /* On a busy machine others may have had the time: then it gets TRIAL_GRACE_SECONDS more. */
 enum answer subject_order(struct subject *s, struct order o, double seconds)
 {
-	double until = now_seconds() + seconds, cpu = subject_cpu(s);
+	enum { LOOK_MS = 60000 };
 	bool grace = false;
 	uint32_t reply[3];
 
+	seconds = fmin(seconds, TRIAL_MOST_SECONDS);
+	double until = now_seconds() + seconds, cpu = subject_cpu(s);
 	o.number = ++s->orders;
 	if (send(s->channel, &o, sizeof o, MSG_NOSIGNAL) != (ssize_t)sizeof o)
 		return ANSWER_ENDED;
 	for (;;) {
 		struct pollfd p = {s->channel, POLLIN, 0};
 		double left = until - now_seconds();
-		int n = poll(&p, 1, left > 0 ? (int)(1000 * left) + 1 : 0);
+		int n = poll(&p, 1, left > 0 ? (int)fmin(1000 * left + 1, LOOK_MS) : 0);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n == 0 && left <= 0) {

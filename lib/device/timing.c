@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "common/progress.h"
 #include "device/runner.h"
@@ -48,7 +49,10 @@ static bool calibrate(struct run *x, struct clock *c)
 			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n};
 			if (!run_order(x, o, which, run_deadline(x) + n * (isfinite(one) ? one : 0) * TRIAL_TIMES, what))
 				return false;
-			spent = 1e-9 * (double)x->subject.shared->run_ns;
+			uint64_t ns = x->subject.shared->run_ns;
+			if (!run_believe(x, ns))
+				return false;
+			spent = 1e-9 * (double)ns;
 			one = fmin(one, spent / n);
 			enough = spent >= sample_seconds || n >= MOST;
 			n *= enough ? 1 : 2;
@@ -107,9 +111,25 @@ static bool wait_quiet(const struct run *x, struct clock *c)
 	return true;
 }
 
+/* Times as they were told: the process that did may write them until it ends. False: they cannot be true. */
+static bool take_times(struct run *x, uint32_t pairs, uint64_t (*ns)[2], uint32_t *quiet)
+{
+	uint64_t sum = 0;
+
+	memcpy(ns, x->subject.shared->ns, pairs * sizeof *ns);
+	memcpy(quiet, x->subject.shared->quiet, pairs * sizeof *quiet);
+	for (uint32_t i = 0; i < pairs; i++)
+		for (int k = 0; k < 2; k++)
+			if (__builtin_add_overflow(sum, ns[i][k], &sum))
+				sum = UINT64_MAX;
+	return run_believe(x, sum);
+}
+
 static bool take_block(struct run *x, struct clock *c, struct sequential *s, bool *decided)
 {
 	enum { MOST_AGAIN = 20 };
+	uint64_t ns[BLOCK_PAIRS][2];
+	uint32_t quiet[BLOCK_PAIRS];
 	double start = now_seconds();
 	uint32_t slow = 0;
 	bool as_is = x->t->last || c->late;
@@ -118,15 +138,16 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	run_poison(x, BASE, PLACE_TIMED);
 	c->o.first = rng_u64(&x->rng);
 	c->o.quiet = as_is || c->o.rounds < FEW_ROUNDS ? INFINITY : YARDSTICK_SLOW * c->yard.quiet;
-	if (!run_order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * c->o.pairs * c->limit, "timing"))
+	if (!run_order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * c->o.pairs * c->limit, "timing") ||
+	    !take_times(x, c->o.pairs, ns, quiet))
 		return false;
 	for (uint32_t i = 0; i < c->o.pairs && !*decided; i++) {
 		double t[2];
 		for (int k = 0; k < 2; k++)
-			t[k] = 1e-9 * (double)x->subject.shared->ns[i][k] / c->o.reps[k];
+			t[k] = 1e-9 * (double)ns[i][k] / c->o.reps[k];
 		if (!(t[0] > 0) || !(t[1] > 0))
 			continue;
-		if (!x->subject.shared->quiet[i] && !as_is) {
+		if (!quiet[i] && !as_is) {
 			slow++;
 			continue;
 		}
@@ -148,14 +169,14 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
  * that a hypervisor took. */
 static bool confirm(struct run *x, const struct clock *c, double ratio)
 {
-	enum { TRIES = 8 };
+	enum { TRIES = 8, MOST = 1 << 24 };
 	static const double seconds = 2e-3;
 	double seen = 0;
 
 	for (int i = 0; i < TRIES; i++) {
 		double used[2];
 		for (int which = 0; which < 2; which++) {
-			uint32_t n = (uint32_t)fmax(1, ceil(seconds / c->least[which]));
+			uint32_t n = (uint32_t)fmax(1, fmin(ceil(seconds / c->least[which]), MOST));
 			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n};
 			double before = subject_cpu(&x->subject);
 			if (!run_order(x, o, which, run_deadline(x) + TRIAL_TIMES * n * c->least[which], "timing"))

@@ -212,9 +212,19 @@ static bool fell(struct run *x, int which, enum answer answer, double seconds, c
 
 bool run_order(struct run *x, struct order o, int which, double seconds, const char *what)
 {
+	double start = now_seconds();
 	enum answer answer = subject_order(&x->subject, o, seconds);
 
+	x->took = now_seconds() - start;
 	return answer == ANSWER_DONE ? true : fell(x, which, answer, seconds, what);
+}
+
+bool run_believe(struct run *x, uint64_t ns)
+{
+	if (1e-9 * (double)ns <= x->took)
+		return true;
+	run_judge(x, VERDICT_CRASH, arena_printf(x->a, "says that it took %.3g seconds, in %.3g", 1e-9 * (double)ns, x->took));
+	return false;
 }
 
 double run_deadline(const struct run *x)

@@ -50,6 +50,7 @@ enum { TRIAL_PLACINGS = 4 };
 #define TRIAL_LEAST_SECONDS 0.3   /* deadline of a call: this and */
 #define TRIAL_TIMES 20            /* so many times what the base takes */
 #define TRIAL_GRACE_SECONDS 0.8  /* more, where others had the core meanwhile */
+#define TRIAL_MOST_SECONDS 900.0  /* deadline of anything, at most */
 #define TRIAL_PLACED 1.5          /* ratios up to it are measured in two processes, see above */
 #define TRIAL_BASE_SECONDS 20.0   /* deadline of the base's first call */
 

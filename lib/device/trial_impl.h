@@ -69,6 +69,7 @@ struct run { /* of one trial, one process under test */
 	struct arena *a;
 	struct runner_result *r;
 	double base_seconds; /* a call of the base took */
+	double took;         /* the last order, as seen from here */
 	int packed[2][RUNNER_BUFS_MAX]; /* where a constant lies packed: its place + 1; 0: nowhere yet */
 	bool checked;        /* by an earlier process of this trial */
 	size_t most;         /* pairs there is room for */
@@ -77,6 +78,7 @@ struct run { /* of one trial, one process under test */
 /* trial.c. What false says, a verdict is given. */
 void run_judge(struct run *x, enum verdict v, const char *why);
 bool run_order(struct run *x, struct order o, int which, double seconds, const char *what);
+bool run_believe(struct run *x, uint64_t ns); /* may the last order have taken that? */
 double run_deadline(const struct run *x); /* of a call */
 void run_fill_constants(struct run *x, int which, enum place p);
 void run_fill_seed(struct run *x, int which, enum place p, int seed);
