@@ -58,7 +58,7 @@ struct artifact {
 	const char *path;          /* of the library */
 	struct runner_build build; /* its buffers; no source */
 	int constants;             /* file of problem_write_constants */
-	int known;                 /* as a base: file, a byte a seed: 0: not known yet, 1: its results are right, 2: wrong */
+	int known;                 /* as a base: file, a byte a seed: 0: not known yet, 1: its results are right, 2: wrong; the first: 1 if all are known */
 	int usual;                 /* as a base: yardstick_file of what it took */
 };
 /* From a try: all else is to stand still until it ends; no longer, the phase is over; no longer, for that does not help. */
