@@ -415,6 +415,32 @@ static void test_slow_phase(const char *self)
 	runner = usual;
 }
 
+/* Builds that wait for ever, or write for ever, or have no room; others go on. */
+static void test_builds(const char *self)
+{
+	struct runner *usual = runner;
+	const char *why;
+	enum { SOURCE = 1 << 20 };
+
+	/* files of this service itself end at some 100 KB */
+	runner = runner_open(arena_printf(&arena, "trap '' XFSZ; ulimit -f 200; exec %s --hasty", self), 10, &arena, &why);
+	if (!ok(runner != NULL, "a runner with little room"))
+		return;
+	use_scale(50);
+	double t = now_seconds();
+	is(build("#include \"/dev/ptmx\""), VERDICT_BUILD, "not done after 2 seconds", "an include that waits");
+	ok(now_seconds() - t < 5, "it is ended (%.2f s)", now_seconds() - t);
+	struct runner_answer x = build(arena_printf(&arena, "%s\n/*%*s*/", scale, SOURCE, ""));
+	ok(x.error && strstr(x.why, "its source cannot be written"), "no room: %s", x.why ? x.why : "");
+	x = build(scale);
+	ok(!x.error && !x.ended && x.result.verdict == VERDICT_COUNT, "the next is built%s%s", x.why ? ": " : "", x.why ? x.why : "");
+	runner_close(runner);
+	runner = usual;
+	use_scale(5000);
+	for (int i = 0; i < 2; i++)
+		is(build(arena_printf(&arena, "\tstatic char x[1L << 36] = {1};\n\t*c = x[(int)*a + %d];", i)), VERDICT_BUILD, "File size limit", "a library of 64 GB");
+}
+
 /* ---- bytes on the wire ---- */
 
 /* A session as a client would send it. */
@@ -692,9 +718,11 @@ int main(int argc, char **argv)
 	const char *why;
 
 	if (argc > 1 && !strcmp(argv[1], "--serve"))
-		return runner_serve(&small, 0);
+		return runner_serve(&small, 0, 0);
 	if (argc > 1 && !strcmp(argv[1], "--slow"))
-		return runner_serve(&small, 1e-9);
+		return runner_serve(&small, 1e-9, 0);
+	if (argc > 1 && !strcmp(argv[1], "--hasty"))
+		return runner_serve(&small, 0, 2);
 	if (argc > 2 && !strcmp(argv[1], "--remote")) {
 		test_remote(argv[2]);
 		return tap_done();
@@ -724,6 +752,7 @@ int main(int argc, char **argv)
 	test_many();
 	test_yardstick();
 	test_slow_phase(argv[0]);
+	test_builds(argv[0]);
 	runner_close(runner);
 	arena_release(&arena);
 	return tap_done();

@@ -110,6 +110,16 @@ static void fork_job(struct service *s, struct job *j, void (*f)(struct service 
 		die_errno(EX_SYSTEM, "fork");
 }
 
+static void free_job(struct job *j)
+{
+	if (j->report >= 0)
+		close(j->report);
+	if (j->file >= 0)
+		close(j->file);
+	arena_release(&j->arena);
+	free(j);
+}
+
 static void run_task(struct service *s, struct job *j)
 {
 	const char *why = problem_write(s->oracle, j->text, j->file);
@@ -180,6 +190,8 @@ static void start_step(struct service *s, struct job *j)
 	int core = s->core[j->slot];
 
 	open_report(j);
+	j->began = now_seconds();
+	j->rested = 0;
 	if (j->step == 0 && s->builds++ == 1)
 		warm_start(&s->warm, s->dir, s->core[0]);
 	if (j->step == 0 && (j->pid = warm_compile(&s->warm, in, out, j->report, core, BUILD_SECONDS)))
@@ -188,6 +200,7 @@ static void start_step(struct service *s, struct job *j)
 	if (j->pid == 0) {
 		process_background(core, PROCESS_NICE);
 		process_limit(RLIMIT_CPU, BUILD_SECONDS);
+		process_limit(RLIMIT_FSIZE, PROCESS_BUILD_BYTES);
 		dup2(j->report, STDERR_FILENO);
 		dup2(j->report, STDOUT_FILENO);
 		close(STDIN_FILENO);
@@ -201,13 +214,21 @@ static void start_step(struct service *s, struct job *j)
 		die_errno(EX_SYSTEM, "fork");
 }
 
-static void write_source(struct service *s, struct job *j)
+/* NULL, or why not: there may be no room just now. */
+static const char *write_source(struct service *s, struct job *j)
 {
 	const char *path = step_file(s, j, -1);
 	FILE *f = fopen(path, "we");
+	bool good = f && fwrite(j->build.source, 1, j->build.nsource, f) == j->build.nsource;
+	int error = errno;
 
-	if (!f || fwrite(j->build.source, 1, j->build.nsource, f) != j->build.nsource || fclose(f))
-		die_errno(EX_IO, "%s", path);
+	if (f && fclose(f) && good) {
+		error = errno;
+		good = false;
+	}
+	if (!good)
+		unlink(path);
+	return good ? NULL : arena_printf(&j->arena, "its source cannot be written: %s", strerror(error));
 }
 
 /* ---- turns ---- */
@@ -277,6 +298,10 @@ static void hold_jobs(struct service *s)
 			continue;
 		kill(-j->pid, stop ? SIGSTOP : SIGCONT);
 		j->stopped = stop;
+		if (stop)
+			j->halted = now_seconds();
+		else
+			j->rested += now_seconds() - j->halted;
 	}
 }
 
@@ -295,15 +320,21 @@ void jobs_hush(struct service *s)
 		}
 }
 
-static void start_background(struct service *s, struct job *j)
+/* False: it has its answer. */
+static bool start_background(struct service *s, struct job *j)
 {
+	const char *why;
+
 	j->start = now_seconds();
 	if (j->kind == JOB_TASK) {
 		j->file = memfd_create("problem", MFD_CLOEXEC);
 		fork_job(s, j, run_task);
-		return;
+		return true;
 	}
-	write_source(s, j);
+	if ((why = write_source(s, j))) {
+		serve_error(s, j->id, "error", why);
+		return false;
+	}
 	if (serve_find_constants(serve_find_task(s, j->task), j->build.algo)) {
 		j->step = 0;
 		start_step(s, j);
@@ -312,6 +343,7 @@ static void start_background(struct service *s, struct job *j)
 		j->file = memfd_create("constants", MFD_CLOEXEC);
 		fork_job(s, j, run_constants);
 	}
+	return true;
 }
 
 /* Its place, or that of the one that was not used for the longest time: a new one, then. */
@@ -405,7 +437,11 @@ void jobs_start(struct service *s)
 			continue;
 		if ((j->slot = free_slot(s)) < 0)
 			break;
-		start_background(s, j);
+		if (start_background(s, j))
+			continue;
+		free_job(j);
+		memmove(s->jobs.a + i, s->jobs.a + i + 1, (--s->jobs.n - i) * sizeof *s->jobs.a);
+		i--;
 	}
 }
 
@@ -549,6 +585,8 @@ static bool next_step(struct service *s, struct job *j)
 /* Compilers name the file, which is ours. */
 static const char *how_failed(struct service *s, struct job *j, int status)
 {
+	if (j->late)
+		return arena_printf(&j->arena, "not done after %g seconds", s->build_seconds);
 	if (WIFSIGNALED(status))
 		return arena_printf(&j->arena, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 	const char *line = report_line(j), *name = strstr(line, ".c:");
@@ -594,14 +632,14 @@ static bool ended(struct service *s, struct job *j, int status)
 	return true;
 }
 
-static void free_job(struct job *j)
+/* What waits for a device, say, uses no time of the processor. */
+static void end_late(struct service *s, struct job *j)
 {
-	if (j->report >= 0)
-		close(j->report);
-	if (j->file >= 0)
-		close(j->file);
-	arena_release(&j->arena);
-	free(j);
+	if (!j->pid || j->kind != JOB_BUILD || j->step < 0 || j->stopped || now_seconds() - j->began - j->rested < s->build_seconds)
+		return;
+	j->late = true;
+	kill(-j->pid, SIGKILL);
+	kill(j->pid, SIGKILL);
 }
 
 void jobs_reap(struct service *s)
@@ -611,6 +649,7 @@ void jobs_reap(struct service *s)
 
 	for (size_t i = 0; i < s->jobs.n; i++) {
 		struct job *j = s->jobs.a[i];
+		end_late(s, j);
 		if (j->pid && waitpid(j->pid, &status, WNOHANG) == j->pid && ended(s, j, status))
 			free_job(j);
 		else

@@ -12,4 +12,5 @@ void process_limit(int what, rlim_t n);
 /* One in the background: on that core, no core file, memory for half of the machine; nice: priority. */
 void process_background(int core, int nice);
 #define PROCESS_NICE 10
+#define PROCESS_BUILD_BYTES ((rlim_t)256 << 20) /* what a step of a build may write */
 #endif

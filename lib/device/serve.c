@@ -341,7 +341,7 @@ static void at_end(void *arg)
 	jobs_kill(arg);
 }
 
-int runner_serve(const struct oracle *o, double yardstick)
+int runner_serve(const struct oracle *o, double yardstick, double build_seconds)
 {
 	struct service *s = xcalloc(1, sizeof *s);
 	struct signalfd_siginfo info;
@@ -350,6 +350,7 @@ int runner_serve(const struct oracle *o, double yardstick)
 	if (!target_compiles())
 		die(EX_NOTAVAIL, TARGET_NO_COMPILER, target_compiler());
 	s->oracle = o;
+	s->build_seconds = build_seconds > 0 ? build_seconds : BUILD_CLOCK_SECONDS;
 	mp_out_init(&s->out);
 	find_cores(s);
 	find_lock(s);

@@ -8,5 +8,5 @@
  * they are in the way (trial.h). yardstick: seconds that it took up to now; 0: nobody knows. Artifacts lie in a
  * directory of its own in TMPDIR, which goes when the process does, however it ends. Exit code; a frame that is none:
  * die(65), another version: die(69). */
-int runner_serve(const struct oracle *o, double yardstick);
+int runner_serve(const struct oracle *o, double yardstick, double build_seconds);
 #endif

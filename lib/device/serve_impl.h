@@ -8,7 +8,7 @@
 #include "device/trial.h"
 #include "device/warm.h"
 
-enum { CORES_MAX = 256, BUILD_SECONDS = 60, ROTATIONS_MAX = 8 };
+enum { CORES_MAX = 256, BUILD_SECONDS = 60, BUILD_CLOCK_SECONDS = 300, ROTATIONS_MAX = 8 };
 
 struct serve_constants { /* of a task's kernels by one algorithm */
 	char *algo; /* "": the usual */
@@ -49,6 +49,8 @@ struct job { /* a request that is not answered yet */
 	int slot;           /* core it occupies, by number; JOB_TRY: none */
 	bool stopped;
 	double start;
+	double began, rested, halted;   /* JOB_BUILD: when its step began, how long that stood still, since when it does */
+	bool late;                      /* JOB_BUILD: killed, for it was not done in time */
 	const char *text;               /* JOB_TASK */
 	struct digest task, artifact, base;
 	struct runner_build build;      /* JOB_BUILD */
@@ -74,6 +76,7 @@ struct service {
 	int janitor;            /* pipe that its end closes */
 	int hush[2];            /* pipe from the tries, see trial.h */
 	int yardstick;          /* see trial.h */
+	double build_seconds;   /* that a step of a build may take on the clock */
 	struct warm warm;       /* compiler, from the second build on */
 	uint64_t builds;        /* begun */
 	double hush_failed;     /* when it was last told that to stand still does not help */

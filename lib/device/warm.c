@@ -131,7 +131,7 @@ static bool put(char *to, size_t room, const char *s)
 
 pid_t warm_compile(struct warm *w, const char *in, const char *out, int report, int core, int seconds)
 {
-	struct warm_order o = {.core = core, .nice = PROCESS_NICE, .seconds = seconds};
+	struct warm_order o = {.core = core, .nice = PROCESS_NICE, .seconds = seconds, .bytes = PROCESS_BUILD_BYTES};
 	pid_t pid;
 
 	if (!is_ready(w) || !put(o.in, sizeof o.in, in) || !put(o.out, sizeof o.out, out))

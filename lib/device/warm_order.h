@@ -4,6 +4,7 @@ struct warm_order {
 	int core;        /* it runs on this one, */
 	int nice;
 	int seconds;     /* of the processor's time: no more */
+	long bytes;      /* of a file: no more */
 	char in[256];    /* C */
 	char out[256];   /* assembler text */
 	char report[64]; /* what it says */

@@ -173,7 +173,7 @@ static int run_service(void)
 	const char *lacks = target ? target_pass_for(&t) : NULL;
 	if (lacks)
 		die(EX_NOTAVAIL, "--target=%s: this machine lacks %s", target, lacks);
-	return runner_serve(&task_oracle, 0);
+	return runner_serve(&task_oracle, 0, 0);
 }
 
 static int run(const struct tool *t, struct tool_args *a)
