@@ -87,6 +87,13 @@ static const char *report_line(struct job *j)
 	return line;
 }
 
+/* Both of us say so, for it may be told to stand still before it runs. */
+static void make_group(pid_t pid)
+{
+	if (pid > 0)
+		setpgid(pid, pid);
+}
+
 /* Forks one that calls f; 0 and its report are what counts. */
 static void fork_job(struct service *s, struct job *j, void (*f)(struct service *, struct job *))
 {
@@ -108,16 +115,20 @@ static void fork_job(struct service *s, struct job *j, void (*f)(struct service 
 	}
 	if (j->pid < 0)
 		die_errno(EX_SYSTEM, "fork");
+	make_group(j->pid);
 }
 
-static void free_job(struct job *j)
+static void drop_job(struct service *s, size_t i)
 {
+	struct job *j = s->jobs.a[i];
+
 	if (j->report >= 0)
 		close(j->report);
 	if (j->file >= 0)
 		close(j->file);
 	arena_release(&j->arena);
 	free(j);
+	memmove(s->jobs.a + i, s->jobs.a + i + 1, (--s->jobs.n - i) * sizeof *s->jobs.a);
 }
 
 static void run_task(struct service *s, struct job *j)
@@ -194,8 +205,10 @@ static void start_step(struct service *s, struct job *j)
 	j->rested = 0;
 	if (j->step == 0 && s->builds++ == 1)
 		warm_start(&s->warm, s->dir, s->core[0]);
-	if (j->step == 0 && (j->pid = warm_compile(&s->warm, in, out, j->report, core, BUILD_SECONDS)))
+	if (j->step == 0 && (j->pid = warm_compile(&s->warm, in, out, j->report, core, BUILD_SECONDS))) {
+		make_group(j->pid);
 		return;
+	}
 	j->pid = fork();
 	if (j->pid == 0) {
 		process_background(core, PROCESS_NICE);
@@ -212,6 +225,7 @@ static void start_step(struct service *s, struct job *j)
 	}
 	if (j->pid < 0)
 		die_errno(EX_SYSTEM, "fork");
+	make_group(j->pid);
 }
 
 /* NULL, or why not: there may be no room just now. */
@@ -431,17 +445,15 @@ void jobs_start(struct service *s)
 	for (struct job *j; !is_hushed(s) && trying(s) < (s->ncores > 1 ? 2 : 1) && (j = next_try(s));)
 		start_try(s, j);
 	hold_jobs(s);
-	for (size_t i = 0; i < s->jobs.n && !is_hushed(s); i++) {
+	for (size_t i = 0; i < s->jobs.n && !is_hushed(s);) {
 		struct job *j = s->jobs.a[i];
-		if (j->pid || j->kind == JOB_TRY)
-			continue;
-		if ((j->slot = free_slot(s)) < 0)
+		bool waits = !j->pid && j->kind != JOB_TRY;
+		if (waits && (j->slot = free_slot(s)) < 0)
 			break;
-		if (start_background(s, j))
-			continue;
-		free_job(j);
-		memmove(s->jobs.a + i, s->jobs.a + i + 1, (--s->jobs.n - i) * sizeof *s->jobs.a);
-		i--;
+		if (waits && !start_background(s, j))
+			drop_job(s, i);
+		else
+			i++;
 	}
 }
 
@@ -642,20 +654,30 @@ static void end_late(struct service *s, struct job *j)
 	kill(j->pid, SIGKILL);
 }
 
-void jobs_reap(struct service *s)
+/* While a try needs silence no build is taken in, for its next step would begin. */
+static void reap(struct service *s)
 {
-	size_t kept = 0;
+	bool hushed = is_hushed(s);
 	int status;
 
-	for (size_t i = 0; i < s->jobs.n; i++) {
+	for (size_t i = 0; i < s->jobs.n;) {
 		struct job *j = s->jobs.a[i];
 		end_late(s, j);
-		if (j->pid && waitpid(j->pid, &status, WNOHANG) == j->pid && ended(s, j, status))
-			free_job(j);
+		bool waits = hushed && j->kind == JOB_BUILD;
+		if (j->pid && !waits && waitpid(j->pid, &status, WNOHANG) == j->pid && ended(s, j, status))
+			drop_job(s, i);
 		else
-			s->jobs.a[kept++] = j;
+			i++;
 	}
-	s->jobs.n = kept;
+}
+
+void jobs_reap(struct service *s)
+{
+	bool hushed = is_hushed(s);
+
+	reap(s);
+	if (hushed && !is_hushed(s)) /* the try that needed it has ended */
+		reap(s);
 }
 
 void jobs_kill(struct service *s)

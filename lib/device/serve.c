@@ -368,9 +368,9 @@ int runner_serve(const struct oracle *o, double yardstick, double build_seconds)
 				;
 		if (p[0].revents)
 			read_in(s);
-		jobs_reap(s);
 		if (p[2].revents)
 			jobs_hush(s);
+		jobs_reap(s);
 		jobs_start(s);
 		if (s->jobs.n && now_seconds() - spoke >= 1) {
 			say_alive(s);
