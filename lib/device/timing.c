@@ -270,31 +270,40 @@ static bool base_is_slow(const struct run *x)
 	return t > BASE_SLOW * quiet;
 }
 
-bool timing_run(struct run *x, bool *slow)
+static bool time_kernels(struct run *x, struct clock *c, bool *slow)
 {
-	struct clock c = {.o = {.kind = ORDER_TIME, .place = PLACE_TIMED}};
 	struct sequential s;
 
-	yardstick_open(&c.yard, x->t->yardstick);
+	yardstick_open(&c->yard, x->t->yardstick);
 	run_fill_constants(x, CANDIDATE, PLACE_TIMED);
 	run_fill_constants(x, BASE, PLACE_TIMED);
 	run_fill_seed(x, CANDIDATE, PLACE_TIMED, SEED_TIMED);
 	run_fill_seed(x, BASE, PLACE_TIMED, SEED_TIMED);
 	run_poison(x, CANDIDATE, PLACE_TIMED);
-	if (!calibrate(x, &c))
+	if (!calibrate(x, c))
 		return false;
-	c.o.rounds = (uint32_t)fmax(1, fmin(MOST_ROUNDS, pair_seconds / c.limit));
-	c.limit *= c.o.rounds;
-	if (is_large(x) && !settle(x, &c))
+	c->o.rounds = (uint32_t)fmax(1, fmin(MOST_ROUNDS, pair_seconds / c->limit));
+	c->limit *= c->o.rounds;
+	if (is_large(x) && !settle(x, c))
 		return false;
 	sequential_init(&s, x->t->goal, x->t->width, x->t->once);
-	bool good = take_pairs(x, &c, &s, slow);
+	bool good = take_pairs(x, c, &s, slow);
 	sequential_free(&s);
 	if (!*slow && good)
 		*slow = base_is_slow(x) && x->t->patient;
 	if (*slow || !good)
 		return good;
-	if (x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, &c, x->r->ratio))
+	if (x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, c, x->r->ratio))
 		return false;
 	return run_check_last(x, SEED_TIMED + 1);
+}
+
+bool timing_run(struct run *x, bool *slow)
+{
+	struct clock c = {.o = {.kind = ORDER_TIME, .place = PLACE_TIMED}};
+	bool good = time_kernels(x, &c, slow);
+
+	if (c.hushed) /* before another may have the lock: it might stand still with it, and this try wait for it */
+		tell(x, &c, HUSH_OVER);
+	return good;
 }
