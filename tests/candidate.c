@@ -141,6 +141,15 @@ static void test_words(void)
 	}
 }
 
+/* Blocks that are padded to more elements than there are numbers do not come around to none. */
+static void test_layout_elems(void)
+{
+	struct loop_buf b = {.dtype = DT_F32, .rank = 5, .shape = {5000, 1, 1, 1, 1}, .extent = {5000, 1, 1, 1, 1}};
+	const char *why = layout_parse(&b.layout, b.rank, "1/65536 1%65536 2/65536 2%65536 3/65536 3%65536 4/65536 4%65536 0");
+
+	ok(!why && layout_elems(&b) == INT64_MAX, "a layout of 2^64 times its elements: %s, %lld", why ? why : "", (long long)layout_elems(&b));
+}
+
 int main(void)
 {
 	static const char *const tasks[] = {
@@ -157,5 +166,6 @@ int main(void)
 		test_task(tasks[i], (int)i);
 	test_adapt();
 	test_words();
+	test_layout_elems();
 	return tap_done();
 }

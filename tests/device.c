@@ -318,6 +318,14 @@ static void test_errors(void)
 	x = build(scale);
 	ok(x.error && strstr(x.why, "not row-major"), "buffers that do not fit: %s", x.why);
 	sizes[0]++;
+	struct runner_buf buf[3];
+	for (int i = 0; i < 3; i++)
+		buf[i] = (struct runner_buf){"f32", 1, &sizes[i], "", sizes[i], 0};
+	int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	struct runner_build b = {"int hone_kernel;", 16, NULL, memory / 4 - 4 * sizes[0], 1, 1, 1, buf};
+	runner_build(runner, task, &b);
+	x = next();
+	ok(x.error && strstr(x.why, "too large"), "buffers and workspace of more than a quarter of the memory: %s", x.why ? x.why : "");
 }
 
 /* Many builds at once are answered by their ids; tries as well. */

@@ -480,6 +480,7 @@ static const char *check_buffers(struct service *s, struct job *j)
 	struct serve_task *t = serve_find_task(s, j->task);
 	const struct serve_constants *c = serve_find_constants(t, j->build.algo);
 	const struct runner_build *b = &j->build;
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE), bytes = (uint64_t)b->workspace;
 	const char *why;
 
 	if (b->nin != t->head->nin || b->nout != t->head->n - t->head->nin)
@@ -496,7 +497,10 @@ static const char *check_buffers(struct service *s, struct job *j)
 			return arena_printf(&j->arena, "buffer %d is %s, the task has %s there", i, x->type, dtype_name(k->dtype));
 		if ((why = s->oracle->buffer(x, k->n)))
 			return arena_printf(&j->arena, "buffer %d: %s", i, why);
+		bytes += runner_buf_bytes(x);
 	}
+	if (bytes > memory / 4)
+		return "its buffers are too large for this machine";
 	return NULL;
 }
 

@@ -76,7 +76,8 @@ int64_t layout_elems(const struct loop_buf *b)
 	struct layout_part part[LOOP_LAYOUT_MAX];
 	int64_t n = 1;
 	for (int np = parts_of(b, part), i = 0; i < np; i++)
-		n *= part_size(b, part[i]);
+		if (__builtin_mul_overflow(n, part_size(b, part[i]), &n))
+			return INT64_MAX;
 	return n;
 }
 

@@ -247,7 +247,7 @@ int64_t buf_room(struct loop_prog *p, buf_id b, int d);
 /* Row-major logical data into the buffer's layout (padding zero); dst has buf_elems elements. */
 void buf_pack(struct loop_prog *p, buf_id b, const void *src, void *dst);
 /* The same for a buffer of no program (dtype, rank, shape, equal extent, layout), and back. */
-int64_t layout_elems(const struct loop_buf *b);
+int64_t layout_elems(const struct loop_buf *b); /* INT64_MAX: more than can be counted */
 void layout_pack(const struct loop_buf *b, const void *src, void *dst);
 void layout_unpack(const struct loop_buf *b, const void *src, void *dst);
 
