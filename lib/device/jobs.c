@@ -109,7 +109,8 @@ static void fork_job(struct service *s, struct job *j, void (*f)(struct service 
 		open("/dev/null", O_RDWR | O_CLOEXEC);
 		dup2(STDIN_FILENO, STDOUT_FILENO);
 		close(s->janitor);
-		s->jobs.n = 0; /* they are not its children */
+		s->jobs.n = 0; /* they are not its children, */
+		s->warm.pid = 0; /* nor is the compiler, that it would end them */
 		f(s, j);
 		_exit(EX_GOOD);
 	}
