@@ -1,15 +1,19 @@
 /* The runner's service, with an oracle of its own: tasks "matmul M K N" and "scale N" (x * 2 + constant), row-major. As
  * "device --serve" it is the service; without arguments it tests one that it starts, with files those candidates on it. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "common/msg.h"
 #include "common/progress.h"
 #include "common/rng.h"
+#include "device/region.h"
 #include "device/runner_impl.h"
 #include "device/sequential.h"
 #include "device/serve.h"
@@ -33,6 +37,8 @@ static const struct oracle_task *small_open(const char *text, const char **why)
 	struct oracle_task *t = calloc(1, sizeof *t);
 	struct rng r = {7};
 
+	if (!strcmp(text, "die"))
+		die(65, "this task ends its process");
 	s->m = s->k = 1;
 	s->matmul = sscanf(text, "matmul %ld %ld %ld", &s->m, &s->k, &s->n) == 3;
 	if (!s->matmul && sscanf(text, "scale %ld", &s->n) != 1) {
@@ -449,6 +455,65 @@ static void test_builds(const char *self)
 		is(build(arena_printf(&arena, "\tstatic char x[1L << 36] = {1};\n\t*c = x[(int)*a + %d];", i)), VERDICT_BUILD, "File size limit", "a library of 64 GB");
 }
 
+/* Compilers that wait, of the service whose directory is here. */
+static int count_warm(void)
+{
+	int n = 0;
+	FILE *f = popen("grep -lsz $PWD/here/.*/[w]arm.c /proc/[0-9]*/cmdline | wc -l", "r");
+
+	if (f && fscanf(f, "%d", &n) != 1)
+		n = 0;
+	if (f)
+		pclose(f);
+	return n;
+}
+
+/* No lock, no times; a job that dies takes nothing with it. */
+static void test_surroundings(const char *self)
+{
+	struct runner *usual = runner;
+	const char *why;
+	int before = 0;
+
+	runner = runner_open(arena_printf(&arena, "mkdir -p here/hone-device.lock && TMPDIR=$PWD/here XDG_RUNTIME_DIR=$PWD/here exec %s --serve", self), 10,
+			     &arena, &why);
+	if (!ok(runner != NULL, "a runner of other directories"))
+		return;
+	use_scale(5000);
+	struct digest base = build(scale).digest;
+	struct runner_answer x = try("\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = b[i] + 2 * a[i];", base, 0.1);
+	ok(x.error && strstr(x.why, "hone-device.lock"), "a lock that cannot be had: %s", x.why ? x.why : verdict_name(x.result.verdict));
+	for (int i = 0; i < 100 && !before; i++) {
+		usleep(50000);
+		before = count_warm();
+	}
+	runner_task(runner, "die");
+	x = next();
+	usleep(50000);
+	ok(x.error && count_warm() == before, "a job that dies leaves the compiler (%d): %s", before, x.why ? x.why : "");
+	runner_close(runner);
+	runner = usual;
+}
+
+/* What was mapped for one try is not there when the process for the next is forked. */
+static void test_regions(void)
+{
+	struct regions g = {0};
+	unsigned char there;
+
+	regions_add(&g, 5000, false);
+	regions_add(&g, 5000, true);
+	const char *why = regions_open(&g);
+	if (!ok(!why && !regions_map_ours(&g), "regions"))
+		return;
+	char *ours[] = {g.r.a[0].ours, g.r.a[1].ours, g.reserve};
+	int left = 0;
+	regions_close(&g);
+	for (int i = 0; i < 3; i++)
+		left += mincore((void *)((uintptr_t)ours[i] & ~(uintptr_t)4095), 1, &there) == 0 || errno != ENOMEM;
+	ok(!left, "closed, none of them is mapped: %d", left);
+}
+
 /* ---- bytes on the wire ---- */
 
 /* A session as a client would send it. */
@@ -761,6 +826,8 @@ int main(int argc, char **argv)
 	test_yardstick();
 	test_slow_phase(argv[0]);
 	test_builds(argv[0]);
+	test_surroundings(argv[0]);
+	test_regions();
 	runner_close(runner);
 	arena_release(&arena);
 	return tap_done();

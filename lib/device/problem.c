@@ -91,3 +91,9 @@ const struct problem *problem_map(int fd, bool all)
 	void *p = mmap(NULL, all ? head.bytes : head.head, PROT_READ, MAP_SHARED, fd, 0);
 	return p == MAP_FAILED ? NULL : p;
 }
+
+void problem_unmap(const struct problem *p, bool all)
+{
+	if (p)
+		munmap((void *)p, all ? p->bytes : p->head);
+}

@@ -20,6 +20,7 @@ const char *problem_write(const struct oracle *o, const char *text, int fd);
 const char *problem_write_constants(const struct oracle *o, const char *text, const char *algo, int fd);
 /* Maps the head only, or all of it, for reading. NULL: the system would not. */
 const struct problem *problem_map(int fd, bool all);
+void problem_unmap(const struct problem *p, bool all); /* may be NULL */
 static inline const void *problem_data(const struct problem *p, int tensor, int seed)
 {
 	return (const char *)p + p->t[tensor].at + (uint64_t)seed * p->t[tensor].stride;

@@ -70,6 +70,7 @@ const char *regions_map_ours(struct regions *g)
 		char *p = mmap(NULL, g->size[k], PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, g->fd[k], 0);
 		if (p == MAP_FAILED)
 			return "mmap of the buffers";
+		g->ours[k] = p;
 		for (size_t i = 0; i < g->r.n; i++)
 			if (g->r.a[i].operand == k && g->r.a[i].file < 0)
 				g->r.a[i].ours = p + g->r.a[i].at;
@@ -80,8 +81,14 @@ const char *regions_map_ours(struct regions *g)
 void regions_close(struct regions *g)
 {
 	vec_free(&g->r);
-	for (int k = 0; k < 2; k++)
-		close(g->fd[k]);
+	if (g->reserve && g->reserve != MAP_FAILED)
+		munmap(g->reserve, g->reserved);
+	for (int k = 0; k < 2; k++) {
+		if (g->ours[k])
+			munmap(g->ours[k], g->size[k]);
+		if (g->fd[k] > 0)
+			close(g->fd[k]);
+	}
 }
 
 uint64_t region_offset(const struct regions *g, int i, enum place p)

@@ -22,6 +22,7 @@ struct regions {
 	VEC(struct region) r;
 	int fd[2];           /* what it may write; operands */
 	uint64_t size[2];
+	char *ours[2];       /* all of a file */
 	char *reserve;       /* address space for all, guards in between */
 	uint64_t reserved;
 };

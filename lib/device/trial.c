@@ -481,14 +481,16 @@ static bool check(struct run *x)
 
 /* ---- a try ---- */
 
-/* Whoever times on this machine holds the lock. */
-static int lock_device(const char *path)
+/* Whoever times on this machine holds the lock. NULL, or why it cannot be had. */
+static const char *lock_device(const char *path, int *fd, struct arena *a)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int rc;
 
-	while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR)
+	if ((*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
+		return arena_printf(a, "%s: %s", path, strerror(errno));
+	while ((rc = flock(*fd, LOCK_EX)) && errno == EINTR)
 		;
-	return fd;
+	return rc ? arena_printf(a, "%s: cannot be locked: %s", path, strerror(errno)) : NULL;
 }
 
 /* One more file with the contents of that one, so that it is loaded once more. */
@@ -578,6 +580,20 @@ static bool runs_well(const struct runner_result *r)
 	return r->verdict == VERDICT_FASTER || r->verdict == VERDICT_SLOWER || r->verdict == VERDICT_TIE || r->verdict == VERDICT_UNSURE;
 }
 
+/* The process for the next candidate is forked from here, and is to find no right results. */
+static void forget(struct run *x)
+{
+	regions_close(&x->regions);
+	problem_unmap(x->p, true);
+	for (int i = 0; i < 2; i++)
+		problem_unmap(x->constants[i], true);
+	if (x->got.a)
+		explicit_bzero(x->got.a, x->got.cap);
+	vec_free(&x->got);
+	if (x->subject.shared && x->subject.shared != MAP_FAILED)
+		munmap(x->subject.shared, sizeof *x->subject.shared);
+}
+
 /* In one process; results go to *r, which has room for most pairs: 0, it only learns about the base. */
 static const char *run_once(const struct trial *t, struct runner_result *r, size_t most, bool checked, bool *slow, struct arena *a)
 {
@@ -587,18 +603,21 @@ static const char *run_once(const struct trial *t, struct runner_result *r, size
 	*x = (struct run){.t = t, .a = a, .r = r, .rng = {t->seed}, .most = most, .checked = checked};
 	const char *why = prepare(x);
 	if (!why && load(x) && check(x) && most) {
+		int fd;
 		waited = now_seconds();
-		int fd = lock_device(t->lock);
+		why = lock_device(t->lock, &fd, a);
 		waited = now_seconds() - waited;
-		run_on(0, t->core);
-		run_on(x->subject.pid, t->core);
-		timing_run(x, slow);
-		close(fd);
+		if (!why) {
+			run_on(0, t->core);
+			run_on(x->subject.pid, t->core);
+			timing_run(x, slow);
+		}
+		if (fd >= 0)
+			close(fd);
 	}
 	subject_end(&x->subject);
 	drop_copies(x);
-	regions_close(&x->regions);
-	vec_free(&x->got);
+	forget(x);
 	free(x);
 	r->seconds = now_seconds() - start - waited;
 	return why;
@@ -627,8 +646,7 @@ static const char *know_base(const struct trial *t, struct runner_result *r, str
 	char known = UNKNOWN;
 	bool slow, none = !head || head->seeds == PROBLEM_SEEDS;
 
-	if (head)
-		munmap((void *)head, head->head);
+	problem_unmap(head, false);
 	if (none || is_alone(t) || (pread(t->artifact[BASE]->known, &known, 1, 0) == 1 && known == RIGHT))
 		return NULL;
 	alone.artifact[CANDIDATE] = t->artifact[BASE];
