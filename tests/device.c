@@ -13,6 +13,7 @@
 #include "common/msg.h"
 #include "common/progress.h"
 #include "common/rng.h"
+#include "device/isolate.h"
 #include "device/region.h"
 #include "device/runner_impl.h"
 #include "device/sequential.h"
@@ -495,6 +496,33 @@ static void test_surroundings(const char *self)
 	runner = usual;
 }
 
+/* The kernel is asked whether a process has its filters. */
+static void test_sealed(void)
+{
+	bool sealed[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct isolate_limits limits = {1 << 30, 10, .fault = calloc(1, sizeof *limits.fault)};
+		int fd[2];
+		char c = 0;
+		if (pipe(fd))
+			return;
+		limits.channel = fd[1];
+		pid_t pid = isolate_fork();
+		if (pid == 0) {
+			bool good = !isolate_enter(&limits) && (!i || !isolate_seal(&limits));
+			for (bool said = write(limits.channel, &good, 1) == 1; said;)
+				;
+		}
+		close(fd[1]);
+		ok(read(fd[0], &c, 1) == 1 && c, "a process with %d filters", i + 1);
+		sealed[i] = isolate_sealed(pid);
+		isolate_kill(pid);
+		close(fd[0]);
+	}
+	ok(sealed[1] && (!sealed[0] || system("grep -q Seccomp_filters /proc/self/status")), "one that is not sealed is found out: %d, %d", sealed[0], sealed[1]);
+}
+
 /* What was mapped for one try is not there when the process for the next is forked. */
 static void test_regions(void)
 {
@@ -828,6 +856,7 @@ int main(int argc, char **argv)
 	test_builds(argv[0]);
 	test_surroundings(argv[0]);
 	test_regions();
+	test_sealed();
 	runner_close(runner);
 	arena_release(&arena);
 	return tap_done();

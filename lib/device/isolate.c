@@ -205,6 +205,30 @@ const char *isolate_seal(const struct isolate_limits *l)
 	return install(&f);
 }
 
+/* Filters of a process; -1: the kernel does not say. */
+static int filters_of(pid_t pid)
+{
+	char name[40], line[200];
+	int n = -1;
+
+	snprintf(name, sizeof name, "/proc/%d/status", (int)pid);
+	FILE *f = fopen(name, "re");
+	while (f && n < 0 && fgets(line, sizeof line, f))
+		if (sscanf(line, "Seccomp_filters: %d", &n) != 1)
+			n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+bool isolate_sealed(pid_t pid)
+{
+	enum { FILTERS = 2 }; /* of isolate_enter and isolate_seal, besides those that were there */
+	int ours = filters_of(getpid()), theirs = filters_of(pid);
+
+	return ours < 0 || theirs < 0 || theirs == ours + FILTERS;
+}
+
 /* ---- limits ---- */
 
 static bool limit(int what, rlim_t n)

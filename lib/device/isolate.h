@@ -28,6 +28,8 @@ struct isolate_limits {
 /* In the child: NULL, or what the system would not do. */
 const char *isolate_enter(const struct isolate_limits *l);
 const char *isolate_seal(const struct isolate_limits *l);
+/* In the parent: has it both filters, as the kernel says? Where the kernel does not say, true. */
+bool isolate_sealed(pid_t pid);
 /* Kills it and all it started, waits. Its wait status. */
 int isolate_kill(pid_t pid);
 /* Words for an end: "segmentation fault", "asked for system call 41 (socket)". Static buffer. */

@@ -572,7 +572,12 @@ static bool load(struct run *x)
 	for (int which = 1; which >= 0; which--)
 		if (!run_order(x, (struct order){.kind = ORDER_LOAD, .which = which}, which, TRIAL_LOAD_SECONDS, "loading"))
 			return false;
-	return run_order(x, (struct order){.kind = ORDER_SEAL}, CANDIDATE, TRIAL_LOAD_SECONDS, "loading");
+	if (!run_order(x, (struct order){.kind = ORDER_SEAL}, CANDIDATE, TRIAL_LOAD_SECONDS, "loading"))
+		return false;
+	if (isolate_sealed(x->subject.pid))
+		return true;
+	run_judge(x, VERDICT_CRASH, "loading: it is not sealed off");
+	return false;
 }
 
 static bool runs_well(const struct runner_result *r)
