@@ -17,6 +17,7 @@
 #include "device/region.h"
 #include "device/runner_impl.h"
 #include "device/serve.h"
+#include "device/toolchain.h"
 #include "device/yardstick.h"
 #include "tap.h"
 
@@ -436,6 +437,10 @@ static void test_builds(const char *self)
 	const char *why;
 	enum { SOURCE = 1 << 20 };
 
+	if (toolchain_find()->steps == 1) {
+		ok(true, "builds that do not end # SKIP the compiler is not GCC");
+		return;
+	}
 	/* files of this service itself end at some 100 KB */
 	runner = runner_open(arena_printf(&arena, "trap '' XFSZ; ulimit -f 200; exec %s --hasty", self), 10, &arena, &why);
 	if (!ok(runner != NULL, "a runner with little room"))
