@@ -70,6 +70,7 @@ static const struct shape {
 	{"depthwise 5x5/2", make_depthwise, {8, 32, 5, 2, 2}},
 	{"pool 3x3/2", make_pool, {11, 37, 3, 2, 1}},
 	{"mean", make_mean, {7, 33}},
+	{"mean, many columns", make_mean, {6, 4203}},
 	{"batched", make_batched, {2, 17, 19, 13, 0}},
 	{"batched, turned", make_batched, {2, 11, 40, 17, 1}},
 	{"softmax 5x129", make_softmax, {5, 129}},

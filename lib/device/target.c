@@ -119,6 +119,18 @@ static void pass_for_named(const char *name)
 		die(EX_NOTAVAIL, "HONE_TARGET=%s: this machine lacks %s", name, lacks);
 }
 
+struct target target_filled(const struct target *t)
+{
+	static const struct target usual = {
+		.vector_bytes = 16, .vector_regs = 16, .fma_ports = 2, .fma_latency = 4, .l1 = 32 << 10, .l2 = 1 << 20, .l3 = 16 << 20, .cores = 1};
+	struct target f = t ? *t : usual;
+
+#define FILL(field) f.field = f.field ? f.field : usual.field
+	FILL(vector_bytes), FILL(vector_regs), FILL(fma_ports), FILL(fma_latency), FILL(l1), FILL(l2), FILL(l3), FILL(cores);
+#undef FILL
+	return f;
+}
+
 const struct target *target_host(void)
 {
 	cpu_set_t set;

@@ -15,6 +15,8 @@ struct target {
 	int64_t l1, l2, l3;  /* bytes of data cache one core sees */
 	int cores;
 };
+/* t, NULL for nothing known, and what it does not say as most machines have it. */
+struct target target_filled(const struct target *t);
 /* This machine; or what it is to pass for, by HONE_TARGET (a name as target_find takes; a process ends that cannot). */
 const struct target *target_host(void);
 /* By name: "native" is this machine; "x86-64", "x86-64-v3" and "x86-64-v4" are this machine with the features of that

@@ -349,15 +349,15 @@ static struct traffic traffic_of(struct costing *c, nest_id n)
 
 double loop_cost(struct loop_prog *p)
 {
-	const struct target *m = p->target;
+	struct target m = target_filled(p->target);
 	struct costing c = {.p = p, .lanes = rule_lanes(p), .pieces = 1};
 	struct work w = {0};
-	c.regs = m && m->vector_regs ? m->vector_regs : 16;
-	c.ports = m && m->fma_ports ? m->fma_ports : 2;
-	c.latency = m && m->fma_latency ? m->fma_latency : 4;
-	c.cache[0] = m && m->l1 ? m->l1 : 32 << 10;
-	c.cache[1] = m && m->l2 ? m->l2 : 1 << 20;
-	c.cache[2] = m && m->l3 ? m->l3 : 16 << 20;
+	c.regs = m.vector_regs;
+	c.ports = m.fma_ports;
+	c.latency = m.fma_latency;
+	c.cache[0] = m.l1;
+	c.cache[1] = m.l2;
+	c.cache[2] = m.l3;
 	c.nenv = poly_nvars(p->P) + 1;
 	c.env = ARENA_ARRAY(&p->arena, int64_t, c.nenv + 1);
 	gather(&c, &w, p->root);

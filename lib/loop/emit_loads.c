@@ -50,7 +50,7 @@ static void count_uses(struct run *r)
 static bool is_two_rows(const struct emit *e)
 {
 	const struct run *r = &e->run;
-	size_t loads = 0, sums = r->statement.n, regs = e->p->target && e->p->target->vector_regs ? (size_t)e->p->target->vector_regs : 16;
+	size_t loads = 0, sums = r->statement.n, regs = (size_t)target_filled(e->p->target).vector_regs;
 
 	for (size_t i = 0; i < r->load.n; i++) {
 		const struct run_load *x = &r->load.a[i];

@@ -92,11 +92,11 @@ static double constant_rate(const struct target *t, double bytes)
 /* Cycles, roughly: a product runs at a part of what the multiply-adds allow. */
 static double product_cycles(struct lower *L, double products, double rows, double part)
 {
-	const struct target *t = L->p->target;
-	double a_cycle = t && t->vector_bytes ? (double)t->vector_bytes / 4 * t->fma_ports : 8;
+	struct target t = target_filled(L->p->target);
+	double a_cycle = (double)t.vector_bytes / 4 * t.fma_ports;
 	double weights = products * (double)L->shape[1][0] * (double)L->shape[1][1];
 
-	return weights * rows / a_cycle / part + 4 * weights / constant_rate(t, 4 * weights);
+	return weights * rows / a_cycle / part + 4 * weights / constant_rate(L->p->target, 4 * weights);
 }
 
 static double direct_cycles(struct lower *L)
@@ -110,8 +110,7 @@ static double winograd_cycles(struct lower *L, int m)
 {
 	const int64_t *out = L->out_shape[0];
 	int64_t n = m + 2, tiles = out[0] * ((out[2] + m - 1) / m) * ((out[3] + m - 1) / m);
-	const struct target *t = L->p->target;
-	int lanes = t && t->vector_bytes ? t->vector_bytes / 4 : 4;
+	int lanes = target_filled(L->p->target).vector_bytes / 4;
 	double vectors = (double)((L->shape[1][0] + lanes - 1) / lanes + (L->shape[1][1] + lanes - 1) / lanes);
 
 	return product_cycles(L, (double)(n * n), (double)tiles, 0.85) + 1.2 * (double)(n * n * n * tiles) * vectors;

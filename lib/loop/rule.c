@@ -24,7 +24,7 @@ bool rule_try(struct rule *r, const char *fmt, ...)
 
 int rule_lanes(struct loop_prog *p)
 {
-	return p->target && p->target->vector_bytes ? p->target->vector_bytes / 4 : 4;
+	return target_filled(p->target).vector_bytes / 4;
 }
 
 const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part)

@@ -106,7 +106,7 @@ static int64_t usual_block(struct rule *r, stage_id result, int row_axis)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
-	double rows = 1, bytes = 0, room = 0.7 * (double)(p->target && p->target->l1 ? p->target->l1 : 32 << 10);
+	double rows = 1, bytes = 0, room = 0.7 * (double)target_filled(p->target).l1;
 	int64_t block = 1, threads = p->threads > 1 ? p->threads : 1, share = t->axis[row_axis].extent / threads;
 	for (int a = 0; a <= row_axis; a++)
 		rows *= (double)t->axis[a].extent;

@@ -4,8 +4,8 @@
 #include "device/target.h"
 #include "loop/rule_tile.h"
 
-static int vector_regs(struct loop_prog *p) { return p->target && p->target->vector_regs ? p->target->vector_regs : 16; }
-static int fma_ports(struct loop_prog *p) { return p->target && p->target->fma_ports ? p->target->fma_ports : 2; }
+static int vector_regs(struct loop_prog *p) { return target_filled(p->target).vector_regs; }
+static int fma_ports(struct loop_prog *p) { return target_filled(p->target).fma_ports; }
 
 /* A window that is written out whole: what its rows' taps have in common is loaded once, where registers hold it beside the
  * sums; or, of several vectors, the weights of a row of the window beside them (taps_innermost; with stride 2 that takes 1.01 to 1.04 of
@@ -67,7 +67,6 @@ static double once_cost(struct loop_prog *p, const struct tile *q, int sums)
  * loads or latency, and what a tile costs once. Balanced tiles: the mean number of rows counts. */
 static double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
 {
-	const struct target *m = p->target;
 	const struct stage *s = lstage(p, q->anchor);
 	double panels = ceil((double)s->axis[q->v].extent / (lanes * vectors)), tiles = 1, mean_rows = 1, steps = reduce_steps(p, q), loads = 0;
 	if (q->t >= 0) {
@@ -81,8 +80,7 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 		bool down = q->t >= 0 && read_uses(p, q->read[i], s->axis[q->t].var);
 		loads += (along ? vectors : 1) * (down ? mean_rows : 1);
 	}
-	int latency = m && m->fma_latency ? m->fma_latency : 4;
-	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads / 2), latency);
+	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads / 2), target_filled(p->target).fma_latency);
 	return panels * tiles * (steps * (step + 0.5 /* the loop itself */) + once_cost(p, q, rows * vectors));
 }
 
@@ -124,7 +122,7 @@ double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int l
 
 double panel_room(struct loop_prog *p)
 {
-	return 0.7 * (double)(p->target && p->target->l2 ? p->target->l2 : 1 << 20);
+	return 0.7 * (double)target_filled(p->target).l2;
 }
 
 /* What stands still along v does not fit in the second level of cache, so each panel would fetch it anew from beyond; all panels
@@ -133,7 +131,7 @@ double panel_room(struct loop_prog *p)
 bool rows_first(struct loop_prog *p, const struct tile *q)
 {
 	enum { LONG = 128 };
-	double l2 = (double)(p->target && p->target->l2 ? p->target->l2 : 1 << 20), bytes[2] = {0}; /* still, along v */
+	double l2 = (double)target_filled(p->target).l2, bytes[2] = {0}; /* still, along v */
 
 	for (int i = 0; i < q->nread; i++)
 		bytes[read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var)] += 4 * (double)buf_elems(p, lex(p, q->read[i])->buf);
@@ -145,7 +143,7 @@ bool rows_first(struct loop_prog *p, const struct tile *q)
 static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
-	int ways = (int)((p->target && p->target->l1 ? p->target->l1 : 32 << 10) / 4096);
+	int ways = (int)(target_filled(p->target).l1 / 4096);
 	for (int i = 0; q->t >= 0 && i < q->nread; i++) {
 		int64_t step;
 		if (!read_uses(p, q->read[i], s->axis[q->v].var) && read_step(p, q->read[i], s->axis[q->t].var, &step) && step && step * 4 % 4096 == 0)
@@ -154,7 +152,7 @@ static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 	return INT64_MAX;
 }
 
-enum { VECTORS_APART = 4, ROWS_MAX = 30, VECTORS_MAX = 8, ROWS_WITH_FILLS = 14 /* written out once a border: nine times */ };
+enum { ROWS_MAX = 30, VECTORS_MAX = 8, ROWS_WITH_FILLS = 14 /* written out once a border: nine times */ };
 
 /* Vectors that every tile reads again, where one panel is all there is and the reduction is written out (a depthwise
  * window's weights): the compiler keeps them in registers from tile to tile. */
@@ -197,15 +195,12 @@ static int most_rows(struct loop_prog *p, const struct tile *q)
 	return most > limit ? limit : (int)most;
 }
 
-/* Sums over rows of an operand that lie apart in memory, nothing of them used twice (global pooling). In 16 registers, with two
- * lines of cache of each row at a time: of the time with 6 or 7 vectors 0.66 (144 channels, 56x56), 0.79 (96, 56x56), 0.91
- * (1280, 7x7), 1.02 (480, 14x14), Zen 3. */
-static bool sums_rows_apart(struct loop_prog *p, const struct tile *q)
+bool sums_rows_apart(struct loop_prog *p, const struct tile *q)
 {
 	bool constants = false;
 	for (int i = 0; i < q->nread; i++)
 		constants |= lbuf(p, lex(p, q->read[i])->buf)->scope == SCOPE_CONST;
-	return q->t < 0 && !constants && vector_regs(p) <= 16;
+	return q->t < 0 && !constants;
 }
 
 /* A step of a single vector of sums is less than what its loop costs: 0.76 to 0.90 of the time (1x1 convolutions of 32 to 144 steps,
@@ -222,7 +217,7 @@ static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, in
 {
 	int64_t most = most_rows(p, q), conflict = rows_without_conflict(p, q);
 	struct window w = find_window(p, q);
-	int regs = vector_regs(p), widest = only ? only : sums_rows_apart(p, q) ? VECTORS_APART : VECTORS_MAX;
+	int regs = vector_regs(p), widest = only ? only : sums_rows_apart(p, q) && regs <= 16 ? VECTORS_APART : VECTORS_MAX;
 	double best = INFINITY, room = larger_window(p, q) ? UNROLLED_MAX / reduce_steps(p, q) : INFINITY;
 	if (most > conflict)
 		most = conflict;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include "loop/rule_tile.h"
 
+static const char *const sums_in[] = {"registers", "memory"};
+
 /* The stage that reads the anchor's result element by element and has all the anchor's axes; 0: none. */
 static stage_id follower(struct loop_prog *p, stage_id anchor)
 {
@@ -350,11 +352,10 @@ static bool sums_in_copy(struct rule *r, struct tile *q)
 static bool choose_apart(struct rule *r, struct tile *q)
 {
 	enum { LONG = 256 };
-	static const char *const where[] = {"registers", "memory"};
 	struct loop_prog *p = r->p;
 	if (q->rows * q->vectors < 2 || !q->function)
 		return false;
-	return rule_word(r, "sums", where, 2, reduce_steps(p, q) >= LONG) == 1;
+	return rule_word(r, "sums", sums_in, 2, reduce_steps(p, q) >= LONG) == 1;
 }
 
 /* Init, then the reduction between the tile's place and the tile; the sums become registers. */
@@ -445,6 +446,12 @@ static void cut_borders(struct rule *r, struct tile *q)
 			rule_try(r, "partition %s auto", a == q->t ? q->tiles : axis_loop(r, q->anchor, a, ""));
 }
 
+/* Registers hold the sums of some columns until all rows have been read, or the first level of cache holds those of all. */
+static bool choose_columns(struct rule *r, const struct tile *q)
+{
+	return may_sum_columns(r, q) && rule_word(r, "sums", sums_in, 2, better_columns(r, q)) == 1;
+}
+
 bool rule_tile(struct rule *r, stage_id anchor)
 {
 	enum { FUNCTION = 10 };
@@ -458,6 +465,8 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	q.function = q.result && rule_cost(p, lstage(p, q.result)->body) >= FUNCTION;
 	choose_second_axis(r, &q);
 	q.steps = q.t < 0 ? 1 : axis_steps(r, anchor, q.t);
+	if (choose_columns(r, &q))
+		return rule_columns(r, &q);
 	choose_tile(r, &q);
 	q.width = arena_printf(&p->arena, "vectors*%d", r->lanes);
 	choose_order(r, &q);

@@ -107,7 +107,7 @@ static double block_cost(struct rule *r, const struct transformed *q, int64_t li
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->product);
 	double points = (double)s->axis[0].extent, in = (double)s->axis[3].extent, out = (double)s->axis[2].extent;
-	double l2 = (double)(p->target && p->target->l2 ? p->target->l2 : 1 << 20);
+	double l2 = (double)target_filled(p->target).l2;
 	double blocks = (double)q->lines / (double)lines, tiles = (double)(lines * q->of_line);
 	double weights = 4 * points * in * out, between = 4 * points * tiles * (in + out);
 	double sums = blocks * points * rule_tile_cycles(r, q->product, 2, 1, lines * q->of_line);

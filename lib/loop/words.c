@@ -160,6 +160,8 @@ static void say_choice(struct trace_words *w, const struct choice *c)
 	} phrases[] = {
 		{"unroll", NULL, "N steps at a time"},
 		{"block", NULL, "N tiles at a time"},
+		{"streams", NULL, "N rows at a time"},
+		{"sums", NULL, "sums in N"},
 		{"lines", NULL, "N lines of tiles at a time"},
 		{"order", "rows", "rows before panels"},
 		{"order", "panels", ""},
