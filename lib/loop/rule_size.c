@@ -38,21 +38,25 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
 /* Cycles of a tile of a window that is written out. Nothing waits: the next tile's sums are others, and what a tile costs once
  * runs beside its multiply-adds. Loads seldom come at their full rate where each multiply-add has one (depthwise 3x3 of 16
  * registers, all in the first level, Zen 3: 14 rows take 83 cycles, 7 that share loads 67 for two tiles). With 32 registers it
- * has not been measured, and is not used. */
+ * has not been measured, and is not used. What calls a function waits for it once a tile, and leaves half of the registers: 3x3 with a Swish, tiles of
+ * 7 rows have 0.95 to 0.97 of the time of 4 x 2 vectors, 5 rows 1.05, 14 rows 1.2; with stride 2 8 rows 0.92 to 0.97 of that of 5. */
 static double window_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
 {
-	static const double loads_a_cycle = 1.8, once = 2;
+	enum { SUMS_BESIDE_CALL = 8 };
+	static const double loads_a_cycle = 1.8, once = 2, call = 29;
 	const struct stage *s = lstage(p, q->anchor);
 	double steps = reduce_steps(p, q), together = (double)w.stride * (ceil(rows) - 1) + (double)w.taps, loads = rows * vectors; /* stores */
 
+	if (q->function && rows * vectors > SUMS_BESIDE_CALL)
+		return INFINITY;
 	for (int i = 0; i < q->nread; i++) {
 		bool along = read_uses(p, q->read[i], s->axis[q->v].var), down = read_uses(p, q->read[i], s->axis[q->t].var);
 		bool held = vectors * (ceil(rows) + together) <= vector_regs(p) ||
-			    (vectors > 1 && w.stride == 1 && vectors * (ceil(rows) + (double)w.taps) < vector_regs(p));
+			    (vectors > 1 && w.stride == 1 && !q->function && vectors * (ceil(rows) + (double)w.taps) < vector_regs(p));
 		bool shared = q->read[i] == w.read && held;
 		loads += steps * (along ? vectors : 1) * (shared ? together / (double)w.taps : down ? rows : 1);
 	}
-	return fmax(steps * rows * vectors / fma_ports(p), loads / loads_a_cycle) + once;
+	return fmax(steps * rows * vectors / fma_ports(p), loads / loads_a_cycle) + (q->function ? call : once);
 }
 
 /* What a tile costs once: zeroing, writing back, the epilogue. In 16 registers these run beside the next tile's multiply-adds where no
@@ -105,14 +109,16 @@ bool larger_window(struct loop_prog *p, const struct tile *q)
 	return q->fills && steps > WINDOW_MAX && steps <= WRITTEN_OUT_MAX;
 }
 
-/* 0.93 to 1.00 of the time of 5x5; of 3x3 with two vectors 0.92 to 0.95, with one 0.97 to 1.03. Where channels are no more than the
- * taps of a row, it is taps that make a loop: of first convolutions 0.96 (7x7, and 3x3 to 64 channels) to 1.00 (3x3 to 32). */
+/* 0.93 to 1.00 of the time of 5x5; of 3x3 with two vectors 0.92 to 0.95, with one and 7 or 8 rows 0.96 to 1.01, with 5 rows 0.99 to 1.06.
+ * Where channels are no more than the taps of a row, it is taps that make a loop: of first convolutions 0.96 (7x7, and 3x3 to 64
+ * channels) to 1.00 (3x3 to 32). */
 bool taps_innermost(struct loop_prog *p, const struct tile *q)
 {
+	enum { ROWS_INSIDE = 7 };
 	const struct stage *s = lstage(p, q->anchor);
 	bool few = s->naxes - s->nspatial > 2 && s->axis[s->nspatial].extent <= s->axis[s->naxes - 1].extent;
 
-	return few || larger_window(p, q) || (q->vectors > 1 && find_window(p, q).read);
+	return few || larger_window(p, q) || ((q->vectors > 1 || q->rows >= ROWS_INSIDE) && find_window(p, q).read);
 }
 
 double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
