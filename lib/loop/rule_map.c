@@ -49,21 +49,30 @@ static void block_across(struct rule *r, stage_id s, int v, int a)
 		rule_settle(r, name, 0);
 }
 
-/* Steps of a vector each that the next need not wait for: of the time of a loop over single ones, four take 0.81 (Gelu, Erf) to
- * 0.94 (Tanh), Add 0.95 to 1.00, Gather 0.66, but a division, which has one unit to wait for, 1.00 to 1.05 (Zen 3). */
-static int64_t usual_unroll(const struct ex *body, int64_t steps)
+static bool calls(struct loop_prog *p, ex_id e, int fn)
 {
-	enum { USUAL = 4 };
-	bool division = body->kind == EX_CALL && body->fn == FN_DIV;
+	const struct ex *x = lex(p, e);
 
-	return division || steps < 2 ? 1 : steps < USUAL ? 2 : USUAL;
+	return e && ((x->kind == EX_CALL && (int)x->fn == fn) || calls(p, x->a[0], fn) || calls(p, x->a[1], fn) || calls(p, x->a[2], fn));
+}
+
+/* Steps of a vector each that the next need not wait for: of the time of a loop over single ones, four take 0.81 (Gelu, Erf) to
+ * 0.94 (Tanh), Add 0.95 to 1.00, Gather 0.66, but a division, which has one unit to wait for, 1.00 to 1.05; eight take, of the time of
+ * four, 0.83 (Softplus), 0.95 (Exp, also of softmax's rows) to 0.99 (Sigmoid), but 1.03 (Erf) and 1.07 (Gelu) (Zen 3). */
+static int64_t usual_unroll(struct loop_prog *p, ex_id body, int64_t steps)
+{
+	enum { USUAL = 4, WITH_EXP = 8 };
+	bool division = lex(p, body)->kind == EX_CALL && lex(p, body)->fn == FN_DIV;
+	bool exp = (calls(p, body, FN_EXP) || calls(p, body, FN_SIGMOID)) && !calls(p, body, FN_ERF);
+
+	return division || steps < 2 ? 1 : steps < USUAL ? 2 : exp && steps >= WITH_EXP ? WITH_EXP : USUAL;
 }
 
 void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps)
 {
 	const char *name = arena_printf(&r->p->arena, "%s.unroll", sym_str(lstage(r->p, s)->name));
 	int64_t choice[4];
-	int64_t usual = usual_unroll(lex(r->p, lstage(r->p, s)->body), steps);
+	int64_t usual = usual_unroll(r->p, lstage(r->p, s)->body, steps);
 	int n = 0;
 	for (int64_t k = 1; k <= 8 && (k == 1 || k <= steps); k *= 2)
 		choice[n++] = k;

@@ -99,24 +99,44 @@ static void mark_row(struct rule *r, stage_id s)
 	rule_unroll(r, s, axis_loop(r, s, v, ".0"), lstage(r->p, s)->axis[v].extent / r->lanes);
 }
 
+/* Bytes of a row, of all that is read and computed. waits: of those, what is as long as a row and neither read nor result. */
+static double row_bytes(struct loop_prog *p, double rows, double *waits)
+{
+	double bytes = 0;
+
+	*waits = 0;
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		if (lbuf(p, b)->scope == SCOPE_IN)
+			bytes += (double)buf_elems(p, b) * (double)dtype_size(lbuf(p, b)->dtype) / rows;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		if (lstage(p, s)->gone)
+			continue;
+		const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
+		double of_row = (double)buf_elems(p, lstage(p, s)->out) * (double)dtype_size(b->dtype) / rows;
+		bytes += of_row;
+		if (b->scope == SCOPE_SCRATCH && of_row > (double)dtype_size(b->dtype))
+			*waits += of_row;
+	}
+	return bytes;
+}
+
 /* Rows at a time. A row's sums wait for their own steps, then for its lanes, and what follows waits for them; with several
  * rows in one loop the machine has others to go on with. A vector of rows is enough: what is computed once a row (the root
- * of a variance) is then one vector too. All that they touch stays in the first level of cache, and each thread has a block. */
+ * of a variance) is then one vector too. All that they touch stays in the first level of cache, and each thread has a block. Where
+ * nothing is written to be read again, more rows fill it: layer normalisation, 64 to 1024 a row, 0.86 to 0.98 (Zen 3; softmax 1.02 to
+ * 1.04). */
 static int64_t usual_block(struct rule *r, stage_id result, int row_axis)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
-	double rows = 1, bytes = 0, room = 0.7 * (double)target_filled(p->target).l1;
+	double rows = 1, waits, l1 = (double)target_filled(p->target).l1;
 	int64_t block = 1, threads = p->threads > 1 ? p->threads : 1, share = t->axis[row_axis].extent / threads;
+
 	for (int a = 0; a <= row_axis; a++)
 		rows *= (double)t->axis[a].extent;
-	for (buf_id b = 1; b < p->bufs.n; b++)
-		if (lbuf(p, b)->scope == SCOPE_IN)
-			bytes += (double)buf_elems(p, b) * (double)dtype_size(lbuf(p, b)->dtype) / rows;
-	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone)
-			bytes += (double)buf_elems(p, lstage(p, s)->out) * (double)dtype_size(lbuf(p, lstage(p, s)->out)->dtype) / rows;
-	while (2 * block <= r->lanes && 2 * block <= share && 2 * block < t->axis[row_axis].extent && 2.0 * (double)block * bytes <= room)
+	double bytes = row_bytes(p, rows, &waits), room = waits > 0 ? 0.7 * l1 : 1.05 * l1;
+	int64_t most = waits > 0 ? r->lanes : 4 * r->lanes;
+	while (2 * block <= most && 2 * block <= share && 2 * block < t->axis[row_axis].extent && 2.0 * (double)block * bytes <= room)
 		block *= 2;
 	return block;
 }

@@ -243,7 +243,7 @@ static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, in
 {
 	int64_t most = most_rows(p, q), conflict = rows_without_conflict(p, q);
 	struct window w = find_window(p, q);
-	int regs = vector_regs(p), widest = only ? only : sums_rows_apart(p, q) && regs <= 16 ? VECTORS_APART : VECTORS_MAX;
+	int regs = vector_regs(p), widest = only ? only : sums_rows_apart(p, q) && regs <= 16 && reduce_steps(p, q) > WRITTEN_OUT_MAX ? VECTORS_APART : VECTORS_MAX;
 	double best = INFINITY, room = larger_window(p, q) ? UNROLLED_MAX / reduce_steps(p, q) : INFINITY;
 	if (most > conflict)
 		most = conflict;
