@@ -50,6 +50,12 @@ if [ "$python" ]; then
 else
 	echo "ok - the page and the JSON as a program reads them # SKIP no python3"
 fi
+ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=2 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o n.g
+cat m.g n.g >both.g
+tune-op --quiet --runner fake --trials 3 --report both.html both.g -o never.g
+check "a stream of two models: one page with both" test "$(grep -c '<h1>' both.html) $(grep -c '^<tr><td>' both.html) $(grep -c '</html>' both.html)" = "2 12 1"
+tune-op --dump both both.g
+check "and one list of tasks" test "$(wc -l <both/tasks.txt)" = 12
 mkdir dir
 tune-op --quiet --runner fake --trials 1 --kb page.kb --report dir m.g -o never.g 2>err
 check "a page that cannot be written: 74, one line, before the work" test "$? $(wc -l <err) $(ls page.kb 2>&1 | grep -c cannot)" = "74 1 1"

@@ -44,21 +44,23 @@ static void dump_task(const struct task *t, const char *dir)
 	arena_release(&a);
 }
 
-void dump_tasks(const struct task_list *l, const bool *wanted, const char *dir)
+void dump_begin(const char *dir, struct outfile *lines)
 {
 	struct arena a = {0};
-	struct outfile o;
 	struct stat st;
 
 	if (mkdir(dir, 0777) && (errno != EEXIST || (!stat(dir, &st) && !S_ISDIR(st.st_mode))))
 		die_errno(EX_IO, "%s", dir);
-	for (size_t i = 0; i < l->n; i++)
-		if (wanted[i])
-			dump_task(&l->a[i], dir);
-	outfile_open(&o, arena_printf(&a, "%s/tasks.txt", dir), false);
-	for (size_t i = 0; i < l->n; i++)
-		if (wanted[i])
-			fprintf(o.f, "%s\n", l->a[i].text);
-	outfile_close(&o);
+	outfile_open(lines, arena_printf(&a, "%s/tasks.txt", dir), false);
 	arena_release(&a);
+}
+
+void dump_tasks(const struct task_list *l, const bool *wanted, const char *dir, FILE *lines)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (!wanted[i])
+			continue;
+		dump_task(&l->a[i], dir);
+		fprintf(lines, "%s\n", l->a[i].text);
+	}
 }

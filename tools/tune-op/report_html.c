@@ -1,7 +1,6 @@
 /* A tuning's results as one page: no scripts, nothing from elsewhere, light or dark as the reader has it. */
 #include <math.h>
 #include <string.h>
-#include "common/outfile.h"
 #include "report_impl.h"
 
 enum {
@@ -41,12 +40,12 @@ static void put(FILE *f, const char *s)
 		}
 }
 
+static const char *title(const struct report *r, struct arena *a) { return *r->model ? arena_printf(a, "Tuning of %s", r->model) : "Tuning"; }
+
 static void put_head(FILE *f, const struct report *r, struct arena *a)
 {
-	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n<title>Tuning", f);
-	put(f, *r->model ? arena_printf(a, " of %s", r->model) : "");
-	fprintf(f, "</title>\n<style>%s</style></head><body>\n<h1>Tuning", style);
-	put(f, *r->model ? arena_printf(a, " of %s", r->model) : "");
+	fputs("<h1>", f);
+	put(f, title(r, a));
 	fputs("</h1>\n<p class=\"soft\">", f);
 	put(f, r->target);
 	fputs("</p>\n<p class=\"soft\">", f);
@@ -238,6 +237,16 @@ static void put_ledger(FILE *f, const struct report *r)
 	}
 }
 
+void report_html_begin(FILE *f, const struct report *r)
+{
+	struct arena a = {0};
+
+	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n<title>", f);
+	put(f, title(r, &a));
+	fprintf(f, "</title>\n<style>%s</style></head><body>\n", style);
+	arena_release(&a);
+}
+
 void report_html(FILE *f, const struct report *r)
 {
 	struct report_totals x = report_totals(r);
@@ -247,15 +256,7 @@ void report_html(FILE *f, const struct report *r)
 	put_curves(f, r, x.before);
 	put_table(f, r, x.before, &a);
 	put_ledger(f, r);
-	fputs("</body></html>\n", f);
 	arena_release(&a);
 }
 
-void report_html_file(const char *path, const struct report *r)
-{
-	struct outfile o;
-
-	outfile_open(&o, path, false);
-	report_html(o.f, r);
-	outfile_close(&o);
-}
+void report_html_end(FILE *f) { fputs("</body></html>\n", f); }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/json.h"
+#include "common/outfile.h"
 #include "graph/check.h"
 #include "graph/pass.h"
 #include "graph/stream.h"
@@ -43,6 +44,7 @@ static struct options opt = {.trials = TRIALS, .seed = 1, .rotation = -1};
 static bool trials_given, list_tasks;
 static const char *task_given, *dump_dir, *report_file;
 static VEC(const char *) only, skip, runners;
+static struct outfile page; /* --report's, from the first model on; f NULL: not begun */
 
 static double number(const char *arg, const char *name, double least, double most)
 {
@@ -243,6 +245,24 @@ static void apply(struct session *s, struct module *m, const struct task_list *l
 		pass_why(c, m, l->without.a[i].node, "not tuned: %s", l->without.a[i].why);
 }
 
+/* A model's part of the page. */
+static void put_page(const struct report *r)
+{
+	if (!page.f) {
+		outfile_open(&page, report_file, false);
+		report_html_begin(page.f, r);
+	}
+	report_html(page.f, r);
+}
+
+static void end_page(void)
+{
+	if (!page.f)
+		return;
+	report_html_end(page.f);
+	outfile_close(&page);
+}
+
 /* The table where nothing else goes to standard output; a page if one is wanted. */
 static void conclude(struct session *s, struct module *m, const struct task_list *l, const struct tool_args *a)
 {
@@ -270,7 +290,7 @@ static void conclude(struct session *s, struct module *m, const struct task_list
 	else
 		note("none of %d tasks has been timed", s->ntask);
 	if (report_file)
-		report_html_file(report_file, &r);
+		put_page(&r);
 	if (s->interrupted)
 		note("interrupted; what was found so far is used and kept: the same command again goes on");
 }
@@ -309,6 +329,9 @@ static int without_stream(const struct tool_args *a)
 	struct arena arena = {0};
 	struct stream_reader *r = task_given ? NULL : stream_open(a->nfile ? a->file[0] : NULL);
 	struct module *m;
+	struct outfile lines = {0}; /* of all models dumped */
+	if (dump_dir)
+		dump_begin(dump_dir, &lines);
 	while ((m = task_given ? module_of_text(task_given, &arena) : stream_read(r))) {
 		struct task_list l = {0};
 		if (!task_given)
@@ -321,7 +344,7 @@ static int without_stream(const struct tool_args *a)
 			for (size_t i = 0; i < l.n; i++)
 				yes[i] = wanted(m, &l.a[i]);
 			if (dump_dir)
-				dump_tasks(&l, yes, dump_dir);
+				dump_tasks(&l, yes, dump_dir, lines.f);
 			else
 				print_tasks(&l, yes, a->json);
 			free(yes);
@@ -337,6 +360,9 @@ static int without_stream(const struct tool_args *a)
 	}
 	if (r)
 		stream_close(r);
+	if (lines.f)
+		outfile_close(&lines);
+	end_page();
 	arena_release(&arena);
 	return EX_GOOD;
 }
@@ -408,6 +434,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	}
 	stream_close(r);
 	stream_finish(w);
+	end_page();
 	hold_pipe_signal(false);
 	return EX_GOOD;
 }

@@ -2,9 +2,12 @@
 #ifndef TUNE_OP_H
 #define TUNE_OP_H
 #include "op/task.h"
+#include "common/outfile.h"
 #include "session.h"
 
 /* Files in DIR, made if it is not there: tasks.txt, and for each task DIGEST.task (its line), DIGEST.c and .trace (the
- * default) and DIGEST.g (packed, random weights). */
-void dump_tasks(const struct task_list *l, const bool *wanted, const char *dir);
+ * default) and DIGEST.g (packed, random weights). dump_begin makes DIR and opens tasks.txt, for the caller to close when all models
+ * are dumped. */
+void dump_begin(const char *dir, struct outfile *lines);
+void dump_tasks(const struct task_list *l, const bool *wanted, const char *dir, FILE *lines);
 #endif
