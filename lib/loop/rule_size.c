@@ -38,8 +38,9 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
 /* Cycles of a tile of a window that is written out. Nothing waits: the next tile's sums are others, and what a tile costs once
  * runs beside its multiply-adds. Loads seldom come at their full rate where each multiply-add has one (depthwise 3x3 of 16
  * registers, all in the first level, Zen 3: 14 rows take 83 cycles, 7 that share loads 67 for two tiles). With 32 registers it
- * has not been measured, and is not used. What calls a function waits for it once a tile, and leaves half of the registers: 3x3 with a Swish, tiles of
- * 7 rows have 0.95 to 0.97 of the time of 4 x 2 vectors, 5 rows 1.05, 14 rows 1.2; with stride 2 8 rows 0.92 to 0.97 of that of 5. */
+ * has not been measured, and is not used. What calls a function waits for it once a tile, and leaves half of the registers: 3x3 with a
+ * Swish, tiles of 7 or 8 rows have 0.95 to 0.97 of the time of 4 x 2 vectors, 5 rows 1.05, 14 rows 1.2; with stride 2 8 rows 0.92 to
+ * 0.97 of that of 5. */
 static double window_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
 {
 	enum { SUMS_BESIDE_CALL = 8 };
@@ -151,18 +152,27 @@ double panel_room(struct loop_prog *p)
 	return 0.7 * (double)target_filled(p->target).l2;
 }
 
+/* Bytes of what stands still along v, and of what moves. */
+static void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, double *moves)
+{
+	*still = *moves = 0;
+	for (int i = 0; i < q->nread; i++)
+		*(read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var) ? moves : still) += 4 * (double)buf_elems(p, lex(p, q->read[i])->buf);
+}
+
+static bool is_window(struct loop_prog *p, const struct tile *q) { return lstage(p, q->anchor)->naxes - lstage(p, q->anchor)->nspatial > 1; }
+
 /* What stands still along v does not fit in the second level of cache, so each panel would fetch it anew from beyond; all panels
- * do. A tile of a long reduction is read soon enough not to wait for it. Zen 3, of the time of panels first: 1x1 convolutions 256 -> 128
- * and 64, 56x56, 0.93 and 0.96; 256 -> 512 with stride 2, 0.91; 192 -> 32, 28x28, 0.99; but 64 -> 256, 56x56, 1.06 to 1.18. */
+ * do. A tile of a long reduction is read soon enough not to wait for it; a window's taps find in the first level what others fetched.
+ * Zen 3, of the time of panels first: 1x1 convolutions 256 -> 128 and 64, 56x56, 0.93 and 0.96; 256 -> 512 with stride 2, 0.91;
+ * 192 -> 32, 28x28, 0.99; but 64 -> 256, 56x56, 1.06 to 1.18. */
 bool rows_first(struct loop_prog *p, const struct tile *q)
 {
 	enum { LONG = 128 };
-	double l2 = (double)target_filled(p->target).l2, bytes[2] = {0}; /* still, along v */
+	double l2 = (double)target_filled(p->target).l2, still, moves;
 
-	for (int i = 0; i < q->nread; i++)
-		bytes[read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var)] += 4 * (double)buf_elems(p, lex(p, q->read[i])->buf);
-	bool window = lstage(p, q->anchor)->naxes - lstage(p, q->anchor)->nspatial > 1; /* its taps find in the first level what others fetched */
-	return !window && reduce_steps(p, q) >= LONG && bytes[0] > l2 && bytes[1] <= l2;
+	operand_bytes(p, q, &still, &moves);
+	return !is_window(p, q) && reduce_steps(p, q) >= LONG && still > l2 && moves <= l2;
 }
 
 /* Rows that the first level of cache holds side by side: rows a multiple of 4 KB apart lie in one set. */
@@ -212,6 +222,27 @@ static bool tile_may_fit(struct loop_prog *p, const struct tile *q, int rows, in
 	int side = rows < vectors ? rows : vectors;
 	return tile_fits(p, q, rows, vectors, lanes) ||
 	       (tile_fits(p, q, 1, vectors, lanes) && rows * vectors + side <= vector_regs(p));
+}
+
+/* Each panel reads anew what stands still along v: where that fills much of the second level, wide ones have less to read, as long as
+ * one fits in the first. What a step multiplies, instructions take from memory then, so that it does not count as a tile that fits.
+ * 1x1 convolutions of 27x27 to 112x112, to 256 channels, Zen 3: 0.83 to 1.00 of the time of 6 x 2 vectors; of 384 to 1024 channels
+ * 0.96 to 1.05. */
+enum { WIDE_ROWS = 3, WIDE_VECTORS = 4 };
+static bool better_wide(struct loop_prog *p, const struct tile *q, double cost, int lanes)
+{
+	static const double no_matter = 1.01;
+	const struct stage *s = lstage(p, q->anchor);
+	double still, moves;
+
+	for (int a = 0; a < s->nspatial; a++)
+		if (a != q->v && a != q->t && s->axis[a].extent > 1)
+			return false;
+	if (q->t < 0 || is_window(p, q) || vector_regs(p) > 16 || q->vectors >= WIDE_VECTORS || !tile_may_fit(p, q, WIDE_ROWS, WIDE_VECTORS, lanes))
+		return false;
+	operand_bytes(p, q, &still, &moves);
+	return still > (double)target_filled(p->target).l2 / 2 && panel_bytes(p, q, WIDE_VECTORS, lanes) <= (double)target_filled(p->target).l1 &&
+	       tile_cost(p, q, (struct window){0}, WIDE_ROWS, WIDE_VECTORS, lanes) <= no_matter * cost;
 }
 
 static int most_rows(struct loop_prog *p, const struct tile *q)
@@ -281,7 +312,9 @@ void choose_tile(struct rule *r, struct tile *q)
 	struct loop_prog *p = r->p;
 	int64_t choice[ROWS_MAX];
 	int n = 0;
-	best_tile(p, q, r->lanes, 0, &q->rows, &q->vectors);
+	double cost = best_tile(p, q, r->lanes, 0, &q->rows, &q->vectors);
+	if (better_wide(p, q, cost, r->lanes))
+		q->rows = WIDE_ROWS, q->vectors = WIDE_VECTORS;
 	int usual = q->vectors;
 	for (int vectors = 1; vectors <= VECTORS_MAX; vectors++)
 		if (tile_fits(p, q, 1, vectors, r->lanes))

@@ -433,8 +433,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		stream_write(w, m);
 	}
 	stream_close(r);
-	stream_finish(w);
 	end_page();
+	stream_finish(w);
 	hold_pipe_signal(false);
 	return EX_GOOD;
 }
