@@ -270,7 +270,11 @@ static void test_once(void)
 							.width = 0.05, .once = i % 2});
 		struct runner_answer y = next();
 		good += !y.error && y.result.verdict == VERDICT_FASTER;
-		bad += y.error || (y.result.verdict != VERDICT_FASTER && y.result.verdict != VERDICT_UNSURE);
+		if (y.error || (y.result.verdict != VERDICT_FASTER && y.result.verdict != VERDICT_UNSURE)) {
+			printf("# try %d: %s of %zu pairs, %.3f (%.3f .. %.3f): %s\n", i, y.error ? "an error" : verdict_name(y.result.verdict),
+			       y.result.npairs, y.result.ratio, y.result.lo, y.result.hi, y.why ? y.why : y.result.why ? y.result.why : "");
+			bad++;
+		}
 		wide[i % 2] += y.result.verdict == VERDICT_FASTER && y.result.hi > 1.12 * y.result.lo;
 	}
 	/* In a phase that slows each call anew a try may come to the end of its time: it is unsure then, but never wrong. */
