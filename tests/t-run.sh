@@ -110,6 +110,37 @@ run-cmp flat.g flat.g --runs 2 --change 0.1 >cmp.out 2>err
 is $? -eq 1 "a model that answers alike"
 grep -q 'proves little' err
 is $? -eq 0 "and why"
+run-cmp flat.g flat.g --change 0.1 >cmp.out 2>err
+is $? -eq 1 "two runs are made for that"
+refuses 64 'neither x.npy nor big.npy can be run' "arrays do not change" run-cmp --change 0.1 x.npy big.npy
+
+# An infinity is equal to itself, and makes nothing of the others.
+(npy '<f4' False '(3,)'; printf '\000\000\200\177\000\000\200\077\000\000\000\100') >inf.npy      # inf 1 2
+(npy '<f4' False '(3,)'; printf '\000\000\200\177\000\000\200\077\000\000\200\100') >inf-other.npy # inf 1 4
+(npy '<f4' False '(3,)'; printf '\000\000\200\377\000\000\200\077\000\000\000\100') >inf-sign.npy  # -inf 1 2
+(npy '<f4' False '(3,)'; printf '\000\000\200\177\000\000\200\177\000\000\000\100') >inf-more.npy  # inf inf 2
+run-cmp --tol 0 inf.npy inf.npy >cmp.out
+is $? -eq 0 "an infinity on both sides"
+run-cmp inf-other.npy inf.npy >cmp.out
+is $? -eq 1 "a number beside an infinity"
+grep -q ' 1 \[2\]' cmp.out
+is $? -eq 0 "of the scale of the others"
+for f in inf-sign inf-more; do
+	run-cmp $f.npy inf.npy >cmp.out
+	is $? -eq 1 "$f.npy is not inf.npy"
+done
+run-cmp inf.npy inf-more.npy >cmp.out
+is $? -eq 1 "an infinity that is not there"
+grep -q 'an infinity in the reference, not here' cmp.out
+is $? -eq 0 "and why"
+run-cmp --json inf-more.npy inf.npy | grep -i -q 'inf,\|nan'
+is $? -eq 1 "as JSON that can be read"
+
+# Whole numbers that doubles do not tell apart.
+(npy '<i8' False '(1,)'; printf '\001\000\000\000\000\000\000\020') >long1.npy
+(npy '<i8' False '(1,)'; printf '\002\000\000\000\000\000\000\020') >long2.npy
+run-cmp --tol 0 long1.npy long2.npy >cmp.out
+is $? -eq 1 "2^60 + 1 and 2^60 + 2"
 load '' '  input ids: i64[7]
   input t: f32[5,2]
   e = Gather(t, ids)

@@ -65,11 +65,24 @@ struct difference {
 	double cosine;
 };
 
+/* A NaN is equal to nothing, an infinity to itself alone. */
+static const char *not_a_number(double y, double r)
+{
+	if (r != r)
+		return "NaN in the reference";
+	if (y != y)
+		return "NaN";
+	if (isinf(r) && y != r)
+		return "an infinity in the reference, not here";
+	return isinf(y) && y != r ? "an infinity" : NULL;
+}
+
 static struct difference compare(const struct tensor *y, const struct tensor *r)
 {
 	struct difference d = {.at = 0, .cosine = 1};
 	double worst = -1, yy = 0, rr = 0, yr = 0;
 	int64_t n = tensor_count(r);
+	size_t size = n ? r->nbytes / (size_t)n : 0;
 
 	if (y->dtype != r->dtype || y->rank != r->rank ||
 	    memcmp(y->dims, r->dims, sizeof *r->dims * (size_t)r->rank)) {
@@ -84,11 +97,15 @@ static struct difference compare(const struct tensor *y, const struct tensor *r)
 	}
 	for (int64_t i = 0; i < n; i++) {
 		double a = tensor_get(y, i), b = tensor_get(r, i), e = a == b ? 0 : fabs(a - b);
-		if (a != a || b != b) {
-			d.why = b != b ? "NaN in the reference" : "NaN";
+		d.why = not_a_number(a, b);
+		if (d.why) {
 			d.at = i;
 			return d;
 		}
+		if (isinf(b)) /* as it should be: beside it all others would be nothing */
+			continue;
+		if (e == 0 && !dtype_is_float(r->dtype) && memcmp((const char *)y->data + (size_t)i * size, (const char *)r->data + (size_t)i * size, size))
+			e = 1; /* whole numbers that are not told apart as doubles */
 		if (e > worst) {
 			worst = e;
 			d.at = i;
@@ -101,7 +118,7 @@ static struct difference compare(const struct tensor *y, const struct tensor *r)
 	if (n && d.scale == 0 && dtype_is_float(r->dtype))
 		d.why = "the reference is all zero, which proves nothing";
 	d.error = worst <= 0 ? 0 : d.scale > 0 ? worst / d.scale : INFINITY;
-	d.cosine = yy > 0 && rr > 0 ? yr / sqrt(yy * rr) : yy == rr;
+	d.cosine = yy > 0 && rr > 0 ? yr / (sqrt(yy) * sqrt(rr)) : yy == rr;
 	return d;
 }
 
@@ -150,8 +167,10 @@ static void report(const char *name, uint64_t seed, bool run, const struct tenso
 			printf(", \"seed\": %llu", (unsigned long long)seed);
 		if (isfinite(d->error))
 			printf(", \"error\": %.6g", d->error);
-		printf(", \"at\": [%s], \"scale\": %.6g, \"cosine\": %.9f, \"equal\": %s", at,
-		       d->scale, d->cosine, equal ? "true" : "false");
+		printf(", \"at\": [%s], \"scale\": %.6g", at, d->scale);
+		if (isfinite(d->cosine))
+			printf(", \"cosine\": %.9f", d->cosine);
+		printf(", \"equal\": %s", equal ? "true" : "false");
 		if (d->why) {
 			printf(", \"why\": ");
 			print_json_string(d->why);
@@ -264,6 +283,10 @@ static int run(const struct tool *t, struct tool_args *a)
 		if (!source_sizes.consts.a[i].used)
 			bind_no_input(source_sizes.consts.a[i].arg);
 	made = r.kind->graph ? &r : y.kind->graph ? &y : r.m ? &r : y.m ? &y : NULL;
+	if (change > 0 && !made)
+		die(EX_BADUSE, "--change: neither %s nor %s can be run", y.path, r.path);
+	if (change > 0 && runs < 2)
+		runs = 2;
 	for (unsigned long i = 0; i < (made ? runs : 1); i++, spec.seed++) {
 		struct arena fresh = {0}, *arena = change > 0 ? &keep : &fresh;
 		struct tensor **in = made ? inputs_make(made->m, &spec, arena) : NULL;
