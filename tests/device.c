@@ -1,5 +1,5 @@
-/* The runner's service, with an oracle of its own: tasks "matmul M K N" and "scale N" (x * 2 + constant), row-major. As
- * "device --serve" it is the service; without arguments it tests one that it starts, with files those candidates on it. */
+/* The runner's service, with an oracle of its own: tasks "matmul M K N", "scale N" (x * 2 + constant) and "steep N" (the same, the
+ * first constant infinite), row-major. As "device --serve" it is the service; without arguments it tests one that it starts, with files those candidates on it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -42,13 +42,14 @@ static const struct oracle_task *small_open(const char *text, const char **why)
 		die(65, "this task ends its process");
 	s->m = s->k = 1;
 	s->matmul = sscanf(text, "matmul %ld %ld %ld", &s->m, &s->k, &s->n) == 3;
-	if (!s->matmul && sscanf(text, "scale %ld", &s->n) != 1) {
+	bool steep = sscanf(text, "steep %ld", &s->n) == 1;
+	if (!s->matmul && !steep && sscanf(text, "scale %ld", &s->n) != 1) {
 		*why = "statement 1: neither matmul nor scale";
 		return NULL;
 	}
 	s->constant = malloc((size_t)(s->k * s->n) * 4 + 4);
 	for (int64_t i = 0; i < s->k * s->n; i++)
-		s->constant[i] = (float)rng_normal(&r);
+		s->constant[i] = i == 0 && steep ? INFINITY : (float)rng_normal(&r);
 	s->t[0] = (struct oracle_tensor){DT_F32, s->matmul ? s->m * s->k : s->n};
 	s->t[1] = (struct oracle_tensor){DT_F32, s->m * s->n};
 	*t = (struct oracle_task){1, 1, s->t, (double)s->k, 0, s};
@@ -133,12 +134,14 @@ static void use_matmul(int64_t m, int64_t k, int64_t n)
 	task = next().digest;
 }
 
-static void use_scale(int64_t n)
+static void use_elements(const char *name, int64_t n)
 {
 	sizes[0] = sizes[1] = sizes[2] = n;
-	runner_task(runner, arena_printf(&arena, "scale %ld", (long)n));
+	runner_task(runner, arena_printf(&arena, "%s %ld", name, (long)n));
 	task = next().digest;
 }
+
+static void use_scale(int64_t n) { use_elements("scale", n); }
 
 static uint64_t ask_build(const char *body)
 {
@@ -227,6 +230,18 @@ static void test_verdicts(void)
 	ok(apart <= 1, "the same in other libraries: %.3f, %.3f, %.3f, %d told apart", ratio[0], ratio[1], ratio[2], apart);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		is(try(cases[i].body, base.digest, cases[i].v == VERDICT_SLOWER ? AMPLE : 0.5), cases[i].v, cases[i].pattern, cases[i].what);
+}
+
+/* Where the right result is infinite, all that is not is wrong. */
+static void test_infinite(void)
+{
+	use_elements("steep", 5000);
+	struct runner_answer base = build(scale);
+	is(try(scale, base.digest, AMPLE), VERDICT_TIE, NULL, "infinite where it should be");
+	is(try("\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = i ? 2 * a[i] + b[i] : 1e30f;", base.digest, 0.5), VERDICT_WRONG, "element 0",
+	   "finite where it is infinite");
+	is(try("\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = i ? 2 * a[i] + b[i] : -b[i];", base.digest, 0.5), VERDICT_WRONG, "element 0",
+	   "the other infinity");
 }
 
 /* A kernel that is three times as slow where it finds the constants in the same place as in the call before. */
@@ -759,6 +774,7 @@ int main(int argc, char **argv)
 	if (!ok(runner != NULL, "a runner%s%s", runner ? "" : ": ", runner ? "" : why))
 		return 1;
 	test_verdicts();
+	test_infinite();
 	test_once();
 	test_rotation();
 	test_rotations_kept();

@@ -369,7 +369,7 @@ static bool check_elements(struct run *x, int i, enum place p, void *const *data
 	const void *got = result_of(x, CANDIDATE, i, p);
 	for (int k = 0; good && k < POINTS; k++) {
 		double y = number_at(x->p->t[t].tensor.dtype, got, element[k]);
-		good = y == right[k] || (isnan(y) && isnan(right[k])) || fabs(y - right[k]) <= results_tolerance(x->p, t, 0, right[k]);
+		good = results_equal(x->p, t, 0, right[k], y);
 		if (!good)
 			run_judge(x, VERDICT_WRONG, arena_printf(x->a, "result %d, element %lld of fresh inputs: %.9g, not %.9g", i,
 							     (long long)element[k], y, right[k]));

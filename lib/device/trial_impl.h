@@ -92,7 +92,7 @@ bool timing_run(struct run *x, bool *slow);
 
 /* Where results differ from the oracle's; NULL: nowhere. */
 const char *results_compare(const struct problem *p, int out, int seed, const void *got, struct arena *a);
-/* The largest difference that is none, of an element of result out whose right value is x. */
-double results_tolerance(const struct problem *p, int out, int seed, double x);
+/* Is y, an element of result out, x but for rounding? */
+bool results_equal(const struct problem *p, int out, int seed, double x, double y);
 double number_at(enum dtype t, const void *p, int64_t i);
 #endif
