@@ -1,4 +1,5 @@
 /* Lowering of convolutions. */
+#include <math.h>
 #include <string.h>
 #include "device/target.h"
 #include "loop/lowering.h"
@@ -79,14 +80,15 @@ static bool winograd_fits(struct lower *L, const char *algo)
 	return true;
 }
 
-/* Bytes a cycle at which constants come. They are read once a run: what the other layers leave of them in the second level of
- * cache is still there, where a model of some layers like this one fits; else they come from memory. That was measured with
+/* Cycles in which constants come. They are read once a run: what the other layers leave of them in the second level of cache is
+ * still there, all of it where a model of some layers like this one fits; the others come from memory. That was measured with
  * all of ResNet-50 running, on Zen 5. */
-static double constant_rate(const struct target *t, double bytes)
+static double constant_cycles(const struct target *t, double bytes)
 {
-	enum { LAYERS = 8, FROM_L2 = 56, FROM_MEMORY = 8 };
+	enum { LAYERS = 8, L2_A_CYCLE = 56, MEMORY_A_CYCLE = 8 };
+	double stays = t ? fmin(1, (double)t->l2 / (LAYERS * bytes)) : 0;
 
-	return t && LAYERS * bytes <= (double)t->l2 ? FROM_L2 : FROM_MEMORY;
+	return bytes * (stays / L2_A_CYCLE + (1 - stays) / MEMORY_A_CYCLE);
 }
 
 /* Cycles, roughly: a product runs at a part of what the multiply-adds allow. */
@@ -96,7 +98,7 @@ static double product_cycles(struct lower *L, double products, double rows, doub
 	double a_cycle = (double)t.vector_bytes / 4 * t.fma_ports;
 	double weights = products * (double)L->shape[1][0] * (double)L->shape[1][1];
 
-	return weights * rows / a_cycle / part + 4 * weights / constant_rate(L->p->target, 4 * weights);
+	return weights * rows / a_cycle / part + constant_cycles(L->p->target, 4 * weights);
 }
 
 static double direct_cycles(struct lower *L)
@@ -105,15 +107,18 @@ static double direct_cycles(struct lower *L)
 	return product_cycles(L, 9, (double)(out[0] * out[2] * out[3]), 0.93);
 }
 
-/* A transform takes about n^3 cycles a vector of channels, n points a side of a tile. */
+/* A transform takes some n^3 cycles a vector of channels, n points a side of a tile: 0.4 to 0.55 on a Zen 3 (8 to 16 channels, 28x28
+ * and 56x56). Of AVX-512 it is not known. */
 static double winograd_cycles(struct lower *L, int m)
 {
 	const int64_t *out = L->out_shape[0];
 	int64_t n = m + 2, tiles = out[0] * ((out[2] + m - 1) / m) * ((out[3] + m - 1) / m);
-	int lanes = target_filled(L->p->target).vector_bytes / 4;
+	struct target t = target_filled(L->p->target);
+	int lanes = t.vector_bytes / 4;
 	double vectors = (double)((L->shape[1][0] + lanes - 1) / lanes + (L->shape[1][1] + lanes - 1) / lanes);
+	double transform = (t.vector_regs > 16 ? 1.2 : 0.55) * (double)(n * n * n);
 
-	return product_cycles(L, (double)(n * n), (double)tiles, 0.85) + 1.2 * (double)(n * n * n * tiles) * vectors;
+	return product_cycles(L, (double)(n * n), (double)tiles, 0.85) + transform * (double)tiles * vectors;
 }
 
 /* Winograd's where it is faster by a margin: it takes more memory, and rounds more. The counts are rough: F(2x2) of 512
