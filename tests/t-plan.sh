@@ -83,3 +83,50 @@ awk 'BEGIN {
 }' >many.txt
 ge-load many.txt | ge-shape | ge-fuse | ge-plan --quiet -o many.g && ge-emit many.g -o many --quiet && run-cmp --runs 3 many.so many.g >/dev/null
 say $? "300 nodes with lives that cross: the library gives the evaluator's numbers"
+
+# A plan holds for the graph it was made of. Passes that take results away, or make of an output something else, leave one
+# that does not.
+stale() { # WHAT NODE GRAPH
+	ge-emit --quiet --no-compile "$3" -o never 2>err
+	[ $? = 64 ] && [ "$(wc -l <err)" = 1 ] && grep -q "$2.*another graph; run ge-plan again" err && [ ! -e never.c ]
+	say $? "$1: 64, the node and what to run"
+}
+cat >top.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+const k = i64[1] [1000]
+graph main {
+  input x: f32[10000]
+  v, i = TopK(x, @k) "top"
+  a = Neg(v)
+  b = Neg(i)
+  output a = a
+  output b = b
+}
+END
+ge-load top.txt | ge-shape | ge-fuse | ge-layout | ge-plan --quiet -o top.g
+ge-prune --output b top.g -o half.g
+stale "a group lost a result" top half.g
+ge-plan --quiet half.g -o again.g && ge-emit --quiet again.g -o again && run-cmp again.so half.g >/dev/null
+say $? "planned again it is compiled, with the evaluator's numbers"
+ge-prune --output g --output v planned.g -o fewer.g && ge-emit --quiet fewer.g -o fewer && run-cmp fewer.so fewer.g >/dev/null
+say $? "without some outputs the plan holds"
+cat >step.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+graph main {
+  input x: f32[8,64]
+  a = Softmax(x) {axis=1} "first"
+  b = Softmax(a) {axis=0} "second"
+  output a = a
+  output b = b
+}
+END
+ge-load step.txt | ge-shape | ge-fuse | ge-plan --quiet -o step.g
+ge-prune --output b step.g -o inner.g
+stale "an output became a value that is read" first inner.g
+edited() { ge-dump planned.g | sed -E "$1" | ge-load -o edited.g; }
+edited 's/offsets=\[[0-9]+\]/offsets=[0]/'
+stale "two values in one place" '' edited.g
+edited 's/"plan.bytes" = "[0-9]+"/"plan.bytes" = "64"/'
+stale "a value past the arena" '' edited.g

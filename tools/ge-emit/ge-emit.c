@@ -207,6 +207,7 @@ static void write_model(struct emission *e, const char *out)
 	emit_header(e, arena_printf(&e->M->m->arena, "%s/%s", dir, header));
 	if (!e->embed)
 		weights_write(e, arena_printf(&e->M->m->arena, "%s/%s.weights", dir, stem));
+	plan_check(&e);
 	if (!no_compile)
 		compile_model(e, dir, stem, jobs ? jobs : (int)sysconf(_SC_NPROCESSORS_ONLN));
 	if (!e->embed)

@@ -63,6 +63,11 @@ void weights_write(struct emission *e, const char *path);
 void weights_print(struct emission *e, FILE *f); /* as a C array, for --embed */
 int64_t weight_value(struct emission *e, val_id v); /* offset of constant v in plain order */
 
+/* ---- plan.c ---- */
+/* Needs the size of the arena. A plan that is not one of this graph (a result without a place, one past the arena, two at the
+ * same time in one place): die(64) with the node. */
+void plan_check(struct emission *e);
+
 /* ---- ge-emit.c ---- */
 int64_t call_workspace(struct emission *e, uint32_t call); /* offset in the arena */
 

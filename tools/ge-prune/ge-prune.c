@@ -186,8 +186,10 @@ static void shrink_site(struct prune *p, node_id id)
 			val(m, n->out[i])->index = results;
 		n->out[results++] = n->out[i];
 	}
-	if (passing.results)
-		n->nout = results;
+	if (!passing.results || results == n->nout)
+		return;
+	n->nout = results;
+	attr_drop(m, id, "offsets"); /* of ge-plan: a place for each result that there was */
 }
 
 static void shrink(struct prune *p, const struct graph_list *order)
