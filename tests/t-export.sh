@@ -18,6 +18,12 @@ ok $? '--external: weights in a file of their own, read back the same'
 ge-export a.g --external ../a.bin -o z.onnx 2>err
 [ $? -eq 64 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -e z.onnx ]
 ok $? '--external takes a name, not a path'
+cp a.onnx own.onnx && ln -s own.onnx link.onnx
+for out in "own.onnx own.onnx" "own.onnx ./own.onnx" "own.onnx link.onnx" "new.onnx new.onnx"; do
+	ge-export a.g --external "${out% *}" -o "${out#* }" 2>err
+	[ $? -eq 64 ] && [ "$(wc -l <err)" -eq 1 ] && cmp a.onnx own.onnx && [ "$(echo own* new*)" = "own.onnx new*" ]
+	ok $? "--external $out: not the model itself"
+done
 if [ -w /dev/full ]; then
 	ge-export a.g >/dev/full 2>err
 	[ $? -eq 74 ] && [ "$(wc -l <err)" -eq 1 ]

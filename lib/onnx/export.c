@@ -421,7 +421,7 @@ static void append(ProtobufCBuffer *b, size_t n, const uint8_t *p)
 }
 
 static void external_open(struct exporter *x, struct outfile *o, const char *model,
-			  const char *file)
+			  const struct outfile *model_file, const char *file)
 {
 	const char *slash = model ? strrchr(model, '/') : NULL;
 	if (!*file || strchr(file, '/') || !strcmp(file, ".") || !strcmp(file, ".."))
@@ -433,6 +433,8 @@ static void external_open(struct exporter *x, struct outfile *o, const char *mod
 		slash ? arena_printf(&x->arena, "%.*s%s", (int)(slash - model + 1), model, file)
 		      : file,
 		true);
+	if (model_file->path && !strcmp(o->path, model_file->path)) /* links have been followed */
+		die(EX_BADUSE, "--external '%s': is the model itself", file);
 	x->external = file;
 	x->external_file = o->f;
 }
@@ -453,7 +455,7 @@ void onnx_export(struct module *m, const char *path, const struct onnx_export_op
 	x.wanted = ARENA_ARRAY(&x.arena, sym, m->values.n);
 	outfile_open(&out, path, true);
 	if (o->external)
-		external_open(&x, &weights, path, o->external);
+		external_open(&x, &weights, path, &out, o->external);
 	model.graph = main_graph(&x);
 	header(&x, &model);
 	if (x.inside > INT32_MAX)
