@@ -113,6 +113,11 @@ fails 64 "--external in a file of the input" hone simplify apart/out.onnx --exte
 fails 64 "--external in the model" hone simplify "$model" --external=out.onnx apart/out.onnx
 fails 64 "--external elsewhere" hone simplify "$model" --external ../w apart/out.onnx
 cat >rate.txt <<'END'
+mkdir dir.onnx && mkfifo pipe.onnx
+fails 74 "simplify, a directory" hone simplify "$model" dir.onnx
+fails 74 "simplify, a directory, --external" hone simplify "$model" dir.onnx --external w.bin
+fails 74 "simplify, a pipe" hone simplify -q "$model" pipe.onnx
+fails 74 "--external is a directory" hone simplify "$model" new.onnx --external=apart
 hone-text 1
 module ir=8 opset=28
 graph main {

@@ -301,6 +301,7 @@ simplify() { # SIZES...
 	else
 		ge-export $opset -o "$made" -- "$last" 2>"$work/messages" || failed $?
 	fi
+	[ -z "$external" ] || check_place "$(dirname "$stem")/$external"
 	progress check
 	check "$@" -- "$made" "$model"
 	progress ""
@@ -309,10 +310,15 @@ simplify() { # SIZES...
 	[ -n "$quiet" ] || print "$(simplify_report)"
 }
 
+check_place() { # TARGET
+	[ ! -d "$1" ] || die 74 "$1: is a directory"
+	[ ! -e "$1" ] || [ -f "$1" ] || die 74 "$1: is no regular file, and would be replaced by one"
+}
+
 # Written beside the target, then renamed: whole or not there.
 publish() { # FILE TARGET
 	part=$(mktemp "$2.XXXXXX" 2>/dev/null) || die 74 "$2: cannot be written"
-	{ cat "$1" >"$part" && chmod "$(printf %o $((0666 & ~$(umask))))" "$part" && mv "$part" "$2"; } 2>/dev/null ||
+	{ cat "$1" >"$part" && chmod "$(printf %o $((0666 & ~$(umask))))" "$part" && mv -T "$part" "$2"; } 2>/dev/null ||
 		die 74 "$2: cannot be written"
 	part=''
 }
@@ -425,3 +431,4 @@ trap 'exit 143' TERM
 trap 'exit 141' PIPE
 count=0 last=$model start=$(clock)
 "$verb" "$@"
+[ "$verb" != simplify ] || check_place "$stem"
