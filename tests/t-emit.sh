@@ -103,6 +103,9 @@ say $? "no such directory: 74"
 CC=no-such-compiler ge-emit planned.g -o never 2>err
 [ $? = 69 ] && [ ! -e never.so ] && [ ! -e never.c ] && ! ls -a | grep -q ge-emit-
 say $? "no compiler: 69, no files"
+{ sleep 0.2; CC=no-such-compiler ge-emit planned.g -o never; } 2>&1 | :
+! ls -a | grep -q ge-emit-
+say $? "nor where nobody reads the message"
 
 run-dev digits.so -o y.npz && run-dev digits.so -o y.npy && run-cmp y.npy y.npz >/dev/null
 say $? "run-dev writes .npy and .npz"

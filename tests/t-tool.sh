@@ -23,6 +23,8 @@ awk 'BEGIN { print "hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input v0
 	print "  output y = v19999\n}" }' </dev/null | ge-load -o big.g
 { ge-dump big.g; echo $? >code; } 2>err | head -1 >/dev/null
 ok "$(cat code) $(wc -c <err)" "141 0" "a closed pipe ends a tool silently"
+{ ge-cse --why big.g -o said.g; echo $? >code; } 2>&1 | head -1 >/dev/null
+ok "$(cat code) $(echo said.g*)" "141 said.g*" "and when it is that of the messages, no temporary is left"
 echo old >keep.g
 ge-cse </dev/null -o keep.g 2>/dev/null
 ok "$(cat keep.g) $(ls keep.g*)" "old keep.g" "a failed run leaves the old output and no temporary"

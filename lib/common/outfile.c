@@ -28,7 +28,7 @@ static void on_signal(int number)
 
 static void remember(const char *tmp)
 {
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
 		struct sigaction old;
 		sigaction(ends[i], NULL, &old);

@@ -40,21 +40,16 @@ static void add(struct argv *v, char *word)
 	vec_push(&v->a, word);
 }
 
-static sigset_t ends(void)
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+enum { NENDS = sizeof ends / sizeof *ends };
+
+void signals_hold(bool hold)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	return set;
-}
-
-void signals_hold(bool hold)
-{
-	sigset_t set = ends();
-
+	for (int i = 0; i < NENDS; i++)
+		sigaddset(&set, ends[i]);
 	sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
@@ -64,7 +59,10 @@ static int signal_held(void)
 	sigset_t set;
 
 	sigpending(&set);
-	return sigismember(&set, SIGINT) ? SIGINT : sigismember(&set, SIGTERM) ? SIGTERM : sigismember(&set, SIGHUP) ? SIGHUP : 0;
+	for (int i = 0; i < NENDS; i++)
+		if (sigismember(&set, ends[i]))
+			return ends[i];
+	return 0;
 }
 
 static pid_t start(struct argv *v)
