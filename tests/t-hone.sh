@@ -61,6 +61,7 @@ fails 64 "no such tool" hone frobnicate
 fails 64 "a path is no tool" hone ../bin/ge-dump
 CC=no-such-compiler hone build --keep "$model" --set batch=1 -o kept 2>err
 ok "$(ls kept.d | wc -l) $(ls -d kept.*)" "9 kept.d" "--keep: the graphs of a failed build"
+fails 66 "--keep, missing file, earlier graphs" hone build --keep missing.onnx -o kept
 ls tmp >left
 ok "$(cat left)" "" "no temporary is left"
 

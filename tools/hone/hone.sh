@@ -103,7 +103,7 @@ tell_messages() {
 
 failed() { # CODE
 	tell_messages
-	[ -z "$keep" ] || keep_stages
+	[ -z "$keep" ] || [ "$count" -le 1 ] || keep_stages # of the first stage there is nothing to keep
 	exit "$1"
 }
 
