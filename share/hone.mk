@@ -37,7 +37,7 @@ hone_target = $(if $(HONE_TARGET),--target '$(HONE_TARGET)')
 	$(HONE) ge-import $< | $(HONE) ge-shape $(hone_sizes) | $(HONE) ge-fold | $(HONE) ge-simplify | \
 	$(HONE) ge-cse | $(HONE) ge-prune | $(HONE) ge-fuse | $(HONE) ge-layout -o $@
 %.g: %.passed
-	@cmp -s $< $@ || cp $< $@
+	@cmp -s $< $@ || { cp $< $@.part && mv $@.part $@; }
 
 # An interrupt leaves the best so far for the knowledge base, not as a finished file: the next make goes on.
 %.tuned.g: %.g %.tuned.g.args

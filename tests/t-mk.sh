@@ -26,6 +26,11 @@ ok "$(ran BATCH=2) $(ran BATCH=2)" "import emit  " "another size"
 ok "$(ran BATCH=2 HONE_EMIT=--embed) $(ran BATCH=2 HONE_EMIT=--embed)" "emit  " "another option of ge-emit"
 rm net.so
 ok "$(ran BATCH=2 HONE_EMIT=--embed)" "emit " "a lost library"
+mkdir broken && printf '#!/bin/sh\nhead -c 100 "$1" >"$2"\nexit 1\n' >broken/cp && chmod +x broken/cp
+ok "$(PATH=$PWD/broken:$PATH ran BATCH=3) $(ran BATCH=3)" "failed
+import  emit " "a graph that was not written whole is made again"
+ok "$(ls net.g*)" "net.g
+net.g.args" "and nothing is left of it"
 ok "$(ran other.so)" "failed" "no such model"
 echo '<html>' >page.onnx
 ok "$(ran page.so) $(ls page.*)" "failed
