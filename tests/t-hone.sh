@@ -113,12 +113,12 @@ ok "$(rc run-cmp --set batch=3 apart/out.onnx "$model") $(($(wc -c <apart/out.on
 fails 64 "--external in a file of the input" hone simplify apart/out.onnx --external=new.onnx apart/again.onnx
 fails 64 "--external in the model" hone simplify "$model" --external=out.onnx apart/out.onnx
 fails 64 "--external elsewhere" hone simplify "$model" --external ../w apart/out.onnx
-cat >rate.txt <<'END'
 mkdir dir.onnx && mkfifo pipe.onnx
 fails 74 "simplify, a directory" hone simplify "$model" dir.onnx
 fails 74 "simplify, a directory, --external" hone simplify "$model" dir.onnx --external w.bin
 fails 74 "simplify, a pipe" hone simplify -q "$model" pipe.onnx
 fails 74 "--external is a directory" hone simplify "$model" new.onnx --external=apart
+cat >rate.txt <<'END'
 hone-text 1
 module ir=8 opset=28
 graph main {
@@ -148,6 +148,12 @@ ok "$(rc hone --version) $(cat out)" "0 hone (hone) 0.1.0" "--version"
 ok "$(rc hone help) $(grep -c '^  ge-' out)" "0 $(ls "$top"/bin/ge-* | wc -l)" "help lists the tools"
 ok "$(rc hone help ge-stat) $(head -1 out)" "0 Usage: ge-stat [OPTION...] [FILE [FILE]]" "help TOOL"
 ok "$(rc hone) $(grep -c Usage err)" "64 1" "no argument: usage"
+for what in help --version 'build --help'; do
+	hone $what >/dev/full 2>err
+	ok "$? $(wc -l <err)" "74 1" "$what on a full disk: 74, one line"
+done
+{ sleep 0.1; hone help; echo $? >code; } 2>err | :
+ok "$(cat code) $(wc -c <err)" "141 0" "help that nobody reads: silence"
 
 # the same bytes: another directory, locale, blob store, number of jobs, and twice
 mkdir -p 'other place'

@@ -342,14 +342,23 @@ quoted() { # ARGUMENT...: as a shell reads it
 verb=${1-}
 case $verb in
 build | simplify | tune) ;;
-'') help >&2 && exit 64 ;;
+'')
+	help >&2
+	exit 64
+	;;
 help | --help | -h | '-?')
 	case ${2-} in
-	'' | build | simplify | tune) help && list_tools && exit 0 ;;
+	'' | build | simplify | tune)
+		print "$(help; list_tools)"
+		exit 0
+		;;
 	*) exec "$0" "$2" --help ;;
 	esac
 	;;
---version | -V) ge-check --version | sed s/ge-check/hone/ && exit 0 ;;
+--version | -V)
+	print "$(ge-check --version | sed s/ge-check/hone/)"
+	exit 0
+	;;
 */* | hone) die 64 "$verb: no such tool; hone help lists them" ;;
 *)
 	[ -x "$here/$verb" ] || die 64 "$verb: no such tool; hone help lists them"
@@ -382,7 +391,10 @@ while [ "$left" -gt 0 ]; do
 	--set | --shape | --const) set -- "$@" "$option=$value" ;;
 	--const-inputs) const_inputs=--const-inputs ;;
 	-q | --quiet) quiet=--quiet ;;
-	-'?' | --help) help && exit 0 ;;
+	-'?' | --help)
+		print "$(help)"
+		exit 0
+		;;
 	-*)
 		case $verb$option in
 		build-o | tune-o) stem=$value ;;
@@ -430,5 +442,5 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 141' PIPE
 count=0 last=$model start=$(clock)
-"$verb" "$@"
 [ "$verb" != simplify ] || check_place "$stem"
+"$verb" "$@"
