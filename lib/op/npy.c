@@ -173,13 +173,18 @@ struct tensor *npy_read(const char *path, struct arena *a)
 	return t;
 }
 
-/* Header and data of t; NumPy has no bfloat16, it is written as float32. */
+/* NumPy has no bfloat16, it is written as float32. */
+static size_t written_size(enum dtype t)
+{
+	return t == DT_BF16 ? 4 : dtype_size(t);
+}
+
+/* Header and data of t. */
 static void npy_image(const struct tensor *t, unsigned char **image, size_t *n)
 {
 	const char *descr = NULL;
 	char head[128 + 24 * RANK_MAX], *p = head;
-	size_t pad, size = t->dtype == DT_BF16 ? 4 : dtype_size(t->dtype),
-		    data = (size_t)tensor_count(t) * size;
+	size_t pad, size = written_size(t->dtype), data = (size_t)tensor_count(t) * size;
 	enum dtype as = t->dtype == DT_BF16 ? DT_F32 : t->dtype;
 	char kind[8];
 
@@ -370,6 +375,24 @@ static void put_member(unsigned char *p, uint32_t crc, size_t size, size_t nname
 	put(p + 22, 2, nname);
 }
 
+/* The format counts members in 16 bits and says in 32 where they and their directory are. (Its extension for more is only
+ * read.) */
+static void check_room(const char *path, int n, const struct named_tensor *t)
+{
+	enum { HEADS = 30 + 46 + 10 + 64 + 128 + 24 * RANK_MAX }; /* what is around an array, its name aside, at most */
+	uint64_t total = 22;
+
+	for (int i = 0; i < n; i++) {
+		size_t nname = strlen(t[i].name) + 4;
+		if (nname > 0xffff)
+			die(EX_NOTAVAIL, "%s: an output's name has %zu bytes, too many for this kind of file", path, nname - 4);
+		total += HEADS + 2 * nname + (uint64_t)tensor_count(t[i].t) * written_size(t[i].t->dtype);
+	}
+	if (total > UINT32_MAX || n >= 0xffff)
+		die(EX_NOTAVAIL, "%s: %d arrays of together %llu bytes: no more than 4 GiB and 65534 arrays go into this kind of file",
+		    path, n, (unsigned long long)total);
+}
+
 void npz_write(const char *path, int n, const struct named_tensor *t)
 {
 	struct outfile o;
@@ -380,6 +403,7 @@ void npz_write(const char *path, int n, const struct named_tensor *t)
 	size_t at = 0, dir;
 	unsigned char h[46];
 
+	check_room(path, n, t);
 	outfile_open(&o, path, true);
 	for (int i = 0; i < n; i++) {
 		unsigned char *image;
@@ -387,10 +411,6 @@ void npz_write(const char *path, int n, const struct named_tensor *t)
 		npy_image(t[i].t, &image, &m[i].size);
 		m[i].crc = (uint32_t)crc32_z(0, image, m[i].size);
 		m[i].at = at;
-		if (nname > 0xffff)
-			die(EX_NOTAVAIL, "%s: an output's name has %zu bytes, too many for this kind of file", path, nname - 4);
-		if (m[i].size >= 0xffffffff || at >= 0xffffffff)
-			die(EX_NOTAVAIL, "%s: members of 4 GiB and more are not written", path);
 		memcpy(h, "PK\3\4", 4);
 		put_member(h + 4, m[i].crc, m[i].size, nname);
 		fwrite(h, 1, 30, o.f);
