@@ -142,6 +142,33 @@ for type in i8 u8; do
 	say $? "the padding of a pool of $type is its lowest number"
 done
 
+# What the file declares, for this model or another, is no model's name: that gets model_ before it.
+declared() {
+	lib=$top/lib/loop
+	sed -nE 's/.*"static inline [a-z]+ ([a-z_0-9]+)\(.*/\1/p; s/.*"typedef .* ([a-z]+)( __attribute__|;).*/\1/p; s/.*LANE_BY_LANE\("([a-z]+).*/\1/p' \
+		"$lib/emit_prelude.c" "$lib/math.c" "$lib/instr.c"
+	ge-emit --no-compile --embed pool.g -o embeds
+	sed -nE 's/^#define ([A-Za-z_]+).*/\1/p; s/^struct ([a-z_]+) \{.*/\1/p
+		s/^(static|struct|const|extern|int|void|KERNEL)[^[(=;{]*[ *]([A-Za-z_][A-Za-z_0-9]*)[[(;= ].*/\2/p' \
+		"$top"/tools/ge-emit/*.in "$top/lib/device/model_abi.h" "$top/lib/op/opaque.h" embeds.c | grep -v -e embeds -e '^__'
+	printf '%s\n' max_f32 min_i64 div_u8 bf16_get k00 k12_3 k12_3_work f_0123456789abcdef transpose8 transpose16_part
+}
+mkdir names
+for name in $(declared | tee list | sort -u); do
+	ge-emit --no-compile --embed pool.g -o "names/$name" && grep -q "^typedef struct model_$name " "names/$name.h" || echo "# $name"
+done >free
+cat free
+[ ! -s free ] && [ "$(wc -l <list)" -gt 100 ] && grep -qx vfu list && grep -qx team_wait list && grep -qx embedded list && grep -qx hone_opaque_run list
+say $? "a model has no name of the file's own"
+for name in vl k00 embedded hone_model table hone-step shm .model; do
+	ge-emit --embed pool.g -o $name && run-dev --quiet ./$name.so -o y.npz || echo "# $name"
+done >free 2>&1
+cat free
+[ ! -s free ] && [ -e .model.a ] && ! ls -a | grep -q ge-emit-
+say $? "stems that such names, or a dot, begin: compiled, nothing temporary is left"
+ge-emit --no-compile pool.g -o k8s && grep -q '^typedef struct k8s k8s;' k8s.h
+say $? "others are left alone"
+
 if command -v clang >/dev/null; then
 	CC=clang ge-emit planned.g -o by_clang && run-cmp by_clang.so digits.g >/dev/null
 	say $? "another compiler: clang"

@@ -1,7 +1,5 @@
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -140,7 +138,7 @@ static void remove_dir(void *arg)
 	DIR *d = opendir(dir);
 
 	for (struct dirent *x; d && (x = readdir(d));)
-		if (x->d_name[0] != '.')
+		if (strcmp(x->d_name, ".") && strcmp(x->d_name, ".."))
 			unlinkat(dirfd(d), x->d_name, 0);
 	if (d)
 		closedir(d);
@@ -157,37 +155,6 @@ static void move(const char *dir, const char *stem, const char *to, const char *
 	free(path);
 }
 
-/* Words that C, C++, the C library or the generated file own, and files are called by. */
-static bool reserved(const char *s)
-{
-	static const char *const words[] = {
-		"asm", "at", "auto", "bool", "break", "case", "catch", "char", "class", "concept", "const", "continue",
-		"default", "delete", "do", "double", "else", "enum", "errno", "explicit", "export", "extern", "fail",
-		"false", "float", "floordiv", "for", "friend", "goto", "if", "inline", "input", "int", "lap", "linux",
-		"lmax", "lmin", "long", "main", "mutable", "namespace", "new", "operator", "output", "private",
-		"protected", "public", "reason", "register", "requires", "restrict", "return", "run", "short", "signed",
-		"sizeof", "static", "step", "steps", "struct", "switch", "team", "template", "this", "throw", "true",
-		"try", "typedef", "typename", "typeof", "union", "unix", "unsigned", "using", "vf", "vi", "virtual", "vm",
-		"void", "volatile", "while", "A", "EOF", "FILE", "IN", "LAP", "NULL", "OUT", "PART", "THREADS", "W",
-	};
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (!strcmp(s, words[i]))
-			return true;
-	return dlsym(RTLD_DEFAULT, s) != NULL;
-}
-
-/* The last part of the stem as a C identifier. */
-static char *identifier(const char *stem)
-{
-	bool prefix = !*stem || isdigit((unsigned char)*stem) || reserved(stem);
-	char *s = xprintf("%s%s", prefix ? "model_" : "", stem);
-
-	for (char *p = s; *p; p++)
-		if (!isalnum((unsigned char)*p))
-			*p = '_';
-	return s;
-}
-
 static void write_model(struct emission *e, const char *out)
 {
 	const char *slash = strrchr(out, '/'), *stem = slash ? slash + 1 : out;
@@ -202,12 +169,11 @@ static void write_model(struct emission *e, const char *out)
 		die_errno(EX_IO, "%s", out);
 	}
 	int hook = die_hook(remove_dir, dir);
-	e->name = identifier(stem);
+	e->name = model_name(stem);
 	emit_source(e, arena_printf(&e->M->m->arena, "%s/%s.c", dir, stem), header);
 	emit_header(e, arena_printf(&e->M->m->arena, "%s/%s", dir, header));
 	if (!e->embed)
 		weights_write(e, arena_printf(&e->M->m->arena, "%s/%s.weights", dir, stem));
-	plan_check(&e);
 	if (!no_compile)
 		compile_model(e, dir, stem, jobs ? jobs : (int)sysconf(_SC_NPROCESSORS_ONLN));
 	if (!e->embed)
@@ -241,6 +207,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	model_report_opaque(e.M, no_fallback);
 	emit_functions(&e);
 	size_arena(&e);
+	plan_check(&e);
 	weights_lay_out(&e);
 	if (e.embed && e.weights_bytes > EMBED_MAX)
 		die(EX_BADUSE, "--embed: %" PRId64 " bytes of weights are too many for a C file", e.weights_bytes);

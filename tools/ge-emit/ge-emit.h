@@ -63,6 +63,10 @@ void weights_write(struct emission *e, const char *path);
 void weights_print(struct emission *e, FILE *f); /* as a C array, for --embed */
 int64_t weight_value(struct emission *e, val_id v); /* offset of constant v in plain order */
 
+/* ---- name.c ---- */
+/* The stem as a C identifier: what the type is called, and what the functions' names begin with. Free it. */
+char *model_name(const char *stem);
+
 /* ---- plan.c ---- */
 /* Needs the size of the arena. A plan that is not one of this graph (a result without a place, one past the arena, two at the
  * same time in one place): die(64) with the node. */

@@ -1,0 +1,87 @@
+/* What a model is called in C. Its type, and functions NAME_open, NAME_run and so on, stand in one file with all that the
+ * file needs: names of that, whether this model's file has them or not, are taken. */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dlfcn.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "ge-emit.h"
+
+/* Words that C, C++ or the generated file own, and files are called by. */
+static bool is_word(const char *s)
+{
+	static const char *const words[] = {
+		"asm", "at", "auto", "bool", "break", "case", "catch", "char", "class", "concept", "const", "continue",
+		"default", "delete", "do", "double", "else", "enum", "errno", "explicit", "export", "extern", "fail",
+		"false", "float", "floordiv", "for", "friend", "goto", "if", "inline", "input", "int", "lap", "linux",
+		"lmax", "lmin", "long", "main", "mutable", "namespace", "new", "operator", "output", "private",
+		"protected", "public", "reason", "register", "requires", "restrict", "return", "run", "short", "signed",
+		"sizeof", "static", "step", "steps", "struct", "switch", "team", "template", "this", "throw", "true",
+		"try", "typedef", "typename", "typeof", "union", "unix", "unsigned", "using", "vf", "vi", "virtual", "vm",
+		"void", "volatile", "while", "A", "EOF", "FILE", "IN", "LAP", "NULL", "OUT", "PART", "THREADS", "W",
+		/* of the runtime and its tables */
+		"bad_index", "cpu_lacks", "embedded", "hone_model", "hone_opaque", "hone_opaque_close", "hone_opaque_open",
+		"hone_opaque_run", "hone_opts", "hone_step", "hone_tensor", "in_range", "index_outside", "map_weights", "opaque",
+		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "table", "table_close", "table_open", "table_run",
+		"table_run_timed", "team_claim", "team_close", "team_main", "team_open", "team_pause", "team_run", "team_share",
+		"team_size", "team_start_round", "team_wait", "team_worker", "weights_digest", "weights_head", "ARENA_BYTES",
+		"BAD_INDEX", "EMBEDDED", "HONE_MODEL_ABI", "HONE_MODEL_ABI_H", "HONE_OPAQUE_H", "HONE_OPTS", "IN_PART", "KERNEL",
+		"MADE_FOR", "MADE_WITH", "NUM_INPUTS", "NUM_OUTPUTS", "NUM_STEPS", "OPAQUE_AT", "OPAQUE_BYTES", "TEAM_SPIN",
+		"VECTOR_BYTES", "WEIGHTS_BYTES", "WEIGHTS_MAGIC", "_GNU_SOURCE",
+		/* of what kernels call */
+		"vabs", "vbit", "vceil", "vcos", "vd", "veq", "verf", "vexp", "vexp_minus", "vexp_near_0", "vfloor", "vfmadd16",
+		"vfu", "vgather", "vgather_mask", "vh", "vhf", "vhfu", "vhmax", "vhmin", "vhprod", "vhsum", "vindex", "viu", "vl",
+		"vlanes", "vldexp", "vle", "vload", "vload_mask", "vlog", "vlt", "vmax", "vmax2", "vmin", "vmin2", "vmod",
+		"vmset", "vne", "vpdpbusd", "vpow", "vpow_core", "vrint", "vscatter", "vsel", "vset", "vsigmoid", "vsign",
+		"vsign_of", "vsin", "vsqrt", "vstore", "vstore_mask", "vtanh", "IN_STEP", "LOADS_STAY", "STAYS", "VIOTA", "VL",
+	};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (!strcmp(s, words[i]))
+			return true;
+	return false;
+}
+
+/* Kernels and parts of them, functions they share, shapes, and functions of one element type or number of lanes. */
+static bool is_numbered(const char *s)
+{
+	static const char pattern[] = "^((k[0-9]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_shape[0-9]+|"
+				      "transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max|min|mod|sign)_(bf|f|i|u)[0-9]+)$";
+	regex_t r;
+
+	if (regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB))
+		BUG("%s", pattern);
+	bool found = regexec(&r, s, 0, NULL, 0) == 0;
+	regfree(&r);
+	return found;
+}
+
+/* The C library has that, or NAME_open and so on. */
+static bool is_of_library(const char *s)
+{
+	static const char *const suffix[] = {"", "_open", "_run", "_close", "_error"};
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof suffix / sizeof *suffix && !found; i++) {
+		char *name = xprintf("%s%s", s, suffix[i]);
+		found = dlsym(RTLD_DEFAULT, name) != NULL;
+		free(name);
+	}
+	return found;
+}
+
+char *model_name(const char *stem)
+{
+	char *s = xprintf("%s", stem);
+
+	for (char *p = s; *p; p++)
+		if (!isalnum((unsigned char)*p))
+			*p = '_';
+	if (!isdigit((unsigned char)*s) && !is_word(s) && !is_numbered(s) && !is_of_library(s))
+		return s;
+	char *name = xprintf("model_%s", s);
+	free(s);
+	return name;
+}
