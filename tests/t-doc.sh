@@ -1,4 +1,4 @@
-# The manual: a page for every tool, every tool in hone(7), every option in its page, no page malformed.
+# The manual: a page for every tool, every tool in hone(7), every option in its page and no other, no page malformed.
 say() { if [ -z "$2" ]; then echo "ok - $1"; else echo "not ok - $1"; echo "$2" | sed 's/^/# /'; fi; }
 cd "$top" || exit 1
 for dir in tools/*/; do
@@ -6,11 +6,16 @@ for dir in tools/*/; do
 	[ -x "bin/$tool" ] || continue
 	[ -e "$page" ] || { say "$tool has a page" "no $page"; continue; }
 	say "hone(7) lists $tool" "$(grep -q "^.It Xr $tool 1" doc/hone.7 || echo no)"
+	help=$("bin/$tool" --help)
 	# In mdoc -x is written Fl x and --x Fl -x; --help, --usage and --version are every tool's.
-	say "$page has its options" "$("bin/$tool" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z][a-z-]*' | sed 's/, / /' |
+	say "$page has its options" "$(printf "%s\n" "$help" | grep -oE '^ +(-[a-zA-Z], )?--[a-z][a-z-]*' | sed 's/, / /' |
 		while read -r option long; do # by letter or by name
 			case ${long:-$option} in --help | --usage | --version | --quiet) continue ;; esac
 			grep -qF -e "Fl ${option#-}" ${long:+-e "Fl ${long#-}"} "$page" || echo "$option"
+		done)"
+	say "$page promises no others" "$(sed -nE 's/^\.(It|Op) Fl/Fl/p' "$page" | grep -oE '(Fl|,) -?[a-z][a-z-]*' | sed 's/.* -/--/; s/.* /-/' |
+		sort -u | while read -r option; do
+			printf "%s\n" "$help" | grep -qE -e "(^|[ ,])$option([^a-z-]|\$)" || echo "$option"
 		done)"
 done
 if command -v mandoc >/dev/null; then
