@@ -173,6 +173,12 @@ cp fails.weights w && printf x | dd of=w bs=1 seek=$(($(wc -c <w) - 300)) conv=n
 [ $? = 65 ] && [ "$(wc -l <err)" = 1 ]
 say $? "steps with a changed byte: 65"
 
+# More axes than a stage has.
+printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[2,2,2,2,2,2,2,2,2]\n  y = ReduceSum(x) "all"\n  output y = y\n}\n' |
+	ge-load | passes >axes.g && ge-plan axes.g -o planned.g 2>report && grep -q '1 of 1 steps on the slow path: all (ReduceSum)$' report &&
+	ge-emit --quiet planned.g -o axes && run-cmp --runs 2 axes.so axes.g >/dev/null
+say $? "a sum over nine axes that keeps them"
+
 # What cannot be compiled at all.
 cat >dynamic.txt <<'END'
 hone-text 1

@@ -190,6 +190,11 @@ void low_name_axes(struct lower *L, int rank, const char *names)
 	}
 }
 
+const char *low_axes_fit(struct lower *L, int n)
+{
+	return n <= LOOP_AXES_MAX ? NULL : low_why(L, "%d axes in one stage, at most %d are supported", n, LOOP_AXES_MAX);
+}
+
 stage_id low_stage(struct lower *L, const char *name, enum dtype t, int rank, const int64_t *shape, const char *axes)
 {
 	return stage_new(L->p, name, t, SCOPE_SCRATCH, rank, shape, axes);

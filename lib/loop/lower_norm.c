@@ -107,7 +107,7 @@ static const char *trailing(struct lower *L, struct slices *s, bool keep)
 			s->count *= L->shape[0][i];
 		}
 	}
-	return NULL;
+	return low_axes_fit(L, s->rank + s->nred);
 }
 
 static const char *layer_norm(struct lower *L)

@@ -36,6 +36,15 @@ static void kept_index(struct lower *L, const struct along *r, const poly *at, p
 			index[k++] = r->reduce[a] ? poly_const(L->p->P, 0) : at[a];
 }
 
+/* Reduced axes that the result keeps are axes of it, and the reduction's once more. */
+static const char *axes_fit(struct lower *L, const struct along *r)
+{
+	int n = r->rank;
+	for (int a = 0; a < r->rank; a++)
+		n += r->keep && r->reduce[a];
+	return low_axes_fit(L, n);
+}
+
 static const char *read_axes(struct lower *L, struct along *r)
 {
 	int64_t axes[LOOP_RANK_MAX];
@@ -53,7 +62,7 @@ static const char *read_axes(struct lower *L, struct along *r)
 	}
 	for (a = 0; a < r->rank; a++)
 		r->count *= r->reduce[a] ? L->shape[0][a] : 1;
-	return NULL;
+	return axes_fit(L, r);
 }
 
 enum before { BEFORE_NONE, BEFORE_ABS, BEFORE_SQUARE };
@@ -124,7 +133,8 @@ static const char *global_pool(struct lower *L, const char *name, enum combiner 
 		r.reduce[a] = true;
 		r.count *= L->shape[0][a];
 	}
-	return reduce_along(L, &r, name, BEFORE_NONE, c, g);
+	const char *why = axes_fit(L, &r);
+	return why ? why : reduce_along(L, &r, name, BEFORE_NONE, c, g);
 }
 
 static const char *global_average_pool(struct lower *L) { return global_pool(L, "sum", COMB_SUM, AFTER_MEAN); }

@@ -90,6 +90,7 @@ const char *low_axes(struct lower *L, int rank);                   /* names for 
 void low_name_axes(struct lower *L, int rank, const char *names);  /* by the anchor, once */
 /* All axes of stage s as polynomials. */
 void low_index(struct lower *L, stage_id s, poly *index);
+const char *low_axes_fit(struct lower *L, int n);                  /* NULL, or why no stage has n axes */
 /* Element of the buffer of stage s at index. */
 ex_id low_of(struct lower *L, stage_id s, const poly *index);
 

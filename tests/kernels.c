@@ -1,0 +1,286 @@
+/* Kernels of groups, by their texts: what is lowered and scheduled, as the rule does for vectors of any length and otherwise,
+ * gives the evaluator's numbers in the interpreter; as the rule does it here, compiled as well. Types of elements are what
+ * differs most. */
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/rng.h"
+#include "common/tool.h"
+#include "device/target.h"
+#include "loop/emit.h"
+#include "loop/interp.h"
+#include "loop/lower.h"
+#include "loop/prim.h"
+#include "loop/space.h"
+#include "op/npy.h"
+#include "op/op.h"
+#include "op/task.h"
+#include "tap.h"
+
+const struct tool tool; /* the library's main() is not linked */
+
+enum { LENGTHS = 3, SCHEDULES = 1 + LENGTHS + 6 };
+enum flags { WRAPS = 1 }; /* integers that doubles do not hold: not for the interpreter */
+
+static const struct text {
+	const char *text;
+	double lo, hi; /* of all inputs; both 0: floats are normal, integers as they are used; for integers hi .5 is 0 */
+	int flags;
+} texts[] = {
+	/* axes: as many as there may be */
+	{"ReduceSum f32 2x2x2x2x2x2x2x2"},
+	{"ReduceSum{keepdims=0} f32 2x2x2x2x2x2x2x2x2x2x2x2"},
+	{"Softmax f32 2x2x2x2x2x2x2x2x2x2x2x2"},
+	{"GlobalAveragePool f32 2x2x2x2x2x2x2x2x2"},
+};
+
+/* What is left to the evaluator, and why. */
+static const char *const refused[][2] = {
+	{"ReduceSum f32 2x2x2x2x2x2x2x2x2", "18 axes in one stage"},
+	{"ReduceLogSumExp f32 2x2x2x2x2x2x2x2x2x2x2x2", "24 axes in one stage"},
+	{"GlobalAveragePool f32 2x2x2x2x2x2x2x2x2x2", "18 axes in one stage"},
+	{"LayerNormalization{axis=0} f32 2x2x2x2x2x2x2x2x2 2x2x2x2x2x2x2x2x2 -> %0 %0.1", "18 axes in one stage"},
+};
+
+static struct arena a;
+static struct rng rng = {5};
+static struct target lengths[LENGTHS]; /* this machine, with vectors of 16, 32 and 64 bytes */
+
+/* ---- one group ---- */
+
+struct kernel {
+	const struct text *t;
+	struct module *m;
+	struct tensor **in, **want;
+	struct lowered low; /* finished, as the rule does */
+};
+
+static struct module *module_of(const char *text)
+{
+	const char *why;
+	struct module *m = task_module(text, 1, &a, &why);
+
+	if (!m)
+		die(EX_BUG, "%s: %s", text, why);
+	return m;
+}
+
+static void kernel_begin(struct kernel *k, const struct text *t)
+{
+	struct input_spec spec = {.seed = 3};
+
+	*k = (struct kernel){.t = t, .m = module_of(t->text)};
+	const struct graph *g = graph(k->m, k->m->main);
+	for (size_t i = 0; i < g->in.n && (t->lo != 0 || t->hi != 0); i++)
+		vec_push(&spec.ranges, arena_printf(&a, "%s=%.17g:%.17g", sym_str(val(k->m, g->in.a[i])->name), t->lo, t->hi));
+	k->in = inputs_make(k->m, &spec, &a);
+	k->want = ARENA_ARRAY(&a, struct tensor *, g->out.n);
+	eval_graph(k->m, k->m->main, k->in, k->want, &a, NULL);
+	vec_free(&spec.ranges);
+}
+
+/* Storage by buffer: what goes in, and room for what comes out. */
+static void **storage(const struct kernel *k, const struct lowered *l)
+{
+	struct loop_prog *p = l->prog;
+	void **at = ARENA_ARRAY(&a, void *, p->bufs.n);
+
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		const struct loop_buf *x = lbuf(p, b);
+		size_t bytes = (size_t)buf_elems(p, b) * dtype_size(x->dtype);
+		if (x->scope == SCOPE_IN)
+			at[b] = (void *)k->in[x->operand]->data;
+		if (x->scope == SCOPE_CONST) {
+			at[b] = arena_alloc(&a, bytes);
+			buf_pack(p, b, x->data ? x->data : tensor_data(k->m, val(k->m, l->cval[x->operand])->tensor), at[b]);
+		}
+		if (x->scope == SCOPE_OUT)
+			at[b] = memset(arena_alloc(&a, bytes), 0x5a, bytes);
+	}
+	return at;
+}
+
+/* Both round from something better, so they are neighbours at most. */
+static double epsilon(enum dtype t) { return t == DT_F16 ? 0x1p-10 : t == DT_BF16 ? 0x1p-7 : 1e-5; }
+
+static const char *tensor_differs(const struct tensor *y, const struct tensor *r)
+{
+	bool real = dtype_is_float(r->dtype);
+	size_t size = dtype_size(r->dtype);
+	int64_t n = tensor_count(r);
+	double most = 0;
+
+	for (int64_t i = 0; i < n && real; i++)
+		most = fmax(most, fabs(tensor_get(r, i)));
+	for (int64_t i = 0; i < n; i++) {
+		double u = tensor_get(y, i), v = tensor_get(r, i);
+		bool same = real ? u == v || (u != u && v != v) || fabs(u - v) <= epsilon(r->dtype) * fabs(v) + 1e-5 * most
+				 : !memcmp((const char *)y->data + (size_t)i * size, (const char *)r->data + (size_t)i * size, size);
+		if (!same)
+			return arena_printf(&a, "element %lld is %.9g, not %.9g", (long long)i, u, v);
+	}
+	return NULL;
+}
+
+/* NULL, or how the results in storage differ from the evaluator's. */
+static const char *differs(const struct kernel *k, struct loop_prog *p, void **at)
+{
+	const char *why = NULL;
+
+	for (buf_id b = 1; b < p->bufs.n && !why; b++) {
+		if (lbuf(p, b)->scope != SCOPE_OUT)
+			continue;
+		const struct tensor *r = k->want[lbuf(p, b)->operand];
+		struct tensor y = *r;
+		y.data = at[b];
+		why = tensor_differs(&y, r);
+	}
+	return why;
+}
+
+/* ---- schedules ---- */
+
+static const char *try_schedule(struct kernel *k, const struct target *t, const struct samples *want, struct samples *got, struct lowered *l, const char **trace)
+{
+	const char *why;
+
+	*l = lower_group(k->m, task_node(k->m), t, NULL, &why);
+	if (why)
+		return why;
+	*trace = arena_str(&a, rule_with(l->prog, want, got));
+	samples_keep(got, &a);
+	if ((why = loop_finish(l->prog)) || (why = loop_verify(l->prog)) || (k->t->flags & WRAPS))
+		return why;
+	void **at = storage(k, l);
+	why = loop_interp(l->prog, at);
+	return why ? why : differs(k, l->prog, at);
+}
+
+/* Some of the decisions that were met, made otherwise. */
+static void decide(const struct samples *met, struct samples *want)
+{
+	want->n = 0;
+	for (size_t i = 0; i < met->n; i++)
+		if (rng_range(&rng, 0, 1)) {
+			struct sample x = met->a[i];
+			x.decision = x.choice[rng_range(&rng, 0, x.n - 1)];
+			vec_push(want, x);
+		}
+}
+
+static bool try_schedules(struct kernel *k)
+{
+	struct samples want = {0}, met = {0};
+	const char *why = NULL, *trace = "";
+
+	for (int i = 0; i < SCHEDULES && !why; i++) {
+		struct samples got = {0};
+		struct lowered l;
+		const struct target *t = i ? &lengths[i % LENGTHS] : target_host();
+		why = try_schedule(k, t, &want, &got, &l, &trace);
+		if (!i)
+			k->low = l;
+		else if (l.prog)
+			prog_free(l.prog);
+		if (got.n > met.n) {
+			vec_free(&met);
+			met = got;
+		} else {
+			vec_free(&got);
+		}
+		if (i >= LENGTHS)
+			decide(&met, &want);
+	}
+	if (why)
+		why = arena_str(&a, why); /* it may lie in the program */
+	ok(!why, "%s%s%s", k->t->text, why ? ": " : "", why ? why : "");
+	if (why)
+		printf("# %s\n", trace);
+	vec_free(&want);
+	vec_free(&met);
+	return !why;
+}
+
+/* ---- compiled ---- */
+
+static void put_call(FILE *f, struct loop_prog *p, int n)
+{
+	fprintf(f, "void run_%d(void **at, char *ws)\n{\n\tk%d(", n, n);
+	for (enum scope s = SCOPE_IN; s <= SCOPE_OUT; s++)
+		for (buf_id b = 1; b < p->bufs.n; b++)
+			if (lbuf(p, b)->scope == s)
+				fprintf(f, "at[%u], ", b);
+	fprintf(f, "ws);\n}\n");
+}
+
+static void *compile(const struct kernel *k, int n)
+{
+	struct loop_prog **all = ARENA_ARRAY(&a, struct loop_prog *, n);
+	FILE *f = fopen("kernels.c", "w");
+
+	for (int i = 0; i < n; i++)
+		all[i] = k[i].low.prog;
+	emit_prelude(f, all, n, NULL, 0);
+	for (int i = 0; i < n; i++) {
+		emit_kernel(f, all[i], arena_printf(&a, "k%d", i));
+		put_call(f, all[i], i);
+	}
+	fclose(f);
+	const char *command = arena_printf(&a, "%s %s -w -shared -fPIC -o ./kernels.so kernels.c -lm", target_compiler(), target_cflags(target_host()));
+	return system(command) ? NULL : dlopen("./kernels.so", RTLD_NOW);
+}
+
+static void try_compiled(const struct kernel *k, int n)
+{
+	void *lib = compile(k, n);
+
+	if (!ok(lib != NULL, "%d kernels compile", n))
+		return;
+	for (int i = 0; i < n; i++) {
+		struct loop_prog *p = k[i].low.prog;
+		void (*run)(void **, char *) = (void (*)(void **, char *))dlsym(lib, arena_printf(&a, "run_%d", i));
+		void **at = storage(&k[i], &k[i].low);
+		char *ws = aligned_alloc(64, (size_t)(p->workspace + 127) / 64 * 64);
+		run(at, ws);
+		const char *why = differs(&k[i], p, at);
+		ok(!why, "compiled: %s%s%s", k[i].t->text, why ? ": " : "", why ? why : "");
+		free(ws);
+	}
+}
+
+/* ---- what has no kernel ---- */
+
+static void try_refused(const char *text, const char *reason)
+{
+	struct module *m = module_of(text);
+	const char *why;
+	struct lowered l = lower_group(m, task_node(m), target_host(), NULL, &why);
+
+	ok(!l.prog && strstr(why, reason), "%s: %s", text, why ? why : "it has a kernel");
+	module_free(m);
+}
+
+int main(int argc, char **argv)
+{
+	enum { TEXTS = sizeof texts / sizeof *texts };
+	static struct kernel k[TEXTS];
+	int n = 0;
+
+	msg_tool = "kernels";
+	for (int i = 0; i < LENGTHS; i++) {
+		lengths[i] = *target_host();
+		lengths[i].vector_bytes = 16 << i;
+	}
+	for (size_t i = 0; i < sizeof refused / sizeof *refused && argc < 2; i++)
+		try_refused(refused[i][0], refused[i][1]);
+	for (int i = 0; i < TEXTS; i++) {
+		if (argc > 1 && strncmp(texts[i].text, argv[1], strlen(argv[1])))
+			continue;
+		kernel_begin(&k[n], &texts[i]);
+		n += try_schedules(&k[n]);
+	}
+	if (n)
+		try_compiled(k, n);
+	return tap_done();
+}
