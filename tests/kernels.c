@@ -33,6 +33,9 @@ static const struct text {
 	{"ReduceSum{keepdims=0} f32 2x2x2x2x2x2x2x2x2x2x2x2"},
 	{"Softmax f32 2x2x2x2x2x2x2x2x2x2x2x2"},
 	{"GlobalAveragePool f32 2x2x2x2x2x2x2x2x2"},
+	/* rows so short that very many of them fill the first level of cache */
+	{"ReduceSum{keepdims=0} f32 4096x10 i64=1,"},
+	{"LayerNormalization f32 900x20 20c 20c"},
 };
 
 /* What is left to the evaluator, and why. */

@@ -6,6 +6,7 @@
 #include "loop/rule.h"
 
 static const char *const place[] = {"row", "whole"};
+enum { BLOCK_MAX = 32 }; /* rows at a time */
 
 /* Sample: computed row by row where it is read, or whole before. true: row by row, and done so. */
 static bool place_at(struct rule *r, stage_id s, const char *row)
@@ -136,6 +137,8 @@ static int64_t usual_block(struct rule *r, stage_id result, int row_axis)
 		rows *= (double)t->axis[a].extent;
 	double bytes = row_bytes(p, rows, &waits), room = waits > 0 ? 0.7 * l1 : 1.05 * l1;
 	int64_t most = waits > 0 ? r->lanes : 4 * r->lanes;
+	if (most > BLOCK_MAX)
+		most = BLOCK_MAX;
 	while (2 * block <= most && 2 * block <= share && 2 * block < t->axis[row_axis].extent && 2.0 * (double)block * bytes <= room)
 		block *= 2;
 	return block;
@@ -154,7 +157,7 @@ bool rule_rows(struct rule *r, stage_id result)
 	bool keeps_last = last >= 0 && t->axis[last].extent == reduced;
 	int row_axis = keeps_last ? last - 1 : last;
 	const char *row = row_axis < 0 ? NULL : axis_loop(r, result, row_axis, "");
-	for (int64_t b = 1; row && b <= 32 && (b == 1 || b < t->axis[row_axis].extent); b *= 2)
+	for (int64_t b = 1; row && b <= BLOCK_MAX && (b == 1 || b < t->axis[row_axis].extent); b *= 2)
 		choice[n++] = b;
 	bool many = n > 1 && rule_sample(r, "block", choice, n, usual_block(r, result, row_axis)) > 1;
 	if (many && rule_try(r, "split %s block tail=peel", row))
