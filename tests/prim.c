@@ -50,6 +50,12 @@ static struct loop_prog *matmul(int64_t m, int64_t n, int64_t k, enum dtype ta, 
 static struct loop_prog *floats(void) { return matmul(40, 48, 20, DT_F32, DT_F32, DT_F32); }
 static struct loop_prog *bytes(void) { return matmul(7, 32, 24, DT_U8, DT_I8, DT_I32); }
 static struct loop_prog *copies(void) { return transpose(40, 37); }
+static struct loop_prog *sums(void)
+{
+	struct loop_prog *p = make_gemm(DIMS(9, 8, 20));
+	prog_start(p);
+	return p;
+}
 
 static const char int8_trace[] =
 	"layout b 1/16 0/4 1%16 0%4\n"
@@ -117,6 +123,7 @@ static void refusals(void)
 	refuses(floats, "", "prefetch a mm.q 1", "no loop mm.q");
 	refuses(floats, "", "prefetch a mm.m 0", "0 steps ahead");
 	refuses(copies, "split t.n 16\nvector t.n.1", "prefetch x t.n.1 1", "t.n.1 is a vector");
+	refuses(sums, "split gemm.k 1 1 1 1 1 1 1\nsplit gemm.k.0 1 1 1 1 1 1 1", "R = rfactor gemm gemm.k.1", "too many axes");
 	refuses(copies, "split t.n 16\nprefetch x t.n.1 1", "vector t.n.1", "t.n.1 prefetches");
 	refuses(floats, "prefetch a mm.m 1", "prefetch a mm.m 2", "prefetches a already");
 	refuses(floats, "acc = cache y mm mm.m stack", "prefetch acc mm.n 1", "acc is a stack buffer");

@@ -230,8 +230,12 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 	struct loop_buf b = *lbuf(p, old.out);
 	int64_t lanes, shape[LOOP_RANK_MAX];
 	poly_is_const(p->P, lnest(p, l)->extent, &lanes);
-	if (b.rank == LOOP_RANK_MAX || b.scope == SCOPE_OUT)
+	if (b.rank == LOOP_RANK_MAX || k > LOOP_AXES_MAX || b.scope == SCOPE_OUT)
 		return whynot(p, "%s has too many axes, or is a result", stage);
+	poly guard[16];
+	int ng = (int)lnest(p, update)->guard.n;
+	if (ng > 16)
+		return whynot(p, "%s has too many guards", stage);
 	memcpy(shape, b.shape, sizeof shape);
 	shape[b.rank] = lanes;
 	stage_id part = stage_new(p, name, b.dtype, SCOPE_SCRATCH, b.rank + 1, shape, arena_printf(&p->arena, "%slane", axis_names(p, &old)));
@@ -250,10 +254,6 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 		av[a] = old.axis[a].var;
 		at[a] = poly_subst_many(p->P, lnest(p, update)->bind[a], k, lv, by);
 	}
-	poly guard[16];
-	int ng = (int)lnest(p, update)->guard.n;
-	if (ng > 16)
-		return whynot(p, "%s has too many guards", stage);
 	for (int i = 0; i < ng; i++)
 		guard[i] = poly_subst_many(p->P, lnest(p, update)->guard.a[i], k, lv, by);
 	ex_id none = ex_const(p, b.dtype, combiner_identity(old.comb));
