@@ -206,6 +206,12 @@ stage_id low_scratch(struct lower *L, uint32_t k, const char *name)
 	return low_stage(L, name, low_out_dtype(L, k), r, L->out_shape[k], low_axes(L, r));
 }
 
+stage_id low_sums(struct lower *L, uint32_t k, const char *name)
+{
+	int r = low_out_rank(L, k);
+	return low_stage(L, name, low_wide_type(low_out_dtype(L, k)), r, L->out_shape[k], low_axes(L, r));
+}
+
 /* The first result of the body that is v and has not been written, or -1. */
 static int free_output(struct lower *L, val_id v)
 {
@@ -254,11 +260,24 @@ static void copy_into(struct lower *L, buf_id from, buf_id to)
 	stage_body(L->p, s, COMB_NONE, ex_read(L->p, from, rank, index));
 }
 
+static void round_result(struct lower *L, uint32_t k, buf_id b)
+{
+	stage_id s = low_result(L, k, "round");
+	poly index[LOOP_RANK_MAX];
+
+	low_index(L, s, index);
+	stage_body(L->p, s, COMB_NONE, low_round(L, k, ex_read(L->p, b, lbuf(L->p, b)->rank, index)));
+}
+
 void low_result_is(struct lower *L, uint32_t k, buf_id b)
 {
 	val_id v = L->n->out[k];
 	int o = free_output(L, v);
 
+	if (lbuf(L->p, b)->dtype != low_out_dtype(L, k)) {
+		round_result(L, k, b);
+		return;
+	}
 	place_of(L, v)->buf = b;
 	if (o >= 0) {
 		L->taken[o] = true;

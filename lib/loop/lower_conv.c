@@ -58,7 +58,8 @@ static void add_bias(struct lower *L, stage_id conv)
 	}
 	stage_id s = low_result(L, 0, "bias");
 	low_index(L, s, index);
-	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_ADD, low_of(L, conv, index), low_read_1d(L, 2, index[1])));
+	ex_id y = low_fn2(L, FN_ADD, low_of(L, conv, index), low_wide(L, low_read_1d(L, 2, index[1])));
+	stage_body(L->p, s, COMB_NONE, low_round(L, 0, y));
 }
 
 /* ---- Winograd ---- */
@@ -164,7 +165,7 @@ static const char *conv(struct lower *L)
 	if (strcmp(algo, ALGO_USUAL))
 		return winograd(L, &w, tile_of(algo));
 	struct padded q = pad_input(L, &w);
-	stage_id s = low_scratch(L, 0, "conv");
+	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
 	/* One input channel a group: no such axis at all, the channel is a function of o. */
 	f[0] = index[1];
@@ -176,7 +177,7 @@ static const char *conv(struct lower *L)
 		f[2 + i] = w.size[i] == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, taps[n][i], w.size[i]);
 		x[2 + i] = poly_addc(P, poly_add(P, poly_mulc(P, index[2 + i], w.stride[i]), poly_mulc(P, f[2 + i], w.dilation[i])), -q.offset[i]);
 	}
-	ex_id body = low_fn2(L, FN_MUL, ex_read(L->p, q.buf, n + 2, x), low_read(L, 1, f));
+	ex_id body = low_fn2(L, FN_MUL, low_wide(L, ex_read(L->p, q.buf, n + 2, x)), low_read_wide(L, 1, f));
 	bool reduces = lstage(L->p, s)->naxes > n + 2;
 	stage_body(L->p, s, reduces ? COMB_SUM : COMB_NONE, body);
 	add_bias(L, s);
@@ -214,7 +215,7 @@ static const char *conv_transpose(struct lower *L)
 	if (why || n < 1 || (why = transposed_begin(L, &w)))
 		return why ? why : "no spatial axes";
 	low_name_axes(L, n + 2, out_axes[n]);
-	stage_id s = low_scratch(L, 0, "conv");
+	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
 	poly i = stage_reduce(L->p, s, "i", per);
 	x[0] = index[0];
@@ -229,7 +230,7 @@ static const char *conv_transpose(struct lower *L)
 		cond[nc++] = x[2 + k];
 		cond[nc++] = poly_sub(P, poly_const(P, L->shape[0][2 + k] - 1), x[2 + k]);
 	}
-	ex_id y = low_fn2(L, FN_MUL, low_read(L, 0, x), low_read(L, 1, f));
+	ex_id y = low_fn2(L, FN_MUL, low_read_wide(L, 0, x), low_read_wide(L, 1, f));
 	stage_body(L->p, s, COMB_SUM, ex_guard(L->p, nc, cond, y, low_num(L, y, 0)));
 	add_bias(L, s);
 	return NULL;

@@ -23,7 +23,7 @@ static const char *matmul(struct lower *L)
 
 	if (!row && !column && rank < (int)(sizeof matmul_axes / sizeof *matmul_axes))
 		low_name_axes(L, rank, matmul_axes[rank]);
-	stage_id s = low_scratch(L, 0, "matmul");
+	stage_id s = low_sums(L, 0, "matmul");
 	low_index(L, s, index);
 	poly k = stage_reduce(L->p, s, "k", K);
 	if (!row) {
@@ -36,7 +36,7 @@ static const char *matmul(struct lower *L)
 		b[rb - 1] = index[rank - 1];
 	}
 	b[column ? 0 : rb - 2] = k;
-	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, low_read(L, 0, a), low_read(L, 1, b)));
+	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, low_read_wide(L, 0, a), low_read_wide(L, 1, b)));
 	low_result_is(L, 0, lstage(L->p, s)->out);
 	return NULL;
 }
@@ -49,14 +49,14 @@ static const char *gemm(struct lower *L)
 	poly index[2], a[2], b[2];
 
 	low_name_axes(L, 2, "m n");
-	stage_id s = low_scratch(L, 0, "gemm");
+	stage_id s = low_sums(L, 0, "gemm");
 	low_index(L, s, index);
 	poly k = stage_reduce(L->p, s, "k", L->shape[0][ta ? 0 : 1]);
 	a[ta] = index[0];
 	a[!ta] = k;
 	b[tb] = k;
 	b[!tb] = index[1];
-	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, low_read(L, 0, a), low_read(L, 1, b)));
+	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, low_read_wide(L, 0, a), low_read_wide(L, 1, b)));
 	if (alpha == 1 && (!low_has(L, 2) || beta == 0)) {
 		low_result_is(L, 0, lstage(L->p, s)->out);
 		return NULL;
@@ -67,10 +67,10 @@ static const char *gemm(struct lower *L)
 	if (alpha != 1)
 		y = low_fnc(L, FN_MUL, y, alpha);
 	if (low_has(L, 2) && beta != 0) {
-		ex_id c = low_read_bcast(L, 2, 2, index);
+		ex_id c = low_wide(L, low_read_bcast(L, 2, 2, index));
 		y = low_fn2(L, FN_ADD, y, beta == 1 ? c : low_fnc(L, FN_MUL, c, beta));
 	}
-	stage_body(L->p, r, COMB_NONE, y);
+	stage_body(L->p, r, COMB_NONE, low_round(L, 0, y));
 	return NULL;
 }
 

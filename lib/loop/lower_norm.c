@@ -1,4 +1,4 @@
-/* Lowering of normalisations. Mean and variance are taken in two passes. */
+/* Lowering of normalisations. Mean and variance are taken in two passes, in the wide type. */
 #include "loop/lowering.h"
 
 static const char *const conv_axes[] = {"", "", "m n", "n c w", "n c h w", "n c d h w"};
@@ -8,6 +8,14 @@ static void name_conv_axes(struct lower *L)
 	int r = low_rank(L, 0);
 	if (r > 1 && r < (int)(sizeof conv_axes / sizeof *conv_axes))
 		low_name_axes(L, r, conv_axes[r]);
+}
+
+static ex_id read_wide_1d(struct lower *L, uint32_t i, poly at) { return low_wide(L, low_read_1d(L, i, at)); }
+
+/* A stage of numbers that go into the result. */
+static stage_id wide_stage(struct lower *L, const char *name, int rank, const int64_t *shape, const char *axes)
+{
+	return low_stage(L, name, low_wide_type(low_dtype(L, 0)), rank, shape, axes);
 }
 
 /* x seen as slices over which mean and variance are taken: which slice an element is in, and where. */
@@ -27,14 +35,14 @@ struct slices {
 static stage_id slice_sum(struct lower *L, const struct slices *s, const char *name, stage_id mean)
 {
 	static const char *const names[] = {"r", "s", "t", "u", "v", "w"};
-	stage_id st = low_stage(L, name, low_dtype(L, 0), s->rank, s->shape, low_axes(L, s->rank));
+	stage_id st = wide_stage(L, name, s->rank, s->shape, low_axes(L, s->rank));
 	poly at[LOOP_RANK_MAX], place[LOOP_RANK_MAX], x[LOOP_RANK_MAX];
 
 	low_index(L, st, at);
 	for (int i = 0; i < s->nred; i++)
 		place[i] = stage_reduce(L->p, st, i < 6 ? names[i] : "z", s->red[i]);
 	s->element(L, s, at, place, x);
-	ex_id e = low_read(L, 0, x);
+	ex_id e = low_read_wide(L, 0, x);
 	if (mean) {
 		e = low_fn2(L, FN_SUB, e, low_of(L, mean, at));
 		e = low_fn2(L, FN_MUL, e, e);
@@ -46,7 +54,7 @@ static stage_id slice_sum(struct lower *L, const struct slices *s, const char *n
 /* f(sum) of each slice: mean, or 1/sqrt(variance + epsilon). */
 static stage_id slice_stat(struct lower *L, const struct slices *s, const char *name, stage_id sum, bool root, double epsilon)
 {
-	stage_id st = low_stage(L, name, low_dtype(L, 0), s->rank, s->shape, low_axes(L, s->rank));
+	stage_id st = wide_stage(L, name, s->rank, s->shape, low_axes(L, s->rank));
 	poly at[LOOP_RANK_MAX];
 
 	low_index(L, st, at);
@@ -76,7 +84,7 @@ static ex_id normalised(struct lower *L, const struct slices *s, struct moments 
 	poly at[LOOP_RANK_MAX];
 
 	s->slice(L, s, x, at);
-	return low_fn2(L, FN_MUL, low_fn2(L, FN_SUB, low_read(L, 0, x), low_of(L, m.mean, at)), low_of(L, m.rstd, at));
+	return low_fn2(L, FN_MUL, low_fn2(L, FN_SUB, low_read_wide(L, 0, x), low_of(L, m.mean, at)), low_of(L, m.rstd, at));
 }
 
 /* Axes from s->per on. */
@@ -123,10 +131,10 @@ static const char *layer_norm(struct lower *L)
 	struct moments m = moments(L, &s, attr_float(L->n, "epsilon", 1e-5f));
 	stage_id r = low_result(L, 0, "norm");
 	low_index(L, r, x);
-	ex_id e = low_fn2(L, FN_MUL, normalised(L, &s, m, x), low_read_bcast(L, 1, rank, x));
+	ex_id e = low_fn2(L, FN_MUL, normalised(L, &s, m, x), low_wide(L, low_read_bcast(L, 1, rank, x)));
 	if (low_has(L, 2))
-		e = low_fn2(L, FN_ADD, e, low_read_bcast(L, 2, rank, x));
-	stage_body(L->p, r, COMB_NONE, e);
+		e = low_fn2(L, FN_ADD, e, low_wide(L, low_read_bcast(L, 2, rank, x)));
+	stage_body(L->p, r, COMB_NONE, low_round(L, 0, e));
 	if (low_wants(L, 1))
 		low_result_is(L, 1, lstage(L->p, m.mean)->out);
 	if (low_wants(L, 2))
@@ -142,19 +150,20 @@ static const char *rms_norm(struct lower *L)
 
 	if (why)
 		return why;
-	stage_id sum = low_stage(L, "squares", low_dtype(L, 0), s.rank, s.shape, low_axes(L, s.rank));
+	stage_id sum = wide_stage(L, "squares", s.rank, s.shape, low_axes(L, s.rank));
 	low_index(L, sum, at);
 	for (int i = 0; i < s.nred; i++)
 		place[i] = stage_reduce(L->p, sum, i ? "s" : "r", s.red[i]);
 	s.element(L, &s, at, place, x);
-	ex_id e = low_read(L, 0, x);
+	ex_id e = low_read_wide(L, 0, x);
 	stage_body(L->p, sum, COMB_SUM, low_fn2(L, FN_MUL, e, e));
 	stage_id rstd = slice_stat(L, &s, "rstd", sum, true, attr_float(L->n, "epsilon", 1e-5f));
 	stage_id r = low_result(L, 0, "norm");
 	low_index(L, r, x);
 	s.slice(L, &s, x, at);
-	e = low_fn2(L, FN_MUL, low_read(L, 0, x), low_of(L, rstd, at));
-	stage_body(L->p, r, COMB_NONE, low_fn2(L, FN_MUL, e, low_read_bcast(L, 1, low_rank(L, 0), x)));
+	e = low_fn2(L, FN_MUL, low_read_wide(L, 0, x), low_of(L, rstd, at));
+	e = low_fn2(L, FN_MUL, e, low_wide(L, low_read_bcast(L, 1, low_rank(L, 0), x)));
+	stage_body(L->p, r, COMB_NONE, low_round(L, 0, e));
 	return NULL;
 }
 
@@ -198,8 +207,8 @@ static const char *norm_channels(struct lower *L, int64_t groups)
 	struct moments m = moments(L, &s, attr_float(L->n, "epsilon", 1e-5f));
 	stage_id r = low_result(L, 0, "norm");
 	low_index(L, r, x);
-	ex_id e = low_fn2(L, FN_MUL, normalised(L, &s, m, x), low_read_1d(L, 1, x[1]));
-	stage_body(L->p, r, COMB_NONE, low_fn2(L, FN_ADD, e, low_read_1d(L, 2, x[1])));
+	ex_id e = low_fn2(L, FN_MUL, normalised(L, &s, m, x), read_wide_1d(L, 1, x[1]));
+	stage_body(L->p, r, COMB_NONE, low_round(L, 0, low_fn2(L, FN_ADD, e, read_wide_1d(L, 2, x[1]))));
 	return NULL;
 }
 
@@ -223,19 +232,19 @@ static const char *batch_norm(struct lower *L)
 	if (attr_int(L->n, "training_mode", 0))
 		return "training mode";
 	name_conv_axes(L);
-	stage_id scale = low_stage(L, "scale", low_dtype(L, 0), 1, &c, "c");
+	stage_id scale = wide_stage(L, "scale", 1, &c, "c");
 	low_index(L, scale, &at);
-	ex_id rstd = low_fn1(L, FN_RSQRT, low_fnc(L, FN_ADD, low_read_1d(L, 4, at), attr_float(L->n, "epsilon", 1e-5f)));
-	stage_body(L->p, scale, COMB_NONE, low_fn2(L, FN_MUL, low_read_1d(L, 1, at), rstd));
-	stage_id shift = low_stage(L, "shift", low_dtype(L, 0), 1, &c, "c");
+	ex_id rstd = low_fn1(L, FN_RSQRT, low_fnc(L, FN_ADD, read_wide_1d(L, 4, at), attr_float(L->n, "epsilon", 1e-5f)));
+	stage_body(L->p, scale, COMB_NONE, low_fn2(L, FN_MUL, read_wide_1d(L, 1, at), rstd));
+	stage_id shift = wide_stage(L, "shift", 1, &c, "c");
 	low_index(L, shift, &at);
-	ex_id m = low_fn2(L, FN_MUL, low_read_1d(L, 3, at), low_of(L, scale, &at));
-	stage_body(L->p, shift, COMB_NONE, low_fn2(L, FN_SUB, low_read_1d(L, 2, at), m));
+	ex_id m = low_fn2(L, FN_MUL, read_wide_1d(L, 3, at), low_of(L, scale, &at));
+	stage_body(L->p, shift, COMB_NONE, low_fn2(L, FN_SUB, read_wide_1d(L, 2, at), m));
 	stage_id r = low_result(L, 0, "norm");
 	low_index(L, r, x);
 	at = low_rank(L, 0) > 1 ? x[1] : poly_const(L->p->P, 0);
-	ex_id e = low_fn2(L, FN_MUL, low_read(L, 0, x), low_of(L, scale, &at));
-	stage_body(L->p, r, COMB_NONE, low_fn2(L, FN_ADD, e, low_of(L, shift, &at)));
+	ex_id e = low_fn2(L, FN_MUL, low_read_wide(L, 0, x), low_of(L, scale, &at));
+	stage_body(L->p, r, COMB_NONE, low_round(L, 0, low_fn2(L, FN_ADD, e, low_of(L, shift, &at))));
 	return NULL;
 }
 

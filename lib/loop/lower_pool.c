@@ -25,7 +25,8 @@ static const char *read_window(struct lower *L, struct window *w)
 static stage_id pool_taps(struct lower *L, const struct window *w, const char *name, enum combiner comb, double fill)
 {
 	struct polys *P = L->p->P;
-	stage_id s = low_scratch(L, 0, name);
+	bool sums = comb == COMB_SUM;
+	stage_id s = sums ? low_sums(L, 0, name) : low_scratch(L, 0, name);
 	poly x[LOOP_RANK_MAX];
 
 	low_index(L, s, x);
@@ -33,7 +34,8 @@ static stage_id pool_taps(struct lower *L, const struct window *w, const char *n
 		poly k = stage_reduce(L->p, s, taps[w->n][i], w->size[i]);
 		x[2 + i] = poly_addc(P, poly_add(P, poly_mulc(P, x[2 + i], w->stride[i]), poly_mulc(P, k, w->dilation[i])), -w->begin[i]);
 	}
-	stage_body(L->p, s, comb, low_read_fill(L, 0, x, fill));
+	ex_id e = low_read_fill(L, 0, x, fill);
+	stage_body(L->p, s, comb, sums ? low_wide(L, e) : e);
 	return s;
 }
 
@@ -78,10 +80,9 @@ static const char *average_pool(struct lower *L)
 		count = poly_mul(P, count, taps_inside(P, &w, i, start, padding ? -w.begin[i] : 0, padding ? in + w.end[i] : in));
 	}
 	ex_id sum = low_of(L, s, index);
-	if (poly_is_const(P, count, &c))
-		stage_body(L->p, r, COMB_NONE, low_fnc(L, FN_MUL, sum, 1.0 / (double)c));
-	else
-		stage_body(L->p, r, COMB_NONE, low_fn2(L, FN_DIV, sum, ex_index(L->p, low_out_dtype(L, 0), count)));
+	ex_id y = poly_is_const(P, count, &c) ? low_fnc(L, FN_MUL, sum, 1.0 / (double)c)
+					      : low_fn2(L, FN_DIV, sum, ex_index(L->p, lex(L->p, sum)->dtype, count));
+	stage_body(L->p, r, COMB_NONE, low_round(L, 0, y));
 	return NULL;
 }
 

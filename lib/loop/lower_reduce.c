@@ -90,18 +90,20 @@ static ex_id apply_after(struct lower *L, enum after f, ex_id y, int64_t count)
 static const char *reduce_along(struct lower *L, const struct along *r, const char *name, enum before f, enum combiner c, enum after g)
 {
 	poly x[LOOP_RANK_MAX];
-	stage_id s = low_scratch(L, 0, name);
+	bool sums = c == COMB_SUM || c == COMB_PROD;
+	stage_id s = sums ? low_sums(L, 0, name) : low_scratch(L, 0, name);
 
 	reduce_index(L, r, s, x);
 	bool reduces = lstage(L->p, s)->naxes > lstage(L->p, s)->nspatial;
-	stage_body(L->p, s, reduces ? c : COMB_NONE, apply_before(L, f, low_read(L, 0, x)));
+	ex_id e = low_read(L, 0, x);
+	stage_body(L->p, s, reduces ? c : COMB_NONE, apply_before(L, f, sums ? low_wide(L, e) : e));
 	if (g == AFTER_NONE) {
 		low_result_is(L, 0, lstage(L->p, s)->out);
 		return NULL;
 	}
 	stage_id out = low_result(L, 0, g == AFTER_MEAN ? "mean" : g == AFTER_SQRT ? "root" : "log");
 	low_index(L, out, x);
-	stage_body(L->p, out, COMB_NONE, apply_after(L, g, low_of(L, s, x), r->count));
+	stage_body(L->p, out, COMB_NONE, low_round(L, 0, apply_after(L, g, low_of(L, s, x), r->count)));
 	return NULL;
 }
 
@@ -140,8 +142,8 @@ static const char *global_pool(struct lower *L, const char *name, enum combiner 
 static const char *global_average_pool(struct lower *L) { return global_pool(L, "sum", COMB_SUM, AFTER_MEAN); }
 static const char *global_max_pool(struct lower *L) { return global_pool(L, "max", COMB_MAX, AFTER_NONE); }
 
-/* A statistic along r: a stage of the kept axes only. */
-static stage_id statistic(struct lower *L, const struct along *r, const char *name)
+/* A statistic along r: a stage of the kept axes only, with elements of type t. */
+static stage_id statistic(struct lower *L, const struct along *r, const char *name, enum dtype t)
 {
 	int64_t shape[LOOP_RANK_MAX];
 	int k = 0;
@@ -149,7 +151,13 @@ static stage_id statistic(struct lower *L, const struct along *r, const char *na
 	for (int a = 0; a < r->rank; a++)
 		if (r->keep || !r->reduce[a])
 			shape[k++] = r->reduce[a] ? 1 : L->shape[0][a];
-	return low_stage(L, name, low_dtype(L, 0), k, shape, low_axes(L, k));
+	return low_stage(L, name, t, k, shape, low_axes(L, k));
+}
+
+/* Element x of operand 0 less max at `at`, in the wide type. */
+static ex_id less_max(struct lower *L, stage_id max, const poly *x, const poly *at)
+{
+	return low_fn2(L, FN_SUB, low_read_wide(L, 0, x), low_wide(L, low_of(L, max, at)));
 }
 
 /* Stages max and (exp, sum): the sum of exp(x - max) along r. exp is kept in a stage where it is wanted. */
@@ -158,23 +166,22 @@ struct expsum {
 };
 static struct expsum sum_of_exp(struct lower *L, const struct along *r, bool keep_exp)
 {
-	struct expsum e = {.max = statistic(L, r, "max")};
+	enum dtype t = low_wide_type(low_dtype(L, 0));
+	struct expsum e = {.max = statistic(L, r, "max", low_dtype(L, 0))};
 	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
 
 	reduce_index(L, r, e.max, x);
 	stage_body(L->p, e.max, COMB_MAX, low_read(L, 0, x));
 	if (keep_exp) {
-		e.exp = low_stage(L, "exp", low_dtype(L, 0), r->rank, L->shape[0], low_axes(L, r->rank));
+		e.exp = low_stage(L, "exp", t, r->rank, L->shape[0], low_axes(L, r->rank));
 		low_index(L, e.exp, x);
 		kept_index(L, r, x, at);
-		stage_body(L->p, e.exp, COMB_NONE, low_fn1(L, FN_EXP, low_fn2(L, FN_SUB, low_read(L, 0, x), low_of(L, e.max, at))));
+		stage_body(L->p, e.exp, COMB_NONE, low_fn1(L, FN_EXP, less_max(L, e.max, x, at)));
 	}
-	e.sum = statistic(L, r, "sum");
+	e.sum = statistic(L, r, "sum", t);
 	reduce_index(L, r, e.sum, x);
 	kept_index(L, r, x, at);
-	stage_body(L->p, e.sum, COMB_SUM,
-		   keep_exp ? low_of(L, e.exp, x)
-			    : low_fn1(L, FN_EXP, low_fn2(L, FN_SUB, low_read(L, 0, x), low_of(L, e.max, at))));
+	stage_body(L->p, e.sum, COMB_SUM, keep_exp ? low_of(L, e.exp, x) : low_fn1(L, FN_EXP, less_max(L, e.max, x, at)));
 	return e;
 }
 
@@ -201,7 +208,7 @@ static const char *softmax(struct lower *L)
 	stage_id s = low_result(L, 0, "div");
 	low_index(L, s, x);
 	kept_index(L, &r, x, at);
-	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_DIV, low_of(L, e.exp, x), low_of(L, e.sum, at)));
+	stage_body(L->p, s, COMB_NONE, low_round(L, 0, low_fn2(L, FN_DIV, low_of(L, e.exp, x), low_of(L, e.sum, at))));
 	return NULL;
 }
 
@@ -217,8 +224,8 @@ static const char *log_softmax(struct lower *L)
 	stage_id s = low_result(L, 0, "logsoftmax");
 	low_index(L, s, x);
 	kept_index(L, &r, x, at);
-	ex_id shifted = low_fn2(L, FN_SUB, low_read(L, 0, x), low_of(L, e.max, at));
-	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_SUB, shifted, low_fn1(L, FN_LOG, low_of(L, e.sum, at))));
+	ex_id y = low_fn2(L, FN_SUB, less_max(L, e.max, x, at), low_fn1(L, FN_LOG, low_of(L, e.sum, at)));
+	stage_body(L->p, s, COMB_NONE, low_round(L, 0, y));
 	return NULL;
 }
 
@@ -233,7 +240,8 @@ static const char *reduce_logsumexp(struct lower *L)
 	struct expsum e = sum_of_exp(L, &r, false);
 	stage_id s = low_result(L, 0, "logsumexp");
 	low_index(L, s, x);
-	stage_body(L->p, s, COMB_NONE, low_fn2(L, FN_ADD, low_fn1(L, FN_LOG, low_of(L, e.sum, x)), low_of(L, e.max, x)));
+	ex_id y = low_fn2(L, FN_ADD, low_fn1(L, FN_LOG, low_of(L, e.sum, x)), low_wide(L, low_of(L, e.max, x)));
+	stage_body(L->p, s, COMB_NONE, low_round(L, 0, y));
 	return NULL;
 }
 
@@ -248,7 +256,7 @@ static const char *arg_extreme(struct lower *L, enum combiner c)
 	if (!low_axis(attr_int(L->n, "axis", 0), r.rank, &a))
 		return "axis outside the rank";
 	r.reduce[a] = true;
-	stage_id m = statistic(L, &r, c == COMB_MAX ? "max" : "min");
+	stage_id m = statistic(L, &r, c == COMB_MAX ? "max" : "min", low_dtype(L, 0));
 	reduce_index(L, &r, m, x);
 	stage_body(L->p, m, c, low_read(L, 0, x));
 	stage_id s = low_scratch(L, 0, "arg");

@@ -34,7 +34,8 @@ static const char *cumsum(struct lower *L)
 	if (!low_axis(at, rank, &axis))
 		return low_why(L, "axis %lld outside rank %d", (long long)at, rank);
 	last = L->shape[0][axis] - 1;
-	stage_id s = reverse ? low_scratch(L, 0, "cumsum") : low_result(L, 0, "cumsum");
+	bool rounds = low_wide_type(low_dtype(L, 0)) != low_dtype(L, 0);
+	stage_id s = reverse || rounds ? low_sums(L, 0, "cumsum") : low_result(L, 0, "cumsum");
 	stage_scan(L->p, s, axis, next_scan(L));
 	low_index(L, s, index);
 	memcpy(x, index, sizeof x);
@@ -42,14 +43,15 @@ static const char *cumsum(struct lower *L)
 	before[axis] = poly_addc(P, index[axis], -1);
 	poly from = exclusive ? before[axis] : index[axis];
 	x[axis] = reverse ? poly_sub(P, poly_const(P, last), from) : from;
-	ex_id e = low_read(L, 0, x), sum = low_fn2(L, FN_ADD, low_of(L, s, before), e);
+	ex_id e = low_read_wide(L, 0, x), sum = low_fn2(L, FN_ADD, low_of(L, s, before), e);
 	stage_body(L->p, s, COMB_NONE, after_first(L, index[axis], sum, exclusive ? low_num(L, e, 0) : e));
-	if (!reverse)
+	if (!reverse && !rounds)
 		return NULL;
-	stage_id y = low_result(L, 0, "reverse");
+	stage_id y = low_result(L, 0, reverse ? "reverse" : "round");
 	low_index(L, y, index);
-	index[axis] = poly_sub(P, poly_const(P, last), index[axis]);
-	stage_body(L->p, y, COMB_NONE, low_of(L, s, index));
+	if (reverse)
+		index[axis] = poly_sub(P, poly_const(P, last), index[axis]);
+	stage_body(L->p, y, COMB_NONE, low_round(L, 0, low_of(L, s, index)));
 	return NULL;
 }
 
@@ -137,10 +139,11 @@ static ex_id activate(struct rnn *q, int which, ex_id x)
 static void input_product(struct rnn *q)
 {
 	struct lower *L = q->L;
-	stage_id s = q->input = low_stage(L, "input", low_dtype(L, 0), 4, (int64_t[]){q->T, q->B, q->dirs, q->gates * q->H}, "t b d g");
+	enum dtype type = low_wide_type(low_dtype(L, 0));
+	stage_id s = q->input = low_stage(L, "input", type, 4, (int64_t[]){q->T, q->B, q->dirs, q->gates * q->H}, "t b d g");
 	poly i = stage_reduce(L->p, s, "i", q->I), t = stage_axis(L->p, s, 0), b = stage_axis(L->p, s, 1);
-	ex_id x = low_read(L, 0, q->batch_first ? (poly[]){b, t, i} : (poly[]){t, b, i});
-	ex_id w = low_read(L, 1, (poly[]){stage_axis(L->p, s, 2), stage_axis(L->p, s, 3), i});
+	ex_id x = low_read_wide(L, 0, q->batch_first ? (poly[]){b, t, i} : (poly[]){t, b, i});
+	ex_id w = low_read_wide(L, 1, (poly[]){stage_axis(L->p, s, 2), stage_axis(L->p, s, 3), i});
 
 	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, x, w));
 }
@@ -148,7 +151,7 @@ static void input_product(struct rnn *q)
 /* A stage of the scan of the direction at hand: s b and n of its own. */
 static stage_id step_stage(struct rnn *q, const char *name, int64_t n, const char *axes)
 {
-	stage_id s = low_stage(q->L, name, low_dtype(q->L, 0), 3, (int64_t[]){q->T, q->B, n}, axes);
+	stage_id s = low_stage(q->L, name, low_wide_type(low_dtype(q->L, 0)), 3, (int64_t[]){q->T, q->B, n}, axes);
 
 	stage_scan(q->L->p, s, 0, q->scan);
 	return s;
@@ -160,7 +163,7 @@ static ex_id earlier(struct rnn *q, stage_id of, uint32_t init, stage_id s, poly
 	struct lower *L = q->L;
 	poly step = stage_axis(L->p, s, 0), b = stage_axis(L->p, s, 1), d = poly_const(L->p->P, q->d);
 	ex_id e = low_of(L, of, (poly[]){poly_addc(L->p->P, step, -1), b, j});
-	ex_id first = low_has(L, init) ? low_read(L, init, q->batch_first ? (poly[]){b, d, j} : (poly[]){d, b, j}) : low_num(L, e, 0);
+	ex_id first = low_has(L, init) ? low_read_wide(L, init, q->batch_first ? (poly[]){b, d, j} : (poly[]){d, b, j}) : low_num(L, e, 0);
 
 	return after_first(L, step, e, first);
 }
@@ -170,7 +173,7 @@ static void recurrent_product(struct rnn *q, stage_id s, int64_t first, ex_id (*
 {
 	struct lower *L = q->L;
 	poly k = stage_reduce(L->p, s, "k", q->H);
-	ex_id r = low_read(L, 2, (poly[]){poly_const(L->p->P, q->d), poly_addc(L->p->P, stage_axis(L->p, s, 2), first), k});
+	ex_id r = low_read_wide(L, 2, (poly[]){poly_const(L->p->P, q->d), poly_addc(L->p->P, stage_axis(L->p, s, 2), first), k});
 
 	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, f(q, s, k), r));
 }
@@ -186,7 +189,7 @@ static ex_id bias(struct rnn *q, stage_id s, int gate, bool of_state)
 	struct lower *L = q->L;
 	poly at[2] = {poly_const(L->p->P, q->d), poly_addc(L->p->P, stage_axis(L->p, s, 2), (gate + (of_state ? q->gates : 0)) * q->H)};
 
-	return low_has(L, 3) ? low_read(L, 3, at) : 0;
+	return low_has(L, 3) ? low_read_wide(L, 3, at) : 0;
 }
 
 static ex_id plus(struct rnn *q, ex_id a, ex_id b)
@@ -224,7 +227,7 @@ static ex_id peep(struct rnn *q, stage_id s, ex_id x, int number, ex_id c)
 	struct lower *L = q->L;
 	poly at[2] = {poly_const(L->p->P, q->d), poly_addc(L->p->P, stage_axis(L->p, s, 2), number * q->H)};
 
-	return low_has(L, 7) ? low_fn2(L, FN_ADD, x, low_fn2(L, FN_MUL, low_read(L, 7, at), c)) : x;
+	return low_has(L, 7) ? low_fn2(L, FN_ADD, x, low_fn2(L, FN_MUL, low_read_wide(L, 7, at), c)) : x;
 }
 
 /* Gates in ONNX's order: input, output, forget, cell. */
@@ -306,7 +309,7 @@ static void rnn_result(struct rnn *q, uint32_t k, const char *name, const stage_
 	ex_id e = low_of(L, of[0], (poly[]){ahead, b, j});
 	if (q->dirs == 2)
 		e = ex_guard(L->p, 1, &first, e, low_of(L, of[1], (poly[]){whole ? poly_sub(P, last, t) : last, b, j}));
-	stage_body(L->p, s, COMB_NONE, e);
+	stage_body(L->p, s, COMB_NONE, low_round(L, k, e));
 }
 
 static const char *recurrent(struct lower *L, int gates, const char *const *usual, int per, void (*direction)(struct rnn *q))

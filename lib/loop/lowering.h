@@ -82,15 +82,17 @@ static inline bool low_wants(const struct lower *L, uint32_t k) { return k < L->
 stage_id low_result(struct lower *L, uint32_t k, const char *name);
 /* A stage of the shape of result k in scratch; reductions end here and are passed on by low_result_is. */
 stage_id low_scratch(struct lower *L, uint32_t k, const char *name);
-/* Result k is what buffer b holds; copied where it is a result of the kernel. */
+/* The same for sums and products, of low_wide operands: its elements are of the wide type. */
+stage_id low_sums(struct lower *L, uint32_t k, const char *name);
+/* Result k is what buffer b holds; copied where it is a result of the kernel, rounded where it has another type. */
 void low_result_is(struct lower *L, uint32_t k, buf_id b);
 /* Any stage in scratch. */
 stage_id low_stage(struct lower *L, const char *name, enum dtype t, int rank, const int64_t *shape, const char *axes);
 const char *low_axes(struct lower *L, int rank);                   /* names for results of that rank */
 void low_name_axes(struct lower *L, int rank, const char *names);  /* by the anchor, once */
+const char *low_axes_fit(struct lower *L, int n);                  /* NULL, or why no stage has n axes */
 /* All axes of stage s as polynomials. */
 void low_index(struct lower *L, stage_id s, poly *index);
-const char *low_axes_fit(struct lower *L, int n);                  /* NULL, or why no stage has n axes */
 /* Element of the buffer of stage s at index. */
 ex_id low_of(struct lower *L, stage_id s, const poly *index);
 
@@ -102,5 +104,12 @@ static inline ex_id low_num(struct lower *L, ex_id like, double c) { return ex_c
 static inline ex_id low_fn1(struct lower *L, enum math_fn f, ex_id a) { return ex_call(L->p, f, a, 0, 0); }
 static inline ex_id low_fn2(struct lower *L, enum math_fn f, ex_id a, ex_id b) { return ex_call(L->p, f, a, b, 0); }
 static inline ex_id low_fnc(struct lower *L, enum math_fn f, ex_id a, double c) { return ex_call(L->p, f, a, low_num(L, a, c), 0); }
+/* Sums of f16 and bf16 are in f32, and so is what is computed of them until the result: in their own type a sum no longer grows
+ * at 2048 or 256 times what is added, and one of squares overflows. Other types are as wide as they are. */
+static inline enum dtype low_wide_type(enum dtype t) { return t == DT_F16 || t == DT_BF16 ? DT_F32 : t; }
+static inline ex_id low_wide(struct lower *L, ex_id x) { return ex_cast(L->p, low_wide_type(lex(L->p, x)->dtype), x); }
+static inline ex_id low_read_wide(struct lower *L, uint32_t i, const poly *index) { return low_wide(L, low_read(L, i, index)); }
+/* x as the type of result k. */
+static inline ex_id low_round(struct lower *L, uint32_t k, ex_id x) { return ex_cast(L->p, low_out_dtype(L, k), x); }
 static inline ex_id low_select(struct lower *L, ex_id c, ex_id a, ex_id b) { return ex_call(L->p, FN_SELECT, c, a, b); }
 #endif
