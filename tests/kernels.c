@@ -72,6 +72,11 @@ static const struct text {
 	{"LSTM{hidden_size=9} f16 7x2x300 1x36x300c 1x36x9c 1x72c"},
 	{"GRU{direction=reverse hidden_size=9} bf16 7x2x30 1x27x30c 1x27x9c 1x54c -> %0 %0.1"},
 	{"ArgMax{keepdims=0} f16 7x60"},
+	/* constants beyond int */
+	{"Mul u32 40 =2654435761; Cast{to=7} %0", 0, 4294967295.0, WRAPS},
+	{"Add u32 40 =4294967295; Cast{to=7} %0", 0, 100, WRAPS},
+	{"Mul i32 40 =-2147483648; Cast{to=7} %0", 0, 100, WRAPS},
+	{"Add i64 40 =9223372036854775807", -100, 0, WRAPS},
 	/* axes: as many as there may be */
 	{"ReduceSum f32 2x2x2x2x2x2x2x2"},
 	{"ReduceSum{keepdims=0} f32 2x2x2x2x2x2x2x2x2x2x2x2"},

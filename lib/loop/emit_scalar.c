@@ -185,6 +185,20 @@ static void int_bounds(enum dtype t, int64_t *lo, int64_t *hi)
 	*hi = dtype_is_signed(t) ? INT64_MAX >> (64 - bits) : bits == 64 ? INT64_MAX : (int64_t)((1ull << bits) - 1);
 }
 
+/* No wider than a type of 32 bits, so that what is computed with it wraps there. */
+static const char *int_text(struct emit *e, enum dtype t, int64_t c)
+{
+	bool narrow = c <= INT32_MAX && c >= -INT32_MAX;
+
+	if (t == DT_U64 || t == DT_U32)
+		return text(e, t == DT_U64 ? "%luUL" : "%luU", (unsigned long)c);
+	if (c == INT64_MIN)
+		return "(-9223372036854775807L - 1)";
+	if (t == DT_I32 && c == INT32_MIN)
+		return "(-2147483647 - 1)";
+	return text(e, c < 0 ? narrow ? "(%ld)" : "(%ldL)" : narrow ? "%ld" : "%ldL", (long)c);
+}
+
 const char *const_text(struct emit *e, enum dtype t, double c, int64_t ic)
 {
 	char buf[40];
@@ -192,10 +206,7 @@ const char *const_text(struct emit *e, enum dtype t, double c, int64_t ic)
 	if (t == DT_BOOL)
 		return ic || c != 0 ? "1" : "0";
 	if (!dtype_is_float(t))
-		return ic == INT64_MIN            ? "(-9223372036854775807L - 1)" :
-		       t == DT_U64                ? text(e, "%luUL", (unsigned long)ic) :
-		       ic > INT32_MAX || ic < -INT32_MAX ? text(e, ic < 0 ? "(%ldL)" : "%ldL", (long)ic) :
-						    text(e, ic < 0 ? "(%ld)" : "%ld", (long)ic);
+		return int_text(e, t, ic);
 	if (isnan(c))
 		return t == DT_F64 ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")";
 	if (isinf(c))
