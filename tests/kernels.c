@@ -72,6 +72,16 @@ static const struct text {
 	{"LSTM{hidden_size=9} f16 7x2x300 1x36x300c 1x36x9c 1x72c"},
 	{"GRU{direction=reverse hidden_size=9} bf16 7x2x30 1x27x30c 1x27x9c 1x54c -> %0 %0.1"},
 	{"ArgMax{keepdims=0} f16 7x60"},
+	/* the largest and the least of all there is */
+	{"ReduceMax{keepdims=0} bool 64x100 i64=1,", 0, .5},
+	{"ReduceMin{keepdims=0} bool 64x100 i64=1,", 1, 1},
+	{"ReduceMax{keepdims=0} bool 100x64 i64=0,", 0, .5},
+	{"ReduceMax{keepdims=0} i8 64x100 i64=1,", -128, -100},
+	{"ReduceMin{keepdims=0} u8 64x100 i64=1,", 200, 255},
+	{"ReduceMax{keepdims=0} i32 64x100 i64=1,", -2147483648.0, -2e9},
+	{"ReduceMin{keepdims=0} u32 64x100 i64=1,", 4e9, 4294967295.0},
+	{"ReduceMax{keepdims=0} i64 64x100 i64=1,", -1e15, -1e14},
+	{"ReduceMin{keepdims=0} u64 64x100 i64=1,", 1e14, 1e15},
 	/* constants beyond int */
 	{"Mul u32 40 =2654435761; Cast{to=7} %0", 0, 4294967295.0, WRAPS},
 	{"Add u32 40 =4294967295; Cast{to=7} %0", 0, 100, WRAPS},
@@ -254,6 +264,39 @@ static bool try_schedules(struct kernel *k)
 	return !why;
 }
 
+/* A reduction of any kind, type, shape, axes. */
+static const char *random_reduction(void)
+{
+	static const char *const ops[] = {"Sum", "Max", "Min", "SumSquare", "Mean", "Prod", "L1", "L2", "LogSum", "LogSumExp"};
+	static const char *const types[] = {"bool", "i8", "u8", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64"};
+	int type = (int)rng_range(&rng, 0, 10), rank = (int)rng_range(&rng, 1, 4);
+	int op = (int)(type == 0 ? rng_range(&rng, 1, 2) : rng_range(&rng, 0, type < 7 ? 3 : 9));
+	char *shape = arena_str(&a, ""), *axes = arena_str(&a, "");
+
+	for (int d = 0; d < rank; d++) {
+		shape = arena_printf(&a, "%s%s%d", shape, d ? "x" : "", (int)rng_range(&rng, 1, rank < 3 ? 150 : 20));
+		if (rng_range(&rng, 0, 1) || (d + 1 == rank && !*axes))
+			axes = arena_printf(&a, "%s%d,", axes, d);
+	}
+	if (strchr(axes, ',') != strrchr(axes, ','))
+		axes[strlen(axes) - 1] = 0;
+	return arena_printf(&a, "Reduce%s%s %s %s i64=%s", ops[op], rng_range(&rng, 0, 1) ? "{keepdims=0}" : "", types[type], shape, axes);
+}
+
+static void try_random(void)
+{
+	enum { TEXTS = 150 };
+
+	for (int i = 0; i < TEXTS; i++) {
+		struct text t = {random_reduction(), .5, 1.5}; /* integers: 0 and 1 */
+		struct kernel k;
+		kernel_begin(&k, &t);
+		if (try_schedules(&k))
+			prog_free(k.low.prog);
+		module_free(k.m);
+	}
+}
+
 /* ---- compiled ---- */
 
 static void put_call(FILE *f, struct loop_prog *p, int n)
@@ -332,6 +375,8 @@ int main(int argc, char **argv)
 		kernel_begin(&k[n], &texts[i]);
 		n += try_schedules(&k[n]);
 	}
+	if (argc < 2)
+		try_random();
 	if (n)
 		try_compiled(k, n);
 	return tap_done();

@@ -170,7 +170,7 @@ static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum 
 	guard_nest(p, copy, nguard, guard);
 	nest_insert(p, seq, 0, copy);
 	stage_id zero = stage_into(p, arena_printf(&p->arena, "%s.init", sym_str(lstage(p, s)->name)), b, axes);
-	stage_body(p, zero, COMB_NONE, ex_const(p, shape.dtype, combiner_identity(lstage(p, s)->comb)));
+	stage_body(p, zero, COMB_NONE, ex_new(p, identity_const(lstage(p, s)->comb, shape.dtype)));
 	for (int i = 0; i < n; i++)
 		if (lnest(p, block[i])->phase == BLOCK_INIT) {
 			struct nest *k = lnest(p, block[i]);
@@ -256,7 +256,7 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 	}
 	for (int i = 0; i < ng; i++)
 		guard[i] = poly_subst_many(p->P, lnest(p, update)->guard.a[i], k, lv, by);
-	ex_id none = ex_const(p, b.dtype, combiner_identity(old.comb));
+	ex_id none = ex_new(p, identity_const(old.comb, b.dtype));
 	stage_body(p, part, old.comb, ex_guard(p, ng, guard, ex_subst(p, old.body, old.naxes, av, at), none));
 	/* s combines the parts */
 	lstage(p, s)->naxes = old.nspatial;

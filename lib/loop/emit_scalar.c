@@ -177,14 +177,6 @@ const char *scalar_load(struct emit *e, buf_id b, poly offset)
 
 /* ---- expressions ---- */
 
-static void int_bounds(enum dtype t, int64_t *lo, int64_t *hi)
-{
-	int bits = 8 * (int)dtype_size(t);
-
-	*lo = dtype_is_signed(t) ? INT64_MIN >> (64 - bits) : 0;
-	*hi = dtype_is_signed(t) ? INT64_MAX >> (64 - bits) : bits == 64 ? INT64_MAX : (int64_t)((1ull << bits) - 1);
-}
-
 /* No wider than a type of 32 bits, so that what is computed with it wraps there. */
 static const char *int_text(struct emit *e, enum dtype t, int64_t c)
 {
@@ -394,12 +386,9 @@ const char *scoped(struct emit *e, ex_id ex, const char *(*f)(struct emit *e, ex
 
 static const char *identity_text(struct emit *e, enum dtype t, enum combiner c)
 {
-	int64_t lo, hi;
+	struct ex x = identity_const(c, t);
 
-	if (dtype_is_float(t) || c == COMB_SUM || c == COMB_PROD || t == DT_BOOL)
-		return const_text(e, t, t == DT_BOOL ? c == COMB_PROD || c == COMB_MIN : combiner_identity(c), c == COMB_PROD);
-	int_bounds(t, &lo, &hi);
-	return const_text(e, t, 0, c == COMB_MAX ? lo : hi);
+	return const_text(e, t, x.c, x.ic);
 }
 
 void scalar_block(struct emit *e)

@@ -65,9 +65,20 @@ static int64_t whole(enum dtype t, double c)
 	return c >= (double)hi ? hi : c >= (double)lo ? (int64_t)c : isnan(c) ? 0 : lo;
 }
 
+static struct ex constant(enum dtype t, double c)
+{
+	return (struct ex){.kind = EX_CONST, .dtype = t, .c = c, .ic = dtype_is_float(t) ? 0 : whole(t, c), .dyn_dim = -1};
+}
+
 ex_id ex_const(struct loop_prog *p, enum dtype t, double c)
 {
-	return ex_new(p, (struct ex){.kind = EX_CONST, .dtype = t, .c = c, .ic = dtype_is_float(t) ? 0 : whole(t, c), .dyn_dim = -1});
+	return ex_new(p, constant(t, c));
+}
+
+/* As a bool -infinity is true, like all that is not 0. */
+struct ex identity_const(enum combiner c, enum dtype t)
+{
+	return constant(t, t == DT_BOOL ? c == COMB_PROD || c == COMB_MIN : combiner_identity(c));
 }
 
 ex_id ex_const_int(struct loop_prog *p, enum dtype t, int64_t c)

@@ -182,7 +182,7 @@ static void store(enum dtype t, void *p, int64_t i, double v)
 	case DT_F64: ((double *)p)[i] = v; break;
 	case DT_F16: ((uint16_t *)p)[i] = float_to_half((float)v); break;
 	case DT_BF16: ((uint16_t *)p)[i] = float_to_bf16((float)v); break;
-	case DT_U64: ((uint64_t *)p)[i] = v >= 0 ? (uint64_t)v : (uint64_t)(int64_t)v; break;
+	case DT_U64: ((uint64_t *)p)[i] = v >= 0x1p64 ? UINT64_MAX : v >= 0 ? (uint64_t)v : (uint64_t)(int64_t)v; break;
 	case DT_I64: ((int64_t *)p)[i] = whole(v); break;
 	case DT_I32:
 	case DT_U32: ((int32_t *)p)[i] = (int32_t)whole(v); break;
@@ -295,12 +295,17 @@ static double eval_read(struct machine *m, const struct ex *x)
 	return m->why ? 0 : m->read(m, x->buf, index);
 }
 
+static double const_value(const struct ex *x)
+{
+	return dtype_is_float(x->dtype) ? x->c : x->dtype == DT_U64 ? (double)(uint64_t)x->ic : (double)x->ic;
+}
+
 static double eval(struct machine *m, ex_id ex)
 {
 	const struct ex *x = lex(m->p, ex);
 
 	switch (x->kind) {
-	case EX_CONST: return dtype_is_float(x->dtype) ? x->c : (double)x->ic;
+	case EX_CONST: return const_value(x);
 	case EX_INDEX: return (double)value_of(m, x->index[0]);
 	case EX_READ: return eval_read(m, x);
 	case EX_CAST: {
@@ -325,13 +330,9 @@ static double eval(struct machine *m, ex_id ex)
 
 static double identity(enum combiner c, enum dtype t)
 {
-	int bits = 8 * (int)dtype_size(t);
+	struct ex x = identity_const(c, t);
 
-	if (c < COMB_MAX || !dtype_is_int(t))
-		return combiner_identity(c);
-	if (!dtype_is_signed(t))
-		return c == COMB_MAX ? 0 : ldexp(1, bits) - 1;
-	return c == COMB_MAX ? -ldexp(1, bits - 1) : ldexp(1, bits - 1) - 1;
+	return const_value(&x);
 }
 
 static double combine(enum combiner c, enum dtype t, double a, double b)

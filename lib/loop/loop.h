@@ -99,6 +99,8 @@ struct axis {
 };
 enum combiner { COMB_NONE, COMB_SUM, COMB_PROD, COMB_MAX, COMB_MIN };
 double combiner_identity(enum combiner c); /* 0, 1, -inf, inf */
+/* The same of type t, an EX_CONST: for max and min of integers and bool the lowest and the highest there is. */
+struct ex identity_const(enum combiner c, enum dtype t);
 
 struct stage {
 	sym name;
