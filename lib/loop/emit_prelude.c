@@ -166,6 +166,18 @@ static const char bf16_text[] =
 	"\treturn f != f ? 0x7fc0 : (unsigned short)((x.u + 0x7fff + (x.u >> 16 & 1)) >> 16);\n"
 	"}\n";
 
+/* Squaring and multiplying; wraps. */
+static const char power_text[] =
+	"static inline long pow_i64(long a, long b)\n"
+	"{\n"
+	"\tlong r = 1;\n"
+	"\tif (b < 0)\n"
+	"\t\treturn a == 1 ? 1 : a == -1 ? b & 1 ? -1 : 1 : 0;\n"
+	"\tfor (; b; b >>= 1, a *= a)\n"
+	"\t\tr *= b & 1 ? a : 1;\n"
+	"\treturn r;\n"
+	"}\n";
+
 static void number_helpers(FILE *f, enum dtype t)
 {
 	bool real = dtype_is_float(t), is_signed = dtype_is_signed(t);
@@ -290,6 +302,8 @@ static void write_all(FILE *f, struct loop_prog *const *p, int n)
 			number_helpers(f, d);
 	if (uses_dtype(p, n, DT_BF16))
 		fputs(bf16_text, f);
+	if (uses_fn(p, n, FN_POW))
+		fputs(power_text, f);
 	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
 		if (uses_fn(p, n, fn))
 			fn_helper(f, fn, done);

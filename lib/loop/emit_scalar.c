@@ -242,6 +242,8 @@ const char *scalar_call(struct emit *e, int fn, enum dtype t, const char *a, con
 		return a;
 	if (t == DT_BOOL && (fn == FN_MAX || fn == FN_MIN))
 		return text(e, fn == FN_MAX ? "(%s | %s)" : "(%s & %s)", a, b);
+	if (is_int && fn == FN_POW)
+		return text(e, "(%s)pow_i64(%s, %s)", ctype(t), a, b);
 	if (is_int && strstr(row, "%f")) {
 		if (b && *b)
 			b = text(e, "(double)%s", b);

@@ -149,12 +149,13 @@ static ex_id mean(struct lower *L, const ex_id *a)
 	return low_fnc(L, FN_DIV, fold(L, a, FN_ADD), L->n->nin);
 }
 
-/* Small constant exponents become products; the exponent takes the base's type. */
+/* Small constant exponents of floats become products. Integers to the power of integers are exact, and wrap. */
 static ex_id power(struct lower *L, const ex_id *a)
 {
+	enum dtype t = low_wide_type(low_dtype(L, 0));
 	double c;
 
-	if (dtype_is_float(low_dtype(L, 0)) && low_scalar(L, 1, &c)) {
+	if (dtype_is_float(t) && low_scalar(L, 1, &c)) {
 		if (c == 1)
 			return a[0];
 		if (c == 2)
@@ -166,7 +167,9 @@ static ex_id power(struct lower *L, const ex_id *a)
 		if (c == -0.5)
 			return low_fn1(L, FN_RSQRT, a[0]);
 	}
-	return low_fn2(L, FN_POW, a[0], ex_cast(L->p, low_dtype(L, 0), a[1]));
+	if (!dtype_is_float(t))
+		t = dtype_is_float(low_dtype(L, 1)) ? DT_F64 : DT_I64;
+	return low_round(L, 0, low_fn2(L, FN_POW, ex_cast(L->p, t, a[0]), ex_cast(L->p, t, a[1])));
 }
 
 /* mod of integers has the divisor's sign; fmod=1 asks for the dividend's. */

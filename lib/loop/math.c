@@ -266,7 +266,7 @@ double math_eval(enum math_fn f, enum dtype t, double a, double b, double c)
 		return math_row(f)->eval(a, b, c);
 	if ((f == FN_DIV || f == FN_MOD) && b == 0)
 		return 0;
-	r = f == FN_RECIP && a == 0 ? 0 : math_row(f)->eval(a, b, c);
+	r = a == 0 && (f == FN_RECIP || (f == FN_POW && b < 0)) ? 0 : math_row(f)->eval(a, b, c);
 	if (f == FN_MOD && r != 0 && (r < 0) != (b < 0))
 		r += b;
 	return trunc(r);

@@ -36,6 +36,7 @@ struct math_row {
 	enum math_fn needs;     /* a row whose helper this one's calls, or FN_NONE */
 };
 const struct math_row *math_row(enum math_fn f);
-/* The value of f in type t. Integers: div truncates, mod has the divisor's sign (floats: the dividend's), by 0 gives 0. */
+/* The value of f in type t. Integers: div truncates, mod has the divisor's sign (floats: the dividend's), by 0 gives 0, also 0
+ * to a negative power. */
 double math_eval(enum math_fn f, enum dtype t, double a, double b, double c);
 #endif
