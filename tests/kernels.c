@@ -95,6 +95,13 @@ static const struct text {
 	{"Pow i64 40 i32=-3", 0, 1},
 	{"Pow f16 40 f32=0.3", 1, 1000},
 	{"Pow f32 40 i64 40", 1, 5},
+	/* places that the type of the index cannot tell apart */
+	{"OneHot u8 40 i64=300 f32=0,1", 0, 255},
+	{"OneHot i8 40 i64=200 f32=0,1", -128, 127},
+	{"OneHot f16 40 i64=3000 f32=0,1", 0, 3000},
+	{"OneHot bf16 40 i64=700 f32=0,1", -700, 700},
+	{"OneHot i64 40 i64=70 f32=0,1", -80, 80},
+	{"OneHot f32 40 i64=70 i8=0,1", -70, 70},
 	/* constants beyond int */
 	{"Mul u32 40 =2654435761; Cast{to=7} %0", 0, 4294967295.0, WRAPS},
 	{"Add u32 40 =4294967295; Cast{to=7} %0", 0, 100, WRAPS},

@@ -45,7 +45,7 @@ static const char *gather_elements(struct lower *L)
 	return NULL;
 }
 
-/* values = [off, on]; on where the axis is at the index (negative from the end). */
+/* values = [off, on]; on where the axis is at the index (negative from the end), which may be of a type too small for all places. */
 static const char *one_hot(struct lower *L)
 {
 	int rank = low_out_rank(L, 0), a, k = 0;
@@ -58,7 +58,7 @@ static const char *one_hot(struct lower *L)
 	for (int i = 0; i < rank; i++)
 		if (i != a)
 			x[k++] = at[i];
-	ex_id i = low_read(L, 0, x), here = ex_index(L->p, low_dtype(L, 0), at[a]);
+	ex_id i = ex_cast(L->p, DT_I64, low_read(L, 0, x)), here = ex_index(L->p, DT_I64, at[a]);
 	ex_id wrapped = low_fnc(L, FN_ADD, i, (double)L->out_shape[0][a]);
 	i = low_select(L, low_fnc(L, FN_LT, i, 0), wrapped, i);
 	v = poly_const(L->p->P, 0);
