@@ -275,7 +275,7 @@ const char *target_compiler_version(void)
 	static char version[64];
 
 	if (!version[0]) {
-		char *command = xprintf("echo __VERSION__ | %s -E -P -x c - 2>/dev/null", target_compiler());
+		char *command = xprintf("%s -E -P -x c - 2>/dev/null <<'E'\n__VERSION__\nE", target_compiler());
 		FILE *f = popen(command, "re");
 		if (f && fscanf(f, " \"%63[^\"]", version) != 1)
 			version[0] = 0;
