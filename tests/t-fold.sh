@@ -21,6 +21,21 @@ grep -q 'ones (ConstantOfShape): kept: its result of 256 bytes would make the mo
 	grep -q 't (Transpose): folded: t is a constant' why && echo "ok - why" || { echo "not ok - why"; cat why; }
 ge-load "$cases/limit.txt" | ge-fold | ge-dump | grep -q 'const ones = f32\[64\]' && echo "ok - without the limit" || echo "not ok - without the limit"
 
+# What a node of constants becomes.
+folds() { # WHAT CONSTANTS NODE WANT
+	printf 'hone-text 1\nmodule ir=10 opset=28\n%s\ngraph main {\n  input q: f32[1]\n  y = %s\n  output y = y\n}\n' "$2" "$3" >node.txt
+	ge-load node.txt | ge-fold | ge-dump >node.out && grep -qxF "const y = $4" node.out && echo "ok - $1" || { echo "not ok - $1"; cat node.out; }
+}
+for want in none:7 add:17 mul:70 max:10 min:7; do
+	r=${want%:*}
+	folds "ScatterND, $r" 'const d = i64[3] [10, 20, 30]
+const i = i64[1,1] [0]
+const u = i64[1] [7]' "ScatterND(@d, @i, @u) {reduction=\"$r\"}" "i64[3] [${want#*:}, 20, 30]"
+	folds "ScatterElements, $r" 'const d = i64[3] [20, 10, 30]
+const i = i64[1] [1]
+const u = i64[1] [7]' "ScatterElements(@d, @i, @u) {reduction=\"$r\"}" "i64[3] [20, ${want#*:}, 30]"
+done
+
 # The same bytes whatever the directory, locale or how often.
 ge-load "$cases/pads.txt" | ge-shape | ge-fold >a.g
 mkdir -p elsewhere && (cd elsewhere && ge-load "$cases/pads.txt" | LC_ALL=tr_TR.UTF-8 ge-shape | LC_ALL=C ge-fold >../b.g)

@@ -149,10 +149,13 @@ static struct tensor *known_tensor(struct infer *I, uint32_t i, int64_t index_fr
 	return x;
 }
 
-/* Operands whose elements a moving operator moves; the others say how. Bit i: operand i. */
-static unsigned moved_operands(enum opcode op)
+/* Operands whose elements a moving operator moves; the others say how. Bit i: operand i. 0: it does
+ * not only move them. */
+static unsigned moved_operands(const struct node *n)
 {
-	switch (op) {
+	if (!op_is(n->op, OP_MOVE) || strcmp(attr_str(n, "reduction", "none"), "none"))
+		return 0;
+	switch (n->op) {
 	case OP_Concat: return ~0u;
 	case OP_ScatterND:
 	case OP_ScatterElements:
@@ -166,11 +169,11 @@ static unsigned moved_operands(enum opcode op)
 static void known_by_eval(struct infer *I)
 {
 	const struct op_info *info = op_info(I->n->op);
-	bool move = info->traits & OP_MOVE, any = false;
+	unsigned moved = moved_operands(I->n);
+	bool move = moved, any = false;
 	struct arena a = {0};
 	struct tensor **in, **out;
 	VEC(poly) from = {0};
-	unsigned moved = move ? moved_operands(I->n->op) : 0;
 
 	if (!(info->traits & OP_PURE) || info->traits & (OP_CONTROL | OP_CALL) || !I->n->nin)
 		return;
@@ -214,7 +217,9 @@ static void known_by_eval(struct infer *I)
 			continue;
 		for (int64_t k = 0; k < n; k++) {
 			int64_t c = tensor_get_int(out[i], k);
-			e[k] = move ? from.a[c] : rule_const(I, c);
+			e[k] = !move			     ? rule_const(I, c)
+			       : (uint64_t)c < from.n ? from.a[c]
+						      : POLY_UNKNOWN;
 		}
 	}
 done:
