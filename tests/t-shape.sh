@@ -62,6 +62,41 @@ run-cmp --range flag=0:1 --const sr=2 --const sizes=4,-1 --const any=1 --const b
 	echo "ok - run-cmp: constants of the side that has the input" || echo "not ok - run-cmp: constants of the side that has the input"
 run-ref --const sr=2 --const sizes=2,2 --const any=0 --const big=1 --set n=1 inputs.g | grep -q '^z: f32\[2,2\]' && echo "ok - run-ref: constants" || echo "not ok - run-ref: constants"
 
+# squeeze(dim) as PyTorch exports it: the branch that is not taken need not be sound.
+cat >branch.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+symbol n 0 inf
+const axis = i64[1] [1]
+const at = i64[] [1]
+graph squeezed {
+  input t
+  u = Squeeze(t, @axis)
+  output u = u
+}
+graph same {
+  input t
+  u = Identity(t)
+  output u = u
+}
+graph main {
+  input x: f32[2,n,8]
+  s = Shape(x)
+  e = Gather(s, @at)
+  c = Equal(e, @at)
+  y = If(c, x) {else_branch=graph same then_branch=graph squeezed}
+  output y = y
+}
+END
+ge-load branch.txt >branch.g
+ge-shape --set n=128 branch.g -o many.g
+has many.g 'y: f32\[2,128,8\] = If' "a branch that is not taken"
+ge-shape --set n=1 branch.g -o one.g
+has one.g 'y: f32\[2,8\] = If' "and that is"
+run-ref --set n=128 branch.g | grep -q '^y: f32\[2,128,8\]' && echo "ok - it runs" || echo "not ok - it runs"
+ge-shape branch.g | ge-shape --set n=128 | ge-simplify | ge-fold -o folded.g && run-cmp --set n=128 folded.g branch.g >/dev/null &&
+	echo "ok - what was said of the other branch is forgotten" || echo "not ok - what was said of the other branch is forgotten"
+
 refuses() { # CODE PATTERN WHAT COMMAND...
 	code=$1 pattern=$2 what=$3
 	shift 3

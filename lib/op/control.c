@@ -70,11 +70,12 @@ static const char *shape_branch(struct infer *I)
 		pick = n - 1;
 	for (int i = 0, first = 1; i < n; i++) {
 		const char *why = body_fits(I, all[i], I->n->nin - 1, I->n->nout);
-		if (!why)
-			why = I->body(I, all[i], I->in + 1, I->kin + 1, out);
 		if (why)
 			return why;
-		if (fixed && i != pick)
+		bool taken = !fixed || i == pick; /* else it may be sound for other types only */
+		if ((why = I->body(I, all[i], taken ? I->in + 1 : NULL, I->kin + 1, out)))
+			return why;
+		if (!taken)
 			continue;
 		for (uint32_t k = 0; k < I->n->nout; k++)
 			I->out[k] = first ? out[k] : type_join(I, &I->out[k], &out[k]);

@@ -4,11 +4,13 @@
  * what the calls have in common, so that in the end its values have types that hold for all of
  * them. What the module said before (declared types) is merged in: inference wins where both know,
  * constants must not contradict. */
+#include "graph/bodies.h"
 #include "graph/pass.h"
 #include "op/rules.h"
 
 struct body_state {
 	bool seen, busy;
+	bool skipped; /* a branch never taken, somewhere */
 	struct type *in; /* types its inputs were inferred for */
 	struct known *kin;
 };
@@ -241,6 +243,10 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 	struct type *tin;
 	struct known *kn;
 
+	if (!in) {
+		b->skipped = true;
+		return NULL;
+	}
 	if (b->busy)
 		return "a body applies itself";
 	tin = ARENA_ARRAY(&m->arena, struct type, n);
@@ -326,6 +332,33 @@ static void infer_graph(struct state *S, graph_id g)
 
 /* ---- the whole module ---- */
 
+static void forget_shape(struct module *m, val_id v)
+{
+	if (v)
+		val(m, v)->type.rank = RANK_UNKNOWN;
+}
+
+/* A graph that is never applied: what the module said of its shapes may be of other types than it would be given
+ * now, and passes would count on it. */
+static void forget_graph(struct state *S, graph_id g)
+{
+	struct module *m = S->m;
+	const struct graph *gr = graph(m, g);
+	graph_id b;
+
+	S->body[g].seen = true;
+	for (size_t i = 0; i < gr->in.n; i++)
+		forget_shape(m, gr->in.a[i]);
+	for (size_t i = 0; i < gr->nodes.n; i++) {
+		const struct node *n = node(m, gr->nodes.a[i]);
+		for (uint32_t k = 0; k < n->nout; k++)
+			forget_shape(m, n->out[k]);
+		for (uint32_t k = 0; (b = node_body(n, k)); k++)
+			if (!S->body[b].seen)
+				forget_graph(S, b);
+	}
+}
+
 static struct state state_new(struct module *m, struct known *known)
 {
 	struct state S = {.m = m, .known = known};
@@ -349,6 +382,9 @@ void infer_module(struct module *m, struct known **known)
 	struct state S = state_new(m, k);
 
 	infer_graph(&S, m->main);
+	for (graph_id g = 1; g < m->graphs.n; g++)
+		if (S.body[g].skipped && !S.body[g].seen)
+			forget_graph(&S, g);
 	state_free(&S);
 	if (known)
 		*known = k;

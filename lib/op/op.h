@@ -25,7 +25,8 @@ struct infer {
 	const struct known *kin;  /* n->nin */
 	struct type *out;         /* n->nout */
 	struct known *kout;
-	/* Types of a body's outputs for these input types (control operators; gives NULL or why not). */
+	/* Types of a body's outputs for these input types (control operators; gives NULL or why not). in NULL: it is
+	 * never applied here; out stays as it is. */
 	const char *(*body)(struct infer *, graph_id g, const struct type *in, const struct known *kin, struct type *out);
 	void *arg;
 };

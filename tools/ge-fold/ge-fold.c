@@ -97,8 +97,8 @@ static size_t result_bytes(struct fold *f, const struct node *n)
 		int64_t c = t ? type_count(f->m, t) : 0;
 		if (c > 0)
 			sum += (size_t)c * dtype_size(t->dtype);
-		else if (c < 0 && type_static(f->m, t)) /* beyond counting */
-			return SIZE_MAX;
+		else if (c < 0 && (type_static(f->m, t) || t->rank == RANK_UNKNOWN))
+			return SIZE_MAX; /* beyond counting, or in a branch that is never taken */
 	}
 	return sum;
 }
