@@ -35,6 +35,18 @@ const u = i64[1] [7]' "ScatterND(@d, @i, @u) {reduction=\"$r\"}" "i64[3] [${want
 const i = i64[1] [1]
 const u = i64[1] [7]' "ScatterElements(@d, @i, @u) {reduction=\"$r\"}" "i64[3] [20, ${want#*:}, 30]"
 done
+# Integers wrap to their type.
+pair() { printf 'const a = %s\nconst b = %s' "$1" "$2"; }
+folds "u8: 3 - 5" "$(pair 'u8[1] [3]' 'u8[1] [5]')" 'Sub(@a, @b)' 'u8[1] [254]'
+folds "i8: 100 + 100" "$(pair 'i8[] [100]' 'i8[] [100]')" 'Add(@a, @b)' 'i8[] [-56]'
+folds "i8: -(-128)" 'const a = i8[1] [-128]' 'Neg(@a)' 'i8[1] [-128]'
+folds "i32: 65536 * 65536" "$(pair 'i32[2] [65536, 3]' 'i32[] [65536]')" 'Mul(@a, @b)' 'i32[2] [0, 196608]'
+folds "u64: 2^63 + 5 > 1" "$(pair 'u64[1] [9223372036854775813]' 'u64[1] [1]')" 'Greater(@a, @b)' 'bool[1] [1]'
+folds "70000 as u16" 'const a = i64[2] [70000, 65535]' 'Cast(@a) {to=4}' 'u16[2] [4464, 65535]'
+folds "40000 as i16" 'const a = i64[1] [40000]' 'Cast(@a) {to=5}' 'i16[1] [-25536]'
+folds "-1 as u32" 'const a = i32[1] [-1]' 'Cast(@a) {to=12}' 'u32[1] [4294967295]'
+folds "i8: the sum of 100 and 100" 'const a = i8[2] [100, 100]' 'ReduceSum(@a) {keepdims=0}' 'i8[] [-56]'
+folds "i32: the product of 65536 and 65536" 'const a = i32[2] [65536, 65536]' 'ReduceProd(@a) {keepdims=0}' 'i32[] [0]'
 
 # The same bytes whatever the directory, locale or how often.
 ge-load "$cases/pads.txt" | ge-shape | ge-fold >a.g

@@ -355,16 +355,16 @@ static void elem_attrs(const struct node *n, const struct elem *f, double *p)
 	}
 }
 
-/* Floating point elements are followed as whole numbers only as far as every type has them exactly, and
- * not where the sign of a zero would matter. */
+/* Elements are followed as whole numbers only as far as the type has them, and floating point ones not
+ * where the sign of a zero would matter. */
 static poly trusted(struct infer *I, poly e)
 {
 	enum dtype t = I->out[0].dtype;
-	int64_t c, limit = t == DT_BF16 ? 1 << 8 : t == DT_F16 ? 1 << 11 : 1 << 24;
+	int64_t c;
 
-	if (!dtype_is_float(t) || !poly_is_const(rule_polys(I), e, &c))
-		return e;
-	return c == 0 || c > limit || c < -limit ? POLY_UNKNOWN : e;
+	if (dtype_is_float(t) && poly_is_const(rule_polys(I), e, &c) && c == 0)
+		return POLY_UNKNOWN;
+	return rule_fits(rule_polys(I), t, e);
 }
 
 static void known_unary(struct infer *I, const struct elem *f)

@@ -118,9 +118,10 @@ static const struct known *known_of(struct state *S, val_id v)
 	poly *e = ARENA_ARRAY(&S->m->arena, poly, n);
 	for (int i = 0; i < n; i++) {
 		double d = tensor_get(&t, i);
-		bool whole = !dtype_is_float(t.dtype) ||
-			     (d > -0x1p31 && d < 0x1p31 && d == (double)(int32_t)d &&
-			      (d != 0 || !__builtin_signbit(d)));
+		bool whole = dtype_is_float(t.dtype)
+				     ? d > -0x1p31 && d < 0x1p31 && d == (double)(int32_t)d &&
+					       (d != 0 || !__builtin_signbit(d))
+				     : t.dtype != DT_U64 || d < 0x1p63;
 		e[i] = whole ? poly_const(S->m->dims, tensor_get_int(&t, i)) : POLY_UNKNOWN;
 	}
 	*k = (struct known){.yes = true, .n = (int)n, .e = e};
@@ -219,9 +220,10 @@ static void known_by_eval(struct infer *I)
 			continue;
 		for (int64_t k = 0; k < n; k++) {
 			int64_t c = tensor_get_int(out[i], k);
-			e[k] = !move			     ? rule_const(I, c)
-			       : (uint64_t)c < from.n ? from.a[c]
-						      : POLY_UNKNOWN;
+			if (move)
+				e[k] = (uint64_t)c < from.n ? from.a[c] : POLY_UNKNOWN;
+			else
+				e[k] = rule_fits(rule_polys(I), out[i]->dtype, rule_const(I, c));
 		}
 	}
 done:

@@ -55,7 +55,7 @@ static void known_reduce(struct infer *I)
 		      : r->combine == PROD ? poly_mul(P, acc, k->e[i])
 		      : r->combine == MAX  ? poly_max(P, acc, k->e[i])
 					   : poly_min(P, acc, k->e[i]);
-	e[0] = acc;
+	e[0] = rule_fits(P, I->out[0].dtype, acc);
 }
 
 static const char *shape_reduce(struct infer *I)
@@ -222,18 +222,6 @@ static void reduce_floats(struct eval *e, const struct walk *w, const struct ten
 	store_d(y, 0, (int)w->nout, acc);
 }
 
-/* The smallest and largest number of an integer type. */
-static int64_t lowest(enum dtype t)
-{
-	return dtype_is_signed(t) ? INT64_MIN >> (64 - 8 * dtype_size(t)) : 0;
-}
-static int64_t highest(enum dtype t)
-{
-	return t == DT_BOOL			   ? 1
-	       : dtype_is_signed(t) || t == DT_U64 ? INT64_MAX >> (64 - 8 * dtype_size(t))
-						   : (INT64_C(1) << 8 * dtype_size(t)) - 1;
-}
-
 static void reduce_ints(struct eval *e, const struct walk *w, const struct tensor *x,
 			struct tensor *y)
 {
@@ -242,8 +230,8 @@ static void reduce_ints(struct eval *e, const struct walk *w, const struct tenso
 
 	for (int64_t i = 0; i < w->nout; i++)
 		acc[i] = r->combine == PROD  ? 1
-			 : r->combine == MAX ? lowest(x->dtype)
-			 : r->combine == MIN ? highest(x->dtype)
+			 : r->combine == MAX ? dtype_lowest(x->dtype)
+			 : r->combine == MIN ? dtype_highest(x->dtype)
 					     : 0;
 	walk_ints(w, x, r, acc);
 	for (int64_t i = 0; r->after == MEAN && i < w->nout; i++)

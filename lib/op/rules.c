@@ -164,6 +164,27 @@ poly *rule_known(struct infer *I, uint32_t i, int n)
 	return e;
 }
 
+poly rule_fits(struct polys *P, enum dtype t, poly e)
+{
+	int64_t exact = t == DT_BF16  ? 1 << 8
+			: t == DT_F16 ? 1 << 11
+			: t == DT_F32 ? 1 << 24
+				      : INT64_C(1) << 53;
+	bool whole = dtype_is_int(t);
+	int64_t lo, hi;
+
+	if (!e || !(whole || dtype_is_float(t)))
+		return e;
+	poly_range(P, e, &lo, &hi);
+	if (poly_is_const(P, e, NULL))
+		return lo >= (whole ? dtype_lowest(t) : -exact) &&
+				       hi <= (whole ? dtype_highest(t) : exact)
+			       ? e
+			       : POLY_UNKNOWN;
+	/* Extents are numbers that models count in; those types are wide enough. */
+	return dtype_size(t) < 4 || (!dtype_is_signed(t) && lo < 0) ? POLY_UNKNOWN : e;
+}
+
 dim rule_product(struct infer *I, const dim *d, int a, int b)
 {
 	dim p = rule_const(I, 1);

@@ -49,6 +49,8 @@ dim rule_broadcast_dim(struct polys *P, dim a, dim b, bool *clash);
 int rule_ints(struct infer *I, uint32_t i, const int64_t **v);
 /* Known elements for result i: n unknown ones to fill in. NULL if nobody wants them (too many). */
 poly *rule_known(struct infer *I, uint32_t i, int n);
+/* e as an element of type t: unknown where t may wrap or round it. */
+poly rule_fits(struct polys *P, enum dtype t, poly e);
 /* Product of dims[a..b). */
 dim rule_product(struct infer *I, const dim *d, int a, int b);
 
@@ -99,6 +101,9 @@ static inline char *tensor_bytes(struct tensor *t)
 	return (char *)t->data;
 }
 bool dtype_fixed(enum dtype t); /* numbers and bool that tensors of this evaluator may hold */
+/* The smallest and the largest number of an integer type or bool (u64: as far as int64_t goes). */
+int64_t dtype_lowest(enum dtype t);
+int64_t dtype_highest(enum dtype t);
 
 /* Walks nop tensors that broadcast to one shape; neighbouring axes are merged where all allow it.
  */

@@ -125,26 +125,23 @@ static const char *shape_cast(struct infer *I)
 					dtype_name(I->in[0].dtype), dtype_name(to));
 		return NULL;
 	}
-	/* Values that are integers stay what they are in every numeric type wide enough. */
+	/* Values that are integers stay what they are in every numeric type that has them. */
 	if (!I->kin[0].yes || !to || !(dtype_is_int(to) || dtype_is_float(to) || to == DT_BOOL) ||
 	    !(e = rule_known(I, 0, I->kin[0].n)))
 		return NULL;
 	for (int i = 0; i < I->kin[0].n; i++) {
-		int64_t lo, hi,
-			limit = to == DT_F16 || to == DT_BF16 || to == DT_I8 || to == DT_U8
-					? 127
-					: 1 << 24;
+		int64_t lo = 0, hi = 0;
 		poly v = I->kin[0].e[i];
-		if (poly_is_const(rule_polys(I), v, &lo)) {
-			bool fits = to == DT_I64 || to == DT_F64 ||
-				    (lo <= limit && lo >= (dtype_is_signed(to) ? -limit : 0));
-			e[i] = to == DT_BOOL ? rule_const(I, lo != 0) : fits ? v : POLY_UNKNOWN;
+		if (to != DT_BOOL) {
+			e[i] = rule_fits(rule_polys(I), to, v);
 			continue;
 		}
-		poly_range(rule_polys(I), v, &lo, &hi);
-		e[i] = to == DT_BOOL ? (v && (lo > 0 || hi < 0) ? rule_const(I, 1) : POLY_UNKNOWN)
-		       : limit > 127 ? v
-				     : POLY_UNKNOWN;
+		if (v)
+			poly_range(rule_polys(I), v, &lo, &hi);
+		e[i] = !v		    ? POLY_UNKNOWN
+		       : lo > 0 || hi < 0   ? rule_const(I, 1)
+		       : lo == 0 && hi == 0 ? v
+					    : POLY_UNKNOWN;
 	}
 	return NULL;
 }

@@ -144,7 +144,7 @@ static const char *shape_of_shape(struct infer *I)
 	    (v && tensor_ints(I->m, v, &fill, 1) != 1) || !(e = rule_known(I, 0, (int)c)))
 		return NULL;
 	for (int i = 0; i < c; i++)
-		e[i] = rule_const(I, fill);
+		e[i] = rule_fits(rule_polys(I), t, rule_const(I, fill));
 	return NULL;
 }
 

@@ -9,6 +9,18 @@ bool dtype_fixed(enum dtype t)
 	return dtype_is_float(t) || dtype_is_int(t) || t == DT_BOOL;
 }
 
+int64_t dtype_lowest(enum dtype t)
+{
+	return dtype_is_signed(t) ? INT64_MIN >> (64 - 8 * dtype_size(t)) : 0;
+}
+
+int64_t dtype_highest(enum dtype t)
+{
+	return t == DT_BOOL			   ? 1
+	       : dtype_is_signed(t) || t == DT_U64 ? INT64_MAX >> (64 - 8 * dtype_size(t))
+						   : (INT64_C(1) << 8 * dtype_size(t)) - 1;
+}
+
 struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t *dims)
 {
 	struct tensor *x = ARENA_NEW(a, struct tensor);
