@@ -75,20 +75,6 @@ static const char *clip(struct rewrite *rw, node_id n)
 	return rw_in(rw, n, 1) || rw_in(rw, n, 2) ? NO_MATCH : bypass(rw, n);
 }
 
-/* In these modes a Resize to the same size reads each element where it is. */
-static const char *resize(struct rewrite *rw, node_id n)
-{
-	const struct node *x = node(rw_module(rw), n);
-	const char *mode = attr_str(x, "mode", "nearest");
-	const char *coord = attr_str(x, "coordinate_transformation_mode", "half_pixel");
-
-	if (strcmp(mode, "nearest") && strcmp(mode, "linear"))
-		return NO_MATCH;
-	if (strcmp(coord, "half_pixel") && strcmp(coord, "asymmetric") && strcmp(coord, "align_corners"))
-		return NO_MATCH;
-	return same_shape(rw, n);
-}
-
 static bool all_are(struct rewrite *rw, struct tensor *t, double want)
 {
 	tensor_data(rw_module(rw), t);
@@ -96,6 +82,29 @@ static bool all_are(struct rewrite *rw, struct tensor *t, double want)
 		if (tensor_get(t, i) != want)
 			return false;
 	return true;
+}
+
+/* In these modes a Resize to the same size by a scale of 1 reads each element where it is. Scales a little larger
+ * may give the same size too; sizes that stretch make the scale. */
+static const char *resize(struct rewrite *rw, node_id n)
+{
+	const struct node *x = node(rw_module(rw), n);
+	val_id scales = rw_in(rw, n, 2), sizes = rw_in(rw, n, 3);
+	struct tensor *t = scales ? rw_const(rw, scales) : NULL;
+	const char *mode = attr_str(x, "mode", "nearest");
+	const char *coord = attr_str(x, "coordinate_transformation_mode", "half_pixel");
+
+	if (strcmp(mode, "nearest") && strcmp(mode, "linear"))
+		return NO_MATCH;
+	if (strcmp(coord, "half_pixel") && strcmp(coord, "asymmetric") && strcmp(coord, "align_corners"))
+		return NO_MATCH;
+	if (!rw_same_type(rw, rw_in(rw, n, 0), result(rw, n)))
+		return NO_MATCH;
+	if (scales && (!t || !dtype_is_float(t->dtype) || !all_are(rw, t, 1)))
+		return "its scales are not all 1";
+	if (sizes && strcmp(attr_str(x, "keep_aspect_ratio_policy", "stretch"), "stretch"))
+		return "its sizes keep an aspect ratio";
+	return scales || sizes ? bypass(rw, n) : NO_MATCH;
 }
 
 /* x op c with c all equal to what leaves x as it is, and broadcasting that changes no shape. */
