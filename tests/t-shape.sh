@@ -120,6 +120,19 @@ refuses 65 'has extent 2 at axis 0, the graph says 7' "a type that contradicts" 
 bad '  y = Softmax(x) {axis=2}' >m.g
 refuses 65 'axis 2 outside rank 2' "an axis outside the rank" ge-shape m.g
 
+ones() { printf '1%.0s' $(seq "$1") | sed 's/1/1, /g; s/, $//'; }
+axes() { ones "$1" | tr -d ' '; }
+rank() { # RANK NODE: of operands with 64 axes and constants s, of 300 ones, and c
+	printf 'hone-text 1\nmodule ir=10 opset=28\nconst s = i64[300] [%s]\nconst c = i64[1,1] [0]\nconst v = f32[2] [0, 1]\nconst one = i64[] [1]\ngraph main {\n  input x: f32[1]\n  input w: f32[%s]\n  input i: i64[%s]\n  y = %s\n  output y = y\n}\n' \
+		"$(ones 300)" "$(axes 64)" "$(axes 64)" "$2" | ge-load >m.g
+	refuses 65 "^ge-shape: .*main/y (${2%%(*}): .*rank $1, at most 64" "more axes than can be: ${2%%(*}" ge-shape m.g
+}
+rank 300 'Reshape(x, @s)'
+rank 300 'Expand(x, @s)'
+rank 300 'ConstantOfShape(@s)'
+rank 65 'Gather(w, @c)'
+rank 65 'OneHot(i, @one, @v)'
+
 for value in sr=x sr=1,2 sr=9223372036854775808 'sr= 1' sr= sr sizes=1 sizes=1,2,3 list=128,0 list=1, list=1.5 flag=2 any=x big=-1; do
 	refuses 64 '^ge-shape: --const' "--const '$value'" ge-shape --const "$value" inputs.g
 done

@@ -152,7 +152,8 @@ void attr_drop(struct module *m, node_id n, const char *name);
 struct type type_none(void); /* nothing known */
 struct type type_make(struct module *m, enum dtype t, int rank, const int64_t *dims); /* dims < 0: unknown */
 bool type_static(const struct module *m, const struct type *t); /* tensor, rank and every dim known */
-bool type_dims(const struct module *m, const struct type *t, int64_t *dims); /* false: not static */
+/* The extents, RANK_MAX at most. False: not static. */
+bool type_dims(const struct module *m, const struct type *t, int64_t *dims);
 int64_t type_count(const struct module *m, const struct type *t); /* elements, -1: not static */
 bool type_equal(const struct type *a, const struct type *b);
 struct type tensor_type(struct module *m, const struct tensor *t);

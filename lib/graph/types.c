@@ -83,7 +83,7 @@ struct type type_make(struct module *m, enum dtype t, int rank, const int64_t *d
 
 bool type_dims(const struct module *m, const struct type *t, int64_t *dims)
 {
-	if (t->other || t->rank == RANK_UNKNOWN)
+	if (t->other || t->rank == RANK_UNKNOWN || t->rank > RANK_MAX)
 		return false;
 	for (int i = 0; i < t->rank; i++) {
 		int64_t d;

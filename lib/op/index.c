@@ -253,6 +253,8 @@ static const char *eval_gather_nd(struct eval *e)
 		whole *= x->dims[i];
 	for (int i = (int)(b + ix->dims[ix->rank - 1]); i < x->rank; i++)
 		run *= dims[n++] = x->dims[i];
+	if (n > RANK_MAX)
+		return "the rank is too large";
 	struct tensor *y = eval_out(e, 0, x->dtype, n, dims);
 	for (int64_t i = 0; i < batch * tuples; i++) {
 		if ((why = tuple_offset(e, x, ix, i, (int)b, &off)))

@@ -311,6 +311,10 @@ static void step(struct state *S, node_id id)
 		why = row->shape(&I);
 	if (why)
 		graph_die(m, id, "%s", why);
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (I.out[i].rank > RANK_MAX)
+			graph_die(m, id, "result %u has rank %d, at most %d is supported", i,
+				  I.out[i].rank, RANK_MAX);
 	if (row && row->eval)
 		known_by_eval(&I);
 	for (uint32_t i = 0; i < n->nout; i++) {
