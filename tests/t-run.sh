@@ -153,6 +153,52 @@ load '' '  input x: f32[3,3]
   output d = d' >det.g
 refuses 69 'main/d (Det): no evaluator' "no evaluator" run-ref det.g -o n.npy
 
+# Operands that do not fit each other are neither read nor written past their ends.
+unfit() { # CONSTS NODE
+	load "$1" "  input x: f32[1,2,2,2]
+  input q: u8[1,2,2,2]
+  y = $2
+  output y = y" >unfit.g
+	refuses 65 "main/y (${2%%(*}): .*not fit" "$2" run-ref unfit.g -o n.npy
+}
+quant='const w = u8[3,2,1,1] [1, 2, 3, 4, 5, 6]
+const s = f32[] [0.5]
+const s2 = f32[2] [0.5, 0.25]
+const none = f32[0] []
+const z = u8[] [1]
+const z1 = u8[1] [1]
+const z2 = u8[2] [1, 2]
+const one = u8[1,1] [1]'
+unfit 'const w = f32[3,2,1,1] [1, 2, 3, 4, 5, 6]
+const b = f32[2] [1, 2]' 'Conv(x, @w, @b)'
+unfit 'const w = f32[2,3,1,1] [1, 2, 3, 4, 5, 6]
+const b = f32[2] [1, 2]' 'ConvTranspose(x, @w, @b)'
+unfit "$quant" 'ConvInteger(q, @w, @z, @z2)'
+unfit "$quant" 'ConvInteger(q, @w, @z2)'
+unfit "$quant" 'QLinearConv(q, @s, @z, @w, @s2, @z, @s, @z)'
+unfit "$quant" 'QLinearConv(q, @none, @z, @w, @s, @z, @s, @z)'
+unfit "$quant" 'QLinearConv(q, @s, @z, @w, @s, @z, @s, @z2)'
+unfit "$quant" 'MatMulInteger(q, q, @z, @w)'
+unfit "$quant" 'QuantizeLinear(x, @s2, @z1) {axis=1}'
+unfit "$quant" 'DequantizeLinear(q, @s2, @z1) {axis=1}'
+scatter='const d = i64[2,2] [1, 2, 3, 4]
+const i = i64[2,3] [0, 1, 0, 1, 0, 1]
+const u = i64[2,3] [1, 2, 3, 4, 5, 6]
+const i2 = i64[2,1] [0, 1]
+const u2 = u8[2,1] [1, 2]
+const u4 = u8[2,2] [1, 2, 3, 4]'
+unfit "$scatter" 'ScatterElements(@d, @i, @u)'
+unfit "$scatter" 'ScatterElements(@d, @i2, @u2)'
+unfit "$scatter" 'ScatterND(@d, @i2, @u4)'
+unfit 'const d = f32[1,3] [1, 2, 3]
+const i = i64[2,1] [0, 1]' 'GatherND(@d, @i) {batch_dims=1}'
+load "$quant
+const p = u8[2,2,1] [10, 20, 30, 40]" '  input x: f32[1]
+  y = MatMulInteger(@p, @one, @z2)
+  output y = y' >batch.g
+run-ref batch.g | grep -q '9 18 29 38'
+is $? -eq 0 "zero points of the rows of a batch"
+
 if "$python" -c 'import numpy' 2>/dev/null; then
 	"$python" - <<-'E'
 		import numpy as np

@@ -263,6 +263,12 @@ static const char *conv_run(struct eval *e, struct conv *c, enum dtype t)
 	if (c->group < 1 || c->C % c->group || c->OC % c->group ||
 	    (c->transposed ? c->w->dims[0] != c->C : c->w->dims[1] * c->group != c->C))
 		return eval_why(e, "%lld channels do not fit the weights", (long long)c->C);
+	if (c->bias && tensor_count(c->bias) != c->OC)
+		return eval_why(e, "the bias does not fit %lld outputs", (long long)c->OC);
+	if (!one_for_each(c->sx, 1) || !one_for_each(c->xzero, 1) || !one_for_each(c->sy, 1) ||
+	    !one_for_each(c->yzero, 1) || !one_for_each(c->sw, c->OC) ||
+	    !one_for_each(c->wzero, c->OC))
+		return "a scale or zero point does not fit";
 	c->Cg = c->C / c->group;
 	c->OCg = c->OC / c->group;
 	dims[0] = c->batch;

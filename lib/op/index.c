@@ -245,6 +245,9 @@ static const char *eval_gather_nd(struct eval *e)
 
 	if (!size || ix->rank < 1 || b < 0 || b >= ix->rank || b + ix->dims[ix->rank - 1] > x->rank)
 		return "indices do not fit the data";
+	for (int i = 0; i < b; i++)
+		if (ix->dims[i] != x->dims[i])
+			return eval_why(e, "batch axis %d of the indices does not fit the data", i);
 	for (int i = 0; i < ix->rank - 1; i++) {
 		dims[n++] = ix->dims[i];
 		*(i < b ? &batch : &tuples) *= ix->dims[i];
@@ -303,9 +306,13 @@ static const char *eval_scatter_elements(struct eval *e)
 	int axis;
 	int64_t at;
 
-	if (!dtype_fixed(x->dtype) || ix->rank != x->rank || tensor_count(u) != tensor_count(ix) ||
+	if (!dtype_fixed(x->dtype) || u->dtype != x->dtype || ix->rank != x->rank ||
+	    tensor_count(u) != tensor_count(ix) ||
 	    !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis))
 		return "axis, indices or updates do not fit";
+	for (int k = 0; k < x->rank; k++)
+		if (k != axis && ix->dims[k] > x->dims[k])
+			return eval_why(e, "axis %d of the indices does not fit the data", k);
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
 	memcpy(tensor_bytes(y), x->data, x->nbytes);
 	for (int64_t i = 0, n = tensor_count(ix); i < n; i++) {
@@ -329,7 +336,7 @@ static const char *eval_scatter_nd(struct eval *e)
 		tuples *= ix->dims[i];
 	for (int i = (int)ix->dims[ix->rank - 1]; i < x->rank; i++)
 		run *= x->dims[i];
-	if (tensor_count(u) != tuples * run)
+	if (tensor_count(u) != tuples * run || u->dtype != x->dtype)
 		return "updates do not fit the indices";
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
 	memcpy(tensor_bytes(y), x->data, x->nbytes);

@@ -98,9 +98,10 @@ struct product {
 	const struct tensor *sa, *sb, *sy, *zy;
 };
 
+/* Of row or column i; the rows of a batch are counted through. */
 static double zero_at(const struct tensor *z, int64_t i)
 {
-	return z ? tensor_get(z, tensor_count(z) == 1 ? 0 : i) : 0;
+	return z ? tensor_get(z, i % tensor_count(z)) : 0;
 }
 
 static void pack_a(void *arg, int64_t i0, int rows, double *a)
@@ -226,6 +227,9 @@ static const char *matmul(struct eval *e, struct product *p, enum dtype t)
 		return "inner extents differ";
 	M = a->rank > 1 ? a->dims[a->rank - 2] : 1;
 	N = b->rank > 1 ? b->dims[b->rank - 1] : 1;
+	if (!one_for_each(p->a.zero, M) || !one_for_each(p->sa, M) || !one_for_each(p->sy, M) ||
+	    !one_for_each(p->zy, M) || !one_for_each(p->b.zero, N) || !one_for_each(p->sb, N))
+		return "a scale or zero point does not fit";
 	if ((why = bcast_init(&w, 2, (int[]){ra, rb}, (const int64_t *const[]){ad, bd}, e->tmp)))
 		return why;
 	for (; n < w.out_rank; n++)

@@ -29,11 +29,15 @@ struct grid {
 };
 
 static const char *grid_of(struct eval *e, const struct tensor *x, const struct tensor *scale,
-			   struct grid *g)
+			   const struct tensor *zero, struct grid *g)
 {
 	int axis;
 	int64_t block = attr_int(e->n, "block_size", 0);
 
+	if (block < 0)
+		return "block_size is negative";
+	if (zero && tensor_count(zero) != tensor_count(scale))
+		return "the zero points do not fit the scales";
 	*g = (struct grid){
 		.one = tensor_count(scale) == 1, .inner = 1, .n = 1, .block = 1, .blocks = 1};
 	if (g->one)
@@ -70,7 +74,7 @@ static const char *eval_quantize(struct eval *e)
 	enum dtype to = zero ? zero->dtype : t ? dtype_from_onnx((int)t) : DT_U8;
 	bool blocked = attr_int(e->n, "block_size", 0) != 0;
 	struct grid g;
-	const char *why = grid_of(e, x, scale, &g);
+	const char *why = grid_of(e, x, scale, zero, &g);
 
 	if (why)
 		return why;
@@ -94,7 +98,7 @@ static const char *eval_dequantize(struct eval *e)
 	enum dtype to = t ? dtype_from_onnx((int)t) : scale->dtype;
 	bool blocked = attr_int(e->n, "block_size", 0) != 0;
 	struct grid g;
-	const char *why = grid_of(e, x, scale, &g);
+	const char *why = grid_of(e, x, scale, zero, &g);
 
 	if (why)
 		return why;

@@ -83,6 +83,11 @@ static inline struct tensor *eval_in(const struct eval *e, uint32_t i)
 /* Integers of operand i (any integer type, bool): how many, -1 if it is absent. */
 int eval_ints(struct eval *e, uint32_t i, const int64_t **v);
 double eval_scalar(const struct eval *e, uint32_t i, double def); /* element 0 of operand i */
+/* t is absent, or has one element for all, or one for each of n. */
+static inline bool one_for_each(const struct tensor *t, int64_t n)
+{
+	return !t || tensor_count(t) == 1 || tensor_count(t) == n;
+}
 /* Result i is operand j under other dims: bytes are shared, not copied. */
 void eval_view(struct eval *e, int i, int j, int rank, const int64_t *dims);
 /* Memory until the node is done: xmalloc that eval_node frees. */
