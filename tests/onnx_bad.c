@@ -327,6 +327,13 @@ static void graphs(void)
 	pb_msg(&g, 1, node("Relu", "x", "y"));
 	expect("a name defined twice", model_of(g), 65, "'y' is defined twice");
 	expect("too few operands", one_node(node("Conv", "x", "y")), 65, "Conv");
+	g = (struct pb){0};
+	pb_msg(&g, 1, node("Softmax", "x", "a"));
+	pb_msg(&g, 1, node("Add", NULL, "y"));
+	m = model_of(g);
+	opset(&m, "", 11);
+	expect("no operands, beside a node whose conversion needs types", m, 65,
+	       "(Add): 0 operands, not 2");
 	n = node("LeakyRelu", "x", "y");
 	pb_str(&a, 1, "alpha");
 	pb_int(&a, 3, 1);

@@ -1,5 +1,6 @@
 /* Older versions of operators to the canonical opset: a row for each change of meaning or form. */
 #include <string.h>
+#include "graph/check.h"
 #include "onnx/import.h"
 #include "op/op.h"
 
@@ -426,6 +427,7 @@ void convert_finish(struct importer *c)
 {
 	if (!c->late.n)
 		return;
+	module_check_or_die(c->m); /* inference relies on it */
 	infer_module(c->m, NULL);
 	c->at_graph = NULL;
 	for (size_t i = 0; i < c->late.n; i++) {
