@@ -334,6 +334,10 @@ static void graphs(void)
 	opset(&m, "", 11);
 	expect("no operands, beside a node whose conversion needs types", m, 65,
 	       "(Add): 0 operands, not 2");
+	n = node("Sum", "x", "y");
+	pb_str(&n, 1, "");
+	pb_str(&n, 1, "x");
+	expect("an operand that is left out", one_node(n), 65, "(Sum): operand 1 is missing");
 	n = node("LeakyRelu", "x", "y");
 	pb_str(&a, 1, "alpha");
 	pb_int(&a, 3, 1);

@@ -17,6 +17,8 @@ if ge-load good.txt | ge-check >out 2>&1 && [ ! -s out ]; then echo "ok - silent
 bad "$(graph '  y = Add(x)')" 'main/y (Add): 1 operands, not 2' "too few operands"
 bad "$(graph '  y = Relu(x, x)')" '2 operands, not 1' "too many operands"
 bad "$(graph '  y = Add(x, -)')" 'operand 1 is missing' "a required operand is absent"
+bad "$(graph '  y = Concat(x, -, x) {axis=0}')" 'main/y (Concat): operand 1 is missing' "one of several operands is absent"
+bad "$(graph '  y = Max(x, -, x)')" 'main/y (Max): operand 1 is missing' "one of the operands of Max is absent"
 bad "$(graph '  y, z = Relu(x)')" '2 results, not 1' "too many results"
 bad "$(graph '  y = Softmax(x) {axis=1.5}')" "'axis' is a float, not an integer" "an attribute of the wrong kind"
 bad "$(graph '  y = Cast(x)')" "'to' is missing" "a required attribute is absent"

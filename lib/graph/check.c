@@ -114,9 +114,11 @@ static const char *check_arity(struct checker *c, const struct node *n)
 		return WHY("%u operands, not %s", n->nin, count_str(c, o->min_in, o->max_in));
 	if ((int64_t)n->nout < o->min_out || (o->max_out >= 0 && n->nout > (uint32_t)o->max_out))
 		return WHY("%u results, not %s", n->nout, count_str(c, o->min_out, o->max_out));
-	for (int i = 0; i < o->min_in; i++)
+	/* Of any number of alike operands all are there; calls and bodies pass on what is absent. */
+	bool alike = o->max_in < 0 && !op_is(n->op, OP_CALL) && !op_is(n->op, OP_CONTROL);
+	for (uint32_t i = 0; i < (alike ? n->nin : (uint32_t)o->min_in); i++)
 		if (!n->in[i])
-			return WHY("operand %d is missing", i);
+			return WHY("operand %u is missing", i);
 	return NULL;
 }
 
