@@ -1,5 +1,6 @@
 /* Scalars and powers. */
 #include <math.h>
+#include "op/op.h"
 #include "rules.h"
 
 static val_id result(struct rewrite *rw, node_id n) { return node(rw_module(rw), n)->out[0]; }
@@ -16,6 +17,24 @@ static const char *replace(struct rewrite *rw, node_id n, enum opcode op, val_id
 static val_id scalar(struct rewrite *rw, node_id n, double c)
 {
 	return rw_constant(rw, rw_type(rw, result(rw, n))->dtype, 0, NULL, &c);
+}
+
+/* c as a scalar of n's type has it. */
+static double rounded(struct rewrite *rw, node_id n, double c)
+{
+	struct tensor *t = tensor_new(&rw_module(rw)->arena, rw_type(rw, result(rw, n))->dtype, 0, NULL);
+
+	tensor_set(t, 0, c);
+	return tensor_get(t, 0);
+}
+
+/* The factor c of n, neither so large nor so small that its type loses it. */
+static bool holds_factor(struct rewrite *rw, node_id n, double c)
+{
+	enum dtype t = rw_type(rw, result(rw, n))->dtype;
+	double r = rounded(rw, n, c), least = t == DT_F16 ? 0x1p-14 : t == DT_F64 ? 0x1p-1022 : 0x1p-126;
+
+	return isfinite(r) && fabs(r) >= least;
 }
 
 /* Division by powers of two is multiplication, exactly. */
@@ -63,7 +82,7 @@ static const char *merge_scalars(struct rewrite *rw, node_id n)
 	enum opcode op = node(m, n)->op, inner_op;
 	bool product = op == OP_Mul || op == OP_Div;
 	val_id x, y;
-	double a, b;
+	double a, b, both;
 	node_id inner;
 
 	if (!is_float(rw, n) || !rw_with_scalar(rw, n, &x, &b) || !(inner = rw_node_of(rw, x)))
@@ -79,13 +98,14 @@ static const char *merge_scalars(struct rewrite *rw, node_id n)
 		return "broadcasting changes the shape, or it is not known";
 	a = inner_op == OP_Div ? 1 / a : inner_op == OP_Sub ? -a : a;
 	b = op == OP_Div ? 1 / b : op == OP_Sub ? -b : b;
-	a = product ? a * b : a + b;
-	if (!isfinite(a))
-		return "the two constants overflow";
-	return replace(rw, n, product ? OP_Mul : OP_Add, y, scalar(rw, n, a));
+	both = product ? a * b : a + b;
+	if (product && a != 0 && b != 0 ? !holds_factor(rw, n, both) : !isfinite(rounded(rw, n, both)))
+		return "the two constants in one leave the range of their type";
+	return replace(rw, n, product ? OP_Mul : OP_Add, y, scalar(rw, n, both));
 }
 
-/* (a x)(b y) = ab (xy): a scale on small operands becomes an epilogue of the product. */
+/* (a x)(b y) = ab (xy): a scale on small operands becomes an epilogue of the product. In f16 a scale below 1 is
+ * there to keep the product in range. */
 static const char *scale_after_matmul(struct rewrite *rw, node_id n)
 {
 	val_id in[2], v;
@@ -106,8 +126,10 @@ static const char *scale_after_matmul(struct rewrite *rw, node_id n)
 		k *= c;
 		found = true;
 	}
-	if (!found || !isfinite(k))
+	if (!found)
 		return NO_MATCH;
+	if (!holds_factor(rw, n, k) || (fabs(k) < 1 && rw_type(rw, result(rw, n))->dtype == DT_F16))
+		return "the scale, or the product without it, may leave the range of its type";
 	v = rw_node(rw, n, OP_MatMul, 2, in);
 	rw_replace(rw, result(rw, n), rw_node(rw, n, OP_Mul, 2, (val_id[]){v, scalar(rw, n, k)}));
 	return NULL;
