@@ -193,9 +193,12 @@ static const char *mish(struct rewrite *rw, node_id n)
 	return NULL;
 }
 
+/* Relu is of signed types; where there is no sign, the maximum with 0 changes nothing. */
+static bool has_relu(struct rewrite *rw, val_id x) { return dtype_is_signed(rw_type(rw, x)->dtype); }
+
 static const char *clip_to_relu(struct rewrite *rw, node_id n)
 {
-	if (rw_in(rw, n, 2) || !rw_is(rw, rw_in(rw, n, 1), 0, 0))
+	if (!has_relu(rw, rw_in(rw, n, 0)) || rw_in(rw, n, 2) || !rw_is(rw, rw_in(rw, n, 1), 0, 0))
 		return NO_MATCH;
 	become(rw, n, OP_Relu, rw_in(rw, n, 0));
 	return NULL;
@@ -206,7 +209,8 @@ static const char *max_to_relu(struct rewrite *rw, node_id n)
 	val_id x;
 	double c;
 
-	if (node(rw_module(rw), n)->nin != 2 || !rw_with_scalar(rw, n, &x, &c) || c != 0 || !keeps_type(rw, n, x))
+	if (node(rw_module(rw), n)->nin != 2 || !rw_with_scalar(rw, n, &x, &c) || c != 0 || !keeps_type(rw, n, x) ||
+	    !has_relu(rw, x))
 		return NO_MATCH;
 	become(rw, n, OP_Relu, x);
 	return NULL;

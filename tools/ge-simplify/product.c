@@ -10,6 +10,8 @@ static bool multiply_node(struct rewrite *rw, struct product *p, node_id n, int 
 	val_id a = rw_in(rw, n, 0), b = rw_in(rw, n, 1);
 	double c;
 
+	if (!dtype_is_float(rw_type(rw, a)->dtype)) /* whole numbers wrap, and their division rounds */
+		return false;
 	if (op == OP_Mul)
 		return multiply(rw, p, a, depth, a == b) && multiply(rw, p, b, depth, a == b);
 	if (op == OP_Div && rw_scalar(rw, b, &c)) {

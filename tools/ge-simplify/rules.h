@@ -12,7 +12,7 @@ extern const struct rule rules_affine[];     /* constant scales and offsets into
 extern const struct rule rules_arith[];      /* scalars, powers */
 extern const struct rule rules_pool[];       /* pooling and Gemm in other forms */
 
-/* A product taken apart: k times the factors. Div by a constant, Neg and integer powers count. */
+/* A product of floats taken apart: k times the factors. Div by a constant, Neg and integer powers count. */
 enum { FACTORS_MAX = 6 };
 struct product {
 	double k;
