@@ -132,6 +132,11 @@ rank 300 'Expand(x, @s)'
 rank 300 'ConstantOfShape(@s)'
 rank 65 'Gather(w, @c)'
 rank 65 'OneHot(i, @one, @v)'
+bad "  y = Einsum(x) {equation=\"...->$(printf '...%.0s' $(seq 2000))\"}" >m.g
+refuses 65 'main/y (Einsum): "..." twice in a term' "an equation of many dots" ge-shape m.g
+printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input w: f32[%s]\n  input x: f32[1]\n  y = Einsum(w, x) {equation="...,a"}\n  output y = y\n}\n' "$(axes 64)" |
+	ge-load >m.g
+refuses 65 'main/y (Einsum): a result of more axes than can be' "an equation of many axes" ge-shape m.g
 
 for value in sr=x sr=1,2 sr=9223372036854775808 'sr= 1' sr= sr sizes=1 sizes=1,2,3 list=128,0 list=1, list=1.5 flag=2 any=x big=-1; do
 	refuses 64 '^ge-shape: --const' "--const '$value'" ge-shape --const "$value" inputs.g

@@ -16,11 +16,11 @@ static int letter(char c)
 	return islower((unsigned char)c) ? c - 'a' : c - 'A' + 26;
 }
 
-/* One term up to a comma, an arrow or the end. rank < 0: not known, "..." is refused. */
+/* One term up to a comma, an arrow or the end. rank < 0: not known, "..." has so many axes. */
 static const char *parse_term(const char **text, struct einsum *s, int t, int rank, int dots)
 {
 	const char *p = *text;
-	int letters = 0, n = 0;
+	int letters = 0, n = 0, seen = 0;
 
 	for (const char *q = p; *q && *q != ',' && *q != '-'; q++)
 		letters += isalpha((unsigned char)*q) != 0;
@@ -29,6 +29,8 @@ static const char *parse_term(const char **text, struct einsum *s, int t, int ra
 			continue;
 		if (!strncmp(p, "...", 3)) {
 			int d = rank >= 0 ? rank - letters : dots;
+			if (seen++)
+				return "\"...\" twice in a term";
 			if (d < 0 || d > RANK_MAX - letters)
 				return "more letters than axes";
 			for (int k = 0; k < d; k++)
@@ -81,9 +83,13 @@ static const char *einsum_parse(const char *text, uint32_t nin, const int *rank,
 	for (int k = 0; k < s->ellipsis; k++)
 		s->axis[s->terms][n++] = 52 + RANK_MAX - s->ellipsis + k;
 	for (int upper = 1; upper >= 0; upper--)
-		for (int c = upper * 26; c < upper * 26 + 26; c++)
-			if (seen[c] == 1)
-				s->axis[s->terms][n++] = c;
+		for (int c = upper * 26; c < upper * 26 + 26; c++) {
+			if (seen[c] != 1)
+				continue;
+			if (n == RANK_MAX)
+				return "a result of more axes than can be";
+			s->axis[s->terms][n++] = c;
+		}
 	s->rank[s->terms] = n;
 	return NULL;
 }
