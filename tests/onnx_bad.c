@@ -275,8 +275,30 @@ static struct pb chain(int length, const char *last)
 	return m;
 }
 
-/* Each function calls the next twice: 2^n nodes. */
-static struct pb doubling(int length)
+static void attr_graph(struct pb *node, const char *name, struct pb graph)
+{
+	struct pb a = {0};
+	pb_str(&a, 1, name);
+	pb_raw(&a, 6, graph.p, graph.n);
+	pb_int(&a, 20, 5);
+	pb_msg(node, 5, a);
+}
+
+/* So many nodes that read what is around them. */
+static struct pb body(int count)
+{
+	struct pb g = {0};
+	char name[16];
+	for (int i = 0; i < count; i++) {
+		snprintf(name, sizeof name, "z%d", i);
+		pb_msg(&g, 1, node("Relu", "a", name));
+	}
+	pb_msg(&g, 12, value_info("z0", 2));
+	return g;
+}
+
+/* Each function calls the next twice: 2^n nodes, or as many Ifs with branches of so many nodes. */
+static struct pb doubling(int length, int branch)
 {
 	struct pb g = {0}, n = node("f0", "x", "y");
 	char name[16], next[16];
@@ -293,9 +315,18 @@ static struct pb doubling(int length)
 		pb_str(&f, 5, "c");
 		pb_str(&f, 10, "own");
 		for (int k = 0; k < 2; k++) {
-			n = node(end ? "Relu" : next, k ? "b" : "a", k ? "c" : "b");
-			if (!end)
+			n = node(!end	  ? next
+				 : branch ? "If"
+					  : "Relu",
+				 k ? "b" : "a", k ? "c" : "b");
+			if (!end) {
 				pb_str(&n, 7, "own");
+			} else if (branch) {
+				struct pb b = body(branch);
+				attr_graph(&n, "then_branch", b);
+				attr_graph(&n, "else_branch", b);
+				free(b.p);
+			}
 			pb_msg(&f, 7, n);
 		}
 		pb_msg(&m, 25, f);
@@ -356,8 +387,10 @@ static void graphs(void)
 	expect("functions 50 deep", chain(50, "Relu"), 0, "");
 	expect("functions 3,000 deep", chain(3000, "Relu"), 65, "more than 100 deep");
 	expect("functions in a circle", chain(3, "f1"), 65, "calls itself");
-	expect("functions that double", doubling(10), 0, "");
-	expect("functions that explode", doubling(60), 65, "expand to more");
+	expect("functions that double", doubling(10, 0), 0, "");
+	expect("functions that explode", doubling(60, 0), 65, "expand to more");
+	expect("functions of Ifs", doubling(3, 2), 0, "");
+	expect("functions of Ifs that explode", doubling(7, 10000), 65, "expand to more");
 	expect("a sparse initializer", sparse(1), 0, "");
 	expect("a sparse index out of range", sparse(2), 65, "out of range");
 	expect("a negative sparse index", sparse(-1), 65, "out of range");

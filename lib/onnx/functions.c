@@ -97,6 +97,14 @@ static void bind_operands(struct importer *c, const Onnx__FunctionProto *f, size
 		scope_define(c, import_name(&f->input[i]), i < n ? in[i] : 0);
 }
 
+void function_count(struct importer *c, size_t n)
+{
+	struct functions *fs = c->functions;
+	fs->expanded += fs->depth ? n : 0;
+	if (fs->expanded > EXPANSION_MAX)
+		import_die(c, "functions expand to more than %d nodes", EXPANSION_MAX);
+}
+
 bool function_expand(struct importer *c, graph_id g, const Onnx__NodeProto *p)
 {
 	struct functions *fs = c->functions;
@@ -109,9 +117,7 @@ bool function_expand(struct importer *c, graph_id g, const Onnx__NodeProto *p)
 			import_die(c, "function '%s' calls itself", sym_str(import_name(&f->name)));
 	if (++fs->depth > CALL_DEPTH_MAX)
 		import_die(c, "functions call each other more than %d deep", CALL_DEPTH_MAX);
-	fs->expanded += f->n_node;
-	if (fs->expanded > EXPANSION_MAX)
-		import_die(c, "functions expand to more than %d nodes", EXPANSION_MAX);
+	function_count(c, f->n_node);
 	if (p->n_input > f->n_input || p->n_output > f->n_output)
 		import_die(c,
 			   "function '%s' takes %zu operands and gives %zu results; here it has "

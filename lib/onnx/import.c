@@ -424,6 +424,7 @@ static void import_result_type(struct importer *c, graph_id g, const Onnx__Value
 /* Fills g. fixed: initializers that are inputs too are constants. */
 static void import_graph(struct importer *c, graph_id g, const Onnx__GraphProto *p, bool fixed)
 {
+	function_count(c, p->n_node + p->n_input + p->n_initializer + p->n_sparse_initializer);
 	import_inputs(c, g, p, fixed);
 	for (size_t i = 0; i < p->n_initializer; i++)
 		import_initializer(c, import_name(&p->initializer[i]->name),

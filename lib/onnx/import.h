@@ -96,6 +96,8 @@ val_id scope_lookup(struct importer *c, sym name);
 void functions_open(struct importer *c);
 /* Expands node p of graph g if it calls a function; false: it does not. */
 bool function_expand(struct importer *c, graph_id g, const Onnx__NodeProto *p);
+/* A graph of n nodes and tensors begins: those within calls are counted, and die(65) if too many. */
+void function_count(struct importer *c, size_t n);
 /* What an attribute stands for in the call being expanded: itself, the caller's or a default; NULL:
  * absent. */
 const Onnx__AttributeProto *function_attr(struct importer *c, const Onnx__AttributeProto *a);
