@@ -22,6 +22,8 @@ struct state {
 	struct body_state *body; /* by graph */
 };
 
+enum { KNOWN_FLOPS_MAX = 1 << 20 }; /* elements are few, but a window or an equation may be large */
+
 static void infer_graph(struct state *S, graph_id g);
 
 /* ---- types ---- */
@@ -207,7 +209,8 @@ static void known_by_eval(struct infer *I)
 	}
 	if (I->n->op == OP_Pad && !rule_has(I, 2))
 		from.a[0] = rule_const(I, 0);
-	if (!some || eval_node(I->m, I->id, in, out, &a))
+	if (!some || node_flops(I->m, I->n) > KNOWN_FLOPS_MAX ||
+	    eval_node(I->m, I->id, in, out, &a))
 		goto done;
 	for (uint32_t i = 0; i < I->n->nout; i++) {
 		poly *e;
@@ -315,15 +318,14 @@ static void step(struct state *S, node_id id)
 		if (I.out[i].rank > RANK_MAX)
 			graph_die(m, id, "result %u has rank %d, at most %d is supported", i,
 				  I.out[i].rank, RANK_MAX);
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (n->out[i])
+			merge_type(S, id, n->out[i], &I.out[i]);
 	if (row && row->eval)
 		known_by_eval(&I);
-	for (uint32_t i = 0; i < n->nout; i++) {
-		if (!n->out[i])
-			continue;
-		merge_type(S, id, n->out[i], &I.out[i]);
-		if (S->known)
+	for (uint32_t i = 0; S->known && i < n->nout; i++)
+		if (n->out[i])
 			S->known[n->out[i]] = I.kout[i];
-	}
 	if (t != small) {
 		free(t);
 		free(k);

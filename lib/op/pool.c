@@ -178,13 +178,14 @@ static const char *eval_global(struct eval *e)
 
 static double flops_pool(struct module *m, const struct node *n)
 {
-	int64_t c = type_count(m, &val(m, n->out[0])->type), taps = 1;
+	int64_t c = type_count(m, &val(m, n->out[0])->type);
+	double taps = 1;
 	int k;
 	const int64_t *size = attr_ints(n, "kernel_shape", &k);
 
 	for (int i = 0; size && i < k; i++)
-		taps *= size[i];
-	return c < 0 ? 0 : (double)c * (double)taps;
+		taps *= (double)size[i];
+	return c < 0 ? 0 : (double)c * taps;
 }
 
 static double flops_global(struct module *m, const struct node *n)

@@ -12,6 +12,7 @@
 enum { OPT_LIMIT = 0x100, OPT_KEEP };
 static size_t limit = 64 << 10;
 static bool keep_identities;
+#define FLOPS_MAX 1e10 /* of one fold: seconds in a matrix product, a few minutes where elements are slow */
 
 static const struct argp_option options[] = {
 	{"limit", OPT_LIMIT, "SIZE", 0,
@@ -128,6 +129,8 @@ static const char *compute(struct fold *f, node_id id)
 	}
 	if (result_bytes(f, n) > (bytes > limit ? bytes : limit) * 64) /* not even as a step */
 		return "its result is too large";
+	if (node_flops(f->m, n) > FLOPS_MAX)
+		return "it takes too long to compute";
 	why = eval_node(f->m, id, in, out, &f->m->arena);
 	if (why)
 		return arena_printf(&f->m->arena, "cannot be computed: %s", why);
