@@ -120,6 +120,11 @@ refuses 65 'has extent 2 at axis 0, the graph says 7' "a type that contradicts" 
 bad '  y = Softmax(x) {axis=2}' >m.g
 refuses 65 'axis 2 outside rank 2' "an axis outside the rank" ge-shape m.g
 
+for op in DepthToSpace SpaceToDepth; do
+	printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[1,4,2,2]\n  y = %s(x) {blocksize=4294967296}\n  output y = y\n}\n' $op | ge-load >m.g
+	refuses 65 "main/y ($op): .*blocksize of 1 to 32768" "$op of huge blocks" ge-shape m.g
+done
+
 ones() { printf '1%.0s' $(seq "$1") | sed 's/1/1, /g; s/, $//'; }
 axes() { ones "$1" | tr -d ' '; }
 rank() { # RANK NODE: of operands with 64 axes and constants s, of 300 ones, and c

@@ -441,8 +441,8 @@ static const char *shape_space(struct infer *I)
 	unknown_of_rank(I, rank);
 	if (rank == RANK_UNKNOWN)
 		return NULL;
-	if (rank != 4 || b < 1)
-		return "takes an image of rank 4 and a blocksize of at least 1";
+	if (rank != 4 || b < 1 || b > BLOCKSIZE_MAX)
+		return rule_why(I, "takes an image of rank 4 and a blocksize of 1 to %d", BLOCKSIZE_MAX);
 	dim *d = rule_dims(I, 4);
 	d[0] = rule_dim(I, 0, 0);
 	d[1] = to_space ? poly_floordiv(P, rule_dim(I, 0, 1), b * b)

@@ -3,6 +3,8 @@
 #define HONE_MOVE_H
 #include "op/rules.h"
 
+enum { BLOCKSIZE_MAX = 32768 }; /* of DepthToSpace and back; its square counts channels */
+
 /* Clips start and end of a slice of an axis of extent d as ONNX does; *start is where it begins.
  * Elements. */
 int64_t slice_clip(int64_t d, int64_t *start, int64_t end, int64_t step);

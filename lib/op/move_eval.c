@@ -280,7 +280,7 @@ const char *eval_depth_to_space(struct eval *e)
 	int64_t b = attr_int(e->n, "blocksize", 1);
 	bool crd = !strcmp(attr_str(e->n, "mode", "DCR"), "CRD");
 
-	if (x->rank != 4 || b < 1 || x->dims[1] % (b * b))
+	if (x->rank != 4 || b < 1 || b > BLOCKSIZE_MAX || x->dims[1] % (b * b))
 		return "channels do not divide by blocksize squared";
 	int64_t N = x->dims[0], C = x->dims[1] / (b * b), H = x->dims[2], W = x->dims[3], p = H * W;
 	struct tensor *y = eval_out(e, 0, x->dtype, 4, (int64_t[]){N, C, H * b, W * b});
@@ -296,7 +296,7 @@ const char *eval_space_to_depth(struct eval *e)
 	int64_t b = attr_int(e->n, "blocksize", 1);
 	bool crd = !strcmp(attr_str(e->n, "mode", "DCR"), "CRD");
 
-	if (x->rank != 4 || b < 1 || x->dims[2] % b || x->dims[3] % b)
+	if (x->rank != 4 || b < 1 || b > BLOCKSIZE_MAX || x->dims[2] % b || x->dims[3] % b)
 		return "the image does not divide by blocksize";
 	int64_t N = x->dims[0], C = x->dims[1], H = x->dims[2] / b, W = x->dims[3] / b, row = W * b;
 	struct tensor *y = eval_out(e, 0, x->dtype, 4, (int64_t[]){N, C * b * b, H, W});
