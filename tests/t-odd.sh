@@ -96,6 +96,20 @@ load '' '  input x: f32[40000,40000]
 if [ -z "${ASAN_OPTIONS-}" ]; then
 	refuses 71 'out of memory' limited run-ref large.g -o out.npy
 	ok $? "run-ref: out of memory is 71"
+	load 'const n = i64[] [120]
+graph step {
+  input i: i64[]
+  input c: bool[]
+  input s: f32[1000000]
+  d = Identity(c)
+  t = Identity(s)
+  output d = d
+  output t = t
+}' '  input x: f32[1000000]
+  y = Loop(@n, -, x) {body=graph step}
+  output y = y' >steps.g
+	(ulimit -v 400000; run-ref steps.g -o y.npy) 2>err
+	ok $? "the state of a loop of many steps"
 	ge-shape large.g | ge-fuse | ge-plan -q | ge-emit -o large && refuses 71 'out of memory' limited run-dev large.so -o out.npy
 	ok $? "run-dev: out of memory is 71"
 fi

@@ -1,4 +1,5 @@
 /* The graph evaluator: nodes in order, every result freed when its last reader is done. */
+#include <stddef.h>
 #include <stdio.h>
 #include "common/progress.h"
 #include "common/msg.h"
@@ -31,6 +32,16 @@ static void let_go(struct held *h)
 		h->next->at = h->at;
 	arena_release(&h->arena);
 	free(h);
+}
+
+struct arena *eval_arena(void)
+{
+	return &hold()->arena;
+}
+
+void eval_arena_end(struct arena *a)
+{
+	let_go((struct held *)((char *)a - offsetof(struct held, arena)));
 }
 
 void eval_abandon(void)
@@ -237,7 +248,7 @@ static void run_one(struct run *r, node_id id)
 	let_go(own);
 }
 
-static struct tensor *tensor_copy(struct arena *a, const struct tensor *t)
+struct tensor *tensor_copy(struct arena *a, const struct tensor *t)
 {
 	struct tensor *c = arena_copy(a, t, sizeof *c);
 

@@ -147,7 +147,8 @@ typedef struct {
 	size_t n, cap;
 } tensors;
 
-static void push(struct eval *e, tensors *t, struct tensor *x)
+/* A copy of x, which goes with its step. */
+static void push(struct eval *e, tensors *t, const struct tensor *x)
 {
 	if (t->n == t->cap) {
 		struct tensor **more = eval_scratch(e, sizeof *more * (t->cap = t->cap ? 2 * t->cap : 8));
@@ -155,7 +156,7 @@ static void push(struct eval *e, tensors *t, struct tensor *x)
 			memcpy(more, t->a, sizeof *more * t->n);
 		t->a = more;
 	}
-	t->a[t->n++] = x;
+	t->a[t->n++] = tensor_copy(e->tmp, x);
 }
 
 /* The n tensors of one scan as a tensor with a new axis. */
@@ -253,6 +254,7 @@ static const char *eval_loop(struct eval *e)
 	uint32_t nin = e->n->nin, nout = e->n->nout;
 	int64_t max = loop && e->in[0] ? tensor_get_int(e->in[0], 0) : INT64_MAX;
 	struct tensor **in, **out;
+	struct arena *state = NULL; /* what the last step gave */
 	tensors *scan;
 
 	if (why || (!loop && (why = scan_steps(e, &p, &max))))
@@ -262,10 +264,12 @@ static const char *eval_loop(struct eval *e)
 	memcpy(in, e->in, sizeof *in * nin);
 	scan = ARENA_ARRAY(e->tmp, tensors, p.scans + 1);
 	for (int64_t trip = 0; go && trip < max && !why; trip++) {
+		struct eval step = *e;
+		step.arena = eval_arena();
 		if (loop) {
-			in[0] = tensor_new(e->tmp, DT_I64, 0, NULL);
+			in[0] = tensor_new(step.arena, DT_I64, 0, NULL);
 			store_i(in[0], 0, 1, &trip);
-			in[1] = tensor_new(e->tmp, DT_BOOL, 0, NULL);
+			in[1] = tensor_new(step.arena, DT_BOOL, 0, NULL);
 			store_i(in[1], 0, 1, &(int64_t){go});
 		}
 		for (uint32_t i = 0; i < p.scanned; i++) {
@@ -273,10 +277,14 @@ static const char *eval_loop(struct eval *e)
 			rule_axis(listed(e->n, "scan_input_axes", i), e->in[p.state + i]->rank,
 				  &axis);
 			in[p.state + i] = slice(
-				e->tmp, e->in[p.state + i], axis,
+				step.arena, e->in[p.state + i], axis,
 				listed(e->n, "scan_input_directions", i) ? max - 1 - trip : trip);
 		}
-		if ((why = e->body(e, p.body, (int)nin, in, out)))
+		why = e->body(&step, p.body, (int)nin, in, out);
+		if (state)
+			eval_arena_end(state);
+		state = step.arena;
+		if (why)
 			break;
 		go = !loop || tensor_get_int(out[0], 0);
 		for (uint32_t i = 0; i < p.state; i++)
@@ -286,6 +294,8 @@ static const char *eval_loop(struct eval *e)
 	}
 	if (!why)
 		why = finish(e, &p, in + p.head, scan);
+	if (state)
+		eval_arena_end(state);
 	return why;
 }
 

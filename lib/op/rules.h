@@ -93,6 +93,11 @@ void eval_view(struct eval *e, int i, int j, int rank, const int64_t *dims);
 /* Memory until the node is done: xmalloc that eval_node frees. */
 void *eval_scratch(struct eval *e, size_t n);
 
+struct tensor *tensor_copy(struct arena *a, const struct tensor *t);
+/* An arena for part of an evaluation; given back by eval_arena_end, or when the run ends in a trap. */
+struct arena *eval_arena(void);
+void eval_arena_end(struct arena *a);
+
 /* Blocks of elements as double or int64: element off, off+stride, ... */
 void load_d(const struct tensor *t, int64_t off, int64_t stride, int n, double *o);
 void load_i(const struct tensor *t, int64_t off, int64_t stride, int n, int64_t *o);
