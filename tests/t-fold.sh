@@ -47,6 +47,39 @@ folds "40000 as i16" 'const a = i64[1] [40000]' 'Cast(@a) {to=5}' 'i16[1] [-2553
 folds "-1 as u32" 'const a = i32[1] [-1]' 'Cast(@a) {to=12}' 'u32[1] [4294967295]'
 folds "i8: the sum of 100 and 100" 'const a = i8[2] [100, 100]' 'ReduceSum(@a) {keepdims=0}' 'i8[] [-56]'
 folds "i32: the product of 65536 and 65536" 'const a = i32[2] [65536, 65536]' 'ReduceProd(@a) {keepdims=0}' 'i32[] [0]'
+# One branch of an If whose condition is known, in a body too; nothing names the other.
+cat >if.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+const w = f32[3] [1, 2, 3]
+const one = i64[] [1]
+graph add {
+  input t
+  u = Add(t, @w)
+  output u = u
+}
+graph neg {
+  input t
+  u = Neg(t)
+  output u = u
+}
+graph inner {
+  input t
+  s = Size(t)
+  c = Equal(s, @one)
+  u = If(c, t) {else_branch=graph neg then_branch=graph add}
+  output u = u
+}
+graph main {
+  input x: f32[3]
+  y = hone.PartitionedCall(x) {graph=graph inner}
+  output y = y
+}
+END
+ge-load if.txt -o if.g && ge-fold --why if.g -o once.g 2>why && ge-fold once.g -o twice.g && run-cmp --tol 0 if.g twice.g >/dev/null && ge-dump once.g >if.out &&
+	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ] && grep -q 'inner/u (If): its condition is constant: one branch goes' why &&
+	[ "$(grep -c '^graph' if.out)" = 3 ] && ! grep -q 'graph add\|const w' if.out && echo "ok - one branch" || { echo "not ok - one branch"; cat why if.out; }
+
 # Few elements, long to compute: they are not.
 for node in 'Einsum(v, v, v, v) {equation="a,b,c,d->"}' 'Einsum(u, u, u, u) {equation="a,b,c,d->"}' \
 	'AveragePool(@p) {kernel_shape=[1000000000,1000000000] pads=[500000000,500000000,500000000,500000000]}'; do

@@ -4,6 +4,7 @@
  * whose elements shape inference knows, its tensor; walk backward from what is still needed, make
  * constants of the tensors that are wanted and drop the nodes of which nothing is wanted any more.
  * A tensor too large to be worth it keeps its node, and so makes that node's operands wanted.
+ * An If of known condition keeps one branch.
  * Rounds repeat until one changes nothing. */
 #include <string.h>
 #include "graph/pass.h"
@@ -140,6 +141,23 @@ static const char *compute(struct fold *f, node_id id)
 	return NULL;
 }
 
+/* Of an If whose condition is known one branch is kept; it stands for the other too, which nothing names then. */
+static void keep_branch(struct fold *f, node_id id)
+{
+	const struct node *n = node(f->m, id);
+	struct tensor *t = n->op == OP_If ? operand(f, n->in[0]) : NULL;
+	graph_id yes = attr_graph(n, "then_branch"), no = attr_graph(n, "else_branch");
+
+	if (!t || tensor_count(t) < 1 || yes == no)
+		return;
+	if (tensor_get(t, 0) != 0)
+		attr_set_graph(f->m, id, "else_branch", yes);
+	else
+		attr_set_graph(f->m, id, "then_branch", no);
+	pass_why(f->c, f->m, id, "its condition is constant: one branch goes");
+	f->changed = true;
+}
+
 static void forward(struct fold *f, graph_id g)
 {
 	struct graph *gr = graph(f->m, g);
@@ -155,6 +173,7 @@ static void forward(struct fold *f, graph_id g)
 			all = all && f->now[n->out[k]];
 		}
 		f->why_not[id] = all ? NULL : compute(f, id);
+		keep_branch(f, id);
 	}
 }
 
@@ -242,18 +261,20 @@ static bool fold_round(struct module *m, const struct pass_ctx *c)
 {
 	struct fold f = {.m = m, .c = c};
 	size_t nv = m->values.n;
+	struct graph_list order = {0};
 
 	infer_module(m, &f.known);
+	module_graph_order(m, &order);
 	f.now = xcalloc(nv, sizeof *f.now);
 	f.wanted = xcalloc(nv, sizeof *f.wanted);
 	f.dead = xcalloc(m->nodes.n, sizeof *f.dead);
 	f.why_not = xcalloc(m->nodes.n, sizeof *f.why_not);
 	f.fwd = xcalloc(nv, sizeof *f.fwd);
-	for (graph_id g = 1; g < m->graphs.n; g++) {
-		forward(&f, g);
-		backward(&f, g);
+	for (size_t i = 0; i < order.n; i++) {
+		forward(&f, order.a[i]);
+		backward(&f, order.a[i]);
 		if (!keep_identities)
-			drop_identities(&f, g);
+			drop_identities(&f, order.a[i]);
 	}
 	if (f.changed) {
 		f.fwd = xrealloc(f.fwd, m->values.n * sizeof *f.fwd);
@@ -261,14 +282,15 @@ static bool fold_round(struct module *m, const struct pass_ctx *c)
 		module_forward(m, f.fwd);
 		module_drop_nodes(m, f.dead);
 	} else if (c->why) {
-		for (graph_id g = 1; g < m->graphs.n; g++)
-			for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
-				node_id id = graph(m, g)->nodes.a[i];
+		for (size_t g = 0; g < order.n; g++)
+			for (size_t i = 0; i < graph(m, order.a[g])->nodes.n; i++) {
+				node_id id = graph(m, order.a[g])->nodes.a[i];
 				pass_why(c, m, id, "kept: %s",
 					 f.why_not[id] ? f.why_not[id]
 						       : "its result is not wanted");
 			}
 	}
+	vec_free(&order);
 	free(f.now);
 	free(f.wanted);
 	free(f.dead);
