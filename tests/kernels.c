@@ -102,6 +102,10 @@ static const struct text {
 	{"OneHot bf16 40 i64=700 f32=0,1", -700, 700},
 	{"OneHot i64 40 i64=70 f32=0,1", -80, 80},
 	{"OneHot f32 40 i64=70 i8=0,1", -70, 70},
+	/* scales, some that lead to the same size */
+	{"Resize{coordinate_transformation_mode=asymmetric nearest_mode=floor} f32 1x3x5x5 _ =1,1,2,3"},
+	{"Resize{axes=2,3} f32 1x3x5x5 _ =2,2"},
+	{"Resize f32 1x3x5x5 _ _ i64=1,3,10,5"},
 	/* constants beyond int */
 	{"Mul u32 40 =2654435761; Cast{to=7} %0", 0, 4294967295.0, WRAPS},
 	{"Add u32 40 =4294967295; Cast{to=7} %0", 0, 100, WRAPS},
@@ -123,6 +127,8 @@ static const char *const refused[][2] = {
 	{"ReduceLogSumExp f32 2x2x2x2x2x2x2x2x2x2x2x2", "24 axes in one stage"},
 	{"GlobalAveragePool f32 2x2x2x2x2x2x2x2x2x2", "18 axes in one stage"},
 	{"LayerNormalization{axis=0} f32 2x2x2x2x2x2x2x2x2 2x2x2x2x2x2x2x2x2 -> %0 %0.1", "18 axes in one stage"},
+	{"Resize{coordinate_transformation_mode=asymmetric nearest_mode=floor} f32 1x3x5x5 _ =1,1,1.1,1.1", "a scale"},
+	{"Resize{coordinate_transformation_mode=asymmetric nearest_mode=floor} f32 1x1x4x4 _ =1,1,2.1,2.1", "a scale"},
 };
 
 static struct arena a;

@@ -1,6 +1,7 @@
 /* Lowering of operators that index by values or resample: Gather, GatherElements, OneHot, Resize. */
 #include <string.h>
 #include "loop/lowering.h"
+#include "op/op.h"
 
 static const char *gather(struct lower *L)
 {
@@ -70,6 +71,25 @@ static const char *one_hot(struct lower *L)
 }
 
 /* Whole-number enlargement to the nearest element; where every usual rounding gives floor(i / factor). */
+/* Does each extent grow by the scale that is given? By other scales it may have the same size, and other elements. */
+static const char *scales_fit(struct lower *L)
+{
+	enum { SCALES = 2, SIZES = 3 };
+	struct tensor *t = low_const(L, SCALES);
+	int rank = low_rank(L, 0), n, a;
+	const int64_t *axes = attr_ints(L->n, "axes", &n);
+
+	if (low_has(L, SIZES) && low_count(L, SIZES))
+		return strcmp(attr_str(L->n, "keep_aspect_ratio_policy", "stretch"), "stretch") ? "sizes that keep an aspect ratio" : NULL;
+	if (!t || tensor_count(t) != (axes ? n : rank))
+		return "scales that are not constant";
+	tensor_data(L->m, t);
+	for (int i = 0; i < tensor_count(t); i++)
+		if (!low_axis(axes ? axes[i] : i, rank, &a) || (double)L->shape[0][a] * tensor_get(t, i) != (double)L->out_shape[0][a])
+			return "a scale that is not a whole number";
+	return NULL;
+}
+
 static const char *resize(struct lower *L)
 {
 	const char *mode = attr_str(L->n, "mode", "nearest");
@@ -84,6 +104,9 @@ static const char *resize(struct lower *L)
 	for (int i = 0; i < low_rank(L, 0); i++)
 		if (!L->shape[0][i] || L->out_shape[0][i] % L->shape[0][i])
 			return "a scale that is not a whole number";
+	const char *why = scales_fit(L);
+	if (why)
+		return why;
 	stage_id s = low_result(L, 0, "resize");
 	low_index(L, s, at);
 	for (int i = 0; i < low_rank(L, 0); i++)
