@@ -30,6 +30,8 @@ ge-shape big.g | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout
 for n in 1 2 5; do ge-plan -q --threads $n fused.g -o planned$n.g; done
 ge-emit planned1.g -o one && ge-emit planned2.g -o two && ge-emit planned5.g -o five
 say $? "libraries for 1, 2 and 5 threads"
+! grep -q '+ thread \*' two.c && grep -q '+ (long)thread \*' two.c
+say $? "what a thread has of its own may lie beyond 2^31 bytes"
 ! grep -q 'pthread\|team' one.c && [ "$(grep -c 'team_run(team' two.c)" -ge 5 ]
 say $? "one thread has no workers; two have teams: $(grep -c 'team_run(team' two.c)"
 run-dev --range ids=0:499 one.so -o 1.npz

@@ -125,7 +125,7 @@ static void put_start(struct emit *e, const char *name, const struct givens *g, 
 void emit_team(struct emit *e, const nest_id *piece, size_t n)
 {
 	const char *name = arena_printf(&e->keep, "%s_%d", e->kernel, e->nteams++);
-	const char *own = arena_printf(&e->keep, " + thread * %ld", (long)e->p->private);
+	const char *own = arena_printf(&e->keep, " + (long)thread * %ld", (long)e->p->private);
 	struct givens g = {0};
 	FILE *f = e->f;
 	int depth = e->depth;
