@@ -88,6 +88,17 @@ static void refused_later(struct loop_prog *(*make)(void), const char *trace, co
 	prog_free(p);
 }
 
+static void names(void)
+{
+	refuses(floats, "", "/*x = cache a mm root scratch", "/*x is no name");
+	refuses(floats, "", "*/int/**/evil(void);/* = cache a mm root scratch", "is no name");
+	refuses(floats, "", "2a = cache a mm root scratch", "2a is no name");
+	refuses(floats, "", ".a = cache a mm root scratch", ".a is no name");
+	refuses(floats, "", "a-b = cache y mm mm.m register", "a-b is no name");
+	refuses(floats, "split mm.k 4", "P+ = rfactor mm mm.k.1", "P+ is no name");
+	refuses(floats, "_a.b2 = cache a mm root scratch", "_a.b2 = cache b mm root scratch", "there is a _a.b2 already");
+}
+
 static void refusals(void)
 {
 	char call[64], transposed[256], copied[512];
@@ -448,6 +459,7 @@ int main(void)
 {
 	target = *target_host();
 	refusals();
+	names();
 	instructions();
 	functions();
 	prefetches();

@@ -181,6 +181,15 @@ static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum 
 	return NULL;
 }
 
+/* NULL if something new may be called that. (Names stand in comments of the C, among other places.) */
+static const char *bad_name(struct loop_prog *p, const char *name)
+{
+	static const char chars[] = ".0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	if (strspn(name, chars) != strlen(name) || !strspn(name, strchr(chars, '_')))
+		return whynot(p, "%s is no name: letters, digits, _ and ., a letter or _ first", name);
+	return buf_find(p, name) || stage_find(p, name) ? whynot(p, "there is a %s already", name) : NULL;
+}
+
 const char *prim_cache(struct loop_prog *p, const char *buf, const char *stage, const char *loop, enum scope scope, const char *name)
 {
 	buf_id b = buf_find(p, buf);
@@ -190,8 +199,9 @@ const char *prim_cache(struct loop_prog *p, const char *buf, const char *stage, 
 		return whynot(p, "no %s %s", !b ? "buffer" : !s ? "stage" : "loop", !b ? buf : !s ? stage : loop);
 	if (scope < SCOPE_SCRATCH)
 		return "scope is scratch, stack or register";
-	if (buf_find(p, name) || stage_find(p, name))
-		return whynot(p, "there is a %s already", name);
+	const char *why = bad_name(p, name);
+	if (why)
+		return why;
 	if (lstage(p, s)->out == b)
 		return cache_write(p, s, l, scope, name);
 	if (!stage_reads(p, s, b))
@@ -208,8 +218,9 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 		return whynot(p, "no %s %s", s ? "loop" : "stage", s ? loop : stage);
 	if (!lnest(p, l)->reduce || lnest(p, l)->of != s)
 		return whynot(p, "%s is no reduce loop of %s", loop, stage);
-	if (stage_find(p, name) || buf_find(p, name))
-		return whynot(p, "there is a %s already", name);
+	const char *why = bad_name(p, name);
+	if (why)
+		return why;
 	int n = nest_blocks(p, p->root, s, block, 3);
 	if (n != 2 || lnest(p, block[0])->phase != BLOCK_INIT)
 		return whynot(p, "%s is scheduled already", stage);

@@ -29,7 +29,8 @@ const char *prim_inline(struct loop_prog *p, const char *stage);
 /* The identity of reduction S is set at the start of an iteration of L ("root": at the start). */
 const char *prim_init(struct loop_prog *p, const char *stage, const char *loop);
 /* A copy of B's region that S uses under L, in a new buffer called name: read (S reads B), or written (B is S's
- * result: accumulators; copied in unless init is inside L, copied out at L's end). */
+ * result: accumulators; copied in unless init is inside L, copied out at L's end). New names, rfactor's too, are of letters,
+ * digits, _ and ., with a letter or _ in front. */
 const char *prim_cache(struct loop_prog *p, const char *buf, const char *stage, const char *loop, enum scope scope, const char *name);
 /* Reduce loop L of S becomes a spatial axis of a partial stage called name; S then combines the partial results. */
 const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loop, const char *name);
