@@ -246,3 +246,11 @@ printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: f32[1,213]\n
 say $? "sums of everything: the same numbers"
 [ "$(grep -c 'vhsum(sum' total.c)" -ge 2 ] && grep -q 'vhmax(max' total.c
 say $? "in vectors"
+
+# More operands than anybody would write.
+awk 'BEGIN {
+	print "hone-text 1\nmodule ir=8 opset=17\ngraph main {"
+	for (i = 0; i < 60; i++) { printf "  input x%d: f32[4,8]\n", i; all = all (i ? ", " : "") "x" i }
+	print "  y = Concat(" all ") {axis=1}\n  output y = y\n}"
+}' | ge-load | ge-shape | ge-fuse | ge-plan -q -o joined.g && ge-emit joined.g -o joined && run-cmp joined.so joined.g >/dev/null
+say $? "Concat of 60 operands: the evaluator's numbers"

@@ -6,16 +6,17 @@
 #include "loop/interp.h"
 #include "loop/nest.h"
 
-enum { FACTS_MAX = 48, WALK_MAX = 1 << 18, COPIES_MAX = 1 << 14, REGISTERS_MAX = 4096 };
+enum { WALK_MAX = 1 << 18, COPIES_MAX = 1 << 14, REGISTERS_MAX = 4096 };
 
 /* Polynomials known to be >= 0 where an access happens. */
 struct facts {
 	int n;
-	poly ge[FACTS_MAX];
+	poly *ge; /* in the arena of the block at hand; lists that grow are others */
 };
 
 struct verify {
 	struct loop_prog *p;
+	struct arena arena; /* of the block at hand */
 	nest_id block;
 	int nloops;
 	nest_id loop[NEST_DEPTH_MAX]; /* around the block, from the outside in */
@@ -23,18 +24,37 @@ struct verify {
 	const char *why;
 };
 
-static void fact(struct facts *f, poly e)
-{
-	if (f->n < FACTS_MAX && e != POLY_UNKNOWN)
-		f->ge[f->n++] = e;
-}
-
 static bool never_negative(struct loop_prog *p, poly e)
 {
 	int64_t lo, hi;
 
 	poly_range(p->P, e, &lo, &hi);
 	return lo >= 0;
+}
+
+/* Is a >= 0 wherever b is: more of b by a constant? */
+static bool implied(struct loop_prog *p, poly a, poly b)
+{
+	int64_t more;
+
+	return poly_is_const(p->P, poly_sub(p->P, a, b), &more) && more >= 0;
+}
+
+/* e >= 0 too. What it implies is dropped: of a row of operands, each behind the end of all before it, the last end is left. */
+static void fact(struct verify *v, struct facts *f, poly e)
+{
+	struct facts old = *f;
+
+	for (int i = 0; i < old.n; i++)
+		if (implied(v->p, e, old.ge[i]))
+			return;
+	if (e == POLY_UNKNOWN)
+		return;
+	*f = (struct facts){0, ARENA_ARRAY(&v->arena, poly, old.n + 1)};
+	for (int i = 0; i < old.n; i++)
+		if (!implied(v->p, old.ge[i], e))
+			f->ge[f->n++] = old.ge[i];
+	f->ge[f->n++] = e;
 }
 
 /* e = (e - k f) + k f with both parts >= 0: k such that a variable's coefficient goes away. */
@@ -177,10 +197,10 @@ static void check_reads(struct verify *v, ex_id e, struct facts f)
 			return;
 		}
 		never &= lo >= 0;
-		fact(&inner, index[i]);
+		fact(v, &inner, index[i]);
 	}
 	if (x.kind == EX_GUARD && x.n == 1)
-		fact(&outer, poly_addc(p->P, poly_mulc(p->P, index[0], -1), -1));
+		fact(v, &outer, poly_addc(p->P, poly_mulc(p->P, index[0], -1), -1));
 	for (int i = 0; i < 3 && !v->why; i++)
 		if (x.a[i] && !(i && never))
 			check_reads(v, x.a[i], i ? outer : inner);
@@ -198,7 +218,7 @@ static void check_block(struct verify *v)
 		const struct nest *l = lnest(p, v->loop[i]);
 		bool fixed = poly_is_const(p->P, l->extent, &c);
 		if (!fixed)
-			fact(&f, poly_addc(p->P, poly_sub(p->P, l->extent, poly_of(p->P, l->var)), -1));
+			fact(v, &f, poly_addc(p->P, poly_sub(p->P, l->extent, poly_of(p->P, l->var)), -1));
 		else if (l->mark == LOOP_UNROLL && c > 0)
 			copies = copies > COPIES_MAX ? copies : copies * (l->unroll && l->unroll < c ? l->unroll : c);
 	}
@@ -206,7 +226,7 @@ static void check_block(struct verify *v)
 		poly_range(p->P, n->guard.a[i], &lo, &hi);
 		if (hi < 0)
 			return; /* never runs */
-		fact(&f, n->guard.a[i]);
+		fact(v, &f, n->guard.a[i]);
 	}
 	if (copies > COPIES_MAX)
 		v->why = whynot(p, "stage %s: more than %d copies by unrolled loops", sym_str(s->name), COPIES_MAX);
@@ -251,6 +271,8 @@ static void verify_one(struct loop_prog *p, nest_id id, void *arg)
 	v->block = id;
 	v->nloops = nest_loops(p, id, v->loop);
 	check_block(v);
+	arena_release(&v->arena);
+	v->arena = (struct arena){0};
 	if (!v->why)
 		check_scan(v);
 }
