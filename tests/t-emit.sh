@@ -247,6 +247,24 @@ say $? "sums of everything: the same numbers"
 [ "$(grep -c 'vhsum(sum' total.c)" -ge 2 ] && grep -q 'vhmax(max' total.c
 say $? "in vectors"
 
+# What uses its operand twice, in a row: as a tree its expression would have a leaf for each of 2^40 ways through it.
+# chain LENGTH OPERATOR ANOTHER: LENGTH nodes, each with the one before for its operands.
+chain() {
+	awk -v n="$1" -v op="$2" -v more="$3" 'BEGIN {
+		print "hone-text 1\nmodule ir=10 opset=22\ngraph main {\n  input x: f32[96]"
+		for (i = 0; i < n; i++) { at = i ? "v" i - 1 : "x"; printf "  v%d = %s(%s%s)\n", i, op, at, more ? ", " at : "" }
+		print "  output y = v" n - 1 "\n}"
+	}'
+}
+chain 40 Mul twice >squares.txt && chain 24 Mish >mish.txt && chain 24 LeakyRelu >leaky.txt
+for name in squares mish leaky; do
+	ge-load $name.txt | ge-shape -o $name.g && timeout 10 ge-simplify $name.g | timeout 10 ge-fuse | timeout 10 ge-plan -q -o planned-$name.g &&
+		timeout 10 ge-emit --no-compile planned-$name.g -o $name && timeout 10 tune-op --tasks planned-$name.g >tasks &&
+		timeout 10 tune-op --quiet --dump files-$name planned-$name.g && [ "$(wc -c <$name.c)" -lt 200000 ]
+	say $? "$name in a row: $(wc -c <$name.c) bytes of C"
+done
+for name in mish leaky; do ge-emit planned-$name.g -o $name && run-cmp $name.so $name.g >/dev/null; say $? "$name in a row: the evaluator's numbers"; done
+
 # More operands than anybody would write.
 awk 'BEGIN {
 	print "hone-text 1\nmodule ir=8 opset=17\ngraph main {"

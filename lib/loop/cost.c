@@ -109,13 +109,22 @@ static void add_access(struct costing *c, struct work *w, poly off, buf_id b, bo
 }
 
 /* Operations of an expression; where the loops are cut at borders, nearly all is inside them. */
-static double operations(const struct costing *c, ex_id e)
+static double operations_of(const struct costing *c, double *known, ex_id e)
 {
 	const struct ex *x = lex(c->p, e);
 	double n = x->kind == EX_CALL ? rule_call_cost(x->fn) : x->kind == EX_GUARD ? c->pieces > 1 ? 0.2 : 1 : 0;
+	if (known[e] > 0)
+		return known[e];
 	for (int i = 0; i < 3; i++)
 		if (x->a[i])
-			n += operations(c, x->a[i]);
+			n += operations_of(c, known, x->a[i]);
+	return known[e] = n;
+}
+
+static double operations(const struct costing *c, ex_id e)
+{
+	double *known = xcalloc((size_t)e + 1, sizeof *known), n = operations_of(c, known, e);
+	free(known);
 	return n;
 }
 

@@ -33,18 +33,20 @@ static const char *to_mask(struct emit *e, struct vx x) { return x.kind == VX_SC
 
 static bool lane_in(struct emit *e, poly x) { return poly_uses(e->p->P, x, e->lane); }
 
+static bool has_lane(struct loop_prog *p, ex_id ex, void *arg)
+{
+	struct emit *e = arg;
+
+	for (int i = 0; i < lex(p, ex)->n; i++)
+		if (lane_in(e, here(e, lex(p, ex)->index[i])))
+			return true;
+	return false;
+}
+
 /* Does the value of ex differ between lanes? */
 static bool varies(struct emit *e, ex_id ex)
 {
-	struct ex *x = lex(e->p, ex);
-
-	for (int i = 0; i < x->n; i++)
-		if (lane_in(e, here(e, lex(e->p, ex)->index[i])))
-			return true;
-	for (int i = 0; i < 3; i++)
-		if (lex(e->p, ex)->a[i] && varies(e, lex(e->p, ex)->a[i]))
-			return true;
-	return false;
+	return ex_find(e->p, ex, has_lane, e);
 }
 
 /* Lanes v with guard >= 0, for a guard that is linear in v; NULL: it is not. */

@@ -151,14 +151,52 @@ ex_id ex_cast(struct loop_prog *p, enum dtype t, ex_id a)
 	return ex_new(p, (struct ex){.kind = EX_CAST, .dtype = t, .a = {a}, .dyn_dim = -1});
 }
 
+struct walk {
+	bool (*f)(struct loop_prog *p, ex_id e, void *arg);
+	void *arg;
+	uint64_t *seen; /* a bit an expression: operands are made before what uses them, so their ids are smaller */
+};
+
+static ex_id walk(struct loop_prog *p, struct walk *w, ex_id e)
+{
+	ex_id found = 0;
+
+	if (!e || w->seen[e / 64] >> e % 64 & 1)
+		return 0;
+	w->seen[e / 64] |= 1ull << e % 64;
+	if (w->f(p, e, w->arg))
+		return e;
+	for (int i = 0; i < 3 && !found; i++)
+		found = walk(p, w, lex(p, e)->a[i]);
+	return found;
+}
+
+ex_id ex_find(struct loop_prog *p, ex_id e, bool (*f)(struct loop_prog *, ex_id, void *), void *arg)
+{
+	uint64_t few[64] = {0}, *many = e / 64 < 64 ? NULL : xcalloc(e / 64 + 1, sizeof *many);
+	ex_id found = walk(p, &(struct walk){f, arg, many ? many : few}, e);
+
+	free(many);
+	return found;
+}
+
+struct reads {
+	void (*f)(struct loop_prog *p, ex_id read, void *arg);
+	void *arg;
+};
+
+static bool tell_read(struct loop_prog *p, ex_id e, void *arg)
+{
+	const struct reads *r = arg;
+
+	if (lex(p, e)->kind == EX_READ)
+		r->f(p, e, r->arg);
+	return false;
+}
+
 void ex_reads(struct loop_prog *p, ex_id e, void (*f)(struct loop_prog *, ex_id, void *), void *arg)
 {
-	if (!e)
-		return;
-	if (lex(p, e)->kind == EX_READ)
-		f(p, e, arg);
-	for (int i = 0; i < 3; i++)
-		ex_reads(p, lex(p, e)->a[i], f, arg);
+	ex_find(p, e, tell_read, &(struct reads){f, arg});
 }
 
 /* Copies e bottom-up; unchanged parts are shared, and shared parts are copied once (done: by the ids there were). */

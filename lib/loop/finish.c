@@ -292,7 +292,7 @@ static void copy_into(struct copy *c, nest_id from, nest_id seq)
 /* ---- partition auto ---- */
 
 struct guards {
-	nest_id loop;
+	nest_id loop, block;
 	VEC(int64_t) at;
 };
 
@@ -318,15 +318,12 @@ static void guard_points(struct loop_prog *p, struct guards *g, poly e)
 	}
 }
 
-
-static void guard_fills(struct loop_prog *p, struct guards *g, const struct nest *block, ex_id e)
+static bool guard_fills(struct loop_prog *p, ex_id e, void *arg)
 {
-	if (!e)
-		return;
+	struct guards *g = arg;
 	for (int i = 0; lex(p, e)->kind == EX_GUARD && i < lex(p, e)->n; i++)
-		guard_points(p, g, bind_poly(p, block, lex(p, e)->index[i]));
-	for (int i = 0; i < 3; i++)
-		guard_fills(p, g, block, lex(p, e)->a[i]);
+		guard_points(p, g, bind_poly(p, lnest(p, g->block), lex(p, e)->index[i]));
+	return false;
 }
 
 const char *partition_auto(struct loop_prog *p, nest_id loop)
@@ -335,11 +332,11 @@ const char *partition_auto(struct loop_prog *p, nest_id loop)
 	int n;
 	nest_id *block = nest_list(p, loop, 0, &n);
 	for (int i = 0; i < n; i++) {
-		struct nest *k = lnest(p, block[i]);
+		struct nest *k = lnest(p, g.block = block[i]);
 		for (size_t j = 0; j < k->guard.n; j++)
 			guard_points(p, &g, k->guard.a[j]);
 		if (k->phase == BLOCK_UPDATE)
-			guard_fills(p, &g, lnest(p, block[i]), lstage(p, k->stage)->body);
+			ex_find(p, lstage(p, k->stage)->body, guard_fills, &g);
 	}
 	for (size_t i = 0; i < g.at.n; i++) {
 		bool twice = false;

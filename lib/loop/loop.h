@@ -235,7 +235,7 @@ stage_id stage_find(struct loop_prog *p, const char *name);   /* 0: none */
 buf_id buf_find(struct loop_prog *p, const char *name);
 stage_id buf_writer(struct loop_prog *p, buf_id b);           /* the stage whose out it is; 0: an input */
 
-/* Every EX_READ under e: f(p, read, arg). */
+/* Every EX_READ at or under e, each once: f(p, read, arg). */
 void ex_reads(struct loop_prog *p, ex_id e, void (*f)(struct loop_prog *p, ex_id read, void *arg), void *arg);
 /* Copy of e with axis variables replaced (n of them). */
 ex_id ex_subst(struct loop_prog *p, ex_id e, int n, const poly_var *v, const poly *by);

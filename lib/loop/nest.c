@@ -424,22 +424,14 @@ const char *sole_writer(struct loop_prog *p, stage_id s)
 	return NULL;
 }
 
-struct reading {
-	buf_id b;
-	bool yes;
-};
-
-static void reads_it(struct loop_prog *p, ex_id read, void *arg)
+static bool reads_it(struct loop_prog *p, ex_id e, void *arg)
 {
-	struct reading *r = arg;
-	r->yes |= lex(p, read)->buf == r->b;
+	return lex(p, e)->kind == EX_READ && lex(p, e)->buf == *(buf_id *)arg;
 }
 
 bool stage_reads(struct loop_prog *p, stage_id t, buf_id b)
 {
-	struct reading r = {b, false};
-	ex_reads(p, lstage(p, t)->body, reads_it, &r);
-	return r.yes;
+	return ex_find(p, lstage(p, t)->body, reads_it, &b);
 }
 
 struct read_list {

@@ -53,7 +53,7 @@ nest_id stage_whole(struct loop_prog *p, stage_id s);
 const char *sole_writer(struct loop_prog *p, stage_id s);
 /* Does a block of stage t read buffer b? */
 bool stage_reads(struct loop_prog *p, stage_id t, buf_id b);
-/* The EX_READs of stage s's body; the first max of them go to out: count of all. */
+/* The EX_READs of stage s's body, each once; the first max of them go to out: count of all. */
 int stage_reads_of(struct loop_prog *p, stage_id s, ex_id *out, int max);
 /* e with the axis variables of s replaced by the block's bindings. */
 poly bind_poly(struct loop_prog *p, const struct nest *block, poly e);
@@ -71,6 +71,9 @@ const char *outlined(struct loop_prog *p, nest_id l);
 const char *hints_settle(struct loop_prog *p);
 /* "why not" in the program's arena */
 const char *whynot(struct loop_prog *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The first expression at or under e, operands behind what uses them, of which f says yes; 0: none. Each is looked at once,
+ * however many share it: as a tree, forty squares in a row would have 2^40 leaves. */
+ex_id ex_find(struct loop_prog *p, ex_id e, bool (*f)(struct loop_prog *p, ex_id e, void *arg), void *arg);
 /* The expression e; the one there is, if it is equal. */
 ex_id ex_new(struct loop_prog *p, struct ex e);
 /* ex_subst that also renames buffers: every read of from[i] becomes a read of to[i]. */

@@ -40,10 +40,31 @@ int64_t axis_steps(struct rule *r, stage_id s, int axis)
 	return loop && poly_is_const(r->p->P, lnest(r->p, loop)->extent, &n) ? n : lstage(r->p, s)->axis[axis].extent;
 }
 
+struct uses {
+	ex_id *read;
+	int n;
+	bool *none; /* by expression: there is no read under it */
+};
+
+static void list_uses(struct loop_prog *p, struct uses *u, ex_id e)
+{
+	int before = u->n;
+	if (!e || u->n == READS_MAX || u->none[e])
+		return;
+	if (lex(p, e)->kind == EX_READ)
+		u->read[u->n++] = e;
+	for (int i = 0; i < 3; i++)
+		list_uses(p, u, lex(p, e)->a[i]);
+	u->none[e] = u->n == before;
+}
+
 int stage_all_reads(struct loop_prog *p, stage_id s, ex_id *out)
 {
-	int n = stage_reads_of(p, s, out, READS_MAX);
-	return n < READS_MAX ? n : READS_MAX;
+	ex_id body = lstage(p, s)->body;
+	struct uses u = {out, 0, xcalloc((size_t)body + 1, sizeof *u.none)};
+	list_uses(p, &u, body);
+	free(u.none);
+	return u.n;
 }
 
 bool read_uses(struct loop_prog *p, ex_id read, poly_var v)
@@ -87,10 +108,12 @@ int rule_call_cost(int fn)
 	return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? 10 : 1;
 }
 
-int rule_cost(struct loop_prog *p, ex_id e)
+/* known: by expression, 1 more than its cost; 0: not known yet. */
+static int cost_of(struct loop_prog *p, int *known, ex_id e)
 {
-	if (!e)
-		return 0;
+	enum { COST_MAX = 1 << 20 };
+	if (!e || known[e])
+		return e ? known[e] - 1 : 0;
 	const struct ex *x = lex(p, e);
 	int c = 0;
 	if (x->kind == EX_CALL)
@@ -98,23 +121,28 @@ int rule_cost(struct loop_prog *p, ex_id e)
 	else if (x->kind == EX_GUARD)
 		c = 3;
 	for (int i = 0; i < 3; i++)
-		c += rule_cost(p, x->a[i]);
+		c += cost_of(p, known, x->a[i]);
+	c = c < COST_MAX ? c : COST_MAX;
+	known[e] = c + 1;
 	return c;
 }
 
-static ex_id find_choice(struct loop_prog *p, ex_id e)
+int rule_cost(struct loop_prog *p, ex_id e)
 {
-	ex_id found = 0;
-	if (e && lex(p, e)->kind == EX_GUARD && lex(p, e)->n == 1 && lex(p, lex(p, e)->a[1])->kind != EX_CONST)
-		return e;
-	for (int i = 0; e && i < 3 && !found; i++)
-		found = find_choice(p, lex(p, e)->a[i]);
-	return found;
+	int *known = xcalloc((size_t)e + 1, sizeof *known), c = cost_of(p, known, e);
+	free(known);
+	return c;
+}
+
+static bool is_choice(struct loop_prog *p, ex_id e, void *arg)
+{
+	const struct ex *x = lex(p, e);
+	return x->kind == EX_GUARD && x->n == 1 && lex(p, x->a[1])->kind != EX_CONST;
 }
 
 ex_id stage_choice(struct loop_prog *p, stage_id s)
 {
-	return s && lstage(p, s)->comb == COMB_NONE ? find_choice(p, lstage(p, s)->body) : 0;
+	return s && lstage(p, s)->comb == COMB_NONE ? ex_find(p, lstage(p, s)->body, is_choice, NULL) : 0;
 }
 
 static double steps_of(const struct stage *s)
@@ -159,9 +187,11 @@ static bool may_inline(struct loop_prog *p, stage_id s, int readers, stage_id re
 	return readers >= 1 && readers <= 3 && cost <= 12 && steps_of(lstage(p, reader)) * (1 + cost) <= 64 * steps_of(lstage(p, s));
 }
 
-/* Stages vanish into their readers; where that is no matter of course, it is a sample. */
+/* Stages vanish into their readers; where that is no matter of course, it is a sample. What has grown large by that stays: each
+ * that uses it twice would double it. */
 static void inline_stages(struct rule *r)
 {
+	enum { INLINE_MAX = 1 << 12 };
 	struct loop_prog *p = r->p;
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		struct stage *t = lstage(p, s);
@@ -169,6 +199,8 @@ static void inline_stages(struct rule *r)
 		if (t->gone || t->scan || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
 			continue;
 		int n = count_readers(p, t->out, &reader), cost = rule_cost(p, t->body);
+		if (cost > INLINE_MAX)
+			continue;
 		bool cheap = cost <= 2, once = n == 1 && read_once(p, s, reader);
 		bool plain = lex(p, t->body)->kind == EX_READ; /* moves elements, nothing else */
 		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */

@@ -30,7 +30,7 @@ void rule_drop(struct rule *r, const char *name); /* there is no choice: the lin
 int contiguous_axis(struct loop_prog *p, stage_id s);
 /* Step in memory of read when axis variable v goes up by one; false: not constant. */
 bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step);
-/* All reads of stage s: count; out holds READS_MAX. */
+/* All reads of stage s, as often as its body uses them, but the first READS_MAX at most: count; out holds READS_MAX. */
 enum { READS_MAX = 32 };
 int stage_all_reads(struct loop_prog *p, stage_id s, ex_id *out);
 bool read_uses(struct loop_prog *p, ex_id read, poly_var v);
@@ -51,5 +51,6 @@ double rule_tile_cycles(struct rule *r, stage_id anchor, int v, int t, int64_t s
 /* Where the body of stage s, no reduction, chooses between sums by an index (a row of a transform): that guard; 0: nowhere. */
 ex_id stage_choice(struct loop_prog *p, stage_id s);
 int rule_call_cost(int fn);
-int rule_cost(struct loop_prog *p, ex_id e); /* work of an expression, roughly: a call that is no arithmetic counts ten */
+/* Work of an expression, roughly: a call that is no arithmetic counts ten; what is used twice counts twice; a million at most. */
+int rule_cost(struct loop_prog *p, ex_id e);
 #endif

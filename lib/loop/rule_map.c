@@ -49,11 +49,14 @@ static void block_across(struct rule *r, stage_id s, int v, int a)
 		rule_settle(r, name, 0);
 }
 
+static bool is_call(struct loop_prog *p, ex_id e, void *fn)
+{
+	return lex(p, e)->kind == EX_CALL && lex(p, e)->fn == *(int *)fn;
+}
+
 static bool calls(struct loop_prog *p, ex_id e, int fn)
 {
-	const struct ex *x = lex(p, e);
-
-	return e && ((x->kind == EX_CALL && (int)x->fn == fn) || calls(p, x->a[0], fn) || calls(p, x->a[1], fn) || calls(p, x->a[2], fn));
+	return ex_find(p, e, is_call, &fn);
 }
 
 /* Steps of a vector each that the next need not wait for: of the time of a loop over single ones, four take 0.81 (Gelu, Erf) to

@@ -109,9 +109,14 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 	return panels * tiles * (steps * (step + 0.5 /* the loop itself */) + once_cost(p, q, rows * vectors));
 }
 
+static bool is_guard(struct loop_prog *p, ex_id e, void *arg)
+{
+	return lex(p, e)->kind == EX_GUARD;
+}
+
 bool has_guard(struct loop_prog *p, ex_id e)
 {
-	return e && (lex(p, e)->kind == EX_GUARD || has_guard(p, lex(p, e)->a[0]) || has_guard(p, lex(p, e)->a[1]) || has_guard(p, lex(p, e)->a[2]));
+	return ex_find(p, e, is_guard, NULL);
 }
 
 double reduce_steps(struct loop_prog *p, const struct tile *q)

@@ -176,34 +176,59 @@ static void check_access(struct verify *v, buf_id b, const poly *index, int dyn,
 		check_register(v, b, index);
 }
 
-static void check_reads(struct verify *v, ex_id e, struct facts f)
+static void check_reads(struct verify *v, ex_id e, const struct facts *f, uint64_t *seen);
+
+/* Under facts of its own, so what was seen under others counts as not seen. */
+static void check_side(struct verify *v, ex_id e, const struct facts *f)
+{
+	uint64_t few[64] = {0}, *many = e / 64 < 64 ? NULL : xcalloc(e / 64 + 1, sizeof *many);
+
+	check_reads(v, e, f, many ? many : few);
+	free(many);
+}
+
+/* Inside a guard its conditions hold; on the other side a lone one does not; a side never taken is not looked at. */
+static void check_guard(struct verify *v, const struct ex *x, const poly *index, const struct facts *f, uint64_t *seen)
+{
+	struct loop_prog *p = v->p;
+	struct facts inner = *f, outer = *f;
+	bool always = true;
+
+	for (int i = 0; i < x->n; i++) {
+		int64_t lo, hi;
+		poly_range(p->P, index[i], &lo, &hi);
+		if (hi < 0) { /* always the other side */
+			check_reads(v, x->a[1], f, seen);
+			return;
+		}
+		always &= lo >= 0;
+		fact(v, &inner, index[i]);
+	}
+	if (x->n == 1)
+		fact(v, &outer, poly_addc(p->P, poly_mulc(p->P, index[0], -1), -1));
+	check_side(v, x->a[0], &inner);
+	if (!always)
+		check_side(v, x->a[1], &outer);
+}
+
+/* seen: a bit an expression, those that were checked under the same facts. */
+static void check_reads(struct verify *v, ex_id e, const struct facts *f, uint64_t *seen)
 {
 	struct loop_prog *p = v->p;
 	struct ex x = *lex(p, e);
 	poly index[2 * LOOP_RANK_MAX + 8];
 
+	if (!e || v->why || seen[e / 64] >> e % 64 & 1)
+		return;
+	seen[e / 64] |= 1ull << e % 64;
 	for (int i = 0; i < x.n; i++)
 		index[i] = bind_poly(p, lnest(p, v->block), x.index[i]);
 	if (x.kind == EX_READ)
-		check_access(v, x.buf, index, x.dyn_dim, &f);
-	/* inside a guard its conditions hold; on the other side a lone one does not; a side never taken is not looked at */
-	struct facts inner = f, outer = f;
-	bool never = x.kind == EX_GUARD;
-	for (int i = 0; x.kind == EX_GUARD && i < x.n; i++) {
-		int64_t lo, hi;
-		poly_range(p->P, index[i], &lo, &hi);
-		if (hi < 0) { /* always the other side */
-			check_reads(v, x.a[1], f);
-			return;
-		}
-		never &= lo >= 0;
-		fact(v, &inner, index[i]);
-	}
-	if (x.kind == EX_GUARD && x.n == 1)
-		fact(v, &outer, poly_addc(p->P, poly_mulc(p->P, index[0], -1), -1));
-	for (int i = 0; i < 3 && !v->why; i++)
-		if (x.a[i] && !(i && never))
-			check_reads(v, x.a[i], i ? outer : inner);
+		check_access(v, x.buf, index, x.dyn_dim, f);
+	if (x.kind == EX_GUARD)
+		check_guard(v, &x, index, f, seen);
+	for (int i = 0; i < 3 && x.kind != EX_GUARD; i++)
+		check_reads(v, x.a[i], f, seen);
 }
 
 static void check_block(struct verify *v)
@@ -235,7 +260,7 @@ static void check_block(struct verify *v)
 	if (!v->why)
 		check_access(v, s->out, n->bind, -1, &f);
 	if (!v->why && n->phase == BLOCK_UPDATE)
-		check_reads(v, s->body, f);
+		check_side(v, s->body, &f);
 }
 
 /* A loop that a scan axis depends on runs in order. */
