@@ -272,3 +272,7 @@ awk 'BEGIN {
 	print "  y = Concat(" all ") {axis=1}\n  output y = y\n}"
 }' | ge-load | ge-shape | ge-fuse | ge-plan -q -o joined.g && ge-emit joined.g -o joined && run-cmp joined.so joined.g >/dev/null
 say $? "Concat of 60 operands: the evaluator's numbers"
+
+printf 'hone-text 1\nmodule ir=8 opset=17\nconst far = i64[4] [9, 0, 13, 0]\nconst one = i64[2] [2, 1]\ngraph main {\n  input x: f32[4,20]\n  input z: f32[1]\n  y = Pad(x, @far) {mode="reflect"}\n  w = Pad(z, @one) {mode="reflect"}\n  output y = y\n  output w = w\n}\n' |
+	ge-load | ge-shape | ge-fuse | ge-plan -q -o far.g && ge-emit far.g -o far && run-cmp far.so far.g >/dev/null
+say $? "reflections there and back again: the evaluator's numbers"

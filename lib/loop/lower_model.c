@@ -240,29 +240,30 @@ static noreturn void die_trace(struct module *m, node_id n, const char *why)
 	die(EX_BADDATA, "%s: %s: its trace: %s", m->source ? m->source : "-", node_where(m, n, &m->arena), why);
 }
 
-static struct kernel kernel_new(struct model *M, node_id n, const struct target *t, struct kernel k)
+/* Schedules k's program; NULL, or why its stages as they are cannot be shown to be right either: there is no kernel then. */
+static const char *kernel_make(struct model *M, node_id n, const struct target *t, struct kernel *k)
 {
 	struct module *m = M->m;
 	const char *why;
-	if (k.given) {
-		k.trace = k.given;
-		why = schedule(&k);
+	if (k->given) {
+		k->trace = k->given;
+		why = schedule(k);
 	} else { /* the rule leaves the program as its trace does */
-		k.trace = arena_str(&m->arena, loop_rule(k.prog));
-		why = complete(&k);
+		k->trace = arena_str(&m->arena, loop_rule(k->prog));
+		why = complete(k);
 	}
-	if (why && k.given)
+	if (why && k->given)
 		die_trace(m, n, why);
-	if (why) {
-		warn("%s: the rule's trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
-		k.trace = strcmp(k.prog->algo, ALGO_USUAL) ? arena_printf(&m->arena, "algo %s\n", k.prog->algo) : "";
-		struct loop_prog *fresh = lower_again(M, n, t, k.prog->algo);
-		prog_free(k.prog);
-		k.prog = fresh;
-		if ((why = schedule(&k)))
-			BUG("%s: start state: %s", node_where(m, n, &m->arena), why);
-	}
-	return k;
+	if (!why)
+		return NULL;
+	warn("%s: the rule's trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
+	k->trace = strcmp(k->prog->algo, ALGO_USUAL) ? arena_printf(&m->arena, "algo %s\n", k->prog->algo) : "";
+	struct loop_prog *fresh = lower_again(M, n, t, k->prog->algo);
+	prog_free(k->prog);
+	k->prog = fresh;
+	if ((why = schedule(k)))
+		why = arena_printf(&m->arena, "plain loops: %s", why);
+	return why;
 }
 
 /* Another start: the stages of the algorithm that the trace of k is for, if those that the lowering thinks best are not.
@@ -290,6 +291,14 @@ static struct lowered follow_trace(struct model *M, node_id n, const struct targ
 	return l;
 }
 
+/* The slow path. */
+static void add_opaque(struct model *M, node_id n, const char *why)
+{
+	check_evaluators(M->m, attr_graph(node(M->m, n), "graph"));
+	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_OPAQUE, .why = why});
+	M->nopaque++;
+}
+
 static void add_call(struct model *M, node_id n, const struct target *t, const struct given_traces *traces)
 {
 	struct module *m = M->m;
@@ -297,9 +306,7 @@ static void add_call(struct model *M, node_id n, const struct target *t, const s
 	struct lowered l = M->lower(m, n, t, NULL, &why);
 
 	if (why) {
-		check_evaluators(m, attr_graph(node(m, n), "graph"));
-		vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_OPAQUE, .why = why});
-		M->nopaque++;
+		add_opaque(M, n, why);
 		return;
 	}
 	struct kernel k = {.digest = prog_digest(l.prog)};
@@ -312,11 +319,15 @@ static void add_call(struct model *M, node_id n, const struct target *t, const s
 	val_id *cval = arena_copy(&m->arena, l.cval, (size_t)l.nconst * sizeof *l.cval);
 
 	uint32_t i = kernel_find(M, k.digest, k.given);
-	if (i == UINT32_MAX) {
-		i = (uint32_t)M->kernels.n;
-		vec_push(&M->kernels, kernel_new(M, n, t, k));
-	} else {
+	if (i != UINT32_MAX) {
 		prog_free(l.prog);
+	} else if (!(why = kernel_make(M, n, t, &k))) {
+		i = (uint32_t)M->kernels.n;
+		vec_push(&M->kernels, k);
+	} else {
+		prog_free(k.prog);
+		add_opaque(M, n, why);
+		return;
 	}
 	vec_push(&M->calls, (struct call){.node = n, .kernel = i, .nconst = l.nconst, .cval = cval});
 }

@@ -137,11 +137,15 @@ static const char *slice(struct lower *L)
 static poly padded_index(struct polys *P, const char *mode, poly i, int64_t n)
 {
 	poly zero = poly_const(P, 0), last = poly_const(P, n - 1);
+	int64_t lo, hi;
 
 	if (!strcmp(mode, "edge"))
 		return poly_max(P, zero, poly_min(P, last, i));
 	if (!strcmp(mode, "wrap"))
 		return poly_mod(P, i, n);
+	poly_range(P, i, &lo, &hi);
+	if (lo < 1 - n || hi > 2 * (n - 1)) /* there and back, again and again */
+		i = n > 1 ? poly_mod(P, i, 2 * (n - 1)) : zero;
 	poly up = poly_max(P, i, poly_mulc(P, i, -1)); /* reflect: |i|, then the same at the other end */
 	poly over = poly_sub(P, last, up);
 	return poly_sub(P, last, poly_max(P, over, poly_mulc(P, over, -1)));

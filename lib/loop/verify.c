@@ -1,12 +1,12 @@
 /* Static verification of nests. An access is shown to be in bounds by the ranges of the loops and by what the guards
- * say; where that is not enough and the nest around it is small, by going through all iterations. */
+ * say; where that is not enough and there are few enough, by going through all iterations of the loops it hangs on. */
 #include <string.h>
 #include "common/msg.h"
 #include "loop/instr.h"
 #include "loop/interp.h"
 #include "loop/nest.h"
 
-enum { WALK_MAX = 1 << 18, COPIES_MAX = 1 << 14, REGISTERS_MAX = 4096 };
+enum { WALK_MAX = 1 << 18, AXIS_MAX = 1 << 21, COPIES_MAX = 1 << 14, REGISTERS_MAX = 4096 };
 
 /* Polynomials known to be >= 0 where an access happens. */
 struct facts {
@@ -89,16 +89,18 @@ static bool follows(struct loop_prog *p, poly e, const struct facts *f, int dept
 
 /* ---- all iterations of a small nest ---- */
 
-static bool holds_everywhere(struct verify *v, int depth, poly e, const struct facts *f)
+static bool holds_everywhere(struct verify *v, int depth, const bool *skip, poly e, const struct facts *f)
 {
 	struct loop_prog *p = v->p;
 
+	while (depth < v->nloops && skip[depth])
+		depth++;
 	if (depth < v->nloops) {
 		const struct nest *n = lnest(p, v->loop[depth]);
 		int64_t extent = poly_eval(p->P, n->extent, v->env);
 		for (int64_t i = 0; i < extent; i++) {
 			v->env[n->var] = i;
-			if (!holds_everywhere(v, depth + 1, e, f))
+			if (!holds_everywhere(v, depth + 1, skip, e, f))
 				return false;
 		}
 		return true;
@@ -109,22 +111,55 @@ static bool holds_everywhere(struct verify *v, int depth, poly e, const struct f
 	return poly_eval(p->P, e, v->env) >= 0;
 }
 
-static bool small_enough(struct verify *v)
+static bool small_enough(struct verify *v, const bool *skip, int64_t most)
 {
 	int64_t n = 1, lo, hi;
 
-	for (int i = 0; i < v->nloops && n <= WALK_MAX; i++) {
+	for (int i = 0; i < v->nloops && n <= most; i++) {
 		poly_range(v->p->P, lnest(v->p, v->loop[i])->extent, &lo, &hi);
-		n *= hi > 1 ? hi : 1;
+		n *= hi > 1 && !skip[i] ? hi : 1;
 	}
-	return n <= WALK_MAX;
+	return n <= most;
+}
+
+/* e hangs on these loops, also through their extents. */
+static void keep_loops(struct verify *v, bool *skip, poly e)
+{
+	for (int i = 0; i < v->nloops; i++)
+		if (skip[i] && poly_uses(v->p->P, e, lnest(v->p, v->loop[i])->var)) {
+			skip[i] = false;
+			keep_loops(v, skip, lnest(v->p, v->loop[i])->extent);
+		}
+}
+
+static bool about_others(struct verify *v, const bool *skip, poly e)
+{
+	for (int i = 0; i < v->nloops; i++)
+		if (skip[i] && poly_uses(v->p->P, e, lnest(v->p, v->loop[i])->var))
+			return true;
+	return false;
+}
+
+/* In the loops that e hangs on, with what is known of them alone; else in all, if they are few. */
+static bool walked(struct verify *v, poly e, const struct facts *f)
+{
+	bool skip[NEST_DEPTH_MAX], none[NEST_DEPTH_MAX] = {false};
+	struct facts some = {0, ARENA_ARRAY(&v->arena, poly, f->n + 1)};
+
+	memset(skip, true, sizeof skip);
+	keep_loops(v, skip, e);
+	for (int i = 0; i < f->n; i++)
+		if (!about_others(v, skip, f->ge[i]))
+			some.ge[some.n++] = f->ge[i];
+	return (small_enough(v, skip, AXIS_MAX) && holds_everywhere(v, 0, skip, e, &some)) ||
+	       (small_enough(v, none, WALK_MAX) && holds_everywhere(v, 0, none, e, f));
 }
 
 static bool shown(struct verify *v, poly e, const struct facts *f)
 {
 	if (e == POLY_UNKNOWN)
 		return false;
-	return follows(v->p, e, f, 3) || (small_enough(v) && holds_everywhere(v, 0, e, f));
+	return follows(v->p, e, f, 3) || walked(v, e, f);
 }
 
 /* ---- accesses ---- */
