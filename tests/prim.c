@@ -47,6 +47,17 @@ static struct loop_prog *matmul(int64_t m, int64_t n, int64_t k, enum dtype ta, 
 	prog_start(p);
 	return p;
 }
+/* y[m, n] = s[m, n], s[m, n] = m */
+static struct loop_prog *numbers(void)
+{
+	struct loop_prog *p = prog_new(&target);
+	buf_id y = buf_new(p, "y", DT_F32, SCOPE_OUT, 2, DIMS(8, 9));
+	stage_id s = stage_new(p, "s", DT_F32, SCOPE_SCRATCH, 2, DIMS(8, 9), "m n"), t = stage_into(p, "t", y, "m n");
+	stage_body(p, s, COMB_NONE, ex_index(p, DT_F32, stage_axis(p, s, 0)));
+	stage_body(p, t, COMB_NONE, ex_read(p, lstage(p, s)->out, 2, IDX(stage_axis(p, t, 0), stage_axis(p, t, 1))));
+	prog_start(p);
+	return p;
+}
 static struct loop_prog *floats(void) { return matmul(40, 48, 20, DT_F32, DT_F32, DT_F32); }
 static struct loop_prog *bytes(void) { return matmul(7, 32, 24, DT_U8, DT_I8, DT_I32); }
 static struct loop_prog *copies(void) { return transpose(40, 37); }
@@ -97,6 +108,18 @@ static void names(void)
 	refuses(floats, "", "a-b = cache y mm mm.m register", "a-b is no name");
 	refuses(floats, "split mm.k 4", "P+ = rfactor mm mm.k.1", "P+ is no name");
 	refuses(floats, "_a.b2 = cache a mm root scratch", "_a.b2 = cache b mm root scratch", "there is a _a.b2 already");
+}
+
+/* Numbers that nobody would write: each is refused, where it is read or at the end. */
+static void too_much(void)
+{
+	refuses(numbers, "", "split s.m 4294967296 4294967296 tail=pad", "make more than 2^40");
+	refuses(numbers, "", "split s.m 3037000500 3037000500", "make more than 2^40");
+	refuses(numbers, "split s.m 1099511627776", "split s.m.0 1099511627776", "factor 1099511627776 of s.m.0 is too large");
+	refuses(numbers, "split s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad\nreorder s.m.0 s.n.0 s.m.1 s.n.1", "fuse s.m.1 s.n.1", "fuse: more than 2^40 steps");
+	refuses(floats, "", "layout b 0/1048576 1/1048576 0%1048576 1%1048576", "more than 64 times as large");
+	refused_later(numbers, "split s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad", "scratch buffer s: it has no room in any memory");
+	refused_later(numbers, "scope s stack\nsplit s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad", "stack buffer s");
 }
 
 static void refusals(void)
@@ -460,6 +483,7 @@ int main(void)
 	target = *target_host();
 	refusals();
 	names();
+	too_much();
 	instructions();
 	functions();
 	prefetches();

@@ -352,6 +352,7 @@ const char *partition_auto(struct loop_prog *p, nest_id loop)
 /* ---- the whole ---- */
 
 enum { ALIGN = 64, STACK_MAX = 256 << 10 };
+static const int64_t WORKSPACE_MAX = 1ll << 47; /* bytes */
 
 static bool in_team(struct loop_prog *p, nest_id n)
 {
@@ -361,35 +362,53 @@ static bool in_team(struct loop_prog *p, nest_id n)
 	return false;
 }
 
-/* Places of the scratch buffers that threads share, or of those that each has its own of, from byte `at` on; the end. */
-static int64_t place(struct loop_prog *p, bool private, int64_t at)
+/* Adds the bytes of b to *at, which more than `most` has no room for: false then. */
+static bool add_bytes(struct loop_prog *p, buf_id b, int64_t most, int64_t *at)
+{
+	int64_t n = buf_elems(p, b), size = (int64_t)dtype_size(lbuf(p, b)->dtype);
+	if (n > (most - *at) / size)
+		return false;
+	*at += n * size;
+	return true;
+}
+
+/* Places of the scratch buffers that threads share, or of those that each has its own of, from byte *at on, which goes to their
+ * end. NULL, or why not. */
+static const char *place(struct loop_prog *p, bool private, int64_t *at)
 {
 	for (buf_id b = 1; b < p->bufs.n; b++) {
 		struct loop_buf *x = lbuf(p, b);
 		if (x->scope != SCOPE_SCRATCH || !x->alloc || x->private != private)
 			continue;
-		x->offset = at;
-		at += (buf_elems(p, b) * (int64_t)dtype_size(x->dtype) + ALIGN - 1) / ALIGN * ALIGN;
+		x->offset = *at;
+		if (!add_bytes(p, b, WORKSPACE_MAX, at))
+			return whynot(p, "scratch buffer %s: it has no room in any memory", sym_str(x->name));
+		*at = (*at + ALIGN - 1) / ALIGN * ALIGN;
 	}
-	return at;
+	return NULL;
 }
 
 /* Workspace: one place a buffer. */
 static const char *lay_out(struct loop_prog *p)
 {
-	int64_t stack = 0;
+	int64_t stack = 0, shared = 0;
 	for (buf_id b = 1; b < p->bufs.n; b++) {
 		struct loop_buf *x = lbuf(p, b);
 		if (x->scope < SCOPE_SCRATCH || !x->alloc)
 			continue;
-		if (x->scope == SCOPE_STACK && (stack += buf_elems(p, b) * (int64_t)dtype_size(x->dtype)) > STACK_MAX)
+		if (x->scope == SCOPE_STACK && !add_bytes(p, b, STACK_MAX, &stack))
 			return whynot(p, "stack buffer %s: more than %d KB on the stack", sym_str(x->name), STACK_MAX >> 10);
 		x->private = in_team(p, x->alloc);
 	}
-	int64_t shared = place(p, false, 0);
-	p->private = place(p, true, shared) - shared;
+	const char *why;
+	if ((why = place(p, false, &shared)))
+		return why;
+	int64_t end = shared;
+	if ((why = place(p, true, &end)))
+		return why;
+	p->private = end - shared;
 	p->workspace = shared + p->private * (p->threads > 1 ? p->threads : 1);
-	return NULL;
+	return p->workspace > WORKSPACE_MAX ? whynot(p, "the threads' workspaces have no room in any memory") : NULL;
 }
 
 /* ---- registers ---- */

@@ -4,6 +4,8 @@
 #include "common/msg.h"
 #include "loop/nest.h"
 
+static const int64_t STEPS_MAX = 1ll << 40; /* of a loop that a primitive makes */
+
 static nest_id find_loop(struct loop_prog *p, nest_id n, sym name, bool in_calls)
 {
 	nest_id found = 0;
@@ -81,6 +83,20 @@ static void guard_below(struct loop_prog *p, nest_id n, poly e)
 		vec_push(&lnest(p, block[i])->guard, e);
 }
 
+/* Would an index below n, which uses v, be too large for a number with `by` in its place? */
+static bool too_large(struct loop_prog *p, nest_id n, poly_var v, poly by)
+{
+	int k;
+	nest_id *block = nest_list(p, n, 0, &k);
+	bool found = by == POLY_UNKNOWN;
+	for (int i = 0; i < k; i++) {
+		const struct nest *x = lnest(p, block[i]);
+		for (int a = 0; a < lstage(p, x->stage)->naxes; a++)
+			found |= x->bind[a] != POLY_UNKNOWN && poly_subst(p->P, x->bind[a], v, by) == POLY_UNKNOWN;
+	}
+	return found;
+}
+
 static const char *split_two(struct loop_prog *p, nest_id id, int64_t f, enum split_tail tail, const char *name0, const char *name1)
 {
 	struct polys *P = p->P;
@@ -116,6 +132,8 @@ static const char *split_two(struct loop_prog *p, nest_id id, int64_t f, enum sp
 		vec_push(&lnest(p, outer)->cut, q.cut.a[i]);
 	vec_free(&q.cut);
 	poly whole = poly_add(P, base, poly_of(P, lnest(p, inner)->var));
+	if (fixed && f > e && too_large(p, id, lnest(p, id)->var, whole)) /* else it is at most twice what it was */
+		return whynot(p, "factor %ld of %s is too large", (long)f, sym_str(lnest(p, id)->name));
 	/* inner takes the body, outer the place */
 	nest_id body = lnest(p, id)->kid.a[0];
 	nest_id seq = lnest(p, id)->parent;
@@ -280,7 +298,8 @@ const char *prim_split(struct loop_prog *p, const char *loop, int n, const int64
 	for (int i = 0; i < n; i++) {
 		if (factor[i] < 1)
 			return whynot(p, "factor %ld is less than 1", (long)factor[i]);
-		inner *= factor[i];
+		if (__builtin_mul_overflow(inner, factor[i], &inner) || inner > STEPS_MAX)
+			return whynot(p, "the factors of %s make more than 2^40", loop);
 	}
 	if (marked(lnest(p, id)) || lnest(p, id)->cut.n)
 		return whynot(p, "%s is marked or cut already", loop);
@@ -318,11 +337,13 @@ const char *prim_fuse(struct loop_prog *p, const char *a, const char *b)
 	nest_id outer = want_loop(p, a, &why), inner = outer ? want_loop(p, b, &why) : 0;
 	if (!inner)
 		return why;
-	int64_t eo, ei;
+	int64_t eo, ei, steps;
 	if (!directly_nested(p, outer, inner))
 		return whynot(p, "%s is not directly inside %s", b, a);
 	if (!poly_is_const(p->P, lnest(p, outer)->extent, &eo) || !poly_is_const(p->P, lnest(p, inner)->extent, &ei))
 		return whynot(p, "fuse: an extent varies");
+	if (__builtin_mul_overflow(eo, ei, &steps) || steps > STEPS_MAX)
+		return whynot(p, "fuse: more than 2^40 steps");
 	if (lnest(p, outer)->cut.n || lnest(p, inner)->cut.n)
 		return whynot(p, "fuse: a loop is cut");
 	if (marked(lnest(p, outer)) || marked(lnest(p, inner)))
@@ -332,7 +353,7 @@ const char *prim_fuse(struct loop_prog *p, const char *a, const char *b)
 	if (lnest(p, outer)->reduce != lnest(p, inner)->reduce)
 		return whynot(p, "fuse: one is a reduction, the other is not");
 	const char *last = strrchr(b, '.');
-	nest_id f = nest_for(p, intern_printf("%s*%s", a, last ? last + 1 : b), poly_const(p->P, eo * ei), lnest(p, outer)->reduce, lnest(p, outer)->of);
+	nest_id f = nest_for(p, intern_printf("%s*%s", a, last ? last + 1 : b), poly_const(p->P, steps), lnest(p, outer)->reduce, lnest(p, outer)->of);
 	lnest(p, f)->overlap = lnest(p, outer)->overlap || lnest(p, inner)->overlap;
 	poly v = poly_of(p->P, lnest(p, f)->var);
 	poly_var vars[2] = {lnest(p, outer)->var, lnest(p, inner)->var};
@@ -508,6 +529,7 @@ static void reads_padding(struct loop_prog *p, ex_id read, void *arg)
 
 const char *prim_layout(struct loop_prog *p, const char *buf, const char *spec)
 {
+	enum { LARGE = 1 << 20 }; /* elements */
 	buf_id b = buf_find(p, buf);
 	if (!b)
 		return whynot(p, "no buffer %s", buf);
@@ -522,7 +544,11 @@ const char *prim_layout(struct loop_prog *p, const char *buf, const char *spec)
 	struct padding pad = {.b = b};
 	for (int d = 0; d < lbuf(p, b)->rank; d++)
 		pad.before[d] = buf_room(p, b, d);
+	lbuf(p, b)->layout = (struct layout){0};
+	int64_t plain = buf_elems(p, b);
 	lbuf(p, b)->layout = l;
+	if (buf_elems(p, b) > LARGE && buf_elems(p, b) / 64 > plain)
+		pad.why = whynot(p, "the blocks would make %s more than 64 times as large", buf);
 	for (stage_id t = 1; t < p->stages.n && !pad.why; t++)
 		if (!lstage(p, t)->gone)
 			ex_reads(p, lstage(p, t)->body, reads_padding, &pad);
