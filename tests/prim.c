@@ -110,6 +110,16 @@ static void names(void)
 	refuses(floats, "_a.b2 = cache a mm root scratch", "_a.b2 = cache b mm root scratch", "there is a _a.b2 already");
 }
 
+/* n words, each the next number, if step is 1. */
+static const char *with_numbers(const char *line, int n, int step)
+{
+	static char text[1024];
+	int at = sprintf(text, "%s", line);
+	for (int i = 0; i < n; i++)
+		at += sprintf(text + at, " %d", 1 + i * step);
+	return text;
+}
+
 /* Numbers that nobody would write: each is refused, where it is read or at the end. */
 static void too_much(void)
 {
@@ -120,6 +130,9 @@ static void too_much(void)
 	refuses(floats, "", "layout b 0/1048576 1/1048576 0%1048576 1%1048576", "more than 64 times as large");
 	refused_later(numbers, "split s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad", "scratch buffer s: it has no room in any memory");
 	refused_later(numbers, "scope s stack\nsplit s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad", "stack buffer s");
+	refuses(copies, "", with_numbers("split t.m", 70, 0), "72 loops would lie within each other");
+	refuses(copies, with_numbers("split t.m", 58, 0), "split t.n 1", "61 loops would lie within each other");
+	refuses(copies, with_numbers("split t.m", 58, 0), "c = cache x t t.m.58 stack", "61 loops would lie within each other");
 }
 
 static void refusals(void)

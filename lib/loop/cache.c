@@ -200,7 +200,7 @@ const char *prim_cache(struct loop_prog *p, const char *buf, const char *stage, 
 	if (scope < SCOPE_SCRATCH)
 		return "scope is scratch, stack or register";
 	const char *why = bad_name(p, name);
-	if (why)
+	if (why || (why = nest_fits(p, l, lbuf(p, b)->rank)))
 		return why;
 	if (lstage(p, s)->out == b)
 		return cache_write(p, s, l, scope, name);

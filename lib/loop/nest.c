@@ -110,6 +110,23 @@ int nest_loops(struct loop_prog *p, nest_id n, nest_id *out)
 	return k;
 }
 
+int nest_height(struct loop_prog *p, nest_id n)
+{
+	int most = 0;
+	for (size_t i = 0; i < lnest(p, n)->kid.n; i++) {
+		int h = nest_height(p, lnest(p, n)->kid.a[i]);
+		most = h > most ? h : most;
+	}
+	return most + (lnest(p, n)->kind == NEST_FOR);
+}
+
+const char *nest_fits(struct loop_prog *p, nest_id l, int loops)
+{
+	nest_id around[NEST_DEPTH_MAX];
+	int n = nest_loops(p, nest_body(p, l), around) + loops;
+	return n > NEST_LOOPS_MAX ? whynot(p, "%d loops would lie within each other, at most %d may", n, NEST_LOOPS_MAX) : NULL;
+}
+
 void nest_walk(struct loop_prog *p, nest_id n, void (*f)(struct loop_prog *, nest_id, void *), void *arg)
 {
 	f(p, n, arg);

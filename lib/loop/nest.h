@@ -14,9 +14,14 @@ void nest_insert(struct loop_prog *p, nest_id seq, size_t at, nest_id kid);
 void nest_remove(struct loop_prog *p, nest_id n);
 size_t nest_index(struct loop_prog *p, nest_id n); /* place of n in its parent's kids */
 bool nest_inside(struct loop_prog *p, nest_id n, nest_id outer); /* n is outer or below it */
-/* Loops around n from the outside in (n not included); count. out holds NEST_DEPTH_MAX. */
-enum { NEST_DEPTH_MAX = 64 };
+/* Loops around n from the outside in (n not included); count. out holds NEST_DEPTH_MAX: more than primitives make, for who
+ * keeps some of his own with them. */
+enum { NEST_DEPTH_MAX = 64, NEST_LOOPS_MAX = 60 };
 int nest_loops(struct loop_prog *p, nest_id n, nest_id *out);
+/* Loops within each other from n, which counts if it is one, to the block in it that has most. */
+int nest_height(struct loop_prog *p, nest_id n);
+/* NULL if that many loops within each other may lie in loop l, or in a SEQ; else why not. */
+const char *nest_fits(struct loop_prog *p, nest_id l, int loops);
 /* Every node below n and n itself, parents first. */
 void nest_walk(struct loop_prog *p, nest_id n, void (*f)(struct loop_prog *p, nest_id n, void *arg), void *arg);
 /* Replaces variables in extents, bindings and guards below n. */

@@ -78,7 +78,7 @@ const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
 	buf_id b = lstage(p, s)->out;
 	if (lbuf(p, b)->scope == SCOPE_OUT)
 		return whynot(p, "%s is a result of the kernel", stage);
-	if ((why = sole_writer(p, s)))
+	if ((why = sole_writer(p, s)) || (why = nest_fits(p, l, lstage(p, s)->naxes)))
 		return why;
 	int n;
 	nest_id *block = nest_list(p, p->root, 0, &n);
@@ -204,8 +204,9 @@ const char *prim_after(struct loop_prog *p, const char *stage, const char *loop)
 		return whynot(p, "%s is not whole at the root any more", stage);
 	if (nest_inside(p, l, top))
 		return whynot(p, "%s is a loop of %s itself", loop, stage);
-	if (sole_writer(p, s))
-		return sole_writer(p, s);
+	const char *why = sole_writer(p, s);
+	if (why || (why = nest_fits(p, l, lstage(p, s)->naxes)))
+		return why;
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	whole_region(p, s, lo, extent);
 	struct after a = {.loop = l, .s = s, .lo = lo, .extent = extent};
@@ -275,7 +276,7 @@ const char *prim_init(struct loop_prog *p, const char *stage, const char *loop)
 	poly guard[REGION_GUARDS];
 	int nguard;
 	const char *why = region_exact(p, lstage(p, s)->out, l, lo, extent, guard, &nguard);
-	if (why)
+	if (why || (why = nest_fits(p, l, lstage(p, s)->nspatial)))
 		return why;
 	nest_remove(p, init);
 	nest_id seq = nest_body(p, l), fresh = nest_of_phase(p, s, BLOCK_INIT, "init.", lo, extent);

@@ -301,6 +301,8 @@ const char *prim_split(struct loop_prog *p, const char *loop, int n, const int64
 		if (__builtin_mul_overflow(inner, factor[i], &inner) || inner > STEPS_MAX)
 			return whynot(p, "the factors of %s make more than 2^40", loop);
 	}
+	if ((why = nest_fits(p, id, nest_height(p, id) - 1 + n)))
+		return why;
 	if (marked(lnest(p, id)) || lnest(p, id)->cut.n)
 		return whynot(p, "%s is marked or cut already", loop);
 	if (tail != TAIL_GUARD && tail != TAIL_PEEL && lnest(p, id)->scan)
