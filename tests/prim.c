@@ -58,6 +58,7 @@ static struct loop_prog *numbers(void)
 	prog_start(p);
 	return p;
 }
+static struct loop_prog *large_copies(void) { return transpose(4096, 4096); }
 static struct loop_prog *floats(void) { return matmul(40, 48, 20, DT_F32, DT_F32, DT_F32); }
 static struct loop_prog *bytes(void) { return matmul(7, 32, 24, DT_U8, DT_I8, DT_I32); }
 static struct loop_prog *copies(void) { return transpose(40, 37); }
@@ -123,6 +124,8 @@ static const char *with_numbers(const char *line, int n, int step)
 /* Numbers that nobody would write: each is refused, where it is read or at the end. */
 static void too_much(void)
 {
+	char cut[4096];
+	int at = sprintf(cut, "split t.m 64\nsplit t.n 64\nreorder t.m.0 t.n.0 t.m.1 t.n.1\n");
 	refuses(numbers, "", "split s.m 4294967296 4294967296 tail=pad", "make more than 2^40");
 	refuses(numbers, "", "split s.m 3037000500 3037000500", "make more than 2^40");
 	refuses(numbers, "split s.m 1099511627776", "split s.m.0 1099511627776", "factor 1099511627776 of s.m.0 is too large");
@@ -133,6 +136,9 @@ static void too_much(void)
 	refuses(copies, "", with_numbers("split t.m", 70, 0), "72 loops would lie within each other");
 	refuses(copies, with_numbers("split t.m", 58, 0), "split t.n 1", "61 loops would lie within each other");
 	refuses(copies, with_numbers("split t.m", 58, 0), "c = cache x t t.m.58 stack", "61 loops would lie within each other");
+	for (int i = 0; i < 4; i++)
+		at += sprintf(cut + at, "%s\n", with_numbers((const char *const[]){"partition t.m.0", "partition t.n.0", "partition t.m.1", "partition t.n.1"}[i], 62, 1));
+	refused_later(large_copies, cut, "pieces of its loops have more than");
 }
 
 static void refusals(void)

@@ -94,6 +94,7 @@ struct copy {
 	VEC(struct clone) stages;
 	uint32_t gen; /* changes whenever the buffer map does */
 	uint32_t teams; /* parallel loops so far */
+	int blocks;     /* met so far */
 	bool in_call;   /* its loops stay as they are */
 	const char *why;
 };
@@ -131,7 +132,12 @@ static void copy_into(struct copy *c, nest_id from, nest_id seq);
 
 static void copy_block(struct copy *c, nest_id from, nest_id seq)
 {
+	enum { BLOCKS_MAX = 1 << 16 };
 	struct loop_prog *p = c->p;
+	if (++c->blocks > BLOCKS_MAX) {
+		c->why = whynot(p, "the pieces of its loops have more than %d blocks", BLOCKS_MAX);
+		return;
+	}
 	stage_id s = stage_clone(c, lnest(p, from)->stage);
 	nest_id k = nest_block(p, s, lnest(p, from)->phase);
 	for (int a = 0; a < lstage(p, s)->naxes; a++)
@@ -226,7 +232,7 @@ static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, ne
 	c->by[c->nv++] = at;
 	int nb = map_buffers(c, from, home ? home : p->root);
 	nest_id body = nest_body(p, from);
-	for (size_t i = 0; i < lnest(p, body)->kid.n; i++)
+	for (size_t i = 0; i < lnest(p, body)->kid.n && !c->why; i++)
 		copy_into(c, lnest(p, body)->kid.a[i], into);
 	if (c->nb != nb) {
 		c->nb = nb;
@@ -265,7 +271,7 @@ static void copy_for(struct copy *c, nest_id from, nest_id seq)
 			cut[j - 1] = t;
 		}
 	int64_t first = 0;
-	for (int i = 0; i <= ncut; i++) {
+	for (int i = 0; i <= ncut && !c->why; i++) {
 		int64_t end = i < ncut ? cut[i] : n;
 		if (end > n)
 			end = n;
@@ -281,7 +287,7 @@ static void copy_into(struct copy *c, nest_id from, nest_id seq)
 	struct loop_prog *p = c->p;
 	switch (lnest(p, from)->kind) {
 	case NEST_SEQ:
-		for (size_t i = 0; i < lnest(p, from)->kid.n; i++)
+		for (size_t i = 0; i < lnest(p, from)->kid.n && !c->why; i++)
 			copy_into(c, lnest(p, from)->kid.a[i], seq);
 		break;
 	case NEST_FOR: copy_for(c, from, seq); break;
