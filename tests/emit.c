@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "../bench/programs.h"
 #include "device/target.h"
 #include "loop/emit.h"
@@ -109,10 +111,69 @@ static void helpers_called(void)
 	   count(none, "#endif") == count(all, "#endif"), "types stay, and what machines differ in");
 }
 
+/* A kernel of one operand and one result as a library: run(x, y). */
+static void (*compiled(struct loop_prog *p, const char *body, const char *name))(const float *, float *)
+{
+	char command[1024];
+	FILE *f = fopen("kernel.c", "w");
+
+	emit_prelude(f, &p, 1, &body, 1);
+	fprintf(f, "%svoid run(const float *x, float *y) { kernel(x, y, 0); }\n", body);
+	fclose(f);
+	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o ./%s kernel.c -lm", target_compiler(), target_cflags(target_host()), name);
+	char *path = xprintf("./%s", name);
+	void *lib = system(command) ? NULL : dlopen(path, RTLD_NOW);
+	free(path);
+	return lib ? (void (*)(const float *, float *))dlsym(lib, "run") : NULL;
+}
+
+/* y[w] = x[w / lanes], which all lanes share; side 1: only for w < 5/2 lanes, side 2: only from there on. */
+static struct loop_prog *spread(int lanes, int side)
+{
+	struct loop_prog *p = prog_new(target_host());
+	buf_id x = buf_new(p, "x", DT_F32, SCOPE_IN, 1, (int64_t[]){side == 1 ? 3 : 5}), y = buf_new(p, "y", DT_F32, SCOPE_OUT, 1, (int64_t[]){5 * lanes});
+	stage_id s = stage_into(p, "s", y, "w");
+	poly w = stage_axis(p, s, 0), left = poly_addc(p->P, poly_mulc(p->P, w, -1), 5 * lanes / 2 - 1);
+	poly at = poly_addc(p->P, poly_floordiv(p->P, w, lanes), side == 2 ? -2 : 0);
+	ex_id read = ex_read(p, x, 1, &at), zero = ex_const(p, DT_F32, 0);
+	stage_body(p, s, COMB_NONE, side ? ex_guard(p, 1, &left, side == 1 ? read : zero, side == 1 ? zero : read) : read);
+	return p;
+}
+
+/* Behind and before x is memory that cannot be read: where no lane is active, x is not read either. */
+static void nothing_beyond(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	int lanes = target_host()->vector_bytes / 4;
+	char *room = mmap(NULL, (size_t)page * 3, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), trace[64], name[32];
+
+	mprotect(room + page, (size_t)page, PROT_READ | PROT_WRITE);
+	for (int side = 0; side < 3; side++) {
+		struct loop_prog *p = spread(lanes, side);
+		const int n = side == 1 ? 3 : 5;
+		float *x = (float *)(room + page) + (side == 2 ? 0 : page / 4 - n), y[5 * 16], worst = 0;
+		snprintf(trace, sizeof trace, "split s.w 4 %d\nvector s.w.2\n", lanes);
+		snprintf(name, sizeof name, "beyond%d.so", side);
+		const char *body = kernel_text(p, trace);
+		void (*run)(const float *, float *) = compiled(p, body, name);
+		for (int i = 0; i < n; i++)
+			x[i] = (float)(i + 1);
+		if (run)
+			run(x, y);
+		for (int w = 0; w < 5 * lanes; w++) {
+			bool zero = side && (w < 5 * lanes / 2) == (side == 2);
+			worst = fmaxf(worst, fabsf(y[w] - (zero ? 0 : x[w / lanes - (side == 2 ? 2 : 0)])));
+		}
+		ok(run && !worst, "an element for all lanes, %s", side == 1 ? "for some" : side == 2 ? "for the others" : "up to the last");
+	}
+	munmap(room, (size_t)page * 3);
+}
+
 int main(void)
 {
 	helpers_called();
 	loads_once();
 	written_between();
+	nothing_beyond();
 	return tap_done();
 }

@@ -254,6 +254,8 @@ static void emit_block(struct emit *e, nest_id id, const struct nest *loop)
 	e->block = id;
 	if (adds_nothing(e, n) || !guard_text(e, n, &cond))
 		return;
+	if (e->lane)
+		cond = vector_cond(e, cond);
 	/* The statement and its temporaries are written aside: whether they need braces is known then. */
 	if (!e->dry)
 		e->f = open_memstream(&out, &size);

@@ -137,6 +137,9 @@ const char *name_shared(struct emit *e, ex_id ex, int kind, const char *type, co
 const struct named_ex *named_find(struct emit *e, ex_id ex);
 
 /* ---- emit_vec.c ---- */
+/* cond, and what else must hold where the block at hand runs for all lanes at once: that one of them is active, where what
+ * they share may lie out of bounds otherwise. */
+const char *vector_cond(struct emit *e, const char *cond);
 /* The block at hand for lanes 0..lanes-1 of the vector loop; false (nothing written): not as vectors. */
 bool vector_block(struct emit *e);
 

@@ -63,6 +63,97 @@ static const char *guard_lanes(struct emit *e, poly guard)
 	return text(e, "vlanes(%s, VL)", poly_text(e, poly_ceildiv(P, poly_mulc(P, rest, -1), c)));
 }
 
+/* A mask keeps the loads of lanes within bounds, not that of an element which is the same in all of them: where no lane is
+ * active it may lie anywhere. What follows finds such, and says that one is. */
+
+static bool share_variable(struct emit *e, poly x, poly y)
+{
+	for (poly_var v = 1; v <= poly_nvars(e->p->P); v++)
+		if (poly_uses(e->p->P, x, v) && poly_uses(e->p->P, y, v))
+			return true;
+	return false;
+}
+
+/* Is b at index one element for all lanes, and may it lie outside of b where no lane has guard >= 0? */
+static bool strays(struct emit *e, buf_id b, const poly *index, int dyn, poly guard)
+{
+	struct polys *P = e->p->P;
+	const struct loop_buf *x = lbuf(e->p, b);
+	poly at[LOOP_RANK_MAX];
+	bool found = false;
+
+	for (int d = 0; d < x->rank; d++)
+		at[d] = d == dyn ? x->base[d] : index[d];
+	if (x->scope == SCOPE_REGISTER || lane_in(e, env_subst(e, buf_offset(e->p, b, at))))
+		return false;
+	for (int d = 0; d < x->rank && !found; d++) {
+		int64_t lo, hi, room = x->scope == SCOPE_CONST ? buf_room(e->p, b, d) : x->extent[d];
+		poly in = env_subst(e, poly_sub(P, at[d], x->base[d]));
+		poly_range(P, in, &lo, &hi);
+		found = (lo < 0 || hi >= room) && share_variable(e, in, guard);
+	}
+	return found;
+}
+
+struct straying {
+	struct emit *e;
+	poly guard;
+};
+
+static bool read_strays(struct loop_prog *p, ex_id ex, void *arg)
+{
+	const struct straying *s = arg;
+	struct ex x = *lex(p, ex);
+	poly index[LOOP_RANK_MAX];
+
+	for (int i = 0; x.kind == EX_READ && i < x.n; i++)
+		index[i] = here(s->e, x.index[i]);
+	return x.kind == EX_READ && strays(s->e, x.buf, index, x.dyn_dim, s->guard);
+}
+
+/* cond, and that guard >= 0 in one of the lanes. */
+static const char *in_some_lane(struct emit *e, const char *cond, poly guard)
+{
+	struct polys *P = e->p->P;
+	int64_t c, lo, hi;
+	poly rest;
+
+	if (!poly_linear_in(P, guard, e->lane, &c, &rest))
+		return cond; /* it is written lane after lane */
+	poly most = c < 0 ? rest : poly_addc(P, rest, c * (e->lanes - 1));
+	poly_range(P, most, &lo, &hi);
+	return lo >= 0 ? cond : text(e, "%s%s%s", cond, *cond ? " && " : "", cond_text(e, most));
+}
+
+/* The same if something at or under ex strays without. */
+static const char *unless_strays(struct emit *e, const char *cond, ex_id ex, poly guard)
+{
+	return ex_find(e->p, ex, read_strays, &(struct straying){e, guard}) ? in_some_lane(e, cond, guard) : cond;
+}
+
+const char *vector_cond(struct emit *e, const char *cond)
+{
+	const struct nest *n = lnest(e->p, e->block);
+	const struct stage *s = lstage(e->p, n->stage);
+	int64_t lo, hi;
+
+	for (size_t i = 0; i <= n->guard.n && n->phase == BLOCK_UPDATE; i++) {
+		poly g = i < n->guard.n ? env_subst(e, n->guard.a[i]) : e->lane_guard;
+		if (g == POLY_UNKNOWN || !lane_in(e, g))
+			continue;
+		poly_range(e->p->P, g, &lo, &hi);
+		if (lo < 0)
+			cond = strays(e, s->out, n->bind, -1, g) ? in_some_lane(e, cond, g) : unless_strays(e, cond, s->body, g);
+	}
+	return cond;
+}
+
+/* Its value, or where the condition does not hold, any. */
+static const char *vec_if(struct emit *e, const char *cond, struct vx x)
+{
+	return *cond ? text(e, "(%s ? %s : vset(0.0f))", cond, to_vec(e, x)) : to_vec(e, x);
+}
+
 static const char *with_lanes(struct emit *e, const char *m, const char *more)
 {
 	return m ? text(e, "(%s & %s)", m, more) : more;
@@ -207,7 +298,7 @@ static const char *vx_branch(struct emit *e, ex_id ex, void *arg)
 static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 {
 	struct ex x = *lex(e->p, ex);
-	const char *cond = "", *narrow = NULL;
+	const char *cond = "", *narrow = NULL, *some = "", *others = ""; /* where lanes are in narrow; out of it */
 	int64_t lo, hi;
 
 	for (int i = 0; i < x.n; i++) {
@@ -225,6 +316,9 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 		if (!g)
 			return fail;
 		narrow = with_lanes(e, narrow, g);
+		some = unless_strays(e, some, x.a[0], c);
+		if (x.n == 1) /* of several, none says where the other side is read */
+			others = unless_strays(e, others, x.a[1], poly_addc(e->p->P, poly_mulc(e->p->P, c, -1), -1));
 	}
 	if (!*cond && !narrow)
 		return vx(e, x.a[0], m);
@@ -249,7 +343,7 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 	if (yes.x.kind == VX_FAIL || no.x.kind == VX_FAIL || (narrow && x.dtype != DT_F32))
 		return fail;
 	if (narrow)
-		yes.x = (struct vx){VX_VEC, text(e, "vsel(%s, %s, %s)", inner.s, to_vec(e, yes.x), to_vec(e, no.x))};
+		yes.x = (struct vx){VX_VEC, text(e, "vsel(%s, %s, %s)", inner.s, vec_if(e, some, yes.x), vec_if(e, others, no.x))};
 	if (!*cond)
 		return yes.x;
 	if (yes.x.kind == VX_SCALAR && no.x.kind == VX_SCALAR)
