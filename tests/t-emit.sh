@@ -265,13 +265,18 @@ for name in squares mish leaky; do
 done
 for name in mish leaky; do ge-emit planned-$name.g -o $name && run-cmp $name.so $name.g >/dev/null; say $? "$name in a row: the evaluator's numbers"; done
 
-# More operands than anybody would write.
-awk 'BEGIN {
-	print "hone-text 1\nmodule ir=8 opset=17\ngraph main {"
-	for (i = 0; i < 60; i++) { printf "  input x%d: f32[4,8]\n", i; all = all (i ? ", " : "") "x" i }
-	print "  y = Concat(" all ") {axis=1}\n  output y = y\n}"
-}' | ge-load | ge-shape | ge-fuse | ge-plan -q -o joined.g && ge-emit joined.g -o joined && run-cmp joined.so joined.g >/dev/null
+# More operands than anybody would write: joined OPERANDS TYPE.
+joined() {
+	awk -v n="$1" -v type="$2" 'BEGIN {
+		print "hone-text 1\nmodule ir=8 opset=17\ngraph main {"
+		for (i = 0; i < n; i++) { printf "  input x%d: %s[2,8]\n", i, type; all = all (i ? ", " : "") "x" i }
+		print "  y = Concat(" all ") {axis=1}\n  output y = y\n}"
+	}' | ge-load | ge-shape | ge-fuse | ge-plan -q
+}
+joined 60 i32 >joined.g && ge-emit joined.g -o joined && run-cmp joined.so joined.g >/dev/null
 say $? "Concat of 60 operands: the evaluator's numbers"
+joined 200 f32 >joined.g && timeout 20 ge-emit --no-compile joined.g -o joined && [ "$(wc -c <joined.c)" -lt 1000000 ]
+say $? "200 of them across vectors: $(wc -c <joined.c) bytes of C"
 
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst far = i64[4] [9, 0, 13, 0]\nconst one = i64[2] [2, 1]\ngraph main {\n  input x: f32[4,20]\n  input z: f32[1]\n  y = Pad(x, @far) {mode="reflect"}\n  w = Pad(z, @one) {mode="reflect"}\n  output y = y\n  output w = w\n}\n' |
 	ge-load | ge-shape | ge-fuse | ge-plan -q -o far.g && ge-emit far.g -o far && run-cmp far.so far.g >/dev/null

@@ -293,10 +293,19 @@ static const char *vx_branch(struct emit *e, ex_id ex, void *arg)
 	return b->x.s;
 }
 
+static const char *name_mask(struct emit *e, const char *s)
+{
+	const char *name = text(e, "t%d", e->ntemp++);
+
+	vec_push(&e->lines, text(e, "const vm %s = %s;", name, s));
+	return name;
+}
+
 /* Conditions without the lane choose for all lanes (C's ?:, so the other side is not evaluated); those with it
  * narrow the mask, under which the operand's loads stay within bounds. */
 static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 {
+	enum { DEEP = 48 }; /* as many operands of a Concat as a vector may lie across: masks of masks grow with each */
 	struct ex x = *lex(e->p, ex);
 	const char *cond = "", *narrow = NULL, *some = "", *others = ""; /* where lanes are in narrow; out of it */
 	int64_t lo, hi;
@@ -334,6 +343,8 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 			out = text(e, "(%s ? %s : vlanes(0, VL))", cond, out);
 		rest.s = all_lanes(e, m) ? out : with_lanes(e, m->s, out);
 		rest.guard = true;
+		if (e->guarded >= DEEP)
+			rest.s = name_mask(e, rest.s);
 	}
 	struct branch yes = {&inner}, no = {&rest};
 	e->guarded++;
