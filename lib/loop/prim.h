@@ -15,7 +15,8 @@ enum split_tail {
 	TAIL_PAD,     /* the axis is rounded up; not for buffers of the kernel's interface */
 };
 
-/* L becomes L.0 .. L.n with inner extents factor[0..n), outermost computed. */
+/* L becomes L.0 .. L.n with inner extents factor[0..n), outermost computed. The factors make 2^40 at most; and no primitive leaves
+ * more than 60 loops within each other. */
 const char *prim_split(struct loop_prog *p, const char *loop, int n, const int64_t *factor, enum split_tail tail);
 /* Outer and inner (directly nested) become one loop named "OUTER*AXIS". */
 const char *prim_fuse(struct loop_prog *p, const char *outer, const char *inner);
