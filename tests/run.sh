@@ -25,7 +25,9 @@ for t; do
 	[ $rc -ne 0 ] && [ "$f" -eq 0 ] && { f=1; echo "not ok - $t ended with $rc" >>"$tmp/out"; }
 	[ "$p" -eq 0 ] && [ "$f" -eq 0 ] && { f=1; echo "not ok - $t ran no test" >>"$tmp/out"; }
 	grep -h '# SKIP' "$tmp/out" | sed "s,^ok,$t: skipped,"
-	if [ "$f" -gt 0 ]; then sed "s,^,$t: ," "$tmp/out" | tail -40; fi
+	if [ "$f" -gt 0 ]; then # what failed, some lines behind each, and the end
+		awk -v t="$t" -v n="$(wc -l <"$tmp/out")" '/^not ok/ { show = 9 } show-- > 0 || NR > n - 20 { print t ": " $0 }' "$tmp/out" | tail -200
+	fi
 	printf '%-28s %4d passed %3d failed %3d skipped  %3ds\n' "$t" $((p - s)) "$f" "$s" $(($(date +%s) - start))
 	pass=$((pass + p - s)) fail=$((fail + f)) skip=$((skip + s))
 	rm -rf "${tmp:?}/$t"

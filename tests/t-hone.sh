@@ -56,6 +56,7 @@ fails 74 "simplify, no such directory" hone simplify "$model" none/m.onnx
 fails 69 "no compiler" env CC=no-such-compiler hone build "$model" --set batch=1 -o m
 fails 64 "-o of a directory" hone build "$model" -o made/
 fails 64 "simplify, no output" hone simplify "$model"
+fails 64 "simplify, an output of another kind" hone simplify "$model" smaller.model
 fails 64 "an argument too many" hone build "$model" b.onnx
 fails 64 "no such tool" hone frobnicate
 fails 64 "a path is no tool" hone ../bin/ge-dump

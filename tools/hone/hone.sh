@@ -442,5 +442,8 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 141' PIPE
 count=0 last=$model start=$(clock)
-[ "$verb" != simplify ] || check_place "$stem"
+if [ "$verb" = simplify ]; then
+	check_place "$stem"
+	case $stem in *.onnx) ;; *) die 64 "$stem: what a simplified model goes to ends in .onnx" ;; esac
+fi
 "$verb" "$@"
