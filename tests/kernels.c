@@ -16,6 +16,7 @@
 #include "op/npy.h"
 #include "op/op.h"
 #include "op/task.h"
+#include "run_kernel.h"
 #include "tap.h"
 
 const struct tool tool; /* the library's main() is not linked */
@@ -325,16 +326,6 @@ static void try_random(void)
 
 /* ---- compiled ---- */
 
-static void put_call(FILE *f, struct loop_prog *p, int n)
-{
-	fprintf(f, "void run_%d(void **at, char *ws)\n{\n\tk%d(", n, n);
-	for (enum scope s = SCOPE_IN; s <= SCOPE_OUT; s++)
-		for (buf_id b = 1; b < p->bufs.n; b++)
-			if (lbuf(p, b)->scope == s)
-				fprintf(f, "at[%u], ", b);
-	fprintf(f, "ws);\n}\n");
-}
-
 static void *compile(const struct kernel *k, int n)
 {
 	struct loop_prog **all = ARENA_ARRAY(&a, struct loop_prog *, n);
@@ -344,8 +335,9 @@ static void *compile(const struct kernel *k, int n)
 		all[i] = k[i].low.prog;
 	emit_prelude(f, all, n, NULL, 0);
 	for (int i = 0; i < n; i++) {
-		emit_kernel(f, all[i], arena_printf(&a, "k%d", i));
-		put_call(f, all[i], i);
+		const char *name = arena_printf(&a, "k%d", i);
+		emit_kernel(f, all[i], name);
+		put_runner(f, all[i], name);
 	}
 	fclose(f);
 	const char *command = arena_printf(&a, "%s %s -w -shared -fPIC -o ./kernels.so kernels.c -lm", target_compiler(), target_cflags(target_host()));
@@ -360,7 +352,7 @@ static void try_compiled(const struct kernel *k, int n)
 		return;
 	for (int i = 0; i < n; i++) {
 		struct loop_prog *p = k[i].low.prog;
-		void (*run)(void **, char *) = (void (*)(void **, char *))dlsym(lib, arena_printf(&a, "run_%d", i));
+		void (*run)(void **, char *) = (void (*)(void **, char *))dlsym(lib, arena_printf(&a, "run_k%d", i));
 		void **at = storage(&k[i], &k[i].low);
 		char *ws = aligned_alloc(64, (size_t)(p->workspace + 127) / 64 * 64);
 		run(at, ws);

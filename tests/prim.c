@@ -11,6 +11,7 @@
 #include "loop/emit.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
+#include "run_kernel.h"
 #include "tap.h"
 
 static struct target target;
@@ -256,12 +257,7 @@ static char *kernel_text(struct loop_prog *p, const char *name)
 	emit_prelude(f, &p, 1, NULL, 0);
 	fprintf(f, "void (*prefetched)(const void *address);\n#define __builtin_prefetch(a, ...) prefetched(a)\n");
 	emit_kernel(f, p, name);
-	fprintf(f, "void run_%s(void **data, char *ws)\n{\n\t%s(", name, name);
-	for (enum scope s = SCOPE_IN; s <= SCOPE_OUT; s++)
-		for (buf_id b = 1; b < p->bufs.n; b++)
-			if (lbuf(p, b)->scope == s)
-				fprintf(f, "data[%u], ", b);
-	fprintf(f, "ws);\n}\n");
+	put_runner(f, p, name);
 	fclose(f);
 	return text;
 }

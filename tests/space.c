@@ -13,6 +13,7 @@
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "loop/space.h"
+#include "run_kernel.h"
 #include "tap.h"
 
 enum { VECTORS = 50, COMPILED = 1, BUFS = 512, MADE_MAX = 40 };
@@ -149,16 +150,6 @@ struct made {
 };
 static VEC(struct made) made;
 
-static void put_call(FILE *f, struct loop_prog *p, int n)
-{
-	fprintf(f, "void run_%d(void **at, char *ws)\n{\n\tk%d(", n, n);
-	for (enum scope s = SCOPE_IN; s <= SCOPE_OUT; s++)
-		for (buf_id b = 1; b < p->bufs.n; b++)
-			if (lbuf(p, b)->scope == s)
-				fprintf(f, "at[%u], ", b);
-	fprintf(f, "ws);\n}\n");
-}
-
 static void try_compiled(void)
 {
 	char command[1024], name[32];
@@ -170,7 +161,7 @@ static void try_compiled(void)
 	for (int i = 0; i < (int)made.n; i++) {
 		snprintf(name, sizeof name, "k%d", i);
 		emit_kernel(f, made.a[i].p, name);
-		put_call(f, made.a[i].p, i);
+		put_runner(f, made.a[i].p, name);
 	}
 	fclose(f);
 	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o ./space-kernels.so space-kernels.c -lm", target_compiler(), target_cflags(target_host()));
@@ -181,7 +172,7 @@ static void try_compiled(void)
 	for (size_t i = 0; i < made.n; i++) {
 		struct loop_prog *plain = program(made.a[i].shape);
 		struct data want, got;
-		snprintf(name, sizeof name, "run_%zu", i);
+		snprintf(name, sizeof name, "run_k%zu", i);
 		void (*run)(void **, char *) = (void (*)(void **, char *))dlsym(lib, name);
 		char *ws = aligned_alloc(64, (size_t)(made.a[i].p->workspace + 127) / 64 * 64);
 		data_new(plain, plain, &want);
