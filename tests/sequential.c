@@ -31,6 +31,38 @@ static void test_goal(void)
 	}
 }
 
+/* Timed once with a goal: how often it is given up as no better, and after how many pairs; noise of many sizes, some pairs far off. */
+static void test_in_vain(void)
+{
+	enum { RUNS = 4000, PAIRS = 400 };
+	static const double goal = 0.9, width = 0.001;
+	static const struct {
+		double of_goal, least, most, pairs; /* times of the goal; share that is given up, from and to; pairs at most, mean */
+	} want[] = {{0.98, 0, 0.001, INFINITY}, {1, 0, 0.1, INFINITY}, {1.02, 0.9, 1, 40}, {1.04, 0.99, 1, 10}, {1.2, 1, 1, 5}};
+	struct rng r = {4};
+
+	for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
+		size_t pairs = 0;
+		int up = 0;
+		for (int run = 0; run < RUNS; run++) {
+			struct sequential s;
+			enum verdict v = VERDICT_UNSURE;
+			bool decided = false;
+			double noise = 0.001 + 0.02 * rng_unit(&r);
+			sequential_init(&s, goal, width, true);
+			for (int i = 0; i < PAIRS && !decided; i++) {
+				double off = i % 8 == run % 8 ? 0.2 * rng_unit(&r) - 0.1 : 0;
+				decided = sequential_add(&s, goal * want[k].of_goal * exp(noise * rng_normal(&r) + off), exp(noise * rng_normal(&r)), &v);
+			}
+			up += decided && s.hi - s.lo > width * s.ratio;
+			pairs += s.x.n;
+			sequential_free(&s);
+		}
+		ok(up >= want[k].least * RUNS && up <= want[k].most * RUNS && (double)pairs <= want[k].pairs * RUNS,
+		   "timed once, %g of the goal: %d of %d given up, %.1f pairs", want[k].of_goal, up, RUNS, (double)pairs / RUNS);
+	}
+}
+
 /* Timed once: how far from the truth what it says may be, and after how many pairs; noise of many sizes, one pair of eight far off. */
 static void test_timed_once(void)
 {
@@ -54,8 +86,8 @@ static void test_timed_once(void)
 			pairs += once ? s.x.n : 0;
 			all += once ? 0 : s.x.n;
 			open += once && !decided;
-			outside += once && s.looks && (s.lo > truth || s.hi < truth);
-			far += once && s.looks && fabs(s.ratio / truth - 1) > width;
+			outside += once && s.looked && (s.lo > truth || s.hi < truth);
+			far += once && s.looked && fabs(s.ratio / truth - 1) > width;
 			faster += once && truth == 1 && v == VERDICT_FASTER;
 			sequential_free(&s);
 		}
@@ -100,5 +132,6 @@ int main(void)
 	test_equal();
 	test_timed_once();
 	test_goal();
+	test_in_vain();
 	return tap_done();
 }

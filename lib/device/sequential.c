@@ -2,26 +2,49 @@
 #include "common/sorted.h"
 #include "device/sequential.h"
 
-/* What look j may err with. */
-static double may_err(bool once, double j)
+/* What look j adds to what looks may err with. */
+static double share(bool once, double j)
 {
 	return (once ? SEQ_ALPHA_ONCE : SEQ_ALPHA) * 6 / (M_PI * M_PI * j * j);
 }
 
-/* The fewest pairs whose range is an interval of the first look. */
-static size_t first_look(bool once)
+/* P(Bin(n, 1/2) = k) */
+static double binomial(size_t n, size_t k)
 {
-	size_t n = 1;
+	return exp(lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) - (double)n * M_LN2);
+}
 
-	while (ldexp(2, -(int)n) > may_err(once, 1))
+/* The largest k with 2 P(Bin(n, 1/2) < k) <= alpha, and that probability; 0: there is none. */
+static size_t order(size_t n, double alpha, double *errs)
+{
+	double next = 2 * binomial(n, 0);
+	size_t k = 0;
+
+	*errs = 0;
+	while (k < n / 2 && next <= alpha) {
+		*errs = next;
+		next += 2 * binomial(n, ++k);
+	}
+	return k;
+}
+
+/* The next look: from n pairs on, the first whose interval leaves out one pair more at each end than the last one's. As long as
+ * none more is left out, intervals only grow with the pairs. */
+static void plan(struct sequential *s, size_t n)
+{
+	size_t last = s->order;
+
+	s->may += share(s->once, ++s->looks);
+	while ((s->order = order(n, s->may, &s->errs)) <= last)
 		n++;
-	return n;
+	s->next = n;
 }
 
 void sequential_init(struct sequential *s, double goal, double width, bool once)
 {
-	*s = (struct sequential){.once = once, .goal = goal > 0 ? fmin(goal, 1) : 1, .width = width > 0 ? width : INFINITY,
-				 .next = first_look(once), .ratio = 1, .hi = INFINITY};
+	*s = (struct sequential){.once = once, .goal = goal > 0 ? fmin(goal, 1) : 1, .width = width > 0 ? width : INFINITY, .ratio = 1,
+				 .hi = INFINITY};
+	plan(s, 1);
 }
 
 void sequential_free(struct sequential *s)
@@ -29,32 +52,28 @@ void sequential_free(struct sequential *s)
 	vec_free(&s->x);
 }
 
-/* The largest k with 2 P(Bin(n, 1/2) < k) <= alpha; 0: there is none. */
-static size_t order(size_t n, double alpha)
+static void sort(struct sequential *s)
 {
-	double below = 0;
-	size_t k = 0;
-
-	for (; k < n / 2; k++) {
-		below += exp(lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) - (double)n * M_LN2);
-		if (2 * below > alpha)
-			break;
-	}
-	return k;
+	if (s->x.n)
+		qsort(s->x.a, s->x.n, sizeof *s->x.a, ascending);
 }
 
-static void look(struct sequential *s)
+/* Of sorted pairs. */
+static double median(const struct sequential *s)
 {
-	size_t n = s->x.n, k;
-	double *x = s->x.a, j = ++s->looks;
+	return s->x.n ? exp(sorted_median(s->x.a, s->x.n)) : 1;
+}
 
-	if (n)
-		qsort(x, n, sizeof *x, ascending);
-	k = order(n, may_err(s->once, j));
-	s->ratio = n ? exp(sorted_median(x, n)) : 1;
-	s->lo = k ? exp(x[k - 1]) : 0;
-	s->hi = k ? exp(x[n - k]) : INFINITY;
-	s->next = n + n * 2 / 5;
+/* The interval that leaves out k - 1 pairs at each end; 0: all there is. */
+static void look(struct sequential *s, size_t k)
+{
+	size_t n = s->x.n;
+
+	sort(s);
+	s->ratio = median(s);
+	s->lo = k ? exp(s->x.a[k - 1]) : 0;
+	s->hi = k ? exp(s->x.a[n - k]) : INFINITY;
+	s->looked = true;
 }
 
 static bool inside(double lo, double hi, double within)
@@ -77,8 +96,30 @@ static bool hopeless(struct sequential *s, double ratio)
 {
 	s->lo = s->x.n > 1 ? fmin(s->lo, ratio) : ratio;
 	s->hi = s->x.n > 1 ? fmax(s->hi, ratio) : ratio;
-	s->ratio = sqrt(s->lo * s->hi);
 	return s->lo > s->goal * few_pairs_margin(s) && (s->x.n >= SEQ_FEW || s->x.n == 1);
+}
+
+/* So few pairs say that it is not worse than the goal by SEQ_NEAR: if it were just that, fewer would once in SEQ_VAIN times. */
+static bool in_vain(const struct sequential *s)
+{
+	size_t n = s->x.n;
+	double p = 0;
+
+	if (!s->once || n < SEQ_FEW || 2 * s->near >= n)
+		return false;
+	for (size_t k = 0; k <= s->near && p <= SEQ_VAIN; k++)
+		p += binomial(n, k);
+	return p <= SEQ_VAIN;
+}
+
+/* Given up: what is known by then. */
+static enum verdict give_up(struct sequential *s)
+{
+	sort(s);
+	s->ratio = fmin(fmax(median(s), s->lo), s->hi);
+	if (s->looked)
+		return sequential_verdict(s->lo, s->hi);
+	return s->lo > few_pairs_margin(s) ? VERDICT_SLOWER : VERDICT_UNSURE;
 }
 
 size_t sequential_want(const struct sequential *s)
@@ -95,14 +136,19 @@ bool sequential_behind(double goal, double lo)
 
 bool sequential_add(struct sequential *s, double candidate, double base, enum verdict *v)
 {
-	vec_push(&s->x, log(candidate / base));
-	if (!s->looks && hopeless(s, candidate / base)) {
-		*v = s->lo > few_pairs_margin(s) ? VERDICT_SLOWER : VERDICT_UNSURE;
+	double ratio = candidate / base;
+
+	vec_push(&s->x, log(ratio));
+	s->near += ratio < s->goal * (1 + SEQ_NEAR);
+	if ((!s->looked && hopeless(s, ratio)) || in_vain(s)) {
+		*v = give_up(s);
 		return true;
 	}
 	if (s->x.n < s->next)
 		return false;
-	look(s);
+	look(s, s->order);
+	s->may -= s->errs;
+	plan(s, s->x.n + s->x.n * 2 / 5);
 	*v = direction(s->lo, s->hi);
 	if (*v == VERDICT_UNSURE && inside(s->lo, s->hi, SEQ_TIE))
 		*v = VERDICT_TIE;
@@ -123,6 +169,8 @@ enum verdict sequential_verdict(double lo, double hi)
 
 enum verdict sequential_end(struct sequential *s)
 {
-	look(s);
+	double errs;
+
+	look(s, order(s->x.n, s->may, &errs));
 	return sequential_verdict(s->lo, s->hi);
 }
