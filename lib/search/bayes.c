@@ -13,7 +13,7 @@
 #include "search/gaussian.h"
 #include "search/strategy_impl.h"
 
-enum { DRAWS_FIRST = 128, DRAWS = 16, STEPS = 2, HAND_MAX = 512 };
+enum { DRAWS_FIRST = 128, DRAWS = 16, STEPS = 6, HAND_MAX = 512 };
 static const double HOPE = 1;     /* deviations better than expected */
 static const double GAIN = 0.0002; /* expected of the best of those at hand, a share: below, the search has converged */
 

@@ -156,7 +156,7 @@ static size_t take_children(struct search *s, const struct point *of, bool all, 
 		bool mine = count < n && p->parent == of && (all || isfinite(p->expected));
 		if (!mine)
 			s->children.a[kept++] = p;
-		else if (claim(s, p) || unpool(s, p))
+		else if (first_proposed(s, p))
 			out[count++] = p;
 	}
 	s->children.n = kept;
@@ -251,10 +251,11 @@ static size_t sort_centres(const struct search *s, struct point **out)
 	return n;
 }
 
-static bool all_told(const struct search *s)
+/* Is all known that was asked for around that point? What else is on its way need not be waited for. */
+static bool told_around(const struct search *s, const struct point *of)
 {
 	for (size_t i = 0; i < s->points.n; i++)
-		if (!(s->points.a[i]->measured > 0))
+		if (s->points.a[i]->parent == of && !(s->points.a[i]->measured > 0))
 			return false;
 	return true;
 }
@@ -266,11 +267,11 @@ size_t descend(struct search *s, size_t n, struct point **out, bool *end)
 
 	find_centres(s);
 	size_t centres = sort_centres(s, centre);
-	bool whole = all_told(s);
 	for (size_t i = 0; i < centres && count < n; i++)
 		count += descend_from(s, centre[i], n - count, out + count);
-	if (whole && count < n)
-		count += descend_by_two(s, centre[0], n - count, out + count);
+	bool whole = !count && told_around(s, centre[0]);
+	if (whole)
+		count += descend_by_two(s, centre[0], n, out);
 	*end = !count && whole;
 	return count;
 }

@@ -88,9 +88,11 @@ struct point *draw(struct search *s, int origin, const struct samples *want)
 	return p && claim(s, p) ? p : NULL;
 }
 
+static struct digest digest_trace(const struct point *p) { return digest_bytes(p->trace, strlen(p->trace)); }
+
 bool claim(struct search *s, const struct point *p)
 {
-	return set_add(s->known, digest_bytes(p->trace, strlen(p->trace)));
+	return set_add(s->known, digest_trace(p));
 }
 
 int by_measure(const void *a, const void *b)
@@ -101,14 +103,15 @@ int by_measure(const void *a, const void *b)
 	return c ? c : strcmp(x->trace, y->trace);
 }
 
-bool unpool(struct search *s, const struct point *p)
+bool first_proposed(struct search *s, const struct point *p)
 {
+	claim(s, p);
 	for (size_t i = 0; i < s->pool.n; i++)
 		if (!strcmp(s->pool.a[i]->trace, p->trace)) {
 			s->pool.a[i] = s->pool.a[--s->pool.n];
-			return true;
+			break;
 		}
-	return false;
+	return set_add(s->proposed, digest_trace(p));
 }
 
 void copy_decisions(struct samples *to, const struct samples *from)

@@ -92,7 +92,7 @@ struct search {
 	const struct strategy *strategy;
 	struct rng rng;
 	VEC(struct point *) points; /* proposed, in order; [0]: the rule's */
-	struct digest_set *tried, *known; /* decisions that were drawn; traces proposed */
+	struct digest_set *tried, *known, *proposed; /* decisions that were drawn, traces they led to, and those that were proposed */
 	size_t next_origin;         /* genetic: the first whose usual point has not been proposed */
 	VEC(struct point *) pool;   /* and points that were drawn, but not proposed */
 	struct samples odometer;    /* grid: decisions of the last point */
@@ -122,6 +122,8 @@ size_t search_propose_records(struct search *s, size_t n, struct point **out);
 static inline bool search_converged(const struct search *s) { return s->converged; }
 /* What its next trial should win, as a share of the best there is; 0: it does not know. Only bayes does. */
 static inline double search_expects(const struct search *s) { return s->expects; }
+/* The least that was told, as a share of the rule's. */
+double search_best(const struct search *s);
 static inline void search_tell(struct point *p, double measured) { p->measured = measured; }
 void search_free(struct search *s);
 

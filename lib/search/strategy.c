@@ -91,9 +91,11 @@ struct search *search_new(struct space *space, const struct strategy *strategy, 
 	s->rng.s = seed;
 	s->tried = set_new();
 	s->known = set_new();
+	s->proposed = set_new();
 	struct point *rule = draw(s, 0, &usual);
 	if (rule) {
 		rule->measured = 1;
+		first_proposed(s, rule);
 		vec_push(&s->points, rule);
 		copy_decisions(&s->odometer, &rule->at);
 	}
@@ -109,12 +111,24 @@ void search_relate(struct search *a, struct search *b, double distance)
 	vec_push(&b->kin, (struct kin){a, 1 / (1 + distance)});
 }
 
+double search_best(const struct search *s)
+{
+	double best = 1;
+
+	for (size_t i = 0; i < s->points.n; i++)
+		if (s->points.a[i]->measured > 0)
+			best = fmin(best, s->points.a[i]->measured);
+	return best;
+}
+
 size_t search_propose(struct search *s, size_t n, struct point **out)
 {
 	size_t count = s->points.n ? s->strategy->propose(s, n, out) : 0;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		first_proposed(s, out[i]);
 		vec_push(&s->points, out[i]);
+	}
 	return count;
 }
 
@@ -128,6 +142,7 @@ size_t search_propose_records(struct search *s, size_t n, struct point **out)
 		if (!p)
 			continue;
 		out[count++] = p;
+		first_proposed(s, p);
 		vec_push(&s->points, p);
 	}
 	return count;
@@ -137,6 +152,7 @@ void search_free(struct search *s)
 {
 	set_free(s->tried);
 	set_free(s->known);
+	set_free(s->proposed);
 	vec_free(&s->points);
 	vec_free(&s->odometer);
 	vec_free(&s->pool);

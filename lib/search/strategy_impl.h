@@ -19,8 +19,8 @@ int any_origin(struct search *s);
 struct point *draw(struct search *s, int origin, const struct samples *want);
 /* Of a point that was made without draw: has it not been there before? From now on it has. */
 bool claim(struct search *s, const struct point *p);
-/* Was a point like it drawn, and not proposed? It is in the pool no more. */
-bool unpool(struct search *s, const struct point *p);
+/* Of a point to be proposed: has none like it been? It is in the pool no more. */
+bool first_proposed(struct search *s, const struct point *p);
 struct point *draw_random(struct search *s, int origin); /* any decisions */
 /* The usual points of origins that have not been proposed; count. */
 size_t draw_origins(struct search *s, size_t n, struct point **out);
