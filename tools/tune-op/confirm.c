@@ -1,7 +1,9 @@
 /* What is truly faster. A search's best was chosen by its numbers, so they flatter it; and where a kernel and its buffers
  * happen to lie changes small kernels by some percent from one process to the next, which no number of samples in one
- * process shows. So what looks best is timed afresh in LOOKS fresh processes or more: until a t-test of the logarithms of
- * their ratios says that it is faster by more than placing explains (MATERIAL), or cannot. Each of the tests, one a look from
+ * process shows. So what looks best is timed afresh in LOOKS fresh processes or more, one at a time where there is a choice
+ * already: until a t-test of the logarithms of
+ * their ratios says that it is faster by more than placing explains (MATERIAL), or cannot; fewer say that it is not where
+ * their mean is above MATERIAL by more than looks differ. Each of the tests, one a look from
  * LOOKS to LOOKS_MAX, errs with probability 1/80, so all together with 1/20 at most. What passes is timed once more, and that
  * result is what counts, if it says faster as well, and what is recorded against the default.
  *
@@ -130,6 +132,18 @@ static bool is_sure(const struct tuned *t, const struct slot *last)
 	return mean_of(&l) + bound_of(&l) < log(MATERIAL);
 }
 
+double point_ratio(const struct tuned *t, const struct point *p)
+{
+	struct looks l = {0};
+
+	for (size_t i = 0; i < t->slots.n; i++) {
+		const struct slot *x = t->slots.a[i];
+		if (x->point == p && x->retired && verdict_timed(x->verdict) && x->ratio > 0)
+			add_look(&l, x->ratio);
+	}
+	return l.n ? exp(mean_of(&l)) : 0;
+}
+
 bool is_kept(const struct tuned *t, const struct slot *last)
 {
 	if (last->look == LOOK_FINAL || !verdict_timed(last->verdict))
@@ -201,7 +215,7 @@ static enum finding find(const struct tuned *t, const struct point *p, double *m
 	if (chance > 0 && lead > chance)
 		return NOT_FASTER;
 	if (l.n < LOOKS)
-		return OPEN;
+		return *mean - BEHIND * differ(t) / sqrt(l.n) > log(MATERIAL) ? NOT_FASTER : OPEN;
 	if (*mean + bound_of(&l) < log(MATERIAL))
 		return chance > 0 && fabs(lead) < chance && l.n < LOOKS_MAX ? OPEN : FASTER;
 	return *mean >= log(MATERIAL) || l.n == LOOKS_MAX ? NOT_FASTER : OPEN;

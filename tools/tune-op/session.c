@@ -185,11 +185,11 @@ static void resolve(struct session *s, struct slot *x)
 		return;
 	}
 	bool once = !x->look || (x->look < LOOK_FINAL && t->phase == PHASE_SEARCH); /* is it faster at all? */
-	double goal = !x->look && t->curve.n ? t->curve.a[t->curve.n - 1] : 0; /* of worse points it need not know by how much */
+	double goal = !x->look ? search_best(t->search) : 0; /* of worse points it need not know by how much */
 	if (x->look && x->look < LOOK_FINAL && t->phase == PHASE_FINAL && t->champion)
 		goal = mean_ratio(t, t->champion);
 	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x,
-				  .budget = once ? SEARCH_SECONDS : CONFIRM_SECONDS, .seed = seed_of(s, t) + x->number, .rotation = s->rotation,
+				  .budget = once ? SEARCH_SECONDS : CONFIRM_SECONDS, .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u, .rotation = s->rotation,
 				  .goal = goal,
 				  .width = once ? SEARCHED_TO : KNOWN_TO,
 				  .once = once};
@@ -371,7 +371,7 @@ static void confirm(struct session *s, struct tuned *t)
 	if (!b->n && !is_looking(t))
 		b->n = add_more_looks(t, b->slot);
 	if (!b->n && !is_looking(t))
-		b->n = add_looks(t, BETTER, LOOKS, b->slot);
+		b->n = add_looks(t, BETTER, t->champion ? 1 : LOOKS, b->slot);
 	if (b->n)
 		send(s, b);
 }
@@ -394,6 +394,8 @@ static void retire_slot(struct tuned *t, struct slot *x)
 		t->lost += x->verdict == VERDICT_COUNT;
 		if (x->look >= LOOK_FINAL)
 			t->champion = find_champion(t);
+		if (x->verdict < VERDICT_COUNT) /* the search goes by all that is known of it: what leads by one timing was lucky */
+			search_tell(x->point, timed ? point_ratio(t, x->point) : INFINITY);
 		return;
 	}
 	t->known += x->known;
@@ -434,13 +436,15 @@ static int late_looks(const struct tuned *t)
 	return t->champion ? t->champion->look - LOOK_FINAL : 0;
 }
 
-/* When there is nothing else to do: the choices of all tasks in turn. */
+/* When there is nothing else to do, nor will be: the choices of all tasks in turn. */
 static struct tuned *next_late(struct session *s)
 {
 	struct tuned *next = NULL;
 
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
+		if (t->phase < PHASE_LATE)
+			return NULL;
 		if (t->phase == PHASE_LATE && !t->in_flight && (!next || late_looks(t) < late_looks(next)))
 			next = t;
 	}

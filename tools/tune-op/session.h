@@ -137,6 +137,8 @@ bool is_looking(const struct tuned *t); /* has looks in flight */
 bool is_kept(const struct tuned *t, const struct slot *last);
 /* Of the ratios of a final or later look, and of all others at its point that have been retired: geometric mean, count. */
 double mean_ratio(const struct tuned *t, const struct slot *final);
+/* Of all that has been retired at a point, the search's own timing as well: geometric mean; 0: nothing was timed. */
+double point_ratio(const struct tuned *t, const struct point *p);
 int count_ratios(const struct tuned *t, const struct slot *final);
 
 /* nearest.c. Gives a task that was not timed here, nor before against today's default, what won against an older one, if it took less
