@@ -282,16 +282,35 @@ bool was_timed(const struct tuned *t, const char *trace)
 	return false;
 }
 
+/* Does this run, or a record of one with the same rotation, say how fast the trace of that record is? */
+static bool is_timed_so(const struct session *s, const struct tuned *t, const struct kb_record *r)
+{
+	const char *trace = field(r, "trace");
+	struct digest want = trace_identity(trace);
+
+	for (size_t i = 0; i < t->records.n; i++) {
+		const struct kb_record *q = &t->records.a[i];
+		if (field_is(q, "rotation", s->rotation_text) && field_is(q, "target", s->target_row) && field_is(q, "base", t->base_hex) &&
+		    verdict_timed(parse_verdict(field(q, "verdict"))) && is_about(q, want))
+			return true;
+	}
+	return was_timed(t, trace);
+}
+
+/* Of those with another rotation one counts where there is nothing else: it says how fast a kernel is that finds its constants
+ * elsewhere. */
 const struct kb_record *best_record(struct session *s, const struct tuned *t)
 {
 	const struct kb_record *best = NULL;
 
-	for (size_t i = 0; i < t->records.n; i++) {
-		const struct kb_record *r = &t->records.a[i];
-		if (is_win(r) && field_is(r, "target", s->target_row) && field_is(r, "base", t->base_hex) &&
-		    (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
-			best = r;
-	}
+	for (int other = 0; other <= 1 && !best; other++)
+		for (size_t i = 0; i < t->records.n; i++) {
+			const struct kb_record *r = &t->records.a[i];
+			bool so = field_is(r, "rotation", s->rotation_text), counts = so || (!t->champion && !is_timed_so(s, t, r));
+			if (is_win(r) && so == !other && field_is(r, "target", s->target_row) && field_is(r, "base", t->base_hex) && counts &&
+			    (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
+				best = r;
+		}
 	return best;
 }
 
