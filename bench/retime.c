@@ -141,7 +141,7 @@ static void print_row(const struct task *t, struct row *row, int n, struct total
 	sum->before += t->count * seconds;
 	sum->after += t->count * seconds * ratio;
 	sum->worst = fmax(sum->worst, ratio);
-	sum->lost += ratio > 1 + LOST;
+	sum->lost += !(ratio > 0) || ratio > 1 + LOST; /* 0: it does not run */
 	sum->tasks++;
 	printf("%-46.46s %3u %10.2f %6.3f (%.3f .. %.3f) %-7s", t->title, t->count, 1e6 * seconds, ratio, row->traced ? x.lo : 1,
 	       row->traced ? x.hi : 1, row->traced ? verdict_name(x.verdict) : "default");

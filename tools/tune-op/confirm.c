@@ -23,7 +23,7 @@
 #include <string.h>
 #include "session.h"
 
-enum { CONTENDERS = 16, TRIALS_A_CONTENDER = 16, LOST_MAX = 8 };
+enum { CONTENDERS = 16, TRIALS_A_CONTENDER = 16 };
 #define MATERIAL KB_MATERIAL
 #define TIED     0.99 /* of another's time: less is no difference between two that were timed once */
 #define AHEAD    0.995 /* of the leader's time, its rival's */
@@ -35,16 +35,15 @@ static const double student[LOOK_LAST + 1] = {[3] = 6.205, [4] = 4.177, [5] = 3.
 					       [10] = 2.685, [11] = 2.634};
 _Static_assert(LOOKS == 3 && LOOK_LAST == 11, "student has 3 to 11");
 
-/* A runner's fault says nothing of a kernel: such a look is repeated, but not for ever. */
-static bool is_void(const struct tuned *t, const struct slot *x)
+static bool is_void(const struct slot *x)
 {
-	return x->dropped || (x->retired && x->verdict == VERDICT_COUNT && t->lost <= LOST_MAX);
+	return x->dropped || x->repeat;
 }
 
 static struct slot *slot_of(const struct tuned *t, const struct point *p, int look)
 {
 	for (size_t i = 0; i < t->looks.n; i++)
-		if (t->looks.a[i]->point == p && t->looks.a[i]->look == look && !is_void(t, t->looks.a[i]))
+		if (t->looks.a[i]->point == p && t->looks.a[i]->look == look && !is_void(t->looks.a[i]))
 			return t->looks.a[i];
 	return NULL;
 }
@@ -180,7 +179,7 @@ static double differ(const struct tuned *t)
 	for (size_t i = 0; i < t->looks.n; i++) {
 		struct looks l;
 		bool failed;
-		if (t->looks.a[i]->look != 1 || is_void(t, t->looks.a[i]) || !gather(t, t->looks.a[i]->point, &l, &failed) || l.n < 2)
+		if (t->looks.a[i]->look != 1 || is_void(t->looks.a[i]) || !gather(t, t->looks.a[i]->point, &l, &failed) || l.n < 2)
 			continue;
 		sum += scatter(&l);
 		freedom += l.n - 1;
@@ -253,7 +252,7 @@ static struct slot *contender(const struct tuned *t, double within)
 
 	for (size_t i = 0; i < t->slots.n; i++) {
 		struct slot *x = t->slots.a[i];
-		contenders += x->look == 1 && !is_void(t, x);
+		contenders += x->look == 1 && !is_void(x);
 		if (contends(t, x, limit))
 			least = fmin(least, x->ratio);
 	}
@@ -296,7 +295,7 @@ size_t add_more_looks(struct tuned *t, struct slot **out)
 
 	for (size_t i = 0; i < t->looks.n; i++) {
 		struct point *p = t->looks.a[i]->point;
-		if (t->looks.a[i]->look != 1 || is_void(t, t->looks.a[i]) || find(t, p, &mean) != OPEN)
+		if (t->looks.a[i]->look != 1 || is_void(t->looks.a[i]) || find(t, p, &mean) != OPEN)
 			continue;
 		out[0] = slot_new(t, p, count_looks(t, p) + 1);
 		return 1;

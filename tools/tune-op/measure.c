@@ -198,6 +198,16 @@ static void pass_on(struct measure *m, struct host *h, size_t k)
 	measure_add(m, t);
 }
 
+/* What a build took, once. */
+static double spent(struct host *h, struct digest task, struct digest source)
+{
+	struct thing *t = find_thing(h, task, source);
+	double seconds = t->seconds;
+
+	t->seconds = 0;
+	return seconds;
+}
+
 /* Asks for the next that trial k needs, or ends it. false: it has it no more. */
 static bool advance(struct measure *m, struct host *h, size_t k)
 {
@@ -225,7 +235,7 @@ static bool advance(struct measure *m, struct host *h, size_t k)
 		return false;
 	}
 	if (base.state == THING_READY && own.state == THING_READY) {
-		t->build_seconds = own.seconds;
+		t->build_seconds = spent(h, s->digest, s->base_source) + spent(h, s->digest, t->source);
 		h->tries.a[k] = runner_try(h->r, &(struct runner_try){.task = task.digest, .artifact = own.digest, .base = base.digest,
 								   .budget = t->budget, .seed = t->seed, .rotation = t->rotation, .goal = t->goal, .width = t->width,
 								   .once = t->once});

@@ -14,7 +14,7 @@
 #include "device/target.h"
 #include "op/task.h"
 
-enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, MET_MAX = 2 };
+enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, MET_MAX = 2, LOST_MAX = 8 };
 #define SEARCH_SECONDS  0.25 /* at most, timing what is timed once */
 #define CONFIRM_SECONDS 1.0
 #define KNOWN_TO        0.03 /* of its ratio, what is looked at again; */
@@ -391,7 +391,7 @@ static void retire_slot(struct tuned *t, struct slot *x)
 		t->seconds = base;
 	x->retired = true;
 	if (x->look) {
-		t->lost += x->verdict == VERDICT_COUNT;
+		x->repeat = x->verdict == VERDICT_COUNT && t->lost++ < LOST_MAX;
 		if (x->look >= LOOK_FINAL)
 			t->champion = find_champion(t);
 		if (x->verdict < VERDICT_COUNT) /* the search goes by all that is known of it: what leads by one timing was lucky */
@@ -477,11 +477,11 @@ static struct tuned *next_task(struct session *s)
 	return i < 0 ? next_late(s) : &s->task[i];
 }
 
-static void issue_all(struct session *s)
+static void issue_all(struct session *s, double deadline)
 {
 	struct tuned *t;
 
-	while (s->batches.n < IN_FLIGHT && !stop && (t = next_task(s)))
+	while (s->batches.n < IN_FLIGHT && !stop && now_seconds() < deadline && (t = next_task(s)))
 		issue(s, t);
 }
 
@@ -538,7 +538,7 @@ static void loop(struct session *s, double deadline, double end)
 
 	progress_start(&p, "tuning", 0);
 	while (!stop && now_seconds() < deadline) {
-		issue_all(s);
+		issue_all(s, deadline);
 		if (!s->batches.n)
 			break;
 		if (retire(s))

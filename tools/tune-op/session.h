@@ -17,6 +17,7 @@ struct slot {
 	bool done, known;        /* known: from the knowledge base */
 	bool dropped;            /* the time was over before it was timed */
 	bool retired;            /* its result may be used */
+	bool repeat;             /* a look that came to nothing by a runner's fault, which says nothing of a kernel: once more, but not for ever */
 	struct slot *same;       /* an earlier one whose C is the same */
 	struct digest source;
 	const char *trace;       /* stamped; NULL: it could not be made */

@@ -65,6 +65,14 @@ static uint64_t integer(const char *arg, const char *name)
 	return x;
 }
 
+static int64_t rotation(const char *arg)
+{
+	uint64_t x = integer(arg, "rotation"), most = RUNNER_ROTATION_MAX >> 20;
+	if (x > most)
+		die(EX_BADUSE, "--rotation=%s: more than %llu", arg, (unsigned long long)most);
+	return (int64_t)x;
+}
+
 static const char *file_name(const char *arg, const char *name)
 {
 	if (!*arg)
@@ -92,7 +100,7 @@ static error_t option(int key, char *arg)
 	case OPT_COST: opt.cost = ROW(cost_model_find, cost_models, arg, "cost-model"); return 0;
 	case OPT_SCHEDULER: opt.scheduler = ROW(task_scheduler_find, task_schedulers, arg, "scheduler"); return 0;
 	case OPT_SEED: opt.seed = integer(arg, "seed"); return 0;
-	case OPT_ROTATION: opt.rotation = (int64_t)number(arg, "rotation", 0, RUNNER_ROTATION_MAX >> 20); return 0;
+	case OPT_ROTATION: opt.rotation = rotation(arg); return 0;
 	case OPT_ONLY: vec_push(&only, arg); return 0;
 	case OPT_SKIP: vec_push(&skip, arg); return 0;
 	case OPT_RUNNER:
