@@ -5,7 +5,8 @@
  * their ratios says that it is faster by more than placing explains (MATERIAL), or cannot; fewer say that it is not where
  * their mean is above MATERIAL by more than looks differ. Each of the tests, one a look from
  * LOOKS to LOOKS_MAX, errs with probability 1/80, so all together with 1/20 at most. What passes is timed once more, and that
- * result is what counts, if it says faster as well, and what is recorded against the default.
+ * result is what counts, if it says faster as well, and what is recorded against the default; where it leaves that open, but
+ * the t-test of all does not, once more.
  *
  * All that is done within some seconds, and what else a machine does may last longer than these, and favour one kernel for as
  * long (0.91 of the default's time in four looks, 1.02 some minutes later, Zen 3). So when all else is done each task's
@@ -143,11 +144,23 @@ double point_ratio(const struct tuned *t, const struct point *p)
 	return l.n ? exp(mean_of(&l)) : 0;
 }
 
+/* Has one of the looks that count, up to that, said faster? */
+static bool has_won(const struct tuned *t, const struct slot *last)
+{
+	bool won = last->verdict == VERDICT_FASTER;
+
+	for (int k = LOOK_FINAL; k < last->look && !won; k++) {
+		const struct slot *x = slot_of(t, last->point, k);
+		won = x && x->retired && x->verdict == VERDICT_FASTER;
+	}
+	return won;
+}
+
 bool is_kept(const struct tuned *t, const struct slot *last)
 {
-	if (last->look == LOOK_FINAL || !verdict_timed(last->verdict))
-		return last->verdict == VERDICT_FASTER;
-	return is_sure(t, last) || (last->look < LOOK_LAST && mean_ratio(t, last) < MATERIAL);
+	if (!verdict_timed(last->verdict) || !has_won(t, last))
+		return false;
+	return last->look == LOOK_FINAL || is_sure(t, last) || (last->look < LOOK_LAST && mean_ratio(t, last) < MATERIAL);
 }
 
 /* The last look at that point that counts; NULL: there is none, or it is not kept. */
@@ -272,6 +285,18 @@ bool is_looking(const struct tuned *t)
 	return false;
 }
 
+/* Which look that counts is due at a point whose other looks say that it is faster: the first, and another where that said
+ * neither this nor that, but all together do. 0: none. */
+static int final_due(const struct tuned *t, const struct point *p)
+{
+	const struct slot *x = slot_of(t, p, LOOK_FINAL);
+	bool open = x && x->retired && (x->verdict == VERDICT_UNSURE || x->verdict == VERDICT_TIE);
+
+	if (!x)
+		return LOOK_FINAL;
+	return open && !slot_of(t, p, LOOK_FINAL + 1) && is_sure(t, x) ? LOOK_FINAL + 1 : 0;
+}
+
 size_t add_finals(struct tuned *t, struct slot **out)
 {
 	struct point *best = NULL;
@@ -279,13 +304,13 @@ size_t add_finals(struct tuned *t, struct slot **out)
 
 	for (size_t i = 0; i < t->looks.n; i++) {
 		struct point *p = t->looks.a[i]->point;
-		if (t->looks.a[i]->look == 1 && !slot_of(t, p, LOOK_FINAL) && find(t, p, &mean) == FASTER && mean < least) {
+		if (t->looks.a[i]->look == 1 && final_due(t, p) && find(t, p, &mean) == FASTER && mean < least) {
 			best = p;
 			least = mean;
 		}
 	}
 	if (best)
-		out[0] = slot_new(t, best, LOOK_FINAL);
+		out[0] = slot_new(t, best, final_due(t, best));
 	return best != NULL;
 }
 
