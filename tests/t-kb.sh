@@ -119,14 +119,14 @@ ok "$(cat rcs) $(wc -l <err) $(kb --kb full.kb fsck 2>&1)" "74 1 kb: full.kb is 
 ok "$(kb --kb full.kb dump | grep -c '^record') $(kb --kb full.kb put <a.txt 2>&1)" "40 kb: 50 records, 50 of them new" "nothing is lost, and it goes on when there is"
 
 # A file is made under another name first. What a killed process leaves of it goes, what one has locked stays.
-: >made.kb.new
-ok "$(kb -q --kb made.kb load d.txt && ls made.kb*)" "made.kb
+: >.made.kb.making
+ok "$(kb -q --kb made.kb load d.txt && ls -A . | grep made.kb)" "made.kb
 made.kb-lock" "what was left of a file that was being made is removed"
-ln made.kb made.kb.new && mv made.kb moved.kb
-ok "$(kb -q --kb made.kb put <a.txt && kb --kb moved.kb dump | grep -c '^record') $(ls made.kb*)" "40 made.kb
+ln made.kb .made.kb.making && mv made.kb moved.kb
+ok "$(kb -q --kb made.kb put <a.txt && kb --kb moved.kb dump | grep -c '^record') $(ls -A . | grep made.kb)" "40 made.kb
 made.kb-lock" "and not what it was the other name of"
-ln made.kb made.kb.new
-ok "$(flock made.kb.new kb -q --kb made.kb put <d.txt; ls made.kb.new) $(kb -q --kb made.kb put <d.txt; ls made.kb*)" "made.kb.new made.kb
+ln made.kb .made.kb.making
+ok "$(flock .made.kb.making kb -q --kb made.kb put <d.txt; ls .made.kb.making) $(kb -q --kb made.kb put <d.txt; ls -A . | grep made.kb)" ".made.kb.making made.kb
 made.kb-lock" "not while a process has it"
 for i in 1 2 3 4 5 6 7 8; do
 	for j in 1 2 3 4; do records $((10 * i + j)) 2 | timeout -s KILL 0.0$((i - 1))$j kb -q --kb race$i.kb put 2>/dev/null & done
@@ -135,7 +135,7 @@ for i in 1 2 3 4 5 6 7 8; do
 	kb -q --kb race$i.kb load d.txt
 	kb --kb race$i.kb fsck
 done >out 2>&1
-ok "$(grep -c sound out) $(ls race*.kb.new 2>&1 | grep -c '^race')" "8 0" "made by five at once, four of them killed: whole, and nothing left"
+ok "$(grep -c sound out) $(ls -A . | grep -c making)" "8 0" "made by five at once, four of them killed: whole, and nothing left"
 
 # Merge, gc.
 kb -q --kb d.kb load d.txt

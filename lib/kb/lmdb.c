@@ -149,25 +149,19 @@ static int write_first(const char *path)
 	return rc;
 }
 
-/* The name that a file has until it is whole: one that is empty or has no version was cut short. */
-static void new_name(char out[PATH_MAX])
-{
-	if (snprintf(out, PATH_MAX, "%s.new", sv.path) >= PATH_MAX)
-		fail_lmdb(ENAMETOOLONG);
-}
-
+/* Under another name until it is whole: one that is empty or has no version was cut short. */
 static void create_file(void)
 {
-	char tmp[PATH_MAX];
-	new_name(tmp);
+	char *tmp = making_path(sv.path);
 	int fd = make_locked(tmp);
 	if (fd < 0)
-		fail(EX_IO, "cannot be made: %s", strerror(errno));
+		fail(EX_IO, "cannot be made: %s: %s", tmp, strerror(errno));
 	int rc = access(sv.path, F_OK) == 0 ? EEXIST : write_first(tmp);
 	if (!rc && link(tmp, sv.path) && errno != EEXIST)
 		rc = rename(tmp, sv.path) ? errno : 0;
 	unlink(tmp);
 	close(fd);
+	free(tmp);
 	if (rc && rc != EEXIST) /* somebody was faster, and his is as good */
 		fail_lmdb(rc);
 	sync_directory(sv.path);
@@ -199,7 +193,6 @@ static bool make_lock_file(void)
 
 static void open_file(void)
 {
-	char tmp[PATH_MAX];
 	struct stat st;
 	uint64_t txn;
 	const char *why = network_name(sv.path);
@@ -215,8 +208,9 @@ static void open_file(void)
 	} else if (!S_ISREG(st.st_mode)) {
 		fail(EX_NOIN, "is not a file");
 	} else if (sv.write) {
-		new_name(tmp);
+		char *tmp = making_path(sv.path);
 		remove_stale(tmp); /* killed when it was whole already */
+		free(tmp);
 	}
 	if ((why = check_heads(&txn, false)))
 		fail(EX_BADDATA, "%s", why);

@@ -38,6 +38,14 @@ static void directory_of(const char *path, char out[PATH_MAX])
 	snprintf(out, PATH_MAX, "%s", dirname(copy));
 }
 
+char *making_path(const char *path)
+{
+	char dir[PATH_MAX], copy[PATH_MAX];
+	directory_of(path, dir);
+	snprintf(copy, sizeof copy, "%s", path);
+	return xprintf("%s/.%s.making", dir, basename(copy));
+}
+
 /* Of the mount that a device is; lines are "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS - TYPE SOURCE ...". */
 static const char *mount_type(dev_t dev)
 {
@@ -115,14 +123,20 @@ static bool lock(int fd, int how)
 	return rc == 0;
 }
 
-static void remove_unlocked(const char *path, int how)
+/* Removes a file that was left behind; false: errno says why it is not, or what stands there is no file. */
+static bool remove_unlocked(const char *path, int how)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+	int error = EEXIST, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
-		return;
-	if (lock(fd, how) && is_at(fd, path))
-		unlink(path);
+		return errno == ENOENT;
+	bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	bool gone = is_file && lock(fd, how) && (!is_at(fd, path) || unlink(path) == 0 || errno == ENOENT);
+	if (is_file)
+		error = errno;
 	close(fd);
+	errno = error;
+	return gone;
 }
 
 /* The name may go before it is locked, as that of one who was killed: then once more. */
@@ -130,14 +144,18 @@ int make_locked(const char *path)
 {
 	for (;;) {
 		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0 && lock(fd, LOCK_EX) && is_at(fd, path))
-			return fd;
-		if (fd >= 0)
-			close(fd);
-		else if (errno != EEXIST)
+		if (fd < 0 && (errno != EEXIST || !remove_unlocked(path, LOCK_EX)))
 			return -1;
-		else
-			remove_unlocked(path, LOCK_EX);
+		if (fd < 0)
+			continue;
+		bool locked = lock(fd, LOCK_EX);
+		int error = errno;
+		if (locked && is_at(fd, path))
+			return fd;
+		close(fd);
+		errno = error;
+		if (!locked)
+			return -1;
 	}
 }
 

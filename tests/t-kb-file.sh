@@ -1,0 +1,20 @@
+# The file of a knowledge base among other files: other names of it, names beside it, and what is not to be written over.
+ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else printf 'not ok - %s\n# got %s\n# not %s\n' "$3" "$1" "$2"; fi; }
+rc() { "$@" >out 2>err; echo $?; }
+XDG_DATA_HOME=$PWD/data
+export XDG_DATA_HOME
+unset HONE_KB
+# records N...: text of these records
+records() { for i; do printf 'record\nkind kernel\ntask T%s\ntarget X\ntrace %s\nverdict slower\n\n' "$i" "$i"; done; }
+count() { kb --kb "$1" dump | grep -c '^record'; }
+records 1 2 | kb -q --kb a.kb put
+
+# Names beside it are other people's, but the one that a file has while it is made.
+records 3 4 5 | kb -q --kb a.kb.new put
+ok "$(rc kb --kb a.kb put </dev/null) $(count a.kb.new)" "0 3" "a file named like another with .new behind it stays"
+mkdir .b.kb.making && ln -s nowhere .c.kb.making && mkfifo .d.kb.making
+for f in b c d; do
+	ok "$(records 1 | rc timeout 9 kb --kb $f.kb put) $(grep -c "^kb: $f.kb: cannot be made: ./.$f.kb.making: " err) $(ls $f.kb 2>&1 | grep -c "^$f")" \
+		"74 1 0" "no file where one is to be made: $(cat err)"
+done
+ok "$(ls -d .b.kb.making .c.kb.making .d.kb.making | wc -l)" 3 "and it stays as it is"
