@@ -18,3 +18,25 @@ for f in b c d; do
 		"74 1 0" "no file where one is to be made: $(cat err)"
 done
 ok "$(ls -d .b.kb.making .c.kb.making .d.kb.making | wc -l)" 3 "and it stays as it is"
+
+# The same file by two names: one lock. By two that cannot be told from two files, the second writer is refused.
+ln -s a.kb link.kb
+ok "$(rc kb --kb link.kb put </dev/null) $(ls link.kb* a.kb-lock | tr '\n' ' ')" "0 a.kb-lock link.kb " "a link has no lock of its own"
+mkfifo pipe
+# beside FILE SHELL: a writer of FILE, and what the shell does between two of its commits
+beside() {
+	kb -q --kb "$1" put <pipe 2>first.err &
+	pid=$!
+	exec 3>pipe
+	records 10 11 >&3
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do kb --kb "$1" dump | grep -q '^task T11' && break; sleep 0.05; done
+	eval "$2"
+	records 12 13 >&3
+	exec 3>&-
+	wait $pid
+}
+beside link.kb 'records 14 | kb -q --kb a.kb put'
+ok "$? $(count a.kb)" "0 7" "writers of a file and of a link to it lose nothing"
+cp a.kb h.kb && ln h.kb hard.kb
+beside h.kb 'records 15 | kb -q --kb hard.kb put'
+ok "$? $(count h.kb) $(grep -c 'h.kb: was written to with another lock file' first.err)" "74 8 1" "$(cat first.err)"

@@ -193,12 +193,15 @@ static bool make_lock_file(void)
 
 static void open_file(void)
 {
+	static char real[PATH_MAX];
 	struct stat st;
 	uint64_t txn;
 	const char *why = network_name(sv.path);
 	if (why)
 		fail(EX_NOTAVAIL, "is on a network file system (%s), where locks and mappings do not hold; put it on a local disk "
 		     "(--kb, HONE_KB) and carry it with kb dump and kb load", why);
+	if (realpath(sv.path, real)) /* one file, one lock: that is named after the file */
+		sv.path = real;
 	if (stat(sv.path, &st)) {
 		if (errno == ENOENT && lstat(sv.path, &st) == 0)
 			fail(EX_NOIN, "is a symbolic link to what is not there");
@@ -305,10 +308,23 @@ static void begin_txn(bool write)
 	must(rc);
 }
 
+/* A transaction to write goes on from the last commit that its lock file knows. Under another name the file has another one. */
+static void check_last(void)
+{
+	uint64_t head;
+	const char *why = check_heads(&head, false);
+	if (why)
+		fail(EX_BADDATA, "%s", why);
+	if (head != mdb_txn_id(sv.txn) - 1)
+		fail(EX_IO, "was written to with another lock file, as if under another name; nothing of this write is kept");
+}
+
 static void begin(bool write)
 {
 	for (int tries = 0;; tries++) {
 		begin_txn(write);
+		if (write)
+			check_last();
 		if (open_databases(write))
 			return;
 		if (tries == UNLOCKED_TRIES)
