@@ -40,3 +40,12 @@ ok "$? $(count a.kb)" "0 7" "writers of a file and of a link to it lose nothing"
 cp a.kb h.kb && ln h.kb hard.kb
 beside h.kb 'records 15 | kb -q --kb hard.kb put'
 ok "$? $(count h.kb) $(grep -c 'h.kb: was written to with another lock file' first.err)" "74 8 1" "$(cat first.err)"
+
+# Who has it open does not go on writing into what has no name any more.
+cp a.kb other.kb
+for how in 'rm r.kb' 'mv other.kb r.kb'; do
+	rm -f r.kb* && cp a.kb r.kb
+	beside r.kb "$how"
+	ok "$? $(cat first.err)" "74 kb: r.kb: was removed or replaced while in use; nothing of this write is kept" "$how, beside a writer"
+done
+ok "$(cmp r.kb a.kb && kb --kb r.kb fsck 2>&1)" "kb: r.kb is sound" "and what has its place stays as it was"

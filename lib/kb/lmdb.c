@@ -308,10 +308,16 @@ static void begin_txn(bool write)
 	must(rc);
 }
 
-/* A transaction to write goes on from the last commit that its lock file knows. Under another name the file has another one. */
+/* A transaction to write goes on from the last commit that its lock file knows: under another name the file has another one.
+ * And what it writes should be found by the name. */
 static void check_last(void)
 {
 	uint64_t head;
+	struct stat here, there;
+	int fd;
+	must(mdb_env_get_fd(sv.env, &fd));
+	if (fstat(fd, &here) || stat(sv.path, &there) || here.st_dev != there.st_dev || here.st_ino != there.st_ino)
+		fail(EX_IO, "was removed or replaced while in use; nothing of this write is kept");
 	const char *why = check_heads(&head, false);
 	if (why)
 		fail(EX_BADDATA, "%s", why);
