@@ -191,6 +191,24 @@ static void test_bases(void)
 	arena_release(&a);
 }
 
+/* A record that does not say what time it took: it wins where nothing says what today's default takes. */
+static void test_no_samples(void)
+{
+	struct arena a = {0};
+	struct kb_record *r = kernel("here", "faster", "default", 0.5, 1, &a), *now = kernel("here", "slower", "default", 1.2, 2, &a);
+	struct kb_list l = {r, 1, 1};
+	const char *why;
+	kb_set_field(r, "base", "old", &a);
+	ok(kb_best_for(&l, "Add f32 4 4", "here", "new") == r, "no samples, and today's default was never timed: it wins");
+	kb_set_field(now, "base", "new", &a);
+	kb_set_field(now, "samples", "50/40", &a);
+	struct kb *k = kb_open("nosamples.kb", true);
+	kb_put(k, (struct kb_record *[]){r, now}, 2);
+	ok(!kb_best(k, "Add f32 4 4", "here", "new", &a, &why) && strstr(why, "(its samples do not say"), "where it was, it does not, and why says so");
+	kb_close(k);
+	arena_release(&a);
+}
+
 int main(void)
 {
 	unsetenv("HONE_KB");
@@ -198,5 +216,6 @@ int main(void)
 	test_mean();
 	test_looks();
 	test_bases();
+	test_no_samples();
 	return tap_done();
 }

@@ -129,7 +129,7 @@ const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, c
 			old = r;
 		}
 	}
-	return best || !old || least_time(old, false) >= now ? best : old;
+	return best || !old || (isfinite(now) && least_time(old, false) >= now) ? best : old;
 }
 
 /* base: of today's default, or NULL. */
@@ -178,7 +178,8 @@ static const char *count_excluded(const struct kb_list *l, const char *target, s
 static const char *beaten_by(const struct kb_record *best, const struct kb_record *r, const char *base)
 {
 	if (!best)
-		return " (the default takes less time now)";
+		return isinf(least_time(r, false)) ? " (its samples do not say whether the default takes less time now)" :
+						     " (the default takes less time now)";
 	if (same_base(r, best))
 		return r->layer != best->layer ? " (of a layer behind)" : "";
 	if (base && is(best, "base", base))

@@ -87,7 +87,8 @@ const struct kb_record *kb_best(struct kb *k, const char *task, const char *targ
 /* The same among records that kb_find gave: of that task and target. */
 const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, const char *target);
 /* The same where today's default is known, by its digest as in the field base: a record timed against another is used
- * only if there is none against this one, and if it took less time than this one did in any record. */
+ * only if there is none against this one, and if it took less time than this one did in any record, or none says what that
+ * took. */
 const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, const char *target, const char *base);
 /* That mean, or bound; INFINITY: it has neither. The mean is that of its tuning's last look at the trace, as far as kb_find
  * gave that too. */
