@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "common/tool.h"
 #include "kb/kb.h"
@@ -209,6 +210,30 @@ static void test_no_samples(void)
 	arena_release(&a);
 }
 
+/* A record may have 16 MiB of samples. */
+static void test_many_samples(void)
+{
+	enum { BYTES = 4 << 20 };
+	struct arena a = {0};
+	struct kb_record *r[2];
+	char *samples = arena_alloc(&a, BYTES + 1);
+	for (size_t i = 0; i < BYTES; i += 8)
+		memcpy(samples + i, "900/999 ", 8);
+	samples[BYTES] = 0;
+	memcpy(samples + BYTES - 8, "100/999", 8);
+	for (int i = 0; i < 2; i++) {
+		r[i] = kernel("here", "faster", "default", 0.5, i, &a);
+		kb_set_field(r[i], "base", i ? "one" : "another", &a);
+		kb_set_field(r[i], "samples", i ? samples : "200/999", &a);
+	}
+	struct kb_record two[] = {*r[0], *r[1]};
+	struct kb_list l = {two, 2, 2};
+	clock_t start = clock();
+	ok(kb_best_of(&l, "Add f32 4 4", "here") == &two[1], "the last of half a million samples is the least");
+	ok(clock() - start < 2 * CLOCKS_PER_SEC, "and found at once");
+	arena_release(&a);
+}
+
 int main(void)
 {
 	unsetenv("HONE_KB");
@@ -217,5 +242,6 @@ int main(void)
 	test_looks();
 	test_bases();
 	test_no_samples();
+	test_many_samples();
 	return tap_done();
 }

@@ -68,11 +68,16 @@ int kb_rank(const struct kb_record *a, const struct kb_record *b)
 static double least_time(const struct kb_record *r, bool base)
 {
 	const char *s = kb_get_field(r, "samples");
-	unsigned long long x, y;
 	double least = INFINITY;
 
-	for (; s && sscanf(s, "%llu/%llu", &x, &y) == 2; s = strchr(s + 1, ' '))
+	while (s) {
+		char *slash, *end;
+		unsigned long long x = strtoull(s, &slash, 10), y = slash > s && *slash == '/' ? strtoull(slash + 1, &end, 10) : 0;
+		if (slash == s || *slash != '/' || end == slash + 1)
+			break;
 		least = fmin(least, base ? (double)y : (double)x);
+		s = strchr(end, ' ');
+	}
 	return least;
 }
 
