@@ -49,3 +49,13 @@ for how in 'rm r.kb' 'mv other.kb r.kb'; do
 	ok "$? $(cat first.err)" "74 kb: r.kb: was removed or replaced while in use; nothing of this write is kept" "$how, beside a writer"
 done
 ok "$(cmp r.kb a.kb && kb --kb r.kb fsck 2>&1)" "kb: r.kb is sound" "and what has its place stays as it was"
+
+# Others write all the time: gc goes by what there was when it began.
+long() { for i; do printf 'record\nkind kernel\ntask T\ntarget X\ntrace %s %04000d\nverdict slower\n\n' "$i" 0; done; }
+long $(seq 400) | kb -q --kb busy.kb load
+{ i=1000; while [ ! -e stop ]; do records $((i += 1)); done | kb -q --kb busy.kb put; } &
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do kb --kb busy.kb dump | grep -q '^task T1' && break; sleep 0.05; done
+ok "$(rc timeout 5 kb --kb busy.kb gc) $(cut -d' ' -f3 out)" "0 400" "gc beside a busy writer"
+: >stop
+wait
+ok "$(kb --kb busy.kb dump | grep -c '^kind dropped') $(kb --kb busy.kb fsck 2>&1)" "400 kb: busy.kb is sound" "and nothing of either is lost"

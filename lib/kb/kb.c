@@ -152,15 +152,13 @@ size_t kb_put(struct kb *k, struct kb_record *const *r, size_t n)
 	return fresh;
 }
 
-bool kb_swap(struct kb *k, const struct kb_stat *expect, const struct digest *drop, size_t ndrop,
-	     struct kb_record *const *put, size_t nput)
+bool kb_swap(struct kb *k, const struct digest *drop, size_t ndrop, struct kb_record *const *put, size_t nput)
 {
 	struct bytes b = {0};
 	struct arena a = {0};
 	uint64_t n = ndrop;
 	uint32_t done;
 	size_t len;
-	append(&b, expect, sizeof *expect);
 	append(&b, &n, sizeof n);
 	append(&b, drop, ndrop * sizeof *drop);
 	append_records(&b, put, nput);

@@ -111,10 +111,9 @@ struct kb_stat {
 void kb_stat(struct kb *k, int layer, struct kb_stat *out);
 /* Looks at every page and record of a file; one line a fault, arena string; "": sound. Does not die of damage. */
 const char *kb_check(struct kb *k, int layer, struct arena *a);
-/* Takes records out of the first layer and puts others in, in one transaction, if count and sum are still those
- * given; false: somebody wrote meanwhile. */
-bool kb_swap(struct kb *k, const struct kb_stat *expect, const struct digest *drop, size_t ndrop,
-	     struct kb_record *const *put, size_t nput);
+/* Takes records out of the first layer and puts others in, in one transaction, if those to take out are all there; false: they
+ * are not, somebody took some out meanwhile. What others put meanwhile is as if it came later. */
+bool kb_swap(struct kb *k, const struct digest *drop, size_t ndrop, struct kb_record *const *put, size_t nput);
 /* The records of a file (path as for kb_open_file), sorted by id, also where kb_find dies of damage: then every one on any of
  * its pages that matches its id, among them such as kb_swap took out; *why is what was wrong, and the exit code for that is
  * returned. */

@@ -368,7 +368,6 @@ struct items {
 	struct arena arena;
 	VEC(struct store_item) put;
 	VEC(struct digest) drop;
-	struct kb_stat expect;
 };
 
 static int put_item(const struct store_item *it, uint32_t *fresh)
@@ -409,6 +408,7 @@ static bool stored_task(const MDB_val *text, struct digest *task)
 	return has;
 }
 
+/* MDB_NOTFOUND: it is not there. */
 static int drop_item(struct digest d, uint32_t *changed)
 {
 	unsigned char id[16], task[16];
@@ -416,11 +416,11 @@ static int drop_item(struct digest d, uint32_t *changed)
 	MDB_val key = {16, id}, text, by = {16, task}, ref = {16, id};
 	to_key(d, id);
 	int rc = mdb_get(sv.txn, sv.records, &key, &text);
-	if (rc == MDB_NOTFOUND)
-		return 0;
 	if (!rc && stored_task(&text, &t)) {
 		to_key(t, task);
 		rc = mdb_del(sv.txn, sv.tasks, &by, &ref);
+		if (rc == MDB_NOTFOUND)
+			damaged("a record is missing in the index");
 	}
 	if (!rc)
 		rc = mdb_del(sv.txn, sv.records, &key, NULL);
@@ -440,12 +440,12 @@ static uint32_t change(const struct items *it, bool swap)
 		int rc = 0;
 		changed = 0;
 		begin(true);
-		if (swap && (sv.set.count != it->expect.count || !digest_eq(sv.set.sum, it->expect.sum))) {
+		for (size_t i = 0; i < it->drop.n && !rc; i++)
+			rc = drop_item(it->drop.a[i], &changed);
+		if (rc == MDB_NOTFOUND) {
 			drop_txn();
 			return 0;
 		}
-		for (size_t i = 0; i < it->drop.n && !rc; i++)
-			rc = drop_item(it->drop.a[i], &changed);
 		for (size_t i = 0; i < it->put.n && !rc; i++)
 			rc = put_item(&it->put.a[i], &changed);
 		if (rc || changed == 0)
@@ -465,9 +465,8 @@ static void read_items(const char *p, size_t n, bool swap, struct items *it)
 	*it = (struct items){0};
 	if (swap) {
 		uint64_t ndrop;
-		memcpy(&it->expect, p, sizeof it->expect);
-		memcpy(&ndrop, p + sizeof it->expect, sizeof ndrop);
-		p += sizeof it->expect + sizeof ndrop;
+		memcpy(&ndrop, p, sizeof ndrop);
+		p += sizeof ndrop;
 		for (; ndrop; ndrop--, p += sizeof(struct digest)) {
 			struct digest d;
 			memcpy(&d, p, sizeof d);

@@ -297,7 +297,7 @@ static void sweep_free(struct sweep *s)
 
 int kb_gc(const struct tool *t, struct tool_args *a)
 {
-	struct kb_stat st;
+	enum { GC_TRIES = 20 };
 	struct sweep s;
 	if (a->nfile)
 		die(EX_BADUSE, "gc takes no argument; --kb FILE says which file");
@@ -306,13 +306,14 @@ int kb_gc(const struct tool *t, struct tool_args *a)
 		kb_close(k);
 		k = kb_open_file(opt.kb, true);
 	}
-	for (;;) {
+	for (int tries = 0;; tries++) {
 		s = (struct sweep){0};
-		kb_stat(k, 0, &st);
 		choose(&s, k);
-		if (opt.dry_run || s.drop.n == 0 || kb_swap(k, &st, s.drop.a, s.drop.n, s.put.a, s.put.n))
+		if (opt.dry_run || s.drop.n == 0 || kb_swap(k, s.drop.a, s.drop.n, s.put.a, s.put.n))
 			break;
-		sweep_free(&s); /* somebody wrote meanwhile */
+		sweep_free(&s); /* another gc was faster */
+		if (tries == GC_TRIES)
+			die(EX_SYSTEM, "%s: other processes shortened it during each of %d tries; nothing was done", kb_layer_path(k, 0), GC_TRIES);
 	}
 	if (a->json) {
 		printf("{\"file\": ");
