@@ -291,6 +291,8 @@ const char *kb_check(struct kb *k, int layer, struct arena *a)
 	size_t n;
 	enum exit_code code;
 	const char *why, *text = store_try(k->layer[layer].store, STORE_CHECK, NULL, 0, a, &n, &why, &code);
+	if (why && !*text && code != EX_BADDATA)
+		die(code, "%s: %s", k->layer[layer].path, why); /* no fault of the file */
 	return why ? arena_printf(a, "%s%s\n", text, why) : text;
 }
 

@@ -109,7 +109,8 @@ struct kb_stat {
 	char format[32];
 };
 void kb_stat(struct kb *k, int layer, struct kb_stat *out);
-/* Looks at every page and record of a file; one line a fault, arena string; "": sound. Does not die of damage. */
+/* Looks at every page and record of a file; one line a fault, arena string; "": sound. Does not die of damage, but of what keeps
+ * it from looking. */
 const char *kb_check(struct kb *k, int layer, struct arena *a);
 /* Takes records out of the first layer and puts others in, in one transaction, if those to take out are all there; false: they
  * are not, somebody took some out meanwhile. What others put meanwhile is as if it came later. */
