@@ -54,6 +54,17 @@ bool frame_receive(int fd, struct store_frame *f)
 	return bytes_receive(fd, f, sizeof *f);
 }
 
+/* A socket of another file's process that stays open here would keep that process from its end. */
+static void close_from(int first)
+{
+	enum { AT_MOST = 1 << 16 }; /* the limit may be a billion */
+	if (close_range((unsigned)first, ~0u, 0) == 0) /* older kernels, and some sandboxes, refuse it */
+		return;
+	long n = sysconf(_SC_OPEN_MAX);
+	for (int fd = first; fd < (n > 0 && n < AT_MOST ? (int)n : AT_MOST); fd++)
+		close(fd);
+}
+
 /* Becomes the other side: nothing of the parent but the socket; keys that stop or end the parent do not reach it. */
 static noreturn void become_server(int fd, const char *path, bool write)
 {
@@ -73,7 +84,7 @@ static noreturn void become_server(int fd, const char *path, bool write)
 		dup2(null, i);
 	if (fd != 3)
 		dup2(fd, 3);
-	close_range(4, ~0u, 0);
+	close_from(4);
 	lmdb_serve(3, path, write);
 }
 
