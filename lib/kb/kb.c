@@ -43,7 +43,7 @@ static noreturn void no_place(void)
 	die(EX_SYSTEM, "no place for the knowledge base; set HONE_KB or HOME");
 }
 
-static const char *path_of_one(const char *path, struct arena *a)
+const char *kb_path(const char *path, struct arena *a)
 {
 	path = explicit_path(path);
 	if (!path && !(path = custom_path(a)))
@@ -304,7 +304,7 @@ enum exit_code kb_salvage(const char *path, struct kb_list *out, struct arena *a
 	enum exit_code code;
 	size_t n = 0;
 	const char *p;
-	path = path_of_one(path, &answers);
+	path = kb_path(path, &answers);
 	struct store *s = store_start(path, false);
 	p = store_try(s, STORE_OPEN, NULL, 0, &answers, &n, why, &code);
 	if (!*why)

@@ -61,6 +61,7 @@ struct kb;
 struct kb *kb_open(const char *path, bool write);
 /* The first layer alone, which there must be; 71 where neither path nor the environment says where. */
 struct kb *kb_open_file(const char *path, bool write);
+const char *kb_path(const char *path, struct arena *a); /* of that layer; 71 the same */
 void kb_close(struct kb *k);
 int kb_layers(const struct kb *k); /* those that are there, the first by precedence is 0 */
 const char *kb_layer_path(const struct kb *k, int layer);

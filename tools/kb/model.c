@@ -94,6 +94,13 @@ static const struct pass pass = {
 	.contract = "needs types and groups; keeps all but traces of groups that have a record",
 };
 
+/* What is written is none of the files that are open. */
+static void keep_layers(const char *out)
+{
+	for (int i = 0; i < kb_layers(kb); i++)
+		keep_input(out, kb_layer_path(kb, i));
+}
+
 int kb_apply(const struct tool *t, struct tool_args *a)
 {
 	struct tool as = *t;
@@ -105,6 +112,7 @@ int kb_apply(const struct tool *t, struct tool_args *a)
 		tool_usage();
 	kb_target();
 	kb = kb_open(opt.kb, false);
+	keep_layers(a->out);
 	int code = pass_main(&as, a);
 	kb_close(kb);
 	return code;
@@ -122,6 +130,8 @@ int kb_dump_for(struct tool_args *a)
 	struct kb_list unique = {0};
 	struct outfile o;
 	kb = kb_open(opt.kb, false);
+	keep_input(a->out, opt.for_file);
+	keep_layers(a->out);
 	struct stream_reader *r = stream_open(opt.for_file);
 	for (struct module *m; (m = stream_read(r)); module_free(m)) {
 		struct task_list l = {0};

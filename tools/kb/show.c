@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "common/json.h"
 #include "common/outfile.h"
@@ -295,6 +296,13 @@ int kb_stat_verb(const struct tool *t, struct tool_args *a)
 	return EX_GOOD;
 }
 
+void keep_input(const char *out, const char *path)
+{
+	struct stat a, b;
+	if (out && stat(out, &a) == 0 && stat(path, &b) == 0 && S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		die(EX_BADUSE, "-o %s: is the file that is read", out);
+}
+
 int kb_dump(const struct tool *t, struct tool_args *a)
 {
 	struct arena arena = {0};
@@ -306,6 +314,7 @@ int kb_dump(const struct tool *t, struct tool_args *a)
 		die(EX_BADUSE, "dump takes no argument; --kb FILE says which file, --for MODEL what of it");
 	if (opt.for_file)
 		return kb_dump_for(a);
+	keep_input(a->out, kb_path(opt.kb, &arena));
 	struct kb *k = opt.salvage ? NULL : kb_open_file(opt.kb, false);
 	if (opt.salvage)
 		code = kb_salvage(opt.kb, &l, &arena, &why);

@@ -31,6 +31,9 @@ int kb_apply(const struct tool *t, struct tool_args *a);
 /* The field base of records that are timed against today's default of a task on the target asked about; NULL: not known. */
 const char *default_of_task(const char *task, struct arena *a);
 
+/* Dies (64) where out, of -o or NULL, is the file of that path: what is read is not written over. */
+void keep_input(const char *out, const char *path);
+
 /* Records as text, or as JSON, one object a line. */
 void print_records(FILE *f, const struct kb_list *l, bool json);
 
