@@ -34,6 +34,16 @@ ok "$(kb get "$(sed -n 's/^record \(.....\).*/\1/p' a.dump | tail -1)" | tail -n
 ok "$(rc kb get 'no such task') $(wc -l <err)" "1 1" "get of what is not there is 1"
 hash=$(kb ls --target none | awk 'NR == 2 { print $1 }')
 ok "$(kb get "$hash" | sort -u | grep -c '^task ')" 1 "get of a task by its hash"
+printf 'record\nkind x\ntask U96\n\nrecord\nkind x\ntask U375\n\n' | kb -q --kb digits.kb put
+for digits in 2 2e 2e4 2ea 2e4ac5bff46fc02ae55558a4fb217c90 5; do
+	echo "$(XDG_DATA_HOME=$PWD/none rc kb --kb digits.kb get $digits) $(sed -n 's/^task //p' out)$(cut -d: -f3- err)"
+done >got
+ok "$(cat got)" "64  several records begin so; give more digits
+64  a record and a task begin so; give more digits
+0 U96
+0 U96
+0 U96
+1  no record of such an id or task" "get: digits that mean several, a record, a task, an id, nothing"
 
 # What comes out wins, and what was before a malformed record is kept.
 for line in 'non/sense' ' x' 'Kind x'; do

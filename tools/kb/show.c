@@ -161,9 +161,16 @@ int kb_get(const struct tool *t, struct tool_args *a)
 	struct kb *k = kb_open(opt.kb, false);
 	if (a->nfile != 1)
 		die(EX_BADUSE, "expected a record's id or a task");
-	kb_find_id(k, a->file[0], &l, &arena);
+	const char *name = a->file[0], *task = name;
+	kb_find_id(k, name, &l, &arena);
+	if (l.n > 1)
+		die(EX_BADUSE, "%s: several records begin so; give more digits", name);
+	if (l.n == 0 || strlen(name) < 32)
+		task = task_named(k, name, &arena);
+	if (l.n && task != name)
+		die(EX_BADUSE, "%s: a record and a task begin so; give more digits", name);
 	if (l.n == 0)
-		kb_find(k, NULL, task_named(k, a->file[0], &arena), &l, &arena);
+		kb_find(k, NULL, task, &l, &arena);
 	kb_close(k);
 	if (l.n)
 		print_records(stdout, &l, a->json);
