@@ -44,6 +44,12 @@ ok "$(cat got)" "64  several records begin so; give more digits
 0 U96
 0 U96
 1  no record of such an id or task" "get: digits that mean several, a record, a task, an id, nothing"
+awk 'BEGIN { for (i = 0; i < 6000; i++) printf "record\nkind x\ntask V%d\n\n", i }' | kb -q --kb many.kb load
+if [ -z "${ASAN_OPTIONS-}" ]; then
+	ok "$(ulimit -v 400000; XDG_DATA_HOME=$PWD/none kb --kb many.kb ls --target X | wc -l)" 6001 "ls of thousands of tasks takes the memory of their records"
+else
+	echo "ok - ls of thousands of tasks takes the memory of their records # SKIP a sanitizer takes more"
+fi
 
 # What comes out wins, and what was before a malformed record is kept.
 for line in 'non/sense' ' x' 'Kind x'; do

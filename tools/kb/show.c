@@ -143,9 +143,11 @@ int kb_ls(const struct tool *t, struct tool_args *a)
 		if (!a->json && l.n)
 			printf("%-*s %7s %7s  %s\n", TASK_DIGITS, "hash", "records", "best", "task");
 		for (size_t i = 0, n; i < l.n; i += n) {
-			struct kb_list group = {ARENA_ARRAY(&arena, struct kb_record, l.n - i), 0, 0};
 			for (n = 0; i + n < l.n && !strcmp(field(r[i + n], "task"), field(r[i], "task")); n++)
-				group.a[group.n++] = *r[i + n];
+				;
+			struct kb_list group = {ARENA_ARRAY(&arena, struct kb_record, n), 0, 0};
+			while (group.n < n)
+				group.a[group.n] = *r[i + group.n], group.n++;
 			ls_task(r + i, n, &group, a->json);
 		}
 	}
