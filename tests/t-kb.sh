@@ -50,6 +50,11 @@ if [ -z "${ASAN_OPTIONS-}" ]; then
 else
 	echo "ok - ls of thousands of tasks takes the memory of their records # SKIP a sanitizer takes more"
 fi
+printf 'record\nkind k\033[2J\ntask T\033]0;x\007\ntarget X\n\t\303\251\nverdict f\n\taked\n\n' | kb -q --kb raw.kb put
+raw=$(XDG_DATA_HOME=$PWD/none kb --kb raw.kb ls --json | sed 's/.*"hash": "\([^"]*\)".*/\1/')
+{ kb --kb raw.kb ls; kb --kb raw.kb ls $raw; kb --kb raw.kb stat; kb --kb raw.kb --target X why $raw; } >out
+ok "$(LC_ALL=C grep -c '[^ -~]' out) $(LC_ALL=C sed -n 's/.*\(T.x1b]0;x.x07\)$/\1/p; s/.*\(k.x1b\[2J\) *\(f.x0aaked\).*\(X.x0a.xc3.xa9\)$/\1 \2 \3/p' out | sort | uniq -c | tr -s ' \n' ' ')" \
+	'0  2 T\x1b]0;x\x07 2 k\x1b[2J f\x0aaked X\x0a\xc3\xa9 ' "ls, stat and why keep bytes from the terminal"
 
 # What comes out wins, and what was before a malformed record is kept.
 for line in 'non/sense' ' x' 'Kind x'; do

@@ -174,7 +174,7 @@ static const char *count_excluded(const struct kb_list *l, const char *target, s
 		reasons.a[j].n++;
 	}
 	for (size_t j = 0; j < reasons.n; j++)
-		text = arena_printf(a, "%s%s%zu %s", text, *text ? ", " : "", reasons.a[j].n, reasons.a[j].why);
+		text = arena_printf(a, "%s%s%zu %s", text, *text ? ", " : "", reasons.a[j].n, kb_shown(reasons.a[j].why, a));
 	vec_free(&reasons);
 	return text;
 }

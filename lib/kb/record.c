@@ -116,6 +116,19 @@ size_t kb_length(const char *text)
 	return strlen(text) - HEAD - 1;
 }
 
+const char *kb_shown(const char *s, struct arena *a)
+{
+	char *out = arena_alloc(a, 4 * strlen(s) + 1), *p = out;
+	for (; *s; s++) {
+		if (*s >= ' ' && *s <= '~')
+			*p++ = *s;
+		else
+			p += sprintf(p, "\\x%02x", (unsigned char)*s);
+	}
+	*p = 0;
+	return out;
+}
+
 /* A line of text, without its end; false: the text is used up. */
 struct line {
 	const char *p;

@@ -14,6 +14,12 @@ static const char *field(const struct kb_record *r, const char *name)
 	return v ? v : "";
 }
 
+/* The same for people to read: a record is anybody's, and a terminal does what bytes tell it. */
+static const char *shown(const struct kb_record *r, const char *name, struct arena *a)
+{
+	return kb_shown(field(r, name), a);
+}
+
 static void print_json_record(FILE *f, const struct kb_record *r)
 {
 	char hex[33];
@@ -88,7 +94,7 @@ static const char *one_task(struct kb *k, struct tool_args *a, struct arena *are
 
 /* ls: a line a task, or a line a record of one. */
 
-static void ls_task(const struct kb_record *const *r, size_t n, const struct kb_list *all, bool json)
+static void ls_task(const struct kb_record *const *r, size_t n, const struct kb_list *all, bool json, struct arena *a)
 {
 	const char *task = field(r[0], "task");
 	const struct kb_record *best = kb_best_of(all, task, kb_target());
@@ -101,19 +107,20 @@ static void ls_task(const struct kb_record *const *r, size_t n, const struct kb_
 		json_num(stdout, best ? strtod(field(best, "ratio"), NULL) : 0.0 / 0.0);
 		printf("}\n");
 	} else {
-		printf("%.*s %7zu %7s  %s\n", TASK_DIGITS, hex, n, best ? field(best, "ratio") : "-", *task ? task : "(no task)");
+		printf("%.*s %7zu %7s  %s\n", TASK_DIGITS, hex, n, best ? shown(best, "ratio", a) : "-",
+		       *task ? kb_shown(task, a) : "(no task)");
 	}
 }
 
-static void ls_record(const struct kb_record *r, bool json)
+static void ls_record(const struct kb_record *r, bool json, struct arena *a)
 {
 	char hex[33];
 	digest_hex(r->id, hex);
 	if (json)
 		print_json_record(stdout, r);
 	else
-		printf("%.12s %-8s %-12s %8s %8s %8s  %s\n", hex, field(r, "kind"), field(r, "verdict"), field(r, "ratio"),
-		       field(r, "lo"), field(r, "hi"), field(r, "target"));
+		printf("%.12s %-8s %-12s %8s %8s %8s  %s\n", hex, shown(r, "kind", a), shown(r, "verdict", a), shown(r, "ratio", a),
+		       shown(r, "lo", a), shown(r, "hi", a), shown(r, "target", a));
 }
 
 int kb_ls(const struct tool *t, struct tool_args *a)
@@ -132,7 +139,7 @@ int kb_ls(const struct tool *t, struct tool_args *a)
 		if (!a->json && l.n)
 			printf("%-12s %-8s %-12s %8s %8s %8s  %s\n", "record", "kind", "verdict", "ratio", "from", "to", "target");
 		for (size_t i = 0; i < l.n; i++)
-			ls_record(&l.a[i], a->json);
+			ls_record(&l.a[i], a->json, &arena);
 	} else {
 		const struct kb_record **r;
 		kb_find(k, NULL, NULL, &l, &arena);
@@ -148,7 +155,7 @@ int kb_ls(const struct tool *t, struct tool_args *a)
 			struct kb_list group = {ARENA_ARRAY(&arena, struct kb_record, n), 0, 0};
 			while (group.n < n)
 				group.a[group.n] = *r[i + group.n], group.n++;
-			ls_task(r + i, n, &group, a->json);
+			ls_task(r + i, n, &group, a->json, &arena);
 		}
 	}
 	kb_close(k);
@@ -217,7 +224,7 @@ int kb_why(const struct tool *t, struct tool_args *a)
 		json_str(stdout, why);
 		printf("}\n");
 	} else {
-		printf("task %.*s: %s\ntarget: %s\n%s", TASK_DIGITS, hex, task, kb_target(), why);
+		printf("task %.*s: %s\ntarget: %s\n%s", TASK_DIGITS, hex, kb_shown(task, &arena), kb_target(), why);
 	}
 	kb_close(k);
 	arena_release(&arena);
@@ -278,7 +285,7 @@ static void stat_layer(struct kb *k, int layer, struct kb_list *l, bool json, st
 			json_str(stdout, field(r, "verdict"));
 			printf(", \"records\": %zu}", n);
 		} else {
-			printf("%8zu  %-8s %-12s %s\n", n, field(r, "kind"), field(r, "verdict"), field(r, "target"));
+			printf("%8zu  %-8s %-12s %s\n", n, shown(r, "kind", a), shown(r, "verdict", a), shown(r, "target", a));
 		}
 	}
 	if (json)
