@@ -55,6 +55,8 @@ raw=$(XDG_DATA_HOME=$PWD/none kb --kb raw.kb ls --json | sed 's/.*"hash": "\([^"
 { kb --kb raw.kb ls; kb --kb raw.kb ls $raw; kb --kb raw.kb stat; kb --kb raw.kb --target X why $raw; } >out
 ok "$(LC_ALL=C grep -c '[^ -~]' out) $(LC_ALL=C sed -n 's/.*\(T.x1b]0;x.x07\)$/\1/p; s/.*\(k.x1b\[2J\) *\(f.x0aaked\).*\(X.x0a.xc3.xa9\)$/\1 \2 \3/p' out | sort | uniq -c | tr -s ' \n' ' ')" \
 	'0  2 T\x1b]0;x\x07 2 k\x1b[2J f\x0aaked X\x0a\xc3\xa9 ' "ls, stat and why keep bytes from the terminal"
+printf 'record\nid x\n\n' | kb -q --kb id.kb put
+ok "$(kb --kb id.kb dump --json)" '{"id": "'"$(kb --kb id.kb dump | sed -n 's/^record //p')"'", ".id": "x"}' "a field whose name is id does not hide the record's"
 
 # What comes out wins, and what was before a malformed record is kept.
 for line in 'non/sense' ' x' 'Kind x'; do

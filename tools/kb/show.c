@@ -20,6 +20,7 @@ static const char *shown(const struct kb_record *r, const char *name, struct are
 	return kb_shown(field(r, name), a);
 }
 
+/* The key "id" is taken: a field of that name has a key that no field can have. */
 static void print_json_record(FILE *f, const struct kb_record *r)
 {
 	char hex[33];
@@ -27,7 +28,7 @@ static void print_json_record(FILE *f, const struct kb_record *r)
 	fprintf(f, "{\"id\": \"%s\"", hex);
 	for (size_t i = 0; i < r->n; i++) {
 		fputs(", ", f);
-		json_str(f, r->a[i].name);
+		json_str(f, strcmp(r->a[i].name, "id") ? r->a[i].name : ".id");
 		fputs(": ", f);
 		json_str(f, r->a[i].value);
 	}
