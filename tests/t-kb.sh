@@ -57,6 +57,8 @@ ok "$(LC_ALL=C grep -c '[^ -~]' out) $(LC_ALL=C sed -n 's/.*\(T.x1b]0;x.x07\)$/\
 	'0  2 T\x1b]0;x\x07 2 k\x1b[2J f\x0aaked X\x0a\xc3\xa9 ' "ls, stat and why keep bytes from the terminal"
 printf 'record\nid x\n\n' | kb -q --kb id.kb put
 ok "$(kb --kb id.kb dump --json)" '{"id": "'"$(kb --kb id.kb dump | sed -n 's/^record //p')"'", ".id": "x"}' "a field whose name is id does not hide the record's"
+ok "$(rc kb --kb dash.kb load d1.txt - <a.txt) $(rc kb --kb dash.kb load - <a.txt) $(cat err)" "66 0 kb: 50 records, 50 of them new" "load -: standard input"
+ok "$(rc kb --kb b.kb fsck b.kb) $(rc kb ls $hash --target X) $(rc kb ls $hash)" "64 64 0" "what would have no effect is refused"
 
 # What comes out wins, and what was before a malformed record is kept.
 for line in 'non/sense' ' x' 'Kind x'; do

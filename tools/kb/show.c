@@ -128,6 +128,8 @@ int kb_ls(const struct tool *t, struct tool_args *a)
 {
 	struct arena arena = {0};
 	struct kb_list l;
+	if (a->nfile && opt.target)
+		die(EX_BADUSE, "--target: ls takes it without a task only");
 	struct kb *k = kb_open(opt.kb, false);
 	int code = EX_GOOD;
 	if (a->nfile > 0) {
@@ -354,6 +356,8 @@ int kb_fsck(const struct tool *t, struct tool_args *a)
 	struct arena arena = {0};
 	if (a->nfile > 1)
 		die(EX_BADUSE, "expected one file at most");
+	if (a->nfile && opt.kb)
+		die(EX_BADUSE, "fsck takes --kb or a file, not both");
 	struct kb *k = kb_open_file(a->nfile ? a->file[0] : opt.kb, false);
 	const char *faults = kb_check(k, 0, &arena);
 	if (*faults)

@@ -121,16 +121,17 @@ int kb_load(const struct tool *t, struct tool_args *a)
 	if (a->nfile == 0 && isatty(STDIN_FILENO))
 		tool_usage();
 	for (int i = 0; i < a->nfile; i++)
-		if (access(a->file[i], R_OK))
+		if (strcmp(a->file[i], "-") && access(a->file[i], R_OK))
 			die_errno(EX_NOIN, "%s", a->file[i]);
 	k = kb_open_file(opt.kb, true);
 	for (int i = 0; i < (a->nfile ? a->nfile : 1); i++) {
-		struct input in = {.k = k, .line = 1, .batch = BATCH, .name = a->nfile ? a->file[i] : "standard input"};
-		in.fd = a->nfile ? open(in.name, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+		bool standard = a->nfile == 0 || !strcmp(a->file[i], "-");
+		struct input in = {.k = k, .line = 1, .batch = BATCH, .name = standard ? "standard input" : a->file[i]};
+		in.fd = standard ? STDIN_FILENO : open(in.name, O_RDONLY | O_CLOEXEC);
 		if (in.fd < 0)
 			die_errno(EX_NOIN, "%s", in.name);
 		read_records(&in);
-		if (a->nfile)
+		if (!standard)
 			close(in.fd);
 		read += in.read;
 		fresh += in.fresh;
