@@ -409,6 +409,50 @@ static void test_salvage(void)
 	arena_release(&a);
 }
 
+/* A record of two bytes is at the very end of its page. Its page full of pointers to it, and that of a long value of pointers to
+ * that: each is there once. */
+static void test_salvage_once(void)
+{
+	enum { PAGE = 4096, HEAD = 16, LONG = 4 << 20 };
+	struct arena a = {0};
+	struct kb_list got;
+	const char *why;
+	char *big = arena_alloc(&a, LONG + 1);
+	memset(big, 'x', LONG);
+	big[LONG] = 0;
+	for (int i = 0; i < 2; i++) {
+		struct kb_record *r = ARENA_NEW(&a, struct kb_record);
+		size_t n;
+		int filled = 0;
+		kb_set_field(r, "a", i ? big : "", &a);
+		put("once.kb", &r, 1);
+		unsigned char *p = slurp("once.kb", &n);
+		memset(p, 0, 2 * PAGE);
+		kb_text(r, &a);
+		for (size_t at = 2 * PAGE; at < n; at += PAGE) {
+			unsigned char key[8];
+			for (int j = 0; j < 8; j++)
+				key[j] = (unsigned char)(r->id.hi >> (56 - 8 * j));
+			unsigned char *node = p[at + 10] == 2 ? memmem(p + at, PAGE, key, 8) : NULL;
+			if (!node || p[at] != (unsigned char)(at / PAGE) || node - (p + at) < 2000)
+				continue;
+			size_t offset = (size_t)(node - (p + at)) - 8;
+			for (size_t j = HEAD; j + 1 < 1900; j += 2)
+				p[at + j] = (unsigned char)offset, p[at + j + 1] = (unsigned char)(offset >> 8);
+			p[at + 12] = 1900 & 255, p[at + 13] = 1900 >> 8;
+			filled++;
+		}
+		spill("damaged.kb", p, n);
+		clock_t start = clock();
+		kb_salvage("damaged.kb", &got, &a, &why);
+		ok(filled && got.n == 1 && same_record(&got.a[0], r) && clock() - start < CLOCKS_PER_SEC, "%s, and many pointers to it: %zu saved, in no time",
+		   i ? "a long record" : "a short record at the end of its page", got.n);
+		free(p);
+		forget("once.kb");
+	}
+	arena_release(&a);
+}
+
 /* How LMDB compares keys stands behind a database's name. One bit, and a record that is there is not found. */
 static void test_comparison(unsigned char *p, size_t n)
 {
@@ -654,6 +698,7 @@ int main(int argc, char **argv)
 	test_damage(!whole ? A_PART : argc > 2 ? atoi(argv[2]) : WHOLE_BYTES, 0, 1);
 	test_separators();
 	test_salvage();
+	test_salvage_once();
 	test_kills(whole ? 8 : 4, whole ? 200 : 20);
 	return tap_done();
 }
