@@ -1,6 +1,8 @@
-/* The client of the runner, on the fake one. */
+/* The client of the runner, on the fake one and on some that lie. */
+#include <math.h>
 #include <string.h>
-#include "device/runner.h"
+#include "device/runner_impl.h"
+#include "device/target.h"
 #include "tap.h"
 
 static struct arena arena;
@@ -94,10 +96,75 @@ static void test_commands(void)
 	}
 }
 
+/* A runner that says hello and then this of what it was asked for, or of nothing. */
+static struct runner_answer answer_of(uint64_t id, const struct runner_result *x, bool ask)
+{
+	struct mp_out o;
+	const char *why = "";
+	FILE *f = fopen("said", "w");
+
+	mp_out_init(&o);
+	size_t frame = frame_begin(&o, 7, 0, "hello");
+	mp_put_int(&o, RUNNER_VERSION);
+	put_str0(&o, target_row(target_host()));
+	put_str0(&o, "a compiler");
+	mp_put_int(&o, 1);
+	mp_put_int(&o, 1);
+	frame_end(&o, frame);
+	frame = frame_begin(&o, 8, id, "try");
+	put_result(&o, x);
+	frame_end(&o, frame);
+	bool good = f && fwrite(o.b.a, 1, o.b.n, f) == o.b.n;
+	mp_out_free(&o);
+	if (f)
+		fclose(f);
+	struct runner *r = good ? runner_open("cat said; exec cat >/dev/null", 5, &arena, &why) : NULL;
+	if (!r)
+		return (struct runner_answer){.error = true, .why = why};
+	if (ask)
+		runner_try(r, &(struct runner_try){.budget = 1});
+	struct runner_answer answer = next(r);
+	runner_close(r);
+	return answer;
+}
+
+static void test_answers(void)
+{
+	static const struct {
+		const char *what;
+		struct runner_result x;
+		uint64_t id;
+		bool unasked, good;
+	} cases[] = {
+		{"faster", {VERDICT_FASTER, .ratio = 0.5, .lo = 0.4, .hi = 0.6, .seconds = 1}, 1, false, true},
+		{"unsure", {VERDICT_UNSURE, .ratio = 1, .lo = 0, .hi = INFINITY}, 1, false, true},
+		{"wrong", {VERDICT_WRONG, "element 0"}, 1, false, true},
+		{"a ratio below 0", {VERDICT_FASTER, .ratio = -1, .lo = 0, .hi = 1}, 1, false, false},
+		{"a ratio that is no number", {VERDICT_TIE, .ratio = NAN, .lo = 1, .hi = 1}, 1, false, false},
+		{"an infinite ratio", {VERDICT_SLOWER, .ratio = INFINITY, .lo = 1, .hi = 2}, 1, false, false},
+		{"an interval without end", {VERDICT_FASTER, .ratio = 0.5, .lo = 0.4, .hi = INFINITY}, 1, false, false},
+		{"an interval inside out", {VERDICT_FASTER, .ratio = 0.5, .lo = 0.6, .hi = 0.4}, 1, false, false},
+		{"an interval of no numbers", {VERDICT_UNSURE, .ratio = 1, .lo = NAN, .hi = NAN}, 1, false, false},
+		{"seconds below 0", {VERDICT_WRONG, "element 0", .seconds = -1}, 1, false, false},
+		{"seconds that are no number", {VERDICT_TIE, .ratio = 1, .lo = 1, .hi = 1, .seconds = NAN}, 1, false, false},
+		{"number 0", {VERDICT_WRONG, "element 0"}, 0, false, false},
+		{"a number that was not given", {VERDICT_WRONG, "element 0"}, 2, false, false},
+		{"nothing asked", {VERDICT_WRONG, "element 0"}, 1, true, false},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct runner_answer x = answer_of(cases[i].id, &cases[i].x, !cases[i].unasked);
+		bool good = cases[i].good ? !x.error && !x.ended && x.result.verdict == cases[i].x.verdict :
+					    x.ended && strstr(x.why, "not the runner's protocol");
+		ok(good, "an answer: %s%s%s", cases[i].what, x.why ? ": " : "", x.why ? x.why : "");
+	}
+}
+
 int main(void)
 {
 	test_fake();
 	test_commands();
+	test_answers();
 	arena_release(&arena);
 	return tap_done();
 }

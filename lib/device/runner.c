@@ -314,10 +314,16 @@ static bool read_answer(struct runner *r, struct mp_in *in, struct arena *a, str
 	const char *verb = take_str(in, a);
 	if (in->why || !verb || !strcmp(verb, "alive"))
 		return false;
+	if (out->id == 0 || out->id > r->last || !r->open) {
+		mp_fail(in, 0, "an answer that nothing was asked for");
+		return false;
+	}
 	if (!strcmp(verb, "task") || !strcmp(verb, "build")) {
 		out->digest = mp_digest(in);
 		if (*verb == 'b')
 			out->result.seconds = mp_double(in);
+		if (!in->why && !(isfinite(out->result.seconds) && out->result.seconds >= 0))
+			mp_fail(in, 0, "seconds that cannot be");
 	} else if (!strcmp(verb, "failed")) {
 		out->result.verdict = VERDICT_BUILD;
 		out->why = out->result.why = take_str(in, a);

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 #include "device/runner_impl.h"
 #include "graph/types.h"
@@ -170,6 +171,16 @@ void put_result(struct mp_out *o, const struct runner_result *x)
 	mp_put_double(o, x->seconds);
 }
 
+/* What a search computes with: a share that cannot be one would end runners that are asked next. Of few pairs nothing may be
+ * known but their median. */
+static bool is_sane(const struct runner_result *x)
+{
+	bool timed = x->verdict == VERDICT_FASTER || x->verdict == VERDICT_SLOWER || x->verdict == VERDICT_TIE;
+	bool ratio = isfinite(x->ratio) && x->ratio > 0 && x->lo >= 0 && x->lo <= x->hi && (isfinite(x->hi) || !timed);
+
+	return (ratio || !(timed || x->verdict == VERDICT_UNSURE)) && isfinite(x->seconds) && x->seconds >= 0;
+}
+
 void take_result(struct mp_in *r, struct runner_result *x, struct arena *a)
 {
 	size_t at = mp_at(r), n;
@@ -193,4 +204,6 @@ void take_result(struct mp_in *r, struct runner_result *x, struct arena *a)
 	x->lo = mp_double(r);
 	x->hi = mp_double(r);
 	x->seconds = mp_double(r);
+	if (!r->why && !is_sane(x))
+		mp_fail(r, at, "times that cannot be");
 }

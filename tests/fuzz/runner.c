@@ -12,7 +12,8 @@ static struct runner *runner_of(int fd)
 	r->fd = fd;
 	r->command = xstrdup("fuzz");
 	r->heard = now_seconds();
-	r->open = 1;
+	r->last = INT64_MAX; /* all has been asked for */
+	r->open = ANSWERS_MAX;
 	mp_out_init(&r->out);
 	return r;
 }
