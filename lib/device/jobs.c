@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/msg.h"
@@ -67,17 +68,25 @@ static void say(int fd, const char *why)
 		_exit(EX_IO);
 }
 
-/* First line of the report that says error, else the first. In the job's arena. */
+/* Much of it, in the job's arena; empty: there is none. */
+static char *report_text(struct job *j)
+{
+	enum { MOST = 1 << 16 };
+	struct stat st = {0};
+	ssize_t n = j->report < 0 || fstat(j->report, &st) ? 0 : st.st_size < MOST ? st.st_size : MOST;
+	char *text = arena_alloc(&j->arena, (size_t)n + 1);
+
+	if (n && pread(j->report, text, (size_t)n, 0) != n)
+		*text = 0;
+	return text;
+}
+
+/* First line of the report that says error, else the first. */
 static const char *report_line(struct job *j)
 {
-	struct stat st = {0};
-	enum { MOST = 1 << 16 };
+	char *text = report_text(j), *line = text, *at;
 
-	if (j->report < 0 || fstat(j->report, &st) || st.st_size == 0)
-		return "it ended without a word";
-	size_t n = st.st_size < MOST ? (size_t)st.st_size : MOST;
-	char *text = arena_alloc(&j->arena, n + 1), *line = text, *at;
-	if (pread(j->report, text, n, 0) != (ssize_t)n)
+	if (!*text)
 		return "it ended without a word";
 	if ((at = strstr(text, "error:"))) {
 		for (line = at; line > text && line[-1] != '\n'; line--)
@@ -599,6 +608,24 @@ static bool next_step(struct service *s, struct job *j)
 	return true;
 }
 
+/* Did a step of a build fail for what is none of the source's? It is not there, or was killed, and not by us; or had no room. */
+static bool is_lost(struct service *s, struct job *j, int status)
+{
+	static const char *const words[] = {"No space left on device", "Disk quota exceeded", "Too many open files", "Input/output error",
+					    "Killed signal terminated", "execute command: Killed"};
+	struct statvfs v;
+
+	if (j->late || (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL))
+		return false;
+	if (WIFSIGNALED(status) || WEXITSTATUS(status) == EX_NOTAVAIL || WEXITSTATUS(status) == EX_IO)
+		return true;
+	const char *text = report_text(j);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strstr(text, words[i]))
+			return true;
+	return !statvfs(s->dir, &v) && v.f_bavail == 0;
+}
+
 /* Compilers name the file, which is ours. */
 static const char *how_failed(struct service *s, struct job *j, int status)
 {
@@ -633,7 +660,7 @@ static bool ended(struct service *s, struct job *j, int status)
 	}
 	if (status) {
 		bool compiler = j->kind == JOB_BUILD && j->step >= 0;
-		serve_error(s, j->id, compiler ? "failed" : "error", how_failed(s, j, status));
+		serve_error(s, j->id, compiler && !is_lost(s, j, status) ? "failed" : "error", how_failed(s, j, status));
 		for (int step = -1; compiler && step <= j->step; step++)
 			unlink(step_file(s, j, step));
 		return true;

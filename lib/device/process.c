@@ -27,7 +27,7 @@ void process_begin(void)
 
 void process_limit(int what, rlim_t n)
 {
-	setrlimit(what, &(struct rlimit){n, n});
+	setrlimit(what, &(struct rlimit){n, n + (what == RLIMIT_CPU)});
 }
 
 void process_background(int core, int nice)

@@ -8,7 +8,7 @@
 /* It dies with the service, signals reach it, it is a group of its own. */
 void process_begin(void);
 bool process_pin(pid_t pid, int core); /* 0: the caller; false: it would not */
-void process_limit(int what, rlim_t n);
+void process_limit(int what, rlim_t n); /* of seconds: it ends by SIGXCPU, that no other end looks like */
 /* One in the background: on that core, no core file, memory for half of the machine; nice: priority. */
 void process_background(int core, int nice);
 #define PROCESS_NICE 10

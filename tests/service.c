@@ -1,0 +1,84 @@
+/* The service of tests/device.c where what it stands on gives way: what is lost that way is no candidate's fault, and the
+ * service goes on. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "device/toolchain.h"
+#include "serve_client.h"
+
+static char *service; /* tests/device */
+
+/* The service, its directory in dir, with a shell's commands ahead of it. */
+static bool begin(const char *dir, const char *ahead, const char *option)
+{
+	const char *why = "";
+
+	runner = runner_open(arena_printf(&arena, "mkdir -p %s; export TMPDIR=$PWD/%s %s %s %s", dir, dir, ahead, service, option), 20,
+			     &arena, &why);
+	return ok(runner != NULL, "a service, %s: %s", *ahead ? ahead : option, why);
+}
+
+static bool is_built(struct runner_answer x) { return !x.error && !x.ended && x.result.verdict == VERDICT_COUNT; }
+
+static void is_error(struct runner_answer x, const char *pattern, const char *what)
+{
+	ok(x.error && x.why && strstr(x.why, pattern), "%s: %s: %s", what, x.error ? "error" : x.ended ? "it ended" : verdict_name(x.result.verdict),
+	   x.why ? x.why : "");
+}
+
+/* Ends what compiles there. */
+static bool kill_compiler(const char *dir)
+{
+	return system(arena_printf(&arena, "for i in 1 2 3 4 5 6 7 8 9 10; do p=$(grep -lsz \"$PWD/%s/.*[.]c\" /proc/[0-9]*/cmdline | cut -d/ -f3)\n"
+					   "[ -z \"$p\" ] || exec kill -9 $p; sleep 0.1; done; false", dir)) == 0;
+}
+
+/* A compiler that is gone for a while, or is killed by another, or finds no room. */
+static void test_compilers(void)
+{
+	static const char large[] = "\tstatic volatile float x[] = {[0 ... 99999] = 1.5f};\n\t*c = x[(int)*a] + *b;";
+
+	if (toolchain_find()->steps == 1) {
+		ok(true, "compilers that are gone # SKIP the compiler is not GCC");
+		return;
+	}
+	if (system("mkdir bin && ln -s \"$(gcc -print-prog-name=cc1)\" bin/cc1 && cat >bin/cc <<'E' && chmod +x bin/cc\n#!/bin/sh\n"
+		   "case \"$*\" in *'###'*) gcc \"$@\" 2>&1 | sed \"s,[^ ]*/cc1 ,$PWD/bin/cc1 ,\" ;; *) exec gcc \"$@\" ;; esac\nE"))
+		return;
+	if (!begin("gone", "CC=$PWD/bin/cc; exec", "--serve"))
+		return;
+	use_scale(50);
+	ok(is_built(build("\t*c = 1;")), "a compiler that is there");
+	rename("bin/cc1", "bin/cc2");
+	is_error(build("\t*c = 2;"), "cc1: No such file", "one that is gone");
+	rename("bin/cc2", "bin/cc1");
+	ok(is_built(build("\t*c = 2;")), "it is there again");
+	runner_close(runner);
+	if (begin("killed", "; exec", "--serve")) {
+		use_scale(50);
+		ask_build("#include \"/dev/ptmx\"");
+		ok(kill_compiler("killed"), "a compiler is killed");
+		is_error(next(), "killed by signal 9", "it");
+		runner_close(runner);
+	}
+	if (system("unshare -rm mount -t tmpfs none . 2>/dev/null")) {
+		ok(true, "no room for a compiler # SKIP no file system of our own");
+	} else if (begin("full", "; exec unshare -rm sh -c 'mount -t tmpfs -o size=300k none \"$TMPDIR\"; exec \"$@\"' sh", "--serve")) {
+		use_scale(50);
+		is_error(build(large), "No space left", "no room");
+		ok(is_built(build("\t*c = 1;")), "there is room for the next");
+		runner_close(runner);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *slash = strrchr(argv[0], '/');
+
+	(void)argc;
+	service = arena_printf(&arena, "%.*sdevice", slash ? (int)(slash + 1 - argv[0]) : 0, argv[0]);
+	test_compilers();
+	arena_release(&arena);
+	return tap_done();
+}
