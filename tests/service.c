@@ -72,6 +72,26 @@ static void test_compilers(void)
 	}
 }
 
+/* A base that falls before the candidate has run. */
+static void test_base(void)
+{
+	static const char *const bad[] = {
+		"\t*(volatile int *)0 = 1;",
+		"\tstatic int calls;\n\tif (calls++ == 2)\n\t\t*(volatile int *)0 = 1;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];",
+	};
+	struct runner_answer base;
+
+	if (!begin("base", "; exec", "--serve"))
+		return;
+	use_scale(5000);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		ok(is_built(base = build(bad[i])), "a base that crashes");
+		is_error(try(scale, base.digest, 0.1), "the base, ", i ? "in its check" : "at once");
+		is(try(bad[i], base.digest, 0.1), VERDICT_CRASH, "Segmentation fault", "against itself");
+	}
+	runner_close(runner);
+}
+
 int main(int argc, char **argv)
 {
 	const char *slash = strrchr(argv[0], '/');
@@ -79,6 +99,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	service = arena_printf(&arena, "%.*sdevice", slash ? (int)(slash + 1 - argv[0]) : 0, argv[0]);
 	test_compilers();
+	test_base();
 	arena_release(&arena);
 	return tap_done();
 }

@@ -188,6 +188,15 @@ static const char *address_words(struct run *x, uint64_t addr)
 	return "";
 }
 
+/* Before any code of the candidate has run what goes wrong with the base is not the candidate's: there is no verdict then. */
+static void blame(struct run *x, int which, enum verdict v, const char *why)
+{
+	if (which == BASE && !is_alone(x->t) && !x->called)
+		x->why = why;
+	else
+		run_judge(x, v, why);
+}
+
 /* The process is gone, or will not answer. False always. */
 static bool fell(struct run *x, int which, enum answer answer, double seconds, const char *what)
 {
@@ -197,29 +206,30 @@ static bool fell(struct run *x, int which, enum answer answer, double seconds, c
 
 	if (answer == ANSWER_LATE) {
 		subject_end(&x->subject);
-		run_judge(x, VERDICT_TIMEOUT, arena_printf(x->a, "%s%s: not done after %.3g seconds", who, what, seconds));
+		blame(x, which, VERDICT_TIMEOUT, arena_printf(x->a, "%s%s: not done after %.3g seconds", who, what, seconds));
 		return false;
 	}
 	if (answer == ANSWER_REFUSED) {
-		run_judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: %.199s", who, what, x->subject.shared->why));
+		blame(x, which, VERDICT_CRASH, arena_printf(x->a, "%s%s: %.199s", who, what, x->subject.shared->why));
 		return false;
 	}
 	if (answer == ANSWER_GARBLED) {
 		subject_end(&x->subject);
-		run_judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: spoke on the channel of its parent", who, what));
+		blame(x, which, VERDICT_CRASH, arena_printf(x->a, "%s%s: spoke on the channel of its parent", who, what));
 		return false;
 	}
 	status = isolate_kill(x->subject.pid);
 	x->subject.pid = 0;
 	memcpy(&f, &x->subject.shared->fault, sizeof f);
-	run_judge(x, VERDICT_CRASH, arena_printf(x->a, "%s%s: %s%s", who, what, isolate_words(status, &f),
-					     f.signal == 11 || f.signal == 7 ? address_words(x, f.addr) : ""));
+	blame(x, which, VERDICT_CRASH, arena_printf(x->a, "%s%s: %s%s", who, what, isolate_words(status, &f),
+						    f.signal == 11 || f.signal == 7 ? address_words(x, f.addr) : ""));
 	return false;
 }
 
 bool run_order(struct run *x, struct order o, int which, double seconds, const char *what)
 {
 	double start = now_seconds();
+	x->called |= o.kind == ORDER_TIME || (o.kind == ORDER_RUN && o.which == CANDIDATE);
 	enum answer answer = subject_order(&x->subject, o, seconds);
 
 	x->took = now_seconds() - start;
@@ -623,6 +633,7 @@ static const char *run_once(const struct trial *t, struct runner_result *r, size
 	subject_end(&x->subject);
 	drop_copies(x);
 	forget(x);
+	why = why ? why : x->why;
 	free(x);
 	r->seconds = now_seconds() - start - waited;
 	return why;
@@ -643,7 +654,8 @@ static void join(struct runner_result *r, const struct runner_result *two)
 	r->why = two->why;
 }
 
-/* How a base does on seeds with spikes, where that is not known: in a process of its own. */
+/* How a base does on seeds with spikes, where that is not known: in a process of its own. One that falls there is nobody's
+ * base. */
 static const char *know_base(const struct trial *t, struct runner_result *r, struct arena *a)
 {
 	struct trial alone = *t;
@@ -657,9 +669,7 @@ static const char *know_base(const struct trial *t, struct runner_result *r, str
 	alone.artifact[CANDIDATE] = t->artifact[BASE];
 	alone.rotation[CANDIDATE] = t->rotation[BASE];
 	const char *why = run_once(&alone, r, 0, false, &slow, a);
-	if (r->why)
-		r->why = arena_printf(a, "the base, %s", r->why);
-	return why;
+	return why || runs_well(r) ? why : arena_printf(a, "the base, %s", r->why);
 }
 
 const char *trial_run(const struct trial *t, struct runner_result *r, bool *slow, struct arena *a)
@@ -669,7 +679,7 @@ const char *trial_run(const struct trial *t, struct runner_result *r, bool *slow
 	*slow = false;
 	*r = (struct runner_result){.pair = ARENA_ARRAY(a, struct runner_pair, RUNNER_PAIRS_MAX)};
 	const char *why = know_base(t, r, a);
-	if (why || !runs_well(r))
+	if (why)
 		return why;
 	why = run_once(t, r, RUNNER_PAIRS_MAX / 2, false, slow, a);
 	/* Whoever is not better than the goal need not be known so well. */

@@ -72,6 +72,8 @@ struct run { /* of one trial, one process under test */
 	double took;         /* the last order, as seen from here */
 	int packed[2][RUNNER_BUFS_MAX]; /* where a constant lies packed: its place + 1; 0: nowhere yet */
 	bool checked;        /* by an earlier process of this trial */
+	bool called;         /* code of the candidate may have run in this one */
+	const char *why;     /* it could not be done, whatever the candidate */
 	size_t most;         /* pairs there is room for */
 	VEC(char) got;       /* a result, row-major */
 };
