@@ -33,6 +33,16 @@ done
 exec 3>&-
 [ -z "$(ls tmp)" ] && echo "ok - killed, it leaves nothing" || echo "not ok - killed, it leaves its directory"
 
+# A directory that no code can be run in is refused before there is a candidate.
+if unshare -rm mount -t tmpfs -o noexec none tmp 2>/dev/null; then
+	unshare -rm sh -c 'mount -t tmpfs -o noexec none tmp; TMPDIR=$PWD/tmp "$0" --serve </dev/null 2>err' "$top/build/tests/device"
+	rc=$?
+	[ $rc -eq 74 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$PWD/tmp: nothing in it can be run (it is mounted noexec)" err &&
+		echo "ok - a directory mounted noexec" || { echo "not ok - a directory mounted noexec: $rc"; cat err; }
+else
+	echo "ok - a directory mounted noexec # SKIP no file system of our own"
+fi
+
 # Where there are no namespaces to be had, limits and the filter of system calls are enough.
 bare() { unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set -all --inh-caps -all --no-new-privs "$@"' sh "$@"; }
 if bare true 2>/dev/null && ! bare unshare -U true 2>/dev/null; then

@@ -263,16 +263,26 @@ static bool is_fast(const char *dir)
 	return (uint64_t)v.f_bavail * v.f_frsize >= (uint64_t)256 << 20;
 }
 
+/* Another directory may have room, or be in memory; one of no use is said at once, not of each candidate. */
+static void find_dir(struct service *s)
+{
+	const char *tmp = getenv("TMPDIR"), *dir = tmp && *tmp ? tmp : is_fast("/dev/shm") ? "/dev/shm" : "/tmp";
+	struct statvfs v;
+
+	if (!statvfs(dir, &v) && v.f_flag & ST_NOEXEC)
+		die(EX_IO, "%s: nothing in it can be run (it is mounted noexec); TMPDIR names another directory", dir);
+	s->dir = xprintf("%s/hone-run-XXXXXX", dir);
+	if (!mkdtemp(s->dir))
+		die_errno(EX_IO, "%s", s->dir);
+}
+
 /* The directory goes when this process does, also by SIGKILL: another waits for that, at the end of a pipe. */
 static void make_dir(struct service *s)
 {
 	enum { TRIES = 20 };
-	const char *tmp = getenv("TMPDIR");
 	int fd[2];
 
-	s->dir = xprintf("%s/hone-run-XXXXXX", tmp && *tmp ? tmp : is_fast("/dev/shm") ? "/dev/shm" : "/tmp");
-	if (!mkdtemp(s->dir))
-		die_errno(EX_IO, "%s", s->dir);
+	find_dir(s);
 	if (pipe2(fd, O_CLOEXEC))
 		die_errno(EX_SYSTEM, "pipe");
 	pid_t pid = fork();
