@@ -233,6 +233,11 @@ bool isolate_sealed(pid_t pid)
 
 static bool limit(int what, rlim_t n)
 {
+	struct rlimit now;
+
+	if (getrlimit(what, &now))
+		return false;
+	n = n < now.rlim_max ? n : now.rlim_max; /* nobody may have more than he was given */
 	return setrlimit(what, &(struct rlimit){n, n}) == 0;
 }
 

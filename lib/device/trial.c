@@ -557,7 +557,7 @@ static const char *prepare(struct run *x)
 		.arguments = {&x->arguments[0], &x->arguments[1]},
 		.artifact = t->artifact,
 		.rng = {t->seed},
-		.limits = {.memory = (80 << 20) + x->regions.reserved, .cpu = t->budget + 4 * TRIAL_BASE_SECONDS},
+		.limits = {.memory = (80 << 20) + x->regions.reserved, .cpu = TRIAL_CPU_SECONDS},
 	};
 	if ((why = copy_artifacts(x)) || (why = subject_start(&x->subject)))
 		return why;

@@ -53,6 +53,7 @@ enum { TRIAL_PLACINGS = 4 };
 #define TRIAL_MOST_SECONDS 900.0  /* deadline of anything, at most */
 #define TRIAL_PLACED 1.5          /* ratios up to it are measured in two processes, see above */
 #define TRIAL_BASE_SECONDS 20.0   /* deadline of the base's first call */
+#define TRIAL_CPU_SECONDS 86400.0 /* of a process: all its orders have deadlines, and a death here would be taken for a crash */
 
 struct artifact {
 	const char *path;          /* of the library */
