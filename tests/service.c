@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include "device/toolchain.h"
 #include "serve_client.h"
 
@@ -92,6 +93,45 @@ static void test_base(void)
 	runner_close(runner);
 }
 
+static bool limit_files(int n)
+{
+	FILE *f = fopen("files/pid", "r");
+	int pid = 0;
+	bool good = f && fscanf(f, "%d", &pid) == 1 && !prlimit(pid, RLIMIT_NOFILE, &(struct rlimit){(rlim_t)n, (rlim_t)n}, NULL);
+
+	if (f)
+		fclose(f);
+	return good;
+}
+
+/* However few files it may open: what cannot be done is an error, and the next thing is asked. */
+static void test_files(void)
+{
+	enum { LEAST = 10, MOST = 15 };
+	int errors = 0, good = 0, dead = 0;
+
+	for (int n = LEAST; n <= MOST; n++) {
+		if (!begin("files", "; echo $$ >files/pid; exec", "--serve"))
+			return;
+		ok(limit_files(n), "%d files for it", n);
+		use_scale(50);
+		struct runner_answer x = build("\tfor (int i = 0; i < 50; i++)\n\t\tc[i] = 2 * a[i] + b[i];");
+		runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = x.digest, .budget = 0.01, .rotation = 1 << 20});
+		x = next();
+		good += !x.error && !x.ended;
+		errors += x.error;
+		runner_task(runner, "scale 20");
+		x = next();
+		dead += x.ended;
+		runner_close(runner);
+	}
+	ok(errors && !dead && good + errors == MOST - LEAST + 1, "with few files: %d errors, %d tries, %d times it ended", errors, good, dead);
+	if (begin("files", "; ulimit -Sn 32; echo $$ >files/pid; exec", "--serve")) {
+		ok(system("test $(awk '/open files/ { print $4 }' /proc/$(cat files/pid)/limits) -gt 32") == 0, "it takes as many as it may have");
+		runner_close(runner);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *slash = strrchr(argv[0], '/');
@@ -100,6 +140,7 @@ int main(int argc, char **argv)
 	service = arena_printf(&arena, "%.*sdevice", slash ? (int)(slash + 1 - argv[0]) : 0, argv[0]);
 	test_compilers();
 	test_base();
+	test_files();
 	arena_release(&arena);
 	return tap_done();
 }

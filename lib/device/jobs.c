@@ -55,11 +55,23 @@ enum {
 #define SLOW_PAUSE 0.05 /* seconds before the first of these, twice as many before each further one */
 #define HUSH_AGAIN 2    /* seconds without silence where that did not help */
 
-static int open_report(struct job *j)
+/* The system said no just now: why, with its words. */
+static const char *refused(struct job *j, const char *what)
 {
-	if (j->report >= 0)
-		close(j->report);
-	return j->report = memfd_create("report", MFD_CLOEXEC);
+	return arena_printf(&j->arena, "%s: %s", what, strerror(errno));
+}
+
+static const char *open_file(struct job *j, int *fd, const char *name)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = memfd_create(name, MFD_CLOEXEC);
+	return *fd < 0 ? refused(j, "memfd_create") : NULL;
+}
+
+static const char *open_report(struct job *j)
+{
+	return open_file(j, &j->report, "report");
 }
 
 static void say(int fd, const char *why)
@@ -103,12 +115,13 @@ static void make_group(pid_t pid)
 		setpgid(pid, pid);
 }
 
-/* Forks one that calls f; 0 and its report are what counts. */
-static void fork_job(struct service *s, struct job *j, void (*f)(struct service *, struct job *))
+/* Forks one that calls f; 0 and its report are what counts. NULL, or why not. */
+static const char *fork_job(struct service *s, struct job *j, void (*f)(struct service *, struct job *))
 {
-	open_report(j);
-	j->pid = fork();
-	if (j->pid == 0) {
+	const char *why = open_report(j);
+	pid_t pid = why ? -1 : fork();
+
+	if (pid == 0) {
 		if (j->kind == JOB_TRY)
 			process_begin();
 		else
@@ -123,9 +136,10 @@ static void fork_job(struct service *s, struct job *j, void (*f)(struct service 
 		f(s, j);
 		_exit(EX_GOOD);
 	}
-	if (j->pid < 0)
-		die_errno(EX_SYSTEM, "fork");
-	make_group(j->pid);
+	if (pid < 0)
+		return why ? why : refused(j, "fork");
+	make_group(j->pid = pid);
+	return NULL;
 }
 
 static void drop_job(struct service *s, size_t i)
@@ -203,24 +217,25 @@ static const char *step_file(struct service *s, struct job *j, int step)
 	return artifact_path(s, j, step < 0 ? ".c" : toolchain_suffix(toolchain_find(), step));
 }
 
-/* Starts the next step of a build. */
-static void start_step(struct service *s, struct job *j)
+/* Starts the next step of a build. NULL, or why not. */
+static const char *start_step(struct service *s, struct job *j)
 {
-	const char *in = step_file(s, j, j->step - 1), *out = step_file(s, j, j->step);
+	const char *in = step_file(s, j, j->step - 1), *out = step_file(s, j, j->step), *why = open_report(j);
 	char **argv = toolchain_argv(toolchain_find(), j->step, in, out, &j->arena);
 	int core = s->core[j->slot];
 
-	open_report(j);
+	if (why)
+		return why;
 	j->began = now_seconds();
 	j->rested = 0;
 	if (j->step == 0 && s->builds++ == 1)
 		warm_start(&s->warm, s->dir, s->core[0]);
 	if (j->step == 0 && (j->pid = warm_compile(&s->warm, in, out, j->report, core, BUILD_SECONDS))) {
 		make_group(j->pid);
-		return;
+		return NULL;
 	}
-	j->pid = fork();
-	if (j->pid == 0) {
+	pid_t pid = fork();
+	if (pid == 0) {
 		process_background(core, PROCESS_NICE);
 		process_limit(RLIMIT_CPU, BUILD_SECONDS);
 		process_limit(RLIMIT_FSIZE, PROCESS_BUILD_BYTES);
@@ -233,9 +248,10 @@ static void start_step(struct service *s, struct job *j)
 		fprintf(stderr, "error: %s: %s\n", argv[0], strerror(errno));
 		_exit(EX_NOTAVAIL);
 	}
-	if (j->pid < 0)
-		die_errno(EX_SYSTEM, "fork");
-	make_group(j->pid);
+	if (pid < 0)
+		return refused(j, "fork");
+	make_group(j->pid = pid);
+	return NULL;
 }
 
 /* NULL, or why not: there may be no room just now. */
@@ -344,98 +360,119 @@ void jobs_hush(struct service *s)
 		}
 }
 
+/* An answer to what could not be started, or ended badly; nothing of it stays. */
+static void answer_failed(struct service *s, struct job *j, const char *verb, const char *why)
+{
+	serve_error(s, j->id, verb, why);
+	for (int step = -1; j->kind == JOB_BUILD && step <= j->step; step++)
+		unlink(step_file(s, j, step));
+}
+
+static const char *begin_build(struct service *s, struct job *j)
+{
+	const char *why = write_source(s, j);
+
+	if (why)
+		return why;
+	if (serve_find_constants(serve_find_task(s, j->task), j->build.algo)) {
+		j->step = 0;
+		return start_step(s, j);
+	}
+	j->step = -1;
+	why = open_file(j, &j->file, "constants");
+	return why ? why : fork_job(s, j, run_constants);
+}
+
+static const char *begin_task(struct service *s, struct job *j)
+{
+	const char *why = open_file(j, &j->file, "problem");
+
+	return why ? why : fork_job(s, j, run_task);
+}
+
 /* False: it has its answer. */
 static bool start_background(struct service *s, struct job *j)
 {
-	const char *why;
-
 	j->start = now_seconds();
-	if (j->kind == JOB_TASK) {
-		j->file = memfd_create("problem", MFD_CLOEXEC);
-		fork_job(s, j, run_task);
-		return true;
-	}
-	if ((why = write_source(s, j))) {
-		serve_error(s, j->id, "error", why);
-		return false;
-	}
-	if (serve_find_constants(serve_find_task(s, j->task), j->build.algo)) {
-		j->step = 0;
-		start_step(s, j);
-	} else {
-		j->step = -1;
-		j->file = memfd_create("constants", MFD_CLOEXEC);
-		fork_job(s, j, run_constants);
-	}
-	return true;
+	j->step = -1;
+	const char *why = j->kind == JOB_TASK ? begin_task(s, j) : begin_build(s, j);
+	if (why)
+		answer_failed(s, j, "error", why);
+	return !why;
 }
 
-/* Its place, or that of the one that was not used for the longest time: a new one, then. */
-static size_t find_rotation(struct service *s, struct digest d)
+/* Its place, or that of the one that was not used for the longest time: a new one, then. -1: there can be none. */
+static int find_rotation(struct service *s, struct digest d)
 {
 	size_t oldest = 0;
 
 	for (size_t i = 0; i < s->rotations.n; i++) {
 		if (digest_eq(s->rotations.a[i].digest, d))
-			return i;
+			return (int)i;
 		if (s->rotations.a[i].used < s->rotations.a[oldest].used)
 			oldest = i;
 	}
+	int fd = memfd_create("rotation", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -1;
 	if (s->rotations.n < ROTATIONS_MAX) {
 		oldest = s->rotations.n;
 		vec_push(&s->rotations, (struct serve_rotation){.fd = -1});
 	}
 	if (s->rotations.a[oldest].fd >= 0)
 		close(s->rotations.a[oldest].fd);
-	int fd = memfd_create("rotation", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		die_errno(EX_SYSTEM, "memfd_create");
 	s->rotations.a[oldest] = (struct serve_rotation){.digest = d, .fd = fd};
-	return oldest;
+	return (int)oldest;
 }
 
 static int rotation_file(struct service *s, struct digest d)
 {
-	size_t at = find_rotation(s, d); /* may move them */
-	struct serve_rotation *r = &s->rotations.a[at];
+	int at = find_rotation(s, d); /* may move them */
 
-	r->used = ++s->uses;
-	return r->fd;
+	if (at < 0)
+		return -1;
+	s->rotations.a[at].used = ++s->uses;
+	return s->rotations.a[at].fd;
 }
 
-static void open_rotations(struct service *s, struct job *j, const struct artifact *const of[2])
+static bool open_rotations(struct service *s, struct job *j, const struct artifact *const of[2])
 {
-	for (int i = 0; i < 2; i++) {
+	bool good = true;
+
+	for (int i = 0; i < 2 && good; i++) {
 		j->sets[i] = rotation_of(&of[i]->build, j->rotation);
 		if (j->sets[i].copies)
-			j->sets[i].fd = rotation_file(s, rotation_digest(j->task, &of[i]->build, &j->sets[i]));
+			good = (j->sets[i].fd = rotation_file(s, rotation_digest(j->task, &of[i]->build, &j->sets[i]))) >= 0;
 	}
+	return good;
 }
 
-static void start_try(struct service *s, struct job *j)
+/* NULL, or why not. */
+static const char *start_try(struct service *s, struct job *j)
 {
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
 
-	if (base->a.known < 0 && (base->a.known = memfd_create("known", MFD_CLOEXEC)) < 0)
-		die_errno(EX_SYSTEM, "memfd_create");
-	if (base->a.usual < 0 && (base->a.usual = yardstick_file(0)) < 0)
-		die_errno(EX_SYSTEM, "memfd_create");
-	open_rotations(s, j, (const struct artifact *const[2]){&x->a, &base->a});
-	fork_job(s, j, run_try);
+	if ((base->a.known < 0 && (base->a.known = memfd_create("known", MFD_CLOEXEC)) < 0) ||
+	    (base->a.usual < 0 && (base->a.usual = yardstick_file(0)) < 0) ||
+	    !open_rotations(s, j, (const struct artifact *const[2]){&x->a, &base->a}))
+		return refused(j, "memfd_create");
+	return fork_job(s, j, run_try);
 }
 
 /* Those that met a slow phase come last, and after a while. */
-static struct job *next_try(struct service *s)
+static bool next_try(struct service *s, size_t *next)
 {
-	struct job *next = NULL;
+	bool found = false;
 	double now = now_seconds();
 
 	for (size_t i = 0; i < s->jobs.n; i++) {
 		struct job *j = s->jobs.a[i];
-		if (j->kind == JOB_TRY && !j->pid && j->again <= now && (!next || j->slow < next->slow))
-			next = j;
+		if (j->kind == JOB_TRY && !j->pid && j->again <= now && (!found || j->slow < s->jobs.a[*next]->slow)) {
+			*next = i;
+			found = true;
+		}
 	}
-	return next;
+	return found;
 }
 
 double jobs_wait(const struct service *s)
@@ -452,8 +489,15 @@ double jobs_wait(const struct service *s)
 
 void jobs_start(struct service *s)
 {
-	for (struct job *j; !is_hushed(s) && trying(s) < (s->ncores > 1 ? 2 : 1) && (j = next_try(s));)
-		start_try(s, j);
+	const char *why;
+	size_t next = 0;
+
+	while (!is_hushed(s) && trying(s) < (s->ncores > 1 ? 2 : 1) && next_try(s, &next)) {
+		if (!(why = start_try(s, s->jobs.a[next])))
+			continue;
+		answer_failed(s, s->jobs.a[next], "error", why);
+		drop_job(s, next);
+	}
 	hold_jobs(s);
 	for (size_t i = 0; i < s->jobs.n && !is_hushed(s);) {
 		struct job *j = s->jobs.a[i];
@@ -600,12 +644,17 @@ static bool keep_constants(struct service *s, struct job *j)
 /* true: the build has a step more. */
 static bool next_step(struct service *s, struct job *j)
 {
+	const char *why = NULL;
+
 	if (j->step < 0 && !keep_constants(s, j))
-		die_errno(EX_SYSTEM, "mmap");
-	if (++j->step == toolchain_find()->steps)
-		return false;
-	start_step(s, j);
-	return true;
+		why = "no memory for the constants";
+	else if (++j->step == toolchain_find()->steps)
+		end_build(s, j);
+	else if (!(why = start_step(s, j)))
+		return true;
+	if (why)
+		answer_failed(s, j, "error", why);
+	return false;
 }
 
 /* Did a step of a build fail for what is none of the source's? It is not there, or was killed, and not by us; or had no room. */
@@ -660,18 +709,13 @@ static bool ended(struct service *s, struct job *j, int status)
 	}
 	if (status) {
 		bool compiler = j->kind == JOB_BUILD && j->step >= 0;
-		serve_error(s, j->id, compiler && !is_lost(s, j, status) ? "failed" : "error", how_failed(s, j, status));
-		for (int step = -1; compiler && step <= j->step; step++)
-			unlink(step_file(s, j, step));
+		answer_failed(s, j, compiler && !is_lost(s, j, status) ? "failed" : "error", how_failed(s, j, status));
 		return true;
 	}
 	switch (j->kind) {
 	case JOB_TASK: end_task(s, j); break;
 	case JOB_TRY: send_report(s, j); break;
-	case JOB_BUILD:
-		if (next_step(s, j))
-			return false;
-		end_build(s, j);
+	case JOB_BUILD: return !next_step(s, j);
 	}
 	return true;
 }

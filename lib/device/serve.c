@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -333,6 +334,17 @@ static void find_cores(struct service *s)
 			s->core[s->ncores++] = i;
 }
 
+/* Artifacts and what is known of bases are files: as many as may be. */
+static void raise_files(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l))
+		return;
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &l);
+}
+
 static int watch_children(void)
 {
 	sigset_t set;
@@ -362,6 +374,7 @@ int runner_serve(const struct oracle *o, double yardstick, double build_seconds)
 	s->oracle = o;
 	s->build_seconds = build_seconds > 0 ? build_seconds : BUILD_CLOCK_SECONDS;
 	mp_out_init(&s->out);
+	raise_files();
 	find_cores(s);
 	find_lock(s);
 	make_dir(s);
