@@ -132,6 +132,18 @@ static void test_files(void)
 	}
 }
 
+/* Whoever started it had no use for its children. */
+static void test_ignored(void)
+{
+	struct runner_answer x = {.why = "nothing came"};
+
+	if (!begin("ignored", "; trap '' CHLD; exec", "--serve"))
+		return;
+	runner_task(runner, "scale 20");
+	ok(runner_wait(&runner, 1, 5, &arena, &x) == 0 && !x.error && !x.ended, "signals of children that were ignored: %s", x.why ? x.why : "");
+	runner_close(runner);
+}
+
 int main(int argc, char **argv)
 {
 	const char *slash = strrchr(argv[0], '/');
@@ -141,6 +153,7 @@ int main(int argc, char **argv)
 	test_compilers();
 	test_base();
 	test_files();
+	test_ignored();
 	arena_release(&arena);
 	return tap_done();
 }

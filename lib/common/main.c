@@ -149,7 +149,8 @@ int main(int argc, char **argv)
 {
 	fill_places();
 	msg_tool = tool.name;
-	signal(SIGPIPE, SIG_DFL); /* some parents leave it ignored */
+	signal(SIGPIPE, SIG_DFL); /* some parents leave them ignored */
+	signal(SIGCHLD, SIG_DFL);
 	argp_err_exit_status = EX_BADUSE;
 	argp_program_version_hook = version;
 	argv[0] = (char *)tool.name; /* not the path, in messages about options */

@@ -720,6 +720,14 @@ static bool ended(struct service *s, struct job *j, int status)
 	return true;
 }
 
+/* Somebody else took in its process. */
+static bool is_gone(struct service *s, struct job *j)
+{
+	j->pid = 0;
+	answer_failed(s, j, "error", "how its process ended is not known");
+	return true;
+}
+
 /* What waits for a device, say, uses no time of the processor. */
 static void end_late(struct service *s, struct job *j)
 {
@@ -740,7 +748,9 @@ static void reap(struct service *s)
 		struct job *j = s->jobs.a[i];
 		end_late(s, j);
 		bool waits = hushed && j->kind == JOB_BUILD;
-		if (j->pid && !waits && waitpid(j->pid, &status, WNOHANG) == j->pid && ended(s, j, status))
+		pid_t pid = j->pid && !waits ? waitpid(j->pid, &status, WNOHANG) : 0;
+		bool gone = pid < 0 && errno == ECHILD;
+		if ((pid > 0 && ended(s, j, status)) || (gone && is_gone(s, j)))
 			drop_job(s, i);
 		else
 			i++;

@@ -369,6 +369,7 @@ int runner_serve(const struct oracle *o, double yardstick, double build_seconds)
 	struct signalfd_siginfo info;
 	double spoke = now_seconds();
 
+	signal(SIGCHLD, SIG_DFL); /* ignored, as some parents leave it, no child would be there to wait for */
 	if (!target_compiles())
 		die(EX_NOTAVAIL, TARGET_NO_COMPILER, target_compiler());
 	s->oracle = o;
