@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include "device/toolchain.h"
 #include "serve_client.h"
 
@@ -144,6 +145,43 @@ static void test_ignored(void)
 	runner_close(runner);
 }
 
+/* How many files there are whose names match. */
+static int count_files(const char *pattern)
+{
+	FILE *f = popen(arena_printf(&arena, "ls -d %s 2>/dev/null | wc -l", pattern), "r");
+	int n = -1;
+
+	if (f && fscanf(f, "%d", &n) != 1)
+		n = -1;
+	if (f)
+		pclose(f);
+	return n;
+}
+
+/* What builds and tries leave: their artifact. */
+static void test_left(void)
+{
+	static const char slow[] = "\tfor (volatile int k = 0; k < 20000000; k++)\n\t\t;\n\tfor (int i = 0; i < 50; i++)\n\t\tc[i] = 2 * a[i] + b[i];";
+	struct digest d = {0, 0};
+
+	if (!begin("left", "; exec", "--serve"))
+		return;
+	use_scale(50);
+	ask_build(slow);
+	ask_build(slow);
+	for (int i = 0; i < 2; i++)
+		d = next().digest;
+	ok(count_files("left/*/*-*") == 1, "two builds of one digest leave one file: %d", count_files("left/*/*-*"));
+	runner_try(runner, &(struct runner_try){.task = task, .artifact = d, .base = d, .budget = 5});
+	for (int i = 0; i < 20 && count_files("left/*/*-*") != 7; i++)
+		usleep(50000);
+	ok(count_files("left/*/*-*") == 7, "a try has copies: %d", count_files("left/*/*-*"));
+	ok(system("kill -9 $(ls left/*/*.1.1 | sed 's,.*\\.so\\.,,;s,\\..*,,')") == 0, "it is killed");
+	is_error(next(), "killed by signal 9", "so it says nothing");
+	ok(count_files("left/*/*-*") == 1, "its copies go: %d", count_files("left/*/*-*"));
+	runner_close(runner);
+}
+
 int main(int argc, char **argv)
 {
 	const char *slash = strrchr(argv[0], '/');
@@ -154,6 +192,7 @@ int main(int argc, char **argv)
 	test_base();
 	test_files();
 	test_ignored();
+	test_left();
 	arena_release(&arena);
 	return tap_done();
 }

@@ -596,24 +596,23 @@ static void drop_oldest(struct service *s)
 static void end_build(struct service *s, struct job *j)
 {
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact);
-	const char *why = check_buffers(s, j);
+	const char *why = check_buffers(s, j), *verb = "error", *path = step_file(s, j, toolchain_find()->steps - 1);
 
 	for (int step = -1; step + 1 < toolchain_find()->steps; step++)
 		unlink(step_file(s, j, step));
+	if (!why && !x && (why = object_check(path, &j->arena)))
+		verb = "failed";
+	if (why || x) /* another build of it may have been as fast */
+		unlink(path);
 	if (why) {
-		serve_error(s, j->id, "error", why);
-		return;
-	}
-	if (!x && (why = object_check(step_file(s, j, toolchain_find()->steps - 1), &j->arena))) {
-		unlink(step_file(s, j, toolchain_find()->steps - 1));
-		serve_error(s, j->id, "failed", why);
+		serve_error(s, j->id, verb, why);
 		return;
 	}
 	if (!x) {
 		drop_oldest(s);
 		x = xcalloc(1, sizeof *x);
 		*x = (struct serve_artifact){.digest = j->artifact, .task = j->task, .seconds = now_seconds() - j->start,
-					     .a = {.path = xstrdup(step_file(s, j, toolchain_find()->steps - 1)), .build = j->build,
+					     .a = {.path = xstrdup(path), .build = j->build,
 						   .constants = serve_find_constants(serve_find_task(s, j->task), j->build.algo)->fd,
 						   .known = -1, .usual = -1}};
 		x->a.build.source = NULL;
@@ -698,9 +697,21 @@ static void send_report(struct service *s, struct job *j)
 		s->out.b.n += (size_t)st.st_size;
 }
 
+/* One that was killed could not. */
+static void drop_copies(struct service *s, struct job *j, pid_t pid)
+{
+	const struct serve_artifact *x[2] = {serve_find_artifact(s, j->artifact), serve_find_artifact(s, j->base)};
+
+	for (int which = 0; which < 2; which++)
+		for (int i = 1; i < TRIAL_PLACINGS && x[which]; i++)
+			unlink(trial_copy(&x[which]->a, pid, which, i, &j->arena));
+}
+
 /* true: the job is done with. */
 static bool ended(struct service *s, struct job *j, int status)
 {
+	pid_t pid = j->pid;
+
 	j->pid = 0;
 	j->stopped = j->hush = false;
 	if (j->kind == JOB_TRY && WIFEXITED(status) && WEXITSTATUS(status) == EX_SLOW) {
@@ -709,6 +720,8 @@ static bool ended(struct service *s, struct job *j, int status)
 	}
 	if (status) {
 		bool compiler = j->kind == JOB_BUILD && j->step >= 0;
+		if (j->kind == JOB_TRY)
+			drop_copies(s, j, pid);
 		answer_failed(s, j, compiler && !is_lost(s, j, status) ? "failed" : "error", how_failed(s, j, status));
 		return true;
 	}

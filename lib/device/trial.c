@@ -515,13 +515,18 @@ static const char *copy_file(const char *path, const char *to)
 	return good ? NULL : "no room for copies of a library";
 }
 
+const char *trial_copy(const struct artifact *x, pid_t pid, int which, int number, struct arena *a)
+{
+	return arena_printf(a, "%s.%d.%d.%d", x->path, (int)pid, which, number);
+}
+
 static const char *copy_artifacts(struct run *x)
 {
 	const char *why = NULL;
 
 	for (int which = 0; which < 2; which++)
 		for (int i = 1; i < TRIAL_PLACINGS && !why; i++) {
-			x->subject.copy[which][i] = arena_printf(x->a, "%s.%d.%d.%d", x->t->artifact[which]->path, (int)getpid(), which, i);
+			x->subject.copy[which][i] = trial_copy(x->t->artifact[which], getpid(), which, i, x->a);
 			why = copy_file(x->t->artifact[which]->path, x->subject.copy[which][i]);
 		}
 	return why;

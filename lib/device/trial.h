@@ -85,6 +85,8 @@ struct trial {
 	bool patient;              /* also where only the base is slower than it usually is */
 	bool last;                 /* in whatever phase the machine is */
 };
+/* File of one more copy of the library, by which of the two and number, of the try in that process. */
+const char *trial_copy(const struct artifact *x, pid_t pid, int which, int number, struct arena *a);
 /* NULL and *r filled in (arena), or why it could not be done, whatever the candidate. *slow: in a slow phase, and it is not
  * the last. */
 const char *trial_run(const struct trial *t, struct runner_result *r, bool *slow, struct arena *a);
