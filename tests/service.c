@@ -36,6 +36,9 @@ static bool kill_compiler(const char *dir)
 					   "[ -z \"$p\" ] || exec kill -9 $p; sleep 0.1; done; false", dir)) == 0;
 }
 
+/* Its directory has no more room than this. */
+#define SMALL(size) "; exec unshare -rm sh -c 'mount -t tmpfs -o size=" size " none \"$TMPDIR\"; exec \"$@\"' sh"
+
 /* A compiler that is gone for a while, or is killed by another, or finds no room. */
 static void test_compilers(void)
 {
@@ -66,10 +69,19 @@ static void test_compilers(void)
 	}
 	if (system("unshare -rm mount -t tmpfs none . 2>/dev/null")) {
 		ok(true, "no room for a compiler # SKIP no file system of our own");
-	} else if (begin("full", "; exec unshare -rm sh -c 'mount -t tmpfs -o size=300k none \"$TMPDIR\"; exec \"$@\"' sh", "--serve")) {
+		return;
+	}
+	if (begin("full", SMALL("300k"), "--serve")) {
 		use_scale(50);
 		is_error(build(large), "No space left", "no room");
 		ok(is_built(build("\t*c = 1;")), "there is room for the next");
+		runner_close(runner);
+	}
+	if (begin("tight", SMALL("64k"), "--serve")) {
+		use_scale(50);
+		struct runner_answer x = build("\t*c = 1;");
+		ok(is_built(x), "room for a library");
+		is_error(try("\t*c = 1;", x.digest, 0.1), "a copy of a library: No space left", "not for others like it");
 		runner_close(runner);
 	}
 }

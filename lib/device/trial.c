@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/progress.h"
@@ -501,18 +500,32 @@ static const char *lock_device(const char *path, int *fd, struct arena *a)
 	return rc ? arena_printf(a, "%s: cannot be locked: %s", path, strerror(errno)) : NULL;
 }
 
-/* One more file with the contents of that one, so that it is loaded once more. */
-static const char *copy_file(const char *path, const char *to)
+static bool copy_bytes(int in, int out)
 {
-	int in = open(path, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	struct stat st = {0};
-	bool good = in >= 0 && out >= 0 && !fstat(in, &st) && copy_file_range(in, NULL, out, NULL, (size_t)st.st_size, 0) == st.st_size;
+	char b[1 << 14];
+	ssize_t n;
+
+	while (copy_file_range(in, NULL, out, NULL, 1 << 30, 0) > 0)
+		;
+	while ((n = read(in, b, sizeof b)) > 0) /* not all file systems do that, nor all kernels */
+		for (ssize_t done = 0, k; done < n; done += k)
+			if ((k = write(out, b + done, (size_t)(n - done))) < 0)
+				return false;
+	return n == 0;
+}
+
+/* One more file with the contents of that one, so that it is loaded once more. */
+static const char *copy_file(const char *path, const char *to, struct arena *a)
+{
+	int in = open(path, O_RDONLY | O_CLOEXEC), out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	bool good = out >= 0 && copy_bytes(in, out);
+	const char *why = good ? NULL : arena_printf(a, "a copy of a library: %s", strerror(errno));
 
 	if (in >= 0)
 		close(in);
 	if (out >= 0)
 		close(out);
-	return good ? NULL : "no room for copies of a library";
+	return why;
 }
 
 const char *trial_copy(const struct artifact *x, pid_t pid, int which, int number, struct arena *a)
@@ -527,7 +540,7 @@ static const char *copy_artifacts(struct run *x)
 	for (int which = 0; which < 2; which++)
 		for (int i = 1; i < TRIAL_PLACINGS && !why; i++) {
 			x->subject.copy[which][i] = trial_copy(x->t->artifact[which], getpid(), which, i, x->a);
-			why = copy_file(x->t->artifact[which]->path, x->subject.copy[which][i]);
+			why = copy_file(x->t->artifact[which]->path, x->subject.copy[which][i], x->a);
 		}
 	return why;
 }
