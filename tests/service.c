@@ -194,6 +194,18 @@ static void test_left(void)
 	runner_close(runner);
 }
 
+/* A compiler that does all steps has its files in the service's directory. */
+static void test_one_step(void)
+{
+	if (system("mkdir -p bin && cat >bin/one <<'E' && chmod +x bin/one\n#!/bin/sh\ncase \"$*\" in *'###'*) exit 1 ;; esac\n"
+		   "echo \"$TMPDIR\" >>tmpdirs\nexec gcc \"$@\"\nE") || !begin("one", "CC=$PWD/bin/one; exec", "--serve"))
+		return;
+	use_scale(50);
+	ok(is_built(build("\t*c = 1;")), "a compiler that does all steps");
+	ok(system("grep -q '/one/hone-run-' tmpdirs") == 0, "its temporary files are the service's");
+	runner_close(runner);
+}
+
 int main(int argc, char **argv)
 {
 	const char *slash = strrchr(argv[0], '/');
@@ -205,6 +217,7 @@ int main(int argc, char **argv)
 	test_files();
 	test_ignored();
 	test_left();
+	test_one_step();
 	arena_release(&arena);
 	return tap_done();
 }

@@ -244,6 +244,7 @@ static const char *start_step(struct service *s, struct job *j)
 		close(STDIN_FILENO);
 		open("/dev/null", O_RDONLY);
 		setenv("LC_ALL", "C", 1);
+		setenv("TMPDIR", s->dir, 1); /* a compiler that does all steps has files of its own, which stay where it is killed */
 		execvp(argv[0], argv);
 		fprintf(stderr, "error: %s: %s\n", argv[0], strerror(errno));
 		_exit(EX_NOTAVAIL);
