@@ -67,7 +67,7 @@ pid_t isolate_fork(void)
 	if (spaces < 0)
 		find_spaces();
 	pid_t pid = fork_into(spaces);
-	if (pid == 0)
+	if (pid == 0) /* where the parent ended before, it finds the end of its channel; from a space of its own it cannot see who that is */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	return pid;
 }

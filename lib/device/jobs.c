@@ -119,13 +119,13 @@ static void make_group(pid_t pid)
 static const char *fork_job(struct service *s, struct job *j, void (*f)(struct service *, struct job *))
 {
 	const char *why = open_report(j);
-	pid_t pid = why ? -1 : fork();
+	pid_t parent = getpid(), pid = why ? -1 : fork();
 
 	if (pid == 0) {
 		if (j->kind == JOB_TRY)
-			process_begin();
+			process_begin(parent);
 		else
-			process_background(s->core[j->slot], PROCESS_NICE);
+			process_background(parent, s->core[j->slot], PROCESS_NICE);
 		dup2(j->report, STDERR_FILENO);
 		close(STDIN_FILENO);
 		open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -234,9 +234,9 @@ static const char *start_step(struct service *s, struct job *j)
 		make_group(j->pid);
 		return NULL;
 	}
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
-		process_background(core, PROCESS_NICE);
+		process_background(parent, core, PROCESS_NICE);
 		process_limit(RLIMIT_CPU, BUILD_SECONDS);
 		process_limit(RLIMIT_FSIZE, PROCESS_BUILD_BYTES);
 		dup2(j->report, STDERR_FILENO);

@@ -15,11 +15,13 @@ bool process_pin(pid_t pid, int core)
 	return sched_setaffinity(pid, sizeof set, &set) == 0;
 }
 
-void process_begin(void)
+void process_begin(pid_t parent)
 {
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent) /* it ended before that */
+		_exit(0);
 	setpgid(0, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -30,11 +32,11 @@ void process_limit(int what, rlim_t n)
 	setrlimit(what, &(struct rlimit){n, n + (what == RLIMIT_CPU)});
 }
 
-void process_background(int core, int nice)
+void process_background(pid_t parent, int core, int nice)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 
-	process_begin();
+	process_begin(parent);
 	process_pin(0, core);
 	setpriority(PRIO_PROCESS, 0, nice);
 	process_limit(RLIMIT_CORE, 0);

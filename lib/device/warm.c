@@ -85,9 +85,10 @@ void warm_start(struct warm *w, const char *dir, int core)
 		return;
 	setsockopt(fd[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
 	w->socket = fd[0];
+	pid_t parent = getpid();
 	w->pid = fork();
 	if (w->pid == 0) {
-		process_background(core, 0);
+		process_background(parent, core, 0);
 		become(dir, fd[1]);
 	}
 	close(fd[1]);
@@ -131,7 +132,7 @@ static bool put(char *to, size_t room, const char *s)
 
 pid_t warm_compile(struct warm *w, const char *in, const char *out, int report, int core, int seconds)
 {
-	struct warm_order o = {.core = core, .nice = PROCESS_NICE, .seconds = seconds, .bytes = PROCESS_BUILD_BYTES};
+	struct warm_order o = {.parent = getpid(), .core = core, .nice = PROCESS_NICE, .seconds = seconds, .bytes = PROCESS_BUILD_BYTES};
 	pid_t pid;
 
 	if (!is_ready(w) || !put(o.in, sizeof o.in, in) || !put(o.out, sizeof o.out, out))

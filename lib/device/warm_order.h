@@ -1,6 +1,7 @@
 /* What the service asks of a compiler that has begun already (device/warm.h); private to lib/device. */
 enum { WARM_SOCKET = 3 /* the compiler's end of it */ };
 struct warm_order {
+	int parent;      /* process that it ends with */
 	int core;        /* it runs on this one, */
 	int nice;
 	int seconds;     /* of the processor's time: no more */
