@@ -38,6 +38,8 @@ static const struct oracle_task *small_open(const char *text, const char **why)
 
 	if (!strcmp(text, "die"))
 		die(65, "this task ends its process");
+	while (!strcmp(text, "wait"))
+		sleep(1);
 	s->m = s->k = 1;
 	s->matmul = sscanf(text, "matmul %ld %ld %ld", &s->m, &s->k, &s->n) == 3;
 	bool steep = sscanf(text, "steep %ld", &s->n) == 1;
@@ -681,6 +683,8 @@ int main(int argc, char **argv)
 		return runner_serve(&small, 1e-9, 0);
 	if (argc > 1 && !strcmp(argv[1], "--hasty"))
 		return runner_serve(&small, 0, 2);
+	if (argc > 1 && !strcmp(argv[1], "--brief"))
+		return runner_serve(&small, 0, 0.05);
 	if (argc > 2 && !strcmp(argv[1], "--remote")) {
 		test_remote(argv[2]);
 		return tap_done();

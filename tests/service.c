@@ -206,6 +206,16 @@ static void test_one_step(void)
 	runner_close(runner);
 }
 
+/* A task that is not done for long. */
+static void test_waiting(void)
+{
+	if (!begin("waiting", "; exec", "--brief"))
+		return;
+	runner_task(runner, "wait");
+	is_error(next(), "not done after 0.5 seconds", "a task that waits");
+	runner_close(runner);
+}
+
 int main(int argc, char **argv)
 {
 	const char *slash = strrchr(argv[0], '/');
@@ -218,6 +228,7 @@ int main(int argc, char **argv)
 	test_ignored();
 	test_left();
 	test_one_step();
+	test_waiting();
 	arena_release(&arena);
 	return tap_done();
 }

@@ -394,7 +394,7 @@ static const char *begin_task(struct service *s, struct job *j)
 /* False: it has its answer. */
 static bool start_background(struct service *s, struct job *j)
 {
-	j->start = now_seconds();
+	j->start = j->began = now_seconds();
 	j->step = -1;
 	const char *why = j->kind == JOB_TASK ? begin_task(s, j) : begin_build(s, j);
 	if (why)
@@ -675,11 +675,17 @@ static bool is_lost(struct service *s, struct job *j, int status)
 	return !statvfs(s->dir, &v) && v.f_bavail == 0;
 }
 
+/* Seconds on the clock for what it does now. */
+static double seconds_for(const struct service *s, const struct job *j)
+{
+	return j->kind == JOB_BUILD && j->step >= 0 ? s->build_seconds : TASK_TIMES * s->build_seconds;
+}
+
 /* Compilers name the file, which is ours. */
 static const char *how_failed(struct service *s, struct job *j, int status)
 {
 	if (j->late)
-		return arena_printf(&j->arena, "not done after %g seconds", s->build_seconds);
+		return arena_printf(&j->arena, "not done after %g seconds", seconds_for(s, j));
 	if (WIFSIGNALED(status))
 		return arena_printf(&j->arena, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 	const char *line = report_line(j), *name = strstr(line, ".c:");
@@ -745,7 +751,7 @@ static bool is_gone(struct service *s, struct job *j)
 /* What waits for a device, say, uses no time of the processor. */
 static void end_late(struct service *s, struct job *j)
 {
-	if (!j->pid || j->kind != JOB_BUILD || j->step < 0 || j->stopped || now_seconds() - j->began - j->rested < s->build_seconds)
+	if (!j->pid || j->kind == JOB_TRY || j->stopped || now_seconds() - j->began - j->rested < seconds_for(s, j))
 		return;
 	j->late = true;
 	kill(-j->pid, SIGKILL);

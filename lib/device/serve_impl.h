@@ -9,6 +9,7 @@
 #include "device/warm.h"
 
 enum { CORES_MAX = 256, BUILD_SECONDS = 60, BUILD_CLOCK_SECONDS = 300, ROTATIONS_MAX = 8 };
+enum { TASK_TIMES = 10 /* as long as a build's step a task or its constants may take: the right results of a large one are minutes of work */ };
 
 struct serve_constants { /* of a task's kernels by one algorithm */
 	char *algo; /* "": the usual */
@@ -49,8 +50,8 @@ struct job { /* a request that is not answered yet */
 	int slot;           /* core it occupies, by number; JOB_TRY: none */
 	bool stopped;
 	double start;
-	double began, rested, halted;   /* JOB_BUILD: when its step began, how long that stood still, since when it does */
-	bool late;                      /* JOB_BUILD: killed, for it was not done in time */
+	double began, rested, halted;   /* not JOB_TRY: when its step began, how long that stood still, since when it does */
+	bool late;                      /* not JOB_TRY: killed, for it was not done in time */
 	const char *text;               /* JOB_TASK */
 	struct digest task, artifact, base;
 	struct runner_build build;      /* JOB_BUILD */
