@@ -15,6 +15,7 @@ enum { MOST_ROUNDS = 6, FEW_ROUNDS = 3 /* fewer: a sample is longer than many a 
 #define SILENCE    0.025 /* seconds to wait for the end of a slow phase with all else standing still, */
 #define PATIENCE   0.15  /* and in all: what a new try costs that begins with no pairs */
 #define BASE_SLOW  1.25  /* times what the base takes in a quiet phase */
+#define BASE_OTHER 1.6   /* and beside nobody who meddles with it, wherever it lies */
 #define SLOW_SHARE 0.4   /* of the budget may be lost in them besides; */
 #define SLOW_TIMES 1     /* so many times the budget, where it gets on: */
 #define GETS_ON    0.33  /* of the pairs were taken in quiet ones */
@@ -253,21 +254,22 @@ static bool settle(struct run *x, const struct clock *c)
 
 /* What others do to the caches that all share, and to memory, the yardstick does not feel; a kernel whose operands lie there
  * does, and then all kernels are alike: 0.79 of the base's time in 85 us, 1.05 in 108 (Gemm 1x1280 x 1280x1000, Zen 5). So
- * its base is a second yardstick. Of what fits in the core's own caches the time depends on where it lies, too. */
-static bool base_is_slow(const struct run *x)
+ * its base is a second yardstick. Of what fits in the core's own caches the time depends on where it lies, too. How many
+ * times as long as it usually does has it taken? 0: it was never timed before. */
+static double base_slowness(const struct run *x)
 {
 	struct yardstick usual;
 	uint64_t least = UINT64_MAX;
 
-	if (!is_large(x) || !x->r->npairs)
-		return false;
+	if (!x->r->npairs)
+		return 0;
 	for (size_t i = 0; i < x->r->npairs; i++)
 		least = x->r->pair[i].base < least ? x->r->pair[i].base : least;
 	double t = 1e-12 * (double)least;
 	yardstick_open(&usual, x->t->artifact[BASE]->usual);
 	double quiet = usual.quiet;
 	yardstick_note(&usual, t, now_seconds());
-	return t > BASE_SLOW * quiet;
+	return t / quiet;
 }
 
 static bool time_kernels(struct run *x, struct clock *c, bool *slow)
@@ -289,10 +291,14 @@ static bool time_kernels(struct run *x, struct clock *c, bool *slow)
 	sequential_init(&s, x->t->goal, x->t->width, x->t->once);
 	bool good = take_pairs(x, c, &s, slow);
 	sequential_free(&s);
-	if (!*slow && good)
-		*slow = base_is_slow(x) && x->t->patient;
+	double slowness = good && !*slow ? base_slowness(x) : 0;
+	*slow |= slowness > BASE_SLOW && is_large(x) && x->t->patient;
 	if (*slow || !good)
 		return good;
+	if (x->r->verdict == VERDICT_FASTER && slowness > BASE_OTHER) { /* who slows down its base is not faster */
+		run_judge(x, VERDICT_UNSURE, arena_printf(x->a, "the base took %.3g times as long as it does beside others", slowness));
+		return false;
+	}
 	if (x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, c, x->r->ratio))
 		return false;
 	return run_check_last(x, SEED_TIMED + 1);
