@@ -1,5 +1,6 @@
 /* From a task's text to a module with one Fused node. */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include "common/msg.h"
 #include "graph/check.h"
@@ -43,10 +44,11 @@ static uint32_t read_number(struct reader *r, size_t below, const char *what)
 static sym read_layout(struct reader *r, int rank)
 {
 	int64_t block[RANK_MAX] = {0}; /* 0: not seen, -1: done, else of that size, remainder to come */
-	char *text = arena_str(&r->m->arena, r->s), *out = text;
+	size_t most = strspn(r->s, "@,/%-0123456789") + 1; /* numbers are written anew, as nobody else writes them: 00 is 0 */
+	char *text = arena_alloc(&r->m->arena, most), *end = text + most, *out = text;
 
 	do {
-		const char *begin = ++r->s; /* behind @ or the comma */
+		r->s++; /* @ or the comma */
 		int64_t axis = task_read_int(&r->s);
 		if (axis < 0 || axis >= rank)
 			die(EX_BADDATA, "the layout names axis %lld of %d", (long long)axis, rank);
@@ -61,10 +63,9 @@ static sym read_layout(struct reader *r, int rank)
 		if (c == '%' ? block[axis] != size : block[axis] != 0)
 			die(EX_BADDATA, "the layout names axis %lld twice", (long long)axis);
 		block[axis] = c == '/' ? size : -1;
-		*out = ' ';
-		out += out != text;
-		memcpy(out, begin, (size_t)(r->s - begin));
-		out += r->s - begin;
+		out += snprintf(out, (size_t)(end - out), "%s%lld", out == text ? "" : " ", (long long)axis);
+		if (size)
+			out += snprintf(out, (size_t)(end - out), "%c%lld", c, (long long)size);
 	} while (*r->s == ',');
 	for (int i = 0; i < rank; i++)
 		if (block[i] != -1)
