@@ -325,6 +325,7 @@ static void issue(struct session *s, struct tuned *t)
 		if (!n || t->trials >= s->opt->trials)
 			t->phase = PHASE_FINAL;
 	} else if (t->phase == PHASE_FINAL) {
+		t->turns++;
 		b->n = add_finals(t, b->slot);
 		if (!b->n)
 			b->n = add_more_looks(t, b->slot);
@@ -451,14 +452,30 @@ static struct tuned *next_late(struct session *s)
 	return next;
 }
 
+/* Those whose search has ended are confirmed before others go on with theirs, in turn. */
+static struct tuned *next_final(struct session *s)
+{
+	struct tuned *next = NULL;
+
+	for (int i = 0; i < s->ntask; i++) {
+		struct tuned *t = &s->task[i];
+		if (t->phase == PHASE_FINAL && !t->in_flight && (!next || t->turns < next->turns))
+			next = t;
+	}
+	return next;
+}
+
 static struct tuned *next_task(struct session *s)
 {
+	struct tuned *final = next_final(s);
+	if (final)
+		return final;
 	struct task_state *state = xcalloc((size_t)s->ntask + 1, sizeof *state);
 
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
 		bool converged = t->phase == PHASE_SEARCH && search_converged(t->search);
-		bool busy = t->in_flight >= (t->phase == PHASE_FINAL ? 1 : IN_FLIGHT_TASK), late = t->phase == PHASE_LATE;
+		bool searches = t->phase == PHASE_NEW || t->phase == PHASE_SEARCH;
 		double seconds = t->seconds > 0 ? t->seconds : t->flops / GUESSED_RATE;
 		state[i] = (struct task_state){
 			.calls = (double)t->calls,
@@ -466,11 +483,9 @@ static struct tuned *next_task(struct session *s)
 			.trials = t->trials,
 			.expects = t->phase == PHASE_SEARCH ? search_expects(t->search) : 0,
 			.converged = converged,
-			.busy = busy,
-			.done = late || t->phase == PHASE_DONE,
+			.busy = t->in_flight >= IN_FLIGHT_TASK,
+			.done = !searches,
 		};
-		if (t->phase == PHASE_FINAL)
-			state[i] = (struct task_state){.calls = 1, .busy = busy}; /* at once */
 	}
 	int i = schedule_next(s->opt->scheduler, state, s->ntask, BATCH);
 	free(state);
@@ -483,52 +498,6 @@ static void issue_all(struct session *s, double deadline)
 
 	while (s->batches.n < IN_FLIGHT && !stop && now_seconds() < deadline && (t = next_task(s)))
 		issue(s, t);
-}
-
-double session_gain(const struct session *s, double *before)
-{
-	double all = 0, saved = 0;
-
-	for (int i = 0; i < s->ntask; i++) {
-		const struct tuned *t = &s->task[i];
-		all += (double)t->calls * t->seconds;
-		double ratio = t->ratio > 0 ? t->ratio : t->champion ? t->champion->ratio : 1;
-		saved += (double)t->calls * t->seconds * (1 - ratio);
-	}
-	if (before)
-		*before = all;
-	return all > 0 ? saved / all : 0;
-}
-
-/* "[####----] 3/12 tasks, 96 trials, best 0.81, model -4.2%, 12 s left". A task of a search that only time ends is done
- * when it has been timed. */
-static void show(struct session *s, struct progress *p, double deadline)
-{
-	enum { BAR = 8 };
-	bool endless = s->opt->trials == SIZE_MAX;
-	size_t trials = 0, done = 0, total = 0;
-	double best = 1, spent = now_seconds() - p->start, left = deadline - p->start - spent;
-	char text[128], bar[] = "--------", end[32] = "";
-
-	for (int i = 0; i < s->ntask; i++) {
-		const struct tuned *t = &s->task[i];
-		trials += t->curve.n;
-		total += t->phase == PHASE_NEW || t->phase == PHASE_SEARCH ? s->opt->trials : t->slots.n ? t->trials : 0;
-		done += endless && t->phase != PHASE_DONE ? t->curve.n > 0 : t->phase == PHASE_DONE && !t->in_flight;
-		if (t->curve.n)
-			best = fmin(best, t->curve.a[t->curve.n - 1]);
-	}
-	if (!endless && trials)
-		left = fmin(left, spent / (double)trials * (double)(total - trials));
-	if (isfinite(left)) {
-		left = fmax(left, 0);
-		memset(bar, '#', (size_t)fmin(BAR, BAR * spent / (spent + left)));
-		snprintf(end, sizeof end, ", %.0f s left", left);
-	}
-	double gain = 100 * session_gain(s, NULL);
-	snprintf(text, sizeof text, "[%s] %zu/%d tasks, %zu trials, best %.2f, model %.1f%%%s", bar, done, s->ntask, trials, best,
-		 gain >= 0.05 ? -gain : 0, end);
-	progress_line(p, text);
 }
 
 /* Waits for trials until all batches are retired, a signal comes, or the time is over. */
@@ -546,7 +515,7 @@ static void loop(struct session *s, double deadline, double end)
 		double start = now_seconds(), left = deadline - start;
 		look(s, left < 0.2 ? fmax(left, 0.001) : 0.2);
 		s->ledger.wait += now_seconds() - start;
-		show(s, &p, end);
+		session_show(s, &p, end);
 	}
 	progress_end(&p);
 }

@@ -2,6 +2,7 @@
 #ifndef TUNE_OP_SESSION_H
 #define TUNE_OP_SESSION_H
 #include <stdio.h>
+#include "common/progress.h"
 #include "kb/kb.h"
 #include "measure.h"
 #include "search/search.h"
@@ -61,6 +62,7 @@ struct tuned {
 	VEC(double) curve;            /* best ratio after each trial */
 	const struct slot *champion;  /* confirmed faster, its last look; NULL: the default stays */
 	struct kb_list records;       /* of this task, from the knowledge base */
+	size_t turns;                 /* of its last looks: batches so far */
 	VEC(const struct tuned *) met; /* tasks whose champion has been an origin here */
 	const char *trace;       /* to apply: NULL: the default */
 	const char *from;        /* where it came from, in words */
@@ -113,6 +115,9 @@ void session_run(struct session *s, const char *const *runner, int nrunner);
 void session_close(struct session *s);
 /* Gain for the model: time saved as a share of the default's, over tasks that have been timed; and calls' seconds before. */
 double session_gain(const struct session *s, double *before);
+/* "[####----] 3/12 tasks, 96 trials, best 0.81, model -4.2%, 12 s left": deadline of all, infinite: there is none. A task of a search
+ * that only time ends is done when it has been timed. */
+void session_show(const struct session *s, struct progress *p, double deadline);
 
 /* Trials that came to a result; of a task of which none did now: those known. */
 static inline size_t trials_done(const struct tuned *t) { return t->curve.n ? t->curve.n : t->known; }
