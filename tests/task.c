@@ -252,6 +252,7 @@ static void test_canonical(void)
 		{"Mul f32 =0.5 4x8;Relu f32 1x8;Add %1 %0", "Mul f32 4x8 =0.5; Relu 1x8; Add %0 %1"},
 		{"Selu{alpha=1.67326319217681884765625 gamma=1.05070102214813232421875} f32 4", "Selu f32 4"},
 		{"Transpose{perm=1,0} f32 4x6", "Transpose f32 4x6"},
+		{"Relu f32 4x6@01,-0 -> %0@001,0", "Relu f32 4x6@1,0 -> %0@1,0"},
 		{"Relu f32 4; Neg %0; Exp $0 -> %0", "Relu f32 4"},
 		{"Clip f32 4 _ _", "Clip f32 4"},
 		{"Clip f32 4 =0,", "Clip f32 4 =0,"},
