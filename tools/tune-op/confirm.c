@@ -1,12 +1,11 @@
 /* What is truly faster. A search's best was chosen by its numbers, so they flatter it; and where a kernel and its buffers
  * happen to lie changes small kernels by some percent from one process to the next, which no number of samples in one
  * process shows. So what looks best is timed afresh in LOOKS fresh processes or more, one at a time where there is a choice
- * already: until a t-test of the logarithms of
- * their ratios says that it is faster by more than placing explains (MATERIAL), or cannot; fewer say that it is not where
- * their mean is above MATERIAL by more than looks differ. Each of the tests, one a look from
- * LOOKS to LOOKS_MAX, errs with probability 1/80, so all together with 1/20 at most. What passes is timed once more, and that
- * result is what counts, if it says faster as well, and what is recorded against the default; where it leaves that open, once
- * more.
+ * already, until a t-test of the logarithms of their ratios says that it is faster by more than placing explains (MATERIAL), or
+ * cannot; fewer say that it is not where their mean is above MATERIAL by more than looks differ. Each of the tests, one a look
+ * from LOOKS to LOOKS_MAX, errs with probability 1/80, so all together with 1/20 at most. What passes is timed once more, and
+ * that result is what counts, if it says faster as well, and what is recorded against the default; where it leaves that open,
+ * it is made again.
  *
  * All that is done within some seconds, and what else a machine does may last longer than these, and favour one kernel for as
  * long (0.91 of the default's time in four looks, 1.02 some minutes later, Zen 3). So when all else is done each task's
