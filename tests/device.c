@@ -192,6 +192,28 @@ static void test_rotation(void)
 }
 
 /* A kernel that is as fast as its process happens to be: the interval holds what two of them say, or one where that will do. */
+/* Wrong where an element dwarfs the others. A search's first look at it sees that only if it is faster. */
+static void test_spikes(void)
+{
+	static const char body[] = "\tfor (int r = 0; r < %d; r++) {\n\t\tfor (int i = 0; i < 1000; i++)\n\t\t\tc[i] = 2 * a[i] + b[i]%s;\n"
+				   "\t\t__asm__ volatile(\"\" ::: \"memory\");\n\t}";
+	static const char fault[] = " + (a[i] > 1000 ? 1e6f : 0)";
+	static const struct {
+		int times;
+		bool once;
+		enum verdict v;
+	} want[] = {{30, false, VERDICT_WRONG}, {5, false, VERDICT_WRONG}, {30, true, VERDICT_SLOWER}, {5, true, VERDICT_WRONG}};
+
+	use_scale(1000);
+	struct runner_answer base = build(arena_printf(&arena, body, 15, ""));
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct runner_answer x = build(arena_printf(&arena, body, want[i].times, fault));
+		runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = base.digest, .budget = AMPLE, .once = want[i].once});
+		is(next(), want[i].v, want[i].v == VERDICT_WRONG ? "element" : NULL,
+		   arena_printf(&arena, "wrong on spikes, %s%s", want[i].times > 15 ? "slower" : "faster", want[i].once ? ", timed once" : ""));
+	}
+}
+
 static void test_once(void)
 {
 	enum { TRIES = 24 };
@@ -707,6 +729,7 @@ int main(int argc, char **argv)
 	test_verdicts();
 	test_infinite();
 	test_once();
+	test_spikes();
 	test_rotation();
 	test_rotations_kept();
 	test_matmul();

@@ -19,9 +19,10 @@
  * less; what is faster, not before its interval is narrower than width, a share of the ratio (0: any is narrow enough). Where
  * the two differ that takes two processes, and the interval holds what both say, for where buffers and code happen to lie
  * shifts small kernels from one to the next; once (1): one will do, and an interval that errs in one of ten tries instead of
- * one of a hundred, as for choosing what is looked at again. An older client says nothing of these four. Only the
- * candidate is judged: what is to be a base is tried against itself first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try of another is an error. This header is the
- * client's side; serve.h is the other end. */
+ * one of a hundred, as for choosing what is looked at again, and what is not faster is not looked at on spikes
+ * (device/spikes.h). An older client says nothing of these four. Only the candidate is judged: what is to be a base is tried
+ * against itself first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try of another is an error. This
+ * header is the client's side; serve.h is the other end. */
 #ifndef HONE_RUNNER_H
 #define HONE_RUNNER_H
 #include <stdbool.h>

@@ -226,9 +226,9 @@ static bool take_pairs(struct run *x, struct clock *c, struct sequential *s, boo
 	return good;
 }
 
-/* Does much of what a call of the base reads and writes come from beyond the core's own caches: more than they hold, or
- * constants in turn, many or most of all? */
-static bool is_large(const struct run *x)
+/* Of what a call of the base reads and writes, how much comes from beyond the core's own caches, as a share of what these
+ * hold, 1 at most: what they do not hold, or all, if constants in turn are much of it, or most. */
+static double beyond(const struct run *x)
 {
 	const struct runner_build *b = &x->t->artifact[BASE]->build;
 	uint64_t all = 0, turn = 0, l2 = (uint64_t)target_host()->l2;
@@ -238,18 +238,26 @@ static bool is_large(const struct run *x)
 		all += n;
 		turn += x->t->rotation[BASE] && i >= b->nin && i < b->nin + b->nconst ? n : 0;
 	}
-	return all > l2 || turn > l2 / 8 || turn > all / 2;
+	if (turn > l2 / 8 || turn > all / 2)
+		return 1;
+	return all > l2 ? fmin(1, (double)(all - l2) / (double)l2) : 0;
+}
+
+static bool is_large(const struct run *x)
+{
+	return beyond(x) > 0;
 }
 
 /* Operands from beyond the core's own caches win their place in those that all share from what else was there by
- * and by: the first pairs of a Gemm 1x1280 x 1280x1000 took 1.7 times as long as the tenth (Zen 5), and not alike. */
+ * and by: the first pairs of a Gemm 1x1280 x 1280x1000 took 1.7 times as long as the tenth (Zen 5), and not alike. Where the
+ * core's own hold nearly all of them there is little to win. */
 static bool settle(struct run *x, const struct clock *c)
 {
 	struct order o = c->o;
 
-	o.pairs = (uint32_t)fmax(1, fmin(BLOCK_PAIRS, settle_seconds / c->limit));
+	o.pairs = (uint32_t)fmin(BLOCK_PAIRS, round(beyond(x) * fmax(1, settle_seconds / c->limit)));
 	o.quiet = INFINITY;
-	return run_order(x, o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * o.pairs * c->limit, "timing");
+	return !o.pairs || run_order(x, o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * o.pairs * c->limit, "timing");
 }
 
 /* What others do to the caches that all share, and to memory, the yardstick does not feel; a kernel whose operands lie there
@@ -286,7 +294,7 @@ static bool time_kernels(struct run *x, struct clock *c, bool *slow)
 		return false;
 	c->o.rounds = (uint32_t)fmax(1, fmin(MOST_ROUNDS, pair_seconds / c->limit));
 	c->limit *= c->o.rounds;
-	if (is_large(x) && !settle(x, c))
+	if (!settle(x, c))
 		return false;
 	sequential_init(&s, x->t->goal, x->t->width, x->t->once);
 	bool good = take_pairs(x, c, &s, slow);
@@ -301,7 +309,8 @@ static bool time_kernels(struct run *x, struct clock *c, bool *slow)
 	}
 	if (x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, c, x->r->ratio))
 		return false;
-	return run_check_last(x, SEED_TIMED + 1);
+	bool promises = x->t->once && x->r->ratio < 1 - SEQ_LEAST; /* all else was looked at before */
+	return run_check_last(x, SEED_TIMED + 1) && (!promises || run_check_spikes(x));
 }
 
 bool timing_run(struct run *x, bool *slow)
