@@ -86,9 +86,15 @@ static enum verdict direction(double lo, double hi)
 	return hi < 1 - SEQ_LEAST ? VERDICT_FASTER : lo > 1 + SEQ_LEAST ? VERDICT_SLOWER : VERDICT_UNSURE;
 }
 
+/* How much slower than the goal so many pairs must be for it to be given up. */
 static double few_pairs_margin(const struct sequential *s)
 {
-	return 1 + (s->x.n < SEQ_FEW ? SEQ_FAR : SEQ_CLEAR);
+	static const double once[SEQ_FEW] = {INFINITY, SEQ_FAR, SEQ_FAR_2, SEQ_FAR_3, SEQ_FAR_4};
+	size_t n = s->x.n;
+
+	if (n >= SEQ_FEW)
+		return 1 + SEQ_CLEAR;
+	return 1 + (s->once ? once[n] : n == 1 ? SEQ_FAR : INFINITY);
 }
 
 /* Every pair so far says that it is much slower than the goal. Before the first look only: the interval is their range. */
@@ -96,7 +102,7 @@ static bool hopeless(struct sequential *s, double ratio)
 {
 	s->lo = s->x.n > 1 ? fmin(s->lo, ratio) : ratio;
 	s->hi = s->x.n > 1 ? fmax(s->hi, ratio) : ratio;
-	return s->lo > s->goal * few_pairs_margin(s) && (s->x.n >= SEQ_FEW || s->x.n == 1);
+	return s->lo > s->goal * few_pairs_margin(s);
 }
 
 /* So few pairs say that it is not worse than the goal by SEQ_NEAR: if it were just that, fewer would once in SEQ_VAIN times. */
@@ -124,7 +130,7 @@ static enum verdict give_up(struct sequential *s)
 
 size_t sequential_want(const struct sequential *s)
 {
-	size_t n = s->x.n < SEQ_FEW ? SEQ_FEW : s->next;
+	size_t n = s->x.n >= SEQ_FEW ? s->next : !s->once ? SEQ_FEW : s->x.n < 2 ? 2 : s->x.n + 1;
 
 	return n > s->x.n ? n - s->x.n : 1;
 }
