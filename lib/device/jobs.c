@@ -132,7 +132,7 @@ static const char *fork_job(struct service *s, struct job *j, void (*f)(struct s
 		dup2(STDIN_FILENO, STDOUT_FILENO);
 		close(s->janitor);
 		s->jobs.n = 0; /* they are not its children, */
-		s->warm.pid = 0; /* nor is the compiler, that it would end them */
+		s->warm = (struct warm){0}; /* nor is the toolchain, that it would end them */
 		f(s, j);
 		_exit(EX_GOOD);
 	}
@@ -230,7 +230,7 @@ static const char *start_step(struct service *s, struct job *j)
 	j->rested = 0;
 	if (j->step == 0 && s->builds++ == 1)
 		warm_start(&s->warm, s->dir, s->core[0]);
-	if (j->step == 0 && (j->pid = warm_compile(&s->warm, in, out, j->report, core, BUILD_SECONDS))) {
+	if ((j->pid = warm_run(&s->warm, j->step, in, out, j->report, core, BUILD_SECONDS))) {
 		make_group(j->pid);
 		return NULL;
 	}

@@ -78,7 +78,7 @@ struct service {
 	int hush[2];            /* pipe from the tries, see trial.h */
 	int yardstick;          /* see trial.h */
 	double build_seconds;   /* that a step of a build may take on the clock */
-	struct warm warm;       /* compiler, from the second build on */
+	struct warm warm;       /* toolchain, from the second build on */
 	uint64_t builds;        /* begun */
 	double hush_failed;     /* when it was last told that to stand still does not help */
 	VEC(struct job *) jobs; /* in order of arrival */

@@ -21,7 +21,7 @@ enum { ANSWER_SECONDS = 2 };
 static const char preload[] =
 	"#undef _FORTIFY_SOURCE\n"
 	"#define _GNU_SOURCE\n"
-	"#include <fcntl.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdarg.h>\n#include <stdlib.h>\n#include <string.h>\n"
+	"#include <dlfcn.h>\n#include <fcntl.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdarg.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
 	"#include <sys/prctl.h>\n#include <sys/resource.h>\n#include <sys/syscall.h>\n#include <sysexits.h>\n#include <unistd.h>\n"
 #include "lib/device/warm_order.h.inc"
 #include "lib/device/warm.in.inc"
@@ -48,57 +48,81 @@ static void run(char **argv)
 		_exit(EX_NOTAVAIL);
 }
 
-/* In the process that becomes the compiler: builds what it is to be loaded with, then is it. */
-static void become(const char *dir, int socket)
+static const char *file_of(const char *dir, const char *name, int step, struct arena *a)
+{
+	return arena_printf(a, "%s/%s%s", dir, name, step < 0 ? ".c" : toolchain_suffix(toolchain_find(), step));
+}
+
+/* What all of them are loaded with: warm.so. */
+static void build_preload(const char *dir, struct arena *a)
 {
 	const struct toolchain *t = toolchain_find();
+
+	write_file(file_of(dir, "warm", -1, a), preload);
+	for (int i = 0; i < t->steps; i++)
+		run(toolchain_argv(t, i, file_of(dir, "warm", i - 1, a), file_of(dir, "warm", i, a), a));
+	write_file(file_of(dir, "warm", -1, a), arena_printf(a, "#include \"%s\"\n", file_of(dir, "candidate", -1, a)));
+}
+
+/* In the process that becomes the program of a step. The first builds, the others wait until it has closed its end of the pipe. */
+static void become(const char *dir, int step, int socket, const int built[2])
+{
 	struct arena a = {0};
-	const char *from = arena_printf(&a, "%s/warm.c", dir), *to = NULL, *wanted = arena_printf(&a, "%s/candidate.c", dir);
+	char none;
 
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
-	write_file(from, preload);
-	for (int i = 0; i < t->steps; i++, from = to) {
-		to = arena_printf(&a, "%s/warm%s", dir, toolchain_suffix(t, i));
-		run(toolchain_argv(t, i, from, to, &a));
-	}
-	from = arena_printf(&a, "%s/warm.c", dir);
-	write_file(from, arena_printf(&a, "#include \"%s\"\n", wanted));
-	setenv("LD_PRELOAD", to, 1);
-	setenv("HONE_WARM_FILE", wanted, 1);
+	if (step == 0)
+		build_preload(dir, &a);
+	else if (close(built[1]) || read(built[0], &none, 1))
+		_exit(EX_SYSTEM);
+	const char *in = file_of(dir, "candidate", step - 1, &a), *out = step ? file_of(dir, "none", step, &a) : "-";
+	setenv("LD_PRELOAD", file_of(dir, "warm", toolchain_find()->steps - 1, &a), 1);
+	setenv("HONE_WARM_IN", in, 1);
+	setenv("HONE_WARM_OUT", out, 1);
 	setenv("LC_ALL", "C", 1);
 	if (socket == WARM_SOCKET ? fcntl(socket, F_SETFD, 0) : dup2(socket, WARM_SOCKET) < 0)
 		_exit(EX_SYSTEM);
-	char **argv = toolchain_argv(t, 0, from, "-", &a);
+	char **argv = toolchain_argv(toolchain_find(), step, step ? in : file_of(dir, "warm", -1, &a), out, &a);
 	execvp(argv[0], argv);
 	_exit(EX_NOTAVAIL);
 }
 
-void warm_start(struct warm *w, const char *dir, int core)
+static void start_step(struct warm_step *w, const char *dir, int step, int core, const int built[2])
 {
 	struct timeval most = {.tv_sec = ANSWER_SECONDS};
 	int fd[2];
 
-	*w = (struct warm){0};
-	if (toolchain_find()->steps == 1 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd))
 		return;
 	setsockopt(fd[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-	w->socket = fd[0];
-	pid_t parent = getpid();
-	w->pid = fork();
-	if (w->pid == 0) {
+	pid_t parent = getpid(), pid = fork();
+	if (pid == 0) {
 		process_background(parent, core, 0);
-		become(dir, fd[1]);
+		become(dir, step, fd[1], built);
 	}
 	close(fd[1]);
-	if (w->pid < 0) {
-		w->pid = 0;
+	if (pid > 0)
+		*w = (struct warm_step){pid, fd[0], false};
+	else
 		close(fd[0]);
-	}
 }
 
-void warm_end(struct warm *w)
+void warm_start(struct warm *w, const char *dir, int core)
+{
+	int built[2];
+
+	*w = (struct warm){0};
+	if (toolchain_find()->steps == 1 || pipe2(built, O_CLOEXEC))
+		return;
+	for (int i = 0; i < TOOLCHAIN_STEPS; i++)
+		start_step(&w->step[i], dir, i, core, built);
+	close(built[0]);
+	close(built[1]);
+}
+
+static void end_step(struct warm_step *w)
 {
 	if (!w->pid)
 		return;
@@ -106,10 +130,16 @@ void warm_end(struct warm *w)
 	kill(w->pid, SIGKILL);
 	waitpid(w->pid, NULL, 0);
 	close(w->socket);
-	*w = (struct warm){0};
+	*w = (struct warm_step){0};
 }
 
-static bool is_ready(struct warm *w)
+void warm_end(struct warm *w)
+{
+	for (int i = 0; i < TOOLCHAIN_STEPS; i++)
+		end_step(&w->step[i]);
+}
+
+static bool is_ready(struct warm_step *w)
 {
 	pid_t none;
 	ssize_t n;
@@ -121,7 +151,7 @@ static bool is_ready(struct warm *w)
 		return false;
 	w->ready = n == sizeof none;
 	if (!w->ready)
-		warm_end(w);
+		end_step(w);
 	return w->ready;
 }
 
@@ -130,9 +160,10 @@ static bool put(char *to, size_t room, const char *s)
 	return (size_t)snprintf(to, room, "%s", s) < room;
 }
 
-pid_t warm_compile(struct warm *w, const char *in, const char *out, int report, int core, int seconds)
+pid_t warm_run(struct warm *all, int step, const char *in, const char *out, int report, int core, int seconds)
 {
 	struct warm_order o = {.parent = getpid(), .core = core, .nice = PROCESS_NICE, .seconds = seconds, .bytes = PROCESS_BUILD_BYTES};
+	struct warm_step *w = &all->step[step];
 	pid_t pid;
 
 	if (!is_ready(w) || !put(o.in, sizeof o.in, in) || !put(o.out, sizeof o.out, out))
@@ -140,6 +171,6 @@ pid_t warm_compile(struct warm *w, const char *in, const char *out, int report, 
 	snprintf(o.report, sizeof o.report, "/proc/%d/fd/%d", (int)getpid(), report);
 	if (send(w->socket, &o, sizeof o, MSG_NOSIGNAL) == sizeof o && recv(w->socket, &pid, sizeof pid, 0) == sizeof pid && pid > 0)
 		return pid;
-	warm_end(w); /* the compiler itself it is, from now on */
+	end_step(w); /* the program itself it is, from now on */
 	return 0;
 }
