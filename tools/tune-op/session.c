@@ -617,6 +617,14 @@ static const char *session_id(struct session *s)
 	return arena_str(&s->arena, hex);
 }
 
+/* What all looks say together, in the interval of the last; it holds both. */
+static void set_ratio(struct tuned *t, double mean, double lo, double hi)
+{
+	t->ratio = mean;
+	t->lo = fmin(lo, mean);
+	t->hi = fmax(hi, mean);
+}
+
 /* The best that is confirmed, by this tuning or an earlier one. */
 static void conclude(struct session *s, struct tuned *t)
 {
@@ -625,17 +633,14 @@ static void conclude(struct session *s, struct tuned *t)
 
 	if (r && (!c || kb_worth(r) <= as_recorded(mean_ratio(t, c)))) {
 		t->trace = kb_get_field(r, "trace");
-		t->ratio = record_number(r, "ratio");
-		t->lo = record_number(r, "lo");
-		t->hi = record_number(r, "hi");
+		double mean = record_number(r, "mean");
+		set_ratio(t, mean > 0 ? mean : record_number(r, "ratio"), record_number(r, "lo"), record_number(r, "hi"));
 		t->from = record_id(r, &t->arena);
 		if (!(t->seconds > 0))
 			t->seconds = record_base_seconds(r);
 	} else if (c) {
 		t->trace = c->trace;
-		t->ratio = c->ratio;
-		t->lo = c->lo;
-		t->hi = c->hi;
+		set_ratio(t, as_recorded(mean_ratio(t, c)), c->lo, c->hi);
 		t->from = c->point->from;
 	}
 }
