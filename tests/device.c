@@ -191,7 +191,6 @@ static void test_rotation(void)
 	}
 }
 
-/* A kernel that is as fast as its process happens to be: the interval holds what two of them say, or one where that will do. */
 /* Wrong where an element dwarfs the others. A search's first look at it sees that only if it is faster. */
 static void test_spikes(void)
 {
@@ -214,6 +213,7 @@ static void test_spikes(void)
 	}
 }
 
+/* A kernel that is as fast as its process happens to be: the interval holds what two of them say, or one where that will do. */
 static void test_once(void)
 {
 	enum { TRIES = 24 };

@@ -63,6 +63,29 @@ static void test_in_vain(void)
 	}
 }
 
+/* Timed once: after how many equal pairs what is so far behind is given up. */
+static void test_far(void)
+{
+	static const struct {
+		double ratio;
+		int pairs;
+	} want[] = {{1.6, 1}, {1.2, 2}, {1.1, 3}, {1.07, 4}, {1.055, 5}};
+	int good = 0, n = (int)(sizeof want / sizeof *want);
+
+	for (int i = 0; i < n; i++)
+		for (int once = 0; once < 2; once++) {
+			struct sequential s;
+			enum verdict v = VERDICT_UNSURE;
+			int pairs = 1;
+			sequential_init(&s, 0, 0.05, once);
+			while (!sequential_add(&s, want[i].ratio, 1, &v) && pairs < 100)
+				pairs++;
+			good += v == VERDICT_SLOWER && pairs == (once || i == 0 ? want[i].pairs : SEQ_FEW);
+			sequential_free(&s);
+		}
+	ok(good == 2 * n, "far behind: %d of %d end when they should", good, 2 * n);
+}
+
 /* Timed once: how far from the truth what it says may be, and after how many pairs; noise of many sizes, one pair of eight far off. */
 static void test_timed_once(void)
 {
@@ -131,6 +154,7 @@ int main(void)
 {
 	test_equal();
 	test_timed_once();
+	test_far();
 	test_goal();
 	test_in_vain();
 	return tap_done();

@@ -123,6 +123,20 @@ static void test_same(struct warm *w, int step)
 	ok(same == ROUNDS * SOURCES, "what they write is what the %s writes: %d of %d", words[step], same, ROUNDS * SOURCES);
 }
 
+/* Assembler and linker take away what they made when they fail: of what comes next they do not. */
+static void test_bad(struct warm *w, int step)
+{
+	char said[4096] = "";
+	int fd = report(), status = 0;
+
+	write_text(file_of("bad", 0, step - 1), "\tnonsense of a file\n");
+	pid_t pid = warm_run(w, step, file_of("bad", 0, step - 1), file_of("bad", 0, step), fd, 0, SECONDS);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	ok(pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) && pread(fd, said, sizeof said - 1, 0) > 0, "one that fails says why");
+	test_same(w, step);
+}
+
 static void test_error(struct warm *w)
 {
 	int fd = report(), status = 0;
@@ -182,6 +196,8 @@ int main(void)
 		double t = wait_ready(&w, step);
 		if (ok(t >= 0, "it stands ready (%.3f s)", t))
 			test_same(&w, step);
+		if (step)
+			test_bad(&w, step);
 	}
 	test_error(&w);
 	test_limit(&w);

@@ -12,6 +12,7 @@
 
 enum { SEED_TIMED = 0 };
 enum { MOST_ROUNDS = 6, FEW_ROUNDS = 3 /* fewer: a sample is longer than many a slow phase, and has of both kinds */ };
+#define LITTLE     0.06  /* of what the core's own caches hold: not worth settling */
 #define SILENCE    0.025 /* seconds to wait for the end of a slow phase with all else standing still, */
 #define PATIENCE   0.15  /* and in all: what a new try costs that begins with no pairs */
 #define BASE_SLOW  1.25  /* times what the base takes in a quiet phase */
@@ -254,10 +255,11 @@ static bool is_large(const struct run *x)
 static bool settle(struct run *x, const struct clock *c)
 {
 	struct order o = c->o;
+	double share = beyond(x);
 
-	o.pairs = (uint32_t)fmin(BLOCK_PAIRS, round(beyond(x) * fmax(1, settle_seconds / c->limit)));
+	o.pairs = (uint32_t)fmax(1, fmin(BLOCK_PAIRS, round(share * settle_seconds / c->limit)));
 	o.quiet = INFINITY;
-	return !o.pairs || run_order(x, o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * o.pairs * c->limit, "timing");
+	return share < LITTLE || run_order(x, o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * o.pairs * c->limit, "timing");
 }
 
 /* What others do to the caches that all share, and to memory, the yardstick does not feel; a kernel whose operands lie there
@@ -309,8 +311,7 @@ static bool time_kernels(struct run *x, struct clock *c, bool *slow)
 	}
 	if (x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, c, x->r->ratio))
 		return false;
-	bool promises = x->t->once && x->r->ratio < 1 - SEQ_LEAST; /* all else was looked at before */
-	return run_check_last(x, SEED_TIMED + 1) && (!promises || run_check_spikes(x));
+	return run_check_last(x, SEED_TIMED + 1);
 }
 
 bool timing_run(struct run *x, bool *slow)

@@ -8,7 +8,8 @@
  * the sum shows as 1/sqrt(K) of the rms, orders above. On seeds with spikes (spikes.h), which magnify rounding in what
  * comes before an exponential, it is TRIAL_SPIKE_SLACK times that, and only those count on which the base passes. There are
  * up to 17 of these seeds, or more (most of the calls of a check: 8 ms of a Gemm of 0.2 ms); what is timed once, for a search,
- * sees them when it was timed, if it is faster than the base: a slower one is not used, and a faster one is tried again in full.
+ * sees them when it was timed, if it is faster than the base by SEQ_LEAST: what is not only guides the search (and may be
+ * wrong there, which nobody sees), and what is chosen is tried again in full.
  * Integers are equal, 8-bit ones within 1 where the task has floats (ties of rounding).
  *
  * Where a library lies in memory can favour it for as long as the process lives: equal kernels in two libraries

@@ -89,8 +89,6 @@ bool run_check_results(struct run *x, enum place p, int seed);
 /* Where it was timed, on inputs of another seed, the results of the timed calls still there: what computes only where it finds
  * none, or inputs that it has not seen, leaves them. */
 bool run_check_last(struct run *x, int seed);
-/* On all seeds with spikes that the base passes. */
-bool run_check_spikes(struct run *x);
 /* timing.c. *slow: so much of the time was a slow phase of the machine that there is no result. */
 bool timing_run(struct run *x, bool *slow);
 

@@ -16,7 +16,7 @@ double session_gain(const struct session *s, double *before)
 	for (int i = 0; i < s->ntask; i++) {
 		const struct tuned *t = &s->task[i];
 		all += (double)t->calls * t->seconds;
-		double ratio = t->ratio > 0 ? t->ratio : t->champion ? t->champion->ratio : 1;
+		double ratio = t->ratio > 0 ? t->ratio : t->champion ? mean_ratio(t, t->champion) : 1;
 		saved += (double)t->calls * t->seconds * (1 - ratio);
 	}
 	if (before)

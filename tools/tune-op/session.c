@@ -479,7 +479,7 @@ static struct tuned *next_task(struct session *s)
 		double seconds = t->seconds > 0 ? t->seconds : t->flops / GUESSED_RATE;
 		state[i] = (struct task_state){
 			.calls = (double)t->calls,
-			.seconds = seconds * (t->champion ? t->champion->ratio : 1),
+			.seconds = seconds * (t->champion ? mean_ratio(t, t->champion) : 1),
 			.trials = t->trials,
 			.expects = t->phase == PHASE_SEARCH ? search_expects(t->search) : 0,
 			.converged = converged,
@@ -634,7 +634,7 @@ static void conclude(struct session *s, struct tuned *t)
 	if (r && (!c || kb_worth(r) <= as_recorded(mean_ratio(t, c)))) {
 		t->trace = kb_get_field(r, "trace");
 		double mean = record_number(r, "mean");
-		set_ratio(t, mean > 0 ? mean : record_number(r, "ratio"), record_number(r, "lo"), record_number(r, "hi"));
+		set_ratio(t, mean > 0 ? kb_worth(r) : record_number(r, "ratio"), record_number(r, "lo"), record_number(r, "hi"));
 		t->from = record_id(r, &t->arena);
 		if (!(t->seconds > 0))
 			t->seconds = record_base_seconds(r);

@@ -123,7 +123,7 @@ void session_show(const struct session *s, struct progress *p, double deadline);
 static inline size_t trials_done(const struct tuned *t) { return t->curve.n ? t->curve.n : t->known; }
 
 struct slot *slot_new(struct tuned *t, struct point *p, int look);
-/* Did the kernel run and give the right numbers? */
+/* Did the kernel run and give the right numbers, as far as it was checked (device/trial.h)? */
 static inline bool verdict_timed(enum verdict v)
 {
 	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
