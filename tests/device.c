@@ -15,6 +15,7 @@
 #include "common/rng.h"
 #include "device/isolate.h"
 #include "device/region.h"
+#include "device/rotation.h"
 #include "device/runner_impl.h"
 #include "device/serve.h"
 #include "device/toolchain.h"
@@ -22,6 +23,8 @@
 #include "serve_client.h"
 
 /* ---- oracle ---- */
+
+enum { MARKS = 16, MARK = 12345 }; /* what layout "marked" has behind its elements */
 
 struct small {
 	bool matmul;
@@ -102,12 +105,19 @@ static int small_constants(const struct oracle_task *t, const char *algo, struct
 
 static const char *small_buffer(const struct runner_buf *b, int64_t n)
 {
-	return *b->layout || b->elems != n ? "not row-major" : NULL;
+	if (*b->layout)
+		return strcmp(b->layout, "marked") || b->elems != n + MARKS ? "not a layout" : NULL;
+	return b->elems != n ? "not row-major" : NULL;
 }
 
+/* Row-major; "marked": with marks behind. */
 static void copy(const struct runner_buf *b, const void *src, void *dst)
 {
-	memcpy(dst, src, (size_t)b->elems * 4);
+	int64_t n = b->elems - (*b->layout ? MARKS : 0);
+
+	memcpy(dst, src, (size_t)n * sizeof(float));
+	for (int64_t i = n; i < b->elems; i++)
+		((float *)dst)[i] = MARK;
 }
 
 static const struct oracle small = {small_open, small_inputs, small_eval, small_constants, small_points, small_buffer, copy, copy};
@@ -188,6 +198,61 @@ static void test_rotation(void)
 		struct runner_answer y = next();
 		bool slow = y.result.ratio > 2;
 		ok(!y.error && y.result.npairs && slow == !rotations[i], "constants %s: %.3f of the time", i ? "in turn" : "where they were", y.result.ratio);
+	}
+}
+
+/* Constants that are stored in another way than the base's: in turn the candidate is timed on the base's, in which it finds no
+ * marks and takes three times as long; what it computes is looked at with its own. */
+static void test_foreign(void)
+{
+	static const char base[] = "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+				   "\tfor (int k = 0; k < 20000; k++)\n\t\t__asm__ volatile(\"\");";
+	static const char marked[] = "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+				     "\tfor (int k = 0, n = b[5000] == %d ? 20000 : 60000; k < n; k++)\n\t\t__asm__ volatile(\"\");";
+	static const uint64_t rotations[] = {0, 1 << 20};
+
+	use_scale(5000);
+	struct runner_answer x = build(base);
+	ask_build_stored(arena_printf(&arena, marked, MARK), "marked", MARKS);
+	struct runner_answer y = next();
+	for (int i = 0; i < 2; i++) {
+		runner_try(runner, &(struct runner_try){.task = task, .artifact = y.digest, .base = x.digest, .budget = 1, .seed = 3, .rotation = rotations[i]});
+		struct runner_answer z = next();
+		bool slow = z.result.ratio > 2;
+		ok(!z.error && z.result.npairs && slow == !!rotations[i], "other constants %s: %.3f of the time%s%s", i ? "in turn" : "where they were",
+		   z.result.ratio, z.why ? ", " : "", z.why ? z.why : "");
+	}
+}
+
+/* Which kernels go through the same copies of constants. */
+static void test_join(void)
+{
+	enum { MORE = 1100 };
+	static const struct {
+		const char *type[2], *what;
+		int64_t n[2];
+		bool join;
+	} cases[] = {{{"f32", "f32"}, "as many floats", {1000, 1000}, true},  {{"f32", "f32"}, "some more", {MORE, 1000}, true},
+		     {{"f32", "f32"}, "some less", {1000, MORE}, true},       {{"f32", "f32"}, "twice as many", {2000, 1000}, false},
+		     {{"i64", "i64"}, "integers", {1000, 1000}, false},       {{"f32", "f16"}, "two types", {1000, 2000}, false},
+		     {{"f32", "f32"}, "too many", {1 << 20, 1 << 20}, false}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct runner_buf buf[2];
+		struct runner_build b[2];
+		struct rotation r[2], was[2];
+		for (int k = 0; k < 2; k++) {
+			buf[k] = (struct runner_buf){cases[i].type[k], 1, &cases[i].n[k], k ? "marked" : "", cases[i].n[k], 0};
+			b[k] = (struct runner_build){.nconst = 1, .buf = &buf[k]};
+			was[k] = r[k] = rotation_of(&b[k], 1 << 20);
+		}
+		rotation_join(r, (const struct runner_build *const[2]){&b[0], &b[1]}, 1 << 20);
+		bool one = r[0].stride == r[1].stride && r[0].copies == r[1].copies && r[0].copies > 1 && r[0].foreign && !r[1].foreign &&
+			   r[0].stride >= was[0].stride && r[0].stride >= was[1].stride;
+		bool two = true;
+		for (int k = 0; k < 2; k++)
+			two = two && r[k].stride == was[k].stride && r[k].copies == was[k].copies && !r[k].foreign;
+		ok(cases[i].join ? one : two, "%s: %s", cases[i].what, cases[i].join ? "one set" : "two");
 	}
 }
 
@@ -731,6 +796,8 @@ int main(int argc, char **argv)
 	test_once();
 	test_spikes();
 	test_rotation();
+	test_foreign();
+	test_join();
 	test_rotations_kept();
 	test_matmul();
 	test_errors();

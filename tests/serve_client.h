@@ -38,7 +38,8 @@ __attribute__((unused)) static void use_elements(const char *name, int64_t n)
 
 __attribute__((unused)) static void use_scale(int64_t n) { use_elements("scale", n); }
 
-__attribute__((unused)) static uint64_t ask_build(const char *body)
+/* With constants in this layout, of so many elements more. */
+__attribute__((unused)) static uint64_t ask_build_stored(const char *body, const char *layout, int64_t more)
 {
 	const char *source = arena_printf(&arena, "#include <stddef.h>\n"
 						  "void hone_kernel(const float *const *in, const float *const *constants, float *const *out, char *workspace)\n"
@@ -47,8 +48,15 @@ __attribute__((unused)) static uint64_t ask_build(const char *body)
 
 	for (int i = 0; i < 3; i++)
 		buf[i] = (struct runner_buf){"f32", 1, &sizes[i], "", sizes[i], 0};
+	buf[1].layout = layout;
+	buf[1].elems += more;
 	struct runner_build b = {source, strlen(source), NULL, 1024, 1, 1, 1, buf};
 	return runner_build(runner, task, &b);
+}
+
+__attribute__((unused)) static uint64_t ask_build(const char *body)
+{
+	return ask_build_stored(body, "", 0);
 }
 
 __attribute__((unused)) static struct runner_answer build(const char *body)

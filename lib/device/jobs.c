@@ -402,52 +402,6 @@ static bool start_background(struct service *s, struct job *j)
 	return !why;
 }
 
-/* Its place, or that of the one that was not used for the longest time: a new one, then. -1: there can be none. */
-static int find_rotation(struct service *s, struct digest d)
-{
-	size_t oldest = 0;
-
-	for (size_t i = 0; i < s->rotations.n; i++) {
-		if (digest_eq(s->rotations.a[i].digest, d))
-			return (int)i;
-		if (s->rotations.a[i].used < s->rotations.a[oldest].used)
-			oldest = i;
-	}
-	int fd = memfd_create("rotation", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -1;
-	if (s->rotations.n < ROTATIONS_MAX) {
-		oldest = s->rotations.n;
-		vec_push(&s->rotations, (struct serve_rotation){.fd = -1});
-	}
-	if (s->rotations.a[oldest].fd >= 0)
-		close(s->rotations.a[oldest].fd);
-	s->rotations.a[oldest] = (struct serve_rotation){.digest = d, .fd = fd};
-	return (int)oldest;
-}
-
-static int rotation_file(struct service *s, struct digest d)
-{
-	int at = find_rotation(s, d); /* may move them */
-
-	if (at < 0)
-		return -1;
-	s->rotations.a[at].used = ++s->uses;
-	return s->rotations.a[at].fd;
-}
-
-static bool open_rotations(struct service *s, struct job *j, const struct artifact *const of[2])
-{
-	bool good = true;
-
-	for (int i = 0; i < 2 && good; i++) {
-		j->sets[i] = rotation_of(&of[i]->build, j->rotation);
-		if (j->sets[i].copies)
-			good = (j->sets[i].fd = rotation_file(s, rotation_digest(j->task, &of[i]->build, &j->sets[i]))) >= 0;
-	}
-	return good;
-}
-
 /* NULL, or why not. */
 static const char *start_try(struct service *s, struct job *j)
 {
@@ -455,7 +409,7 @@ static const char *start_try(struct service *s, struct job *j)
 
 	if ((base->a.known < 0 && (base->a.known = memfd_create("known", MFD_CLOEXEC)) < 0) ||
 	    (base->a.usual < 0 && (base->a.usual = yardstick_file(0)) < 0) ||
-	    !open_rotations(s, j, (const struct artifact *const[2]){&x->a, &base->a}))
+	    !serve_open_rotations(s, j, (const struct artifact *const[2]){&x->a, &base->a}))
 		return refused(j, "memfd_create");
 	return fork_job(s, j, run_try);
 }

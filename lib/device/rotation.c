@@ -4,8 +4,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "graph/types.h"
 
 enum { ALIGN = 64 };
+#define ALIKE 1.25 /* bytes of the larger set, in those of the smaller */
+
+static int copies_of(uint64_t stride, uint64_t bytes)
+{
+	uint64_t n = stride && stride < bytes ? (bytes + stride - 1) / stride : 0;
+
+	return n < ROTATION_COPIES_MAX ? (int)n : ROTATION_COPIES_MAX;
+}
 
 struct rotation rotation_of(const struct runner_build *b, uint64_t bytes)
 {
@@ -15,11 +24,35 @@ struct rotation rotation_of(const struct runner_build *b, uint64_t bytes)
 		r.offset[i] = r.stride;
 		r.stride += (runner_buf_bytes(&b->buf[b->nin + i]) + ALIGN - 1) / ALIGN * ALIGN;
 	}
-	if (r.stride && r.stride < bytes) {
-		uint64_t copies = (bytes + r.stride - 1) / r.stride;
-		r.copies = copies < ROTATION_COPIES_MAX ? (int)copies : ROTATION_COPIES_MAX;
-	}
+	r.used = r.stride;
+	r.copies = copies_of(r.stride, bytes);
 	return r;
+}
+
+/* All constants of both are of this type; DT_NONE: they are not of one, or it is not a floating one. */
+static bool of_one_floating_type(const struct runner_build *const b[2])
+{
+	const char *type = b[0]->buf[b[0]->nin].type;
+
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < b[k]->nconst; i++)
+			if (strcmp(b[k]->buf[b[k]->nin + i].type, type))
+				return false;
+	return dtype_is_float(dtype_parse(type, strlen(type)));
+}
+
+void rotation_join(struct rotation r[2], const struct runner_build *const b[2], uint64_t bytes)
+{
+	uint64_t more = r[0].used > r[1].used ? r[0].used : r[1].used, less = r[0].used + r[1].used - more;
+	int copies = copies_of(more, bytes);
+
+	if (!r[0].copies || !r[1].copies || !copies || (double)more > ALIKE * (double)less || !of_one_floating_type(b))
+		return;
+	for (int k = 0; k < 2; k++) {
+		r[k].stride = more;
+		r[k].copies = copies;
+	}
+	r[0].foreign = true;
 }
 
 struct digest rotation_digest(struct digest task, const struct runner_build *b, const struct rotation *r)
@@ -28,6 +61,7 @@ struct digest rotation_digest(struct digest task, const struct runner_build *b, 
 
 	digest_add(s, &task, sizeof task);
 	digest_add(s, &r->copies, sizeof r->copies);
+	digest_add(s, &r->stride, sizeof r->stride);
 	digest_add(s, b->algo ? b->algo : "", b->algo ? strlen(b->algo) + 1 : 1);
 	for (int i = 0; i < b->nconst; i++) {
 		const struct runner_buf *x = &b->buf[b->nin + i];
@@ -60,6 +94,7 @@ const char *rotation_fill(const struct rotation *r, const struct oracle *o, cons
 		const struct runner_buf *x = &b->buf[b->nin + i];
 		o->pack(x, problem_data(constants, (int)x->constant, 0), p + r->offset[i]);
 	}
+	memcpy(p + r->used, p, r->stride - r->used); /* what the other kernel alone reads */
 	for (int k = 1; k < r->copies; k++)
 		memcpy(p + (uint64_t)k * r->stride, p, r->stride);
 	munmap(p, bytes);

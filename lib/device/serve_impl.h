@@ -95,6 +95,8 @@ void jobs_hush(struct service *s);   /* takes in which try needs silence */
 void jobs_kill(struct service *s);
 struct serve_task *serve_find_task(struct service *s, struct digest d);
 struct serve_artifact *serve_find_artifact(struct service *s, struct digest d); /* and notes the use */
+/* Files for the constants in turn of candidate and base: of each its own, or one for both (rotation_join). False: errno. */
+bool serve_open_rotations(struct service *s, struct job *j, const struct artifact *const of[2]);
 const struct serve_constants *serve_find_constants(const struct serve_task *t, const char *algo);
 /* serve.c: answers. */
 void serve_error(struct service *s, uint64_t id, const char *verb, const char *why); /* "error" or "failed" */

@@ -83,7 +83,7 @@ static __attribute__((noinline)) void litter(struct rng *r)
 #endif
 }
 
-static void set_arguments(const struct subject *s, struct call *c, int which, enum place p)
+static void set_arguments(const struct subject *s, struct call *c, int which, enum place p, bool timed)
 {
 	const struct arguments *x = s->arguments[which];
 	const struct runner_build *b = &s->artifact[which]->build;
@@ -95,7 +95,7 @@ static void set_arguments(const struct subject *s, struct call *c, int which, en
 	for (int i = 0; i < b->nout; i++)
 		c->out[i] = region_theirs(s->regions, x->out[i], p);
 	c->workspace = region_theirs(s->regions, x->workspace, p);
-	c->sets = p == PLACE_TIMED && x->rotation >= 0 ? x->sets->copies : 0;
+	c->sets = p == PLACE_TIMED && x->rotation >= 0 && (timed || !x->sets->foreign) ? x->sets->copies : 0;
 	c->nconst = b->nconst;
 	c->turn = &turns[x->rotation == s->arguments[CANDIDATE]->rotation ? CANDIDATE : BASE];
 	for (int k = 0; k < c->sets; k++)
@@ -214,15 +214,15 @@ static bool obey(struct subject *s, struct call *c, const struct order *o)
 	case ORDER_LOAD: return load(s, &c[o->which], o->which);
 	case ORDER_SEAL: return !isolate_seal(&s->limits);
 	case ORDER_RUN:
-		set_arguments(s, &c[o->which], o->which, o->place);
+		set_arguments(s, &c[o->which], o->which, o->place, o->timed);
 		litter(&s->rng);
 		uint64_t t = now_ns();
 		call(&c[o->which], 0, o->times);
 		s->shared->run_ns = now_ns() - t;
 		return true;
 	case ORDER_TIME:
-		set_arguments(s, &c[CANDIDATE], CANDIDATE, o->place);
-		set_arguments(s, &c[BASE], BASE, o->place);
+		set_arguments(s, &c[CANDIDATE], CANDIDATE, o->place, true);
+		set_arguments(s, &c[BASE], BASE, o->place, true);
 		time_block(c, o, s->shared);
 		return true;
 	}

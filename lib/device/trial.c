@@ -96,7 +96,7 @@ static const char *fill_rotation(struct run *x)
 	const char *why = NULL;
 
 	for (int which = 0; which < 2 && !why; which++)
-		if (x->t->rotation[which])
+		if (x->t->rotation[which] && !x->t->rotation[which]->foreign)
 			why = rotation_fill(x->t->rotation[which], x->t->oracle, build_of(x, which), x->constants[which]);
 	return why;
 }

@@ -36,7 +36,8 @@
  * it usually does: others are at the memory.
  *
  * A model's weights are many times what the caches next to a core hold, so a kernel does not find there what it read
- * in the run before. Calls that are timed go around copies of the constants, of the bytes of the rotation together.
+ * in the run before. Calls that are timed go around copies of the constants, of the bytes of the rotation together, which are one
+ * for both kernels where that can be (rotation_join).
  * With 32 MB the sum of the tasks of mobilenet_v2 is 0.97 of what the model takes (Zen 5), without 0.80; of a small
  * BERT 1.00 and 0.86. What a kernel computes from, the results of the one before, it finds in the caches in both. */
 #ifndef HONE_TRIAL_H

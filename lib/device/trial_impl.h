@@ -24,6 +24,7 @@ struct order {
 	int which;             /* LOAD, RUN: CANDIDATE or BASE */
 	enum place place;      /* RUN, TIME */
 	uint32_t times;        /* RUN */
+	bool timed;            /* RUN: its results are not looked at */
 	uint32_t pairs, reps[2]; /* TIME */
 	uint32_t warm[2];      /* TIME: calls before each sample that are not timed */
 	uint32_t rounds;       /* TIME: samples of each in a pair, up to ROUNDS_SLOW times as many in slow phases; the least counts */
