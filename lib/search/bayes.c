@@ -4,7 +4,9 @@
  *
  * It asks for the one of the points at hand that is the best if it is a deviation better than expected (the lower confidence
  * bound); then, as if that had been as expected, for the next. At hand are points drawn by chance, what is a decision away
- * from the best point, and what is a decision away from the most hopeful of those at hand.
+ * from the best points, and what is a decision away from the most hopeful of those at hand. Half of them are for those
+ * next to the best points until none is left that may be better: a search that knows what is all around where it ends, ends
+ * where others do.
  * Srinivas et al., Gaussian Process Optimization in the Bandit Setting, 2010; Ginsbourger et al., Kriging is well-suited to
  * parallelize optimization, 2010 (the "believer"). */
 #include <math.h>
@@ -13,18 +15,23 @@
 #include "search/gaussian.h"
 #include "search/strategy_impl.h"
 
-enum { DRAWS_FIRST = 128, DRAWS = 16, STEPS = 6, HAND_MAX = 512 };
-static const double HOPE = 1;     /* deviations better than expected */
+enum { DRAWS_FIRST = 128, DRAWS = 16, STEPS = 6, HAND_MAX = 512, TOP = 6 };
+static const double HOPE = 1;      /* deviations better than expected */
+static const double CHANCE = 2;    /* the same: what is next to the best and worse even then is not tried */
+static const double PLATEAU = 1.02; /* of the best one's time: as good as that, or nearly so */
 static const double GAIN = 0.0002; /* expected of the best of those at hand, a share: below, the search has converged */
 
 struct card {
 	struct point *p; /* NULL: played */
 	double mean, deviation, *row;
+	bool next; /* to one of the best points, and maybe better */
 };
 struct hand {
 	struct search *s;
 	struct gaussian *g;
 	VEC(struct card) card;
+	struct point *top[TOP]; /* the best that was told, and what is as good */
+	int ntop;
 };
 
 static double hope(const struct card *c)
@@ -44,14 +51,16 @@ static int by_hope(const void *a, const void *b)
 	return c ? c : strcmp(x->p->trace, y->p->trace);
 }
 
-/* NULL: none is left. */
-static struct card *most_hopeful(const struct hand *h)
+/* Of all, or of those next to the best. NULL: none is left. */
+static struct card *most_hopeful(const struct hand *h, bool next)
 {
 	struct card *best = NULL;
 
-	for (size_t i = 0; i < h->card.n; i++)
-		if (h->card.a[i].p && (!best || by_hope(&h->card.a[i], best) < 0))
-			best = &h->card.a[i];
+	for (size_t i = 0; i < h->card.n; i++) {
+		struct card *c = &h->card.a[i];
+		if (c->p && (c->next || !next) && (!best || by_hope(c, best) < 0))
+			best = c;
+	}
 	return best;
 }
 
@@ -81,14 +90,24 @@ static void draw_near(struct search *s, struct point *of)
 	of->drawn_near = true;
 }
 
-static struct point *best_told(const struct search *s)
+/* The best that was told, and what is hardly worse. */
+static void find_top(struct hand *h)
 {
-	struct point *best = s->points.a[0];
+	const struct search *s = h->s;
 
-	for (size_t i = 1; i < s->points.n; i++)
-		if (s->points.a[i]->measured > 0 && s->points.a[i]->measured < best->measured)
-			best = s->points.a[i];
-	return best;
+	for (size_t i = 0; i < s->points.n; i++) {
+		struct point *p = s->points.a[i];
+		int at = h->ntop;
+		while (at > 0 && p->measured > 0 && p->measured < h->top[at - 1]->measured)
+			at--;
+		if (!(p->measured > 0) || at == TOP)
+			continue;
+		h->ntop += h->ntop < TOP;
+		memmove(&h->top[at + 1], &h->top[at], (size_t)(h->ntop - 1 - at) * sizeof h->top[0]);
+		h->top[at] = p;
+	}
+	while (h->ntop > 1 && h->top[h->ntop - 1]->measured > PLATEAU * h->top[0]->measured)
+		h->ntop--;
 }
 
 /* Of what is in the pool, all that is not in the hand yet comes into it. */
@@ -107,14 +126,15 @@ static void fill(struct hand *h)
 	struct search *s = h->s;
 	struct card *c;
 
-	draw_near(s, best_told(s));
+	for (int i = 0; i < h->ntop; i++)
+		draw_near(s, h->top[i]);
 	for (int i = s->pool.n + DRAWS < DRAWS_FIRST ? DRAWS_FIRST : DRAWS; i > 0; i--) {
 		struct point *p = draw_like(s, any_origin(s));
 		if (p)
 			vec_push(&s->pool, p);
 	}
 	take_up(h);
-	for (int i = 0; i < STEPS && (c = most_hopeful(h)) && !c->p->drawn_near; i++) {
+	for (int i = 0; i < STEPS && (c = most_hopeful(h, false)) && !c->p->drawn_near; i++) {
 		draw_near(s, c->p);
 		take_up(h);
 	}
@@ -123,7 +143,7 @@ static void fill(struct hand *h)
 /* By how much the best of them may be expected to beat the best there is, 0 where it does not. Mockus 1978. */
 static double expected_gain(const struct hand *h)
 {
-	double best = log(best_told(h->s)->measured), most = 0;
+	double best = log(h->top[0]->measured), most = 0;
 
 	for (size_t i = 0; i < h->card.n; i++) {
 		if (!h->card.a[i].p)
@@ -134,15 +154,44 @@ static double expected_gain(const struct hand *h)
 	return most;
 }
 
-static size_t play(struct hand *h, size_t n, struct point **out)
+/* Is at most one decision another? What only one of them has to decide follows from another decision. */
+static bool next_to(const struct point *a, const struct point *b)
+{
+	int apart = 0;
+
+	for (size_t i = 0; i < a->at.n && apart < 2; i++) {
+		const struct sample *x = &a->at.a[i], *y = samples_find(&b->at, x->name);
+		apart += y && y->decision != x->decision;
+	}
+	return a->origin == b->origin && apart < 2;
+}
+
+/* Which are next to the best; count. */
+static size_t find_next(struct hand *h)
+{
+	double best = log(h->top[0]->measured);
+	size_t count = 0;
+
+	for (size_t i = 0; i < h->card.n; i++) {
+		struct card *c = &h->card.a[i];
+		c->next = false;
+		for (int k = 0; k < h->ntop && c->p && c->mean - CHANCE * c->deviation < best && !c->next; k++)
+			c->next = next_to(c->p, h->top[k]);
+		count += c->next;
+	}
+	return count;
+}
+
+/* Up to n of all, or of those next to the best; count. */
+static size_t play(struct hand *h, size_t n, bool next, struct point **out)
 {
 	struct card *best;
 	size_t count = 0;
 
-	while (count < n && (best = most_hopeful(h))) {
+	while (count < n && (best = most_hopeful(h, next))) {
 		struct point *p = out[count++] = best->p;
 		best->p = NULL;
-		if (count == n || !gaussian_believe(h->g, h->s, p))
+		if (!gaussian_believe(h->g, h->s, p))
 			continue;
 		for (size_t i = 0; i < h->card.n; i++) {
 			struct card *c = &h->card.a[i];
@@ -174,6 +223,7 @@ size_t propose_bayes(struct search *s, size_t n, struct point **out)
 	size_t count = descend(s, n, out, &end);
 
 	s->converged = false;
+	s->settled = false;
 	s->expects = 0;
 	if (count == n)
 		return count;
@@ -183,10 +233,14 @@ size_t propose_bayes(struct search *s, size_t n, struct point **out)
 			gaussian_believe(h.g, s, s->points.a[i]);
 	for (size_t i = 0; i < count; i++)
 		gaussian_believe(h.g, s, out[i]);
+	find_top(&h);
 	fill(&h);
-	struct card *best = most_hopeful(&h);
-	s->converged = end && expected_gain(&h) < GAIN && (!best || best->p->drawn_near);
-	count += play(&h, n - count, out + count);
+	s->settled = end && !find_next(&h);
+	struct card *best = most_hopeful(&h, false);
+	s->converged = s->settled && expected_gain(&h) < GAIN && (!best || best->p->drawn_near);
+	if (end)
+		count += play(&h, (n - count + 1) / 2, true, out + count);
+	count += play(&h, n - count, false, out + count);
 	s->expects = expected_gain(&h);
 	put_down(&h);
 	return count;

@@ -46,14 +46,16 @@ static bool is_even(const struct task_scheduler *s, const struct task_state *t, 
 
 int schedule_next(const struct task_scheduler *s, const struct task_state *t, int n, size_t batch)
 {
-	bool open = false, even = is_even(s, t, n, batch);
+	bool open = false, unsettled = false, even = is_even(s, t, n, batch);
 	int best = -1;
 	double worth = 0;
 
-	for (int i = 0; i < n; i++)
-		open |= !t[i].done && !t[i].converged;
 	for (int i = 0; i < n; i++) {
-		if (t[i].done || t[i].busy || (t[i].converged && open))
+		open |= !t[i].done && !t[i].converged;
+		unsettled |= !t[i].done && !t[i].busy && !t[i].settled;
+	}
+	for (int i = 0; i < n; i++) {
+		if (t[i].done || t[i].busy || (t[i].converged && open) || (even && unsettled && t[i].settled))
 			continue;
 		double w = (even ? round_robin : s->worth)(&t[i], batch);
 		if (best < 0 || w > worth) {

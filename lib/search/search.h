@@ -99,7 +99,7 @@ struct search {
 	int grid_origin;
 	VEC(struct point *) children; /* descent: what is one or two decisions from where it was */
 	struct gaussian *gaussian;  /* bayes */
-	bool converged;
+	bool converged, settled;
 	double expects;
 };
 struct strategy {
@@ -120,6 +120,8 @@ size_t search_propose_records(struct search *s, size_t n, struct point **out);
 /* Has the strategy been to where it wanted to go? What it proposes from now on is a matter of luck. May become false again
  * when that was good. Descent and bayes have an end. */
 static inline bool search_converged(const struct search *s) { return s->converged; }
+/* Is all tried that is next to the best and may be better? Only bayes asks. */
+static inline bool search_settled(const struct search *s) { return s->settled; }
 /* What its next trial should win, as a share of the best there is; 0: it does not know. Only bayes does. */
 static inline double search_expects(const struct search *s) { return s->expects; }
 /* The least that was told, as a share of the rule's. */
@@ -135,13 +137,14 @@ struct task_state {
 	size_t trials;  /* proposed so far */
 	double expects; /* see search_expects */
 	bool converged; /* what more trials win is luck */
+	bool settled;   /* see search_settled */
 	bool busy;      /* takes none now */
 	bool done;
 };
 struct task_scheduler {
 	const char *name, *summary;
 	double (*worth)(const struct task_state *t, size_t batch); /* of the next batch; the largest is next */
-	size_t even; /* but each so many-th batch, which the task with fewest trials gets; 0: none */
+	size_t even; /* but each so many-th batch: of tasks not settled, if any, that with fewest trials gets it; 0: none */
 };
 extern const struct task_scheduler task_schedulers[];
 /* The task whose batch is next, the first among equals; one that has converged only when all have or are done.

@@ -483,6 +483,7 @@ static struct tuned *next_task(struct session *s)
 			.trials = t->trials,
 			.expects = t->phase == PHASE_SEARCH ? search_expects(t->search) : 0,
 			.converged = converged,
+			.settled = t->phase == PHASE_SEARCH && search_settled(t->search),
 			.busy = t->in_flight >= IN_FLIGHT_TASK,
 			.done = !searches,
 		};
