@@ -230,6 +230,49 @@ static void test_pairs(const char *strategy)
 	space_free(s);
 }
 
+/* The least of what is one decision away. */
+static double least_around(struct space *s, const struct point *of)
+{
+	struct samples want = {0};
+	double least = INFINITY;
+
+	for (size_t i = 0; i < of->at.n; i++)
+		vec_push(&want, of->at.a[i]);
+	for (size_t i = 0; i < want.n; i++) {
+		for (int k = 0; k < of->at.a[i].n; k++) {
+			want.a[i].decision = of->at.a[i].choice[k];
+			struct point *p = space_point(s, of->origin, &want);
+			least = p ? fmin(least, measure(p)) : least;
+		}
+		want.a[i].decision = of->at.a[i].decision;
+	}
+	vec_free(&want);
+	return least;
+}
+
+/* Where a search has settled, no single decision makes the best better. */
+static void test_settles(void)
+{
+	enum { SEEDS = 20, TRIALS = 400, BATCH = 4 };
+	int there = 0;
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct space *space = space_made_up(&says_nothing);
+		struct search *s = search_new(space, strategy_find("bayes"), seed);
+		struct point *p[BATCH], *best = NULL;
+		size_t n = 0;
+		for (size_t k; n < TRIALS && !search_settled(s) && (k = search_propose(s, BATCH, p)); n += k)
+			for (size_t i = 0; i < k; i++) {
+				search_tell(p[i], measure(p[i]));
+				best = !best || p[i]->measured < best->measured ? p[i] : best;
+			}
+		there += search_settled(s) && least_around(space, best) > 0.999 * best->measured;
+		search_free(s);
+		space_free(space);
+	}
+	ok(there == SEEDS, "bayes: settled where nothing next to it is better, %d of %d seeds", there, SEEDS);
+}
+
 /* Trials until a search is at the best point there is. */
 static size_t trials_to_best(struct search *s)
 {
@@ -293,7 +336,11 @@ static void test_schedulers(void)
 	t[1].trials = 12;
 	ok(schedule_next(gain, t, 3, 4) == 1, "gain: what expects next to nothing waits");
 	t[1].trials = 16;
-	ok(schedule_next(gain, t, 3, 4) == 0, "gain: but each sixth batch is for what has fewest trials");
+	ok(schedule_next(gain, t, 3, 4) == 0, "gain: but each third batch is for what has fewest trials");
+	t[0].settled = true;
+	ok(schedule_next(gain, t, 3, 4) == 1, "of what has not settled");
+	t[1].settled = true;
+	ok(schedule_next(gain, t, 3, 4) == 0, "if anything has not");
 	t[0].trials = t[1].trials = 8;
 	t[0].expects = t[1].expects = 0;
 	t[1].converged = true;
@@ -333,6 +380,7 @@ int main(void)
 	test_quality();
 	test_converges("descent");
 	test_converges("bayes");
+	test_settles();
 	test_pairs("descent");
 	test_pairs("bayes");
 	test_kin("descent");
