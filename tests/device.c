@@ -235,7 +235,8 @@ static void test_join(void)
 	} cases[] = {{{"f32", "f32"}, "as many floats", {1000, 1000}, true},  {{"f32", "f32"}, "some more", {MORE, 1000}, true},
 		     {{"f32", "f32"}, "some less", {1000, MORE}, true},       {{"f32", "f32"}, "twice as many", {2000, 1000}, false},
 		     {{"i64", "i64"}, "integers", {1000, 1000}, false},       {{"f32", "f16"}, "two types", {1000, 2000}, false},
-		     {{"f32", "f32"}, "too many", {1 << 20, 1 << 20}, false}};
+		     {{"f32", "f32"}, "a little too many", {300000, 300000}, true},
+		     {{"f32", "f32"}, "far too many", {1 << 20, 1 << 20}, false}};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct runner_buf buf[2];

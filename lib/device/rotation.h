@@ -9,7 +9,7 @@
 enum { ROTATION_COPIES_MAX = 256 };
 struct rotation {
 	int fd;          /* -1: no file */
-	int copies;      /* 0: the kernel has no constants, or as many bytes of them as are asked for */
+	int copies;      /* 0: the kernel has no constants, or many times the bytes that are asked for */
 	uint64_t stride; /* bytes from set to set */
 	uint64_t used;   /* of these, by constants */
 	bool foreign;    /* there are constants of the other kernel: for timing, not for results */
