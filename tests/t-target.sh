@@ -63,6 +63,18 @@ hone build "$model" --set batch=1 --target 'cpu=x;features=fma,avx2,avx512,vnni,
 code=$?
 [ $code != 0 ] || grep -q 'it lacks avx512fp16' far.c
 say $? "one for a machine that is only described says what it needs"
+for fma512 in '' 'fma512=1;' 'fma512=2;'; do
+	hone build "$model" --set batch=1 --target "cpu=x;features=fma,avx2,avx512;${fma512}l1=32K;l2=512K;l3=8192K;cores=4" -o "wide$fma512/wide" --keep >/dev/null 2>err
+done
+cmp wide/wide.c 'widefma512=2;/wide.c' && ! cmp -s wide/wide.c 'widefma512=1;/wide.c'
+say $? "multiply-adds of 64 bytes a cycle: one has other schedules, two is the usual"
+if grep -q ' avx512vl ' /proc/cpuinfo; then
+	run-cmp './widefma512=1;/wide.so' "$model" --set batch=1 >/dev/null
+	say $? "and they compute the same"
+fi
+hone build "$model" --set batch=1 --target "cpu=x;features=fma;fma512=9;l1=32K;l2=512K;l3=8192K;cores=4" -o never 2>err
+[ $? = 64 ] && [ "$(wc -l <err)" = 1 ]
+say $? "nine of them: 64"
 for quiet in "" --quiet; do
 	HONE_KB=$PWD/kb2 hone tune "$model" $quiet --set batch=1 --runner "$lesser" --only Gemm --trials 2 -o tuned >out 2>err && [ ! -s err ] &&
 		grep -q -e '-march=x86-64-v3' tuned.c && run-cmp tuned.so "$model" --set batch=1 >/dev/null

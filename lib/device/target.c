@@ -2,6 +2,9 @@
 #include "device/target.h"
 #include "common/arena.h"
 #include "common/msg.h"
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,8 +78,22 @@ static void set_features(struct target *t, unsigned features)
 	t->features = features;
 	t->vector_bytes = features & TF_AVX512 ? 64 : features & TF_AVX2 ? 32 : 16;
 	t->vector_regs = features & TF_AVX512 ? 32 : 16;
-	t->fma_ports = 2;
+	t->fma_ports = t->vector_bytes == 64 && t->fma512 ? t->fma512 : 2;
 	t->fma_latency = 4;
+}
+
+/* Zen 4, family 19h, is the only one of AMD's with AVX-512 whose units are of 32 bytes. */
+static int read_fma512(unsigned features)
+{
+#ifdef __x86_64__
+	enum { FAMILY_FIRST = 0xf, FAMILY_ZEN4 = 0x19 };
+	unsigned a, b, c, d;
+
+	if ((features & TF_AVX512) && __builtin_cpu_is("amd") && __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 0xf) == FAMILY_FIRST &&
+	    FAMILY_FIRST + (a >> 20 & 0xff) == FAMILY_ZEN4)
+		return 1;
+#endif
+	return 0;
 }
 
 static unsigned read_features(void)
@@ -133,12 +150,14 @@ struct target target_filled(const struct target *t)
 
 const struct target *target_host(void)
 {
+	unsigned features;
 	cpu_set_t set;
 
 	if (known)
 		return &host;
 	read_cpu_name(&host);
-	set_features(&host, read_features());
+	host.fma512 = read_fma512(features = read_features());
+	set_features(&host, features);
 	read_caches(&host);
 	CPU_ZERO(&set);
 	host.cores = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
@@ -188,10 +207,11 @@ static bool parse_count(const char *s, const char *unit, int64_t least, int64_t 
 
 static bool parse_row(const char *row, struct target *t)
 {
-	enum { CPU = 1, FEATURES = 2, L1 = 4, L2 = 8, L3 = 16, CORES = 32, ALL = 63, KILOBYTES_MAX = 1 << 30, CORES_MAX = 1 << 20 };
-	unsigned have = 0;
+	enum { CPU = 1, FEATURES = 2, L1 = 4, L2 = 8, L3 = 16, CORES = 32, ALL = 63, KILOBYTES_MAX = 1 << 30, CORES_MAX = 1 << 20, PORTS_USUAL = 2 };
+	unsigned have = 0, features = 0;
 	int64_t n;
 
+	t->fma512 = 0;
 	for (const char *s = row; *s; s += strcspn(s, ";"), s += *s == ';') {
 		const char *v = s + strcspn(s, "=;");
 		size_t key = (size_t)(v - s);
@@ -202,8 +222,12 @@ static bool parse_row(const char *row, struct target *t)
 			snprintf(t->cpu, sizeof t->cpu, "%.*s", (int)strcspn(v, ";"), v);
 			have |= CPU;
 		} else if (key == 8 && !strncmp(s, "features", 8)) {
-			set_features(t, parse_features(v, strcspn(v, ";")));
+			features = parse_features(v, strcspn(v, ";"));
 			have |= FEATURES;
+		} else if (key == 6 && !strncmp(s, "fma512", 6)) {
+			if (!parse_count(v, "", 1, PORTS_USUAL, &n))
+				return false;
+			t->fma512 = n < PORTS_USUAL ? (int)n : 0;
 		} else if (key == 5 && !strncmp(s, "cores", 5) && parse_count(v, "", 1, CORES_MAX, &n)) {
 			t->cores = (int)n;
 			have |= CORES;
@@ -212,6 +236,7 @@ static bool parse_row(const char *row, struct target *t)
 			have |= (unsigned)L1 << (s[1] - '1');
 		}
 	}
+	set_features(t, features);
 	return have == ALL;
 }
 
@@ -298,6 +323,8 @@ const char *target_row(const struct target *t)
 	for (int i = 0; i < NFEATURES; i++)
 		if (t->features >> i & 1)
 			n += (size_t)snprintf(row + n, sizeof row - n, "%s%s", row[n - 1] == '=' ? "" : ",", feature_names[i]);
+	if (t->vector_bytes == 64 && t->fma512)
+		n += (size_t)snprintf(row + n, sizeof row - n, ";fma512=%d", t->fma512);
 	snprintf(row + n, sizeof row - n, ";l1=%lldK;l2=%lldK;l3=%lldK;cores=%d;compiler=%s %s", (long long)t->l1 >> 10,
 		 (long long)t->l2 >> 10, (long long)t->l3 >> 10, t->cores, target_compiler(), target_compiler_version());
 	return row;

@@ -11,7 +11,8 @@ struct target {
 	unsigned features;   /* enum target_feature */
 	int vector_bytes;    /* 64, 32 or 16 */
 	int vector_regs;     /* 32 or 16 */
-	int fma_ports, fma_latency; /* what the analytic model assumes */
+	int fma_ports, fma_latency; /* what the analytic model assumes: multiply-adds of vector_bytes a cycle, cycles of one */
+	int fma512;          /* ports of 64 bytes, where they are fewer than of 32; 0: as many */
 	int64_t l1, l2, l3;  /* bytes of data cache one core sees */
 	int cores;
 };
@@ -26,8 +27,8 @@ bool target_find(const char *name, struct target *out);
 #define TARGET_NAMES "native, x86-64, x86-64-v3, x86-64-v4, or a row as kb prints them" /* for messages */
 /* From now on this machine passes for t: target_host is that. NULL, or the features that it lacks. */
 const char *target_pass_for(const struct target *t);
-/* One line that tells targets apart: "cpu=AMD EPYC;features=fma,avx2,avx512;l1=32K;l2=1M;l3=32M;cores=2;gcc=12.2.0". Valid
- * for the life of the process. */
+/* One line that tells targets apart: "cpu=AMD EPYC;features=fma,avx2,avx512;fma512=1;l1=32K;l2=1024K;l3=32768K;cores=2;compiler=gcc 12.2.0";
+ * fma512 where it is known to be less than 2. Valid for the life of the process. */
 const char *target_row(const struct target *t);
 /* Flags for the C compiler ("-march=native ..." spelled out), valid for the life of the process. */
 const char *target_cflags(const struct target *t);

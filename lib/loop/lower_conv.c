@@ -109,7 +109,9 @@ static double direct_cycles(struct lower *L)
 }
 
 /* A transform takes some n^3 cycles a vector of channels, n points a side of a tile: 0.4 to 0.55 on a Zen 3 (8 to 16 channels, 28x28
- * and 56x56). Of AVX-512 it is not known. */
+ * and 56x56). Of AVX-512 it is not known; where units do halves of vectors the choices that follow have, of the time of what 2
+ * multiply-adds a cycle would have chosen, 0.67 (512 channels, 7x7: F(2x2), not direct), 0.83 (256, 14x14: F(4x4), not F(2x2)), 0.87
+ * (64 -> 256, 13x13) and 1.05 (48 -> 192, 13x13; Zen 4). */
 static double winograd_cycles(struct lower *L, int m)
 {
 	const int64_t *out = L->out_shape[0];

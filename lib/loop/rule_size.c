@@ -6,6 +6,8 @@
 
 static int vector_regs(struct loop_prog *p) { return target_filled(p->target).vector_regs; }
 static int fma_ports(struct loop_prog *p) { return target_filled(p->target).fma_ports; }
+/* Units have half the width of vectors (Zen 4): one multiply-add a cycle, one load of a vector, or two of a number for all lanes. */
+static bool in_halves(struct loop_prog *p) { return fma_ports(p) == 1; }
 
 /* A window that is written out whole: what its rows' taps have in common is loaded once, where registers hold it beside the
  * sums; or, of several vectors, the weights of a row of the window beside them (taps_innermost; with stride 2 that takes 1.01 to 1.04 of
@@ -20,7 +22,7 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
 	const struct stage *s = lstage(p, q->anchor);
 	int64_t row, tap;
 
-	if (q->t < 0 || reduce_steps(p, q) > WINDOW_MAX || vector_regs(p) > 16)
+	if (q->t < 0 || reduce_steps(p, q) > WINDOW_MAX || (vector_regs(p) > 16 && !in_halves(p)))
 		return (struct window){0};
 	for (int i = 0; i < q->nread; i++) {
 		ex_id e = q->read[i];
@@ -41,10 +43,11 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
  * has not been measured, and is not used. What calls a function waits for it once a tile, and leaves half of the registers: 3x3 with a
  * Swish, tiles of 7 or 8 rows have 0.95 to 0.97 of the time of 4 x 2 vectors, 5 rows 1.05, 14 rows 1.2; with stride 2 8 rows 0.92 to
  * 0.97 of that of 5. */
+enum { SUMS_BESIDE_CALL = 8 };
+static const double call_cycles = 29;
 static double window_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
 {
-	enum { SUMS_BESIDE_CALL = 8 };
-	static const double loads_a_cycle = 1.8, once = 2, call = 29;
+	static const double loads_a_cycle = 1.8, once = 2;
 	const struct stage *s = lstage(p, q->anchor);
 	double steps = reduce_steps(p, q), together = (double)w.stride * (ceil(rows) - 1) + (double)w.taps, loads = rows * vectors; /* stores */
 
@@ -57,7 +60,33 @@ static double window_cost(struct loop_prog *p, const struct tile *q, struct wind
 		bool shared = q->read[i] == w.read && held;
 		loads += steps * (along ? vectors : 1) * (shared ? together / (double)w.taps : down ? rows : 1);
 	}
-	return fmax(steps * rows * vectors / fma_ports(p), loads / loads_a_cycle) + (q->function ? call : once);
+	return fmax(steps * rows * vectors / fma_ports(p), loads / loads_a_cycle) + (q->function ? call_cycles : once);
+}
+
+/* The same in 32 registers of which the units do halves. A vector of a tile costs once what five or six rows take: of depthwise 3x3
+ * with a Clip, 14 columns, one vector, tiles of 14, 7 and 4 rows have 0.80, 0.88 and 1.10 of the time of 14 x 2; with stride 2,
+ * 112 columns, of 14, 7 and 4 rows 0.94, 0.84 and 0.81, for of 14 the columns do not fit in registers. */
+static double halves_window_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
+{
+	static const double once = 14;
+	const struct stage *s = lstage(p, q->anchor);
+	double steps = reduce_steps(p, q), together = (double)w.stride * (ceil(rows) - 1) + (double)w.taps, loads = rows * vectors;
+
+	if (q->function && rows * vectors > SUMS_BESIDE_CALL)
+		return INFINITY;
+	for (int i = 0; i < q->nread; i++) {
+		bool along = read_uses(p, q->read[i], s->axis[q->v].var), down = read_uses(p, q->read[i], s->axis[q->t].var);
+		bool shared = q->read[i] == w.read && vectors * (ceil(rows) + together + 1) < vector_regs(p);
+		loads += steps * (along ? vectors : 1) * (shared ? together / (double)w.taps : down ? rows : 1);
+	}
+	return fmax(steps * rows * vectors, loads) + (q->function ? call_cycles : once * vectors);
+}
+
+/* What borders fill is asked step by step, and the middle is no loop of its own: 0.71 to 0.89 of the time of depthwise 3x3, 28x28
+ * to 112x112, in halves, where loops that were cut have 0.80 to 0.99; 14x14 and 7x7 1.00; with a Swish 0.99 to 1.05. */
+bool better_guards(struct loop_prog *p, const struct tile *q)
+{
+	return in_halves(p) && !q->function && find_window(p, q).read;
 }
 
 /* What a tile costs once: zeroing, writing back, the epilogue. In 16 registers these run beside the next tile's multiply-adds where no
@@ -86,6 +115,28 @@ static double row_cost(double panels, int vectors)
 	return panels * vectors * streams[vectors < 8 ? vectors : 8];
 }
 
+/* Cycles of a tile of contractions in halves. Multiply-adds bound nearly all tiles, so what tells them apart is what is not hidden
+ * behind them: a little of each load, more of vectors that come from beyond the first level, and what a tile costs once, which runs
+ * beside the next tile where there are few sums of one vector, and waits where registers are full. Fitted to 21 tiles of 60
+ * convolutions (resnet50, mobilenet_v2, Zen 4); of the time of 14 x 2: 1x1 of 16 and 24 steps 14 x 1 has 0.88 and 0.91, of 64 and 96
+ * steps 6 x 4 0.95 and 0.96, of 1024 to 2048 steps 6 x 4 0.98 to 1.00, 14 x 1 1.1 to 1.6. */
+static double halves_cost(struct loop_prog *p, const struct tile *q, double mean_rows, int sums, int vectors, int lanes)
+{
+	enum { FEW = 14, MANY = 24 };
+	static const double broadcast = 0.045, near = 0.02, far = 0.12, holds = 0.9;
+	const struct stage *s = lstage(p, q->anchor);
+	double vector = panel_bytes(p, q, vectors, lanes) > holds * (double)target_filled(p->target).l1 ? far : near, loads = 0, waits = 0;
+	double once = q->function ? sums + 8 : sums > MANY ? 2.5 * sums : sums > FEW || vectors > 1 ? 1.5 * sums : 3;
+
+	for (int i = 0; i < q->nread; i++) {
+		bool along = read_uses(p, q->read[i], s->axis[q->v].var);
+		double n = (along ? vectors : 1) * (read_uses(p, q->read[i], s->axis[q->t].var) ? mean_rows : 1);
+		loads += along ? n : n / 2;
+		waits += along ? n * vector : n * broadcast;
+	}
+	return reduce_steps(p, q) * (fmax(fmax(mean_rows * vectors, loads), target_filled(p->target).fma_latency) + waits) + once;
+}
+
 /* Cycles for the whole anchor with a tile of rows x vectors: the steps of its reduction, each bound by multiply-adds,
  * loads or latency, and what a tile costs once. Balanced tiles: the mean number of rows counts. */
 static double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
@@ -99,7 +150,9 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 	if (row_by_matrix(p, q))
 		return steps * row_cost(panels, vectors);
 	if (w.read)
-		return panels * tiles * window_cost(p, q, w, mean_rows, vectors);
+		return panels * tiles * (in_halves(p) ? halves_window_cost : window_cost)(p, q, w, mean_rows, vectors);
+	if (q->t >= 0 && in_halves(p))
+		return panels * tiles * halves_cost(p, q, mean_rows, rows * vectors, vectors, lanes);
 	for (int i = 0; i < q->nread; i++) {
 		bool along = read_uses(p, q->read[i], s->axis[q->v].var);
 		bool down = q->t >= 0 && read_uses(p, q->read[i], s->axis[q->t].var);
@@ -180,7 +233,9 @@ bool rows_first(struct loop_prog *p, const struct tile *q)
 	return !is_window(p, q) && reduce_steps(p, q) >= LONG && still > l2 && moves <= l2;
 }
 
-/* Rows that the first level of cache holds side by side: rows a multiple of 4 KB apart lie in one set. */
+/* Rows that the first level of cache holds side by side: rows a multiple of 4 KB apart lie in one set. All of its ways but one, in
+ * halves (Zen 4): 7 x 2 of 512 channels 14x14, 3x3 with stride 2, and 7 x 4 of 1024, 1x1 with stride 2, have 0.85 and 0.87 of the time
+ * of 4 x 4, and 14 x 2 take 1.15 to 1.3 times as long as 7 x 2. */
 static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
@@ -188,7 +243,7 @@ static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 	for (int i = 0; q->t >= 0 && i < q->nread; i++) {
 		int64_t step;
 		if (!read_uses(p, q->read[i], s->axis[q->v].var) && read_step(p, q->read[i], s->axis[q->t].var, &step) && step && step * 4 % 4096 == 0)
-			return ways > 6 ? ways - 3 : 4;
+			return in_halves(p) ? ways - 1 : ways > 6 ? ways - 3 : 4;
 	}
 	return INT64_MAX;
 }

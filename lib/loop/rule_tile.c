@@ -439,7 +439,7 @@ static bool split_rows(struct rule *r, struct tile *q)
 static void cut_borders(struct rule *r, struct tile *q)
 {
 	static const char *const border[] = {"partition", "guards"};
-	if (!q->fills || rule_word(r, "border", border, 2, 0) == 1)
+	if (!q->fills || rule_word(r, "border", border, 2, better_guards(r->p, q)) == 1)
 		return;
 	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
 		if (a != q->v)

@@ -47,6 +47,8 @@ double panel_room(struct loop_prog *p);
 int unrolled_steps(const struct tile *q, int64_t steps);
 /* Had each tile of rows better go over all panels, than each panel over all rows? */
 bool rows_first(struct loop_prog *p, const struct tile *q);
+/* Had what borders fill better be asked where it is read, than loops be cut there? */
+bool better_guards(struct loop_prog *p, const struct tile *q);
 /* Sums over rows of an operand that lie apart in memory, nothing of them used twice (global pooling)? In 16 registers they go over two
  * lines of cache of each row at a time: of the time with 6 or 7 vectors 0.66 (144 channels, 56x56), 0.79 (96, 56x56), 0.91
  * (1280, 7x7), 1.02 (480, 14x14), Zen 3. */
