@@ -115,11 +115,25 @@ static double row_cost(double panels, int vectors)
 	return panels * vectors * streams[vectors < 8 ? vectors : 8];
 }
 
+/* Operands of what follows that come from beyond the second level. */
+static int far_operands(struct loop_prog *p, const struct tile *q)
+{
+	ex_id read[READS_MAX];
+	int far = 0;
+
+	for (int i = 0, n = q->result ? stage_all_reads(p, q->result, read) : 0; i < n; i++) {
+		buf_id b = lex(p, read[i])->buf;
+		far += lbuf(p, b)->scope == SCOPE_IN && 4 * buf_elems(p, b) > target_filled(p->target).l2;
+	}
+	return far;
+}
+
 /* Cycles of a tile of contractions in halves. Multiply-adds bound nearly all tiles, so what tells them apart is what is not hidden
  * behind them: a little of each load, more of vectors that come from beyond the first level, and what a tile costs once, which runs
  * beside the next tile where there are few sums of one vector, and waits where registers are full. Fitted to 21 tiles of 60
  * convolutions (resnet50, mobilenet_v2, Zen 4); of the time of 14 x 2: 1x1 of 16 and 24 steps 14 x 1 has 0.88 and 0.91, of 64 and 96
- * steps 6 x 4 0.95 and 0.96, of 1024 to 2048 steps 6 x 4 0.98 to 1.00, 14 x 1 1.1 to 1.6. */
+ * steps 6 x 4 0.95 and 0.96, of 1024 to 2048 steps 6 x 4 0.98 to 1.00, 14 x 1 1.1 to 1.6; of 64 and 128 steps to 1.6 and 3.2 MB
+ * that are added to as many, 7 x 1 has 0.91 and 0.96. */
 static double halves_cost(struct loop_prog *p, const struct tile *q, double mean_rows, int sums, int vectors, int lanes)
 {
 	enum { FEW = 14, MANY = 24 };
@@ -128,6 +142,7 @@ static double halves_cost(struct loop_prog *p, const struct tile *q, double mean
 	double vector = panel_bytes(p, q, vectors, lanes) > holds * (double)target_filled(p->target).l1 ? far : near, loads = 0, waits = 0;
 	double once = q->function ? sums + 8 : sums > MANY ? 2.5 * sums : sums > FEW || vectors > 1 ? 1.5 * sums : 3;
 
+	once *= 1 + 2 * far_operands(p, q);
 	for (int i = 0; i < q->nread; i++) {
 		bool along = read_uses(p, q->read[i], s->axis[q->v].var);
 		double n = (along ? vectors : 1) * (read_uses(p, q->read[i], s->axis[q->t].var) ? mean_rows : 1);

@@ -28,7 +28,7 @@ static const struct argp_option options[] = {
 	{"cost-model", OPT_COST, "NAME", 0, "what ranks schedules before they are timed: analytic or none", 0},
 	{"scheduler", OPT_SCHEDULER, "NAME", 0, "which task is next: gain or round", 0},
 	{"seed", OPT_SEED, "N", 0, "of what is random in the search; 1", 0},
-	{"rotation", OPT_ROTATION, "MB", 0, "megabytes of constants that calls go through; as the model has, at most 32", 0},
+	{"rotation", OPT_ROTATION, "MB", 0, "megabytes of constants that calls go through; as the model has, at most 128", 0},
 	{"only", OPT_ONLY, "WHAT", 0, "tune these: name (or pattern) or operator of a node, or digest of a task", 0},
 	{"skip", OPT_SKIP, "WHAT", 0, "do not tune these", 0},
 	{"runner", OPT_RUNNER, "COMMAND", 0, "where kernels run: \"ssh box run-dev --serve\"; repeated: side by side", -1},
