@@ -37,14 +37,16 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
 	return (struct window){0};
 }
 
+/* What calls a function: sums that registers hold beside the call, and its cycles. */
+enum { SUMS_BESIDE_CALL = 8 };
+static const double call_cycles = 29;
+
 /* Cycles of a tile of a window that is written out. Nothing waits: the next tile's sums are others, and what a tile costs once
  * runs beside its multiply-adds. Loads seldom come at their full rate where each multiply-add has one (depthwise 3x3 of 16
  * registers, all in the first level, Zen 3: 14 rows take 83 cycles, 7 that share loads 67 for two tiles). With 32 registers it
- * has not been measured, and is not used. What calls a function waits for it once a tile, and leaves half of the registers: 3x3 with a
+ * is measured and used in halves only: halves_window_cost. What calls a function waits for it once a tile, and leaves half of the registers: 3x3 with a
  * Swish, tiles of 7 or 8 rows have 0.95 to 0.97 of the time of 4 x 2 vectors, 5 rows 1.05, 14 rows 1.2; with stride 2 8 rows 0.92 to
  * 0.97 of that of 5. */
-enum { SUMS_BESIDE_CALL = 8 };
-static const double call_cycles = 29;
 static double window_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
 {
 	static const double loads_a_cycle = 1.8, once = 2;
@@ -123,7 +125,7 @@ static int far_operands(struct loop_prog *p, const struct tile *q)
 
 	for (int i = 0, n = q->result ? stage_all_reads(p, q->result, read) : 0; i < n; i++) {
 		buf_id b = lex(p, read[i])->buf;
-		far += lbuf(p, b)->scope == SCOPE_IN && 4 * buf_elems(p, b) > target_filled(p->target).l2;
+		far += lbuf(p, b)->scope == SCOPE_IN && (int64_t)dtype_size(lbuf(p, b)->dtype) * buf_elems(p, b) > target_filled(p->target).l2;
 	}
 	return far;
 }
