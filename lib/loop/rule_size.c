@@ -37,9 +37,26 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
 	return (struct window){0};
 }
 
+/* Taps of a row of the window that all rows of a tile read together. */
+static double window_together(struct window w, double rows) { return (double)w.stride * (ceil(rows) - 1) + (double)w.taps; }
+
 /* What calls a function: sums that registers hold beside the call, and its cycles. */
 enum { SUMS_BESIDE_CALL = 8 };
 static const double call_cycles = 29;
+
+/* Loads and stores of such a tile; held: what its rows' taps have in common stays in registers. */
+static double window_loads(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors, bool held)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	double together = window_together(w, rows), loads = rows * vectors; /* stores */
+
+	for (int i = 0; i < q->nread; i++) {
+		bool along = read_uses(p, q->read[i], s->axis[q->v].var), down = read_uses(p, q->read[i], s->axis[q->t].var);
+		bool shared = q->read[i] == w.read && held;
+		loads += reduce_steps(p, q) * (along ? vectors : 1) * (shared ? together / (double)w.taps : down ? rows : 1);
+	}
+	return loads;
+}
 
 /* Cycles of a tile of a window that is written out. Nothing waits: the next tile's sums are others, and what a tile costs once
  * runs beside its multiply-adds. Loads seldom come at their full rate where each multiply-add has one (depthwise 3x3 of 16
@@ -50,19 +67,13 @@ static const double call_cycles = 29;
 static double window_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
 {
 	static const double loads_a_cycle = 1.8, once = 2;
-	const struct stage *s = lstage(p, q->anchor);
-	double steps = reduce_steps(p, q), together = (double)w.stride * (ceil(rows) - 1) + (double)w.taps, loads = rows * vectors; /* stores */
+	bool held = vectors * (ceil(rows) + window_together(w, rows)) <= vector_regs(p) ||
+		    (vectors > 1 && w.stride == 1 && !q->function && vectors * (ceil(rows) + (double)w.taps) < vector_regs(p));
+	double loads = window_loads(p, q, w, rows, vectors, held);
 
 	if (q->function && rows * vectors > SUMS_BESIDE_CALL)
 		return INFINITY;
-	for (int i = 0; i < q->nread; i++) {
-		bool along = read_uses(p, q->read[i], s->axis[q->v].var), down = read_uses(p, q->read[i], s->axis[q->t].var);
-		bool held = vectors * (ceil(rows) + together) <= vector_regs(p) ||
-			    (vectors > 1 && w.stride == 1 && !q->function && vectors * (ceil(rows) + (double)w.taps) < vector_regs(p));
-		bool shared = q->read[i] == w.read && held;
-		loads += steps * (along ? vectors : 1) * (shared ? together / (double)w.taps : down ? rows : 1);
-	}
-	return fmax(steps * rows * vectors / fma_ports(p), loads / loads_a_cycle) + (q->function ? call_cycles : once);
+	return fmax(reduce_steps(p, q) * rows * vectors / fma_ports(p), loads / loads_a_cycle) + (q->function ? call_cycles : once);
 }
 
 /* The same in 32 registers of which the units do halves. A vector of a tile costs once what five or six rows take: of depthwise 3x3
@@ -71,17 +82,12 @@ static double window_cost(struct loop_prog *p, const struct tile *q, struct wind
 static double halves_window_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
 {
 	static const double once = 14;
-	const struct stage *s = lstage(p, q->anchor);
-	double steps = reduce_steps(p, q), together = (double)w.stride * (ceil(rows) - 1) + (double)w.taps, loads = rows * vectors;
+	bool held = vectors * (ceil(rows) + window_together(w, rows) + 1) < vector_regs(p);
+	double loads = window_loads(p, q, w, rows, vectors, held);
 
 	if (q->function && rows * vectors > SUMS_BESIDE_CALL)
 		return INFINITY;
-	for (int i = 0; i < q->nread; i++) {
-		bool along = read_uses(p, q->read[i], s->axis[q->v].var), down = read_uses(p, q->read[i], s->axis[q->t].var);
-		bool shared = q->read[i] == w.read && vectors * (ceil(rows) + together + 1) < vector_regs(p);
-		loads += steps * (along ? vectors : 1) * (shared ? together / (double)w.taps : down ? rows : 1);
-	}
-	return fmax(steps * rows * vectors, loads) + (q->function ? call_cycles : once * vectors);
+	return fmax(reduce_steps(p, q) * rows * vectors, loads) + (q->function ? call_cycles : once * vectors);
 }
 
 /* What borders fill is asked step by step, and the middle is no loop of its own: 0.71 to 0.89 of the time of depthwise 3x3, 28x28
