@@ -15,7 +15,6 @@
 #include "common/rng.h"
 #include "device/isolate.h"
 #include "device/region.h"
-#include "device/rotation.h"
 #include "device/runner_impl.h"
 #include "device/serve.h"
 #include "device/toolchain.h"
@@ -221,39 +220,6 @@ static void test_foreign(void)
 		bool slow = z.result.ratio > 2;
 		ok(!z.error && z.result.npairs && slow == !!rotations[i], "other constants %s: %.3f of the time%s%s", i ? "in turn" : "where they were",
 		   z.result.ratio, z.why ? ", " : "", z.why ? z.why : "");
-	}
-}
-
-/* Which kernels go through the same copies of constants. */
-static void test_join(void)
-{
-	enum { MORE = 1100 };
-	static const struct {
-		const char *type[2], *what;
-		int64_t n[2];
-		bool join;
-	} cases[] = {{{"f32", "f32"}, "as many floats", {1000, 1000}, true},  {{"f32", "f32"}, "some more", {MORE, 1000}, true},
-		     {{"f32", "f32"}, "some less", {1000, MORE}, true},       {{"f32", "f32"}, "twice as many", {2000, 1000}, false},
-		     {{"i64", "i64"}, "integers", {1000, 1000}, false},       {{"f32", "f16"}, "two types", {1000, 2000}, false},
-		     {{"f32", "f32"}, "a little too many", {300000, 300000}, true},
-		     {{"f32", "f32"}, "far too many", {1 << 20, 1 << 20}, false}};
-
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct runner_buf buf[2];
-		struct runner_build b[2];
-		struct rotation r[2], was[2];
-		for (int k = 0; k < 2; k++) {
-			buf[k] = (struct runner_buf){cases[i].type[k], 1, &cases[i].n[k], k ? "marked" : "", cases[i].n[k], 0};
-			b[k] = (struct runner_build){.nconst = 1, .buf = &buf[k]};
-			was[k] = r[k] = rotation_of(&b[k], 1 << 20);
-		}
-		rotation_join(r, (const struct runner_build *const[2]){&b[0], &b[1]}, 1 << 20);
-		bool one = r[0].stride == r[1].stride && r[0].copies == r[1].copies && r[0].copies > 1 && r[0].foreign && !r[1].foreign &&
-			   r[0].stride >= was[0].stride && r[0].stride >= was[1].stride;
-		bool two = true;
-		for (int k = 0; k < 2; k++)
-			two = two && r[k].stride == was[k].stride && r[k].copies == was[k].copies && !r[k].foreign;
-		ok(cases[i].join ? one : two, "%s: %s", cases[i].what, cases[i].join ? "one set" : "two");
 	}
 }
 
@@ -798,7 +764,6 @@ int main(int argc, char **argv)
 	test_spikes();
 	test_rotation();
 	test_foreign();
-	test_join();
 	test_rotations_kept();
 	test_matmul();
 	test_errors();

@@ -3,7 +3,6 @@
 #include <string.h>
 #include "device/runner_impl.h"
 #include "device/target.h"
-#include "graph/module.h"
 #include "tap.h"
 
 static struct arena arena;
@@ -161,29 +160,9 @@ static void test_answers(void)
 	}
 }
 
-/* A power of two of megabytes, up to where none are left in the third level. */
-static void test_rotation(void)
-{
-	static const struct {
-		int64_t model, l3, rotation; /* MB */
-	} cases[] = {{1, 16, 0}, {3, 16, 4}, {20, 4, 32}, {100, 4, 32}, {100, 16, 64}, {100, 32, 128}, {40, 32, 64}, {1000, 32, 128}, {1000, 256, 128}};
-
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct tensor half = {.nbytes = (size_t)cases[i].model << 19};
-		struct module *m = module_new();
-		for (int k = 0; k < 2; k++)
-			vec_push(&m->values, ((struct value){.kind = VAL_CONST, .tensor = &half}));
-		struct target t = {.l2 = 1 << 20, .l3 = cases[i].l3 << 20};
-		ok(runner_rotation(m, &t) == (uint64_t)cases[i].rotation << 20, "%d MB of constants, %d MB shared: %d in turn", (int)cases[i].model,
-		   (int)cases[i].l3, (int)cases[i].rotation);
-		module_free(m);
-	}
-}
-
 int main(void)
 {
 	test_fake();
-	test_rotation();
 	test_commands();
 	test_answers();
 	arena_release(&arena);
