@@ -16,9 +16,11 @@
 #include "op/task.h"
 #include "answer.h"
 
-enum { OPT_BUDGET = 1000, OPT_ROTATION, MODELS_MAX = 3, TRIES = 3 };
+enum { OPT_BUDGET = 1000, OPT_ROTATION, MODELS_MAX = 3, TRIES = 3, TRIES_MAX = 8, NARROW_TRIES = 3 };
 #define LOST  0.01
 #define APART 0.02
+#define WIDTH 0.03
+#define NARROW 0.01
 static double budget = 3;
 static int64_t rotation = -1;
 static struct arena arena;
@@ -59,16 +61,49 @@ static int by_ratio(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static struct runner_result try_once(struct digest task, struct digest a, struct digest base, uint64_t seed, double width)
+{
+	runner_try(r, &(struct runner_try){.task = task, .artifact = a, .base = base, .budget = budget, .seed = seed,
+						   .rotation = (uint64_t)rotation, .width = width});
+	return next().result;
+}
+
 /* Until enough is known to say in which 2% it is. */
 static struct runner_result compare(struct digest task, struct digest a, struct digest base, uint64_t seed)
 {
 	struct runner_result x;
 
-	do {
-		runner_try(r, &(struct runner_try){.task = task, .artifact = a, .base = base, .budget = budget, .seed = seed,
-							   .rotation = (uint64_t)rotation, .width = 0.03});
-		x = next().result;
-	} while (x.verdict == VERDICT_UNSURE && ++seed % 8);
+	do
+		x = try_once(task, a, base, seed, WIDTH);
+	while (x.verdict == VERDICT_UNSURE && ++seed % TRIES_MAX);
+	return x;
+}
+
+static bool is_inside(const struct runner_result *x) { return x->lo >= 1 / (1 + APART) && x->hi <= 1 + APART; }
+static bool is_outside(const struct runner_result *x) { return x->lo > 1 + APART || x->hi < 1 / (1 + APART); }
+
+/* Base against candidate. */
+static struct runner_result turned(struct runner_result x)
+{
+	double lo = x.lo;
+
+	x.lo = 1 / x.hi;
+	x.hi = 1 / lo;
+	x.ratio = 1 / x.ratio;
+	x.verdict = x.verdict == VERDICT_FASTER ? VERDICT_SLOWER : x.verdict == VERDICT_SLOWER ? VERDICT_FASTER : x.verdict;
+	return x;
+}
+
+/* Until it is known whether they are within 2% of each other. What is slower ends with any interval, so where that leaves it open
+ * the faster one is tried against the slower. */
+static struct runner_result compare_two(struct digest task, struct digest a, struct digest b, uint64_t seed)
+{
+	struct runner_result x = compare(task, a, b, seed);
+
+	for (int i = 0; i < NARROW_TRIES && verdict_timed(x.verdict) && !is_inside(&x) && !is_outside(&x); i++) {
+		seed += TRIES_MAX * TRIES;
+		x = x.ratio > 1 ? turned(try_once(task, b, a, seed, NARROW)) : try_once(task, a, b, seed, NARROW);
+	}
 	return x;
 }
 
@@ -126,10 +161,10 @@ static struct row prepare(const struct task *t, struct module *const *model, int
 /* Without a trace: the default against itself. */
 static void try_row(const struct task *t, struct row *x, int n, int k)
 {
-	x->ratio[k] = compare(x->task, x->tuned, x->base, 8 * t->digest.lo + 1 + 8 * (uint64_t)k);
+	x->ratio[k] = compare(x->task, x->tuned, x->base, TRIES_MAX * (t->digest.lo + (uint64_t)k) + 1);
 	x->apart[k] = (struct runner_result){.ratio = 1, .lo = 1, .hi = 1, .verdict = VERDICT_TIE};
 	if (n > 2 && !digest_eq(x->tuned, x->other))
-		x->apart[k] = compare(x->task, x->tuned, x->other, 8 * t->digest.hi + 1 + 8 * (uint64_t)k);
+		x->apart[k] = compare_two(x->task, x->tuned, x->other, TRIES_MAX * (t->digest.hi + (uint64_t)k) + 1);
 }
 
 static void print_row(const struct task *t, struct row *row, int n, struct total *sum)
@@ -147,7 +182,7 @@ static void print_row(const struct task *t, struct row *row, int n, struct total
 	       row->traced ? x.hi : 1, row->traced ? verdict_name(x.verdict) : "default");
 	if (n > 2) {
 		sum->same += same;
-		sum->inside += y.lo >= 1 / (1 + APART) && y.hi <= 1 + APART;
+		sum->inside += is_inside(&y);
 		if (fmax(y.ratio, 1 / y.ratio) > sum->apart) {
 			sum->apart = fmax(y.ratio, 1 / y.ratio);
 			sum->where = t->title;

@@ -49,6 +49,11 @@ enum verdict {
 	VERDICT_COUNT
 };
 const char *verdict_name(enum verdict v); /* "faster" ... "build error" */
+/* Did the kernel run and give the right numbers, as far as it was checked (device/trial.h)? */
+static inline bool verdict_timed(enum verdict v)
+{
+	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
+}
 
 /* Storage of one buffer of a kernel: what the runner must make ready. */
 struct runner_buf {

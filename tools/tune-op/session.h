@@ -123,11 +123,6 @@ void session_show(const struct session *s, struct progress *p, double deadline);
 static inline size_t trials_done(const struct tuned *t) { return t->curve.n ? t->curve.n : t->known; }
 
 struct slot *slot_new(struct tuned *t, struct point *p, int look);
-/* Did the kernel run and give the right numbers, as far as it was checked (device/trial.h)? */
-static inline bool verdict_timed(enum verdict v)
-{
-	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
-}
 
 /* confirm.c. The first so many looks at the best point that has time within so much of the champion's; one more where those
  * there are leave it open; the final one, for what was faster in all looks, and by more than a tie than the champion; and one
