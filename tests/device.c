@@ -533,8 +533,8 @@ static void test_regions(void)
 	struct regions g = {0};
 	unsigned char there;
 
-	regions_add(&g, 5000, false);
-	regions_add(&g, 5000, true);
+	regions_add(&g, 5000, REGION_RESULT);
+	regions_add(&g, 5000, REGION_INPUT);
 	const char *why = regions_open(&g);
 	if (!ok(!why && !regions_map_ours(&g), "regions"))
 		return;

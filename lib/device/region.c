@@ -5,16 +5,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, ALIGN = 64, STRIDE = 13 * ALIGN };
+enum { PAGE = 4096, LARGE = 2 << 20, ALIGN = 64, STRIDE = 13 * ALIGN };
 
 static uint64_t up(uint64_t n, uint64_t to)
 {
 	return (n + to - 1) / to * to;
 }
 
-int regions_add(struct regions *g, uint64_t bytes, bool operand)
+int regions_add(struct regions *g, uint64_t bytes, enum region_kind kind)
 {
-	struct region r = {.bytes = bytes, .mapped = up(bytes, PAGE) + PAGE, .at = g->size[operand], .operand = operand, .file = -1};
+	bool operand = kind != REGION_RESULT;
+	struct region r = {.bytes = bytes, .mapped = up(bytes, PAGE) + PAGE, .at = g->size[operand], .operand = operand,
+			   .moves = kind != REGION_CONSTANT, .file = -1};
 
 	g->size[operand] += r.mapped;
 	g->reserved += r.mapped + PAGE;
@@ -31,11 +33,32 @@ int regions_add_file(struct regions *g, int fd, uint64_t bytes)
 	return (int)g->r.n - 1;
 }
 
+/* Address space for what is timed elsewhere. */
+static bool reserve_arena(struct regions *g)
+{
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < g->r.n; i++)
+		size += g->r.a[i].moves ? g->r.a[i].mapped : 0;
+	g->arena_size = up(size, LARGE);
+	g->arena_reserve = mmap(NULL, g->arena_size + 2 * LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (g->arena_reserve == MAP_FAILED)
+		return false;
+	g->arena = (char *)up((uint64_t)(uintptr_t)g->arena_reserve + PAGE, LARGE);
+	char *p = g->arena;
+	for (size_t i = 0; i < g->r.n; i++)
+		if (g->r.a[i].moves) {
+			g->r.a[i].timed = p;
+			p += g->r.a[i].mapped;
+		}
+	return true;
+}
+
 const char *regions_open(struct regions *g)
 {
 	g->reserved += PAGE;
 	g->reserve = mmap(NULL, g->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (g->reserve == MAP_FAILED)
+	if (g->reserve == MAP_FAILED || !reserve_arena(g))
 		return "no address space for the buffers";
 	char *p = g->reserve + PAGE;
 	for (size_t i = 0; i < g->r.n; i++) {
@@ -59,7 +82,24 @@ const char *regions_map_theirs(struct regions *g)
 			 ours ? g->fd[r->operand] : r->file, (off_t)r->at) == MAP_FAILED)
 			return "mmap of a buffer";
 	}
+	if (mprotect(g->arena, g->arena_size, PROT_READ | PROT_WRITE))
+		return "memory for buffers that are timed";
+	madvise(g->arena, g->arena_size, MADV_HUGEPAGE);
 	return NULL;
+}
+
+void regions_to_timed(const struct regions *g, bool operands)
+{
+	for (size_t i = 0; i < g->r.n; i++)
+		if (g->r.a[i].moves && g->r.a[i].operand == operands)
+			memcpy(g->r.a[i].timed, g->r.a[i].theirs, g->r.a[i].mapped);
+}
+
+void regions_from_timed(const struct regions *g)
+{
+	for (size_t i = 0; i < g->r.n; i++)
+		if (g->r.a[i].moves && !g->r.a[i].operand)
+			memcpy(g->r.a[i].theirs, g->r.a[i].timed, g->r.a[i].mapped);
 }
 
 const char *regions_map_ours(struct regions *g)
@@ -83,6 +123,8 @@ void regions_close(struct regions *g)
 	vec_free(&g->r);
 	if (g->reserve && g->reserve != MAP_FAILED)
 		munmap(g->reserve, g->reserved);
+	if (g->arena_reserve && g->arena_reserve != MAP_FAILED)
+		munmap(g->arena_reserve, g->arena_size + 2 * LARGE);
 	for (int k = 0; k < 2; k++) {
 		if (g->ours[k])
 			munmap(g->ours[k], g->size[k]);

@@ -202,6 +202,13 @@ static void time_block(struct call *c, const struct order *o, struct shared *out
 	}
 }
 
+static void take_written(struct subject *s, const struct order *o)
+{
+	for (int k = 0; k < 2; k++)
+		if (o->written[k])
+			regions_to_timed(s->regions, k);
+}
+
 static bool obey(struct subject *s, struct call *c, const struct order *o)
 {
 	const char *why = NULL;
@@ -215,14 +222,18 @@ static bool obey(struct subject *s, struct call *c, const struct order *o)
 	case ORDER_SEAL: return !isolate_seal(&s->limits);
 	case ORDER_RUN:
 		set_arguments(s, &c[o->which], o->which, o->place, o->timed);
+		take_written(s, o);
 		litter(&s->rng);
 		uint64_t t = now_ns();
 		call(&c[o->which], 0, o->times);
 		s->shared->run_ns = now_ns() - t;
+		if (o->place == PLACE_TIMED && !o->timed)
+			regions_from_timed(s->regions);
 		return true;
 	case ORDER_TIME:
 		set_arguments(s, &c[CANDIDATE], CANDIDATE, o->place, true);
 		set_arguments(s, &c[BASE], BASE, o->place, true);
+		take_written(s, o);
 		time_block(c, o, s->shared);
 		return true;
 	}

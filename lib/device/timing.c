@@ -15,7 +15,7 @@ enum { MOST_ROUNDS = 6, FEW_ROUNDS = 3 };
 #define LITTLE     0.06  /* of what the core's own caches hold: not worth settling */
 #define SILENCE    0.025 /* seconds to wait for the end of a slow phase with all else standing still, */
 #define PATIENCE   0.15  /* and in all: what a new try costs that begins with no pairs */
-#define BASE_SLOW  1.25  /* times what the base takes in a quiet phase */
+#define BASE_SLOW  1.12  /* times what the base takes in a quiet phase */
 #define BASE_OTHER 1.6   /* and beside nobody who meddles with it, wherever it lies */
 #define SLOW_SHARE 0.4   /* of the budget may be lost in them besides; */
 #define SLOW_TIMES 1     /* so many times the budget, where it gets on: */

@@ -66,12 +66,12 @@ static void plan_regions(struct run *x)
 			if (there)
 				*mine = result ? other->out[k] : constant ? other->constant[k] : other->in[k];
 			else
-				*mine = regions_add(&x->regions, runner_buf_bytes(&b->buf[i]), !result);
+				*mine = regions_add(&x->regions, runner_buf_bytes(&b->buf[i]), result ? REGION_RESULT : constant ? REGION_CONSTANT : REGION_INPUT);
 		}
 		if (b->workspace > workspace)
 			workspace = b->workspace;
 	}
-	x->arguments[0].workspace = x->arguments[1].workspace = regions_add(&x->regions, (uint64_t)workspace, false);
+	x->arguments[0].workspace = x->arguments[1].workspace = regions_add(&x->regions, (uint64_t)workspace, REGION_RESULT);
 }
 
 /* Those of kernels that share them are one. */
@@ -130,6 +130,7 @@ static void fill_inputs(struct run *x, int which, enum place p, void *const *dat
 		region_paint(&x->regions, region, p);
 		x->t->oracle->pack(buf_of(x, which, i), data[i], region_ours(&x->regions, region, p));
 	}
+	x->written[true] = true;
 }
 
 void run_fill_seed(struct run *x, int which, enum place p, int seed)
@@ -155,6 +156,7 @@ void run_poison(struct run *x, int which, enum place p)
 	region_paint(&x->regions, g->workspace, p);
 	for (uint64_t i = 0; i < w->bytes / 8; i++)
 		word[i] = rng_u64(&x->rng);
+	x->written[false] = true;
 }
 
 /* ---- verdicts ---- */
@@ -229,6 +231,10 @@ bool run_order(struct run *x, struct order o, int which, double seconds, const c
 {
 	double start = now_seconds();
 	x->called |= o.kind == ORDER_TIME || (o.kind == ORDER_RUN && o.which == CANDIDATE);
+	for (int k = 0; k < 2 && o.place == PLACE_TIMED; k++) {
+		o.written[k] = x->written[k];
+		x->written[k] = false;
+	}
 	enum answer answer = subject_order(&x->subject, o, seconds);
 
 	x->took = now_seconds() - start;

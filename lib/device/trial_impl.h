@@ -25,6 +25,7 @@ struct order {
 	enum place place;      /* RUN, TIME */
 	uint32_t times;        /* RUN */
 	bool timed;            /* RUN: its results are not looked at */
+	bool written[2];       /* RUN, TIME, in PLACE_TIMED: its parent has since the last of these, to results or workspace; to inputs */
 	uint32_t pairs, reps[2]; /* TIME */
 	uint32_t warm[2];      /* TIME: calls before each sample that are not timed */
 	uint32_t rounds;       /* TIME: samples of each in a pair, up to ROUNDS_SLOW times as many in slow phases; the least counts */
@@ -72,6 +73,7 @@ struct run { /* of one trial, one process under test */
 	double base_seconds; /* a call of the base took */
 	double took;         /* the last order, as seen from here */
 	int packed[2][RUNNER_BUFS_MAX]; /* where a constant lies packed: its place + 1; 0: nowhere yet */
+	bool written[2];     /* results or workspace; inputs: since the last order in PLACE_TIMED */
 	bool checked;        /* by an earlier process of this trial */
 	bool called;         /* code of the candidate may have run in this one */
 	const char *why;     /* it could not be done, whatever the candidate */
