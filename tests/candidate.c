@@ -133,6 +133,8 @@ static void test_words(void)
 		{"algo winograd4\nscope back register\nparallel relu.h\n", "Winograd F(4x4), results in registers, loops shared among threads"},
 		{"pad.inline = sample.choice no yes := yes\nunroll = sample.choice 1 2 := 2\nexp.unroll = sample.choice 1 4 := 4\n",
 		 "pad computed where it is read, 2 steps at a time, exp 4 steps at a time"},
+		{"vectors = sample.choice 1 2 := 1\nrows = sample.choice 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 := 10\n",
+		 "10 x 1 vectors in registers"},
 		{"new.knob = sample.choice a b := b\n", "new.knob b"},
 	};
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {

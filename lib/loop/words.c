@@ -4,8 +4,9 @@
 #include <string.h>
 #include "common/vec.h"
 #include "loop/prim.h"
+#include "loop/space.h"
 
-enum { LINE_MAX_WORDS = 24 };
+enum { LINE_MAX_WORDS = SAMPLE_CHOICES_MAX + 16 };
 
 struct choice {
 	const char *name, *decision;
