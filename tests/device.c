@@ -139,6 +139,8 @@ static void test_verdicts(void)
 		 "only the first call", VERDICT_WRONG},
 		{"\tstatic int calls;\n\tfor (int i = 0; i < 5000 && calls < 40; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tcalls++;", "element 0",
 		 "stops working when timed", VERDICT_WRONG},
+		{"\tstatic int calls;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tif (calls++ > 40)\n\t\tc[5000] = 0;",
+		 "behind its end", "writes behind its result when timed", VERDICT_CRASH},
 		{"\tif (((unsigned *)c)[4999] != ~0u)\n\t\treturn;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];", "element 0",
 		 "computes where there is no result", VERDICT_WRONG},
 		{"\tstatic float last;\n\tif (((unsigned *)c)[4999] != ~0u && a[0] == last)\n\t\treturn;\n\tlast = a[0];\n"
@@ -527,6 +529,32 @@ static void test_sealed(void)
 	ok(sealed[1] && (!sealed[0] || system("grep -q Seccomp_filters /proc/self/status")), "one that is not sealed is found out: %d, %d", sealed[0], sealed[1]);
 }
 
+/* What its parent writes the process under test finds where it is timed, and its parent what results are there. */
+static void check_timed(const struct regions *g)
+{
+	enum { RESULT, INPUT, CONSTANT };
+	char *timed[3];
+	bool same = true;
+
+	for (int i = 0; i < 3; i++) {
+		timed[i] = region_theirs(g, i, PLACE_TIMED);
+		strcpy(region_ours(g, i, PLACE_TIMED), "parent");
+	}
+	ok(timed[RESULT] >= g->arena && timed[INPUT] > timed[RESULT] && timed[INPUT] + 5000 < g->arena + g->arena_size && (uintptr_t)g->arena % (2 << 20) == 0,
+	   "results and inputs are timed in one piece, where large pages may lie");
+	ok(timed[CONSTANT] == (char *)g->r.a[CONSTANT].theirs + region_offset(g, CONSTANT, PLACE_TIMED), "constants where they are");
+	regions_to_timed(g, true);
+	ok(!strcmp(timed[INPUT], "parent") && !*timed[RESULT] && !strcmp(timed[CONSTANT], "parent"), "inputs go there alone");
+	regions_to_timed(g, false);
+	for (int i = 0; i < 2; i++) {
+		same &= !strcmp(timed[i], "parent");
+		strcpy(timed[i], "child");
+	}
+	ok(same, "results too");
+	regions_from_timed(g);
+	ok(!strcmp(region_ours(g, RESULT, PLACE_TIMED), "child") && !strcmp(region_ours(g, INPUT, PLACE_TIMED), "parent"), "results come back");
+}
+
 /* What was mapped for one try is not there when the process for the next is forked. */
 static void test_regions(void)
 {
@@ -535,13 +563,15 @@ static void test_regions(void)
 
 	regions_add(&g, 5000, REGION_RESULT);
 	regions_add(&g, 5000, REGION_INPUT);
+	regions_add(&g, 5000, REGION_CONSTANT);
 	const char *why = regions_open(&g);
-	if (!ok(!why && !regions_map_ours(&g), "regions"))
+	if (!ok(!why && !regions_map_theirs(&g) && !regions_map_ours(&g), "regions"))
 		return;
-	char *ours[] = {g.r.a[0].ours, g.r.a[1].ours, g.reserve};
+	check_timed(&g);
+	char *ours[] = {g.r.a[0].ours, g.r.a[1].ours, g.reserve, g.arena};
 	int left = 0;
 	regions_close(&g);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		left += mincore((void *)((uintptr_t)ours[i] & ~(uintptr_t)4095), 1, &there) == 0 || errno != ENOMEM;
 	ok(!left, "closed, none of them is mapped: %d", left);
 }

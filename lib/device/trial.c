@@ -613,11 +613,6 @@ static bool load(struct run *x)
 	return false;
 }
 
-static bool runs_well(const struct runner_result *r)
-{
-	return r->verdict == VERDICT_FASTER || r->verdict == VERDICT_SLOWER || r->verdict == VERDICT_TIE || r->verdict == VERDICT_UNSURE;
-}
-
 /* The process for the next candidate is forked from here, and is to find no right results. */
 static void forget(struct run *x)
 {
@@ -671,7 +666,7 @@ static const char *run_once(const struct trial *t, struct runner_result *r, size
 /* What two processes say together: the interval that holds both. */
 static void join(struct runner_result *r, const struct runner_result *two)
 {
-	if (!runs_well(two)) {
+	if (!verdict_timed(two->verdict)) {
 		*r = *two;
 		return;
 	}
@@ -698,7 +693,7 @@ static const char *know_base(const struct trial *t, struct runner_result *r, str
 	alone.artifact[CANDIDATE] = t->artifact[BASE];
 	alone.rotation[CANDIDATE] = t->rotation[BASE];
 	const char *why = run_once(&alone, r, 0, false, &slow, a);
-	return why || runs_well(r) ? why : arena_printf(a, "the base, %s", r->why);
+	return why || verdict_timed(r->verdict) ? why : arena_printf(a, "the base, %s", r->why);
 }
 
 const char *trial_run(const struct trial *t, struct runner_result *r, bool *slow, struct arena *a)
@@ -723,7 +718,7 @@ const char *trial_run(const struct trial *t, struct runner_result *r, bool *slow
 		join(r, &two);
 		r->seconds = seconds;
 	}
-	if (!runs_well(r))
+	if (!verdict_timed(r->verdict))
 		r->npairs = 0;
 	return why;
 }
