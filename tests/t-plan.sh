@@ -42,6 +42,20 @@ say $? "--why tells where results are"
 run-cmp planned.g chain.g >/dev/null
 say $? "the numbers stay"
 
+# Values of whole pages, eight in a row: no two that are alive together begin alike in their page.
+{
+	printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[64,64]\n  input y: f32[64,64]\n'
+	before=x
+	for i in 1 2 3 4 5 6 7 8; do
+		echo "  v$i = MatMul($before, y) \"v$i\""
+		before=v$i
+	done
+	printf '  s = Sum(v1, v2, v3, v4, v5, v6, v7, v8)\n  output s = s\n}\n'
+} >pages.txt
+ge-load pages.txt | ge-shape | ge-fuse | ge-plan -q | ge-dump - | sed -n 's/.*offsets=\[\([0-9]*\)\].*/\1/p' >offsets
+awk '{ at[$1 % 4096]++ } END { for (a in at) if (at[a] > 1) exit 1; exit NR < 7 }' offsets
+say $? "values of whole pages begin each elsewhere in its page: $(tr '\n' ' ' <offsets)"
+
 cat >open.txt <<'END'
 hone-text 1
 module ir=8 opset=28
