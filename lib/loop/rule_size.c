@@ -76,9 +76,7 @@ static double window_cost(struct loop_prog *p, const struct tile *q, struct wind
 	return fmax(reduce_steps(p, q) * rows * vectors / fma_ports(p), loads / loads_a_cycle) + (q->function ? call_cycles : once);
 }
 
-/* The same in 32 registers of which the units do halves. A vector of a tile costs once what five or six rows take: of depthwise 3x3
- * with a Clip, 14 columns, one vector, tiles of 14, 7 and 4 rows have 0.80, 0.88 and 1.10 of the time of 14 x 2; with stride 2,
- * 112 columns, of 14, 7 and 4 rows 0.94, 0.84 and 0.81, for of 14 the columns do not fit in registers. */
+/* Cycles of a tile in 32 registers of which the units do halves. A vector of it costs once what five or six rows take. */
 static double halves_window_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
 {
 	static const double once = 14;
@@ -88,6 +86,24 @@ static double halves_window_cost(struct loop_prog *p, const struct tile *q, stru
 	if (q->function && rows * vectors > SUMS_BESIDE_CALL)
 		return INFINITY;
 	return fmax(reduce_steps(p, q) * rows * vectors, loads) + (q->function ? call_cycles : once * vectors);
+}
+
+/* The same of 3x3 windows that call no function. Weights stay in registers from tile to tile where they all fit; the more of these
+ * sums, columns and weights want, the more waits: of depthwise ones with a Clip, one vector, 28, 56 and 112 columns, tiles of 4 to 8
+ * rows take alike, of 14 rows 1.04 to 1.12 of it; with stride 2, of 4 rows 0.92 of the time of 7 or 8. A tile that is a whole line
+ * has no columns of others, and its borders are known: of 14 columns 14 rows have 0.90 of the time of 7, with stride 2 0.96 of
+ * that of 4. */
+static double halves_3x3_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
+{
+	enum { FEW = 4 };
+	static const double once = 4, few = 3, some = 24, most = 30, pressed = 0.6, spilled = 1.2;
+	double steps = reduce_steps(p, q), wanted = vectors * (ceil(rows) + window_together(w, rows) + steps) + 1;
+	double cycles = steps * rows * vectors, loads = window_loads(p, q, w, rows, vectors, true);
+
+	if (ceil(rows) >= (double)q->steps)
+		return cycles + once * vectors;
+	cycles = fmax(cycles, loads - (wanted <= most ? steps * vectors : 0));
+	return cycles + once * vectors + few * fmax(0, FEW - ceil(rows)) + pressed * fmax(0, wanted - some) + spilled * fmax(0, wanted - most);
 }
 
 /* What borders fill is asked step by step, and the middle is no loop of its own: 0.71 to 0.89 of the time of depthwise 3x3, 28x28
@@ -172,8 +188,9 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 	}
 	if (row_by_matrix(p, q))
 		return steps * row_cost(panels, vectors);
+	bool is_3x3 = w.taps == 3 && steps == 9 && !q->function;
 	if (w.read)
-		return panels * tiles * (in_halves(p) ? halves_window_cost : window_cost)(p, q, w, mean_rows, vectors);
+		return panels * tiles * (!in_halves(p) ? window_cost : is_3x3 ? halves_3x3_cost : halves_window_cost)(p, q, w, mean_rows, vectors);
 	if (q->t >= 0 && in_halves(p))
 		return panels * tiles * halves_cost(p, q, mean_rows, rows * vectors, vectors, lanes);
 	for (int i = 0; i < q->nread; i++) {
