@@ -567,6 +567,21 @@ static void run_on(pid_t pid, int core)
 		process_pin(pid, core);
 }
 
+/* Why the process under test has not begun, in words. */
+static const char *not_started(struct run *x, enum answer answer)
+{
+	struct isolate_fault f;
+
+	if (answer == ANSWER_REFUSED)
+		return x->subject.shared->why;
+	if (answer == ANSWER_LATE)
+		return arena_printf(x->a, "not there after %g seconds", TRIAL_BASE_SECONDS);
+	int status = isolate_kill(x->subject.pid);
+	x->subject.pid = 0;
+	memcpy(&f, &x->subject.shared->fault, sizeof f);
+	return isolate_words(status, &f);
+}
+
 static const char *prepare(struct run *x)
 {
 	const struct trial *t = x->t;
@@ -595,9 +610,8 @@ static const char *prepare(struct run *x)
 	if ((why = fill_rotation(x)) || (why = regions_map_ours(&x->regions)))
 		return why;
 	fcntl(x->regions.fd[1], F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
-	if (subject_order(&x->subject, (struct order){.kind = ORDER_START}, TRIAL_BASE_SECONDS) != ANSWER_DONE)
-		return arena_printf(x->a, "no isolated process for the candidate: %s", x->subject.shared->why);
-	return NULL;
+	enum answer answer = subject_order(&x->subject, (struct order){.kind = ORDER_START}, TRIAL_BASE_SECONDS);
+	return answer == ANSWER_DONE ? NULL : arena_printf(x->a, "no isolated process for the candidate: %s", not_started(x, answer));
 }
 
 static bool load(struct run *x)
