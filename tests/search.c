@@ -327,7 +327,7 @@ static void test_schedulers(void)
 	t[1].trials = 12;
 	ok(schedule_next(gain, t, 3, 4) == 1, "gain: what expects next to nothing waits");
 	t[1].trials = 16;
-	ok(schedule_next(gain, t, 3, 4) == 0, "gain: but each third batch is for what has fewest trials");
+	ok(schedule_next(gain, t, 3, 4) == 0, "gain: but every second batch is for what has fewest trials");
 	t[0].settled = true;
 	ok(schedule_next(gain, t, 3, 4) == 1, "of what has not settled");
 	t[1].settled = true;

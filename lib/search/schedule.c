@@ -28,7 +28,7 @@ static double round_robin(const struct task_state *t, size_t batch)
 }
 
 const struct task_scheduler task_schedulers[] = {
-	{"gain", "the task of which the next trials should win the model most time; one of three is each in turn", gain, 3},
+	{"gain", "the task of which the next trials should win the model most time; every other is each in turn", gain, 2},
 	{"round", "each task in turn", round_robin, 0},
 	{0},
 };
