@@ -6,8 +6,7 @@
 
 static int vector_regs(struct loop_prog *p) { return target_filled(p->target).vector_regs; }
 static int fma_ports(struct loop_prog *p) { return target_filled(p->target).fma_ports; }
-/* Units have half the width of vectors (Zen 4): one multiply-add a cycle, one load of a vector, or two of a number for all lanes. */
-static bool in_halves(struct loop_prog *p) { return fma_ports(p) == 1; }
+bool in_halves(struct loop_prog *p) { return fma_ports(p) == 1; }
 
 /* A window that is written out whole: what its rows' taps have in common is loaded once, where registers hold it beside the
  * sums; or, of several vectors, the weights of a row of the window beside them (taps_innermost; with stride 2 that takes 1.01 to 1.04 of
@@ -123,20 +122,22 @@ static double once_cost(struct loop_prog *p, const struct tile *q, int sums)
 
 /* A row times a matrix of constants: bytes that come from memory count, with what panels are rounded up by; then how well so many
  * streams do. 4 vectors have, of the time of 7, in 16 registers (Zen 3): before a Sigmoid 0.74 to 0.93 (20 to 240 -> 480 to 1152), else
- * 0.65 to 1.06 (240 -> 960; 256 to 2048 -> 768 to 2048); 3 where 4 do not divide have 0.90 to 1.03 of that of 6. */
+ * 0.65 to 1.06 (240 -> 960; 256 to 2048 -> 768 to 2048); 3 where 4 do not divide have 0.90 to 1.03 of that of 6. In halves, before a
+ * Sigmoid, 3 have 0.82 to 0.99 (4 to 48 -> 96 to 1152); without one it has not been measured. */
 static bool row_by_matrix(struct loop_prog *p, const struct tile *q)
 {
 	bool constants = false;
 	for (int i = 0; i < q->nread; i++)
 		constants |= lbuf(p, lex(p, q->read[i])->buf)->scope == SCOPE_CONST && read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var);
-	return q->t < 0 && constants && vector_regs(p) <= 16 && reduce_steps(p, q) > WINDOW_MAX;
+	double least = in_halves(p) && q->function ? 1 : vector_regs(p) <= 16 ? WINDOW_MAX : INFINITY;
+	return q->t < 0 && constants && reduce_steps(p, q) > least;
 }
 
-static double row_cost(double panels, int vectors)
+static double row_cost(struct loop_prog *p, double panels, int vectors)
 {
-	static const double streams[] = {0, 1.1, 1.05, 1.025, 1, 1.035, 1.03, 1.06, 1.06};
+	static const double streams[2][9] = {{0, 1.1, 1.05, 1.025, 1, 1.035, 1.03, 1.06, 1.06}, {0, 1.03, 1.01, 1, 1.01, 1.06, 1.06, 1.1, 1.1}};
 
-	return panels * vectors * streams[vectors < 8 ? vectors : 8];
+	return panels * vectors * streams[in_halves(p)][vectors < 8 ? vectors : 8];
 }
 
 /* Operands of what follows that come from beyond the second level. */
@@ -187,7 +188,7 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 		mean_rows = (double)q->steps / tiles;
 	}
 	if (row_by_matrix(p, q))
-		return steps * row_cost(panels, vectors);
+		return steps * row_cost(p, panels, vectors);
 	bool is_3x3 = w.taps == 3 && steps == 9 && !q->function;
 	if (w.read)
 		return panels * tiles * (!in_halves(p) ? window_cost : is_3x3 ? halves_3x3_cost : halves_window_cost)(p, q, w, mean_rows, vectors);
@@ -288,7 +289,7 @@ static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 	return INT64_MAX;
 }
 
-enum { ROWS_MAX = 30, VECTORS_MAX = 8, ROWS_WITH_FILLS = 14 /* written out once a border: nine times */ };
+enum { ROWS_MAX = 30, ROWS_WITH_FILLS = 14 /* written out once a border: nine times */ };
 
 /* Vectors that every tile reads again, where one panel is all there is and the reduction is written out (a depthwise
  * window's weights): the compiler keeps them in registers from tile to tile. */

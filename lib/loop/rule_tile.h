@@ -49,10 +49,12 @@ int unrolled_steps(const struct tile *q, int64_t steps);
 bool rows_first(struct loop_prog *p, const struct tile *q);
 /* Had what borders fill better be asked where it is read, than loops be cut there? */
 bool better_guards(struct loop_prog *p, const struct tile *q);
+/* Have units half the width of vectors (Zen 4)? One multiply-add a cycle, one load of a vector, or two of a number for all lanes. */
+bool in_halves(struct loop_prog *p);
 /* Sums over rows of an operand that lie apart in memory, nothing of them used twice (global pooling)? In 16 registers they go over two
  * lines of cache of each row at a time: of the time with 6 or 7 vectors 0.66 (144 channels, 56x56), 0.79 (96, 56x56), 0.91
  * (1280, 7x7), 1.02 (480, 14x14), Zen 3. */
-enum { VECTORS_APART = 4 };
+enum { VECTORS_APART = 4, VECTORS_MAX = 8 };
 bool sums_rows_apart(struct loop_prog *p, const struct tile *q);
 /* Of those: are there columns enough for sums in memory; is that the better choice? */
 bool may_sum_columns(struct rule *r, const struct tile *q);
