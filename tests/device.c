@@ -14,7 +14,6 @@
 #include "common/progress.h"
 #include "common/rng.h"
 #include "device/isolate.h"
-#include "device/region.h"
 #include "device/runner_impl.h"
 #include "device/serve.h"
 #include "device/toolchain.h"
@@ -529,53 +528,6 @@ static void test_sealed(void)
 	ok(sealed[1] && (!sealed[0] || system("grep -q Seccomp_filters /proc/self/status")), "one that is not sealed is found out: %d, %d", sealed[0], sealed[1]);
 }
 
-/* What its parent writes the process under test finds where it is timed, and its parent what results are there. */
-static void check_timed(const struct regions *g)
-{
-	enum { RESULT, INPUT, CONSTANT };
-	char *timed[3];
-	bool same = true;
-
-	for (int i = 0; i < 3; i++) {
-		timed[i] = region_theirs(g, i, PLACE_TIMED);
-		strcpy(region_ours(g, i, PLACE_TIMED), "parent");
-	}
-	ok(timed[RESULT] >= g->arena && timed[INPUT] > timed[RESULT] && timed[INPUT] + 5000 < g->arena + g->arena_size && (uintptr_t)g->arena % (2 << 20) == 0,
-	   "results and inputs are timed in one piece, where large pages may lie");
-	ok(timed[CONSTANT] == (char *)g->r.a[CONSTANT].theirs + region_offset(g, CONSTANT, PLACE_TIMED), "constants where they are");
-	regions_to_timed(g, true);
-	ok(!strcmp(timed[INPUT], "parent") && !*timed[RESULT] && !strcmp(timed[CONSTANT], "parent"), "inputs go there alone");
-	regions_to_timed(g, false);
-	for (int i = 0; i < 2; i++) {
-		same &= !strcmp(timed[i], "parent");
-		strcpy(timed[i], "child");
-	}
-	ok(same, "results too");
-	regions_from_timed(g);
-	ok(!strcmp(region_ours(g, RESULT, PLACE_TIMED), "child") && !strcmp(region_ours(g, INPUT, PLACE_TIMED), "parent"), "results come back");
-}
-
-/* What was mapped for one try is not there when the process for the next is forked. */
-static void test_regions(void)
-{
-	struct regions g = {0};
-	unsigned char there;
-
-	regions_add(&g, 5000, REGION_RESULT);
-	regions_add(&g, 5000, REGION_INPUT);
-	regions_add(&g, 5000, REGION_CONSTANT);
-	const char *why = regions_open(&g);
-	if (!ok(!why && !regions_map_theirs(&g) && !regions_map_ours(&g), "regions"))
-		return;
-	check_timed(&g);
-	char *ours[] = {g.r.a[0].ours, g.r.a[1].ours, g.reserve, g.arena};
-	int left = 0;
-	regions_close(&g);
-	for (int i = 0; i < 4; i++)
-		left += mincore((void *)((uintptr_t)ours[i] & ~(uintptr_t)4095), 1, &there) == 0 || errno != ENOMEM;
-	ok(!left, "closed, none of them is mapped: %d", left);
-}
-
 /* ---- bytes on the wire ---- */
 
 /* A session as a client would send it. */
@@ -802,7 +754,6 @@ int main(int argc, char **argv)
 	test_slow_phase(argv[0]);
 	test_builds(argv[0]);
 	test_surroundings(argv[0]);
-	test_regions();
 	test_sealed();
 	runner_close(runner);
 	arena_release(&arena);

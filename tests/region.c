@@ -1,0 +1,60 @@
+/* Memory of a kernel's buffers: where they are timed, and that none is left behind. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "device/region.h"
+#include "tap.h"
+
+/* What its parent writes the process under test finds where it is timed, and its parent what results are there. */
+static void check_timed(const struct regions *g)
+{
+	enum { RESULT, INPUT, CONSTANT };
+	char *timed[3];
+	bool same = true;
+
+	for (int i = 0; i < 3; i++) {
+		timed[i] = region_theirs(g, i, PLACE_TIMED);
+		strcpy(region_ours(g, i, PLACE_TIMED), "parent");
+	}
+	ok(timed[RESULT] >= g->arena && timed[INPUT] > timed[RESULT] && timed[INPUT] + 5000 < g->arena + g->arena_size && (uintptr_t)g->arena % (2 << 20) == 0,
+	   "results and inputs are timed in one piece, where large pages may lie");
+	ok(timed[CONSTANT] == (char *)g->r.a[CONSTANT].theirs + region_offset(g, CONSTANT, PLACE_TIMED), "constants where they are");
+	regions_to_timed(g, true);
+	ok(!strcmp(timed[INPUT], "parent") && !*timed[RESULT] && !strcmp(timed[CONSTANT], "parent"), "inputs go there alone");
+	regions_to_timed(g, false);
+	for (int i = 0; i < 2; i++) {
+		same &= !strcmp(timed[i], "parent");
+		strcpy(timed[i], "child");
+	}
+	ok(same, "results too");
+	regions_from_timed(g);
+	ok(!strcmp(region_ours(g, RESULT, PLACE_TIMED), "child") && !strcmp(region_ours(g, INPUT, PLACE_TIMED), "parent"), "results come back");
+}
+
+/* What was mapped for one try is not there when the process for the next is forked. */
+static void test_regions(void)
+{
+	struct regions g = {0};
+	unsigned char there;
+
+	regions_add(&g, 5000, REGION_RESULT);
+	regions_add(&g, 5000, REGION_INPUT);
+	regions_add(&g, 5000, REGION_CONSTANT);
+	const char *why = regions_open(&g);
+	if (!ok(!why && !regions_map_theirs(&g) && !regions_map_ours(&g), "regions"))
+		return;
+	check_timed(&g);
+	char *ours[] = {g.r.a[0].ours, g.r.a[1].ours, g.reserve, g.arena};
+	int left = 0;
+	regions_close(&g);
+	for (int i = 0; i < 4; i++)
+		left += mincore((void *)((uintptr_t)ours[i] & ~(uintptr_t)4095), 1, &there) == 0 || errno != ENOMEM;
+	ok(!left, "closed, none of them is mapped: %d", left);
+}
+
+int main(void)
+{
+	test_regions();
+	return tap_done();
+}
