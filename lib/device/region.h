@@ -43,8 +43,8 @@ int regions_add(struct regions *g, uint64_t bytes, enum region_kind kind);
 int regions_add_file(struct regions *g, int fd, uint64_t bytes);
 /* All are added: files and address space. Before the fork. */
 const char *regions_open(struct regions *g);
-/* In the process under test, and in its parent (afterwards). */
-const char *regions_map_theirs(struct regions *g);
+/* In the process under test, and in its parent (afterwards). random: which large pages it gets. */
+const char *regions_map_theirs(struct regions *g, uint64_t random);
 const char *regions_map_ours(struct regions *g);
 /* In the process under test: what its parent has written, operands or the others, goes to where it is timed; what was written
  * there goes to its parent. */

@@ -215,7 +215,7 @@ static bool obey(struct subject *s, struct call *c, const struct order *o)
 
 	switch (o->kind) {
 	case ORDER_START:
-		if ((why = regions_map_theirs(s->regions)) || (why = isolate_enter(&s->limits)))
+		if ((why = regions_map_theirs(s->regions, rng_u64(&s->rng))) || (why = isolate_enter(&s->limits)))
 			snprintf(s->shared->why, sizeof s->shared->why, "%s: %s", why, strerror(errno));
 		return !why;
 	case ORDER_LOAD: return load(s, &c[o->which], o->which);
