@@ -21,7 +21,7 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
 	const struct stage *s = lstage(p, q->anchor);
 	int64_t row, tap;
 
-	if (q->t < 0 || reduce_steps(p, q) > WINDOW_MAX || (vector_regs(p) > 16 && !in_halves(p)))
+	if (q->t < 0 || reduce_steps(p, q) > (in_halves(p) ? WRITTEN_OUT_MAX : WINDOW_MAX) || (vector_regs(p) > 16 && !in_halves(p)))
 		return (struct window){0};
 	for (int i = 0; i < q->nread; i++) {
 		ex_id e = q->read[i];
@@ -39,8 +39,8 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
 /* Taps of a row of the window that all rows of a tile read together. */
 static double window_together(struct window w, double rows) { return (double)w.stride * (ceil(rows) - 1) + (double)w.taps; }
 
-/* What calls a function: sums that registers hold beside the call, and its cycles. */
-enum { SUMS_BESIDE_CALL = 8 };
+/* What calls a function: sums that registers hold beside the call, and in halves; its cycles. */
+enum { SUMS_BESIDE_CALL = 8, SUMS_BESIDE_CALL_HALVES = 14 };
 static const double call_cycles = 29;
 
 /* Loads and stores of such a tile; held: what its rows' taps have in common stays in registers. */
@@ -75,16 +75,21 @@ static double window_cost(struct loop_prog *p, const struct tile *q, struct wind
 	return fmax(reduce_steps(p, q) * rows * vectors / fma_ports(p), loads / loads_a_cycle) + (q->function ? call_cycles : once);
 }
 
-/* Cycles of a tile in 32 registers of which the units do halves. A vector of it costs once what five or six rows take. */
+/* Cycles of a tile in 32 registers of which the units do halves. A vector of it costs once what five or six rows take. Sums, what a tap
+ * reads of the columns that rows share and its weights are held; the more of them, the more waits. 3x3 with a Swish, of the time of 8 x 1: 14 x 1 has
+ * 0.95 (14x14) to 0.99, 10 to 12 x 1 0.98, 7 x 2 0.99 where 7 is a line; with stride 2, 10 x 1 1.03 and 14 x 1 1.13. 5x5 with one:
+ * 14 x 1 0.95 of 7 x 1 (14x14), 7 x 2 0.96 (7x7), 4 x 2 0.93 of 4 x 3 (8x8); with stride 2, 7 x 1 0.92 to 0.96 of 14 x 1, with a Relu 0.92. */
 static double halves_window_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
 {
-	static const double once = 14;
-	bool held = vectors * (ceil(rows) + window_together(w, rows) + 1) < vector_regs(p);
-	double loads = window_loads(p, q, w, rows, vectors, held);
+	enum { SOME = 26 };
+	static const double once = 14, pressed = 2;
+	double wanted = vectors * (ceil(rows) + (w.stride == 1 ? ceil(rows) : window_together(w, rows)) + 1);
+	double loads = window_loads(p, q, w, rows, vectors, wanted < vector_regs(p));
 
-	if (q->function && rows * vectors > SUMS_BESIDE_CALL)
+	if (q->function && (rows * vectors > SUMS_BESIDE_CALL_HALVES || vectors > 2))
 		return INFINITY;
-	return fmax(reduce_steps(p, q) * rows * vectors, loads) + (q->function ? call_cycles : once * vectors);
+	double cycles = fmax(reduce_steps(p, q) * rows * vectors, loads) + pressed * fmax(0, wanted - SOME);
+	return cycles + (q->function ? call_cycles : once * vectors);
 }
 
 /* The same of 3x3 windows that call no function. Weights stay in registers from tile to tile where they all fit; the more of these
@@ -109,7 +114,7 @@ static double halves_3x3_cost(struct loop_prog *p, const struct tile *q, struct 
  * to 112x112, in halves, where loops that were cut have 0.80 to 0.99; 14x14 and 7x7 1.00; with a Swish 0.99 to 1.05. */
 bool better_guards(struct loop_prog *p, const struct tile *q)
 {
-	return in_halves(p) && !q->function && find_window(p, q).read;
+	return in_halves(p) && !q->function && reduce_steps(p, q) <= WINDOW_MAX && find_window(p, q).read;
 }
 
 /* What a tile costs once: zeroing, writing back, the epilogue. In 16 registers these run beside the next tile's multiply-adds where no
@@ -123,21 +128,24 @@ static double once_cost(struct loop_prog *p, const struct tile *q, int sums)
 /* A row times a matrix of constants: bytes that come from memory count, with what panels are rounded up by; then how well so many
  * streams do. 4 vectors have, of the time of 7, in 16 registers (Zen 3): before a Sigmoid 0.74 to 0.93 (20 to 240 -> 480 to 1152), else
  * 0.65 to 1.06 (240 -> 960; 256 to 2048 -> 768 to 2048); 3 where 4 do not divide have 0.90 to 1.03 of that of 6. In halves, before a
- * Sigmoid, 3 have 0.82 to 0.99 (4 to 48 -> 96 to 1152); without one it has not been measured. */
+ * Sigmoid, 3 have 0.82 to 0.99 (4 to 48 -> 96 to 1152); else 2 have 0.90 to 1.01 of the time of 7 or 8 (100 to 2048 -> 128 to 4096). */
 static bool row_by_matrix(struct loop_prog *p, const struct tile *q)
 {
 	bool constants = false;
 	for (int i = 0; i < q->nread; i++)
 		constants |= lbuf(p, lex(p, q->read[i])->buf)->scope == SCOPE_CONST && read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var);
-	double least = in_halves(p) && q->function ? 1 : vector_regs(p) <= 16 ? WINDOW_MAX : INFINITY;
+	double least = in_halves(p) && q->function ? 1 : in_halves(p) || vector_regs(p) <= 16 ? WINDOW_MAX : INFINITY;
 	return q->t < 0 && constants && reduce_steps(p, q) > least;
 }
 
-static double row_cost(struct loop_prog *p, double panels, int vectors)
+static double row_cost(struct loop_prog *p, const struct tile *q, double panels, int vectors)
 {
-	static const double streams[2][9] = {{0, 1.1, 1.05, 1.025, 1, 1.035, 1.03, 1.06, 1.06}, {0, 1.03, 1.01, 1, 1.01, 1.06, 1.06, 1.1, 1.1}};
+	static const double streams[3][9] = {{0, 1.1, 1.05, 1.025, 1, 1.035, 1.03, 1.06, 1.06}, /* in halves, then before a function: */
+					     {0, 1.03, 0.98, 1, 1.01, 1.06, 1.06, 1.1, 1.1},
+					     {0, 1.03, 1.01, 1, 1.01, 1.06, 1.06, 1.1, 1.1}};
+	int of = !in_halves(p) ? 0 : q->function ? 2 : 1;
 
-	return panels * vectors * streams[in_halves(p)][vectors < 8 ? vectors : 8];
+	return panels * vectors * streams[of][vectors < 8 ? vectors : 8];
 }
 
 /* Operands of what follows that come from beyond the second level. */
@@ -188,7 +196,7 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 		mean_rows = (double)q->steps / tiles;
 	}
 	if (row_by_matrix(p, q))
-		return steps * row_cost(p, panels, vectors);
+		return steps * row_cost(p, q, panels, vectors);
 	bool is_3x3 = w.taps == 3 && steps == 9 && !q->function;
 	if (w.read)
 		return panels * tiles * (!in_halves(p) ? window_cost : is_3x3 ? halves_3x3_cost : halves_window_cost)(p, q, w, mean_rows, vectors);
@@ -363,12 +371,23 @@ bool sums_rows_apart(struct loop_prog *p, const struct tile *q)
 }
 
 /* A step of a single vector of sums is less than what its loop costs: 0.76 to 0.90 of the time (1x1 convolutions of 32 to 144 steps,
- * Zen 3). Of global pooling it is 0.80 to 1.29, and tiles of many sums win some percent by it, or spill and lose as much. */
-int unrolled_steps(const struct tile *q, int64_t steps)
+ * Zen 3). Of global pooling it is 0.80 to 1.29, and tiles of many sums win some percent by it, or spill and lose as much. Of 5x5
+ * windows in halves whose tiles are whole lines, with stride 2 (6 to 10 columns) 4 steps of the inner loop have 0.89 to 0.96 of the
+ * time of all of both, with stride 1 and two vectors (7 columns) 0.97 to 1.00. */
+int unrolled_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int64_t all)
 {
-	enum { ONE = 8 };
+	enum { ONE = 8, OF_WINDOW = 4 };
+	struct window w = find_window(p, q);
+	bool line = q->rows >= q->steps;
 
+	if (all && larger_window(p, q))
+		return in_halves(p) && line && (w.stride > 1 || q->vectors > 1) && steps >= OF_WINDOW ? OF_WINDOW : (int)all;
 	return q->rows * q->vectors == 1 && steps >= ONE ? ONE : 1;
+}
+
+int unrolled_most(struct loop_prog *p)
+{
+	return in_halves(p) ? 350 : 256;
 }
 
 /* Vectors of sums that are worth while: of halves each lane is a statement of its own. 2 x 2 vectors of 8 lanes are as fast as
@@ -389,7 +408,7 @@ static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, in
 	struct window w = find_window(p, q);
 	int regs = vector_regs(p), widest = only ? only : sums_rows_apart(p, q) && regs <= 16 && reduce_steps(p, q) > WRITTEN_OUT_MAX ? VECTORS_APART : VECTORS_MAX;
 	bool (*fits)(struct loop_prog *, const struct tile *, int, int, int) = in_halves(p) ? tile_may_fit : tile_fits;
-	double best = INFINITY, room = larger_window(p, q) ? UNROLLED_MAX / reduce_steps(p, q) : INFINITY;
+	double best = INFINITY, room = larger_window(p, q) ? unrolled_most(p) / reduce_steps(p, q) : INFINITY;
 	room = fmin(room, most_sums(p, q, lanes));
 	if (most > conflict)
 		most = conflict;

@@ -320,18 +320,18 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
-	int64_t choice[5], inner = nred ? s->axis[red[nred - 1]].extent : 1, all = (int64_t)fmin(reduce_steps(p, q), UNROLLED_MAX + 1);
+	int64_t choice[5], inner = nred ? s->axis[red[nred - 1]].extent : 1, all = (int64_t)fmin(reduce_steps(p, q), WRITTEN_OUT_MAX + 1);
 	int64_t steps = all <= WINDOW_MAX ? all : 1;
-	int n = 0;
+	int n = 0, most = unrolled_most(p);
 	if (q->chunk && red[nred - 1] == s->nspatial)
 		inner = q->chunk;
 	for (int k = 1; k <= 8; k *= 2)
-		if (k == 1 || (k <= inner && k * q->rows * q->vectors <= UNROLLED_MAX))
+		if (k == 1 || (k <= inner && k * q->rows * q->vectors <= most))
 			choice[n++] = k;
-	if (all <= WRITTEN_OUT_MAX && !q->chunk && all * q->rows * q->vectors <= UNROLLED_MAX)
+	if (all <= WRITTEN_OUT_MAX && !q->chunk && all * q->rows * q->vectors <= most)
 		choice[n++] = all;
 	if (all > WINDOW_MAX && n > 1)
-		steps = rule_sample(r, "unroll", choice, n, choice[n - 1] == all && larger_window(p, q) ? all : unrolled_steps(q, inner));
+		steps = rule_sample(r, "unroll", choice, n, unrolled_steps(p, q, inner, choice[n - 1] == all ? all : 0));
 	for (int i = 0; i < nred && steps == all; i++)
 		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
 	if (steps > 1 && steps < all)

@@ -4,7 +4,6 @@
 #include "loop/rule.h"
 
 enum { WINDOW_MAX = 9, WRITTEN_OUT_MAX = 32 }; /* steps of a reduction that is, or may be, written out whole */
-enum { UNROLLED_MAX = 256 };                    /* multiply-adds of a tile where one that need not be is */
 
 struct tile {
 	stage_id anchor, result; /* result: the elementwise stage that follows; 0: none can follow directly */
@@ -43,8 +42,11 @@ bool taps_innermost(struct loop_prog *p, const struct tile *q);
  * second level of cache. */
 double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes);
 double panel_room(struct loop_prog *p);
-/* Steps of the innermost loop of a reduction, of that many, that had better be written out. */
-int unrolled_steps(const struct tile *q, int64_t steps);
+/* Steps of the innermost loop of a reduction, of that many, that had better be written out; all, where that is not 0 and all loops
+ * had better be. */
+int unrolled_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int64_t all);
+/* Multiply-adds of a tile where a reduction that need not be written out is. */
+int unrolled_most(struct loop_prog *p);
 /* Had each tile of rows better go over all panels, than each panel over all rows? */
 bool rows_first(struct loop_prog *p, const struct tile *q);
 /* Had what borders fill better be asked where it is read, than loops be cut there? */
