@@ -82,7 +82,8 @@ $(foreach t,$(STOOLS),bin/$(t)): bin/%: ; @mkdir -p bin; install -m 755 $< $@
 $(foreach t,$(STOOLS),$(eval bin/$(t): tools/$(t)/$(t).sh))
 
 build/tests/%: build/tests/%.o build/libcommon.a $(ARCHIVES)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(ARCHIVES) -Wl,--as-needed $(ALLLIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) -Wl,--as-needed $(ALLLIBS)
+build/tests/confirm: build/tools/tune-op/confirm.o
 
 deps:
 	@tests/deps.sh $(DEBS)
