@@ -320,15 +320,17 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
-	int64_t choice[5], inner = nred ? s->axis[red[nred - 1]].extent : 1, all = (int64_t)fmin(reduce_steps(p, q), WRITTEN_OUT_MAX + 1);
-	int64_t steps = all <= WINDOW_MAX ? all : 1;
+	int64_t choice[5], inner = nred ? s->axis[red[nred - 1]].extent : 1, steps = 1;
 	int n = 0, most = unrolled_most(p);
+	int64_t all = (int64_t)fmin(reduce_steps(p, q), most + 1), written_out = q->t < 0 ? most : WRITTEN_OUT_MAX;
+	if (all <= WINDOW_MAX)
+		steps = all;
 	if (q->chunk && red[nred - 1] == s->nspatial)
 		inner = q->chunk;
 	for (int k = 1; k <= 8; k *= 2)
 		if (k == 1 || (k <= inner && k * q->rows * q->vectors <= most))
 			choice[n++] = k;
-	if (all <= WRITTEN_OUT_MAX && !q->chunk && all * q->rows * q->vectors <= most)
+	if (all <= written_out && !q->chunk && all * q->rows * q->vectors <= most)
 		choice[n++] = all;
 	if (all > WINDOW_MAX && n > 1)
 		steps = rule_sample(r, "unroll", choice, n, unrolled_steps(p, q, inner, choice[n - 1] == all ? all : 0));
@@ -415,7 +417,7 @@ static void choose_order(struct rule *r, struct tile *q)
 static bool split_rows(struct rule *r, struct tile *q)
 {
 	static const char *const tail[] = {"balance", "peel", "overlap"};
-	int usual = q->fills ? 1 : 0, n = q->fills ? 2 : 3;
+	int usual = q->fills && !better_balance(r->p, q), n = q->fills ? 2 : 3;
 	if (q->block && rule_try(r, "split %s block rows tail=peel", q->tloop)) {
 		q->tiles = arena_printf(&r->p->arena, "%s.1", q->tloop);
 		q->trow = arena_printf(&r->p->arena, "%s.2", q->tloop);

@@ -49,6 +49,8 @@ int unrolled_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int
 int unrolled_most(struct loop_prog *p);
 /* Had each tile of rows better go over all panels, than each panel over all rows? */
 bool rows_first(struct loop_prog *p, const struct tile *q);
+/* Had the rows of tiles better be as many in each, nearly, where borders are filled, than some be left over? */
+bool better_balance(struct loop_prog *p, const struct tile *q);
 /* Had what borders fill better be asked where it is read, than loops be cut there? */
 bool better_guards(struct loop_prog *p, const struct tile *q);
 /* Have units half the width of vectors (Zen 4)? One multiply-add a cycle, one load of a vector, or two of a number for all lanes. */

@@ -6,7 +6,7 @@
  * bound); then, as if that had been as expected, for the next. At hand are points drawn by chance, what is a decision away
  * from the best points, and what is a decision away from the most hopeful of those at hand. Half of them are for those
  * next to the best points until none is left that may be better: a search that knows what is all around where it ends, ends
- * where others do.
+ * where others do. Of so few points that all have been drawn it tries them all, whatever it expects of them.
  * Srinivas et al., Gaussian Process Optimization in the Bandit Setting, 2010; Ginsbourger et al., Kriging is well-suited to
  * parallelize optimization, 2010 (the "believer"). */
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "search/gaussian.h"
 #include "search/strategy_impl.h"
 
-enum { DRAWS_FIRST = 128, DRAWS = 16, STEPS = 6, HAND_MAX = 512, TOP = 6 };
+enum { DRAWS_FIRST = 128, DRAWS = 16, STEPS = 6, HAND_MAX = 512, TOP = 6, FEW = 64 /* fewer than the first draws: most are among them */ };
 static const double HOPE = 1;      /* deviations better than expected */
 static const double CHANCE = 2;    /* the same: what is next to the best and worse even then is not tried */
 static const double PLATEAU = 1.02; /* of the best one's time: as good as that, or nearly so */
@@ -182,6 +182,16 @@ static size_t find_next(struct hand *h)
 	return count;
 }
 
+/* Some are left of so few that all may be tried. */
+static bool few_left(const struct hand *h)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < h->card.n; i++)
+		left += h->card.a[i].p != NULL;
+	return left && h->s->points.n + left <= FEW;
+}
+
 /* Up to n of all, or of those next to the best; count. */
 static size_t play(struct hand *h, size_t n, bool next, struct point **out)
 {
@@ -235,7 +245,7 @@ size_t propose_bayes(struct search *s, size_t n, struct point **out)
 		gaussian_believe(h.g, s, out[i]);
 	find_top(&h);
 	fill(&h);
-	s->settled = end && !find_next(&h);
+	s->settled = end && !find_next(&h) && !few_left(&h);
 	struct card *best = most_hopeful(&h, false);
 	s->converged = s->settled && expected_gain(&h) < GAIN && (!best || best->p->drawn_near);
 	if (end)
