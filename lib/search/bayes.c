@@ -15,7 +15,7 @@
 #include "search/gaussian.h"
 #include "search/strategy_impl.h"
 
-enum { DRAWS_FIRST = 128, DRAWS = 16, STEPS = 6, HAND_MAX = 512, TOP = 6, FEW = 64 /* fewer than the first draws: most are among them */ };
+enum { DRAWS_FIRST = 128, DRAWS = 16, STEPS = 6, HAND_MAX = 512, TOP = 6, FEW = 96 /* fewer than the first draws: most are among them */ };
 static const double HOPE = 1;      /* deviations better than expected */
 static const double CHANCE = 2;    /* the same: what is next to the best and worse even then is not tried */
 static const double PLATEAU = 1.02; /* of the best one's time: as good as that, or nearly so */
