@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,10 +276,13 @@ const char *subject_start(struct subject *s)
 	return NULL;
 }
 
-/* On a busy machine others may have had the time: then it gets TRIAL_GRACE_SECONDS more. */
+/* On a busy machine others may have had the time, or all stood still: then it gets TRIAL_GRACE_SECONDS more.
+ * Until ORDER_START has given it a session of its own it is of its parent's group, and stops with it where another try needs
+ * silence. A stop that comes while it leaves the group it takes along, and what lets the group go on does not reach it. */
 enum answer subject_order(struct subject *s, struct order o, double seconds)
 {
-	enum { LOOK_MS = 60000 };
+	enum { LOOK_MS = 60000, LOOK_START_MS = 100 };
+	int look = o.kind == ORDER_START ? LOOK_START_MS : LOOK_MS;
 	bool grace = false;
 	uint32_t reply[3];
 
@@ -290,14 +294,16 @@ enum answer subject_order(struct subject *s, struct order o, double seconds)
 	for (;;) {
 		struct pollfd p = {s->channel, POLLIN, 0};
 		double left = until - now_seconds();
-		int n = poll(&p, 1, left > 0 ? (int)fmin(1000 * left + 1, LOOK_MS) : 0);
+		int n = poll(&p, 1, left > 0 ? (int)fmin(1000 * left + 1, look) : 0);
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n == 0 && o.kind == ORDER_START)
+			kill(s->pid, SIGCONT);
 		if (n == 0 && left <= 0) {
 			if (grace || subject_cpu(s) - cpu > 0.9 * seconds)
 				return ANSWER_LATE;
 			grace = true;
-			until += TRIAL_GRACE_SECONDS;
+			until = now_seconds() + TRIAL_GRACE_SECONDS;
 		}
 		if (n <= 0)
 			continue;
