@@ -39,6 +39,18 @@ say $? "a task that people wrote"
 tune-op --dump files m.g && [ "$(ls files/*.task | wc -l)" = 6 ] && cmp files/tasks.txt tasks && run-ref "files/$digest.g" -o y.npz && [ -s "files/$digest.c" ]
 say $? "--dump: files that stand alone"
 
+# A model whose constants leave the second level: single tasks are timed as it is, where --tasks said so.
+{
+	printf 'hone-text 1\nmodule ir=8 opset=17\nconst w = f32[1200,1800] ['
+	awk 'BEGIN { for (i = 0; i < 1200 * 1800; i++) printf i ? ",%d" : "%d", i % 7 }'
+	printf ']\ngraph main {\n  input x: f32[3,1200]\n  y = MatMul(x, @w)\n  output y = y\n}\n'
+} | ge-load | ge-shape | ge-simplify | ge-fuse | ge-layout -o large.g
+tune-op --tasks m.g 2>err >/dev/null && [ ! -s err ] && tune-op --tasks large.g 2>err >task && grep -q -e '--rotation=16 ' err
+say $? "--tasks says what constants a tuning goes through, where they are many"
+tune-op $fake --rotation 16 --kb kblarge --task "$(cat task)" | kb put --quiet --kb kblarge && tune-op --runner fake --trials 12 --kb kblarge large.g 2>err >none &&
+	grep -q ' 0 trials timed, [1-9][0-9]* known before' err
+say $? "then they are measurements of the model's tuning"
+
 product() { echo "MatMul f32 $1x256 256x256c"; }
 # The fake's best trace hangs on the text of the C; most searches find one that the model of the machine prefers.
 found=1

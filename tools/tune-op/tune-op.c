@@ -331,6 +331,15 @@ static struct module *module_of_text(const char *text, struct arena *arena)
 	return m;
 }
 
+/* A task by itself is timed with its constants alone. */
+static void say_rotation(const struct module *m)
+{
+	unsigned long long mb = runner_rotation(m, target_host()) >> 20;
+
+	if (mb)
+		note("a tuning of this model goes through %llu MB of constants: with --rotation=%llu records of single tasks count for it", mb, mb);
+}
+
 /* No model: one task, or the list of tasks, or files of them. */
 static int without_stream(const struct tool_args *a)
 {
@@ -355,6 +364,7 @@ static int without_stream(const struct tool_args *a)
 				dump_tasks(&l, yes, dump_dir, lines.f);
 			else
 				print_tasks(&l, yes, a->json);
+			say_rotation(m);
 			free(yes);
 			task_list_free(&l);
 		} else {
