@@ -255,9 +255,9 @@ static void test_once(void)
 				   "\textern int clock_gettime(int, void *);\n\tif (!turns && **environ != 1 && **environ != 2) {\n"
 				   "\t\tclock_gettime(1, &t);\n\t\t**environ = 1 + (char)(t.ns * 0x9e3779b97f4a7c15u >> 63);\n\t}\n\tturns = **environ == 1 ? 36000 : 44000;\n"
 				   "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
-				   "\tfor (int k = 0; k < turns; k++)\n\t\t__asm__ volatile(\"\");";
-	static const char usual[] = "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
-				    "\tfor (int k = 0; k < 50000; k++)\n\t\t__asm__ volatile(\"\");";
+				   "\tint n = turns;\n\tfor (int k = 0; k < n; k++)\n\t\t__asm__ volatile(\"\");";
+	static const char usual[] = "\tstatic volatile int turns = 50000;\n\tint n = turns;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+				    "\tfor (int k = 0; k < n; k++)\n\t\t__asm__ volatile(\"\");";
 	int wide[2] = {0}, good = 0, bad = 0;
 
 	use_scale(5000);
@@ -516,8 +516,9 @@ static void test_sealed(void)
 		pid_t pid = isolate_fork();
 		if (pid == 0) {
 			bool good = !isolate_enter(&limits) && (!i || !isolate_seal(&limits));
-			for (bool said = write(limits.channel, &good, 1) == 1; said;)
-				;
+			if (write(limits.channel, &good, 1) == 1)
+				for (;;)
+					;
 		}
 		close(fd[1]);
 		ok(read(fd[0], &c, 1) == 1 && c, "a process with %d filters", i + 1);

@@ -202,7 +202,7 @@ void compile_model(struct emission *e, const char *dir, const char *stem, int jo
 	place = dir;
 	compile_parts(e, dir, stem, jobs);
 	add_words(&v, target_compiler());
-	add_words(&v, "-shared -Wl,-Bsymbolic -o");
+	add_words(&v, "-shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o");
 	add(&v, xprintf("%s/%s.so", dir, stem));
 	for (int part = 0; part <= e->nparts; part++)
 		add(&v, xprintf("%s/%d.o", dir, part));
