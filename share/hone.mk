@@ -39,9 +39,12 @@ hone_target = $(if $(HONE_TARGET),--target '$(HONE_TARGET)')
 %.g: %.passed
 	@cmp -s $< $@ || { cp $< $@.part && mv $@.part $@; }
 
-# An interrupt leaves the best so far for the knowledge base, not as a finished file: the next make goes on.
+# An interrupt leaves the best so far for the knowledge base, not as a finished file: the next make goes on. A shell hears of a
+# signal at once only while it waits for what is in the background.
 %.tuned.g: %.g %.tuned.g.args
-	trap 'rm -f $@.part; exit 130' INT; $(HONE) tune-op $(HONE_TUNE) $< -o $@.part && mv $@.part $@
+	s=; trap 's=130; kill $$p' INT; trap 's=143; kill $$p' TERM HUP; $(HONE) tune-op $(HONE_TUNE) $< -o $@.part & p=$$!; \
+	while kill -0 $$p 2>/dev/null; do wait $$p; r=$$?; done; [ -z "$$s" ] || { rm -f $@.part; exit $$s; }; \
+	[ $$r = 0 ] && mv $@.part $@
 
 %.so %.a %.h %.c %.weights: %.g %.so.args
 	$(HONE) ge-plan $(hone_target) $< | $(HONE) ge-emit $(hone_target) $(HONE_EMIT) -o $*

@@ -30,3 +30,20 @@ say $? "a size that lacks: the command with it, before any search"
 hone tune "$model" --set batch=1 --trials 2 --only Gemm -o real >out 2>err
 [ $? = 0 ] && grep -q '^the whole model, fastest run of 3 turns each: [0-9.]* ms by the rule, [0-9.]* ms tuned' out
 say $? "on this machine: the whole model before and after"
+
+# An hour of search, killed: hone's process alone, as a service manager does; an interrupt ends the search alone.
+gone() { for i in 1 2 3 4 5 6 7 8 9 10; do pgrep -f "tune-op.* --kb=$PWD/" >/dev/null || return 0; sleep 0.2; done; return 1; }
+started() { for i in 1 2 3 4 5 6 7 8 9 10; do pgrep -f "tune-op.* --kb=$PWD/$1 " >/dev/null && sleep 1 && return 0; sleep 0.5; done; return 1; }
+hone tune "$model" --set batch=1 --seconds 3600 --kb "$PWD/killed" -o killed.so >out 2>err &
+tuner=$!
+started killed && kill -TERM $tuner
+from=$(date +%s)
+wait $tuner
+[ $? = 143 ] && [ $(($(date +%s) - from)) -le 10 ] && gone && ! ls killed.so.* 2>/dev/null
+say $? "a killed search: it ends at once, with all that it started"
+hone tune "$model" --set batch=1 --seconds 3600 --kb "$PWD/stopped" -o stopped >out 2>err &
+tuner=$!
+started stopped && kill -TERM "$(pgrep -f "tune-op.* --kb=$PWD/stopped " | head -1)" # a shell without job control has it ignore the keyboard's
+wait $tuner
+[ $? = 0 ] && gone && [ -s stopped.so ] && grep -q 'interrupted' err
+say $? "an interrupted one: the library has the best so far"

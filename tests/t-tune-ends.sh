@@ -41,3 +41,14 @@ sleep 1
 store=$(pgrep -P $tuner tune-op)
 kill -STOP "$store" && sleep 11 && kill -CONT "$store" && wait $tuner && [ -s stalled.g ] && ! grep -q 'said nothing' err
 say $? "what the runner said while the knowledge base stood still is not silence"
+from=$(date +%s)
+timeout -s TERM 1 tune-op --kb kb7 --runner "exec sleep 29.$$" m.g -o unanswered.g 2>err
+[ $? = 124 ] && [ $(($(date +%s) - from)) -le 10 ] && ! pgrep -f "sleep 29.$$" && [ ! -e unanswered.g ]
+say $? "interrupted before a runner has answered: it ends, with the runner"
+if command -v script >/dev/null; then
+	(sleep 1; echo secret; sleep 3) | script -qec "tune-op --kb kb8 --quiet --trials 1 --only Gemm --runner 'read a </dev/tty; echo \$a >asked; exec run-dev --serve' m.g -o asked.g" /dev/null >/dev/null
+	[ "$(cat asked)" = secret ] && [ -s asked.g ]
+	say $? "a runner that asks for a password on the terminal"
+else
+	echo "ok - a runner that asks on the terminal # SKIP no script"
+fi

@@ -1,6 +1,7 @@
 /* The client: any number of runners, each at the end of a socket. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,7 +13,6 @@
 #include "common/msg.h"
 #include "common/progress.h"
 #include "device/runner_impl.h"
-#include "device/target.h"
 #include "device/target.h"
 
 struct runner {
@@ -148,9 +148,40 @@ static char *command_beside(void)
 	return xstrdup("run-dev --serve");
 }
 
-/* The answer to hello. */
-static bool greet(struct runner *r, double timeout)
+/* Until the command has said hello it may ask for a password, say: it has the terminal meanwhile, where we are in the foreground.
+ * The terminal; -1: not lent. */
+static int lend_terminal(pid_t to)
 {
+	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+
+	if (tty < 0 || tcgetpgrp(tty) != getpgrp() || tcsetpgrp(tty, to)) {
+		if (tty >= 0)
+			close(tty);
+		return -1;
+	}
+	kill(-to, SIGCONT); /* it may have asked before */
+	return tty;
+}
+
+/* A process in the background would be stopped for that. */
+static void take_terminal_back(int tty)
+{
+	sigset_t out, before;
+
+	if (tty < 0)
+		return;
+	sigemptyset(&out);
+	sigaddset(&out, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &out, &before);
+	tcsetpgrp(tty, getpgrp());
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(tty);
+}
+
+/* The answer to hello. */
+static bool greet(struct runner *r, double timeout, const volatile sig_atomic_t *stop)
+{
+	enum { LOOK_MS = 200 };
 	double until = now_seconds() + timeout;
 	struct mp_in in;
 	const char *why;
@@ -164,12 +195,14 @@ static bool greet(struct runner *r, double timeout)
 		struct pollfd p = {r->fd, POLLIN, 0};
 		if (why)
 			end(r, "what it says is not the runner's protocol");
+		else if (stop && *stop)
+			end(r, "had not answered when it was interrupted");
 		else if (left <= 0)
 			end(r, arena_printf(&r->arena, "does not answer within %g seconds", timeout));
 		if (r->ended)
 			return false;
 		flush(r);
-		if (poll(&p, 1, (int)(1000 * left) + 1) > 0)
+		if (poll(&p, 1, (int)fmin(1000 * left + 1, LOOK_MS)) > 0)
 			fill(r);
 	}
 	mp_array(&in);
@@ -192,7 +225,17 @@ static bool greet(struct runner *r, double timeout)
 	return !r->ended;
 }
 
-struct runner *runner_open(const char *command, double timeout, struct arena *a, const char **why)
+static bool begin(struct runner *r, bool asks, double timeout, const volatile sig_atomic_t *stop, const char **why)
+{
+	if (!start(r, why))
+		return false;
+	int tty = asks ? lend_terminal(r->pid) : -1;
+	bool good = greet(r, timeout, stop);
+	take_terminal_back(tty);
+	return good;
+}
+
+struct runner *runner_open_unless(const volatile sig_atomic_t *stop, const char *command, double timeout, struct arena *a, const char **why)
 {
 	struct runner *r = xcalloc(1, sizeof *r);
 
@@ -206,11 +249,16 @@ struct runner *runner_open(const char *command, double timeout, struct arena *a,
 		r->jobs = 2;
 		return r;
 	}
-	if (start(r, why) && greet(r, timeout))
+	if (begin(r, command != NULL, timeout, stop, why))
 		return r;
 	*why = arena_str(a, r->why ? r->why : *why);
 	runner_close(r);
 	return NULL;
+}
+
+struct runner *runner_open(const char *command, double timeout, struct arena *a, const char **why)
+{
+	return runner_open_unless(NULL, command, timeout, a, why);
 }
 
 void runner_close(struct runner *r)

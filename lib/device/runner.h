@@ -25,6 +25,7 @@
  * header is the client's side; serve.h is the other end. */
 #ifndef HONE_RUNNER_H
 #define HONE_RUNNER_H
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -90,8 +91,10 @@ struct target;
 /* Starts the command ("run-dev --serve", "ssh box run-dev --serve"; NULL: the run-dev beside this program) and says
  * hello. NULL and *why: it does not start, does not answer within timeout seconds, or is another version (why names
  * the command). "fake": a runner without a device, times from a hash of task and source. The command gets a process group
- * of its own: an interrupt from the keyboard does not reach it. */
+ * of its own: an interrupt from the keyboard does not reach it. Until its answer it has the terminal, and may ask there. */
 struct runner *runner_open(const char *command, double timeout, struct arena *a, const char **why);
+/* The same; NULL also when *stop, which a signal's handler may set, is not 0 before it has answered. */
+struct runner *runner_open_unless(const volatile sig_atomic_t *stop, const char *command, double timeout, struct arena *a, const char **why);
 void runner_close(struct runner *r);
 const char *runner_name(const struct runner *r);     /* the command */
 const char *runner_target(const struct runner *r);   /* target row as text, see target_row */

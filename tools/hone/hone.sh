@@ -197,7 +197,22 @@ build_report() {
 
 # ---- hone tune ----
 
-# An interrupt ends the search, not what comes after it.
+# An interrupt ends the search, not what comes after it; other signals end both. The search runs in the background, for a shell hears
+# of a signal at once only while it waits; there it does not get the keyboard's interrupt, so whatever comes is handed on.
+hand_on() { # SIGNAL
+	[ "$1" = INT ] || ended_by=$1
+	[ -z "$search" ] || kill -TERM "$search" 2>/dev/null
+}
+
+await_search() { # its exit code
+	while kill -0 "$search" 2>/dev/null; do
+		wait "$search"
+		code=$?
+	done
+	search=''
+	return $code
+}
+
 search() {
 	plain=$last begin=$(clock) count=$((count + 1))
 	next=$work/$(printf %02d "$count")-tune.g
@@ -209,15 +224,22 @@ search() {
 	[ -z "$quiet" ] || tune_options="$tune_options --json" # the table is silent then
 	ln "$plain" "$named"
 	progress ""
-	trap : INT
+	search='' ended_by=''
+	for signal in INT TERM HUP; do trap "hand_on $signal" $signal; done
 	if [ -t 2 ]; then
-		eval "tune-op $quiet $tune_options"' -o "$next" -- "$named"' >"$work/table" || failed $?
+		eval "exec tune-op $quiet $tune_options"' -o "$next" -- "$named"' >"$work/table" &
 	else
-		eval "tune-op $quiet $tune_options"' -o "$next" -- "$named"' >"$work/table" 2>"$work/messages" || failed $?
+		eval "exec tune-op $quiet $tune_options"' -o "$next" -- "$named"' >"$work/table" 2>"$work/messages" &
+	fi
+	search=$!
+	[ -z "$ended_by" ] || hand_on "$ended_by" # it came before there was anything to hand it to
+	await_search || failed $?
+	case $ended_by in TERM) exit 143 ;; HUP) exit 129 ;; esac
+	end_by_signals
+	if [ ! -t 2 ]; then
 		sed -i '/tasks faster than the default/d; /tasks has been timed$/d' "$work/messages" # the report has it
 		tell_messages
 	fi
-	trap 'exit 130' INT
 	case $tune_options in
 	*--runner*) # the library is for where kernels were timed
 		target=$(sed -n 's/^timed on \(.*;.*\)$/\1/p; s/^{"model": .*, "target": "\([^"]*;[^"]*\)".*/\1/p' "$work/table") ;;
@@ -437,10 +459,13 @@ case $stem in -*) stem=./$stem ;; esac
 
 work=$(mktemp -d) || exit 71
 trap 'rm -rf "$work" ${part:+"$part"}' EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
-trap 'exit 141' PIPE
+end_by_signals() {
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	trap 'exit 141' PIPE
+}
+end_by_signals
 count=0 last=$model start=$(clock)
 if [ "$verb" = simplify ]; then
 	check_place "$stem"

@@ -39,7 +39,7 @@ struct measure {
 
 /* ---- opening ---- */
 
-struct measure *measure_new(const char *const *command, int n)
+struct measure *measure_new(const char *const *command, int n, const volatile sig_atomic_t *stop)
 {
 	struct measure *m = xcalloc(1, sizeof *m);
 
@@ -50,7 +50,9 @@ struct measure *measure_new(const char *const *command, int n)
 	m->runners = xcalloc((size_t)m->nhost, sizeof *m->runners);
 	for (int i = 0; i < m->nhost; i++) {
 		const char *why;
-		struct runner *r = runner_open(n ? command[i] : NULL, HELLO_SECONDS, &m->arena, &why);
+		struct runner *r = runner_open_unless(stop, n ? command[i] : NULL, HELLO_SECONDS, &m->arena, &why);
+		if (!r && *stop)
+			return m->nhost = i, measure_free(m), NULL;
 		if (!r)
 			die(EX_NOTAVAIL, "%s", why);
 		m->host[i].r = m->runners[i] = r;

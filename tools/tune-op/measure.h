@@ -2,6 +2,7 @@
  * runner; while one is timed, others are built. What a runner that ends has not finished, the others do. */
 #ifndef TUNE_OP_MEASURE_H
 #define TUNE_OP_MEASURE_H
+#include <signal.h>
 #include "device/runner.h"
 #include "loop/candidate.h"
 
@@ -40,8 +41,8 @@ struct trial {
 
 struct measure;
 /* Opens a runner by each command; none: the one beside this program. One that cannot be had, is another version, or another
- * target than the first: die(69) with its name. */
-struct measure *measure_new(const char *const *command, int n);
+ * target than the first: die(69) with its name. NULL: *stop was set, by a signal, before all had answered. */
+struct measure *measure_new(const char *const *command, int n, const volatile sig_atomic_t *stop);
 void measure_free(struct measure *m);
 const char *measure_target(const struct measure *m);
 const struct target *measure_machine(const struct measure *m); /* the same: what code is made for */

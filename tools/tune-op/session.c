@@ -47,13 +47,22 @@ static void on_signal(int number)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (!stop) {
-		stop = 1;
+		stop = number;
 		first = now;
 	} else if ((double)(now.tv_sec - first.tv_sec) + 1e-9 * (double)(now.tv_nsec - first.tv_nsec) > 0.3) {
 		for (int i = 0; i < NENDS; i++)
 			sigaction(ends[i], &before[i], NULL);
 		raise(number);
 	}
+}
+
+/* Before there is anything that is worth to be kept. */
+static _Noreturn void end_by_signal(void)
+{
+	for (int i = 0; i < NENDS; i++)
+		sigaction(ends[i], &before[i], NULL);
+	raise(stop);
+	exit(128 + stop);
 }
 
 static void catch_signals(void)
@@ -700,7 +709,8 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	double start = now_seconds(), end = s->opt->seconds > 0 ? start + s->opt->seconds : INFINITY;
 
 	catch_signals(); /* before the knowledge base starts its process, which inherits it */
-	s->measure = measure_new(runner, nrunner);
+	if (!(s->measure = measure_new(runner, nrunner, &stop)))
+		end_by_signal();
 	s->target = measure_machine(s->measure);
 	s->target_row = measure_target(s->measure);
 	set_rotation(s);
@@ -716,7 +726,7 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 			finals(s, end);
 		any = any && !stop && end - now_seconds() > REST * s->opt->seconds && resume(s);
 	}
-	s->interrupted = stop;
+	s->interrupted = stop != 0;
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
 		if (!t->curve.n && !t->untunable)
