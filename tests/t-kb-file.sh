@@ -78,7 +78,7 @@ fi
 printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[4]\n  y: f32[4] = Relu(x)\n  output y = y\n}\n' | ge-load | ge-fuse -o m.g
 ln a.kb also.kb
 sum=$(cat a.kb m.g | cksum)
-for what in 'dump -o a.kb' 'dump -o also.kb' 'dump --salvage -o a.kb' 'dump --for m.g -o m.g' 'dump --for m.g -o a.kb' 'apply m.g -o a.kb'; do
+for what in 'dump -o a.kb' 'dump -o a.kb-lock' 'dump -o also.kb' 'dump --salvage -o a.kb' 'dump --for m.g -o m.g' 'dump --for m.g -o a.kb' 'apply m.g -o a.kb' 'apply m.g -o a.kb-lock'; do
 	ok "$(rc kb --kb a.kb $what) $(cat err)" "64 kb: -o ${what##* }: is the file that is read" "$what"
 done
 ok "$(rc kb --kb a.kb dump -o a.txt) $(cat a.kb m.g | cksum) $(rc kb --kb a.kb --target X apply m.g -o m.g)" "0 $sum 0" "and nothing was"

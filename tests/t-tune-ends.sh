@@ -13,6 +13,11 @@ tune-op $fake --kb kb3 m.g -o - 2>err | ge-stat --digest >digest && ge-stat --di
 say $? "-o -: the graph alone goes to standard output"
 ge-import "$model" | tune-op --tasks --json >none && [ "$(cat none)" = "[]" ]
 say $? "--tasks --json of a model without tasks"
+ge-import "$model" | ge-shape | ge-simplify | ge-fold | ge-fuse | ge-layout | tune-op --tasks 2>err >none && [ ! -s none ] &&
+	[ "$(grep -c 'no task: .*f32\[batch,1,8,8\]' err)" = 1 ] && ge-import "$model" | tune-op $fake --kb kb1 -o none.g 2>err >none && grep -q 'no task: no node is a group' err
+say $? "no task: it says why"
+tune-op --runner fake --trials 0 --kb kb9 m.g -o none.g 2>err >none && ! ls kb9* 2>/dev/null
+say $? "--trials 0 makes no knowledge base"
 
 # A model that has been tuned before.
 kb dump --kb kb1 | awk 'BEGIN { RS = ""; ORS = "\n\n"; FS = "\n" }
@@ -33,6 +38,8 @@ say $? "but it is better than none"
 tune-op --kb kb5 --quiet --trials 2 --only Gemm --runner 'ulimit -f 16; exec run-dev --serve' --runner 'run-dev --serve' m.g -o two.g --json >report 2>err &&
 	grep -q '"trials": 2' report && ! grep -q 'not tuned.*File size' report
 say $? "one of two runners cannot build: the other does"
+tune-op --kb kb5c --quiet --trials 1 --only Gemm --runner run-dev m.g -o plain.g --json 2>err | grep -q '"trials": 1'
+say $? "run-dev alone, between programs, serves"
 tune-op --kb kb5b --quiet --trials 2 --only Gemm --runner 'ulimit -f 16; exec run-dev --serve' m.g -o none.g --json 2>err | grep -q 'File size'
 say $? "no runner can build: the report says why"
 tune-op --kb kb6 --quiet --seconds 14 --only Conv m.g -o stalled.g >report 2>err &

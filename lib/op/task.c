@@ -347,6 +347,18 @@ void task_list_make(struct task_list *l, struct module *m, struct arena *a)
 	free(of);
 }
 
+const char *task_list_none(const struct task_list *l, struct module *m, struct arena *a)
+{
+	size_t n = l->without.n;
+
+	if (l->n)
+		return NULL;
+	if (!n)
+		return "no node is a group; ge-fuse makes them, then ge-layout";
+	const char *more = n > 1 ? arena_printf(a, " (and %zu more groups)", n - 1) : "";
+	return arena_printf(a, "%s: %s%s", node_where(m, l->without.a[0].node, a), l->without.a[0].why, more);
+}
+
 void task_list_free(struct task_list *l)
 {
 	vec_free(&l->without);

@@ -65,4 +65,6 @@ struct task_list {
 };
 void task_list_make(struct task_list *l, struct module *m, struct arena *a);
 void task_list_free(struct task_list *l);
+/* Why there is none, in words: the first group's reason, or that there is no group. NULL: there are some. */
+const char *task_list_none(const struct task_list *l, struct module *m, struct arena *a);
 #endif

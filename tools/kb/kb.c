@@ -1,4 +1,5 @@
 /* kb: what was measured, and remembered. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "device/target.h"
@@ -52,8 +53,9 @@ static error_t option(int key, char *arg)
 	case KEY_SALVAGE: opt.salvage = true, given |= T_SALVAGE; return 0;
 	case KEY_KEEP:
 		given |= T_KEEP;
+		errno = 0;
 		opt.keep = strtoul(arg, &end, 10);
-		if (end == arg || *end || *arg == '-')
+		if (end == arg || *end || *arg == '-' || errno)
 			die(EX_BADUSE, "--keep %s: expected a number", arg);
 		return 0;
 	case 'n': opt.dry_run = true, given |= T_DRY_RUN; return 0;

@@ -82,6 +82,9 @@ static void apply(struct module *m, const struct pass_ctx *c)
 	}
 	for (size_t i = 0; i < l.without.n; i++)
 		pass_why(c, m, l.without.a[i].node, "left as it is: no task: %s", l.without.a[i].why);
+	const char *none = task_list_none(&l, m, &a);
+	if (none)
+		note("no task: %s", none);
 	note("%" PRIu32 " of %" PRIu32 " kernels have a record", given, kernels + (uint32_t)l.without.n);
 	if (older)
 		note("of %" PRIu32 " the record was timed against a default that the rule does not give any more; tune-op times them again", older);
@@ -98,7 +101,7 @@ static const struct pass pass = {
 static void keep_layers(const char *out)
 {
 	for (int i = 0; i < kb_layers(kb); i++)
-		keep_input(out, kb_layer_path(kb, i));
+		keep_base(out, kb_layer_path(kb, i));
 }
 
 int kb_apply(const struct tool *t, struct tool_args *a)
@@ -137,6 +140,9 @@ int kb_dump_for(struct tool_args *a)
 		struct task_list l = {0};
 		module_check_or_die(m);
 		task_list_make(&l, m, &arena);
+		const char *none = task_list_none(&l, m, &arena);
+		if (none)
+			note("no task: %s", none);
 		for (size_t i = 0; i < l.n; i++) {
 			bool old;
 			const struct kb_record *rec = record_for(m, &l.a[i], &arena, &old);

@@ -322,6 +322,14 @@ void keep_input(const char *out, const char *path)
 		die(EX_BADUSE, "-o %s: is the file that is read", out);
 }
 
+void keep_base(const char *out, const char *path)
+{
+	struct arena a = {0};
+	keep_input(out, path);
+	keep_input(out, arena_printf(&a, "%s-lock", path));
+	arena_release(&a);
+}
+
 int kb_dump(const struct tool *t, struct tool_args *a)
 {
 	struct arena arena = {0};
@@ -333,7 +341,7 @@ int kb_dump(const struct tool *t, struct tool_args *a)
 		die(EX_BADUSE, "dump takes no argument; --kb FILE says which file, --for MODEL what of it");
 	if (opt.for_file)
 		return kb_dump_for(a);
-	keep_input(a->out, kb_path(opt.kb, &arena));
+	keep_base(a->out, kb_path(opt.kb, &arena));
 	struct kb *k = opt.salvage ? NULL : kb_open_file(opt.kb, false);
 	if (opt.salvage)
 		code = kb_salvage(opt.kb, &l, &arena, &why);

@@ -33,6 +33,8 @@ const char *default_of_task(const char *task, struct arena *a);
 
 /* Dies (64) where out, of -o or NULL, is the file of that path: what is read is not written over. */
 void keep_input(const char *out, const char *path);
+/* The same for a knowledge base, which has a file of locks beside it. */
+void keep_base(const char *out, const char *path);
 
 /* Records as text, or as JSON, one object a line. */
 void print_records(FILE *f, const struct kb_list *l, bool json);

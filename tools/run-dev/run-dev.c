@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "common/tool.h"
 #include "device/library.h"
 #include "device/serve.h"
@@ -176,11 +178,25 @@ static int run_service(void)
 	return runner_serve(&task_oracle, 0, 0);
 }
 
+static bool is_channel(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode));
+}
+
+/* As "ssh box run-dev" starts it: a program is at both ends, and nothing else can be meant. */
+static bool is_called_to_serve(const struct tool_args *a)
+{
+	return !a->nfile && !a->out && !bench && !kernels && is_channel(STDIN_FILENO) && is_channel(STDOUT_FILENO);
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct arena arena = {0};
 	struct library l;
 
+	serve |= is_called_to_serve(a);
 	if (serve && a->nfile == 0 && !a->out && !bench && !kernels)
 		return run_service();
 	if (serve || target || a->nfile != 1)

@@ -715,8 +715,9 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	s->target_row = measure_target(s->measure);
 	set_rotation(s);
 	s->id = session_id(s);
-	bool there = !s->opt->records_out || !s->opt->kb || !access(s->opt->kb, F_OK); /* the first of a sweep finds none */
-	s->kb = kb_open(there ? s->opt->kb : NULL, !s->opt->records_out);
+	bool writes = !s->opt->records_out && s->opt->trials > 0;
+	bool there = writes || !s->opt->kb || !access(s->opt->kb, F_OK); /* the first of a sweep finds none */
+	s->kb = kb_open(there ? s->opt->kb : NULL, writes);
 	bool any = recall_searches(s);
 	while (any) {
 		double deadline = end - finals_seconds(s, end - now_seconds());

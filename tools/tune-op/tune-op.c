@@ -303,6 +303,14 @@ static void conclude(struct session *s, struct module *m, const struct task_list
 		note("interrupted; what was found so far is used and kept: the same command again goes on");
 }
 
+static void say_none(const struct task_list *l, struct module *m, struct arena *a)
+{
+	const char *why = task_list_none(l, m, a);
+
+	if (why)
+		note("no task: %s", why);
+}
+
 static void tune(struct module *m, const struct tool_args *a)
 {
 	struct task_list l = {0};
@@ -310,6 +318,7 @@ static void tune(struct module *m, const struct tool_args *a)
 	struct arena arena = {0};
 	struct pass_ctx c = {.args = a, .why = a->why};
 	task_list_make(&l, m, &arena);
+	say_none(&l, m, &arena);
 	check_words(m, &l, "only", only.a, only.n);
 	check_words(m, &l, "skip", skip.a, skip.n);
 	set_up(&s, m, &l);
@@ -355,6 +364,7 @@ static int without_stream(const struct tool_args *a)
 			module_check_or_die(m);
 		if (list_tasks || dump_dir) {
 			task_list_make(&l, m, &arena);
+			say_none(&l, m, &arena);
 			check_words(m, &l, "only", only.a, only.n);
 			check_words(m, &l, "skip", skip.a, skip.n);
 			bool *yes = xcalloc(l.n + 1, sizeof *yes);
@@ -364,7 +374,8 @@ static int without_stream(const struct tool_args *a)
 				dump_tasks(&l, yes, dump_dir, lines.f);
 			else
 				print_tasks(&l, yes, a->json);
-			say_rotation(m);
+			if (l.n)
+				say_rotation(m);
 			free(yes);
 			task_list_free(&l);
 		} else {
