@@ -18,6 +18,10 @@ ge-import "$model" | ge-shape | ge-simplify | ge-fold | ge-fuse | ge-layout | tu
 say $? "no task: it says why"
 tune-op --runner fake --trials 0 --kb kb9 m.g -o none.g 2>err >none && ! ls kb9* 2>/dev/null
 say $? "--trials 0 makes no knowledge base"
+ends() { sed -n 's/.*"curve": \[\([^]]*\)\].*/\1/p' "$1" | sed 's/.*, //'; }
+tune-op $fake --quiet --kb kb10 --json m.g -o none.g >first && tune-op $fake --quiet --kb kb10 --json --report again.html m.g -o none.g >again
+[ "$(ends first | grep -c '^0')" -ge 2 ] && [ "$(ends first)" = "$(ends again)" ] && grep -q 'Best so far, by trial' again.html
+say $? "with nothing left to do it draws the curves of before"
 
 # A model that has been tuned before.
 kb dump --kb kb1 | awk 'BEGIN { RS = ""; ORS = "\n\n"; FS = "\n" }

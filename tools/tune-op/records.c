@@ -237,18 +237,59 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 	return done;
 }
 
+/* Of this default, on this target, with this rotation. */
+static bool counts_here(const struct session *s, const struct tuned *t, const struct kb_record *r)
+{
+	return field_is(r, "target", s->target_row) && field_is(r, "base", t->base_hex) && field_is(r, "rotation", s->rotation_text) &&
+	       !field_is(r, "kind", "search");
+}
+
+static bool is_trial(const struct kb_record *r)
+{
+	return field_is(r, "look", "") && field_is(r, "against", "incumbent");
+}
+
+static int by_trial(const void *a, const void *b)
+{
+	const struct kb_record *x = *(const struct kb_record *const *)a, *y = *(const struct kb_record *const *)b;
+	uint64_t m = strtoull(field(x, "trial"), NULL, 10), n = strtoull(field(y, "trial"), NULL, 10);
+
+	return m != n ? (m > n) - (m < n) : memcmp(&x->id, &y->id, sizeof x->id);
+}
+
+void recall_curve(struct session *s, struct tuned *t)
+{
+	VEC(const struct kb_record *) trials = {0};
+	bool numbered = true;
+	double best = 1;
+
+	for (size_t i = 0; i < t->records.n; i++)
+		if (counts_here(s, t, &t->records.a[i]) && is_trial(&t->records.a[i])) {
+			vec_push(&trials, &t->records.a[i]);
+			numbered &= *field(&t->records.a[i], "trial") != 0;
+		}
+	if (trials.n)
+		qsort(trials.a, trials.n, sizeof *trials.a, by_trial);
+	for (size_t i = 0; i < trials.n && numbered; i++) { /* kb gc leaves no numbers */
+		double ratio = record_number(trials.a[i], "ratio");
+		if (ratio > 0 && verdict_timed(parse_verdict(field(trials.a[i], "verdict"))))
+			best = fmin(best, ratio);
+		vec_push(&t->curve, best);
+	}
+	vec_free(&trials);
+}
+
 void count_known(struct session *s, struct tuned *t)
 {
 	t->known = 0;
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (!field_is(r, "target", s->target_row) || !field_is(r, "base", t->base_hex) || !field_is(r, "rotation", s->rotation_text) ||
-		    field_is(r, "kind", "search"))
+		if (!counts_here(s, t, r))
 			continue;
 		double base = record_base_seconds(r);
 		if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
 			t->seconds = base;
-		t->known += field_is(r, "look", "") && field_is(r, "against", "incumbent");
+		t->known += is_trial(r);
 	}
 }
 

@@ -730,8 +730,10 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	s->interrupted = stop != 0;
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
-		if (!t->curve.n && !t->untunable)
+		if (!t->curve.n && !t->untunable) {
 			count_known(s, t);
+			recall_curve(s, t);
+		}
 		t->searched |= t->known > 0;
 		conclude(s, t);
 	}

@@ -156,6 +156,9 @@ bool recall_trial(struct session *s, struct slot *x);
 bool recall_search(struct session *s, const struct tuned *t, bool *own);
 /* Of a task in which nothing was tried now: how many trials are known, and the default's time. */
 void count_known(struct session *s, struct tuned *t);
+/* Of a search that is settled, which has no curve of its own, that of those trials: by their number, without gaps (the same kernel
+ * again has no record); none where one has no number. */
+void recall_curve(struct session *s, struct tuned *t);
 void read_task_records(struct session *s, struct tuned *t);
 void add_recorded_origins(struct session *s, struct tuned *t);
 /* The confirmed record that wins for the task here; NULL: none. */
