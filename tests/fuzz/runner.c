@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		return 0;
 	must(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) && send(fd[1], data, n, 0) == (ssize_t)n && !shutdown(fd[1], SHUT_WR));
 	struct runner *r = runner_of(fd[0]);
-	if (greet(r, 1)) {
+	if (greet(r, 1, NULL)) {
 		must(r->target && r->compiler && r->jobs > 0 && r->machine.cores > 0 && r->machine.vector_bytes >= 16);
 		int k = 0;
 		while (k < ANSWERS_MAX && runner_wait(&r, 1, 1, &a, &x) == 0 && !x.ended) {
