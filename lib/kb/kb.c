@@ -52,11 +52,11 @@ const char *kb_path(const char *path, struct arena *a)
 }
 
 /* Of the layers there may be, those that are there; the first is made if it is to be written. */
-static struct kb *open_layers(const char *path, bool write, bool first_only)
+static struct kb *open_layers(const char *path, bool write, bool first_only, bool there)
 {
 	struct kb *k = xcalloc(1, sizeof *k);
 	const char *custom = custom_path(&k->arena);
-	bool said = path != NULL;
+	bool said = path != NULL && there;
 	path = explicit_path(path);
 	if (path)
 		add_layer(k, arena_str(&k->arena, path), "explicit", write, said || first_only);
@@ -73,12 +73,17 @@ static struct kb *open_layers(const char *path, bool write, bool first_only)
 
 struct kb *kb_open(const char *path, bool write)
 {
-	return open_layers(path, write, false);
+	return open_layers(path, write, false, true);
+}
+
+struct kb *kb_open_if_there(const char *path)
+{
+	return open_layers(path, false, false, false);
 }
 
 struct kb *kb_open_file(const char *path, bool write)
 {
-	return open_layers(path, write, true);
+	return open_layers(path, write, true, true);
 }
 
 void kb_close(struct kb *k)

@@ -61,6 +61,8 @@ extern const char kb_newer[];
 struct kb;
 /* path NULL: HONE_KB, if set. write: to the first layer, which is made if it is not there. */
 struct kb *kb_open(const char *path, bool write);
+/* To read; a file that path names and that is not there has no records. */
+struct kb *kb_open_if_there(const char *path);
 /* The first layer alone, which there must be; 71 where neither path nor the environment says where. */
 struct kb *kb_open_file(const char *path, bool write);
 const char *kb_path(const char *path, struct arena *a); /* of that layer; 71 the same */

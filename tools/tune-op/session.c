@@ -716,8 +716,7 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	set_rotation(s);
 	s->id = session_id(s);
 	bool writes = !s->opt->records_out && s->opt->trials > 0;
-	bool there = writes || !s->opt->kb || !access(s->opt->kb, F_OK); /* the first of a sweep finds none */
-	s->kb = kb_open(there ? s->opt->kb : NULL, writes);
+	s->kb = writes ? kb_open(s->opt->kb, true) : kb_open_if_there(s->opt->kb); /* the first of a sweep finds none */
 	bool any = recall_searches(s);
 	while (any) {
 		double deadline = end - finals_seconds(s, end - now_seconds());
