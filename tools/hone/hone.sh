@@ -45,8 +45,9 @@ help() {
 	  --runner COMMAND             where kernels are timed; repeated: side by side
 	  --kb FILE                    the knowledge base
 	  --report FILE.html           curves, table and where the time went
-	  --only WHAT, --skip WHAT, --strategy NAME, --cost-model NAME, --scheduler NAME, --seed N
-	                               as tune-op takes them
+	  --only WHAT, --skip WHAT, --strategy NAME, --cost-model NAME, --scheduler NAME, --seed N,
+	  --rotation MB                as tune-op takes them
+	  --json                       the report is tune-op's, as JSON
 
 	hone simplify:
 	  --range INPUT=LO:HI          range of a random input of the check
@@ -221,7 +222,7 @@ search() {
 		run-dev --serve --target="$target" </dev/null >/dev/null 2>"$work/messages" || failed $?
 		tune_options="$tune_options$(quoted "--runner=run-dev --serve$(quoted "--target=$target")")"
 	fi
-	[ -z "$quiet" ] || tune_options="$tune_options --json" # the table is silent then
+	[ -z "$quiet$json" ] || tune_options="$tune_options --json" # the table is silent with --quiet
 	ln "$plain" "$named"
 	progress ""
 	search='' ended_by=''
@@ -272,12 +273,13 @@ tune() { # SIZES...
 	search
 	compile
 	whole=''
-	case "$quiet$tune_options" in
-	*--quiet* | *--runner*) ;;
+	case "$quiet$json$tune_options" in
+	*--quiet* | *--json* | *--runner*) ;;
 	*) whole=$(time_both) ;;
 	esac
 	keep_stages
-	[ -n "$quiet" ] || print "$(cat "$work/table")${whole:+
+	[ -z "$json" ] || print "$(cat "$work/table")"
+	[ -n "$quiet$json" ] || print "$(cat "$work/table")${whole:+
 $whole}
 
 $(build_report)"
@@ -390,7 +392,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' target='' threads='' ranges='' check_sizes='' opset='' external='' tune_options='' part=''
+model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' target='' threads='' ranges='' check_sizes='' opset='' external='' tune_options='' json='' part=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -400,7 +402,7 @@ while [ "$left" -gt 0 ]; do
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
 	-o | -j | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --opset | --external | --seconds | \
-	--trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed)
+	--trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --rotation)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
 		shift
@@ -427,7 +429,8 @@ while [ "$left" -gt 0 ]; do
 		build--keep | tune--keep) keep=1 ;;
 		build--target | tune--target) target=$value ;;
 		tune--seconds | tune--trials | tune--runner | tune--kb | tune--report | tune--only | tune--skip | tune--strategy | \
-			tune--cost-model | tune--scheduler | tune--seed) tune_options=$tune_options$(quoted "$option=$value") ;;
+			tune--cost-model | tune--scheduler | tune--seed | tune--rotation) tune_options=$tune_options$(quoted "$option=$value") ;;
+		tune--json) json=--json ;;
 		simplify--range) ranges=$ranges$(quoted "--range=$value") ;;
 		simplify--check-set) check_sizes=$check_sizes$(quoted "--set=$value") ;;
 		simplify--opset) opset=--opset=$value ;;
