@@ -123,7 +123,8 @@ static void print_bench(const struct hone_model *m, const struct bench *b)
 	       1 / b->run.mean);
 	printf("%.3f GFLOP a run, %.1f GFLOP/s", 1e-9 * b->flops, 1e-9 * rate);
 	if (b->peak > 0)
-		printf(", %.1f%% of the %.1f GFLOP/s that FMAs alone reached in the same run", percent(rate, b->peak), 1e-9 * b->peak);
+		printf(", %.1f%% of the %.1f GFLOP/s that FMAs alone reached in the same run%s", percent(rate, b->peak), 1e-9 * b->peak,
+		       rate > b->peak ? ": Winograd multiplies less than is counted" : "");
 	putchar('\n');
 }
 
