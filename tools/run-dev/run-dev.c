@@ -124,7 +124,7 @@ static void print_bench(const struct hone_model *m, const struct bench *b)
 	printf("%.3f GFLOP a run, %.1f GFLOP/s", 1e-9 * b->flops, 1e-9 * rate);
 	if (b->peak > 0)
 		printf(", %.1f%% of the %.1f GFLOP/s that FMAs alone reached in the same run%s", percent(rate, b->peak), 1e-9 * b->peak,
-		       rate > b->peak ? ": Winograd multiplies less than is counted" : "");
+		       rate > b->peak ? ": counted are direct convolutions, Winograd multiplies less" : "");
 	putchar('\n');
 }
 
@@ -186,19 +186,14 @@ static bool is_channel(int fd)
 	return fstat(fd, &st) == 0 && (S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode));
 }
 
-/* As "ssh box run-dev" starts it: a program is at both ends, and nothing else can be meant. */
-static bool is_called_to_serve(const struct tool_args *a)
-{
-	return !a->nfile && !a->out && !bench && !kernels && is_channel(STDIN_FILENO) && is_channel(STDOUT_FILENO);
-}
-
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct arena arena = {0};
 	struct library l;
 
-	serve |= is_called_to_serve(a);
-	if (serve && a->nfile == 0 && !a->out && !bench && !kernels)
+	bool nothing = !a->nfile && !a->out && !bench && !kernels;
+	/* As "ssh box run-dev" starts it a program is at both ends, and nothing else can be meant. */
+	if (nothing && (serve || (is_channel(STDIN_FILENO) && is_channel(STDOUT_FILENO))))
 		return run_service();
 	if (serve || target || a->nfile != 1)
 		tool_usage();
