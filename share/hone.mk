@@ -43,7 +43,7 @@ hone_target = $(if $(HONE_TARGET),--target '$(HONE_TARGET)')
 # signal at once only while it waits for what is in the background.
 %.tuned.g: %.g %.tuned.g.args
 	s=; trap 's=130; kill $$p' INT; trap 's=143; kill $$p' TERM HUP; $(HONE) tune-op $(HONE_TUNE) $< -o $@.part & p=$$!; \
-	while kill -0 $$p 2>/dev/null; do wait $$p; r=$$?; done; [ -z "$$s" ] || { rm -f $@.part; exit $$s; }; \
+	wait $$p; r=$$?; [ -z "$$s" ] || { wait $$p; rm -f $@.part; exit $$s; }; \
 	[ $$r = 0 ] && mv $@.part $@
 
 %.so %.a %.h %.c %.weights: %.g %.so.args

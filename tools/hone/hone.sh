@@ -201,14 +201,19 @@ build_report() {
 # An interrupt ends the search, not what comes after it; other signals end both. The search runs in the background, for a shell hears
 # of a signal at once only while it waits; there it does not get the keyboard's interrupt, so whatever comes is handed on.
 hand_on() { # SIGNAL
+	heard=$1
 	[ "$1" = INT ] || ended_by=$1
 	[ -z "$search" ] || kill -TERM "$search" 2>/dev/null
 }
 
-await_search() { # its exit code
-	while kill -0 "$search" 2>/dev/null; do
+await_search() { # its exit code; 127 of wait: it has said that before
+	wait "$search"
+	code=$?
+	while [ -n "$heard" ]; do
+		heard=''
 		wait "$search"
-		code=$?
+		again=$?
+		[ $again = 127 ] || code=$again
 	done
 	search=''
 	return $code
@@ -225,7 +230,7 @@ search() {
 	[ -z "$quiet$json" ] || tune_options="$tune_options --json" # the table is silent with --quiet
 	ln "$plain" "$named"
 	progress ""
-	search='' ended_by=''
+	search='' ended_by='' heard=''
 	for signal in INT TERM HUP; do trap "hand_on $signal" $signal; done
 	if [ -t 2 ]; then
 		eval "exec tune-op $quiet $tune_options"' -o "$next" -- "$named"' >"$work/table" &
