@@ -101,3 +101,49 @@ raise SystemExit(1)
 END
 ge-load case.txt | ge-export -o case.onnx && "$python" case.py
 ok $? 'MapIndex and Case: the branch of the gear, an error for no gear'
+
+# What passes and functions leave behind is no business of the file's: no attribute of ours, no name of a node twice, and the
+# type that the file declares of an output.
+cat >clean.py <<"END"
+import subprocess, sys, onnx, onnxruntime as ort
+from onnx import parser
+ort.set_default_logger_severity(4)
+PASSES = "ge-import -q %s | ge-shape | ge-fold | ge-simplify | ge-cse | ge-prune | ge-export -o after.onnx"
+def after(text, load=True):
+    onnx.save(parser.parse_model(text), "before.onnx")
+    files = []
+    for command in ("ge-import -q %s | ge-export -o after.onnx", PASSES):
+        subprocess.run(command % "before.onnx", shell=True, check=True)
+        onnx.checker.check_model("after.onnx", full_check=True)
+        if load:
+            ort.InferenceSession("after.onnx", providers=["CPUExecutionProvider"])
+        files.append(onnx.load("after.onnx"))
+    return files
+def nodes(graph):
+    for n in graph.node:
+        yield n
+        for a in n.attribute:
+            for g in [a.g] * a.HasField("g") + list(a.graphs):
+                yield from nodes(g)
+captures = after('''<ir_version: 8, opset_import: ["": 17]> g (float[2] x, bool t) => (float[2] y) {
+  k = Constant <value = int64[1] {2}> ()
+  y = If (t) <then_branch = a () => (float[2] o) { o = ConstantOfShape <value = float[1] {1}> (k) },
+              else_branch = b () => (float[2] p) { z = Sub (x, x)  o = ConstantOfShape <value = float[1] {2}> (k)  p = Identity (o) }> }''')
+for m in captures:
+    assert not [a.name for n in nodes(m.graph) for a in n.attribute if a.name == "captures"]
+twice = after('''<ir_version: 8, opset_import: ["": 17, "my": 1]> g (float[2] x) => (float[2] y) { a = my.F (x)  b = my.F (a)  y = my.F (b) }
+<domain: "my", opset_import: ["": 17]> F (a) => (o) { [first] t = Neg (a)  [second] o = Tanh (t) }''')
+for m in twice:
+    names = [n.name for n in nodes(m.graph)]
+    assert len(names) == len(set(names)) and "first" in names, names
+for end in ("y = Identity (a)", "b = Identity (a)  y = Identity (b)", "y = Dropout (a)"):
+    declared = after('<ir_version: 8, opset_import: ["": 17, "my": 1]> g (float[2] x) => (float[2] y) { a = my.MyOp (x)  %s }' % end, False)
+    for m in declared:
+        t = m.graph.output[0].type.tensor_type
+        assert t.elem_type == 1 and [d.dim_value for d in t.shape.dim] == [2], (end, t)
+own = after('<ir_version: 8, opset_import: ["": 17, "my": 1]> g (float[2] x, float[2] z) => (float[2] y) { y = my.MyOp <captures: int = 1> (x, z) }', False)
+for m in own:
+    assert list(m.graph.node[0].input) == ["x", "z"] and m.graph.node[0].attribute[0].name == "captures"
+END
+"$python" clean.py
+ok $? 'no attribute of ours, names of nodes once, declared types of outputs stay, a custom attribute of that name too'

@@ -23,9 +23,32 @@ static val_id *chase(size_t nvalues, const val_id *fwd)
 	return to;
 }
 
+void val_adopt_type(struct module *m, val_id to, const struct type *from)
+{
+	struct type *t = &val(m, to)->type;
+	if (val(m, to)->kind == VAL_CONST || t->other)
+		return;
+	if (t->dtype == DT_NONE) {
+		*t = *from;
+		return;
+	}
+	if (from->other || t->dtype != from->dtype || from->rank == RANK_UNKNOWN)
+		return;
+	if (t->rank != RANK_UNKNOWN && t->rank != from->rank)
+		return;
+	dim *dims = ARENA_ARRAY(&m->arena, dim, from->rank + 1);
+	for (int i = 0; i < from->rank; i++)
+		dims[i] = t->rank != RANK_UNKNOWN && t->dims[i] != POLY_UNKNOWN ? t->dims[i] : from->dims[i];
+	t->rank = from->rank;
+	t->dims = dims;
+}
+
 void module_forward(struct module *m, const val_id *fwd)
 {
 	val_id *to = chase(m->values.n, fwd);
+	for (val_id v = 1; v < m->values.n; v++)
+		if (to[v] != v)
+			val_adopt_type(m, to[v], &val(m, v)->type);
 	for (graph_id g = 1; g < m->graphs.n; g++) {
 		struct graph *x = graph(m, g);
 		for (size_t i = 0; i < x->nodes.n; i++) {

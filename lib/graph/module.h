@@ -184,8 +184,12 @@ struct tensor *node_const(struct module *m, const struct node *n, uint32_t i);
 int tensor_ints(const struct module *m, struct tensor *t, int64_t *out, int max);
 
 /* Editing. fwd[v] (module.values.n entries, 0: itself) replaces every use of v by fwd[v], chains
- * followed, in all operands and graph outputs (which keep their names). */
+ * followed, in all operands and graph outputs (which keep their names), and takes over what only v says of
+ * its type. */
 void module_forward(struct module *m, const val_id *fwd);
+/* What v's type does not say and `from`, the type of a value that v replaces, does: what a file declares of an
+ * output is not lost with the node that made it. Constants stay as they are. */
+void val_adopt_type(struct module *m, val_id v, const struct type *from);
 /* Drops from every graph.nodes the nodes with dead[n]. */
 void module_drop_nodes(struct module *m, const bool *dead);
 /* Sorts g's nodes so that operands come first, stable (nodes keep their order where they can).

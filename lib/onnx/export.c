@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "common/outfile.h"
 #include "common/tool.h"
+#include "graph/bodies.h"
 #include "graph/pass.h"
 #include "onnx/export.h"
 #include "onnx/onnx.h"
@@ -25,6 +26,22 @@ sym export_fresh(struct exporter *x, const char *base)
 	sym y = intern(*base ? base : "v");
 	for (int i = 1; !take(x, y) && i < NAME_TRIES; i++)
 		y = intern_printf("%s_%d", base, i);
+	return y;
+}
+
+/* Nodes have names of their own; runtimes refuse one that two of them have. */
+static sym node_name(struct exporter *x, sym name)
+{
+	sym y = name;
+	for (int i = 1; y && i < NAME_TRIES; i++) {
+		while (x->node_used.n <= y)
+			vec_push(&x->node_used, false);
+		if (!x->node_used.a[y])
+			break;
+		y = intern_printf("%s_%d", sym_str(name), i);
+	}
+	if (y)
+		x->node_used.a[y] = true;
 	return y;
 }
 
@@ -218,7 +235,8 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 {
 	struct node n = *node(x->m, id);
 	struct lowered l = opset_lower(x->m, &n, x->opset);
-	uint32_t captures = (uint32_t)attr_int(&n, "captures", 0);
+	bool bodies = node_body(&n, 0) != 0;
+	uint32_t captures = bodies ? (uint32_t)attr_int(&n, "captures", 0) : 0;
 	if (captures > n.nin)
 		die(EX_BADDATA, "a node captures more than its operands");
 	uint32_t nin = l.nin < n.nin - captures ? l.nin : n.nin - captures;
@@ -232,7 +250,7 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 		export_node(x, to, n.op == OP_OTHER ? sym_str(n.optype) : op_name(n.op), (int)nin,
 			    in, (int)n.nout, out);
 	p->has_name = n.name != 0;
-	p->name = proto_name(n.name);
+	p->name = proto_name(node_name(x, n.name));
 	if (n.op == OP_OTHER) {
 		p->has_domain = true;
 		p->domain = proto_name(n.domain);
@@ -246,7 +264,7 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 	for (uint32_t i = 0; i < n.nattr; i++) {
 		const struct attr *a = &n.attr[i];
 		const char *name = sym_str(a->name);
-		if (dropped(&l, name) || (captures && !strcmp(name, "captures")))
+		if (dropped(&l, name) || (bodies && !strcmp(name, "captures")))
 			continue;
 		if (a->kind == ATTR_GRAPH || a->kind == ATTR_GRAPHS)
 			add_body_attr(x, p, a, in + n.nin - captures, captures);
@@ -469,6 +487,7 @@ void onnx_export(struct module *m, const char *path, const struct onnx_export_op
 		outfile_close(&weights);
 	outfile_close(&out);
 	vec_free(&x.used);
+	vec_free(&x.node_used);
 	vec_free(&x.initializers);
 	vec_free(&x.domains);
 	vec_free(&x.value_info);

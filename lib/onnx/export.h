@@ -21,7 +21,8 @@ struct exporter {
 	int opset;
 	sym *name;	/* by value: what it is called where it is visible; 0: not yet */
 	sym *wanted;	/* by value: the name its definition must give it; 0: any */
-	VEC(bool) used; /* by symbol */
+	VEC(bool) used; /* by symbol: names of values */
+	VEC(bool) node_used; /* by symbol: names of nodes */
 	VEC(Onnx__TensorProto *) initializers;
 	VEC(sym) domains; /* of operators that are not ours */
 	VEC(Onnx__ValueInfoProto *) value_info;

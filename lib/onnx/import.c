@@ -316,6 +316,9 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 		return;
 	}
 	struct attr *attrs = import_attrs(c, p, &nattr, &bodies);
+	for (uint32_t i = 0; i < nattr && bodies.all.n; i++)
+		if (!strcmp(sym_str(attrs[i].name), "captures")) /* of operators with bodies it is ours */
+			import_unsupported(c, "an operator with graphs and an attribute 'captures'");
 	struct captures extra = close_bodies(c, &bodies);
 	size_t nin = p->n_input + extra.n;
 	val_id *in = xmalloc((nin + 1) * sizeof *in);

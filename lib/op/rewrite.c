@@ -329,8 +329,7 @@ void rw_replace(struct rewrite *rw, val_id old, val_id to)
 		if (!node(rw->m, t->def)->name && o->kind == VAL_NODE)
 			node(rw->m, t->def)->name = node(rw->m, o->def)->name;
 	}
-	if (t->type.dtype == DT_NONE || t->type.rank == RANK_UNKNOWN)
-		t->type = o->type;
+	val_adopt_type(rw->m, to, &o->type);
 	queue_users(rw, old);
 	tu->count += ou->count;
 	tu->outputs += ou->outputs;

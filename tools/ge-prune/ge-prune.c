@@ -177,7 +177,7 @@ static void shrink_site(struct prune *p, node_id id)
 		if (f->in[n->nin - 1 - i])
 			n->in[kept++] = n->in[i];
 	n->nin = kept;
-	if (attr_find(n, "captures"))
+	if (op_is(n->op, OP_CONTROL) && attr_find(n, "captures"))
 		attr_set_int(m, id, "captures", kept - own);
 	for (uint32_t i = 0; passing.results && i < n->nout; i++) {
 		if (!f->out[i])
