@@ -20,34 +20,40 @@ HONE       ?= hone
 HONE_BLOBS ?= build/blobs
 export HONE_BLOBS
 
-hone_sizes = $(HONE_SET:%=--set '%') $(foreach s,$(HONE_SHAPE),--shape '$(s)')
+# As one word of a shell, whatever is in it.
+hone_quote = '$(subst ','\'',$(1))'
 
-hone_target = $(if $(HONE_TARGET),--target '$(HONE_TARGET)')
+hone_sizes = $(foreach s,$(HONE_SET),--set $(call hone_quote,$(s))) $(foreach s,$(HONE_SHAPE),--shape $(call hone_quote,$(s)))
+
+hone_target = $(if $(HONE_TARGET),--target $(call hone_quote,$(HONE_TARGET)))
 
 # The variables a file was made with, rewritten only when they differ.
+hone_args = args=$$($(HONE) --version)' '$(call hone_quote,$(1)); printf '%s\n' "$$args" | cmp -s - $(call hone_quote,$@) || \
+	{ mkdir -p $(call hone_quote,$(@D)) && printf '%s\n' "$$args" >$(call hone_quote,$@); }
 %.g.args: hone-force
-	@printf '%s\n' "$$($(HONE) --version)" "$(hone_sizes)" | cmp -s - $@ || { mkdir -p $(@D) && \
-	printf '%s\n' "$$($(HONE) --version)" "$(hone_sizes)" >$@; }
+	@$(call hone_args,$(hone_sizes))
 %.tuned.g.args: hone-force
-	@printf '%s\n' "$$($(HONE) --version)" "$(HONE_TUNE)" | cmp -s - $@ || printf '%s\n' "$$($(HONE) --version)" "$(HONE_TUNE)" >$@
+	@$(call hone_args,$(HONE_TUNE))
 %.so.args: hone-force
-	@printf '%s\n' "$(hone_target) $(HONE_EMIT)" | cmp -s - $@ || printf '%s\n' "$(hone_target) $(HONE_EMIT)" >$@
+	@$(call hone_args,$(hone_target) $(HONE_EMIT))
 
 %.passed: %.onnx %.g.args
-	$(HONE) ge-import $< | $(HONE) ge-shape $(hone_sizes) | $(HONE) ge-fold | $(HONE) ge-simplify | \
-	$(HONE) ge-cse | $(HONE) ge-prune | $(HONE) ge-fuse | $(HONE) ge-layout -o $@
+	$(HONE) ge-import $(call hone_quote,$<) | $(HONE) ge-shape $(hone_sizes) | $(HONE) ge-fold | $(HONE) ge-simplify | \
+	$(HONE) ge-cse | $(HONE) ge-prune | $(HONE) ge-fuse | $(HONE) ge-layout -o $(call hone_quote,$@)
 %.g: %.passed
-	@cmp -s $< $@ || { cp $< $@.part && mv $@.part $@; }
+	@cmp -s $(call hone_quote,$<) $(call hone_quote,$@) || { cp $(call hone_quote,$<) $(call hone_quote,$@.part) && \
+	mv $(call hone_quote,$@.part) $(call hone_quote,$@); }
 
 # An interrupt leaves the best so far for the knowledge base, not as a finished file: the next make goes on. A shell hears of a
 # signal at once only while it waits for what is in the background.
 %.tuned.g: %.g %.tuned.g.args
-	s=; trap 's=130; kill $$p' INT; trap 's=143; kill $$p' TERM HUP; $(HONE) tune-op $(HONE_TUNE) $< -o $@.part & p=$$!; \
-	wait $$p; r=$$?; [ -z "$$s" ] || { wait $$p; rm -f $@.part; exit $$s; }; \
-	[ $$r = 0 ] && mv $@.part $@
+	s=; part=$(call hone_quote,$@.part); trap 's=130; kill $$p' INT; trap 's=143; kill $$p' TERM HUP; \
+	$(HONE) tune-op $(HONE_TUNE) $(call hone_quote,$<) -o "$$part" & p=$$!; \
+	wait $$p; r=$$?; [ -z "$$s" ] || { wait $$p; rm -f "$$part"; exit $$s; }; \
+	[ $$r = 0 ] && mv "$$part" $(call hone_quote,$@)
 
 %.so %.a %.h %.c %.weights: %.g %.so.args
-	$(HONE) ge-plan $(hone_target) $< | $(HONE) ge-emit $(hone_target) $(HONE_EMIT) -o $*
+	$(HONE) ge-plan $(hone_target) $(call hone_quote,$<) | $(HONE) ge-emit $(hone_target) $(HONE_EMIT) -o $(call hone_quote,$*)
 
 .PHONY: hone-force
 .PRECIOUS: %.g %.tuned.g %.passed %.g.args %.tuned.g.args %.so.args

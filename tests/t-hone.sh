@@ -89,6 +89,18 @@ ge-load blanks.txt | ge-export -o blanks.onnx
 ok "$(rc hone simplify --range "the 'ids'=0:1" blanks.onnx calm.onnx) $(tail -1 out)" \
 	"0 the same numbers on 3 random inputs (with --set 'the batch'=1)" "simplify: blanks and quotes in names of inputs and symbols"
 ok "$(rc hone simplify --range "the 'ids'=5:6" blanks.onnx never.onnx) $(ls never.onnx 2>/dev/null)" "65 " "simplify: its range is heard"
+# Names are never read by a shell, nor what a tool says of them.
+for name in '$(touch${IFS}pwned)' ';touch pwned;`touch pwned`' "' \$(touch pwned) '" '"; touch pwned; "'; do
+	printf '%s\n' 'hone-text 1' 'module ir=8 opset=28' "symbol \"$(printf %s "$name" | sed 's/"/\\"/g')\" 0 inf" "graph g {" \
+		"  input \"$(printf %s "$name" | sed 's/"/\\"/g')\": f32[\"$(printf %s "$name" | sed 's/"/\\"/g')\",?]" \
+		"  y = Neg(\"$(printf %s "$name" | sed 's/"/\\"/g')\")" "  output y = y" "}" >named.txt
+	ge-load named.txt | ge-export -o named.onnx
+	ok "$(rc hone simplify named.onnx named2.onnx) $(ls pwned 2>&1 | grep -c '^pwned')" "0 0" "simplify: no shell reads $name"
+	ok "$(rc hone build named.onnx) $(rc hone tune named.onnx) $(ls pwned 2>&1 | grep -c '^pwned')" "64 64 0" "build and tune: no shell reads $name"
+	ok "$(HONE_BLOBS=named.blobs hone build named.onnx 2>&1 | sed -n 's/.*for example: //p' >try; HONE_BLOBS=named.blobs sh ./try >/dev/null 2>err; echo $?) $(ls pwned 2>&1 | grep -c '^pwned')" \
+		"0 0" "the command that is proposed works, pasted: $name"
+done
+ok "$(grep -lE '(^|[^a-z_-])eval( |$)' "$top"/tools/*/*.sh "$top"/bench/*.sh "$top"/examples/*/*.sh "$top/share/hone.mk" | wc -l)" 0 "no script evaluates text"
 cat >computed.txt <<'END'
 hone-text 1
 module ir=8 opset=28

@@ -1,32 +1,22 @@
 #include <math.h>
 #include <string.h>
 #include "common/json.h"
-
-/* Bytes of the UTF-8 sequence at p, 0: none. */
-static int utf8_length(const unsigned char *p)
-{
-	int n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : (*p & 0xf0) == 0xe0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
-	for (int i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((n == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))) ||
-	    (n == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))))
-		return 0; /* too long a form, a surrogate, beyond the last code point */
-	return n;
-}
+#include "common/shown.h"
 
 void json_str(FILE *f, const char *s)
 {
 	putc('"', f);
-	for (const unsigned char *p = (const unsigned char *)s; *p;) {
-		int n = utf8_length(p);
+	for (size_t n = strlen(s); n > 0;) {
+		const unsigned char *p = (const unsigned char *)s;
+		int k = utf8_length(s, n), plain = shown_length(s, n);
 		if (*p == '"' || *p == '\\')
-			fprintf(f, "\\%c", *p++);
-		else if (n == 0 || *p < ' ')
-			fprintf(f, "\\u%04x", *p++);
+			fprintf(f, "\\%c", *p);
+		else if (plain)
+			fwrite(s, 1, (size_t)plain, f);
 		else
-			for (; n > 0; n--)
-				putc(*p++, f);
+			fprintf(f, "\\u%04x", k == 2 ? (p[0] & 31u) << 6 | (p[1] & 63u) : k == 3 ? (p[0] & 15u) << 12 | (p[1] & 63u) << 6 | (p[2] & 63u) : *p);
+		s += k ? k : 1;
+		n -= (size_t)(k ? k : 1);
 	}
 	putc('"', f);
 }

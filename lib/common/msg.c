@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/msg.h"
+#include "common/shown.h"
 
 const char *msg_tool = "hone";
 bool msg_quiet;
@@ -41,12 +42,7 @@ static void say(const char *fmt, va_list ap, const char *tail)
 		return;
 	}
 	fprintf(f, "%s: ", msg_tool);
-	for (const unsigned char *p = (unsigned char *)text; *p; p++) {
-		if (*p < 0x20 || *p == 0x7f)
-			fprintf(f, "\\x%02x", *p);
-		else
-			putc(*p, f);
-	}
+	put_shown(f, text);
 	fprintf(f, "%s\n", tail);
 	fclose(f);
 	if (msg_before)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "common/msg.h"
 #include "common/poly_impl.h"
+#include "common/shown.h"
 
 static bool is_word(const char *s)
 {
@@ -32,12 +33,14 @@ static void print_name(FILE *f, const struct polys *P, poly_var v)
 		return;
 	}
 	putc('"', f);
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		if (c < ' ' || c == 0x7f || c == '"' || c == '\\')
-			fprintf(f, "\\x%02x", c);
+	for (size_t n = strlen(s); n > 0;) {
+		int k = *s == '"' || *s == '\\' ? 0 : shown_length(s, n);
+		if (k)
+			fwrite(s, 1, (size_t)k, f);
 		else
-			putc(c, f);
+			fprintf(f, "\\x%02x", (unsigned char)*s);
+		s += k ? k : 1;
+		n -= (size_t)(k ? k : 1);
 	}
 	putc('"', f);
 }

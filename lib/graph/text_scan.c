@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
+#include "common/shown.h"
 #include "graph/textform.h"
 
 static bool name_first(char c)
@@ -185,35 +186,20 @@ int64_t scan_int(struct scan *s)
 	return v;
 }
 
-/* Are the bytes good UTF-8? Those are printed as they are. */
-static bool utf8(const unsigned char *s, size_t n)
-{
-	for (size_t i = 0; i < n;) {
-		int more = s[i] < 0x80 ? 0 : s[i] >= 0xc2 && s[i] < 0xe0 ? 1 : s[i] >= 0xe0 && s[i] < 0xf0 ? 2
-			 : s[i] >= 0xf0 && s[i] < 0xf5 ? 3 : -1;
-		if (more < 0 || n - i <= (size_t)more)
-			return false;
-		for (i++; more > 0; more--, i++)
-			if ((s[i] & 0xc0) != 0x80)
-				return false;
-	}
-	return true;
-}
-
 void text_put_string(FILE *f, const char *s, size_t n)
 {
-	bool wide = utf8((const unsigned char *)s, n);
 	putc('"', f);
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)s[i];
-		if (c == '\n')
+	for (size_t i = 0; i < n;) {
+		int k = shown_length(s + i, n - i);
+		if (s[i] == '\n')
 			fputs("\\n", f);
-		else if (c < ' ' || c == 0x7f || (c >= 0x80 && !wide))
-			fprintf(f, "\\x%02x", c);
-		else if (c == '"' || c == '\\')
-			fprintf(f, "\\%c", c);
+		else if (s[i] == '"' || s[i] == '\\')
+			fprintf(f, "\\%c", s[i]);
+		else if (k)
+			fwrite(s + i, 1, (size_t)k, f);
 		else
-			putc(c, f);
+			fprintf(f, "\\x%02x", (unsigned char)s[i]);
+		i += (size_t)(k ? k : 1);
 	}
 	putc('"', f);
 }

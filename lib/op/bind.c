@@ -2,9 +2,11 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/msg.h"
+#include "common/shown.h"
 #include "graph/symbols.h"
 #include "op/op.h"
 
@@ -121,52 +123,73 @@ void bind_shape(struct module *m, const char *input, int rank, const int64_t *di
 		forget_results(m);
 }
 
-/* A name as a shell reads it. */
-static const char *quoted(const char *s, struct arena *a)
+/* The sizes that are still open, as options that give each of them `size`; NULL: none is. */
+static const char *open_sizes(struct module *m, int64_t size)
 {
-	const char *plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=+-";
-	char *q, *p;
+	struct graph *g = graph(m, m->main);
+	struct symbols s = free_symbols(m);
+	struct arena *a = &m->arena;
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
 
-	if (*s && !s[strspn(s, plain)])
-		return s;
-	q = p = arena_alloc(a, 4 * strlen(s) + 3);
-	*p++ = '\'';
-	for (; *s; s++)
-		p = *s == '\'' ? stpcpy(p, "'\\''") : (*p = *s, p + 1);
-	*p++ = '\'';
-	return q;
+	for (size_t i = 0; i < s.list.n; i++)
+		fprintf(f, "%s%s=%" PRId64, i ? "," : " --set ", shell_word(sym_str(poly_var_name(m->dims, s.list.a[i])), a), size);
+	for (size_t i = 0; i < g->in.n; i++) {
+		const struct type *t = &val(m, g->in.a[i])->type;
+		bool open = t->rank == RANK_UNKNOWN;
+		for (int k = 0; k < t->rank; k++)
+			open = open || !t->dims[k];
+		if (!open)
+			continue;
+		fprintf(f, " --shape %s:", shell_word(sym_str(val(m, g->in.a[i])->name), a));
+		if (t->rank == RANK_UNKNOWN)
+			fprintf(f, "%" PRId64 "x%" PRId64, size, size);
+		for (int k = 0; k < t->rank; k++) {
+			int64_t c = size;
+			bool given = t->dims[k] && !poly_is_const(m->dims, t->dims[k], &c); /* by --set */
+			fprintf(f, given ? "%s?" : "%s%" PRId64, k ? "x" : "", c);
+		}
+	}
+	fclose(f);
+	const char *options = n ? arena_printf(a, "%s", text) : NULL;
+	free(text);
+	symbols_free(&s);
+	return options;
+}
+
+const char *bind_rest(struct module *m, int64_t size)
+{
+	struct graph *g = graph(m, m->main);
+	struct symbols s = free_symbols(m);
+	const char *options = open_sizes(m, size);
+
+	for (size_t i = 0; i < s.list.n; i++)
+		subst_types(m, s.list.a[i], poly_const(m->dims, size));
+	symbols_free(&s);
+	for (size_t i = 0; i < g->in.n; i++) {
+		const struct type *t = &val(m, g->in.a[i])->type;
+		int64_t dims[RANK_MAX];
+		int rank = t->rank == RANK_UNKNOWN ? 2 : t->rank;
+		for (int k = 0; k < rank; k++)
+			dims[k] = t->rank == RANK_UNKNOWN || !t->dims[k] ? size : -1;
+		bind_shape(m, sym_str(val(m, g->in.a[i])->name), rank, dims);
+	}
+	return options;
 }
 
 noreturn void bind_missing(struct module *m, const char *command)
 {
 	struct graph *g = graph(m, m->main);
-	struct symbols s = free_symbols(m);
-	char *hint = NULL;
+	const char *options = open_sizes(m, 1);
 
 	fprintf(stderr, "%s: sizes are missing; the inputs are\n", msg_tool);
 	for (size_t i = 0; i < g->in.n; i++) {
 		struct value *v = val(m, g->in.a[i]);
-		fprintf(stderr, "    %-24s %s\n", sym_str(v->name),
+		fprintf(stderr, "    %-24s %s\n", shown(sym_str(v->name)),
 			type_str(m, &v->type, &m->arena));
 	}
-	for (size_t i = 0; i < s.list.n; i++)
-		hint = xprintf("%s%s%s=1", hint ? hint : "", hint ? "," : " --set ",
-			       quoted(sym_str(poly_var_name(m->dims, s.list.a[i])), &m->arena));
-	for (size_t i = 0; i < g->in.n; i++) {
-		const struct type *t = &val(m, g->in.a[i])->type;
-		bool open = t->rank == RANK_UNKNOWN;
-		char *shape = xstrdup("");
-		for (int k = 0; k < t->rank; k++) {
-			open = open || !t->dims[k];
-			shape = xprintf("%s%s%s", shape, k ? "x" : "",
-					t->dims[k] ? poly_str(m->dims, t->dims[k], &m->arena)
-						   : "1");
-		}
-		if (open)
-			hint = xprintf("%s --shape %s:%s", hint ? hint : "",
-				       quoted(sym_str(val(m, g->in.a[i])->name), &m->arena), *shape ? shape : "1x1");
-	}
-	die(EX_BADUSE, "give them, for example: %s%s", command, hint ? hint : "");
+	die(EX_BADUSE, "give them, for example: %s%s", command, options ? options : "");
 }
 
 /* ---- constants ---- */

@@ -74,6 +74,8 @@ void bind_shapes(struct module *m, const char *arg);
 /* "sr=16000", "sizes=480,640": the input becomes a constant of its type; false: there is no such input. */
 bool bind_consts(struct module *m, const char *arg);
 noreturn void bind_no_input(const char *arg); /* says so, for a tool that has but one module */
+/* Every size that is still open becomes `size`. What that comes to, as options; NULL: none was. */
+const char *bind_rest(struct module *m, int64_t size);
 /* Sizes are needed that were not given: every input with its type, and the command to paste; exit 64. */
 noreturn void bind_missing(struct module *m, const char *command);
 

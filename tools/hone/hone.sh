@@ -1,6 +1,6 @@
 #!/bin/sh
 # hone: the passes in their order, and any tool by its name.
-# shellcheck disable=SC2086 # lists of options are split
+# shellcheck disable=SC2086 # options without a value are not there where they are empty
 set -uf
 
 here=$(dirname "$(readlink -f "$0")")
@@ -128,6 +128,15 @@ row() { # NAME BEGIN GRAPH
 	columns "$1" $((${nodes:-0} - ${groups:-0})) "$groups" "$took" >>"$work/report"
 }
 
+# Options with a value travel as they are in "$@"; each stage takes its own of them.
+shape() { # OPTION...
+	for word; do
+		shift
+		case $word in --set=* | --shape=* | --const=*) set -- "$@" "$word" ;; esac
+	done
+	stage shape ge-shape "$@"
+}
+
 simplify_passes() {
 	stage fold ge-fold
 	stage simplify ge-simplify
@@ -147,9 +156,9 @@ keep_stages() {
 	set -f
 }
 
-optimise() { # SIZES...
+optimise() { # OPTION...
 	stage import ge-import $const_inputs
-	stage shape ge-shape "$@"
+	shape "$@"
 	simplify_passes
 	stage fuse ge-fuse
 	stage layout ge-layout
@@ -161,7 +170,7 @@ compile() {
 	else
 		set --
 	fi
-	stage plan ge-plan $no_fallback $threads "$@"
+	stage plan ge-plan $no_fallback ${threads:+"$threads"} "$@"
 	memory=$(sed -n 's/^ge-plan: //p' "$work/messages")
 
 	begin=$(clock)
@@ -169,16 +178,16 @@ compile() {
 	mkdir -p "$(dirname "$stem")" 2>/dev/null || die 74 "$stem: its directory cannot be made"
 	progress ""
 	if [ -t 2 ]; then # ge-emit has progress of its own
-		ge-emit $quiet $emit_options "$@" -o "$stem" -- "$last" || failed $?
+		ge-emit $quiet $embed ${jobs:+"$jobs"} "$@" -o "$stem" -- "$last" || failed $?
 	else
-		ge-emit $quiet $emit_options "$@" -o "$stem" -- "$last" 2>"$work/messages" || failed $?
+		ge-emit $quiet $embed ${jobs:+"$jobs"} "$@" -o "$stem" -- "$last" 2>"$work/messages" || failed $?
 		sed -i '/on the slow path/d' "$work/messages" # the report has it from ge-plan
 		tell_messages
 	fi
 	columns emit "" "" "$(seconds "$begin")" >>"$work/report"
 }
 
-build() { # SIZES...
+build() { # OPTION...
 	optimise "$@"
 	compile
 	keep_stages
@@ -219,23 +228,27 @@ await_search() { # its exit code; 127 of wait: it has said that before
 	return $code
 }
 
-search() {
+search() { # OPTION...
 	plain=$last begin=$(clock) count=$((count + 1))
 	next=$work/$(printf %02d "$count")-tune.g
 	named=$work/$(basename "$model" .onnx).g # for the report
+	for word; do
+		shift
+		case $word in --set=* | --shape=* | --const=*) ;; *) set -- "$@" "$word" ;; esac
+	done
 	if [ -n "$target" ]; then # what is wrong with it, the runner alone says
 		run-dev --serve --target="$target" </dev/null >/dev/null 2>"$work/messages" || failed $?
-		tune_options="$tune_options$(quoted "--runner=run-dev --serve$(quoted "--target=$target")")"
+		set -- "$@" "--runner=run-dev --serve$(quoted "--target=$target")"
 	fi
-	[ -z "$quiet$json" ] || tune_options="$tune_options --json" # the table is silent with --quiet
+	[ -z "$quiet$json" ] || set -- "$@" --json # the table is silent with --quiet
 	ln "$plain" "$named"
 	progress ""
 	search='' ended_by='' heard=''
 	for signal in INT TERM HUP; do trap "hand_on $signal" $signal; done
 	if [ -t 2 ]; then
-		eval "exec tune-op $quiet $tune_options"' -o "$next" -- "$named"' >"$work/table" &
+		tune-op $quiet "$@" -o "$next" -- "$named" >"$work/table" &
 	else
-		eval "exec tune-op $quiet $tune_options"' -o "$next" -- "$named"' >"$work/table" 2>"$work/messages" &
+		tune-op $quiet "$@" -o "$next" -- "$named" >"$work/table" 2>"$work/messages" &
 	fi
 	search=$!
 	[ -z "$ended_by" ] || hand_on "$ended_by" # it came before there was anything to hand it to
@@ -246,8 +259,8 @@ search() {
 		sed -i '/tasks faster than the default/d; /tasks has been timed$/d' "$work/messages" # the report has it
 		tell_messages
 	fi
-	case $tune_options in
-	*--runner*) # the library is for where kernels were timed
+	case $runner$target in
+	?*) # the library is for where kernels were timed
 		target=$(sed -n 's/^timed on \(.*;.*\)$/\1/p; s/^{"model": .*, "target": "\([^"]*;[^"]*\)".*/\1/p' "$work/table") ;;
 	esac
 	row tune "$begin" "$next"
@@ -260,7 +273,7 @@ least() { # LIBRARY: seconds of its fastest run
 
 # The whole model, tuned and not, in turns. Where kernels were timed elsewhere this machine says nothing.
 time_both() {
-	ge-plan --quiet $threads -- "$plain" | ge-emit --quiet -o "$work/default" 2>/dev/null || return 0
+	ge-plan --quiet ${threads:+"$threads"} -- "$plain" | ge-emit --quiet -o "$work/default" 2>/dev/null || return 0
 	case $stem in */*) library=$stem.so ;; *) library=./$stem.so ;; esac
 	for turn in 1 2 3; do
 		least "$work/default.so" >>"$work/before"
@@ -271,17 +284,14 @@ time_both() {
 		END { if (n) printf "the whole model, fastest run of 3 turns each: %.4g ms by the rule, %.4g ms tuned (%+.1f%%)\n", 1e3 * b, 1e3 * a, 100 * (a / b - 1) }'
 }
 
-tune() { # SIZES...
+tune() { # OPTION...
 	optimise "$@"
 	# What cannot be planned is not searched for: sizes that are missing, --no-fallback.
-	ge-plan --quiet $no_fallback $threads ${target:+--target="$target"} -- "$last" >/dev/null 2>"$work/messages" || failed $?
-	search
+	ge-plan --quiet $no_fallback ${threads:+"$threads"} ${target:+--target="$target"} -- "$last" >/dev/null 2>"$work/messages" || failed $?
+	search "$@"
 	compile
 	whole=''
-	case "$quiet$json$tune_options" in
-	*--quiet* | *--json* | *--runner*) ;;
-	*) whole=$(time_both) ;;
-	esac
+	[ -n "$quiet$json$runner$target" ] || whole=$(time_both)
 	keep_stages
 	[ -z "$json" ] || print "$(cat "$work/table")"
 	[ -n "$quiet$json" ] || print "$(cat "$work/table")${whole:+
@@ -292,32 +302,35 @@ $(build_report)"
 
 # ---- hone simplify ----
 
-compare() { # ARGUMENT...; lists of options are kept as a shell reads them, for names may hold anything
-	eval "run-cmp --runs=3 $ranges $check_sizes \"\$@\"" >"$work/compared" 2>"$work/messages"
-}
-
 # Three random inputs through both. Sizes still free are 1 in the check, unless --check-set says otherwise.
-check() { # SIZES... -- NEW OLD
-	compare "$@"
+check() { # NEW OLD OPTION...
+	new=$1 old=$2 given=''
+	shift 2
+	for word; do
+		shift
+		case $word in
+		--set=* | --shape=* | --const=* | --range=*) ;;
+		--check-set=*) word=--set=${word#*=} given="$given $word" ;;
+		*) continue ;;
+		esac
+		set -- "$@" "$word"
+	done
+	run-cmp --runs=3 --free=1 "$@" -- "$new" "$old" >"$work/compared" 2>"$work/messages"
 	code=$?
-	missing=$(sed -n '$s/^run-cmp: give them, for example: run-cmp//p' "$work/messages")
-	if [ $code = 64 ] && [ -n "$missing" ]; then
-		check_sizes=$check_sizes$missing
-		compare "$@"
-		code=$?
-		[ $code -le 1 ] || sed -i '$s/$/; --check-set gives the check other sizes/' "$work/messages"
-	fi
+	given=$given$(sed -n 's/^run-cmp: sizes that were not given are//p' "$work/messages" | head -1)
+	sed -i '/^run-cmp: sizes that were not given are /d' "$work/messages"
+	[ $code -le 1 ] || [ -z "$given" ] || sed -i '$s/$/; --check-set gives the check other sizes/' "$work/messages"
 	[ $code -le 1 ] || failed $code
 	[ $code = 0 ] && return
 	cat "$work/compared" >&2
 	die 1 "$model: the simplified model does not compute the same; nothing is written"
 }
 
-simplify() { # SIZES...
+simplify() { # OPTION...
 	HONE_BLOBS=$work/blobs
 	export HONE_BLOBS
 	stage import ge-import $const_inputs
-	stage shape ge-shape "$@"
+	shape "$@"
 	simplify_passes
 	mkdir "$work/made"
 	made=$work/made/$(basename "$stem")
@@ -326,13 +339,13 @@ simplify() { # SIZES...
 		[ "$external" != "$(basename "$stem")" ] || die 64 "--external $external: is the name of the model itself"
 		grep -rqxF -- "$(readlink -f "$(dirname "$stem")")/$external" "$work/blobs" 2>/dev/null &&
 			die 64 "--external $external: $model has its own weights in it; take another name"
-		ge-export $opset --external="$external" -o "$made" -- "$last" 2>"$work/messages" || failed $?
+		ge-export ${opset:+"$opset"} --external="$external" -o "$made" -- "$last" 2>"$work/messages" || failed $?
 	else
-		ge-export $opset -o "$made" -- "$last" 2>"$work/messages" || failed $?
+		ge-export ${opset:+"$opset"} -o "$made" -- "$last" 2>"$work/messages" || failed $?
 	fi
 	[ -z "$external" ] || check_place "$(dirname "$stem")/$external"
 	progress check
-	check "$@" -- "$made" "$model"
+	check "$made" "$model" "$@"
 	progress ""
 	[ -z "$external" ] || publish "$work/made/$external" "$(dirname "$stem")/$external"
 	publish "$made" "$stem"
@@ -354,7 +367,7 @@ publish() { # FILE TARGET
 
 simplify_report() {
 	ge-stat "$model" "$stem" | grep -v '^the graphs differ$'
-	printf '\nthe same numbers on 3 random inputs%s\n' "${check_sizes:+ (with$check_sizes)}"
+	printf '\nthe same numbers on 3 random inputs%s\n' "${given:+ (with$given)}"
 }
 
 # ---- the command line ----
@@ -397,7 +410,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' quiet='' keep='' const_inputs='' emit_options='' no_fallback='' target='' threads='' ranges='' check_sizes='' opset='' external='' tune_options='' json='' part=''
+model='' stem='' files='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -427,17 +440,19 @@ while [ "$left" -gt 0 ]; do
 	-*)
 		case $verb$option in
 		build-o | tune-o) stem=$value ;;
-		build-j | build--jobs | tune-j | tune--jobs) emit_options="$emit_options --jobs=$value" ;;
-		build--embed | tune--embed) emit_options="$emit_options --embed" ;;
+		build-j | build--jobs | tune-j | tune--jobs) jobs=--jobs=$value ;;
+		build--embed | tune--embed) embed=--embed ;;
 		build--no-fallback | tune--no-fallback) no_fallback=--no-fallback ;;
 		build--threads | tune--threads) threads=--threads=$value ;;
 		build--keep | tune--keep) keep=1 ;;
 		build--target | tune--target) target=$value ;;
 		tune--seconds | tune--trials | tune--runner | tune--kb | tune--report | tune--only | tune--skip | tune--strategy | \
-			tune--cost-model | tune--scheduler | tune--seed | tune--rotation) tune_options=$tune_options$(quoted "$option=$value") ;;
+			tune--cost-model | tune--scheduler | tune--seed | tune--rotation)
+			[ "$option" != --runner ] || runner=1
+			set -- "$@" "$option=$value"
+			;;
 		tune--json) json=--json ;;
-		simplify--range) ranges=$ranges$(quoted "--range=$value") ;;
-		simplify--check-set) check_sizes=$check_sizes$(quoted "--set=$value") ;;
+		simplify--range | simplify--check-set) set -- "$@" "$option=$value" ;;
 		simplify--opset) opset=--opset=$value ;;
 		simplify--external) external=$value ;;
 		*) die 64 "$verb $option: no such option; hone help" ;;
@@ -454,7 +469,7 @@ while [ "$left" -gt 0 ]; do
 		;;
 	esac
 done
-case "${target:+/}$tune_options" in /*--runner*) die 64 "--target: a runner says itself what it is" ;; esac
+[ -z "$target" ] || [ -z "$runner" ] || die 64 "--target: a runner says itself what it is"
 [ -n "$model" ] || die 64 "$verb: which model? hone help"
 case $model in -*) model=./$model ;; esac
 if [ "$verb" != simplify ]; then

@@ -6,7 +6,7 @@
 #include "op/op.h"
 #include "source.h"
 
-enum { OPT_SEED = 0x100, OPT_RANGE, OPT_SET, OPT_SHAPE, OPT_CONST, OPT_TOL, OPT_RUNS, OPT_CHANGE };
+enum { OPT_SEED = 0x100, OPT_RANGE, OPT_SET, OPT_SHAPE, OPT_CONST, OPT_FREE, OPT_TOL, OPT_RUNS, OPT_CHANGE };
 static struct input_spec spec;
 static double tolerance = 1e-4, change;
 static unsigned long runs = 1;
@@ -19,6 +19,7 @@ static const struct argp_option options[] = {
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols of graphs their sizes"},
 	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0, "give an input of graphs its shape"},
 	{"const", OPT_CONST, "INPUT=VALUE,...", 0, "make an input of graphs a constant, where it is one"},
+	{"free", OPT_FREE, "SIZE", 0, "sizes of graphs that are open still are SIZE"},
 	{"tol", OPT_TOL, "X", 0, "the largest max|y-r| / max|r| that counts as equal; 1e-4"},
 	{"runs", OPT_RUNS, "N", 0, "run N times, with seeds that follow one another; 1"},
 	{"change", OPT_CHANGE, "X", 0,
@@ -46,6 +47,7 @@ static error_t option(int key, char *arg)
 	case OPT_SET: vec_push(&source_sizes.sets, arg); return 0;
 	case OPT_SHAPE: vec_push(&source_sizes.shapes, arg); return 0;
 	case OPT_CONST: vec_push(&source_sizes.consts, ((struct source_const){arg})); return 0;
+	case OPT_FREE: source_sizes.rest = (int64_t)number("free", arg); return 0;
 	case OPT_TOL: tolerance = number("tol", arg); return 0;
 	case OPT_RUNS:
 		runs = (unsigned long)number("runs", arg);
@@ -279,6 +281,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	json = a->json;
 	source_open(&y, a->file[0]);
 	source_open(&r, a->file[1]);
+	if (source_sizes.rest_options)
+		note("sizes that were not given are%s", source_sizes.rest_options);
 	for (size_t i = 0; i < source_sizes.consts.n; i++)
 		if (!source_sizes.consts.a[i].used)
 			bind_no_input(source_sizes.consts.a[i].arg);

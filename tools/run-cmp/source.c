@@ -6,7 +6,7 @@
 #include "op/op.h"
 #include "source.h"
 
-struct source_sizes source_sizes;
+struct source_sizes source_sizes = {.rest = -1};
 
 static bool ends_in(const char *s, const char *end)
 {
@@ -94,6 +94,9 @@ static void graph_open(struct source *s)
 		bind_shapes(m, source_sizes.shapes.a[i]);
 	for (size_t i = 0; i < source_sizes.consts.n; i++)
 		source_sizes.consts.a[i].used |= bind_consts(m, source_sizes.consts.a[i].arg);
+	const char *options = source_sizes.rest < 0 ? NULL : bind_rest(m, source_sizes.rest);
+	if (options)
+		source_sizes.rest_options = options;
 	infer_module(m, NULL);
 }
 

@@ -32,6 +32,8 @@ struct source_const {
 struct source_sizes {
 	VEC(const char *) sets, shapes;
 	VEC(struct source_const) consts;
+	int64_t rest; /* what all others are; -1: they stay open */
+	const char *rest_options; /* which that were, of the last graph that had any */
 };
 extern struct source_sizes source_sizes;
 

@@ -15,6 +15,7 @@
 #include "comm/ring.h"
 #include "common/outfile.h"
 #include "common/progress.h"
+#include "common/shown.h"
 #include "team.h"
 #include "tune-grad.h"
 
@@ -34,13 +35,19 @@ static bool is_here(const char *host)
 	return !strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "[::1]");
 }
 
+static const char *word(const char *s)
+{
+	static struct arena a;
+	return shell_word(s, &a);
+}
+
 static void add_member(struct team *t, const char *host, const char *command)
 {
 	int name = (int)(has_port(host) ? strrchr(host, ':') - host : (long)strlen(host));
 	t->m = xrealloc(t->m, (size_t)(t->n + 1) * sizeof *t->m);
 	t->m[t->n++] = (struct member){
 		.addr = has_port(host) ? xstrdup(host) : xprintf("%s:0", host),
-		.command = *command ? xstrdup(command) : is_here(host) ? NULL : xprintf("ssh %.*s hone", name, host),
+		.command = *command ? xstrdup(command) : is_here(host) ? NULL : xprintf("ssh -- %s hone", word(xprintf("%.*s", name, host))),
 		.fd = -1,
 		.err = -1,
 	};
@@ -82,7 +89,7 @@ static void read_members(struct team *t)
 	if (opt.mpi) {
 		add_member(t, "127.0.0.1", "");
 		free(t->m[0].command);
-		t->m[0].command = opt.hosts ? xprintf("mpirun -n %d --hostfile '%s'", n, opt.hosts) : xprintf("mpirun -n %d", n);
+		t->m[0].command = opt.hosts ? xprintf("mpirun -n %d --hostfile %s", n, word(opt.hosts)) : xprintf("mpirun -n %d", n);
 		t->ranks = n;
 		return;
 	}
@@ -106,7 +113,7 @@ static noreturn void exec_rank(const struct member *m)
 	if (!m->command)
 		execl(self, "tune-grad", "rank", (char *)NULL);
 	else if (opt.mpi)
-		execl("/bin/sh", "sh", "-c", xprintf("exec %s '%s' rank --mpi --timeout %g", m->command, self, opt.timeout), (char *)NULL);
+		execl("/bin/sh", "sh", "-c", xprintf("exec %s %s rank --mpi --timeout %g", m->command, word(self), opt.timeout), (char *)NULL);
 	else
 		execl("/bin/sh", "sh", "-c", xprintf("exec %s tune-grad rank", m->command), (char *)NULL);
 	_exit(127);
