@@ -47,7 +47,7 @@ static void add_member(struct team *t, const char *host, const char *command)
 	t->m = xrealloc(t->m, (size_t)(t->n + 1) * sizeof *t->m);
 	t->m[t->n++] = (struct member){
 		.addr = has_port(host) ? xstrdup(host) : xprintf("%s:0", host),
-		.command = *command ? xstrdup(command) : is_here(host) ? NULL : xprintf("ssh -- %s hone", word(xprintf("%.*s", name, host))),
+		.command = *command ? xstrdup(command) : is_here(host) ? NULL : xprintf("ssh %s hone", word(xprintf("%.*s", name, host))),
 		.fd = -1,
 		.err = -1,
 	};
@@ -70,6 +70,8 @@ static void read_hosts(struct team *t, const char *path)
 		command += strspn(command, " \t");
 		for (size_t k = strlen(command); k && strchr(" \t", command[k - 1]);)
 			command[--k] = 0;
+		if (*line == '-')
+			die(EX_BADDATA, "%s: %s: no address", path, line);
 		if (*line)
 			add_member(t, line, command);
 	}
