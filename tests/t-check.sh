@@ -39,6 +39,52 @@ bad "graph main {
   y = Relu(x)
   output y = y
 }" "no element type" "an input without a type"
+bad "$(graph '  y = Transpose(x) {perm=[1]}')" 'main/y (Transpose): perm is not a permutation' "a perm that is none"
+bad "$(graph '  y = Transpose(x) {perm=[0,1]}')" 'perm has 2 elements for rank 1' "a perm of another rank"
+bad "$(graph '  y: f32[3] = Relu(x)')" 'result y has extent 2 at axis 0, the graph says 3' "a result of another size"
+bad "$(graph '  y: f32[2,1] = Relu(x)')" 'result y has rank 1, the graph says 2' "a result of another rank"
+bad "$(graph '  y: i64[2] = Relu(x)')" 'result y is f32, the graph says i64' "a result of another type"
+bad "$(graph '  y: f32[2]@"1" = Relu(x)')" 'layout "1" of rank 1' "a layout of an axis that is not there"
+bad "graph f {
+  input a: f32[3]
+  b = Neg(a)
+  output b = b
+}
+$(graph '  y = hone.Fused(x) {graph=graph f}')" "main/y (Fused): what the body takes as a has extent 2 at axis 0, the graph says 3" "a group for another size"
+bad "graph f {
+  input a: f32[2]@\"0\"
+  b = Neg(a)
+  output b = b
+}
+$(graph '  y = hone.Fused(x) {graph=graph f}')" 'operand 0 has layout "", its body says "0"' "a group for another layout"
+bad "graph then {
+  y: f32[2,2] = RandomNormal() {shape=[2]}
+  output y = y
+}
+graph else {
+  y = RandomNormal() {shape=[2]}
+  output y = y
+}
+const c = bool[] [0]
+graph main {
+  y = If(@c) {else_branch=graph else then_branch=graph then}
+  output y = y
+}" "then/y (RandomNormal): result y has rank 1, the graph says 2" "a branch that is never taken"
+
+# What no ge-load writes, an importer may: every tool that reads it refuses it.
+printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[2,3]\n  y = Transpose(x) {perm=[1,0]}\n  output y = y\n}\n' | ge-load | ge-export -o perm.onnx
+LC_ALL=C sed -i 's/perm@\x01@\x00/perm@\x01@\x05/' perm.onnx
+ge-import perm.onnx -o perm.g
+for tool in ge-check ge-shape ge-fold ge-simplify ge-cse ge-prune ge-fuse ge-layout ge-plan ge-pack ge-stat run-ref 'ge-emit -o lib' 'ge-export -o new.onnx' 'tune-op --tasks' 'run-cmp perm.g'; do
+	$tool perm.g >out 2>err
+	rc=$?
+	if [ $rc = 65 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'main/y (Transpose): perm is not a permutation' err; then
+		echo "ok - $tool checks what it reads"
+	else
+		echo "not ok - $tool checks what it reads ($rc)"
+		sed 's/^/# /' err
+	fi
+done
 bad "$(graph '  a = Relu(b)
   b = Relu(a)
   y = Relu(b)')" "" "a cycle"

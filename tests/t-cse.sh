@@ -8,6 +8,7 @@ module ir=10 opset=28
 const w = f32[2,2] [1, 2, 3, 4]
 const w2 = f32[2,2] [1, 2, 3, 4]
 const flat = f32[4] [1, 2, 3, 4]
+const four = i64[1] [4]
 const other = f32[2,2] [1, 2, 3, 5]
 graph main {
   input x: f32[2,2]
@@ -22,7 +23,7 @@ graph main {
   t1 = Softmax(m1) {axis=1}
   t2 = Softmax(m1) {axis=0}
   u1 = Add(t1, t2)
-  u2 = Reshape(@flat, @flat)
+  u2 = Reshape(@flat, @four)
   r1 = RandomNormalLike(x)
   r2 = RandomNormalLike(x)
   o1 = acme.Thing(x)
@@ -45,6 +46,7 @@ X
 ok "$(body a.txt)" 'const w = f32[2,2] [1, 2, 3, 4]
 const other = f32[2,2] [1, 2, 3, 5]
 const flat = f32[4] [1, 2, 3, 4]
+const four = i64[1] [4]
 graph main {
   input x: f32[2,2]
   q1 = MatMul(x, @w)
@@ -56,7 +58,7 @@ graph main {
   t1 = Softmax(m1) {axis=1}
   t2 = Softmax(m1) {axis=0}
   u1 = Add(t1, t2)
-  u2 = Reshape(@flat, @flat)
+  u2 = Reshape(@flat, @four)
   r1 = RandomNormalLike(x)
   r2 = RandomNormalLike(x)
   o1 = acme.Thing(x)

@@ -4,6 +4,7 @@
 #include "common/msg.h"
 #include "graph/bodies.h"
 #include "graph/check.h"
+#include "graph/layout.h"
 #include "graph/pass.h"
 
 struct checker {
@@ -19,7 +20,11 @@ static const char *check_type(struct checker *c, const struct type *t)
 {
 	if (t->dtype >= DT_COUNT || t->rank < RANK_UNKNOWN || t->rank > RANK_MAX || (t->rank > 0 && !t->dims))
 		return WHY("broken type (rank %d)", t->rank);
-	return NULL;
+	if (!t->layout)
+		return NULL;
+	struct layout l;
+	const char *why = t->rank == RANK_UNKNOWN || t->other ? "a layout of something of unknown rank" : layout_parse(&l, t->rank, sym_str(t->layout));
+	return why ? WHY("layout \"%s\" of rank %d: %s", sym_str(t->layout), t->rank, why) : NULL;
 }
 
 static const char *check_strings(struct checker *c, const struct tensor *t, int64_t count)

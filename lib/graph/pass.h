@@ -1,4 +1,4 @@
-/* Passes: what a tool that reads a graph stream and writes one hands to the common driver. */
+/* Passes: what a tool that reads a graph stream and writes one hands to the common driver (op/pass.h). */
 #ifndef HONE_PASS_H
 #define HONE_PASS_H
 #include "common/tool.h"
@@ -17,10 +17,6 @@ struct pass {
 	void (*run)(struct module *m, const struct pass_ctx *c);
 	const char *contract; /* needs, keeps, leaves: printed by --help */
 };
-
-/* struct tool.run of every pass tool (tool.data is the struct pass): reads modules from the file or
- * standard input, checks each, runs the pass, appends provenance, writes. Aborts are passed on. */
-int pass_main(const struct tool *t, struct tool_args *a);
 
 /* die(65) with graph and node named: "tool: SOURCE: graph/node (Op): reason". */
 noreturn void graph_die(struct module *m, node_id n, const char *fmt, ...)

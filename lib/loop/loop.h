@@ -17,6 +17,7 @@
 #include "common/intern.h"
 #include "common/poly.h"
 #include "common/vec.h"
+#include "graph/layout.h"
 #include "graph/types.h"
 
 typedef uint32_t buf_id;   /* into loop_prog.bufs, 0: none */
@@ -24,7 +25,7 @@ typedef uint32_t stage_id; /* into loop_prog.stages */
 typedef uint32_t ex_id;    /* into loop_prog.exs */
 typedef uint32_t nest_id;  /* into loop_prog.nests */
 
-enum { LOOP_RANK_MAX = 12, LOOP_AXES_MAX = 16, LOOP_LAYOUT_MAX = 24 };
+enum { LOOP_RANK_MAX = 12, LOOP_AXES_MAX = 16, LOOP_LAYOUT_MAX = LAYOUT_MAX };
 
 enum scope {
 	SCOPE_IN,       /* an operand of the kernel, not constant */
@@ -35,20 +36,6 @@ enum scope {
 	SCOPE_REGISTER, /* every element a named local; indices constant after unrolling */
 };
 const char *scope_name(enum scope s);
-
-/* Memory order of a buffer, outermost first: each part is axis/div%mod (div 1, mod 0: the whole axis).
- * Text: "0/32 2 3 1 0%32" is axis 0 in blocks of 32, axes 2, 3, 1, then the place in the block. */
-struct layout_part {
-	int axis;
-	int64_t div, mod; /* floor(i / div), then % mod if mod > 0 */
-};
-struct layout {
-	int n; /* 0: row-major */
-	struct layout_part part[LOOP_LAYOUT_MAX];
-};
-/* NULL, or why text is no layout of that rank (each axis must be covered exactly). */
-const char *layout_parse(struct layout *l, int rank, const char *text);
-const char *layout_str(const struct layout *l, int rank, struct arena *a);
 
 struct loop_buf {
 	sym name;

@@ -330,7 +330,7 @@ static const char *lower_map(struct lower *L, const struct lower_row *r)
 	stage_id s = low_result(L, 0, name);
 	low_index(L, s, index);
 	for (uint32_t k = 0; k < L->n->nin; k++)
-		a[k] = L->n->in[k] ? low_read_bcast(L, k, low_out_rank(L, 0), index) : 0;
+		a[k] = L->n->in[k] && (!r->operands || k < r->operands) ? low_read_bcast(L, k, low_out_rank(L, 0), index) : 0;
 	ex_id body = r->map ? r->map(L, a) : ex_call(L->p, r->fn, a[0], L->n->nin > 1 ? a[1] : 0, L->n->nin > 2 ? a[2] : 0);
 	stage_body(L->p, s, COMB_NONE, body);
 	return NULL;

@@ -213,7 +213,7 @@ const struct lower_row lower_elementwise[] = {
 	{OP_Add, .fn = FN_ADD},
 	{OP_And, .fn = FN_AND},
 	{OP_Cast, .map = cast},
-	{OP_CastLike, .map = cast},
+	{OP_CastLike, .map = cast, .operands = 1},
 	{OP_Ceil, .fn = FN_CEIL},
 	{OP_Celu, .map = celu},
 	{OP_Clip, .map = clip},

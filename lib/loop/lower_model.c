@@ -15,7 +15,17 @@
 int64_t value_bytes(struct module *m, val_id v)
 {
 	const struct type *t = &val(m, v)->type;
-	return type_count(m, t) * (int64_t)dtype_size(t->dtype);
+	int64_t dims[RANK_MAX], n = (int64_t)dtype_size(t->dtype);
+	struct layout l = {0};
+
+	if (t->layout)
+		layout_parse(&l, t->rank, sym_str(t->layout));
+	if (!l.n)
+		return type_count(m, t) * n;
+	type_dims(m, t, dims);
+	for (int i = 0; i < l.n; i++)
+		n *= l.part[i].mod ? l.part[i].mod : (dims[l.part[i].axis] + l.part[i].div - 1) / l.part[i].div;
+	return n;
 }
 
 bool node_is_view(struct module *m, const struct node *n)

@@ -42,6 +42,7 @@ struct lower_row {
 	const char *(*stages)(struct lower *L); /* NULL, or why not in words */
 	ex_id (*map)(struct lower *L, const ex_id *a);
 	enum math_fn fn;
+	uint32_t operands; /* that map reads, the first ones; 0: all */
 	/* Other algorithms than ALGO_USUAL, NULL at the end; NULL: there are none. Which of them fits the node at hand; and which
 	 * it takes if nobody asks for one (also ALGO_USUAL). stages looks at low_algo. */
 	const char *const *algos;

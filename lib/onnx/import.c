@@ -7,6 +7,7 @@
 #include "graph/stream.h"
 #include "onnx/import.h"
 #include "onnx/wire.h"
+#include "op/op.h"
 
 sym import_name(const ProtobufCBinaryData *b)
 {
@@ -564,6 +565,6 @@ struct module *module_read_any(const char *path)
 	struct stream_reader *r = stream_open(path);
 	struct module *m = stream_read_only(r);
 	stream_close(r);
-	module_check_or_die(m);
+	module_verify_or_die(m);
 	return m;
 }

@@ -37,9 +37,13 @@ static const char *shape_gather(struct infer *I)
 
 static const char *shape_gather_elements(struct infer *I)
 {
-	int r = rule_rank(I, 1);
+	int r = rule_rank(I, 1), rank = rule_rank(I, 0), axis;
 
 	rule_out(I, 0, I->in[0].dtype, r, r < 0 ? NULL : I->in[1].dims);
+	if (r >= 0 && rank >= 0 && r != rank)
+		return rule_why(I, "operand 1 has rank %d, operand 0 %d", r, rank);
+	if (r >= 0 && !rule_axis(attr_int(I->n, "axis", 0), r, &axis))
+		return bad_axis(I, attr_int(I->n, "axis", 0), r);
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
  * them. What the module said before (declared types) is merged in: inference wins where both know,
  * constants must not contradict. */
 #include "graph/bodies.h"
+#include "graph/check.h"
 #include "graph/pass.h"
 #include "op/rules.h"
 
@@ -20,6 +21,7 @@ struct state {
 	struct type *declared;	 /* by value, as the module came; NULL: as it is */
 	struct known *known;	 /* by value; NULL: not kept */
 	struct body_state *body; /* by graph */
+	bool checks;		 /* nothing is kept: what was declared must be true of each call, too */
 };
 
 enum { KNOWN_FLOPS_MAX = 1 << 20 }; /* elements are few, but a window or an equation may be large */
@@ -28,38 +30,54 @@ static void infer_graph(struct state *S, graph_id g);
 
 /* ---- types ---- */
 
-static void merge_type(struct state *S, node_id id, val_id v, const struct type *t)
+/* NULL, or how what was declared of a value cannot be true of one of type `is`. */
+static const char *contradiction(struct module *m, const struct type *is, const struct type *declared)
+{
+	struct arena *a = &m->arena;
+
+	if (is->other ? declared->dtype != DT_NONE : is->dtype && declared->other)
+		return arena_printf(a, "is %s, the graph says %s", type_str(m, is, a), type_str(m, declared, a));
+	if (is->dtype && declared->dtype && is->dtype != declared->dtype)
+		return arena_printf(a, "is %s, the graph says %s", dtype_name(is->dtype), dtype_name(declared->dtype));
+	if (is->rank == RANK_UNKNOWN || declared->rank == RANK_UNKNOWN)
+		return NULL;
+	if (is->rank != declared->rank)
+		return arena_printf(a, "has rank %d, the graph says %d", is->rank, declared->rank);
+	for (int i = 0; i < is->rank; i++) {
+		int64_t x, y;
+		if (poly_is_const(m->dims, is->dims[i], &x) && poly_is_const(m->dims, declared->dims[i], &y) && x != y)
+			return arena_printf(a, "has extent %lld at axis %d, the graph says %lld", (long long)x, i, (long long)y);
+	}
+	return NULL;
+}
+
+static void check_declared(struct module *m, node_id id, const char *what, val_id v, const struct type *is, const struct type *declared)
+{
+	const char *why = contradiction(m, is, declared);
+
+	if (why)
+		graph_die(m, id, "%s %s %s", what, sym_str(val(m, v)->name), why);
+}
+
+static void merge_type(struct state *S, node_id id, const char *what, val_id v, const struct type *t)
 {
 	struct module *m = S->m;
 	const struct type before = S->declared ? S->declared[v] : val(m, v)->type, *old = &before;
 	struct type r = *t;
 
+	check_declared(m, id, what, v, t, old);
 	r.layout = old->layout;
 	if (!r.other)
 		r.other = old->other;
-	if (r.dtype && old->dtype && r.dtype != old->dtype)
-		graph_die(m, id, "result %s is %s, the graph says %s", sym_str(val(m, v)->name),
-			  dtype_name(r.dtype), dtype_name(old->dtype));
 	if (!r.dtype)
 		r.dtype = old->dtype;
 	if (r.rank == RANK_UNKNOWN) {
 		r.rank = old->rank;
 		r.dims = old->dims;
 	} else if (old->rank != RANK_UNKNOWN) {
-		if (r.rank != old->rank)
-			graph_die(m, id, "result %s has rank %d, the graph says %d",
-				  sym_str(val(m, v)->name), r.rank, old->rank);
 		dim *d = ARENA_ARRAY(&m->arena, dim, r.rank);
-		for (int i = 0; i < r.rank; i++) {
-			int64_t a, b;
+		for (int i = 0; i < r.rank; i++)
 			d[i] = r.dims[i] ? r.dims[i] : old->dims[i];
-			if (poly_is_const(m->dims, d[i], &a) &&
-			    poly_is_const(m->dims, old->dims[i], &b) && a != b)
-				graph_die(
-					m, id,
-					"result %s has extent %lld at axis %d, the graph says %lld",
-					sym_str(val(m, v)->name), (long long)a, i, (long long)b);
-		}
 		r.dims = d;
 	}
 	val(m, v)->type = r;
@@ -236,6 +254,26 @@ done:
 
 /* ---- one node ---- */
 
+/* What the body says of itself is true of this call, too. Groups have the layouts that they are used with. */
+static void check_call(struct state *S, const struct infer *I, graph_id g, const struct type *in)
+{
+	struct module *m = S->m;
+	const struct graph *b = graph(m, g);
+	bool fused = I->n->op == OP_Fused;
+
+	for (size_t i = 0; i < b->in.n; i++) {
+		const struct type *declared = &S->declared[b->in.a[i]];
+		check_declared(m, I->id, "what the body takes as", b->in.a[i], &in[i], declared);
+		if (fused && in[i].layout != declared->layout)
+			graph_die(m, I->id, "operand %zu has layout \"%s\", its body says \"%s\"", i, sym_str(in[i].layout), sym_str(declared->layout));
+	}
+	for (size_t k = 0; fused && k < b->out.n; k++) {
+		sym inside = S->declared[b->out.a[k]].layout, outside = I->n->out[k] ? S->declared[I->n->out[k]].layout : inside;
+		if (inside != outside && val(m, b->out.a[k])->kind != VAL_CONST)
+			graph_die(m, I->id, "result %zu has layout \"%s\", its body says \"%s\"", k, sym_str(outside), sym_str(inside));
+	}
+}
+
 static const char *infer_body(struct infer *I, graph_id g, const struct type *in,
 			      const struct known *kin, struct type *out)
 {
@@ -254,6 +292,8 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 	}
 	if (b->busy)
 		return "a body applies itself";
+	if (S->checks)
+		check_call(S, I, g, in);
 	tin = ARENA_ARRAY(&m->arena, struct type, n);
 	kn = ARENA_ARRAY(&m->arena, struct known, n);
 	for (size_t i = 0; i < n; i++) {
@@ -267,7 +307,7 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 		b->seen = b->busy = true;
 		for (size_t i = 0; i < n; i++) {
 			val_id v = gr->in.a[i];
-			merge_type(S, I->id, v, &tin[i]);
+			merge_type(S, I->id, "what the body takes as", v, &tin[i]);
 			if (S->known)
 				S->known[v] = kn[i];
 		}
@@ -320,7 +360,7 @@ static void step(struct state *S, node_id id)
 				  I.out[i].rank, RANK_MAX);
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i])
-			merge_type(S, id, n->out[i], &I.out[i]);
+			merge_type(S, id, "result", n->out[i], &I.out[i]);
 	if (row && row->eval)
 		known_by_eval(&I);
 	for (uint32_t i = 0; S->known && i < n->nout; i++)
@@ -382,6 +422,25 @@ static void state_free(struct state *S)
 {
 	free(S->declared);
 	free(S->body);
+}
+
+void module_verify_or_die(struct module *m)
+{
+	struct graph_list all = {0};
+
+	module_check_or_die(m);
+	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n));
+	S.checks = true;
+	infer_graph(&S, m->main);
+	/* Branches that are never taken, and bodies of operators that we do not know: as they are declared. */
+	module_graph_order(m, &all);
+	for (size_t i = all.n; i-- > 0;)
+		if (all.a[i] != m->main && !S.body[all.a[i]].seen)
+			infer_graph(&S, all.a[i]);
+	vec_free(&all);
+	for (val_id v = 1; v < m->values.n; v++)
+		val(m, v)->type = S.declared[v];
+	state_free(&S);
 }
 
 void infer_module(struct module *m, struct known **known)

@@ -362,6 +362,16 @@ static const char *shape_slice(struct infer *I)
 	return NULL;
 }
 
+/* ---- Trilu ---- */
+
+static const char *shape_trilu(struct infer *I)
+{
+	rule_like(I, 0, 0);
+	if (rule_rank(I, 0) != RANK_UNKNOWN && rule_rank(I, 0) < 2)
+		return rule_why(I, "operand 0 has rank %d, takes matrices", rule_rank(I, 0));
+	return NULL;
+}
+
 /* ---- Expand, Tile, Pad ---- */
 
 static const char *shape_expand(struct infer *I)
@@ -468,7 +478,7 @@ const struct op ops_move[] = {
 	{OP_Squeeze, shape_squeeze, eval_squeeze},
 	{OP_Tile, shape_tile, eval_tile},
 	{OP_Transpose, shape_transpose, eval_transpose},
-	{OP_Trilu, shape_same, eval_trilu},
+	{OP_Trilu, shape_trilu, eval_trilu},
 	{OP_Unsqueeze, shape_unsqueeze, eval_unsqueeze},
 	{0},
 };

@@ -61,6 +61,9 @@ double node_flops(struct module *m, const struct node *n); /* bodies included; 0
  * Merges with what values say already (a contradiction is bad data: graph_die). If known is not NULL it
  * receives an array (module.values.n entries, arena) of known values. */
 void infer_module(struct module *m, struct known **known);
+/* What every tool asks of a module that it reads: what module_check promises, and that attributes, operands and declared types
+ * are as the operators' rules have them. Dies by graph_die; changes nothing. */
+void module_verify_or_die(struct module *m);
 /* One node again, after its operands changed. known may be NULL: then only constants are. */
 void infer_node(struct module *m, node_id n, struct known *known);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "common/digest.h"
 #include "graph/bodies.h"
-#include "graph/pass.h"
+#include "op/pass.h"
 
 struct cse {
 	struct module *m;

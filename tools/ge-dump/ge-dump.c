@@ -1,6 +1,7 @@
 /* ge-dump: a stream as text. */
 #include "common/outfile.h"
 #include "common/tool.h"
+#include "graph/check.h"
 #include "graph/stream.h"
 #include "graph/text.h"
 #include "onnx/onnx.h"
@@ -16,8 +17,10 @@ static int run(const struct tool *t, struct tool_args *a)
 		module_free(m);
 	} else {
 		struct stream_reader *r = stream_open(path);
-		for (struct module *m; (m = stream_read(r)); module_free(m))
+		for (struct module *m; (m = stream_read(r)); module_free(m)) {
+			module_check_or_die(m);
 			text_write(o.f, m);
+		}
 		stream_close(r);
 	}
 	outfile_close(&o);

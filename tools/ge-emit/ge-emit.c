@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 #include "ge-emit.h"
-#include "graph/check.h"
 #include "graph/pass.h"
 #include "graph/stream.h"
+#include "op/op.h"
 
 static bool print_traces, no_compile, embed, report, no_fallback;
 static int jobs, threads;
@@ -197,7 +197,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct module *m = stream_read_only(r);
 	struct emission e = {.target = target.cores ? &target : target_host(), .embed = embed};
 
-	module_check_or_die(m);
+	module_verify_or_die(m);
 	if (!a->out && !print_traces && !report)
 		die(EX_BADUSE, "-o STEM says where STEM.c, STEM.so and the others go");
 	if (plan_bytes(m) < 0)

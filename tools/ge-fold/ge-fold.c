@@ -7,8 +7,8 @@
  * An If of known condition keeps one branch.
  * Rounds repeat until one changes nothing. */
 #include <string.h>
-#include "graph/pass.h"
 #include "op/op.h"
+#include "op/pass.h"
 
 enum { OPT_LIMIT = 0x100, OPT_KEEP };
 static size_t limit = 64 << 10;

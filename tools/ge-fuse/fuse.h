@@ -1,7 +1,7 @@
 /* ge-fuse: which nodes form one kernel. */
 #ifndef GE_FUSE_H
 #define GE_FUSE_H
-#include "graph/pass.h"
+#include "op/pass.h"
 
 struct plan {
 	struct module *m;

@@ -1,5 +1,5 @@
 /* Which values have their channels innermost in memory. */
-#include "graph/pass.h"
+#include "op/pass.h"
 #include "op/task.h"
 
 /* What an operator says about the layout of its 4-D float operands and results. */

@@ -1,6 +1,7 @@
 /* ge-pack: a stream that needs no blob store, and back. */
 #include "common/tool.h"
 #include "graph/stream.h"
+#include "op/op.h"
 
 static bool undo;
 
@@ -16,8 +17,10 @@ static int run(const struct tool *t, struct tool_args *a)
 {
 	struct stream_writer *w = stream_create(a->out, !undo);
 	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
-	for (struct module *m; (m = stream_read(r)); module_free(m))
+	for (struct module *m; (m = stream_read(r)); module_free(m)) {
+		module_verify_or_die(m);
 		stream_write(w, m);
+	}
 	stream_close(r);
 	stream_finish(w);
 	return EX_GOOD;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "device/target.h"
-#include "graph/pass.h"
 #include "loop/lower_model.h"
+#include "op/pass.h"
 
 enum { ALIGN = 64, PAGE = 4096, STRIDE = 13 * ALIGN, OPT_NO_FALLBACK = 1000, OPT_TARGET, OPT_THREADS };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/bodies.h"
-#include "graph/pass.h"
+#include "op/pass.h"
 
 static VEC(const char *) chosen; /* --output */
 

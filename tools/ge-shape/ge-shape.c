@@ -1,6 +1,6 @@
 /* ge-shape: types of all values, sizes given to symbols and inputs. */
-#include "graph/pass.h"
 #include "op/op.h"
+#include "op/pass.h"
 
 enum { OPT_SET = 0x100, OPT_SHAPE, OPT_CONST };
 static VEC(const char *) sets, shapes, consts;

@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <string.h>
+#include "op/pass.h"
 #include "rules.h"
 
 static const struct rule *const families[] = {

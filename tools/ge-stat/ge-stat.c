@@ -5,7 +5,6 @@
 #include "common/json.h"
 #include "common/tool.h"
 #include "graph/bodies.h"
-#include "graph/check.h"
 #include "graph/stream.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
@@ -288,7 +287,7 @@ static int run(const struct tool *t, struct tool_args *a)
 			vec_push(&all, m);
 		stream_close(r);
 		for (size_t k = 0; k < all.n; k++) {
-			module_check_or_die(all.a[k]);
+			module_verify_or_die(all.a[k]);
 			print_one(all.a[k], path, a->json);
 		}
 		vec_free(&all);

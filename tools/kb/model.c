@@ -6,10 +6,10 @@
 #include "common/outfile.h"
 #include "common/vec.h"
 #include "device/target.h"
-#include "graph/check.h"
-#include "graph/pass.h"
 #include "graph/stream.h"
 #include "loop/candidate.h"
+#include "op/op.h"
+#include "op/pass.h"
 #include "op/task.h"
 #include "verbs.h"
 
@@ -138,7 +138,7 @@ int kb_dump_for(struct tool_args *a)
 	struct stream_reader *r = stream_open(opt.for_file);
 	for (struct module *m; (m = stream_read(r)); module_free(m)) {
 		struct task_list l = {0};
-		module_check_or_die(m);
+		module_verify_or_die(m);
 		task_list_make(&l, m, &arena);
 		const char *none = task_list_none(&l, m, &arena);
 		if (none)

@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include "common/json.h"
 #include "common/outfile.h"
-#include "graph/check.h"
 #include "graph/pass.h"
 #include "graph/stream.h"
+#include "op/op.h"
 #include "op/task.h"
 #include "results.h"
 
@@ -361,7 +361,7 @@ static int without_stream(const struct tool_args *a)
 	while ((m = task_given ? module_of_text(task_given, &arena) : stream_read(r))) {
 		struct task_list l = {0};
 		if (!task_given)
-			module_check_or_die(m);
+			module_verify_or_die(m);
 		if (list_tasks || dump_dir) {
 			task_list_make(&l, m, &arena);
 			say_none(&l, m, &arena);
@@ -456,7 +456,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct stream_writer *w = stream_create(a->out, false);
 	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
 	for (struct module *m; (m = stream_read(r)); module_free(m)) {
-		module_check_or_die(m);
+		module_verify_or_die(m);
 		tune(m, a);
 		vec_push(&m->provenance, arena_printf(&m->arena, "tune-op %s%s%s", HONE_VERSION, *a->options ? " " : "", a->options));
 		stream_write(w, m);

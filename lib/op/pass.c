@@ -1,7 +1,8 @@
 #include <stdlib.h>
 #include "graph/check.h"
-#include "graph/pass.h"
 #include "graph/stream.h"
+#include "op/op.h"
+#include "op/pass.h"
 
 static void add_provenance(struct module *m, const struct tool *t, const struct tool_args *a)
 {
@@ -28,7 +29,7 @@ int pass_main(const struct tool *t, struct tool_args *a)
 	struct stream_writer *w = stream_create(a->out, false);
 	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
 	for (struct module *m; (m = stream_read(r)); module_free(m)) {
-		module_check_or_die(m);
+		module_verify_or_die(m);
 		p->run(m, &c);
 		check_result(m);
 		add_provenance(m, t, a);

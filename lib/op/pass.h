@@ -1,0 +1,9 @@
+/* The common driver of the tools that read a graph stream and write one. */
+#ifndef HONE_OP_PASS_H
+#define HONE_OP_PASS_H
+#include "graph/pass.h"
+
+/* struct tool.run of every pass tool (tool.data is the struct pass): reads modules from the file or
+ * standard input, checks each, runs the pass, appends provenance, writes. Aborts are passed on. */
+int pass_main(const struct tool *t, struct tool_args *a);
+#endif
