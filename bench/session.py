@@ -12,7 +12,7 @@ import numpy as np
 import onnxruntime as ort
 
 ROUNDS = 11
-PASSES = ("ge-import -q {model} | ge-shape -q {sizes} | ge-fold | ge-simplify | ge-cse | ge-prune"
+PASSES = ("ge-import -q {model} | ge-shape -q {sizes} | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune"
           " | ge-fuse | ge-layout -o {out}")
 
 

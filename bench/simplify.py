@@ -14,7 +14,7 @@ import time
 
 import onnx
 
-PASSES = ("ge-import -q '{model}' | ge-shape -q {sizes} | ge-fold | ge-simplify | ge-cse"
+PASSES = ("ge-import -q '{model}' | ge-shape -q {sizes} | ge-fold | ge-simplify | ge-deadedge | ge-cse"
           " | ge-prune | ge-export -o '{out}'")
 HERE = os.path.dirname(os.path.abspath(__file__))
 

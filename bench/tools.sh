@@ -45,7 +45,7 @@ row tool min median max ""
 clock "(a process that ends)" "" true
 last=$model
 pass ge-import
-for tool in "ge-shape ${sizes:+--set=$sizes}" ge-fold ge-simplify ge-cse ge-prune ge-fuse ge-layout ge-plan; do
+for tool in "ge-shape ${sizes:+--set=$sizes}" ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-fuse ge-layout ge-plan; do
 	pass $tool
 done
 clock ge-check "" ge-check "$last"

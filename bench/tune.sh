@@ -29,7 +29,7 @@ for name; do
 	model=$(model_path "$name")
 	[ -n "$model" ] || { echo "skipped: no $name.onnx in ${HONE_MODELS:-build/models} (HONE_MODELS)"; continue; }
 	sizes=$(model_sizes "$name")
-	ge-import -q "$model" | ge-shape -q ${sizes:+--set "$sizes"} | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse |
+	ge-import -q "$model" | ge-shape -q ${sizes:+--set "$sizes"} | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune | ge-fuse |
 		ge-layout -o "$out/$name.g" || { failed=1; continue; }
 	tuned=
 	for seed in $seeds; do

@@ -47,38 +47,42 @@ folds "40000 as i16" 'const a = i64[1] [40000]' 'Cast(@a) {to=5}' 'i16[1] [-2553
 folds "-1 as u32" 'const a = i32[1] [-1]' 'Cast(@a) {to=12}' 'u32[1] [4294967295]'
 folds "i8: the sum of 100 and 100" 'const a = i8[2] [100, 100]' 'ReduceSum(@a) {keepdims=0}' 'i8[] [-56]'
 folds "i32: the product of 65536 and 65536" 'const a = i32[2] [65536, 65536]' 'ReduceProd(@a) {keepdims=0}' 'i32[] [0]'
-# One branch of an If whose condition is known, in a body too; nothing names the other.
-cat >if.txt <<'END'
+# What a body is given as the same constant wherever it is applied is that constant inside.
+cat >given.txt <<'END'
 hone-text 1
 module ir=10 opset=28
-const w = f32[3] [1, 2, 3]
-const one = i64[] [1]
-graph add {
-  input t
-  u = Add(t, @w)
-  output u = u
-}
-graph neg {
-  input t
-  u = Neg(t)
-  output u = u
-}
+const two = f32[] [2]
+const also = f32[] [2]
+const three = f32[] [3]
 graph inner {
   input t
-  s = Size(t)
-  c = Equal(s, @one)
-  u = If(c, t) {else_branch=graph neg then_branch=graph add}
-  output u = u
+  input k
+  input l
+  s = Mul(k, k)
+  u = Mul(t, s)
+  v = Add(u, l)
+  output u = v
 }
 graph main {
   input x: f32[3]
-  y = hone.PartitionedCall(x) {graph=graph inner}
+  p = hone.PartitionedCall(x, @two, @two) {graph=graph inner}
+  y = hone.PartitionedCall(p, @also, @three) {graph=graph inner}
   output y = y
 }
 END
-ge-load if.txt -o if.g && ge-fold --why if.g -o once.g 2>why && ge-fold once.g -o twice.g && run-cmp --tol 0 if.g twice.g >/dev/null && ge-dump once.g >if.out &&
-	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ] && grep -q 'inner/u (If): its condition is constant: one branch goes' why &&
-	[ "$(grep -c '^graph' if.out)" = 3 ] && ! grep -q 'graph add\|const w' if.out && echo "ok - one branch" || { echo "not ok - one branch"; cat why if.out; }
+ge-load given.txt -o given.g && ge-fold given.g -o once.g && ge-fold once.g -o twice.g && run-cmp --tol 0 given.g twice.g >/dev/null && ge-dump once.g >given.out &&
+	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ] && grep -q 'const s = f32\[\] \[4\]' given.out && grep -q 'v: .* = Add(u, l)' given.out &&
+	echo "ok - constants given to a body" || { echo "not ok - constants given to a body"; cat given.out; }
+
+# Dropout that drops nothing: outside training, or at ratio 0 whatever its mode.
+for with in "" ", @zero" ", @half" ", @half, @no" ", @zero, @no" ", @zero, @yes" ", @minus, @yes" ", @zero16, mode" ", -, @no"; do
+	printf 'hone-text 1\nmodule ir=10 opset=28\nconst zero = f32[] [0]\nconst minus = f32[] [-0]\nconst zero16 = f16[] [0]\nconst half = f32[] [0.5]\nconst yes = bool[] [1]\nconst no = bool[] [0]\ngraph main {\n  input x: f32[3]\n  input mode: bool[]\n  a = Neg(x)\n  y, - = Dropout(a%s)\n  output y = y\n}\n' "$with" >drop.txt
+	ge-load drop.txt | ge-fold | ge-dump | grep -q Dropout && echo "not ok - Dropout(a$with)" || echo "ok - Dropout(a$with) is a"
+done
+for with in ", @half, @yes" ", -, @yes" ", @half, mode" ", ratio, @yes"; do
+	printf 'hone-text 1\nmodule ir=10 opset=28\nconst half = f32[] [0.5]\nconst yes = bool[] [1]\ngraph main {\n  input x: f32[3]\n  input mode: bool[]\n  input ratio: f32[]\n  a = Neg(x)\n  y = Dropout(a%s)\n  output y = y\n}\n' "$with" >drop.txt
+	ge-load drop.txt | ge-fold | ge-simplify | ge-dump | grep -q Dropout && echo "ok - Dropout(a$with) stays" || echo "not ok - Dropout(a$with) stays"
+done
 
 # Few elements, long to compute: they are not.
 for node in 'Einsum(v, v, v, v) {equation="a,b,c,d->"}' 'Einsum(u, u, u, u) {equation="a,b,c,d->"}' \

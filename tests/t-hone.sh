@@ -9,8 +9,8 @@ ok "$(cd made && echo *)" "digits.a digits.c digits.d digits.h digits.so digits.
 ok "$(awk '$1 == "import" || $1 == "prune" { print $2 } $1 == "fuse" { print $3 }' out | tr '\n' ' ')" "18 10 6 " "build: nodes and groups in the report"
 ok "$(grep -c 'kernels.*distinct; memory' out) $(grep -c made/digits out)" "1 6" "build: memory and files in the report"
 ok "$(rc run-cmp --runs 3 made/digits.so made/digits.d/01-import.g --set batch=1)" 0 "build: the library's numbers are the model's"
-ge-import "$model" | ge-shape --set batch=1 | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse | ge-layout | ge-plan --quiet -o byhand.g
-ok "$(cmp byhand.g made/digits.d/09-plan.g && echo same)" same "build: the pipe by hand gives the same bytes"
+ge-import "$model" | ge-shape --set batch=1 | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune | ge-fuse | ge-layout | ge-plan --quiet -o byhand.g
+ok "$(cmp byhand.g made/digits.d/10-plan.g && echo same)" same "build: the pipe by hand gives the same bytes"
 ok "$(rc hone build -q --embed -j1 "$model" -o made/in --shape image:2x1x8x8) $(cat out err) $(cd made && echo in.*)" \
 	"0  in.a in.c in.d in.h in.so" "build: --quiet, --embed, --shape"
 mkdir here && cp "$model" here/net.onnx
@@ -61,7 +61,7 @@ fails 64 "an argument too many" hone build "$model" b.onnx
 fails 64 "no such tool" hone frobnicate
 fails 64 "a path is no tool" hone ../bin/ge-dump
 CC=no-such-compiler hone build --keep "$model" --set batch=1 -o kept 2>err
-ok "$(ls kept.d | wc -l) $(ls -d kept.*)" "9 kept.d" "--keep: the graphs of a failed build"
+ok "$(ls kept.d | wc -l) $(ls -d kept.*)" "10 kept.d" "--keep: the graphs of a failed build"
 fails 66 "--keep, missing file, earlier graphs" hone build --keep missing.onnx -o kept
 ls tmp >left
 ok "$(cat left)" "" "no temporary is left"

@@ -7,7 +7,7 @@ ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
 # Every stage of the pipeline as a file, NN-TOOL.g.
 stages() { # FILE SIZES
 	last=$1 n=0
-	for tool in ge-import ge-shape ge-fold ge-simplify ge-cse ge-prune ge-fuse ge-layout; do
+	for tool in ge-import ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-fuse ge-layout; do
 		n=$((n + 1))
 		[ $tool = ge-shape ] && set_sizes=${2:+--set=$2} || set_sizes=
 		$tool -q $set_sizes "$last" -o $n-$tool.g || return
@@ -17,7 +17,7 @@ stages() { # FILE SIZES
 
 # What has no lowering (69) or no static shape (64) ends with ge-layout.
 emit() {
-	ge-plan -q 8-ge-layout.g -o 10-ge-plan.g 2>said && ge-emit --no-compile 10-ge-plan.g -o model 2>said
+	ge-plan -q 9-ge-layout.g -o 10-ge-plan.g 2>said && ge-emit --no-compile 10-ge-plan.g -o model 2>said
 	rc=$?
 	[ $rc -eq 0 ] || [ $rc -eq 64 ] || [ $rc -eq 69 ] || { cat said && return 1; }
 }

@@ -34,7 +34,7 @@ static const char *shape_call(struct infer *I)
 	graph_id g = attr_graph(I->n, "graph");
 	const char *why = body_fits(I, g, I->n->nin, I->n->nout);
 
-	return why ? why : I->body(I, g, I->in, I->kin, I->out);
+	return why ? why : I->body(I, g, I->in, I->kin, I->out, I->kout);
 }
 
 static const char *eval_call(struct eval *e)
@@ -73,7 +73,7 @@ static const char *shape_branch(struct infer *I)
 		if (why)
 			return why;
 		bool taken = !fixed || i == pick; /* else it may be sound for other types only */
-		if ((why = I->body(I, all[i], taken ? I->in + 1 : NULL, I->kin + 1, out)))
+		if ((why = I->body(I, all[i], taken ? I->in + 1 : NULL, I->kin + 1, out, fixed ? I->kout : NULL)))
 			return why;
 		if (!taken)
 			continue;

@@ -21,7 +21,7 @@ static bool all_are(struct module *m, const struct node *n, uint32_t i, double v
 {
 	struct tensor *c = i < n->nin ? node_const(m, n, i) : NULL, t;
 
-	if (!c || tensor_count(c) > 64 || !(dtype_is_float(c->dtype) || dtype_is_int(c->dtype)))
+	if (!c || tensor_count(c) > 64 || !(dtype_is_float(c->dtype) || dtype_is_int(c->dtype) || c->dtype == DT_BOOL))
 		return false;
 	t = *c;
 	t.data = tensor_data(m, c);
@@ -68,12 +68,19 @@ static bool forward_steps(struct module *m, const struct node *n)
 	return true;
 }
 
+bool dropout_keeps(struct module *m, const struct node *n)
+{
+	bool training = n->nin > 2 && n->in[2] && !all_are(m, n, 2, 0);
+
+	return !training || all_are(m, n, 1, 0.0) || all_are(m, n, 1, -0.0);
+}
+
 val_id node_identity(struct module *m, node_id id)
 {
 	const struct node *n = node(m, id);
 	bool zero;
 
-	if (n->nin < 1 || n->nout != 1 || !n->in[0] || !n->out[0])
+	if (n->nin < 1 || !n->in[0] || n->nout < 1 || !n->out[0] || (n->nout > 1 && (n->nout > 2 || n->out[1])))
 		return 0;
 	if (n->op == OP_Identity)
 		return n->in[0];
@@ -114,7 +121,7 @@ val_id node_identity(struct module *m, node_id id)
 	case OP_Mean:
 	case OP_Max:
 	case OP_Min: return n->nin == 1 || n->op == OP_Split ? n->in[0] : 0;
-	case OP_Dropout: return n->nin < 3 || !n->in[2] || all_are(m, n, 2, 0) ? n->in[0] : 0;
+	case OP_Dropout: return dropout_keeps(m, n) ? n->in[0] : 0;
 	default: return 0;
 	}
 }

@@ -275,7 +275,7 @@ static void check_call(struct state *S, const struct infer *I, graph_id g, const
 }
 
 static const char *infer_body(struct infer *I, graph_id g, const struct type *in,
-			      const struct known *kin, struct type *out)
+			      const struct known *kin, struct type *out, struct known *kout)
 {
 	struct state *S = I->arg;
 	struct module *m = S->m;
@@ -317,8 +317,8 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 	gr = graph(m, g);
 	for (size_t i = 0; i < gr->out.n; i++) {
 		out[i] = val(m, gr->out.a[i])->type;
-		if (i < I->n->nout && op_is(I->n->op, OP_CALL))
-			I->kout[i] = *known_of(S, gr->out.a[i]);
+		if (kout)
+			kout[i] = *known_of(S, gr->out.a[i]);
 	}
 	return NULL;
 }

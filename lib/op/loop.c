@@ -98,6 +98,42 @@ static const char *scan_type(struct infer *I, uint32_t nth, const struct type *s
 	return NULL;
 }
 
+static struct known known_truth(struct infer *I)
+{
+	poly *e = ARENA_ARRAY(&I->m->arena, poly, 1);
+
+	e[0] = rule_const(I, 1);
+	return (struct known){.yes = true, .n = 1, .e = e};
+}
+
+/* Operand i of one element, if that is known; what it is where it is absent. */
+static poly known_scalar(struct infer *I, uint32_t i, poly absent)
+{
+	if (!rule_has(I, i))
+		return absent;
+	return I->kin[i].yes && I->kin[i].n == 1 ? I->kin[i].e[0] : POLY_UNKNOWN;
+}
+
+/* How often a Loop runs its body, which has given again as the condition of the next step. */
+static dim loop_steps(struct infer *I, const struct known *again)
+{
+	struct polys *P = rule_polys(I);
+	poly trips = known_scalar(I, 0, POLY_UNKNOWN), enter = known_scalar(I, 1, rule_const(I, 1));
+	int64_t go, next, n;
+	bool entered = poly_is_const(P, enter, &go);
+	bool followed = again->yes && again->n == 1 && poly_is_const(P, again->e[0], &next);
+
+	if ((entered && !go) || (poly_is_const(P, trips, &n) && n <= 0))
+		return rule_const(I, 0);
+	if (!entered || !followed)
+		return POLY_UNKNOWN;
+	if (!next && !rule_has(I, 0))
+		return rule_const(I, 1);
+	if (!next)
+		trips = trips ? poly_min(P, trips, rule_const(I, 1)) : POLY_UNKNOWN;
+	return trips ? poly_max(P, trips, rule_const(I, 0)) : POLY_UNKNOWN;
+}
+
 static const char *shape_loop(struct infer *I)
 {
 	struct parts p;
@@ -106,7 +142,7 @@ static const char *shape_loop(struct infer *I)
 	uint32_t nin = I->n->nin, nout = I->n->nout;
 	struct type *in = ARENA_ARRAY(&I->m->arena, struct type, nin),
 		    *out = ARENA_ARRAY(&I->m->arena, struct type, nout + 1);
-	struct known *known = ARENA_ARRAY(&I->m->arena, struct known, nin);
+	struct known *known = ARENA_ARRAY(&I->m->arena, struct known, nin), *given = ARENA_ARRAY(&I->m->arena, struct known, nout + 1);
 	dim steps = POLY_UNKNOWN;
 
 	if (why)
@@ -116,12 +152,13 @@ static const char *shape_loop(struct infer *I)
 	if (loop) {
 		in[0] = type_make(I->m, DT_I64, 0, NULL);
 		in[1] = type_make(I->m, DT_BOOL, 0, NULL);
+		known[1] = known_truth(I); /* in a body that runs */
 	}
 	for (uint32_t i = 0; i < p.scanned; i++)
 		if ((why = slice_type(I, p.state + i, i, &in[p.state + i], &steps)))
 			return why;
 	for (bool changed = true; changed;) { /* state types only lose detail, so this ends */
-		if ((why = I->body(I, p.body, in, known, out)))
+		if ((why = I->body(I, p.body, in, known, out, given)))
 			return why;
 		changed = false;
 		for (uint32_t i = 0; i < p.state; i++) {
@@ -130,7 +167,8 @@ static const char *shape_loop(struct infer *I)
 			in[p.head + i] = t;
 		}
 	}
-	memset(I->kout, 0, sizeof *I->kout * nout); /* one step's are not the last's */
+	if (loop)
+		steps = loop_steps(I, &given[0]);
 	for (uint32_t i = 0; i < p.state; i++)
 		I->out[i] = in[p.head + i];
 	for (uint32_t i = 0; i < p.scans; i++)

@@ -25,9 +25,10 @@ struct infer {
 	const struct known *kin;  /* n->nin */
 	struct type *out;         /* n->nout */
 	struct known *kout;
-	/* Types of a body's outputs for these input types (control operators; gives NULL or why not). in NULL: it is
-	 * never applied here; out stays as it is. */
-	const char *(*body)(struct infer *, graph_id g, const struct type *in, const struct known *kin, struct type *out);
+	/* Types and, where kout is not NULL, elements of a body's outputs for these of its inputs (control operators; gives
+	 * NULL or why not). in NULL: it is never applied here; out and kout stay as they are. */
+	const char *(*body)(struct infer *, graph_id g, const struct type *in, const struct known *kin, struct type *out,
+			    struct known *kout);
 	void *arg;
 };
 
@@ -97,6 +98,8 @@ void eval_abandon(void);
 
 /* The operand that the only result of n equals in type and bits, for all inputs; 0: none that we see. */
 val_id node_identity(struct module *m, node_id n);
+/* A Dropout that keeps every element as it is: outside training, or at ratio 0. */
+bool dropout_keeps(struct module *m, const struct node *n);
 
 /* Tensors by hand. */
 struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t *dims); /* zeroed storage */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/digest.h"
 #include "graph/bodies.h"
+#include "graph/equal.h"
 #include "op/pass.h"
 
 struct cse {
@@ -72,25 +73,6 @@ static void share_constants(struct cse *c)
 }
 
 /* Nodes. */
-
-static bool attr_equal(const struct module *m, const struct attr *a, const struct attr *b)
-{
-	if (a->name != b->name || a->kind != b->kind || a->n != b->n)
-		return false;
-	switch (a->kind) {
-	case ATTR_INT: return a->u.i == b->u.i;
-	case ATTR_FLOAT: return !memcmp(&a->u.f, &b->u.f, sizeof a->u.f);
-	case ATTR_STR: return !memcmp(a->u.s, b->u.s, a->n);
-	case ATTR_INTS: return !memcmp(a->u.ints, b->u.ints, sizeof *a->u.ints * a->n);
-	case ATTR_FLOATS: return !memcmp(a->u.floats, b->u.floats, sizeof *a->u.floats * a->n);
-	case ATTR_STRS: return !memcmp(a->u.strs, b->u.strs, sizeof *a->u.strs * a->n);
-	case ATTR_TENSOR: return tensor_equal(m, a->u.tensor, b->u.tensor);
-	case ATTR_GRAPH: return a->u.graph == b->u.graph;
-	case ATTR_GRAPHS: return !memcmp(a->u.graphs, b->u.graphs, sizeof *a->u.graphs * a->n);
-	case ATTR_TYPE: return type_equal(a->u.type, b->u.type);
-	}
-	return false;
-}
 
 static uint64_t attr_hash(const struct attr *a, uint64_t h)
 {

@@ -4,9 +4,11 @@
  * whose elements shape inference knows, its tensor; walk backward from what is still needed, make
  * constants of the tensors that are wanted and drop the nodes of which nothing is wanted any more.
  * A tensor too large to be worth it keeps its node, and so makes that node's operands wanted.
- * An If of known condition keeps one branch.
+ * What all nodes that apply a body give it as the same constant is that constant inside, too.
  * Rounds repeat until one changes nothing. */
 #include <string.h>
+#include "graph/bodies.h"
+#include "graph/equal.h"
 #include "op/op.h"
 #include "op/pass.h"
 
@@ -141,23 +143,6 @@ static const char *compute(struct fold *f, node_id id)
 	return NULL;
 }
 
-/* Of an If whose condition is known one branch is kept; it stands for the other too, which nothing names then. */
-static void keep_branch(struct fold *f, node_id id)
-{
-	const struct node *n = node(f->m, id);
-	struct tensor *t = n->op == OP_If ? operand(f, n->in[0]) : NULL;
-	graph_id yes = attr_graph(n, "then_branch"), no = attr_graph(n, "else_branch");
-
-	if (!t || tensor_count(t) < 1 || yes == no)
-		return;
-	if (tensor_get(t, 0) != 0)
-		attr_set_graph(f->m, id, "else_branch", yes);
-	else
-		attr_set_graph(f->m, id, "then_branch", no);
-	pass_why(f->c, f->m, id, "its condition is constant: one branch goes");
-	f->changed = true;
-}
-
 static void forward(struct fold *f, graph_id g)
 {
 	struct graph *gr = graph(f->m, g);
@@ -173,7 +158,6 @@ static void forward(struct fold *f, graph_id g)
 			all = all && f->now[n->out[k]];
 		}
 		f->why_not[id] = all ? NULL : compute(f, id);
-		keep_branch(f, id);
 	}
 }
 
@@ -257,6 +241,45 @@ static void drop_identities(struct fold *f, graph_id g)
 	free(output);
 }
 
+/* Operand from is what body input to is given: remembered the first time; differing[to] where it is no constant, or
+ * another one than before. */
+static void give(struct fold *f, val_id from, val_id to, val_id *given, bool *differing)
+{
+	const struct value *x = from ? val(f->m, from) : NULL;
+
+	if (!x || x->kind != VAL_CONST || x->overridable || (given[to] && !values_equal(f->m, from, given[to])))
+		differing[to] = true;
+	else
+		given[to] = from;
+}
+
+/* A body that is always given the same constant refers to it itself. */
+static void pass_constants(struct fold *f, const struct graph_list *order)
+{
+	struct module *m = f->m;
+	size_t nv = m->values.n;
+	val_id *given = xcalloc(nv, sizeof *given);
+	bool *differing = xcalloc(nv, sizeof *differing);
+	graph_id b;
+
+	for (size_t k = 0; k < order->n; k++)
+		for (size_t i = 0; i < graph(m, order->a[k])->nodes.n; i++) {
+			const struct node *n = node(m, graph(m, order->a[k])->nodes.a[i]);
+			uint32_t passed = node_body(n, 0) ? node_passing(n).operands : 0;
+			for (uint32_t j = 0; passed && (b = node_body(n, j)); j++)
+				for (uint32_t back = 1; back <= passed && back <= graph(m, b)->in.n; back++)
+					give(f, n->in[n->nin - back], graph(m, b)->in.a[graph(m, b)->in.n - back], given,
+					     differing);
+		}
+	for (val_id v = 1; v < nv; v++)
+		if (given[v] && !differing[v] && f->wanted[v]) {
+			f->fwd[v] = given[v];
+			f->changed = true;
+		}
+	free(given);
+	free(differing);
+}
+
 static bool fold_round(struct module *m, const struct pass_ctx *c)
 {
 	struct fold f = {.m = m, .c = c};
@@ -276,6 +299,7 @@ static bool fold_round(struct module *m, const struct pass_ctx *c)
 		if (!keep_identities)
 			drop_identities(&f, order.a[i]);
 	}
+	pass_constants(&f, &order);
 	if (f.changed) {
 		f.fwd = xrealloc(f.fwd, m->values.n * sizeof *f.fwd);
 		memset(f.fwd + nv, 0, (m->values.n - nv) * sizeof *f.fwd);

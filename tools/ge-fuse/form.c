@@ -1,6 +1,7 @@
 /* Making Fused nodes from groups, and dissolving them. */
 #include <string.h>
 #include "fuse.h"
+#include "graph/inline.h"
 
 /* Members of the groups of one graph: those of group g are node[start[g]] .. node[start[g+1]], in order. */
 struct members {
@@ -30,16 +31,6 @@ static bool used_outside(const struct plan *p, val_id v, uint32_t g)
 		if (p->group[p->uses.user[i]] != g)
 			return true;
 	return false;
-}
-
-/* A value like v in graph g, defined by nothing yet. */
-static val_id value_copy(struct module *m, val_id v, graph_id g)
-{
-	struct value x = *val(m, v);
-
-	x.graph = g;
-	vec_push(&m->values, x);
-	return (val_id)(m->values.n - 1);
 }
 
 /* One Fused node being made. */
@@ -140,66 +131,6 @@ void form_groups(struct plan *p, graph_id g)
 	free(s.node);
 }
 
-/* A copy of node id in graph g, operands and results through inner. */
-static node_id copy_node(struct module *m, node_id id, graph_id g, val_id *outer)
-{
-	struct node x = *node(m, id);
-	node_id copy;
-
-	x.in = arena_copy(&m->arena, x.in, x.nin * sizeof *x.in);
-	x.out = arena_copy(&m->arena, x.out, x.nout * sizeof *x.out);
-	x.attr = arena_copy(&m->arena, x.attr, x.nattr * sizeof *x.attr);
-	x.graph = g;
-	vec_push(&m->nodes, x);
-	copy = (node_id)(m->nodes.n - 1);
-	for (uint32_t i = 0; i < x.nin; i++)
-		if (x.in[i] && val(m, x.in[i])->kind != VAL_CONST)
-			x.in[i] = outer[x.in[i]];
-	for (uint32_t i = 0; i < x.nout; i++) {
-		val_id v = x.out[i];
-		if (!v)
-			continue;
-		if (!outer[v])
-			outer[v] = value_copy(m, v, g);
-		x.out[i] = outer[v];
-		val(m, outer[v])->kind = VAL_NODE;
-		val(m, outer[v])->def = copy;
-		val(m, outer[v])->index = i;
-	}
-	return copy;
-}
-
-/* Replaces one Fused node by copies of the nodes of its body (which may be shared), appended to order.
- * A body that gives an operand or constant through unchanged leaves a forward. */
-static void dissolve_one(struct module *m, node_id fused, graph_id g, val_id *outer, val_id *fwd, struct graph *order)
-{
-	const struct node f = *node(m, fused);
-	const struct graph body = *graph(m, attr_graph(&f, "graph"));
-
-	for (size_t i = 0; i < body.in.n; i++)
-		outer[body.in.a[i]] = i < f.nin ? f.in[i] : 0;
-	for (size_t k = 0; k < body.out.n && k < f.nout; k++) {
-		val_id v = body.out.a[k];
-		if (!f.out[k])
-			continue;
-		if (val(m, v)->kind == VAL_CONST)
-			fwd[f.out[k]] = v;
-		else if (outer[v])
-			fwd[f.out[k]] = outer[v];
-		else
-			outer[v] = f.out[k];
-	}
-	for (size_t i = 0; i < body.nodes.n; i++)
-		vec_push(&order->nodes, copy_node(m, body.nodes.a[i], g, outer));
-	for (size_t i = 0; i < body.in.n; i++)
-		outer[body.in.a[i]] = 0;
-	for (size_t i = 0; i < body.nodes.n; i++) {
-		const struct node *n = node(m, body.nodes.a[i]);
-		for (uint32_t k = 0; k < n->nout; k++)
-			outer[n->out[k]] = 0;
-	}
-}
-
 static bool has_fused(struct module *m, graph_id g)
 {
 	for (size_t i = 0; i < graph(m, g)->nodes.n; i++)
@@ -211,14 +142,13 @@ static bool has_fused(struct module *m, graph_id g)
 void dissolve_groups(struct module *m, graph_id g, const struct pass_ctx *c)
 {
 	size_t nval = m->values.n;
-	val_id *outer;
+	struct inlined outer = {0};
 	VEC(node_id) old = {0};
 	struct graph order = {0};
 	VEC(val_id) fwd = {0};
 
 	if (!has_fused(m, g))
 		return;
-	outer = xcalloc(nval, sizeof *outer);
 	for (size_t i = 0; i < graph(m, g)->nodes.n; i++)
 		vec_push(&old, graph(m, g)->nodes.a[i]);
 	vec_reserve(&fwd, nval);
@@ -229,7 +159,8 @@ void dissolve_groups(struct module *m, graph_id g, const struct pass_ctx *c)
 			continue;
 		}
 		pass_why(c, m, old.a[i], "dissolved");
-		dissolve_one(m, old.a[i], g, outer, fwd.a, &order);
+		const struct node f = *node(m, old.a[i]);
+		inline_body(&outer, m, attr_graph(&f, "graph"), g, f.nin, f.in, f.nout, f.out, fwd.a, &order);
 	}
 	graph(m, g)->nodes.n = 0;
 	for (size_t i = 0; i < order.nodes.n; i++)
@@ -240,5 +171,5 @@ void dissolve_groups(struct module *m, graph_id g, const struct pass_ctx *c)
 	vec_free(&old);
 	vec_free(&order.nodes);
 	vec_free(&fwd);
-	free(outer);
+	vec_free(&outer);
 }

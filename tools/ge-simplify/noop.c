@@ -15,20 +15,30 @@ static bool second_wanted(struct rewrite *rw, node_id n)
 	return x->nout > 1 && x->out[1] && rw_uses(rw, x->out[1]);
 }
 
+/* Its mask, where that is wanted, has every element true. */
 static const char *dropout(struct rewrite *rw, node_id n)
 {
-	double training = 0;
+	struct module *m = rw_module(rw);
+	val_id x = rw_in(rw, n, 0), shape, mask;
+	const int64_t one = 1;
+	int64_t dims[RANK_MAX];
 
-	if (second_wanted(rw, n))
-		return "its mask is used";
-	if (rw_in(rw, n, 2)) {
-		struct tensor *t = rw_const(rw, rw_in(rw, n, 2));
-		int64_t v;
-		if (!t || tensor_ints(rw_module(rw), t, &v, 1) != 1)
-			return "training_mode is not constant";
-		training = (double)v;
+	for (uint32_t i = 1; i < node(m, n)->nin; i++)
+		rw_in(rw, n, i);
+	if (!dropout_keeps(m, node(m, n)))
+		return rw_const(rw, rw_in(rw, n, 2)) ? "it is in training mode" : "training_mode is not constant";
+	if (second_wanted(rw, n)) {
+		if (rw_is_output(rw, result(rw, n)) && !rw_node_of(rw, x))
+			return "its mask is used, and it computes a result of the graph";
+		shape = type_dims(m, rw_type(rw, x), dims) ? rw_constant_ints(rw, rw_type(rw, x)->rank, dims)
+							   : rw_node(rw, n, OP_Shape, 1, &x);
+		mask = rw_node(rw, n, OP_ConstantOfShape, 1, &shape);
+		struct tensor *t = tensor_new(&m->arena, DT_BOOL, 1, &one);
+		tensor_set(t, 0, 1);
+		attr_set(m, rw_node_of(rw, mask), (struct attr){.name = intern("value"), .kind = ATTR_TENSOR, .u.tensor = t});
+		rw_replace(rw, node(m, n)->out[1], mask);
 	}
-	return training != 0 ? "it is in training mode" : bypass(rw, n);
+	return rw_uses(rw, result(rw, n)) ? bypass(rw, n) : NULL;
 }
 
 /* Nodes that keep every element where it is if they keep the shape. */

@@ -137,9 +137,15 @@ shape() { # OPTION...
 	stage shape ge-shape "$@"
 }
 
+# A branch that takes its If's place shows the rules what was hidden in it, and its captured constants to ge-fold.
 simplify_passes() {
-	stage fold ge-fold
-	stage simplify ge-simplify
+	while :; do
+		stage fold ge-fold
+		stage simplify ge-simplify
+		before=$last
+		stage deadedge ge-deadedge
+		[ "$(ge-stat --digest "$before")" != "$(ge-stat --digest "$last")" ] || break
+	done
 	stage cse ge-cse
 	stage prune ge-prune
 }
