@@ -265,6 +265,26 @@ for name in squares mish leaky; do
 done
 for name in mish leaky; do ge-emit planned-$name.g -o $name && run-cmp $name.so $name.g >/dev/null; say $? "$name in a row: the evaluator's numbers"; done
 
+# Operands of whole vectors, channels innermost: each is copied by a loop of its own, with what follows, no vector reads two of them.
+{
+	awk 'BEGIN {
+		print "hone-text 1\nmodule ir=8 opset=17"
+		printf "const w = f32[32,16,1,1] ["; for (i = 0; i < 512; i++) printf "%s%g", i ? ", " : "", (i * 37 % 101) / 50 - 1
+		printf "]\nconst s = f32[640] ["; for (i = 0; i < 640; i++) printf "%s%g", i ? ", " : "", (i * 29 % 31) / 15 + 0.1
+		print "]\nconst k = f32[640,1,1,1] @s\ngraph main {\n  input x: f32[1,16,5,5]"
+	}' | grep -v '^const k'
+	for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do
+		echo "  c$i = Conv(x, @w)"; echo "  r$i = LeakyRelu(c$i) {alpha=0.$i}"
+	done
+	echo '  j = Concat(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, r16, r17, r18, r19) {axis=1}'
+	printf '  n = BatchNormalization(j, @s, @s, @s, @s)\n  t = Relu(n)\n  y = MaxPool(t) {kernel_shape=[2,2]}\n  output y = y\n}\n'
+} >dense.txt
+ge-load dense.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q -o dense.g && ge-emit dense.g -o dense && run-cmp dense.so dense.g >/dev/null
+say $? "a block of 20 operands, normalised: the evaluator's numbers"
+sed -n '/^\/\* k.*: t \*/,/^}/p' dense.c >joined.c
+[ "$(grep -c 'vload(i' joined.c)" -eq 20 ] && ! grep -q vsel joined.c
+say $? "in one kernel, $(grep -c 'vload(i' joined.c) loops, $(grep -c vsel joined.c) masks"
+
 # More operands than anybody would write: joined OPERANDS TYPE.
 joined() {
 	awk -v n="$1" -v type="$2" 'BEGIN {

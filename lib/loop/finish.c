@@ -249,7 +249,7 @@ static void copy_for(struct copy *c, nest_id from, nest_id seq)
 {
 	struct loop_prog *p = c->p;
 	poly extent = sub(c, lnest(p, from)->extent);
-	int64_t n, cut[64];
+	int64_t n, *cut = ARENA_ARRAY(&p->arena, int64_t, lnest(p, from)->cut.n + 1);
 	int ncut = 0;
 	uint32_t team = lnest(p, from)->mark == LOOP_PARALLEL && p->threads > 1 ? ++c->teams : 0;
 	bool call = lnest(p, from)->mark == LOOP_CALL;
@@ -259,12 +259,12 @@ static void copy_for(struct copy *c, nest_id from, nest_id seq)
 		c->in_call &= !call;
 		return;
 	}
-	for (size_t i = 0; i < lnest(p, from)->cut.n && ncut < 62; i++)
+	for (size_t i = 0; i < lnest(p, from)->cut.n; i++)
 		cut[ncut++] = lnest(p, from)->cut.a[i];
 	int64_t tail;
 	if (lnest(p, from)->tail_at != POLY_UNKNOWN && poly_is_const(p->P, sub(c, lnest(p, from)->tail_at), &tail))
 		cut[ncut++] = tail;
-	for (int i = 1; i < ncut; i++) /* a handful: insertion sort */
+	for (int i = 1; i < ncut; i++) /* few, or in order: insertion sort */
 		for (int j = i; j > 0 && cut[j] < cut[j - 1]; j--) {
 			int64_t t = cut[j];
 			cut[j] = cut[j - 1];
@@ -334,6 +334,7 @@ static bool guard_fills(struct loop_prog *p, ex_id e, void *arg)
 
 const char *partition_auto(struct loop_prog *p, nest_id loop)
 {
+	enum { CUTS_MAX = 256 };
 	struct guards g = {.loop = loop};
 	int n;
 	nest_id *block = nest_list(p, loop, 0, &n);
@@ -348,7 +349,7 @@ const char *partition_auto(struct loop_prog *p, nest_id loop)
 		bool twice = false;
 		for (size_t j = 0; j < lnest(p, loop)->cut.n; j++)
 			twice |= lnest(p, loop)->cut.a[j] == g.at.a[i];
-		if (!twice && lnest(p, loop)->cut.n < 16)
+		if (!twice && lnest(p, loop)->cut.n < CUTS_MAX)
 			vec_push(&lnest(p, loop)->cut, g.at.a[i]);
 	}
 	vec_free(&g.at);

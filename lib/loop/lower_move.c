@@ -52,31 +52,38 @@ static const char *tile(struct lower *L)
 	return NULL;
 }
 
-/* A chain from the first operand on: where the index is beyond it, the rest. */
-static const char *concat(struct lower *L)
+/* What lies at index at[] of operands first to last - 1, which begin at start[] along axis a: halves, so that as few conditions as
+ * there can be lie within each other. */
+static ex_id concat_part(struct lower *L, const poly *at, int a, const int64_t *start, uint32_t first, uint32_t last)
 {
 	struct polys *P = L->p->P;
-	poly at[LOOP_RANK_MAX], x[LOOP_RANK_MAX];
-	int rank = low_out_rank(L, 0), a;
-	int64_t end = 0;
+	poly x[LOOP_RANK_MAX];
+	uint32_t mid = (first + last) / 2;
 
-	if (!low_axis(attr_int(L->n, "axis", 0), rank, &a))
+	if (last - first == 1) {
+		memcpy(x, at, sizeof x);
+		x[a] = poly_addc(P, at[a], -start[first]);
+		return low_read(L, first, x);
+	}
+	poly before = poly_sub(P, poly_const(P, start[mid] - 1), at[a]);
+	if (start[first] == start[mid] || start[mid] == start[last]) /* a half of no elements */
+		return start[mid] == start[last] ? concat_part(L, at, a, start, first, mid) : concat_part(L, at, a, start, mid, last);
+	ex_id low = concat_part(L, at, a, start, first, mid);
+	return ex_guard(L->p, 1, &before, low, concat_part(L, at, a, start, mid, last));
+}
+
+static const char *concat(struct lower *L)
+{
+	poly at[LOOP_RANK_MAX];
+	int a;
+
+	if (!low_axis(attr_int(L->n, "axis", 0), low_out_rank(L, 0), &a))
 		return "axis outside the rank";
 	stage_id s = begin(L, 0, "concat", at);
-	end = L->out_shape[0][a];
-	ex_id e = 0;
-	for (uint32_t i = L->n->nin; i-- > 0;) {
-		int64_t start = end - L->shape[i][a];
-		memcpy(x, at, sizeof x);
-		x[a] = poly_addc(P, at[a], -start);
-		poly before = poly_sub(P, poly_const(P, end - 1), at[a]);
-		if (L->shape[i][a]) {
-			ex_id r = low_read(L, i, x);
-			e = e ? ex_guard(L->p, 1, &before, r, e) : r;
-		}
-		end = start;
-	}
-	stage_body(L->p, s, COMB_NONE, e ? e : ex_const(L->p, low_out_dtype(L, 0), 0));
+	int64_t *start = ARENA_ARRAY(&L->p->arena, int64_t, L->n->nin + 1);
+	for (uint32_t i = 0; i < L->n->nin; i++)
+		start[i + 1] = start[i] + L->shape[i][a];
+	stage_body(L->p, s, COMB_NONE, concat_part(L, at, a, start, 0, L->n->nin));
 	return NULL;
 }
 

@@ -4,6 +4,8 @@
 #include "loop/math.h"
 #include "loop/rule.h"
 
+enum { CHOICES_MAX = 256 }; /* places where a loop is cut: what has more stays one loop that asks */
+
 /* The axis along which a read lies that does not lie along v; -1: none does. */
 static int crossing_axis(struct loop_prog *p, stage_id s, int v)
 {
@@ -83,6 +85,32 @@ void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps)
 		rule_settle(r, name, 1);
 }
 
+struct choices {
+	poly_var v;
+	int n;
+};
+
+static bool count_choice(struct loop_prog *p, ex_id e, void *arg)
+{
+	const struct ex *x = lex(p, e);
+	struct choices *c = arg;
+	c->n += x->kind == EX_GUARD && x->n == 1 && lex(p, x->a[1])->kind != EX_CONST && poly_uses(p->P, x->index[0], c->v);
+	return false;
+}
+
+/* How often the body chooses, by where it is along axis v, between operands (Concat). */
+static int choices_along(struct loop_prog *p, stage_id s, int v)
+{
+	struct choices c = {.v = lstage(p, s)->axis[v].var};
+	ex_find(p, lstage(p, s)->body, count_choice, &c);
+	return c.n;
+}
+
+static bool is_guard(struct loop_prog *p, ex_id e, void *arg)
+{
+	return lex(p, e)->kind == EX_GUARD;
+}
+
 void rule_map(struct rule *r, stage_id s)
 {
 	struct loop_prog *p = r->p;
@@ -96,14 +124,18 @@ void rule_map(struct rule *r, stage_id s)
 			loops = arena_printf(&p->arena, "%s %s", loops, axis_loop(r, s, order[i], ""));
 		rule_try(r, "reorder%s", loops);
 	}
-	/* fills: the middle, where there are none, gets loops of its own */
-	bool fills = lex(p, lstage(p, s)->body)->kind == EX_GUARD;
+	/* fills: the middle, where there are none, gets loops of its own; so does each operand of a choice */
+	bool fills = ex_find(p, lstage(p, s)->body, is_guard, NULL);
+	int choices = choices_along(p, s, v);
 	for (int a = 0; a < lstage(p, s)->nspatial; a++)
 		if (a != v && fills)
 			rule_try(r, "partition %s auto", axis_loop(r, s, a, ""));
 	int64_t extent = lstage(p, s)->axis[v].extent;
-	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 || extent < r->lanes / 2)
+	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 || extent < r->lanes / 2 || choices > CHOICES_MAX) {
+		if (choices && choices <= CHOICES_MAX)
+			rule_try(r, "partition %s auto", axis_loop(r, s, v, ""));
 		return;
+	}
 	if (extent <= r->lanes) {
 		rule_try(r, "vector %s", axis_loop(r, s, v, ""));
 		return;
@@ -114,6 +146,8 @@ void rule_map(struct rule *r, stage_id s)
 	if (across >= 0)
 		block_across(r, s, v, across);
 	rule_try(r, "vector %s", axis_loop(r, s, v, ".1"));
-	if (across < 0)
+	if (choices) /* only vectors that lie across the end of an operand read two, under masks */
+		rule_try(r, "partition %s auto", axis_loop(r, s, v, ".0"));
+	else if (across < 0)
 		rule_unroll(r, s, axis_loop(r, s, v, ".0"), extent / r->lanes);
 }

@@ -22,7 +22,8 @@ static const uint8_t role_column[OP_COUNT] = {
 	[OP_Unsqueeze] = ROLE_OUTSIDE,
 
 	[OP_AveragePool] = ROLE_ANCHOR,
-	[OP_BatchNormalization] = ROLE_ANCHOR,
+	[OP_BatchNormalization] = ROLE_ELEMENTWISE,
+	[OP_Concat] = ROLE_ANCHOR,
 	[OP_Conv] = ROLE_ANCHOR,
 	[OP_ConvInteger] = ROLE_ANCHOR,
 	[OP_ConvTranspose] = ROLE_ANCHOR,
@@ -52,6 +53,8 @@ static enum role role_of(const struct node *n)
 {
 	if (n->op == OP_OTHER || op_is(n->op, OP_CONTROL) || op_is(n->op, OP_CALL))
 		return ROLE_OUTSIDE;
+	if (n->op == OP_BatchNormalization && attr_int(n, "training_mode", 0))
+		return ROLE_ALONE;
 	if (role_column[n->op])
 		return role_column[n->op];
 	if (op_is(n->op, OP_REDUCTION))
