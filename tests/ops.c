@@ -68,7 +68,7 @@ static void compare(struct module *m, size_t k, const struct tensor *y, const st
 				   : r->dtype == DT_F16 ? 0x1p-9
 							: 1e-3; /* old data truncates to bfloat16 */
 		bool same = a == b || (a != a && b != b) ||
-			    (dtype_is_float(r->dtype) && fabs(a - b) <= 1e-5 + tolerance * fabs(b));
+			    (dtype_is_float(r->dtype) && isfinite(b) && fabs(a - b) <= 1e-5 + tolerance * fabs(b));
 		if (!same)
 			die(EX_DIFFERENT, "%s[%lld] is %.9g, not %.9g", name, (long long)i, a, b);
 	}

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 #include "common/half.h"
 
@@ -53,4 +54,82 @@ uint16_t float_to_bf16(float f)
 	if ((u & 0x7fffffff) > 0x7f800000)
 		return (uint16_t)(u >> 16 | 0x40);
 	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+/* d as a float whose last bit is set if it is not exact: what has at least two bits less is then rounded as d would be. */
+static float float_to_odd(double d)
+{
+	float f = (float)d;
+	uint32_t u = bits_of(f);
+	if ((double)f == d || d != d)
+		return f;
+	u -= fabs((double)f) > fabs(d);
+	return of_bits(u | 1);
+}
+
+uint16_t double_to_half(double d)
+{
+	return float_to_half(float_to_odd(d));
+}
+
+uint16_t double_to_bf16(double d)
+{
+	return float_to_bf16(float_to_odd(d));
+}
+
+double u64_to_odd(uint64_t u)
+{
+	int shift = u >> 53 ? 11 - __builtin_clzll(u) : 0;
+	uint64_t low = u & ((UINT64_C(1) << shift) - 1);
+
+	return (double)(low ? (u >> shift | 1) << shift : u);
+}
+
+double i64_to_odd(int64_t i)
+{
+	return i < 0 ? -u64_to_odd(-(uint64_t)i) : u64_to_odd((uint64_t)i);
+}
+
+static const struct {
+	int mantissa, bias;
+	double max;
+	uint8_t highest, nan;   /* highest: max */
+	bool infinity, one_nan; /* one_nan: 0x80 is it, and there is no -0 */
+} f8s[] = {
+	[F8E4M3FN] = {3, 7, 448, 0x7e, 0x7f, false, false},
+	[F8E4M3FNUZ] = {3, 8, 240, 0x7f, 0x80, false, true},
+	[F8E5M2] = {2, 15, 57344, 0x7b, 0x7f, true, false},
+	[F8E5M2FNUZ] = {2, 16, 57344, 0x7f, 0x80, false, true},
+};
+
+float f8_to_float(enum f8 kind, uint8_t b)
+{
+	int m = f8s[kind].mantissa, exponent = (b & 0x7f) >> m, low = b & ((1 << m) - 1);
+	float v;
+
+	if (f8s[kind].one_nan ? b == 0x80 : (kind == F8E4M3FN ? (b & 0x7f) == 0x7f : (b & 0x7f) > 0x7c))
+		return of_bits((uint32_t)(b & 0x80) << 24 | 0x7fc00000);
+	if (f8s[kind].infinity && (b & 0x7f) == 0x7c)
+		return b & 0x80 ? -INFINITY : INFINITY;
+	v = exponent ? ldexpf((float)(low + (1 << m)), exponent - f8s[kind].bias - m) : ldexpf((float)low, 1 - f8s[kind].bias - m);
+	return b & 0x80 ? -v : v;
+}
+
+uint8_t double_to_f8(enum f8 kind, double d, bool saturate)
+{
+	int m = f8s[kind].mantissa, least = 1 - f8s[kind].bias, exponent;
+	uint8_t sign = signbit(d) ? 0x80 : 0, nan = sign | f8s[kind].nan;
+	double a = fabs(d), q;
+
+	if (d != d)
+		return nan;
+	frexp(fmin(a, 0x1p20), &exponent);
+	exponent = a == 0 || exponent - 1 < least ? least : exponent - 1;
+	q = rint(ldexp(fmin(a, 0x1p20), m - exponent)); /* in units of the last place */
+	if (ldexp(q, exponent - m) > f8s[kind].max)
+		return saturate ? sign | f8s[kind].highest : f8s[kind].infinity ? sign | 0x7c : nan;
+	if (q == 0 && f8s[kind].one_nan)
+		return 0;
+	/* a carry out of the mantissa goes into the exponent by itself */
+	return sign | (uint8_t)(((exponent - least) << m) + (int)q);
 }

@@ -50,6 +50,11 @@ bool dtype_is_float(enum dtype t)
 	return t == DT_F16 || t == DT_BF16 || t == DT_F32 || t == DT_F64;
 }
 
+bool dtype_is_float8(enum dtype t)
+{
+	return t >= DT_F8E4M3FN && t <= DT_F8E5M2FNUZ;
+}
+
 bool dtype_is_int(enum dtype t)
 {
 	switch (t) {
@@ -61,7 +66,7 @@ bool dtype_is_int(enum dtype t)
 
 bool dtype_is_signed(enum dtype t)
 {
-	return dtype_is_float(t) || t == DT_I8 || t == DT_I16 || t == DT_I32 || t == DT_I64;
+	return dtype_is_float(t) || dtype_is_float8(t) || t == DT_I8 || t == DT_I16 || t == DT_I32 || t == DT_I64;
 }
 
 struct type type_none(void)

@@ -42,6 +42,7 @@ size_t dtype_size(enum dtype t);                  /* 0: not fixed (str) or none 
 enum dtype dtype_from_onnx(int number);           /* DT_NONE if there is none */
 int dtype_to_onnx(enum dtype t);
 bool dtype_is_float(enum dtype t);  /* f16 bf16 f32 f64 */
+bool dtype_is_float8(enum dtype t); /* the four of 8 bits */
 bool dtype_is_int(enum dtype t);    /* signed and unsigned, not bool */
 bool dtype_is_signed(enum dtype t); /* signed integers and floats */
 #endif

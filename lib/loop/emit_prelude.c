@@ -158,13 +158,28 @@ static const char number_text[] =
 	"%5$s"
 	"}\n";
 
+/* The nearest integer; what is out of range is the lowest or the highest, NaN 0. */
+static const char whole_text[] =
+	"static inline %1$s whole_%2$s(double v) { return v != v ? 0 : v <= %3$s ? (%1$s)%3$s : v >= %4$s ? (%1$s)%5$s : (%1$s)v; }\n";
+
+/* odd_: the last bit is set if it is not exact, so that what is rounded next is rounded once. */
 static const char bf16_text[] =
 	"static inline float bf16_get(unsigned short h) { union { unsigned u; float f; } x = {(unsigned)h << 16}; return x.f; }\n"
 	"static inline unsigned short bf16_put(float f)\n"
 	"{\n"
 	"\tunion { float f; unsigned u; } x = {f};\n"
 	"\treturn f != f ? 0x7fc0 : (unsigned short)((x.u + 0x7fff + (x.u >> 16 & 1)) >> 16);\n"
-	"}\n";
+	"}\n"
+	"static inline float odd_f64(double d)\n"
+	"{\n"
+	"\tunion { float f; unsigned u; } x = {(float)d};\n"
+	"\tif ((double)x.f == d || d != d)\n"
+	"\t\treturn x.f;\n"
+	"\tx.u = (x.u - (__builtin_fabs((double)x.f) > __builtin_fabs(d))) | 1;\n"
+	"\treturn x.f;\n"
+	"}\n"
+	"static inline double odd_i64(long v) { return (double)(v >> 53 && ~v >> 53 ? (v & ~2047L) | ((v & 2047) != 0) << 10 : v); }\n"
+	"static inline double odd_u64(unsigned long v) { return (double)(v >> 53 ? (v & ~4095UL) | ((v & 4095) != 0) << 11 : v); }\n";
 
 /* Squaring and multiplying; wraps. */
 static const char power_text[] =
@@ -188,6 +203,15 @@ static void number_helpers(FILE *f, enum dtype t)
 			  is_signed   ? "\tif (!b || b == -1)\n\t\treturn 0;\n\ta %= b;\n\treturn a && (a < 0) != (b < 0) ? a + b : a;\n" :
 					"\treturn b ? a % b : 0;\n";
 	fprintf(f, number_text, vtype(t), dtype_name(t), abs, div, mod);
+	if (real)
+		return;
+	int bits = 8 * (int)dtype_size(t) - is_signed;
+	char low[32] = "0", end[32], highest[32];
+	if (is_signed)
+		snprintf(low, sizeof low, "-0x1p%d", bits);
+	snprintf(end, sizeof end, "0x1p%d", bits);
+	snprintf(highest, sizeof highest, "%luUL", (unsigned long)(UINT64_MAX >> (64 - bits)));
+	fprintf(f, whole_text, vtype(t), dtype_name(t), low, end, highest);
 }
 
 /* Written out: what a loop that is unrolled late makes of it took 1.7 times as long (Winograd's transform of NCHW). */

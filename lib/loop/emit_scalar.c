@@ -209,14 +209,26 @@ const char *const_text(struct emit *e, enum dtype t, double c, int64_t ic)
 	return text(e, "%s%s%s%s", buf[0] == '-' ? "(" : "", buf, t == DT_F64 ? "" : "f", buf[0] == '-' ? ")" : "");
 }
 
+/* Into a float that is a bfloat16. */
+static const char *bf16_text(struct emit *e, enum dtype from, const char *a)
+{
+	if (from == DT_I64 || from == DT_U64)
+		a = text(e, "odd_%s(%s)", dtype_name(from), a);
+	if (from == DT_F64 || (dtype_is_int(from) && dtype_size(from) >= 4))
+		a = text(e, "odd_f64(%s)", a);
+	return text(e, "bf16_get(bf16_put(%s))", a);
+}
+
 const char *cast_text(struct emit *e, enum dtype to, enum dtype from, const char *a)
 {
 	if (to == from)
 		return a;
 	if (to == DT_BOOL)
 		return text(e, "(%s != 0)", a);
-	if (dtype_is_float(from) && dtype_is_int(to) && dtype_size(to) < 4)
-		return text(e, "(%s)(int)%s", ctype(to), a);
+	if (dtype_is_float(from) && dtype_is_int(to))
+		return text(e, "whole_%s(%s)", dtype_name(to), a);
+	if (to == DT_BF16)
+		return bf16_text(e, from, a);
 	return text(e, "(%s)%s", vtype(to), a);
 }
 
@@ -247,7 +259,7 @@ const char *scalar_call(struct emit *e, int fn, enum dtype t, const char *a, con
 	if (is_int && strstr(row, "%f")) {
 		if (b && *b)
 			b = text(e, "(double)%s", b);
-		return text(e, "(%s)%s", ctype(t), fill_row(e, row, DT_F64, text(e, "(double)%s", a), b, c));
+		return text(e, "whole_%s(%s)", dtype_name(t), fill_row(e, row, DT_F64, text(e, "(double)%s", a), b, c));
 	}
 	row = fill_row(e, row, t, a, b, c);
 	if (fn < FN_EQ && dtype_size(t) < 4)
@@ -393,6 +405,15 @@ static const char *identity_text(struct emit *e, enum dtype t, enum combiner c)
 	return const_text(e, t, x.c, x.ic);
 }
 
+/* The body in type t; to a bfloat16 it is rounded where it is stored. */
+static const char *body_text(struct emit *e, ex_id body, enum dtype t)
+{
+	if (t == DT_BF16 && lex(e->p, body)->kind == EX_CAST && lex(e->p, body)->dtype == t)
+		body = lex(e->p, body)->a[0];
+	enum dtype from = lex(e->p, body)->dtype;
+	return t == DT_BF16 && from == DT_F32 ? scalar(e, body) : cast_text(e, t, from, scalar(e, body));
+}
+
 void scalar_block(struct emit *e)
 {
 	const struct nest *n = lnest(e->p, e->block);
@@ -404,7 +425,7 @@ void scalar_block(struct emit *e)
 	const char *value, *op = NULL, *to;
 
 	body_begin(e);
-	value = init ? identity_text(e, t, comb) : cast_text(e, t, lex(e->p, s->body)->dtype, scalar(e, s->body));
+	value = init ? identity_text(e, t, comb) : body_text(e, s->body, t);
 	to = element(e, out, write_offset(e));
 	if (!init && comb != COMB_NONE) {
 		const char *old = scalar_load(e, out, write_offset(e));

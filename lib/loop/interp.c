@@ -1,4 +1,4 @@
-/* What programs mean: the interpreter of nests, and the evaluator of stages. Both compute in double. */
+/* What programs mean: the interpreter of nests, and the evaluator of stages. Both compute floats in double, integers as they are. */
 #include "loop/interp.h"
 #include <math.h>
 #include <string.h>
@@ -16,6 +16,12 @@ struct lin {
 	int64_t *coef;
 };
 
+/* A number of some type: d of floats, i (its bits) of integers and bools. */
+union num {
+	double d;
+	int64_t i;
+};
+
 /* Who wrote an element of storage: the logical element it stood for, in which life of the window. */
 struct tag {
 	int64_t element; /* row-major number + 1; 0: nobody */
@@ -28,7 +34,7 @@ struct place {
 	int64_t room[LOOP_RANK_MAX]; /* indices that may be read */
 	bool based; /* the window does not start at 0 */
 	void *data;      /* of the caller */
-	double *value;   /* or our own */
+	union num *value; /* or our own */
 	struct tag *tag;
 	uint32_t life;
 };
@@ -40,7 +46,7 @@ struct machine {
 	int64_t *env;          /* by variable */
 	struct place *places;  /* by buffer */
 	const char *why;
-	double (*read)(struct machine *m, buf_id b, const int64_t *index);
+	union num (*read)(struct machine *m, buf_id b, const int64_t *index);
 	bool *done;            /* stage evaluator: stages computed already */
 	int depth;
 };
@@ -127,69 +133,73 @@ static void place_make(struct machine *m, buf_id b, void *data)
 		s->based |= x->base[d] != poly_const(m->p->P, 0);
 	s->data = data;
 	if (!data)
-		s->value = ARENA_ARRAY(&m->arena, double, step ? step : 1);
+		s->value = ARENA_ARRAY(&m->arena, union num, step ? step : 1);
 	if (x->scope >= SCOPE_OUT)
 		s->tag = ARENA_ARRAY(&m->arena, struct tag, step ? step : 1);
 }
 
-static double load(enum dtype t, const void *p, int64_t i)
+static union num real(double v) { return (union num){.d = v}; }
+static union num whole(int64_t v) { return (union num){.i = v}; }
+
+static union num load(enum dtype t, const void *p, int64_t i)
 {
 	switch (t) {
-	case DT_F32: return ((const float *)p)[i];
-	case DT_F64: return ((const double *)p)[i];
-	case DT_I64: return (double)((const int64_t *)p)[i];
-	case DT_I32: return ((const int32_t *)p)[i];
-	case DT_I16: return ((const int16_t *)p)[i];
-	case DT_I8: return ((const int8_t *)p)[i];
-	case DT_U64: return (double)((const uint64_t *)p)[i];
-	case DT_U32: return ((const uint32_t *)p)[i];
-	case DT_U16: return ((const uint16_t *)p)[i];
+	case DT_F32: return real(((const float *)p)[i]);
+	case DT_F64: return real(((const double *)p)[i]);
+	case DT_F16: return real(half_to_float(((const uint16_t *)p)[i]));
+	case DT_BF16: return real(bf16_to_float(((const uint16_t *)p)[i]));
+	case DT_I64:
+	case DT_U64: return whole(((const int64_t *)p)[i]);
+	case DT_I32: return whole(((const int32_t *)p)[i]);
+	case DT_U32: return whole(((const uint32_t *)p)[i]);
+	case DT_I16: return whole(((const int16_t *)p)[i]);
+	case DT_U16: return whole(((const uint16_t *)p)[i]);
+	case DT_I8: return whole(((const int8_t *)p)[i]);
 	case DT_U8:
-	case DT_BOOL: return ((const uint8_t *)p)[i];
-	case DT_F16: return half_to_float(((const uint16_t *)p)[i]);
-	case DT_BF16: return bf16_to_float(((const uint16_t *)p)[i]);
+	case DT_BOOL: return whole(((const uint8_t *)p)[i]);
 	default: BUG("no loop program computes with %s", dtype_name(t));
 	}
 }
 
-static int64_t whole(double v) { return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN; }
-
-/* v as a value of type t has it. */
+/* v as a floating type has it. */
 static double rounded(enum dtype t, double v)
 {
 	switch (t) {
 	case DT_F32: return (float)v;
-	case DT_F64: return v;
-	case DT_F16: return half_to_float(float_to_half((float)v));
-	case DT_BF16: return bf16_to_float(float_to_bf16((float)v));
-	case DT_I64:
-	case DT_U64: return trunc(v);
-	case DT_I32: return (int32_t)whole(v);
-	case DT_I16: return (int16_t)whole(v);
-	case DT_I8: return (int8_t)whole(v);
-	case DT_U32: return (uint32_t)whole(v);
-	case DT_U16: return (uint16_t)whole(v);
-	case DT_U8: return (uint8_t)whole(v);
-	case DT_BOOL: return v != 0;
-	default: BUG("no loop program computes with %s", dtype_name(t));
+	case DT_F16: return half_to_float(double_to_half(v));
+	case DT_BF16: return bf16_to_float(double_to_bf16(v));
+	default: return v;
 	}
 }
 
-static void store(enum dtype t, void *p, int64_t i, double v)
+static double as_double(enum dtype t, union num v)
+{
+	return dtype_is_float(t) ? v.d : t == DT_U64 ? (double)(uint64_t)v.i : (double)v.i;
+}
+
+static union num cast(enum dtype to, enum dtype from, union num v)
+{
+	if (!dtype_is_float(to))
+		return whole(dtype_is_float(from) ? math_whole(to, v.d) : math_wrap(to, v.i));
+	if (to == DT_F64 || dtype_is_float(from))
+		return real(rounded(to, as_double(from, v)));
+	return real(rounded(to, from == DT_U64 ? u64_to_odd((uint64_t)v.i) : i64_to_odd(v.i)));
+}
+
+static void store(enum dtype t, void *p, int64_t i, union num v)
 {
 	switch (t) {
-	case DT_F32: ((float *)p)[i] = (float)v; break;
-	case DT_F64: ((double *)p)[i] = v; break;
-	case DT_F16: ((uint16_t *)p)[i] = float_to_half((float)v); break;
-	case DT_BF16: ((uint16_t *)p)[i] = float_to_bf16((float)v); break;
-	case DT_U64: ((uint64_t *)p)[i] = v >= 0x1p64 ? UINT64_MAX : v >= 0 ? (uint64_t)v : (uint64_t)(int64_t)v; break;
-	case DT_I64: ((int64_t *)p)[i] = whole(v); break;
+	case DT_F32: ((float *)p)[i] = (float)v.d; break;
+	case DT_F64: ((double *)p)[i] = v.d; break;
+	case DT_F16: ((uint16_t *)p)[i] = double_to_half(v.d); break;
+	case DT_BF16: ((uint16_t *)p)[i] = double_to_bf16(v.d); break;
+	case DT_I64:
+	case DT_U64: ((int64_t *)p)[i] = v.i; break;
 	case DT_I32:
-	case DT_U32: ((int32_t *)p)[i] = (int32_t)whole(v); break;
+	case DT_U32: ((int32_t *)p)[i] = (int32_t)v.i; break;
 	case DT_I16:
-	case DT_U16: ((int16_t *)p)[i] = (int16_t)whole(v); break;
-	case DT_BOOL: ((uint8_t *)p)[i] = v != 0; break;
-	default: ((int8_t *)p)[i] = (int8_t)whole(v); break;
+	case DT_U16: ((int16_t *)p)[i] = (int16_t)v.i; break;
+	default: ((int8_t *)p)[i] = (int8_t)v.i; break;
 	}
 }
 
@@ -247,22 +257,22 @@ static int64_t locate(struct machine *m, buf_id b, const int64_t *index)
 	return off;
 }
 
-static double read_storage(struct machine *m, buf_id b, const int64_t *index)
+static union num read_storage(struct machine *m, buf_id b, const int64_t *index)
 {
 	const struct loop_buf *x = lbuf(m->p, b);
 	const struct place *s = &m->places[b];
 	int64_t at = locate(m, b, index);
 
 	if (at < 0)
-		return 0;
+		return whole(0);
 	if (s->tag && (s->tag[at].life != s->life || s->tag[at].element != element_number(x, index) + 1)) {
 		complain(m, b, index, "read before it is written");
-		return 0;
+		return whole(0);
 	}
 	return s->data ? load(x->dtype, s->data, at) : s->value[at];
 }
 
-static void write_storage(struct machine *m, buf_id b, const int64_t *index, double v)
+static void write_storage(struct machine *m, buf_id b, const int64_t *index, union num v)
 {
 	const struct loop_buf *x = lbuf(m->p, b);
 	struct place *s = &m->places[b];
@@ -274,72 +284,91 @@ static void write_storage(struct machine *m, buf_id b, const int64_t *index, dou
 	if (s->data)
 		store(x->dtype, s->data, at, v);
 	else
-		s->value[at] = rounded(x->dtype, v);
+		s->value[at] = dtype_is_float(x->dtype) ? real(rounded(x->dtype, v.d)) : v;
 }
 
 /* ---- expressions ---- */
 
-static double eval(struct machine *m, ex_id ex);
+static union num eval(struct machine *m, ex_id ex);
 
-static double eval_read(struct machine *m, const struct ex *x)
+static union num eval_read(struct machine *m, const struct ex *x)
 {
 	int64_t index[LOOP_RANK_MAX];
 
 	for (int i = 0; i < x->n; i++)
 		index[i] = value_of(m, x->index[i]);
 	if (x->dyn_dim >= 0) {
-		int64_t n = lbuf(m->p, x->buf)->shape[x->dyn_dim], i = whole(eval(m, x->a[0]));
+		enum dtype t = lex(m->p, x->a[0])->dtype;
+		union num v = eval(m, x->a[0]);
+		int64_t n = lbuf(m->p, x->buf)->shape[x->dyn_dim], i = cast(DT_I64, t, v).i;
 		i += i < 0 ? n : 0;
 		index[x->dyn_dim] = i < 0 ? 0 : i >= n ? n - 1 : i;
 	}
-	return m->why ? 0 : m->read(m, x->buf, index);
+	return m->why ? whole(0) : m->read(m, x->buf, index);
 }
 
-static double const_value(const struct ex *x)
+static union num const_value(const struct ex *x)
 {
-	return dtype_is_float(x->dtype) ? x->c : x->dtype == DT_U64 ? (double)(uint64_t)x->ic : (double)x->ic;
+	return dtype_is_float(x->dtype) ? real(x->c) : whole(math_wrap(x->dtype, x->ic));
 }
 
-static double eval(struct machine *m, ex_id ex)
+static union num eval_call(struct machine *m, const struct ex *x)
+{
+	enum dtype t = lex(m->p, x->a[0])->dtype;
+	union num a = eval(m, x->a[0]), b = whole(0);
+
+	if (x->fn == FN_SELECT)
+		return eval(m, as_double(t, a) != 0 ? x->a[1] : x->a[2]);
+	if (x->a[1])
+		b = eval(m, x->a[1]);
+	if (!dtype_is_float(t))
+		return whole(math_eval_int(x->fn, t, a.i, b.i));
+	double v = math_eval(x->fn, a.d, b.d, 0);
+	return dtype_is_float(x->dtype) ? real(v) : whole(v != 0);
+}
+
+static union num eval(struct machine *m, ex_id ex)
 {
 	const struct ex *x = lex(m->p, ex);
 
 	switch (x->kind) {
 	case EX_CONST: return const_value(x);
-	case EX_INDEX: return (double)value_of(m, x->index[0]);
+	case EX_INDEX: return cast(x->dtype, DT_I64, whole(value_of(m, x->index[0])));
 	case EX_READ: return eval_read(m, x);
-	case EX_CAST: {
-		double v = eval(m, x->a[0]);
-		return dtype_is_float(x->dtype) ? v : rounded(x->dtype, v);
-	}
+	case EX_CAST: return cast(x->dtype, lex(m->p, x->a[0])->dtype, eval(m, x->a[0]));
 	case EX_GUARD:
 		for (int i = 0; i < x->n; i++)
 			if (value_of(m, x->index[i]) < 0)
 				return eval(m, x->a[1]);
 		return eval(m, x->a[0]);
-	case EX_CALL: {
-		enum dtype t = x->fn == FN_SELECT ? DT_F64 : lex(m->p, x->a[0])->dtype;
-		if (x->fn == FN_SELECT)
-			return eval(m, eval(m, x->a[0]) != 0 ? x->a[1] : x->a[2]);
-		double a = eval(m, x->a[0]), b = x->a[1] ? eval(m, x->a[1]) : 0;
-		return math_eval(x->fn, t, a, b, 0);
+	case EX_CALL: return eval_call(m, x);
 	}
-	}
-	return 0;
+	return whole(0);
 }
 
-static double identity(enum combiner c, enum dtype t)
+static union num identity(enum combiner c, enum dtype t)
 {
 	struct ex x = identity_const(c, t);
 
 	return const_value(&x);
 }
 
-static double combine(enum combiner c, enum dtype t, double a, double b)
+static union num combine(enum combiner c, enum dtype t, union num a, union num b)
 {
 	static const int fn[] = {[COMB_SUM] = FN_ADD, [COMB_PROD] = FN_MUL, [COMB_MAX] = FN_MAX, [COMB_MIN] = FN_MIN};
 
-	return c == COMB_NONE ? b : math_eval(fn[c], t, a, b, 0);
+	if (c == COMB_NONE)
+		return b;
+	return dtype_is_float(t) ? real(math_eval(fn[c], a.d, b.d, 0)) : whole(math_eval_int(fn[c], t, a.i, b.i));
+}
+
+/* The body's value in the type of the stage's elements. */
+static union num body_value(struct machine *m, const struct stage *s)
+{
+	enum dtype t = lbuf(m->p, s->out)->dtype, from = lex(m->p, s->body)->dtype;
+	union num v = eval(m, s->body);
+
+	return t == from ? v : cast(t, from, v);
 }
 
 /* ---- nests ---- */
@@ -362,7 +391,7 @@ static void run_block(struct machine *m, const struct nest *n)
 	}
 	for (int a = 0; a < naxes; a++)
 		m->env[s->axis[a].var] = index[a];
-	double v = init ? identity(s->comb, t) : eval(m, s->body);
+	union num v = init ? identity(s->comb, t) : body_value(m, s);
 	if (!init && s->comb != COMB_NONE)
 		v = combine(s->comb, t, read_storage(m, s->out, index), v);
 	if (!m->why)
@@ -452,13 +481,13 @@ const char *loop_interp(struct loop_prog *p, void **data)
 
 /* ---- stages ---- */
 
-static double read_made(struct machine *m, buf_id b, const int64_t *index);
+static union num read_made(struct machine *m, buf_id b, const int64_t *index);
 
 /* The element of stage s at spatial index. */
-static double stage_element(struct machine *m, const struct stage *s, const int64_t *index)
+static union num stage_element(struct machine *m, const struct stage *s, const int64_t *index)
 {
 	enum dtype t = lbuf(m->p, s->out)->dtype;
-	double v = identity(s->comb, t);
+	union num v = identity(s->comb, t);
 	int64_t at[LOOP_AXES_MAX] = {0}, saved[LOOP_AXES_MAX];
 
 	for (int a = 0; a < s->naxes; a++) {
@@ -471,7 +500,7 @@ static double stage_element(struct machine *m, const struct stage *s, const int6
 	for (bool more = true; more;) {
 		for (int a = s->nspatial; a < s->naxes; a++)
 			m->env[s->axis[a].var] = at[a];
-		v = combine(s->comb, t, v, eval(m, s->body));
+		v = combine(s->comb, t, v, body_value(m, s));
 		more = false;
 		for (int a = s->naxes - 1; a >= s->nspatial && !more; a--) {
 			more = ++at[a] < s->axis[a].extent;
@@ -495,7 +524,7 @@ static void make_elements(struct machine *m, const struct stage *s, int fixed, i
 	if (fixed >= 0)
 		index[fixed] = step;
 	for (int64_t i = 0; i < count && !m->why; i++) {
-		double v = stage_element(m, s, index);
+		union num v = stage_element(m, s, index);
 		write_storage(m, s->out, index, v);
 		for (int d = x->rank - 1; d >= 0; d--) {
 			if (d == fixed)
@@ -531,7 +560,7 @@ static stage_id make_scan(struct machine *m, stage_id first)
 	return end - 1;
 }
 
-static double read_made(struct machine *m, buf_id b, const int64_t *index)
+static union num read_made(struct machine *m, buf_id b, const int64_t *index)
 {
 	stage_id w = buf_writer(m->p, b);
 
@@ -562,7 +591,7 @@ void stages_eval(struct loop_prog *p, void **data)
 	machine_end(&m);
 }
 
-static double read_lazily(struct machine *m, buf_id b, const int64_t *index);
+static union num read_lazily(struct machine *m, buf_id b, const int64_t *index);
 
 /* The same element in all steps before, from the first on: so that no step waits for a long row of others. */
 static void earlier_steps(struct machine *m, buf_id b, const int64_t *index)
@@ -579,7 +608,7 @@ static void earlier_steps(struct machine *m, buf_id b, const int64_t *index)
 }
 
 /* Elements of local buffers are computed when they are first read. */
-static double read_lazily(struct machine *m, buf_id b, const int64_t *index)
+static union num read_lazily(struct machine *m, buf_id b, const int64_t *index)
 {
 	stage_id w = buf_writer(m->p, b);
 	struct place *s = &m->places[b];
@@ -613,7 +642,7 @@ void stages_points(struct loop_prog *p, buf_id out, int n, const int64_t *elemen
 		place_make(&m, b, lbuf(p, b)->scope < SCOPE_OUT ? data[b] : NULL);
 	for (int i = 0; i < n; i++) {
 		unravel(x, element[i], index);
-		value[i] = read_lazily(&m, out, index);
+		value[i] = as_double(x->dtype, read_lazily(&m, out, index));
 	}
 	machine_end(&m);
 }

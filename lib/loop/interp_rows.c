@@ -45,7 +45,7 @@ static bool can(struct rows *r, ex_id e)
 		return true;
 	if (x->kind == EX_READ)
 		return r->access[e].known || can_read(r, e);
-	if (!dtype_is_float(x->dtype) || x->kind == EX_INDEX || (x->kind == EX_CALL && x->fn == FN_SELECT))
+	if ((x->dtype != DT_F32 && x->dtype != DT_F64) || x->kind == EX_INDEX || (x->kind == EX_CALL && x->fn == FN_SELECT))
 		return false;
 	for (int i = 0; x->kind == EX_GUARD && i < x->n; i++)
 		if (poly_uses(r->p->P, x->index[i], r->v))
@@ -76,7 +76,6 @@ static void eval_row(struct rows *r, ex_id e, int64_t from, int n, double *out);
 
 static void call_row(struct rows *r, const struct ex *x, int64_t from, int n, double *out)
 {
-	enum dtype t = lex(r->p, x->a[0])->dtype;
 	double b[ROW] = {0};
 
 	eval_row(r, x->a[0], from, n, out);
@@ -97,7 +96,7 @@ static void call_row(struct rows *r, const struct ex *x, int64_t from, int n, do
 		break;
 	default:
 		for (int i = 0; i < n; i++)
-			out[i] = math_eval(x->fn, t, out[i], b[i], 0);
+			out[i] = math_eval(x->fn, out[i], b[i], 0);
 	}
 }
 

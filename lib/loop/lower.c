@@ -344,7 +344,7 @@ static const char *check_type(struct lower *L, val_id v, int64_t *dims)
 
 	if (t->other || !type_static(L->m, t))
 		return low_why(L, "%s has type %s, not a tensor of known shape", sym_str(val(L->m, v)->name), type_str(L->m, t, &L->m->arena));
-	if (!dtype_size(t->dtype) || t->dtype == DT_C64 || t->dtype == DT_C128)
+	if (!(dtype_is_float(t->dtype) || dtype_is_int(t->dtype) || t->dtype == DT_BOOL))
 		return low_why(L, "elements of type %s", dtype_name(t->dtype));
 	if (t->rank > LOOP_RANK_MAX)
 		return low_why(L, "rank %d, at most %d is supported", t->rank, LOOP_RANK_MAX);
@@ -411,6 +411,8 @@ static const char *lower_node(struct lower *L, node_id id)
 		if (type_count(L->m, &val(L->m, L->n->out[k])->type) == 0)
 			return "its result has no elements";
 	}
+	if (L->n->nin && L->n->in[0] && !op_is(L->n->op, OP_MOVE) && low_count(L, 0) == 0)
+		return "its operand has no elements";
 	if (L->offered) {
 		offer(L, r);
 		return NULL;

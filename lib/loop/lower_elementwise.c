@@ -1,4 +1,5 @@
 /* Lowering of elementwise operators: each is an expression of its operands, read with broadcasting. */
+#include <math.h>
 #include <string.h>
 #include "loop/lowering.h"
 
@@ -110,11 +111,13 @@ static ex_id softsign(struct lower *L, const ex_id *a)
 	return low_fn2(L, FN_DIV, a[0], low_fnc(L, FN_ADD, low_fn1(L, FN_ABS, a[0]), 1));
 }
 
+/* Integers too are moved by what may be a fraction. */
 static ex_id shrink(struct lower *L, const ex_id *a)
 {
 	double lambd = attr_float(L->n, "lambd", 0.5f), bias = attr_float(L->n, "bias", 0);
-	ex_id high = low_select(L, low_fnc(L, FN_GT, a[0], lambd), low_fnc(L, FN_SUB, a[0], bias), low_num(L, a[0], 0));
-	return low_select(L, low_fnc(L, FN_LT, a[0], -lambd), low_fnc(L, FN_ADD, a[0], bias), high);
+	ex_id x = dtype_is_float(low_dtype(L, 0)) ? a[0] : ex_cast(L->p, DT_F64, a[0]);
+	ex_id high = low_select(L, low_fnc(L, FN_GT, x, lambd), low_fnc(L, FN_SUB, x, bias), low_num(L, x, 0));
+	return low_round(L, 0, low_select(L, low_fnc(L, FN_LT, x, -lambd), low_fnc(L, FN_ADD, x, bias), high));
 }
 
 static ex_id tangent(struct lower *L, const ex_id *a)
@@ -149,36 +152,69 @@ static ex_id mean(struct lower *L, const ex_id *a)
 	return low_fnc(L, FN_DIV, fold(L, a, FN_ADD), L->n->nin);
 }
 
+/* x to the power of a half: that of -0 is 0, of -infinity infinity. */
+static ex_id root(struct lower *L, ex_id x)
+{
+	ex_id low = low_fnc(L, FN_EQ, x, -INFINITY);
+	return low_select(L, low, low_num(L, x, INFINITY), low_fn1(L, FN_SQRT, low_fnc(L, FN_ADD, x, 0)));
+}
+
+/* Bits are multiplied as signed ones. A power beyond theirs has the same low bits as one less by a multiple of 2^62; an unsigned
+ * base is not -1. */
+static ex_id power_of_ints(struct lower *L, ex_id a, ex_id b)
+{
+	enum dtype ta = low_dtype(L, 0), tb = low_dtype(L, 1);
+
+	if (tb == DT_U64)
+		b = low_select(L, low_fnc(L, FN_GE, b, 0x1p63), low_fnc(L, FN_ADD, low_fnc(L, FN_MOD, b, 0x1p62), 0x1p62), b);
+	ex_id y = ex_cast(L->p, DT_I64, b), p = low_fn2(L, FN_POW, ex_cast(L->p, DT_I64, a), y);
+	if (ta == DT_U64 && dtype_is_signed(tb))
+		p = low_select(L, low_fnc(L, FN_LT, y, 0), ex_cast(L->p, DT_I64, low_fnc(L, FN_EQ, a, 1)), p);
+	return low_round(L, 0, p);
+}
+
 /* Small constant exponents of floats become products. Integers to the power of integers are exact, and wrap. */
 static ex_id power(struct lower *L, const ex_id *a)
 {
 	enum dtype t = low_wide_type(low_dtype(L, 0));
+	ex_id x = low_wide(L, a[0]), y = 0;
 	double c;
 
 	if (dtype_is_float(t) && low_scalar(L, 1, &c)) {
 		if (c == 1)
 			return a[0];
 		if (c == 2)
-			return low_fn2(L, FN_MUL, a[0], a[0]);
+			y = low_fn2(L, FN_MUL, x, x);
 		if (c == 3)
-			return low_fn2(L, FN_MUL, low_fn2(L, FN_MUL, a[0], a[0]), a[0]);
+			y = low_fn2(L, FN_MUL, low_fn2(L, FN_MUL, x, x), x);
 		if (c == 0.5)
-			return low_fn1(L, FN_SQRT, a[0]);
+			y = root(L, x);
 		if (c == -0.5)
-			return low_fn1(L, FN_RSQRT, a[0]);
+			y = low_fn1(L, FN_RECIP, root(L, x));
 	}
-	if (!dtype_is_float(t))
-		t = dtype_is_float(low_dtype(L, 1)) ? DT_F64 : DT_I64;
+	if (y)
+		return low_round(L, 0, y);
+	if (!dtype_is_float(t) && !dtype_is_float(low_dtype(L, 1)))
+		return power_of_ints(L, a[0], a[1]);
+	t = t == DT_F32 && low_wide_type(low_dtype(L, 1)) == DT_F32 ? DT_F32 : DT_F64;
 	return low_round(L, 0, low_fn2(L, FN_POW, ex_cast(L->p, t, a[0]), ex_cast(L->p, t, a[1])));
 }
 
-/* mod of integers has the divisor's sign; fmod=1 asks for the dividend's. */
+/* mod has the divisor's sign, a zero too; fmod=1 asks for the dividend's. FN_MOD is the former of integers, the latter of floats. */
 static ex_id modulo(struct lower *L, const ex_id *a)
 {
-	if (!attr_int(L->n, "fmod", 0) || dtype_is_float(low_dtype(L, 0)))
-		return low_fn2(L, FN_MOD, a[0], a[1]);
-	ex_id whole = low_fn2(L, FN_MUL, low_fn2(L, FN_DIV, a[0], a[1]), a[1]); /* div truncates */
-	return low_fn2(L, FN_SUB, a[0], whole);
+	bool real = dtype_is_float(low_dtype(L, 0)), dividend = attr_int(L->n, "fmod", 0) != 0;
+	ex_id r = low_fn2(L, FN_MOD, a[0], a[1]);
+
+	if (real == dividend)
+		return r;
+	if (!real) {
+		ex_id whole = low_fn2(L, FN_MUL, low_fn2(L, FN_DIV, a[0], a[1]), a[1]); /* div truncates */
+		return low_select(L, low_fnc(L, FN_EQ, a[1], 0), low_num(L, a[0], 0), low_fn2(L, FN_SUB, a[0], whole));
+	}
+	ex_id minus = low_fnc(L, FN_LT, a[1], 0), zero = low_select(L, minus, low_num(L, r, -0.0), low_num(L, r, 0));
+	ex_id apart = low_fn2(L, FN_XOR, low_fnc(L, FN_LT, r, 0), minus);
+	return low_select(L, low_fnc(L, FN_EQ, r, 0), zero, low_select(L, apart, low_fn2(L, FN_ADD, r, a[1]), r));
 }
 
 static ex_id convert(struct lower *L, ex_id x, enum dtype to)

@@ -210,15 +210,17 @@ static const char *depth_to_space(struct lower *L)
 	return NULL;
 }
 
+/* The other way. */
 static const char *space_to_depth(struct lower *L)
 {
 	struct polys *P = L->p->P;
 	int64_t b = attr_int(L->n, "blocksize", 1), c = L->shape[0][1];
+	bool crd = !strcmp(attr_str(L->n, "mode", "DCR"), "CRD");
 	poly at[4];
 	stage_id s = begin(L, 0, "space", at);
 
-	poly place = poly_floordiv(P, at[1], c);
-	at[1] = poly_mod(P, at[1], c);
+	poly place = crd ? poly_mod(P, at[1], b * b) : poly_floordiv(P, at[1], c);
+	at[1] = crd ? poly_floordiv(P, at[1], b * b) : poly_mod(P, at[1], c);
 	at[2] = poly_add(P, poly_mulc(P, at[2], b), poly_floordiv(P, place, b));
 	at[3] = poly_add(P, poly_mulc(P, at[3], b), poly_mod(P, place, b));
 	stage_body(L->p, s, COMB_NONE, low_read(L, 0, at));

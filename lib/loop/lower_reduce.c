@@ -1,4 +1,5 @@
 /* Lowering of reductions along axes: Reduce*, global pooling, softmax, arg max. */
+#include <math.h>
 #include <string.h>
 #include "loop/lowering.h"
 
@@ -154,17 +155,24 @@ static stage_id statistic(struct lower *L, const struct along *r, const char *na
 	return low_stage(L, name, t, k, shape, low_axes(L, k));
 }
 
+/* m, or 0 where that is infinite: no number less it would be one. */
+static ex_id if_finite(struct lower *L, ex_id m)
+{
+	return low_select(L, low_fnc(L, FN_EQ, low_fn1(L, FN_ABS, m), INFINITY), low_num(L, m, 0), m);
+}
+
 /* Element x of operand 0 less max at `at`, in the wide type. */
 static ex_id less_max(struct lower *L, stage_id max, const poly *x, const poly *at)
 {
 	return low_fn2(L, FN_SUB, low_read_wide(L, 0, x), low_wide(L, low_of(L, max, at)));
 }
 
-/* Stages max and (exp, sum): the sum of exp(x - max) along r. exp is kept in a stage where it is wanted. */
+/* Stages max and (exp, sum): the sum of exp(x - max) along r. exp is kept in a stage where it is wanted. infinite: what is so
+ * counts, by if_finite(max). */
 struct expsum {
 	stage_id max, exp, sum;
 };
-static struct expsum sum_of_exp(struct lower *L, const struct along *r, bool keep_exp)
+static struct expsum sum_of_exp(struct lower *L, const struct along *r, bool keep_exp, bool infinite)
 {
 	enum dtype t = low_wide_type(low_dtype(L, 0));
 	struct expsum e = {.max = statistic(L, r, "max", low_dtype(L, 0))};
@@ -181,7 +189,9 @@ static struct expsum sum_of_exp(struct lower *L, const struct along *r, bool kee
 	e.sum = statistic(L, r, "sum", t);
 	reduce_index(L, r, e.sum, x);
 	kept_index(L, r, x, at);
-	stage_body(L->p, e.sum, COMB_SUM, keep_exp ? low_of(L, e.exp, x) : low_fn1(L, FN_EXP, less_max(L, e.max, x, at)));
+	ex_id top = low_wide(L, low_of(L, e.max, at));
+	ex_id less = low_fn2(L, FN_SUB, low_read_wide(L, 0, x), infinite ? if_finite(L, top) : top);
+	stage_body(L->p, e.sum, COMB_SUM, keep_exp ? low_of(L, e.exp, x) : low_fn1(L, FN_EXP, less));
 	return e;
 }
 
@@ -204,7 +214,7 @@ static const char *softmax(struct lower *L)
 
 	if (why)
 		return why;
-	struct expsum e = sum_of_exp(L, &r, true);
+	struct expsum e = sum_of_exp(L, &r, true, false);
 	stage_id s = low_result(L, 0, "div");
 	low_index(L, s, x);
 	kept_index(L, &r, x, at);
@@ -220,7 +230,7 @@ static const char *log_softmax(struct lower *L)
 
 	if (why)
 		return why;
-	struct expsum e = sum_of_exp(L, &r, false);
+	struct expsum e = sum_of_exp(L, &r, false, false);
 	stage_id s = low_result(L, 0, "logsoftmax");
 	low_index(L, s, x);
 	kept_index(L, &r, x, at);
@@ -237,10 +247,10 @@ static const char *reduce_logsumexp(struct lower *L)
 
 	if (why)
 		return why;
-	struct expsum e = sum_of_exp(L, &r, false);
+	struct expsum e = sum_of_exp(L, &r, false, true);
 	stage_id s = low_result(L, 0, "logsumexp");
 	low_index(L, s, x);
-	ex_id y = low_fn2(L, FN_ADD, low_fn1(L, FN_LOG, low_of(L, e.sum, x)), low_wide(L, low_of(L, e.max, x)));
+	ex_id y = low_fn2(L, FN_ADD, low_fn1(L, FN_LOG, low_of(L, e.sum, x)), if_finite(L, low_wide(L, low_of(L, e.max, x))));
 	stage_body(L->p, s, COMB_NONE, low_round(L, 0, y));
 	return NULL;
 }

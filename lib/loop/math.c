@@ -258,16 +258,97 @@ const struct math_row *math_row(enum math_fn f)
 	return &rows[f];
 }
 
-double math_eval(enum math_fn f, enum dtype t, double a, double b, double c)
+double math_eval(enum math_fn f, double a, double b, double c)
 {
-	double r;
+	return math_row(f)->eval(a, b, c);
+}
 
-	if (!dtype_is_int(t))
-		return math_row(f)->eval(a, b, c);
-	if ((f == FN_DIV || f == FN_MOD) && b == 0)
+int64_t math_wrap(enum dtype t, int64_t v)
+{
+	int unused = 64 - 8 * (int)dtype_size(t);
+
+	if (t == DT_BOOL)
+		return v != 0;
+	return dtype_is_signed(t) ? (int64_t)((uint64_t)v << unused) >> unused : (int64_t)((uint64_t)v << unused >> unused);
+}
+
+int64_t math_whole(enum dtype t, double v)
+{
+	bool sign = dtype_is_signed(t);
+	int bits = 8 * (int)dtype_size(t) - sign;
+	double end = ldexp(1, bits), low = sign ? -end : 0;
+	int64_t highest = (int64_t)(UINT64_MAX >> (64 - bits));
+
+	if (t == DT_BOOL || v != v)
+		return t == DT_BOOL && v != 0;
+	if (v >= end)
+		return highest;
+	return v <= low ? (sign ? -highest - 1 : 0) : v < 0x1p63 ? (int64_t)v : (int64_t)(uint64_t)v;
+}
+
+static int64_t int_pow(int64_t a, int64_t b)
+{
+	uint64_t r = 1, x = (uint64_t)a;
+
+	if (b < 0)
+		return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+	for (; b; b >>= 1, x *= x)
+		r *= b & 1 ? x : 1;
+	return (int64_t)r;
+}
+
+static int64_t int_div(bool sign, int64_t a, int64_t b)
+{
+	if (!b)
 		return 0;
-	r = a == 0 && (f == FN_RECIP || (f == FN_POW && b < 0)) ? 0 : math_row(f)->eval(a, b, c);
-	if (f == FN_MOD && r != 0 && (r < 0) != (b < 0))
-		r += b;
-	return trunc(r);
+	return !sign ? (int64_t)((uint64_t)a / (uint64_t)b) : b == -1 ? (int64_t)-(uint64_t)a : a / b;
+}
+
+static int64_t int_mod(bool sign, int64_t a, int64_t b)
+{
+	if (!sign)
+		return b ? (int64_t)((uint64_t)a % (uint64_t)b) : 0;
+	int64_t r = b == 0 || b == -1 ? 0 : a % b;
+	return r && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static int64_t int_value(enum math_fn f, enum dtype t, int64_t a, int64_t b)
+{
+	bool sign = dtype_is_signed(t), less = sign ? a < b : (uint64_t)a < (uint64_t)b;
+
+	switch (f) {
+	case FN_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
+	case FN_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
+	case FN_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
+	case FN_DIV: return int_div(sign, a, b);
+	case FN_MAX: return less ? b : a;
+	case FN_MIN: return less ? a : b;
+	case FN_POW: return int_pow(a, b);
+	case FN_MOD: return int_mod(sign, a, b);
+	case FN_NEG: return (int64_t)-(uint64_t)a;
+	case FN_ABS: return sign && a < 0 ? (int64_t)-(uint64_t)a : a;
+	case FN_RECIP: return int_div(sign, 1, a);
+	case FN_FLOOR:
+	case FN_CEIL:
+	case FN_ROUND: return a;
+	case FN_SIGN: return sign ? (a > 0) - (a < 0) : a != 0;
+	case FN_EQ: return a == b;
+	case FN_NE: return a != b;
+	case FN_LT: return less;
+	case FN_LE: return less || a == b;
+	case FN_GT: return !less && a != b;
+	case FN_GE: return !less;
+	case FN_AND: return a && b;
+	case FN_OR: return a || b;
+	case FN_XOR: return !a != !b;
+	case FN_NOT: return !a;
+	default: break;
+	}
+	double x = sign ? (double)a : (double)(uint64_t)a, y = sign ? (double)b : (double)(uint64_t)b;
+	return math_whole(t, math_eval(f, x, y, 0));
+}
+
+int64_t math_eval_int(enum math_fn f, enum dtype t, int64_t a, int64_t b)
+{
+	return math_wrap(t, int_value(f, t, a, b));
 }

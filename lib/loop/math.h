@@ -36,7 +36,12 @@ struct math_row {
 	enum math_fn needs;     /* a row whose helper this one's calls, or FN_NONE */
 };
 const struct math_row *math_row(enum math_fn f);
-/* The value of f in type t. Integers: div truncates, mod has the divisor's sign (floats: the dividend's), by 0 gives 0, also 0
- * to a negative power. */
-double math_eval(enum math_fn f, enum dtype t, double a, double b, double c);
+/* The value of f on numbers of a floating type. */
+double math_eval(enum math_fn f, double a, double b, double c);
+/* On integers and bools of type t, by their bits: sums wrap, div truncates, mod has the divisor's sign (floats: the dividend's), by 0
+ * gives 0, also 0 to a negative power; comparisons and logic give 0 or 1. */
+int64_t math_eval_int(enum math_fn f, enum dtype t, int64_t a, int64_t b);
+/* The nearest integer of type t; what is out of range is the lowest or the highest, NaN 0. */
+int64_t math_whole(enum dtype t, double v);
+int64_t math_wrap(enum dtype t, int64_t v); /* low bits; bool: is it not 0? */
 #endif

@@ -2,14 +2,15 @@
 #include <math.h>
 #include "op/rules.h"
 
-/* An operator of one operand or two. p: values of its attributes. */
+/* An operator of one operand or two. p: values of its attributes; without any, of two operands whether each is u64. */
 struct elem {
 	void (*d1)(double *v, int n, const double *p);
 	void (*i1)(int64_t *v, int n, const double *p);
 	void (*d2)(double *a, const double *b, int n, const double *p); /* into a */
 	void (*i2)(int64_t *a, const int64_t *b, int n, const double *p);
+	void (*u1)(uint64_t *v, int n, const double *p); /* where unsigned integers of 64 bits differ */
 	void (*u2)(uint64_t *a, const uint64_t *b, int n,
-		   const double *p);				    /* where unsigned differs */
+		   const double *p);				    /* the same: by the type of the first */
 	poly (*known)(struct polys *P, poly a, poly b, bool whole); /* whole: integer arithmetic */
 	bool to_bool;						    /* the result is bool */
 	struct {
@@ -39,6 +40,15 @@ static const struct elem elems[OP_COUNT];
 		} \
 	}
 
+#define U1(name, ...) \
+	static void u1_##name(uint64_t *v, int n, const double *p) \
+	{ \
+		for (int i = 0; i < n; i++) { \
+			uint64_t x = v[i]; \
+			v[i] = (__VA_ARGS__); \
+		} \
+	}
+
 static double erf_gelu(double x)
 {
 	return 0.5 * x * (1 + erf(x * M_SQRT1_2));
@@ -59,13 +69,17 @@ static double clamp01(double x)
 {
 	return x < 0 ? 0 : x > 1 ? 1 : x;
 }
+static double shrink(double x, const double *p)
+{
+	return x < -p[1] ? x + p[0] : x > p[1] ? x - p[0] : 0;
+}
 static int64_t wrap_neg(int64_t x)
 {
 	return (int64_t) - (uint64_t)x;
 }
 
 /* clang-format off */
-D1(Abs, fabs(x)) I1(Abs, x < 0 ? wrap_neg(x) : x)
+D1(Abs, fabs(x)) I1(Abs, x < 0 ? wrap_neg(x) : x) U1(Abs, x)
 D1(Acos, acos(x)) D1(Acosh, acosh(x)) D1(Asin, asin(x)) D1(Asinh, asinh(x)) D1(Atan, atan(x)) D1(Atanh, atanh(x))
 D1(Ceil, ceil(x))
 D1(Celu, x > 0 ? x : p[0] * expm1(x / p[0]))
@@ -84,13 +98,12 @@ D1(Neg, -x) I1(Neg, wrap_neg(x))
 D1(Not, !x) I1(Not, !x)
 I1(BitwiseNot, ~x)
 D1(Reciprocal, 1 / x)
-D1(Relu, x < 0 ? 0 : x) I1(Relu, x < 0 ? 0 : x)
+D1(Relu, x < 0 ? 0 : x) I1(Relu, x < 0 ? 0 : x) U1(Relu, x)
 D1(Round, rint(x))
 D1(Selu, x > 0 ? p[1] * x : p[1] * p[0] * expm1(x))
-D1(Shrink, x < -p[1] ? x + p[0] : x > p[1] ? x - p[0] : 0)
-I1(Shrink, (double)x < -p[1] ? (int64_t)((double)x + p[0]) : (double)x > p[1] ? (int64_t)((double)x - p[0]) : 0)
+D1(Shrink, shrink(x, p))
 D1(Sigmoid, sigmoid(x))
-D1(Sign, x != x ? x : (x > 0) - (x < 0)) I1(Sign, (x > 0) - (x < 0))
+D1(Sign, x != x ? x : (x > 0) - (x < 0)) I1(Sign, (x > 0) - (x < 0)) U1(Sign, x > 0)
 D1(Sin, sin(x)) D1(Sinh, sinh(x))
 D1(Softplus, softplus(x))
 D1(Softsign, x / (1 + fabs(x)))
@@ -127,7 +140,7 @@ static double min_nan(double x, double y)
 static double py_fmod(double x, double y)
 {
 	double r = fmod(x, y);
-	return r && (r < 0) != (y < 0) ? r + y : r;
+	return r == 0 ? copysign(0, y) : (r < 0) != (y < 0) ? r + y : r;
 }
 static int64_t int_div(int64_t x, int64_t y)
 {
@@ -142,14 +155,15 @@ static int64_t py_mod(int64_t x, int64_t y)
 	int64_t r = int_rem(x, y);
 	return r && (r < 0) != (y < 0) ? r + y : r;
 }
-static int64_t int_pow(int64_t x, int64_t y)
+/* p: are base and exponent unsigned? */
+static int64_t int_pow(int64_t x, int64_t y, const double *p)
 {
-	uint64_t r = 1, b = (uint64_t)x;
+	uint64_t r = 1, b = (uint64_t)x, n = (uint64_t)y;
 
-	if (y < 0)
-		return x == 1 ? 1 : x == -1 ? (y & 1 ? -1 : 1) : 0;
-	for (; y; y >>= 1, b *= b)
-		if (y & 1)
+	if (y < 0 && !p[1])
+		return x == 1 ? 1 : x == -1 && !p[0] ? (y & 1 ? -1 : 1) : 0;
+	for (; n; n >>= 1, b *= b)
+		if (n & 1)
 			r *= b;
 	return (int64_t)r;
 }
@@ -162,8 +176,8 @@ D2(Div, x / y) I2(Div, int_div(x, y)) U2(Div, y ? x / y : 0)
 D2(Max, max_nan(x, y)) I2(Max, x > y ? x : y) U2(Max, x > y ? x : y)
 D2(Min, min_nan(x, y)) I2(Min, x < y ? x : y) U2(Min, x < y ? x : y)
 D2(Mod, p[0] ? fmod(x, y) : py_fmod(x, y)) I2(Mod, p[0] ? int_rem(x, y) : py_mod(x, y)) U2(Mod, y ? x % y : 0)
-D2(Pow, pow(x, y)) I2(Pow, int_pow(x, y))
-D2(PRelu, x < 0 ? x * y : x) I2(PRelu, x < 0 ? x * y : x)
+D2(Pow, pow(x, y)) I2(Pow, int_pow(x, y, p))
+D2(PRelu, x < 0 ? x * y : x) I2(PRelu, x < 0 ? (uint64_t)x * (uint64_t)y : (uint64_t)x) U2(PRelu, (void)y, x)
 D2(Equal, x == y) I2(Equal, x == y)
 D2(Less, x < y) I2(Less, x < y) U2(Less, x < y)
 D2(LessOrEqual, x <= y) I2(LessOrEqual, x <= y) U2(LessOrEqual, x <= y)
@@ -292,10 +306,10 @@ static const struct elem elems[OP_COUNT] = {
 	UN(Acos), UN(Acosh), UN(Asin), UN(Asinh), UN(Atan), UN(Atanh), UN(Cos), UN(Cosh), UN(Erf), UN(Exp),
 	UN(HardSwish), UN(Log), UN(Mish), UN(Reciprocal), UN(Sigmoid), UN(Sin), UN(Sinh), UN(Softplus),
 	UN(Softsign), UN(Sqrt), UN(Tan), UN(Tanh),
-	[OP_Abs] = {d1_Abs, i1_Abs, .known = k_abs},
+	[OP_Abs] = {d1_Abs, i1_Abs, .u1 = u1_Abs, .known = k_abs},
 	[OP_Neg] = {d1_Neg, i1_Neg, .known = k_neg},
-	[OP_Relu] = {d1_Relu, i1_Relu, .known = k_relu},
-	[OP_Sign] = {d1_Sign, i1_Sign},
+	[OP_Relu] = {d1_Relu, i1_Relu, .u1 = u1_Relu, .known = k_relu},
+	[OP_Sign] = {d1_Sign, i1_Sign, .u1 = u1_Sign},
 	[OP_Ceil] = {d1_Ceil, .known = k_same},
 	[OP_Floor] = {d1_Floor, .known = k_same},
 	[OP_Round] = {d1_Round, .known = k_same},
@@ -309,7 +323,7 @@ static const struct elem elems[OP_COUNT] = {
 	[OP_HardSigmoid] = {d1_HardSigmoid, .attr = {{"alpha", 0.2f}, {"beta", 0.5}}},
 	[OP_LeakyRelu] = {d1_LeakyRelu, .attr = {{"alpha", 0.01f}}},
 	[OP_Selu] = {d1_Selu, .attr = {{"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}}},
-	[OP_Shrink] = {d1_Shrink, i1_Shrink, .attr = {{"bias", 0}, {"lambd", 0.5}}},
+	[OP_Shrink] = {d1_Shrink, .attr = {{"bias", 0}, {"lambd", 0.5}}},
 	[OP_Swish] = {d1_Swish, .attr = {{"alpha", 1}}},
 	[OP_ThresholdedRelu] = {d1_ThresholdedRelu, .attr = {{"alpha", 1}}},
 
@@ -323,7 +337,7 @@ static const struct elem elems[OP_COUNT] = {
 	[OP_Min] = {.d2 = d2_Min, .i2 = i2_Min, .u2 = u2_Min, .known = k_min},
 	[OP_Mod] = {.d2 = d2_Mod, .i2 = i2_Mod, .u2 = u2_Mod, .known = k_mod, .attr = {{"fmod", 0}}},
 	[OP_Pow] = {.d2 = d2_Pow, .i2 = i2_Pow},
-	[OP_PRelu] = {.d2 = d2_PRelu, .i2 = i2_PRelu},
+	[OP_PRelu] = {.d2 = d2_PRelu, .i2 = i2_PRelu, .u2 = u2_PRelu},
 	[OP_SwiGLU] = {.d2 = d2_SwiGLU, .attr = {{"alpha", 1}}},
 	[OP_Equal] = {.d2 = d2_Equal, .i2 = i2_Equal, .known = k_eq, .to_bool = true},
 	[OP_Less] = {.d2 = d2_Less, .i2 = i2_Less, .u2 = u2_Less, .known = k_lt, .to_bool = true},
@@ -456,7 +470,10 @@ static const char *eval_unary(struct eval *e)
 		int c = n - at < BLOCK ? (int)(n - at) : BLOCK;
 		if (whole) {
 			load_i(x, at, 1, c, w);
-			f->i1(w, c, p);
+			if (f->u1 && x->dtype == DT_U64)
+				f->u1((uint64_t *)w, c, p);
+			else
+				f->i1(w, c, p);
 			store_i(y, at, c, w);
 		} else {
 			load_d(x, at, 1, c, v);
@@ -485,6 +502,8 @@ static const char *binary(struct eval *e, const struct elem *f, const struct ten
 	if (!dtype_fixed(a->dtype) || !dtype_fixed(b->dtype) || (!f->d2 && !whole))
 		return eval_why(e, "no evaluator for %s", dtype_name(a->dtype));
 	elem_attrs(e->n, f, p);
+	for (int o = 0; o < 2 && !f->attr[0].name; o++)
+		p[o] = x[o]->dtype == DT_U64;
 	*y = result ? eval_out(e, 0, t, w.out_rank, w.out_dims)
 		    : tensor_new(e->tmp, t, w.out_rank, w.out_dims);
 	if (w.count == 0)

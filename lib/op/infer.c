@@ -138,7 +138,7 @@ static const struct known *known_of(struct state *S, val_id v)
 	poly *e = ARENA_ARRAY(&S->m->arena, poly, n);
 	for (int i = 0; i < n; i++) {
 		double d = tensor_get(&t, i);
-		bool whole = dtype_is_float(t.dtype)
+		bool whole = dtype_is_float(t.dtype) || dtype_is_float8(t.dtype)
 				     ? d > -0x1p31 && d < 0x1p31 && d == (double)(int32_t)d &&
 					       (d != 0 || !__builtin_signbit(d))
 				     : t.dtype != DT_U64 || d < 0x1p63;

@@ -101,6 +101,13 @@ static void check_given(struct module *m, struct given *in, int i, struct sizes 
 	const struct tensor *x = in->t[i];
 	struct type xt = tensor_type(m, x);
 
+	if (x->dtype == DT_F32 && (t->dtype == DT_BF16 || dtype_is_float8(t->dtype))) { /* NumPy has no such type */
+		struct tensor *y = tensor_new(in->a, t->dtype, x->rank, x->dims);
+		for (int64_t k = 0; k < tensor_count(x); k++)
+			tensor_set(y, k, tensor_get(x, k));
+		in->t[i] = y;
+		x = y;
+	}
 	if ((t->dtype && x->dtype != t->dtype) || (t->rank != RANK_UNKNOWN && x->rank != t->rank))
 		die(EX_BADDATA, "%s: holds %s, input %s is %s", in->from[i],
 		    type_str(m, &xt, in->a), sym_str(v->name), type_str(m, t, in->a));
@@ -161,7 +168,7 @@ static void default_range(struct module *m, const struct uses *u, val_id v, doub
 	int64_t extent = dtype_is_int(t) ? indexed_extent(m, u, v, 0) : 0;
 
 	*lo = 0;
-	*hi = dtype_is_float(t) ? 0 : 1; /* floats: normal; integers that index nothing: as masks */
+	*hi = dtype_is_float(t) || dtype_is_float8(t) ? 0 : 1; /* floats: normal; integers that index nothing: as masks */
 	if (extent)
 		*hi = (double)(extent - 1);
 	else if (t == DT_U8)
@@ -203,7 +210,7 @@ static struct tensor *make_random(struct module *m, const struct input_spec *s, 
 			((uint64_t)i + 1) * 0xd1342543de82ef95u};
 
 	if (t->other || !dtype_size(t->dtype) ||
-	    !(dtype_is_float(t->dtype) || dtype_is_int(t->dtype) || t->dtype == DT_BOOL))
+	    t->dtype == DT_C64 || t->dtype == DT_C128)
 		die(EX_NOTAVAIL, "input %s is %s: no random contents of that type; give it with -i",
 		    sym_str(val(m, v)->name), type_str(m, t, a));
 	for (int k = 0; k < t->rank; k++)

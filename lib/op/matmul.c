@@ -183,9 +183,9 @@ static void product_ints(const struct product *p, int64_t M, int64_t N)
 									      k * p->a.cs) *
 				     (uint64_t)tensor_get_int(p->b.t,
 							      p->b.off + k * p->b.rs + j * p->b.cs);
-			s = (uint64_t)p->alpha * s;
+			s *= (uint64_t)(int64_t)p->alpha;
 			if (p->c.t)
-				s += (uint64_t)p->beta *
+				s += (uint64_t)(int64_t)p->beta *
 				     (uint64_t)tensor_get_int(p->c.t,
 							      p->c.off + i * p->c.rs + j * p->c.cs);
 			store_i(p->y, p->yoff + i * p->ldy + j, 1, &(int64_t){(int64_t)s});

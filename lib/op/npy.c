@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
-#include "common/half.h"
 #include "common/msg.h"
 #include "common/outfile.h"
 #include "op/npy.h"
@@ -173,10 +172,10 @@ struct tensor *npy_read(const char *path, struct arena *a)
 	return t;
 }
 
-/* NumPy has no bfloat16, it is written as float32. */
-static size_t written_size(enum dtype t)
+/* NumPy has no bfloat16 and no float8, they are written as float32. */
+static enum dtype written_as(enum dtype t)
 {
-	return t == DT_BF16 ? 4 : dtype_size(t);
+	return t == DT_BF16 || dtype_is_float8(t) ? DT_F32 : t;
 }
 
 /* Header and data of t. */
@@ -184,8 +183,8 @@ static void npy_image(const struct tensor *t, unsigned char **image, size_t *n)
 {
 	const char *descr = NULL;
 	char head[128 + 24 * RANK_MAX], *p = head;
-	size_t pad, size = written_size(t->dtype), data = (size_t)tensor_count(t) * size;
-	enum dtype as = t->dtype == DT_BF16 ? DT_F32 : t->dtype;
+	size_t pad, size = dtype_size(written_as(t->dtype)), data = (size_t)tensor_count(t) * size;
+	enum dtype as = written_as(t->dtype);
 	char kind[8];
 
 	for (size_t i = 0; i < sizeof descrs / sizeof *descrs; i++)
@@ -213,10 +212,9 @@ static void npy_image(const struct tensor *t, unsigned char **image, size_t *n)
 	memset(o + 10, ' ', text);
 	memcpy(o + 10, head, (size_t)(p - head));
 	o[10 + text - 1] = '\n';
-	if (t->dtype == DT_BF16)
+	if (as != t->dtype)
 		for (int64_t i = 0; i < tensor_count(t); i++)
-			memcpy(o + 10 + text + 4 * i,
-			       &(float){bf16_to_float(((const uint16_t *)t->data)[i])}, 4);
+			memcpy(o + 10 + text + 4 * i, &(float){(float)tensor_get(t, i)}, 4);
 	else
 		memcpy(o + 10 + text, t->data, data);
 }
@@ -386,7 +384,7 @@ static void check_room(const char *path, int n, const struct named_tensor *t)
 		size_t nname = strlen(t[i].name) + 4;
 		if (nname > 0xffff)
 			die(EX_NOTAVAIL, "%s: an output's name has %zu bytes, too many for this kind of file", path, nname - 4);
-		total += HEADS + 2 * nname + (uint64_t)tensor_count(t[i].t) * written_size(t[i].t->dtype);
+		total += HEADS + 2 * nname + (uint64_t)tensor_count(t[i].t) * dtype_size(written_as(t[i].t->dtype));
 	}
 	if (total > UINT32_MAX || n >= 0xffff)
 		die(EX_NOTAVAIL, "%s: %d arrays of together %llu bytes: no more than 4 GiB and 65534 arrays go into this kind of file",

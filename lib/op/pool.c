@@ -163,7 +163,7 @@ static const char *eval_global(struct eval *e)
 			load_d(x, c * n + i, 1, m, v);
 			for (int k = 0; k < m; k++)
 				acc = e->n->op == OP_GlobalMaxPool
-					      ? (v[k] > acc ? v[k] : acc)
+					      ? (v[k] > acc || v[k] != v[k] ? v[k] : acc)
 					      : acc + (e->n->op == OP_GlobalLpPool
 							       ? pow(fabs(v[k]), p)
 							       : v[k]);

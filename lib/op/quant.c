@@ -72,20 +72,24 @@ static const char *eval_quantize(struct eval *e)
 	const struct tensor *x = e->in[0], *scale = e->in[1], *zero = eval_in(e, 2);
 	int64_t t = attr_int(e->n, "output_dtype", 0);
 	enum dtype to = zero ? zero->dtype : t ? dtype_from_onnx((int)t) : DT_U8;
-	bool blocked = attr_int(e->n, "block_size", 0) != 0;
+	bool blocked = attr_int(e->n, "block_size", 0) != 0, saturate = attr_int(e->n, "saturate", 1) != 0;
 	struct grid g;
 	const char *why = grid_of(e, x, scale, zero, &g);
 
 	if (why)
 		return why;
-	if (!dtype_is_int(to) || !dtype_fixed(x->dtype))
+	if (!(dtype_is_int(to) || dtype_is_float8(to)) || !dtype_fixed(x->dtype))
 		return eval_why(e, "no evaluator for %s to %s", dtype_name(x->dtype),
 				dtype_name(to));
 	struct tensor *y = eval_out(e, 0, to, x->rank, x->dims);
 	for (int64_t i = 0, n = tensor_count(x); i < n; i++) {
 		int64_t s = grid_at(&g, i, blocked);
-		double v = rint((double)(float)(tensor_get(x, i) / tensor_get(scale, s))) +
-			   (zero ? tensor_get(zero, s) : 0);
+		double v = (double)(float)(tensor_get(x, i) / tensor_get(scale, s)), z = zero ? tensor_get(zero, s) : 0;
+		if (dtype_is_float8(to)) {
+			((uint8_t *)y->data)[i] = double_to_f8(f8_of(to), v + z, saturate);
+			continue;
+		}
+		v = rint(v) + z;
 		store_d(y, i, 1, &v);
 	}
 	return NULL;

@@ -169,17 +169,19 @@ static void walk_ints(const struct walk *w, const struct tensor *x, const struct
 		      int64_t *acc)
 {
 	int64_t at[RANK_MAX] = {0}, o = 0, total = tensor_count(x);
+	bool u64 = x->dtype == DT_U64;
 
 	for (int64_t off = 0; off < total; off++) {
 		int64_t e = tensor_get_int(x, off);
-		e = r->before == ABS	  ? (e < 0 ? -e : e)
+		bool less = u64 ? (uint64_t)e < (uint64_t)acc[o] : e < acc[o];
+		e = r->before == ABS	  ? (e < 0 && !u64 ? (int64_t)-(uint64_t)e : e)
 		    : r->before == SQUARE ? (int64_t)((uint64_t)e * (uint64_t)e)
 					  : e;
 		switch (r->combine) {
 		case SUM: acc[o] = (int64_t)((uint64_t)acc[o] + (uint64_t)e); break;
 		case PROD: acc[o] = (int64_t)((uint64_t)acc[o] * (uint64_t)e); break;
-		case MAX: acc[o] = e > acc[o] ? e : acc[o]; break;
-		case MIN: acc[o] = e < acc[o] ? e : acc[o]; break;
+		case MAX: acc[o] = less ? acc[o] : e; break;
+		case MIN: acc[o] = less ? e : acc[o]; break;
 		}
 		for (int k = w->rank - 1; k >= 0; k--) {
 			o += w->out_stride[k];
@@ -231,11 +233,13 @@ static void reduce_ints(struct eval *e, const struct walk *w, const struct tenso
 	for (int64_t i = 0; i < w->nout; i++)
 		acc[i] = r->combine == PROD  ? 1
 			 : r->combine == MAX ? dtype_lowest(x->dtype)
-			 : r->combine == MIN ? dtype_highest(x->dtype)
+			 : r->combine == MIN ? (x->dtype == DT_U64 ? -1 : dtype_highest(x->dtype))
 					     : 0;
 	walk_ints(w, x, r, acc);
-	for (int64_t i = 0; r->after == MEAN && i < w->nout; i++)
-		acc[i] /= w->nred ? w->nred : 1;
+	for (int64_t i = 0; r->after == MEAN && i < w->nout; i++) {
+		int64_t n = w->nred ? w->nred : 1;
+		acc[i] = x->dtype == DT_U64 ? (int64_t)((uint64_t)acc[i] / (uint64_t)n) : acc[i] / n;
+	}
 	store_i(y, 0, (int)w->nout, acc);
 }
 
@@ -292,6 +296,17 @@ static const char *shape_arg(struct infer *I)
 	return NULL;
 }
 
+/* -1, 0, 1 as element i is less than element k, equal or more; 2: it is NaN, and the other is a number; -2: the other way round. */
+static int tensor_compare(const struct tensor *x, int64_t i, int64_t k)
+{
+	if (dtype_is_int(x->dtype)) {
+		int64_t flip = x->dtype == DT_U64 ? INT64_MIN : 0, a = tensor_get_int(x, i) ^ flip, b = tensor_get_int(x, k) ^ flip;
+		return (a > b) - (a < b);
+	}
+	double a = tensor_get(x, i), b = tensor_get(x, k);
+	return isnan(a) || isnan(b) ? 2 * (!isnan(b) - !isnan(a)) : (a > b) - (a < b);
+}
+
 /* A NaN is more extreme than any number, as the specification's reference (numpy) has it. */
 static const char *eval_arg(struct eval *e)
 {
@@ -311,14 +326,10 @@ static const char *eval_arg(struct eval *e)
 	for (int64_t o = 0; o < s.outer; o++)
 		for (int64_t i = 0; i < s.inner; i++) {
 			int64_t best = 0, base = o * s.n * s.inner + i;
-			double bv = s.n ? tensor_get(x, base) : 0;
 			for (int64_t k = 1; k < s.n; k++) {
-				double v = tensor_get(x, base + k * s.inner);
-				bool same = v == bv || (isnan(v) && isnan(bv));
-				if (same ? last : isnan(v) || (max ? v > bv : v < bv)) {
+				int c = tensor_compare(x, base + k * s.inner, base + best * s.inner);
+				if (c ? c == 2 || c == (max ? 1 : -1) : last)
 					best = k;
-					bv = v;
-				}
 			}
 			((int64_t *)y->data)[o * s.inner + i] = best;
 		}
@@ -347,8 +358,8 @@ static const char *eval_running(struct eval *e)
 				double d0 = d;
 				int64_t w0 = w;
 				if (whole) {
-					w = sum ? w + tensor_get_int(x, at)
-						: w * tensor_get_int(x, at);
+					uint64_t v = (uint64_t)tensor_get_int(x, at);
+					w = (int64_t)(sum ? (uint64_t)w + v : (uint64_t)w * v);
 					store_i(y, at, 1, exclusive ? &w0 : &w);
 				} else {
 					d = sum ? d + tensor_get(x, at) : d * tensor_get(x, at);

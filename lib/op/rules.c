@@ -166,14 +166,16 @@ poly *rule_known(struct infer *I, uint32_t i, int n)
 
 poly rule_fits(struct polys *P, enum dtype t, poly e)
 {
-	int64_t exact = t == DT_BF16  ? 1 << 8
+	bool real = dtype_is_float(t) || dtype_is_float8(t);
+	int64_t exact = dtype_is_float8(t) ? 1 << 3
+			: t == DT_BF16 ? 1 << 8
 			: t == DT_F16 ? 1 << 11
 			: t == DT_F32 ? 1 << 24
 				      : INT64_C(1) << 53;
 	bool whole = dtype_is_int(t);
 	int64_t lo, hi;
 
-	if (!e || !(whole || dtype_is_float(t)))
+	if (!e || !(whole || real))
 		return e;
 	poly_range(P, e, &lo, &hi);
 	if (poly_is_const(P, e, NULL))

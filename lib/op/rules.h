@@ -3,6 +3,7 @@
 #ifndef HONE_RULES_H
 #define HONE_RULES_H
 #include <string.h>
+#include "common/half.h"
 #include "op/op.h"
 
 /* Each family is an array of rows that ends with an empty one; op.c registers them. */
@@ -104,6 +105,9 @@ void load_i(const struct tensor *t, int64_t off, int64_t stride, int n, int64_t 
 void store_d(struct tensor *t, int64_t off, int n,
 	     const double *v); /* integers: truncated, saturated */
 void store_i(struct tensor *t, int64_t off, int n, const int64_t *v); /* integers: low bits */
+/* The same with the bits of u64. */
+void store_u(struct tensor *t, int64_t off, int n, const int64_t *v);
+enum f8 f8_of(enum dtype t);
 int64_t tensor_get_int(const struct tensor *t, int64_t i);
 enum { BLOCK = 256 }; /* elements handled at a time */
 static inline char *tensor_bytes(struct tensor *t)

@@ -78,24 +78,26 @@ static const char *eval_clip(struct eval *e)
 	double v[BLOCK];
 	bool whole = dtype_is_int(x->dtype);
 	double dlo = eval_scalar(e, 1, -INFINITY), dhi = eval_scalar(e, 2, INFINITY);
-	int64_t ilo = whole && lo ? tensor_get_int(lo, 0) : INT64_MIN;
-	int64_t ihi = whole && hi ? tensor_get_int(hi, 0) : INT64_MAX;
+	int64_t flip = x->dtype == DT_U64 ? INT64_MIN : 0; /* brings unsigned ones into the order of signed ones */
+	int64_t ilo = whole && lo ? tensor_get_int(lo, 0) ^ flip : INT64_MIN;
+	int64_t ihi = whole && hi ? tensor_get_int(hi, 0) ^ flip : INT64_MAX;
 
 	for (int64_t at = 0; at < n; at += BLOCK) {
 		int c = n - at < BLOCK ? (int)(n - at) : BLOCK;
 		if (whole) {
 			load_i(x, at, 1, c, w);
-			for (int i = 0; i < c; i++)
-				w[i] = w[i] < ilo ? ilo : w[i];
-			for (int i = 0; i < c; i++)
-				w[i] = w[i] > ihi ? ihi : w[i];
+			for (int i = 0; i < c; i++) {
+				int64_t k = w[i] ^ flip;
+				k = k < ilo ? ilo : k;
+				w[i] = (k > ihi ? ihi : k) ^ flip;
+			}
 			store_i(y, at, c, w);
 		} else {
 			load_d(x, at, 1, c, v);
 			for (int i = 0; i < c; i++)
-				v[i] = v[i] < dlo ? dlo : v[i];
+				v[i] = v[i] < dlo || dlo != dlo ? dlo : v[i];
 			for (int i = 0; i < c; i++)
-				v[i] = v[i] > dhi ? dhi : v[i];
+				v[i] = v[i] > dhi || dhi != dhi ? dhi : v[i];
 			store_d(y, at, c, v);
 		}
 	}
@@ -126,7 +128,7 @@ static const char *shape_cast(struct infer *I)
 		return NULL;
 	}
 	/* Values that are integers stay what they are in every numeric type that has them. */
-	if (!I->kin[0].yes || !to || !(dtype_is_int(to) || dtype_is_float(to) || to == DT_BOOL) ||
+	if (!I->kin[0].yes || !dtype_fixed(to) ||
 	    !(e = rule_known(I, 0, I->kin[0].n)))
 		return NULL;
 	for (int i = 0; i < I->kin[0].n; i++) {
@@ -153,6 +155,8 @@ static const char *eval_cast(struct eval *e)
 	struct tensor *y;
 	int64_t n = tensor_count(x), w[BLOCK];
 	double v[BLOCK];
+	bool infinite = dtype_is_float8(to) && !attr_int(e->n, "saturate", 1); /* numbers too large are not the largest */
+	bool whole = !infinite && (dtype_is_int(x->dtype) || x->dtype == DT_BOOL);
 
 	if (to == x->dtype) {
 		eval_view(e, 0, 0, x->rank, x->dims);
@@ -164,12 +168,15 @@ static const char *eval_cast(struct eval *e)
 	y = eval_out(e, 0, to, x->rank, x->dims);
 	for (int64_t at = 0; at < n; at += BLOCK) {
 		int c = n - at < BLOCK ? (int)(n - at) : BLOCK;
-		if (dtype_is_float(x->dtype) || (x->dtype == DT_U64 && dtype_is_float(to))) {
+		if (!whole) {
 			load_d(x, at, 1, c, v);
-			store_d(y, at, c, v);
+			for (int i = 0; i < c && infinite; i++)
+				((uint8_t *)y->data)[at + i] = double_to_f8(f8_of(to), v[i], false);
+			if (!infinite)
+				store_d(y, at, c, v);
 		} else {
 			load_i(x, at, 1, c, w);
-			store_i(y, at, c, w);
+			(x->dtype == DT_U64 ? store_u : store_i)(y, at, c, w);
 		}
 	}
 	return NULL;

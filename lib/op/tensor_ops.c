@@ -6,7 +6,7 @@
 
 bool dtype_fixed(enum dtype t)
 {
-	return dtype_is_float(t) || dtype_is_int(t) || t == DT_BOOL;
+	return dtype_is_float(t) || dtype_is_float8(t) || dtype_is_int(t) || t == DT_BOOL;
 }
 
 int64_t dtype_lowest(enum dtype t)
@@ -40,6 +40,11 @@ struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t
 		die(EX_SYSTEM, "out of memory (a tensor of more than 2^64 bytes wanted)");
 	x->data = arena_alloc(a, x->nbytes);
 	return x;
+}
+
+enum f8 f8_of(enum dtype t)
+{
+	return F8E4M3FN + (t - DT_F8E4M3FN);
 }
 
 /* Saturating; NaN gives 0. */
@@ -81,6 +86,13 @@ void load_d(const struct tensor *t, int64_t off, int64_t stride, int n, double *
 	case DT_BF16:
 		for (int i = 0; i < n; i++)
 			o[i] = bf16_to_float(((const uint16_t *)t->data)[off + i * stride]);
+		return;
+	case DT_F8E4M3FN:
+	case DT_F8E4M3FNUZ:
+	case DT_F8E5M2:
+	case DT_F8E5M2FNUZ:
+		for (int i = 0; i < n; i++)
+			o[i] = f8_to_float(f8_of(t->dtype), ((const uint8_t *)t->data)[off + i * stride]);
 		return;
 	default: BUG("elements of %s", dtype_name(t->dtype));
 	}
@@ -141,11 +153,18 @@ void store_d(struct tensor *t, int64_t off, int n, const double *v)
 #undef STORE
 	case DT_F16:
 		for (int i = 0; i < n; i++)
-			((uint16_t *)t->data)[off + i] = float_to_half((float)v[i]);
+			((uint16_t *)t->data)[off + i] = double_to_half(v[i]);
 		return;
 	case DT_BF16:
 		for (int i = 0; i < n; i++)
-			((uint16_t *)t->data)[off + i] = float_to_bf16((float)v[i]);
+			((uint16_t *)t->data)[off + i] = double_to_bf16(v[i]);
+		return;
+	case DT_F8E4M3FN:
+	case DT_F8E4M3FNUZ:
+	case DT_F8E5M2:
+	case DT_F8E5M2FNUZ:
+		for (int i = 0; i < n; i++)
+			((uint8_t *)t->data)[off + i] = double_to_f8(f8_of(t->dtype), v[i], true);
 		return;
 	default: BUG("elements of %s", dtype_name(t->dtype));
 	}
@@ -170,10 +189,22 @@ void store_i(struct tensor *t, int64_t off, int n, const int64_t *v)
 #undef STORE
 	default:
 		for (int i = 0; i < n; i++)
-			store_d(t, off + i, 1, &(double){(double)v[i]});
+			store_d(t, off + i, 1, &(double){i64_to_odd(v[i])});
 	}
 }
 /* clang-format on */
+
+void store_u(struct tensor *t, int64_t off, int n, const int64_t *v)
+{
+	if (dtype_is_int(t->dtype) || t->dtype == DT_BOOL) {
+		store_i(t, off, n, v);
+		return;
+	}
+	for (int i = 0; i < n; i++) {
+		uint64_t u = (uint64_t)v[i];
+		store_d(t, off + i, 1, &(double){t->dtype == DT_F64 ? (double)u : u64_to_odd(u)});
+	}
+}
 
 double tensor_get(const struct tensor *t, int64_t i)
 {
@@ -201,7 +232,7 @@ void tensor_random(struct tensor *t, struct rng *r, double lo, double hi)
 	int64_t n = tensor_count(t);
 
 	for (int64_t i = 0; i < n; i++) {
-		if (dtype_is_float(t->dtype))
+		if (dtype_is_float(t->dtype) || dtype_is_float8(t->dtype))
 			tensor_set(t, i, lo < hi ? lo + (hi - lo) * rng_unit(r) : rng_normal(r));
 		else
 			store_i(t, i, 1, &(int64_t){rng_range(r, (int64_t)lo, (int64_t)hi)});

@@ -48,7 +48,7 @@ static bool is_word(const char *s)
 static bool is_numbered(const char *s)
 {
 	static const char pattern[] = "^((k[0-9]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_shape[0-9]+|"
-				      "transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max|min|mod|pow|sign)_(bf|f|i|u)[0-9]+)$";
+				      "transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max|min|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+)$";
 	regex_t r;
 
 	if (regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB))

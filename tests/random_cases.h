@@ -1,0 +1,514 @@
+/* Random applications of operators as task texts (op/task.h), and contents at the edges of their types: what a kernel, an
+ * evaluator and other programs are compared on. */
+#ifndef HONE_RANDOM_CASES_H
+#define HONE_RANDOM_CASES_H
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include "common/rng.h"
+#include "op/op.h"
+
+enum case_flags {
+	EXACT = 1,   /* one rounding at most: the bits are those of the evaluator, the sign of a zero too */
+	SUMS = 2,    /* adds up: no contents that overflow on the way; errors are small against the largest */
+	NEAR = 4,    /* errors are small against 1 and the largest operand, not only against the result */
+	ZEROS = 8,   /* exact but for the sign of a zero (max and min of both zeros may be either) */
+	SMALL = 16,  /* counts, exponents: integers are small */
+	WEIGHTS = 32, /* operand 1 is finite: what it is multiplied with in the padding is left out by some, zero to others */
+};
+
+/* $T the type; $S a shape, $B one that broadcasts with it, $C one that it broadcasts with, $V its last extent; $A an axis of it, $X some (i64 literal);
+ * $K a number of the type; $F an attribute's; $b 0 or 1; $N the number of another type in ONNX; $U another type; $! what follows only half the
+ * time, up to the next blank. */
+struct case_row {
+	const char *text, *types;
+	int flags;
+};
+
+static const struct case_row case_rows[] = {
+#define FLOATS "f32 f64 f16 bf16"
+#define INTS "i8 u8 i16 u16 i32 u32 i64 u64"
+#define NUMBERS FLOATS " " INTS
+#define ALL NUMBERS " bool"
+	{"Abs $T $S", NUMBERS, EXACT},
+	{"Neg $T $S", FLOATS " i8 i16 i32 i64", EXACT},
+	{"Sign $T $S", NUMBERS, EXACT},
+	{"Ceil $T $S", FLOATS, EXACT},
+	{"Floor $T $S", FLOATS, EXACT},
+	{"Round $T $S", FLOATS, EXACT},
+	{"Sqrt $T $S", FLOATS, EXACT},
+	{"Reciprocal $T $S", FLOATS, EXACT},
+	{"Relu $T $S", FLOATS " i8 i16 i32 i64", ZEROS},
+	{"Not bool $S", "bool", EXACT},
+	{"IsNaN $T $S", FLOATS, EXACT},
+	{"IsInf{detect_negative=$b detect_positive=$b} $T $S", FLOATS, EXACT},
+	{"BitwiseNot $T $S", INTS, EXACT},
+	{"Identity $T $S", ALL, EXACT},
+	{"Exp $T $S", FLOATS, 0},
+	{"Log $T $S", FLOATS, 0},
+	{"Sin $T $S", FLOATS, NEAR},
+	{"Cos $T $S", FLOATS, NEAR},
+	{"Tan $T $S", "f32 f64", NEAR},
+	{"Tanh $T $S", FLOATS, 0},
+	{"Sigmoid $T $S", FLOATS, NEAR},
+	{"Erf $T $S", FLOATS, 0},
+	{"Sinh $T $S", FLOATS, 0},
+	{"Cosh $T $S", FLOATS, 0},
+	{"Asinh $T $S", FLOATS, 0},
+	{"Atan $T $S", FLOATS, 0},
+	{"Acos $T $S", FLOATS, NEAR},
+	{"Asin $T $S", FLOATS, 0},
+	{"Acosh $T $S", FLOATS, 0},
+	{"Atanh $T $S", FLOATS, 0},
+	{"Softplus $T $S", FLOATS, NEAR},
+	{"Softsign $T $S", FLOATS, 0},
+	{"Mish $T $S", FLOATS, NEAR},
+	{"Gelu $T $S", FLOATS, NEAR},
+	{"Gelu{approximate=tanh} $T $S", FLOATS, NEAR},
+	{"HardSwish $T $S", FLOATS, NEAR},
+	{"HardSigmoid{alpha=$F beta=$F} $T $S", FLOATS, NEAR},
+	{"Elu{alpha=$F} $T $S", FLOATS, NEAR},
+	{"Celu{alpha=$P} $T $S", "f32", NEAR},
+	{"Selu{alpha=$F gamma=$F} $T $S", FLOATS, NEAR},
+	{"LeakyRelu{alpha=$F} $T $S", FLOATS, 0},
+	{"ThresholdedRelu{alpha=$F} $T $S", FLOATS, EXACT},
+	{"Shrink{bias=$F lambd=$P} $T $S", NUMBERS, 0},
+	{"Swish{alpha=$F} $T $S", FLOATS, NEAR},
+	{"Add $T $S $B", NUMBERS, EXACT},
+	{"Sub $T $S $B", NUMBERS, EXACT},
+	{"Mul $T $S $B", NUMBERS, EXACT},
+	{"Div $T $S $B", NUMBERS, EXACT},
+	{"Add $T $S $K", NUMBERS, EXACT},
+	{"Mul $T $S $K", NUMBERS, EXACT},
+	{"Sub $T $K $S", NUMBERS, EXACT},
+	{"Div $T $S $K", NUMBERS, EXACT},
+	{"Div $T $K $S", NUMBERS, EXACT},
+	{"Max $T $S $B $B", NUMBERS, ZEROS},
+	{"Min $T $S $B $B", NUMBERS, ZEROS},
+	{"Max $T $S $K", NUMBERS, ZEROS},
+	{"Sum $T $S $B $B", FLOATS, SUMS},
+	{"Mean $T $S $B $B", FLOATS, SUMS},
+	{"Mod $T $S $B", INTS, EXACT},
+	{"Mod $T $S $K", INTS, EXACT},
+	{"Mod{fmod=1} $T $S $B", NUMBERS, EXACT},
+	{"Mod $T $S $B", FLOATS, EXACT},
+	{"Mod{fmod=1} $T $S $K", NUMBERS, EXACT},
+	{"Mod $T $S $K", FLOATS, EXACT},
+	{"Pow $T $S $B", "f32 f64 f16 bf16 i32 i64 u32 u64 i8 u8", SMALL},
+	{"Pow $T $S $K", "f32 f64 f16 bf16 i32 i64", SMALL},
+	{"Pow $T $S $E=2", "f32 f64 f16 bf16 i32 i64", 0},
+	{"Pow $T $S $E=3", "f32 f64 f16 bf16 i32 i64", 0},
+	{"Pow $T $S $E=1", "f32 f64 f16 bf16 i32 i64", EXACT},
+	{"Pow $T $S $E=0", "f32 f64 f16 bf16 i32 i64", EXACT},
+	{"Pow $T $S $E=-1", "f32 f64 f16 i32 i64", 0},
+	{"Pow $T $S $E=-2", "f32 f64 f16 i32 i64", 0},
+	{"Pow $T $S f32=0.5", "f32 f64 f16 bf16 i32 i64", 0},
+	{"Pow $T $S f32=-0.5", "f32 f64 f16 bf16", 0},
+	{"Pow $T $S f32 $B", "f32 f64 f16 i32 i64", SMALL},
+	{"Pow $T $S i32 $B", "f32 f64 i32 i64 u8 u64", SMALL},
+	{"Pow $T $S u64 $B", "f32 i32 i64 u64", SMALL},
+	{"PRelu $T $S $B", FLOATS " i32 u32 i64 u64", 0},
+	{"Equal $T $S $B", ALL, EXACT},
+	{"Less $T $S $B", NUMBERS, EXACT},
+	{"LessOrEqual $T $S $B", NUMBERS, EXACT},
+	{"Greater $T $S $B", NUMBERS, EXACT},
+	{"GreaterOrEqual $T $S $B", NUMBERS, EXACT},
+	{"Less $T $S $K", NUMBERS, EXACT},
+	{"And bool $S $B", "bool", EXACT},
+	{"Or bool $S $B", "bool", EXACT},
+	{"Xor bool $S $B", "bool", EXACT},
+	{"BitwiseAnd $T $S $B", INTS, EXACT},
+	{"BitwiseOr $T $S $B", INTS, EXACT},
+	{"BitwiseXor $T $S $B", INTS, EXACT},
+	{"BitShift{direction=LEFT} $T $S $B", INTS, EXACT},
+	{"BitShift{direction=RIGHT} $T $S $B", INTS, EXACT},
+	{"Where bool $S $T $S $B", ALL, EXACT},
+	{"Clip $T $S $K $K", NUMBERS, ZEROS},
+	{"Clip $T $S _ $K", NUMBERS, ZEROS},
+	{"Clip $T $S scalar scalar", NUMBERS, ZEROS},
+	{"Cast{to=$N} $T $S", ALL " f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz", EXACT},
+	{"Cast{to=$N} $T $S", ALL, EXACT},
+	{"Cast{saturate=0 to=$8} $T $S", FLOATS, EXACT},
+	{"CastLike $T $S $U 1", ALL, EXACT},
+	{"Cast{to=$N} $T $S; Cast{to=$M} %0", ALL, EXACT},
+	{"Cast{to=16} $T $S; Cast{to=1} %0", "f32 f64 f16 i32 i64", EXACT},
+	{"Cast{to=10} $T $S; Cast{to=1} %0", "f32 f64 i32 i64", EXACT},
+	{"Cast{to=16} $T $S; Neg %0; Cast{to=1} %1; Abs %2", "f32 f64 f16", EXACT},
+	{"Mul $T $S $B; Neg %0", "f32 f64 f16", EXACT},
+	{"Abs $T $S; Cast{to=$N} %0; Cast{to=$M} %1", NUMBERS, EXACT},
+	{"ArgMax{axis=$A keepdims=$b select_last_index=$b} $T $S", NUMBERS, EXACT},
+	{"ArgMin{axis=$A keepdims=$b select_last_index=$b} $T $S", NUMBERS, EXACT},
+	{"ReduceMax{keepdims=$b} $T $S $X", FLOATS " i8 u8 i32 u32 i64 u64 bool", ZEROS},
+	{"ReduceMin{keepdims=$b} $T $S $X", FLOATS " i8 u8 i32 u32 i64 u64 bool", ZEROS},
+	{"ReduceSum{keepdims=$b} $T $S $X", FLOATS " i32 u32 i64 u64", SUMS},
+	{"ReduceProd{keepdims=$b} $T $S $X", FLOATS " i32 u32 i64 u64", SUMS | SMALL},
+	{"ReduceMean{keepdims=$b} $T $S $X", FLOATS " i32 u32 i64 u64", SUMS},
+	{"ReduceL1{keepdims=$b} $T $S $X", FLOATS " i32 u32 i64 u64", SUMS},
+	{"ReduceL2{keepdims=$b} $T $S $X", FLOATS " i32 i64", SUMS | SMALL},
+	{"ReduceSumSquare{keepdims=$b} $T $S $X", FLOATS " i32 u32 i64 u64", SUMS},
+	{"ReduceLogSum{keepdims=$b} $T $S $X", FLOATS, SUMS},
+	{"ReduceLogSumExp{keepdims=$b} $T $S $X", FLOATS, SUMS},
+	{"ReduceSum{noop_with_empty_axes=1} $T $S", FLOATS " i32 i64", ZEROS},
+	{"ReduceSumSquare{noop_with_empty_axes=1} $T $S", FLOATS " i32 i64", SUMS},
+	{"Softmax{axis=$A} $T $S", FLOATS, SUMS},
+	{"LogSoftmax{axis=$A} $T $S", FLOATS, SUMS},
+	{"Hardmax{axis=$A} $T $S", FLOATS, EXACT},
+	{"LpNormalization{axis=$A p=2} $T $S", FLOATS, SUMS},
+	{"CumSum{exclusive=$b reverse=$b} $T $S i64=$a", FLOATS " i32 u32 i64 u64", SUMS},
+	{"CumProd{exclusive=$b reverse=$b} $T $S i64=$a", FLOATS " i32 i64", SUMS | SMALL},
+	{"LayerNormalization{axis=$A} $T $S $R", FLOATS, SUMS},
+	{"RMSNormalization{axis=$A} $T $S $R", FLOATS, SUMS},
+	{"Transpose{perm=$Y} $T $S", ALL, EXACT},
+	{"Tile $T $S i64=$Q", ALL, EXACT},
+	{"Expand $T $S i64=$W", ALL, EXACT},
+	{"Flatten{axis=$A} $T $S", ALL, EXACT},
+	{"Unsqueeze $T $S i64=0,", ALL, EXACT},
+	{"Reshape $T $S i64=-1,", ALL, EXACT},
+	{"Concat{axis=$A} $T $S $S", ALL, EXACT},
+	{"TopK{axis=$A largest=$b} $T $S i64=1, -> %0 %0.1", NUMBERS, EXACT},
+	{"NonZero $T $S", ALL, EXACT},
+	{"Shape $T $S", ALL, EXACT},
+	{"QuantizeLinear $T $S $T=0.1 u8=128", "f32 f16", 0},
+	{"QuantizeLinear f32 $S f32=0.3 i8=-3", "f32", 0},
+	{"DequantizeLinear u8 $S f32=0.1 u8=128", "u8", 0},
+	{"DequantizeLinear i32 $S f32=0.1", "i32", 0},
+	{"Trilu{upper=$b} $T 3x5", ALL, EXACT},
+	{"Trilu{upper=$b} $T 2x4x3 i64=-1", ALL, EXACT},
+#undef ALL
+#undef NUMBERS
+#undef INTS
+#undef FLOATS
+};
+
+struct random_case {
+	struct arena *a;
+	struct rng rng;
+	enum dtype type, other, third;
+	int rank;
+	int64_t dims[4];
+	int flags;
+};
+
+static int64_t pick(struct random_case *c, int64_t lo, int64_t hi)
+{
+	return rng_range(&c->rng, lo, hi);
+}
+
+static enum dtype pick_type(struct random_case *c, const char *types)
+{
+	int n = 1;
+	for (const char *p = types; *p; p++)
+		n += *p == ' ';
+	for (n = (int)pick(c, 0, n - 1); n; n--)
+		types = strchr(types, ' ') + 1;
+	return dtype_parse(types, strcspn(types, " "));
+}
+
+static const enum dtype case_types[] = {DT_F32, DT_F64, DT_F16, DT_BF16, DT_I8, DT_U8, DT_I16, DT_U16, DT_I32, DT_U32, DT_I64, DT_U64, DT_BOOL,
+					DT_F8E4M3FN, DT_F8E4M3FNUZ, DT_F8E5M2, DT_F8E5M2FNUZ};
+
+static double edge_float(struct random_case *c, enum dtype t)
+{
+	static const double all[] = {0, -0.0, 1, -1, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3, 7, -7, 0.1, 1.0 / 3, 100, -100, 255, 256, 300};
+	static const double far[] = {1e-3, 88.7, 89.1, -87.4, -104, 709.5, -745, 3.14159265, 127.5, -128.5, 32768, 65504, 65520, 0x1p24 + 1, 0x1p31, 0x1p32, -0x1p31, 0x1p53 + 2, 0x1p62, 0x1p63, -0x1p63, 0x1.8p63, 0x1p64, 1e10, -1e10,
+				     1e20, 1e-20, -1e-30, 3e38, -3e38, FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN, 1e-40, -1e-42, 0x1p-149, DBL_MAX, 1e-308, 5e-324, 448, 464, 480, 240, 57344, 61440, 0x1p-9, 0x1p-10, 0x1p-24, 0x1p-25, 1.00390625, 1.01171875};
+	int64_t k = pick(c, 0, 9);
+	double v = k < 3 ? all[pick(c, 0, sizeof all / sizeof *all - 1)] : k < 6 ? far[pick(c, 0, sizeof far / sizeof *far - 1)] : rng_normal(&c->rng) * (k == 6 ? 30 : k == 7 ? 0.1 : 1);
+
+	if (k == 9)
+		v = (double[]){INFINITY, -INFINITY, NAN}[pick(c, 0, 2)];
+	if (c->flags & SUMS && !(fabs(v) <= 300 && (fabs(v) >= 1e-3 || v == 0)))
+		v = pick(c, 0, 3) ? rng_normal(&c->rng) : isfinite(v) ? 1 : v;
+	return v;
+}
+
+static int64_t edge_int(struct random_case *c, enum dtype t)
+{
+	static const int64_t some[] = {0, 1, -1, 2, -2, 3, 5, 7, -7, 8, 10, 31, 32, 33, 63, 64, 65, 100, 127, 128, -128, 255, 256, 32767, 65535, (1 << 24) + 1, INT32_MAX, INT32_MIN, UINT32_MAX, (INT64_C(1) << 53) + 1, -(INT64_C(1) << 53) - 1};
+	int bits = 8 * (int)dtype_size(t);
+	int64_t highest = dtype_is_signed(t) ? INT64_MAX >> (64 - bits) : bits == 64 ? -1 : (INT64_C(1) << bits) - 1;
+
+	switch (pick(c, 0, c->flags & SMALL ? 2 : 5)) {
+	case 0: return pick(c, 0, 3);
+	case 1: return pick(c, dtype_is_signed(t) ? -9 : 0, 9);
+	case 2: return c->flags & SMALL ? pick(c, 0, 70) : some[pick(c, 0, sizeof some / sizeof *some - 1)];
+	case 3: return some[pick(c, 0, sizeof some / sizeof *some - 1)];
+	case 4: return highest + pick(c, -1, 1); /* wraps to the lowest */
+	default: return (int64_t)rng_u64(&c->rng);
+	}
+}
+
+/* Contents at the edges. */
+static void edge_fill(struct random_case *c, struct tensor *t, size_t operand)
+{
+	bool plain = pick(c, 0, 7) == 0 || (c->flags & WEIGHTS && operand == 1);
+
+	for (int64_t i = 0; i < tensor_count(t); i++) {
+		uint64_t v = (uint64_t)edge_int(c, dtype_is_int(t->dtype) ? t->dtype : DT_I8);
+		void *p = (char *)t->data + (size_t)i * dtype_size(t->dtype);
+		if (t->dtype == DT_BOOL)
+			*(uint8_t *)p = v & 1;
+		else if (dtype_is_int(t->dtype))
+			memcpy(p, &v, dtype_size(t->dtype));
+		else
+			tensor_set(t, i, plain ? rng_normal(&c->rng) : edge_float(c, t->dtype));
+	}
+}
+
+static const char *shape_text(struct random_case *c, int rank, const int64_t *dims)
+{
+	const char *s = rank ? "" : "scalar";
+	for (int i = 0; i < rank; i++)
+		s = arena_printf(c->a, "%s%s%lld", s, i ? "x" : "", (long long)dims[i]);
+	return s;
+}
+
+static const char *list_text(struct random_case *c, int n, const int64_t *v)
+{
+	const char *s = "";
+	for (int i = 0; i < n; i++)
+		s = arena_printf(c->a, "%s%lld%s", s, (long long)v[i], i + 1 < n || n == 1 ? "," : "");
+	return s;
+}
+
+static const char *number_text(struct random_case *c, enum dtype t)
+{
+	if (dtype_is_int(t) || t == DT_BOOL) {
+		int bits = 8 * (int)dtype_size(t);
+		int64_t v = t == DT_BOOL ? pick(c, 0, 1) : edge_int(c, t);
+		if (t == DT_U64)
+			return arena_printf(c->a, "=%llu", (unsigned long long)v);
+		v = dtype_is_signed(t) ? (int64_t)((uint64_t)v << (64 - bits)) >> (64 - bits) : (int64_t)((uint64_t)v << (64 - bits) >> (64 - bits));
+		return arena_printf(c->a, "=%lld", (long long)v);
+	}
+	double v = edge_float(c, t);
+	struct tensor *x = tensor_new(c->a, t, 0, NULL);
+	tensor_set(x, 0, v);
+	return arena_printf(c->a, "=%.17g", tensor_get(x, 0) != tensor_get(x, 0) ? NAN : tensor_get(x, 0));
+}
+
+static void pick_shape(struct random_case *c, int least)
+{
+	bool empty = pick(c, 0, 15) == 0;
+
+	c->rank = (int)pick(c, least, 4);
+	for (int i = 0; i < c->rank; i++)
+		c->dims[i] = pick(c, 1, c->rank < 3 ? 40 : c->rank == 3 ? 9 : 5);
+	if (empty && c->rank)
+		c->dims[pick(c, 0, c->rank - 1)] = 0;
+}
+
+static const char *token(struct random_case *c, char k)
+{
+	int64_t v[8];
+	int n = 0, skip;
+
+	switch (k) {
+	case 'T': return dtype_name(c->type);
+	case 'U': return dtype_name(c->other);
+	case 'N': return arena_printf(c->a, "%d", dtype_to_onnx(c->other));
+	case 'M': return arena_printf(c->a, "%d", dtype_to_onnx(c->third));
+	case '8': return arena_printf(c->a, "%lld", (long long)pick(c, 17, 20));
+	case 'S': return shape_text(c, c->rank, c->dims);
+	case 'B':
+		skip = (int)pick(c, 0, 2) ? 0 : (int)pick(c, 0, c->rank);
+		for (int i = skip; i < c->rank; i++)
+			v[n++] = pick(c, 0, 3) ? c->dims[i] : 1;
+		return shape_text(c, n, v);
+	case 'K': return number_text(c, c->type);
+	case 'E': return dtype_name(pick(c, 0, 1) ? c->type : pick(c, 0, 1) ? DT_I64 : DT_F32);
+	case 'F': return (const char *[]){"0.5", "1", "0.2", "-0.3", "2", "1.5", "0", "0.01"}[pick(c, 0, 7)];
+	case 'P': return (const char *[]){"0.5", "1", "0.2", "2", "1.5", "0.01"}[pick(c, 0, 5)];
+	case 'b': return pick(c, 0, 1) ? "1" : "0";
+	case 'A':
+	case 'a':
+		return arena_printf(c->a, "%lld", (long long)pick(c, -c->rank, c->rank - 1));
+	case 'X':
+		for (int i = 0; i < c->rank; i++)
+			if (pick(c, 0, 1))
+				v[n++] = pick(c, 0, 1) ? i : i - c->rank;
+		return n ? arena_printf(c->a, "i64=%s", list_text(c, n, v)) : pick(c, 0, 1) ? "" : "0=";
+	case 'Y':
+		for (int i = 0; i < c->rank; i++)
+			v[i] = i;
+		for (int i = c->rank - 1; i > 0; i--) {
+			int j = (int)pick(c, 0, i);
+			int64_t x = v[i];
+			v[i] = v[j];
+			v[j] = x;
+		}
+		return arena_printf(c->a, "%.*s", (int)strlen(list_text(c, c->rank, v)) - (c->rank == 1), list_text(c, c->rank, v));
+	case 'Q':
+		for (int i = 0; i < c->rank; i++)
+			v[i] = pick(c, 0, 5) ? pick(c, 1, 3) : 0;
+		return list_text(c, c->rank, v);
+	case 'W':
+		for (int i = 0; i < c->rank; i++)
+			v[i] = c->dims[i] == 1 ? pick(c, 1, 4) : pick(c, 0, 1) ? c->dims[i] : 1;
+		return list_text(c, c->rank, v);
+	default: return "";
+	}
+}
+
+static const char *from_row(struct random_case *c, const struct case_row *r)
+{
+	const char *s = "", *p = r->text, *q;
+	bool ranked = strpbrk(p, "$") && (strstr(p, "$A") || strstr(p, "$a") || strstr(p, "$Y") || strstr(p, "$Q") || strstr(p, "$W"));
+
+	c->type = pick_type(c, r->types);
+	c->flags = r->flags;
+	c->other = case_types[pick(c, 0, sizeof case_types / sizeof *case_types - 1)];
+	c->third = case_types[pick(c, 0, sizeof case_types / sizeof *case_types - 1)];
+	pick_shape(c, ranked);
+	int64_t axis = c->rank ? pick(c, 0, c->rank - 1) : 0;
+	for (; (q = strchr(p, '$')); p = q + 2) {
+		const char *t = token(c, q[1]);
+		if (q[1] == 'A' && strstr(r->text, "$R"))
+			t = arena_printf(c->a, "%lld", (long long)axis);
+		if (q[1] == 'R')
+			t = shape_text(c, c->rank - (int)axis, c->dims + axis);
+		s = arena_printf(c->a, "%s%.*s%s", s, (int)(q - p), p, t);
+	}
+	return arena_printf(c->a, "%s%s", s, p);
+}
+
+/* ---- operators with windows, matrices, places ---- */
+
+static const char *ints_attr(struct random_case *c, const char *name, int n, int64_t lo, int64_t hi)
+{
+	int64_t v[8];
+	for (int i = 0; i < n; i++)
+		v[i] = pick(c, lo, hi);
+	const char *l = list_text(c, n, v);
+	return arena_printf(c->a, " %s=%.*s", name, (int)strlen(l) - (n == 1), l);
+}
+
+static const char *window_case(struct random_case *c)
+{
+	static const char *const ops[] = {"MaxPool", "AveragePool", "LpPool", "Conv", "ConvTranspose"};
+	int op = (int)pick(c, 0, 4), n = (int)pick(c, 1, 2);
+	int64_t dims[4] = {pick(c, 1, 2), pick(c, 1, 6)}, k[2], group = 1;
+	const char *attr = "", *kernel;
+
+	c->flags = op == 0 ? ZEROS : op < 3 ? SUMS : SUMS | WEIGHTS;
+	c->type = pick_type(c, op == 0 ? "f32 f64 f16 bf16 i8 u8" : "f32 f64 f16 bf16");
+	for (int i = 0; i < n; i++) {
+		k[i] = pick(c, 1, 3);
+		dims[2 + i] = pick(c, 5, 11);
+	}
+	const char *l = list_text(c, n, k);
+	kernel = arena_printf(c->a, "kernel_shape=%.*s", (int)strlen(l) - (n == 1), l);
+	if (pick(c, 0, 1))
+		attr = arena_printf(c->a, "%s%s", attr, ints_attr(c, "strides", n, 1, 3));
+	if (pick(c, 0, 2) == 0)
+		attr = arena_printf(c->a, "%s%s", attr, ints_attr(c, "dilations", n, 1, 2));
+	if (op < 3 && pick(c, 0, 2) == 0)
+		attr = arena_printf(c->a, "%s ceil_mode=1", attr);
+	if (pick(c, 0, 1))
+		attr = arena_printf(c->a, "%s%s", attr, ints_attr(c, "pads", 2 * n, 0, 0 + (k[0] > 1 && (n == 1 || k[1] > 1))));
+	if (op == 1)
+		attr = arena_printf(c->a, "%s count_include_pad=%lld", attr, (long long)pick(c, 0, 1));
+	if (op == 2)
+		attr = arena_printf(c->a, "%s p=%lld", attr, (long long)pick(c, 1, 3));
+	if (op < 3)
+		return arena_printf(c->a, "%s{%s%s} %s %s", ops[op], kernel, attr, dtype_name(c->type), shape_text(c, 2 + n, dims));
+	if (pick(c, 0, 2) == 0)
+		group = dims[1];
+	int64_t out = group * pick(c, 1, 9 / group), w[4] = {op == 3 ? out : dims[1], op == 3 ? dims[1] / group : out / group, k[0], k[1]};
+	return arena_printf(c->a, "%s{%s%s group=%lld} %s %s %s%s %s", ops[op], kernel, attr, (long long)group, dtype_name(c->type), shape_text(c, 2 + n, dims),
+			    shape_text(c, 2 + n, w), pick(c, 0, 1) ? "c" : "", pick(c, 0, 1) ? shape_text(c, 1, &out) : "");
+}
+
+static const char *matrix_case(struct random_case *c)
+{
+	int64_t m = pick(c, 1, 20), n = pick(c, 1, 20), k = pick(c, 0, 9) ? pick(c, 1, 33) : 0, b = pick(c, 1, 3);
+	const char *t;
+
+	c->flags = SUMS;
+	c->type = pick_type(c, "f32 f64 f16 bf16 i32 u32 i64 u64");
+	t = dtype_name(c->type);
+	switch (pick(c, 0, 5)) {
+	case 0: return arena_printf(c->a, "MatMul %s %lldx%lld %lldx%lld", t, (long long)m, (long long)k, (long long)k, (long long)n);
+	case 1: return arena_printf(c->a, "MatMul %s %lldx%lldx%lld %lldx%lldx%lld", t, (long long)b, (long long)m, (long long)k, (long long)(pick(c, 0, 1) ? b : 1), (long long)k, (long long)n);
+	case 2: return arena_printf(c->a, "MatMul %s %lld %lldx%lld", t, (long long)k, (long long)k, (long long)n);
+	case 3: return arena_printf(c->a, "MatMulInteger %s %lldx%lld %s %lldx%lld %s", "u8", (long long)m, (long long)k, "i8", (long long)k, (long long)n, pick(c, 0, 1) ? "u8=128 i8=-3" : "");
+	case 4: return arena_printf(c->a, "Gemm{alpha=0.5 beta=2 transA=1} %s %lldx%lld %lldx%lld %lld", t, (long long)k, (long long)m, (long long)k, (long long)n, (long long)n);
+	default: return arena_printf(c->a, "Gemm{transB=1} %s %lldx%lld %lldx%lld", t, (long long)m, (long long)k, (long long)n, (long long)k);
+	}
+}
+
+static const char *place_case(struct random_case *c)
+{
+	const char *t;
+	int64_t axis, v[8], e, n = pick(c, 1, 4);
+
+	pick_shape(c, 1);
+	for (int i = 0; i < c->rank; i++)
+		c->dims[i] += !c->dims[i];
+	c->flags = EXACT;
+	c->type = pick_type(c, "f32 f64 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 bool");
+	t = dtype_name(c->type);
+	axis = pick(c, 0, c->rank - 1);
+	e = c->dims[axis];
+	for (int i = 0; i < n; i++)
+		v[i] = pick(c, -e, e - 1);
+	const char *s = shape_text(c, c->rank, c->dims), *l = list_text(c, (int)n, v);
+	switch (pick(c, 0, 9)) {
+	case 0: return arena_printf(c->a, "Gather{axis=%lld} %s %s i64=%s", (long long)axis, t, s, l);
+	case 1: return arena_printf(c->a, "Gather{axis=%lld} %s %s %s", (long long)axis, t, s, arena_printf(c->a, "i32=%lld", (long long)v[0]));
+	case 2: {
+		int64_t start = pick(c, -e - 2, e + 2), step = pick(c, 0, 1) ? pick(c, 1, 3) : -pick(c, 1, 3), end = pick(c, 0, 3) ? pick(c, -e - 2, e + 2) : step > 0 ? INT64_MAX : INT64_MIN;
+		return arena_printf(c->a, "Slice %s %s i64=%lld, =%lld, =%lld, =%lld,", t, s, (long long)start, (long long)end, (long long)axis, (long long)step);
+	}
+	case 3: {
+		static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
+		int mode = (int)pick(c, 0, 3);
+		int64_t pads[8];
+		for (int i = 0; i < 2 * c->rank; i++)
+			pads[i] = mode == 2 ? pick(c, 0, c->dims[i % c->rank] - 1 < 3 ? c->dims[i % c->rank] - 1 : 3) : pick(c, 0, 3);
+		return arena_printf(c->a, "Pad{mode=%s} %s %s i64=%s %s", modes[mode], t, s, list_text(c, 2 * c->rank, pads), mode || pick(c, 0, 1) ? "" : arena_printf(c->a, "%s%s", t, number_text(c, c->type)));
+	}
+	case 4: return arena_printf(c->a, "%s{blocksize=2 mode=%s} %s 2x4x4x6", pick(c, 0, 1) ? "SpaceToDepth" : "DepthToSpace", pick(c, 0, 1) ? "CRD" : "DCR", t);
+	case 5: return arena_printf(c->a, "Split{axis=%lld num_outputs=2}*2 %s %s -> %%0 %%0.1", (long long)axis, t, s);
+	case 6: return arena_printf(c->a, "ScatterElements{axis=0 reduction=%s} %s 7 i64=1,3,-1,3 %s 4", (const char *[]){"none", "add", "mul", "max", "min"}[c->type == DT_BOOL ? 0 : pick(c, 0, 4)], t, t);
+	case 7: return arena_printf(c->a, "GatherElements{axis=0} %s 5x3 i64 2x3=0,1,-1,4,2,-5", t);
+	case 8: return arena_printf(c->a, "GatherND %s 4x3x2 i64 2x2=0,1,-1,2", t);
+	default:
+		c->type = pick_type(c, "f32 f64 f16");
+		c->flags = SUMS;
+		return arena_printf(c->a, "Resize{mode=%s coordinate_transformation_mode=%s%s} %s 1x2x5x4 _ f32=1,1,%s", (const char *[]){"nearest", "linear", "cubic"}[pick(c, 0, 2)],
+				    (const char *[]){"asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"}[pick(c, 0, 3)], pick(c, 0, 1) ? " nearest_mode=floor" : "", dtype_name(c->type),
+				    (const char *[]){"2,2", "1,3", "2,0.5", "1.6,2"}[pick(c, 0, 3)]);
+	}
+}
+
+static const char *norm_case(struct random_case *c)
+{
+	const char *t;
+
+	c->flags = SUMS;
+	c->type = pick_type(c, "f32 f64 f16 bf16");
+	t = dtype_name(c->type);
+	switch (pick(c, 0, 6)) {
+	case 0: return arena_printf(c->a, "InstanceNormalization %s 2x3x5x4 3 3", t);
+	case 1: return arena_printf(c->a, "GroupNormalization{num_groups=2} %s 2x6x5 6 6", t);
+	case 2: return arena_printf(c->a, "GlobalAveragePool %s 2x3x5x4", t);
+	case 3: return arena_printf(c->a, "GlobalMaxPool %s 2x3x5x4", t);
+	case 4: return arena_printf(c->a, "LRN{size=3} %s 1x5x4x3", t);
+	case 5: return arena_printf(c->a, "MeanVarianceNormalization %s 2x3x4x5", t);
+	default: return arena_printf(c->a, "GlobalLpPool{p=2} %s 2x3x7", t);
+	}
+}
+
+/* Case number n: its text and the flags of its comparison in *c. */
+static const char *random_case(struct random_case *c, uint64_t n, struct arena *a)
+{
+	enum { ROWS = sizeof case_rows / sizeof *case_rows };
+
+	*c = (struct random_case){.a = a, .rng = {n * 0x9e3779b97f4a7c15u + 77}};
+	int64_t k = pick(c, 0, ROWS + 39);
+	if (k < ROWS)
+		return from_row(c, &case_rows[k]);
+	return k < ROWS + 10 ? window_case(c) : k < ROWS + 18 ? matrix_case(c) : k < ROWS + 34 ? place_case(c) : norm_case(c);
+}
+#endif
