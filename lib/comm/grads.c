@@ -4,6 +4,7 @@
 #include "comm/lines.h"
 #include "common/msg.h"
 #include "common/outfile.h"
+#include "common/shown.h"
 
 static const double bytes_max = 0x1p53; /* up to here sums of whole numbers are exact */
 
@@ -58,7 +59,7 @@ void grads_write(const struct grads *g, const char *path)
 	if (g->forward > 0)
 		fprintf(o.f, "# forward %.3f\n", g->forward);
 	for (size_t i = 0; i < g->at.n; i++)
-		fprintf(o.f, "%s\t%.0f\t%.3f\n", g->at.a[i].name, g->at.a[i].bytes, g->at.a[i].ready);
+		fprintf(o.f, "%s\t%.0f\t%.3f\n", shown(g->at.a[i].name), g->at.a[i].bytes, g->at.a[i].ready);
 	outfile_close(&o);
 }
 

@@ -50,6 +50,19 @@ void put_shown(FILE *f, const char *s)
 	}
 }
 
+void put_shown_lines(FILE *f, const char *s)
+{
+	for (; *s; s += *s ? 1 : 0) {
+		size_t n = strcspn(s, "\n\t");
+		char *part = xprintf("%.*s", (int)n, s);
+		put_shown(f, part);
+		free(part);
+		s += n;
+		if (*s)
+			putc(*s, f);
+	}
+}
+
 const char *shown(const char *s)
 {
 	static __thread char *kept[SHOWN_KEPT];

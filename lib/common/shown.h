@@ -3,11 +3,13 @@
 #define HONE_SHOWN_H
 #include <stdio.h>
 #include "common/arena.h"
+#include "common/shown.h"
 
 /* Bytes of the UTF-8 character at p, where p has n; 0: none stands there. */
 int utf8_length(const char *p, size_t n);
 /* The same for a character that a terminal prints and does nothing else with: no control character (those of ASCII, DEL, C1),
- * no end of a line, none that changes the direction of writing. 0: such a byte is to be escaped. */
+ * no end of a line, none that changes the direction of writing. 0: such a byte is to be escaped.
+ * Of text that ends in NUL, n may be 4. */
 int shown_length(const char *p, size_t n);
 
 /* s with \xNN for each byte that shown_length refuses: one line that can do nothing to a terminal. s itself where that is all
@@ -15,6 +17,8 @@ int shown_length(const char *p, size_t n);
 enum { SHOWN_KEPT = 16 };
 const char *shown(const char *s);
 void put_shown(FILE *f, const char *s);
+/* The same for text of several lines, which stay lines; tabs stay, too. */
+void put_shown_lines(FILE *f, const char *s);
 
 /* s as one word of a POSIX shell. */
 const char *shell_word(const char *s, struct arena *a);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/msg.h"
+#include "common/shown.h"
 #include "graph/module.h"
 
 static const struct {
@@ -141,7 +142,7 @@ const char *type_str(const struct module *m, const struct type *t, struct arena 
 		fprintf(f, "%s%s", i ? "," : "", poly_str(m->dims, t->dims[i], a));
 	putc(']', f);
 	if (t->layout)
-		fprintf(f, "{%s}", sym_str(t->layout));
+		fprintf(f, "{%s}", shown(sym_str(t->layout)));
 	fclose(f);
 	const char *s = arena_str(a, text);
 	free(text);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "common/shown.h"
 #include "graph/pass.h"
 
 const char *node_where(struct module *m, node_id id, struct arena *a)
@@ -14,7 +15,7 @@ const char *node_where(struct module *m, node_id id, struct arena *a)
 	for (uint32_t i = 0; !name && i < n->nout; i++)
 		if (n->out[i])
 			name = val(m, n->out[i])->name;
-	return arena_printf(a, "%s/%s (%s)", *g ? g : "main", name ? sym_str(name) : "?", op);
+	return arena_printf(a, "%s/%s (%s)", *g ? shown(g) : "main", name ? shown(sym_str(name)) : "?", shown(op));
 }
 
 noreturn void graph_die(struct module *m, node_id n, const char *fmt, ...)

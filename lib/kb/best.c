@@ -146,7 +146,7 @@ static const char *in_words(const struct kb *k, const struct kb_record *r, const
 	digest_hex(r->id, hex);
 	return arena_printf(a, "%.12s: %.4f of %s's time (%.4f .. %.4f)%s, %s", hex, kb_number(r, "ratio"),
 			    base && kb_get_field(r, "base") && !is(r, "base", base) ? "an older default" : "the default", kb_number(r, "lo"),
-			    kb_number(r, "hi"), known ? "" : arena_printf(a, ", mean %.4f", worth), kb_layer_path(k, r->layer));
+			    kb_number(r, "hi"), known ? "" : arena_printf(a, ", mean %.4f", worth), kb_shown(kb_layer_path(k, r->layer), a));
 }
 
 static int by_rank(const void *x, const void *y)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/progress.h"
+#include "common/shown.h"
 #include "ge-emit.h"
 
 extern char **environ;
@@ -108,7 +109,7 @@ static noreturn void failed(const char *what)
 	if ((pread(said, text, (size_t)st.st_size, 0) > 0 && strstr(text, strerror(ENOSPC))) ||
 	    (statvfs(place, &fs) == 0 && fs.f_bavail < LITTLE / fs.f_frsize))
 		die(EX_IO, "%s: %s", what, strerror(ENOSPC));
-	fputs(text, stderr);
+	put_shown_lines(stderr, text);
 	die(EX_BUG, "%s failed; its messages are above", what);
 }
 

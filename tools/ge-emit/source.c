@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/outfile.h"
+#include "common/shown.h"
 #include "ge-emit.h"
 #include "graph/pass.h"
 #include "loop/emit.h"
@@ -120,13 +121,14 @@ void emit_functions(struct emission *e)
 static void put_string(FILE *f, const char *s)
 {
 	fputc('"', f);
-	for (; *s; s++) {
+	for (int k; *s; s += k ? k : 1) {
+		k = shown_length(s, 4);
 		if (*s == '"' || *s == '\\')
 			fprintf(f, "\\%c", *s);
-		else if ((unsigned char)*s < ' ' || *s == 0x7f || *s == '?')
+		else if (k == 0 || *s == '?') /* trigraphs */
 			fprintf(f, "\\%03o", (unsigned char)*s);
 		else
-			fputc(*s, f);
+			fwrite(s, 1, (size_t)k, f);
 	}
 	fputc('"', f);
 }
@@ -134,8 +136,13 @@ static void put_string(FILE *f, const char *s)
 /* Inside a comment: names come from files. */
 static void put_comment(FILE *f, const char *s)
 {
-	for (; *s; s++)
-		fputc((unsigned char)*s < ' ' || *s == 0x7f || (*s == '*' && s[1] == '/') ? '?' : *s, f);
+	for (int k; *s; s += k ? k : 1) {
+		k = shown_length(s, 4);
+		if (k == 0 || (*s == '*' && s[1] == '/') || (*s == '/' && s[1] == '*'))
+			fputc('?', f);
+		else
+			fwrite(s, 1, (size_t)k, f);
+	}
 }
 
 /* The template up to (not including) the line that is `until`; returns what follows that line. Lines that begin with

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "common/json.h"
+#include "common/shown.h"
 #include "common/tool.h"
 #include "graph/blob.h"
 #include "graph/stream.h"
@@ -63,7 +64,7 @@ static void report(const struct sweep *s, bool json)
 		       ", \"kept\": %zu, \"kept_bytes\": %" PRIu64 "}\n",
 		       dry_run ? "true" : "false", s->dead.n, s->freed, s->nkept, s->kept);
 	} else {
-		printf("%s: %s %zu blobs of %.1f MB, %s %zu of %.1f MB\n", blob_dir(),
+		printf("%s: %s %zu blobs of %.1f MB, %s %zu of %.1f MB\n", shown(blob_dir()),
 		       dry_run ? "would free" : "freed", s->dead.n, (double)s->freed / 1e6,
 		       dry_run ? "keep" : "kept", s->nkept, (double)s->kept / 1e6);
 	}

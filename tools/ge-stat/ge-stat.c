@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/json.h"
+#include "common/shown.h"
 #include "common/tool.h"
 #include "graph/bodies.h"
 #include "graph/stream.h"
@@ -148,7 +149,7 @@ static void print_ends(const struct stat *s, bool inputs)
 	size_t n = inputs ? g->in.n : g->out.n;
 	for (size_t i = 0; i < n; i++) {
 		const struct value *v = val(s->m, inputs ? g->in.a[i] : g->out.a[i]);
-		printf("%-8s %s %s%s\n", i ? "" : inputs ? "inputs" : "outputs", sym_str(inputs ? v->name : g->out_name.a[i]),
+		printf("%-8s %s %s%s\n", i ? "" : inputs ? "inputs" : "outputs", shown(sym_str(inputs ? v->name : g->out_name.a[i])),
 		       type_str(s->m, &v->type, &a), v->overridable ? " (has a default)" : "");
 	}
 	arena_release(&a);
@@ -157,13 +158,13 @@ static void print_ends(const struct stat *s, bool inputs)
 static void print_text(const struct stat *s)
 {
 	char b[32];
-	printf("%s: %" PRIu64 " nodes, opset %" PRId64 ", digest %s\n", s->file, s->nodes, s->m->opset, s->digest);
+	printf("%s: %" PRIu64 " nodes, opset %" PRId64 ", digest %s\n", shown(s->file), s->nodes, s->m->opset, s->digest);
 	print_ends(s, true);
 	print_ends(s, false);
 	printf("\n%-28s %8s %10s %7s\n", "operator", "nodes", "FLOPs", "share");
 	for (size_t i = 0; i < s->ops.n; i++) {
 		const struct op_row_stat *r = &s->ops.a[i];
-		printf("%-28s %8" PRIu64 " %10s", r->name, r->count, si(r->flops, "", b));
+		printf("%-28s %8" PRIu64 " %10s", shown(r->name), r->count, si(r->flops, "", b));
 		if (s->flops > 0)
 			printf(" %6.1f%%", 100 * r->flops / s->flops);
 		putchar('\n');
@@ -231,7 +232,7 @@ static void compare(const struct stat *a, const struct stat *b)
 	while (i < a->ops.n || j < b->ops.n) {
 		int c = i == a->ops.n ? 1 : j == b->ops.n ? -1 : strcmp(a->ops.a[i].name, b->ops.a[j].name);
 		int64_t n = c <= 0 ? (int64_t)a->ops.a[i].count : 0, m = c >= 0 ? (int64_t)b->ops.a[j].count : 0;
-		const char *name = c <= 0 ? a->ops.a[i].name : b->ops.a[j].name;
+		const char *name = shown(c <= 0 ? a->ops.a[i].name : b->ops.a[j].name);
 		printf(m == n ? "%-28s %12" PRId64 " %12" PRId64 "\n" : "%-28s %12" PRId64 " %12" PRId64 " %+8" PRId64 "\n", name, n, m, m - n);
 		i += c <= 0;
 		j += c >= 0;

@@ -7,8 +7,13 @@ here=$(dirname "$(readlink -f "$0")")
 [ -x "$here/ge-import" ] || here=$here/../libexec/hone
 PATH=$here:$PATH
 
+# Paths and names of a model on one line, without what would do something to a terminal.
+shown() { # TEXT
+	printf %s "$1" | LC_ALL=C tr '\000-\037\177' '?' | iconv -c -f utf-8 -t utf-8 2>/dev/null | LC_ALL=C sed "s/$(printf '\302[\200-\237]')/?/g"
+}
+
 die() { # CODE MESSAGE
-	[ -z "${2-}" ] || printf 'hone: %s\n' "$2" >&2
+	[ -z "${2-}" ] || printf 'hone: %s\n' "$(shown "$2")" >&2
 	exit "$1"
 }
 
@@ -90,7 +95,7 @@ progress() {
 # The line above the error: the same command with what it lacks. Temporary names are no use to anyone.
 tell_messages() {
 	progress ""
-	command=$command dir=$work/ awk '
+	command=$(shown "$command") dir=$work/ awk '
 	/: give them, for example: / {
 		sub(/.*: give them, for example: [^ ]*/, "")
 		$0 = "hone: give them, for example: " ENVIRON["command"] $0
@@ -205,10 +210,11 @@ build_report() {
 	cat "$work/report"
 	columns all "" "" "$(seconds "$start")"
 	printf '\n%s\n' "$memory"
+	name=$(shown "$stem")
 	for suffix in so a h c weights; do
-		[ ! -e "$stem.$suffix" ] || printf '%-40s %10d bytes\n' "$stem.$suffix" "$(stat -c %s "$stem.$suffix")"
+		[ ! -e "$stem.$suffix" ] || printf '%-40s %10d bytes\n' "$name.$suffix" "$(stat -c %s "$stem.$suffix")"
 	done
-	printf '%-40s %10s\n' "$stem.d/" "the graph after each stage"
+	printf '%-40s %10s\n' "$name.d/" "the graph after each stage"
 }
 
 # ---- hone tune ----

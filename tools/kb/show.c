@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "common/json.h"
 #include "common/outfile.h"
+#include "common/shown.h"
 #include "verbs.h"
 
 static const char *field(const struct kb_record *r, const char *name)
@@ -15,7 +16,7 @@ static const char *field(const struct kb_record *r, const char *name)
 }
 
 /* The same for people to read: a record is anybody's, and a terminal does what bytes tell it. */
-static const char *shown(const struct kb_record *r, const char *name, struct arena *a)
+static const char *shown_field(const struct kb_record *r, const char *name, struct arena *a)
 {
 	return kb_shown(field(r, name), a);
 }
@@ -35,6 +36,12 @@ static void print_json_record(FILE *f, const struct kb_record *r)
 	fputs("}\n", f);
 }
 
+static void put_text(FILE *f, const char *s)
+{
+	fputs(s, f);
+}
+
+/* As kb load reads them; on a terminal what would do something to it is escaped. */
 void print_records(FILE *f, const struct kb_list *l, bool json)
 {
 	struct arena a = {0};
@@ -44,7 +51,7 @@ void print_records(FILE *f, const struct kb_list *l, bool json)
 		if (json)
 			print_json_record(f, &l->a[i]);
 		else
-			fputs(kb_text(&l->a[i], &a), f);
+			(isatty(fileno(f)) ? put_shown_lines : put_text)(f, kb_text(&l->a[i], &a));
 	}
 	arena_release(&a);
 }
@@ -108,7 +115,7 @@ static void ls_task(const struct kb_record *const *r, size_t n, const struct kb_
 		json_num(stdout, best ? strtod(field(best, "ratio"), NULL) : 0.0 / 0.0);
 		printf("}\n");
 	} else {
-		printf("%.*s %7zu %7s  %s\n", TASK_DIGITS, hex, n, best ? shown(best, "ratio", a) : "-",
+		printf("%.*s %7zu %7s  %s\n", TASK_DIGITS, hex, n, best ? shown_field(best, "ratio", a) : "-",
 		       *task ? kb_shown(task, a) : "(no task)");
 	}
 }
@@ -120,8 +127,8 @@ static void ls_record(const struct kb_record *r, bool json, struct arena *a)
 	if (json)
 		print_json_record(stdout, r);
 	else
-		printf("%.12s %-8s %-12s %8s %8s %8s  %s\n", hex, shown(r, "kind", a), shown(r, "verdict", a), shown(r, "ratio", a),
-		       shown(r, "lo", a), shown(r, "hi", a), shown(r, "target", a));
+		printf("%.12s %-8s %-12s %8s %8s %8s  %s\n", hex, shown_field(r, "kind", a), shown_field(r, "verdict", a), shown_field(r, "ratio", a),
+		       shown_field(r, "lo", a), shown_field(r, "hi", a), shown_field(r, "target", a));
 }
 
 int kb_ls(const struct tool *t, struct tool_args *a)
@@ -270,7 +277,7 @@ static void stat_layer(struct kb *k, int layer, struct kb_list *l, bool json, st
 		printf(", \"layer\": \"%s\", \"format\": \"%s\", \"records\": %lu, \"tasks\": %zu, \"sum\": \"%s\", \"bytes\": %lu, \"classes\": [",
 		       kb_layer_name(k, layer), st.format, (unsigned long)st.count, count_tasks(l, a), hex, (unsigned long)st.bytes);
 	} else {
-		printf("%s (%s, %s): %lu records of %zu tasks, %.1f kB, sum %s\n", kb_layer_path(k, layer), kb_layer_name(k, layer),
+		printf("%s (%s, %s): %lu records of %zu tasks, %.1f kB, sum %s\n", kb_shown(kb_layer_path(k, layer), a), kb_layer_name(k, layer),
 		       st.format, (unsigned long)st.count, count_tasks(l, a), (double)st.bytes / 1e3, hex);
 	}
 	if (l->n)
@@ -288,7 +295,7 @@ static void stat_layer(struct kb *k, int layer, struct kb_list *l, bool json, st
 			json_str(stdout, field(r, "verdict"));
 			printf(", \"records\": %zu}", n);
 		} else {
-			printf("%8zu  %-8s %-12s %s\n", n, shown(r, "kind", a), shown(r, "verdict", a), shown(r, "target", a));
+			printf("%8zu  %-8s %-12s %s\n", n, shown_field(r, "kind", a), shown_field(r, "verdict", a), shown_field(r, "target", a));
 		}
 	}
 	if (json)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/json.h"
+#include "common/shown.h"
 #include "verbs.h"
 
 /* Records read from text, in batches that are committed whole. */
@@ -323,7 +324,7 @@ int kb_gc(const struct tool *t, struct tool_args *a)
 		       opt.dry_run ? "true" : "false", s.before, s.drop.n, s.bytes_before, s.bytes_after);
 	} else {
 		printf("%s: %s %zu of %zu records to what tells that they were measured; %.1f kB of text, %.1f before\n",
-		       kb_layer_path(k, 0), opt.dry_run ? "would shorten" : "shortened", s.drop.n, s.before,
+		       shown(kb_layer_path(k, 0)), opt.dry_run ? "would shorten" : "shortened", s.drop.n, s.before,
 		       (double)s.bytes_after / 1e3, (double)s.bytes_before / 1e3);
 	}
 	sweep_free(&s);

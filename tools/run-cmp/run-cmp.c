@@ -2,6 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/json.h"
+#include "common/shown.h"
 #include "common/tool.h"
 #include "op/op.h"
 #include "source.h"
@@ -144,18 +146,6 @@ static const char *where(const struct tensor *t, int64_t i, char *buf, size_t si
 	return buf;
 }
 
-static void print_json_string(const char *s)
-{
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\' || (unsigned char)*s < ' ')
-			printf("\\u%04x", *s);
-		else
-			putchar(*s);
-	}
-	putchar('"');
-}
-
 static void report(const char *name, uint64_t seed, bool run, const struct tensor *r,
 		   const struct difference *d, bool equal)
 {
@@ -164,7 +154,7 @@ static void report(const char *name, uint64_t seed, bool run, const struct tenso
 	where(r, d->at, at, sizeof at);
 	if (json) {
 		printf("%s\n  {\"output\": ", printed++ ? "," : "[");
-		print_json_string(name);
+		json_str(stdout, name);
 		if (run)
 			printf(", \"seed\": %llu", (unsigned long long)seed);
 		if (isfinite(d->error))
@@ -175,7 +165,7 @@ static void report(const char *name, uint64_t seed, bool run, const struct tenso
 		printf(", \"equal\": %s", equal ? "true" : "false");
 		if (d->why) {
 			printf(", \"why\": ");
-			print_json_string(d->why);
+			json_str(stdout, d->why);
 		}
 		putchar('}');
 		return;
@@ -183,7 +173,7 @@ static void report(const char *name, uint64_t seed, bool run, const struct tenso
 	if (!printed++)
 		printf("%-24s %8s %16s %-16s %12s\n", "output", run ? "seed" : "",
 		       "max|y-r|/max|r|", "at", "cosine");
-	printf("%-24s ", *name ? name : "(array)");
+	printf("%-24s ", *name ? shown(name) : "(array)");
 	if (run)
 		printf("%8llu ", (unsigned long long)seed);
 	else

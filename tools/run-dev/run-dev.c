@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/json.h"
+#include "common/shown.h"
 #include "common/tool.h"
 #include "device/library.h"
 #include "device/serve.h"
@@ -109,16 +111,16 @@ static void print_kernels(const struct hone_model *m, const struct bench *b, str
 		total += s[i].seconds;
 	printf("%-6s %5s %10s %6s %9s %6s  %s\n", "kernel", "calls", "us", "share", "GFLOP/s", "peak", "node");
 	for (int i = 0; i < n; i++)
-		printf("%-6s %5d %10.1f %5.1f%% %9.1f %5.1f%%  %s%s%s\n", s[i].name, s[i].calls, 1e6 * s[i].seconds,
+		printf("%-6s %5d %10.1f %5.1f%% %9.1f %5.1f%%  %s%s%s\n", shown(s[i].name), s[i].calls, 1e6 * s[i].seconds,
 		       percent(s[i].seconds, total), 1e-9 * s[i].flops / s[i].seconds, percent(s[i].flops / s[i].seconds, b->peak),
-		       s[i].node, s[i].calls > 1 ? " .." : "", s[i].slow ? " (slow path)" : "");
+		       shown(s[i].node), s[i].calls > 1 ? " .." : "", s[i].slow ? " (slow path)" : "");
 }
 
 static void print_bench(const struct hone_model *m, const struct bench *b)
 {
 	double rate = b->flops / b->run.median;
 
-	printf("%s: %zu runs on core %d of %s, compiled with %s\n", m->name, b->run.runs, b->core, target_host()->cpu, m->compiler);
+	printf("%s: %zu runs on core %d of %s, compiled with %s\n", shown(m->name), b->run.runs, b->core, shown(target_host()->cpu), shown(m->compiler));
 	printf("min %.4f ms, median %.4f ms, p99 %.4f ms, %.1f a second\n", 1e3 * b->run.min, 1e3 * b->run.median, 1e3 * b->run.p99,
 	       1 / b->run.mean);
 	printf("%.3f GFLOP a run, %.1f GFLOP/s", 1e-9 * b->flops, 1e-9 * rate);
@@ -128,38 +130,24 @@ static void print_bench(const struct hone_model *m, const struct bench *b)
 	putchar('\n');
 }
 
-static void json_string(const char *s)
-{
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			printf("\\%c", *s);
-		else if ((unsigned char)*s < ' ')
-			printf("\\u%04x", (unsigned char)*s);
-		else
-			putchar(*s);
-	}
-	putchar('"');
-}
-
 static void print_json(const struct hone_model *m, const struct bench *b, struct arena *a)
 {
 	struct share *s = ARENA_ARRAY(a, struct share, m->num_steps + 1);
 	int n = kernels ? shares_of(m, b, s) : 0;
 
 	printf("{\"model\":");
-	json_string(m->name);
+	json_str(stdout, m->name);
 	printf(",\"cpu\":");
-	json_string(target_host()->cpu);
+	json_str(stdout, target_host()->cpu);
 	printf(",\"compiler\":");
-	json_string(m->compiler);
+	json_str(stdout, m->compiler);
 	printf(",\"core\":%d,\"runs\":%zu,\"min\":%.9g,\"median\":%.9g,\"p99\":%.9g,\"mean\":%.9g,\"flop\":%.0f,\"peak\":%.6g,\"kernels\":[",
 	       b->core, b->run.runs, b->run.min, b->run.median, b->run.p99, b->run.mean, b->flops, b->peak);
 	for (int i = 0; i < n; i++) {
 		printf("%s{\"kernel\":", i ? "," : "");
-		json_string(s[i].name);
+		json_str(stdout, s[i].name);
 		printf(",\"node\":");
-		json_string(s[i].node);
+		json_str(stdout, s[i].node);
 		printf(",\"slow_path\":%s,\"calls\":%d,\"seconds\":%.9g,\"flop\":%.0f}", s[i].slow ? "true" : "false", s[i].calls,
 		       s[i].seconds, s[i].flops);
 	}

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/progress.h"
+#include "common/shown.h"
 #include "common/tool.h"
 #include "onnx/onnx.h"
 #include "op/npy.h"
@@ -94,7 +95,7 @@ static void print_summary(const char *name, const struct tensor *t, const char *
 	double lo = INFINITY, hi = -INFINITY, sum = 0;
 	int64_t nan = 0;
 
-	printf("%s: %s", name, type);
+	printf("%s: %s", shown(name), type);
 	if (dtype_size(t->dtype) && t->dtype != DT_C64 && t->dtype != DT_C128 && n) {
 		for (int64_t i = 0; i < n; i++) {
 			double v = tensor_get(t, i);

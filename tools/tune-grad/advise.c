@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "common/json.h"
 #include "common/outfile.h"
+#include "common/shown.h"
 #include "trace.h"
 #include "tune-grad.h"
 
@@ -242,10 +243,10 @@ static void print_text(FILE *f, const struct advice *a, const struct trace *t, c
 	for (size_t i = 0; i < a->gaps.n && i < 5; i++) {
 		struct span g = a->gaps.a[i];
 		fprintf(f, "gap at %.1f us: %.1f us%s before %s\n", g.from - start, g.to - g.from, waiting(a, g) > 0.5 * (g.to - g.from) ? ", waiting for data," : "",
-			g.name);
+			shown(g.name));
 	}
 	for (size_t i = 0; i < lines; i++)
-		fprintf(f, "%s\n", line[i]);
+		fprintf(f, "%s\n", shown(line[i]));
 	if (!lines)
 		fputs("nothing stands out\n", f);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "common/outfile.h"
+#include "common/shown.h"
 #include "tune-grad.h"
 
 enum { WIDTH = 1000, LEFT = 170, RIGHT = 140, ROW = 48, TOP = 92, BOTTOM = 14, BAR = 14, NAME_LONG = 22 };
@@ -28,24 +29,10 @@ static double pixel(const struct canvas *c, double us)
 	return LEFT + fmin(us, c->end) * c->scale;
 }
 
-/* The bytes of one character of UTF-8, 0 if it is none (Unicode 15, table 3-7). */
-static size_t character(const char *text)
-{
-	const unsigned char *s = (const unsigned char *)text;
-	if (s[0] < 0x80)
-		return s[0] >= ' ' && s[0] != 0x7f;
-	size_t n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : s[0] >= 0xe0 && s[0] <= 0xef ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	bool bad = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f);
-	return bad ? 0 : n;
-}
-
 static void escaped(FILE *f, const char *s)
 {
 	while (*s) {
-		size_t n = character(s);
+		size_t n = (size_t)shown_length(s, 4);
 		if (*s == '<' || *s == '&')
 			fputs(*s == '<' ? "&lt;" : "&amp;", f);
 		else if (n)
@@ -67,8 +54,10 @@ static void bar(const struct canvas *c, double from, double to, double y, const 
 {
 	if (from > c->end)
 		return;
-	fprintf(c->f, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" class=\"%s\"><title>%s</title></rect>\n", pixel(c, from), y,
-		fmax(narrow, pixel(c, to) - pixel(c, from)), BAR, class, title);
+	fprintf(c->f, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" class=\"%s\"><title>", pixel(c, from), y,
+		fmax(narrow, pixel(c, to) - pixel(c, from)), BAR, class);
+	escaped(c->f, title);
+	fputs("</title></rect>\n", c->f);
 }
 
 struct duration {

@@ -2,7 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "common/msg.h"
+#include "common/shown.h"
 #include "session.h"
 
 enum { NEAR_OCTAVES = 8, OWN_ORIGINS = 3, NEAR_ORIGINS = 3 };
@@ -57,7 +59,10 @@ static void commit(struct session *s, struct kb_record *r)
 
 	s->put++;
 	if (s->opt->records_out) {
-		fputs(kb_text(r, &a), stdout);
+		if (isatty(STDOUT_FILENO))
+			put_shown_lines(stdout, kb_text(r, &a));
+		else
+			fputs(kb_text(r, &a), stdout);
 		if (fflush(stdout))
 			die_errno(EX_IO, "standard output");
 	} else {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/arena.h"
 #include "common/json.h"
+#include "common/shown.h"
 #include "report_impl.h"
 
 double report_ratio(const struct report_task *t)
@@ -111,14 +112,14 @@ void report_table(FILE *f, const struct report *r)
 	fprintf(f, "%-*s %5s %9s %9s  %-23s %-10s %6s\n", TITLE_WIDTH, "task", "calls", "before", "after", "ratio", "verdict", "trials");
 	for (size_t i = 0; i < r->ntask; i++) {
 		const struct report_task *t = &r->task[i];
-		fprintf(f, "%-*s %5zu %9s %9s  %-23s %-10s %6zu\n", TITLE_WIDTH, t->title, t->calls, report_time(&a, t->seconds),
+		fprintf(f, "%-*s %5zu %9s %9s  %-23s %-10s %6zu\n", TITLE_WIDTH, shown(t->title), t->calls, report_time(&a, t->seconds),
 			report_time(&a, t->seconds * report_ratio(t)), report_interval(&a, t), t->verdict, t->trials);
 		if (t->ratio > 0 && t->words)
-			fprintf(f, "    %s\n", t->words);
+			fprintf(f, "    %s\n", shown(t->words));
 		else if (t->why)
-			fprintf(f, "    %s\n", t->why);
+			fprintf(f, "    %s\n", shown(t->why));
 	}
-	fprintf(f, "\n%s\n%s\ntimed on %s\n", report_line(&a, r), ledger(&a, r), r->target);
+	fprintf(f, "\n%s\n%s\ntimed on %s\n", report_line(&a, r), ledger(&a, r), shown(r->target));
 	arena_release(&a);
 }
 

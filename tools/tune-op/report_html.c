@@ -1,6 +1,7 @@
 /* A tuning's results as one page: no scripts, nothing from elsewhere, light or dark as the reader has it. */
 #include <math.h>
 #include <string.h>
+#include "common/shown.h"
 #include "report_impl.h"
 
 enum {
@@ -28,16 +29,22 @@ static const char style[] =
 /* Text between tags, or in quotes. */
 static void put(FILE *f, const char *s)
 {
-	for (; *s; s++)
+	for (int k; *s; s += k ? k : 1) {
+		k = shown_length(s, 4);
 		switch (*s) {
 		case '&': fputs("&amp;", f); break;
 		case '<': fputs("&lt;", f); break;
 		case '>': fputs("&gt;", f); break;
 		case '"': fputs("&quot;", f); break;
 		default:
-			if ((unsigned char)*s >= ' ' || *s == '\n' || *s == '\t')
+			if (k)
+				fwrite(s, 1, (size_t)k, f);
+			else if (*s == '\n' || *s == '\t')
 				putc(*s, f);
+			else
+				fprintf(f, "\\x%02x", (unsigned char)*s);
 		}
+	}
 }
 
 static const char *title(const struct report *r, struct arena *a) { return *r->model ? arena_printf(a, "Tuning of %s", r->model) : "Tuning"; }

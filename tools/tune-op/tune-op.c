@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "common/json.h"
 #include "common/outfile.h"
+#include "common/shown.h"
 #include "graph/pass.h"
 #include "graph/stream.h"
 #include "op/op.h"
@@ -187,7 +188,7 @@ static void print_tasks(const struct task_list *l, const bool *yes, bool json)
 		if (!yes[i])
 			continue;
 		if (!json) {
-			printf("%s\n", t->text);
+			printf("%s\n", shown(t->text));
 			continue;
 		}
 		digest_hex(t->digest, hex);
