@@ -80,14 +80,32 @@ struct run { /* of one trial, one process under test */
 	size_t most;         /* pairs there is room for */
 	VEC(char) got;       /* a result, row-major */
 };
+static inline const struct runner_build *build_of(const struct run *x, int which)
+{
+	return &x->t->artifact[which]->build;
+}
+static inline const struct runner_buf *buf_of(const struct run *x, int which, int i)
+{
+	return &build_of(x, which)->buf[i];
+}
+/* A base that is tried against itself? */
+static inline bool is_alone(const struct trial *t)
+{
+	return t->artifact[0] == t->artifact[1];
+}
 /* trial.c. What false says, a verdict is given. */
 void run_judge(struct run *x, enum verdict v, const char *why);
 bool run_order(struct run *x, struct order o, int which, double seconds, const char *what);
 bool run_believe(struct run *x, uint64_t ns); /* may the last order have taken that? */
 double run_deadline(const struct run *x); /* of a call */
 void run_fill_constants(struct run *x, int which, enum place p);
+void run_fill_inputs(struct run *x, int which, enum place p, void *const *data);
 void run_fill_seed(struct run *x, int which, enum place p, int seed);
 void run_poison(struct run *x, int which, enum place p); /* results and workspace */
+/* check.c. Before it is timed; on all seeds with spikes that the base passes. */
+bool run_check(struct run *x);
+bool run_check_spikes(struct run *x);
+bool trial_base_known(const struct trial *t); /* how its base does on these */
 bool run_check_results(struct run *x, enum place p, int seed);
 /* Where it was timed, on inputs of another seed, the results of the timed calls still there: what computes only where it finds
  * none, or inputs that it has not seen, leaves them. */
