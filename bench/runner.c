@@ -1,5 +1,5 @@
 /* How good is the runner? runner [--times N] [--load] [--rotation MB] WHAT [TASK]: "trip": round trip of candidates, one at a time and with
- * both cores compiling; "aa": a kernel against itself; "slow": against itself slowed by 3%. --load: beside one busy
+ * both cores compiling; "aa": a kernel against itself; "slow": against itself slowed by 3%; "fast": that against the kernel. --load: beside one busy
  * process a core. A row a task; the CPU time below it can be compared where the machine is busy. */
 #include <signal.h>
 #include <stdio.h>
@@ -172,8 +172,8 @@ static void same(const char *text)
 	count("  in another library", &k, next().digest, d, 0.5);
 }
 
-/* The same kernel, then 3% of its time spent on nothing. */
-static void slowed(const char *text)
+/* The same kernel, then 3% of its time spent on nothing: as candidate, or as base. */
+static void slowed_is(const char *text, bool candidate)
 {
 	struct kernel k = kernel_of(text);
 	build(&k, variant(&k, 0));
@@ -187,7 +187,18 @@ static void slowed(const char *text)
 		"{\n\tinner(in, constants, out, workspace);\n\tlong end = now() + %ld;\n\twhile (now() < end)\n\t\t;\n}\n",
 		(int)k.c->nsource, k.c->source, (long)(0.03e3 * base_us(&x.result)) - 20);
 	build(&k, source);
-	count(text, &k, next().digest, base, 2);
+	struct digest slow = next().digest;
+	count(text, &k, candidate ? slow : base, candidate ? base : slow, 2);
+}
+
+static void slowed(const char *text)
+{
+	slowed_is(text, true);
+}
+
+static void faster(const char *text)
+{
+	slowed_is(text, false);
 }
 
 static double child_seconds(void)
@@ -227,7 +238,7 @@ static int run(const struct tool *t, struct tool_args *a)
 			for (;;)
 				peak_flops(64, 0.1);
 		}
-	void (*f)(const char *) = !strcmp(what, "aa") ? same : !strcmp(what, "slow") ? slowed : trip;
+	void (*f)(const char *) = !strcmp(what, "aa") ? same : !strcmp(what, "slow") ? slowed : !strcmp(what, "fast") ? faster : trip;
 	if (a->nfile > 1)
 		measure(f, a->file[1]);
 	for (size_t i = 0; a->nfile < 2 && i < sizeof usual / sizeof *usual; i++)
@@ -244,5 +255,5 @@ static const struct argp_option options[] = {
 	{"load", OPT_LOAD, 0, 0, "beside busy processes"},
 	{0},
 };
-const struct tool tool = {.name = "runner", .summary = "The runner, measured.", .args_doc = "trip|aa|slow [TASK]", .max_files = 2,
+const struct tool tool = {.name = "runner", .summary = "The runner, measured.", .args_doc = "trip|aa|slow|fast [TASK]", .max_files = 2,
 			  .options = options, .option = option, .run = run};

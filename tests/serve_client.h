@@ -22,12 +22,14 @@ __attribute__((unused)) static struct runner_answer next(void)
 	return x;
 }
 
-__attribute__((unused)) static void use_matmul(int64_t m, int64_t k, int64_t n)
+__attribute__((unused)) static void use_product(const char *name, int64_t m, int64_t k, int64_t n)
 {
 	sizes[0] = m * k, sizes[1] = k * n, sizes[2] = m * n;
-	runner_task(runner, arena_printf(&arena, "matmul %ld %ld %ld", (long)m, (long)k, (long)n));
+	runner_task(runner, arena_printf(&arena, "%s %ld %ld %ld", name, (long)m, (long)k, (long)n));
 	task = next().digest;
 }
+
+__attribute__((unused)) static void use_matmul(int64_t m, int64_t k, int64_t n) { use_product("matmul", m, k, n); }
 
 __attribute__((unused)) static void use_elements(const char *name, int64_t n)
 {

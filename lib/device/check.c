@@ -7,7 +7,7 @@
 #include "common/rng.h"
 #include "device/trial_impl.h"
 
-enum { POINTS = 16 };
+enum { POINTS_LAST = 8 /* that point is the last element */ };
 
 static bool check_patterns(struct run *x, enum place p)
 {
@@ -28,14 +28,20 @@ static bool check_patterns(struct run *x, enum place p)
 	return true;
 }
 
+const void *run_unpack(struct run *x, const struct runner_buf *b, uint64_t bytes, const void *stored)
+{
+	vec_reserve(&x->got, bytes + 1);
+	x->t->oracle->unpack(b, stored, x->got.a);
+	return x->got.a;
+}
+
 /* Result i as row-major data, until the next is asked for. */
 static const void *result_of(struct run *x, int which, int i, enum place p)
 {
 	const struct runner_build *b = build_of(x, which);
 
-	vec_reserve(&x->got, x->p->t[x->p->nin + i].bytes + 1);
-	x->t->oracle->unpack(&b->buf[b->nin + b->nconst + i], region_ours(&x->regions, x->arguments[which].out[i], p), x->got.a);
-	return x->got.a;
+	return run_unpack(x, &b->buf[b->nin + b->nconst + i], x->p->t[x->p->nin + i].bytes,
+			  region_ours(&x->regions, x->arguments[which].out[i], p));
 }
 
 /* NULL, or what is wrong with the results. */
@@ -128,20 +134,18 @@ static void fresh_inputs(struct run *x, void **data)
 	}
 }
 
-/* Some elements of result i, the last among them, against the oracle's on these inputs. */
-static bool check_elements(struct run *x, int i, enum place p, void *const *data)
+bool run_check_elements(struct run *x, int i, const void *got, void *const *data, int points)
 {
 	int t = x->p->nin + i;
-	int64_t n = x->p->t[t].tensor.n, element[POINTS];
-	double right[POINTS];
+	int64_t n = x->p->t[t].tensor.n, element[POINTS_MAX];
+	double right[POINTS_MAX];
 	bool good = true;
 
-	for (int k = 0; k < POINTS && n; k++)
-		element[k] = k == 0 ? n - 1 : rng_range(&x->rng, 0, n - 1);
-	if (!n || !x->t->oracle->points(x->t->task, data, i, POINTS, element, right))
+	for (int k = 0; k < points && n; k++)
+		element[k] = k == POINTS_LAST ? n - 1 : rng_range(&x->rng, 0, n - 1);
+	if (!n || !x->t->oracle->points || !x->t->oracle->points(x->t->task, data, i, points, element, right))
 		return true;
-	const void *got = result_of(x, CANDIDATE, i, p);
-	for (int k = 0; good && k < POINTS; k++) {
+	for (int k = 0; good && k < points; k++) {
 		double y = number_at(x->p->t[t].tensor.dtype, got, element[k]);
 		good = results_equal(x->p, t, 0, right[k], y);
 		if (!good)
@@ -157,7 +161,7 @@ static bool check_points(struct run *x, enum place p, void *const *data, const c
 	run_fill_inputs(x, CANDIDATE, p, data);
 	bool good = run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, run_deadline(x), what);
 	for (int i = 0; good && i < build_of(x, CANDIDATE)->nout; i++)
-		good = check_elements(x, i, p, data);
+		good = run_check_elements(x, i, result_of(x, CANDIDATE, i, p), data, POINTS_MAX);
 	return good && check_patterns(x, p);
 }
 
@@ -204,7 +208,7 @@ static bool check_changed(struct run *x, enum place p, int seed)
 	return good;
 }
 
-bool run_check_last(struct run *x, int seed)
+bool run_check_last(struct run *x, int seed, bool better)
 {
 	static const char what[] = "last call";
 	enum place p = PLACE_TIMED;
@@ -213,7 +217,7 @@ bool run_check_last(struct run *x, int seed)
 	if (!run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, run_deadline(x), what) ||
 	    !run_check_results(x, p, seed))
 		return false;
-	return x->r->verdict != VERDICT_FASTER || !x->t->oracle->points || check_changed(x, p, seed);
+	return !better || !x->t->oracle->points || check_changed(x, p, seed);
 }
 
 /* The base's time, for deadlines: as its process says, for nothing but it has run there yet, and this one may have stood still

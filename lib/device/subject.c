@@ -1,6 +1,5 @@
 /* The process a candidate runs in: its side, and its parent's. */
 #define _GNU_SOURCE
-#include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
@@ -16,13 +15,13 @@
 #include <unistd.h>
 #include "common/progress.h"
 #include "common/rng.h"
+#include "device/guard.h"
+#include "device/proof.h"
 #include "device/trial_impl.h"
 #include "device/yardstick.h"
 #ifdef __SSE2__
 #include <xmmintrin.h>
 #endif
-
-typedef void kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace);
 
 struct call {
 	kernel *f[TRIAL_PLACINGS];
@@ -32,9 +31,16 @@ struct call {
 	const void **set;       /* of constants: sets of nconst each */
 	int sets, nconst;       /* sets 0: constant */
 	uint32_t *turn;         /* whose it is; kernels of one rotation go on from it: what one has read the other does not find in the cache */
+	struct changing *changing; /* NULL: inputs stay as they are */
 };
-enum { STACK_PAGE = 4096, STACK_STEP = 64, LITTER = 4096 };
+enum { STACK_STEP = 64, LITTER = 4096, REGISTERS = 1024 };
 static uint32_t turns[2];
+/* What inputs become from call to call: of kernels that share them the first, else of each. */
+static struct changing {
+	struct changes list;
+	uint32_t state;
+	uint64_t calls;
+} changing[2];
 
 static uint64_t now_ns(void)
 {
@@ -44,25 +50,34 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void call(struct call *c, uint32_t placing, uint32_t times)
+/* false: it did not keep to what a call may do. */
+static bool call(struct call *c, uint32_t placing, uint32_t times)
 {
 	kernel *f = c->f[placing % TRIAL_PLACINGS];
+	struct changing *g = c->changing;
 
-	for (uint32_t i = 0; i < times && !c->sets; i++)
-		f(c->in, c->constant, c->out, c->workspace);
-	for (uint32_t i = 0; i < times && c->sets; i++) {
-		f(c->in, c->set + (size_t)*c->turn * (size_t)c->nconst, c->out, c->workspace);
-		*c->turn = *c->turn + 1 < (uint32_t)c->sets ? *c->turn + 1 : 0;
+	for (uint32_t i = 0; i < times; i++) {
+		const void *const *constant = c->sets ? c->set + (size_t)*c->turn * (size_t)c->nconst : c->constant;
+		if (g) {
+			changes_make(&g->list, &g->state, c->in);
+			g->calls++;
+		}
+		if (!guard_call(f, c->in, constant, c->out, c->workspace))
+			return false;
+		if (c->sets)
+			*c->turn = *c->turn + 1 < (uint32_t)c->sets ? *c->turn + 1 : 0;
 	}
+	return true;
 }
 
 /* What a kernel finds on the stack, and in registers, before it sets it: numbers of any size, not what was there the last
  * time. A variable that is read before it is set would else hold the right value, or a harmless one. */
 static __attribute__((noinline)) void litter(struct rng *r)
 {
-	volatile uint64_t word[LITTER / sizeof(uint64_t)];
+	volatile uint64_t word[REGISTERS / sizeof(uint64_t)];
 
-	for (size_t i = 0; i < LITTER / sizeof *word; i++)
+	guard_place(r, 0, LITTER);
+	for (size_t i = 0; i < REGISTERS / sizeof *word; i++)
 		word[i] = rng_u64(r);
 #ifdef __SSE2__
 #define LOAD(n) "movups " #n "*16(%0), %%xmm" #n "\n\t"
@@ -98,6 +113,7 @@ static void set_arguments(const struct subject *s, struct call *c, int which, en
 	c->workspace = region_theirs(s->regions, x->workspace, p);
 	c->sets = p == PLACE_TIMED && x->rotation >= 0 && (timed || !x->sets->foreign) ? x->sets->copies : 0;
 	c->nconst = b->nconst;
+	c->changing = p == PLACE_TIMED && timed ? &changing[arguments_alike(s->arguments, b->nin) ? CANDIDATE : which] : NULL;
 	c->turn = &turns[x->rotation == s->arguments[CANDIDATE]->rotation ? CANDIDATE : BASE];
 	for (int k = 0; k < c->sets; k++)
 		for (int i = 0; i < b->nconst; i++)
@@ -118,9 +134,14 @@ static void flush_denormals(void)
 static bool load(struct subject *s, struct call *c, int which)
 {
 	enum { PAGE = 4096, HOLE = 512 };
-	const struct arguments *x = s->arguments[which];
+	const struct arguments *x = s->arguments[which], *other = s->arguments[!which];
+	const struct call *its = which ? c - 1 : c + 1;
+	bool same = x->rotation >= 0 && x->rotation == other->rotation && its->set &&
+		    !memcmp(x->sets->offset, other->sets->offset, sizeof x->sets->offset);
 
-	if (x->rotation >= 0) /* here, for after the seal there may be no memory */
+	if (same) /* the same list: neither has a place in memory that is better */
+		c->set = its->set;
+	else if (x->rotation >= 0) /* here, for after the seal there may be no memory */
 		c->set = xcalloc((size_t)x->sets->copies * (size_t)s->artifact[which]->build.nconst, sizeof *c->set);
 	for (int i = 0; i < TRIAL_PLACINGS; i++) {
 		mmap(NULL, (1 + rng_u64(&s->rng) % HOLE) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -134,18 +155,19 @@ static bool load(struct subject *s, struct call *c, int which)
 	return true;
 }
 
-/* The arguments lie in the same place whichever kernel it is: where its stores alias with them, it waits. */
-static uint64_t sample(const struct call *of, uint32_t placing, size_t below, uint32_t warm, uint32_t reps)
+/* The arguments lie in the same place whichever kernel it is: where its stores alias with them, it waits. below: moves what it
+ * keeps on the stack. */
+static uint64_t sample(const struct call *of, struct rng *r, uint32_t placing, size_t below, uint32_t warm, uint32_t reps)
 {
 	static struct call c;
-	volatile char *pad = alloca(below + 1); /* moves what the kernel keeps on the stack */
 
-	*pad = 0;
+	guard_place(r, below, 0);
 	c = *of;
-	call(&c, placing, warm);
+	bool good = call(&c, placing, warm);
 	uint64_t t = now_ns();
-	call(&c, placing, reps);
-	return now_ns() - t;
+	good = good && call(&c, placing, reps);
+	t = now_ns() - t;
+	return good && !guard_broken() ? t : 0;
 }
 
 /* What a pair has of one kernel: the least of its samples between two quiet takes of the yardstick, and how many there
@@ -169,14 +191,14 @@ static bool time_pair(struct call *c, const struct order *o, struct rng *r, stru
 	uint32_t enough = (o->rounds + 1) / 2;
 	bool done = false, lasts = false;
 
-	for (uint32_t k = 0; k < o->rounds * ROUNDS_SLOW && !done && !lasts; k++, placing++) {
+	for (uint32_t k = 0; k < o->rounds * ROUNDS_SLOW && !done && !lasts && !guard_broken(); k++, placing++) {
 		uint64_t random = rng_u64(r);
 		int first = (int)(random & 1);
-		size_t below = (random >> 8) % (STACK_PAGE / STACK_STEP) * STACK_STEP;
+		size_t below = (random >> 8) % (GUARD_BELOW_MAX / STACK_STEP) * STACK_STEP;
 		double yard = yardstick_take(1);
 		for (int n = 0; n < 2; n++) {
 			int which = first ^ n;
-			uint64_t t = sample(&c[which], placing, below, o->warm[which], o->reps[which]);
+			uint64_t t = sample(&c[which], r, placing, below, o->warm[which], o->reps[which]);
 			double after = yardstick_take(1);
 			add_sample(&l[which], t, yard <= o->quiet && after <= o->quiet);
 			yard = after;
@@ -189,17 +211,35 @@ static bool time_pair(struct call *c, const struct order *o, struct rng *r, stru
 	return done;
 }
 
+/* The candidate comes last, after calls that it cannot tell from others: what they leave is looked at. */
 static void time_block(struct call *c, const struct order *o, struct shared *out)
 {
 	struct rng r = {o->first};
 
 	for (int which = 0; which < 2; which++) /* the parent has been at the results meanwhile */
-		sample(&c[which], 0, 0, 0, 1);
-	for (uint32_t i = 0; i < o->pairs; i++) {
+		sample(&c[which], &r, 0, 0, 0, 1);
+	for (uint32_t i = 0; i < o->pairs && !guard_broken(); i++) {
 		struct least l[2] = {{UINT64_MAX, UINT64_MAX, 0}, {UINT64_MAX, UINT64_MAX, 0}};
 		out->quiet[i] = time_pair(c, o, &r, l);
 		for (int k = 0; k < 2; k++)
 			out->ns[i][k] = out->quiet[i] ? l[k].quiet : l[k].any;
+	}
+	sample(&c[CANDIDATE], &r, (uint32_t)(o->first >> 32), 0, 0, 1 + (uint32_t)(o->first >> 40) % LAST_CALLS);
+}
+
+/* One call a slot. */
+static void prove(struct subject *s, struct call *c, const struct order *o)
+{
+	const struct runner_build *b = &s->artifact[o->which]->build;
+
+	guard_place(&s->rng, 0, 0);
+	for (uint32_t k = 0; k < o->times; k++) {
+		for (int i = 0; i < b->nin; i++)
+			c->in[i] = proof_buf(s->proof, k, i);
+		for (int i = 0; i < b->nout; i++)
+			c->out[i] = proof_buf(s->proof, k, b->nin + i);
+		if (!call(c, o->placing, 1))
+			return;
 	}
 }
 
@@ -208,6 +248,12 @@ static void take_written(struct subject *s, const struct order *o)
 	for (int k = 0; k < 2; k++)
 		if (o->written[k])
 			regions_to_timed(s->regions, k);
+	for (int which = 0; which < 2; which++) {
+		struct changing *g = &changing[which];
+		g->list = s->shared->changes[which];
+		g->state = (uint32_t)o->first + (uint32_t)which;
+		g->calls = 0;
+	}
 }
 
 static bool obey(struct subject *s, struct call *c, const struct order *o)
@@ -216,7 +262,8 @@ static bool obey(struct subject *s, struct call *c, const struct order *o)
 
 	switch (o->kind) {
 	case ORDER_START:
-		if ((why = regions_map_theirs(s->regions, rng_u64(&s->rng))) || (why = isolate_enter(&s->limits)))
+		why = guard_open() ? NULL : "memory for a stack";
+		if (why || (why = regions_map_theirs(s->regions, rng_u64(&s->rng))) || (why = isolate_enter(&s->limits)))
 			snprintf(s->shared->why, sizeof s->shared->why, "%s: %s", why, strerror(errno));
 		return !why;
 	case ORDER_LOAD: return load(s, &c[o->which], o->which);
@@ -230,15 +277,25 @@ static bool obey(struct subject *s, struct call *c, const struct order *o)
 		s->shared->run_ns = now_ns() - t;
 		if (o->place == PLACE_TIMED && !o->timed)
 			regions_from_timed(s->regions);
-		return true;
+		break;
 	case ORDER_TIME:
 		set_arguments(s, &c[CANDIDATE], CANDIDATE, o->place, true);
 		set_arguments(s, &c[BASE], BASE, o->place, true);
 		take_written(s, o);
 		time_block(c, o, s->shared);
-		return true;
+		regions_from_timed(s->regions);
+		for (int which = 0; which < 2; which++)
+			s->shared->calls[which] = changing[which].calls;
+		break;
+	case ORDER_PROVE:
+		set_arguments(s, &c[o->which], o->which, PLACE_TIMED, true);
+		c[o->which].changing = NULL;
+		prove(s, &c[o->which], o);
+		break;
 	}
-	return false;
+	if ((why = guard_broken()))
+		snprintf(s->shared->why, sizeof s->shared->why, "%s", why);
+	return !why;
 }
 
 static void serve_orders(struct subject *s)

@@ -10,7 +10,6 @@
 #include "device/trial_impl.h"
 #include "device/yardstick.h"
 
-enum { SEED_TIMED = 0 };
 enum { MOST_ROUNDS = 6, FEW_ROUNDS = 3 };
 #define LITTLE     0.06  /* of what the core's own caches hold: not worth settling */
 #define SILENCE    0.025 /* seconds to wait for the end of a slow phase with all else standing still, */
@@ -19,6 +18,9 @@ enum { MOST_ROUNDS = 6, FEW_ROUNDS = 3 };
 #define BASE_OTHER 1.6   /* and beside nobody who meddles with it, wherever it lies */
 #define SLOW_SHARE 0.4   /* of the budget may be lost in them besides; */
 #define SLOW_TIMES 1     /* so many times the budget, where it gets on: */
+#define AGREES     1.2   /* times the ratio that was timed may be what is proven, */
+#define HALF       0.01  /* and by so much more than halfway to 1; */
+#define PROVEN     0.97  /* else so much proves that it is faster, but not how much */
 #define GETS_ON    0.33  /* of the pairs were taken in quiet ones */
 static const double sample_seconds = 50e-6, warm_seconds = 5e-4, pair_seconds = 3e-3, long_seconds = 12e-3, settle_seconds = 8e-3;
 
@@ -49,7 +51,7 @@ static bool calibrate(struct run *x, struct clock *c)
 		/* At least until a sample is long enough, for short ones are biased by what a first call costs; and some times, for
 		 * of three calls of 200 us all may be slow, and rounds would be few. */
 		do {
-			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n, .timed = true};
+			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n, .timed = true, .first = rng_u64(&x->rng)};
 			if (!run_order(x, o, which, run_deadline(x) + n * (isfinite(one) ? one : 0) * TRIAL_TIMES, what))
 				return false;
 			uint64_t ns = x->subject.shared->run_ns;
@@ -142,7 +144,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	c->o.first = rng_u64(&x->rng);
 	c->o.quiet = as_is || !c->feels ? INFINITY : YARDSTICK_SLOW * c->yard.quiet;
 	if (!run_order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * c->o.pairs * c->limit, "timing") ||
-	    !take_times(x, c->o.pairs, ns, quiet))
+	    !take_times(x, c->o.pairs, ns, quiet) || !run_check_block(x, c->o.first))
 		return false;
 	for (uint32_t i = 0; i < c->o.pairs && !*decided; i++) {
 		double t[2];
@@ -168,29 +170,26 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	return true;
 }
 
-/* Faster is what a lie would say: both again by the CPU time that the kernel charges. Once in a while that has time in it
- * that a hypervisor took. */
-static bool confirm(struct run *x, const struct clock *c, double ratio)
+/* Faster is what a lie would say. What is not proven to that degree is told as it was proven. */
+static bool confirm(struct run *x, const struct clock *c)
 {
-	enum { TRIES = 8, MOST = 1 << 24 };
-	static const double seconds = 2e-3;
-	double seen = 0;
+	enum { TRIES = 4 };
+	double seen = INFINITY;
+	struct runner_result *r = x->r;
+	double most = fmin(AGREES * r->ratio, (1 + r->ratio) / 2 + HALF);
 
-	for (int i = 0; i < TRIES; i++) {
-		double used[2];
-		for (int which = 0; which < 2; which++) {
-			uint32_t n = (uint32_t)fmax(1, fmin(ceil(seconds / c->least[which]), MOST));
-			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n, .timed = true};
-			double before = subject_cpu(&x->subject);
-			if (!run_order(x, o, which, run_deadline(x) + TRIAL_TIMES * n * c->least[which], "timing"))
-				return false;
-			used[which] = (subject_cpu(&x->subject) - before) / n;
-		}
-		seen = used[CANDIDATE] / used[BASE];
-		if (seen < 1.2 * ratio)
-			return true;
+	for (int i = 0; i < TRIES && seen > most; i++) {
+		double ratio;
+		if (!proof_run(x, c->least, &ratio))
+			return false;
+		seen = fmin(seen, ratio);
 	}
-	run_judge(x, VERDICT_UNSURE, arena_printf(x->a, "its times do not agree: %.3g of the base's, but %.3g of its CPU time", ratio, seen));
+	if (seen <= most)
+		return true;
+	if (seen > PROVEN)
+		run_judge(x, VERDICT_UNSURE, arena_printf(x->a, "its times do not agree: %.3g of the base's, but %.3g of its CPU time", r->ratio, seen));
+	r->ratio = seen;
+	r->hi = fmax(r->hi, seen);
 	return true;
 }
 
@@ -305,6 +304,7 @@ static bool time_kernels(struct run *x, struct clock *c, bool *slow)
 	run_fill_constants(x, BASE, PLACE_TIMED);
 	run_fill_seed(x, CANDIDATE, PLACE_TIMED, SEED_TIMED);
 	run_fill_seed(x, BASE, PLACE_TIMED, SEED_TIMED);
+	run_plan_changes(x);
 	run_poison(x, CANDIDATE, PLACE_TIMED);
 	if (!calibrate(x, c))
 		return false;
@@ -322,9 +322,10 @@ static bool time_kernels(struct run *x, struct clock *c, bool *slow)
 		run_judge(x, VERDICT_UNSURE, arena_printf(x->a, "the base took %.3g times as long as it does beside others", slowness));
 		return false;
 	}
-	if (x->r->verdict == VERDICT_FASTER && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, c, x->r->ratio))
+	bool better = x->r->verdict == VERDICT_FASTER || (x->r->verdict == VERDICT_UNSURE && x->r->ratio < 1 - SEQ_LEAST);
+	if (better && !sequential_behind(x->t->goal, x->r->lo) && !confirm(x, c))
 		return false;
-	return run_check_last(x, SEED_TIMED + 1);
+	return run_check_last(x, SEED_OTHER, better);
 }
 
 bool timing_run(struct run *x, bool *slow)

@@ -222,6 +222,7 @@ bool run_order(struct run *x, struct order o, int which, double seconds, const c
 	enum answer answer = subject_order(&x->subject, o, seconds);
 
 	x->took = now_seconds() - start;
+	x->written[true] |= o.kind == ORDER_TIME || o.timed; /* they have changed there */
 	return answer == ANSWER_DONE ? true : fell(x, which, answer, seconds, what);
 }
 
@@ -335,12 +336,13 @@ static const char *prepare(struct run *x)
 	run_on(0, t->aside);
 	plan_regions(x);
 	plan_rotation(x);
-	if ((why = regions_open(&x->regions)))
+	if ((why = regions_open(&x->regions)) || (why = proof_open(&x->proof, (const struct runner_build *const[2]){build_of(x, 0), build_of(x, 1)})))
 		return why;
 	x->subject = (struct subject){
 		.regions = &x->regions,
 		.arguments = {&x->arguments[0], &x->arguments[1]},
 		.artifact = t->artifact,
+		.proof = &x->proof,
 		.rng = {t->seed},
 		.limits = {.memory = (80 << 20) + x->regions.reserved, .cpu = TRIAL_CPU_SECONDS},
 	};
@@ -376,6 +378,7 @@ static bool load(struct run *x)
 static void forget(struct run *x)
 {
 	regions_close(&x->regions);
+	proof_close(&x->proof);
 	problem_unmap(x->p, true);
 	for (int i = 0; i < 2; i++)
 		problem_unmap(x->constants[i], true);

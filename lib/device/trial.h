@@ -1,6 +1,6 @@
 /* One candidate on this machine: checked, then timed against a base. Runs in a process of its own (the service forks
  * one a try), which forks the one that the candidate runs in and believes nothing that comes from there: results are
- * compared here, and faster is confirmed by the CPU time that the kernel charges.
+ * compared here, and faster is proven by the CPU time that the system charges for calls whose results are looked at (device/proof.h).
  *
  * Results y of the candidate against x of the oracle: |y - x| <= TRIAL_TOLERANCE * eps * (8 + sqrt(K)) * max(|x|,
  * rms(x)), with eps of the result's type and K the terms of its longest sum: rounding errors of a sum of K terms in

@@ -12,6 +12,7 @@ struct call { /* as the process that calls us has it, ours and then the base's *
 	const void **set;
 	int sets, nconst;
 	uint32_t *turn;
+	void *changing;
 };
 static kernel *base;
 static void thrice(const float *const *in, const float *const *constants, float *const *out, char *workspace)
