@@ -10,7 +10,7 @@
 #include "onnx/opsets.h"
 #include "op/op.h"
 
-enum { NAME_TRIES = 1000000 };
+enum { NAME_TRIES = 1000000, OPSET_NEW = 13, IR_WITH_WEIGHTS = 4 };
 
 static bool take(struct exporter *x, sym y)
 {
@@ -284,6 +284,30 @@ void export_nodes(struct exporter *x, struct node_list *to, graph_id g)
 	}
 }
 
+static void weights_as_inputs(struct exporter *x, Onnx__GraphProto *p)
+{
+	size_t n = p->n_input, nweights = x->initializers.n;
+	Onnx__ValueInfoProto **all = ARENA_ARRAY(&x->arena, Onnx__ValueInfoProto *, n + nweights + 1);
+	VEC(bool) listed = {0}; /* by symbol */
+	for (size_t i = 0; i < n; i++) {
+		sym name = intern_n((const char *)p->input[i]->name.data, p->input[i]->name.len);
+		while (listed.n <= name)
+			vec_push(&listed, false);
+		listed.a[name] = true;
+		all[i] = p->input[i];
+	}
+	for (size_t i = 0; i < nweights; i++) {
+		const Onnx__TensorProto *t = x->initializers.a[i];
+		sym name = intern_n((const char *)t->name.data, t->name.len);
+		struct type type = type_make(x->m, dtype_from_onnx(t->data_type), (int)t->n_dims, t->dims);
+		if (name >= listed.n || !listed.a[name])
+			all[n++] = proto_value_info(x, name, &type);
+	}
+	vec_free(&listed);
+	p->input = all;
+	p->n_input = n;
+}
+
 static Onnx__GraphProto *main_graph(struct exporter *x)
 {
 	struct module *m = x->m;
@@ -316,6 +340,8 @@ static Onnx__GraphProto *main_graph(struct exporter *x)
 	g = graph(m, m->main);
 	p->input = infos;
 	p->n_input = g->in.n;
+	if (x->ir < IR_WITH_WEIGHTS)
+		weights_as_inputs(x, p);
 	p->output = infos + g->in.n;
 	p->n_output = g->out.n;
 	p->initializer = x->initializers.a;
@@ -325,32 +351,84 @@ static Onnx__GraphProto *main_graph(struct exporter *x)
 	return p;
 }
 
-static int choose_opset(struct exporter *x, int asked)
+static const char *meta_value(const struct module *m, const char *key)
 {
-	struct graph_list order = {0};
-	int need = EXPORT_OPSET_MIN;
-	node_id most = 0;
-	module_graph_order(x->m, &order);
-	for (size_t i = 0; i < order.n; i++) {
-		const struct graph *g = graph(x->m, order.a[i]);
+	for (size_t i = 0; i < m->meta.n; i++)
+		if (!strcmp(sym_str(m->meta.a[i].key), key))
+			return sym_str(m->meta.a[i].value);
+	return NULL;
+}
+
+/* The opset of the file that m came from; 0: it came from none. */
+static int opset_of_file(const struct module *m)
+{
+	const char *s = meta_value(m, "opset:ai.onnx");
+	int64_t n = s ? atoll(s) : 0;
+	return n > CANONICAL_OPSET ? CANONICAL_OPSET : n && n < OPSET_OLDEST ? OPSET_OLDEST : n > 0 ? (int)n : 0;
+}
+
+/* What the nodes need; *most: that which needs it, 0 if it is an output. */
+static int needed_opset(struct module *m, const struct graph_list *order, node_id *most)
+{
+	int need = OPSET_OLDEST;
+	for (size_t i = 0; i < order->n; i++) {
+		const struct graph *g = graph(m, order->a[i]);
 		for (size_t k = 0; k < g->nodes.n; k++) {
-			int n = opset_needed(x->m, node(x->m, g->nodes.a[k]));
+			int n = opset_needed(m, node(m, g->nodes.a[k]));
 			if (n > need) {
 				need = n;
-				most = g->nodes.a[k];
+				*most = g->nodes.a[k];
 			}
 		}
 		for (size_t k = 0; k < g->out.n; k++) {
-			int n = opset_needed_by_output(x->m, g->out.a[k]);
+			int n = opset_needed_by_output(m, g->out.a[k]);
 			need = n > need ? n : need;
 		}
 	}
+	return need;
+}
+
+/* The opset asked for, else that of the file, else the lowest of OPSET_NEW and above in which all can be said.
+ * Brings the module to it. */
+static int choose_opset(struct exporter *x, int asked)
+{
+	struct module *m = x->m;
+	struct graph_list order = {0};
+	node_id most = 0;
+	int file = opset_of_file(m), opset = asked ? asked : file ? file : OPSET_NEW, need;
+	if (asked || file)
+		opset_expand(m, opset);
+	module_graph_order(m, &order);
+	need = needed_opset(m, &order, &most);
+	if (need > opset) {
+		const char *what = most ? node_where(m, most, &x->arena) : "an output";
+		const char *source = m->source ? m->source : "stream";
+		if (asked)
+			die(EX_NOTAVAIL, "%s: %s: needs opset %d, not %d", source, what, need, asked);
+		if (file)
+			note("%s: %s: needs opset %d, so that is written instead of %d", source, what, need, opset);
+		opset = need;
+	}
+	for (size_t i = 0; i < order.n; i++)
+		for (size_t k = 0; k < graph(m, order.a[i])->nodes.n; k++)
+			older_lower(m, graph(m, order.a[i])->nodes.a[k], opset);
 	vec_free(&order);
-	if (asked && asked < need)
-		die(EX_NOTAVAIL, "%s: %s: needs opset %d, not %d",
-		    x->m->source ? x->m->source : "stream",
-		    most ? node_where(x->m, most, &x->arena) : "an output", need, asked);
-	return asked ? asked : need;
+	return opset;
+}
+
+/* The IR version stays with the opset. Before 4 every weight had to be an input. */
+static int64_t choose_ir(struct exporter *x)
+{
+	int64_t of_opset = opset_ir_version(x->opset), of_file = x->m->ir_version;
+	int file = opset_of_file(x->m);
+	bool foreign = false; /* from a file without operators of ONNX */
+	for (size_t i = 0; i < x->m->meta.n && !file; i++)
+		foreign |= !strncmp(sym_str(x->m->meta.a[i].key), "opset:", 6);
+	if ((file == x->opset || foreign) && of_file > 0)
+		return of_file;
+	if (file && file < x->opset && of_file > of_opset)
+		return of_file;
+	return of_opset < IR_WITH_WEIGHTS ? IR_WITH_WEIGHTS : of_opset;
 }
 
 /* Every value has a type, and outputs a rank, which onnx.checker wants. */
@@ -383,19 +461,11 @@ static Onnx__OperatorSetIdProto *opset_id(struct exporter *x, const char *domain
 	return o;
 }
 
-static const char *meta_value(const struct module *m, const char *key)
-{
-	for (size_t i = 0; i < m->meta.n; i++)
-		if (!strcmp(sym_str(m->meta.a[i].key), key))
-			return sym_str(m->meta.a[i].value);
-	return NULL;
-}
-
 static void header(struct exporter *x, Onnx__ModelProto *p)
 {
 	struct module *m = x->m;
 	const char *s;
-	p->ir_version = opset_ir_version(x->opset);
+	p->ir_version = x->ir;
 	p->has_ir_version = true;
 	set_bytes(&p->producer_name, &p->has_producer_name, proto_text(x, "hone"));
 	set_bytes(&p->producer_version, &p->has_producer_version, proto_text(x, HONE_VERSION));
@@ -462,13 +532,13 @@ void onnx_export(struct module *m, const char *path, const struct onnx_export_op
 	struct exporter x = {.m = m};
 	struct outfile out, weights;
 	Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
-	if (o->opset && (o->opset < EXPORT_OPSET_MIN || o->opset > CANONICAL_OPSET))
-		die(EX_BADUSE, "--opset %d: from %d to %d", o->opset, EXPORT_OPSET_MIN,
-		    CANONICAL_OPSET);
-	module_name_values(m);
+	if (o->opset && (o->opset < OPSET_OLDEST || o->opset > CANONICAL_OPSET))
+		die(EX_BADUSE, "--opset %d: from %d to %d", o->opset, OPSET_OLDEST, CANONICAL_OPSET);
 	if (!typed(m))
 		infer_module(m, NULL);
 	x.opset = choose_opset(&x, o->opset);
+	x.ir = choose_ir(&x);
+	module_name_values(m);
 	x.name = ARENA_ARRAY(&x.arena, sym, m->values.n);
 	x.wanted = ARENA_ARRAY(&x.arena, sym, m->values.n);
 	outfile_open(&out, path, true);

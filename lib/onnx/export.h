@@ -19,6 +19,7 @@ struct exporter {
 	struct module *m;
 	struct arena arena;
 	int opset;
+	int64_t ir;
 	sym *name;	/* by value: what it is called where it is visible; 0: not yet */
 	sym *wanted;	/* by value: the name its definition must give it; 0: any */
 	VEC(bool) used; /* by symbol: names of values */

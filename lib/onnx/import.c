@@ -492,6 +492,9 @@ static void import_header(struct importer *c)
 				 intern_printf("prop:%s",
 					       sym_str(import_name(&p->metadata_props[i]->key))),
 				 import_name(&p->metadata_props[i]->value)});
+	if (c->opset) /* what the file goes back to */
+		vec_push(&c->m->meta,
+			 (struct meta){intern("opset:ai.onnx"), intern_printf("%lld", (long long)c->opset)});
 	c->m->ir_version = p->ir_version;
 	c->m->opset = CANONICAL_OPSET;
 }

@@ -76,7 +76,7 @@ static const struct {
 	{OP_GreaterOrEqual, 16, 0, BFLOAT},
 	{OP_GridSample, 16, 0, ANY},
 	{OP_GridSample, 22, 0, BFLOAT},
-	{OP_GroupNormalization, 21, 0, ANY},
+	{OP_GroupNormalization, 18, 0, ANY},
 	{OP_HammingWindow, 17, 0, ANY},
 	{OP_HannWindow, 17, 0, ANY},
 	{OP_HardSigmoid, 22, 0, BFLOAT},
@@ -166,7 +166,6 @@ static const struct {
 } attributes[] = {
 	{OP_Attention, 25, "left_window_size", "-1"},
 	{OP_Attention, 25, "right_window_size", "-1"},
-	{OP_AveragePool, 19, "ceil_mode", "0"},
 	{OP_AveragePool, 19, "dilations", "1"},
 	{OP_BatchNormalization, 14, "training_mode", "0"},
 	{OP_Cast, 19, "saturate", "1"},
@@ -176,6 +175,7 @@ static const struct {
 	{OP_DequantizeLinear, 21, "block_size", "0"},
 	{OP_DequantizeLinear, 23, "output_dtype", "0"},
 	{OP_GRU, 14, "layout", "0"},
+	{OP_GroupNormalization, 21, "stash_type", "1"},
 	{OP_LSTM, 14, "layout", "0"},
 	{OP_LpPool, 18, "ceil_mode", "0"},
 	{OP_LpPool, 18, "dilations", "1"},
@@ -240,7 +240,7 @@ static int reduce_needs(struct module *m, const struct node *n)
 	bool given = n->nin > 1 && n->in[1], noop = attr_int(n, "noop_with_empty_axes", 0) != 0;
 	if (given && (!axes || axes->dtype != DT_I64))
 		return 18;
-	return noop && (!given || tensor_count(axes) == 0) ? 18 : 13;
+	return noop && (!given || tensor_count(axes) == 0) ? 18 : OPSET_OLDEST;
 }
 
 static void reduce_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
@@ -260,11 +260,11 @@ static int split_needs(struct module *m, const struct node *n)
 	const struct type *t = &val(m, n->in[0])->type;
 	int64_t axis = attr_int(n, "axis", 0), size;
 	if (n->nin > 1 && n->in[1])
-		return 13;
+		return OPSET_OLDEST;
 	if (t->rank < 0 || axis < -t->rank || axis >= t->rank ||
 	    !poly_is_const(m->dims, t->dims[axis < 0 ? axis + t->rank : axis], &size))
 		return 18;
-	return n->nout && size % n->nout == 0 ? 13 : 18;
+	return n->nout && size % n->nout == 0 ? OPSET_OLDEST : 18;
 }
 
 static void split_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
@@ -313,13 +313,45 @@ static int roialign_needs(struct module *m, const struct node *n)
 	return strcmp(attr_str(n, "coordinate_transformation_mode", "half_pixel"),
 		      "output_half_pixel")
 		       ? 16
-		       : 13;
+		       : OPSET_OLDEST;
 }
 
 static void roialign_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
 {
 	if (opset < 16)
 		drop(l, "coordinate_transformation_mode");
+}
+
+/* Since opset 22 no window starts behind the data; before, where that shows in the size, one did. With a stride of at
+ * most the window less the padding behind, none can. */
+static int pool_needs(struct module *m, const struct node *n)
+{
+	const struct type *t = &val(m, n->in[0])->type;
+	int rank, nstrides, npads, ndilations;
+	const int64_t *kernel = attr_ints(n, "kernel_shape", &rank), *strides = attr_ints(n, "strides", &nstrides),
+		      *pads = attr_ints(n, "pads", &npads), *dilations = attr_ints(n, "dilations", &ndilations);
+	if (!attr_int(n, "ceil_mode", 0) || strcmp(attr_str(n, "auto_pad", "NOTSET"), "NOTSET"))
+		return OPSET_OLDEST;
+	for (int i = 0; i < rank; i++) {
+		int64_t stride = i < nstrides ? strides[i] : 1, before = i < npads ? pads[i] : 0,
+			behind = i + rank < npads ? pads[i + rank] : 0, size,
+			reach = (kernel[i] - 1) * (i < ndilations ? dilations[i] : 1) + 1;
+		if (behind + stride <= reach)
+			continue;
+		if (t->rank != rank + 2 || stride < 1 || t->dims[i + 2] == POLY_UNKNOWN ||
+		    !poly_is_const(m->dims, t->dims[i + 2], &size) || size + before + behind < reach)
+			return 22;
+		if ((size + before + behind - reach + stride - 1) / stride * stride >= size + before)
+			return 22;
+	}
+	return OPSET_OLDEST;
+}
+
+/* Scale and bias were one number a group before they were one a channel. */
+static int groupnorm_needs(struct module *m, const struct node *n)
+{
+	int64_t groups = attr_int(n, "num_groups", 0);
+	return type_count(m, &val(m, n->in[1])->type) == groups && type_count(m, &val(m, n->in[2])->type) == groups ? 18 : 21;
 }
 
 static bool is_sequence(struct module *m, val_id v, const char *kind)
@@ -331,7 +363,7 @@ static bool is_sequence(struct module *m, val_id v, const char *kind)
 /* Types other than tensors came to these one by one. */
 static int sequence_needs(struct module *m, const struct node *n)
 {
-	int need = EXPORT_OPSET_MIN;
+	int need = OPSET_OLDEST;
 	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
 		val_id v = i < n->nin ? n->in[i] : n->out[i - n->nin];
 		if (is_sequence(m, v, "optional("))
@@ -347,7 +379,7 @@ int opset_needed_by_output(struct module *m, val_id v)
 {
 	return is_sequence(m, v, "optional(")				  ? 16
 	       : is_sequence(m, v, "seq(") && val(m, v)->kind != VAL_NODE ? 14
-									  : EXPORT_OPSET_MIN;
+									  : OPSET_OLDEST;
 }
 
 static int optional_needs(struct module *m, const struct node *n)
@@ -361,11 +393,15 @@ static const struct {
 	int (*needs)(struct module *m, const struct node *n);
 	void (*lower)(struct module *m, const struct node *n, int opset, struct lowered *l);
 } special[] = {
+	{OP_AveragePool, pool_needs, NULL},
 	{OP_DFT, dft_needs, dft_lower},
 	{OP_GridSample, gridsample_needs, gridsample_lower},
+	{OP_GroupNormalization, groupnorm_needs, NULL},
 	{OP_Identity, sequence_needs, NULL},
 	{OP_If, sequence_needs, NULL},
 	{OP_Loop, sequence_needs, NULL},
+	{OP_LpPool, pool_needs, NULL},
+	{OP_MaxPool, pool_needs, NULL},
 	{OP_OptionalHasElement, optional_needs, NULL},
 	{OP_ReduceL1, reduce_needs, reduce_lower},
 	{OP_ReduceL2, reduce_needs, reduce_lower},
@@ -382,7 +418,7 @@ static const struct {
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static bool is_neutral(const struct attr *a, const char *neutral)
+bool attr_is_neutral(const struct attr *a, const char *neutral)
 {
 	if (!neutral)
 		return false;
@@ -403,7 +439,7 @@ static enum dtype operand_type(struct module *m, const struct node *n, uint32_t 
 
 int opset_needed(struct module *m, const struct node *n)
 {
-	int need = EXPORT_OPSET_MIN;
+	int need = older_needed(m, n);
 #define RAISE(x) (need = (x) > need ? (x) : need)
 	for (size_t i = 0; i < COUNT(arrivals); i++)
 		if (arrivals[i].op == n->op &&
@@ -413,7 +449,7 @@ int opset_needed(struct module *m, const struct node *n)
 	for (size_t i = 0; i < COUNT(attributes); i++) {
 		const struct attr *a =
 			attributes[i].op == n->op ? attr_find(n, attributes[i].name) : NULL;
-		if (a && !is_neutral(a, attributes[i].neutral))
+		if (a && !attr_is_neutral(a, attributes[i].neutral))
 			RAISE(attributes[i].since);
 	}
 	for (size_t i = 0; i < COUNT(values); i++)
@@ -444,6 +480,6 @@ struct lowered opset_lower(struct module *m, const struct node *n, int opset)
 
 int opset_ir_version(int opset)
 {
-	static const int8_t ir[] = {[13] = 7, 7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14};
+	static const int8_t ir[] = {[7] = 3, 3, 4, 5, 6, 7, 7, 7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14};
 	return ir[opset];
 }

@@ -3,9 +3,9 @@
 #define HONE_OPSETS_H
 #include "graph/module.h"
 
-enum { EXPORT_OPSET_MIN = 13 };
+enum { OPSET_OLDEST = 7 };
 
-/* The lowest opset, at least EXPORT_OPSET_MIN, at which n means the same. */
+/* The lowest opset, at least OPSET_OLDEST, at which n means the same. */
 int opset_needed(struct module *m, const struct node *n);
 
 int opset_needed_by_output(struct module *m, val_id v); /* of any graph */
@@ -20,4 +20,15 @@ struct lowered {
 /* n at `opset`, which is at least what it needs. */
 struct lowered opset_lower(struct module *m, const struct node *n, int opset);
 int opset_ir_version(int opset);
+/* Does an attribute say what an opset without it means? neutral: a number (for lists: of all elements), a
+ * string; NULL: no value does. */
+bool attr_is_neutral(const struct attr *a, const char *neutral);
+
+/* older.c: the same for opsets before 13. older_lower changes the node. */
+int older_needed(struct module *m, const struct node *n);
+void older_lower(struct module *m, node_id n, int opset);
+
+/* expansions.c: nodes that need more than `opset`, in words that it has, where there are such; once types are
+ * inferred. */
+void opset_expand(struct module *m, int opset);
 #endif
