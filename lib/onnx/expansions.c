@@ -21,8 +21,12 @@ static val_id operand(struct expander *x, uint32_t i)
 	return i < at(x)->nin ? at(x)->in[i] : 0;
 }
 
+/* New nodes are inferred when they are asked for: their attributes come after them. */
 static const struct type *type_of(struct expander *x, val_id v)
 {
+	if (val(x->m, v)->type.dtype == DT_NONE)
+		for (size_t i = 0; i < x->made.n; i++)
+			infer_node(x->m, x->made.a[i], NULL);
 	return &val(x->m, v)->type;
 }
 
@@ -41,7 +45,6 @@ static struct tensor *constant(struct expander *x, uint32_t i)
 static val_id make(struct expander *x, enum opcode op, int nin, const val_id *in)
 {
 	node_id n = node_new_loose(x->m, at(x)->graph, op, nin, in, 1);
-	infer_node(x->m, n, NULL);
 	vec_push(&x->made, n);
 	return node(x->m, n)->out[0];
 }
@@ -79,8 +82,6 @@ static val_id cast(struct expander *x, val_id v, enum dtype t)
 {
 	val_id y = un(x, OP_Cast, v);
 	attr_set_int(x->m, made(x, y), "to", dtype_to_onnx(t));
-	val(x->m, y)->type.dtype = t;
-	infer_node(x->m, made(x, y), NULL);
 	return y;
 }
 
@@ -239,25 +240,6 @@ static bool rms_norm(struct expander *x)
 	return normalise(x, widened(x, v), axes);
 }
 
-/* One number of a group, if all of its channels have the same. */
-static val_id per_group(struct expander *x, uint32_t i, int64_t groups)
-{
-	struct tensor *t = constant(x, i);
-	int64_t count = t ? tensor_count(t) : 0;
-	if (!t || count % groups)
-		return 0;
-	struct tensor *y = tensor_new(&x->m->arena, t->dtype, 1, &groups);
-	tensor_data(x->m, t);
-	for (int64_t c = 0; c < count; c++) {
-		int64_t g = c / (count / groups);
-		if (c % (count / groups) == 0)
-			tensor_set(y, g, tensor_get(t, c));
-		else if (tensor_get(y, g) != tensor_get(t, c))
-			return 0;
-	}
-	return const_tensor(x->m, 0, y);
-}
-
 /* A vector of channels as it broadcasts over v. */
 static val_id along_channels(struct expander *x, val_id v, int rank)
 {
@@ -267,19 +249,15 @@ static val_id along_channels(struct expander *x, val_id v, int rank)
 	return bin(x, OP_Reshape, v, ints(x, rank - 1, shape));
 }
 
-/* By InstanceNormalization of the groups; from opset 18 on, where each group has one scale, by the operator of then. */
+/* By InstanceNormalization of the groups. What opsets 18 to 20 call GroupNormalization was another operator and is
+ * withdrawn. */
 static bool group_norm(struct expander *x)
 {
-	val_id v = operand(x, 0), scale, bias, shape, y;
+	val_id v = operand(x, 0), shape, y;
 	int64_t groups = attr_int(at(x), "num_groups", 0), dims[RANK_MAX], two[] = {0, groups, -1};
 	int rank = rank_of(x, v);
 	if (groups < 1 || !is_float(x, v) || rank < 3)
 		return false;
-	if (x->opset >= 18 && (scale = per_group(x, 1, groups)) && (bias = per_group(x, 2, groups))) {
-		at(x)->in[1] = scale;
-		at(x)->in[2] = bias;
-		return false;
-	}
 	struct tensor *one = tensor_new(&x->m->arena, type_of(x, v)->dtype, 1, &groups),
 		      *zero = tensor_new(&x->m->arena, type_of(x, v)->dtype, 1, &groups);
 	for (int64_t g = 0; g < groups; g++)
@@ -327,7 +305,6 @@ static bool over_last_axis(struct expander *x)
 		perm[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
 	y = un(x, OP_Transpose, v);
 	attr_set_ints(x->m, made(x, y), "perm", rank, perm);
-	infer_node(x->m, made(x, y), NULL);
 	y = un(x, at(x)->op, y);
 	attr_set_int(x->m, made(x, y), "axis", -1);
 	y = un(x, OP_Transpose, y);
@@ -451,8 +428,10 @@ static bool expand_graph(struct expander *x, graph_id g)
 	for (size_t i = 0; i < graph(x->m, g)->nodes.n; i++) {
 		node_id id = graph(x->m, g)->nodes.a[i];
 		bool gone = expand_node(x, id);
-		for (size_t k = 0; k < x->made.n && gone; k++)
+		for (size_t k = 0; k < x->made.n && gone; k++) {
+			infer_node(x->m, x->made.a[k], NULL);
 			vec_push(&order, x->made.a[k]);
+		}
 		x->made.n = 0;
 		if (!gone)
 			vec_push(&order, id);

@@ -170,6 +170,26 @@ static int axes_needs(struct module *m, const struct node *n)
 	return constant(m, n, 1) ? OPSET_OLDEST : 13;
 }
 
+/* Squeeze without axes says so by their absence since opset 11 only. */
+static int squeeze_needs(struct module *m, const struct node *n)
+{
+	return given(n, 1) ? axes_needs(m, n) : type_static(m, type_in(m, n, 0)) ? OPSET_OLDEST : 11;
+}
+
+static void squeeze_lower(struct module *m, node_id id, int opset)
+{
+	int64_t dims[RANK_MAX], axes[RANK_MAX];
+	int n = 0;
+	to_ints(m, id, 1, "axes");
+	if (!given(node(m, id), 1) && opset < 11 && type_dims(m, type_in(m, node(m, id), 0), dims)) {
+		for (int i = 0; i < type_in(m, node(m, id), 0)->rank; i++)
+			if (dims[i] == 1)
+				axes[n++] = i;
+		attr_set_ints(m, id, "axes", n, axes);
+	}
+	keep_operands(node(m, id), 1);
+}
+
 static void axes_lower(struct module *m, node_id id, int opset)
 {
 	to_ints(m, id, 1, "axes");
@@ -269,7 +289,7 @@ static void topk_lower(struct module *m, node_id id, int opset)
 	keep_operands(node(m, id), 1);
 }
 
-/* Training was said by the program, not by the file. */
+/* Training was said by the program, not by the file; the mask of a run that is none was another. */
 static int dropout_needs(struct module *m, const struct node *n)
 {
 	float x = 0, training = 0;
@@ -280,7 +300,7 @@ static int dropout_needs(struct module *m, const struct node *n)
 		tensor_data(m, t);
 		training = tensor_count(t) ? (float)tensor_get(t, 0) : 0;
 	}
-	return training != 0 ? 12 : n->nout > 1 && n->out[1] ? 10 : OPSET_OLDEST;
+	return training != 0 || (n->nout > 1 && n->out[1]) ? 12 : OPSET_OLDEST;
 }
 
 static void dropout_lower(struct module *m, node_id id, int opset)
@@ -480,7 +500,7 @@ static const struct {
 	{OP_Slice, slice_needs, slice_lower},
 	{OP_Softmax, softmax_needs, softmax_lower},
 	{OP_Split, axes_needs, split_lower},
-	{OP_Squeeze, axes_needs, axes_lower},
+	{OP_Squeeze, squeeze_needs, squeeze_lower},
 	{OP_Sum, variadic_needs, NULL},
 	{OP_TopK, topk_needs, topk_lower},
 	{OP_Unsqueeze, axes_needs, axes_lower},
@@ -510,7 +530,7 @@ int older_needed(struct module *m, const struct node *n)
 	return need;
 }
 
-/* Axes counted from the end came with opset 11. */
+/* Axes counted from the end, and in any order, came with opset 11. */
 static void count_from_front(struct module *m, node_id id)
 {
 	struct node *n = node(m, id);
@@ -528,6 +548,12 @@ static void count_from_front(struct module *m, node_id id)
 	int64_t *front = ARENA_ARRAY(&m->arena, int64_t, count + 1);
 	for (int i = 0; i < count; i++)
 		front[i] = axes[i] + (axes[i] < 0 ? rank : 0);
+	for (int i = 1; i < count && n->op != OP_Slice; i++) /* there they stand beside starts and ends */
+		for (int k = i; k > 0 && front[k] < front[k - 1]; k--) {
+			int64_t t = front[k];
+			front[k] = front[k - 1];
+			front[k - 1] = t;
+		}
 	attr_set_ints(m, id, "axes", count, front);
 }
 

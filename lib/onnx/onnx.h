@@ -16,8 +16,9 @@ struct module *onnx_import(const char *path, const struct onnx_import_opts *o);
 struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap,
 				 const struct onnx_import_opts *o);
 
-/* Writes m as ONNX. opset 0: the lowest >= 13 at which each node means the same. external: weights
- * go into a file beside it (needed above 2 GB). Fused and calls are inlined. */
+/* Writes m as ONNX, and changes it on the way. opset 0: that of the file it came from, or of none the lowest >= 13 at
+ * which each node means the same. external: weights go into a file beside it (needed above 2 GB). Fused and calls are
+ * inlined. */
 struct onnx_export_opts {
 	int opset;
 	const char *external; /* file name, or NULL */

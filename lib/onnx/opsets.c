@@ -76,7 +76,7 @@ static const struct {
 	{OP_GreaterOrEqual, 16, 0, BFLOAT},
 	{OP_GridSample, 16, 0, ANY},
 	{OP_GridSample, 22, 0, BFLOAT},
-	{OP_GroupNormalization, 18, 0, ANY},
+	{OP_GroupNormalization, 21, 0, ANY},
 	{OP_HammingWindow, 17, 0, ANY},
 	{OP_HannWindow, 17, 0, ANY},
 	{OP_HardSigmoid, 22, 0, BFLOAT},
@@ -175,7 +175,6 @@ static const struct {
 	{OP_DequantizeLinear, 21, "block_size", "0"},
 	{OP_DequantizeLinear, 23, "output_dtype", "0"},
 	{OP_GRU, 14, "layout", "0"},
-	{OP_GroupNormalization, 21, "stash_type", "1"},
 	{OP_LSTM, 14, "layout", "0"},
 	{OP_LpPool, 18, "ceil_mode", "0"},
 	{OP_LpPool, 18, "dilations", "1"},
@@ -347,13 +346,6 @@ static int pool_needs(struct module *m, const struct node *n)
 	return OPSET_OLDEST;
 }
 
-/* Scale and bias were one number a group before they were one a channel. */
-static int groupnorm_needs(struct module *m, const struct node *n)
-{
-	int64_t groups = attr_int(n, "num_groups", 0);
-	return type_count(m, &val(m, n->in[1])->type) == groups && type_count(m, &val(m, n->in[2])->type) == groups ? 18 : 21;
-}
-
 static bool is_sequence(struct module *m, val_id v, const char *kind)
 {
 	const char *other = v ? sym_str(val(m, v)->type.other) : "";
@@ -396,7 +388,6 @@ static const struct {
 	{OP_AveragePool, pool_needs, NULL},
 	{OP_DFT, dft_needs, dft_lower},
 	{OP_GridSample, gridsample_needs, gridsample_lower},
-	{OP_GroupNormalization, groupnorm_needs, NULL},
 	{OP_Identity, sequence_needs, NULL},
 	{OP_If, sequence_needs, NULL},
 	{OP_Loop, sequence_needs, NULL},

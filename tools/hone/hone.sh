@@ -146,7 +146,7 @@ shape() { # OPTION...
 simplify_passes() {
 	while :; do
 		stage fold ge-fold
-		stage simplify ge-simplify
+		stage simplify ge-simplify $leave
 		before=$last
 		stage deadedge ge-deadedge
 		[ "$(ge-stat --digest "$before")" != "$(ge-stat --digest "$last")" ] || break
@@ -339,6 +339,7 @@ check() { # NEW OLD OPTION...
 }
 
 simplify() { # OPTION...
+	leave=--skip=swish # few runtimes have that operator
 	HONE_BLOBS=$work/blobs
 	export HONE_BLOBS
 	stage import ge-import $const_inputs
@@ -422,7 +423,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given=''
+model='' stem='' files='' leave='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
