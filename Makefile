@@ -27,6 +27,7 @@ reverse  = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstwor
 ARCHIVES:= $(patsubst %,build/lib%.a,$(call reverse,$(LIBS)))
 CTOOLS  := $(foreach d,$(wildcard tools/*),$(if $(wildcard $(d)/$(notdir $(d)).c),$(notdir $(d))))
 STOOLS  := $(foreach d,$(wildcard tools/*),$(if $(wildcard $(d)/$(notdir $(d)).sh),$(notdir $(d))))
+BENCHES := $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c))
 UNITS   := $(patsubst tests/%.c,build/tests/%,$(wildcard tests/*.c))
 
 all: $(CTOOLS:%=bin/%) $(STOOLS:%=bin/%) build/libhone_eval.a
@@ -98,8 +99,20 @@ demo:
 	@examples/digits/demo.sh
 
 NETLAB := build/tests/net/netlab
-check: all $(UNITS) $(NETLAB) fuzzed
+check:
+	@tests/deps.sh $(DEBS)
+	@tests/deps.sh $(TESTDEBS) || echo "without some of them: the tests that want them skip, and say so"
+	@$(MAKE) --no-print-directory -j2 checked
+checked: all $(UNITS) $(NETLAB) $(BENCHES) fuzzed
 	@tests/run.sh
+
+# What tests and benchmarks compare with, from PyPI, in build/python; tests that want it skip without.
+peers: build/python/done
+build/python/done: tests/peers.txt
+	@tests/deps.sh python3-venv
+	$(PYTHON) -m venv build/python
+	build/python/bin/pip install -q -r $<
+	@touch $@
 
 # The same under the address and undefined-behaviour sanitizers, in a copy of the tree; what they say fails it too.
 asan-check: export ASAN_OPTIONS = detect_leaks=0:allocator_may_return_null=1:log_path=$(CURDIR)/build/asan/said
@@ -121,7 +134,7 @@ soak: all $(UNITS) fuzzed build/bench/runner
 build/bench/%: build/bench/%.o $(ARCHIVES)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(ARCHIVES) -Wl,--as-needed $(ALLLIBS)
 
-bench: all $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c))
+bench: all $(BENCHES)
 	@bench/bench.sh
 
 # Fuzz targets (clang's libFuzzer), built by nothing else: make fuzz; build/fuzz/stream -max_total_time=60 SEEDS
@@ -164,6 +177,6 @@ install: all
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo check fuzzed asan-check soak bench fuzz install clean
+.PHONY: all deps test-deps demo check checked peers fuzzed asan-check soak bench fuzz install clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# bench.sh [MODEL...]: the compiled models against ONNX Runtime, with the share of each kernel.
+# bench.sh [-o DIR] [MODEL...]: the compiled models against ONNX Runtime and OpenVINO, with the share of each kernel.
 # Models are looked for as bench/find.sh says, made by bench/models.py where they are missing and torch is
-# there, compiled into build/bench, and kept there until the model or hone changes.
+# there, compiled into DIR (build/bench), and kept there until the model or hone changes.
 cd "$(dirname "$0")/.." || exit 1
 top=$(pwd)
 PATH=$top/bin:$PATH
@@ -9,7 +9,8 @@ PATH=$top/bin:$PATH
 HONE_BLOBS=${HONE_BLOBS:-$top/build/blobs}
 export HONE_BLOBS
 out=build/bench
-mkdir -p $out build/models
+[ "$1" != -o ] || { out=$2 && shift 2; }
+mkdir -p "$out" build/models
 [ $# -gt 0 ] || { set -- $(model_names bench) && all=1; }
 
 python=$(python_with onnxruntime)
@@ -30,12 +31,13 @@ for name; do
 		echo "skipped: no $name.onnx in ${HONE_MODELS:-build/models} (HONE_MODELS)"
 		continue
 	fi
-	sizes=$(model_sizes "$name") range=$(model_ranges "$name")
+	options=$(model_options "$name") range=$(model_ranges "$name")
 	if [ ! -e "$out/$name.so" ] || [ -n "$(find bin "$model" -newer "$out/$name.so")" ]; then
-		hone build "$model" -o "$out/$name" ${sizes:+--set "$sizes"} >"$out/$name.log" 2>&1 || { failed=1; tail "$out/$name.log"; continue; }
+		# shellcheck disable=SC2086 # no option, or several
+		hone build "$model" -o "$out/$name" $options >"$out/$name.log" 2>&1 || { failed=1; tail "$out/$name.log"; continue; }
 	fi
 	if [ -n "$python" ]; then
-		"$python" -B bench/peers.py "$model" "$out/$name.so" ${range:+--range "$range"} || { failed=1; continue; }
+		"$python" -B bench/peers.py "$model" "$out/$name.so" $options ${range:+--range "$range"} || { failed=1; continue; }
 	fi
 	taskset -c "$core" run-dev "$out/$name.so" --bench --kernels ${range:+--range "$range"} >"$out/$name.kernels" || failed=1
 	head -14 "$out/$name.kernels"

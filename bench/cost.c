@@ -118,7 +118,7 @@ static bool compile(struct schedule *s, int n)
 	FILE *f = fopen(command, "w");
 	for (int i = 0; i < n; i++)
 		all[i] = s[i].p;
-	emit_prelude(f, all, n);
+	emit_prelude(f, all, n, NULL, 0);
 	for (int i = 0; i < n; i++) {
 		int operands = 0;
 		snprintf(name, sizeof name, "k%d", i);

@@ -1,10 +1,10 @@
 # Read by bench/*.sh and tests/t-*.sh: where models are, and what Python compares with. $top is the tree.
 
-# The models of a file's first column: all, or those whose fourth column is $1.
-model_names() { awk -v w="${1-}" '!/^#/ && NF && (w == "" || $4 == w) { print $1 }' "$top/bench/models.txt"; }
+# The models of a file's first column: all, or those whose second column is $1 (a slow one is one of bench).
+model_names() { awk -v w="${1-}" '!/^#/ && NF && (w == "" || $2 == w || (w == "bench" && $2 == "slow")) { print $1 }' "$top/bench/models.txt"; }
 
-# What the list says of model $1: its sizes, its ranges; empty for "-".
-model_sizes() { awk -v n="$1" '$1 == n && $2 != "-" { print $2 }' "$top/bench/models.txt"; }
+# What the list says of model $1: the options of ge-shape, divided by blanks; its ranges, empty for "-".
+model_options() { awk -v n="$1" '$1 == n { for (i = 4; i <= NF; i++) print $i }' "$top/bench/models.txt"; }
 model_ranges() { awk -v n="$1" '$1 == n && $3 != "-" { print $3 }' "$top/bench/models.txt"; }
 
 # Path of model $1, looked for in the directories of HONE_MODELS (divided by ":"); without it, build/models.
@@ -15,9 +15,9 @@ model_path() {
 	done
 }
 
-# HONE_PYTHON, else python3, if it has what is named (onnxruntime, ...); else nothing.
+# HONE_PYTHON, else that of make peers, else python3, else Debian's, if it has what is named (onnxruntime, ...); else nothing.
 python_with() {
-	for p in $HONE_PYTHON python3; do
+	for p in $HONE_PYTHON "$top/build/python/bin/python" python3 /usr/bin/python3; do
 		"$p" -c "import $1" 2>/dev/null && echo "$p" && return
 	done
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compare a compiled model with ONNX Runtime: first the numbers, then the time.
+"""Compare a compiled model with ONNX Runtime and, where there is one, OpenVINO: first the numbers, then the time.
 
-Both get the same inputs and write into arrays made beforehand (ONNX Runtime through
-IOBinding), on one thread of one core.  They take turns: in every round each runs once
+All get the same inputs and write into arrays made beforehand (ONNX Runtime through
+IOBinding), on one thread of one core, in fp32.  They take turns: in every round each runs once
 unmeasured, so that its weights are where they would be if it ran alone, then as often as
 fits 20 ms; who begins changes from round to round.  Time is the processor time of the whole
 process, all threads together: what else runs on the core does not count.  Printed are quartiles
-of the time of a run and of the ratio of one round's two times.
+of the time of a run and of the ratios of one round's times.  The numbers must be ONNX Runtime's.
 """
 
 import argparse
@@ -40,27 +40,65 @@ def fill(x, name, ranges, rng):
         x[...] = rng.integers(low, high + 1, x.shape)
 
 
-def bind_peer(peer, model, x, y):
+def constants(peer, const):
+    """What --const gives, as arrays of the types and shapes that the model declares."""
+    inputs = {i.name: i for i in peer.get_inputs()}
+    types = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(float)": np.float32, "tensor(bool)": np.bool_}
+    return {name: np.array([float(v) for v in values.split(",")], types[inputs[name].type])
+            .reshape([-1] if inputs[name].shape else [])
+            for name, values in const.items()}
+
+
+def bind_peer(peer, model, x, y, const={}):
     b = peer.io_binding()
     for t, a in zip(model.inputs, x):
         b.bind_cpu_input(t.name.decode(), a)
+    for name, a in const.items():
+        b.bind_cpu_input(name, a)
     for t, a in zip(model.outputs, y):
         b.bind_output(t.name.decode(), "cpu", 0, a.dtype.type, a.shape, a.ctypes.data)
     options = ort.RunOptions()
     return lambda: peer.run_with_iobinding(b, options)
 
 
-def difference(y, r):
-    if not (np.isfinite(y).all() and np.isfinite(r).all()):
-        return float("nan")
+def bind_openvino(path, model, x, const):
+    """The same for OpenVINO; None, with a line that says why, where there is none or it cannot run the model."""
+    try:
+        import openvino as ov
+        core = ov.Core()
+        net = core.read_model(path)
+        inputs = {t.name.decode(): a for t, a in zip(model.inputs, x)} | const
+        net.reshape({name: list(a.shape) for name, a in inputs.items()})
+        net = core.compile_model(net, "CPU", {
+            "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1,
+            "PERFORMANCE_HINT": "LATENCY", "CPU_DENORMALS_OPTIMIZATION": True, "ENABLE_CPU_PINNING": False})
+    except (ImportError, RuntimeError) as e:
+        print(f"  without OpenVINO: {str(e).strip().splitlines()[-1]}")
+        return None, None
+    request = net.create_infer_request()
+    for name, a in inputs.items():
+        request.set_tensor(name, ov.Tensor(a, shared_memory=True))
+    request.infer()
+    return request.infer, ov.__version__.split("-")[0]
+
+
+def difference(y, r, scale=None):
+    """max|y-r| against the scale, that of r without one; 0 or infinite for integers."""
     if y.dtype.kind != "f":
         return 0.0 if (y == r).all() else float("inf")
-    return float(np.abs(y.astype(np.float64) - r).max() / np.abs(r).max()) if r.any() else float("nan")
+    scale = np.abs(r).max() if scale is None else scale
+    if not (np.isfinite(y).all() and np.isfinite(r).all() and scale > 0):
+        return float("nan")
+    return float(np.abs(y.astype(np.float64) - r).max() / scale)
 
 
 def check(model, ours, theirs, x, y, r, args, rng):
-    """The largest difference over the inputs, and how much the reference changes between the first two."""
-    worst, change, first = 0.0, 0.0, None
+    """The largest difference over the inputs, and how much the reference changes from the first to the others.
+
+    The scale of an output is its largest value for any of the inputs: one that is a single probability
+    comes close to 0 for some.
+    """
+    ys, rs = [], []
     for _ in range(args.inputs):
         for t, a in zip(model.inputs, x):
             fill(a, t.name.decode(), args.range, rng)
@@ -68,11 +106,11 @@ def check(model, ours, theirs, x, y, r, args, rng):
             a.view(np.uint8)[...] = 0xff  # NaN, unless written
         ours()
         theirs()
-        worst = np.maximum(worst, np.max([difference(a, b) for a, b in zip(y, r)]))  # NaN stays
-        if first is None:
-            first = [b.copy() for b in r]
-        else:
-            change = max([change] + [difference(a, b) for a, b in zip(first, r) if a.dtype.kind == "f"])
+        ys.append([a.copy() for a in y])
+        rs.append([b.copy() for b in r])
+    scales = [float(max(np.abs(b.astype(np.float64)).max() for b in bs)) for bs in zip(*rs)]
+    worst = np.max([difference(a, b, s) for y, r in zip(ys, rs) for a, b, s in zip(y, r, scales)])  # NaN stays
+    change = max([0.0] + [difference(a, b, s) for r in rs[1:] for a, b, s in zip(rs[0], r, scales) if a.dtype.kind == "f"])
     return float(worst), change
 
 
@@ -89,6 +127,25 @@ def measure(run):
 
 def quartiles(t):
     return np.percentile(t, [25, 50, 75])
+
+
+def in_turns(runs, rounds):
+    """The times of all, by name: in each round another one begins."""
+    names, times = list(runs), {name: [] for name in runs}
+    for i in range(rounds):
+        for name in names[i % len(names):] + names[:i % len(names)]:
+            times[name].append(measure(runs[name]))
+    return {name: np.array(t) for name, t in times.items()}
+
+
+def report(runs, times):
+    print(f"  {'':18}{'25%':>10}{'median':>10}{'75%':>10}")
+    for name, t in times.items():
+        print(f"  {name:18}" + "".join(f"{q * 1e3:10.3f}" for q in quartiles(t)) + " ms")
+    for name, t in times.items():
+        if name != "hone":
+            print(f"  {'ratio, ' + name:18}" + "".join(f"{q:10.3f}" for q in quartiles(times["hone"] / t))
+                  + f"       of medians {np.median(times['hone']) / np.median(t):.3f}")
 
 
 def parse_range(text):
@@ -108,6 +165,10 @@ def main():
     p.add_argument("library", help="STEM.so, its weights beside it")
     p.add_argument("--range", action="append", default=[], type=parse_range, metavar="NAME=LO:HI",
                    help="of an integer input")
+    p.add_argument("--const", action="append", default=[], metavar="INPUT=VALUE,...",
+                   help="an input that is a constant in the library")
+    p.add_argument("--set", action="append", help="not looked at: sizes are the library's")
+    p.add_argument("--shape", action="append", help="likewise")
     p.add_argument("--inputs", type=int, default=10, help="random inputs to compare (10)")
     p.add_argument("--tol", type=float, default=1e-4, help="of max|y-r| / max|r| (1e-4)")
     p.add_argument("--rounds", type=int, default=25, help="of timing (25); 0: compare only")
@@ -120,7 +181,8 @@ def main():
     model, peer = Model(args.library), session(args.onnx)
     x = [t.empty() for t in model.inputs]
     y, r = ([t.empty() for t in model.outputs] for _ in range(2))
-    ours, theirs = model.bind(x, y), bind_peer(peer, model, x, r)
+    const = constants(peer, dict(c.split("=", 1) for c in args.const))
+    ours, theirs = model.bind(x, y), bind_peer(peer, model, x, r, const)
 
     worst, change = check(model, ours, theirs, x, y, r, args, np.random.default_rng(args.seed))
     good = worst <= args.tol and change > 0.1
@@ -130,14 +192,14 @@ def main():
         return 1
     if not args.rounds:
         return 0
-    times = np.array([[measure(f) for f in ((ours, theirs), (theirs, ours))[i % 2]][::1 - 2 * (i % 2)]
-                      for i in range(args.rounds)])
-    print(f"  {cpu()}, core {core}; compiler {model.table.compiler.decode()}; ONNX Runtime {ort.__version__}, one thread each")
-    print(f"  {'':14}{'25%':>10}{'median':>10}{'75%':>10}")
-    for name, t in (("hone", times[:, 0]), ("ONNX Runtime", times[:, 1])):
-        print(f"  {name:14}" + "".join(f"{q * 1e3:10.3f}" for q in quartiles(t)) + " ms")
-    print(f"  {'ratio':14}" + "".join(f"{q:10.3f}" for q in quartiles(times[:, 0] / times[:, 1]))
-          + f"       of medians {np.median(times[:, 0]) / np.median(times[:, 1]):.3f}")
+    runs = {"hone": ours, "ONNX Runtime": theirs}
+    versions = f"ONNX Runtime {ort.__version__}"
+    other, version = bind_openvino(args.onnx, model, x, const)
+    if other:
+        runs["OpenVINO"] = other
+        versions += f", OpenVINO {version}"
+    print(f"  {cpu()}, core {core}; compiler {model.table.compiler.decode()}; {versions}, one thread each")
+    report(runs, in_turns(runs, args.rounds))
     return 0
 
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""session.py MODEL.onnx [SIZES]: from the file to model.g through the passes, and to a session of ONNX Runtime."""
+"""session.py [--rounds N] MODEL.onnx [OPTION of ge-shape]...: from the file to model.g through the passes, and to a session of ONNX Runtime."""
 
+import argparse
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,8 +13,7 @@ import time
 import numpy as np
 import onnxruntime as ort
 
-ROUNDS = 11
-PASSES = ("ge-import -q {model} | ge-shape -q {sizes} | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune"
+PASSES = ("ge-import -q {model} | ge-shape -q {options} | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune"
           " | ge-fuse | ge-layout -o {out}")
 
 
@@ -35,13 +36,17 @@ def session(model):
 
 def main():
     ort.set_default_logger_severity(3)
-    model = sys.argv[1]
+    p = argparse.ArgumentParser(usage=__doc__)
+    p.add_argument("--rounds", type=int, default=11)
+    p.add_argument("model")
+    args, options = p.parse_known_args()
+    model = args.model
     with tempfile.TemporaryDirectory() as work:
-        command = PASSES.format(model=f"'{model}'", out=f"'{work}/model.g'",
-                                sizes="".join(f"--set '{s}'" for s in sys.argv[2:]))
+        command = PASSES.format(model=shlex.quote(model), out=shlex.quote(work + "/model.g"),
+                                options=shlex.join(options))
         session(model)
-        times = np.array([(passes(command, work + "/blobs"), session(model)) for _ in range(ROUNDS)]) * 1e3
-    print(f"file to model.g (empty blob store) and to a session of ONNX Runtime {ort.__version__}, in turns, {ROUNDS} each:")
+        times = np.array([(passes(command, work + "/blobs"), session(model)) for _ in range(args.rounds)]) * 1e3
+    print(f"file to model.g (empty blob store) and to a session of ONNX Runtime {ort.__version__}, in turns, {args.rounds} each:")
     for name, t in (("hone's passes in one pipe", times[:, 0]), ("session creation", times[:, 1])):
         print(f"{name:28} {t.min():8.1f} {np.median(t):8.1f} {t.max():8.1f}")
     print(f"{'ratio, median':28} {'':8} {np.median(times[:, 0] / times[:, 1]):8.3f}")

@@ -40,8 +40,9 @@ def sizes_of(name):
     with open(os.path.join(HERE, "models.txt")) as f:
         for line in f:
             words = line.split()
-            if words[:1] == [name] and words[1] != "-":
-                return dict((k, int(v)) for k, v in (s.split("=") for s in words[1].split(",")))
+            if words[:1] == [name]:
+                sets = [w[len("--set="):] for w in words[3:] if w.startswith("--set=")]
+                return {k: int(v) for s in sets for k, v in (p.split("=") for p in s.split(","))}
     return {}
 
 

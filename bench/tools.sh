@@ -1,14 +1,15 @@
 #!/bin/sh
-# tools.sh [MODEL]: how long the tools take on a model (resnet50), process start included; ONNX file to model.g
+# tools.sh [-r RUNS] [MODEL]: how long the tools take on a model (resnet50), process start included; ONNX file to model.g
 # against the creation of ONNX Runtime's session; hone build.
 cd "$(dirname "$0")/.." || exit 1
 top=$(pwd)
 PATH=$top/bin:$PATH
 . bench/find.sh
-name=${1:-resnet50}
-model=$(model_path "$name") sizes=$(model_sizes "$name")
-[ -n "$model" ] || { echo "skipped: no $name.onnx in ${HONE_MODELS:-build/models} (HONE_MODELS)" && exit 0; }
 runs=15
+[ "$1" != -r ] || { runs=$2 && shift 2; }
+name=${1:-resnet50}
+model=$(model_path "$name") options=$(model_options "$name")
+[ -n "$model" ] || { echo "skipped: no $name.onnx in ${HONE_MODELS:-build/models} (HONE_MODELS)" && exit 0; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
@@ -45,7 +46,7 @@ row tool min median max ""
 clock "(a process that ends)" "" true
 last=$model
 pass ge-import
-for tool in "ge-shape ${sizes:+--set=$sizes}" ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-fuse ge-layout ge-plan; do
+for tool in "ge-shape $options" ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-fuse ge-layout ge-plan; do
 	pass $tool
 done
 clock ge-check "" ge-check "$last"
@@ -54,10 +55,10 @@ clock "ge-dump | ge-load" "" sh -c 'ge-dump "$0" | ge-load' "$last"
 
 python=$(python_with onnxruntime)
 if [ -n "$python" ]; then
-	"$python" -B bench/session.py "$model" $sizes
+	"$python" -B bench/session.py --rounds "$runs" "$model" $options
 else
 	echo "no python with onnxruntime (HONE_PYTHON): no comparison with its session creation"
 fi
 rm -rf "$HONE_BLOBS"
 echo "hone build, empty store:"
-hone build ${sizes:+--set "$sizes"} -o "$work/$name" "$model"
+hone build $options -o "$work/$name" "$model"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# tune.sh [--seconds S | --trials N] [--seeds "1 2"] [MODEL...]: tunes each model with each seed, from nothing, and times every
+# tune.sh [--seconds S | --trials N] [--seeds "1 2"] [-o DIR] [MODEL...]: tunes each model with each seed, from nothing, and times every
 # task afresh: against the rule's default and, where there are two seeds, one result against the other; then the whole
 # model, tuned against default, in turns.
-# Models are looked for as bench/find.sh says. What was tuned and measured stays in build/bench/tune.
+# Models are looked for as bench/find.sh says. What was tuned and measured stays in DIR (build/bench/tune).
 cd "$(dirname "$0")/.." || exit 1
 top=$(pwd)
 PATH=$top/bin:$PATH
@@ -15,21 +15,22 @@ while :; do
 	case $1 in
 	--seconds | --trials) limit="$limit $1 $2" && shift 2 ;;
 	--seeds) seeds=$2 && shift 2 ;;
+	-o) out=$2 && shift 2 ;;
 	-*) sed -n '2,5s/^# //p' "$0" && exit 64 ;;
 	*) break ;;
 	esac
 done
 [ $# -gt 0 ] || set -- resnet50 mobilenet_v2 bert_small_dyn efficientnet_b0
 make -s all build/bench/retime build/bench/whole || exit
-mkdir -p $out
-export XDG_DATA_HOME="$PWD/$out/none" # from nothing: a base of this user's is no help
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit
+export XDG_DATA_HOME="$out/none" # from nothing: a base of this user's is no help
 failed=0
 for name; do
 	echo "== $name"
 	model=$(model_path "$name")
 	[ -n "$model" ] || { echo "skipped: no $name.onnx in ${HONE_MODELS:-build/models} (HONE_MODELS)"; continue; }
-	sizes=$(model_sizes "$name")
-	ge-import -q "$model" | ge-shape -q ${sizes:+--set "$sizes"} | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune | ge-fuse |
+	options=$(model_options "$name")
+	ge-import -q "$model" | ge-shape -q $options | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune | ge-fuse |
 		ge-layout -o "$out/$name.g" || { failed=1; continue; }
 	tuned=
 	for seed in $seeds; do
@@ -40,7 +41,7 @@ for name; do
 	# shellcheck disable=SC2086 # one or two files
 	build/bench/retime "$out/$name.g" $tuned || failed=1
 	libraries= range=$(model_ranges "$name")
-	for g in $out/$name.g $tuned; do
+	for g in "$out/$name.g" $tuned; do
 		ge-plan -q "$g" | ge-emit -q -o "${g%.g}" || { failed=1; continue 2; }
 		libraries="$libraries ${g%.g}.so"
 	done

@@ -10,6 +10,9 @@ trap 'rm -rf "$tmp"' EXIT INT TERM
 HONE_BLOBS=$tmp/blobs
 XDG_DATA_HOME=$tmp/data # not the knowledge base of who runs them
 unset HONE_KB
+# Python with the peers, if make peers was run.
+[ -n "${HONE_PYTHON-}" ] || [ ! -x build/python/bin/python ] || HONE_PYTHON=$top/build/python/bin/python
+[ -z "${HONE_PYTHON-}" ] || export HONE_PYTHON
 export top PATH HONE_BLOBS XDG_DATA_HOME
 [ $# -gt 0 ] || set -- $(ls tests/*.c tests/t-*.sh 2>/dev/null | sed 's,tests/,,;s,\.c$,,')
 pass=0 fail=0 skip=0

@@ -5,12 +5,12 @@ locale=$(locale -a 2>/dev/null | grep -iv '^\(C\|POSIX\)$' | tail -1)
 ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
 
 # Every stage of the pipeline as a file, NN-TOOL.g.
-stages() { # FILE SIZES
+stages() { # FILE OPTIONS
 	last=$1 n=0
 	for tool in ge-import ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-fuse ge-layout; do
 		n=$((n + 1))
-		[ $tool = ge-shape ] && set_sizes=${2:+--set=$2} || set_sizes=
-		$tool -q $set_sizes "$last" -o $n-$tool.g || return
+		[ $tool = ge-shape ] && options=$2 || options=
+		$tool -q $options "$last" -o $n-$tool.g || return
 		last=$n-$tool.g
 	done
 }
@@ -22,7 +22,7 @@ emit() {
 	[ $rc -eq 0 ] || [ $rc -eq 64 ] || [ $rc -eq 69 ] || { cat said && return 1; }
 }
 
-same_again() { # FILE SIZES: from another directory, with another store and locale
+same_again() { # FILE OPTIONS: from another directory, with another store and locale
 	mkdir "other place"
 	(
 		cd "other place" || exit
@@ -35,13 +35,13 @@ same_again() { # FILE SIZES: from another directory, with another store and loca
 	done
 }
 
-twice() { # SIZES
+twice() { # OPTIONS
 	for f in [2-9]-ge-*.g 10-ge-plan.g; do
 		[ -e "$f" ] || continue
 		tool=${f#*-}
 		tool=${tool%.g}
-		[ "$tool" = ge-shape ] && set_sizes=${1:+--set=$1} || set_sizes=
-		"$tool" -q $set_sizes "$f" -o twice.g || return
+		[ "$tool" = ge-shape ] && options=$1 || options=
+		"$tool" -q $options "$f" -o twice.g || return
 		[ "$(ge-stat --digest "$f")" = "$(ge-stat --digest twice.g)" ] || { echo "# $f" && return 1; }
 	done
 }
@@ -52,7 +52,7 @@ dumped() {
 	done
 }
 
-try() { # NAME FILE SIZES
+try() { # NAME FILE OPTIONS
 	rm -rf try && mkdir try && cd try || exit
 	stages "$2" "$3" && emit
 	made=$?
@@ -69,7 +69,7 @@ for name in $(model_names); do
 		echo "ok - $name # SKIP $name.onnx is not in HONE_MODELS (bench/models.py makes some)"
 		continue
 	fi
-	try "$name" "$file" "$(model_sizes "$name")"
+	try "$name" "$file" "$(model_options "$name")"
 	ok $made "$name: goes through the passes"
 	ok $repeated "$name: the same bytes in another directory, locale and blob store"
 	ok $properties "$name: a pass twice is the pass once, load of dump the same bytes"

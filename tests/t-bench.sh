@@ -1,0 +1,76 @@
+# Every program of bench/ still does what it is for: each runs once, as small as it can. What it measures is not looked at.
+cd "$top" || exit
+. bench/find.sh
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+python=${HONE_PYTHON:-python3}
+export HONE_BLOBS="$out/blobs"
+
+ran=" "
+try() { # NAME PATTERN COMMAND...: ends with 0 and prints a line that has PATTERN
+	name=$1 pattern=$2
+	ran="$ran${name%% *} "
+	shift 2
+	if "$@" >"$out/said" 2>&1 && grep -q -e "$pattern" "$out/said"; then
+		echo "ok - $name"
+	else
+		echo "not ok - $name"
+		tail -5 "$out/said"
+	fi
+}
+
+skip() { # NAME WHY
+	ran="$ran$1 "
+	echo "ok - $1 # SKIP $2"
+}
+
+has() { "$python" -c "import $1" 2>/dev/null; }
+
+task='Gemm f32 8x32 32x32c'
+try kernels.c 'of peak' build/bench/kernels -r 1 'softmax 1536x128'
+try cost.c Spearman build/bench/cost -n 2 'softmax 384x128'
+try plan.c 'slack' build/bench/plan 1000
+try grads.c '^[^#].*	' build/bench/grads mobilenet_v2 1
+try runner.c Gemm build/bench/runner --times 2 trip "$task"
+try strategies.c random build/bench/strategies --trials 2 --seeds 1 --strategy random "$task"
+try decisions.c '' build/bench/decisions --tries 1 "$task" ku=1
+ge-import -q examples/digits/digits.onnx | ge-shape -q --set batch=1 | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse |
+	ge-layout -o "$out/digits.g"
+ge-plan -q "$out/digits.g" | ge-emit -q -o "$out/digits"
+cp "$out/digits.so" "$out/again.so" && cp "$out/digits.weights" "$out/again.weights"
+try whole.c again build/bench/whole --rounds 1 "$out/digits.so" "$out/again.so"
+try retime.c Conv build/bench/retime --budget 0.01 "$out/digits.g" "$out/digits.g"
+try plans.sh 'geometric means' bench/plans.sh mobilenet_v2
+try tools.sh ge-plan bench/tools.sh -r 1 digits
+try tune.sh 'Conv' bench/tune.sh -o "$out/tune" --trials 1 --seeds 1 digits
+try bench.sh 'kernel calls' env HONE_PYTHON=none bench/bench.sh -o "$out/bench" digits
+
+# shellcheck disable=SC2015 # try does not fail
+[ -r "$out/bench/digits.so" ] && has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
+	try peers.py 'ratio' "$python" -B bench/peers.py --rounds 1 examples/digits/digits.onnx "$out/bench/digits.so" ||
+	skip peers.py 'no python with onnxruntime (HONE_PYTHON)'
+has onnxruntime && try session.py ratio "$python" -B bench/session.py examples/digits/digits.onnx --set=batch=1 ||
+	skip session.py 'no python with onnxruntime (HONE_PYTHON)'
+has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
+	try cliffs.py transpose "$python" -B bench/cliffs.py -o "$out/cliffs" --rounds 1 "transpose | x:512x512" ||
+	skip cliffs.py 'no python with onnxruntime (HONE_PYTHON)'
+has onnxsim && try simplify.py digits "$python" -B bench/simplify.py examples/digits/digits.onnx ||
+	skip simplify.py 'no python with onnxsim (HONE_PYTHON)'
+
+torch=$(PYTHONPATH='' python_with torch,torchvision)
+[ -n "$torch" ] && try models.py '% change\|not checked' "$torch" -B bench/models.py -o "$out" mlp ||
+	skip models.py 'no python with torch and torchvision'
+if [ "$(id -u)" != 0 ] || ! unshare -n true 2>/dev/null; then
+	skip grad.sh 'needs root and network namespaces'
+	skip torch.sh 'needs root and network namespaces'
+else
+	try grad.sh 'of predicted' bench/grad.sh -m mobilenet_v2 -d 1000 -r 1 -n 2 -i 1 -o "$out/grad.tsv"
+	[ -n "$torch" ] && try torch.sh 'weights equal to ddp: yes' env PYTHON="$torch" bench/torch.sh mobilenet_v2 2 1 100 4000 1 ||
+		skip torch.sh 'no python with torch and torchvision'
+fi
+
+for what in bench/*.c bench/*.sh bench/*.py; do
+	case $ran in *" ${what#bench/} "*) continue ;; esac
+	case ${what#bench/} in find.sh | native.py) continue ;; esac # are read by others
+	echo "not ok - $what is not tried here"
+done
