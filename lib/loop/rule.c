@@ -75,6 +75,37 @@ bool read_uses(struct loop_prog *p, ex_id read, poly_var v)
 	return false;
 }
 
+static int64_t poly_group(struct polys *P, poly e, poly_var v)
+{
+	int64_t group = 0;
+	for (int i = 0; i < poly_nterms(P, e); i++) {
+		int n;
+		const uint32_t *atom;
+		poly_term(P, e, i, &n, &atom);
+		for (int k = 0; k < n; k++) {
+			const struct poly_atom *x = poly_atom(P, atom[k]);
+			bool floor = x->kind == POLY_FLOOR && x->a == poly_of(P, v);
+			if (floor && (!group || group == x->c))
+				group = x->c;
+			else if (x->kind == POLY_VAR ? x->var == v : poly_uses(P, x->a, v) || (x->kind != POLY_FLOOR && poly_uses(P, x->b, v)))
+				return 1;
+		}
+	}
+	return group;
+}
+
+int64_t read_group(struct loop_prog *p, ex_id read, poly_var v)
+{
+	int64_t group = 0;
+	for (int i = 0; i < lex(p, read)->n; i++) {
+		int64_t g = poly_group(p->P, lex(p, read)->index[i], v);
+		if (g == 1 || (g && group && g != group))
+			return 1;
+		group = g ? g : group;
+	}
+	return group ? group : 1;
+}
+
 bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step)
 {
 	poly rest;
@@ -221,6 +252,18 @@ static void inline_stages(struct rule *r)
 	}
 }
 
+/* Copies that a window can do without now that what they copy lies otherwise. */
+static void inline_windows(struct rule *r)
+{
+	struct loop_prog *p = r->p;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		stage_id reader = 0;
+		if (!lstage(p, s)->gone && !lstage(p, s)->scan && lstage(p, s)->comb == COMB_NONE && lbuf(p, lstage(p, s)->out)->scope != SCOPE_OUT &&
+		    count_readers(p, lstage(p, s)->out, &reader) == 1 && window_reads(p, s, reader))
+			rule_try(r, "inline %s", sym_str(lstage(p, s)->name));
+	}
+}
+
 /* A copy in between (padding) keeps the memory order of what it copies. */
 static void lay_out_copies(struct rule *r)
 {
@@ -291,8 +334,10 @@ const char *rule_with(struct loop_prog *p, const struct samples *want, struct sa
 	if (strcmp(p->algo, ALGO_USUAL))
 		rule_try(&r, "algo %s", p->algo);
 	inline_stages(&r);
-	lay_out_copies(&r);
 	stage_id anchor = find_anchor(p), result = 0;
+	if (anchor && count_reductions(p) == 1 && lstage(p, anchor)->comb == COMB_SUM && rule_across(&r, anchor))
+		inline_windows(&r);
+	lay_out_copies(&r);
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT && (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
 			result = s;

@@ -34,6 +34,8 @@ bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step);
 enum { READS_MAX = 32 };
 int stage_all_reads(struct loop_prog *p, stage_id s, ex_id *out);
 bool read_uses(struct loop_prog *p, ex_id read, poly_var v);
+/* Steps of v for which a read that uses it stands still before it moves on (the input of a grouped convolution); 1: it moves at each. */
+int64_t read_group(struct loop_prog *p, ex_id read, poly_var v);
 /* Steps of the loop of stage s along its axis: fewer than the axis has where s is computed in parts. */
 int64_t axis_steps(struct rule *r, stage_id s, int axis);
 const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part); /* "STAGE.AXISpart" */
@@ -44,10 +46,18 @@ bool rule_transformed(struct rule *r);                  /* a product between two
 bool rule_scan(struct rule *r);                         /* step by step: recurrent networks, cumulative sums */
 bool rule_rows(struct rule *r, stage_id result);      /* reductions along the contiguous axis */
 void rule_map(struct rule *r, stage_id s);            /* elementwise and copies: vectors along the contiguous axis */
+/* Before them: where vectors had better lie along an axis that is not innermost in memory, what moves along it is turned. */
+bool rule_across(struct rule *r, stage_id anchor);
+/* The axes of s in their order but that one last, as a layout or as loops. */
+const char *rule_axis_last(struct rule *r, stage_id s, int axis, bool loops);
+/* Copy s, from axis o last to axis w last or (from false) the other way, in squares of a vector's lanes. */
+void rule_squares(struct rule *r, stage_id s, int o, int w, bool from);
 /* Sample "STAGE.unroll": of the loop over vectors, which has that many steps. */
 void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps);
 /* Cycles of a contraction, for each step of its other axes, with the tile that rule_tile takes for steps of axis t, vectors along v. */
 double rule_tile_cycles(struct rule *r, stage_id anchor, int v, int t, int64_t steps);
+/* Cycles of all of it with vectors along v, result (0: none) computed tile by tile. turned: what moves along v is to lie along it. */
+double rule_cycles_along(struct rule *r, stage_id anchor, stage_id result, int v, bool turned);
 /* Where the body of stage s, no reduction, chooses between sums by an index (a row of a transform): that guard; 0: nowhere. */
 ex_id stage_choice(struct loop_prog *p, stage_id s);
 int rule_call_cost(int fn);

@@ -25,7 +25,7 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
 		return (struct window){0};
 	for (int i = 0; i < q->nread; i++) {
 		ex_id e = q->read[i];
-		if (!read_uses(p, e, s->axis[q->v].var) || !read_step(p, e, s->axis[q->t].var, &row))
+		if (!tile_moves(p, q, e, q->v) || !read_step(p, e, s->axis[q->t].var, &row))
 			continue;
 		for (int k = s->nspatial; k < s->naxes; k++) {
 			bool moves = s->axis[k].extent > 1 && read_step(p, e, s->axis[k].var, &tap) && tap && row % tap == 0;
@@ -39,6 +39,32 @@ static struct window find_window(struct loop_prog *p, const struct tile *q)
 /* Taps of a row of the window that all rows of a tile read together. */
 static double window_together(struct window w, double rows) { return (double)w.stride * (ceil(rows) - 1) + (double)w.taps; }
 
+/* Does the read move along that axis of a tile? A group's operand stands still in it: second axes are split into groups, and vectors
+ * lie in one where they divide it. */
+bool tile_moves(struct loop_prog *p, const struct tile *q, ex_id read, int axis)
+{
+	poly_var v = lstage(p, q->anchor)->axis[axis].var;
+	if (!read_uses(p, read, v))
+		return false;
+	int64_t group = read_group(p, read, v);
+	return group == 1 || (axis == q->v && group % rule_lanes(p) != 0);
+}
+
+/* Loads of a vector's worth of each read: a lane at a time where lanes do not lie side by side and nothing lays them so (constants
+ * go into panels, what rows use again too). */
+void count_loads(struct loop_prog *p, struct tile *q, int lanes)
+{
+	static const double load_and_insert = 1.5;
+	const struct stage *s = lstage(p, q->anchor);
+	for (int i = 0; i < q->nread; i++) {
+		int64_t step;
+		bool along = tile_moves(p, q, q->read[i], q->v), constant = lbuf(p, lex(p, q->read[i])->buf)->scope == SCOPE_CONST;
+		bool packed = dim_along(p, q, q->read[i]) >= 0 && q->t >= 0 && !tile_moves(p, q, q->read[i], q->t);
+		bool apart = along && !constant && !q->turned && !packed && !(read_step(p, q->read[i], s->axis[q->v].var, &step) && (step == 1 || !step));
+		q->each[i] = apart ? load_and_insert * lanes : 1;
+	}
+}
+
 /* What calls a function: sums that registers hold beside the call, and in halves; its cycles. */
 enum { SUMS_BESIDE_CALL = 8, SUMS_BESIDE_CALL_HALVES = 14 };
 static const double call_cycles = 29;
@@ -46,13 +72,12 @@ static const double call_cycles = 29;
 /* Loads and stores of such a tile; held: what its rows' taps have in common stays in registers. */
 static double window_loads(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors, bool held)
 {
-	const struct stage *s = lstage(p, q->anchor);
 	double together = window_together(w, rows), loads = rows * vectors; /* stores */
 
 	for (int i = 0; i < q->nread; i++) {
-		bool along = read_uses(p, q->read[i], s->axis[q->v].var), down = read_uses(p, q->read[i], s->axis[q->t].var);
+		bool along = tile_moves(p, q, q->read[i], q->v), down = tile_moves(p, q, q->read[i], q->t);
 		bool shared = q->read[i] == w.read && held;
-		loads += reduce_steps(p, q) * (along ? vectors : 1) * (shared ? together / (double)w.taps : down ? rows : 1);
+		loads += reduce_steps(p, q) * (along ? vectors * q->each[i] : 1) * (shared ? together / (double)w.taps : down ? rows : 1);
 	}
 	return loads;
 }
@@ -183,14 +208,13 @@ static double halves_cost(struct loop_prog *p, const struct tile *q, double mean
 {
 	enum { FEW = 14, MANY = 24 };
 	static const double broadcast = 0.045, near = 0.02, far = 0.12, holds = 0.9;
-	const struct stage *s = lstage(p, q->anchor);
 	double vector = panel_bytes(p, q, vectors, lanes) > holds * (double)target_filled(p->target).l1 ? far : near, loads = 0, waits = 0;
 	double once = q->function ? sums + 8 : sums > MANY ? 2.5 * sums : sums > FEW || vectors > 1 ? 1.5 * sums : 3;
 
 	once *= 1 + 2 * far_operands(p, q);
 	for (int i = 0; i < q->nread; i++) {
-		bool along = read_uses(p, q->read[i], s->axis[q->v].var);
-		double n = (along ? vectors : 1) * (read_uses(p, q->read[i], s->axis[q->t].var) ? mean_rows : 1);
+		bool along = tile_moves(p, q, q->read[i], q->v);
+		double n = (along ? vectors * q->each[i] : 1) * (tile_moves(p, q, q->read[i], q->t) ? mean_rows : 1);
 		loads += along ? n : n / 2;
 		waits += along ? n * vector : n * broadcast;
 	}
@@ -215,9 +239,9 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 	if (q->t >= 0 && in_halves(p))
 		return panels * tiles * halves_cost(p, q, mean_rows, rows * vectors, vectors, lanes);
 	for (int i = 0; i < q->nread; i++) {
-		bool along = read_uses(p, q->read[i], s->axis[q->v].var);
-		bool down = q->t >= 0 && read_uses(p, q->read[i], s->axis[q->t].var);
-		loads += (along ? vectors : 1) * (down ? mean_rows : 1);
+		bool along = tile_moves(p, q, q->read[i], q->v);
+		bool down = q->t >= 0 && tile_moves(p, q, q->read[i], q->t);
+		loads += (along ? vectors * q->each[i] : 1) * (down ? mean_rows : 1);
 	}
 	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads / 2), target_filled(p->target).fma_latency);
 	return panels * tiles * (steps * (step + 0.5 /* the loop itself */) + once_cost(p, q, rows * vectors));
@@ -276,7 +300,7 @@ static void operand_bytes(struct loop_prog *p, const struct tile *q, double *sti
 {
 	*still = *moves = 0;
 	for (int i = 0; i < q->nread; i++)
-		*(read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var) ? moves : still) += 4 * (double)buf_elems(p, lex(p, q->read[i])->buf);
+		*(tile_moves(p, q, q->read[i], q->v) ? moves : still) += 4 * (double)buf_elems(p, lex(p, q->read[i])->buf);
 }
 
 static bool is_window(struct loop_prog *p, const struct tile *q) { return lstage(p, q->anchor)->naxes - lstage(p, q->anchor)->nspatial > 1; }
@@ -303,7 +327,7 @@ static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 	int ways = (int)(target_filled(p->target).l1 / 4096);
 	for (int i = 0; q->t >= 0 && i < q->nread; i++) {
 		int64_t step;
-		if (!read_uses(p, q->read[i], s->axis[q->v].var) && read_step(p, q->read[i], s->axis[q->t].var, &step) && step && step * 4 % 4096 == 0)
+		if (!tile_moves(p, q, q->read[i], q->v) && read_step(p, q->read[i], s->axis[q->t].var, &step) && step && step * 4 % 4096 == 0)
 			return in_halves(p) ? ways - 1 : ways > 6 ? ways - 3 : 4;
 	}
 	return INT64_MAX;
@@ -331,6 +355,11 @@ static int kept_vectors(struct loop_prog *p, const struct tile *q, int vectors, 
 
 static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
+	for (int i = 0; i < q->nread; i++) { /* what stands still along v does so for the width of a panel */
+		poly_var v = lstage(p, q->anchor)->axis[q->v].var;
+		if (read_uses(p, q->read[i], v) && !tile_moves(p, q, q->read[i], q->v) && read_group(p, q->read[i], v) % (vectors * lanes) != 0)
+			return false;
+	}
 	if (rows * vectors + vectors + 1 > vector_regs(p) && rows * vectors > 1)
 		return false;
 	return vectors == 1 || (int64_t)(vectors - 1) * lanes < lstage(p, q->anchor)->axis[q->v].extent;
@@ -405,6 +434,12 @@ int unrolled_most(struct loop_prog *p)
 	return in_halves(p) ? 350 : 256;
 }
 
+bool calls_function(struct loop_prog *p, const struct tile *q)
+{
+	enum { FUNCTION = 10 };
+	return q->result && rule_cost(p, lstage(p, q->result)->body) >= FUNCTION;
+}
+
 /* Vectors of sums that are worth while: of halves each lane is a statement of its own. 2 x 2 vectors of 8 lanes are as fast as
  * 6 x 2 then, and compiled in a third of the time. */
 static double most_sums(struct loop_prog *p, const struct tile *q, int lanes)
@@ -453,6 +488,7 @@ double rule_tile_cycles(struct rule *r, stage_id anchor, int v, int t, int64_t s
 	int rows, vectors;
 
 	q.nread = stage_all_reads(r->p, anchor, q.read);
+	count_loads(r->p, &q, r->lanes);
 	return best_tile(r->p, &q, r->lanes, 0, &rows, &vectors);
 }
 
@@ -461,6 +497,7 @@ void choose_tile(struct rule *r, struct tile *q)
 	struct loop_prog *p = r->p;
 	int64_t choice[ROWS_MAX];
 	int n = 0;
+	count_loads(p, q, r->lanes);
 	double cost = best_tile(p, q, r->lanes, 0, &q->rows, &q->vectors);
 	if (better_wide(p, q, cost, r->lanes))
 		q->rows = WIDE_ROWS, q->vectors = WIDE_VECTORS;
@@ -481,38 +518,83 @@ void choose_tile(struct rule *r, struct tile *q)
 		q->rows = (int)rule_sample(r, "rows", choice, n, q->rows);
 }
 
-/* The usual one is that along which the most reads stand still that move along v; where none does, there is none, though
- * rows would at least be sums that do not wait for each other. */
-void choose_second_axis(struct rule *r, struct tile *q)
+/* Parts of an axis in each of which something stands still; 1: it is no such axis. */
+static int64_t groups_along(struct loop_prog *p, const struct tile *q, int axis)
 {
-	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
-	const char *name[LOOP_AXES_MAX + 1];
-	int axis[LOOP_AXES_MAX + 1], n = 0, best = -1;
+	for (int i = 0; i < q->nread; i++) {
+		int64_t group = read_uses(p, q->read[i], s->axis[axis].var) ? read_group(p, q->read[i], s->axis[axis].var) : 1;
+		if (group > 1 && s->axis[axis].extent % group == 0)
+			return s->axis[axis].extent / group;
+	}
+	return 1;
+}
+
+static void count_steps(struct rule *r, struct tile *q)
+{
+	q->groups = q->t < 0 ? 1 : groups_along(r->p, q, q->t);
+	q->steps = q->t < 0 ? 1 : axis_steps(r, q->anchor, q->t) / q->groups;
+}
+
+/* The axes that the second one may be (-1: none), and which is the usual one: that along which the most reads stand still that
+ * move along v; where none does, there is none, though rows would at least be sums that do not wait for each other. */
+static int second_axes(struct loop_prog *p, const struct tile *q, int *axis, int *best)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int n = 0;
 	double score = 0, reuse[LOOP_AXES_MAX] = {0};
+	*best = -1;
 	for (int a = 0; a < s->nspatial; a++)
 		for (int i = 0; i < q->nread && a != q->v && s->axis[a].extent > 1 && s->axis[a].kind != AXIS_SCAN; i++)
-			reuse[a] += read_uses(p, q->read[i], s->axis[q->v].var) && !read_uses(p, q->read[i], s->axis[a].var);
+			reuse[a] += tile_moves(p, q, q->read[i], q->v) && (!read_uses(p, q->read[i], s->axis[a].var) || read_group(p, q->read[i], s->axis[a].var) > 1);
 	for (int a = 0; a < s->nspatial; a++) {
-		double size = (double)(s->axis[a].extent < 30 ? s->axis[a].extent : 30);
+		double size = fmin(30, (double)s->axis[a].extent / (double)groups_along(p, q, a));
 		if (reuse[a] <= 0)
 			continue;
 		if (reuse[a] * size >= score) { /* the inner of equals: shorter steps in memory */
 			score = reuse[a] * size;
-			best = n;
+			*best = n;
 		}
-		axis[n] = a;
-		name[n++] = sym_str(s->axis[a].name);
+		axis[n++] = a;
 	}
-	if (best < 0) {
-		axis[n] = -1;
-		name[n++] = "none";
-		best = 0;
+	if (*best < 0) {
+		axis[n++] = -1;
+		*best = 0;
 		for (int a = 0; a < s->nspatial; a++)
-			if (a != q->v && s->axis[a].extent > 1 && s->axis[a].kind != AXIS_SCAN) {
-				axis[n] = a;
-				name[n++] = sym_str(s->axis[a].name);
-			}
+			if (a != q->v && s->axis[a].extent > 1 && s->axis[a].kind != AXIS_SCAN)
+				axis[n++] = a;
 	}
+	return n;
+}
+
+void choose_second_axis(struct rule *r, struct tile *q)
+{
+	const struct stage *s = lstage(r->p, q->anchor);
+	const char *name[LOOP_AXES_MAX + 1];
+	int axis[LOOP_AXES_MAX + 1], best, n = second_axes(r->p, q, axis, &best);
+
+	for (int i = 0; i < n; i++)
+		name[i] = axis[i] < 0 ? "none" : sym_str(s->axis[axis[i]].name);
 	q->t = axis[n > 1 ? rule_word(r, "second", name, n, best) : best];
+	count_steps(r, q);
+}
+
+double rule_cycles_along(struct rule *r, stage_id anchor, stage_id result, int v, bool turned)
+{
+	struct tile q = {.anchor = anchor, .result = result, .v = v, .turned = turned};
+	struct loop_prog *p = r->p;
+	int axis[LOOP_AXES_MAX + 1], best, rows, vectors;
+	double others;
+
+	q.nread = stage_all_reads(p, anchor, q.read);
+	q.fills = has_guard(p, lstage(p, anchor)->body);
+	q.function = calls_function(p, &q);
+	second_axes(p, &q, axis, &best);
+	q.t = axis[best];
+	count_steps(r, &q);
+	others = (double)q.groups;
+	count_loads(p, &q, r->lanes);
+	for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
+		others *= a == v || a == q.t ? 1 : (double)lstage(p, anchor)->axis[a].extent;
+	return others * best_tile(p, &q, r->lanes, 0, &rows, &vectors);
 }

@@ -69,8 +69,7 @@ static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id
 	return arena_printf(&p->arena, "%s %d%%%s", text, dim, q->width);
 }
 
-/* The dim of the read whose index is exactly axis v and that no other dim follows; -1: none. */
-static int dim_along(struct loop_prog *p, const struct tile *q, ex_id read)
+int dim_along(struct loop_prog *p, const struct tile *q, ex_id read)
 {
 	const struct stage *s = lstage(p, q->anchor);
 	int dim = -1;
@@ -92,10 +91,10 @@ static void pack_operands(struct rule *r, struct tile *q)
 		const struct stage *s = lstage(p, q->anchor);
 		buf_id b = lex(p, q->read[i])->buf;
 		int64_t step;
-		if (lbuf(p, b)->scope == SCOPE_CONST || !read_uses(p, q->read[i], s->axis[q->v].var))
+		if (lbuf(p, b)->scope == SCOPE_CONST || !tile_moves(p, q, q->read[i], q->v))
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
-		bool reused = q->t >= 0 && !read_uses(p, q->read[i], s->axis[q->t].var);
+		bool reused = q->t >= 0 && !tile_moves(p, q, q->read[i], q->t);
 		if (dim < 0 || !reused)
 			continue;
 		bool whole = read_step(p, q->read[i], s->axis[q->v].var, &step) && step == 1 && s->axis[q->v].extent % width == 0;
@@ -131,7 +130,7 @@ static void make_panels(struct rule *r, struct tile *q)
 	for (int i = 0; i < q->nread; i++) {
 		const struct axis *v = &lstage(p, q->anchor)->axis[q->v];
 		const struct loop_buf *b = lbuf(p, lex(p, q->read[i])->buf);
-		if (!read_uses(p, q->read[i], v->var))
+		if (!tile_moves(p, q, q->read[i], q->v))
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
 		if (b->scope == SCOPE_CONST && dim >= 0 && b->shape[dim] == v->extent &&
@@ -228,7 +227,7 @@ static bool reuses_panels(struct loop_prog *p, const struct tile *q)
 {
 	bool reuse = false;
 	for (int i = 0; i < q->nread; i++)
-		reuse |= !read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var);
+		reuse |= !tile_moves(p, q, q->read[i], q->v);
 	return reuse;
 }
 
@@ -238,7 +237,7 @@ static bool order_spatial(struct rule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	bool reuse = reuses_panels(p, q), panels_inside = !reuse || q->rows_outside;
-	char *order = other_loops(r, q, true, arena_str(&p->arena, ""));
+	char *order = other_loops(r, q, true, arena_printf(&p->arena, "%s", q->group_loop ? q->group_loop : ""));
 	if (q->block)
 		order = arena_printf(&p->arena, "%s %s.0", order, q->tloop);
 	if (!panels_inside)
@@ -272,7 +271,7 @@ static void pack_rows(struct rule *r, struct tile *q)
 		for (int d = 0; d < e->n; d++)
 			if (poly_uses(p->P, e->index[d], s->axis[q->t].var))
 				dim = dim == -1 ? d : -2;
-		if (dim < 0 || lbuf(p, e->buf)->scope == SCOPE_CONST || read_uses(p, q->read[i], s->axis[q->v].var))
+		if (dim < 0 || lbuf(p, e->buf)->scope == SCOPE_CONST || tile_moves(p, q, q->read[i], q->v))
 			continue;
 		const char *name = sym_str(lbuf(p, e->buf)->name), *sample = arena_printf(&p->arena, "%s.pack", name);
 		if (!rule_yes(r, sample, false))
@@ -456,7 +455,6 @@ static bool choose_columns(struct rule *r, const struct tile *q)
 
 bool rule_tile(struct rule *r, stage_id anchor)
 {
-	enum { FUNCTION = 10 };
 	struct loop_prog *p = r->p;
 	struct tile q = {.anchor = anchor, .result = follower(p, anchor)};
 	q.nread = stage_all_reads(p, anchor, q.read);
@@ -464,9 +462,8 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	if (q.v < 0 || lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32)
 		return false;
 	q.fills = has_guard(p, lstage(p, anchor)->body);
-	q.function = q.result && rule_cost(p, lstage(p, q.result)->body) >= FUNCTION;
+	q.function = calls_function(p, &q);
 	choose_second_axis(r, &q);
-	q.steps = q.t < 0 ? 1 : axis_steps(r, anchor, q.t);
 	if (choose_columns(r, &q))
 		return rule_columns(r, &q);
 	choose_tile(r, &q);
@@ -482,6 +479,12 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	}
 	q.vloop = axis_loop(r, anchor, q.v, "");
 	q.tloop = q.t >= 0 ? axis_loop(r, anchor, q.t, "") : NULL;
+	if (q.groups > 1) {
+		if (!rule_try(r, "split %s %lld", q.tloop, (long long)q.steps))
+			return false;
+		q.group_loop = arena_printf(&p->arena, "%s.0", q.tloop);
+		q.tloop = arena_printf(&p->arena, "%s.1", q.tloop);
+	}
 	q.panel_loop = arena_printf(&p->arena, "%s.0", q.vloop);
 	if (!rule_try(r, "split %s vectors %d tail=%s", q.vloop, r->lanes, q.pad ? "pad" : "peel"))
 		return false;

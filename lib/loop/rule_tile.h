@@ -9,6 +9,8 @@ struct tile {
 	stage_id anchor, result; /* result: the elementwise stage that follows; 0: none can follow directly */
 	int v, t;                /* axes of the anchor; t -1: no second axis */
 	int64_t steps;           /* of t's loop; 1: no t */
+	int64_t groups;          /* into which t is split first, as something stands still in each; 1: it is not */
+	const char *group_loop;  /* over them */
 	int rows, vectors;
 	int outer;               /* leading axes that stay outermost: operands are packed inside them */
 	int nread;
@@ -30,9 +32,16 @@ struct tile {
 	bool pad;                /* v is rounded up; all that varies along it has room */
 	bool fills;              /* the anchor reads beyond borders */
 	bool function;           /* the result calls one (exp, erf): ten operations or more for each sum */
+	double each[READS_MAX];  /* count_loads */
+	bool turned;             /* what moves along v is to lie along it, though now it does not */
 };
 
 bool has_guard(struct loop_prog *p, ex_id e);
+/* The dim of the read whose index is exactly axis v and that no other dim follows; -1: none. */
+int dim_along(struct loop_prog *p, const struct tile *q, ex_id read);
+bool tile_moves(struct loop_prog *p, const struct tile *q, ex_id read, int axis);
+void count_loads(struct loop_prog *p, struct tile *q, int lanes);
+bool calls_function(struct loop_prog *p, const struct tile *q);
 double reduce_steps(struct loop_prog *p, const struct tile *q);
 /* A window over borders that need not be written out, but had better: each tap then knows whether it is inside. */
 bool larger_window(struct loop_prog *p, const struct tile *q);

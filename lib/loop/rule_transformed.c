@@ -188,18 +188,6 @@ static void place_points(struct rule *r, const struct transformed *q, const char
 	in_registers(r, q->rows, arena_printf(&r->p->arena, "%s.0", c));
 }
 
-/* The axes of s in their order but channels last, as a layout or as loops. */
-static const char *channels_last(struct rule *r, stage_id s, int channel, bool loops)
-{
-	struct arena *a = &r->p->arena;
-	char *text = arena_str(a, "");
-	for (int i = 0, n = lstage(r->p, s)->nspatial; i <= n; i++)
-		if (i != channel)
-			text = loops ? arena_printf(a, "%s %s", text, axis_loop(r, s, i < n ? i : channel, ""))
-				     : arena_printf(a, "%s %d", text, i < n ? i : channel);
-	return text;
-}
-
 /* The operand's axis of channels, and who has them where. */
 static bool find_channels(struct loop_prog *p, struct transformed *q)
 {
@@ -214,32 +202,6 @@ static bool find_channels(struct loop_prog *p, struct transformed *q)
 			q->channel = d;
 	q->across_in = contiguous_axis(p, q->pad) != q->channel;
 	return q->channel >= 0 && (!q->across || (contiguous_axis(p, q->result) == q->w && !lbuf(p, lstage(p, q->result)->out)->layout.n));
-}
-
-/* Copy s, from channels last (or to it), in squares of a vector's lanes. Those along a line are of one size where they can
- * be: then all are one function. */
-static void in_squares(struct rule *r, const struct transformed *q, stage_id s, bool from)
-{
-	struct arena *a = &r->p->arena;
-	const int axis[2] = {from ? q->o : q->w, from ? q->w : q->o};
-	const char *square[2];
-	char *outer = arena_str(a, "");
-
-	for (int i = 0; i < lstage(r->p, s)->nspatial; i++)
-		if (i != q->o && i != q->w)
-			outer = arena_printf(a, "%s %s", outer, axis_loop(r, s, i, ""));
-	for (int k = 0; k < 2; k++) {
-		int64_t n = axis_steps(r, s, axis[k]), squares = (n + r->lanes - 1) / r->lanes;
-		int64_t side = axis[k] == q->o ? r->lanes : (n + squares - 1) / squares;
-		square[k] = axis_loop(r, s, axis[k], "");
-		if (squares > 1 && rule_try(r, "split %s %ld tail=peel", square[k], (long)side)) {
-			outer = arena_printf(a, "%s %s.0", outer, square[k]);
-			square[k] = arena_printf(a, "%s.1", square[k]);
-		}
-	}
-	rule_try(r, "reorder%s %s %s", outer, square[0], square[1]);
-	if (!rule_try(r, "tensor %s transpose%d", square[0], r->lanes))
-		rule_try(r, "vector %s", square[1]);
 }
 
 /* Other operands of the result that lie as it does come across, a block at a time. */
@@ -258,8 +220,8 @@ static void load_across(struct rule *r, const struct transformed *q, const char 
 		const char *name = arena_printf(&p->arena, "%s_across", sym_str(b->name));
 		if (!alike || !rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(b->name), sym_str(lstage(p, q->result)->name), block))
 			continue;
-		rule_try(r, "layout %s%s", name, channels_last(r, q->result, q->o, false));
-		in_squares(r, q, stage_find(p, name), false);
+		rule_try(r, "layout %s%s", name, rule_axis_last(r, q->result, q->o, false));
+		rule_squares(r, stage_find(p, name), q->o, q->w, false);
 	}
 }
 
@@ -270,8 +232,8 @@ static void store_across(struct rule *r, const struct transformed *q, const char
 
 	if (!rule_try(r, "results = cache %s %s %s scratch", out, name, block))
 		return;
-	rule_try(r, "layout results%s", channels_last(r, q->result, q->o, false));
-	in_squares(r, q, stage_find(r->p, "results.store"), true);
+	rule_try(r, "layout results%s", rule_axis_last(r, q->result, q->o, false));
+	rule_squares(r, stage_find(r->p, "results.store"), q->o, q->w, true);
 }
 
 /* One loop nest, borders and all: nothing is gained by pieces without fills, and each is code of its own, where the operand has
@@ -280,7 +242,7 @@ static void map_pad(struct rule *r, const struct transformed *q)
 {
 	const char *c = axis_loop(r, q->pad, q->channel, "");
 	bool split = axis_steps(r, q->pad, q->channel) > r->lanes;
-	rule_try(r, "reorder%s", channels_last(r, q->pad, q->channel, true));
+	rule_try(r, "reorder%s", rule_axis_last(r, q->pad, q->channel, true));
 	if (split)
 		rule_try(r, "split %s %d tail=peel", c, r->lanes);
 	rule_try(r, "vector %s%s", c, split ? ".1" : "");
@@ -295,7 +257,7 @@ bool rule_transformed(struct rule *r)
 	if (!find_channels(p, &q) || lbuf(p, lstage(p, q.product)->out)->dtype != DT_F32)
 		return false;
 	if (q.across_in)
-		rule_try(r, "layout %s%s", sym_str(lbuf(p, lstage(p, q.pad)->out)->name), channels_last(r, q.pad, q.channel, false));
+		rule_try(r, "layout %s%s", sym_str(lbuf(p, lstage(p, q.pad)->out)->name), rule_axis_last(r, q.pad, q.channel, false));
 	const char *vector;
 	choose_block(r, &q);
 	const char *block = split_result(r, &q, &vector);

@@ -1,0 +1,15 @@
+# The rule's schedules, by the numbers of the evaluator and by what was decided.
+say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ", " : "", (i * 7919 % 1999 - 999) / 999 }'; }
+
+# Vectors along what is innermost in memory would be gathered: patches, and few columns. Groups are split off where they are.
+along() {
+	printf 'hone-text 1\nmodule ir=8 opset=17\nconst w = f32[%s] [%s]\ngraph main {\n  input x: f32[%s]\n  y = Conv(x, @w) {%s}\n  output y = y\n}\n' "$1" "$(numbers "$2")" "$3" "$4" |
+		ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o along.g && ge-emit along.g --print-traces >traces && ge-emit along.g -o along && run-cmp along.so along.g >/dev/null
+}
+along 32,3,4,4 1536 1,3,20,36 'strides=[4,4]' && grep -q '^along .* := o$' traces
+say $? "patches: vectors of channels, results turned"
+along 48,16,3 2304 1,16,3 'pads=[1,1]' && grep -q '^along .* := o$' traces
+say $? "few columns: the same"
+along 32,4,3,3 1152 1,32,9,48 'group=8 pads=[1,1,1,1]' && grep -q '^split conv.o 4$' traces
+say $? "groups: rows of a tile are the channels of one"
