@@ -177,6 +177,81 @@ static const char *compose(struct emit *e, buf_id b, poly off, const struct lane
 	return text(e, "((vf){%s})", s);
 }
 
+enum { VL_MAX = 16 };
+
+/* Loads that cover what all lanes read, when how far apart the lanes read is known: each lane's window and place in it. */
+struct windows {
+	int n;
+	int64_t first[VL_MAX], last[VL_MAX]; /* elements read, from that of lane 0 on */
+	int of[VL_MAX], at[VL_MAX];          /* by lane */
+};
+
+static bool find_windows(struct emit *e, poly off, int lanes, struct windows *w)
+{
+	int64_t d[VL_MAX];
+	poly base = lane_at(e, off, 0);
+
+	for (int l = 0; l < lanes; l++) {
+		if (!poly_is_const(e->p->P, poly_sub(e->p->P, lane_at(e, off, l), base), &d[l]))
+			return false;
+		w->of[l] = -1;
+	}
+	for (w->n = 0;; w->n++) {
+		int64_t first = INT64_MAX, last = 0;
+		for (int l = 0; l < lanes; l++)
+			if (w->of[l] < 0 && d[l] < first)
+				first = last = d[l];
+		if (first == INT64_MAX)
+			return true;
+		for (int l = 0; l < lanes; l++)
+			if (w->of[l] < 0 && d[l] - first < e->vl) {
+				w->of[l] = w->n;
+				w->at[l] = (int)(d[l] - first);
+				last = d[l] > last ? d[l] : last;
+			}
+		w->first[w->n] = first;
+		w->last[w->n] = last;
+	}
+}
+
+/* Window k: a vector that begins with its first element; what lies behind the last is not touched unless it is in the buffer. */
+static const char *window_load(struct emit *e, buf_id b, poly off, const struct windows *w, int k)
+{
+	poly at = poly_addc(e->p->P, lane_at(e, off, 0), w->first[k]);
+	int64_t lo, hi, n = w->last[k] - w->first[k] + 1;
+	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, at));
+
+	poly_range(e->p->P, at, &lo, &hi);
+	if (n == e->vl || (hi != INT64_MAX && hi + e->vl <= buf_elems(e->p, b)))
+		return text(e, "vload(%s)", from);
+	return text(e, "vload_mask(%s, vlanes(0, %ld))", from, (long)n);
+}
+
+/* Lanes that read near each other, in some order (every second element; each twice; two rows in turns): vectors loaded and shuffled.
+ * NULL: that is more than an element at a time. */
+static const char *shuffled(struct emit *e, buf_id b, poly off, const struct lanes *m)
+{
+	struct windows w;
+
+	if (m->guard || lbuf(e->p, b)->scope == SCOPE_REGISTER || !find_windows(e, off, m->n, &w) || 2 * w.n > m->n)
+		return NULL;
+	const char *s = window_load(e, b, off, &w, 0);
+	for (int k = 1; k < w.n || (k == 1 && w.n == 1); k++) { /* lanes of windows before the last have their place after the first step */
+		s = text(e, "__builtin_shufflevector(%s, %s", s, k < w.n ? window_load(e, b, off, &w, k) : "(vf){}");
+		for (int l = 0; l < e->vl; l++)
+			s = text(e, "%s, %d", s, l >= m->n || w.of[l] > k ? 0 : w.of[l] == k ? w.at[l] + e->vl : k > 1 ? l : w.at[l]);
+		s = text(e, "%s)", s);
+	}
+	return s;
+}
+
+/* Lanes that lie neither side by side nor at one place. */
+static const char *apart(struct emit *e, buf_id b, poly off, const struct lanes *m)
+{
+	const char *s = shuffled(e, b, off, m);
+	return s ? s : compose(e, b, off, m);
+}
+
 static struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
 {
 	buf_id b = lex(e->p, ex)->buf;
@@ -191,7 +266,7 @@ static struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
 	if (lbuf(e->p, b)->dtype != DT_F32)
 		return fail;
 	if (!poly_linear_in(e->p->P, off, e->lane, &c, &rest))
-		return (struct vx){VX_VEC, compose(e, b, off, m)};
+		return (struct vx){VX_VEC, apart(e, b, off, m)};
 	if (lbuf(e->p, b)->scope == SCOPE_REGISTER) {
 		if (c != 1 || !poly_is_const(e->p->P, rest, &at))
 			return (struct vx){VX_VEC, compose(e, b, off, m)};
@@ -201,7 +276,9 @@ static struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
 		return (struct vx){VX_VEC, reg_name(e, b, at)};
 	}
 	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, rest));
-	const char *load = all_lanes(e, m) ? text(e, c == 1 ? "vload(%s)" : "vgather(%s, %ld)", from, (long)c) :
+	const char *near = c == 1 ? NULL : shuffled(e, b, off, m);
+	const char *load = near               ? near :
+			   all_lanes(e, m) ? text(e, c == 1 ? "vload(%s)" : "vgather(%s, %ld)", from, (long)c) :
 			   c == 1          ? text(e, "vload_mask(%s, %s)", from, m->s) :
 					     text(e, "vgather_mask(%s, %ld, %s)", from, (long)c, m->s);
 	if (!m->guard && lex(e->p, ex)->dyn_dim < 0)

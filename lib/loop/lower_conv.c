@@ -186,60 +186,7 @@ static const char *conv(struct lower *L)
 	return NULL;
 }
 
-/* Pads and output sizes of a transposed convolution: begin[i] is what is cut at the start. */
-static const char *transposed_begin(struct lower *L, struct window *w)
-{
-	int c, ns;
-	const int64_t *more = attr_ints(L->n, "output_padding", &c), *shape = attr_ints(L->n, "output_shape", &ns);
-
-	for (int i = 0; i < w->n; i++) {
-		int64_t full = (L->shape[0][2 + i] - 1) * w->stride[i] + (w->size[i] - 1) * w->dilation[i] + 1 + (more ? more[i] : 0);
-		int64_t total = full - L->out_shape[0][2 + i];
-		if (!shape && w->auto_pad == 'E')
-			continue;
-		if (w->auto_pad == 'V' || total < 0)
-			total = 0;
-		w->begin[i] = w->auto_pad == 'U' ? total / 2 : total - total / 2;
-	}
-	return NULL;
-}
-
-/* As a gather: output y takes tap k of input (y + begin - k*dilation) / stride where that divides. */
-static const char *conv_transpose(struct lower *L)
-{
-	struct polys *P = L->p->P;
-	int n = low_rank(L, 0) - 2, nc = 0;
-	int64_t *wshape = L->shape[1], groups = attr_int(L->n, "group", 1), per = wshape[0] / groups;
-	struct window w;
-	const char *why = window_read(L->m, L->n, n, wshape + 2, &w);
-	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX], cond[3 * SPATIAL_MAX];
-
-	if (why || n < 1 || (why = transposed_begin(L, &w)))
-		return why ? why : "no spatial axes";
-	low_name_axes(L, n + 2, out_axes[n]);
-	stage_id s = low_sums(L, 0, "conv");
-	low_index(L, s, index);
-	poly i = stage_reduce(L->p, s, "i", per);
-	x[0] = index[0];
-	x[1] = poly_add(P, poly_mulc(P, poly_floordiv(P, index[1], wshape[1]), per), i);
-	f[0] = x[1];
-	f[1] = poly_mod(P, index[1], wshape[1]);
-	for (int k = 0; k < n; k++) {
-		f[2 + k] = stage_reduce(L->p, s, taps[n][k], w.size[k]);
-		poly t = poly_sub(P, poly_addc(P, index[2 + k], w.begin[k]), poly_mulc(P, f[2 + k], w.dilation[k]));
-		x[2 + k] = poly_floordiv(P, t, w.stride[k]);
-		cond[nc++] = poly_mulc(P, poly_mod(P, t, w.stride[k]), -1);
-		cond[nc++] = x[2 + k];
-		cond[nc++] = poly_sub(P, poly_const(P, L->shape[0][2 + k] - 1), x[2 + k]);
-	}
-	ex_id y = low_fn2(L, FN_MUL, low_read_wide(L, 0, x), low_read_wide(L, 1, f));
-	stage_body(L->p, s, COMB_SUM, ex_guard(L->p, nc, cond, y, low_num(L, y, 0)));
-	add_bias(L, s);
-	return NULL;
-}
-
 const struct lower_row lower_conv[] = {
 	{OP_Conv, conv, .algos = conv_algos, .fits = winograd_fits, .best = conv_best},
-	{OP_ConvTranspose, conv_transpose},
 	{0},
 };

@@ -49,7 +49,7 @@ struct lower_row {
 	bool (*fits)(struct lower *L, const char *algo);
 	const char *(*best)(struct lower *L);
 };
-extern const struct lower_row lower_elementwise[], lower_matmul[], lower_conv[], lower_pool[], lower_reduce[],
+extern const struct lower_row lower_elementwise[], lower_matmul[], lower_conv[], lower_transposed[], lower_pool[], lower_reduce[],
 	lower_norm[], lower_move[], lower_index[], lower_scan[];
 
 /* The algorithm that the node at hand takes; the program's is called after it. */
