@@ -1,6 +1,7 @@
 #include "op/rewrite.h"
 #include <math.h>
 #include <string.h>
+#include "op/measure.h"
 #include "op/op.h"
 
 /* Users of a value: a list in edges[], appended to in O(1), lists joined in O(1) when one value
@@ -17,6 +18,7 @@ struct value_uses {
 };
 struct node_state {
 	bool dead, queued;
+	bool here;                             /* in a graph that is rewritten */
 	node_id before, last_before, sibling; /* new nodes that go right before it, linked by sibling */
 };
 struct rewrite {
@@ -26,6 +28,10 @@ struct rewrite {
 	VEC(struct edge) edges; /* [0] unused */
 	VEC(node_id) work;      /* a queue: taken at done */
 	size_t done;
+	size_t applied;              /* rules, so far */
+	const struct rule *last[2];  /* of those */
+	bool proving;
+	struct measures before;      /* the last rule that was applied, or all of them */
 };
 
 struct module *rw_module(const struct rewrite *rw) { return rw->m; }
@@ -254,6 +260,17 @@ bool rw_with_scalar(struct rewrite *rw, node_id n, val_id *x, double *c)
 	return op_is(node(rw->m, n)->op, OP_COMMUTATIVE) && rw_scalar(rw, a, c);
 }
 
+size_t rw_nodes(struct rewrite *rw) { return rw->n.n; }
+bool rw_alive(struct rewrite *rw, node_id n) { return rw->n.a[n].here && !rw->n.a[n].dead; }
+
+bool rw_scalar_factor(struct rewrite *rw, node_id n, val_id *x, double *k)
+{
+	const struct node *y = node(rw->m, n);
+
+	return y->op == OP_Mul && y->out[0] && dtype_is_float(rw_type(rw, y->out[0])->dtype) && rw_with_scalar(rw, n, x, k) &&
+	       rw_same_type(rw, *x, y->out[0]);
+}
+
 node_id rw_operand(struct rewrite *rw, node_id n, enum opcode op, val_id *other)
 {
 	for (uint32_t i = 0; i < 2; i++) {
@@ -272,6 +289,7 @@ val_id rw_node(struct rewrite *rw, node_id root, enum opcode op, int nin, const 
 	struct node_state *r;
 
 	grow(rw);
+	rw->n.a[n].here = true;
 	r = &rw->n.a[root];
 	if (r->last_before)
 		rw->n.a[r->last_before].sibling = n;
@@ -387,6 +405,19 @@ static struct by_root sort_rules(const struct rule_run *r, int n)
 	return b;
 }
 
+/* Measures after a rule against those before it, which are then forgotten. */
+static void check_measures(struct rewrite *rw, const struct rule *r, node_id n, struct measures *before)
+{
+	struct measures after = measures_take(rw);
+	enum measure bad;
+
+	if (!measures_reduced(&after, before, r->reduces, &bad))
+		BUG("%s: rule %s %s the measure \"%s\"", node_where(rw->m, n, &rw->m->arena), r->name,
+		    bad == r->reduces ? "does not reduce" : "raises", measure_name(bad));
+	measures_free(before);
+	*before = after;
+}
+
 /* Applies the first rule that matches n. */
 static void try_rules(struct rewrite *rw, struct rule_run *r, const struct by_root *b, node_id n,
 		      const struct pass_ctx *c)
@@ -405,6 +436,10 @@ static void try_rules(struct rewrite *rw, struct rule_run *r, const struct by_ro
 		for (size_t k = first_new; k < rw->m->nodes.n; k++)
 			infer_node(rw->m, (node_id)k, NULL);
 		pass_why(c, rw->m, n, "%s: %s", x->rule->name, x->rule->what);
+		rw->applied++;
+		rw->last[rw->applied % 2] = x->rule;
+		if (rw->proving)
+			check_measures(rw, x->rule, n, &rw->before);
 		queue(rw, n); /* if it is still there: another rule may hold now */
 		return;
 	}
@@ -421,6 +456,7 @@ static void count_uses(struct rewrite *rw, const struct graph_list *list)
 			for (uint32_t j = 0; j < n->nin; j++)
 				if (n->in[j])
 					add_use(rw, n->in[j], g->nodes.a[i]);
+			rw->n.a[g->nodes.a[i]].here = true;
 			queue(rw, g->nodes.a[i]);
 		}
 		for (size_t i = 0; i < g->out.n; i++) {
@@ -474,9 +510,40 @@ static void finish(struct rewrite *rw, const struct graph_list *list)
 			BUG("a rewrite rule made a cycle");
 }
 
-void rewrite_module(struct module *m, struct rule_run *rules, int nrules, const struct pass_ctx *c)
+/* A node that nobody used before stays as it is. */
+static bool wanted(struct rewrite *rw, node_id n)
 {
-	struct rewrite rw = {.m = m};
+	const struct node *x = node(rw->m, n);
+
+	for (uint32_t i = 0; i < x->nout; i++)
+		if (x->out[i] && rw->v.a[x->out[i]].count)
+			return true;
+	return false;
+}
+
+/* Far more than any graph of so many nodes has taken: only rules that undo each other come here. */
+enum { APPLIED_PER_NODE = 16, APPLIED_MIN = 10000 };
+
+static void run_queue(struct rewrite *rw, struct rule_run *rules, const struct by_root *b, const struct pass_ctx *c)
+{
+	size_t most = APPLIED_MIN + APPLIED_PER_NODE * rw->work.n;
+
+	while (rw->done < rw->work.n) {
+		node_id n = rw->work.a[rw->done++];
+		rw->n.a[n].queued = false;
+		if (rw->applied >= most) {
+			warn("%s: %zu rewrites, the last by rules %s and %s, which may undo each other; the rest stays as it is",
+			     node_where(rw->m, n, &rw->m->arena), rw->applied, rw->last[0]->name, rw->last[1]->name);
+			return;
+		}
+		if (!rw->n.a[n].dead && wanted(rw, n))
+			try_rules(rw, rules, b, n, c);
+	}
+}
+
+void rewrite_module(struct module *m, struct rule_run *rules, int nrules, const struct pass_ctx *c, bool prove)
+{
+	struct rewrite rw = {.m = m, .proving = prove};
 	struct by_root b = sort_rules(rules, nrules);
 	struct graph_list list = {0};
 
@@ -484,13 +551,11 @@ void rewrite_module(struct module *m, struct rule_run *rules, int nrules, const 
 	vec_push(&rw.edges, (struct edge){0});
 	grow(&rw);
 	count_uses(&rw, &list);
-	while (rw.done < rw.work.n) {
-		node_id n = rw.work.a[rw.done++];
-		rw.n.a[n].queued = false;
-		if (!rw.n.a[n].dead)
-			try_rules(&rw, rules, &b, n, c);
-	}
+	if (prove)
+		rw.before = measures_take(&rw);
+	run_queue(&rw, rules, &b, c);
 	finish(&rw, &list);
+	measures_free(&rw.before);
 	vec_free(&list);
 	vec_free(&rw.v);
 	vec_free(&rw.n);

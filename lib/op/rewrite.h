@@ -10,12 +10,27 @@
 
 struct rewrite;
 
+/* What the rules reduce. A rule names one of these, which every application makes smaller, and makes none that stands
+ * before it in the list larger: so no two rules can undo each other, and every set of rules comes to an end. Reshapes
+ * are no work, and a value is followed through them to what computed it. */
+enum measure {
+	MEASURE_WORK,      /* nodes by weight: the plainer of two operators that do the same weighs less */
+	MEASURE_EXPANDED,  /* Expands before an operand of an elementwise node */
+	MEASURE_SCALED,    /* MatMuls behind each scalar factor */
+	MEASURE_REORDERED, /* Transposes before each Transpose */
+	MEASURE_MISPLACED, /* operands of elementwise nodes that were computed in another shape, those for this node alone
+			    * counted twice; where nodes are farther from the outputs first */
+	MEASURE_RESHAPED,  /* Reshapes, those before each of them, and those to a shape that is computed or has zeros */
+	MEASURES
+};
+
 struct rule {
 	const char *name;
 	enum opcode root;
 	/* NULL: applied. Else why not, for --why; NO_MATCH where the node is nothing like the pattern. */
 	const char *(*apply)(struct rewrite *rw, node_id n);
 	const char *what; /* "x * Sigmoid(x) becomes Swish(x)" */
+	enum measure reduces;
 };
 #define NO_MATCH ""
 
@@ -25,8 +40,9 @@ struct rule_run {
 	uint32_t applied; /* how often, filled in */
 };
 
-/* Applies those rules that are not off, the first that matches a node first, until none does. */
-void rewrite_module(struct module *m, struct rule_run *rules, int nrules, const struct pass_ctx *c);
+/* Applies those rules that are not off, the first that matches a node first, until none does. prove: takes the measures
+ * of the whole graph before and after each application, and BUG where one is not as its rule says. */
+void rewrite_module(struct module *m, struct rule_run *rules, int nrules, const struct pass_ctx *c, bool prove);
 
 /* Looking. Values are current ones: what was replaced is seen through. */
 struct module *rw_module(const struct rewrite *rw);
@@ -50,6 +66,12 @@ bool rw_same_type(struct rewrite *rw, val_id a, val_id b); /* equal known elemen
 bool rw_with_scalar(struct rewrite *rw, node_id n, val_id *x, double *c);
 /* Node n (of two operands) as a op b where a is the result 0 of an op: its node, and the other operand. */
 node_id rw_operand(struct rewrite *rw, node_id n, enum opcode op, val_id *other);
+
+/* Nodes by id, 1 .. rw_nodes - 1: those that are in no graph, or no longer, are not alive. */
+size_t rw_nodes(struct rewrite *rw);
+bool rw_alive(struct rewrite *rw, node_id n);
+/* Node n is Mul by a constant of one element, of floats, and of the type of its other operand, *x. */
+bool rw_scalar_factor(struct rewrite *rw, node_id n, val_id *x, double *k);
 
 /* Changing. The result of a new node is returned; its type is inferred once the rule is done. */
 val_id rw_node(struct rewrite *rw, node_id root, enum opcode op, int nin, const val_id *in);

@@ -217,16 +217,16 @@ static const char *max_to_relu(struct rewrite *rw, node_id n)
 }
 
 const struct rule rules_activation[] = {
-	{"gelu-erf", OP_Mul, gelu_erf, "x/2 (1 + erf(x/sqrt 2)) becomes Gelu"},
-	{"gelu-erf", OP_Div, gelu_erf, "x/2 (1 + erf(x/sqrt 2)) becomes Gelu"},
-	{"gelu-tanh", OP_Mul, gelu_tanh, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) becomes Gelu"},
-	{"hard-sigmoid", OP_Div, hard_sigmoid, "Clip(x + 3, 0, 6) / 6 becomes HardSigmoid"},
-	{"hard-sigmoid", OP_Mul, hard_sigmoid, "Clip(x + 3, 0, 6) / 6 becomes HardSigmoid"},
-	{"hard-swish", OP_Mul, hard_swish, "x Clip(x + 3, 0, 6) / 6 becomes HardSwish"},
-	{"hard-swish", OP_Div, hard_swish, "x Clip(x + 3, 0, 6) / 6 becomes HardSwish"},
-	{"swish", OP_Mul, swish, "x sigmoid(a x) becomes Swish"},
-	{"mish", OP_Mul, mish, "x tanh(softplus(x)) becomes Mish"},
-	{"relu", OP_Clip, clip_to_relu, "max(x, 0) becomes Relu"},
-	{"relu", OP_Max, max_to_relu, "max(x, 0) becomes Relu"},
+	{"gelu-erf", OP_Mul, gelu_erf, "x/2 (1 + erf(x/sqrt 2)) becomes Gelu", MEASURE_WORK},
+	{"gelu-erf", OP_Div, gelu_erf, "x/2 (1 + erf(x/sqrt 2)) becomes Gelu", MEASURE_WORK},
+	{"gelu-tanh", OP_Mul, gelu_tanh, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) becomes Gelu", MEASURE_WORK},
+	{"hard-sigmoid", OP_Div, hard_sigmoid, "Clip(x + 3, 0, 6) / 6 becomes HardSigmoid", MEASURE_WORK},
+	{"hard-sigmoid", OP_Mul, hard_sigmoid, "Clip(x + 3, 0, 6) / 6 becomes HardSigmoid", MEASURE_WORK},
+	{"hard-swish", OP_Mul, hard_swish, "x Clip(x + 3, 0, 6) / 6 becomes HardSwish", MEASURE_WORK},
+	{"hard-swish", OP_Div, hard_swish, "x Clip(x + 3, 0, 6) / 6 becomes HardSwish", MEASURE_WORK},
+	{"swish", OP_Mul, swish, "x sigmoid(a x) becomes Swish", MEASURE_WORK},
+	{"mish", OP_Mul, mish, "x tanh(softplus(x)) becomes Mish", MEASURE_WORK},
+	{"relu", OP_Clip, clip_to_relu, "max(x, 0) becomes Relu", MEASURE_WORK},
+	{"relu", OP_Max, max_to_relu, "max(x, 0) becomes Relu", MEASURE_WORK},
 	{0},
 };

@@ -185,36 +185,6 @@ static const char *batch_norm_into(struct rewrite *rw, node_id n)
 	return fold(rw, n, &l, &a);
 }
 
-/* A vector along axis 1 of a tensor of that rank, as a constant that broadcasts. */
-static val_id channel_constant(struct rewrite *rw, enum dtype t, int rank, int64_t channels, const double *x)
-{
-	int64_t dims[RANK_MAX];
-
-	dims[0] = channels;
-	for (int i = 1; i < rank - 1; i++)
-		dims[i] = 1;
-	return rw_constant(rw, t, rank - 1, dims, x);
-}
-
-static const char *batch_norm_alone(struct rewrite *rw, node_id n)
-{
-	struct affine a;
-	const char *why = why_not_inference(rw, n);
-	struct type t = *rw_type(rw, rw_in(rw, n, 0));
-	val_id v;
-
-	if (why)
-		return why;
-	if (t.rank < 2 || !dtype_is_float(t.dtype))
-		return "the rank of its operand is not known";
-	if (!read_batch_norm(rw, n, &a))
-		return "its parameters are not constant";
-	v = rw_node(rw, n, OP_Mul, 2, (val_id[]){rw_in(rw, n, 0), channel_constant(rw, t.dtype, t.rank, a.channels, a.scale)});
-	v = rw_node(rw, n, OP_Add, 2, (val_id[]){v, channel_constant(rw, t.dtype, t.rank, a.channels, a.offset)});
-	rw_replace(rw, result(rw, n), v);
-	return NULL;
-}
-
 /* What n does to operand i, if the other operand is a constant vector along the channels. */
 static bool read_affine(struct rewrite *rw, node_id n, uint32_t i, const struct linear *l, struct affine *a)
 {
@@ -290,12 +260,11 @@ static const char *scale_into_matmul(struct rewrite *rw, node_id n)
 
 #define INTO "a constant scale or offset per channel goes into the weights"
 const struct rule rules_affine[] = {
-	{"batch-norm-into", OP_BatchNormalization, batch_norm_into, "BatchNormalization goes into the weights"},
-	{"batch-norm-alone", OP_BatchNormalization, batch_norm_alone, "BatchNormalization becomes Mul and Add"},
-	{"affine-into", OP_Mul, affine_into, INTO},
-	{"affine-into", OP_Div, affine_into, INTO},
-	{"affine-into", OP_Add, affine_into, INTO},
-	{"affine-into", OP_Sub, affine_into, INTO},
-	{"scale-into", OP_Mul, scale_into_matmul, "a scale after MatMul and Add goes into both constants"},
+	{"batch-norm-into", OP_BatchNormalization, batch_norm_into, "BatchNormalization goes into the weights", MEASURE_WORK},
+	{"affine-into", OP_Mul, affine_into, INTO, MEASURE_WORK},
+	{"affine-into", OP_Div, affine_into, INTO, MEASURE_WORK},
+	{"affine-into", OP_Add, affine_into, INTO, MEASURE_WORK},
+	{"affine-into", OP_Sub, affine_into, INTO, MEASURE_WORK},
+	{"scale-into", OP_Mul, scale_into_matmul, "a scale after MatMul and Add goes into both constants", MEASURE_WORK},
 	{0},
 };

@@ -104,66 +104,70 @@ static const char *merge_scalars(struct rewrite *rw, node_id n)
 	return replace(rw, n, product ? OP_Mul : OP_Add, y, scalar(rw, n, both));
 }
 
+enum { MOVES_MAX = 8 }; /* Transposes and Reshapes between a factor and the MatMul it scales */
+
+/* An operand that is a scalar factor k times x, moved. All of it is for one user alone. */
+struct scaled {
+	val_id x; /* 0: it is not */
+	double k;
+	int moves;
+	node_id move[MOVES_MAX]; /* the last first */
+};
+
+static struct scaled scaled_operand(struct rewrite *rw, val_id v)
+{
+	struct scaled s = {.k = 1};
+	node_id d;
+
+	while (((d = rw_def1(rw, v, OP_Transpose)) || (d = rw_def1(rw, v, OP_Reshape))) && s.moves < MOVES_MAX) {
+		s.move[s.moves++] = d;
+		v = rw_in(rw, d, 0);
+	}
+	if (!(d = rw_def1(rw, v, OP_Mul)) || !rw_scalar_factor(rw, d, &s.x, &s.k))
+		return (struct scaled){.k = 1};
+	return s;
+}
+
+/* The operand without its factor, before n. */
+static val_id unscaled(struct rewrite *rw, node_id n, const struct scaled *s)
+{
+	val_id v = s->x;
+
+	for (int i = s->moves; i-- > 0;) {
+		enum opcode op = node(rw_module(rw), s->move[i])->op;
+		v = rw_node(rw, n, op, op == OP_Reshape ? 2 : 1, (val_id[]){v, rw_in(rw, s->move[i], 1)});
+		rw_copy_attrs(rw, rw_node_of(rw, v), s->move[i]);
+	}
+	return v;
+}
+
 /* (a x)(b y) = ab (xy): a scale on small operands becomes an epilogue of the product. In f16 a scale below 1 is
  * there to keep the product in range. */
 static const char *scale_after_matmul(struct rewrite *rw, node_id n)
 {
-	val_id in[2], v;
-	double k = 1;
-	bool found = false;
+	val_id in[2] = {rw_in(rw, n, 0), rw_in(rw, n, 1)}, v;
+	struct scaled s[2] = {scaled_operand(rw, in[0]), scaled_operand(rw, in[1])};
+	double k = s[0].k * s[1].k;
 
-	if (!is_float(rw, n))
-		return NO_MATCH;
-	for (uint32_t i = 0; i < 2; i++) {
-		node_id mul;
-		val_id x;
-		double c;
-		in[i] = rw_in(rw, n, i);
-		mul = rw_def1(rw, in[i], OP_Mul);
-		if (!mul || !rw_with_scalar(rw, mul, &x, &c) || !rw_same_type(rw, x, in[i]))
-			continue;
-		in[i] = x;
-		k *= c;
-		found = true;
-	}
-	if (!found)
+	if (!is_float(rw, n) || (!s[0].x && !s[1].x))
 		return NO_MATCH;
 	if (!holds_factor(rw, n, k) || (fabs(k) < 1 && rw_type(rw, result(rw, n))->dtype == DT_F16))
 		return "the scale, or the product without it, may leave the range of its type";
+	for (uint32_t i = 0; i < 2; i++)
+		if (s[i].x)
+			in[i] = unscaled(rw, n, &s[i]);
 	v = rw_node(rw, n, OP_MatMul, 2, in);
 	rw_replace(rw, result(rw, n), rw_node(rw, n, OP_Mul, 2, (val_id[]){v, scalar(rw, n, k)}));
 	return NULL;
 }
 
-/* A scalar product is moved past what only moves elements, towards the MatMul it scales. */
-static const char *scale_after_move(struct rewrite *rw, node_id n)
-{
-	node_id mul = rw_def1(rw, rw_in(rw, n, 0), OP_Mul), moved;
-	enum opcode op = node(rw_module(rw), n)->op;
-	val_id x, v, c;
-	double k;
-
-	if (!mul || !rw_user1(rw, result(rw, n), OP_MatMul) || !rw_with_scalar(rw, mul, &x, &k))
-		return NO_MATCH;
-	if (!rw_same_type(rw, x, rw_in(rw, n, 0)))
-		return NO_MATCH;
-	v = rw_node(rw, n, op, op == OP_Reshape ? 2 : 1, (val_id[]){x, rw_in(rw, n, 1)});
-	moved = rw_node_of(rw, v);
-	rw_copy_attrs(rw, moved, n);
-	c = scalar(rw, n, k);
-	rw_replace(rw, result(rw, n), rw_node(rw, n, OP_Mul, 2, (val_id[]){v, c}));
-	return NULL;
-}
-
 const struct rule rules_arith[] = {
-	{"div-to-mul", OP_Div, div_to_mul, "division by a power of two becomes multiplication"},
-	{"pow-to-mul", OP_Pow, pow_to_mul, "x^2 becomes x x, x^(1/2) Sqrt, x^-1 Reciprocal"},
-	{"merge-scalars", OP_Mul, merge_scalars, "two scalar factors or terms become one"},
-	{"merge-scalars", OP_Div, merge_scalars, "two scalar factors or terms become one"},
-	{"merge-scalars", OP_Add, merge_scalars, "two scalar factors or terms become one"},
-	{"merge-scalars", OP_Sub, merge_scalars, "two scalar factors or terms become one"},
-	{"scale-after-move", OP_Transpose, scale_after_move, "a scalar factor is moved towards the MatMul it scales"},
-	{"scale-after-move", OP_Reshape, scale_after_move, "a scalar factor is moved towards the MatMul it scales"},
-	{"scale-after-matmul", OP_MatMul, scale_after_matmul, "scalar factors of operands become one of the product"},
+	{"div-to-mul", OP_Div, div_to_mul, "division by a power of two becomes multiplication", MEASURE_WORK},
+	{"pow-to-mul", OP_Pow, pow_to_mul, "x^2 becomes x x, x^(1/2) Sqrt, x^-1 Reciprocal", MEASURE_WORK},
+	{"merge-scalars", OP_Mul, merge_scalars, "two scalar factors or terms become one", MEASURE_WORK},
+	{"merge-scalars", OP_Div, merge_scalars, "two scalar factors or terms become one", MEASURE_WORK},
+	{"merge-scalars", OP_Add, merge_scalars, "two scalar factors or terms become one", MEASURE_WORK},
+	{"merge-scalars", OP_Sub, merge_scalars, "two scalar factors or terms become one", MEASURE_WORK},
+	{"scale-after-matmul", OP_MatMul, scale_after_matmul, "scalar factors of operands become one of the product", MEASURE_SCALED},
 	{0},
 };

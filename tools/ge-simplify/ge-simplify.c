@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "op/pass.h"
+#include "op/measure.h"
 #include "rules.h"
 
 static const struct rule *const families[] = {
@@ -9,9 +10,9 @@ static const struct rule *const families[] = {
 
 static VEC(struct rule_run) rules;
 static VEC(const char *) only, skip;
-static bool list;
+static bool list, prove;
 
-enum { OPT_ONLY = 1000, OPT_SKIP, OPT_RULES };
+enum { OPT_ONLY = 1000, OPT_SKIP, OPT_RULES, OPT_PROVE };
 
 static error_t option(int key, char *arg)
 {
@@ -19,6 +20,7 @@ static error_t option(int key, char *arg)
 	case OPT_ONLY: vec_push(&only, arg); return 0;
 	case OPT_SKIP: vec_push(&skip, arg); return 0;
 	case OPT_RULES: list = true; return 0;
+	case OPT_PROVE: prove = true; return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -52,14 +54,14 @@ static void print_rules(void)
 	for (size_t i = 0; i < rules.n; i++) {
 		const struct rule *r = rules.a[i].rule;
 		if (strcmp(r->name, last))
-			printf("%-22s %s\n", r->name, r->what);
+			printf("%-22s %-10s %s\n", r->name, measure_name(r->reduces), r->what);
 		last = r->name;
 	}
 }
 
 static void simplify(struct module *m, const struct pass_ctx *c)
 {
-	rewrite_module(m, rules.a, (int)rules.n, c);
+	rewrite_module(m, rules.a, (int)rules.n, c, prove);
 }
 
 static const struct pass pass = {
@@ -85,6 +87,7 @@ static int run(const struct tool *t, struct tool_args *a)
 static const struct argp_option options[] = {
 	{"only", OPT_ONLY, "RULE", 0, "apply this rule and no other (may be repeated)"},
 	{"skip", OPT_SKIP, "RULE", 0, "do not apply this rule (may be repeated)"},
+	{"prove", OPT_PROVE, 0, 0, "check after each rewrite that it reduced what its rule says (slow)"},
 	{"rules", OPT_RULES, 0, 0, "list the rules and end", -1},
 	{0},
 };

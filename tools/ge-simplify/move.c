@@ -176,14 +176,14 @@ static const char *expanded_operand(struct rewrite *rw, node_id n)
 }
 
 const struct rule rules_move[] = {
-	{"concat-of-split", OP_Concat, concat_of_split, "Concat of all parts of a Split is what was split"},
-	{"concat-of-concat", OP_Concat, concat_of_concat, "Concat of Concats becomes one"},
-	{"split-of-concat", OP_Split, split_of_concat, "Split into what was put together goes"},
-	{"pad-into", OP_Conv, pad_into_window, "zeros around the operand become padding"},
-	{"pad-into", OP_AveragePool, pad_into_window, "zeros around the operand become padding"},
-	{"expand-into", OP_Add, expanded_operand, "an elementwise operator broadcasts by itself"},
-	{"expand-into", OP_Sub, expanded_operand, "an elementwise operator broadcasts by itself"},
-	{"expand-into", OP_Mul, expanded_operand, "an elementwise operator broadcasts by itself"},
-	{"expand-into", OP_Div, expanded_operand, "an elementwise operator broadcasts by itself"},
+	{"concat-of-split", OP_Concat, concat_of_split, "Concat of all parts of a Split is what was split", MEASURE_WORK},
+	{"concat-of-concat", OP_Concat, concat_of_concat, "Concat of Concats becomes one", MEASURE_WORK},
+	{"split-of-concat", OP_Split, split_of_concat, "Split into what was put together goes", MEASURE_WORK},
+	{"pad-into", OP_Conv, pad_into_window, "zeros around the operand become padding", MEASURE_WORK},
+	{"pad-into", OP_AveragePool, pad_into_window, "zeros around the operand become padding", MEASURE_WORK},
+	{"expand-into", OP_Add, expanded_operand, "an elementwise operator broadcasts by itself", MEASURE_EXPANDED},
+	{"expand-into", OP_Sub, expanded_operand, "an elementwise operator broadcasts by itself", MEASURE_EXPANDED},
+	{"expand-into", OP_Mul, expanded_operand, "an elementwise operator broadcasts by itself", MEASURE_EXPANDED},
+	{"expand-into", OP_Div, expanded_operand, "an elementwise operator broadcasts by itself", MEASURE_EXPANDED},
 	{0},
 };

@@ -193,9 +193,9 @@ static const char *into_layer_norm(struct rewrite *rw, node_id n)
 }
 
 const struct rule rules_norm[] = {
-	{"layer-norm", OP_Div, layer_norm, "(x - mean) / sqrt(variance + eps) becomes LayerNormalization"},
-	{"layer-norm", OP_Mul, layer_norm, "(x - mean) / sqrt(variance + eps) becomes LayerNormalization"},
-	{"layer-norm-into", OP_Mul, into_layer_norm, "a scale or offset after LayerNormalization goes into it"},
-	{"layer-norm-into", OP_Add, into_layer_norm, "a scale or offset after LayerNormalization goes into it"},
+	{"layer-norm", OP_Div, layer_norm, "(x - mean) / sqrt(variance + eps) becomes LayerNormalization", MEASURE_WORK},
+	{"layer-norm", OP_Mul, layer_norm, "(x - mean) / sqrt(variance + eps) becomes LayerNormalization", MEASURE_WORK},
+	{"layer-norm-into", OP_Mul, into_layer_norm, "a scale or offset after LayerNormalization goes into it", MEASURE_WORK},
+	{"layer-norm-into", OP_Add, into_layer_norm, "a scale or offset after LayerNormalization goes into it", MEASURE_WORK},
 	{0},
 };

@@ -86,9 +86,9 @@ static const char *gemm_transposed(struct rewrite *rw, node_id n)
 }
 
 const struct rule rules_pool[] = {
-	{"global-pool", OP_ReduceMean, mean_to_global_pool, "a mean over height and width becomes GlobalAveragePool"},
-	{"global-pool", OP_AveragePool, window_to_global_pool, "a window as large as its operand becomes global"},
-	{"global-pool", OP_MaxPool, window_to_global_pool, "a window as large as its operand becomes global"},
-	{"gemm-transposed", OP_Gemm, gemm_transposed, "small constant weights are transposed beforehand"},
+	{"global-pool", OP_ReduceMean, mean_to_global_pool, "a mean over height and width becomes GlobalAveragePool", MEASURE_WORK},
+	{"global-pool", OP_AveragePool, window_to_global_pool, "a window as large as its operand becomes global", MEASURE_WORK},
+	{"global-pool", OP_MaxPool, window_to_global_pool, "a window as large as its operand becomes global", MEASURE_WORK},
+	{"gemm-transposed", OP_Gemm, gemm_transposed, "small constant weights are transposed beforehand", MEASURE_WORK},
 	{0},
 };

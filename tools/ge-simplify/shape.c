@@ -179,7 +179,7 @@ static const char *reshape_later(struct rewrite *rw, node_id n)
 	for (uint32_t i = 0; i < node(m, n)->nin && i < 2; i++) {
 		bool binary = node(m, n)->nin == 2;
 		val_id x = before_reshapes(rw, rw_in(rw, n, i)), other = binary ? rw_in(rw, n, 1 - i) : 0, back, shape, v;
-		if (x == rw_in(rw, n, i) || !for_one_user(rw, x))
+		if (x == rw_in(rw, n, i) || !for_one_user(rw, x) || rw_same_type(rw, x, rw_in(rw, n, i)))
 			continue;
 		if (!rw_same_type(rw, rw_in(rw, n, i), result(rw, n)))
 			return "broadcasting changes the shape";
@@ -203,23 +203,23 @@ static const char *reshape_later(struct rewrite *rw, node_id n)
 
 #define LATER "an elementwise operator changes places with the Reshape before it"
 const struct rule rules_shape[] = {
-	{"reshape-twice", OP_Reshape, reshape_twice, "Reshape of a Reshape becomes one"},
-	{"reshape-twice", OP_Flatten, reshape_twice, "Reshape of a Reshape becomes one"},
-	{"reshape-twice", OP_Squeeze, reshape_twice, "Reshape of a Reshape becomes one"},
-	{"reshape-twice", OP_Unsqueeze, reshape_twice, "Reshape of a Reshape becomes one"},
-	{"to-reshape", OP_Flatten, to_reshape, "becomes Reshape to a constant shape"},
-	{"to-reshape", OP_Squeeze, to_reshape, "becomes Reshape to a constant shape"},
-	{"to-reshape", OP_Unsqueeze, to_reshape, "becomes Reshape to a constant shape"},
-	{"constant-shape", OP_Reshape, constant_shape, "the shape becomes a constant"},
-	{"same-order", OP_Transpose, same_order, "Transpose to the same order goes"},
-	{"transpose-twice", OP_Transpose, transpose_twice, "Transpose of a Transpose becomes one"},
-	{"transpose-of-ones", OP_Transpose, transpose_of_ones, "Transpose of axes of one element becomes Reshape"},
-	{"reshape-later", OP_Add, reshape_later, LATER},
-	{"reshape-later", OP_Mul, reshape_later, LATER},
-	{"reshape-later", OP_Relu, reshape_later, LATER},
-	{"reshape-later", OP_Gelu, reshape_later, LATER},
-	{"reshape-later", OP_Sigmoid, reshape_later, LATER},
-	{"reshape-later", OP_Swish, reshape_later, LATER},
-	{"reshape-later", OP_Tanh, reshape_later, LATER},
+	{"reshape-twice", OP_Reshape, reshape_twice, "Reshape of a Reshape becomes one", MEASURE_RESHAPED},
+	{"reshape-twice", OP_Flatten, reshape_twice, "Reshape of a Reshape becomes one", MEASURE_WORK},
+	{"reshape-twice", OP_Squeeze, reshape_twice, "Reshape of a Reshape becomes one", MEASURE_WORK},
+	{"reshape-twice", OP_Unsqueeze, reshape_twice, "Reshape of a Reshape becomes one", MEASURE_WORK},
+	{"to-reshape", OP_Flatten, to_reshape, "becomes Reshape to a constant shape", MEASURE_WORK},
+	{"to-reshape", OP_Squeeze, to_reshape, "becomes Reshape to a constant shape", MEASURE_WORK},
+	{"to-reshape", OP_Unsqueeze, to_reshape, "becomes Reshape to a constant shape", MEASURE_WORK},
+	{"constant-shape", OP_Reshape, constant_shape, "the shape becomes a constant", MEASURE_RESHAPED},
+	{"same-order", OP_Transpose, same_order, "Transpose to the same order goes", MEASURE_WORK},
+	{"transpose-twice", OP_Transpose, transpose_twice, "Transpose of a Transpose becomes one", MEASURE_REORDERED},
+	{"transpose-of-ones", OP_Transpose, transpose_of_ones, "Transpose of axes of one element becomes Reshape", MEASURE_WORK},
+	{"reshape-later", OP_Add, reshape_later, LATER, MEASURE_MISPLACED},
+	{"reshape-later", OP_Mul, reshape_later, LATER, MEASURE_MISPLACED},
+	{"reshape-later", OP_Relu, reshape_later, LATER, MEASURE_MISPLACED},
+	{"reshape-later", OP_Gelu, reshape_later, LATER, MEASURE_MISPLACED},
+	{"reshape-later", OP_Sigmoid, reshape_later, LATER, MEASURE_MISPLACED},
+	{"reshape-later", OP_Swish, reshape_later, LATER, MEASURE_MISPLACED},
+	{"reshape-later", OP_Tanh, reshape_later, LATER, MEASURE_MISPLACED},
 	{0},
 };
