@@ -56,6 +56,18 @@ __attribute__((unused)) static uint64_t ask_build_stored(const char *body, const
 	return runner_build(runner, task, &b);
 }
 
+/* A source of which no compiler finds the end: it includes itself, twice, and so on. */
+__attribute__((unused)) static uint64_t ask_build_endless(void)
+{
+	static const char source[] = "#if __INCLUDE_LEVEL__ < 60\n#include __FILE__\n#include __FILE__\n#endif\n";
+	struct runner_buf buf[3];
+
+	for (int i = 0; i < 3; i++)
+		buf[i] = (struct runner_buf){"f32", 1, &sizes[i], "", sizes[i], 0};
+	struct runner_build b = {source, strlen(source), NULL, 1024, 1, 1, 1, buf};
+	return runner_build(runner, task, &b);
+}
+
 __attribute__((unused)) static uint64_t ask_build(const char *body)
 {
 	return ask_build_stored(body, "", 0);

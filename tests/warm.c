@@ -189,7 +189,7 @@ int main(void)
 	}
 	if (!getcwd(dir, sizeof dir))
 		return 1;
-	warm_start(&w, dir, 0);
+	warm_start(&w, dir, 0, -1);
 	for (int i = 0; i < SOURCES; i++)
 		write_text(path("k", i, ".c"), source(i));
 	for (int step = 0; step < TOOLCHAIN_STEPS; step++) {

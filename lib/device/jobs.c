@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/progress.h"
+#include "device/confine.h"
 #include "device/object.h"
 #include "device/process.h"
 #include "device/serve_impl.h"
@@ -93,14 +94,14 @@ static char *report_text(struct job *j)
 	return text;
 }
 
-/* First line of the report that says error, else the first. */
+/* First line of the report that says error, as compiler or assembler do, else the first that says anything. */
 static const char *report_line(struct job *j)
 {
-	char *text = report_text(j), *line = text, *at;
+	char *text = report_text(j), *line = text + strspn(text, "\n"), *at;
 
-	if (!*text)
+	if (!*line)
 		return "it ended without a word";
-	if ((at = strstr(text, "error:"))) {
+	if ((at = strstr(text, "error:")) || (at = strstr(text, "Error:"))) {
 		for (line = at; line > text && line[-1] != '\n'; line--)
 			;
 	}
@@ -228,8 +229,10 @@ static const char *start_step(struct service *s, struct job *j)
 		return why;
 	j->began = now_seconds();
 	j->rested = 0;
-	if (j->step == 0 && s->builds++ == 1)
-		warm_start(&s->warm, s->dir, s->core[0]);
+	if (j->step == 0 && s->builds++ == 0)
+		s->rules = confine_open(s->dir);
+	if (j->step == 0 && s->builds == 2)
+		warm_start(&s->warm, s->dir, s->core[0], s->rules);
 	if ((j->pid = warm_run(&s->warm, j->step, in, out, j->report, core, BUILD_SECONDS))) {
 		make_group(j->pid);
 		return NULL;
@@ -238,14 +241,15 @@ static const char *start_step(struct service *s, struct job *j)
 	if (pid == 0) {
 		process_background(parent, core, PROCESS_NICE);
 		process_limit(RLIMIT_CPU, BUILD_SECONDS);
-		process_limit(RLIMIT_FSIZE, PROCESS_BUILD_BYTES);
+		process_build();
 		dup2(j->report, STDERR_FILENO);
 		dup2(j->report, STDOUT_FILENO);
 		close(STDIN_FILENO);
 		open("/dev/null", O_RDONLY);
 		setenv("LC_ALL", "C", 1);
 		setenv("TMPDIR", s->dir, 1); /* a compiler that does all steps has files of its own, which stay where it is killed */
-		execvp(argv[0], argv);
+		if (confine_enter(s->rules))
+			execvp(argv[0], argv);
 		fprintf(stderr, "error: %s: %s\n", argv[0], strerror(errno));
 		_exit(EX_NOTAVAIL);
 	}
@@ -635,6 +639,15 @@ static double seconds_for(const struct service *s, const struct job *j)
 	return j->kind == JOB_BUILD && j->step >= 0 ? s->build_seconds : TASK_TIMES * s->build_seconds;
 }
 
+/* Whether a file that may not be opened is there is nobody's business. */
+static char *without_denied(struct job *j, const char *line)
+{
+	static const char denied[] = "Permission denied", none[] = "No such file or directory";
+	const char *at = strstr(line, denied);
+
+	return at ? arena_printf(&j->arena, "%.*s%s%s", (int)(at - line), line, none, at + strlen(denied)) : arena_str(&j->arena, line);
+}
+
 /* Compilers name the file, which is ours. */
 static const char *how_failed(struct service *s, struct job *j, int status)
 {
@@ -642,7 +655,10 @@ static const char *how_failed(struct service *s, struct job *j, int status)
 		return arena_printf(&j->arena, "not done after %g seconds", seconds_for(s, j));
 	if (WIFSIGNALED(status))
 		return arena_printf(&j->arena, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-	const char *line = report_line(j), *name = strstr(line, ".c:");
+	const char *line = j->kind == JOB_BUILD ? without_denied(j, report_line(j)) : report_line(j), *name = strstr(line, ".c:");
+
+	if (!name)
+		name = strstr(line, ".s:");
 	return strncmp(line, s->dir, strlen(s->dir)) || !name ? line : arena_printf(&j->arena, "candidate%s", name);
 }
 

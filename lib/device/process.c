@@ -32,6 +32,19 @@ void process_limit(int what, rlim_t n)
 	setrlimit(what, &(struct rlimit){n, n + (what == RLIMIT_CPU)});
 }
 
+void process_build(void)
+{
+	struct rlimit now;
+
+	process_limit(RLIMIT_FSIZE, PROCESS_BUILD_BYTES);
+#ifndef __SANITIZE_ADDRESS__
+	if (!getrlimit(RLIMIT_AS, &now) && now.rlim_max > PROCESS_BUILD_MEMORY)
+		process_limit(RLIMIT_AS, PROCESS_BUILD_MEMORY);
+#else
+	(void)now;
+#endif
+}
+
 void process_background(pid_t parent, int core, int nice)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);

@@ -12,5 +12,7 @@ void process_limit(int what, rlim_t n); /* of seconds: it ends by SIGXCPU, that 
 /* One in the background: on that core, no core file, memory for half of the machine; nice: priority. */
 void process_background(pid_t parent, int core, int nice);
 #define PROCESS_NICE 10
-#define PROCESS_BUILD_BYTES ((rlim_t)256 << 20) /* what a step of a build may write */
+#define PROCESS_BUILD_BYTES ((rlim_t)256 << 20) /* what a step of a build may write, */
+#define PROCESS_BUILD_MEMORY ((rlim_t)2 << 30)  /* and hold */
+void process_build(void); /* a step of a build: limits it to these */
 #endif

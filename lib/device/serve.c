@@ -1,5 +1,6 @@
 /* The service's loop: frames in, answers out. */
 #define _GNU_SOURCE
+#include "device/confine.h"
 #include "device/serve.h"
 #include <dirent.h>
 #include <errno.h>
@@ -88,6 +89,7 @@ static void drop(struct job *j)
 static void ask_hello(struct service *s, uint64_t id, struct mp_in *r)
 {
 	int64_t version = mp_int(r, 0, INT64_MAX);
+	struct arena a = {0};
 
 	if (r->why)
 		return;
@@ -97,7 +99,8 @@ static void ask_hello(struct service *s, uint64_t id, struct mp_in *r)
 	put_str0(&s->out, target_compiler_version());
 	mp_put_int(&s->out, target_host()->cores);
 	mp_put_int(&s->out, s->ncores);
-	put_str0(&s->out, isolate_kinds());
+	put_str0(&s->out, arena_printf(&a, "%s; compilers: %s", isolate_kinds(), confine_kind()));
+	arena_release(&a);
 	frame_end(&s->out, frame);
 	send_out(s);
 	if (version != RUNNER_VERSION)

@@ -79,6 +79,7 @@ struct service {
 	int yardstick;          /* see trial.h */
 	double build_seconds;   /* that a step of a build may take on the clock */
 	struct warm warm;       /* toolchain, from the second build on */
+	int rules;              /* of what it may open: confine_open */
 	uint64_t builds;        /* begun */
 	double hush_failed;     /* when it was last told that to stand still does not help */
 	VEC(struct job *) jobs; /* in order of arrival */

@@ -21,7 +21,7 @@ enum { ANSWER_SECONDS = 2 };
 static const char preload[] =
 	"#undef _FORTIFY_SOURCE\n"
 	"#define _GNU_SOURCE\n"
-	"#include <dlfcn.h>\n#include <fcntl.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdarg.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+	"#include <dlfcn.h>\n#include <errno.h>\n#include <fcntl.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdarg.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
 	"#include <sys/prctl.h>\n#include <sys/resource.h>\n#include <sys/syscall.h>\n#include <sysexits.h>\n#include <unistd.h>\n"
 #include "lib/device/warm_order.h.inc"
 #include "lib/device/warm.in.inc"
@@ -65,7 +65,7 @@ static void build_preload(const char *dir, struct arena *a)
 }
 
 /* In the process that becomes the program of a step. The first builds, the others wait until it has closed its end of the pipe. */
-static void become(const char *dir, int step, int socket, const int built[2])
+static void become(const char *dir, int step, int socket, int rules, const int built[2])
 {
 	struct arena a = {0};
 	char none;
@@ -82,14 +82,17 @@ static void become(const char *dir, int step, int socket, const int built[2])
 	setenv("HONE_WARM_IN", in, 1);
 	setenv("HONE_WARM_OUT", out, 1);
 	setenv("LC_ALL", "C", 1);
+	int high = fcntl(rules, F_DUPFD_CLOEXEC, WARM_RULES + 1); /* both may be where the other is to be */
 	if (socket == WARM_SOCKET ? fcntl(socket, F_SETFD, 0) : dup2(socket, WARM_SOCKET) < 0)
+		_exit(EX_SYSTEM);
+	if (rules >= 0 && dup2(high, WARM_RULES) < 0)
 		_exit(EX_SYSTEM);
 	char **argv = toolchain_argv(toolchain_find(), step, step ? in : file_of(dir, "warm", -1, &a), out, &a);
 	execvp(argv[0], argv);
 	_exit(EX_NOTAVAIL);
 }
 
-static void start_step(struct warm_step *w, const char *dir, int step, int core, const int built[2])
+static void start_step(struct warm_step *w, const char *dir, int step, int core, int rules, const int built[2])
 {
 	struct timeval most = {.tv_sec = ANSWER_SECONDS};
 	int fd[2];
@@ -100,16 +103,17 @@ static void start_step(struct warm_step *w, const char *dir, int step, int core,
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		process_background(parent, core, 0);
-		become(dir, step, fd[1], built);
+		process_build();
+		become(dir, step, fd[1], rules, built);
 	}
 	close(fd[1]);
 	if (pid > 0)
-		*w = (struct warm_step){pid, fd[0], false};
+		*w = (struct warm_step){pid, fd[0], rules >= 0, false};
 	else
 		close(fd[0]);
 }
 
-void warm_start(struct warm *w, const char *dir, int core)
+void warm_start(struct warm *w, const char *dir, int core, int rules)
 {
 	int built[2];
 
@@ -117,7 +121,7 @@ void warm_start(struct warm *w, const char *dir, int core)
 	if (toolchain_find()->steps == 1 || pipe2(built, O_CLOEXEC))
 		return;
 	for (int i = 0; i < TOOLCHAIN_STEPS; i++)
-		start_step(&w->step[i], dir, i, core, built);
+		start_step(&w->step[i], dir, i, core, rules, built);
 	close(built[0]);
 	close(built[1]);
 }
@@ -162,8 +166,8 @@ static bool put(char *to, size_t room, const char *s)
 
 pid_t warm_run(struct warm *all, int step, const char *in, const char *out, int report, int core, int seconds)
 {
-	struct warm_order o = {.parent = getpid(), .core = core, .nice = PROCESS_NICE, .seconds = seconds, .bytes = PROCESS_BUILD_BYTES};
 	struct warm_step *w = &all->step[step];
+	struct warm_order o = {.confined = w->confined, .parent = getpid(), .core = core, .nice = PROCESS_NICE, .seconds = seconds, .bytes = PROCESS_BUILD_BYTES};
 	pid_t pid;
 
 	if (!is_ready(w) || !put(o.in, sizeof o.in, in) || !put(o.out, sizeof o.out, out))

@@ -1,0 +1,3 @@
+/* build error */
+/* A file without an end. */
+#include "/dev/zero"

