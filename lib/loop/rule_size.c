@@ -1,6 +1,7 @@
 /* The tile's size comes from counting: multiply-adds, loads and latency of one step of the reduction, times the number of
  * tiles, with the remainders that balanced tiles leave. */
 #include <math.h>
+#include <stdlib.h>
 #include "device/target.h"
 #include "loop/rule_tile.h"
 
@@ -14,23 +15,34 @@ bool in_halves(struct loop_prog *p) { return fma_ports(p) == 1; }
 struct window {
 	ex_id read; /* 0: there is none */
 	int64_t taps, stride; /* of a row; from one row to the next, in taps */
+	bool by_row; /* too large for that: only a row of its taps is written out */
 };
+
+/* Is nothing that the reduction reads the same along v? A depthwise window. */
+static bool all_move(struct loop_prog *p, const struct tile *q)
+{
+	bool all = true;
+	for (int i = 0; i < q->nread; i++)
+		all &= tile_moves(p, q, q->read[i], q->v);
+	return all;
+}
 
 static struct window find_window(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
+	bool whole = reduce_steps(p, q) <= (in_halves(p) ? WRITTEN_OUT_MAX : WINDOW_MAX), rows = s->naxes - s->nspatial > 1 && !whole && all_move(p, q);
 	int64_t row, tap;
 
-	if (q->t < 0 || reduce_steps(p, q) > (in_halves(p) ? WRITTEN_OUT_MAX : WINDOW_MAX) || (vector_regs(p) > 16 && !in_halves(p)))
+	if (q->t < 0 || !(whole || rows) || (!rows && vector_regs(p) > 16 && !in_halves(p)))
 		return (struct window){0};
 	for (int i = 0; i < q->nread; i++) {
 		ex_id e = q->read[i];
 		if (!tile_moves(p, q, e, q->v) || !read_step(p, e, s->axis[q->t].var, &row))
 			continue;
-		for (int k = s->nspatial; k < s->naxes; k++) {
+		for (int k = rows ? s->naxes - 1 : s->nspatial; k < s->naxes; k++) {
 			bool moves = s->axis[k].extent > 1 && read_step(p, e, s->axis[k].var, &tap) && tap && row % tap == 0;
-			if (moves && row / tap > 0 && row / tap < s->axis[k].extent)
-				return (struct window){e, s->axis[k].extent, row / tap};
+			if (moves && row / tap > 0 && row / tap < s->axis[k].extent && (!rows || s->axis[k].extent <= WRITTEN_OUT_MAX))
+				return (struct window){e, s->axis[k].extent, row / tap, rows};
 		}
 	}
 	return (struct window){0};
@@ -50,10 +62,22 @@ bool tile_moves(struct loop_prog *p, const struct tile *q, ex_id read, int axis)
 	return group == 1 || (axis == q->v && group % rule_lanes(p) != 0);
 }
 
+/* Do steps of the reduction shift the read by less than a vector? Then most of its vectors lie in two lines of cache. */
+static bool shifts(struct loop_prog *p, const struct tile *q, ex_id read)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int64_t step;
+	bool found = false;
+	for (int k = s->nspatial; k < s->naxes; k++)
+		found |= s->axis[k].extent > 1 && read_step(p, read, s->axis[k].var, &step) && step && llabs(step) < rule_lanes(p);
+	return found;
+}
+
 /* Loads of a vector's worth of each read: a lane at a time where lanes do not lie side by side and nothing lays them so (constants
- * go into panels, what rows use again too). */
+ * go into panels, what rows use again too); what lies in two lines is loaded twice. */
 void count_loads(struct loop_prog *p, struct tile *q, int lanes)
 {
+	enum { LINE_BYTES = 64 };
 	static const double load_and_insert = 1.5;
 	const struct stage *s = lstage(p, q->anchor);
 	for (int i = 0; i < q->nread; i++) {
@@ -61,7 +85,8 @@ void count_loads(struct loop_prog *p, struct tile *q, int lanes)
 		bool along = tile_moves(p, q, q->read[i], q->v), constant = lbuf(p, lex(p, q->read[i])->buf)->scope == SCOPE_CONST;
 		bool packed = dim_along(p, q, q->read[i]) >= 0 && q->t >= 0 && !tile_moves(p, q, q->read[i], q->t);
 		bool apart = along && !constant && !q->turned && !packed && !(read_step(p, q->read[i], s->axis[q->v].var, &step) && (step == 1 || !step));
-		q->each[i] = apart ? load_and_insert * lanes : 1;
+		bool across_lines = along && !constant && !q->turned && !packed && shifts(p, q, q->read[i]);
+		q->each[i] = apart ? load_and_insert * lanes : across_lines ? 1 + (double)target_filled(p->target).vector_bytes / LINE_BYTES : 1;
 	}
 }
 
@@ -133,6 +158,20 @@ static double halves_3x3_cost(struct loop_prog *p, const struct tile *q, struct 
 		return cycles + once * vectors;
 	cycles = fmax(cycles, loads - (wanted <= most ? steps * vectors : 0));
 	return cycles + once * vectors + few * fmax(0, FEW - ceil(rows)) + pressed * fmax(0, wanted - some) + spilled * fmax(0, wanted - most);
+}
+
+/* Cycles of a tile of a window of which a row is written out at a time: what its taps share is held where registers do beside the sums,
+ * a vector of weights comes with each tap. */
+static double by_row_cost(struct loop_prog *p, const struct tile *q, struct window w, double rows, int vectors)
+{
+	static const double line = 2, once = 14;
+	double steps = reduce_steps(p, q), wanted = vectors * (ceil(rows) + (w.stride == 1 ? ceil(rows) : window_together(w, rows)) + 1);
+	double loads = window_loads(p, q, w, rows, vectors, wanted <= vector_regs(p)) / (in_halves(p) ? 1 : 2);
+
+	if (q->function && rows * vectors > (in_halves(p) ? SUMS_BESIDE_CALL_HALVES : SUMS_BESIDE_CALL))
+		return INFINITY;
+	double cycles = fmax(fmax(steps * rows * vectors / fma_ports(p), loads), steps * target_filled(p->target).fma_latency);
+	return cycles + line * steps / (double)w.taps + (q->function ? call_cycles : once);
 }
 
 /* Of 3x3 windows in halves whose line tiles do not divide, balanced tiles and loops that are cut have 0.96 to 0.99 of the time of
@@ -234,6 +273,8 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 	if (row_by_matrix(p, q))
 		return steps * row_cost(p, q, panels, vectors);
 	bool is_3x3 = w.taps == 3 && steps == 9 && !q->function;
+	if (w.read && w.by_row)
+		return panels * tiles * by_row_cost(p, q, w, mean_rows, vectors);
 	if (w.read)
 		return panels * tiles * (!in_halves(p) ? window_cost : is_3x3 ? halves_3x3_cost : halves_window_cost)(p, q, w, mean_rows, vectors);
 	if (q->t >= 0 && in_halves(p))
@@ -241,9 +282,10 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 	for (int i = 0; i < q->nread; i++) {
 		bool along = tile_moves(p, q, q->read[i], q->v);
 		bool down = q->t >= 0 && tile_moves(p, q, q->read[i], q->t);
-		loads += (along ? vectors * q->each[i] : 1) * (down ? mean_rows : 1);
+		double n = (along ? vectors * q->each[i] : 1) * (down ? mean_rows : 1);
+		loads += along && in_halves(p) ? n : n / 2;
 	}
-	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads / 2), target_filled(p->target).fma_latency);
+	double step = fmax(fmax(mean_rows * vectors / fma_ports(p), loads), target_filled(p->target).fma_latency);
 	return panels * tiles * (steps * (step + 0.5 /* the loop itself */) + once_cost(p, q, rows * vectors));
 }
 
@@ -282,7 +324,8 @@ bool taps_innermost(struct loop_prog *p, const struct tile *q)
 	const struct stage *s = lstage(p, q->anchor);
 	bool few = s->naxes - s->nspatial > 2 && s->axis[s->nspatial].extent <= s->axis[s->naxes - 1].extent;
 
-	return few || larger_window(p, q) || ((q->vectors > 1 || q->rows >= ROWS_INSIDE) && find_window(p, q).read);
+	struct window w = find_window(p, q);
+	return few || larger_window(p, q) || (w.read && (w.by_row || q->vectors > 1 || q->rows >= ROWS_INSIDE));
 }
 
 double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
@@ -422,6 +465,8 @@ int unrolled_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int
 	struct window w = find_window(p, q);
 	bool line = q->rows >= q->steps;
 
+	if (w.by_row)
+		return (int)w.taps;
 	if (all && larger_window(p, q))
 		return in_halves(p) && line && (w.stride > 1 || q->vectors > 1) && steps >= OF_WINDOW ? OF_WINDOW : (int)all;
 	if (all > MANY && in_halves(p) && q->function && row_by_matrix(p, q))
@@ -459,6 +504,8 @@ static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, in
 	int regs = vector_regs(p), widest = only ? only : sums_rows_apart(p, q) && regs <= 16 && reduce_steps(p, q) > WRITTEN_OUT_MAX ? VECTORS_APART : VECTORS_MAX;
 	bool (*fits)(struct loop_prog *, const struct tile *, int, int, int) = in_halves(p) ? tile_may_fit : tile_fits;
 	double best = INFINITY, room = larger_window(p, q) ? unrolled_most(p) / reduce_steps(p, q) : INFINITY;
+	if (w.by_row)
+		room = unrolled_most(p) / (double)w.taps;
 	room = fmin(room, most_sums(p, q, lanes));
 	if (most > conflict)
 		most = conflict;

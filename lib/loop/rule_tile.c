@@ -319,7 +319,7 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
-	int64_t choice[5], inner = nred ? s->axis[red[nred - 1]].extent : 1, steps = 1;
+	int64_t choice[6], inner = nred ? s->axis[red[nred - 1]].extent : 1, steps = 1;
 	int n = 0, most = unrolled_most(p);
 	int64_t all = (int64_t)fmin(reduce_steps(p, q), most + 1), written_out = q->t < 0 ? most : WRITTEN_OUT_MAX;
 	if (all <= WINDOW_MAX)
@@ -329,13 +329,17 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 	for (int k = 1; k <= 8; k *= 2)
 		if (k == 1 || (k <= inner && k * q->rows * q->vectors <= most))
 			choice[n++] = k;
+	if (all > inner && inner > 8 / 2 && inner <= WRITTEN_OUT_MAX && choice[n - 1] < inner && inner * q->rows * q->vectors <= most)
+		choice[n++] = inner;
 	if (all <= written_out && !q->chunk && all * q->rows * q->vectors <= most)
 		choice[n++] = all;
 	if (all > WINDOW_MAX && n > 1)
 		steps = rule_sample(r, "unroll", choice, n, unrolled_steps(p, q, inner, choice[n - 1] == all ? all : 0));
 	for (int i = 0; i < nred && steps == all; i++)
 		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
-	if (steps > 1 && steps < all)
+	if (steps > 1 && steps < all && steps == inner)
+		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[nred - 1], ""));
+	else if (steps > 1 && steps < all)
 		rule_try(r, "unroll %s%s unroll", axis_loop(r, q->anchor, red[nred - 1], ""), q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
 }
 
