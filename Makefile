@@ -85,6 +85,7 @@ $(foreach t,$(STOOLS),$(eval bin/$(t): tools/$(t)/$(t).sh))
 build/tests/%: build/tests/%.o build/libcommon.a $(ARCHIVES)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) -Wl,--as-needed $(ALLLIBS)
 build/tests/confirm: build/tools/tune-op/confirm.o
+build/tests/assign: build/tools/ge-plan/assign.o
 
 deps:
 	@tests/deps.sh $(DEBS)

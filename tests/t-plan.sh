@@ -33,6 +33,8 @@ peak=$(sed -E 's/.*memory ([0-9]+) .*/\1/' report) bound=$(sed -E 's/.*bound //'
 say $? "the peak ($peak) is near the lower bound ($bound)"
 ge-dump planned.g | grep -q "meta \"plan.bytes\" = \"$peak\""
 say $? "the stream says so too"
+ge-stat --json planned.g | grep -q "\"arena\": {\"bytes\": $peak, \"values\": [0-9]*, \"bound\": $bound}" && ge-stat planned.g | grep -q 'of what is alive at one time'
+say $? "ge-stat reads it"
 
 ge-plan --quiet planned.g -o twice.g
 [ "$(ge-stat --digest planned.g)" = "$(ge-stat --digest twice.g)" ]

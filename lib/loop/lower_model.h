@@ -75,6 +75,8 @@ bool node_is_view(struct module *m, const struct node *n);
  * result; -1: it is computed in the caller's memory) and "workspace" (byte offset and bytes of that kernel's), of
  * the module "plan.bytes" in its meta. */
 #define PLAN_BYTES "plan.bytes"
+#define PLAN_VALUES "plan.values" /* meta: bytes up to the end of the last value; the rest is for workspaces alone */
+#define PLAN_BOUND "plan.bound"   /* meta: the most bytes of values alive at one time */
 #define PLAN_THREADS "plan.threads" /* meta: what it was planned for; not there: 1 */
 enum { THREADS_MAX = 256 };
 int plan_threads(struct module *m);

@@ -3,22 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "assign.h"
 #include "device/target.h"
 #include "loop/lower_model.h"
 #include "op/pass.h"
 
-enum { ALIGN = 64, PAGE = 4096, STRIDE = 13 * ALIGN, OPT_NO_FALLBACK = 1000, OPT_TARGET, OPT_THREADS };
+enum { OPT_NO_FALLBACK = 1000, OPT_TARGET, OPT_THREADS };
 
 static bool no_fallback;
 static int threads = 1;
 static struct target target; /* no cores: this machine */
-
-/* A stretch of bytes wanted from call `first` to call `last`, both included. */
-struct block {
-	int64_t bytes, offset;
-	uint32_t first, last;
-	uint32_t order; /* of making: ties are broken by it */
-};
 
 struct planner {
 	struct model *M;
@@ -27,11 +21,21 @@ struct planner {
 	uint32_t *of_call;  /* workspace of call -> block + 1 */
 };
 
-static uint32_t add_block(struct planner *p, int64_t bytes, uint32_t first, uint32_t last)
+static void touch(struct planner *p, uint32_t b, uint32_t call)
 {
-	struct block b = {(bytes + ALIGN - 1) / ALIGN * ALIGN, 0, first, last, (uint32_t)p->blocks.n};
+	struct block *x = &p->blocks.a[b - 1];
+
+	x->last = call;
+	if (!x->calls.n || x->calls.a[x->calls.n - 1] != call)
+		vec_push(&x->calls, call);
+}
+
+static uint32_t add_block(struct planner *p, int64_t bytes, uint32_t call, bool workspace)
+{
+	struct block b = {.bytes = (bytes + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN, .first = call, .workspace = workspace};
 
 	vec_push(&p->blocks, b);
+	touch(p, (uint32_t)p->blocks.n, call);
 	return (uint32_t)p->blocks.n;
 }
 
@@ -49,13 +53,13 @@ static void make_blocks(struct planner *p)
 		for (uint32_t i = 0; i < n->nin; i++) {
 			uint32_t b = n->in[i] ? p->of_value[M->root[n->in[i]]] : 0;
 			if (b)
-				p->blocks.a[b - 1].last = c;
+				touch(p, b, c);
 		}
 		for (uint32_t k = 0; k < n->nout; k++)
 			if (n->out[k] && !outside[n->out[k]])
-				p->of_value[n->out[k]] = add_block(p, value_bytes(m, n->out[k]), c, c);
+				p->of_value[n->out[k]] = add_block(p, value_bytes(m, n->out[k]), c, false);
 		if (call_workspace_bytes(M, &M->calls.a[c]))
-			p->of_call[c] = add_block(p, call_workspace_bytes(M, &M->calls.a[c]), c, c);
+			p->of_call[c] = add_block(p, call_workspace_bytes(M, &M->calls.a[c]), c, true);
 	}
 	/* What is copied to a second output stays to the end. */
 	for (size_t k = 0; k < M->out.n; k++) {
@@ -64,111 +68,6 @@ static void make_blocks(struct planner *p)
 			p->blocks.a[b - 1].last = (uint32_t)M->calls.n;
 	}
 	free(outside);
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const struct block *x = *(struct block *const *)a, *y = *(struct block *const *)b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? 1 : -1;
-	return x->order < y->order ? -1 : 1;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct block *x = *(struct block *const *)a, *y = *(struct block *const *)b;
-
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	return by_size(a, b);
-}
-
-/* Where a block may begin, from that offset on. Sizes are often multiples of 4 KB, and what lies so far apart shares a place in the
- * first level of cache, and a load waits for an earlier store there. So large blocks begin somewhere else in their page each, as
- * they do where kernels are timed (device/region.c). */
-static int64_t begin(const struct block *b, int64_t from)
-{
-	int64_t at = b->bytes >= PAGE ? (int64_t)b->order * STRIDE % PAGE : from % PAGE;
-
-	return from + (at - from % PAGE + PAGE) % PAGE;
-}
-
-/* The lowest-waste gap between blocks already placed (sorted by offset) that live at the same time; else behind them. */
-static int64_t best_fit(struct block *const *placed, size_t n, const struct block *b)
-{
-	int64_t end = 0, best = -1, waste = INT64_MAX;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct block *q = placed[i];
-		if (q->last < b->first || q->first > b->last)
-			continue;
-		int64_t at = begin(b, end), gap = q->offset - at;
-		if (gap >= b->bytes && gap - b->bytes < waste) {
-			waste = gap - b->bytes;
-			best = at;
-		}
-		if (q->offset + q->bytes > end)
-			end = q->offset + q->bytes;
-	}
-	return best >= 0 ? best : begin(b, end);
-}
-
-/* Places all blocks in the given order, returns the bytes used. */
-static int64_t place(struct block **order, size_t n)
-{
-	struct block **placed = xcalloc(n + 1, sizeof *placed);
-	int64_t peak = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		struct block *b = order[i];
-		size_t k = i;
-		b->offset = best_fit(placed, i, b);
-		for (; k > 0 && placed[k - 1]->offset > b->offset; k--)
-			placed[k] = placed[k - 1];
-		placed[k] = b;
-		if (b->offset + b->bytes > peak)
-			peak = b->offset + b->bytes;
-	}
-	free(placed);
-	return peak;
-}
-
-/* Greedy by size (Pisarchyk and Lee 2020), and by start of life; the better one. */
-static int64_t assign(struct planner *p)
-{
-	size_t n = p->blocks.n;
-	struct block **order = xcalloc(n + 1, sizeof *order);
-
-	for (size_t i = 0; i < n; i++)
-		order[i] = &p->blocks.a[i];
-	qsort(order, n, sizeof *order, by_start);
-	int64_t peak = place(order, n), other;
-	qsort(order, n, sizeof *order, by_size);
-	if ((other = place(order, n)) > peak) {
-		qsort(order, n, sizeof *order, by_start);
-		place(order, n);
-	} else {
-		peak = other;
-	}
-	free(order);
-	return peak;
-}
-
-/* No plan is smaller than what is alive at one time. */
-static int64_t lower_bound(const struct planner *p)
-{
-	int64_t *change = xcalloc(p->M->calls.n + 2, sizeof *change), live = 0, most = 0;
-
-	for (size_t i = 0; i < p->blocks.n; i++) {
-		change[p->blocks.a[i].first] += p->blocks.a[i].bytes;
-		change[p->blocks.a[i].last + 1] -= p->blocks.a[i].bytes;
-	}
-	for (size_t c = 0; c <= p->M->calls.n; c++)
-		if ((live += change[c]) > most)
-			most = live;
-	free(change);
-	return most;
 }
 
 /* Sets a key of the module's metadata; value 0: takes it out. */
@@ -188,7 +87,7 @@ static void set_meta(struct module *m, const char *name, sym value)
 }
 
 /* Leaves the plan in the module (loop/lower_model.h says how). */
-static void record(struct planner *p, int64_t peak)
+static void record(struct planner *p, int64_t peak, int64_t of_values, int64_t bound)
 {
 	struct module *m = p->M->m;
 
@@ -205,6 +104,8 @@ static void record(struct planner *p, int64_t peak)
 		attr_set_ints(m, id, "workspace", 2, (int64_t[]){ws->offset, ws->bytes});
 	}
 	set_meta(m, PLAN_BYTES, intern_printf("%" PRId64, peak));
+	set_meta(m, PLAN_VALUES, intern_printf("%" PRId64, of_values));
+	set_meta(m, PLAN_BOUND, intern_printf("%" PRId64, bound));
 	set_meta(m, PLAN_THREADS, threads > 1 ? intern_printf("%d", threads) : 0);
 }
 
@@ -231,21 +132,23 @@ static void why(struct planner *p, const struct pass_ctx *c)
 static void plan(struct module *m, const struct pass_ctx *c)
 {
 	struct planner p = {.M = model_new(m, target.cores ? &target : target_host(), threads, NULL, true)};
-	int64_t values = 0;
+	int64_t all = 0;
 
 	if (no_fallback)
 		model_report_opaque(p.M, true);
 	p.of_value = xcalloc(m->values.n, sizeof *p.of_value);
 	p.of_call = xcalloc(p.M->calls.n + 1, sizeof *p.of_call);
 	make_blocks(&p);
-	int64_t peak = assign(&p), bound = lower_bound(&p);
+	int64_t of_values, peak = assign_offsets(p.blocks.a, p.blocks.n, &of_values), bound = assign_bound(p.blocks.a, p.blocks.n);
 	for (size_t i = 0; i < p.blocks.n; i++)
-		values += p.blocks.a[i].bytes;
-	record(&p, peak);
+		all += p.blocks.a[i].bytes;
+	record(&p, peak, of_values, bound);
 	why(&p, c);
-	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse), lower bound %" PRId64,
-	     p.M->calls.n - p.M->nopaque, p.M->kernels.n, peak, values, bound);
+	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
+	     " more; lower bound %" PRId64, p.M->calls.n - p.M->nopaque, p.M->kernels.n, peak, all, of_values, peak - of_values, bound);
 	model_report_opaque(p.M, false);
+	for (size_t i = 0; i < p.blocks.n; i++)
+		vec_free(&p.blocks.a[i].calls);
 	vec_free(&p.blocks);
 	free(p.of_value);
 	free(p.of_call);

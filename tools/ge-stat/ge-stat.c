@@ -7,6 +7,7 @@
 #include "common/tool.h"
 #include "graph/bodies.h"
 #include "graph/stream.h"
+#include "loop/lower_model.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
 
@@ -155,6 +156,39 @@ static void print_ends(const struct stat *s, bool inputs)
 	arena_release(&a);
 }
 
+/* What ge-plan left in the module; false: it was not planned. */
+struct plan_stat {
+	double bytes, values, bound;
+};
+
+static bool read_plan(struct module *m, struct plan_stat *p)
+{
+	const struct { const char *key; double *v; } keys[] = {{PLAN_BYTES, &p->bytes}, {PLAN_VALUES, &p->values}, {PLAN_BOUND, &p->bound}};
+	size_t found = 0;
+
+	for (size_t i = 0; i < m->meta.n; i++)
+		for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+			if (!strcmp(sym_str(m->meta.a[i].key), keys[k].key)) {
+				*keys[k].v = strtod(sym_str(m->meta.a[i].value), NULL);
+				found++;
+			}
+	return found == sizeof keys / sizeof *keys;
+}
+
+static void print_plan(const struct stat *s)
+{
+	struct plan_stat p;
+	char b[32];
+
+	if (!read_plan(s->m, &p))
+		return;
+	printf("%-28s %19s\n", "arena", si(p.bytes, "B", b));
+	printf("%-28s %19s", "  of values", si(p.values, "B", b));
+	if (p.bound > 0)
+		printf(", %.4f of what is alive at one time", p.values / p.bound);
+	printf("\n%-28s %19s\n", "  of workspaces alone", si(p.bytes - p.values, "B", b));
+}
+
 static void print_text(const struct stat *s)
 {
 	char b[32];
@@ -174,6 +208,7 @@ static void print_text(const struct stat *s)
 	printf("%-28s %8" PRIu64 " %10s\n", "constants", s->constants, si(s->constant_bytes, "B", b));
 	printf("%-28s %19s\n", "parameters", si(s->parameters, "", b));
 	printf("%-28s %19s\n", "results of nodes", si(s->result_bytes, "B", b));
+	print_plan(s);
 	if (s->unsized)
 		printf("%" PRIu64 " nodes have results of unknown size, which FLOPs and results leave out; ge-shape --set\n", s->unsized);
 }
@@ -220,6 +255,9 @@ static void print_json(const struct stat *s)
 		printf(", \"%s\": ", numbers[i].name);
 		json_num(stdout, numbers[i].v);
 	}
+	struct plan_stat p;
+	if (read_plan(s->m, &p))
+		printf(", \"arena\": {\"bytes\": %.0f, \"values\": %.0f, \"bound\": %.0f}", p.bytes, p.values, p.bound);
 	printf("}\n");
 }
 

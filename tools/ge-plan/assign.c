@@ -1,0 +1,428 @@
+/* Blocks are placed one after another, each into the gap that fits it best between those that live at the same time and
+ * have a place already (Pisarchyk and Lee 2020). What counts is the order. The first few are by size, by lifetime and the
+ * like; from the best of them a search goes on: what stands at the top of the arena is placed earlier, or two blocks
+ * change places, and the order is kept if the arena does not grow. It ends near the bound, or with its budget of steps. */
+#include "assign.h"
+#include <string.h>
+#include "common/rng.h"
+
+enum {
+	PAGE = 4096,
+	APART = 512,            /* what is touched by one call begins so far apart in its page, */
+	APART_MIN = 64,         /* if need be nearer */
+	STEPS_MAX = 10000000,   /* of a search: blocks looked at */
+	ENOUGH = 500,           /* so small a part above the bound is well */
+	SIDE_BY_SIDE_MAX = 1 << 24, /* pairs of blocks that live at the same time; beyond, gaps are not looked for */
+};
+
+struct assign {
+	struct block *b;
+	size_t n;
+	uint32_t *start, *beside; /* block i lives with beside[start[i]] .. beside[start[i + 1]] */
+	bool *meets;              /* of each of these: they are touched by one call, and both fill pages */
+	bool *placed;
+	uint32_t *near;           /* scratch: placed neighbours by offset */
+	int64_t *met;             /* scratch: offsets of those that begin elsewhere in their page */
+	int64_t steps;            /* left */
+};
+
+static bool one_call(const struct block *x, const struct block *y)
+{
+	for (size_t i = 0, k = 0; i < x->calls.n && k < y->calls.n;) {
+		if (x->calls.a[i] == y->calls.a[k])
+			return true;
+		if (x->calls.a[i] < y->calls.a[k])
+			i++;
+		else
+			k++;
+	}
+	return false;
+}
+
+/* ---- who lives beside whom ---- */
+
+struct by_time {
+	uint32_t first, block;
+};
+
+static int earlier(const void *a, const void *b)
+{
+	const struct by_time *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return (x->block > y->block) - (x->block < y->block);
+}
+
+/* Calls f for each pair that lives together, in order of time. False: more than SIDE_BY_SIDE_MAX. */
+static bool each_pair(struct assign *a, void (*f)(struct assign *, uint32_t, uint32_t))
+{
+	struct by_time *t = xcalloc(a->n + 1, sizeof *t);
+	uint32_t *alive = xcalloc(a->n + 1, sizeof *alive);
+	size_t nalive = 0, pairs = 0;
+
+	for (uint32_t i = 0; i < a->n; i++)
+		t[i] = (struct by_time){a->b[i].first, i};
+	qsort(t, a->n, sizeof *t, earlier);
+	for (size_t i = 0; i < a->n && pairs <= SIDE_BY_SIDE_MAX; i++) {
+		size_t kept = 0;
+		for (size_t k = 0; k < nalive; k++)
+			if (a->b[alive[k]].last >= t[i].first)
+				alive[kept++] = alive[k];
+		nalive = kept;
+		pairs += nalive;
+		for (size_t k = 0; k < nalive; k++)
+			f(a, alive[k], t[i].block);
+		alive[nalive++] = t[i].block;
+	}
+	free(t);
+	free(alive);
+	return pairs <= SIDE_BY_SIDE_MAX;
+}
+
+static void count_pair(struct assign *a, uint32_t i, uint32_t k)
+{
+	a->start[i + 2]++;
+	a->start[k + 2]++;
+}
+
+static void list_pair(struct assign *a, uint32_t i, uint32_t k)
+{
+	bool meets = a->b[i].bytes >= PAGE && a->b[k].bytes >= PAGE && one_call(&a->b[i], &a->b[k]);
+
+	a->meets[a->start[i + 1]] = a->meets[a->start[k + 1]] = meets;
+	a->beside[a->start[i + 1]++] = k;
+	a->beside[a->start[k + 1]++] = i;
+}
+
+static bool find_neighbours(struct assign *a)
+{
+	a->start = xcalloc(a->n + 3, sizeof *a->start);
+	if (!each_pair(a, count_pair))
+		return false;
+	for (size_t i = 2; i < a->n + 2; i++)
+		a->start[i] += a->start[i - 1];
+	a->beside = xcalloc((size_t)a->start[a->n + 1] + 1, sizeof *a->beside);
+	a->meets = xcalloc((size_t)a->start[a->n + 1] + 1, sizeof *a->meets);
+	each_pair(a, list_pair);
+	return true;
+}
+
+/* ---- one block ---- */
+
+static int64_t apart(int64_t x, int64_t y)
+{
+	int64_t d = (x - y) % PAGE;
+
+	d += d < 0 ? PAGE : 0;
+	return d < PAGE - d ? d : PAGE - d;
+}
+
+/* Where block i may begin, from that offset on. A load waits for an earlier store that lies a multiple of 4 KB away, so
+ * what one call touches begins elsewhere in its page each, as where kernels are timed (device/region.c). */
+static int64_t begin(struct assign *a, uint32_t i, int64_t from)
+{
+	size_t n = 0;
+
+	for (uint32_t k = a->start[i]; k < a->start[i + 1]; k++)
+		if (a->meets[k] && a->placed[a->beside[k]])
+			a->met[n++] = a->b[a->beside[k]].offset;
+	for (int64_t want = APART; n && want >= APART_MIN; want /= 2) {
+		if ((int64_t)n * want >= PAGE)
+			continue; /* there is no room for so many */
+		for (int64_t at = from; at < from + PAGE; at += BLOCK_ALIGN) {
+			size_t k = 0;
+			while (k < n && apart(at, a->met[k]) >= want)
+				k++;
+			if (k == n)
+				return at;
+		}
+	}
+	return from;
+}
+
+/* The placed neighbours of block i, by offset. */
+static size_t neighbours(struct assign *a, uint32_t i)
+{
+	size_t n = 0;
+
+	for (uint32_t k = a->start[i]; k < a->start[i + 1]; k++) {
+		uint32_t q = a->beside[k];
+		if (!a->placed[q])
+			continue;
+		size_t at = n++;
+		for (; at > 0 && a->b[a->near[at - 1]].offset > a->b[q].offset; at--)
+			a->near[at] = a->near[at - 1];
+		a->near[at] = q;
+	}
+	a->steps -= 1 + (a->start[i + 1] - a->start[i]) + (int64_t)n * 2;
+	return n;
+}
+
+static void put(struct assign *a, uint32_t i)
+{
+	size_t n = neighbours(a, i);
+	int64_t end = 0, best = -1, waste = INT64_MAX, need = a->b[i].bytes;
+
+	for (size_t k = 0; k < n; k++) {
+		const struct block *q = &a->b[a->near[k]];
+		if (q->offset - end >= need && q->offset - end - need < waste) {
+			int64_t at = begin(a, i, end);
+			if (q->offset - at >= need) {
+				waste = q->offset - end - need;
+				best = at;
+			}
+		}
+		if (q->offset + q->bytes > end)
+			end = q->offset + q->bytes;
+	}
+	a->b[i].offset = best >= 0 ? best : begin(a, i, end);
+	a->placed[i] = true;
+}
+
+/* Ends of the last value and of the last block. */
+struct tops {
+	int64_t values, all;
+};
+
+static struct tops place_all(struct assign *a, const uint32_t *order, size_t n)
+{
+	struct tops t = {0, 0};
+
+	for (size_t i = 0; i < n; i++)
+		a->placed[order[i]] = false;
+	for (size_t i = 0; i < n; i++) {
+		const struct block *b = &a->b[order[i]];
+		put(a, order[i]);
+		int64_t end = b->offset + b->bytes;
+		t.all = end > t.all ? end : t.all;
+		if (!b->workspace)
+			t.values = end > t.values ? end : t.values;
+	}
+	return t;
+}
+
+/* What a search is after: values no higher than this, then an arena no larger than that. */
+static bool reached(struct tops t, struct tops goal) { return t.values <= goal.values && t.all <= goal.all; }
+
+static bool higher(struct tops x, struct tops y, struct tops goal)
+{
+	int64_t over_x = x.values > goal.values ? x.values : 0, over_y = y.values > goal.values ? y.values : 0;
+
+	return over_x != over_y ? over_x > over_y : x.all > y.all;
+}
+
+/* ---- the order ---- */
+
+/* First orders are by these numbers, larger ones first, then by size, then as the blocks came. */
+enum { BY_SIZE, BY_START, BY_END, BY_AREA, BY_LENGTH, BY_CROWD, ORDERS };
+
+struct keyed {
+	double key;
+	int64_t bytes;
+	uint32_t block;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key > y->key ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return (x->block > y->block) - (x->block < y->block);
+}
+
+static double key(const struct assign *a, uint32_t i, int kind)
+{
+	const struct block *b = &a->b[i];
+	double length = (double)(b->last - b->first) + 1, crowd = 0;
+
+	switch (kind) {
+	case BY_START: return -(double)b->first;
+	case BY_END: return b->last;
+	case BY_AREA: return length * (double)b->bytes;
+	case BY_LENGTH: return length;
+	case BY_CROWD:
+		for (uint32_t k = a->start[i]; k < a->start[i + 1]; k++)
+			crowd += (double)a->b[a->beside[k]].bytes;
+		return crowd;
+	default: return (double)b->bytes;
+	}
+}
+
+static void sort_order(const struct assign *a, uint32_t *order, size_t n, int kind)
+{
+	struct keyed *k = xcalloc(n + 1, sizeof *k);
+
+	for (size_t i = 0; i < n; i++)
+		k[i] = (struct keyed){key(a, order[i], kind), a->b[order[i]].bytes, order[i]};
+	qsort(k, n, sizeof *k, by_key);
+	for (size_t i = 0; i < n; i++)
+		order[i] = k[i].block;
+	free(k);
+}
+
+static void move_to(uint32_t *order, size_t from, size_t to)
+{
+	uint32_t x = order[from];
+
+	if (to < from)
+		memmove(order + to + 1, order + to, (from - to) * sizeof *order);
+	else
+		memmove(order + from, order + from + 1, (to - from) * sizeof *order);
+	order[to] = x;
+}
+
+/* One small change: a block that ends at the top goes to an earlier place, or any to any. */
+static void vary(const struct assign *a, uint32_t *order, size_t n, struct tops t, struct tops goal, struct rng *r)
+{
+	size_t from = (size_t)rng_range(r, 0, (int64_t)n - 1);
+	int64_t top = t.values > goal.values ? t.values : t.all;
+
+	if (rng_range(r, 0, 3))
+		for (size_t i = 0; i < n; i++) {
+			size_t k = (from + i) % n;
+			if (a->b[order[k]].offset + a->b[order[k]].bytes == top) {
+				move_to(order, k, k ? (size_t)rng_range(r, 0, (int64_t)k - 1) : 0);
+				return;
+			}
+		}
+	move_to(order, from, (size_t)rng_range(r, 0, (int64_t)n - 1));
+}
+
+/* Makes the order better, and leaves the blocks at their places by it. */
+static struct tops search(struct assign *a, uint32_t *order, size_t n, struct tops goal)
+{
+	uint32_t *next = xcalloc(n + 1, sizeof *next), *best = xcalloc(n + 1, sizeof *best);
+	struct tops now = place_all(a, order, n), least = now;
+	struct rng r = {1};
+
+	memcpy(best, order, n * sizeof *best);
+	a->steps = STEPS_MAX;
+	while (n > 1 && !reached(least, goal) && a->steps > 0) {
+		memcpy(next, order, n * sizeof *next);
+		vary(a, next, n, now, goal, &r);
+		struct tops t = place_all(a, next, n);
+		if (higher(t, now, goal)) {
+			place_all(a, order, n); /* back */
+			continue;
+		}
+		now = t;
+		memcpy(order, next, n * sizeof *order);
+		if (higher(least, now, goal)) {
+			least = now;
+			memcpy(best, order, n * sizeof *best);
+		}
+	}
+	memcpy(order, best, n * sizeof *order);
+	place_all(a, order, n);
+	free(next);
+	free(best);
+	return least;
+}
+
+/* The best of the first orders. */
+static void first_order(struct assign *a, uint32_t *order, size_t n, struct tops goal)
+{
+	struct tops least = {INT64_MAX, INT64_MAX};
+	int best = 0;
+
+	for (int kind = 0; kind < ORDERS && !reached(least, goal); kind++) {
+		sort_order(a, order, n, kind);
+		struct tops t = place_all(a, order, n);
+		if (higher(least, t, goal)) {
+			least = t;
+			best = kind;
+		}
+	}
+	sort_order(a, order, n, best);
+}
+
+/* One behind the other: for graphs with so much alive at once that to look for gaps takes too long. */
+static int64_t in_a_row(struct assign *a)
+{
+	int64_t end = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		a->b[i].offset = end;
+		end += a->b[i].bytes;
+	}
+	return end;
+}
+
+static int64_t bound(const struct block *b, size_t n, bool workspaces)
+{
+	uint32_t calls = 0;
+	int64_t live = 0, most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		calls = b[i].last > calls ? b[i].last : calls;
+	int64_t *change = xcalloc((size_t)calls + 2, sizeof *change);
+	for (size_t i = 0; i < n; i++) {
+		if (b[i].workspace && !workspaces)
+			continue;
+		change[b[i].first] += b[i].bytes;
+		change[b[i].last + 1] -= b[i].bytes;
+	}
+	for (size_t c = 0; c <= calls; c++)
+		if ((live += change[c]) > most)
+			most = live;
+	free(change);
+	return most;
+}
+
+int64_t assign_bound(const struct block *b, size_t n) { return bound(b, n, false); }
+
+/* Values alone first; then the workspaces in the gaps that they leave, for which values move if they stay as low. */
+static struct tops assign(struct assign *a)
+{
+	int64_t values = bound(a->b, a->n, false), all = bound(a->b, a->n, true);
+	struct tops goal = {values + values / ENOUGH, values + values / ENOUGH}, t = {0, 0};
+	uint32_t *order = xcalloc(a->n + 1, sizeof *order);
+	size_t n = 0, nvalues;
+
+	for (uint32_t i = 0; i < a->n; i++)
+		if (!a->b[i].workspace)
+			order[n++] = i;
+	nvalues = n;
+	if (n) {
+		first_order(a, order, n, goal);
+		t = search(a, order, n, goal);
+	}
+	goal.values = t.values > goal.values ? t.values : goal.values;
+	goal.all = all + all / ENOUGH > goal.values ? all + all / ENOUGH : goal.values;
+	for (uint32_t i = 0; i < a->n; i++)
+		if (a->b[i].workspace)
+			order[n++] = i;
+	if (n) {
+		sort_order(a, order + nvalues, n - nvalues, BY_SIZE);
+		t = search(a, order, n, goal);
+	}
+	free(order);
+	return t;
+}
+
+int64_t assign_offsets(struct block *b, size_t n, int64_t *values)
+{
+	struct assign a = {.b = b, .n = n};
+	struct tops t;
+
+	a.placed = xcalloc(n + 1, sizeof *a.placed);
+	a.near = xcalloc(n + 1, sizeof *a.near);
+	a.met = xcalloc(n + 1, sizeof *a.met);
+	if (find_neighbours(&a)) {
+		t = assign(&a);
+	} else {
+		t.all = t.values = in_a_row(&a);
+	}
+	*values = t.values;
+	free(a.start);
+	free(a.beside);
+	free(a.meets);
+	free(a.placed);
+	free(a.near);
+	free(a.met);
+	return t.all;
+}
