@@ -228,6 +228,21 @@ static poly k_abs(struct polys *P, poly a, poly b, bool whole)
 {
 	return poly_max(P, a, poly_mulc(P, a, -1));
 }
+/* False and anything, true or anything. */
+static bool is(struct polys *P, poly a, int64_t what)
+{
+	int64_t c;
+
+	return poly_is_const(P, a, &c) && c == what;
+}
+static poly k_and(struct polys *P, poly a, poly b, bool whole)
+{
+	return is(P, a, 0) || is(P, b, 0) ? poly_const(P, 0) : a && b ? poly_min(P, a, b) : POLY_UNKNOWN;
+}
+static poly k_or(struct polys *P, poly a, poly b, bool whole)
+{
+	return is(P, a, 1) || is(P, b, 1) ? poly_const(P, 1) : a && b ? poly_max(P, a, b) : POLY_UNKNOWN;
+}
 static poly k_not(struct polys *P, poly a, poly b, bool whole)
 {
 	return poly_sub(P, poly_const(P, 1), a);
@@ -344,8 +359,8 @@ static const struct elem elems[OP_COUNT] = {
 	[OP_LessOrEqual] = {.d2 = d2_LessOrEqual, .i2 = i2_LessOrEqual, .u2 = u2_LessOrEqual, .known = k_le, .to_bool = true},
 	[OP_Greater] = {.d2 = d2_Greater, .i2 = i2_Greater, .u2 = u2_Greater, .known = k_gt, .to_bool = true},
 	[OP_GreaterOrEqual] = {.d2 = d2_GreaterOrEqual, .i2 = i2_GreaterOrEqual, .u2 = u2_GreaterOrEqual, .known = k_ge, .to_bool = true},
-	[OP_And] = {.i2 = i2_And, .known = k_min, .to_bool = true},
-	[OP_Or] = {.i2 = i2_Or, .known = k_max, .to_bool = true},
+	[OP_And] = {.i2 = i2_And, .known = k_and, .to_bool = true},
+	[OP_Or] = {.i2 = i2_Or, .known = k_or, .to_bool = true},
 	[OP_Xor] = {.i2 = i2_Xor, .to_bool = true},
 	[OP_BitwiseAnd] = {.i2 = i2_BitwiseAnd},
 	[OP_BitwiseOr] = {.i2 = i2_BitwiseOr},
@@ -403,16 +418,30 @@ static const char *shape_unary(struct infer *I)
 	return NULL;
 }
 
+/* Elements of operand i; of a truth value that is not known, unknown ones: the other may decide. NULL: not known. */
+static const poly *known_operand(struct infer *I, uint32_t i)
+{
+	int64_t n = type_count(I->m, &I->in[i]);
+
+	if (I->kin[i].yes)
+		return I->kin[i].e;
+	if ((I->n->op != OP_And && I->n->op != OP_Or) || n < 0 || n > KNOWN_MAX)
+		return NULL;
+	return ARENA_ARRAY(&I->m->arena, poly, n); /* POLY_UNKNOWN is 0 */
+}
+
 static void known_binary(struct infer *I, const struct elem *f)
 {
 	struct bcast b;
 	int rank[2] = {I->in[0].rank, I->in[1].rank};
 	int64_t d0[RANK_MAX], d1[RANK_MAX];
 	const int64_t *dims[2] = {d0, d1};
+	const poly *x, *y;
 	poly *e;
 	bool whole = dtype_is_int(I->in[0].dtype);
 
-	if (!f->known || I->n->nin != 2 || !I->kin[0].yes || !I->kin[1].yes ||
+	if (!f->known || I->n->nin != 2 || (!I->kin[0].yes && !I->kin[1].yes) ||
+	    !(x = known_operand(I, 0)) || !(y = known_operand(I, 1)) ||
 	    !type_dims(I->m, &I->in[0], d0) || !type_dims(I->m, &I->in[1], d1) ||
 	    bcast_init(&b, 2, rank, dims, &I->m->arena) || b.count > KNOWN_MAX ||
 	    !(e = rule_known(I, 0, (int)b.count)) || b.count == 0)
@@ -421,9 +450,8 @@ static void known_binary(struct infer *I, const struct elem *f)
 		int last = b.rank - 1;
 		for (int64_t i = 0; i < b.dims[last]; i++)
 			*e++ = trusted(
-				I, f->known(rule_polys(I),
-					    I->kin[0].e[b.off[0] + i * b.stride[0][last]],
-					    I->kin[1].e[b.off[1] + i * b.stride[1][last]], whole));
+				I, f->known(rule_polys(I), x[b.off[0] + i * b.stride[0][last]],
+					    y[b.off[1] + i * b.stride[1][last]], whole));
 	} while (bcast_next(&b));
 }
 

@@ -29,12 +29,22 @@ function matmul(v, d, e, i, k) {
 		if (dims(shape[k], e) == 2 && d[2] == e[1] && d[1] * e[2] < 400) { value("MatMul(v" v ", v" k ")", d[1] "," e[2]); return }
 	}
 }
+function flag(on) { consts++; head = head sprintf("const k%d = bool[] [%d]\n", consts, on); return "@k" consts }
+function concat(v, d, w) {
+	if (dims(shape[v], d) != 2) return
+	w = like(v)
+	value("Concat(v" v ", v" w ") {axis=0}", 2 * d[1] "," d[2])
+	if (num(2)) {
+		count++; shape[count] = shape[v]; count++; shape[count] = shape[v]
+		body = body sprintf("  v%d, v%d = Split(v%d) {axis=0 num_outputs=2}\n", count - 1, count, count - 2)
+	}
+}
 function split_concat(v, d) {
 	if (dims(shape[v], d) != 2 || d[1] % 2) return
 	value("Slice(v" v ", " ints(0) ", " ints(d[1] / 2) ", " ints(0) ")", d[1] / 2 "," d[2])
 }
 function step(v, r, d, n) {
-	r = num(20)
+	r = num(26)
 	if (r < 4) { n = shaped(total(shape[v])); value("Reshape(v" v ", " ints(n) ")", n) }
 	else if (r < 6) transpose(v)
 	else if (r < 9) value("Mul(v" v ", " float(0.25 + num(8)) ")", shape[v])
@@ -45,6 +55,12 @@ function step(v, r, d, n) {
 	else if (r < 17) value("Unsqueeze(v" v ", " ints(0) ")", "1," shape[v])
 	else if (r < 18) { if (shape[v] ~ /^1,/) { n = substr(shape[v], 3); value(num(2) ? "Squeeze(v" v ", " ints(0) ")" : "Expand(v" v ", " ints("3," n) ")", num(2) ? "?" : "?"); shape[count] = body ~ /Expand[^\n]*\n$/ ? "3," n : n } }
 	else if (r < 19) split_concat(v)
+	else if (r < 20) concat(v)
+	else if (r < 21) value("Pow(v" v ", " float(num(3) - 1 ? 2 : 0.5) ")", shape[v])
+	else if (r < 22) value((num(2) ? "Max(v" v ", " float(0) ")" : "Clip(v" v ", " float(0) ")"), shape[v])
+	else if (r < 23) { value("Sigmoid(v" v ")", shape[v]); value("Mul(v" v ", v" count ")", shape[v]) }
+	else if (r < 24) { value("ReduceMean(v" v ", " ints(-1) ")", shape[v]); n = dims(shape[v], d); sub(/[0-9]+$/, "1", shape[count]); value("Sub(v" v ", v" count ")", shape[v]) }
+	else if (r < 25) value("Where(" flag(num(2)) ", v" v ", v" like(v) ")", shape[v])
 	else value("Flatten(v" v ")", dims(shape[v], d) == 1 ? d[1] ",1" : d[1] "," total(shape[v]) / d[1])
 }
 BEGIN {

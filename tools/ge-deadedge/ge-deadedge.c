@@ -108,10 +108,14 @@ void replace_result(struct round *r, graph_id g, val_id old, val_id by)
 
 bool put_body(struct round *r, graph_id g, graph_id body, uint32_t nin, const val_id *in, uint32_t nout, const val_id *out)
 {
-	size_t size = graph(r->m, body)->nodes.n;
+	const struct graph *b = graph(r->m, body);
+	size_t size = b->nodes.n;
 
 	if (r->copies + size > COPIES_MAX)
 		return false;
+	for (size_t k = 0; k < b->out.n && k < nout; k++) /* what is handed on has to be there */
+		if (out[k] && val(r->m, b->out.a[k])->kind == VAL_INPUT && !in[val(r->m, b->out.a[k])->index])
+			return false;
 	r->copies += size;
 	inline_body(&r->inlined, r->m, body, g, nin, in, nout, out, r->fwd.a, &r->order);
 	for (uint32_t k = 0; k < nout; k++) {

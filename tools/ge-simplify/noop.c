@@ -136,6 +136,24 @@ static const char *neutral(struct rewrite *rw, node_id n)
 	return NO_MATCH;
 }
 
+/* Where all take the same side. */
+static const char *where(struct rewrite *rw, node_id n)
+{
+	struct tensor *c = rw_const(rw, rw_in(rw, n, 0));
+	val_id side;
+
+	if (!c || tensor_count(c) < 1)
+		return NO_MATCH;
+	tensor_data(rw_module(rw), c);
+	side = rw_in(rw, n, tensor_get(c, 0) != 0 ? 1 : 2);
+	for (int64_t i = 1; i < tensor_count(c); i++)
+		if ((tensor_get(c, i) != 0) != (tensor_get(c, 0) != 0))
+			return "its condition has both values";
+	if (!rw_same_type(rw, side, result(rw, n)))
+		return "broadcasting changes the shape";
+	return rw_bypass(rw, n, side);
+}
+
 /* f(f(x)) is f(x). */
 static const char *idempotent(struct rewrite *rw, node_id n)
 {
@@ -175,6 +193,7 @@ const struct rule rules_noop[] = {
 	{"neutral", OP_Mul, neutral, "x + 0, x - 0, x * 1, x / 1, x ^ 1 are x", MEASURE_WORK},
 	{"neutral", OP_Div, neutral, "x + 0, x - 0, x * 1, x / 1, x ^ 1 are x", MEASURE_WORK},
 	{"neutral", OP_Pow, neutral, "x + 0, x - 0, x * 1, x / 1, x ^ 1 are x", MEASURE_WORK},
+	{"one-sided", OP_Where, where, "Where that takes one side everywhere is that side", MEASURE_WORK},
 	{"twice", OP_Relu, idempotent, "doing it twice is doing it once", MEASURE_WORK},
 	{"twice", OP_Abs, idempotent, "doing it twice is doing it once", MEASURE_WORK},
 	{"twice", OP_Floor, idempotent, "doing it twice is doing it once", MEASURE_WORK},
