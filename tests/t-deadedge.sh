@@ -70,3 +70,30 @@ ge-export turns.g -o turns.onnx && hone build turns.onnx -o turned >table && ! g
 } >many.txt
 ge-load many.txt | (ulimit -v 4000000 && timeout 60 ge-deadedge --why -o many.g 2>why) && grep -q 'kept: the copies of its bodies are too many' why && ge-check many.g &&
 	echo "ok - too many copies" || { echo "not ok - too many copies"; tail -3 why; }
+
+# What one operand of And and Or decides.
+cat >decided.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+const no = bool[] [0]
+graph neg {
+  input t: f32[3]
+  u = Neg(t)
+  output u = u
+}
+graph abs {
+  input t: f32[3]
+  u = Abs(t)
+  output u = u
+}
+graph main {
+  input x: f32[3]
+  input c: bool[]
+  d = And(c, @no)
+  e = Not(d)
+  f = Or(c, e)
+  y = If(f, x) {else_branch=graph neg then_branch=graph abs}
+  output y = y
+}
+END
+ge-load decided.txt | ge-deadedge | ge-dump | grep -q 'y: f32\[3\] = Abs(x)' && echo "ok - a condition that one operand decides" || echo "not ok - a condition that one operand decides"
