@@ -159,6 +159,20 @@ build/fuzzed/%: build/tests/fuzz/%.o build/tests/fuzz/driver/driver.o $(ARCHIVES
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) -Wl,--as-needed $(FUZZFLAGS) $(ALLLIBS)
 fuzzed: $(FUZZED)
+
+# The tools that model and passes go through, each with a name of its own for its `tool`.
+CHAIN  := ge-shape ge-fold ge-simplify ge-cse ge-prune ge-fuse ge-layout ge-plan ge-emit
+CHAINO := $(CHAIN:%=build/renamed/%.o) $(foreach t,$(CHAIN),$(patsubst %.c,build/%.o,$(filter-out tools/$(t)/$(t).c,$(wildcard tools/$(t)/*.c))))
+build/renamed/%.c: Makefile
+	@mkdir -p $(@D)
+	@printf '#define tool tool_%s\n#include "tools/%s/%s.c"\n' $(subst -,_,$*) $* $* > $@
+build/renamed/%.o: build/renamed/%.c
+	$(CC) $(ALLCFLAGS) -I. -MMD -MP -c -o $@ $<
+build/tests/fuzz/passes.o build/tests/fuzz/model.o: ALLCFLAGS += -I.
+build/fuzzed/passes build/fuzzed/model: $(CHAINO)
+build/fuzz/passes build/fuzz/model: $(wildcard lib/op/*.c lib/onnx/*.c lib/device/*.c lib/loop/*.c) build/gen/onnx.pb-c.c \
+	$(CHAIN:%=build/renamed/%.c) $(foreach t,$(CHAIN),$(filter-out tools/$(t)/$(t).c,$(wildcard tools/$(t)/*.c)))
+build/fuzz/passes build/fuzz/model: ALLCFLAGS += -I.
 build/fuzzed/grads: build/tools/tune-grad/trace.o
 $(filter-out build/fuzzed/kb build/fuzzed/stream,$(FUZZED)): FUZZFLAGS = -Wl,--wrap=bug_at
 

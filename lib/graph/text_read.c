@@ -150,8 +150,8 @@ static sym read_label(struct text_reader *r, sym *name)
 
 static graph_id read_graph_ref(struct text_reader *r)
 {
-	sym name;
-	graph_id g = r->labels.a[read_label(r, &name)];
+	sym name, label = read_label(r, &name); /* may move the labels */
+	graph_id g = r->labels.a[label];
 	if (!g)
 		scan_die(&r->s, "graph '%s' is not defined above", sym_str(name));
 	return g;

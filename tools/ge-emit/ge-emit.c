@@ -191,6 +191,16 @@ static void write_model(struct emission *e, const char *out)
 	free(header);
 }
 
+void emission_make(struct emission *e, struct module *m, const struct given_traces *given, int most, bool refuse)
+{
+	e->M = model_new(m, e->target, most ? most : plan_threads(m), given, false);
+	model_report_opaque(e->M, refuse);
+	emit_functions(e);
+	size_arena(e);
+	plan_check(e);
+	weights_lay_out(e);
+}
+
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
@@ -203,12 +213,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (plan_bytes(m) < 0)
 		die(EX_BADUSE, "%s: no memory plan; run ge-plan first: ge-plan %s | ge-emit -o %s", m->source ? m->source : "-",
 		    a->nfile ? a->file[0] : "MODEL.g", a->out ? a->out : "STEM");
-	e.M = model_new(m, e.target, threads ? threads : plan_threads(m), &traces, false);
-	model_report_opaque(e.M, no_fallback);
-	emit_functions(&e);
-	size_arena(&e);
-	plan_check(&e);
-	weights_lay_out(&e);
+	emission_make(&e, m, &traces, threads, no_fallback);
 	if (e.embed && e.weights_bytes > EMBED_MAX)
 		die(EX_BADUSE, "--embed: %" PRId64 " bytes of weights are too many for a C file", e.weights_bytes);
 	if (print_traces)

@@ -73,6 +73,8 @@ char *model_name(const char *stem);
 void plan_check(struct emission *e);
 
 /* ---- ge-emit.c ---- */
+/* From a planned module to kernels, arena and weights: all but the files. e has target and embed; threads 0: as planned. */
+void emission_make(struct emission *e, struct module *m, const struct given_traces *traces, int threads, bool no_fallback);
 int64_t call_workspace(struct emission *e, uint32_t call); /* offset in the arena */
 
 /* ---- source.c ---- */

@@ -1,5 +1,6 @@
 /* A fuzz target without libFuzzer, for make check: driver N FILE... gives it each file, then N mutants of each, the same
- * in every run. An input that crashes it or takes a minute is left in ./culprit. */
+ * in every run (FUZZ_SEED: another one). An input that crashes it or takes longer than FUZZ_SECONDS (60) is left in ./culprit;
+ * FUZZ_GOES_ON=DIR: in DIR, and it goes on. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/rng.h"
@@ -14,10 +16,15 @@
 #include "common/vec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+/* libFuzzer's hook: a target that knows the form of its input. */
+__attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed);
 
 const struct tool tool = {.name = "fuzz"};
 
-enum { LONGEST = 1 << 16, SECONDS = 60, BATCH = 250 };
+enum { LONGEST = 1 << 20, BATCH = 100 };
+static unsigned seconds = 60;
+static const char *goes_on;
+static long culprits;
 
 struct bytes {
 	VEC(unsigned char) b;
@@ -26,7 +33,10 @@ static struct bytes now; /* what the target has */
 
 static void keep_culprit(int sig)
 {
-	int fd = open("culprit", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	char path[200] = "culprit";
+	if (goes_on)
+		snprintf(path, sizeof path, "%s/culprit-%d", goes_on, (int)getpid());
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 
 	if (fd >= 0 && write(fd, now.b.a, now.b.n) == (ssize_t)now.b.n)
 		close(fd);
@@ -36,7 +46,7 @@ static void keep_culprit(int sig)
 
 static void give(void)
 {
-	alarm(SECONDS);
+	alarm(seconds);
 	LLVMFuzzerTestOneInput(now.b.a, now.b.n);
 	alarm(0);
 }
@@ -105,10 +115,22 @@ static struct bytes slurp(const char *path)
 	return x;
 }
 
-/* Mutants first .. last-1 of file i, in a process of its own: what was refused leaves memory behind. */
-static void batch(const struct bytes *file, int files, int i, int first, int last)
+static void make_mutant(struct rng *r, const struct bytes *file, int files, int i)
 {
-	struct rng r = {(uint64_t)i << 32 | (uint64_t)first};
+	set(&now, file[i].b.a, file[i].b.n);
+	if (LLVMFuzzerCustomMutator && rng_range(r, 0, 3)) {
+		size_t most = 2 * now.b.n + 4096;
+		vec_reserve(&now.b, most);
+		now.b.n = LLVMFuzzerCustomMutator(now.b.a, now.b.n, most, (unsigned)rng_u64(r));
+		return;
+	}
+	for (int64_t m = rng_range(r, 1, 4); m > 0; m--)
+		mutate(&now, r, &file[rng_range(r, 0, files - 1)]);
+}
+
+/* Mutants first .. last-1 of file i, in a process of its own: what was refused leaves memory behind. The next to try; last: done. */
+static int batch(const struct bytes *file, int files, int i, int first, int last, uint64_t seed, int *shared)
+{
 	int status;
 	pid_t pid = fork();
 
@@ -117,14 +139,21 @@ static void batch(const struct bytes *file, int files, int i, int first, int las
 		exit(71);
 	}
 	if (pid) {
-		if (waitpid(pid, &status, 0) != pid || status)
+		if (waitpid(pid, &status, 0) == pid && !status)
+			return last;
+		if (!goes_on)
 			exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
-		return;
+		fprintf(stderr, "file %d mutant %d: process %d ended with %d\n", i, *shared, (int)pid, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+		culprits++;
+		return *shared + 1;
 	}
 	for (int k = first; k < last; k++) {
-		set(&now, file[i].b.a, file[i].b.n);
-		for (int64_t m = k ? rng_range(&r, 1, 4) : 0; m > 0; m--) /* the first is the file itself */
-			mutate(&now, &r, &file[rng_range(&r, 0, files - 1)]);
+		struct rng r = {seed << 48 ^ (uint64_t)i << 32 ^ (uint64_t)k};
+		*shared = k;
+		if (k)
+			make_mutant(&r, file, files, i);
+		else /* the first is the file itself */
+			set(&now, file[i].b.a, file[i].b.n);
 		give();
 	}
 	_exit(0);
@@ -135,14 +164,22 @@ int main(int argc, char **argv)
 	static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM};
 	int mutants = argc > 1 ? atoi(argv[1]) : 0, files = argc - 2;
 	struct bytes *file = xcalloc((size_t)argc, sizeof *file);
+	int *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t seed = getenv("FUZZ_SEED") ? strtoull(getenv("FUZZ_SEED"), NULL, 10) : 0;
+
+	if (getenv("FUZZ_SECONDS"))
+		seconds = (unsigned)atoi(getenv("FUZZ_SECONDS"));
+	goes_on = getenv("FUZZ_GOES_ON");
 
 	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
 		signal(fatal[i], keep_culprit);
 	for (int i = 0; i < files; i++)
 		file[i] = slurp(argv[i + 2]);
 	for (int i = 0; i < files; i++)
-		for (int k = 0; k <= mutants; k += BATCH)
-			batch(file, files, i, k, k + BATCH < mutants + 1 ? k + BATCH : mutants + 1);
+		for (int k = 0; k <= mutants;)
+			k = batch(file, files, i, k, k + BATCH < mutants + 1 ? k + BATCH : mutants + 1, seed, shared);
+	if (culprits)
+		printf("%ld culprits in %s\n", culprits, goes_on);
 	printf("%d files, %d mutants of each\n", files, mutants);
-	return files > 0 ? 0 : 64;
+	return culprits ? 1 : files > 0 ? 0 : 64;
 }
