@@ -161,12 +161,12 @@ build/fuzzed/%: build/tests/fuzz/%.o build/tests/fuzz/driver/driver.o $(ARCHIVES
 fuzzed: $(FUZZED)
 
 # The tools that model and passes go through, each with a name of its own for its `tool`.
-CHAIN  := ge-shape ge-fold ge-simplify ge-cse ge-prune ge-fuse ge-layout ge-plan ge-emit
+CHAIN  := ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-fuse ge-layout ge-plan ge-emit
 CHAINO := $(CHAIN:%=build/renamed/%.o) $(foreach t,$(CHAIN),$(patsubst %.c,build/%.o,$(filter-out tools/$(t)/$(t).c,$(wildcard tools/$(t)/*.c))))
-build/renamed/%.c: Makefile
+$(CHAIN:%=build/renamed/%.c): build/renamed/%.c: Makefile
 	@mkdir -p $(@D)
 	@printf '#define tool tool_%s\n#include "tools/%s/%s.c"\n' $(subst -,_,$*) $* $* > $@
-build/renamed/%.o: build/renamed/%.c
+$(CHAIN:%=build/renamed/%.o): build/renamed/%.o: build/renamed/%.c
 	$(CC) $(ALLCFLAGS) -I. -MMD -MP -c -o $@ $<
 build/tests/fuzz/passes.o build/tests/fuzz/model.o: ALLCFLAGS += -I.
 build/fuzzed/passes build/fuzzed/model: $(CHAINO)

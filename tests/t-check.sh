@@ -85,6 +85,33 @@ for tool in ge-check ge-shape ge-fold ge-simplify ge-cse ge-prune ge-fuse ge-lay
 		sed 's/^/# /' err
 	fi
 done
+# What ONNX asks of operands and attributes.
+demand() { # NODE MESSAGE
+	bad "graph main {
+  input x: f32[2,4,3]
+  input i: i64[2,3]
+  input b: bool[2,4,3]
+  input m: f32[1,4]
+  input s: f32[]
+  y = $1
+  output y = y
+}" "main/y (${1%%(*}): $2" "$1"
+}
+demand 'GatherElements(x, i)' 'operand 1 has rank 2, operand 0 3'
+demand 'GatherElements(x, x)' 'operand 1 is f32, takes i32, i64'
+demand 'GroupNormalization(x, m, m) {num_groups=2}' 'operand 1 has rank 2, takes rank 1'
+demand 'Trilu(s)' 'operand 0 has rank 0, takes rank 2 or more'
+demand 'Relu(b)' 'operand 0 is bool, takes '
+demand 'Add(x, b)' 'operand 1 is bool, takes '
+demand 'Concat(x, b) {axis=0}' 'operand 1 is bool, operand 0 is f32'
+demand 'Conv(x, i)' 'operand 1 is i64, takes '
+demand 'AveragePool(x) {kernel_shape=[2,2]}' "attribute 'kernel_shape' has 2 elements, takes 1"
+demand 'AveragePool(x) {auto_pad="SAME" kernel_shape=[2]}' "attribute 'auto_pad' is \"SAME\", takes NOTSET,SAME_UPPER"
+demand 'LRN(x) {size=0}' "attribute 'size' is 0, takes 1 to"
+demand 'Softmax(x) {axis=3}' "attribute 'axis': axis 3 outside rank 3"
+demand 'Cast(x) {to=99}' "attribute 'to' is 99, no element type"
+demand 'CumSum(x, i)' 'operand 1 is i64.2,3., takes one element'
+
 bad "$(graph '  a = Relu(b)
   b = Relu(a)
   y = Relu(b)')" "" "a cycle"

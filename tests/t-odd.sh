@@ -134,7 +134,8 @@ for node in 'Expand(@x, @s)' 'Expand(@x, @t)' 'Expand(@x, @w)' 'Tile(@x, @s)' 'T
 	load "$constants" "  input q: f32[1]
   y = $node
   z = Identity(y)
-  output z = z" >node.g
+  output z = z" >node.g 2>err ||
+		{ [ "$(wc -l <err)" = 1 ] && grep -q "main/y (${node%%(*}): " err && continue; } # refused at once
 	for tool in ge-shape ge-fold run-ref; do
 		limited $tool node.g >out.g 2>err
 		case $?,$(grep -vc 'WARNING: AddressSanitizer failed to allocate' err) in 0,0 | 65,1 | 69,1 | 71,1) ;; *) { echo "$tool: $node:" && cat err; } >>failed ;; esac

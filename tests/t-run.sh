@@ -155,11 +155,14 @@ refuses 69 'main/d (Det): no evaluator' "no evaluator" run-ref det.g -o n.npy
 
 # Operands that do not fit each other are neither read nor written past their ends.
 unfit() { # CONSTS NODE
-	load "$1" "  input x: f32[1,2,2,2]
+	if load "$1" "  input x: f32[1,2,2,2]
   input q: u8[1,2,2,2]
   y = $2
-  output y = y" >unfit.g
-	refuses 65 "main/y (${2%%(*}): .*not fit" "$2" run-ref unfit.g -o n.npy
+  output y = y" >unfit.g 2>unfit.err; then
+		refuses 65 "main/y (${2%%(*}): .*not fit" "$2" run-ref unfit.g -o n.npy
+	else # the rule has seen it
+		refuses 65 "^1 .*main/y (${2%%(*}): operand " "$2" sh -c 'echo "$(wc -l <unfit.err) $(cat unfit.err)" >&2; exit 65'
+	fi
 }
 quant='const w = u8[3,2,1,1] [1, 2, 3, 4, 5, 6]
 const s = f32[] [0.5]

@@ -350,7 +350,8 @@ static void step(struct state *S, node_id id)
 		I.out[i] = type_none();
 		I.kout[i] = (struct known){0};
 	}
-	if (row && row->shape)
+	why = demand_check(&I);
+	if (!why && row && row->shape)
 		why = row->shape(&I);
 	if (why)
 		graph_die(m, id, "%s", why);

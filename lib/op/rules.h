@@ -11,6 +11,24 @@ extern const struct op ops_elementwise[], ops_select[], ops_reduce[], ops_matmul
 	ops_pool[], ops_norm[], ops_move[], ops_index[], ops_shape[], ops_control[],
 	ops_recurrent[], ops_resize[], ops_quant[], ops_loop[], ops_einsum[];
 
+/* ---- Demands: what is asked of operands and attributes before the rule looks at them. ----
+ *
+ * operands: a word each, "TYPE[SHAPE]", optional ones too; "..." behind the last: all others are like it.
+ *   F[N,C,*]   a float of rank 2 or more; extents of one letter are equal in all operands; ? any extent, 5 that one
+ *   J{1,3}     an i32 or i64 of rank 1 to 3 ({1,}: 1 or more)
+ *   N.         a number, one element in rank 0 or 1
+ *   F=0~1[M]   of the type of operand 0, of the rank of operand 1, of rank 1
+ * attributes: a word each, if it is there:
+ *   mode{a,b}  one of these; axis@ an axis of operand 0 (@1: of a rank one more; @2: or one behind the last); to= a type's number
+ *   (to~: or 0); strides#s:1.. as many as operand 0 has spatial axes (#t: twice as many; #2: two), each 1 or more (1..: at most
+ *   2147483647)
+ * What is not known is taken to be right. */
+struct demand {
+	const char *operands, *attributes;
+};
+extern const struct demand demands[OP_COUNT];
+const char *demand_check(struct infer *I); /* NULL, or what is not as demanded */
+
 /* ---- Shape rules. All memory comes from the module's arena. ---- */
 
 /* The reason a rule returns. */
