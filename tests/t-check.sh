@@ -52,6 +52,13 @@ bad "graph f {
 }
 $(graph '  y = hone.Fused(x) {graph=graph f}')" "main/y (Fused): what the body takes as a has extent 2 at axis 0, the graph says 3" "a group for another size"
 bad "graph f {
+  input a: f32[2]
+  b = Neg(a)
+  output b = b
+  output c = b
+}
+$(graph '  y, - = hone.Fused(x) {graph=graph f}')" "main/y (Fused): result 1 is missing" "a group of which a result is missing"
+bad "graph f {
   input a: f32[2]@\"0\"
   b = Neg(a)
   output b = b

@@ -254,7 +254,8 @@ done:
 
 /* ---- one node ---- */
 
-/* What the body says of itself is true of this call, too. Groups have the layouts that they are used with. */
+/* What the body says of itself is true of this call, too. Groups have all operands and results, and the layouts that they are used
+ * with. */
 static void check_call(struct state *S, const struct infer *I, graph_id g, const struct type *in)
 {
 	struct module *m = S->m;
@@ -263,12 +264,16 @@ static void check_call(struct state *S, const struct infer *I, graph_id g, const
 
 	for (size_t i = 0; i < b->in.n; i++) {
 		const struct type *declared = &S->declared[b->in.a[i]];
+		if (fused && !I->n->in[i])
+			graph_die(m, I->id, "operand %zu is missing", i);
 		check_declared(m, I->id, "what the body takes as", b->in.a[i], &in[i], declared);
 		if (fused && in[i].layout != declared->layout)
 			graph_die(m, I->id, "operand %zu has layout \"%s\", its body says \"%s\"", i, sym_str(in[i].layout), sym_str(declared->layout));
 	}
 	for (size_t k = 0; fused && k < b->out.n; k++) {
-		sym inside = S->declared[b->out.a[k]].layout, outside = I->n->out[k] ? S->declared[I->n->out[k]].layout : inside;
+		if (!I->n->out[k])
+			graph_die(m, I->id, "result %zu is missing", k);
+		sym inside = S->declared[b->out.a[k]].layout, outside = S->declared[I->n->out[k]].layout;
 		if (inside != outside && val(m, b->out.a[k])->kind != VAL_CONST)
 			graph_die(m, I->id, "result %zu has layout \"%s\", its body says \"%s\"", k, sym_str(outside), sym_str(inside));
 	}
