@@ -51,6 +51,24 @@ static void block_across(struct rule *r, stage_id s, int v, int a)
 		rule_settle(r, name, 0);
 }
 
+/* A copy, nothing else, of what lies along axis a: vectors of it are turned in registers, a block of so many by so many at a time;
+ * v is split into vectors already. Blocks go along the result, so that what is written is. */
+static bool turn_blocks(struct rule *r, stage_id s, int v, int a)
+{
+	struct loop_prog *p = r->p;
+	const char *along = axis_loop(r, s, v, ""), *across = axis_loop(r, s, a, "");
+	int order[LOOP_RANK_MAX], rank = memory_order(p, s, order);
+	char *line = arena_str(&p->arena, "reorder");
+
+	if (lex(p, lstage(p, s)->body)->kind != EX_READ || lstage(p, s)->comb != COMB_NONE || !rule_try(r, "split %s %d tail=peel", across, r->lanes))
+		return false;
+	for (int i = 0; i < rank; i++)
+		if (order[i] != v)
+			line = arena_printf(&p->arena, "%s %s%s", line, axis_loop(r, s, order[i], ""), order[i] == a ? ".0" : "");
+	rule_try(r, "%s %s.0 %s.1 %s.1", line, along, across, along);
+	return rule_try(r, "tensor %s.1 transpose%d", across, r->lanes);
+}
+
 static bool is_call(struct loop_prog *p, ex_id e, void *fn)
 {
 	return lex(p, e)->kind == EX_CALL && lex(p, e)->fn == *(int *)fn;
@@ -143,6 +161,8 @@ void rule_map(struct rule *r, stage_id s)
 	if (!rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes))
 		return;
 	int across = fills ? -1 : crossing_axis(p, s, v);
+	if (across >= 0 && turn_blocks(r, s, v, across))
+		return;
 	if (across >= 0)
 		block_across(r, s, v, across);
 	rule_try(r, "vector %s", axis_loop(r, s, v, ".1"));
