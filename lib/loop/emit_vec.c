@@ -20,6 +20,8 @@ struct lanes {
 	bool guard;
 	sym mask;  /* text of the guard of the block */
 	int nopen; /* variables in scope up to the last that the guard uses */
+	bool exact; /* active are lanes lo to hi - 1 */
+	int lo, hi;
 };
 
 static bool all_lanes(struct emit *e, const struct lanes *m) { return m->n == e->vl && !m->guard; }
@@ -43,6 +45,9 @@ static bool has_lane(struct loop_prog *p, ex_id ex, void *arg)
 	return false;
 }
 
+/* x with lane number l for the lane variable. */
+static poly lane_at(struct emit *e, poly x, int l) { return poly_subst(e->p->P, x, e->lane, poly_const(e->p->P, l)); }
+
 /* Does the value of ex differ between lanes? */
 static bool varies(struct emit *e, ex_id ex)
 {
@@ -61,6 +66,22 @@ static const char *guard_lanes(struct emit *e, poly guard)
 	if (c < 0)
 		return text(e, "vlanes(0, %s)", poly_text(e, poly_addc(P, poly_floordiv(P, rest, -c), 1)));
 	return text(e, "vlanes(%s, VL)", poly_text(e, poly_ceildiv(P, poly_mulc(P, rest, -1), c)));
+}
+
+/* Takes the lanes that guard keeps out off those of m, if it is known now which they are. */
+static void narrow_exactly(struct emit *e, struct lanes *m, poly guard)
+{
+	int64_t c, at;
+	poly rest;
+
+	if (!poly_linear_in(e->p->P, guard, e->lane, &c, &rest) || !poly_is_const(e->p->P, rest, &at) || at > INT32_MAX || at < -INT32_MAX) {
+		m->exact = false;
+		return;
+	}
+	while (m->lo < m->hi && c * m->lo + at < 0)
+		m->lo++;
+	while (m->hi > m->lo && c * (m->hi - 1) + at < 0)
+		m->hi--;
 }
 
 /* A mask keeps the loads of lanes within bounds, not that of an element which is the same in all of them: where no lane is
@@ -159,9 +180,6 @@ static const char *with_lanes(struct emit *e, const char *m, const char *more)
 	return m ? text(e, "(%s & %s)", m, more) : more;
 }
 
-/* poly_text with lane number l for the lane variable. */
-static poly lane_at(struct emit *e, poly x, int l) { return poly_subst(e->p->P, x, e->lane, poly_const(e->p->P, l)); }
-
 /* Element by element: registers that are no vectors, and indices that are not linear in the lane. */
 static const char *compose(struct emit *e, buf_id b, poly off, const struct lanes *m)
 {
@@ -179,31 +197,31 @@ static const char *compose(struct emit *e, buf_id b, poly off, const struct lane
 
 enum { VL_MAX = 16 };
 
-/* Loads that cover what all lanes read, when how far apart the lanes read is known: each lane's window and place in it. */
+/* Loads that cover what lanes lo to hi - 1 read, when how far apart they read is known: each lane's window and place in it. */
 struct windows {
 	int n;
-	int64_t first[VL_MAX], last[VL_MAX]; /* elements read, from that of lane 0 on */
+	int64_t first[VL_MAX], last[VL_MAX]; /* elements read, from that of lane lo on */
 	int of[VL_MAX], at[VL_MAX];          /* by lane */
 };
 
-static bool find_windows(struct emit *e, poly off, int lanes, struct windows *w)
+static bool find_windows(struct emit *e, poly off, int lo, int hi, struct windows *w)
 {
 	int64_t d[VL_MAX];
-	poly base = lane_at(e, off, 0);
+	poly base = lane_at(e, off, lo);
 
-	for (int l = 0; l < lanes; l++) {
+	for (int l = lo; l < hi; l++) {
 		if (!poly_is_const(e->p->P, poly_sub(e->p->P, lane_at(e, off, l), base), &d[l]))
 			return false;
 		w->of[l] = -1;
 	}
 	for (w->n = 0;; w->n++) {
 		int64_t first = INT64_MAX, last = 0;
-		for (int l = 0; l < lanes; l++)
+		for (int l = lo; l < hi; l++)
 			if (w->of[l] < 0 && d[l] < first)
 				first = last = d[l];
 		if (first == INT64_MAX)
 			return true;
-		for (int l = 0; l < lanes; l++)
+		for (int l = lo; l < hi; l++)
 			if (w->of[l] < 0 && d[l] - first < e->vl) {
 				w->of[l] = w->n;
 				w->at[l] = (int)(d[l] - first);
@@ -215,9 +233,9 @@ static bool find_windows(struct emit *e, poly off, int lanes, struct windows *w)
 }
 
 /* Window k: a vector that begins with its first element; what lies behind the last is not touched unless it is in the buffer. */
-static const char *window_load(struct emit *e, buf_id b, poly off, const struct windows *w, int k)
+static const char *window_load(struct emit *e, buf_id b, poly base, const struct windows *w, int k)
 {
-	poly at = poly_addc(e->p->P, lane_at(e, off, 0), w->first[k]);
+	poly at = poly_addc(e->p->P, base, w->first[k]);
 	int64_t lo, hi, n = w->last[k] - w->first[k] + 1;
 	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, at));
 
@@ -233,13 +251,16 @@ static const char *shuffled(struct emit *e, buf_id b, poly off, const struct lan
 {
 	struct windows w;
 
-	if (m->guard || lbuf(e->p, b)->scope == SCOPE_REGISTER || !find_windows(e, off, m->n, &w) || 2 * w.n > m->n)
+	if (!m->exact || m->lo >= m->hi || lbuf(e->p, b)->scope == SCOPE_REGISTER || !find_windows(e, off, m->lo, m->hi, &w) || 2 * w.n > m->n)
 		return NULL;
-	const char *s = window_load(e, b, off, &w, 0);
+	poly base = lane_at(e, off, m->lo);
+	const char *s = window_load(e, b, base, &w, 0);
 	for (int k = 1; k < w.n || (k == 1 && w.n == 1); k++) { /* lanes of windows before the last have their place after the first step */
-		s = text(e, "__builtin_shufflevector(%s, %s", s, k < w.n ? window_load(e, b, off, &w, k) : "(vf){}");
-		for (int l = 0; l < e->vl; l++)
-			s = text(e, "%s, %d", s, l >= m->n || w.of[l] > k ? 0 : w.of[l] == k ? w.at[l] + e->vl : k > 1 ? l : w.at[l]);
+		s = text(e, "__builtin_shufflevector(%s, %s", s, k < w.n ? window_load(e, b, base, &w, k) : "(vf){}");
+		for (int l = 0; l < e->vl; l++) {
+			bool known = l >= m->lo && l < m->hi && w.of[l] <= k;
+			s = text(e, "%s, %d", s, !known ? 0 : w.of[l] == k ? w.at[l] + e->vl : k > 1 ? l : w.at[l]);
+		}
 		s = text(e, "%s)", s);
 	}
 	return s;
@@ -293,9 +314,14 @@ static struct vx vx_index(struct emit *e, ex_id ex, enum dtype as)
 
 	if (!lane_in(e, i))
 		return (struct vx){VX_SCALAR, text(e, "(%s)(%s)", vtype(as), poly_text(e, i))};
-	if (as != DT_F32 || !poly_linear_in(e->p->P, i, e->lane, &c, &rest))
+	if (as != DT_F32)
 		return fail;
-	return (struct vx){VX_VEC, text(e, "vindex(%s, %ld)", poly_text(e, rest), (long)c)};
+	if (poly_linear_in(e->p->P, i, e->lane, &c, &rest))
+		return (struct vx){VX_VEC, text(e, "vindex(%s, %ld)", poly_text(e, rest), (long)c)};
+	const char *s = "";
+	for (int l = 0; l < e->vl; l++)
+		s = text(e, "%s%s(float)(%s)", s, l ? ", " : "", bare(e, poly_text(e, lane_at(e, i, l))));
+	return (struct vx){VX_VEC, text(e, "((vf){%s})", s)};
 }
 
 static struct vx vx_cast(struct emit *e, ex_id ex, const struct lanes *m)
@@ -385,6 +411,7 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 	enum { DEEP = 48 }; /* as many operands of a Concat as a vector may lie across: masks of masks grow with each */
 	struct ex x = *lex(e->p, ex);
 	const char *cond = "", *narrow = NULL, *some = "", *others = ""; /* where lanes are in narrow; out of it */
+	struct lanes inner = *m;
 	int64_t lo, hi;
 
 	for (int i = 0; i < x.n; i++) {
@@ -402,13 +429,13 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 		if (!g)
 			return fail;
 		narrow = with_lanes(e, narrow, g);
+		narrow_exactly(e, &inner, c);
 		some = unless_strays(e, some, x.a[0], c);
 		if (x.n == 1) /* of several, none says where the other side is read */
 			others = unless_strays(e, others, x.a[1], poly_addc(e->p->P, poly_mulc(e->p->P, c, -1), -1));
 	}
 	if (!*cond && !narrow)
 		return vx(e, x.a[0], m);
-	struct lanes inner = *m;
 	if (narrow) {
 		inner.s = all_lanes(e, m) ? narrow : with_lanes(e, m->s, narrow);
 		inner.guard = true;
@@ -420,6 +447,7 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 			out = text(e, "(%s ? %s : vlanes(0, VL))", cond, out);
 		rest.s = all_lanes(e, m) ? out : with_lanes(e, m->s, out);
 		rest.guard = true;
+		rest.exact = false;
 		if (e->guarded >= DEEP)
 			rest.s = name_mask(e, rest.s);
 	}
@@ -478,8 +506,8 @@ static const char *combined(struct emit *e, enum combiner c, const char *old, st
 	switch (c) {
 	case COMB_SUM: return text(e, "%s + %s", old, x.s);
 	case COMB_PROD: return text(e, "%s * %s", old, x.s);
-	case COMB_MAX: return text(e, "vmax(%s, %s)", old, to_vec(e, x));
-	case COMB_MIN: return text(e, "vmin(%s, %s)", old, to_vec(e, x));
+	case COMB_MAX: return text(e, "vmax(%s, %s)", to_vec(e, x), old); /* the first is asked for NaN: not what waits for the step before */
+	case COMB_MIN: return text(e, "vmin(%s, %s)", to_vec(e, x), old);
 	default: return to_vec(e, x);
 	}
 }
@@ -577,7 +605,7 @@ static bool block_lanes(struct emit *e, struct lanes *m)
 			if (poly_uses(e->p->P, g, e->open_var[k]))
 				nopen = k + 1;
 	}
-	*m = (struct lanes){s, count, s != NULL, s ? intern(s) : 0, nopen};
+	*m = (struct lanes){s, count, s != NULL, s ? intern(s) : 0, nopen, .exact = !s, .hi = count};
 	if (count < e->vl || !s)
 		m->s = s ? with_lanes(e, text(e, "vlanes(0, %d)", count), s) : text(e, "vlanes(0, %d)", count);
 	if (s) {

@@ -290,7 +290,17 @@ static stage_id find_anchor(struct loop_prog *p)
 	return best;
 }
 
-/* Every reduction runs along the axis that is contiguous in what it reads: softmax, normalisations over rows. */
+/* A window: the dim that the reduction runs along is where a spatial axis lies, too. */
+static bool is_window(struct loop_prog *p, const struct stage *s, ex_id read, poly_var v)
+{
+	for (int d = 0; d < lex(p, read)->n; d++)
+		for (int a = 0; a < s->nspatial && poly_uses(p->P, lex(p, read)->index[d], v); a++)
+			if (poly_uses(p->P, lex(p, read)->index[d], s->axis[a].var))
+				return true;
+	return false;
+}
+
+/* Every reduction runs along the axis that is contiguous in what it reads, and over all of it: softmax, normalisations over rows. */
 static bool reduces_rows(struct loop_prog *p, stage_id s)
 {
 	ex_id read[READS_MAX];
@@ -298,7 +308,7 @@ static bool reduces_rows(struct loop_prog *p, stage_id s)
 	const struct axis *last = &lstage(p, s)->axis[lstage(p, s)->naxes - 1];
 	for (int i = 0; i < n; i++) {
 		int64_t step;
-		if (read_uses(p, read[i], last->var) && (!read_step(p, read[i], last->var, &step) || step != 1))
+		if (read_uses(p, read[i], last->var) && (!read_step(p, read[i], last->var, &step) || step != 1 || is_window(p, lstage(p, s), read[i], last->var)))
 			return false;
 	}
 	return true;
