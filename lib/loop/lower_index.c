@@ -2,6 +2,7 @@
 #include <string.h>
 #include "loop/lowering.h"
 #include "op/op.h"
+#include "op/resize.h"
 
 static const char *gather(struct lower *L)
 {
@@ -70,48 +71,173 @@ static const char *one_hot(struct lower *L)
 	return NULL;
 }
 
-/* Whole-number enlargement to the nearest element; where every usual rounding gives floor(i / factor). */
-/* Does each extent grow by the scale that is given? By other scales it may have the same size, and other elements. */
-static const char *scales_fit(struct lower *L)
-{
-	enum { SCALES = 2, SIZES = 3 };
-	struct tensor *t = low_const(L, SCALES);
-	int rank = low_rank(L, 0), n, a;
-	const int64_t *axes = attr_ints(L->n, "axes", &n);
+/* ---- Resize ---- */
 
-	if (low_has(L, SIZES) && low_count(L, SIZES))
-		return strcmp(attr_str(L->n, "keep_aspect_ratio_policy", "stretch"), "stretch") ? "sizes that keep an aspect ratio" : NULL;
-	if (!t || tensor_count(t) != (axes ? n : rank))
-		return "scales that are not constant";
-	tensor_data(L->m, t);
-	for (int i = 0; i < tensor_count(t); i++)
-		if (!low_axis(axes ? axes[i] : i, rank, &a) || (double)L->shape[0][a] * tensor_get(t, i) != (double)L->out_shape[0][a])
-			return "a scale that is not a whole number";
+/* Constants of the lowering itself. */
+static buf_id table(struct lower *L, const char *name, enum dtype t, int rank, const int64_t *shape, const void *data, size_t bytes)
+{
+	buf_id b = buf_new(L->p, name, t, SCOPE_CONST, rank, shape);
+	lbuf(L->p, b)->operand = (int)L->cvals.n;
+	lbuf(L->p, b)->data = data;
+	vec_push(&L->cvals, const_new(L->m, 0, t, rank, shape, data, bytes));
+	return b;
+}
+
+/* Table entries [taps][out] of an axis; which of them a step takes are the first elements of a row, so vectors of steps read rows. */
+static buf_id index_table(struct lower *L, const struct resize_axis *a)
+{
+	int32_t *v = ARENA_ARRAY(&L->m->arena, int32_t, a->out * a->taps);
+	for (int64_t i = 0; i < a->out * a->taps; i++)
+		v[i % a->taps * a->out + i / a->taps] = (int32_t)a->index[i];
+	return table(L, "index", DT_I32, 2, (int64_t[]){a->taps, a->out}, v, sizeof *v * (size_t)(a->out * a->taps));
+}
+
+static buf_id weight_table(struct lower *L, const struct resize_axis *a)
+{
+	float *v = ARENA_ARRAY(&L->m->arena, float, a->out * a->taps);
+	for (int64_t i = 0; i < a->out * a->taps; i++)
+		v[i % a->taps * a->out + i / a->taps] = (float)a->weight[i];
+	return table(L, "weight", DT_F32, 2, (int64_t[]){a->taps, a->out}, v, sizeof *v * (size_t)(a->out * a->taps));
+}
+
+/* Stage s along axis k: sums of elements of x (shape: of its results), written out if there are few. */
+static void resize_stage(struct lower *L, stage_id s, buf_id x, int k, const struct resize_axis *a, bool last)
+{
+	enum { WRITTEN_OUT = 8 };
+	struct loop_prog *p = L->p;
+	poly at[LOOP_RANK_MAX], entry[2];
+	buf_id index = index_table(L, a), weight = a->weight && a->taps > 1 ? weight_table(L, a) : 0;
+	bool sum = a->taps > WRITTEN_OUT;
+	ex_id y = 0;
+
+	low_index(L, s, at);
+	entry[1] = at[k];
+	for (int t = 0; t < (sum ? 1 : a->taps); t++) {
+		entry[0] = sum ? stage_reduce(p, s, "t", a->taps) : poly_const(p->P, t);
+		ex_id e = low_wide(L, ex_read_at(p, x, lbuf(p, x)->rank, at, k, ex_read(p, index, 2, entry)));
+		if (weight)
+			e = low_fn2(L, FN_MUL, e, ex_cast(p, lex(p, e)->dtype, ex_read(p, weight, 2, entry)));
+		y = y ? low_fn2(L, FN_ADD, y, e) : e;
+	}
+	stage_body(p, s, sum ? COMB_SUM : COMB_NONE, last ? low_round(L, 0, y) : y);
+}
+
+/* The axes that change, in the order that makes the fewest numbers in between: what shrinks most first, what grows most last; of equal
+ * ones the last axis, where it grows, before the others: its vectors take elements apart. */
+static int resize_order(const struct resize_axis *a, int rank, int *axis)
+{
+	int n = 0;
+	for (int k = 0; k < rank; k++)
+		if (a[k].taps) {
+			int i = n++;
+			for (; i > 0; i--) {
+				const struct resize_axis *u = &a[axis[i - 1]], *v = &a[k];
+				double before = (double)u->out * (double)v->in, after = (double)v->out * (double)u->in;
+				if (before < after || (before == after && v->out < v->in))
+					break;
+				axis[i] = axis[i - 1];
+			}
+			axis[i] = k;
+		}
+	return n;
+}
+
+/* Enlarged by whole numbers to the nearest element, where every usual rounding gives floor(i / factor). */
+static bool is_repeated(struct lower *L, const struct resize_axis *a, int rank)
+{
+	for (int k = 0; k < rank; k++) {
+		if (a[k].taps > 1 || (a[k].taps && (a[k].outside || a[k].out % a[k].in)))
+			return false;
+		for (int64_t i = 0; a[k].taps && i < a[k].out; i++)
+			if (a[k].index[i] != i / (a[k].out / a[k].in))
+				return false;
+	}
+	return true;
+}
+
+static const char *repeat(struct lower *L, int rank)
+{
+	poly at[LOOP_RANK_MAX];
+	stage_id s = low_result(L, 0, "resize");
+
+	low_index(L, s, at);
+	for (int i = 0; i < rank; i++)
+		at[i] = poly_floordiv(L->p->P, at[i], L->out_shape[0][i] / L->shape[0][i]);
+	stage_body(L->p, s, COMB_NONE, low_read(L, 0, at));
 	return NULL;
+}
+
+/* Results of which an axis lies outside of the operand get the extrapolation value. */
+static void extrapolate(struct lower *L, const struct resize_axis *a, int rank, buf_id inside)
+{
+	struct loop_prog *p = L->p;
+	poly at[LOOP_RANK_MAX];
+	stage_id s = low_result(L, 0, "extrapolate");
+	ex_id out = 0;
+
+	low_index(L, s, at);
+	for (int k = 0; k < rank; k++) {
+		if (!a[k].outside)
+			continue;
+		float *v = ARENA_ARRAY(&L->m->arena, float, a[k].out);
+		for (int64_t i = 0; i < a[k].out; i++)
+			v[i] = a[k].outside[i];
+		ex_id e = ex_read(p, table(L, "outside", DT_F32, 1, &a[k].out, v, sizeof *v * (size_t)a[k].out), 1, &at[k]);
+		out = out ? low_fn2(L, FN_ADD, out, e) : e;
+	}
+	ex_id y = ex_read(p, inside, rank, at), value = low_num(L, y, attr_float(L->n, "extrapolation_value", 0));
+	stage_body(p, s, COMB_NONE, low_round(L, 0, low_select(L, low_fnc(L, FN_NE, out, 0), value, y)));
+}
+
+static struct tensor *with_data(struct lower *L, uint32_t i)
+{
+	struct tensor *t = low_has(L, i) ? low_const(L, i) : NULL;
+	if (t)
+		tensor_data(L->m, t);
+	return t;
 }
 
 static const char *resize(struct lower *L)
 {
-	const char *mode = attr_str(L->n, "mode", "nearest");
-	const char *where = attr_str(L->n, "coordinate_transformation_mode", "half_pixel");
-	const char *round = attr_str(L->n, "nearest_mode", "round_prefer_floor");
-	bool floors = !strcmp(where, "asymmetric") && !strcmp(round, "floor");
-	bool half = !strcmp(where, "half_pixel") && !strncmp(round, "round_prefer", 12);
-	poly at[LOOP_RANK_MAX];
+	struct resize_axis a[LOOP_RANK_MAX];
+	int rank = low_rank(L, 0), axis[LOOP_RANK_MAX], n;
+	bool old = L->n->op == OP_Upsample, outside = false, sums = false;
+	uint32_t scales = old ? 1 : 2, sizes = 3;
+	int64_t shape[LOOP_RANK_MAX];
 
-	if (strcmp(mode, "nearest") || !(floors || half))
-		return low_why(L, "mode %s, %s, %s", mode, where, round);
-	for (int i = 0; i < low_rank(L, 0); i++)
-		if (!L->shape[0][i] || L->out_shape[0][i] % L->shape[0][i])
-			return "a scale that is not a whole number";
-	const char *why = scales_fit(L);
+	for (uint32_t i = 1; i < L->n->nin; i++)
+		if (low_has(L, i) && !low_const(L, i))
+			return "sizes, scales or region that are not constant";
+	const char *why = resize_map(L->n, rank, L->shape[0], old ? NULL : with_data(L, 1), with_data(L, scales), old ? NULL : with_data(L, sizes),
+				     &L->p->arena, a);
 	if (why)
 		return why;
-	stage_id s = low_result(L, 0, "resize");
-	low_index(L, s, at);
-	for (int i = 0; i < low_rank(L, 0); i++)
-		at[i] = poly_floordiv(L->p->P, at[i], L->out_shape[0][i] / L->shape[0][i]);
-	stage_body(L->p, s, COMB_NONE, low_read(L, 0, at));
+	for (int k = 0; k < rank; k++) {
+		outside |= a[k].outside != NULL;
+		sums |= a[k].taps > 1;
+		if (a[k].out != L->out_shape[0][k])
+			return "its size is not the one it is said to have";
+	}
+	if (sums && !dtype_is_float(low_dtype(L, 0)))
+		return "weighted sums of integers";
+	if (is_repeated(L, a, rank))
+		return repeat(L, rank);
+	n = resize_order(a, rank, axis);
+	buf_id x = low_buf(L, 0);
+	memcpy(shape, L->shape[0], sizeof *shape * (size_t)rank);
+	for (int i = 0; i < n; i++) {
+		const struct resize_axis *k = &a[axis[i]];
+		bool last = i == n - 1 && !outside, total = k->taps > 8;
+		shape[axis[i]] = k->out;
+		stage_id s = last && !total ? low_result(L, 0, "resize") :
+					      low_stage(L, i == n - 1 ? "resize" : "between", low_wide_type(low_dtype(L, 0)), rank, shape, low_axes(L, rank));
+		resize_stage(L, s, x, axis[i], k, last && !total);
+		x = lstage(L->p, s)->out;
+		if (last && total)
+			low_result_is(L, 0, x);
+	}
+	if (outside)
+		extrapolate(L, a, rank, x);
 	return NULL;
 }
 
@@ -120,5 +246,6 @@ const struct lower_row lower_index[] = {
 	{OP_GatherElements, gather_elements},
 	{OP_OneHot, one_hot},
 	{OP_Resize, resize},
+	{OP_Upsample, resize},
 	{0},
 };

@@ -1,5 +1,6 @@
 /* Resize: along each axis a result is a weighted sum of a few elements; the axes one after the
  * other. */
+#include "op/resize.h"
 #include <math.h>
 #include "op/rules.h"
 
@@ -80,20 +81,16 @@ static const char *shape_resize(struct infer *I)
 
 struct axis_map {
 	const struct node *n;
-	int64_t in, out;
 	double scale, roi_begin, roi_end;
 	int mode;
-	int taps;	/* elements a result takes */
-	int64_t *index; /* [out][taps] */
-	double *weight; /* [out][taps] */
-	bool *outside;	/* [out]: takes the extrapolation value */
+	struct resize_axis *to;
 };
 
 /* Where result i lies among the elements of the operand. */
 static double coordinate(const struct axis_map *a, int64_t i)
 {
 	const char *mode = attr_str(a->n, "coordinate_transformation_mode", "half_pixel");
-	double x = (double)i, in = (double)a->in, out = a->scale * in, whole = (double)a->out;
+	double x = (double)i, in = (double)a->to->in, out = a->scale * in, whole = (double)a->to->out;
 
 	if (a->n->op == OP_Upsample || !strcmp(mode, "asymmetric"))
 		return x / a->scale;
@@ -139,44 +136,46 @@ static double kernel(int mode, double x, double a)
 	return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-static void map_axis(struct eval *e, struct axis_map *a)
+static void map_axis(const struct axis_map *a, struct arena *arena)
 {
-	bool antialias = attr_int(e->n, "antialias", 0) && a->scale < 1 && a->mode != NEAREST;
+	struct resize_axis *t = a->to;
+	bool antialias = attr_int(a->n, "antialias", 0) && a->scale < 1 && a->mode != NEAREST;
 	bool crop =
-		!strcmp(attr_str(e->n, "coordinate_transformation_mode", ""), "tf_crop_and_resize");
-	bool exclude = attr_int(e->n, "exclude_outside", 0);
+		!strcmp(attr_str(a->n, "coordinate_transformation_mode", ""), "tf_crop_and_resize");
+	bool exclude = attr_int(a->n, "exclude_outside", 0);
 	double stretch = antialias ? 1 / a->scale : 1,
-	       cubic = attr_float(e->n, "cubic_coeff_a", -0.75f);
+	       cubic = attr_float(a->n, "cubic_coeff_a", -0.75f);
 	int reach = (int)ceil((a->mode == CUBIC ? 2 : 1) * stretch);
 
-	a->taps = a->mode == NEAREST ? 1 : 2 * reach;
-	a->index = eval_scratch(e, sizeof *a->index * (size_t)(a->out * a->taps));
-	a->weight = eval_scratch(e, sizeof *a->weight * (size_t)(a->out * a->taps));
-	a->outside = eval_scratch(e, sizeof *a->outside * (size_t)a->out);
-	for (int64_t i = 0; i < a->out; i++) {
+	t->taps = a->mode == NEAREST ? 1 : 2 * reach;
+	t->index = arena_alloc(arena, sizeof *t->index * (size_t)(t->out * t->taps));
+	t->weight = arena_alloc(arena, sizeof *t->weight * (size_t)(t->out * t->taps));
+	t->outside = crop ? arena_alloc(arena, sizeof *t->outside * (size_t)t->out) : NULL;
+	for (int64_t i = 0; i < t->out; i++) {
 		double x = coordinate(a, i), sum = 0;
 		int64_t first =
-			a->mode == NEAREST ? nearest(e->n, x) : (int64_t)floor(x) - reach + 1;
-		a->outside[i] = crop && (x < 0 || x > (double)(a->in - 1));
-		for (int k = 0; k < a->taps; k++) {
-			int64_t at = first + k, clamped = at < 0 ? 0 : at >= a->in ? a->in - 1 : at;
+			a->mode == NEAREST ? nearest(a->n, x) : (int64_t)floor(x) - reach + 1;
+		if (crop)
+			t->outside[i] = x < 0 || x > (double)(t->in - 1);
+		for (int k = 0; k < t->taps; k++) {
+			int64_t at = first + k, clamped = at < 0 ? 0 : at >= t->in ? t->in - 1 : at;
 			double w = a->mode == NEAREST
 					   ? 1
 					   : kernel(a->mode, (x - (double)at) / stretch, cubic);
 			if (exclude && clamped != at && a->mode != NEAREST)
 				w = 0;
-			a->index[i * a->taps + k] = clamped;
-			a->weight[i * a->taps + k] = w;
+			t->index[i * t->taps + k] = clamped;
+			t->weight[i * t->taps + k] = w;
 			sum += w;
 		}
-		for (int k = 0; (exclude || antialias) && sum != 0 && k < a->taps; k++)
-			a->weight[i * a->taps + k] /= sum;
+		for (int k = 0; (exclude || antialias) && sum != 0 && k < t->taps; k++)
+			t->weight[i * t->taps + k] /= sum;
 	}
 }
 
 /* ---- all axes ---- */
 
-static void resize_axis(const struct axis_map *a, const double *x, double *y, int64_t outer,
+static void move_axis(const struct resize_axis *a, const double *x, double *y, int64_t outer,
 			int64_t inner)
 {
 	for (int64_t o = 0; o < outer; o++)
@@ -194,58 +193,80 @@ static void resize_axis(const struct axis_map *a, const double *x, double *y, in
 }
 
 /* Reads sizes or scales into a. */
-static const char *resize_extents(struct eval *e, struct axis_map *a)
+static const char *resize_extents(const struct node *n, int rank, const struct tensor *roi,
+				  const struct tensor *scales, const struct tensor *sizes,
+				  struct axis_map *a)
 {
-	const struct tensor *x = e->in[0], *roi = eval_in(e, 1),
-			    *scales = eval_in(e, e->n->op == OP_Upsample ? 1 : 2),
-			    *sizes = eval_in(e, 3);
-	const char *policy = attr_str(e->n, "keep_aspect_ratio_policy", "stretch");
+	const char *policy = attr_str(n, "keep_aspect_ratio_policy", "stretch");
 	int axis[RANK_MAX], count;
-	const char *why = resize_axes(e->n, x->rank, axis, &count);
+	const char *why = resize_axes(n, rank, axis, &count);
 	bool stretch = !strcmp(policy, "stretch"), smaller = !strcmp(policy, "not_larger");
 	double common = smaller ? INFINITY : 0;
 
 	if (why)
 		return why;
-	for (int i = 0; i < x->rank; i++)
-		a[i] = (struct axis_map){
-			.n = e->n, .in = x->dims[i], .out = x->dims[i], .scale = 1, .roi_end = 1};
 	if (has_elements(sizes) ? tensor_count(sizes) != count
 				: !has_elements(scales) || tensor_count(scales) != count)
 		return "scales or sizes do not fit the axes";
 	for (int i = 0; i < count; i++) {
 		struct axis_map *m = &a[axis[i]];
-		m->scale = has_elements(sizes) ? tensor_get(sizes, i) / (double)m->in
+		struct resize_axis *t = m->to;
+		m->scale = has_elements(sizes) ? tensor_get(sizes, i) / (double)t->in
 					       : tensor_get(scales, i);
-		m->out = has_elements(sizes) ? tensor_get_int(sizes, i)
-					     : (int64_t)floor((double)m->in * m->scale);
-		if (m->out < 0 || (m->out > 0 && m->in == 0))
+		t->out = has_elements(sizes) ? tensor_get_int(sizes, i)
+					     : (int64_t)floor((double)t->in * m->scale);
+		if (t->out < 0 || (t->out > 0 && t->in == 0))
 			return "an extent cannot be resized like that";
 		common = smaller ? fmin(common, m->scale) : fmax(common, m->scale);
-		if (e->n->op == OP_Resize && has_elements(roi) && tensor_count(roi) == 2 * count) {
+		if (n->op == OP_Resize && has_elements(roi) && tensor_count(roi) == 2 * count) {
 			m->roi_begin = tensor_get(roi, i);
 			m->roi_end = tensor_get(roi, count + i);
 		}
 	}
 	for (int i = 0; i < count && has_elements(sizes) && !stretch; i++) {
 		a[axis[i]].scale = common;
-		a[axis[i]].out = (int64_t)floor((double)a[axis[i]].in * common + 0.5);
+		a[axis[i]].to->out = (int64_t)floor((double)a[axis[i]].to->in * common + 0.5);
 	}
+	return NULL;
+}
+
+const char *resize_map(const struct node *n, int rank, const int64_t *dims, const struct tensor *roi,
+		       const struct tensor *scales, const struct tensor *sizes, struct arena *arena,
+		       struct resize_axis *to)
+{
+	const char *mode = attr_str(n, "mode", "nearest");
+	struct axis_map a[RANK_MAX];
+	const char *why;
+
+	for (int k = 0; k < rank; k++) {
+		to[k] = (struct resize_axis){.in = dims[k], .out = dims[k]};
+		a[k] = (struct axis_map){.n = n, .scale = 1, .roi_end = 1, .to = &to[k],
+			.mode = !strcmp(mode, "cubic")        ? CUBIC
+				: !strncmp(mode, "linear", 6) ? LINEAR
+							      : NEAREST};
+	}
+	if ((why = resize_extents(n, rank, roi, scales, sizes, a)))
+		return why;
+	for (int k = 0; k < rank; k++)
+		if (to[k].out != to[k].in || a[k].scale != 1 || a[k].roi_begin != 0 ||
+		    a[k].roi_end != 1)
+			map_axis(&a[k], arena);
 	return NULL;
 }
 
 static const char *eval_resize(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	const char *mode = attr_str(e->n, "mode", "nearest");
-	struct axis_map a[RANK_MAX];
+	bool old = e->n->op == OP_Upsample;
+	struct resize_axis a[RANK_MAX];
 	int64_t dims[RANK_MAX], outer = 1, inner = tensor_count(x), total = inner;
 	double extrapolation = attr_float(e->n, "extrapolation_value", 0);
 	const char *why;
 
 	if (!dtype_fixed(x->dtype))
 		return eval_why(e, "no evaluator for %s", dtype_name(x->dtype));
-	if ((why = resize_extents(e, a)))
+	if ((why = resize_map(e->n, x->rank, x->dims, old ? NULL : eval_in(e, 1), eval_in(e, old ? 1 : 2),
+			      eval_in(e, 3), e->tmp, a)))
 		return why;
 	double *v = eval_scratch(e, sizeof *v * (size_t)total);
 	for (int64_t i = 0; i < total; i += BLOCK)
@@ -254,16 +275,11 @@ static const char *eval_resize(struct eval *e)
 	for (int k = 0; k < x->rank; k++) {
 		dims[k] = a[k].out;
 		inner = a[k].in ? inner / a[k].in : 0;
-		a[k].mode = !strcmp(mode, "cubic")	  ? CUBIC
-			    : !strncmp(mode, "linear", 6) ? LINEAR
-							  : NEAREST;
-		if (a[k].out != a[k].in || a[k].scale != 1 || a[k].roi_begin != 0 ||
-		    a[k].roi_end != 1) {
-			map_axis(e, &a[k]);
+		if (a[k].taps) {
 			double *w = eval_scratch(e, sizeof *w * (size_t)(outer * a[k].out * inner));
-			resize_axis(&a[k], v, w, outer, inner);
+			move_axis(&a[k], v, w, outer, inner);
 			v = w;
-			outside = true;
+			outside |= a[k].outside != NULL;
 		}
 		outer *= a[k].out;
 	}
