@@ -12,10 +12,11 @@
 #define HALF   (BIT(DT_F16) | BFLOAT)
 #define ANY    ~0u
 
-/* Operators and operand types that came after opset 13 (from the operators' histories). */
+/* Operators and types of operands and results that came after opset 13 (from the operators' histories). */
+enum { RESULT = 0x40, ANYWHERE = 0x80 };
 static const struct {
 	enum opcode op;
-	uint8_t since, operand;
+	uint8_t since, operand; /* its number, RESULT + its number, or ANYWHERE */
 	uint32_t types;
 } arrivals[] = {
 	{OP_Acos, 22, 0, BFLOAT},
@@ -29,6 +30,8 @@ static const struct {
 	{OP_Attention, 23, 0, ANY},
 	{OP_AveragePool, 22, 0, BFLOAT},
 	{OP_BatchNormalization, 14, 0, BFLOAT},
+	{OP_BatchNormalization, 14, 1, BFLOAT},
+	{OP_BatchNormalization, 14, 3, BFLOAT},
 	{OP_Bernoulli, 15, 0, ANY},
 	{OP_Bernoulli, 22, 0, BFLOAT},
 	{OP_BitCast, 26, 0, ANY},
@@ -39,6 +42,7 @@ static const struct {
 	{OP_BitwiseXor, 18, 0, ANY},
 	{OP_BlackmanWindow, 17, 0, ANY},
 	{OP_Cast, 19, 0, FLOAT8},
+	{OP_Cast, 19, RESULT, FLOAT8},
 	{OP_CastLike, 15, 0, ANY},
 	{OP_CastLike, 19, 0, FLOAT8},
 	{OP_CastLike, 19, 1, FLOAT8},
@@ -47,6 +51,7 @@ static const struct {
 	{OP_CenterCropPad, 18, 0, ANY},
 	{OP_Col2Im, 18, 0, ANY},
 	{OP_Compress, 28, 0, BFLOAT},
+	{OP_ConstantOfShape, 20, RESULT, BFLOAT | FLOAT8},
 	{OP_Conv, 22, 0, BFLOAT},
 	{OP_ConvTranspose, 22, 0, BFLOAT},
 	{OP_Cos, 22, 0, BFLOAT},
@@ -58,6 +63,7 @@ static const struct {
 	{OP_DeformConv, 22, 0, BFLOAT},
 	{OP_DequantizeLinear, 19, 0, FLOAT8},
 	{OP_DequantizeLinear, 19, 1, HALF},
+	{OP_DequantizeLinear, 19, RESULT, HALF},
 	{OP_DequantizeLinear, 21, 0, INT16},
 	{OP_Det, 22, 0, BFLOAT},
 	{OP_Div, 14, 0, SMALL},
@@ -66,7 +72,7 @@ static const struct {
 	{OP_Einsum, 28, 0, BFLOAT},
 	{OP_Elu, 22, 0, BFLOAT},
 	{OP_Equal, 19, 0, BIT(DT_STR)},
-	{OP_EyeLike, 22, 0, BFLOAT},
+	{OP_EyeLike, 22, RESULT, BFLOAT},
 	{OP_Flatten, 21, 0, FLOAT8},
 	{OP_GRU, 22, 0, BFLOAT},
 	{OP_Gelu, 20, 0, ANY},
@@ -76,6 +82,7 @@ static const struct {
 	{OP_GreaterOrEqual, 16, 0, BFLOAT},
 	{OP_GridSample, 16, 0, ANY},
 	{OP_GridSample, 22, 0, BFLOAT},
+	{OP_GridSample, 22, 1, BFLOAT},
 	{OP_GroupNormalization, 21, 0, ANY},
 	{OP_HammingWindow, 17, 0, ANY},
 	{OP_HannWindow, 17, 0, ANY},
@@ -83,6 +90,8 @@ static const struct {
 	{OP_HardSwish, 14, 0, ANY},
 	{OP_HardSwish, 22, 0, BFLOAT},
 	{OP_Identity, 19, 0, FLOAT8},
+	{OP_If, 16, ANYWHERE, BFLOAT},
+	{OP_If, 19, ANYWHERE, FLOAT8},
 	{OP_ImageDecoder, 20, 0, ANY},
 	{OP_InstanceNormalization, 22, 0, BFLOAT},
 	{OP_IsInf, 20, 0, HALF | FLOAT8},
@@ -92,6 +101,8 @@ static const struct {
 	{OP_LeakyRelu, 16, 0, BFLOAT},
 	{OP_LessOrEqual, 16, 0, BFLOAT},
 	{OP_LinearAttention, 27, 0, ANY},
+	{OP_Loop, 16, ANYWHERE, BFLOAT},
+	{OP_Loop, 19, ANYWHERE, FLOAT8},
 	{OP_LpNormalization, 22, 0, BFLOAT},
 	{OP_LpPool, 22, 0, BFLOAT},
 	{OP_MaxPool, 22, 0, BFLOAT},
@@ -105,21 +116,30 @@ static const struct {
 	{OP_NegativeLogLikelihoodLoss, 22, 0, BFLOAT},
 	{OP_OneHot, 28, 2, BFLOAT},
 	{OP_Optional, 15, 0, ANY},
+	{OP_Optional, 28, ANYWHERE, BFLOAT | FLOAT8},
 	{OP_OptionalGetElement, 15, 0, ANY},
+	{OP_OptionalGetElement, 28, ANYWHERE, BFLOAT | FLOAT8},
 	{OP_OptionalHasElement, 15, 0, ANY},
+	{OP_OptionalHasElement, 28, ANYWHERE, BFLOAT | FLOAT8},
 	{OP_PRelu, 16, 0, BFLOAT},
 	{OP_Pad, 21, 0, FLOAT8},
 	{OP_Pow, 15, 1, BFLOAT},
 	{OP_QLinearMatMul, 21, 0, FLOAT8},
 	{OP_QLinearMatMul, 21, 1, HALF},
+	{OP_QLinearMatMul, 21, 3, FLOAT8},
+	{OP_QLinearMatMul, 21, 7, FLOAT8},
 	{OP_QuantizeLinear, 19, 0, HALF},
 	{OP_QuantizeLinear, 19, 1, HALF | BIT(DT_I32)},
 	{OP_QuantizeLinear, 19, 2, FLOAT8},
 	{OP_QuantizeLinear, 21, 2, INT16},
 	{OP_RMSNormalization, 23, 0, ANY},
 	{OP_RNN, 22, 0, BFLOAT},
+	{OP_RandomNormal, 22, RESULT, BFLOAT},
 	{OP_RandomNormalLike, 22, 0, BFLOAT},
+	{OP_RandomNormalLike, 22, RESULT, BFLOAT},
+	{OP_RandomUniform, 22, RESULT, BFLOAT},
 	{OP_RandomUniformLike, 22, 0, BFLOAT},
+	{OP_RandomUniformLike, 22, RESULT, BFLOAT},
 	{OP_Range, 27, 0, HALF},
 	{OP_ReduceMax, 20, 0, BIT(DT_BOOL)},
 	{OP_ReduceMin, 20, 0, BIT(DT_BOOL)},
@@ -131,6 +151,8 @@ static const struct {
 	{OP_RotaryEmbedding, 23, 0, ANY},
 	{OP_Round, 22, 0, BFLOAT},
 	{OP_STFT, 17, 0, ANY},
+	{OP_Scan, 16, ANYWHERE, BFLOAT},
+	{OP_Scan, 19, ANYWHERE, FLOAT8},
 	{OP_Selu, 22, 0, BFLOAT},
 	{OP_SequenceMap, 17, 0, ANY},
 	{OP_Shape, 19, 0, FLOAT8},
@@ -374,9 +396,32 @@ int opset_needed_by_output(struct module *m, val_id v)
 									  : OPSET_OLDEST;
 }
 
+/* Of what is no optional there is one only from 18 on. */
 static int optional_needs(struct module *m, const struct node *n)
 {
-	return n->nin && n->in[0] ? 15 : 18;
+	return n->nin && is_sequence(m, n->in[0], "optional(") ? 15 : 18;
+}
+
+/* Floats without fmod. */
+static int mod_needs(struct module *m, const struct node *n)
+{
+	return dtype_is_float(val(m, n->in[0])->type.dtype) && !attr_int(n, "fmod", 0) ? 28 : OPSET_OLDEST;
+}
+
+/* ONNX's own definition of it reads axes that are not said as none. */
+static void mean_variance_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
+{
+	static const int64_t axes[] = {0, 2, 3};
+
+	if (!attr_find(n, "axes")) {
+		l->add[l->nadd] = (struct attr){.name = intern("axes"), .kind = ATTR_INTS, .n = 3};
+		l->add[l->nadd++].u.ints = (int64_t *)axes;
+	}
+}
+
+static int no_needs(struct module *m, const struct node *n)
+{
+	return OPSET_OLDEST;
 }
 
 /* What no table of the above says. */
@@ -393,6 +438,9 @@ static const struct {
 	{OP_Loop, sequence_needs, NULL},
 	{OP_LpPool, pool_needs, NULL},
 	{OP_MaxPool, pool_needs, NULL},
+	{OP_MeanVarianceNormalization, no_needs, mean_variance_lower},
+	{OP_Mod, mod_needs, NULL},
+	{OP_OptionalGetElement, optional_needs, NULL},
 	{OP_OptionalHasElement, optional_needs, NULL},
 	{OP_ReduceL1, reduce_needs, reduce_lower},
 	{OP_ReduceL2, reduce_needs, reduce_lower},
@@ -423,9 +471,27 @@ bool attr_is_neutral(const struct attr *a, const char *neutral)
 	return a->kind == ATTR_INTS;
 }
 
-static enum dtype operand_type(struct module *m, const struct node *n, uint32_t i)
+/* Of a tensor, or of what a sequence or an optional has, by ONNX's name. */
+static uint32_t type_bit(struct module *m, val_id v)
 {
-	return i < n->nin && n->in[i] ? val(m, n->in[i])->type.dtype : DT_NONE;
+	const struct type *t = v ? &val(m, v)->type : NULL;
+
+	if (!t || !t->other)
+		return t && t->dtype ? BIT(t->dtype) : 0;
+	return strstr(sym_str(t->other), "bfloat16") ? BFLOAT : strstr(sym_str(t->other), "float8") ? FLOAT8 : 0;
+}
+
+static uint32_t operand_types(struct module *m, const struct node *n, uint32_t which)
+{
+	uint32_t all = 0, k = which & (RESULT - 1);
+
+	if (which & RESULT)
+		return k < n->nout ? type_bit(m, n->out[k]) : 0;
+	if (which != ANYWHERE)
+		return k < n->nin ? type_bit(m, n->in[k]) : 0;
+	for (uint32_t i = 0; i < n->nin + n->nout; i++)
+		all |= type_bit(m, i < n->nin ? n->in[i] : n->out[i - n->nin]);
+	return all;
 }
 
 int opset_needed(struct module *m, const struct node *n)
@@ -435,7 +501,7 @@ int opset_needed(struct module *m, const struct node *n)
 	for (size_t i = 0; i < COUNT(arrivals); i++)
 		if (arrivals[i].op == n->op &&
 		    (arrivals[i].types == ANY ||
-		     arrivals[i].types & ~1u & BIT(operand_type(m, n, arrivals[i].operand))))
+		     arrivals[i].types & operand_types(m, n, arrivals[i].operand)))
 			RAISE(arrivals[i].since);
 	for (size_t i = 0; i < COUNT(attributes); i++) {
 		const struct attr *a =
