@@ -18,7 +18,7 @@
 
 const struct tool tool; /* the library's main() is not linked */
 
-static const char data[] = "/usr/share/libonnx-testdata/data";
+static const char *data = "/usr/share/libonnx-testdata/data"; /* or HONE_ONNX_DATA */
 
 static struct tensor *read_nth(const char *dir, const char *kind, size_t i, struct arena *a)
 {
@@ -216,6 +216,7 @@ static int fork_case(const char *dir, const char *name)
 
 int main(int argc, char **argv)
 {
+	data = getenv("HONE_ONNX_DATA") ? getenv("HONE_ONNX_DATA") : data;
 	char *dir = xprintf("%s/node", data);
 	struct dirent **list;
 	int n[3] = {0};

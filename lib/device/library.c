@@ -143,7 +143,13 @@ struct module *library_module(const struct library *l)
 		int64_t dims[RANK_MAX];
 		for (int k = 0; k < t->rank; k++)
 			dims[k] = t->shape[k];
-		graph_add_input(m, m->main, intern(t->name), type_make(m, tensor_dtype(t), t->rank, dims));
+		val_id v = graph_add_input(m, m->main, intern(t->name), type_make(m, tensor_dtype(t), t->rank, dims));
+		const void *preset = l->model->preset(l->handle, i);
+		if (preset) {
+			val(m, v)->overridable = true;
+			val(m, v)->tensor = library_tensor(t, &m->arena);
+			memcpy((void *)val(m, v)->tensor->data, preset, t->bytes);
+		}
 	}
 	return m;
 }

@@ -4,7 +4,7 @@
 #define HONE_MODEL_ABI_H
 #include <stddef.h>
 
-enum { HONE_MODEL_ABI = 2 }; /* changes whenever something below does */
+enum { HONE_MODEL_ABI = 3 }; /* changes whenever something below does */
 
 struct hone_opts;
 struct hone_tensor {
@@ -12,6 +12,7 @@ struct hone_tensor {
 	int rank;
 	const long *shape;
 	size_t bytes;
+	long preset; /* of an input that may be left out: where in the weights its default is; 0: none */
 };
 struct hone_step {               /* one call of a kernel, in order */
 	const char *kernel, *node;
@@ -30,6 +31,7 @@ struct hone_model {
 	int (*run)(void *m, const void *const *inputs, void *const *outputs); /* 0, or -1 */
 	/* As run; adds the seconds each step took to seconds[num_steps]. */
 	int (*run_timed)(void *m, const void *const *inputs, void *const *outputs, double *seconds);
+	const void *(*preset)(void *m, int i); /* the default of input i, or NULL */
 	void (*close)(void *m);
 	const char *(*error)(void);
 };

@@ -1,4 +1,5 @@
 /* Lowering of matrix products. */
+#include <math.h>
 #include "loop/lowering.h"
 
 static const char *const matmul_axes[] = {"", "", "m n", "b m n", "b h m n", "a b h m n"};
@@ -64,10 +65,14 @@ static const char *gemm(struct lower *L)
 	stage_id r = low_result(L, 0, "bias");
 	low_index(L, r, index);
 	ex_id y = low_of(L, s, index);
+	bool real = dtype_is_float(lex(L->p, y)->dtype), parts = !real && (alpha != trunc(alpha) || beta != trunc(beta));
+	if (parts) /* of integers */
+		y = ex_cast(L->p, DT_F64, y);
 	if (alpha != 1)
 		y = low_fnc(L, FN_MUL, y, alpha);
 	if (low_has(L, 2) && beta != 0) {
 		ex_id c = low_wide(L, low_read_bcast(L, 2, 2, index));
+		c = parts ? ex_cast(L->p, DT_F64, c) : c;
 		y = low_fn2(L, FN_ADD, y, beta == 1 ? c : low_fnc(L, FN_MUL, c, beta));
 	}
 	stage_body(L->p, r, COMB_NONE, low_round(L, 0, y));

@@ -135,7 +135,7 @@ static const char pow_text[] =
 	"\t\t\tvpow_core(__builtin_convertvector(a.h[i], vd), __builtin_convertvector(b.h[i], vd)), vh);\n"
 	"\tvf r = a.v, half = 0.5f * y;\n"
 	"\tvm whole = veq(vfloor(y), y), odd = whole & vne(vfloor(half), half);\n"
-	"\tvm minus = vlt(1.0f / x, vset(0.0f));\n"
+	"\tvm minus = vlt(1.0f / x, vset(0.0f)) | vlt(x, vset(0.0f));\n"
 	"\tr = vsel(minus & odd, -r, r);\n"
 	"\tr = vsel(vlt(x, vset(0.0f)) & vlt(vset(-__builtin_inff()), x) & (vm)~whole, vset(__builtin_nanf(\"\")), r);\n"
 	"\tr = vsel(vne(x, x) | vne(y, y), x + y, r);\n"

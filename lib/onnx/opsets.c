@@ -72,6 +72,7 @@ static const struct {
 	{OP_Einsum, 28, 0, BFLOAT},
 	{OP_Elu, 22, 0, BFLOAT},
 	{OP_Equal, 19, 0, BIT(DT_STR)},
+	{OP_EyeLike, 22, 0, BFLOAT},
 	{OP_EyeLike, 22, RESULT, BFLOAT},
 	{OP_Flatten, 21, 0, FLOAT8},
 	{OP_GRU, 22, 0, BFLOAT},

@@ -216,13 +216,13 @@ static const char *eval_einsum(struct eval *e)
 		return NULL;
 	do {
 		double sum = 0;
-		int64_t isum = 0;
+		uint64_t isum = 0;
 		do {
 			double p = 1;
-			int64_t ip = 1;
+			uint64_t ip = 1;
 			for (int t = 0; t < s.terms; t++) {
 				if (whole)
-					ip *= tensor_get_int(e->in[t], off[t]);
+					ip *= (uint64_t)tensor_get_int(e->in[t], off[t]);
 				else
 					p *= tensor_get(e->in[t], off[t]);
 			}
@@ -230,7 +230,7 @@ static const char *eval_einsum(struct eval *e)
 			isum += ip;
 		} while (advance(&l, l.outer, l.n, s.terms, at, off));
 		if (whole)
-			store_i(y, to++, 1, &isum);
+			store_i(y, to++, 1, &(int64_t){(int64_t)isum});
 		else
 			store_d(y, to++, 1, &sum);
 	} while (advance(&l, 0, l.outer, s.terms, at, off));

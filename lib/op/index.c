@@ -288,10 +288,11 @@ static void scatter_one(struct tensor *y, int64_t to, const struct tensor *u, in
 	}
 	if (dtype_is_int(y->dtype)) {
 		int64_t v = tensor_get_int(y, to), w = tensor_get_int(u, from);
-		v = !strcmp(how, "add")	  ? v + w
-		    : !strcmp(how, "mul") ? v * w
-		    : !strcmp(how, "max") ? (v > w ? v : w)
-					  : (v < w ? v : w);
+		bool less = y->dtype == DT_U64 ? (uint64_t)v < (uint64_t)w : v < w;
+		v = !strcmp(how, "add")	  ? (int64_t)((uint64_t)v + (uint64_t)w)
+		    : !strcmp(how, "mul") ? (int64_t)((uint64_t)v * (uint64_t)w)
+		    : !strcmp(how, "max") ? (less ? w : v)
+					  : (less ? v : w);
 		store_i(y, to, 1, &v);
 		return;
 	}
@@ -300,8 +301,8 @@ static void scatter_one(struct tensor *y, int64_t to, const struct tensor *u, in
 	tensor_set(y, to,
 		   !strcmp(how, "add")	 ? a + b
 		   : !strcmp(how, "mul") ? a * b
-		   : !strcmp(how, "max") ? (a > b ? a : b)
-					 : (a < b ? a : b));
+		   : !strcmp(how, "max") ? (a > b || a != a ? a : b)
+					 : (a < b || a != a ? a : b));
 }
 
 static const char *eval_scatter_elements(struct eval *e)
@@ -383,18 +384,17 @@ static const char *eval_onehot(struct eval *e)
 }
 
 struct ranked {
-	double v;
-	int64_t at;
+	int64_t rank, at;
 };
 static int largest_first(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-	return x->v > y->v ? -1 : x->v < y->v ? 1 : x->at < y->at ? -1 : 1;
+	return x->rank > y->rank ? -1 : x->rank < y->rank ? 1 : x->at < y->at ? -1 : 1;
 }
 static int smallest_first(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-	return x->v < y->v ? -1 : x->v > y->v ? 1 : x->at < y->at ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank ? 1 : x->at < y->at ? -1 : 1;
 }
 
 static const char *eval_topk(struct eval *e)
@@ -414,7 +414,7 @@ static const char *eval_topk(struct eval *e)
 	for (int64_t o = 0; o < s.outer; o++)
 		for (int64_t i = 0; i < s.inner; i++) {
 			for (int64_t j = 0; j < s.n; j++)
-				r[j] = (struct ranked){tensor_get(x, (o * s.n + j) * s.inner + i),
+				r[j] = (struct ranked){element_rank(x, (o * s.n + j) * s.inner + i),
 						       j};
 			qsort(r, (size_t)s.n, sizeof *r,
 			      attr_int(e->n, "largest", 1) ? largest_first : smallest_first);

@@ -178,17 +178,24 @@ static void product_ints(const struct product *p, int64_t M, int64_t N)
 	for (int64_t i = 0; i < M; i++)
 		for (int64_t j = 0; j < N; j++) {
 			uint64_t s = 0;
+			int64_t at = p->yoff + i * p->ldy + j;
 			for (int64_t k = 0; k < p->K; k++)
 				s += (uint64_t)tensor_get_int(p->a.t, p->a.off + i * p->a.rs +
 									      k * p->a.cs) *
 				     (uint64_t)tensor_get_int(p->b.t,
 							      p->b.off + k * p->b.rs + j * p->b.cs);
-			s *= (uint64_t)(int64_t)p->alpha;
-			if (p->c.t)
-				s += (uint64_t)(int64_t)p->beta *
-				     (uint64_t)tensor_get_int(p->c.t,
-							      p->c.off + i * p->c.rs + j * p->c.cs);
-			store_i(p->y, p->yoff + i * p->ldy + j, 1, &(int64_t){(int64_t)s});
+			store_i(p->y, at, 1, &(int64_t){(int64_t)s});
+			if (p->alpha == 1 && !p->c.t)
+				continue;
+			/* by numbers that need not be whole */
+			int64_t c = p->c.t ? tensor_get_int(p->c.t, p->c.off + i * p->c.rs + j * p->c.cs) : 0;
+			if (p->alpha == (double)(int64_t)p->alpha && p->beta == (double)(int64_t)p->beta) {
+				s = s * (uint64_t)(int64_t)p->alpha + (uint64_t)c * (uint64_t)(int64_t)p->beta;
+				store_i(p->y, at, 1, &(int64_t){(int64_t)s});
+			} else {
+				double d = p->c.t ? tensor_get(p->c.t, p->c.off + i * p->c.rs + j * p->c.cs) : 0;
+				store_d(p->y, at, 1, &(double){p->alpha * tensor_get(p->y, at) + p->beta * d});
+			}
 		}
 }
 

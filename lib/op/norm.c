@@ -291,7 +291,7 @@ static void along_axis(const struct node *n, double *v, int64_t count)
 	int64_t p = attr_int(n, "p", 2), best = 0;
 
 	for (int64_t i = 0; i < count; i++)
-		if (v[i] > max || v[i] != v[i]) {
+		if (v[i] > max || (v[i] != v[i] && max == max)) { /* the first NaN */
 			max = v[i];
 			best = i;
 		}

@@ -238,7 +238,9 @@ static void reduce_ints(struct eval *e, const struct walk *w, const struct tenso
 	walk_ints(w, x, r, acc);
 	for (int64_t i = 0; r->after == MEAN && i < w->nout; i++) {
 		int64_t n = w->nred ? w->nred : 1;
-		acc[i] = x->dtype == DT_U64 ? (int64_t)((uint64_t)acc[i] / (uint64_t)n) : acc[i] / n;
+		store_i(y, i, 1, &acc[i]); /* sums are of the type, they wrap */
+		int64_t sum = tensor_get_int(y, i);
+		acc[i] = x->dtype == DT_U64 ? (int64_t)((uint64_t)sum / (uint64_t)n) : sum / n;
 	}
 	store_i(y, 0, (int)w->nout, acc);
 }
@@ -296,17 +298,6 @@ static const char *shape_arg(struct infer *I)
 	return NULL;
 }
 
-/* -1, 0, 1 as element i is less than element k, equal or more; 2: it is NaN, and the other is a number; -2: the other way round. */
-static int tensor_compare(const struct tensor *x, int64_t i, int64_t k)
-{
-	if (dtype_is_int(x->dtype)) {
-		int64_t flip = x->dtype == DT_U64 ? INT64_MIN : 0, a = tensor_get_int(x, i) ^ flip, b = tensor_get_int(x, k) ^ flip;
-		return (a > b) - (a < b);
-	}
-	double a = tensor_get(x, i), b = tensor_get(x, k);
-	return isnan(a) || isnan(b) ? 2 * (!isnan(b) - !isnan(a)) : (a > b) - (a < b);
-}
-
 /* A NaN is more extreme than any number, as the specification's reference (numpy) has it. */
 static const char *eval_arg(struct eval *e)
 {
@@ -327,7 +318,7 @@ static const char *eval_arg(struct eval *e)
 		for (int64_t i = 0; i < s.inner; i++) {
 			int64_t best = 0, base = o * s.n * s.inner + i;
 			for (int64_t k = 1; k < s.n; k++) {
-				int c = tensor_compare(x, base + k * s.inner, base + best * s.inner);
+				int c = element_compare(x, base + k * s.inner, base + best * s.inner);
 				if (c ? c == 2 || c == (max ? 1 : -1) : last)
 					best = k;
 			}

@@ -127,6 +127,10 @@ void store_i(struct tensor *t, int64_t off, int n, const int64_t *v); /* integer
 void store_u(struct tensor *t, int64_t off, int n, const int64_t *v);
 enum f8 f8_of(enum dtype t);
 int64_t tensor_get_int(const struct tensor *t, int64_t i);
+/* An integer that is larger if and only if the element is; NaN is larger than any number, both zeros are equal. */
+int64_t element_rank(const struct tensor *t, int64_t i);
+/* -1, 0, 1 as element i is less than element k, equal or more; 2: it is NaN, and the other is a number; -2: the other way round. */
+int element_compare(const struct tensor *t, int64_t i, int64_t k);
 enum { BLOCK = 256 }; /* elements handled at a time */
 static inline char *tensor_bytes(struct tensor *t)
 {

@@ -219,6 +219,20 @@ static const char *shape_range(struct infer *I)
 	return NULL;
 }
 
+/* How many integers from start on are below limit, by steps (above it, if they are negative). */
+static double range_count(const struct eval *e)
+{
+	bool u64 = e->in[0]->dtype == DT_U64;
+	__int128 v[3];
+
+	for (int i = 0; i < 3; i++) {
+		int64_t x = tensor_get_int(e->in[i], 0);
+		v[i] = u64 ? (__int128)(uint64_t)x : x;
+	}
+	__int128 span = v[2] > 0 ? v[1] - v[0] : v[0] - v[1], step = v[2] > 0 ? v[2] : -v[2];
+	return span <= 0 ? 0 : (double)((span + step - 1) / step);
+}
+
 static const char *eval_range(struct eval *e)
 {
 	enum dtype t = e->in[0]->dtype;
@@ -226,7 +240,7 @@ static const char *eval_range(struct eval *e)
 
 	if (d == 0)
 		return "the step is 0";
-	n = ceil((l - s) / d);
+	n = dtype_is_float(t) ? ceil((l - s) / d) : range_count(e);
 	if (!(n < 1e12))
 		return "too many elements";
 	struct tensor *y = eval_out(e, 0, t, 1, (int64_t[]){n > 0 ? (int64_t)n : 0});
@@ -235,8 +249,8 @@ static const char *eval_range(struct eval *e)
 			tensor_set(y, i, s + (double)i * d);
 		else
 			store_i(y, i, 1,
-				&(int64_t){tensor_get_int(e->in[0], 0) +
-					   i * tensor_get_int(e->in[2], 0)});
+				&(int64_t){(int64_t)((uint64_t)tensor_get_int(e->in[0], 0) +
+						     (uint64_t)i * (uint64_t)tensor_get_int(e->in[2], 0))});
 	}
 	return NULL;
 }

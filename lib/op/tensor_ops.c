@@ -220,6 +220,26 @@ int64_t tensor_get_int(const struct tensor *t, int64_t i)
 	return v;
 }
 
+int64_t element_rank(const struct tensor *t, int64_t i)
+{
+	double d;
+	int64_t bits;
+
+	if (dtype_is_int(t->dtype) || t->dtype == DT_BOOL)
+		return tensor_get_int(t, i) ^ (t->dtype == DT_U64 ? INT64_MIN : 0);
+	d = tensor_get(t, i) + 0.0;
+	memcpy(&bits, &d, sizeof bits);
+	return d != d ? INT64_MAX : bits < 0 ? INT64_MIN - bits : bits;
+}
+
+int element_compare(const struct tensor *t, int64_t i, int64_t k)
+{
+	int64_t a = element_rank(t, i), b = element_rank(t, k);
+	bool real = !dtype_is_int(t->dtype), apart = (a == INT64_MAX) != (b == INT64_MAX);
+
+	return ((a > b) - (a < b)) * (real && apart ? 2 : 1);
+}
+
 void tensor_set(struct tensor *t, int64_t i, double v)
 {
 	if (dtype_is_int(t->dtype))

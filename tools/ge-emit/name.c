@@ -24,7 +24,7 @@ static bool is_word(const char *s)
 		/* of the runtime and its tables */
 		"bad_index", "cpu_lacks", "embedded", "hone_model", "hone_opaque", "hone_opaque_close", "hone_opaque_open",
 		"hone_opaque_run", "hone_opts", "hone_step", "hone_tensor", "in_range", "index_outside", "map_weights", "opaque",
-		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "table", "table_close", "table_open", "table_run",
+		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "table", "table_close", "table_open", "table_preset", "table_run",
 		"table_run_timed", "team_claim", "team_close", "team_main", "team_open", "team_pause", "team_run", "team_share",
 		"team_size", "team_start_round", "team_wait", "team_worker", "weights_digest", "weights_head", "ARENA_BYTES",
 		"BAD_INDEX", "EMBEDDED", "HONE_MODEL_ABI", "HONE_MODEL_ABI_H", "HONE_OPAQUE_H", "HONE_OPTS", "IN_PART", "KERNEL",

@@ -296,10 +296,11 @@ static void put_tensors(struct emission *e, FILE *f, const char *what, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		fprintf(f, "\t{");
 		put_string(f, sym_str(name ? name[i] : val(m, v[i])->name));
-		fprintf(f, ", \"%s\", %d, %s_shape%zu, %" PRId64 "},\n", dtype_name(val(m, v[i])->type.dtype), val(m, v[i])->type.rank,
-			what, i, value_bytes(m, v[i]));
+		bool preset = !name && val(m, v[i])->tensor;
+		fprintf(f, ", \"%s\", %d, %s_shape%zu, %" PRId64 ", %" PRId64 "},\n", dtype_name(val(m, v[i])->type.dtype),
+			val(m, v[i])->type.rank, what, i, value_bytes(m, v[i]), preset ? weight_value(e, v[i]) : 0);
 	}
-	fprintf(f, "\t{\"\", \"\", 0, NULL, 0},\n};\n");
+	fprintf(f, "\t{\"\", \"\", 0, NULL, 0, 0},\n};\n");
 }
 
 static void put_tables(struct emission *e, FILE *f)

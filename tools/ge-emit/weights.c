@@ -110,6 +110,9 @@ void weights_lay_out(struct emission *e)
 			if (n->in[i] && val(M->m, n->in[i])->kind != VAL_CONST && value_home(M, n->in[i]).kind == HOME_CONST)
 				weight_value(e, M->root[n->in[i]]);
 	}
+	for (size_t i = 0; i < g->in.n; i++)
+		if (val(M->m, g->in.a[i])->tensor)
+			weight_value(e, g->in.a[i]);
 	for (size_t k = 0; k < g->out.n; k++)
 		if (value_home(M, g->out.a[k]).kind == HOME_CONST)
 			weight_value(e, M->root[g->out.a[k]]);

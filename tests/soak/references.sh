@@ -1,0 +1,14 @@
+# The evaluator and compiled libraries against others, many times what make check does: random cases by onnx's reference and ONNX
+# Runtime, and all conformance cases of the installed onnx, evaluated, lowered and compiled.
+. "$top/bench/find.sh"
+python=$(python_with 'onnx, onnxruntime, ml_dtypes, onnx.reference')
+if [ -z "$python" ]; then
+	echo "ok - references # SKIP no python with onnx, onnxruntime and ml_dtypes (HONE_PYTHON)"
+	exit 0
+fi
+"$python" -B "$top/tests/references.py" "$top/build/tests/numbers" --first 10000 --cases "${CASES:-20000}"
+"$python" -B "$top/tests/onnx_cases.py" cases
+for t in ops lower; do
+	HONE_ONNX_DATA=$PWD/cases "$top/build/tests/$t" >out 2>said && echo "ok - onnx's own cases: $t: $(tail -n 1 said)" || grep -h '^not ok' out
+done
+"$python" -B "$top/tests/conformance.py"
