@@ -148,3 +148,10 @@ done
 refuses 64 'no input of that name' "--const without such an input" ge-shape --const srate=1 inputs.g
 refuses 64 'no input of that name' "nor on either side" run-cmp --const srate=1 s.g s.g
 refuses 69 'only numbers' "--const of a string" sh -c 'sed "s/bool/str/" inputs.txt | ge-load | ge-shape --const flag=a >/dev/null'
+
+# Scales that give no size.
+for scale in 1e30 nan 0 -1; do
+	printf 'hone-text 1\nmodule ir=8 opset=28\nconst s = f32[3] [1, 1, %s]\ngraph main {\n  input x: f32[1,1,5]\n  y = Resize(x, -, @s)\n  output y = y\n}\n' $scale >scale.txt
+	ge-load scale.txt 2>err | ge-shape -o none.g 2>/dev/null
+	[ $? -ne 0 ] && grep -q 'axis 2 cannot be' err && echo "ok - Resize by $scale" || { echo "not ok - Resize by $scale"; cat err; }
+done

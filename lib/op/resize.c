@@ -67,8 +67,14 @@ static const char *shape_resize(struct infer *I)
 					(long long)tensor_count(scales), count);
 		s = *scales;
 		s.data = tensor_data(I->m, scales);
-		for (int i = 0; i < count; i++)
-			d[axis[i]] = scaled(I, d[axis[i]], tensor_get(&s, i));
+		for (int i = 0; i < count; i++) {
+			double c = tensor_get(&s, i);
+			int64_t in;
+			bool known = poly_is_const(rule_polys(I), d[axis[i]], &in);
+			if (!(c > 0 && c < 0x1p31) || (known && !(c * (double)in < 0x1p40)))
+				return rule_why(I, "axis %d cannot be %g times as long", axis[i], c);
+			d[axis[i]] = scaled(I, d[axis[i]], c);
+		}
 	} else {
 		for (int i = 0; i < count; i++)
 			d[axis[i]] = POLY_UNKNOWN;

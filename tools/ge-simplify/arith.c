@@ -59,8 +59,63 @@ static const char *div_to_mul(struct rewrite *rw, node_id n)
 	return replace(rw, n, OP_Mul, rw_in(rw, n, 0), rw_constant(rw, t->dtype, t->rank, t->dims, e));
 }
 
+static bool never_below_zero(struct rewrite *rw, val_id v, int depth);
+
+/* All elements of a constant, and no -0 among them. */
+static bool all_above(struct rewrite *rw, val_id v)
+{
+	int64_t count;
+	double *x = rw_doubles(rw, v, &count);
+
+	for (int64_t i = 0; x && i < count; i++)
+		if (!(x[i] >= 0) || signbit(x[i]))
+			return false;
+	return x != NULL;
+}
+
+static bool operands_never_below(struct rewrite *rw, node_id n, int depth)
+{
+	for (uint32_t i = 0; i < node(rw_module(rw), n)->nin; i++)
+		if (!never_below_zero(rw, rw_in(rw, n, i), depth))
+			return false;
+	return true;
+}
+
+/* Is no element of v less than 0, or -0? Seen are squares, their sums and means, and what is made of such. */
+static bool never_below_zero(struct rewrite *rw, val_id v, int depth)
+{
+	node_id n = rw_node_of(rw, v);
+	double c;
+
+	if (rw_const(rw, v))
+		return all_above(rw, v);
+	if (!n || depth == 0)
+		return false;
+	switch (node(rw_module(rw), n)->op) {
+	case OP_Abs:
+	case OP_Exp:
+	case OP_Sigmoid:
+	case OP_Softplus:
+	case OP_ReduceL1:
+	case OP_ReduceL2:
+	case OP_ReduceSumSquare: return true;
+	case OP_Pow: return rw_scalar(rw, rw_in(rw, n, 1), &c) && c == 2;
+	case OP_Mul:
+		if (rw_in(rw, n, 0) == rw_in(rw, n, 1))
+			return true;
+		return operands_never_below(rw, n, depth - 1);
+	case OP_Add:
+	case OP_Div: return operands_never_below(rw, n, depth - 1);
+	case OP_ReduceMean:
+	case OP_ReduceSum: return never_below_zero(rw, rw_in(rw, n, 0), depth - 1);
+	default: return false;
+	}
+}
+
+/* A root of -infinity is no number, that power of it infinity; a root of -0 is -0, that power 0. */
 static const char *pow_to_mul(struct rewrite *rw, node_id n)
 {
+	enum { DEPTH = 6 };
 	val_id x = rw_in(rw, n, 0);
 	double c;
 
@@ -69,7 +124,7 @@ static const char *pow_to_mul(struct rewrite *rw, node_id n)
 	if (c == 2)
 		return replace(rw, n, OP_Mul, x, x);
 	if (c == 0.5)
-		return replace(rw, n, OP_Sqrt, x, 0);
+		return never_below_zero(rw, x, DEPTH) ? replace(rw, n, OP_Sqrt, x, 0) : "its operand may be below 0, or -0";
 	if (c == -1)
 		return replace(rw, n, OP_Reciprocal, x, 0);
 	return "the exponent is not 2, 1/2 or -1";
@@ -163,7 +218,7 @@ static const char *scale_after_matmul(struct rewrite *rw, node_id n)
 
 const struct rule rules_arith[] = {
 	{"div-to-mul", OP_Div, div_to_mul, "division by a power of two becomes multiplication", MEASURE_WORK},
-	{"pow-to-mul", OP_Pow, pow_to_mul, "x^2 becomes x x, x^(1/2) Sqrt, x^-1 Reciprocal", MEASURE_WORK},
+	{"pow-to-mul", OP_Pow, pow_to_mul, "x^2 becomes x x, x^-1 Reciprocal, x^(1/2) Sqrt where x is not below 0", MEASURE_WORK},
 	{"merge-scalars", OP_Mul, merge_scalars, "two scalar factors or terms become one", MEASURE_WORK},
 	{"merge-scalars", OP_Div, merge_scalars, "two scalar factors or terms become one", MEASURE_WORK},
 	{"merge-scalars", OP_Add, merge_scalars, "two scalar factors or terms become one", MEASURE_WORK},
