@@ -268,12 +268,21 @@ timed() { # BASE VERDICT MEAN SAMPLES TRACE
 	printf 'record\nkind kernel\ntask %s\ntarget %s\ntrace %s\nverdict %s\nagainst default\nbase %s\n' "$t" "$here" "$5" "$2" "$1"
 	printf 'ratio 0.5\nlo 0.4\nhi 0.6\nmean %s\nlooks 3\nsamples %s\n\n' "$3" "$4"
 }
-{ timed old faster 0.55 50/100 older; timed "$today" faster 0.9 60/70 newer; } | kb -q --kb today.kb put
+{ timed old faster 0.55 50/100 'reorder matmul.n matmul.m # older'; timed "$today" faster 0.9 60/70 'reorder matmul.n matmul.m # newer'; } | kb -q --kb today.kb put
 printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[16,32]\n  input w: f32[32,16]\n  y: f32[16,16] = MatMul(x, w)\n  output y = y\n}\n' |
 	ge-load | ge-fuse -o matmul.g
 kb --kb today.kb why "$t" >why
-ok "$(kb --kb today.kb dump --for matmul.g | grep ^trace) $(kb --kb today.kb best "$t" | grep ^trace)" "trace newer trace newer" "best names the record that apply uses"
+ok "$(kb --kb today.kb dump --for matmul.g | grep ^trace) $(kb --kb today.kb best "$t" | grep ^trace)" "trace reorder matmul.n matmul.m # newer trace reorder matmul.n matmul.m # newer" "best names the record that apply uses"
 ok "$(grep -c "^wins: .* of the default's time (0.4000 .. 0.6000), mean 0.9000, " why) $(grep -c "^over: .* of an older default's time" why)" "1 1" "why says by what mean, and which default"
+# What is no schedule of the task is passed over, with a line; what was not measured here is used, and it is said.
+timed "$today" faster 0.5 50/100 'system("id")
+	*/ abort(); /*' | kb -q --kb today.kb put
+kb --kb today.kb apply matmul.g -o applied.g 2>err
+ok "$? $(grep -c 'line 1: system("id"): no such primitive; passed over' err) $(grep -c 'of 1 the record was not measured here' err) $(ge-dump applied.g | grep -c '# newer')" "0 1 1 1" "apply: a trace that is none: $(head -1 err)"
+# Cores are no part of a target; what is, and differs, is said.
+few=$(printf %s "$here" | sed 's/;compiler/;cores=77;compiler/') other=$(printf %s "$here" | sed 's/l3=[0-9]*K/l3=1K/')
+ok "$(kb --kb today.kb --target "$few" best "$t" | grep -c '^trace')" 1 "a record of a process that might use another number of cores"
+ok "$(kb --kb today.kb --target "$other" why "$t" | grep -c 'of another target (l3 [0-9]*K, not 1K)')" 1 "why says what differs of a target"
 { timed old faster 0.55 50/100 older; timed "$today" slower 1.2 60/40 newer; } | kb -q --kb late.kb put
 ok "$(rc kb --kb late.kb best "$t") $(kb --kb late.kb why "$t" | grep -c '^not: .* (the default takes less time now)')" "1 1" "none, where the default has become faster than all of them"
 { timed old faster 0.55 50/100 older; timed "$today" slower 1.2 "60/40 60/60 60/70 $(printf '60/80 60/55 %.0s' 1 2 3 4 5 6 7 8 9)" "newer $(printf '%0200d' 0)"; } | kb -q --kb later.kb put

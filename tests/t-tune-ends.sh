@@ -32,10 +32,10 @@ say $? "a model that comes with a trace"
 HONE_KB=$PWD/kb4 tune-op $fake --json --trials 40 --only Gemm given.g -o dropped.g >report 2>err
 if grep -q '"verdict": "default"' report; then ! ge-dump dropped.g | grep -q 'trace="# trace'; else ge-dump dropped.g | grep -q 'trace="# trace'; fi
 say $? "what it came with is dropped where the default is faster, and replaced where another is"
-kb put --quiet --kb kb4b <worse && tune-op --kb kb4b --quiet $fake --rotation 16 --only Gemm m.g -o so.g --json >report 2>err && ! grep -q '"ratio": 0.5' report &&
+kb put --here --quiet --kb kb4b <worse && tune-op --kb kb4b --quiet $fake --rotation 16 --only Gemm m.g -o so.g --json >report 2>err && ! grep -q '"ratio": 0.5' report &&
 	tune-op --kb kb4b --quiet $fake --rotation 16 --trials 0 --only Gemm m.g -o so.g --json >report 2>err && ! grep -q '"ratio": 0.5' report
 say $? "a record of another rotation says nothing against what was timed with this one"
-kb put --quiet --kb kb4c <worse && tune-op --kb kb4c --quiet $fake --rotation 16 --trials 0 --only Gemm m.g -o so.g --json 2>err | grep -q '"ratio": 0.5'
+kb put --here --quiet --kb kb4c <worse && tune-op --kb kb4c --quiet $fake --rotation 16 --trials 0 --only Gemm m.g -o so.g --json 2>err | grep -q '"ratio": 0.5'
 say $? "but it is better than none"
 
 # Runners.

@@ -63,7 +63,7 @@ done
 say $? "a shape that was not tuned takes the nearest one's trace"
 
 # The same records, as if the rule had given another default then: none of their ratios is to this one.
-sed 's/^record .*/record/; s/^base .*/base 0123456789abcdef0123456789abcdef/' one | kb load --quiet --kb kbold
+sed 's/^record .*/record/; s/^base .*/base 0123456789abcdef0123456789abcdef/' one | kb load --here --quiet --kb kbold
 tune-op --runner fake --kb kbold --trials 0 m.g -o older.g --why 2>err
 [ "$(grep -c 'not timed: record.*of a default that the rule does not give any more' err)" -ge 3 ] && cp kbold kbold2 &&
 	tune-op $fake --kb kbold2 m.g -o other.g && kb dump --kb kbold2 | grep -q '^base [^0]'
@@ -130,7 +130,7 @@ edit() { # the late looks of that task, said to have had this ratio; without wha
 		{ print }' one | sed 's/^record .*/record/'
 }
 edit "" >without && edit 3 >slower && rm -f kbl1* kbl2*
-kb put --quiet --kb kbl1 <without && kb put --quiet --kb kbl2 <slower
+kb put --quiet --kb kbl1 <without && kb put --here --quiet --kb kbl2 <slower
 HONE_KB=$PWD/kbl1 tune-op $fake m.g -o late1.g && cmp late1.g tuned.g && kb dump --kb kbl1 | cmp - one
 say $? "late looks, taken when all else was done: the same"
 HONE_KB=$PWD/kbl2 tune-op $fake m.g -o late2.g && ! cmp -s late2.g tuned.g

@@ -178,6 +178,14 @@ static void take_terminal_back(int tty)
 	close(tty);
 }
 
+/* A row without the field that changes no kernel's time. */
+static const char *without_cores(const char *row, struct arena *a)
+{
+	const char *at = strstr(row, ";cores=");
+
+	return at ? arena_printf(a, "%.*s%s", (int)(at - row), row, at + 1 + strcspn(at + 1, ";")) : row;
+}
+
 /* The answer to hello. */
 static bool greet(struct runner *r, double timeout, const volatile sig_atomic_t *stop)
 {
@@ -222,6 +230,8 @@ static bool greet(struct runner *r, double timeout, const volatile sig_atomic_t 
 		end(r, "what it says is not the runner's protocol");
 	else if (!target_find(r->target, &r->machine))
 		end(r, arena_printf(&r->arena, "says that it is a \"%s\": no target that this program knows", r->target));
+	else
+		r->target = without_cores(r->target, &r->arena);
 	return !r->ended;
 }
 

@@ -95,7 +95,8 @@ static void ask_hello(struct service *s, uint64_t id, struct mp_in *r)
 		return;
 	size_t frame = frame_begin(&s->out, 8, id, "hello");
 	mp_put_int(&s->out, RUNNER_VERSION);
-	put_str0(&s->out, target_row(target_host()));
+	/* cores: older clients want them in the row */
+	put_str0(&s->out, arena_printf(&a, "%s;cores=%d", target_row(target_host()), target_host()->cores));
 	put_str0(&s->out, target_compiler_version());
 	mp_put_int(&s->out, target_host()->cores);
 	mp_put_int(&s->out, s->ncores);

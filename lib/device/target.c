@@ -207,7 +207,7 @@ static bool parse_count(const char *s, const char *unit, int64_t least, int64_t 
 
 static bool parse_row(const char *row, struct target *t)
 {
-	enum { CPU = 1, FEATURES = 2, L1 = 4, L2 = 8, L3 = 16, CORES = 32, ALL = 63, KILOBYTES_MAX = 1 << 30, CORES_MAX = 1 << 20, PORTS_USUAL = 2 };
+	enum { CPU = 1, FEATURES = 2, L1 = 4, L2 = 8, L3 = 16, ALL = 31, /* cores: older programs say that */ KILOBYTES_MAX = 1 << 30, CORES_MAX = 1 << 20, PORTS_USUAL = 2 };
 	unsigned have = 0, features = 0;
 	int64_t n;
 
@@ -230,7 +230,6 @@ static bool parse_row(const char *row, struct target *t)
 			t->fma512 = n < PORTS_USUAL ? (int)n : 0;
 		} else if (key == 5 && !strncmp(s, "cores", 5) && parse_count(v, "", 1, CORES_MAX, &n)) {
 			t->cores = (int)n;
-			have |= CORES;
 		} else if (key == 2 && s[0] == 'l' && s[1] >= '1' && s[1] <= '3' && parse_count(v, "K", 1, KILOBYTES_MAX, &n)) {
 			*(s[1] == '1' ? &t->l1 : s[1] == '2' ? &t->l2 : &t->l3) = n << 10;
 			have |= (unsigned)L1 << (s[1] - '1');
@@ -325,7 +324,7 @@ const char *target_row(const struct target *t)
 			n += (size_t)snprintf(row + n, sizeof row - n, "%s%s", row[n - 1] == '=' ? "" : ",", feature_names[i]);
 	if (t->vector_bytes == 64 && t->fma512)
 		n += (size_t)snprintf(row + n, sizeof row - n, ";fma512=%d", t->fma512);
-	snprintf(row + n, sizeof row - n, ";l1=%lldK;l2=%lldK;l3=%lldK;cores=%d;compiler=%s %s", (long long)t->l1 >> 10,
-		 (long long)t->l2 >> 10, (long long)t->l3 >> 10, t->cores, target_compiler(), target_compiler_version());
+	snprintf(row + n, sizeof row - n, ";l1=%lldK;l2=%lldK;l3=%lldK;compiler=%s %s", (long long)t->l1 >> 10,
+		 (long long)t->l2 >> 10, (long long)t->l3 >> 10, target_compiler(), target_compiler_version());
 	return row;
 }

@@ -27,7 +27,7 @@ bool target_find(const char *name, struct target *out);
 #define TARGET_NAMES "native, x86-64, x86-64-v3, x86-64-v4, or a row as kb prints them" /* for messages */
 /* From now on this machine passes for t: target_host is that. NULL, or the features that it lacks. */
 const char *target_pass_for(const struct target *t);
-/* One line that tells targets apart: "cpu=AMD EPYC;features=fma,avx2,avx512;fma512=1;l1=32K;l2=1024K;l3=32768K;cores=2;compiler=gcc 12.2.0";
+/* One line that tells targets apart: "cpu=AMD EPYC;features=fma,avx2,avx512;fma512=1;l1=32K;l2=1024K;l3=32768K;compiler=gcc 12.2.0";
  * fma512 where it is known to be less than 2. Valid for the life of the process. */
 const char *target_row(const struct target *t);
 /* Flags for the C compiler ("-march=native ..." spelled out), valid for the life of the process. */

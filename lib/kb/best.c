@@ -12,6 +12,12 @@ static bool is(const struct kb_record *r, const char *name, const char *value)
 	return v && !strcmp(v, value);
 }
 
+static bool is_target(const struct kb_record *r, const char *target)
+{
+	const char *v = kb_get_field(r, "target");
+	return v && !kb_compare_targets(v, target);
+}
+
 double kb_worth(const struct kb_record *r)
 {
 	double mean = kb_number(r, "mean");
@@ -24,7 +30,7 @@ static const char *excluded(const struct kb_record *r, const char *target)
 	const char *verdict = kb_get_field(r, "verdict");
 	if (!is(r, "kind", "kernel"))
 		return "of another kind";
-	if (!is(r, "target", target))
+	if (!is_target(r, target))
 		return "of another target";
 	if (!verdict || strcmp(verdict, "faster"))
 		return verdict ? verdict : "without a verdict";
@@ -124,7 +130,7 @@ const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, c
 	double now = INFINITY; /* of today's default */
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kb_record *r = &l->a[i];
-		if (!is(r, "task", task) || !is(r, "target", target))
+		if (!is(r, "task", task) || !is_target(r, target))
 			continue;
 		if (is(r, "base", base)) {
 			now = fmin(now, least_time(r, true));
@@ -144,9 +150,10 @@ static const char *in_words(const struct kb *k, const struct kb_record *r, const
 	double worth = kb_worth(r);
 	bool known = worth == kb_number(r, "ratio") || worth == kb_number(r, "hi");
 	digest_hex(r->id, hex);
-	return arena_printf(a, "%.12s: %.4f of %s's time (%.4f .. %.4f)%s, %s", hex, kb_number(r, "ratio"),
+	return arena_printf(a, "%.12s: %.4f of %s's time (%.4f .. %.4f)%s, %s%s", hex, kb_number(r, "ratio"),
 			    base && kb_get_field(r, "base") && !is(r, "base", base) ? "an older default" : "the default", kb_number(r, "lo"),
-			    kb_number(r, "hi"), known ? "" : arena_printf(a, ", mean %.4f", worth), kb_shown(kb_layer_path(k, r->layer), a));
+			    kb_number(r, "hi"), known ? "" : arena_printf(a, ", mean %.4f", worth), kb_shown(kb_layer_path(k, r->layer), a),
+			    kb_is_ours(r) ? "" : ", not measured here");
 }
 
 static int by_rank(const void *x, const void *y)
@@ -164,6 +171,9 @@ static const char *count_excluded(const struct kb_list *l, const char *target, s
 		size_t j = 0;
 		if (!why)
 			continue;
+		const char *of = kb_get_field(&l->a[i], "target");
+		if (of && is(&l->a[i], "kind", "kernel") && !is_target(&l->a[i], target))
+			why = arena_printf(a, "of another target (%s)", kb_target_differs(of, target, a));
 		while (j < reasons.n && strcmp(reasons.a[j].why, why))
 			j++;
 		if (j == reasons.n) {
@@ -240,7 +250,7 @@ const struct kb_record *kb_measured(const struct kb_list *l, const char *task, c
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kb_record *r = &l->a[i];
 		const char *t = kb_get_field(r, "trace");
-		if (is(r, "task", task) && is(r, "target", target) &&
+		if (is(r, "task", task) && is_target(r, target) &&
 		    ((is(r, "kind", "kernel") && t && digest_eq(kb_trace_digest(t), want)) ||
 		     (is(r, "kind", "dropped") && is(r, "trace-digest", hex))))
 			return r;

@@ -36,6 +36,7 @@ struct kb_record {
  *   mean R (against default: of all looks at the choice, this one and those before) | looks N (how many they are) |
  *   kept no (after this look the tuning took its choice back)
  *   look N (incumbent: a choice timed again before it counts; default: once more since; no trial) | source DIGEST (of the C) | session HEX
+ * seal DIGEST (kb_seal)
  * Fields of kind "search" (it was done to its end): kind, task, target, base, tool, trials N|all, ratio R.
  * Fields of kind "dropped" (what kb gc leaves of one): all but trace, samples, stages, tool, trial and such; of ID,
  *   trace-digest DIGEST (kb_trace_digest).
@@ -103,6 +104,16 @@ bool kb_can_win(const struct kb_record *r);
 int kb_rank(const struct kb_record *a, const struct kb_record *b);
 /* Of a trace without the lines at its head that begin with "#": its version and what it was made for. */
 struct digest kb_trace_digest(const char *trace);
+/* What was measured here: by this user, from this machine. A record is that by its field "seal": a digest of the others and of
+ * a key that is kept beside the custom layer, made for the first record, and goes nowhere. What came from elsewhere, was changed, or
+ * is of a program that had no seals yet, is not: it wins as others do, and whoever uses it times it first (hone-kb(5)). */
+void kb_seal(struct kb_record *r, struct arena *a); /* as the last thing */
+bool kb_is_ours(const struct kb_record *r);
+/* Targets by all fields but those that change no kernel's time (cores): 0: they are the same. */
+int kb_compare_targets(const char *a, const char *b);
+char *kb_target_key(const char *target); /* equal where targets are; to be freed */
+/* What differs, in words: "l3 16384K, not 32768K; compiler ..."; arena. */
+const char *kb_target_differs(const char *target, const char *wanted, struct arena *a);
 /* Was this trace measured on this target? A record of it, kind kernel or dropped, or NULL. */
 const struct kb_record *kb_measured(const struct kb_list *l, const char *task, const char *target, const char *trace);
 

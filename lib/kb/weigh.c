@@ -33,7 +33,10 @@ static bool read_look(struct kb_record *r, struct look *out)
 	struct digest_state *d = digest_new();
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		const char *v = kb_get_field(r, keys[i]);
+		char *key = v && !strcmp(keys[i], "target") ? kb_target_key(v) : NULL;
+		v = key ? key : v;
 		digest_add(d, v ? v : "", v ? strlen(v) + 1 : 1);
+		free(key);
 	}
 	if (trace) {
 		digest_hex(kb_trace_digest(trace), hex);

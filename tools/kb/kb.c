@@ -9,8 +9,8 @@
 struct kb_options opt = {.keep = 3};
 
 /* Options that are not for every verb. */
-enum takes { T_TARGET = 1, T_FOR = 2, T_SALVAGE = 4, T_KEEP = 8, T_DRY_RUN = 16, T_OUT = 32, T_WHY = 64, T_JSON = 128 };
-static const char *const takes_names[] = {"--target", "--for", "--salvage", "--keep", "--dry-run", "-o", "--why", "--json"};
+enum takes { T_TARGET = 1, T_FOR = 2, T_SALVAGE = 4, T_KEEP = 8, T_DRY_RUN = 16, T_OUT = 32, T_WHY = 64, T_JSON = 128, T_HERE = 256 };
+static const char *const takes_names[] = {"--target", "--for", "--salvage", "--keep", "--dry-run", "-o", "--why", "--json", "--here"};
 static unsigned given;
 
 static const struct {
@@ -22,23 +22,24 @@ static const struct {
 	{"get", kb_get, T_JSON},
 	{"best", kb_best_verb, T_TARGET | T_JSON},
 	{"why", kb_why, T_TARGET | T_JSON},
-	{"put", kb_put_verb, T_JSON},
+	{"put", kb_put_verb, T_JSON | T_HERE},
 	{"apply", kb_apply, T_TARGET | T_OUT | T_WHY},
 	{"merge", kb_merge, T_JSON},
 	{"dump", kb_dump, T_TARGET | T_FOR | T_SALVAGE | T_OUT | T_JSON},
-	{"load", kb_load, T_JSON},
+	{"load", kb_load, T_JSON | T_HERE},
 	{"fsck", kb_fsck, 0},
 	{"stat", kb_stat_verb, T_JSON},
 	{"gc", kb_gc, T_KEEP | T_DRY_RUN | T_JSON},
 };
 
-enum { KEY_KB = 0x20001, KEY_TARGET, KEY_FOR, KEY_KEEP, KEY_SALVAGE };
+enum { KEY_KB = 0x20001, KEY_TARGET, KEY_FOR, KEY_KEEP, KEY_SALVAGE, KEY_HERE };
 static const struct argp_option options[] = {
 	{"kb", KEY_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory", -1},
 	{"target", KEY_TARGET, "NAME", 0, "best, why, ls, apply, dump --for: for this target, not this machine", 0},
 	{"for", KEY_FOR, "MODEL.g", 0, "dump: only the best records of this model's tasks", -1},
 	{"salvage", KEY_SALVAGE, 0, 0, "dump: of a damaged file, what is whole", 0},
 	{"keep", KEY_KEEP, "N", 0, "gc: the N best of each task, target and default stay whole (3)", 0},
+	{"here", KEY_HERE, 0, 0, "put, load: these were measured here, whatever they say; hone tune does not time them again", 0},
 	{"dry-run", 'n', 0, 0, "gc: say what would be done", 0},
 	{0},
 };
@@ -50,6 +51,7 @@ static error_t option(int key, char *arg)
 	case KEY_KB: opt.kb = arg; return 0;
 	case KEY_TARGET: opt.target = arg, given |= T_TARGET; return 0;
 	case KEY_FOR: opt.for_file = arg, given |= T_FOR; return 0;
+	case KEY_HERE: opt.here = true, given |= T_HERE; return 0;
 	case KEY_SALVAGE: opt.salvage = true, given |= T_SALVAGE; return 0;
 	case KEY_KEEP:
 		given |= T_KEEP;

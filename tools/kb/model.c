@@ -37,16 +37,37 @@ const char *default_of_task(const char *task, struct arena *a)
 	return known ? hex : NULL;
 }
 
+/* Is its trace a schedule of this task by this program, where the target is one that it knows? Says so, if not. */
+static bool replays(struct module *m, const struct task *t, const struct kb_record *r, struct arena *a)
+{
+	struct target target;
+	const char *why;
+	char hex[33];
+
+	if (!target_find(kb_target(), &target))
+		return true;
+	struct candidate *c = candidate_new(m, t->node[0], &target, kb_get_field(r, "trace"), false, &why);
+	if (c)
+		candidate_free(c);
+	else
+		digest_hex(r->id, hex);
+	if (!c)
+		warn("%s: record %.12s: %s; passed over", kb_shown(t->text, a), hex, kb_shown(why, a));
+	return c != NULL;
+}
+
 /* The best record; *old: its ratio is to a default that the rule does not give any more. */
 static const struct kb_record *record_for(struct module *m, const struct task *t, struct arena *a, bool *old)
 {
 	struct kb_list l = {0};
+	const struct kb_record *r;
 	const char *base;
 	char hex[33] = "";
 
 	kb_find(kb, NULL, t->text, &l, a);
 	bool known = l.n && default_digest(m, t->node[0], a, hex);
-	const struct kb_record *r = known ? kb_best_for(&l, t->text, kb_target(), hex) : kb_best_of(&l, t->text, kb_target());
+	while ((r = known ? kb_best_for(&l, t->text, kb_target(), hex) : kb_best_of(&l, t->text, kb_target())) && !replays(m, t, r, a))
+		l.a[r - l.a] = l.a[--l.n];
 	base = r ? kb_get_field(r, "base") : NULL;
 	*old = base && known && strcmp(base, hex);
 	return r;
@@ -58,7 +79,7 @@ static void apply(struct module *m, const struct pass_ctx *c)
 {
 	struct arena a = {0};
 	struct task_list l = {0};
-	uint32_t kernels = 0, given = 0, older = 0;
+	uint32_t kernels = 0, given = 0, older = 0, foreign = 0;
 	task_list_make(&l, m, &a);
 	for (size_t i = 0; i < l.n; i++) {
 		const struct task *t = &l.a[i];
@@ -68,14 +89,16 @@ static void apply(struct module *m, const struct pass_ctx *c)
 		kernels += t->count;
 		given += r ? t->count : 0;
 		older += old ? t->count : 0;
+		bool ours = r && kb_is_ours(r);
+		foreign += r && !ours ? t->count : 0;
 		if (r)
 			digest_hex(r->id, hex);
 		for (uint32_t j = 0; j < t->count; j++) {
 			if (r)
 				attr_set_str(m, t->node[j], "trace", kb_get_field(r, "trace"));
 			if (r)
-				pass_why(c, m, t->node[j], "record %.12s: %s of %s's time", hex, kb_get_field(r, "ratio"),
-					  old ? "an older default" : "the default");
+				pass_why(c, m, t->node[j], "record %.12s: %s of %s's time, %s", hex, kb_get_field(r, "ratio"),
+					  old ? "an older default" : "the default", ours ? "measured here" : "not measured here");
 			else
 				pass_why(c, m, t->node[j], "left as it is: no record says what is faster for its task on this target");
 		}
@@ -86,6 +109,8 @@ static void apply(struct module *m, const struct pass_ctx *c)
 	if (none)
 		note("no task: %s", none);
 	note("%" PRIu32 " of %" PRIu32 " kernels have a record", given, kernels + (uint32_t)l.without.n);
+	if (foreign)
+		note("of %" PRIu32 " the record was not measured here; tune-op times them", foreign);
 	if (older)
 		note("of %" PRIu32 " the record was timed against a default that the rule does not give any more; tune-op times them again", older);
 	task_list_free(&l);

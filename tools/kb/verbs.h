@@ -9,7 +9,7 @@ struct kb_options {
 	const char *target;  /* --target, or NULL: this machine */
 	const char *for_file; /* dump --for */
 	size_t keep;         /* gc --keep */
-	bool salvage, dry_run;
+	bool salvage, dry_run, here;
 };
 extern struct kb_options opt;
 const char *kb_target(void); /* the target asked about */

@@ -36,6 +36,8 @@ static void commit_text(struct input *in, size_t n)
 		struct kb_record *r = ARENA_NEW(&a, struct kb_record);
 		if (!kb_parse(&s, end, r, &a, &in->line, &why))
 			break;
+		if (opt.here)
+			kb_seal(r, &a);
 		vec_push(&all, r);
 	}
 	if (all.n)
@@ -179,7 +181,8 @@ static int compare_groups(const struct kb_record *a, const struct kb_record *b)
 	int c = 0;
 	for (size_t i = 0; i < sizeof keys / sizeof *keys && !c; i++) {
 		const char *p = kb_get_field(a, keys[i]), *q = kb_get_field(b, keys[i]);
-		c = p && q ? strcmp(p, q) : (p != NULL) - (q != NULL);
+		bool target = !strcmp(keys[i], "target");
+		c = p && q ? (target ? kb_compare_targets : strcmp)(p, q) : (p != NULL) - (q != NULL);
 	}
 	return c;
 }
@@ -250,6 +253,8 @@ static struct kb_record *tombstone(const struct kb_record *r, struct arena *a)
 	kb_set_field(out, "trace-digest", hex, a);
 	digest_hex(r->id, hex);
 	kb_set_field(out, "of", hex, a);
+	if (kb_is_ours(r))
+		kb_seal(out, a);
 	return out;
 }
 

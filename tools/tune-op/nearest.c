@@ -35,7 +35,7 @@ bool take_older(struct session *s, struct tuned *t)
 {
 	const struct kb_record *r = kb_best_for(&t->records, t->text, s->target_row, t->base_hex);
 	const char *why;
-	struct candidate *c = r ? candidate_new(t->in, t->node, s->target, kb_get_field(r, "trace"), false, &why) : NULL;
+	struct candidate *c = r && t->ours[r - t->records.a] ? candidate_new(t->in, t->node, s->target, kb_get_field(r, "trace"), false, &why) : NULL;
 
 	if (!c)
 		return false;

@@ -41,6 +41,8 @@ static enum verdict parse_verdict(const char *s)
 
 struct digest trace_identity(const char *trace) { return kb_trace_digest(trace); }
 
+static bool is_target(const struct kb_record *r, const struct session *s) { return !kb_compare_targets(field(r, "target"), s->target_row); }
+
 /* Is the record about that trace? Of those that kb gc has shortened only the digest is left. */
 static bool is_about(const struct kb_record *r, struct digest trace)
 {
@@ -57,6 +59,7 @@ static void commit(struct session *s, struct kb_record *r)
 {
 	struct arena a = {0};
 
+	kb_seal(r, &a);
 	s->put++;
 	if (s->opt->records_out) {
 		if (isatty(STDOUT_FILENO))
@@ -155,6 +158,11 @@ void put_search(struct session *s, const struct tuned *t)
 void read_task_records(struct session *s, struct tuned *t)
 {
 	kb_find(s->kb, NULL, t->text, &t->records, &t->arena);
+	t->ours = ARENA_ARRAY(&t->arena, bool, t->records.n + 1);
+	t->passed = ARENA_ARRAY(&t->arena, bool, t->records.n + 1);
+	memset(t->passed, 0, (t->records.n + 1) * sizeof *t->passed);
+	for (size_t i = 0; i < t->records.n; i++)
+		t->ours[i] = kb_is_ours(&t->records.a[i]);
 }
 
 static void parse_samples(const char *text, struct trial *t, struct arena *a)
@@ -212,7 +220,8 @@ bool recall_trial(struct session *s, struct slot *x)
 		snprintf(look, sizeof look, "%d", look_number(x));
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (!field_is(r, "rotation", s->rotation_text) || !field_is(r, "against", against(x)) || !field_is(r, "look", look) || !field_is(r, "target", s->target_row) || !is_about(r, want))
+		if (!t->ours[i] || !field_is(r, "rotation", s->rotation_text) || !field_is(r, "against", against(x)) || !field_is(r, "look", look) ||
+		    !is_target(r, s) || !is_about(r, want))
 			continue;
 		if (verdict_timed(parse_verdict(field(r, "verdict"))) && !field_is(r, "base", t->base_hex))
 			continue; /* the default was another then */
@@ -232,7 +241,7 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
 		const char *trials = field(r, "trials");
-		if (!field_is(r, "kind", "search") || !field_is(r, "rotation", s->rotation_text) || !field_is(r, "target", s->target_row) || !field_is(r, "base", t->base_hex) ||
+		if (!field_is(r, "kind", "search") || !field_is(r, "rotation", s->rotation_text) || !is_target(r, s) || !field_is(r, "base", t->base_hex) ||
 		    !field_is(r, "tool", s->opt->tool) || (strcmp(trials, "all") && strtoull(trials, NULL, 10) < s->opt->trials))
 			continue;
 		done = true;
@@ -242,10 +251,10 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 	return done;
 }
 
-/* Of this default, on this target, with this rotation. */
+/* Measured here, of this default, on this target, with this rotation. */
 static bool counts_here(const struct session *s, const struct tuned *t, const struct kb_record *r)
 {
-	return field_is(r, "target", s->target_row) && field_is(r, "base", t->base_hex) && field_is(r, "rotation", s->rotation_text) &&
+	return t->ours[r - t->records.a] && is_target(r, s) && field_is(r, "base", t->base_hex) && field_is(r, "rotation", s->rotation_text) &&
 	       !field_is(r, "kind", "search");
 }
 
@@ -336,11 +345,26 @@ static bool is_timed_so(const struct session *s, const struct tuned *t, const st
 
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *q = &t->records.a[i];
-		if (field_is(q, "rotation", s->rotation_text) && field_is(q, "target", s->target_row) && field_is(q, "base", t->base_hex) &&
+		if (t->ours[i] && field_is(q, "rotation", s->rotation_text) && is_target(q, s) && field_is(q, "base", t->base_hex) &&
 		    verdict_timed(parse_verdict(field(q, "verdict"))) && is_about(q, want))
 			return true;
 	}
 	return was_timed(t, trace);
+}
+
+const struct kb_record *best_foreign(struct session *s, const struct tuned *t)
+{
+	const struct kb_record *best = NULL;
+
+	for (size_t i = 0; i < t->records.n; i++) {
+		const struct kb_record *r = &t->records.a[i];
+		if (t->ours[i] || t->passed[i] || !is_win(r) || !is_target(r, s) || !field_is(r, "base", t->base_hex) || was_timed(t, field(r, "trace")) ||
+		    is_timed_so(s, t, r))
+			continue;
+		if (!best || kb_rank(r, best) < 0)
+			best = r;
+	}
+	return best;
 }
 
 /* Of those with another rotation one counts where there is nothing else: it says how fast a kernel is that finds its constants
@@ -353,7 +377,7 @@ const struct kb_record *best_record(struct session *s, const struct tuned *t)
 		for (size_t i = 0; i < t->records.n; i++) {
 			const struct kb_record *r = &t->records.a[i];
 			bool so = field_is(r, "rotation", s->rotation_text), counts = so || (!t->champion && !is_timed_so(s, t, r));
-			if (is_win(r) && so == !other && field_is(r, "target", s->target_row) && field_is(r, "base", t->base_hex) && counts &&
+			if (t->ours[i] && !t->passed[i] && is_win(r) && so == !other && is_target(r, s) && field_is(r, "base", t->base_hex) && counts &&
 			    (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
 				best = r;
 		}

@@ -635,10 +635,95 @@ static void set_ratio(struct tuned *t, double mean, double lo, double hi)
 	t->hi = fmax(hi, mean);
 }
 
+/* ---- records from elsewhere ---- */
+
+static void pass_over(struct tuned *t, const struct kb_record *r, const char *why)
+{
+	t->passed[r - t->records.a] = true;
+	warn("%s: %s: %s; passed over", t->title, record_id(r, &t->arena), kb_shown(why, &t->arena));
+}
+
+/* Times the trace of a record against the default; what that says counts as a last look does. */
+static void time_record(struct session *s, struct tuned *t, const struct kb_record *r)
+{
+	struct point *p = ARENA_NEW(&t->arena, struct point);
+	const char *why;
+
+	if (!t->subject.base && !prepare(s, t))
+		return;
+	*p = (struct point){.trace = kb_get_field(r, "trace"), .from = record_id(r, &t->arena)};
+	struct candidate *c = candidate_new(t->m, t->n, s->target, p->trace, false, &why);
+	if (!c) {
+		pass_over(t, r, why);
+		return;
+	}
+	struct slot *x = slot_new(t, p, LOOK_FINAL);
+	x->trace = arena_str(&t->arena, c->trace);
+	x->source = source_digest(c);
+	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x, .budget = CONFIRM_SECONDS, .rotation = s->rotation,
+				  .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u, .width = KNOWN_TO};
+	measure_add(s->measure, &x->trial);
+	while (!x->done && !stop)
+		look(s, 0.2);
+	if (!x->done) {
+		x->dropped = true;
+		return;
+	}
+	x->retired = true;
+	if (x->verdict < VERDICT_COUNT)
+		t->searched = true;
+	double base = base_seconds(&x->trial);
+	if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
+		t->seconds = base;
+	t->champion = find_champion(t);
+	t->passed[r - t->records.a] = true;
+	if (verdict_timed(x->verdict))
+		note("%s: %s says %s of the default's time; timed here: %.3f", t->title, record_id(r, &t->arena), kb_shown(kb_get_field(r, "ratio"), &t->arena),
+		     mean_ratio(t, x));
+	else
+		pass_over(t, r, x->why ? x->why : verdict_name(x->verdict));
+}
+
+/* What was measured elsewhere is timed here before it is used: the best few, until one is faster here too. */
+static void confirm_foreign(struct session *s, struct tuned *t)
+{
+	enum { FOREIGN = 4 };
+	const struct kb_record *r;
+
+	if (!s->opt->trials && (r = best_foreign(s, t)))
+		note("%s: %s was not measured here; without trials it is not used", t->title, record_id(r, &t->arena));
+	if (!s->opt->trials)
+		return;
+
+	for (int i = 0; i < FOREIGN && !stop && (r = best_foreign(s, t)) && !(t->champion && mean_ratio(t, t->champion) <= kb_worth(r)); i++) {
+		const struct slot *before = t->champion;
+		time_record(s, t, r);
+		if (t->champion != before || t->untunable)
+			return;
+	}
+}
+
+/* What is known to be best; of records, one that is a schedule of this program. */
+static const struct kb_record *best_that_replays(struct session *s, struct tuned *t)
+{
+	const struct kb_record *r;
+	const char *why;
+
+	while ((r = best_record(s, t))) {
+		struct candidate *c = candidate_new(t->in, t->node, s->target, kb_get_field(r, "trace"), false, &why);
+		if (c) {
+			candidate_free(c);
+			return r;
+		}
+		pass_over(t, r, why);
+	}
+	return NULL;
+}
+
 /* The best that is confirmed, by this tuning or an earlier one. */
 static void conclude(struct session *s, struct tuned *t)
 {
-	const struct kb_record *r = best_record(s, t);
+	const struct kb_record *r = best_that_replays(s, t);
 	const struct slot *c = t->champion;
 
 	if (r && (!c || kb_worth(r) <= as_recorded(mean_ratio(t, c)))) {
@@ -734,6 +819,8 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 			recall_curve(s, t);
 		}
 		t->searched |= t->known > 0;
+		if (!t->untunable)
+			confirm_foreign(s, t);
 		conclude(s, t);
 	}
 	for (int i = 0; i < s->ntask; i++) {

@@ -62,6 +62,7 @@ struct tuned {
 	VEC(double) curve;            /* best ratio after each trial */
 	const struct slot *champion;  /* confirmed faster, its last look; NULL: the default stays */
 	struct kb_list records;       /* of this task, from the knowledge base */
+	bool *ours, *passed;          /* of each of them: measured here; it cannot be used here, and that has been said */
 	size_t turns;                 /* of its last looks: batches so far */
 	VEC(const struct tuned *) met; /* tasks whose champion has been an origin here */
 	const char *trace;       /* to apply: NULL: the default */
@@ -163,6 +164,8 @@ void read_task_records(struct session *s, struct tuned *t);
 void add_recorded_origins(struct session *s, struct tuned *t);
 /* The confirmed record that wins for the task here; NULL: none. */
 const struct kb_record *best_record(struct session *s, const struct tuned *t);
+/* The best of those that were measured elsewhere and not here since; NULL: none. */
+const struct kb_record *best_foreign(struct session *s, const struct tuned *t);
 /* The nearest task's winning trace that this task could take over. */
 struct near {
 	const char *task, *trace, *id;
