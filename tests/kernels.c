@@ -123,6 +123,10 @@ static const struct text {
 	/* scales, some that lead to the same size */
 	{"Resize{coordinate_transformation_mode=asymmetric nearest_mode=floor} f32 1x3x5x5 _ =1,1,2,3"},
 	{"Resize{axes=2,3} f32 1x3x5x5 _ =2,2"},
+	{"Resize{coordinate_transformation_mode=asymmetric nearest_mode=floor} f32 1x3x5x5 _ =1,1,1.1,1.1"},
+	{"Resize{coordinate_transformation_mode=asymmetric nearest_mode=floor} f32 1x1x4x4 _ =1,1,2.1,2.1"},
+	{"Resize{mode=linear} f16 1x3x5x5 _ f32=1,1,2.1,2.1"},
+	{"Resize{mode=cubic} f64 1x3x5x5 _ f32=1,1,0.5,2.1"},
 	{"Resize f32 1x3x5x5 _ _ i64=1,3,10,5"},
 	/* constants beyond int */
 	{"Mul u32 40 =2654435761; Cast{to=7} %0", 0, 4294967295.0, WRAPS},
@@ -145,8 +149,7 @@ static const char *const refused[][2] = {
 	{"ReduceLogSumExp f32 2x2x2x2x2x2x2x2x2x2x2x2", "24 axes in one stage"},
 	{"GlobalAveragePool f32 2x2x2x2x2x2x2x2x2x2", "18 axes in one stage"},
 	{"LayerNormalization{axis=0} f32 2x2x2x2x2x2x2x2x2 2x2x2x2x2x2x2x2x2 -> %0 %0.1", "18 axes in one stage"},
-	{"Resize{coordinate_transformation_mode=asymmetric nearest_mode=floor} f32 1x3x5x5 _ =1,1,1.1,1.1", "a scale"},
-	{"Resize{coordinate_transformation_mode=asymmetric nearest_mode=floor} f32 1x1x4x4 _ =1,1,2.1,2.1", "a scale"},
+	{"Resize{mode=linear} i32 1x3x5x5 _ f32=1,1,2,2", "weighted sums of integers"},
 };
 
 static struct arena a;

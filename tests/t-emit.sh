@@ -299,6 +299,13 @@ say $? "pools: the evaluator's numbers"
 ! grep '^	.*max_f32' pools.c && [ "$(grep -c '__builtin_shufflevector(vload' pools.c)" -ge 4 ]
 say $? "no element by itself"
 
+# Reductions one after the other along an axis that is not the contiguous one: columns in vectors, sums in registers.
+printf 'hone-text 1\nmodule ir=8 opset=19\ngraph main {\n  input x: f32[2,19,7,37]\n  input z: f32[3,50,13]\n  a = Softmax(x) {axis=1}\n  b = LogSoftmax(z) {axis=1}\n  c = ArgMax(x) {axis=1}\n  d = ArgMin(z) {axis=0 keepdims=0 select_last_index=1}\n  e = LpNormalization(x) {axis=1}\n  output a = a\n  output b = b\n  output c = c\n  output d = d\n  output e = e\n}\n' |
+	ge-load | ge-shape | ge-fuse | ge-plan -q -o columns.g && ge-emit columns.g -o columns && run-cmp columns.so columns.g >/dev/null
+say $? "reductions across: the evaluator's numbers"
+! grep -E '^	.*(exp_f32|max_f32|min_f32)\(' columns.c && grep -q 'vf max_0' columns.c
+say $? "in vectors"
+
 # More operands than anybody would write: joined OPERANDS TYPE.
 joined() {
 	awk -v n="$1" -v type="$2" 'BEGIN {

@@ -255,7 +255,8 @@ static const char *reduce_logsumexp(struct lower *L)
 	return NULL;
 }
 
-/* The extreme value first, then the least (or greatest) index that has it: a NaN is more extreme than any number. */
+/* The extreme value first, then the least (or greatest) index that has it: a NaN is more extreme than any number. Indices are numbers of
+ * the operand's type where it has all of them, so that one vector holds both. */
 static const char *arg_extreme(struct lower *L, enum combiner c)
 {
 	struct along r = {.rank = low_rank(L, 0), .count = 1, .keep = attr_int(L->n, "keepdims", 1) != 0};
@@ -269,15 +270,23 @@ static const char *arg_extreme(struct lower *L, enum combiner c)
 	stage_id m = statistic(L, &r, c == COMB_MAX ? "max" : "min", low_dtype(L, 0));
 	reduce_index(L, &r, m, x);
 	stage_body(L->p, m, c, low_read(L, 0, x));
-	stage_id s = low_scratch(L, 0, "arg");
+	bool numbers = low_dtype(L, 0) == DT_F32 && L->shape[0][a] <= 1 << 24;
+	enum dtype t = numbers ? DT_F32 : DT_I64;
+	stage_id s = numbers ? statistic(L, &r, "arg", t) : low_scratch(L, 0, "arg");
 	reduce_index(L, &r, s, x);
 	kept_index(L, &r, x, at);
 	ex_id v = low_read(L, 0, x), is = low_fn2(L, FN_EQ, v, low_of(L, m, at));
 	if (dtype_is_float(low_dtype(L, 0)))
 		is = low_fn2(L, FN_OR, is, low_fn2(L, FN_NE, v, v));
-	ex_id none = ex_const(L->p, DT_I64, last ? -1 : (double)L->shape[0][a]);
-	stage_body(L->p, s, last ? COMB_MAX : COMB_MIN, low_select(L, is, ex_index(L->p, DT_I64, x[a]), none));
-	low_result_is(L, 0, lstage(L->p, s)->out);
+	ex_id none = ex_const(L->p, t, last ? -1 : (double)L->shape[0][a]);
+	stage_body(L->p, s, last ? COMB_MAX : COMB_MIN, low_select(L, is, ex_cast(L->p, t, ex_index(L->p, DT_I64, x[a])), none));
+	if (!numbers) {
+		low_result_is(L, 0, lstage(L->p, s)->out);
+		return NULL;
+	}
+	stage_id y = low_result(L, 0, "place");
+	low_index(L, y, x);
+	stage_body(L->p, y, COMB_NONE, ex_cast(L->p, DT_I64, low_of(L, s, x)));
 	return NULL;
 }
 

@@ -356,6 +356,8 @@ const char *rule_with(struct loop_prog *p, const struct samples *want, struct sa
 		done = rule_tile(&r, anchor);
 	if (!done && anchor && result && reduces_rows(p, anchor))
 		done = rule_rows(&r, result);
+	if (!done && anchor && result && count_reductions(p) > 1)
+		done = rule_blocks(&r, result);
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_NONE && stage_whole(p, s))
 			rule_map(&r, s);

@@ -44,6 +44,7 @@ const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part); /
 bool rule_tile(struct rule *r, stage_id anchor);      /* contraction, convolution, window: a register tile */
 bool rule_transformed(struct rule *r);                  /* a product between two transforms (Winograd): block by block */
 bool rule_scan(struct rule *r);                         /* step by step: recurrent networks, cumulative sums */
+bool rule_blocks(struct rule *r, stage_id result);    /* several reductions along another axis than the contiguous one */
 bool rule_rows(struct rule *r, stage_id result);      /* reductions along the contiguous axis */
 void rule_map(struct rule *r, stage_id s);            /* elementwise and copies: vectors along the contiguous axis */
 /* Before them: where vectors had better lie along an axis that is not innermost in memory, what moves along it is turned. */
