@@ -168,7 +168,9 @@ $(CHAIN:%=build/renamed/%.c): build/renamed/%.c: Makefile
 	@printf '#define tool tool_%s\n#include "tools/%s/%s.c"\n' $(subst -,_,$*) $* $* > $@
 $(CHAIN:%=build/renamed/%.o): build/renamed/%.o: build/renamed/%.c
 	$(CC) $(ALLCFLAGS) -I. -MMD -MP -c -o $@ $<
-build/tests/fuzz/passes.o build/tests/fuzz/model.o: ALLCFLAGS += -I.
+build/tests/fuzz/passes.o build/tests/fuzz/model.o build/tests/unfit.o: ALLCFLAGS += -I.
+build/tests/unfit: $(CHAINO)
+build/tests/unfit: LDFLAGS += -Wl,--wrap=bug_at
 build/fuzzed/passes build/fuzzed/model: $(CHAINO)
 build/fuzz/passes build/fuzz/model: $(wildcard lib/op/*.c lib/onnx/*.c lib/device/*.c lib/loop/*.c) build/gen/onnx.pb-c.c \
 	$(CHAIN:%=build/renamed/%.c) $(foreach t,$(CHAIN),$(filter-out tools/$(t)/$(t).c,$(wildcard tools/$(t)/*.c)))

@@ -158,7 +158,7 @@ ex_id low_read_bcast(struct lower *L, uint32_t i, int rank, const poly *index)
 	int r = low_rank(L, i);
 
 	for (int k = 0; k < r; k++)
-		at[k] = L->shape[i][k] == 1 ? poly_const(L->p->P, 0) : index[rank - r + k];
+		at[k] = L->shape[i][k] == 1 || k < r - rank ? poly_const(L->p->P, 0) : index[rank - r + k];
 	return low_read(L, i, at);
 }
 

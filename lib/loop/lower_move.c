@@ -237,6 +237,8 @@ static const char *trilu(struct lower *L)
 
 	if (low_has(L, 1) && low_ints(L, 1, &k, 1) != 1)
 		return "the diagonal is not constant";
+	int64_t most = L->shape[0][rank - 1] + L->shape[0][rank - 2];
+	k = k > most ? most : k < -most ? -most : k;
 	stage_id s = begin(L, 0, "trilu", at);
 	poly d = poly_addc(P, poly_sub(P, at[rank - 1], at[rank - 2]), -k); /* 0 on the diagonal */
 	if (!attr_int(L->n, "upper", 1))

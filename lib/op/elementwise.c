@@ -475,6 +475,8 @@ static const char *shape_first_type(struct infer *I)
 	dim *dims;
 	const char *why = rule_broadcast(I, 0, 1, &rank, &dims);
 
+	if (!why && I->n->op == OP_PRelu && rule_rank(I, 0) >= 0)
+		why = rule_into(I, 1, rule_rank(I, 0), I->in[0].dims);
 	if (!why)
 		rule_out(I, 0, I->in[0].dtype, rank, dims);
 	return why;

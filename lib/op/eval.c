@@ -70,7 +70,7 @@ struct tensor *eval_out(struct eval *e, int i, enum dtype t, int rank, const int
 
 	for (int k = 0; k < rank; k++)
 		if (dims[k] < 0)
-			BUG("%s: a negative extent", op_name(e->n->op));
+			die(EX_BADDATA, "%s: a result of extent %lld", op_name(e->n->op), (long long)dims[k]);
 	x = tensor_new(kept ? e->arena : e->tmp, t, rank, dims);
 	if (kept)
 		e->out[i] = x;

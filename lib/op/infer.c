@@ -328,6 +328,18 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 	return NULL;
 }
 
+/* What no tensor can be. */
+static void check_result(struct module *m, node_id id, uint32_t i, const struct type *t)
+{
+	int64_t c;
+
+	if (t->rank > RANK_MAX)
+		graph_die(m, id, "result %u has rank %d, at most %d is supported", i, t->rank, RANK_MAX);
+	for (int k = 0; k < t->rank; k++)
+		if (poly_is_const(m->dims, t->dims[k], &c) && c < 0)
+			graph_die(m, id, "result %u has extent %lld at axis %d", i, (long long)c, k);
+}
+
 static void step(struct state *S, node_id id)
 {
 	struct module *m = S->m;
@@ -361,9 +373,7 @@ static void step(struct state *S, node_id id)
 	if (why)
 		graph_die(m, id, "%s", why);
 	for (uint32_t i = 0; i < n->nout; i++)
-		if (I.out[i].rank > RANK_MAX)
-			graph_die(m, id, "result %u has rank %d, at most %d is supported", i,
-				  I.out[i].rank, RANK_MAX);
+		check_result(m, id, i, &I.out[i]);
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i])
 			merge_type(S, id, "result", n->out[i], &I.out[i]);

@@ -77,7 +77,7 @@ static const char *shape_gemm(struct infer *I)
 					type_str(I->m, &I->in[1], &I->m->arena));
 	}
 	rule_out(I, 0, I->in[0].dtype, 2, d);
-	return NULL;
+	return rule_into(I, 2, 2, d);
 }
 
 /* ---- one product ---- */

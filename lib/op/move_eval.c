@@ -79,9 +79,15 @@ static const char *no_strings(struct eval *e, const struct tensor *x)
 static const char *view_checked(struct eval *e, int rank, const int64_t *dims)
 {
 	int64_t n = 1;
+	bool none = false, many = false;
 
-	for (int i = 0; i < rank; i++)
-		n *= dims[i];
+	for (int i = 0; i < rank; i++) {
+		if (dims[i] < 0)
+			return eval_why(e, "an extent of %lld", (long long)dims[i]);
+		none |= !dims[i];
+		many |= __builtin_mul_overflow(n, dims[i], &n);
+	}
+	n = none ? 0 : many ? INT64_MAX : n;
 	if (n != tensor_count(e->in[0]))
 		return eval_why(e, "%lld elements do not reshape to %lld",
 				(long long)tensor_count(e->in[0]), (long long)n);
@@ -107,8 +113,8 @@ const char *eval_reshape(struct eval *e)
 		}
 		if (v[i] == -1)
 			hole = i;
-		else
-			rest *= dims[i];
+		else if (__builtin_mul_overflow(rest, dims[i], &rest))
+			return "a shape of more elements than can be";
 	}
 	if (hole >= 0)
 		dims[hole] = rest ? tensor_count(x) / rest : 0;
@@ -212,7 +218,7 @@ const char *eval_slice(struct eval *e)
 			return "an axis is outside the rank, or a step is 0";
 		dims[axis] = slice_clip(x->dims[axis], &start, ends[i], step);
 		off += dims[axis] ? start * stride[axis] : 0;
-		stride[axis] *= step;
+		stride[axis] = dims[axis] > 1 ? stride[axis] * step : 0;
 	}
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, dims);
 	copy_strided(tensor_bytes(y), (const char *)x->data + off * (int64_t)dtype_size(x->dtype),
@@ -233,6 +239,9 @@ const char *eval_expand(struct eval *e)
 		return why;
 	if (n < 0 || n > RANK_MAX)
 		return "no shape, or its rank is too large";
+	for (int i = 0; i < n; i++)
+		if (shape[i] < 0)
+			return eval_why(e, "an extent of %lld", (long long)shape[i]);
 	if ((why = bcast_init(&b, 2, (int[]){x->rank, n}, (const int64_t *const[]){x->dims, shape},
 			      e->tmp)))
 		return why;
@@ -262,7 +271,8 @@ const char *eval_tile(struct eval *e)
 	for (int i = 0; i < x->rank; i++) {
 		if (rep[i] < 0)
 			return "a repeat is negative";
-		dims[i] = x->dims[i] * rep[i];
+		if (__builtin_mul_overflow(x->dims[i], rep[i], &dims[i]))
+			return "a result of more elements than can be";
 		d2[2 * i] = rep[i];
 		s2[2 * i] = 0;
 		d2[2 * i + 1] = x->dims[i];

@@ -10,7 +10,11 @@ static const char *shape_batch(struct infer *I)
 	if (attr_int(I->n, "training_mode", 0)) {
 		rule_like(I, 1, 3);
 		rule_like(I, 2, 4);
+		return NULL;
 	}
+	for (uint32_t k = 1; k < I->n->nout; k++)
+		if (I->n->out[k])
+			return rule_why(I, "result %u is made in training mode only", k);
 	return NULL;
 }
 
@@ -34,6 +38,9 @@ static const char *shape_layer(struct infer *I)
 	if (why || rank < 1 || !rule_axis(attr_int(I->n, "axis", -1), rank, &axis))
 		return why;
 	dim *d = rule_dims(I, rank);
+	for (uint32_t k = 1; k < 3; k++)
+		if ((why = rule_into(I, k, rank - axis, I->in[0].dims + axis)))
+			return why;
 	for (int i = 0; i < rank; i++)
 		d[i] = i < axis ? rule_dim(I, 0, i) : rule_const(I, 1);
 	rule_out(I, 1, stash, rank, d);

@@ -5,6 +5,7 @@
 #include "op/rules.h"
 
 enum { NEAREST, LINEAR, CUBIC };
+#define EXTENT_MAX 0x1p40 /* of an axis, and of the result */
 
 /* ---- how much each axis grows ---- */
 
@@ -142,6 +143,12 @@ static double kernel(int mode, double x, double a)
 	return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
+/* No coordinate is farther out: sums of places stay numbers, and what is none (0 times infinity) has a place. */
+static double within_reach(double x)
+{
+	return x >= -0x1p52 ? x <= 0x1p52 ? x : 0x1p52 : -0x1p52;
+}
+
 static void map_axis(const struct axis_map *a, struct arena *arena)
 {
 	struct resize_axis *t = a->to;
@@ -151,14 +158,15 @@ static void map_axis(const struct axis_map *a, struct arena *arena)
 	bool exclude = attr_int(a->n, "exclude_outside", 0);
 	double stretch = antialias ? 1 / a->scale : 1,
 	       cubic = attr_float(a->n, "cubic_coeff_a", -0.75f);
-	int reach = (int)ceil((a->mode == CUBIC ? 2 : 1) * stretch);
+	double wide = ceil((a->mode == CUBIC ? 2 : 1) * stretch);
+	int reach = wide < 1 << 24 ? (int)wide : 1 << 24;
 
 	t->taps = a->mode == NEAREST ? 1 : 2 * reach;
 	t->index = arena_alloc(arena, sizeof *t->index * (size_t)(t->out * t->taps));
 	t->weight = arena_alloc(arena, sizeof *t->weight * (size_t)(t->out * t->taps));
 	t->outside = crop ? arena_alloc(arena, sizeof *t->outside * (size_t)t->out) : NULL;
 	for (int64_t i = 0; i < t->out; i++) {
-		double x = coordinate(a, i), sum = 0;
+		double x = within_reach(coordinate(a, i)), sum = 0;
 		int64_t first =
 			a->mode == NEAREST ? nearest(a->n, x) : (int64_t)floor(x) - reach + 1;
 		if (crop)
@@ -219,9 +227,11 @@ static const char *resize_extents(const struct node *n, int rank, const struct t
 		struct resize_axis *t = m->to;
 		m->scale = has_elements(sizes) ? tensor_get(sizes, i) / (double)t->in
 					       : tensor_get(scales, i);
-		t->out = has_elements(sizes) ? tensor_get_int(sizes, i)
-					     : (int64_t)floor((double)t->in * m->scale);
-		if (t->out < 0 || (t->out > 0 && t->in == 0))
+		double out = has_elements(sizes) ? tensor_get(sizes, i) : floor((double)t->in * m->scale);
+		if (!(out >= 0 && out < EXTENT_MAX) || (out > 0 && t->in == 0))
+			return "an extent cannot be resized like that";
+		t->out = (int64_t)out;
+		if (has_elements(sizes) && t->in == 0 && !stretch)
 			return "an extent cannot be resized like that";
 		common = smaller ? fmin(common, m->scale) : fmax(common, m->scale);
 		if (n->op == OP_Resize && has_elements(roi) && tensor_count(roi) == 2 * count) {
@@ -231,7 +241,10 @@ static const char *resize_extents(const struct node *n, int rank, const struct t
 	}
 	for (int i = 0; i < count && has_elements(sizes) && !stretch; i++) {
 		a[axis[i]].scale = common;
-		a[axis[i]].to->out = (int64_t)floor((double)a[axis[i]].to->in * common + 0.5);
+		double out = floor((double)a[axis[i]].to->in * common + 0.5);
+		if (!(out >= 0 && out < EXTENT_MAX))
+			return "an extent cannot be resized like that";
+		a[axis[i]].to->out = (int64_t)out;
 	}
 	return NULL;
 }
@@ -253,6 +266,11 @@ const char *resize_map(const struct node *n, int rank, const int64_t *dims, cons
 	}
 	if ((why = resize_extents(n, rank, roi, scales, sizes, a)))
 		return why;
+	double all = 1;
+	for (int k = 0; k < rank; k++)
+		all *= (double)to[k].out;
+	if (all >= EXTENT_MAX)
+		return "a result larger than any memory";
 	for (int k = 0; k < rank; k++)
 		if (to[k].out != to[k].in || a[k].scale != 1 || a[k].roi_begin != 0 ||
 		    a[k].roi_end != 1)

@@ -137,6 +137,19 @@ const char *rule_broadcast(struct infer *I, uint32_t first, uint32_t last, int *
 	return NULL;
 }
 
+const char *rule_into(struct infer *I, uint32_t i, int rank, const dim *dims)
+{
+	int r = rule_rank(I, i);
+	int64_t c, d;
+
+	if (r > rank)
+		return rule_why(I, "operand %u has rank %d, broadcasts into rank %d at most", i, r, rank);
+	for (int k = 0; k < r; k++)
+		if (poly_is_const(rule_polys(I), rule_dim(I, i, k), &c) && c != 1 && poly_is_const(rule_polys(I), dims[rank - r + k], &d) && c != d)
+			return rule_why(I, "operand %u has extent %lld at axis %d, broadcasts into %lld", i, (long long)c, k, (long long)d);
+	return NULL;
+}
+
 int rule_ints(struct infer *I, uint32_t i, const int64_t **v)
 {
 	const struct known *k;

@@ -63,6 +63,8 @@ void rule_like(struct infer *I, uint32_t i, uint32_t j);
 bool rule_axis(int64_t axis, int rank, int *out);
 /* Multidirectional broadcasting of operands first..last. An unknown rank gives an unknown rank. */
 const char *rule_broadcast(struct infer *I, uint32_t first, uint32_t last, int *rank, dim **dims);
+/* Operand i broadcasts into these dims, which stay as they are. */
+const char *rule_into(struct infer *I, uint32_t i, int rank, const dim *dims);
 dim rule_broadcast_dim(struct polys *P, dim a, dim b, bool *clash);
 /* Operand i wholly known as constants: their number, with them in *v (arena); else -1. */
 int rule_ints(struct infer *I, uint32_t i, const int64_t **v);

@@ -1,0 +1,2 @@
+# Every operator with everything that does not fit it.
+"$top/build/tests/unfit" 1
