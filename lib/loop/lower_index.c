@@ -199,6 +199,7 @@ static struct tensor *with_data(struct lower *L, uint32_t i)
 
 static const char *resize(struct lower *L)
 {
+	enum { TABLE_MAX = 1 << 22 };
 	struct resize_axis a[LOOP_RANK_MAX];
 	int rank = low_rank(L, 0), axis[LOOP_RANK_MAX], n;
 	bool old = L->n->op == OP_Upsample, outside = false, sums = false;
@@ -208,6 +209,9 @@ static const char *resize(struct lower *L)
 	for (uint32_t i = 1; i < L->n->nin; i++)
 		if (low_has(L, i) && !low_const(L, i))
 			return "sizes, scales or region that are not constant";
+	for (int k = 0; k < rank; k++)
+		if (L->shape[0][k] > TABLE_MAX || L->out_shape[0][k] > TABLE_MAX)
+			return "an axis too long for tables of places";
 	const char *why = resize_map(L->n, rank, L->shape[0], old ? NULL : with_data(L, 1), with_data(L, scales), old ? NULL : with_data(L, sizes),
 				     &L->p->arena, a);
 	if (why)
