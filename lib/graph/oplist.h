@@ -58,7 +58,7 @@ enum { CANONICAL_OPSET = 28 };
 	X(DFT, 1, 3, 1, 1, PURE, "inverse:i onesided:i") \
 	X(DeformConv, 3, 5, 1, 1, PURE, "dilations:I group:i kernel_shape:I offset_group:i pads:I strides:I") \
 	X(DepthToSpace, 1, 1, 1, 1, PURE | MOVE, "!blocksize:i mode:s") \
-	X(DequantizeLinear, 2, 3, 1, 1, PURE | ELEMENTWISE, "axis:i block_size:i output_dtype:i") \
+	X(DequantizeLinear, 2, 3, 1, 1, PURE | ELEMENTWISE | UNPACK, "axis:i block_size:i output_dtype:i") \
 	X(Det, 1, 1, 1, 1, PURE, "") \
 	X(Div, 2, 2, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Dropout, 1, 3, 1, 2, RANDOM, "seed:i") \

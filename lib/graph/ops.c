@@ -14,6 +14,7 @@ enum {
 	CONTROL = OP_CONTROL,
 	CALL = OP_CALL,
 	DEPRECATED = OP_DEPRECATED,
+	UNPACK = OP_UNPACK,
 };
 
 static const struct op_info ops[OP_COUNT] = {

@@ -25,6 +25,7 @@ enum op_traits {
 	OP_CONTROL = 128,    /* chooses or repeats bodies */
 	OP_CALL = 256,       /* applies its graph once */
 	OP_DEPRECATED = 512,
+	OP_UNPACK = 1024,    /* its first operand is the same in fewer bytes: of constants it stays */
 };
 
 struct op_info {

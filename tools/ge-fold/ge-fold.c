@@ -119,6 +119,8 @@ static const char *compute(struct fold *f, node_id id)
 		return op_info(n->op)->traits & OP_RANDOM ? "random" : "applies a body";
 	if (!row || !row->eval)
 		return "no evaluator";
+	if (op_is(n->op, OP_UNPACK))
+		return "its operand is the smaller form";
 	struct tensor **in = ARENA_ARRAY(&f->m->arena, struct tensor *, n->nin + n->nout),
 		      **out = in + n->nin;
 	for (uint32_t i = 0; i < n->nin; i++) {
