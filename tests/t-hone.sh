@@ -68,12 +68,12 @@ ok "$(cat left)" "" "no temporary is left"
 
 # simplify
 ok "$(rc hone simplify "$model" small.onnx) $(wc -c <err)" "0 0" "simplify"
-ok "$(awk '$1 == "all" { print $2, $3, $4 } /^the same numbers/' out | tr '\n' ' ')" "18 10 -8 the same numbers on 3 random inputs (with --set batch=1) " "simplify: table and check"
+ok "$(awk '$1 == "all" { print $2, $3, $4 } /^the same numbers/' out | tr '\n' ' ')" "18 10 -8 the same numbers on 3 random inputs (with --set batch=2) " "simplify: table and check"
 ok "$(rc run-cmp --runs 3 --set batch=7 small.onnx "$model")" 0 "simplify: the numbers, with another size"
 ok "$(ls -l small.onnx | cut -c1-10)" "$(touch plain && ls -l plain | cut -c1-10)" "simplify: mode of the output"
 ok "$(rc hone simplify -q --opset=17 small.onnx again.onnx) $(ge-stat again.onnx | grep -c '^all  *10')" "0 1" "simplify: its own output"
 ok "$(rc hone simplify --check-set batch=3 "$model" three.onnx) $(tail -1 out) $(cmp small.onnx three.onnx && echo same)" \
-	"0 the same numbers on 3 random inputs (with --set=batch=3) same" "simplify: sizes for the check only"
+	"0 the same numbers on 3 random inputs (with --check-set=batch=3) same" "simplify: sizes for the check only"
 cat >blanks.txt <<'END'
 hone-text 1
 module ir=8 opset=28
@@ -87,7 +87,7 @@ graph main {
 END
 ge-load blanks.txt | ge-export -o blanks.onnx
 ok "$(rc hone simplify --range "the 'ids'=0:1" blanks.onnx calm.onnx) $(tail -1 out)" \
-	"0 the same numbers on 3 random inputs (with --set 'the batch'=1)" "simplify: blanks and quotes in names of inputs and symbols"
+	"0 the same numbers on 3 random inputs (with --set 'the batch'=2)" "simplify: blanks and quotes in names of inputs and symbols"
 ok "$(rc hone simplify --range "the 'ids'=5:6" blanks.onnx never.onnx) $(ls never.onnx 2>/dev/null)" "65 " "simplify: its range is heard"
 # Names are never read by a shell, nor what a tool says of them.
 for name in '$(touch${IFS}pwned)' ';touch pwned;`touch pwned`' "' \$(touch pwned) '" '"; touch pwned; "'; do

@@ -62,6 +62,7 @@ static noreturn void end(enum exit_code code)
 	if (msg_trap) {
 		struct msg_trap *t = msg_trap;
 		msg_trap = NULL;
+		t->code = code;
 		longjmp(t->at, 1);
 	}
 	if (!dying)

@@ -42,6 +42,7 @@ void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));  /* not w
  * setjmp(t.at), and NULL when done. */
 struct msg_trap {
 	jmp_buf at;
+	enum exit_code code;
 	char why[400];
 };
 extern __thread struct msg_trap *msg_trap;

@@ -162,6 +162,30 @@ static int64_t indexed_extent(struct module *m, const struct uses *u, val_id v, 
 	return best;
 }
 
+/* The numbers that integer v is compared with, through operators that hand its elements on: one hot by hand, or a choice of
+ * a branch. false: it is compared with none that is constant. */
+static bool compared_range(struct module *m, const struct uses *u, val_id v, int depth, double *lo, double *hi)
+{
+	bool any = false;
+
+	for (uint32_t i = u->start[v]; depth < 16 && i < u->start[v + 1]; i++) {
+		const struct node *n = node(m, u->user[i]);
+		struct tensor *t = n->op == OP_Equal ? node_const(m, n, n->in[0] == v) : NULL;
+		if (n->nout == 1 && n->in[0] == v && (n->op == OP_Cast || n->op == OP_Identity || op_is(n->op, OP_MOVE)))
+			any |= compared_range(m, u, n->out[0], depth + 1, lo, hi);
+		if (!t || !(dtype_is_int(t->dtype) || dtype_is_float(t->dtype)))
+			continue;
+		tensor_data(m, t);
+		for (int64_t k = 0; k < tensor_count(t); k++) {
+			double c = tensor_get(t, k);
+			*lo = !any || c < *lo ? c : *lo;
+			*hi = !any || c > *hi ? c : *hi;
+			any = true;
+		}
+	}
+	return any;
+}
+
 static void default_range(struct module *m, const struct uses *u, val_id v, double *lo, double *hi)
 {
 	enum dtype t = val(m, v)->type.dtype;
@@ -171,6 +195,8 @@ static void default_range(struct module *m, const struct uses *u, val_id v, doub
 	*hi = dtype_is_float(t) || dtype_is_float8(t) ? 0 : 1; /* floats: normal; integers that index nothing: as masks */
 	if (extent)
 		*hi = (double)(extent - 1);
+	else if ((t == DT_I64 || t == DT_I32) && compared_range(m, u, v, 0, lo, hi))
+		;
 	else if (t == DT_U8)
 		*hi = 255;
 	else if (t == DT_I8)
@@ -199,6 +225,26 @@ static void given_range(struct module *m, const char *arg, double *lo, double *h
 
 /* ---- all of it ---- */
 
+/* Words of a few letters: some are equal, some are not. */
+static struct tensor *random_words(struct rng *r, int rank, const int64_t *dims, struct arena *a)
+{
+	enum { LETTERS = 4, LENGTH = 3, MOST = 4 + LENGTH };
+	struct tensor *t = ARENA_NEW(a, struct tensor);
+	*t = (struct tensor){.dtype = DT_STR, .rank = rank, .dims = arena_copy(a, dims, (size_t)rank * sizeof *dims)};
+	int64_t n = tensor_count(t);
+	unsigned char *p = ARENA_ARRAY(a, unsigned char, n * MOST + 1);
+	t->data = p;
+	for (int64_t i = 0; i < n; i++) {
+		uint32_t length = (uint32_t)(rng_u64(r) % (LENGTH + 1));
+		memcpy(p, &length, sizeof length);
+		p += sizeof length;
+		for (uint32_t k = 0; k < length; k++)
+			*p++ = (unsigned char)('a' + rng_u64(r) % LETTERS);
+	}
+	t->nbytes = (size_t)(p - (const unsigned char *)t->data);
+	return t;
+}
+
 static struct tensor *make_random(struct module *m, const struct input_spec *s, int i,
 				  const struct uses *u, const struct sizes *z, struct arena *a)
 {
@@ -209,7 +255,7 @@ static struct tensor *make_random(struct module *m, const struct input_spec *s, 
 	struct rng r = {(s->seed + 1) * 0x9e3779b97f4a7c15u ^
 			((uint64_t)i + 1) * 0xd1342543de82ef95u};
 
-	if (t->other || !dtype_size(t->dtype) ||
+	if (t->other || (!dtype_size(t->dtype) && t->dtype != DT_STR) ||
 	    t->dtype == DT_C64 || t->dtype == DT_C128)
 		die(EX_NOTAVAIL, "input %s is %s: no random contents of that type; give it with -i",
 		    sym_str(val(m, v)->name), type_str(m, t, a));
@@ -226,6 +272,8 @@ static struct tensor *make_random(struct module *m, const struct input_spec *s, 
 			    sym_str(val(m, v)->name), (long long)dims[k], k);
 	}
 	default_range(m, u, v, &lo, &hi);
+	if (s->integer && (t->dtype == DT_I64 || t->dtype == DT_I32) && lo == 0 && hi == 1)
+		lo = hi = (double)*s->integer;
 	for (size_t k = 0; k < s->ranges.n; k++) {
 		double l, h;
 		int at;
@@ -233,6 +281,8 @@ static struct tensor *make_random(struct module *m, const struct input_spec *s, 
 		if (at == i)
 			lo = l, hi = h;
 	}
+	if (t->dtype == DT_STR)
+		return random_words(&r, t->rank, dims, a);
 	struct tensor *x = tensor_new(a, t->dtype, t->rank, dims);
 	tensor_random(x, &r, lo, hi);
 	return x;

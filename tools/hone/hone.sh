@@ -56,7 +56,11 @@ help() {
 
 	hone simplify:
 	  --range INPUT=LO:HI          range of a random input of the check
-	  --check-set NAME=SIZE,...    sizes for the check only; without, 1
+	  --check-set WHAT             for the check only: a size (NAME=2), the shape of an input
+	                               (INPUT:1x3) or its value (INPUT=2,2); without, some that work
+	  --check COMMAND              COMMAND NEW OLD says if they are the same (0)
+	  --no-check                   do not check
+	  --no-grow                    the file does not become larger
 	  --opset N                    write this opset
 	  --external FILE              write weights into FILE beside OUT.onnx (needed above 2 GB)
 	END
@@ -145,7 +149,7 @@ shape() { # OPTION...
 # A branch that takes its If's place shows the rules what was hidden in it, and its captured constants to ge-fold.
 simplify_passes() {
 	while :; do
-		stage fold ge-fold
+		stage fold ge-fold $fold
 		stage simplify ge-simplify $leave
 		before=$last
 		stage deadedge ge-deadedge
@@ -314,28 +318,76 @@ $(build_report)"
 
 # ---- hone simplify ----
 
-# Three random inputs through both. Sizes still free are 1 in the check, unless --check-set says otherwise.
+# Does it compute the same? By a command of the user's, else on three random inputs; $checked says how it was found.
 check() { # NEW OLD OPTION...
+	checked='it was not checked'
+	[ -z "$no_check" ] || return
+	if [ -n "$check_by" ]; then
+		sh -c "$check_by"' "$@"' sh "$1" "$2" >"$work/compared" 2>&1
+		code=$?
+		checked="the same by $check_by"
+	else
+		check_numbers "$@"
+	fi
+	[ $code != 0 ] || return
+	cat "$work/compared" >&2
+	die 1 "$model: the simplified model does not compute the same; nothing is written"
+}
+
+check_numbers() { # NEW OLD OPTION...
 	new=$1 old=$2 given=''
 	shift 2
 	for word; do
 		shift
 		case $word in
 		--set=* | --shape=* | --const=* | --range=*) ;;
-		--check-set=*) word=--set=${word#*=} given="$given $word" ;;
+		--check-set=*) given="$given $word" word=--give=${word#*=} ;;
 		*) continue ;;
 		esac
 		set -- "$@" "$word"
 	done
-	run-cmp --runs=3 --free=1 "$@" -- "$new" "$old" >"$work/compared" 2>"$work/messages"
+	run-cmp --runs=3 --rewritten "$@" -- "$new" "$old" >"$work/compared" 2>"$work/messages"
 	code=$?
-	given=$given$(sed -n 's/^run-cmp: sizes that were not given are//p' "$work/messages" | head -1)
-	sed -i '/^run-cmp: sizes that were not given are /d' "$work/messages"
-	[ $code -le 1 ] || [ -z "$given" ] || sed -i '$s/$/; --check-set gives the check other sizes/' "$work/messages"
+	given=$given$(sed -n 's/^run-cmp: sizes that were not given are//p; s/^run-cmp: integers are / integers /p' "$work/messages" | tr -d '\n')
+	left=$(sed -n 's/^run-cmp: left out: //p' "$work/messages")
+	sed -i '/^run-cmp: sizes that were not given are /d; /^run-cmp: integers are /d; /^run-cmp: left out: /d' "$work/messages"
+	checked="the same numbers on 3 random inputs${given:+ (with$given)}${left:+, without $left}"
+	if [ $code = 69 ]; then # written all the same: this program is not all there is to run a model
+		checked='it was not checked'
+		printf 'hone: %s: not checked: %s; --check-set gives sizes and values, --check another program\n' "$model" \
+			"$(sed -n '$s/^run-cmp: //p' "$work/messages")" >&2
+		code=0
+	fi
 	[ $code -le 1 ] || failed $code
-	[ $code = 0 ] && return
-	cat "$work/compared" >&2
-	die 1 "$model: the simplified model does not compute the same; nothing is written"
+}
+
+# The model, written to $made; with --external its weights beside it.
+write_model() {
+	progress export
+	ge-export ${opset:+"$opset"} ${external:+--external="$external"} -o "$made" -- "$last" 2>"$work/messages" || failed $?
+	tell_messages
+}
+
+file_bytes() { # FILE...
+	cat "$@" 2>/dev/null | wc -c
+}
+
+# Of the model as it came, with the files beside it that its weights are in.
+model_bytes() {
+	grep -rhax '/.*' "$work/blobs" 2>/dev/null | sort -u | while IFS= read -r file; do
+		[ ! -f "$file" ] || [ "$file" = "$(readlink -f "$model")" ] || wc -c <"$file"
+	done | awk -v n="$(file_bytes "$model")" '{ n += $1 } END { print n }'
+}
+
+# With --no-grow what folding adds is taken back, and what is larger even so is not written.
+undo_growth() {
+	[ -n "$no_grow" ] && [ "$(file_bytes "$made" ${external:+"$work/made/$external"})" -gt "$before_bytes" ] || return 0
+	last=$shaped fold=--limit=0
+	simplify_passes
+	write_model
+	after=$(file_bytes "$made" ${external:+"$work/made/$external"})
+	[ "$after" -le "$before_bytes" ] ||
+		die 1 "$model: simplified it has $after bytes, and had $before_bytes; with --no-grow nothing is written"
 }
 
 simplify() { # OPTION...
@@ -344,22 +396,22 @@ simplify() { # OPTION...
 	export HONE_BLOBS
 	stage import ge-import $const_inputs
 	shape "$@"
+	shaped=$last before_bytes=$(model_bytes)
 	simplify_passes
 	mkdir "$work/made"
 	made=$work/made/$(basename "$stem")
-	progress export
 	if [ -n "$external" ]; then
 		[ "$external" != "$(basename "$stem")" ] || die 64 "--external $external: is the name of the model itself"
 		grep -rqxF -- "$(readlink -f "$(dirname "$stem")")/$external" "$work/blobs" 2>/dev/null &&
 			die 64 "--external $external: $model has its own weights in it; take another name"
-		ge-export ${opset:+"$opset"} --external="$external" -o "$made" -- "$last" 2>"$work/messages" || failed $?
-	else
-		ge-export ${opset:+"$opset"} -o "$made" -- "$last" 2>"$work/messages" || failed $?
 	fi
+	write_model
+	undo_growth
 	[ -z "$external" ] || check_place "$(dirname "$stem")/$external"
 	progress check
 	check "$made" "$model" "$@"
 	progress ""
+	after_bytes=$(file_bytes "$made" ${external:+"$work/made/$external"})
 	[ -z "$external" ] || publish "$work/made/$external" "$(dirname "$stem")/$external"
 	publish "$made" "$stem"
 	[ -n "$quiet" ] || print "$(simplify_report)"
@@ -380,7 +432,12 @@ publish() { # FILE TARGET
 
 simplify_report() {
 	ge-stat "$model" "$stem" | grep -v '^the graphs differ$'
-	printf '\nthe same numbers on 3 random inputs%s\n' "${given:+ (with$given)}"
+	awk -v a="$before_bytes" -v b="$after_bytes" 'BEGIN {
+		printf "%-28s %12d %12d", "bytes of the file", a, b
+		if (a > 0 && a != b) printf " %+7.1f%%", 100 * (b - a) / a
+		print ""
+	}'
+	printf '\n%s\n' "$checked"
 }
 
 # ---- the command line ----
@@ -423,7 +480,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given=''
+model='' stem='' files='' leave='' fold='' no_check='' check_by='' no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -432,7 +489,7 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --opset | --external | --seconds | \
+	-o | -j | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --check | --opset | --external | --seconds | \
 	--trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --rotation)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
@@ -466,6 +523,9 @@ while [ "$left" -gt 0 ]; do
 			;;
 		tune--json) json=--json ;;
 		simplify--range | simplify--check-set) set -- "$@" "$option=$value" ;;
+		simplify--check) check_by=$value ;;
+		simplify--no-check) no_check=1 ;;
+		simplify--no-grow) no_grow=1 ;;
 		simplify--opset) opset=--opset=$value ;;
 		simplify--external) external=$value ;;
 		*) die 64 "$verb $option: no such option; hone help" ;;

@@ -84,12 +84,44 @@ static bool graph_is(const char *path)
 	return true;
 }
 
+static bool has_input(struct module *m, const char *name, size_t n)
+{
+	const struct graph *g = graph(m, m->main);
+	for (size_t i = 0; i < g->in.n; i++)
+		if (sym_len(val(m, g->in.a[i])->name) == n && !memcmp(sym_str(val(m, g->in.a[i])->name), name, n))
+			return true;
+	return false;
+}
+
+/* INPUT:1x3 is a shape, INPUT=2,2 a value, NAME=2 a size. */
+static void give(struct module *m, struct source_const *c)
+{
+	const char *colon = strrchr(c->arg, ':'), *eq = strchr(c->arg, '=');
+	if (colon && has_input(m, c->arg, (size_t)(colon - c->arg)))
+		bind_shapes(m, c->arg);
+	else if (eq && has_input(m, c->arg, (size_t)(eq - c->arg)))
+		c->used |= bind_consts(m, c->arg);
+	else if (!source_sizes.open) /* of the second model the shapes are known */
+		bind_sets(m, c->arg);
+}
+
+static void take_shapes(struct module *m)
+{
+	for (int i = 0; i < source_sizes.nopen; i++) {
+		const struct named_tensor *x = &source_sizes.open[i];
+		if (has_input(m, x->name, strlen(x->name)))
+			bind_shape(m, x->name, x->t->rank, x->t->dims);
+	}
+}
+
 static void graph_open(struct source *s)
 {
 	struct module *m = s->m = module_read_any(s->path);
 
 	for (size_t i = 0; i < source_sizes.sets.n; i++)
 		bind_sets(m, source_sizes.sets.a[i]);
+	for (size_t i = 0; i < source_sizes.given.n; i++)
+		give(m, &source_sizes.given.a[i]);
 	for (size_t i = 0; i < source_sizes.shapes.n; i++)
 		bind_shapes(m, source_sizes.shapes.a[i]);
 	for (size_t i = 0; i < source_sizes.consts.n; i++)
@@ -97,6 +129,8 @@ static void graph_open(struct source *s)
 	const char *options = source_sizes.rest < 0 ? NULL : bind_rest(m, source_sizes.rest);
 	if (options)
 		source_sizes.rest_options = options;
+	if (source_sizes.open)
+		take_shapes(m);
 	infer_module(m, NULL);
 }
 

@@ -34,6 +34,9 @@ struct source_sizes {
 	VEC(struct source_const) consts;
 	int64_t rest; /* what all others are; -1: they stay open */
 	const char *rest_options; /* which that were, of the last graph that had any */
+	VEC(struct source_const) given; /* --give: sizes, shapes or values */
+	const struct named_tensor *open; /* inputs whose shapes the graph's inputs of that name take; NULL: none */
+	int nopen;
 };
 extern struct source_sizes source_sizes;
 
