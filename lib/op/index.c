@@ -141,7 +141,7 @@ static const char *shape_compress(struct infer *I)
 /* Index element i, counted from the end if negative. False: outside. */
 static bool index_at(const struct tensor *t, int64_t i, int64_t extent, int64_t *at)
 {
-	*at = tensor_get_int(t, i);
+	*at = t->dtype == DT_I64 ? ((const int64_t *)t->data)[i] : tensor_get_int(t, i);
 	if (*at < 0)
 		*at += extent;
 	return *at >= 0 && *at < extent;
@@ -319,12 +319,12 @@ static const char *eval_scatter_elements(struct eval *e)
 		if (k != axis && ix->dims[k] > x->dims[k])
 			return eval_why(e, "axis %d of the indices does not fit the data", k);
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
+	const char *how = attr_str(e->n, "reduction", "none");
 	memcpy(tensor_bytes(y), x->data, x->nbytes);
 	for (int64_t i = 0, n = tensor_count(ix); i < n; i++) {
 		if (!index_at(ix, i, x->dims[axis], &at))
 			return outside(e, ix, i, x->dims[axis]);
-		scatter_one(y, replaced_offset(x, ix, i, axis, at), u, i,
-			    attr_str(e->n, "reduction", "none"));
+		scatter_one(y, replaced_offset(x, ix, i, axis, at), u, i, how);
 	}
 	return NULL;
 }
@@ -332,8 +332,9 @@ static const char *eval_scatter_elements(struct eval *e)
 static const char *eval_scatter_nd(struct eval *e)
 {
 	const struct tensor *x = e->in[0], *ix = e->in[1], *u = e->in[2];
+	const char *how = attr_str(e->n, "reduction", "none"), *why;
 	int64_t tuples = 1, run = 1, off;
-	const char *why;
+	size_t size = dtype_size(x->dtype);
 
 	if (!dtype_fixed(x->dtype) || ix->rank < 1 || ix->dims[ix->rank - 1] > x->rank)
 		return "indices do not fit the data";
@@ -348,9 +349,11 @@ static const char *eval_scatter_nd(struct eval *e)
 	for (int64_t i = 0; i < tuples; i++) {
 		if ((why = tuple_offset(e, x, ix, i, 0, &off)))
 			return why;
-		for (int64_t k = 0; k < run; k++)
-			scatter_one(y, off + k, u, i * run + k,
-				    attr_str(e->n, "reduction", "none"));
+		if (*how == 'n')
+			memcpy(tensor_bytes(y) + (size_t)off * size,
+			       (const char *)u->data + (size_t)(i * run) * size, (size_t)run * size);
+		for (int64_t k = 0; k < run && *how != 'n'; k++)
+			scatter_one(y, off + k, u, i * run + k, how);
 	}
 	return NULL;
 }
@@ -383,24 +386,96 @@ static const char *eval_onehot(struct eval *e)
 	return NULL;
 }
 
+/* Elements as numbers that are larger the further in front they belong; of equal ones the first is in front. */
 struct ranked {
-	int64_t rank, at;
+	int64_t key, at;
 };
-static int largest_first(const void *a, const void *b)
+
+static inline bool behind(const struct ranked *x, const struct ranked *y)
 {
-	const struct ranked *x = a, *y = b;
-	return x->rank > y->rank ? -1 : x->rank < y->rank ? 1 : x->at < y->at ? -1 : 1;
+	return x->key != y->key ? x->key < y->key : x->at > y->at;
 }
-static int smallest_first(const void *a, const void *b)
+
+/* h[0..n) is a heap but for its element i: the one furthest behind is h[0]. */
+static void sift(struct ranked *h, int64_t n, int64_t i)
 {
-	const struct ranked *x = a, *y = b;
-	return x->rank < y->rank ? -1 : x->rank > y->rank ? 1 : x->at < y->at ? -1 : 1;
+	struct ranked x = h[i];
+
+	for (int64_t k; (k = 2 * i + 1) < n; i = k) {
+		k += k + 1 < n && behind(&h[k + 1], &h[k]);
+		if (!behind(&h[k], &x))
+			break;
+		h[i] = h[k];
+	}
+	h[i] = x;
+}
+
+/* Ranks of n elements, larger for what belongs further in front. */
+static void load_ranks(const struct tensor *x, int64_t off, int64_t stride, int64_t n, bool largest, int64_t *key)
+{
+	element_ranks(x, off, stride, n, key);
+	for (int64_t j = 0; j < n && !largest; j++)
+		key[j] = ~key[j];
+}
+
+/* The first of elements j to end - 1 that may belong before element `last`, which most do not. */
+static int64_t next_candidate(const float *p, int64_t stride, int64_t j, int64_t end, int64_t last, bool largest)
+{
+	float bound = p[last * stride];
+
+	if (largest)
+		while (j < end && p[j * stride] <= bound)
+			j++;
+	else
+		while (j < end && p[j * stride] >= bound)
+			j++;
+	return j;
+}
+
+/* The k in front of n elements, in order. */
+static void select_ranked(const struct tensor *x, int64_t off, int64_t stride, int64_t n, int64_t k, bool largest, struct ranked *h)
+{
+	enum { SOME = 64 };
+	int64_t key[SOME];
+
+	for (int64_t j = 0; j < k; j += SOME) {
+		int64_t m = k - j < SOME ? k - j : SOME;
+		load_ranks(x, off + j * stride, stride, m, largest, key);
+		for (int64_t i = 0; i < m; i++)
+			h[j + i] = (struct ranked){key[i], j + i};
+	}
+	for (int64_t j = k / 2; j-- > 0;)
+		sift(h, k, j);
+	for (int64_t j = k; j < n && k;) {
+		bool quick = x->dtype == DT_F32;
+		if (quick && (j = next_candidate((const float *)x->data + off, stride, j, n, h[0].at, largest)) == n)
+			break;
+		int64_t m = quick ? 1 : n - j < SOME ? n - j : SOME;
+		if (quick)
+			key[0] = float_rank(((const float *)x->data)[off + j * stride]) ^ (largest ? 0 : -1);
+		else
+			load_ranks(x, off + j * stride, stride, m, largest, key);
+		for (int64_t i = 0; i < m; i++)
+			if (key[i] > h[0].key) {
+				h[0] = (struct ranked){key[i], j + i};
+				sift(h, k, 0);
+			}
+		j += m;
+	}
+	for (int64_t j = k; j-- > 1;) { /* the last one to the end, again and again */
+		struct ranked last = h[0];
+		h[0] = h[j];
+		h[j] = last;
+		sift(h, j, 0);
+	}
 }
 
 static const char *eval_topk(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
 	int64_t k = (int64_t)eval_scalar(e, 1, 0), dims[RANK_MAX];
+	bool largest = attr_int(e->n, "largest", 1) != 0;
+	size_t size = dtype_size(x->dtype);
 	int axis;
 
 	if (!rule_axis(attr_int(e->n, "axis", -1), x->rank, &axis) || k < 0 || k > x->dims[axis])
@@ -410,20 +485,15 @@ static const char *eval_topk(struct eval *e)
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, dims),
 		      *yi = eval_out(e, 1, DT_I64, x->rank, dims);
 	struct axes3 s = split_at(x, axis);
-	struct ranked *r = eval_scratch(e, sizeof *r * (size_t)s.n);
+	struct ranked *r = eval_scratch(e, sizeof *r * (size_t)(k + 1));
 	for (int64_t o = 0; o < s.outer; o++)
 		for (int64_t i = 0; i < s.inner; i++) {
-			for (int64_t j = 0; j < s.n; j++)
-				r[j] = (struct ranked){element_rank(x, (o * s.n + j) * s.inner + i),
-						       j};
-			qsort(r, (size_t)s.n, sizeof *r,
-			      attr_int(e->n, "largest", 1) ? largest_first : smallest_first);
+			select_ranked(x, o * s.n * s.inner + i, s.inner, s.n, k, largest, r);
 			for (int64_t j = 0; j < k; j++) {
 				int64_t to = (o * k + j) * s.inner + i,
 					from = (o * s.n + r[j].at) * s.inner + i;
-				memcpy(tensor_bytes(y) + (size_t)to * dtype_size(x->dtype),
-				       (const char *)x->data + (size_t)from * dtype_size(x->dtype),
-				       dtype_size(x->dtype));
+				memcpy(tensor_bytes(y) + (size_t)to * size,
+				       (const char *)x->data + (size_t)from * size, size);
 				((int64_t *)yi->data)[to] = r[j].at;
 			}
 		}

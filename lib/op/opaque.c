@@ -74,12 +74,20 @@ static void copy_layout(struct module *m, const struct type *t, char *to, const 
 
 /* ---- steps ---- */
 
+/* Row-major ones are read where they are: evaluators write what they make only. */
 static struct tensor *operand(struct module *m, val_id v, const void *data, struct arena *a)
 {
 	const struct type *t = &val(m, v)->type;
 	int64_t dims[RANK_MAX];
+	int axis[RANK_MAX];
 
 	type_dims(m, t, dims);
+	if (!memory_order(t, axis) && (uintptr_t)data % dtype_size(t->dtype) == 0) {
+		struct tensor *x = ARENA_NEW(a, struct tensor);
+		*x = (struct tensor){.dtype = t->dtype, .rank = t->rank, .dims = arena_copy(a, dims, sizeof *dims * (size_t)t->rank),
+				     .nbytes = (size_t)type_count(m, t) * dtype_size(t->dtype), .data = data};
+		return x;
+	}
 	struct tensor *x = tensor_new(a, t->dtype, t->rank, dims);
 	copy_layout(m, t, (char *)x->data, data, false);
 	return x;

@@ -220,16 +220,30 @@ int64_t tensor_get_int(const struct tensor *t, int64_t i)
 	return v;
 }
 
+void element_ranks(const struct tensor *t, int64_t off, int64_t stride, int64_t n, int64_t *rank)
+{
+	double d[BLOCK];
+
+	for (int64_t i = 0; i < n; i += BLOCK) {
+		int m = n - i < BLOCK ? (int)(n - i) : BLOCK;
+		if (dtype_is_int(t->dtype) || t->dtype == DT_BOOL) {
+			load_i(t, off + i * stride, stride, m, rank + i);
+			for (int j = 0; j < m && t->dtype == DT_U64; j++)
+				rank[i + j] ^= INT64_MIN;
+		} else {
+			load_d(t, off + i * stride, stride, m, d);
+			for (int j = 0; j < m; j++)
+				rank[i + j] = float_rank(d[j]);
+		}
+	}
+}
+
 int64_t element_rank(const struct tensor *t, int64_t i)
 {
-	double d;
-	int64_t bits;
+	int64_t rank;
 
-	if (dtype_is_int(t->dtype) || t->dtype == DT_BOOL)
-		return tensor_get_int(t, i) ^ (t->dtype == DT_U64 ? INT64_MIN : 0);
-	d = tensor_get(t, i) + 0.0;
-	memcpy(&bits, &d, sizeof bits);
-	return d != d ? INT64_MAX : bits < 0 ? INT64_MIN - bits : bits;
+	element_ranks(t, i, 1, 1, &rank);
+	return rank;
 }
 
 int element_compare(const struct tensor *t, int64_t i, int64_t k)
