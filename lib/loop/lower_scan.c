@@ -168,14 +168,26 @@ static ex_id earlier(struct rnn *q, stage_id of, uint32_t init, stage_id s, poly
 	return after_first(L, step, e, first);
 }
 
+/* Element k of row (first + g) of R. Rows that are some of a constant's are one of their own: it can lie as its product likes. */
+static ex_id recurrent_weight(struct rnn *q, stage_id s, int64_t first, poly k)
+{
+	struct lower *L = q->L;
+	int64_t n = lstage(L->p, s)->axis[2].extent;
+	poly d = poly_const(L->p->P, q->d);
+
+	if (n == q->gates * q->H || !low_const(L, 2))
+		return low_read_wide(L, 2, (poly[]){d, poly_addc(L->p->P, stage_axis(L->p, s, 2), first), k});
+	stage_id rows = low_stage(L, "rows", low_dtype(L, 2), 2, (int64_t[]){n, q->H}, "g k");
+	stage_body(L->p, rows, COMB_NONE, low_read(L, 2, (poly[]){d, poly_addc(L->p->P, stage_axis(L->p, rows, 0), first), stage_axis(L->p, rows, 1)}));
+	return low_wide(L, low_of(L, rows, (poly[]){stage_axis(L->p, s, 2), k}));
+}
+
 /* Sums over k of f's element k times row (first + g) of R. */
 static void recurrent_product(struct rnn *q, stage_id s, int64_t first, ex_id (*f)(struct rnn *q, stage_id s, poly k))
 {
 	struct lower *L = q->L;
 	poly k = stage_reduce(L->p, s, "k", q->H);
-	ex_id r = low_read_wide(L, 2, (poly[]){poly_const(L->p->P, q->d), poly_addc(L->p->P, stage_axis(L->p, s, 2), first), k});
-
-	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, f(q, s, k), r));
+	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, f(q, s, k), recurrent_weight(q, s, first, k)));
 }
 
 static ex_id state_before(struct rnn *q, stage_id s, poly j)

@@ -201,7 +201,7 @@ static double once_cost(struct loop_prog *p, const struct tile *q, int sums)
 	return vector_regs(p) > 16 || q->function ? sums + 8 : sums > 8 ? sums + 2 : 3;
 }
 
-/* A row times a matrix of constants: bytes that come from memory count, with what panels are rounded up by; then how well so many
+/* A row times a matrix of constants, once a run: bytes that come from memory count, with what panels are rounded up by; then how well so many
  * streams do. 4 vectors have, of the time of 7, in 16 registers (Zen 3): before a Sigmoid 0.74 to 0.93 (20 to 240 -> 480 to 1152), else
  * 0.65 to 1.06 (240 -> 960; 256 to 2048 -> 768 to 2048); 3 where 4 do not divide have 0.90 to 1.03 of that of 6. In halves, before a
  * Sigmoid, 3 have 0.82 to 0.99 (4 to 48 -> 96 to 1152); else 2 have 0.90 to 1.01 of the time of 7 or 8 (100 to 2048 -> 128 to 4096). */
@@ -211,7 +211,7 @@ static bool row_by_matrix(struct loop_prog *p, const struct tile *q)
 	for (int i = 0; i < q->nread; i++)
 		constants |= lbuf(p, lex(p, q->read[i])->buf)->scope == SCOPE_CONST && read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var);
 	double least = in_halves(p) && q->function ? 1 : in_halves(p) || vector_regs(p) <= 16 ? WINDOW_MAX : INFINITY;
-	return q->t < 0 && constants && reduce_steps(p, q) > least;
+	return q->t < 0 && constants && !lstage(p, q->anchor)->scan && reduce_steps(p, q) > least;
 }
 
 static double row_cost(struct loop_prog *p, const struct tile *q, double panels, int vectors)
