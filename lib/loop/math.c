@@ -45,7 +45,8 @@ static double ev_select(double a, double b, double c) { return a != 0 ? b : c; }
 
 /* exp(x) = 2^n exp(r), |r| <= ln(2)/2; 2^n in one instruction, or in two factors so that results below the
  * normal range and infinity come out right. The clamps let NaN through. vexp_minus is exp(-x) for what adds it to something
- * that is not small: below exp(-87) any such number; n + 127 are low bits of t, and 2^n what they are shifted to. */
+ * that is not small: below exp(-87) any such number; n + 127 are low bits of t, and 2^n what they are shifted to. Where one
+ * instruction limits r and one multiplies by 2^n, whatever n is, x needs no clamps. */
 static const char exp_text[] =
 	"static inline vf vexp_near_0(vf r)\n"
 	"{\n"
@@ -58,12 +59,22 @@ static const char exp_text[] =
 	"\tvf n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;\n"
 	"\treturn vldexp(vexp_near_0((x - n * 0x1.62e4p-1f) - n * 1.42860677e-6f), n);\n"
 	"}\n"
+	"#if VL == 16 && defined __AVX512F__ && defined __AVX512BW__ && defined __AVX512DQ__\n"
+	"static inline vf vexp_minus(vf x)\n"
+	"{\n"
+	"\tvf t = 12582912.0f - x * 1.44269504f, n = t - 12582912.0f, r = (-x - n * 0x1.62e4p-1f) - n * 1.42860677e-6f;\n"
+	"\tr = __builtin_ia32_rangeps512_mask(r, vset(0.35f), 2, r, -1, 4); /* the lesser, with the sign of r */\n"
+	"\tvf p = ((8.31252048e-3f * r + 0.0418901581f) * r + 0.166671147f) * r + 0.499992315f;\n"
+	"\treturn vldexp((p * r + 1.0f) * r + 1.0f, n);\n"
+	"}\n"
+	"#else\n"
 	"static inline vf vexp_minus(vf x)\n"
 	"{\n"
 	"\tx = vmin2(vset(87.0f), vmax2(vset(-89.0f), x));\n"
 	"\tvf t = 12583039.0f - x * 1.44269504f, n = t - 12583039.0f;\n"
 	"\treturn vexp_near_0((-x - n * 0x1.62e4p-1f) - n * 1.42860677e-6f) * (vf)((vi)t << 23);\n"
-	"}\n";
+	"}\n"
+	"#endif\n";
 
 /* x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)). */
 static const char log_text[] =
