@@ -50,6 +50,8 @@ static const struct text {
 	{"Conv{group=40 pads=1,1,1,1 strides=2,2} f32 2x40x11x12 40x1x3x3c 40c; Swish %0"},
 	{"Conv{group=33 pads=2,2,2,2 strides=2,2} f32 1x33x14x15 33x1x5x5c"},
 	{"Conv{group=24 pads=3,3,3,3} f32 1x24x9x8 24x1x7x7c 24c"},
+	{"Conv{group=32 pads=1,1,1,1 strides=2,2} f32 2x32x19x23 32x1x3x3c 32c; Clip %0 f32=0 f32=6"},
+	{"Conv{group=48 pads=3,3,3,3} f32 1x48x17x20 48x1x7x7c 48c; Relu %0"},
 	{"Conv{group=40 pads=4,4,4,4} f32 1x40x13x21 40x1x9x9c; Relu %0"},
 	{"Conv{group=32 pads=2,3,2,3 strides=2,1} f32 1x32x15x15 32x1x5x7c 32c"},
 	{"Conv{group=3 pads=1,1,1,1} f32 1x48x9x7 48x16x3x3c 48c; Relu %0"},

@@ -339,7 +339,7 @@ static bool has_reuse(struct loop_prog *p, stage_id s)
 
 const char *rule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
 {
-	struct rule r = {.p = p, .text = arena_str(&p->arena, ""), .want = want};
+	struct rule r = {.p = p, .along = -1, .text = arena_str(&p->arena, ""), .want = want};
 	r.lanes = rule_lanes(p);
 	if (strcmp(p->algo, ALGO_USUAL))
 		rule_try(&r, "algo %s", p->algo);

@@ -11,6 +11,9 @@ struct rule {
 	int lanes;      /* floats in a vector */
 	const struct samples *want; /* decisions; may be NULL */
 	struct samples met;         /* so far */
+	int along;      /* axis of the anchor along which vectors lie, its operands and results turned a panel at a time; -1: none */
+	buf_id moving;  /* the operand that moves along it; 0: none */
+	int moving_dim;
 };
 int rule_lanes(struct loop_prog *p);
 /* Applies one line and appends it. false: the precondition does not hold; nothing is appended or changed. */
@@ -53,6 +56,8 @@ bool rule_across(struct rule *r, stage_id anchor);
 const char *rule_axis_last(struct rule *r, stage_id s, int axis, bool loops);
 /* Copy s, from axis o last to axis w last or (from false) the other way, in squares of a vector's lanes. */
 void rule_squares(struct rule *r, stage_id s, int o, int w, bool from);
+/* For r->along: the copies of what one iteration of that loop reads and writes. */
+void rule_turn_panels(struct rule *r, stage_id anchor, stage_id result, const char *loop);
 /* Sample "STAGE.unroll": of the loop over vectors, which has that many steps. */
 void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps);
 /* Cycles of a contraction, for each step of its other axes, with the tile that rule_tile takes for steps of axis t, vectors along v. */

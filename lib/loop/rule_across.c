@@ -178,15 +178,52 @@ static int moving_operands(struct loop_prog *p, const struct across *q, buf_id *
 	return found;
 }
 
-static void turn_operand(struct rule *r, buf_id b, stage_id reader, int o)
+static void turn_operand(struct rule *r, buf_id b, stage_id reader, const char *loop, int o)
 {
 	struct loop_prog *p = r->p;
 	const char *of = sym_str(lbuf(p, b)->name), *name = arena_printf(&p->arena, "%s_across", of);
-	if (!rule_try(r, "%s = cache %s %s root scratch", name, of, sym_str(lstage(p, reader)->name)))
+	if (!rule_try(r, "%s = cache %s %s %s scratch", name, of, sym_str(lstage(p, reader)->name), loop))
 		return;
 	stage_id copy = stage_find(p, name);
 	rule_try(r, "layout %s%s", name, rule_axis_last(r, copy, o, false));
 	rule_squares(r, copy, o, lstage(p, copy)->nspatial - 1, false);
+}
+
+static bool turn_result(struct rule *r, stage_id result, const char *loop, int o, int w)
+{
+	const char *name = sym_str(lstage(r->p, result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, result)->out)->name);
+	if (!rule_try(r, "results = cache %s %s %s scratch", out, name, loop))
+		return false;
+	rule_try(r, "layout results%s", rule_axis_last(r, result, o, false));
+	rule_squares(r, stage_find(r->p, "results.store"), o, w, true);
+	return true;
+}
+
+void rule_turn_panels(struct rule *r, stage_id anchor, stage_id result, const char *loop)
+{
+	int w = contiguous_axis(r->p, result);
+	turn_operand(r, r->moving, anchor, loop, r->moving_dim);
+	turn_result(r, result, loop, r->along, w);
+}
+
+/* Where nothing is used again along o (depthwise), what is turned is so panel by panel, near the core; what is copied on the way
+ * goes. */
+static bool by_panels(struct rule *r, const struct across *q, int noperands, int nmoving, buf_id moving, stage_id reader, int dim)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->anchor);
+	if (nmoving != 1 || noperands || q->result == q->anchor || s->axis[q->o].extent % r->lanes)
+		return false;
+	ex_id read[READS_MAX];
+	for (int n = stage_all_reads(p, q->anchor, read), i = 0; i < n; i++)
+		if (!read_uses(p, read[i], s->axis[q->o].var))
+			return false;
+	if (reader != q->anchor && !rule_try(r, "inline %s", sym_str(lstage(p, reader)->name)))
+		return false;
+	r->along = q->o;
+	r->moving = moving;
+	r->moving_dim = dim;
+	return true;
 }
 
 bool rule_across(struct rule *r, stage_id anchor)
@@ -217,16 +254,15 @@ bool rule_across(struct rule *r, stage_id anchor)
 	bool better = rule_cycles_along(r, anchor, after, q.o, m > 0) + turns < margin * rule_cycles_along(r, anchor, after, q.w, false);
 	if (rule_word(r, "along", axis, 2, better) == 0)
 		return false;
-	const char *name = sym_str(lstage(p, q.result)->name), *out = sym_str(lbuf(p, lstage(p, q.result)->out)->name);
-	if (!rule_try(r, "results = cache %s %s root scratch", out, name)) {
+	if (by_panels(r, &q, n, m, moving[0], reader[0], dim[0]))
+		return true;
+	if (!turn_result(r, q.result, "root", q.o, q.w)) {
 		rule_settle(r, "along", 0);
 		return false;
 	}
-	rule_try(r, "layout results%s", rule_axis_last(r, q.result, q.o, false));
-	rule_squares(r, stage_find(p, "results.store"), q.o, q.w, true);
 	for (int i = 0; i < n; i++)
-		turn_operand(r, operand[i], q.result, q.o);
+		turn_operand(r, operand[i], q.result, "root", q.o);
 	for (int i = 0; i < m; i++)
-		turn_operand(r, moving[i], reader[i], dim[i]);
+		turn_operand(r, moving[i], reader[i], "root", dim[i]);
 	return true;
 }

@@ -78,7 +78,7 @@ static bool shifts(struct loop_prog *p, const struct tile *q, ex_id read)
 void count_loads(struct loop_prog *p, struct tile *q, int lanes)
 {
 	enum { LINE_BYTES = 64 };
-	static const double load_and_insert = 1.5;
+	static const double load_and_insert = 2;
 	const struct stage *s = lstage(p, q->anchor);
 	for (int i = 0; i < q->nread; i++) {
 		int64_t step;
@@ -404,6 +404,8 @@ static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int v
 			return false;
 	}
 	if (rows * vectors + vectors + 1 > vector_regs(p) && rows * vectors > 1)
+		return false;
+	if (q->by_panels && lstage(p, q->anchor)->axis[q->v].extent % (vectors * lanes) != 0)
 		return false;
 	return vectors == 1 || (int64_t)(vectors - 1) * lanes < lstage(p, q->anchor)->axis[q->v].extent;
 }

@@ -236,7 +236,7 @@ static bool reuses_panels(struct loop_prog *p, const struct tile *q)
 static bool order_spatial(struct rule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
-	bool reuse = reuses_panels(p, q), panels_inside = !reuse || q->rows_outside;
+	bool reuse = reuses_panels(p, q), panels_inside = (!reuse && !q->by_panels) || q->rows_outside;
 	char *order = other_loops(r, q, true, arena_printf(&p->arena, "%s", q->group_loop ? q->group_loop : ""));
 	if (q->block)
 		order = arena_printf(&p->arena, "%s %s.0", order, q->tloop);
@@ -462,7 +462,8 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	struct loop_prog *p = r->p;
 	struct tile q = {.anchor = anchor, .result = follower(p, anchor)};
 	q.nread = stage_all_reads(p, anchor, q.read);
-	q.v = contiguous_axis(p, q.result ? q.result : anchor);
+	q.turned = q.by_panels = r->along >= 0 && q.result;
+	q.v = q.by_panels ? r->along : contiguous_axis(p, q.result ? q.result : anchor);
 	if (q.v < 0 || lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32)
 		return false;
 	q.fills = has_guard(p, lstage(p, anchor)->body);
@@ -499,6 +500,8 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	pack_rows(r, &q);
 	choose_chunk(r, &q);
 	order_reduction(r, &q);
+	if (q.by_panels)
+		rule_turn_panels(r, anchor, q.result, q.panel_loop);
 	cut_borders(r, &q);
 	rule_try(r, "unroll %s.1", q.vloop);
 	rule_try(r, "vector %s.2", q.vloop);

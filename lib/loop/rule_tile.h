@@ -34,6 +34,7 @@ struct tile {
 	bool function;           /* the result calls one (exp, erf): ten operations or more for each sum */
 	double each[READS_MAX];  /* count_loads */
 	bool turned;             /* what moves along v is to lie along it, though now it does not */
+	bool by_panels;          /* it is turned a panel at a time: rule_turn_panels */
 };
 
 bool has_guard(struct loop_prog *p, ex_id e);
