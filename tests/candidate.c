@@ -12,6 +12,7 @@
 #include "op/npy.h"
 #include "op/op.h"
 #include "op/task.h"
+#include "near.h"
 #include "tap.h"
 
 const struct tool tool; /* the library's main() is not linked */
@@ -48,8 +49,8 @@ static double difference(const struct tensor *x, const struct tensor *y)
 	double worst = 0, scale = 1e-30;
 
 	for (int64_t i = 0; i < tensor_count(x); i++) {
-		worst = fmax(worst, fabs(tensor_get(x, i) - tensor_get(y, i)));
-		scale = fmax(scale, fabs(tensor_get(y, i)));
+		worst = fmax(worst, off_by(tensor_get(x, i), tensor_get(y, i)));
+		scale = fmax(scale, size_of(tensor_get(y, i)));
 	}
 	return worst / scale;
 }

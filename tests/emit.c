@@ -10,6 +10,7 @@
 #include "loop/emit.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
+#include "near.h"
 #include "tap.h"
 
 static const char *kernel_text(struct loop_prog *p, const char *trace)
@@ -81,7 +82,7 @@ static void written_between(void)
 	((void (*)(float *, float *, char *))dlsym(lib, "run"))(x, got, ws);
 	double worst = 0;
 	for (int i = 0; i < ROWS * COLS; i++)
-		worst = fmax(worst, fabs(got[i] - want[i]));
+		worst = fmax(worst, off_by(got[i], want[i]));
 	ok(worst < 1e-6 && count(body, "const float r") >= ROWS, "storage that is used again, row by row: off by %g, %d loads have names", worst,
 	   count(body, "const float r"));
 }

@@ -17,6 +17,7 @@
 #include "op/op.h"
 #include "op/task.h"
 #include "run_kernel.h"
+#include "near.h"
 #include "tap.h"
 
 const struct tool tool; /* the library's main() is not linked */
@@ -223,10 +224,10 @@ static const char *tensor_differs(const struct tensor *y, const struct tensor *r
 	double most = 0;
 
 	for (int64_t i = 0; i < n && real; i++)
-		most = fmax(most, fabs(tensor_get(r, i)));
+		most = fmax(most, size_of(tensor_get(r, i)));
 	for (int64_t i = 0; i < n; i++) {
 		double u = tensor_get(y, i), v = tensor_get(r, i);
-		bool same = real ? u == v || (u != u && v != v) || fabs(u - v) <= epsilon(r->dtype) * fabs(v) + 1e-5 * most
+		bool same = real ? off_by(u, v) <= epsilon(r->dtype) * size_of(v) + 1e-5 * most
 				 : !memcmp((const char *)y->data + (size_t)i * size, (const char *)r->data + (size_t)i * size, size);
 		if (!same)
 			return arena_printf(&a, "element %lld is %.9g, not %.9g", (long long)i, u, v);

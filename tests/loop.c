@@ -16,6 +16,7 @@
 #include "loop/interp.h"
 #include "loop/math.h"
 #include "loop/prim.h"
+#include "near.h"
 #include "tap.h"
 
 enum { SCHEDULES = 400, COMPILED = 20, BUFS = 64, TEXT_MAX = 48 << 10 };
@@ -306,9 +307,8 @@ static double difference(struct loop_prog *p, const struct data *d, const struct
 		for (int64_t i = 0; i < count_of(x); i++) {
 			double want = x->dtype == DT_F32 ? ((float *)d->result[b])[i] : (double)((int64_t *)d->result[b])[i];
 			double got = x->dtype == DT_F32 ? ((float *)r->data[b])[i] : (double)((int64_t *)r->data[b])[i];
-			double e = fabs(got - want);
-			scale = fmax(scale, fabs(want));
-			diff = e <= diff ? diff : isnan(e) ? INFINITY : e;
+			scale = fmax(scale, size_of(want));
+			diff = fmax(diff, off_by(got, want));
 		}
 		worst = fmax(worst, diff / scale);
 	}
@@ -751,7 +751,7 @@ static void points(const char *family, void (*make)(struct loop_prog *))
 		stages_points(p, (buf_id)b, POINTS, at, d.row_major, value);
 		for (int k = 0; k < POINTS; k++) {
 			double want = x->dtype == DT_F32 ? ((float *)d.result[b])[at[k]] : (double)((int64_t *)d.result[b])[at[k]];
-			bad += !(fabs(value[k] - want) <= 1e-4 * fmax(1, fabs(want)));
+			bad += off_by(value[k], want) > 1e-4 * fmax(1, size_of(want));
 		}
 	}
 	ok(!bad, "%s: single points", family);

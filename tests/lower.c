@@ -14,6 +14,7 @@
 #include "loop/space.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
+#include "near.h"
 #include "tap.h"
 
 const struct tool tool; /* the library's main() is not linked */
@@ -96,7 +97,7 @@ static void compare(struct module *m, const char *what, const struct tensor *y, 
 	for (int64_t i = 0; i < tensor_count(r); i++) {
 		double a = tensor_get(y, i), b = tensor_get(r, i);
 		double tolerance = r->dtype == DT_BF16 ? 0x1p-7 : 1e-3;
-		bool same = a == b || (a != a && b != b) || (dtype_is_float(r->dtype) && isfinite(b) && fabs(a - b) <= 1e-5 + tolerance * fabs(b));
+		bool same = off_by(a, b) <= (dtype_is_float(r->dtype) ? 1e-5 + tolerance * size_of(b) : 0);
 		if (!same)
 			die(EX_DIFFERENT, "%s: element %lld is %.9g, not %.9g", what, (long long)i, a, b);
 	}

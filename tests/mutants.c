@@ -16,6 +16,7 @@
 #include "device/target.h"
 #include "loop/candidate.h"
 #include "op/task.h"
+#include "near.h"
 #include "tap.h"
 
 static const char *const tasks[] = {
@@ -160,10 +161,9 @@ static bool alike(const float *a, const float *b, int64_t n)
 	double most = 0;
 
 	for (int64_t i = 0; i < n; i++)
-		if (isfinite(a[i]))
-			most = fmax(most, fabs(a[i]));
+		most = fmax(most, size_of(a[i]));
 	for (int64_t i = 0; i < n; i++)
-		if (memcmp(&a[i], &b[i], 4) && !(fabs(a[i] - b[i]) <= 1e-5 * most))
+		if (off_by(b[i], a[i]) > 1e-5 * most)
 			return false;
 	return true;
 }

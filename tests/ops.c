@@ -11,6 +11,7 @@
 #include "graph/pass.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
+#include "near.h"
 #include "tap.h"
 
 const struct tool tool; /* the library's main() is not linked */
@@ -67,8 +68,7 @@ static void compare(struct module *m, size_t k, const struct tensor *y, const st
 		double tolerance = r->dtype == DT_BF16	? 0x1p-6
 				   : r->dtype == DT_F16 ? 0x1p-9
 							: 1e-3; /* old data truncates to bfloat16 */
-		bool same = a == b || (a != a && b != b) ||
-			    (dtype_is_float(r->dtype) && isfinite(b) && fabs(a - b) <= 1e-5 + tolerance * fabs(b));
+		bool same = off_by(a, b) <= (dtype_is_float(r->dtype) ? 1e-5 + tolerance * size_of(b) : 0);
 		if (!same)
 			die(EX_DIFFERENT, "%s[%lld] is %.9g, not %.9g", name, (long long)i, a, b);
 	}

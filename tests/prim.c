@@ -12,6 +12,7 @@
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "run_kernel.h"
+#include "near.h"
 #include "tap.h"
 
 static struct target target;
@@ -242,7 +243,7 @@ static double difference(struct loop_prog *plain, const struct operand *o)
 	for (buf_id b = 1; b < plain->bufs.n; b++)
 		for (int64_t i = 0; lbuf(plain, b)->scope == SCOPE_OUT && i < count(lbuf(plain, b)); i++) {
 			enum dtype t = lbuf(plain, b)->dtype;
-			worst = fmax(worst, fabs(get(t, o[b].plain, i) - get(t, o[b].data, i)));
+			worst = fmax(worst, off_by(get(t, o[b].data, i), get(t, o[b].plain, i)));
 		}
 	return worst;
 }

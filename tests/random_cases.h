@@ -15,6 +15,8 @@ enum case_flags {
 	ZEROS = 8,   /* exact but for the sign of a zero (max and min of both zeros may be either) */
 	SMALL = 16,  /* counts, exponents: integers are small */
 	OURS = 64,    /* not of ONNX's types */
+	COMPILED = 512, /* the interpreter, which rounds where it stores, comes to other numbers */
+	NO_TINY = 256, /* nothing near denormals: what is made of them may be one */
 	FINITE = 128, /* what several results share would be no number beside an infinity */
 	WEIGHTS = 32, /* operand 1 is finite: what it is multiplied with in the padding is left out by some, zero to others */
 };
@@ -177,6 +179,20 @@ static const struct case_row case_rows[] = {
 	{"QuantizeLinear f32 $S f32=0.3 i8=-3", "f32", 0},
 	{"DequantizeLinear u8 $S f32=0.1 u8=128", "u8", 0},
 	{"DequantizeLinear i32 $S f32=0.1", "i32", 0},
+	{"BatchNormalization $T 2x6x5 6 6 6 6", FLOATS, SUMS | FINITE},
+	{"BatchNormalization $T 2x6x5 6 6 6c 6c", FLOATS, SUMS | FINITE},
+	{"OneHot{axis=$A} $T $S i64=9 f32=0,1", "i8 u8 i32 i64 u64 f32", EXACT},
+	{"ConstantOfShape{value=f32:1:2.5} i64=2,3", "i64", EXACT},
+	{"ConvInteger u8 1x2x6x6 i8 3x2x3x3 u8=7", "u8", EXACT},
+	{"DynamicQuantizeLinear f32 $S -> %0 %0.1 %0.2", "f32", SUMS | FINITE},
+	{"Einsum{equation=\"ij,jk->ik\"} $T 3x4 4x5", FLOATS " i32 i64", SUMS},
+	{"Range $T=3 $T=11 $T=2", "f32 f64 i32 i64", EXACT},
+	{"EyeLike{k=1} $T 3x4", "f32 i64 bool", EXACT},
+	{"Compress{axis=0} $T 3x4 bool=1,0,1", ALL, EXACT},
+	{"ReverseSequence{batch_axis=1 time_axis=0} $T 4x3 i64=2,4,1", ALL, EXACT},
+	{"ScatterND{reduction=add} $T 4x3 i64 2x1=1,1 $T 2x3", FLOATS " i32 u32 i64 u64", SUMS},
+	{"ScatterND{reduction=max} $T 4x3 i64 2x1=1,1 $T 2x3", NUMBERS, ZEROS},
+	{"TopK{axis=$A largest=$b} $T $S i64=2, -> %0 %0.1", NUMBERS, EXACT},
 	{"Trilu{upper=$b} $T 3x5", ALL, EXACT},
 	{"Trilu{upper=$b} $T 2x4x3 i64=-1", ALL, EXACT},
 #undef ALL
@@ -224,6 +240,8 @@ static double edge_float(struct random_case *c, enum dtype t)
 		v = (double[]){INFINITY, -INFINITY, NAN}[pick(c, 0, 2)];
 	if (c->flags & SUMS && !(fabs(v) <= 300 && (fabs(v) >= 1e-3 || v == 0)))
 		v = pick(c, 0, 3) ? rng_normal(&c->rng) : isfinite(v) ? 1 : v;
+	if (c->flags & NO_TINY && fabs(v) < 1e-20)
+		v = copysign(0, v);
 	return c->flags & FINITE && !isfinite(v) ? 1 : v;
 }
 
@@ -481,7 +499,7 @@ static const char *place_case(struct random_case *c)
 	case 8: return arena_printf(c->a, "GatherND %s 4x3x2 i64 2x2=0,1,-1,2", t);
 	default:
 		c->type = pick_type(c, "f32 f64 f16");
-		c->flags = SUMS;
+		c->flags = SUMS | FINITE;
 		return arena_printf(c->a, "Resize{mode=%s coordinate_transformation_mode=%s%s} %s 1x2x5x4 _ f32=1,1,%s", (const char *[]){"nearest", "linear", "cubic"}[pick(c, 0, 2)],
 				    (const char *[]){"asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"}[pick(c, 0, 3)], pick(c, 0, 1) ? " nearest_mode=floor" : "", dtype_name(c->type),
 				    (const char *[]){"2,2", "1,3", "2,0.5", "1.6,2"}[pick(c, 0, 3)]);
@@ -506,15 +524,56 @@ static const char *norm_case(struct random_case *c)
 	}
 }
 
+/* Several nodes in one kernel: each takes the result before it, some one or two of the same shape and type. Products of floats are left
+ * out, as kernels add to them in one rounding; and quotients, as zeros may have either sign. */
+static const char *chain_case(struct random_case *c)
+{
+	static const enum dtype types[] = {DT_F32, DT_F64, DT_I8, DT_U8, DT_I16, DT_U16, DT_I32, DT_U32, DT_I64, DT_U64, DT_BOOL};
+	static const char *const real1[] = {"Abs", "Neg", "Floor", "Ceil", "Round", "Sign", "Relu"}, *const real2[] = {"Add", "Sub", "Max", "Min"};
+	static const char *const whole1[] = {"Abs", "Sign"}, *const whole2[] = {"Add", "Sub", "Max", "Min", "Mul", "Div", "Mod"};
+	static const char *const tests[] = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"}, *const logic[] = {"And", "Or", "Xor"};
+	int n = (int)pick(c, 2, 5);
+	enum dtype t;
+
+#define ANY_OF(list) list[pick(c, 0, sizeof list / sizeof *list - 1)]
+	pick_shape(c, 0);
+	c->flags = ZEROS | NO_TINY | COMPILED;
+	c->type = t = ANY_OF(types);
+	const char *shape = shape_text(c, c->rank, c->dims), *s = arena_printf(c->a, "Identity %s %s", dtype_name(t), shape);
+	for (int i = 0; i < n; i++) {
+		bool real = dtype_is_float(t), is_bool = t == DT_BOOL;
+		int64_t k = pick(c, 0, 9);
+		const char *more = arena_printf(c->a, "%%%d %s %s", i, dtype_name(t), shape);
+		if (k < 2) {
+			t = ANY_OF(types);
+			s = arena_printf(c->a, "%s; Cast{to=%d} %%%d", s, dtype_to_onnx(t), i);
+		} else if (k < 4) {
+			s = arena_printf(c->a, "%s; %s %%%d", s, is_bool ? "Not" : real ? ANY_OF(real1) : ANY_OF(whole1), i);
+		} else if (k < 7) {
+			s = arena_printf(c->a, "%s; %s %s", s, is_bool ? ANY_OF(logic) : real ? ANY_OF(real2) : ANY_OF(whole2), more);
+		} else if (k < 8 && !is_bool) {
+			s = arena_printf(c->a, "%s; %s %s", s, ANY_OF(tests), more);
+			t = DT_BOOL;
+		} else if (is_bool) {
+			t = ANY_OF(types);
+			s = arena_printf(c->a, "%s; Where %%%d %s %s %s", s, i, dtype_name(t), shape, shape);
+		} else {
+			s = arena_printf(c->a, "%s; Where bool %s %s %%%d", s, shape, more, i);
+		}
+	}
+#undef ANY_OF
+	return s;
+}
+
 /* Case number n: its text and the flags of its comparison in *c. */
 static const char *random_case(struct random_case *c, uint64_t n, struct arena *a)
 {
 	enum { ROWS = sizeof case_rows / sizeof *case_rows };
 
 	*c = (struct random_case){.a = a, .rng = {n * 0x9e3779b97f4a7c15u + 77}};
-	int64_t k = pick(c, 0, ROWS + 39);
+	int64_t k = pick(c, 0, ROWS + 59);
 	if (k < ROWS)
 		return from_row(c, &case_rows[k]);
-	return k < ROWS + 10 ? window_case(c) : k < ROWS + 18 ? matrix_case(c) : k < ROWS + 34 ? place_case(c) : norm_case(c);
+	return k < ROWS + 10 ? window_case(c) : k < ROWS + 18 ? matrix_case(c) : k < ROWS + 34 ? place_case(c) : k < ROWS + 40 ? norm_case(c) : chain_case(c);
 }
 #endif

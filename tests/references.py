@@ -28,7 +28,7 @@ NAN = "NaN is lost in a comparison, or found there; here as Max, ReduceMax and A
 HALVES = "computes in halves, or in float what is double, and overflows or rounds on the way"
 WIDE_SUMS = "sums of integers go through floats, or end at the largest; here they wrap, as Add does"
 DOUBLES = "integers of 64 bits go through doubles"
-REFUSED = "refuses a divisor of 0, a matrix of no columns, or the type"
+REFUSED = "refuses a divisor of 0, what has no elements, or the type"
 EXPLAINED = [
     ("both", r"Cast(Like)?\b", "any", UNDEFINED),
     ("both", r"^Pow (i32|i64) .* (f32|f64)", "any", UNDEFINED),
@@ -44,7 +44,7 @@ EXPLAINED = [
     ("numpy", r"^Pow .*=0.5$", "nonfinite", "NumPy takes the square root of -infinity instead of its power"),
     ("numpy", r"^(LRN|LpPool)", "any", "the reference squares, or averages, other elements than the standard's formula names (batch 0 of all, windows cut off)"),
     ("ort", r"^LRN", "nonfinite", "a running sum: infinity less infinity"),
-    ("numpy", r"^MaxPool\{.*pads=0,1\}", "any", "the reference cuts off what one row is padded with at its end"),
+    ("numpy", r"^MaxPool\{.*pads=\d,1\}", "any", "the reference cuts off what one row is padded with at its end"),
     ("numpy", r"^ConvTranspose\{.* group=[2-9]", "any", "the reference's groups and batches: other images"),
     ("numpy", r"^[^;]* f16|^(Erf|RMSNormalization)", "any", HALVES),
     ("ort", r"^Shrink\{.*\} f64", "any", HALVES),
@@ -52,7 +52,10 @@ EXPLAINED = [
     ("both", r"^Gemm.* [iu]\d", "any", DOUBLES),
     ("ort", r"^Clip", "nonfinite", "without a bound it is the largest number, not infinity"),
     ("ort", r"^Clip bf16", "any", REFUSED),
-    ("ort", r"^(Div|Mod|MatMul)", "refused", REFUSED),
+    ("ort", r"(^|; )(Div|Mod|MatMul|ArgM..)\b", "refused", REFUSED),
+    ("numpy", r"^Slice", "any", "as NumPy does: of a start before the axis nothing backwards, where the standard's words take the first"),
+    ("numpy", r"^BatchNormalization", "any", "the reference of old opsets mixes in the mean and variance of the batch"),
+    ("numpy", r"^OneHot f", "any", "an index that is no whole number is none there; here it is cut off, as by ONNX Runtime"),
     ("ort", r"^MatMulInteger \S+ \d+x0 ", "any", "what a product of no columns is stays unwritten"),
     ("ort", r"^Resize\{mode=nearest .* f16", "any", HALVES),
 ]

@@ -14,6 +14,7 @@
 #include "loop/prim.h"
 #include "loop/space.h"
 #include "run_kernel.h"
+#include "near.h"
 #include "tap.h"
 
 enum { VECTORS = 50, COMPILED = 1, BUFS = 512, MADE_MAX = 40 };
@@ -135,8 +136,8 @@ static double difference(struct loop_prog *plain, const struct data *want, const
 	for (buf_id b = 1; b < plain->bufs.n; b++)
 		for (int64_t i = 0; lbuf(plain, b)->scope == SCOPE_OUT && i < elements(lbuf(plain, b)); i++) {
 			double x = ((float *)want->at[b])[i], y = ((float *)got->at[b])[i];
-			worst = isnan(y) ? INFINITY : fmax(worst, fabs(x - y));
-			scale = fmax(scale, fabs(x));
+			worst = fmax(worst, off_by(y, x));
+			scale = fmax(scale, size_of(x));
 		}
 	return worst / scale;
 }

@@ -9,6 +9,7 @@
 #include "common/rng.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
+#include "near.h"
 #include "tap.h"
 
 static struct loop_prog *program(const char *text)
@@ -64,8 +65,8 @@ static double difference(struct loop_prog *plain, struct loop_prog *p)
 	for (buf_id b = 1; b < plain->bufs.n; b++) {
 		for (int64_t i = 0; lbuf(plain, b)->scope == SCOPE_OUT && i < elements(lbuf(plain, b)); i++) {
 			double x = ((float *)want[b])[i], y = ((float *)got[b])[i];
-			worst = isnan(y) ? NAN : fmax(worst, fabs(x - y));
-			scale = fmax(scale, fabs(x));
+			worst = fmax(worst, off_by(y, x));
+			scale = fmax(scale, size_of(x));
 		}
 		if (lbuf(plain, b)->scope < SCOPE_SCRATCH) {
 			free(want[b]);

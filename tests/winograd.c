@@ -9,6 +9,7 @@
 #include "loop/math.h"
 #include "loop/prim.h"
 #include "loop/winograd.h"
+#include "near.h"
 #include "tap.h"
 
 enum { CASES = 40 };
@@ -90,8 +91,8 @@ static double difference(const float *a, const float *b, int64_t n)
 {
 	double worst = 0, scale = 1e-30;
 	for (int64_t i = 0; i < n; i++) {
-		worst = isfinite(b[i]) ? fmax(worst, fabs((double)a[i] - b[i])) : INFINITY;
-		scale = fmax(scale, fabs(a[i]));
+		worst = fmax(worst, off_by(b[i], a[i]));
+		scale = fmax(scale, size_of(a[i]));
 	}
 	return worst / scale;
 }

@@ -60,7 +60,10 @@ static const char *one_hot(struct lower *L)
 	for (int i = 0; i < rank; i++)
 		if (i != a)
 			x[k++] = at[i];
-	ex_id i = ex_cast(L->p, DT_I64, low_read(L, 0, x)), here = ex_index(L->p, DT_I64, at[a]);
+	ex_id i = low_read(L, 0, x), here = ex_index(L->p, DT_I64, at[a]);
+	if (low_dtype(L, 0) == DT_U64) /* none is negative */
+		i = low_fnc(L, FN_MIN, i, 0x1p62);
+	i = ex_cast(L->p, DT_I64, i);
 	ex_id wrapped = low_fnc(L, FN_ADD, i, (double)L->out_shape[0][a]);
 	i = low_select(L, low_fnc(L, FN_LT, i, 0), wrapped, i);
 	v = poly_const(L->p->P, 0);

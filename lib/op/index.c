@@ -376,8 +376,8 @@ static const char *eval_onehot(struct eval *e)
 		memcpy(tensor_bytes(y) + (size_t)i * size, values->data, size);
 	for (int64_t o = 0; o < s.outer; o++)
 		for (int64_t i = 0; i < s.inner; i++) {
-			int64_t at = (int64_t)tensor_get(ix, o * s.inner + i);
-			at = at < 0 ? at + depth : at;
+			int64_t at = tensor_get_int(ix, o * s.inner + i);
+			at = at < 0 && ix->dtype != DT_U64 ? at + depth : at;
 			if (at >= 0 && at < depth)
 				memcpy(tensor_bytes(y) +
 					       (size_t)((o * s.n + at) * s.inner + i) * size,

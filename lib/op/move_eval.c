@@ -5,10 +5,11 @@ int64_t slice_clip(int64_t d, int64_t *start, int64_t end, int64_t step)
 {
 	int64_t s = *start, lo = step < 0 ? -1 : 0, hi = step < 0 ? d - 1 : d;
 
-	s = s < -d ? (step < 0 ? -1 : 0) : s < 0 ? s + d : s;
-	end = end < -d ? lo : end < 0 ? end + d : end;
+	s = s < 0 ? s + d : s;
+	end = end < 0 ? end + d : end;
+	s = s < 0 ? 0 : s; /* backwards too: where numpy takes nothing the standard's words take the first */
 	s = s > hi ? hi : s;
-	end = end > hi + (step < 0) ? hi + (step < 0) : end;
+	end = end < lo ? lo : end > hi ? hi : end;
 	*start = s;
 	if (step > 0)
 		return end > s ? (end - s - 1) / step + 1 : 0;
