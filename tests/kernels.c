@@ -106,7 +106,7 @@ static const struct text {
 	/* powers of integers */
 	{"Pow i32 40 f32=0.5", 0, 100},
 	{"Pow i32 40 f32 40", 1, 9},
-	{"Pow u8 40 f64=0.5", 0, 255},
+	{"Pow u32 40 f64=0.5", 0, 255},
 	{"Pow i64 40 i64=3", -1000, 1000},
 	{"Pow i32 40 i64 40", 0, 9},
 	{"Pow i64 40 i64=13", 0, 1e6, WRAPS},

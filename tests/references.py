@@ -55,7 +55,7 @@ EXPLAINED = [
     ("ort", r"(^|; )(Div|Mod|MatMul|ArgM..)\b", "refused", REFUSED),
     ("numpy", r"^Slice", "any", "as NumPy does: of a start before the axis nothing backwards, where the standard's words take the first"),
     ("numpy", r"^BatchNormalization", "any", "the reference of old opsets mixes in the mean and variance of the batch"),
-    ("numpy", r"^OneHot f", "any", "an index that is no whole number is none there; here it is cut off, as by ONNX Runtime"),
+    ("numpy", r"^OneHot(\{.*\})? f", "any", "an index that is no whole number is none there; here it is cut off, as by ONNX Runtime"),
     ("ort", r"^MatMulInteger \S+ \d+x0 ", "any", "what a product of no columns is stays unwritten"),
     ("ort", r"^Resize\{mode=nearest .* f16", "any", HALVES),
 ]

@@ -49,11 +49,24 @@ static const uint8_t role_column[OP_COUNT] = {
 	[OP_Softmax] = ROLE_ANCHOR,
 };
 
-static enum role role_of(const struct node *n)
+/* A kernel of no such elements is there; a group of this node would have none. */
+static bool has_float8(struct module *m, const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
+		val_id v = i < n->nin ? n->in[i] : n->out[i - n->nin];
+		if (v && dtype_is_float8(val(m, v)->type.dtype))
+			return true;
+	}
+	return false;
+}
+
+static enum role role_of(struct module *m, const struct node *n)
 {
 	if (n->op == OP_OTHER || op_is(n->op, OP_CONTROL) || op_is(n->op, OP_CALL))
 		return ROLE_OUTSIDE;
 	if (n->op == OP_BatchNormalization && attr_int(n, "training_mode", 0))
+		return ROLE_ALONE;
+	if (has_float8(m, n) && role_column[n->op] != ROLE_OUTSIDE)
 		return ROLE_ALONE;
 	if (role_column[n->op])
 		return role_column[n->op];
@@ -106,7 +119,7 @@ static const char *why_not_join(const struct plan *p, node_id n, const struct ty
 	const struct node *x = node(p->m, n);
 	val_id v = only_result(x);
 
-	if (role_of(x) != ROLE_ELEMENTWISE)
+	if (role_of(p->m, x) != ROLE_ELEMENTWISE)
 		return "its user is not elementwise";
 	if (p->group[n])
 		return "its user is in another group already";
@@ -193,7 +206,7 @@ static bool used_elementwise(const struct plan *p, val_id v, uint32_t g)
 	if (!used_inside(p, v, g))
 		return false;
 	for (uint32_t i = p->uses.start[v]; i < p->uses.start[v + 1]; i++)
-		if (role_of(node(p->m, p->uses.user[i])) != ROLE_ELEMENTWISE)
+		if (role_of(p->m, node(p->m, p->uses.user[i])) != ROLE_ELEMENTWISE)
 			return false;
 	return true;
 }
@@ -203,7 +216,7 @@ static void pull_operands(struct plan *p, uint32_t g, const struct type *t)
 {
 	for (size_t k = 0; k < p->member.n; k++) {
 		const struct node *n = node(p->m, p->member.a[k]);
-		if (role_of(n) != ROLE_ELEMENTWISE)
+		if (role_of(p->m, n) != ROLE_ELEMENTWISE)
 			continue;
 		for (uint32_t i = 0; i < n->nin; i++) {
 			const struct value *v = val(p->m, n->in[i]);
@@ -286,11 +299,11 @@ void group_nodes(struct plan *p, graph_id g)
 	for (size_t i = 0; i < x->nodes.n; i++)
 		p->pos[x->nodes.a[i]] = (uint32_t)i;
 	for (size_t i = x->nodes.n; i-- > 0;)
-		if (role_of(node(p->m, x->nodes.a[i])) == ROLE_ANCHOR)
+		if (role_of(p->m, node(p->m, x->nodes.a[i])) == ROLE_ANCHOR)
 			group_anchor(p, x->nodes.a[i]);
 	for (size_t i = x->nodes.n; i-- > 0;) {
 		node_id n = x->nodes.a[i];
-		enum role r = role_of(node(p->m, n));
+		enum role r = role_of(p->m, node(p->m, n));
 		if (p->group[n] || r == ROLE_ANCHOR)
 			continue;
 		if (r == ROLE_ELEMENTWISE) {
