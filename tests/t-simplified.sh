@@ -84,3 +84,14 @@ bad zero 's/\[0\]/[1]/' && differs zero 'not all zero' 1
 bad custom 's/a = Mul(x, @one)/a = Neg(x)/' && differs custom 'before what nothing here runs' 1
 bad custom 's/z = Neg/z = Abs/' && differs custom 'behind it' 1
 bad custom 's/my.Op(c)/my.Other(c)/' && differs custom 'another such operator' 69
+
+# Nodes that are left in the file.
+left() { # NAME NODES WHAT
+	ok "$(rc hone simplify "$1.onnx" "$1-new.onnx") $(ge-stat --json "$1-new.onnx" | sed 's/.*"nodes": \([0-9]*\), "graphs".*/\1/')" "0 $2" "$3"
+}
+model unnamed 11 "const w = f32[4,3,1,1] $twelve" 'const c = f32[1,4,1,1] [1, 2, 3, 4]' 'const s = f32[] [2]' 'graph g {' '  input x: f32[?,3,?,?]' '  a = Conv(x, @w)' \
+	'  b = Add(a, @c)' '  m = Mul(b, @s)' '  y = Mul(m, @s)' '  output y = y'
+left unnamed 1 'extents without a name do not hide a bias, nor scales'
+model gelu 13 "const w = f32[3,4] $twelve" 'const k = f32[] [1.4142135]' 'const one = f32[] [1]' 'const half = f32[] [0.5]' 'graph g {' '  input x: f32[2,3]' '  d = Div(x, @k)' '  e = Erf(d)' \
+	'  a = Add(e, @one)' '  m = Mul(x, a)' '  g = Mul(m, @half)' '  y = MatMul(g, @w)' '  output y = y'
+left gelu 5 'half of Gelu goes into the weights behind it'

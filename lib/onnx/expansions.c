@@ -9,6 +9,8 @@ struct expander {
 	int opset;
 	node_id at;	   /* the node that is being expanded */
 	VEC(node_id) made; /* before it */
+	struct uses uses;  /* of the module as it was, when it had so many values */
+	size_t nvalues;
 };
 
 static struct node *at(struct expander *x)
@@ -145,6 +147,28 @@ static bool mish(struct expander *x)
 	return done(x, bin(x, OP_Mul, v, un(x, OP_Tanh, un(x, OP_Softplus, v))));
 }
 
+/* The scale 1/2 of the result goes into the weights of the linear operator that alone takes it: exactly, in floats. */
+static bool halve_weights(struct expander *x)
+{
+	struct module *m = x->m;
+	val_id out = at(x)->out[0];
+	if (out >= x->nvalues || uses_count(&x->uses, out) != 1 || x->uses.nout[out])
+		return false;
+	struct node *n = node(m, x->uses.user[x->uses.start[out]]);
+	struct tensor *w = n->nin > 1 ? node_const(m, n, 1) : NULL;
+	if ((n->op != OP_Conv && n->op != OP_ConvTranspose && n->op != OP_Gemm && n->op != OP_MatMul) || n->in[0] != out || !w ||
+	    (w->dtype != DT_F32 && w->dtype != DT_F64) || n->in[1] >= x->nvalues || uses_count(&x->uses, n->in[1]) != 1)
+		return false;
+	struct tensor *half = tensor_new(&m->arena, w->dtype, w->rank, w->dims);
+	tensor_data(m, w);
+	for (int64_t i = 0; i < tensor_count(w); i++)
+		tensor_set(half, i, tensor_get(w, i) / 2);
+	sym name = val(m, n->in[1])->name;
+	val_id v = const_tensor(m, name, half);
+	n->in[1] = v;
+	return true;
+}
+
 /* x/2 (1 + erf(x/sqrt 2)); with tanh: x/2 (1 + tanh(z)) = x sigmoid(2 z). */
 static bool gelu(struct expander *x)
 {
@@ -159,7 +183,7 @@ static bool gelu(struct expander *x)
 	}
 	y = un(x, OP_Erf, bin(x, OP_Mul, v, num(x, v, M_SQRT1_2)));
 	y = bin(x, OP_Mul, v, bin(x, OP_Add, y, num(x, v, 1)));
-	return done(x, bin(x, OP_Mul, y, num(x, v, 0.5)));
+	return done(x, halve_weights(x) ? y : bin(x, OP_Mul, y, num(x, v, 0.5)));
 }
 
 /* a Elu(x / a) */
@@ -449,9 +473,12 @@ void opset_expand(struct module *m, int opset)
 	struct expander x = {.m = m, .opset = opset};
 	struct graph_list order = {0};
 	module_graph_order(m, &order);
+	x.uses = uses_new(m);
+	x.nvalues = m->values.n;
 	for (size_t i = 0; i < order.n; i++)
 		while (expand_graph(&x, order.a[i]))
 			;
 	vec_free(&order);
 	vec_free(&x.made);
+	uses_free(&x.uses);
 }

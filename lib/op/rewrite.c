@@ -235,7 +235,7 @@ int rw_ints(struct rewrite *rw, val_id v, int64_t *out, int max)
 	return t ? tensor_ints(rw->m, t, out, max) : -1;
 }
 
-bool rw_same_type(struct rewrite *rw, val_id a, val_id b)
+static bool equal_types(struct rewrite *rw, val_id a, val_id b, bool open)
 {
 	const struct type *s = rw_type(rw, a), *t = rw_type(rw, b);
 
@@ -243,9 +243,19 @@ bool rw_same_type(struct rewrite *rw, val_id a, val_id b)
 	    s->rank == RANK_UNKNOWN)
 		return false;
 	for (int i = 0; i < s->rank; i++)
-		if (s->dims[i] == POLY_UNKNOWN || s->dims[i] != t->dims[i])
+		if ((s->dims[i] == POLY_UNKNOWN && !open) || s->dims[i] != t->dims[i])
 			return false;
 	return true;
+}
+
+bool rw_same_type(struct rewrite *rw, val_id a, val_id b)
+{
+	return equal_types(rw, a, b, false);
+}
+
+bool rw_like_type(struct rewrite *rw, val_id a, val_id b)
+{
+	return equal_types(rw, a, b, true);
 }
 
 bool rw_with_scalar(struct rewrite *rw, node_id n, val_id *x, double *c)

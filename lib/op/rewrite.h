@@ -62,6 +62,9 @@ double *rw_doubles(struct rewrite *rw, val_id v, int64_t *n);
 /* Integer constant operand as int64: how many, or -1 (not constant, not integer, more than max). */
 int rw_ints(struct rewrite *rw, val_id v, int64_t *out, int max);
 bool rw_same_type(struct rewrite *rw, val_id a, val_id b); /* equal known element types and shapes */
+/* The same, but an extent may be unknown in both: enough where b is made of a and of constants that have one element, or
+ * one a channel, for these do not broadcast a along another axis of its rank. */
+bool rw_like_type(struct rewrite *rw, val_id a, val_id b);
 /* Node n (of two operands) as x op constant scalar, either way round if op commutes. */
 bool rw_with_scalar(struct rewrite *rw, node_id n, val_id *x, double *c);
 /* Node n (of two operands) as a op b where a is the result 0 of an op: its node, and the other operand. */

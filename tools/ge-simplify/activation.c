@@ -15,7 +15,7 @@ static node_id become(struct rewrite *rw, node_id n, enum opcode op, val_id x)
 }
 
 /* The result takes the type of the product: x must have it already. */
-static bool keeps_type(struct rewrite *rw, node_id n, val_id x) { return rw_same_type(rw, result(rw, n), x); }
+static bool keeps_type(struct rewrite *rw, node_id n, val_id x) { return rw_like_type(rw, x, result(rw, n)); }
 
 /* v is op(inner) that only we use, as a factor of p next to x. */
 static node_id factor_by(struct rewrite *rw, const struct product *p, enum opcode op, val_id *x)

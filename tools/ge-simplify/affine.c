@@ -221,7 +221,7 @@ static const char *affine_into(struct rewrite *rw, node_id n)
 			why = not && *not ? not : why;
 			continue;
 		}
-		if (!rw_same_type(rw, x, result(rw, n)))
+		if (!rw_like_type(rw, x, result(rw, n)))
 			return "broadcasting changes the shape, or it is not known";
 		if (!read_affine(rw, n, i, &l, &a))
 			return "the other operand is no constant per channel";
@@ -244,7 +244,7 @@ static const char *scale_into_matmul(struct rewrite *rw, node_id n)
 		return NO_MATCH;
 	if (!(mul = rw_operand(rw, add, OP_MatMul, &b)) || linear_of(rw, result(rw, mul), &l) || !rw_const(rw, b))
 		return NO_MATCH;
-	if (!rw_same_type(rw, sum, result(rw, n)) || !(e = rw_doubles(rw, b, &count)))
+	if (!rw_like_type(rw, sum, result(rw, n)) || !(e = rw_doubles(rw, b, &count)))
 		return NO_MATCH;
 	struct affine a = {.channels = l.channels, .scale = ARENA_ARRAY(&rw_module(rw)->arena, double, l.channels)};
 	for (int64_t k = 0; k < l.channels; k++)

@@ -119,7 +119,7 @@ static const char *pow_to_mul(struct rewrite *rw, node_id n)
 	val_id x = rw_in(rw, n, 0);
 	double c;
 
-	if (!is_float(rw, n) || !rw_scalar(rw, rw_in(rw, n, 1), &c) || !rw_same_type(rw, x, result(rw, n)))
+	if (!is_float(rw, n) || !rw_scalar(rw, rw_in(rw, n, 1), &c) || !rw_like_type(rw, x, result(rw, n)))
 		return NO_MATCH;
 	if (c == 2)
 		return replace(rw, n, OP_Mul, x, x);
@@ -149,7 +149,7 @@ static const char *merge_scalars(struct rewrite *rw, node_id n)
 		return NO_MATCH;
 	if (rw_uses(rw, x) != 1)
 		return "the node before it has other users";
-	if (!rw_same_type(rw, y, result(rw, n)))
+	if (!rw_like_type(rw, y, result(rw, n)))
 		return "broadcasting changes the shape, or it is not known";
 	a = inner_op == OP_Div ? 1 / a : inner_op == OP_Sub ? -a : a;
 	b = op == OP_Div ? 1 / b : op == OP_Sub ? -b : b;
