@@ -421,6 +421,9 @@ static const char *lower_node(struct lower *L, node_id id)
 	return r->stages ? r->stages(L) : lower_map(L, r);
 }
 
+/* What one kernel may be made of: schedules look at pairs of stages and of buffers. */
+enum { KERNEL_OPERANDS_MAX = 1024, KERNEL_NODES_MAX = 256 };
+
 /* Operands and results of the kernel become buffers. */
 static const char *bind(struct lower *L, node_id fused, buf_id *outs)
 {
@@ -431,6 +434,10 @@ static const char *bind(struct lower *L, node_id fused, buf_id *outs)
 
 	if (g->in.n != f->nin || g->out.n != f->nout)
 		return "operands and results of the node are not those of its graph";
+	if (f->nin + f->nout > KERNEL_OPERANDS_MAX)
+		return low_why(L, "%u operands and results, a kernel takes at most %d", f->nin + f->nout, KERNEL_OPERANDS_MAX);
+	if (g->nodes.n > KERNEL_NODES_MAX)
+		return low_why(L, "%zu nodes, a kernel has at most %d", g->nodes.n, KERNEL_NODES_MAX);
 	for (size_t i = 0; i < g->in.n; i++) {
 		val_id outer = f->in[i], v = g->in.a[i];
 		if (outer && val(L->m, outer)->kind == VAL_CONST) {

@@ -11,6 +11,7 @@ enum role {
 enum {
 	USERS_MAX = 16, /* a value with more users is not followed: keeps the search linear */
 	DETOUR_MAX = 32, /* nodes tried between one single result and the next */
+	MEMBERS_MAX = 64, /* of a group without one detour: a kernel's schedule looks at pairs of its stages */
 };
 
 /* What traits do not say. A Reshape is a view: the planner gives it its operand's memory. */
@@ -175,6 +176,8 @@ static const char *extend(struct plan *p, uint32_t g, val_id *result, const stru
 	size_t start = p->member.n;
 	const char *why = "the paths from its result join too late";
 
+	if (start >= MEMBERS_MAX)
+		return "it is as large as a group gets";
 	while (p->member.n - start < DETOUR_MAX) {
 		node_id u = first_user(p, &f, g, &why);
 		const char *not = u ? why_not_join(p, u, t) : why;
@@ -214,7 +217,7 @@ static bool used_elementwise(const struct plan *p, val_id v, uint32_t g)
 /* Takes in elementwise nodes that compute operands of elementwise members, where nobody else wants them. */
 static void pull_operands(struct plan *p, uint32_t g, const struct type *t)
 {
-	for (size_t k = 0; k < p->member.n; k++) {
+	for (size_t k = 0; k < p->member.n && p->member.n < MEMBERS_MAX; k++) {
 		const struct node *n = node(p->m, p->member.a[k]);
 		if (role_of(p->m, n) != ROLE_ELEMENTWISE)
 			continue;
