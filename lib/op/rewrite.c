@@ -99,6 +99,19 @@ static bool is_user(struct rewrite *rw, node_id n, val_id v)
 	return false;
 }
 
+/* The live users of v follow one another from its first edge on: those of dead nodes go, so that they are passed once. */
+static uint32_t next_user(struct rewrite *rw, val_id v, uint32_t before)
+{
+	struct value_uses *x = &rw->v.a[v];
+	uint32_t *link = before ? &rw->edges.a[before].next : &x->first;
+
+	while (*link && rw->n.a[rw->edges.a[*link].user].dead)
+		*link = rw->edges.a[*link].next;
+	if (!*link)
+		x->last = before;
+	return *link;
+}
+
 /* Queues the nodes that a change at v could make match: its users, theirs, and so on, the nearest
  * REACH_MAX values. Patterns are smaller than that. */
 enum { REACH_MAX = 24 };
@@ -108,10 +121,8 @@ static void queue_users(struct rewrite *rw, val_id v)
 	int n = 1;
 
 	for (int k = 0; k < n; k++) {
-		for (uint32_t e = rw->v.a[near[k]].first; e; e = rw->edges.a[e].next) {
+		for (uint32_t e = next_user(rw, near[k], 0); e; e = next_user(rw, near[k], e)) {
 			node_id u = rw->edges.a[e].user;
-			if (rw->n.a[u].dead)
-				continue;
 			queue(rw, u);
 			if (n < REACH_MAX && node(rw->m, u)->nout && node(rw->m, u)->out[0])
 				near[n++] = node(rw->m, u)->out[0];
@@ -182,7 +193,7 @@ node_id rw_user1(struct rewrite *rw, val_id v, enum opcode op)
 {
 	if (rw->v.a[v].outputs || rw->v.a[v].count != 1)
 		return 0;
-	for (uint32_t e = rw->v.a[v].first; e; e = rw->edges.a[e].next)
+	for (uint32_t e = next_user(rw, v, 0); e; e = next_user(rw, v, e))
 		if (is_user(rw, rw->edges.a[e].user, v))
 			return node(rw->m, rw->edges.a[e].user)->op == op ? rw->edges.a[e].user : 0;
 	return 0;
