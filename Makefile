@@ -54,7 +54,7 @@ $(patsubst %.c,build/%.o,$(wildcard lib/onnx/*.c)): | build/gen/onnx.pb-c.h
 build/gen/%.inc: %
 	@mkdir -p $(@D)
 	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
-build/tools/ge-emit/source.o: build/gen/tools/ge-emit/runtime.in.inc build/gen/tools/ge-emit/header.in.inc build/gen/tools/ge-emit/team.in.inc \
+build/tools/ge-emit/source.o: build/gen/tools/ge-emit/runtime.in.inc build/gen/tools/ge-emit/header.in.inc build/gen/tools/ge-emit/team.in.inc build/gen/tools/ge-emit/checksum.in.inc \
 	build/gen/lib/device/model_abi.h.inc build/gen/lib/op/opaque.h.inc
 build/lib/device/warm.o: build/gen/lib/device/warm.in.inc build/gen/lib/device/warm_order.h.inc
 

@@ -71,6 +71,7 @@ cat >main.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <dirent.h>
 #include "two.h"
@@ -114,7 +115,41 @@ static int count_settled(void)
 	}
 	return n;
 }
-int main(void)
+/* A child goes on with its parent's handle, closes it, and has one of its own; the parent's still works. */
+static int forked(const char *first, char *result)
+{
+	two *m = two_open("two.weights", NULL);
+	int status;
+	run(m, result);
+	for (int i = 0; i < 8; i++) {
+		if (i % 2)
+			usleep(2000); /* the worker sleeps */
+		pid_t child = fork();
+		if (child == 0) {
+			alarm(20);
+			memset(result, 0, total);
+			if (i < 4)
+				run(m, result);
+			two_close(m);
+			if (i < 4 && memcmp(result, first, total))
+				_exit(3);
+			m = two_open("two.weights", NULL);
+			if (!m || count_threads() != 2)
+				_exit(4);
+			run(m, result);
+			two_close(m);
+			_exit(memcmp(result, first, total) != 0);
+		}
+		waitpid(child, &status, 0);
+		if (status)
+			return printf("a child: %x\n", status);
+	}
+	memset(result, 0, total);
+	run(m, result);
+	two_close(m);
+	return memcmp(result, first, total) ? puts("the parent") : 0;
+}
+int main(int argc, char **argv)
 {
 	for (int i = 0; i < two_num_inputs(); i++) {
 		float *p = calloc(1, two_input_bytes(i) + 8);
@@ -135,6 +170,8 @@ int main(void)
 		run(m, first);
 		two_close(m);
 	}
+	if (argc > 1)
+		return forked(first, calloc(1, total + 64)) != 0;
 	two *m = two_open("two.weights", &(struct hone_opts){.threads = 1});
 	one = count_settled();
 	two_close(m);
@@ -156,6 +193,8 @@ int main(void)
 END
 ${CC:-cc} -O1 main.c two.a -o main -lm -pthread && ./main
 say $? "three handles come and go, three at once: the same numbers, no thread left"
+./main fork
+say $? "children of fork run, close and open again"
 flags=$(sed -n 's/.*Compile with: //p' two.c | head -1)
 if cc $flags -g -fsanitize=thread -w main.c two.c -o tsan -lm -pthread 2>err; then
 	TSAN_OPTIONS=exitcode=3 ./tsan >err 2>&1

@@ -81,6 +81,8 @@ void library_open(struct library *l, const char *path, const char *weights, int 
 			die(EX_NOIN, "%s: its weights are not there; --weights names them", beside);
 		die(EX_BADDATA, "%s: %s", path, why);
 	}
+	if (l->model->verify(l->handle))
+		die(EX_BADDATA, "%s: %s", path, l->model->error());
 	free(file);
 	free(beside);
 }

@@ -4,7 +4,7 @@
 #define HONE_MODEL_ABI_H
 #include <stddef.h>
 
-enum { HONE_MODEL_ABI = 3 }; /* changes whenever something below does */
+enum { HONE_MODEL_ABI = 4 }; /* changes whenever something below does */
 
 struct hone_opts;
 struct hone_tensor {
@@ -34,5 +34,6 @@ struct hone_model {
 	const void *(*preset)(void *m, int i); /* the default of input i, or NULL */
 	void (*close)(void *m);
 	const char *(*error)(void);
+	int (*verify)(void *m); /* reads all weights: 0, or -1 if they are not those that were written */
 };
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "ge-emit.h"
 #include "graph/pass.h"
@@ -145,23 +146,65 @@ static void remove_dir(void *arg)
 	rmdir(dir);
 }
 
-static void move(const char *dir, const char *stem, const char *to, const char *suffix)
-{
-	char *from = xprintf("%s/%s%s", dir, stem, suffix), *path = xprintf("%s%s", to, suffix);
+/* What a model is made of, the library last: who finds that finds the others. */
+static const struct part {
+	const char *suffix;
+	bool compiled, weights;
+} parts[] = {{".weights", .weights = true}, {".h"}, {".c"}, {".a", .compiled = true}, {".so", .compiled = true}};
+enum { NPARTS = sizeof parts / sizeof *parts };
 
-	if (rename(from, path))
-		die_errno(EX_IO, "%s", path);
-	free(from);
-	free(path);
+static bool is_made(const struct emission *e, int i) { return !(parts[i].compiled && no_compile) && !(parts[i].weights && e->embed); }
+
+/* Nothing is compiled for a name that a directory has. */
+static void check_targets(const struct emission *e, const char *to)
+{
+	struct stat st;
+
+	for (int i = 0; i < NPARTS; i++) {
+		char *path = xprintf("%s%s", to, parts[i].suffix);
+		if (is_made(e, i) && !lstat(path, &st) && S_ISDIR(st.st_mode))
+			die(EX_IO, "%s: is a directory", path);
+		free(path);
+	}
+}
+
+/* All files get their names, or none does: where one fails, those before it are again what they were. */
+static void publish(const struct emission *e, const char *dir, const char *stem, const char *to)
+{
+	struct arena a = {0};
+	const char *path[NPARTS], *old[NPARTS];
+	bool had[NPARTS] = {0};
+	int i, error = 0;
+
+	for (i = 0; i < NPARTS; i++) {
+		if (!is_made(e, i))
+			continue;
+		path[i] = arena_printf(&a, "%s%s", to, parts[i].suffix);
+		old[i] = arena_printf(&a, "%s/old%s", dir, parts[i].suffix);
+		had[i] = !link(path[i], old[i]) || (errno != ENOENT && !rename(path[i], old[i]));
+		if (rename(arena_printf(&a, "%s/%s%s", dir, stem, parts[i].suffix), path[i])) {
+			error = errno;
+			break;
+		}
+	}
+	for (int k = i; error && k >= 0; k--)
+		if (is_made(e, k) && (had[k] ? rename(old[k], path[k]) : k < i && unlink(path[k])))
+			warn("%s: cannot be made what it was", path[k]);
+	if (error) {
+		errno = error;
+		die_errno(EX_IO, "%s", path[i]);
+	}
+	arena_release(&a);
 }
 
 static void write_model(struct emission *e, const char *out)
 {
 	const char *slash = strrchr(out, '/'), *stem = slash ? slash + 1 : out;
-	char *dir = xprintf("%.*s.ge-emit-XXXXXX", (int)(stem - out), out), *header = xprintf("%s.h", stem);
+	char *dir = xprintf("%s%.*s.ge-emit-XXXXXX", *out == '/' ? "" : "./", (int)(stem - out), out), *header = xprintf("%s.h", stem);
 
 	if (!*stem)
 		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %smodel", out, out);
+	check_targets(e, out);
 	signals_hold(true);
 	if (!mkdtemp(dir)) {
 		if (errno == ENOENT)
@@ -170,20 +213,13 @@ static void write_model(struct emission *e, const char *out)
 	}
 	int hook = die_hook(remove_dir, dir);
 	e->name = model_name(stem);
-	emit_source(e, arena_printf(&e->M->m->arena, "%s/%s.c", dir, stem), header);
-	emit_header(e, arena_printf(&e->M->m->arena, "%s/%s", dir, header));
 	if (!e->embed)
 		weights_write(e, arena_printf(&e->M->m->arena, "%s/%s.weights", dir, stem));
+	emit_source(e, arena_printf(&e->M->m->arena, "%s/%s.c", dir, stem), header);
+	emit_header(e, arena_printf(&e->M->m->arena, "%s/%s", dir, header));
 	if (!no_compile)
 		compile_model(e, dir, stem, jobs ? jobs : (int)sysconf(_SC_NPROCESSORS_ONLN));
-	if (!e->embed)
-		move(dir, stem, out, ".weights");
-	move(dir, stem, out, ".h");
-	move(dir, stem, out, ".c");
-	if (!no_compile) {
-		move(dir, stem, out, ".a");
-		move(dir, stem, out, ".so");
-	}
+	publish(e, dir, stem, out);
 	die_unhook(hook);
 	remove_dir(dir);
 	signals_hold(false);

@@ -43,13 +43,14 @@ struct emission {
 	int64_t opaque;           /* offset there of the stream of opaque steps, and its bytes (0: none) */
 	int64_t opaque_bytes;
 	struct digest weights_digest;
+	uint64_t weights_sum; /* of the bytes behind the head; weights_write knows it */
 	int64_t arena_bytes;
 	int64_t spill;            /* offset in the arena of workspaces that are larger than planned */
 	int nparts;
 };
 
 enum { WEIGHTS_HEAD = 4096, WEIGHTS_ALIGN = 64 };
-#define WEIGHTS_MAGIC "honewts1"
+#define WEIGHTS_MAGIC "honewts2"
 
 /* ---- opaque.c ---- */
 /* The calls on the slow path as a packed stream: a module with a Fused node each, in order. Free it. */

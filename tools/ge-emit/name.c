@@ -25,11 +25,11 @@ static bool is_word(const char *s)
 		"bad_index", "cpu_lacks", "embedded", "hone_model", "hone_opaque", "hone_opaque_close", "hone_opaque_open",
 		"hone_opaque_run", "hone_opts", "hone_step", "hone_tensor", "in_range", "index_outside", "map_weights", "opaque",
 		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "table", "table_close", "table_open", "table_preset", "table_run",
-		"table_run_timed", "team_claim", "team_close", "team_main", "team_open", "team_pause", "team_run", "team_share",
-		"team_size", "team_start_round", "team_wait", "team_worker", "weights_digest", "weights_head", "ARENA_BYTES",
+		"table_run_timed", "table_verify", "team_claim", "team_close", "team_forked", "team_forks", "team_is_here", "team_main", "team_open", "team_pause", "team_run", "team_share",
+		"team_size", "team_start_round", "team_wait", "team_watch", "team_worker", "weights_digest", "weights_head", "weights_sum", "ARENA_BYTES",
 		"BAD_INDEX", "EMBEDDED", "HONE_MODEL_ABI", "HONE_MODEL_ABI_H", "HONE_OPAQUE_H", "HONE_OPTS", "IN_PART", "KERNEL",
 		"MADE_FOR", "MADE_WITH", "NUM_INPUTS", "NUM_OUTPUTS", "NUM_STEPS", "OPAQUE_AT", "OPAQUE_BYTES", "TEAM_SPIN",
-		"VECTOR_BYTES", "WEIGHTS_BYTES", "WEIGHTS_MAGIC", "_GNU_SOURCE",
+		"VECTOR_BYTES", "WEIGHTS_AT", "WEIGHTS_BYTES", "WEIGHTS_MAGIC", "WEIGHTS_SUM", "_GNU_SOURCE",
 		/* of what kernels call */
 		"vabs", "vbit", "vceil", "vcos", "vd", "veq", "verf", "vexp", "vexp_minus", "vexp_near_0", "vfloor", "vfmadd16",
 		"vfu", "vgather", "vgather_mask", "vh", "vhf", "vhfu", "vhmax", "vhmin", "vhprod", "vhsum", "vindex", "viu", "vl",
@@ -61,7 +61,7 @@ static bool is_numbered(const char *s)
 /* The C library has that, or NAME_open and so on. */
 static bool is_of_library(const char *s)
 {
-	static const char *const suffix[] = {"", "_open", "_run", "_close", "_error"};
+	static const char *const suffix[] = {"", "_open", "_run", "_close", "_error", "_verify"};
 	bool found = false;
 
 	for (size_t i = 0; i < sizeof suffix / sizeof *suffix && !found; i++) {

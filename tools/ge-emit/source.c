@@ -18,6 +18,9 @@ static const char team_text[] =
 static const char header_text[] =
 #include "tools/ge-emit/header.in.inc"
 	;
+static const char checksum_text[] =
+#include "tools/ge-emit/checksum.in.inc"
+	;
 static const char opaque_text[] =
 #include "lib/op/opaque.h.inc"
 	;
@@ -311,8 +314,8 @@ static void put_tables(struct emission *e, FILE *f)
 
 	fprintf(f, "\n#if IN_PART(0)\n\n%s\n#define NUM_INPUTS %zu\n#define NUM_OUTPUTS %zu\n#define NUM_STEPS %zu\n", abi_text,
 		g->in.n, g->out.n, e->M->calls.n);
-	fprintf(f, "#define ARENA_BYTES %" PRId64 "\n#define WEIGHTS_BYTES %" PRId64 "\n#define WEIGHTS_MAGIC \"%s\"\n", e->arena_bytes,
-		e->weights_bytes, WEIGHTS_MAGIC);
+	fprintf(f, "#define ARENA_BYTES %" PRId64 "\n#define WEIGHTS_BYTES %" PRId64 "\n#define WEIGHTS_MAGIC \"%s\"\n#define WEIGHTS_AT %d\n", e->arena_bytes,
+		e->weights_bytes, WEIGHTS_MAGIC, WEIGHTS_HEAD);
 	fprintf(f, "#define OPAQUE_AT %" PRId64 "\n#define OPAQUE_BYTES %" PRId64 "\n", e->opaque, e->opaque_bytes);
 	if (e->opaque_bytes)
 		fprintf(f, "\n%s\n", opaque_text);
@@ -469,6 +472,9 @@ void emit_source(struct emission *e, const char *path, const char *header)
 	put_kernels(e, o.f);
 	put_tables(e, o.f);
 	put_cpu_check(e, o.f);
+	if (!e->embed)
+		fprintf(o.f, "\n#define WEIGHTS_SUM 0x%016" PRIx64 "u /* of what follows the first %d bytes */\n%s", e->weights_sum, WEIGHTS_HEAD,
+			checksum_text);
 	rest = put_template(e, o.f, runtime_text, "@STEPS@");
 	if (e->threads > 1)
 		put_template(e, o.f, team_text, NULL);

@@ -1,7 +1,11 @@
 /* The file of weights. */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "common/msg.h"
 #include "common/outfile.h"
 #include "ge-emit.h"
 
@@ -167,13 +171,24 @@ static void put_file(void *arg, const void *p, size_t n)
 	fwrite(p, 1, n, arg);
 }
 
+#include "checksum.in"
+
+/* The sum of what was written goes into the head, where a library looks for the sum that it was made with. */
 void weights_write(struct emission *e, const char *path)
 {
 	struct outfile o;
+	struct mapped w;
+	int fd;
 
 	outfile_open(&o, path, true);
 	each_piece(e, put_file, o.f);
 	outfile_close(&o);
+	mapped_open(&w, path);
+	e->weights_sum = weights_sum(w.p + WEIGHTS_HEAD, w.n - WEIGHTS_HEAD);
+	mapped_close(&w);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || pwrite(fd, &e->weights_sum, sizeof e->weights_sum, 32) != sizeof e->weights_sum || close(fd))
+		die_errno(EX_IO, "%s", path);
 }
 
 struct words {
