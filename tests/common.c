@@ -1,7 +1,14 @@
 /* The lowest floor: halves against the compiler's own, digests, names, arenas. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/outfile.h"
+#include "common/shown.h"
+#include "common/msg.h"
 #include "common/arena.h"
 #include "common/digest.h"
 #include "common/half.h"
@@ -132,8 +139,56 @@ static void test_arena(void)
 	arena_release(&a);
 }
 
+/* A file that is cut while it is mapped: one line, 74, no temporary left. */
+static void test_mapped(void)
+{
+	int pipes[2], status;
+	char said[400] = "";
+	FILE *f = fopen("mapped", "w");
+
+	ok(f && !ftruncate(fileno(f), 3 << 20) && !fclose(f) && !pipe(pipes), "a file");
+	pid_t child = fork();
+	if (child == 0) {
+		struct mapped m;
+		struct outfile o;
+		dup2(pipes[1], STDERR_FILENO);
+		mapping_guard();
+		outfile_open(&o, "made", true);
+		mapped_open(&m, "mapped");
+		if (truncate("mapped", 4096))
+			_exit(1);
+		fprintf(o.f, "%d", digest_bytes(m.p, m.n).lo != 0);
+		_exit(2);
+	}
+	close(pipes[1]);
+	ssize_t n = read(pipes[0], said, sizeof said - 1);
+	waitpid(child, &status, 0);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == EX_IO && n > 0 && strstr(said, "mapped: was cut short while it was read\n") && strchr(said, '\n')[1] == 0,
+	   "cut while it is mapped: %x %s", status, said);
+	ok(system("ls | grep -q made") != 0, "and no temporary is left");
+}
+
+/* What a terminal gets of a name. */
+static void test_shown(void)
+{
+	static const char *const names[][2] = {
+		{"plain", "plain"}, {"a\nb\t", "a\\x0ab\\x09"}, {"\033[31m", "\\x1b[31m"}, {"\302\233J\302\240", "\\xc2\\x9bJ\302\240"}, {"\233J", "\\x9bJ"},
+		{"\177", "\\x7f"}, {"\303\251\303", "\303\251\\xc3"}, {"\342\200\256x", "\\xe2\\x80\\xaex"}, {"\355\240\200", "\\xed\\xa0\\x80"}, {"\300\233", "\\xc0\\x9b"},
+	};
+	int wrong = 0;
+	struct arena a = {0};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		wrong += strcmp(shown(names[i][0]), names[i][1]) != 0;
+	ok(!wrong, "control characters, C1, directions and what is no UTF-8 are escaped: %d wrong", wrong);
+	ok(!strcmp(shell_word("a'b $(c)", &a), "'a'\\''b $(c)'") && !strcmp(shell_word("", &a), "''") && !strcmp(shell_word("a.b", &a), "a.b"), "words of a shell");
+	arena_release(&a);
+}
+
 int main(void)
 {
+	test_mapped();
+	test_shown();
 	test_half();
 	test_float8();
 	test_digest();

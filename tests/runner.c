@@ -97,7 +97,7 @@ static void test_commands(void)
 }
 
 /* A runner that says hello and then this of what it was asked for, or of nothing. */
-static struct runner_answer answer_of(uint64_t id, const struct runner_result *x, bool ask)
+static struct runner_answer answer_of(uint64_t id, const struct runner_result *x, bool ask, size_t parts)
 {
 	struct mp_out o;
 	const char *why = "";
@@ -111,7 +111,7 @@ static struct runner_answer answer_of(uint64_t id, const struct runner_result *x
 	mp_put_int(&o, 1);
 	mp_put_int(&o, 1);
 	frame_end(&o, frame);
-	frame = frame_begin(&o, 8, id, "try");
+	frame = frame_begin(&o, parts, id, "try");
 	put_result(&o, x);
 	frame_end(&o, frame);
 	bool good = f && fwrite(o.b.a, 1, o.b.n, f) == o.b.n;
@@ -135,6 +135,7 @@ static void test_answers(void)
 		struct runner_result x;
 		uint64_t id;
 		bool unasked, good;
+		size_t parts; /* that it says it has; 0: 9 */
 	} cases[] = {
 		{"faster", {VERDICT_FASTER, .ratio = 0.5, .lo = 0.4, .hi = 0.6, .seconds = 1}, 1, false, true},
 		{"unsure", {VERDICT_UNSURE, .ratio = 1, .lo = 0, .hi = INFINITY}, 1, false, true},
@@ -150,10 +151,12 @@ static void test_answers(void)
 		{"number 0", {VERDICT_WRONG, "element 0"}, 0, false, false},
 		{"a number that was not given", {VERDICT_WRONG, "element 0"}, 2, false, false},
 		{"nothing asked", {VERDICT_WRONG, "element 0"}, 1, true, false},
+		{"one part less than it has", {VERDICT_WRONG, "element 0"}, 1, false, false, 8},
+		{"one part more than it has", {VERDICT_WRONG, "element 0"}, 1, false, false, 10},
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct runner_answer x = answer_of(cases[i].id, &cases[i].x, !cases[i].unasked);
+		struct runner_answer x = answer_of(cases[i].id, &cases[i].x, !cases[i].unasked, cases[i].parts ? cases[i].parts : 9);
 		bool good = cases[i].good ? !x.error && !x.ended && x.result.verdict == cases[i].x.verdict :
 					    x.ended && strstr(x.why, "not the runner's protocol");
 		ok(good, "an answer: %s%s%s", cases[i].what, x.why ? ": " : "", x.why ? x.why : "");

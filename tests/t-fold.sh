@@ -96,3 +96,30 @@ done
 ge-load "$cases/pads.txt" | ge-shape | ge-fold >a.g
 mkdir -p elsewhere && (cd elsewhere && ge-load "$cases/pads.txt" | LC_ALL=tr_TR.UTF-8 ge-shape | LC_ALL=C ge-fold >../b.g)
 cmp -s a.g b.g && echo "ok - the same bytes" || echo "not ok - the same bytes"
+
+# What is computed on the way has a limit, all of it together, too: a constant that is doubled again and again, sizes that are drawn
+# into one another, and many that are large.
+{
+	printf 'hone-text 1\nmodule ir=10 opset=28\nconst c = f32[1,1] [1]\ngraph main {\n'
+	last=@c
+	for i in $(seq 40); do
+		echo "  c$i = Concat($last, $last) {axis=0}"
+		last=c$i
+	done
+	printf '  output y = %s\n}\n' $last
+} >double.txt
+{
+	printf 'hone-text 1\nmodule ir=10 opset=28\nconst k = i64[1] [900000]\ngraph main {\n  input x: f32[900000]\n'
+	last=x
+	for i in $(seq 60); do
+		printf '  c%d = ConstantOfShape(@k) {value=f32[1] [%d]}\n  s%d = Add(%s, c%d)\n' $i $i $i $last $i
+		last=s$i
+	done
+	printf '  output y = %s\n}\n' $last
+} >many.txt
+for f in double many; do
+	ge-load $f.txt -o $f.g
+	(ulimit -v 1000000; timeout 60 ge-fold --why $f.g -o folded.g 2>why)
+	[ $? -eq 0 ] && grep -q 'kept: its result of [0-9]* bytes' why && [ "$(wc -c <folded.g)" -lt 200000 ] && echo "ok - $f: a limit, and its reason" ||
+		{ echo "not ok - $f: a limit, and its reason"; tail -3 why; }
+done

@@ -66,6 +66,24 @@ fails 66 "--keep, missing file, earlier graphs" hone build --keep missing.onnx -
 ls tmp >left
 ok "$(cat left)" "" "no temporary is left"
 
+# A signal to hone alone: what runs ends first, and all is there or nothing.
+for signal in TERM HUP; do
+	mkdir -p ended
+	hone build "$model" --set batch=1 -o ended/m 2>/dev/null >/dev/null &
+	pid=$!
+	for i in $(seq 500); do
+		[ -n "$(ls -d ended/.m.ge-emit-* ended/.ge-emit-* 2>/dev/null)" ] && break
+		sleep 0.01
+	done
+	kill -$signal $pid
+	wait $pid 2>/dev/null
+	ok "$? $(ls -A ended | tr '\n' ' ')" "$([ $signal = TERM ] && echo 143 || echo 129) " "SIG$signal while it compiles: nothing is left"
+	rm -rf ended
+done
+mkdir taken && : >taken/m.d
+fails 74 "a file where the graphs go" hone build "$model" --set batch=1 -o taken/m
+ok "$(ls -A taken)" m.d "and nothing is there"
+
 # simplify
 ok "$(rc hone simplify "$model" small.onnx) $(wc -c <err)" "0 0" "simplify"
 ok "$(awk '$1 == "all" { print $2, $3, $4 } /^the same numbers/' out | tr '\n' ' ')" "18 10 -8 the same numbers on 3 random inputs (with --set batch=2) " "simplify: table and check"

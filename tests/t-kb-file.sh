@@ -47,7 +47,7 @@ cp two.kb other.kb
 for how in 'rm r.kb' 'mv other.kb r.kb'; do
 	rm -f r.kb* && cp two.kb r.kb
 	beside r.kb "$how"
-	ok "$? $(cat first.err)" "74 kb: r.kb: was removed or replaced while in use; nothing of this write is kept" "$how, beside a writer"
+	ok "$? $(cat first.err)" "74 kb: r.kb: was removed or replaced while in use, and this write with it" "$how, beside a writer"
 done
 ok "$(cmp r.kb two.kb && kb --kb r.kb fsck 2>&1)" "kb: r.kb is sound" "and what has its place stays as it was"
 
@@ -82,3 +82,20 @@ for what in 'dump -o a.kb' 'dump -o a.kb-lock' 'dump -o also.kb' 'dump --salvage
 	ok "$(rc kb --kb a.kb $what) $(cat err)" "64 kb: -o ${what##* }: is the file that is read" "$what"
 done
 ok "$(rc kb --kb a.kb dump -o a.txt) $(cat a.kb m.g | cksum) $(rc kb --kb a.kb --target X apply m.g -o m.g)" "0 $sum 0" "and nothing was"
+
+# A disk that fills up in the middle: what is said to be kept is kept, no more and no less.
+record() { printf 'record\nkind kernel\ntask MatMul f32 %sx8 8x8c\nwhy %s\n\n' "$1" "$(head -c 2000000 /dev/zero | tr '\0' x)"; }
+cat >fill.sh <<'END'
+mount -t tmpfs -o size=12M none disk || exit 99
+{ for i in 1 2 3 4 5 6 7 8; do cat record$i; sleep 0.2; done; } | kb --kb disk/full.kb put 2>err
+echo $? >code
+kb --kb disk/full.kb dump 2>/dev/null | grep -c '^record ' >kept
+END
+mkdir -p disk
+for i in 1 2 3 4 5 6 7 8; do record $i >record$i; done
+unshare -rm sh fill.sh 2>/dev/null
+if [ "$(cat code 2>/dev/null)" = "" ]; then
+	echo "ok - a disk that fills up in the middle of put # SKIP nothing can be mounted here"
+else
+	ok "$(cat code) $(sed -n 's/.*nothing of this write is kept, the \([0-9]*\) records read before it are$/\1/p' err)" "74 $(cat kept)" "a disk that fills up in the middle of put"
+fi

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/arena.h"
+#include "common/outfile.h"
 #include "common/tool.h"
 #include "common/vec.h"
 
@@ -148,6 +149,7 @@ static void fill_places(void)
 int main(int argc, char **argv)
 {
 	fill_places();
+	mapping_guard();
 	msg_tool = tool.name;
 	signal(SIGPIPE, SIG_DFL); /* some parents leave them ignored */
 	signal(SIGCHLD, SIG_DFL);

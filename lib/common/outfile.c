@@ -124,6 +124,37 @@ void outfile_close(struct outfile *o)
 	*o = (struct outfile){0};
 }
 
+static VEC(struct mapping { const char *p; size_t n; const char *path; }) mappings;
+
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+	const char *at = info->si_addr;
+
+	for (size_t i = mappings.n; i-- > 0;)
+		if (at >= mappings.a[i].p && at < mappings.a[i].p + mappings.a[i].n)
+			die(EX_IO, "%s: was cut short while it was read", mappings.a[i].path);
+	signal(number, SIG_DFL); /* and it comes again */
+}
+
+void mapping_guard(void)
+{
+	sigaction(SIGBUS, &(struct sigaction){.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_NODEFER}, NULL);
+}
+
+void mapping_add(const void *p, size_t n, const char *path)
+{
+	vec_push(&mappings, (struct mapping){p, n, path});
+}
+
+void mapping_remove(const void *p)
+{
+	for (size_t i = mappings.n; i-- > 0;)
+		if (mappings.a[i].p == p) {
+			mappings.a[i] = mappings.a[--mappings.n];
+			return;
+		}
+}
+
 static void read_all(struct mapped *m, int fd, const char *name)
 {
 	VEC(unsigned char) v = {0};
@@ -154,9 +185,10 @@ void mapped_open(struct mapped *m, const char *path)
 	void *p = MAP_FAILED;
 	if (S_ISREG(st.st_mode) && st.st_size > 0 && lseek(fd, 0, SEEK_CUR) == 0)
 		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p != MAP_FAILED)
-		*m = (struct mapped){.p = p, .n = (size_t)st.st_size};
-	else
+	if (p != MAP_FAILED) {
+		*m = (struct mapped){.p = p, .n = (size_t)st.st_size, .path = xstrdup(name)};
+		mapping_add(m->p, m->n, m->path);
+	} else
 		read_all(m, fd, name);
 	if (!standard)
 		close(fd);
@@ -166,7 +198,10 @@ void mapped_close(struct mapped *m)
 {
 	if (m->heap)
 		free((void *)m->p);
-	else if (m->p)
+	else if (m->p) {
+		mapping_remove(m->p);
 		munmap((void *)m->p, m->n);
+		free(m->path);
+	}
 	*m = (struct mapped){0};
 }

@@ -21,7 +21,13 @@ struct mapped {
 	const unsigned char *p;
 	size_t n;
 	bool heap; /* read from a pipe into memory, not mapped */
+	char *path;
 };
+/* A file that is cut while it is mapped ends a program that reads on by SIGBUS. What is mapped is told here, with its path (kept by
+ * the caller); where mapping_guard was called, which main does, it is one line and 74 instead. Libraries leave that to the program. */
+void mapping_guard(void);
+void mapping_add(const void *p, size_t n, const char *path);
+void mapping_remove(const void *p);
 void mapped_open(struct mapped *m, const char *path); /* NULL or "-": standard input, read to its end */
 void mapped_close(struct mapped *m);
 #endif

@@ -198,7 +198,7 @@ static void run_try(struct service *s, struct job *j)
 	if (slow)
 		_exit(EX_SLOW);
 	mp_out_init(&o);
-	size_t frame = frame_begin(&o, 8, j->id, "try");
+	size_t frame = frame_begin(&o, 9, j->id, "try");
 	put_result(&o, &r);
 	frame_end(&o, frame);
 	if (ftruncate(j->report, 0) || pwrite(j->report, o.b.a, o.b.n, 0) != (ssize_t)o.b.n)

@@ -373,7 +373,7 @@ uint64_t runner_try(struct runner *r, const struct runner_try *t)
 /* One frame: false if it answers nothing (the runner is alive). */
 static bool read_answer(struct runner *r, struct mp_in *in, struct arena *a, struct runner_answer *out)
 {
-	mp_array(in);
+	uint32_t said = mp_array(in), want = 3;
 	*out = (struct runner_answer){.id = (uint64_t)mp_int(in, 0, INT64_MAX), .result.verdict = VERDICT_COUNT};
 	const char *verb = take_str(in, a);
 	if (in->why || !verb || !strcmp(verb, "alive"))
@@ -385,7 +385,7 @@ static bool read_answer(struct runner *r, struct mp_in *in, struct arena *a, str
 	if (!strcmp(verb, "task") || !strcmp(verb, "build")) {
 		out->digest = mp_digest(in);
 		if (*verb == 'b')
-			out->result.seconds = mp_double(in);
+			out->result.seconds = mp_double(in), want = 4;
 		if (!in->why && !(isfinite(out->result.seconds) && out->result.seconds >= 0))
 			mp_fail(in, 0, "seconds that cannot be");
 	} else if (!strcmp(verb, "failed")) {
@@ -393,6 +393,7 @@ static bool read_answer(struct runner *r, struct mp_in *in, struct arena *a, str
 		out->why = out->result.why = take_str(in, a);
 	} else if (!strcmp(verb, "try")) {
 		take_result(in, &out->result, a);
+		want = 9;
 		out->why = out->result.why;
 	} else if (!strcmp(verb, "error")) {
 		out->error = true;
@@ -400,6 +401,8 @@ static bool read_answer(struct runner *r, struct mp_in *in, struct arena *a, str
 	} else {
 		mp_fail(in, 0, "an unknown answer");
 	}
+	if (!in->why && (said != want || mp_left(in)))
+		mp_fail(in, 0, "an answer of other parts than it has");
 	return !in->why;
 }
 

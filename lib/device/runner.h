@@ -34,7 +34,7 @@
 #include "device/target.h"
 #include "graph/module.h"
 
-enum { RUNNER_VERSION = 1 }; /* another one is refused (69) */
+enum { RUNNER_VERSION = 2 }; /* another one is refused (69) */
 enum { RUNNER_FRAME_MAX = 16 << 20, RUNNER_BUFS_MAX = 256, RUNNER_PAIRS_MAX = 4096, RUNNER_ARTIFACTS_MAX = 1000, RUNNER_ROTATION_MAX = 128 << 20 };
 enum { RUNNER_SILENCE = 10 }; /* seconds without a word while it has work: the runner hangs */
 

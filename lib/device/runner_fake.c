@@ -75,7 +75,7 @@ static void fake_try(uint64_t id, struct mp_in *r, struct mp_out *o)
 						       (uint64_t)(u * (1 + 0.004 * (rng_unit(&rng) - 0.5)))};
 		x.verdict = x.hi < 0.99 ? VERDICT_FASTER : x.lo > 1.01 ? VERDICT_SLOWER : VERDICT_TIE;
 	}
-	size_t frame = frame_begin(o, 8, id, "try");
+	size_t frame = frame_begin(o, 9, id, "try");
 	put_result(o, &x);
 	frame_end(o, frame);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "common/arena.h"
 #include "common/msg.h"
+#include "common/outfile.h"
 #include "graph/refs.h"
 
 /* Below this a blob is read, not mapped: a process has 65,530 mappings. */
@@ -150,6 +151,8 @@ static const void *map_file(struct digest d, size_t n, const char **why)
 	} else if (n >= MAP_LEAST) {
 		void *q = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
 		p = q == MAP_FAILED ? NULL : q;
+		if (p)
+			mapping_add(p, n, arena_str(&arena, path));
 	} else {
 		char *q = arena_alloc(&arena, n);
 		size_t done = 0;

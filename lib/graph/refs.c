@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "common/arena.h"
 #include "common/msg.h"
+#include "common/outfile.h"
 #include "common/vec.h"
 #include "graph/refs.h"
 
@@ -179,6 +180,8 @@ static bool holds(struct index *x)
 	if (fd >= 0 && fstat(fd, &st) == 0 && as_it_was(x, &st)) {
 		void *p = mmap(NULL, x->size, PROT_READ, MAP_PRIVATE, fd, 0);
 		x->p = p == MAP_FAILED ? NULL : p;
+		if (x->p)
+			mapping_add(x->p, x->size, x->path);
 	}
 	if (fd >= 0)
 		close(fd);

@@ -97,6 +97,8 @@ static const void *load(const struct module *m, struct tensor *t)
 	const void *p = t->has_digest ? blob_map(t->digest, t->nbytes, false, &why) : NULL;
 	if (!p)
 		die_missing(m, t, why);
+	if (!digest_eq(digest_bytes(p, t->nbytes), t->digest)) /* a file keeps its time and is another */
+		die_changed(m, t);
 	if (t->dtype == DT_STR && !strings_fit(p, t->nbytes, tensor_count(t)))
 		die(EX_BADDATA, "%s: a tensor of strings in the blob store is malformed",
 		    m->source ? m->source : "stream");

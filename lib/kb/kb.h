@@ -44,6 +44,8 @@ struct kb_record {
 const char *kb_get_field(const struct kb_record *r, const char *name); /* NULL: none */
 /* Names are [a-z][a-z0-9_.-]*; NULL takes the field away. */
 void kb_set_field(struct kb_record *r, const char *name, const char *value, struct arena *a);
+/* Said behind what ends a write: what a program has kept in writes before it. NULL: nothing. */
+extern const char *kb_before;
 /* A value for a line on a terminal: what is not printable ASCII as \xNN; arena. */
 const char *kb_shown(const char *s, struct arena *a);
 /* Canonical text: "record ID\n", lines "name value\n" (continuation lines begin with a tab), an empty line. */

@@ -59,10 +59,10 @@ static noreturn void fail_lmdb(int rc)
 	switch (rc) {
 	case ENOSPC:
 	case EFBIG:
-	case EDQUOT: fail(EX_IO, "%s; nothing of this write is kept, all that was there before is", strerror(rc));
+	case EDQUOT: fail(EX_IO, "%s" STORE_UNKEPT, strerror(rc));
 	case EIO: /* also what LMDB makes of a write that was cut short */
 		if (sv.write)
-			fail(EX_IO, "writing failed, the disk may be full; nothing of this write is kept, all that was there before is");
+			fail(EX_IO, "writing failed, the disk may be full" STORE_UNKEPT);
 		fail(EX_IO, "%s", strerror(rc));
 	case EACCES:
 	case EROFS:
@@ -317,12 +317,12 @@ static void check_last(void)
 	int fd;
 	must(mdb_env_get_fd(sv.env, &fd));
 	if (fstat(fd, &here) || stat(sv.path, &there) || here.st_dev != there.st_dev || here.st_ino != there.st_ino)
-		fail(EX_IO, "was removed or replaced while in use; nothing of this write is kept");
+		fail(EX_IO, "was removed or replaced while in use, and this write with it");
 	const char *why = check_heads(&head, false);
 	if (why)
 		fail(EX_BADDATA, "%s", why);
 	if (head != mdb_txn_id(sv.txn) - 1)
-		fail(EX_IO, "was written to with another lock file, as if under another name; nothing of this write is kept");
+		fail(EX_IO, "was written to with another lock file, as if under another name; this write is not kept");
 }
 
 static void begin(bool write)

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/msg.h"
+#include "kb/kb.h"
 #include "kb/store.h"
 
 struct store {
@@ -30,6 +31,8 @@ bool bytes_receive(int fd, void *p, size_t n)
 	}
 	return true;
 }
+
+const char *kb_before;
 
 static bool bytes_send(int fd, const void *p, size_t n)
 {
@@ -166,7 +169,9 @@ const char *store_call(struct store *s, enum store_op op, const void *p, size_t 
 	if (f.kind == EX_BADDATA && !strncmp(answer, STORE_DAMAGED, strlen(STORE_DAMAGED)))
 		store_damaged(s, answer + strlen(STORE_DAMAGED));
 	if (f.kind)
-		die(f.kind, "%s: %s", s->path, answer);
+		die(f.kind, "%s: %s%s", s->path, answer,
+		    f.n < strlen(STORE_UNKEPT) || strcmp(answer + f.n - strlen(STORE_UNKEPT), STORE_UNKEPT) ? "" :
+		    kb_before ? kb_before : ", all that was there before is");
 	*len = f.n;
 	if (value)
 		*value = f.value;

@@ -27,6 +27,9 @@ struct store_found {
 	uint64_t n; /* bytes of text behind it */
 };
 
+/* What a message ends with where a write has failed whole: what was kept before it is said behind that. */
+#define STORE_UNKEPT "; nothing of this write is kept"
+
 /* Both sides. */
 struct store_frame {
 	uint32_t kind; /* request: enum store_op; answer: 0, or the exit code to die with; ANSWER_PART: more follows */

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/outfile.h"
 #include "graph/blob.h"
 #include "graph/stream.h"
 #include "onnx/import.h"
@@ -157,6 +158,7 @@ static struct external_file *external_open(struct importer *c, sym location, con
 		e->p = mmap(NULL, e->n, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (e->p == MAP_FAILED)
 			die_errno(EX_IO, "%s", e->path);
+		mapping_add(e->p, e->n, e->path);
 	}
 	close(fd);
 	vec_push(&c->external, e);

@@ -16,6 +16,7 @@ enum { OPT_LIMIT = 0x100, OPT_KEEP };
 static size_t limit = 64 << 10;
 static bool keep_identities;
 #define FLOPS_MAX 1e10 /* of one fold: seconds in a matrix product, a few minutes where elements are slow */
+enum { STEP = 64, ALL = 1024 }; /* times the limit: what a step on the way may have, what all of a round have together */
 
 static const struct argp_option options[] = {
 	{"limit", OPT_LIMIT, "SIZE", 0,
@@ -52,6 +53,12 @@ struct fold {
 	val_id *fwd;	      /* by value: what replaces it */
 	bool *dead;	      /* by node */
 	const char **why_not; /* by node */
+	struct arena made;    /* tensors of this round */
+	size_t *source;	      /* by value: bytes of constants of the model that a computed one is made of, at most */
+	node_id *counted;     /* by value: the last node that counted it */
+	size_t model_bytes;   /* of the constants that were there at first */
+	size_t bytes, grown;  /* of what was computed; of what became constants, in all rounds */
+	double flops;
 	bool changed;
 };
 
@@ -107,6 +114,22 @@ static size_t result_bytes(struct fold *f, const struct node *n)
 	return sum;
 }
 
+/* Of the constants that the operands of n are or are made of, each operand once. */
+static size_t source_bytes(struct fold *f, node_id id)
+{
+	const struct node *n = node(f->m, id);
+	size_t sum = 0;
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		val_id v = n->in[i];
+		if (!v || f->counted[v] == id)
+			continue;
+		f->counted[v] = id;
+		sum += val(f->m, v)->kind == VAL_CONST ? val(f->m, v)->tensor->nbytes : f->source[v];
+	}
+	return sum < f->model_bytes ? sum : f->model_bytes;
+}
+
 /* Computes a node whose operands are all known. */
 static const char *compute(struct fold *f, node_id id)
 {
@@ -121,8 +144,8 @@ static const char *compute(struct fold *f, node_id id)
 		return "no evaluator";
 	if (op_is(n->op, OP_UNPACK))
 		return "its operand is the smaller form";
-	struct tensor **in = ARENA_ARRAY(&f->m->arena, struct tensor *, n->nin + n->nout),
-		      **out = in + n->nin;
+	struct tensor **in = ARENA_ARRAY(&f->made, struct tensor *, n->nin + n->nout), **out = in + n->nin;
+	size_t source = source_bytes(f, id);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		if (!n->in[i])
 			continue;
@@ -132,16 +155,27 @@ static const char *compute(struct fold *f, node_id id)
 					    sym_str(val(f->m, n->in[i])->name));
 		bytes += in[i]->nbytes;
 	}
-	if (result_bytes(f, n) > (bytes > limit ? bytes : limit) * 64) /* not even as a step */
+	size_t result = result_bytes(f, n);
+	if (result / STEP > (bytes > limit ? bytes : limit)) /* not even as a step */
 		return "its result is too large";
-	if (node_flops(f->m, n) > FLOPS_MAX)
+	if (result > SIZE_MAX / 2 || (f->bytes + result) / ALL > limit + 4 * f->model_bytes / ALL)
+		return arena_printf(&f->m->arena, "its result of %zu bytes and the %zu that were computed before it are more than %d times the limit",
+				    result, f->bytes, ALL);
+	double flops = node_flops(f->m, n);
+	if (flops > FLOPS_MAX)
 		return "it takes too long to compute";
-	why = eval_node(f->m, id, in, out, &f->m->arena);
+	if (f->flops + flops > 10 * FLOPS_MAX)
+		return "it and what was computed before it take too long";
+	f->bytes += result;
+	f->flops += flops;
+	why = eval_node(f->m, id, in, out, &f->made);
 	if (why)
 		return arena_printf(&f->m->arena, "cannot be computed: %s", why);
 	for (uint32_t i = 0; i < n->nout; i++)
-		if (n->out[i])
+		if (n->out[i]) {
 			f->now[n->out[i]] = out[i];
+			f->source[n->out[i]] = source;
+		}
 	return NULL;
 }
 
@@ -163,15 +197,14 @@ static void forward(struct fold *f, graph_id g)
 	}
 }
 
-/* May result v of n become a constant? It may be as large as the operands it would replace. */
-static bool small_enough(struct fold *f, const struct node *n, const struct tensor *t)
+/* May result v become a constant? It may be as large as the constants it is made of. */
+static bool small_enough(struct fold *f, val_id v)
 {
-	size_t bytes = 0;
+	size_t bytes = f->now[v]->nbytes;
 
-	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i] && operand(f, n->in[i]))
-			bytes += operand(f, n->in[i])->nbytes;
-	return t->nbytes <= limit || t->nbytes <= bytes;
+	if ((f->grown + bytes) / ALL > limit + 4 * f->model_bytes / ALL)
+		return false;
+	return bytes <= limit || bytes <= f->source[v];
 }
 
 static void settle(struct fold *f, node_id id)
@@ -187,7 +220,7 @@ static void settle(struct fold *f, node_id id)
 		any = true;
 		if (!f->now[v]) {
 			kept = true;
-		} else if (!small_enough(f, n, f->now[v])) {
+		} else if (!small_enough(f, v)) {
 			f->why_not[id] = arena_printf(&m->arena,
 						      "its result of %zu bytes would make the "
 						      "model larger by more than the limit",
@@ -196,8 +229,8 @@ static void settle(struct fold *f, node_id id)
 		} else {
 			sym name = val(m, v)->name;
 			struct tensor *t = f->now[v];
-			f->fwd[v] =
-				const_new(m, name, t->dtype, t->rank, t->dims, t->data, t->nbytes);
+			f->grown += t->nbytes;
+			f->fwd[v] = const_copy(m, name, t->dtype, t->rank, t->dims, t->data, t->nbytes);
 			pass_why(f->c, m, id, "folded: %s is a constant", sym_str(name));
 			f->changed = true;
 		}
@@ -282,13 +315,15 @@ static void pass_constants(struct fold *f, const struct graph_list *order)
 	free(differing);
 }
 
-static bool fold_round(struct module *m, const struct pass_ctx *c)
+static bool fold_round(struct module *m, const struct pass_ctx *c, size_t model_bytes, size_t *grown)
 {
-	struct fold f = {.m = m, .c = c};
+	struct fold f = {.m = m, .c = c, .model_bytes = model_bytes, .grown = *grown};
 	size_t nv = m->values.n;
 	struct graph_list order = {0};
 
 	infer_module(m, &f.known);
+	f.source = xcalloc(nv, sizeof *f.source);
+	f.counted = xcalloc(nv, sizeof *f.counted);
 	module_graph_order(m, &order);
 	f.now = xcalloc(nv, sizeof *f.now);
 	f.wanted = xcalloc(nv, sizeof *f.wanted);
@@ -322,12 +357,21 @@ static bool fold_round(struct module *m, const struct pass_ctx *c)
 	free(f.dead);
 	free(f.why_not);
 	free(f.fwd);
+	free(f.source);
+	free(f.counted);
+	arena_release(&f.made);
+	*grown = f.grown;
 	return f.changed;
 }
 
 static void fold(struct module *m, const struct pass_ctx *c)
 {
-	while (fold_round(m, c))
+	size_t model_bytes = 0, grown = 0;
+
+	for (size_t i = 1; i < m->values.n; i++)
+		if (m->values.a[i].kind == VAL_CONST)
+			model_bytes += m->values.a[i].tensor->nbytes;
+	while (fold_round(m, c, model_bytes, &grown))
 		;
 }
 

@@ -117,13 +117,33 @@ failed() { # CODE
 	exit "$1"
 }
 
+# A command in the background, for a shell hears of a signal at once only while it waits.
+run() {
+	"$@" &
+	child=$!
+	wait "$child"
+	code=$?
+	child=''
+	return $code
+}
+
+# What runs ends first, and takes its temporaries with it. All files of a build that are there then have their graphs, too.
+ended() { # CODE
+	trap '' HUP INT TERM PIPE
+	if [ -n "$child" ]; then
+		kill -TERM "$child" 2>/dev/null
+		wait "$child" 2>/dev/null && [ -n "$emits" ] && keep_stages
+	fi
+	exit "$1"
+}
+
 # stage NAME TOOL...: the tool makes the next graph of the last one; a line for the report.
 stage() {
 	name=$1 begin=$(clock) count=$((count + 1))
 	shift
 	progress "$name"
 	next=$work/$(printf %02d "$count")-$name.g
-	"$@" $quiet -o "$next" -- "$last" 2>"$work/messages" || failed $?
+	run "$@" $quiet -o "$next" -- "$last" 2>"$work/messages" || failed $?
 	[ "$name" = plan ] || tell_messages
 	row "$name" "$begin" "$next"
 	last=$next
@@ -161,14 +181,21 @@ simplify_passes() {
 
 # ---- hone build ----
 
-keep_stages() {
+# The graphs, where they belong but for one name, before anything else is there: what can fail fails here.
+set_aside_stages() {
+	[ -z "$part" ] || return 0
+	[ -d "$stem.d" ] || { mkdir -p "$stem.d" 2>/dev/null && made=$stem.d; } || die 74 "$stem.d: cannot be written"
 	set +f
-	if ! { mkdir -p "$stem.d" && rm -f "$stem.d"/[0-9][0-9]-*.g && mv "$work"/[0-9][0-9]-*.g "$stem.d"; } 2>/dev/null; then
-		rm -f "$stem.d"/[0-9][0-9]-*.g
-		rmdir "$stem.d" 2>/dev/null
-		die 74 "$stem.d: cannot be written"
-	fi
+	part=$(mktemp -d "$stem.d/.hone.XXXXXX" 2>/dev/null) && cp "$work"/[0-9][0-9]-*.g "$part" 2>/dev/null || die 74 "$stem.d: cannot be written"
 	set -f
+}
+
+keep_stages() {
+	set_aside_stages
+	set +f
+	rm -f "$stem.d"/[0-9][0-9]-*.g && mv "$part"/*.g "$stem.d" && rmdir "$part" || die 74 "$stem.d: cannot be written"
+	set -f
+	part='' made=''
 }
 
 optimise() { # OPTION...
@@ -191,11 +218,13 @@ compile() {
 	begin=$(clock)
 	: >"$work/messages"
 	mkdir -p "$(dirname "$stem")" 2>/dev/null || die 74 "$stem: its directory cannot be made"
+	set_aside_stages
 	progress ""
+	emits=1
 	if [ -t 2 ]; then # ge-emit has progress of its own
-		ge-emit $quiet $embed ${jobs:+"$jobs"} "$@" -o "$stem" -- "$last" || failed $?
+		run ge-emit $quiet $embed ${jobs:+"$jobs"} "$@" -o "$stem" -- "$last" || failed $?
 	else
-		ge-emit $quiet $embed ${jobs:+"$jobs"} "$@" -o "$stem" -- "$last" 2>"$work/messages" || failed $?
+		run ge-emit $quiet $embed ${jobs:+"$jobs"} "$@" -o "$stem" -- "$last" 2>"$work/messages" || failed $?
 		sed -i '/on the slow path/d' "$work/messages" # the report has it from ge-plan
 		tell_messages
 	fi
@@ -480,7 +509,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fold='' no_check='' check_by='' no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given=''
+model='' stem='' files='' leave='' fold='' no_check='' check_by='' no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -554,12 +583,12 @@ fi
 case $stem in -*) stem=./$stem ;; esac
 
 work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work" ${part:+"$part"}' EXIT
+trap 'rm -rf "$work" ${part:+"$part"}; [ -z "$made" ] || rmdir "$made" 2>/dev/null' EXIT
 end_by_signals() {
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
-	trap 'exit 141' PIPE
+	trap 'ended 129' HUP
+	trap 'ended 130' INT
+	trap 'ended 143' TERM
+	trap 'ended 141' PIPE
 }
 end_by_signals
 count=0 last=$model start=$(clock)

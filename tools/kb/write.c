@@ -40,8 +40,10 @@ static void commit_text(struct input *in, size_t n)
 			kb_seal(r, &a);
 		vec_push(&all, r);
 	}
+	kb_before = in->read ? arena_printf(&a, ", the %zu records read before it are", in->read) : NULL;
 	if (all.n)
 		in->fresh += kb_put(in->k, all.a, all.n);
+	kb_before = NULL;
 	in->read += all.n;
 	vec_free(&all);
 	if (why)
