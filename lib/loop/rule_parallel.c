@@ -3,7 +3,10 @@
 #include "loop/rule.h"
 
 enum {
-	WORTH = 60000,       /* cycles, about 20 us: what a start of a team must have to do */
+	LINE = 200,          /* cycles until a line of cache is here that another core has written */
+	START_LINES = 2,     /* of those, whoever starts a team moves: what there is to do, and the round; */
+	THREAD_LINES = 2,    /* and each thread: that it has begun, and that it is done */
+	TIMES = 2,           /* what is saved is as much as so many starts */
 	BYTES_A_CYCLE = 16,  /* from memory */
 	CANDIDATES_MAX = 16,
 };
@@ -85,6 +88,12 @@ static nest_id heavy_kid(struct rule *r, nest_id n)
 	return most >= 0.8 * all ? heavy : 0;
 }
 
+/* Is there enough to do for a team? Also because what threads have written is in their caches: one that goes on alone moves it. */
+static bool is_worth(const struct loop_prog *p, double work)
+{
+	return work - work / p->threads >= TIMES * LINE * (START_LINES + THREAD_LINES * p->threads);
+}
+
 static int candidates(struct rule *r, nest_id n, struct candidate *out)
 {
 	struct loop_prog *p = r->p;
@@ -93,7 +102,7 @@ static int candidates(struct rule *r, nest_id n, struct candidate *out)
 
 	if (work < memory)
 		work = memory;
-	for (; n && lnest(p, n)->kind != NEST_BLOCK && work >= WORTH && count < CANDIDATES_MAX; n = heavy_kid(r, n)) {
+	for (; n && lnest(p, n)->kind != NEST_BLOCK && is_worth(p, work) && count < CANDIDATES_MAX; n = heavy_kid(r, n)) {
 		const struct nest *x = lnest(p, n);
 		int64_t steps;
 		if (x->kind != NEST_FOR)
