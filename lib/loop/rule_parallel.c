@@ -1,19 +1,19 @@
-/* Threads: of every nest at the root that is worth it, one spatial loop is given to a team. The outermost loop that
- * deals out evenly is the best: a team starts once, and init, sums and epilogue of a tile stay in one thread. */
+/* Threads: of every nest at the root that is worth it, one spatial loop is given to a team: the one that takes least, of what the
+ * thread with the largest share does, of starts (the outermost starts once), and of what moves between caches (rule_moved.c). */
 #include "loop/rule.h"
 
 enum {
 	LINE = 200,          /* cycles until a line of cache is here that another core has written */
 	START_LINES = 2,     /* of those, whoever starts a team moves: what there is to do, and the round; */
 	THREAD_LINES = 2,    /* and each thread: that it has begun, and that it is done */
-	TIMES = 2,           /* what is saved is as much as so many starts */
+	TIMES = 8,           /* what is saved is as much as so many starts: a thread may come late, or sleep */
 	BYTES_A_CYCLE = 16,  /* from memory */
 	CANDIDATES_MAX = 16,
 };
 
 struct candidate {
 	const char *loop;
-	double score;
+	double cycles;
 };
 
 /* Cycles of one run of a block's statement, on vectors where it has them. */
@@ -88,10 +88,12 @@ static nest_id heavy_kid(struct rule *r, nest_id n)
 	return most >= 0.8 * all ? heavy : 0;
 }
 
+static double start_cycles(const struct loop_prog *p) { return LINE * (START_LINES + THREAD_LINES * p->threads); }
+
 /* Is there enough to do for a team? Also because what threads have written is in their caches: one that goes on alone moves it. */
 static bool is_worth(const struct loop_prog *p, double work)
 {
-	return work - work / p->threads >= TIMES * LINE * (START_LINES + THREAD_LINES * p->threads);
+	return work - work / p->threads >= TIMES * start_cycles(p);
 }
 
 static int candidates(struct rule *r, nest_id n, struct candidate *out)
@@ -102,6 +104,7 @@ static int candidates(struct rule *r, nest_id n, struct candidate *out)
 
 	if (work < memory)
 		work = memory;
+	double all = work, starts = 1;
 	for (; n && lnest(p, n)->kind != NEST_BLOCK && is_worth(p, work) && count < CANDIDATES_MAX; n = heavy_kid(r, n)) {
 		const struct nest *x = lnest(p, n);
 		int64_t steps;
@@ -111,11 +114,11 @@ static int candidates(struct rule *r, nest_id n, struct candidate *out)
 			break;
 		if (steps > 1) {
 			int64_t turns = (steps + p->threads - 1) / p->threads;
-			double even = (double)steps / (double)(turns * p->threads);
-			out[count] = (struct candidate){sym_str(x->name), even - 0.03 * count};
-			count++;
+			double share = (double)turns / (double)steps;
+			out[count++] = (struct candidate){sym_str(x->name), all * share + starts * start_cycles(p) + rule_moved(p, n, steps, LINE, BYTES_A_CYCLE)};
 		}
 		work /= (double)steps;
+		starts *= (double)steps;
 	}
 	return count;
 }
@@ -136,7 +139,7 @@ const char *loop_threads(struct loop_prog *p)
 		for (int n = candidates(&r, lnest(p, p->root)->kid.a[i], c); n > 0;) {
 			int best = 0;
 			for (int k = 1; k < n; k++)
-				if (c[k].score > c[best].score)
+				if (c[k].cycles < c[best].cycles)
 					best = k;
 			if (rule_try(&r, "parallel %s", c[best].loop))
 				break;
