@@ -16,6 +16,14 @@ static bool same_type(struct module *m, val_id a, val_id b)
 	return true;
 }
 
+/* The same element type, which is known. */
+static bool same_elements(struct module *m, val_id a, val_id b)
+{
+	const struct type *x = &val(m, a)->type, *y = &val(m, b)->type;
+
+	return x->dtype && x->dtype == y->dtype && !x->other && !y->other && x->layout == y->layout;
+}
+
 /* All elements of constant operand i are v (and for zero: of that sign). */
 static bool all_are(struct module *m, const struct node *n, uint32_t i, double v)
 {
@@ -84,6 +92,8 @@ val_id node_identity(struct module *m, node_id id)
 		return 0;
 	if (n->op == OP_Identity)
 		return n->in[0];
+	if ((n->op == OP_Cast || n->op == OP_CastLike) && same_elements(m, n->in[0], n->out[0]))
+		return n->in[0]; /* whatever the shape */
 	zero = dtype_is_int(val(m, n->out[0])->type.dtype);
 	switch (n->op) { /* an operand that says: nothing */
 	case OP_Add:

@@ -23,6 +23,60 @@ static dim extent(struct rewrite *rw, val_id v, int axis)
 	return axis >= 0 && axis < t->rank ? t->dims[axis] : POLY_UNKNOWN;
 }
 
+/* What a Slice takes, axis by axis. */
+struct cut {
+	int n;
+	int64_t start[RANK_MAX], end[RANK_MAX], axis[RANK_MAX], step[RANK_MAX];
+};
+
+/* False: not constant, or axes that count from the end of a rank that is not known. */
+static bool read_cut(struct rewrite *rw, node_id n, struct cut *c)
+{
+	int rank = rw_type(rw, rw_in(rw, n, 0))->rank;
+
+	c->n = rw_ints(rw, rw_in(rw, n, 1), c->start, RANK_MAX);
+	if (c->n < 0 || rw_ints(rw, rw_in(rw, n, 2), c->end, RANK_MAX) != c->n)
+		return false;
+	for (int i = 0; i < c->n; i++) {
+		c->axis[i] = i;
+		c->step[i] = 1;
+	}
+	if ((rw_in(rw, n, 3) && rw_ints(rw, rw_in(rw, n, 3), c->axis, RANK_MAX) != c->n) ||
+	    (rw_in(rw, n, 4) && rw_ints(rw, rw_in(rw, n, 4), c->step, RANK_MAX) != c->n))
+		return false;
+	for (int i = 0; i < c->n; i++) {
+		if (c->axis[i] < 0 && rank == RANK_UNKNOWN)
+			return false;
+		c->axis[i] += c->axis[i] < 0 ? rank : 0;
+	}
+	return true;
+}
+
+/* A Slice of a Slice that is for it alone, along other axes: one. */
+static const char *slice_twice(struct rewrite *rw, node_id n)
+{
+	node_id inner = rw_def1(rw, rw_in(rw, n, 0), OP_Slice);
+	struct cut a, b;
+
+	if (!inner)
+		return NO_MATCH;
+	if (!read_cut(rw, inner, &a) || !read_cut(rw, n, &b) || a.n + b.n > RANK_MAX)
+		return "what is taken is not constant";
+	for (int i = 0; i < b.n; i++) {
+		for (int k = 0; k < a.n; k++)
+			if (a.axis[k] == b.axis[i])
+				return "both cut along the same axis";
+		a.start[a.n + i] = b.start[i];
+		a.end[a.n + i] = b.end[i];
+		a.step[a.n + i] = b.step[i];
+	}
+	memcpy(a.axis + a.n, b.axis, (size_t)b.n * sizeof *b.axis);
+	int k = a.n + b.n;
+	rw_replace(rw, result(rw, n), rw_node(rw, n, OP_Slice, 5, (val_id[]){rw_in(rw, inner, 0), rw_constant_ints(rw, k, a.start),
+		   rw_constant_ints(rw, k, a.end), rw_constant_ints(rw, k, a.axis), rw_constant_ints(rw, k, a.step)}));
+	return NULL;
+}
+
 /* All the parts of a Split, in their order, put together again. */
 static const char *concat_of_split(struct rewrite *rw, node_id n)
 {
@@ -178,6 +232,7 @@ static const char *expanded_operand(struct rewrite *rw, node_id n)
 const struct rule rules_move[] = {
 	{"concat-of-split", OP_Concat, concat_of_split, "Concat of all parts of a Split is what was split", MEASURE_WORK},
 	{"concat-of-concat", OP_Concat, concat_of_concat, "Concat of Concats becomes one", MEASURE_WORK},
+	{"slice-twice", OP_Slice, slice_twice, "Slices along different axes become one", MEASURE_WORK},
 	{"split-of-concat", OP_Split, split_of_concat, "Split into what was put together goes", MEASURE_WORK},
 	{"pad-into", OP_Conv, pad_into_window, "zeros around the operand become padding", MEASURE_WORK},
 	{"pad-into", OP_AveragePool, pad_into_window, "zeros around the operand become padding", MEASURE_WORK},

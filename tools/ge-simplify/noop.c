@@ -49,6 +49,13 @@ static const char *same_shape(struct rewrite *rw, node_id n)
 	return bypass(rw, n);
 }
 
+static const char *cast(struct rewrite *rw, node_id n)
+{
+	const struct type *x = rw_type(rw, rw_in(rw, n, 0)), *y = rw_type(rw, result(rw, n));
+
+	return x->dtype && x->dtype == y->dtype && !x->other && !y->other ? bypass(rw, n) : NO_MATCH;
+}
+
 static const char *slice(struct rewrite *rw, node_id n)
 {
 	int64_t step[RANK_MAX];
@@ -172,7 +179,7 @@ static const char *involution(struct rewrite *rw, node_id n)
 const struct rule rules_noop[] = {
 	{"identity", OP_Identity, bypass, "Identity goes", MEASURE_WORK},
 	{"dropout", OP_Dropout, dropout, "Dropout outside training goes", MEASURE_WORK},
-	{"same-cast", OP_Cast, same_shape, SAME, MEASURE_WORK},
+	{"same-cast", OP_Cast, cast, SAME, MEASURE_WORK},
 	{"same-shape", OP_Reshape, same_shape, SAME, MEASURE_RESHAPED},
 	{"same-shape", OP_Flatten, same_shape, SAME, MEASURE_WORK},
 	{"same-shape", OP_Squeeze, same_shape, SAME, MEASURE_WORK},
