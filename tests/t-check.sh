@@ -82,7 +82,7 @@ graph main {
 printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[2,3]\n  y = Transpose(x) {perm=[1,0]}\n  output y = y\n}\n' | ge-load | ge-export -o perm.onnx
 LC_ALL=C sed -i 's/perm@\x01@\x00/perm@\x01@\x05/' perm.onnx
 ge-import perm.onnx -o perm.g
-for tool in ge-check ge-shape ge-fold ge-simplify ge-cse ge-prune ge-fuse ge-layout ge-plan ge-pack ge-stat run-ref 'ge-emit -o lib' 'ge-export -o new.onnx' 'tune-op --tasks' 'run-cmp perm.g'; do
+for tool in ge-check ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-fuse ge-layout ge-plan ge-pack ge-stat run-ref 'ge-emit -o lib' 'ge-export -o new.onnx' 'tune-op --tasks' 'run-cmp perm.g'; do
 	$tool perm.g >out 2>err
 	rc=$?
 	if [ $rc = 65 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'main/y (Transpose): perm is not a permutation' err; then
@@ -122,3 +122,11 @@ demand 'CumSum(x, i)' 'operand 1 is i64.2,3., takes one element'
 bad "$(graph '  a = Relu(b)
   b = Relu(a)
   y = Relu(b)')" "" "a cycle"
+
+# What a body takes is there, and a BatchNormalization has a number for each channel.
+printf 'hone-text 1\nmodule ir=10 opset=28\nconst yes = bool[] [1]\ngraph f {\n  input t\n  output u = t\n}\ngraph main {\n  input x: f32[3]\n  y = If(@yes, -) {else_branch=graph f then_branch=graph f}\n  output y = y\n}\n' >absent.txt
+printf 'hone-text 1\nmodule ir=10 opset=28\nconst g = f32[2] [1, 2]\ngraph main {\n  input x: f32[1,17,4,4]\n  y = BatchNormalization(x, @g, @g, @g, @g)\n  output y = y\n}\n' >channels.txt
+for case in "absent:operand 1 is missing" "channels:operand 1 has 2 elements for 17 channels"; do
+	{ ge-load ${case%%:*}.txt | ge-shape | ge-deadedge -o out.g; echo $? >rc; } 2>err
+	[ "$(cat rc)" = 65 ] && grep -q "${case#*:}" err && echo "ok - ${case#*:}" || { echo "not ok - ${case#*:}"; cat rc err; }
+done

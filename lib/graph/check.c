@@ -196,13 +196,16 @@ static const char *check_attrs(struct checker *c, const struct node *n)
 	return check_required(c, n);
 }
 
-/* Bodies take and give what their node passes on. */
+/* Bodies take and give what their node passes on, all of it. */
 static const char *check_bodies(struct checker *c, const struct node *n)
 {
 	graph_id b;
 	if (!op_is(n->op, OP_CALL) && !op_is(n->op, OP_CONTROL))
 		return NULL;
 	struct passing p = node_passing(n);
+	for (uint32_t i = n->op == OP_Loop ? 2 : 0; i < n->nin; i++) /* trip count and condition may be left out */
+		if (!n->in[i])
+			return WHY("operand %u is missing", i);
 	for (uint32_t k = 0; (b = node_body(n, k)); k++) {
 		const struct graph *g = graph(c->m, b);
 		if (p.results ? g->in.n != p.operands : g->in.n < p.operands)

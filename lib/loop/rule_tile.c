@@ -294,13 +294,13 @@ static void choose_chunk(struct rule *r, struct tile *q)
 	enum { CHUNK_MIN = 32 };
 	struct loop_prog *p = r->p;
 	int first = lstage(p, q->anchor)->nspatial, n = 0;
-	int64_t k0 = lstage(p, q->anchor)->axis[first].extent, choice[16], usual = k0;
+	int64_t k0 = lstage(p, q->anchor)->axis[first].extent, choice[64], usual = k0; /* halved to nothing */
 	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = 1.5 * panel_room(p);
 	if (!q->result || q->t < 0 || k0 < 2 * CHUNK_MIN || q->rows_outside || q->block || q->channels_outside || q->overlap)
 		return;
 	while (bytes > room && bytes * (double)usual / (double)k0 > room && usual > CHUNK_MIN)
 		usual = (usual + 1) / 2;
-	for (int64_t c = k0; n < 16 && (c > CHUNK_MIN || c == usual); c = (c + 1) / 2)
+	for (int64_t c = k0; n < 64 && (c > CHUNK_MIN || c == usual); c = (c + 1) / 2)
 		choice[n++] = c;
 	if (n < 2)
 		return;

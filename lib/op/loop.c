@@ -182,11 +182,13 @@ static const char *shape_loop(struct infer *I)
 /* In the scratch of the node: a body that fails may not come back here. */
 typedef struct {
 	struct tensor **a;
-	size_t n, cap;
+	size_t n, cap, bytes;
 } tensors;
 
+#define SCANNED_MAX ((size_t)1 << 31) /* bytes of one result; a loop without end comes to it */
+
 /* A copy of x, which goes with its step. */
-static void push(struct eval *e, tensors *t, const struct tensor *x)
+static const char *push(struct eval *e, tensors *t, const struct tensor *x)
 {
 	if (t->n == t->cap) {
 		struct tensor **more = eval_scratch(e, sizeof *more * (t->cap = t->cap ? 2 * t->cap : 8));
@@ -195,6 +197,8 @@ static void push(struct eval *e, tensors *t, const struct tensor *x)
 		t->a = more;
 	}
 	t->a[t->n++] = tensor_copy(e->tmp, x);
+	t->bytes += x->nbytes;
+	return t->bytes > SCANNED_MAX ? "a scanned result takes more than 2 GiB" : NULL;
 }
 
 /* The n tensors of one scan as a tensor with a new axis. */
@@ -327,8 +331,8 @@ static const char *eval_loop(struct eval *e)
 		go = !loop || tensor_get_int(out[0], 0);
 		for (uint32_t i = 0; i < p.state; i++)
 			in[p.head + i] = out[loop + i];
-		for (uint32_t i = 0; i < p.scans; i++)
-			push(e, &scan[i], out[loop + p.state + i]);
+		for (uint32_t i = 0; i < p.scans && !why; i++)
+			why = push(e, &scan[i], out[loop + p.state + i]);
 	}
 	if (!why)
 		why = finish(e, &p, in + p.head, scan);

@@ -6,6 +6,13 @@
 
 static const char *shape_batch(struct infer *I)
 {
+	int rank = rule_rank(I, 0);
+	int64_t channels = 1, n;
+
+	for (uint32_t i = 1; rank >= 1 && i < 5; i++)
+		if (rule_rank(I, i) == 1 && poly_is_const(rule_polys(I), rule_dim(I, i, 0), &n) &&
+		    (rank == 1 || poly_is_const(rule_polys(I), rule_dim(I, 0, 1), &channels)) && n != channels)
+			return rule_why(I, "operand %u has %lld elements for %lld channels", i, (long long)n, (long long)channels);
 	rule_like(I, 0, 0);
 	if (attr_int(I->n, "training_mode", 0)) {
 		rule_like(I, 1, 3);
