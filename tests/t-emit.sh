@@ -306,6 +306,20 @@ say $? "reductions across: the evaluator's numbers"
 ! grep -E '^	.*(exp_f32|max_f32|min_f32)\(' columns.c && grep -q 'vf max_0' columns.c
 say $? "in vectors"
 
+# Einsum: a product like any other.
+i=0
+for e in 'bij,bjk->bik 2,9,17 2,17,21' 'bhid,bhjd->bhij 1,3,7,16 1,3,9,16' 'bshd,hdo->bso 1,5,3,8 3,8,20' 'ij->ji 9,20' 'bij->b 5,6,7' 'bi,j->bij 5,6 7' \
+	'...ij,jk 2,3,4,5 5,17' 'ii->i 6,6' 'ii 6,6' 'a,a 40 40' 'ba,ab 4,5 5,4' 'i...,i->... 3,4,5 3'; do
+	set -- $e
+	i=$((i + 1))
+	echo "  input a$i: f32[$2]" >>inputs
+	[ $# -lt 3 ] || echo "  input b$i: f32[$3]" >>inputs
+	printf '  y%d = Einsum(a%d%s) {equation="%s"}\n  output y%d = y%d\n' $i $i "${3:+, b$i}" "$1" $i $i >>products
+done
+{ printf 'hone-text 1\nmodule ir=8 opset=19\ngraph main {\n' && cat inputs products && echo '}'; } >einsum.txt
+ge-load einsum.txt | ge-shape | ge-fuse | ge-plan --no-fallback -q -o einsum.g && ge-emit einsum.g -o einsum && run-cmp einsum.so einsum.g >/dev/null
+say $? "$i einsums: the evaluator's numbers"
+
 # More operands than anybody would write: joined OPERANDS TYPE.
 joined() {
 	awk -v n="$1" -v type="$2" 'BEGIN {

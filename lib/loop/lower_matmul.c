@@ -1,6 +1,7 @@
 /* Lowering of matrix products. */
 #include <math.h>
 #include "loop/lowering.h"
+#include "op/einsum.h"
 
 static const char *const matmul_axes[] = {"", "", "m n", "b m n", "b h m n", "a b h m n"};
 
@@ -79,7 +80,54 @@ static const char *gemm(struct lower *L)
 	return NULL;
 }
 
+/* A product of one or two operands, summed over the letters that the result has not. */
+static const char *einsum(struct lower *L)
+{
+	poly at[LETTERS_MAX] = {0}, index[LOOP_RANK_MAX];
+	int64_t extent[LETTERS_MAX] = {0};
+	bool have[LETTERS_MAX] = {false};
+	int rank[TERMS_MAX], summed = 0;
+	struct einsum q;
+	const char *why;
+	ex_id y = 0;
+
+	if (L->n->nin > 2)
+		return "more than two operands";
+	for (uint32_t i = 0; i < L->n->nin; i++)
+		rank[i] = low_rank(L, i);
+	if ((why = einsum_parse(attr_str(L->n, "equation", ""), L->n->nin, rank, &q)))
+		return why;
+	for (int t = 0; t < q.terms; t++)
+		for (int k = 0; k < q.rank[t]; k++)
+			if (L->shape[t][k] > extent[q.axis[t][k]])
+				extent[q.axis[t][k]] = L->shape[t][k];
+	for (int k = 0; k < q.rank[q.terms]; k++)
+		have[q.axis[q.terms][k]] = true;
+	for (int c = 0; c < LETTERS_MAX; c++)
+		summed += !have[c] && extent[c] > 0;
+	if ((why = low_axes_fit(L, q.rank[q.terms] + summed)))
+		return why;
+	stage_id s = summed ? low_sums(L, 0, "einsum") : low_result(L, 0, "einsum");
+	low_index(L, s, index);
+	for (int k = 0; k < q.rank[q.terms]; k++)
+		at[q.axis[q.terms][k]] = index[k];
+	for (int c = 0; c < LETTERS_MAX; c++)
+		if (!have[c] && extent[c] > 0)
+			at[c] = stage_reduce(L->p, s, arena_printf(&L->p->arena, "k%d", c), extent[c]);
+	for (int t = 0; t < q.terms; t++) {
+		for (int k = 0; k < q.rank[t]; k++)
+			index[k] = L->shape[t][k] == 1 ? poly_const(L->p->P, 0) : at[q.axis[t][k]];
+		ex_id x = low_read_wide(L, (uint32_t)t, index);
+		y = y ? low_fn2(L, FN_MUL, y, x) : x;
+	}
+	stage_body(L->p, s, summed ? COMB_SUM : COMB_NONE, summed ? y : low_round(L, 0, y));
+	if (summed)
+		low_result_is(L, 0, lstage(L->p, s)->out);
+	return NULL;
+}
+
 const struct lower_row lower_matmul[] = {
+	{OP_Einsum, einsum},
 	{OP_Gemm, gemm},
 	{OP_MatMul, matmul},
 	{0},

@@ -1,15 +1,7 @@
 /* Einsum: one loop over the result's letters, one over those that are summed. */
 #include <ctype.h>
+#include "op/einsum.h"
 #include "op/rules.h"
-
-enum { TERMS_MAX = 8, LETTERS_MAX = 52 + RANK_MAX };
-
-/* Axis k of term t is letter axis[t][k]; letters below 52 are a-z A-Z, from there the axes under
- * "...", of which every term has the last ones. The last term is the result. */
-struct einsum {
-	int terms, rank[TERMS_MAX + 1], axis[TERMS_MAX + 1][RANK_MAX];
-	int ellipsis; /* axes under the longest "..." */
-};
 
 static int letter(char c)
 {
@@ -50,7 +42,7 @@ static const char *parse_term(const char **text, struct einsum *s, int t, int ra
 	return NULL;
 }
 
-static const char *einsum_parse(const char *text, uint32_t nin, const int *rank, struct einsum *s)
+const char *einsum_parse(const char *text, uint32_t nin, const int *rank, struct einsum *s)
 {
 	int seen[LETTERS_MAX] = {0};
 	const char *why;

@@ -1,0 +1,18 @@
+/* What an Einsum's equation says. */
+#ifndef HONE_EINSUM_H
+#define HONE_EINSUM_H
+#include <stdint.h>
+#include "graph/module.h"
+
+enum { TERMS_MAX = 8, LETTERS_MAX = 52 + RANK_MAX };
+
+/* Axis k of term t is letter axis[t][k]; letters below 52 are a-z A-Z, from there the axes under
+ * "...", of which every term has the last ones. The last term is the result. */
+struct einsum {
+	int terms, rank[TERMS_MAX + 1], axis[TERMS_MAX + 1][RANK_MAX];
+	int ellipsis; /* axes under the longest "..." */
+};
+
+/* nin operands of those ranks. NULL, or why not. */
+const char *einsum_parse(const char *text, uint32_t nin, const int *rank, struct einsum *s);
+#endif
