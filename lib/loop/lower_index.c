@@ -47,6 +47,56 @@ static const char *gather_elements(struct lower *L)
 	return NULL;
 }
 
+/* The number of the slice that an index tuple names; one too large where an index is out of range, which reading then tells. */
+static ex_id tuple_number(struct lower *L, int b, int64_t n, int64_t slices, poly *at)
+{
+	int last = low_rank(L, 1) - 1;
+	ex_id number = 0, bad = 0;
+
+	for (int64_t k = 0; k < n; k++) {
+		int64_t dim = L->shape[0][b + k];
+		at[last] = poly_const(L->p->P, k);
+		ex_id i = ex_cast(L->p, DT_I64, low_read(L, 1, at));
+		i = low_select(L, low_fnc(L, FN_LT, i, 0), low_fnc(L, FN_ADD, i, (double)dim), i);
+		ex_id outside = low_fn2(L, FN_OR, low_fnc(L, FN_LT, i, 0), low_fnc(L, FN_GE, i, (double)dim));
+		number = number ? low_fn2(L, FN_ADD, low_fnc(L, FN_MUL, number, (double)dim), i) : i;
+		bad = bad ? low_fn2(L, FN_OR, bad, outside) : outside;
+	}
+	return low_select(L, bad, low_num(L, number, (double)slices), number);
+}
+
+/* The operand is seen as [batches, slices, elements of a slice]: nobody else reads it here. */
+static const char *gather_nd(struct lower *L)
+{
+	int rank = low_rank(L, 0), ri = low_rank(L, 1), b = (int)attr_int(L->n, "batch_dims", 0);
+	int64_t n = ri ? L->shape[1][ri - 1] : 0, seen[3] = {1, 1, 1};
+	struct polys *P = L->p->P;
+	poly at[LOOP_RANK_MAX], x[3] = {poly_const(P, 0), poly_const(P, 0), poly_const(P, 0)};
+
+	if (n < 1 || b < 0 || b >= ri || b + n > rank)
+		return "indices that do not fit the data";
+	for (int k = 0; k < rank; k++)
+		seen[k < b ? 0 : k < b + n ? 1 : 2] *= L->shape[0][k];
+	buf_id data = low_buf(L, 0);
+	struct loop_buf *d = lbuf(L->p, data);
+	if (d->scope != SCOPE_IN || d->layout.n || data == low_buf(L, 1) || graph(L->m, L->body)->nodes.n > 1)
+		return "an operand that is not in memory as it is";
+	d->rank = 3;
+	for (int k = 0; k < 3; k++) {
+		d->shape[k] = d->extent[k] = seen[k];
+		d->base[k] = poly_const(P, 0);
+	}
+	stage_id s = low_result(L, 0, "gather");
+	low_index(L, s, at);
+	for (int k = 0; k < b; k++)
+		x[0] = poly_add(P, poly_mulc(P, x[0], L->shape[0][k]), at[k]);
+	for (int k = b + (int)n; k < rank; k++)
+		x[2] = poly_add(P, poly_mulc(P, x[2], L->shape[0][k]), at[ri - 1 + k - b - n]);
+	ex_id value = tuple_number(L, b, n, seen[1], at);
+	stage_body(L->p, s, COMB_NONE, ex_read_at(L->p, data, 3, x, 1, value));
+	return NULL;
+}
+
 /* values = [off, on]; on where the axis is at the index (negative from the end), which may be of a type too small for all places. */
 static const char *one_hot(struct lower *L)
 {
@@ -251,6 +301,7 @@ static const char *resize(struct lower *L)
 const struct lower_row lower_index[] = {
 	{OP_Gather, gather},
 	{OP_GatherElements, gather_elements},
+	{OP_GatherND, gather_nd},
 	{OP_OneHot, one_hot},
 	{OP_Resize, resize},
 	{OP_Upsample, resize},
