@@ -215,10 +215,14 @@ static const char *softmax(struct lower *L)
 	if (why)
 		return why;
 	struct expsum e = sum_of_exp(L, &r, true, false);
-	stage_id s = low_result(L, 0, "div");
+	stage_id scale = statistic(L, &r, "scale", low_wide_type(low_dtype(L, 0)));
+	low_index(L, scale, at); /* one division a sum, not one an element */
+	ex_id sum = low_of(L, e.sum, at);
+	stage_body(L->p, scale, COMB_NONE, low_fn2(L, FN_DIV, low_num(L, sum, 1), sum));
+	stage_id s = low_result(L, 0, "scaled");
 	low_index(L, s, x);
 	kept_index(L, &r, x, at);
-	stage_body(L->p, s, COMB_NONE, low_round(L, 0, low_fn2(L, FN_DIV, low_of(L, e.exp, x), low_of(L, e.sum, at))));
+	stage_body(L->p, s, COMB_NONE, low_round(L, 0, low_fn2(L, FN_MUL, low_of(L, e.exp, x), low_of(L, scale, at))));
 	return NULL;
 }
 

@@ -88,6 +88,8 @@ static void lanes_of(struct rule *r, stage_id s, const char *row, bool many)
 		mark_wide(r, name, part, all);
 	else
 		mark_lanes(r, name, part);
+	if (extent % (wide * r->lanes)) /* only the last step is under masks */
+		rule_try(r, "partition %s auto", step);
 }
 
 /* Vectors along the last axis. */
