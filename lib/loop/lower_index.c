@@ -147,10 +147,16 @@ static buf_id index_table(struct lower *L, const struct resize_axis *a)
 
 static buf_id weight_table(struct lower *L, const struct resize_axis *a)
 {
-	float *v = ARENA_ARRAY(&L->m->arena, float, a->out * a->taps);
-	for (int64_t i = 0; i < a->out * a->taps; i++)
-		v[i % a->taps * a->out + i / a->taps] = (float)a->weight[i];
-	return table(L, "weight", DT_F32, 2, (int64_t[]){a->taps, a->out}, v, sizeof *v * (size_t)(a->out * a->taps));
+	int64_t n = a->out * a->taps, shape[2] = {a->taps, a->out};
+	double *d = ARENA_ARRAY(&L->m->arena, double, n);
+	for (int64_t i = 0; i < n; i++)
+		d[i % a->taps * a->out + i / a->taps] = a->weight[i];
+	if (low_dtype(L, 0) == DT_F64)
+		return table(L, "weight", DT_F64, 2, shape, d, sizeof *d * (size_t)n);
+	float *v = ARENA_ARRAY(&L->m->arena, float, n);
+	for (int64_t i = 0; i < n; i++)
+		v[i] = (float)d[i];
+	return table(L, "weight", DT_F32, 2, shape, v, sizeof *v * (size_t)n);
 }
 
 /* Stage s along axis k: sums of elements of x (shape: of its results), written out if there are few. */

@@ -1,5 +1,6 @@
 /* Which nodes go together: an anchor with the elementwise nodes after it, or elementwise nodes alone. */
 #include "fuse.h"
+#include "loop/lower.h"
 
 enum role {
 	ROLE_ALONE,       /* a group of one */
@@ -50,15 +51,17 @@ static const uint8_t role_column[OP_COUNT] = {
 	[OP_Softmax] = ROLE_ANCHOR,
 };
 
-/* A kernel of no such elements is there; a group of this node would have none. */
-static bool has_float8(struct module *m, const struct node *n)
+/* Has a group of this node a kernel? */
+static bool has_kernel(struct module *m, const struct node *n)
 {
+	if (!lower_has(n->op))
+		return false;
 	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
 		val_id v = i < n->nin ? n->in[i] : n->out[i - n->nin];
 		if (v && dtype_is_float8(val(m, v)->type.dtype))
-			return true;
+			return false;
 	}
-	return false;
+	return true;
 }
 
 static enum role role_of(struct module *m, const struct node *n)
@@ -67,7 +70,7 @@ static enum role role_of(struct module *m, const struct node *n)
 		return ROLE_OUTSIDE;
 	if (n->op == OP_BatchNormalization && attr_int(n, "training_mode", 0))
 		return ROLE_ALONE;
-	if (has_float8(m, n) && role_column[n->op] != ROLE_OUTSIDE)
+	if (!has_kernel(m, n) && role_column[n->op] != ROLE_OUTSIDE)
 		return ROLE_ALONE;
 	if (role_column[n->op])
 		return role_column[n->op];
