@@ -54,8 +54,9 @@ void rule_map(struct rule *r, stage_id s);            /* elementwise and copies:
 bool rule_across(struct rule *r, stage_id anchor);
 /* The axes of s in their order but that one last, as a layout or as loops. */
 const char *rule_axis_last(struct rule *r, stage_id s, int axis, bool loops);
-/* Copy s, from axis o last to axis w last or (from false) the other way, in squares of a vector's lanes. */
-void rule_squares(struct rule *r, stage_id s, int o, int w, bool from);
+/* Copy s, from axis o last to axis w last or (from false) the other way, in squares of a vector's lanes; join: lines next to each
+ * other are one where that fills them better. */
+void rule_squares(struct rule *r, stage_id s, int o, int w, bool from, bool join);
 /* For r->along: the copies of what one iteration of that loop reads and writes. */
 void rule_turn_panels(struct rule *r, stage_id anchor, stage_id result, const char *loop);
 /* Sample "STAGE.unroll": of the loop over vectors, which has that many steps. */

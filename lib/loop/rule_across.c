@@ -22,21 +22,37 @@ const char *rule_axis_last(struct rule *r, stage_id s, int axis, bool loops)
 	return text;
 }
 
+/* Lines that follow each other in memory are one, where alone they would leave squares unfilled: its loop; NULL: they stay. */
+static const char *join_lines(struct rule *r, stage_id s, int o, int w, int64_t *steps)
+{
+	const struct stage *t = lstage(r->p, s);
+	int h = w - 1;
+	if (h < 0 || h == o || *steps != t->axis[w].extent || *steps % r->lanes == 0 || axis_steps(r, s, h) != t->axis[h].extent || t->axis[h].extent < 2)
+		return NULL;
+	if (!rule_try(r, "fuse %s %s", axis_loop(r, s, h, ""), axis_loop(r, s, w, "")))
+		return NULL;
+	*steps *= t->axis[h].extent;
+	return arena_printf(&r->p->arena, "%s*%s", axis_loop(r, s, h, ""), sym_str(t->axis[w].name));
+}
+
 /* Squares along a line are of one size where they can be: then all are one function. */
-void rule_squares(struct rule *r, stage_id s, int o, int w, bool from)
+void rule_squares(struct rule *r, stage_id s, int o, int w, bool from, bool join)
 {
 	struct arena *a = &r->p->arena;
 	const int axis[2] = {from ? o : w, from ? w : o};
-	const char *square[2];
+	const char *square[2], *lines = NULL;
 	char *outer = arena_str(a, "");
+	int64_t along = axis_steps(r, s, w);
 
+	if (join)
+		lines = join_lines(r, s, o, w, &along);
 	for (int i = 0; i < lstage(r->p, s)->nspatial; i++)
-		if (i != o && i != w)
+		if (i != o && i != w && !(lines && i == w - 1))
 			outer = arena_printf(a, "%s %s", outer, axis_loop(r, s, i, ""));
 	for (int k = 0; k < 2; k++) {
-		int64_t n = axis_steps(r, s, axis[k]), squares = (n + r->lanes - 1) / r->lanes;
-		int64_t side = axis[k] == o ? r->lanes : (n + squares - 1) / squares;
-		square[k] = axis_loop(r, s, axis[k], "");
+		int64_t n = axis[k] == o ? axis_steps(r, s, o) : along, squares = (n + r->lanes - 1) / r->lanes;
+		int64_t side = axis[k] == o || lines ? r->lanes : (n + squares - 1) / squares;
+		square[k] = axis[k] == w && lines ? lines : axis_loop(r, s, axis[k], "");
 		if (squares > 1 && rule_try(r, "split %s %ld tail=peel", square[k], (long)side)) {
 			outer = arena_printf(a, "%s %s.0", outer, square[k]);
 			square[k] = arena_printf(a, "%s.1", square[k]);
@@ -186,7 +202,7 @@ static void turn_operand(struct rule *r, buf_id b, stage_id reader, const char *
 		return;
 	stage_id copy = stage_find(p, name);
 	rule_try(r, "layout %s%s", name, rule_axis_last(r, copy, o, false));
-	rule_squares(r, copy, o, lstage(p, copy)->nspatial - 1, false);
+	rule_squares(r, copy, o, lstage(p, copy)->nspatial - 1, false, true);
 }
 
 static bool turn_result(struct rule *r, stage_id result, const char *loop, int o, int w)
@@ -195,7 +211,7 @@ static bool turn_result(struct rule *r, stage_id result, const char *loop, int o
 	if (!rule_try(r, "results = cache %s %s %s scratch", out, name, loop))
 		return false;
 	rule_try(r, "layout results%s", rule_axis_last(r, result, o, false));
-	rule_squares(r, stage_find(r->p, "results.store"), o, w, true);
+	rule_squares(r, stage_find(r->p, "results.store"), o, w, true, true);
 	return true;
 }
 

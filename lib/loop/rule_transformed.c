@@ -221,7 +221,7 @@ static void load_across(struct rule *r, const struct transformed *q, const char 
 		if (!alike || !rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(b->name), sym_str(lstage(p, q->result)->name), block))
 			continue;
 		rule_try(r, "layout %s%s", name, rule_axis_last(r, q->result, q->o, false));
-		rule_squares(r, stage_find(p, name), q->o, q->w, false);
+		rule_squares(r, stage_find(p, name), q->o, q->w, false, false);
 	}
 }
 
@@ -233,7 +233,7 @@ static void store_across(struct rule *r, const struct transformed *q, const char
 	if (!rule_try(r, "results = cache %s %s %s scratch", out, name, block))
 		return;
 	rule_try(r, "layout results%s", rule_axis_last(r, q->result, q->o, false));
-	rule_squares(r, stage_find(r->p, "results.store"), q->o, q->w, true);
+	rule_squares(r, stage_find(r->p, "results.store"), q->o, q->w, true, false);
 }
 
 /* One loop nest, borders and all: nothing is gained by pieces without fills, and each is code of its own, where the operand has
