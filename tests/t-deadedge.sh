@@ -97,3 +97,7 @@ graph main {
 }
 END
 ge-load decided.txt | ge-deadedge | ge-dump | grep -q 'y: f32\[3\] = Abs(x)' && echo "ok - a condition that one operand decides" || echo "not ok - a condition that one operand decides"
+
+# A condition is one element of whatever rank.
+printf 'hone-text 1\nmodule ir=10 opset=28\ngraph f {\n  input t: f32[3]\n  u = Neg(t)\n  output u = u\n}\ngraph g {\n  input t: f32[3]\n  u = Abs(t)\n  output u = u\n}\ngraph main {\n  input x: f32[3]\n  input c: bool[1,1]\n  y = If(c, x) {else_branch=graph f then_branch=graph g}\n  output y = y\n}\n' >rank.txt
+ge-load rank.txt -o rank.g && ge-shape rank.g | ge-fold | ge-deadedge -o after.g && run-cmp rank.g after.g >/dev/null && echo "ok - a condition of rank 2" || echo "not ok - a condition of rank 2"

@@ -118,7 +118,7 @@ static const char *check_one(struct infer *I, uint32_t i)
 
 	for (int k = 0; k < rule_rank(I, i); k++)
 		c = poly_is_const(rule_polys(I), rule_dim(I, i, k), &d) && d != 1 ? 0 : c;
-	return c != 1 || rule_rank(I, i) > 1 ? rule_why(I, "operand %u is %s, takes one element", i, type_str(I->m, &I->in[i], &I->m->arena)) : NULL;
+	return c != 1 || (rule_rank(I, i) > 1 && !op_is(I->n->op, OP_CONTROL)) ? rule_why(I, "operand %u is %s, takes one element", i, type_str(I->m, &I->in[i], &I->m->arena)) : NULL;
 }
 
 static const char *check_operand(struct infer *I, uint32_t i, const char *s, int64_t *letter)

@@ -10,7 +10,7 @@ enum {
 	PAGE = 4096,
 	APART = 512,            /* what is touched by one call begins so far apart in its page, */
 	APART_MIN = 64,         /* if need be nearer */
-	STEPS_MAX = 10000000,   /* of a search: blocks looked at */
+	STEPS_MAX = 50000000,   /* of a search: blocks looked at */
 	ENOUGH = 500,           /* so small a part above the bound is well */
 	SIDE_BY_SIDE_MAX = 1 << 24, /* pairs of blocks that live at the same time; beyond, gaps are not looked for */
 };
