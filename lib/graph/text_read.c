@@ -301,7 +301,7 @@ static void read_op(struct text_reader *r, enum opcode *op, sym *domain, sym *na
 		*name = intern(point + 1);
 	}
 	*op = op_find(sym_str(*domain), sym_str(*name));
-	bool ours = !*domain || !strcmp(sym_str(*domain), "hone") || !strcmp(sym_str(*domain), "ai.onnx");
+	bool ours = !*domain || !strcmp(sym_str(*domain), "hone");
 	if (*op == OP_OTHER && (ours || !*name))
 		scan_die(s, "an unknown operator '%s'", sym_str(*name));
 }

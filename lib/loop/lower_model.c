@@ -53,12 +53,37 @@ static void check_tensor(struct module *m, node_id n, val_id v)
 						       sym_str(val(m, v)->name), type_str(m, t, &m->arena)));
 }
 
+/* The node within n, if that applies a body, where a size is not known first. */
+static node_id unsized(struct module *m, node_id n)
+{
+	graph_id b;
+
+	while (n && op_is(node(m, n)->op, OP_CALL) && (b = node_body(node(m, n), 0))) {
+		const struct graph *g = graph(m, b);
+		node_id first = 0;
+		for (size_t i = 0; i < g->nodes.n && !first; i++) {
+			const struct node *x = node(m, g->nodes.a[i]);
+			for (uint32_t k = 0; k < x->nout && !first; k++)
+				if (x->out[k] && !type_static(m, &val(m, x->out[k])->type))
+					first = g->nodes.a[i];
+		}
+		if (!first)
+			break;
+		n = first;
+	}
+	return n;
+}
+
 /* It can have a place in memory. */
 static void check_size(struct module *m, node_id n, val_id v)
 {
 	const struct type *t = &val(m, v)->type;
 
+	if (n && node(m, n)->op == OP_OTHER)
+		die_at(m, n, EX_NOTAVAIL, "there is no implementation of this operator");
 	check_tensor(m, n, v);
+	if (!type_static(m, t))
+		n = unsized(m, n);
 	if (!type_static(m, t))
 		die_at(m, n, EX_NOTAVAIL, arena_printf(&m->arena, "the size of %s, %s, depends on data and cannot be planned",
 						       sym_str(val(m, v)->name), type_str(m, t, &m->arena)));

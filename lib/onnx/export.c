@@ -252,9 +252,11 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 	p->has_name = n.name != 0;
 	p->name = proto_name(node_name(x, n.name));
 	if (n.op == OP_OTHER) {
-		p->has_domain = true;
-		p->domain = proto_name(n.domain);
-		add_domain(x, n.domain);
+		if (n.domain != intern("ai.onnx")) { /* which is ONNX's own, and written as none */
+			p->has_domain = true;
+			p->domain = proto_name(n.domain);
+			add_domain(x, n.domain);
+		}
 		for (uint32_t i = 0; i < n.nout; i++)
 			if (out[i] && n.graph == x->m->main &&
 			    proto_type(x, &val(x->m, n.out[i])->type))
@@ -308,6 +310,12 @@ static void weights_as_inputs(struct exporter *x, Onnx__GraphProto *p)
 	p->n_input = n;
 }
 
+static bool handed_on(struct exporter *x, const struct graph *g, size_t out)
+{
+	const struct value *v = val(x->m, g->out.a[out]);
+	return v->kind == VAL_INPUT && v->graph == x->m->main && v->name == g->out_name.a[out];
+}
+
 static Onnx__GraphProto *main_graph(struct exporter *x)
 {
 	struct module *m = x->m;
@@ -328,6 +336,10 @@ static Onnx__GraphProto *main_graph(struct exporter *x)
 			vec_push(&x->initializers, proto_tensor(x, in[i], v->tensor));
 	}
 	for (size_t i = 0; i < g->out.n; i++) {
+		if (handed_on(x, g, i)) { /* an input that is an output, by one name: it is both */
+			infos[g->in.n + i] = proto_value_info(x, g->out_name.a[i], &val(m, g->out.a[i])->type);
+			continue;
+		}
 		if (!take(x, g->out_name.a[i]))
 			die(EX_BADDATA,
 			    "two inputs or outputs are called '%s', which ONNX cannot say",
@@ -335,7 +347,11 @@ static Onnx__GraphProto *main_graph(struct exporter *x)
 		infos[g->in.n + i] =
 			proto_value_info(x, g->out_name.a[i], &val(m, g->out.a[i])->type);
 	}
-	export_inline(x, &nodes, m->main, in, g->out_name.a);
+	sym *names = arena_copy(&x->arena, g->out_name.a, g->out.n * sizeof *names);
+	for (size_t i = 0; i < g->out.n; i++)
+		if (handed_on(x, g, i))
+			names[i] = 0;
+	export_inline(x, &nodes, m->main, in, names);
 	Onnx__GraphProto *p = graph_proto(x, m->main, &nodes);
 	g = graph(m, m->main);
 	p->input = infos;

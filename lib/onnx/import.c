@@ -3,6 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "common/shown.h"
 #include "graph/check.h"
 #include "graph/stream.h"
 #include "onnx/import.h"
@@ -292,10 +296,11 @@ static enum opcode operator_of(struct importer *c, const Onnx__NodeProto *p)
 {
 	if (is_onnx_domain(&p->domain)) {
 		enum opcode op = op_find("", sym_str(import_name(&p->op_type)));
-		if (op == OP_OTHER)
-			import_die(c, "no such operator in ONNX up to opset %d", CANONICAL_OPSET);
 		if (c->opset < OLDEST_OPSET)
 			import_die(c, "the model imports no opset of ai.onnx; cut short?");
+		if (op == OP_OTHER)
+			warn("%s: %s: no such operator in ONNX up to opset %d; it goes through as it is", c->path, shown(sym_str(import_name(&p->op_type))),
+			     CANONICAL_OPSET);
 		return op;
 	}
 	if (bytes_are(&p->domain, "hone"))
@@ -333,7 +338,7 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 	n->attr = attrs;
 	n->nattr = nattr;
 	if (op == OP_OTHER) {
-		n->domain = import_name(&p->domain);
+		n->domain = is_onnx_domain(&p->domain) ? intern("ai.onnx") : import_name(&p->domain);
 		n->optype = import_name(&p->op_type);
 	}
 	for (uint32_t i = 0; i < n->nout; i++) {
@@ -552,6 +557,7 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 	vec_free(&c.late);
 	vec_free(&c.after);
 	module_check_or_die(c.m);
+	module_correct(c.m);
 	return c.m;
 }
 
@@ -561,9 +567,23 @@ bool onnx_is_path(const char *path)
 	return n > 5 && !strcmp(path + n - 5, ".onnx");
 }
 
+/* A file whose name says nothing begins as a model does: with a version, a number in its first field. */
+static bool looks_like_onnx(const char *path)
+{
+	struct stat st;
+	unsigned char first = 0;
+	int fd = path && strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return false;
+	bool yes = read(fd, &first, 1) == 1 && first == 0x08;
+	close(fd);
+	return yes;
+}
+
 struct module *module_read_any(const char *path)
 {
-	if (onnx_is_path(path))
+	if (onnx_is_path(path) || looks_like_onnx(path))
 		return onnx_import(path, &(struct onnx_import_opts){.no_store = true});
 	struct stream_reader *r = stream_open(path);
 	struct module *m = stream_read_only(r);

@@ -39,7 +39,7 @@ static struct symbols free_symbols(struct module *m)
 	return s;
 }
 
-void bind_symbol(struct module *m, const char *name, int64_t value)
+static void bind(struct module *m, const char *name, int64_t value, bool strict)
 {
 	struct symbols s = free_symbols(m);
 	char *list = NULL;
@@ -56,14 +56,17 @@ void bind_symbol(struct module *m, const char *name, int64_t value)
 		free(list);
 		list = more;
 	}
-	if (list)
+	if (list && strict)
 		die(EX_BADUSE, "--set %s: the model has no symbol of that name; it has %s", name,
 		    list);
-	note("--set %s: the model has no free symbols, nothing to set", name);
+	if (strict)
+		note("--set %s: the model has no free symbols, nothing to set", name);
 done:
 	free(list);
 	symbols_free(&s);
 }
+
+void bind_symbol(struct module *m, const char *name, int64_t value) { bind(m, name, value, true); }
 
 static val_id find_input(struct module *m, const char *name)
 {
@@ -123,8 +126,91 @@ void bind_shape(struct module *m, const char *input, int rank, const int64_t *di
 		forget_results(m);
 }
 
-/* The sizes that are still open, as options that give each of them `size`; NULL: none is. */
-static const char *open_sizes(struct module *m, int64_t size)
+/* A symbol that is the first extent of inputs and no other counts samples, most likely. */
+static bool counts_samples(struct module *m, poly_var v)
+{
+	const struct graph *g = graph(m, m->main);
+	bool first = false;
+
+	for (size_t i = 0; i < g->in.n; i++) {
+		const struct type *t = &val(m, g->in.a[i])->type;
+		for (int k = 0; k < t->rank; k++) {
+			if (!t->dims[k] || poly_subst(m->dims, t->dims[k], v, poly_const(m->dims, 1)) == t->dims[k])
+				continue;
+			if (k > 0)
+				return false;
+			first = true;
+		}
+	}
+	return first;
+}
+
+static int64_t size_of(struct module *m, poly_var v, int64_t size) { return counts_samples(m, v) ? 1 : size; }
+
+static void give_sizes(struct module *m, int64_t size, bool samples)
+{
+	const struct graph *g = graph(m, m->main);
+	struct symbols s = free_symbols(m);
+	int64_t *c = ARENA_ARRAY(&m->arena, int64_t, s.list.n + 1);
+
+	for (size_t i = 0; i < s.list.n; i++)
+		c[i] = samples ? size_of(m, s.list.a[i], size) : size;
+	for (size_t i = 0; i < s.list.n; i++)
+		subst_types(m, s.list.a[i], poly_const(m->dims, c[i]));
+	symbols_free(&s);
+	for (size_t i = 0; i < g->in.n; i++) {
+		const struct type *t = &val(m, g->in.a[i])->type;
+		int64_t dims[RANK_MAX];
+		int rank = t->rank == RANK_UNKNOWN ? 2 : t->rank;
+		for (int k = 0; k < rank; k++)
+			dims[k] = t->rank == RANK_UNKNOWN || !t->dims[k] ? size : -1;
+		bind_shape(m, sym_str(val(m, g->in.a[i])->name), rank, dims);
+	}
+}
+
+/* No operator refuses what it would get, and nothing is empty. */
+static bool works(struct module *m, int64_t size)
+{
+	struct type *saved = ARENA_ARRAY(&m->arena, struct type, m->values.n);
+	struct msg_trap trap, *outer = msg_trap;
+	volatile bool good = false;
+
+	for (size_t v = 1; v < m->values.n; v++)
+		saved[v] = m->values.a[v].type;
+	if (!setjmp(trap.at)) {
+		msg_trap = &trap;
+		give_sizes(m, size, true);
+		infer_declared(m, NULL);
+		good = true;
+	}
+	msg_trap = outer;
+	for (size_t v = 1; v < m->values.n; v++) {
+		const struct type *t = &m->values.a[v].type;
+		int64_t c;
+		for (int k = 0; k < t->rank && m->values.a[v].kind == VAL_NODE && m->values.a[v].graph == m->main; k++)
+			good = good && !(t->dims[k] && poly_is_const(m->dims, t->dims[k], &c) && c <= 0);
+		m->values.a[v].type = saved[v];
+	}
+	return good;
+}
+
+/* The least of 1, 2, 3, 4, 6, 8, 12 ... that works: strides, windows and factors of a model are most of them of that kind. */
+static int64_t least_size(struct module *m)
+{
+	enum { MOST = 4096 };
+
+	for (int64_t n = 1; n <= MOST; n *= 2) {
+		if (works(m, n))
+			return n;
+		if (n > 1 && works(m, n / 2 * 3))
+			return n / 2 * 3;
+	}
+	return 1;
+}
+
+/* The sizes that are still open, as options that give each of them `size`, but 1 to those that count samples if `samples`; NULL:
+ * none is. */
+static const char *open_sizes(struct module *m, int64_t size, bool samples)
 {
 	struct graph *g = graph(m, m->main);
 	struct symbols s = free_symbols(m);
@@ -134,7 +220,8 @@ static const char *open_sizes(struct module *m, int64_t size)
 	FILE *f = open_memstream(&text, &n);
 
 	for (size_t i = 0; i < s.list.n; i++)
-		fprintf(f, "%s%s=%" PRId64, i ? "," : " --set ", shell_word(sym_str(poly_var_name(m->dims, s.list.a[i])), a), size);
+		fprintf(f, "%s%s=%" PRId64, i ? "," : " --set ", shell_word(sym_str(poly_var_name(m->dims, s.list.a[i])), a),
+			samples ? size_of(m, s.list.a[i], size) : size);
 	for (size_t i = 0; i < g->in.n; i++) {
 		const struct type *t = &val(m, g->in.a[i])->type;
 		bool open = t->rank == RANK_UNKNOWN;
@@ -160,28 +247,16 @@ static const char *open_sizes(struct module *m, int64_t size)
 
 const char *bind_rest(struct module *m, int64_t size)
 {
-	struct graph *g = graph(m, m->main);
-	struct symbols s = free_symbols(m);
-	const char *options = open_sizes(m, size);
+	const char *options = open_sizes(m, size, false);
 
-	for (size_t i = 0; i < s.list.n; i++)
-		subst_types(m, s.list.a[i], poly_const(m->dims, size));
-	symbols_free(&s);
-	for (size_t i = 0; i < g->in.n; i++) {
-		const struct type *t = &val(m, g->in.a[i])->type;
-		int64_t dims[RANK_MAX];
-		int rank = t->rank == RANK_UNKNOWN ? 2 : t->rank;
-		for (int k = 0; k < rank; k++)
-			dims[k] = t->rank == RANK_UNKNOWN || !t->dims[k] ? size : -1;
-		bind_shape(m, sym_str(val(m, g->in.a[i])->name), rank, dims);
-	}
+	give_sizes(m, size, false);
 	return options;
 }
 
 noreturn void bind_missing(struct module *m, const char *command)
 {
 	struct graph *g = graph(m, m->main);
-	const char *options = open_sizes(m, 1);
+	const char *options = open_sizes(m, least_size(m), true);
 
 	fprintf(stderr, "%s: sizes are missing; the inputs are\n", msg_tool);
 	for (size_t i = 0; i < g->in.n; i++) {
@@ -302,7 +377,7 @@ noreturn void bind_no_input(const char *arg)
 	die(EX_BADUSE, "--const %.*s: the model has no input of that name", (int)strcspn(arg, "="), arg);
 }
 
-void bind_sets(struct module *m, const char *arg)
+static void sets(struct module *m, const char *arg, bool strict)
 {
 	char *copy = xstrdup(arg), *save = NULL;
 
@@ -314,10 +389,13 @@ void bind_sets(struct module *m, const char *arg)
 		long long v = strtoll(eq + 1, &end, 10);
 		if (*end)
 			die(EX_BADUSE, "--set %s=%s: a size is a number", p, eq + 1);
-		bind_symbol(m, p, v);
+		bind(m, p, v, strict);
 	}
 	free(copy);
 }
+
+void bind_sets(struct module *m, const char *arg) { sets(m, arg, true); }
+void bind_sets_there(struct module *m, const char *arg) { sets(m, arg, false); }
 
 void bind_shapes(struct module *m, const char *arg)
 {

@@ -22,6 +22,9 @@ struct state {
 	struct known *known;	 /* by value; NULL: not kept */
 	struct body_state *body; /* by graph */
 	bool checks;		 /* nothing is kept: what was declared must be true of each call, too */
+	int branch;		 /* how many branches we are in: what cannot be computed there is no fault until it has to be */
+	bool corrects;		 /* a declared shape that is not true is forgotten */
+	VEC(const char *) told;	 /* which that were */
 };
 
 enum { KNOWN_FLOPS_MAX = 1 << 20 }; /* elements are few, but a window or an equation may be large */
@@ -62,9 +65,18 @@ static void check_declared(struct module *m, node_id id, const char *what, val_i
 static void merge_type(struct state *S, node_id id, const char *what, val_id v, const struct type *t)
 {
 	struct module *m = S->m;
-	const struct type before = S->declared ? S->declared[v] : val(m, v)->type, *old = &before;
+	struct type before = S->declared ? S->declared[v] : val(m, v)->type, *old = &before;
 	struct type r = *t;
 
+	if (S->corrects && S->declared && (!t->dtype || !old->dtype || t->dtype == old->dtype) && !t->other == !old->other) {
+		const char *why = contradiction(m, t, old);
+		if (why) {
+			vec_push(&S->told, arena_printf(&m->arena, "%s: %s %s %s; the operator is believed", node_where(m, id, &m->arena), what,
+							sym_str(val(m, v)->name), why));
+			S->declared[v].rank = before.rank = RANK_UNKNOWN;
+			S->declared[v].dims = before.dims = NULL;
+		}
+	}
 	check_declared(m, id, what, v, t, old);
 	r.layout = old->layout;
 	if (!r.other)
@@ -316,7 +328,10 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 			if (S->known)
 				S->known[v] = kn[i];
 		}
+		bool branch = node(m, I->id)->op == OP_If || node(m, I->id)->op == OP_Case;
+		S->branch += branch;
 		infer_graph(S, g);
+		S->branch -= branch;
 		b->busy = false;
 	}
 	gr = graph(m, g);
@@ -368,8 +383,13 @@ static void step(struct state *S, node_id id)
 		I.kout[i] = (struct known){0};
 	}
 	why = demand_check(&I);
-	if (!why && row && row->shape)
-		why = row->shape(&I);
+	if (!why && row && row->shape && (why = row->shape(&I)) && S->branch) {
+		for (uint32_t i = 0; i < n->nout; i++) {
+			I.out[i] = type_none();
+			I.kout[i] = (struct known){0};
+		}
+		why = NULL;
+	}
 	if (why)
 		graph_die(m, id, "%s", why);
 	for (uint32_t i = 0; i < n->nout; i++)
@@ -440,6 +460,13 @@ static void state_free(struct state *S)
 	free(S->body);
 }
 
+static void tell(struct state *S)
+{
+	for (size_t i = 0; i < S->told.n; i++)
+		warn("%s: %s", S->m->source ? S->m->source : "standard input", S->told.a[i]);
+	vec_free(&S->told);
+}
+
 void module_verify_or_die(struct module *m)
 {
 	struct graph_list all = {0};
@@ -450,27 +477,52 @@ void module_verify_or_die(struct module *m)
 	infer_graph(&S, m->main);
 	/* Branches that are never taken, and bodies of operators that we do not know: as they are declared. */
 	module_graph_order(m, &all);
+	S.branch = 1;
 	for (size_t i = all.n; i-- > 0;)
 		if (all.a[i] != m->main && !S.body[all.a[i]].seen)
 			infer_graph(&S, all.a[i]);
+	S.branch = 0;
 	vec_free(&all);
 	for (val_id v = 1; v < m->values.n; v++)
 		val(m, v)->type = S.declared[v];
 	state_free(&S);
 }
 
-void infer_module(struct module *m, struct known **known)
+static void infer_all(struct module *m, struct known **known, bool corrects)
 {
 	struct known *k = ARENA_ARRAY(&m->arena, struct known, m->values.n);
 	struct state S = state_new(m, k);
 
+	S.corrects = corrects;
 	infer_graph(&S, m->main);
 	for (graph_id g = 1; g < m->graphs.n; g++)
 		if (S.body[g].skipped && !S.body[g].seen)
 			forget_graph(&S, g);
+	tell(&S);
 	state_free(&S);
 	if (known)
 		*known = k;
+}
+
+void infer_module(struct module *m, struct known **known) { infer_all(m, known, false); }
+void infer_declared(struct module *m, struct known **known) { infer_all(m, known, true); }
+
+/* What else is wrong the next tool says; here nothing is. */
+void module_correct(struct module *m)
+{
+	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n));
+	struct msg_trap trap, *outer = msg_trap;
+
+	S.corrects = S.checks = true;
+	if (!setjmp(trap.at)) {
+		msg_trap = &trap;
+		infer_graph(&S, m->main);
+	}
+	msg_trap = outer;
+	for (val_id v = 1; v < m->values.n; v++)
+		val(m, v)->type = S.declared[v];
+	tell(&S);
+	state_free(&S);
 }
 
 /* Touches no more than the node and, where it has bodies, those. */

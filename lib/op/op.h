@@ -62,6 +62,11 @@ double node_flops(struct module *m, const struct node *n); /* bodies included; 0
  * Merges with what values say already (a contradiction is bad data: graph_die). If known is not NULL it
  * receives an array (module.values.n entries, arena) of known values. */
 void infer_module(struct module *m, struct known **known);
+/* The same where sizes were given or a file was read: what a file declares of the shape of a result, and the operator says
+ * otherwise, is dropped with a warning. */
+void infer_declared(struct module *m, struct known **known);
+/* Drops such shapes, and changes nothing else. */
+void module_correct(struct module *m);
 /* What every tool asks of a module that it reads: what module_check promises, and that attributes, operands and declared types
  * are as the operators' rules have them. Dies by graph_die; changes nothing. */
 void module_verify_or_die(struct module *m);
@@ -74,6 +79,7 @@ void bind_symbol(struct module *m, const char *name, int64_t value);
 void bind_shape(struct module *m, const char *input, int rank, const int64_t *dims);
 /* The same from command lines: "batch=1,seq=128" and "input:1x3x640x640". */
 void bind_sets(struct module *m, const char *arg);
+void bind_sets_there(struct module *m, const char *arg); /* those that the model has */
 void bind_shapes(struct module *m, const char *arg);
 /* "sr=16000", "sizes=480,640": the input becomes a constant of its type; false: there is no such input. */
 bool bind_consts(struct module *m, const char *arg);

@@ -60,7 +60,7 @@ static void shape(struct module *m, const struct pass_ctx *c)
 	for (size_t i = 0; i < consts.n; i++)
 		if (!bind_consts(m, consts.a[i]))
 			bind_no_input(consts.a[i]);
-	infer_module(m, &known);
+	infer_declared(m, &known);
 	if (c->why)
 		for (graph_id g = 1; g < m->graphs.n; g++)
 			why_graph(m, g, known, c);

@@ -66,6 +66,17 @@ help() {
 	END
 }
 
+# What is said of one verb.
+help_of() { # VERB
+	help | awk -v verb="$1" '
+	/^(Usage|  or):/ {
+		if (index($0, "hone " verb " ")) { sub(/^[^:]*: */, ""); print "Usage: " $0 }
+		next
+	}
+	/^hone [a-z, ]*:$/ { section = 1; shown = index($0, "hone " verb) }
+	!section || shown'
+}
+
 list_tools() {
 	printf '\nTools:\n'
 	(
@@ -489,8 +500,12 @@ build | simplify | tune) ;;
 	;;
 help | --help | -h | '-?')
 	case ${2-} in
-	'' | build | simplify | tune)
+	'')
 		print "$(help; list_tools)"
+		exit 0
+		;;
+	build | simplify | tune)
+		print "$(help_of "$2")"
 		exit 0
 		;;
 	*) exec "$0" "$2" --help ;;
@@ -533,7 +548,7 @@ while [ "$left" -gt 0 ]; do
 	--const-inputs) const_inputs=--const-inputs ;;
 	-q | --quiet) quiet=--quiet ;;
 	-'?' | --help)
-		print "$(help)"
+		print "$(help_of "$verb")"
 		exit 0
 		;;
 	-*)
@@ -575,7 +590,10 @@ done
 [ -n "$model" ] || die 64 "$verb: which model? hone help"
 case $model in -*) model=./$model ;; esac
 if [ "$verb" != simplify ]; then
-	[ -n "$stem" ] || stem=$(basename "$model" .onnx)
+	if [ -z "$stem" ]; then
+		stem=$(basename "$model" .onnx)
+		stem=${stem%.pb}
+	fi
 	case $stem in */) die 64 "-o $stem: names a directory; -o takes the stem of the files, e.g. ${stem}model" ;; esac
 else
 	[ -n "$stem" ] || die 64 "simplify: where to? hone simplify IN.onnx OUT.onnx"

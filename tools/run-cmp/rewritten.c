@@ -164,7 +164,7 @@ static void try(struct trying *t, const struct attempt *x)
 	t->integers = has_integers(t->r->m);
 	t->spec->integer = x->integer == INT64_MIN ? NULL : &x->integer;
 	t->open_sizes = fill_sizes(t->r->m, x, &t->options);
-	infer_module(t->r->m, NULL);
+	infer_declared(t->r->m, NULL);
 	t->w->tolerance = rounding(t->r->m);
 	t->w->cut = around_cut(t->r->m, &t->w->around, true);
 	*t->in = inputs_make(t->r->m, t->spec, t->a);

@@ -119,7 +119,7 @@ static void graph_open(struct source *s)
 	struct module *m = s->m = module_read_any(s->path);
 
 	for (size_t i = 0; i < source_sizes.sets.n; i++)
-		bind_sets(m, source_sizes.sets.a[i]);
+		bind_sets_there(m, source_sizes.sets.a[i]);
 	for (size_t i = 0; i < source_sizes.given.n; i++)
 		give(m, &source_sizes.given.a[i]);
 	for (size_t i = 0; i < source_sizes.shapes.n; i++)
@@ -131,7 +131,7 @@ static void graph_open(struct source *s)
 		source_sizes.rest_options = options;
 	if (source_sizes.open)
 		take_shapes(m);
-	infer_module(m, NULL);
+	infer_declared(m, NULL);
 }
 
 static struct outputs graph_run(struct source *s, struct tensor **in, struct arena *a)

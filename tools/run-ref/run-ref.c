@@ -136,7 +136,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	for (size_t i = 0; i < consts.n; i++)
 		if (!bind_consts(m, consts.a[i]))
 			bind_no_input(consts.a[i]);
-	infer_module(m, NULL);
+	infer_declared(m, NULL);
 	g = graph(m, m->main);
 	if (a->out && is_npy(a->out) && g->out.n != 1)
 		die(EX_BADUSE, "-o %s: the model has %zu outputs; write a .npz", a->out, g->out.n);

@@ -1,0 +1,87 @@
+# What others go on with: unknown operators go through and the library refuses them, a declared shape that is wrong is dropped with a
+# warning, what cannot be in a branch is no fault until it is taken; and what is said where something is refused.
+ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else printf 'not ok - %s\n# got %s\n# not %s\n' "$3" "$1" "$2"; sed 's/^/# /' err; fi; }
+rc() { "$@" >out 2>err; echo $?; }
+load() { printf 'hone-text 1\nmodule ir=8 opset=28\n%s\n' "$1" | ge-load -o "$2".g && ge-export -q "$2".g -o "$2".onnx; }
+
+load 'graph main {
+  input x: f32[2,3]
+  a = Identity(x)
+  b: f32[2,3] = my.dom.MyOp(a) {alpha=2.0}
+  c = ai.onnx.Plugin_TRT(b)
+  y: f32[2,3] = Neg(c)
+  output y = y
+}' custom
+ok "$(rc ge-import custom.onnx -o c.g) $(grep -c 'Plugin_TRT: no such operator' err) $(ge-export c.g | cmp - custom.onnx && echo same)" "0 1 same" "unknown operators go through"
+ok "$(rc hone build custom.onnx -o c) $(grep -c 'MyOp.*no implementation' err) $(ls c.* | grep -v '^c.g')" "69 1 " "the library refuses them, by name"
+
+sed 's/a/a/' <<'END' >wrong.txt
+hone-text 1
+module ir=8 opset=28
+symbol n 0 inf
+graph main {
+  input x: f32[n,4]
+  y: f32[1,4] = Neg(x)
+  output y = y
+}
+END
+ge-load wrong.txt -o wrong.g
+ok "$(rc ge-shape --set n=3 wrong.g -o w.g) $(grep -c 'extent 3 at axis 0, the graph says 1; the operator is believed' err) $(ge-dump w.g | grep -c 'y: f32\[3,4\]')" "0 1 1" "a declared shape that is not that of the size given"
+
+load 'const c = f32[6] [1,2,3,4,5,6]
+const s4 = i64[1] [4]
+const s6 = i64[2] [2,3]
+const no = bool[] [0]
+graph bad {
+  r = Reshape(@c, @s4)
+  output r = r
+}
+graph good {
+  q = Reshape(@c, @s6)
+  output q = q
+}
+graph main {
+  input x: f32[2,3]
+  i = If(@no) {then_branch=graph bad else_branch=graph good}
+  z = Add(i, x)
+  output z = z
+}' branch
+ok "$(rc ge-shape branch.g -o b.g) $(rc hone build branch.onnx -o b)" "0 0" "a size that cannot be, in a branch that is not taken"
+
+load 'graph main {
+  input x: f32[4]
+  n = NonZero(x)
+  y = Neg(n)
+  output y = y
+}' data
+ok "$(rc hone build data.onnx -o d) $(grep -c 'NonZero).*depends on data' err)" "69 1" "what depends on data is named by its operator"
+
+load 'symbol h 0 inf
+symbol b 0 inf
+const w = f32[1,1,7,7] [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]
+const s = i64[2] [-1,9]
+graph main {
+  input x: f32[b,1,h,h]
+  c = Conv(x, @w) {strides=[2,2]}
+  y = Reshape(c, @s)
+  output y = y
+}' sizes
+ok "$(rc hone build sizes.onnx -o s) $(sed -n 's/.*for example: hone build sizes.onnx -o s //p' err)" "64 --set b=1,h=12" "sizes that work are proposed"
+ok "$(rc sh -c "hone build sizes.onnx -o s $(sed -n 's/.*for example: hone build sizes.onnx -o s //p' err)")" 0 "and they do"
+ok "$(rc hone build sizes.onnx --set b=1 -o s) $(sed -n 's/.*-o s //p' err)" "64 --set h=12" "some given, the others"
+ok "$(rc hone simplify -q sizes.onnx part.onnx --set h=12)" 0 "some given are enough to simplify"
+
+load 'graph main {
+  input x: f32[2]
+  y = Neg(x)
+  output x = x
+  output y = y
+}' both
+ok "$(rc ge-import both.onnx -o b.g) $(rc ge-export b.g -o both2.onnx) $(cmp both.onnx both2.onnx && echo same)" "0 0 same" "an input that is an output"
+
+cp both.onnx model.pb
+ok "$(rc hone build model.pb) $(ls model.so) $(rc run-cmp model.so model.pb)" "0 model.so 0" "a model of another suffix"
+for verb in build tune simplify; do
+	ok "$(rc hone $verb --help) $(head -1 out | cut -d' ' -f1-3) $(grep -c 'hone simplify:' out) $(hone help $verb | cmp - out && echo same)" \
+		"0 Usage: hone $verb $([ $verb = simplify ] && echo 1 || echo 0) same" "help of $verb"
+done
