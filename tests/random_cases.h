@@ -493,7 +493,7 @@ static const char *place_case(struct random_case *c)
 		return arena_printf(c->a, "Pad{mode=%s} %s %s i64=%s %s", modes[mode], t, s, list_text(c, 2 * c->rank, pads), mode || pick(c, 0, 1) ? "" : arena_printf(c->a, "%s%s", t, number_text(c, c->type)));
 	}
 	case 4: return arena_printf(c->a, "%s{blocksize=2 mode=%s} %s 2x4x4x6", pick(c, 0, 1) ? "SpaceToDepth" : "DepthToSpace", pick(c, 0, 1) ? "CRD" : "DCR", t);
-	case 5: return arena_printf(c->a, "Split{axis=%lld num_outputs=2}*2 %s %s -> %%0 %%0.1", (long long)axis, t, s);
+	case 5: return arena_printf(c->a, "Split*2{axis=%lld num_outputs=2} %s %s -> %%0 %%0.1", (long long)axis, t, s);
 	case 6: return arena_printf(c->a, "ScatterElements{axis=0 reduction=%s} %s 7 i64=1,3,-1,3 %s 4", (const char *[]){"none", "add", "mul", "max", "min"}[c->type == DT_BOOL ? 0 : pick(c, 0, 4)], t, t);
 	case 7: return arena_printf(c->a, "GatherElements{axis=0} %s 5x3 i64 2x3=0,1,-1,4,2,-5", t);
 	case 8: return arena_printf(c->a, "GatherND %s 4x3x2 i64 2x2=0,1,-1,2", t);
@@ -558,7 +558,7 @@ static const char *chain_case(struct random_case *c)
 			t = ANY_OF(types);
 			s = arena_printf(c->a, "%s; Where %%%d %s %s %s", s, i, dtype_name(t), shape, shape);
 		} else {
-			s = arena_printf(c->a, "%s; Where bool %s %s %%%d", s, shape, more, i);
+			s = arena_printf(c->a, "%s; Where bool %s %s", s, shape, more);
 		}
 	}
 #undef ANY_OF
