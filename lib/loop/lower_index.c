@@ -294,6 +294,8 @@ static const char *resize(struct lower *L)
 		shape[axis[i]] = k->out;
 		stage_id s = last && !total ? low_result(L, 0, "resize") :
 					      low_stage(L, i == n - 1 ? "resize" : "between", low_wide_type(low_dtype(L, 0)), rank, shape, low_axes(L, rank));
+		if (lbuf(L->p, lstage(L->p, s)->out)->scope == SCOPE_SCRATCH && lbuf(L->p, x)->layout.n == rank)
+			lbuf(L->p, lstage(L->p, s)->out)->layout = lbuf(L->p, x)->layout; /* axes in the same order */
 		resize_stage(L, s, x, axis[i], k, last && !total);
 		x = lstage(L->p, s)->out;
 		if (last && total)
