@@ -1,6 +1,7 @@
 /* Every operator with what does not fit it: operands of other ranks, extents, types and values, attributes that are missing, too
  * long or out of range, results declared otherwise. Each is refused in one line or goes all the way to C, out as ONNX and through
- * the evaluator; nothing crashes, is a bug, or takes a minute. unfit [EVERY]: one in EVERY (12) of them, the same each time. */
+ * the evaluator; nothing crashes, is a bug, or takes a minute. unfit [EVERY]: one in EVERY (12) of them, the same each time. unfit EVERY list:
+ * prints them, each with what is said of it, and goes no further (unfit_onnx.py compares). */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <signal.h>
@@ -28,6 +29,7 @@ static struct arena names;
 static char *now;       /* the text under test, seen by the parent too */
 static long *tried, *refused_n;
 static unsigned every = 12, count;
+static bool list;
 
 static void copy(char *to, const char *s, size_t n)
 {
@@ -122,9 +124,11 @@ static void try(const struct example *x)
 	write_text(x);
 	++*tried;
 	alarm(SECONDS);
-	if (REFUSED(m = make((const uint8_t *)now, strlen(now)); module_verify_or_die(m)))
-		++*refused_n;
-	else
+	bool bad = REFUSED(m = make((const uint8_t *)now, strlen(now)); module_verify_or_die(m));
+	*refused_n += bad;
+	if (list)
+		printf("%s%s%s\n\n", now, bad ? "refused " : "taken", bad ? refused.why : ""), fflush(stdout);
+	else if (!bad)
 		chain_all(make, (const uint8_t *)now, strlen(now));
 	alarm(0);
 }
@@ -185,7 +189,9 @@ static void other_operands(const struct example *x, int i)
 	struct example y = *x;
 
 	other_shapes(x, i);
-	strcpy(y.type[i], "-"), try(&y);
+	strcpy(y.type[i], "-");
+	*y.value[i] = 0;
+	try(&y);
 	for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
 		y = *x;
 		strcpy(y.type[i], types[k]);
@@ -310,6 +316,7 @@ int main(int argc, char **argv)
 	unsigned at = 0;
 
 	every = argc > 1 ? (unsigned)atoi(argv[1]) : every;
+	list = argc > 2;
 	now = mmap(NULL, LONG + 2 * sizeof(long), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	tried = (long *)(now + LONG);
 	refused_n = tried + 1;
@@ -322,6 +329,8 @@ int main(int argc, char **argv)
 		int status = one(line, at++);
 		if (status)
 			printf("# %s\n", now);
+		if (list)
+			continue;
 		ok(!status, "%s%s", line, WIFSIGNALED(status) ? arena_printf(&names, ": signal %d", WTERMSIG(status)) : "");
 	}
 	printf("# %ld tried, %ld refused\n", *tried, *refused_n);

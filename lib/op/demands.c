@@ -1,7 +1,7 @@
 /* What ONNX asks of the operands and attributes of each operator, as text that one check reads. lib/op/rules.h says how. */
 #include "op/rules.h"
 
-#define WINDOW "auto_pad{NOTSET,SAME_UPPER,SAME_LOWER,VALID} dilations#s:1.. kernel_shape#s:1.. pads#t:-2147483647.. strides#s:1.."
+#define WINDOW "auto_pad{NOTSET,SAME_UPPER,SAME_LOWER,VALID} dilations#s:1.. kernel_shape#s:1.. pads#t:0.. strides#s:1.."
 
 const struct demand demands[OP_COUNT] = {
 	[OP_Abs] = {"N", ""},
@@ -16,7 +16,7 @@ const struct demand demands[OP_COUNT] = {
 	[OP_Asinh] = {"F", ""},
 	[OP_Atan] = {"F", ""},
 	[OP_Atanh] = {"F", ""},
-	[OP_Attention] = {"F{3,4} F=0{3,4} F{3,4} P F=0 F=2 L", ""},
+	[OP_Attention] = {"F{3,4} F=0{3,4} F{3,4} P F=0 F=2 L", "kv_num_heads1.. q_num_heads1.."},
 	[OP_AveragePool] = {"F[N,?,?,*]", WINDOW},
 	[OP_BatchNormalization] = {"F{1,} F[C] F=1[C] F[C] F=3[C]", ""},
 	[OP_Bernoulli] = {"F", "dtype="},
@@ -32,7 +32,7 @@ const struct demand demands[OP_COUNT] = {
 	[OP_CausalConvWithState] = {"H H=0 H=0 H=0", ""},
 	[OP_Ceil] = {"F", ""},
 	[OP_Celu] = {"F", ""},
-	[OP_CenterCropPad] = {"A{1,} J[?]", ""},
+	[OP_CenterCropPad] = {"A{1,} J[?]", "axes@"},
 	[OP_Clip] = {"N N=0 N=0", ""},
 	[OP_Col2Im] = {"A[?,?,?] L[?] L[?]", "dilations1.. strides1.."},
 	[OP_Compress] = {"A{1,} B[?]", "axis@"},
@@ -187,7 +187,7 @@ const struct demand demands[OP_COUNT] = {
 	[OP_Swish] = {"F", ""},
 	[OP_Tan] = {"F", ""},
 	[OP_Tanh] = {"F", ""},
-	[OP_TensorScatter] = {"Z{1,} Z=0~0 L[?]", ""},
+	[OP_TensorScatter] = {"Z{1,} Z=0~0 L[?]", "axis@"},
 	[OP_TfIdfVectorizer] = {"V", "mode{TF,IDF,TFIDF}"},
 	[OP_ThresholdedRelu] = {"F", ""},
 	[OP_Tile] = {"A L[?]", ""},
