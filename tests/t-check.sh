@@ -94,12 +94,15 @@ for tool in ge-check ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge
 done
 # What ONNX asks of operands and attributes.
 demand() { # NODE MESSAGE
-	bad "graph main {
+	bad "const nine = i64[1] [9]
+const zero = u8[] [0]
+graph main {
   input x: f32[2,4,3]
   input i: i64[2,3]
   input b: bool[2,4,3]
   input m: f32[1,4]
   input s: f32[]
+  input w: f32[4,1,1]
   y = $1
   output y = y
 }" "main/y (${1%%(*}): $2" "$1"
@@ -117,8 +120,13 @@ demand 'AveragePool(x) {auto_pad="SAME" kernel_shape=[2]}' "attribute 'auto_pad'
 demand 'LRN(x) {size=0}' "attribute 'size' is 0, takes 1 to"
 demand 'Softmax(x) {axis=3}' "attribute 'axis': axis 3 outside rank 3"
 demand 'Cast(x) {to=99}' "attribute 'to' is 99, no element type"
+demand 'QuantizeLinear(x, s, @zero) {output_dtype=3}' "attribute 'output_dtype' is i8, the zero point u8"
+demand 'Resize(x, -, -, @nine)' '1 sizes for 3 axes'
+demand 'ConvTranspose(x, w) {group=3}' '4 channels do not divide into 3 groups'
 demand 'CumSum(x, i)' 'operand 1 is i64.2,3., takes one element'
 
+bad "const nine = i64[1] [9]
+$(graph '  y, i = TopK(x, @nine)')" 'main/y (TopK): 9 of 2 elements' "more elements than there are"
 bad "$(graph '  a = Relu(b)
   b = Relu(a)
   y = Relu(b)')" "" "a cycle"

@@ -11,7 +11,7 @@ warnings.filterwarnings("ignore")
 WE_TAKE = [
     (r"Unrecognized type|Field 'shape'|Bad node spec", "a result whose type onnx does not know, or an operator of another opset"),
     (r"op_type:(Attention|CausalConvWithState|CenterCropPad|Col2Im|DFT|DeformConv|Det|GridSample|HannWindow|HammingWindow|BlackmanWindow|LinearAttention|"
-     r"MaxRoiPool|MaxUnpool|MelWeightMatrix|Multinomial|NegativeLogLikelihoodLoss|NonMaxSuppression|Optional\w*|RoiAlign|RotaryEmbedding|STFT|Sequence\w*|"
+     r"MaxRoiPool|Scatter|MaxUnpool|MelWeightMatrix|Multinomial|NegativeLogLikelihoodLoss|NonMaxSuppression|Optional\w*|RoiAlign|RotaryEmbedding|STFT|Sequence\w*|"
      r"SoftmaxCrossEntropyLoss|SwiGLU|TensorScatter|TfIdfVectorizer|Unique|AffineGrid|ImageDecoder|SplitToSequence|String\w*)",
      "passed through: no rule, no evaluator"),
     (r"BatchNormalization.*Training_mode", "results of training that nobody wants"),

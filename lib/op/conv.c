@@ -103,8 +103,11 @@ static const char *shape_transpose(struct infer *I)
 		return *why ? why : NULL;
 	dim *d = rule_dims(I, rank);
 	d[0] = rule_dim(I, 0, 0);
+	int64_t group = attr_int(I->n, "group", 1), channels;
+	if (poly_is_const(P, rule_dim(I, 0, 1), &channels) && (group < 1 || channels % group))
+		return rule_why(I, "%lld channels do not divide into %lld groups", (long long)channels, (long long)group);
 	if (rule_rank(I, 1) == rank)
-		d[1] = poly_mulc(P, rule_dim(I, 1, 1), attr_int(I->n, "group", 1));
+		d[1] = poly_mulc(P, rule_dim(I, 1, 1), group);
 	for (int i = 0; i < w.n; i++) {
 		dim in = rule_dim(I, 0, 2 + i);
 		int64_t v;

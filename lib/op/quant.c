@@ -8,6 +8,8 @@ static const char *shape_quantize(struct infer *I)
 
 	rule_like(I, 0, 0);
 	I->out[0].dtype = rule_has(I, 2) ? I->in[2].dtype : t ? dtype_from_onnx((int)t) : DT_U8;
+	if (t && I->out[0].dtype && I->out[0].dtype != dtype_from_onnx((int)t))
+		return rule_why(I, "attribute 'output_dtype' is %s, the zero point %s", dtype_name(dtype_from_onnx((int)t)), dtype_name(I->out[0].dtype));
 	return NULL;
 }
 

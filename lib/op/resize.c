@@ -17,9 +17,13 @@ static const char *resize_axes(const struct node *n, int rank, int *axis, int *c
 
 	if (!axes)
 		*count = rank;
-	for (int i = 0; i < *count; i++)
+	for (int i = 0; i < *count; i++) {
 		if (*count > rank || !rule_axis(axes ? axes[i] : i, rank, &axis[i]))
 			return "an axis is outside the rank";
+		for (int k = 0; k < i; k++)
+			if (axis[k] == axis[i])
+				return "attribute 'axes' has an axis twice";
+	}
 	return NULL;
 }
 
@@ -58,6 +62,9 @@ static const char *shape_resize(struct infer *I)
 	dim *d = rule_dims(I, rank);
 	if (rank)
 		memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
+	int64_t given;
+	if (rule_rank(I, 3) == 1 && poly_is_const(rule_polys(I), rule_dim(I, 3, 0), &given) && given && given != count)
+		return rule_why(I, "%lld sizes for %d axes", (long long)given, count);
 	if (rule_has(I, 3)) {
 		for (int i = 0; i < count; i++)
 			d[axis[i]] = stretch && I->kin[3].yes && i < I->kin[3].n ? I->kin[3].e[i]
