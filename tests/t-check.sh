@@ -78,6 +78,14 @@ graph main {
   output y = y
 }" "then/y (RandomNormal): result y has rank 1, the graph says 2" "a branch that is never taken"
 
+# A plan that is none.
+printf 'hone-text 1\nmodule ir=10 opset=28\n%s\n' "$(graph '  y = Relu(x)')" | ge-load | ge-shape | ge-fuse | ge-plan -q | ge-dump >planned.txt
+for bytes in -64 64x 9223372036854775807 99999999999999999999; do
+	sed "s/\(\"plan.bytes\"\) = \"[0-9]*\"/\1 = \"$bytes\"/" planned.txt | ge-load >planned.g
+	ge-emit --no-compile planned.g -o lib >out 2>err
+	[ $? = 65 ] && [ "$(wc -l <err)" = 1 ] && grep -q "no number of bytes" err && echo "ok - a plan of $bytes bytes" || { echo "not ok - a plan of $bytes bytes"; sed 's/^/# /' err; grep meta planned.txt; }
+done
+
 # What no ge-load writes, an importer may: every tool that reads it refuses it.
 printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[2,3]\n  y = Transpose(x) {perm=[1,0]}\n  output y = y\n}\n' | ge-load | ge-export -o perm.onnx
 LC_ALL=C sed -i 's/perm@\x01@\x00/perm@\x01@\x05/' perm.onnx

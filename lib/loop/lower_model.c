@@ -89,11 +89,11 @@ static void check_size(struct module *m, node_id n, val_id v)
 						       sym_str(val(m, v)->name), type_str(m, t, &m->arena)));
 }
 
+enum { ADDRESS_BITS = 47, ELEMENT_BITS = 4 };
+
 /* Nothing is larger than what can be addressed, so that sums and products of sizes are numbers. */
 static void check_sizes(struct module *m)
 {
-	enum { ADDRESS_BITS = 47, ELEMENT_BITS = 4 };
-
 	for (val_id v = 1; v < m->values.n; v++) {
 		const struct type *t = &val(m, v)->type;
 		int64_t count = type_static(m, t) ? type_count(m, t) : 0;
@@ -503,7 +503,14 @@ static const char *meta_value(struct module *m, const char *key)
 int64_t plan_bytes(struct module *m)
 {
 	const char *s = meta_value(m, PLAN_BYTES);
-	return s ? strtoll(s, NULL, 10) : -1;
+	char *end;
+
+	if (!s)
+		return -1;
+	int64_t n = strtoll(s, &end, 10);
+	if (end == s || *end || n < 0 || n >> ADDRESS_BITS)
+		die(EX_BADDATA, "%s: %s is \"%s\", no number of bytes; run ge-plan again", m->source ? m->source : "-", PLAN_BYTES, s);
+	return n;
 }
 
 int plan_threads(struct module *m)

@@ -143,6 +143,8 @@ int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void
 	fesetenv(FE_DFL_ENV); /* denormals too are as the evaluator has them */
 	if (!(failed = setjmp(trap.at))) {
 		msg_trap = &trap;
+		if (i >= graph(o->m, o->m->main)->nodes.n)
+			die(EX_BADDATA, "there is no opaque step %zu", i);
 		run_step(o->m, graph(o->m, o->m->main)->nodes.a[i], in, out, &o->scratch);
 		msg_trap = NULL;
 	} else {
@@ -154,6 +156,22 @@ int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void
 	if (failed)
 		snprintf(why, size, "%s", trap.why);
 	return failed ? -1 : 0;
+}
+
+/* Sound, and of sizes that are known. */
+static void check_steps(struct module *m)
+{
+	const struct graph *g = graph(m, m->main);
+
+	module_verify_or_die(m);
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *n = node(m, g->nodes.a[i]);
+		for (uint32_t k = 0; k < n->nin + n->nout; k++) {
+			val_id v = k < n->nin ? n->in[k] : n->out[k - n->nin];
+			if (!v || !dtype_size(val(m, v)->type.dtype) || type_count(m, &val(m, v)->type) < 0)
+				die(EX_BADDATA, "opaque steps: operand or result %u of step %zu has no size", k, i);
+		}
+	}
 }
 
 struct hone_opaque *hone_opaque_open(const void *steps, size_t n, char *why, size_t size)
@@ -169,6 +187,7 @@ struct hone_opaque *hone_opaque_open(const void *steps, size_t n, char *why, siz
 		struct module *m = stream_parse(steps, n, &pos, "opaque step", &fault);
 		if (!m)
 			die(EX_BADDATA, "opaque steps: byte %zu: %s", fault.offset, fault.why);
+		check_steps(m);
 		o = xcalloc(1, sizeof *o);
 		o->m = m;
 	} else {
