@@ -95,3 +95,8 @@ left unnamed 1 'extents without a name do not hide a bias, nor scales'
 model gelu 13 "const w = f32[3,4] $twelve" 'const k = f32[] [1.4142135]' 'const one = f32[] [1]' 'const half = f32[] [0.5]' 'graph g {' '  input x: f32[2,3]' '  d = Div(x, @k)' '  e = Erf(d)' \
 	'  a = Add(e, @one)' '  m = Mul(x, a)' '  g = Mul(m, @half)' '  y = MatMul(g, @w)' '  output y = y'
 left gelu 5 'half of Gelu goes into the weights behind it'
+model pool 17 'graph g {' '  input x: f64[1,3,4,4]' '  i = Identity(x)' '  y = ReduceMean(i) {keepdims=0}' '  output y = y'
+left pool 1 'a mean stays one node, of its type'
+model cond 17 'graph yes {' '  input x: f32[2]' '  y = Neg(x)' '  output y = y' '}' 'graph no {' '  input x: f32[2]' '  y = Abs(x)' '  output y = y' '}' 'graph g {' '  input c: bool[1,1]' \
+	'  input x: f32[2]' '  y = If(c, x) {captures=1 else_branch=graph no then_branch=graph yes}' '  output y = y'
+left cond 3 'a condition of one element, of any rank'
