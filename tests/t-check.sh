@@ -118,6 +118,8 @@ graph main {
 demand 'GatherElements(x, i)' 'operand 1 has rank 2, operand 0 3'
 demand 'GatherElements(x, x)' 'operand 1 is f32, takes i32, i64'
 demand 'GroupNormalization(x, m, m) {num_groups=2}' 'operand 1 has rank 2, takes rank 1'
+demand 'RMSNormalization(x, x)' 'operand 1 has rank 3, broadcasts into rank 1'
+demand 'RMSNormalization(x, m) {axis=0}' 'operand 1 has extent 4 at axis 1, broadcasts into 3'
 demand 'Trilu(s)' 'operand 0 has rank 0, takes rank 2 or more'
 demand 'Relu(b)' 'operand 0 is bool, takes '
 demand 'Add(x, b)' 'operand 1 is bool, takes '

@@ -36,6 +36,16 @@ static const char *shape_axis(struct infer *I)
 	return NULL;
 }
 
+static const char *shape_rms(struct infer *I)
+{
+	int rank = rule_rank(I, 0), axis;
+	const char *why = shape_axis(I);
+
+	if (why || rank < 1 || !rule_axis(attr_int(I->n, "axis", -1), rank, &axis))
+		return why;
+	return rule_into(I, 1, rank - axis, I->in[0].dims + axis);
+}
+
 static const char *shape_layer(struct infer *I)
 {
 	int rank = rule_rank(I, 0), axis;
@@ -395,7 +405,7 @@ static double flops_norm(struct module *m, const struct node *n)
 const struct op ops_norm[] = {
 	{OP_BatchNormalization, shape_batch, eval_batch, flops_norm},
 	{OP_LayerNormalization, shape_layer, eval_layer, flops_norm},
-	{OP_RMSNormalization, shape_axis, eval_layer, flops_norm},
+	{OP_RMSNormalization, shape_rms, eval_layer, flops_norm},
 	{OP_InstanceNormalization, shape_same, eval_group, flops_norm},
 	{OP_GroupNormalization, shape_same, eval_group, flops_norm},
 	{OP_MeanVarianceNormalization, shape_same, eval_mvn, flops_norm},
