@@ -90,6 +90,13 @@ grep -q 'x  *f32\[n,3\]' err && grep -q 'run-ref --set n=1' err
 is $? -eq 0 "and the command to paste"
 [ ! -e n.npy ]
 is $? -eq 0 "no output when it fails"
+run-cmp --set n=2 relu.g relu.g >cmp.out
+is $? -eq 0 "a size that both have"
+run-ref --set n=2 relu.g -o sized.npz && run-cmp --set n=2 relu.g sized.npz >cmp.out
+is $? -eq 0 "a size that one has"
+refuses 64 'set q=3: neither side' "a size that neither has" run-cmp --set n=2,q=3 relu.g relu.g
+refuses 64 'set n=2: neither side' "a size for a graph that has none" run-cmp --set n=2 two.g two.g
+refuses 64 'set q=3: neither side' "a rewritten graph, too" run-cmp --rewritten --set n=2 --set q=3 relu.g relu.g
 
 # What proves nothing is not equal.
 load 'const nan = f32[1] [nan]

@@ -39,8 +39,10 @@ static struct symbols free_symbols(struct module *m)
 	return s;
 }
 
-static void bind(struct module *m, const char *name, int64_t value, bool strict)
+/* false: no such symbol; if strict that is an error, or said where there are none at all. */
+static bool bind(struct module *m, const char *name, int64_t value, bool strict)
 {
+	bool found = false;
 	struct symbols s = free_symbols(m);
 	char *list = NULL;
 
@@ -50,6 +52,7 @@ static void bind(struct module *m, const char *name, int64_t value, bool strict)
 		const char *have = sym_str(poly_var_name(m->dims, s.list.a[i]));
 		if (!strcmp(have, name)) {
 			subst_types(m, s.list.a[i], poly_const(m->dims, value));
+			found = true;
 			goto done;
 		}
 		char *more = xprintf("%s%s%s", list ? list : "", list ? ", " : "", have);
@@ -64,6 +67,7 @@ static void bind(struct module *m, const char *name, int64_t value, bool strict)
 done:
 	free(list);
 	symbols_free(&s);
+	return found;
 }
 
 void bind_symbol(struct module *m, const char *name, int64_t value) { bind(m, name, value, true); }
@@ -377,9 +381,10 @@ noreturn void bind_no_input(const char *arg)
 	die(EX_BADUSE, "--const %.*s: the model has no input of that name", (int)strcspn(arg, "="), arg);
 }
 
-static void sets(struct module *m, const char *arg, bool strict)
+static bool sets(struct module *m, const char *arg, bool strict)
 {
 	char *copy = xstrdup(arg), *save = NULL;
+	bool any = false;
 
 	for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
 		char *eq = strchr(p, '='), *end;
@@ -389,13 +394,14 @@ static void sets(struct module *m, const char *arg, bool strict)
 		long long v = strtoll(eq + 1, &end, 10);
 		if (*end)
 			die(EX_BADUSE, "--set %s=%s: a size is a number", p, eq + 1);
-		bind(m, p, v, strict);
+		any |= bind(m, p, v, strict);
 	}
 	free(copy);
+	return any;
 }
 
 void bind_sets(struct module *m, const char *arg) { sets(m, arg, true); }
-void bind_sets_there(struct module *m, const char *arg) { sets(m, arg, false); }
+bool bind_sets_there(struct module *m, const char *arg) { return sets(m, arg, false); }
 
 void bind_shapes(struct module *m, const char *arg)
 {

@@ -52,7 +52,10 @@ static error_t option(int key, char *arg)
 	case 'i': vec_push(&spec.files, arg); return 0;
 	case OPT_SEED: spec.seed = (uint64_t)number("seed", arg); return 0;
 	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
-	case OPT_SET: vec_push(&source_sizes.sets, arg); return 0;
+	case OPT_SET:
+		for (char *save = NULL, *p = strtok_r(arg, ",", &save); p; p = strtok_r(NULL, ",", &save))
+			vec_push(&source_sizes.sets, ((struct source_const){p}));
+		return 0;
 	case OPT_SHAPE: vec_push(&source_sizes.shapes, arg); return 0;
 	case OPT_CONST: vec_push(&source_sizes.consts, ((struct source_const){arg})); return 0;
 	case OPT_FREE: source_sizes.rest = (int64_t)number("free", arg); return 0;
@@ -280,8 +283,12 @@ static struct tensor **inputs_for(struct source *s, struct source *made, struct 
 	return out;
 }
 
-static void check_consts(void)
+/* What was given by name has to be in one of the two. */
+static void check_names(void)
 {
+	for (size_t i = 0; i < source_sizes.sets.n; i++)
+		if (!source_sizes.sets.a[i].used)
+			die(EX_BADUSE, "--set %s: neither side has a free symbol of that name", shown(source_sizes.sets.a[i].arg));
 	for (size_t i = 0; i < source_sizes.consts.n; i++)
 		if (!source_sizes.consts.a[i].used)
 			bind_no_input(source_sizes.consts.a[i].arg);
@@ -299,7 +306,7 @@ static bool compare_rewritten(const char *new, const char *old)
 
 	rewritten_reference(&w, &r, old, &spec, &first, &in, &or);
 	rewritten_open(&w, &y, new, &r, in);
-	check_consts();
+	check_names();
 	if (!tolerance_given)
 		tolerance = fmax(tolerance, w.tolerance);
 	if (w.cut)
@@ -338,7 +345,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	source_open(&r, a->file[1]);
 	if (source_sizes.rest_options)
 		note("sizes that were not given are%s", source_sizes.rest_options);
-	check_consts();
+	check_names();
 	made = r.kind->graph ? &r : y.kind->graph ? &y : r.m ? &r : y.m ? &y : NULL;
 	if (change > 0 && !made)
 		die(EX_BADUSE, "--change: neither %s nor %s can be run", y.path, r.path);

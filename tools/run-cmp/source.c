@@ -119,7 +119,7 @@ static void graph_open(struct source *s)
 	struct module *m = s->m = module_read_any(s->path);
 
 	for (size_t i = 0; i < source_sizes.sets.n; i++)
-		bind_sets_there(m, source_sizes.sets.a[i]);
+		source_sizes.sets.a[i].used |= bind_sets_there(m, source_sizes.sets.a[i].arg);
 	for (size_t i = 0; i < source_sizes.given.n; i++)
 		give(m, &source_sizes.given.a[i]);
 	for (size_t i = 0; i < source_sizes.shapes.n; i++)

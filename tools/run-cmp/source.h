@@ -27,11 +27,11 @@ struct source_kind {
 /* Sizes for the symbols of graphs and values for their inputs, as --set, --shape and --const gave them. */
 struct source_const {
 	const char *arg;
-	bool used; /* some graph has that input */
+	bool used; /* some graph has that input, or symbol */
 };
 struct source_sizes {
-	VEC(const char *) sets, shapes;
-	VEC(struct source_const) consts;
+	VEC(const char *) shapes;
+	VEC(struct source_const) sets, consts; /* sets: one size each */
 	int64_t rest; /* what all others are; -1: they stay open */
 	const char *rest_options; /* which that were, of the last graph that had any */
 	VEC(struct source_const) given; /* --give: sizes, shapes or values */
