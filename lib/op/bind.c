@@ -39,6 +39,15 @@ static struct symbols free_symbols(struct module *m)
 	return s;
 }
 
+bool bind_has_symbols(struct module *m)
+{
+	struct symbols s = free_symbols(m);
+	bool any = s.list.n > 0;
+
+	symbols_free(&s);
+	return any;
+}
+
 /* false: no such symbol; if strict that is an error, or said where there are none at all. */
 static bool bind(struct module *m, const char *name, int64_t value, bool strict)
 {

@@ -79,6 +79,7 @@ void bind_symbol(struct module *m, const char *name, int64_t value);
 void bind_shape(struct module *m, const char *input, int rank, const int64_t *dims);
 /* The same from command lines: "batch=1,seq=128" and "input:1x3x640x640". */
 void bind_sets(struct module *m, const char *arg);
+bool bind_has_symbols(struct module *m); /* is any size open that has a name? */
 bool bind_sets_there(struct module *m, const char *arg); /* those that the model has; false: it has none of them */
 void bind_shapes(struct module *m, const char *arg);
 /* "sr=16000", "sizes=480,640": the input becomes a constant of its type; false: there is no such input. */

@@ -23,7 +23,7 @@ help() {
 	  or:  hone tune [OPTION...] MODEL.onnx [-o STEM]
 	  or:  hone simplify [OPTION...] IN.onnx OUT.onnx
 	  or:  hone TOOL [ARGUMENT...]
-	  or:  hone help [TOOL]
+	  or:  hone help [VERB|TOOL]
 
 	hone build compiles a model: STEM.so, .a, .h, .c and .weights, and the graph after
 	each pass in STEM.d. hone tune does the same with schedules searched for on this
@@ -82,7 +82,7 @@ list_tools() {
 	(
 		set +f
 		cd "$here" && for tool in ge-* kb run-* tune-*; do
-			[ ! -x "$tool" ] || printf '  %-12s %s\n' "$tool" "$("$tool" --help | sed -n 2p)"
+			[ ! -x "$tool" ] || printf '  %-12s %s\n' "$tool" "$("$tool" --help | awk '/^(Usage|  or):/ { next } /^$/ { exit } { printf "%s%s", sep, $0; sep = " " }')"
 		done
 	)
 }

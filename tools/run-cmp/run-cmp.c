@@ -287,7 +287,11 @@ static struct tensor **inputs_for(struct source *s, struct source *made, struct 
 static void check_names(void)
 {
 	for (size_t i = 0; i < source_sizes.sets.n; i++)
-		if (!source_sizes.sets.a[i].used)
+		if (source_sizes.sets.a[i].used)
+			continue;
+		else if (!source_sizes.symbols)
+			note("--set %s: neither side has free symbols, nothing to set", shown(source_sizes.sets.a[i].arg));
+		else
 			die(EX_BADUSE, "--set %s: neither side has a free symbol of that name", shown(source_sizes.sets.a[i].arg));
 	for (size_t i = 0; i < source_sizes.consts.n; i++)
 		if (!source_sizes.consts.a[i].used)

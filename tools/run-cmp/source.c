@@ -118,6 +118,7 @@ static void graph_open(struct source *s)
 {
 	struct module *m = s->m = module_read_any(s->path);
 
+	source_sizes.symbols |= bind_has_symbols(m);
 	for (size_t i = 0; i < source_sizes.sets.n; i++)
 		source_sizes.sets.a[i].used |= bind_sets_there(m, source_sizes.sets.a[i].arg);
 	for (size_t i = 0; i < source_sizes.given.n; i++)

@@ -32,6 +32,7 @@ struct source_const {
 struct source_sizes {
 	VEC(const char *) shapes;
 	VEC(struct source_const) sets, consts; /* sets: one size each */
+	bool symbols; /* some graph has any */
 	int64_t rest; /* what all others are; -1: they stay open */
 	const char *rest_options; /* which that were, of the last graph that had any */
 	VEC(struct source_const) given; /* --give: sizes, shapes or values */
