@@ -43,6 +43,7 @@ try retime.c Conv build/bench/retime --budget 0.01 "$out/digits.g" "$out/digits.
 try plans.sh 'geometric means' bench/plans.sh mobilenet_v2
 try tools.sh ge-plan bench/tools.sh -r 1 digits
 try tune.sh 'Conv' bench/tune.sh -o "$out/tune" --trials 1 --seeds 1 digits
+try arena.sh digits bench/arena.sh digits
 try bench.sh 'kernel calls' env HONE_PYTHON=none bench/bench.sh -o "$out/bench" digits
 
 # shellcheck disable=SC2015 # try does not fail
