@@ -104,7 +104,7 @@ if [ -d $data ]; then
 		esac
 	done <list
 	[ $sound -ge 900 ] || failed=1
-	ok $failed "ONNX's $(wc -l <list) test models: $sound imported, the others (opset < 7) refused"
+	ok $failed "ONNX's $(wc -l <list) test models: $sound imported, the others refused"
 else
 	echo "ok - ONNX's test models # SKIP needs libonnx-testdata"
 fi

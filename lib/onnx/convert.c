@@ -1,7 +1,7 @@
 /* Older versions of operators to the canonical opset: a row for each change of meaning or form. */
 #include <string.h>
 #include "graph/check.h"
-#include "onnx/import.h"
+#include "onnx/convert.h"
 #include "op/op.h"
 
 static enum opcode op_of(struct importer *c, node_id n)
@@ -25,7 +25,7 @@ static sym made_name(struct importer *c, node_id n, const char *what)
 	return intern_printf("%s/%s", v ? sym_str(val(c->m, v)->name) : "", what);
 }
 
-static val_id ints_const(struct importer *c, node_id n, const char *what, int rank, int64_t count,
+val_id convert_ints(struct importer *c, node_id n, const char *what, int rank, int64_t count,
 			 const int64_t *v)
 {
 	return const_copy(c->m, made_name(c, n, what), DT_I64, rank, &count, v,
@@ -33,7 +33,7 @@ static val_id ints_const(struct importer *c, node_id n, const char *what, int ra
 }
 
 /* Operand i; those between are absent. */
-static void set_operand(struct importer *c, node_id id, uint32_t i, val_id v)
+void convert_set(struct importer *c, node_id id, uint32_t i, val_id v)
 {
 	struct node *n = node(c->m, id);
 	if (i >= n->nin) {
@@ -45,27 +45,27 @@ static void set_operand(struct importer *c, node_id id, uint32_t i, val_id v)
 	n->in[i] = v;
 }
 
-static bool has_operand(struct importer *c, node_id id, uint32_t i)
+bool convert_has(struct importer *c, node_id id, uint32_t i)
 {
 	const struct node *n = node(c->m, id);
 	return i < n->nin && n->in[i];
 }
 
 /* An attribute of integers that became operand i. */
-static void ints_to_operand(struct importer *c, node_id id, const char *name, uint32_t i)
+void convert_to_operand(struct importer *c, node_id id, const char *name, uint32_t i)
 {
 	int count;
 	if (!attr_find(node(c->m, id), name))
 		return;
 	const int64_t *v = attr_ints(node(c->m, id), name, &count);
-	if (has_operand(c, id, i))
+	if (convert_has(c, id, i))
 		import_die(c, "'%s' is both an operand and an attribute", name);
-	set_operand(c, id, i, ints_const(c, id, name, 1, count, v));
+	convert_set(c, id, i, convert_ints(c, id, name, 1, count, v));
 	attr_drop(c->m, id, name);
 }
 
 /* A new node op(in...) before the one at hand. Its result. */
-static val_id before(struct importer *c, node_id at, enum opcode op, int nin, const val_id *in,
+val_id convert_before(struct importer *c, node_id at, enum opcode op, int nin, const val_id *in,
 		     const char *what)
 {
 	node_id n = node_new(c->m, node(c->m, at)->graph, op, nin, in, 1);
@@ -100,16 +100,16 @@ static node_id after(struct importer *c, node_id id, uint32_t k, enum opcode op,
 
 static void axes_operand(struct importer *c, node_id n)
 {
-	ints_to_operand(c, n, "axes", 1);
+	convert_to_operand(c, n, "axes", 1);
 }
 static void split_operand(struct importer *c, node_id n)
 {
-	ints_to_operand(c, n, "split", 1);
+	convert_to_operand(c, n, "split", 1);
 }
 
 static void split_count(struct importer *c, node_id n)
 {
-	if (!has_operand(c, n, 1))
+	if (!convert_has(c, n, 1))
 		attr_set_int(c->m, n, "num_outputs", node(c->m, n)->nout);
 }
 
@@ -121,9 +121,9 @@ static void slice_operands(struct importer *c, node_id n)
 	if (starts != ends || !attr_find(node(c->m, n), "starts") ||
 	    !attr_find(node(c->m, n), "ends"))
 		import_die(c, "a Slice needs starts and ends, as many of one as of the other");
-	ints_to_operand(c, n, "starts", 1);
-	ints_to_operand(c, n, "ends", 2);
-	ints_to_operand(c, n, "axes", 3);
+	convert_to_operand(c, n, "starts", 1);
+	convert_to_operand(c, n, "ends", 2);
+	convert_to_operand(c, n, "axes", 3);
 }
 
 static void topk_operand(struct importer *c, node_id n)
@@ -131,7 +131,7 @@ static void topk_operand(struct importer *c, node_id n)
 	int64_t k = attr_int(node(c->m, n), "k", -1);
 	if (k < 0)
 		import_die(c, "a TopK without k");
-	set_operand(c, n, 1, ints_const(c, n, "k", 1, 1, &k));
+	convert_set(c, n, 1, convert_ints(c, n, "k", 1, 1, &k));
 	attr_drop(c->m, n, "k");
 }
 
@@ -142,12 +142,12 @@ static val_id scalar_like(struct importer *c, node_id n, val_id v, float x, cons
 	struct tensor *s = tensor_new(&c->m->arena, t == DT_NONE ? DT_F32 : t, 0, NULL);
 	tensor_set(s, 0, x);
 	val_id k = const_tensor(c->m, made_name(c, n, what), s);
-	return t == DT_NONE ? before(c, n, OP_CastLike, 2, (val_id[]){k, v},
+	return t == DT_NONE ? convert_before(c, n, OP_CastLike, 2, (val_id[]){k, v},
 				     arena_printf(&c->m->arena, "%s_cast", what))
 			    : k;
 }
 
-static void late(struct importer *c, node_id n,
+void convert_late(struct importer *c, node_id n,
 		 void (*f)(struct importer *c, node_id n, int64_t axis), int64_t axis)
 {
 	vec_push(&c->late, (struct late){n, f, axis});
@@ -157,15 +157,15 @@ static void pad_value(struct importer *c, node_id n, int64_t axis)
 {
 	float value = attr_float(node(c->m, n), "value", 0);
 	if (value != 0)
-		set_operand(c, n, 2, scalar_like(c, n, node(c->m, n)->in[0], value, "value"));
+		convert_set(c, n, 2, scalar_like(c, n, node(c->m, n)->in[0], value, "value"));
 	attr_drop(c->m, n, "value");
 }
 
 static void pad_operands(struct importer *c, node_id n)
 {
-	ints_to_operand(c, n, "pads", 1);
+	convert_to_operand(c, n, "pads", 1);
 	if (attr_find(node(c->m, n), "value"))
-		late(c, n, pad_value, 0);
+		convert_late(c, n, pad_value, 0);
 }
 
 static void clip_bounds(struct importer *c, node_id n, int64_t axis)
@@ -176,14 +176,14 @@ static void clip_bounds(struct importer *c, node_id n, int64_t axis)
 		float bound = a && a->kind == ATTR_FLOAT ? a->u.f : 0;
 		if (!a)
 			continue;
-		set_operand(c, n, i + 1, scalar_like(c, n, node(c->m, n)->in[0], bound, names[i]));
+		convert_set(c, n, i + 1, scalar_like(c, n, node(c->m, n)->in[0], bound, names[i]));
 		attr_drop(c->m, n, names[i]);
 	}
 }
 
 static void clip_operands(struct importer *c, node_id n)
 {
-	late(c, n, clip_bounds, 0);
+	convert_late(c, n, clip_bounds, 0);
 }
 
 /* The mask had the type of the data. */
@@ -197,7 +197,7 @@ static void dropout_mask(struct importer *c, node_id n)
 static void dropout_ratio(struct importer *c, node_id n)
 {
 	float ratio = attr_float(node(c->m, n), "ratio", 0.5f);
-	set_operand(
+	convert_set(
 		c, n, 1,
 		const_copy(c->m, made_name(c, n, "ratio"), DT_F32, 0, NULL, &ratio, sizeof ratio));
 	attr_drop(c->m, n, "ratio");
@@ -232,8 +232,8 @@ static void softmax_rows(struct importer *c, node_id n, int64_t axis)
 		import_die(c, "axis %lld of rank %d", (long long)axis, rank);
 	if (!node(m, n)->out[0])
 		return;
-	val_id shape = before(c, n, OP_Shape, 1, &x, "shape");
-	val_id flat = before(c, n, OP_Flatten, 1, &x, "flat");
+	val_id shape = convert_before(c, n, OP_Shape, 1, &x, "shape");
+	val_id flat = convert_before(c, n, OP_Flatten, 1, &x, "flat");
 	attr_set_int(m, val(m, flat)->def, "axis", axis);
 	node(m, n)->in[0] = flat;
 	attr_set_int(m, n, "axis", -1);
@@ -242,7 +242,7 @@ static void softmax_rows(struct importer *c, node_id n, int64_t axis)
 
 static void softmax_axis(struct importer *c, node_id n)
 {
-	late(c, n, softmax_rows, attr_int(node(c->m, n), "axis", 1));
+	convert_late(c, n, softmax_rows, attr_int(node(c->m, n), "axis", 1));
 	attr_set_int(c->m, n, "axis", -1); /* good for any rank while shapes are inferred */
 }
 
@@ -253,7 +253,7 @@ static void upsample_scales(struct importer *c, node_id n)
 	if (!v)
 		import_die(c, "an Upsample without scales");
 	int64_t dims = count;
-	set_operand(c, n, 1,
+	convert_set(c, n, 1,
 		    const_copy(c->m, made_name(c, n, "scales"), DT_F32, 1, &dims, v,
 			       (size_t)count * sizeof *v));
 	attr_drop(c->m, n, "scales");
@@ -269,13 +269,13 @@ static void upsample_is_resize(struct importer *c, node_id n)
 static void resize_10(struct importer *c, node_id n)
 {
 	struct module *m = c->m;
-	val_id scales = has_operand(c, n, 1) ? node(m, n)->in[1] : 0;
+	val_id scales = convert_has(c, n, 1) ? node(m, n)->in[1] : 0;
 	struct tensor *t = node_const(m, node(m, n), 1);
 	bool shrinks = t && t->dtype == DT_F32 && tensor_count(t) > 0, grows = false;
 	for (int64_t i = 0; t && t->dtype == DT_F32 && i < tensor_count(t); i++)
 		grows |= ((const float *)tensor_data(m, t))[i] > 1;
 	node(m, n)->nin = 1;
-	set_operand(c, n, 2, scales);
+	convert_set(c, n, 2, scales);
 	attr_set_str(m, n, "coordinate_transformation_mode", "asymmetric");
 	if (!strcmp(attr_str(node(m, n), "mode", "nearest"), "nearest"))
 		attr_set_str(m, n, "nearest_mode", shrinks && !grows ? "ceil" : "floor");
@@ -326,7 +326,7 @@ static void gridsample_mode(struct importer *c, node_id n)
 static void dft_axis(struct importer *c, node_id n)
 {
 	int64_t axis = attr_int(node(c->m, n), "axis", 1);
-	set_operand(c, n, 2, ints_const(c, n, "axis", 0, 1, &axis));
+	convert_set(c, n, 2, convert_ints(c, n, "axis", 0, 1, &axis));
 	attr_drop(c->m, n, "axis");
 }
 
@@ -336,23 +336,23 @@ static void groupnorm_channels(struct importer *c, node_id n)
 	struct module *m = c->m;
 	int64_t groups = attr_int(node(m, n), "num_groups", 0), two[] = {1, 2}, minus = -1;
 	val_id x = node(m, n)->in[0];
-	val_id shape = before(c, n, OP_Shape, 1, &x, "channels");
+	val_id shape = convert_before(c, n, OP_Shape, 1, &x, "channels");
 	attr_set_int(m, val(m, shape)->def, "start", two[0]);
 	attr_set_int(m, val(m, shape)->def, "end", two[1]);
-	val_id g = ints_const(c, n, "groups", 1, 1, &groups);
-	val_id per = before(c, n, OP_Div, 2, (val_id[]){shape, g}, "per_group");
-	val_id grid = before(c, n, OP_Concat, 2, (val_id[]){g, per}, "grid");
+	val_id g = convert_ints(c, n, "groups", 1, 1, &groups);
+	val_id per = convert_before(c, n, OP_Div, 2, (val_id[]){shape, g}, "per_group");
+	val_id grid = convert_before(c, n, OP_Concat, 2, (val_id[]){g, per}, "grid");
 	attr_set_int(m, val(m, grid)->def, "axis", 0);
-	val_id one = ints_const(c, n, "one", 1, 1, two),
-	       flat = ints_const(c, n, "flat", 1, 1, &minus);
-	for (uint32_t i = 1; i < 3 && has_operand(c, n, i); i++) {
+	val_id one = convert_ints(c, n, "one", 1, 1, two),
+	       flat = convert_ints(c, n, "flat", 1, 1, &minus);
+	for (uint32_t i = 1; i < 3 && convert_has(c, n, i); i++) {
 		const char *names[][3] = {{"scale_column", "scale_grid", "scale"},
 					  {"bias_column", "bias_grid", "bias"}};
-		val_id column = before(c, n, OP_Unsqueeze, 2, (val_id[]){node(m, n)->in[i], one},
+		val_id column = convert_before(c, n, OP_Unsqueeze, 2, (val_id[]){node(m, n)->in[i], one},
 				       names[i - 1][0]);
-		val_id full = before(c, n, OP_Expand, 2, (val_id[]){column, grid}, names[i - 1][1]);
+		val_id full = convert_before(c, n, OP_Expand, 2, (val_id[]){column, grid}, names[i - 1][1]);
 		node(m, n)->in[i] =
-			before(c, n, OP_Reshape, 2, (val_id[]){full, flat}, names[i - 1][2]);
+			convert_before(c, n, OP_Reshape, 2, (val_id[]){full, flat}, names[i - 1][2]);
 	}
 }
 
@@ -413,6 +413,8 @@ static const struct conversion {
 
 void convert_node(struct importer *c, node_id n)
 {
+	if (c->opset < OPSET_NUMPY)
+		convert_oldest(c, n);
 	for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
 		if (conversions[i].op == op_of(c, n) && c->opset < conversions[i].since)
 			conversions[i].f(c, n);

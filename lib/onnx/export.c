@@ -10,7 +10,7 @@
 #include "onnx/opsets.h"
 #include "op/op.h"
 
-enum { NAME_TRIES = 1000000, OPSET_NEW = 13, IR_WITH_WEIGHTS = 4 };
+enum { NAME_TRIES = 1000000, OPSET_NEW = 13, IR_WITH_OPSETS = 3, IR_WITH_WEIGHTS = 4 };
 
 static bool take(struct exporter *x, sym y)
 {
@@ -375,11 +375,16 @@ static const char *meta_value(const struct module *m, const char *key)
 	return NULL;
 }
 
-/* The opset of the file that m came from; 0: it came from none. */
-static int opset_of_file(const struct module *m)
+static int64_t declared_opset(const struct module *m)
 {
 	const char *s = meta_value(m, "opset:ai.onnx");
-	int64_t n = s ? atoll(s) : 0;
+	return s ? atoll(s) : 0;
+}
+
+/* The opset of the file that m came from, or the nearest that is written; 0: it came from none. */
+static int opset_of_file(const struct module *m)
+{
+	int64_t n = declared_opset(m);
 	return n > CANONICAL_OPSET ? CANONICAL_OPSET : n && n < OPSET_OLDEST ? OPSET_OLDEST : n > 0 ? (int)n : 0;
 }
 
@@ -424,6 +429,9 @@ static int choose_opset(struct exporter *x, int asked)
 		if (file)
 			note("%s: %s: needs opset %d, so that is written instead of %d", source, what, need, opset);
 		opset = need;
+	} else if (!asked && file && declared_opset(m) < OPSET_OLDEST) {
+		note("%s: opset %lld is read but not written; this is opset %d instead", m->source ? m->source : "stream",
+		     (long long)declared_opset(m), opset);
 	}
 	for (size_t i = 0; i < order.n; i++)
 		for (size_t k = 0; k < graph(m, order.a[i])->nodes.n; k++)
@@ -440,7 +448,7 @@ static int64_t choose_ir(struct exporter *x)
 	bool foreign = false; /* from a file without operators of ONNX */
 	for (size_t i = 0; i < x->m->meta.n && !file; i++)
 		foreign |= !strncmp(sym_str(x->m->meta.a[i].key), "opset:", 6);
-	if ((file == x->opset || foreign) && of_file > 0)
+	if ((file == x->opset || foreign) && of_file >= IR_WITH_OPSETS)
 		return of_file;
 	if (file && file < x->opset && of_file > of_opset)
 		return of_file;

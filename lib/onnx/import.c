@@ -86,8 +86,7 @@ int64_t import_opset(struct importer *c, size_t n, Onnx__OperatorSetIdProto **se
 			   (long long)v, CANONICAL_OPSET);
 	if (v < OLDEST_OPSET && v != none)
 		import_die(c,
-			   "opset %lld is older than %d, the oldest this program reads; convert "
-			   "the model with onnx.version_converter",
+			   "opset %lld is older than %d, the oldest there is",
 			   (long long)v, OLDEST_OPSET);
 	return v;
 }
@@ -543,6 +542,8 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 	c.m->source = arena_str(&c.m->arena, c.path);
 	c.at_graph = sym_str(import_name(&c.model->graph->name));
 	c.opset = import_opset(&c, c.model->n_opset_import, c.model->opset_import, 0);
+	if (!c.model->n_opset_import && (c.model->ir_version == 1 || c.model->ir_version == 2))
+		c.opset = 1; /* files did not say it yet */
 	import_header(&c);
 	functions_open(&c);
 	graph_id g = graph_new(c.m, import_name(&c.model->graph->name));
@@ -555,6 +556,7 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 	arena_release(&arena);
 	vec_free(&c.external);
 	vec_free(&c.late);
+	vec_free(&c.aligned);
 	vec_free(&c.after);
 	module_check_or_die(c.m);
 	module_correct(c.m);

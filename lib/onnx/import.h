@@ -9,7 +9,7 @@
 #include "onnx/onnx.h"
 #include "onnx.pb-c.h"
 
-enum { OLDEST_OPSET = 7 };
+enum { OLDEST_OPSET = 1, OPSET_NUMPY = 7 /* operands broadcast from here on as they do now */ };
 
 struct importer;
 struct external_file;
@@ -18,6 +18,12 @@ struct functions;
 struct late {
 	node_id node;
 	void (*f)(struct importer *c, node_id n, int64_t axis);
+	int64_t axis;
+};
+
+/* An operand that waits for types (oldest.c). */
+struct aligned {
+	val_id v;
 	int64_t axis;
 };
 
@@ -43,6 +49,7 @@ struct importer {
 	VEC(struct external_file *) external;
 	VEC(struct reference) refer; /* by the blob store, once all are known */
 	VEC(struct late) late; /* conversions that need types (convert.c) */
+	VEC(struct aligned) aligned;
 	VEC(node_id) after;    /* nodes to append after the one being converted */
 };
 
