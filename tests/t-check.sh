@@ -103,8 +103,10 @@ done
 # What ONNX asks of operands and attributes.
 demand() { # NODE MESSAGE
 	bad "const nine = i64[1] [9]
+const three = i64[] [3]
 const zero = u8[] [0]
 graph main {
+  input p: f32[1,2,3,4]
   input x: f32[2,4,3]
   input i: i64[2,3]
   input b: bool[2,4,3]
@@ -118,8 +120,14 @@ graph main {
 demand 'GatherElements(x, i)' 'operand 1 has rank 2, operand 0 3'
 demand 'GatherElements(x, x)' 'operand 1 is f32, takes i32, i64'
 demand 'GroupNormalization(x, m, m) {num_groups=2}' 'operand 1 has rank 2, takes rank 1'
-demand 'RMSNormalization(x, x)' 'operand 1 has rank 3, broadcasts into rank 1'
-demand 'RMSNormalization(x, m) {axis=0}' 'operand 1 has extent 4 at axis 1, broadcasts into 3'
+demand 'RMSNormalization(m, x)' 'operand 1 has rank 3, broadcasts into rank 2'
+demand 'RMSNormalization(x, m)' 'operand 1 has extent 4 at axis 1, broadcasts into 3'
+demand 'LayerNormalization(m, x)' 'operand 1 has rank 3, broadcasts into rank 2'
+demand 'CumSum(x, @three)' 'axis 3 outside rank 3'
+demand 'SpaceToDepth(p) {blocksize=2}' 'the image does not divide by blocksize'
+demand 'DepthToSpace(p) {blocksize=2}' 'channels do not divide by blocksize squared'
+demand 'Einsum(x) {equation="abc->aa"}' 'a letter of the result is in no operand, or twice'
+demand 'Einsum(x) {equation="abc->az"}' 'a letter of the result is in no operand, or twice'
 demand 'Trilu(s)' 'operand 0 has rank 0, takes rank 2 or more'
 demand 'Relu(b)' 'operand 0 is bool, takes '
 demand 'Add(x, b)' 'operand 1 is bool, takes '

@@ -26,6 +26,12 @@ folds() { # WHAT CONSTANTS NODE WANT
 	printf 'hone-text 1\nmodule ir=10 opset=28\n%s\ngraph main {\n  input q: f32[1]\n  y = %s\n  output y = y\n}\n' "$2" "$3" >node.txt
 	ge-load node.txt | ge-fold | ge-dump >node.out && grep -qxF "const y = $4" node.out && echo "ok - $1" || { echo "not ok - $1"; cat node.out; }
 }
+rows='const x = f32[2,2] [1, -1, 2, 2]
+const s = f32[2,2] [1, 2, 3, 4]'
+folds "a scale of more axes than are normalised" "$rows" 'RMSNormalization(@x, @s) {epsilon=0.0}' 'f32[2,2] [1, -2, 3, 4]'
+rows='const x = f32[2,2] [1, -1, 3, 1]
+const s = f32[2,2] [1, 2, 3, 4]'
+folds "and of a LayerNormalization" "$rows" 'LayerNormalization(@x, @s, @s) {epsilon=0.0}' 'f32[2,2] [2, 0, 6, 0]'
 for want in none:7 add:17 mul:70 max:10 min:7; do
 	r=${want%:*}
 	folds "ScatterND, $r" 'const d = i64[3] [10, 20, 30]

@@ -84,6 +84,8 @@ static void check_size(struct module *m, node_id n, val_id v)
 	check_tensor(m, n, v);
 	if (!type_static(m, t))
 		n = unsized(m, n);
+	if (!type_static(m, t) && n && (!op_row(node(m, n)->op) || !op_row(node(m, n)->op)->eval))
+		die_at(m, n, EX_NOTAVAIL, "there is no implementation of this operator");
 	if (!type_static(m, t))
 		die_at(m, n, EX_NOTAVAIL, arena_printf(&m->arena, "the size of %s, %s, depends on data and cannot be planned",
 						       sym_str(val(m, v)->name), type_str(m, t, &m->arena)));

@@ -114,8 +114,13 @@ static const char *shape_einsum(struct infer *I)
 						t, k);
 		}
 	dim *d = rule_dims(I, s.rank[s.terms]);
-	for (int k = 0; k < s.rank[s.terms]; k++)
-		d[k] = of[s.axis[s.terms][k]];
+	for (int k = 0; k < s.rank[s.terms]; k++) {
+		int c = s.axis[s.terms][k];
+		if (!have[c])
+			return "a letter of the result is in no operand, or twice in the result";
+		have[c] = false;
+		d[k] = of[c];
+	}
 	rule_out(I, 0, I->in[0].dtype, s.rank[s.terms], d);
 	return NULL;
 }

@@ -445,7 +445,7 @@ static const char *shape_space(struct infer *I)
 {
 	struct polys *P = rule_polys(I);
 	int rank = rule_rank(I, 0);
-	int64_t b = attr_int(I->n, "blocksize", 1);
+	int64_t b = attr_int(I->n, "blocksize", 1), c;
 	bool to_space = I->n->op == OP_DepthToSpace;
 
 	unknown_of_rank(I, rank);
@@ -453,6 +453,9 @@ static const char *shape_space(struct infer *I)
 		return NULL;
 	if (rank != 4 || b < 1 || b > BLOCKSIZE_MAX)
 		return rule_why(I, "takes an image of rank 4 and a blocksize of 1 to %d", BLOCKSIZE_MAX);
+	for (int i = 1; i < 4; i++)
+		if (to_space == (i == 1) && poly_is_const(P, rule_dim(I, 0, i), &c) && c % (i == 1 ? b * b : b))
+			return to_space ? "channels do not divide by blocksize squared" : "the image does not divide by blocksize";
 	dim *d = rule_dims(I, 4);
 	d[0] = rule_dim(I, 0, 0);
 	d[1] = to_space ? poly_floordiv(P, rule_dim(I, 0, 1), b * b)

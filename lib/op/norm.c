@@ -38,12 +38,10 @@ static const char *shape_axis(struct infer *I)
 
 static const char *shape_rms(struct infer *I)
 {
-	int rank = rule_rank(I, 0), axis;
+	int rank = rule_rank(I, 0);
 	const char *why = shape_axis(I);
 
-	if (why || rank < 1 || !rule_axis(attr_int(I->n, "axis", -1), rank, &axis))
-		return why;
-	return rule_into(I, 1, rank - axis, I->in[0].dims + axis);
+	return why || rank < 1 ? why : rule_into(I, 1, rank, I->in[0].dims);
 }
 
 static const char *shape_layer(struct infer *I)
@@ -56,7 +54,7 @@ static const char *shape_layer(struct infer *I)
 		return why;
 	dim *d = rule_dims(I, rank);
 	for (uint32_t k = 1; k < 3; k++)
-		if ((why = rule_into(I, k, rank - axis, I->in[0].dims + axis)))
+		if ((why = rule_into(I, k, rank, I->in[0].dims)))
 			return why;
 	for (int i = 0; i < rank; i++)
 		d[i] = i < axis ? rule_dim(I, 0, i) : rule_const(I, 1);
@@ -151,9 +149,8 @@ static const char *eval_batch(struct eval *e)
 
 /* ---- LayerNormalization, RMSNormalization: over the axes from `axis` on ---- */
 
-/* Scale and bias broadcast to the normalised axes from the right. */
-static const char *row_operand(struct eval *e, uint32_t i, const struct tensor *x, int axis,
-			       double **v, int64_t n)
+/* Scale and bias broadcast to the operand: *v has an element for each of n that are normalised, or for each of all *count. */
+static const char *row_operand(struct eval *e, uint32_t i, const struct tensor *x, int axis, double **v, int64_t *count)
 {
 	const struct tensor *t = eval_in(e, i);
 	struct bcast b;
@@ -161,15 +158,21 @@ static const char *row_operand(struct eval *e, uint32_t i, const struct tensor *
 	const char *why;
 
 	*v = NULL;
+	*count = 0;
 	if (!t)
 		return NULL;
+	if (t->rank > x->rank - axis)
+		axis = 0;
 	if ((why = bcast_init(&b, 2, (int[]){t->rank, x->rank - axis},
 			      (const int64_t *const[]){t->dims, x->dims + axis}, e->tmp)))
 		return why;
-	if (b.count != n)
-		return "scale or bias is larger than the normalised axes";
-	o = *v = eval_scratch(e, sizeof *o * (size_t)n);
-	if (n)
+	*count = 1;
+	for (int k = axis; k < x->rank; k++)
+		*count *= x->dims[k];
+	if (b.count != *count || t->rank > x->rank)
+		return "scale or bias is larger than the operand";
+	o = *v = eval_scratch(e, sizeof *o * (size_t)*count);
+	if (*count)
 		do {
 			for (int64_t k = 0; k < b.dims[b.rank - 1]; k++)
 				*o++ = tensor_get(t, b.off[0] + k * b.stride[0][b.rank - 1]);
@@ -184,7 +187,7 @@ static const char *eval_layer(struct eval *e)
 	double eps = attr_float(e->n, "epsilon", 1e-5f), *scale, *bias = NULL;
 	enum dtype stash = dtype_from_onnx((int)attr_int(e->n, "stash_type", 1));
 	int axis;
-	int64_t rows = 1, n = 1, dims[RANK_MAX];
+	int64_t rows = 1, n = 1, dims[RANK_MAX], nscale, nbias = 0;
 	const char *why;
 
 	if (!rule_axis(attr_int(e->n, "axis", -1), x->rank, &axis))
@@ -193,8 +196,8 @@ static const char *eval_layer(struct eval *e)
 		*(i < axis ? &rows : &n) *= x->dims[i];
 		dims[i] = i < axis ? x->dims[i] : 1;
 	}
-	if ((why = row_operand(e, 1, x, axis, &scale, n)) ||
-	    (!rms && (why = row_operand(e, 2, x, axis, &bias, n))))
+	if ((why = row_operand(e, 1, x, axis, &scale, &nscale)) ||
+	    (!rms && (why = row_operand(e, 2, x, axis, &bias, &nbias))))
 		return why;
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims), *ym = NULL, *yi = NULL;
 	if (!rms) {
@@ -217,9 +220,9 @@ static const char *eval_layer(struct eval *e)
 			tensor_set(yi, r, inv);
 		}
 		for (int64_t i = 0; scale && i < n; i++)
-			v[i] *= scale[i];
+			v[i] *= scale[nscale > n ? r * n + i : i];
 		for (int64_t i = 0; bias && i < n; i++)
-			v[i] += bias[i];
+			v[i] += bias[nbias > n ? r * n + i : i];
 		scatter_row(y, r * n, 1, n, v);
 	}
 	return NULL;

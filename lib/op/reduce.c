@@ -329,6 +329,17 @@ static const char *eval_arg(struct eval *e)
 
 /* ---- CumSum, CumProd ---- */
 
+static const char *shape_running(struct infer *I)
+{
+	const int64_t *v;
+	int axis, rank = rule_rank(I, 0);
+
+	rule_like(I, 0, 0);
+	if (rank != RANK_UNKNOWN && rule_ints(I, 1, &v) == 1 && !rule_axis(v[0], rank, &axis))
+		return rule_why(I, "axis %lld outside rank %d", (long long)v[0], rank);
+	return NULL;
+}
+
 static const char *eval_running(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
@@ -384,7 +395,7 @@ const struct op ops_reduce[] = {
 	ROW(ReduceSumSquare),
 	{OP_ArgMax, shape_arg, eval_arg, flops_reduce},
 	{OP_ArgMin, shape_arg, eval_arg, flops_reduce},
-	{OP_CumSum, shape_same, eval_running},
-	{OP_CumProd, shape_same, eval_running},
+	{OP_CumSum, shape_running, eval_running},
+	{OP_CumProd, shape_running, eval_running},
 	{0},
 };
