@@ -524,7 +524,7 @@ static const char *read_file(const char *path)
 	return text;
 }
 
-/* Of those that do harm to a product: what they are timed against. */
+/* What candidates that do harm to a product are timed against. */
 static const char product[] = "\tfor (int i = 0; i < 16; i++) {\n\t\tfor (int j = 0; j < 64; j++)\n\t\t\tc[i * 64 + j] = 0;\n\t\tfor (int k = 0; k < 64; k++)\n"
 			      "\t\t\tfor (int j = 0; j < 64; j++)\n\t\t\t\t((volatile float *)c)[i * 64 + j] += a[i * 64 + k] * b[k * 64 + j];\n\t}";
 

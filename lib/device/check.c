@@ -89,7 +89,7 @@ bool trial_base_known(const struct trial *t)
 	return pread(t->artifact[BASE]->known, &known, 1, 0) == 1 && known == RIGHT;
 }
 
-/* Is a base right on seeds with spikes? It is alone: nothing that another kernel may have had a hand in is kept. */
+/* Is a base right on seeds with spikes? Asked while no other kernel is in the process, so that none can have changed the answer. */
 static bool learn_base(struct run *x)
 {
 	int file = x->t->artifact[BASE]->known;

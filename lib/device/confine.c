@@ -12,7 +12,7 @@
 #include "common/arena.h"
 #include "device/toolchain.h"
 
-/* As linux/landlock.h, which is younger than some systems. */
+/* From linux/landlock.h, which some systems do not have. */
 enum { CREATE_RULESET = 444, ADD_RULE, RESTRICT_SELF, RULE_PATH_BENEATH = 1, ASK_VERSION = 1 };
 enum {
 	EXECUTE = 1 << 0, WRITE_FILE = 1 << 1, READ_FILE = 1 << 2, READ_DIR = 1 << 3, REMOVE_FILE = 1 << 5, MAKE_REG = 1 << 8,

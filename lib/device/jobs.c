@@ -639,7 +639,7 @@ static double seconds_for(const struct service *s, const struct job *j)
 	return j->kind == JOB_BUILD && j->step >= 0 ? s->build_seconds : TASK_TIMES * s->build_seconds;
 }
 
-/* Whether a file that may not be opened is there is nobody's business. */
+/* A file that may not be opened and one that is not there read the same: a source must not find out which files exist. */
 static char *without_denied(struct job *j, const char *line)
 {
 	static const char denied[] = "Permission denied", none[] = "No such file or directory";

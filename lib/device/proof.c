@@ -118,7 +118,7 @@ bool run_check_block(struct run *x, uint64_t seed)
 
 	if (!x->t->oracle->points)
 		return true;
-	if (!run_believe(x, calls[0]) || !run_believe(x, calls[1])) /* a call of a ns there is not */
+	if (!run_believe(x, calls[0]) || !run_believe(x, calls[1])) /* no call takes but a ns */
 		return false;
 	for (int i = 0; i < b->nin; i++) {
 		uint64_t bytes = runner_buf_bytes(&b->buf[i]);

@@ -170,7 +170,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	return true;
 }
 
-/* Faster is what a lie would say. What is not proven to that degree is told as it was proven. */
+/* A lie would say faster. So where the proof finds less than was timed, what it found is told. */
 static bool confirm(struct run *x, const struct clock *c)
 {
 	enum { TRIES = 4 };

@@ -13,7 +13,7 @@ struct moved {
 	nest_id inner[NEST_DEPTH_MAX]; /* all other loops around the block */
 	int64_t steps;
 	buf_id b;
-	bool used, apart, depends; /* in one piece a share; does it hang on the loop at all? */
+	bool used, apart, depends; /* apart: each share reads one piece of memory; depends: on the loop */
 };
 
 static bool at_step(struct moved *m, poly e, int64_t step, int64_t *value)

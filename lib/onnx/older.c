@@ -289,7 +289,7 @@ static void topk_lower(struct module *m, node_id id, int opset)
 	keep_operands(node(m, id), 1);
 }
 
-/* Training was said by the program, not by the file; the mask of a run that is none was another. */
+/* Older files cannot say whether it trains, and have another mask where it does not. */
 static int dropout_needs(struct module *m, const struct node *n)
 {
 	float x = 0, training = 0;
@@ -331,7 +331,7 @@ static int softmax_needs(struct module *m, const struct node *n)
 
 static void softmax_lower(struct module *m, node_id id, int opset)
 {
-	attr_set_int(m, id, "axis", attr_int(node(m, id), "axis", -1)); /* the default was another */
+	attr_set_int(m, id, "axis", attr_int(node(m, id), "axis", -1)); /* older opsets have another default */
 }
 
 /* One scale for the whole tensor. */
@@ -429,7 +429,7 @@ static void resize_lower(struct module *m, node_id id, int opset)
 	static const char *const news[] = {"coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
 					   "extrapolation_value", "nearest_mode"};
 	int64_t none = 0;
-	for (uint32_t i = 1; opset >= 11 && i < 3; i++) { /* they had to be there, if empty */
+	for (uint32_t i = 1; opset >= 11 && i < 3; i++) { /* these opsets want them, if empty */
 		if (given(node(m, id), i))
 			continue;
 		val_id v = const_tensor(m, 0, tensor_new(&m->arena, DT_F32, 1, &none));
@@ -567,7 +567,7 @@ void older_lower(struct module *m, node_id id, int opset)
 	for (size_t i = 0; i < COUNT(special); i++)
 		if (special[i].op == node(m, id)->op && special[i].lower) {
 			special[i].lower(m, id, opset);
-			break; /* it may be another operator now */
+			break; /* the node may be another operator from here on */
 		}
 	if (opset < 11)
 		count_from_front(m, id);

@@ -24,7 +24,7 @@ struct state {
 	bool checks;		 /* nothing is kept: what was declared must be true of each call, too */
 	int branch;		 /* how many branches we are in: what cannot be computed there is no fault until it has to be */
 	bool corrects;		 /* a declared shape that is not true is forgotten */
-	VEC(const char *) told;	 /* which that were */
+	VEC(const char *) told;	 /* which those were, and why */
 };
 
 enum { KNOWN_FLOPS_MAX = 1 << 20 }; /* elements are few, but a window or an equation may be large */
@@ -507,7 +507,7 @@ static void infer_all(struct module *m, struct known **known, bool corrects)
 void infer_module(struct module *m, struct known **known) { infer_all(m, known, false); }
 void infer_declared(struct module *m, struct known **known) { infer_all(m, known, true); }
 
-/* What else is wrong the next tool says; here nothing is. */
+/* Stops at anything else that is wrong, without a word: who reads the module next reports it. */
 void module_correct(struct module *m)
 {
 	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n));

@@ -1,5 +1,6 @@
 /* For fuzz targets that go from a module to C, as hone build does: passes and emitter are those of the tools (their `tool` is
- * called tool_NAME here). What a pass makes of a sound module is sound; a BUG, a crash and more than 4 GB are none of ours. */
+ * called tool_NAME here). What a pass makes of a sound module has to be sound; a BUG, a
+ * crash or more than 4 GB is a fault, whatever the input. */
 #ifndef HONE_FUZZ_CHAIN_H
 #define HONE_FUZZ_CHAIN_H
 #include <string.h>

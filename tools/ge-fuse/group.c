@@ -12,7 +12,7 @@ enum role {
 enum {
 	USERS_MAX = 16, /* a value with more users is not followed: keeps the search linear */
 	DETOUR_MAX = 32, /* nodes tried between one single result and the next */
-	MEMBERS_MAX = 64, /* of a group without one detour: a kernel's schedule looks at pairs of its stages */
+	MEMBERS_MAX = 64, /* of a group, and one detour more: the time to schedule it grows with the square */
 };
 
 /* What traits do not say. A Reshape is a view: the planner gives it its operand's memory. */

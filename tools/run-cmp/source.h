@@ -34,7 +34,7 @@ struct source_sizes {
 	VEC(struct source_const) sets, consts; /* sets: one size each */
 	bool symbols; /* some graph has any */
 	int64_t rest; /* what all others are; -1: they stay open */
-	const char *rest_options; /* which that were, of the last graph that had any */
+	const char *rest_options; /* those sizes as options, of the last graph that had any */
 	VEC(struct source_const) given; /* --give: sizes, shapes or values */
 	const struct named_tensor *open; /* inputs whose shapes the graph's inputs of that name take; NULL: none */
 	int nopen;
