@@ -58,6 +58,8 @@ void convert_to_operand(struct importer *c, node_id id, const char *name, uint32
 	if (!attr_find(node(c->m, id), name))
 		return;
 	const int64_t *v = attr_ints(node(c->m, id), name, &count);
+	if (attr_find(node(c->m, id), name)->kind != ATTR_INTS)
+		import_die(c, "attribute '%s' is no list of integers", name);
 	if (convert_has(c, id, i))
 		import_die(c, "'%s' is both an operand and an attribute", name);
 	convert_set(c, id, i, convert_ints(c, id, name, 1, count, v));

@@ -73,6 +73,8 @@ static void broadcast(struct importer *c, node_id n)
 {
 	const struct attr *axis = attr_find(node(c->m, n), "axis");
 	int64_t at = attr_int(node(c->m, n), "axis", 0);
+	if (axis && axis->kind != ATTR_INT)
+		import_die(c, "attribute 'axis' is no integer");
 	bool on = attr_int(node(c->m, n), "broadcast", 0) && axis;
 
 	attr_drop(c->m, n, "broadcast");
