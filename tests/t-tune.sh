@@ -153,8 +153,8 @@ say $? "a task that is none: 65, the statement is named"
 tune-op --runner 'exit 3' m.g -o never.g 2>err
 [ $? = 69 ] && grep -q 'exit 3' err && [ ! -e never.g ]
 say $? "a runner that cannot be had: 69, named"
-tune-op --runner "printf '\\011\\000\\000\\000\\223\\000\\245hello\\002'; sleep 1" m.g -o never.g 2>err
-[ $? = 69 ] && grep -q 'hello.*version 2' err
+tune-op --runner "printf '\\011\\000\\000\\000\\223\\000\\245hello\\177'; sleep 1" m.g -o never.g 2>err
+[ $? = 69 ] && grep -q 'hello.*version 127' err
 say $? "a runner of another version: 69, named"
 HONE_KB=$PWD/kb8 tune-op --trials 60 --only "$digest" --runner 'run-dev --serve' --runner 'timeout -s KILL 0.7 run-dev --serve' m.g -o real.g 2>err >/dev/null
 [ $? = 0 ] && grep -q 'timeout.*the others go on' err && [ "$(kb dump --kb kb8 | grep -c '^kind search')" = 1 ]
