@@ -355,6 +355,11 @@ static void graphs(void)
 	pb_msg(&g, 1, node("Relu", "x", "y"));
 	pb_msg(&g, 1, node("Relu", "x", "y"));
 	expect("a name defined twice", model_of(g), 65, "'y' is defined twice");
+	g = (struct pb){0};
+	pb_msg(&g, 1, node("Relu", "b", "a"));
+	pb_msg(&g, 1, node("Relu", "a", "b"));
+	pb_msg(&g, 1, node("Relu", "x", "b"));
+	expect("a name defined twice that closes a cycle", model_of(g), 65, "'b' is defined twice");
 	expect("too few operands", one_node(node("Conv", "x", "y")), 65, "Conv");
 	g = (struct pb){0};
 	pb_msg(&g, 1, node("Softmax", "x", "a"));

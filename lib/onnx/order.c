@@ -103,6 +103,17 @@ static uint32_t *sorted(struct sorter *s, size_t n, Onnx__NodeProto **nodes, con
 	return order;
 }
 
+/* A name that two have is said before any cycle that it seems to close. */
+static void define(struct sorter *s, sym name, const Onnx__NodeProto *n, uint32_t i)
+{
+	val_id v;
+	if (s->def[name] || scope_defined_here(s->c, name, &v)) {
+		s->c->at = n;
+		import_die(s->c, "'%s' is defined twice", sym_str(name));
+	}
+	s->def[name] = i + 1;
+}
+
 uint32_t *import_order(struct importer *c, size_t n, Onnx__NodeProto **nodes)
 {
 	struct sorter s = {.c = c};
@@ -118,7 +129,7 @@ uint32_t *import_order(struct importer *c, size_t n, Onnx__NodeProto **nodes)
 				s.nsyms = want;
 			}
 			if (y)
-				s.def[y] = (uint32_t)i + 1;
+				define(&s, y, nodes[i], (uint32_t)i);
 		}
 	start = xmalloc((n + 1) * sizeof *start);
 	for (size_t i = 0; i < n; i++) {
