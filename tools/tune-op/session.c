@@ -14,7 +14,7 @@
 #include "device/target.h"
 #include "op/task.h"
 
-enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, MET_MAX = 2, LOST_MAX = 8 };
+enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, LOST_MAX = 8 };
 #define SEARCH_SECONDS  0.25 /* at most, timing what is timed once */
 #define CONFIRM_SECONDS 1.0
 #define KNOWN_TO        0.03 /* of its ratio, what is looked at again; */
@@ -76,87 +76,6 @@ static void catch_signals(void)
 		sigaction(ends[i], NULL, &before[i]);
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(ends[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
-	}
-}
-
-/* ---- beginning a task ---- */
-
-static struct digest source_digest(const struct candidate *c) { return digest_bytes(c->source, c->nsource); }
-
-/* Digest of the default's trace: what ratios are ratios to. By the model's own node, which has its weights already. */
-static bool find_default(struct session *s, struct tuned *t, struct module *m, node_id n)
-{
-	const char *why, *trace = default_trace(m, n, s->target, &t->arena, &why);
-	char hex[33];
-
-	if (!trace) {
-		t->untunable = arena_str(&t->arena, why);
-		return false;
-	}
-	digest_hex(digest_bytes(trace, strlen(trace)), hex);
-	t->base_hex = arena_str(&t->arena, hex);
-	return true;
-}
-
-/* Makes what all trials need; false: there is nothing to search. */
-static bool prepare(struct session *s, struct tuned *t)
-{
-	const char *why;
-
-	t->m = task_module(t->text, 0, &t->arena, &why);
-	if (!t->m)
-		BUG("task %s: %s", t->text, why);
-	t->n = task_node(t->m);
-	struct candidate *c = candidate_new(t->m, t->n, s->target, NULL, false, &why);
-	if (!c) {
-		t->untunable = why;
-		return false;
-	}
-	t->subject = (struct subject){t->text, t->digest, c, source_digest(c), NULL};
-	return true;
-}
-
-static uint64_t seed_of(const struct session *s, const struct tuned *t) { return s->opt->seed ^ t->digest.lo; }
-
-static void begin(struct session *s, struct tuned *t)
-{
-	double start = now_seconds();
-
-	if (!prepare(s, t)) {
-		t->phase = PHASE_DONE;
-		return;
-	}
-	t->space = space_new(t->m, t->n, s->target, s->opt->cost);
-	add_recorded_origins(s, t);
-	t->search = search_new(t->space, s->opt->strategy, seed_of(s, t));
-	for (int i = 0; i < s->ntask; i++)
-		if (s->task[i].search && &s->task[i] != t)
-			search_relate(t->search, s->task[i].search, task_distance_first(t->text, s->task[i].text));
-	t->phase = PHASE_SEARCH;
-	s->ledger.search += now_seconds() - start;
-}
-
-/* What has won for a task near this one since: the nearest few are origins here from now on. */
-static void meet(struct session *s, struct tuned *t)
-{
-	for (int k = 0; k < MET_MAX; k++) {
-		const struct tuned *best = NULL;
-		double distance = INFINITY;
-		for (int i = 0; i < s->ntask; i++) {
-			const struct tuned *o = &s->task[i];
-			bool met = o == t || !o->champion;
-			for (size_t j = 0; j < t->met.n && !met; j++)
-				met = t->met.a[j] == o;
-			double d = met ? INFINITY : task_distance(t->text, o->text);
-			if (d < distance) {
-				best = o;
-				distance = d;
-			}
-		}
-		if (!best)
-			return;
-		vec_push(&t->met, best);
-		space_add_record(t->space, arena_printf(&t->arena, "of %.80s", best->title), best->champion->trace);
 	}
 }
 

@@ -143,6 +143,17 @@ double mean_ratio(const struct tuned *t, const struct slot *final);
 double point_ratio(const struct tuned *t, const struct point *p);
 int count_ratios(const struct tuned *t, const struct slot *final);
 
+/* begin.c. Digest of the default's trace: what ratios are ratios to. By the model's own node, which has its weights already. False: it
+ * has no default, t->untunable says why. */
+bool find_default(struct session *s, struct tuned *t, struct module *m, node_id n);
+/* Makes what all trials need; false: there is nothing to search. */
+bool prepare(struct session *s, struct tuned *t);
+void begin(struct session *s, struct tuned *t); /* its search */
+/* What has won for a task near this one since: the nearest few are origins here from now on. */
+void meet(struct session *s, struct tuned *t);
+uint64_t seed_of(const struct session *s, const struct tuned *t);
+struct digest source_digest(const struct candidate *c);
+
 /* nearest.c. Gives a task that was not timed here, nor before against today's default, what won against an older one, if it took less
  * time; or the nearest task's schedule, adapted, if the cost model prefers it to the default. */
 bool take_older(struct session *s, struct tuned *t);
