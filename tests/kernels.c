@@ -192,27 +192,6 @@ static void kernel_begin(struct kernel *k, const struct text *t)
 	vec_free(&spec.ranges);
 }
 
-/* Storage by buffer: what goes in, and room for what comes out. */
-static void **storage(const struct kernel *k, const struct lowered *l)
-{
-	struct loop_prog *p = l->prog;
-	void **at = ARENA_ARRAY(&a, void *, p->bufs.n);
-
-	for (buf_id b = 1; b < p->bufs.n; b++) {
-		const struct loop_buf *x = lbuf(p, b);
-		size_t bytes = (size_t)buf_elems(p, b) * dtype_size(x->dtype);
-		if (x->scope == SCOPE_IN)
-			at[b] = (void *)k->in[x->operand]->data;
-		if (x->scope == SCOPE_CONST) {
-			at[b] = arena_alloc(&a, bytes);
-			buf_pack(p, b, x->data ? x->data : tensor_data(k->m, val(k->m, l->cval[x->operand])->tensor), at[b]);
-		}
-		if (x->scope == SCOPE_OUT)
-			at[b] = memset(arena_alloc(&a, bytes), 0x5a, bytes);
-	}
-	return at;
-}
-
 /* Both round from something better, so they are neighbours at most. */
 static double epsilon(enum dtype t) { return t == DT_F16 ? 0x1p-10 : t == DT_BF16 ? 0x1p-7 : 1e-5; }
 
@@ -264,7 +243,7 @@ static const char *try_schedule(struct kernel *k, const struct target *t, const 
 	samples_keep(got, &a);
 	if ((why = loop_finish(l->prog)) || (why = loop_verify(l->prog)) || (k->t->flags & WRAPS))
 		return why;
-	void **at = storage(k, l);
+	void **at = storage(k->m, k->in, l, &a);
 	why = loop_interp(l->prog, at);
 	return why ? why : differs(k, l->prog, at);
 }
@@ -376,7 +355,7 @@ static void try_compiled(const struct kernel *k, int n)
 	for (int i = 0; i < n; i++) {
 		struct loop_prog *p = k[i].low.prog;
 		void (*run)(void **, char *) = (void (*)(void **, char *))dlsym(lib, arena_printf(&a, "run_k%d", i));
-		void **at = storage(&k[i], &k[i].low);
+		void **at = storage(k[i].m, k[i].in, &k[i].low, &a);
 		char *ws = aligned_alloc(64, (size_t)(p->workspace + 127) / 64 * 64);
 		run(at, ws);
 		const char *why = differs(&k[i], p, at);

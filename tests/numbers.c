@@ -184,27 +184,6 @@ static const char *all_differ(const struct test *t, struct loop_prog *p, void **
 	return why;
 }
 
-/* Storage by buffer: what goes in, and room for what comes out. */
-static void **storage(const struct test *t, const struct lowered *l)
-{
-	struct loop_prog *p = l->prog;
-	void **at = ARENA_ARRAY(&a, void *, p->bufs.n);
-
-	for (buf_id b = 1; b < p->bufs.n; b++) {
-		const struct loop_buf *x = lbuf(p, b);
-		size_t bytes = (size_t)buf_elems(p, b) * dtype_size(x->dtype);
-		if (x->scope == SCOPE_IN)
-			at[b] = (void *)t->in[x->operand]->data;
-		if (x->scope == SCOPE_CONST) {
-			at[b] = arena_alloc(&a, bytes);
-			buf_pack(p, b, x->data ? x->data : tensor_data(t->m, val(t->m, l->cval[x->operand])->tensor), at[b]);
-		}
-		if (x->scope == SCOPE_OUT)
-			at[b] = memset(arena_alloc(&a, bytes), 0x5a, bytes);
-	}
-	return at;
-}
-
 /* ---- kernels ---- */
 
 static const char *interpreted(struct test *t)
@@ -215,7 +194,7 @@ static const char *interpreted(struct test *t)
 
 	if (why)
 		return why;
-	at = storage(t, &l);
+	at = storage(t->m, t->in, &l, &a);
 	stages_eval(l.prog, at);
 	if (!(t->flags & COMPILED) && (why = all_differ(t, l.prog, at, false)))
 		return arena_printf(&a, "stages: %s", why);
@@ -225,7 +204,7 @@ static const char *interpreted(struct test *t)
 	t->low = lower_group(t->m, task_node(t->m), target, trace_algo(trace, &a), &why);
 	if (why || (why = loop_apply(t->low.prog, trace, false)) || (why = loop_finish(t->low.prog)) || (why = loop_verify(t->low.prog)))
 		return arena_printf(&a, "trace: %s", why);
-	at = storage(t, &t->low);
+	at = storage(t->m, t->in, &t->low, &a);
 	if ((why = loop_interp(t->low.prog, at)) || (!(t->flags & COMPILED) && (why = all_differ(t, t->low.prog, at, false))))
 		return arena_printf(&a, "nest: %s", why);
 	return NULL;
@@ -273,7 +252,7 @@ static void compiled(const struct test *t, int n)
 	for (int i = 0; i < n; i++) {
 		struct loop_prog *p = t[i].low.prog;
 		void (*run)(void **, char *) = (void (*)(void **, char *))dlsym(lib, arena_printf(&a, "run_k%d", i));
-		void **at = storage(&t[i], &t[i].low);
+		void **at = storage(t[i].m, t[i].in, &t[i].low, &a);
 		char *ws = aligned_alloc(64, (size_t)(p->workspace + 127) / 64 * 64);
 		run_flushed(run, at, ws);
 		const char *why = all_differ(&t[i], p, at, true);

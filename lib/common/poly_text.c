@@ -33,15 +33,7 @@ static void print_name(FILE *f, const struct polys *P, poly_var v)
 		return;
 	}
 	putc('"', f);
-	for (size_t n = strlen(s); n > 0;) {
-		int k = *s == '"' || *s == '\\' ? 0 : shown_length(s, n);
-		if (k)
-			fwrite(s, 1, (size_t)k, f);
-		else
-			fprintf(f, "\\x%02x", (unsigned char)*s);
-		s += k ? k : 1;
-		n -= (size_t)(k ? k : 1);
-	}
+	put_shown_but(f, s, "\"\\");
 	putc('"', f);
 }
 

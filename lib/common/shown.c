@@ -37,10 +37,10 @@ int shown_length(const char *s, size_t n)
 	return k;
 }
 
-void put_shown(FILE *f, const char *s)
+void put_shown_but(FILE *f, const char *s, const char *also)
 {
 	for (size_t n = s ? strlen(s) : 0; n > 0;) {
-		int k = shown_length(s, n);
+		int k = strchr(also, *s) ? 0 : shown_length(s, n);
 		if (k)
 			fwrite(s, 1, (size_t)k, f);
 		else
@@ -49,6 +49,8 @@ void put_shown(FILE *f, const char *s)
 		n -= (size_t)(k ? k : 1);
 	}
 }
+
+void put_shown(FILE *f, const char *s) { put_shown_but(f, s, ""); }
 
 void put_shown_lines(FILE *f, const char *s)
 {

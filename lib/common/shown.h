@@ -17,6 +17,7 @@ int shown_length(const char *p, size_t n);
 enum { SHOWN_KEPT = 16 };
 const char *shown(const char *s);
 void put_shown(FILE *f, const char *s);
+void put_shown_but(FILE *f, const char *s, const char *also); /* with \xNN for characters of `also`, too */
 /* The same for text of several lines, which stay lines; tabs stay, too. */
 void put_shown_lines(FILE *f, const char *s);
 
