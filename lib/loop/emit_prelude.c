@@ -63,6 +63,8 @@ static const char avx512_text[] =
 	"static inline vm vle(vf a, vf b) { return __builtin_ia32_cmpps512_mask(a, b, 18, -1, 4); }\n"
 	"static inline vf vmax2(vf a, vf b) { return __builtin_ia32_maxps512_mask(a, b, a, -1, 4); }\n"
 	"static inline vf vmin2(vf a, vf b) { return __builtin_ia32_minps512_mask(a, b, a, -1, 4); }\n"
+	"static inline vf vmax(vf a, vf b) { return __builtin_ia32_maxps512_mask(a, b, a, veq(a, a), 4); }\n"
+	"static inline vf vmin(vf a, vf b) { return __builtin_ia32_minps512_mask(a, b, a, veq(a, a), 4); }\n"
 	"static inline vf vldexp(vf x, vf n) { return __builtin_ia32_scalefps512_mask(x, n, x, -1, 4); }\n"
 	"static inline vf vload_mask(const float *p, vm m) { return __builtin_ia32_loadups512_mask(p, (vf){}, m); }\n"
 	"static inline void vstore_mask(float *p, vf x, vm m) { __builtin_ia32_storeups512_mask(p, x, m); }\n"
@@ -105,6 +107,8 @@ static const char portable_text[] =
 	"\t\t\tp[i] = x[i];\n"
 	"}\n"
 	"#endif\n"
+	"static inline vf vmax(vf a, vf b) { return vsel(veq(a, a), vmax2(a, b), a); }\n"
+	"static inline vf vmin(vf a, vf b) { return vsel(veq(a, a), vmin2(a, b), a); }\n"
 	"static inline vf vldexp(vf x, vf n)\n"
 	"{\n"
 	"\tvi k = (vi)(n + 12583166.0f), h = k >> 1; /* n + 2 * 127 in the low bits */\n"
@@ -113,8 +117,6 @@ static const char portable_text[] =
 	"#endif\n";
 
 static const char common_text[] =
-	"static inline vf vmax(vf a, vf b) { return vsel(veq(a, a), vmax2(a, b), a); }\n"
-	"static inline vf vmin(vf a, vf b) { return vsel(veq(a, a), vmin2(a, b), a); }\n"
 	"static inline vf vgather_mask(const float *p, long step, vm m)\n"
 	"{\n"
 	"\tvf r = {};\n"

@@ -296,10 +296,10 @@ static struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
 			return (struct vx){VX_VEC, compose(e, b, off, m)};
 		return (struct vx){VX_VEC, reg_name(e, b, at)};
 	}
-	if (c != 1 && !m->guard && m->n < e->vl) /* the first lanes of a gather */
+	const char *near = c == 1 ? NULL : shuffled(e, b, off, m);
+	if (c != 1 && !near && !m->guard && m->n < e->vl) /* the first lanes of a gather */
 		return (struct vx){VX_VEC, compose(e, b, off, m)};
 	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, rest));
-	const char *near = c == 1 ? NULL : shuffled(e, b, off, m);
 	const char *load = near               ? near :
 			   all_lanes(e, m) ? text(e, c == 1 ? "vload(%s)" : "vgather(%s, %ld)", from, (long)c) :
 			   c == 1          ? text(e, "vload_mask(%s, %s)", from, m->s) :

@@ -1,5 +1,6 @@
 /* Lowering of pooling. */
 #include <math.h>
+#include <string.h>
 #include "loop/lowering.h"
 #include "op/rules.h"
 
@@ -21,21 +22,72 @@ static const char *read_window(struct lower *L, struct window *w)
 	return NULL;
 }
 
-/* Combines the taps of each window; those in the padding give fill. */
-static stage_id pool_taps(struct lower *L, const struct window *w, const char *name, enum combiner comb, double fill)
+/* Does what is read lie side by side along its last axis? */
+static bool last_is_contiguous(struct lower *L)
+{
+	const struct loop_buf *b = lbuf(L->p, low_buf(L, 0));
+
+	return !b->layout.n || b->layout.part[b->layout.n - 1].axis == b->rank - 1;
+}
+
+/* Elements of the last axis that windows reach over. */
+static int64_t last_span(struct lower *L, const struct window *w)
+{
+	int last = w->n - 1;
+
+	return (L->out_shape[0][last + 2] - 1) * w->stride[last] + (w->size[last] - 1) * w->dilation[last] + 1;
+}
+
+/* Is a window that is combined along its last axis after the others less than two thirds of the work? Then that pays for what waits between
+ * them. Taps side by side are one load for a vector of them; in steps they are one for each step. */
+static bool better_apart(struct lower *L, const struct window *w)
+{
+	int last = w->n - 1;
+	double lines = 1, others = 1, apart = last_is_contiguous(L) ? (double)w->stride[last] : 1;
+	double size = (double)w->size[last], columns = (double)L->out_shape[0][last + 2];
+
+	for (int i = 0; i < last; i++) {
+		others *= (double)w->size[i];
+		lines *= (double)L->out_shape[0][i + 2];
+	}
+	double all = lines * columns * (others * size * apart + 1);
+	return last > 0 && 3 * lines * ((double)last_span(L, w) * (others + 1) + columns * (size * apart + 1)) <= 2 * all;
+}
+
+/* Combines taps from first to last - 1 of each window, of stage from (0: of the operand); those in the padding give fill. */
+static void pool_along(struct lower *L, const struct window *w, stage_id s, stage_id from, int first, int last, enum combiner comb, double fill)
 {
 	struct polys *P = L->p->P;
-	bool sums = comb == COMB_SUM;
-	stage_id s = sums ? low_sums(L, 0, name) : low_scratch(L, 0, name);
 	poly x[LOOP_RANK_MAX];
 
 	low_index(L, s, x);
-	for (int i = 0; i < w->n; i++) {
+	for (int i = first; i < last; i++) {
 		poly k = stage_reduce(L->p, s, taps[w->n][i], w->size[i]);
-		x[2 + i] = poly_addc(P, poly_add(P, poly_mulc(P, x[2 + i], w->stride[i]), poly_mulc(P, k, w->dilation[i])), -w->begin[i]);
+		x[2 + i] = poly_add(P, poly_mulc(P, x[2 + i], w->stride[i]), poly_mulc(P, k, w->dilation[i]));
 	}
-	ex_id e = low_read_fill(L, 0, x, fill);
-	stage_body(L->p, s, comb, sums ? low_wide(L, e) : e);
+	for (int i = 0; i < w->n && !from; i++)
+		x[2 + i] = poly_addc(P, x[2 + i], -w->begin[i]);
+	ex_id e = from ? low_of(L, from, x) : low_read_fill(L, 0, x, fill);
+	stage_body(L->p, s, comb, comb == COMB_SUM ? low_wide(L, e) : e);
+}
+
+/* Combines the taps of each window; those in the padding give fill. */
+static stage_id pool_taps(struct lower *L, const struct window *w, const char *name, enum combiner comb, double fill)
+{
+	stage_id part = 0;
+	int64_t shape[LOOP_RANK_MAX];
+	int first = 0, rank = w->n + 2;
+
+	if (better_apart(L, w)) { /* lines of windows, with what fills the ends of a line */
+		first = w->n - 1;
+		memcpy(shape, L->out_shape[0], sizeof shape);
+		shape[rank - 1] = last_span(L, w);
+		enum dtype t = comb == COMB_SUM ? low_wide_type(low_out_dtype(L, 0)) : low_out_dtype(L, 0);
+		part = low_stage(L, "lines", t, rank, shape, low_axes(L, rank));
+		pool_along(L, w, part, 0, 0, first, comb, fill);
+	}
+	stage_id s = comb == COMB_SUM ? low_sums(L, 0, name) : low_scratch(L, 0, name);
+	pool_along(L, w, s, part, first, w->n, comb, fill);
 	return s;
 }
 

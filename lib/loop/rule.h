@@ -46,6 +46,7 @@ const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part); /
 /* Templates, one a file. false: it does not fit; the program is untouched then. */
 bool rule_tile(struct rule *r, stage_id anchor);      /* contraction, convolution, window: a register tile */
 bool rule_transformed(struct rule *r);                  /* a product between two transforms (Winograd): block by block */
+bool rule_windows(struct rule *r);                      /* windows combined along their last axis after the others */
 bool rule_scan(struct rule *r);                         /* step by step: recurrent networks, cumulative sums */
 bool rule_blocks(struct rule *r, stage_id result);    /* several reductions along another axis than the contiguous one */
 bool rule_rows(struct rule *r, stage_id result);      /* reductions along the contiguous axis */
