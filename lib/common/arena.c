@@ -11,7 +11,7 @@ struct arena_block {
 	_Alignas(16) char data[];
 };
 
-enum { BLOCK_MIN = 16 << 10, BLOCK_MAX = 4 << 20 };
+enum { BLOCK_MIN = 1 << 10, BLOCK_MAX = 4 << 20 };
 
 static noreturn void no_memory(size_t n)
 {

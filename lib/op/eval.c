@@ -53,6 +53,7 @@ void eval_abandon(void)
 struct slot {
 	struct tensor *t;
 	struct held *of; /* dropped when none of the node's results is wanted; NULL: not ours to free */
+	struct room room; /* where a result of the graph goes */
 	uint32_t left;	 /* readers still to come */
 };
 
@@ -63,30 +64,63 @@ struct run {
 	int depth;
 };
 
-struct tensor *eval_out(struct eval *e, int i, enum dtype t, int rank, const int64_t *dims)
+/* A tensor without storage. */
+static struct tensor *header(struct arena *a, enum dtype t, int rank, const int64_t *dims)
+{
+	struct tensor *x = ARENA_NEW(a, struct tensor);
+
+	x->dtype = t;
+	x->rank = rank;
+	x->dims = arena_copy(a, dims, sizeof *dims * (size_t)rank);
+	return x;
+}
+
+/* Is there memory for result i, of so many bytes? */
+static bool has_room(const struct eval *e, int i, size_t nbytes)
+{
+	return e->room && e->room[i].p && e->room[i].n == nbytes;
+}
+
+struct tensor *eval_out_raw(struct eval *e, int i, enum dtype t, int rank, const int64_t *dims)
 {
 	bool kept = (uint32_t)i < e->n->nout;
+	size_t nbytes = dtype_size(t);
 	struct tensor *x;
 
-	for (int k = 0; k < rank; k++)
+	for (int k = 0; k < rank; k++) {
 		if (dims[k] < 0)
 			die(EX_BADDATA, "%s: a result of extent %lld", op_name(e->n->op), (long long)dims[k]);
-	x = tensor_new(kept ? e->arena : e->tmp, t, rank, dims);
+		if (__builtin_mul_overflow(nbytes, (size_t)dims[k], &nbytes))
+			nbytes = 0;
+	}
+	if (kept && nbytes && has_room(e, i, nbytes)) {
+		x = header(e->arena, t, rank, dims);
+		x->nbytes = nbytes;
+		x->data = e->room[i].p;
+	} else {
+		x = tensor_new(kept ? e->arena : e->tmp, t, rank, dims);
+	}
 	if (kept)
 		e->out[i] = x;
+	return x;
+}
+
+struct tensor *eval_out(struct eval *e, int i, enum dtype t, int rank, const int64_t *dims)
+{
+	struct tensor *x = eval_out_raw(e, i, t, rank, dims);
+
+	if ((uint32_t)i < e->n->nout && has_room(e, i, x->nbytes) && x->data == e->room[i].p)
+		memset(tensor_bytes(x), 0, x->nbytes);
 	return x;
 }
 
 void eval_view(struct eval *e, int i, int j, int rank, const int64_t *dims)
 {
 	const struct tensor *x = e->in[j];
-	struct tensor *y = ARENA_NEW(e->arena, struct tensor);
+	struct tensor *y = header(e->arena, x->dtype, rank, dims);
 
-	y->dtype = x->dtype;
-	y->rank = rank;
-	y->dims = arena_copy(e->arena, dims, sizeof *dims * (size_t)rank);
 	y->nbytes = x->nbytes;
-	y->data = arena_copy(e->arena, x->data, x->nbytes);
+	y->data = has_room(e, i, x->nbytes) ? memcpy(e->room[i].p, x->data, x->nbytes) : arena_copy(e->arena, x->data, x->nbytes);
 	e->out[i] = y;
 }
 
@@ -121,11 +155,11 @@ static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor *
 			    struct tensor **out);
 
 static const char *run_node(struct run *r, node_id id, struct tensor **in, struct tensor **out,
-			    struct arena *a)
+			    const struct room *room, struct arena *a)
 {
 	const struct node *n = node(r->m, id);
 	const struct op *row = op_row(n->op);
-	struct eval e = {.m = r->m, .n = n, .in = in, .out = out, .arena = a, .body = run_body, .arg = r};
+	struct eval e = {.m = r->m, .n = n, .in = in, .out = out, .arena = a, .room = room, .body = run_body, .arg = r};
 	struct held *tmp;
 	const char *why;
 
@@ -140,8 +174,8 @@ static const char *run_node(struct run *r, node_id id, struct tensor **in, struc
 	return why;
 }
 
-const char *eval_node(struct module *m, node_id n, struct tensor **in, struct tensor **out,
-		      struct arena *a)
+const char *eval_node_into(struct module *m, node_id n, struct tensor **in, struct tensor **out, const struct room *room,
+			   struct arena *a)
 {
 	struct run r = {.m = m};
 	struct held *own = hold();
@@ -149,9 +183,14 @@ const char *eval_node(struct module *m, node_id n, struct tensor **in, struct te
 
 	if (node(m, n)->nattr && op_info(node(m, n)->op)->traits & (OP_CALL | OP_CONTROL))
 		r.slot = ARENA_ARRAY(&own->arena, struct slot, m->values.n);
-	why = run_node(&r, n, in, out, a);
+	why = run_node(&r, n, in, out, room, a);
 	let_go(own);
 	return why;
+}
+
+const char *eval_node(struct module *m, node_id n, struct tensor **in, struct tensor **out, struct arena *a)
+{
+	return eval_node_into(m, n, in, out, NULL, a);
 }
 
 /* ---- a graph ---- */
@@ -211,6 +250,7 @@ static void run_one(struct run *r, node_id id)
 	const struct op *row = op_row(n->op);
 	struct held *own = hold(), *res = hold();
 	struct tensor **in = ARENA_ARRAY(&own->arena, struct tensor *, n->nin + n->nout + 1), **out = in + n->nin;
+	struct room *room = ARENA_ARRAY(&own->arena, struct room, n->nout + 1);
 	double start = r->hooks && r->hooks->timed ? now_seconds() : 0;
 	const char *why;
 
@@ -218,8 +258,10 @@ static void run_one(struct run *r, node_id id)
 		not_available(m, id, "no evaluator for this operator");
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = fetch(r, n->in[i]);
+	for (uint32_t k = 0; k < n->nout; k++)
+		room[k] = r->slot[n->out[k]].room;
 	r->depth++;
-	why = run_node(r, id, in, out, &res->arena);
+	why = run_node(r, id, in, out, room, &res->arena);
 	r->depth--;
 	if (why && !strncmp(why, "no evaluator", 12)) /* for these types */
 		not_available(m, id, why);
@@ -257,12 +299,25 @@ struct tensor *tensor_copy(struct arena *a, const struct tensor *t)
 	return c;
 }
 
-static void run_graph(struct run *r, graph_id g, struct tensor **in, struct tensor **out,
-		      struct arena *a)
+/* A tensor whose bytes stay where they are. */
+static struct tensor *in_room(struct arena *a, const struct tensor *t)
+{
+	struct tensor *c = header(a, t->dtype, t->rank, t->dims);
+
+	c->nbytes = t->nbytes;
+	c->data = t->data;
+	return c;
+}
+
+/* room: for each result; NULL: for none. */
+static void run_graph(struct run *r, graph_id g, struct tensor **in, struct tensor **out, const struct room *room, struct arena *a)
 {
 	struct graph *gr = graph(r->m, g);
 
 	count_readers(r, gr);
+	for (size_t i = 0; room && i < gr->out.n; i++)
+		if (val(r->m, gr->out.a[i])->kind == VAL_NODE)
+			r->slot[gr->out.a[i]].room = room[i];
 	for (size_t i = 0; i < gr->in.n; i++)
 		r->slot[gr->in.a[i]].t = in[i];
 	for (size_t i = 0; i < gr->nodes.n; i++)
@@ -271,7 +326,7 @@ static void run_graph(struct run *r, graph_id g, struct tensor **in, struct tens
 		struct tensor *t = fetch(r, gr->out.a[i]);
 		if (!t)
 			BUG("output %s has no value", sym_str(gr->out_name.a[i]));
-		out[i] = tensor_copy(a, t);
+		out[i] = room && t->data == room[i].p ? in_room(a, t) : tensor_copy(a, t);
 		release(r, gr->out.a[i]);
 	}
 }
@@ -286,7 +341,7 @@ static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor *
 		return "the body does not fit operands and results";
 	if (r->depth > 256)
 		return "bodies are nested too deeply";
-	run_graph(r, g, in, out, e->arena);
+	run_graph(r, g, in, out, op_is(e->n->op, OP_CALL) ? e->room : NULL, e->arena);
 	return NULL;
 }
 
@@ -296,6 +351,6 @@ void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor 
 	struct held *own = hold();
 	struct run r = {.m = m, .hooks = h, .slot = ARENA_ARRAY(&own->arena, struct slot, m->values.n)};
 
-	run_graph(&r, g, in, out, a);
+	run_graph(&r, g, in, out, NULL, a);
 	let_go(own);
 }

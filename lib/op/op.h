@@ -32,6 +32,12 @@ struct infer {
 	void *arg;
 };
 
+/* Memory for a result: n bytes of anything, at p. */
+struct room {
+	void *p;
+	size_t n;
+};
+
 /* One evaluation. in[i] NULL: absent. The evaluator fills out[i] through eval_out. */
 struct eval {
 	struct module *m;
@@ -39,6 +45,7 @@ struct eval {
 	struct tensor **in;
 	struct tensor **out;
 	struct arena *arena;  /* results */
+	const struct room *room; /* where result i goes if it has just that many bytes; NULL: nowhere particular */
 	struct arena *tmp;    /* scratch, dropped when the node is done */
 	/* Runs a body (control operators, Fused, PartitionedCall). */
 	const char *(*body)(struct eval *, graph_id g, int nin, struct tensor **in, struct tensor **out);
@@ -46,6 +53,8 @@ struct eval {
 };
 /* A tensor for output i, with storage (zeroed). Its address. */
 struct tensor *eval_out(struct eval *e, int i, enum dtype t, int rank, const int64_t *dims);
+/* The same, to be filled wholly: what it holds may be anything. */
+struct tensor *eval_out_raw(struct eval *e, int i, enum dtype t, int rank, const int64_t *dims);
 
 struct op {
 	enum opcode op;
@@ -92,6 +101,8 @@ noreturn void bind_missing(struct module *m, const char *command);
 
 /* Runs one node on tensors: NULL, or why not. */
 const char *eval_node(struct module *m, node_id n, struct tensor **in, struct tensor **out, struct arena *a);
+/* The same with memory for its results, none of which an operand lies in: a result that is computed there has it for data. */
+const char *eval_node_into(struct module *m, node_id n, struct tensor **in, struct tensor **out, const struct room *room, struct arena *a);
 /* Runs graph g. Values are freed as soon as their last reader is done (large models fit). outs are in arena a.
  * each, if not NULL, is called with every computed value (per-layer dumps, calibration). */
 struct eval_hooks {

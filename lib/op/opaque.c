@@ -114,18 +114,33 @@ static void result(struct module *m, node_id id, uint32_t k, const struct tensor
 	if (!fits)
 		die(EX_BADDATA, "%s is %s for these inputs, not %s", sym_str(val(m, node(m, id)->out[k])->name),
 		    x ? shape_str(x, a) : "missing", type_str(m, t, a));
-	copy_layout(m, t, out, x->data, true);
+	if (x->data != out)
+		copy_layout(m, t, out, x->data, true);
+}
+
+/* A row-major result may be made where it is wanted. */
+static struct room room_of(struct module *m, val_id v, void *out)
+{
+	const struct type *t = &val(m, v)->type;
+	int axis[RANK_MAX];
+
+	if (memory_order(t, axis) || (uintptr_t)out % dtype_size(t->dtype))
+		return (struct room){0};
+	return (struct room){out, (size_t)type_count(m, t) * dtype_size(t->dtype)};
 }
 
 static void run_step(struct module *m, node_id id, const void *const *in, void *const *out, struct arena *a)
 {
 	const struct node *n = node(m, id);
 	struct tensor **x = ARENA_ARRAY(a, struct tensor *, n->nin), **y = ARENA_ARRAY(a, struct tensor *, n->nout);
+	struct room *room = ARENA_ARRAY(a, struct room, n->nout);
 	uint32_t given = 0;
 
 	for (uint32_t i = 0; i < n->nin; i++)
 		x[i] = val(m, n->in[i])->kind == VAL_CONST ? val(m, n->in[i])->tensor : operand(m, n->in[i], in[given++], a);
-	const char *why = eval_node(m, id, x, y, a);
+	for (uint32_t k = 0; k < n->nout; k++)
+		room[k] = room_of(m, n->out[k], out[k]);
+	const char *why = eval_node_into(m, id, x, y, room, a);
 	if (why)
 		die(EX_BADDATA, "%s", why);
 	for (uint32_t k = 0; k < n->nout; k++)
