@@ -192,7 +192,13 @@ static const struct case_row case_rows[] = {
 	{"ReverseSequence{batch_axis=1 time_axis=0} $T 4x3 i64=2,4,1", ALL, EXACT},
 	{"ScatterND{reduction=add} $T 4x3 i64 2x1=1,1 $T 2x3", FLOATS " i32 u32 i64 u64", SUMS},
 	{"ScatterND{reduction=max} $T 4x3 i64 2x1=1,1 $T 2x3", NUMBERS, ZEROS},
+	{"ScatterND{reduction=add} $T 4x3 i64 5x2=1,1,0,2,1,1,-1,-3,1,1 $T 5", FLOATS " i32 u32 i64 u64", SUMS},
+	{"ScatterND $T 4x3 i64 5x2=1,1,0,2,1,1,-1,-3,1,1 $T 5", ALL, EXACT},
+	{"ScatterElements{axis=1} $T 3x4 i64 2x3=1,-1,0,2,3,-4 $T 2x3", ALL, EXACT},
+	{"ScatterElements{axis=0 reduction=add} $T 3x2x2 i64 2x1x2=1,1,1,-1 $T 2x1x2", FLOATS " i32 u32 i64 u64", SUMS},
+	{"ScatterElements{axis=1 reduction=min} $T 2x3x2 i64 2x2x2=1,1,1,-1,0,0,2,-3 $T 2x2x2", NUMBERS, ZEROS},
 	{"TopK{axis=$A largest=$b} $T $S i64=2, -> %0 %0.1", NUMBERS, EXACT},
+	{"TopK{axis=1 largest=$b} $T 2x50x2 i64=20, -> %0 %0.1", NUMBERS, EXACT},
 	{"Trilu{upper=$b} $T 3x5", ALL, EXACT},
 	{"Trilu{upper=$b} $T 2x4x3 i64=-1", ALL, EXACT},
 #undef ALL

@@ -86,29 +86,6 @@ static const char *shape_onehot(struct infer *I)
 	return NULL;
 }
 
-static const char *shape_topk(struct infer *I)
-{
-	int rank = rule_rank(I, 0), axis;
-	int64_t a = attr_int(I->n, "axis", -1);
-
-	unknown_of_rank(I, 0, I->in[0].dtype, rank);
-	unknown_of_rank(I, 1, DT_I64, rank);
-	if (rank == RANK_UNKNOWN)
-		return NULL;
-	if (!rule_axis(a, rank, &axis))
-		return bad_axis(I, a, rank);
-	dim *d = rule_dims(I, rank);
-	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
-	int64_t k, whole;
-	bool known = poly_is_const(rule_polys(I), d[axis], &whole);
-	d[axis] = I->kin[1].yes && I->kin[1].n == 1 ? I->kin[1].e[0] : POLY_UNKNOWN;
-	if (known && poly_is_const(rule_polys(I), d[axis], &k) && (k < 0 || k > whole))
-		return rule_why(I, "%lld of %lld elements", (long long)k, (long long)whole);
-	rule_out(I, 0, I->in[0].dtype, rank, d);
-	rule_out(I, 1, DT_I64, rank, d);
-	return NULL;
-}
-
 static const char *shape_nonzero(struct infer *I)
 {
 	int rank = rule_rank(I, 0);
@@ -186,18 +163,73 @@ static const char *eval_gather(struct eval *e)
 	return NULL;
 }
 
-/* Offset into x of element i of t (same rank) with its coordinate along axis replaced by at. */
-static int64_t replaced_offset(const struct tensor *x, const struct tensor *t, int64_t i, int axis,
-			       int64_t at)
-{
-	int64_t off = 0, s = 1;
+/* Walks the elements of t in order: where each lies in x, of the same rank, but for its coordinate along an axis. */
+struct walk {
+	int rank, axis;
+	int64_t at[RANK_MAX], dims[RANK_MAX], stride[RANK_MAX], off, along; /* along: stride of the axis in x */
+};
 
+static void walk_start(struct walk *w, const struct tensor *t, const struct tensor *x, int axis)
+{
+	int64_t s = 1;
+
+	*w = (struct walk){.rank = t->rank, .axis = axis};
 	for (int k = x->rank - 1; k >= 0; k--) {
-		off += (k == axis ? at : i % t->dims[k]) * s;
-		i /= t->dims[k];
+		w->dims[k] = t->dims[k];
+		w->stride[k] = k == axis ? 0 : s;
+		if (k == axis)
+			w->along = s;
 		s *= x->dims[k];
 	}
-	return off;
+}
+
+/* The next row: elements of all axes but the last. */
+static void walk_next(struct walk *w)
+{
+	for (int k = w->rank - 2; k >= 0; k--) {
+		w->off += w->stride[k];
+		if (++w->at[k] < w->dims[k])
+			return;
+		w->off -= w->stride[k] * w->dims[k];
+		w->at[k] = 0;
+	}
+}
+
+/* Offsets into x of a row of n elements that indices ix from i on name. -1, or the number of an index that is outside. */
+static int64_t row_offsets(const struct walk *w, const struct tensor *ix, int64_t i, int n, int64_t extent, int64_t first, int64_t *off)
+{
+	int64_t step = w->stride[w->rank - 1], at;
+
+	load_i(ix, i, 1, n, off);
+	for (int k = 0; k < n; k++) {
+		at = off[k] < 0 ? off[k] + extent : off[k];
+		if (at < 0 || at >= extent)
+			return i + k;
+		off[k] = w->off + at * w->along + (first + k) * step;
+	}
+	return -1;
+}
+
+/* to[off[k]] = from[k], or to[k] = from[off[k]]. */
+#define MOVE(T)                                                                                      \
+	do {                                                                                         \
+		for (int k = 0; k < n && gather; k++)                                                \
+			((T *)to)[k] = ((const T *)from)[off[k]];                                    \
+		for (int k = 0; k < n && !gather; k++)                                               \
+			((T *)to)[off[k]] = ((const T *)from)[k];                                    \
+	} while (0)
+
+static void move_elements(size_t size, char *to, const char *from, const int64_t *off, int n, bool gather)
+{
+	switch (size) {
+	case 1: MOVE(uint8_t); break;
+	case 2: MOVE(uint16_t); break;
+	case 4: MOVE(uint32_t); break;
+	case 8: MOVE(uint64_t); break;
+	default:
+		for (int k = 0; k < n; k++)
+			memcpy(to + size * (size_t)(gather ? k : off[k]), from + size * (size_t)(gather ? off[k] : k), size);
+	}
 }
 
 static const char *eval_gather_elements(struct eval *e)
@@ -205,21 +237,25 @@ static const char *eval_gather_elements(struct eval *e)
 	const struct tensor *x = e->in[0], *ix = e->in[1];
 	int axis;
 	size_t size = dtype_size(x->dtype);
-	int64_t at;
+	int64_t off[BLOCK], bad;
+	struct walk w;
 
 	if (!size || ix->rank != x->rank || !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis))
 		return "axis or ranks do not fit";
 	for (int k = 0; k < x->rank; k++)
 		if (k != axis && ix->dims[k] > x->dims[k])
 			return "indices are larger than the data";
-	struct tensor *y = eval_out(e, 0, x->dtype, ix->rank, ix->dims);
-	for (int64_t i = 0, n = tensor_count(ix); i < n; i++) {
-		if (!index_at(ix, i, x->dims[axis], &at))
-			return outside(e, ix, i, x->dims[axis]);
-		memcpy(tensor_bytes(y) + (size_t)i * size,
-		       (const char *)x->data + (size_t)replaced_offset(x, ix, i, axis, at) * size,
-		       size);
-	}
+	struct tensor *y = eval_out_raw(e, 0, x->dtype, ix->rank, ix->dims);
+	int64_t last = ix->dims[ix->rank - 1], total = tensor_count(ix);
+	walk_start(&w, ix, x, axis);
+	for (int64_t i = 0; i < total; walk_next(&w))
+		for (int64_t j = 0; j < last; j += BLOCK) {
+			int n = last - j < BLOCK ? (int)(last - j) : BLOCK;
+			if ((bad = row_offsets(&w, ix, i, n, x->dims[axis], j, off)) >= 0)
+				return outside(e, ix, bad, x->dims[axis]);
+			move_elements(size, tensor_bytes(y) + (size_t)i * size, x->data, off, n, true);
+			i += n;
+		}
 	return NULL;
 }
 
@@ -277,43 +313,89 @@ static const char *eval_gather_nd(struct eval *e)
 	return NULL;
 }
 
-/* y[to] = y[to] combined with u[from]; how: the first letter of the reduction attribute, and its
- * second. */
-static void scatter_one(struct tensor *y, int64_t to, const struct tensor *u, int64_t from,
-			const char *how)
-{
-	size_t size = dtype_size(y->dtype);
-	double a, b;
+enum how { NONE, ADD, MUL, MAX, MIN };
 
-	if (*how == 'n') {
-		memcpy(tensor_bytes(y) + (size_t)to * size,
-		       (const char *)u->data + (size_t)from * size, size);
+static enum how read_how(const struct eval *e)
+{
+	static const char *const names[] = {"none", "add", "mul", "max", "min"};
+	const char *s = attr_str(e->n, "reduction", "none");
+	int i = MIN;
+
+	while (i > NONE && strcmp(s, names[i]))
+		i--;
+	return i;
+}
+
+/* Wraps. Of NaN and a number NaN, of two that are equal the first. */
+static inline double combine_d(enum how how, double a, double b)
+{
+	return how == ADD   ? a + b
+	       : how == MUL ? a * b
+	       : how == MAX ? (a > b || a != a ? a : b)
+			    : (a < b || a != a ? a : b);
+}
+
+static inline int64_t combine_i(enum how how, bool is_unsigned, int64_t a, int64_t b)
+{
+	int64_t flip = is_unsigned ? INT64_MIN : 0;
+	bool less = (a ^ flip) < (b ^ flip);
+
+	return how == ADD   ? (int64_t)((uint64_t)a + (uint64_t)b)
+	       : how == MUL ? (int64_t)((uint64_t)a * (uint64_t)b)
+	       : how == MAX ? (less ? b : a)
+			    : (less ? a : b);
+}
+
+/* y[off[k]] = y[off[k]] combined with u[from + k], one after another: offsets may be equal. */
+static void combine_at(enum how how, struct tensor *y, const int64_t *off, const struct tensor *u, int64_t from, int n)
+{
+	if (y->dtype == DT_F32) {
+		float *p = (float *)y->data;
+		const float *q = (const float *)u->data + from;
+		for (int k = 0; k < n; k++)
+			p[off[k]] = (float)combine_d(how, p[off[k]], q[k]);
 		return;
 	}
-	if (dtype_is_int(y->dtype)) {
-		int64_t v = tensor_get_int(y, to), w = tensor_get_int(u, from);
-		bool less = y->dtype == DT_U64 ? (uint64_t)v < (uint64_t)w : v < w;
-		v = !strcmp(how, "add")	  ? (int64_t)((uint64_t)v + (uint64_t)w)
-		    : !strcmp(how, "mul") ? (int64_t)((uint64_t)v * (uint64_t)w)
-		    : !strcmp(how, "max") ? (less ? w : v)
-					  : (less ? v : w);
-		store_i(y, to, 1, &v);
-		return;
+	for (int k = 0; k < n; k++)
+		if (dtype_is_int(y->dtype)) {
+			int64_t v = combine_i(how, y->dtype == DT_U64, tensor_get_int(y, off[k]), tensor_get_int(u, from + k));
+			store_i(y, off[k], 1, &v);
+		} else {
+			tensor_set(y, off[k], combine_d(how, tensor_get(y, off[k]), tensor_get(u, from + k)));
+		}
+}
+
+/* The same for a row of both. */
+static void combine_row(enum how how, struct tensor *y, int64_t to, const struct tensor *u, int64_t from, int64_t n)
+{
+	double a[BLOCK], b[BLOCK];
+	int64_t v[BLOCK], w[BLOCK];
+
+	for (int64_t at = 0; at < n; at += BLOCK) {
+		int c = n - at < BLOCK ? (int)(n - at) : BLOCK;
+		if (dtype_is_int(y->dtype)) {
+			load_i(y, to + at, 1, c, v);
+			load_i(u, from + at, 1, c, w);
+			for (int k = 0; k < c; k++)
+				v[k] = combine_i(how, y->dtype == DT_U64, v[k], w[k]);
+			store_i(y, to + at, c, v);
+		} else {
+			load_d(y, to + at, 1, c, a);
+			load_d(u, from + at, 1, c, b);
+			for (int k = 0; k < c; k++)
+				a[k] = combine_d(how, a[k], b[k]);
+			store_d(y, to + at, c, a);
+		}
 	}
-	a = tensor_get(y, to);
-	b = tensor_get(u, from);
-	tensor_set(y, to,
-		   !strcmp(how, "add")	 ? a + b
-		   : !strcmp(how, "mul") ? a * b
-		   : !strcmp(how, "max") ? (a > b || a != a ? a : b)
-					 : (a < b || a != a ? a : b));
 }
 
 static const char *eval_scatter_elements(struct eval *e)
 {
 	const struct tensor *x = e->in[0], *ix = e->in[1], *u = e->in[2];
+	enum how how = read_how(e);
+	int64_t off[BLOCK], bad;
+	struct walk w;
 	int axis;
-	int64_t at;
 
 	if (!dtype_fixed(x->dtype) || u->dtype != x->dtype || ix->rank != x->rank ||
 	    tensor_count(u) != tensor_count(ix) ||
@@ -322,23 +404,32 @@ static const char *eval_scatter_elements(struct eval *e)
 	for (int k = 0; k < x->rank; k++)
 		if (k != axis && ix->dims[k] > x->dims[k])
 			return eval_why(e, "axis %d of the indices does not fit the data", k);
-	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
-	const char *how = attr_str(e->n, "reduction", "none");
+	struct tensor *y = eval_out_raw(e, 0, x->dtype, x->rank, x->dims);
+	size_t size = dtype_size(x->dtype);
+	int64_t last = ix->dims[ix->rank - 1], total = tensor_count(ix);
 	memcpy(tensor_bytes(y), x->data, x->nbytes);
-	for (int64_t i = 0, n = tensor_count(ix); i < n; i++) {
-		if (!index_at(ix, i, x->dims[axis], &at))
-			return outside(e, ix, i, x->dims[axis]);
-		scatter_one(y, replaced_offset(x, ix, i, axis, at), u, i, how);
-	}
+	walk_start(&w, ix, x, axis);
+	for (int64_t i = 0; i < total; walk_next(&w))
+		for (int64_t j = 0; j < last; j += BLOCK) {
+			int n = last - j < BLOCK ? (int)(last - j) : BLOCK;
+			if ((bad = row_offsets(&w, ix, i, n, x->dims[axis], j, off)) >= 0)
+				return outside(e, ix, bad, x->dims[axis]);
+			if (how == NONE)
+				move_elements(size, tensor_bytes(y), (const char *)u->data + (size_t)i * size, off, n, false);
+			else
+				combine_at(how, y, off, u, i, n);
+			i += n;
+		}
 	return NULL;
 }
 
 static const char *eval_scatter_nd(struct eval *e)
 {
 	const struct tensor *x = e->in[0], *ix = e->in[1], *u = e->in[2];
-	const char *how = attr_str(e->n, "reduction", "none"), *why;
-	int64_t tuples = 1, run = 1, off;
+	enum how how = read_how(e);
+	int64_t tuples = 1, run = 1, off[BLOCK];
 	size_t size = dtype_size(x->dtype);
+	const char *why;
 
 	if (!dtype_fixed(x->dtype) || ix->rank < 1 || ix->dims[ix->rank - 1] > x->rank)
 		return "indices do not fit the data";
@@ -348,16 +439,22 @@ static const char *eval_scatter_nd(struct eval *e)
 		run *= x->dims[i];
 	if (tensor_count(u) != tuples * run || u->dtype != x->dtype)
 		return "updates do not fit the indices";
-	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
+	struct tensor *y = eval_out_raw(e, 0, x->dtype, x->rank, x->dims);
 	memcpy(tensor_bytes(y), x->data, x->nbytes);
-	for (int64_t i = 0; i < tuples; i++) {
-		if ((why = tuple_offset(e, x, ix, i, 0, &off)))
-			return why;
-		if (*how == 'n')
-			memcpy(tensor_bytes(y) + (size_t)off * size,
-			       (const char *)u->data + (size_t)(i * run) * size, (size_t)run * size);
-		for (int64_t k = 0; k < run && *how != 'n'; k++)
-			scatter_one(y, off + k, u, i * run + k, how);
+	for (int64_t i = 0; i < tuples; i += BLOCK) {
+		int n = tuples - i < BLOCK ? (int)(tuples - i) : BLOCK;
+		for (int k = 0; k < n; k++)
+			if ((why = tuple_offset(e, x, ix, i + k, 0, &off[k])))
+				return why;
+		if (run == 1 && how != NONE)
+			combine_at(how, y, off, u, i, n);
+		else if (run == 1)
+			move_elements(size, tensor_bytes(y), (const char *)u->data + (size_t)i * size, off, n, false);
+		for (int k = 0; k < n && run != 1; k++)
+			if (how == NONE)
+				memcpy(tensor_bytes(y) + (size_t)off[k] * size, (const char *)u->data + (size_t)((i + k) * run) * size, (size_t)run * size);
+			else
+				combine_row(how, y, off[k], u, (i + k) * run, run);
 	}
 	return NULL;
 }
@@ -386,120 +483,6 @@ static const char *eval_onehot(struct eval *e)
 				memcpy(tensor_bytes(y) +
 					       (size_t)((o * s.n + at) * s.inner + i) * size,
 				       (const char *)values->data + size, size);
-		}
-	return NULL;
-}
-
-/* Elements as numbers that are larger the further in front they belong; of equal ones the first is in front. */
-struct ranked {
-	int64_t key, at;
-};
-
-static inline bool behind(const struct ranked *x, const struct ranked *y)
-{
-	return x->key != y->key ? x->key < y->key : x->at > y->at;
-}
-
-/* h[0..n) is a heap but for its element i: the one furthest behind is h[0]. */
-static void sift(struct ranked *h, int64_t n, int64_t i)
-{
-	struct ranked x = h[i];
-
-	for (int64_t k; (k = 2 * i + 1) < n; i = k) {
-		k += k + 1 < n && behind(&h[k + 1], &h[k]);
-		if (!behind(&h[k], &x))
-			break;
-		h[i] = h[k];
-	}
-	h[i] = x;
-}
-
-/* Ranks of n elements, larger for what belongs further in front. */
-static void load_ranks(const struct tensor *x, int64_t off, int64_t stride, int64_t n, bool largest, int64_t *key)
-{
-	element_ranks(x, off, stride, n, key);
-	for (int64_t j = 0; j < n && !largest; j++)
-		key[j] = ~key[j];
-}
-
-/* The first of elements j to end - 1 that may belong before element `last`, which most do not. */
-static int64_t next_candidate(const float *p, int64_t stride, int64_t j, int64_t end, int64_t last, bool largest)
-{
-	float bound = p[last * stride];
-
-	if (largest)
-		while (j < end && p[j * stride] <= bound)
-			j++;
-	else
-		while (j < end && p[j * stride] >= bound)
-			j++;
-	return j;
-}
-
-/* The k in front of n elements, in order. */
-static void select_ranked(const struct tensor *x, int64_t off, int64_t stride, int64_t n, int64_t k, bool largest, struct ranked *h)
-{
-	enum { SOME = 64 };
-	int64_t key[SOME];
-
-	for (int64_t j = 0; j < k; j += SOME) {
-		int64_t m = k - j < SOME ? k - j : SOME;
-		load_ranks(x, off + j * stride, stride, m, largest, key);
-		for (int64_t i = 0; i < m; i++)
-			h[j + i] = (struct ranked){key[i], j + i};
-	}
-	for (int64_t j = k / 2; j-- > 0;)
-		sift(h, k, j);
-	for (int64_t j = k; j < n && k;) {
-		bool quick = x->dtype == DT_F32;
-		if (quick && (j = next_candidate((const float *)x->data + off, stride, j, n, h[0].at, largest)) == n)
-			break;
-		int64_t m = quick ? 1 : n - j < SOME ? n - j : SOME;
-		if (quick)
-			key[0] = float_rank(((const float *)x->data)[off + j * stride]) ^ (largest ? 0 : -1);
-		else
-			load_ranks(x, off + j * stride, stride, m, largest, key);
-		for (int64_t i = 0; i < m; i++)
-			if (key[i] > h[0].key) {
-				h[0] = (struct ranked){key[i], j + i};
-				sift(h, k, 0);
-			}
-		j += m;
-	}
-	for (int64_t j = k; j-- > 1;) { /* the last one to the end, again and again */
-		struct ranked last = h[0];
-		h[0] = h[j];
-		h[j] = last;
-		sift(h, j, 0);
-	}
-}
-
-static const char *eval_topk(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-	int64_t k = (int64_t)eval_scalar(e, 1, 0), dims[RANK_MAX];
-	bool largest = attr_int(e->n, "largest", 1) != 0;
-	size_t size = dtype_size(x->dtype);
-	int axis;
-
-	if (!rule_axis(attr_int(e->n, "axis", -1), x->rank, &axis) || k < 0 || k > x->dims[axis])
-		return "k or axis does not fit";
-	memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
-	dims[axis] = k;
-	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, dims),
-		      *yi = eval_out(e, 1, DT_I64, x->rank, dims);
-	struct axes3 s = split_at(x, axis);
-	struct ranked *r = eval_scratch(e, sizeof *r * (size_t)(k + 1));
-	for (int64_t o = 0; o < s.outer; o++)
-		for (int64_t i = 0; i < s.inner; i++) {
-			select_ranked(x, o * s.n * s.inner + i, s.inner, s.n, k, largest, r);
-			for (int64_t j = 0; j < k; j++) {
-				int64_t to = (o * k + j) * s.inner + i,
-					from = (o * s.n + r[j].at) * s.inner + i;
-				memcpy(tensor_bytes(y) + (size_t)to * size,
-				       (const char *)x->data + (size_t)from * size, size);
-				((int64_t *)yi->data)[to] = r[j].at;
-			}
 		}
 	return NULL;
 }
@@ -563,7 +546,6 @@ const struct op ops_index[] = {
 	{OP_ScatterElements, shape_same, eval_scatter_elements},
 	{OP_ScatterND, shape_same, eval_scatter_nd},
 	{OP_OneHot, shape_onehot, eval_onehot},
-	{OP_TopK, shape_topk, eval_topk},
 	{OP_NonZero, shape_nonzero, eval_nonzero},
 	{OP_Compress, shape_compress, eval_compress},
 	{0},

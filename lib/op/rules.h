@@ -9,7 +9,7 @@
 /* Each family is an array of rows that ends with an empty one; op.c registers them. */
 extern const struct op ops_elementwise[], ops_select[], ops_reduce[], ops_matmul[], ops_conv[],
 	ops_pool[], ops_norm[], ops_move[], ops_index[], ops_shape[], ops_control[],
-	ops_recurrent[], ops_resize[], ops_quant[], ops_loop[], ops_einsum[];
+	ops_recurrent[], ops_resize[], ops_quant[], ops_loop[], ops_einsum[], ops_topk[];
 
 /* ---- Demands: what is asked of operands and attributes before the rule looks at them. ----
  *
