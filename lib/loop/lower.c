@@ -599,9 +599,11 @@ int group_algorithms(struct module *m, node_id n, const struct target *t, const 
 	return why ? 0 : L.noffered;
 }
 
-static struct lowered lower_all(struct module *m, node_id n, const struct target *t, const char *algo, bool sketch, const char **why)
+enum { WHOLE, SKETCH, STAGES };
+
+static struct lowered lower_all(struct module *m, node_id n, const struct target *t, const char *algo, int what, const char **why)
 {
-	struct lower L = {.m = m, .p = prog_new(t), .body = attr_graph(node(m, n), "graph"), .algo = algo, .sketch = sketch};
+	struct lower L = {.m = m, .p = prog_new(t), .body = attr_graph(node(m, n), "graph"), .algo = algo, .sketch = what != WHOLE};
 	struct lowered out = {.prog = L.p};
 	const struct graph *g = graph(m, L.body);
 	buf_id *outs = ARENA_ARRAY(&L.p->arena, buf_id, g->out.n);
@@ -618,8 +620,10 @@ static struct lowered lower_all(struct module *m, node_id n, const struct target
 	if (!*why) {
 		finish_results(&L);
 		evaluate_constant_stages(&L);
-		prog_collapse(L.p);
-		prog_start(L.p);
+		if (what != STAGES) {
+			prog_collapse(L.p);
+			prog_start(L.p);
+		}
 		out.nconst = (int)L.cvals.n;
 		out.cval = arena_copy(&L.p->arena, L.cvals.a, L.cvals.n * sizeof *L.cvals.a);
 	} else {
@@ -634,10 +638,15 @@ static struct lowered lower_all(struct module *m, node_id n, const struct target
 
 struct lowered lower_group(struct module *m, node_id n, const struct target *t, const char *algo, const char **why)
 {
-	return lower_all(m, n, t, algo, false, why);
+	return lower_all(m, n, t, algo, WHOLE, why);
 }
 
 struct lowered lower_sketch(struct module *m, node_id n, const struct target *t, const char *algo, const char **why)
 {
-	return lower_all(m, n, t, algo, true, why);
+	return lower_all(m, n, t, algo, SKETCH, why);
+}
+
+struct lowered lower_stages(struct module *m, node_id n, const struct target *t, const char *algo, const char **why)
+{
+	return lower_all(m, n, t, algo, STAGES, why);
 }

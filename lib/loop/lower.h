@@ -18,5 +18,7 @@ struct lowered lower_group(struct module *m, node_id n, const struct target *t, 
 /* The same, but constants that the lowering computes (weights for Winograd) have no contents: to schedule and to emit, not
  * to run. The rest takes long for large weights, and a search lowers a group thousands of times. */
 struct lowered lower_sketch(struct module *m, node_id n, const struct target *t, const char *algo, const char **why);
+/* The same, as the rows of the column leave it: neither collapsed (prog_collapse) nor started. To look at. */
+struct lowered lower_stages(struct module *m, node_id n, const struct target *t, const char *algo, const char **why);
 bool lower_has(enum opcode op);
 #endif

@@ -6,6 +6,7 @@
 #include "common/outfile.h"
 #include "graph/bodies.h"
 #include "graph/pass.h"
+#include "loop/image.h"
 #include "loop/lower.h"
 #include "loop/lower_model.h"
 #include "loop/interp.h"
@@ -229,11 +230,27 @@ static const char *trace_given(const struct given_traces *t, struct digest d)
 
 /* ---- kernels ---- */
 
+/* How many images the node runs for one after the other; 1: it is in no strip. */
+static int64_t strip_images(struct module *m, node_id n)
+{
+	int count;
+	const int64_t *strip = attr_ints(node(m, n), STRIP, &count);
+
+	return strip && count == 2 && strip[1] > 1 ? strip[1] : 1;
+}
+
+static struct lowered lower_call(struct model *M, node_id n, const struct target *t, const char *algo, const char **why)
+{
+	int64_t images = strip_images(M->m, n);
+
+	return images > 1 ? image_lower(M->m, n, images, t, algo, why, M->lower) : M->lower(M->m, n, t, algo, why);
+}
+
 /* A group that has been lowered before. */
 static struct loop_prog *lower_again(struct model *M, node_id n, const struct target *t, const char *algo)
 {
 	const char *why;
-	struct lowered l = M->lower(M->m, n, t, algo, &why);
+	struct lowered l = lower_call(M, n, t, algo, &why);
 
 	if (why)
 		BUG("%s", why);
@@ -312,7 +329,7 @@ static struct lowered follow_trace(struct model *M, node_id n, const struct targ
 	struct lowered l = best;
 
 	if (algo && strcmp(algo, best.prog->algo))
-		l = M->lower(m, n, t, algo, &why);
+		l = lower_call(M, n, t, algo, &why);
 	if (why && trace_fit(k->given, k->digest) == TRACE_PLAIN)
 		die_trace(m, n, why);
 	if (k->given && (why || trace_fit(k->given, prog_digest(l.prog)) == TRACE_SEED)) {
@@ -340,7 +357,9 @@ static void add_call(struct model *M, node_id n, const struct target *t, const s
 {
 	struct module *m = M->m;
 	const char *why;
-	struct lowered l = M->lower(m, n, t, NULL, &why);
+	if (strip_images(m, n) > 1 && !image_apart(m, n, strip_images(m, n), t))
+		die_at(m, n, EX_BADDATA, "it does not run image by image; run ge-plan again");
+	struct lowered l = lower_call(M, n, t, NULL, &why);
 
 	if (why) {
 		add_opaque(M, n, why);
@@ -419,6 +438,55 @@ static void follow_views(struct model *M)
 	}
 }
 
+/* Calls next to each other whose nodes say the same are one strip. */
+static void join_strips(struct model *M)
+{
+	for (uint32_t c = 0; c < M->calls.n; c++) {
+		struct call *x = &M->calls.a[c], *before = c ? x - 1 : NULL;
+		int n, k;
+		const int64_t *here = attr_ints(node(M->m, x->node), STRIP, &n), *there = before ? attr_ints(node(M->m, before->node), STRIP, &k) : NULL;
+		x->images = x->kernel == KERNEL_OPAQUE ? 1 : strip_images(M->m, x->node);
+		x->strip = before && x->images > 1 && before->images == x->images && here[0] == there[0] ? before->strip : c;
+	}
+	for (uint32_t c = (uint32_t)M->calls.n; c-- > 0;)
+		M->calls.a[c].last = c + 1 < M->calls.n && M->calls.a[c + 1].strip == M->calls.a[c].strip ? M->calls.a[c + 1].last : c;
+}
+
+/* What is made in a strip, and read nowhere else. */
+static void find_inner(struct model *M)
+{
+	struct module *m = M->m;
+	const struct graph *g = graph(m, m->main);
+	uint32_t *made = xcalloc(m->values.n, sizeof *made); /* root -> the strip that makes it + 1 */
+
+	M->inner = xcalloc(m->values.n, sizeof *M->inner);
+	for (uint32_t c = 0; c < M->calls.n; c++) {
+		const struct call *x = &M->calls.a[c];
+		const struct node *n = node(m, x->node);
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i] && made[M->root[n->in[i]]] != x->strip + 1)
+				M->inner[M->root[n->in[i]]] = false;
+		for (uint32_t k = 0; k < n->nout; k++)
+			if (n->out[k]) {
+				M->inner[n->out[k]] = x->images > 1;
+				made[n->out[k]] = x->strip + 1;
+			}
+	}
+	for (size_t k = 0; k < g->out.n; k++)
+		M->inner[M->root[g->out.a[k]]] = false;
+	free(made);
+}
+
+int64_t home_bytes(const struct model *M, const struct call *c, val_id v)
+{
+	return value_bytes(M->m, v) / (M->inner[M->root[v]] ? c->images : 1);
+}
+
+int64_t image_step(const struct model *M, const struct call *c, val_id v)
+{
+	return c->images > 1 && !M->inner[M->root[v]] ? value_bytes(M->m, v) / c->images : 0;
+}
+
 struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces, bool sketch)
 {
 	struct model *M = xcalloc(1, sizeof *M);
@@ -428,10 +496,14 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	M->lower = sketch ? lower_sketch : lower_group;
 	check_graph(m); /* may add graphs, so they may move */
 	follow_views(M);
+	if (sketch)
+		strips_choose(m, t, M->root, threads);
 	const struct graph *g = graph(m, m->main);
 	for (size_t i = 0; i < g->nodes.n; i++)
 		if (node(m, g->nodes.a[i])->op == OP_Fused)
 			add_call(M, g->nodes.a[i], t, traces);
+	join_strips(M);
+	find_inner(M);
 	return M;
 }
 
@@ -491,6 +563,7 @@ void model_free(struct model *M)
 	vec_free(&M->calls);
 	vec_free(&M->out);
 	free(M->root);
+	free(M->inner);
 	free(M);
 }
 

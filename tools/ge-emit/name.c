@@ -20,7 +20,7 @@ static bool is_word(const char *s)
 		"protected", "public", "reason", "register", "requires", "restrict", "return", "run", "short", "signed",
 		"sizeof", "static", "step", "steps", "struct", "switch", "team", "template", "this", "throw", "true",
 		"try", "typedef", "typename", "typeof", "union", "unix", "unsigned", "using", "vf", "vi", "virtual", "vm",
-		"void", "volatile", "while", "A", "EOF", "FILE", "IN", "LAP", "NULL", "OUT", "PART", "THREADS", "W",
+		"void", "volatile", "while", "A", "AT", "EOF", "FILE", "IN", "LAP", "NULL", "OUT", "PART", "THREADS", "W",
 		/* of the runtime and its tables */
 		"bad_index", "cpu_lacks", "embedded", "hone_model", "hone_opaque", "hone_opaque_close", "hone_opaque_open",
 		"hone_opaque_run", "hone_opts", "hone_step", "hone_tensor", "in_range", "index_outside", "map_weights", "opaque",

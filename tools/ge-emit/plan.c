@@ -48,7 +48,9 @@ static void hold_results(struct emission *e, struct holding *h, uint32_t c)
 			stale(e, id);
 		if (home.kind != HOME_ARENA)
 			continue;
-		hold(e, h, (struct held){home.offset, value_bytes(m, n->out[k]), c, c, id});
+		const struct call *x = &e->M->calls.a[c];
+		bool image = e->M->inner[n->out[k]];
+		hold(e, h, (struct held){home.offset, home_bytes(e->M, x, n->out[k]), image ? c : x->strip, image ? c : x->last, id});
 		h->of_value[n->out[k]] = (uint32_t)h->a.n;
 	}
 }
@@ -58,7 +60,7 @@ static void read_until(struct emission *e, struct holding *h, val_id v, uint32_t
 	uint32_t i = v ? h->of_value[e->M->root[v]] : 0;
 
 	if (i)
-		h->a.a[i - 1].last = c;
+		h->a.a[i - 1].last = c < e->M->calls.n && !e->M->inner[e->M->root[v]] ? e->M->calls.a[c].last : c;
 }
 
 /* What is held and until when, as ge-plan counts it. */

@@ -21,21 +21,23 @@ struct planner {
 	uint32_t *of_call;  /* workspace of call -> block + 1 */
 };
 
-static void touch(struct planner *p, uint32_t b, uint32_t call)
+/* In a strip a value that is not of one image lives from its first call to its last, for all images. */
+static void touch(struct planner *p, uint32_t b, uint32_t call, bool image)
 {
 	struct block *x = &p->blocks.a[b - 1];
 
-	x->last = call;
+	x->last = image ? call : p->M->calls.a[call].last;
 	if (!x->calls.n || x->calls.a[x->calls.n - 1] != call)
 		vec_push(&x->calls, call);
 }
 
-static uint32_t add_block(struct planner *p, int64_t bytes, uint32_t call, bool workspace)
+static uint32_t add_block(struct planner *p, int64_t bytes, uint32_t call, bool image, bool workspace)
 {
-	struct block b = {.bytes = (bytes + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN, .first = call, .workspace = workspace};
+	struct block b = {.bytes = (bytes + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN, .workspace = workspace};
 
+	b.first = image ? call : p->M->calls.a[call].strip;
 	vec_push(&p->blocks, b);
-	touch(p, (uint32_t)p->blocks.n, call);
+	touch(p, (uint32_t)p->blocks.n, call, image);
 	return (uint32_t)p->blocks.n;
 }
 
@@ -53,13 +55,13 @@ static void make_blocks(struct planner *p)
 		for (uint32_t i = 0; i < n->nin; i++) {
 			uint32_t b = n->in[i] ? p->of_value[M->root[n->in[i]]] : 0;
 			if (b)
-				touch(p, b, c);
+				touch(p, b, c, M->inner[M->root[n->in[i]]]);
 		}
 		for (uint32_t k = 0; k < n->nout; k++)
 			if (n->out[k] && !outside[n->out[k]])
-				p->of_value[n->out[k]] = add_block(p, value_bytes(m, n->out[k]), c, false);
+				p->of_value[n->out[k]] = add_block(p, home_bytes(M, &M->calls.a[c], n->out[k]), c, M->inner[n->out[k]], false);
 		if (call_workspace_bytes(M, &M->calls.a[c]))
-			p->of_call[c] = add_block(p, call_workspace_bytes(M, &M->calls.a[c]), c, true);
+			p->of_call[c] = add_block(p, call_workspace_bytes(M, &M->calls.a[c]), c, true, true);
 	}
 	/* What is copied to a second output stays to the end. */
 	for (size_t k = 0; k < M->out.n; k++) {
@@ -116,13 +118,16 @@ static void why(struct planner *p, const struct pass_ctx *c)
 	for (uint32_t i = 0; c->why && i < p->M->calls.n; i++) {
 		const struct node *n = node(m, p->M->calls.a[i].node);
 		int64_t ws = call_workspace_bytes(p->M, &p->M->calls.a[i]);
+		if (p->M->calls.a[i].images > 1)
+			pass_why(c, m, p->M->calls.a[i].node, "image by image, %" PRId64 " of them, with calls %u to %u", p->M->calls.a[i].images,
+				 p->M->calls.a[i].strip, p->M->calls.a[i].last);
 		if (p->M->calls.a[i].kernel == KERNEL_OPAQUE)
 			pass_why(c, m, p->M->calls.a[i].node, "on the slow path: %s", p->M->calls.a[i].why);
 		for (uint32_t k = 0; k < n->nout; k++) {
 			uint32_t b = p->of_value[n->out[k]];
 			if (b)
 				pass_why(c, m, p->M->calls.a[i].node, "%" PRId64 " bytes at %" PRId64 " until call %u, workspace %" PRId64,
-					 value_bytes(m, n->out[k]), p->blocks.a[b - 1].offset, p->blocks.a[b - 1].last, ws);
+					 home_bytes(p->M, &p->M->calls.a[i], n->out[k]), p->blocks.a[b - 1].offset, p->blocks.a[b - 1].last, ws);
 			else
 				pass_why(c, m, p->M->calls.a[i].node, "in the caller's memory, workspace %" PRId64, ws);
 		}
