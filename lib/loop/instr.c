@@ -52,14 +52,15 @@ static void transpose_helper(FILE *f, const struct instr *row)
 {
 	int lanes = (int)row->extent[0];
 
-	fprintf(f, "static void %s(float *o, long s, const float *a, long t)\n{\n", row->name);
+	fprintf(f, "static void %s(void *to, long s, const void *from, long t)\n{\n\tfloat *o = to;\n\tconst float *a = from;\n", row->name);
 	for (int i = 0; i < lanes; i++)
 		fprintf(f, "\tconst vf r%d = vload(a + %d * t);\n", i, i);
 	transpose_lanes(f, lanes);
 	for (int i = 0; i < lanes; i++)
 		fprintf(f, "\tvstore(o + %d * s, x%d);\n", i, i);
 	fprintf(f, "}\n/* m x n of it; a is read in the first steps, what follows is zero */\n"
-		   "static void %s_part(float *o, long s, const float *a, long t, long m, long n, long steps)\n{\n"
+		   "static void %s_part(void *to, long s, const void *from, long t, long m, long n, long steps)\n{\n"
+		   "\tfloat *o = to;\n\tconst float *a = from;\n"
 		   "\tconst vm in = vlanes(0, m), out = vlanes(0, n);\n", row->name);
 	for (int i = 0; i < lanes; i++)
 		fprintf(f, "\tconst vf r%d = %d < steps ? vload_mask(a + %d * t, in) : (vf){};\n", i, i, i);
@@ -68,6 +69,34 @@ static void transpose_helper(FILE *f, const struct instr *row)
 		fprintf(f, "\tif (%d < m)\n\t\tvstore_mask(o + %d * s, x%d, out);\n", i, i, i);
 	fprintf(f, "}\n");
 }
+
+/* Elements of 1, 2 or 8 bytes: rows of 16 bytes of a, as many as a row of o has elements. Each step takes what lies in the first half
+ * of all rows, and what lies in the second, in turns. */
+static void turn_helper(FILE *f, const struct instr *row)
+{
+	static const char *const type[] = {[1] = "char", [2] = "short", [8] = "long"};
+	int columns = (int)row->extent[0], rows = (int)row->extent[1], bytes = 16 / columns;
+
+	fprintf(f, "static void %s(void *to, long s, const void *from, long t)\n{\n"
+		   "\ttypedef %s v __attribute__((vector_size(16), aligned(1), may_alias));\n\tchar *o = to;\n\tconst char *a = from;\n", row->name, type[bytes]);
+	for (int i = 0; i < rows; i++)
+		fprintf(f, "\tconst v x0_%d = *(const v *)(a + %d * t);\n", i, bytes * i);
+	int step = 0;
+	for (int n = rows; n > 1; n /= 2, step++)
+		for (int i = 0; i < rows; i++) {
+			fprintf(f, "\tconst v x%d_%d = __builtin_shufflevector(x%d_%d, x%d_%d", step + 1, i, step, i / 2, step, i / 2 + rows / 2);
+			for (int k = 0; k < columns; k++)
+				fprintf(f, ", %d", i % 2 * columns / 2 + k / 2 + k % 2 * columns);
+			fprintf(f, ");\n");
+		}
+	for (int i = 0, at = 0; i < columns; i++, at += rows)
+		fprintf(f, "\t__builtin_memcpy(o + %d * s, (const char *)&x%d_%d + %d, %d);\n", bytes * i, step, at / columns, at % columns * bytes, rows * bytes);
+	fprintf(f, "}\nstatic void %s_part(void *to, long s, const void *from, long t, long m, long n, long steps)\n{\n"
+		   "\ttypedef %s e __attribute__((may_alias));\n\te *o = to;\n\tconst e *a = from;\n"
+		   "\tfor (long i = 0; i < m; i++)\n\t\tfor (long k = 0; k < n; k++)\n\t\t\to[i * s + k] = k < steps ? a[k * t + i] : 0;\n}\n", row->name, type[bytes]);
+}
+
+static void copy_helper(FILE *f, const struct instr *row) {}
 
 static void dpbusd_helper(FILE *f, const struct instr *row)
 {
@@ -94,10 +123,32 @@ static void fma16_helper(FILE *f, const struct instr *row)
 	 .text = "transpose" #lanes "(%o, %s, %a, %t);", .part = "transpose" #lanes "_part(%o, %s, %a, %t, %m, %n, %f);", \
 	 .helper = transpose_helper}
 
+#define TURN(rows, columns, type)                                                                                      \
+	{.name = "turn" #rows "x" #columns, .nloops = 2, .extent = {columns, rows}, .body = "a",                         \
+	 .out = {type, {STEP_ANY, 1}}, .in = {{type, {1, STEP_ANY}}}, .text = "turn" #rows "x" #columns "(%o, %s, %a, %t);", \
+	 .part = "turn" #rows "x" #columns "_part(%o, %s, %a, %t, %m, %n, %f);", .helper = turn_helper}
+
+/* What copies does so with any type of its size. */
+#define COPY(bytes, type)                                                                                              \
+	{.name = "copy" #bytes, .nloops = 1, .extent = {INT64_MAX}, .body = "a", .out = {type, {1}}, .in = {{type, {1}}},  \
+	 .text = "__builtin_memcpy(%o, %a, " #bytes " * (%m));", .part = "__builtin_memcpy(%o, %a, " #bytes " * (%m));", .helper = copy_helper}
+
 static const struct instr rows[] = {
 	TRANSPOSE(16, TF_AVX512),
 	TRANSPOSE(8, TF_AVX2),
 	TRANSPOSE(4, 0),
+	TURN(16, 16, DT_U8),
+	TURN(8, 16, DT_U8),
+	TURN(4, 16, DT_U8),
+	TURN(2, 16, DT_U8),
+	TURN(8, 8, DT_U16),
+	TURN(4, 8, DT_U16),
+	TURN(2, 8, DT_U16),
+	TURN(2, 2, DT_U64),
+	COPY(1, DT_U8),
+	COPY(2, DT_U16),
+	COPY(4, DT_F32),
+	COPY(8, DT_U64),
 	/* 16 sums of int32, each of 4 products: a is the same for all sums, b lies in groups of four */
 	{.name = "vpdpbusd", .features = TF_VNNI, .vector_bytes = 64, .nloops = 2, .extent = {16, 4}, .comb = COMB_SUM,
 	 .body = "mul(i32(a), i32(b))", .out = {DT_I32, {1, 0}}, .in = {{DT_U8, {0, 1}}, {DT_I8, {4, 1}}},
@@ -162,6 +213,12 @@ static const char *match_loops(struct match *m, nest_id loop)
 	return NULL;
 }
 
+/* What only moves elements does so with all types of a size. */
+static bool fits_type(const struct match *m, enum dtype t, enum dtype of_row)
+{
+	return strcmp(m->row->body, "a") ? t == of_row : dtype_size(t) == dtype_size(of_row);
+}
+
 /* Is the body of shape *s? Moves s behind it. */
 static bool match_body(struct match *m, ex_id e, const char **s)
 {
@@ -171,7 +228,7 @@ static bool match_body(struct match *m, ex_id e, const char **s)
 
 	if (n == 1) { /* a or b */
 		int k = **s - 'a';
-		if (x->kind != EX_READ || x->dyn_dim >= 0 || x->dtype != m->row->in[k].dtype)
+		if (x->kind != EX_READ || x->dyn_dim >= 0 || !fits_type(m, x->dtype, m->row->in[k].dtype))
 			return false;
 		m->use->read[k] = e;
 		m->use->nread = k + 1 > m->use->nread ? k + 1 : m->use->nread;
@@ -239,7 +296,7 @@ static const char *match_access(struct match *m, buf_id b, const poly *index, co
 	struct loop_prog *p = m->p;
 	const char *name = sym_str(lbuf(p, b)->name);
 
-	if (lbuf(p, b)->dtype != o->dtype)
+	if (!fits_type(m, lbuf(p, b)->dtype, o->dtype))
 		return whynot(p, "%s is %s, not %s", name, dtype_name(lbuf(p, b)->dtype), dtype_name(o->dtype));
 	poly off = substituted(m, buf_offset(p, b, index));
 	for (int i = 0; i < m->row->nloops; i++) {

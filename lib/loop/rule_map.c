@@ -69,6 +69,63 @@ static bool turn_blocks(struct rule *r, stage_id s, int v, int a)
 	return rule_try(r, "tensor %s.1 transpose%d", across, r->lanes);
 }
 
+/* Lines shorter than half a vector, of which each element comes from a line of its own (channels of pixels): several make whole vectors,
+ * of elements that lie near each other in each of those. */
+static bool weave_lines(struct rule *r, stage_id s, int v)
+{
+	struct loop_prog *p = r->p;
+	int order[LOOP_RANK_MAX], rank = memory_order(p, s, order), w = rank > 1 ? order[rank - 2] : -1;
+	ex_id body = lstage(p, s)->body;
+	int64_t step, lines = lstage(p, s)->axis[v].extent, vectors = lines;
+
+	if (w < 0 || order[rank - 1] != v || lines < 2 || lex(p, body)->kind != EX_READ || !read_step(p, body, lstage(p, s)->axis[v].var, &step) || step == 1 ||
+	    !read_step(p, body, lstage(p, s)->axis[w].var, &step) || step != 1)
+		return false;
+	while (vectors % 2 == 0) /* until the pattern repeats */
+		vectors /= 2;
+	const char *loop = arena_printf(&p->arena, "%s*%s", axis_loop(r, s, w, ""), sym_str(lstage(p, s)->axis[v].name));
+	if (!rule_try(r, "fuse %s %s", axis_loop(r, s, w, ""), axis_loop(r, s, v, "")))
+		return false;
+	rule_try(r, "split %s %lld %d tail=peel", loop, (long long)vectors, r->lanes);
+	rule_try(r, "unroll %s.1", loop);
+	rule_try(r, "vector %s.2", loop);
+	return true;
+}
+
+/* What turn_blocks does for elements of 1, 2 or 8 bytes, in blocks of 16 bytes by as many rows as fit and axis v has. */
+static bool turn_bytes(struct rule *r, stage_id s, int v, int a)
+{
+	struct loop_prog *p = r->p;
+	const char *along = axis_loop(r, s, v, ""), *across = axis_loop(r, s, a, "");
+	int columns = 16 / (int)dtype_size(lbuf(p, lstage(p, s)->out)->dtype), rows = columns, order[LOOP_RANK_MAX], rank = memory_order(p, s, order);
+	char *line = arena_str(&p->arena, "reorder");
+
+	while (rows > 2 && rows > lstage(p, s)->axis[v].extent)
+		rows /= 2;
+	if (!rule_try(r, "split %s %d tail=peel", across, columns) || !rule_try(r, "split %s %d tail=peel", along, rows))
+		return false;
+	for (int i = 0; i < rank; i++)
+		line = arena_printf(&p->arena, "%s %s%s", line, axis_loop(r, s, order[i], ""), order[i] == a || order[i] == v ? ".0" : "");
+	return rule_try(r, "%s %s.1 %s.1", line, across, along) && rule_try(r, "tensor %s.1 turn%dx%d", across, rows, columns);
+}
+
+/* A copy of elements of any type: in blocks where it turns them, else lines of them. */
+static bool move_elements(struct rule *r, stage_id s, int v)
+{
+	struct loop_prog *p = r->p;
+	ex_id body = lstage(p, s)->body;
+	int bytes = (int)dtype_size(lbuf(p, lstage(p, s)->out)->dtype), across = crossing_axis(p, s, v);
+	int64_t step;
+
+	if (lex(p, body)->kind != EX_READ || lex(p, body)->dyn_dim >= 0 || lbuf(p, lex(p, body)->buf)->dtype != lbuf(p, lstage(p, s)->out)->dtype)
+		return false;
+	if (across >= 0 && bytes == 4)
+		return rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes) && turn_blocks(r, s, v, across);
+	if (across >= 0)
+		return turn_bytes(r, s, v, across);
+	return read_step(p, body, lstage(p, s)->axis[v].var, &step) && step == 1 && rule_try(r, "tensor %s copy%d", axis_loop(r, s, v, ""), bytes);
+}
+
 static bool is_call(struct loop_prog *p, ex_id e, void *fn)
 {
 	return lex(p, e)->kind == EX_CALL && lex(p, e)->fn == *(int *)fn;
@@ -149,6 +206,10 @@ void rule_map(struct rule *r, stage_id s)
 		if (a != v && fills)
 			rule_try(r, "partition %s auto", axis_loop(r, s, a, ""));
 	int64_t extent = lstage(p, s)->axis[v].extent;
+	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 && !fills && move_elements(r, s, v))
+		return;
+	if (lbuf(p, lstage(p, s)->out)->dtype == DT_F32 && extent < r->lanes / 2 && weave_lines(r, s, v))
+		return;
 	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 || extent < r->lanes / 2 || choices > CHOICES_MAX) {
 		if (choices && choices <= CHOICES_MAX)
 			rule_try(r, "partition %s auto", axis_loop(r, s, v, ""));
