@@ -239,6 +239,16 @@ static ex_id is_nan(struct lower *L, const ex_id *a)
 	return low_fn2(L, FN_NE, a[0], a[0]);
 }
 
+static ex_id is_inf(struct lower *L, const ex_id *a)
+{
+	bool minus = attr_int(L->n, "detect_negative", 1) != 0, plus = attr_int(L->n, "detect_positive", 1) != 0;
+	ex_id x = minus && plus ? low_fn1(L, FN_ABS, a[0]) : a[0];
+
+	if (!minus && !plus)
+		return low_fn2(L, FN_LT, x, x);
+	return low_fnc(L, FN_EQ, x, plus ? INFINITY : -INFINITY);
+}
+
 static ex_id identity(struct lower *L, const ex_id *a)
 {
 	return a[0];
@@ -266,6 +276,7 @@ const struct lower_row lower_elementwise[] = {
 	{OP_HardSigmoid, .map = hard_sigmoid},
 	{OP_HardSwish, .map = hard_swish},
 	{OP_Identity, .map = identity},
+	{OP_IsInf, .map = is_inf},
 	{OP_IsNaN, .map = is_nan},
 	{OP_LeakyRelu, .map = leaky_relu},
 	{OP_Less, .fn = FN_LT},

@@ -97,6 +97,23 @@ static const char *gather_nd(struct lower *L)
 	return NULL;
 }
 
+/* Of each batch the first so many steps, the last of them first, then the others. A length out of range is a place out of range. */
+static const char *reverse_sequence(struct lower *L)
+{
+	int b = (int)attr_int(L->n, "batch_axis", 1), t = (int)attr_int(L->n, "time_axis", 0), rank = low_rank(L, 0);
+	poly at[LOOP_RANK_MAX];
+
+	if (rank < 2 || b < 0 || b > 1 || t != 1 - b || low_count(L, 1) != L->shape[0][b])
+		return "axes or lengths that do not fit";
+	stage_id s = low_result(L, 0, "reverse");
+	low_index(L, s, at);
+	ex_id n = ex_cast(L->p, DT_I64, low_read_1d(L, 1, at[b])), step = ex_index(L->p, DT_I64, at[t]), outside = low_num(L, n, (double)L->shape[0][t]);
+	ex_id from = low_fnc(L, FN_SUB, low_fn2(L, FN_SUB, n, step), 1);
+	from = low_select(L, low_fn2(L, FN_LT, step, n), from, low_select(L, low_fnc(L, FN_LT, n, 0), outside, step));
+	stage_body(L->p, s, COMB_NONE, ex_read_at(L->p, low_buf(L, 0), rank, at, t, from));
+	return NULL;
+}
+
 /* values = [off, on]; on where the axis is at the index (negative from the end), which may be of a type too small for all places. */
 static const char *one_hot(struct lower *L)
 {
@@ -312,6 +329,7 @@ const struct lower_row lower_index[] = {
 	{OP_GatherND, gather_nd},
 	{OP_OneHot, one_hot},
 	{OP_Resize, resize},
+	{OP_ReverseSequence, reverse_sequence},
 	{OP_Upsample, resize},
 	{0},
 };

@@ -248,10 +248,45 @@ static const char *batch_norm(struct lower *L)
 	return NULL;
 }
 
+/* x to the power of beta: a product of roots where it is one. */
+static ex_id power_of(struct lower *L, ex_id x, double beta)
+{
+	ex_id root = low_fn1(L, FN_SQRT, x);
+
+	if (beta == 0.5)
+		return root;
+	if (beta == 0.75)
+		return low_fn2(L, FN_MUL, root, low_fn1(L, FN_SQRT, root));
+	return beta == 1 ? x : low_fnc(L, FN_POW, x, beta);
+}
+
+/* x / (bias + alpha / size * sum)^beta, the sum being of squares of the channels around. */
+static const char *lrn(struct lower *L)
+{
+	int64_t size = attr_int(L->n, "size", 1);
+	poly x[LOOP_RANK_MAX], near[LOOP_RANK_MAX];
+
+	if (low_rank(L, 0) < 2)
+		return "an image of rank below 2";
+	name_conv_axes(L);
+	stage_id sum = wide_stage(L, "squares", low_rank(L, 0), L->shape[0], low_axes(L, low_rank(L, 0)));
+	low_index(L, sum, x);
+	x[1] = poly_addc(L->p->P, poly_add(L->p->P, x[1], stage_reduce(L->p, sum, "k", size)), -((size - 1) / 2));
+	ex_id e = low_wide(L, low_read_fill(L, 0, x, 0));
+	stage_body(L->p, sum, COMB_SUM, low_fn2(L, FN_MUL, e, e));
+	stage_id y = low_result(L, 0, "norm");
+	low_index(L, y, near);
+	e = low_fnc(L, FN_MUL, low_of(L, sum, near), attr_float(L->n, "alpha", 1e-4f) / (double)size);
+	e = power_of(L, low_fnc(L, FN_ADD, e, attr_float(L->n, "bias", 1)), attr_float(L->n, "beta", 0.75f));
+	stage_body(L->p, y, COMB_NONE, low_round(L, 0, low_fn2(L, FN_DIV, low_read_wide(L, 0, near), e)));
+	return NULL;
+}
+
 const struct lower_row lower_norm[] = {
 	{OP_BatchNormalization, batch_norm},
 	{OP_GroupNormalization, group_norm},
 	{OP_InstanceNormalization, instance_norm},
+	{OP_LRN, lrn},
 	{OP_LayerNormalization, layer_norm},
 	{OP_RMSNormalization, rms_norm},
 	{0},

@@ -1,4 +1,4 @@
-/* Lowering of reductions along axes: Reduce*, global pooling, softmax, arg max. */
+/* Lowering of reductions along axes, and of what is divided by one: Reduce*, global pooling, softmax, norms, arg max. */
 #include <math.h>
 #include <string.h>
 #include "loop/lowering.h"
@@ -126,7 +126,7 @@ static const char *reduce_l2(struct lower *L) { return reduce(L, "sum", BEFORE_S
 static const char *reduce_sumsq(struct lower *L) { return reduce(L, "sum", BEFORE_SQUARE, COMB_SUM, AFTER_NONE); }
 static const char *reduce_logsum(struct lower *L) { return reduce(L, "sum", BEFORE_NONE, COMB_SUM, AFTER_LOG); }
 
-static const char *global_pool(struct lower *L, const char *name, enum combiner c, enum after g)
+static const char *global_pool(struct lower *L, const char *name, enum before f, enum combiner c, enum after g)
 {
 	struct along r = {.rank = low_rank(L, 0), .count = 1, .keep = true};
 
@@ -137,11 +137,20 @@ static const char *global_pool(struct lower *L, const char *name, enum combiner 
 		r.count *= L->shape[0][a];
 	}
 	const char *why = axes_fit(L, &r);
-	return why ? why : reduce_along(L, &r, name, BEFORE_NONE, c, g);
+	return why ? why : reduce_along(L, &r, name, f, c, g);
 }
 
-static const char *global_average_pool(struct lower *L) { return global_pool(L, "sum", COMB_SUM, AFTER_MEAN); }
-static const char *global_max_pool(struct lower *L) { return global_pool(L, "max", COMB_MAX, AFTER_NONE); }
+static const char *global_lp_pool(struct lower *L)
+{
+	int64_t p = attr_int(L->n, "p", 2);
+
+	if (p != 1 && p != 2)
+		return "another norm than of absolute values or of squares";
+	return p == 1 ? global_pool(L, "sum", BEFORE_ABS, COMB_SUM, AFTER_NONE) : global_pool(L, "sum", BEFORE_SQUARE, COMB_SUM, AFTER_SQRT);
+}
+
+static const char *global_average_pool(struct lower *L) { return global_pool(L, "sum", BEFORE_NONE, COMB_SUM, AFTER_MEAN); }
+static const char *global_max_pool(struct lower *L) { return global_pool(L, "max", BEFORE_NONE, COMB_MAX, AFTER_NONE); }
 
 /* A statistic along r: a stage of the kept axes only, with elements of type t. */
 static stage_id statistic(struct lower *L, const struct along *r, const char *name, enum dtype t)
@@ -259,38 +268,149 @@ static const char *reduce_logsumexp(struct lower *L)
 	return NULL;
 }
 
-/* The extreme value first, then the least (or greatest) index that has it: a NaN is more extreme than any number. Indices are numbers of
- * the operand's type where it has all of them, so that one vector holds both. */
-static const char *arg_extreme(struct lower *L, enum combiner c)
+/* The place along axis a of the extreme value, which is found first: the least (or greatest) index that has it; a NaN is more extreme than
+ * any number. Indices are numbers of the operand's type where it has all of them, so that one vector holds both. */
+static stage_id place_of_extreme(struct lower *L, const struct along *r, int a, enum combiner c, bool last)
 {
-	struct along r = {.rank = low_rank(L, 0), .count = 1, .keep = attr_int(L->n, "keepdims", 1) != 0};
-	bool last = attr_int(L->n, "select_last_index", 0) != 0;
 	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
-	int a;
+	stage_id m = statistic(L, r, c == COMB_MAX ? "max" : "min", low_dtype(L, 0));
 
-	if (!low_axis(attr_int(L->n, "axis", 0), r.rank, &a))
-		return "axis outside the rank";
-	r.reduce[a] = true;
-	stage_id m = statistic(L, &r, c == COMB_MAX ? "max" : "min", low_dtype(L, 0));
-	reduce_index(L, &r, m, x);
+	reduce_index(L, r, m, x);
 	stage_body(L->p, m, c, low_read(L, 0, x));
-	bool numbers = low_dtype(L, 0) == DT_F32 && L->shape[0][a] <= 1 << 24;
-	enum dtype t = numbers ? DT_F32 : DT_I64;
-	stage_id s = numbers ? statistic(L, &r, "arg", t) : low_scratch(L, 0, "arg");
-	reduce_index(L, &r, s, x);
-	kept_index(L, &r, x, at);
+	enum dtype t = low_dtype(L, 0) == DT_F32 && L->shape[0][a] <= 1 << 24 ? DT_F32 : DT_I64;
+	stage_id s = statistic(L, r, "arg", t);
+	reduce_index(L, r, s, x);
+	kept_index(L, r, x, at);
 	ex_id v = low_read(L, 0, x), is = low_fn2(L, FN_EQ, v, low_of(L, m, at));
 	if (dtype_is_float(low_dtype(L, 0)))
 		is = low_fn2(L, FN_OR, is, low_fn2(L, FN_NE, v, v));
 	ex_id none = ex_const(L->p, t, last ? -1 : (double)L->shape[0][a]);
 	stage_body(L->p, s, last ? COMB_MAX : COMB_MIN, low_select(L, is, ex_cast(L->p, t, ex_index(L->p, DT_I64, x[a])), none));
-	if (!numbers) {
+	return s;
+}
+
+static const char *arg_extreme(struct lower *L, enum combiner c)
+{
+	struct along r = {.rank = low_rank(L, 0), .count = 1, .keep = attr_int(L->n, "keepdims", 1) != 0};
+	poly x[LOOP_RANK_MAX];
+	int a;
+
+	if (!low_axis(attr_int(L->n, "axis", 0), r.rank, &a))
+		return "axis outside the rank";
+	r.reduce[a] = true;
+	stage_id s = place_of_extreme(L, &r, a, c, attr_int(L->n, "select_last_index", 0) != 0);
+	if (lbuf(L->p, lstage(L->p, s)->out)->dtype == DT_I64) {
 		low_result_is(L, 0, lstage(L->p, s)->out);
 		return NULL;
 	}
 	stage_id y = low_result(L, 0, "place");
 	low_index(L, y, x);
 	stage_body(L->p, y, COMB_NONE, ex_cast(L->p, DT_I64, low_of(L, s, x)));
+	return NULL;
+}
+
+/* 1 at the first of the largest, else 0. */
+static const char *hardmax(struct lower *L)
+{
+	struct along r;
+	const char *why = softmax_along(L, &r);
+	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
+	int a = 0;
+
+	if (why)
+		return why;
+	while (!r.reduce[a])
+		a++;
+	stage_id s = place_of_extreme(L, &r, a, COMB_MAX, false), y = low_result(L, 0, "hardmax");
+	low_index(L, y, x);
+	kept_index(L, &r, x, at);
+	ex_id place = low_of(L, s, at), here = low_fn2(L, FN_EQ, place, ex_cast(L->p, lex(L->p, place)->dtype, ex_index(L->p, DT_I64, x[a])));
+	stage_body(L->p, y, COMB_NONE, ex_cast(L->p, low_out_dtype(L, 0), here));
+	return NULL;
+}
+
+/* Each element less the mean along r, if there is one, in the wide type. */
+static ex_id less_mean(struct lower *L, const struct along *r, const poly *x, stage_id mean)
+{
+	poly at[LOOP_RANK_MAX];
+	ex_id e = low_read_wide(L, 0, x);
+
+	kept_index(L, r, x, at);
+	return mean ? low_fn2(L, FN_SUB, e, low_of(L, mean, at)) : e;
+}
+
+/* A sum along r, and a stage of one number for each sum: f(sum * scale). */
+static stage_id sum_along(struct lower *L, const struct along *r, const char *name, stage_id mean, enum before f, double scale, ex_id (*g)(struct lower *, ex_id))
+{
+	enum dtype t = low_wide_type(low_dtype(L, 0));
+	stage_id sum = statistic(L, r, "sum", t);
+	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
+
+	reduce_index(L, r, sum, x);
+	stage_body(L->p, sum, COMB_SUM, apply_before(L, f, less_mean(L, r, x, mean)));
+	stage_id s = statistic(L, r, name, t);
+	low_index(L, s, at);
+	ex_id e = low_of(L, sum, at);
+	stage_body(L->p, s, COMB_NONE, g(L, scale == 1 ? e : low_fnc(L, FN_MUL, e, scale)));
+	return s;
+}
+
+static ex_id as_it_is(struct lower *L, ex_id x) { return x; }
+
+/* One division a sum. No norm: all are 0, and stay so. */
+static ex_id inverse(struct lower *L, ex_id x)
+{
+	return low_select(L, low_fnc(L, FN_EQ, x, 0), x, low_fn2(L, FN_DIV, low_num(L, x, 1), x));
+}
+
+static ex_id inverse_root(struct lower *L, ex_id x) { return inverse(L, low_fn1(L, FN_SQRT, x)); }
+
+static ex_id inverse_deviation(struct lower *L, ex_id x)
+{
+	return low_fn2(L, FN_DIV, low_num(L, x, 1), low_fnc(L, FN_ADD, low_fn1(L, FN_SQRT, x), 1e-9));
+}
+
+/* What is left of each element, times what its sum gave. */
+static void times_stat(struct lower *L, const struct along *r, const char *name, stage_id mean, stage_id factor)
+{
+	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX];
+	stage_id y = low_result(L, 0, name);
+
+	low_index(L, y, x);
+	kept_index(L, r, x, at);
+	stage_body(L->p, y, COMB_NONE, low_round(L, 0, low_fn2(L, FN_MUL, less_mean(L, r, x, mean), low_of(L, factor, at))));
+}
+
+static const char *lp_normalization(struct lower *L)
+{
+	struct along r;
+	const char *why = softmax_along(L, &r);
+	bool square = attr_int(L->n, "p", 2) != 1;
+
+	if (why)
+		return why;
+	stage_id factor = sum_along(L, &r, "factor", 0, square ? BEFORE_SQUARE : BEFORE_ABS, 1, square ? inverse_root : inverse);
+	times_stat(L, &r, "normalised", 0, factor);
+	return NULL;
+}
+
+static const char *mean_variance(struct lower *L)
+{
+	struct along r = {.rank = low_rank(L, 0), .count = 1};
+	int count, a;
+	const int64_t *axes = attr_ints(L->n, "axes", &count), usual[] = {0, 2, 3};
+
+	if (!axes)
+		axes = usual, count = 3;
+	for (int i = 0; i < count; i++) {
+		if (!low_axis(axes[i], r.rank, &a))
+			return "axis outside the rank";
+		r.count *= r.reduce[a] ? 1 : L->shape[0][a];
+		r.reduce[a] = true;
+	}
+	stage_id mean = sum_along(L, &r, "mean", 0, BEFORE_NONE, 1.0 / (double)r.count, as_it_is);
+	stage_id factor = sum_along(L, &r, "factor", mean, BEFORE_SQUARE, 1.0 / (double)r.count, inverse_deviation);
+	times_stat(L, &r, "normalised", mean, factor);
 	return NULL;
 }
 
@@ -301,8 +421,12 @@ const struct lower_row lower_reduce[] = {
 	{OP_ArgMax, arg_max},
 	{OP_ArgMin, arg_min},
 	{OP_GlobalAveragePool, global_average_pool},
+	{OP_GlobalLpPool, global_lp_pool},
 	{OP_GlobalMaxPool, global_max_pool},
+	{OP_Hardmax, hardmax},
 	{OP_LogSoftmax, log_softmax},
+	{OP_LpNormalization, lp_normalization},
+	{OP_MeanVarianceNormalization, mean_variance},
 	{OP_ReduceL1, reduce_l1},
 	{OP_ReduceL2, reduce_l2},
 	{OP_ReduceLogSum, reduce_logsum},

@@ -19,9 +19,9 @@ static ex_id after_first(struct lower *L, poly step, ex_id yes, ex_id no)
 	return ex_guard(L->p, 1, &cond, yes, no);
 }
 
-/* ---- cumulative sum ---- */
+/* ---- cumulative sums and products ---- */
 
-static const char *cumsum(struct lower *L)
+static const char *cumulate(struct lower *L, const char *name, enum math_fn f, double none)
 {
 	struct polys *P = L->p->P;
 	int rank = low_rank(L, 0), axis;
@@ -35,7 +35,7 @@ static const char *cumsum(struct lower *L)
 		return low_why(L, "axis %lld outside rank %d", (long long)at, rank);
 	last = L->shape[0][axis] - 1;
 	bool rounds = low_wide_type(low_dtype(L, 0)) != low_dtype(L, 0);
-	stage_id s = reverse || rounds ? low_sums(L, 0, "cumsum") : low_result(L, 0, "cumsum");
+	stage_id s = reverse || rounds ? low_sums(L, 0, name) : low_result(L, 0, name);
 	stage_scan(L->p, s, axis, next_scan(L));
 	low_index(L, s, index);
 	memcpy(x, index, sizeof x);
@@ -43,8 +43,8 @@ static const char *cumsum(struct lower *L)
 	before[axis] = poly_addc(P, index[axis], -1);
 	poly from = exclusive ? before[axis] : index[axis];
 	x[axis] = reverse ? poly_sub(P, poly_const(P, last), from) : from;
-	ex_id e = low_read_wide(L, 0, x), sum = low_fn2(L, FN_ADD, low_of(L, s, before), e);
-	stage_body(L->p, s, COMB_NONE, after_first(L, index[axis], sum, exclusive ? low_num(L, e, 0) : e));
+	ex_id e = low_read_wide(L, 0, x), all = low_fn2(L, f, low_of(L, s, before), e);
+	stage_body(L->p, s, COMB_NONE, after_first(L, index[axis], all, exclusive ? low_num(L, e, none) : e));
 	if (!reverse && !rounds)
 		return NULL;
 	stage_id y = low_result(L, 0, reverse ? "reverse" : "round");
@@ -54,6 +54,9 @@ static const char *cumsum(struct lower *L)
 	stage_body(L->p, y, COMB_NONE, low_round(L, 0, low_of(L, s, index)));
 	return NULL;
 }
+
+static const char *cumsum(struct lower *L) { return cumulate(L, "cumsum", FN_ADD, 0); }
+static const char *cumprod(struct lower *L) { return cumulate(L, "cumprod", FN_MUL, 1); }
 
 /* ---- recurrent networks ---- */
 
@@ -347,6 +350,7 @@ static const char *gru(struct lower *L) { return recurrent(L, 3, (const char *co
 static const char *rnn(struct lower *L) { return recurrent(L, 1, (const char *const[]){"Tanh"}, 1, rnn_direction); }
 
 const struct lower_row lower_scan[] = {
+	{OP_CumProd, cumprod},
 	{OP_CumSum, cumsum},
 	{OP_LSTM, lstm},
 	{OP_GRU, gru},
