@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/arena.h"
+#include "common/memory.h"
 #include "common/msg.h"
 
 struct arena_block {
 	struct arena_block *next;
+	size_t size; /* with this head */
 	_Alignas(16) char data[];
 };
 
@@ -18,13 +20,70 @@ static noreturn void no_memory(size_t n)
 	die(EX_SYSTEM, "out of memory (%zu bytes wanted)", n);
 }
 
+/* ---- what all arenas may have ---- */
+
+enum { SURE = 64 << 20, SLACK = 1 << 20 }; /* so much is given without a question; and beyond the bound, to say so */
+
+__thread void (*arena_beyond)(const char *why);
+static size_t held, bound; /* bound 0: not known yet */
+static const char *raise_by = "HONE_MEMORY=SIZE allows more";
+
+void arena_limit(size_t bytes, const char *by)
+{
+	bound = bytes ? bytes : 1;
+	raise_by = by;
+}
+
+static size_t find_bound(void)
+{
+	const char *said = getenv("HONE_MEMORY");
+	size_t n;
+
+	if (said && !memory_size(said, &n))
+		die(EX_BADUSE, "HONE_MEMORY=%s: write a number of bytes, with K, M or G behind it if you like", said);
+	n = said ? n : memory_free() / 4 * 3;
+	return n > SURE ? n : SURE;
+}
+
+static noreturn void beyond(size_t n, const char *limit)
+{
+	char why[240];
+
+	snprintf(why, sizeof why, "out of memory: %s more than the %s in use %s; %s", memory_text(n), memory_text(held), limit, raise_by);
+	if (arena_beyond)
+		arena_beyond(why);
+	die(EX_SYSTEM, "%s", why);
+}
+
+static void take(size_t n)
+{
+	size_t all = __atomic_add_fetch(&held, n, __ATOMIC_RELAXED), most = __atomic_load_n(&bound, __ATOMIC_RELAXED);
+	char limit[64];
+
+	if (all <= (most ? most : SURE))
+		return;
+	if (!most)
+		__atomic_store_n(&bound, most = find_bound(), __ATOMIC_RELAXED);
+	if (all <= most || (n <= 2 * BLOCK_MIN && all <= most + SLACK))
+		return;
+	__atomic_sub_fetch(&held, n, __ATOMIC_RELAXED);
+	snprintf(limit, sizeof limit, "are beyond the limit of %s", memory_text(most));
+	beyond(n, limit);
+}
+
 static struct arena_block *block_new(size_t n)
 {
+	struct arena_block *b;
+
 	if (n > SIZE_MAX / 2)
-		no_memory(n);
-	struct arena_block *b = calloc(1, sizeof *b + n);
-	if (!b)
-		no_memory(n);
+		beyond(n, "cannot be");
+	take(n += sizeof *b);
+	b = calloc(1, n);
+	if (!b) {
+		__atomic_sub_fetch(&held, n, __ATOMIC_RELAXED);
+		beyond(n, "are not to be had");
+	}
+	b->size = n;
 	return b;
 }
 
@@ -92,6 +151,7 @@ void arena_release(struct arena *a)
 {
 	for (struct arena_block *b = a->head, *next; b; b = next) {
 		next = b->next;
+		__atomic_sub_fetch(&held, b->size, __ATOMIC_RELAXED);
 		free(b);
 	}
 	*a = (struct arena){0};

@@ -20,6 +20,12 @@ void arena_release(struct arena *a);
 #define ARENA_NEW(a, T)     ((T *)arena_alloc(a, sizeof(T)))
 #define ARENA_ARRAY(a, T, n) ((T *)arena_alloc(a, sizeof(T) * (size_t)(n)))
 
+/* All arenas of a process together may have `bytes`; by: how that is raised, for the message. Without, they may have what
+ * HONE_MEMORY says, else three quarters of what is free (memory.h) when they come to 64 MiB. Beyond it arena_alloc ends the process (71),
+ * after arena_beyond, which may say better where. */
+void arena_limit(size_t bytes, const char *by);
+extern __thread void (*arena_beyond)(const char *why);
+
 /* malloc and friends that end the process (71) when there is no memory. */
 void *xmalloc(size_t n);
 void *xcalloc(size_t n, size_t size);

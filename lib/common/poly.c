@@ -241,6 +241,8 @@ static uint32_t mono_number(struct polys *P, const uint32_t *atoms, uint32_t n)
 		const struct sum *x = sum_of(P, a->a), *y = sum_of(P, a->b);
 		uint16_t depth = x->depth > y->depth ? x->depth : y->depth;
 		m.vars |= x->vars | y->vars;
+		m.tree += x->tree + y->tree;
+		m.tree = m.tree < TREE_MAX ? m.tree : TREE_MAX + 1;
 		m.depth = m.depth > depth + 1 ? m.depth : (uint16_t)(depth + 1);
 		m.exact |= a->kind == POLY_FLOOR && poly_content(P, a->a) % a->c == 0;
 	}
@@ -277,6 +279,11 @@ static poly sum_number(struct polys *P, const struct term *t, size_t n)
 	uint32_t i = table_find(P, &P->sum_table, hash, sum_equal, &s, &slot);
 	if (i)
 		return i;
+	s.tree = s.n;
+	for (size_t k = 0; k < n && s.tree <= TREE_MAX; k++)
+		s.tree += mono_of(P, t[k].mono)->tree;
+	if (s.tree > TREE_MAX)
+		return POLY_UNKNOWN;
 	struct term *copy = ARENA_ARRAY(&P->arena, struct term, n);
 	for (size_t k = 0; k < n; k++) {
 		const struct mono *m = mono_of(P, t[k].mono);

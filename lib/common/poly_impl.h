@@ -5,7 +5,7 @@
 #include "common/vec.h"
 
 /* Bounds on what a bad file can make us build; beyond them the answer is POLY_UNKNOWN. */
-enum { TERMS_MAX = 4096, DEGREE_MAX = 64, DEPTH_MAX = 100 };
+enum { TERMS_MAX = 4096, DEGREE_MAX = 64, DEPTH_MAX = 100, TREE_MAX = 1 << 14 };
 
 struct iv {
 	int64_t lo, hi; /* INT64_MIN, INT64_MAX: no bound */
@@ -22,6 +22,7 @@ struct mono {
 	uint32_t n;
 	uint64_t vars; /* bit (v mod 64) of each variable in it: a superset test */
 	bool exact;    /* has an atom floor(a/c) of which c divides a */
+	uint32_t tree; /* terms inside its floors, minima and maxima, each as often as it is met; at most TREE_MAX + 1 */
 	uint16_t depth;
 };
 
@@ -30,6 +31,7 @@ struct sum {
 	uint32_t n;
 	uint64_t vars;
 	uint16_t depth; /* nesting of floor, min, max */
+	uint32_t tree;  /* terms, those inside its monomials too: what a walk of it meets; at most TREE_MAX */
 	bool ranged;    /* range is filled in: under the variables' own ranges */
 	struct iv range;
 };

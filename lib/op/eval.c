@@ -1,7 +1,9 @@
 /* The graph evaluator: nodes in order, every result freed when its last reader is done. */
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include "common/progress.h"
+#include "common/memory.h"
 #include "common/msg.h"
 #include "graph/pass.h"
 #include "op/rules.h"
@@ -13,6 +15,17 @@ struct held {
 	uint32_t wanted; /* of a node's results: how many of them are */
 };
 static __thread struct held *held;
+
+enum { BODIES_MAX = 10000000 };
+uint64_t eval_bodies_max;
+static const char *more_bodies = "HONE_BODIES=N";
+
+/* What this thread runs, for messages from below, and how often it has begun a body. */
+static __thread struct {
+	struct module *m; /* NULL: nothing */
+	node_id id;
+	uint64_t bodies;
+} now;
 
 static struct held *hold(void)
 {
@@ -46,6 +59,8 @@ void eval_arena_end(struct arena *a)
 
 void eval_abandon(void)
 {
+	now.m = NULL;
+	arena_beyond = NULL;
 	while (held)
 		let_go(held);
 }
@@ -149,6 +164,70 @@ double eval_scalar(const struct eval *e, uint32_t i, double def)
 	return t && tensor_count(t) ? tensor_get(t, 0) : def;
 }
 
+/* ---- limits ---- */
+
+static noreturn void die_at(enum exit_code code, struct module *m, node_id id, const char *why)
+{
+	die(code, "%s: %s: %s", m->source ? m->source : "graph", node_where(m, id, &hold()->arena), why);
+}
+
+static void no_memory(const char *why)
+{
+	struct module *m = now.m;
+
+	if (m && now.id)
+		die_at(EX_SYSTEM, m, now.id, why);
+}
+
+static uint64_t bodies_of(const char *name, const char *arg)
+{
+	char *end;
+	uint64_t n = strtoull(arg, &end, 10);
+
+	if (*arg < '0' || *arg > '9' || *end)
+		die(EX_BADUSE, "%s %s: a number is needed", name, arg);
+	return n ? n : 1;
+}
+
+void eval_bodies_option(const char *arg)
+{
+	eval_bodies_max = bodies_of("--bodies", arg);
+	more_bodies = "--bodies N";
+}
+
+void eval_memory_option(const char *arg)
+{
+	size_t n;
+
+	if (!memory_size(arg, &n))
+		die(EX_BADUSE, "--memory %s: write a number of bytes, with K, M or G behind it if you like", arg);
+	arena_limit(n, "--memory SIZE allows more");
+}
+
+/* true: this is the outermost run of the thread. */
+static bool enter(struct module *m, node_id id)
+{
+	bool first = !now.m;
+
+	now.id = id;
+	if (!first)
+		return false;
+	if (!eval_bodies_max)
+		eval_bodies_max = getenv("HONE_BODIES") ? bodies_of("HONE_BODIES", getenv("HONE_BODIES")) : BODIES_MAX;
+	now.m = m;
+	now.bodies = 0;
+	arena_beyond = no_memory;
+	return true;
+}
+
+static void leave(bool first)
+{
+	if (!first)
+		return;
+	now.m = NULL;
+	arena_beyond = NULL;
+}
+
 /* ---- one node ---- */
 
 static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor **in,
@@ -162,15 +241,18 @@ static const char *run_node(struct run *r, node_id id, struct tensor **in, struc
 	struct eval e = {.m = r->m, .n = n, .in = in, .out = out, .arena = a, .room = room, .body = run_body, .arg = r};
 	struct held *tmp;
 	const char *why;
+	node_id outer = now.id;
 
 	if (!row || !row->eval)
 		return "no evaluator for this operator";
+	now.id = id;
 	tmp = hold();
 	e.tmp = &tmp->arena;
 	why = row->eval(&e);
 	if (why)
 		why = arena_str(a, why);
 	let_go(tmp);
+	now.id = outer;
 	return why;
 }
 
@@ -178,6 +260,7 @@ const char *eval_node_into(struct module *m, node_id n, struct tensor **in, stru
 			   struct arena *a)
 {
 	struct run r = {.m = m};
+	bool first = enter(m, n);
 	struct held *own = hold();
 	const char *why;
 
@@ -185,6 +268,7 @@ const char *eval_node_into(struct module *m, node_id n, struct tensor **in, stru
 		r.slot = ARENA_ARRAY(&own->arena, struct slot, m->values.n);
 	why = run_node(&r, n, in, out, room, a);
 	let_go(own);
+	leave(first);
 	return why;
 }
 
@@ -238,11 +322,6 @@ static struct tensor *fetch(struct run *r, val_id v)
 	return x->tensor;
 }
 
-static noreturn void not_available(struct module *m, node_id id, const char *why)
-{
-	die(EX_NOTAVAIL, "%s: %s: %s", m->source ? m->source : "graph", node_where(m, id, &hold()->arena), why);
-}
-
 static void run_one(struct run *r, node_id id)
 {
 	struct module *m = r->m;
@@ -255,7 +334,7 @@ static void run_one(struct run *r, node_id id)
 	const char *why;
 
 	if (!row || !row->eval)
-		not_available(m, id, "no evaluator for this operator");
+		die_at(EX_NOTAVAIL, m, id, "no evaluator for this operator");
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = fetch(r, n->in[i]);
 	for (uint32_t k = 0; k < n->nout; k++)
@@ -264,7 +343,7 @@ static void run_one(struct run *r, node_id id)
 	why = run_node(r, id, in, out, room, &res->arena);
 	r->depth--;
 	if (why && !strncmp(why, "no evaluator", 12)) /* for these types */
-		not_available(m, id, why);
+		die_at(EX_NOTAVAIL, m, id, why);
 	if (why)
 		graph_die(m, id, "%s", why);
 	for (uint32_t i = 0; i < n->nout; i++) {
@@ -341,6 +420,10 @@ static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor *
 		return "the body does not fit operands and results";
 	if (r->depth > 256)
 		return "bodies are nested too deeply";
+	if (now.bodies++ >= eval_bodies_max)
+		die_at(EX_NOTAVAIL, r->m, now.id,
+		       arena_printf(&hold()->arena, "bodies have run %llu times, the limit of a run: a loop without end? %s allows more",
+				    (unsigned long long)eval_bodies_max, more_bodies));
 	run_graph(r, g, in, out, op_is(e->n->op, OP_CALL) ? e->room : NULL, e->arena);
 	return NULL;
 }
@@ -348,9 +431,11 @@ static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor *
 void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out,
 		struct arena *a, const struct eval_hooks *h)
 {
+	bool first = enter(m, 0);
 	struct held *own = hold();
 	struct run r = {.m = m, .hooks = h, .slot = ARENA_ARRAY(&own->arena, struct slot, m->values.n)};
 
 	run_graph(&r, g, in, out, NULL, a);
 	let_go(own);
+	leave(first);
 }

@@ -33,8 +33,9 @@ tile(int64_t K, const double *a, const double *b, double *c)
 
 void gemm_run(const struct gemm *g)
 {
-	double *a = xmalloc(sizeof *a * (size_t)(g->K * GEMM_MR + 1));
-	double *b = xmalloc(sizeof *b * (size_t)(g->K * GEMM_NC + 1));
+	int64_t wide = g->N < GEMM_NC ? (g->N + GEMM_NR - 1) / GEMM_NR * GEMM_NR : GEMM_NC;
+	struct arena own = {0};
+	double *a = ARENA_ARRAY(&own, double, g->K * (GEMM_MR + wide) + 2), *b = a + (g->K * GEMM_MR + 1) / 2 * 2;
 	double c[GEMM_MR][GEMM_NC], t[GEMM_MR][GEMM_NR];
 
 	for (int64_t j0 = 0; j0 < g->N; j0 += GEMM_NC) {
@@ -52,6 +53,5 @@ void gemm_run(const struct gemm *g)
 				g->store(g->arg, i0 + r, j0, cols, c[r]);
 		}
 	}
-	free(a);
-	free(b);
+	arena_release(&own);
 }

@@ -111,6 +111,12 @@ struct eval_hooks {
 	void *arg;
 };
 void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out, struct arena *a, const struct eval_hooks *h);
+/* How often bodies (of Loop, Scan, If, calls) may be begun in one run, all of them together; the run ends with 69 there. 0: what
+ * HONE_BODIES says, else 10,000,000. Memory has the bound of all arenas (arena.h). */
+extern uint64_t eval_bodies_max;
+/* --memory SIZE and --bodies N of the tools that run graphs. */
+void eval_memory_option(const char *arg);
+void eval_bodies_option(const char *arg);
 /* Gives back what runs of this thread held that ended in a trap (msg.h) instead of returning. */
 void eval_abandon(void);
 

@@ -7,6 +7,7 @@
  * What all nodes that apply a body give it as the same constant is that constant inside, too.
  * Rounds repeat until one changes nothing. */
 #include <string.h>
+#include "common/memory.h"
 #include "graph/bodies.h"
 #include "graph/equal.h"
 #include "op/op.h"
@@ -27,13 +28,9 @@ static const struct argp_option options[] = {
 
 static error_t option(int key, char *arg)
 {
-	char *end;
-
 	switch (key) {
 	case OPT_LIMIT:
-		limit = strtoull(arg, &end, 10);
-		limit <<= *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-		if (end == arg || (*end && (!strchr("KMG", *end) || end[1])))
+		if (!memory_size(arg, &limit))
 			die(EX_BADUSE,
 			    "--limit %s: write a number of bytes, with K, M or G behind it if you "
 			    "like",

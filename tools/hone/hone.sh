@@ -59,6 +59,7 @@ help() {
 	  --check-set WHAT             for the check only: a size (NAME=2), the shape of an input
 	                               (INPUT:1x3) or its value (INPUT=2,2); without, some that work
 	  --check COMMAND              COMMAND NEW OLD says if they are the same (0)
+	  --check-seconds S            processor time of the check (300); then the model is written unchecked
 	  --no-check                   do not check
 	  --no-grow                    the file does not become larger
 	  --opset N                    write this opset
@@ -386,7 +387,7 @@ check_numbers() { # NEW OLD OPTION...
 		esac
 		set -- "$@" "$word"
 	done
-	run-cmp --runs=3 --rewritten "$@" -- "$new" "$old" >"$work/compared" 2>"$work/messages"
+	run-cmp --runs=3 --rewritten --seconds="$check_seconds" "$@" -- "$new" "$old" >"$work/compared" 2>"$work/messages"
 	code=$?
 	given=$given$(sed -n 's/^run-cmp: sizes that were not given are//p; s/^run-cmp: integers are / integers /p' "$work/messages" | tr -d '\n')
 	left=$(sed -n 's/^run-cmp: left out: //p' "$work/messages")
@@ -394,7 +395,7 @@ check_numbers() { # NEW OLD OPTION...
 	checked="the same numbers on 3 random inputs${given:+ (with$given)}${left:+, without $left}"
 	if [ $code = 69 ]; then # written all the same: this program is not all there is to run a model
 		checked='it was not checked'
-		printf 'hone: %s: not checked: %s; --check-set gives sizes and values, --check another program\n' "$model" \
+		printf 'hone: %s: not checked: %s; --check-set gives sizes and values, --check-seconds time, --check another program\n' "$model" \
 			"$(sed -n '$s/^run-cmp: //p' "$work/messages")" >&2
 		code=0
 	fi
@@ -524,7 +525,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fold='' no_check='' check_by='' no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made=''
+model='' stem='' files='' leave='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -533,7 +534,7 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --check | --opset | --external | --seconds | \
+	-o | -j | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
 	--trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --rotation)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
@@ -568,6 +569,7 @@ while [ "$left" -gt 0 ]; do
 		tune--json) json=--json ;;
 		simplify--range | simplify--check-set) set -- "$@" "$option=$value" ;;
 		simplify--check) check_by=$value ;;
+		simplify--check-seconds) check_seconds=$value ;;
 		simplify--no-check) no_check=1 ;;
 		simplify--no-grow) no_grow=1 ;;
 		simplify--opset) opset=--opset=$value ;;

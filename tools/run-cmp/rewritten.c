@@ -197,7 +197,9 @@ void rewritten_reference(struct rewritten *w, struct source *r, const char *path
 			 struct arena *a, struct tensor ***in, struct outputs *out)
 {
 	struct trying t = {.w = w, .r = r, .path = path, .spec = spec, .a = a, .in = in, .out = out, .open_sizes = true, .integers = true};
-	struct attempt x, first = {cases[0], sizes[0], integers[0], false}, empty;
+	struct attempt x, empty;
+	enum exit_code first_code = EX_GOOD; /* why the first try failed is what is said */
+	char first_why[sizeof t.why];
 	double start = now();
 	bool some_empty = false, good = false;
 	for (int i = 0; i < COUNT_SIZES && !good && (i == 0 || t.open_sizes); i++)
@@ -205,19 +207,21 @@ void rewritten_reference(struct rewritten *w, struct source *r, const char *path
 			for (int j = 0; j < COUNT_INTEGERS && !good && (j == 0 || t.integers) && now() - start < SECONDS; j++) {
 				x = (struct attempt){cases[k % 2], sizes[i], integers[j], k >= 2};
 				good = runs(&t, &x);
+				if (!good && !first_code) {
+					first_code = t.code;
+					memcpy(first_why, t.why, sizeof first_why);
+				}
 				if (good && t.open_sizes && any_empty(out)) {
 					good = false;
 					empty = x;
 					some_empty = true;
 				}
 			}
-	if (!good) {
-		x = some_empty ? empty : first;
-		good = runs(&t, &x);
-	}
+	if (!good && some_empty)
+		good = runs(&t, &empty);
 	bool asked = spec->ranges.n || source_sizes.given.n; /* then it is a mistake of who asked */
 	if (!good)
-		die(asked || t.code == EX_BADUSE ? t.code : EX_NOTAVAIL, "%s", t.why);
+		die(asked || first_code == EX_BADUSE ? first_code : EX_NOTAVAIL, "%s", first_why);
 	if (*t.options)
 		note("sizes that were not given are%s", t.options);
 	if (x.integer != INT64_MIN)

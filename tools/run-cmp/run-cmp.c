@@ -1,7 +1,10 @@
 /* run-cmp: do two things give the same numbers? */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 #include "common/json.h"
 #include "common/shown.h"
 #include "common/tool.h"
@@ -9,9 +12,9 @@
 #include "rewritten.h"
 #include "source.h"
 
-enum { OPT_SEED = 0x100, OPT_RANGE, OPT_SET, OPT_SHAPE, OPT_CONST, OPT_FREE, OPT_TOL, OPT_RUNS, OPT_CHANGE, OPT_GIVE, OPT_REWRITTEN };
+enum { OPT_SEED = 0x100, OPT_RANGE, OPT_SET, OPT_SHAPE, OPT_CONST, OPT_FREE, OPT_TOL, OPT_RUNS, OPT_CHANGE, OPT_GIVE, OPT_REWRITTEN, OPT_SECONDS, OPT_MEMORY, OPT_BODIES };
 static struct input_spec spec;
-static double tolerance = 1e-4, change;
+static double tolerance = 1e-4, change, seconds;
 static bool rewritten, tolerance_given;
 static unsigned long runs = 1;
 
@@ -33,6 +36,9 @@ static const struct argp_option options[] = {
 	{"change", OPT_CHANGE, "X", 0,
 	 "fail if the reference's floating outputs change by less than X of their scale between "
 	 "the first two runs"},
+	{"seconds", OPT_SECONDS, "S", 0, "give up (69) after S seconds of processor time", -1},
+	{"memory", OPT_MEMORY, "SIZE", 0, "bytes (K, M, G) to take at most; three quarters of what is free", -1},
+	{"bodies", OPT_BODIES, "N", 0, "begin bodies of loops and calls at most N times; 10000000", -1},
 	{0},
 };
 
@@ -68,9 +74,35 @@ static error_t option(int key, char *arg)
 	case OPT_RUNS:
 		runs = (unsigned long)number("runs", arg);
 		return runs ? 0 : ARGP_ERR_UNKNOWN;
+	case OPT_SECONDS: seconds = number("seconds", arg); return 0;
+	case OPT_MEMORY: eval_memory_option(arg); return 0;
+	case OPT_BODIES: eval_bodies_option(arg); return 0;
 	case OPT_CHANGE: change = number("change", arg); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
+}
+
+/* ---- an end to it ---- */
+
+static char late[128];
+
+static void end_late(int signal)
+{
+	ssize_t n = write(STDERR_FILENO, late, strlen(late));
+
+	(void)n;
+	_exit(EX_NOTAVAIL);
+}
+
+static void end_after(double s)
+{
+	struct itimerval t = {.it_value = {(time_t)s, (suseconds_t)(1e6 * (s - floor(s))) + 1}};
+
+	if (!(s > 0 && s < 1e9))
+		return;
+	snprintf(late, sizeof late, "run-cmp: it takes more than %g seconds of processor time; --seconds S allows more\n", s);
+	signal(SIGPROF, end_late);
+	setitimer(ITIMER_PROF, &t, NULL);
 }
 
 /* ---- one pair of tensors ---- */
@@ -338,6 +370,7 @@ static int run(const struct tool *t, struct tool_args *a)
 
 	if (a->nfile != 2)
 		tool_usage();
+	end_after(seconds);
 	json = a->json;
 	if (rewritten) {
 		equal = compare_rewritten(a->file[0], a->file[1]);

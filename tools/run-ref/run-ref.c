@@ -9,7 +9,7 @@
 #include "op/npy.h"
 #include "op/op.h"
 
-enum { OPT_SEED = 0x100, OPT_SET, OPT_SHAPE, OPT_CONST, OPT_RANGE, OPT_TIME };
+enum { OPT_SEED = 0x100, OPT_SET, OPT_SHAPE, OPT_CONST, OPT_RANGE, OPT_TIME, OPT_MEMORY, OPT_BODIES };
 static struct input_spec spec;
 static VEC(const char *) sets, shapes, consts;
 static bool timed;
@@ -22,6 +22,8 @@ static const struct argp_option options[] = {
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols their sizes"},
 	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0, "give an input its shape"},
 	{"const", OPT_CONST, "INPUT=VALUE,...", 0, "make an input a constant"},
+	{"memory", OPT_MEMORY, "SIZE", 0, "bytes (K, M, G) to take at most; three quarters of what is free", -1},
+	{"bodies", OPT_BODIES, "N", 0, "begin bodies of loops and calls at most N times; 10000000", -1},
 	{"time", OPT_TIME, 0, 0, "say where the time went, by operator", -1},
 	{0},
 };
@@ -41,6 +43,8 @@ static error_t option(int key, char *arg)
 	case OPT_SET: vec_push(&sets, arg); return 0;
 	case OPT_SHAPE: vec_push(&shapes, arg); return 0;
 	case OPT_CONST: vec_push(&consts, arg); return 0;
+	case OPT_MEMORY: eval_memory_option(arg); return 0;
+	case OPT_BODIES: eval_bodies_option(arg); return 0;
 	case OPT_TIME: timed = true; return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
