@@ -169,6 +169,7 @@ $(CHAIN:%=build/renamed/%.c): build/renamed/%.c: Makefile
 $(CHAIN:%=build/renamed/%.o): build/renamed/%.o: build/renamed/%.c
 	$(CC) $(ALLCFLAGS) -I. -MMD -MP -c -o $@ $<
 build/tests/fuzz/passes.o build/tests/fuzz/model.o build/tests/unfit.o: ALLCFLAGS += -I.
+build/tests/fuzz/model.o: | build/gen/onnx.pb-c.h
 build/tests/unfit: $(CHAINO)
 build/tests/unfit: LDFLAGS += -Wl,--wrap=bug_at
 build/fuzzed/passes build/fuzzed/model: $(CHAINO)

@@ -1,5 +1,6 @@
 /* From an ONNX file to C, as hone build goes. Seeds: small models (libonnx-testdata). */
 #include "chain.h"
+#include "protos.h"
 #include "wires.h"
 
 static struct module *of_model(const uint8_t *data, size_t n)
@@ -10,7 +11,9 @@ static struct module *of_model(const uint8_t *data, size_t n)
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
-	return wires_mutate(data, n, most, seed);
+	size_t len = seed % 3 ? protos_mutate(data, n, most, seed) : 0;
+
+	return len ? len : wires_mutate(data, n, most, seed);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

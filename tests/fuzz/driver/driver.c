@@ -1,6 +1,6 @@
 /* A fuzz target without libFuzzer, for make check: driver N FILE... gives it each file, then N mutants of each, the same
- * in every run (FUZZ_SEED: another one). An input that crashes it or takes longer than FUZZ_SECONDS (60) is left in ./culprit;
- * FUZZ_GOES_ON=DIR: in DIR, and it goes on. */
+ * in every run (FUZZ_SEED: another one). An input that crashes it or takes more than FUZZ_SECONDS (60) of processor time is left in
+ * ./culprit; FUZZ_GOES_ON=DIR: in DIR, and it goes on. What waits for something is ended as well, after far longer: a machine may be busy. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/rng.h"
@@ -21,7 +22,7 @@ __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, si
 
 const struct tool tool = {.name = "fuzz"};
 
-enum { LONGEST = 1 << 20, BATCH = 100 };
+enum { LONGEST = 1 << 20, BATCH = 100, PATIENCE = 100 };
 static unsigned seconds = 60;
 static const char *goes_on;
 static long culprits;
@@ -44,11 +45,17 @@ static void keep_culprit(int sig)
 	raise(sig);
 }
 
+static void limit(unsigned s)
+{
+	setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = s}, NULL);
+	alarm(s * PATIENCE);
+}
+
 static void give(void)
 {
-	alarm(seconds);
+	limit(seconds);
 	LLVMFuzzerTestOneInput(now.b.a, now.b.n);
-	alarm(0);
+	limit(0);
 }
 
 static void set(struct bytes *x, const unsigned char *p, size_t n)
@@ -161,7 +168,7 @@ static int batch(const struct bytes *file, int files, int i, int first, int last
 
 int main(int argc, char **argv)
 {
-	static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM};
+	static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF, SIGALRM};
 	int mutants = argc > 1 ? atoi(argv[1]) : 0, files = argc - 2;
 	struct bytes *file = xcalloc((size_t)argc, sizeof *file);
 	int *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
