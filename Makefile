@@ -138,27 +138,20 @@ build/bench/%: build/bench/%.o $(ARCHIVES)
 bench: all $(BENCHES)
 	@bench/bench.sh
 
-# Fuzz targets (clang's libFuzzer), built by nothing else: make fuzz; build/fuzz/stream -max_total_time=60 SEEDS
-FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
-fuzz: $(FUZZERS)
-build/fuzz/%: tests/fuzz/%.c $(filter-out lib/common/main.c,$(wildcard lib/common/*.c)) $(wildcard lib/graph/*.c) | build/pkgs.mk
-	@mkdir -p $(@D)
-	clang $(filter-out -W%,$(ALLCFLAGS)) -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(FUZZFLAGS) -o $@ $^ $(ALLLIBS)
-build/fuzz/onnx: $(wildcard lib/op/*.c lib/onnx/*.c) build/gen/onnx.pb-c.c
-build/fuzz/task: $(wildcard lib/op/*.c)
-build/fuzz/kb: lib/kb/record.c
-build/fuzz/serve: $(filter-out lib/device/serve.c,$(wildcard lib/device/*.c))
-build/fuzz/runner: $(filter-out lib/device/runner.c,$(wildcard lib/device/*.c))
-build/fuzz/schedule: $(wildcard lib/op/*.c lib/device/*.c lib/loop/*.c)
-build/fuzz/grads: $(wildcard lib/comm/*.c) tools/tune-grad/trace.c
-$(filter-out build/fuzz/kb build/fuzz/stream,$(FUZZERS)): FUZZFLAGS = -Wl,--wrap=bug_at
-
-# The same targets for make check, which gives them mutants of its own (tests/t-fuzz.sh).
+# Fuzz targets: for make check with a driver that gives them mutants of its own (tests/t-fuzz.sh); make fuzz, which nothing else
+# wants, builds them for clang's libFuzzer in a copy of the tree: build/fuzz/stream -max_total_time=60 -fork=1 SEEDS
 FUZZED := $(patsubst tests/fuzz/%.c,build/fuzzed/%,$(wildcard tests/fuzz/*.c))
-build/fuzzed/%: build/tests/fuzz/%.o build/tests/fuzz/driver/driver.o $(ARCHIVES)
+FUZZMAIN = build/tests/fuzz/driver/driver.o
+build/fuzzed/%: build/tests/fuzz/%.o $(FUZZMAIN) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) -Wl,--as-needed $(FUZZFLAGS) $(ALLLIBS)
 fuzzed: $(FUZZED)
+fuzz:
+	@mkdir -p build/fuzz/tree
+	@tar -c --exclude=./build --exclude=./bin --exclude=./.git . | tar -x -C build/fuzz/tree
+	$(MAKE) -C build/fuzz/tree CC='clang -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined' CFLAGS='-O1 -g' \
+		LDFLAGS=-fsanitize=fuzzer FUZZMAIN=build/tests/fuzz/driver/none.o fuzzed
+	@ln -sf $(FUZZED:%=tree/%) build/fuzz
 
 # The tools that model and passes go through, each with a name of its own for its `tool`.
 CHAIN  := ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-fuse ge-layout ge-plan ge-emit
@@ -173,9 +166,6 @@ build/tests/fuzz/model.o: | build/gen/onnx.pb-c.h
 build/tests/unfit: $(CHAINO)
 build/tests/unfit: LDFLAGS += -Wl,--wrap=bug_at
 build/fuzzed/passes build/fuzzed/model: $(CHAINO)
-build/fuzz/passes build/fuzz/model: $(wildcard lib/op/*.c lib/onnx/*.c lib/device/*.c lib/loop/*.c) build/gen/onnx.pb-c.c \
-	$(CHAIN:%=build/renamed/%.c) $(foreach t,$(CHAIN),$(filter-out tools/$(t)/$(t).c,$(wildcard tools/$(t)/*.c)))
-build/fuzz/passes build/fuzz/model: ALLCFLAGS += -I.
 build/fuzzed/grads: build/tools/tune-grad/trace.o
 $(filter-out build/fuzzed/kb build/fuzzed/stream,$(FUZZED)): FUZZFLAGS = -Wl,--wrap=bug_at
 

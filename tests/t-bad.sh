@@ -130,6 +130,9 @@ begin
 mkdir in/folder in/folder.so
 each 66 'onnx text stream' "$in/folder"
 result "a folder"
+begin
+each 65 'text stream' /dev/zero
+result "what never ends"
 
 # ---- streams ----
 

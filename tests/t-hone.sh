@@ -183,6 +183,12 @@ for what in help --version 'build --help'; do
 	hone $what >/dev/full 2>err
 	ok "$? $(wc -l <err)" "74 1" "$what on a full disk: 74, one line"
 done
+for verb in 'build -q -o never' 'simplify --no-check'; do
+	said=$(trap '' XFSZ; ulimit -f 0; TMPDIR=$PWD hone $verb "$model" --set batch=1 $([ "$verb" = "${verb#simp}" ] || echo never.onnx) 2>&1; echo $?)
+	ok "$said" "hone: $PWD: no space for intermediate files; TMPDIR says where else they go
+74" "$verb, no space for intermediate files"
+done
+ok "$(TMPDIR=/nowhere rc hone build "$model") $(cat err)" "74 hone: /nowhere: cannot be written; TMPDIR says where else intermediate files go" "no TMPDIR"
 { sleep 0.1; hone help; echo $? >code; } 2>err | :
 ok "$(cat code) $(wc -c <err)" "141 0" "help that nobody reads: silence"
 

@@ -155,12 +155,16 @@ void mapping_remove(const void *p)
 		}
 }
 
-static void read_all(struct mapped *m, int fd, const char *name)
+static void read_all(struct mapped *m, int fd, const char *name, bool (*begins)(const unsigned char *p, size_t n))
 {
 	VEC(unsigned char) v = {0};
-	for (;;) {
+	size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE), most = begins ? memory / 2 : (size_t)2 << 30;
+	while (!begins || !v.n || begins(v.a, v.n)) {
+		if (v.n > most)
+			die(EX_IO, "%s: %zu MiB and no end of it; what is longer is read from a file only", name, most >> 20);
 		vec_reserve(&v, v.n + (64 << 10));
-		ssize_t n = read(fd, v.a + v.n, v.cap - v.n);
+		size_t room = v.cap - v.n, allowed = most + 1 - v.n;
+		ssize_t n = read(fd, v.a + v.n, room < allowed ? room : allowed);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -173,6 +177,11 @@ static void read_all(struct mapped *m, int fd, const char *name)
 }
 
 void mapped_open(struct mapped *m, const char *path)
+{
+	mapped_open_if(m, path, NULL);
+}
+
+void mapped_open_if(struct mapped *m, const char *path, bool (*begins)(const unsigned char *p, size_t n))
 {
 	bool standard = !path || !strcmp(path, "-");
 	const char *name = standard ? "standard input" : path;
@@ -189,7 +198,7 @@ void mapped_open(struct mapped *m, const char *path)
 		*m = (struct mapped){.p = p, .n = (size_t)st.st_size, .path = xstrdup(name)};
 		mapping_add(m->p, m->n, m->path);
 	} else
-		read_all(m, fd, name);
+		read_all(m, fd, name, begins);
 	if (!standard)
 		close(fd);
 }

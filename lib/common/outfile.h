@@ -28,6 +28,10 @@ struct mapped {
 void mapping_guard(void);
 void mapping_add(const void *p, size_t n, const char *path);
 void mapping_remove(const void *p);
-void mapped_open(struct mapped *m, const char *path); /* NULL or "-": standard input, read to its end */
+/* NULL or "-": standard input. What cannot be mapped (a pipe, a device) is read to its end, which has to come within 2 GiB (74). */
+void mapped_open(struct mapped *m, const char *path);
+/* The same for formats that are known by how they begin, however long: where the bytes read so far do not, no more are read, and
+ * the reader has what it refuses. At most half of the machine's memory. */
+void mapped_open_if(struct mapped *m, const char *path, bool (*begins)(const unsigned char *p, size_t n));
 void mapped_close(struct mapped *m);
 #endif

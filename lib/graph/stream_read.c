@@ -588,11 +588,23 @@ struct stream_reader {
 	size_t nmodules;
 };
 
+/* As far as there are bytes. */
+static bool begins(const unsigned char *p, size_t n, const char *with)
+{
+	size_t len = strlen(with);
+	return !memcmp(p, with, n < len ? n : len);
+}
+
+static bool is_stream(const unsigned char *p, size_t n)
+{
+	return begins(p, n, "\x94\xa4hone") || begins(p, n, "\x91\xa5" "abort");
+}
+
 struct stream_reader *stream_open(const char *path)
 {
 	struct stream_reader *r = xcalloc(1, sizeof *r);
 	r->name = sym_str(intern(path && strcmp(path, "-") ? path : "standard input"));
-	mapped_open(&r->in, path);
+	mapped_open_if(&r->in, path, is_stream);
 	return r;
 }
 
@@ -618,13 +630,6 @@ static const char *guess(const unsigned char *p, size_t n)
 	return NULL;
 }
 
-/* As far as there are bytes. */
-static bool begins(const unsigned char *p, size_t n, const char *with)
-{
-	size_t len = strlen(with);
-	return !memcmp(p, with, n < len ? n : len);
-}
-
 struct module *stream_read(struct stream_reader *r)
 {
 	struct stream_fault f;
@@ -634,7 +639,7 @@ struct module *stream_read(struct stream_reader *r)
 		return NULL;
 	if (left == 0)
 		die(EX_BADDATA, "%s:0: empty; a graph stream expected", r->name);
-	if (!begins(p, left, "\x94\xa4hone") && !begins(p, left, "\x91\xa5" "abort")) {
+	if (!is_stream(p, left)) {
 		const char *hint = r->nmodules ? NULL : guess(p, left);
 		die(EX_BADDATA, "%s:%zu: %s%s%s", r->name, r->pos,
 		    r->nmodules ? "garbage after the end of a module" : "not a graph stream", hint ? "; " : "",

@@ -23,10 +23,24 @@ struct text_reader {
 	VEC(val_id) operands;
 };
 
+/* Behind what scan_is skips. */
+static bool is_text(const unsigned char *p, size_t n)
+{
+	static const char word[] = "hone-text";
+	size_t i = 0;
+
+	while (i < n && strchr(" \t\n#", p[i]) && p[i])
+		if (p[i++] == '#')
+			while (i < n && p[i] && p[i] != '\n')
+				i++;
+	size_t left = n - i;
+	return !memcmp(p + i, word, left < sizeof word - 1 ? left : sizeof word - 1);
+}
+
 struct text_reader *text_open(const char *path)
 {
 	struct text_reader *r = xcalloc(1, sizeof *r);
-	mapped_open(&r->in, path);
+	mapped_open_if(&r->in, path, is_text);
 	r->s = (struct scan){
 		.p = (const char *)r->in.p,
 		.end = (const char *)r->in.p + r->in.n,

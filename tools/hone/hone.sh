@@ -125,8 +125,17 @@ tell_messages() {
 
 failed() { # CODE
 	tell_messages
+	[ -s "$work/messages" ] || unsaid "$1"
 	[ -z "$keep" ] || [ "$count" -le 1 ] || keep_stages # of the first stage there is nothing to keep
 	exit "$1"
+}
+
+no_space() { die 74 "${TMPDIR:-/tmp}: no space for intermediate files; TMPDIR says where else they go"; }
+
+# A tool was killed, or its words had no place.
+unsaid() { # CODE
+	[ "$1" != 74 ] || no_space
+	printf 'hone: %s\n' "$verb: a tool ended with $1 and said nothing" >&2
 }
 
 # A command in the background, for a shell hears of a signal at once only while it waits.
@@ -166,7 +175,7 @@ row() { # NAME BEGIN GRAPH
 	ge-stat --json "$3" >"$work/counts" 2>/dev/null # what it has against the graph the next pass says, too
 	nodes=$(sed -n 's/.*"nodes": \([0-9]*\), "graphs".*/\1/p' "$work/counts")
 	groups=$(sed -n 's/.*"Fused": {"nodes": \([0-9]*\).*/\1/p' "$work/counts")
-	columns "$1" $((${nodes:-0} - ${groups:-0})) "$groups" "$took" >>"$work/report"
+	columns "$1" $((${nodes:-0} - ${groups:-0})) "$groups" "$took" 2>/dev/null >>"$work/report" || no_space
 }
 
 # Options with a value travel as they are in "$@"; each stage takes its own of them.
@@ -602,7 +611,7 @@ else
 fi
 case $stem in -*) stem=./$stem ;; esac
 
-work=$(mktemp -d) || exit 71
+work=$(mktemp -d 2>/dev/null) || die 74 "${TMPDIR:-/tmp}: cannot be written; TMPDIR says where else intermediate files go"
 trap 'rm -rf "$work" ${part:+"$part"}; [ -z "$made" ] || rmdir "$made" 2>/dev/null' EXIT
 end_by_signals() {
 	trap 'ended 129' HUP
