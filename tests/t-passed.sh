@@ -79,6 +79,29 @@ load 'graph main {
 }' both
 ok "$(rc ge-import both.onnx -o b.g) $(rc ge-export b.g -o both2.onnx) $(cmp both.onnx both2.onnx && echo same)" "0 0 same" "an input that is an output"
 
+load 'const w = f32[2] [1,2]
+graph main {
+  input x: f32[2]
+  y = Neg(x)
+  output y = y
+  output x = x
+  output w = @w
+  output z = y
+  output y = y
+  output x = x
+  output w = @w
+}' twice
+ok "$(rc ge-import twice.onnx -o t.g) $(rc ge-export t.g -o twice2.onnx) $(cmp twice.onnx twice2.onnx && echo same) $(ge-dump twice.onnx | grep -c output)" "0 0 same 7" "outputs that are listed twice"
+ok "$(rc hone build twice.onnx) $(rc run-cmp twice.so twice.onnx) $(grep -c equal out) $(rc hone simplify twice.onnx t2.onnx) $(ge-dump t2.onnx | grep -c output)" "0 0 7 0 7" "and they are built"
+load 'graph main {
+  input x: f32[2]
+  y = Neg(x)
+  z = Abs(x)
+  output y = y
+  output y = z
+}' other
+ok "$(rc ge-export other.g -o other.onnx) $(grep -c "two inputs or outputs are called 'y'" err)" "65 1" "two outputs of one name are not one"
+
 cp both.onnx model.pb
 ok "$(rc hone build model.pb) $(ls model.so) $(rc run-cmp model.so model.pb)" "0 model.so 0" "a model of another suffix"
 for verb in build tune simplify; do

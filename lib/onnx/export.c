@@ -310,10 +310,46 @@ static void weights_as_inputs(struct exporter *x, Onnx__GraphProto *p)
 	p->n_input = n;
 }
 
-static bool handed_on(struct exporter *x, const struct graph *g, size_t out)
+/* Where a name stands for a value already, it needs no node to be that: an input that is an output, an output that is
+ * listed twice. */
+static bool is_named(struct exporter *x, sym name, val_id v)
 {
-	const struct value *v = val(x->m, g->out.a[out]);
-	return v->kind == VAL_INPUT && v->graph == x->m->main && v->name == g->out_name.a[out];
+	while (x->stands_for.n <= name)
+		vec_push(&x->stands_for, 0);
+	if (x->stands_for.a[name] == v)
+		return true;
+	x->stands_for.a[name] = v;
+	return false;
+}
+
+static void main_inputs(struct exporter *x, const struct graph *g, sym *in, Onnx__ValueInfoProto **infos)
+{
+	for (size_t i = 0; i < g->in.n; i++) {
+		const struct value *v = val(x->m, g->in.a[i]);
+		in[i] = v->name;
+		if (!take(x, in[i]))
+			die(EX_BADDATA, "two inputs are called '%s'", sym_str(in[i]));
+		is_named(x, in[i], g->in.a[i]);
+		infos[i] = proto_value_info(x, in[i], &v->type);
+		if (!infos[i]->type)
+			die(EX_BADDATA, "input '%s' has no type", sym_str(in[i]));
+		if (v->overridable && v->tensor)
+			vec_push(&x->initializers, proto_tensor(x, in[i], v->tensor));
+	}
+}
+
+/* out[i]: the name that output i is to be given, 0 where it has it. */
+static void main_outputs(struct exporter *x, const struct graph *g, sym *out, Onnx__ValueInfoProto **infos)
+{
+	for (size_t i = 0; i < g->out.n; i++) {
+		sym name = g->out_name.a[i];
+		infos[i] = proto_value_info(x, name, &val(x->m, g->out.a[i])->type);
+		if (is_named(x, name, g->out.a[i]))
+			continue;
+		if (!take(x, name))
+			die(EX_BADDATA, "two inputs or outputs are called '%s', which ONNX cannot say", sym_str(name));
+		out[i] = name;
+	}
 }
 
 static Onnx__GraphProto *main_graph(struct exporter *x)
@@ -321,37 +357,12 @@ static Onnx__GraphProto *main_graph(struct exporter *x)
 	struct module *m = x->m;
 	const struct graph *g = graph(m, m->main);
 	struct node_list nodes = {0};
-	sym *in = ARENA_ARRAY(&x->arena, sym, g->in.n + 1);
+	sym *in = ARENA_ARRAY(&x->arena, sym, g->in.n + 1), *out = ARENA_ARRAY(&x->arena, sym, g->out.n + 1);
 	Onnx__ValueInfoProto **infos =
 		ARENA_ARRAY(&x->arena, Onnx__ValueInfoProto *, g->in.n + g->out.n + 1);
-	for (size_t i = 0; i < g->in.n; i++) {
-		const struct value *v = val(m, g->in.a[i]);
-		in[i] = v->name;
-		if (!take(x, in[i]))
-			die(EX_BADDATA, "two inputs are called '%s'", sym_str(in[i]));
-		infos[i] = proto_value_info(x, in[i], &v->type);
-		if (!infos[i]->type)
-			die(EX_BADDATA, "input '%s' has no type", sym_str(in[i]));
-		if (v->overridable && v->tensor)
-			vec_push(&x->initializers, proto_tensor(x, in[i], v->tensor));
-	}
-	for (size_t i = 0; i < g->out.n; i++) {
-		if (handed_on(x, g, i)) { /* an input that is an output, by one name: it is both */
-			infos[g->in.n + i] = proto_value_info(x, g->out_name.a[i], &val(m, g->out.a[i])->type);
-			continue;
-		}
-		if (!take(x, g->out_name.a[i]))
-			die(EX_BADDATA,
-			    "two inputs or outputs are called '%s', which ONNX cannot say",
-			    sym_str(g->out_name.a[i]));
-		infos[g->in.n + i] =
-			proto_value_info(x, g->out_name.a[i], &val(m, g->out.a[i])->type);
-	}
-	sym *names = arena_copy(&x->arena, g->out_name.a, g->out.n * sizeof *names);
-	for (size_t i = 0; i < g->out.n; i++)
-		if (handed_on(x, g, i))
-			names[i] = 0;
-	export_inline(x, &nodes, m->main, in, names);
+	main_inputs(x, g, in, infos);
+	main_outputs(x, g, out, infos + g->in.n);
+	export_inline(x, &nodes, m->main, in, out);
 	Onnx__GraphProto *p = graph_proto(x, m->main, &nodes);
 	g = graph(m, m->main);
 	p->input = infos;
@@ -581,6 +592,7 @@ void onnx_export(struct module *m, const char *path, const struct onnx_export_op
 		outfile_close(&weights);
 	outfile_close(&out);
 	vec_free(&x.used);
+	vec_free(&x.stands_for);
 	vec_free(&x.node_used);
 	vec_free(&x.initializers);
 	vec_free(&x.domains);

@@ -24,6 +24,7 @@ struct exporter {
 	sym *wanted;	/* by value: the name its definition must give it; 0: any */
 	VEC(bool) used; /* by symbol: names of values */
 	VEC(bool) node_used; /* by symbol: names of nodes */
+	VEC(val_id) stands_for; /* by symbol: the input or output of the model that it names */
 	VEC(Onnx__TensorProto *) initializers;
 	VEC(sym) domains; /* of operators that are not ours */
 	VEC(Onnx__ValueInfoProto *) value_info;
