@@ -102,6 +102,18 @@ load 'graph main {
 }' other
 ok "$(rc ge-export other.g -o other.onnx) $(grep -c "two inputs or outputs are called 'y'" err)" "65 1" "two outputs of one name are not one"
 
+for case in '1 0.25 69' '1 0 0' '0 0.25 0'; do
+	set -- $case
+	load "const yes = bool[] [$1]
+const ratio = f32[] [$2]
+graph main {
+  input x: f32[2]
+  y = Dropout(x, @ratio, @yes)
+  output y = y
+}" drop
+	ok "$(rc hone build drop.onnx -o drop) $(grep -c 'Dropout.*training mode, which is random' err)" "$3 $((${3%9} / 6))" "Dropout in training mode $1 at ratio $2"
+done
+
 cp both.onnx model.pb
 ok "$(rc hone build model.pb) $(ls model.so) $(rc run-cmp model.so model.pb)" "0 model.so 0" "a model of another suffix"
 for verb in build tune simplify; do

@@ -120,6 +120,64 @@ refuses 65 'has extent 2 at axis 0, the graph says 7' "a type that contradicts" 
 bad '  y = Softmax(x) {axis=2}' >m.txt
 refuses 65 'axis 2 outside rank 2' "an axis outside the rank" ge-load m.txt
 
+# What constants and attributes say is checked where it is read.
+no() { # REASON NODE: with constants of one element each, and a few of more
+	printf 'hone-text 1\nmodule ir=10 opset=28\n%s\ngraph main {\n  input x: f32[1,4,6,6]\n  input m: f32[5,3]\n  input s: f32[3,2,4]\n  input u: u8[5,3]\n  y = %s\n  output y = y\n}\n' "$(cat consts)" "$2" >m.txt
+	refuses 65 "main/y (${2%%(*}): $1" "$2" ge-load m.txt
+}
+cat >consts <<'END'
+const zero = i64[1] [0]
+const minus = i64[1] [-1]
+const one = i64[1] [1]
+const two = i64[2] [1, 2]
+const same = i64[2] [1, -1]
+const nine = i64[1,1] [9]
+const pads = i64[4] [0, 0, 1, 1]
+const less = i64[4] [-9, 0, 0, 1]
+const five = f32[5] [1, 1, 1, 1, 1]
+const three = f32[3] [1, 1, 1]
+const half = f32[1] [1.5]
+const yes = bool[] [1]
+const sizes = i64[4] [1, 4, 3, 3]
+const big = i64[2] [9223372036854775807, 4]
+const scales = f32[4] [1, 1, 2, 2]
+const lens = i32[2] [4, 1]
+const w = f32[1,20,4] [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]
+const r = f32[1,20,5] [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]
+const b = f32[1,5] [0, 0, 0, 0, 0]
+const h = f32[1,1,5] [0, 0, 0, 0, 0]
+const k = f32[4,1,1,1] [1, 1, 1, 1]
+END
+no 'index 9 is outside the axis of extent 5' 'Gather(m, @nine)'
+no 'index 9 is outside the axis of extent 3' 'GatherElements(m, @nine) {axis=1}'
+no 'index 9 is outside the axis of extent 5' 'GatherND(m, @nine)'
+no 'index 9 is outside the axis of extent 5' 'ScatterND(@five, @nine, @half)'
+no 'depth -1' 'OneHot(@two, @minus, @two)'
+no 'a step is 0' 'Slice(m, @zero, @one, @zero, @zero)'
+no 'axis 1 is given twice' 'Slice(m, @two, @two, @same)'
+no 'axis 1 is given twice' 'Pad(m, @pads, -, @same)'
+no 'the pads leave an extent of -4 at axis 0' 'Pad(m, @less)'
+no 'axis 0 is repeated -1 times' 'Tile(@five, @minus)'
+no 'a shape of .* elements' 'Reshape(m, @big)'
+no 'the step is 0' 'Range(@one, @zero, @zero)'
+no 'operand 1 has extent 5 at axis 0, takes 3' 'DequantizeLinear(u, @five)'
+no 'operand 1 has extent 5 at axis 0, takes 3' 'QuantizeLinear(m, @five)'
+no 'operand 1 has extent 3 at axis 0, takes 5' 'QuantizeLinear(m, @three) {axis=0}'
+no 'scales and sizes are given' 'Resize(x, -, @scales, @sizes)'
+no 'neither scales nor sizes are given' 'Resize(x)'
+no 'output_padding 2 at spatial axis 0 is not less' 'ConvTranspose(x, @k) {output_padding=[2,0] strides=[2,2]}'
+no 'a window at spatial axis 1 has nothing but padding' 'MaxPool(x) {kernel_shape=[2,2] pads=[1,2,1,1]}'
+no 'a window at spatial axis 0 has nothing but padding' 'AveragePool(x) {kernel_shape=[2,2] pads=[0,0,3,0]}'
+no 'ratio 1.5, takes 0 to less than 1' 'Dropout(m, @half)'
+no "attribute 'activations' has 1 names, takes 3" 'LSTM(s, @w, @r) {activations=["Tanh"]}'
+no "attribute 'activations' has 3 names, takes 6" 'LSTM(s, @w, @r) {activations=["Sigmoid","Tanh","Tanh"] direction="bidirectional"}'
+no 'unknown activation "Than"' 'LSTM(s, @w, @r) {activations=["Sigmoid","Tanh","Than"]}'
+no "attribute 'activation_alpha' has 4 values for 3 functions" 'LSTM(s, @w, @r) {activation_alpha=[1.0,1.0,1.0,1.0]}'
+no 'operand 3 has extent 5 at axis 1, takes 40' 'LSTM(s, @w, @r, @b)'
+no 'operand 5 has extent 1 at axis 1, takes 2' 'LSTM(s, @w, @r, -, -, @h)'
+no 'operand 1 has extent 20 at axis 1, takes 15' 'GRU(s, @w, @r)'
+no 'sequence 0 has 4 steps, at most 3 are there' 'LSTM(s, @w, @r, -, @lens)'
+
 for op in DepthToSpace SpaceToDepth; do
 	printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[1,4,2,2]\n  y = %s(x) {blocksize=4294967296}\n  output y = y\n}\n' $op >m.txt
 	refuses 65 "main/y ($op): attribute 'blocksize' is 4294967296, takes 1 to 32768" "$op of huge blocks" ge-load m.txt

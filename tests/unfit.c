@@ -1,6 +1,7 @@
 /* Every operator with what does not fit it: operands of other ranks, extents, types and values, attributes that are missing, too
  * long or out of range, results declared otherwise. Each is refused in one line or goes all the way to C, out as ONNX and through
- * the evaluator; nothing crashes, is a bug, or takes a minute. unfit [EVERY]: one in EVERY (12) of them, the same each time. unfit EVERY list:
+ * the evaluator; nothing crashes, is a bug, or takes a minute. What is taken the evaluator runs, where it depends on nothing but
+ * what is known before it runs. unfit [EVERY]: one in EVERY (12) of them goes to C, the same each time. unfit EVERY list:
  * prints them, each with what is said of it, and goes no further (unfit_onnx.py compares). */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -27,7 +28,7 @@ struct example {
 
 static struct arena names;
 static char *now;       /* the text under test, seen by the parent too */
-static long *tried, *refused_n;
+static long *tried, *refused_n, *apart;
 static unsigned every = 12, count;
 static bool list;
 
@@ -115,20 +116,55 @@ static struct module *make(const uint8_t *data, size_t n)
 	return read_text(data, n);
 }
 
+/* Are all operands that are not floats known? Then whether it can run does not depend on the inputs. */
+static bool all_known(const struct example *x)
+{
+	bool numbers_too = !strcmp(x->op, "Range") || !strcmp(x->op, "Resize") || !strcmp(x->op, "Upsample");
+
+	for (int i = 0; i < x->nin; i++)
+		if (!*x->value[i] && *x->type[i] != '-' && ((*x->type[i] != 'f' && strncmp(x->type[i], "bf", 2)) || (i && numbers_too)))
+			return false;
+	return true;
+}
+
+/* The evaluator runs what the rules have taken. What it has no evaluator for is not built either. */
+static void runs(void)
+{
+	struct module *volatile m = NULL;
+	bool bad = REFUSED(m = make((const uint8_t *)now, strlen(now)); module_verify_or_die(m); chain_run(m));
+
+	eval_abandon();
+	if (!bad) {
+		module_free(m);
+		return;
+	}
+	struct msg_trap first = refused;
+	bool no_evaluator = first.code == EX_NOTAVAIL;
+	if (no_evaluator && REFUSED(m = make((const uint8_t *)now, strlen(now)); module_verify_or_die(m); chain_passes(m); chain_emit(m)))
+		return;
+	printf("# %s, then refused: %s\n%s", no_evaluator ? "built" : "taken", first.why, now), fflush(stdout);
+	++*apart;
+}
+
 static void try(const struct example *x)
 {
 	struct module *volatile m = NULL;
+	bool whole = count++ % every == 0;
 
-	if (count++ % every)
+	if (!whole && (list || !all_known(x)))
 		return;
 	write_text(x);
 	++*tried;
 	alarm(SECONDS);
 	bool bad = REFUSED(m = make((const uint8_t *)now, strlen(now)); module_verify_or_die(m));
 	*refused_n += bad;
+	if (!bad)
+		module_free(m);
 	if (list)
 		printf("%s%s%s\n\n", now, bad ? "refused " : "taken", bad ? refused.why : ""), fflush(stdout);
-	else if (!bad)
+	else if (!bad && all_known(x))
+		runs();
+	if (!list && !bad && whole)
 		chain_all(make, (const uint8_t *)now, strlen(now));
 	alarm(0);
 }
@@ -143,43 +179,55 @@ static int extents(const char *s, long *d)
 	return n;
 }
 
-static void set_shape(struct example *x, int i, int n, const long *d)
+/* Operand i has these extents: as an input, and, if it was a constant, as one of so many of its first element. */
+static void try_shape(const struct example *x, int i, int n, const long *d)
 {
-	char *p = x->shape[i];
+	struct example y = *x;
+	char *p = y.shape[i], *v = y.value[i];
+	const char *first = x->value[i] + 1;
+	long count = 1;
 
-	*p = 0;
-	for (int k = 0; k < n; k++)
+	*p = *v = 0;
+	for (int k = 0; k < n; k++) {
 		p += sprintf(p, "%s%ld", k ? "," : "", d[k]);
-	*x->value[i] = 0;
+		count *= d[k];
+	}
+	try(&y);
+	size_t len = strcspn(first, ",]");
+	if (!*x->value[i] || (size_t)count * (len + 2) > WORD - 4)
+		return;
+	v += sprintf(v, "[");
+	for (long k = 0; k < count; k++)
+		v += sprintf(v, "%s%.*s", k ? ", " : "", len ? (int)len : 1, len ? first : "0");
+	sprintf(v, "]");
+	try(&y);
 }
 
 static void other_shapes(const struct example *x, int i)
 {
+	static const long by[] = {1, -1};
 	long d[RANK_MAX], e[RANK_MAX + 1];
 	int n = extents(x->shape[i], d);
-	struct example y = *x;
 
 	for (long extent = 1; extent <= 2; extent++) { /* a rank more, in front and behind */
 		memcpy(e + 1, d, sizeof *d * (size_t)n);
 		e[0] = extent;
-		set_shape(&y, i, n + 1, e), try(&y);
+		try_shape(x, i, n + 1, e);
 		memcpy(e, d, sizeof *d * (size_t)n);
 		e[n] = extent;
-		set_shape(&y, i, n + 1, e), try(&y);
+		try_shape(x, i, n + 1, e);
 	}
 	if (n) { /* a rank less */
-		set_shape(&y, i, n - 1, d), try(&y);
-		set_shape(&y, i, n - 1, d + 1), try(&y);
+		try_shape(x, i, n - 1, d);
+		try_shape(x, i, n - 1, d + 1);
 	}
-	set_shape(&y, i, 0, d), try(&y);
-	for (int k = 0; k < n; k++) {
-		static const long by[] = {1, -1};
+	try_shape(x, i, 0, d);
+	for (int k = 0; k < n; k++)
 		for (int j = 0; j < 3; j++) {
 			memcpy(e, d, sizeof *d * (size_t)n);
 			e[k] = j == 2 ? 0 : d[k] + by[j];
-			set_shape(&y, i, n, e), try(&y);
+			try_shape(x, i, n, e);
 		}
-	}
 }
 
 static void other_operands(const struct example *x, int i)
@@ -252,6 +300,15 @@ static void other_attribute(const struct example *x, const char *name, size_t n,
 		with_attr(x, i, name, n, floats[k]);
 	for (size_t k = 0; kind == 's' && k < sizeof strings / sizeof *strings; k++)
 		with_attr(x, i, name, n, strings[k]);
+	for (int len = 0; (kind == 'S' || kind == 'F') && len <= 7; len++)
+		for (size_t k = 0; k < 3; k++) { /* words that say something are those of recurrent operators */
+			static const char *const words[] = {"\"Tanh\"", "\"HardSigmoid\"", "\"x\""}, *const numbers[] = {"0.5", "-1.0", "nan"};
+			char *p = buf;
+			for (int j = 0; j < len; j++)
+				p += sprintf(p, "%s%s", j ? "," : "[", (kind == 'S' ? words : numbers)[k]);
+			sprintf(p, len ? "]" : "[]");
+			with_attr(x, i, name, n, buf);
+		}
 	if (kind != 'I')
 		return;
 	with_attr(x, i, name, n, "[]");
@@ -317,9 +374,10 @@ int main(int argc, char **argv)
 
 	every = argc > 1 ? (unsigned)atoi(argv[1]) : every;
 	list = argc > 2;
-	now = mmap(NULL, LONG + 2 * sizeof(long), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	now = mmap(NULL, LONG + 3 * sizeof(long), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	tried = (long *)(now + LONG);
 	refused_n = tried + 1;
+	apart = tried + 2;
 	snprintf(path, sizeof path, "%s/tests/operators.txt", getenv("top") ? getenv("top") : ".");
 	FILE *f = fopen(path, "r");
 	if (!f)
@@ -333,6 +391,8 @@ int main(int argc, char **argv)
 			continue;
 		ok(!status, "%s%s", line, WIFSIGNALED(status) ? arena_printf(&names, ": signal %d", WTERMSIG(status)) : "");
 	}
+	if (!list)
+		ok(!*apart, "what is taken runs");
 	printf("# %ld tried, %ld refused\n", *tried, *refused_n);
 	return tap_done();
 }

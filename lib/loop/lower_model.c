@@ -112,10 +112,10 @@ static void check_evaluators(struct module *m, graph_id g)
 {
 	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
 		node_id id = graph(m, g)->nodes.a[i];
-		const struct op *row = op_row(node(m, id)->op);
+		const char *why = op_unable(m, node(m, id));
 		graph_id body;
-		if (!row || !row->eval)
-			die_at(m, id, EX_NOTAVAIL, "there is no implementation of this operator");
+		if (why)
+			die_at(m, id, EX_NOTAVAIL, why);
 		for (uint32_t k = 0; (body = node_body(node(m, id), k)); k++)
 			check_evaluators(m, body);
 	}

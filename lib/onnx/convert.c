@@ -199,9 +199,10 @@ static void dropout_mask(struct importer *c, node_id n)
 static void dropout_ratio(struct importer *c, node_id n)
 {
 	float ratio = attr_float(node(c->m, n), "ratio", 0.5f);
-	convert_set(
-		c, n, 1,
-		const_copy(c->m, made_name(c, n, "ratio"), DT_F32, 0, NULL, &ratio, sizeof ratio));
+	if (ratio >= 0 && ratio < 1) /* of others it was not said what they mean, and nobody trains with it */
+		convert_set(
+			c, n, 1,
+			const_copy(c->m, made_name(c, n, "ratio"), DT_F32, 0, NULL, &ratio, sizeof ratio));
 	attr_drop(c->m, n, "ratio");
 }
 

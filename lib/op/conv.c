@@ -101,6 +101,10 @@ static const char *shape_transpose(struct infer *I)
 		return NULL;
 	if ((why = conv_window(I, rank, &w)))
 		return *why ? why : NULL;
+	const int64_t *extra = attr_ints(I->n, "output_padding", &c);
+	for (int i = 0; extra && i < w.n && i < c; i++)
+		if (extra[i] >= w.stride[i] && extra[i] >= w.dilation[i])
+			return rule_why(I, "output_padding %lld at spatial axis %d is not less than stride or dilation", (long long)extra[i], i);
 	dim *d = rule_dims(I, rank);
 	d[0] = rule_dim(I, 0, 0);
 	int64_t group = attr_int(I->n, "group", 1), channels;

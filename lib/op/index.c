@@ -32,7 +32,7 @@ static const char *shape_gather(struct infer *I)
 			d[n++] = rule_dim(I, 1, k);
 	}
 	rule_out(I, 0, I->in[0].dtype, n, d);
-	return NULL;
+	return rule_indices(I, 1, 0, 1, rule_dim(I, 0, axis));
 }
 
 static const char *shape_gather_elements(struct infer *I)
@@ -44,7 +44,55 @@ static const char *shape_gather_elements(struct infer *I)
 		return rule_why(I, "operand 1 has rank %d, operand 0 %d", r, rank);
 	if (r >= 0 && !rule_axis(attr_int(I->n, "axis", 0), r, &axis))
 		return bad_axis(I, attr_int(I->n, "axis", 0), r);
-	return NULL;
+	if (r < 0 || rank < 0)
+		return NULL;
+	const char *why = rule_inside(I, 1, axis);
+	return why ? why : rule_indices(I, 1, 0, 1, rule_dim(I, 0, axis));
+}
+
+/* Tuples of `last` indices are inside operand 0 from axis b on. */
+static const char *check_tuples(struct infer *I, int64_t b, int64_t last)
+{
+	const char *why = NULL;
+
+	for (int64_t k = 0; k < last && !why; k++)
+		why = rule_indices(I, 1, k, last, rule_dim(I, 0, (int)(b + k)));
+	return why;
+}
+
+static const char *shape_scatter_elements(struct infer *I)
+{
+	int rank = rule_rank(I, 0), axis;
+	const char *why = NULL;
+
+	rule_like(I, 0, 0);
+	for (int k = 0; rule_rank(I, 1) >= 0 && rule_rank(I, 2) == rule_rank(I, 1) && k < rule_rank(I, 1) && !why; k++)
+		why = rule_extent(I, 2, k, rule_dim(I, 1, k));
+	if (why || rank == RANK_UNKNOWN || rule_rank(I, 1) != rank)
+		return why;
+	if (!rule_axis(attr_int(I->n, "axis", 0), rank, &axis))
+		return bad_axis(I, attr_int(I->n, "axis", 0), rank);
+	why = rule_inside(I, 1, axis);
+	return why ? why : rule_indices(I, 1, 0, 1, rule_dim(I, 0, axis));
+}
+
+static const char *shape_scatter_nd(struct infer *I)
+{
+	int rank = rule_rank(I, 0), ir = rule_rank(I, 1), ur = rule_rank(I, 2);
+	int64_t last;
+	const char *why = NULL;
+
+	rule_like(I, 0, 0);
+	if (rank < 0 || ir < 1 || !poly_is_const(rule_polys(I), rule_dim(I, 1, ir - 1), &last))
+		return NULL;
+	if (last > rank)
+		return rule_why(I, "indices of %lld axes into rank %d", (long long)last, rank);
+	int n = ir - 1 + rank - (int)last;
+	if (ur >= 0 && ur != n)
+		return rule_why(I, "operand 2 has rank %d, takes %d", ur, n);
+	for (int k = 0; k < ur && !why; k++)
+		why = rule_extent(I, 2, k, k < ir - 1 ? rule_dim(I, 1, k) : rule_dim(I, 0, k - (ir - 1) + (int)last));
+	return why ? why : check_tuples(I, 0, last);
 }
 
 static const char *shape_gather_nd(struct infer *I)
@@ -58,13 +106,16 @@ static const char *shape_gather_nd(struct infer *I)
 	if (b < 0 || b >= ir || b + last > rank)
 		return rule_why(I, "indices of %lld and %lld batch axes into rank %d",
 				(long long)last, (long long)b, rank);
+	const char *why = NULL;
+	for (int i = 0; i < b && !why; i++)
+		why = rule_extent(I, 1, i, rule_dim(I, 0, i));
 	dim *d = rule_dims(I, rank + ir);
 	for (int i = 0; i < ir - 1; i++)
 		d[n++] = rule_dim(I, 1, i);
 	for (int i = (int)(b + last); i < rank; i++)
 		d[n++] = rule_dim(I, 0, i);
 	rule_out(I, 0, I->in[0].dtype, n, d);
-	return NULL;
+	return why ? why : check_tuples(I, b, last);
 }
 
 static const char *shape_onehot(struct infer *I)
@@ -77,6 +128,9 @@ static const char *shape_onehot(struct infer *I)
 		return NULL;
 	if (!rule_axis(a, rank + 1, &axis))
 		return bad_axis(I, a, rank + 1);
+	int64_t depth;
+	if (I->kin[1].yes && I->kin[1].n == 1 && poly_is_const(rule_polys(I), I->kin[1].e[0], &depth) && depth < 0)
+		return rule_why(I, "depth %lld", (long long)depth);
 	dim *d = rule_dims(I, rank + 1);
 	for (int i = 0; i <= rank; i++)
 		d[i] = i == axis
@@ -97,24 +151,33 @@ static const char *shape_nonzero(struct infer *I)
 	return NULL;
 }
 
+static const char *compress_length(struct infer *I, dim whole)
+{
+	int64_t c, w;
+
+	if (rule_rank(I, 1) != 1 || !poly_is_const(rule_polys(I), rule_dim(I, 1, 0), &c) || !poly_is_const(rule_polys(I), whole, &w) || c <= w)
+		return NULL;
+	return rule_why(I, "%lld conditions for %lld elements", (long long)c, (long long)w);
+}
+
 static const char *shape_compress(struct infer *I)
 {
 	int rank = rule_rank(I, 0), axis;
 
-	if (!attr_find(I->n, "axis")) {
-		unknown_of_rank(I, 0, I->in[0].dtype, 1);
-		return NULL;
-	}
-	unknown_of_rank(I, 0, I->in[0].dtype, rank);
+	bool flat = !attr_find(I->n, "axis");
+
+	unknown_of_rank(I, 0, I->in[0].dtype, flat ? 1 : rank);
 	if (rank == RANK_UNKNOWN)
 		return NULL;
+	if (flat)
+		return compress_length(I, rule_product(I, I->in[0].dims, 0, rank));
 	if (!rule_axis(attr_int(I->n, "axis", 0), rank, &axis))
 		return bad_axis(I, attr_int(I->n, "axis", 0), rank);
 	dim *d = rule_dims(I, rank);
 	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
 	d[axis] = POLY_UNKNOWN;
 	rule_out(I, 0, I->in[0].dtype, rank, d);
-	return NULL;
+	return compress_length(I, rule_dim(I, 0, axis));
 }
 
 /* ---- evaluators ---- */
@@ -523,7 +586,8 @@ static const char *eval_compress(struct eval *e)
 		s = split_at(x, axis);
 		memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
 	}
-	c = c > s.n ? s.n : c;
+	if (c > s.n)
+		return eval_why(e, "%lld conditions for %lld elements", (long long)c, (long long)s.n);
 	for (int64_t i = 0; i < c; i++)
 		kept += ((const uint8_t *)cond->data)[i] != 0;
 	dims[axis] = kept;
@@ -543,8 +607,8 @@ const struct op ops_index[] = {
 	{OP_Gather, shape_gather, eval_gather},
 	{OP_GatherElements, shape_gather_elements, eval_gather_elements},
 	{OP_GatherND, shape_gather_nd, eval_gather_nd},
-	{OP_ScatterElements, shape_same, eval_scatter_elements},
-	{OP_ScatterND, shape_same, eval_scatter_nd},
+	{OP_ScatterElements, shape_scatter_elements, eval_scatter_elements},
+	{OP_ScatterND, shape_scatter_nd, eval_scatter_nd},
 	{OP_OneHot, shape_onehot, eval_onehot},
 	{OP_NonZero, shape_nonzero, eval_nonzero},
 	{OP_Compress, shape_compress, eval_compress},

@@ -27,6 +27,7 @@ struct state {
 	VEC(const char *) told;	 /* which those were, and why */
 };
 
+#define ELEMENTS_MAX 0x1p56 /* of a tensor: their bytes are still a number */
 enum { KNOWN_FLOPS_MAX = 1 << 20 }; /* elements are few, but a window or an equation may be large */
 
 static void infer_graph(struct state *S, graph_id g);
@@ -347,12 +348,18 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 static void check_result(struct module *m, node_id id, uint32_t i, const struct type *t)
 {
 	int64_t c;
+	double count = 1;
 
 	if (t->rank > RANK_MAX)
 		graph_die(m, id, "result %u has rank %d, at most %d is supported", i, t->rank, RANK_MAX);
-	for (int k = 0; k < t->rank; k++)
-		if (poly_is_const(m->dims, t->dims[k], &c) && c < 0)
+	for (int k = 0; k < t->rank; k++) {
+		bool known = poly_is_const(m->dims, t->dims[k], &c);
+		if (known && c < 0)
 			graph_die(m, id, "result %u has extent %lld at axis %d", i, (long long)c, k);
+		count *= known ? (double)c : 0;
+	}
+	if (count > ELEMENTS_MAX)
+		graph_die(m, id, "result %u has %.0f elements, at most %.0f are supported", i, count, ELEMENTS_MAX);
 }
 
 static void step(struct state *S, node_id id)

@@ -1,6 +1,8 @@
 /* Operators that only move elements: shapes first, evaluators in move_eval.c. */
 #include "op/move.h"
 
+#define EXTENT_MAX 0x1p56 /* more are never there */
+
 static const char *bad_axis(struct infer *I, int64_t axis, int rank)
 {
 	return rule_why(I, "axis %lld outside rank %d", (long long)axis, rank);
@@ -32,18 +34,23 @@ static const char *reshape_rest(struct infer *I, dim *d, int n, int hole)
 	struct polys *P = rule_polys(I);
 	dim total = rule_product(I, I->in[0].dims, 0, I->in[0].rank), rest = rule_const(I, 1);
 	int64_t t, r;
+	double count = 1;
 
 	for (int i = 0; i < n; i++)
-		if (i != hole)
+		if (i != hole) {
 			rest = poly_mul(P, rest, d[i]);
+			count *= poly_is_const(P, d[i], &r) ? (double)r : 0;
+		}
+	if (count > EXTENT_MAX)
+		return rule_why(I, "a shape of %.0f elements", count);
 	if (poly_is_const(P, total, &t) && poly_is_const(P, rest, &r)) {
-		if (hole < 0 ? t != r : r != 0 && t % r)
+		if (hole < 0 || !r ? t != r : t % r)
 			return rule_why(
 				I, "%s does not reshape to that shape: %lld elements, not %s%lld",
 				type_str(I->m, &I->in[0], &I->m->arena), (long long)t,
 				hole < 0 ? "" : "a multiple of ", (long long)r);
-		if (hole >= 0 && r)
-			d[hole] = rule_const(I, t / r);
+		if (hole >= 0)
+			d[hole] = rule_const(I, r ? t / r : 0);
 	} else if (hole >= 0) {
 		d[hole] = poly_divide(P, total, rest);
 	}
@@ -337,6 +344,9 @@ static const char *shape_slice(struct infer *I)
 	const int64_t *axes = NULL, *steps = NULL;
 
 	unknown_of_rank(I, rank);
+	for (int64_t i = 0, v; i < rule_elements(I, 4); i++)
+		if (rule_element(I, 4, i, &v) && !v)
+			return "a step is 0";
 	if (rank == RANK_UNKNOWN)
 		return NULL;
 	count = s->yes ? s->n : t->yes ? t->n : length_of(I, 1);
@@ -346,13 +356,15 @@ static const char *shape_slice(struct infer *I)
 	if (rule_has(I, 4) && (rule_ints(I, 4, &steps) < 0 || I->kin[4].n != count))
 		steps = NULL;
 	dim *d = rule_dims(I, rank);
+	bool seen[RANK_MAX] = {0};
 	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
 	for (int i = 0; i < count; i++) {
 		int64_t a = axes ? axes[i] : i, step = steps ? steps[i] : 1;
 		if (!rule_axis(a, rank, &axis))
 			return bad_axis(I, a, rank);
-		if (!step)
-			return "a step is 0";
+		if (seen[axis])
+			return rule_why(I, "axis %d is given twice", axis);
+		seen[axis] = true;
 		if ((rule_has(I, 4) && !steps) || !s->yes || !t->yes || i >= t->n)
 			d[axis] = POLY_UNKNOWN;
 		else
@@ -409,10 +421,28 @@ static const char *shape_tile(struct infer *I)
 	if (k->n != rank)
 		return rule_why(I, "%d repeats for rank %d", k->n, rank);
 	dim *d = rule_dims(I, rank);
-	for (int i = 0; i < rank; i++)
+	for (int i = 0; i < rank; i++) {
+		int64_t v;
+		if (poly_is_const(rule_polys(I), k->e[i], &v) && v < 0)
+			return rule_why(I, "axis %d is repeated %lld times", i, (long long)v);
+		int64_t c;
+		if (poly_is_const(rule_polys(I), k->e[i], &v) && poly_is_const(rule_polys(I), rule_dim(I, 0, i), &c) && __builtin_mul_overflow(c, v, &c))
+			return rule_why(I, "axis %d is repeated %lld times, too often", i, (long long)v);
 		d[i] = poly_mul(rule_polys(I), rule_dim(I, 0, i), k->e[i]);
+	}
 	rule_out(I, 0, I->in[0].dtype, rank, d);
 	return NULL;
+}
+
+/* What repeats elements has one to repeat. */
+static const char *pad_repeats(struct infer *I, int axis, dim before, dim after)
+{
+	int64_t c, n;
+	bool fills = *attr_str(I->n, "mode", "constant") == 'c';
+
+	if (fills || !poly_is_const(rule_polys(I), before, &n) || n || !poly_is_const(rule_polys(I), after, &c) || !c)
+		return NULL;
+	return rule_why(I, "axis %d has no elements to pad with", axis);
 }
 
 static const char *shape_pad(struct infer *I)
@@ -421,6 +451,8 @@ static const char *shape_pad(struct infer *I)
 	int rank = rule_rank(I, 0), count = rank, axis;
 	const struct known *k = &I->kin[1];
 	const int64_t *axes = NULL;
+	bool seen[RANK_MAX] = {0};
+	const char *why;
 
 	unknown_of_rank(I, rank);
 	if (rank < 0 || !k->yes || (rule_has(I, 3) && (count = rule_ints(I, 3, &axes)) < 0))
@@ -430,12 +462,43 @@ static const char *shape_pad(struct infer *I)
 	dim *d = rule_dims(I, rank);
 	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
 	for (int i = 0; i < count; i++) {
-		int64_t a = axes ? axes[i] : i;
+		int64_t a = axes ? axes[i] : i, v;
 		if (!rule_axis(a, rank, &axis))
 			return bad_axis(I, a, rank);
+		if (seen[axis])
+			return rule_why(I, "axis %d is given twice", axis);
+		seen[axis] = true;
+		for (int side = 0; side < 2; side++)
+			if (poly_is_const(P, k->e[i + side * count], &v) && (v < -EXTENT_MAX || v > EXTENT_MAX))
+				return rule_why(I, "a pad of %lld", (long long)v);
 		d[axis] = poly_add(P, d[axis], poly_add(P, k->e[i], k->e[count + i]));
+		if (poly_is_const(P, d[axis], &v) && v < 0)
+			return rule_why(I, "the pads leave an extent of %lld at axis %d", (long long)v, axis);
+		if ((why = pad_repeats(I, axis, rule_dim(I, 0, axis), d[axis])))
+			return why;
 	}
 	rule_out(I, 0, I->in[0].dtype, rank, d);
+	return NULL;
+}
+
+/* ---- ReverseSequence ---- */
+
+static const char *shape_reverse(struct infer *I)
+{
+	struct polys *P = rule_polys(I);
+	int64_t b = attr_int(I->n, "batch_axis", 1), t = attr_int(I->n, "time_axis", 0), c, n, v;
+
+	rule_like(I, 0, 0);
+	if (b == t)
+		return "batch_axis and time_axis are one axis";
+	if (rule_rank(I, 0) < 2)
+		return NULL;
+	if (rule_rank(I, 1) == 1 && poly_is_const(P, rule_dim(I, 0, (int)b), &c) && poly_is_const(P, rule_dim(I, 1, 0), &n) && n != c)
+		return rule_why(I, "%lld lengths for %lld sequences", (long long)n, (long long)c);
+	bool known = poly_is_const(P, rule_dim(I, 0, (int)t), &c);
+	for (int64_t i = 0; i < rule_elements(I, 1); i++)
+		if (rule_element(I, 1, i, &v) && (v < 0 || (known && v > c)))
+			return rule_why(I, "a length of %lld is outside the time axis", (long long)v);
 	return NULL;
 }
 
@@ -474,7 +537,7 @@ const struct op ops_move[] = {
 	{OP_Flatten, shape_flatten, eval_flatten},
 	{OP_Pad, shape_pad, eval_pad},
 	{OP_Reshape, shape_reshape, eval_reshape},
-	{OP_ReverseSequence, shape_same, eval_reverse_sequence},
+	{OP_ReverseSequence, shape_reverse, eval_reverse_sequence},
 	{OP_Slice, shape_slice, eval_slice},
 	{OP_SpaceToDepth, shape_space, eval_space_to_depth},
 	{OP_Split, shape_split, eval_split},

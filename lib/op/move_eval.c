@@ -105,6 +105,7 @@ const char *eval_reshape(struct eval *e)
 
 	if (n < 0 || n > RANK_MAX)
 		return "no shape, or its rank is too large";
+	bool none = false, many = false;
 	for (int i = 0; i < n; i++) {
 		dims[i] = v[i];
 		if (v[i] == 0 && !attr_int(e->n, "allowzero", 0)) {
@@ -114,9 +115,15 @@ const char *eval_reshape(struct eval *e)
 		}
 		if (v[i] == -1)
 			hole = i;
-		else if (__builtin_mul_overflow(rest, dims[i], &rest))
-			return "a shape of more elements than can be";
+		else
+			many |= __builtin_mul_overflow(rest, dims[i], &rest);
+		none |= !dims[i];
 	}
+	if (many && !none)
+		return "a shape of more elements than can be";
+	rest = none ? 0 : rest;
+	if (hole >= 0 && rest && tensor_count(x) % rest)
+		return eval_why(e, "%lld elements are no multiple of %lld", (long long)tensor_count(x), (long long)rest);
 	if (hole >= 0)
 		dims[hole] = rest ? tensor_count(x) / rest : 0;
 	return view_checked(e, n, dims);
@@ -203,6 +210,7 @@ const char *eval_slice(struct eval *e)
 	const int64_t *starts, *ends, *axes = NULL, *steps = NULL;
 	int n = eval_ints(e, 1, &starts), axis;
 	int64_t dims[RANK_MAX], stride[RANK_MAX], off = 0;
+	bool seen[RANK_MAX] = {0};
 	const char *why = no_strings(e, x);
 	int na = eval_ints(e, 3, &axes), ns = eval_ints(e, 4, &steps);
 
@@ -215,8 +223,9 @@ const char *eval_slice(struct eval *e)
 	memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
 	for (int i = 0; i < n; i++) {
 		int64_t start = starts[i], step = ns >= 0 ? steps[i] : 1;
-		if (!rule_axis(na >= 0 ? axes[i] : i, x->rank, &axis) || !step)
-			return "an axis is outside the rank, or a step is 0";
+		if (!rule_axis(na >= 0 ? axes[i] : i, x->rank, &axis) || !step || seen[axis])
+			return "an axis is outside the rank or given twice, or a step is 0";
+		seen[axis] = true;
 		dims[axis] = slice_clip(x->dims[axis], &start, ends[i], step);
 		off += dims[axis] ? start * stride[axis] : 0;
 		stride[axis] = dims[axis] > 1 ? stride[axis] * step : 0;
@@ -420,6 +429,7 @@ const char *eval_pad(struct eval *e)
 	int64_t begin[RANK_MAX] = {0}, dims[RANK_MAX], from[RANK_MAX], at[RANK_MAX] = {0},
 		*table[RANK_MAX];
 	char mode = *attr_str(e->n, "mode", "constant"), zero[16] = {0};
+	bool seen[RANK_MAX] = {0};
 	size_t size = dtype_size(x->dtype);
 	const char *why = no_strings(e, x);
 
@@ -430,8 +440,9 @@ const char *eval_pad(struct eval *e)
 		return "pads do not fit the axes";
 	memcpy(dims, x->dims, sizeof *dims * (size_t)rank);
 	for (int i = 0; i < na; i++) {
-		if (!rule_axis(axes ? axes[i] : i, rank, &axis))
-			return "axis outside the rank";
+		if (!rule_axis(axes ? axes[i] : i, rank, &axis) || seen[axis])
+			return "an axis is outside the rank or given twice";
+		seen[axis] = true;
 		begin[axis] = pads[i];
 		if (__builtin_add_overflow(dims[axis], pads[i], &dims[axis]) ||
 		    __builtin_add_overflow(dims[axis], pads[na + i], &dims[axis]) || dims[axis] < 0 || (dims[axis] && !x->dims[axis] && mode != 'c'))

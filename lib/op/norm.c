@@ -230,6 +230,16 @@ static const char *eval_layer(struct eval *e)
 
 /* ---- InstanceNormalization, GroupNormalization: over channels of a group and all space ---- */
 
+static const char *shape_group(struct infer *I)
+{
+	int64_t groups = attr_int(I->n, "num_groups", 1), c;
+
+	rule_like(I, 0, 0);
+	if (rule_rank(I, 0) > 1 && poly_is_const(rule_polys(I), rule_dim(I, 0, 1), &c) && c % groups)
+		return rule_why(I, "%lld channels do not divide into %lld groups", (long long)c, (long long)groups);
+	return NULL;
+}
+
 static const char *eval_group(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
@@ -263,6 +273,14 @@ static const char *eval_group(struct eval *e)
 }
 
 /* ---- MeanVarianceNormalization ---- */
+
+static const char *shape_mvn(struct infer *I)
+{
+	rule_like(I, 0, 0);
+	if (rule_rank(I, 0) >= 0 && rule_rank(I, 0) < 4 && !attr_find(I->n, "axes"))
+		return rule_why(I, "attribute 'axes' is not there, and means 0, 2, 3; operand 0 has rank %d", rule_rank(I, 0));
+	return NULL;
+}
 
 static const char *eval_mvn(struct eval *e)
 {
@@ -410,8 +428,8 @@ const struct op ops_norm[] = {
 	{OP_LayerNormalization, shape_layer, eval_layer, flops_norm},
 	{OP_RMSNormalization, shape_rms, eval_layer, flops_norm},
 	{OP_InstanceNormalization, shape_same, eval_group, flops_norm},
-	{OP_GroupNormalization, shape_same, eval_group, flops_norm},
-	{OP_MeanVarianceNormalization, shape_same, eval_mvn, flops_norm},
+	{OP_GroupNormalization, shape_group, eval_group, flops_norm},
+	{OP_MeanVarianceNormalization, shape_mvn, eval_mvn, flops_norm},
 	{OP_LRN, shape_same, eval_lrn, flops_norm},
 	{OP_Softmax, shape_axis, eval_axis, flops_norm},
 	{OP_LogSoftmax, shape_axis, eval_axis, flops_norm},

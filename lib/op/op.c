@@ -54,3 +54,10 @@ double node_flops(struct module *m, const struct node *n)
 	}
 	return 0;
 }
+
+const char *op_unable(struct module *m, const struct node *n)
+{
+	const struct op *row = op_row(n->op);
+
+	return !row || !row->eval ? "there is no implementation of this operator" : row->unable ? row->unable(m, n) : NULL;
+}

@@ -63,8 +63,12 @@ struct op {
 	const char *(*eval)(struct eval *);
 	/* Floating point operations of one run, for reports; NULL: one per output element. Static types. */
 	double (*flops)(struct module *m, const struct node *n);
+	/* Why eval will not do, whatever the inputs of the model; NULL: it may, and so it always may if there is no such function. */
+	const char *(*unable)(struct module *m, const struct node *n);
 };
 const struct op *op_row(enum opcode op); /* NULL: no row yet */
+/* Why n cannot be run, whatever its operands hold; NULL: it may run. Bodies are not looked at. */
+const char *op_unable(struct module *m, const struct node *n);
 double node_flops(struct module *m, const struct node *n); /* bodies included; 0 if not static */
 
 /* Shape inference of the whole module: to a fixed point, through bodies; sets every value's type.

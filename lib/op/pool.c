@@ -2,6 +2,28 @@
 #include <math.h>
 #include "op/rules.h"
 
+/* Of a window that covers no element there is no maximum and no mean. */
+static const char *covers_some(struct infer *I, const struct window *w, int i)
+{
+	struct window copy = *w;
+	int64_t span = (w->size[i] - 1) * w->dilation[i] + 1, in, out;
+	bool covers = true;
+
+	if (I->n->op == OP_LpPool || attr_int(I->n, "count_include_pad", 0))
+		return NULL;
+	if (!poly_is_const(rule_polys(I), rule_dim(I, 0, 2 + i), &in)) {
+		covers = w->begin[i] < span && (w->end[i] < span || w->ceil_mode || w->stride[i] > 1);
+	} else if ((out = window_extent(&copy, i, in)) > 0) {
+		int64_t first = -copy.begin[i], last = (out - 1) * copy.stride[i] - copy.begin[i];
+		covers = first + span > 0 && last < in && in > 0;
+		for (int64_t s = first; covers && in < w->dilation[i] && s <= last; s += w->stride[i]) {
+			int64_t k = s < 0 ? (w->dilation[i] - 1 - s) / w->dilation[i] : 0;
+			covers = k < w->size[i] && s + k * w->dilation[i] < in;
+		}
+	}
+	return covers ? NULL : rule_why(I, "a window at spatial axis %d has nothing but padding", i);
+}
+
 static const char *shape_pool(struct infer *I)
 {
 	int rank = rule_rank(I, 0);
@@ -17,8 +39,11 @@ static const char *shape_pool(struct infer *I)
 	dim *d = rule_dims(I, rank);
 	d[0] = rule_dim(I, 0, 0);
 	d[1] = rule_dim(I, 0, 1);
-	for (int i = 0; i < w.n; i++)
+	for (int i = 0; i < w.n; i++) {
 		d[2 + i] = window_extent_dim(I, &w, i, rule_dim(I, 0, 2 + i));
+		if ((why = covers_some(I, &w, i)))
+			return why;
+	}
 	rule_out(I, 0, I->in[0].dtype, rank, d);
 	rule_out(I, 1, DT_I64, rank, d);
 	return NULL;

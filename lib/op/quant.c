@@ -2,6 +2,31 @@
 #include <math.h>
 #include "op/rules.h"
 
+/* Scales are one for all, one for each index of an axis, or one for each block of it. */
+static const char *check_scales(struct infer *I)
+{
+	int rank = rule_rank(I, 0), sr = rule_rank(I, 1), axis;
+	int64_t block = attr_int(I->n, "block_size", 0), c;
+	const char *why = NULL;
+	bool one = true;
+
+	for (int k = 0; rule_rank(I, 2) == sr && k < sr && !why; k++)
+		why = rule_extent(I, 2, k, rule_dim(I, 1, k));
+	for (int k = 0; k < sr; k++)
+		one &= !poly_is_const(rule_polys(I), rule_dim(I, 1, k), &c) || c == 1;
+	if (why || one || rank < 0)
+		return why;
+	if (!rule_axis(attr_int(I->n, "axis", 1), rank, &axis))
+		return rule_why(I, "axis %lld outside rank %d", (long long)attr_int(I->n, "axis", 1), rank);
+	if (sr != (block ? rank : 1))
+		return rule_why(I, "operand 1 has rank %d, takes %d", sr, block ? rank : 1);
+	if (!block)
+		return rule_extent(I, 1, 0, rule_dim(I, 0, axis));
+	for (int k = 0; k < rank && !why; k++)
+		why = rule_extent(I, 1, k, k == axis ? poly_ceildiv(rule_polys(I), rule_dim(I, 0, k), block) : rule_dim(I, 0, k));
+	return why;
+}
+
 static const char *shape_quantize(struct infer *I)
 {
 	int64_t t = attr_int(I->n, "output_dtype", 0);
@@ -10,7 +35,9 @@ static const char *shape_quantize(struct infer *I)
 	I->out[0].dtype = rule_has(I, 2) ? I->in[2].dtype : t ? dtype_from_onnx((int)t) : DT_U8;
 	if (t && I->out[0].dtype && I->out[0].dtype != dtype_from_onnx((int)t))
 		return rule_why(I, "attribute 'output_dtype' is %s, the zero point %s", dtype_name(dtype_from_onnx((int)t)), dtype_name(I->out[0].dtype));
-	return NULL;
+	if (t && !dtype_is_float8(I->out[0].dtype) && !(dtype_is_int(I->out[0].dtype) && dtype_size(I->out[0].dtype) < 4))
+		return rule_why(I, "attribute 'output_dtype' is %s, which nothing is quantised to", dtype_name(I->out[0].dtype));
+	return check_scales(I);
 }
 
 static const char *shape_dequantize(struct infer *I)
@@ -19,7 +46,9 @@ static const char *shape_dequantize(struct infer *I)
 
 	rule_like(I, 0, 0);
 	I->out[0].dtype = t ? dtype_from_onnx((int)t) : I->in[1].dtype;
-	return NULL;
+	if (t && !dtype_is_float(I->out[0].dtype))
+		return rule_why(I, "attribute 'output_dtype' is %s, no float", dtype_name(I->out[0].dtype));
+	return check_scales(I);
 }
 
 /* Which element of scale and zero point belongs to element i of x. */

@@ -68,37 +68,117 @@ static const struct activation activations[] = {
 	{"Softplus", f_softplus},
 };
 
-/* ---- shapes ---- */
+enum { ACTIVATIONS_MAX = 6 };
+
+struct activations {
+	int per; /* of a direction */
+	struct {
+		const struct activation *f;
+		double alpha, beta;
+	} of[ACTIVATIONS_MAX];
+};
 
 static int directions_of(const struct node *n)
 {
 	return !strcmp(attr_str(n, "direction", "forward"), "bidirectional") ? 2 : 1;
 }
 
+static int gates_of(const struct node *n)
+{
+	return n->op == OP_RNN ? 1 : n->op == OP_GRU ? 3 : 4;
+}
+
+/* All functions of a node, in order. NULL, or why not. */
+static const char *read_activations(const struct node *n, struct arena *arena, struct activations *q)
+{
+	static const char *const rnn[] = {"Tanh"}, *const gru[] = {"Sigmoid", "Tanh"}, *const lstm[] = {"Sigmoid", "Tanh", "Tanh"};
+	const char *const *usual = n->op == OP_RNN ? rnn : n->op == OP_GRU ? gru : lstm;
+	const struct attr *names = attr_find(n, "activations");
+	int na, nb, ia = 0, ib = 0, count;
+	const float *alpha = attr_floats(n, "activation_alpha", &na), *beta = attr_floats(n, "activation_beta", &nb);
+
+	*q = (struct activations){.per = n->op == OP_RNN ? 1 : n->op == OP_GRU ? 2 : 3};
+	count = q->per * directions_of(n);
+	if (names && names->n != (uint32_t)count)
+		return arena_printf(arena, "attribute 'activations' has %u names, takes %d", names->n, count);
+	if (na > count || nb > count)
+		return arena_printf(arena, "attribute 'activation_%s' has %d values for %d functions", na > count ? "alpha" : "beta", na > count ? na : nb, count);
+	for (int i = 0; i < count; i++) {
+		const char *name = names ? sym_str(names->u.strs[i]) : usual[i % q->per];
+		for (size_t k = 0; k < sizeof activations / sizeof *activations; k++)
+			if (!strcasecmp(name, activations[k].name)) {
+				q->of[i].f = &activations[k];
+				q->of[i].alpha = activations[k].alpha;
+				q->of[i].beta = activations[k].beta;
+			}
+		if (!q->of[i].f)
+			return arena_printf(arena, "unknown activation \"%s\"", name);
+		/* values are listed for those functions that take any */
+		if (q->of[i].f->alpha && ia < na)
+			q->of[i].alpha = alpha[ia++];
+		if ((q->of[i].f->f == f_affine || q->of[i].f->beta) && ib < nb)
+			q->of[i].beta = beta[ib++];
+	}
+	return NULL;
+}
+
+/* ---- shapes ---- */
+
+/* Operand i has these extents; what is not known is taken to be right. */
+static const char *check_extents(struct infer *I, uint32_t i, int rank, const dim *want)
+{
+	const char *why = NULL;
+
+	for (int k = 0; k < rank && rule_rank(I, i) == rank && !why; k++)
+		why = rule_extent(I, i, k, want[k]);
+	return why;
+}
+
+static const char *check_lengths(struct infer *I, dim seq)
+{
+	const struct known *k = rule_has(I, 4) ? &I->kin[4] : NULL;
+	int64_t c, longest;
+
+	for (int i = 0; k && k->yes && i < k->n; i++)
+		if (poly_is_const(rule_polys(I), k->e[i], &c) && (c < 0 || (poly_is_const(rule_polys(I), seq, &longest) && c > longest)))
+			return rule_why(I, "sequence %d has %lld steps, at most %s are there", i, (long long)c, poly_str(rule_polys(I), seq, &I->m->arena));
+	return NULL;
+}
+
 static const char *shape_recurrent(struct infer *I)
 {
+	struct polys *P = rule_polys(I);
 	bool batch_first = attr_int(I->n, "layout", 0);
 	enum dtype t = I->in[0].dtype;
 	dim dirs = rule_const(I, directions_of(I->n)), seq = POLY_UNKNOWN, batch = POLY_UNKNOWN,
-	    hidden = POLY_UNKNOWN;
+	    input = POLY_UNKNOWN, hidden = POLY_UNKNOWN;
+	struct activations q;
+	const char *why = read_activations(I->n, &I->m->arena, &q);
 
-	if (rule_rank(I, 0) >= 0 && rule_rank(I, 0) != 3)
-		return rule_why(I, "the sequence has rank %d, not 3", rule_rank(I, 0));
+	if (why)
+		return why;
 	if (rule_rank(I, 0) == 3) {
 		seq = rule_dim(I, 0, batch_first);
 		batch = rule_dim(I, 0, !batch_first);
+		input = rule_dim(I, 0, 2);
 	}
 	if (rule_rank(I, 2) == 3)
 		hidden = rule_dim(I, 2, 2);
 	if (attr_find(I->n, "hidden_size"))
 		hidden = rule_const(I, attr_int(I->n, "hidden_size", 0));
+	int64_t gates = gates_of(I->n);
+	dim all = poly_mulc(P, hidden, gates), state[] = {batch_first ? batch : dirs, batch_first ? dirs : batch, hidden};
+	if ((why = check_extents(I, 1, 3, (dim[]){dirs, all, input})) || (why = check_extents(I, 2, 3, (dim[]){dirs, all, hidden})) ||
+	    (why = check_extents(I, 3, 2, (dim[]){dirs, poly_mulc(P, all, 2)})) || (why = check_extents(I, 4, 1, &batch)) ||
+	    (why = check_extents(I, 5, 3, state)) || (why = check_extents(I, 6, 3, state)) ||
+	    (why = check_extents(I, 7, 2, (dim[]){dirs, poly_mulc(P, hidden, 3)})) || (why = check_lengths(I, seq)))
+		return why;
 	dim *y = rule_dims(I, 4), *h = rule_dims(I, 3);
 	y[0] = batch_first ? batch : seq;
 	y[1] = batch_first ? seq : dirs;
 	y[2] = batch_first ? dirs : batch;
-	h[0] = batch_first ? batch : dirs;
-	h[1] = batch_first ? dirs : batch;
-	y[3] = h[2] = hidden;
+	y[3] = hidden;
+	memcpy(h, state, sizeof state);
 	rule_out(I, 0, t, 4, y);
 	rule_out(I, 1, t, 3, h);
 	rule_out(I, 2, t, 3, h);
@@ -112,50 +192,20 @@ struct rnn {
 	int64_t T, B, I, H, gates, dirs; /* steps, batch, input and hidden size */
 	bool batch_first, input_forget, linear_before_reset;
 	double clip;
-	struct {
-		const struct activation *f;
-		double alpha, beta;
-	} act[6];
+	struct activations act;
 	double *W, *R, *b, *rb, *P; /* of the direction at hand: [gates*H][I], [gates*H][H], biases
 				       of both, peepholes */
 	double *h, *c;		    /* state of one sequence */
 	double *x, *g, *r;	    /* input of a step, gate sums of input and of state */
 };
 
-static const char *read_activations(struct rnn *q, const char *const *usual, int per)
+static double activate(const struct rnn *q, int64_t dir, int which, double x)
 {
-	const struct attr *names = attr_find(q->e->n, "activations");
-	int na, nb, ia = 0, ib = 0;
-	const float *alpha = attr_floats(q->e->n, "activation_alpha", &na),
-		    *beta = attr_floats(q->e->n, "activation_beta", &nb);
-
-	for (int i = 0; i < per * q->dirs; i++) {
-		const char *name = names && (uint32_t)i < names->n ? sym_str(names->u.strs[i])
-								   : usual[i % per];
-		for (size_t k = 0; k < sizeof activations / sizeof *activations; k++)
-			if (!strcasecmp(name, activations[k].name)) {
-				q->act[i].f = &activations[k];
-				q->act[i].alpha = activations[k].alpha;
-				q->act[i].beta = activations[k].beta;
-			}
-		if (!q->act[i].f)
-			return eval_why(q->e, "unknown activation \"%s\"", name);
-		/* values are listed for those functions that take any */
-		if (q->act[i].f->alpha && ia < na)
-			q->act[i].alpha = alpha[ia++];
-		if ((q->act[i].f->f == f_affine || q->act[i].f->beta) && ib < nb)
-			q->act[i].beta = beta[ib++];
-	}
-	return NULL;
-}
-
-static double activate(const struct rnn *q, int64_t dir, int per, int which, double x)
-{
-	int i = (int)dir * per + which;
+	int i = (int)dir * q->act.per + which;
 
 	if (q->clip > 0)
 		x = fmin(fmax(x, -q->clip), q->clip);
-	return q->act[i].f->f(x, q->act[i].alpha, q->act[i].beta);
+	return q->act.of[i].f->f(x, q->act.of[i].alpha, q->act.of[i].beta);
 }
 
 /* o[i] = bias[i] + sum over k of w[i][k] v[k] */
@@ -178,7 +228,7 @@ static void cell_rnn(struct rnn *q, int64_t d)
 {
 	matvec(q->r, q->R, q->h, q->rb, q->H, q->H);
 	for (int64_t i = 0; i < q->H; i++)
-		q->h[i] = activate(q, d, 1, 0, q->g[i] + q->r[i]);
+		q->h[i] = activate(q, d, 0, q->g[i] + q->r[i]);
 }
 
 static void cell_gru(struct rnn *q, int64_t d)
@@ -188,7 +238,7 @@ static void cell_gru(struct rnn *q, int64_t d)
 
 	matvec(q->r, q->R, q->h, q->rb, 3 * H, H);
 	for (int64_t i = 0; i < 2 * H; i++)
-		q->g[i] = activate(q, d, 2, 0, q->g[i] + q->r[i]);
+		q->g[i] = activate(q, d, 0, q->g[i] + q->r[i]);
 	if (!q->linear_before_reset) { /* R applied to the reset state */
 		for (int64_t i = 0; i < H; i++)
 			q->x[i] = r[i] * q->h[i];
@@ -196,7 +246,7 @@ static void cell_gru(struct rnn *q, int64_t d)
 	}
 	for (int64_t i = 0; i < H; i++) {
 		double s = n[i] + (q->linear_before_reset ? r[i] : 1) * q->r[2 * H + i];
-		q->h[i] = (1 - z[i]) * activate(q, d, 2, 1, s) + z[i] * q->h[i];
+		q->h[i] = (1 - z[i]) * activate(q, d, 1, s) + z[i] * q->h[i];
 	}
 }
 
@@ -207,16 +257,16 @@ static void cell_lstm(struct rnn *q, int64_t d)
 	matvec(q->r, q->R, q->h, q->rb, 4 * H, H);
 	for (int64_t i = 0; i < H; i++) { /* gates: input, output, forget, cell */
 		double c = q->c[i], in, f, g;
-		in = activate(q, d, 3, 0, q->g[i] + q->r[i] + (q->P ? q->P[i] * c : 0));
+		in = activate(q, d, 0, q->g[i] + q->r[i] + (q->P ? q->P[i] * c : 0));
 		f = q->input_forget ? 1 - in
-				    : activate(q, d, 3, 0,
+				    : activate(q, d, 0,
 					       q->g[2 * H + i] + q->r[2 * H + i] +
 						       (q->P ? q->P[2 * H + i] * c : 0));
-		g = activate(q, d, 3, 1, q->g[3 * H + i] + q->r[3 * H + i]);
+		g = activate(q, d, 1, q->g[3 * H + i] + q->r[3 * H + i]);
 		q->c[i] = c = f * c + in * g;
-		double o = activate(q, d, 3, 0,
+		double o = activate(q, d, 0,
 				    q->g[H + i] + q->r[H + i] + (q->P ? q->P[H + i] * c : 0));
-		q->h[i] = o * activate(q, d, 3, 2, c);
+		q->h[i] = o * activate(q, d, 2, c);
 	}
 }
 
@@ -273,7 +323,7 @@ static const char *rnn_sizes(struct rnn *q)
 	const struct tensor *x = e->in[0], *w = e->in[1], *r = e->in[2];
 	int64_t max;
 
-	q->gates = e->n->op == OP_RNN ? 1 : e->n->op == OP_GRU ? 3 : 4;
+	q->gates = gates_of(e->n);
 	q->dirs = directions_of(e->n);
 	q->batch_first = attr_int(e->n, "layout", 0);
 	q->input_forget = attr_int(e->n, "input_forget", 0);
@@ -310,8 +360,6 @@ static const char *rnn_sizes(struct rnn *q)
 
 static const char *eval_recurrent(struct eval *e)
 {
-	static const char *const lstm[] = {"Sigmoid", "Tanh", "Tanh"},
-				 *const gru[] = {"Sigmoid", "Tanh"}, *const rnn[] = {"Tanh"};
 	struct rnn q = {.e = e};
 	bool is_lstm = e->n->op == OP_LSTM,
 	     reverse = !strcmp(attr_str(e->n, "direction", "forward"), "reverse");
@@ -320,10 +368,11 @@ static const char *eval_recurrent(struct eval *e)
 	const struct tensor *lens = eval_in(e, 4), *h0 = eval_in(e, 5),
 			    *c0 = is_lstm ? eval_in(e, 6) : NULL;
 
-	if (why || (why = is_lstm	       ? read_activations(&q, lstm, 3)
-			  : e->n->op == OP_GRU ? read_activations(&q, gru, 2)
-					       : read_activations(&q, rnn, 1)))
+	if (why || (why = read_activations(e->n, e->arena, &q.act)))
 		return why;
+	for (int64_t b = 0; lens && b < q.B; b++)
+		if (tensor_get_int(lens, b) < 0 || tensor_get_int(lens, b) > q.T)
+			return eval_why(e, "sequence %lld has %lld steps, at most %lld are there", (long long)b, (long long)tensor_get_int(lens, b), (long long)q.T);
 	struct tensor *y = eval_out(e, 0, t, 4,
 				    q.batch_first ? (int64_t[]){q.B, q.T, q.dirs, q.H}
 						  : (int64_t[]){q.T, q.dirs, q.B, q.H});
@@ -342,11 +391,7 @@ static const char *eval_recurrent(struct eval *e)
 				load_all(h0, at, q.H, q.h);
 			if (c0)
 				load_all(c0, at, q.H, q.c);
-			run_sequence(&q, d, b,
-				     len < 0	 ? 0
-				     : len > q.T ? q.T
-						 : len,
-				     d == 1 || reverse, y);
+			run_sequence(&q, d, b, len, d == 1 || reverse, y);
 			store_d(yh, at, (int)q.H, q.h);
 			if (yc)
 				store_d(yc, at, (int)q.H, q.c);

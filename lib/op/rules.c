@@ -166,6 +166,56 @@ int rule_ints(struct infer *I, uint32_t i, const int64_t **v)
 	return k->n;
 }
 
+int64_t rule_elements(struct infer *I, uint32_t i)
+{
+	const struct tensor *t = node_const(I->m, I->n, i);
+
+	if (!rule_has(I, i))
+		return 0;
+	return I->kin[i].yes ? I->kin[i].n : t && dtype_fixed(t->dtype) ? tensor_count(t) : 0;
+}
+
+bool rule_element(struct infer *I, uint32_t i, int64_t j, int64_t *v)
+{
+	if (I->kin[i].yes)
+		return poly_is_const(rule_polys(I), I->kin[i].e[j], v);
+	struct tensor t = *node_const(I->m, I->n, i);
+	t.data = tensor_data(I->m, node_const(I->m, I->n, i));
+	*v = tensor_get_int(&t, j);
+	return true;
+}
+
+const char *rule_indices(struct infer *I, uint32_t i, int64_t from, int64_t step, dim extent)
+{
+	int64_t n = rule_elements(I, i), c, v;
+
+	if (!poly_is_const(rule_polys(I), extent, &c))
+		return NULL;
+	for (; from < n; from += step)
+		if (rule_element(I, i, from, &v) && (v < -c || v >= c))
+			return rule_why(I, "index %lld is outside the axis of extent %lld", (long long)v, (long long)c);
+	return NULL;
+}
+
+const char *rule_extent(struct infer *I, uint32_t i, int k, dim want)
+{
+	int64_t c, w;
+
+	if (!poly_is_const(rule_polys(I), rule_dim(I, i, k), &c) || !poly_is_const(rule_polys(I), want, &w) || c == w)
+		return NULL;
+	return rule_why(I, "operand %u has extent %lld at axis %d, takes %lld", i, (long long)c, k, (long long)w);
+}
+
+const char *rule_inside(struct infer *I, uint32_t i, int axis)
+{
+	int64_t c, x;
+
+	for (int k = 0; rule_rank(I, i) == rule_rank(I, 0) && k < rule_rank(I, 0); k++)
+		if (k != axis && poly_is_const(rule_polys(I), rule_dim(I, i, k), &c) && poly_is_const(rule_polys(I), rule_dim(I, 0, k), &x) && c > x)
+			return rule_why(I, "operand %u has extent %lld at axis %d, operand 0 %lld", i, (long long)c, k, (long long)x);
+	return NULL;
+}
+
 poly *rule_known(struct infer *I, uint32_t i, int n)
 {
 	poly *e;

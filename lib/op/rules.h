@@ -68,6 +68,17 @@ const char *rule_into(struct infer *I, uint32_t i, int rank, const dim *dims);
 dim rule_broadcast_dim(struct polys *P, dim a, dim b, bool *clash);
 /* Operand i wholly known as constants: their number, with them in *v (arena); else -1. */
 int rule_ints(struct infer *I, uint32_t i, const int64_t **v);
+/* Element j of operand i, of a constant of any size too; false: it is not known. */
+bool rule_element(struct infer *I, uint32_t i, int64_t j, int64_t *v);
+/* How many elements operand i has that rule_element may know. */
+int64_t rule_elements(struct infer *I, uint32_t i);
+/* What is known of the elements of operand i lies in an axis of this extent, counted from its end if negative. NULL, or what not. Elements
+ * from `from` on, each `step`. */
+const char *rule_indices(struct infer *I, uint32_t i, int64_t from, int64_t step, dim extent);
+/* Operand i has extent `want` at axis k, as far as both are known. NULL, or why not. */
+const char *rule_extent(struct infer *I, uint32_t i, int k, dim want);
+/* Operand i has no larger extent than operand 0, but along `axis`. */
+const char *rule_inside(struct infer *I, uint32_t i, int axis);
 /* Known elements for result i: n unknown ones to fill in. NULL if nobody wants them (too many). */
 poly *rule_known(struct infer *I, uint32_t i, int n);
 /* e as an element of type t: unknown where t may wrap or round it. */

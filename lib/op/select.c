@@ -208,21 +208,52 @@ static const char *eval_identity(struct eval *e)
 	return NULL;
 }
 
+#define RATIO "ratio %g, takes 0 to less than 1"
+
+/* The only element of operand i, if it is a constant. */
+static bool element_of(struct module *m, const struct node *n, uint32_t i, double *v)
+{
+	struct tensor *c = node_const(m, n, i), t;
+
+	if (!c || tensor_count(c) != 1 || !dtype_fixed(c->dtype))
+		return false;
+	t = *c;
+	t.data = tensor_data(m, c);
+	*v = tensor_get(&t, 0);
+	return true;
+}
+
 static const char *shape_dropout(struct infer *I)
 {
+	double ratio;
+
 	rule_like(I, 0, 0);
 	rule_like(I, 1, 0);
 	if (I->n->nout > 1)
 		I->out[1].dtype = DT_BOOL;
+	if (element_of(I->m, I->n, 1, &ratio) && !(ratio >= 0 && ratio < 1))
+		return rule_why(I, RATIO, ratio);
 	return NULL;
+}
+
+#define TRAINING "no evaluator for training mode, which is random"
+
+static const char *unable_dropout(struct module *m, const struct node *n)
+{
+	double ratio = 0.5, training;
+
+	return element_of(m, n, 2, &training) && training && (n->nin < 2 || !n->in[1] || element_of(m, n, 1, &ratio)) && ratio ? TRAINING : NULL;
 }
 
 static const char *eval_dropout(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
+	double ratio = eval_scalar(e, 1, 0.5);
 
-	if (eval_scalar(e, 2, 0) && eval_scalar(e, 1, 0.5) != 0)
-		return "no evaluator for training mode, which is random";
+	if (!(ratio >= 0 && ratio < 1))
+		return eval_why(e, RATIO, ratio);
+	if (eval_scalar(e, 2, 0) && ratio)
+		return TRAINING;
 	eval_view(e, 0, 0, x->rank, x->dims);
 	if (e->n->nout > 1) {
 		struct tensor *mask = eval_out(e, 1, DT_BOOL, x->rank, x->dims);
@@ -239,6 +270,6 @@ const struct op ops_select[] = {
 	{OP_BitCast, shape_cast, eval_bitcast},
 	{OP_Identity, shape_identity, eval_identity},
 	{OP_Layout, shape_identity, eval_identity},
-	{OP_Dropout, shape_dropout, eval_dropout},
+	{OP_Dropout, shape_dropout, eval_dropout, .unable = unable_dropout},
 	{0},
 };

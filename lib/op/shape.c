@@ -193,55 +193,87 @@ static const char *eval_eye(struct eval *e)
 
 /* ---- Range ---- */
 
+/* How many integers from v[0] on are below v[1], by steps v[2] (above it, if they are negative). */
+static double range_count(const __int128 *v)
+{
+	__int128 span = v[2] > 0 ? v[1] - v[0] : v[0] - v[1], step = v[2] > 0 ? v[2] : -v[2];
+
+	return span <= 0 ? 0 : (double)((span + step - 1) / step);
+}
+
+#define RANGE_MAX 1e12 /* elements */
+
+/* The same of numbers that need not be whole. */
+static const char *real_range(struct infer *I, dim *extent)
+{
+	double v[3];
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct tensor *c = node_const(I->m, I->n, i), t;
+		if (!c || !dtype_is_float(c->dtype) || tensor_count(c) != 1)
+			return NULL;
+		t = *c;
+		t.data = tensor_data(I->m, c);
+		v[i] = tensor_get(&t, 0);
+	}
+	if (v[2] == 0)
+		return "the step is 0";
+	double n = ceil((v[1] - v[0]) / v[2]);
+	if (!(n < RANGE_MAX))
+		return rule_why(I, "%.0f elements, at most %.0f are supported", n, RANGE_MAX);
+	*extent = rule_const(I, n > 0 ? (int64_t)n : 0);
+	return NULL;
+}
+
 static const char *shape_range(struct infer *I)
 {
 	struct polys *P = rule_polys(I);
 	const struct known *s = &I->kin[0], *l = &I->kin[1], *st = &I->kin[2];
 	dim *d = rule_dims(I, 1);
-	int64_t step, n;
+	int64_t start, limit, step, n;
 	poly *e;
 
 	rule_out(I, 0, I->in[0].dtype, 1, d);
-	if (!s->yes || !l->yes || !st->yes || s->n != 1 || l->n != 1 || st->n != 1 ||
-	    !poly_is_const(P, st->e[0], &step))
+	const char *why = real_range(I, &d[0]);
+	if (why)
+		return why;
+	if (!st->yes || st->n != 1 || !poly_is_const(P, st->e[0], &step))
 		return NULL;
 	if (!step)
 		return "the step is 0";
-	if (step > 0)
-		d[0] = poly_ceildiv(P, poly_sub(P, l->e[0], s->e[0]), step);
-	else
-		d[0] = poly_ceildiv(P, poly_sub(P, s->e[0], l->e[0]), -step);
-	d[0] = poly_max(P, d[0], rule_const(I, 0));
+	if (!s->yes || !l->yes || s->n != 1 || l->n != 1 || step == INT64_MIN)
+		return NULL;
+	bool from = poly_is_const(P, s->e[0], &start);
+	if (from && poly_is_const(P, l->e[0], &limit)) {
+		double count = range_count((__int128[]){start, limit, step});
+		if (!(count < RANGE_MAX))
+			return rule_why(I, "%.0f elements, at most %.0f are supported", count, RANGE_MAX);
+		d[0] = rule_const(I, (int64_t)count);
+	} else {
+		d[0] = step > 0 ? poly_ceildiv(P, poly_sub(P, l->e[0], s->e[0]), step) : poly_ceildiv(P, poly_sub(P, s->e[0], l->e[0]), -step);
+		d[0] = poly_max(P, d[0], rule_const(I, 0));
+	}
 	if (!poly_is_const(P, d[0], &n) || n > KNOWN_MAX || !(e = rule_known(I, 0, (int)n)))
 		return NULL;
 	for (int i = 0; i < n; i++)
-		e[i] = poly_addc(P, s->e[0], step * i);
+		e[i] = from ? rule_const(I, (int64_t)((uint64_t)start + (uint64_t)step * (uint64_t)i)) : poly_addc(P, s->e[0], step * i);
 	return NULL;
-}
-
-/* How many integers from start on are below limit, by steps (above it, if they are negative). */
-static double range_count(const struct eval *e)
-{
-	bool u64 = e->in[0]->dtype == DT_U64;
-	__int128 v[3];
-
-	for (int i = 0; i < 3; i++) {
-		int64_t x = tensor_get_int(e->in[i], 0);
-		v[i] = u64 ? (__int128)(uint64_t)x : x;
-	}
-	__int128 span = v[2] > 0 ? v[1] - v[0] : v[0] - v[1], step = v[2] > 0 ? v[2] : -v[2];
-	return span <= 0 ? 0 : (double)((span + step - 1) / step);
 }
 
 static const char *eval_range(struct eval *e)
 {
 	enum dtype t = e->in[0]->dtype;
 	double s = eval_scalar(e, 0, 0), l = eval_scalar(e, 1, 0), d = eval_scalar(e, 2, 1), n;
+	__int128 v[3];
 
 	if (d == 0)
 		return "the step is 0";
-	n = dtype_is_float(t) ? ceil((l - s) / d) : range_count(e);
-	if (!(n < 1e12))
+	for (int i = 0; i < 3; i++) {
+		int64_t x = tensor_get_int(e->in[i], 0);
+		v[i] = t == DT_U64 ? (__int128)(uint64_t)x : x;
+	}
+	n = dtype_is_float(t) ? ceil((l - s) / d) : range_count(v);
+	if (!(n < RANGE_MAX))
 		return "too many elements";
 	struct tensor *y = eval_out(e, 0, t, 1, (int64_t[]){n > 0 ? (int64_t)n : 0});
 	for (int64_t i = 0; i < y->dims[0]; i++) {

@@ -18,8 +18,8 @@ static const char *shape_topk(struct infer *I)
 	int64_t k, whole;
 	bool known = poly_is_const(rule_polys(I), d[axis], &whole);
 	d[axis] = I->kin[1].yes && I->kin[1].n == 1 ? I->kin[1].e[0] : POLY_UNKNOWN;
-	if (known && poly_is_const(rule_polys(I), d[axis], &k) && (k < 0 || k > whole))
-		return rule_why(I, "%lld of %lld elements", (long long)k, (long long)whole);
+	if (poly_is_const(rule_polys(I), d[axis], &k) && (k < 0 || (known && k > whole)))
+		return rule_why(I, "%lld of %s elements", (long long)k, poly_str(rule_polys(I), I->in[0].dims[axis], &I->m->arena));
 	rule_out(I, 0, I->in[0].dtype, rank, d);
 	rule_out(I, 1, DT_I64, rank, d);
 	return NULL;

@@ -20,9 +20,8 @@ struct cutter {
 
 static bool has_evaluator(struct module *m, const struct node *n)
 {
-	const struct op *row = op_row(n->op);
 	graph_id b;
-	if (!row || !row->eval)
+	if (op_unable(m, n))
 		return false;
 	for (uint32_t k = 0; (b = node_body(n, k)); k++)
 		for (size_t i = 0; i < graph(m, b)->nodes.n; i++)
