@@ -192,9 +192,24 @@ static void tensors(void)
 	pb_int(&t, 1, 1ull << 62);
 	expect("more elements than can be", with_tensor(t), 65, "larger than memory");
 	t = tensor("w", 22);
-	expect("4-bit integers", with_tensor(t), 69, "type 22");
+	expect("4-bit integers", with_tensor(t), 69, "type 22 (int4)");
 	t = tensor("w", 99);
 	expect("no such type", with_tensor(t), 69, "type 99");
+	struct pb g = {0}, n = node("Cast", "x", "y"), to = {0};
+	pb_str(&to, 1, "to");
+	pb_int(&to, 3, 21);
+	pb_int(&to, 20, 2);
+	pb_msg(&n, 5, to);
+	pb_msg(&g, 1, n);
+	expect("a cast to 4-bit integers", model_of(g), 69, "y (Cast): attribute 'to' is 21 (uint4)");
+	g = (struct pb){0}, n = node("Add", "x", "y");
+	t = tensor("w", INT64);
+	pb_raw(&t, 9, "0123456789abcdef", 16);
+	pb_str(&n, 1, "w");
+	pb_msg(&g, 1, n);
+	pb_msg(&g, 5, t);
+	pb_msg(&g, 11, value_info("w", 1));
+	expect("an initializer of another type than the input", model_of(g), 65, "initializer 'w' is of int64, the input of that name of float");
 	t = tensor("w", 0);
 	expect("a tensor without a type", with_tensor(t), 65, "no element type");
 }

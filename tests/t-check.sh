@@ -152,7 +152,7 @@ bad "$(graph '  a = Relu(b)
 # What a body takes is there, and a BatchNormalization has a number for each channel.
 printf 'hone-text 1\nmodule ir=10 opset=28\nconst yes = bool[] [1]\ngraph f {\n  input t\n  output u = t\n}\ngraph main {\n  input x: f32[3]\n  y = If(@yes, -) {else_branch=graph f then_branch=graph f}\n  output y = y\n}\n' >absent.txt
 printf 'hone-text 1\nmodule ir=10 opset=28\nconst g = f32[2] [1, 2]\ngraph main {\n  input x: f32[1,17,4,4]\n  y = BatchNormalization(x, @g, @g, @g, @g)\n  output y = y\n}\n' >channels.txt
-for case in "absent:operand 1 is missing" "channels:operand 1 has 2 elements for 17 channels"; do
+for case in "absent:operand 1 is missing" "channels:operand 1 (the constant g) has 2 elements for 17 channels"; do
 	{ ge-load ${case%%:*}.txt | ge-shape | ge-deadedge -o out.g; echo $? >rc; } 2>err
 	[ "$(cat rc)" = 65 ] && grep -q "${case#*:}" err && echo "ok - ${case#*:}" || { echo "not ok - ${case#*:}"; cat rc err; }
 done

@@ -148,6 +148,7 @@ const b = f32[1,5] [0, 0, 0, 0, 0]
 const h = f32[1,1,5] [0, 0, 0, 0, 0]
 const k = f32[4,1,1,1] [1, 1, 1, 1]
 END
+no 'operand 1 (the constant zero) is i64, operand 0 is f32' 'Add(m, @zero)'
 no 'index 9 is outside the axis of extent 5' 'Gather(m, @nine)'
 no 'index 9 is outside the axis of extent 3' 'GatherElements(m, @nine) {axis=1}'
 no 'index 9 is outside the axis of extent 5' 'GatherND(m, @nine)'
@@ -160,9 +161,9 @@ no 'the pads leave an extent of -4 at axis 0' 'Pad(m, @less)'
 no 'axis 0 is repeated -1 times' 'Tile(@five, @minus)'
 no 'a shape of .* elements' 'Reshape(m, @big)'
 no 'the step is 0' 'Range(@one, @zero, @zero)'
-no 'operand 1 has extent 5 at axis 0, takes 3' 'DequantizeLinear(u, @five)'
-no 'operand 1 has extent 5 at axis 0, takes 3' 'QuantizeLinear(m, @five)'
-no 'operand 1 has extent 3 at axis 0, takes 5' 'QuantizeLinear(m, @three) {axis=0}'
+no 'operand 1 (the constant five) has extent 5 at axis 0, takes 3' 'DequantizeLinear(u, @five)'
+no 'operand 1 (the constant five) has extent 5 at axis 0, takes 3' 'QuantizeLinear(m, @five)'
+no 'operand 1 (the constant three) has extent 3 at axis 0, takes 5' 'QuantizeLinear(m, @three) {axis=0}'
 no 'scales and sizes are given' 'Resize(x, -, @scales, @sizes)'
 no 'neither scales nor sizes are given' 'Resize(x)'
 no 'output_padding 2 at spatial axis 0 is not less' 'ConvTranspose(x, @k) {output_padding=[2,0] strides=[2,2]}'
@@ -173,9 +174,9 @@ no "attribute 'activations' has 1 names, takes 3" 'LSTM(s, @w, @r) {activations=
 no "attribute 'activations' has 3 names, takes 6" 'LSTM(s, @w, @r) {activations=["Sigmoid","Tanh","Tanh"] direction="bidirectional"}'
 no 'unknown activation "Than"' 'LSTM(s, @w, @r) {activations=["Sigmoid","Tanh","Than"]}'
 no "attribute 'activation_alpha' has 4 values for 3 functions" 'LSTM(s, @w, @r) {activation_alpha=[1.0,1.0,1.0,1.0]}'
-no 'operand 3 has extent 5 at axis 1, takes 40' 'LSTM(s, @w, @r, @b)'
-no 'operand 5 has extent 1 at axis 1, takes 2' 'LSTM(s, @w, @r, -, -, @h)'
-no 'operand 1 has extent 20 at axis 1, takes 15' 'GRU(s, @w, @r)'
+no 'operand 3 (the constant b) has extent 5 at axis 1, takes 40' 'LSTM(s, @w, @r, @b)'
+no 'operand 5 (the constant h) has extent 1 at axis 1, takes 2' 'LSTM(s, @w, @r, -, -, @h)'
+no 'operand 1 (the constant w) has extent 20 at axis 1, takes 15' 'GRU(s, @w, @r)'
 no 'sequence 0 has 4 steps, at most 3 are there' 'LSTM(s, @w, @r, -, @lens)'
 
 for op in DepthToSpace SpaceToDepth; do

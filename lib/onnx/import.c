@@ -10,6 +10,7 @@
 #include "graph/check.h"
 #include "graph/stream.h"
 #include "onnx/import.h"
+#include "onnx/names.h"
 #include "onnx/wire.h"
 #include "op/op.h"
 
@@ -321,6 +322,12 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 		return;
 	}
 	struct attr *attrs = import_attrs(c, p, &nattr, &bodies);
+	for (uint32_t i = 0; i < nattr; i++) {
+		const char *name = sym_str(attrs[i].name), *type = attrs[i].kind == ATTR_INT && attrs[i].u.i < 30 ? onnx_type_foreign((int)attrs[i].u.i) : NULL;
+		if (type && op_attr_is_type(op, name))
+			import_unsupported(c, "attribute '%s' is %lld (%s), which is not supported; types of 8 bits and more are", name, (long long)attrs[i].u.i,
+					   type);
+	}
 	for (uint32_t i = 0; i < nattr && bodies.all.n; i++)
 		if (!strcmp(sym_str(attrs[i].name), "captures")) /* of operators with bodies it is ours */
 			import_unsupported(c, "an operator with graphs and an attribute 'captures'");
@@ -384,6 +391,30 @@ static void import_initializer(struct importer *c, sym name, struct tensor *t)
 	scope_define(c, name, const_tensor(c->m, name, t));
 }
 
+/* An initializer that is an input too has the type that the input is declared with; if only its shape is another, that is believed. */
+static void check_initialized(struct importer *c, const Onnx__ValueInfoProto *p)
+{
+	const Onnx__TypeProto__Tensor *declared = p->type ? p->type->tensor_type : NULL;
+	val_id id;
+	if (!declared || !scope_defined_here(c, import_name(&p->name), &id) || !id || !val(c->m, id)->tensor)
+		return;
+	struct value *v = val(c->m, id);
+	const struct tensor *t = v->tensor;
+	bool fits = !declared->shape || declared->shape->n_dim == (size_t)t->rank;
+	if (declared->elem_type && declared->elem_type != dtype_to_onnx(t->dtype))
+		import_die(c, "initializer '%s' is of %s, the input of that name of %s", sym_str(v->name), onnx_type_name(dtype_to_onnx(t->dtype)),
+			   onnx_type_name(declared->elem_type));
+	for (int k = 0; fits && declared->shape && k < t->rank; k++)
+		fits = !declared->shape->dim[k]->has_dim_value || declared->shape->dim[k]->dim_value == t->dims[k];
+	if (fits)
+		return;
+	struct type is = tensor_type(c->m, t);
+	warn("%s: initializer '%s' is %s, the input of that name is declared otherwise; the initializer is believed", c->path,
+	     sym_str(v->name), type_str(c->m, &is, &c->m->arena));
+	if (v->kind == VAL_INPUT)
+		v->type = is;
+}
+
 /* Names of all initializers, marked by symbol: inputs of that name are constants, not inputs. */
 struct marks {
 	VEC(bool) by;
@@ -441,6 +472,8 @@ static void import_graph(struct importer *c, graph_id g, const Onnx__GraphProto 
 		struct tensor *t = import_sparse(c, p->sparse_initializer[i]);
 		import_initializer(c, import_name(&p->sparse_initializer[i]->values->name), t);
 	}
+	for (size_t i = 0; i < p->n_input; i++)
+		check_initialized(c, p->input[i]);
 	import_nodes(c, g, p->n_node, p->node);
 	for (size_t i = 0; i < p->n_output; i++) {
 		sym name = import_name(&p->output[i]->name);

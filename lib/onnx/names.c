@@ -1,4 +1,5 @@
 #include <string.h>
+#include "graph/types.h"
 #include "onnx/names.h"
 
 static const char *const names[] = {
@@ -14,6 +15,13 @@ enum { COUNT = sizeof names / sizeof *names };
 const char *onnx_type_name(int number)
 {
 	return names[number > 0 && number < COUNT ? number : 0];
+}
+
+const char *onnx_type_foreign(int number)
+{
+	if (number <= 0 || dtype_from_onnx(number))
+		return NULL;
+	return number < COUNT ? names[number] : "of a later ONNX";
 }
 
 int onnx_type_number(const char *name, size_t n)

@@ -259,3 +259,13 @@ const char *demand_check(struct infer *I)
 
 	return why ? why : I->n->nattr ? check_attributes(I, d->attributes) : NULL;
 }
+
+bool op_attr_is_type(enum opcode op, const char *attr)
+{
+	size_t n = strlen(attr);
+
+	for (const char *s = demands[op].attributes; s && *s; s += strcspn(s, " "), s += *s == ' ')
+		if (!strncmp(s, attr, n) && (s[n] == '=' || s[n] == '~'))
+			return true;
+	return false;
+}

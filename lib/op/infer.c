@@ -362,6 +362,22 @@ static void check_result(struct module *m, node_id id, uint32_t i, const struct 
 		graph_die(m, id, "result %u has %.0f elements, at most %.0f are supported", i, count, ELEMENTS_MAX);
 }
 
+/* A reason with the names of operands that are constants, since their types are not the node's fault. */
+static const char *with_names(struct module *m, node_id id, const char *why)
+{
+	const char *word = "operand ", *at = why, *s = "";
+	char *end;
+
+	for (const char *p; (p = strstr(at, word)); at = end) {
+		unsigned long i = strtoul(p + strlen(word), &end, 10);
+		bool constant = i < node(m, id)->nin && node(m, id)->in[i] && val(m, node(m, id)->in[i])->kind == VAL_CONST;
+		s = arena_printf(&m->arena, "%s%.*s", s, (int)(end - at), at);
+		if (constant)
+			s = arena_printf(&m->arena, "%s (the constant %s)", s, sym_str(val(m, node(m, id)->in[i])->name));
+	}
+	return arena_printf(&m->arena, "%s%s", s, at);
+}
+
 static void step(struct state *S, node_id id)
 {
 	struct module *m = S->m;
@@ -398,7 +414,7 @@ static void step(struct state *S, node_id id)
 		why = NULL;
 	}
 	if (why)
-		graph_die(m, id, "%s", why);
+		graph_die(m, id, "%s", with_names(m, id, why));
 	for (uint32_t i = 0; i < n->nout; i++)
 		check_result(m, id, i, &I.out[i]);
 	for (uint32_t i = 0; i < n->nout; i++)

@@ -2,18 +2,28 @@
 #include <math.h>
 #include "op/rules.h"
 
+static bool may_be_one(struct infer *I, uint32_t i)
+{
+	int64_t c;
+
+	for (int k = 0; k < rule_rank(I, i); k++)
+		if (poly_is_const(rule_polys(I), rule_dim(I, i, k), &c) && c != 1)
+			return false;
+	return true;
+}
+
 /* Scales are one for all, one for each index of an axis, or one for each block of it. */
 static const char *check_scales(struct infer *I)
 {
 	int rank = rule_rank(I, 0), sr = rule_rank(I, 1), axis;
-	int64_t block = attr_int(I->n, "block_size", 0), c;
+	int64_t block = attr_int(I->n, "block_size", 0);
 	const char *why = NULL;
-	bool one = true;
+	bool one = may_be_one(I, 1);
 
+	if (rule_rank(I, 2) >= 0 && sr >= 0 && rule_rank(I, 2) != sr && !(one && may_be_one(I, 2)))
+		return rule_why(I, "operand 2 has rank %d, operand 1 %d", rule_rank(I, 2), sr);
 	for (int k = 0; rule_rank(I, 2) == sr && k < sr && !why; k++)
 		why = rule_extent(I, 2, k, rule_dim(I, 1, k));
-	for (int k = 0; k < sr; k++)
-		one &= !poly_is_const(rule_polys(I), rule_dim(I, 1, k), &c) || c == 1;
 	if (why || one || rank < 0)
 		return why;
 	if (!rule_axis(attr_int(I->n, "axis", 1), rank, &axis))
