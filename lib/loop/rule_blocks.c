@@ -4,21 +4,34 @@
 #include "device/target.h"
 #include "loop/rule.h"
 
-/* The spatial axis that result has and the reduction has not; -1: they have the same; -2: they differ otherwise. */
-static int axis_reduced(const struct stage *result, const struct stage *s)
+/* Has s the axes of the result, but for that one? */
+static bool lacks(const struct stage *result, const struct stage *s, int axis)
 {
-	int found = -1;
+	for (int a = 0; a < s->nspatial; a++)
+		if (s->axis[a].extent != result->axis[a + (a >= axis)].extent)
+			return false;
+	return true;
+}
 
-	if (result->nspatial != s->nspatial && result->nspatial != s->nspatial + 1)
+/* The spatial axis that result has and the reduction has not; -1: they have the same; -2: they differ otherwise. Of several that it may be
+ * by size, it is the one along which a reduction goes over an operand as large as the result. */
+static int axis_reduced(struct loop_prog *p, const struct stage *result, stage_id id)
+{
+	const struct stage *s = lstage(p, id);
+	ex_id read[READS_MAX];
+
+	if (result->nspatial == s->nspatial)
+		return lacks(result, s, s->nspatial) ? -1 : -2;
+	if (result->nspatial != s->nspatial + 1)
 		return -2;
-	for (int a = 0, b = 0; a < result->nspatial; a++)
-		if (b < s->nspatial && result->axis[a].extent == s->axis[b].extent)
-			b++;
-		else if (found < 0 && result->nspatial > s->nspatial)
-			found = a;
-		else
-			return -2;
-	return found;
+	for (int n = s->naxes == s->nspatial + 1 ? stage_all_reads(p, id, read) : 0, i = 0; i < n; i++)
+		for (int d = 0; lex(p, read[i])->n == result->nspatial && d < result->nspatial; d++)
+			if (lex(p, read[i])->index[d] == poly_of(p->P, s->axis[s->nspatial].var) && lacks(result, s, d))
+				return d;
+	for (int a = 0; a < result->nspatial; a++)
+		if (lacks(result, s, a))
+			return a;
+	return -2;
 }
 
 /* Does all that s reads lie along its last axis, or stand still there? */
@@ -45,7 +58,7 @@ static bool fits(struct loop_prog *p, stage_id result, int *kept, double *bytes)
 	*bytes = 0;
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		const struct stage *x = lstage(p, s);
-		int inside = x->gone ? -1 : axis_reduced(t, x);
+		int inside = x->gone ? -1 : axis_reduced(p, t, s);
 		if (x->gone)
 			continue;
 		if (x->scan || !x->nspatial || inside == -2 || x->axis[x->nspatial - 1].extent != columns || lbuf(p, x->out)->layout.n || !reads_along(p, s))
@@ -93,7 +106,7 @@ bool rule_blocks(struct rule *r, stage_id result)
 	double bytes;
 	int64_t choice[4];
 
-	if (!fits(p, result, &kept, &bytes) || t->axis[last].extent < r->lanes / 2)
+	if (!fits(p, result, &kept, &bytes) || t->axis[last].extent < 2)
 		return false;
 	for (int64_t k = 1; k <= 8 && (k == 1 || k * r->lanes <= t->axis[last].extent); k *= 2)
 		choice[n++] = k;
