@@ -123,6 +123,15 @@ static const struct text {
 	{"OneHot bf16 40 i64=700 f32=0,1", -700, 700},
 	{"OneHot i64 40 i64=70 f32=0,1", -80, 80},
 	{"OneHot f32 40 i64=70 i8=0,1", -70, 70},
+	{"LRN{size=5} f32 2x20x5x7", -3, 3},
+	{"LRN{size=4 alpha=0.5 beta=0.6} f32 1x3x40", -3, 3},
+	{"LRN{size=100 alpha=2 beta=0.25 bias=0.5} f32 2x9x3x3", -3, 3},
+	{"LRN{size=3 beta=0.5} f16 1x5x33", -3, 3},
+	/* a reduction along one of several axes of a size; few columns */
+	{"LogSoftmax{axis=2} f32 1x4x26x26", -9, 9},
+	{"Softmax{axis=0} f32 26x26x26", -9, 9},
+	{"Softmax{axis=1} f32 8x50x3", -9, 9},
+	{"Softmax{axis=0} f32 40x2", -9, 9},
 	/* windows so large that their last axis is combined after the others */
 	{"MaxPool{kernel_shape=5,5 pads=2,2,2,2} f32 1x20x13x13"},
 	{"MaxPool{kernel_shape=13,13 pads=6,6,6,6 strides=2,2} f32 2x3x27x27"},

@@ -263,15 +263,17 @@ static ex_id power_of(struct lower *L, ex_id x, double beta)
 /* x / (bias + alpha / size * sum)^beta, the sum being of squares of the channels around. */
 static const char *lrn(struct lower *L)
 {
-	int64_t size = attr_int(L->n, "size", 1);
+	int64_t size = attr_int(L->n, "size", 1), before = (size - 1) / 2, after = size / 2;
 	poly x[LOOP_RANK_MAX], near[LOOP_RANK_MAX];
 
 	if (low_rank(L, 0) < 2)
 		return "an image of rank below 2";
+	before = before < L->shape[0][1] ? before : L->shape[0][1];
+	after = after < L->shape[0][1] ? after : L->shape[0][1];
 	name_conv_axes(L);
 	stage_id sum = wide_stage(L, "squares", low_rank(L, 0), L->shape[0], low_axes(L, low_rank(L, 0)));
 	low_index(L, sum, x);
-	x[1] = poly_addc(L->p->P, poly_add(L->p->P, x[1], stage_reduce(L->p, sum, "k", size)), -((size - 1) / 2));
+	x[1] = poly_addc(L->p->P, poly_add(L->p->P, x[1], stage_reduce(L->p, sum, "k", before + after + 1)), -before);
 	ex_id e = low_wide(L, low_read_fill(L, 0, x, 0));
 	stage_body(L->p, sum, COMB_SUM, low_fn2(L, FN_MUL, e, e));
 	stage_id y = low_result(L, 0, "norm");
