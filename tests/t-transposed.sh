@@ -48,3 +48,8 @@ ok $? "$i of them: the evaluator's numbers"
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst w = f32[8,4,4,4] [%s]\ngraph main {\n  input x: f32[1,8,14,14]\n  y = ConvTranspose(x, @w) {strides=[2,2] pads=[1,1,1,1]}\n  output y = y\n}\n' "$(numbers 512)" |
 	ge-load | ge-shape | ge-fuse | ge-plan -q -o four.g && ge-emit --no-compile four.g -o four && grep -q 'stage conv(.*+i:8 +kh:2 +kw:2)' four.c
 ok $? "four taps at a step of two: two of each phase"
+
+# Without taps in between it is a matrix product of all pixels, whatever their width.
+printf 'hone-text 1\nmodule ir=8 opset=17\nconst w = f32[8,4,2,2] [%s]\ngraph main {\n  input x: f32[1,8,10,10]\n  y = ConvTranspose(x, @w) {strides=[2,2]}\n  output y = y\n}\n' "$(numbers 128)" |
+	ge-load | ge-shape | ge-fuse | ge-plan -q -o two.g && ge-emit --no-compile two.g -o two && grep -q 'stage conv(o:16 hw:100 +i:8)' two.c
+ok $? "one tap a phase: a matrix product"

@@ -162,6 +162,24 @@ struct visit {
 	struct pair pair;
 };
 
+/* A sum that is read elsewhere than where loops go (the phases of a transposed convolution, blocks of pixels made of channels): that
+ * reader is not moved into its loops, so it may as well know the sum by one number for two dims. */
+static bool reads_apart(struct loop_prog *p, stage_id reader, const struct ex *x, int d)
+{
+	stage_id s = buf_writer(p, x->buf);
+	int64_t coef;
+	poly rest;
+
+	if (lbuf(p, x->buf)->scope != SCOPE_SCRATCH || lstage(p, s)->comb == COMB_NONE || lstage(p, reader)->comb != COMB_NONE ||
+	    lstage(p, reader)->scan)
+		return false;
+	for (int a = 0; a < lstage(p, reader)->naxes; a++)
+		for (int i = d; i <= d + 1; i++)
+			if (!poly_linear_in(p->P, x->index[i], lstage(p, reader)->axis[a].var, &coef, &rest))
+				return true;
+	return false;
+}
+
 /* A read of the pair's buffer must run over an axis pair. */
 static void visit_buffer_read(struct loop_prog *p, ex_id read, void *arg)
 {
@@ -170,8 +188,10 @@ static void visit_buffer_read(struct loop_prog *p, ex_id read, void *arg)
 	if (x->buf != v->pair.id)
 		return;
 	int a = axes_of_read(p, lstage(p, v->s), x, v->pair.at);
-	if (a < 0 || x->dyn_dim == v->pair.at || x->dyn_dim == v->pair.at + 1)
+	if (x->dyn_dim == v->pair.at || x->dyn_dim == v->pair.at + 1)
 		v->c->fails = true;
+	else if (a < 0)
+		v->c->fails |= !reads_apart(p, v->s, x, v->pair.at);
 	else
 		add_pair(v->c, v->c->stage, &v->c->ns, v->s, a);
 }
@@ -267,8 +287,25 @@ static void merge_stage(struct loop_prog *p, stage_id s, int a)
 	t->nspatial -= a < t->nspatial;
 }
 
+/* Reads of (b, d), (b, d + 1) that no merged axes run over have one number for both. */
+static void merge_apart(struct loop_prog *p, const struct component *c, buf_id b, int d)
+{
+	for (ex_id e = 1; e < p->exs.n; e++) {
+		struct ex *x = lex(p, e);
+		bool over = false;
+		if (x->kind != EX_READ || x->buf != b)
+			continue;
+		for (int i = 0; i < c->ns && !over; i++)
+			over = axes_of_read(p, lstage(p, c->stage[i].id), x, d) == c->stage[i].at;
+		if (!over)
+			x->index[d] = poly_add(p->P, poly_mulc(p->P, x->index[d], lbuf(p, b)->shape[d + 1]), x->index[d + 1]);
+	}
+}
+
 static void merge(struct loop_prog *p, const struct component *c)
 {
+	for (int i = 0; i < c->nb; i++)
+		merge_apart(p, c, c->buf[i].id, c->buf[i].at);
 	for (int i = 0; i < c->ns; i++)
 		merge_stage(p, c->stage[i].id, c->stage[i].at);
 	for (int i = 0; i < c->nb; i++) {
