@@ -46,3 +46,19 @@ for m in net sum; do
 	ge-load $m.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q --no-fallback -o $m.g && ge-emit -q $m.g -o $m && run-cmp --runs 3 $m.so $m.g >/dev/null
 	say $? "$m, compiled"
 done
+
+# A single step has no scan: its products are tiles all the same, and what the zero state makes nothing of is not computed.
+numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ", " : "", (i * 37 % 101) / 50 - 1 }'; }
+{
+	printf 'hone-text 1\nmodule ir=8 opset=17\nconst w = f32[1,96,24] [%s]\nconst r = f32[1,96,32] [%s]\nconst b = f32[1,192] [%s]\n' "$(numbers 2304)" "$(numbers 3072)" "$(numbers 192)"
+	printf 'graph main {\n  input x: f32[1,3,24]\n  input h: f32[1,3,32]\n'
+	for linear in 0 1; do
+		printf '  y%d, - = GRU(x, @w, @r, @b) {hidden_size=32 linear_before_reset=%d}\n  output y%d = y%d\n' $linear $linear $linear $linear
+		printf '  z%d, - = GRU(x, @w, @r, @b, -, h) {hidden_size=32 linear_before_reset=%d}\n  output z%d = z%d\n' $linear $linear $linear $linear
+	done
+	echo '}'
+} >step.txt
+ge-load step.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q --no-fallback -o step.g 2>err && ge-emit step.g -o step 2>>err && run-cmp --runs 3 step.so step.g >/dev/null && [ ! -s err ]
+say $? "one step: the evaluator's numbers $(head -c 300 err)"
+[ "$(grep -c 'stage gates(' step.c)" -eq 2 ] && ! grep -E '\+= (0\.0f \*|i[0-9]\[)' step.c
+say $? "one step: products in vectors"

@@ -493,22 +493,25 @@ static void note_read(struct loop_prog *p, ex_id read, void *arg)
 static void split_stages(struct lower *L, struct stages *now, bool *known)
 {
 	struct loop_prog *p = L->p;
-	size_t kept = 1;
 
 	vec_push(now, (struct stage){0});
 	for (buf_id b = 1; b < p->bufs.n; b++)
 		known[b] = lbuf(p, b)->scope == SCOPE_CONST;
-	for (size_t i = 1; i < p->stages.n; i++) {
-		struct stage s = p->stages.a[i];
-		known[0] = lbuf(p, s.out)->scope == SCOPE_SCRATCH;
-		ex_reads(p, s.body, note_variable, known);
-		if (known[0])
-			vec_push(now, s);
-		else
-			p->stages.a[kept++] = s;
-		known[s.out] |= known[0];
+	for (size_t before = 0; before != p->stages.n;) { /* a stage may stand before one that it reads */
+		size_t kept = 1;
+		before = p->stages.n;
+		for (size_t i = 1; i < before; i++) {
+			struct stage s = p->stages.a[i];
+			known[0] = lbuf(p, s.out)->scope == SCOPE_SCRATCH;
+			ex_reads(p, s.body, note_variable, known);
+			if (known[0])
+				vec_push(now, s);
+			else
+				p->stages.a[kept++] = s;
+			known[s.out] |= known[0];
+		}
+		p->stages.n = kept;
 	}
-	p->stages.n = kept;
 }
 
 /* What the stages in now write and others read becomes constants of the module. */

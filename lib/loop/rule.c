@@ -323,7 +323,7 @@ static int count_reductions(struct loop_prog *p)
 }
 
 /* Does one operand read stay the same along some spatial axis while the other changes: reuse, so tiling pays? */
-static bool has_reuse(struct loop_prog *p, stage_id s)
+bool has_reuse(struct loop_prog *p, stage_id s)
 {
 	ex_id read[READS_MAX];
 	int n = stage_all_reads(p, s, read);
@@ -351,7 +351,7 @@ const char *rule_with(struct loop_prog *p, const struct samples *want, struct sa
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT && (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
 			result = s;
-	bool done = rule_transformed(&r) || rule_scan(&r) || rule_windows(&r);
+	bool done = rule_transformed(&r) || rule_scan(&r) || rule_sums(&r) || rule_windows(&r);
 	if (!done && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
 		done = rule_tile(&r, anchor);
 	if (!done && anchor && result && reduces_rows(p, anchor))

@@ -48,6 +48,8 @@ bool rule_tile(struct rule *r, stage_id anchor);      /* contraction, convolutio
 bool rule_transformed(struct rule *r);                  /* a product between two transforms (Winograd): block by block */
 bool rule_windows(struct rule *r);                      /* windows combined along their last axis after the others */
 bool rule_scan(struct rule *r);                         /* step by step: recurrent networks, cumulative sums */
+bool rule_sums(struct rule *r);                         /* several products */
+bool has_reuse(struct loop_prog *p, stage_id s);
 bool rule_blocks(struct rule *r, stage_id result);    /* several reductions along another axis than the contiguous one */
 bool rule_rows(struct rule *r, stage_id result);      /* reductions along the contiguous axis */
 void rule_map(struct rule *r, stage_id s);            /* elementwise and copies: vectors along the contiguous axis */

@@ -44,3 +44,24 @@ bool rule_scan(struct rule *r)
 	}
 	return true;
 }
+
+/* Several products one after the other, as of a recurrent network's only step: each a tile. */
+bool rule_sums(struct rule *r)
+{
+	struct loop_prog *p = r->p;
+	int sums = 0;
+
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		if (lstage(p, s)->gone || lstage(p, s)->comb == COMB_NONE)
+			continue;
+		if (lstage(p, s)->comb != COMB_SUM || !has_reuse(p, s))
+			return false;
+		sums++;
+	}
+	if (sums < 2)
+		return false;
+	for (stage_id s = 1, n = (stage_id)p->stages.n; s < n; s++) /* tiles add stages */
+		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE)
+			rule_tile(r, s);
+	return true;
+}
