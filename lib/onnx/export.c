@@ -147,7 +147,7 @@ void export_inline(struct exporter *x, struct node_list *to, graph_id g, const s
 		val_id v = graph(x->m, g)->out.a[i];
 		if (direct[i])
 			x->wanted[v] = 0;
-		else if (out[i])
+		else if (out[i] && out[i] != export_name(x, v))
 			export_node(x, to, "Identity", 1, (sym[]){export_name(x, v)}, 1, &out[i]);
 	}
 }
@@ -179,9 +179,13 @@ Onnx__GraphProto *export_body(struct exporter *x, graph_id g, uint32_t formal, c
 		if (i < formal)
 			infos[i] = proto_value_info(x, in[i], &v->type);
 	}
+	bool *handed_on = ARENA_ARRAY(&x->arena, bool, formal + 1);
 	for (size_t i = 0; i < nout; i++) {
 		const struct value *v = val(x->m, graph(x->m, g)->out.a[i]);
-		out[i] = export_fresh(x, sym_str(v->name));
+		bool once = v->kind == VAL_INPUT && v->index < formal && !handed_on[v->index];
+		if (once)
+			handed_on[v->index] = true;
+		out[i] = once ? in[v->index] : export_fresh(x, sym_str(v->name));
 		infos[nin + i] = proto_value_info(x, out[i], &v->type);
 	}
 	export_inline(x, &nodes, g, in, out);

@@ -2,7 +2,7 @@
  *
  * Of an If or Case of known condition the branch that is taken stands in its place; the same where all branches are
  * equal. A result that every branch hands on from the same operand is that operand. A Loop that makes no step is its
- * initial state, one that makes a single step is its body.
+ * initial state, one that makes a single step is its body. State that no step changes becomes a value that the body reads.
  *
  * One round: infer shapes, so that what follows from them is known; walk each graph, callers first, and write its
  * nodes anew. What a branch brings with it is looked at in the next round. Rounds repeat until one changes nothing. */
@@ -80,7 +80,7 @@ static val_id common_result(struct round *r, const struct node *n, uint32_t k)
 
 /* ---- changing ---- */
 
-static bool is_output(struct round *r, graph_id g, val_id v)
+bool is_output(struct round *r, graph_id g, val_id v)
 {
 	for (size_t i = 0; i < graph(r->m, g)->out.n; i++)
 		if (graph(r->m, g)->out.a[i] == v)
@@ -204,6 +204,20 @@ static void rewrite_graph(struct round *r, graph_id g, bool *named)
 	vec_free(&old);
 }
 
+static void count_users(struct round *r, const struct graph_list *order)
+{
+	struct module *m = r->m;
+
+	r->users = xcalloc(m->graphs.n, sizeof *r->users);
+	for (size_t g = 0; g < order->n; g++)
+		for (size_t i = 0; i < graph(m, order->a[g])->nodes.n; i++) {
+			const struct node *n = node(m, graph(m, order->a[g])->nodes.a[i]);
+			graph_id b;
+			for (uint32_t k = 0; (b = node_body(n, k)); k++)
+				r->users[b]++;
+		}
+}
+
 static bool run_round(struct round *r)
 {
 	struct graph_list order = {0};
@@ -216,12 +230,14 @@ static bool run_round(struct round *r)
 	r->fwd.n = r->nvalues;
 	memset(r->fwd.a, 0, r->fwd.n * sizeof *r->fwd.a);
 	module_graph_order(r->m, &order);
+	count_users(r, &order);
 	named = xcalloc(r->m->graphs.n, sizeof *named);
 	named[r->m->main] = true;
 	for (size_t i = order.n; i-- > 0;)
 		if (named[order.a[i]])
 			rewrite_graph(r, order.a[i], named);
 	free(named);
+	free(r->users);
 	if (r->changed) {
 		vec_reserve(&r->fwd, r->m->values.n);
 		memset(r->fwd.a + r->fwd.n, 0, (r->m->values.n - r->fwd.n) * sizeof *r->fwd.a);

@@ -1,4 +1,5 @@
-/* Loops of no step and of one. */
+/* Loops of no step and of one; state that no step changes. */
+#include <string.h>
 #include "deadedge.h"
 
 /* How often the body runs: 0, 1, or -1 for more or not known. Operands: trip count, condition, state; the body's first
@@ -76,6 +77,75 @@ static bool once(struct round *r, const struct node *n, graph_id body, uint32_t 
 	return true;
 }
 
+static bool handed_on(struct round *r, const struct graph *b, uint32_t k)
+{
+	const struct value *v = val(r->m, b->out.a[1 + k]);
+
+	return v->kind == VAL_INPUT && v->index == 2 + k;
+}
+
+/* Result k of the Loop and what the body gives for it become the to-th. */
+static void move_result(struct module *m, struct node *n, struct graph *b, uint32_t k, uint32_t to)
+{
+	n->out[to] = n->out[k];
+	if (n->out[to])
+		val(m, n->out[to])->index = to;
+	b->out.a[1 + to] = b->out.a[1 + k];
+	b->out_name.a[1 + to] = b->out_name.a[1 + k];
+}
+
+/* State that every step hands on as it came is captured: a value that the body reads. What the Loop gives of it is what it
+ * began with. Where that is a result of the model it stays: such a result has to be computed by someone. */
+static bool capture_state(struct round *r, node_id id, graph_id body, uint32_t state, uint32_t captures)
+{
+	struct module *m = r->m;
+	struct node *n = node(m, id);
+	struct graph *b = graph(m, body);
+	VEC(val_id) moved = {0};
+	uint32_t left = 2; /* operands and inputs before those that move */
+
+	for (uint32_t i = 2; i < n->nin; i++) {
+		uint32_t k = i - 2;
+		if (k >= state || !handed_on(r, b, k) || (n->out[k] && is_output(r, m->main, n->out[k]))) {
+			if (k < state)
+				move_result(m, n, b, k, left - 2);
+			n->in[left] = n->in[i];
+			b->in.a[left++] = b->in.a[i];
+			continue;
+		}
+		if (n->out[k])
+			r->fwd.a[n->out[k]] = n->in[i];
+		vec_push(&moved, n->in[i]);
+		vec_push(&moved, b->in.a[i]);
+	}
+	uint32_t gone = (uint32_t)moved.n / 2;
+	for (uint32_t k = 0; k < gone; k++) {
+		n->in[left + k] = moved.a[2 * k];
+		b->in.a[left + k] = moved.a[2 * k + 1];
+	}
+	vec_free(&moved);
+	if (!gone)
+		return false;
+	for (uint32_t i = 2; i < n->nin; i++)
+		val(m, b->in.a[i])->index = i;
+	for (uint32_t k = state; k < n->nout; k++) /* rows */
+		move_result(m, n, b, k, k - gone);
+	n->nout -= gone;
+	b->out.n -= gone;
+	b->out_name.n -= gone;
+	attr_set_int(m, id, "captures", captures + (int64_t)gone);
+	return true;
+}
+
+static bool keep_loop(struct round *r, node_id id, graph_id body, uint32_t state, uint32_t captures)
+{
+	if (r->users[body] == 1 && capture_state(r, id, body, state, captures)) {
+		pass_why(r->c, r->m, id, "state that no step changes is read by its body");
+		r->changed = true;
+	}
+	return kept(r, id, "it makes many steps, or how many is not known");
+}
+
 bool loop(struct round *r, node_id id)
 {
 	const struct node n = *node(r->m, id);
@@ -98,6 +168,6 @@ bool loop(struct round *r, node_id id)
 			return kept(r, id, "the copies of its bodies are too many");
 		pass_why(r->c, r->m, id, "it makes one step: its body takes its place");
 		return true;
-	default: return kept(r, id, "it makes many steps, or how many is not known");
+	default: return keep_loop(r, id, body, state, (uint32_t)captures);
 	}
 }
