@@ -208,16 +208,17 @@ static val_id widened(struct expander *x, val_id v)
 	return half ? cast(x, v, DT_F32) : v;
 }
 
-static bool last_axes(struct expander *x, val_id *axes)
+/* How many they are; 0: not known. */
+static int last_axes(struct expander *x, val_id *axes)
 {
 	int64_t axis = attr_int(at(x), "axis", -1), list[RANK_MAX];
 	int n = 0, rank = rank_of(x, operand(x, 0));
 	if (axis >= 0 && rank == RANK_UNKNOWN)
-		return false;
+		return 0;
 	for (axis -= axis < 0 ? 0 : rank; axis < 0 && n < RANK_MAX; axis++)
 		list[n++] = axis;
 	*axes = ints(x, n, list);
-	return n > 0;
+	return n;
 }
 
 static bool all_are(struct expander *x, uint32_t i, double c)
@@ -247,11 +248,64 @@ static bool normalise(struct expander *x, val_id v, val_id axes)
 	return done(x, y);
 }
 
+/* InstanceNormalization takes rows in f32, one to a channel: those of a value of three axes as they stand, others as a
+ * column of rows. */
+static bool rows_normalised(struct expander *x, val_id v, const int64_t *row, int axes)
+{
+	const struct type *t = type_of(x, v);
+	int64_t n = 1, channels = 1, dims[RANK_MAX], rows[3] = {-1, 1, 1};
+	int open = 0, rank = t->rank;
+	val_id y = v, like = 0;
+	for (int i = 0; i < axes; i++)
+		n *= row[i];
+	if (t->dtype != DT_F32 || n < 1 || rank < axes)
+		return false;
+	for (int i = 0; i < rank; i++)
+		if (t->dims[i] == POLY_UNKNOWN || !poly_is_const(x->m->dims, t->dims[i], &dims[i])) {
+			dims[i] = -1;
+			open++;
+		}
+	rows[2] = n;
+	bool stands = rank == 3 && axes == 1 && dims[1] > 0;
+	if (stands)
+		channels = dims[1];
+	else
+		y = bin(x, OP_Reshape, v, ints(x, 3, rows));
+	struct tensor *one = tensor_new(&x->m->arena, DT_F32, 1, &channels), *zero = tensor_new(&x->m->arena, DT_F32, 1, &channels);
+	for (int64_t i = 0; i < channels; i++)
+		tensor_set(one, i, 1);
+	y = make(x, OP_InstanceNormalization, 3, (val_id[]){y, const_tensor(x->m, 0, one), const_tensor(x->m, 0, zero)});
+	attr_set_float(x->m, made(x, y), "epsilon", attr_float(at(x), "epsilon", 1e-5f));
+	for (int i = 0; i < rank; i++)
+		open += dims[i] == 0; /* would mean: as the operand has it */
+	if (!stands) {
+		like = open > 1 ? un(x, OP_Shape, v) : ints(x, rank, dims);
+		y = bin(x, OP_Reshape, y, like);
+	}
+	if (!all_are(x, 1, 1))
+		y = bin(x, OP_Mul, y, operand(x, 1));
+	if (operand(x, 2))
+		y = bin(x, OP_Add, y, operand(x, 2));
+	return done(x, y);
+}
+
+static bool row_extents(struct expander *x, int axes, int64_t *row)
+{
+	for (int i = 0; i < axes; i++)
+		if (!extent(x, operand(x, 0), i - axes, &row[i]))
+			return false;
+	return true;
+}
+
 static bool layer_norm(struct expander *x)
 {
+	int64_t row[RANK_MAX];
+	int n;
 	val_id axes, v = operand(x, 0);
-	if (!is_float(x, v) || wants(x, 1) || wants(x, 2) || !last_axes(x, &axes))
+	if (!is_float(x, v) || wants(x, 1) || wants(x, 2) || !(n = last_axes(x, &axes)))
 		return false;
+	if (row_extents(x, n, row) && rows_normalised(x, v, row, n))
+		return true;
 	v = widened(x, v);
 	return normalise(x, bin(x, OP_Sub, v, bin(x, OP_ReduceMean, v, axes)), axes);
 }

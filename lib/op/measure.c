@@ -15,11 +15,17 @@ static const uint8_t weight_column[OP_COUNT] = {
 	[OP_Dropout] = 20,
 };
 
+/* Operands from this one on weigh 1 each. */
+static const uint8_t state_column[OP_COUNT] = {[OP_GRU] = 5, [OP_LSTM] = 5, [OP_RNN] = 5};
+
 static uint64_t weight(const struct node *n)
 {
 	if (n->op == OP_Reshape)
 		return 0;
-	return (weight_column[n->op] ? weight_column[n->op] : WEIGHT) + (n->op == OP_Gemm && attr_int(n, "transB", 0) != 0);
+	uint64_t w = weight_column[n->op] ? weight_column[n->op] : WEIGHT;
+	for (uint32_t i = state_column[n->op]; i && i < n->nin; i++)
+		w += n->in[i] != 0;
+	return w + (n->op == OP_Gemm && attr_int(n, "transB", 0) != 0);
 }
 
 const char *measure_name(enum measure m)

@@ -199,6 +199,24 @@ node_id rw_user1(struct rewrite *rw, val_id v, enum opcode op)
 	return 0;
 }
 
+int rw_users(struct rewrite *rw, val_id v, node_id *user, int max)
+{
+	int n = 0;
+
+	for (uint32_t e = next_user(rw, v, 0); e; e = next_user(rw, v, e)) {
+		node_id u = rw->edges.a[e].user;
+		bool seen = !is_user(rw, u, v);
+		for (int i = 0; i < n && !seen; i++)
+			seen = user[i] == u;
+		if (seen)
+			continue;
+		if (n == max)
+			return -1;
+		user[n++] = u;
+	}
+	return n;
+}
+
 struct tensor *rw_const(struct rewrite *rw, val_id v)
 {
 	return v && val(rw->m, v)->kind == VAL_CONST ? val(rw->m, v)->tensor : NULL;
@@ -306,7 +324,12 @@ node_id rw_operand(struct rewrite *rw, node_id n, enum opcode op, val_id *other)
 
 val_id rw_node(struct rewrite *rw, node_id root, enum opcode op, int nin, const val_id *in)
 {
-	node_id n = node_new_loose(rw->m, node(rw->m, root)->graph, op, nin, in, 1);
+	return rw_nodes_out(rw, root, op, nin, in, 1);
+}
+
+val_id rw_nodes_out(struct rewrite *rw, node_id root, enum opcode op, int nin, const val_id *in, int nout)
+{
+	node_id n = node_new_loose(rw->m, node(rw->m, root)->graph, op, nin, in, nout);
 	struct node_state *r;
 
 	grow(rw);

@@ -54,6 +54,8 @@ node_id rw_def(struct rewrite *rw, val_id v, enum opcode op);    /* the op whose
 node_id rw_def1(struct rewrite *rw, val_id v, enum opcode op);   /* the same, and v has no other use */
 /* The only node that uses v, if it is an op and v is no graph output; else 0. */
 node_id rw_user1(struct rewrite *rw, val_id v, enum opcode op);
+/* The nodes that use v, each once, in the order in which they came to use it; how many, -1 where they are more than max. */
+int rw_users(struct rewrite *rw, val_id v, node_id *user, int max);
 struct tensor *rw_const(struct rewrite *rw, val_id v);           /* NULL: not constant */
 bool rw_scalar(struct rewrite *rw, val_id v, double *c);         /* numeric constant of one element */
 bool rw_is(struct rewrite *rw, val_id v, double c, double tol);  /* that, within tol relative */
@@ -78,6 +80,8 @@ bool rw_scalar_factor(struct rewrite *rw, node_id n, val_id *x, double *k);
 
 /* Changing. The result of a new node is returned; its type is inferred once the rule is done. */
 val_id rw_node(struct rewrite *rw, node_id root, enum opcode op, int nin, const val_id *in);
+/* The same for a node of so many results. */
+val_id rw_nodes_out(struct rewrite *rw, node_id root, enum opcode op, int nin, const val_id *in, int nout);
 node_id rw_node_of(struct rewrite *rw, val_id v); /* the node that defines v, 0 if none does */
 void rw_copy_attrs(struct rewrite *rw, node_id to, node_id from);
 /* A float or integer constant of v's element type t from doubles, rounded once. */

@@ -6,13 +6,14 @@
 
 static const struct rule *const families[] = {
 	rules_noop, rules_shape, rules_move, rules_activation, rules_norm, rules_affine, rules_arith, rules_pool,
+	rules_recurrent, rules_fewest,
 };
 
 static VEC(struct rule_run) rules;
 static VEC(const char *) only, skip;
-static bool list, prove;
+static bool list, prove, fewest;
 
-enum { OPT_ONLY = 1000, OPT_SKIP, OPT_RULES, OPT_PROVE };
+enum { OPT_ONLY = 1000, OPT_SKIP, OPT_RULES, OPT_PROVE, OPT_FEWEST };
 
 static error_t option(int key, char *arg)
 {
@@ -20,6 +21,7 @@ static error_t option(int key, char *arg)
 	case OPT_ONLY: vec_push(&only, arg); return 0;
 	case OPT_SKIP: vec_push(&skip, arg); return 0;
 	case OPT_RULES: list = true; return 0;
+	case OPT_FEWEST: fewest = true; return 0;
 	case OPT_PROVE: prove = true; return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -29,7 +31,7 @@ static void load_rules(void)
 {
 	for (size_t f = 0; f < sizeof families / sizeof *families; f++)
 		for (const struct rule *r = families[f]; r->name; r++)
-			vec_push(&rules, (struct rule_run){.rule = r, .off = only.n > 0});
+			vec_push(&rules, (struct rule_run){.rule = r, .off = only.n > 0 || (families[f] == rules_fewest && !fewest)});
 }
 
 /* Rows of one name may have several roots. */
@@ -87,6 +89,7 @@ static int run(const struct tool *t, struct tool_args *a)
 static const struct argp_option options[] = {
 	{"only", OPT_ONLY, "RULE", 0, "apply this rule and no other (may be repeated)"},
 	{"skip", OPT_SKIP, "RULE", 0, "do not apply this rule (may be repeated)"},
+	{"fewest", OPT_FEWEST, 0, 0, "those rules, too, that only make the nodes fewer"},
 	{"prove", OPT_PROVE, 0, 0, "check after each rewrite that it reduced what its rule says (slow)"},
 	{"rules", OPT_RULES, 0, 0, "list the rules and end", -1},
 	{0},

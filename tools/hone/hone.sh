@@ -196,6 +196,7 @@ simplify_passes() {
 		stage deadedge ge-deadedge
 		[ "$(ge-stat --digest "$before")" != "$(ge-stat --digest "$last")" ] || break
 	done
+	[ -z "$fewest" ] || stage fewest ge-simplify --fewest $leave
 	stage cse ge-cse
 	stage prune ge-prune
 }
@@ -441,6 +442,7 @@ undo_growth() {
 }
 
 simplify() { # OPTION...
+	fewest=yes fold=--limit=1M
 	leave="--skip=swish --skip=global-pool" # an operator that few runtimes have; one node more, for kernels
 	HONE_BLOBS=$work/blobs
 	export HONE_BLOBS
@@ -534,7 +536,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
