@@ -170,24 +170,9 @@ static int axes_needs(struct module *m, const struct node *n)
 	return constant(m, n, 1) ? OPSET_OLDEST : 13;
 }
 
-/* Squeeze without axes says so by their absence since opset 11 only. */
 static int squeeze_needs(struct module *m, const struct node *n)
 {
-	return given(n, 1) ? axes_needs(m, n) : type_static(m, type_in(m, n, 0)) ? OPSET_OLDEST : 11;
-}
-
-static void squeeze_lower(struct module *m, node_id id, int opset)
-{
-	int64_t dims[RANK_MAX], axes[RANK_MAX];
-	int n = 0;
-	to_ints(m, id, 1, "axes");
-	if (!given(node(m, id), 1) && opset < 11 && type_dims(m, type_in(m, node(m, id), 0), dims)) {
-		for (int i = 0; i < type_in(m, node(m, id), 0)->rank; i++)
-			if (dims[i] == 1)
-				axes[n++] = i;
-		attr_set_ints(m, id, "axes", n, axes);
-	}
-	keep_operands(node(m, id), 1);
+	return given(n, 1) ? axes_needs(m, n) : OPSET_OLDEST;
 }
 
 static void axes_lower(struct module *m, node_id id, int opset)
@@ -500,7 +485,7 @@ static const struct {
 	{OP_Slice, slice_needs, slice_lower},
 	{OP_Softmax, softmax_needs, softmax_lower},
 	{OP_Split, axes_needs, split_lower},
-	{OP_Squeeze, squeeze_needs, squeeze_lower},
+	{OP_Squeeze, squeeze_needs, axes_lower},
 	{OP_Sum, variadic_needs, NULL},
 	{OP_TopK, topk_needs, topk_lower},
 	{OP_Unsqueeze, axes_needs, axes_lower},

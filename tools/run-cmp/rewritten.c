@@ -24,6 +24,20 @@ static double grain(enum dtype t)
 	}
 }
 
+/* The same where a number of type from is rounded to a whole one of type to, relative to the largest, with as many levels below 0 as above. */
+static double level(enum dtype from, enum dtype to)
+{
+	if (!dtype_is_float(from))
+		return 0;
+	switch (to) {
+	case DT_I16:
+	case DT_U16: return 1.0 / 0x7fff;
+	case DT_I8:
+	case DT_U8: return 1.0 / 0x7f;
+	default: return 0;
+	}
+}
+
 /* A result is a grain off; one behind others, if their errors add up as those of independent roundings do, the root of
  * their number. */
 static double rounding(struct module *m)
@@ -35,11 +49,12 @@ static double rounding(struct module *m)
 		const struct graph *g = graph(m, order.a[k]);
 		for (size_t i = 0; i < g->nodes.n; i++) {
 			const struct node *n = node(m, g->nodes.a[i]);
+			enum dtype first = n->nin && n->in[0] ? val(m, n->in[0])->type.dtype : DT_NONE;
 			double before = 0, own = 0;
 			for (uint32_t j = 0; j < n->nin; j++)
 				before = fmax(before, n->in[j] ? steps[n->in[j]] : 0);
 			for (uint32_t j = 0; j < n->nout; j++)
-				own = fmax(own, n->out[j] ? grain(val(m, n->out[j])->type.dtype) : 0);
+				own = fmax(own, n->out[j] ? fmax(grain(val(m, n->out[j])->type.dtype), level(first, val(m, n->out[j])->type.dtype)) : 0);
 			for (uint32_t j = 0; j < n->nout; j++)
 				if (n->out[j])
 					most = fmax(most, steps[n->out[j]] = before + own * own);
