@@ -23,7 +23,7 @@ graph no {
 graph main {
   input x: f32[1,3,6,6]
   c = Conv(x, @w1) "conv1"
-  r = LpPool(c) {kernel_shape=[2,2]} "pool"
+  r = LpPool(c) {kernel_shape=[2,2] p=3} "pool"
   d = Conv(r, @w2) "conv2"
   s = ReduceSum(d) {keepdims=0} "sum"
   p = Greater(s, @zero) "positive"

@@ -54,11 +54,10 @@ static bool better_apart(struct lower *L, const struct window *w)
 	return last > 0 && 3 * lines * ((double)last_span(L, w) * (others + 1) + columns * (size * apart + 1)) <= 2 * all;
 }
 
-/* Combines taps from first to last - 1 of each window, of stage from (0: of the operand); those in the padding give fill. */
-static void pool_along(struct lower *L, const struct window *w, stage_id s, stage_id from, int first, int last, enum combiner comb, double fill)
+/* Element x of the operand or of stage from is what taps first to last - 1 of windows read. */
+static void tap_index(struct lower *L, const struct window *w, stage_id s, stage_id from, int first, int last, poly *x)
 {
 	struct polys *P = L->p->P;
-	poly x[LOOP_RANK_MAX];
 
 	low_index(L, s, x);
 	for (int i = first; i < last; i++) {
@@ -67,6 +66,14 @@ static void pool_along(struct lower *L, const struct window *w, stage_id s, stag
 	}
 	for (int i = 0; i < w->n && !from; i++)
 		x[2 + i] = poly_addc(P, x[2 + i], -w->begin[i]);
+}
+
+/* Combines taps from first to last - 1 of each window, of stage from (0: of the operand); those in the padding give fill. */
+static void pool_along(struct lower *L, const struct window *w, stage_id s, stage_id from, int first, int last, enum combiner comb, double fill)
+{
+	poly x[LOOP_RANK_MAX];
+
+	tap_index(L, w, s, from, first, last, x);
 	ex_id e = from ? low_of(L, from, x) : low_read_fill(L, 0, x, fill);
 	stage_body(L->p, s, comb, comb == COMB_SUM ? low_wide(L, e) : e);
 }
@@ -91,6 +98,39 @@ static stage_id pool_taps(struct lower *L, const struct window *w, const char *n
 	return s;
 }
 
+/* The first tap of each window that has its largest element, or is NaN; -1 where a window lies in the padding. Places in a plane are numbers
+ * of the operand's type where it has all of them, so that one vector holds both; then all elements before the plane are added. */
+static void max_places(struct lower *L, const struct window *w, stage_id max)
+{
+	struct polys *P = L->p->P;
+	int rank = w->n + 2, n = 0;
+	poly x[LOOP_RANK_MAX], at[LOOP_RANK_MAX], inside[2 * SPATIAL_MAX], place = poly_const(P, 0);
+	int64_t plane = 1;
+
+	for (int i = 2; i < rank; i++)
+		plane *= L->shape[0][i];
+	enum dtype t = low_dtype(L, 0) == DT_F32 && plane <= 1 << 24 ? DT_F32 : DT_I64;
+	stage_id s = low_stage(L, "arg", t, rank, L->out_shape[1], low_axes(L, rank));
+	low_index(L, s, at);
+	tap_index(L, w, s, 0, 0, w->n, x);
+	for (int i = 2; i < rank; i++) {
+		place = poly_add(P, poly_mulc(P, place, L->shape[0][i]), x[i]);
+		inside[n++] = x[i];
+		inside[n++] = poly_sub(P, poly_const(P, L->shape[0][i] - 1), x[i]);
+	}
+	ex_id v = low_read_fill(L, 0, x, 0), is = low_fn2(L, FN_EQ, v, low_of(L, max, at)), none = ex_const(L->p, t, (double)plane);
+	if (dtype_is_float(low_dtype(L, 0)))
+		is = low_fn2(L, FN_OR, is, low_fn2(L, FN_NE, v, v));
+	ex_id e = low_select(L, is, ex_cast(L->p, t, ex_index(L->p, DT_I64, place)), none);
+	stage_body(L->p, s, COMB_MIN, ex_guard(L->p, n, inside, e, none));
+	stage_id r = low_result(L, 1, "place");
+	low_index(L, r, at);
+	ex_id found = low_of(L, s, at), last = low_fnc(L, FN_EQ, found, (double)plane);
+	ex_id first = ex_index(L->p, DT_I64, poly_mulc(P, poly_add(P, poly_mulc(P, at[0], L->shape[0][1]), at[1]), plane));
+	found = low_select(L, last, ex_const(L->p, DT_I64, -1), ex_cast(L->p, DT_I64, found));
+	stage_body(L->p, r, COMB_NONE, low_fn2(L, FN_ADD, found, first));
+}
+
 static const char *max_pool(struct lower *L)
 {
 	struct window w;
@@ -98,9 +138,38 @@ static const char *max_pool(struct lower *L)
 
 	if (why)
 		return why;
+	if (low_wants(L, 1) && attr_int(L->n, "storage_order", 0))
+		return "indices in columns";
+	stage_id max = pool_taps(L, &w, "maxpool", COMB_MAX, -INFINITY);
+	low_result_is(L, 0, lstage(L->p, max)->out);
 	if (low_wants(L, 1))
-		return "its indices are asked for";
-	low_result_is(L, 0, lstage(L->p, pool_taps(L, &w, "maxpool", COMB_MAX, -INFINITY))->out);
+		max_places(L, &w, max);
+	return NULL;
+}
+
+/* The p-norm of each window. */
+static const char *lp_pool(struct lower *L)
+{
+	int64_t p = attr_int(L->n, "p", 2);
+	struct window w;
+	const char *why = read_window(L, &w);
+	poly x[LOOP_RANK_MAX];
+
+	if (why)
+		return why;
+	if (p != 1 && p != 2)
+		return "another norm than of absolute values or of squares";
+	stage_id s = low_sums(L, 0, "sum");
+	tap_index(L, &w, s, 0, 0, w.n, x);
+	ex_id e = low_wide(L, low_read_fill(L, 0, x, 0));
+	stage_body(L->p, s, COMB_SUM, p == 1 ? low_fn1(L, FN_ABS, e) : low_fn2(L, FN_MUL, e, e));
+	if (p == 1) {
+		low_result_is(L, 0, lstage(L->p, s)->out);
+		return NULL;
+	}
+	stage_id r = low_result(L, 0, "root");
+	low_index(L, r, x);
+	stage_body(L->p, r, COMB_NONE, low_round(L, 0, low_fn1(L, FN_SQRT, low_of(L, s, x))));
 	return NULL;
 }
 
@@ -140,6 +209,7 @@ static const char *average_pool(struct lower *L)
 
 const struct lower_row lower_pool[] = {
 	{OP_AveragePool, average_pool},
+	{OP_LpPool, lp_pool},
 	{OP_MaxPool, max_pool},
 	{0},
 };

@@ -100,7 +100,7 @@ static double pool_window(const struct pool *q, const double *x, const int64_t *
 				double v = x[off];
 				if (!max) {
 					acc += q->op == OP_LpPool ? pow(fabs(v), q->p) : v;
-				} else if (*best_at < 0 || v > acc || v != v) {
+				} else if (*best_at < 0 || v > acc || (v != v && acc == acc)) { /* the first NaN */
 					acc = v;
 					*best_at = q->column_major
 							   ? (at[2] * q->in[1] + at[1]) * q->in[0] +
