@@ -86,6 +86,39 @@ const char *einsum_parse(const char *text, uint32_t nin, const int *rank, struct
 	return NULL;
 }
 
+void einsum_letters(const struct einsum *s, int set, bool *has)
+{
+	bool inside[LETTERS_MAX] = {0}, others[LETTERS_MAX] = {0};
+
+	for (int t = 0; t <= s->terms; t++)
+		for (int k = 0; k < s->rank[t]; k++)
+			*(t < s->terms && set >> t & 1 ? &inside[s->axis[t][k]] : &others[s->axis[t][k]]) = true;
+	for (int c = 0; c < LETTERS_MAX; c++)
+		has[c] = inside[c] && others[c];
+}
+
+void einsum_find_ways(const struct einsum *s, const int64_t *extent, struct einsum_ways *w)
+{
+	bool a[LETTERS_MAX], b[LETTERS_MAX];
+
+	for (int set = 0; set < 1 << s->terms; set++) {
+		w->first[set] = 0;
+		w->products[set] = 0;
+		for (int part = (set - 1) & set; part > set - part; part = (part - 1) & set) {
+			double n = 1;
+			einsum_letters(s, part, a);
+			einsum_letters(s, set - part, b);
+			for (int c = 0; c < LETTERS_MAX; c++)
+				n *= a[c] || b[c] ? (double)extent[c] : 1;
+			n += w->products[part] + w->products[set - part];
+			if (w->first[set] && n >= w->products[set])
+				continue;
+			w->first[set] = part;
+			w->products[set] = n;
+		}
+	}
+}
+
 static const char *shape_einsum(struct infer *I)
 {
 	struct einsum s;

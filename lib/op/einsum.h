@@ -15,4 +15,13 @@ struct einsum {
 
 /* nin operands of those ranks. NULL, or why not. */
 const char *einsum_parse(const char *text, uint32_t nin, const int *rank, struct einsum *s);
+
+/* Sets of operands: bit t is operand t. Which letters the product of a set has: those that others, or the result, have too. */
+void einsum_letters(const struct einsum *s, int set, bool *has); /* has[LETTERS_MAX] */
+/* The cheapest way to multiply each set two by two: first[set] is a part that is multiplied with the rest of it; extents by letter. */
+struct einsum_ways {
+	int first[1 << TERMS_MAX];
+	double products[1 << TERMS_MAX];
+};
+void einsum_find_ways(const struct einsum *s, const int64_t *extent, struct einsum_ways *w);
 #endif

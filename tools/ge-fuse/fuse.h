@@ -20,6 +20,8 @@ struct plan {
 void group_nodes(struct plan *p, graph_id g);
 /* Makes the Fused nodes of graph g from p->group. */
 void form_groups(struct plan *p, graph_id g);
+/* Einsums of more than two operands become Einsums of two. */
+void split_einsums(struct module *m, graph_id g, const struct pass_ctx *c);
 /* Puts the bodies of all Fused nodes of graph g back in their place. */
 void dissolve_groups(struct module *m, graph_id g, const struct pass_ctx *c);
 #endif

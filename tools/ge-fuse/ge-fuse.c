@@ -35,6 +35,9 @@ static void fuse(struct module *m, const struct pass_ctx *c)
 	bool *is_fused;
 
 	list_graphs(m, &list, &is_fused);
+	for (size_t i = 0; i < list.n; i++)
+		if (!is_fused[list.a[i]])
+			split_einsums(m, list.a[i], c);
 	p.uses = uses_new(m);
 	p.pos = xcalloc(m->nodes.n, sizeof *p.pos);
 	p.group = xcalloc(m->nodes.n, sizeof *p.group);
