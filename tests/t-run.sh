@@ -236,3 +236,12 @@ if command -v touch >/dev/null; then
 	ge-import kept.onnx -o kept.g && run-ref kept.g -o 2.npz && ! cmp -s 1.npz 2.npz
 	is $? = 0 "and imported again they are used"
 fi
+
+# Zeros alone have no scale by the formula of the standard: 1, as in ONNX Runtime.
+load 'const z = f32[3] [0, 0, 0]' '  input x: f32[3]
+  m = Mul(x, @z)
+  y, s, p = DynamicQuantizeLinear(m)
+  r = DequantizeLinear(y, s, p)
+  output s = s
+  output r = r' >zeros.g
+is "$(run-ref zeros.g | tr -d '\n')" = 's: f32[], 1 to 1, mean 1    1r: f32[3], 0 to 0, mean 0    0 0 0' "DynamicQuantizeLinear of zeros"

@@ -125,6 +125,19 @@ static ex_id tangent(struct lower *L, const ex_id *a)
 	return low_fn2(L, FN_DIV, low_fn1(L, FN_SIN, a[0]), low_fn1(L, FN_COS, a[0]));
 }
 
+/* (exp(|x|) + exp(-|x|)) / 2; the former as a square, which overflows no sooner than the result does. */
+static ex_id cosh_of(struct lower *L, const ex_id *a)
+{
+	ex_id x = low_fn1(L, FN_ABS, a[0]), half = low_fn1(L, FN_EXP, low_fnc(L, FN_MUL, x, 0.5));
+	ex_id up = low_fn2(L, FN_MUL, low_fnc(L, FN_MUL, half, 0.5), half);
+	return low_fn2(L, FN_ADD, up, low_fnc(L, FN_MUL, low_fn1(L, FN_EXP, low_fn1(L, FN_NEG, x)), 0.5));
+}
+
+static ex_id sinh_of(struct lower *L, const ex_id *a)
+{
+	return low_fn2(L, FN_MUL, low_fn1(L, FN_TANH, a[0]), cosh_of(L, a));
+}
+
 static ex_id clip(struct lower *L, const ex_id *a)
 {
 	ex_id x = a[0];
@@ -264,6 +277,7 @@ const struct lower_row lower_elementwise[] = {
 	{OP_Celu, .map = celu},
 	{OP_Clip, .map = clip},
 	{OP_Cos, .fn = FN_COS},
+	{OP_Cosh, .map = cosh_of},
 	{OP_Div, .fn = FN_DIV},
 	{OP_Elu, .map = elu},
 	{OP_Equal, .fn = FN_EQ},
@@ -301,6 +315,7 @@ const struct lower_row lower_elementwise[] = {
 	{OP_Sigmoid, .fn = FN_SIGMOID},
 	{OP_Sign, .fn = FN_SIGN},
 	{OP_Sin, .fn = FN_SIN},
+	{OP_Sinh, .map = sinh_of},
 	{OP_Softplus, .map = softplus},
 	{OP_Softsign, .map = softsign},
 	{OP_Sqrt, .fn = FN_SQRT},

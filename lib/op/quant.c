@@ -179,7 +179,7 @@ static const char *eval_dynamic(struct eval *e)
 		lo = v < lo ? v : lo;
 		hi = v > hi ? v : hi;
 	}
-	scale = (hi - lo) / 255;
+	scale = hi == lo ? 1 : (hi - lo) / 255; /* of zeros alone the standard's formula divides by 0; as ONNX Runtime has it */
 	zero = scale != 0 ? rintf(fminf(fmaxf(-lo / scale, 0), 255)) : 0;
 	struct tensor *y = eval_out(e, 0, DT_U8, x->rank, x->dims);
 	tensor_set(eval_out(e, 1, DT_F32, 0, NULL), 0, scale);
