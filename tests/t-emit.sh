@@ -440,3 +440,11 @@ mkdir busy busy/m.so
 ge-emit planned.g -o busy/m 2>err
 [ $? = 74 ] && grep -q 'm.so: is a directory' err && [ "$(ls -A busy)" = m.so ]
 say $? "a directory in the place of one: none"
+
+# Inside a kernel bf16 is kept in f32 and rounded where it is stored or cast: a grain of the largest, however long the chain.
+awk 'BEGIN { print "hone-text 1\nmodule ir=9 opset=28\nconst k = bf16[] [1.3]\nconst j = bf16[] [0.7]\ngraph main {\n  input x: bf16[33,65]\n  v0 = Tanh(x)"
+	split("Mul(%, @k);Sub(%, x);Sigmoid(%);Tanh(%);Add(%, @j);Mul(%, x);Neg(%);Tanh(%)", op, ";")
+	for (i = 0; i < 32; i++) { s = op[i % 8 + 1]; sub(/%/, "v" i, s); print "  v" i + 1 " = " s }
+	print "  output y = v32\n}" }' | ge-load | ge-shape | ge-fuse | ge-layout -o chain.g
+[ "$(ge-dump chain.g | grep -c Fused)" = 1 ] && ge-plan --quiet chain.g | ge-emit --quiet -o chain && run-cmp --runs 3 --tol 0.0157 ./chain.so chain.g >/dev/null
+say $? "a chain of bf16 in one kernel is within two grains of the evaluator, which rounds after each"
