@@ -22,6 +22,10 @@ bad "$(graph '  y = Max(x, -, x)')" 'main/y (Max): operand 1 is missing' "one of
 bad "$(graph '  y, z = Relu(x)')" '2 results, not 1' "too many results"
 bad "$(graph '  y = Softmax(x) {axis=1.5}')" "'axis' is a float, not an integer" "an attribute of the wrong kind"
 bad "$(graph '  y = Cast(x)')" "'to' is missing" "a required attribute is absent"
+for default in 'i64[2] [1, 2]: is f32, its default i64' 'f32[] [1]: has rank 1, its default 0' 'f32[3] [1, 2, 3]: has 2 in dimension 0, its default 3'; do
+	bad "$(graph "  input w: f32[2] = ${default%%:*}
+  y = Add(x, w)")" "main: input 'w' ${default#*: }" "a default that does not fit: ${default#*: }"
+done
 bad "graph f {
   input a: f32[2]
   b = Neg(a)

@@ -110,6 +110,16 @@ refuses 64 '2 extents for f32' "another rank" ge-shape --shape x:1x2 s.g
 refuses 64 'extents are numbers' "a shape that is none" ge-shape --shape x:1xx2 s.g
 refuses 64 'a size is a number' "a size that is none" ge-shape --set batch=b s.g
 
+refuses 64 'a size is a number' "a size beyond 64 bits" ge-shape --set batch=99999999999999999999 s.g
+refuses 64 'extents are numbers' "an extent beyond 64 bits" ge-shape --shape x:1x99999999999999999999x2 s.g
+for tool in ge-plan ge-emit; do refuses 64 'not a number from 1 to' "$tool: threads beyond 32 bits" $tool --threads 4294967297 s.g; done
+refuses 64 'is not a number' "an opset beyond 32 bits" ge-export --opset 4294967309 s.g
+printf 'hone-text 1\nmodule ir=10 opset=28\nsymbol n 0 inf\ngraph main {\n  input x: f32[n]\n  input w: f32[n] = f32[2] [1, 2]\n  y = Add(x, w)\n  output y = y\n}\n' >default.txt
+ge-load default.txt -o default.g
+for size in '--set n=3' '--shape x:3' '--shape w:3'; do
+	refuses 64 'input w has a default of size 2 in dimension 0, which cannot be 3' "$size, a default of another size" ge-shape $size default.g
+done
+
 bad() { printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[2,3]\n  input z: f32[4,5]\n%s\n  output y = y\n}\n' "$1"; }
 bad '  y = MatMul(x, z)' >m.txt
 refuses 65 'main/y (MatMul): f32\[2,3\] times f32\[4,5\]: inner extents differ' "a product that does not fit" ge-load m.txt

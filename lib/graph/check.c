@@ -248,6 +248,30 @@ static const char *check_node(struct checker *c, graph_id g, node_id id)
 	return why ? why : check_bodies(c, n);
 }
 
+/* An input's default is what the input may be. */
+static const char *check_default(struct checker *c, val_id v)
+{
+	const struct value *x = val(c->m, v);
+	const struct tensor *t = x->tensor;
+	int64_t d;
+
+	if (!t)
+		return NULL;
+	const char *why = check_tensor(c, t);
+	if (why)
+		return WHY("default of input '%s': %s", value_name(c, v), why);
+	if (x->type.other || (x->type.dtype != t->dtype && x->type.dtype != DT_NONE))
+		return WHY("input '%s' is %s, its default %s", value_name(c, v), x->type.other ? "no tensor" : dtype_name(x->type.dtype), dtype_name(t->dtype));
+	if (x->type.rank == RANK_UNKNOWN)
+		return NULL;
+	if (x->type.rank != t->rank)
+		return WHY("input '%s' has rank %d, its default %d", value_name(c, v), x->type.rank, t->rank);
+	for (int k = 0; k < t->rank; k++)
+		if (poly_is_const(c->m->dims, x->type.dims[k], &d) && d != t->dims[k])
+			return WHY("input '%s' has %" PRId64 " in dimension %d, its default %" PRId64, value_name(c, v), d, k, t->dims[k]);
+	return NULL;
+}
+
 static const char *check_ends(struct checker *c, graph_id id, bool inputs)
 {
 	struct module *m = c->m;
@@ -262,6 +286,7 @@ static const char *check_ends(struct checker *c, graph_id id, bool inputs)
 		why = check_type(c, &x->type);
 		if (!why && id == m->main && x->type.dtype == DT_NONE && !x->type.other)
 			why = WHY("input '%s' has no element type", value_name(c, v));
+		why = why ? why : check_default(c, v);
 	}
 	if (!inputs && g->out_name.n != g->out.n)
 		return "outputs without names";

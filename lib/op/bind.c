@@ -10,6 +10,20 @@
 #include "graph/symbols.h"
 #include "op/op.h"
 
+/* A size that is given is that of a default, too. */
+static void check_defaults(struct module *m)
+{
+	const struct graph *g = graph(m, m->main);
+	int64_t d;
+
+	for (size_t i = 0; i < g->in.n; i++) {
+		const struct value *x = val(m, g->in.a[i]);
+		for (int k = 0; x->tensor && k < x->type.rank && k < x->tensor->rank; k++)
+			if (poly_is_const(m->dims, x->type.dims[k], &d) && d != x->tensor->dims[k])
+				die(EX_BADUSE, "input %s has a default of size %" PRId64 " in dimension %d, which cannot be %" PRId64, sym_str(x->name), x->tensor->dims[k], k, d);
+	}
+}
+
 static void subst_types(struct module *m, poly_var v, poly by)
 {
 	for (size_t i = 1; i < m->values.n; i++) {
@@ -26,6 +40,7 @@ static void subst_types(struct module *m, poly_var v, poly by)
 		if (d)
 			t->dims = d;
 	}
+	check_defaults(m);
 }
 
 static struct symbols free_symbols(struct module *m)
@@ -135,6 +150,7 @@ void bind_shape(struct module *m, const char *input, int rank, const int64_t *di
 		d[i] = poly_const(m->dims, dims[i]);
 	}
 	t->dims = d;
+	check_defaults(m);
 	if (other)
 		forget_results(m);
 }
@@ -400,8 +416,9 @@ static bool sets(struct module *m, const char *arg, bool strict)
 		if (!eq || !eq[1])
 			die(EX_BADUSE, "--set %s: write NAME=SIZE", p);
 		*eq = 0;
+		errno = 0;
 		long long v = strtoll(eq + 1, &end, 10);
-		if (*end)
+		if (*end || errno)
 			die(EX_BADUSE, "--set %s=%s: a size is a number", p, eq + 1);
 		any |= bind(m, p, v, strict);
 	}
@@ -421,6 +438,7 @@ void bind_shapes(struct module *m, const char *arg)
 
 	if (!colon || colon == arg)
 		die(EX_BADUSE, "--shape %s: write INPUT:1x3x224x224", arg);
+	errno = 0;
 	for (const char *p = colon + 1; *p; p = *end ? end + 1 : end) {
 		if (rank == RANK_MAX)
 			die(EX_BADUSE, "--shape %s: more than %d extents", arg, RANK_MAX);
@@ -430,7 +448,7 @@ void bind_shapes(struct module *m, const char *arg)
 		} else {
 			dims[rank++] = strtoll(p, &end, 10);
 		}
-		if (end == p || (*end && *end != 'x') || (*end == 'x' && !end[1]) ||
+		if (errno || end == p || (*end && *end != 'x') || (*end == 'x' && !end[1]) ||
 		    (dims[rank - 1] < 0 && *p != '?'))
 			die(EX_BADUSE,
 			    "--shape %s: extents are numbers with x between them, ? leaves one "

@@ -87,13 +87,31 @@ static const char *words_attr(struct words *w, char *buf, size_t size)
 	return buf;
 }
 
+/* What some bracket holds: its place and length; false: found none. */
+static bool words_bracket(struct words *w, size_t *at, size_t *k)
+{
+	for (int i = 0; i < 50; i++) {
+		size_t a = words_draw(w, w->n), b;
+		while (a < w->n && !strchr("[({", w->p[a]))
+			a++;
+		for (b = ++a; b < w->n && !strchr("])}\n", w->p[b]); b++)
+			;
+		if (b >= w->n || w->p[b] == '\n')
+			continue;
+		*at = a;
+		*k = b - a;
+		return true;
+	}
+	return false;
+}
+
 static void words_once(struct words *w)
 {
 	size_t at, k, at2, k2;
 	char buf[160];
 	const char *s;
 
-	switch (words_draw(w, 12)) {
+	switch (words_draw(w, 15)) {
 	case 0:
 	case 1:
 	case 2:
@@ -146,6 +164,22 @@ static void words_once(struct words *w)
 	case 10: /* a line less */
 		words_line(w, &at, &k);
 		words_put(w, at, k, "", 0);
+		break;
+	case 11: /* a line elsewhere, too or only there */
+		words_line(w, &at, &k);
+		if (k && k < sizeof buf) {
+			memcpy(buf, w->p + at, k);
+			if (words_draw(w, 2))
+				words_put(w, at, k, "", 0);
+			words_line(w, &at2, &k2);
+			words_put(w, at2, 0, buf, k);
+		}
+		break;
+	case 12: /* what is in brackets or braces, from elsewhere */
+		if (words_bracket(w, &at, &k) && words_bracket(w, &at2, &k2) && k2 < sizeof buf && w->p[at - 1] == w->p[at2 - 1]) {
+			memcpy(buf, w->p + at2, k2);
+			words_put(w, at, k, buf, k2);
+		}
 		break;
 	default: /* an operand that is not there */
 		if (words_find(w, false, &at, &k) && at > 1 && (w->p[at - 1] == '(' || w->p[at - 1] == ' '))

@@ -24,6 +24,7 @@ enum { EMBED_MAX = 64 << 20 };
 static error_t option(int key, char *arg)
 {
 	char *end;
+	long number;
 
 	switch (key) {
 	case OPT_PRINT_TRACES: print_traces = true; return 0;
@@ -41,9 +42,10 @@ static error_t option(int key, char *arg)
 			die(EX_BADUSE, "-j %s: not a number of jobs", arg);
 		return 0;
 	case OPT_THREADS:
-		threads = (int)strtol(arg, &end, 10);
-		if (*end || end == arg || threads < 1 || threads > THREADS_MAX)
+		number = strtol(arg, &end, 10);
+		if (*end || end == arg || number < 1 || number > THREADS_MAX)
 			die(EX_BADUSE, "--threads %s: not a number from 1 to %d", arg, THREADS_MAX);
+		threads = (int)number;
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -202,8 +204,8 @@ static void write_model(struct emission *e, const char *out)
 	const char *slash = strrchr(out, '/'), *stem = slash ? slash + 1 : out;
 	char *dir = xprintf("%s%.*s.ge-emit-XXXXXX", *out == '/' ? "" : "./", (int)(stem - out), out), *header = xprintf("%s.h", stem);
 
-	if (!*stem)
-		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %smodel", out, out);
+	if (!*stem || !strcmp(stem, ".") || !strcmp(stem, ".."))
+		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %s%smodel", out, out, *stem ? "/" : "");
 	check_targets(e, out);
 	signals_hold(true);
 	if (!mkdtemp(dir)) {

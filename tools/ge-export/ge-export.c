@@ -1,4 +1,5 @@
 /* ge-export: a graph stream as an ONNX file. */
+#include <limits.h>
 #include <stdlib.h>
 #include "common/tool.h"
 #include "graph/module.h"
@@ -19,11 +20,13 @@ static const struct argp_option options[] = {
 static error_t option(int key, char *arg)
 {
 	char *end;
+	long number;
 	switch (key) {
 	case OPT_OPSET:
-		opts.opset = (int)strtol(arg, &end, 10);
-		if (!*arg || *end || opts.opset <= 0)
+		number = strtol(arg, &end, 10);
+		if (!*arg || *end || number <= 0 || number > INT_MAX)
 			die(EX_BADUSE, "--opset '%s' is not a number", arg);
+		opts.opset = (int)number;
 		return 0;
 	case OPT_EXTERNAL: opts.external = arg; return 0;
 	}

@@ -163,6 +163,7 @@ static void plan(struct module *m, const struct pass_ctx *c)
 static error_t option(int key, char *arg)
 {
 	char *end;
+	long number;
 
 	switch (key) {
 	case OPT_NO_FALLBACK: no_fallback = true; return 0;
@@ -171,9 +172,10 @@ static error_t option(int key, char *arg)
 			die(EX_BADUSE, "--target=%s: there are " TARGET_NAMES, arg);
 		return 0;
 	case OPT_THREADS:
-		threads = (int)strtol(arg, &end, 10);
-		if (*end || end == arg || threads < 1 || threads > THREADS_MAX)
+		number = strtol(arg, &end, 10);
+		if (*end || end == arg || number < 1 || number > THREADS_MAX)
 			die(EX_BADUSE, "--threads %s: not a number from 1 to %d", arg, THREADS_MAX);
+		threads = (int)number;
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}

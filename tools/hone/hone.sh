@@ -607,7 +607,7 @@ if [ "$verb" != simplify ]; then
 		stem=$(basename "$model" .onnx)
 		stem=${stem%.pb}
 	fi
-	case $stem in */) die 64 "-o $stem: names a directory; -o takes the stem of the files, e.g. ${stem}model" ;; esac
+	case $stem in */ | . | .. | */. | */..) die 64 "-o $stem: names a directory; -o takes the stem of the files, e.g. ${stem%/}/model" ;; esac
 else
 	[ -n "$stem" ] || die 64 "simplify: where to? hone simplify IN.onnx OUT.onnx"
 fi

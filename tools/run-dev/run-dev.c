@@ -1,4 +1,5 @@
 /* run-dev: the only program that executes compiled models. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_RANGE, OPT_SECONDS, OPT_SEED, OPT_SERV
 static error_t option(int key, char *arg)
 {
 	char *end = "";
+	long number;
 
 	switch (key) {
 	case 'i': vec_push(&spec.files, arg); return 0;
@@ -35,8 +37,10 @@ static error_t option(int key, char *arg)
 	case OPT_TARGET: target = arg; return 0;
 	case OPT_SECONDS: seconds = strtod(arg, &end); break;
 	case OPT_THREADS:
-		if ((threads = (int)strtol(arg, &end, 10)) < 1)
+		number = strtol(arg, &end, 10);
+		if (number < 1 || number > INT_MAX)
 			end = arg;
+		threads = (int)number;
 		break;
 	case OPT_WEIGHTS: weights = arg; break;
 	default: return ARGP_ERR_UNKNOWN;
