@@ -248,8 +248,11 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 	    *out = ARENA_ARRAY(&x->arena, sym, n.nout + 1);
 	for (uint32_t i = 0; i < n.nin; i++)
 		in[i] = i < nin || i >= n.nin - captures ? export_name(x, n.in[i]) : 0;
-	for (uint32_t i = 0; i < n.nout; i++)
+	for (uint32_t i = 0; i < n.nout; i++) { /* results that are not optional have names, wanted or not */
 		out[i] = export_define(x, n.out[i]);
+		if (!out[i] && (int)i < op_info(n.op)->min_out)
+			out[i] = export_fresh(x, "unused");
+	}
 	Onnx__NodeProto *p =
 		export_node(x, to, n.op == OP_OTHER ? sym_str(n.optype) : op_name(n.op), (int)nin,
 			    in, (int)n.nout, out);

@@ -5,6 +5,7 @@
 #include <zlib.h>
 #include "common/msg.h"
 #include "common/outfile.h"
+#include "common/shown.h"
 #include "op/npy.h"
 #include "op/op.h"
 
@@ -361,16 +362,31 @@ static void put(unsigned char *p, int n, size_t v)
 		*p++ = (unsigned char)v;
 }
 
+/* The general flags of a member: readers take a name for one of an old code page where they do not say UTF-8. */
+static unsigned name_flags(const char *s)
+{
+	enum { NAME_IS_UTF8 = 1 << 11 };
+	unsigned flags = 0;
+
+	for (int k; *s; s += k) {
+		if (!(k = utf8_length(s, strlen(s))))
+			return 0;
+		flags |= k > 1 ? NAME_IS_UTF8 : 0;
+	}
+	return flags;
+}
+
 /* The fields that local header and directory share, from "version needed" on: 26 bytes. */
-static void put_member(unsigned char *p, uint32_t crc, size_t size, size_t nname)
+static void put_member(unsigned char *p, uint32_t crc, size_t size, const char *name)
 {
 	memset(p, 0, 26);
 	put(p, 2, 20);
+	put(p + 2, 2, name_flags(name));
 	put(p + 8, 2, 0x21); /* the first day of 1980: the same bytes every time */
 	put(p + 10, 4, crc);
 	put(p + 14, 4, size);
 	put(p + 18, 4, size);
-	put(p + 22, 2, nname);
+	put(p + 22, 2, strlen(name) + 4);
 }
 
 /* The format counts members in 16 bits and says in 32 where they and their directory are. (Its extension for more is only
@@ -410,7 +426,7 @@ void npz_write(const char *path, int n, const struct named_tensor *t)
 		m[i].crc = (uint32_t)crc32_z(0, image, m[i].size);
 		m[i].at = at;
 		memcpy(h, "PK\3\4", 4);
-		put_member(h + 4, m[i].crc, m[i].size, nname);
+		put_member(h + 4, m[i].crc, m[i].size, t[i].name);
 		fwrite(h, 1, 30, o.f);
 		fprintf(o.f, "%s.npy", t[i].name);
 		fwrite(image, 1, m[i].size, o.f);
@@ -422,7 +438,7 @@ void npz_write(const char *path, int n, const struct named_tensor *t)
 		size_t nname = strlen(t[i].name) + 4;
 		memset(h, 0, sizeof h);
 		memcpy(h, "PK\1\2\24", 5);
-		put_member(h + 6, m[i].crc, m[i].size, nname);
+		put_member(h + 6, m[i].crc, m[i].size, t[i].name);
 		put(h + 42, 4, m[i].at);
 		fwrite(h, 1, 46, o.f);
 		fprintf(o.f, "%s.npy", t[i].name);
