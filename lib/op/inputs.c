@@ -4,7 +4,7 @@
 #include "common/msg.h"
 #include "graph/symbols.h"
 #include "op/npy.h"
-#include "op/op.h"
+#include "op/rules.h"
 
 struct given {
 	struct tensor **t; /* by input */
@@ -186,6 +186,24 @@ static bool compared_range(struct module *m, const struct uses *u, val_id v, int
 	return any;
 }
 
+/* Is v an operand that had better be positive, by itself or through operators that hand its elements on? A power that is given may
+ * be of anything. */
+static bool wants_positive(struct module *m, const struct uses *u, val_id v, int depth)
+{
+	for (uint32_t i = u->start[v]; depth < 16 && i < u->start[v + 1]; i++) {
+		const struct node *n = node(m, u->user[i]);
+		graph_id g = op_is(n->op, OP_CALL) ? attr_graph(n, "graph") : 0;
+		if (n->op == OP_Pow && node_const(m, n, 1))
+			continue;
+		for (uint32_t k = 0; k < n->nin; k++)
+			if (n->in[k] == v && (operand_positive(n->op, k) || (g && k < graph(m, g)->in.n && wants_positive(m, u, graph(m, g)->in.a[k], depth + 1))))
+				return true;
+		if (n->nout == 1 && n->in[0] == v && (n->op == OP_Identity || op_is(n->op, OP_MOVE)) && wants_positive(m, u, n->out[0], depth + 1))
+			return true;
+	}
+	return false;
+}
+
 static void default_range(struct module *m, const struct uses *u, val_id v, double *lo, double *hi)
 {
 	enum dtype t = val(m, v)->type.dtype;
@@ -193,7 +211,9 @@ static void default_range(struct module *m, const struct uses *u, val_id v, doub
 
 	*lo = 0;
 	*hi = dtype_is_float(t) || dtype_is_float8(t) ? 0 : 1; /* floats: normal; integers that index nothing: as masks */
-	if (extent)
+	if (dtype_is_float(t) && wants_positive(m, u, v, 0))
+		*lo = 0.25, *hi = 1.25;
+	else if (extent)
 		*hi = (double)(extent - 1);
 	else if ((t == DT_I64 || t == DT_I32) && compared_range(m, u, v, 0, lo, hi))
 		;

@@ -105,6 +105,9 @@ const char *window_read(struct module *m, const struct node *n, int spatial, con
 int64_t window_extent(struct window *w, int i, int64_t in);
 dim window_extent_dim(struct infer *I, const struct window *w, int i, dim in);
 
+/* Operand i had better be positive: of others come results that are no numbers, or infinite. */
+bool operand_positive(enum opcode op, uint32_t i);
+
 /* ---- Evaluators. ---- */
 
 const char *eval_why(struct eval *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -18,6 +18,11 @@ static const uint16_t positive_column[OP_COUNT] = {
 	[OP_QuantizeLinear] = 1 << 1, [OP_Reciprocal] = 1, [OP_ReduceLogSum] = 1, [OP_Sqrt] = 1,
 };
 
+bool operand_positive(enum opcode op, uint32_t operand)
+{
+	return operand < 16 && positive_column[op] >> operand & 1;
+}
+
 /* How many products with elements of this operand a result sums up. */
 static double fan_in(const struct node *n, uint32_t operand, const struct tensor *x)
 {
@@ -63,7 +68,7 @@ static void ask(struct contents *c, struct module *m, const struct node *n, uint
 	double scale = 1 / sqrt(fmax(fan_in(n, operand, x), 1));
 	int64_t hi = highest_index(m, n, operand);
 
-	c->positive |= operand < 16 && positive_column[n->op] >> operand & 1;
+	c->positive |= operand_positive(n->op, operand);
 	c->scale = fmin(c->scale, scale);
 	if (n->op == OP_QLinearConv && operand == 8)
 		c->lo = -512, c->hi = 511;
