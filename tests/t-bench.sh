@@ -34,6 +34,9 @@ try grads.c '^[^#].*	' build/bench/grads mobilenet_v2 1
 try runner.c Gemm build/bench/runner --times 2 trip "$task"
 try strategies.c random build/bench/strategies --trials 2 --seeds 1 --strategy random "$task"
 try decisions.c '' build/bench/decisions --tries 1 "$task" ku=1
+echo "$task" >"$out/corpus.txt"
+try corpus.c 'the same text; geometric mean 1.0000' sh -c "build/bench/corpus --write '$out/kernels' '$out/corpus.txt' && build/bench/corpus '$out/kernels' '$out/kernels'"
+try corpus.sh 'the same text; geometric mean 1.0000' bench/corpus.sh --every 500 .
 ge-import -q examples/digits/digits.onnx | ge-shape -q --set batch=1 | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse |
 	ge-layout -o "$out/digits.g"
 ge-plan -q "$out/digits.g" | ge-emit -q -o "$out/digits"
