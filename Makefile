@@ -1,8 +1,8 @@
 # hone: make demo, make check, make install. Everything built lands in bin/ and build/.
 
 # The floors, lowest first. A file includes its own library and those of the floors left of it, never
-# right, never sideways ("/" ends a floor). The link order and tests/t-floors.sh both read this line.
-FLOORS = common / graph / op kb device / loop onnx comm / search
+# right, never sideways ("/" ends a floor). The link order and tests/tools/t-floors.sh both read this line.
+FLOORS = common / graph target / op kb / loop onnx runner comm / lower sched emit / model / search
 
 CC      ?= gcc
 CFLAGS  ?= -O2 -g
@@ -28,7 +28,9 @@ ARCHIVES:= $(patsubst %,build/lib%.a,$(call reverse,$(LIBS)))
 CTOOLS  := $(foreach d,$(wildcard tools/*),$(if $(wildcard $(d)/$(notdir $(d)).c),$(notdir $(d))))
 STOOLS  := $(foreach d,$(wildcard tools/*),$(if $(wildcard $(d)/$(notdir $(d)).sh),$(notdir $(d))))
 BENCHES := $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c))
-UNITS   := $(patsubst tests/%.c,build/tests/%,$(wildcard tests/*.c))
+TESTED  := $(LIBS) passes tools # the folders of tests/ whose C files are programs
+UNITSRC := $(foreach r,$(TESTED),$(wildcard tests/$(r)/*.c))
+UNITS   := $(foreach f,$(UNITSRC),build/check/$(basename $(notdir $(f))))
 
 all: $(CTOOLS:%=bin/%) $(STOOLS:%=bin/%) build/libhone_eval.a
 
@@ -55,8 +57,8 @@ build/gen/%.inc: %
 	@mkdir -p $(@D)
 	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
 build/tools/ge-emit/source.o: build/gen/tools/ge-emit/runtime.in.inc build/gen/tools/ge-emit/header.in.inc build/gen/tools/ge-emit/team.in.inc build/gen/tools/ge-emit/checksum.in.inc \
-	build/gen/lib/device/model_abi.h.inc build/gen/lib/op/opaque.h.inc
-build/lib/device/warm.o: build/gen/lib/device/warm.in.inc build/gen/lib/device/warm_order.h.inc
+	build/gen/lib/runner/model_abi.h.inc build/gen/lib/op/opaque.h.inc
+build/lib/runner/compile_server.o: build/gen/lib/runner/compile_server.in.inc build/gen/lib/runner/compile_order.h.inc
 
 define library
 build/lib$(1).a: $(patsubst %.c,build/%.o,$(wildcard lib/$(1)/*.c)) $(if $(filter onnx,$(1)),build/gen/onnx.pb-c.o)
@@ -82,10 +84,16 @@ $(foreach t,$(CTOOLS),$(eval $(call ctool,$(t))))
 $(foreach t,$(STOOLS),bin/$(t)): bin/%: ; @mkdir -p bin; install -m 755 $< $@
 $(foreach t,$(STOOLS),$(eval bin/$(t): tools/$(t)/$(t).sh))
 
-build/tests/%: build/tests/%.o build/libcommon.a $(ARCHIVES)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) -Wl,--as-needed $(ALLLIBS)
-build/tests/confirm: build/tools/tune-op/confirm.o
-build/tests/assign: build/tools/ge-plan/assign.o
+# A test program is build/check/NAME, whatever its folder.
+define unit
+build/check/$(basename $(notdir $(1))): build/$(basename $(1)).o $(ARCHIVES)
+	@mkdir -p build/check
+	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(ARCHIVES) -Wl,--as-needed $$(ALLLIBS)
+build/$(basename $(1)).o: ALLCFLAGS += -Itests
+endef
+$(foreach f,$(UNITSRC),$(eval $(call unit,$(f))))
+build/check/confirm: build/tools/tune-op/confirm.o
+build/check/assign: build/tools/ge-plan/assign.o
 
 deps:
 	@tests/deps.sh $(DEBS)
@@ -129,8 +137,8 @@ asan-check:
 SEEDS ?= 1000
 FIRST ?= 1
 soak: all $(UNITS) fuzzed build/bench/runner
-	@tests/run.sh $(patsubst tests/%,%,$(wildcard tests/soak/*.sh))
-	@PATH=$(CURDIR)/bin:$$PATH $${HONE_PYTHON:-$(PYTHON)} -B tests/random_models.py --first $(FIRST) --seeds $(SEEDS) --keep build/soak
+	@tests/run.sh $(notdir $(wildcard tests/soak/*.sh))
+	@PATH=$(CURDIR)/bin:$$PATH $${HONE_PYTHON:-$(PYTHON)} -B tests/tools/random_models.py --first $(FIRST) --seeds $(SEEDS) --keep build/soak
 
 build/bench/%: build/bench/%.o $(ARCHIVES)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(ARCHIVES) -Wl,--as-needed $(ALLLIBS)
@@ -138,7 +146,7 @@ build/bench/%: build/bench/%.o $(ARCHIVES)
 bench: all $(BENCHES)
 	@bench/bench.sh
 
-# Fuzz targets: for make check with a driver that gives them mutants of its own (tests/t-fuzz.sh); make fuzz, which nothing else
+# Fuzz targets: for make check with a driver that gives them mutants of its own (tests/tools/t-fuzz.sh); make fuzz, which nothing else
 # wants, builds them for clang's libFuzzer in a copy of the tree: build/fuzz/stream -max_total_time=60 -fork=1 SEEDS
 FUZZED := $(patsubst tests/fuzz/%.c,build/fuzzed/%,$(wildcard tests/fuzz/*.c))
 FUZZMAIN = build/tests/fuzz/driver/driver.o
@@ -161,10 +169,10 @@ $(CHAIN:%=build/renamed/%.c): build/renamed/%.c: Makefile
 	@printf '#define tool tool_%s\n#include "tools/%s/%s.c"\n' $(subst -,_,$*) $* $* > $@
 $(CHAIN:%=build/renamed/%.o): build/renamed/%.o: build/renamed/%.c
 	$(CC) $(ALLCFLAGS) -I. -MMD -MP -c -o $@ $<
-build/tests/fuzz/passes.o build/tests/fuzz/model.o build/tests/unfit.o: ALLCFLAGS += -I.
+build/tests/fuzz/passes.o build/tests/fuzz/model.o build/tests/op/unfit.o: ALLCFLAGS += -I.
 build/tests/fuzz/model.o: | build/gen/onnx.pb-c.h
-build/tests/unfit: $(CHAINO)
-build/tests/unfit: LDFLAGS += -Wl,--wrap=bug_at
+build/check/unfit: $(CHAINO)
+build/check/unfit: LDFLAGS += -Wl,--wrap=bug_at
 build/fuzzed/passes build/fuzzed/model: $(CHAINO)
 build/fuzzed/grads: build/tools/tune-grad/trace.o
 $(filter-out build/fuzzed/kb build/fuzzed/stream,$(FUZZED)): FUZZFLAGS = -Wl,--wrap=bug_at

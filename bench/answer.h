@@ -2,9 +2,9 @@
 #ifndef HONE_BENCH_ANSWER_H
 #define HONE_BENCH_ANSWER_H
 #include "common/msg.h"
-#include "device/runner.h"
-#include "device/target.h"
-#include "loop/candidate.h"
+#include "runner/runner.h"
+#include "target/target.h"
+#include "model/candidate.h"
 #include "loop/prim.h"
 #include "op/task.h"
 

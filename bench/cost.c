@@ -1,4 +1,4 @@
-/* How well the analytic model (loop/cost.h) ranks schedules: random decisions of the rule's templates, compiled and timed in
+/* How well the analytic model (sched/cost.h) ranks schedules: random decisions of the rule's templates, compiled and timed in
  * turn, against what the model predicts.
  *
  *   build/bench/cost [-v] [-n SCHEDULES] [NAME...]     -v prints every schedule
@@ -13,13 +13,13 @@
 #include <string.h>
 #include <time.h>
 #include "common/rng.h"
-#include "device/target.h"
-#include "loop/cost.h"
-#include "loop/emit.h"
+#include "target/target.h"
+#include "sched/cost.h"
+#include "emit/emit.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
-#include "loop/space.h"
-#include "programs.h"
+#include "loop/sampling.h"
+#include "../tests/programs.h"
 
 enum { ROUNDS = 5, MOST = 200 };
 

@@ -10,7 +10,7 @@
 #include "common/intern.h"
 #include "common/sorted.h"
 #include "common/tool.h"
-#include "device/target.h"
+#include "target/target.h"
 #include "op/task.h"
 #include "search/search.h"
 #include "answer.h"

@@ -17,12 +17,12 @@
 #include <unistd.h>
 #include "common/outfile.h"
 #include "common/rng.h"
-#include "device/target.h"
-#include "loop/emit.h"
+#include "target/target.h"
+#include "emit/emit.h"
 #include "loop/interp.h"
 #include "loop/math.h"
 #include "loop/prim.h"
-#include "programs.h"
+#include "../tests/programs.h"
 
 enum { ROUNDS_MAX = 1000, POINTS = 50 };
 static int rounds = 20;

@@ -8,10 +8,10 @@
 #include <string.h>
 #include "common/msg.h"
 #include "common/tool.h"
-#include "device/runner.h"
-#include "device/target.h"
+#include "runner/runner.h"
+#include "target/target.h"
 #include "graph/stream.h"
-#include "loop/candidate.h"
+#include "model/candidate.h"
 #include "loop/prim.h"
 #include "op/task.h"
 #include "answer.h"

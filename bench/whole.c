@@ -9,7 +9,7 @@
 #include "common/rng.h"
 #include "common/sorted.h"
 #include "common/tool.h"
-#include "device/library.h"
+#include "runner/library.h"
 #include "op/npy.h"
 
 enum { OPT_ROUNDS = 1000, OPT_RANGE, LIBRARIES_MAX = 8, ROUNDS_MAX = 1000 };

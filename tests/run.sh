@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs every test in tests/: C programs (built into build/tests) and shell scripts t-*.sh, each printing
+# Runs every test in tests/ROOM/: C programs (built into build/check) and shell scripts t-*.sh, each printing
 # TAP lines ("ok - what", "not ok - what", "ok - what # SKIP why"); ends with "N passed, N failed, N skipped".
 # run.sh NAME... runs only those.
 cd "$(dirname "$0")/.." || exit 1
@@ -14,14 +14,14 @@ unset HONE_KB
 [ -n "${HONE_PYTHON-}" ] || [ ! -x build/python/bin/python ] || HONE_PYTHON=$top/build/python/bin/python
 [ -z "${HONE_PYTHON-}" ] || export HONE_PYTHON
 export top PATH HONE_BLOBS XDG_DATA_HOME
-[ $# -gt 0 ] || set -- $(ls tests/*.c tests/t-*.sh 2>/dev/null | sed 's,tests/,,;s,\.c$,,')
+[ $# -gt 0 ] || set -- $(ls tests/*/*.c tests/*/t-*.sh | grep -v '^tests/\(fuzz\|net\)/' | sed 's,.*/,,;s,\.c$,,' | LC_ALL=C sort)
 pass=0 fail=0 skip=0
 for t; do
 	mkdir -p "$tmp/$t"
 	start=$(date +%s)
 	case $t in
-	*.sh) (cd "$tmp/$t" && sh "$top/tests/$t") >"$tmp/out" 2>&1 ;;
-	*) (cd "$tmp/$t" && "$top/build/tests/$t") >"$tmp/out" 2>&1 ;;
+	*.sh) (cd "$tmp/$t" && sh "$(ls "$top"/tests/*/"$t")") >"$tmp/out" 2>&1 ;;
+	*) (cd "$tmp/$t" && "$top/build/check/$t") >"$tmp/out" 2>&1 ;;
 	esac
 	rc=$?
 	p=$(grep -c '^ok' "$tmp/out") s=$(grep -c '^ok.*# SKIP' "$tmp/out") f=$(grep -c '^not ok' "$tmp/out")

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "loop/loop.h"
-#include "loop/lower.h"
+#include "lower/lower.h"
 #include "op/op.h"
 
 /* C behind that of kernel `name`: void run_NAME(void **data, char *ws), with data by buffer. */

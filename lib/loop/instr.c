@@ -1,7 +1,7 @@
 /* Target instructions: the table, and the match of a nest with a row. */
 #include "loop/instr.h"
 #include <string.h>
-#include "device/target.h"
+#include "target/target.h"
 #include "loop/math.h"
 #include "loop/nest.h"
 #include "loop/prim.h"

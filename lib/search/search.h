@@ -8,7 +8,7 @@
 #define HONE_SEARCH_H
 #include "common/rng.h"
 #include "graph/module.h"
-#include "loop/space.h"
+#include "loop/sampling.h"
 
 /* ---- spaces ---- */
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "loop/lower.h"
+#include "lower/lower.h"
 #include "loop/prim.h"
 #include "search/search.h"
 

@@ -1,6 +1,6 @@
 /* What the runner's client reads, under libFuzzer: hello and answers, as they come through a socket. The file is included
  * for a runner without a process. Seeds: what a service said (t-fuzz.sh records it). */
-#include "../../lib/device/runner.c"
+#include "../../lib/runner/client.c"
 #include "refuse.h"
 
 enum { LONGEST = 60000, ANSWERS_MAX = 10000 };

@@ -1,8 +1,8 @@
 /* Traces under libFuzzer, from their text to C: the first byte chooses the task, and whether decisions may be adapted. What
  * is taken must be taken again, and make the same C. Seeds: traces as records have them, behind a byte. */
 #include <string.h>
-#include "device/target.h"
-#include "loop/candidate.h"
+#include "target/target.h"
+#include "model/candidate.h"
 #include "op/task.h"
 #include "refuse.h"
 

@@ -5,7 +5,7 @@
 static int sink; /* answers go there */
 #undef STDOUT_FILENO
 #define STDOUT_FILENO sink
-#include "../../lib/device/serve.c"
+#include "../../lib/runner/service.c"
 #include "refuse.h"
 
 /* One task and two artifacts of it, whose digests are what fuzzers try first. */

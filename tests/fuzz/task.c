@@ -1,5 +1,5 @@
 /* The reader of task texts under libFuzzer: any bytes give a module or a line that says why not; a module's own text
- * is read back, and is the same again. Seeds: lines of tests/task.c. */
+ * is read back, and is the same again. Seeds: lines of tests/op/task.c. */
 #include <string.h>
 #include "op/task.h"
 #include "op/task_impl.h"

@@ -1,3 +1,3 @@
 # All shapes of t-large.sh.
 LARGE_ALL=1
-. "$top/tests/t-large.sh"
+. "$top/tests/tools/t-large.sh"

@@ -1,2 +1,2 @@
 # Kernels against the evaluator on contents at the edges of their types, many times what make check does. CASES, FIRST: other numbers.
-"$top/build/tests/numbers" "${FIRST:-1000}" "${CASES:-20000}"
+"$top/build/check/numbers" "${FIRST:-1000}" "${CASES:-20000}"

@@ -6,9 +6,9 @@ if [ -z "$python" ]; then
 	echo "ok - references # SKIP no python with onnx, onnxruntime and ml_dtypes (HONE_PYTHON)"
 	exit 0
 fi
-"$python" -B "$top/tests/references.py" "$top/build/tests/numbers" --first 10000 --cases "${CASES:-20000}"
-"$python" -B "$top/tests/onnx_cases.py" cases
+"$python" -B "$top/tests/op/references.py" "$top/build/check/numbers" --first 10000 --cases "${CASES:-20000}"
+"$python" -B "$top/tests/onnx/onnx_cases.py" cases
 for t in ops lower; do
-	HONE_ONNX_DATA=$PWD/cases "$top/build/tests/$t" >out 2>said && echo "ok - onnx's own cases: $t: $(tail -n 1 said)" || grep -h '^not ok' out
+	HONE_ONNX_DATA=$PWD/cases "$top/build/check/$t" >out 2>said && echo "ok - onnx's own cases: $t: $(tail -n 1 said)" || grep -h '^not ok' out
 done
-"$python" -B "$top/tests/conformance.py"
+"$python" -B "$top/tests/op/conformance.py"

@@ -1,6 +1,6 @@
 # The runner at full length: 400 mutants of emitted kernels, a thousand tries of equal kernels under load, a hundred of one
 # slowed by 3% on what quiet there is. MUTANTS, TRIES: other numbers.
-"$top/build/tests/mutants" "${MUTANTS:-400}" 2
+"$top/build/check/mutants" "${MUTANTS:-400}" 2
 tries=${TRIES:-1000}
 task='Gemm f32 128x256 256x256c 256c'
 "$top/build/bench/runner" --times "$tries" --load aa "$task" >aa || echo "not ok - a bench that ends"

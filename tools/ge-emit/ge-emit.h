@@ -3,9 +3,9 @@
 #define GE_EMIT_H
 #include <stdio.h>
 #include "common/vec.h"
-#include "device/target.h"
-#include "loop/emit.h"
-#include "loop/lower_model.h"
+#include "target/target.h"
+#include "emit/emit.h"
+#include "model/model.h"
 
 /* A function of the emitted file; kernels whose texts are equal share one. */
 struct function {

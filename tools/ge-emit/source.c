@@ -6,7 +6,7 @@
 #include "common/shown.h"
 #include "ge-emit.h"
 #include "graph/pass.h"
-#include "loop/emit.h"
+#include "emit/emit.h"
 #include "op/op.h"
 
 static const char runtime_text[] =
@@ -25,7 +25,7 @@ static const char opaque_text[] =
 #include "lib/op/opaque.h.inc"
 	;
 static const char abi_text[] =
-#include "lib/device/model_abi.h.inc"
+#include "lib/runner/model_abi.h.inc"
 	;
 
 /* ---- functions ---- */

@@ -1,6 +1,6 @@
 /* Which nodes go together: an anchor with the elementwise nodes after it, or elementwise nodes alone. */
 #include "fuse.h"
-#include "loop/lower.h"
+#include "lower/lower.h"
 
 enum role {
 	ROLE_ALONE,       /* a group of one */

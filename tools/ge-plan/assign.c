@@ -119,7 +119,7 @@ static int64_t apart(int64_t x, int64_t y)
 }
 
 /* Where block i may begin, from that offset on. A load waits for an earlier store that lies a multiple of 4 KB away, so
- * what one call touches begins elsewhere in its page each, as where kernels are timed (device/region.c). */
+ * what one call touches begins elsewhere in its page each, as where kernels are timed (runner/region.c). */
 static int64_t begin(struct assign *a, uint32_t i, int64_t from)
 {
 	size_t n = 0;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "assign.h"
-#include "device/target.h"
-#include "loop/lower_model.h"
+#include "target/target.h"
+#include "model/model.h"
 #include "op/pass.h"
 
 enum { OPT_NO_FALLBACK = 1000, OPT_TARGET, OPT_THREADS };
@@ -88,7 +88,7 @@ static void set_meta(struct module *m, const char *name, sym value)
 		memmove(&m->meta.a[i], &m->meta.a[i + 1], (--m->meta.n - i) * sizeof *m->meta.a);
 }
 
-/* Leaves the plan in the module (loop/lower_model.h says how). */
+/* Leaves the plan in the module (model/model.h says how). */
 static void record(struct planner *p, int64_t peak, int64_t of_values, int64_t bound)
 {
 	struct module *m = p->M->m;

@@ -7,7 +7,7 @@
 #include "common/tool.h"
 #include "graph/bodies.h"
 #include "graph/stream.h"
-#include "loop/lower_model.h"
+#include "model/model.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "device/target.h"
+#include "target/target.h"
 #include "op/task.h"
 #include "verbs.h"
 

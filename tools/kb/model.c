@@ -5,9 +5,9 @@
 #include <unistd.h>
 #include "common/outfile.h"
 #include "common/vec.h"
-#include "device/target.h"
+#include "target/target.h"
 #include "graph/stream.h"
-#include "loop/candidate.h"
+#include "model/candidate.h"
 #include "op/op.h"
 #include "op/pass.h"
 #include "op/task.h"

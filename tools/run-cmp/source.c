@@ -1,7 +1,7 @@
 /* The kinds of things run-cmp compares. */
 #include <string.h>
 #include "common/msg.h"
-#include "device/library.h"
+#include "runner/library.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
 #include "source.h"

@@ -1,11 +1,11 @@
-/* What the service must know of tasks: the callbacks of device/oracle.h. */
+/* What the service must know of tasks: the callbacks of runner/oracle.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "device/target.h"
-#include "loop/candidate.h"
+#include "target/target.h"
+#include "model/candidate.h"
 #include "loop/interp.h"
-#include "loop/lower.h"
+#include "lower/lower.h"
 #include "op/npy.h"
 #include "op/op.h"
 #include "op/task.h"

@@ -8,9 +8,9 @@
 #include "common/json.h"
 #include "common/shown.h"
 #include "common/tool.h"
-#include "device/library.h"
-#include "device/serve.h"
-#include "device/target.h"
+#include "runner/library.h"
+#include "runner/service.h"
+#include "target/target.h"
 #include "op/npy.h"
 #include "run-dev.h"
 

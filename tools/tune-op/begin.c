@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "common/msg.h"
-#include "device/target.h"
+#include "target/target.h"
 #include "op/task.h"
 #include "session.h"
 

@@ -6,7 +6,7 @@
  * and that result is what counts, if it says faster as well, and what is recorded against the default; where it leaves that
  * open, it is made again. What LOOKS_MAX looks leave open goes on as well if more that differ alike may say so: the last looks decide then.
  * Each of the tests, one a look from LOOKS to LOOK_LAST, errs with probability 1/80, so all together with 1/9 at most, of what has
- * just MATERIAL; simulated (tests/confirm.c) it is 1/40, and of the default's like less than one in 1,000.
+ * just MATERIAL; simulated (tests/tune/confirm.c) it is 1/40, and of the default's like less than one in 1,000.
  *
  * All that is done within some seconds, and what else a machine does may last longer than these, and favour one kernel for as
  * long (0.91 of the default's time in four looks, 1.02 some minutes later, Zen 3). So when all else is done each task's

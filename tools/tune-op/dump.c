@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include "common/msg.h"
 #include "common/outfile.h"
-#include "device/target.h"
+#include "target/target.h"
 #include "graph/stream.h"
 
 static void write_file(const char *path, const void *p, size_t n)

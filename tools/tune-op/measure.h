@@ -3,8 +3,8 @@
 #ifndef TUNE_OP_MEASURE_H
 #define TUNE_OP_MEASURE_H
 #include <signal.h>
-#include "device/runner.h"
-#include "loop/candidate.h"
+#include "runner/runner.h"
+#include "model/candidate.h"
 
 /* What all trials of a task have in common. */
 struct subject {

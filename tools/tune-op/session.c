@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/progress.h"
-#include "device/target.h"
+#include "target/target.h"
 #include "op/task.h"
 
 enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, LOST_MAX = 8 };

@@ -1,0 +1,118 @@
+/* Calls of target instructions: a row's text with the operands put in. */
+#include "emit/emit_impl.h"
+#include "common/msg.h"
+#include "loop/instr.h"
+#include <string.h>
+
+static const char *address(struct emit *e, buf_id b, poly off)
+{
+	off = placed(e, b, off);
+	int64_t c;
+	bool start = poly_is_const(e->p->P, off, &c) && !c;
+
+	return start ? e->buf_text[b] : text(e, "%s + %s", e->buf_text[b], poly_text(e, off));
+}
+
+static const char *filled_in(struct emit *e, const struct instr_use *u, const char *row, const char *accumulator)
+{
+	const struct stage *s = lstage(e->p, lnest(e->p, u->block)->stage);
+	int inner = u->extent[1] == POLY_UNKNOWN ? 0 : 1;
+	const char *out = "", *q;
+
+	while ((q = strchr(row, '%'))) {
+		const char *by = "";
+		switch (q[1]) {
+		case 'o': by = address(e, s->out, u->out); break;
+		case 'a': by = address(e, lex(e->p, u->read[0])->buf, u->at[0]); break;
+		case 'b': by = address(e, lex(e->p, u->read[1])->buf, u->at[1]); break;
+		case 'v': by = accumulator; break;
+		case 's': by = text(e, "%ld", (long)u->out_step[0]); break;
+		case 't': by = text(e, "%ld", (long)u->step[0][1]); break;
+		case 'm': by = poly_text(e, u->extent[0]); break;
+		case 'n': by = poly_text(e, u->extent[1]); break;
+		case 'f': by = poly_text(e, u->filled == POLY_UNKNOWN ? u->extent[inner] : u->filled); break;
+		default: BUG("instruction text %s", row);
+		}
+		out = text(e, "%s%.*s%s", out, (int)(q - row), row, by);
+		row = q + 2;
+	}
+	return text(e, "%s%s", out, row);
+}
+
+/* An accumulator in registers: one vector variable; or elements that other loops use in another way. */
+static void add_to_registers(struct emit *e, const struct instr *row, const struct instr_use *u, buf_id b)
+{
+	int lanes = (int)row->extent[0];
+	int64_t at;
+
+	if (!poly_is_const(e->p->P, u->out, &at))
+		BUG("register buffer %s: its place varies", sym_str(lbuf(e->p, b)->name));
+	reg_touch(e, b, at, lanes, 0, 0);
+	const struct reg_run *run = e->dry ? NULL : reg_run(e, b, at);
+	if (run && run->lanes == lanes) {
+		line(e, "%s = %s;", reg_name(e, b, at), filled_in(e, u, row->text, reg_name(e, b, at)));
+		return;
+	}
+	const char *all = "";
+	for (int i = 0; i < lanes; i++)
+		all = text(e, "%s%s%s", all, i ? ", " : "", reg_element(e, b, at + i));
+	line(e, "{");
+	line(e, "\t%s q = {%s};", row->accumulator, all);
+	line(e, "\tq = %s;", filled_in(e, u, row->text, "q"));
+	for (int i = 0; i < lanes; i++)
+		line(e, "\t%s = q[%d];", reg_element(e, b, at + i), i);
+	line(e, "}");
+}
+
+void emit_call(struct emit *e, nest_id loop)
+{
+	struct loop_prog *p = e->p;
+	const struct instr *row = instr_row(lnest(p, loop)->instr);
+	struct instr_use u;
+	const char *cond, *why = instr_match(p, loop, lnest(p, loop)->instr, e->nenv, e->env_v, e->env_by, &u);
+
+	if (why)
+		BUG("call of %s: %s", row->name, why);
+	buf_id out = lstage(p, lnest(p, u.block)->stage)->out;
+	for (int i = 0; i < row->nloops; i++) {
+		int64_t lo, hi;
+		poly_range(p->P, u.extent[i], &lo, &hi);
+		if (hi <= 0)
+			return;
+	}
+	if (!guard_text(e, lnest(p, u.block), &cond))
+		return;
+	if (*cond) {
+		line(e, "if (%s) {", cond);
+		e->depth++;
+	}
+	if (!row->accumulator)
+		line(e, "%s", filled_in(e, &u, u.whole ? row->text : row->part, ""));
+	else if (lbuf(p, out)->scope == SCOPE_REGISTER)
+		add_to_registers(e, row, &u, out);
+	else
+		line(e, "*(%su *)(%s) = %s;", row->accumulator, address(e, out, u.out),
+		     filled_in(e, &u, row->text, text(e, "*(%su *)(%s)", row->accumulator, address(e, out, u.out))));
+	if (*cond) {
+		e->depth--;
+		line(e, "}");
+	}
+}
+
+static void find_call(struct loop_prog *p, nest_id n, void *arg)
+{
+	if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->mark == LOOP_CALL)
+		((bool *)arg)[lnest(p, n)->instr] = true;
+}
+
+void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n)
+{
+	enum { ROWS_MAX = 256 };
+	bool used[ROWS_MAX] = {0};
+
+	for (int i = 0; i < n; i++)
+		nest_walk(p[i], p[i]->root, find_call, used);
+	for (int row = 1; instr_row(row); row++)
+		if (used[row])
+			instr_row(row)->helper(f, instr_row(row));
+}

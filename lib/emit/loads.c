@@ -1,0 +1,125 @@
+/* Loads that statements one behind the other share: each is written once, as a constant in front of the statement that
+ * uses it first. Statements wait until their run ends (at a loop, a brace, a comment); a load stands in their text as
+ * a mark, and becomes its name if the run uses it twice, else its own text. */
+#include "emit/emit_impl.h"
+#include "target/target.h"
+#include <string.h>
+
+enum { LOOK_BACK = 256 /* loads: what was read longer ago is read again, for a name holds a register */ };
+static const char mark_begin = 1, mark_end = 2;
+
+const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step, const char *load)
+{
+	struct run *r = &e->run;
+
+	if (e->dry || e->guarded || lbuf(e->p, b)->scope == SCOPE_REGISTER)
+		return load;
+	size_t n = r->load.n, i = n, end = n > LOOK_BACK ? n - LOOK_BACK : 0;
+	while (i > end) {
+		const struct run_load *x = &r->load.a[--i];
+		if (x->at == at && x->b == b && x->lanes == lanes && x->step == step && !x->stale)
+			return text(e, "%c%zu%c", mark_begin, i, mark_end);
+	}
+	const char *type = step ? "vf" : vtype(lbuf(e->p, b)->dtype);
+	vec_push(&r->load, (struct run_load){.b = b, .at = at, .lanes = lanes, .step = step, .type = type, .text = arena_str(&r->arena, load)});
+	return text(e, "%c%zu%c", mark_begin, n, mark_end);
+}
+
+/* The load whose mark s begins with; *end: behind the mark. */
+static struct run_load *marked(struct run *r, const char *s, const char **end)
+{
+	size_t i = strtoul(s + 1, (char **)end, 10);
+
+	++*end;
+	return &r->load.a[i];
+}
+
+/* Counts the uses that a name could serve: a guarded statement gives none to others, for it may not run. */
+static void count_uses(struct run *r)
+{
+	for (size_t i = 0; i < r->statement.n; i++)
+		for (const char *s = r->statement.a[i].text, *end; (s = strchr(s, mark_begin)); s = end) {
+			struct run_load *x = marked(r, s, &end);
+			x->uses += x->uses || !r->statement.a[i].guarded;
+		}
+}
+
+/* Is each statement about a sum of its own, each load for two of them, and room in registers for all? A tile of two rows: gcc
+ * reads what is used twice from memory twice, and two loads a cycle do not feed two multiply-adds then. Kept in a register, 2 x 4
+ * vectors take 0.77 to 0.82 of the time (Zen 3). Longer runs, as of windows, have too many loads for that. */
+static bool is_two_rows(const struct emit *e)
+{
+	const struct run *r = &e->run;
+	size_t loads = 0, sums = r->statement.n, regs = (size_t)target_filled(e->p->target).vector_regs;
+
+	for (size_t i = 0; i < r->load.n; i++) {
+		const struct run_load *x = &r->load.a[i];
+		bool vector = !strcmp(x->type, "vf");
+		if (vector && x->uses != 2)
+			return false;
+		loads += vector;
+	}
+	return loads && 2 * loads == sums && sums + loads + 1 <= regs;
+}
+
+static void put_tabs(struct emit *e, int n)
+{
+	while (n-- > 0)
+		fputc('\t', e->f);
+}
+
+static void declare_loads(struct emit *e, const struct run_statement *t, bool stay)
+{
+	for (const char *s = t->text, *end; (s = strchr(s, mark_begin)); s = end) {
+		struct run_load *x = marked(&e->run, s, &end);
+		if (x->name || x->uses < 2 || t->guarded)
+			continue;
+		x->name = ++e->nloads;
+		put_tabs(e, t->depth);
+		if (stay && !strcmp(x->type, "vf"))
+			fprintf(e->f, "vf r%d = %s; STAYS(r%d);\n", x->name, x->text, x->name);
+		else
+			fprintf(e->f, "const %s r%d = %s;\n", x->type, x->name, x->text);
+	}
+}
+
+static void put_statement(struct emit *e, const struct run_statement *t)
+{
+	const char *s = t->text, *at, *end;
+
+	for (; (at = strchr(s, mark_begin)); s = end) {
+		const struct run_load *x = marked(&e->run, at, &end);
+		fwrite(s, 1, (size_t)(at - s), e->f);
+		if (x->name)
+			fprintf(e->f, "r%d", x->name);
+		else
+			fputs(x->text, e->f);
+	}
+	fputs(s, e->f);
+}
+
+void run_add(struct emit *e, const char *statement, bool guarded, buf_id written)
+{
+	struct run *r = &e->run;
+
+	vec_push(&r->statement, (struct run_statement){arena_str(&r->arena, statement), e->depth, guarded});
+	for (size_t i = 0; i < r->load.n && written; i++)
+		r->load.a[i].stale |= r->load.a[i].b == written;
+}
+
+void run_end(struct emit *e)
+{
+	struct run *r = &e->run;
+
+	if (e->dry)
+		return;
+	count_uses(r);
+	bool stay = is_two_rows(e);
+	for (size_t i = 0; i < r->statement.n; i++) {
+		declare_loads(e, &r->statement.a[i], stay);
+		put_statement(e, &r->statement.a[i]);
+	}
+	r->statement.n = r->load.n = 0;
+	arena_release(&r->arena);
+	r->arena = (struct arena){0};
+}

@@ -1,0 +1,134 @@
+/* Lowering of matrix products. */
+#include <math.h>
+#include "lower/lowering.h"
+#include "op/einsum.h"
+
+static const char *const matmul_axes[] = {"", "", "m n", "b m n", "b h m n", "a b h m n"};
+
+/* Index of operand i (of rank r): its batch axes are aligned with those of the result. */
+static void batch_index(struct lower *L, uint32_t i, int nbatch, const poly *batch, poly *at)
+{
+	int own = low_rank(L, i) - 2;
+
+	for (int k = 0; k < own; k++)
+		at[k] = L->shape[i][k] == 1 ? poly_const(L->p->P, 0) : batch[nbatch - own + k];
+}
+
+/* NumPy's rules: a 1-D operand is a row on the left, a column on the right, and that axis is not in the result. */
+static const char *matmul(struct lower *L)
+{
+	int ra = low_rank(L, 0), rb = low_rank(L, 1), rank = low_out_rank(L, 0);
+	bool row = ra == 1, column = rb == 1;
+	int nbatch = rank - !row - !column;
+	int64_t K = L->shape[0][ra - 1];
+	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX];
+
+	if (!row && !column && rank < (int)(sizeof matmul_axes / sizeof *matmul_axes))
+		low_name_axes(L, rank, matmul_axes[rank]);
+	stage_id s = low_sums(L, 0, "matmul");
+	low_index(L, s, index);
+	poly k = stage_reduce(L->p, s, "k", K);
+	if (!row) {
+		batch_index(L, 0, nbatch, index, a);
+		a[ra - 2] = index[nbatch];
+	}
+	a[ra - 1] = k;
+	if (!column) {
+		batch_index(L, 1, nbatch, index, b);
+		b[rb - 1] = index[rank - 1];
+	}
+	b[column ? 0 : rb - 2] = k;
+	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, low_read_wide(L, 0, a), low_read_wide(L, 1, b)));
+	low_result_is(L, 0, lstage(L->p, s)->out);
+	return NULL;
+}
+
+/* alpha A' B' + beta C: the product, then (where there is anything to do) a stage "bias". */
+static const char *gemm(struct lower *L)
+{
+	bool ta = attr_int(L->n, "transA", 0), tb = attr_int(L->n, "transB", 0);
+	double alpha = attr_float(L->n, "alpha", 1), beta = attr_float(L->n, "beta", 1);
+	poly index[2], a[2], b[2];
+
+	low_name_axes(L, 2, "m n");
+	stage_id s = low_sums(L, 0, "gemm");
+	low_index(L, s, index);
+	poly k = stage_reduce(L->p, s, "k", L->shape[0][ta ? 0 : 1]);
+	a[ta] = index[0];
+	a[!ta] = k;
+	b[tb] = k;
+	b[!tb] = index[1];
+	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, low_read_wide(L, 0, a), low_read_wide(L, 1, b)));
+	if (alpha == 1 && (!low_has(L, 2) || beta == 0)) {
+		low_result_is(L, 0, lstage(L->p, s)->out);
+		return NULL;
+	}
+	stage_id r = low_result(L, 0, "bias");
+	low_index(L, r, index);
+	ex_id y = low_of(L, s, index);
+	bool real = dtype_is_float(lex(L->p, y)->dtype), parts = !real && (alpha != trunc(alpha) || beta != trunc(beta));
+	if (parts) /* of integers */
+		y = ex_cast(L->p, DT_F64, y);
+	if (alpha != 1)
+		y = low_fnc(L, FN_MUL, y, alpha);
+	if (low_has(L, 2) && beta != 0) {
+		ex_id c = low_wide(L, low_read_bcast(L, 2, 2, index));
+		c = parts ? ex_cast(L->p, DT_F64, c) : c;
+		y = low_fn2(L, FN_ADD, y, beta == 1 ? c : low_fnc(L, FN_MUL, c, beta));
+	}
+	stage_body(L->p, r, COMB_NONE, low_round(L, 0, y));
+	return NULL;
+}
+
+/* A product of one or two operands, summed over the letters that the result has not. */
+static const char *einsum(struct lower *L)
+{
+	poly at[LETTERS_MAX] = {0}, index[LOOP_RANK_MAX];
+	int64_t extent[LETTERS_MAX] = {0};
+	bool have[LETTERS_MAX] = {false};
+	int rank[TERMS_MAX], summed = 0;
+	struct einsum q;
+	const char *why;
+	ex_id y = 0;
+
+	if (L->n->nin > 2)
+		return "more than two operands";
+	for (uint32_t i = 0; i < L->n->nin; i++)
+		rank[i] = low_rank(L, i);
+	if ((why = einsum_parse(attr_str(L->n, "equation", ""), L->n->nin, rank, &q)))
+		return why;
+	for (int t = 0; t < q.terms; t++)
+		for (int k = 0; k < q.rank[t]; k++)
+			if (L->shape[t][k] > extent[q.axis[t][k]])
+				extent[q.axis[t][k]] = L->shape[t][k];
+	for (int k = 0; k < q.rank[q.terms]; k++)
+		have[q.axis[q.terms][k]] = true;
+	for (int c = 0; c < LETTERS_MAX; c++)
+		summed += !have[c] && extent[c] > 0;
+	if ((why = low_axes_fit(L, q.rank[q.terms] + summed)))
+		return why;
+	stage_id s = summed ? low_sums(L, 0, "einsum") : low_result(L, 0, "einsum");
+	low_index(L, s, index);
+	for (int k = 0; k < q.rank[q.terms]; k++)
+		at[q.axis[q.terms][k]] = index[k];
+	for (int c = 0; c < LETTERS_MAX; c++)
+		if (!have[c] && extent[c] > 0)
+			at[c] = stage_reduce(L->p, s, arena_printf(&L->p->arena, "k%d", c), extent[c]);
+	for (int t = 0; t < q.terms; t++) {
+		for (int k = 0; k < q.rank[t]; k++)
+			index[k] = L->shape[t][k] == 1 ? poly_const(L->p->P, 0) : at[q.axis[t][k]];
+		ex_id x = low_read_wide(L, (uint32_t)t, index);
+		y = y ? low_fn2(L, FN_MUL, y, x) : x;
+	}
+	stage_body(L->p, s, summed ? COMB_SUM : COMB_NONE, summed ? y : low_round(L, 0, y));
+	if (summed)
+		low_result_is(L, 0, lstage(L->p, s)->out);
+	return NULL;
+}
+
+const struct lower_row lower_matmul[] = {
+	{OP_Einsum, einsum},
+	{OP_Gemm, gemm},
+	{OP_MatMul, matmul},
+	{0},
+};

@@ -1,0 +1,359 @@
+/* Lowering of what goes on from step to step: cumulative sums, recurrent networks. */
+#include <string.h>
+#include <strings.h>
+#include "lower/lowering.h"
+
+static uint32_t next_scan(struct lower *L)
+{
+	uint32_t n = 1;
+	for (stage_id s = 1; s < L->p->stages.n; s++)
+		if (lstage(L->p, s)->scan >= n)
+			n = lstage(L->p, s)->scan + 1;
+	return n;
+}
+
+/* yes at steps from the second on, no at the first. */
+static ex_id after_first(struct lower *L, poly step, ex_id yes, ex_id no)
+{
+	poly cond = poly_addc(L->p->P, step, -1);
+	return ex_guard(L->p, 1, &cond, yes, no);
+}
+
+/* ---- cumulative sums and products ---- */
+
+static const char *cumulate(struct lower *L, const char *name, enum math_fn f, double none)
+{
+	struct polys *P = L->p->P;
+	int rank = low_rank(L, 0), axis;
+	bool reverse = attr_int(L->n, "reverse", 0), exclusive = attr_int(L->n, "exclusive", 0);
+	int64_t at, last;
+	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], before[LOOP_RANK_MAX];
+
+	if (low_ints(L, 1, &at, 1) != 1)
+		return "the axis is not constant";
+	if (!low_axis(at, rank, &axis))
+		return low_why(L, "axis %lld outside rank %d", (long long)at, rank);
+	last = L->shape[0][axis] - 1;
+	bool rounds = low_wide_type(low_dtype(L, 0)) != low_dtype(L, 0);
+	stage_id s = reverse || rounds ? low_sums(L, 0, name) : low_result(L, 0, name);
+	stage_scan(L->p, s, axis, next_scan(L));
+	low_index(L, s, index);
+	memcpy(x, index, sizeof x);
+	memcpy(before, index, sizeof before);
+	before[axis] = poly_addc(P, index[axis], -1);
+	poly from = exclusive ? before[axis] : index[axis];
+	x[axis] = reverse ? poly_sub(P, poly_const(P, last), from) : from;
+	ex_id e = low_read_wide(L, 0, x), all = low_fn2(L, f, low_of(L, s, before), e);
+	stage_body(L->p, s, COMB_NONE, after_first(L, index[axis], all, exclusive ? low_num(L, e, none) : e));
+	if (!reverse && !rounds)
+		return NULL;
+	stage_id y = low_result(L, 0, reverse ? "reverse" : "round");
+	low_index(L, y, index);
+	if (reverse)
+		index[axis] = poly_sub(P, poly_const(P, last), index[axis]);
+	stage_body(L->p, y, COMB_NONE, low_round(L, 0, low_of(L, s, index)));
+	return NULL;
+}
+
+static const char *cumsum(struct lower *L) { return cumulate(L, "cumsum", FN_ADD, 0); }
+static const char *cumprod(struct lower *L) { return cumulate(L, "cumprod", FN_MUL, 1); }
+
+/* ---- recurrent networks ---- */
+
+enum { DIRECTIONS_MAX = 2, ACTIVATIONS_MAX = 6 };
+
+struct rnn {
+	struct lower *L;
+	int64_t T, B, I, H, gates; /* steps, batch, sizes of input and state; gates of an input */
+	int dirs;
+	bool batch_first, reverse;
+	double clip;
+	enum math_fn act[ACTIVATIONS_MAX];
+	int per;                   /* activations a direction */
+	stage_id input;            /* t b d g: what the input gives to all gates */
+	/* Of the direction at hand. */
+	int d;
+	uint32_t scan;
+	stage_id state[DIRECTIONS_MAX], cell[DIRECTIONS_MAX];
+};
+
+static const char *read_activations(struct rnn *q, const char *const *usual, int per)
+{
+	static const struct {
+		const char *name;
+		enum math_fn fn;
+	} known[] = {{"Sigmoid", FN_SIGMOID}, {"Tanh", FN_TANH}, {"Relu", FN_MAX}};
+	const struct attr *names = attr_find(q->L->n, "activations");
+
+	q->per = per;
+	for (int i = 0; i < per * q->dirs; i++) {
+		const char *name = names && (uint32_t)i < names->n ? sym_str(names->u.strs[i]) : usual[i % per];
+		for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+			if (!strcasecmp(known[k].name, name))
+				q->act[i] = known[k].fn;
+		if (!q->act[i])
+			return low_why(q->L, "activation %s", name);
+	}
+	return NULL;
+}
+
+/* All sequences are as long as the input has steps, or why not. */
+static const char *check_lengths(struct rnn *q)
+{
+	struct lower *L = q->L;
+	int64_t len[64];
+
+	if (!low_has(L, 4))
+		return NULL;
+	int n = low_ints(L, 4, len, 64);
+	for (int i = 0; i < n; i++)
+		if (len[i] != q->T)
+			n = -1;
+	return n < 0 ? "sequences of several lengths" : NULL;
+}
+
+static const char *read_rnn(struct rnn *q, struct lower *L, int64_t gates)
+{
+	const char *direction = attr_str(L->n, "direction", "forward");
+
+	*q = (struct rnn){.L = L, .gates = gates, .dirs = strcmp(direction, "bidirectional") ? 1 : 2, .reverse = !strcmp(direction, "reverse")};
+	q->batch_first = attr_int(L->n, "layout", 0);
+	q->clip = attr_float(L->n, "clip", 0);
+	if (low_rank(L, 0) != 3 || low_rank(L, 1) != 3 || low_rank(L, 2) != 3)
+		return "the sequence, W or R is not of rank 3";
+	q->T = L->shape[0][q->batch_first];
+	q->B = L->shape[0][!q->batch_first];
+	q->I = L->shape[0][2];
+	q->H = L->shape[2][2];
+	if (L->shape[1][0] != q->dirs || L->shape[1][1] != gates * q->H || L->shape[1][2] != q->I || L->shape[2][1] != gates * q->H || !q->T)
+		return "W or R do not fit the sequence";
+	return check_lengths(q);
+}
+
+static ex_id activate(struct rnn *q, int which, ex_id x)
+{
+	enum math_fn f = q->act[q->d * q->per + which];
+
+	if (q->clip > 0)
+		x = low_fnc(q->L, FN_MIN, low_fnc(q->L, FN_MAX, x, -q->clip), q->clip);
+	return f == FN_MAX ? low_fnc(q->L, FN_MAX, x, 0) : low_fn1(q->L, f, x);
+}
+
+static void input_product(struct rnn *q)
+{
+	struct lower *L = q->L;
+	enum dtype type = low_wide_type(low_dtype(L, 0));
+	stage_id s = q->input = low_stage(L, "input", type, 4, (int64_t[]){q->T, q->B, q->dirs, q->gates * q->H}, "t b d g");
+	poly i = stage_reduce(L->p, s, "i", q->I), t = stage_axis(L->p, s, 0), b = stage_axis(L->p, s, 1);
+	ex_id x = low_read_wide(L, 0, q->batch_first ? (poly[]){b, t, i} : (poly[]){t, b, i});
+	ex_id w = low_read_wide(L, 1, (poly[]){stage_axis(L->p, s, 2), stage_axis(L->p, s, 3), i});
+
+	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, x, w));
+}
+
+/* A stage of the scan of the direction at hand: s b and n of its own. */
+static stage_id step_stage(struct rnn *q, const char *name, int64_t n, const char *axes)
+{
+	stage_id s = low_stage(q->L, name, low_wide_type(low_dtype(q->L, 0)), 3, (int64_t[]){q->T, q->B, n}, axes);
+
+	stage_scan(q->L->p, s, 0, q->scan);
+	return s;
+}
+
+/* Element j of what stage `of` had in the step before stage s's; in the first step operand init (0 if there is none). */
+static ex_id earlier(struct rnn *q, stage_id of, uint32_t init, stage_id s, poly j)
+{
+	struct lower *L = q->L;
+	poly step = stage_axis(L->p, s, 0), b = stage_axis(L->p, s, 1), d = poly_const(L->p->P, q->d);
+	ex_id e = low_of(L, of, (poly[]){poly_addc(L->p->P, step, -1), b, j});
+	ex_id first = low_has(L, init) ? low_read_wide(L, init, q->batch_first ? (poly[]){b, d, j} : (poly[]){d, b, j}) : low_num(L, e, 0);
+
+	return after_first(L, step, e, first);
+}
+
+/* Element k of row (first + g) of R. Rows that are some of a constant's are one of their own: it can lie as its product likes. */
+static ex_id recurrent_weight(struct rnn *q, stage_id s, int64_t first, poly k)
+{
+	struct lower *L = q->L;
+	int64_t n = lstage(L->p, s)->axis[2].extent;
+	poly d = poly_const(L->p->P, q->d);
+
+	if (n == q->gates * q->H || !low_const(L, 2))
+		return low_read_wide(L, 2, (poly[]){d, poly_addc(L->p->P, stage_axis(L->p, s, 2), first), k});
+	stage_id rows = low_stage(L, "rows", low_dtype(L, 2), 2, (int64_t[]){n, q->H}, "g k");
+	stage_body(L->p, rows, COMB_NONE, low_read(L, 2, (poly[]){d, poly_addc(L->p->P, stage_axis(L->p, rows, 0), first), stage_axis(L->p, rows, 1)}));
+	return low_wide(L, low_of(L, rows, (poly[]){stage_axis(L->p, s, 2), k}));
+}
+
+/* Sums over k of f's element k times row (first + g) of R. */
+static void recurrent_product(struct rnn *q, stage_id s, int64_t first, ex_id (*f)(struct rnn *q, stage_id s, poly k))
+{
+	struct lower *L = q->L;
+	poly k = stage_reduce(L->p, s, "k", q->H);
+	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, f(q, s, k), recurrent_weight(q, s, first, k)));
+}
+
+static ex_id state_before(struct rnn *q, stage_id s, poly j)
+{
+	return earlier(q, q->state[q->d], 5, s, j);
+}
+
+/* Bias number `gate` of the input's or of the state's; 0: there are none. */
+static ex_id bias(struct rnn *q, stage_id s, int gate, bool of_state)
+{
+	struct lower *L = q->L;
+	poly at[2] = {poly_const(L->p->P, q->d), poly_addc(L->p->P, stage_axis(L->p, s, 2), (gate + (of_state ? q->gates : 0)) * q->H)};
+
+	return low_has(L, 3) ? low_read_wide(L, 3, at) : 0;
+}
+
+static ex_id plus(struct rnn *q, ex_id a, ex_id b)
+{
+	return b ? low_fn2(q->L, FN_ADD, a, b) : a;
+}
+
+/* Element j of a gate from the input alone, with its bias. */
+static ex_id from_input(struct rnn *q, stage_id s, int gate)
+{
+	struct lower *L = q->L;
+	poly step = stage_axis(L->p, s, 0), t = q->d || q->reverse ? poly_sub(L->p->P, poly_const(L->p->P, q->T - 1), step) : step;
+	poly at[4] = {t, stage_axis(L->p, s, 1), poly_const(L->p->P, q->d), poly_addc(L->p->P, stage_axis(L->p, s, 2), gate * q->H)};
+
+	return plus(q, low_of(L, q->input, at), bias(q, s, gate, false));
+}
+
+/* And from the state: stage sums has it, bias added. */
+static ex_id from_state(struct rnn *q, stage_id sums, stage_id s, int gate, int bias_gate)
+{
+	struct lower *L = q->L;
+	poly at[3] = {stage_axis(L->p, s, 0), stage_axis(L->p, s, 1), poly_addc(L->p->P, stage_axis(L->p, s, 2), gate * q->H)};
+
+	return plus(q, low_of(L, sums, at), bias(q, s, bias_gate, true));
+}
+
+static ex_id both(struct rnn *q, stage_id sums, stage_id s, int gate)
+{
+	return low_fn2(q->L, FN_ADD, from_input(q, s, gate), from_state(q, sums, s, gate, gate));
+}
+
+/* Peephole weight `number` times c, added to x. */
+static ex_id peep(struct rnn *q, stage_id s, ex_id x, int number, ex_id c)
+{
+	struct lower *L = q->L;
+	poly at[2] = {poly_const(L->p->P, q->d), poly_addc(L->p->P, stage_axis(L->p, s, 2), number * q->H)};
+
+	return low_has(L, 7) ? low_fn2(L, FN_ADD, x, low_fn2(L, FN_MUL, low_read_wide(L, 7, at), c)) : x;
+}
+
+/* Gates in ONNX's order: input, output, forget, cell. */
+static void lstm_direction(struct rnn *q)
+{
+	struct lower *L = q->L;
+	stage_id gates = step_stage(q, "gates", 4 * q->H, "s b g"), c = q->cell[q->d] = step_stage(q, "cell", q->H, "s b j");
+	stage_id h = q->state[q->d] = step_stage(q, "state", q->H, "s b j");
+
+	recurrent_product(q, gates, 0, state_before);
+	ex_id was = earlier(q, c, 6, c, stage_axis(L->p, c, 2));
+	ex_id in = activate(q, 0, peep(q, c, both(q, gates, c, 0), 0, was)), forget;
+	if (attr_int(L->n, "input_forget", 0))
+		forget = low_fn2(L, FN_SUB, low_num(L, in, 1), in);
+	else
+		forget = activate(q, 0, peep(q, c, both(q, gates, c, 2), 2, was));
+	ex_id fresh = activate(q, 1, both(q, gates, c, 3));
+	stage_body(L->p, c, COMB_NONE, low_fn2(L, FN_ADD, low_fn2(L, FN_MUL, forget, was), low_fn2(L, FN_MUL, in, fresh)));
+	ex_id now = low_of(L, c, (poly[]){stage_axis(L->p, h, 0), stage_axis(L->p, h, 1), stage_axis(L->p, h, 2)});
+	ex_id out = activate(q, 0, peep(q, h, both(q, gates, h, 1), 1, now));
+	stage_body(L->p, h, COMB_NONE, low_fn2(L, FN_MUL, out, activate(q, 2, now)));
+}
+
+/* The reset state of GRU: r * h. It is the cell here, for the product that reads it. */
+static ex_id reset_state(struct rnn *q, stage_id s, poly k)
+{
+	return low_of(q->L, q->cell[q->d], (poly[]){stage_axis(q->L->p, s, 0), stage_axis(q->L->p, s, 1), k});
+}
+
+/* Gates: update, reset, new. */
+static void gru_direction(struct rnn *q)
+{
+	struct lower *L = q->L;
+	bool linear = attr_int(L->n, "linear_before_reset", 0);
+	stage_id gates = step_stage(q, "gates", (linear ? 3 : 2) * q->H, "s b g"), reset = 0, part = 0;
+
+	if (!linear) {
+		reset = q->cell[q->d] = step_stage(q, "reset", q->H, "s b j");
+		part = step_stage(q, "part", q->H, "s b j");
+	}
+	stage_id h = q->state[q->d] = step_stage(q, "state", q->H, "s b j");
+	recurrent_product(q, gates, 0, state_before);
+	ex_id sum;
+	if (linear) {
+		sum = low_fn2(L, FN_MUL, activate(q, 0, both(q, gates, h, 1)), from_state(q, gates, h, 2, 2));
+	} else {
+		ex_id r = activate(q, 0, both(q, gates, reset, 1));
+		stage_body(L->p, reset, COMB_NONE, low_fn2(L, FN_MUL, r, state_before(q, reset, stage_axis(L->p, reset, 2))));
+		recurrent_product(q, part, 2 * q->H, reset_state);
+		sum = from_state(q, part, h, 0, 2);
+	}
+	ex_id z = activate(q, 0, both(q, gates, h, 0)), fresh = activate(q, 1, low_fn2(L, FN_ADD, from_input(q, h, 2), sum));
+	ex_id keep = low_fn2(L, FN_MUL, z, state_before(q, h, stage_axis(L->p, h, 2)));
+	stage_body(L->p, h, COMB_NONE, low_fn2(L, FN_ADD, low_fn2(L, FN_MUL, low_fn2(L, FN_SUB, low_num(L, z, 1), z), fresh), keep));
+}
+
+static void rnn_direction(struct rnn *q)
+{
+	stage_id gates = step_stage(q, "gates", q->H, "s b g"), h = q->state[q->d] = step_stage(q, "state", q->H, "s b j");
+
+	recurrent_product(q, gates, 0, state_before);
+	stage_body(q->L->p, h, COMB_NONE, activate(q, 0, both(q, gates, h, 0)));
+}
+
+/* Result k: all steps (whole), or the last one, of the states or cells of both directions. */
+static void rnn_result(struct rnn *q, uint32_t k, const char *name, const stage_id *of, bool whole)
+{
+	struct lower *L = q->L;
+	struct polys *P = L->p->P;
+	poly at[LOOP_RANK_MAX], last = poly_const(P, q->T - 1);
+
+	if (!low_wants(L, k))
+		return;
+	stage_id s = low_result(L, k, name);
+	low_index(L, s, at);
+	poly t = whole ? at[q->batch_first] : 0, d = whole ? at[q->batch_first ? 2 : 1] : at[q->batch_first];
+	poly b = whole ? at[q->batch_first ? 0 : 2] : at[!q->batch_first], j = at[whole ? 3 : 2];
+	poly ahead = !whole ? last : q->reverse ? poly_sub(P, last, t) : t, first = poly_mulc(P, d, -1);
+	ex_id e = low_of(L, of[0], (poly[]){ahead, b, j});
+	if (q->dirs == 2)
+		e = ex_guard(L->p, 1, &first, e, low_of(L, of[1], (poly[]){whole ? poly_sub(P, last, t) : last, b, j}));
+	stage_body(L->p, s, COMB_NONE, low_round(L, k, e));
+}
+
+static const char *recurrent(struct lower *L, int gates, const char *const *usual, int per, void (*direction)(struct rnn *q))
+{
+	struct rnn q;
+	const char *why = read_rnn(&q, L, gates);
+
+	if (why || (why = read_activations(&q, usual, per)))
+		return why;
+	input_product(&q);
+	for (q.d = 0; q.d < q.dirs; q.d++) {
+		q.scan = next_scan(L);
+		direction(&q);
+	}
+	rnn_result(&q, 0, "y", q.state, true);
+	rnn_result(&q, 1, "last", q.state, false);
+	rnn_result(&q, 2, "last", q.cell, false);
+	return NULL;
+}
+
+static const char *lstm(struct lower *L) { return recurrent(L, 4, (const char *const[]){"Sigmoid", "Tanh", "Tanh"}, 3, lstm_direction); }
+static const char *gru(struct lower *L) { return recurrent(L, 3, (const char *const[]){"Sigmoid", "Tanh"}, 2, gru_direction); }
+static const char *rnn(struct lower *L) { return recurrent(L, 1, (const char *const[]){"Tanh"}, 1, rnn_direction); }
+
+const struct lower_row lower_scan[] = {
+	{OP_CumProd, cumprod},
+	{OP_CumSum, cumsum},
+	{OP_LSTM, lstm},
+	{OP_GRU, gru},
+	{OP_RNN, rnn},
+	{0},
+};

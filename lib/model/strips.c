@@ -1,0 +1,215 @@
+/* Strips: steps that stand together and run image by image, so that what lies between them stays near. A chain of steps that
+ * each go through a whole batch moves every value through the caches twice; in a strip a value takes the room of one image,
+ * but the weights are wanted again for each. Which is less is counted, in bytes that pass the second and third level. */
+#include <stdlib.h>
+#include "common/msg.h"
+#include "target/target.h"
+#include "lower/image.h"
+#include "model/model.h"
+
+enum { LEVELS = 2, STRIP_MAX = 256 /* steps: bounds the work */ };
+
+/* A value that a step reads, made or last read `from` that step. */
+struct touch {
+	int64_t bytes;
+	uint32_t from, step;
+	bool last; /* nobody reads it later */
+};
+
+struct steps {
+	struct module *m;
+	int64_t images, level[LEVELS];
+	VEC(node_id) node;
+	VEC(struct touch) touch;                  /* by step */
+	VEC(size_t) first;                        /* step -> its first touch */
+	VEC(int64_t) made, made_before, weights, weights_before; /* bytes of a step; of all steps before it */
+	bool *apart;
+};
+
+/* The batch: axis 0 of the first input that has more than one of it. */
+static int64_t batch_size(struct module *m)
+{
+	const struct graph *g = graph(m, m->main);
+
+	for (size_t i = 0; i < g->in.n; i++) {
+		const struct type *t = &val(m, g->in.a[i])->type;
+		int64_t n;
+		if (t->rank > 0 && poly_is_const(m->dims, t->dims[0], &n) && n > 1)
+			return n;
+	}
+	return 1;
+}
+
+static int64_t const_bytes(struct module *m, val_id v) { return v && val(m, v)->kind == VAL_CONST ? (int64_t)val(m, v)->tensor->nbytes : 0; }
+
+static int64_t weight_bytes(struct module *m, node_id id)
+{
+	const struct node *f = node(m, id);
+	const struct graph *g = graph(m, attr_graph(f, "graph"));
+	int64_t n = 0;
+
+	for (uint32_t i = 0; i < f->nin; i++)
+		n += const_bytes(m, f->in[i]);
+	for (size_t k = 0; k < g->nodes.n; k++)
+		for (uint32_t i = 0; i < node(m, g->nodes.a[k])->nin; i++)
+			n += const_bytes(m, node(m, g->nodes.a[k])->in[i]);
+	return n;
+}
+
+static void collect(struct steps *s, const val_id *root)
+{
+	struct module *m = s->m;
+	const struct graph *g = graph(m, m->main);
+	uint32_t *toucher = xcalloc(m->values.n, sizeof *toucher); /* root -> step + 1 */
+	size_t *latest = xcalloc(m->values.n, sizeof *latest);     /* root -> its last touch + 1 */
+	int64_t made = 0, weights = 0;
+
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *n = node(m, g->nodes.a[i]);
+		uint32_t k = (uint32_t)s->node.n;
+		int64_t out = 0, w;
+		if (n->op != OP_Fused)
+			continue;
+		vec_push(&s->node, g->nodes.a[i]);
+		vec_push(&s->first, s->touch.n);
+		for (uint32_t j = 0; j < n->nin; j++) {
+			val_id r = n->in[j] ? root[n->in[j]] : 0;
+			if (!r || !toucher[r] || toucher[r] == k + 1)
+				continue;
+			if (latest[r])
+				s->touch.a[latest[r] - 1].last = false;
+			vec_push(&s->touch, (struct touch){value_bytes(m, r), toucher[r] - 1, k, true});
+			latest[r] = s->touch.n;
+			toucher[r] = k + 1;
+		}
+		for (uint32_t j = 0; j < n->nout; j++)
+			if (n->out[j]) {
+				out += value_bytes(m, n->out[j]);
+				toucher[n->out[j]] = k + 1;
+			}
+		w = weight_bytes(m, g->nodes.a[i]);
+		vec_push(&s->made, out);
+		vec_push(&s->made_before, made);
+		vec_push(&s->weights, w);
+		vec_push(&s->weights_before, weights);
+		made += out;
+		weights += w;
+	}
+	for (size_t k = 0; k < g->out.n; k++) { /* a result stays */
+		val_id r = root[g->out.a[k]];
+		if (latest[r])
+			s->touch.a[latest[r] - 1].last = false;
+	}
+	vec_push(&s->first, s->touch.n);
+	free(toucher);
+	free(latest);
+}
+
+/* Bytes that are touched from one touch of a value to the next, of so many images at a time. */
+static int64_t between(const struct steps *s, const struct touch *t, int64_t parts)
+{
+	int64_t made = s->made_before.a[t->step] + s->made.a[t->step] - s->made_before.a[t->from] - s->made.a[t->from];
+	int64_t weights = s->weights_before.a[t->step] + s->weights.a[t->step] - s->weights_before.a[t->from] - s->weights.a[t->from];
+
+	return (t->bytes + made) / parts + weights;
+}
+
+/* Bytes that the step's values do not move where it and the steps from `start` on are a strip. */
+static int64_t saved_by_step(const struct steps *s, uint32_t start, uint32_t step, int64_t level)
+{
+	int64_t n = 0;
+
+	for (size_t i = s->first.a[step]; i < s->first.a[step + 1]; i++) {
+		const struct touch *t = &s->touch.a[i];
+		if (t->from < start)
+			continue;
+		n += t->bytes * ((between(s, t, 1) > level) - (between(s, t, s->images) > level));
+		if (t->last) /* its room is used again before it must be written back */
+			n += t->bytes * ((t->bytes > level) - (t->bytes / s->images > level));
+	}
+	return n;
+}
+
+/* from[k]: where the strip begins that ends before step k, in the best choice for the steps before k; k: none ends there. */
+static uint32_t *choose(const struct steps *s)
+{
+	uint32_t n = (uint32_t)s->node.n, *from = xcalloc(n + 1, sizeof *from);
+	int64_t *best = xcalloc(n + 1, sizeof *best);
+
+	for (uint32_t k = 0; k <= n; k++)
+		from[k] = k;
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t saved[LEVELS] = {0}, made = 0, weights = 0;
+		if (i && best[i] <= best[i - 1]) {
+			best[i] = best[i - 1];
+			from[i] = i;
+		}
+		for (uint32_t k = i; k < n && s->apart[k] && k - i < STRIP_MAX; k++) {
+			int64_t gain = 0;
+			made += s->made.a[k];
+			weights += s->weights.a[k];
+			for (int l = 0; l < LEVELS; l++) {
+				saved[l] += saved_by_step(s, i, k, s->level[l]);
+				gain += saved[l] - (made / s->images + weights > s->level[l] ? (s->images - 1) * weights : 0);
+			}
+			if (gain > 0 && best[i] + gain > best[k + 1]) {
+				best[k + 1] = best[i] + gain;
+				from[k + 1] = i;
+			}
+		}
+	}
+	if (n && best[n] <= best[n - 1])
+		from[n] = n;
+	free(best);
+	return from;
+}
+
+/* Leaves the attribute on the steps from `from` to `to`. A trace for the whole batch is none for an image. Returns how many those were. */
+static uint32_t mark(struct steps *s, uint32_t from, uint32_t to, int64_t number)
+{
+	uint32_t traces = 0;
+
+	for (uint32_t k = from; k <= to; k++) {
+		traces += attr_find(node(s->m, s->node.a[k]), "trace") != NULL;
+		attr_drop(s->m, s->node.a[k], "trace");
+		attr_set_ints(s->m, s->node.a[k], STRIP, 2, (int64_t[]){number, s->images});
+	}
+	return traces;
+}
+
+void strips_choose(struct module *m, const struct target *t, const val_id *root, int threads)
+{
+	struct target filled = target_filled(t);
+	struct steps s = {.m = m, .images = batch_size(m), .level = {filled.l2, filled.l3}};
+	uint32_t number = 0, steps = 0, traces = 0;
+
+	collect(&s, root);
+	for (uint32_t k = 0; k < s.node.n; k++)
+		attr_drop(m, s.node.a[k], STRIP);
+	if (s.images > 1 && threads <= 1) {
+		s.apart = xcalloc(s.node.n + 1, sizeof *s.apart);
+		for (uint32_t k = 0; k < s.node.n; k++)
+			s.apart[k] = image_apart(m, s.node.a[k], s.images, t);
+		uint32_t *from = choose(&s);
+		for (uint32_t k = (uint32_t)s.node.n, next; k > 0; k = next) {
+			next = from[k] < k ? from[k] : k - 1;
+			if (from[k] < k) {
+				steps += k - from[k];
+				traces += mark(&s, from[k], k - 1, ++number);
+			}
+		}
+		free(from);
+		free(s.apart);
+	}
+	if (steps)
+		note("%u steps run image by image, in %u strips", steps, number);
+	if (traces)
+		note("%u of them had a trace for the whole batch, which is not used", traces);
+	vec_free(&s.node);
+	vec_free(&s.touch);
+	vec_free(&s.first);
+	vec_free(&s.made);
+	vec_free(&s.made_before);
+	vec_free(&s.weights);
+	vec_free(&s.weights_before);
+}

@@ -1,0 +1,242 @@
+#define _GNU_SOURCE
+#include "runner/library.h"
+#include "target/target.h"
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/msg.h"
+#include "common/outfile.h"
+#include "common/progress.h"
+#include "common/sorted.h"
+
+/* PATH.so -> PATH.weights */
+static char *weights_beside(const char *path)
+{
+	size_t n = strlen(path);
+	if (n > 3 && !strcmp(path + n - 3, ".so"))
+		n -= 3;
+	return xprintf("%.*s.weights", (int)n, path);
+}
+
+static bool lies_in(uint64_t offset, uint64_t bytes, uint64_t size)
+{
+	return offset <= size && bytes <= size - offset;
+}
+
+/* A library that was cut short would make the loader read pages that are not there. The tables of sections
+ * and segments say how long it is; what is no library at all is left to the loader. */
+static bool cut_short(const struct mapped *file)
+{
+	const Elf64_Ehdr *e = (const void *)file->p;
+
+	if (file->n < sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64)
+		return false;
+	if (!lies_in(e->e_phoff, (uint64_t)e->e_phnum * sizeof(Elf64_Phdr), file->n) || e->e_phoff % 8 ||
+	    !lies_in(e->e_shoff, (uint64_t)e->e_shnum * e->e_shentsize, file->n))
+		return true;
+	const Elf64_Phdr *segment = (const void *)(file->p + e->e_phoff);
+	for (int i = 0; i < e->e_phnum; i++)
+		if (!lies_in(segment[i].p_offset, segment[i].p_filesz, file->n))
+			return true;
+	return false;
+}
+
+#ifndef HONE_OPTS
+#define HONE_OPTS
+struct hone_opts { /* as in the header of a compiled model */
+	int threads;
+};
+#endif
+
+void library_open(struct library *l, const char *path, const char *weights, int threads)
+{
+	char *file = strchr(path, '/') ? xstrdup(path) : xprintf("./%s", path); /* dlopen searches names without / */
+	char *beside = weights_beside(path);
+	struct mapped whole;
+
+	*l = (struct library){.path = path};
+	mapped_open(&whole, path);
+	if (cut_short(&whole))
+		die(EX_BADDATA, "%s:%zu: the library is cut short", path, whole.n);
+	mapped_close(&whole);
+	if (!(l->so = dlopen(file, RTLD_NOW | RTLD_LOCAL)))
+		die(EX_BADDATA, "%s: cannot be loaded as a library: %s", path, dlerror());
+	if (!(l->model = dlsym(l->so, "hone_model")))
+		die(EX_BADDATA, "%s: not a model compiled by ge-emit (it has no table hone_model)", path);
+	if (l->model->abi != HONE_MODEL_ABI)
+		die(EX_NOTAVAIL, "%s: has interface version %d, this program knows %d; compile the model again", path, l->model->abi,
+		    HONE_MODEL_ABI);
+	if (!weights && access(beside, F_OK) == 0)
+		weights = beside;
+	if (!(l->handle = l->model->open(weights, &(struct hone_opts){threads}))) {
+		const char *why = l->model->error();
+		if (strstr(why, "CPU"))
+			die(EX_NOTAVAIL, "%s: %s", path, why);
+		if (strstr(why, "HONE_THREADS"))
+			die(EX_BADUSE, "%s", why);
+		if (!weights)
+			die(EX_NOIN, "%s: its weights are not there; --weights names them", beside);
+		die(EX_BADDATA, "%s: %s", path, why);
+	}
+	if (l->model->verify(l->handle))
+		die(EX_BADDATA, "%s: %s", path, l->model->error());
+	free(file);
+	free(beside);
+}
+
+void library_close(struct library *l)
+{
+	l->model->close(l->handle);
+	dlclose(l->so);
+}
+
+enum dtype tensor_dtype(const struct hone_tensor *t)
+{
+	return dtype_parse(t->type, strlen(t->type));
+}
+
+struct tensor *library_tensor(const struct hone_tensor *t, struct arena *a)
+{
+	struct tensor *x = ARENA_NEW(a, struct tensor);
+	char *p = arena_alloc(a, t->bytes + 64);
+
+	x->dtype = tensor_dtype(t);
+	x->rank = t->rank;
+	x->dims = ARENA_ARRAY(a, int64_t, t->rank);
+	for (int i = 0; i < t->rank; i++)
+		x->dims[i] = t->shape[i];
+	x->nbytes = t->bytes;
+	x->data = p + (-(uintptr_t)p & 63);
+	return x;
+}
+
+static const char *shape_text(enum dtype t, int rank, const int64_t *dims, struct arena *a)
+{
+	const char *s = arena_printf(a, "%s[", dtype_name(t));
+	for (int i = 0; i < rank; i++)
+		s = arena_printf(a, "%s%s%lld", s, i ? "," : "", (long long)dims[i]);
+	return arena_printf(a, "%s]", s);
+}
+
+const char *library_check(const struct hone_tensor *t, const struct tensor *x, struct arena *a)
+{
+	const struct tensor *want = library_tensor(&(struct hone_tensor){t->name, t->type, t->rank, t->shape, 0}, a);
+	bool same = x->dtype == want->dtype && x->rank == want->rank;
+
+	for (int i = 0; same && i < x->rank; i++)
+		same = x->dims[i] == want->dims[i];
+	if (same)
+		return NULL;
+	return arena_printf(a, "%s is %s, the model takes %s", t->name, shape_text(x->dtype, x->rank, x->dims, a),
+			    shape_text(want->dtype, want->rank, want->dims, a));
+}
+
+struct module *library_module(const struct library *l)
+{
+	struct module *m = module_new();
+
+	m->main = graph_new(m, intern(l->model->name));
+	m->source = l->path;
+	for (int i = 0; i < l->model->num_inputs; i++) {
+		const struct hone_tensor *t = &l->model->inputs[i];
+		int64_t dims[RANK_MAX];
+		for (int k = 0; k < t->rank; k++)
+			dims[k] = t->shape[k];
+		val_id v = graph_add_input(m, m->main, intern(t->name), type_make(m, tensor_dtype(t), t->rank, dims));
+		const void *preset = l->model->preset(l->handle, i);
+		if (preset) {
+			val(m, v)->overridable = true;
+			val(m, v)->tensor = library_tensor(t, &m->arena);
+			memcpy((void *)val(m, v)->tensor->data, preset, t->bytes);
+		}
+	}
+	return m;
+}
+
+struct pointers {
+	const void **in;
+	void **out;
+};
+
+static struct pointers pointers_of(struct library *l, struct tensor *const *in, struct tensor *const *out)
+{
+	struct pointers p = {
+		xcalloc((size_t)l->model->num_inputs + 1, sizeof *p.in),
+		xcalloc((size_t)l->model->num_outputs + 1, sizeof *p.out),
+	};
+	for (int i = 0; i < l->model->num_inputs; i++)
+		p.in[i] = in[i]->data;
+	for (int i = 0; i < l->model->num_outputs; i++)
+		p.out[i] = (void *)out[i]->data;
+	return p;
+}
+
+static void run_once(struct library *l, struct pointers p, double *steps)
+{
+	if (steps ? l->model->run_timed(l->handle, p.in, p.out, steps) : l->model->run(l->handle, p.in, p.out))
+		die(EX_BADDATA, "%s: %s", l->path, l->model->error()); /* its inputs: an index, a size */
+}
+
+void library_run(struct library *l, struct tensor *const *in, struct tensor *const *out)
+{
+	struct pointers p = pointers_of(l, in, out);
+
+	run_once(l, p, NULL);
+	free(p.in);
+	free(p.out);
+}
+
+/* ---- timing ---- */
+
+static struct timing timing_of(double *t, size_t n)
+{
+	struct timing r = {.runs = n};
+
+	qsort(t, n, sizeof *t, ascending);
+	r.min = t[0];
+	r.median = sorted_median(t, n);
+	r.p99 = t[(n * 99 + 99) / 100 - 1];
+	for (size_t i = 0; i < n; i++)
+		r.mean += t[i] / (double)n;
+	return r;
+}
+
+/* As many runs as fill about 10 ms, then a short peak loop: a slow phase of the machine meets both. */
+struct bench library_bench(struct library *l, struct tensor *const *in, struct tensor *const *out, double seconds, bool steps, struct arena *a)
+{
+	struct pointers p = pointers_of(l, in, out);
+	struct bench b = {.step = ARENA_ARRAY(a, double, l->model->num_steps)};
+	VEC(double) times = {0};
+	double start, peak, end, timed = 0;
+
+	for (int i = 0; i < l->model->num_steps; i++)
+		b.flops += l->model->steps[i].flops;
+	for (start = now_seconds(); now_seconds() - start < 0.1 * seconds;)
+		run_once(l, p, NULL);
+	for (end = now_seconds() + seconds; now_seconds() < end || times.n < 3;) {
+		double slice = now_seconds();
+		do {
+			double t = now_seconds();
+			run_once(l, p, NULL);
+			vec_push(&times, now_seconds() - t);
+		} while (now_seconds() - slice < 0.01);
+		if (steps) {
+			run_once(l, p, b.step);
+			timed++;
+		}
+		if ((peak = peak_flops(l->model->vector_bytes, 0.001)) > b.peak)
+			b.peak = peak;
+	}
+	b.run = timing_of(times.a, times.n);
+	for (int i = 0; steps && i < l->model->num_steps; i++)
+		b.step[i] /= timed;
+	b.core = sched_getcpu();
+	vec_free(&times);
+	free(p.in);
+	free(p.out);
+	return b;
+}

@@ -1,0 +1,47 @@
+/* Compiled models: loading, running, timing. */
+#ifndef HONE_LIBRARY_H
+#define HONE_LIBRARY_H
+#include "runner/model_abi.h"
+#include "graph/module.h"
+
+struct library {
+	const char *path;
+	const struct hone_model *model;
+	void *so, *handle;
+};
+
+/* Loads PATH.so and opens the model with the weights beside it (PATH.weights), or with those named. Not a
+ * library, or not one of ours: die(65); missing: 66; made for another CPU, or by another version: 69. threads: at most
+ * so many; 0: as many as it was compiled for. */
+void library_open(struct library *l, const char *path, const char *weights, int threads);
+void library_close(struct library *l);
+
+/* Type of input or output i. */
+enum dtype tensor_dtype(const struct hone_tensor *t);
+/* A tensor of that type, zeroed, 64-aligned. */
+struct tensor *library_tensor(const struct hone_tensor *t, struct arena *a);
+/* NULL, or in what x is not a tensor for t: "input x is f32[1,3,8,8], not i64[1]". */
+const char *library_check(const struct hone_tensor *t, const struct tensor *x, struct arena *a);
+
+/* A module with the inputs of the library and no nodes: inputs are made for it as for any graph. */
+struct module *library_module(const struct library *l);
+
+/* Runs once; in and out are as many as the model has, of the right types. Inputs the model cannot take, e.g. an
+ * index that is out of range: die(65). */
+void library_run(struct library *l, struct tensor *const *in, struct tensor *const *out);
+
+/* Order statistics of timed runs, in seconds. */
+struct timing {
+	size_t runs;
+	double min, median, p99, mean;
+};
+struct bench {
+	struct timing run;
+	double flops;      /* of one run */
+	double peak;       /* best FLOP/s of independent FMAs seen in the same run */
+	double *step;      /* seconds of each step (mean over runs that were timed step by step), num_steps of them */
+	int core;          /* it ran on, at the end */
+};
+/* Runs for about that many seconds after warming up; peak loop and runs take turns. a: for the result. */
+struct bench library_bench(struct library *l, struct tensor *const *in, struct tensor *const *out, double seconds, bool steps, struct arena *a);
+#endif

@@ -1,0 +1,106 @@
+/* Inside the service. Private to lib/device. */
+#ifndef HONE_SERVE_IMPL_H
+#define HONE_SERVE_IMPL_H
+#include <sys/types.h>
+#include "runner/wire.h"
+#include "runner/service.h"
+#include "runner/toolchain.h"
+#include "runner/trial.h"
+#include "runner/compile_server.h"
+
+enum { CORES_MAX = 256, BUILD_SECONDS = 60, BUILD_CLOCK_SECONDS = 300, ROTATIONS_MAX = 8 };
+enum { TASK_TIMES = 10 /* as long as a build's step a task or its constants may take: the right results of a large one are minutes of work */ };
+
+struct serve_constants { /* of a task's kernels by one algorithm */
+	char *algo; /* "": the usual */
+	int fd;
+	const struct problem *head;
+};
+struct serve_task {
+	struct digest digest;
+	char *text;
+	int problem;                /* file */
+	const struct problem *head;
+	const struct oracle_task *task;
+	VEC(struct serve_constants) constants;
+};
+struct serve_artifact {
+	struct digest digest;
+	struct digest task;
+	struct artifact a;
+	double seconds; /* it took to build */
+	uint64_t used;  /* when last, by s->uses */
+	struct arena arena;
+};
+
+struct serve_rotation {
+	struct digest digest; /* rotation_digest */
+	int fd;
+	uint64_t used;        /* when last, by s->uses */
+};
+
+enum job_kind { JOB_TASK, JOB_BUILD, JOB_TRY };
+struct job { /* a request that is not answered yet */
+	enum job_kind kind;
+	uint64_t id;
+	struct arena arena;
+	pid_t pid;          /* 0: waits for its turn */
+	int report;         /* memfd: what it says; -1: none yet */
+	int file;           /* memfd that it fills: problem or constants; -1 */
+	int slot;           /* core it occupies, by number; JOB_TRY: none */
+	bool stopped;
+	double start;
+	double began, rested, halted;   /* not JOB_TRY: when its step began, how long that stood still, since when it does */
+	bool late;                      /* not JOB_TRY: killed, for it was not done in time */
+	const char *text;               /* JOB_TASK */
+	struct digest task, artifact, base;
+	struct runner_build build;      /* JOB_BUILD */
+	int step;                       /* -1: constants; then of the toolchain */
+	double budget;                  /* JOB_TRY */
+	uint64_t seed;
+	uint64_t rotation;              /* bytes */
+	double goal, width;             /* shares; 0: none */
+	bool once;                      /* in one process */
+	bool hush;                      /* JOB_TRY: all else stands still until it ends */
+	int slow;                       /* how often it was tried in a slow phase of the machine, */
+	double again;                   /* and when it may be tried next */
+	struct rotation sets[2];        /* of artifact and base */
+};
+struct service {
+	const struct oracle *oracle;
+	struct frames in;
+	uint64_t taken;         /* bytes of whole frames so far, for messages */
+	struct mp_out out;
+	bool greeted, ended;
+	char *dir, *lock;
+	int ncores, core[CORES_MAX];
+	int janitor;            /* pipe that its end closes */
+	int hush[2];            /* pipe from the tries, see trial.h */
+	int yardstick;          /* see trial.h */
+	double build_seconds;   /* that a step of a build may take on the clock */
+	struct warm warm;       /* toolchain, from the second build on */
+	int rules;              /* of what it may open: confine_open */
+	uint64_t builds;        /* begun */
+	double hush_failed;     /* when it was last told that to stand still does not help */
+	VEC(struct job *) jobs; /* in order of arrival */
+	VEC(struct serve_task *) tasks;
+	VEC(struct serve_artifact *) artifacts;
+	VEC(struct serve_rotation) rotations; /* ROTATIONS_MAX, those used last */
+	uint64_t uses;
+};
+/* jobs.c: starts what may run now; takes in what has ended. Ends all. */
+void jobs_start(struct service *s);
+double jobs_wait(const struct service *s); /* seconds until more may start by itself; INFINITY: nothing */
+void jobs_reap(struct service *s);
+void jobs_hush(struct service *s);   /* takes in which try needs silence */
+void jobs_kill(struct service *s);
+struct serve_task *serve_find_task(struct service *s, struct digest d);
+struct serve_artifact *serve_find_artifact(struct service *s, struct digest d); /* and notes the use */
+/* Files for the constants in turn of candidate and base: of each its own, or one for both (rotation_join). False: errno. */
+bool serve_open_rotations(struct service *s, struct job *j, const struct artifact *const of[2]);
+const struct serve_constants *serve_find_constants(const struct serve_task *t, const char *algo);
+/* serve.c: answers. */
+void serve_error(struct service *s, uint64_t id, const char *verb, const char *why); /* "error" or "failed" */
+void serve_task_done(struct service *s, uint64_t id, struct digest d);
+void serve_build_done(struct service *s, uint64_t id, const struct serve_artifact *x);
+#endif

@@ -1,0 +1,391 @@
+/* The process a candidate runs in: its side, and its parent's. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "common/progress.h"
+#include "common/rng.h"
+#include "runner/guard.h"
+#include "runner/proof.h"
+#include "runner/trial_impl.h"
+#include "runner/noise_probe.h"
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
+
+struct call {
+	kernel *f[TRIAL_PLACINGS];
+	const void *in[RUNNER_BUFS_MAX], *constant[RUNNER_BUFS_MAX];
+	void *out[RUNNER_BUFS_MAX];
+	char *workspace;
+	const void **set;       /* of constants: sets of nconst each */
+	int sets, nconst;       /* sets 0: constant */
+	uint32_t *turn;         /* whose it is; kernels of one rotation go on from it: what one has read the other does not find in the cache */
+	struct changing *changing; /* NULL: inputs stay as they are */
+};
+enum { STACK_STEP = 64, LITTER = 4096, REGISTERS = 1024 };
+static uint32_t turns[2];
+/* What inputs become from call to call: of kernels that share them the first, else of each. */
+static struct changing {
+	struct changes list;
+	uint32_t state;
+	uint64_t calls;
+} changing[2];
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* false: it did not keep to what a call may do. */
+static bool call(struct call *c, uint32_t placing, uint32_t times)
+{
+	kernel *f = c->f[placing % TRIAL_PLACINGS];
+	struct changing *g = c->changing;
+
+	for (uint32_t i = 0; i < times; i++) {
+		const void *const *constant = c->sets ? c->set + (size_t)*c->turn * (size_t)c->nconst : c->constant;
+		if (g) {
+			changes_make(&g->list, &g->state, c->in);
+			g->calls++;
+		}
+		if (!guard_call(f, c->in, constant, c->out, c->workspace))
+			return false;
+		if (c->sets)
+			*c->turn = *c->turn + 1 < (uint32_t)c->sets ? *c->turn + 1 : 0;
+	}
+	return true;
+}
+
+/* What a kernel finds on the stack, and in registers, before it sets it: numbers of any size, not what was there the last
+ * time. A variable that is read before it is set would else hold the right value, or a harmless one. */
+static __attribute__((noinline)) void litter(struct rng *r)
+{
+	volatile uint64_t word[REGISTERS / sizeof(uint64_t)];
+
+	guard_place(r, 0, LITTER);
+	for (size_t i = 0; i < REGISTERS / sizeof *word; i++)
+		word[i] = rng_u64(r);
+#ifdef __SSE2__
+#define LOAD(n) "movups " #n "*16(%0), %%xmm" #n "\n\t"
+	__asm__ volatile(LOAD(0) LOAD(1) LOAD(2) LOAD(3) LOAD(4) LOAD(5) LOAD(6) LOAD(7) LOAD(8) LOAD(9) LOAD(10) LOAD(11) LOAD(12) LOAD(13)
+				 LOAD(14) LOAD(15)
+			 :
+			 : "r"(word)
+			 : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
+			   "xmm13", "xmm14", "xmm15");
+#undef LOAD
+#define LOAD(n) "vmovups (" #n "-16)*64(%0), %%zmm" #n "\n\t"
+	if (__builtin_cpu_supports("avx512f")) /* no caller keeps anything in these */
+		__asm__ volatile(LOAD(16) LOAD(17) LOAD(18) LOAD(19) LOAD(20) LOAD(21) LOAD(22) LOAD(23) LOAD(24) LOAD(25) LOAD(26) LOAD(27)
+					 LOAD(28) LOAD(29) LOAD(30) LOAD(31)
+				 :
+				 : "r"(word)
+				 : "memory");
+#undef LOAD
+#endif
+}
+
+static void set_arguments(const struct subject *s, struct call *c, int which, enum place p, bool timed)
+{
+	const struct arguments *x = s->arguments[which];
+	const struct runner_build *b = &s->artifact[which]->build;
+
+	for (int i = 0; i < b->nin; i++)
+		c->in[i] = region_theirs(s->regions, x->in[i], p);
+	for (int i = 0; i < b->nconst; i++)
+		c->constant[i] = region_theirs(s->regions, x->constant[i], p);
+	for (int i = 0; i < b->nout; i++)
+		c->out[i] = region_theirs(s->regions, x->out[i], p);
+	c->workspace = region_theirs(s->regions, x->workspace, p);
+	c->sets = p == PLACE_TIMED && x->rotation >= 0 && (timed || !x->sets->foreign) ? x->sets->copies : 0;
+	c->nconst = b->nconst;
+	c->changing = p == PLACE_TIMED && timed ? &changing[arguments_alike(s->arguments, b->nin) ? CANDIDATE : which] : NULL;
+	c->turn = &turns[x->rotation == s->arguments[CANDIDATE]->rotation ? CANDIDATE : BASE];
+	for (int k = 0; k < c->sets; k++)
+		for (int i = 0; i < b->nconst; i++)
+			c->set[k * b->nconst + i] =
+				(char *)region_theirs(s->regions, x->rotation, PLACE_START) + (uint64_t)k * x->sets->stride + x->sets->offset[i];
+}
+
+/* Results near zero cost hundreds of cycles each where they are not flushed. */
+static void flush_denormals(void)
+{
+#ifdef __SSE2__
+	_mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+}
+
+/* A hole before each library, so that no two lie as they did in the process before: what addresses do to a kernel of some
+ * 100 ns is then seen from process to process, and not always the same. */
+static bool load(struct subject *s, struct call *c, int which)
+{
+	enum { PAGE = 4096, HOLE = 512 };
+	const struct arguments *x = s->arguments[which], *other = s->arguments[!which];
+	const struct call *its = which ? c - 1 : c + 1;
+	bool same = x->rotation >= 0 && x->rotation == other->rotation && its->set &&
+		    !memcmp(x->sets->offset, other->sets->offset, sizeof x->sets->offset);
+
+	if (same) /* the same list: neither has a place in memory that is better */
+		c->set = its->set;
+	else if (x->rotation >= 0) /* here, for after the seal there may be no memory */
+		c->set = xcalloc((size_t)x->sets->copies * (size_t)s->artifact[which]->build.nconst, sizeof *c->set);
+	for (int i = 0; i < TRIAL_PLACINGS; i++) {
+		mmap(NULL, (1 + rng_u64(&s->rng) % HOLE) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		void *so = dlopen(i ? s->copy[which][i] : s->artifact[which]->path, RTLD_NOW | RTLD_LOCAL);
+		*(void **)&c->f[i] = so ? dlsym(so, "hone_kernel") : NULL;
+		if (c->f[i])
+			continue;
+		snprintf(s->shared->why, sizeof s->shared->why, "%s", so ? "it has no function hone_kernel" : dlerror());
+		return false;
+	}
+	return true;
+}
+
+/* The arguments lie in the same place whichever kernel it is: where its stores alias with them, it waits. below: moves what it
+ * keeps on the stack. */
+static uint64_t sample(const struct call *of, struct rng *r, uint32_t placing, size_t below, uint32_t warm, uint32_t reps)
+{
+	static struct call c;
+
+	guard_place(r, below, 0);
+	c = *of;
+	bool good = call(&c, placing, warm);
+	uint64_t t = now_ns();
+	good = good && call(&c, placing, reps);
+	t = now_ns() - t;
+	return good && !guard_broken() ? t : 0;
+}
+
+/* What a pair has of one kernel: the least of its samples between two quiet takes of the yardstick, and how many there
+ * are; the least of all. */
+struct least {
+	uint64_t quiet, any;
+	uint32_t count;
+};
+
+static void add_sample(struct least *l, uint64_t t, bool quiet)
+{
+	l->any = t < l->any ? t : l->any;
+	l->quiet = quiet && t < l->quiet ? t : l->quiet;
+	l->count += quiet;
+}
+
+/* Rounds, in a slow phase more of them, until each kernel has samples enough that no slow phase began or ended beside. */
+static bool time_pair(struct call *c, const struct order *o, struct rng *r, struct least *l)
+{
+	static uint32_t placing;
+	uint32_t enough = (o->rounds + 1) / 2;
+	bool done = false, lasts = false;
+
+	for (uint32_t k = 0; k < o->rounds * ROUNDS_SLOW && !done && !lasts && !guard_broken(); k++, placing++) {
+		uint64_t random = rng_u64(r);
+		int first = (int)(random & 1);
+		size_t below = (random >> 8) % (GUARD_BELOW_MAX / STACK_STEP) * STACK_STEP;
+		double yard = yardstick_take(1);
+		for (int n = 0; n < 2; n++) {
+			int which = first ^ n;
+			uint64_t t = sample(&c[which], r, placing, below, o->warm[which], o->reps[which]);
+			double after = yardstick_take(1);
+			add_sample(&l[which], t, yard <= o->quiet && after <= o->quiet);
+			yard = after;
+		}
+		if (k + 1 < o->rounds)
+			continue;
+		done = l[0].count >= enough && l[1].count >= enough;
+		lasts = !l[0].count && !l[1].count;
+	}
+	return done;
+}
+
+/* The candidate comes last, after calls that it cannot tell from others: what they leave is looked at. */
+static void time_block(struct call *c, const struct order *o, struct shared *out)
+{
+	struct rng r = {o->first};
+
+	for (int which = 0; which < 2; which++) /* the parent has been at the results meanwhile */
+		sample(&c[which], &r, 0, 0, 0, 1);
+	for (uint32_t i = 0; i < o->pairs && !guard_broken(); i++) {
+		struct least l[2] = {{UINT64_MAX, UINT64_MAX, 0}, {UINT64_MAX, UINT64_MAX, 0}};
+		out->quiet[i] = time_pair(c, o, &r, l);
+		for (int k = 0; k < 2; k++)
+			out->ns[i][k] = out->quiet[i] ? l[k].quiet : l[k].any;
+	}
+	sample(&c[CANDIDATE], &r, (uint32_t)(o->first >> 32), 0, 0, 1 + (uint32_t)(o->first >> 40) % LAST_CALLS);
+}
+
+/* One call a slot. */
+static void prove(struct subject *s, struct call *c, const struct order *o)
+{
+	const struct runner_build *b = &s->artifact[o->which]->build;
+
+	guard_place(&s->rng, 0, 0);
+	for (uint32_t k = 0; k < o->times; k++) {
+		for (int i = 0; i < b->nin; i++)
+			c->in[i] = proof_buf(s->proof, k, i);
+		for (int i = 0; i < b->nout; i++)
+			c->out[i] = proof_buf(s->proof, k, b->nin + i);
+		if (!call(c, o->placing, 1))
+			return;
+	}
+}
+
+static void take_written(struct subject *s, const struct order *o)
+{
+	for (int k = 0; k < 2; k++)
+		if (o->written[k])
+			regions_to_timed(s->regions, k);
+	for (int which = 0; which < 2; which++) {
+		struct changing *g = &changing[which];
+		g->list = s->shared->changes[which];
+		g->state = (uint32_t)o->first + (uint32_t)which;
+		g->calls = 0;
+	}
+}
+
+static bool obey(struct subject *s, struct call *c, const struct order *o)
+{
+	const char *why = NULL;
+
+	switch (o->kind) {
+	case ORDER_START:
+		why = guard_open() ? NULL : "memory for a stack";
+		if (why || (why = regions_map_theirs(s->regions, rng_u64(&s->rng))) || (why = isolate_enter(&s->limits)))
+			snprintf(s->shared->why, sizeof s->shared->why, "%s: %s", why, strerror(errno));
+		return !why;
+	case ORDER_LOAD: return load(s, &c[o->which], o->which);
+	case ORDER_SEAL: return !isolate_seal(&s->limits);
+	case ORDER_RUN:
+		set_arguments(s, &c[o->which], o->which, o->place, o->timed);
+		take_written(s, o);
+		litter(&s->rng);
+		uint64_t t = now_ns();
+		call(&c[o->which], 0, o->times);
+		s->shared->run_ns = now_ns() - t;
+		if (o->place == PLACE_TIMED && !o->timed)
+			regions_from_timed(s->regions);
+		break;
+	case ORDER_TIME:
+		set_arguments(s, &c[CANDIDATE], CANDIDATE, o->place, true);
+		set_arguments(s, &c[BASE], BASE, o->place, true);
+		take_written(s, o);
+		time_block(c, o, s->shared);
+		regions_from_timed(s->regions);
+		for (int which = 0; which < 2; which++)
+			s->shared->calls[which] = changing[which].calls;
+		break;
+	case ORDER_PROVE:
+		set_arguments(s, &c[o->which], o->which, PLACE_TIMED, true);
+		c[o->which].changing = NULL;
+		prove(s, &c[o->which], o);
+		break;
+	}
+	if ((why = guard_broken()))
+		snprintf(s->shared->why, sizeof s->shared->why, "%s", why);
+	return !why;
+}
+
+static void serve_orders(struct subject *s)
+{
+	static struct call c[2];
+	struct order o;
+
+	while (read(s->channel, &o, sizeof o) == (ssize_t)sizeof o) {
+		flush_denormals();
+		uint32_t reply[2] = {o.number, obey(s, c, &o)};
+		if (write(s->channel, reply, sizeof reply) != (ssize_t)sizeof reply)
+			break;
+	}
+	_exit(0);
+}
+
+/* ---- the parent ---- */
+
+const char *subject_start(struct subject *s)
+{
+	int fd[2];
+
+	s->shared = mmap(NULL, sizeof *s->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd))
+		return "no memory for a process";
+	s->limits.fault = &s->shared->fault;
+	if ((s->pid = isolate_fork()) < 0)
+		return "no process for the candidate";
+	s->channel = fd[s->pid == 0];
+	close(fd[s->pid != 0]);
+	if (s->pid == 0) {
+		s->limits.channel = s->channel;
+		serve_orders(s);
+	}
+	return NULL;
+}
+
+/* On a busy machine others may have had the time, or all stood still: then it gets TRIAL_GRACE_SECONDS more.
+ * Until ORDER_START has given it a session of its own it is of its parent's group, and stops with it where another try needs
+ * silence. A stop that comes while it leaves the group it takes along, and what lets the group go on does not reach it. */
+enum answer subject_order(struct subject *s, struct order o, double seconds)
+{
+	enum { LOOK_MS = 60000, LOOK_START_MS = 100 };
+	int look = o.kind == ORDER_START ? LOOK_START_MS : LOOK_MS;
+	bool grace = false;
+	uint32_t reply[3];
+
+	seconds = fmin(seconds, TRIAL_MOST_SECONDS);
+	double until = now_seconds() + seconds, cpu = subject_cpu(s);
+	o.number = ++s->orders;
+	if (send(s->channel, &o, sizeof o, MSG_NOSIGNAL) != (ssize_t)sizeof o)
+		return ANSWER_ENDED;
+	for (;;) {
+		struct pollfd p = {s->channel, POLLIN, 0};
+		double left = until - now_seconds();
+		int n = poll(&p, 1, left > 0 ? (int)fmin(1000 * left + 1, look) : 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0 && o.kind == ORDER_START)
+			kill(s->pid, SIGCONT);
+		if (n == 0 && left <= 0) {
+			if (grace || subject_cpu(s) - cpu > 0.9 * seconds)
+				return ANSWER_LATE;
+			grace = true;
+			until = now_seconds() + TRIAL_GRACE_SECONDS;
+		}
+		if (n <= 0)
+			continue;
+		ssize_t got = recv(s->channel, reply, sizeof reply, 0);
+		if (got <= 0)
+			return ANSWER_ENDED;
+		if (got != 8 || reply[0] != o.number)
+			return ANSWER_GARBLED;
+		return reply[1] ? ANSWER_DONE : ANSWER_REFUSED;
+	}
+}
+
+double subject_cpu(const struct subject *s)
+{
+	clockid_t clock;
+	struct timespec t;
+
+	if (clock_getcpuclockid(s->pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void subject_end(struct subject *s)
+{
+	if (s->pid > 0)
+		isolate_kill(s->pid);
+	s->pid = 0;
+}

@@ -1,0 +1,284 @@
+/* Where vectors lie is given by what is innermost in the result's memory. Where that is a short axis, or one along which
+ * operands are read in steps, another axis along which constants vary may be the better one: the result is then computed with
+ * that axis innermost, in a buffer, and turned in squares of a vector's lanes; so are operands that move along it. */
+#include <math.h>
+#include <string.h>
+#include "target/target.h"
+#include "sched/rule.h"
+
+struct across {
+	stage_id anchor, result; /* result: the elementwise stage that follows, or the anchor */
+	int o, w;                /* the axis that becomes innermost; that is so now */
+};
+
+const char *rule_axis_last(struct rule *r, stage_id s, int axis, bool loops)
+{
+	struct arena *a = &r->p->arena;
+	char *text = arena_str(a, "");
+	for (int i = 0, n = lstage(r->p, s)->nspatial; i <= n; i++)
+		if (i != axis)
+			text = loops ? arena_printf(a, "%s %s", text, axis_loop(r, s, i < n ? i : axis, ""))
+				     : arena_printf(a, "%s %d", text, i < n ? i : axis);
+	return text;
+}
+
+/* Lines that follow each other in memory are one, where alone they would leave squares unfilled: its loop; NULL: they stay. */
+static const char *join_lines(struct rule *r, stage_id s, int o, int w, int64_t *steps)
+{
+	const struct stage *t = lstage(r->p, s);
+	int h = w - 1;
+	if (h < 0 || h == o || *steps != t->axis[w].extent || *steps % r->lanes == 0 || axis_steps(r, s, h) != t->axis[h].extent || t->axis[h].extent < 2)
+		return NULL;
+	if (!rule_try(r, "fuse %s %s", axis_loop(r, s, h, ""), axis_loop(r, s, w, "")))
+		return NULL;
+	*steps *= t->axis[h].extent;
+	return arena_printf(&r->p->arena, "%s*%s", axis_loop(r, s, h, ""), sym_str(t->axis[w].name));
+}
+
+/* Squares along a line are of one size where they can be: then all are one function. */
+void rule_squares(struct rule *r, stage_id s, int o, int w, bool from, bool join)
+{
+	struct arena *a = &r->p->arena;
+	const int axis[2] = {from ? o : w, from ? w : o};
+	const char *square[2], *lines = NULL;
+	char *outer = arena_str(a, "");
+	int64_t along = axis_steps(r, s, w);
+
+	if (join)
+		lines = join_lines(r, s, o, w, &along);
+	for (int i = 0; i < lstage(r->p, s)->nspatial; i++)
+		if (i != o && i != w && !(lines && i == w - 1))
+			outer = arena_printf(a, "%s %s", outer, axis_loop(r, s, i, ""));
+	for (int k = 0; k < 2; k++) {
+		int64_t n = axis[k] == o ? axis_steps(r, s, o) : along, squares = (n + r->lanes - 1) / r->lanes;
+		int64_t side = axis[k] == o || lines ? r->lanes : (n + squares - 1) / squares;
+		square[k] = axis[k] == w && lines ? lines : axis_loop(r, s, axis[k], "");
+		if (squares > 1 && rule_try(r, "split %s %ld tail=peel", square[k], (long)side)) {
+			outer = arena_printf(a, "%s %s.0", outer, square[k]);
+			square[k] = arena_printf(a, "%s.1", square[k]);
+		}
+	}
+	rule_try(r, "reorder%s %s %s", outer, square[0], square[1]);
+	if (!rule_try(r, "tensor %s transpose%d", square[0], r->lanes))
+		rule_try(r, "vector %s", square[1]);
+}
+
+static bool identity_read(struct loop_prog *p, stage_id s, ex_id read)
+{
+	const struct ex *x = lex(p, read);
+	for (int d = 0; d < x->n; d++)
+		if (x->index[d] != stage_axis(p, s, d))
+			return false;
+	return x->n == lstage(p, s)->nspatial && x->dyn_dim < 0;
+}
+
+/* The stage that makes the kernel's only result, row by row, from the anchor's sums element by element; 0: there is none such. */
+static stage_id plain_result(struct loop_prog *p, stage_id anchor)
+{
+	stage_id found = 0;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		if (lstage(p, s)->gone || lbuf(p, lstage(p, s)->out)->scope != SCOPE_OUT)
+			continue;
+		if (found)
+			return 0;
+		found = s;
+	}
+	if (!found || (found != anchor && lstage(p, found)->comb != COMB_NONE))
+		return 0;
+	const struct loop_buf *b = lbuf(p, lstage(p, found)->out);
+	if (b->layout.n || b->dtype != DT_F32 || b->rank != lstage(p, anchor)->nspatial)
+		return 0;
+	ex_id read[READS_MAX];
+	for (int n = found == anchor ? 0 : stage_all_reads(p, found, read), i = 0; i < n; i++)
+		if (lex(p, read[i])->buf == lstage(p, anchor)->out && !identity_read(p, found, read[i]))
+			return 0;
+	return found == anchor || stage_reads(p, found, lstage(p, anchor)->out) ? found : 0;
+}
+
+/* The only axis along which constants vary, if w is not one; -1: there is none, or several. */
+static int constants_axis(struct loop_prog *p, stage_id anchor, int w)
+{
+	const struct stage *s = lstage(p, anchor);
+	ex_id read[READS_MAX];
+	int found = -1;
+	for (int n = stage_all_reads(p, anchor, read), i = 0; i < n; i++)
+		for (int a = 0; a < s->nspatial && lbuf(p, lex(p, read[i])->buf)->scope == SCOPE_CONST; a++) {
+			if (!read_uses(p, read[i], s->axis[a].var) || a == found)
+				continue;
+			if (a == w || found >= 0)
+				return -1;
+			found = a;
+		}
+	return found;
+}
+
+/* The operand of the kernel whose copy b is, or b itself, and who reads it there; 0: it is computed. */
+static buf_id operand_of(struct loop_prog *p, buf_id b, stage_id *reader)
+{
+	ex_id read[READS_MAX];
+	stage_id copy = buf_writer(p, b);
+	if (!copy)
+		return lbuf(p, b)->scope == SCOPE_IN ? b : 0;
+	if (lstage(p, copy)->comb != COMB_NONE || stage_all_reads(p, copy, read) != 1)
+		return 0;
+	*reader = copy;
+	b = lex(p, read[0])->buf;
+	return lbuf(p, b)->scope == SCOPE_IN && lex(p, read[0])->n == lstage(p, copy)->nspatial ? b : 0;
+}
+
+/* The dim of the read that is axis o and nothing else is; -1: there is none. */
+static int dim_of(struct loop_prog *p, stage_id s, ex_id read, int o)
+{
+	int dim = -1;
+	for (int d = 0; d < lex(p, read)->n; d++)
+		if (lex(p, read)->index[d] == stage_axis(p, s, o))
+			dim = d;
+		else if (poly_uses(p->P, lex(p, read)->index[d], lstage(p, s)->axis[o].var))
+			return -1;
+	return dim;
+}
+
+/* What is turned costs loads, shuffles and stores; and beyond the second level of cache it is written and read again. */
+static double turn_cycles(struct rule *r, double others, double o, double w)
+{
+	static const double l3_bytes_a_cycle = 16;
+	double lanes = r->lanes, squares = others * ceil(o / lanes) * ceil(w / lanes), bytes = 4 * others * o * w;
+	double beyond = bytes > (double)target_filled(r->p->target).l2 ? 2 * bytes / l3_bytes_a_cycle : 0;
+	return squares * lanes * (log2(lanes) + 2) + beyond;
+}
+
+static double turn_buffer(struct rule *r, const struct loop_buf *b, int o)
+{
+	double others = 1;
+	int w = b->rank - 1;
+	for (int d = 0; d < w; d++)
+		others *= d == o ? 1 : (double)b->shape[d];
+	return turn_cycles(r, others, (double)b->shape[o], (double)b->shape[w]);
+}
+
+/* Operands of the result, of its shape, that lie as it does: `name` for those to be turned, cycles for it. */
+static int result_operands(struct loop_prog *p, const struct across *q, buf_id *out)
+{
+	ex_id read[READS_MAX];
+	int n = q->result == q->anchor ? 0 : stage_all_reads(p, q->result, read), found = 0;
+	for (int i = 0; i < n; i++) {
+		const struct loop_buf *b = lbuf(p, lex(p, read[i])->buf);
+		bool alike = b->scope == SCOPE_IN && b->dtype == DT_F32 && !b->layout.n && identity_read(p, q->result, read[i]);
+		for (int d = 0; alike && d < b->rank; d++)
+			alike = b->shape[d] == lstage(p, q->result)->axis[d].extent;
+		for (int k = 0; k < found; k++)
+			alike &= out[k] != lex(p, read[i])->buf;
+		if (alike)
+			out[found++] = lex(p, read[i])->buf;
+	}
+	return found;
+}
+
+/* What moves along o without being a constant lies in rows that can be turned. */
+static int moving_operands(struct loop_prog *p, const struct across *q, buf_id *out, stage_id *reader, int *dim)
+{
+	ex_id read[READS_MAX];
+	int n = stage_all_reads(p, q->anchor, read), found = 0;
+	for (int i = 0; i < n; i++) {
+		bool constant = lbuf(p, lex(p, read[i])->buf)->scope == SCOPE_CONST;
+		int d = dim_of(p, q->anchor, read[i], q->o);
+		if (constant || d < 0)
+			continue;
+		reader[found] = q->anchor;
+		buf_id b = operand_of(p, lex(p, read[i])->buf, &reader[found]);
+		if (!b || lbuf(p, b)->layout.n || lbuf(p, b)->dtype != DT_F32 || lbuf(p, b)->rank != lex(p, read[i])->n || d == lbuf(p, b)->rank - 1)
+			return -1;
+		out[found] = b;
+		dim[found++] = d;
+	}
+	return found;
+}
+
+static void turn_operand(struct rule *r, buf_id b, stage_id reader, const char *loop, int o)
+{
+	struct loop_prog *p = r->p;
+	const char *of = sym_str(lbuf(p, b)->name), *name = arena_printf(&p->arena, "%s_across", of);
+	if (!rule_try(r, "%s = cache %s %s %s scratch", name, of, sym_str(lstage(p, reader)->name), loop))
+		return;
+	stage_id copy = stage_find(p, name);
+	rule_try(r, "layout %s%s", name, rule_axis_last(r, copy, o, false));
+	rule_squares(r, copy, o, lstage(p, copy)->nspatial - 1, false, true);
+}
+
+static bool turn_result(struct rule *r, stage_id result, const char *loop, int o, int w)
+{
+	const char *name = sym_str(lstage(r->p, result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, result)->out)->name);
+	if (!rule_try(r, "results = cache %s %s %s scratch", out, name, loop))
+		return false;
+	rule_try(r, "layout results%s", rule_axis_last(r, result, o, false));
+	rule_squares(r, stage_find(r->p, "results.store"), o, w, true, true);
+	return true;
+}
+
+void rule_turn_panels(struct rule *r, stage_id anchor, stage_id result, const char *loop)
+{
+	int w = contiguous_axis(r->p, result);
+	turn_operand(r, r->moving, anchor, loop, r->moving_dim);
+	turn_result(r, result, loop, r->along, w);
+}
+
+/* Where nothing is used again along o (depthwise), what is turned is so panel by panel, near the core; what is copied on the way
+ * goes. */
+static bool by_panels(struct rule *r, const struct across *q, int noperands, int nmoving, buf_id moving, stage_id reader, int dim)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->anchor);
+	if (nmoving != 1 || noperands || q->result == q->anchor || s->axis[q->o].extent % r->lanes)
+		return false;
+	ex_id read[READS_MAX];
+	for (int n = stage_all_reads(p, q->anchor, read), i = 0; i < n; i++)
+		if (!read_uses(p, read[i], s->axis[q->o].var))
+			return false;
+	if (reader != q->anchor && !rule_try(r, "inline %s", sym_str(lstage(p, reader)->name)))
+		return false;
+	r->along = q->o;
+	r->moving = moving;
+	r->moving_dim = dim;
+	return true;
+}
+
+bool rule_across(struct rule *r, stage_id anchor)
+{
+	static const double margin = 0.9;
+	struct loop_prog *p = r->p;
+	struct across q = {.anchor = anchor, .result = plain_result(p, anchor)};
+	buf_id operand[READS_MAX], moving[READS_MAX];
+	stage_id reader[READS_MAX];
+	int dim[READS_MAX];
+
+	if (!q.result || lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32)
+		return false;
+	q.w = contiguous_axis(p, q.result);
+	q.o = q.w < 0 ? -1 : constants_axis(p, anchor, q.w);
+	if (q.o < 0 || lstage(p, q.result)->axis[q.o].extent < r->lanes)
+		return false;
+	int n = result_operands(p, &q, operand), m = moving_operands(p, &q, moving, reader, dim);
+	if (m < 0)
+		return false;
+	stage_id after = q.result == anchor ? 0 : q.result;
+	double turns = turn_buffer(r, lbuf(p, lstage(p, q.result)->out), q.o);
+	for (int i = 0; i < n; i++)
+		turns += turn_buffer(r, lbuf(p, operand[i]), q.o);
+	for (int i = 0; i < m; i++)
+		turns += turn_buffer(r, lbuf(p, moving[i]), dim[i]);
+	const char *const axis[] = {sym_str(lstage(p, q.result)->axis[q.w].name), sym_str(lstage(p, q.result)->axis[q.o].name)};
+	bool better = rule_cycles_along(r, anchor, after, q.o, m > 0) + turns < margin * rule_cycles_along(r, anchor, after, q.w, false);
+	if (rule_word(r, "along", axis, 2, better) == 0)
+		return false;
+	if (by_panels(r, &q, n, m, moving[0], reader[0], dim[0]))
+		return true;
+	if (!turn_result(r, q.result, "root", q.o, q.w)) {
+		rule_settle(r, "along", 0);
+		return false;
+	}
+	for (int i = 0; i < n; i++)
+		turn_operand(r, operand[i], q.result, "root", q.o);
+	for (int i = 0; i < m; i++)
+		turn_operand(r, moving[i], reader[i], "root", dim[i]);
+	return true;
+}

@@ -1,0 +1,142 @@
+/* Template for reductions along an axis that is not the contiguous one, several of them, one after the other (softmax over channels,
+ * the place of a maximum): a block of columns at a time, vectors of them. Everything of a block is under one loop, so that it stays in
+ * the first level of cache; sums are in registers. */
+#include "target/target.h"
+#include "sched/rule.h"
+
+/* Has s the axes of the result, but for that one? */
+static bool lacks(const struct stage *result, const struct stage *s, int axis)
+{
+	for (int a = 0; a < s->nspatial; a++)
+		if (s->axis[a].extent != result->axis[a + (a >= axis)].extent)
+			return false;
+	return true;
+}
+
+/* The spatial axis that result has and the reduction has not; -1: they have the same; -2: they differ otherwise. Of several that it may be
+ * by size, it is the one along which a reduction goes over an operand as large as the result. */
+static int axis_reduced(struct loop_prog *p, const struct stage *result, stage_id id)
+{
+	const struct stage *s = lstage(p, id);
+	ex_id read[READS_MAX];
+
+	if (result->nspatial == s->nspatial)
+		return lacks(result, s, s->nspatial) ? -1 : -2;
+	if (result->nspatial != s->nspatial + 1)
+		return -2;
+	for (int n = s->naxes == s->nspatial + 1 ? stage_all_reads(p, id, read) : 0, i = 0; i < n; i++)
+		for (int d = 0; lex(p, read[i])->n == result->nspatial && d < result->nspatial; d++)
+			if (lex(p, read[i])->index[d] == poly_of(p->P, s->axis[s->nspatial].var) && lacks(result, s, d))
+				return d;
+	for (int a = 0; a < result->nspatial; a++)
+		if (lacks(result, s, a))
+			return a;
+	return -2;
+}
+
+/* Does all that s reads lie along its last axis, or stand still there? */
+static bool reads_along(struct loop_prog *p, stage_id s)
+{
+	ex_id read[READS_MAX];
+	const struct axis *last = &lstage(p, s)->axis[lstage(p, s)->nspatial - 1];
+
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++) {
+		int64_t step;
+		if (read_uses(p, read[i], last->var) && (!read_step(p, read[i], last->var, &step) || step != 1))
+			return false;
+	}
+	return true;
+}
+
+/* Do all stages fit? *kept: axis_reduced of the result; *bytes: of a column, of all that is read and computed. */
+static bool fits(struct loop_prog *p, stage_id result, int *kept, double *bytes)
+{
+	const struct stage *t = lstage(p, result);
+	int64_t columns = t->nspatial ? t->axis[t->nspatial - 1].extent : 0;
+
+	*kept = -1;
+	*bytes = 0;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		const struct stage *x = lstage(p, s);
+		int inside = x->gone ? -1 : axis_reduced(p, t, s);
+		if (x->gone)
+			continue;
+		if (x->scan || !x->nspatial || inside == -2 || x->axis[x->nspatial - 1].extent != columns || lbuf(p, x->out)->layout.n || !reads_along(p, s))
+			return false;
+		if (s != result && lbuf(p, x->out)->dtype != DT_F32)
+			return false;
+		if (x->comb != COMB_NONE) {
+			if (x->naxes != x->nspatial + 1 || inside == t->nspatial - 1 || (*kept >= 0 && inside >= 0 && inside != *kept))
+				return false;
+			*kept = inside >= 0 ? inside : *kept;
+			*bytes += (double)dtype_size(DT_F32) * (double)x->axis[x->naxes - 1].extent;
+		}
+	}
+	return true;
+}
+
+/* Vectors of columns at a time: as many sums side by side hide how long each takes; what a block touches stays in half of the first level. */
+static int64_t usual_vectors(struct rule *r, double bytes, int64_t columns)
+{
+	enum { SIDE_BY_SIDE = 4 };
+	int64_t n = 1;
+
+	while (2 * n <= SIDE_BY_SIDE && 2 * n * r->lanes <= columns && 4 * (double)n * r->lanes * bytes <= (double)target_filled(r->p->target).l1)
+		n *= 2;
+	return n;
+}
+
+/* Vectors along the last axis of what is in the block. part: "" or "init.". */
+static void mark(struct rule *r, stage_id s, const char *part)
+{
+	const struct stage *t = lstage(r->p, s);
+	const char *loop = arena_printf(&r->p->arena, "%s.%s%s", sym_str(t->name), part, sym_str(t->axis[t->nspatial - 1].name));
+
+	if (!rule_try(r, "split %s %d tail=peel", loop, r->lanes))
+		return;
+	rule_try(r, "unroll %s.0", loop);
+	rule_try(r, "vector %s.1", loop);
+}
+
+bool rule_blocks(struct rule *r, stage_id result)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *t = lstage(p, result);
+	int kept, last = t->nspatial - 1, n = 0;
+	double bytes;
+	int64_t choice[4];
+
+	if (!fits(p, result, &kept, &bytes) || t->axis[last].extent < 2)
+		return false;
+	for (int64_t k = 1; k <= 8 && (k == 1 || k * r->lanes <= t->axis[last].extent); k *= 2)
+		choice[n++] = k;
+	const char *v = axis_loop(r, result, last, "");
+	rule_sample(r, "columns", choice, n, usual_vectors(r, bytes, t->axis[last].extent));
+	if (!rule_try(r, "split %s columns*%d tail=peel", v, r->lanes))
+		return false;
+	char *order = arena_str(&p->arena, "reorder");
+	for (int a = 0; a < last; a++)
+		if (a != kept)
+			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, result, a, ""));
+	order = arena_printf(&p->arena, "%s %s.0", order, v);
+	if (kept >= 0)
+		order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, result, kept, ""));
+	rule_try(r, "%s %s.1", order, v);
+	for (stage_id s = (stage_id)p->stages.n - 1; s > 0; s--) {
+		const char *name = sym_str(lstage(p, s)->name);
+		if (lstage(p, s)->gone || s == result || !rule_try(r, "at %s %s.0", name, v))
+			continue;
+		if (lstage(p, s)->comb != COMB_NONE) {
+			rule_try(r, "scope %s register", name);
+			rule_try(r, "init %s %s.0", name, v);
+			rule_try(r, "reorder %s %s", axis_loop(r, s, lstage(p, s)->nspatial, ""), axis_loop(r, s, lstage(p, s)->nspatial - 1, ""));
+			mark(r, s, "init.");
+		}
+		mark(r, s, "");
+	}
+	if (rule_try(r, "split %s.1 %d tail=peel", v, r->lanes)) {
+		rule_try(r, "unroll %s.1.0", v);
+		rule_try(r, "vector %s.1.1", v);
+	}
+	return true;
+}

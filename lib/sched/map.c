@@ -1,0 +1,234 @@
+/* Template for elementwise stages and copies: loops in memory order, vectors along the contiguous axis. What is read across
+ * its own order may be gone through in blocks. */
+#include <string.h>
+#include "loop/math.h"
+#include "sched/rule.h"
+
+enum { CHOICES_MAX = 256 }; /* places where a loop is cut: what has more stays one loop that asks */
+
+/* The axis along which a read lies that does not lie along v; -1: none does. */
+static int crossing_axis(struct loop_prog *p, stage_id s, int v)
+{
+	ex_id read[READS_MAX];
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++) {
+		const struct stage *t = lstage(p, s);
+		int64_t step;
+		if (!read_uses(p, read[i], t->axis[v].var) || !read_step(p, read[i], t->axis[v].var, &step) || step == 1)
+			continue;
+		for (int a = 0; a < t->nspatial; a++)
+			if (a != v && t->axis[a].extent > 4 && read_uses(p, read[i], t->axis[a].var) && read_step(p, read[i], t->axis[a].var, &step) && step == 1)
+				return a;
+	}
+	return -1;
+}
+
+/* The loops of s from the outside in, as the memory of its result is. */
+static int memory_order(struct loop_prog *p, stage_id s, int *out)
+{
+	const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
+	bool moved = b->layout.n && b->layout.n == b->rank;
+	for (int i = 0; i < b->rank; i++)
+		out[i] = moved ? b->layout.part[i].axis : i;
+	return b->rank;
+}
+
+/* Blocks of axis a outermost, and inside a vector's loop: what one block reads stays in the cache until all is used. */
+static void block_across(struct rule *r, stage_id s, int v, int a)
+{
+	struct loop_prog *p = r->p;
+	const char *name = arena_printf(&p->arena, "%s.block", sym_str(lstage(p, s)->name)), *loop = axis_loop(r, s, a, "");
+	int64_t choice[5] = {0};
+	int n = 1, order[LOOP_RANK_MAX], rank = memory_order(p, s, order);
+	for (int64_t b = 4; b <= 32 && b < lstage(p, s)->axis[a].extent; b *= 2)
+		choice[n++] = b;
+	if (n < 2 || !rule_sample(r, name, choice, n, 0))
+		return;
+	char *line = arena_printf(&p->arena, "reorder %s.0", loop);
+	for (int i = 0; i < rank; i++)
+		if (order[i] != a && order[i] != v)
+			line = arena_printf(&p->arena, "%s %s", line, axis_loop(r, s, order[i], ""));
+	if (!rule_try(r, "split %s %s tail=peel", loop, name) || !rule_try(r, "%s %s %s.1 %s", line, axis_loop(r, s, v, ".0"), loop, axis_loop(r, s, v, ".1")))
+		rule_settle(r, name, 0);
+}
+
+/* A copy, nothing else, of what lies along axis a: vectors of it are turned in registers, a block of so many by so many at a time;
+ * v is split into vectors already. Blocks go along the result, so that what is written is. */
+static bool turn_blocks(struct rule *r, stage_id s, int v, int a)
+{
+	struct loop_prog *p = r->p;
+	const char *along = axis_loop(r, s, v, ""), *across = axis_loop(r, s, a, "");
+	int order[LOOP_RANK_MAX], rank = memory_order(p, s, order);
+	char *line = arena_str(&p->arena, "reorder");
+
+	if (lex(p, lstage(p, s)->body)->kind != EX_READ || lstage(p, s)->comb != COMB_NONE || !rule_try(r, "split %s %d tail=peel", across, r->lanes))
+		return false;
+	for (int i = 0; i < rank; i++)
+		if (order[i] != v)
+			line = arena_printf(&p->arena, "%s %s%s", line, axis_loop(r, s, order[i], ""), order[i] == a ? ".0" : "");
+	rule_try(r, "%s %s.0 %s.1 %s.1", line, along, across, along);
+	return rule_try(r, "tensor %s.1 transpose%d", across, r->lanes);
+}
+
+/* Lines shorter than half a vector, of which each element comes from a line of its own (channels of pixels): several make whole vectors,
+ * of elements that lie near each other in each of those. */
+static bool weave_lines(struct rule *r, stage_id s, int v)
+{
+	struct loop_prog *p = r->p;
+	int order[LOOP_RANK_MAX], rank = memory_order(p, s, order), w = rank > 1 ? order[rank - 2] : -1;
+	ex_id body = lstage(p, s)->body;
+	int64_t step, lines = lstage(p, s)->axis[v].extent, vectors = lines;
+
+	if (w < 0 || order[rank - 1] != v || lines < 2 || lex(p, body)->kind != EX_READ || !read_step(p, body, lstage(p, s)->axis[v].var, &step) || step == 1 ||
+	    !read_step(p, body, lstage(p, s)->axis[w].var, &step) || step != 1)
+		return false;
+	while (vectors % 2 == 0) /* until the pattern repeats */
+		vectors /= 2;
+	const char *loop = arena_printf(&p->arena, "%s*%s", axis_loop(r, s, w, ""), sym_str(lstage(p, s)->axis[v].name));
+	if (!rule_try(r, "fuse %s %s", axis_loop(r, s, w, ""), axis_loop(r, s, v, "")))
+		return false;
+	rule_try(r, "split %s %lld %d tail=peel", loop, (long long)vectors, r->lanes);
+	rule_try(r, "unroll %s.1", loop);
+	rule_try(r, "vector %s.2", loop);
+	return true;
+}
+
+/* What turn_blocks does for elements of 1, 2 or 8 bytes, in blocks of 16 bytes by as many rows as fit and axis v has. */
+static bool turn_bytes(struct rule *r, stage_id s, int v, int a)
+{
+	struct loop_prog *p = r->p;
+	const char *along = axis_loop(r, s, v, ""), *across = axis_loop(r, s, a, "");
+	int columns = 16 / (int)dtype_size(lbuf(p, lstage(p, s)->out)->dtype), rows = columns, order[LOOP_RANK_MAX], rank = memory_order(p, s, order);
+	char *line = arena_str(&p->arena, "reorder");
+
+	while (rows > 2 && rows > lstage(p, s)->axis[v].extent)
+		rows /= 2;
+	if (!rule_try(r, "split %s %d tail=peel", across, columns) || !rule_try(r, "split %s %d tail=peel", along, rows))
+		return false;
+	for (int i = 0; i < rank; i++)
+		line = arena_printf(&p->arena, "%s %s%s", line, axis_loop(r, s, order[i], ""), order[i] == a || order[i] == v ? ".0" : "");
+	return rule_try(r, "%s %s.1 %s.1", line, across, along) && rule_try(r, "tensor %s.1 turn%dx%d", across, rows, columns);
+}
+
+/* A copy of elements of any type: in blocks where it turns them, else lines of them. */
+static bool move_elements(struct rule *r, stage_id s, int v)
+{
+	struct loop_prog *p = r->p;
+	ex_id body = lstage(p, s)->body;
+	int bytes = (int)dtype_size(lbuf(p, lstage(p, s)->out)->dtype), across = crossing_axis(p, s, v);
+	int64_t step;
+
+	if (lex(p, body)->kind != EX_READ || lex(p, body)->dyn_dim >= 0 || lbuf(p, lex(p, body)->buf)->dtype != lbuf(p, lstage(p, s)->out)->dtype)
+		return false;
+	if (across >= 0 && bytes == 4)
+		return rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes) && turn_blocks(r, s, v, across);
+	if (across >= 0)
+		return turn_bytes(r, s, v, across);
+	return read_step(p, body, lstage(p, s)->axis[v].var, &step) && step == 1 && rule_try(r, "tensor %s copy%d", axis_loop(r, s, v, ""), bytes);
+}
+
+static bool is_call(struct loop_prog *p, ex_id e, void *fn)
+{
+	return lex(p, e)->kind == EX_CALL && lex(p, e)->fn == *(int *)fn;
+}
+
+static bool calls(struct loop_prog *p, ex_id e, int fn)
+{
+	return ex_find(p, e, is_call, &fn);
+}
+
+/* Steps of a vector each that the next need not wait for: of the time of a loop over single ones, four take 0.81 (Gelu, Erf) to
+ * 0.94 (Tanh), Add 0.95 to 1.00, Gather 0.66, but a division, which has one unit to wait for, 1.00 to 1.05; eight take, of the time of
+ * four, 0.83 (Softplus), 0.95 (Exp, also of softmax's rows) to 0.99 (Sigmoid), but 1.03 (Erf) and 1.07 (Gelu) (Zen 3). */
+static int64_t usual_unroll(struct loop_prog *p, ex_id body, int64_t steps)
+{
+	enum { USUAL = 4, WITH_EXP = 8 };
+	bool division = lex(p, body)->kind == EX_CALL && lex(p, body)->fn == FN_DIV;
+	bool exp = (calls(p, body, FN_EXP) || calls(p, body, FN_SIGMOID)) && !calls(p, body, FN_ERF);
+
+	return division || steps < 2 ? 1 : steps < USUAL ? 2 : exp && steps >= WITH_EXP ? WITH_EXP : USUAL;
+}
+
+void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps)
+{
+	const char *name = arena_printf(&r->p->arena, "%s.unroll", sym_str(lstage(r->p, s)->name));
+	int64_t choice[4];
+	int64_t usual = usual_unroll(r->p, lstage(r->p, s)->body, steps);
+	int n = 0;
+	for (int64_t k = 1; k <= 8 && (k == 1 || k <= steps); k *= 2)
+		choice[n++] = k;
+	if (n > 1 && rule_sample(r, name, choice, n, usual) > 1 && !rule_try(r, "unroll %s %s", loop, name))
+		rule_settle(r, name, 1);
+}
+
+struct choices {
+	poly_var v;
+	int n;
+};
+
+static bool count_choice(struct loop_prog *p, ex_id e, void *arg)
+{
+	const struct ex *x = lex(p, e);
+	struct choices *c = arg;
+	c->n += x->kind == EX_GUARD && x->n == 1 && lex(p, x->a[1])->kind != EX_CONST && poly_uses(p->P, x->index[0], c->v);
+	return false;
+}
+
+/* How often the body chooses, by where it is along axis v, between operands (Concat). */
+static int choices_along(struct loop_prog *p, stage_id s, int v)
+{
+	struct choices c = {.v = lstage(p, s)->axis[v].var};
+	ex_find(p, lstage(p, s)->body, count_choice, &c);
+	return c.n;
+}
+
+static bool is_guard(struct loop_prog *p, ex_id e, void *arg)
+{
+	return lex(p, e)->kind == EX_GUARD;
+}
+
+void rule_map(struct rule *r, stage_id s)
+{
+	struct loop_prog *p = r->p;
+	const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
+	int v = contiguous_axis(p, s), order[LOOP_RANK_MAX];
+	if (v < 0)
+		return;
+	if (b->layout.n && b->layout.n == b->rank) { /* a permutation: loops outermost first */
+		char *loops = arena_str(&p->arena, "");
+		for (int i = 0, n = memory_order(p, s, order); i < n; i++)
+			loops = arena_printf(&p->arena, "%s %s", loops, axis_loop(r, s, order[i], ""));
+		rule_try(r, "reorder%s", loops);
+	}
+	/* fills: the middle, where there are none, gets loops of its own; so does each operand of a choice */
+	bool fills = ex_find(p, lstage(p, s)->body, is_guard, NULL);
+	int choices = choices_along(p, s, v);
+	for (int a = 0; a < lstage(p, s)->nspatial; a++)
+		if (a != v && fills)
+			rule_try(r, "partition %s auto", axis_loop(r, s, a, ""));
+	int64_t extent = lstage(p, s)->axis[v].extent;
+	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 && !fills && move_elements(r, s, v))
+		return;
+	if (lbuf(p, lstage(p, s)->out)->dtype == DT_F32 && extent < r->lanes / 2 && weave_lines(r, s, v))
+		return;
+	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 || extent < r->lanes / 2 || choices > CHOICES_MAX) {
+		if (choices && choices <= CHOICES_MAX)
+			rule_try(r, "partition %s auto", axis_loop(r, s, v, ""));
+		return;
+	}
+	if (extent <= r->lanes) {
+		rule_try(r, "vector %s", axis_loop(r, s, v, ""));
+		return;
+	}
+	if (!rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes))
+		return;
+	int across = fills ? -1 : crossing_axis(p, s, v);
+	if (across >= 0 && turn_blocks(r, s, v, across))
+		return;
+	if (across >= 0)
+		block_across(r, s, v, across);
+	rule_try(r, "vector %s", axis_loop(r, s, v, ".1"));
+	if (choices) /* only vectors that lie across the end of an operand read two, under masks */
+		rule_try(r, "partition %s auto", axis_loop(r, s, v, ".0"));
+	else if (across < 0)
+		rule_unroll(r, s, axis_loop(r, s, v, ".0"), extent / r->lanes);
+}

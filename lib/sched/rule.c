@@ -1,0 +1,373 @@
+/* The rule: inlining, then the template that fits the program's shape. */
+#include "sched/rule.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "target/target.h"
+#include "loop/math.h"
+
+bool rule_try(struct rule *r, const char *fmt, ...)
+{
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	char *line = arena_alloc(&r->p->arena, (size_t)n + 1);
+	vsnprintf(line, (size_t)n + 1, fmt, again);
+	va_end(again);
+	va_end(ap);
+	if (loop_apply(r->p, line, false))
+		return false;
+	r->text = arena_printf(&r->p->arena, "%s%s\n", r->text, line);
+	return true;
+}
+
+int rule_lanes(struct loop_prog *p)
+{
+	return target_filled(p->target).vector_bytes / 4;
+}
+
+const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part)
+{
+	const struct stage *t = lstage(r->p, s);
+	return arena_printf(&r->p->arena, "%s.%s%s", sym_str(t->name), sym_str(t->axis[axis].name), part);
+}
+
+int64_t axis_steps(struct rule *r, stage_id s, int axis)
+{
+	nest_id loop = loop_find(r->p, axis_loop(r, s, axis, ""));
+	int64_t n;
+	return loop && poly_is_const(r->p->P, lnest(r->p, loop)->extent, &n) ? n : lstage(r->p, s)->axis[axis].extent;
+}
+
+struct uses {
+	ex_id *read;
+	int n;
+	bool *none; /* by expression: there is no read under it */
+};
+
+static void list_uses(struct loop_prog *p, struct uses *u, ex_id e)
+{
+	int before = u->n;
+	if (!e || u->n == READS_MAX || u->none[e])
+		return;
+	if (lex(p, e)->kind == EX_READ)
+		u->read[u->n++] = e;
+	for (int i = 0; i < 3; i++)
+		list_uses(p, u, lex(p, e)->a[i]);
+	u->none[e] = u->n == before;
+}
+
+int stage_all_reads(struct loop_prog *p, stage_id s, ex_id *out)
+{
+	ex_id body = lstage(p, s)->body;
+	struct uses u = {out, 0, xcalloc((size_t)body + 1, sizeof *u.none)};
+	list_uses(p, &u, body);
+	free(u.none);
+	return u.n;
+}
+
+bool read_uses(struct loop_prog *p, ex_id read, poly_var v)
+{
+	for (int i = 0; i < lex(p, read)->n; i++)
+		if (poly_uses(p->P, lex(p, read)->index[i], v))
+			return true;
+	return false;
+}
+
+static int64_t poly_group(struct polys *P, poly e, poly_var v)
+{
+	int64_t group = 0;
+	for (int i = 0; i < poly_nterms(P, e); i++) {
+		int n;
+		const uint32_t *atom;
+		poly_term(P, e, i, &n, &atom);
+		for (int k = 0; k < n; k++) {
+			const struct poly_atom *x = poly_atom(P, atom[k]);
+			bool floor = x->kind == POLY_FLOOR && x->a == poly_of(P, v);
+			if (floor && (!group || group == x->c))
+				group = x->c;
+			else if (x->kind == POLY_VAR ? x->var == v : poly_uses(P, x->a, v) || (x->kind != POLY_FLOOR && poly_uses(P, x->b, v)))
+				return 1;
+		}
+	}
+	return group;
+}
+
+int64_t read_group(struct loop_prog *p, ex_id read, poly_var v)
+{
+	int64_t group = 0;
+	for (int i = 0; i < lex(p, read)->n; i++) {
+		int64_t g = poly_group(p->P, lex(p, read)->index[i], v);
+		if (g == 1 || (g && group && g != group))
+			return 1;
+		group = g ? g : group;
+	}
+	return group ? group : 1;
+}
+
+bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step)
+{
+	poly rest;
+	return poly_linear_in(p->P, buf_offset(p, lex(p, read)->buf, lex(p, read)->index), v, step, &rest);
+}
+
+int contiguous_axis(struct loop_prog *p, stage_id s)
+{
+	const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
+	for (int i = (b->layout.n ? b->layout.n : b->rank) - 1; i >= 0; i--) {
+		int axis = b->layout.n ? b->layout.part[i].axis : i;
+		if (b->shape[axis] > 1)
+			return axis;
+	}
+	return b->rank ? b->rank - 1 : -1;
+}
+
+static int count_readers(struct loop_prog *p, buf_id b, stage_id *last)
+{
+	int n = 0;
+	for (stage_id t = 1; t < p->stages.n; t++)
+		if (!lstage(p, t)->gone && stage_reads(p, t, b)) {
+			n++;
+			*last = t;
+		}
+	return n;
+}
+
+int rule_call_cost(int fn)
+{
+	return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? 10 : 1;
+}
+
+/* known: by expression, 1 more than its cost; 0: not known yet. */
+static int cost_of(struct loop_prog *p, int *known, ex_id e)
+{
+	enum { COST_MAX = 1 << 20 };
+	if (!e || known[e])
+		return e ? known[e] - 1 : 0;
+	const struct ex *x = lex(p, e);
+	int c = 0;
+	if (x->kind == EX_CALL)
+		c = rule_call_cost(x->fn);
+	else if (x->kind == EX_GUARD)
+		c = 3;
+	for (int i = 0; i < 3; i++)
+		c += cost_of(p, known, x->a[i]);
+	c = c < COST_MAX ? c : COST_MAX;
+	known[e] = c + 1;
+	return c;
+}
+
+int rule_cost(struct loop_prog *p, ex_id e)
+{
+	int *known = xcalloc((size_t)e + 1, sizeof *known), c = cost_of(p, known, e);
+	free(known);
+	return c;
+}
+
+static bool is_choice(struct loop_prog *p, ex_id e, void *arg)
+{
+	const struct ex *x = lex(p, e);
+	return x->kind == EX_GUARD && x->n == 1 && lex(p, x->a[1])->kind != EX_CONST;
+}
+
+ex_id stage_choice(struct loop_prog *p, stage_id s)
+{
+	return s && lstage(p, s)->comb == COMB_NONE ? ex_find(p, lstage(p, s)->body, is_choice, NULL) : 0;
+}
+
+static double steps_of(const struct stage *s)
+{
+	double n = 1;
+	for (int a = 0; a < s->naxes; a++)
+		n *= (double)s->axis[a].extent;
+	return n;
+}
+
+/* Does reader t visit each element of s's result about once? Then inlining costs nothing. */
+static bool read_once(struct loop_prog *p, stage_id s, stage_id t)
+{
+	return steps_of(lstage(p, t)) <= 1.5 * steps_of(lstage(p, s));
+}
+
+/* A padded copy s that a window without channels reads (depthwise convolution, pooling): cheaper to cut the
+ * loops at the borders than to copy, which costs as much as some rows of taps. (More taps than that: the copy is little, the
+ * pieces much code.) What the window reads must all move along what is contiguous in the source. */
+static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
+{
+	enum { TAPS_MAX = 49 };
+	ex_id read[READS_MAX], from[READS_MAX];
+	double taps = 1;
+	if (lex(p, lstage(p, s)->body)->kind != EX_GUARD || lstage(p, t)->comb == COMB_NONE || stage_all_reads(p, s, from) != 1)
+		return false;
+	const struct loop_buf *b = lbuf(p, lex(p, from[0])->buf);
+	int v = b->layout.n ? b->layout.part[b->layout.n - 1].axis : b->rank - 1;
+	if (v < 0 || v >= lstage(p, t)->nspatial || lex(p, from[0])->index[v] != stage_axis(p, s, v))
+		return false;
+	for (int a = lstage(p, t)->nspatial; a < lstage(p, t)->naxes; a++)
+		taps *= (double)lstage(p, t)->axis[a].extent;
+	for (int n = stage_all_reads(p, t, read), i = 0; i < n; i++)
+		if (!read_uses(p, read[i], lstage(p, t)->axis[v].var))
+			return false;
+	return taps <= TAPS_MAX;
+}
+
+/* Would recomputing s in its readers be worth a try: little work, seldom done twice? */
+static bool may_inline(struct loop_prog *p, stage_id s, int readers, stage_id reader, int cost)
+{
+	return readers >= 1 && readers <= 3 && cost <= 12 && steps_of(lstage(p, reader)) * (1 + cost) <= 64 * steps_of(lstage(p, s));
+}
+
+/* Stages vanish into their readers; where that is no matter of course, it is a sample. What has grown large by that stays: each
+ * that uses it twice would double it. */
+static void inline_stages(struct rule *r)
+{
+	enum { INLINE_MAX = 1 << 12 };
+	struct loop_prog *p = r->p;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		struct stage *t = lstage(p, s);
+		stage_id reader = 0;
+		if (t->gone || t->scan || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
+			continue;
+		int n = count_readers(p, t->out, &reader), cost = rule_cost(p, t->body);
+		if (cost > INLINE_MAX)
+			continue;
+		bool cheap = cost <= 2, once = n == 1 && read_once(p, s, reader);
+		bool plain = lex(p, t->body)->kind == EX_READ; /* moves elements, nothing else */
+		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */
+			continue;
+		bool usual = once || plain || (n == 1 && window_reads(p, s, reader)) || (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost));
+		const char *name = sym_str(t->name), *sample = arena_printf(&p->arena, "%s.inline", name);
+		if (usual && once && lstage(p, reader)->comb == COMB_NONE) {
+			rule_try(r, "inline %s", name);
+		} else if (usual || may_inline(p, s, n, reader, cost)) {
+			bool yes = rule_yes(r, sample, usual);
+			if (yes && !rule_try(r, "inline %s", name)) {
+				if (usual)
+					rule_drop(r, sample);
+				else
+					rule_settle(r, sample, 0);
+			}
+		}
+	}
+}
+
+/* Copies that a window can do without now that what they copy lies otherwise. */
+static void inline_windows(struct rule *r)
+{
+	struct loop_prog *p = r->p;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		stage_id reader = 0;
+		if (!lstage(p, s)->gone && !lstage(p, s)->scan && lstage(p, s)->comb == COMB_NONE && lbuf(p, lstage(p, s)->out)->scope != SCOPE_OUT &&
+		    count_readers(p, lstage(p, s)->out, &reader) == 1 && window_reads(p, s, reader))
+			rule_try(r, "inline %s", sym_str(lstage(p, s)->name));
+	}
+}
+
+/* A copy in between (padding) keeps the memory order of what it copies. */
+static void lay_out_copies(struct rule *r)
+{
+	struct loop_prog *p = r->p;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		ex_id read[READS_MAX];
+		if (lstage(p, s)->gone || lstage(p, s)->comb != COMB_NONE || lbuf(p, lstage(p, s)->out)->scope != SCOPE_SCRATCH)
+			continue;
+		if (stage_all_reads(p, s, read) != 1)
+			continue;
+		const struct loop_buf *from = lbuf(p, lex(p, read[0])->buf);
+		if (from->layout.n && from->rank == lbuf(p, lstage(p, s)->out)->rank)
+			rule_try(r, "layout %s %s", sym_str(lbuf(p, lstage(p, s)->out)->name), layout_str(&from->layout, from->rank, &p->arena));
+	}
+}
+
+/* The reduction with the most work; 0: there is none. */
+static stage_id find_anchor(struct loop_prog *p)
+{
+	stage_id best = 0;
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE && (!best || steps_of(lstage(p, s)) > steps_of(lstage(p, best))))
+			best = s;
+	return best;
+}
+
+/* A window: the dim that the reduction runs along is where a spatial axis lies, too. */
+static bool is_window(struct loop_prog *p, const struct stage *s, ex_id read, poly_var v)
+{
+	for (int d = 0; d < lex(p, read)->n; d++)
+		for (int a = 0; a < s->nspatial && poly_uses(p->P, lex(p, read)->index[d], v); a++)
+			if (poly_uses(p->P, lex(p, read)->index[d], s->axis[a].var))
+				return true;
+	return false;
+}
+
+/* Every reduction runs along the axis that is contiguous in what it reads, and over all of it: softmax, normalisations over rows. */
+static bool reduces_rows(struct loop_prog *p, stage_id s)
+{
+	ex_id read[READS_MAX];
+	int n = stage_all_reads(p, s, read);
+	const struct axis *last = &lstage(p, s)->axis[lstage(p, s)->naxes - 1];
+	for (int i = 0; i < n; i++) {
+		int64_t step;
+		if (read_uses(p, read[i], last->var) && (!read_step(p, read[i], last->var, &step) || step != 1 || is_window(p, lstage(p, s), read[i], last->var)))
+			return false;
+	}
+	return true;
+}
+
+static int count_reductions(struct loop_prog *p)
+{
+	int n = 0;
+	for (stage_id s = 1; s < p->stages.n; s++)
+		n += !lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE;
+	return n;
+}
+
+/* Does one operand read stay the same along some spatial axis while the other changes: reuse, so tiling pays? */
+bool has_reuse(struct loop_prog *p, stage_id s)
+{
+	ex_id read[READS_MAX];
+	int n = stage_all_reads(p, s, read);
+	for (int a = 0; a < lstage(p, s)->nspatial; a++) {
+		int with = 0, without = 0;
+		for (int i = 0; i < n; i++)
+			*(read_uses(p, read[i], lstage(p, s)->axis[a].var) ? &with : &without) += 1;
+		if (with && without && lstage(p, s)->axis[a].extent > 1)
+			return true;
+	}
+	return false;
+}
+
+const char *rule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
+{
+	struct rule r = {.p = p, .along = -1, .text = arena_str(&p->arena, ""), .want = want};
+	r.lanes = rule_lanes(p);
+	if (strcmp(p->algo, ALGO_USUAL))
+		rule_try(&r, "algo %s", p->algo);
+	inline_stages(&r);
+	stage_id anchor = find_anchor(p), result = 0;
+	if (anchor && count_reductions(p) == 1 && lstage(p, anchor)->comb == COMB_SUM && rule_across(&r, anchor))
+		inline_windows(&r);
+	lay_out_copies(&r);
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT && (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
+			result = s;
+	bool done = rule_transformed(&r) || rule_scan(&r) || rule_sums(&r) || rule_windows(&r);
+	if (!done && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
+		done = rule_tile(&r, anchor);
+	if (!done && anchor && result && reduces_rows(p, anchor))
+		done = rule_rows(&r, result);
+	if (!done && anchor && result && count_reductions(p) > 1)
+		done = rule_blocks(&r, result);
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_NONE && stage_whole(p, s))
+			rule_map(&r, s);
+	for (size_t i = 0; got && i < r.met.n; i++)
+		vec_push(got, r.met.a[i]);
+	vec_free(&r.met);
+	return arena_printf(&p->arena, "%s%s", r.text, loop_threads(p));
+}
+
+const char *loop_rule(struct loop_prog *p)
+{
+	return rule_with(p, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* Threads: of every nest at the root that is worth it, one spatial loop is given to a team: the one that takes least, of what the
+ * thread with the largest share does, of starts (the outermost starts once), and of what moves between caches (rule_moved.c). */
+#include "sched/rule.h"
+
+enum {
+	LINE = 200,          /* cycles until a line of cache is here that another core has written */
+	START_LINES = 2,     /* of those, whoever starts a team moves: what there is to do, and the round; */
+	THREAD_LINES = 2,    /* and each thread: that it has begun, and that it is done */
+	TIMES = 8,           /* what is saved is as much as so many starts: a thread may come late, or sleep */
+	BYTES_A_CYCLE = 16,  /* from memory */
+	CANDIDATES_MAX = 16,
+};
+
+struct candidate {
+	const char *loop;
+	double cycles;
+};
+
+/* Cycles of one run of a block's statement, on vectors where it has them. */
+static double block_cycles(struct rule *r, nest_id block)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, lnest(p, block)->stage);
+	ex_id read[READS_MAX];
+	int work = rule_cost(p, s->body);
+
+	if (lnest(p, block)->phase == BLOCK_INIT)
+		return 0.5;
+	if (s->comb == COMB_NONE) /* reductions keep what they read and write in registers */
+		work += stage_all_reads(p, lnest(p, block)->stage, read) + 1;
+	return 0.5 * (work ? work : 1);
+}
+
+static double largest(struct loop_prog *p, nest_id loop)
+{
+	int64_t lo, hi;
+
+	poly_range(p->P, lnest(p, loop)->extent, &lo, &hi);
+	return hi > 0 ? (double)hi : 0;
+}
+
+static double cycles(struct rule *r, nest_id n)
+{
+	const struct nest *x = lnest(r->p, n);
+	double sum = 0, times = 1;
+
+	if (x->kind == NEST_BLOCK)
+		return block_cycles(r, n);
+	if (x->kind == NEST_FOR)
+		times = x->mark == LOOP_VECTOR || x->mark == LOOP_CALL ? (largest(r->p, n) + r->lanes - 1) / r->lanes : largest(r->p, n);
+	for (size_t i = 0; i < lnest(r->p, n)->kid.n; i++)
+		sum += cycles(r, lnest(r->p, n)->kid.a[i]);
+	return times * sum;
+}
+
+/* Cycles until the memory has been read and written that a nest works on. */
+static double memory_cycles(struct loop_prog *p, nest_id n)
+{
+	double bytes = 0;
+	int nblocks = nest_blocks(p, n, 0, NULL, 0);
+	nest_id *block = ARENA_ARRAY(&p->arena, nest_id, nblocks + 1);
+
+	nest_blocks(p, n, 0, block, nblocks);
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		bool used = false;
+		for (int i = 0; i < nblocks && lbuf(p, b)->scope <= SCOPE_OUT; i++)
+			used |= lstage(p, lnest(p, block[i])->stage)->out == b || stage_reads(p, lnest(p, block[i])->stage, b);
+		if (used)
+			bytes += (double)buf_elems(p, b) * (double)dtype_size(lbuf(p, b)->dtype);
+	}
+	return bytes / BYTES_A_CYCLE;
+}
+
+/* The kid that does nearly all there is to do; 0: none does. */
+static nest_id heavy_kid(struct rule *r, nest_id n)
+{
+	double all = 0, most = 0;
+	nest_id heavy = 0;
+
+	for (size_t i = 0; i < lnest(r->p, n)->kid.n; i++) {
+		double c = cycles(r, lnest(r->p, n)->kid.a[i]);
+		all += c;
+		if (c > most) {
+			most = c;
+			heavy = lnest(r->p, n)->kid.a[i];
+		}
+	}
+	return most >= 0.8 * all ? heavy : 0;
+}
+
+static double start_cycles(const struct loop_prog *p) { return LINE * (START_LINES + THREAD_LINES * p->threads); }
+
+/* Is there enough to do for a team? Also because what threads have written is in their caches: one that goes on alone moves it. */
+static bool is_worth(const struct loop_prog *p, double work)
+{
+	return work - work / p->threads >= TIMES * start_cycles(p);
+}
+
+static int candidates(struct rule *r, nest_id n, struct candidate *out)
+{
+	struct loop_prog *p = r->p;
+	double work = cycles(r, n), memory = memory_cycles(p, n);
+	int count = 0;
+
+	if (work < memory)
+		work = memory;
+	double all = work, starts = 1;
+	for (; n && lnest(p, n)->kind != NEST_BLOCK && is_worth(p, work) && count < CANDIDATES_MAX; n = heavy_kid(r, n)) {
+		const struct nest *x = lnest(p, n);
+		int64_t steps;
+		if (x->kind != NEST_FOR)
+			continue;
+		if (x->reduce || x->mark != LOOP_SERIAL || !poly_is_const(p->P, x->extent, &steps))
+			break;
+		if (steps > 1) {
+			int64_t turns = (steps + p->threads - 1) / p->threads;
+			double share = (double)turns / (double)steps;
+			out[count++] = (struct candidate){sym_str(x->name), all * share + starts * start_cycles(p) + rule_moved(p, n, steps, LINE, BYTES_A_CYCLE)};
+		}
+		work /= (double)steps;
+		starts *= (double)steps;
+	}
+	return count;
+}
+
+static void find_parallel(struct loop_prog *p, nest_id n, void *arg)
+{
+	*(bool *)arg |= lnest(p, n)->mark == LOOP_PARALLEL;
+}
+
+const char *loop_threads(struct loop_prog *p)
+{
+	struct rule r = {.p = p, .text = arena_str(&p->arena, ""), .lanes = rule_lanes(p)};
+	struct candidate c[CANDIDATES_MAX];
+	bool has = false;
+
+	nest_walk(p, p->root, find_parallel, &has);
+	for (size_t i = 0; p->threads > 1 && !has && i < lnest(p, p->root)->kid.n; i++)
+		for (int n = candidates(&r, lnest(p, p->root)->kid.a[i], c); n > 0;) {
+			int best = 0;
+			for (int k = 1; k < n; k++)
+				if (c[k].cycles < c[best].cycles)
+					best = k;
+			if (rule_try(&r, "parallel %s", c[best].loop))
+				break;
+			c[best] = c[--n];
+		}
+	return r.text;
+}

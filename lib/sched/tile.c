@@ -1,0 +1,522 @@
+/* Template for contractions, convolutions and windows: a tile of the result is kept in registers while the reduction
+ * runs; vectors lie along the result's contiguous axis v, rows of the tile along the axis t that reuses what v reads
+ * (Goto and van de Geijn 2008; register tiles as in BLIS). Constants that vary along v are laid out in panels as
+ * wide as the tile. */
+#include <math.h>
+#include <string.h>
+#include "sched/tile.h"
+
+static const char *const sums_in[] = {"registers", "memory"};
+
+/* The stage that reads the anchor's result element by element and has all the anchor's axes; 0: none. */
+static stage_id follower(struct loop_prog *p, stage_id anchor)
+{
+	buf_id b = lstage(p, anchor)->out;
+	stage_id found = 0;
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		if (lstage(p, s)->gone || !stage_reads(p, s, b))
+			continue;
+		if (found || lstage(p, s)->comb != COMB_NONE)
+			return 0;
+		found = s;
+	}
+	ex_id read[READS_MAX];
+	for (int i = 0, n = found ? stage_all_reads(p, found, read) : 0; i < n; i++)
+		for (int d = 0; lex(p, read[i])->buf == b && d < lex(p, read[i])->n; d++)
+			if (lex(p, read[i])->index[d] != stage_axis(p, found, d))
+				return 0;
+	return found && lstage(p, found)->nspatial == lbuf(p, b)->rank ? found : 0;
+}
+
+/* Reduce axes from the outside in: window axes, then the first (channels, k); or the first, then window axes. */
+static int reduce_order(const struct stage *s, bool first_outside, int *out)
+{
+	int n = 0;
+	if (s->naxes > s->nspatial && first_outside)
+		out[n++] = s->nspatial;
+	for (int a = s->nspatial + 1; a < s->naxes; a++)
+		out[n++] = a;
+	if (s->naxes > s->nspatial && !first_outside)
+		out[n++] = s->nspatial;
+	return n;
+}
+
+/* Order of the dims of a packed constant: those that follow no reduce axis, panels, then as the loops run. */
+static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id read, int dim)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	const struct ex *e = lex(p, read);
+	char *text = arena_str(&p->arena, "");
+	bool done[LOOP_RANK_MAX] = {0};
+	done[dim] = true;
+	for (int d = 0; d < e->n; d++) {
+		bool reduce = false;
+		for (int a = s->nspatial; a < s->naxes; a++)
+			reduce |= poly_uses(p->P, e->index[d], s->axis[a].var);
+		if (!reduce && !done[d]) {
+			text = arena_printf(&p->arena, "%s%d ", text, d);
+			done[d] = true;
+		}
+	}
+	text = arena_printf(&p->arena, "%s%d/%s", text, dim, q->width);
+	int red[LOOP_AXES_MAX], nred = reduce_order(s, q->channels_outside, red);
+	for (int i = 0; i < nred; i++)
+		for (int d = 0; d < e->n; d++)
+			if (!done[d] && poly_uses(p->P, e->index[d], s->axis[red[i]].var)) {
+				text = arena_printf(&p->arena, "%s %d", text, d);
+				done[d] = true;
+			}
+	return arena_printf(&p->arena, "%s %d%%%s", text, dim, q->width);
+}
+
+int dim_along(struct loop_prog *p, const struct tile *q, ex_id read)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int dim = -1;
+	for (int d = 0; d < lex(p, read)->n; d++)
+		if (lex(p, read)->index[d] == poly_of(p->P, s->axis[q->v].var))
+			dim = dim < 0 ? d : -2;
+		else if (poly_uses(p->P, lex(p, read)->index[d], s->axis[q->v].var))
+			return -1;
+	return dim;
+}
+
+/* Operands that vary along v, not constant, with another step than one or with no room for whole vectors: a packed
+ * copy, made anew for each step of the leading axes that the operand varies along too (batches). */
+static void pack_operands(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	int width = q->vectors * r->lanes;
+	for (int i = 0; i < q->nread; i++) {
+		const struct stage *s = lstage(p, q->anchor);
+		buf_id b = lex(p, q->read[i])->buf;
+		int64_t step;
+		if (lbuf(p, b)->scope == SCOPE_CONST || !tile_moves(p, q, q->read[i], q->v))
+			continue;
+		int dim = dim_along(p, q, q->read[i]);
+		bool reused = q->t >= 0 && !tile_moves(p, q, q->read[i], q->t);
+		if (dim < 0 || !reused)
+			continue;
+		bool whole = read_step(p, q->read[i], s->axis[q->v].var, &step) && step == 1 && s->axis[q->v].extent % width == 0;
+		const char *sample = arena_printf(&p->arena, "%s.pack", sym_str(lbuf(p, b)->name));
+		if (!rule_yes(r, sample, !whole))
+			continue;
+		int outer = 0;
+		while (outer < s->nspatial && outer != q->v && outer != q->t && read_uses(p, q->read[i], s->axis[outer].var))
+			outer++;
+		const char *under = outer ? axis_loop(r, q->anchor, outer - 1, "") : "root";
+		const char *name = arena_printf(&p->arena, "%s_panel", sym_str(lbuf(p, b)->name));
+		const char *layout = panel_layout(p, q, q->read[i], dim);
+		if (!rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(lbuf(p, b)->name), sym_str(s->name), under)) {
+			rule_settle(r, sample, 0);
+			continue;
+		}
+		q->outer = outer;
+		q->nread = stage_all_reads(p, q->anchor, q->read);
+		rule_try(r, "layout %s %s", name, layout);
+		q->packed = stage_find(p, name);
+		q->packed_dim = dim;
+	}
+}
+
+/* Lays constants out in panels and copies operands that are strided along v into panels; says whether all that moves
+ * along v now has room for the rounded-up axis. */
+static void make_panels(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	int width = q->vectors * r->lanes;
+	q->pad = true;
+	pack_operands(r, q);
+	for (int i = 0; i < q->nread; i++) {
+		const struct axis *v = &lstage(p, q->anchor)->axis[q->v];
+		const struct loop_buf *b = lbuf(p, lex(p, q->read[i])->buf);
+		if (!tile_moves(p, q, q->read[i], q->v))
+			continue;
+		int dim = dim_along(p, q, q->read[i]);
+		if (b->scope == SCOPE_CONST && dim >= 0 && b->shape[dim] == v->extent &&
+		    rule_try(r, "layout %s %s", sym_str(b->name), panel_layout(p, q, q->read[i], dim)))
+			continue;
+		if (!(q->packed && lbuf(p, lstage(p, q->packed)->out) == b))
+			q->pad &= v->extent % width == 0;
+	}
+}
+
+/* Splits and marks the loops of a nest that only sets or writes the tile: rows and vectors unrolled. Sums that wait in memory
+ * are set and used a panel at a time: its rows may be too many for that. */
+static void mark_tile(struct rule *r, const struct tile *q, stage_id s, const char *infix)
+{
+	enum { COPIES_MAX = 1024 };
+	struct loop_prog *p = r->p;
+	const char *name = sym_str(lstage(p, s)->name), *v = NULL, *t = NULL;
+	char *order = arena_str(&p->arena, "");
+	for (int a = 0; a < lstage(p, s)->nspatial; a++) {
+		const char *loop = arena_printf(&p->arena, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[a].name));
+		*(a == q->v ? &v : &t) = loop;
+		if (a != q->v && a != q->t)
+			order = arena_printf(&p->arena, "%s %s", order, loop);
+	}
+	if (q->t >= 0) {
+		t = arena_printf(&p->arena, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->t].name));
+		order = arena_printf(&p->arena, "%s %s", order, t);
+	}
+	if (lstage(p, s)->nspatial > 1)
+		rule_try(r, "reorder%s %s", order, v);
+	bool tile = !q->chunk || strncmp(name, "acc.", 4) == 0, few = q->apart && s == q->result;
+	if (q->t >= 0 && !few && (tile || lstage(p, s)->axis[q->t].extent * q->vectors <= COPIES_MAX))
+		rule_try(r, "unroll %s", t);
+	if (rule_try(r, "split %s %d", v, r->lanes)) {
+		rule_try(r, "unroll %s.0", v);
+		rule_try(r, "vector %s.1", v);
+	}
+}
+
+/* The axis of the packing copy along which its operand lies side by side, if the copy gathers; -1: it does not. */
+static int gathered_from(struct loop_prog *p, const struct tile *q)
+{
+	const struct stage *s = lstage(p, q->packed);
+	ex_id read[READS_MAX];
+	int64_t step;
+	if (stage_all_reads(p, q->packed, read) != 1 || !read_step(p, read[0], s->axis[q->packed_dim].var, &step) || step == 1)
+		return -1;
+	for (int a = 0; a < s->nspatial; a++)
+		if (a != q->packed_dim && s->axis[a].extent > 1 && read_step(p, read[0], s->axis[a].var, &step) && step == 1)
+			return a;
+	return -1;
+}
+
+/* The packing copy: panel by panel, a vector of it at a time; what lies across is transposed, block by block. */
+static void mark_packing(struct rule *r, const struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	const char *v = axis_loop(r, q->packed, q->packed_dim, ""), *u = NULL;
+	char *order = arena_str(&p->arena, "");
+	if (!rule_try(r, "split %s %d tail=peel", v, r->lanes))
+		return;
+	int across = gathered_from(p, q);
+	if (across >= 0 && rule_try(r, "split %s %d tail=peel", axis_loop(r, q->packed, across, ""), r->lanes))
+		u = axis_loop(r, q->packed, across, "");
+	order = arena_printf(&p->arena, "%s.0", v);
+	for (int a = 0; a < lstage(p, q->packed)->nspatial; a++)
+		if (a != q->packed_dim)
+			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, q->packed, a, u && a == across ? ".0" : ""));
+	rule_try(r, u ? "reorder %s %s.1 %s.1" : "reorder %s %s.1", order, u ? u : v, v);
+	if (!u || !rule_try(r, "tensor %s.1 transpose%d", u, r->lanes))
+		rule_try(r, "vector %s.1", v);
+}
+
+/* Does all that is read move along that axis? Then nothing is used again there. */
+static bool batch_axis(struct loop_prog *p, const struct tile *q, int axis)
+{
+	bool all = true;
+	for (int i = 0; i < q->nread; i++)
+		all &= read_uses(p, q->read[i], lstage(p, q->anchor)->axis[axis].var);
+	return all;
+}
+
+/* Loops around the tile that are neither v's nor t's, but for those that stay outermost, each before it: batches, or all others. */
+static char *other_loops(struct rule *r, const struct tile *q, bool batches, char *order)
+{
+	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
+		if (a != q->v && a != q->t && a >= q->outer && batch_axis(r->p, q, a) == batches)
+			order = arena_printf(&r->p->arena, "%s %s", order, axis_loop(r, q->anchor, a, ""));
+	return order;
+}
+
+/* Does something stand still along v, so that a panel is used again? */
+static bool reuses_panels(struct loop_prog *p, const struct tile *q)
+{
+	bool reuse = false;
+	for (int i = 0; i < q->nread; i++)
+		reuse |= !tile_moves(p, q, q->read[i], q->v);
+	return reuse;
+}
+
+/* Spatial loops: batches outermost; then, where a panel is reused, its loop (or that over blocks of tiles); where all moves
+ * along v that is next to the tile, so that memory is walked in order. home: the loop in which a tile is complete. */
+static bool order_spatial(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	bool reuse = reuses_panels(p, q), panels_inside = (!reuse && !q->by_panels) || q->rows_outside;
+	char *order = other_loops(r, q, true, arena_printf(&p->arena, "%s", q->group_loop ? q->group_loop : ""));
+	if (q->block)
+		order = arena_printf(&p->arena, "%s %s.0", order, q->tloop);
+	if (!panels_inside)
+		order = arena_printf(&p->arena, "%s %s", order, q->panel_loop);
+	order = other_loops(r, q, false, order);
+	q->home = q->panel_loop;
+	for (int a = 0; a < lstage(p, q->anchor)->nspatial && reuse && !panels_inside; a++)
+		if (a != q->v && a != q->t && a >= q->outer && !batch_axis(p, q, a))
+			q->home = axis_loop(r, q->anchor, a, "");
+	if (q->tloop) {
+		order = arena_printf(&p->arena, "%s %s", order, q->tiles);
+		if (!panels_inside)
+			q->home = q->tiles;
+	}
+	if (panels_inside)
+		order = arena_printf(&p->arena, "%s %s", order, q->panel_loop);
+	if (q->tloop)
+		order = arena_printf(&p->arena, "%s %s", order, q->trow);
+	return rule_try(r, "reorder %s %s.1 %s.2", order, q->vloop, q->vloop);
+}
+
+/* What stands still along v, copied for the rows of one tile, so that its steps down the rows are short (rows a multiple of
+ * 4 KB apart push each other out of the first level of cache). Pays only where the tile goes over several panels. */
+static void pack_rows(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	for (int i = 0; q->rows_outside && i < q->nread; i++) {
+		const struct stage *s = lstage(p, q->anchor);
+		const struct ex *e = lex(p, q->read[i]);
+		int dim = -1, rank = lbuf(p, e->buf)->rank;
+		for (int d = 0; d < e->n; d++)
+			if (poly_uses(p->P, e->index[d], s->axis[q->t].var))
+				dim = dim == -1 ? d : -2;
+		if (dim < 0 || lbuf(p, e->buf)->scope == SCOPE_CONST || tile_moves(p, q, q->read[i], q->v))
+			continue;
+		const char *name = sym_str(lbuf(p, e->buf)->name), *sample = arena_printf(&p->arena, "%s.pack", name);
+		if (!rule_yes(r, sample, false))
+			continue;
+		char *layout = arena_printf(&p->arena, "layout %s_rows", name);
+		for (int d = 0; d < rank; d++)
+			if (d != dim)
+				layout = arena_printf(&p->arena, "%s %d", layout, d);
+		if (rule_try(r, "%s_rows = cache %s %s %s scratch", name, name, sym_str(s->name), q->tiles))
+			rule_try(r, "%s %d", layout, dim);
+		else
+			rule_settle(r, sample, 0);
+		q->nread = stage_all_reads(p, q->anchor, q->read);
+	}
+}
+
+/* A panel too large for the cache is gone through in pieces of the first reduce axis; sums wait in memory. */
+static void choose_chunk(struct rule *r, struct tile *q)
+{
+	enum { CHUNK_MIN = 32 };
+	struct loop_prog *p = r->p;
+	int first = lstage(p, q->anchor)->nspatial, n = 0;
+	int64_t k0 = lstage(p, q->anchor)->axis[first].extent, choice[64], usual = k0; /* halved to nothing */
+	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = 1.5 * panel_room(p);
+	if (!q->result || q->t < 0 || k0 < 2 * CHUNK_MIN || q->rows_outside || q->block || q->channels_outside || q->overlap)
+		return;
+	while (bytes > room && bytes * (double)usual / (double)k0 > room && usual > CHUNK_MIN)
+		usual = (usual + 1) / 2;
+	for (int64_t c = k0; n < 64 && (c > CHUNK_MIN || c == usual); c = (c + 1) / 2)
+		choice[n++] = c;
+	if (n < 2)
+		return;
+	q->chunk = rule_sample(r, "chunk", choice, n, usual);
+	if (q->chunk == k0) {
+		q->chunk = 0;
+	} else if (!rule_try(r, "split %s chunk tail=peel", axis_loop(r, q->anchor, first, ""))) {
+		rule_settle(r, "chunk", k0);
+		q->chunk = 0;
+	}
+}
+
+/* Small reductions are written out whole; of others some steps of the innermost loop are. What borders fill is then
+ * known step by step. */
+static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int nred)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->anchor);
+	int64_t choice[6], inner = nred ? s->axis[red[nred - 1]].extent : 1, steps = 1;
+	int n = 0, most = unrolled_most(p);
+	int64_t all = (int64_t)fmin(reduce_steps(p, q), most + 1), written_out = q->t < 0 ? most : WRITTEN_OUT_MAX;
+	if (all <= WINDOW_MAX)
+		steps = all;
+	if (q->chunk && red[nred - 1] == s->nspatial)
+		inner = q->chunk;
+	for (int k = 1; k <= 8; k *= 2)
+		if (k == 1 || (k <= inner && k * q->rows * q->vectors <= most))
+			choice[n++] = k;
+	if (all > inner && inner > 8 / 2 && inner <= WRITTEN_OUT_MAX && choice[n - 1] < inner && inner * q->rows * q->vectors <= most)
+		choice[n++] = inner;
+	if (all <= written_out && !q->chunk && all * q->rows * q->vectors <= most)
+		choice[n++] = all;
+	if (all > WINDOW_MAX && n > 1)
+		steps = rule_sample(r, "unroll", choice, n, unrolled_steps(p, q, inner, choice[n - 1] == all ? all : 0));
+	for (int i = 0; i < nred && steps == all; i++)
+		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
+	if (steps > 1 && steps < all && steps == inner)
+		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[nred - 1], ""));
+	else if (steps > 1 && steps < all)
+		rule_try(r, "unroll %s%s unroll", axis_loop(r, q->anchor, red[nred - 1], ""), q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
+}
+
+/* A copy of the anchor's result is summed in registers; stored where a tile is complete. */
+static bool sums_in_copy(struct rule *r, struct tile *q)
+{
+	const char *name = sym_str(lstage(r->p, q->anchor)->name);
+	q->sums = buf_find(r->p, "acc") ? arena_printf(&r->p->arena, "%s_acc", name) : "acc";
+	return rule_try(r, "%s = cache %s %s %s register", q->sums, name, name, q->home);
+}
+
+/* What follows calls a function (exp, erf): its constants and steps want registers of their own, and a copy of it for each vector of
+ * the tile is much code. The sums of a tile may wait in the first level of cache, and a loop go over them: that stores each
+ * once more, less than a hundredth of a long reduction. */
+static bool choose_apart(struct rule *r, struct tile *q)
+{
+	enum { LONG = 256 };
+	struct loop_prog *p = r->p;
+	if (q->rows * q->vectors < 2 || !q->function)
+		return false;
+	return rule_word(r, "sums", sums_in, 2, reduce_steps(p, q) >= LONG) == 1;
+}
+
+/* Init, then the reduction between the tile's place and the tile; the sums become registers. */
+static void order_reduction(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+	const char *name = sym_str(lstage(p, q->anchor)->name);
+	int first = lstage(p, q->anchor)->nspatial, red[LOOP_AXES_MAX], nred = reduce_order(lstage(p, q->anchor), q->channels_outside, red);
+	rule_try(r, "init %s %s", name, q->chunk ? q->panel_loop : q->home);
+	char *in = arena_str(&p->arena, "");
+	for (int i = 0; i < nred; i++)
+		in = arena_printf(&p->arena, "%s %s%s", in, axis_loop(r, q->anchor, red[i], ""), q->chunk && red[i] == first ? ".1" : "");
+	if (q->tloop)
+		in = arena_printf(&p->arena, "%s %s", in, q->trow);
+	in = arena_printf(&p->arena, "%s %s.1 %s.2", in, q->vloop, q->vloop);
+	if (q->chunk) {
+		char *out = arena_printf(&p->arena, "%s.0", axis_loop(r, q->anchor, first, ""));
+		out = other_loops(r, q, false, out);
+		if (q->tloop)
+			out = arena_printf(&p->arena, "%s %s", out, q->tiles);
+		rule_try(r, "reorder %s%s", out, in);
+	} else {
+		rule_try(r, "reorder%s", in);
+	}
+	const char *done = q->chunk ? q->panel_loop : q->home;
+	q->apart = q->result && !q->chunk && choose_apart(r, q) && sums_in_copy(r, q);
+	q->after = q->result && rule_try(r, "after %s %s", sym_str(lstage(p, q->result)->name), done);
+	if (!q->apart && (q->chunk || !q->after)) /* the sum goes to memory, the rest of the program reads it there */
+		sums_in_copy(r, q);
+	else if (!q->apart)
+		rule_try(r, "scope %s register", name);
+	unroll_reduction(r, q, red, nred);
+}
+
+/* Ways to go that the loops' sizes leave open. */
+static void choose_order(struct rule *r, struct tile *q)
+{
+	static const char *const order[] = {"panels", "rows"}, *const window[] = {"outside", "inside"};
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->anchor);
+	int64_t tiles = (q->steps + q->rows - 1) / q->rows, choice[8] = {0};
+	int64_t panels = (s->axis[q->v].extent + q->vectors * r->lanes - 1) / (q->vectors * r->lanes);
+	int n = 1;
+	if (s->naxes - s->nspatial > 1 && s->axis[s->nspatial].extent > 1)
+		q->channels_outside = rule_word(r, "window", window, 2, taps_innermost(p, q)) == 1;
+	if (!reuses_panels(p, q) || panels < 2)
+		return;
+	if (tiles > 1)
+		q->rows_outside = rule_word(r, "order", order, 2, rows_first(p, q)) == 1;
+	for (int64_t b = 2; b < tiles && n < 6; b *= 2)
+		choice[n++] = b;
+	if (n > 1 && !q->rows_outside && !q->fills && !q->outer)
+		q->block = rule_sample(r, "block", choice, n, 0);
+}
+
+/* Rows of tiles: what is left over at the end. */
+static bool split_rows(struct rule *r, struct tile *q)
+{
+	static const char *const tail[] = {"balance", "peel", "overlap"};
+	int usual = q->fills && !better_balance(r->p, q), n = q->fills ? 2 : 3;
+	if (q->block && rule_try(r, "split %s block rows tail=peel", q->tloop)) {
+		q->tiles = arena_printf(&r->p->arena, "%s.1", q->tloop);
+		q->trow = arena_printf(&r->p->arena, "%s.2", q->tloop);
+		return true;
+	}
+	if (q->block)
+		rule_settle(r, "block", q->block = 0);
+	q->tiles = arena_printf(&r->p->arena, "%s.0", q->tloop);
+	q->trow = arena_printf(&r->p->arena, "%s.1", q->tloop);
+	if (q->steps % q->rows == 0)
+		return rule_try(r, "split %s rows tail=%s", q->tloop, tail[usual]);
+	q->overlap = rule_word(r, "tail", tail, n, usual) == 2;
+	if (rule_try(r, "split %s rows tail=tail", q->tloop))
+		return true;
+	rule_settle(r, "tail", usual);
+	q->overlap = false;
+	return rule_try(r, "split %s rows tail=tail", q->tloop);
+}
+
+/* The middle has no fills: loops are cut where it begins and ends. */
+static void cut_borders(struct rule *r, struct tile *q)
+{
+	static const char *const border[] = {"partition", "guards"};
+	if (!q->fills || rule_word(r, "border", border, 2, better_guards(r->p, q)) == 1)
+		return;
+	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
+		if (a != q->v)
+			rule_try(r, "partition %s auto", a == q->t ? q->tiles : axis_loop(r, q->anchor, a, ""));
+}
+
+/* Registers hold the sums of some columns until all rows have been read, or the first level of cache holds those of all. */
+static bool choose_columns(struct rule *r, const struct tile *q)
+{
+	return may_sum_columns(r, q) && rule_word(r, "sums", sums_in, 2, better_columns(r, q)) == 1;
+}
+
+bool rule_tile(struct rule *r, stage_id anchor)
+{
+	struct loop_prog *p = r->p;
+	struct tile q = {.anchor = anchor, .result = follower(p, anchor)};
+	q.nread = stage_all_reads(p, anchor, q.read);
+	q.turned = q.by_panels = r->along >= 0 && q.result;
+	q.v = q.by_panels ? r->along : contiguous_axis(p, q.result ? q.result : anchor);
+	if (q.v < 0 || lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32)
+		return false;
+	q.fills = has_guard(p, lstage(p, anchor)->body);
+	q.function = calls_function(p, &q);
+	choose_second_axis(r, &q);
+	if (choose_columns(r, &q))
+		return rule_columns(r, &q);
+	choose_tile(r, &q);
+	q.width = arena_printf(&p->arena, "vectors*%d", r->lanes);
+	choose_order(r, &q);
+	make_panels(r, &q);
+	if (q.v != lstage(p, anchor)->nspatial - 1) { /* vectors of the sums lie along v as well */
+		char *order = arena_str(&p->arena, "");
+		for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
+			if (a != q.v)
+				order = arena_printf(&p->arena, "%s%d ", order, a);
+		rule_try(r, "layout %s %s%d", sym_str(lbuf(p, lstage(p, anchor)->out)->name), order, q.v);
+	}
+	q.vloop = axis_loop(r, anchor, q.v, "");
+	q.tloop = q.t >= 0 ? axis_loop(r, anchor, q.t, "") : NULL;
+	if (q.groups > 1) {
+		if (!rule_try(r, "split %s %lld", q.tloop, (long long)q.steps))
+			return false;
+		q.group_loop = arena_printf(&p->arena, "%s.0", q.tloop);
+		q.tloop = arena_printf(&p->arena, "%s.1", q.tloop);
+	}
+	q.panel_loop = arena_printf(&p->arena, "%s.0", q.vloop);
+	if (!rule_try(r, "split %s vectors %d tail=%s", q.vloop, r->lanes, q.pad ? "pad" : "peel"))
+		return false;
+	if (q.tloop && !split_rows(r, &q))
+		return false;
+	if (!order_spatial(r, &q))
+		return false;
+	pack_rows(r, &q);
+	choose_chunk(r, &q);
+	order_reduction(r, &q);
+	if (q.by_panels)
+		rule_turn_panels(r, anchor, q.result, q.panel_loop);
+	cut_borders(r, &q);
+	rule_try(r, "unroll %s.1", q.vloop);
+	rule_try(r, "vector %s.2", q.vloop);
+	if (q.tloop)
+		rule_try(r, "unroll %s", q.trow);
+	mark_tile(r, &q, anchor, "init.");
+	const char *sums = q.sums ? q.sums : "";
+	stage_id load = stage_find(p, arena_printf(&p->arena, "%s.load", sums)), store = stage_find(p, arena_printf(&p->arena, "%s.store", sums));
+	if (load)
+		mark_tile(r, &q, load, "");
+	if (store)
+		mark_tile(r, &q, store, "");
+	if (q.after)
+		mark_tile(r, &q, q.result, "");
+	if (q.packed)
+		mark_packing(r, &q);
+	return true;
+}

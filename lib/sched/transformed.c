@@ -1,0 +1,277 @@
+/* Template for a product between two transforms, as Winograd's convolutions are (loop/winograd.h), known by their structure:
+ * a stage whose body says by an index which of several sums it is, twice in a row, then a product over the points, then
+ * two such stages again. Lines of tiles are taken in blocks: padding, points, product and results of a block follow each
+ * other in cache; of a transform's pair the first is registers. All of it has channels innermost: an operand and a result
+ * that have not are copied across, block by block. */
+#include <math.h>
+#include <string.h>
+#include "target/target.h"
+#include "sched/rule.h"
+
+struct transformed {
+	stage_id pad;              /* 0: the first transform reads an operand */
+	stage_id rows, points, product, back, result;
+	int tile;                  /* results of a tile, along one axis */
+	int h, w, o, n;            /* axes of the result; n -1: none */
+	int64_t lines, of_line;    /* lines of tiles, tiles in a line */
+	int64_t block;             /* lines in a block */
+	int channel;               /* axis of pad */
+	bool across_in, across;    /* pad's operand, the result: channels are not contiguous there */
+};
+
+/* The stage that computes the buffer of the stage's reads, all of one buffer but constants; 0: none, or several buffers. */
+static stage_id source(struct loop_prog *p, stage_id s, ex_id *read)
+{
+	ex_id all[READS_MAX];
+	buf_id b = 0;
+	for (int n = stage_all_reads(p, s, all), i = 0; i < n; i++) {
+		buf_id c = lex(p, all[i])->buf;
+		if (lbuf(p, c)->scope == SCOPE_CONST)
+			continue;
+		if (b && b != c)
+			return 0;
+		b = c;
+		*read = all[i];
+	}
+	return b ? buf_writer(p, b) : 0;
+}
+
+/* The only stage that reads s; 0: none, or several. */
+static stage_id sole_reader(struct loop_prog *p, stage_id s)
+{
+	stage_id found = 0;
+	for (stage_id t = 1; t < p->stages.n; t++) {
+		if (lstage(p, t)->gone || !stage_reads(p, t, lstage(p, s)->out))
+			continue;
+		if (found)
+			return 0;
+		found = t;
+	}
+	return found;
+}
+
+static bool find_stages(struct loop_prog *p, struct transformed *q)
+{
+	ex_id read = 0;
+	for (stage_id s = 1; s < p->stages.n && !q->product; s++)
+		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_SUM)
+			q->product = s;
+	if (!q->product || lstage(p, q->product)->nspatial != 3)
+		return false;
+	q->points = source(p, q->product, &read);
+	q->rows = stage_choice(p, q->points) ? source(p, q->points, &read) : 0;
+	q->back = sole_reader(p, q->product);
+	q->result = stage_choice(p, q->back) ? sole_reader(p, q->back) : 0;
+	if (!stage_choice(p, q->rows) || !stage_choice(p, q->result) || lstage(p, q->back)->nspatial != 4 || lstage(p, q->rows)->nspatial != 4)
+		return false;
+	q->pad = source(p, q->rows, &read);
+	return !q->pad || (lstage(p, q->pad)->comb == COMB_NONE && sole_reader(p, q->pad) == q->rows);
+}
+
+/* The axes of the result: o is one dim of what it reads; h says which row of a tile, w which column, the guards ask. */
+static bool find_axes(struct rule *r, struct transformed *q)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->result);
+	const struct ex *choice = lex(p, stage_choice(p, q->result)), *x = NULL;
+	int n = stage_reads_of(p, q->result, NULL, 0);
+	ex_id *read = ARENA_ARRAY(&p->arena, ex_id, n);
+	stage_reads_of(p, q->result, read, n);
+	for (int i = 0; i < n; i++)
+		if (lex(p, read[i])->buf == lstage(p, q->back)->out)
+			x = lex(p, read[i]);
+	q->h = q->w = q->o = q->n = -1;
+	for (int a = 0; a < s->nspatial; a++) {
+		poly_var v = s->axis[a].var;
+		int *which = x->index[3] == poly_of(p->P, v) ? &q->o : poly_uses(p->P, x->index[0], v) ? &q->h : poly_uses(p->P, choice->index[0], v) ? &q->w : &q->n;
+		if (*which >= 0)
+			return false;
+		*which = a;
+	}
+	if (q->h < 0 || q->w < 0 || q->o < 0 || (q->n >= 0 && (q->n || s->nspatial != 4)))
+		return false;
+	q->tile = (int)lbuf(p, lstage(p, q->back)->out)->shape[0];
+	q->lines = (s->axis[q->h].extent + q->tile - 1) / q->tile;
+	q->of_line = (s->axis[q->w].extent + q->tile - 1) / q->tile;
+	int tiles = q->n < 0 ? 1 : (int)s->axis[q->n].extent;
+	return lbuf(p, lstage(p, q->back)->out)->shape[2] == tiles * q->lines * q->of_line;
+}
+
+/* Cycles of the products in blocks of that many lines, whose tiles fill registers as they fit, and what memory adds: constants
+ * come by once a block, and the share of what lies between the stages that the second level does not hold is written and
+ * read again. Zen 3, of the time of one line: 0.82 to 0.85 by two and seven (64 channels, 56x56), 0.90 by all 14; 0.83 by all
+ * 7 (128, 28x28), 0.62 by all 4 (256, 14x14). That is, constants are not hidden behind multiply-adds. */
+static double block_cost(struct rule *r, const struct transformed *q, int64_t lines)
+{
+	static const double l3_bytes_a_cycle = 16, constants_a_cycle = 12;
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, q->product);
+	double points = (double)s->axis[0].extent, in = (double)s->axis[3].extent, out = (double)s->axis[2].extent;
+	double l2 = (double)target_filled(p->target).l2;
+	double blocks = (double)q->lines / (double)lines, tiles = (double)(lines * q->of_line);
+	double weights = 4 * points * in * out, between = 4 * points * tiles * (in + out);
+	double sums = blocks * points * rule_tile_cycles(r, q->product, 2, 1, lines * q->of_line);
+	double stream = weights + between < l2 ? 0 : blocks * weights / constants_a_cycle;
+	return sums + stream + 2 * blocks * fmax(0, between - 0.7 * l2) / l3_bytes_a_cycle;
+}
+
+/* Blocks are one line, all lines, or a number that divides them: all blocks are of one size. */
+static void choose_block(struct rule *r, struct transformed *q)
+{
+	struct loop_prog *p = r->p;
+	bool whole = lstage(p, q->result)->axis[q->h].extent % q->tile == 0;
+	int64_t choice[SAMPLE_CHOICES_MAX], best = 1;
+	double least = INFINITY;
+	int n = 0;
+	for (int64_t lines = 1; lines <= q->lines && n < SAMPLE_CHOICES_MAX; lines++) {
+		if (q->lines % lines || (!whole && lines > 1 && lines < q->lines))
+			continue;
+		choice[n++] = lines;
+		double cost = block_cost(r, q, lines);
+		if (cost < 0.95 * least) {
+			least = cost;
+			best = lines;
+		}
+	}
+	q->block = n > 1 ? rule_sample(r, "lines", choice, n, best) : 1;
+}
+
+/* Splits the result in blocks, lines, tiles and vectors; the loop of a block, or root. *vector: of a tile's channels. */
+static const char *split_result(struct rule *r, const struct transformed *q, const char **vector)
+{
+	struct arena *a = &r->p->arena;
+	const char *h = axis_loop(r, q->result, q->h, ""), *w = axis_loop(r, q->result, q->w, ""), *o = axis_loop(r, q->result, q->o, "");
+	bool some = q->block > 1 && q->block < q->lines;
+	const char *line = arena_printf(a, some ? "%s.0 %s.1" : "%s.0", h, h), *row = arena_printf(a, some ? "%s.2" : "%s.1", h);
+	if (some)
+		rule_try(r, "split %s lines %d", h, q->tile);
+	else
+		rule_try(r, "split %s %d tail=peel", h, q->tile);
+	rule_try(r, "split %s %d tail=peel", w, q->tile);
+	rule_try(r, "split %s %d tail=peel", o, r->lanes);
+	rule_try(r, "reorder %s %s.0 %s.0 %s %s.1 %s.1", line, w, o, row, w, o);
+	rule_try(r, "unroll %s", row);
+	rule_try(r, "unroll %s.1", w);
+	rule_try(r, "vector %s.1", o);
+	*vector = arena_printf(a, "%s.0", o);
+	if (q->block < q->lines)
+		return arena_printf(a, "%s.0", h);
+	return q->n >= 0 ? axis_loop(r, q->result, q->n, "") : "root";
+}
+
+/* First of a transform's pair: registers under the loop; its axes but the third, which counts tiles. */
+static void in_registers(struct rule *r, stage_id s, const char *loop)
+{
+	const char *name = sym_str(lstage(r->p, s)->name);
+	if (!rule_try(r, "at %s %s", name, loop))
+		return;
+	rule_try(r, "scope %s register", name);
+	rule_try(r, "unroll %s", axis_loop(r, s, 0, ""));
+	rule_try(r, "unroll %s", axis_loop(r, s, 1, ""));
+	rule_try(r, "vector %s", axis_loop(r, s, 3, ""));
+}
+
+static void place(struct rule *r, stage_id s, const char *block)
+{
+	if (strcmp(block, "root"))
+		rule_try(r, "at %s %s", sym_str(lstage(r->p, s)->name), block);
+}
+
+static void place_points(struct rule *r, const struct transformed *q, const char *block)
+{
+	const char *s = axis_loop(r, q->points, 0, ""), *t = axis_loop(r, q->points, 1, ""), *c = axis_loop(r, q->points, 2, "");
+	place(r, q->points, block);
+	rule_try(r, "split %s %d tail=peel", c, r->lanes);
+	rule_try(r, "reorder %s %s.0 %s %s.1", t, c, s, c);
+	rule_try(r, "unroll %s", s);
+	rule_try(r, "vector %s.1", c);
+	in_registers(r, q->rows, arena_printf(&r->p->arena, "%s.0", c));
+}
+
+/* The operand's axis of channels, and who has them where. */
+static bool find_channels(struct loop_prog *p, struct transformed *q)
+{
+	ex_id read = 0;
+	q->across = contiguous_axis(p, q->result) != q->o;
+	if (!q->pad)
+		return !q->across;
+	q->channel = -1;
+	source(p, q->rows, &read);
+	for (int d = 0; d < lex(p, read)->n; d++)
+		if (lex(p, read)->index[d] == stage_axis(p, q->rows, 3))
+			q->channel = d;
+	q->across_in = contiguous_axis(p, q->pad) != q->channel;
+	return q->channel >= 0 && (!q->across || (contiguous_axis(p, q->result) == q->w && !lbuf(p, lstage(p, q->result)->out)->layout.n));
+}
+
+/* Other operands of the result that lie as it does come across, a block at a time. */
+static void load_across(struct rule *r, const struct transformed *q, const char *block)
+{
+	struct loop_prog *p = r->p;
+	ex_id read[READS_MAX];
+	int n = stage_all_reads(p, q->result, read), rank = lstage(p, q->result)->nspatial;
+
+	for (int i = 0; i < n; i++) {
+		const struct ex *x = lex(p, read[i]);
+		const struct loop_buf *b = lbuf(p, x->buf);
+		bool alike = b->scope == SCOPE_IN && b->dtype == DT_F32 && b->rank == rank && !b->layout.n && x->dyn_dim < 0;
+		for (int d = 0; d < rank && alike; d++)
+			alike = x->index[d] == stage_axis(p, q->result, d) && b->shape[d] == lstage(p, q->result)->axis[d].extent;
+		const char *name = arena_printf(&p->arena, "%s_across", sym_str(b->name));
+		if (!alike || !rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(b->name), sym_str(lstage(p, q->result)->name), block))
+			continue;
+		rule_try(r, "layout %s%s", name, rule_axis_last(r, q->result, q->o, false));
+		rule_squares(r, stage_find(p, name), q->o, q->w, false, false);
+	}
+}
+
+/* Results of a block go to a buffer that has channels last, and from there to where they belong. */
+static void store_across(struct rule *r, const struct transformed *q, const char *block)
+{
+	const char *name = sym_str(lstage(r->p, q->result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, q->result)->out)->name);
+
+	if (!rule_try(r, "results = cache %s %s %s scratch", out, name, block))
+		return;
+	rule_try(r, "layout results%s", rule_axis_last(r, q->result, q->o, false));
+	rule_squares(r, stage_find(r->p, "results.store"), q->o, q->w, true, false);
+}
+
+/* One loop nest, borders and all: nothing is gained by pieces without fills, and each is code of its own, where the operand has
+ * channels apart a gather of all lanes. */
+static void map_pad(struct rule *r, const struct transformed *q)
+{
+	const char *c = axis_loop(r, q->pad, q->channel, "");
+	bool split = axis_steps(r, q->pad, q->channel) > r->lanes;
+	rule_try(r, "reorder%s", rule_axis_last(r, q->pad, q->channel, true));
+	if (split)
+		rule_try(r, "split %s %d tail=peel", c, r->lanes);
+	rule_try(r, "vector %s%s", c, split ? ".1" : "");
+}
+
+bool rule_transformed(struct rule *r)
+{
+	struct loop_prog *p = r->p;
+	struct transformed q = {0};
+	if (!find_stages(p, &q) || !find_axes(r, &q))
+		return false;
+	if (!find_channels(p, &q) || lbuf(p, lstage(p, q.product)->out)->dtype != DT_F32)
+		return false;
+	if (q.across_in)
+		rule_try(r, "layout %s%s", sym_str(lbuf(p, lstage(p, q.pad)->out)->name), rule_axis_last(r, q.pad, q.channel, false));
+	const char *vector;
+	choose_block(r, &q);
+	const char *block = split_result(r, &q, &vector);
+	in_registers(r, q.back, vector);
+	place(r, q.product, block);
+	place_points(r, &q, block);
+	if (q.pad)
+		place(r, q.pad, block);
+	if (q.across) {
+		load_across(r, &q, block);
+		store_across(r, &q, block);
+	}
+	rule_tile(r, q.product);
+	if (q.pad)
+		map_pad(r, &q);
+	return true;
+}

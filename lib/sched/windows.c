@@ -1,0 +1,210 @@
+/* Template for windows that are combined along all axes but the last first (large windows of pooling): the lines that this gives wait
+ * near the core, as many as their plane has or the windows of one line need, until they are combined along the last axis. */
+#include "target/target.h"
+#include "sched/tile.h"
+
+struct windows {
+	stage_id lines, all, result; /* result: the elementwise stage that follows; 0: there is none */
+	int v, last;                 /* vectors lie along v; the second stage combines along last */
+	int order[LOOP_RANK_MAX], n; /* axes from the outside in, but for v if that is another one than last */
+};
+
+/* The spatial axis of s along which its reductions combine what its only read gives: the first or the last such; -1: none. */
+static int window_axis(struct loop_prog *p, stage_id s, ex_id read, bool first)
+{
+	const struct stage *t = lstage(p, s);
+	int found = -1;
+
+	for (int a = 0; a < t->nspatial; a++)
+		for (int d = 0; d < lex(p, read)->n; d++)
+			for (int k = t->nspatial; k < t->naxes && poly_uses(p->P, lex(p, read)->index[d], t->axis[a].var); k++)
+				if (poly_uses(p->P, lex(p, read)->index[d], t->axis[k].var) && (found < 0 || !first))
+					found = a;
+	return found;
+}
+
+static stage_id reader_of(struct loop_prog *p, stage_id s)
+{
+	stage_id found = 0;
+
+	for (stage_id t = 1; t < p->stages.n; t++)
+		if (!lstage(p, t)->gone && stage_reads(p, t, lstage(p, s)->out)) {
+			if (found)
+				return 0;
+			found = t;
+		}
+	return found;
+}
+
+static bool find_windows(struct loop_prog *p, struct windows *w)
+{
+	ex_id read[READS_MAX];
+	int n = 0;
+
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE) {
+			n++;
+			w->lines = w->lines ? w->lines : s;
+		}
+	w->all = n == 2 ? reader_of(p, w->lines) : 0;
+	if (!w->all || lstage(p, w->all)->comb != lstage(p, w->lines)->comb || lstage(p, w->all)->nspatial != lstage(p, w->lines)->nspatial ||
+	    stage_all_reads(p, w->all, read) != 1 || (w->last = window_axis(p, w->all, read[0], false)) < 0)
+		return false;
+	w->result = reader_of(p, w->all);
+	if (w->result && (lstage(p, w->result)->comb != COMB_NONE || lstage(p, w->result)->nspatial != lstage(p, w->all)->nspatial))
+		w->result = 0;
+	return true;
+}
+
+/* Loops as the result's memory is; what vectors lie along, if the windows' last axis lies across, is outside of the others. */
+static void find_order(struct loop_prog *p, struct windows *w)
+{
+	const struct loop_buf *b = lbuf(p, lstage(p, w->result ? w->result : w->all)->out);
+	int rank = lstage(p, w->all)->nspatial;
+
+	w->v = contiguous_axis(p, w->result ? w->result : w->all);
+	w->n = 0;
+	for (int i = 0; i < rank; i++) {
+		int a = b->layout.n == rank ? b->layout.part[i].axis : i;
+		if (a != w->v || a == w->last)
+			w->order[w->n++] = a;
+	}
+}
+
+/* Vectors of stage s along v under the loops of the others, sums in registers from loop home on. */
+static const char *order_stage(struct rule *r, const struct windows *w, stage_id s, int from)
+{
+	struct loop_prog *p = r->p;
+	const char *v = axis_loop(r, s, w->v, ""), *name = sym_str(lstage(p, s)->name), *home = arena_printf(&p->arena, "%s.0", v);
+	char *order = arena_str(&p->arena, w->v == w->last ? "" : home);
+
+	if (!rule_try(r, "split %s %d tail=peel", v, r->lanes))
+		return NULL;
+	for (int i = from; i < w->n; i++) {
+		home = w->order[i] == w->v ? arena_printf(&p->arena, "%s.0", v) : axis_loop(r, s, w->order[i], "");
+		order = arena_printf(&p->arena, "%s %s", order, home);
+	}
+	rule_try(r, "reorder %s %s.1", order, v);
+	rule_try(r, "init %s %s", name, home);
+	order = arena_str(&p->arena, "reorder");
+	for (int k = lstage(p, s)->nspatial; k < lstage(p, s)->naxes; k++)
+		order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, s, k, ""));
+	rule_try(r, "%s %s.1", order, v);
+	return home;
+}
+
+/* Vectors of what only sets or writes the sums of stage s, in loops NEST.AXIS. */
+static void mark_vectors(struct rule *r, stage_id s, const char *nest, int v)
+{
+	struct arena *a = &r->p->arena;
+	const struct stage *t = lstage(r->p, s);
+	const char *loop = arena_printf(a, "%s.%s", nest, sym_str(t->axis[v].name));
+	char *order = arena_str(a, "reorder");
+
+	for (int i = 0; i < t->nspatial; i++)
+		if (i != v)
+			order = arena_printf(a, "%s %s.%s", order, nest, sym_str(t->axis[i].name));
+	if (v != t->nspatial - 1)
+		rule_try(r, "%s %s", order, loop);
+	if (rule_try(r, "split %s %d", loop, r->lanes)) {
+		rule_try(r, "unroll %s.0", loop);
+		rule_try(r, "vector %s.1", loop);
+	}
+}
+
+/* Taps of a stage, written out where they are not too many: what fills borders is then known for each line. */
+static bool write_out(struct rule *r, stage_id s)
+{
+	const struct stage *t = lstage(r->p, s);
+	double taps = 1;
+
+	for (int k = t->nspatial; k < t->naxes; k++)
+		taps *= (double)t->axis[k].extent;
+	for (int k = t->nspatial; k < t->naxes && taps <= WRITTEN_OUT_MAX; k++)
+		rule_try(r, "unroll %s", axis_loop(r, s, k, ""));
+	return taps <= WRITTEN_OUT_MAX;
+}
+
+/* The loop of the second stage in which lines are computed: a plane of them at a time, if half of the first level of cache has it, else
+ * those of one line of results. from: in order, the first axis inside. */
+static const char *lines_place(struct rule *r, const struct windows *w, int *from)
+{
+	struct loop_prog *p = r->p;
+	const struct stage *s = lstage(p, w->lines);
+	ex_id read[READS_MAX];
+	double bytes = w->v == w->last ? 4 : 4.0 * r->lanes;
+	int first = stage_all_reads(p, w->lines, read) ? window_axis(p, w->lines, read[0], true) : -1, at = 0;
+
+	while (at < w->n && w->order[at] != first)
+		at++;
+	for (int i = at; i < w->n; i++)
+		bytes *= (double)s->axis[w->order[i]].extent;
+	if (at == w->n || bytes > (double)target_filled(p->target).l1 / 2)
+		for (at = 0; at < w->n && w->order[at] != w->last;)
+			at++;
+	*from = at;
+	if (w->v != w->last && (at == 0 || w->order[at] == first))
+		return arena_printf(&p->arena, "%s.0", axis_loop(r, w->all, w->v, ""));
+	return at == 0 ? "root" : axis_loop(r, w->all, w->order[at - 1], "");
+}
+
+/* In the middle nothing is filled. */
+static void cut_borders(struct rule *r, const struct windows *w, int from)
+{
+	ex_id read[READS_MAX];
+	int first = stage_all_reads(r->p, w->lines, read) ? window_axis(r->p, w->lines, read[0], true) : 0, i = 0;
+
+	while (i < w->n && w->order[i] != first)
+		i++;
+	for (; i < w->n; i++)
+		if (w->order[i] != w->v)
+			rule_try(r, "partition %s auto", axis_loop(r, i < from ? w->all : w->lines, w->order[i], ""));
+}
+
+static void schedule_lines(struct rule *r, const struct windows *w, const char *place, int from)
+{
+	struct loop_prog *p = r->p;
+	const char *name = sym_str(lstage(p, w->lines)->name), *home;
+
+	if (!rule_try(r, "at %s %s", name, place))
+		return;
+	if (!(home = order_stage(r, w, w->lines, from)) || !rule_try(r, "acc = cache %s %s %s register", name, name, home))
+		return;
+	if (write_out(r, w->lines))
+		cut_borders(r, w, from);
+	rule_try(r, "vector %s.1", axis_loop(r, w->lines, w->v, ""));
+	mark_vectors(r, w->lines, arena_printf(&p->arena, "%s.init", name), w->v);
+	mark_vectors(r, w->lines, "acc.store", w->v);
+}
+
+bool rule_windows(struct rule *r)
+{
+	struct loop_prog *p = r->p;
+	struct windows w = {0};
+	const char *home;
+	int from;
+
+	if (!find_windows(p, &w))
+		return false;
+	find_order(p, &w);
+	const struct loop_buf *out = lbuf(p, lstage(p, w.result ? w.result : w.all)->out);
+	const char *name = sym_str(lstage(p, w.all)->name);
+	if (out->layout.n == out->rank) /* what waits lies as the result does */
+		rule_try(r, "layout %s %s", sym_str(lbuf(p, lstage(p, w.lines)->out)->name), layout_str(&out->layout, out->rank, &p->arena));
+	if (lbuf(p, lstage(p, w.lines)->out)->dtype != DT_F32 || lbuf(p, lstage(p, w.all)->out)->dtype != DT_F32 || !(home = order_stage(r, &w, w.all, 0))) {
+		rule_try(r, "at %s %s", sym_str(lstage(p, w.lines)->name), w.last ? axis_loop(r, w.all, w.last - 1, "") : "root");
+		return true;
+	}
+	if (w.result && rule_try(r, "after %s %s", sym_str(lstage(p, w.result)->name), home)) {
+		rule_try(r, "scope %s register", name);
+		mark_vectors(r, w.result, sym_str(lstage(p, w.result)->name), w.v);
+	} else if (rule_try(r, "sums = cache %s %s %s register", name, name, home)) {
+		mark_vectors(r, w.all, "sums.store", w.v);
+	}
+	write_out(r, w.all);
+	rule_try(r, "vector %s.1", axis_loop(r, w.all, w.v, ""));
+	mark_vectors(r, w.all, arena_printf(&p->arena, "%s.init", name), w.v);
+	const char *place = lines_place(r, &w, &from);
+	schedule_lines(r, &w, place, from);
+	return true;
+}

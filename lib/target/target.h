@@ -1,0 +1,42 @@
+/* The machine that code is made for: found at run time, never assumed. */
+#ifndef HONE_TARGET_H
+#define HONE_TARGET_H
+#include <stdbool.h>
+#include <stdint.h>
+
+enum target_feature { TF_FMA = 1, TF_AVX2 = 2, TF_AVX512 = 4 /* F BW DQ VL */, TF_VNNI = 8, TF_FP16 = 16 };
+
+struct target {
+	char cpu[64];        /* model name as the kernel says it */
+	unsigned features;   /* enum target_feature */
+	int vector_bytes;    /* 64, 32 or 16 */
+	int vector_regs;     /* 32 or 16 */
+	int fma_ports, fma_latency; /* what the analytic model assumes: multiply-adds of vector_bytes a cycle, cycles of one */
+	int fma512;          /* ports of 64 bytes, where they are fewer than of 32; 0: as many */
+	int64_t l1, l2, l3;  /* bytes of data cache one core sees */
+	int cores;
+};
+/* t, NULL for nothing known, and what it does not say as most machines have it. */
+struct target target_filled(const struct target *t);
+/* This machine; or what it is to pass for, by HONE_TARGET (a name as target_find takes; a process ends that cannot). */
+const struct target *target_host(void);
+/* By name: "native" is this machine; "x86-64", "x86-64-v3" and "x86-64-v4" are this machine with the features of that
+ * level, no more and no fewer; or a row as target_row makes them, on another machine too: what it says is taken, fields
+ * that are not known are skipped. false: none of these. */
+bool target_find(const char *name, struct target *out);
+#define TARGET_NAMES "native, x86-64, x86-64-v3, x86-64-v4, or a row as kb prints them" /* for messages */
+/* From now on this machine passes for t: target_host is that. NULL, or the features that it lacks. */
+const char *target_pass_for(const struct target *t);
+/* One line that tells targets apart: "cpu=AMD EPYC;features=fma,avx2,avx512;fma512=1;l1=32K;l2=1024K;l3=32768K;compiler=gcc 12.2.0";
+ * fma512 where it is known to be less than 2. Valid for the life of the process. */
+const char *target_row(const struct target *t);
+/* Flags for the C compiler ("-march=native ..." spelled out), valid for the life of the process. */
+const char *target_cflags(const struct target *t);
+/* Compiler command and its version line. */
+const char *target_compiler(void);
+const char *target_compiler_version(void);
+bool target_compiles(void); /* is the compiler there? */
+/* FLOP/s of fused multiply-adds on vectors of that many bytes, measured over about that time. 0: no such instructions here. */
+double peak_flops(int vector_bytes, double seconds);
+#define TARGET_NO_COMPILER "%s: no C compiler that runs here; CC names another" /* for messages */
+#endif

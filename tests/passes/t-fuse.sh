@@ -1,0 +1,77 @@
+# ge-fuse (fuse/NAME.txt -> NAME.out) and ge-layout (NAME.layout: what it changes in that), and their
+# properties: twice is once, --undo and --row-major bring back what was there, the numbers stay.
+cases=$top/tests/passes/fuse
+
+is_same() { # FILE FILE WHAT: same body digest
+	if [ "$(ge-stat --digest "$1")" = "$(ge-stat --digest "$2")" ]; then
+		echo "ok - $3"
+	else
+		echo "not ok - $3"
+		ge-dump "$1" >1.txt
+		ge-dump "$2" | diff 1.txt -
+	fi
+}
+
+is_golden() { # FILE GOLDEN
+	if cmp -s "$1" "$2"; then
+		echo "ok - $(basename "$2")"
+	else
+		echo "not ok - $(basename "$2")"
+		diff "$2" "$1"
+	fi
+}
+
+for txt in "$cases"/*.txt; do
+	name=$(basename "$txt" .txt)
+	ge-load "$txt" | ge-shape -o plain.g && ge-fuse plain.g -o fused.g && ge-layout fused.g -o laid.g
+	ge-dump fused.g | grep -v '^provenance' >fused.txt
+	ge-dump laid.g | grep -v '^provenance' | diff fused.txt - >laid.diff
+	is_golden fused.txt "$cases/$name.out"
+	is_golden laid.diff "$cases/$name.layout"
+
+	ge-fuse fused.g -o twice.g
+	is_same fused.g twice.g "$name: fused twice"
+	ge-fuse --undo fused.g -o undone.g
+	ge-fuse undone.g -o again.g
+	is_same fused.g again.g "$name: undone and fused again"
+	ge-layout laid.g -o twice.g
+	is_same laid.g twice.g "$name: laid out twice"
+	ge-layout --row-major laid.g -o undone.g
+	ge-layout --row-major fused.g -o never.g # the order of groups stays
+	is_same never.g undone.g "$name: row-major again"
+
+	[ "$name" = no-shape ] && continue
+	if run-ref --seed 3 plain.g -o 1.npz && run-ref --seed 3 laid.g -o 2.npz && run-cmp 1.npz 2.npz >cmp.log 2>&1; then
+		echo "ok - $name: same numbers"
+	else
+		echo "not ok - $name: same numbers"
+		cat cmp.log
+	fi
+done
+
+# Every compute node is inside a group, and --why has a line for each node.
+ge-load "$cases/residual.txt" | ge-shape | ge-fuse --why 2>why | ge-dump - | sed -n '/^graph main/,$p' >main.txt
+grep ' = ' main.txt | grep -v '^  output' | grep -v 'hone.Fused\|Flatten' && echo "not ok - a node outside" || echo "ok - all inside"
+[ "$(wc -l <why)" -eq 15 ] && echo "ok - why" || { echo "not ok - why"; cat why; }
+
+# A product of many operands becomes products of two in the cheapest order: a chain from its narrow end. What is under "..." gets
+# letters; a letter twice, or nowhere else, is gone before; halves are not rounded in between.
+einsum() { # OPERANDS EQUATION COUNT: so many Einsums are there then
+	{
+		printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n'
+		for o in $1; do echo "  input ${o%%:*}: ${o#*:}"; done
+		printf '  y = Einsum(%s) {equation="%s"}\n  output y = y\n}\n' "$(for o in $1; do printf '%s' "$sep${o%%:*}"; sep=', '; done)" "$2"
+	} >e.txt
+	if ge-load e.txt | ge-shape -o e.g && ge-fuse -q e.g -o f.g && [ "$(ge-dump f.g | grep -c ' = Einsum(')" = "$3" ] && ge-check -q f.g &&
+		[ "$(ge-fuse f.g | ge-stat --digest)" = "$(ge-stat --digest f.g)" ] && run-ref --seed 3 e.g -o 1.npz && run-ref --seed 3 f.g -o 2.npz && run-cmp 1.npz 2.npz >cmp.log; then
+		echo "ok - $2: $3"
+	else
+		echo "not ok - $2: $3"
+	fi
+}
+einsum 'a:f32[9,8] b:f32[8,7] c:f32[7,6] d:f32[6]' 'ij,jk,kl,l->i' 3
+ge-dump f.g | grep -q '"kl,l->k"' && echo "ok - from the narrow end" || echo "not ok - from the narrow end"
+einsum 'a:f32[2,3,4] b:f32[4,5] c:f32[1,5,2]' '...a,ab,...bc->...c' 2
+einsum 'a:f64[3,3,4] b:f64[4,5] c:f64[5,2]' 'iij,jk,kl->l' 3
+einsum 'a:f16[3,4] b:f16[4,5] c:f16[5,2]' 'ij,jk,kl->il' 1
+einsum 'a:f32[3] b:f32[4] c:f32[5] d:f32[2]' 'a,b,c,d->dbca' 3

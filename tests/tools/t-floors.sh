@@ -1,0 +1,32 @@
+# The floors of the Makefile: a library includes its own floor's room and those below, never up, never
+# sideways; tools do not include tools; above lib/op only lib/lower and lib/onnx name operators.
+cd "$top" || exit 1
+floors=$(sed -n 's/^FLOORS *= *//p' Makefile)
+[ -n "$floors" ] || { echo "not ok - no FLOORS in the Makefile"; exit 1; }
+
+report() { # what, offending lines
+	if [ -z "$2" ]; then echo "ok - $1"; else echo "not ok - $1"; printf '%s\n' "$2" | sed 's/^/# /'; fi
+}
+
+below= this=
+for room in $floors /; do
+	if [ "$room" = / ]; then
+		for r in $this; do
+			allowed=$(echo "$below" "$r" | tr -s ' ' '|' | sed 's/^|//')
+			bad=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"([a-z_]+/|\.\./)' "lib/$r"/*.[ch] 2>/dev/null |
+				grep -vE "include[[:space:]]+\"(($allowed)/|lib/$r/[^\"]*\.inc\")") # .inc: a text carried along
+			report "lib/$r includes itself and: $(echo ${below:-nothing})" "$bad"
+		done
+		below="$below $this" this=
+	else
+		this="$this $room"
+	fi
+done
+for d in lib/*/; do
+	r=$(basename "$d")
+	case " $floors " in *" $r "*) ;; *) report "lib/$r is on a floor" "$d is not in FLOORS" ;; esac
+done
+rooms=$(echo "$floors" | tr -d / | tr -s ' ' '|')
+report "tools include libraries and their own files" "$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]*/' tools/*/*.[ch] 2>/dev/null |
+	grep -vE "include[[:space:]]+\"(($rooms)/|[^\"]*\.inc\")")" # .inc: a text carried along
+report "no operator is named above its library" "$(grep -nE '(^|[^A-Za-z0-9_])OP_[A-Z]' lib/loop lib/sched lib/emit lib/search --include=*.[ch] -r 2>/dev/null)"
