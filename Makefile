@@ -2,7 +2,7 @@
 
 # The floors, lowest first. A file includes its own library and those of the floors left of it, never
 # right, never sideways ("/" ends a floor). The link order and tests/tools/t-floors.sh both read this line.
-FLOORS = common / graph target / op kb / loop onnx runner comm / lower sched emit / model / search
+FLOORS = common / graph target / op kb / loop onnx runner comm / lower sched emit / model / search / tune
 
 CC      ?= gcc
 CFLAGS  ?= -O2 -g
@@ -92,7 +92,6 @@ build/check/$(basename $(notdir $(1))): build/$(basename $(1)).o $(ARCHIVES)
 build/$(basename $(1)).o: ALLCFLAGS += -Itests
 endef
 $(foreach f,$(UNITSRC),$(eval $(call unit,$(f))))
-build/check/confirm: build/tools/tune-op/confirm.o
 build/check/assign: build/tools/ge-plan/assign.o
 
 deps:

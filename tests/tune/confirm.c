@@ -1,7 +1,7 @@
 /* How often is a kernel kept that truly has that share of the default's time? Of tunings whose looks are drawn at random. */
 #include <math.h>
 #include <string.h>
-#include "../tools/tune-op/session.h"
+#include "tune/session.h"
 #include "common/rng.h"
 #include "tap.h"
 

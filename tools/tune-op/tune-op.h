@@ -3,7 +3,7 @@
 #define TUNE_OP_H
 #include "op/task.h"
 #include "common/outfile.h"
-#include "session.h"
+#include "tune/session.h"
 
 /* Files in DIR, made if it is not there: tasks.txt, and for each task DIGEST.task (its line), DIGEST.c and .trace (the
  * default) and DIGEST.g (packed, random weights). dump_begin makes DIR and opens tasks.txt, for the caller to close when all models

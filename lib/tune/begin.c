@@ -4,7 +4,7 @@
 #include "common/msg.h"
 #include "target/target.h"
 #include "op/task.h"
-#include "session.h"
+#include "tune/session.h"
 
 enum { MET_MAX = 2 }; /* origins from other tasks at a time */
 

@@ -22,7 +22,7 @@
  * faster by AHEAD: then searches that went other ways choose the same. */
 #include <math.h>
 #include <string.h>
-#include "session.h"
+#include "tune/session.h"
 
 enum { CONTENDERS = 16, TRIALS_A_CONTENDER = 16 };
 #define MATERIAL KB_MATERIAL

@@ -1,10 +1,10 @@
 /* One tuning: tasks, their searches, and what is remembered of it. */
-#ifndef TUNE_OP_SESSION_H
-#define TUNE_OP_SESSION_H
+#ifndef HONE_TUNE_SESSION_H
+#define HONE_TUNE_SESSION_H
 #include <stdio.h>
 #include "common/progress.h"
 #include "kb/kb.h"
-#include "measure.h"
+#include "tune/measurer.h"
 #include "search/search.h"
 
 enum { LOOKS = 3, LOOKS_MAX = 6, LOOK_FINAL, LATE_LOOKS = 2, LATE_MAX = 4, LOOK_LAST = LOOK_FINAL + LATE_MAX };
@@ -99,7 +99,7 @@ struct session {
 	uint64_t rotation;            /* bytes, see runner.h */
 	const char *rotation_text;    /* in records; "": none */
 	struct kb *kb;
-	struct measure *measure;
+	struct measurer *measure;
 	struct tuned *task;
 	int ntask;
 	const char *id;               /* of the tuning: the same tasks, options and target */

@@ -2,7 +2,7 @@
  * have been retired; batches are retired in the order in which they were issued, one by one, whatever order their trials
  * were done in. So a tuning that was cut short and is started again takes the same way: what it has in its records it
  * need not time, and then it goes on. */
-#include "session.h"
+#include "tune/session.h"
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -121,7 +121,7 @@ static void resolve(struct session *s, struct slot *x)
 				  .goal = goal,
 				  .width = once ? SEARCHED_TO : KNOWN_TO,
 				  .once = once};
-	measure_add(s->measure, &x->trial);
+	measurer_add(s->measure, &x->trial);
 }
 
 /* A number as it is when it is read again. */
@@ -208,7 +208,7 @@ struct slot *slot_new(struct tuned *t, struct point *p, int look)
 /* What the runners have done meanwhile, so that they are given more. */
 static void look(struct session *s, double timeout)
 {
-	for (struct trial *r; (r = measure_next(s->measure, timeout)); timeout = 0)
+	for (struct trial *r; (r = measurer_next(s->measure, timeout)); timeout = 0)
 		take_trial(s, r);
 }
 
@@ -457,7 +457,7 @@ static void finals(struct session *s, double deadline)
 
 	for (int i = 0; i < s->ntask; i++)
 		s->task[i].cut = s->task[i].phase == PHASE_NEW || s->task[i].phase == PHASE_SEARCH;
-	measure_drop(s->measure);
+	measurer_drop(s->measure);
 	for (size_t i = 0; i < s->batches.n; i++) {
 		struct batch *b = s->batches.a[i];
 		size_t n = 0;
@@ -581,7 +581,7 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 	x->source = source_digest(c);
 	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x, .budget = CONFIRM_SECONDS, .rotation = s->rotation,
 				  .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u, .width = KNOWN_TO};
-	measure_add(s->measure, &x->trial);
+	measurer_add(s->measure, &x->trial);
 	while (!x->done && !stop)
 		look(s, 0.2);
 	if (!x->done) {
@@ -713,10 +713,10 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	double start = now_seconds(), end = s->opt->seconds > 0 ? start + s->opt->seconds : INFINITY;
 
 	catch_signals(); /* before the knowledge base starts its process, which inherits it */
-	if (!(s->measure = measure_new(runner, nrunner, &stop)))
+	if (!(s->measure = measurer_new(runner, nrunner, &stop)))
 		end_by_signal();
-	s->target = measure_machine(s->measure);
-	s->target_row = measure_target(s->measure);
+	s->target = measurer_machine(s->measure);
+	s->target_row = measurer_target(s->measure);
 	set_rotation(s);
 	s->id = session_id(s);
 	bool writes = !s->opt->records_out && s->opt->trials > 0;
@@ -773,7 +773,7 @@ void session_close(struct session *s)
 	}
 	vec_free(&s->batches);
 	vec_free(&s->others);
-	measure_free(s->measure);
+	measurer_free(s->measure);
 	kb_close(s->kb);
 	arena_release(&s->arena);
 }

@@ -2,7 +2,7 @@
  * promises more than the default. */
 #include <math.h>
 #include <string.h>
-#include "session.h"
+#include "tune/session.h"
 
 enum { NEAR_MAX = 4 };
 #define PROMISE 0.95 /* of the default's time, by the cost model: it is right in order more than in size */

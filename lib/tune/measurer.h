@@ -1,7 +1,7 @@
 /* Timing trials on any number of runners, all of the same target, side by side. A trial is built and timed by one
  * runner; while one is timed, others are built. What a runner that ends has not finished, the others do. */
-#ifndef TUNE_OP_MEASURE_H
-#define TUNE_OP_MEASURE_H
+#ifndef HONE_TUNE_MEASURER_H
+#define HONE_TUNE_MEASURER_H
 #include <signal.h>
 #include "runner/runner.h"
 #include "model/candidate.h"
@@ -39,17 +39,17 @@ struct trial {
 	int runner;                   /* that has it, -1: none */
 };
 
-struct measure;
+struct measurer;
 /* Opens a runner by each command; none: the one beside this program. One that cannot be had, is another version, or another
  * target than the first: die(69) with its name. NULL: *stop was set, by a signal, before all had answered. */
-struct measure *measure_new(const char *const *command, int n, const volatile sig_atomic_t *stop);
-void measure_free(struct measure *m);
-const char *measure_target(const struct measure *m);
-const struct target *measure_machine(const struct measure *m); /* the same: what code is made for */
-int measure_jobs(const struct measure *m); /* trials that keep all runners busy */
-void measure_add(struct measure *m, struct trial *t);
+struct measurer *measurer_new(const char *const *command, int n, const volatile sig_atomic_t *stop);
+void measurer_free(struct measurer *m);
+const char *measurer_target(const struct measurer *m);
+const struct target *measurer_machine(const struct measurer *m); /* the same: what code is made for */
+int measurer_jobs(const struct measurer *m); /* trials that keep all runners busy */
+void measurer_add(struct measurer *m, struct trial *t);
 /* A trial that is done; NULL: none within the time, or a signal came. No runner left: die(69). */
-struct trial *measure_next(struct measure *m, double timeout);
+struct trial *measurer_next(struct measurer *m, double timeout);
 /* Forgets those that no runner has begun to time. */
-void measure_drop(struct measure *m);
+void measurer_drop(struct measurer *m);
 #endif

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/shown.h"
-#include "session.h"
+#include "tune/session.h"
 
 enum { NEAR_OCTAVES = 8, OWN_ORIGINS = 3, NEAR_ORIGINS = 3 };
 

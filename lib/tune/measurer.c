@@ -1,5 +1,5 @@
 /* Trials over runners. */
-#include "measure.h"
+#include "tune/measurer.h"
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
@@ -28,7 +28,7 @@ struct host {
 	size_t builds;              /* asked for */
 };
 
-struct measure {
+struct measurer {
 	struct arena arena;
 	int nhost;
 	struct host *host;
@@ -39,9 +39,9 @@ struct measure {
 
 /* ---- opening ---- */
 
-struct measure *measure_new(const char *const *command, int n, const volatile sig_atomic_t *stop)
+struct measurer *measurer_new(const char *const *command, int n, const volatile sig_atomic_t *stop)
 {
-	struct measure *m = xcalloc(1, sizeof *m);
+	struct measurer *m = xcalloc(1, sizeof *m);
 
 	if (!n && !target_compiles()) /* else the runner says so too */
 		die(EX_NOTAVAIL, TARGET_NO_COMPILER, target_compiler());
@@ -52,22 +52,22 @@ struct measure *measure_new(const char *const *command, int n, const volatile si
 		const char *why;
 		struct runner *r = runner_open_unless(stop, n ? command[i] : NULL, HELLO_SECONDS, &m->arena, &why);
 		if (!r && *stop)
-			return m->nhost = i, measure_free(m), NULL;
+			return m->nhost = i, measurer_free(m), NULL;
 		if (!r)
 			die(EX_NOTAVAIL, "%s", why);
 		m->host[i].r = m->runners[i] = r;
-		if (strcmp(runner_target(r), measure_target(m)))
+		if (strcmp(runner_target(r), measurer_target(m)))
 			die(EX_NOTAVAIL, "%s: its target is %s, that of %s is %s; tune for each in a run of its own", runner_name(r),
-			    runner_target(r), runner_name(m->host[0].r), measure_target(m));
+			    runner_target(r), runner_name(m->host[0].r), measurer_target(m));
 	}
 	return m;
 }
 
-const char *measure_target(const struct measure *m) { return runner_target(m->host[0].r); }
+const char *measurer_target(const struct measurer *m) { return runner_target(m->host[0].r); }
 
-const struct target *measure_machine(const struct measure *m) { return runner_machine(m->host[0].r); }
+const struct target *measurer_machine(const struct measurer *m) { return runner_machine(m->host[0].r); }
 
-void measure_free(struct measure *m)
+void measurer_free(struct measurer *m)
 {
 	for (int i = 0; i < m->nhost; i++) {
 		runner_close(m->host[i].r);
@@ -85,7 +85,7 @@ void measure_free(struct measure *m)
 
 static size_t room(const struct host *h) { return (size_t)runner_jobs(h->r) + BUILDS_AHEAD; }
 
-int measure_jobs(const struct measure *m)
+int measurer_jobs(const struct measurer *m)
 {
 	size_t n = 0;
 
@@ -148,7 +148,7 @@ static struct thing *ask_build(struct host *h, const struct subject *s, struct d
 
 /* ---- trials ---- */
 
-void measure_add(struct measure *m, struct trial *t)
+void measurer_add(struct measurer *m, struct trial *t)
 {
 	t->state = TRIAL_WAITS;
 	t->runner = -1;
@@ -163,7 +163,7 @@ static void remove_trial(struct host *h, size_t k)
 	h->tries.n--;
 }
 
-static void finish(struct measure *m, struct host *h, size_t k)
+static void finish(struct measurer *m, struct host *h, size_t k)
 {
 	struct trial *t = h->trials.a[k];
 
@@ -172,7 +172,7 @@ static void finish(struct measure *m, struct host *h, size_t k)
 	vec_push(&m->done, t);
 }
 
-static void lose(struct measure *m, struct host *h, size_t k, const char *why)
+static void lose(struct measurer *m, struct host *h, size_t k, const char *why)
 {
 	h->trials.a[k]->lost = true;
 	h->trials.a[k]->why = why;
@@ -192,12 +192,12 @@ static const char *unable(struct host *h, const struct subject *s)
 }
 
 /* Trial k is another runner's. */
-static void pass_on(struct measure *m, struct host *h, size_t k)
+static void pass_on(struct measurer *m, struct host *h, size_t k)
 {
 	struct trial *t = h->trials.a[k];
 
 	remove_trial(h, k);
-	measure_add(m, t);
+	measurer_add(m, t);
 }
 
 /* What a build took, once. */
@@ -211,7 +211,7 @@ static double spent(struct host *h, struct digest task, struct digest source)
 }
 
 /* Asks for the next that trial k needs, or ends it. false: it has it no more. */
-static bool advance(struct measure *m, struct host *h, size_t k)
+static bool advance(struct measurer *m, struct host *h, size_t k)
 {
 	struct trial *t = h->trials.a[k];
 	struct subject *s = t->subject;
@@ -245,14 +245,14 @@ static bool advance(struct measure *m, struct host *h, size_t k)
 	return true;
 }
 
-static void pump(struct measure *m, struct host *h)
+static void pump(struct measurer *m, struct host *h)
 {
 	for (size_t k = 0; k < h->trials.n;)
 		k += advance(m, h, k);
 }
 
 /* The runner that has least to do, of those that can; -1: they are busy, or (*why) there is none. */
-static int choose_host(struct measure *m, const struct subject *s, const char **why)
+static int choose_host(struct measurer *m, const struct subject *s, const char **why)
 {
 	const char *said = NULL, *no;
 	bool able = false;
@@ -270,7 +270,7 @@ static int choose_host(struct measure *m, const struct subject *s, const char **
 	return best;
 }
 
-static void assign(struct measure *m)
+static void assign(struct measurer *m)
 {
 	const char *why;
 	size_t n = 0;
@@ -300,7 +300,7 @@ static void assign(struct measure *m)
 
 /* What it had goes to the others, before what waits there. One that was being timed when a second runner ended is not
  * tried on a third. */
-static void host_ended(struct measure *m, struct host *h, const char *why)
+static void host_ended(struct measurer *m, struct host *h, const char *why)
 {
 	VEC(struct trial *) back = {0};
 	bool others = false;
@@ -325,7 +325,7 @@ static void host_ended(struct measure *m, struct host *h, const char *why)
 		vec_push(&back, m->waiting.a[i]);
 	m->waiting.n = 0;
 	for (size_t i = 0; i < back.n; i++)
-		measure_add(m, back.a[i]);
+		measurer_add(m, back.a[i]);
 	vec_free(&back);
 }
 
@@ -338,7 +338,7 @@ static void take_thing(struct thing *t, const struct runner_answer *a)
 	t->seconds = a->result.seconds;
 }
 
-static void take_try(struct measure *m, struct host *h, size_t k, const struct runner_answer *a)
+static void take_try(struct measurer *m, struct host *h, size_t k, const struct runner_answer *a)
 {
 	struct trial *t = h->trials.a[k];
 	const struct runner_result *x = &a->result;
@@ -355,7 +355,7 @@ static void take_try(struct measure *m, struct host *h, size_t k, const struct r
 	finish(m, h, k);
 }
 
-static void take(struct measure *m, struct host *h, const struct runner_answer *a)
+static void take(struct measurer *m, struct host *h, const struct runner_answer *a)
 {
 	if (a->ended) {
 		host_ended(m, h, a->why);
@@ -376,7 +376,7 @@ static void take(struct measure *m, struct host *h, const struct runner_answer *
 	}
 }
 
-struct trial *measure_next(struct measure *m, double timeout)
+struct trial *measurer_next(struct measurer *m, double timeout)
 {
 	struct runner_answer a;
 
@@ -394,7 +394,7 @@ struct trial *measure_next(struct measure *m, double timeout)
 	return m->done.a[m->taken++];
 }
 
-void measure_drop(struct measure *m)
+void measurer_drop(struct measurer *m)
 {
 	m->waiting.n = 0;
 	for (int i = 0; i < m->nhost; i++) {
