@@ -11,7 +11,7 @@ PYTHON  ?= python3
 PKGS     = libprotobuf-c msgpack lmdb libxxhash
 DEBS     = gcc make pkg-config libprotobuf-c-dev protobuf-c-compiler libmsgpack-dev liblmdb-dev \
            libxxhash-dev zlib1g-dev parallel
-TESTDEBS = libonnx-testdata mandoc openssh-server openssh-client iproute2  # tests that want them skip without
+TESTDEBS = libonnx-testdata clang-format-14 mandoc openssh-server openssh-client iproute2  # tests that want them skip without
 
 WARN     = -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Werror=implicit-function-declaration
 ifdef CI

@@ -29,8 +29,12 @@ static inline struct runner_build build_of(const struct candidate *c, struct are
 
 	for (int k = 0; k < 3; k++)
 		for (int i = 0; i < count[k]; i++)
-			buf[n++] = (struct runner_buf){dtype_name(part[k][i].dtype), part[k][i].rank, part[k][i].shape, part[k][i].layout,
-						       part[k][i].elems, (uint32_t)i};
+			buf[n++] = (struct runner_buf){dtype_name(part[k][i].dtype),
+						       part[k][i].rank,
+						       part[k][i].shape,
+						       part[k][i].layout,
+						       part[k][i].elems,
+						       (uint32_t)i};
 	return (struct runner_build){c->source, c->nsource, trace_algo(c->trace, a), c->workspace, c->nin, c->nconst, c->nout, buf};
 }
 

@@ -40,7 +40,8 @@ static error_t option(int key, char *arg)
 
 static void write_kernel(FILE *f, const char *text, const struct runner_build *b)
 {
-	fprintf(f, "kernel %zu %lld %d %d %d %s\n%s\n", b->nsource, (long long)b->workspace, b->nin, b->nconst, b->nout, b->algo ? b->algo : "-", text);
+	fprintf(f, "kernel %zu %lld %d %d %d %s\n%s\n", b->nsource, (long long)b->workspace, b->nin, b->nconst, b->nout,
+		b->algo ? b->algo : "-", text);
 	for (int i = 0; i < b->nin + b->nconst + b->nout; i++) {
 		const struct runner_buf *x = &b->buf[i];
 		fprintf(f, "%s %lld %u %d", x->type, (long long)x->elems, x->constant, x->rank);
@@ -176,10 +177,7 @@ struct row {
 	const char *why;
 };
 
-static struct runner_answer next(void)
-{
-	return next_of(&r, &arena);
-}
+static struct runner_answer next(void) { return next_of(&r, &arena); }
 
 /* true: *artifact is the built kernel; false: x says why not. */
 static bool build(struct row *x, struct digest task, const struct runner_build *b, struct digest *artifact)
@@ -213,7 +211,8 @@ static struct row compare(const struct made *old, const struct made *new)
 	struct digest task = next().digest;
 	if (!build(&x, task, &old->b, &a) || !build(&x, task, &new->b, &b))
 		return x.ratio = NAN, x;
-	runner_try(r, &(struct runner_try){.task = task, .artifact = b, .base = a, .budget = budget, .seed = SEEDS, .rotation = (uint64_t)rotation});
+	runner_try(r, &(struct runner_try){
+			      .task = task, .artifact = b, .base = a, .budget = budget, .seed = SEEDS, .rotation = (uint64_t)rotation});
 	struct runner_answer answer = next();
 	const struct runner_result *y = &answer.result;
 	return (struct row){old->task, verdict_timed(y->verdict) ? y->ratio : NAN, y->lo, y->hi, base_us(y), y->verdict, y->why};
@@ -230,8 +229,8 @@ static int by_ratio(const void *a, const void *b)
 
 static void print_row(const char *before, const struct row *x)
 {
-	printf("%s%.3f\t%.3f\t%.3f\t%s\t%.2f\t%s\n", before, x->ratio, x->lo, x->hi, isnan(x->ratio) ? (x->why ? x->why : verdict_name(x->verdict)) : verdict_name(x->verdict),
-	       x->us, x->task);
+	printf("%s%.3f\t%.3f\t%.3f\t%s\t%.2f\t%s\n", before, x->ratio, x->lo, x->hi,
+	       isnan(x->ratio) ? (x->why ? x->why : verdict_name(x->verdict)) : verdict_name(x->verdict), x->us, x->task);
 }
 
 static int compare_files(const char *old_path, const char *new_path)

@@ -130,7 +130,8 @@ static bool compile(struct schedule *s, int n)
 		fprintf(f, "d[%d]); }\n", operands);
 	}
 	fclose(f);
-	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o %s/k.so %s/k.c -lm", target_compiler(), target_cflags(target_host()), dir, dir);
+	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o %s/k.so %s/k.c -lm", target_compiler(), target_cflags(target_host()),
+		 dir, dir);
 	bool good = !system(command);
 	snprintf(command, sizeof command, "%s/k.so", dir);
 	void *lib = good ? dlopen(command, RTLD_NOW) : NULL;
@@ -211,8 +212,8 @@ static void try_kernel(const struct kernel *k, int want, bool verbose)
 		best = s[i].measured < s[best].measured ? i : best;
 		favourite = s[i].predicted < s[favourite].predicted ? i : favourite;
 	}
-	printf("%-26s %3d schedules  Spearman %.2f  usual %.2f  favourite %.2f of the best; %.1f ms a prediction\n", k->name, n, spearman(s, n),
-	       s[0].measured / s[best].measured, s[favourite].measured / s[best].measured, 1e3 * predicting / n);
+	printf("%-26s %3d schedules  Spearman %.2f  usual %.2f  favourite %.2f of the best; %.1f ms a prediction\n", k->name, n,
+	       spearman(s, n), s[0].measured / s[best].measured, s[favourite].measured / s[best].measured, 1e3 * predicting / n);
 	for (int i = 0; i < n && verbose; i++)
 		printf("  %9.1f us, predicted %9.1f %s\n", 1e6 * s[i].measured, 1e6 * s[i].predicted, s[i].decisions);
 	fflush(stdout);

@@ -83,8 +83,14 @@ struct row {
 
 static void try_row(struct row *x, int k, struct digest task, struct digest base)
 {
-	runner_try(r, &(struct runner_try){.task = task, .artifact = x->artifact, .base = base, .budget = 2, .seed = (uint64_t)k + 1,
-					   .rotation = (uint64_t)rotation, .width = 0.02, .once = true});
+	runner_try(r, &(struct runner_try){.task = task,
+					   .artifact = x->artifact,
+					   .base = base,
+					   .budget = 2,
+					   .seed = (uint64_t)k + 1,
+					   .rotation = (uint64_t)rotation,
+					   .width = 0.02,
+					   .once = true});
 	struct runner_result t = next_of(&r, &arena).result;
 	if (!t.npairs) {
 		printf("%s: %s\n", x->from, verdict_name(t.verdict));

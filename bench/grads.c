@@ -23,10 +23,7 @@ static void tensor(const char *name, const char *part, double numbers, double us
 	vec_push(&layers, (struct layer){xprintf("%s.%s", name, part), numbers, us});
 }
 
-static double cost(double flops, double numbers)
-{
-	return fmax(batch * flops / flops_us, batch * numbers * 4 / bytes_us);
-}
+static double cost(double flops, double numbers) { return fmax(batch * flops / flops_us, batch * numbers * 4 / bytes_us); }
 
 /* A convolution to out x px x px, and the normalisation behind it. */
 static void conv(const char *name, double in, double out, double k, double px, double groups)
@@ -92,7 +89,9 @@ static void densenet121(void)
 
 static void mobilenet_v2(void)
 {
-	static const struct { int expand, out, n, stride; } rows[] = {
+	static const struct {
+		int expand, out, n, stride;
+	} rows[] = {
 		{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1},
 	};
 	double in = 32, px = 112;

@@ -34,7 +34,7 @@ struct bench {
 	double flops;
 	struct loop_prog *p, *plain; /* scheduled; as it was made: the reference */
 	void (*f)(void **data);
-	void *data[8];  /* operands of the kernel, constants in its layout */
+	void *data[8]; /* operands of the kernel, constants in its layout */
 	void *logical[8];
 	double time[ROUNDS_MAX], ratio[ROUNDS_MAX]; /* seconds a run; of the peak beside it */
 };
@@ -67,28 +67,71 @@ static struct loop_prog *finish(struct loop_prog *p, const char *name)
 	return p;
 }
 
-#define DEPTHWISE(h, c, k, s)                                                                                         \
-	{"depthwise " #k "x" #k " " #h "px " #c " /" #s, make_depthwise, {h, c, k, s, k / 2},                          \
-	 2.0 * c * k * k * (((h + 2 * (k / 2) - k) / s + 1) * ((h + 2 * (k / 2) - k) / s + 1))}
-#define BATCHED(b, m, n, k, t) {"batched " #b "x" #m "x" #n "x" #k " t" #t, make_batched, {b, m, n, k, t}, 2.0 * b * m * n * k}
-#define WINOGRAD(h, c, m) {"winograd" #m " " #h "px " #c, make_winograd, {h, c, c, m}, 18.0 * c * c * h * h} /* flops of the direct */
-#define GEMM(m, n, k) {"gemm " #m "x" #n "x" #k, make_gemm, {m, n, k}, 2.0 * m * n * k}
-#define CONV(h, ci, co, k, s, p)                                                                                      \
-	{"conv " #k "x" #k " " #h "px " #ci "-" #co " /" #s, make_conv, {h, ci, co, k, s, p},                          \
-	 2.0 * co * ci * k * k * (((h + 2 * p - k) / s + 1) * ((h + 2 * p - k) / s + 1))}
+#define DEPTHWISE(h, c, k, s) \
+	{ \
+		"depthwise " #k "x" #k " " #h "px " #c " /" #s, make_depthwise, {h, c, k, s, k / 2}, \
+			2.0 * c *k *k *(((h + 2 * (k / 2) - k) / s + 1) * ((h + 2 * (k / 2) - k) / s + 1)) \
+	}
+#define BATCHED(b, m, n, k, t) \
+	{ \
+		"batched " #b "x" #m "x" #n "x" #k " t" #t, make_batched, {b, m, n, k, t}, 2.0 * b *m *n *k \
+	}
+#define WINOGRAD(h, c, m) \
+	{ \
+		"winograd" #m " " #h "px " #c, make_winograd, {h, c, c, m}, 18.0 * c *c *h *h \
+	} /* flops of the direct */
+#define GEMM(m, n, k) \
+	{ \
+		"gemm " #m "x" #n "x" #k, make_gemm, {m, n, k}, 2.0 * m *n *k \
+	}
+#define CONV(h, ci, co, k, s, p) \
+	{ \
+		"conv " #k "x" #k " " #h "px " #ci "-" #co " /" #s, make_conv, {h, ci, co, k, s, p}, \
+			2.0 * co *ci *k *k *(((h + 2 * p - k) / s + 1) * ((h + 2 * p - k) / s + 1)) \
+	}
 static struct bench benches[] = {
-	GEMM(512, 512, 512), GEMM(128, 3072, 768), GEMM(197, 768, 3072), GEMM(1, 1000, 2048), GEMM(1024, 1024, 1024),
-	CONV(56, 64, 64, 3, 1, 1), CONV(28, 128, 128, 3, 1, 1), CONV(14, 256, 256, 3, 1, 1), CONV(7, 512, 512, 3, 1, 1),
-	CONV(56, 64, 256, 1, 1, 0), CONV(56, 256, 64, 1, 1, 0), CONV(28, 512, 128, 1, 1, 0), CONV(14, 256, 1024, 1, 1, 0),
-	CONV(7, 2048, 512, 1, 1, 0), CONV(224, 3, 64, 7, 2, 3), CONV(56, 128, 128, 3, 2, 1), CONV(14, 512, 512, 3, 2, 1),
-	CONV(56, 256, 512, 1, 2, 0), CONV(56, 24, 144, 1, 1, 0), CONV(56, 144, 24, 1, 1, 0),
-	DEPTHWISE(112, 32, 3, 1), DEPTHWISE(56, 144, 3, 1), DEPTHWISE(14, 384, 3, 1), DEPTHWISE(7, 960, 3, 1), DEPTHWISE(56, 144, 3, 2),
+	GEMM(512, 512, 512),
+	GEMM(128, 3072, 768),
+	GEMM(197, 768, 3072),
+	GEMM(1, 1000, 2048),
+	GEMM(1024, 1024, 1024),
+	CONV(56, 64, 64, 3, 1, 1),
+	CONV(28, 128, 128, 3, 1, 1),
+	CONV(14, 256, 256, 3, 1, 1),
+	CONV(7, 512, 512, 3, 1, 1),
+	CONV(56, 64, 256, 1, 1, 0),
+	CONV(56, 256, 64, 1, 1, 0),
+	CONV(28, 512, 128, 1, 1, 0),
+	CONV(14, 256, 1024, 1, 1, 0),
+	CONV(7, 2048, 512, 1, 1, 0),
+	CONV(224, 3, 64, 7, 2, 3),
+	CONV(56, 128, 128, 3, 2, 1),
+	CONV(14, 512, 512, 3, 2, 1),
+	CONV(56, 256, 512, 1, 2, 0),
+	CONV(56, 24, 144, 1, 1, 0),
+	CONV(56, 144, 24, 1, 1, 0),
+	DEPTHWISE(112, 32, 3, 1),
+	DEPTHWISE(56, 144, 3, 1),
+	DEPTHWISE(14, 384, 3, 1),
+	DEPTHWISE(7, 960, 3, 1),
+	DEPTHWISE(56, 144, 3, 2),
 	DEPTHWISE(28, 240, 5, 1),
-	BATCHED(12, 128, 128, 64, 1), BATCHED(12, 128, 64, 128, 0), BATCHED(12, 197, 197, 64, 1), BATCHED(12, 197, 64, 197, 0),
-	WINOGRAD(56, 64, 4), WINOGRAD(28, 128, 4), WINOGRAD(14, 256, 4), WINOGRAD(7, 512, 4),
-	WINOGRAD(56, 64, 2), WINOGRAD(28, 128, 2), WINOGRAD(14, 256, 2), WINOGRAD(7, 512, 2),
-	{"mean 7px 2048", make_mean, {7, 2048}, 49.0 * 2048}, {"mean 112px 96", make_mean, {112, 96}, 112.0 * 112 * 96},
-	{"softmax 1536x128", make_softmax, {1536, 128}, 5.0 * 1536 * 128}, {"softmax 2364x197", make_softmax, {2364, 197}, 5.0 * 2364 * 197},
+	BATCHED(12, 128, 128, 64, 1),
+	BATCHED(12, 128, 64, 128, 0),
+	BATCHED(12, 197, 197, 64, 1),
+	BATCHED(12, 197, 64, 197, 0),
+	WINOGRAD(56, 64, 4),
+	WINOGRAD(28, 128, 4),
+	WINOGRAD(14, 256, 4),
+	WINOGRAD(7, 512, 4),
+	WINOGRAD(56, 64, 2),
+	WINOGRAD(28, 128, 2),
+	WINOGRAD(14, 256, 2),
+	WINOGRAD(7, 512, 2),
+	{"mean 7px 2048", make_mean, {7, 2048}, 49.0 * 2048},
+	{"mean 112px 96", make_mean, {112, 96}, 112.0 * 112 * 96},
+	{"softmax 1536x128", make_softmax, {1536, 128}, 5.0 * 1536 * 128},
+	{"softmax 2364x197", make_softmax, {2364, 197}, 5.0 * 2364 * 197},
 	{"layernorm 197x768", make_layernorm, {197, 768}, 8.0 * 197 * 768},
 };
 enum { NBENCH = sizeof benches / sizeof *benches };
@@ -247,7 +290,8 @@ static void print_line(struct bench *b)
 	qsort(b->ratio, (size_t)rounds, sizeof(double), by_time);
 	printf("%-28s best %7.1f median %7.1f GFLOP/s", b->name, b->flops / b->time[0] / 1e9, b->flops / b->time[rounds / 2] / 1e9);
 	if (b->p)
-		printf("   of peak %5.1f%%  (%.1f .. %.1f)", 100 * b->ratio[rounds / 2], 100 * b->ratio[rounds / 4], 100 * b->ratio[3 * rounds / 4]);
+		printf("   of peak %5.1f%%  (%.1f .. %.1f)", 100 * b->ratio[rounds / 2], 100 * b->ratio[rounds / 4],
+		       100 * b->ratio[3 * rounds / 4]);
 	putchar('\n');
 }
 

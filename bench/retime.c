@@ -17,9 +17,9 @@
 #include "answer.h"
 
 enum { OPT_BUDGET = 1000, OPT_ROTATION, MODELS_MAX = 3, TRIES = 3, TRIES_MAX = 8, NARROW_TRIES = 3 };
-#define LOST  0.01
-#define APART 0.02
-#define WIDTH 0.03
+#define LOST   0.01
+#define APART  0.02
+#define WIDTH  0.03
 #define NARROW 0.01
 static double budget = 3;
 static int64_t rotation = -1;
@@ -35,10 +35,7 @@ static error_t option(int key, char *arg)
 	}
 }
 
-static struct runner_answer next(void)
-{
-	return next_of(&r, &arena);
-}
+static struct runner_answer next(void) { return next_of(&r, &arena); }
 
 /* The model's schedule for the task; NULL: the default. */
 static const char *trace_of(struct module *m, const char *text)
@@ -63,8 +60,13 @@ static int by_ratio(const void *a, const void *b)
 
 static struct runner_result try_once(struct digest task, struct digest a, struct digest base, uint64_t seed, double width)
 {
-	runner_try(r, &(struct runner_try){.task = task, .artifact = a, .base = base, .budget = budget, .seed = seed,
-						   .rotation = (uint64_t)rotation, .width = width});
+	runner_try(r, &(struct runner_try){.task = task,
+					   .artifact = a,
+					   .base = base,
+					   .budget = budget,
+					   .seed = seed,
+					   .rotation = (uint64_t)rotation,
+					   .width = width});
 	return next().result;
 }
 

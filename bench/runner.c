@@ -46,10 +46,7 @@ static error_t option(int key, char *arg)
 	return 0;
 }
 
-static struct runner_answer next(void)
-{
-	return next_of(&r, &arena);
-}
+static struct runner_answer next(void) { return next_of(&r, &arena); }
 
 struct kernel {
 	struct digest task;
@@ -79,16 +76,19 @@ static uint64_t build(struct kernel *k, const char *source)
 }
 
 /* The kernel's source, made another by a comment. */
-static const char *variant(struct kernel *k, int i)
-{
-	return arena_printf(&arena, "%.*s/* %d */\n", (int)k->c->nsource, k->c->source, i);
-}
+static const char *variant(struct kernel *k, int i) { return arena_printf(&arena, "%.*s/* %d */\n", (int)k->c->nsource, k->c->source, i); }
 
 /* As a tuning tries what it has found, see tune-op. */
 static void try_variant(const struct kernel *k, struct digest x, struct digest base, int seed)
 {
-	runner_try(r, &(struct runner_try){.task = k->task, .artifact = x, .base = base, .budget = 0.25, .seed = (uint64_t)seed,
-					   .rotation = rotation, .width = 0.04, .once = true});
+	runner_try(r, &(struct runner_try){.task = k->task,
+					   .artifact = x,
+					   .base = base,
+					   .budget = 0.25,
+					   .seed = (uint64_t)seed,
+					   .rotation = rotation,
+					   .width = 0.04,
+					   .once = true});
 }
 
 static void trip(const char *text)
@@ -121,8 +121,8 @@ static void trip(const char *text)
 	}
 	double seconds = now_seconds() - start;
 	qsort(ratio, (size_t)times, sizeof *ratio, ascending);
-	printf("%-60s %8.1f ms median %8.1f ms p90 %8.1f candidates/s  (%d unsure; ratio, 9 of 10 in %.4f .. %.4f)\n", text, 1e3 * one[times / 2],
-	       1e3 * one[times * 9 / 10], times / seconds, unsure, ratio[times / 20], ratio[times - 1 - times / 20]);
+	printf("%-60s %8.1f ms median %8.1f ms p90 %8.1f candidates/s  (%d unsure; ratio, 9 of 10 in %.4f .. %.4f)\n", text,
+	       1e3 * one[times / 2], 1e3 * one[times * 9 / 10], times / seconds, unsure, ratio[times / 20], ratio[times - 1 - times / 20]);
 }
 
 static double base_us(const struct runner_result *x)
@@ -140,8 +140,10 @@ static void count(const char *text, struct kernel *k, struct digest x, struct di
 	double seconds = 0, *ratio = ARENA_ARRAY(&arena, double, times), *us = ARENA_ARRAY(&arena, double, times);
 
 	for (int i = 0; i < times; i++) {
-		runner_try(r, &(struct runner_try){.task = k->task, .artifact = x, .base = base, .budget = budget, .seed = (uint64_t)i,
-			.rotation = rotation});
+		runner_try(
+			r,
+			&(struct runner_try){
+				.task = k->task, .artifact = x, .base = base, .budget = budget, .seed = (uint64_t)i, .rotation = rotation});
 		struct runner_answer a = next();
 		if (a.why && !v[a.result.verdict])
 			printf("%s: %s\n", verdict_name(a.result.verdict), a.why);
@@ -155,7 +157,8 @@ static void count(const char *text, struct kernel *k, struct digest x, struct di
 		if (v[i])
 			printf(" %s %d", verdict_name((enum verdict)i), v[i]);
 	qsort(ratio, (size_t)times, sizeof *ratio, ascending);
-	printf("  (%.3f s each; ratio %.4f, 9 of 10 in %.4f .. %.4f)\n", seconds / times, ratio[times / 2], ratio[times / 20], ratio[times - 1 - times / 20]);
+	printf("  (%.3f s each; ratio %.4f, 9 of 10 in %.4f .. %.4f)\n", seconds / times, ratio[times / 2], ratio[times / 20],
+	       ratio[times - 1 - times / 20]);
 	qsort(us, (size_t)times, sizeof *us, ascending);
 	printf("  the base: %.3f us, 9 of 10 processes in %.3f .. %.3f\n", us[times / 2], us[times / 20], us[times - 1 - times / 20]);
 	fflush(stdout);
@@ -178,10 +181,11 @@ static void slowed_is(const char *text, bool candidate)
 	struct kernel k = kernel_of(text);
 	build(&k, variant(&k, 0));
 	struct digest base = next().digest;
-	runner_try(r, &(struct runner_try){.task = k.task, .artifact = base, .base = base, .budget = 0.5, .seed = 0,
-			.rotation = rotation});
+	runner_try(r, &(struct runner_try){.task = k.task, .artifact = base, .base = base, .budget = 0.5, .seed = 0, .rotation = rotation});
 	struct runner_answer x = next();
-	const char *source = arena_printf(&arena, "#define hone_kernel inner\n%.*s#undef hone_kernel\n#include <time.h>\n"
+	const char *source = arena_printf(
+		&arena,
+		"#define hone_kernel inner\n%.*s#undef hone_kernel\n#include <time.h>\n"
 		"static long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000L + t.tv_nsec; }\n"
 		"void hone_kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace)\n"
 		"{\n\tinner(in, constants, out, workspace);\n\tlong end = now() + %ld;\n\twhile (now() < end)\n\t\t;\n}\n",
@@ -191,22 +195,17 @@ static void slowed_is(const char *text, bool candidate)
 	count(text, &k, candidate ? slow : base, candidate ? base : slow, 2);
 }
 
-static void slowed(const char *text)
-{
-	slowed_is(text, true);
-}
+static void slowed(const char *text) { slowed_is(text, true); }
 
-static void faster(const char *text)
-{
-	slowed_is(text, false);
-}
+static void faster(const char *text) { slowed_is(text, false); }
 
 static double child_seconds(void)
 {
 	struct rusage u;
 
 	getrusage(RUSAGE_CHILDREN, &u);
-	return (double)u.ru_utime.tv_sec + 1e-6 * (double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_sec + 1e-6 * (double)u.ru_stime.tv_usec;
+	return (double)u.ru_utime.tv_sec + 1e-6 * (double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_sec +
+	       1e-6 * (double)u.ru_stime.tv_usec;
 }
 
 /* With a runner of its own: what it took is known when it has ended. */
@@ -255,5 +254,10 @@ static const struct argp_option options[] = {
 	{"load", OPT_LOAD, 0, 0, "beside busy processes"},
 	{0},
 };
-const struct tool tool = {.name = "runner", .summary = "The runner, measured.", .args_doc = "trip|aa|slow|fast [TASK]", .max_files = 2,
-			  .options = options, .option = option, .run = run};
+const struct tool tool = {.name = "runner",
+			  .summary = "The runner, measured.",
+			  .args_doc = "trip|aa|slow|fast [TASK]",
+			  .max_files = 2,
+			  .options = options,
+			  .option = option,
+			  .run = run};

@@ -41,10 +41,7 @@ static error_t option(int key, char *arg)
 	}
 }
 
-static struct runner_answer next(void)
-{
-	return next_of(&r, &arena);
-}
+static struct runner_answer next(void) { return next_of(&r, &arena); }
 
 /* ---- what has been timed ---- */
 
@@ -80,7 +77,8 @@ static double time_trace(struct subject *s, const char *trace)
 		ask_build(s, c);
 		struct runner_answer b = next();
 		if (b.result.verdict != VERDICT_BUILD) {
-			runner_try(r, &(struct runner_try){.task = s->task, .artifact = b.digest, .base = s->base, .budget = 0.25, .seed = d.lo});
+			runner_try(r, &(struct runner_try){
+					      .task = s->task, .artifact = b.digest, .base = s->base, .budget = 0.25, .seed = d.lo});
 			b = next();
 			if (b.result.npairs)
 				ratio = b.result.ratio;

@@ -12,8 +12,5 @@ static inline double off_by(double y, double r)
 }
 
 /* What r adds to the scale of all: nothing, if it is not finite. */
-static inline double size_of(double r)
-{
-	return isfinite(r) ? fabs(r) : 0;
-}
+static inline double size_of(double r) { return isfinite(r) ? fabs(r) : 0; }
 #endif

@@ -46,7 +46,8 @@ static struct loop_prog *make_conv(const int64_t *d)
 	buf_id from = x;
 	if (pad) {
 		stage_id ps = stage_new(p, "pad", DT_F32, SCOPE_SCRATCH, 4, (int64_t[]){1, ci, h + 2 * pad, h + 2 * pad}, "n i h w");
-		poly at[4] = {stage_axis(p, ps, 0), stage_axis(p, ps, 1), poly_addc(P, stage_axis(p, ps, 2), -pad), poly_addc(P, stage_axis(p, ps, 3), -pad)};
+		poly at[4] = {stage_axis(p, ps, 0), stage_axis(p, ps, 1), poly_addc(P, stage_axis(p, ps, 2), -pad),
+			      poly_addc(P, stage_axis(p, ps, 3), -pad)};
 		stage_body(p, ps, COMB_NONE, ex_read_fill(p, x, 4, at, 0));
 		from = lstage(p, ps)->out;
 		layout_parse(&lbuf(p, from)->layout, 4, "0 2 3 1");
@@ -89,7 +90,8 @@ static struct loop_prog *make_depthwise(const int64_t *d)
 	layout_parse(&lbuf(p, x)->layout, 4, "0 2 3 1");
 	layout_parse(&lbuf(p, y)->layout, 4, "0 2 3 1");
 	stage_id ps = stage_new(p, "pad", DT_F32, SCOPE_SCRATCH, 4, (int64_t[]){1, c, h + 2 * pad, h + 2 * pad}, "n c h w");
-	poly at[4] = {stage_axis(p, ps, 0), stage_axis(p, ps, 1), poly_addc(P, stage_axis(p, ps, 2), -pad), poly_addc(P, stage_axis(p, ps, 3), -pad)};
+	poly at[4] = {stage_axis(p, ps, 0), stage_axis(p, ps, 1), poly_addc(P, stage_axis(p, ps, 2), -pad),
+		      poly_addc(P, stage_axis(p, ps, 3), -pad)};
 	stage_body(p, ps, COMB_NONE, ex_read_fill(p, x, 4, at, 0));
 	stage_id s = stage_new(p, "conv", DT_F32, SCOPE_SCRATCH, 4, (int64_t[]){1, c, ho, ho}, "n c h w");
 	poly kh = stage_reduce(p, s, "kh", k), kw = stage_reduce(p, s, "kw", k), zero = poly_const(P, 0);
@@ -113,7 +115,8 @@ static struct loop_prog *make_mean(const int64_t *d)
 	stage_body(p, s, COMB_SUM, ex_read(p, x, 3, (poly[]){stage_axis(p, s, 0), h, w}));
 	stage_id m = stage_into(p, "mean", y, "c");
 	poly c = stage_axis(p, m, 0);
-	stage_body(p, m, COMB_NONE, ex_call(p, FN_MUL, ex_read(p, lstage(p, s)->out, 1, &c), ex_const(p, DT_F32, 1.0 / (double)(d[0] * d[0])), 0));
+	stage_body(p, m, COMB_NONE,
+		   ex_call(p, FN_MUL, ex_read(p, lstage(p, s)->out, 1, &c), ex_const(p, DT_F32, 1.0 / (double)(d[0] * d[0])), 0));
 	return p;
 }
 
@@ -142,7 +145,8 @@ static struct loop_prog *make_softmax(const int64_t *d)
 	stage_body(p, mx, COMB_MAX, ex_read(p, x, 2, (poly[]){stage_axis(p, mx, 0), j}));
 	stage_id e = stage_new(p, "exp", DT_F32, SCOPE_SCRATCH, 2, d, "i j");
 	poly at[2] = {stage_axis(p, e, 0), stage_axis(p, e, 1)};
-	stage_body(p, e, COMB_NONE, ex_call(p, FN_EXP, ex_call(p, FN_SUB, ex_read(p, x, 2, at), ex_read(p, lstage(p, mx)->out, 1, at), 0), 0, 0));
+	stage_body(p, e, COMB_NONE,
+		   ex_call(p, FN_EXP, ex_call(p, FN_SUB, ex_read(p, x, 2, at), ex_read(p, lstage(p, mx)->out, 1, at), 0), 0, 0));
 	stage_id s = stage_new(p, "sum", DT_F32, SCOPE_SCRATCH, 1, d, "i");
 	j = stage_reduce(p, s, "j", d[1]);
 	stage_body(p, s, COMB_SUM, ex_read(p, lstage(p, e)->out, 2, (poly[]){stage_axis(p, s, 0), j}));
@@ -186,12 +190,14 @@ static struct loop_prog *make_lstm(const int64_t *d)
 	struct loop_prog *p = prog_new(target_host());
 	int64_t T = d[0], I = d[1], H = d[2], gates[2] = {T, 4 * H}, states[2] = {T, H};
 	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 2, (int64_t[]){T, I}), y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 2, states);
-	buf_id w = buf_new(p, "W", DT_F32, SCOPE_CONST, 2, (int64_t[]){4 * H, I}), r = buf_new(p, "R", DT_F32, SCOPE_CONST, 2, (int64_t[]){4 * H, H});
+	buf_id w = buf_new(p, "W", DT_F32, SCOPE_CONST, 2, (int64_t[]){4 * H, I}),
+	       r = buf_new(p, "R", DT_F32, SCOPE_CONST, 2, (int64_t[]){4 * H, H});
 	stage_id in = stage_new(p, "input", DT_F32, SCOPE_SCRATCH, 2, gates, "t g");
 	poly i = stage_reduce(p, in, "i", I);
 	ex_id rx = ex_read(p, x, 2, (poly[]){stage_axis(p, in, 0), i}), rw = ex_read(p, w, 2, (poly[]){stage_axis(p, in, 1), i});
 	stage_body(p, in, COMB_SUM, ex_call(p, FN_MUL, rx, rw, 0));
-	stage_id s = stage_new(p, "gates", DT_F32, SCOPE_SCRATCH, 2, gates, "s g"), c = stage_new(p, "cell", DT_F32, SCOPE_SCRATCH, 2, states, "s j");
+	stage_id s = stage_new(p, "gates", DT_F32, SCOPE_SCRATCH, 2, gates, "s g"),
+		 c = stage_new(p, "cell", DT_F32, SCOPE_SCRATCH, 2, states, "s j");
 	stage_id h = stage_into(p, "state", y, "s j");
 	stage_scan(p, s, 0, 1);
 	stage_scan(p, c, 0, 1);
@@ -219,7 +225,8 @@ static const struct program {
 	const char *name;
 	struct loop_prog *(*make)(const int64_t *d);
 } programs[] = {
-	{"gemm", make_gemm}, {"conv", make_conv}, {"winograd", make_winograd}, {"lstm", make_lstm}, {"depthwise", make_depthwise}, {"mean", make_mean},
-	{"batched", make_batched}, {"softmax", make_softmax}, {"layernorm", make_layernorm},
+	{"gemm", make_gemm},       {"conv", make_conv},           {"winograd", make_winograd},
+	{"lstm", make_lstm},       {"depthwise", make_depthwise}, {"mean", make_mean},
+	{"batched", make_batched}, {"softmax", make_softmax},     {"layernorm", make_layernorm},
 };
 #endif

@@ -13,8 +13,9 @@ static void check_point(const struct curve *c, const struct lines *l, struct cur
 	if (p.bytes < before.bytes)
 		die(EX_BADDATA, "%s:%zu: bytes fall from %.15g to %.15g; sort by them", l->path, l->number, before.bytes, p.bytes);
 	if (p.us < before.us)
-		die(EX_BADDATA, "%s:%zu: us falls from %.15g to %.15g; a curve never falls: measure again, or give both points the higher one",
-		    l->path, l->number, before.us, p.us);
+		die(EX_BADDATA,
+		    "%s:%zu: us falls from %.15g to %.15g; a curve never falls: measure again, or give both points the higher one", l->path,
+		    l->number, before.us, p.us);
 }
 
 static void read_lines(struct curve *c, struct lines *l)

@@ -34,11 +34,11 @@ void grads_read(struct grads *g, const char *path)
 		if (n != 3)
 			die(EX_BADDATA, "%s:%zu: %d field%s; expected name<TAB>bytes<TAB>ready_us", l.path, l.number, n, n == 1 ? "" : "s");
 		if (!lines_number(field[1], &t.bytes) || t.bytes != floor(t.bytes))
-			die(EX_BADDATA, "%s:%zu: %.60s: bytes '%.40s': expected a whole number that is not negative", l.path, l.number, t.name,
-			    field[1]);
+			die(EX_BADDATA, "%s:%zu: %.60s: bytes '%.40s': expected a whole number that is not negative", l.path, l.number,
+			    t.name, field[1]);
 		if (!lines_number(field[2], &t.ready))
-			die(EX_BADDATA, "%s:%zu: %.60s: ready '%.40s': expected us, a number that is not negative", l.path, l.number, t.name,
-			    field[2]);
+			die(EX_BADDATA, "%s:%zu: %.60s: ready '%.40s': expected us, a number that is not negative", l.path, l.number,
+			    t.name, field[2]);
 		if (t.ready < ready)
 			die(EX_BADDATA, "%s:%zu: %.60s: ready falls from %.15g to %.15g; sort the tensors by it", l.path, l.number, t.name,
 			    ready, t.ready);

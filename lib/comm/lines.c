@@ -23,10 +23,7 @@ void lines_open(struct lines *l, const char *path)
 	mapped_close(&m);
 }
 
-void lines_text(struct lines *l, const char *name, const char *text)
-{
-	begin(l, name, text, strlen(text));
-}
+void lines_text(struct lines *l, const char *name, const char *text) { begin(l, name, text, strlen(text)); }
 
 bool lines_next(struct lines *l, char **field, int max, int *n)
 {

@@ -8,9 +8,9 @@ struct lines {
 	const char *path; /* for messages */
 	char *text;       /* the file, which fields point into until lines_close */
 	char *next, *end;
-	size_t number;    /* of the line read last, from 1 */
+	size_t number; /* of the line read last, from 1 */
 };
-void lines_open(struct lines *l, const char *path); /* NULL or "-": standard input; missing: die(66) */
+void lines_open(struct lines *l, const char *path);                   /* NULL or "-": standard input; missing: die(66) */
 void lines_text(struct lines *l, const char *name, const char *text); /* the same from memory */
 /* The next line that is not empty: its count of fields in *n, at most max of them NUL-terminated in field; a comment
  * has *n 0 and its text behind '#' in field[0]. false: end of file. */

@@ -85,10 +85,7 @@ static void never_falls(struct measurement *m)
 	}
 }
 
-int measure_sizes(double most)
-{
-	return 1 + (int)ceil(log(most / 4) / log(4));
-}
+int measure_sizes(double most) { return 1 + (int)ceil(log(most / 4) / log(4)); }
 
 void measure_curve(struct measurement *m, double most)
 {

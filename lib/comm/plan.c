@@ -22,23 +22,17 @@ static struct problem problem_new(const struct grads *g, const struct curve *c)
 	return p;
 }
 
-static void problem_free(struct problem *p)
-{
-	free(p->sum);
-}
+static void problem_free(struct problem *p) { free(p->sum); }
 
 /* When the j-th tensor is ready; nothing is at once. */
-static double ready_at(const struct problem *p, size_t j)
-{
-	return j ? p->grad[j - 1].ready : 0;
-}
+static double ready_at(const struct problem *p, size_t j) { return j ? p->grad[j - 1].ready : 0; }
 
 /* Prefixes and when each is sent at the earliest (with any number of segments, or with so many); neither falls. */
 struct front {
 	struct prefix {
 		double end;
 		uint32_t i;
-	} *a;
+	} * a;
 	size_t n;
 };
 
@@ -56,7 +50,7 @@ struct window {
 	struct entry {
 		double key;
 		size_t at;
-	} *e;
+	} * e;
 	size_t head, tail, cap;
 	size_t next; /* the first prefix that has not come in */
 };
@@ -99,7 +93,8 @@ static void windows_free(struct window *w, size_t n)
 
 /* The least F_i + T(x - S_i) over prefixes i < j of the front, from its place `first`, whose x - S_i lies in the piece; *place: of
  * which of the front, if it is below INFINITY. */
-static double window_least(struct window *w, const struct problem *p, const struct front *f, size_t first, size_t j, double x, size_t *place)
+static double window_least(struct window *w, const struct problem *p, const struct front *f, size_t first, size_t j, double x,
+			   size_t *place)
 {
 	if (w->next < first)
 		w->next = first;
@@ -119,8 +114,8 @@ struct step {
 	const struct problem *p;
 	const struct front *from;
 	struct window *windows;
-	size_t at;   /* from.a[at]: the last prefix sent when j is ready */
-	size_t best; /* the i that the least is of, as a place in from */
+	size_t at;      /* from.a[at]: the last prefix sent when j is ready */
+	size_t best;    /* the i that the least is of, as a place in from */
 	double latency; /* no segment takes less */
 };
 
@@ -129,10 +124,7 @@ static struct step step_new(const struct problem *p, const struct front *from)
 	return (struct step){.p = p, .from = from, .windows = windows_new(p->curve), .latency = curve_at(p->curve, 0)};
 }
 
-static void step_free(struct step *s)
-{
-	windows_free(s->windows, s->p->curve->piece.n);
-}
+static void step_free(struct step *s) { windows_free(s->windows, s->p->curve->piece.n); }
 
 static double step_least(struct step *s, size_t j)
 {
@@ -216,7 +208,7 @@ struct sources {
 	struct source {
 		double key, reach;
 		uint32_t state;
-	} *e;
+	} * e;
 	size_t head, tail, cap;
 	size_t entered; /* states of the layer before this one have come in, or gone by */
 };
@@ -226,7 +218,7 @@ struct backward {
 	const struct front *least; /* F: when prefix i can be sent at the earliest, for all i */
 	double *by;                /* the latest yet of prefix i; -INFINITY: it cannot be the start of a plan */
 	VEC(struct state) state;
-	VEC(size_t) layer;         /* [m]: where the states that m segments follow begin; the last one is where they all end */
+	VEC(size_t) layer; /* [m]: where the states that m segments follow begin; the last one is where they all end */
 	struct sources *piece;
 	double latency; /* no segment takes less */
 	double deadline;
@@ -345,7 +337,8 @@ static void layer_back(struct backward *b, size_t start, size_t stop)
 			continue;
 		}
 		uint32_t next = 0;
-		double least = b->least->a[i].end, enough = (least > b->by[i] ? least : b->by[i]) * (1 + 1e-15), by = latest(b, start, stop, i, enough, &next);
+		double least = b->least->a[i].end, enough = (least > b->by[i] ? least : b->by[i]) * (1 + 1e-15),
+		       by = latest(b, start, stop, i, enough, &next);
 		if (by > enough)
 			state_push(b, i, by, next);
 	}
@@ -363,7 +356,8 @@ static void backward_new(struct backward *b, const struct problem *p, const stru
 	b->piece = xcalloc(pieces, sizeof *b->piece);
 	for (size_t q = 0; q < pieces; q++) {
 		const struct curve_piece *c = &p->curve->piece.a[q];
-		b->piece[q] = (struct sources){.a = c->a, .b = c->b, .begin = c->from, .end = q + 1 < pieces ? c[1].from : INFINITY, .cap = 64};
+		b->piece[q] =
+			(struct sources){.a = c->a, .b = c->b, .begin = c->from, .end = q + 1 < pieces ? c[1].from : INFINITY, .cap = 64};
 		b->piece[q].e = xmalloc(b->piece[q].cap * sizeof *b->piece[q].e);
 	}
 }
@@ -381,10 +375,7 @@ static void backward_free(struct backward *b)
 
 /* Sums in another order differ in their last bits, each of up to n additions by one: a deadline gives way by more than
  * that, and is never 0. */
-static double deadline_rounded(double deadline, size_t n)
-{
-	return deadline * (1 + 1e-12 + 0x1p-52 * (double)n) + 1e-300;
-}
+static double deadline_rounded(double deadline, size_t n) { return deadline * (1 + 1e-12 + 0x1p-52 * (double)n) + 1e-300; }
 
 /* Where T = a + b x: the latest that prefix i can be sent by so that m segments behind it meet the deadline, is D - m a - b (S_L - S_i) for
  * all prefixes that they can follow. */
@@ -586,7 +577,4 @@ double plan_lower_bound(const struct grads *g, const struct curve *c)
 	return bound;
 }
 
-void plan_free(struct plan *p)
-{
-	vec_free(&p->last);
-}
+void plan_free(struct plan *p) { vec_free(&p->last); }

@@ -30,9 +30,9 @@ struct plan {
 	VEC(uint32_t) last; /* index of the last tensor of each segment, rising; the last one is L - 1 */
 };
 struct plan_cost {
-	double end;      /* us: when the last all-reduce ends */
-	double tail;     /* end - ready time of the last tensor, at least 0 */
-	double busy;     /* sum of all segments' times */
+	double end;  /* us: when the last all-reduce ends */
+	double tail; /* end - ready time of the last tensor, at least 0 */
+	double busy; /* sum of all segments' times */
 	size_t segments;
 };
 /* The plan of least end with at most k segments (0: any number); among those that end within slack (a share of that end, which is

@@ -19,7 +19,8 @@ static void read_lines(struct plan *p, struct lines *l, const struct grads *g)
 		if (n != 1 || !lines_number(field[0], &v) || v != floor(v))
 			die(EX_BADDATA, "%s:%zu: '%.40s': expected the index of a segment's last tensor", l->path, l->number, field[0]);
 		if (v >= (double)g->at.n)
-			die(EX_BADDATA, "%s:%zu: tensor %.0f: there are %zu; is the plan of another grads file?", l->path, l->number, v, g->at.n);
+			die(EX_BADDATA, "%s:%zu: tensor %.0f: there are %zu; is the plan of another grads file?", l->path, l->number, v,
+			    g->at.n);
 		if (p->last.n && v <= p->last.a[p->last.n - 1])
 			die(EX_BADDATA, "%s:%zu: tensor %.0f after tensor %u; a segment ends behind the one before", l->path, l->number, v,
 			    p->last.a[p->last.n - 1]);
@@ -27,7 +28,8 @@ static void read_lines(struct plan *p, struct lines *l, const struct grads *g)
 	}
 	size_t covered = p->last.n ? p->last.a[p->last.n - 1] + (size_t)1 : 0;
 	if (covered != g->at.n)
-		die(EX_BADDATA, "%s:%zu: ends at tensor %zu of %zu; the last line is the last tensor's index", l->path, l->number, covered, g->at.n);
+		die(EX_BADDATA, "%s:%zu: ends at tensor %zu of %zu; the last line is the last tensor's index", l->path, l->number, covered,
+		    g->at.n);
 	lines_close(l);
 }
 
@@ -108,8 +110,8 @@ static void write_json(FILE *f, const struct plan *p, const struct grads *g, con
 {
 	struct plan_cost cost = plan_cost(p, g, c);
 	double end = 0;
-	fprintf(f, "{\"tensors\": %zu, \"end_us\": %.3f, \"tail_us\": %.3f, \"busy_us\": %.3f, \"bound_us\": %.3f, \"segments\": [", g->at.n,
-		cost.end, cost.tail, cost.busy, plan_lower_bound(g, c));
+	fprintf(f, "{\"tensors\": %zu, \"end_us\": %.3f, \"tail_us\": %.3f, \"busy_us\": %.3f, \"bound_us\": %.3f, \"segments\": [",
+		g->at.n, cost.end, cost.tail, cost.busy, plan_lower_bound(g, c));
 	for (size_t s = 0; s < p->last.n; s++) {
 		double bytes = segment_bytes(p, g, s), start = fmax(end, g->at.a[p->last.a[s]].ready);
 		end = start + curve_at(c, bytes);
@@ -127,7 +129,8 @@ void plan_print(FILE *f, const struct plan *p, const struct grads *g, const stru
 		const char *name;
 		void (*write)(FILE *f, const struct plan *p, const struct grads *g, const struct curve *c);
 	} forms[] = {
-		{"idx", write_idx}, {"size", write_size}, {"hccl", write_hccl}, {"ddp", write_ddp}, {"horovod", write_horovod}, {"json", write_json},
+		{"idx", write_idx}, {"size", write_size},       {"hccl", write_hccl},
+		{"ddp", write_ddp}, {"horovod", write_horovod}, {"json", write_json},
 	};
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 		if (!strcmp(forms[i].name, form)) {

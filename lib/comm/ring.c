@@ -16,8 +16,8 @@
 #include "common/progress.h"
 
 enum {
-	GRAIN = 32 << 10,    /* bytes of an unfinished chunk worth passing on */
-	BOUNCE = 256 << 10,  /* bytes received at once before they are added */
+	GRAIN = 32 << 10,        /* bytes of an unfinished chunk worth passing on */
+	BOUNCE = 256 << 10,      /* bytes received at once before they are added */
 	SOCKET_BUFFER = 4 << 20, /* fixed, so that the kernel's tuning of it does not show in the times */
 };
 
@@ -170,8 +170,8 @@ static bool greeted(const struct ring *r, int fd, double deadline)
 			return false;
 		have += (size_t)k;
 	}
-	return !memcmp(h.magic, hello.magic, sizeof h.magic) && h.version == hello.version && h.order == hello.order && h.n == (uint32_t)r->n &&
-	       h.rank == (uint32_t)((r->rank + r->n - 1) % r->n);
+	return !memcmp(h.magic, hello.magic, sizeof h.magic) && h.version == hello.version && h.order == hello.order &&
+	       h.n == (uint32_t)r->n && h.rank == (uint32_t)((r->rank + r->n - 1) % r->n);
 }
 
 static bool accept_previous(struct ring *r, int listener, double deadline)
@@ -191,8 +191,8 @@ static bool accept_previous(struct ring *r, int listener, double deadline)
 		}
 	}
 	if (r->in < 0)
-		snprintf(open_why, sizeof open_why, "rank %d (%.100s): rank %d (%.100s) %s", r->rank, r->addr[r->rank], before, r->addr[before],
-			 others ? "is of another version or byte order" : "did not connect");
+		snprintf(open_why, sizeof open_why, "rank %d (%.100s): rank %d (%.100s) %s", r->rank, r->addr[r->rank], before,
+			 r->addr[before], others ? "is of another version or byte order" : "did not connect");
 	return r->in >= 0;
 }
 

@@ -15,10 +15,7 @@ struct arena_block {
 
 enum { BLOCK_MIN = 1 << 10, BLOCK_MAX = 4 << 20 };
 
-static noreturn void no_memory(size_t n)
-{
-	die(EX_SYSTEM, "out of memory (%zu bytes wanted)", n);
-}
+static noreturn void no_memory(size_t n) { die(EX_SYSTEM, "out of memory (%zu bytes wanted)", n); }
 
 /* ---- what all arenas may have ---- */
 
@@ -127,10 +124,7 @@ void *arena_copy(struct arena *a, const void *src, size_t n)
 	return p;
 }
 
-char *arena_str(struct arena *a, const char *s)
-{
-	return arena_copy(a, s, strlen(s) + 1);
-}
+char *arena_str(struct arena *a, const char *s) { return arena_copy(a, s, strlen(s) + 1); }
 
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {

@@ -11,13 +11,13 @@ struct arena {
 };
 
 /* An arena of all zero bytes is empty and ready. Out of memory ends the process (71). */
-void *arena_alloc(struct arena *a, size_t n);                        /* zeroed, 16-aligned */
-void *arena_copy(struct arena *a, const void *src, size_t n);        /* NULL and 0 give a valid pointer */
+void *arena_alloc(struct arena *a, size_t n);                 /* zeroed, 16-aligned */
+void *arena_copy(struct arena *a, const void *src, size_t n); /* NULL and 0 give a valid pointer */
 char *arena_str(struct arena *a, const char *s);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void arena_release(struct arena *a);
 
-#define ARENA_NEW(a, T)     ((T *)arena_alloc(a, sizeof(T)))
+#define ARENA_NEW(a, T)      ((T *)arena_alloc(a, sizeof(T)))
 #define ARENA_ARRAY(a, T, n) ((T *)arena_alloc(a, sizeof(T) * (size_t)(n)))
 
 /* All arenas of a process together may have `bytes`; by: how that is raised, for the message. Without, they may have what

@@ -68,7 +68,4 @@ struct digest digest_end(struct digest_state *s)
 	return (struct digest){h.high64, h.low64};
 }
 
-uint64_t hash64(const void *p, size_t n, uint64_t seed)
-{
-	return XXH3_64bits_withSeed(p, n, seed);
-}
+uint64_t hash64(const void *p, size_t n, uint64_t seed) { return XXH3_64bits_withSeed(p, n, seed); }

@@ -43,10 +43,7 @@ uint16_t float_to_half(float f)
 	return (uint16_t)(sign | ((a >> 13) - (112 << 10)));
 }
 
-float bf16_to_float(uint16_t h)
-{
-	return of_bits((uint32_t)h << 16);
-}
+float bf16_to_float(uint16_t h) { return of_bits((uint32_t)h << 16); }
 
 uint16_t float_to_bf16(float f)
 {
@@ -67,15 +64,9 @@ static float float_to_odd(double d)
 	return of_bits(u | 1);
 }
 
-uint16_t double_to_half(double d)
-{
-	return float_to_half(float_to_odd(d));
-}
+uint16_t double_to_half(double d) { return float_to_half(float_to_odd(d)); }
 
-uint16_t double_to_bf16(double d)
-{
-	return float_to_bf16(float_to_odd(d));
-}
+uint16_t double_to_bf16(double d) { return float_to_bf16(float_to_odd(d)); }
 
 double u64_to_odd(uint64_t u)
 {
@@ -85,10 +76,7 @@ double u64_to_odd(uint64_t u)
 	return (double)(low ? (u >> shift | 1) << shift : u);
 }
 
-double i64_to_odd(int64_t i)
-{
-	return i < 0 ? -u64_to_odd(-(uint64_t)i) : u64_to_odd((uint64_t)i);
-}
+double i64_to_odd(int64_t i) { return i < 0 ? -u64_to_odd(-(uint64_t)i) : u64_to_odd((uint64_t)i); }
 
 static const struct {
 	int mantissa, bias;

@@ -57,20 +57,11 @@ sym intern_n(const char *s, size_t n)
 	return slots[i];
 }
 
-sym intern(const char *s)
-{
-	return intern_n(s, strlen(s));
-}
+sym intern(const char *s) { return intern_n(s, strlen(s)); }
 
-const char *sym_str(sym s)
-{
-	return s ? entries.a[s].s : "";
-}
+const char *sym_str(sym s) { return s ? entries.a[s].s : ""; }
 
-size_t sym_len(sym s)
-{
-	return s ? entries.a[s].n : 0;
-}
+size_t sym_len(sym s) { return s ? entries.a[s].n : 0; }
 
 sym intern_printf(const char *fmt, ...)
 {

@@ -14,7 +14,10 @@ void json_str(FILE *f, const char *s)
 		else if (plain)
 			fwrite(s, 1, (size_t)plain, f);
 		else
-			fprintf(f, "\\u%04x", k == 2 ? (p[0] & 31u) << 6 | (p[1] & 63u) : k == 3 ? (p[0] & 15u) << 12 | (p[1] & 63u) << 6 | (p[2] & 63u) : *p);
+			fprintf(f, "\\u%04x",
+				k == 2   ? (p[0] & 31u) << 6 | (p[1] & 63u)
+				: k == 3 ? (p[0] & 15u) << 12 | (p[1] & 63u) << 6 | (p[2] & 63u)
+					 : *p);
 		s += k ? k : 1;
 		n -= (size_t)(k ? k : 1);
 	}

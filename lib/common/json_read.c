@@ -207,7 +207,4 @@ void json_skip(struct json_in *j, enum json_token t)
 			json_next(j);
 }
 
-void json_close(struct json_in *j)
-{
-	vec_free(&j->text);
-}
+void json_close(struct json_in *j) { vec_free(&j->text); }

@@ -11,7 +11,7 @@ enum { JSON_DEPTH = 256 };
 struct json_in {
 	const char *path; /* for messages */
 	const char *start, *p, *end;
-	VEC(char) text;   /* of a key, a string (escapes undone, NUL-terminated), or true, false, null */
+	VEC(char) text; /* of a key, a string (escapes undone, NUL-terminated), or true, false, null */
 	double number;
 	int depth;
 	bool object[JSON_DEPTH]; /* what is open */

@@ -5,10 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* The number in a file of one; SIZE_MAX: no file, or no bound ("max", or above all memory there can be). */
 static size_t number_in(const char *path)
@@ -83,10 +80,7 @@ static size_t limits_bound(void)
 	return bound;
 }
 
-size_t memory_free(void)
-{
-	return least(machine_free(), least(groups_bound(), limits_bound()));
-}
+size_t memory_free(void) { return least(machine_free(), least(groups_bound(), limits_bound())); }
 
 bool memory_size(const char *text, size_t *bytes)
 {

@@ -97,10 +97,7 @@ noreturn void die_errno(enum exit_code code, const char *fmt, ...)
 	end(code);
 }
 
-noreturn void die_silent(enum exit_code code)
-{
-	end(code);
-}
+noreturn void die_silent(enum exit_code code) { end(code); }
 
 noreturn void bug_at(const char *file, int line, const char *fmt, ...)
 {

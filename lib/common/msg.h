@@ -7,18 +7,18 @@
 
 enum exit_code {
 	EX_GOOD = 0,
-	EX_DIFFERENT = 1,  /* run-cmp, ge-diff: the two differ */
-	EX_BADUSE = 64,    /* usage */
-	EX_BADDATA = 65,   /* bad data */
-	EX_NOIN = 66,      /* no such input */
-	EX_NOTAVAIL = 69,  /* needs what this program, machine or build does not have */
-	EX_BUG = 70,       /* our bug */
-	EX_SYSTEM = 71,    /* the operating system said no */
-	EX_IO = 74,        /* reading or writing failed */
+	EX_DIFFERENT = 1, /* run-cmp, ge-diff: the two differ */
+	EX_BADUSE = 64,   /* usage */
+	EX_BADDATA = 65,  /* bad data */
+	EX_NOIN = 66,     /* no such input */
+	EX_NOTAVAIL = 69, /* needs what this program, machine or build does not have */
+	EX_BUG = 70,      /* our bug */
+	EX_SYSTEM = 71,   /* the operating system said no */
+	EX_IO = 74,       /* reading or writing failed */
 };
 
-extern const char *msg_tool; /* name printed before each message */
-extern bool msg_quiet;       /* --quiet: no notes, no progress */
+extern const char *msg_tool;     /* name printed before each message */
+extern bool msg_quiet;           /* --quiet: no notes, no progress */
 extern void (*msg_before)(void); /* called before each message: progress clears its line; may be NULL */
 
 /* "tool: WHAT" on standard error, then exit(code). WHAT is "FILE:OFFSET: graph/node: reason; hint".
@@ -31,10 +31,9 @@ noreturn void die_errno(enum exit_code code, const char *fmt, ...) __attribute__
 noreturn void die_silent(enum exit_code code);
 /* Our own mistake: message with file and line, exit 70. */
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
-noreturn void bug_at(const char *file, int line, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));  /* always printed */
-void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));  /* not with --quiet */
+noreturn void bug_at(const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* always printed */
+void note(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* not with --quiet */
 
 /* Where our code runs inside a program of somebody else (steps of compiled models) it must not end the process:
  * while a thread has a trap, its die and BUG leave the message there and jump to it instead, and warnings and notes

@@ -124,7 +124,11 @@ void outfile_close(struct outfile *o)
 	*o = (struct outfile){0};
 }
 
-static VEC(struct mapping { const char *p; size_t n; const char *path; }) mappings;
+static VEC(struct mapping {
+	const char *p;
+	size_t n;
+	const char *path;
+}) mappings;
 
 static void on_bus(int number, siginfo_t *info, void *context)
 {
@@ -136,15 +140,9 @@ static void on_bus(int number, siginfo_t *info, void *context)
 	signal(number, SIG_DFL); /* and it comes again */
 }
 
-void mapping_guard(void)
-{
-	sigaction(SIGBUS, &(struct sigaction){.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_NODEFER}, NULL);
-}
+void mapping_guard(void) { sigaction(SIGBUS, &(struct sigaction){.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_NODEFER}, NULL); }
 
-void mapping_add(const void *p, size_t n, const char *path)
-{
-	vec_push(&mappings, (struct mapping){p, n, path});
-}
+void mapping_add(const void *p, size_t n, const char *path) { vec_push(&mappings, (struct mapping){p, n, path}); }
 
 void mapping_remove(const void *p)
 {
@@ -176,10 +174,7 @@ static void read_all(struct mapped *m, int fd, const char *name, bool (*begins)(
 	*m = (struct mapped){.p = v.a, .n = v.n, .heap = true};
 }
 
-void mapped_open(struct mapped *m, const char *path)
-{
-	mapped_open_if(m, path, NULL);
-}
+void mapped_open(struct mapped *m, const char *path) { mapped_open_if(m, path, NULL); }
 
 void mapped_open_if(struct mapped *m, const char *path, bool (*begins)(const unsigned char *p, size_t n))
 {

@@ -8,8 +8,7 @@
 
 /* The number of the item with this hash that equal() accepts, or 0 with *free_slot to put a new one. */
 static uint32_t table_find(struct polys *P, struct table *t, uint64_t hash,
-			   bool (*equal)(struct polys *P, uint32_t number, const void *key), const void *key,
-			   size_t *free_slot)
+			   bool (*equal)(struct polys *P, uint32_t number, const void *key), const void *key, size_t *free_slot)
 {
 	if (2 * t->hash.n >= t->size) {
 		t->size = t->size ? 2 * t->size : 256;
@@ -106,10 +105,7 @@ poly_var poly_var_find(const struct polys *P, sym name)
 	return v;
 }
 
-sym poly_var_name(const struct polys *P, poly_var v)
-{
-	return P->vars.a[v].name;
-}
+sym poly_var_name(const struct polys *P, poly_var v) { return P->vars.a[v].name; }
 
 void poly_var_range(const struct polys *P, poly_var v, int64_t *lo, int64_t *hi)
 {
@@ -117,15 +113,9 @@ void poly_var_range(const struct polys *P, poly_var v, int64_t *lo, int64_t *hi)
 	*hi = P->vars.a[v].range.hi;
 }
 
-int64_t poly_var_divisor(const struct polys *P, poly_var v)
-{
-	return P->vars.a[v].divisor;
-}
+int64_t poly_var_divisor(const struct polys *P, poly_var v) { return P->vars.a[v].divisor; }
 
-uint32_t poly_nvars(const struct polys *P)
-{
-	return (uint32_t)P->vars.n - 1;
-}
+uint32_t poly_nvars(const struct polys *P) { return (uint32_t)P->vars.n - 1; }
 
 /* Order. It must not depend on when something was built, or a printed form read back would differ. */
 
@@ -273,8 +263,7 @@ static poly sum_number(struct polys *P, const struct term *t, size_t n)
 	struct sum s = {.t = t, .n = (uint32_t)n};
 	uint64_t hash = 3;
 	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (uint64_t)t[i].coef) * 0x9e3779b97f4a7c15u + t[i].mono * 0xbf58476d1ce4e5b9u,
-		hash ^= hash >> 29;
+		hash = (hash ^ (uint64_t)t[i].coef) * 0x9e3779b97f4a7c15u + t[i].mono * 0xbf58476d1ce4e5b9u, hash ^= hash >> 29;
 	size_t slot;
 	uint32_t i = table_find(P, &P->sum_table, hash, sum_equal, &s, &slot);
 	if (i)
@@ -353,10 +342,7 @@ poly poly_from_terms(struct polys *P, struct term *t, size_t n)
 	return finish(P, t, out);
 }
 
-poly poly_term_only(struct polys *P, struct term t)
-{
-	return t.coef ? finish(P, &t, 1) : ZERO;
-}
+poly poly_term_only(struct polys *P, struct term t) { return t.coef ? finish(P, &t, 1) : ZERO; }
 
 poly poly_from_atom(struct polys *P, struct poly_atom a)
 {
@@ -397,15 +383,9 @@ const struct poly_atom *term_atom(const struct polys *P, const struct term *t)
 
 /* Ring operations. */
 
-poly poly_const(struct polys *P, int64_t c)
-{
-	return poly_term_only(P, (struct term){c, 0});
-}
+poly poly_const(struct polys *P, int64_t c) { return poly_term_only(P, (struct term){c, 0}); }
 
-poly poly_of(struct polys *P, poly_var v)
-{
-	return poly_from_atom(P, (struct poly_atom){.kind = POLY_VAR, .var = v});
-}
+poly poly_of(struct polys *P, poly_var v) { return poly_from_atom(P, (struct poly_atom){.kind = POLY_VAR, .var = v}); }
 
 poly poly_add(struct polys *P, poly a, poly b)
 {
@@ -454,15 +434,9 @@ poly poly_mulc(struct polys *P, poly a, int64_t c)
 	return e;
 }
 
-poly poly_sub(struct polys *P, poly a, poly b)
-{
-	return a && a == b ? ZERO : poly_add(P, a, poly_mulc(P, b, -1));
-}
+poly poly_sub(struct polys *P, poly a, poly b) { return a && a == b ? ZERO : poly_add(P, a, poly_mulc(P, b, -1)); }
 
-poly poly_addc(struct polys *P, poly a, int64_t c)
-{
-	return poly_add(P, a, poly_const(P, c));
-}
+poly poly_addc(struct polys *P, poly a, int64_t c) { return poly_add(P, a, poly_const(P, c)); }
 
 /* Product of monomials: their atoms merged. false: the degree is too high. */
 static bool mono_product(struct polys *P, uint32_t x, uint32_t y, uint32_t *out)
@@ -510,7 +484,11 @@ struct rebuild {
 	const poly_var *v;
 	const poly *by;
 	uint64_t vars;
-	VEC(struct { uint32_t atom; poly to; }) done; /* each atom is rebuilt once */
+	VEC(struct {
+		uint32_t atom;
+		poly to;
+	})
+	done; /* each atom is rebuilt once */
 };
 
 static poly rebuild_poly(struct polys *P, struct rebuild *r, poly e);
@@ -573,10 +551,7 @@ poly poly_subst_many(struct polys *P, poly e, int n, const poly_var *v, const po
 	return out;
 }
 
-poly poly_subst(struct polys *P, poly e, poly_var v, poly by)
-{
-	return poly_subst_many(P, e, 1, &v, &by);
-}
+poly poly_subst(struct polys *P, poly e, poly_var v, poly by) { return poly_subst_many(P, e, 1, &v, &by); }
 
 /* The ranges that simplification sees change while e is rebuilt; what is built holds wherever the
  * assumption does. */
@@ -692,10 +667,7 @@ int64_t poly_eval(const struct polys *P, poly e, const int64_t *env)
 	return (int64_t)value;
 }
 
-int poly_nterms(const struct polys *P, poly e)
-{
-	return (int)sum_of(P, e)->n;
-}
+int poly_nterms(const struct polys *P, poly e) { return (int)sum_of(P, e)->n; }
 
 int64_t poly_term(const struct polys *P, poly e, int i, int *natoms, const uint32_t **atoms)
 {
@@ -706,7 +678,4 @@ int64_t poly_term(const struct polys *P, poly e, int i, int *natoms, const uint3
 	return t->coef;
 }
 
-const struct poly_atom *poly_atom(const struct polys *P, uint32_t atom)
-{
-	return P->atoms.a[atom];
-}
+const struct poly_atom *poly_atom(const struct polys *P, uint32_t atom) { return P->atoms.a[atom]; }

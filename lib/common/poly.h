@@ -40,14 +40,14 @@ poly poly_addc(struct polys *P, poly a, int64_t c);
 poly poly_mulc(struct polys *P, poly a, int64_t c);
 poly poly_floordiv(struct polys *P, poly a, int64_t c); /* c > 0; exact coefficients divide */
 poly poly_ceildiv(struct polys *P, poly a, int64_t c);
-poly poly_mod(struct polys *P, poly a, int64_t c);      /* in [0, c) */
+poly poly_mod(struct polys *P, poly a, int64_t c); /* in [0, c) */
 /* a/b where b divides a exactly as polynomials (Reshape's -1: e.g. (b*s*64)/(b*s)), else unknown */
 poly poly_divide(struct polys *P, poly a, poly b);
 poly poly_min(struct polys *P, poly a, poly b);
 poly poly_max(struct polys *P, poly a, poly b);
 
 bool poly_is_const(const struct polys *P, poly e, int64_t *value); /* value may be NULL */
-poly_var poly_is_var(const struct polys *P, poly e); /* the variable if e is nothing but one, else 0 */
+poly_var poly_is_var(const struct polys *P, poly e);               /* the variable if e is nothing but one, else 0 */
 /* Bounds that hold for all values of the variables (interval arithmetic; INT64_MIN/MAX: none).
  * Exact for affine polynomials of independent variables. */
 void poly_range(const struct polys *P, poly e, int64_t *lo, int64_t *hi);

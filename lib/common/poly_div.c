@@ -6,9 +6,9 @@
 
 /* The numerator of a floor while it is taken apart. */
 struct split {
-	VEC(struct term) out;  /* divisible: leave the floor */
-	VEC(struct term) in;   /* remainders, constant apart */
-	int64_t k;             /* constant, in [0, c) */
+	VEC(struct term) out; /* divisible: leave the floor */
+	VEC(struct term) in;  /* remainders, constant apart */
+	int64_t k;            /* constant, in [0, c) */
 };
 
 static void split_free(struct split *s)
@@ -31,8 +31,9 @@ static void split_terms(struct polys *P, poly e, int64_t c, struct split *s)
 		} else if (r && poly_content(P, poly_term_only(P, t)) % c == 0) {
 			/* a multiple of c by what is known of its variables: a floor of its own */
 			int64_t g = gcd_of(r, c);
-			poly own = poly_from_atom(P, (struct poly_atom){
-				.kind = POLY_FLOOR, .a = poly_term_only(P, (struct term){r / g, t.mono}), .c = c / g});
+			poly own = poly_from_atom(
+				P,
+				(struct poly_atom){.kind = POLY_FLOOR, .a = poly_term_only(P, (struct term){r / g, t.mono}), .c = c / g});
 			const struct sum *o = sum_of(P, own);
 			if (own && o->n == 1) {
 				vec_push(&s->out, o->t[0]);
@@ -170,15 +171,9 @@ poly poly_floordiv(struct polys *P, poly a, int64_t c)
 	return e;
 }
 
-poly poly_ceildiv(struct polys *P, poly a, int64_t c)
-{
-	return poly_floordiv(P, poly_addc(P, a, c - 1), c);
-}
+poly poly_ceildiv(struct polys *P, poly a, int64_t c) { return poly_floordiv(P, poly_addc(P, a, c - 1), c); }
 
-poly poly_mod(struct polys *P, poly a, int64_t c)
-{
-	return poly_sub(P, a, poly_mulc(P, poly_floordiv(P, a, c), c));
-}
+poly poly_mod(struct polys *P, poly a, int64_t c) { return poly_sub(P, a, poly_mulc(P, poly_floordiv(P, a, c), c)); }
 
 /* Division by the leading term, again and again (monomials are in graded lexicographic order). */
 poly poly_divide(struct polys *P, poly a, poly b)

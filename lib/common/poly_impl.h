@@ -62,7 +62,7 @@ struct polys {
 	VEC(struct var) vars;                /* [0] unused */
 	VEC(const struct poly_atom *) atoms; /* [0] unused */
 	VEC(struct mono) monos;
-	VEC(struct sum) sums;                /* [0] unknown, [1] zero */
+	VEC(struct sum) sums; /* [0] unknown, [1] zero */
 	struct table atom_table, mono_table, sum_table;
 	poly_var *by_name;
 	size_t nby_name;
@@ -89,10 +89,7 @@ const struct poly_atom *term_atom(const struct polys *P, const struct term *t);
 
 struct iv poly_bounds(struct polys *P, poly e, const struct ranges *r);
 
-static inline int64_t floor_div(int64_t a, int64_t c)
-{
-	return a / c - (a % c < 0);
-}
+static inline int64_t floor_div(int64_t a, int64_t c) { return a / c - (a % c < 0); }
 static inline int64_t gcd_of(int64_t a, int64_t b) /* of absolute values; at least one is not INT64_MIN */
 {
 	uint64_t x = a < 0 ? -(uint64_t)a : (uint64_t)a, y = b < 0 ? -(uint64_t)b : (uint64_t)b;

@@ -205,12 +205,6 @@ static poly minmax(struct polys *P, bool least, poly a, poly b)
 	return canonical(P, &x);
 }
 
-poly poly_min(struct polys *P, poly a, poly b)
-{
-	return minmax(P, true, a, b);
-}
+poly poly_min(struct polys *P, poly a, poly b) { return minmax(P, true, a, b); }
 
-poly poly_max(struct polys *P, poly a, poly b)
-{
-	return minmax(P, false, a, b);
-}
+poly poly_max(struct polys *P, poly a, poly b) { return minmax(P, false, a, b); }

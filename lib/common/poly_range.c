@@ -11,15 +11,9 @@ enum { TERMS_STUDIED = 24, DEPTH_STUDIED = 8 };
 
 static const struct iv everything = {INT64_MIN, INT64_MAX};
 
-static int64_t clamp(__int128 x)
-{
-	return x > INT64_MAX ? INT64_MAX : x < INT64_MIN ? INT64_MIN : (int64_t)x;
-}
+static int64_t clamp(__int128 x) { return x > INT64_MAX ? INT64_MAX : x < INT64_MIN ? INT64_MIN : (int64_t)x; }
 
-static bool infinite(int64_t x)
-{
-	return x == INT64_MIN || x == INT64_MAX;
-}
+static bool infinite(int64_t x) { return x == INT64_MIN || x == INT64_MAX; }
 
 static int64_t mul_end(int64_t a, int64_t b)
 {
@@ -41,10 +35,7 @@ static struct iv iv_mul(struct iv a, struct iv b)
 	return r;
 }
 
-static struct iv iv_mulc(struct iv a, int64_t c)
-{
-	return iv_mul(a, (struct iv){c, c});
-}
+static struct iv iv_mulc(struct iv a, int64_t c) { return iv_mul(a, (struct iv){c, c}); }
 
 static struct iv iv_add(struct iv a, struct iv b)
 {
@@ -171,8 +162,7 @@ static struct iv without_floors(struct polys *P, poly e, struct iv known, const 
 			continue;
 		nall += write_out(P, &all, s.t[i]);
 		struct relaxed one = some;
-		if (write_out(P, &one, s.t[i]) && one.L == some.L &&
-		    sum_of(P, one.sum)->n < sum_of(P, some.sum)->n) {
+		if (write_out(P, &one, s.t[i]) && one.L == some.L && sum_of(P, one.sum)->n < sum_of(P, some.sum)->n) {
 			some = one;
 			nsome++;
 		}
@@ -197,8 +187,8 @@ static struct iv by_branches(struct polys *P, poly e, struct iv known, const str
 		poly x = poly_add(P, rest, poly_mulc(P, a->a, s.t[i].coef));
 		poly y = poly_add(P, rest, poly_mulc(P, a->b, s.t[i].coef));
 		if (x && y)
-			known = iv_meet(known, iv_minmax((a->kind == POLY_MIN) == (s.t[i].coef > 0),
-							 poly_bounds(P, x, r), poly_bounds(P, y, r)));
+			known = iv_meet(known,
+					iv_minmax((a->kind == POLY_MIN) == (s.t[i].coef > 0), poly_bounds(P, x, r), poly_bounds(P, y, r)));
 	}
 	return known;
 }

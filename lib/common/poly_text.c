@@ -148,10 +148,7 @@ static poly variable(struct parser *x, sym name)
 	return v ? poly_of(x->P, v) : fail(x, "unknown variable");
 }
 
-static int hex_digit(char c)
-{
-	return isdigit((unsigned char)c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+static int hex_digit(char c) { return isdigit((unsigned char)c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
 static poly parse_quoted(struct parser *x)
 {

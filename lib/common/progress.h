@@ -13,6 +13,6 @@ void progress_start(struct progress *p, const char *what, size_t total);
 void progress_step(struct progress *p, const char *item); /* one more is done; item may be NULL */
 /* For work that knows more of itself than a count: this text behind the name, at most ten times a second. */
 void progress_line(struct progress *p, const char *text);
-void progress_end(struct progress *p);                    /* clears the line */
-double now_seconds(void);                                 /* monotonic */
+void progress_end(struct progress *p); /* clears the line */
+double now_seconds(void);              /* monotonic */
 #endif

@@ -17,10 +17,7 @@ static inline uint64_t rng_u64(struct rng *r)
 /* Uniform in [0, 1). */
 static inline double rng_unit(struct rng *r) { return (double)(rng_u64(r) >> 11) * 0x1p-53; }
 /* Uniform in [lo, hi], both included; lo <= hi. */
-static inline int64_t rng_range(struct rng *r, int64_t lo, int64_t hi)
-{
-	return lo + (int64_t)(rng_u64(r) % ((uint64_t)(hi - lo) + 1));
-}
+static inline int64_t rng_range(struct rng *r, int64_t lo, int64_t hi) { return lo + (int64_t)(rng_u64(r) % ((uint64_t)(hi - lo) + 1)); }
 /* Standard normal (Box and Muller 1958). */
 static inline double rng_normal(struct rng *r)
 {

@@ -10,8 +10,5 @@ static inline int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 /* Of n > 0 that are sorted. */
-static inline double sorted_median(const double *x, size_t n)
-{
-	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
-}
+static inline double sorted_median(const double *x, size_t n) { return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2; }
 #endif

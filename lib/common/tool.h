@@ -9,17 +9,17 @@
 #define HONE_VERSION "0.1.0"
 
 enum tool_flags {
-	TOOL_OUT = 1,      /* takes -o FILE */
-	TOOL_WHY = 2,      /* takes --why */
-	TOOL_JSON = 4,     /* takes --json */
+	TOOL_OUT = 1,       /* takes -o FILE */
+	TOOL_WHY = 2,       /* takes --why */
+	TOOL_JSON = 4,      /* takes --json */
 	TOOL_IN_STREAM = 8, /* [FILE], else standard input; prints usage (64) if that is a terminal */
 };
 
 /* What the command line said, common part. */
 struct tool_args {
 	int nfile;
-	char **file;      /* arguments that are not options */
-	const char *out;  /* -o, or NULL */
+	char **file;     /* arguments that are not options */
+	const char *out; /* -o, or NULL */
 	bool why, json;
 	/* Options of the tool's own (all of them change the result unless their argp doc group is
 	 * negative), "--name=value" in the order of the table, joined by blanks: for provenance. */
@@ -28,16 +28,16 @@ struct tool_args {
 
 struct tool {
 	const char *name;
-	const char *summary;               /* one sentence; first line of --help */
-	const char *args_doc;              /* as in argp: "[FILE]" */
-	const char *more;                  /* text after the options in --help, or NULL */
+	const char *summary;  /* one sentence; first line of --help */
+	const char *args_doc; /* as in argp: "[FILE]" */
+	const char *more;     /* text after the options in --help, or NULL */
 	unsigned flags;
 	int max_files;                     /* more arguments are a usage error; -1: any number */
 	const struct argp_option *options; /* own options, or NULL */
 	/* One own option; returns 0, or ARGP_ERR_UNKNOWN. A bad value: die(EX_BADUSE). */
 	error_t (*option)(int key, char *arg);
 	int (*run)(const struct tool *t, struct tool_args *a); /* exit code */
-	const void *data;                  /* for run: e.g. the pass (graph/pass.h) */
+	const void *data;                                      /* for run: e.g. the pass (graph/pass.h) */
 };
 extern const struct tool tool;
 

@@ -44,13 +44,14 @@ void line(struct emit *e, const char *fmt, ...)
 static bool reserved(const char *s)
 {
 	static const char *const word[] = {
-		"at",	 "abs",	  "acos",  "asin",   "atan",  "auto",	 "break",    "case",   "ceil",	"char",	  "const",
-		"cos",	 "cosh",  "default", "div",  "do",    "double",	 "else",     "enum",   "erf",	"exp",	  "extern",
-		"fabs",	 "fdim",  "float", "floor",  "fma",   "fmax",	 "fmin",     "fmod",   "for",	"gamma",  "goto",
-		"if",	 "inline", "int",  "lmax",   "lmin",  "log",	 "long",     "m",      "main",	"pow",	  "q",
-		"register", "restrict", "return", "rint", "round", "short", "signed", "sin",   "sinh",	"sizeof", "sqrt",
-		"static", "struct", "switch", "tan", "tanh",  "trunc",	 "typedef",  "union",  "unsigned", "void", "volatile",
-		"while", "ws",	  "args",  "begin", "end",   "team",	 "thread",	  "floordiv", "signbit", "remainder", "asm", "typeof", "hypot", "unix",	"linux",  "j0",
+		"at",       "abs",      "acos",    "asin",  "atan",  "auto",   "break",   "case",     "ceil",     "char",      "const",
+		"cos",      "cosh",     "default", "div",   "do",    "double", "else",    "enum",     "erf",      "exp",       "extern",
+		"fabs",     "fdim",     "float",   "floor", "fma",   "fmax",   "fmin",    "fmod",     "for",      "gamma",     "goto",
+		"if",       "inline",   "int",     "lmax",  "lmin",  "log",    "long",    "m",        "main",     "pow",       "q",
+		"register", "restrict", "return",  "rint",  "round", "short",  "signed",  "sin",      "sinh",     "sizeof",    "sqrt",
+		"static",   "struct",   "switch",  "tan",   "tanh",  "trunc",  "typedef", "union",    "unsigned", "void",      "volatile",
+		"while",    "ws",       "args",    "begin", "end",   "team",   "thread",  "floordiv", "signbit",  "remainder", "asm",
+		"typeof",   "hypot",    "unix",    "linux", "j0",
 	};
 	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
 		if (!strcmp(s, word[i]))
@@ -323,7 +324,8 @@ static void allocs(struct emit *e, nest_id n)
 		e->open_at_alloc[i] = e->nopen;
 		line(e, "/* %s: %s, %s */", sym_str(b->name), dims_text(e, b), scope_name(b->scope));
 		if (b->scope == SCOPE_STACK)
-			line(e, "%s %s[%ld] __attribute__((aligned(64)));", ctype(b->dtype), e->buf_text[i], (long)buf_elems(e->p, (buf_id)i));
+			line(e, "%s %s[%ld] __attribute__((aligned(64)));", ctype(b->dtype), e->buf_text[i],
+			     (long)buf_elems(e->p, (buf_id)i));
 		else
 			reg_declare(e, (buf_id)i);
 	}
@@ -412,7 +414,8 @@ static void emit_unrolled_by(struct emit *e, nest_id id, poly extent, int n)
 		sym name = c_name(e, sym_str(lnest(e->p, id)->name));
 		bool loop = !poly_is_const(P, groups, &c) || c > 1;
 		if (loop) {
-			line(e, "for (long %s = 0; %s < %s; %s++) { /* %d a time */", sym_str(name), sym_str(name), poly_text(e, groups), sym_str(name), n);
+			line(e, "for (long %s = 0; %s < %s; %s++) { /* %d a time */", sym_str(name), sym_str(name), poly_text(e, groups),
+			     sym_str(name), n);
 			var_open(e, v, name);
 			e->depth++;
 		}
@@ -568,10 +571,7 @@ static bool sums_in_registers(struct emit *e, nest_id n)
 	return false;
 }
 
-static bool stays_loop(const struct nest *x)
-{
-	return x->kind == NEST_FOR && (x->mark == LOOP_SERIAL || x->unroll);
-}
+static bool stays_loop(const struct nest *x) { return x->kind == NEST_FOR && (x->mark == LOOP_SERIAL || x->unroll); }
 
 /* Kids in order, pieces of one team together. What follows a loop over sums in registers loads its operands (a bias) after
  * it: a compiler that moves loads of what does not change out of the loops around lets them have registers for all of
@@ -624,7 +624,8 @@ static const char *params(struct emit *e, enum scope s)
 
 	for (size_t b = 1; b < e->p->bufs.n; b++)
 		if (e->p->bufs.a[b].scope == s)
-			all = text(e, "%s%s%s *restrict %s, ", all, s == SCOPE_OUT ? "" : "const ", ctype(e->p->bufs.a[b].dtype), e->buf_text[b]);
+			all = text(e, "%s%s%s *restrict %s, ", all, s == SCOPE_OUT ? "" : "const ", ctype(e->p->bufs.a[b].dtype),
+				   e->buf_text[b]);
 	return all;
 }
 
@@ -646,7 +647,8 @@ static void emit_comment(struct emit *e)
 			continue;
 		const char *axes = "";
 		for (int a = 0; a < s->naxes; a++)
-			axes = text(e, "%s%s%s%s:%ld", axes, a ? " " : "", s->axis[a].kind == AXIS_REDUCE ? "+" : "", sym_str(s->axis[a].name), (long)s->axis[a].extent);
+			axes = text(e, "%s%s%s%s:%ld", axes, a ? " " : "", s->axis[a].kind == AXIS_REDUCE ? "+" : "",
+				    sym_str(s->axis[a].name), (long)s->axis[a].extent);
 		line(e, " * stage %s(%s) -> %s", sym_str(s->name), axes, e->buf_text[s->out]);
 	}
 	line(e, " */");
@@ -656,7 +658,8 @@ void emit_scratch(struct emit *e, buf_id id, const char *behind)
 {
 	const struct loop_buf *b = lbuf(e->p, id);
 
-	line(e, "%s *%s = (%s *)(ws + %ld%s); /* %s */", ctype(b->dtype), e->buf_text[id], ctype(b->dtype), (long)b->offset, behind, dims_text(e, b));
+	line(e, "%s *%s = (%s *)(ws + %ld%s); /* %s */", ctype(b->dtype), e->buf_text[id], ctype(b->dtype), (long)b->offset, behind,
+	     dims_text(e, b));
 }
 
 static void emit_walk(struct emit *e)
@@ -690,8 +693,8 @@ void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct out
 	e.teams = open_memstream(&teams, &nteams);
 	emit_comment(&e);
 	/* a caller it is written into has pointers that restrict says nothing of: other code than a model's */
-	line(&e, "%s__attribute__((noinline)) static void %s(%s%s%schar *restrict ws%s)", emit_order(p), name, params(&e, SCOPE_IN), params(&e, SCOPE_CONST), params(&e, SCOPE_OUT),
-	     emit_starts_team(p) ? ", struct team *team" : "");
+	line(&e, "%s__attribute__((noinline)) static void %s(%s%s%schar *restrict ws%s)", emit_order(p), name, params(&e, SCOPE_IN),
+	     params(&e, SCOPE_CONST), params(&e, SCOPE_OUT), emit_starts_team(p) ? ", struct team *team" : "");
 	line(&e, "{");
 	e.depth = 1;
 	emit_walk(&e);

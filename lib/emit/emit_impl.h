@@ -56,37 +56,37 @@ struct run {
 struct emit {
 	FILE *f;
 	struct loop_prog *p;
-	struct arena tmp;   /* text of the block at hand */
+	struct arena tmp; /* text of the block at hand */
 	struct arena keep;
 	bool dry;
 	int depth;
-	int vl;             /* lanes of a vector of float */
+	int vl; /* lanes of a vector of float */
 	/* what loop variables stand for: unrolled copies */
 	int nenv;
 	poly_var env_v[NEST_DEPTH_MAX];
 	poly env_by[NEST_DEPTH_MAX];
 	VEC(const char *) var_text; /* C text of each variable; NULL: not in scope */
 	int nopen;
-	sym open[NEST_DEPTH_MAX];   /* C names in scope */
+	sym open[NEST_DEPTH_MAX]; /* C names in scope */
 	poly_var open_var[NEST_DEPTH_MAX];
-	int *open_at_alloc;         /* by buffer: nopen where it is declared */
+	int *open_at_alloc; /* by buffer: nopen where it is declared */
 	VEC(struct reg_touched) touched;
-	struct regs *regs;          /* by buffer */
+	struct regs *regs; /* by buffer */
 	const char **buf_text;
-	poly_var lane;              /* the loop under way is a vector loop: its variable, */
-	int lanes;                  /* its largest extent, at most vl, */
-	poly lane_guard;            /* and >= 0 in active lanes (0: all of them) */
+	poly_var lane;   /* the loop under way is a vector loop: its variable, */
+	int lanes;       /* its largest extent, at most vl, */
+	poly lane_guard; /* and >= 0 in active lanes (0: all of them) */
 	/* expression under way */
 	nest_id block;
-	VEC(int) uses;              /* of each expression of the body, by ex id - uses_base */
+	VEC(int) uses; /* of each expression of the body, by ex id - uses_base */
 	ex_id uses_base;
-	VEC(const char *) lines;    /* declarations before the statement */
+	VEC(const char *) lines; /* declarations before the statement */
 	VEC(struct named_ex) named;
 	int ntemp;
-	int guarded;                /* > 0: within an operand that is not evaluated in every case */
-	bool aside;                 /* its text is not written to the file yet */
+	int guarded; /* > 0: within an operand that is not evaluated in every case */
+	bool aside;  /* its text is not written to the file yet */
 	struct run run;
-	int nloads;                 /* named so far in the function */
+	int nloads; /* named so far in the function */
 	/* teams */
 	const char *kernel; /* its name */
 	FILE *teams;        /* text of their functions */
@@ -94,8 +94,8 @@ struct emit {
 	bool in_team;
 	/* outlined nests */
 	struct outlines *outlines;
-	poly *start;        /* by buffer: where the function's pointer points, in elements; NULL: not in such a function */
-	bool *asked;        /* by variable, nasked of them: its text was asked for; NULL: nobody wants to know */
+	poly *start; /* by buffer: where the function's pointer points, in elements; NULL: not in such a function */
+	bool *asked; /* by variable, nasked of them: its text was asked for; NULL: nobody wants to know */
 	size_t nasked;
 };
 
@@ -108,15 +108,15 @@ void line(struct emit *e, const char *fmt, ...) __attribute__((format(printf, 2,
 const char *ctype(enum dtype t);
 const char *vtype(enum dtype t); /* type of values in expressions (bf16: float) */
 poly env_subst(struct emit *e, poly x);
-const char *poly_text(struct emit *e, poly x);       /* C expression of type long; sums without parentheses */
-const char *cond_text(struct emit *e, poly x);       /* x >= 0 */
+const char *poly_text(struct emit *e, poly x); /* C expression of type long; sums without parentheses */
+const char *cond_text(struct emit *e, poly x); /* x >= 0 */
 const char *const_text(struct emit *e, enum dtype t, double c, int64_t ic);
 /* A poly over the stage's axes as the block at hand binds them. */
 poly here(struct emit *e, poly x);
 /* Offset in elements of the read ex (whose dynamic index, if any, gets a variable of its own). */
 poly read_offset(struct emit *e, ex_id ex);
 poly write_offset(struct emit *e);
-poly placed(struct emit *e, buf_id b, poly offset); /* from where b's pointer points */
+poly placed(struct emit *e, buf_id b, poly offset);         /* from where b's pointer points */
 const char *element(struct emit *e, buf_id b, poly offset); /* "c0[...]" or a register's name */
 const char *scalar_call(struct emit *e, int fn, enum dtype t, const char *a, const char *b, const char *c);
 const char *scalar_load(struct emit *e, buf_id b, poly offset); /* as a value */

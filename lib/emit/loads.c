@@ -21,7 +21,8 @@ const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step
 			return text(e, "%c%zu%c", mark_begin, i, mark_end);
 	}
 	const char *type = step ? "vf" : vtype(lbuf(e->p, b)->dtype);
-	vec_push(&r->load, (struct run_load){.b = b, .at = at, .lanes = lanes, .step = step, .type = type, .text = arena_str(&r->arena, load)});
+	vec_push(&r->load,
+		 (struct run_load){.b = b, .at = at, .lanes = lanes, .step = step, .type = type, .text = arena_str(&r->arena, load)});
 	return text(e, "%c%zu%c", mark_begin, n, mark_end);
 }
 

@@ -39,7 +39,8 @@ static void put_lines(struct emit *e, buf_id b, poly at, int64_t run, bool writt
 
 	if (run <= step * WRITTEN_OUT) {
 		for (int64_t i = 0; i < run; i += step)
-			line(e, "__builtin_prefetch(%s + %s%s);", name, poly_text(e, placed(e, b, clamped(e, poly_addc(P, at, i), elems))), rw);
+			line(e, "__builtin_prefetch(%s + %s%s);", name, poly_text(e, placed(e, b, clamped(e, poly_addc(P, at, i), elems))),
+			     rw);
 		return;
 	}
 	const char *from = poly_text(e, placed(e, b, clamped(e, at, elems))), *q = sym_str(c_name(e, "line"));

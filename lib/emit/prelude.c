@@ -200,10 +200,10 @@ static void number_helpers(FILE *f, enum dtype t)
 	bool real = dtype_is_float(t), is_signed = dtype_is_signed(t);
 	const char *abs = t == DT_F64 ? "__builtin_fabs(a)" : real ? "__builtin_fabsf(a)" : is_signed ? "a < 0 ? -a : a" : "a";
 	const char *div = real ? "a / b" : is_signed ? "!b ? 0 : b == -1 ? -a : a / b" : "b ? a / b : 0";
-	const char *mod = t == DT_F64 ? "\treturn __builtin_fmod(a, b);\n" :
-			  real        ? "\treturn __builtin_fmodf(a, b);\n" :
-			  is_signed   ? "\tif (!b || b == -1)\n\t\treturn 0;\n\ta %= b;\n\treturn a && (a < 0) != (b < 0) ? a + b : a;\n" :
-					"\treturn b ? a % b : 0;\n";
+	const char *mod = t == DT_F64 ? "\treturn __builtin_fmod(a, b);\n"
+			  : real      ? "\treturn __builtin_fmodf(a, b);\n"
+			  : is_signed ? "\tif (!b || b == -1)\n\t\treturn 0;\n\ta %= b;\n\treturn a && (a < 0) != (b < 0) ? a + b : a;\n"
+				      : "\treturn b ? a % b : 0;\n";
 	fprintf(f, number_text, vtype(t), dtype_name(t), abs, div, mod);
 	if (real)
 		return;
@@ -270,8 +270,10 @@ static void declare_libm(FILE *f, const struct math_row *r)
 	while (name > r->scalar && name[-1] >= 'a' && name[-1] <= 'z')
 		name--;
 	int n = (int)(end - name);
-	fprintf(f, r->arity == 1 ? "float %.*sf(float);\ndouble %.*s(double);\n" :
-				   "float %.*sf(float, float);\ndouble %.*s(double, double);\n", n, name, n, name);
+	fprintf(f,
+		r->arity == 1 ? "float %.*sf(float);\ndouble %.*s(double);\n"
+			      : "float %.*sf(float, float);\ndouble %.*s(double, double);\n",
+		n, name, n, name);
 }
 
 static void fn_helper(FILE *f, enum math_fn fn, bool *done)

@@ -28,10 +28,7 @@ const char *vtype(enum dtype t) { return t == DT_BF16 ? "float" : ctype(t); }
 
 /* ---- indices ---- */
 
-poly env_subst(struct emit *e, poly x)
-{
-	return e->nenv ? poly_subst_many(e->p->P, x, e->nenv, e->env_v, e->env_by) : x;
-}
+poly env_subst(struct emit *e, poly x) { return e->nenv ? poly_subst_many(e->p->P, x, e->nenv, e->env_v, e->env_by) : x; }
 
 poly here(struct emit *e, poly x) { return env_subst(e, bind_poly(e->p, lnest(e->p, e->block), x)); }
 
@@ -121,10 +118,7 @@ const char *cond_text(struct emit *e, poly x) { return text(e, "%s >= 0", poly_t
 
 /* ---- buffers ---- */
 
-poly placed(struct emit *e, buf_id b, poly offset)
-{
-	return e->start && e->start[b] ? poly_sub(e->p->P, offset, e->start[b]) : offset;
-}
+poly placed(struct emit *e, buf_id b, poly offset) { return e->start && e->start[b] ? poly_sub(e->p->P, offset, e->start[b]) : offset; }
 
 poly read_offset(struct emit *e, ex_id ex)
 {
@@ -309,15 +303,9 @@ const char *scalar(struct emit *e, ex_id ex)
 	switch (x.kind) {
 	case EX_CONST: return const_text(e, x.dtype, x.c, x.ic);
 	case EX_INDEX: return text(e, "(%s)(%s)", vtype(x.dtype), poly_text(e, here(e, x.index[0])));
-	case EX_READ:
-		s = scalar_read(e, ex, read_offset(e, ex));
-		break;
-	case EX_CAST:
-		s = cast_text(e, x.dtype, lex(e->p, x.a[0])->dtype, scalar(e, x.a[0]));
-		break;
-	case EX_GUARD:
-		s = scalar_guard(e, ex);
-		break;
+	case EX_READ: s = scalar_read(e, ex, read_offset(e, ex)); break;
+	case EX_CAST: s = cast_text(e, x.dtype, lex(e->p, x.a[0])->dtype, scalar(e, x.a[0])); break;
+	case EX_GUARD: s = scalar_guard(e, ex); break;
 	case EX_CALL:
 		for (int i = 0; i < math_row(x.fn)->arity; i++)
 			a[i] = scalar(e, x.a[i]);
@@ -432,7 +420,11 @@ void scalar_block(struct emit *e)
 		if (!bf16 && t != DT_BOOL)
 			op = comb == COMB_SUM ? "+=" : comb == COMB_PROD ? "*=" : NULL;
 		if (!op)
-			value = scalar_call(e, comb == COMB_SUM ? FN_ADD : comb == COMB_PROD ? FN_MUL : comb == COMB_MAX ? FN_MAX : FN_MIN,
+			value = scalar_call(e,
+					    comb == COMB_SUM    ? FN_ADD
+					    : comb == COMB_PROD ? FN_MUL
+					    : comb == COMB_MAX  ? FN_MAX
+								: FN_MIN,
 					    t, old, value, "");
 	}
 	if (bf16)

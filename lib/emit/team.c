@@ -10,10 +10,7 @@ bool is_team(struct loop_prog *p, nest_id n)
 	return x->kind == NEST_FOR && x->team && !(poly_is_const(p->P, x->whole, &c) && c <= 1);
 }
 
-static void find_team(struct loop_prog *p, nest_id n, void *arg)
-{
-	*(bool *)arg |= is_team(p, n);
-}
+static void find_team(struct loop_prog *p, nest_id n, void *arg) { *(bool *)arg |= is_team(p, n); }
 
 bool emit_starts_team(struct loop_prog *p)
 {
@@ -25,7 +22,9 @@ bool emit_starts_team(struct loop_prog *p)
 
 void emit_team_prelude(FILE *f, const char *linkage)
 {
-	fprintf(f, "struct team;\n%s void team_run(struct team *team, void (*work)(void *args, long begin, long end, int thread), void *args, long n);\n", linkage);
+	fprintf(f,
+		"struct team;\n%s void team_run(struct team *team, void (*work)(void *args, long begin, long end, int thread), void *args, long n);\n",
+		linkage);
 }
 
 /* Does a block below n use b? alone: only those count that are in no team. */
@@ -46,10 +45,7 @@ static bool uses(struct loop_prog *p, nest_id n, buf_id b, bool alone)
 	return found;
 }
 
-bool used_alone(struct emit *e, buf_id b)
-{
-	return uses(e->p, e->p->root, b, true);
-}
+bool used_alone(struct emit *e, buf_id b) { return uses(e->p, e->p->root, b, true); }
 
 bool used_by(struct emit *e, const nest_id *piece, size_t n, buf_id b)
 {
@@ -82,7 +78,9 @@ static void find_givens(struct emit *e, struct givens *g, const nest_id *piece, 
 		for (size_t i = 0; i < n && outer; i++)
 			outer = !x->alloc || !nest_inside(e->p, x->alloc, piece[i]);
 		if (outer && used_by(e, piece, n, b))
-			give(g, arena_printf(&e->keep, "%s%s *", x->scope == SCOPE_IN || x->scope == SCOPE_CONST ? "const " : "", ctype(x->dtype)),
+			give(g,
+			     arena_printf(&e->keep, "%s%s *", x->scope == SCOPE_IN || x->scope == SCOPE_CONST ? "const " : "",
+					  ctype(x->dtype)),
 			     e->buf_text[b], true);
 	}
 	give(g, "char *", "ws", true);
@@ -102,7 +100,8 @@ static void put_function(struct emit *e, const char *name, const struct givens *
 	for (size_t i = 0; i < g->a.n; i++)
 		fprintf(f, "%s%s%s, ", g->a.a[i].type, g->a.a[i].restricted ? "restrict " : "", g->a.a[i].name);
 	fprintf(f, "long begin, long end, int thread)\n{\n%s}\n\n", body);
-	fprintf(f, "static void %s_work(void *args, long begin, long end, int thread)\n{\n\tconst struct %s_args *a = args;\n\n\t%s(", name, name, name);
+	fprintf(f, "static void %s_work(void *args, long begin, long end, int thread)\n{\n\tconst struct %s_args *a = args;\n\n\t%s(", name,
+		name, name);
 	for (size_t i = 0; i < g->a.n; i++)
 		fprintf(f, "a->%s, ", g->a.a[i].name);
 	fprintf(f, "begin, end, thread);\n}\n\n");

@@ -18,8 +18,8 @@ struct lanes {
 	const char *s; /* C expression of type vm */
 	int n;
 	bool guard;
-	sym mask;  /* text of the guard of the block */
-	int nopen; /* variables in scope up to the last that the guard uses */
+	sym mask;   /* text of the guard of the block */
+	int nopen;  /* variables in scope up to the last that the guard uses */
 	bool exact; /* active are lanes lo to hi - 1 */
 	int lo, hi;
 };
@@ -49,10 +49,7 @@ static bool has_lane(struct loop_prog *p, ex_id ex, void *arg)
 static poly lane_at(struct emit *e, poly x, int l) { return poly_subst(e->p->P, x, e->lane, poly_const(e->p->P, l)); }
 
 /* Does the value of ex differ between lanes? */
-static bool varies(struct emit *e, ex_id ex)
-{
-	return ex_find(e->p, ex, has_lane, e);
-}
+static bool varies(struct emit *e, ex_id ex) { return ex_find(e->p, ex, has_lane, e); }
 
 /* Lanes v with guard >= 0, for a guard that is linear in v; NULL: it is not. */
 static const char *guard_lanes(struct emit *e, poly guard)
@@ -74,7 +71,8 @@ static void narrow_exactly(struct emit *e, struct lanes *m, poly guard)
 	int64_t c, at;
 	poly rest;
 
-	if (!poly_linear_in(e->p->P, guard, e->lane, &c, &rest) || !poly_is_const(e->p->P, rest, &at) || at > INT32_MAX || at < -INT32_MAX) {
+	if (!poly_linear_in(e->p->P, guard, e->lane, &c, &rest) || !poly_is_const(e->p->P, rest, &at) || at > INT32_MAX ||
+	    at < -INT32_MAX) {
 		m->exact = false;
 		return;
 	}
@@ -175,10 +173,7 @@ static const char *vec_if(struct emit *e, const char *cond, struct vx x)
 	return *cond ? text(e, "(%s ? %s : vset(0.0f))", cond, to_vec(e, x)) : to_vec(e, x);
 }
 
-static const char *with_lanes(struct emit *e, const char *m, const char *more)
-{
-	return m ? text(e, "(%s & %s)", m, more) : more;
-}
+static const char *with_lanes(struct emit *e, const char *m, const char *more) { return m ? text(e, "(%s & %s)", m, more) : more; }
 
 /* Element by element: registers that are no vectors, and indices that are not linear in the lane. */
 static const char *compose(struct emit *e, buf_id b, poly off, const struct lanes *m)
@@ -251,7 +246,8 @@ static const char *shuffled(struct emit *e, buf_id b, poly off, const struct lan
 {
 	struct windows w;
 
-	if (!m->exact || m->lo >= m->hi || lbuf(e->p, b)->scope == SCOPE_REGISTER || !find_windows(e, off, m->lo, m->hi, &w) || 2 * w.n > m->n)
+	if (!m->exact || m->lo >= m->hi || lbuf(e->p, b)->scope == SCOPE_REGISTER || !find_windows(e, off, m->lo, m->hi, &w) ||
+	    2 * w.n > m->n)
 		return NULL;
 	poly base = lane_at(e, off, m->lo);
 	const char *s = window_load(e, b, base, &w, 0);
@@ -300,10 +296,10 @@ static struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
 	if (c != 1 && !near && !m->guard && m->n < e->vl) /* the first lanes of a gather */
 		return (struct vx){VX_VEC, compose(e, b, off, m)};
 	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, rest));
-	const char *load = near               ? near :
-			   all_lanes(e, m) ? text(e, c == 1 ? "vload(%s)" : "vgather(%s, %ld)", from, (long)c) :
-			   c == 1          ? text(e, "vload_mask(%s, %s)", from, m->s) :
-					     text(e, "vgather_mask(%s, %ld, %s)", from, (long)c, m->s);
+	const char *load = near              ? near
+			   : all_lanes(e, m) ? text(e, c == 1 ? "vload(%s)" : "vgather(%s, %ld)", from, (long)c)
+			   : c == 1          ? text(e, "vload_mask(%s, %s)", from, m->s)
+					     : text(e, "vgather_mask(%s, %ld, %s)", from, (long)c, m->s);
 	if (!m->guard && lex(e->p, ex)->dyn_dim < 0)
 		load = load_mark(e, b, rest, m->n, c, load);
 	return (struct vx){VX_VEC, load};
@@ -467,9 +463,8 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 	if (yes.x.kind == VX_SCALAR && no.x.kind == VX_SCALAR)
 		return (struct vx){VX_SCALAR, text(e, "(%s ? %s : %s)", cond, yes.x.s, no.x.s)};
 	bool mask = yes.x.kind == VX_MASK || no.x.kind == VX_MASK;
-	return (struct vx){mask ? VX_MASK : VX_VEC,
-			   text(e, "(%s ? %s : %s)", cond, mask ? to_mask(e, yes.x) : to_vec(e, yes.x),
-				mask ? to_mask(e, no.x) : to_vec(e, no.x))};
+	return (struct vx){mask ? VX_MASK : VX_VEC, text(e, "(%s ? %s : %s)", cond, mask ? to_mask(e, yes.x) : to_vec(e, yes.x),
+							 mask ? to_mask(e, no.x) : to_vec(e, no.x))};
 }
 
 static struct vx vx(struct emit *e, ex_id ex, const struct lanes *m)
@@ -483,18 +478,10 @@ static struct vx vx(struct emit *e, ex_id ex, const struct lanes *m)
 	switch (x.kind) {
 	case EX_CONST: return (struct vx){VX_SCALAR, const_text(e, x.dtype, x.c, x.ic)};
 	case EX_INDEX: return vx_index(e, ex, x.dtype);
-	case EX_READ:
-		r = vx_read(e, ex, m);
-		break;
-	case EX_CALL:
-		r = vx_call(e, ex, m);
-		break;
-	case EX_CAST:
-		r = vx_cast(e, ex, m);
-		break;
-	case EX_GUARD:
-		r = vx_guard(e, ex, m);
-		break;
+	case EX_READ: r = vx_read(e, ex, m); break;
+	case EX_CALL: r = vx_call(e, ex, m); break;
+	case EX_CAST: r = vx_cast(e, ex, m); break;
+	case EX_GUARD: r = vx_guard(e, ex, m); break;
 	}
 	if (r.kind != VX_FAIL)
 		r.s = name_shared(e, ex, r.kind, r.kind == VX_SCALAR ? vtype(x.dtype) : r.kind == VX_VEC ? "vf" : "vm", r.s);
@@ -508,7 +495,8 @@ static const char *combined(struct emit *e, enum combiner c, const char *old, st
 	switch (c) {
 	case COMB_SUM: return text(e, "%s + %s", old, x.s);
 	case COMB_PROD: return text(e, "%s * %s", old, x.s);
-	case COMB_MAX: return text(e, "vmax(%s, %s)", to_vec(e, x), old); /* the first is asked for NaN: not what waits for the step before */
+	case COMB_MAX:
+		return text(e, "vmax(%s, %s)", to_vec(e, x), old); /* the first is asked for NaN: not what waits for the step before */
 	case COMB_MIN: return text(e, "vmin(%s, %s)", to_vec(e, x), old);
 	default: return to_vec(e, x);
 	}
@@ -564,9 +552,9 @@ static void to_memory(struct emit *e, buf_id out, poly rest, int64_t step, enum 
 	if (c != COMB_NONE) {
 		line(e, "float *const q = %s;", to);
 		to = "q";
-		old = step != 1 ? text(e, "vgather_mask(q, %ld, %s)", (long)step, m->s) :
-		      all       ? "vload(q)" :
-				  text(e, "vload_mask(q, %s)", m->s);
+		old = step != 1 ? text(e, "vgather_mask(q, %ld, %s)", (long)step, m->s)
+		      : all     ? "vload(q)"
+				: text(e, "vload_mask(q, %s)", m->s);
 	}
 	const char *v = bare(e, combined(e, c, old, x));
 	if (step != 1)

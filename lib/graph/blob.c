@@ -210,13 +210,11 @@ void blob_each(void (*f)(const struct blob_entry *e, void *arg), void *arg)
 		struct digest d;
 		struct blob_entry e = {.name = de->d_name, .digest = &d};
 		struct stat st;
-		if (fstatat(dirfd(dir), de->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISREG(st.st_mode))
+		if (fstatat(dirfd(dir), de->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
 		e.bytes = (uint64_t)st.st_size;
 		e.n = digest_parse(de->d_name, strlen(de->d_name), &d);
-		bool left = !strncmp(de->d_name, ".tmp.", 5) &&
-			    time(NULL) - st.st_mtime >= TEMPORARY_SECONDS;
+		bool left = !strncmp(de->d_name, ".tmp.", 5) && time(NULL) - st.st_mtime >= TEMPORARY_SECONDS;
 		if (e.n || left) /* others are not ours */
 			f(&e, arg);
 	}

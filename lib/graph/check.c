@@ -23,7 +23,8 @@ static const char *check_type(struct checker *c, const struct type *t)
 	if (!t->layout)
 		return NULL;
 	struct layout l;
-	const char *why = t->rank == RANK_UNKNOWN || t->other ? "a layout of something of unknown rank" : layout_parse(&l, t->rank, sym_str(t->layout));
+	const char *why = t->rank == RANK_UNKNOWN || t->other ? "a layout of something of unknown rank"
+							      : layout_parse(&l, t->rank, sym_str(t->layout));
 	return why ? WHY("layout \"%s\" of rank %d: %s", sym_str(t->layout), t->rank, why) : NULL;
 }
 
@@ -128,15 +129,18 @@ static const char *check_arity(struct checker *c, const struct node *n)
 }
 
 static const char kind_letters[] = {
-	[ATTR_INT] = 'i', [ATTR_FLOAT] = 'f', [ATTR_STR] = 's', [ATTR_INTS] = 'I', [ATTR_FLOATS] = 'F',
+	[ATTR_INT] = 'i',  [ATTR_FLOAT] = 'f',  [ATTR_STR] = 's',   [ATTR_INTS] = 'I',   [ATTR_FLOATS] = 'F',
 	[ATTR_STRS] = 'S', [ATTR_TENSOR] = 't', [ATTR_GRAPH] = 'g', [ATTR_GRAPHS] = 'G', [ATTR_TYPE] = 'y',
 };
 
 static const char *kind_name(char letter)
 {
-	static const struct { char letter; const char *name; } names[] = {
-		{'i', "an integer"}, {'f', "a float"}, {'s', "a string"}, {'I', "integers"}, {'F', "floats"},
-		{'S', "strings"}, {'t', "a tensor"}, {'g', "a graph"}, {'G', "graphs"}, {'y', "a type"},
+	static const struct {
+		char letter;
+		const char *name;
+	} names[] = {
+		{'i', "an integer"}, {'f', "a float"},  {'s', "a string"}, {'I', "integers"}, {'F', "floats"},
+		{'S', "strings"},    {'t', "a tensor"}, {'g', "a graph"},  {'G', "graphs"},   {'y', "a type"},
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (names[i].letter == letter)
@@ -261,7 +265,8 @@ static const char *check_default(struct checker *c, val_id v)
 	if (why)
 		return WHY("default of input '%s': %s", value_name(c, v), why);
 	if (x->type.other || (x->type.dtype != t->dtype && x->type.dtype != DT_NONE))
-		return WHY("input '%s' is %s, its default %s", value_name(c, v), x->type.other ? "no tensor" : dtype_name(x->type.dtype), dtype_name(t->dtype));
+		return WHY("input '%s' is %s, its default %s", value_name(c, v), x->type.other ? "no tensor" : dtype_name(x->type.dtype),
+			   dtype_name(t->dtype));
 	if (x->type.rank == RANK_UNKNOWN)
 		return NULL;
 	if (x->type.rank != t->rank)

@@ -31,7 +31,7 @@ bool values_equal(struct module *m, val_id a, val_id b)
 /* Values of two bodies that stand at the same place. */
 struct pairing {
 	struct module *m;
-	val_id *of; /* by value of the first body */
+	val_id *of;  /* by value of the first body */
 	size_t left; /* nodes that may still be compared */
 };
 
@@ -58,8 +58,8 @@ static bool nodes_equal(struct pairing *p, node_id a, node_id b)
 {
 	const struct node *x = node(p->m, a), *y = node(p->m, b);
 
-	if (!p->left || x->op != y->op || x->optype != y->optype || x->domain != y->domain || x->nin != y->nin ||
-	    x->nout != y->nout || x->nattr != y->nattr)
+	if (!p->left || x->op != y->op || x->optype != y->optype || x->domain != y->domain || x->nin != y->nin || x->nout != y->nout ||
+	    x->nattr != y->nattr)
 		return false;
 	p->left--;
 	for (uint32_t i = 0; i < x->nin; i++)

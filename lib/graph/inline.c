@@ -49,8 +49,8 @@ static void copy_node(struct inlined *to, struct module *m, node_id id, graph_id
 	vec_push(&order->nodes, copy);
 }
 
-void inline_body(struct inlined *x, struct module *m, graph_id body, graph_id g, uint32_t nin, const val_id *in,
-		 uint32_t nout, const val_id *out, val_id *fwd, struct graph *order)
+void inline_body(struct inlined *x, struct module *m, graph_id body, graph_id g, uint32_t nin, const val_id *in, uint32_t nout,
+		 const val_id *out, val_id *fwd, struct graph *order)
 {
 	const struct graph b = *graph(m, body);
 

@@ -13,8 +13,8 @@ struct inlined {
  * (of g, or constants) stands for its inputs, 0 for what is absent; its outputs get the values out, 0 for what is not
  * wanted. Where an output is a constant or an input of the body, or has been given another of out, instead fwd[out[k]]
  * is set to what it is; fwd has an entry for each value that was there before. */
-void inline_body(struct inlined *x, struct module *m, graph_id body, graph_id g, uint32_t nin, const val_id *in,
-		 uint32_t nout, const val_id *out, val_id *fwd, struct graph *order);
+void inline_body(struct inlined *x, struct module *m, graph_id body, graph_id g, uint32_t nin, const val_id *in, uint32_t nout,
+		 const val_id *out, val_id *fwd, struct graph *order);
 /* A value like v in graph g, defined by nothing yet. */
 val_id value_copy(struct module *m, val_id v, graph_id g);
 #endif

@@ -57,8 +57,7 @@ static val_id value_new(struct module *m, struct value v)
 val_id graph_add_input(struct module *m, graph_id g, sym name, struct type type)
 {
 	struct graph *x = graph(m, g);
-	val_id v = value_new(m, (struct value){
-		.name = name, .kind = VAL_INPUT, .type = type, .graph = g, .index = (uint32_t)x->in.n});
+	val_id v = value_new(m, (struct value){.name = name, .kind = VAL_INPUT, .type = type, .graph = g, .index = (uint32_t)x->in.n});
 	vec_push(&x->in, v);
 	return v;
 }
@@ -72,8 +71,7 @@ void graph_add_output(struct module *m, graph_id g, val_id v, sym name)
 
 val_id const_tensor(struct module *m, sym name, struct tensor *t)
 {
-	return value_new(m, (struct value){
-		.name = name, .kind = VAL_CONST, .type = tensor_type(m, t), .tensor = t});
+	return value_new(m, (struct value){.name = name, .kind = VAL_CONST, .type = tensor_type(m, t), .tensor = t});
 }
 
 static struct tensor *tensor_header(struct module *m, enum dtype t, int rank, const int64_t *dims, size_t nbytes)
@@ -114,8 +112,7 @@ node_id node_new_loose(struct module *m, graph_id g, enum opcode op, int nin, co
 	n.in = arena_copy(&m->arena, in, sizeof *in * (size_t)nin);
 	n.out = ARENA_ARRAY(&m->arena, val_id, nout);
 	for (int i = 0; i < nout; i++)
-		n.out[i] = value_new(m, (struct value){
-			.kind = VAL_NODE, .type = type_none(), .graph = g, .def = id, .index = (uint32_t)i});
+		n.out[i] = value_new(m, (struct value){.kind = VAL_NODE, .type = type_none(), .graph = g, .def = id, .index = (uint32_t)i});
 	vec_push(&m->nodes, n);
 	return id;
 }
@@ -133,8 +130,7 @@ val_id node_add_output(struct module *m, node_id id)
 	val_id *out = ARENA_ARRAY(&m->arena, val_id, n->nout + 1);
 	if (n->nout)
 		memcpy(out, n->out, sizeof *out * n->nout);
-	out[n->nout] = value_new(m, (struct value){
-		.kind = VAL_NODE, .type = type_none(), .graph = n->graph, .def = id, .index = n->nout});
+	out[n->nout] = value_new(m, (struct value){.kind = VAL_NODE, .type = type_none(), .graph = n->graph, .def = id, .index = n->nout});
 	n->out = out;
 	return out[n->nout++];
 }

@@ -36,15 +36,15 @@ struct tensor {
 	int rank;
 	int64_t *dims;
 	size_t nbytes;
-	const void *data;     /* NULL: in the blob store, not loaded (tensor_data loads it) */
+	const void *data; /* NULL: in the blob store, not loaded (tensor_data loads it) */
 	bool has_digest;
 	struct digest digest; /* of the bytes; set when they are in the blob store, else on demand */
 };
 
 enum value_kind { VAL_NODE, VAL_INPUT, VAL_CONST };
 struct value {
-	sym name;              /* unique in its graph (constants: in the module) when written */
-	uint8_t kind;          /* enum value_kind */
+	sym name;     /* unique in its graph (constants: in the module) when written */
+	uint8_t kind; /* enum value_kind */
 	struct type type;
 	graph_id graph;        /* 0 for constants */
 	node_id def;           /* VAL_NODE: its node; VAL_INPUT: 0 */
@@ -73,13 +73,13 @@ struct attr {
 };
 
 struct node {
-	enum opcode op;  /* OP_OTHER: unknown domain, passed through; see domain and optype */
-	sym name;        /* may be 0 */
+	enum opcode op;     /* OP_OTHER: unknown domain, passed through; see domain and optype */
+	sym name;           /* may be 0 */
 	sym domain, optype; /* of OP_OTHER; optype else is op's name and domain its domain */
 	graph_id graph;
 	uint32_t nin, nout, nattr;
-	val_id *in;      /* 0: an optional operand that is not there */
-	val_id *out;     /* 0: an optional result that is not wanted */
+	val_id *in;        /* 0: an optional operand that is not there */
+	val_id *out;       /* 0: an optional result that is not wanted */
 	struct attr *attr; /* sorted by name's text */
 };
 
@@ -87,11 +87,13 @@ struct graph {
 	sym name;
 	VEC(val_id) in;
 	VEC(val_id) out;
-	VEC(sym) out_name;   /* as many as out */
-	VEC(node_id) nodes;  /* in an order in which operands come first */
+	VEC(sym) out_name;  /* as many as out */
+	VEC(node_id) nodes; /* in an order in which operands come first */
 };
 
-struct meta { sym key, value; };
+struct meta {
+	sym key, value;
+};
 
 struct module {
 	struct arena arena;
@@ -100,7 +102,7 @@ struct module {
 	VEC(struct node) nodes;
 	VEC(struct graph) graphs;
 	graph_id main;
-	int64_t ir_version, opset; /* opset: the canonical one once imported */
+	int64_t ir_version, opset;    /* opset: the canonical one once imported */
 	VEC(struct meta) meta;        /* what is kept of the ONNX header: producer, metadata_props, domains */
 	VEC(const char *) provenance; /* one line a tool: "ge-fold 0.1.0 --limit=64K" */
 	const char *source;           /* the file it came from, for messages; may be NULL */
@@ -149,9 +151,9 @@ void attr_set_graph(struct module *m, node_id n, const char *name, graph_id g);
 void attr_drop(struct module *m, node_id n, const char *name);
 
 /* Types. */
-struct type type_none(void); /* nothing known */
+struct type type_none(void);                                                          /* nothing known */
 struct type type_make(struct module *m, enum dtype t, int rank, const int64_t *dims); /* dims < 0: unknown */
-bool type_static(const struct module *m, const struct type *t); /* tensor, rank and every dim known */
+bool type_static(const struct module *m, const struct type *t);                       /* tensor, rank and every dim known */
 /* The extents, RANK_MAX at most. False: not static. */
 bool type_dims(const struct module *m, const struct type *t, int64_t *dims);
 int64_t type_count(const struct module *m, const struct type *t); /* elements, -1: not static */
@@ -199,7 +201,10 @@ node_id graph_sort(struct module *m, graph_id g);
  * ("v12"). Names of nodes are left as they are: a node is found by its results. */
 void module_name_values(struct module *m);
 /* Graphs reachable from main through attributes, callees before callers, main last. */
-struct graph_list { graph_id *a; size_t n, cap; };
+struct graph_list {
+	graph_id *a;
+	size_t n, cap;
+};
 void module_graph_order(struct module *m, struct graph_list *out); /* vec_free when done */
 
 /* Who uses a value: node ids in uses.user[uses.start[v] .. uses.start[v+1]), a node once per operand
@@ -211,8 +216,5 @@ struct uses {
 };
 struct uses uses_new(struct module *m);
 void uses_free(struct uses *u);
-static inline uint32_t uses_count(const struct uses *u, val_id v)
-{
-	return u->start[v + 1] - u->start[v] + u->nout[v];
-}
+static inline uint32_t uses_count(const struct uses *u, val_id v) { return u->start[v + 1] - u->start[v] + u->nout[v]; }
 #endif

@@ -20,10 +20,7 @@ void mp_out_init(struct mp_out *o)
 	msgpack_packer_init(&o->k, o, append);
 }
 
-void mp_out_free(struct mp_out *o)
-{
-	vec_free(&o->b);
-}
+void mp_out_free(struct mp_out *o) { vec_free(&o->b); }
 
 void mp_put_str(struct mp_out *o, const char *s, size_t n)
 {
@@ -127,10 +124,7 @@ static uint32_t length(struct mp_in *r, const char *wanted, unsigned fix, unsign
 	return r->why ? 0 : n;
 }
 
-uint32_t mp_array(struct mp_in *r)
-{
-	return length(r, "an array", 0x90, 0x0f, 0, 0xdc);
-}
+uint32_t mp_array(struct mp_in *r) { return length(r, "an array", 0x90, 0x0f, 0, 0xdc); }
 
 void mp_array_of(struct mp_in *r, uint32_t n, const char *what)
 {
@@ -199,15 +193,9 @@ bool mp_nil(struct mp_in *r)
 	return nil;
 }
 
-bool mp_is_array(const struct mp_in *r)
-{
-	return !r->why && r->p < r->end && (*r->p >> 4 == 9 || *r->p == 0xdc || *r->p == 0xdd);
-}
+bool mp_is_array(const struct mp_in *r) { return !r->why && r->p < r->end && (*r->p >> 4 == 9 || *r->p == 0xdc || *r->p == 0xdd); }
 
-bool mp_is_str(const struct mp_in *r)
-{
-	return !r->why && r->p < r->end && (*r->p >> 5 == 5 || (*r->p >= 0xd9 && *r->p <= 0xdb));
-}
+bool mp_is_str(const struct mp_in *r) { return !r->why && r->p < r->end && (*r->p >> 5 == 5 || (*r->p >= 0xd9 && *r->p <= 0xdb)); }
 
 const char *mp_str(struct mp_in *r, size_t *n)
 {

@@ -52,9 +52,9 @@ static inline size_t mp_left(const struct mp_in *r) { return (size_t)(r->end - r
 uint32_t mp_array(struct mp_in *r);
 void mp_array_of(struct mp_in *r, uint32_t n, const char *what); /* exactly n elements */
 int64_t mp_int(struct mp_in *r, int64_t lo, int64_t hi);
-float mp_float(struct mp_in *r); /* 32 bits, as they are */
+float mp_float(struct mp_in *r);   /* 32 bits, as they are */
 double mp_double(struct mp_in *r); /* 64 bits */
-bool mp_nil(struct mp_in *r);    /* takes it if it is there */
+bool mp_nil(struct mp_in *r);      /* takes it if it is there */
 bool mp_is_array(const struct mp_in *r);
 bool mp_is_str(const struct mp_in *r);
 const char *mp_str(struct mp_in *r, size_t *n); /* never NULL */

@@ -11,6 +11,7 @@
 
 enum { CANONICAL_OPSET = 28 };
 
+/* clang-format off: an operator is a line */
 #define ONNX_OPS(X) \
 	X(Abs, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Acos, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
@@ -24,7 +25,8 @@ enum { CANONICAL_OPSET = 28 };
 	X(Asinh, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Atan, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Atanh, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
-	X(Attention, 3, 7, 1, 4, PURE, "is_causal:i kv_num_heads:i left_window_size:i q_num_heads:i qk_matmul_output_mode:i right_window_size:i scale:f softcap:f softmax_precision:i") \
+	X(Attention, 3, 7, 1, 4, PURE, \
+	  "is_causal:i kv_num_heads:i left_window_size:i q_num_heads:i qk_matmul_output_mode:i right_window_size:i scale:f softcap:f softmax_precision:i") \
 	X(AveragePool, 1, 1, 1, 1, PURE, "auto_pad:s ceil_mode:i count_include_pad:i dilations:I !kernel_shape:I pads:I strides:I") \
 	X(BatchNormalization, 5, 5, 1, 3, PURE, "epsilon:f momentum:f training_mode:i") \
 	X(Bernoulli, 1, 1, 1, 1, RANDOM, "dtype:i seed:f") \
@@ -46,11 +48,13 @@ enum { CANONICAL_OPSET = 28 };
 	X(Compress, 2, 2, 1, 1, PURE | MOVE, "axis:i") \
 	X(Concat, 1, -1, 1, 1, PURE | MOVE, "!axis:i") \
 	X(ConcatFromSequence, 1, 1, 1, 1, PURE, "!axis:i new_axis:i") \
-	X(Constant, 0, 0, 1, 1, PURE, "sparse_value:t value:t value_float:f value_floats:F value_int:i value_ints:I value_string:s value_strings:S") \
+	X(Constant, 0, 0, 1, 1, PURE, \
+	  "sparse_value:t value:t value_float:f value_floats:F value_int:i value_ints:I value_string:s value_strings:S") \
 	X(ConstantOfShape, 1, 1, 1, 1, PURE, "value:t") \
 	X(Conv, 2, 3, 1, 1, PURE, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I") \
 	X(ConvInteger, 2, 4, 1, 1, PURE, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I") \
-	X(ConvTranspose, 2, 3, 1, 1, PURE, "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I") \
+	X(ConvTranspose, 2, 3, 1, 1, PURE, \
+	  "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I") \
 	X(Cos, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Cosh, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(CumProd, 2, 2, 1, 1, PURE, "exclusive:i reverse:i") \
@@ -72,7 +76,8 @@ enum { CANONICAL_OPSET = 28 };
 	X(EyeLike, 1, 1, 1, 1, PURE, "dtype:i k:i") \
 	X(Flatten, 1, 1, 1, 1, PURE | MOVE, "axis:i") \
 	X(Floor, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
-	X(GRU, 3, 6, 0, 2, PURE, "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i linear_before_reset:i") \
+	X(GRU, 3, 6, 0, 2, PURE, \
+	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i linear_before_reset:i") \
 	X(Gather, 2, 2, 1, 1, PURE | MOVE, "axis:i") \
 	X(GatherElements, 2, 2, 1, 1, PURE | MOVE, "axis:i") \
 	X(GatherND, 2, 2, 1, 1, PURE | MOVE, "batch_dims:i") \
@@ -97,7 +102,8 @@ enum { CANONICAL_OPSET = 28 };
 	X(IsInf, 1, 1, 1, 1, PURE | ELEMENTWISE, "detect_negative:i detect_positive:i") \
 	X(IsNaN, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(LRN, 1, 1, 1, 1, PURE, "alpha:f beta:f bias:f !size:i") \
-	X(LSTM, 3, 8, 0, 3, PURE, "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i layout:i") \
+	X(LSTM, 3, 8, 0, 3, PURE, \
+	  "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i layout:i") \
 	X(LayerNormalization, 2, 3, 1, 3, PURE, "axis:i epsilon:f stash_type:i") \
 	X(LeakyRelu, 1, 1, 1, 1, PURE | ELEMENTWISE, "alpha:f") \
 	X(Less, 2, 2, 1, 1, PURE | ELEMENTWISE, "") \
@@ -159,13 +165,16 @@ enum { CANONICAL_OPSET = 28 };
 	X(RegexFullMatch, 1, 1, 1, 1, PURE, "pattern:s") \
 	X(Relu, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Reshape, 2, 2, 1, 1, PURE | MOVE, "allowzero:i") \
-	X(Resize, 1, 4, 1, 1, PURE, "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f keep_aspect_ratio_policy:s mode:s nearest_mode:s") \
+	X(Resize, 1, 4, 1, 1, PURE, \
+	  "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f keep_aspect_ratio_policy:s mode:s nearest_mode:s") \
 	X(ReverseSequence, 2, 2, 1, 1, PURE | MOVE, "batch_axis:i time_axis:i") \
-	X(RoiAlign, 3, 3, 1, 1, PURE, "coordinate_transformation_mode:s mode:s output_height:i output_width:i sampling_ratio:i spatial_scale:f") \
+	X(RoiAlign, 3, 3, 1, 1, PURE, \
+	  "coordinate_transformation_mode:s mode:s output_height:i output_width:i sampling_ratio:i spatial_scale:f") \
 	X(RotaryEmbedding, 3, 4, 1, 1, PURE, "interleaved:i num_heads:i rotary_embedding_dim:i") \
 	X(Round, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(STFT, 2, 4, 1, 1, PURE, "onesided:i") \
-	X(Scan, 1, -1, 1, -1, PURE | CONTROL, "!body:g captures:i !num_scan_inputs:i scan_input_axes:I scan_input_directions:I scan_output_axes:I scan_output_directions:I") \
+	X(Scan, 1, -1, 1, -1, PURE | CONTROL, \
+	  "!body:g captures:i !num_scan_inputs:i scan_input_axes:I scan_input_directions:I scan_output_axes:I scan_output_directions:I") \
 	X(Scatter, 3, 3, 1, 1, PURE | MOVE | DEPRECATED, "axis:i") \
 	X(ScatterElements, 3, 3, 1, 1, PURE | MOVE, "axis:i reduction:s") \
 	X(ScatterND, 3, 3, 1, 1, PURE | MOVE, "reduction:s") \
@@ -204,7 +213,8 @@ enum { CANONICAL_OPSET = 28 };
 	X(Tan, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(Tanh, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
 	X(TensorScatter, 2, 3, 1, 1, PURE, "axis:i mode:s") \
-	X(TfIdfVectorizer, 1, 1, 1, 1, PURE, "!max_gram_length:i !max_skip_count:i !min_gram_length:i !mode:s !ngram_counts:I !ngram_indexes:I pool_int64s:I pool_strings:S weights:F") \
+	X(TfIdfVectorizer, 1, 1, 1, 1, PURE, \
+	  "!max_gram_length:i !max_skip_count:i !min_gram_length:i !mode:s !ngram_counts:I !ngram_indexes:I pool_int64s:I pool_strings:S weights:F") \
 	X(ThresholdedRelu, 1, 1, 1, 1, PURE | ELEMENTWISE, "alpha:f") \
 	X(Tile, 2, 2, 1, 1, PURE | MOVE, "") \
 	X(TopK, 2, 2, 2, 2, PURE, "axis:i largest:i sorted:i") \
@@ -225,4 +235,5 @@ enum { CANONICAL_OPSET = 28 };
 	X(Case, 1, -1, 0, -1, PURE | CONTROL, "!branches:G") \
 	X(MapIndex, 1, 1, 1, 1, PURE, "!gears:t") \
 	X(Layout, 1, 1, 1, 1, PURE | MOVE, "layout:s")
+/* clang-format on */
 #endif

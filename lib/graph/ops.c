@@ -17,30 +17,22 @@ enum {
 	UNPACK = OP_UNPACK,
 };
 
-static const struct op_info ops[OP_COUNT] = {
-	[OP_OTHER] = {"?", "?", 0, -1, 0, -1, 0, NULL},
-#define X(name, min_in, max_in, min_out, max_out, traits, attrs)                                   \
-	[OP_##name] = {#name, "", min_in, max_in, min_out, max_out, traits, attrs},
-	ONNX_OPS(X)
+static const struct op_info ops[OP_COUNT] = {[OP_OTHER] = {"?", "?", 0, -1, 0, -1, 0, NULL},
+#define X(name, min_in, max_in, min_out, max_out, traits, attrs) [OP_##name] = {#name, "", min_in, max_in, min_out, max_out, traits, attrs},
+					     ONNX_OPS(X)
 #undef X
-#define X(name, min_in, max_in, min_out, max_out, traits, attrs)                                   \
+#define X(name, min_in, max_in, min_out, max_out, traits, attrs) \
 	[OP_##name] = {#name, "hone", min_in, max_in, min_out, max_out, traits, attrs},
-	HONE_OPS(X)
+						     HONE_OPS(X)
 #undef X
 };
 
-const struct op_info *op_info(enum opcode op)
-{
-	return &ops[op];
-}
+const struct op_info *op_info(enum opcode op) { return &ops[op]; }
 
 enum { SLOTS = 1024 };
 _Static_assert(OP_COUNT * 2 <= SLOTS && OP_COUNT < UINT16_MAX, "the table of operator names is too small");
 
-static size_t slot_of(const char *name)
-{
-	return hash64(name, strlen(name), 0) % SLOTS;
-}
+static size_t slot_of(const char *name) { return hash64(name, strlen(name), 0) % SLOTS; }
 
 enum opcode op_find(const char *domain, const char *name)
 {

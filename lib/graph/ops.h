@@ -11,30 +11,30 @@ enum opcode {
 #define X(name, ...) OP_##name,
 	ONNX_OPS(X) HONE_OPS(X)
 #undef X
-	OP_COUNT
+		OP_COUNT
 };
 
 enum op_traits {
-	OP_PURE = 1,         /* the outputs depend on operands and attributes only (its bodies' purity apart) */
-	OP_RANDOM = 2,       /* never folded, never shared */
-	OP_ELEMENTWISE = 4,  /* out[i] depends on in[i] only, after broadcasting */
-	OP_COMMUTATIVE = 8,  /* operands may change places */
-	OP_REDUCTION = 16,   /* combines along axes */
-	OP_MOVE = 32,        /* only moves elements */
-	OP_SHAPE_ONLY = 64,  /* reads the shape of its operand, not its elements */
-	OP_CONTROL = 128,    /* chooses or repeats bodies */
-	OP_CALL = 256,       /* applies its graph once */
+	OP_PURE = 1,        /* the outputs depend on operands and attributes only (its bodies' purity apart) */
+	OP_RANDOM = 2,      /* never folded, never shared */
+	OP_ELEMENTWISE = 4, /* out[i] depends on in[i] only, after broadcasting */
+	OP_COMMUTATIVE = 8, /* operands may change places */
+	OP_REDUCTION = 16,  /* combines along axes */
+	OP_MOVE = 32,       /* only moves elements */
+	OP_SHAPE_ONLY = 64, /* reads the shape of its operand, not its elements */
+	OP_CONTROL = 128,   /* chooses or repeats bodies */
+	OP_CALL = 256,      /* applies its graph once */
 	OP_DEPRECATED = 512,
-	OP_UNPACK = 1024,    /* its first operand is the same in fewer bytes: of constants it stays */
+	OP_UNPACK = 1024, /* its first operand is the same in fewer bytes: of constants it stays */
 };
 
 struct op_info {
 	const char *name;
-	const char *domain;      /* "" or "hone" */
-	int min_in, max_in;      /* -1: any number */
+	const char *domain; /* "" or "hone" */
+	int min_in, max_in; /* -1: any number */
 	int min_out, max_out;
 	unsigned traits;
-	const char *attrs;       /* as in oplist.h */
+	const char *attrs; /* as in oplist.h */
 };
 
 const struct op_info *op_info(enum opcode op); /* OP_OTHER too: any arity, no traits */

@@ -35,17 +35,14 @@ struct index {
 	const char *path;
 	size_t n;
 	struct blob_ref *a; /* sorted by digest */
-	const char *p;	    /* the file, once it was needed */
+	const char *p;      /* the file, once it was needed */
 };
 
-static struct arena arena;	/* what lives as long as the process */
+static struct arena arena;      /* what lives as long as the process */
 static VEC(struct index *) all; /* those in the store, newest first */
 static bool listed;
 
-static bool same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
+static bool same_time(struct timespec a, struct timespec b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
 
 static int by_age(const void *a, const void *b)
 {
@@ -61,10 +58,7 @@ static int by_digest(const void *a, const void *b)
 {
 	const struct blob_ref *x = a, *y = b;
 	int c = digest_cmp(x->digest, y->digest);
-	return c			? c
-	       : x->length != y->length ? (x->length < y->length ? -1 : 1)
-	       : x->offset < y->offset	? -1
-					: x->offset > y->offset;
+	return c ? c : x->length != y->length ? (x->length < y->length ? -1 : 1) : x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 static int by_place(const void *a, const void *b)
@@ -78,8 +72,7 @@ static int by_place(const void *a, const void *b)
 static bool is_name(const char *s)
 {
 	struct digest d;
-	return strlen(s) == REF_NAME && strspn(s, "0123456789abcdef") == 16 && s[16] == '-' &&
-	       digest_parse(s + 17, 32, &d);
+	return strlen(s) == REF_NAME && strspn(s, "0123456789abcdef") == 16 && s[16] == '-' && digest_parse(s + 17, 32, &d);
 }
 
 static void list(void)
@@ -92,9 +85,7 @@ static void list(void)
 		die_errno(EX_IO, "blob store: %s/refs", blob_dir());
 	for (struct dirent *de; dir && (de = readdir(dir));) {
 		struct stat st;
-		if (!is_name(de->d_name) ||
-		    fstatat(dirfd(dir), de->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISREG(st.st_mode))
+		if (!is_name(de->d_name) || fstatat(dirfd(dir), de->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
 		struct index *x = ARENA_NEW(&arena, struct index);
 		strcpy(x->name, de->d_name);
@@ -129,8 +120,7 @@ static bool parse(struct index *x, const char *s, size_t size)
 {
 	int used = 0;
 	int64_t sec, nsec;
-	if (sscanf(s, "hone-refs 1\n%" SCNu64 " %" SCNd64 ".%9" SCNd64 " %zu%n", &x->size, &sec,
-		   &nsec, &x->n, &used) != 4 ||
+	if (sscanf(s, "hone-refs 1\n%" SCNu64 " %" SCNd64 ".%9" SCNd64 " %zu%n", &x->size, &sec, &nsec, &x->n, &used) != 4 ||
 	    s[used] != '\n' || x->n > size / 36)
 		return false;
 	x->mtime = (struct timespec){sec, nsec};
@@ -143,8 +133,7 @@ static bool parse(struct index *x, const char *s, size_t size)
 			return false;
 		r->offset = strtoull(s + 33, &end, 10);
 		r->length = strtoull(end, &end, 10);
-		if (*end != '\n' || r->offset > x->size || r->length > x->size - r->offset ||
-		    (i && by_digest(r - 1, r) > 0))
+		if (*end != '\n' || r->offset > x->size || r->length > x->size - r->offset || (i && by_digest(r - 1, r) > 0))
 			return false;
 		s = end + 1;
 	}
@@ -164,8 +153,7 @@ static bool load(struct index *x)
 
 static bool as_it_was(const struct index *x, const struct stat *st)
 {
-	return S_ISREG(st->st_mode) && (uint64_t)st->st_size == x->size &&
-	       same_time(st->st_mtim, x->mtime);
+	return S_ISREG(st->st_mode) && (uint64_t)st->st_size == x->size && same_time(st->st_mtim, x->mtime);
 }
 
 /* Is the file still as it was? Then it is mapped, once. */
@@ -199,8 +187,7 @@ static const struct blob_ref *in_index(const struct index *x, struct digest d, s
 		else
 			hi = mid;
 	}
-	return lo < x->n && digest_eq(x->a[lo].digest, d) && x->a[lo].length == n ? &x->a[lo]
-										  : NULL;
+	return lo < x->n && digest_eq(x->a[lo].digest, d) && x->a[lo].length == n ? &x->a[lo] : NULL;
 }
 
 /* The first that holds; else NULL, and the index of one that does not. */
@@ -230,16 +217,13 @@ const void *refs_map(struct digest d, size_t n, const char **why)
 	const struct blob_ref *r = find(d, n, &x);
 	if (!r && x)
 		*why = arena_printf(&arena, "%s: %s", x->path,
-				    access(x->path, R_OK) ? "cannot be read"
-							  : "has changed since it was imported");
+				    access(x->path, R_OK) ? "cannot be read" : "has changed since it was imported");
 	if (!r)
 		return NULL;
 	return r->offset & 7 ? arena_copy(&arena, x->p + r->offset, n) : x->p + r->offset;
 }
 
-void refs_each(void (*f)(const char *name, uint64_t bytes, int n, const struct digest *d,
-			 void *arg),
-	       void *arg)
+void refs_each(void (*f)(const char *name, uint64_t bytes, int n, const struct digest *d, void *arg), void *arg)
 {
 	list();
 	for (size_t i = 0; i < all.n; i++) {
@@ -286,8 +270,7 @@ static void hash_all(struct hashing *h)
 	pthread_t other;
 	for (size_t i = 0; i < h->n; i++)
 		bytes += h->todo[i]->length;
-	bool two = bytes >= THREAD_LEAST && h->n > 1 &&
-		   sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) > 1;
+	bool two = bytes >= THREAD_LEAST && h->n > 1 && sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) > 1;
 	if (two)
 		qsort(h->todo, h->n, sizeof *h->todo, by_length);
 	two = two && pthread_create(&other, NULL, hash_some, h) == 0;
@@ -311,12 +294,10 @@ static void recall(struct index *x, size_t n, struct blob_ref *r, bool *known)
 
 static bool applies(struct index *x, const char *path, const struct stat *st)
 {
-	return load(x) && x->n && as_it_was(x, st) && !strcmp(x->path, path) &&
-	       x->written.tv_sec > x->mtime.tv_sec + SETTLED_SECONDS;
+	return load(x) && x->n && as_it_was(x, st) && !strcmp(x->path, path) && x->written.tv_sec > x->mtime.tv_sec + SETTLED_SECONDS;
 }
 
-static void write_index(uint64_t path_hash, const char *path, const struct stat *st, size_t n,
-			const struct blob_ref *r, bool again)
+static void write_index(uint64_t path_hash, const char *path, const struct stat *st, size_t n, const struct blob_ref *r, bool again)
 {
 	char *text = NULL, hex[33];
 	size_t size;
@@ -325,8 +306,8 @@ static void write_index(uint64_t path_hash, const char *path, const struct stat 
 	if (!f)
 		die(EX_SYSTEM, "out of memory");
 	qsort(a, n, sizeof *a, by_digest);
-	fprintf(f, "hone-refs 1\n%" PRIu64 " %" PRId64 ".%09ld %zu\n", (uint64_t)st->st_size,
-		(int64_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, n);
+	fprintf(f, "hone-refs 1\n%" PRIu64 " %" PRId64 ".%09ld %zu\n", (uint64_t)st->st_size, (int64_t)st->st_mtim.tv_sec,
+		st->st_mtim.tv_nsec, n);
 	for (size_t i = 0; i < n; i++) {
 		digest_hex(a[i].digest, hex);
 		fprintf(f, "%s %" PRIu64 " %" PRIu64 "\n", hex, a[i].offset, a[i].length);
@@ -377,8 +358,7 @@ void blob_forget(struct digest d)
 	for (size_t i = 0; i < all.n; i++)
 		for (size_t k = 0; load(all.a[i]) && k < all.a[i]->n; k++)
 			if (digest_eq(all.a[i]->a[k].digest, d)) {
-				unlink(arena_printf(&arena, "%s/refs/%s", blob_dir(),
-						    all.a[i]->name));
+				unlink(arena_printf(&arena, "%s/refs/%s", blob_dir(), all.a[i]->name));
 				break;
 			}
 }

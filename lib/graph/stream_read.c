@@ -45,26 +45,17 @@ static sym get_name(struct decoder *d)
 	return intern_n(s, n);
 }
 
-static uint32_t get_string_number(struct decoder *d)
-{
-	return (uint32_t)mp_int(&d->r, 0, d->nstrings);
-}
+static uint32_t get_string_number(struct decoder *d) { return (uint32_t)mp_int(&d->r, 0, d->nstrings); }
 
-static sym get_sym(struct decoder *d)
-{
-	return d->strings[get_string_number(d)];
-}
+static sym get_sym(struct decoder *d) { return d->strings[get_string_number(d)]; }
 
-static struct type get_type(struct decoder *d)
-{
-	return d->types[mp_int(&d->r, 0, d->ntypes)];
-}
+static struct type get_type(struct decoder *d) { return d->types[mp_int(&d->r, 0, d->ntypes)]; }
 
 /* The kind of the next record, of n elements; the reader stands behind it. */
 static const char *get_record(struct decoder *d, uint32_t *n, size_t *at)
 {
-	static const char *const kinds[] = {"hone",   "module", "strings", "symbols", "types", "const", "graph",
-					    "node",   "return", "blob",    "end",     "abort"};
+	static const char *const kinds[] = {"hone",  "module", "strings", "symbols", "types", "const",
+					    "graph", "node",   "return",  "blob",    "end",   "abort"};
 	struct mp_in *r = &d->r;
 	size_t len;
 	*at = mp_at(r);
@@ -597,7 +588,9 @@ static bool begins(const unsigned char *p, size_t n, const char *with)
 
 static bool is_stream(const unsigned char *p, size_t n)
 {
-	return begins(p, n, "\x94\xa4hone") || begins(p, n, "\x91\xa5" "abort");
+	return begins(p, n, "\x94\xa4hone") || begins(p, n,
+						      "\x91\xa5"
+						      "abort");
 }
 
 struct stream_reader *stream_open(const char *path)
@@ -621,7 +614,9 @@ static const char *guess(const unsigned char *p, size_t n)
 		{"\x28\xb5\x2f\xfd", "it is compressed by zstd; unzstd it first"},
 		{"\x93NUMPY", "it is an .npy file"},
 		{"hone-text", "it is the text form; ge-load reads it"},
-		{"\x7f" "ELF", "it is a program or library"},
+		{"\x7f"
+		 "ELF",
+		 "it is a program or library"},
 		{"\x08", "it looks like an ONNX model; ge-import reads it"},
 	};
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -641,9 +636,8 @@ struct module *stream_read(struct stream_reader *r)
 		die(EX_BADDATA, "%s:0: empty; a graph stream expected", r->name);
 	if (!is_stream(p, left)) {
 		const char *hint = r->nmodules ? NULL : guess(p, left);
-		die(EX_BADDATA, "%s:%zu: %s%s%s", r->name, r->pos,
-		    r->nmodules ? "garbage after the end of a module" : "not a graph stream", hint ? "; " : "",
-		    hint ? hint : "");
+		die(EX_BADDATA, "%s:%zu: %s%s%s", r->name, r->pos, r->nmodules ? "garbage after the end of a module" : "not a graph stream",
+		    hint ? "; " : "", hint ? hint : "");
 	}
 	struct module *m = stream_parse(r->in.p, r->in.n, &r->pos, r->name, &f);
 	if (!m && f.aborted)
@@ -662,7 +656,4 @@ struct module *stream_read_only(struct stream_reader *r)
 	return m;
 }
 
-void stream_close(struct stream_reader *r)
-{
-	free(r); /* the mapping stays: modules refer to it */
-}
+void stream_close(struct stream_reader *r) { free(r); /* the mapping stays: modules refer to it */ }

@@ -20,7 +20,7 @@ struct encoder {
 	size_t ntype_slots;
 	int32_t *ref; /* by value: its number in its graph, or minus its number among the constants */
 	int32_t nconsts;
-	uint32_t *graph_of; /* by graph: its number */
+	uint32_t *graph_of;         /* by graph: its number */
 	VEC(struct tensor *) large; /* for packing: one of each digest, in order of first mention */
 	size_t nrecords;            /* without blobs and end */
 	struct arena scratch;
@@ -113,8 +113,7 @@ static void put_ref(struct encoder *e, graph_id g, val_id v)
 	if (v && !ref && x->kind == VAL_CONST)
 		ref = const_ref(e, v);
 	if (v && (!ref || (x->kind != VAL_CONST && x->graph != g)))
-		BUG("value '%s' is used in graph '%s' before it is made there", sym_str(x->name),
-		    sym_str(graph(e->m, g)->name));
+		BUG("value '%s' is used in graph '%s' before it is made there", sym_str(x->name), sym_str(graph(e->m, g)->name));
 	mp_put_int(&e->graphs, ref);
 }
 
@@ -126,7 +125,7 @@ static void put_graph_ref(struct encoder *e, graph_id g)
 }
 
 static const char attr_letters[] = {
-	[ATTR_INT] = 'i', [ATTR_FLOAT] = 'f', [ATTR_STR] = 's', [ATTR_INTS] = 'I', [ATTR_FLOATS] = 'F',
+	[ATTR_INT] = 'i',  [ATTR_FLOAT] = 'f',  [ATTR_STR] = 's',   [ATTR_INTS] = 'I',   [ATTR_FLOATS] = 'F',
 	[ATTR_STRS] = 'S', [ATTR_TENSOR] = 't', [ATTR_GRAPH] = 'g', [ATTR_GRAPHS] = 'G', [ATTR_TYPE] = 'y',
 };
 

@@ -92,10 +92,7 @@ void symbols_free(struct symbols *s)
 	s->used = NULL;
 }
 
-static poly_var lookup(sym name, void *dims)
-{
-	return poly_var_find(dims, name);
-}
+static poly_var lookup(sym name, void *dims) { return poly_var_find(dims, name); }
 
 const char *dim_parse(struct module *m, const char *s, size_t n, dim *out)
 {

@@ -4,15 +4,9 @@
 #include "graph/blob.h"
 #include "graph/module.h"
 
-struct type tensor_type(struct module *m, const struct tensor *t)
-{
-	return type_make(m, t->dtype, t->rank, t->dims);
-}
+struct type tensor_type(struct module *m, const struct tensor *t) { return type_make(m, t->dtype, t->rank, t->dims); }
 
-static bool lacks(const struct tensor *t)
-{
-	return !t->data && t->has_digest && !blob_has(t->digest, t->nbytes);
-}
+static bool lacks(const struct tensor *t) { return !t->data && t->has_digest && !blob_has(t->digest, t->nbytes); }
 
 /* How many of the module's tensors are not to be had, of how many that are in the store. */
 static void count_missing(const struct module *m, size_t *missing, size_t *all)
@@ -100,8 +94,7 @@ static const void *load(const struct module *m, struct tensor *t)
 	if (!digest_eq(digest_bytes(p, t->nbytes), t->digest)) /* a file keeps its time and is another */
 		die_changed(m, t);
 	if (t->dtype == DT_STR && !strings_fit(p, t->nbytes, tensor_count(t)))
-		die(EX_BADDATA, "%s: a tensor of strings in the blob store is malformed",
-		    m->source ? m->source : "stream");
+		die(EX_BADDATA, "%s: a tensor of strings in the blob store is malformed", m->source ? m->source : "stream");
 	return p;
 }
 

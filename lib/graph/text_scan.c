@@ -10,14 +10,10 @@
 
 static bool name_first(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '/' ||
-	       c == '.' || c == '$';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '/' || c == '.' || c == '$';
 }
 
-static bool name_inside(char c)
-{
-	return name_first(c) || c == '-' || c == ':';
-}
+static bool name_inside(char c) { return name_first(c) || c == '-' || c == ':'; }
 
 bool text_plain(const char *s, size_t n)
 {
@@ -101,10 +97,7 @@ bool scan_at_name(struct scan *s)
 	return s->p < s->end && (*s->p == '"' || name_first(*s->p));
 }
 
-static int hex_value(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+static int hex_value(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
 char *scan_string(struct scan *s, size_t *n, struct arena *a)
 {
@@ -124,8 +117,7 @@ char *scan_string(struct scan *s, size_t *n, struct arena *a)
 			*o++ = '\n';
 		} else if (c == '"' || c == '\\') {
 			*o++ = c;
-		} else if (c == 'x' && s->end - s->p > 2 && (hi = hex_value(s->p[1])) >= 0 &&
-			   (lo = hex_value(s->p[2])) >= 0) {
+		} else if (c == 'x' && s->end - s->p > 2 && (hi = hex_value(s->p[1])) >= 0 && (lo = hex_value(s->p[2])) >= 0) {
 			*o++ = (char)(hi * 16 + lo);
 			s->p += 2;
 		} else {

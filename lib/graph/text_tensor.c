@@ -23,10 +23,7 @@ static bool same_float(enum dtype t, const char *text, uint64_t bits)
 	}
 }
 
-static int nbits(enum dtype t)
-{
-	return t == DT_F64 ? 64 : t == DT_F32 ? 32 : 16;
-}
+static int nbits(enum dtype t) { return t == DT_F64 ? 64 : t == DT_F32 ? 32 : 16; }
 
 /* The shortest of the usual lengths; a NaN that is not the usual one as its bits. */
 static void put_float_bits(FILE *f, enum dtype t, uint64_t bits, bool point)
@@ -85,10 +82,7 @@ static void put_element(FILE *f, enum dtype t, const unsigned char *p)
 }
 
 /* Complex numbers are pairs. */
-static enum dtype part_of(enum dtype t)
-{
-	return t == DT_C64 ? DT_F32 : t == DT_C128 ? DT_F64 : t;
-}
+static enum dtype part_of(enum dtype t) { return t == DT_C64 ? DT_F32 : t == DT_C128 ? DT_F64 : t; }
 
 void text_put_tensor(FILE *f, struct module *m, struct tensor *t)
 {

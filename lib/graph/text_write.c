@@ -11,7 +11,7 @@ struct text_writer {
 	FILE *f;
 	struct module *m;
 	struct graph_list order;
-	uint32_t *ordinal;  /* by graph: it is the n-th of its name */
+	uint32_t *ordinal; /* by graph: it is the n-th of its name */
 	struct arena scratch;
 };
 

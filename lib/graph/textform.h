@@ -23,14 +23,14 @@ struct scan {
 	size_t line;
 };
 noreturn void scan_die(const struct scan *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void scan_blanks(struct scan *s);                /* blanks and a comment, not the end of the line */
-bool scan_line_end(struct scan *s);              /* at the end of the line? */
-void scan_lines(struct scan *s);                 /* over blanks, comments and ends of lines */
-void scan_end_of_line(struct scan *s);           /* nothing more may stand on the line */
-bool scan_is(struct scan *s, const char *word);  /* takes the word or sign if it comes next */
+void scan_blanks(struct scan *s);               /* blanks and a comment, not the end of the line */
+bool scan_line_end(struct scan *s);             /* at the end of the line? */
+void scan_lines(struct scan *s);                /* over blanks, comments and ends of lines */
+void scan_end_of_line(struct scan *s);          /* nothing more may stand on the line */
+bool scan_is(struct scan *s, const char *word); /* takes the word or sign if it comes next */
 void scan_want(struct scan *s, const char *word);
-bool scan_at_name(struct scan *s);               /* does a name come next? */
-sym scan_name(struct scan *s);                   /* plain or quoted */
+bool scan_at_name(struct scan *s);                             /* does a name come next? */
+sym scan_name(struct scan *s);                                 /* plain or quoted */
 char *scan_string(struct scan *s, size_t *n, struct arena *a); /* quoted; any byte */
 int64_t scan_int(struct scan *s);
 float scan_float(struct scan *s);

@@ -8,17 +8,13 @@
 static const struct {
 	const char *name;
 	uint8_t size, onnx;
-} dtypes[DT_COUNT] = {
-	[DT_NONE] = {"?", 0, 0},
+} dtypes[DT_COUNT] = {[DT_NONE] = {"?", 0, 0},
 #define X(id, name, size, onnx) [DT_##id] = {name, size, onnx},
-	DTYPES(X)
+		      DTYPES(X)
 #undef X
 };
 
-const char *dtype_name(enum dtype t)
-{
-	return dtypes[t].name;
-}
+const char *dtype_name(enum dtype t) { return dtypes[t].name; }
 
 enum dtype dtype_parse(const char *name, size_t n)
 {
@@ -28,10 +24,7 @@ enum dtype dtype_parse(const char *name, size_t n)
 	return DT_NONE;
 }
 
-size_t dtype_size(enum dtype t)
-{
-	return dtypes[t].size;
-}
+size_t dtype_size(enum dtype t) { return dtypes[t].size; }
 
 enum dtype dtype_from_onnx(int number)
 {
@@ -41,26 +34,23 @@ enum dtype dtype_from_onnx(int number)
 	return DT_NONE;
 }
 
-int dtype_to_onnx(enum dtype t)
-{
-	return dtypes[t].onnx;
-}
+int dtype_to_onnx(enum dtype t) { return dtypes[t].onnx; }
 
-bool dtype_is_float(enum dtype t)
-{
-	return t == DT_F16 || t == DT_BF16 || t == DT_F32 || t == DT_F64;
-}
+bool dtype_is_float(enum dtype t) { return t == DT_F16 || t == DT_BF16 || t == DT_F32 || t == DT_F64; }
 
-bool dtype_is_float8(enum dtype t)
-{
-	return t >= DT_F8E4M3FN && t <= DT_F8E5M2FNUZ;
-}
+bool dtype_is_float8(enum dtype t) { return t >= DT_F8E4M3FN && t <= DT_F8E5M2FNUZ; }
 
 bool dtype_is_int(enum dtype t)
 {
 	switch (t) {
-	case DT_I8: case DT_I16: case DT_I32: case DT_I64:
-	case DT_U8: case DT_U16: case DT_U32: case DT_U64: return true;
+	case DT_I8:
+	case DT_I16:
+	case DT_I32:
+	case DT_I64:
+	case DT_U8:
+	case DT_U16:
+	case DT_U32:
+	case DT_U64: return true;
 	default: return false;
 	}
 }
@@ -70,10 +60,7 @@ bool dtype_is_signed(enum dtype t)
 	return dtype_is_float(t) || dtype_is_float8(t) || t == DT_I8 || t == DT_I16 || t == DT_I32 || t == DT_I64;
 }
 
-struct type type_none(void)
-{
-	return (struct type){.dtype = DT_NONE, .rank = RANK_UNKNOWN};
-}
+struct type type_none(void) { return (struct type){.dtype = DT_NONE, .rank = RANK_UNKNOWN}; }
 
 struct type type_make(struct module *m, enum dtype t, int rank, const int64_t *dims)
 {
@@ -101,10 +88,7 @@ bool type_dims(const struct module *m, const struct type *t, int64_t *dims)
 	return true;
 }
 
-bool type_static(const struct module *m, const struct type *t)
-{
-	return type_dims(m, t, NULL);
-}
+bool type_static(const struct module *m, const struct type *t) { return type_dims(m, t, NULL); }
 
 int64_t type_count(const struct module *m, const struct type *t)
 {

@@ -6,26 +6,26 @@
 #include <stdint.h>
 #include "common/intern.h"
 
-#define DTYPES(X)                                                                                  \
-	X(F32, "f32", 4, 1)                                                                        \
-	X(U8, "u8", 1, 2)                                                                          \
-	X(I8, "i8", 1, 3)                                                                          \
-	X(U16, "u16", 2, 4)                                                                        \
-	X(I16, "i16", 2, 5)                                                                        \
-	X(I32, "i32", 4, 6)                                                                        \
-	X(I64, "i64", 8, 7)                                                                        \
-	X(STR, "str", 0, 8)                                                                        \
-	X(BOOL, "bool", 1, 9)                                                                      \
-	X(F16, "f16", 2, 10)                                                                       \
-	X(F64, "f64", 8, 11)                                                                       \
-	X(U32, "u32", 4, 12)                                                                       \
-	X(U64, "u64", 8, 13)                                                                       \
-	X(C64, "c64", 8, 14)                                                                       \
-	X(C128, "c128", 16, 15)                                                                    \
-	X(BF16, "bf16", 2, 16)                                                                     \
-	X(F8E4M3FN, "f8e4m3fn", 1, 17)                                                             \
-	X(F8E4M3FNUZ, "f8e4m3fnuz", 1, 18)                                                         \
-	X(F8E5M2, "f8e5m2", 1, 19)                                                                 \
+#define DTYPES(X) \
+	X(F32, "f32", 4, 1) \
+	X(U8, "u8", 1, 2) \
+	X(I8, "i8", 1, 3) \
+	X(U16, "u16", 2, 4) \
+	X(I16, "i16", 2, 5) \
+	X(I32, "i32", 4, 6) \
+	X(I64, "i64", 8, 7) \
+	X(STR, "str", 0, 8) \
+	X(BOOL, "bool", 1, 9) \
+	X(F16, "f16", 2, 10) \
+	X(F64, "f64", 8, 11) \
+	X(U32, "u32", 4, 12) \
+	X(U64, "u64", 8, 13) \
+	X(C64, "c64", 8, 14) \
+	X(C128, "c128", 16, 15) \
+	X(BF16, "bf16", 2, 16) \
+	X(F8E4M3FN, "f8e4m3fn", 1, 17) \
+	X(F8E4M3FNUZ, "f8e4m3fnuz", 1, 18) \
+	X(F8E5M2, "f8e5m2", 1, 19) \
 	X(F8E5M2FNUZ, "f8e5m2fnuz", 1, 20)
 
 enum dtype {
@@ -33,13 +33,13 @@ enum dtype {
 #define X(id, name, size, onnx) DT_##id,
 	DTYPES(X)
 #undef X
-	DT_COUNT
+		DT_COUNT
 };
 
-const char *dtype_name(enum dtype t);             /* "?" for DT_NONE */
+const char *dtype_name(enum dtype t);               /* "?" for DT_NONE */
 enum dtype dtype_parse(const char *name, size_t n); /* DT_NONE if there is none */
-size_t dtype_size(enum dtype t);                  /* 0: not fixed (str) or none */
-enum dtype dtype_from_onnx(int number);           /* DT_NONE if there is none */
+size_t dtype_size(enum dtype t);                    /* 0: not fixed (str) or none */
+enum dtype dtype_from_onnx(int number);             /* DT_NONE if there is none */
 int dtype_to_onnx(enum dtype t);
 bool dtype_is_float(enum dtype t);  /* f16 bf16 f32 f64 */
 bool dtype_is_float8(enum dtype t); /* the four of 8 bits */

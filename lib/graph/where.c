@@ -27,8 +27,8 @@ noreturn void graph_die(struct module *m, node_id n, const char *fmt, ...)
 	if (vasprintf(&reason, fmt, ap) < 0)
 		die(EX_SYSTEM, "out of memory");
 	va_end(ap);
-	const char *line = arena_printf(&a, "%s: %s%s%s", m->source ? m->source : "standard input",
-					n ? node_where(m, n, &a) : "", n ? ": " : "", reason);
+	const char *line = arena_printf(&a, "%s: %s%s%s", m->source ? m->source : "standard input", n ? node_where(m, n, &a) : "",
+					n ? ": " : "", reason);
 	free(reason);
 	if (msg_trap) { /* the process goes on, and keeps as much as the trap does */
 		snprintf(kept, sizeof kept, "%s", line);

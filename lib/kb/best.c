@@ -49,10 +49,7 @@ bool kb_can_win(const struct kb_record *r)
 	return target && !excluded(r, target);
 }
 
-static double looks(const struct kb_record *r)
-{
-	return kb_get_field(r, "looks") ? kb_number(r, "looks") : 0;
-}
+static double looks(const struct kb_record *r) { return kb_get_field(r, "looks") ? kb_number(r, "looks") : 0; }
 
 int kb_rank(const struct kb_record *a, const struct kb_record *b)
 {
@@ -151,9 +148,9 @@ static const char *in_words(const struct kb *k, const struct kb_record *r, const
 	bool known = worth == kb_number(r, "ratio") || worth == kb_number(r, "hi");
 	digest_hex(r->id, hex);
 	return arena_printf(a, "%.12s: %.4f of %s's time (%.4f .. %.4f)%s, %s%s", hex, kb_number(r, "ratio"),
-			    base && kb_get_field(r, "base") && !is(r, "base", base) ? "an older default" : "the default", kb_number(r, "lo"),
-			    kb_number(r, "hi"), known ? "" : arena_printf(a, ", mean %.4f", worth), kb_shown(kb_layer_path(k, r->layer), a),
-			    kb_is_ours(r) ? "" : ", not measured here");
+			    base && kb_get_field(r, "base") && !is(r, "base", base) ? "an older default" : "the default",
+			    kb_number(r, "lo"), kb_number(r, "hi"), known ? "" : arena_printf(a, ", mean %.4f", worth),
+			    kb_shown(kb_layer_path(k, r->layer), a), kb_is_ours(r) ? "" : ", not measured here");
 }
 
 static int by_rank(const void *x, const void *y)
@@ -164,7 +161,11 @@ static int by_rank(const void *x, const void *y)
 /* "3 slower, 1 of another target": what could not win, by reason. */
 static const char *count_excluded(const struct kb_list *l, const char *target, struct arena *a)
 {
-	VEC(struct { const char *why; size_t n; }) reasons = {0};
+	VEC(struct {
+		const char *why;
+		size_t n;
+	})
+	reasons = {0};
 	const char *text = "";
 	for (size_t i = 0; i < l->n; i++) {
 		const char *why = excluded(&l->a[i], target);
@@ -193,8 +194,8 @@ static const char *count_excluded(const struct kb_list *l, const char *target, s
 static const char *beaten_by(const struct kb_record *best, const struct kb_record *r, const char *base)
 {
 	if (!best)
-		return isinf(least_time(r, false)) ? " (its samples do not say whether the default takes less time now)" :
-						     " (the default takes less time now)";
+		return isinf(least_time(r, false)) ? " (its samples do not say whether the default takes less time now)"
+						   : " (the default takes less time now)";
 	if (same_base(r, best))
 		return r->layer != best->layer ? " (of a layer behind)" : "";
 	if (base && is(best, "base", base))
@@ -206,9 +207,9 @@ static const char *explain(const struct kb *k, const struct kb_list *l, const ch
 			   struct arena *a)
 {
 	enum { SHOWN = 10 };
-	const char *text = best ? arena_printf(a, "wins: %s\n", in_words(k, best, base, a)) :
-			   l->n ? "no record wins\n" :
-				  "there is no record of this task\n";
+	const char *text = best   ? arena_printf(a, "wins: %s\n", in_words(k, best, base, a))
+			   : l->n ? "no record wins\n"
+				  : "there is no record of this task\n";
 	const struct kb_record **rest = ARENA_ARRAY(a, const struct kb_record *, l->n + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < l->n; i++)
@@ -216,7 +217,8 @@ static const char *explain(const struct kb *k, const struct kb_list *l, const ch
 			rest[n++] = &l->a[i];
 	qsort(rest, n, sizeof *rest, by_rank);
 	for (size_t i = 0; i < n && i < SHOWN; i++)
-		text = arena_printf(a, "%s%s: %s%s\n", text, best ? "over" : "not", in_words(k, rest[i], base, a), beaten_by(best, rest[i], base));
+		text = arena_printf(a, "%s%s: %s%s\n", text, best ? "over" : "not", in_words(k, rest[i], base, a),
+				    beaten_by(best, rest[i], base));
 	if (n > SHOWN)
 		text = arena_printf(a, "%sand %s %zu more\n", text, best ? "over" : "not", n - SHOWN);
 	const char *out = count_excluded(l, target, a);

@@ -26,7 +26,8 @@ const char *heads_check(const unsigned char *head, size_t n, uint64_t *txn)
 		const unsigned char *p = head + (size_t)i * psize;
 		of[i] = u64(p + META_TXN);
 		if (u32(p + META_MAGIC) != (uint32_t)MAGIC || u32(p + META_VERSION) != 1 || u32(p + META_DB) != psize ||
-		    u64(p) != (uint64_t)i || u16(p + 10) != P_META || u64(p + META_ADDRESS) || u16(p + META_DB + 4) != u16(head + META_DB + 4))
+		    u64(p) != (uint64_t)i || u16(p + 10) != P_META || u64(p + META_ADDRESS) ||
+		    u16(p + META_DB + 4) != u16(head + META_DB + 4))
 			return "damaged: its heads do not match";
 	}
 	*txn = of[0] > of[1] ? of[0] : of[1];
@@ -206,8 +207,9 @@ static void walk_data(struct walk *w, uint64_t page, const unsigned char *node, 
 	size_t nkey = u16(node + 6), n = u16(node) | (size_t)u16(node + 2) << 16, flags = u16(node + 4);
 	const unsigned char *key = node + NODE_HEAD, *data = key + nkey;
 	size_t held = flags & F_BIGDATA ? 8 : n;
-	if (NODE_HEAD + nkey + held > room || flags & ~(size_t)(F_BIGDATA | F_SUBDATA | F_DUPDATA) || (flags & F_BIGDATA && flags != F_BIGDATA) ||
-	    (flags & F_SUBDATA && n != DB_SIZE) || (t->free_list && flags & ~(size_t)F_BIGDATA)) {
+	if (NODE_HEAD + nkey + held > room || flags & ~(size_t)(F_BIGDATA | F_SUBDATA | F_DUPDATA) ||
+	    (flags & F_BIGDATA && flags != F_BIGDATA) || (flags & F_SUBDATA && n != DB_SIZE) ||
+	    (t->free_list && flags & ~(size_t)F_BIGDATA)) {
 		fault(w, "page %" PRIu64 ": a node is malformed", page);
 		return;
 	}
@@ -245,10 +247,7 @@ static const unsigned char *node_at(const struct walk *w, const unsigned char *p
 	return at < u16(p + 14) || at + NODE_HEAD > w->psize || at + NODE_HEAD + u16(p + at + 6) > w->psize ? NULL : p + at;
 }
 
-static struct key key_of(const unsigned char *node)
-{
-	return (struct key){node + NODE_HEAD, u16(node + 6)};
-}
+static struct key key_of(const unsigned char *node) { return (struct key){node + NODE_HEAD, u16(node + 6)}; }
 
 static void walk_page(struct walk *w, struct tree *t, uint64_t page, int depth, struct key lower, struct key upper);
 

@@ -38,10 +38,7 @@ static const char *explicit_path(const char *path)
 	return path ? path : env && *env ? env : NULL;
 }
 
-static noreturn void no_place(void)
-{
-	die(EX_SYSTEM, "no place for the knowledge base; set HONE_KB or HOME");
-}
+static noreturn void no_place(void) { die(EX_SYSTEM, "no place for the knowledge base; set HONE_KB or HOME"); }
 
 const char *kb_path(const char *path, struct arena *a)
 {
@@ -71,20 +68,11 @@ static struct kb *open_layers(const char *path, bool write, bool first_only, boo
 	return k;
 }
 
-struct kb *kb_open(const char *path, bool write)
-{
-	return open_layers(path, write, false, true);
-}
+struct kb *kb_open(const char *path, bool write) { return open_layers(path, write, false, true); }
 
-struct kb *kb_open_if_there(const char *path)
-{
-	return open_layers(path, false, false, false);
-}
+struct kb *kb_open_if_there(const char *path) { return open_layers(path, false, false, false); }
 
-struct kb *kb_open_file(const char *path, bool write)
-{
-	return open_layers(path, write, true, true);
-}
+struct kb *kb_open_file(const char *path, bool write) { return open_layers(path, write, true, true); }
 
 void kb_close(struct kb *k)
 {
@@ -96,20 +84,11 @@ void kb_close(struct kb *k)
 	free(k);
 }
 
-int kb_layers(const struct kb *k)
-{
-	return k->n;
-}
+int kb_layers(const struct kb *k) { return k->n; }
 
-const char *kb_layer_path(const struct kb *k, int layer)
-{
-	return k->layer[layer].path;
-}
+const char *kb_layer_path(const struct kb *k, int layer) { return k->layer[layer].path; }
 
-const char *kb_layer_name(const struct kb *k, int layer)
-{
-	return k->layer[layer].name;
-}
+const char *kb_layer_name(const struct kb *k, int layer) { return k->layer[layer].name; }
 
 /* Writing. */
 

@@ -90,8 +90,7 @@ void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena
  * precedence. What its tuning found to be slower than KB_MATERIAL in the end does not win. Where records were timed against
  * different defaults (the rule has changed since), the best of each compete by the least of their times. NULL: none. base: as for
  * kb_best_for, or NULL: today's default is not known. why, if not NULL: in words over which it wins, arena. */
-const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const char *base, struct arena *a,
-				const char **why);
+const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const char *base, struct arena *a, const char **why);
 /* The same among records that kb_find gave: of that task and target. */
 const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, const char *target);
 /* The same where today's default is known, by its digest as in the field base: a record timed against another is used

@@ -20,7 +20,7 @@
 #include "kb/store.h"
 
 enum {
-	MAP_START = 4 << 20,   /* bytes; doubled when full */
+	MAP_START = 4 << 20, /* bytes; doubled when full */
 	READERS = 1022,
 	REQUEST_SECONDS = 120, /* of CPU time for one request: no sound file needs them */
 	UNLOCKED_TRIES = 20,
@@ -48,10 +48,7 @@ static noreturn void fail(enum exit_code code, const char *fmt, ...)
 	_exit(0);
 }
 
-static noreturn void damaged(const char *what)
-{
-	fail(EX_BADDATA, STORE_DAMAGED "%s", what);
-}
+static noreturn void damaged(const char *what) { fail(EX_BADDATA, STORE_DAMAGED "%s", what); }
 
 /* Ends with the right code for what LMDB says. */
 static noreturn void fail_lmdb(int rc)
@@ -167,10 +164,7 @@ static void create_file(void)
 	sync_directory(sv.path);
 }
 
-static bool is_full(int error)
-{
-	return error == ENOSPC || error == EDQUOT;
-}
+static bool is_full(int error) { return error == ENOSPC || error == EDQUOT; }
 
 /* LMDB writes its lock file through a mapping, where a disk without room for it ends in SIGBUS: the room is taken before, as
  * much as LMDB gives it (a cache line for each reader and three for the head). false: there is none. A file that is there
@@ -198,8 +192,10 @@ static void open_file(void)
 	uint64_t txn;
 	const char *why = network_name(sv.path);
 	if (why)
-		fail(EX_NOTAVAIL, "is on a network file system (%s), where locks and mappings do not hold; put it on a local disk "
-		     "(--kb, HONE_KB) and carry it with kb dump and kb load", why);
+		fail(EX_NOTAVAIL,
+		     "is on a network file system (%s), where locks and mappings do not hold; put it on a local disk "
+		     "(--kb, HONE_KB) and carry it with kb dump and kb load",
+		     why);
 	if (realpath(sv.path, real)) /* one file, one lock: that is named after the file */
 		sv.path = real;
 	if (stat(sv.path, &st)) {

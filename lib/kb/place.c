@@ -20,9 +20,9 @@ static const struct {
 	uint32_t type;
 	const char *name;
 } network[] = {
-	{0x6969, "nfs"}, {0xff534d42, "cifs"}, {0xfe534d42, "smb2"}, {0x517b, "smb"}, {0x01021997, "9p"},
-	{0x00c36400, "ceph"}, {0x5346414f, "afs"}, {0x6b414653, "kafs"}, {0x73757245, "coda"}, {0x0bd00bd0, "lustre"},
-	{0x47504653, "gpfs"}, {0x564c, "ncp"}, {0x7461636f, "ocfs2"}, {0x01161970, "gfs2"}, {0xaad7aaea, "panfs"},
+	{0x6969, "nfs"},      {0xff534d42, "cifs"}, {0xfe534d42, "smb2"},  {0x517b, "smb"},      {0x01021997, "9p"},
+	{0x00c36400, "ceph"}, {0x5346414f, "afs"},  {0x6b414653, "kafs"},  {0x73757245, "coda"}, {0x0bd00bd0, "lustre"},
+	{0x47504653, "gpfs"}, {0x564c, "ncp"},      {0x7461636f, "ocfs2"}, {0x01161970, "gfs2"}, {0xaad7aaea, "panfs"},
 };
 enum { FUSE = 0x65735546 };
 /* FUSE is local (ntfs-3g, overlays) or not: the kind of mount says. */

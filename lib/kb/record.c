@@ -6,16 +6,14 @@
 
 const char kb_newer[] = "of a newer version than this program reads";
 
-static int by_name(const void *x, const void *y)
-{
-	return strcmp(((const struct kb_field *)x)->name, ((const struct kb_field *)y)->name);
-}
+static int by_name(const void *x, const void *y) { return strcmp(((const struct kb_field *)x)->name, ((const struct kb_field *)y)->name); }
 
 /* Length of the field name that p begins with; 0: none. */
 static size_t name_length(const char *p, size_t n)
 {
 	size_t i = 0;
-	while (i < n && ((p[i] >= 'a' && p[i] <= 'z') || (i > 0 && ((p[i] >= '0' && p[i] <= '9') || p[i] == '_' || p[i] == '.' || p[i] == '-'))))
+	while (i < n &&
+	       ((p[i] >= 'a' && p[i] <= 'z') || (i > 0 && ((p[i] >= '0' && p[i] <= '9') || p[i] == '_' || p[i] == '.' || p[i] == '-'))))
 		i++;
 	return i;
 }
@@ -111,10 +109,7 @@ const char *kb_text(struct kb_record *r, struct arena *a)
 	return text;
 }
 
-size_t kb_length(const char *text)
-{
-	return strlen(text) - HEAD - 1;
-}
+size_t kb_length(const char *text) { return strlen(text) - HEAD - 1; }
 
 const char *kb_shown(const char *s, struct arena *a)
 {

@@ -22,7 +22,7 @@ struct salvage {
 	VEC(char) found, text; /* text: a long value */
 	unsigned char *taken;  /* by first page: the long value there is among found */
 	uint64_t pages, wasted;
-	bool seen[PSIZE_MAX];  /* nodes of the page, by offset */
+	bool seen[PSIZE_MAX]; /* nodes of the page, by offset */
 	unsigned char page[PSIZE_MAX];
 };
 

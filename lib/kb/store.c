@@ -52,15 +52,12 @@ bool frame_send(int fd, uint32_t kind, uint32_t value, const void *p, size_t n)
 	return bytes_send(fd, &f, sizeof f) && bytes_send(fd, p, n);
 }
 
-bool frame_receive(int fd, struct store_frame *f)
-{
-	return bytes_receive(fd, f, sizeof *f);
-}
+bool frame_receive(int fd, struct store_frame *f) { return bytes_receive(fd, f, sizeof *f); }
 
 /* A socket of another file's process that stays open here would keep that process from its end. */
 static void close_from(int first)
 {
-	enum { AT_MOST = 1 << 16 }; /* the limit may be a billion */
+	enum { AT_MOST = 1 << 16 };                    /* the limit may be a billion */
 	if (close_range((unsigned)first, ~0u, 0) == 0) /* older kernels, and some sandboxes, refuse it */
 		return;
 	long n = sysconf(_SC_OPEN_MAX);
@@ -129,10 +126,7 @@ void store_close(struct store *s)
 	free(s);
 }
 
-const char *store_path(const struct store *s)
-{
-	return s->path;
-}
+const char *store_path(const struct store *s) { return s->path; }
 
 noreturn void store_damaged(const struct store *s, const char *what)
 {
@@ -170,8 +164,9 @@ const char *store_call(struct store *s, enum store_op op, const void *p, size_t 
 		store_damaged(s, answer + strlen(STORE_DAMAGED));
 	if (f.kind)
 		die(f.kind, "%s: %s%s", s->path, answer,
-		    f.n < strlen(STORE_UNKEPT) || strcmp(answer + f.n - strlen(STORE_UNKEPT), STORE_UNKEPT) ? "" :
-		    kb_before ? kb_before : ", all that was there before is");
+		    f.n < strlen(STORE_UNKEPT) || strcmp(answer + f.n - strlen(STORE_UNKEPT), STORE_UNKEPT) ? ""
+		    : kb_before                                                                             ? kb_before
+				: ", all that was there before is");
 	*len = f.n;
 	if (value)
 		*value = f.value;

@@ -34,7 +34,7 @@ struct store_found {
 struct store_frame {
 	uint32_t kind; /* request: enum store_op; answer: 0, or the exit code to die with; ANSWER_PART: more follows */
 	uint32_t value;
-	uint64_t n;    /* bytes that follow */
+	uint64_t n; /* bytes that follow */
 };
 enum { ANSWER_PART = 0x100 };
 #define STORE_DAMAGED "damaged: " /* what an error of EX_BADDATA begins with where kb fsck may say more */

@@ -6,10 +6,7 @@
 #include "kb/kb.h"
 
 /* Records of older programs say how many cores the process might use, which changes no kernel's time. */
-static bool counts(const char *field)
-{
-	return strncmp(field, "cores=", 6) != 0;
-}
+static bool counts(const char *field) { return strncmp(field, "cores=", 6) != 0; }
 
 /* The next field at *s or behind it that counts, and its length; 0: there is none. */
 static size_t next_field(const char **s)
@@ -67,7 +64,8 @@ static const char *add_differences(const char *text, const char *of, const char 
 			continue;
 		const char *sep = *text ? "; " : "";
 		if (both)
-			text = arena_printf(a, "%s%s%.*s %.*s, not %.*s", text, sep, (int)n, of, (int)l, mine, other ? (int)m : 4, other ? other : "none");
+			text = arena_printf(a, "%s%s%.*s %.*s, not %.*s", text, sep, (int)n, of, (int)l, mine, other ? (int)m : 4,
+					    other ? other : "none");
 		else
 			text = arena_printf(a, "%s%s%.*s none, not %.*s", text, sep, (int)n, of, (int)l, mine);
 	}

@@ -25,7 +25,6 @@ static stage_id copy_stage(struct loop_prog *p, buf_id from, buf_id to, enum sco
 	return c;
 }
 
-
 /* NULL if what is copied under l, the box at lo, is there by then: where b is computed in a loop that l shares, the box
  * lies in what one iteration of that loop computes. */
 static const char *is_ready(struct loop_prog *p, buf_id b, nest_id l, const poly *lo, const poly *extent)
@@ -50,7 +49,8 @@ static const char *is_ready(struct loop_prog *p, buf_id b, nest_id l, const poly
 			poly_range(P, poly_sub(P, made, poly_add(P, lo[d], extent[d])), &after, &most);
 			bool all = poly_is_const(P, made, &end) && end >= lbuf(p, b)->shape[d];
 			if (before < 0 || (after < 0 && !all))
-				return whynot(p, "the copy of %s would be larger than what %s computes of it", sym_str(lbuf(p, b)->name), sym_str(lnest(p, shared)->name));
+				return whynot(p, "the copy of %s would be larger than what %s computes of it", sym_str(lbuf(p, b)->name),
+					      sym_str(lnest(p, shared)->name));
 		}
 	}
 	return NULL;
@@ -142,8 +142,10 @@ static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum 
 	int m;
 	nest_id *all = nest_list(p, l, 0, &m);
 	for (int i = 0; i < m; i++)
-		if (lnest(p, all[i])->stage != s && (stage_reads(p, lnest(p, all[i])->stage, b) || lstage(p, lnest(p, all[i])->stage)->out == b))
-			return whynot(p, "%s touches %s inside the loop", sym_str(lstage(p, lnest(p, all[i])->stage)->name), sym_str(lbuf(p, b)->name));
+		if (lnest(p, all[i])->stage != s &&
+		    (stage_reads(p, lnest(p, all[i])->stage, b) || lstage(p, lnest(p, all[i])->stage)->out == b))
+			return whynot(p, "%s touches %s inside the loop", sym_str(lstage(p, lnest(p, all[i])->stage)->name),
+				      sym_str(lbuf(p, b)->name));
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	region_of(p, b, l, false, true, lo, extent);
 	poly guard[REGION_GUARDS];
@@ -249,7 +251,8 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 		return whynot(p, "%s has too many guards", stage);
 	memcpy(shape, b.shape, sizeof shape);
 	shape[b.rank] = lanes;
-	stage_id part = stage_new(p, name, b.dtype, SCOPE_SCRATCH, b.rank + 1, shape, arena_printf(&p->arena, "%slane", axis_names(p, &old)));
+	stage_id part =
+		stage_new(p, name, b.dtype, SCOPE_SCRATCH, b.rank + 1, shape, arena_printf(&p->arena, "%slane", axis_names(p, &old)));
 	/* loop variables of the old nest as axes of the part, then old axes as bindings in those */
 	poly_var lv[NEST_DEPTH_MAX], av[LOOP_AXES_MAX];
 	poly by[NEST_DEPTH_MAX], at[LOOP_AXES_MAX];

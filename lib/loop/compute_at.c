@@ -83,7 +83,8 @@ const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
 	int n;
 	nest_id *block = nest_list(p, p->root, 0, &n);
 	for (int i = 0; i < n; i++)
-		if (lnest(p, block[i])->phase == BLOCK_UPDATE && stage_reads(p, lnest(p, block[i])->stage, b) && !nest_inside(p, block[i], l))
+		if (lnest(p, block[i])->phase == BLOCK_UPDATE && stage_reads(p, lnest(p, block[i])->stage, b) &&
+		    !nest_inside(p, block[i], l))
 			return whynot(p, "%s is read outside %s, by %s", stage, loop, sym_str(lstage(p, lnest(p, block[i])->stage)->name));
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	whole_region(p, s, lo, extent);
@@ -123,7 +124,8 @@ static void check_producer(struct loop_prog *p, struct after *a, stage_id produc
 			const struct stage *q = lstage(p, producer);
 			for (int x = q->nspatial; x < q->naxes && lnest(p, block[i])->phase == BLOCK_UPDATE; x++)
 				if (poly_uses(p->P, lnest(p, block[i])->bind[x], v))
-					a->why = whynot(p, "%s is not complete in %s: %s is a reduction", sym_str(q->name), sym_str(lnest(p, a->loop)->name), sym_str(lnest(p, around[j])->name));
+					a->why = whynot(p, "%s is not complete in %s: %s is a reduction", sym_str(q->name),
+							sym_str(lnest(p, a->loop)->name), sym_str(lnest(p, around[j])->name));
 		}
 }
 
@@ -161,7 +163,8 @@ static void after_read(struct loop_prog *p, ex_id read, void *arg)
 			if (lex(p, read)->index[d] == poly_of(p->P, s->axis[x].var))
 				axis = x;
 		if (axis < 0 || d == lex(p, read)->dyn_dim) {
-			a->why = whynot(p, "%s reads %s across the part that is complete in %s", sym_str(s->name), sym_str(lbuf(p, b)->name), sym_str(lnest(p, a->loop)->name));
+			a->why = whynot(p, "%s reads %s across the part that is complete in %s", sym_str(s->name),
+					sym_str(lbuf(p, b)->name), sym_str(lnest(p, a->loop)->name));
 		} else if (s->axis[axis].extent > lbuf(p, b)->shape[d]) {
 			a->why = whynot(p, "%s goes beyond %s", sym_str(s->name), sym_str(lbuf(p, b)->name));
 		} else if (a->set[axis] && (a->lo[axis] != lo[d] || a->extent[axis] != extent[d])) {
@@ -265,7 +268,8 @@ const char *prim_init(struct loop_prog *p, const char *stage, const char *loop)
 		for (int k = nest_loops(p, block[i], around), j = 0; j < k; j++)
 			if (lnest(p, around[j])->reduce && lnest(p, around[j])->of == s && nest_inside(p, l, around[j]))
 				return whynot(p, "%s is inside the reduction %s", loop, sym_str(lnest(p, around[j])->name));
-			else if ((lnest(p, around[j])->overlap || lnest(p, around[j])->of != s) && around[j] != l && nest_inside(p, around[j], l))
+			else if ((lnest(p, around[j])->overlap || lnest(p, around[j])->of != s) && around[j] != l &&
+				 nest_inside(p, around[j], l))
 				return whynot(p, "iterations of %s compute the same elements again", sym_str(lnest(p, around[j])->name));
 	}
 	if (!init)

@@ -8,23 +8,20 @@ enum { STEPS_MAX = 1 << 18 };
 struct exact {
 	struct loop_prog *p;
 	const struct nest *block;
-	int nloops, nouter;           /* around the block, from the outside in; the first nouter are at or around l */
+	int nloops, nouter; /* around the block, from the outside in; the first nouter are at or around l */
 	nest_id loop[NEST_DEPTH_MAX];
-	bool used[NEST_DEPTH_MAX];    /* matters for this dim */
+	bool used[NEST_DEPTH_MAX]; /* matters for this dim */
 	int dim;
 	poly lo, extent;
 	int nguard;
-	poly guard[64];               /* that matter for this dim */
-	int64_t *env, first, count;   /* the box for these outer iterations */
+	poly guard[64];             /* that matter for this dim */
+	int64_t *env, first, count; /* the box for these outer iterations */
 	bool *seen;
 	int64_t steps;
 	bool good;
 };
 
-static bool uses_loop(struct exact *x, poly e, int i)
-{
-	return e != POLY_UNKNOWN && poly_uses(x->p->P, e, lnest(x->p, x->loop[i])->var);
-}
+static bool uses_loop(struct exact *x, poly e, int i) { return e != POLY_UNKNOWN && poly_uses(x->p->P, e, lnest(x->p, x->loop[i])->var); }
 
 /* Marks the loops that e hangs on, also through their extents. */
 static void mark_loops(struct exact *x, poly e)
@@ -179,7 +176,8 @@ const char *region_exact(struct loop_prog *p, buf_id b, nest_id l, const poly *l
 		}
 		for (int d = 0; d < lbuf(p, b)->rank && !why; d++)
 			if (!dim_exact(&x, d, lo, extent))
-				why = whynot(p, "%s does not fill a box of %s in %s", sym_str(lstage(p, x.block->stage)->name), sym_str(lbuf(p, b)->name),
+				why = whynot(p, "%s does not fill a box of %s in %s", sym_str(lstage(p, x.block->stage)->name),
+					     sym_str(lbuf(p, b)->name),
 					     lnest(p, l)->kind == NEST_FOR ? sym_str(lnest(p, l)->name) : "root");
 	}
 	free(x.env);

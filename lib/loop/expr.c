@@ -8,7 +8,8 @@
 
 static uint64_t ex_hash(const struct ex *e)
 {
-	const uint64_t head[] = {e->kind, e->dtype, (uint64_t)e->fn, (uint64_t)e->ic, e->a[0], e->a[1], e->a[2], e->buf, (uint64_t)e->dyn_dim, (uint64_t)e->n};
+	const uint64_t head[] = {e->kind, e->dtype, (uint64_t)e->fn, (uint64_t)e->ic,      e->a[0],
+				 e->a[1], e->a[2],  e->buf,          (uint64_t)e->dyn_dim, (uint64_t)e->n};
 	uint64_t h = hash64(head, sizeof head, 0);
 	h = hash64(&e->c, sizeof e->c, h);
 	return e->n ? hash64(e->index, sizeof *e->index * (size_t)e->n, h) : h;
@@ -46,10 +47,7 @@ ex_id ex_new(struct loop_prog *p, struct ex e)
 	return (ex_id)p->exs.n - 1;
 }
 
-static poly *copy_polys(struct loop_prog *p, int n, const poly *a)
-{
-	return arena_copy(&p->arena, a, sizeof *a * (size_t)n);
-}
+static poly *copy_polys(struct loop_prog *p, int n, const poly *a) { return arena_copy(&p->arena, a, sizeof *a * (size_t)n); }
 
 /* The nearest number of an integer type: what is infinite is its lowest or highest. */
 static int64_t whole(enum dtype t, double c)
@@ -70,10 +68,7 @@ static struct ex constant(enum dtype t, double c)
 	return (struct ex){.kind = EX_CONST, .dtype = t, .c = c, .ic = dtype_is_float(t) ? 0 : whole(t, c), .dyn_dim = -1};
 }
 
-ex_id ex_const(struct loop_prog *p, enum dtype t, double c)
-{
-	return ex_new(p, constant(t, c));
-}
+ex_id ex_const(struct loop_prog *p, enum dtype t, double c) { return ex_new(p, constant(t, c)); }
 
 /* As a bool -infinity is true, like all that is not 0. */
 struct ex identity_const(enum combiner c, enum dtype t)
@@ -95,7 +90,9 @@ ex_id ex_read(struct loop_prog *p, buf_id b, int n, const poly *index)
 {
 	if (n != lbuf(p, b)->rank)
 		BUG("%d indices read %s of rank %d", n, sym_str(lbuf(p, b)->name), lbuf(p, b)->rank);
-	return ex_new(p, (struct ex){.kind = EX_READ, .dtype = lbuf(p, b)->dtype, .buf = b, .n = n, .index = copy_polys(p, n, index), .dyn_dim = -1});
+	return ex_new(
+		p, (struct ex){
+			   .kind = EX_READ, .dtype = lbuf(p, b)->dtype, .buf = b, .n = n, .index = copy_polys(p, n, index), .dyn_dim = -1});
 }
 
 ex_id ex_read_at(struct loop_prog *p, buf_id b, int n, const poly *index, int dim, ex_id value)
@@ -103,7 +100,13 @@ ex_id ex_read_at(struct loop_prog *p, buf_id b, int n, const poly *index, int di
 	poly at[LOOP_RANK_MAX];
 	memcpy(at, index, sizeof *at * (size_t)n);
 	at[dim] = poly_const(p->P, 0);
-	return ex_new(p, (struct ex){.kind = EX_READ, .dtype = lbuf(p, b)->dtype, .buf = b, .n = n, .index = copy_polys(p, n, at), .a = {value}, .dyn_dim = dim});
+	return ex_new(p, (struct ex){.kind = EX_READ,
+				     .dtype = lbuf(p, b)->dtype,
+				     .buf = b,
+				     .n = n,
+				     .index = copy_polys(p, n, at),
+				     .a = {value},
+				     .dyn_dim = dim});
 }
 
 ex_id ex_guard(struct loop_prog *p, int n, const poly *conds, ex_id yes, ex_id no)
@@ -120,7 +123,12 @@ ex_id ex_guard(struct loop_prog *p, int n, const poly *conds, ex_id yes, ex_id n
 	}
 	if (!k)
 		return yes;
-	return ex_new(p, (struct ex){.kind = EX_GUARD, .dtype = lex(p, yes)->dtype, .a = {yes, no}, .n = k, .index = copy_polys(p, k, keep), .dyn_dim = -1});
+	return ex_new(p, (struct ex){.kind = EX_GUARD,
+				     .dtype = lex(p, yes)->dtype,
+				     .a = {yes, no},
+				     .n = k,
+				     .index = copy_polys(p, k, keep),
+				     .dyn_dim = -1});
 }
 
 ex_id ex_read_fill(struct loop_prog *p, buf_id b, int n, const poly *index, double fill)
@@ -200,7 +208,8 @@ void ex_reads(struct loop_prog *p, ex_id e, void (*f)(struct loop_prog *, ex_id,
 }
 
 /* Copies e bottom-up; unchanged parts are shared, and shared parts are copied once (done: by the ids there were). */
-static ex_id rewrite(struct loop_prog *p, ex_id *done, ex_id e, int nv, const poly_var *v, const poly *by, int nb, const buf_id *from, const buf_id *to)
+static ex_id rewrite(struct loop_prog *p, ex_id *done, ex_id e, int nv, const poly_var *v, const poly *by, int nb, const buf_id *from,
+		     const buf_id *to)
 {
 	if (!e || done[e])
 		return e ? done[e] : 0;
@@ -230,7 +239,8 @@ static ex_id rewrite(struct loop_prog *p, ex_id *done, ex_id e, int nv, const po
 	return done[e] = ex_new(p, x);
 }
 
-static ex_id rewrite_all(struct loop_prog *p, ex_id e, int nv, const poly_var *v, const poly *by, int nb, const buf_id *from, const buf_id *to)
+static ex_id rewrite_all(struct loop_prog *p, ex_id e, int nv, const poly_var *v, const poly *by, int nb, const buf_id *from,
+			 const buf_id *to)
 {
 	ex_id *done = xcalloc(p->exs.n, sizeof *done);
 	e = rewrite(p, done, e, nv, v, by, nb, from, to);

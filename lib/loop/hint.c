@@ -49,7 +49,8 @@ static const char *registers_outside(struct loop_prog *p, nest_id l)
 {
 	for (buf_id b = 1; b < p->bufs.n; b++)
 		if (lbuf(p, b)->scope == SCOPE_REGISTER && touched(p, l, b, false) && touched(p, l, b, true))
-			return whynot(p, "register buffer %s is used inside and outside of %s", sym_str(lbuf(p, b)->name), sym_str(lnest(p, l)->name));
+			return whynot(p, "register buffer %s is used inside and outside of %s", sym_str(lbuf(p, b)->name),
+				      sym_str(lnest(p, l)->name));
 	return NULL;
 }
 

@@ -52,16 +52,19 @@ static void transpose_helper(FILE *f, const struct instr *row)
 {
 	int lanes = (int)row->extent[0];
 
-	fprintf(f, "static void %s(void *to, long s, const void *from, long t)\n{\n\tfloat *o = to;\n\tconst float *a = from;\n", row->name);
+	fprintf(f, "static void %s(void *to, long s, const void *from, long t)\n{\n\tfloat *o = to;\n\tconst float *a = from;\n",
+		row->name);
 	for (int i = 0; i < lanes; i++)
 		fprintf(f, "\tconst vf r%d = vload(a + %d * t);\n", i, i);
 	transpose_lanes(f, lanes);
 	for (int i = 0; i < lanes; i++)
 		fprintf(f, "\tvstore(o + %d * s, x%d);\n", i, i);
-	fprintf(f, "}\n/* m x n of it; a is read in the first steps, what follows is zero */\n"
-		   "static void %s_part(void *to, long s, const void *from, long t, long m, long n, long steps)\n{\n"
-		   "\tfloat *o = to;\n\tconst float *a = from;\n"
-		   "\tconst vm in = vlanes(0, m), out = vlanes(0, n);\n", row->name);
+	fprintf(f,
+		"}\n/* m x n of it; a is read in the first steps, what follows is zero */\n"
+		"static void %s_part(void *to, long s, const void *from, long t, long m, long n, long steps)\n{\n"
+		"\tfloat *o = to;\n\tconst float *a = from;\n"
+		"\tconst vm in = vlanes(0, m), out = vlanes(0, n);\n",
+		row->name);
 	for (int i = 0; i < lanes; i++)
 		fprintf(f, "\tconst vf r%d = %d < steps ? vload_mask(a + %d * t, in) : (vf){};\n", i, i, i);
 	transpose_lanes(f, lanes);
@@ -77,61 +80,75 @@ static void turn_helper(FILE *f, const struct instr *row)
 	static const char *const type[] = {[1] = "char", [2] = "short", [8] = "long"};
 	int columns = (int)row->extent[0], rows = (int)row->extent[1], bytes = 16 / columns;
 
-	fprintf(f, "static void %s(void *to, long s, const void *from, long t)\n{\n"
-		   "\ttypedef %s v __attribute__((vector_size(16), aligned(1), may_alias));\n\tchar *o = to;\n\tconst char *a = from;\n", row->name, type[bytes]);
+	fprintf(f,
+		"static void %s(void *to, long s, const void *from, long t)\n{\n"
+		"\ttypedef %s v __attribute__((vector_size(16), aligned(1), may_alias));\n\tchar *o = to;\n\tconst char *a = from;\n",
+		row->name, type[bytes]);
 	for (int i = 0; i < rows; i++)
 		fprintf(f, "\tconst v x0_%d = *(const v *)(a + %d * t);\n", i, bytes * i);
 	int step = 0;
 	for (int n = rows; n > 1; n /= 2, step++)
 		for (int i = 0; i < rows; i++) {
-			fprintf(f, "\tconst v x%d_%d = __builtin_shufflevector(x%d_%d, x%d_%d", step + 1, i, step, i / 2, step, i / 2 + rows / 2);
+			fprintf(f, "\tconst v x%d_%d = __builtin_shufflevector(x%d_%d, x%d_%d", step + 1, i, step, i / 2, step,
+				i / 2 + rows / 2);
 			for (int k = 0; k < columns; k++)
 				fprintf(f, ", %d", i % 2 * columns / 2 + k / 2 + k % 2 * columns);
 			fprintf(f, ");\n");
 		}
 	for (int i = 0, at = 0; i < columns; i++, at += rows)
-		fprintf(f, "\t__builtin_memcpy(o + %d * s, (const char *)&x%d_%d + %d, %d);\n", bytes * i, step, at / columns, at % columns * bytes, rows * bytes);
-	fprintf(f, "}\nstatic void %s_part(void *to, long s, const void *from, long t, long m, long n, long steps)\n{\n"
-		   "\ttypedef %s e __attribute__((may_alias));\n\te *o = to;\n\tconst e *a = from;\n"
-		   "\tfor (long i = 0; i < m; i++)\n\t\tfor (long k = 0; k < n; k++)\n\t\t\to[i * s + k] = k < steps ? a[k * t + i] : 0;\n}\n", row->name, type[bytes]);
+		fprintf(f, "\t__builtin_memcpy(o + %d * s, (const char *)&x%d_%d + %d, %d);\n", bytes * i, step, at / columns,
+			at % columns * bytes, rows * bytes);
+	fprintf(f,
+		"}\nstatic void %s_part(void *to, long s, const void *from, long t, long m, long n, long steps)\n{\n"
+		"\ttypedef %s e __attribute__((may_alias));\n\te *o = to;\n\tconst e *a = from;\n"
+		"\tfor (long i = 0; i < m; i++)\n\t\tfor (long k = 0; k < n; k++)\n\t\t\to[i * s + k] = k < steps ? a[k * t + i] : 0;\n}\n",
+		row->name, type[bytes]);
 }
 
 static void copy_helper(FILE *f, const struct instr *row) {}
 
 static void dpbusd_helper(FILE *f, const struct instr *row)
 {
-	fprintf(f, "typedef int viu __attribute__((vector_size(64), aligned(1), may_alias));\n"
-		   "/* sums of four products of unsigned and signed bytes; GCC's intrinsic spills the sums */\n"
-		   "static inline vi vpdpbusd(vi x, const unsigned char *a, const signed char *b)\n{\n\tint four;\n"
-		   "\t__builtin_memcpy(&four, a, 4);\n\tconst vi u = four - (vi){};\n"
-		   "\t__asm__(\"vpdpbusd %%2, %%1, %%0\" : \"+v\"(x) : \"v\"(u), \"vm\"(*(const viu *)b));\n\treturn x;\n}\n");
+	fprintf(f,
+		"typedef int viu __attribute__((vector_size(64), aligned(1), may_alias));\n"
+		"/* sums of four products of unsigned and signed bytes; GCC's intrinsic spills the sums */\n"
+		"static inline vi vpdpbusd(vi x, const unsigned char *a, const signed char *b)\n{\n\tint four;\n"
+		"\t__builtin_memcpy(&four, a, 4);\n\tconst vi u = four - (vi){};\n"
+		"\t__asm__(\"vpdpbusd %%2, %%1, %%0\" : \"+v\"(x) : \"v\"(u), \"vm\"(*(const viu *)b));\n\treturn x;\n}\n");
 }
 
 static void fma16_helper(FILE *f, const struct instr *row)
 {
-	fprintf(f, "typedef _Float16 vhf __attribute__((vector_size(64)));\n"
-		   "typedef _Float16 vhfu __attribute__((vector_size(64), aligned(2), may_alias));\n"
-		   "static inline vhf vfmadd16(vhf x, const _Float16 *a, const _Float16 *b)\n{\n"
-		   "\treturn x + (*a - (vhf){}) * *(const vhfu *)b;\n}\n");
+	fprintf(f,
+		"typedef _Float16 vhf __attribute__((vector_size(64)));\n"
+		"typedef _Float16 vhfu __attribute__((vector_size(64), aligned(2), may_alias));\n"
+		"static inline vhf vfmadd16(vhf x, const _Float16 *a, const _Float16 *b)\n{\n"
+		"\treturn x + (*a - (vhf){}) * *(const vhfu *)b;\n}\n");
 }
 
 /* ---- the table ---- */
 
-#define TRANSPOSE(lanes, f)                                                                                           \
-	{.name = "transpose" #lanes, .features = f, .vector_bytes = 4 * lanes, .nloops = 2, .extent = {lanes, lanes},    \
-	 .body = "a", .out = {DT_F32, {STEP_ANY, 1}}, .in = {{DT_F32, {1, STEP_ANY}}},                                  \
-	 .text = "transpose" #lanes "(%o, %s, %a, %t);", .part = "transpose" #lanes "_part(%o, %s, %a, %t, %m, %n, %f);", \
-	 .helper = transpose_helper}
+#define TRANSPOSE(lanes, f) \
+	{ \
+		.name = "transpose" #lanes, .features = f, .vector_bytes = 4 * lanes, .nloops = 2, .extent = {lanes, lanes}, .body = "a", \
+		.out = {DT_F32, {STEP_ANY, 1}}, .in = {{DT_F32, {1, STEP_ANY}}}, .text = "transpose" #lanes "(%o, %s, %a, %t);", \
+		.part = "transpose" #lanes "_part(%o, %s, %a, %t, %m, %n, %f);", .helper = transpose_helper \
+	}
 
-#define TURN(rows, columns, type)                                                                                      \
-	{.name = "turn" #rows "x" #columns, .nloops = 2, .extent = {columns, rows}, .body = "a",                         \
-	 .out = {type, {STEP_ANY, 1}}, .in = {{type, {1, STEP_ANY}}}, .text = "turn" #rows "x" #columns "(%o, %s, %a, %t);", \
-	 .part = "turn" #rows "x" #columns "_part(%o, %s, %a, %t, %m, %n, %f);", .helper = turn_helper}
+#define TURN(rows, columns, type) \
+	{ \
+		.name = "turn" #rows "x" #columns, .nloops = 2, .extent = {columns, rows}, .body = "a", .out = {type, {STEP_ANY, 1}}, \
+		.in = {{type, {1, STEP_ANY}}}, .text = "turn" #rows "x" #columns "(%o, %s, %a, %t);", \
+		.part = "turn" #rows "x" #columns "_part(%o, %s, %a, %t, %m, %n, %f);", .helper = turn_helper \
+	}
 
 /* What copies does so with any type of its size. */
-#define COPY(bytes, type)                                                                                              \
-	{.name = "copy" #bytes, .nloops = 1, .extent = {INT64_MAX}, .body = "a", .out = {type, {1}}, .in = {{type, {1}}},  \
-	 .text = "__builtin_memcpy(%o, %a, " #bytes " * (%m));", .part = "__builtin_memcpy(%o, %a, " #bytes " * (%m));", .helper = copy_helper}
+#define COPY(bytes, type) \
+	{ \
+		.name = "copy" #bytes, .nloops = 1, .extent = {INT64_MAX}, .body = "a", .out = {type, {1}}, .in = {{type, {1}}}, \
+		.text = "__builtin_memcpy(%o, %a, " #bytes " * (%m));", .part = "__builtin_memcpy(%o, %a, " #bytes " * (%m));", \
+		.helper = copy_helper \
+	}
 
 static const struct instr rows[] = {
 	TRANSPOSE(16, TF_AVX512),
@@ -150,13 +167,31 @@ static const struct instr rows[] = {
 	COPY(4, DT_F32),
 	COPY(8, DT_U64),
 	/* 16 sums of int32, each of 4 products: a is the same for all sums, b lies in groups of four */
-	{.name = "vpdpbusd", .features = TF_VNNI, .vector_bytes = 64, .nloops = 2, .extent = {16, 4}, .comb = COMB_SUM,
-	 .body = "mul(i32(a), i32(b))", .out = {DT_I32, {1, 0}}, .in = {{DT_U8, {0, 1}}, {DT_I8, {4, 1}}},
-	 .accumulator = "vi", .text = "vpdpbusd(%v, %a, %b)", .helper = dpbusd_helper},
+	{.name = "vpdpbusd",
+	 .features = TF_VNNI,
+	 .vector_bytes = 64,
+	 .nloops = 2,
+	 .extent = {16, 4},
+	 .comb = COMB_SUM,
+	 .body = "mul(i32(a), i32(b))",
+	 .out = {DT_I32, {1, 0}},
+	 .in = {{DT_U8, {0, 1}}, {DT_I8, {4, 1}}},
+	 .accumulator = "vi",
+	 .text = "vpdpbusd(%v, %a, %b)",
+	 .helper = dpbusd_helper},
 	/* 32 sums in half precision */
-	{.name = "vfmaddph", .features = TF_FP16, .vector_bytes = 64, .nloops = 1, .extent = {32}, .comb = COMB_SUM,
-	 .body = "mul(a, b)", .out = {DT_F16, {1}}, .in = {{DT_F16, {0}}, {DT_F16, {1}}},
-	 .accumulator = "vhf", .text = "vfmadd16(%v, %a, %b)", .helper = fma16_helper},
+	{.name = "vfmaddph",
+	 .features = TF_FP16,
+	 .vector_bytes = 64,
+	 .nloops = 1,
+	 .extent = {32},
+	 .comb = COMB_SUM,
+	 .body = "mul(a, b)",
+	 .out = {DT_F16, {1}},
+	 .in = {{DT_F16, {0}}, {DT_F16, {1}}},
+	 .accumulator = "vhf",
+	 .text = "vfmadd16(%v, %a, %b)",
+	 .helper = fma16_helper},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -278,12 +313,14 @@ static const char *match_fill(struct match *m, ex_id *body)
 		if (!m->row->part || fill->kind != EX_CONST || fill->c != 0 || fill->ic)
 			return whynot(p, "%s is read with a fill", sym_str(lstage(p, lnest(p, m->use->block)->stage)->name));
 		if (!poly_linear_in(p->P, c, inner, &coef, &rest) || coef != -1)
-			return whynot(p, "the fill does not begin at some step of %s", sym_str(lnest(p, m->use->loop[m->row->nloops - 1])->name));
+			return whynot(p, "the fill does not begin at some step of %s",
+				      sym_str(lnest(p, m->use->loop[m->row->nloops - 1])->name));
 		for (int k = 0; k + 1 < m->row->nloops; k++)
 			if (poly_uses(p->P, rest, lnest(p, m->use->loop[k])->var))
 				return whynot(p, "the fill depends on %s", sym_str(lnest(p, m->use->loop[k])->name));
 		poly steps = poly_max(p->P, poly_const(p->P, 0), poly_addc(p->P, rest, 1));
-		m->use->filled = poly_min(p->P, m->use->filled == POLY_UNKNOWN ? m->use->extent[m->row->nloops - 1] : m->use->filled, steps);
+		m->use->filled =
+			poly_min(p->P, m->use->filled == POLY_UNKNOWN ? m->use->extent[m->row->nloops - 1] : m->use->filled, steps);
 		m->use->whole = false;
 	}
 	*body = x->a[0];

@@ -14,18 +14,18 @@ struct instr_operand {
 };
 struct instr {
 	const char *name;
-	unsigned features;        /* enum target_feature that the target has all of */
-	int vector_bytes;         /* of the target; 0: any */
+	unsigned features; /* enum target_feature that the target has all of */
+	int vector_bytes;  /* of the target; 0: any */
 	int nloops;
 	int64_t extent[INSTR_LOOPS]; /* from the outside in, each directly in the one before */
 	enum combiner comb;
-	const char *body;         /* "a", "mul(i32(a), i32(b))": names of loop/math.h and types; a, b: reads */
+	const char *body; /* "a", "mul(i32(a), i32(b))": names of loop/math.h and types; a, b: reads */
 	struct instr_operand out, in[INSTR_READS];
-	const char *accumulator;  /* C type of the vector that is added to (its name with u: unaligned in memory); NULL: none */
+	const char *accumulator; /* C type of the vector that is added to (its name with u: unaligned in memory); NULL: none */
 	/* C text. %o %a %b: addresses of the first elements; %v: the accumulator; %s: step of out in loop 0; %t: step of
 	 * a in loop 1; %m %n: extents; %f: steps of loop 1 in which a is read, what follows is zero. */
 	const char *text;
-	const char *part;         /* the same for fewer steps than extent[], or where a fill is read; NULL: there is none */
+	const char *part; /* the same for fewer steps than extent[], or where a fill is read; NULL: there is none */
 	void (*helper)(FILE *f, const struct instr *row); /* what the text calls */
 };
 
@@ -41,8 +41,8 @@ struct instr_use {
 	ex_id read[INSTR_READS];
 	poly at[INSTR_READS], out; /* offsets of the first elements */
 	int64_t step[INSTR_READS][INSTR_LOOPS], out_step[INSTR_LOOPS];
-	poly filled;               /* steps of the innermost loop in which a is read; unknown: all */
-	bool whole;                /* all steps, no fill: else it needs the row's part text */
+	poly filled; /* steps of the innermost loop in which a is read; unknown: all */
+	bool whole;  /* all steps, no fill: else it needs the row's part text */
 };
 /* NULL, or why the nest under loop is no such instruction. Variables v[0..n) stand for by[0..n) (unrolled loops). Loops
  * may be shorter than the row's; if its text needs all of them, use->whole says whether it can be used. */

@@ -32,9 +32,9 @@ struct place {
 	int n, axis[LOOP_LAYOUT_MAX]; /* storage order, with strides in elements */
 	int64_t div[LOOP_LAYOUT_MAX], mod[LOOP_LAYOUT_MAX], stride[LOOP_LAYOUT_MAX], elems;
 	int64_t room[LOOP_RANK_MAX]; /* indices that may be read */
-	bool based; /* the window does not start at 0 */
-	void *data;      /* of the caller */
-	union num *value; /* or our own */
+	bool based;                  /* the window does not start at 0 */
+	void *data;                  /* of the caller */
+	union num *value;            /* or our own */
 	struct tag *tag;
 	uint32_t life;
 };
@@ -42,12 +42,12 @@ struct place {
 struct machine {
 	struct loop_prog *p;
 	struct arena arena;
-	VEC(struct lin) lins;  /* by poly */
-	int64_t *env;          /* by variable */
-	struct place *places;  /* by buffer */
+	VEC(struct lin) lins; /* by poly */
+	int64_t *env;         /* by variable */
+	struct place *places; /* by buffer */
 	const char *why;
 	union num (*read)(struct machine *m, buf_id b, const int64_t *index);
-	bool *done;            /* stage evaluator: stages computed already */
+	bool *done; /* stage evaluator: stages computed already */
 	int depth;
 };
 
@@ -172,10 +172,7 @@ static double rounded(enum dtype t, double v)
 	}
 }
 
-static double as_double(enum dtype t, union num v)
-{
-	return dtype_is_float(t) ? v.d : t == DT_U64 ? (double)(uint64_t)v.i : (double)v.i;
-}
+static double as_double(enum dtype t, union num v) { return dtype_is_float(t) ? v.d : t == DT_U64 ? (double)(uint64_t)v.i : (double)v.i; }
 
 static union num cast(enum dtype to, enum dtype from, union num v)
 {
@@ -307,10 +304,7 @@ static union num eval_read(struct machine *m, const struct ex *x)
 	return m->why ? whole(0) : m->read(m, x->buf, index);
 }
 
-static union num const_value(const struct ex *x)
-{
-	return dtype_is_float(x->dtype) ? real(x->c) : whole(math_wrap(x->dtype, x->ic));
-}
+static union num const_value(const struct ex *x) { return dtype_is_float(x->dtype) ? real(x->c) : whole(math_wrap(x->dtype, x->ic)); }
 
 static union num eval_call(struct machine *m, const struct ex *x)
 {

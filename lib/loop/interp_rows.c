@@ -19,7 +19,7 @@ struct rows {
 	struct loop_prog *p;
 	void **data;
 	const struct stage *s;
-	poly_var v;            /* the innermost axis */
+	poly_var v; /* the innermost axis */
 	int64_t *env;
 	struct access *access; /* by expression, of the stage at hand */
 };

@@ -16,10 +16,7 @@ static int parts_of(const struct loop_buf *b, struct layout_part *part)
 	return b->rank;
 }
 
-static int64_t part_size(const struct loop_buf *b, struct layout_part q)
-{
-	return q.mod ? q.mod : (b->extent[q.axis] + q.div - 1) / q.div;
-}
+static int64_t part_size(const struct loop_buf *b, struct layout_part q) { return q.mod ? q.mod : (b->extent[q.axis] + q.div - 1) / q.div; }
 
 int64_t layout_elems(const struct loop_buf *b)
 {
@@ -60,10 +57,7 @@ poly buf_offset(struct loop_prog *p, buf_id id, const poly *index)
 	return off;
 }
 
-int64_t buf_elems(struct loop_prog *p, buf_id id)
-{
-	return layout_elems(lbuf(p, id));
-}
+int64_t buf_elems(struct loop_prog *p, buf_id id) { return layout_elems(lbuf(p, id)); }
 
 /* What index i of axis d adds to an element's place, for all i: a layout's parts are of one axis each, so the place is a
  * sum over axes. Memory of the process. */
@@ -134,12 +128,6 @@ void layout_pack(const struct loop_buf *b, const void *src, void *dst)
 	copy_elements(b, dst, (char *)src, true);
 }
 
-void layout_unpack(const struct loop_buf *b, const void *src, void *dst)
-{
-	copy_elements(b, (char *)src, dst, false);
-}
+void layout_unpack(const struct loop_buf *b, const void *src, void *dst) { copy_elements(b, (char *)src, dst, false); }
 
-void buf_pack(struct loop_prog *p, buf_id id, const void *src, void *dst)
-{
-	layout_pack(lbuf(p, id), src, dst);
-}
+void buf_pack(struct loop_prog *p, buf_id id, const void *src, void *dst) { layout_pack(lbuf(p, id), src, dst); }

@@ -92,17 +92,14 @@ struct copy {
 	int nb;
 	buf_id from[64], to[64];
 	VEC(struct clone) stages;
-	uint32_t gen; /* changes whenever the buffer map does */
+	uint32_t gen;   /* changes whenever the buffer map does */
 	uint32_t teams; /* parallel loops so far */
 	int blocks;     /* met so far */
 	bool in_call;   /* its loops stay as they are */
 	const char *why;
 };
 
-static poly sub(struct copy *c, poly e)
-{
-	return e == POLY_UNKNOWN ? e : poly_subst_many(c->p->P, e, c->nv, c->v, c->by);
-}
+static poly sub(struct copy *c, poly e) { return e == POLY_UNKNOWN ? e : poly_subst_many(c->p->P, e, c->nv, c->v, c->by); }
 
 static stage_id stage_clone(struct copy *c, stage_id s)
 {

@@ -46,35 +46,35 @@ struct loop_buf {
 	struct layout layout;
 	/* After loop_finish, for scratch, stack and register: only a window is kept. Element i lives at
 	 * i - base (polynomials in the loops around alloc), the window is extent[] large. */
-	nest_id alloc;                /* loop (or root) whose iteration the window belongs to; 0: before finish */
+	nest_id alloc; /* loop (or root) whose iteration the window belongs to; 0: before finish */
 	poly base[LOOP_RANK_MAX];
 	int64_t extent[LOOP_RANK_MAX];
-	int64_t offset;               /* scratch: byte offset in the kernel's workspace (finish sets it); private: thread 0's */
-	bool private;                 /* scratch that lives in a parallel loop: each thread has its own */
-	int operand;                  /* IN, CONST, OUT: its number among those of that scope, in order of making */
-	const void *data;             /* CONST: row-major logical bytes if known (build-time stages read it) */
+	int64_t offset;   /* scratch: byte offset in the kernel's workspace (finish sets it); private: thread 0's */
+	bool private;     /* scratch that lives in a parallel loop: each thread has its own */
+	int operand;      /* IN, CONST, OUT: its number among those of that scope, in order of making */
+	const void *data; /* CONST: row-major logical bytes if known (build-time stages read it) */
 };
 
 /* Expressions of stage bodies. Index expressions are polynomials in the stage's axis variables. */
 enum ex_kind {
-	EX_CONST,  /* c */
-	EX_INDEX,  /* index[0] as a number of type dtype */
-	EX_READ,   /* buf at index[0..n); if dyn, index[dyn_dim] is the (integer) value of a[0], negative counts from the end */
-	EX_CALL,   /* fn(a[0..]) : a row of loop/math.h: add, mul, max, exp, select, ... */
-	EX_CAST,   /* a[0] as dtype */
-	EX_GUARD,  /* a[0] if every index[i] >= 0, else a[1]; a[0] is not evaluated then */
+	EX_CONST, /* c */
+	EX_INDEX, /* index[0] as a number of type dtype */
+	EX_READ,  /* buf at index[0..n); if dyn, index[dyn_dim] is the (integer) value of a[0], negative counts from the end */
+	EX_CALL,  /* fn(a[0..]) : a row of loop/math.h: add, mul, max, exp, select, ... */
+	EX_CAST,  /* a[0] as dtype */
+	EX_GUARD, /* a[0] if every index[i] >= 0, else a[1]; a[0] is not evaluated then */
 };
 struct ex {
 	enum ex_kind kind;
 	enum dtype dtype;
-	int fn;            /* EX_CALL: enum math_fn */
-	double c;          /* EX_CONST, floats */
-	int64_t ic;        /* EX_CONST, integers and bool */
+	int fn;     /* EX_CALL: enum math_fn */
+	double c;   /* EX_CONST, floats */
+	int64_t ic; /* EX_CONST, integers and bool */
 	ex_id a[3];
 	buf_id buf;
-	int dyn_dim;       /* EX_READ: -1: none */
-	int n;             /* polynomials in index */
-	poly *index;       /* arena */
+	int dyn_dim; /* EX_READ: -1: none */
+	int n;       /* polynomials in index */
+	poly *index; /* arena */
 };
 
 enum axis_kind { AXIS_SPATIAL, AXIS_REDUCE, AXIS_SCAN };
@@ -93,12 +93,12 @@ struct stage {
 	sym name;
 	int naxes;
 	struct axis axis[LOOP_AXES_MAX]; /* spatial axes first, in the order of the out buffer's dims; then reduce */
-	buf_id out;       /* written at [axis 0, axis 1, ...] of the spatial axes */
-	int nspatial;     /* = rank of out */
+	buf_id out;                      /* written at [axis 0, axis 1, ...] of the spatial axes */
+	int nspatial;                    /* = rank of out */
 	ex_id body;
 	enum combiner comb;
-	bool gone;        /* inlined: no nest, no buffer */
-	uint32_t scan;    /* stages of one number, next to each other, go through their scan axis together, step by step; 0: none */
+	bool gone;     /* inlined: no nest, no buffer */
+	uint32_t scan; /* stages of one number, next to each other, go through their scan axis together, step by step; 0: none */
 };
 
 enum nest_kind { NEST_SEQ, NEST_FOR, NEST_BLOCK };
@@ -120,31 +120,31 @@ struct prefetch {
 struct nest {
 	enum nest_kind kind;
 	nest_id parent;
-	VEC(nest_id) kid;  /* SEQ: any number; FOR: exactly one (a SEQ) */
+	VEC(nest_id) kid; /* SEQ: any number; FOR: exactly one (a SEQ) */
 	/* FOR: var from 0 to extent - 1, step 1 */
-	sym name;          /* "conv.w.1" */
+	sym name; /* "conv.w.1" */
 	poly_var var;
-	poly extent;       /* polynomial in outer loop variables; its largest value is the range of var */
+	poly extent; /* polynomial in outer loop variables; its largest value is the range of var */
 	enum loop_mark mark;
-	int unroll;        /* LOOP_UNROLL: factor; 0: whole */
-	int instr;         /* LOOP_CALL: its row */
-	bool outline;      /* a C function of its own */
+	int unroll;   /* LOOP_UNROLL: factor; 0: whole */
+	int instr;    /* LOOP_CALL: its row */
+	bool outline; /* a C function of its own */
 	VEC(struct prefetch) ahead;
-	bool reduce;       /* (part of) a reduce axis of its stage */
-	bool scan;         /* (part of) a scan axis: its iterations keep their order, and their place among the loops */
-	bool overlap;      /* split with tail=overlap: its last iteration does some of what the one before did */
-	VEC(int64_t) cut;  /* loop_finish splits the loop at these values: pieces simplify */
-	poly tail_at;      /* and at this one, in outer loop variables (0: none) */
-	stage_id of;       /* the stage it was made for */
+	bool reduce;      /* (part of) a reduce axis of its stage */
+	bool scan;        /* (part of) a scan axis: its iterations keep their order, and their place among the loops */
+	bool overlap;     /* split with tail=overlap: its last iteration does some of what the one before did */
+	VEC(int64_t) cut; /* loop_finish splits the loop at these values: pieces simplify */
+	poly tail_at;     /* and at this one, in outer loop variables (0: none) */
+	stage_id of;      /* the stage it was made for */
 	/* After loop_finish: pieces of one parallel loop are one team's work. */
-	uint32_t team;     /* its number; 0: not parallel */
-	poly first;        /* iteration of the whole loop that this piece starts with */
-	poly whole;        /* extent of the whole loop */
+	uint32_t team; /* its number; 0: not parallel */
+	poly first;    /* iteration of the whole loop that this piece starts with */
+	poly whole;    /* extent of the whole loop */
 	/* BLOCK */
 	stage_id stage;
 	enum block_phase phase;
 	poly bind[LOOP_AXES_MAX]; /* per axis of the stage (init: reduce axes are unknown) */
-	VEC(poly) guard;   /* runs only if all are >= 0 */
+	VEC(poly) guard;          /* runs only if all are >= 0 */
 };
 
 /* A name that a sampling line of a trace has bound. */
@@ -160,20 +160,20 @@ struct loop_prog {
 	struct arena arena;
 	struct polys *P;
 	const struct target *target;
-	const char *algo;            /* of which algorithm the stages are: a trace's first line says it (ALGO_USUAL: none else) */
-	int threads;                 /* that may run it; 0, 1: parallel loops are serial */
-	VEC(struct loop_buf) bufs;   /* [0] unused, in all four */
+	const char *algo;          /* of which algorithm the stages are: a trace's first line says it (ALGO_USUAL: none else) */
+	int threads;               /* that may run it; 0, 1: parallel loops are serial */
+	VEC(struct loop_buf) bufs; /* [0] unused, in all four */
 	VEC(struct stage) stages;
 	VEC(struct ex) exs;
-	uint32_t *ex_table;          /* expressions by hash: equal ones are one, so shared values stay shared */
+	uint32_t *ex_table; /* expressions by hash: equal ones are one, so shared values stay shared */
 	size_t ex_slots;
 	VEC(struct nest) nests;
 	VEC(struct loop_name) names; /* the last of a name counts */
 	nest_id root;                /* a SEQ */
 	bool built;                  /* prog_start has made the start state */
 	bool finished;
-	int64_t workspace;           /* bytes of SCRATCH, after finish: what is shared, then what each thread has of its own */
-	int64_t private;             /* bytes of SCRATCH that each thread has of its own */
+	int64_t workspace; /* bytes of SCRATCH, after finish: what is shared, then what each thread has of its own */
+	int64_t private;   /* bytes of SCRATCH that each thread has of its own */
 };
 
 struct loop_prog *prog_new(const struct target *t);
@@ -186,7 +186,7 @@ stage_id stage_new(struct loop_prog *p, const char *name, enum dtype t, enum sco
 /* The same writing an existing buffer (results of the kernel). */
 stage_id stage_into(struct loop_prog *p, const char *name, buf_id out, const char *axes);
 poly stage_reduce(struct loop_prog *p, stage_id s, const char *name, int64_t extent); /* adds a reduce axis; its index */
-poly stage_axis(struct loop_prog *p, stage_id s, int i);                             /* index of axis i */
+poly stage_axis(struct loop_prog *p, stage_id s, int i);                              /* index of axis i */
 void stage_body(struct loop_prog *p, stage_id s, enum combiner c, ex_id body);
 /* Spatial axis i of stage s becomes a scan axis: the body may read what the stages of that number have written in earlier
  * steps (index - 1, ...), and what those before it in the program have written in this one. Stages of one number are
@@ -218,9 +218,9 @@ static inline struct loop_buf *lbuf(struct loop_prog *p, buf_id b) { return &p->
 static inline struct stage *lstage(struct loop_prog *p, stage_id s) { return &p->stages.a[s]; }
 static inline struct ex *lex(struct loop_prog *p, ex_id e) { return &p->exs.a[e]; }
 static inline struct nest *lnest(struct loop_prog *p, nest_id n) { return &p->nests.a[n]; }
-stage_id stage_find(struct loop_prog *p, const char *name);   /* 0: none */
+stage_id stage_find(struct loop_prog *p, const char *name); /* 0: none */
 buf_id buf_find(struct loop_prog *p, const char *name);
-stage_id buf_writer(struct loop_prog *p, buf_id b);           /* the stage whose out it is; 0: an input */
+stage_id buf_writer(struct loop_prog *p, buf_id b); /* the stage whose out it is; 0: an input */
 
 /* Every EX_READ at or under e, each once: f(p, read, arg). */
 void ex_reads(struct loop_prog *p, ex_id e, void (*f)(struct loop_prog *p, ex_id read, void *arg), void *arg);
@@ -230,7 +230,7 @@ ex_id ex_subst(struct loop_prog *p, ex_id e, int n, const poly_var *v, const pol
 /* Where an element is: index (logical, one polynomial a dim) as an offset in elements from the buffer's start
  * (window base taken off, layout applied, simplified by the variables' ranges). */
 poly buf_offset(struct loop_prog *p, buf_id b, const poly *index);
-int64_t buf_elems(struct loop_prog *p, buf_id b);   /* elements of storage: padded by the layout; the window's */
+int64_t buf_elems(struct loop_prog *p, buf_id b); /* elements of storage: padded by the layout; the window's */
 /* Indices of dim d that may be read: a constant's padding by its layout is zero and may, else the shape. */
 int64_t buf_room(struct loop_prog *p, buf_id b, int d);
 /* Row-major logical data into the buffer's layout (padding zero); dst has buf_elems elements. */

@@ -102,8 +102,7 @@ static const char tanh_text[] =
 	"\treturn vsel(vlt(t, vset(0.625f)), x + x * z * p, vsign_of(big, x));\n"
 	"}\n";
 
-static const char sigmoid_text[] =
-	"static inline vf vsigmoid(vf x) { return 1.0f / (1.0f + vexp_minus(x)); }\n";
+static const char sigmoid_text[] = "static inline vf vsigmoid(vf x) { return 1.0f / (1.0f + vexp_minus(x)); }\n";
 
 /* An odd polynomial near 0, 1 - exp(-p(|x|)) beyond. Where two registers are a table of 32 numbers: a polynomial for each eighth of
  * |x|, about its middle. */
@@ -253,13 +252,15 @@ static const char sign_text[] =
 	"\treturn vsel(vlt(vset(0.0f), vabs(x)), one, x + 0.0f);\n"
 	"}\n";
 
-#define LANE_BY_LANE(name, f)                                                                      \
-	"static inline vf " name "(vf x)\n"                                                        \
-	"{\n"                                                                                      \
-	"\tvf r = x;\n"                                                                            \
-	"\tfor (int i = 0; i < VL; i++)\n"                                                         \
-	"\t\tr[i] = " f "(x[i]);\n"                                                                \
-	"\treturn r;\n"                                                                            \
+#define LANE_BY_LANE(name, f) \
+	"static inline vf " name \
+	"(vf x)\n" \
+	"{\n" \
+	"\tvf r = x;\n" \
+	"\tfor (int i = 0; i < VL; i++)\n" \
+	"\t\tr[i] = " f \
+	"(x[i]);\n" \
+	"\treturn r;\n" \
 	"}\n"
 static const char mod_text[] =
 	"static inline vf vmod(vf x, vf y)\n"
@@ -317,10 +318,7 @@ const struct math_row *math_row(enum math_fn f)
 	return &rows[f];
 }
 
-double math_eval(enum math_fn f, double a, double b, double c)
-{
-	return math_row(f)->eval(a, b, c);
-}
+double math_eval(enum math_fn f, double a, double b, double c) { return math_row(f)->eval(a, b, c); }
 
 int64_t math_wrap(enum dtype t, int64_t v)
 {
@@ -360,7 +358,7 @@ static int64_t int_div(bool sign, int64_t a, int64_t b)
 {
 	if (!b)
 		return 0;
-	return !sign ? (int64_t)((uint64_t)a / (uint64_t)b) : b == -1 ? (int64_t)-(uint64_t)a : a / b;
+	return !sign ? (int64_t)((uint64_t)a / (uint64_t)b) : b == -1 ? (int64_t) - (uint64_t)a : a / b;
 }
 
 static int64_t int_mod(bool sign, int64_t a, int64_t b)
@@ -384,8 +382,8 @@ static int64_t int_value(enum math_fn f, enum dtype t, int64_t a, int64_t b)
 	case FN_MIN: return less ? a : b;
 	case FN_POW: return int_pow(a, b);
 	case FN_MOD: return int_mod(sign, a, b);
-	case FN_NEG: return (int64_t)-(uint64_t)a;
-	case FN_ABS: return sign && a < 0 ? (int64_t)-(uint64_t)a : a;
+	case FN_NEG: return (int64_t) - (uint64_t)a;
+	case FN_ABS: return sign && a < 0 ? (int64_t) - (uint64_t)a : a;
 	case FN_RECIP: return int_div(sign, 1, a);
 	case FN_FLOOR:
 	case FN_CEIL:
@@ -407,7 +405,4 @@ static int64_t int_value(enum math_fn f, enum dtype t, int64_t a, int64_t b)
 	return math_whole(t, math_eval(f, x, y, 0));
 }
 
-int64_t math_eval_int(enum math_fn f, enum dtype t, int64_t a, int64_t b)
-{
-	return math_wrap(t, int_value(f, t, a, b));
-}
+int64_t math_eval_int(enum math_fn f, enum dtype t, int64_t a, int64_t b) { return math_wrap(t, int_value(f, t, a, b)); }

@@ -7,33 +7,35 @@
 
 /* X(id, "name", arity). Comparisons and logic give bool; select(c, a, b); round is to nearest even; max and min hand
  * on NaN. */
-#define MATH_FNS(X)                                                                                \
-	X(ADD, "add", 2) X(SUB, "sub", 2) X(MUL, "mul", 2) X(DIV, "div", 2)                        \
-	X(MAX, "max", 2) X(MIN, "min", 2) X(POW, "pow", 2) X(MOD, "mod", 2)                        \
-	X(NEG, "neg", 1) X(ABS, "abs", 1) X(SQRT, "sqrt", 1) X(RSQRT, "rsqrt", 1)                  \
-	X(RECIP, "recip", 1) X(EXP, "exp", 1) X(LOG, "log", 1) X(TANH, "tanh", 1)                  \
-	X(SIGMOID, "sigmoid", 1) X(ERF, "erf", 1) X(SIN, "sin", 1) X(COS, "cos", 1)                \
-	X(FLOOR, "floor", 1) X(CEIL, "ceil", 1) X(ROUND, "round", 1) X(SIGN, "sign", 1)            \
-	X(EQ, "eq", 2) X(NE, "ne", 2) X(LT, "lt", 2) X(LE, "le", 2) X(GT, "gt", 2) X(GE, "ge", 2)  \
+/* clang-format off */
+#define MATH_FNS(X) \
+	X(ADD, "add", 2) X(SUB, "sub", 2) X(MUL, "mul", 2) X(DIV, "div", 2) \
+	X(MAX, "max", 2) X(MIN, "min", 2) X(POW, "pow", 2) X(MOD, "mod", 2) \
+	X(NEG, "neg", 1) X(ABS, "abs", 1) X(SQRT, "sqrt", 1) X(RSQRT, "rsqrt", 1) \
+	X(RECIP, "recip", 1) X(EXP, "exp", 1) X(LOG, "log", 1) X(TANH, "tanh", 1) \
+	X(SIGMOID, "sigmoid", 1) X(ERF, "erf", 1) X(SIN, "sin", 1) X(COS, "cos", 1) \
+	X(FLOOR, "floor", 1) X(CEIL, "ceil", 1) X(ROUND, "round", 1) X(SIGN, "sign", 1) \
+	X(EQ, "eq", 2) X(NE, "ne", 2) X(LT, "lt", 2) X(LE, "le", 2) X(GT, "gt", 2) X(GE, "ge", 2) \
 	X(AND, "and", 2) X(OR, "or", 2) X(XOR, "xor", 2) X(NOT, "not", 1) X(SELECT, "select", 3)
+/* clang-format on */
 
 enum math_fn {
 	FN_NONE,
 #define X(id, name, arity) FN_##id,
 	MATH_FNS(X)
 #undef X
-	FN_COUNT
+		FN_COUNT
 };
 
 struct math_row {
 	const char *name;
 	int arity;
 	double (*eval)(double a, double b, double c); /* in double; what the interpreter uses */
-	double ulps;            /* error bound of the emitted float code, in units in the last place */
-	const char *scalar;     /* C expression, operands as %a %b %c, %t the element type, %f libm's suffix: "max_%t(%a, %b)" */
-	const char *vector;     /* C expression on vectors of float; may call a helper of the prelude */
-	const char *helper;     /* prelude text this needs (a static inline function, in vector extensions), or NULL */
-	enum math_fn needs;     /* a row whose helper this one's calls, or FN_NONE */
+	double ulps;                                  /* error bound of the emitted float code, in units in the last place */
+	const char *scalar; /* C expression, operands as %a %b %c, %t the element type, %f libm's suffix: "max_%t(%a, %b)" */
+	const char *vector; /* C expression on vectors of float; may call a helper of the prelude */
+	const char *helper; /* prelude text this needs (a static inline function, in vector extensions), or NULL */
+	enum math_fn needs; /* a row whose helper this one's calls, or FN_NONE */
 };
 const struct math_row *math_row(enum math_fn f);
 /* The value of f on numbers of a floating type. */

@@ -23,10 +23,7 @@ static nest_id nest_new(struct loop_prog *p, struct nest n)
 	return (nest_id)p->nests.n - 1;
 }
 
-nest_id nest_seq(struct loop_prog *p, nest_id parent)
-{
-	return nest_new(p, (struct nest){.kind = NEST_SEQ, .parent = parent});
-}
+nest_id nest_seq(struct loop_prog *p, nest_id parent) { return nest_new(p, (struct nest){.kind = NEST_SEQ, .parent = parent}); }
 
 nest_id nest_for(struct loop_prog *p, sym name, poly extent, bool reduce, stage_id of)
 {
@@ -44,10 +41,7 @@ nest_id nest_block(struct loop_prog *p, stage_id s, enum block_phase phase)
 	return nest_new(p, (struct nest){.kind = NEST_BLOCK, .stage = s, .phase = phase, .of = s});
 }
 
-nest_id nest_body(struct loop_prog *p, nest_id n)
-{
-	return lnest(p, n)->kind == NEST_FOR ? lnest(p, n)->kid.a[0] : n;
-}
+nest_id nest_body(struct loop_prog *p, nest_id n) { return lnest(p, n)->kind == NEST_FOR ? lnest(p, n)->kid.a[0] : n; }
 
 void nest_insert(struct loop_prog *p, nest_id seq, size_t at, nest_id kid)
 {
@@ -441,15 +435,9 @@ const char *sole_writer(struct loop_prog *p, stage_id s)
 	return NULL;
 }
 
-static bool reads_it(struct loop_prog *p, ex_id e, void *arg)
-{
-	return lex(p, e)->kind == EX_READ && lex(p, e)->buf == *(buf_id *)arg;
-}
+static bool reads_it(struct loop_prog *p, ex_id e, void *arg) { return lex(p, e)->kind == EX_READ && lex(p, e)->buf == *(buf_id *)arg; }
 
-bool stage_reads(struct loop_prog *p, stage_id t, buf_id b)
-{
-	return ex_find(p, lstage(p, t)->body, reads_it, &b);
-}
+bool stage_reads(struct loop_prog *p, stage_id t, buf_id b) { return ex_find(p, lstage(p, t)->body, reads_it, &b); }
 
 struct read_list {
 	ex_id *out;

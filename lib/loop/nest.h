@@ -12,7 +12,7 @@ nest_id nest_body(struct loop_prog *p, nest_id n);
 void nest_insert(struct loop_prog *p, nest_id seq, size_t at, nest_id kid);
 /* Takes n out of its SEQ; loops that are left empty go too, upwards. */
 void nest_remove(struct loop_prog *p, nest_id n);
-size_t nest_index(struct loop_prog *p, nest_id n); /* place of n in its parent's kids */
+size_t nest_index(struct loop_prog *p, nest_id n);               /* place of n in its parent's kids */
 bool nest_inside(struct loop_prog *p, nest_id n, nest_id outer); /* n is outer or below it */
 /* Loops around n from the outside in (n not included); count. out holds NEST_DEPTH_MAX: more than primitives make, for who
  * keeps some of his own with them. */

@@ -174,12 +174,14 @@ const char *parallel_races(struct loop_prog *p, nest_id l)
 		if (!count_touching(p, l, r.b, false) || lives_in(p, r.b, l))
 			continue;
 		if (lbuf(p, r.b)->scope == SCOPE_REGISTER)
-			why = whynot(p, "parallel loop %s: register buffer %s outlives an iteration", sym_str(lnest(p, l)->name), sym_str(lbuf(p, r.b)->name));
+			why = whynot(p, "parallel loop %s: register buffer %s outlives an iteration", sym_str(lnest(p, l)->name),
+				     sym_str(lbuf(p, r.b)->name));
 		bool apart = !count_touching(p, l, r.b, true);
 		for (int d = 0; d < lbuf(p, r.b)->rank && !apart; d++)
 			apart = apart_in(&r, d, nblocks, block);
 		if (!apart && !why)
-			why = whynot(p, "parallel loop %s: its iterations are not shown to write %s apart", sym_str(lnest(p, l)->name), sym_str(lbuf(p, r.b)->name));
+			why = whynot(p, "parallel loop %s: its iterations are not shown to write %s apart", sym_str(lnest(p, l)->name),
+				     sym_str(lbuf(p, r.b)->name));
 	}
 	vec_free(&r.spans);
 	free(block);

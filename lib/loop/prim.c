@@ -18,10 +18,7 @@ static nest_id find_loop(struct loop_prog *p, nest_id n, sym name, bool in_calls
 	return found;
 }
 
-nest_id loop_find(struct loop_prog *p, const char *name)
-{
-	return find_loop(p, p->root, intern(name), false);
-}
+nest_id loop_find(struct loop_prog *p, const char *name) { return find_loop(p, p->root, intern(name), false); }
 
 const char *loop_missing(struct loop_prog *p, const char *name)
 {
@@ -41,9 +38,9 @@ static bool marked(const struct nest *l) { return l->mark != LOOP_SERIAL || l->o
 
 /* The value of the split loop in its parts, and the inner extents, from the outside in. */
 struct parts {
-	int n;                       /* parts: inner factors + 1 */
+	int n; /* parts: inner factors + 1 */
 	poly extent[LOOP_AXES_MAX];
-	VEC(int64_t) cut;            /* of part 0 */
+	VEC(int64_t) cut; /* of part 0 */
 };
 
 /* Two parts of a constant extent; sets the parts' extents, the outer loop's cuts and what the old variable is,
@@ -173,8 +170,8 @@ static const char *grow_copy(struct loop_prog *p, stage_id w, int d, int64_t siz
 	const char *name = arena_printf(&p->arena, "%s.%s", sym_str(s->name), sym_str(s->axis[d].name));
 	nest_id loop = loop_find(p, name);
 	int64_t e;
-	if (!loop || s->comb != COMB_NONE || !poly_is_const(p->P, lnest(p, loop)->extent, &e) || e != s->axis[d].extent || lnest(p, loop)->cut.n ||
-	    nest_blocks(p, loop, 0, NULL, 0) != nest_blocks(p, loop, w, NULL, 0))
+	if (!loop || s->comb != COMB_NONE || !poly_is_const(p->P, lnest(p, loop)->extent, &e) || e != s->axis[d].extent ||
+	    lnest(p, loop)->cut.n || nest_blocks(p, loop, 0, NULL, 0) != nest_blocks(p, loop, w, NULL, 0))
 		return whynot(p, "tail=pad: %s is scheduled already", sym_str(s->name));
 	poly_var v = poly_var_new(p->P, s->axis[d].name, 0, size - 1, 1), lv = poly_var_new(p->P, s->axis[d].name, 0, size - 1, 1);
 	poly by = poly_of(p->P, v), room = poly_addc(p->P, poly_mulc(p->P, by, -1), s->axis[d].extent - 1);
@@ -280,10 +277,12 @@ static const char *adds_to_outside(struct loop_prog *p, nest_id l)
 		bool set = false;
 		for (int j = 0; j < n; j++) {
 			const struct nest *k = lnest(p, block[j]);
-			set |= lstage(p, k->stage)->out == lstage(p, s)->out && (k->phase == BLOCK_INIT || lstage(p, k->stage)->comb == COMB_NONE);
+			set |= lstage(p, k->stage)->out == lstage(p, s)->out &&
+			       (k->phase == BLOCK_INIT || lstage(p, k->stage)->comb == COMB_NONE);
 		}
 		if (!set || sole_writer(p, s))
-			return whynot(p, "tail=overlap: %s goes on adding to what is set outside %s", sym_str(lstage(p, s)->name), sym_str(lnest(p, l)->name));
+			return whynot(p, "tail=overlap: %s goes on adding to what is set outside %s", sym_str(lstage(p, s)->name),
+				      sym_str(lnest(p, l)->name));
 	}
 	return NULL;
 }
@@ -355,7 +354,8 @@ const char *prim_fuse(struct loop_prog *p, const char *a, const char *b)
 	if (lnest(p, outer)->reduce != lnest(p, inner)->reduce)
 		return whynot(p, "fuse: one is a reduction, the other is not");
 	const char *last = strrchr(b, '.');
-	nest_id f = nest_for(p, intern_printf("%s*%s", a, last ? last + 1 : b), poly_const(p->P, steps), lnest(p, outer)->reduce, lnest(p, outer)->of);
+	nest_id f = nest_for(p, intern_printf("%s*%s", a, last ? last + 1 : b), poly_const(p->P, steps), lnest(p, outer)->reduce,
+			     lnest(p, outer)->of);
 	lnest(p, f)->overlap = lnest(p, outer)->overlap || lnest(p, inner)->overlap;
 	poly v = poly_of(p->P, lnest(p, f)->var);
 	poly_var vars[2] = {lnest(p, outer)->var, lnest(p, inner)->var};
@@ -414,7 +414,8 @@ const char *prim_reorder(struct loop_prog *p, int n, const char *const *names)
 	for (int i = 0; i < k; i++)
 		for (int j = i; j < k; j++)
 			if (poly_uses(p->P, lnest(p, order[i])->extent, lnest(p, order[j])->var))
-				return whynot(p, "the extent of %s depends on %s", sym_str(lnest(p, order[i])->name), sym_str(lnest(p, order[j])->name));
+				return whynot(p, "the extent of %s depends on %s", sym_str(lnest(p, order[i])->name),
+					      sym_str(lnest(p, order[j])->name));
 	for (int i = 0; i < k; i++)
 		if (nest_keeps_order(p, chain[i]) && order[k - 1 - i] != chain[i])
 			return whynot(p, "nothing moves across %s, a scan", sym_str(lnest(p, chain[i])->name));

@@ -54,7 +54,7 @@ const char *prim_outline(struct loop_prog *p, const char *loop);
 const char *prim_prefetch(struct loop_prog *p, const char *buf, const char *loop, int64_t steps);
 
 /* Loops within a call are not found. */
-nest_id loop_find(struct loop_prog *p, const char *name); /* 0: none */
+nest_id loop_find(struct loop_prog *p, const char *name);        /* 0: none */
 const char *loop_missing(struct loop_prog *p, const char *name); /* why it is not found */
 
 /* Traces: text, one primitive a line, "results = primitive operands := decision"; '#' starts a comment.
@@ -86,7 +86,7 @@ const char *trace_stamp(const char *trace, struct digest stages, struct arena *a
 enum trace_fit {
 	TRACE_PLAIN, /* no stamp: written by hand */
 	TRACE_FITS,
-	TRACE_SEED,  /* made for other stages, or in another version of the language */
+	TRACE_SEED, /* made for other stages, or in another version of the language */
 };
 enum trace_fit trace_fit(const char *trace, struct digest stages);
 bool trace_stages(const char *trace, struct digest *stages); /* of its stamp; false: none of this version */

@@ -14,10 +14,7 @@ struct show {
 	struct arena a;
 };
 
-static const char *ptext(struct show *s, poly e)
-{
-	return poly_str(s->p->P, e, &s->a);
-}
+static const char *ptext(struct show *s, poly e) { return poly_str(s->p->P, e, &s->a); }
 
 static void show_ex(struct show *s, ex_id id)
 {
@@ -90,7 +87,8 @@ static void show_stage(struct show *s, stage_id id)
 	const struct stage *t = lstage(s->p, id);
 	fprintf(s->f, "stage %s", sym_str(t->name));
 	for (int a = 0; a < t->naxes; a++)
-		fprintf(s->f, " %s%s:%ld%s", a == t->nspatial ? "| " : "", sym_str(t->axis[a].name), (long)t->axis[a].extent, t->axis[a].kind == AXIS_SCAN ? " scan" : "");
+		fprintf(s->f, " %s%s:%ld%s", a == t->nspatial ? "| " : "", sym_str(t->axis[a].name), (long)t->axis[a].extent,
+			t->axis[a].kind == AXIS_SCAN ? " scan" : "");
 	fprintf(s->f, "\n  %s %s ", sym_str(lbuf(s->p, t->out)->name), comb[t->comb]);
 	show_ex(s, t->body);
 	fputc('\n', s->f);

@@ -136,10 +136,7 @@ poly stage_reduce(struct loop_prog *p, stage_id s, const char *name, int64_t ext
 	return poly_of(p->P, lstage(p, s)->axis[lstage(p, s)->naxes - 1].var);
 }
 
-poly stage_axis(struct loop_prog *p, stage_id s, int i)
-{
-	return poly_of(p->P, lstage(p, s)->axis[i].var);
-}
+poly stage_axis(struct loop_prog *p, stage_id s, int i) { return poly_of(p->P, lstage(p, s)->axis[i].var); }
 
 void stage_body(struct loop_prog *p, stage_id s, enum combiner c, ex_id body)
 {

@@ -13,13 +13,13 @@ struct module;
 
 enum { SAMPLE_CHOICES_MAX = 64 };
 struct sample {
-	const char *name;     /* first result: "rows" */
-	int n;                /* choices; sample.split: the choices of its innermost part */
+	const char *name; /* first result: "rows" */
+	int n;            /* choices; sample.split: the choices of its innermost part */
 	const int64_t *choice;
 	const char *const *word; /* choices that are words (interned): choice[i] is i then; else NULL */
-	int64_t decision;     /* one of them */
-	int64_t usual;        /* what the analytic model would choose (recorded traces: the decision) */
-	bool bound;           /* recorded traces: a later line uses it, so trace_decide changes what is done */
+	int64_t decision;        /* one of them */
+	int64_t usual;           /* what the analytic model would choose (recorded traces: the decision) */
+	bool bound;              /* recorded traces: a later line uses it, so trace_decide changes what is done */
 };
 struct samples {
 	struct sample *a;

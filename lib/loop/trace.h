@@ -14,8 +14,5 @@ struct trace_line {
 /* The line from s to end, its words in the arena; comments vanish. false: too many words. */
 bool trace_line(struct arena *a, const char *s, const char *end, struct trace_line *l);
 /* Choices are numbers, or words: the first one decides. */
-static inline bool trace_is_number(const char *w)
-{
-	return *w == '-' || (*w >= '0' && *w <= '9');
-}
+static inline bool trace_is_number(const char *w) { return *w == '-' || (*w >= '0' && *w <= '9'); }
 #endif

@@ -92,7 +92,7 @@ static void note_choice(struct trace_words *w, const char *const *word, int n)
 /* The lines that mean more than their choices: the tile, the panels of weights, chunks, teams. */
 struct facts {
 	const char *algo;
-	long panel;    /* weights in panels of so many; 0: as they were */
+	long panel; /* weights in panels of so many; 0: as they were */
 	bool chunked, parallel, registers, vector;
 };
 
@@ -133,7 +133,10 @@ static void say_tile(struct trace_words *w, const struct facts *f)
 	if (rows && vectors)
 		say(w, arena_printf(w->a, "%s x %s vectors in registers", rows, vectors));
 	else if (rows || vectors)
-		say(w, arena_printf(w->a, "%s %s in registers", rows ? rows : vectors, rows ? "rows" : !strcmp(vectors, "1") ? "vector" : "vectors"));
+		say(w, arena_printf(w->a, "%s %s in registers", rows ? rows : vectors,
+				    rows                    ? "rows"
+				    : !strcmp(vectors, "1") ? "vector"
+							    : "vectors"));
 	else if (f->registers)
 		say(w, "results in registers");
 	else if (f->vector)
@@ -147,9 +150,9 @@ static const char *put_names(struct arena *a, const char *phrase, const char *st
 	char *text = arena_str(a, "");
 
 	for (; *phrase; phrase++)
-		text = *phrase == 'S'   ? arena_printf(a, "%s%s", text, stage) :
-		       *phrase == 'N' ? arena_printf(a, "%s%s", text, decision) :
-					arena_printf(a, "%s%c", text, *phrase);
+		text = *phrase == 'S'   ? arena_printf(a, "%s%s", text, stage)
+		       : *phrase == 'N' ? arena_printf(a, "%s%s", text, decision)
+					: arena_printf(a, "%s%c", text, *phrase);
 	return text;
 }
 

@@ -169,8 +169,9 @@ static void within(struct verify *v, poly at, int64_t extent, const struct facts
 	struct polys *P = v->p->P;
 
 	if (!v->why && (!shown(v, at, f) || !shown(v, poly_sub(P, poly_const(P, extent - 1), at), f)))
-		v->why = whynot(v->p, "stage %s: %s %s: %s is not shown to be in 0..%ld", sym_str(lstage(v->p, lnest(v->p, v->block)->stage)->name),
-				what, dim, poly_str(P, at, &v->p->arena), (long)extent - 1);
+		v->why = whynot(v->p, "stage %s: %s %s: %s is not shown to be in 0..%ld",
+				sym_str(lstage(v->p, lnest(v->p, v->block)->stage)->name), what, dim, poly_str(P, at, &v->p->arena),
+				(long)extent - 1);
 }
 
 /* A register's name must not depend on anything that is not written out. */
@@ -189,7 +190,8 @@ static void check_register(struct verify *v, buf_id b, const poly *index)
 		bool copied = inside && poly_is_const(p->P, n->extent, &c) &&
 			      (c == 1 || in_call || n->mark == LOOP_VECTOR || (n->mark == LOOP_UNROLL && !n->unroll));
 		if (!copied && poly_uses(p->P, off, n->var))
-			v->why = whynot(p, "register buffer %s: its index depends on %s, which is not unrolled", sym_str(lbuf(p, b)->name), sym_str(n->name));
+			v->why = whynot(p, "register buffer %s: its index depends on %s, which is not unrolled", sym_str(lbuf(p, b)->name),
+					sym_str(n->name));
 	}
 }
 
@@ -314,7 +316,8 @@ static void check_scan(struct verify *v)
 				continue;
 			bool ahead = poly_linear_in(p->P, n->bind[a], l->var, &coef, &rest) && coef > 0;
 			if (!ahead || l->mark == LOOP_VECTOR || l->mark == LOOP_PARALLEL)
-				v->why = whynot(p, "scan axis %s of %s: loop %s does not run it in order", sym_str(s->axis[a].name), sym_str(s->name), sym_str(l->name));
+				v->why = whynot(p, "scan axis %s of %s: loop %s does not run it in order", sym_str(s->axis[a].name),
+						sym_str(s->name), sym_str(l->name));
 		}
 }
 

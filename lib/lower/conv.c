@@ -73,7 +73,8 @@ static bool winograd_fits(struct lower *L, const char *algo)
 {
 	struct window w;
 
-	if (low_rank(L, 0) != 4 || low_dtype(L, 0) != DT_F32 || attr_int(L->n, "group", 1) != 1 || window_read(L->m, L->n, 2, L->shape[1] + 2, &w))
+	if (low_rank(L, 0) != 4 || low_dtype(L, 0) != DT_F32 || attr_int(L->n, "group", 1) != 1 ||
+	    window_read(L->m, L->n, 2, L->shape[1] + 2, &w))
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (w.size[i] != 3 || w.stride[i] != 1 || w.dilation[i] != 1)
@@ -177,7 +178,8 @@ static const char *conv(struct lower *L)
 	x[1] = poly_add(P, poly_mulc(P, group, wshape[1]), f[1]);
 	for (int i = 0; i < n; i++) {
 		f[2 + i] = w.size[i] == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, taps[n][i], w.size[i]);
-		x[2 + i] = poly_addc(P, poly_add(P, poly_mulc(P, index[2 + i], w.stride[i]), poly_mulc(P, f[2 + i], w.dilation[i])), -q.offset[i]);
+		x[2 + i] = poly_addc(P, poly_add(P, poly_mulc(P, index[2 + i], w.stride[i]), poly_mulc(P, f[2 + i], w.dilation[i])),
+				     -q.offset[i]);
 	}
 	ex_id body = low_fn2(L, FN_MUL, low_wide(L, ex_read(L->p, q.buf, n + 2, x)), low_read_wide(L, 1, f));
 	bool reduces = lstage(L->p, s)->naxes > n + 2;

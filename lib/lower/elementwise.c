@@ -3,30 +3,18 @@
 #include <string.h>
 #include "lower/lowering.h"
 
-static ex_id clamp01(struct lower *L, ex_id x)
-{
-	return low_fnc(L, FN_MIN, low_fnc(L, FN_MAX, x, 0), 1);
-}
+static ex_id clamp01(struct lower *L, ex_id x) { return low_fnc(L, FN_MIN, low_fnc(L, FN_MAX, x, 0), 1); }
 
-static ex_id relu(struct lower *L, const ex_id *a)
-{
-	return low_fnc(L, FN_MAX, a[0], 0);
-}
+static ex_id relu(struct lower *L, const ex_id *a) { return low_fnc(L, FN_MAX, a[0], 0); }
 
-static ex_id leaky(struct lower *L, ex_id x, ex_id scaled)
-{
-	return low_select(L, low_fnc(L, FN_LT, x, 0), scaled, x);
-}
+static ex_id leaky(struct lower *L, ex_id x, ex_id scaled) { return low_select(L, low_fnc(L, FN_LT, x, 0), scaled, x); }
 
 static ex_id leaky_relu(struct lower *L, const ex_id *a)
 {
 	return leaky(L, a[0], low_fnc(L, FN_MUL, a[0], attr_float(L->n, "alpha", 0.01f)));
 }
 
-static ex_id prelu(struct lower *L, const ex_id *a)
-{
-	return leaky(L, a[0], low_fn2(L, FN_MUL, a[0], a[1]));
-}
+static ex_id prelu(struct lower *L, const ex_id *a) { return leaky(L, a[0], low_fn2(L, FN_MUL, a[0], a[1])); }
 
 static ex_id thresholded_relu(struct lower *L, const ex_id *a)
 {
@@ -41,10 +29,7 @@ static ex_id exp_below(struct lower *L, ex_id x, double alpha, double scale)
 	return leaky(L, x, low_fnc(L, FN_MUL, low_fnc(L, FN_SUB, e, 1), alpha));
 }
 
-static ex_id elu(struct lower *L, const ex_id *a)
-{
-	return exp_below(L, a[0], attr_float(L->n, "alpha", 1), 1);
-}
+static ex_id elu(struct lower *L, const ex_id *a) { return exp_below(L, a[0], attr_float(L->n, "alpha", 1), 1); }
 
 static ex_id celu(struct lower *L, const ex_id *a)
 {
@@ -68,10 +53,7 @@ static ex_id hard_sigmoid(struct lower *L, const ex_id *a)
 	return hard_sigmoid_of(L, a[0], attr_float(L->n, "alpha", 0.2f), attr_float(L->n, "beta", 0.5f));
 }
 
-static ex_id hard_swish(struct lower *L, const ex_id *a)
-{
-	return low_fn2(L, FN_MUL, a[0], hard_sigmoid_of(L, a[0], 1.0 / 6, 0.5));
-}
+static ex_id hard_swish(struct lower *L, const ex_id *a) { return low_fn2(L, FN_MUL, a[0], hard_sigmoid_of(L, a[0], 1.0 / 6, 0.5)); }
 
 static ex_id swish(struct lower *L, const ex_id *a)
 {
@@ -101,15 +83,9 @@ static ex_id softplus(struct lower *L, const ex_id *a)
 	return low_fn2(L, FN_ADD, low_fnc(L, FN_MAX, a[0], 0), low_fn1(L, FN_LOG, low_fnc(L, FN_ADD, e, 1)));
 }
 
-static ex_id mish(struct lower *L, const ex_id *a)
-{
-	return low_fn2(L, FN_MUL, a[0], low_fn1(L, FN_TANH, softplus(L, a)));
-}
+static ex_id mish(struct lower *L, const ex_id *a) { return low_fn2(L, FN_MUL, a[0], low_fn1(L, FN_TANH, softplus(L, a))); }
 
-static ex_id softsign(struct lower *L, const ex_id *a)
-{
-	return low_fn2(L, FN_DIV, a[0], low_fnc(L, FN_ADD, low_fn1(L, FN_ABS, a[0]), 1));
-}
+static ex_id softsign(struct lower *L, const ex_id *a) { return low_fn2(L, FN_DIV, a[0], low_fnc(L, FN_ADD, low_fn1(L, FN_ABS, a[0]), 1)); }
 
 /* Integers too are moved by what may be a fraction. */
 static ex_id shrink(struct lower *L, const ex_id *a)
@@ -120,10 +96,7 @@ static ex_id shrink(struct lower *L, const ex_id *a)
 	return low_round(L, 0, low_select(L, low_fnc(L, FN_LT, x, -lambd), low_fnc(L, FN_ADD, x, bias), high));
 }
 
-static ex_id tangent(struct lower *L, const ex_id *a)
-{
-	return low_fn2(L, FN_DIV, low_fn1(L, FN_SIN, a[0]), low_fn1(L, FN_COS, a[0]));
-}
+static ex_id tangent(struct lower *L, const ex_id *a) { return low_fn2(L, FN_DIV, low_fn1(L, FN_SIN, a[0]), low_fn1(L, FN_COS, a[0])); }
 
 /* (exp(|x|) + exp(-|x|)) / 2; the former as a square, which overflows no sooner than the result does. */
 static ex_id cosh_of(struct lower *L, const ex_id *a)
@@ -133,10 +106,7 @@ static ex_id cosh_of(struct lower *L, const ex_id *a)
 	return low_fn2(L, FN_ADD, up, low_fnc(L, FN_MUL, low_fn1(L, FN_EXP, low_fn1(L, FN_NEG, x)), 0.5));
 }
 
-static ex_id sinh_of(struct lower *L, const ex_id *a)
-{
-	return low_fn2(L, FN_MUL, low_fn1(L, FN_TANH, a[0]), cosh_of(L, a));
-}
+static ex_id sinh_of(struct lower *L, const ex_id *a) { return low_fn2(L, FN_MUL, low_fn1(L, FN_TANH, a[0]), cosh_of(L, a)); }
 
 static ex_id clip(struct lower *L, const ex_id *a)
 {
@@ -160,10 +130,7 @@ static ex_id largest(struct lower *L, const ex_id *a) { return fold(L, a, FN_MAX
 static ex_id least(struct lower *L, const ex_id *a) { return fold(L, a, FN_MIN); }
 static ex_id sum(struct lower *L, const ex_id *a) { return fold(L, a, FN_ADD); }
 
-static ex_id mean(struct lower *L, const ex_id *a)
-{
-	return low_fnc(L, FN_DIV, fold(L, a, FN_ADD), L->n->nin);
-}
+static ex_id mean(struct lower *L, const ex_id *a) { return low_fnc(L, FN_DIV, fold(L, a, FN_ADD), L->n->nin); }
 
 /* x to the power of a half: that of -0 is 0, of -infinity infinity. */
 static ex_id root(struct lower *L, ex_id x)
@@ -237,20 +204,11 @@ static ex_id convert(struct lower *L, ex_id x, enum dtype to)
 	return ex_cast(L->p, to, x);
 }
 
-static ex_id cast(struct lower *L, const ex_id *a)
-{
-	return convert(L, a[0], low_out_dtype(L, 0));
-}
+static ex_id cast(struct lower *L, const ex_id *a) { return convert(L, a[0], low_out_dtype(L, 0)); }
 
-static ex_id where(struct lower *L, const ex_id *a)
-{
-	return low_select(L, a[0], a[1], a[2]);
-}
+static ex_id where(struct lower *L, const ex_id *a) { return low_select(L, a[0], a[1], a[2]); }
 
-static ex_id is_nan(struct lower *L, const ex_id *a)
-{
-	return low_fn2(L, FN_NE, a[0], a[0]);
-}
+static ex_id is_nan(struct lower *L, const ex_id *a) { return low_fn2(L, FN_NE, a[0], a[0]); }
 
 static ex_id is_inf(struct lower *L, const ex_id *a)
 {
@@ -262,10 +220,7 @@ static ex_id is_inf(struct lower *L, const ex_id *a)
 	return low_fnc(L, FN_EQ, x, plus ? INFINITY : -INFINITY);
 }
 
-static ex_id identity(struct lower *L, const ex_id *a)
-{
-	return a[0];
-}
+static ex_id identity(struct lower *L, const ex_id *a) { return a[0]; }
 
 const struct lower_row lower_elementwise[] = {
 	{OP_Abs, .fn = FN_ABS},

@@ -106,7 +106,8 @@ static bool row_only(struct loop_prog *p, ex_id e, struct row *r)
 	r->seen[e] = true;
 	if (x->kind == EX_READ && lbuf(p, x->buf)->scope != SCOPE_CONST) {
 		const struct loop_buf *b = lbuf(p, x->buf);
-		if (b->rank < 1 || b->shape[0] != r->extent || x->dyn_dim == 0 || poly_is_var(p->P, x->index[0]) != r->v || uses(p, x, 1, r->v))
+		if (b->rank < 1 || b->shape[0] != r->extent || x->dyn_dim == 0 || poly_is_var(p->P, x->index[0]) != r->v ||
+		    uses(p, x, 1, r->v))
 			return false;
 	} else if (uses(p, x, 0, r->v)) {
 		return false;

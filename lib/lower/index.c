@@ -107,7 +107,8 @@ static const char *reverse_sequence(struct lower *L)
 		return "axes or lengths that do not fit";
 	stage_id s = low_result(L, 0, "reverse");
 	low_index(L, s, at);
-	ex_id n = ex_cast(L->p, DT_I64, low_read_1d(L, 1, at[b])), step = ex_index(L->p, DT_I64, at[t]), outside = low_num(L, n, (double)L->shape[0][t]);
+	ex_id n = ex_cast(L->p, DT_I64, low_read_1d(L, 1, at[b])), step = ex_index(L->p, DT_I64, at[t]),
+	      outside = low_num(L, n, (double)L->shape[0][t]);
 	ex_id from = low_fnc(L, FN_SUB, low_fn2(L, FN_SUB, n, step), 1);
 	from = low_select(L, low_fn2(L, FN_LT, step, n), from, low_select(L, low_fnc(L, FN_LT, n, 0), outside, step));
 	stage_body(L->p, s, COMB_NONE, ex_read_at(L->p, low_buf(L, 0), rank, at, t, from));
@@ -288,8 +289,8 @@ static const char *resize(struct lower *L)
 	for (int k = 0; k < rank; k++)
 		if (L->shape[0][k] > TABLE_MAX || L->out_shape[0][k] > TABLE_MAX)
 			return "an axis too long for tables of places";
-	const char *why = resize_map(L->n, rank, L->shape[0], old ? NULL : with_data(L, 1), with_data(L, scales), old ? NULL : with_data(L, sizes),
-				     &L->p->arena, a);
+	const char *why = resize_map(L->n, rank, L->shape[0], old ? NULL : with_data(L, 1), with_data(L, scales),
+				     old ? NULL : with_data(L, sizes), &L->p->arena, a);
 	if (why)
 		return why;
 	for (int k = 0; k < rank; k++) {
@@ -309,8 +310,9 @@ static const char *resize(struct lower *L)
 		const struct resize_axis *k = &a[axis[i]];
 		bool last = i == n - 1 && !outside, total = k->taps > 8;
 		shape[axis[i]] = k->out;
-		stage_id s = last && !total ? low_result(L, 0, "resize") :
-					      low_stage(L, i == n - 1 ? "resize" : "between", low_wide_type(low_dtype(L, 0)), rank, shape, low_axes(L, rank));
+		stage_id s = last && !total ? low_result(L, 0, "resize")
+					    : low_stage(L, i == n - 1 ? "resize" : "between", low_wide_type(low_dtype(L, 0)), rank, shape,
+							low_axes(L, rank));
 		if (lbuf(L->p, lstage(L->p, s)->out)->scope == SCOPE_SCRATCH && lbuf(L->p, x)->layout.n == rank)
 			lbuf(L->p, lstage(L->p, s)->out)->layout = lbuf(L->p, x)->layout; /* axes in the same order */
 		resize_stage(L, s, x, axis[i], k, last && !total);
@@ -324,12 +326,6 @@ static const char *resize(struct lower *L)
 }
 
 const struct lower_row lower_index[] = {
-	{OP_Gather, gather},
-	{OP_GatherElements, gather_elements},
-	{OP_GatherND, gather_nd},
-	{OP_OneHot, one_hot},
-	{OP_Resize, resize},
-	{OP_ReverseSequence, reverse_sequence},
-	{OP_Upsample, resize},
-	{0},
+	{OP_Gather, gather}, {OP_GatherElements, gather_elements},   {OP_GatherND, gather_nd}, {OP_OneHot, one_hot},
+	{OP_Resize, resize}, {OP_ReverseSequence, reverse_sequence}, {OP_Upsample, resize},    {0},
 };

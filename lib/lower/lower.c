@@ -8,7 +8,8 @@
 #include "loop/sampling.h"
 
 static const struct lower_row *const families[] = {
-	lower_elementwise, lower_matmul, lower_conv, lower_transposed, lower_pool, lower_reduce, lower_norm, lower_move, lower_index, lower_scan,
+	lower_elementwise, lower_matmul, lower_conv, lower_transposed, lower_pool,
+	lower_reduce,      lower_norm,   lower_move, lower_index,      lower_scan,
 };
 static const struct lower_row *rows[OP_COUNT];
 
@@ -19,10 +20,7 @@ __attribute__((constructor)) static void rows_fill(void)
 			rows[r->op] = r;
 }
 
-bool lower_has(enum opcode op)
-{
-	return (unsigned)op < OP_COUNT && rows[op];
-}
+bool lower_has(enum opcode op) { return (unsigned)op < OP_COUNT && rows[op]; }
 
 const char *low_why(struct lower *L, const char *fmt, ...)
 {
@@ -46,10 +44,7 @@ static struct place *place_of(struct lower *L, val_id v)
 	return &L->places.a[L->places.n - 1];
 }
 
-static const struct type *in_type(struct lower *L, uint32_t i)
-{
-	return &val(L->m, L->n->in[i])->type;
-}
+static const struct type *in_type(struct lower *L, uint32_t i) { return &val(L->m, L->n->in[i])->type; }
 
 int low_rank(struct lower *L, uint32_t i) { return in_type(L, i)->rank; }
 enum dtype low_dtype(struct lower *L, uint32_t i) { return in_type(L, i)->dtype; }
@@ -343,7 +338,8 @@ static const char *check_type(struct lower *L, val_id v, int64_t *dims)
 	struct layout l;
 
 	if (t->other || !type_static(L->m, t))
-		return low_why(L, "%s has type %s, not a tensor of known shape", sym_str(val(L->m, v)->name), type_str(L->m, t, &L->m->arena));
+		return low_why(L, "%s has type %s, not a tensor of known shape", sym_str(val(L->m, v)->name),
+			       type_str(L->m, t, &L->m->arena));
 	if (!(dtype_is_float(t->dtype) || dtype_is_int(t->dtype) || t->dtype == DT_BOOL))
 		return low_why(L, "elements of type %s", dtype_name(t->dtype));
 	if (t->rank > LOOP_RANK_MAX)
@@ -484,10 +480,7 @@ static void note_variable(struct loop_prog *p, ex_id read, void *arg)
 	known[0] &= known[lex(p, read)->buf];
 }
 
-static void note_read(struct loop_prog *p, ex_id read, void *arg)
-{
-	((bool *)arg)[lex(p, read)->buf] = true;
-}
+static void note_read(struct loop_prog *p, ex_id read, void *arg) { ((bool *)arg)[lex(p, read)->buf] = true; }
 
 /* Takes the stages that read constants only out of the program. now: they; known: buffers with constants. */
 static void split_stages(struct lower *L, struct stages *now, bool *known)

@@ -17,16 +17,16 @@ struct lower {
 	struct module *m;
 	struct loop_prog *p;
 	VEC(struct place) places;
-	VEC(val_id) cvals;     /* constants by number */
+	VEC(val_id) cvals; /* constants by number */
 	graph_id body;
-	const buf_id *outs;    /* OUT buffer of each result of the body; taken: written already */
+	const buf_id *outs; /* OUT buffer of each result of the body; taken: written already */
 	bool *taken;
-	const char *axes;      /* names of the axes of results of axes_rank dims, from the group's anchor */
+	const char *axes; /* names of the axes of results of axes_rank dims, from the group's anchor */
 	int axes_rank;
-	const char *algo;      /* that the caller asks for; NULL: whichever a row thinks best */
-	bool sketch;           /* constants that lowering makes stay empty */
-	bool taken_algo;       /* a node has taken it */
-	const char **offered;  /* not NULL: only names of algorithms are asked for; noffered of them, at most max */
+	const char *algo;     /* that the caller asks for; NULL: whichever a row thinks best */
+	bool sketch;          /* constants that lowering makes stay empty */
+	bool taken_algo;      /* a node has taken it */
+	const char **offered; /* not NULL: only names of algorithms are asked for; noffered of them, at most max */
 	int noffered, max;
 	/* The node at hand. */
 	node_id id;
@@ -62,10 +62,10 @@ static inline bool low_has(const struct lower *L, uint32_t i) { return i < L->n-
 int low_rank(struct lower *L, uint32_t i);
 enum dtype low_dtype(struct lower *L, uint32_t i);
 int64_t low_count(struct lower *L, uint32_t i);
-struct tensor *low_const(struct lower *L, uint32_t i);             /* NULL: not constant, or not there */
-int low_ints(struct lower *L, uint32_t i, int64_t *v, int max);    /* count; -1: no such constant */
-bool low_scalar(struct lower *L, uint32_t i, double *c);           /* numeric constant of one element */
-bool low_axis(int64_t axis, int rank, int *out);                   /* in [-rank, rank), made nonnegative */
+struct tensor *low_const(struct lower *L, uint32_t i);          /* NULL: not constant, or not there */
+int low_ints(struct lower *L, uint32_t i, int64_t *v, int max); /* count; -1: no such constant */
+bool low_scalar(struct lower *L, uint32_t i, double *c);        /* numeric constant of one element */
+bool low_axis(int64_t axis, int rank, int *out);                /* in [-rank, rank), made nonnegative */
 /* Element of operand i. Constants of one element become numbers in the text. */
 ex_id low_read(struct lower *L, uint32_t i, const poly *index);
 ex_id low_read_fill(struct lower *L, uint32_t i, const poly *index, double fill);
@@ -89,9 +89,9 @@ stage_id low_sums(struct lower *L, uint32_t k, const char *name);
 void low_result_is(struct lower *L, uint32_t k, buf_id b);
 /* Any stage in scratch. */
 stage_id low_stage(struct lower *L, const char *name, enum dtype t, int rank, const int64_t *shape, const char *axes);
-const char *low_axes(struct lower *L, int rank);                   /* names for results of that rank */
-void low_name_axes(struct lower *L, int rank, const char *names);  /* by the anchor, once */
-const char *low_axes_fit(struct lower *L, int n);                  /* NULL, or why no stage has n axes */
+const char *low_axes(struct lower *L, int rank);                  /* names for results of that rank */
+void low_name_axes(struct lower *L, int rank, const char *names); /* by the anchor, once */
+const char *low_axes_fit(struct lower *L, int n);                 /* NULL, or why no stage has n axes */
 /* All axes of stage s as polynomials. */
 void low_index(struct lower *L, stage_id s, poly *index);
 /* Element of the buffer of stage s at index. */

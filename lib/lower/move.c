@@ -110,10 +110,7 @@ static const char *split(struct lower *L)
 	return NULL;
 }
 
-static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
-{
-	return x < lo ? lo : x > hi ? hi : x;
-}
+static int64_t clamp(int64_t x, int64_t lo, int64_t hi) { return x < lo ? lo : x > hi ? hi : x; }
 
 static const char *slice(struct lower *L)
 {

@@ -20,15 +20,15 @@ static stage_id wide_stage(struct lower *L, const char *name, int rank, const in
 
 /* x seen as slices over which mean and variance are taken: which slice an element is in, and where. */
 struct slices {
-	int rank;                     /* of the statistics */
+	int rank; /* of the statistics */
 	int64_t shape[LOOP_RANK_MAX];
 	int nred;
-	int64_t red[LOOP_RANK_MAX];   /* extents inside a slice */
+	int64_t red[LOOP_RANK_MAX]; /* extents inside a slice */
 	int64_t count;
 	/* Element of operand 0 for a slice and a place in it; and the slice of an element. */
 	void (*element)(struct lower *L, const struct slices *s, const poly *slice, const poly *place, poly *x);
 	void (*slice)(struct lower *L, const struct slices *s, const poly *x, poly *slice);
-	int64_t per;                  /* channels in a group; first normalised axis */
+	int64_t per; /* channels in a group; first normalised axis */
 };
 
 /* Reduction of f over each slice: x (mean 0), else (x - mean)^2. */
@@ -212,15 +212,9 @@ static const char *norm_channels(struct lower *L, int64_t groups)
 	return NULL;
 }
 
-static const char *instance_norm(struct lower *L)
-{
-	return norm_channels(L, low_rank(L, 0) > 1 ? L->shape[0][1] : 0);
-}
+static const char *instance_norm(struct lower *L) { return norm_channels(L, low_rank(L, 0) > 1 ? L->shape[0][1] : 0); }
 
-static const char *group_norm(struct lower *L)
-{
-	return norm_channels(L, attr_int(L->n, "num_groups", 0));
-}
+static const char *group_norm(struct lower *L) { return norm_channels(L, attr_int(L->n, "num_groups", 0)); }
 
 /* x * (scale / sqrt(var + eps)) + (bias - mean * that): the two vectors are stages of their own, so that
  * constant ones are computed when the model is built. */

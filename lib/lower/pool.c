@@ -69,7 +69,8 @@ static void tap_index(struct lower *L, const struct window *w, stage_id s, stage
 }
 
 /* Combines taps from first to last - 1 of each window, of stage from (0: of the operand); those in the padding give fill. */
-static void pool_along(struct lower *L, const struct window *w, stage_id s, stage_id from, int first, int last, enum combiner comb, double fill)
+static void pool_along(struct lower *L, const struct window *w, stage_id s, stage_id from, int first, int last, enum combiner comb,
+		       double fill)
 {
 	poly x[LOOP_RANK_MAX];
 

@@ -146,7 +146,8 @@ static const char *global_lp_pool(struct lower *L)
 
 	if (p != 1 && p != 2)
 		return "another norm than of absolute values or of squares";
-	return p == 1 ? global_pool(L, "sum", BEFORE_ABS, COMB_SUM, AFTER_NONE) : global_pool(L, "sum", BEFORE_SQUARE, COMB_SUM, AFTER_SQRT);
+	return p == 1 ? global_pool(L, "sum", BEFORE_ABS, COMB_SUM, AFTER_NONE)
+		      : global_pool(L, "sum", BEFORE_SQUARE, COMB_SUM, AFTER_SQRT);
 }
 
 static const char *global_average_pool(struct lower *L) { return global_pool(L, "sum", BEFORE_NONE, COMB_SUM, AFTER_MEAN); }
@@ -324,7 +325,8 @@ static const char *hardmax(struct lower *L)
 	stage_id s = place_of_extreme(L, &r, a, COMB_MAX, false), y = low_result(L, 0, "hardmax");
 	low_index(L, y, x);
 	kept_index(L, &r, x, at);
-	ex_id place = low_of(L, s, at), here = low_fn2(L, FN_EQ, place, ex_cast(L->p, lex(L->p, place)->dtype, ex_index(L->p, DT_I64, x[a])));
+	ex_id place = low_of(L, s, at),
+	      here = low_fn2(L, FN_EQ, place, ex_cast(L->p, lex(L->p, place)->dtype, ex_index(L->p, DT_I64, x[a])));
 	stage_body(L->p, y, COMB_NONE, ex_cast(L->p, low_out_dtype(L, 0), here));
 	return NULL;
 }
@@ -340,7 +342,8 @@ static ex_id less_mean(struct lower *L, const struct along *r, const poly *x, st
 }
 
 /* A sum along r, and a stage of one number for each sum: f(sum * scale). */
-static stage_id sum_along(struct lower *L, const struct along *r, const char *name, stage_id mean, enum before f, double scale, ex_id (*g)(struct lower *, ex_id))
+static stage_id sum_along(struct lower *L, const struct along *r, const char *name, stage_id mean, enum before f, double scale,
+			  ex_id (*g)(struct lower *, ex_id))
 {
 	enum dtype t = low_wide_type(low_dtype(L, 0));
 	stage_id sum = statistic(L, r, "sum", t);

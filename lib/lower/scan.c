@@ -69,8 +69,8 @@ struct rnn {
 	bool batch_first, reverse;
 	double clip;
 	enum math_fn act[ACTIVATIONS_MAX];
-	int per;                   /* activations a direction */
-	stage_id input;            /* t b d g: what the input gives to all gates */
+	int per;        /* activations a direction */
+	stage_id input; /* t b d g: what the input gives to all gates */
 	/* Of the direction at hand. */
 	int d;
 	uint32_t scan;
@@ -116,7 +116,8 @@ static const char *read_rnn(struct rnn *q, struct lower *L, int64_t gates)
 {
 	const char *direction = attr_str(L->n, "direction", "forward");
 
-	*q = (struct rnn){.L = L, .gates = gates, .dirs = strcmp(direction, "bidirectional") ? 1 : 2, .reverse = !strcmp(direction, "reverse")};
+	*q = (struct rnn){
+		.L = L, .gates = gates, .dirs = strcmp(direction, "bidirectional") ? 1 : 2, .reverse = !strcmp(direction, "reverse")};
 	q->batch_first = attr_int(L->n, "layout", 0);
 	q->clip = attr_float(L->n, "clip", 0);
 	if (low_rank(L, 0) != 3 || low_rank(L, 1) != 3 || low_rank(L, 2) != 3)
@@ -125,7 +126,8 @@ static const char *read_rnn(struct rnn *q, struct lower *L, int64_t gates)
 	q->B = L->shape[0][!q->batch_first];
 	q->I = L->shape[0][2];
 	q->H = L->shape[2][2];
-	if (L->shape[1][0] != q->dirs || L->shape[1][1] != gates * q->H || L->shape[1][2] != q->I || L->shape[2][1] != gates * q->H || !q->T)
+	if (L->shape[1][0] != q->dirs || L->shape[1][1] != gates * q->H || L->shape[1][2] != q->I || L->shape[2][1] != gates * q->H ||
+	    !q->T)
 		return "W or R do not fit the sequence";
 	return check_lengths(q);
 }
@@ -181,7 +183,8 @@ static ex_id recurrent_weight(struct rnn *q, stage_id s, int64_t first, poly k)
 	if (n == q->gates * q->H || !low_const(L, 2))
 		return low_read_wide(L, 2, (poly[]){d, poly_addc(L->p->P, stage_axis(L->p, s, 2), first), k});
 	stage_id rows = low_stage(L, "rows", low_dtype(L, 2), 2, (int64_t[]){n, q->H}, "g k");
-	stage_body(L->p, rows, COMB_NONE, low_read(L, 2, (poly[]){d, poly_addc(L->p->P, stage_axis(L->p, rows, 0), first), stage_axis(L->p, rows, 1)}));
+	stage_body(L->p, rows, COMB_NONE,
+		   low_read(L, 2, (poly[]){d, poly_addc(L->p->P, stage_axis(L->p, rows, 0), first), stage_axis(L->p, rows, 1)}));
 	return low_wide(L, low_of(L, rows, (poly[]){stage_axis(L->p, s, 2), k}));
 }
 
@@ -193,10 +196,7 @@ static void recurrent_product(struct rnn *q, stage_id s, int64_t first, ex_id (*
 	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, f(q, s, k), recurrent_weight(q, s, first, k)));
 }
 
-static ex_id state_before(struct rnn *q, stage_id s, poly j)
-{
-	return earlier(q, q->state[q->d], 5, s, j);
-}
+static ex_id state_before(struct rnn *q, stage_id s, poly j) { return earlier(q, q->state[q->d], 5, s, j); }
 
 /* Bias number `gate` of the input's or of the state's; 0: there are none. */
 static ex_id bias(struct rnn *q, stage_id s, int gate, bool of_state)
@@ -207,10 +207,7 @@ static ex_id bias(struct rnn *q, stage_id s, int gate, bool of_state)
 	return low_has(L, 3) ? low_read_wide(L, 3, at) : 0;
 }
 
-static ex_id plus(struct rnn *q, ex_id a, ex_id b)
-{
-	return b ? low_fn2(q->L, FN_ADD, a, b) : a;
-}
+static ex_id plus(struct rnn *q, ex_id a, ex_id b) { return b ? low_fn2(q->L, FN_ADD, a, b) : a; }
 
 /* Element j of a gate from the input alone, with its bias. */
 static ex_id from_input(struct rnn *q, stage_id s, int gate)
@@ -350,10 +347,5 @@ static const char *gru(struct lower *L) { return recurrent(L, 3, (const char *co
 static const char *rnn(struct lower *L) { return recurrent(L, 1, (const char *const[]){"Tanh"}, 1, rnn_direction); }
 
 const struct lower_row lower_scan[] = {
-	{OP_CumProd, cumprod},
-	{OP_CumSum, cumsum},
-	{OP_LSTM, lstm},
-	{OP_GRU, gru},
-	{OP_RNN, rnn},
-	{0},
+	{OP_CumProd, cumprod}, {OP_CumSum, cumsum}, {OP_LSTM, lstm}, {OP_GRU, gru}, {OP_RNN, rnn}, {0},
 };

@@ -38,10 +38,10 @@ static const char *transposed_begin(struct lower *L, struct window *w)
 /* One spatial axis. Result y = step*q + r - cut; tap number t of phase r is tap k(r, t) from element q + at(r, t). */
 struct phased {
 	int64_t size, step, dilation, begin;
-	int64_t taps;   /* t: from 0 to taps - 1 */
+	int64_t taps; /* t: from 0 to taps - 1 */
 	int64_t cut;
-	int64_t count;  /* q: from 0 to count - 1 */
-	int64_t first;  /* merged: k(r, t) = r + step*t - first, at(r, t) = last - t */
+	int64_t count; /* q: from 0 to count - 1 */
+	int64_t first; /* merged: k(r, t) = r + step*t - first, at(r, t) = last - t */
 	int64_t last;
 };
 struct phases {
@@ -52,15 +52,9 @@ struct phases {
 	struct phased axis[SPATIAL_MAX];
 };
 
-static int64_t up(int64_t a, int64_t b)
-{
-	return a >= 0 ? (a + b - 1) / b : -(-a / b);
-}
+static int64_t up(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-	return b ? gcd(b, a % b) : a;
-}
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
 static struct phased apart(struct phased a, int64_t out)
 {
@@ -164,7 +158,8 @@ static buf_id padded(struct lower *L, const struct phases *f, int64_t *offset)
 	shape[1] = L->shape[0][1];
 	for (int i = 0; i < f->n; i++) {
 		int64_t lo, hi;
-		poly r = poly_of(P, poly_var_new(P, 0, 0, f->axis[i].step - 1, 1)), t = poly_of(P, poly_var_new(P, 0, 0, f->axis[i].taps - 1, 1)), e;
+		poly r = poly_of(P, poly_var_new(P, 0, 0, f->axis[i].step - 1, 1)),
+		     t = poly_of(P, poly_var_new(P, 0, 0, f->axis[i].taps - 1, 1)), e;
 		tap_of(L, f, i, r, t, &e);
 		poly_range(P, e, &lo, &hi);
 		offset[i] = lo < 0 ? -lo : 0;
@@ -185,7 +180,8 @@ static buf_id padded(struct lower *L, const struct phases *f, int64_t *offset)
  * fewer taps than another. */
 static stage_id phase_weights(struct lower *L, const struct phases *f)
 {
-	static const char *const names[][2] = {{NULL}, {"rw o i kw", "o i kw"}, {"rh rw o i kh kw", "o i kh kw"}, {"rd rh rw o i kd kh kw", "o i kd kh kw"}};
+	static const char *const names[][2] = {
+		{NULL}, {"rw o i kw", "o i kw"}, {"rh rw o i kh kw", "o i kh kw"}, {"rd rh rw o i kd kh kw", "o i kd kh kw"}};
 	struct polys *P = L->p->P;
 	int64_t shape[LOOP_RANK_MAX], channels = f->groups * f->outer;
 	poly at[LOOP_RANK_MAX], x[LOOP_RANK_MAX], cond[3 * SPATIAL_MAX], r[SPATIAL_MAX], unused;

@@ -14,14 +14,16 @@ struct matrix {
 static struct matrix input_matrix(int m)
 {
 	static const double two[] = {1, 0, -1, 0, 0, 1, 1, 0, 0, -1, 1, 0, 0, 1, 0, -1};
-	static const double four[] = {4, 0, -5, 0, 1, 0, 0, -4, -4, 1, 1, 0, 0, 4, -4, -1, 1, 0, 0, -2, -1, 2, 1, 0, 0, 2, -1, -2, 1, 0, 0, 4, 0, -5, 0, 1};
+	static const double four[] = {4, 0,  -5, 0, 1, 0, 0, -4, -4, 1,  1, 0, 0, 4, -4, -1, 1, 0,
+				      0, -2, -1, 2, 1, 0, 0, 2,  -1, -2, 1, 0, 0, 4, 0,  -5, 0, 1};
 	return (struct matrix){m + 2, m + 2, m == 2 ? two : four};
 }
 
 static struct matrix weight_matrix(int m)
 {
 	static const double two[] = {1, 0, 0, .5, .5, .5, .5, -.5, .5, 0, 0, 1};
-	static const double four[] = {1. / 4, 0, 0, -1. / 6, -1. / 6, -1. / 6, -1. / 6, 1. / 6, -1. / 6, 1. / 24, 1. / 12, 1. / 6, 1. / 24, -1. / 12, 1. / 6, 0, 0, 1};
+	static const double four[] = {1. / 4,  0,       0,      -1. / 6, -1. / 6,  -1. / 6, -1. / 6, 1. / 6, -1. / 6,
+				      1. / 24, 1. / 12, 1. / 6, 1. / 24, -1. / 12, 1. / 6,  0,       0,      1};
 	return (struct matrix){m + 2, TAPS, m == 2 ? two : four};
 }
 
@@ -124,8 +126,8 @@ buf_id winograd_weights(struct loop_prog *p, int m, buf_id w, enum dtype t)
 /* What all the stages know. */
 struct winograd {
 	struct loop_prog *p;
-	int m, n;              /* results and points of a tile, along one axis */
-	int64_t high, wide;    /* tiles of an image */
+	int m, n;           /* results and points of a tile, along one axis */
+	int64_t high, wide; /* tiles of an image */
 	enum dtype t;
 };
 
@@ -140,7 +142,8 @@ static buf_id padded(struct winograd *q, buf_id x, const int64_t *begin)
 		return x;
 	stage_id s = stage_new(p, "pad", q->t, SCOPE_SCRATCH, 4, (int64_t[]){in[0], in[1], h, w}, "n c h w");
 	lbuf(p, lstage(p, s)->out)->layout = lbuf(p, x)->layout;
-	poly at[4] = {stage_axis(p, s, 0), stage_axis(p, s, 1), poly_addc(p->P, stage_axis(p, s, 2), -begin[0]), poly_addc(p->P, stage_axis(p, s, 3), -begin[1])};
+	poly at[4] = {stage_axis(p, s, 0), stage_axis(p, s, 1), poly_addc(p->P, stage_axis(p, s, 2), -begin[0]),
+		      poly_addc(p->P, stage_axis(p, s, 3), -begin[1])};
 	stage_body(p, s, COMB_NONE, ex_read_fill(p, x, 4, at, 0));
 	return lstage(p, s)->out;
 }
@@ -163,7 +166,8 @@ static buf_id points(struct winograd *q, buf_id x)
 	stage_id s = stage_new(p, "points", q->t, SCOPE_SCRATCH, 3, (int64_t[]){n * n, tiles, c}, "s t c");
 	poly which = stage_axis(p, s, 0);
 	for (int k = 0; k < n; k++)
-		v[k] = ex_read(p, lstage(p, rows)->out, 4, (poly[]){poly_floordiv(P, which, n), poly_const(P, k), stage_axis(p, s, 1), stage_axis(p, s, 2)});
+		v[k] = ex_read(p, lstage(p, rows)->out, 4,
+			       (poly[]){poly_floordiv(P, which, n), poly_const(P, k), stage_axis(p, s, 1), stage_axis(p, s, 2)});
 	stage_body(p, s, COMB_NONE, times(p, input_matrix(q->m), poly_mod(P, which, n), v));
 	return lstage(p, s)->out;
 }
@@ -172,7 +176,8 @@ static buf_id product(struct winograd *q, buf_id x, buf_id u)
 {
 	struct loop_prog *p = q->p;
 	int64_t c = lbuf(p, u)->shape[1];
-	stage_id s = stage_new(p, "product", q->t, SCOPE_SCRATCH, 3, (int64_t[]){lbuf(p, u)->shape[0], lbuf(p, x)->shape[1], lbuf(p, u)->shape[2]}, "s t o");
+	stage_id s = stage_new(p, "product", q->t, SCOPE_SCRATCH, 3,
+			       (int64_t[]){lbuf(p, u)->shape[0], lbuf(p, x)->shape[1], lbuf(p, u)->shape[2]}, "s t o");
 	poly i = stage_reduce(p, s, "c", c), at = stage_axis(p, s, 0);
 	ex_id a = ex_read(p, x, 3, (poly[]){at, stage_axis(p, s, 1), i}), b = ex_read(p, u, 3, (poly[]){at, i, stage_axis(p, s, 2)});
 
@@ -189,7 +194,8 @@ static stage_id results(struct winograd *q, buf_id product, const int64_t *out, 
 
 	stage_id back = stage_new(p, "back", q->t, SCOPE_SCRATCH, 4, (int64_t[]){q->m, n, tiles, out[1]}, "y j t o");
 	for (int k = 0; k < n; k++)
-		v[k] = ex_read(p, product, 3, (poly[]){poly_addc(P, stage_axis(p, back, 1), k * n), stage_axis(p, back, 2), stage_axis(p, back, 3)});
+		v[k] = ex_read(p, product, 3,
+			       (poly[]){poly_addc(P, stage_axis(p, back, 1), k * n), stage_axis(p, back, 2), stage_axis(p, back, 3)});
 	stage_body(p, back, COMB_NONE, times(p, output_matrix(q->m), stage_axis(p, back, 0), v));
 	stage_id s = stage_new(p, "conv", q->t, SCOPE_SCRATCH, 4, out, axes);
 	poly h = stage_axis(p, s, 2), w = stage_axis(p, s, 3);

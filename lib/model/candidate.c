@@ -95,9 +95,10 @@ static void write_source(struct candidate *c, struct loop_prog *p)
 	emit_prelude(f, &p, 1, &(const char *){kernel}, 1);
 	fputs(kernel, f);
 	free(kernel);
-	fprintf(f, "void hone_kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace);\n"
-		   "void hone_kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace)\n"
-		   "{\n\t(void)in, (void)constants, (void)out;\n\tkernel(");
+	fprintf(f,
+		"void hone_kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace);\n"
+		"void hone_kernel(const void *const *in, const void *const *constants, void *const *out, char *workspace)\n"
+		"{\n\t(void)in, (void)constants, (void)out;\n\tkernel(");
 	put_arguments(f, p, SCOPE_IN, "in");
 	put_arguments(f, p, SCOPE_CONST, "constants");
 	put_arguments(f, p, SCOPE_OUT, "out");

@@ -13,7 +13,7 @@ struct candidate_buf {
 	int64_t shape[LOOP_RANK_MAX]; /* in, out: of the value; constants: as the program has it (equally many elements) */
 	const char *layout;           /* "": row-major; else as layout_parse reads it */
 	int64_t elems;                /* of storage: padded by the layout */
-	val_id value;                 /* in, out: of the group's graph; constants: of the module, maybe made by lowering (without contents) */
+	val_id value; /* in, out: of the group's graph; constants: of the module, maybe made by lowering (without contents) */
 };
 struct candidate {
 	struct arena arena;
@@ -22,7 +22,7 @@ struct candidate {
 	const char *algo;     /* whose stages: constants are numbered as lower_group numbers them for it */
 	const char *source;
 	size_t nsource;
-	int64_t workspace;    /* bytes */
+	int64_t workspace; /* bytes */
 	int nin, nconst, nout;
 	struct candidate_buf *in, *constant, *out;
 };

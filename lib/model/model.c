@@ -50,8 +50,9 @@ static void check_tensor(struct module *m, node_id n, val_id v)
 	const struct type *t = &val(m, v)->type;
 
 	if (t->other || t->dtype == DT_STR)
-		die_at(m, n, EX_NOTAVAIL, arena_printf(&m->arena, "%s is %s; only tensors of numbers can be compiled",
-						       sym_str(val(m, v)->name), type_str(m, t, &m->arena)));
+		die_at(m, n, EX_NOTAVAIL,
+		       arena_printf(&m->arena, "%s is %s; only tensors of numbers can be compiled", sym_str(val(m, v)->name),
+				    type_str(m, t, &m->arena)));
 }
 
 /* The node within n, if that applies a body, where a size is not known first. */
@@ -88,8 +89,9 @@ static void check_size(struct module *m, node_id n, val_id v)
 	if (!type_static(m, t) && n && (!op_row(node(m, n)->op) || !op_row(node(m, n)->op)->eval))
 		die_at(m, n, EX_NOTAVAIL, "there is no implementation of this operator");
 	if (!type_static(m, t))
-		die_at(m, n, EX_NOTAVAIL, arena_printf(&m->arena, "the size of %s, %s, depends on data and cannot be planned",
-						       sym_str(val(m, v)->name), type_str(m, t, &m->arena)));
+		die_at(m, n, EX_NOTAVAIL,
+		       arena_printf(&m->arena, "the size of %s, %s, depends on data and cannot be planned", sym_str(val(m, v)->name),
+				    type_str(m, t, &m->arena)));
 }
 
 enum { ADDRESS_BITS = 47, ELEMENT_BITS = 4 };
@@ -102,7 +104,8 @@ static void check_sizes(struct module *m)
 		int64_t count = type_static(m, t) ? type_count(m, t) : 0;
 		if (count < 0 || count >> (ADDRESS_BITS - ELEMENT_BITS))
 			die_at(m, val(m, v)->def, EX_NOTAVAIL,
-			       arena_printf(&m->arena, "%s, %s, is larger than any memory", sym_str(val(m, v)->name), type_str(m, t, &m->arena)));
+			       arena_printf(&m->arena, "%s, %s, is larger than any memory", sym_str(val(m, v)->name),
+					    type_str(m, t, &m->arena)));
 	}
 }
 
@@ -209,7 +212,8 @@ void traces_read(struct given_traces *t, const char *path)
 			if (head && (next - s < 41 || !digest_parse(s + 9, 32, &x.digest)))
 				die(EX_BADDATA, "%s:%d: not a digest of 32 hexadecimal digits", path, line);
 			if (!head && s != next && *s != '#')
-				die(EX_BADDATA, "%s:%d: a trace needs a line \"# kernel DIGEST\" above it (see --print-traces)", path, line);
+				die(EX_BADDATA, "%s:%d: a trace needs a line \"# kernel DIGEST\" above it (see --print-traces)", path,
+				    line);
 			if (head) {
 				*s = 0; /* ends the section before */
 				vec_push(t, x);
@@ -276,10 +280,7 @@ static const char *schedule(struct kernel *k)
 	return why ? why : complete(k);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
 static uint32_t kernel_find(struct model *M, struct digest d, const char *given)
 {
@@ -444,7 +445,8 @@ static void join_strips(struct model *M)
 	for (uint32_t c = 0; c < M->calls.n; c++) {
 		struct call *x = &M->calls.a[c], *before = c ? x - 1 : NULL;
 		int n, k;
-		const int64_t *here = attr_ints(node(M->m, x->node), STRIP, &n), *there = before ? attr_ints(node(M->m, before->node), STRIP, &k) : NULL;
+		const int64_t *here = attr_ints(node(M->m, x->node), STRIP, &n),
+			      *there = before ? attr_ints(node(M->m, before->node), STRIP, &k) : NULL;
 		x->images = x->kernel == KERNEL_OPAQUE ? 1 : strip_images(M->m, x->node);
 		x->strip = before && x->images > 1 && before->images == x->images && here[0] == there[0] ? before->strip : c;
 	}

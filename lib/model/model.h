@@ -17,8 +17,8 @@ struct kernel {
 enum { KERNEL_OPAQUE = UINT32_MAX };
 struct call {
 	node_id node;
-	uint32_t kernel;   /* KERNEL_OPAQUE: it has no lowering, the evaluator runs it: the slow path */
-	const char *why;   /* then: why not */
+	uint32_t kernel; /* KERNEL_OPAQUE: it has no lowering, the evaluator runs it: the slow path */
+	const char *why; /* then: why not */
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */
 	/* In a strip: it and its neighbours run for one image after the other, each on its part of axis 0. Else images is 1, and
@@ -41,10 +41,10 @@ struct model {
 	struct lowered (*lower)(struct module *, node_id, const struct target *, const char *algo, const char **why);
 	VEC(struct kernel) kernels;
 	VEC(struct call) calls;
-	val_id *root;       /* value -> the value whose bytes it shares (itself: none); views are followed */
-	bool *inner;        /* root values that are of one image only: made and read in one strip */
-	uint32_t nopaque;   /* calls on the slow path */
-	VEC(val_id) out;    /* per graph output k: the root that is computed straight into it, or 0: it is copied */
+	val_id *root;     /* value -> the value whose bytes it shares (itself: none); views are followed */
+	bool *inner;      /* root values that are of one image only: made and read in one strip */
+	uint32_t nopaque; /* calls on the slow path */
+	VEC(val_id) out;  /* per graph output k: the root that is computed straight into it, or 0: it is copied */
 };
 
 /* A trace for kernels of that digest, in place of the rule's. */
@@ -88,12 +88,12 @@ void strips_choose(struct module *m, const struct target *t, const val_id *root,
 /* The plan as ge-plan leaves it in the stream: of each Fused node "offsets" (a byte offset in the arena for each
  * result; -1: it is computed in the caller's memory) and "workspace" (byte offset and bytes of that kernel's), of
  * the module "plan.bytes" in its meta. */
-#define PLAN_BYTES "plan.bytes"
-#define PLAN_VALUES "plan.values" /* meta: bytes up to the end of the last value; the rest is for workspaces alone */
-#define PLAN_BOUND "plan.bound"   /* meta: the most bytes of values alive at one time */
+#define PLAN_BYTES   "plan.bytes"
+#define PLAN_VALUES  "plan.values"  /* meta: bytes up to the end of the last value; the rest is for workspaces alone */
+#define PLAN_BOUND   "plan.bound"   /* meta: the most bytes of values alive at one time */
 #define PLAN_THREADS "plan.threads" /* meta: what it was planned for; not there: 1 */
 enum { THREADS_MAX = 256 };
 int plan_threads(struct module *m);
-int64_t plan_bytes(struct module *m); /* -1: not planned */
+int64_t plan_bytes(struct module *m);              /* -1: not planned */
 struct home value_home(struct model *M, val_id v); /* needs a plan */
 #endif

@@ -20,8 +20,8 @@ struct steps {
 	struct module *m;
 	int64_t images, level[LEVELS];
 	VEC(node_id) node;
-	VEC(struct touch) touch;                  /* by step */
-	VEC(size_t) first;                        /* step -> its first touch */
+	VEC(struct touch) touch;                                 /* by step */
+	VEC(size_t) first;                                       /* step -> its first touch */
 	VEC(int64_t) made, made_before, weights, weights_before; /* bytes of a step; of all steps before it */
 	bool *apart;
 };
@@ -40,7 +40,10 @@ static int64_t batch_size(struct module *m)
 	return 1;
 }
 
-static int64_t const_bytes(struct module *m, val_id v) { return v && val(m, v)->kind == VAL_CONST ? (int64_t)val(m, v)->tensor->nbytes : 0; }
+static int64_t const_bytes(struct module *m, val_id v)
+{
+	return v && val(m, v)->kind == VAL_CONST ? (int64_t)val(m, v)->tensor->nbytes : 0;
+}
 
 static int64_t weight_bytes(struct module *m, node_id id)
 {

@@ -4,10 +4,7 @@
 #include "onnx/convert.h"
 #include "op/op.h"
 
-static enum opcode op_of(struct importer *c, node_id n)
-{
-	return node(c->m, n)->op;
-}
+static enum opcode op_of(struct importer *c, node_id n) { return node(c->m, n)->op; }
 
 static val_id first_out(struct importer *c, node_id id)
 {
@@ -25,11 +22,9 @@ static sym made_name(struct importer *c, node_id n, const char *what)
 	return intern_printf("%s/%s", v ? sym_str(val(c->m, v)->name) : "", what);
 }
 
-val_id convert_ints(struct importer *c, node_id n, const char *what, int rank, int64_t count,
-			 const int64_t *v)
+val_id convert_ints(struct importer *c, node_id n, const char *what, int rank, int64_t count, const int64_t *v)
 {
-	return const_copy(c->m, made_name(c, n, what), DT_I64, rank, &count, v,
-			  (size_t)count * sizeof *v);
+	return const_copy(c->m, made_name(c, n, what), DT_I64, rank, &count, v, (size_t)count * sizeof *v);
 }
 
 /* Operand i; those between are absent. */
@@ -67,8 +62,7 @@ void convert_to_operand(struct importer *c, node_id id, const char *name, uint32
 }
 
 /* A new node op(in...) before the one at hand. Its result. */
-val_id convert_before(struct importer *c, node_id at, enum opcode op, int nin, const val_id *in,
-		     const char *what)
+val_id convert_before(struct importer *c, node_id at, enum opcode op, int nin, const val_id *in, const char *what)
 {
 	node_id n = node_new(c->m, node(c->m, at)->graph, op, nin, in, 1);
 	val_id v = node(c->m, n)->out[0];
@@ -78,8 +72,7 @@ val_id convert_before(struct importer *c, node_id at, enum opcode op, int nin, c
 
 /* A new node op(result k of n, extra) after n, which takes over the result k: its users see the new
  * node. */
-static node_id after(struct importer *c, node_id id, uint32_t k, enum opcode op, int nextra,
-		     const val_id *extra)
+static node_id after(struct importer *c, node_id id, uint32_t k, enum opcode op, int nextra, const val_id *extra)
 {
 	struct module *m = c->m;
 	val_id in[4] = {0};
@@ -100,14 +93,8 @@ static node_id after(struct importer *c, node_id id, uint32_t k, enum opcode op,
 	return p;
 }
 
-static void axes_operand(struct importer *c, node_id n)
-{
-	convert_to_operand(c, n, "axes", 1);
-}
-static void split_operand(struct importer *c, node_id n)
-{
-	convert_to_operand(c, n, "split", 1);
-}
+static void axes_operand(struct importer *c, node_id n) { convert_to_operand(c, n, "axes", 1); }
+static void split_operand(struct importer *c, node_id n) { convert_to_operand(c, n, "split", 1); }
 
 static void split_count(struct importer *c, node_id n)
 {
@@ -120,8 +107,7 @@ static void slice_operands(struct importer *c, node_id n)
 	int starts, ends;
 	attr_ints(node(c->m, n), "starts", &starts);
 	attr_ints(node(c->m, n), "ends", &ends);
-	if (starts != ends || !attr_find(node(c->m, n), "starts") ||
-	    !attr_find(node(c->m, n), "ends"))
+	if (starts != ends || !attr_find(node(c->m, n), "starts") || !attr_find(node(c->m, n), "ends"))
 		import_die(c, "a Slice needs starts and ends, as many of one as of the other");
 	convert_to_operand(c, n, "starts", 1);
 	convert_to_operand(c, n, "ends", 2);
@@ -144,13 +130,10 @@ static val_id scalar_like(struct importer *c, node_id n, val_id v, float x, cons
 	struct tensor *s = tensor_new(&c->m->arena, t == DT_NONE ? DT_F32 : t, 0, NULL);
 	tensor_set(s, 0, x);
 	val_id k = const_tensor(c->m, made_name(c, n, what), s);
-	return t == DT_NONE ? convert_before(c, n, OP_CastLike, 2, (val_id[]){k, v},
-				     arena_printf(&c->m->arena, "%s_cast", what))
-			    : k;
+	return t == DT_NONE ? convert_before(c, n, OP_CastLike, 2, (val_id[]){k, v}, arena_printf(&c->m->arena, "%s_cast", what)) : k;
 }
 
-void convert_late(struct importer *c, node_id n,
-		 void (*f)(struct importer *c, node_id n, int64_t axis), int64_t axis)
+void convert_late(struct importer *c, node_id n, void (*f)(struct importer *c, node_id n, int64_t axis), int64_t axis)
 {
 	vec_push(&c->late, (struct late){n, f, axis});
 }
@@ -183,10 +166,7 @@ static void clip_bounds(struct importer *c, node_id n, int64_t axis)
 	}
 }
 
-static void clip_operands(struct importer *c, node_id n)
-{
-	convert_late(c, n, clip_bounds, 0);
-}
+static void clip_operands(struct importer *c, node_id n) { convert_late(c, n, clip_bounds, 0); }
 
 /* The mask had the type of the data. */
 static void dropout_mask(struct importer *c, node_id n)
@@ -200,9 +180,7 @@ static void dropout_ratio(struct importer *c, node_id n)
 {
 	float ratio = attr_float(node(c->m, n), "ratio", 0.5f);
 	if (ratio >= 0 && ratio < 1) /* of others it was not said what they mean, and nobody trains with it */
-		convert_set(
-			c, n, 1,
-			const_copy(c->m, made_name(c, n, "ratio"), DT_F32, 0, NULL, &ratio, sizeof ratio));
+		convert_set(c, n, 1, const_copy(c->m, made_name(c, n, "ratio"), DT_F32, 0, NULL, &ratio, sizeof ratio));
 	attr_drop(c->m, n, "ratio");
 }
 
@@ -216,8 +194,9 @@ static void batchnorm_spatial(struct importer *c, node_id n)
 static void batchnorm_outputs(struct importer *c, node_id n)
 {
 	if (node(c->m, n)->nout > 1)
-		import_unsupported(c, "BatchNormalization in training mode (opset < 14) is not "
-				      "supported; export the model for inference");
+		import_unsupported(c,
+				   "BatchNormalization in training mode (opset < 14) is not "
+				   "supported; export the model for inference");
 }
 
 /* Before opset 13 everything from axis on was one row: Flatten, the operator, Reshape. The same as
@@ -256,16 +235,11 @@ static void upsample_scales(struct importer *c, node_id n)
 	if (!v)
 		import_die(c, "an Upsample without scales");
 	int64_t dims = count;
-	convert_set(c, n, 1,
-		    const_copy(c->m, made_name(c, n, "scales"), DT_F32, 1, &dims, v,
-			       (size_t)count * sizeof *v));
+	convert_set(c, n, 1, const_copy(c->m, made_name(c, n, "scales"), DT_F32, 1, &dims, v, (size_t)count * sizeof *v));
 	attr_drop(c->m, n, "scales");
 }
 
-static void upsample_is_resize(struct importer *c, node_id n)
-{
-	node(c->m, n)->op = OP_Resize;
-}
+static void upsample_is_resize(struct importer *c, node_id n) { node(c->m, n)->op = OP_Resize; }
 
 /* Opset 10 had one way to take coordinates. Nearest took the lower neighbour, in shrinking the
  * upper. */
@@ -288,15 +262,13 @@ static void resize_10(struct importer *c, node_id n)
 static void resize_tf_half_pixel(struct importer *c, node_id n)
 {
 	const char *nearest = attr_str(node(c->m, n), "nearest_mode", "round_prefer_floor");
-	if (strcmp(attr_str(node(c->m, n), "coordinate_transformation_mode", ""),
-		   "tf_half_pixel_for_nn"))
+	if (strcmp(attr_str(node(c->m, n), "coordinate_transformation_mode", ""), "tf_half_pixel_for_nn"))
 		return;
-	if (strcmp(attr_str(node(c->m, n), "mode", "nearest"), "nearest") ||
-	    !strcmp(nearest, "ceil") || !strcmp(nearest, "round_prefer_ceil"))
-		import_unsupported(c, "tf_half_pixel_for_nn with mode %s, %s is not supported",
-				   attr_str(node(c->m, n), "mode", "nearest"), nearest);
-	attr_set_str(c->m, n, "nearest_mode",
-		     !strcmp(nearest, "floor") ? "round_prefer_ceil" : "ceil");
+	if (strcmp(attr_str(node(c->m, n), "mode", "nearest"), "nearest") || !strcmp(nearest, "ceil") ||
+	    !strcmp(nearest, "round_prefer_ceil"))
+		import_unsupported(c, "tf_half_pixel_for_nn with mode %s, %s is not supported", attr_str(node(c->m, n), "mode", "nearest"),
+				   nearest);
+	attr_set_str(c->m, n, "nearest_mode", !strcmp(nearest, "floor") ? "round_prefer_ceil" : "ceil");
 	attr_set_str(c->m, n, "coordinate_transformation_mode", "half_pixel");
 }
 
@@ -312,10 +284,7 @@ static void resize_absent(struct importer *c, node_id n)
 		node(c->m, n)->nin--;
 }
 
-static void roialign_mode(struct importer *c, node_id n)
-{
-	attr_set_str(c->m, n, "coordinate_transformation_mode", "output_half_pixel");
-}
+static void roialign_mode(struct importer *c, node_id n) { attr_set_str(c->m, n, "coordinate_transformation_mode", "output_half_pixel"); }
 
 static void gridsample_mode(struct importer *c, node_id n)
 {
@@ -346,27 +315,17 @@ static void groupnorm_channels(struct importer *c, node_id n)
 	val_id per = convert_before(c, n, OP_Div, 2, (val_id[]){shape, g}, "per_group");
 	val_id grid = convert_before(c, n, OP_Concat, 2, (val_id[]){g, per}, "grid");
 	attr_set_int(m, val(m, grid)->def, "axis", 0);
-	val_id one = convert_ints(c, n, "one", 1, 1, two),
-	       flat = convert_ints(c, n, "flat", 1, 1, &minus);
+	val_id one = convert_ints(c, n, "one", 1, 1, two), flat = convert_ints(c, n, "flat", 1, 1, &minus);
 	for (uint32_t i = 1; i < 3 && convert_has(c, n, i); i++) {
-		const char *names[][3] = {{"scale_column", "scale_grid", "scale"},
-					  {"bias_column", "bias_grid", "bias"}};
-		val_id column = convert_before(c, n, OP_Unsqueeze, 2, (val_id[]){node(m, n)->in[i], one},
-				       names[i - 1][0]);
+		const char *names[][3] = {{"scale_column", "scale_grid", "scale"}, {"bias_column", "bias_grid", "bias"}};
+		val_id column = convert_before(c, n, OP_Unsqueeze, 2, (val_id[]){node(m, n)->in[i], one}, names[i - 1][0]);
 		val_id full = convert_before(c, n, OP_Expand, 2, (val_id[]){column, grid}, names[i - 1][1]);
-		node(m, n)->in[i] =
-			convert_before(c, n, OP_Reshape, 2, (val_id[]){full, flat}, names[i - 1][2]);
+		node(m, n)->in[i] = convert_before(c, n, OP_Reshape, 2, (val_id[]){full, flat}, names[i - 1][2]);
 	}
 }
 
-static void scatter_is_elements(struct importer *c, node_id n)
-{
-	node(c->m, n)->op = OP_ScatterElements;
-}
-static void scan_batched(struct importer *c, node_id n)
-{
-	import_unsupported(c, "Scan of opset 8 (with a batch axis) is not supported");
-}
+static void scatter_is_elements(struct importer *c, node_id n) { node(c->m, n)->op = OP_ScatterElements; }
+static void scan_batched(struct importer *c, node_id n) { import_unsupported(c, "Scan of opset 8 (with a batch axis) is not supported"); }
 
 enum { ALWAYS = CANONICAL_OPSET + 1 };
 

@@ -4,8 +4,7 @@
 static void call(struct exporter *x, struct node_list *to, node_id id)
 {
 	const struct node *n = node(x->m, id);
-	sym *in = ARENA_ARRAY(&x->arena, sym, n->nin + 1),
-	    *out = ARENA_ARRAY(&x->arena, sym, n->nout + 1);
+	sym *in = ARENA_ARRAY(&x->arena, sym, n->nin + 1), *out = ARENA_ARRAY(&x->arena, sym, n->nout + 1);
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = export_name(x, n->in[i]);
 	for (uint32_t i = 0; i < n->nout; i++)
@@ -14,25 +13,19 @@ static void call(struct exporter *x, struct node_list *to, node_id id)
 }
 
 /* Case(i; x...): If (i == k) branch k, else those behind it; the last for any other i. */
-static Onnx__GraphProto *cases(struct exporter *x, const struct attr *branches, uint32_t k,
-			       sym index, const sym *operands, uint32_t nout);
+static Onnx__GraphProto *cases(struct exporter *x, const struct attr *branches, uint32_t k, sym index, const sym *operands, uint32_t nout);
 
-static void choose(struct exporter *x, struct node_list *to, const struct attr *branches,
-		   uint32_t k, sym index, const sym *operands, uint32_t nout, const sym *out)
+static void choose(struct exporter *x, struct node_list *to, const struct attr *branches, uint32_t k, sym index, const sym *operands,
+		   uint32_t nout, const sym *out)
 {
 	sym is = export_fresh(x, "case_is"), which = export_ints(x, "case", 0, NULL, &(int64_t){k});
 	export_node(x, to, "Equal", 2, (sym[]){index, which}, 1, &is);
 	Onnx__NodeProto *p = export_node(x, to, "If", 1, &is, (int)nout, out);
-	export_add_attr(x, p,
-			proto_attr_graph(x, "then_branch",
-					 export_body(x, branches->u.graphs[k], 0, operands)));
-	export_add_attr(x, p,
-			proto_attr_graph(x, "else_branch",
-					 cases(x, branches, k + 1, index, operands, nout)));
+	export_add_attr(x, p, proto_attr_graph(x, "then_branch", export_body(x, branches->u.graphs[k], 0, operands)));
+	export_add_attr(x, p, proto_attr_graph(x, "else_branch", cases(x, branches, k + 1, index, operands, nout)));
 }
 
-static Onnx__GraphProto *cases(struct exporter *x, const struct attr *branches, uint32_t k,
-			       sym index, const sym *operands, uint32_t nout)
+static Onnx__GraphProto *cases(struct exporter *x, const struct attr *branches, uint32_t k, sym index, const sym *operands, uint32_t nout)
 {
 	if (k + 1 >= branches->n)
 		return export_body(x, branches->u.graphs[k], 0, operands);
@@ -63,8 +56,7 @@ static void branch(struct exporter *x, struct node_list *to, node_id id)
 {
 	const struct node *n = node(x->m, id);
 	const struct attr *branches = attr_find(n, "branches");
-	sym *in = ARENA_ARRAY(&x->arena, sym, n->nin + 1),
-	    *out = ARENA_ARRAY(&x->arena, sym, n->nout + 1);
+	sym *in = ARENA_ARRAY(&x->arena, sym, n->nin + 1), *out = ARENA_ARRAY(&x->arena, sym, n->nout + 1);
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = export_name(x, n->in[i]);
 	for (uint32_t i = 0; i < n->nout; i++) {
@@ -102,10 +94,8 @@ static void map_index(struct exporter *x, struct node_list *to, node_id id)
 {
 	const struct node *n = node(x->m, id);
 	struct tensor *gears = attr_tensor(n, "gears");
-	int64_t rows = gears->rank ? gears->dims[0] : 1,
-		*list = ARENA_ARRAY(&x->arena, int64_t, rows + 1);
-	sym operand = export_name(x, n->in[0]), out = export_define(x, n->out[0]),
-	    table = export_fresh(x, "gears");
+	int64_t rows = gears->rank ? gears->dims[0] : 1, *list = ARENA_ARRAY(&x->arena, int64_t, rows + 1);
+	sym operand = export_name(x, n->in[0]), out = export_define(x, n->out[0]), table = export_fresh(x, "gears");
 	if (!out)
 		return;
 	for (int64_t i = 0; i < rows; i++)
@@ -142,8 +132,7 @@ static void layout(struct exporter *x, struct node_list *to, node_id id)
 }
 
 static void (*const own[OP_COUNT])(struct exporter *x, struct node_list *to, node_id id) = {
-	[OP_Fused] = call,	   [OP_PartitionedCall] = call, [OP_Case] = branch,
-	[OP_MapIndex] = map_index, [OP_Layout] = layout,
+	[OP_Fused] = call, [OP_PartitionedCall] = call, [OP_Case] = branch, [OP_MapIndex] = map_index, [OP_Layout] = layout,
 };
 
 bool export_own(struct exporter *x, struct node_list *to, node_id id)

@@ -7,21 +7,15 @@
 struct expander {
 	struct module *m;
 	int opset;
-	node_id at;	   /* the node that is being expanded */
+	node_id at;        /* the node that is being expanded */
 	VEC(node_id) made; /* before it */
 	struct uses uses;  /* of the module as it was, when it had so many values */
 	size_t nvalues;
 };
 
-static struct node *at(struct expander *x)
-{
-	return node(x->m, x->at);
-}
+static struct node *at(struct expander *x) { return node(x->m, x->at); }
 
-static val_id operand(struct expander *x, uint32_t i)
-{
-	return i < at(x)->nin ? at(x)->in[i] : 0;
-}
+static val_id operand(struct expander *x, uint32_t i) { return i < at(x)->nin ? at(x)->in[i] : 0; }
 
 /* New nodes are inferred when they are asked for: their attributes come after them. */
 static const struct type *type_of(struct expander *x, val_id v)
@@ -32,15 +26,9 @@ static const struct type *type_of(struct expander *x, val_id v)
 	return &val(x->m, v)->type;
 }
 
-static bool wants(struct expander *x, uint32_t i)
-{
-	return i < at(x)->nout && at(x)->out[i];
-}
+static bool wants(struct expander *x, uint32_t i) { return i < at(x)->nout && at(x)->out[i]; }
 
-static struct tensor *constant(struct expander *x, uint32_t i)
-{
-	return operand(x, i) ? node_const(x->m, at(x), i) : NULL;
-}
+static struct tensor *constant(struct expander *x, uint32_t i) { return operand(x, i) ? node_const(x->m, at(x), i) : NULL; }
 
 /* ---- new nodes and constants ---- */
 
@@ -51,20 +39,11 @@ static val_id make(struct expander *x, enum opcode op, int nin, const val_id *in
 	return node(x->m, n)->out[0];
 }
 
-static node_id made(struct expander *x, val_id v)
-{
-	return val(x->m, v)->def;
-}
+static node_id made(struct expander *x, val_id v) { return val(x->m, v)->def; }
 
-static val_id un(struct expander *x, enum opcode op, val_id a)
-{
-	return make(x, op, 1, &a);
-}
+static val_id un(struct expander *x, enum opcode op, val_id a) { return make(x, op, 1, &a); }
 
-static val_id bin(struct expander *x, enum opcode op, val_id a, val_id b)
-{
-	return make(x, op, 2, (val_id[]){a, b});
-}
+static val_id bin(struct expander *x, enum opcode op, val_id a, val_id b) { return make(x, op, 2, (val_id[]){a, b}); }
 
 /* c as a scalar of v's type. */
 static val_id num(struct expander *x, val_id v, double c)
@@ -102,15 +81,9 @@ static bool done(struct expander *x, val_id v)
 	return true;
 }
 
-static bool is_float(struct expander *x, val_id v)
-{
-	return v && dtype_is_float(type_of(x, v)->dtype);
-}
+static bool is_float(struct expander *x, val_id v) { return v && dtype_is_float(type_of(x, v)->dtype); }
 
-static int rank_of(struct expander *x, val_id v)
-{
-	return v ? type_of(x, v)->rank : RANK_UNKNOWN;
-}
+static int rank_of(struct expander *x, val_id v) { return v ? type_of(x, v)->rank : RANK_UNKNOWN; }
 
 static bool extent(struct expander *x, val_id v, int64_t axis, int64_t *c)
 {

@@ -69,14 +69,11 @@ sym export_define(struct exporter *x, val_id v)
 	return x->name[v];
 }
 
-sym export_ints(struct exporter *x, const char *base, int rank, const int64_t *dims,
-		const int64_t *v)
+sym export_ints(struct exporter *x, const char *base, int rank, const int64_t *dims, const int64_t *v)
 {
 	sym name = export_fresh(x, base);
 	struct tensor *t = ARENA_NEW(&x->arena, struct tensor);
-	*t = (struct tensor){.dtype = DT_I64,
-			     .rank = rank,
-			     .dims = arena_copy(&x->arena, dims, (size_t)rank * sizeof *dims)};
+	*t = (struct tensor){.dtype = DT_I64, .rank = rank, .dims = arena_copy(&x->arena, dims, (size_t)rank * sizeof *dims)};
 	t->nbytes = (size_t)tensor_count(t) * sizeof *v;
 	t->data = arena_copy(&x->arena, v, t->nbytes);
 	vec_push(&x->initializers, proto_tensor(x, name, t));
@@ -91,8 +88,7 @@ static ProtobufCBinaryData *names(struct exporter *x, int n, const sym *s)
 	return b;
 }
 
-Onnx__NodeProto *export_node(struct exporter *x, struct node_list *to, const char *op, int nin,
-			     const sym *in, int nout, const sym *out)
+Onnx__NodeProto *export_node(struct exporter *x, struct node_list *to, const char *op, int nin, const sym *in, int nout, const sym *out)
 {
 	Onnx__NodeProto *p = arena_alloc(&x->arena, sizeof *p);
 	onnx__node_proto__init(p);
@@ -113,8 +109,7 @@ void export_add_attr(struct exporter *x, Onnx__NodeProto *p, Onnx__AttributeProt
 {
 	size_t n = p->n_attribute;
 	if (n == 0 || (n >= 8 && (n & (n - 1)) == 0)) {
-		Onnx__AttributeProto **more =
-			ARENA_ARRAY(&x->arena, Onnx__AttributeProto *, n < 8 ? 8 : 2 * n);
+		Onnx__AttributeProto **more = ARENA_ARRAY(&x->arena, Onnx__AttributeProto *, n < 8 ? 8 : 2 * n);
 		if (n)
 			memcpy(more, p->attribute, n * sizeof *more);
 		p->attribute = more;
@@ -129,8 +124,7 @@ static bool can_name(struct exporter *x, graph_id g, val_id v)
 	return v && y->kind == VAL_NODE && y->graph == g && !x->wanted[v];
 }
 
-void export_inline(struct exporter *x, struct node_list *to, graph_id g, const sym *in,
-		   const sym *out)
+void export_inline(struct exporter *x, struct node_list *to, graph_id g, const sym *in, const sym *out)
 {
 	size_t nin = graph(x->m, g)->in.n, nout = graph(x->m, g)->out.n;
 	bool *direct = ARENA_ARRAY(&x->arena, bool, nout + 1);
@@ -168,10 +162,8 @@ static Onnx__GraphProto *graph_proto(struct exporter *x, graph_id g, struct node
 Onnx__GraphProto *export_body(struct exporter *x, graph_id g, uint32_t formal, const sym *captured)
 {
 	size_t nin = graph(x->m, g)->in.n, nout = graph(x->m, g)->out.n;
-	sym *in = ARENA_ARRAY(&x->arena, sym, nin + 1),
-	    *out = ARENA_ARRAY(&x->arena, sym, nout + 1);
-	Onnx__ValueInfoProto **infos =
-		ARENA_ARRAY(&x->arena, Onnx__ValueInfoProto *, nin + nout + 1);
+	sym *in = ARENA_ARRAY(&x->arena, sym, nin + 1), *out = ARENA_ARRAY(&x->arena, sym, nout + 1);
+	Onnx__ValueInfoProto **infos = ARENA_ARRAY(&x->arena, Onnx__ValueInfoProto *, nin + nout + 1);
 	struct node_list nodes = {0};
 	for (size_t i = 0; i < nin; i++) {
 		const struct value *v = val(x->m, graph(x->m, g)->in.a[i]);
@@ -206,8 +198,7 @@ static bool dropped(const struct lowered *l, const char *name)
 }
 
 /* Attributes with bodies: these see what their node captures as it is called outside. */
-static void add_body_attr(struct exporter *x, Onnx__NodeProto *p, const struct attr *a,
-			  const sym *captured, uint32_t ncaptured)
+static void add_body_attr(struct exporter *x, Onnx__NodeProto *p, const struct attr *a, const sym *captured, uint32_t ncaptured)
 {
 	uint32_t count = a->kind == ATTR_GRAPH ? 1 : a->n;
 	Onnx__AttributeProto *q = proto_attr(x, a);
@@ -216,8 +207,7 @@ static void add_body_attr(struct exporter *x, Onnx__NodeProto *p, const struct a
 		graph_id g = a->kind == ATTR_GRAPH ? a->u.graph : a->u.graphs[i];
 		size_t nin = graph(x->m, g)->in.n;
 		if (nin < ncaptured)
-			die(EX_BADDATA, "graph '%s' has fewer inputs than its node captures",
-			    sym_str(graph(x->m, g)->name));
+			die(EX_BADDATA, "graph '%s' has fewer inputs than its node captures", sym_str(graph(x->m, g)->name));
 		Onnx__GraphProto *body = export_body(x, g, (uint32_t)nin - ncaptured, captured);
 		if (a->kind == ATTR_GRAPH)
 			q->g = body;
@@ -244,8 +234,7 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 	if (captures > n.nin)
 		die(EX_BADDATA, "a node captures more than its operands");
 	uint32_t nin = l.nin < n.nin - captures ? l.nin : n.nin - captures;
-	sym *in = ARENA_ARRAY(&x->arena, sym, n.nin + 1),
-	    *out = ARENA_ARRAY(&x->arena, sym, n.nout + 1);
+	sym *in = ARENA_ARRAY(&x->arena, sym, n.nin + 1), *out = ARENA_ARRAY(&x->arena, sym, n.nout + 1);
 	for (uint32_t i = 0; i < n.nin; i++)
 		in[i] = i < nin || i >= n.nin - captures ? export_name(x, n.in[i]) : 0;
 	for (uint32_t i = 0; i < n.nout; i++) { /* results that are not optional have names, wanted or not */
@@ -253,9 +242,7 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 		if (!out[i] && (int)i < op_info(n.op)->min_out)
 			out[i] = export_fresh(x, "unused");
 	}
-	Onnx__NodeProto *p =
-		export_node(x, to, n.op == OP_OTHER ? sym_str(n.optype) : op_name(n.op), (int)nin,
-			    in, (int)n.nout, out);
+	Onnx__NodeProto *p = export_node(x, to, n.op == OP_OTHER ? sym_str(n.optype) : op_name(n.op), (int)nin, in, (int)n.nout, out);
 	p->has_name = n.name != 0;
 	p->name = proto_name(node_name(x, n.name));
 	if (n.op == OP_OTHER) {
@@ -265,10 +252,8 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 			add_domain(x, n.domain);
 		}
 		for (uint32_t i = 0; i < n.nout; i++)
-			if (out[i] && n.graph == x->m->main &&
-			    proto_type(x, &val(x->m, n.out[i])->type))
-				vec_push(&x->value_info,
-					 proto_value_info(x, out[i], &val(x->m, n.out[i])->type));
+			if (out[i] && n.graph == x->m->main && proto_type(x, &val(x->m, n.out[i])->type))
+				vec_push(&x->value_info, proto_value_info(x, out[i], &val(x->m, n.out[i])->type));
 	}
 	for (uint32_t i = 0; i < n.nattr; i++) {
 		const struct attr *a = &n.attr[i];
@@ -365,8 +350,7 @@ static Onnx__GraphProto *main_graph(struct exporter *x)
 	const struct graph *g = graph(m, m->main);
 	struct node_list nodes = {0};
 	sym *in = ARENA_ARRAY(&x->arena, sym, g->in.n + 1), *out = ARENA_ARRAY(&x->arena, sym, g->out.n + 1);
-	Onnx__ValueInfoProto **infos =
-		ARENA_ARRAY(&x->arena, Onnx__ValueInfoProto *, g->in.n + g->out.n + 1);
+	Onnx__ValueInfoProto **infos = ARENA_ARRAY(&x->arena, Onnx__ValueInfoProto *, g->in.n + g->out.n + 1);
 	main_inputs(x, g, in, infos);
 	main_outputs(x, g, out, infos + g->in.n);
 	export_inline(x, &nodes, m->main, in, out);
@@ -481,8 +465,7 @@ static bool typed(struct module *m)
 		if (val(m, g->out.a[i])->type.rank < 0 && !val(m, g->out.a[i])->type.other)
 			return false;
 	for (size_t i = 1; i < m->values.n; i++)
-		if (m->values.a[i].kind == VAL_NODE && m->values.a[i].type.dtype == DT_NONE &&
-		    !m->values.a[i].type.other)
+		if (m->values.a[i].kind == VAL_NODE && m->values.a[i].type.dtype == DT_NONE && !m->values.a[i].type.other)
 			return false;
 	return true;
 }
@@ -545,24 +528,14 @@ struct file_buffer {
 	FILE *f;
 };
 
-static void append(ProtobufCBuffer *b, size_t n, const uint8_t *p)
-{
-	fwrite(p, 1, n, ((struct file_buffer *)b)->f);
-}
+static void append(ProtobufCBuffer *b, size_t n, const uint8_t *p) { fwrite(p, 1, n, ((struct file_buffer *)b)->f); }
 
-static void external_open(struct exporter *x, struct outfile *o, const char *model,
-			  const struct outfile *model_file, const char *file)
+static void external_open(struct exporter *x, struct outfile *o, const char *model, const struct outfile *model_file, const char *file)
 {
 	const char *slash = model ? strrchr(model, '/') : NULL;
 	if (!*file || strchr(file, '/') || !strcmp(file, ".") || !strcmp(file, ".."))
-		die(EX_BADUSE,
-		    "--external '%s': a name, not a path; the file is written beside the model",
-		    file);
-	outfile_open(
-		o,
-		slash ? arena_printf(&x->arena, "%.*s%s", (int)(slash - model + 1), model, file)
-		      : file,
-		true);
+		die(EX_BADUSE, "--external '%s': a name, not a path; the file is written beside the model", file);
+	outfile_open(o, slash ? arena_printf(&x->arena, "%.*s%s", (int)(slash - model + 1), model, file) : file, true);
 	if (model_file->path && !strcmp(o->path, model_file->path)) /* links have been followed */
 		die(EX_BADUSE, "--external '%s': is the model itself", file);
 	x->external = file;

@@ -20,10 +20,10 @@ struct exporter {
 	struct arena arena;
 	int opset;
 	int64_t ir;
-	sym *name;	/* by value: what it is called where it is visible; 0: not yet */
-	sym *wanted;	/* by value: the name its definition must give it; 0: any */
-	VEC(bool) used; /* by symbol: names of values */
-	VEC(bool) node_used; /* by symbol: names of nodes */
+	sym *name;              /* by value: what it is called where it is visible; 0: not yet */
+	sym *wanted;            /* by value: the name its definition must give it; 0: any */
+	VEC(bool) used;         /* by symbol: names of values */
+	VEC(bool) node_used;    /* by symbol: names of nodes */
 	VEC(val_id) stands_for; /* by symbol: the input or output of the model that it names */
 	VEC(Onnx__TensorProto *) initializers;
 	VEC(sym) domains; /* of operators that are not ours */
@@ -48,14 +48,11 @@ Onnx__AttributeProto *proto_attr_graph(struct exporter *x, const char *name, Onn
 
 /* export.c */
 sym export_fresh(struct exporter *x, const char *base); /* a name nothing has yet */
-sym export_name(struct exporter *x,
-		val_id v); /* of an operand; 0: absent. A constant becomes an initializer */
-sym export_define(struct exporter *x, val_id v); /* of a result; 0: not wanted */
-Onnx__NodeProto *export_node(struct exporter *x, struct node_list *to, const char *op, int nin,
-			     const sym *in, int nout, const sym *out);
+sym export_name(struct exporter *x, val_id v);          /* of an operand; 0: absent. A constant becomes an initializer */
+sym export_define(struct exporter *x, val_id v);        /* of a result; 0: not wanted */
+Onnx__NodeProto *export_node(struct exporter *x, struct node_list *to, const char *op, int nin, const sym *in, int nout, const sym *out);
 void export_add_attr(struct exporter *x, Onnx__NodeProto *p, Onnx__AttributeProto *a);
-sym export_ints(struct exporter *x, const char *base, int rank, const int64_t *dims,
-		const int64_t *v); /* an initializer */
+sym export_ints(struct exporter *x, const char *base, int rank, const int64_t *dims, const int64_t *v); /* an initializer */
 /* A body whose first `formal` inputs are its own; the others stand for captured[0..]. */
 Onnx__GraphProto *export_body(struct exporter *x, graph_id g, uint32_t formal, const sym *captured);
 
@@ -63,7 +60,6 @@ Onnx__GraphProto *export_body(struct exporter *x, graph_id g, uint32_t formal, c
 bool export_own(struct exporter *x, struct node_list *to, node_id n);
 /* Nodes of g, with its inputs standing for in[0..]; its results get the names out[0..] (0: not
  * wanted). */
-void export_inline(struct exporter *x, struct node_list *to, graph_id g, const sym *in,
-		   const sym *out);
+void export_inline(struct exporter *x, struct node_list *to, graph_id g, const sym *in, const sym *out);
 void export_nodes(struct exporter *x, struct node_list *to, graph_id g);
 #endif

@@ -42,23 +42,19 @@ void functions_open(struct importer *c)
 		qsort(fs->sorted, fs->n, sizeof *fs->sorted, compare);
 	for (size_t i = 1; i < fs->n; i++)
 		if (!compare(&fs->sorted[i - 1], &fs->sorted[i]))
-			import_die(c, "function '%s' is defined twice",
-				   sym_str(import_name(&fs->sorted[i]->name)));
+			import_die(c, "function '%s' is defined twice", sym_str(import_name(&fs->sorted[i]->name)));
 	c->functions = fs;
 }
 
 static const Onnx__FunctionProto *find(const struct functions *fs, const Onnx__NodeProto *p)
 {
-	Onnx__FunctionProto key = {
-		.name = p->op_type, .domain = p->domain, .overload = p->overload};
+	Onnx__FunctionProto key = {.name = p->op_type, .domain = p->domain, .overload = p->overload};
 	const Onnx__FunctionProto *k = &key;
-	const Onnx__FunctionProto **hit =
-		fs->n ? bsearch(&k, fs->sorted, fs->n, sizeof *fs->sorted, compare) : NULL;
+	const Onnx__FunctionProto **hit = fs->n ? bsearch(&k, fs->sorted, fs->n, sizeof *fs->sorted, compare) : NULL;
 	return hit ? *hit : NULL;
 }
 
-static const Onnx__AttributeProto *named(size_t n, Onnx__AttributeProto **list,
-					 const ProtobufCBinaryData *name)
+static const Onnx__AttributeProto *named(size_t n, Onnx__AttributeProto **list, const ProtobufCBinaryData *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!compare_bytes(&list[i]->name, name))
@@ -72,8 +68,7 @@ const Onnx__AttributeProto *function_attr(struct importer *c, const Onnx__Attrib
 	while (a->ref_attr_name.len) {
 		const ProtobufCBinaryData *name = &a->ref_attr_name;
 		if (!call)
-			import_die(c, "an attribute refers to '%s' outside of a function",
-				   sym_str(import_name(name)));
+			import_die(c, "an attribute refers to '%s' outside of a function", sym_str(import_name(name)));
 		a = named(call->node->n_attribute, call->node->attribute, name);
 		if (!a)
 			return named(call->f->n_attribute_proto, call->f->attribute_proto, name);
@@ -90,8 +85,7 @@ static void name_result(struct importer *c, graph_id g, val_id v, sym name)
 		x->name = name;
 }
 
-static void bind_operands(struct importer *c, const Onnx__FunctionProto *f, size_t n,
-			  const val_id *in)
+static void bind_operands(struct importer *c, const Onnx__FunctionProto *f, size_t n, const val_id *in)
 {
 	for (size_t i = 0; i < f->n_input; i++)
 		scope_define(c, import_name(&f->input[i]), i < n ? in[i] : 0);
@@ -122,10 +116,8 @@ bool function_expand(struct importer *c, graph_id g, const Onnx__NodeProto *p)
 		import_die(c,
 			   "function '%s' takes %zu operands and gives %zu results; here it has "
 			   "%zu and %zu",
-			   sym_str(import_name(&f->name)), f->n_input, f->n_output, p->n_input,
-			   p->n_output);
-	val_id *in = xmalloc((p->n_input + 1) * sizeof *in),
-	       *out = xmalloc((p->n_output + 1) * sizeof *out);
+			   sym_str(import_name(&f->name)), f->n_input, f->n_output, p->n_input, p->n_output);
+	val_id *in = xmalloc((p->n_input + 1) * sizeof *in), *out = xmalloc((p->n_output + 1) * sizeof *out);
 	for (size_t i = 0; i < p->n_input; i++)
 		in[i] = p->input[i].len ? scope_lookup(c, import_name(&p->input[i])) : 0;
 	const char *at_graph = c->at_graph;

@@ -46,8 +46,8 @@ noreturn static void fail(struct importer *c, enum exit_code code, const char *f
 		sym name = import_name(&c->at->name);
 		if (!name && c->at->n_output)
 			name = import_name(&c->at->output[0]);
-		snprintf(where, sizeof where, "%s/%s (%s): ", c->at_graph ? c->at_graph : "",
-			 sym_str(name), sym_str(import_name(&c->at->op_type)));
+		snprintf(where, sizeof where, "%s/%s (%s): ", c->at_graph ? c->at_graph : "", sym_str(name),
+			 sym_str(import_name(&c->at->op_type)));
 	} else if (c->at_graph) {
 		snprintf(where, sizeof where, "%s: ", c->at_graph);
 	}
@@ -68,10 +68,7 @@ noreturn void import_unsupported(struct importer *c, const char *fmt, ...)
 	fail(c, EX_NOTAVAIL, fmt, ap);
 }
 
-static bool is_onnx_domain(const ProtobufCBinaryData *d)
-{
-	return d->len == 0 || bytes_are(d, "ai.onnx");
-}
+static bool is_onnx_domain(const ProtobufCBinaryData *d) { return d->len == 0 || bytes_are(d, "ai.onnx"); }
 
 /* The opset of ai.onnx, or none if it is not listed. */
 int64_t import_opset(struct importer *c, size_t n, Onnx__OperatorSetIdProto **sets, int64_t none)
@@ -86,14 +83,11 @@ int64_t import_opset(struct importer *c, size_t n, Onnx__OperatorSetIdProto **se
 			   "model to an older opset, or update hone",
 			   (long long)v, CANONICAL_OPSET);
 	if (v < OLDEST_OPSET && v != none)
-		import_die(c,
-			   "opset %lld is older than %d, the oldest there is",
-			   (long long)v, OLDEST_OPSET);
+		import_die(c, "opset %lld is older than %d, the oldest there is", (long long)v, OLDEST_OPSET);
 	return v;
 }
 
-static graph_id import_body(struct importer *c, const Onnx__GraphProto *p,
-			    struct captures *captures);
+static graph_id import_body(struct importer *c, const Onnx__GraphProto *p, struct captures *captures);
 
 /* One body among those of a node. */
 struct body {
@@ -136,9 +130,7 @@ static void align_captures(struct importer *c, const struct body *x, const struc
 	if (byval.n)
 		qsort(byval.a, byval.n / 2, 2 * sizeof *byval.a, compare_captures);
 	for (size_t i = 0; i < all->n; i++) {
-		const val_id *hit = byval.n ? bsearch(&all->a[i], byval.a, byval.n / 2,
-						      2 * sizeof *byval.a, compare_captures)
-					    : NULL;
+		const val_id *hit = byval.n ? bsearch(&all->a[i], byval.a, byval.n / 2, 2 * sizeof *byval.a, compare_captures) : NULL;
 		const struct value *outer = val(c->m, all->a[i]);
 		vec_push(&in, hit ? hit[1] : graph_add_input(c->m, x->g, outer->name, outer->type));
 	}
@@ -160,8 +152,7 @@ static struct captures close_bodies(struct importer *c, struct bodies *b)
 		const struct body *x = &b->all.a[i];
 		for (size_t k = 0; k < x->captures.n; k++) {
 			val_id v = x->captures.a[k];
-			bool new =
-				!seen.n || !bsearch(&v, seen.a, seen.n, sizeof v, compare_captures);
+			bool new = !seen.n || !bsearch(&v, seen.a, seen.n, sizeof v, compare_captures);
 			if (new)
 				vec_push(&all, v);
 		}
@@ -187,8 +178,7 @@ static int compare_attrs(const void *x, const void *y)
 }
 
 /* Attributes of p, sorted; bodies go to b. */
-static struct attr *import_attrs(struct importer *c, const Onnx__NodeProto *p, uint32_t *n,
-				 struct bodies *b)
+static struct attr *import_attrs(struct importer *c, const Onnx__NodeProto *p, uint32_t *n, struct bodies *b)
 {
 	struct attr *attrs = ARENA_ARRAY(&c->m->arena, struct attr, p->n_attribute + 1);
 	*n = 0;
@@ -287,8 +277,7 @@ static void trim(struct node *n)
 	const struct op_info *info = op_info(n->op);
 	while (n->nin && !n->in[n->nin - 1] && (int)n->nin > info->min_in)
 		n->nin--;
-	while (info->max_out >= 0 && n->nout && !n->out[n->nout - 1] &&
-	       (int)n->nout > info->min_out)
+	while (info->max_out >= 0 && n->nout && !n->out[n->nout - 1] && (int)n->nout > info->min_out)
 		n->nout--;
 }
 
@@ -299,8 +288,8 @@ static enum opcode operator_of(struct importer *c, const Onnx__NodeProto *p)
 		if (c->opset < OLDEST_OPSET)
 			import_die(c, "the model imports no opset of ai.onnx; cut short?");
 		if (op == OP_OTHER)
-			warn("%s: %s: no such operator in ONNX up to opset %d; it goes through as it is", c->path, shown(sym_str(import_name(&p->op_type))),
-			     CANONICAL_OPSET);
+			warn("%s: %s: no such operator in ONNX up to opset %d; it goes through as it is", c->path,
+			     shown(sym_str(import_name(&p->op_type))), CANONICAL_OPSET);
 		return op;
 	}
 	if (bytes_are(&p->domain, "hone"))
@@ -323,10 +312,11 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 	}
 	struct attr *attrs = import_attrs(c, p, &nattr, &bodies);
 	for (uint32_t i = 0; i < nattr; i++) {
-		const char *name = sym_str(attrs[i].name), *type = attrs[i].kind == ATTR_INT && attrs[i].u.i < 30 ? onnx_type_foreign((int)attrs[i].u.i) : NULL;
+		const char *name = sym_str(attrs[i].name),
+			   *type = attrs[i].kind == ATTR_INT && attrs[i].u.i < 30 ? onnx_type_foreign((int)attrs[i].u.i) : NULL;
 		if (type && op_attr_is_type(op, name))
-			import_unsupported(c, "attribute '%s' is %lld (%s), which is not supported; types of 8 bits and more are", name, (long long)attrs[i].u.i,
-					   type);
+			import_unsupported(c, "attribute '%s' is %lld (%s), which is not supported; types of 8 bits and more are", name,
+					   (long long)attrs[i].u.i, type);
 	}
 	for (uint32_t i = 0; i < nattr && bodies.all.n; i++)
 		if (!strcmp(sym_str(attrs[i].name), "captures")) /* of operators with bodies it is ours */
@@ -382,8 +372,7 @@ static void import_initializer(struct importer *c, sym name, struct tensor *t)
 	val_id v;
 	if (!name)
 		import_die(c, "an initializer without a name");
-	if (scope_defined_here(c, name, &v) && val(c->m, v)->kind == VAL_INPUT &&
-	    !val(c->m, v)->tensor) {
+	if (scope_defined_here(c, name, &v) && val(c->m, v)->kind == VAL_INPUT && !val(c->m, v)->tensor) {
 		val(c->m, v)->tensor = t;
 		val(c->m, v)->overridable = true;
 		return;
@@ -402,8 +391,8 @@ static void check_initialized(struct importer *c, const Onnx__ValueInfoProto *p)
 	const struct tensor *t = v->tensor;
 	bool fits = !declared->shape || declared->shape->n_dim == (size_t)t->rank;
 	if (declared->elem_type && declared->elem_type != dtype_to_onnx(t->dtype))
-		import_die(c, "initializer '%s' is of %s, the input of that name of %s", sym_str(v->name), onnx_type_name(dtype_to_onnx(t->dtype)),
-			   onnx_type_name(declared->elem_type));
+		import_die(c, "initializer '%s' is of %s, the input of that name of %s", sym_str(v->name),
+			   onnx_type_name(dtype_to_onnx(t->dtype)), onnx_type_name(declared->elem_type));
 	for (int k = 0; fits && declared->shape && k < t->rank; k++)
 		fits = !declared->shape->dim[k]->has_dim_value || declared->shape->dim[k]->dim_value == t->dims[k];
 	if (fits)
@@ -441,20 +430,17 @@ static void import_inputs(struct importer *c, graph_id g, const Onnx__GraphProto
 			import_die(c, "input %zu has no name", i);
 		if (name < k.by.n && k.by.a[name])
 			continue;
-		scope_define(c, name,
-			     graph_add_input(c->m, g, name, import_type(c, p->input[i]->type)));
+		scope_define(c, name, graph_add_input(c->m, g, name, import_type(c, p->input[i]->type)));
 	}
 	vec_free(&k.by);
 }
 
 /* What the file says of types is kept where inference may not reach: results of the graph and of
  * operators that are not ours. */
-static void import_result_type(struct importer *c, graph_id g, const Onnx__ValueInfoProto *p,
-			       bool foreign_only)
+static void import_result_type(struct importer *c, graph_id g, const Onnx__ValueInfoProto *p, bool foreign_only)
 {
 	val_id v;
-	if (!scope_defined_here(c, import_name(&p->name), &v) || !v ||
-	    val(c->m, v)->kind != VAL_NODE || val(c->m, v)->graph != g)
+	if (!scope_defined_here(c, import_name(&p->name), &v) || !v || val(c->m, v)->kind != VAL_NODE || val(c->m, v)->graph != g)
 		return;
 	if (!foreign_only || node(c->m, val(c->m, v)->def)->op == OP_OTHER)
 		val(c->m, v)->type = import_type(c, p->type);
@@ -466,8 +452,7 @@ static void import_graph(struct importer *c, graph_id g, const Onnx__GraphProto 
 	function_count(c, p->n_node + p->n_input + p->n_initializer + p->n_sparse_initializer);
 	import_inputs(c, g, p, fixed);
 	for (size_t i = 0; i < p->n_initializer; i++)
-		import_initializer(c, import_name(&p->initializer[i]->name),
-				   import_tensor(c, p->initializer[i]));
+		import_initializer(c, import_name(&p->initializer[i]->name), import_tensor(c, p->initializer[i]));
 	for (size_t i = 0; i < p->n_sparse_initializer; i++) {
 		struct tensor *t = import_sparse(c, p->sparse_initializer[i]);
 		import_initializer(c, import_name(&p->sparse_initializer[i]->values->name), t);
@@ -486,8 +471,7 @@ static void import_graph(struct importer *c, graph_id g, const Onnx__GraphProto 
 		import_result_type(c, g, p->value_info[i], true);
 }
 
-static graph_id import_body(struct importer *c, const Onnx__GraphProto *p,
-			    struct captures *captures)
+static graph_id import_body(struct importer *c, const Onnx__GraphProto *p, struct captures *captures)
 {
 	graph_id g = graph_new(c->m, import_name(&p->name));
 	c->at = NULL;
@@ -512,34 +496,23 @@ static void import_header(struct importer *c)
 	meta(c, "domain", &p->domain);
 	meta(c, "doc_string", &p->doc_string);
 	if (p->has_model_version && p->model_version)
-		vec_push(&c->m->meta,
-			 (struct meta){intern("model_version"),
-				       intern_printf("%lld", (long long)p->model_version)});
+		vec_push(&c->m->meta, (struct meta){intern("model_version"), intern_printf("%lld", (long long)p->model_version)});
 	for (size_t i = 0; i < p->n_opset_import; i++) {
 		const Onnx__OperatorSetIdProto *o = p->opset_import[i];
 		if (!is_onnx_domain(&o->domain))
-			vec_push(&c->m->meta,
-				 (struct meta){intern_printf("opset:%s",
-							     sym_str(import_name(&o->domain))),
-					       intern_printf("%lld", (long long)o->version)});
+			vec_push(&c->m->meta, (struct meta){intern_printf("opset:%s", sym_str(import_name(&o->domain))),
+							    intern_printf("%lld", (long long)o->version)});
 	}
 	for (size_t i = 0; i < p->n_metadata_props; i++)
-		vec_push(&c->m->meta,
-			 (struct meta){
-				 intern_printf("prop:%s",
-					       sym_str(import_name(&p->metadata_props[i]->key))),
-				 import_name(&p->metadata_props[i]->value)});
+		vec_push(&c->m->meta, (struct meta){intern_printf("prop:%s", sym_str(import_name(&p->metadata_props[i]->key))),
+						    import_name(&p->metadata_props[i]->value)});
 	if (c->opset) /* what the file goes back to */
-		vec_push(&c->m->meta,
-			 (struct meta){intern("opset:ai.onnx"), intern_printf("%lld", (long long)c->opset)});
+		vec_push(&c->m->meta, (struct meta){intern("opset:ai.onnx"), intern_printf("%lld", (long long)c->opset)});
 	c->m->ir_version = p->ir_version;
 	c->m->opset = CANONICAL_OPSET;
 }
 
-static void *skeleton_alloc(void *arena, size_t n)
-{
-	return arena_alloc(arena, n);
-}
+static void *skeleton_alloc(void *arena, size_t n) { return arena_alloc(arena, n); }
 static void skeleton_free(void *arena, void *p) {}
 
 static const Onnx__ModelProto *read_model(struct importer *c, struct arena *arena)
@@ -552,8 +525,7 @@ static const Onnx__ModelProto *read_model(struct importer *c, struct arena *aren
 	if (!p)
 		die(EX_BADDATA, "%s: not an ONNX model; protobuf does not accept it", c->path);
 	if (!p->graph)
-		die(EX_BADDATA, "%s:%zu: no graph in it; cut short, or not an ONNX model", c->path,
-		    c->file.n);
+		die(EX_BADDATA, "%s:%zu: no graph in it; cut short, or not an ONNX model", c->path, c->file.n);
 	return p;
 }
 
@@ -565,8 +537,7 @@ struct module *onnx_import(const char *path, const struct onnx_import_opts *o)
 	return onnx_import_bytes(pipe ? "(standard input)" : path, file.p, file.n, pipe || file.heap, o);
 }
 
-struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap,
-				 const struct onnx_import_opts *o)
+struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap, const struct onnx_import_opts *o)
 {
 	struct importer c = {.path = path, .opts = *o, .file = {p, n, heap}};
 	struct arena arena = {0};

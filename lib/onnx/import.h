@@ -41,31 +41,26 @@ struct importer {
 	struct onnx_import_opts opts;
 	struct mapped file;
 	const Onnx__ModelProto *model;
-	int64_t opset;	      /* of ai.onnx, for the nodes at hand: the model's or a function's */
-	const char *at_graph; /* for messages, NULL: none */
+	int64_t opset;               /* of ai.onnx, for the nodes at hand: the model's or a function's */
+	const char *at_graph;        /* for messages, NULL: none */
 	const Onnx__NodeProto *at;   /* node at hand, or NULL */
-	struct scopes *scopes;	     /* scope.c */
+	struct scopes *scopes;       /* scope.c */
 	struct functions *functions; /* functions.c */
 	VEC(struct external_file *) external;
 	VEC(struct reference) refer; /* by the blob store, once all are known */
-	VEC(struct late) late; /* conversions that need types (convert.c) */
+	VEC(struct late) late;       /* conversions that need types (convert.c) */
 	VEC(struct aligned) aligned;
-	VEC(node_id) after;    /* nodes to append after the one being converted */
+	VEC(node_id) after; /* nodes to append after the one being converted */
 };
 
 /* "FILE: graph/node (Op): what", 65. */
-noreturn void import_die(struct importer *c, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+noreturn void import_die(struct importer *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same with 69: sound, but not for this program. */
-noreturn void import_unsupported(struct importer *c, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+noreturn void import_unsupported(struct importer *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A name of the file. A NUL within becomes U+2400, so names stay apart. */
 sym import_name(const ProtobufCBinaryData *b);
-static inline bool bytes_are(const ProtobufCBinaryData *b, const char *s)
-{
-	return b->len == strlen(s) && !memcmp(b->data, s, b->len);
-}
+static inline bool bytes_are(const ProtobufCBinaryData *b, const char *s) { return b->len == strlen(s) && !memcmp(b->data, s, b->len); }
 
 /* tensors.c */
 struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *t);

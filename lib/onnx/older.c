@@ -3,11 +3,11 @@
 #include "onnx/opsets.h"
 #include "op/op.h"
 
-#define BIT(t)	  (1u << (t))
-#define FLOATS	  (BIT(DT_F16) | BIT(DT_F32) | BIT(DT_F64))
-#define ANY	  ~0u
-#define NO_FLOAT  ~FLOATS
-#define COUNT(a)  (sizeof(a) / sizeof *(a))
+#define BIT(t)   (1u << (t))
+#define FLOATS   (BIT(DT_F16) | BIT(DT_F32) | BIT(DT_F64))
+#define ANY      ~0u
+#define NO_FLOAT ~FLOATS
+#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* Operators, and element types of operand 0, that came with opsets 8 to 13. */
 static const struct {
@@ -99,29 +99,25 @@ static const struct {
 	uint8_t since;
 	const char *name, *neutral;
 } attributes[] = {
-	{OP_ArgMax, 12, "select_last_index", "0"}, {OP_ArgMin, 12, "select_last_index", "0"},
-	{OP_AveragePool, 10, "ceil_mode", "0"},	   {OP_DepthToSpace, 11, "mode", "DCR"},
-	{OP_GatherND, 12, "batch_dims", "0"},	   {OP_MaxPool, 8, "storage_order", "0"},
-	{OP_MaxPool, 10, "ceil_mode", "0"},	   {OP_MaxPool, 10, "dilations", "1"},
-	{OP_TopK, 11, "largest", "1"},		   {OP_TopK, 11, "sorted", "1"},
+	{OP_ArgMax, 12, "select_last_index", "0"},
+	{OP_ArgMin, 12, "select_last_index", "0"},
+	{OP_AveragePool, 10, "ceil_mode", "0"},
+	{OP_DepthToSpace, 11, "mode", "DCR"},
+	{OP_GatherND, 12, "batch_dims", "0"},
+	{OP_MaxPool, 8, "storage_order", "0"},
+	{OP_MaxPool, 10, "ceil_mode", "0"},
+	{OP_MaxPool, 10, "dilations", "1"},
+	{OP_TopK, 11, "largest", "1"},
+	{OP_TopK, 11, "sorted", "1"},
 };
 
 /* ---- looking ---- */
 
-static bool given(const struct node *n, uint32_t i)
-{
-	return i < n->nin && n->in[i];
-}
+static bool given(const struct node *n, uint32_t i) { return i < n->nin && n->in[i]; }
 
-static bool constant(struct module *m, const struct node *n, uint32_t i)
-{
-	return !given(n, i) || node_const(m, n, i);
-}
+static bool constant(struct module *m, const struct node *n, uint32_t i) { return !given(n, i) || node_const(m, n, i); }
 
-static const struct type *type_in(struct module *m, const struct node *n, uint32_t i)
-{
-	return &val(m, n->in[i])->type;
-}
+static const struct type *type_in(struct module *m, const struct node *n, uint32_t i) { return &val(m, n->in[i])->type; }
 
 /* Operand i as a number that f32 holds, if it is one constant number. */
 static bool number(struct module *m, const struct node *n, uint32_t i, float *x)
@@ -136,10 +132,7 @@ static bool number(struct module *m, const struct node *n, uint32_t i, float *x)
 
 /* ---- changing ---- */
 
-static void keep_operands(struct node *n, uint32_t count)
-{
-	n->nin = n->nin < count ? n->nin : count;
-}
+static void keep_operands(struct node *n, uint32_t count) { n->nin = n->nin < count ? n->nin : count; }
 
 static void set_operand(struct module *m, struct node *n, uint32_t i, val_id v)
 {
@@ -165,15 +158,9 @@ static void to_ints(struct module *m, node_id id, uint32_t i, const char *name)
 
 /* ---- operators of which no table says it ---- */
 
-static int axes_needs(struct module *m, const struct node *n)
-{
-	return constant(m, n, 1) ? OPSET_OLDEST : 13;
-}
+static int axes_needs(struct module *m, const struct node *n) { return constant(m, n, 1) ? OPSET_OLDEST : 13; }
 
-static int squeeze_needs(struct module *m, const struct node *n)
-{
-	return given(n, 1) ? axes_needs(m, n) : OPSET_OLDEST;
-}
+static int squeeze_needs(struct module *m, const struct node *n) { return given(n, 1) ? axes_needs(m, n) : OPSET_OLDEST; }
 
 static void axes_lower(struct module *m, node_id id, int opset)
 {
@@ -260,10 +247,7 @@ static void slice_lower(struct module *m, node_id id, int opset)
 	keep_operands(node(m, id), 1);
 }
 
-static int topk_needs(struct module *m, const struct node *n)
-{
-	return constant(m, n, 1) ? OPSET_OLDEST : 10;
-}
+static int topk_needs(struct module *m, const struct node *n) { return constant(m, n, 1) ? OPSET_OLDEST : 10; }
 
 static void topk_lower(struct module *m, node_id id, int opset)
 {
@@ -320,15 +304,9 @@ static void softmax_lower(struct module *m, node_id id, int opset)
 }
 
 /* One scale for the whole tensor. */
-static int quantize_needs(struct module *m, const struct node *n)
-{
-	return type_count(m, type_in(m, n, 1)) == 1 ? OPSET_OLDEST : 13;
-}
+static int quantize_needs(struct module *m, const struct node *n) { return type_count(m, type_in(m, n, 1)) == 1 ? OPSET_OLDEST : 13; }
 
-static void quantize_lower(struct module *m, node_id id, int opset)
-{
-	attr_drop(m, id, "axis");
-}
+static void quantize_lower(struct module *m, node_id id, int opset) { attr_drop(m, id, "axis"); }
 
 static void gemm_lower(struct module *m, node_id id, int opset)
 {
@@ -341,15 +319,9 @@ static void gemm_lower(struct module *m, node_id id, int opset)
 	set_operand(m, node(m, id), 2, v);
 }
 
-static bool same_types(struct module *m, const struct node *n)
-{
-	return type_in(m, n, 0)->dtype == type_in(m, n, 1)->dtype;
-}
+static bool same_types(struct module *m, const struct node *n) { return type_in(m, n, 0)->dtype == type_in(m, n, 1)->dtype; }
 
-static int pow_needs(struct module *m, const struct node *n)
-{
-	return same_types(m, n) || node_const(m, n, 1) ? OPSET_OLDEST : 12;
-}
+static int pow_needs(struct module *m, const struct node *n) { return same_types(m, n) || node_const(m, n, 1) ? OPSET_OLDEST : 12; }
 
 static void pow_lower(struct module *m, node_id id, int opset)
 {
@@ -378,10 +350,7 @@ static int cast_needs(struct module *m, const struct node *n)
 	return n->nout && n->out[0] && val(m, n->out[0])->type.dtype == DT_STR ? 9 : OPSET_OLDEST;
 }
 
-static int maxpool_needs(struct module *m, const struct node *n)
-{
-	return n->nout > 1 && n->out[1] ? 8 : OPSET_OLDEST;
-}
+static int maxpool_needs(struct module *m, const struct node *n) { return n->nout > 1 && n->out[1] ? 8 : OPSET_OLDEST; }
 
 static void scatter_lower(struct module *m, node_id id, int opset)
 {
@@ -403,16 +372,15 @@ static int resize_needs(struct module *m, const struct node *n)
 		grows |= s > 1;
 		shrinks &= s <= 1;
 	}
-	if (!strcmp(mode, "nearest") &&
-	    strcmp(attr_str(n, "nearest_mode", "round_prefer_floor"), shrinks && !grows ? "ceil" : "floor"))
+	if (!strcmp(mode, "nearest") && strcmp(attr_str(n, "nearest_mode", "round_prefer_floor"), shrinks && !grows ? "ceil" : "floor"))
 		return 11;
 	return !t ? 9 : grows && !shrinks ? OPSET_OLDEST : 10;
 }
 
 static void resize_lower(struct module *m, node_id id, int opset)
 {
-	static const char *const news[] = {"coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
-					   "extrapolation_value", "nearest_mode"};
+	static const char *const news[] = {"coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value",
+					   "nearest_mode"};
 	int64_t none = 0;
 	for (uint32_t i = 1; opset >= 11 && i < 3; i++) { /* these opsets want them, if empty */
 		if (given(node(m, id), i))

@@ -9,10 +9,7 @@ noreturn static void refuse(struct importer *c, node_id n, const char *what)
 	import_unsupported(c, "%s of opset %lld %s", op_name(node(c->m, n)->op), (long long)c->opset, what);
 }
 
-static int rank_in(struct importer *c, node_id n, uint32_t i)
-{
-	return val(c->m, node(c->m, n)->in[i])->type.rank;
-}
+static int rank_in(struct importer *c, node_id n, uint32_t i) { return val(c->m, node(c->m, n)->in[i])->type.rank; }
 
 static bool one_number(struct importer *c, node_id n, uint32_t i)
 {
@@ -28,8 +25,8 @@ static void align(struct importer *c, node_id n, val_id v, int64_t axis)
 	const char *where = node_where(c->m, n, &c->m->arena);
 
 	if (rank < 0 || own < 0)
-		die(EX_NOTAVAIL, "%s: %s: broadcasts as opsets before %d do, and the rank of an operand is not known", c->path,
-		    where, OPSET_NUMPY);
+		die(EX_NOTAVAIL, "%s: %s: broadcasts as opsets before %d do, and the rank of an operand is not known", c->path, where,
+		    OPSET_NUMPY);
 	axis += axis < 0 ? rank : 0;
 	if (axis < 0 || axis + own > rank)
 		die(EX_BADDATA, "%s: %s: an operand of rank %d at axis %lld of rank %d", c->path, where, own, (long long)axis, rank);
@@ -83,10 +80,7 @@ static void broadcast(struct importer *c, node_id n)
 		align_when_known(c, n, at);
 }
 
-static void no_broadcast(struct importer *c, node_id n)
-{
-	attr_drop(c->m, n, "broadcast");
-}
+static void no_broadcast(struct importer *c, node_id n) { attr_drop(c->m, n, "broadcast"); }
 
 /* A slope for each channel. */
 static void prelu_slope(struct importer *c, node_id n)
@@ -111,8 +105,8 @@ static void inference_only(struct importer *c, node_id n)
 
 static void cast_name(struct importer *c, node_id n)
 {
-	static const char *const names[] = {"UNDEFINED", "FLOAT",  "UINT8",   "INT8",   "UINT16", "INT16",     "INT32",     "INT64",
-					    "STRING",	 "BOOL",   "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128"};
+	static const char *const names[] = {"UNDEFINED", "FLOAT", "UINT8",   "INT8",   "UINT16", "INT16",  "INT32",     "INT64",
+					    "STRING",    "BOOL",  "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128"};
 	const struct attr *a = attr_find(node(c->m, n), "to");
 
 	for (size_t i = 1; a && a->kind == ATTR_STR && i < sizeof names / sizeof *names; i++)
@@ -124,10 +118,7 @@ static void cast_name(struct importer *c, node_id n)
 		import_die(c, "a Cast to no type that ONNX has");
 }
 
-static void concat_axis(struct importer *c, node_id n)
-{
-	attr_set_int(c->m, n, "axis", attr_int(node(c->m, n), "axis", 1));
-}
+static void concat_axis(struct importer *c, node_id n) { attr_set_int(c->m, n, "axis", attr_int(node(c->m, n), "axis", 1)); }
 
 static void rename_attr(struct importer *c, node_id n, const char *from, const char *to)
 {
@@ -142,15 +133,9 @@ static void rename_attr(struct importer *c, node_id n, const char *from, const c
 	attr_set(c->m, n, x);
 }
 
-static void pad_paddings(struct importer *c, node_id n)
-{
-	rename_attr(c, n, "paddings", "pads");
-}
+static void pad_paddings(struct importer *c, node_id n) { rename_attr(c, n, "paddings", "pads"); }
 
-static void reshape_shape(struct importer *c, node_id n)
-{
-	convert_to_operand(c, n, "shape", 1);
-}
+static void reshape_shape(struct importer *c, node_id n) { convert_to_operand(c, n, "shape", 1); }
 
 /* The sizes may have been an operand, of the type of the data. */
 static void split_sizes(struct importer *c, node_id n)

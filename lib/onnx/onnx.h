@@ -5,16 +5,15 @@
 
 struct onnx_import_opts {
 	bool overridable_const; /* IR < 4: weights listed as inputs are constants all the same */
-	bool copy;     /* copy weights into the blob store instead of referring to the file */
-	bool no_store; /* do not touch the blob store: data stays mapped (tools that only look) */
+	bool copy;              /* copy weights into the blob store instead of referring to the file */
+	bool no_store;          /* do not touch the blob store: data stays mapped (tools that only look) */
 };
 /* path "-": standard input (weights are then copied). Converted to the canonical opset, bodies
  * closed, functions expanded. Bad data: die(65) naming file and offset or node. */
 struct module *onnx_import(const char *path, const struct onnx_import_opts *o);
 /* The same from n bytes that outlive the module. heap: they are in memory, not those of the file
  * path, so weights are copied and external data is refused. */
-struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap,
-				 const struct onnx_import_opts *o);
+struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool heap, const struct onnx_import_opts *o);
 
 /* Writes m as ONNX, and changes it on the way. opset 0: that of the file it came from, or of none the lowest >= 13 at
  * which each node means the same. external: weights go into a file beside it (needed above 2 GB). Fused and calls are

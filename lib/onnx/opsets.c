@@ -184,8 +184,7 @@ static const struct {
 static const struct {
 	enum opcode op;
 	uint8_t since;
-	const char *name,
-		*neutral; /* a number (for lists: of all elements), a string; NULL: none is */
+	const char *name, *neutral; /* a number (for lists: of all elements), a string; NULL: none is */
 } attributes[] = {
 	{OP_Attention, 25, "left_window_size", "-1"},
 	{OP_Attention, 25, "right_window_size", "-1"},
@@ -241,10 +240,7 @@ static const struct {
 	{OP_Pad, 18, 3},
 };
 
-static void drop(struct lowered *l, const char *name)
-{
-	l->drop[l->ndrop++] = name;
-}
+static void drop(struct lowered *l, const char *name) { l->drop[l->ndrop++] = name; }
 
 static void add_ints(struct module *m, struct lowered *l, const char *name, struct tensor *t)
 {
@@ -283,8 +279,7 @@ static int split_needs(struct module *m, const struct node *n)
 	int64_t axis = attr_int(n, "axis", 0), size;
 	if (n->nin > 1 && n->in[1])
 		return OPSET_OLDEST;
-	if (t->rank < 0 || axis < -t->rank || axis >= t->rank ||
-	    !poly_is_const(m->dims, t->dims[axis < 0 ? axis + t->rank : axis], &size))
+	if (t->rank < 0 || axis < -t->rank || axis >= t->rank || !poly_is_const(m->dims, t->dims[axis < 0 ? axis + t->rank : axis], &size))
 		return 18;
 	return n->nout && size % n->nout == 0 ? OPSET_OLDEST : 18;
 }
@@ -295,10 +290,7 @@ static void split_lower(struct module *m, const struct node *n, int opset, struc
 		drop(l, "num_outputs");
 }
 
-static int dft_needs(struct module *m, const struct node *n)
-{
-	return n->nin > 2 && n->in[2] && !node_const(m, n, 2) ? 20 : 17;
-}
+static int dft_needs(struct module *m, const struct node *n) { return n->nin > 2 && n->in[2] && !node_const(m, n, 2) ? 20 : 17; }
 
 static void dft_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
 {
@@ -311,10 +303,7 @@ static void dft_lower(struct module *m, const struct node *n, int opset, struct 
 	l->add[l->nadd++] = (struct attr){.name = intern("axis"), .kind = ATTR_INT, .u.i = axis};
 }
 
-static int gridsample_needs(struct module *m, const struct node *n)
-{
-	return val(m, n->in[0])->type.rank == 4 ? 16 : 20;
-}
+static int gridsample_needs(struct module *m, const struct node *n) { return val(m, n->in[0])->type.rank == 4 ? 16 : 20; }
 
 static void gridsample_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
 {
@@ -326,16 +315,12 @@ static void gridsample_lower(struct module *m, const struct node *n, int opset, 
 	else if (!strcmp(mode, "cubic"))
 		old = "bicubic";
 	drop(l, "mode");
-	l->add[l->nadd++] = (struct attr){
-		.name = intern("mode"), .kind = ATTR_STR, .n = (uint32_t)strlen(old), .u.s = old};
+	l->add[l->nadd++] = (struct attr){.name = intern("mode"), .kind = ATTR_STR, .n = (uint32_t)strlen(old), .u.s = old};
 }
 
 static int roialign_needs(struct module *m, const struct node *n)
 {
-	return strcmp(attr_str(n, "coordinate_transformation_mode", "half_pixel"),
-		      "output_half_pixel")
-		       ? 16
-		       : OPSET_OLDEST;
+	return strcmp(attr_str(n, "coordinate_transformation_mode", "half_pixel"), "output_half_pixel") ? 16 : OPSET_OLDEST;
 }
 
 static void roialign_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
@@ -360,8 +345,8 @@ static int pool_needs(struct module *m, const struct node *n)
 			reach = (kernel[i] - 1) * (i < ndilations ? dilations[i] : 1) + 1;
 		if (behind + stride <= reach)
 			continue;
-		if (t->rank != rank + 2 || stride < 1 || t->dims[i + 2] == POLY_UNKNOWN ||
-		    !poly_is_const(m->dims, t->dims[i + 2], &size) || size + before + behind < reach)
+		if (t->rank != rank + 2 || stride < 1 || t->dims[i + 2] == POLY_UNKNOWN || !poly_is_const(m->dims, t->dims[i + 2], &size) ||
+		    size + before + behind < reach)
 			return 22;
 		if ((size + before + behind - reach + stride - 1) / stride * stride >= size + before)
 			return 22;
@@ -392,16 +377,11 @@ static int sequence_needs(struct module *m, const struct node *n)
 /* Graphs whose output is no result of theirs get an Identity. */
 int opset_needed_by_output(struct module *m, val_id v)
 {
-	return is_sequence(m, v, "optional(")				  ? 16
-	       : is_sequence(m, v, "seq(") && val(m, v)->kind != VAL_NODE ? 14
-									  : OPSET_OLDEST;
+	return is_sequence(m, v, "optional(") ? 16 : is_sequence(m, v, "seq(") && val(m, v)->kind != VAL_NODE ? 14 : OPSET_OLDEST;
 }
 
 /* Of what is no optional there is one only from 18 on. */
-static int optional_needs(struct module *m, const struct node *n)
-{
-	return n->nin && is_sequence(m, n->in[0], "optional(") ? 15 : 18;
-}
+static int optional_needs(struct module *m, const struct node *n) { return n->nin && is_sequence(m, n->in[0], "optional(") ? 15 : 18; }
 
 /* Floats without fmod. */
 static int mod_needs(struct module *m, const struct node *n)
@@ -420,10 +400,7 @@ static void mean_variance_lower(struct module *m, const struct node *n, int opse
 	}
 }
 
-static int no_needs(struct module *m, const struct node *n)
-{
-	return OPSET_OLDEST;
-}
+static int no_needs(struct module *m, const struct node *n) { return OPSET_OLDEST; }
 
 /* What no table of the above says. */
 static const struct {
@@ -500,23 +477,18 @@ int opset_needed(struct module *m, const struct node *n)
 	int need = older_needed(m, n);
 #define RAISE(x) (need = (x) > need ? (x) : need)
 	for (size_t i = 0; i < COUNT(arrivals); i++)
-		if (arrivals[i].op == n->op &&
-		    (arrivals[i].types == ANY ||
-		     arrivals[i].types & operand_types(m, n, arrivals[i].operand)))
+		if (arrivals[i].op == n->op && (arrivals[i].types == ANY || arrivals[i].types & operand_types(m, n, arrivals[i].operand)))
 			RAISE(arrivals[i].since);
 	for (size_t i = 0; i < COUNT(attributes); i++) {
-		const struct attr *a =
-			attributes[i].op == n->op ? attr_find(n, attributes[i].name) : NULL;
+		const struct attr *a = attributes[i].op == n->op ? attr_find(n, attributes[i].name) : NULL;
 		if (a && !attr_is_neutral(a, attributes[i].neutral))
 			RAISE(attributes[i].since);
 	}
 	for (size_t i = 0; i < COUNT(values); i++)
-		if (values[i].op == n->op &&
-		    !strcmp(attr_str(n, values[i].name, ""), values[i].value))
+		if (values[i].op == n->op && !strcmp(attr_str(n, values[i].name, ""), values[i].value))
 			RAISE(values[i].since);
 	for (size_t i = 0; i < COUNT(operands); i++)
-		if (operands[i].op == n->op && operands[i].operand < n->nin &&
-		    n->in[operands[i].operand])
+		if (operands[i].op == n->op && operands[i].operand < n->nin && n->in[operands[i].operand])
 			RAISE(operands[i].since);
 	for (size_t i = 0; i < COUNT(special); i++)
 		if (special[i].op == n->op)

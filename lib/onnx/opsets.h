@@ -12,7 +12,7 @@ int opset_needed_by_output(struct module *m, val_id v); /* of any graph */
 
 /* A node as an older opset says it. */
 struct lowered {
-	uint32_t nin;	     /* operands kept, the first ones */
+	uint32_t nin;        /* operands kept, the first ones */
 	const char *drop[4]; /* attributes left out; NULL after the last */
 	struct attr add[1];  /* instead of what was dropped */
 	int ndrop, nadd;

@@ -7,7 +7,7 @@ struct sorter {
 	struct importer *c;
 	uint32_t *def; /* by symbol: node that defines it + 1 */
 	size_t nsyms;
-	uint32_t node;	    /* whose uses are being listed */
+	uint32_t node;      /* whose uses are being listed */
 	VEC(uint32_t) uses; /* nodes that `node` needs, repeats allowed */
 };
 

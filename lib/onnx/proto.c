@@ -7,10 +7,7 @@
 
 #define NEW(x, T, init) ((T *)memcpy(arena_alloc(&(x)->arena, sizeof(T)), &(T)init, sizeof(T)))
 
-ProtobufCBinaryData proto_name(sym y)
-{
-	return (ProtobufCBinaryData){sym_len(y), (uint8_t *)sym_str(y)};
-}
+ProtobufCBinaryData proto_name(sym y) { return (ProtobufCBinaryData){sym_len(y), (uint8_t *)sym_str(y)}; }
 
 ProtobufCBinaryData proto_text(struct exporter *x, const char *s)
 {
@@ -25,8 +22,7 @@ static void set_name(ProtobufCBinaryData *to, protobuf_c_boolean *has, sym y)
 
 static Onnx__StringStringEntryProto *entry(struct exporter *x, const char *key, const char *value)
 {
-	Onnx__StringStringEntryProto *e =
-		NEW(x, Onnx__StringStringEntryProto, ONNX__STRING_STRING_ENTRY_PROTO__INIT);
+	Onnx__StringStringEntryProto *e = NEW(x, Onnx__StringStringEntryProto, ONNX__STRING_STRING_ENTRY_PROTO__INIT);
 	e->key = proto_text(x, key);
 	e->value = proto_text(x, value);
 	e->has_key = e->has_value = true;
@@ -41,10 +37,8 @@ static void put_external(struct exporter *x, Onnx__TensorProto *p, const void *d
 	x->external_at += gap;
 	p->external_data = ARENA_ARRAY(&x->arena, Onnx__StringStringEntryProto *, 3);
 	p->external_data[p->n_external_data++] = entry(x, "location", x->external);
-	p->external_data[p->n_external_data++] = entry(
-		x, "offset", arena_printf(&x->arena, "%llu", (unsigned long long)x->external_at));
-	p->external_data[p->n_external_data++] =
-		entry(x, "length", arena_printf(&x->arena, "%zu", n));
+	p->external_data[p->n_external_data++] = entry(x, "offset", arena_printf(&x->arena, "%llu", (unsigned long long)x->external_at));
+	p->external_data[p->n_external_data++] = entry(x, "length", arena_printf(&x->arena, "%zu", n));
 	p->data_location = 1;
 	p->has_data_location = true;
 	fwrite(data, 1, n, x->external_file);
@@ -91,8 +85,7 @@ Onnx__TensorProto *proto_tensor(struct exporter *x, sym name, struct tensor *t)
 
 static Onnx__TypeProto__Tensor *tensor_type_of(struct exporter *x, int elem, const struct type *t)
 {
-	Onnx__TypeProto__Tensor *p =
-		NEW(x, Onnx__TypeProto__Tensor, ONNX__TYPE_PROTO__TENSOR__INIT);
+	Onnx__TypeProto__Tensor *p = NEW(x, Onnx__TypeProto__Tensor, ONNX__TYPE_PROTO__TENSOR__INIT);
 	p->elem_type = elem;
 	p->has_elem_type = true;
 	if (!t || t->rank < 0)
@@ -102,8 +95,7 @@ static Onnx__TypeProto__Tensor *tensor_type_of(struct exporter *x, int elem, con
 	p->shape->dim = ARENA_ARRAY(&x->arena, Onnx__TensorShapeProto__Dimension *, t->rank + 1);
 	for (int i = 0; i < t->rank; i++) {
 		Onnx__TensorShapeProto__Dimension *d = p->shape->dim[i] =
-			NEW(x, Onnx__TensorShapeProto__Dimension,
-			    ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT);
+			NEW(x, Onnx__TensorShapeProto__Dimension, ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT);
 		int64_t c;
 		poly_var v;
 		if (poly_is_const(x->m->dims, t->dims[i], &c)) {
@@ -136,8 +128,7 @@ static Onnx__TypeProto *type_of_text(struct exporter *x, const char **s)
 		*s += k;
 		*(IS("tensor") ? &p->tensor_type : &p->sparse_tensor_type) = t;
 	} else if (IS("seq") || IS("optional")) {
-		Onnx__TypeProto__Wrapped *w =
-			NEW(x, Onnx__TypeProto__Wrapped, ONNX__TYPE_PROTO__WRAPPED__INIT);
+		Onnx__TypeProto__Wrapped *w = NEW(x, Onnx__TypeProto__Wrapped, ONNX__TYPE_PROTO__WRAPPED__INIT);
 		w->elem_type = type_of_text(x, s);
 		if (!w->elem_type)
 			return NULL;
@@ -220,18 +211,15 @@ Onnx__AttributeProto *proto_attr_graph(struct exporter *x, const char *name, Onn
 
 Onnx__AttributeProto *proto_attr(struct exporter *x, const struct attr *a)
 {
-	static const int types[] = {[ATTR_INT] = ONNX_INT,	 [ATTR_FLOAT] = ONNX_FLOAT,
-				    [ATTR_STR] = ONNX_STRING,	 [ATTR_INTS] = ONNX_INTS,
-				    [ATTR_FLOATS] = ONNX_FLOATS, [ATTR_STRS] = ONNX_STRINGS,
-				    [ATTR_TENSOR] = ONNX_TENSOR, [ATTR_GRAPHS] = ONNX_GRAPHS,
-				    [ATTR_GRAPH] = ONNX_GRAPH,	 [ATTR_TYPE] = ONNX_TYPE};
+	static const int types[] = {
+		[ATTR_INT] = ONNX_INT,       [ATTR_FLOAT] = ONNX_FLOAT,  [ATTR_STR] = ONNX_STRING,    [ATTR_INTS] = ONNX_INTS,
+		[ATTR_FLOATS] = ONNX_FLOATS, [ATTR_STRS] = ONNX_STRINGS, [ATTR_TENSOR] = ONNX_TENSOR, [ATTR_GRAPHS] = ONNX_GRAPHS,
+		[ATTR_GRAPH] = ONNX_GRAPH,   [ATTR_TYPE] = ONNX_TYPE};
 	Onnx__AttributeProto *p = new_attr(x, a->name, types[a->kind]);
 	switch (a->kind) {
 	case ATTR_INT: p->i = a->u.i, p->has_i = true; break;
 	case ATTR_FLOAT: p->f = a->u.f, p->has_f = true; break;
-	case ATTR_STR:
-		p->s = (ProtobufCBinaryData){a->n, (uint8_t *)a->u.s}, p->has_s = true;
-		break;
+	case ATTR_STR: p->s = (ProtobufCBinaryData){a->n, (uint8_t *)a->u.s}, p->has_s = true; break;
 	case ATTR_INTS: p->n_ints = a->n, p->ints = (int64_t *)a->u.ints; break;
 	case ATTR_FLOATS: p->n_floats = a->n, p->floats = (float *)a->u.floats; break;
 	case ATTR_STRS:

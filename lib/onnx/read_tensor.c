@@ -43,8 +43,7 @@ struct tensor *onnx_read_tensor(const char *path, struct arena *a)
 	t->dims = arena_copy(a, p->dims, sizeof *p->dims * p->n_dims);
 	size = dtype_size(t->dtype);
 	for (size_t i = 0; i < p->n_dims; i++)
-		if (p->dims[i] < 0 || __builtin_mul_overflow(n, (size_t)p->dims[i], &n) ||
-		    n > SIZE_MAX / 32)
+		if (p->dims[i] < 0 || __builtin_mul_overflow(n, (size_t)p->dims[i], &n) || n > SIZE_MAX / 32)
 			die(EX_BADDATA, "%s: impossible dimensions", path);
 	if (t->dtype == DT_STR) {
 		have = p->n_string_data;
@@ -54,8 +53,7 @@ struct tensor *onnx_read_tensor(const char *path, struct arena *a)
 		t->data = arena_copy(a, p->raw_data.data, p->raw_data.len);
 	} else {
 		char *o = arena_alloc(a, (n + 1) * size);
-		size_t half = t->dtype == DT_C64 || t->dtype == DT_C128 ? size / 2 : size,
-		       per = size / half;
+		size_t half = t->dtype == DT_C64 || t->dtype == DT_C128 ? size / 2 : size, per = size / half;
 		const struct {
 			const void *data;
 			size_t n, width;
@@ -68,8 +66,7 @@ struct tensor *onnx_read_tensor(const char *path, struct arena *a)
 		for (size_t i = 0; i < sizeof list / sizeof *list; i++)
 			if (list[i].n) {
 				have = list[i].n / per;
-				narrow(o, half, list[i].data, list[i].width,
-				       have < n ? list[i].n : n * per);
+				narrow(o, half, list[i].data, list[i].width, have < n ? list[i].n : n * per);
 			}
 		t->data = o;
 	}

@@ -7,7 +7,7 @@ struct binding {
 	val_id v;
 	uint32_t level;
 	uint32_t hidden; /* binding of the same name further out, 0: none */
-	uint32_t next;	 /* of the same level */
+	uint32_t next;   /* of the same level */
 };
 
 struct level {
@@ -21,7 +21,7 @@ struct scopes {
 	VEC(struct binding) all; /* [0] unused */
 	VEC(uint32_t) free;
 	VEC(struct level) level; /* [0] unused */
-	uint32_t *top;		 /* by symbol: the innermost binding */
+	uint32_t *top;           /* by symbol: the innermost binding */
 	size_t ntop;
 };
 
@@ -35,10 +35,7 @@ static struct scopes *scopes(struct importer *c)
 	return c->scopes;
 }
 
-void scope_enter(struct importer *c, graph_id g, bool call)
-{
-	vec_push(&scopes(c)->level, (struct level){.g = g, .call = call});
-}
+void scope_enter(struct importer *c, graph_id g, bool call) { vec_push(&scopes(c)->level, (struct level){.g = g, .call = call}); }
 
 struct captures scope_leave(struct importer *c)
 {

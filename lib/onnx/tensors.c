@@ -22,29 +22,22 @@ struct external_file {
 
 enum { DENSE_MAX = 1 << 30 };
 
-static const char *label(const Onnx__TensorProto *t)
-{
-	return t->name.len ? sym_str(import_name(&t->name)) : "(unnamed)";
-}
+static const char *label(const Onnx__TensorProto *t) { return t->name.len ? sym_str(import_name(&t->name)) : "(unnamed)"; }
 
 /* Elements of dims, or die: negative, or more bytes than an address can count. */
-static size_t count(struct importer *c, const char *name, size_t rank, const int64_t *dims,
-		    size_t size)
+static size_t count(struct importer *c, const char *name, size_t rank, const int64_t *dims, size_t size)
 {
 	size_t n = 1;
 	bool empty = false;
 	if (rank > RANK_MAX)
-		import_die(c, "tensor '%s' has rank %zu, at most %d is supported", name, rank,
-			   RANK_MAX);
+		import_die(c, "tensor '%s' has rank %zu, at most %d is supported", name, rank, RANK_MAX);
 	for (size_t i = 0; i < rank; i++) {
 		if (dims[i] < 0)
-			import_die(c, "tensor '%s' has the negative dimension %lld", name,
-				   (long long)dims[i]);
+			import_die(c, "tensor '%s' has the negative dimension %lld", name, (long long)dims[i]);
 		empty |= dims[i] == 0;
 	}
 	for (size_t i = 0; i < rank; i++)
-		if (__builtin_mul_overflow(n, (size_t)(dims[i] ? dims[i] : 1), &n) ||
-		    n > (size_t)INT64_MAX / (size ? size : 1))
+		if (__builtin_mul_overflow(n, (size_t)(dims[i] ? dims[i] : 1), &n) || n > (size_t)INT64_MAX / (size ? size : 1))
 			import_die(c, "tensor '%s' is larger than memory can be", name);
 	return empty ? 0 : n;
 }
@@ -58,8 +51,7 @@ void import_keep(struct importer *c, struct tensor *t)
 }
 
 /* Bytes at p within the file of that path (NULL: standard input). Many of them stay there. */
-static void keep_in_file(struct importer *c, struct tensor *t, const unsigned char *p,
-			 const char *path, uint64_t offset)
+static void keep_in_file(struct importer *c, struct tensor *t, const unsigned char *p, const char *path, uint64_t offset)
 {
 	t->data = p;
 	if (t->nbytes <= STREAM_INLINE) {
@@ -106,8 +98,7 @@ static int open_below(struct importer *c, const char *dir, const char *location,
 	char *copy = xstrdup(location), *save = NULL;
 	for (char *part = strtok_r(copy, "/", &save), *next; part && fd >= 0; part = next) {
 		next = strtok_r(NULL, "/", &save);
-		int flags = O_NOFOLLOW | O_CLOEXEC |
-			    (next ? O_PATH | O_DIRECTORY : O_RDONLY | O_NONBLOCK | O_NOCTTY);
+		int flags = O_NOFOLLOW | O_CLOEXEC | (next ? O_PATH | O_DIRECTORY : O_RDONLY | O_NONBLOCK | O_NOCTTY);
 		int down = openat(fd, part, flags);
 		int saved = errno;
 		close(fd);
@@ -116,11 +107,10 @@ static int open_below(struct importer *c, const char *dir, const char *location,
 	}
 	free(copy);
 	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-		import_die(c, "tensor '%s': external data '%s' is a link; links are not followed",
-			   name, location);
+		import_die(c, "tensor '%s': external data '%s' is a link; links are not followed", name, location);
 	if (fd < 0)
-		die(EX_NOIN, "%s: tensor '%s': external data '%s': %s; it belongs beside the model",
-		    c->path, name, location, strerror(errno));
+		die(EX_NOIN, "%s: tensor '%s': external data '%s': %s; it belongs beside the model", c->path, name, location,
+		    strerror(errno));
 	return fd;
 }
 
@@ -131,8 +121,7 @@ static struct external_file *external_open(struct importer *c, sym location, con
 		if (c->external.a[i]->location == location)
 			return c->external.a[i];
 	if (!*s || *s == '/' || strchr(s, '\\'))
-		import_die(c, "tensor '%s': external data location '%s' is not a relative path",
-			   name, s);
+		import_die(c, "tensor '%s': external data location '%s' is not a relative path", name, s);
 	for (const char *p = s; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL)
 		if (!strncmp(p, "..", 2) && (p[2] == '/' || !p[2]))
 			import_die(c,
@@ -145,9 +134,7 @@ static struct external_file *external_open(struct importer *c, sym location, con
 			   "on standard input",
 			   name, s);
 	struct external_file *e = ARENA_NEW(&c->m->arena, struct external_file);
-	const char *dir =
-		slash ? arena_printf(&c->m->arena, "%.*s", (int)(slash - c->path + 1), c->path)
-		      : "";
+	const char *dir = slash ? arena_printf(&c->m->arena, "%.*s", (int)(slash - c->path + 1), c->path) : "";
 	int fd = open_below(c, dir, s, name);
 	struct stat st;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
@@ -166,14 +153,12 @@ static struct external_file *external_open(struct importer *c, sym location, con
 	return e;
 }
 
-static uint64_t number(struct importer *c, const ProtobufCBinaryData *b, const char *key,
-		       const char *name)
+static uint64_t number(struct importer *c, const ProtobufCBinaryData *b, const char *key, const char *name)
 {
 	uint64_t v = 0;
 	bool good = b->len > 0;
 	for (size_t i = 0; i < b->len && good; i++) {
-		good = b->data[i] >= '0' && b->data[i] <= '9' &&
-		       !__builtin_mul_overflow(v, 10u, &v) &&
+		good = b->data[i] >= '0' && b->data[i] <= '9' && !__builtin_mul_overflow(v, 10u, &v) &&
 		       !__builtin_add_overflow(v, (uint64_t)(b->data[i] - '0'), &v);
 	}
 	if (!good)
@@ -203,11 +188,8 @@ static void external_data(struct importer *c, struct tensor *t, const Onnx__Tens
 			   label(p), t->nbytes, (unsigned long long)length);
 	const struct external_file *f = external_open(c, location, label(p));
 	if (offset > f->n || t->nbytes > f->n - offset)
-		import_die(
-			c,
-			"tensor '%s' needs bytes %llu to %llu of '%s', which has %zu; cut short?",
-			label(p), (unsigned long long)offset,
-			(unsigned long long)(offset + t->nbytes), f->path, f->n);
+		import_die(c, "tensor '%s' needs bytes %llu to %llu of '%s', which has %zu; cut short?", label(p),
+			   (unsigned long long)offset, (unsigned long long)(offset + t->nbytes), f->path, f->n);
 	keep_in_file(c, t, f->p + offset, f->path, offset);
 }
 
@@ -227,8 +209,7 @@ static void typed_data(struct importer *c, struct tensor *t, const Onnx__TensorP
 	default: have = p->n_int32_data; break;
 	}
 	if (have != n)
-		import_die(c, "tensor '%s' (%s) has %zu elements by its shape, %zu in its data",
-			   label(p), dtype_name(t->dtype), n, have);
+		import_die(c, "tensor '%s' (%s) has %zu elements by its shape, %zu in its data", label(p), dtype_name(t->dtype), n, have);
 	out = arena_alloc(&c->m->arena, t->nbytes);
 	t->data = out;
 	if (!n)
@@ -243,18 +224,14 @@ static void typed_data(struct importer *c, struct tensor *t, const Onnx__TensorP
 		memcpy(out, p->uint64_data, t->nbytes);
 	else
 		for (size_t i = 0; i < n; i++)
-			memcpy(out + i * size,
-			       t->dtype == DT_U32 ? (void *)&p->uint64_data[i]
-						  : (void *)&p->int32_data[i],
-			       size);
+			memcpy(out + i * size, t->dtype == DT_U32 ? (void *)&p->uint64_data[i] : (void *)&p->int32_data[i], size);
 }
 
 static void string_data(struct importer *c, struct tensor *t, const Onnx__TensorProto *p, size_t n)
 {
 	unsigned char *out;
 	if (p->n_string_data != n)
-		import_die(c, "tensor '%s' (str) has %zu elements by its shape, %zu in its data",
-			   label(p), n, p->n_string_data);
+		import_die(c, "tensor '%s' (str) has %zu elements by its shape, %zu in its data", label(p), n, p->n_string_data);
 	t->nbytes = 0;
 	for (size_t i = 0; i < n; i++)
 		t->nbytes += 4 + p->string_data[i].len;
@@ -270,9 +247,8 @@ static void string_data(struct importer *c, struct tensor *t, const Onnx__Tensor
 /* Every field that holds data; at most one may. */
 static int data_fields(const Onnx__TensorProto *p)
 {
-	return !!p->n_float_data + !!p->n_int32_data + !!p->n_string_data + !!p->n_int64_data +
-	       !!p->n_double_data + !!p->n_uint64_data + (p->has_raw_length && p->raw_length) +
-	       (p->data_location == 1);
+	return !!p->n_float_data + !!p->n_int32_data + !!p->n_string_data + !!p->n_int64_data + !!p->n_double_data + !!p->n_uint64_data +
+	       (p->has_raw_length && p->raw_length) + (p->data_location == 1);
 }
 
 struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *p)
@@ -300,10 +276,8 @@ struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *p)
 			import_die(c,
 				   "tensor '%s' has %zu bytes by its type and shape, %llu in its "
 				   "data (at byte %llu)",
-				   label(p), t->nbytes, (unsigned long long)p->raw_length,
-				   (unsigned long long)p->raw_offset);
-		keep_in_file(c, t, c->file.p + p->raw_offset, c->file.heap ? NULL : c->path,
-			     p->raw_offset);
+				   label(p), t->nbytes, (unsigned long long)p->raw_length, (unsigned long long)p->raw_offset);
+		keep_in_file(c, t, c->file.p + p->raw_offset, c->file.heap ? NULL : c->path, p->raw_offset);
 	} else {
 		typed_data(c, t, p, n);
 		import_keep(c, t);
@@ -312,8 +286,7 @@ struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *p)
 }
 
 /* Where element i of a sparse tensor goes; indices are linear [n] or coordinates [n, rank]. */
-static int64_t sparse_index(const int64_t *idx, size_t i, int idx_rank, size_t rank,
-			    const int64_t *dims)
+static int64_t sparse_index(const int64_t *idx, size_t i, int idx_rank, size_t rank, const int64_t *dims)
 {
 	int64_t at = 0;
 	if (idx_rank == 1)
@@ -339,16 +312,14 @@ struct tensor *import_sparse(struct importer *c, const Onnx__SparseTensorProto *
 	size_t size = dtype_size(v->dtype), n = count(c, name, p->n_dims, p->dims, size);
 	size_t nnz = v->rank == 1 ? (size_t)v->dims[0] : 0;
 	bool linear = idx->rank == 1 && (size_t)idx->dims[0] == nnz;
-	bool coordinates =
-		idx->rank == 2 && (size_t)idx->dims[0] == nnz && (size_t)idx->dims[1] == p->n_dims;
+	bool coordinates = idx->rank == 2 && (size_t)idx->dims[0] == nnz && (size_t)idx->dims[1] == p->n_dims;
 	if (!size || v->rank != 1 || idx->dtype != DT_I64 || !(linear || coordinates))
 		import_die(c,
 			   "sparse tensor '%s': values must be a vector of numbers, indices int64 "
 			   "of shape [n] or [n, rank]",
 			   name);
 	if (n * size > DENSE_MAX)
-		import_unsupported(c, "sparse tensor '%s' would take %zu bytes when dense", name,
-				   n * size);
+		import_unsupported(c, "sparse tensor '%s' would take %zu bytes when dense", name, n * size);
 	struct tensor *t = ARENA_NEW(&c->m->arena, struct tensor);
 	*t = (struct tensor){.dtype = v->dtype, .rank = (int)p->n_dims, .nbytes = n * size};
 	t->dims = arena_copy(&c->m->arena, p->dims, p->n_dims * sizeof *p->dims);

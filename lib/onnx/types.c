@@ -8,14 +8,14 @@ static struct type tensor_of(struct importer *c, const Onnx__TypeProto__Tensor *
 	struct type t = type_none();
 	t.dtype = dtype_from_onnx(p->elem_type);
 	if (onnx_type_foreign(p->elem_type))
-		import_unsupported(c, "element type %d (%s) is not supported; those of 8 bits and more are", p->elem_type, onnx_type_foreign(p->elem_type));
+		import_unsupported(c, "element type %d (%s) is not supported; those of 8 bits and more are", p->elem_type,
+				   onnx_type_foreign(p->elem_type));
 	if (p->elem_type < 0)
 		import_die(c, "element type %d is none of ONNX's", p->elem_type);
 	if (!p->shape)
 		return t;
 	if (p->shape->n_dim > RANK_MAX)
-		import_die(c, "a type of rank %zu, at most %d is supported", p->shape->n_dim,
-			   RANK_MAX);
+		import_die(c, "a type of rank %zu, at most %d is supported", p->shape->n_dim, RANK_MAX);
 	t.rank = (int)p->shape->n_dim;
 	t.dims = ARENA_ARRAY(&c->m->arena, dim, t.rank ? t.rank : 1);
 	for (int i = 0; i < t.rank; i++) {
@@ -36,18 +36,15 @@ static const char *type_text(struct importer *c, const Onnx__TypeProto *t)
 	if (t->tensor_type)
 		return arena_printf(a, "tensor(%s)", onnx_type_name(t->tensor_type->elem_type));
 	if (t->sparse_tensor_type)
-		return arena_printf(a, "sparse_tensor(%s)",
-				    onnx_type_name(t->sparse_tensor_type->elem_type));
+		return arena_printf(a, "sparse_tensor(%s)", onnx_type_name(t->sparse_tensor_type->elem_type));
 	if (t->sequence_type && t->sequence_type->elem_type)
 		return arena_printf(a, "seq(%s)", type_text(c, t->sequence_type->elem_type));
 	if (t->optional_type && t->optional_type->elem_type)
 		return arena_printf(a, "optional(%s)", type_text(c, t->optional_type->elem_type));
 	if (t->map_type && t->map_type->value_type)
-		return arena_printf(a, "map(%s,%s)", onnx_type_name(t->map_type->key_type),
-				    type_text(c, t->map_type->value_type));
+		return arena_printf(a, "map(%s,%s)", onnx_type_name(t->map_type->key_type), type_text(c, t->map_type->value_type));
 	if (t->opaque_type)
-		return arena_printf(a, "opaque(%s,%s)",
-				    sym_str(import_name(&t->opaque_type->domain)),
+		return arena_printf(a, "opaque(%s,%s)", sym_str(import_name(&t->opaque_type->domain)),
 				    sym_str(import_name(&t->opaque_type->name)));
 	import_die(c, "a type that says nothing");
 }
@@ -59,8 +56,7 @@ struct type import_type(struct importer *c, const Onnx__TypeProto *p)
 		return t;
 	if (p->tensor_type)
 		return tensor_of(c, p->tensor_type);
-	if (!p->sequence_type && !p->optional_type && !p->map_type && !p->sparse_tensor_type &&
-	    !p->opaque_type)
+	if (!p->sequence_type && !p->optional_type && !p->map_type && !p->sparse_tensor_type && !p->opaque_type)
 		return t;
 	t.other = intern(type_text(c, p));
 	return t;
@@ -105,8 +101,7 @@ static int field_set(struct importer *c, const Onnx__AttributeProto *a)
 		if (!set[k])
 			continue;
 		if (found)
-			import_die(c, "attribute '%s' has two values",
-				   sym_str(import_name(&a->name)));
+			import_die(c, "attribute '%s' has two values", sym_str(import_name(&a->name)));
 		found = k;
 	}
 	return found;
@@ -114,12 +109,10 @@ static int field_set(struct importer *c, const Onnx__AttributeProto *a)
 
 enum attr_kind import_attr_kind(struct importer *c, const Onnx__AttributeProto *a)
 {
-	static const uint8_t kinds[] = {[ONNX_FLOAT] = ATTR_FLOAT,   [ONNX_INT] = ATTR_INT,
-					[ONNX_STRING] = ATTR_STR,    [ONNX_TENSOR] = ATTR_TENSOR,
-					[ONNX_GRAPH] = ATTR_GRAPH,   [ONNX_FLOATS] = ATTR_FLOATS,
-					[ONNX_INTS] = ATTR_INTS,     [ONNX_STRINGS] = ATTR_STRS,
-					[ONNX_GRAPHS] = ATTR_GRAPHS, [ONNX_SPARSE] = ATTR_TENSOR,
-					[ONNX_TYPE] = ATTR_TYPE};
+	static const uint8_t kinds[] = {
+		[ONNX_FLOAT] = ATTR_FLOAT,   [ONNX_INT] = ATTR_INT,       [ONNX_STRING] = ATTR_STR, [ONNX_TENSOR] = ATTR_TENSOR,
+		[ONNX_GRAPH] = ATTR_GRAPH,   [ONNX_FLOATS] = ATTR_FLOATS, [ONNX_INTS] = ATTR_INTS,  [ONNX_STRINGS] = ATTR_STRS,
+		[ONNX_GRAPHS] = ATTR_GRAPHS, [ONNX_SPARSE] = ATTR_TENSOR, [ONNX_TYPE] = ATTR_TYPE};
 	const char *name = sym_str(import_name(&a->name));
 	int set = field_set(c, a), type = a->has_type && a->type ? a->type : set;
 	if (!*name)
@@ -127,15 +120,12 @@ enum attr_kind import_attr_kind(struct importer *c, const Onnx__AttributeProto *
 	if (type <= 0 || type > ONNX_TYPES)
 		import_die(c, "attribute '%s' has no value", name);
 	if (set && set != type)
-		import_die(c, "attribute '%s' says it is of type %d and has a value of type %d",
-			   name, type, set);
-	if ((type == ONNX_TENSOR && !a->t) || (type == ONNX_GRAPH && !a->g) ||
-	    (type == ONNX_SPARSE && !a->sparse_tensor) || (type == ONNX_TYPE && !a->tp))
+		import_die(c, "attribute '%s' says it is of type %d and has a value of type %d", name, type, set);
+	if ((type == ONNX_TENSOR && !a->t) || (type == ONNX_GRAPH && !a->g) || (type == ONNX_SPARSE && !a->sparse_tensor) ||
+	    (type == ONNX_TYPE && !a->tp))
 		import_die(c, "attribute '%s' has no value", name);
 	if (type == ONNX_TENSORS || type == ONNX_SPARSES || type == ONNX_TYPES)
-		import_unsupported(
-			c, "attribute '%s' is a list of tensors or types, which is not supported",
-			name);
+		import_unsupported(c, "attribute '%s' is a list of tensors or types, which is not supported", name);
 	return kinds[type];
 }
 
@@ -169,9 +159,7 @@ void import_attr(struct importer *c, const Onnx__AttributeProto *a, struct attr 
 		out->u.strs = s;
 		break;
 	}
-	case ATTR_TENSOR:
-		out->u.tensor = a->t ? import_tensor(c, a->t) : import_sparse(c, a->sparse_tensor);
-		break;
+	case ATTR_TENSOR: out->u.tensor = a->t ? import_tensor(c, a->t) : import_sparse(c, a->sparse_tensor); break;
 	case ATTR_TYPE: {
 		struct type *t = ARENA_NEW(ar, struct type);
 		*t = import_type(c, a->tp);

@@ -160,8 +160,7 @@ noreturn static void fail(const struct scan *s, size_t at, const char *what)
 noreturn static void fail_in(const struct scan *s, size_t at, enum message m, const char *what)
 {
 	char text[256];
-	snprintf(text, sizeof text, "%s (in a %s); damaged, or not an ONNX model", what,
-		 message_name[m]);
+	snprintf(text, sizeof text, "%s (in a %s); damaged, or not an ONNX model", what, message_name[m]);
 	fail(s, at, text);
 }
 
@@ -225,8 +224,7 @@ static size_t length(struct scan *s, size_t end, enum message m, uint64_t number
 			snprintf(text, sizeof text,
 				 "field %llu of %s needs %llu bytes, its message has %zu more; "
 				 "damaged, or not an ONNX model",
-				 (unsigned long long)number, message_name[m], (unsigned long long)n,
-				 end - s->at);
+				 (unsigned long long)number, message_name[m], (unsigned long long)n, end - s->at);
 		fail(s, at, text);
 	}
 	return (size_t)n;
@@ -264,8 +262,7 @@ static bool wire_type_fits(enum kind k, int wire)
 
 static void scan_message(struct scan *s, enum message m, size_t end);
 
-static void scan_bytes(struct scan *s, enum message m, struct field f, uint64_t number,
-		       uint64_t tag, size_t end)
+static void scan_bytes(struct scan *s, enum message m, struct field f, uint64_t number, uint64_t tag, size_t end)
 {
 	size_t n = length(s, end, m, number);
 	if (f.kind == K_RAW) {
@@ -328,10 +325,7 @@ static void scan_message(struct scan *s, enum message m, size_t end)
 	s->graphs -= m == GRAPH;
 }
 
-static bool starts(const unsigned char *p, size_t n, const char *with)
-{
-	return n >= strlen(with) && !memcmp(p, with, strlen(with));
-}
+static bool starts(const unsigned char *p, size_t n, const char *with) { return n >= strlen(with) && !memcmp(p, with, strlen(with)); }
 
 /* Files that people have instead of the model they wanted. */
 static const char *other_kind(const unsigned char *p, size_t n)
@@ -369,14 +363,12 @@ void wire_scan(const char *path, const unsigned char *p, size_t n, struct skelet
 {
 	struct scan s = {.path = path, .p = p, .n = n, .looks = other_kind(p, n)};
 	if (n == 0)
-		die(EX_BADDATA, "%s:0: empty file; was the download or the copy interrupted?",
-		    path);
+		die(EX_BADDATA, "%s:0: empty file; was the download or the copy interrupted?", path);
 	scan_message(&s, MODEL, n);
 	if (s.looks)
 		fail(&s, 0, "");
 	if (s.out.n > INT32_MAX)
-		die(EX_NOTAVAIL,
-		    "%s: more than 2 GB besides raw_data; write its tensors as raw_data", path);
+		die(EX_NOTAVAIL, "%s: more than 2 GB besides raw_data; write its tensors as raw_data", path);
 	out->p = s.out.a;
 	out->n = s.out.n;
 }

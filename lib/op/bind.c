@@ -20,7 +20,8 @@ static void check_defaults(struct module *m)
 		const struct value *x = val(m, g->in.a[i]);
 		for (int k = 0; x->tensor && k < x->type.rank && k < x->tensor->rank; k++)
 			if (poly_is_const(m->dims, x->type.dims[k], &d) && d != x->tensor->dims[k])
-				die(EX_BADUSE, "input %s has a default of size %" PRId64 " in dimension %d, which cannot be %" PRId64, sym_str(x->name), x->tensor->dims[k], k, d);
+				die(EX_BADUSE, "input %s has a default of size %" PRId64 " in dimension %d, which cannot be %" PRId64,
+				    sym_str(x->name), x->tensor->dims[k], k, d);
 	}
 }
 
@@ -84,8 +85,7 @@ static bool bind(struct module *m, const char *name, int64_t value, bool strict)
 		list = more;
 	}
 	if (list && strict)
-		die(EX_BADUSE, "--set %s: the model has no symbol of that name; it has %s", name,
-		    list);
+		die(EX_BADUSE, "--set %s: the model has no symbol of that name; it has %s", name, list);
 	if (strict)
 		note("--set %s: the model has no free symbols, nothing to set", name);
 done:
@@ -129,8 +129,7 @@ void bind_shape(struct module *m, const char *input, int rank, const int64_t *di
 		die(EX_BADUSE, "--shape %s: the model has no input of that name", input);
 	t = &val(m, v)->type;
 	if (t->rank != RANK_UNKNOWN && t->rank != rank)
-		die(EX_BADUSE, "--shape %s: %d extents for %s", input, rank,
-		    type_str(m, t, &m->arena));
+		die(EX_BADUSE, "--shape %s: %d extents for %s", input, rank, type_str(m, t, &m->arena));
 	if (t->rank == RANK_UNKNOWN) {
 		t->rank = rank;
 		t->dims = ARENA_ARRAY(&m->arena, dim, rank);
@@ -290,8 +289,7 @@ noreturn void bind_missing(struct module *m, const char *command)
 	fprintf(stderr, "%s: sizes are missing; the inputs are\n", msg_tool);
 	for (size_t i = 0; i < g->in.n; i++) {
 		struct value *v = val(m, g->in.a[i]);
-		fprintf(stderr, "    %-24s %s\n", shown(sym_str(v->name)),
-			type_str(m, &v->type, &m->arena));
+		fprintf(stderr, "    %-24s %s\n", shown(sym_str(v->name)), type_str(m, &v->type, &m->arena));
 	}
 	die(EX_BADUSE, "give them, for example: %s%s", command, options ? options : "");
 }
@@ -361,8 +359,7 @@ static void bind_const(struct module *m, const char *name, const char *text)
 	if (n > CONST_MAX)
 		die(EX_BADUSE, "--const %s: more than %d values", name, CONST_MAX);
 	if (val(m, v)->type.other || !(dtype_is_float(dtype) || dtype_is_int(dtype) || dtype == DT_BOOL))
-		die(EX_NOTAVAIL, "--const %s: the input is %s; only numbers can be given", name,
-		    type_str(m, &val(m, v)->type, &m->arena));
+		die(EX_NOTAVAIL, "--const %s: the input is %s; only numbers can be given", name, type_str(m, &val(m, v)->type, &m->arena));
 	const char *was = type_str(m, &val(m, v)->type, &m->arena), *why = const_shape(m, v, name, n, list);
 	if (why)
 		die(EX_BADUSE, "--const %s=%s: the input is %s; %s", name, text, was, why);
@@ -448,8 +445,7 @@ void bind_shapes(struct module *m, const char *arg)
 		} else {
 			dims[rank++] = strtoll(p, &end, 10);
 		}
-		if (errno || end == p || (*end && *end != 'x') || (*end == 'x' && !end[1]) ||
-		    (dims[rank - 1] < 0 && *p != '?'))
+		if (errno || end == p || (*end && *end != 'x') || (*end == 'x' && !end[1]) || (dims[rank - 1] < 0 && *p != '?'))
 			die(EX_BADUSE,
 			    "--shape %s: extents are numbers with x between them, ? leaves one "
 			    "open",

@@ -1,8 +1,7 @@
 /* Walking tensors that broadcast to one shape. */
 #include "op/rules.h"
 
-const char *bcast_init(struct bcast *b, int nop, const int *rank, const int64_t *const *dims,
-		       struct arena *a)
+const char *bcast_init(struct bcast *b, int nop, const int *rank, const int64_t *const *dims, struct arena *a)
 {
 	int64_t stride[BCAST_MAX][RANK_MAX];
 	bool overflow = false, zero = false;
@@ -22,8 +21,8 @@ const char *bcast_init(struct bcast *b, int nop, const int *rank, const int64_t 
 			if (at < 0 || dims[o][at] == 1 || dims[o][at] == d)
 				continue;
 			if (d != 1)
-				return arena_printf(a, "axis %d: %lld does not broadcast with %lld",
-						    k, (long long)dims[o][at], (long long)d);
+				return arena_printf(a, "axis %d: %lld does not broadcast with %lld", k, (long long)dims[o][at],
+						    (long long)d);
 			d = dims[o][at];
 		}
 		b->out_dims[k] = d;

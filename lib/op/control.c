@@ -22,8 +22,8 @@ static const char *body_fits(struct infer *I, graph_id g, uint32_t nin, uint32_t
 	const struct graph *b = graph(I->m, g);
 
 	if (!g || b->in.n != nin || b->out.n != nout)
-		return rule_why(I, "the body takes %zu and gives %zu values, here are %u and %u",
-				g ? b->in.n : 0, g ? b->out.n : 0, nin, nout);
+		return rule_why(I, "the body takes %zu and gives %zu values, here are %u and %u", g ? b->in.n : 0, g ? b->out.n : 0, nin,
+				nout);
 	return NULL;
 }
 
@@ -37,10 +37,7 @@ static const char *shape_call(struct infer *I)
 	return why ? why : I->body(I, g, I->in, I->kin, I->out, I->kout);
 }
 
-static const char *eval_call(struct eval *e)
-{
-	return e->body(e, attr_graph(e->n, "graph"), (int)e->n->nin, e->in, e->out);
-}
+static const char *eval_call(struct eval *e) { return e->body(e, attr_graph(e->n, "graph"), (int)e->n->nin, e->in, e->out); }
 
 /* ---- If, Case: operand 0 chooses, the others go to the body ---- */
 
@@ -61,8 +58,7 @@ static const char *shape_branch(struct infer *I)
 	int n = branches_of(I->n, g, &all);
 	int64_t pick = -1;
 	struct type *out = ARENA_ARRAY(&I->m->arena, struct type, I->n->nout);
-	bool fixed = I->kin[0].yes && I->kin[0].n == 1 &&
-		     poly_is_const(rule_polys(I), I->kin[0].e[0], &pick);
+	bool fixed = I->kin[0].yes && I->kin[0].n == 1 && poly_is_const(rule_polys(I), I->kin[0].e[0], &pick);
 
 	if (I->n->op == OP_If && fixed)
 		pick = pick != 0;
@@ -130,7 +126,6 @@ static const char *eval_map(struct eval *e)
 }
 
 const struct op ops_control[] = {
-	{OP_Fused, shape_call, eval_call},  {OP_PartitionedCall, shape_call, eval_call},
-	{OP_If, shape_branch, eval_branch}, {OP_Case, shape_branch, eval_branch},
-	{OP_MapIndex, shape_map, eval_map}, {0},
+	{OP_Fused, shape_call, eval_call},    {OP_PartitionedCall, shape_call, eval_call}, {OP_If, shape_branch, eval_branch},
+	{OP_Case, shape_branch, eval_branch}, {OP_MapIndex, shape_map, eval_map},          {0},
 };

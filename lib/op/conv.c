@@ -7,10 +7,7 @@
 /* ---- shapes ---- */
 
 /* Which operands hold image and weights, by operator. */
-static uint32_t weights_at(enum opcode op)
-{
-	return op == OP_QLinearConv ? 3 : 1;
-}
+static uint32_t weights_at(enum opcode op) { return op == OP_QLinearConv ? 3 : 1; }
 
 static const char *conv_window(struct infer *I, int rank, struct window *w)
 {
@@ -19,8 +16,7 @@ static const char *conv_window(struct infer *I, int rank, struct window *w)
 	bool have = rule_rank(I, iw) == rank;
 
 	if (rank < 3 || rank - 2 > SPATIAL_MAX)
-		return rule_why(I, "an image of rank %d; 3 to %d are supported", rank,
-				2 + SPATIAL_MAX);
+		return rule_why(I, "an image of rank %d; 3 to %d are supported", rank, 2 + SPATIAL_MAX);
 	for (int i = 0; have && i < rank - 2; i++)
 		have = poly_is_const(rule_polys(I), rule_dim(I, iw, 2 + i), &kernel[i]);
 	if (!have && !attr_find(I->n, "kernel_shape"))
@@ -33,9 +29,7 @@ static const char *shape_conv(struct infer *I)
 	int rank = rule_rank(I, 0);
 	uint32_t iw = weights_at(I->n->op);
 	int64_t group = attr_int(I->n, "group", 1), cx, cw, oc;
-	enum dtype t = I->n->op == OP_Conv	    ? I->in[0].dtype
-		       : I->n->op == OP_ConvInteger ? DT_I32
-						    : I->in[7].dtype;
+	enum dtype t = I->n->op == OP_Conv ? I->in[0].dtype : I->n->op == OP_ConvInteger ? DT_I32 : I->in[7].dtype;
 	struct window w;
 	const char *why;
 
@@ -52,13 +46,12 @@ static const char *shape_conv(struct infer *I)
 	d[0] = rule_dim(I, 0, 0);
 	if (rule_rank(I, iw) == rank) {
 		d[1] = rule_dim(I, iw, 0);
-		if (poly_is_const(rule_polys(I), rule_dim(I, 0, 1), &cx) &&
-		    poly_is_const(rule_polys(I), rule_dim(I, iw, 1), &cw) && cx != cw * group)
-			return rule_why(I, "%lld channels, the weights take %lld in %lld groups",
-					(long long)cx, (long long)cw, (long long)group);
+		if (poly_is_const(rule_polys(I), rule_dim(I, 0, 1), &cx) && poly_is_const(rule_polys(I), rule_dim(I, iw, 1), &cw) &&
+		    cx != cw * group)
+			return rule_why(I, "%lld channels, the weights take %lld in %lld groups", (long long)cx, (long long)cw,
+					(long long)group);
 		if (poly_is_const(rule_polys(I), d[1], &oc) && (group < 1 || oc % group))
-			return rule_why(I, "%lld outputs do not divide into %lld groups",
-					(long long)oc, (long long)group);
+			return rule_why(I, "%lld outputs do not divide into %lld groups", (long long)oc, (long long)group);
 	}
 	for (int i = 0; i < w.n; i++)
 		d[2 + i] = window_extent_dim(I, &w, i, rule_dim(I, 0, 2 + i));
@@ -70,10 +63,8 @@ static const char *shape_conv(struct infer *I)
 static int64_t transpose_extent(const struct node *n, struct window *w, int i, int64_t in)
 {
 	int c, c2;
-	const int64_t *op = attr_ints(n, "output_padding", &c),
-		      *os = attr_ints(n, "output_shape", &c2);
-	int64_t full = w->stride[i] * (in - 1) + (op && i < c ? op[i] : 0) +
-		       (w->size[i] - 1) * w->dilation[i] + 1;
+	const int64_t *op = attr_ints(n, "output_padding", &c), *os = attr_ints(n, "output_shape", &c2);
+	int64_t full = w->stride[i] * (in - 1) + (op && i < c ? op[i] : 0) + (w->size[i] - 1) * w->dilation[i] + 1;
 	int64_t out = full - w->begin[i] - w->end[i], total;
 
 	if (os && c2 >= w->n)
@@ -104,7 +95,8 @@ static const char *shape_transpose(struct infer *I)
 	const int64_t *extra = attr_ints(I->n, "output_padding", &c);
 	for (int i = 0; extra && i < w.n && i < c; i++)
 		if (extra[i] >= w.stride[i] && extra[i] >= w.dilation[i])
-			return rule_why(I, "output_padding %lld at spatial axis %d is not less than stride or dilation", (long long)extra[i], i);
+			return rule_why(I, "output_padding %lld at spatial axis %d is not less than stride or dilation",
+					(long long)extra[i], i);
 	dim *d = rule_dims(I, rank);
 	d[0] = rule_dim(I, 0, 0);
 	int64_t group = attr_int(I->n, "group", 1), channels;
@@ -122,8 +114,7 @@ static const char *shape_transpose(struct infer *I)
 		} else if (w.auto_pad == 'U' || w.auto_pad == 'L') {
 			d[2 + i] = poly_mulc(P, in, w.stride[i]);
 		} else { /* linear in the extent: its value at 1, then stride each */
-			d[2 + i] = poly_addc(P, poly_mulc(P, poly_addc(P, in, -1), w.stride[i]),
-					     transpose_extent(I->n, &w, i, 1));
+			d[2 + i] = poly_addc(P, poly_mulc(P, poly_addc(P, in, -1), w.stride[i]), transpose_extent(I->n, &w, i, 1));
 		}
 	}
 	rule_out(I, 0, I->in[0].dtype, rank, d);
@@ -139,7 +130,7 @@ struct conv {
 	bool transposed;
 	int64_t batch, C, OC, group, Cg, OCg;
 	int64_t in[SPATIAL_MAX], out[SPATIAL_MAX]; /* leading ones when there are fewer axes */
-	struct window win;			   /* of SPATIAL_MAX axes */
+	struct window win;                         /* of SPATIAL_MAX axes */
 	int64_t plane, oplane, taps;
 	int64_t n, g;  /* image and group being computed */
 	double *image; /* its channels as doubles */
@@ -154,14 +145,11 @@ static void pack_weights(void *arg, int64_t i0, int rows, double *a)
 	memset(a, 0, sizeof *a * (size_t)(K * GEMM_MR));
 	for (int r = 0; r < rows; r++) {
 		int64_t oc = c->g * c->OCg + i0 + r;
-		double z =
-			c->wzero ? tensor_get(c->wzero, tensor_count(c->wzero) == 1 ? 0 : oc) : 0;
+		double z = c->wzero ? tensor_get(c->wzero, tensor_count(c->wzero) == 1 ? 0 : oc) : 0;
 		/* contiguous runs: the whole row, or the taps of one channel */
 		int64_t run = c->transposed ? c->taps : K;
 		for (int64_t k0 = 0; k0 < K; k0 += run) {
-			int64_t off = c->transposed ? ((c->g * c->Cg + k0 / c->taps) * c->OCg + i0 +
-						       r) * c->taps
-						    : oc * K;
+			int64_t off = c->transposed ? ((c->g * c->Cg + k0 / c->taps) * c->OCg + i0 + r) * c->taps : oc * K;
 			for (int64_t k = 0; k < run; k += BLOCK) {
 				int m = run - k < BLOCK ? (int)(run - k) : BLOCK;
 				load_d(c->w, off + k, 1, m, v);
@@ -231,9 +219,7 @@ static void store_pixels(void *arg, int64_t i, int64_t j0, int cols, const doubl
 	for (int j = 0; j < cols; j++)
 		o[j] = v[j] + bias;
 	if (c->sy) {
-		double s = tensor_get(c->sx, 0) *
-			   tensor_get(c->sw, tensor_count(c->sw) == 1 ? 0 : oc) /
-			   tensor_get(c->sy, 0);
+		double s = tensor_get(c->sx, 0) * tensor_get(c->sw, tensor_count(c->sw) == 1 ? 0 : oc) / tensor_get(c->sy, 0);
 		for (int j = 0; j < cols; j++)
 			o[j] = rint(o[j] * s) + tensor_get(c->yzero, 0);
 	}
@@ -246,8 +232,7 @@ static void load_image(struct conv *c)
 	double z = c->xzero ? tensor_get(c->xzero, 0) : 0;
 
 	for (int64_t i = 0; i < total; i += BLOCK)
-		load_d(c->x, off + i, 1, total - i < BLOCK ? (int)(total - i) : BLOCK,
-		       c->image + i);
+		load_d(c->x, off + i, 1, total - i < BLOCK ? (int)(total - i) : BLOCK, c->image + i);
 	for (int64_t i = 0; z && i < total; i++)
 		c->image[i] -= z;
 }
@@ -272,9 +257,8 @@ static const char *conv_run(struct eval *e, struct conv *c, enum dtype t)
 		return eval_why(e, "%lld channels do not fit the weights", (long long)c->C);
 	if (c->bias && tensor_count(c->bias) != c->OC)
 		return eval_why(e, "the bias does not fit %lld outputs", (long long)c->OC);
-	if (!one_for_each(c->sx, 1) || !one_for_each(c->xzero, 1) || !one_for_each(c->sy, 1) ||
-	    !one_for_each(c->yzero, 1) || !one_for_each(c->sw, c->OC) ||
-	    !one_for_each(c->wzero, c->OC))
+	if (!one_for_each(c->sx, 1) || !one_for_each(c->xzero, 1) || !one_for_each(c->sy, 1) || !one_for_each(c->yzero, 1) ||
+	    !one_for_each(c->sw, c->OC) || !one_for_each(c->wzero, c->OC))
 		return "a scale or zero point does not fit";
 	c->Cg = c->C / c->group;
 	c->OCg = c->OC / c->group;
@@ -286,8 +270,7 @@ static const char *conv_run(struct eval *e, struct conv *c, enum dtype t)
 		c->in[i] = c->out[i] = c->win.size[i] = c->win.stride[i] = c->win.dilation[i] = 1;
 	for (int i = 0; i < spatial; i++) {
 		int64_t in = c->x->dims[2 + i];
-		int64_t out = c->transposed ? transpose_extent(e->n, &w, i, in)
-					    : window_extent(&w, i, in);
+		int64_t out = c->transposed ? transpose_extent(e->n, &w, i, in) : window_extent(&w, i, in);
 		if (out < 0)
 			return "negative output extent";
 		c->in[lead + i] = in;
@@ -318,17 +301,13 @@ static const char *conv_run(struct eval *e, struct conv *c, enum dtype t)
 
 static const char *eval_conv(struct eval *e)
 {
-	struct conv c = {.x = e->in[0],
-			 .w = e->in[1],
-			 .bias = eval_in(e, 2),
-			 .transposed = e->n->op == OP_ConvTranspose};
+	struct conv c = {.x = e->in[0], .w = e->in[1], .bias = eval_in(e, 2), .transposed = e->n->op == OP_ConvTranspose};
 	return conv_run(e, &c, e->in[0]->dtype);
 }
 
 static const char *eval_conv_integer(struct eval *e)
 {
-	struct conv c = {
-		.x = e->in[0], .w = e->in[1], .xzero = eval_in(e, 2), .wzero = eval_in(e, 3)};
+	struct conv c = {.x = e->in[0], .w = e->in[1], .xzero = eval_in(e, 2), .wzero = eval_in(e, 3)};
 	return conv_run(e, &c, DT_I32);
 }
 
@@ -350,11 +329,9 @@ static double flops_conv(struct module *m, const struct node *n)
 {
 	bool transposed = n->op == OP_ConvTranspose;
 	const struct type *w = &val(m, n->in[weights_at(n->op)])->type;
-	int64_t pixels = type_count(m, &val(m, transposed ? n->in[0] : n->out[0])->type),
-		wc = type_count(m, w), per;
+	int64_t pixels = type_count(m, &val(m, transposed ? n->in[0] : n->out[0])->type), wc = type_count(m, w), per;
 
-	if (pixels < 0 || wc < 0 || w->rank < 3 || !poly_is_const(m->dims, w->dims[0], &per) ||
-	    per == 0)
+	if (pixels < 0 || wc < 0 || w->rank < 3 || !poly_is_const(m->dims, w->dims[0], &per) || per == 0)
 		return 0;
 	return 2.0 * (double)pixels * (double)(wc / per);
 }

@@ -58,7 +58,8 @@ static const char *rank_words(struct infer *I, int64_t lo, int64_t hi)
 
 	if (lo == hi)
 		return arena_printf(a, "rank %lld", (long long)lo);
-	return hi == RANK_MAX ? arena_printf(a, "rank %lld or more", (long long)lo) : arena_printf(a, "rank %lld to %lld", (long long)lo, (long long)hi);
+	return hi == RANK_MAX ? arena_printf(a, "rank %lld or more", (long long)lo)
+			      : arena_printf(a, "rank %lld to %lld", (long long)lo, (long long)hi);
 }
 
 static const char *rank_within(struct infer *I, uint32_t i, int64_t lo, int64_t hi)
@@ -118,7 +119,9 @@ static const char *check_one(struct infer *I, uint32_t i)
 
 	for (int k = 0; k < rule_rank(I, i); k++)
 		c = poly_is_const(rule_polys(I), rule_dim(I, i, k), &d) && d != 1 ? 0 : c;
-	return c != 1 || (rule_rank(I, i) > 1 && !op_is(I->n->op, OP_CONTROL)) ? rule_why(I, "operand %u is %s, takes one element", i, type_str(I->m, &I->in[i], &I->m->arena)) : NULL;
+	return c != 1 || (rule_rank(I, i) > 1 && !op_is(I->n->op, OP_CONTROL))
+		       ? rule_why(I, "operand %u is %s, takes one element", i, type_str(I->m, &I->in[i], &I->m->arena))
+		       : NULL;
 }
 
 static const char *check_operand(struct infer *I, uint32_t i, const char *s, int64_t *letter)
@@ -128,7 +131,8 @@ static const char *check_operand(struct infer *I, uint32_t i, const char *s, int
 	const char *why = NULL;
 
 	if (t->other ? *s != 'X' : t->dtype && !(set >> t->dtype & 1))
-		return rule_why(I, "operand %u is %s, takes %s", i, t->other ? sym_str(t->other) : dtype_name(t->dtype), type_names(I, set));
+		return rule_why(I, "operand %u is %s, takes %s", i, t->other ? sym_str(t->other) : dtype_name(t->dtype),
+				type_names(I, set));
 	for (s++; *s && *s != ' ' && !why;) {
 		char c = *s;
 		uint32_t k = c == '=' || c == '~' ? (uint32_t)(s[1] - '0') : 0;
@@ -164,7 +168,8 @@ static const char *check_operands(struct infer *I, const char *s)
 		if (rest && like == UINT32_MAX && I->in[i].dtype)
 			like = i;
 		if (rest && !why && like != UINT32_MAX && I->in[i].dtype && I->in[i].dtype != I->in[like].dtype)
-			why = rule_why(I, "operand %u is %s, operand %u is %s", i, dtype_name(I->in[i].dtype), like, dtype_name(I->in[like].dtype));
+			why = rule_why(I, "operand %u is %s, operand %u is %s", i, dtype_name(I->in[i].dtype), like,
+				       dtype_name(I->in[like].dtype));
 		if (!rest)
 			s += n + (s[n] == ' ');
 	}
@@ -188,7 +193,8 @@ static const char *check_numbers(struct infer *I, const struct attr *a, int64_t 
 	for (uint32_t k = 0; k < (a->kind == ATTR_INT ? 1 : a->n); k++) {
 		int64_t v = a->kind == ATTR_INT ? a->u.i : a->u.ints[k];
 		if (v < lo || v > hi)
-			return rule_why(I, "attribute '%s' is %lld, takes %lld to %lld", sym_str(a->name), (long long)v, (long long)lo, (long long)hi);
+			return rule_why(I, "attribute '%s' is %lld, takes %lld to %lld", sym_str(a->name), (long long)v, (long long)lo,
+					(long long)hi);
 	}
 	return NULL;
 }
@@ -202,7 +208,8 @@ static const char *check_axis(struct infer *I, const struct attr *a, char more)
 	for (uint32_t k = 0; k < (a->kind == ATTR_INT ? 1 : a->n); k++) {
 		int64_t v = a->kind == ATTR_INT ? a->u.i : a->u.ints[k];
 		if (v < lo || v > hi)
-			return rule_why(I, "attribute '%s': axis %lld outside rank %lld", sym_str(a->name), (long long)v, (long long)(rank + (more == '1')));
+			return rule_why(I, "attribute '%s': axis %lld outside rank %lld", sym_str(a->name), (long long)v,
+					(long long)(rank + (more == '1')));
 	}
 	return NULL;
 }
@@ -226,9 +233,9 @@ static const char *check_attribute(struct infer *I, const struct attr *a, const 
 	if (*s == '@')
 		return check_axis(I, a, s[1]);
 	if (*s == '=' || *s == '~')
-		return (*s == '~' && !a->u.i) || (a->u.i > 0 && a->u.i < 128 && dtype_from_onnx((int)a->u.i)) ?
-			       NULL :
-			       rule_why(I, "attribute '%s' is %lld, no element type", sym_str(a->name), (long long)a->u.i);
+		return (*s == '~' && !a->u.i) || (a->u.i > 0 && a->u.i < 128 && dtype_from_onnx((int)a->u.i))
+			       ? NULL
+			       : rule_why(I, "attribute '%s' is %lld, no element type", sym_str(a->name), (long long)a->u.i);
 	if (*s == '#') {
 		why = check_length(I, a, s[1]);
 		s += s[2] == ':' ? 3 : 2;

@@ -3,10 +3,7 @@
 #include "op/einsum.h"
 #include "op/rules.h"
 
-static int letter(char c)
-{
-	return islower((unsigned char)c) ? c - 'a' : c - 'A' + 26;
-}
+static int letter(char c) { return islower((unsigned char)c) ? c - 'a' : c - 'A' + 26; }
 
 /* One term up to a comma, an arrow or the end. rank < 0: not known, "..." has so many axes. */
 static const char *parse_term(const char **text, struct einsum *s, int t, int rank, int dots)
@@ -234,8 +231,7 @@ static const char *eval_einsum(struct eval *e)
 
 	for (uint32_t i = 0; i < e->n->nin && i < TERMS_MAX; i++)
 		rank[i] = e->in[i]->rank;
-	if ((why = einsum_parse(attr_str(e->n, "equation", ""), e->n->nin, rank, &s)) ||
-	    (why = loops_of(e, &s, &l)))
+	if ((why = einsum_parse(attr_str(e->n, "equation", ""), e->n->nin, rank, &s)) || (why = loops_of(e, &s, &l)))
 		return why;
 	for (int i = 0; i < l.outer; i++)
 		dims[i] = l.extent[i];

@@ -8,11 +8,10 @@ struct elem {
 	void (*i1)(int64_t *v, int n, const double *p);
 	void (*d2)(double *a, const double *b, int n, const double *p); /* into a */
 	void (*i2)(int64_t *a, const int64_t *b, int n, const double *p);
-	void (*u1)(uint64_t *v, int n, const double *p); /* where unsigned integers of 64 bits differ */
-	void (*u2)(uint64_t *a, const uint64_t *b, int n,
-		   const double *p);				    /* the same: by the type of the first */
-	poly (*known)(struct polys *P, poly a, poly b, bool whole); /* whole: integer arithmetic */
-	bool to_bool;						    /* the result is bool */
+	void (*u1)(uint64_t *v, int n, const double *p);                    /* where unsigned integers of 64 bits differ */
+	void (*u2)(uint64_t *a, const uint64_t *b, int n, const double *p); /* the same: by the type of the first */
+	poly (*known)(struct polys *P, poly a, poly b, bool whole);         /* whole: integer arithmetic */
+	bool to_bool;                                                       /* the result is bool */
 	struct {
 		const char *name;
 		double def;
@@ -49,34 +48,13 @@ static const struct elem elems[OP_COUNT];
 		} \
 	}
 
-static double erf_gelu(double x)
-{
-	return 0.5 * x * (1 + erf(x * M_SQRT1_2));
-}
-static double tanh_gelu(double x)
-{
-	return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-}
-static double sigmoid(double x)
-{
-	return 1 / (1 + exp(-x));
-}
-static double softplus(double x)
-{
-	return x > 30 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
-static double clamp01(double x)
-{
-	return x < 0 ? 0 : x > 1 ? 1 : x;
-}
-static double shrink(double x, const double *p)
-{
-	return x < -p[1] ? x + p[0] : x > p[1] ? x - p[0] : 0;
-}
-static int64_t wrap_neg(int64_t x)
-{
-	return (int64_t) - (uint64_t)x;
-}
+static double erf_gelu(double x) { return 0.5 * x * (1 + erf(x * M_SQRT1_2)); }
+static double tanh_gelu(double x) { return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double softplus(double x) { return x > 30 ? x + log1p(exp(-x)) : log1p(exp(x)); }
+static double clamp01(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
+static double shrink(double x, const double *p) { return x < -p[1] ? x + p[0] : x > p[1] ? x - p[0] : 0; }
+static int64_t wrap_neg(int64_t x) { return (int64_t) - (uint64_t)x; }
 
 /* clang-format off */
 D1(Abs, fabs(x)) I1(Abs, x < 0 ? wrap_neg(x) : x) U1(Abs, x)
@@ -127,29 +105,18 @@ D1(ThresholdedRelu, x > p[0] ? x : 0)
 #define I2(name, ...) F2(i2, int64_t, name, __VA_ARGS__)
 #define U2(name, ...) F2(u2, uint64_t, name, __VA_ARGS__)
 
-											static double max_nan(
-												double x,
-												double y)
+											static double max_nan(double x, double y)
 {
 	return x != x || x > y ? x : y != y || y >= x ? y : x;
 }
-static double min_nan(double x, double y)
-{
-	return x != x || x < y ? x : y;
-}
+static double min_nan(double x, double y) { return x != x || x < y ? x : y; }
 static double py_fmod(double x, double y)
 {
 	double r = fmod(x, y);
 	return r == 0 ? copysign(0, y) : (r < 0) != (y < 0) ? r + y : r;
 }
-static int64_t int_div(int64_t x, int64_t y)
-{
-	return y == 0 ? 0 : y == -1 ? wrap_neg(x) : x / y;
-}
-static int64_t int_rem(int64_t x, int64_t y)
-{
-	return y == 0 || y == -1 ? 0 : x % y;
-}
+static int64_t int_div(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? wrap_neg(x) : x / y; }
+static int64_t int_rem(int64_t x, int64_t y) { return y == 0 || y == -1 ? 0 : x % y; }
 static int64_t py_mod(int64_t x, int64_t y)
 {
 	int64_t r = int_rem(x, y);
@@ -196,38 +163,14 @@ D2(SwiGLU, x * sigmoid(p[0] * x) * y)
 {
 	return poly_add(P, a, b);
 }
-static poly k_sub(struct polys *P, poly a, poly b, bool whole)
-{
-	return poly_sub(P, a, b);
-}
-static poly k_mul(struct polys *P, poly a, poly b, bool whole)
-{
-	return poly_mul(P, a, b);
-}
-static poly k_max(struct polys *P, poly a, poly b, bool whole)
-{
-	return poly_max(P, a, b);
-}
-static poly k_min(struct polys *P, poly a, poly b, bool whole)
-{
-	return poly_min(P, a, b);
-}
-static poly k_neg(struct polys *P, poly a, poly b, bool whole)
-{
-	return poly_mulc(P, a, -1);
-}
-static poly k_same(struct polys *P, poly a, poly b, bool whole)
-{
-	return a;
-}
-static poly k_relu(struct polys *P, poly a, poly b, bool whole)
-{
-	return poly_max(P, a, poly_const(P, 0));
-}
-static poly k_abs(struct polys *P, poly a, poly b, bool whole)
-{
-	return poly_max(P, a, poly_mulc(P, a, -1));
-}
+static poly k_sub(struct polys *P, poly a, poly b, bool whole) { return poly_sub(P, a, b); }
+static poly k_mul(struct polys *P, poly a, poly b, bool whole) { return poly_mul(P, a, b); }
+static poly k_max(struct polys *P, poly a, poly b, bool whole) { return poly_max(P, a, b); }
+static poly k_min(struct polys *P, poly a, poly b, bool whole) { return poly_min(P, a, b); }
+static poly k_neg(struct polys *P, poly a, poly b, bool whole) { return poly_mulc(P, a, -1); }
+static poly k_same(struct polys *P, poly a, poly b, bool whole) { return a; }
+static poly k_relu(struct polys *P, poly a, poly b, bool whole) { return poly_max(P, a, poly_const(P, 0)); }
+static poly k_abs(struct polys *P, poly a, poly b, bool whole) { return poly_max(P, a, poly_mulc(P, a, -1)); }
 /* False and anything, true or anything. */
 static bool is(struct polys *P, poly a, int64_t what)
 {
@@ -243,10 +186,7 @@ static poly k_or(struct polys *P, poly a, poly b, bool whole)
 {
 	return is(P, a, 1) || is(P, b, 1) ? poly_const(P, 1) : a && b ? poly_max(P, a, b) : POLY_UNKNOWN;
 }
-static poly k_not(struct polys *P, poly a, poly b, bool whole)
-{
-	return poly_sub(P, poly_const(P, 1), a);
-}
+static poly k_not(struct polys *P, poly a, poly b, bool whole) { return poly_sub(P, poly_const(P, 1), a); }
 
 /* Integer division truncates: it is floor where the dividend cannot be negative. */
 static poly k_div(struct polys *P, poly a, poly b, bool whole)
@@ -268,8 +208,7 @@ static poly k_mod(struct polys *P, poly a, poly b, bool whole)
 	int64_t c, lo, hi;
 
 	poly_range(P, a, &lo, &hi);
-	return a && whole && lo >= 0 && poly_is_const(P, b, &c) && c > 0 ? poly_mod(P, a, c)
-									 : POLY_UNKNOWN;
+	return a && whole && lo >= 0 && poly_is_const(P, b, &c) && c > 0 ? poly_mod(P, a, c) : POLY_UNKNOWN;
 }
 
 /* A comparison that has the same answer for all values of the symbols. */
@@ -294,26 +233,11 @@ static poly k_sign(struct polys *P, poly a, poly b, int when_less, int when_equa
 		r = when_less;
 	return r < 0 ? POLY_UNKNOWN : poly_const(P, r);
 }
-static poly k_eq(struct polys *P, poly a, poly b, bool whole)
-{
-	return k_sign(P, a, b, 0, 1, 0);
-}
-static poly k_lt(struct polys *P, poly a, poly b, bool whole)
-{
-	return k_sign(P, a, b, 1, 0, 0);
-}
-static poly k_le(struct polys *P, poly a, poly b, bool whole)
-{
-	return k_sign(P, a, b, 1, 1, 0);
-}
-static poly k_gt(struct polys *P, poly a, poly b, bool whole)
-{
-	return k_sign(P, a, b, 0, 0, 1);
-}
-static poly k_ge(struct polys *P, poly a, poly b, bool whole)
-{
-	return k_sign(P, a, b, 0, 1, 1);
-}
+static poly k_eq(struct polys *P, poly a, poly b, bool whole) { return k_sign(P, a, b, 0, 1, 0); }
+static poly k_lt(struct polys *P, poly a, poly b, bool whole) { return k_sign(P, a, b, 1, 0, 0); }
+static poly k_le(struct polys *P, poly a, poly b, bool whole) { return k_sign(P, a, b, 1, 1, 0); }
+static poly k_gt(struct polys *P, poly a, poly b, bool whole) { return k_sign(P, a, b, 0, 0, 1); }
+static poly k_ge(struct polys *P, poly a, poly b, bool whole) { return k_sign(P, a, b, 0, 1, 1); }
 
 /* clang-format off */
 #define UN(name) [OP_##name] = {.d1 = d1_##name}
@@ -403,8 +327,7 @@ static void known_unary(struct infer *I, const struct elem *f)
 	if (!f->known || !I->kin[0].yes || !(e = rule_known(I, 0, I->kin[0].n)))
 		return;
 	for (int i = 0; i < I->kin[0].n; i++)
-		e[i] = trusted(I, f->known(rule_polys(I), I->kin[0].e[i], POLY_UNKNOWN,
-					   dtype_is_int(I->in[0].dtype)));
+		e[i] = trusted(I, f->known(rule_polys(I), I->kin[0].e[i], POLY_UNKNOWN, dtype_is_int(I->in[0].dtype)));
 }
 
 static const char *shape_unary(struct infer *I)
@@ -440,18 +363,15 @@ static void known_binary(struct infer *I, const struct elem *f)
 	poly *e;
 	bool whole = dtype_is_int(I->in[0].dtype);
 
-	if (!f->known || I->n->nin != 2 || (!I->kin[0].yes && !I->kin[1].yes) ||
-	    !(x = known_operand(I, 0)) || !(y = known_operand(I, 1)) ||
-	    !type_dims(I->m, &I->in[0], d0) || !type_dims(I->m, &I->in[1], d1) ||
-	    bcast_init(&b, 2, rank, dims, &I->m->arena) || b.count > KNOWN_MAX ||
-	    !(e = rule_known(I, 0, (int)b.count)) || b.count == 0)
+	if (!f->known || I->n->nin != 2 || (!I->kin[0].yes && !I->kin[1].yes) || !(x = known_operand(I, 0)) || !(y = known_operand(I, 1)) ||
+	    !type_dims(I->m, &I->in[0], d0) || !type_dims(I->m, &I->in[1], d1) || bcast_init(&b, 2, rank, dims, &I->m->arena) ||
+	    b.count > KNOWN_MAX || !(e = rule_known(I, 0, (int)b.count)) || b.count == 0)
 		return;
 	do {
 		int last = b.rank - 1;
 		for (int64_t i = 0; i < b.dims[last]; i++)
-			*e++ = trusted(
-				I, f->known(rule_polys(I), x[b.off[0] + i * b.stride[0][last]],
-					    y[b.off[1] + i * b.stride[1][last]], whole));
+			*e++ = trusted(I, f->known(rule_polys(I), x[b.off[0] + i * b.stride[0][last]], y[b.off[1] + i * b.stride[1][last]],
+						   whole));
 	} while (bcast_next(&b));
 }
 
@@ -515,8 +435,8 @@ static const char *eval_unary(struct eval *e)
 }
 
 /* *y = f(a, b), broadcasting: result 0 of e, or on the way to it. */
-static const char *binary(struct eval *e, const struct elem *f, const struct tensor *a,
-			  const struct tensor *b, enum dtype t, bool result, struct tensor **y)
+static const char *binary(struct eval *e, const struct elem *f, const struct tensor *a, const struct tensor *b, enum dtype t, bool result,
+			  struct tensor **y)
 {
 	struct bcast w;
 	int rank[2] = {a->rank, b->rank};
@@ -534,8 +454,7 @@ static const char *binary(struct eval *e, const struct elem *f, const struct ten
 	elem_attrs(e->n, f, p);
 	for (int o = 0; o < 2 && !f->attr[0].name; o++)
 		p[o] = x[o]->dtype == DT_U64;
-	*y = result ? eval_out(e, 0, t, w.out_rank, w.out_dims)
-		    : tensor_new(e->tmp, t, w.out_rank, w.out_dims);
+	*y = result ? eval_out(e, 0, t, w.out_rank, w.out_dims) : tensor_new(e->tmp, t, w.out_rank, w.out_dims);
 	if (w.count == 0)
 		return NULL;
 	do {

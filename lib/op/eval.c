@@ -47,15 +47,9 @@ static void let_go(struct held *h)
 	free(h);
 }
 
-struct arena *eval_arena(void)
-{
-	return &hold()->arena;
-}
+struct arena *eval_arena(void) { return &hold()->arena; }
 
-void eval_arena_end(struct arena *a)
-{
-	let_go((struct held *)((char *)a - offsetof(struct held, arena)));
-}
+void eval_arena_end(struct arena *a) { let_go((struct held *)((char *)a - offsetof(struct held, arena))); }
 
 void eval_abandon(void)
 {
@@ -67,9 +61,9 @@ void eval_abandon(void)
 
 struct slot {
 	struct tensor *t;
-	struct held *of; /* dropped when none of the node's results is wanted; NULL: not ours to free */
+	struct held *of;  /* dropped when none of the node's results is wanted; NULL: not ours to free */
 	struct room room; /* where a result of the graph goes */
-	uint32_t left;	 /* readers still to come */
+	uint32_t left;    /* readers still to come */
 };
 
 struct run {
@@ -91,10 +85,7 @@ static struct tensor *header(struct arena *a, enum dtype t, int rank, const int6
 }
 
 /* Is there memory for result i, of so many bytes? */
-static bool has_room(const struct eval *e, int i, size_t nbytes)
-{
-	return e->room && e->room[i].p && e->room[i].n == nbytes;
-}
+static bool has_room(const struct eval *e, int i, size_t nbytes) { return e->room && e->room[i].p && e->room[i].n == nbytes; }
 
 struct tensor *eval_out_raw(struct eval *e, int i, enum dtype t, int rank, const int64_t *dims)
 {
@@ -139,10 +130,7 @@ void eval_view(struct eval *e, int i, int j, int rank, const int64_t *dims)
 	e->out[i] = y;
 }
 
-void *eval_scratch(struct eval *e, size_t n)
-{
-	return arena_alloc(e->tmp, n);
-}
+void *eval_scratch(struct eval *e, size_t n) { return arena_alloc(e->tmp, n); }
 
 int eval_ints(struct eval *e, uint32_t i, const int64_t **v)
 {
@@ -230,11 +218,9 @@ static void leave(bool first)
 
 /* ---- one node ---- */
 
-static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor **in,
-			    struct tensor **out);
+static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor **in, struct tensor **out);
 
-static const char *run_node(struct run *r, node_id id, struct tensor **in, struct tensor **out,
-			    const struct room *room, struct arena *a)
+static const char *run_node(struct run *r, node_id id, struct tensor **in, struct tensor **out, const struct room *room, struct arena *a)
 {
 	const struct node *n = node(r->m, id);
 	const struct op *row = op_row(n->op);
@@ -256,8 +242,7 @@ static const char *run_node(struct run *r, node_id id, struct tensor **in, struc
 	return why;
 }
 
-const char *eval_node_into(struct module *m, node_id n, struct tensor **in, struct tensor **out, const struct room *room,
-			   struct arena *a)
+const char *eval_node_into(struct module *m, node_id n, struct tensor **in, struct tensor **out, const struct room *room, struct arena *a)
 {
 	struct run r = {.m = m};
 	bool first = enter(m, n);
@@ -410,13 +395,11 @@ static void run_graph(struct run *r, graph_id g, struct tensor **in, struct tens
 	}
 }
 
-static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor **in,
-			    struct tensor **out)
+static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor **in, struct tensor **out)
 {
 	struct run *r = e->arg;
 
-	if (!g || graph(r->m, g)->in.n != (size_t)nin ||
-	    graph(r->m, g)->out.n != e->n->nout + (e->n->op == OP_Loop))
+	if (!g || graph(r->m, g)->in.n != (size_t)nin || graph(r->m, g)->out.n != e->n->nout + (e->n->op == OP_Loop))
 		return "the body does not fit operands and results";
 	if (r->depth > 256)
 		return "bodies are nested too deeply";
@@ -428,8 +411,7 @@ static const char *run_body(struct eval *e, graph_id g, int nin, struct tensor *
 	return NULL;
 }
 
-void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out,
-		struct arena *a, const struct eval_hooks *h)
+void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out, struct arena *a, const struct eval_hooks *h)
 {
 	bool first = enter(m, 0);
 	struct held *own = hold();

@@ -35,7 +35,7 @@ void gemm_run(const struct gemm *g)
 {
 	int64_t wide = g->N < GEMM_NC ? (g->N + GEMM_NR - 1) / GEMM_NR * GEMM_NR : GEMM_NC;
 	struct arena own = {0};
-	double *a = ARENA_ARRAY(&own, double, g->K * (GEMM_MR + wide) + 2), *b = a + (g->K * GEMM_MR + 1) / 2 * 2;
+	double *a = ARENA_ARRAY(&own, double, g->K *(GEMM_MR + wide) + 2), *b = a + (g->K * GEMM_MR + 1) / 2 * 2;
 	double c[GEMM_MR][GEMM_NC], t[GEMM_MR][GEMM_NR];
 
 	for (int64_t j0 = 0; j0 < g->N; j0 += GEMM_NC) {

@@ -7,8 +7,8 @@ static bool same_type(struct module *m, val_id a, val_id b)
 {
 	const struct type *x = &val(m, a)->type, *y = &val(m, b)->type;
 
-	if (x->dtype != y->dtype || !x->dtype || x->rank != y->rank || x->rank == RANK_UNKNOWN ||
-	    x->other || y->other || x->layout != y->layout)
+	if (x->dtype != y->dtype || !x->dtype || x->rank != y->rank || x->rank == RANK_UNKNOWN || x->other || y->other ||
+	    x->layout != y->layout)
 		return false;
 	for (int i = 0; i < x->rank; i++)
 		if (!x->dims[i] || x->dims[i] != y->dims[i])
@@ -67,8 +67,7 @@ static bool forward_steps(struct module *m, const struct node *n)
 
 	if (n->nin < 5 || !n->in[4])
 		return true;
-	if (!node_const(m, n, 4) ||
-	    (count = tensor_ints(m, node_const(m, n, 4), step, RANK_MAX)) < 0)
+	if (!node_const(m, n, 4) || (count = tensor_ints(m, node_const(m, n, 4), step, RANK_MAX)) < 0)
 		return false;
 	for (int i = 0; i < count; i++)
 		if (step[i] != 1)
@@ -98,8 +97,7 @@ val_id node_identity(struct module *m, node_id id)
 	switch (n->op) { /* an operand that says: nothing */
 	case OP_Add:
 		for (uint32_t i = 0; i < 2; i++)
-			if (same_type(m, n->in[i], n->out[0]) &&
-			    all_are(m, n, 1 - i, zero ? 0.0 : -0.0))
+			if (same_type(m, n->in[i], n->out[0]) && all_are(m, n, 1 - i, zero ? 0.0 : -0.0))
 				return n->in[i];
 		return 0;
 	case OP_Mul:

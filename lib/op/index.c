@@ -104,8 +104,7 @@ static const char *shape_gather_nd(struct infer *I)
 	if (rank < 1 || ir < 1 || !poly_is_const(rule_polys(I), rule_dim(I, 1, ir - 1), &last))
 		return NULL;
 	if (b < 0 || b >= ir || b + last > rank)
-		return rule_why(I, "indices of %lld and %lld batch axes into rank %d",
-				(long long)last, (long long)b, rank);
+		return rule_why(I, "indices of %lld and %lld batch axes into rank %d", (long long)last, (long long)b, rank);
 	const char *why = NULL;
 	for (int i = 0; i < b && !why; i++)
 		why = rule_extent(I, 1, i, rule_dim(I, 0, i));
@@ -133,9 +132,7 @@ static const char *shape_onehot(struct infer *I)
 		return rule_why(I, "depth %lld", (long long)depth);
 	dim *d = rule_dims(I, rank + 1);
 	for (int i = 0; i <= rank; i++)
-		d[i] = i == axis
-			       ? (I->kin[1].yes && I->kin[1].n == 1 ? I->kin[1].e[0] : POLY_UNKNOWN)
-			       : rule_dim(I, 0, n++);
+		d[i] = i == axis ? (I->kin[1].yes && I->kin[1].n == 1 ? I->kin[1].e[0] : POLY_UNKNOWN) : rule_dim(I, 0, n++);
 	rule_out(I, 0, I->in[2].dtype, rank + 1, d);
 	return NULL;
 }
@@ -155,7 +152,8 @@ static const char *compress_length(struct infer *I, dim whole)
 {
 	int64_t c, w;
 
-	if (rule_rank(I, 1) != 1 || !poly_is_const(rule_polys(I), rule_dim(I, 1, 0), &c) || !poly_is_const(rule_polys(I), whole, &w) || c <= w)
+	if (rule_rank(I, 1) != 1 || !poly_is_const(rule_polys(I), rule_dim(I, 1, 0), &c) || !poly_is_const(rule_polys(I), whole, &w) ||
+	    c <= w)
 		return NULL;
 	return rule_why(I, "%lld conditions for %lld elements", (long long)c, (long long)w);
 }
@@ -193,8 +191,7 @@ static bool index_at(const struct tensor *t, int64_t i, int64_t extent, int64_t 
 
 static const char *outside(struct eval *e, const struct tensor *t, int64_t i, int64_t extent)
 {
-	return eval_why(e, "index %lld is outside the axis of extent %lld",
-			(long long)tensor_get_int(t, i), (long long)extent);
+	return eval_why(e, "index %lld is outside the axis of extent %lld", (long long)tensor_get_int(t, i), (long long)extent);
 }
 
 static const char *eval_gather(struct eval *e)
@@ -204,8 +201,7 @@ static const char *eval_gather(struct eval *e)
 	size_t size = dtype_size(x->dtype);
 	int64_t dims[2 * RANK_MAX], count = tensor_count(ix), at;
 
-	if (!size || !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis) ||
-	    x->rank + ix->rank - 1 > RANK_MAX)
+	if (!size || !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis) || x->rank + ix->rank - 1 > RANK_MAX)
 		return "axis outside the rank, or strings";
 	for (int i = 0; i < x->rank; i++) {
 		if (i != axis)
@@ -274,12 +270,12 @@ static int64_t row_offsets(const struct walk *w, const struct tensor *ix, int64_
 }
 
 /* to[off[k]] = from[k], or to[k] = from[off[k]]. */
-#define MOVE(T)                                                                                      \
-	do {                                                                                         \
-		for (int k = 0; k < n && gather; k++)                                                \
-			((T *)to)[k] = ((const T *)from)[off[k]];                                    \
-		for (int k = 0; k < n && !gather; k++)                                               \
-			((T *)to)[off[k]] = ((const T *)from)[k];                                    \
+#define MOVE(T) \
+	do { \
+		for (int k = 0; k < n && gather; k++) \
+			((T *)to)[k] = ((const T *)from)[off[k]]; \
+		for (int k = 0; k < n && !gather; k++) \
+			((T *)to)[off[k]] = ((const T *)from)[k]; \
 	} while (0)
 
 static void move_elements(size_t size, char *to, const char *from, const int64_t *off, int n, bool gather)
@@ -324,8 +320,7 @@ static const char *eval_gather_elements(struct eval *e)
 
 /* Offset of the slice that index tuple i of ix (last axis: the tuple) names, from axis b of x on.
  */
-static const char *tuple_offset(struct eval *e, const struct tensor *x, const struct tensor *ix,
-				int64_t i, int b, int64_t *off)
+static const char *tuple_offset(struct eval *e, const struct tensor *x, const struct tensor *ix, int64_t i, int b, int64_t *off)
 {
 	int64_t n = ix->dims[ix->rank - 1], at, s = 1;
 
@@ -344,8 +339,7 @@ static const char *tuple_offset(struct eval *e, const struct tensor *x, const st
 static const char *eval_gather_nd(struct eval *e)
 {
 	const struct tensor *x = e->in[0], *ix = e->in[1];
-	int64_t b = attr_int(e->n, "batch_dims", 0), dims[2 * RANK_MAX], batch = 1, tuples = 1,
-		run = 1, whole = 1, off;
+	int64_t b = attr_int(e->n, "batch_dims", 0), dims[2 * RANK_MAX], batch = 1, tuples = 1, run = 1, whole = 1, off;
 	size_t size = dtype_size(x->dtype);
 	int n = 0;
 	const char *why;
@@ -369,8 +363,7 @@ static const char *eval_gather_nd(struct eval *e)
 	for (int64_t i = 0; i < batch * tuples; i++) {
 		if ((why = tuple_offset(e, x, ix, i, (int)b, &off)))
 			return why;
-		memcpy(tensor_bytes(y) + (size_t)(i * run) * size,
-		       (const char *)x->data + (size_t)(i / tuples * whole + off) * size,
+		memcpy(tensor_bytes(y) + (size_t)(i * run) * size, (const char *)x->data + (size_t)(i / tuples * whole + off) * size,
 		       (size_t)run * size);
 	}
 	return NULL;
@@ -392,10 +385,7 @@ static enum how read_how(const struct eval *e)
 /* Wraps. Of NaN and a number NaN, of two that are equal the first. */
 static inline double combine_d(enum how how, double a, double b)
 {
-	return how == ADD   ? a + b
-	       : how == MUL ? a * b
-	       : how == MAX ? (a > b || a != a ? a : b)
-			    : (a < b || a != a ? a : b);
+	return how == ADD ? a + b : how == MUL ? a * b : how == MAX ? (a > b || a != a ? a : b) : (a < b || a != a ? a : b);
 }
 
 static inline int64_t combine_i(enum how how, bool is_unsigned, int64_t a, int64_t b)
@@ -460,8 +450,7 @@ static const char *eval_scatter_elements(struct eval *e)
 	struct walk w;
 	int axis;
 
-	if (!dtype_fixed(x->dtype) || u->dtype != x->dtype || ix->rank != x->rank ||
-	    tensor_count(u) != tensor_count(ix) ||
+	if (!dtype_fixed(x->dtype) || u->dtype != x->dtype || ix->rank != x->rank || tensor_count(u) != tensor_count(ix) ||
 	    !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis))
 		return "axis, indices or updates do not fit";
 	for (int k = 0; k < x->rank; k++)
@@ -515,7 +504,8 @@ static const char *eval_scatter_nd(struct eval *e)
 			move_elements(size, tensor_bytes(y), (const char *)u->data + (size_t)i * size, off, n, false);
 		for (int k = 0; k < n && run != 1; k++)
 			if (how == NONE)
-				memcpy(tensor_bytes(y) + (size_t)off[k] * size, (const char *)u->data + (size_t)((i + k) * run) * size, (size_t)run * size);
+				memcpy(tensor_bytes(y) + (size_t)off[k] * size, (const char *)u->data + (size_t)((i + k) * run) * size,
+				       (size_t)run * size);
 			else
 				combine_row(how, y, off[k], u, (i + k) * run, run);
 	}
@@ -543,9 +533,8 @@ static const char *eval_onehot(struct eval *e)
 			int64_t at = tensor_get_int(ix, o * s.inner + i);
 			at = at < 0 && ix->dtype != DT_U64 ? at + depth : at;
 			if (at >= 0 && at < depth)
-				memcpy(tensor_bytes(y) +
-					       (size_t)((o * s.n + at) * s.inner + i) * size,
-				       (const char *)values->data + size, size);
+				memcpy(tensor_bytes(y) + (size_t)((o * s.n + at) * s.inner + i) * size, (const char *)values->data + size,
+				       size);
 		}
 	return NULL;
 }

@@ -11,23 +11,23 @@
 
 struct body_state {
 	bool seen, busy;
-	bool skipped; /* a branch never taken, somewhere */
+	bool skipped;    /* a branch never taken, somewhere */
 	struct type *in; /* types its inputs were inferred for */
 	struct known *kin;
 };
 
 struct state {
 	struct module *m;
-	struct type *declared;	 /* by value, as the module came; NULL: as it is */
-	struct known *known;	 /* by value; NULL: not kept */
+	struct type *declared;   /* by value, as the module came; NULL: as it is */
+	struct known *known;     /* by value; NULL: not kept */
 	struct body_state *body; /* by graph */
-	bool checks;		 /* nothing is kept: what was declared must be true of each call, too */
-	int branch;		 /* how many branches we are in: what cannot be computed there is no fault until it has to be */
-	bool corrects;		 /* a declared shape that is not true is forgotten */
-	VEC(const char *) told;	 /* which those were, and why */
+	bool checks;             /* nothing is kept: what was declared must be true of each call, too */
+	int branch;              /* how many branches we are in: what cannot be computed there is no fault until it has to be */
+	bool corrects;           /* a declared shape that is not true is forgotten */
+	VEC(const char *) told;  /* which those were, and why */
 };
 
-#define ELEMENTS_MAX 0x1p56 /* of a tensor: their bytes are still a number */
+#define ELEMENTS_MAX 0x1p56         /* of a tensor: their bytes are still a number */
 enum { KNOWN_FLOPS_MAX = 1 << 20 }; /* elements are few, but a window or an equation may be large */
 
 static void infer_graph(struct state *S, graph_id g);
@@ -72,8 +72,8 @@ static void merge_type(struct state *S, node_id id, const char *what, val_id v, 
 	if (S->corrects && S->declared && (!t->dtype || !old->dtype || t->dtype == old->dtype) && !t->other == !old->other) {
 		const char *why = contradiction(m, t, old);
 		if (why) {
-			vec_push(&S->told, arena_printf(&m->arena, "%s: %s %s %s; the operator is believed", node_where(m, id, &m->arena), what,
-							sym_str(val(m, v)->name), why));
+			vec_push(&S->told, arena_printf(&m->arena, "%s: %s %s %s; the operator is believed", node_where(m, id, &m->arena),
+							what, sym_str(val(m, v)->name), why));
 			S->declared[v].rank = before.rank = RANK_UNKNOWN;
 			S->declared[v].dims = before.dims = NULL;
 		}
@@ -126,8 +126,7 @@ static struct known common_known(struct module *m, const struct known *a, const 
 
 static bool known_equal(const struct known *a, const struct known *b)
 {
-	return a->yes == b->yes &&
-	       (!a->yes || (a->n == b->n && !memcmp(a->e, b->e, sizeof *a->e * (size_t)a->n)));
+	return a->yes == b->yes && (!a->yes || (a->n == b->n && !memcmp(a->e, b->e, sizeof *a->e * (size_t)a->n)));
 }
 
 /* ---- known elements ---- */
@@ -143,8 +142,7 @@ static const struct known *known_of(struct state *S, val_id v)
 	if (k->yes || x->kind != VAL_CONST || x->overridable)
 		return k;
 	n = tensor_count(x->tensor);
-	if (n > KNOWN_MAX || !dtype_fixed(x->tensor->dtype) ||
-	    (dtype_is_float(x->tensor->dtype) && n > 8))
+	if (n > KNOWN_MAX || !dtype_fixed(x->tensor->dtype) || (dtype_is_float(x->tensor->dtype) && n > 8))
 		return k;
 	t = *x->tensor;
 	t.data = tensor_data(S->m, x->tensor);
@@ -152,8 +150,7 @@ static const struct known *known_of(struct state *S, val_id v)
 	for (int i = 0; i < n; i++) {
 		double d = tensor_get(&t, i);
 		bool whole = dtype_is_float(t.dtype) || dtype_is_float8(t.dtype)
-				     ? d > -0x1p31 && d < 0x1p31 && d == (double)(int32_t)d &&
-					       (d != 0 || !__builtin_signbit(d))
+				     ? d > -0x1p31 && d < 0x1p31 && d == (double)(int32_t)d && (d != 0 || !__builtin_signbit(d))
 				     : t.dtype != DT_U64 || d < 0x1p63;
 		e[i] = whole ? poly_const(S->m->dims, tensor_get_int(&t, i)) : POLY_UNKNOWN;
 	}
@@ -169,8 +166,7 @@ static struct tensor *known_tensor(struct infer *I, uint32_t i, int64_t index_fr
 	const struct type *t = &I->in[i];
 	struct tensor *x;
 
-	if (!type_dims(I->m, t, dims) || !dtype_fixed(t->dtype) ||
-	    (uint64_t)type_count(I->m, t) > KNOWN_MAX)
+	if (!type_dims(I->m, t, dims) || !dtype_fixed(t->dtype) || (uint64_t)type_count(I->m, t) > KNOWN_MAX)
 		return NULL;
 	if (index_from < 0 && (!I->kin[i].yes || I->kin[i].n != type_count(I->m, t)))
 		return NULL;
@@ -215,11 +211,9 @@ static void known_by_eval(struct infer *I)
 		return;
 	for (uint32_t i = 0; i < I->n->nout; i++)
 		any = any || (I->n->out[i] && !I->kout[i].yes &&
-			      (dtype_is_int(I->out[i].dtype) || dtype_is_float(I->out[i].dtype) ||
-			       I->out[i].dtype == DT_BOOL) &&
+			      (dtype_is_int(I->out[i].dtype) || dtype_is_float(I->out[i].dtype) || I->out[i].dtype == DT_BOOL) &&
 			      type_count(I->m, &I->out[i]) >= 0 &&
-			      type_count(I->m, &I->out[i]) <=
-				      (dtype_is_float(I->out[i].dtype) ? 8 : KNOWN_MAX));
+			      type_count(I->m, &I->out[i]) <= (dtype_is_float(I->out[i].dtype) ? 8 : KNOWN_MAX));
 	if (!any)
 		return;
 	in = ARENA_ARRAY(&a, struct tensor *, I->n->nin);
@@ -234,23 +228,19 @@ static void known_by_eval(struct infer *I)
 		if (!in[i])
 			goto done;
 		for (int64_t k = 0, n = tensor_count(in[i]); data && k < n; k++)
-			vec_push(&from,
-				 I->kin[i].yes && I->kin[i].n == n ? I->kin[i].e[k] : POLY_UNKNOWN);
+			vec_push(&from, I->kin[i].yes && I->kin[i].n == n ? I->kin[i].e[k] : POLY_UNKNOWN);
 		some = some || (data && I->kin[i].yes);
 	}
 	if (I->n->op == OP_Pad && !rule_has(I, 2))
 		from.a[0] = rule_const(I, 0);
-	if (!some || node_flops(I->m, I->n) > KNOWN_FLOPS_MAX ||
-	    eval_node(I->m, I->id, in, out, &a))
+	if (!some || node_flops(I->m, I->n) > KNOWN_FLOPS_MAX || eval_node(I->m, I->id, in, out, &a))
 		goto done;
 	for (uint32_t i = 0; i < I->n->nout; i++) {
 		poly *e;
-		if (!out[i] || !I->n->out[i] || I->kout[i].yes ||
-		    (!move && !dtype_is_int(out[i]->dtype) && out[i]->dtype != DT_BOOL))
+		if (!out[i] || !I->n->out[i] || I->kout[i].yes || (!move && !dtype_is_int(out[i]->dtype) && out[i]->dtype != DT_BOOL))
 			continue;
 		int64_t n = tensor_count(out[i]);
-		if (n > KNOWN_MAX || n != type_count(I->m, &I->out[i]) ||
-		    !(e = rule_known(I, i, (int)n)))
+		if (n > KNOWN_MAX || n != type_count(I->m, &I->out[i]) || !(e = rule_known(I, i, (int)n)))
 			continue;
 		for (int64_t k = 0; k < n; k++) {
 			int64_t c = tensor_get_int(out[i], k);
@@ -281,7 +271,8 @@ static void check_call(struct state *S, const struct infer *I, graph_id g, const
 			graph_die(m, I->id, "operand %zu is missing", i);
 		check_declared(m, I->id, "what the body takes as", b->in.a[i], &in[i], declared);
 		if (fused && in[i].layout != declared->layout)
-			graph_die(m, I->id, "operand %zu has layout \"%s\", its body says \"%s\"", i, sym_str(in[i].layout), sym_str(declared->layout));
+			graph_die(m, I->id, "operand %zu has layout \"%s\", its body says \"%s\"", i, sym_str(in[i].layout),
+				  sym_str(declared->layout));
 	}
 	for (size_t k = 0; fused && k < b->out.n; k++) {
 		if (!I->n->out[k])
@@ -292,8 +283,8 @@ static void check_call(struct state *S, const struct infer *I, graph_id g, const
 	}
 }
 
-static const char *infer_body(struct infer *I, graph_id g, const struct type *in,
-			      const struct known *kin, struct type *out, struct known *kout)
+static const char *infer_body(struct infer *I, graph_id g, const struct type *in, const struct known *kin, struct type *out,
+			      struct known *kout)
 {
 	struct state *S = I->arg;
 	struct module *m = S->m;
@@ -386,15 +377,7 @@ static void step(struct state *S, node_id id)
 	uint32_t total = n->nin + n->nout;
 	struct type small[16], *t = total <= 16 ? small : xcalloc(total, sizeof *t);
 	struct known ksmall[16], *k = total <= 16 ? ksmall : xcalloc(total, sizeof *k);
-	struct infer I = {.m = m,
-			  .id = id,
-			  .n = n,
-			  .in = t,
-			  .kin = k,
-			  .out = t + n->nin,
-			  .kout = k + n->nin,
-			  .body = infer_body,
-			  .arg = S};
+	struct infer I = {.m = m, .id = id, .n = n, .in = t, .kin = k, .out = t + n->nin, .kout = k + n->nin, .body = infer_body, .arg = S};
 	const char *why = NULL;
 
 	for (uint32_t i = 0; i < n->nin; i++) {

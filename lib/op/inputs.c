@@ -32,8 +32,7 @@ static int find_or_die(struct module *m, const char *name, const char *what)
 		return i;
 	for (size_t k = 0; k < g->in.n; k++)
 		list = xprintf("%s%s%s", list, k ? ", " : "", sym_str(val(m, g->in.a[k])->name));
-	die(EX_BADUSE, "%s: the model has no input %s; it has %s", what, name,
-	    *list ? list : "none");
+	die(EX_BADUSE, "%s: the model has no input %s; it has %s", what, name, *list ? list : "none");
 }
 
 static bool ends_in(const char *s, const char *end)
@@ -60,10 +59,8 @@ static void read_files(struct module *m, const struct input_spec *s, struct give
 			continue;
 		}
 		if (!eq && g->in.n != 1)
-			die(EX_BADUSE, "-i %s: write NAME=FILE.npy; the model has %zu inputs", arg,
-			    g->in.n);
-		at = eq ? find_or_die(m, arena_printf(in->a, "%.*s", (int)(eq - arg), arg), "-i")
-			: 0;
+			die(EX_BADUSE, "-i %s: write NAME=FILE.npy; the model has %zu inputs", arg, g->in.n);
+		at = eq ? find_or_die(m, arena_printf(in->a, "%.*s", (int)(eq - arg), arg), "-i") : 0;
 		in->from[at] = eq ? eq + 1 : arg;
 		in->t[at] = npy_read(in->from[at], in->a);
 	}
@@ -109,8 +106,8 @@ static void check_given(struct module *m, struct given *in, int i, struct sizes 
 		x = y;
 	}
 	if ((t->dtype && x->dtype != t->dtype) || (t->rank != RANK_UNKNOWN && x->rank != t->rank))
-		die(EX_BADDATA, "%s: holds %s, input %s is %s", in->from[i],
-		    type_str(m, &xt, in->a), sym_str(v->name), type_str(m, t, in->a));
+		die(EX_BADDATA, "%s: holds %s, input %s is %s", in->from[i], type_str(m, &xt, in->a), sym_str(v->name),
+		    type_str(m, t, in->a));
 	for (int k = 0; k < t->rank; k++) {
 		poly_var var = t->dims[k] ? lone(m, z, t->dims[k]) : 0;
 		if (var && !z->have[var]) {
@@ -119,12 +116,9 @@ static void check_given(struct module *m, struct given *in, int i, struct sizes 
 		}
 	}
 	for (int k = 0; k < t->rank; k++)
-		if (t->dims[k] && all_known(m, z, t->dims[k]) &&
-		    poly_eval(m->dims, t->dims[k], z->env) != x->dims[k])
-			die(EX_BADDATA, "%s: holds %s, axis %d of input %s (%s) is %lld",
-			    in->from[i], type_str(m, &xt, in->a), k, sym_str(v->name),
-			    type_str(m, t, in->a),
-			    (long long)poly_eval(m->dims, t->dims[k], z->env));
+		if (t->dims[k] && all_known(m, z, t->dims[k]) && poly_eval(m->dims, t->dims[k], z->env) != x->dims[k])
+			die(EX_BADDATA, "%s: holds %s, axis %d of input %s (%s) is %lld", in->from[i], type_str(m, &xt, in->a), k,
+			    sym_str(v->name), type_str(m, t, in->a), (long long)poly_eval(m->dims, t->dims[k], z->env));
 }
 
 /* ---- ranges ---- */
@@ -142,8 +136,7 @@ static int64_t indexed_extent(struct module *m, const struct uses *u, val_id v, 
 			const struct type *t = &val(m, n->in[0])->type;
 			int64_t axis = attr_int(n, "axis", 0);
 			if (n->in[1] == v && t->rank > 0 && axis >= -t->rank && axis < t->rank)
-				if (!poly_is_const(m->dims,
-						   t->dims[axis < 0 ? axis + t->rank : axis], &e))
+				if (!poly_is_const(m->dims, t->dims[axis < 0 ? axis + t->rank : axis], &e))
 					e = 0;
 		} else if (n->op == OP_OneHot && n->in[0] == v && node_const(m, n, 1)) {
 			tensor_ints(m, node_const(m, n, 1), &e, 1);
@@ -152,8 +145,7 @@ static int64_t indexed_extent(struct module *m, const struct uses *u, val_id v, 
 			for (uint32_t k = 0; k < n->nin && g; k++)
 				if (n->in[k] == v && k < graph(m, g)->in.n)
 					e = indexed_extent(m, u, graph(m, g)->in.a[k], depth + 1);
-		} else if (n->nout == 1 &&
-			   (n->op == OP_Cast || n->op == OP_Identity || op_is(n->op, OP_MOVE))) {
+		} else if (n->nout == 1 && (n->op == OP_Cast || n->op == OP_Identity || op_is(n->op, OP_MOVE))) {
 			e = n->in[0] == v ? indexed_extent(m, u, n->out[0], depth + 1) : 0;
 		}
 		if (e > 0 && (!best || e < best))
@@ -196,9 +188,11 @@ static bool wants_positive(struct module *m, const struct uses *u, val_id v, int
 		if (n->op == OP_Pow && node_const(m, n, 1))
 			continue;
 		for (uint32_t k = 0; k < n->nin; k++)
-			if (n->in[k] == v && (operand_positive(n->op, k) || (g && k < graph(m, g)->in.n && wants_positive(m, u, graph(m, g)->in.a[k], depth + 1))))
+			if (n->in[k] == v && (operand_positive(n->op, k) ||
+					      (g && k < graph(m, g)->in.n && wants_positive(m, u, graph(m, g)->in.a[k], depth + 1))))
 				return true;
-		if (n->nout == 1 && n->in[0] == v && (n->op == OP_Identity || op_is(n->op, OP_MOVE)) && wants_positive(m, u, n->out[0], depth + 1))
+		if (n->nout == 1 && n->in[0] == v && (n->op == OP_Identity || op_is(n->op, OP_MOVE)) &&
+		    wants_positive(m, u, n->out[0], depth + 1))
 			return true;
 	}
 	return false;
@@ -252,7 +246,7 @@ static struct tensor *random_words(struct rng *r, int rank, const int64_t *dims,
 	struct tensor *t = ARENA_NEW(a, struct tensor);
 	*t = (struct tensor){.dtype = DT_STR, .rank = rank, .dims = arena_copy(a, dims, (size_t)rank * sizeof *dims)};
 	int64_t n = tensor_count(t);
-	unsigned char *p = ARENA_ARRAY(a, unsigned char, n * MOST + 1);
+	unsigned char *p = ARENA_ARRAY(a, unsigned char, n *MOST + 1);
 	t->data = p;
 	for (int64_t i = 0; i < n; i++) {
 		uint32_t length = (uint32_t)(rng_u64(r) % (LENGTH + 1));
@@ -265,20 +259,18 @@ static struct tensor *random_words(struct rng *r, int rank, const int64_t *dims,
 	return t;
 }
 
-static struct tensor *make_random(struct module *m, const struct input_spec *s, int i,
-				  const struct uses *u, const struct sizes *z, struct arena *a)
+static struct tensor *make_random(struct module *m, const struct input_spec *s, int i, const struct uses *u, const struct sizes *z,
+				  struct arena *a)
 {
 	val_id v = graph(m, m->main)->in.a[i];
 	const struct type *t = &val(m, v)->type;
 	int64_t dims[RANK_MAX], bytes = 1;
 	double lo, hi;
-	struct rng r = {(s->seed + 1) * 0x9e3779b97f4a7c15u ^
-			((uint64_t)i + 1) * 0xd1342543de82ef95u};
+	struct rng r = {(s->seed + 1) * 0x9e3779b97f4a7c15u ^ ((uint64_t)i + 1) * 0xd1342543de82ef95u};
 
-	if (t->other || (!dtype_size(t->dtype) && t->dtype != DT_STR) ||
-	    t->dtype == DT_C64 || t->dtype == DT_C128)
-		die(EX_NOTAVAIL, "input %s is %s: no random contents of that type; give it with -i",
-		    sym_str(val(m, v)->name), type_str(m, t, a));
+	if (t->other || (!dtype_size(t->dtype) && t->dtype != DT_STR) || t->dtype == DT_C64 || t->dtype == DT_C128)
+		die(EX_NOTAVAIL, "input %s is %s: no random contents of that type; give it with -i", sym_str(val(m, v)->name),
+		    type_str(m, t, a));
 	for (int k = 0; k < t->rank; k++)
 		if (!all_known(m, z, t->dims[k]))
 			bind_missing(m, msg_tool);
@@ -286,10 +278,8 @@ static struct tensor *make_random(struct module *m, const struct input_spec *s, 
 		bind_missing(m, msg_tool);
 	for (int k = 0; k < t->rank; k++) {
 		dims[k] = poly_eval(m->dims, t->dims[k], z->env);
-		if (dims[k] < 0 || __builtin_mul_overflow(bytes, dims[k], &bytes) ||
-		    bytes > INT64_MAX / 16)
-			die(EX_BADUSE, "input %s would have extent %lld at axis %d",
-			    sym_str(val(m, v)->name), (long long)dims[k], k);
+		if (dims[k] < 0 || __builtin_mul_overflow(bytes, dims[k], &bytes) || bytes > INT64_MAX / 16)
+			die(EX_BADUSE, "input %s would have extent %lld at axis %d", sym_str(val(m, v)->name), (long long)dims[k], k);
 	}
 	default_range(m, u, v, &lo, &hi);
 	if (s->integer && (t->dtype == DT_I64 || t->dtype == DT_I32) && lo == 0 && hi == 1)

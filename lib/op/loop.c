@@ -5,9 +5,8 @@
 
 struct parts {
 	graph_id body;
-	uint32_t state, scanned, captured,
-		scans; /* operands that are state, that are scanned; results that are */
-	uint32_t head; /* operands before the state: trip count and condition of Loop */
+	uint32_t state, scanned, captured, scans; /* operands that are state, that are scanned; results that are */
+	uint32_t head;                            /* operands before the state: trip count and condition of Loop */
 };
 
 static const char *parts_of(struct module *m, const struct node *n, struct parts *p)
@@ -15,9 +14,7 @@ static const char *parts_of(struct module *m, const struct node *n, struct parts
 	bool loop = n->op == OP_Loop;
 	uint32_t nin, nout;
 
-	*p = (struct parts){.body = attr_graph(n, "body"),
-			    .captured = node_passing(n).operands,
-			    .head = loop ? 2 : 0};
+	*p = (struct parts){.body = attr_graph(n, "body"), .captured = node_passing(n).operands, .head = loop ? 2 : 0};
 	p->scanned = loop ? 0 : (uint32_t)attr_int(n, "num_scan_inputs", 0);
 	if (n->nin < p->head + p->captured + p->scanned || !p->body)
 		return "too few operands";
@@ -80,8 +77,7 @@ static const char *slice_type(struct infer *I, uint32_t i, uint32_t nth, struct 
 	return NULL;
 }
 
-static const char *scan_type(struct infer *I, uint32_t nth, const struct type *slice, dim steps,
-			     uint32_t result)
+static const char *scan_type(struct infer *I, uint32_t nth, const struct type *slice, dim steps, uint32_t result)
 {
 	int axis;
 
@@ -140,8 +136,7 @@ static const char *shape_loop(struct infer *I)
 	const char *why = parts_of(I->m, I->n, &p);
 	bool loop = I->n->op == OP_Loop;
 	uint32_t nin = I->n->nin, nout = I->n->nout;
-	struct type *in = ARENA_ARRAY(&I->m->arena, struct type, nin),
-		    *out = ARENA_ARRAY(&I->m->arena, struct type, nout + 1);
+	struct type *in = ARENA_ARRAY(&I->m->arena, struct type, nin), *out = ARENA_ARRAY(&I->m->arena, struct type, nout + 1);
 	struct known *known = ARENA_ARRAY(&I->m->arena, struct known, nin), *given = ARENA_ARRAY(&I->m->arena, struct known, nout + 1);
 	dim steps = POLY_UNKNOWN;
 
@@ -202,8 +197,7 @@ static const char *push(struct eval *e, tensors *t, const struct tensor *x)
 }
 
 /* The n tensors of one scan as a tensor with a new axis. */
-static const char *stack(struct eval *e, uint32_t result, const tensors *t, int64_t at,
-			 bool backward, const struct type *type)
+static const char *stack(struct eval *e, uint32_t result, const tensors *t, int64_t at, bool backward, const struct type *type)
 {
 	int64_t dims[RANK_MAX], outer = 1, n = (int64_t)t->n;
 	int rank = n ? t->a[0]->rank : type->rank < 0 ? 0 : type->rank, axis;
@@ -212,8 +206,7 @@ static const char *stack(struct eval *e, uint32_t result, const tensors *t, int6
 	if (rank >= RANK_MAX || !rule_axis(at, rank + 1, &axis) || !dtype_size(dtype))
 		return "a scanned result cannot be put together";
 	for (size_t k = 1; k < t->n; k++)
-		if (t->a[k]->rank != rank ||
-		    memcmp(t->a[k]->dims, t->a[0]->dims, sizeof *dims * (size_t)rank))
+		if (t->a[k]->rank != rank || memcmp(t->a[k]->dims, t->a[0]->dims, sizeof *dims * (size_t)rank))
 			return "a scanned result changes its shape";
 	for (int k = 0, from = 0; k <= rank; k++) {
 		int64_t c;
@@ -229,8 +222,8 @@ static const char *stack(struct eval *e, uint32_t result, const tensors *t, int6
 	size_t run = n && outer ? t->a[0]->nbytes / (size_t)outer : 0;
 	for (int64_t k = 0; k < n; k++)
 		for (int64_t o = 0; o < outer; o++)
-			memcpy(tensor_bytes(y) + (size_t)(o * n + k) * run,
-			       tensor_bytes(t->a[backward ? n - 1 - k : k]) + (size_t)o * run, run);
+			memcpy(tensor_bytes(y) + (size_t)(o * n + k) * run, tensor_bytes(t->a[backward ? n - 1 - k : k]) + (size_t)o * run,
+			       run);
 	return NULL;
 }
 
@@ -247,26 +240,22 @@ static struct tensor *slice(struct arena *a, struct tensor *x, int axis, int64_t
 			dims[n++] = x->dims[k];
 	struct tensor *y = tensor_new(a, x->dtype, n, dims);
 	for (int64_t o = 0; o < s.outer; o++)
-		memcpy(tensor_bytes(y) + (size_t)o * run,
-		       tensor_bytes(x) + (size_t)(o * s.n + i) * run, run);
+		memcpy(tensor_bytes(y) + (size_t)o * run, tensor_bytes(x) + (size_t)(o * s.n + i) * run, run);
 	return y;
 }
 
-static const char *finish(struct eval *e, const struct parts *p, struct tensor **state,
-			  const tensors *scan)
+static const char *finish(struct eval *e, const struct parts *p, struct tensor **state, const tensors *scan)
 {
 	bool loop = e->n->op == OP_Loop;
 	const char *why = NULL;
 
 	for (uint32_t i = 0; i < p->state; i++) {
-		struct tensor *y =
-			eval_out(e, (int)i, state[i]->dtype, state[i]->rank, state[i]->dims);
+		struct tensor *y = eval_out(e, (int)i, state[i]->dtype, state[i]->rank, state[i]->dims);
 		y->nbytes = state[i]->nbytes;
 		y->data = arena_copy(e->arena, state[i]->data, state[i]->nbytes);
 	}
 	for (uint32_t i = 0; i < p->scans && !why; i++)
-		why = stack(e, p->state + i, &scan[i], listed(e->n, "scan_output_axes", i),
-			    listed(e->n, "scan_output_directions", i),
+		why = stack(e, p->state + i, &scan[i], listed(e->n, "scan_output_axes", i), listed(e->n, "scan_output_directions", i),
 			    &val(e->m, graph(e->m, p->body)->out.a[loop + p->state + i])->type);
 	return why;
 }
@@ -278,8 +267,7 @@ static const char *scan_steps(struct eval *e, const struct parts *p, int64_t *st
 	*steps = -1;
 	for (uint32_t i = 0; i < p->scanned; i++) {
 		const struct tensor *x = e->in[p->state + i];
-		if (!x || !dtype_size(x->dtype) ||
-		    !rule_axis(listed(e->n, "scan_input_axes", i), x->rank, &axis))
+		if (!x || !dtype_size(x->dtype) || !rule_axis(listed(e->n, "scan_input_axes", i), x->rank, &axis))
 			return "a scanned operand is absent or has no such axis";
 		if (*steps >= 0 && *steps != x->dims[axis])
 			return "scanned operands have different extents";
@@ -316,11 +304,9 @@ static const char *eval_loop(struct eval *e)
 		}
 		for (uint32_t i = 0; i < p.scanned; i++) {
 			int axis = 0;
-			rule_axis(listed(e->n, "scan_input_axes", i), e->in[p.state + i]->rank,
-				  &axis);
-			in[p.state + i] = slice(
-				step.arena, e->in[p.state + i], axis,
-				listed(e->n, "scan_input_directions", i) ? max - 1 - trip : trip);
+			rule_axis(listed(e->n, "scan_input_axes", i), e->in[p.state + i]->rank, &axis);
+			in[p.state + i] = slice(step.arena, e->in[p.state + i], axis,
+						listed(e->n, "scan_input_directions", i) ? max - 1 - trip : trip);
 		}
 		why = e->body(&step, p.body, (int)nin, in, out);
 		if (state)

@@ -19,18 +19,15 @@ static const char *matmul_shape(struct infer *I, uint32_t ia, uint32_t ib, enum 
 	ka = a->dims[ra - 1];
 	kb = b->dims[rb > 1 ? rb - 2 : 0];
 	if (ka != kb && poly_is_const(P, ka, NULL) && poly_is_const(P, kb, NULL))
-		return rule_why(I, "%s times %s: inner extents differ",
-				type_str(I->m, a, &I->m->arena), type_str(I->m, b, &I->m->arena));
+		return rule_why(I, "%s times %s: inner extents differ", type_str(I->m, a, &I->m->arena), type_str(I->m, b, &I->m->arena));
 	batch = (ra > rb ? ra : rb) - 2;
 	d = rule_dims(I, batch + 2 > 0 ? batch + 2 : 1);
 	for (int i = 0; i < batch; i++) {
 		int at = i - (batch - (ra - 2)), bt = i - (batch - (rb - 2));
 		dim one = rule_const(I, 1);
-		d[n++] = rule_broadcast_dim(P, at < 0 ? one : a->dims[at],
-					    bt < 0 ? one : b->dims[bt], &clash);
+		d[n++] = rule_broadcast_dim(P, at < 0 ? one : a->dims[at], bt < 0 ? one : b->dims[bt], &clash);
 		if (clash)
-			return rule_why(I, "%s times %s: axis %d does not broadcast",
-					type_str(I->m, a, &I->m->arena),
+			return rule_why(I, "%s times %s: axis %d does not broadcast", type_str(I->m, a, &I->m->arena),
 					type_str(I->m, b, &I->m->arena), i);
 	}
 	if (ra > 1)
@@ -41,20 +38,11 @@ static const char *matmul_shape(struct infer *I, uint32_t ia, uint32_t ib, enum 
 	return NULL;
 }
 
-static const char *shape_matmul(struct infer *I)
-{
-	return matmul_shape(I, 0, 1, I->in[0].dtype ? I->in[0].dtype : I->in[1].dtype);
-}
+static const char *shape_matmul(struct infer *I) { return matmul_shape(I, 0, 1, I->in[0].dtype ? I->in[0].dtype : I->in[1].dtype); }
 
-static const char *shape_matmul_integer(struct infer *I)
-{
-	return matmul_shape(I, 0, 1, DT_I32);
-}
+static const char *shape_matmul_integer(struct infer *I) { return matmul_shape(I, 0, 1, DT_I32); }
 
-static const char *shape_qlinear_matmul(struct infer *I)
-{
-	return matmul_shape(I, 0, 3, I->in[7].dtype);
-}
+static const char *shape_qlinear_matmul(struct infer *I) { return matmul_shape(I, 0, 3, I->in[7].dtype); }
 
 static const char *shape_gemm(struct infer *I)
 {
@@ -70,10 +58,8 @@ static const char *shape_gemm(struct infer *I)
 		d[1] = rule_dim(I, 1, !tb);
 	if (ra == 2 && rb == 2) {
 		dim ka = rule_dim(I, 0, !ta), kb = rule_dim(I, 1, tb);
-		if (ka != kb && poly_is_const(rule_polys(I), ka, NULL) &&
-		    poly_is_const(rule_polys(I), kb, NULL))
-			return rule_why(I, "%s times %s: inner extents differ",
-					type_str(I->m, &I->in[0], &I->m->arena),
+		if (ka != kb && poly_is_const(rule_polys(I), ka, NULL) && poly_is_const(rule_polys(I), kb, NULL))
+			return rule_why(I, "%s times %s: inner extents differ", type_str(I->m, &I->in[0], &I->m->arena),
 					type_str(I->m, &I->in[1], &I->m->arena));
 	}
 	rule_out(I, 0, I->in[0].dtype, 2, d);
@@ -99,10 +85,7 @@ struct product {
 };
 
 /* Of row or column i; the rows of a batch are counted through. */
-static double zero_at(const struct tensor *z, int64_t i)
-{
-	return z ? tensor_get(z, i % tensor_count(z)) : 0;
-}
+static double zero_at(const struct tensor *z, int64_t i) { return z ? tensor_get(z, i % tensor_count(z)) : 0; }
 
 static void pack_a(void *arg, int64_t i0, int rows, double *a)
 {
@@ -129,14 +112,12 @@ static void pack_b(void *arg, int64_t j0, int cols, double *b)
 	for (int j = 0; j < cols; j++)
 		z[j] = zero_at(p->b.zero, j0 + j);
 	if (cols % GEMM_NR)
-		memset(b + cols / GEMM_NR * GEMM_NR * p->K, 0,
-		       sizeof *b * (size_t)(GEMM_NR * p->K));
+		memset(b + cols / GEMM_NR * GEMM_NR * p->K, 0, sizeof *b * (size_t)(GEMM_NR * p->K));
 	if (p->b.cs == 1 || p->b.rs != 1) { /* row by row */
 		for (int64_t k = 0; k < p->K; k++) {
 			load_d(p->b.t, p->b.off + k * p->b.rs + j0 * p->b.cs, p->b.cs, cols, v);
 			for (int j = 0; j < cols; j++)
-				b[j / GEMM_NR * GEMM_NR * p->K + k * GEMM_NR + j % GEMM_NR] =
-					v[j] - z[j];
+				b[j / GEMM_NR * GEMM_NR * p->K + k * GEMM_NR + j % GEMM_NR] = v[j] - z[j];
 		}
 		return;
 	}
@@ -166,9 +147,7 @@ static void store(void *arg, int64_t i, int64_t j0, int cols, const double *c)
 	}
 	if (p->sy)
 		for (int j = 0; j < cols; j++)
-			v[j] = __builtin_rint(v[j] * zero_at(p->sa, i) * zero_at(p->sb, j0 + j) /
-					      zero_at(p->sy, i)) +
-			       zero_at(p->zy, i);
+			v[j] = __builtin_rint(v[j] * zero_at(p->sa, i) * zero_at(p->sb, j0 + j) / zero_at(p->sy, i)) + zero_at(p->zy, i);
 	store_d(p->y, p->yoff + i * p->ldy + j0, cols, v);
 }
 
@@ -180,10 +159,8 @@ static void product_ints(const struct product *p, int64_t M, int64_t N)
 			uint64_t s = 0;
 			int64_t at = p->yoff + i * p->ldy + j;
 			for (int64_t k = 0; k < p->K; k++)
-				s += (uint64_t)tensor_get_int(p->a.t, p->a.off + i * p->a.rs +
-									      k * p->a.cs) *
-				     (uint64_t)tensor_get_int(p->b.t,
-							      p->b.off + k * p->b.rs + j * p->b.cs);
+				s += (uint64_t)tensor_get_int(p->a.t, p->a.off + i * p->a.rs + k * p->a.cs) *
+				     (uint64_t)tensor_get_int(p->b.t, p->b.off + k * p->b.rs + j * p->b.cs);
 			store_i(p->y, at, 1, &(int64_t){(int64_t)s});
 			if (p->alpha == 1 && !p->c.t)
 				continue;
@@ -201,17 +178,10 @@ static void product_ints(const struct product *p, int64_t M, int64_t N)
 
 static void product(struct product *p, int64_t M, int64_t N)
 {
-	if (dtype_is_int(p->y->dtype) && dtype_size(p->y->dtype) >= 4 &&
-	    dtype_size(p->a.t->dtype) >= 4)
+	if (dtype_is_int(p->y->dtype) && dtype_size(p->y->dtype) >= 4 && dtype_size(p->a.t->dtype) >= 4)
 		product_ints(p, M, N);
 	else
-		gemm_run(&(struct gemm){.M = M,
-					.N = N,
-					.K = p->K,
-					.a = pack_a,
-					.b = pack_b,
-					.store = store,
-					.arg = p});
+		gemm_run(&(struct gemm){.M = M, .N = N, .K = p->K, .a = pack_a, .b = pack_b, .store = store, .arg = p});
 }
 
 /* ---- evaluators ---- */
@@ -234,8 +204,8 @@ static const char *matmul(struct eval *e, struct product *p, enum dtype t)
 		return "inner extents differ";
 	M = a->rank > 1 ? a->dims[a->rank - 2] : 1;
 	N = b->rank > 1 ? b->dims[b->rank - 1] : 1;
-	if (!one_for_each(p->a.zero, M) || !one_for_each(p->sa, M) || !one_for_each(p->sy, M) ||
-	    !one_for_each(p->zy, M) || !one_for_each(p->b.zero, N) || !one_for_each(p->sb, N))
+	if (!one_for_each(p->a.zero, M) || !one_for_each(p->sa, M) || !one_for_each(p->sy, M) || !one_for_each(p->zy, M) ||
+	    !one_for_each(p->b.zero, N) || !one_for_each(p->sb, N))
 		return "a scale or zero point does not fit";
 	if ((why = bcast_init(&w, 2, (int[]){ra, rb}, (const int64_t *const[]){ad, bd}, e->tmp)))
 		return why;
@@ -274,8 +244,7 @@ static const char *eval_matmul(struct eval *e)
 
 static const char *eval_matmul_integer(struct eval *e)
 {
-	struct product p = {.a = {.t = e->in[0], .zero = eval_in(e, 2)},
-			    .b = {.t = e->in[1], .zero = eval_in(e, 3)}};
+	struct product p = {.a = {.t = e->in[0], .zero = eval_in(e, 2)}, .b = {.t = e->in[1], .zero = eval_in(e, 3)}};
 	return matmul(e, &p, DT_I32);
 }
 
@@ -294,10 +263,7 @@ static const char *eval_gemm(struct eval *e)
 {
 	bool ta = attr_int(e->n, "transA", 0), tb = attr_int(e->n, "transB", 0);
 	struct tensor *a = e->in[0], *b = e->in[1], *c = eval_in(e, 2);
-	struct product p = {.a = {.t = a},
-			    .b = {.t = b},
-			    .alpha = attr_float(e->n, "alpha", 1),
-			    .beta = attr_float(e->n, "beta", 1)};
+	struct product p = {.a = {.t = a}, .b = {.t = b}, .alpha = attr_float(e->n, "alpha", 1), .beta = attr_float(e->n, "beta", 1)};
 	int64_t M, N;
 
 	if (a->rank != 2 || b->rank != 2)

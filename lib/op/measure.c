@@ -8,10 +8,18 @@
 /* Where nothing is said: 8. A rule that puts one operator in the place of another needs the second to weigh less. */
 enum { WEIGHT = 8 };
 static const uint8_t weight_column[OP_COUNT] = {
-	[OP_Squeeze] = 1, [OP_Unsqueeze] = 1, [OP_Flatten] = 1, /* Reshape itself: see below */
-	[OP_LayerNormalization] = 6, [OP_Relu] = 7,
-	[OP_AveragePool] = 9, [OP_Clip] = 9, [OP_Div] = 9, [OP_Max] = 9, [OP_MaxPool] = 9,
-	[OP_Pow] = 10, [OP_ReduceMean] = 10,
+	[OP_Squeeze] = 1,
+	[OP_Unsqueeze] = 1,
+	[OP_Flatten] = 1, /* Reshape itself: see below */
+	[OP_LayerNormalization] = 6,
+	[OP_Relu] = 7,
+	[OP_AveragePool] = 9,
+	[OP_Clip] = 9,
+	[OP_Div] = 9,
+	[OP_Max] = 9,
+	[OP_MaxPool] = 9,
+	[OP_Pow] = 10,
+	[OP_ReduceMean] = 10,
 	[OP_Dropout] = 20,
 };
 

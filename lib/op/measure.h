@@ -4,8 +4,8 @@
 #include "op/rewrite.h"
 
 struct measures {
-	uint64_t sum[MEASURES];       /* but for MEASURE_MISPLACED */
-	uint64_t *misplaced;          /* by height: nodes that work between a node and the outputs */
+	uint64_t sum[MEASURES]; /* but for MEASURE_MISPLACED */
+	uint64_t *misplaced;    /* by height: nodes that work between a node and the outputs */
 	size_t heights;
 };
 struct measures measures_take(struct rewrite *rw);

@@ -15,16 +15,10 @@ static int length_of(struct infer *I, uint32_t i)
 
 	if (rule_has(I, i) && I->kin[i].yes)
 		return I->kin[i].n;
-	return rule_rank(I, i) == 1 && poly_is_const(rule_polys(I), rule_dim(I, i, 0), &c) &&
-			       c <= RANK_MAX
-		       ? (int)c
-		       : -1;
+	return rule_rank(I, i) == 1 && poly_is_const(rule_polys(I), rule_dim(I, i, 0), &c) && c <= RANK_MAX ? (int)c : -1;
 }
 
-static void unknown_of_rank(struct infer *I, int rank)
-{
-	rule_out(I, 0, I->in[0].dtype, rank, rank < 0 ? NULL : rule_dims(I, rank));
-}
+static void unknown_of_rank(struct infer *I, int rank) { rule_out(I, 0, I->in[0].dtype, rank, rank < 0 ? NULL : rule_dims(I, rank)); }
 
 /* ---- Reshape, Flatten, Squeeze, Unsqueeze ---- */
 
@@ -45,10 +39,9 @@ static const char *reshape_rest(struct infer *I, dim *d, int n, int hole)
 		return rule_why(I, "a shape of %.0f elements", count);
 	if (poly_is_const(P, total, &t) && poly_is_const(P, rest, &r)) {
 		if (hole < 0 || !r ? t != r : t % r)
-			return rule_why(
-				I, "%s does not reshape to that shape: %lld elements, not %s%lld",
-				type_str(I->m, &I->in[0], &I->m->arena), (long long)t,
-				hole < 0 ? "" : "a multiple of ", (long long)r);
+			return rule_why(I, "%s does not reshape to that shape: %lld elements, not %s%lld",
+					type_str(I->m, &I->in[0], &I->m->arena), (long long)t, hole < 0 ? "" : "a multiple of ",
+					(long long)r);
 		if (hole >= 0)
 			d[hole] = rule_const(I, r ? t / r : 0);
 	} else if (hole >= 0) {
@@ -76,15 +69,12 @@ static const char *shape_reshape(struct infer *I)
 			if (I->in[0].rank == RANK_UNKNOWN)
 				d[i] = POLY_UNKNOWN;
 			else if (i >= I->in[0].rank)
-				return rule_why(I, "shape element %d is 0, the operand has rank %d",
-						i, I->in[0].rank);
+				return rule_why(I, "shape element %d is 0, the operand has rank %d", i, I->in[0].rank);
 			else
 				d[i] = rule_dim(I, 0, i);
 		} else if (poly_is_const(P, k->e[i], &c) && c < 0) {
 			if (c != -1 || minus++)
-				return c != -1 ? rule_why(I, "shape element %d is %lld", i,
-							  (long long)c)
-					       : "two shape elements are -1";
+				return c != -1 ? rule_why(I, "shape element %d is %lld", i, (long long)c) : "two shape elements are -1";
 			d[i] = POLY_UNKNOWN;
 			at = i;
 		}
@@ -120,8 +110,7 @@ static const char *shape_squeeze(struct infer *I)
 {
 	struct polys *P = rule_polys(I);
 	const int64_t *axes = NULL;
-	int rank = rule_rank(I, 0), count = rule_has(I, 1) ? rule_ints(I, 1, &axes) : -1, n = 0,
-	    axis;
+	int rank = rule_rank(I, 0), count = rule_has(I, 1) ? rule_ints(I, 1, &axes) : -1, n = 0, axis;
 	bool drop[RANK_MAX] = {0};
 	int64_t c;
 
@@ -169,8 +158,7 @@ static const char *shape_unsqueeze(struct infer *I)
 		return NULL;
 	if (count < 0) {
 		count = length_of(I, 1);
-		unknown_of_rank(I,
-				count < 0 || rank + count > RANK_MAX ? RANK_UNKNOWN : rank + count);
+		unknown_of_rank(I, count < 0 || rank + count > RANK_MAX ? RANK_UNKNOWN : rank + count);
 		return NULL;
 	}
 	if (rank + count > RANK_MAX)
@@ -242,14 +230,10 @@ static const char *shape_concat(struct infer *I)
 			dim x = rule_dim(I, i, k);
 			if (k == axis) {
 				d[k] = all ? poly_add(P, d[k], x) : POLY_UNKNOWN;
-			} else if (!d[k] ||
-				   (poly_is_const(P, x, &c) && !poly_is_const(P, d[k], NULL))) {
+			} else if (!d[k] || (poly_is_const(P, x, &c) && !poly_is_const(P, d[k], NULL))) {
 				d[k] = x;
-			} else if (poly_is_const(P, x, &c) && poly_is_const(P, d[k], &f) &&
-				   c != f) {
-				return rule_why(
-					I, "operand %u has extent %lld at axis %d, another %lld", i,
-					(long long)c, k, (long long)f);
+			} else if (poly_is_const(P, x, &c) && poly_is_const(P, d[k], &f) && c != f) {
+				return rule_why(I, "operand %u has extent %lld at axis %d, another %lld", i, (long long)c, k, (long long)f);
 			}
 		}
 	rule_out(I, 0, I->in[0].dtype, rank, d);
@@ -283,8 +267,7 @@ static const char *shape_split(struct infer *I)
 		else if (i + 1 < nout)
 			d[axis] = fixed ? rule_const(I, split_chunk(c, nout, i)) : chunk;
 		else
-			d[axis] = fixed ? rule_const(I, split_chunk(c, nout, i))
-					: poly_sub(P, whole, poly_mulc(P, chunk, nout - 1));
+			d[axis] = fixed ? rule_const(I, split_chunk(c, nout, i)) : poly_sub(P, whole, poly_mulc(P, chunk, nout - 1));
 		if (poly_is_const(P, d[axis], &v))
 			sum += v;
 		else
@@ -292,8 +275,7 @@ static const char *shape_split(struct infer *I)
 		rule_out(I, i, I->in[0].dtype, rank, d);
 	}
 	if (k && k->yes && fixed && sum != c)
-		return rule_why(I, "sizes add up to %lld, axis %d has %lld", (long long)sum, axis,
-				(long long)c);
+		return rule_why(I, "sizes add up to %lld, axis %d has %lld", (long long)sum, axis, (long long)c);
 	return NULL;
 }
 
@@ -328,9 +310,7 @@ static dim slice_extent(struct infer *I, dim d, dim start, dim end, int64_t step
 		return rule_const(I, slice_clip(c, &s, e, step));
 	if (step < 0) { /* the whole axis backwards */
 		bool from_end = poly_is_const(P, start, &s) && (s == -1 || s >= INT32_MAX);
-		return from_end && step == -1 && poly_is_const(P, end, &e) && e <= INT32_MIN
-			       ? d
-			       : POLY_UNKNOWN;
+		return from_end && step == -1 && poly_is_const(P, end, &e) && e <= INT32_MIN ? d : POLY_UNKNOWN;
 	}
 	start = slice_clamp(I, start, d);
 	end = slice_clamp(I, end, d);
@@ -350,8 +330,7 @@ static const char *shape_slice(struct infer *I)
 	if (rank == RANK_UNKNOWN)
 		return NULL;
 	count = s->yes ? s->n : t->yes ? t->n : length_of(I, 1);
-	if ((rule_has(I, 3) && (rule_ints(I, 3, &axes) < 0 || I->kin[3].n != count)) || count < 0 ||
-	    count > rank)
+	if ((rule_has(I, 3) && (rule_ints(I, 3, &axes) < 0 || I->kin[3].n != count)) || count < 0 || count > rank)
 		return count > rank ? "more bounds than axes" : NULL;
 	if (rule_has(I, 4) && (rule_ints(I, 4, &steps) < 0 || I->kin[4].n != count))
 		steps = NULL;
@@ -400,11 +379,9 @@ static const char *shape_expand(struct infer *I)
 	for (int i = 0; i < n; i++) {
 		int at = i - (n - rank), kt = i - (n - k->n);
 		bool clash;
-		d[i] = rule_broadcast_dim(rule_polys(I), at < 0 ? one : rule_dim(I, 0, at),
-					  kt < 0 ? one : k->e[kt], &clash);
+		d[i] = rule_broadcast_dim(rule_polys(I), at < 0 ? one : rule_dim(I, 0, at), kt < 0 ? one : k->e[kt], &clash);
 		if (clash)
-			return rule_why(I, "%s does not expand to that shape at axis %d",
-					type_str(I->m, &I->in[0], &I->m->arena), i);
+			return rule_why(I, "%s does not expand to that shape at axis %d", type_str(I->m, &I->in[0], &I->m->arena), i);
 	}
 	rule_out(I, 0, I->in[0].dtype, n, d);
 	return NULL;
@@ -426,7 +403,8 @@ static const char *shape_tile(struct infer *I)
 		if (poly_is_const(rule_polys(I), k->e[i], &v) && v < 0)
 			return rule_why(I, "axis %d is repeated %lld times", i, (long long)v);
 		int64_t c;
-		if (poly_is_const(rule_polys(I), k->e[i], &v) && poly_is_const(rule_polys(I), rule_dim(I, 0, i), &c) && __builtin_mul_overflow(c, v, &c))
+		if (poly_is_const(rule_polys(I), k->e[i], &v) && poly_is_const(rule_polys(I), rule_dim(I, 0, i), &c) &&
+		    __builtin_mul_overflow(c, v, &c))
 			return rule_why(I, "axis %d is repeated %lld times, too often", i, (long long)v);
 		d[i] = poly_mul(rule_polys(I), rule_dim(I, 0, i), k->e[i]);
 	}
@@ -521,11 +499,9 @@ static const char *shape_space(struct infer *I)
 			return to_space ? "channels do not divide by blocksize squared" : "the image does not divide by blocksize";
 	dim *d = rule_dims(I, 4);
 	d[0] = rule_dim(I, 0, 0);
-	d[1] = to_space ? poly_floordiv(P, rule_dim(I, 0, 1), b * b)
-			: poly_mulc(P, rule_dim(I, 0, 1), b * b);
+	d[1] = to_space ? poly_floordiv(P, rule_dim(I, 0, 1), b * b) : poly_mulc(P, rule_dim(I, 0, 1), b * b);
 	for (int i = 2; i < 4; i++)
-		d[i] = to_space ? poly_mulc(P, rule_dim(I, 0, i), b)
-				: poly_floordiv(P, rule_dim(I, 0, i), b);
+		d[i] = to_space ? poly_mulc(P, rule_dim(I, 0, i), b) : poly_floordiv(P, rule_dim(I, 0, i), b);
 	rule_out(I, 0, I->in[0].dtype, 4, d);
 	return NULL;
 }

@@ -24,8 +24,7 @@ int64_t split_chunk(int64_t d, int64_t n, int64_t i)
 }
 
 /* Writes a dense block of these dims from a strided source (strides in elements). */
-static void copy_strided(char *dst, const char *src, size_t size, int rank, const int64_t *dims,
-			 const int64_t *stride)
+static void copy_strided(char *dst, const char *src, size_t size, int rank, const int64_t *dims, const int64_t *stride)
 {
 	int64_t at[2 * RANK_MAX] = {0}, off = 0, n, s;
 
@@ -71,8 +70,7 @@ static void strides_of(const struct tensor *x, int64_t *stride)
 
 static const char *no_strings(struct eval *e, const struct tensor *x)
 {
-	return dtype_size(x->dtype) ? NULL
-				    : eval_why(e, "no evaluator for %s", dtype_name(x->dtype));
+	return dtype_size(x->dtype) ? NULL : eval_why(e, "no evaluator for %s", dtype_name(x->dtype));
 }
 
 /* ---- other dims, the same elements ---- */
@@ -90,8 +88,7 @@ static const char *view_checked(struct eval *e, int rank, const int64_t *dims)
 	}
 	n = none ? 0 : many ? INT64_MAX : n;
 	if (n != tensor_count(e->in[0]))
-		return eval_why(e, "%lld elements do not reshape to %lld",
-				(long long)tensor_count(e->in[0]), (long long)n);
+		return eval_why(e, "%lld elements do not reshape to %lld", (long long)tensor_count(e->in[0]), (long long)n);
 	eval_view(e, 0, 0, rank, dims);
 	return NULL;
 }
@@ -216,8 +213,7 @@ const char *eval_slice(struct eval *e)
 
 	if (why)
 		return why;
-	if (eval_ints(e, 2, &ends) != n || (na >= 0 && na != n) || (ns >= 0 && ns != n) ||
-	    n > x->rank)
+	if (eval_ints(e, 2, &ends) != n || (na >= 0 && na != n) || (ns >= 0 && ns != n) || n > x->rank)
 		return "starts, ends, axes and steps are not equally many";
 	strides_of(x, stride);
 	memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
@@ -231,8 +227,8 @@ const char *eval_slice(struct eval *e)
 		stride[axis] = dims[axis] > 1 ? stride[axis] * step : 0;
 	}
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, dims);
-	copy_strided(tensor_bytes(y), (const char *)x->data + off * (int64_t)dtype_size(x->dtype),
-		     dtype_size(x->dtype), x->rank, dims, stride);
+	copy_strided(tensor_bytes(y), (const char *)x->data + off * (int64_t)dtype_size(x->dtype), dtype_size(x->dtype), x->rank, dims,
+		     stride);
 	return NULL;
 }
 
@@ -252,8 +248,7 @@ const char *eval_expand(struct eval *e)
 	for (int i = 0; i < n; i++)
 		if (shape[i] < 0)
 			return eval_why(e, "an extent of %lld", (long long)shape[i]);
-	if ((why = bcast_init(&b, 2, (int[]){x->rank, n}, (const int64_t *const[]){x->dims, shape},
-			      e->tmp)))
+	if ((why = bcast_init(&b, 2, (int[]){x->rank, n}, (const int64_t *const[]){x->dims, shape}, e->tmp)))
 		return why;
 	strides_of(x, from);
 	for (int i = 0; i < b.out_rank; i++) {
@@ -261,8 +256,7 @@ const char *eval_expand(struct eval *e)
 		stride[i] = at < 0 || x->dims[at] == 1 ? 0 : from[at];
 	}
 	struct tensor *y = eval_out(e, 0, x->dtype, b.out_rank, b.out_dims);
-	copy_strided(tensor_bytes(y), x->data, dtype_size(x->dtype), b.out_rank, b.out_dims,
-		     stride);
+	copy_strided(tensor_bytes(y), x->data, dtype_size(x->dtype), b.out_rank, b.out_dims, stride);
 	return NULL;
 }
 
@@ -305,8 +299,8 @@ const char *eval_depth_to_space(struct eval *e)
 	int64_t N = x->dims[0], C = x->dims[1] / (b * b), H = x->dims[2], W = x->dims[3], p = H * W;
 	struct tensor *y = eval_out(e, 0, x->dtype, 4, (int64_t[]){N, C, H * b, W * b});
 	int64_t sc = crd ? b * b * p : p, s1 = crd ? b * p : C * b * p, s2 = crd ? p : C * p;
-	copy_strided(tensor_bytes(y), x->data, dtype_size(x->dtype), 6,
-		     (int64_t[]){N, C, H, b, W, b}, (int64_t[]){C * b * b * p, sc, W, s1, 1, s2});
+	copy_strided(tensor_bytes(y), x->data, dtype_size(x->dtype), 6, (int64_t[]){N, C, H, b, W, b},
+		     (int64_t[]){C * b * b * p, sc, W, s1, 1, s2});
 	return NULL;
 }
 
@@ -321,12 +315,10 @@ const char *eval_space_to_depth(struct eval *e)
 	int64_t N = x->dims[0], C = x->dims[1], H = x->dims[2] / b, W = x->dims[3] / b, row = W * b;
 	struct tensor *y = eval_out(e, 0, x->dtype, 4, (int64_t[]){N, C * b * b, H, W});
 	if (crd)
-		copy_strided(tensor_bytes(y), x->data, dtype_size(x->dtype), 6,
-			     (int64_t[]){N, C, b, b, H, W},
+		copy_strided(tensor_bytes(y), x->data, dtype_size(x->dtype), 6, (int64_t[]){N, C, b, b, H, W},
 			     (int64_t[]){C * H * b * row, H * b * row, row, 1, b * row, b});
 	else
-		copy_strided(tensor_bytes(y), x->data, dtype_size(x->dtype), 6,
-			     (int64_t[]){N, b, b, C, H, W},
+		copy_strided(tensor_bytes(y), x->data, dtype_size(x->dtype), 6, (int64_t[]){N, b, b, C, H, W},
 			     (int64_t[]){C * H * b * row, row, 1, H * b * row, b * row, b});
 	return NULL;
 }
@@ -351,8 +343,7 @@ const char *eval_concat(struct eval *e)
 		const struct tensor *t = e->in[i];
 		for (int k = 0; t->rank == x->rank && k < x->rank; k++)
 			if (k != axis && t->dims[k] != x->dims[k])
-				return eval_why(e, "operand %u has another extent at axis %d", i,
-						k);
+				return eval_why(e, "operand %u has another extent at axis %d", i, k);
 		if (t->rank != x->rank || t->dtype != x->dtype)
 			return eval_why(e, "operand %u has another rank or type", i);
 		dims[axis] += t->dims[axis];
@@ -362,8 +353,7 @@ const char *eval_concat(struct eval *e)
 	for (uint32_t i = 0; i < e->n->nin; i++) {
 		size_t run = (size_t)(e->in[i]->dims[axis] * s.inner) * size;
 		for (int64_t o = 0; o < s.outer; o++)
-			memcpy(tensor_bytes(y) + (size_t)(o * s.n * s.inner + done) * size,
-			       tensor_bytes(e->in[i]) + (size_t)o * run, run);
+			memcpy(tensor_bytes(y) + (size_t)(o * s.n * s.inner + done) * size, tensor_bytes(e->in[i]) + (size_t)o * run, run);
 		done += e->in[i]->dims[axis] * s.inner;
 	}
 	return NULL;
@@ -380,8 +370,7 @@ const char *eval_split(struct eval *e)
 
 	if (why)
 		return why;
-	if (!rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis) ||
-	    (count >= 0 && count != (int)e->n->nout))
+	if (!rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis) || (count >= 0 && count != (int)e->n->nout))
 		return "axis outside the rank, or sizes do not fit the results";
 	memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
 	struct axes3 s = split_at(x, axis);
@@ -392,8 +381,7 @@ const char *eval_split(struct eval *e)
 		struct tensor *y = eval_out(e, (int)i, x->dtype, x->rank, dims);
 		size_t run = (size_t)(dims[axis] * s.inner) * size;
 		for (int64_t o = 0; o < s.outer; o++)
-			memcpy(tensor_bytes(y) + (size_t)o * run,
-			       tensor_bytes(e->in[0]) + (size_t)((o * s.n + done) * s.inner) * size,
+			memcpy(tensor_bytes(y) + (size_t)o * run, tensor_bytes(e->in[0]) + (size_t)((o * s.n + done) * s.inner) * size,
 			       run);
 		done += dims[axis];
 	}
@@ -426,8 +414,7 @@ const char *eval_pad(struct eval *e)
 	const struct tensor *x = e->in[0], *fill = eval_in(e, 2);
 	const int64_t *pads, *axes = NULL;
 	int np = eval_ints(e, 1, &pads), na = eval_ints(e, 3, &axes), axis, rank = x->rank;
-	int64_t begin[RANK_MAX] = {0}, dims[RANK_MAX], from[RANK_MAX], at[RANK_MAX] = {0},
-		*table[RANK_MAX];
+	int64_t begin[RANK_MAX] = {0}, dims[RANK_MAX], from[RANK_MAX], at[RANK_MAX] = {0}, *table[RANK_MAX];
 	char mode = *attr_str(e->n, "mode", "constant"), zero[16] = {0};
 	bool seen[RANK_MAX] = {0};
 	size_t size = dtype_size(x->dtype);
@@ -445,7 +432,8 @@ const char *eval_pad(struct eval *e)
 		seen[axis] = true;
 		begin[axis] = pads[i];
 		if (__builtin_add_overflow(dims[axis], pads[i], &dims[axis]) ||
-		    __builtin_add_overflow(dims[axis], pads[na + i], &dims[axis]) || dims[axis] < 0 || (dims[axis] && !x->dims[axis] && mode != 'c'))
+		    __builtin_add_overflow(dims[axis], pads[na + i], &dims[axis]) || dims[axis] < 0 ||
+		    (dims[axis] && !x->dims[axis] && mode != 'c'))
 			return "pads leave a negative extent, or there is nothing to repeat";
 	}
 	struct tensor *y = eval_out(e, 0, x->dtype, rank, dims);
@@ -486,8 +474,7 @@ const char *eval_trilu(struct eval *e)
 	for (int64_t i = 0; i < n; i++) {
 		int64_t r = i / C % R, c = i % C;
 		if (upper ? c - r >= k : c - r <= k)
-			memcpy(tensor_bytes(y) + (size_t)i * size,
-			       (const char *)x->data + (size_t)i * size, size);
+			memcpy(tensor_bytes(y) + (size_t)i * size, (const char *)x->data + (size_t)i * size, size);
 	}
 	return NULL;
 }
@@ -499,8 +486,7 @@ const char *eval_reverse_sequence(struct eval *e)
 	const int64_t *len;
 	size_t size = dtype_size(x->dtype);
 
-	if (x->rank < 2 || b < 0 || b > 1 || t != 1 - b || !size ||
-	    eval_ints(e, 1, &len) != x->dims[b])
+	if (x->rank < 2 || b < 0 || b > 1 || t != 1 - b || !size || eval_ints(e, 1, &len) != x->dims[b])
 		return "axes or lengths do not fit";
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
 	int64_t inner = 1;
@@ -510,8 +496,7 @@ const char *eval_reverse_sequence(struct eval *e)
 	for (int64_t i = 0; i < x->dims[0]; i++)
 		for (int64_t j = 0; j < x->dims[1]; j++) {
 			int64_t batch = b ? j : i, time = b ? i : j, n = len[batch];
-			int64_t src = time < n ? n - 1 - time : time, si = b ? src : i,
-				sj = b ? j : src;
+			int64_t src = time < n ? n - 1 - time : time, si = b ? src : i, sj = b ? j : src;
 			if (n < 0 || n > x->dims[t])
 				return "a length is outside the time axis";
 			memcpy(tensor_bytes(y) + (size_t)(i * x->dims[1] + j) * run,

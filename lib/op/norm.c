@@ -103,17 +103,15 @@ static const char *eval_batch(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
 	bool training = attr_int(e->n, "training_mode", 0);
-	double eps = attr_float(e->n, "epsilon", 1e-5f),
-	       momentum = attr_float(e->n, "momentum", 0.9f);
+	double eps = attr_float(e->n, "epsilon", 1e-5f), momentum = attr_float(e->n, "momentum", 0.9f);
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims), *rm = NULL, *rv = NULL;
-	int64_t C = x->rank > 1 ? x->dims[1] : 1, N = x->rank ? x->dims[0] : 1,
-		n = C > 0 && N > 0 ? tensor_count(x) / (C * N) : 0;
+	int64_t C = x->rank > 1 ? x->dims[1] : 1, N = x->rank ? x->dims[0] : 1, n = C > 0 && N > 0 ? tensor_count(x) / (C * N) : 0;
 	double v[BLOCK];
 
 	for (int i = 1; i < 5; i++)
 		if (tensor_count(e->in[i]) != C)
-			return eval_why(e, "operand %d has %lld elements for %lld channels", i,
-					(long long)tensor_count(e->in[i]), (long long)C);
+			return eval_why(e, "operand %d has %lld elements for %lld channels", i, (long long)tensor_count(e->in[i]),
+					(long long)C);
 	if (training) {
 		rm = eval_out(e, 1, e->in[3]->dtype, 1, &C);
 		rv = eval_out(e, 2, e->in[4]->dtype, 1, &C);
@@ -133,8 +131,7 @@ static const char *eval_batch(struct eval *e)
 			mean = s / total;
 			var = q / total;
 		}
-		double scale = tensor_get(e->in[1], c) / sqrt(var + eps),
-		       shift = tensor_get(e->in[2], c);
+		double scale = tensor_get(e->in[1], c) / sqrt(var + eps), shift = tensor_get(e->in[2], c);
 		for (int64_t b = 0; b < N; b++)
 			for (int64_t i = 0; i < n; i += BLOCK) {
 				int m = n - i < BLOCK ? (int)(n - i) : BLOCK;
@@ -163,8 +160,7 @@ static const char *row_operand(struct eval *e, uint32_t i, const struct tensor *
 		return NULL;
 	if (t->rank > x->rank - axis)
 		axis = 0;
-	if ((why = bcast_init(&b, 2, (int[]){t->rank, x->rank - axis},
-			      (const int64_t *const[]){t->dims, x->dims + axis}, e->tmp)))
+	if ((why = bcast_init(&b, 2, (int[]){t->rank, x->rank - axis}, (const int64_t *const[]){t->dims, x->dims + axis}, e->tmp)))
 		return why;
 	*count = 1;
 	for (int k = axis; k < x->rank; k++)
@@ -196,8 +192,7 @@ static const char *eval_layer(struct eval *e)
 		*(i < axis ? &rows : &n) *= x->dims[i];
 		dims[i] = i < axis ? x->dims[i] : 1;
 	}
-	if ((why = row_operand(e, 1, x, axis, &scale, &nscale)) ||
-	    (!rms && (why = row_operand(e, 2, x, axis, &bias, &nbias))))
+	if ((why = row_operand(e, 1, x, axis, &scale, &nscale)) || (!rms && (why = row_operand(e, 2, x, axis, &bias, &nbias))))
 		return why;
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims), *ym = NULL, *yi = NULL;
 	if (!rms) {
@@ -302,8 +297,7 @@ static const char *eval_mvn(struct eval *e)
 		stride[i] = red[i] ? 0 : nout;
 		nout *= red[i] ? 1 : x->dims[i];
 	}
-	double *sum = eval_scratch(e, sizeof *sum * (size_t)nout),
-	       *sq = eval_scratch(e, sizeof *sq * (size_t)nout);
+	double *sum = eval_scratch(e, sizeof *sum * (size_t)nout), *sq = eval_scratch(e, sizeof *sq * (size_t)nout);
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
 	double n = nout ? (double)(total / nout) : 1;
 	memset(sum, 0, sizeof *sum * (size_t)nout);
@@ -394,8 +388,7 @@ static const char *eval_lrn(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
 	int64_t size = attr_int(e->n, "size", 1), C, n = 1;
-	double alpha = attr_float(e->n, "alpha", 1e-4f), beta = attr_float(e->n, "beta", 0.75f),
-	       bias = attr_float(e->n, "bias", 1);
+	double alpha = attr_float(e->n, "alpha", 1e-4f), beta = attr_float(e->n, "beta", 0.75f), bias = attr_float(e->n, "bias", 1);
 
 	if (x->rank < 2 || size < 1)
 		return "an image of rank below 2, or no size";
@@ -410,8 +403,7 @@ static const char *eval_lrn(struct eval *e)
 				double s = 0, v = tensor_get(x, (b * C + c) * n + i);
 				for (int64_t k = from < 0 ? 0 : from; k <= to && k < C; k++)
 					s += pow(tensor_get(x, (b * C + k) * n + i), 2);
-				tensor_set(y, (b * C + c) * n + i,
-					   v / pow(bias + alpha / (double)size * s, beta));
+				tensor_set(y, (b * C + c) * n + i, v / pow(bias + alpha / (double)size * s, beta));
 			}
 	return NULL;
 }

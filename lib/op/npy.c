@@ -16,10 +16,7 @@ struct piece {
 	size_t n, base; /* base: offset of p in the file, for messages */
 };
 
-static noreturn void bad(const struct piece *s, size_t at, const char *why)
-{
-	die(EX_BADDATA, "%s:%zu: %s", s->file, s->base + at, why);
-}
+static noreturn void bad(const struct piece *s, size_t at, const char *why) { die(EX_BADDATA, "%s:%zu: %s", s->file, s->base + at, why); }
 
 static uint32_t le(const unsigned char *p, int n)
 {
@@ -44,9 +41,8 @@ static const struct {
 	int size;
 	enum dtype dtype;
 } descrs[] = {
-	{'f', 4, DT_F32}, {'f', 8, DT_F64}, {'f', 2, DT_F16}, {'i', 1, DT_I8},
-	{'i', 2, DT_I16}, {'i', 4, DT_I32}, {'i', 8, DT_I64}, {'u', 1, DT_U8},
-	{'u', 2, DT_U16}, {'u', 4, DT_U32}, {'u', 8, DT_U64}, {'b', 1, DT_BOOL},
+	{'f', 4, DT_F32}, {'f', 8, DT_F64}, {'f', 2, DT_F16}, {'i', 1, DT_I8},  {'i', 2, DT_I16}, {'i', 4, DT_I32},
+	{'i', 8, DT_I64}, {'u', 1, DT_U8},  {'u', 2, DT_U16}, {'u', 4, DT_U32}, {'u', 8, DT_U64}, {'b', 1, DT_BOOL},
 };
 
 /* The text after 'key': in the header's dictionary. */
@@ -110,8 +106,7 @@ static void swap_bytes(unsigned char *p, size_t n, size_t size)
 }
 
 /* Column-major to row-major. */
-static void from_fortran(unsigned char *to, const unsigned char *from, const struct header *h,
-			 size_t size, int64_t count)
+static void from_fortran(unsigned char *to, const unsigned char *from, const struct header *h, size_t size, int64_t count)
 {
 	int64_t at[RANK_MAX] = {0};
 
@@ -144,8 +139,8 @@ static struct tensor *parse_npy(const struct piece *s, struct arena *a)
 			bad(s, 10, "the shape is too large");
 	want = dtype_size(h.dtype);
 	if (__builtin_mul_overflow(want, count, &want) || want > s->n - start - head)
-		die(EX_BADDATA, "%s:%zu: the file ends inside its data; %zu bytes of %zu are there",
-		    s->file, s->base + s->n, s->n - start - head, want);
+		die(EX_BADDATA, "%s:%zu: the file ends inside its data; %zu bytes of %zu are there", s->file, s->base + s->n,
+		    s->n - start - head, want);
 	if (want < s->n - start - head)
 		bad(s, start + head + want, "bytes after the end of the data");
 	struct tensor *t = ARENA_NEW(a, struct tensor);
@@ -174,10 +169,7 @@ struct tensor *npy_read(const char *path, struct arena *a)
 }
 
 /* NumPy has no bfloat16 and no float8, they are written as float32. */
-static enum dtype written_as(enum dtype t)
-{
-	return t == DT_BF16 || dtype_is_float8(t) ? DT_F32 : t;
-}
+static enum dtype written_as(enum dtype t) { return t == DT_BF16 || dtype_is_float8(t) ? DT_F32 : t; }
 
 /* Header and data of t. */
 static void npy_image(const struct tensor *t, unsigned char **image, size_t *n)
@@ -190,18 +182,14 @@ static void npy_image(const struct tensor *t, unsigned char **image, size_t *n)
 
 	for (size_t i = 0; i < sizeof descrs / sizeof *descrs; i++)
 		if (descrs[i].dtype == as) {
-			snprintf(kind, sizeof kind, "%c%c%d", size == 1 ? '|' : '<', descrs[i].kind,
-				 descrs[i].size);
+			snprintf(kind, sizeof kind, "%c%c%d", size == 1 ? '|' : '<', descrs[i].kind, descrs[i].size);
 			descr = kind;
 		}
 	if (!descr)
 		die(EX_NOTAVAIL, "NumPy's files hold no elements of type %s", dtype_name(t->dtype));
 	p += sprintf(p, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
 	for (int i = 0; i < t->rank; i++)
-		p += sprintf(p, "%lld%s", (long long)t->dims[i],
-			     t->rank == 1      ? ","
-			     : i + 1 < t->rank ? ", "
-					       : "");
+		p += sprintf(p, "%lld%s", (long long)t->dims[i], t->rank == 1 ? "," : i + 1 < t->rank ? ", " : "");
 	p += sprintf(p, "), }");
 	pad = 64 - (10 + (size_t)(p - head) + 1) % 64;
 	*n = 10 + (size_t)(p - head) + pad % 64 + 1 + data;
@@ -235,8 +223,7 @@ void npy_write(const char *path, const struct tensor *t)
 
 /* ---- .npz ---- */
 
-static void inflate_raw(const struct piece *s, size_t at, const unsigned char *p, size_t n,
-			unsigned char *out, size_t size)
+static void inflate_raw(const struct piece *s, size_t at, const unsigned char *p, size_t n, unsigned char *out, size_t size)
 {
 	z_stream z = {.next_in = (unsigned char *)p, .next_out = out};
 	int rc = Z_OK;
@@ -244,13 +231,11 @@ static void inflate_raw(const struct piece *s, size_t at, const unsigned char *p
 	if (inflateInit2(&z, -15) != Z_OK)
 		die(EX_SYSTEM, "zlib does not start");
 	while (rc == Z_OK) { /* its counters have 32 bits */
-		size_t in_left = n - (size_t)(z.next_in - p),
-		       out_left = size - (size_t)(z.next_out - out);
+		size_t in_left = n - (size_t)(z.next_in - p), out_left = size - (size_t)(z.next_out - out);
 		z.avail_in = in_left > 1 << 30 ? 1 << 30 : (uInt)in_left;
 		z.avail_out = out_left > 1 << 30 ? 1 << 30 : (uInt)out_left;
 		rc = inflate(&z, Z_NO_FLUSH);
-		if (rc == Z_OK && z.avail_out == 0 && (size_t)(z.next_out - out) == size &&
-		    z.avail_in == 0)
+		if (rc == Z_OK && z.avail_out == 0 && (size_t)(z.next_out - out) == size && z.avail_in == 0)
 			break;
 	}
 	size_t made = (size_t)(z.next_out - out);
@@ -275,8 +260,7 @@ static void zip64_sizes(const unsigned char *extra, size_t n, struct member *e)
 		size_t *field[] = {&e->size, &e->packed, &e->local};
 		for (int f = 0; f < 3; f++)
 			if (*field[f] == 0xffffffff && k + 8 <= 4 + len && i + k + 8 <= n) {
-				*field[f] = le(extra + i + k, 4) | (size_t)le(extra + i + k + 4, 4)
-									   << 32;
+				*field[f] = le(extra + i + k, 4) | (size_t)le(extra + i + k + 4, 4) << 32;
 				k += 8;
 			}
 		return;
@@ -333,11 +317,9 @@ static int parse_npz(const struct piece *s, struct arena *a, struct named_tensor
 		size_t nname = le(p + 28, 2), nextra = le(p + 30, 2), ncomment = le(p + 32, 2);
 		if (nname + nextra + ncomment > s->n - dir - 46)
 			bad(s, dir, "the directory is damaged");
-		e = (struct member){p + 46,	   nname, le(p + 20, 4), le(p + 24, 4),
-				    le(p + 42, 4), dir,	  le(p + 10, 2), le(p + 16, 4)};
+		e = (struct member){p + 46, nname, le(p + 20, 4), le(p + 24, 4), le(p + 42, 4), dir, le(p + 10, 2), le(p + 16, 4)};
 		zip64_sizes(p + 46 + nname, nextra, &e);
-		size_t keep =
-			nname > 4 && !memcmp(e.name + nname - 4, ".npy", 4) ? nname - 4 : nname;
+		size_t keep = nname > 4 && !memcmp(e.name + nname - 4, ".npy", 4) ? nname - 4 : nname;
 		(*out)[i].name = arena_printf(a, "%.*s", (int)keep, (const char *)e.name);
 		(*out)[i].t = read_member(s, &e, a);
 		dir += 46 + nname + nextra + ncomment;

@@ -2,9 +2,8 @@
 #include "op/rules.h"
 
 static const struct op *const families[] = {
-	ops_elementwise, ops_select, ops_reduce, ops_matmul, ops_conv,	  ops_pool,
-	ops_norm,	 ops_move,   ops_index,	 ops_shape,  ops_control, ops_recurrent,
-	ops_resize,	 ops_quant,  ops_loop,	 ops_einsum, ops_topk,
+	ops_elementwise, ops_select,  ops_reduce,    ops_matmul, ops_conv,  ops_pool, ops_norm,   ops_move, ops_index,
+	ops_shape,       ops_control, ops_recurrent, ops_resize, ops_quant, ops_loop, ops_einsum, ops_topk,
 };
 
 static const struct op *rows[OP_COUNT];
@@ -16,10 +15,7 @@ __attribute__((constructor)) static void rows_fill(void)
 			rows[o->op] = o;
 }
 
-const struct op *op_row(enum opcode op)
-{
-	return (unsigned)op < OP_COUNT ? rows[op] : NULL;
-}
+const struct op *op_row(enum opcode op) { return (unsigned)op < OP_COUNT ? rows[op] : NULL; }
 
 static double graph_flops(struct module *m, graph_id g, int depth)
 {

@@ -11,7 +11,7 @@
  * POLY_UNKNOWN for an element that is not known. This is how shape arithmetic is followed. */
 struct known {
 	bool yes;
-	int n;        /* elements; as many as the type says; rank 0 or 1 */
+	int n; /* elements; as many as the type says; rank 0 or 1 */
 	const poly *e;
 };
 enum { KNOWN_MAX = 1024 }; /* larger tensors are not followed */
@@ -21,9 +21,9 @@ struct infer {
 	struct module *m;
 	node_id id;
 	const struct node *n;
-	const struct type *in;    /* n->nin; absent operands have dtype DT_NONE, rank RANK_UNKNOWN */
-	const struct known *kin;  /* n->nin */
-	struct type *out;         /* n->nout */
+	const struct type *in;   /* n->nin; absent operands have dtype DT_NONE, rank RANK_UNKNOWN */
+	const struct known *kin; /* n->nin */
+	struct type *out;        /* n->nout */
 	struct known *kout;
 	/* Types and, where kout is not NULL, elements of a body's outputs for these of its inputs (control operators; gives
 	 * NULL or why not). in NULL: it is never applied here; out and kout stay as they are. */
@@ -44,9 +44,9 @@ struct eval {
 	const struct node *n;
 	struct tensor **in;
 	struct tensor **out;
-	struct arena *arena;  /* results */
+	struct arena *arena;     /* results */
 	const struct room *room; /* where result i goes if it has just that many bytes; NULL: nowhere particular */
-	struct arena *tmp;    /* scratch, dropped when the node is done */
+	struct arena *tmp;       /* scratch, dropped when the node is done */
 	/* Runs a body (control operators, Fused, PartitionedCall). */
 	const char *(*body)(struct eval *, graph_id g, int nin, struct tensor **in, struct tensor **out);
 	void *arg;
@@ -69,7 +69,7 @@ struct op {
 const struct op *op_row(enum opcode op); /* NULL: no row yet */
 /* Why n cannot be run, whatever its operands hold; NULL: it may run. Bodies are not looked at. */
 const char *op_unable(struct module *m, const struct node *n);
-bool op_attr_is_type(enum opcode op, const char *attr); /* its value is the number of an element type */
+bool op_attr_is_type(enum opcode op, const char *attr);    /* its value is the number of an element type */
 double node_flops(struct module *m, const struct node *n); /* bodies included; 0 if not static */
 
 /* Shape inference of the whole module: to a fixed point, through bodies; sets every value's type.
@@ -93,7 +93,7 @@ void bind_symbol(struct module *m, const char *name, int64_t value);
 void bind_shape(struct module *m, const char *input, int rank, const int64_t *dims);
 /* The same from command lines: "batch=1,seq=128" and "input:1x3x640x640". */
 void bind_sets(struct module *m, const char *arg);
-bool bind_has_symbols(struct module *m); /* is any size open that has a name? */
+bool bind_has_symbols(struct module *m);                 /* is any size open that has a name? */
 bool bind_sets_there(struct module *m, const char *arg); /* those that the model has; false: it has none of them */
 void bind_shapes(struct module *m, const char *arg);
 /* "sr=16000", "sizes=480,640": the input becomes a constant of its type; false: there is no such input. */
@@ -132,8 +132,8 @@ bool dropout_keeps(struct module *m, const struct node *n);
 
 /* Tensors by hand. */
 struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t *dims); /* zeroed storage */
-double tensor_get(const struct tensor *t, int64_t i);   /* element i of a numeric tensor, as double */
-void tensor_set(struct tensor *t, int64_t i, double v); /* rounded, saturating as C casts do not */
+double tensor_get(const struct tensor *t, int64_t i);                                    /* element i of a numeric tensor, as double */
+void tensor_set(struct tensor *t, int64_t i, double v);                                  /* rounded, saturating as C casts do not */
 /* Random contents: floats normal(0,1) unless lo < hi (then uniform); integers in [lo, hi]. */
 void tensor_random(struct tensor *t, struct rng *r, double lo, double hi);
 #endif

@@ -84,8 +84,11 @@ static struct tensor *operand(struct module *m, val_id v, const void *data, stru
 	type_dims(m, t, dims);
 	if (!memory_order(t, axis) && (uintptr_t)data % dtype_size(t->dtype) == 0) {
 		struct tensor *x = ARENA_NEW(a, struct tensor);
-		*x = (struct tensor){.dtype = t->dtype, .rank = t->rank, .dims = arena_copy(a, dims, sizeof *dims * (size_t)t->rank),
-				     .nbytes = (size_t)type_count(m, t) * dtype_size(t->dtype), .data = data};
+		*x = (struct tensor){.dtype = t->dtype,
+				     .rank = t->rank,
+				     .dims = arena_copy(a, dims, sizeof *dims * (size_t)t->rank),
+				     .nbytes = (size_t)type_count(m, t) * dtype_size(t->dtype),
+				     .data = data};
 		return x;
 	}
 	struct tensor *x = tensor_new(a, t->dtype, t->rank, dims);

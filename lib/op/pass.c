@@ -7,8 +7,7 @@
 static void add_provenance(struct module *m, const struct tool *t, const struct tool_args *a)
 {
 	const char *options = a->options ? a->options : "";
-	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION,
-					      *options ? " " : "", options));
+	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION, *options ? " " : "", options));
 }
 
 /* A module that a pass broke is our bug, and better found here than three passes on. */

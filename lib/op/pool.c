@@ -102,10 +102,7 @@ static double pool_window(const struct pool *q, const double *x, const int64_t *
 					acc += q->op == OP_LpPool ? pow(fabs(v), q->p) : v;
 				} else if (*best_at < 0 || v > acc || (v != v && acc == acc)) { /* the first NaN */
 					acc = v;
-					*best_at = q->column_major
-							   ? (at[2] * q->in[1] + at[1]) * q->in[0] +
-								     at[0]
-							   : off;
+					*best_at = q->column_major ? (at[2] * q->in[1] + at[1]) * q->in[0] + at[0] : off;
 				}
 			}
 	return max ? acc : q->op == OP_LpPool ? pow(acc, 1 / q->p) : acc / (double)count;
@@ -187,15 +184,10 @@ static const char *eval_global(struct eval *e)
 			int m = n - i < BLOCK ? (int)(n - i) : BLOCK;
 			load_d(x, c * n + i, 1, m, v);
 			for (int k = 0; k < m; k++)
-				acc = e->n->op == OP_GlobalMaxPool
-					      ? (v[k] > acc || v[k] != v[k] ? v[k] : acc)
-					      : acc + (e->n->op == OP_GlobalLpPool
-							       ? pow(fabs(v[k]), p)
-							       : v[k]);
+				acc = e->n->op == OP_GlobalMaxPool ? (v[k] > acc || v[k] != v[k] ? v[k] : acc)
+								   : acc + (e->n->op == OP_GlobalLpPool ? pow(fabs(v[k]), p) : v[k]);
 		}
-		acc = e->n->op == OP_GlobalAveragePool ? acc / (double)n
-		      : e->n->op == OP_GlobalLpPool    ? pow(acc, 1 / p)
-						       : acc;
+		acc = e->n->op == OP_GlobalAveragePool ? acc / (double)n : e->n->op == OP_GlobalLpPool ? pow(acc, 1 / p) : acc;
 		store_d(y, c, 1, &acc);
 	}
 	return NULL;

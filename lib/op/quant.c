@@ -44,7 +44,8 @@ static const char *shape_quantize(struct infer *I)
 	rule_like(I, 0, 0);
 	I->out[0].dtype = rule_has(I, 2) ? I->in[2].dtype : t ? dtype_from_onnx((int)t) : DT_U8;
 	if (t && I->out[0].dtype && I->out[0].dtype != dtype_from_onnx((int)t))
-		return rule_why(I, "attribute 'output_dtype' is %s, the zero point %s", dtype_name(dtype_from_onnx((int)t)), dtype_name(I->out[0].dtype));
+		return rule_why(I, "attribute 'output_dtype' is %s, the zero point %s", dtype_name(dtype_from_onnx((int)t)),
+				dtype_name(I->out[0].dtype));
 	if (t && !dtype_is_float8(I->out[0].dtype) && !(dtype_is_int(I->out[0].dtype) && dtype_size(I->out[0].dtype) < 4))
 		return rule_why(I, "attribute 'output_dtype' is %s, which nothing is quantised to", dtype_name(I->out[0].dtype));
 	return check_scales(I);
@@ -69,8 +70,7 @@ struct grid {
 	bool one;
 };
 
-static const char *grid_of(struct eval *e, const struct tensor *x, const struct tensor *scale,
-			   const struct tensor *zero, struct grid *g)
+static const char *grid_of(struct eval *e, const struct tensor *x, const struct tensor *scale, const struct tensor *zero, struct grid *g)
 {
 	int axis;
 	int64_t block = attr_int(e->n, "block_size", 0);
@@ -79,8 +79,7 @@ static const char *grid_of(struct eval *e, const struct tensor *x, const struct 
 		return "block_size is negative";
 	if (zero && tensor_count(zero) != tensor_count(scale))
 		return "the zero points do not fit the scales";
-	*g = (struct grid){
-		.one = tensor_count(scale) == 1, .inner = 1, .n = 1, .block = 1, .blocks = 1};
+	*g = (struct grid){.one = tensor_count(scale) == 1, .inner = 1, .n = 1, .block = 1, .blocks = 1};
 	if (g->one)
 		return NULL;
 	if (!rule_axis(attr_int(e->n, "axis", 1), x->rank, &axis))
@@ -104,8 +103,7 @@ static int64_t grid_at(const struct grid *g, int64_t i, bool blocked)
 	if (g->one)
 		return 0;
 	at = i / g->inner % g->n;
-	return blocked ? (i / g->inner / g->n * g->blocks + at / g->block) * g->inner + i % g->inner
-		       : at;
+	return blocked ? (i / g->inner / g->n * g->blocks + at / g->block) * g->inner + i % g->inner : at;
 }
 
 static const char *eval_quantize(struct eval *e)
@@ -120,8 +118,7 @@ static const char *eval_quantize(struct eval *e)
 	if (why)
 		return why;
 	if (!(dtype_is_int(to) || dtype_is_float8(to)) || !dtype_fixed(x->dtype))
-		return eval_why(e, "no evaluator for %s to %s", dtype_name(x->dtype),
-				dtype_name(to));
+		return eval_why(e, "no evaluator for %s to %s", dtype_name(x->dtype), dtype_name(to));
 	struct tensor *y = eval_out(e, 0, to, x->rank, x->dims);
 	for (int64_t i = 0, n = tensor_count(x); i < n; i++) {
 		int64_t s = grid_at(&g, i, blocked);
@@ -148,14 +145,11 @@ static const char *eval_dequantize(struct eval *e)
 	if (why)
 		return why;
 	if (!dtype_fixed(x->dtype) || !dtype_is_float(to))
-		return eval_why(e, "no evaluator for %s to %s", dtype_name(x->dtype),
-				dtype_name(to));
+		return eval_why(e, "no evaluator for %s to %s", dtype_name(x->dtype), dtype_name(to));
 	struct tensor *y = eval_out(e, 0, to, x->rank, x->dims);
 	for (int64_t i = 0, n = tensor_count(x); i < n; i++) {
 		int64_t s = grid_at(&g, i, blocked);
-		tensor_set(y, i,
-			   (tensor_get(x, i) - (zero ? tensor_get(zero, s) : 0)) *
-				   tensor_get(scale, s));
+		tensor_set(y, i, (tensor_get(x, i) - (zero ? tensor_get(zero, s) : 0)) * tensor_get(scale, s));
 	}
 	return NULL;
 }

@@ -9,50 +9,17 @@ struct activation {
 	double (*f)(double x, double alpha, double beta);
 	double alpha, beta; /* where none are given */
 };
-static double f_relu(double x, double a, double b)
-{
-	return x < 0 ? 0 : x;
-}
-static double f_tanh(double x, double a, double b)
-{
-	return tanh(x);
-}
-static double f_sigmoid(double x, double a, double b)
-{
-	return 1 / (1 + exp(-x));
-}
-static double f_affine(double x, double a, double b)
-{
-	return a * x + b;
-}
-static double f_leaky(double x, double a, double b)
-{
-	return x < 0 ? a * x : x;
-}
-static double f_thresholded(double x, double a, double b)
-{
-	return x >= a ? x : 0;
-}
-static double f_scaled_tanh(double x, double a, double b)
-{
-	return a * tanh(b * x);
-}
-static double f_hard_sigmoid(double x, double a, double b)
-{
-	return fmin(fmax(a * x + b, 0), 1);
-}
-static double f_elu(double x, double a, double b)
-{
-	return x < 0 ? a * expm1(x) : x;
-}
-static double f_softsign(double x, double a, double b)
-{
-	return x / (1 + fabs(x));
-}
-static double f_softplus(double x, double a, double b)
-{
-	return x > 30 ? x : log1p(exp(x));
-}
+static double f_relu(double x, double a, double b) { return x < 0 ? 0 : x; }
+static double f_tanh(double x, double a, double b) { return tanh(x); }
+static double f_sigmoid(double x, double a, double b) { return 1 / (1 + exp(-x)); }
+static double f_affine(double x, double a, double b) { return a * x + b; }
+static double f_leaky(double x, double a, double b) { return x < 0 ? a * x : x; }
+static double f_thresholded(double x, double a, double b) { return x >= a ? x : 0; }
+static double f_scaled_tanh(double x, double a, double b) { return a * tanh(b * x); }
+static double f_hard_sigmoid(double x, double a, double b) { return fmin(fmax(a * x + b, 0), 1); }
+static double f_elu(double x, double a, double b) { return x < 0 ? a * expm1(x) : x; }
+static double f_softsign(double x, double a, double b) { return x / (1 + fabs(x)); }
+static double f_softplus(double x, double a, double b) { return x > 30 ? x : log1p(exp(x)); }
 
 static const struct activation activations[] = {
 	{"Relu", f_relu},
@@ -78,15 +45,9 @@ struct activations {
 	} of[ACTIVATIONS_MAX];
 };
 
-static int directions_of(const struct node *n)
-{
-	return !strcmp(attr_str(n, "direction", "forward"), "bidirectional") ? 2 : 1;
-}
+static int directions_of(const struct node *n) { return !strcmp(attr_str(n, "direction", "forward"), "bidirectional") ? 2 : 1; }
 
-static int gates_of(const struct node *n)
-{
-	return n->op == OP_RNN ? 1 : n->op == OP_GRU ? 3 : 4;
-}
+static int gates_of(const struct node *n) { return n->op == OP_RNN ? 1 : n->op == OP_GRU ? 3 : 4; }
 
 /* All functions of a node, in order. NULL, or why not. */
 static const char *read_activations(const struct node *n, struct arena *arena, struct activations *q)
@@ -102,7 +63,8 @@ static const char *read_activations(const struct node *n, struct arena *arena, s
 	if (names && names->n != (uint32_t)count)
 		return arena_printf(arena, "attribute 'activations' has %u names, takes %d", names->n, count);
 	if (na > count || nb > count)
-		return arena_printf(arena, "attribute 'activation_%s' has %d values for %d functions", na > count ? "alpha" : "beta", na > count ? na : nb, count);
+		return arena_printf(arena, "attribute 'activation_%s' has %d values for %d functions", na > count ? "alpha" : "beta",
+				    na > count ? na : nb, count);
 	for (int i = 0; i < count; i++) {
 		const char *name = names ? sym_str(names->u.strs[i]) : usual[i % q->per];
 		for (size_t k = 0; k < sizeof activations / sizeof *activations; k++)
@@ -141,7 +103,8 @@ static const char *check_lengths(struct infer *I, dim seq)
 
 	for (int i = 0; k && k->yes && i < k->n; i++)
 		if (poly_is_const(rule_polys(I), k->e[i], &c) && (c < 0 || (poly_is_const(rule_polys(I), seq, &longest) && c > longest)))
-			return rule_why(I, "sequence %d has %lld steps, at most %s are there", i, (long long)c, poly_str(rule_polys(I), seq, &I->m->arena));
+			return rule_why(I, "sequence %d has %lld steps, at most %s are there", i, (long long)c,
+					poly_str(rule_polys(I), seq, &I->m->arena));
 	return NULL;
 }
 
@@ -150,8 +113,8 @@ static const char *shape_recurrent(struct infer *I)
 	struct polys *P = rule_polys(I);
 	bool batch_first = attr_int(I->n, "layout", 0);
 	enum dtype t = I->in[0].dtype;
-	dim dirs = rule_const(I, directions_of(I->n)), seq = POLY_UNKNOWN, batch = POLY_UNKNOWN,
-	    input = POLY_UNKNOWN, hidden = POLY_UNKNOWN;
+	dim dirs = rule_const(I, directions_of(I->n)), seq = POLY_UNKNOWN, batch = POLY_UNKNOWN, input = POLY_UNKNOWN,
+	    hidden = POLY_UNKNOWN;
 	struct activations q;
 	const char *why = read_activations(I->n, &I->m->arena, &q);
 
@@ -195,8 +158,8 @@ struct rnn {
 	struct activations act;
 	double *W, *R, *b, *rb, *P; /* of the direction at hand: [gates*H][I], [gates*H][H], biases
 				       of both, peepholes */
-	double *h, *c;		    /* state of one sequence */
-	double *x, *g, *r;	    /* input of a step, gate sums of input and of state */
+	double *h, *c;              /* state of one sequence */
+	double *x, *g, *r;          /* input of a step, gate sums of input and of state */
 };
 
 static double activate(const struct rnn *q, int64_t dir, int which, double x)
@@ -209,8 +172,7 @@ static double activate(const struct rnn *q, int64_t dir, int which, double x)
 }
 
 /* o[i] = bias[i] + sum over k of w[i][k] v[k] */
-static void matvec(double *o, const double *w, const double *v, const double *bias, int64_t rows,
-		   int64_t n)
+static void matvec(double *o, const double *w, const double *v, const double *bias, int64_t rows, int64_t n)
 {
 	for (int64_t i = 0; i < rows; i++, w += n) {
 		double s[4] = {bias ? bias[i] : 0};
@@ -258,14 +220,10 @@ static void cell_lstm(struct rnn *q, int64_t d)
 	for (int64_t i = 0; i < H; i++) { /* gates: input, output, forget, cell */
 		double c = q->c[i], in, f, g;
 		in = activate(q, d, 0, q->g[i] + q->r[i] + (q->P ? q->P[i] * c : 0));
-		f = q->input_forget ? 1 - in
-				    : activate(q, d, 0,
-					       q->g[2 * H + i] + q->r[2 * H + i] +
-						       (q->P ? q->P[2 * H + i] * c : 0));
+		f = q->input_forget ? 1 - in : activate(q, d, 0, q->g[2 * H + i] + q->r[2 * H + i] + (q->P ? q->P[2 * H + i] * c : 0));
 		g = activate(q, d, 1, q->g[3 * H + i] + q->r[3 * H + i]);
 		q->c[i] = c = f * c + in * g;
-		double o = activate(q, d, 0,
-				    q->g[H + i] + q->r[H + i] + (q->P ? q->P[H + i] * c : 0));
+		double o = activate(q, d, 0, q->g[H + i] + q->r[H + i] + (q->P ? q->P[H + i] * c : 0));
 		q->h[i] = o * activate(q, d, 2, c);
 	}
 }
@@ -295,15 +253,13 @@ static void load_direction(struct rnn *q, int64_t d)
 	}
 }
 
-static void run_sequence(struct rnn *q, int64_t d, int64_t b, int64_t len, bool backward,
-			 struct tensor *y)
+static void run_sequence(struct rnn *q, int64_t d, int64_t b, int64_t len, bool backward, struct tensor *y)
 {
 	enum opcode op = q->e->n->op;
 
 	for (int64_t s = 0; s < len; s++) {
 		int64_t t = backward ? len - 1 - s : s;
-		load_all(q->e->in[0], (q->batch_first ? b * q->T + t : t * q->B + b) * q->I, q->I,
-			 q->x);
+		load_all(q->e->in[0], (q->batch_first ? b * q->T + t : t * q->B + b) * q->I, q->I, q->x);
 		matvec(q->g, q->W, q->x, q->b, q->gates * q->H, q->I);
 		if (op == OP_RNN)
 			cell_rnn(q, d);
@@ -311,8 +267,7 @@ static void run_sequence(struct rnn *q, int64_t d, int64_t b, int64_t len, bool 
 			cell_gru(q, d);
 		else
 			cell_lstm(q, d);
-		int64_t at = q->batch_first ? (b * q->T + t) * q->dirs + d
-					    : (t * q->dirs + d) * q->B + b;
+		int64_t at = q->batch_first ? (b * q->T + t) * q->dirs + d : (t * q->dirs + d) * q->B + b;
 		store_d(y, at * q->H, (int)q->H, q->h);
 	}
 }
@@ -335,8 +290,8 @@ static const char *rnn_sizes(struct rnn *q)
 	q->B = x->dims[!q->batch_first];
 	q->I = x->dims[2];
 	q->H = r->dims[2];
-	if (w->dims[0] != q->dirs || w->dims[1] != q->gates * q->H || w->dims[2] != q->I ||
-	    r->dims[0] != q->dirs || r->dims[1] != q->gates * q->H)
+	if (w->dims[0] != q->dirs || w->dims[1] != q->gates * q->H || w->dims[2] != q->I || r->dims[0] != q->dirs ||
+	    r->dims[1] != q->gates * q->H)
 		return "W or R do not fit the sequence";
 	for (uint32_t i = 3, want; i < e->n->nin; i++) {
 		want = (uint32_t)(i == 3   ? q->dirs * 2 * q->gates * q->H
@@ -344,8 +299,7 @@ static const char *rnn_sizes(struct rnn *q)
 				  : i == 7 ? q->dirs * 3 * q->H
 					   : q->dirs * q->B * q->H);
 		if (e->in[i] && tensor_count(e->in[i]) != want)
-			return eval_why(e, "operand %u has %lld elements, not %u", i,
-					(long long)tensor_count(e->in[i]), want);
+			return eval_why(e, "operand %u has %lld elements, not %u", i, (long long)tensor_count(e->in[i]), want);
 	}
 	max = q->I > q->H ? q->I : q->H;
 	q->W = eval_scratch(e, sizeof(double) * (size_t)(q->gates * q->H * q->I));
@@ -361,30 +315,24 @@ static const char *rnn_sizes(struct rnn *q)
 static const char *eval_recurrent(struct eval *e)
 {
 	struct rnn q = {.e = e};
-	bool is_lstm = e->n->op == OP_LSTM,
-	     reverse = !strcmp(attr_str(e->n, "direction", "forward"), "reverse");
+	bool is_lstm = e->n->op == OP_LSTM, reverse = !strcmp(attr_str(e->n, "direction", "forward"), "reverse");
 	const char *why = rnn_sizes(&q);
 	enum dtype t = e->in[0]->dtype;
-	const struct tensor *lens = eval_in(e, 4), *h0 = eval_in(e, 5),
-			    *c0 = is_lstm ? eval_in(e, 6) : NULL;
+	const struct tensor *lens = eval_in(e, 4), *h0 = eval_in(e, 5), *c0 = is_lstm ? eval_in(e, 6) : NULL;
 
 	if (why || (why = read_activations(e->n, e->arena, &q.act)))
 		return why;
 	for (int64_t b = 0; lens && b < q.B; b++)
 		if (tensor_get_int(lens, b) < 0 || tensor_get_int(lens, b) > q.T)
-			return eval_why(e, "sequence %lld has %lld steps, at most %lld are there", (long long)b, (long long)tensor_get_int(lens, b), (long long)q.T);
-	struct tensor *y = eval_out(e, 0, t, 4,
-				    q.batch_first ? (int64_t[]){q.B, q.T, q.dirs, q.H}
-						  : (int64_t[]){q.T, q.dirs, q.B, q.H});
-	const int64_t *hd =
-		q.batch_first ? (int64_t[]){q.B, q.dirs, q.H} : (int64_t[]){q.dirs, q.B, q.H};
-	struct tensor *yh = eval_out(e, 1, t, 3, hd),
-		      *yc = is_lstm ? eval_out(e, 2, t, 3, hd) : NULL;
+			return eval_why(e, "sequence %lld has %lld steps, at most %lld are there", (long long)b,
+					(long long)tensor_get_int(lens, b), (long long)q.T);
+	struct tensor *y = eval_out(e, 0, t, 4, q.batch_first ? (int64_t[]){q.B, q.T, q.dirs, q.H} : (int64_t[]){q.T, q.dirs, q.B, q.H});
+	const int64_t *hd = q.batch_first ? (int64_t[]){q.B, q.dirs, q.H} : (int64_t[]){q.dirs, q.B, q.H};
+	struct tensor *yh = eval_out(e, 1, t, 3, hd), *yc = is_lstm ? eval_out(e, 2, t, 3, hd) : NULL;
 	for (int64_t d = 0; d < q.dirs; d++) {
 		load_direction(&q, d);
 		for (int64_t b = 0; b < q.B; b++) {
-			int64_t len = lens ? tensor_get_int(lens, b) : q.T,
-				at = (q.batch_first ? b * q.dirs + d : d * q.B + b) * q.H;
+			int64_t len = lens ? tensor_get_int(lens, b) : q.T, at = (q.batch_first ? b * q.dirs + d : d * q.B + b) * q.H;
 			memset(q.h, 0, sizeof(double) * (size_t)q.H);
 			memset(q.c, 0, sizeof(double) * (size_t)q.H);
 			if (h0)
@@ -403,11 +351,9 @@ static const char *eval_recurrent(struct eval *e)
 static double flops_recurrent(struct module *m, const struct node *n)
 {
 	const struct type *x = &val(m, n->in[0])->type;
-	int64_t w = type_count(m, &val(m, n->in[1])->type),
-		r = type_count(m, &val(m, n->in[2])->type), t, b;
+	int64_t w = type_count(m, &val(m, n->in[1])->type), r = type_count(m, &val(m, n->in[2])->type), t, b;
 
-	if (w < 0 || r < 0 || x->rank != 3 || !poly_is_const(m->dims, x->dims[0], &t) ||
-	    !poly_is_const(m->dims, x->dims[1], &b))
+	if (w < 0 || r < 0 || x->rank != 3 || !poly_is_const(m->dims, x->dims[0], &t) || !poly_is_const(m->dims, x->dims[1], &b))
 		return 0;
 	return 2.0 * (double)t * (double)b * (double)(w + r);
 }

@@ -23,8 +23,7 @@ static const struct reduction reductions[OP_COUNT] = {
 };
 
 /* Which axes are reduced. NULL, or why not. n < 0: none given. */
-static const char *reduce_axes(const struct node *n, int rank, int count, const int64_t *axes,
-			       bool *red)
+static const char *reduce_axes(const struct node *n, int rank, int count, const int64_t *axes, bool *red)
 {
 	bool all = count <= 0 && !attr_int(n, "noop_with_empty_axes", 0);
 
@@ -51,7 +50,7 @@ static void known_reduce(struct infer *I)
 		return;
 	acc = k->e[0];
 	for (int i = 1; i < k->n; i++)
-		acc = r->combine == SUM	   ? poly_add(P, acc, k->e[i])
+		acc = r->combine == SUM    ? poly_add(P, acc, k->e[i])
 		      : r->combine == PROD ? poly_mul(P, acc, k->e[i])
 		      : r->combine == MAX  ? poly_max(P, acc, k->e[i])
 					   : poly_min(P, acc, k->e[i]);
@@ -72,9 +71,7 @@ static const char *shape_reduce(struct infer *I)
 		if (rule_rank(I, 1) == 1) {
 			int64_t c;
 			if (poly_is_const(rule_polys(I), rule_dim(I, 1, 0), &c))
-				nred = c == 0 && !attr_int(I->n, "noop_with_empty_axes", 0)
-					       ? rank
-					       : (int)c;
+				nred = c == 0 && !attr_int(I->n, "noop_with_empty_axes", 0) ? rank : (int)c;
 		}
 		if (keep)
 			rule_out(I, 0, I->in[0].dtype, rank, rule_dims(I, rank));
@@ -128,8 +125,7 @@ static void walk_init(struct walk *w, const struct tensor *x, const bool *red)
 }
 
 /* acc[out] = step(acc[out], x) for every element; exps: x is exp(x - max[out]). */
-static void walk_floats(const struct walk *w, const struct tensor *x, const struct reduction *r,
-			double *acc, const double *max)
+static void walk_floats(const struct walk *w, const struct tensor *x, const struct reduction *r, double *acc, const double *max)
 {
 	int last = w->rank - 1;
 	int64_t at[RANK_MAX] = {0}, o = 0, off = 0, total = tensor_count(x);
@@ -141,9 +137,7 @@ static void walk_floats(const struct walk *w, const struct tensor *x, const stru
 			load_d(x, off + i, 1, c, v);
 			for (int k = 0; k < c; k++) {
 				int64_t to = o + (i + k) * w->out_stride[last];
-				double e = r->before == ABS	 ? fabs(v[k])
-					   : r->before == SQUARE ? v[k] * v[k]
-								 : v[k];
+				double e = r->before == ABS ? fabs(v[k]) : r->before == SQUARE ? v[k] * v[k] : v[k];
 				if (max)
 					e = isinf(max[to]) ? 0 : exp(e - max[to]);
 				switch (r->combine) {
@@ -165,8 +159,7 @@ static void walk_floats(const struct walk *w, const struct tensor *x, const stru
 	}
 }
 
-static void walk_ints(const struct walk *w, const struct tensor *x, const struct reduction *r,
-		      int64_t *acc)
+static void walk_ints(const struct walk *w, const struct tensor *x, const struct reduction *r, int64_t *acc)
 {
 	int64_t at[RANK_MAX] = {0}, o = 0, total = tensor_count(x);
 	bool u64 = x->dtype == DT_U64;
@@ -174,7 +167,7 @@ static void walk_ints(const struct walk *w, const struct tensor *x, const struct
 	for (int64_t off = 0; off < total; off++) {
 		int64_t e = tensor_get_int(x, off);
 		bool less = u64 ? (uint64_t)e < (uint64_t)acc[o] : e < acc[o];
-		e = r->before == ABS	  ? (e < 0 && !u64 ? (int64_t)-(uint64_t)e : e)
+		e = r->before == ABS      ? (e < 0 && !u64 ? (int64_t) - (uint64_t)e : e)
 		    : r->before == SQUARE ? (int64_t)((uint64_t)e * (uint64_t)e)
 					  : e;
 		switch (r->combine) {
@@ -193,8 +186,7 @@ static void walk_ints(const struct walk *w, const struct tensor *x, const struct
 	}
 }
 
-static void reduce_floats(struct eval *e, const struct walk *w, const struct tensor *x,
-			  struct tensor *y)
+static void reduce_floats(struct eval *e, const struct walk *w, const struct tensor *x, struct tensor *y)
 {
 	struct reduction r = reductions[e->n->op];
 	double *acc = eval_scratch(e, sizeof *acc * (size_t)w->nout), *max = NULL;
@@ -208,24 +200,17 @@ static void reduce_floats(struct eval *e, const struct walk *w, const struct ten
 		r = (struct reduction){SUM};
 	}
 	for (int64_t i = 0; i < w->nout; i++)
-		acc[i] = r.combine == PROD  ? 1
-			 : r.combine == MAX ? -INFINITY
-			 : r.combine == MIN ? INFINITY
-					    : 0;
+		acc[i] = r.combine == PROD ? 1 : r.combine == MAX ? -INFINITY : r.combine == MIN ? INFINITY : 0;
 	walk_floats(w, x, &r, acc, max);
 	for (int64_t i = 0; i < w->nout; i++) {
 		double v = acc[i];
-		v = r.after == MEAN   ? v / (double)w->nred
-		    : r.after == ROOT ? sqrt(v)
-		    : r.after == LOG  ? log(v)
-				      : v;
+		v = r.after == MEAN ? v / (double)w->nred : r.after == ROOT ? sqrt(v) : r.after == LOG ? log(v) : v;
 		acc[i] = lse ? (isinf(max[i]) ? max[i] : max[i] + log(v)) : v;
 	}
 	store_d(y, 0, (int)w->nout, acc);
 }
 
-static void reduce_ints(struct eval *e, const struct walk *w, const struct tensor *x,
-			struct tensor *y)
+static void reduce_ints(struct eval *e, const struct walk *w, const struct tensor *x, struct tensor *y)
 {
 	const struct reduction *r = &reductions[e->n->op];
 	int64_t *acc = eval_scratch(e, sizeof *acc * (size_t)w->nout);
@@ -269,8 +254,7 @@ static const char *eval_reduce(struct eval *e)
 	if (w.nout > INT32_MAX)
 		return "too many elements";
 	y = eval_out(e, 0, x->dtype, n, dims);
-	if (dtype_is_float(x->dtype) || r->after == ROOT || r->after == LOG ||
-	    e->n->op == OP_ReduceLogSumExp)
+	if (dtype_is_float(x->dtype) || r->after == ROOT || r->after == LOG || e->n->op == OP_ReduceLogSumExp)
 		reduce_floats(e, &w, x, y);
 	else
 		reduce_ints(e, &w, x, y);
@@ -288,8 +272,7 @@ static const char *shape_arg(struct infer *I)
 	if (rank == RANK_UNKNOWN)
 		return NULL;
 	if (!rule_axis(attr_int(I->n, "axis", 0), rank, &axis))
-		return rule_why(I, "axis %lld outside rank %d",
-				(long long)attr_int(I->n, "axis", 0), rank);
+		return rule_why(I, "axis %lld outside rank %d", (long long)attr_int(I->n, "axis", 0), rank);
 	dim *d = rule_dims(I, rank);
 	for (int i = 0; i < rank; i++)
 		if (i != axis || keep)

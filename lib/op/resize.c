@@ -27,10 +27,7 @@ static const char *resize_axes(const struct node *n, int rank, int *axis, int *c
 	return NULL;
 }
 
-static bool has_elements(const struct tensor *t)
-{
-	return t && tensor_count(t) > 0;
-}
+static bool has_elements(const struct tensor *t) { return t && tensor_count(t) > 0; }
 
 /* in * scale for a scale that is a whole number or one divided by a whole number; else unknown. */
 static dim scaled(struct infer *I, dim in, double scale)
@@ -133,7 +130,8 @@ static const char *shape_resize(struct infer *I)
 		return rule_why(I, "%lld sizes for %d axes", (long long)nsizes, count);
 	if (nscales > 0 && nscales != count)
 		return rule_why(I, "%lld scales for %d axes", (long long)nscales, count);
-	if (!old && !strcmp(attr_str(I->n, "coordinate_transformation_mode", ""), "tf_crop_and_resize") && given(I, 1) >= 0 && given(I, 1) != 2 * count)
+	if (!old && !strcmp(attr_str(I->n, "coordinate_transformation_mode", ""), "tf_crop_and_resize") && given(I, 1) >= 0 &&
+	    given(I, 1) != 2 * count)
 		return rule_why(I, "%lld numbers in operand 1 for %d axes", (long long)given(I, 1), count);
 	dim *d = rule_dims(I, rank);
 	if (rank)
@@ -173,8 +171,7 @@ static double coordinate(const struct axis_map *a, int64_t i)
 	if (!strcmp(mode, "tf_half_pixel_for_nn"))
 		return (x + 0.5) / a->scale;
 	if (!strcmp(mode, "tf_crop_and_resize"))
-		return whole > 1 ? a->roi_begin * (in - 1) +
-					   x * (a->roi_end - a->roi_begin) * (in - 1) / (whole - 1)
+		return whole > 1 ? a->roi_begin * (in - 1) + x * (a->roi_end - a->roi_begin) * (in - 1) / (whole - 1)
 				 : 0.5 * (a->roi_begin + a->roi_end) * (in - 1);
 	if (!strcmp(mode, "half_pixel_symmetric")) {
 		double adjust = whole / out, center = in / 2;
@@ -185,8 +182,7 @@ static double coordinate(const struct axis_map *a, int64_t i)
 
 static int64_t nearest(const struct node *n, double x)
 {
-	const char *mode =
-		attr_str(n, "nearest_mode", n->op == OP_Upsample ? "floor" : "round_prefer_floor");
+	const char *mode = attr_str(n, "nearest_mode", n->op == OP_Upsample ? "floor" : "round_prefer_floor");
 
 	if (!strcmp(mode, "round_prefer_ceil"))
 		return (int64_t)floor(x + 0.5);
@@ -209,20 +205,15 @@ static double kernel(int mode, double x, double a)
 }
 
 /* No coordinate is farther out: sums of places stay numbers, and what is none (0 times infinity) has a place. */
-static double within_reach(double x)
-{
-	return x >= -0x1p52 ? x <= 0x1p52 ? x : 0x1p52 : -0x1p52;
-}
+static double within_reach(double x) { return x >= -0x1p52 ? x <= 0x1p52 ? x : 0x1p52 : -0x1p52; }
 
 static void map_axis(const struct axis_map *a, struct arena *arena)
 {
 	struct resize_axis *t = a->to;
 	bool antialias = attr_int(a->n, "antialias", 0) && a->scale < 1 && a->mode != NEAREST;
-	bool crop =
-		!strcmp(attr_str(a->n, "coordinate_transformation_mode", ""), "tf_crop_and_resize");
+	bool crop = !strcmp(attr_str(a->n, "coordinate_transformation_mode", ""), "tf_crop_and_resize");
 	bool exclude = attr_int(a->n, "exclude_outside", 0);
-	double stretch = antialias ? 1 / a->scale : 1,
-	       cubic = attr_float(a->n, "cubic_coeff_a", -0.75f);
+	double stretch = antialias ? 1 / a->scale : 1, cubic = attr_float(a->n, "cubic_coeff_a", -0.75f);
 	double wide = ceil((a->mode == CUBIC ? 2 : 1) * stretch);
 	int reach = wide < 1 << 24 ? (int)wide : 1 << 24;
 
@@ -232,15 +223,12 @@ static void map_axis(const struct axis_map *a, struct arena *arena)
 	t->outside = crop ? arena_alloc(arena, sizeof *t->outside * (size_t)t->out) : NULL;
 	for (int64_t i = 0; i < t->out; i++) {
 		double x = within_reach(coordinate(a, i)), sum = 0;
-		int64_t first =
-			a->mode == NEAREST ? nearest(a->n, x) : (int64_t)floor(x) - reach + 1;
+		int64_t first = a->mode == NEAREST ? nearest(a->n, x) : (int64_t)floor(x) - reach + 1;
 		if (crop)
 			t->outside[i] = x < 0 || x > (double)(t->in - 1);
 		for (int k = 0; k < t->taps; k++) {
 			int64_t at = first + k, clamped = at < 0 ? 0 : at >= t->in ? t->in - 1 : at;
-			double w = a->mode == NEAREST
-					   ? 1
-					   : kernel(a->mode, (x - (double)at) / stretch, cubic);
+			double w = a->mode == NEAREST ? 1 : kernel(a->mode, (x - (double)at) / stretch, cubic);
 			if (exclude && clamped != at && a->mode != NEAREST)
 				w = 0;
 			t->index[i * t->taps + k] = clamped;
@@ -254,8 +242,7 @@ static void map_axis(const struct axis_map *a, struct arena *arena)
 
 /* ---- all axes ---- */
 
-static void move_axis(const struct resize_axis *a, const double *x, double *y, int64_t outer,
-			int64_t inner)
+static void move_axis(const struct resize_axis *a, const double *x, double *y, int64_t outer, int64_t inner)
 {
 	for (int64_t o = 0; o < outer; o++)
 		for (int64_t i = 0; i < a->out; i++) {
@@ -263,8 +250,7 @@ static void move_axis(const struct resize_axis *a, const double *x, double *y, i
 			memset(to, 0, sizeof *to * (size_t)inner);
 			for (int k = 0; k < a->taps; k++) {
 				double w = a->weight[i * a->taps + k];
-				const double *from =
-					x + (o * a->in + a->index[i * a->taps + k]) * inner;
+				const double *from = x + (o * a->in + a->index[i * a->taps + k]) * inner;
 				for (int64_t j = 0; w != 0 && j < inner; j++)
 					to[j] += w * from[j];
 			}
@@ -272,9 +258,8 @@ static void move_axis(const struct resize_axis *a, const double *x, double *y, i
 }
 
 /* Reads sizes or scales into a. */
-static const char *resize_extents(const struct node *n, int rank, const struct tensor *roi,
-				  const struct tensor *scales, const struct tensor *sizes,
-				  struct axis_map *a)
+static const char *resize_extents(const struct node *n, int rank, const struct tensor *roi, const struct tensor *scales,
+				  const struct tensor *sizes, struct axis_map *a)
 {
 	const char *policy = attr_str(n, "keep_aspect_ratio_policy", "stretch");
 	int axis[RANK_MAX], count;
@@ -284,14 +269,12 @@ static const char *resize_extents(const struct node *n, int rank, const struct t
 
 	if (why)
 		return why;
-	if (has_elements(sizes) ? tensor_count(sizes) != count
-				: !has_elements(scales) || tensor_count(scales) != count)
+	if (has_elements(sizes) ? tensor_count(sizes) != count : !has_elements(scales) || tensor_count(scales) != count)
 		return "scales or sizes do not fit the axes";
 	for (int i = 0; i < count; i++) {
 		struct axis_map *m = &a[axis[i]];
 		struct resize_axis *t = m->to;
-		m->scale = has_elements(sizes) ? tensor_get(sizes, i) / (double)t->in
-					       : tensor_get(scales, i);
+		m->scale = has_elements(sizes) ? tensor_get(sizes, i) / (double)t->in : tensor_get(scales, i);
 		double out = has_elements(sizes) ? tensor_get(sizes, i) : floor((double)t->in * m->scale);
 		if (!(out >= 0 && out < EXTENT_MAX) || (out > 0 && t->in == 0))
 			return "an extent cannot be resized like that";
@@ -314,9 +297,8 @@ static const char *resize_extents(const struct node *n, int rank, const struct t
 	return NULL;
 }
 
-const char *resize_map(const struct node *n, int rank, const int64_t *dims, const struct tensor *roi,
-		       const struct tensor *scales, const struct tensor *sizes, struct arena *arena,
-		       struct resize_axis *to)
+const char *resize_map(const struct node *n, int rank, const int64_t *dims, const struct tensor *roi, const struct tensor *scales,
+		       const struct tensor *sizes, struct arena *arena, struct resize_axis *to)
 {
 	const char *mode = attr_str(n, "mode", "nearest");
 	struct axis_map a[RANK_MAX];
@@ -324,10 +306,13 @@ const char *resize_map(const struct node *n, int rank, const int64_t *dims, cons
 
 	for (int k = 0; k < rank; k++) {
 		to[k] = (struct resize_axis){.in = dims[k], .out = dims[k]};
-		a[k] = (struct axis_map){.n = n, .scale = 1, .roi_end = 1, .to = &to[k],
-			.mode = !strcmp(mode, "cubic")        ? CUBIC
-				: !strncmp(mode, "linear", 6) ? LINEAR
-							      : NEAREST};
+		a[k] = (struct axis_map){.n = n,
+					 .scale = 1,
+					 .roi_end = 1,
+					 .to = &to[k],
+					 .mode = !strcmp(mode, "cubic")        ? CUBIC
+						 : !strncmp(mode, "linear", 6) ? LINEAR
+									       : NEAREST};
 	}
 	if ((why = resize_extents(n, rank, roi, scales, sizes, a)))
 		return why;
@@ -337,8 +322,7 @@ const char *resize_map(const struct node *n, int rank, const int64_t *dims, cons
 	if (all >= EXTENT_MAX)
 		return "a result larger than any memory";
 	for (int k = 0; k < rank; k++)
-		if (to[k].out != to[k].in || a[k].scale != 1 || a[k].roi_begin != 0 ||
-		    a[k].roi_end != 1)
+		if (to[k].out != to[k].in || a[k].scale != 1 || a[k].roi_begin != 0 || a[k].roi_end != 1)
 			map_axis(&a[k], arena);
 	return NULL;
 }
@@ -354,8 +338,7 @@ static const char *eval_resize(struct eval *e)
 
 	if (!dtype_fixed(x->dtype))
 		return eval_why(e, "no evaluator for %s", dtype_name(x->dtype));
-	if ((why = resize_map(e->n, x->rank, x->dims, old ? NULL : eval_in(e, 1), eval_in(e, old ? 1 : 2),
-			      eval_in(e, 3), e->tmp, a)))
+	if ((why = resize_map(e->n, x->rank, x->dims, old ? NULL : eval_in(e, 1), eval_in(e, old ? 1 : 2), eval_in(e, 3), e->tmp, a)))
 		return why;
 	double *v = eval_scratch(e, sizeof *v * (size_t)total);
 	for (int64_t i = 0; i < total; i += BLOCK)

@@ -6,10 +6,10 @@
 
 struct resize_axis {
 	int64_t in, out;
-	int taps;        /* elements a result takes; 0: the axis stays as it is */
-	int64_t *index;  /* [out][taps]: which, each in the operand */
-	double *weight;  /* [out][taps] */
-	bool *outside;   /* [out]: takes the extrapolation value; NULL: none does */
+	int taps;       /* elements a result takes; 0: the axis stays as it is */
+	int64_t *index; /* [out][taps]: which, each in the operand */
+	double *weight; /* [out][taps] */
+	bool *outside;  /* [out]: takes the extrapolation value; NULL: none does */
 };
 
 /* Resize (or Upsample) node n for an operand of those dims: every axis of it, arrays in the arena. roi, scales, sizes: with their

@@ -18,7 +18,7 @@ struct value_uses {
 };
 struct node_state {
 	bool dead, queued;
-	bool here;                             /* in a graph that is rewritten */
+	bool here;                            /* in a graph that is rewritten */
 	node_id before, last_before, sibling; /* new nodes that go right before it, linked by sibling */
 };
 struct rewrite {
@@ -28,10 +28,10 @@ struct rewrite {
 	VEC(struct edge) edges; /* [0] unused */
 	VEC(node_id) work;      /* a queue: taken at done */
 	size_t done;
-	size_t applied;              /* rules, so far */
-	const struct rule *last[2];  /* of those */
+	size_t applied;             /* rules, so far */
+	const struct rule *last[2]; /* of those */
 	bool proving;
-	struct measures before;      /* the last rule that was applied, or all of them */
+	struct measures before; /* the last rule that was applied, or all of them */
 };
 
 struct module *rw_module(const struct rewrite *rw) { return rw->m; }
@@ -170,10 +170,7 @@ uint32_t rw_uses(struct rewrite *rw, val_id v) { return rw->v.a[v].count; }
 
 bool rw_is_output(struct rewrite *rw, val_id v) { return rw->v.a[v].outputs > 0; }
 
-node_id rw_node_of(struct rewrite *rw, val_id v)
-{
-	return v && val(rw->m, v)->kind == VAL_NODE ? val(rw->m, v)->def : 0;
-}
+node_id rw_node_of(struct rewrite *rw, val_id v) { return v && val(rw->m, v)->kind == VAL_NODE ? val(rw->m, v)->def : 0; }
 
 node_id rw_def(struct rewrite *rw, val_id v, enum opcode op)
 {
@@ -217,10 +214,7 @@ int rw_users(struct rewrite *rw, val_id v, node_id *user, int max)
 	return n;
 }
 
-struct tensor *rw_const(struct rewrite *rw, val_id v)
-{
-	return v && val(rw->m, v)->kind == VAL_CONST ? val(rw->m, v)->tensor : NULL;
-}
+struct tensor *rw_const(struct rewrite *rw, val_id v) { return v && val(rw->m, v)->kind == VAL_CONST ? val(rw->m, v)->tensor : NULL; }
 
 static bool is_numeric(enum dtype t) { return dtype_is_float(t) || dtype_is_int(t); }
 
@@ -268,8 +262,7 @@ static bool equal_types(struct rewrite *rw, val_id a, val_id b, bool open)
 {
 	const struct type *s = rw_type(rw, a), *t = rw_type(rw, b);
 
-	if (s->other || t->other || s->dtype == DT_NONE || s->dtype != t->dtype || s->rank != t->rank ||
-	    s->rank == RANK_UNKNOWN)
+	if (s->other || t->other || s->dtype == DT_NONE || s->dtype != t->dtype || s->rank != t->rank || s->rank == RANK_UNKNOWN)
 		return false;
 	for (int i = 0; i < s->rank; i++)
 		if ((s->dims[i] == POLY_UNKNOWN && !open) || s->dims[i] != t->dims[i])
@@ -277,15 +270,9 @@ static bool equal_types(struct rewrite *rw, val_id a, val_id b, bool open)
 	return true;
 }
 
-bool rw_same_type(struct rewrite *rw, val_id a, val_id b)
-{
-	return equal_types(rw, a, b, false);
-}
+bool rw_same_type(struct rewrite *rw, val_id a, val_id b) { return equal_types(rw, a, b, false); }
 
-bool rw_like_type(struct rewrite *rw, val_id a, val_id b)
-{
-	return equal_types(rw, a, b, true);
-}
+bool rw_like_type(struct rewrite *rw, val_id a, val_id b) { return equal_types(rw, a, b, true); }
 
 bool rw_with_scalar(struct rewrite *rw, node_id n, val_id *x, double *c)
 {
@@ -463,8 +450,7 @@ static void check_measures(struct rewrite *rw, const struct rule *r, node_id n, 
 }
 
 /* Applies the first rule that matches n. */
-static void try_rules(struct rewrite *rw, struct rule_run *r, const struct by_root *b, node_id n,
-		      const struct pass_ctx *c)
+static void try_rules(struct rewrite *rw, struct rule_run *r, const struct by_root *b, node_id n, const struct pass_ctx *c)
 {
 	enum opcode op = node(rw->m, n)->op;
 

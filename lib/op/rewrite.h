@@ -46,19 +46,19 @@ void rewrite_module(struct module *m, struct rule_run *rules, int nrules, const 
 
 /* Looking. Values are current ones: what was replaced is seen through. */
 struct module *rw_module(const struct rewrite *rw);
-val_id rw_in(struct rewrite *rw, node_id n, uint32_t i);         /* 0: absent */
+val_id rw_in(struct rewrite *rw, node_id n, uint32_t i); /* 0: absent */
 const struct type *rw_type(struct rewrite *rw, val_id v);
-uint32_t rw_uses(struct rewrite *rw, val_id v);                  /* operand slots and graph outputs */
-bool rw_is_output(struct rewrite *rw, val_id v);                 /* of its graph */
-node_id rw_def(struct rewrite *rw, val_id v, enum opcode op);    /* the op whose result 0 is v, else 0 */
-node_id rw_def1(struct rewrite *rw, val_id v, enum opcode op);   /* the same, and v has no other use */
+uint32_t rw_uses(struct rewrite *rw, val_id v);                /* operand slots and graph outputs */
+bool rw_is_output(struct rewrite *rw, val_id v);               /* of its graph */
+node_id rw_def(struct rewrite *rw, val_id v, enum opcode op);  /* the op whose result 0 is v, else 0 */
+node_id rw_def1(struct rewrite *rw, val_id v, enum opcode op); /* the same, and v has no other use */
 /* The only node that uses v, if it is an op and v is no graph output; else 0. */
 node_id rw_user1(struct rewrite *rw, val_id v, enum opcode op);
 /* The nodes that use v, each once, in the order in which they came to use it; how many, -1 where they are more than max. */
 int rw_users(struct rewrite *rw, val_id v, node_id *user, int max);
-struct tensor *rw_const(struct rewrite *rw, val_id v);           /* NULL: not constant */
-bool rw_scalar(struct rewrite *rw, val_id v, double *c);         /* numeric constant of one element */
-bool rw_is(struct rewrite *rw, val_id v, double c, double tol);  /* that, within tol relative */
+struct tensor *rw_const(struct rewrite *rw, val_id v);          /* NULL: not constant */
+bool rw_scalar(struct rewrite *rw, val_id v, double *c);        /* numeric constant of one element */
+bool rw_is(struct rewrite *rw, val_id v, double c, double tol); /* that, within tol relative */
 /* All elements of a numeric constant as doubles (arena), or NULL; *n of them. */
 double *rw_doubles(struct rewrite *rw, val_id v, int64_t *n);
 /* Integer constant operand as int64: how many, or -1 (not constant, not integer, more than max). */
@@ -86,7 +86,7 @@ node_id rw_node_of(struct rewrite *rw, val_id v); /* the node that defines v, 0 
 void rw_copy_attrs(struct rewrite *rw, node_id to, node_id from);
 /* A float or integer constant of v's element type t from doubles, rounded once. */
 val_id rw_constant(struct rewrite *rw, enum dtype t, int rank, const int64_t *dims, const double *x);
-val_id rw_constant_tensor(struct rewrite *rw, struct tensor *t); /* t is kept */
+val_id rw_constant_tensor(struct rewrite *rw, struct tensor *t);      /* t is kept */
 val_id rw_constant_ints(struct rewrite *rw, int n, const int64_t *x); /* i64[n] */
 /* All uses of old become uses of new, which takes its name and type where it has none. */
 void rw_replace(struct rewrite *rw, val_id old, val_id new_);

@@ -33,10 +33,7 @@ const char *eval_why(struct eval *e, const char *fmt, ...)
 	return s;
 }
 
-dim *rule_dims(struct infer *I, int n)
-{
-	return ARENA_ARRAY(&I->m->arena, dim, n);
-}
+dim *rule_dims(struct infer *I, int n) { return ARENA_ARRAY(&I->m->arena, dim, n); }
 
 void rule_out(struct infer *I, uint32_t i, enum dtype t, int rank, dim *dims)
 {
@@ -123,14 +120,11 @@ const char *rule_broadcast(struct infer *I, uint32_t first, uint32_t last, int *
 		int skip = *rank - I->in[i].rank;
 		for (int k = 0; k < I->in[i].rank; k++) {
 			bool clash;
-			dim d = rule_broadcast_dim(rule_polys(I), (*dims)[skip + k],
-						   I->in[i].dims[k], &clash);
+			dim d = rule_broadcast_dim(rule_polys(I), (*dims)[skip + k], I->in[i].dims[k], &clash);
 			if (clash)
-				return rule_why(
-					I, "operand %u: %s does not broadcast with %s at axis %d",
-					i, type_str(I->m, &I->in[i], &I->m->arena),
-					poly_str(rule_polys(I), (*dims)[skip + k], &I->m->arena),
-					skip + k);
+				return rule_why(I, "operand %u: %s does not broadcast with %s at axis %d", i,
+						type_str(I->m, &I->in[i], &I->m->arena),
+						poly_str(rule_polys(I), (*dims)[skip + k], &I->m->arena), skip + k);
 			(*dims)[skip + k] = d;
 		}
 	}
@@ -145,7 +139,8 @@ const char *rule_into(struct infer *I, uint32_t i, int rank, const dim *dims)
 	if (r > rank)
 		return rule_why(I, "operand %u has rank %d, broadcasts into rank %d at most", i, r, rank);
 	for (int k = 0; k < r; k++)
-		if (poly_is_const(rule_polys(I), rule_dim(I, i, k), &c) && c != 1 && poly_is_const(rule_polys(I), dims[rank - r + k], &d) && c != d)
+		if (poly_is_const(rule_polys(I), rule_dim(I, i, k), &c) && c != 1 && poly_is_const(rule_polys(I), dims[rank - r + k], &d) &&
+		    c != d)
 			return rule_why(I, "operand %u has extent %lld at axis %d, broadcasts into %lld", i, (long long)c, k, (long long)d);
 	return NULL;
 }
@@ -211,7 +206,8 @@ const char *rule_inside(struct infer *I, uint32_t i, int axis)
 	int64_t c, x;
 
 	for (int k = 0; rule_rank(I, i) == rule_rank(I, 0) && k < rule_rank(I, 0); k++)
-		if (k != axis && poly_is_const(rule_polys(I), rule_dim(I, i, k), &c) && poly_is_const(rule_polys(I), rule_dim(I, 0, k), &x) && c > x)
+		if (k != axis && poly_is_const(rule_polys(I), rule_dim(I, i, k), &c) &&
+		    poly_is_const(rule_polys(I), rule_dim(I, 0, k), &x) && c > x)
 			return rule_why(I, "operand %u has extent %lld at axis %d, operand 0 %lld", i, (long long)c, k, (long long)x);
 	return NULL;
 }
@@ -231,10 +227,10 @@ poly rule_fits(struct polys *P, enum dtype t, poly e)
 {
 	bool real = dtype_is_float(t) || dtype_is_float8(t);
 	int64_t exact = dtype_is_float8(t) ? 1 << 3
-			: t == DT_BF16 ? 1 << 8
-			: t == DT_F16 ? 1 << 11
-			: t == DT_F32 ? 1 << 24
-				      : INT64_C(1) << 53;
+			: t == DT_BF16     ? 1 << 8
+			: t == DT_F16      ? 1 << 11
+			: t == DT_F32      ? 1 << 24
+					   : INT64_C(1) << 53;
 	bool whole = dtype_is_int(t);
 	int64_t lo, hi;
 
@@ -242,10 +238,7 @@ poly rule_fits(struct polys *P, enum dtype t, poly e)
 		return e;
 	poly_range(P, e, &lo, &hi);
 	if (poly_is_const(P, e, NULL))
-		return lo >= (whole ? dtype_lowest(t) : -exact) &&
-				       hi <= (whole ? dtype_highest(t) : exact)
-			       ? e
-			       : POLY_UNKNOWN;
+		return lo >= (whole ? dtype_lowest(t) : -exact) && hi <= (whole ? dtype_highest(t) : exact) ? e : POLY_UNKNOWN;
 	/* Extents are numbers that models count in; those types are wide enough. */
 	return dtype_size(t) < 4 || (!dtype_is_signed(t) && lo < 0) ? POLY_UNKNOWN : e;
 }
@@ -274,22 +267,15 @@ const char *shape_broadcast(struct infer *I)
 	if (why)
 		return why;
 	for (uint32_t i = 1; i < I->n->nin; i++)
-		if (rule_has(I, i) && I->in[i].dtype && I->in[0].dtype &&
-		    I->in[i].dtype != I->in[0].dtype)
-			return rule_why(I, "operand %u is %s, operand 0 is %s", i,
-					dtype_name(I->in[i].dtype), dtype_name(I->in[0].dtype));
-	rule_out(I, 0,
-		 I->in[0].dtype	 ? I->in[0].dtype
-		 : I->n->nin > 1 ? I->in[1].dtype
-				 : DT_NONE,
-		 rank, dims);
+		if (rule_has(I, i) && I->in[i].dtype && I->in[0].dtype && I->in[i].dtype != I->in[0].dtype)
+			return rule_why(I, "operand %u is %s, operand 0 is %s", i, dtype_name(I->in[i].dtype), dtype_name(I->in[0].dtype));
+	rule_out(I, 0, I->in[0].dtype ? I->in[0].dtype : I->n->nin > 1 ? I->in[1].dtype : DT_NONE, rank, dims);
 	return NULL;
 }
 
 /* ---- windows ---- */
 
-const char *window_read(struct module *m, const struct node *n, int spatial, const int64_t *kernel,
-			struct window *w)
+const char *window_read(struct module *m, const struct node *n, int spatial, const int64_t *kernel, struct window *w)
 {
 	int c;
 	const int64_t *v;
@@ -298,19 +284,15 @@ const char *window_read(struct module *m, const struct node *n, int spatial, con
 	memset(w, 0, sizeof *w);
 	w->n = spatial;
 	if (spatial < 0 || spatial > SPATIAL_MAX)
-		return arena_printf(&m->arena, "%d spatial axes, at most %d are supported", spatial,
-				    SPATIAL_MAX);
+		return arena_printf(&m->arena, "%d spatial axes, at most %d are supported", spatial, SPATIAL_MAX);
 	v = attr_ints(n, "kernel_shape", &c);
 	if (v && c != spatial)
-		return arena_printf(&m->arena, "kernel_shape has %d elements for %d spatial axes",
-				    c, spatial);
+		return arena_printf(&m->arena, "kernel_shape has %d elements for %d spatial axes", c, spatial);
 	for (int i = 0; i < spatial; i++) {
 		w->size[i] = v ? v[i] : kernel ? kernel[i] : 1;
 		if (v && kernel && v[i] != kernel[i])
-			return arena_printf(
-				&m->arena,
-				"kernel_shape says %lld, the weights %lld at spatial axis %d",
-				(long long)v[i], (long long)kernel[i], i);
+			return arena_printf(&m->arena, "kernel_shape says %lld, the weights %lld at spatial axis %d", (long long)v[i],
+					    (long long)kernel[i], i);
 		if (w->size[i] < 1)
 			return "kernel extent below 1";
 		w->stride[i] = w->dilation[i] = 1;
@@ -326,15 +308,11 @@ const char *window_read(struct module *m, const struct node *n, int spatial, con
 	v = attr_ints(n, "pads", &c);
 	for (int i = 0; v && i < spatial; i++) {
 		if (c != 2 * spatial)
-			return arena_printf(&m->arena, "pads has %d elements for %d spatial axes",
-					    c, spatial);
+			return arena_printf(&m->arena, "pads has %d elements for %d spatial axes", c, spatial);
 		w->begin[i] = v[i];
 		w->end[i] = v[spatial + i];
 	}
-	w->auto_pad = !strcmp(pad, "SAME_UPPER")   ? 'U'
-		      : !strcmp(pad, "SAME_LOWER") ? 'L'
-		      : !strcmp(pad, "VALID")	   ? 'V'
-						   : 'E';
+	w->auto_pad = !strcmp(pad, "SAME_UPPER") ? 'U' : !strcmp(pad, "SAME_LOWER") ? 'L' : !strcmp(pad, "VALID") ? 'V' : 'E';
 	if (w->auto_pad == 'E' && *pad && strcmp(pad, "NOTSET"))
 		return arena_printf(&m->arena, "unknown auto_pad \"%s\"", pad);
 	if (w->auto_pad == 'V')
@@ -385,9 +363,8 @@ dim window_extent_dim(struct infer *I, const struct window *w, int i, dim in)
 	if (w->ceil_mode) {
 		poly_range(P, poly_mod(P, room, w->stride[i]), &lo, &hi);
 		if (lo != 0 || hi != 0) /* one more window, if it starts before the end padding */
-			out = poly_min(
-				P, poly_addc(P, poly_ceildiv(P, room, w->stride[i]), 1),
-				poly_ceildiv(P, poly_addc(P, in, w->begin[i]), w->stride[i]));
+			out = poly_min(P, poly_addc(P, poly_ceildiv(P, room, w->stride[i]), 1),
+				       poly_ceildiv(P, poly_addc(P, in, w->begin[i]), w->stride[i]));
 	}
 	return out;
 }

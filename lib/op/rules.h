@@ -7,9 +7,8 @@
 #include "op/op.h"
 
 /* Each family is an array of rows that ends with an empty one; op.c registers them. */
-extern const struct op ops_elementwise[], ops_select[], ops_reduce[], ops_matmul[], ops_conv[],
-	ops_pool[], ops_norm[], ops_move[], ops_index[], ops_shape[], ops_control[],
-	ops_recurrent[], ops_resize[], ops_quant[], ops_loop[], ops_einsum[], ops_topk[];
+extern const struct op ops_elementwise[], ops_select[], ops_reduce[], ops_matmul[], ops_conv[], ops_pool[], ops_norm[], ops_move[],
+	ops_index[], ops_shape[], ops_control[], ops_recurrent[], ops_resize[], ops_quant[], ops_loop[], ops_einsum[], ops_topk[];
 
 /* ---- Demands: what is asked of operands and attributes before the rule looks at them. ----
  *
@@ -33,28 +32,13 @@ const char *demand_check(struct infer *I); /* NULL, or what is not as demanded *
 
 /* The reason a rule returns. */
 const char *rule_why(struct infer *I, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static inline struct polys *rule_polys(struct infer *I)
-{
-	return I->m->dims;
-}
-static inline dim rule_const(struct infer *I, int64_t c)
-{
-	return poly_const(I->m->dims, c);
-}
+static inline struct polys *rule_polys(struct infer *I) { return I->m->dims; }
+static inline dim rule_const(struct infer *I, int64_t c) { return poly_const(I->m->dims, c); }
 dim *rule_dims(struct infer *I, int n); /* n unknown ones */
 /* Operand i is there. */
-static inline bool rule_has(const struct infer *I, uint32_t i)
-{
-	return i < I->n->nin && I->n->in[i];
-}
-static inline int rule_rank(const struct infer *I, uint32_t i)
-{
-	return rule_has(I, i) ? I->in[i].rank : RANK_UNKNOWN;
-}
-static inline dim rule_dim(const struct infer *I, uint32_t i, int axis)
-{
-	return I->in[i].dims[axis];
-}
+static inline bool rule_has(const struct infer *I, uint32_t i) { return i < I->n->nin && I->n->in[i]; }
+static inline int rule_rank(const struct infer *I, uint32_t i) { return rule_has(I, i) ? I->in[i].rank : RANK_UNKNOWN; }
+static inline dim rule_dim(const struct infer *I, uint32_t i, int axis) { return I->in[i].dims[axis]; }
 /* Sets result i; dims are used as they are. Results that are not wanted are accepted too. */
 void rule_out(struct infer *I, uint32_t i, enum dtype t, int rank, dim *dims);
 /* Result i has the type of operand j. */
@@ -95,12 +79,11 @@ struct window {
 	int n; /* spatial axes */
 	int64_t size[SPATIAL_MAX], stride[SPATIAL_MAX], dilation[SPATIAL_MAX];
 	int64_t begin[SPATIAL_MAX], end[SPATIAL_MAX]; /* pads */
-	int auto_pad; /* 'E' NOTSET, 'U' same upper, 'L' same lower, 'V' valid */
+	int auto_pad;                                 /* 'E' NOTSET, 'U' same upper, 'L' same lower, 'V' valid */
 	bool ceil_mode;
 };
 /* Reads attributes; kernel: sizes when kernel_shape is absent (may be NULL). NULL, or why not. */
-const char *window_read(struct module *m, const struct node *n, int spatial, const int64_t *kernel,
-			struct window *w);
+const char *window_read(struct module *m, const struct node *n, int spatial, const int64_t *kernel, struct window *w);
 /* Output extent and the first pad along axis i for an input extent. */
 int64_t window_extent(struct window *w, int i, int64_t in);
 dim window_extent_dim(struct infer *I, const struct window *w, int i, dim in);
@@ -111,18 +94,12 @@ bool operand_positive(enum opcode op, uint32_t i);
 /* ---- Evaluators. ---- */
 
 const char *eval_why(struct eval *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static inline struct tensor *eval_in(const struct eval *e, uint32_t i)
-{
-	return i < e->n->nin ? e->in[i] : NULL;
-}
+static inline struct tensor *eval_in(const struct eval *e, uint32_t i) { return i < e->n->nin ? e->in[i] : NULL; }
 /* Integers of operand i (any integer type, bool): how many, -1 if it is absent. */
 int eval_ints(struct eval *e, uint32_t i, const int64_t **v);
 double eval_scalar(const struct eval *e, uint32_t i, double def); /* element 0 of operand i */
 /* t is absent, or has one element for all, or one for each of n. */
-static inline bool one_for_each(const struct tensor *t, int64_t n)
-{
-	return !t || tensor_count(t) == 1 || tensor_count(t) == n;
-}
+static inline bool one_for_each(const struct tensor *t, int64_t n) { return !t || tensor_count(t) == 1 || tensor_count(t) == n; }
 /* Result i is operand j under other dims: bytes are shared, not copied. */
 void eval_view(struct eval *e, int i, int j, int rank, const int64_t *dims);
 /* Memory until the node is done: xmalloc that eval_node frees. */
@@ -136,8 +113,7 @@ void eval_arena_end(struct arena *a);
 /* Blocks of elements as double or int64: element off, off+stride, ... */
 void load_d(const struct tensor *t, int64_t off, int64_t stride, int n, double *o);
 void load_i(const struct tensor *t, int64_t off, int64_t stride, int n, int64_t *o);
-void store_d(struct tensor *t, int64_t off, int n,
-	     const double *v); /* integers: truncated, saturated */
+void store_d(struct tensor *t, int64_t off, int n, const double *v);  /* integers: truncated, saturated */
 void store_i(struct tensor *t, int64_t off, int n, const int64_t *v); /* integers: low bits */
 /* The same with the bits of u64. */
 void store_u(struct tensor *t, int64_t off, int n, const int64_t *v);
@@ -157,10 +133,7 @@ void element_ranks(const struct tensor *t, int64_t off, int64_t stride, int64_t 
 /* -1, 0, 1 as element i is less than element k, equal or more; 2: it is NaN, and the other is a number; -2: the other way round. */
 int element_compare(const struct tensor *t, int64_t i, int64_t k);
 enum { BLOCK = 256 }; /* elements handled at a time */
-static inline char *tensor_bytes(struct tensor *t)
-{
-	return (char *)t->data;
-}
+static inline char *tensor_bytes(struct tensor *t) { return (char *)t->data; }
 bool dtype_fixed(enum dtype t); /* numbers and bool that tensors of this evaluator may hold */
 /* The smallest and the largest number of an integer type or bool (u64: as far as int64_t goes). */
 int64_t dtype_lowest(enum dtype t);
@@ -177,8 +150,7 @@ struct bcast {
 	int64_t at[RANK_MAX], off[BCAST_MAX]; /* odometer over all axes but the innermost */
 };
 /* NULL, or why the shapes do not broadcast. */
-const char *bcast_init(struct bcast *b, int nop, const int *rank, const int64_t *const *dims,
-		       struct arena *a);
+const char *bcast_init(struct bcast *b, int nop, const int *rank, const int64_t *const *dims, struct arena *a);
 bool bcast_next(struct bcast *b); /* to the next innermost row; false: done */
 
 /* Splits a shape at an axis: extents before, of and behind it. */

@@ -23,9 +23,7 @@ static const char *shape_where(struct infer *I)
 	for (int i = 0; i < n; i++) {
 		int64_t v;
 		poly a = x->e[x->n == 1 ? 0 : i], b = y->e[y->n == 1 ? 0 : i];
-		e[i] = poly_is_const(rule_polys(I), c->e[c->n == 1 ? 0 : i], &v) ? (v ? a : b)
-		       : a == b							 ? a
-										 : POLY_UNKNOWN;
+		e[i] = poly_is_const(rule_polys(I), c->e[c->n == 1 ? 0 : i], &v) ? (v ? a : b) : a == b ? a : POLY_UNKNOWN;
 	}
 	return NULL;
 }
@@ -46,23 +44,15 @@ static const char *eval_where(struct eval *e)
 	if ((why = bcast_init(&b, 3, rank, dims, e->tmp)))
 		return why;
 	if (!size || t[1]->dtype != t[2]->dtype)
-		return eval_why(e, "no evaluator for %s and %s", dtype_name(t[1]->dtype),
-				dtype_name(t[2]->dtype));
+		return eval_why(e, "no evaluator for %s and %s", dtype_name(t[1]->dtype), dtype_name(t[2]->dtype));
 	y = eval_out(e, 0, t[1]->dtype, b.out_rank, b.out_dims);
 	char *o = tensor_bytes(y);
 	if (b.count)
 		do {
 			int last = b.rank - 1;
 			for (int64_t i = 0; i < b.dims[last]; i++, o += size) {
-				int pick = ((const uint8_t *)t[0]
-						    ->data)[b.off[0] + i * b.stride[0][last]]
-						   ? 1
-						   : 2;
-				memcpy(o,
-				       tensor_bytes(t[pick]) +
-					       (size_t)(b.off[pick] + i * b.stride[pick][last]) *
-						       size,
-				       size);
+				int pick = ((const uint8_t *)t[0]->data)[b.off[0] + i * b.stride[0][last]] ? 1 : 2;
+				memcpy(o, tensor_bytes(t[pick]) + (size_t)(b.off[pick] + i * b.stride[pick][last]) * size, size);
 			}
 		} while (bcast_next(&b));
 	return NULL;
@@ -119,17 +109,14 @@ static const char *shape_cast(struct infer *I)
 	rule_like(I, 0, 0);
 	I->out[0].dtype = to;
 	if (I->n->op == OP_Cast && !to)
-		return rule_why(I, "unknown type number %lld in attribute to",
-				(long long)attr_int(I->n, "to", 0));
+		return rule_why(I, "unknown type number %lld in attribute to", (long long)attr_int(I->n, "to", 0));
 	if (I->n->op == OP_BitCast) {
 		if (to && I->in[0].dtype && dtype_size(to) != dtype_size(I->in[0].dtype))
-			return rule_why(I, "%s and %s are not of one size",
-					dtype_name(I->in[0].dtype), dtype_name(to));
+			return rule_why(I, "%s and %s are not of one size", dtype_name(I->in[0].dtype), dtype_name(to));
 		return NULL;
 	}
 	/* Values that are integers stay what they are in every numeric type that has them. */
-	if (!I->kin[0].yes || !dtype_fixed(to) ||
-	    !(e = rule_known(I, 0, I->kin[0].n)))
+	if (!I->kin[0].yes || !dtype_fixed(to) || !(e = rule_known(I, 0, I->kin[0].n)))
 		return NULL;
 	for (int i = 0; i < I->kin[0].n; i++) {
 		int64_t lo = 0, hi = 0;
@@ -140,10 +127,7 @@ static const char *shape_cast(struct infer *I)
 		}
 		if (v)
 			poly_range(rule_polys(I), v, &lo, &hi);
-		e[i] = !v		    ? POLY_UNKNOWN
-		       : lo > 0 || hi < 0   ? rule_const(I, 1)
-		       : lo == 0 && hi == 0 ? v
-					    : POLY_UNKNOWN;
+		e[i] = !v ? POLY_UNKNOWN : lo > 0 || hi < 0 ? rule_const(I, 1) : lo == 0 && hi == 0 ? v : POLY_UNKNOWN;
 	}
 	return NULL;
 }
@@ -163,8 +147,7 @@ static const char *eval_cast(struct eval *e)
 		return NULL;
 	}
 	if (!dtype_fixed(to) || !dtype_fixed(x->dtype))
-		return eval_why(e, "no evaluator from %s to %s", dtype_name(x->dtype),
-				dtype_name(to));
+		return eval_why(e, "no evaluator from %s to %s", dtype_name(x->dtype), dtype_name(to));
 	y = eval_out(e, 0, to, x->rank, x->dims);
 	for (int64_t at = 0; at < n; at += BLOCK) {
 		int c = n - at < BLOCK ? (int)(n - at) : BLOCK;
@@ -242,7 +225,8 @@ static const char *unable_dropout(struct module *m, const struct node *n)
 {
 	double ratio = 0.5, training;
 
-	return element_of(m, n, 2, &training) && training && (n->nin < 2 || !n->in[1] || element_of(m, n, 1, &ratio)) && ratio ? TRAINING : NULL;
+	return element_of(m, n, 2, &training) && training && (n->nin < 2 || !n->in[1] || element_of(m, n, 1, &ratio)) && ratio ? TRAINING
+															       : NULL;
 }
 
 static const char *eval_dropout(struct eval *e)

@@ -64,7 +64,7 @@ static const char *eval_size(struct eval *e)
 static const char *shape_constant(struct infer *I)
 {
 	const struct attr *a = I->n->nattr ? &I->n->attr[0] : NULL;
-	enum dtype t = a ? a->kind == ATTR_INT || a->kind == ATTR_INTS		 ? DT_I64
+	enum dtype t = a ? a->kind == ATTR_INT || a->kind == ATTR_INTS           ? DT_I64
 			       : a->kind == ATTR_FLOAT || a->kind == ATTR_FLOATS ? DT_F32
 										 : DT_STR
 			 : DT_NONE;
@@ -128,11 +128,8 @@ static const char *shape_of_shape(struct infer *I)
 	poly *e;
 
 	if (!k->yes) {
-		int rank = rule_rank(I, 0) == 1 &&
-					   poly_is_const(rule_polys(I), rule_dim(I, 0, 0), &c) &&
-					   c <= RANK_MAX
-				   ? (int)c
-				   : RANK_UNKNOWN;
+		int rank = rule_rank(I, 0) == 1 && poly_is_const(rule_polys(I), rule_dim(I, 0, 0), &c) && c <= RANK_MAX ? (int)c
+															: RANK_UNKNOWN;
 		rule_out(I, 0, t, rank, rank < 0 ? NULL : rule_dims(I, rank));
 		return NULL;
 	}
@@ -140,8 +137,8 @@ static const char *shape_of_shape(struct infer *I)
 	memcpy(d, k->e, sizeof *d * (size_t)k->n);
 	rule_out(I, 0, t, k->n, d);
 	c = type_count(I->m, &I->out[0]);
-	if (c < 0 || c > KNOWN_MAX || !(dtype_is_int(t) || t == DT_BOOL) ||
-	    (v && tensor_ints(I->m, v, &fill, 1) != 1) || !(e = rule_known(I, 0, (int)c)))
+	if (c < 0 || c > KNOWN_MAX || !(dtype_is_int(t) || t == DT_BOOL) || (v && tensor_ints(I->m, v, &fill, 1) != 1) ||
+	    !(e = rule_known(I, 0, (int)c)))
 		return NULL;
 	for (int i = 0; i < c; i++)
 		e[i] = rule_fits(rule_polys(I), t, rule_const(I, fill));
@@ -250,7 +247,8 @@ static const char *shape_range(struct infer *I)
 			return rule_why(I, "%.0f elements, at most %.0f are supported", count, RANGE_MAX);
 		d[0] = rule_const(I, (int64_t)count);
 	} else {
-		d[0] = step > 0 ? poly_ceildiv(P, poly_sub(P, l->e[0], s->e[0]), step) : poly_ceildiv(P, poly_sub(P, s->e[0], l->e[0]), -step);
+		d[0] = step > 0 ? poly_ceildiv(P, poly_sub(P, l->e[0], s->e[0]), step)
+				: poly_ceildiv(P, poly_sub(P, s->e[0], l->e[0]), -step);
 		d[0] = poly_max(P, d[0], rule_const(I, 0));
 	}
 	if (!poly_is_const(P, d[0], &n) || n > KNOWN_MAX || !(e = rule_known(I, 0, (int)n)))

@@ -13,8 +13,8 @@ enum { FORM_VERSION = 1 }; /* of the text; part of what names a task */
 struct writer {
 	struct task_form *f;
 	struct task_out o;
-	enum dtype type;    /* last named; DT_NONE: none yet */
-	uint32_t *number;   /* by value: $0 $1 .. of inputs, #0 #1 .. of constants, from 1; 0: not met yet */
+	enum dtype type;     /* last named; DT_NONE: none yet */
+	uint32_t *number;    /* by value: $0 $1 .. of inputs, #0 #1 .. of constants, from 1; 0: not met yet */
 	uint32_t *statement; /* by node */
 	uint32_t ninputs, nconstants;
 };
@@ -192,17 +192,11 @@ struct digest task_digest(const char *text)
 	return digest_end(s);
 }
 
-node_id task_node(struct module *m)
-{
-	return graph(m, m->main)->nodes.a[0];
-}
+node_id task_node(struct module *m) { return graph(m, m->main)->nodes.a[0]; }
 
 /* ---- canonical groups ---- */
 
-static bool body_is_shared(struct module *m, node_id n, const uint32_t *calls)
-{
-	return calls[attr_graph(node(m, n), "graph")] > 1;
-}
+static bool body_is_shared(struct module *m, node_id n, const uint32_t *calls) { return calls[attr_graph(node(m, n), "graph")] > 1; }
 
 /* Operands in the order of their first use; equal ones once, constants inside. */
 static void settle_inputs(struct task_form *f)

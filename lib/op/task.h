@@ -50,9 +50,9 @@ const char *task_title(struct module *m, node_id n, struct arena *a);
 struct task {
 	const char *text, *title;
 	struct digest digest;
-	double flops;     /* of one run */
+	double flops; /* of one run */
 	uint32_t count;
-	node_id *node;    /* count of them */
+	node_id *node; /* count of them */
 };
 struct task_without {
 	node_id node;

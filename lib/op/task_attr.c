@@ -66,8 +66,9 @@ static const char *const defaults[OP_COUNT] = {
 	[OP_ReduceSum] = "keepdims=1 noop_with_empty_axes=0",
 	[OP_ReduceSumSquare] = "keepdims=1 noop_with_empty_axes=0",
 	[OP_Reshape] = "allowzero=0",
-	[OP_Resize] = "antialias=0 coordinate_transformation_mode=half_pixel cubic_coeff_a=-0.75 exclude_outside=0 "
-		      "extrapolation_value=0 keep_aspect_ratio_policy=stretch mode=nearest nearest_mode=round_prefer_floor",
+	[OP_Resize] =
+		"antialias=0 coordinate_transformation_mode=half_pixel cubic_coeff_a=-0.75 exclude_outside=0 "
+		"extrapolation_value=0 keep_aspect_ratio_policy=stretch mode=nearest nearest_mode=round_prefer_floor",
 	[OP_ReverseSequence] = "batch_axis=1 time_axis=0",
 	[OP_ScatterElements] = "axis=0 reduction=none",
 	[OP_ScatterND] = "reduction=none",
@@ -129,9 +130,19 @@ static bool repeats_operands(struct module *m, const struct node *n, const struc
 static int64_t usual_axis(struct module *m, const struct node *n, int64_t axis)
 {
 	static const uint8_t column[OP_COUNT] = {
-		[OP_ArgMax] = 1, [OP_ArgMin] = 1, [OP_Concat] = 1, [OP_Gather] = 1, [OP_GatherElements] = 1, [OP_Hardmax] = 2,
-		[OP_LayerNormalization] = 2, [OP_LogSoftmax] = 2, [OP_LpNormalization] = 2, [OP_RMSNormalization] = 2,
-		[OP_Softmax] = 2, [OP_Split] = 1, [OP_TopK] = 2,
+		[OP_ArgMax] = 1,
+		[OP_ArgMin] = 1,
+		[OP_Concat] = 1,
+		[OP_Gather] = 1,
+		[OP_GatherElements] = 1,
+		[OP_Hardmax] = 2,
+		[OP_LayerNormalization] = 2,
+		[OP_LogSoftmax] = 2,
+		[OP_LpNormalization] = 2,
+		[OP_RMSNormalization] = 2,
+		[OP_Softmax] = 2,
+		[OP_Split] = 1,
+		[OP_TopK] = 2,
 	};
 	int rank = n->nin && n->in[0] ? val(m, n->in[0])->type.rank : RANK_UNKNOWN;
 
@@ -294,10 +305,7 @@ const char *task_put_attrs(struct task_out *o, struct module *m, const struct no
 
 /* ---- numbers ---- */
 
-static bool number_goes_on(char c)
-{
-	return isalnum((unsigned char)c) || c == '.' || c == '+' || c == '-' || c == '_';
-}
+static bool number_goes_on(char c) { return isalnum((unsigned char)c) || c == '.' || c == '+' || c == '-' || c == '_'; }
 
 int64_t task_read_int(const char **s)
 {

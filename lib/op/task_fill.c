@@ -6,22 +6,28 @@
 
 /* What an operand of an operator may hold. */
 struct contents {
-	bool positive;   /* or numbers that are not finite come out */
-	double scale;    /* of normal numbers */
-	int64_t lo, hi;  /* integers */
+	bool positive;  /* or numbers that are not finite come out */
+	double scale;   /* of normal numbers */
+	int64_t lo, hi; /* integers */
 };
 
 /* Operands that must not be negative or zero: bit i is operand i. */
 static const uint16_t positive_column[OP_COUNT] = {
-	[OP_BatchNormalization] = 1 << 4, [OP_DequantizeLinear] = 1 << 1, [OP_Div] = 1 << 1, [OP_Log] = 1, [OP_Mod] = 1 << 1,
-	[OP_Pow] = 1, [OP_QLinearConv] = 1 << 1 | 1 << 4 | 1 << 6, [OP_QLinearMatMul] = 1 << 1 | 1 << 4 | 1 << 6,
-	[OP_QuantizeLinear] = 1 << 1, [OP_Reciprocal] = 1, [OP_ReduceLogSum] = 1, [OP_Sqrt] = 1,
+	[OP_BatchNormalization] = 1 << 4,
+	[OP_DequantizeLinear] = 1 << 1,
+	[OP_Div] = 1 << 1,
+	[OP_Log] = 1,
+	[OP_Mod] = 1 << 1,
+	[OP_Pow] = 1,
+	[OP_QLinearConv] = 1 << 1 | 1 << 4 | 1 << 6,
+	[OP_QLinearMatMul] = 1 << 1 | 1 << 4 | 1 << 6,
+	[OP_QuantizeLinear] = 1 << 1,
+	[OP_Reciprocal] = 1,
+	[OP_ReduceLogSum] = 1,
+	[OP_Sqrt] = 1,
 };
 
-bool operand_positive(enum opcode op, uint32_t operand)
-{
-	return operand < 16 && positive_column[op] >> operand & 1;
-}
+bool operand_positive(enum opcode op, uint32_t operand) { return operand < 16 && positive_column[op] >> operand & 1; }
 
 /* How many products with elements of this operand a result sums up. */
 static double fan_in(const struct node *n, uint32_t operand, const struct tensor *x)
@@ -32,8 +38,7 @@ static double fan_in(const struct node *n, uint32_t operand, const struct tensor
 	switch (n->op) {
 	case OP_Conv:
 	case OP_ConvInteger:
-	case OP_QLinearConv:
-		return weights && r > 1 && x->dims[0] ? (double)tensor_count(x) / (double)x->dims[0] : 1;
+	case OP_QLinearConv: return weights && r > 1 && x->dims[0] ? (double)tensor_count(x) / (double)x->dims[0] : 1;
 	case OP_ConvTranspose: return weights && r > 1 && x->dims[1] ? (double)tensor_count(x) / (double)x->dims[1] : 1;
 	case OP_MatMul: return r < 2 ? r ? (double)x->dims[0] : 1 : (double)x->dims[operand ? r - 2 : r - 1];
 	case OP_Gemm:

@@ -6,9 +6,9 @@
 #include "op/task_impl.h"
 
 enum {
-	VALUES_MAX = 64,      /* integer constants of so many elements are known by value */
-	SCALES_MAX = 8,       /* and floats of so many where they give sizes */
-	ROUNDS = 3,           /* of telling equal operands apart */
+	VALUES_MAX = 64, /* integer constants of so many elements are known by value */
+	SCALES_MAX = 8,  /* and floats of so many where they give sizes */
+	ROUNDS = 3,      /* of telling equal operands apart */
 };
 
 /* ---- values ---- */
@@ -196,10 +196,7 @@ static bool reorders(const struct task_form *f, const struct form_node *n)
 static const struct task_form *sorting; /* qsort has no argument of ours */
 
 /* Results of nodes come first, constants last: people write it so. */
-static int rank_of(const struct form_value *x)
-{
-	return x->kind == FORM_RESULT ? 0 : x->kind == FORM_INPUT ? 1 : x->by_value ? 3 : 2;
-}
+static int rank_of(const struct form_value *x) { return x->kind == FORM_RESULT ? 0 : x->kind == FORM_INPUT ? 1 : x->by_value ? 3 : 2; }
 
 static int by_key(const void *a, const void *b)
 {

@@ -18,13 +18,13 @@ void put_end(struct task_out *o);                           /* a NUL, not counte
 
 enum form_kind { FORM_INPUT, FORM_CONST, FORM_RESULT };
 struct form_value {
-	val_id v;          /* of the body, or a constant of the module */
-	uint8_t kind;      /* enum form_kind */
-	bool by_value;     /* constants: what it holds is part of the task */
-	uint32_t node;     /* results: number in form.node, */
-	uint32_t index;    /* and which result of it */
-	uint64_t down;     /* what it is computed from */
-	uint64_t fine;     /* and what is made of it: tells operands of equal down apart */
+	val_id v;       /* of the body, or a constant of the module */
+	uint8_t kind;   /* enum form_kind */
+	bool by_value;  /* constants: what it holds is part of the task */
+	uint32_t node;  /* results: number in form.node, */
+	uint32_t index; /* and which result of it */
+	uint64_t down;  /* what it is computed from */
+	uint64_t fine;  /* and what is made of it: tells operands of equal down apart */
 };
 struct form_node {
 	node_id id;
@@ -41,12 +41,24 @@ struct task_form {
 	struct module *m;
 	node_id fused;
 	graph_id body;
-	struct { struct form_value *a; size_t n, cap; } value;
-	struct { struct form_node *a; size_t n, cap; } node;   /* as the body has them */
-	struct { uint32_t *a; size_t n, cap; } operand, order; /* order: numbers of nodes */
-	uint32_t *result;                                      /* of the body, as values */
+	struct {
+		struct form_value *a;
+		size_t n, cap;
+	} value;
+	struct {
+		struct form_node *a;
+		size_t n, cap;
+	} node; /* as the body has them */
+	struct {
+		uint32_t *a;
+		size_t n, cap;
+	} operand, order; /* order: numbers of nodes */
+	uint32_t *result; /* of the body, as values */
 	struct task_out text;
-	struct form_slot { val_id key; uint32_t value; } *slot; /* which value a val_id stands for, by hash */
+	struct form_slot {
+		val_id key;
+		uint32_t value;
+	} * slot; /* which value a val_id stands for, by hash */
 	size_t nslots;
 };
 /* NULL, or why the group has no task (arena a). To be released either way. */
@@ -65,7 +77,7 @@ void task_put_elements(struct task_out *o, const struct tensor *x);
 
 /* ---- reading ---- */
 
-int64_t task_read_int(const char **s);              /* die(EX_BADDATA) where there is none */
+int64_t task_read_int(const char **s); /* die(EX_BADDATA) where there is none */
 double task_read_float(const char **s);
 /* An element of type t into tensor x at i. */
 void task_read_element(struct tensor *x, int64_t i, const char **s);

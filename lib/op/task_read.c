@@ -16,16 +16,16 @@ struct reader {
 	const char *s;
 	size_t statement;
 	graph_id body;
-	enum dtype type;               /* last named */
-	size_t limit;                  /* bytes that constants may have */
-	VEC(node_id) node;             /* statements */
-	VEC(val_id) input, constant;   /* $0, #0: of the body, of the module; */
-	VEC(val_id) outer, literal;    /* inputs of the main graph; constants by value */
-	VEC(val_id) in;                /* operands of the statement at hand */
-	VEC(bool) by_type;             /* by val_id */
-	VEC(uint32_t) nout;            /* of each statement: results that are named so far */
-	VEC(uint32_t) nout_said;       /* and how many "*N" says; 0: nothing */
-	VEC(sym) layout;               /* of the results */
+	enum dtype type;             /* last named */
+	size_t limit;                /* bytes that constants may have */
+	VEC(node_id) node;           /* statements */
+	VEC(val_id) input, constant; /* $0, #0: of the body, of the module; */
+	VEC(val_id) outer, literal;  /* inputs of the main graph; constants by value */
+	VEC(val_id) in;              /* operands of the statement at hand */
+	VEC(bool) by_type;           /* by val_id */
+	VEC(uint32_t) nout;          /* of each statement: results that are named so far */
+	VEC(uint32_t) nout_said;     /* and how many "*N" says; 0: nothing */
+	VEC(sym) layout;             /* of the results */
 };
 
 static void blanks(struct reader *r) { r->s += strspn(r->s, " \t"); }
@@ -43,7 +43,7 @@ static uint32_t read_number(struct reader *r, size_t below, const char *what)
 /* @0,2,3,1 or @0/16,2,3,1,0%16: every axis once, or in blocks with the rest of the same size behind. */
 static sym read_layout(struct reader *r, int rank)
 {
-	int64_t block[RANK_MAX] = {0}; /* 0: not seen, -1: done, else of that size, remainder to come */
+	int64_t block[RANK_MAX] = {0};                     /* 0: not seen, -1: done, else of that size, remainder to come */
 	size_t most = strspn(r->s, "@,/%-0123456789") + 1; /* numbers are written anew, as nobody else writes them: 00 is 0 */
 	char *text = arena_alloc(&r->m->arena, most), *end = text + most, *out = text;
 
@@ -388,10 +388,7 @@ static noreturn void die_in(struct reader *r, node_id n, const char *why)
 	die(EX_BADDATA, "%s", why);
 }
 
-static const char *where_of(struct reader *r, node_id n)
-{
-	return node_where(r->m, n, &r->m->arena);
-}
+static const char *where_of(struct reader *r, node_id n) { return node_where(r->m, n, &r->m->arena); }
 
 /* Types of all results, statement by statement. */
 static void infer(struct reader *r)
@@ -407,7 +404,8 @@ static void infer(struct reader *r)
 			if (!v)
 				continue;
 			const struct type *t = &val(m, v)->type;
-			if (!type_static(m, t) || t->other || !dtype_fixed(t->dtype) || type_count(m, t) < 0 || type_count(m, t) >> VALUE_BITS)
+			if (!type_static(m, t) || t->other || !dtype_fixed(t->dtype) || type_count(m, t) < 0 ||
+			    type_count(m, t) >> VALUE_BITS)
 				die(EX_BADDATA, "its result %u is %s, not a tensor of known size", k, type_str(m, t, &m->arena));
 		}
 	}

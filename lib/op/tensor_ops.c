@@ -4,19 +4,13 @@
 #include "common/msg.h"
 #include "op/rules.h"
 
-bool dtype_fixed(enum dtype t)
-{
-	return dtype_is_float(t) || dtype_is_float8(t) || dtype_is_int(t) || t == DT_BOOL;
-}
+bool dtype_fixed(enum dtype t) { return dtype_is_float(t) || dtype_is_float8(t) || dtype_is_int(t) || t == DT_BOOL; }
 
-int64_t dtype_lowest(enum dtype t)
-{
-	return dtype_is_signed(t) ? INT64_MIN >> (64 - 8 * dtype_size(t)) : 0;
-}
+int64_t dtype_lowest(enum dtype t) { return dtype_is_signed(t) ? INT64_MIN >> (64 - 8 * dtype_size(t)) : 0; }
 
 int64_t dtype_highest(enum dtype t)
 {
-	return t == DT_BOOL			   ? 1
+	return t == DT_BOOL                        ? 1
 	       : dtype_is_signed(t) || t == DT_U64 ? INT64_MAX >> (64 - 8 * dtype_size(t))
 						   : (INT64_C(1) << 8 * dtype_size(t)) - 1;
 }
@@ -42,10 +36,7 @@ struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t
 	return x;
 }
 
-enum f8 f8_of(enum dtype t)
-{
-	return F8E4M3FN + (t - DT_F8E4M3FN);
-}
+enum f8 f8_of(enum dtype t) { return F8E4M3FN + (t - DT_F8E4M3FN); }
 
 /* Saturating; NaN gives 0. */
 static int64_t to_int(double v, int64_t lo, int64_t hi)
@@ -55,10 +46,7 @@ static int64_t to_int(double v, int64_t lo, int64_t hi)
 	return v <= (double)lo ? lo : v >= (double)hi ? hi : (int64_t)v;
 }
 
-static uint64_t to_u64(double v)
-{
-	return !(v > 0) ? 0 : v >= 0x1p64 ? UINT64_MAX : (uint64_t)v;
-}
+static uint64_t to_u64(double v) { return !(v > 0) ? 0 : v >= 0x1p64 ? UINT64_MAX : (uint64_t)v; }
 
 /* clang-format off */
 /* f(type, member of enum dtype) for all types whose elements convert to numbers by a plain cast. */

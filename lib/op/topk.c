@@ -144,12 +144,12 @@ static int words_128(const struct row *r, int64_t j, int m, wide least, wide *w)
 static int step_of(const struct row *r) { return r->x->dtype == DT_F32 ? STEP : 4 * STEP; }
 static int64_t room_of(const struct row *r) { return 2 * (r->k + step_of(r)); }
 
-#define WORD uint64_t
+#define WORD     uint64_t
 #define FN(name) name##_64
 #include "op/topk_word.h"
 #undef WORD
 #undef FN
-#define WORD wide
+#define WORD     wide
 #define FN(name) name##_128
 #include "op/topk_word.h"
 #undef WORD

@@ -39,10 +39,7 @@ static void set(const struct oracle_tensor *t, void *x, int64_t i, double v)
 	}
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-	return b ? common_divisor(b, a % b) : a;
-}
+static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
 
 /* The largest up to most by which one comes everywhere around a ring of n; 1 at least. */
 static int64_t ring_step(int64_t most, int64_t n)
@@ -56,8 +53,7 @@ static struct axis new_axis(int64_t extent, int64_t stride, int64_t count)
 {
 	int64_t lines = count / extent;
 
-	return (struct axis){extent, stride,
-			     .step = ring_step((int64_t)(0.618 * (double)(extent - 2)), extent - 2),
+	return (struct axis){extent, stride, .step = ring_step((int64_t)(0.618 * (double)(extent - 2)), extent - 2),
 			     .shift = ring_step(lines < extent ? lines : 1, extent)};
 }
 
@@ -125,8 +121,7 @@ static struct axes axes_in_turn(const struct oracle_task *t, int input, int seed
 		main = all.a[i].extent > all.a[main].extent ? i : main;
 	if (maximum >= 0)
 		main = maximum;
-	int64_t takes = turns(&all, &all.a[main], maximum >= 0),
-		most = seeds > all.n ? seeds - all.n + 1 : 1;
+	int64_t takes = turns(&all, &all.a[main], maximum >= 0), most = seeds > all.n ? seeds - all.n + 1 : 1;
 	takes = takes < most ? takes : most;
 	int first = seed < takes ? main : (int)((seed - takes) % all.n);
 	x.turn = seed < takes ? seed : (seed - takes) / all.n + (first == main ? takes : 0);
@@ -150,8 +145,7 @@ static int64_t dominant_of_line(const struct axes *x, int64_t j, bool below)
 {
 	int64_t places = x->a[0].extent, at = 0, i = x->turn * x->a[0].shift;
 
-	for (int64_t rest = j; rest;
-	     rest /= places) /* lines of the same place along one axis differ along others */
+	for (int64_t rest = j; rest; rest /= places) /* lines of the same place along one axis differ along others */
 		i += rest % places;
 	for (int k = 1; k < x->n; j /= x->a[k++].extent)
 		at += j % x->a[k].extent * x->a[k].stride;
@@ -205,10 +199,8 @@ void spikes_add(const struct oracle_task *task, int input, void *x, int seed, in
 	for (int n = 1; n <= axes.n; n++) {
 		groups /= axes.a[n - 1].extent;
 		for (int64_t j = 0; j < groups; j++) {
-			set(t, x, dominant(&axes, n, groups, j, false),
-			    step_up * n + within * rng_unit(&r));
-			set(t, x, dominant(&axes, n, groups, j, true),
-			    -step_up * n - within * rng_unit(&r));
+			set(t, x, dominant(&axes, n, groups, j, false), step_up * n + within * rng_unit(&r));
+			set(t, x, dominant(&axes, n, groups, j, true), -step_up * n - within * rng_unit(&r));
 		}
 	}
 }

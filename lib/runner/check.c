@@ -20,9 +20,9 @@ static bool check_patterns(struct run *x, enum place p)
 		if (region_intact(&x->regions, region, p, &where))
 			continue;
 		run_judge(x, VERDICT_CRASH,
-		      arena_printf(x->a, "wrote outside of %s %d, %lld bytes %s", i < nout ? "result" : "workspace", i < nout ? i : 0,
-				   (long long)(where < 0 ? -where : where - (int64_t)x->regions.r.a[region].bytes),
-				   where < 0 ? "before its begin" : "behind its end"));
+			  arena_printf(x->a, "wrote outside of %s %d, %lld bytes %s", i < nout ? "result" : "workspace", i < nout ? i : 0,
+				       (long long)(where < 0 ? -where : where - (int64_t)x->regions.r.a[region].bytes),
+				       where < 0 ? "before its begin" : "behind its end"));
 		return false;
 	}
 	return true;
@@ -69,7 +69,8 @@ static bool check_seed(struct run *x, enum place p, int seed, const char *what)
 	run_fill_constants(x, CANDIDATE, p);
 	run_fill_seed(x, CANDIDATE, p, seed);
 	run_poison(x, CANDIDATE, p);
-	return run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, run_deadline(x), what) &&
+	return run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, run_deadline(x),
+			 what) &&
 	       run_check_results(x, p, seed);
 }
 
@@ -77,7 +78,8 @@ static bool run_seed(struct run *x, int which, int seed)
 {
 	run_fill_seed(x, which, PLACE_START, seed);
 	run_poison(x, which, PLACE_START);
-	return run_order(x, (struct order){.kind = ORDER_RUN, .which = which, .place = PLACE_START, .times = 1}, which, run_deadline(x), "call on spikes");
+	return run_order(x, (struct order){.kind = ORDER_RUN, .which = which, .place = PLACE_START, .times = 1}, which, run_deadline(x),
+			 "call on spikes");
 }
 
 enum { UNKNOWN, RIGHT, WRONG }; /* of a base on a seed with spikes; that of seed 0: RIGHT, if those of the others are known */
@@ -149,8 +151,9 @@ bool run_check_elements(struct run *x, int i, const void *got, void *const *data
 		double y = number_at(x->p->t[t].tensor.dtype, got, element[k]);
 		good = results_equal(x->p, t, 0, right[k], y);
 		if (!good)
-			run_judge(x, VERDICT_WRONG, arena_printf(x->a, "result %d, element %lld of fresh inputs: %.9g, not %.9g", i,
-							     (long long)element[k], y, right[k]));
+			run_judge(x, VERDICT_WRONG,
+				  arena_printf(x->a, "result %d, element %lld of fresh inputs: %.9g, not %.9g", i, (long long)element[k], y,
+					       right[k]));
 	}
 	return good;
 }
@@ -159,7 +162,8 @@ bool run_check_elements(struct run *x, int i, const void *got, void *const *data
 static bool check_points(struct run *x, enum place p, void *const *data, const char *what)
 {
 	run_fill_inputs(x, CANDIDATE, p, data);
-	bool good = run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, run_deadline(x), what);
+	bool good = run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, run_deadline(x),
+			      what);
 	for (int i = 0; good && i < build_of(x, CANDIDATE)->nout; i++)
 		good = run_check_elements(x, i, result_of(x, CANDIDATE, i, p), data, POINTS_MAX);
 	return good && check_patterns(x, p);
@@ -214,7 +218,8 @@ bool run_check_last(struct run *x, int seed, bool better)
 	enum place p = PLACE_TIMED;
 
 	run_fill_seed(x, CANDIDATE, p, seed);
-	if (!run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, run_deadline(x), what) ||
+	if (!run_order(x, (struct order){.kind = ORDER_RUN, .which = CANDIDATE, .place = p, .times = 1}, CANDIDATE, run_deadline(x),
+		       what) ||
 	    !run_check_results(x, p, seed))
 		return false;
 	return !better || !x->t->oracle->points || check_changed(x, p, seed);
@@ -228,7 +233,8 @@ static bool run_base(struct run *x)
 	run_fill_constants(x, BASE, PLACE_START);
 	run_fill_seed(x, BASE, PLACE_START, 0);
 	run_poison(x, BASE, PLACE_START);
-	if (!run_order(x, (struct order){.kind = ORDER_RUN, .which = BASE, .place = PLACE_START, .times = 1}, BASE, TRIAL_BASE_SECONDS, "first call"))
+	if (!run_order(x, (struct order){.kind = ORDER_RUN, .which = BASE, .place = PLACE_START, .times = 1}, BASE, TRIAL_BASE_SECONDS,
+		       "first call"))
 		return false;
 	x->base_seconds = fmin(x->took, 1e-9 * (double)x->subject.shared->run_ns);
 	return true;

@@ -19,15 +19,15 @@ struct runner {
 	char *command;
 	bool fake;
 	pid_t pid;
-	int fd;              /* its standard input and output; -1: none, or no more */
-	bool ended, told;    /* ended: nothing more will come; told: runner_wait said so */
+	int fd;           /* its standard input and output; -1: none, or no more */
+	bool ended, told; /* ended: nothing more will come; told: runner_wait said so */
 	char *why;
-	struct mp_out out;   /* not sent yet */
-	size_t sent;         /* of out */
+	struct mp_out out; /* not sent yet */
+	size_t sent;       /* of out */
 	struct frames in;
-	uint64_t last;       /* id */
-	size_t open;         /* requests without answer */
-	double heard;        /* when */
+	uint64_t last; /* id */
+	size_t open;   /* requests without answer */
+	double heard;  /* when */
 	struct arena arena;
 	const char *target, *compiler;
 	struct target machine;
@@ -327,10 +327,7 @@ uint64_t runner_build(struct runner *r, struct digest task, const struct runner_
 	return requested(r, frame);
 }
 
-uint64_t runner_buf_bytes(const struct runner_buf *b)
-{
-	return (uint64_t)b->elems * dtype_size(dtype_parse(b->type, strlen(b->type)));
-}
+uint64_t runner_buf_bytes(const struct runner_buf *b) { return (uint64_t)b->elems * dtype_size(dtype_parse(b->type, strlen(b->type))); }
 
 /* No more than it takes that none is left in the third level: with as much as that holds, how much is left there hangs on what
  * others do. Winograd's F(4x4) of 512 channels 7x7, 38 MB of constants, has 0.94 to 1.18 of the time of F(2x2), 17 MB, with 32 MB

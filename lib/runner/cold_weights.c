@@ -79,10 +79,7 @@ struct digest rotation_digest(struct digest task, const struct runner_build *b, 
 }
 
 /* It is full, for ever. */
-static bool is_sealed(const struct rotation *r)
-{
-	return fcntl(r->fd, F_GET_SEALS) & F_SEAL_FUTURE_WRITE;
-}
+static bool is_sealed(const struct rotation *r) { return fcntl(r->fd, F_GET_SEALS) & F_SEAL_FUTURE_WRITE; }
 
 const char *rotation_fill(const struct rotation *r, const struct oracle *o, const struct runner_build *b, const struct problem *constants)
 {
@@ -90,7 +87,8 @@ const char *rotation_fill(const struct rotation *r, const struct oracle *o, cons
 
 	if (is_sealed(r))
 		return NULL;
-	char *p = ftruncate(r->fd, (off_t)bytes) ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r->fd, 0);
+	char *p = ftruncate(r->fd, (off_t)bytes) ? MAP_FAILED
+						 : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r->fd, 0);
 	if (p == MAP_FAILED) /* or another try has filled it just now */
 		return is_sealed(r) ? NULL : "no memory for copies of the constants";
 	for (int i = 0; i < b->nconst; i++) {

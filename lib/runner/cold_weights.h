@@ -8,19 +8,16 @@
 
 enum { ROTATION_COPIES_MAX = 256 };
 struct rotation {
-	int fd;          /* -1: no file */
-	int copies;      /* 0: the kernel has no constants, or many times the bytes that are asked for */
-	uint64_t stride; /* bytes from set to set */
-	uint64_t used;   /* of these, by constants */
-	bool foreign;    /* there are constants of the other kernel: for timing, not for results */
+	int fd;                           /* -1: no file */
+	int copies;                       /* 0: the kernel has no constants, or many times the bytes that are asked for */
+	uint64_t stride;                  /* bytes from set to set */
+	uint64_t used;                    /* of these, by constants */
+	bool foreign;                     /* there are constants of the other kernel: for timing, not for results */
 	uint64_t offset[RUNNER_BUFS_MAX]; /* of each constant in it */
 };
 /* That of a kernel by which bytes lie between two calls with the same set; without a file. */
 struct rotation rotation_of(const struct runner_build *b, uint64_t bytes);
-static inline uint64_t rotation_bytes(const struct rotation *r)
-{
-	return (uint64_t)r->copies * r->stride;
-}
+static inline uint64_t rotation_bytes(const struct rotation *r) { return (uint64_t)r->copies * r->stride; }
 /* The same bytes for both, where that can be: for the candidate, r[0], they are then foreign. How much of them the caches that all
  * cores share hold hangs on what was there before and what else the machine does, and may stay so for long: beside a compiler
  * one of two kernels with sets of their own took 1.9 to 7 times as long for some 10 ms in one try of forty, its rival as

@@ -159,15 +159,17 @@ static bool is_ready(struct warm_step *w)
 	return w->ready;
 }
 
-static bool put(char *to, size_t room, const char *s)
-{
-	return (size_t)snprintf(to, room, "%s", s) < room;
-}
+static bool put(char *to, size_t room, const char *s) { return (size_t)snprintf(to, room, "%s", s) < room; }
 
 pid_t warm_run(struct warm *all, int step, const char *in, const char *out, int report, int core, int seconds)
 {
 	struct warm_step *w = &all->step[step];
-	struct warm_order o = {.confined = w->confined, .parent = getpid(), .core = core, .nice = PROCESS_NICE, .seconds = seconds, .bytes = PROCESS_BUILD_BYTES};
+	struct warm_order o = {.confined = w->confined,
+			       .parent = getpid(),
+			       .core = core,
+			       .nice = PROCESS_NICE,
+			       .seconds = seconds,
+			       .bytes = PROCESS_BUILD_BYTES};
 	pid_t pid;
 
 	if (!is_ready(w) || !put(o.in, sizeof o.in, in) || !put(o.out, sizeof o.out, out))

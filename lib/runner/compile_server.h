@@ -9,7 +9,7 @@
 
 struct warm {
 	struct warm_step {
-		pid_t pid;  /* 0: there is none */
+		pid_t pid; /* 0: there is none */
 		int socket;
 		bool confined; /* forks take the rules */
 		bool ready;

@@ -15,7 +15,12 @@
 /* From linux/landlock.h, which some systems do not have. */
 enum { CREATE_RULESET = 444, ADD_RULE, RESTRICT_SELF, RULE_PATH_BENEATH = 1, ASK_VERSION = 1 };
 enum {
-	EXECUTE = 1 << 0, WRITE_FILE = 1 << 1, READ_FILE = 1 << 2, READ_DIR = 1 << 3, REMOVE_FILE = 1 << 5, MAKE_REG = 1 << 8,
+	EXECUTE = 1 << 0,
+	WRITE_FILE = 1 << 1,
+	READ_FILE = 1 << 2,
+	READ_DIR = 1 << 3,
+	REMOVE_FILE = 1 << 5,
+	MAKE_REG = 1 << 8,
 	FIRST = (1 << 13) - 1, /* of version 1 */
 	TRUNCATE = 1 << 14,
 	OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
@@ -25,10 +30,7 @@ struct beneath {
 	int32_t parent;
 } __attribute__((packed));
 
-static long version(void)
-{
-	return syscall(CREATE_RULESET, NULL, 0, ASK_VERSION);
-}
+static long version(void) { return syscall(CREATE_RULESET, NULL, 0, ASK_VERSION); }
 
 /* All that a version knows. */
 static uint64_t handled(void)
@@ -56,8 +58,9 @@ static void allow(int rules, const char *path, uint64_t what)
 
 int confine_open(const char *dir)
 {
-	static const char *const own[] = {"/usr/include", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/bin", "/lib",
-					  "/lib32", "/lib64", "/bin", "/usr/local/include", "/usr/local/lib", "/etc/ld.so.cache"};
+	static const char *const own[] = {"/usr/include",       "/usr/lib",       "/usr/lib32",      "/usr/lib64", "/usr/libexec",
+					  "/usr/bin",           "/lib",           "/lib32",          "/lib64",     "/bin",
+					  "/usr/local/include", "/usr/local/lib", "/etc/ld.so.cache"};
 	const struct toolchain *t = toolchain_find();
 	struct {
 		uint64_t fs;
@@ -82,12 +85,6 @@ int confine_open(const char *dir)
 	return rules;
 }
 
-bool confine_enter(int rules)
-{
-	return rules < 0 || (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !syscall(RESTRICT_SELF, rules, 0));
-}
+bool confine_enter(int rules) { return rules < 0 || (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !syscall(RESTRICT_SELF, rules, 0)); }
 
-const char *confine_kind(void)
-{
-	return version() >= 1 ? "landlock" : "nothing";
-}
+const char *confine_kind(void) { return version() >= 1 ? "landlock" : "nothing"; }

@@ -7,8 +7,8 @@ enum { KEPT = 6, ABOVE = 64 /* words */, GUARD_PAGE = 4096 };
 
 /* The assembler text knows the first four. */
 static struct guard {
-	uint64_t caller;     /* its stack pointer, while the kernel has the processor */
-	uint64_t stack;      /* where the kernel's begins */
+	uint64_t caller; /* its stack pointer, while the kernel has the processor */
+	uint64_t stack;  /* where the kernel's begins */
 	uint64_t kept[KEPT];
 	uint32_t mxcsr, usual_mxcsr;
 	uint16_t fpu, usual_fpu;
@@ -45,10 +45,7 @@ __asm__(".text\n"
 
 enum { STATUS = 0x3f }; /* bits of MXCSR that any code may set */
 
-static void control(uint32_t *mxcsr, uint16_t *fpu)
-{
-	__asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(*mxcsr), "=m"(*fpu));
-}
+static void control(uint32_t *mxcsr, uint16_t *fpu) { __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(*mxcsr), "=m"(*fpu)); }
 #else
 static uint64_t hone_guard_enter(kernel *f, const void *const *in, const void *const *constants, void *const *out, char *workspace)
 {

@@ -57,10 +57,7 @@ enum {
 #define HUSH_AGAIN 2    /* seconds without silence where that did not help */
 
 /* The system said no just now: why, with its words. */
-static const char *refused(struct job *j, const char *what)
-{
-	return arena_printf(&j->arena, "%s: %s", what, strerror(errno));
-}
+static const char *refused(struct job *j, const char *what) { return arena_printf(&j->arena, "%s: %s", what, strerror(errno)); }
 
 static const char *open_file(struct job *j, int *fd, const char *name)
 {
@@ -70,10 +67,7 @@ static const char *open_file(struct job *j, int *fd, const char *name)
 	return *fd < 0 ? refused(j, "memfd_create") : NULL;
 }
 
-static const char *open_report(struct job *j)
-{
-	return open_file(j, &j->report, "report");
-}
+static const char *open_report(struct job *j) { return open_file(j, &j->report, "report"); }
 
 static void say(int fd, const char *why)
 {
@@ -132,7 +126,7 @@ static const char *fork_job(struct service *s, struct job *j, void (*f)(struct s
 		open("/dev/null", O_RDWR | O_CLOEXEC);
 		dup2(STDIN_FILENO, STDOUT_FILENO);
 		close(s->janitor);
-		s->jobs.n = 0; /* they are not its children, */
+		s->jobs.n = 0;              /* they are not its children, */
 		s->warm = (struct warm){0}; /* nor is the toolchain, that it would end them */
 		f(s, j);
 		_exit(EX_GOOD);
@@ -180,10 +174,22 @@ static void run_try(struct service *s, struct job *j)
 {
 	struct serve_task *t = serve_find_task(s, j->task);
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
-	struct trial trial = {.oracle = s->oracle, .task = t->task, .problem = t->problem, .artifact = {&x->a, &base->a},
-			      .budget = j->budget, .goal = j->goal, .width = j->width, .once = j->once, .seed = j->seed,
-			      .core = s->core[s->ncores - 1], .aside = s->core[0], .lock = s->lock,
-			      .yardstick = s->yardstick, .hush = s->hush[1], .patient = j->slow < TRIES_BASE, .last = j->slow == TRIES_SLOW};
+	struct trial trial = {.oracle = s->oracle,
+			      .task = t->task,
+			      .problem = t->problem,
+			      .artifact = {&x->a, &base->a},
+			      .budget = j->budget,
+			      .goal = j->goal,
+			      .width = j->width,
+			      .once = j->once,
+			      .seed = j->seed,
+			      .core = s->core[s->ncores - 1],
+			      .aside = s->core[0],
+			      .lock = s->lock,
+			      .yardstick = s->yardstick,
+			      .hush = s->hush[1],
+			      .patient = j->slow < TRIES_BASE,
+			      .last = j->slow == TRIES_SLOW};
 	struct runner_result r;
 	struct mp_out o;
 	for (int i = 0; i < 2; i++)
@@ -504,8 +510,8 @@ static const char *check_buffers(struct service *s, struct job *j)
 		bool constant = i >= b->nin && i < b->nin + b->nconst;
 		if (constant && x->constant >= (uint32_t)c->head->n)
 			return arena_printf(&j->arena, "buffer %d: the task has %d constants, no number %u", i, c->head->n, x->constant);
-		const struct oracle_tensor *k = constant ? &c->head->t[x->constant].tensor :
-							   &t->head->t[i < b->nin ? i : i - b->nconst].tensor;
+		const struct oracle_tensor *k =
+			constant ? &c->head->t[x->constant].tensor : &t->head->t[i < b->nin ? i : i - b->nconst].tensor;
 		if (k->dtype != dtype_parse(x->type, strlen(x->type)))
 			return arena_printf(&j->arena, "buffer %d is %s, the task has %s there", i, x->type, dtype_name(k->dtype));
 		if ((why = s->oracle->buffer(x, k->n)))
@@ -570,10 +576,14 @@ static void end_build(struct service *s, struct job *j)
 	if (!x) {
 		drop_oldest(s);
 		x = xcalloc(1, sizeof *x);
-		*x = (struct serve_artifact){.digest = j->artifact, .task = j->task, .seconds = now_seconds() - j->start,
-					     .a = {.path = xstrdup(path), .build = j->build,
+		*x = (struct serve_artifact){.digest = j->artifact,
+					     .task = j->task,
+					     .seconds = now_seconds() - j->start,
+					     .a = {.path = xstrdup(path),
+						   .build = j->build,
 						   .constants = serve_find_constants(serve_find_task(s, j->task), j->build.algo)->fd,
-						   .known = -1, .usual = -1}};
+						   .known = -1,
+						   .usual = -1}};
 		x->a.build.source = NULL;
 		vec_push(&s->artifacts, x);
 		x->used = ++s->uses;
@@ -618,8 +628,8 @@ static bool next_step(struct service *s, struct job *j)
 /* Did a step of a build fail for what is none of the source's? It is not there, or was killed, and not by us; or had no room. */
 static bool is_lost(struct service *s, struct job *j, int status)
 {
-	static const char *const words[] = {"No space left on device", "Disk quota exceeded", "Too many open files", "Input/output error",
-					    "Killed signal terminated", "execute command: Killed"};
+	static const char *const words[] = {"No space left on device", "Disk quota exceeded",      "Too many open files",
+					    "Input/output error",      "Killed signal terminated", "execute command: Killed"};
 	struct statvfs v;
 
 	if (j->late || (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL))

@@ -22,10 +22,7 @@ static char *weights_beside(const char *path)
 	return xprintf("%.*s.weights", (int)n, path);
 }
 
-static bool lies_in(uint64_t offset, uint64_t bytes, uint64_t size)
-{
-	return offset <= size && bytes <= size - offset;
-}
+static bool lies_in(uint64_t offset, uint64_t bytes, uint64_t size) { return offset <= size && bytes <= size - offset; }
 
 /* A library that was cut short would make the loader read pages that are not there. The tables of sections
  * and segments say how long it is; what is no library at all is left to the loader. */
@@ -94,10 +91,7 @@ void library_close(struct library *l)
 	dlclose(l->so);
 }
 
-enum dtype tensor_dtype(const struct hone_tensor *t)
-{
-	return dtype_parse(t->type, strlen(t->type));
-}
+enum dtype tensor_dtype(const struct hone_tensor *t) { return dtype_parse(t->type, strlen(t->type)); }
 
 struct tensor *library_tensor(const struct hone_tensor *t, struct arena *a)
 {
@@ -206,7 +200,8 @@ static struct timing timing_of(double *t, size_t n)
 }
 
 /* As many runs as fill about 10 ms, then a short peak loop: a slow phase of the machine meets both. */
-struct bench library_bench(struct library *l, struct tensor *const *in, struct tensor *const *out, double seconds, bool steps, struct arena *a)
+struct bench library_bench(struct library *l, struct tensor *const *in, struct tensor *const *out, double seconds, bool steps,
+			   struct arena *a)
 {
 	struct pointers p = pointers_of(l, in, out);
 	struct bench b = {.step = ARENA_ARRAY(a, double, l->model->num_steps)};

@@ -37,11 +37,12 @@ struct timing {
 };
 struct bench {
 	struct timing run;
-	double flops;      /* of one run */
-	double peak;       /* best FLOP/s of independent FMAs seen in the same run */
-	double *step;      /* seconds of each step (mean over runs that were timed step by step), num_steps of them */
-	int core;          /* it ran on, at the end */
+	double flops; /* of one run */
+	double peak;  /* best FLOP/s of independent FMAs seen in the same run */
+	double *step; /* seconds of each step (mean over runs that were timed step by step), num_steps of them */
+	int core;     /* it ran on, at the end */
 };
 /* Runs for about that many seconds after warming up; peak loop and runs take turns. a: for the result. */
-struct bench library_bench(struct library *l, struct tensor *const *in, struct tensor *const *out, double seconds, bool steps, struct arena *a);
+struct bench library_bench(struct library *l, struct tensor *const *in, struct tensor *const *out, double seconds, bool steps,
+			   struct arena *a);
 #endif

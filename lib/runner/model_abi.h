@@ -14,10 +14,10 @@ struct hone_tensor {
 	size_t bytes;
 	long preset; /* of an input that may be left out: where in the weights its default is; 0: none */
 };
-struct hone_step {               /* one call of a kernel, in order */
+struct hone_step { /* one call of a kernel, in order */
 	const char *kernel, *node;
 	double flops;
-	int slow;                /* no kernel: the evaluator runs it */
+	int slow; /* no kernel: the evaluator runs it */
 };
 struct hone_model {
 	int abi;
@@ -27,7 +27,7 @@ struct hone_model {
 	const struct hone_tensor *inputs, *outputs;
 	const struct hone_step *steps;
 	size_t arena_bytes, weights_bytes;
-	void *(*open)(const char *weights, const struct hone_opts *opts); /* NULL: error() says why */
+	void *(*open)(const char *weights, const struct hone_opts *opts);     /* NULL: error() says why */
 	int (*run)(void *m, const void *const *inputs, void *const *outputs); /* 0, or -1 */
 	/* As run; adds the seconds each step took to seconds[num_steps]. */
 	int (*run_timed)(void *m, const void *const *inputs, void *const *outputs, double *seconds);

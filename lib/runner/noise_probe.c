@@ -88,7 +88,4 @@ void yardstick_note(struct yardstick *y, double seconds, double now)
 	y->quiet = quiet(notes);
 }
 
-bool yardstick_quiet(const struct yardstick *y, double seconds)
-{
-	return seconds <= YARDSTICK_SLOW * y->quiet;
-}
+bool yardstick_quiet(const struct yardstick *y, double seconds) { return seconds <= YARDSTICK_SLOW * y->quiet; }

@@ -46,10 +46,7 @@ static bool take(const struct object *o, uint64_t addr, void *to, size_t n, uint
 	return false;
 }
 
-static bool get(const struct object *o, uint64_t addr, void *to, size_t n)
-{
-	return take(o, addr, to, n, 0);
-}
+static bool get(const struct object *o, uint64_t addr, void *to, size_t n) { return take(o, addr, to, n, 0); }
 
 static const char *read_segments(struct object *o)
 {
@@ -121,11 +118,36 @@ static const char *check_tag(const struct object *o, const Elf64_Dyn *d)
 	case DT_PREINIT_ARRAY: return RUNS "a constructor";
 	case DT_FINI_ARRAY: return RUNS "a destructor, at its end";
 	case DT_NEEDED: return check_needed(o, d->d_un.d_val);
-	case DT_PLTRELSZ: case DT_PLTGOT: case DT_STRTAB: case DT_SYMTAB: case DT_RELA: case DT_RELASZ: case DT_RELAENT: case DT_STRSZ:
-	case DT_SYMENT: case DT_SONAME: case DT_RPATH: case DT_SYMBOLIC: case DT_PLTREL: case DT_JMPREL: case DT_BIND_NOW: case DT_RUNPATH:
-	case DT_FLAGS: case DT_RELR: case DT_RELRSZ: case DT_RELRENT: case DT_GNU_HASH: case DT_TLSDESC_PLT: case DT_TLSDESC_GOT:
-	case DT_VERSYM: case DT_RELACOUNT: case DT_FLAGS_1: case DT_VERDEF: case DT_VERDEFNUM: case DT_VERNEED: case DT_VERNEEDNUM:
-		return NULL;
+	case DT_PLTRELSZ:
+	case DT_PLTGOT:
+	case DT_STRTAB:
+	case DT_SYMTAB:
+	case DT_RELA:
+	case DT_RELASZ:
+	case DT_RELAENT:
+	case DT_STRSZ:
+	case DT_SYMENT:
+	case DT_SONAME:
+	case DT_RPATH:
+	case DT_SYMBOLIC:
+	case DT_PLTREL:
+	case DT_JMPREL:
+	case DT_BIND_NOW:
+	case DT_RUNPATH:
+	case DT_FLAGS:
+	case DT_RELR:
+	case DT_RELRSZ:
+	case DT_RELRENT:
+	case DT_GNU_HASH:
+	case DT_TLSDESC_PLT:
+	case DT_TLSDESC_GOT:
+	case DT_VERSYM:
+	case DT_RELACOUNT:
+	case DT_FLAGS_1:
+	case DT_VERDEF:
+	case DT_VERDEFNUM:
+	case DT_VERNEED:
+	case DT_VERNEEDNUM: return NULL;
 	default: return d->d_tag >= DT_LOPROC && d->d_tag <= DT_LOPROC + 0xff ? NULL : no_library; /* the processor's */
 	}
 }

@@ -8,10 +8,7 @@
 
 enum { PAGE = 4096, ALIGN = 64 };
 
-static uint64_t up(uint64_t n, uint64_t to)
-{
-	return (n + to - 1) / to * to;
-}
+static uint64_t up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
 /* The file with its head, mapped; NULL: no memory. */
 static struct problem *lay_out(int fd, struct problem head, const struct oracle_tensor *t)

@@ -6,8 +6,8 @@
 
 /* Seeds behind the first two have spikes (spikes.h). The smaller the task the more of them; large ones have none. */
 enum { PROBLEM_SEEDS = 2 };
-struct problem { /* the head of the file */
-	int n, nin, seeds;    /* tensors; the first nin are inputs, the others results; constants: 1 seed */
+struct problem {           /* the head of the file */
+	int n, nin, seeds; /* tensors; the first nin are inputs, the others results; constants: 1 seed */
 	double reduction;
 	uint64_t head, bytes; /* of this; of the file */
 	struct {

@@ -27,10 +27,7 @@ void process_begin(pid_t parent)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-void process_limit(int what, rlim_t n)
-{
-	setrlimit(what, &(struct rlimit){n, n + (what == RLIMIT_CPU)});
-}
+void process_limit(int what, rlim_t n) { setrlimit(what, &(struct rlimit){n, n + (what == RLIMIT_CPU)}); }
 
 void process_build(void)
 {

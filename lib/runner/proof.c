@@ -7,7 +7,14 @@
 #include "common/progress.h"
 #include "runner/trial_impl.h"
 
-enum { ALIGN = 64, SPREAD = 13 * ALIGN /* so that slots are not in the same sets of a cache */, SLOTS_MAX = 64, PASS_LEAST = 3, PASS_MOST = 250, EMPTY = 8 };
+enum {
+	ALIGN = 64,
+	SPREAD = 13 * ALIGN /* so that slots are not in the same sets of a cache */,
+	SLOTS_MAX = 64,
+	PASS_LEAST = 3,
+	PASS_MOST = 250,
+	EMPTY = 8
+};
 static const double pass_seconds = 2e-4, proof_seconds = 2e-3, look_seconds = 2e-2;
 
 const char *proof_open(struct proof *p, const struct runner_build *const of[2])
@@ -39,10 +46,7 @@ void proof_close(struct proof *p)
 
 /* ---- inputs that change from call to call ---- */
 
-static int input_region(const struct run *x, int which, int i)
-{
-	return x->arguments[which].in[i];
-}
+static int input_region(const struct run *x, int which, int i) { return x->arguments[which].in[i]; }
 
 /* A word of all inputs, numbered through: where the two seeds differ. */
 static bool change_at(struct run *x, int which, char *const *other, uint64_t word, struct change *c)
@@ -133,8 +137,10 @@ bool run_check_block(struct run *x, uint64_t seed)
 		free(packed[i]);
 	}
 	for (int i = 0; i < b->nout && good; i++)
-		good = run_check_elements(x, i, run_unpack(x, &b->buf[b->nin + b->nconst + i], x->p->t[x->p->nin + i].bytes,
-							   region_ours(&x->regions, x->arguments[CANDIDATE].out[i], PLACE_TIMED)), data, POINTS);
+		good = run_check_elements(x, i,
+					  run_unpack(x, &b->buf[b->nin + b->nconst + i], x->p->t[x->p->nin + i].bytes,
+						     region_ours(&x->regions, x->arguments[CANDIDATE].out[i], PLACE_TIMED)),
+					  data, POINTS);
 	for (int i = 0; i < b->nin; i++)
 		free(data[i]);
 	return good;
@@ -150,10 +156,7 @@ struct slots {
 	double looked; /* seconds */
 };
 
-static void *const *inputs_of(const struct run *x, const struct slots *s, uint32_t k)
-{
-	return s->data + k * (uint32_t)x->p->nin;
-}
+static void *const *inputs_of(const struct run *x, const struct slots *s, uint32_t k) { return s->data + k * (uint32_t)x->p->nin; }
 
 /* One seed's, begun somewhere, with elements of the other's. */
 static void make_inputs(struct run *x, struct slots *s, uint32_t k)
@@ -213,7 +216,9 @@ static bool compare(struct run *x, int i, const char *got, const char *right)
 		double y = number_at(x->p->t[t].tensor.dtype, got, e), want = number_at(x->p->t[t].tensor.dtype, right, e);
 		if (results_equal(x->p, t, 0, want, y))
 			continue;
-		run_judge(x, VERDICT_WRONG, arena_printf(x->a, "result %d, element %lld of fresh inputs: %.9g, not %.9g as its base", i, (long long)e, y, want));
+		run_judge(x, VERDICT_WRONG,
+			  arena_printf(x->a, "result %d, element %lld of fresh inputs: %.9g, not %.9g as its base", i, (long long)e, y,
+				       want));
 		return false;
 	}
 	return true;
@@ -226,7 +231,8 @@ static bool look_at(struct run *x, const struct slots *s, uint32_t k, int points
 
 	for (int i = 0; i < nout && good; i++) {
 		const char *got = result_in(x, CANDIDATE, k, i);
-		good = s->points ? run_check_elements(x, i, got, inputs_of(x, s, k), points) : compare(x, i, got, s->right[k * (uint32_t)nout + (uint32_t)i]);
+		good = s->points ? run_check_elements(x, i, got, inputs_of(x, s, k), points)
+				 : compare(x, i, got, s->right[k * (uint32_t)nout + (uint32_t)i]);
 	}
 	return good;
 }
@@ -313,7 +319,10 @@ bool proof_run(struct run *x, const double seconds[2], double *ratio)
 {
 	uint32_t n = (uint32_t)fmax(1, fmin(x->proof.slots, ceil(pass_seconds / fmax(seconds[0], seconds[1])))), nin = (uint32_t)x->p->nin,
 		 nout = (uint32_t)build_of(x, BASE)->nout;
-	struct slots s = {.n = n, .data = xcalloc(n * nin + 1, sizeof *s.data), .right = xcalloc(n * nout + 1, sizeof *s.right), .points = has_points(x)};
+	struct slots s = {.n = n,
+			  .data = xcalloc(n * nin + 1, sizeof *s.data),
+			  .right = xcalloc(n * nout + 1, sizeof *s.right),
+			  .points = has_points(x)};
 
 	for (uint32_t k = 0; k < n * nin; k++)
 		s.data[k] = xmalloc(x->p->t[k % nin].bytes + 1);

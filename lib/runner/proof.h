@@ -41,15 +41,12 @@ static inline void changes_make(const struct changes *l, uint32_t *state, const 
 }
 
 struct proof {
-	char *at;        /* memory that both processes see */
+	char *at; /* memory that both processes see */
 	uint32_t slots;
-	uint64_t stride; /* from slot to slot */
+	uint64_t stride;                  /* from slot to slot */
 	uint64_t offset[RUNNER_BUFS_MAX]; /* of inputs and results in one */
 };
-static inline void *proof_buf(const struct proof *p, uint32_t slot, int i)
-{
-	return p->at + slot * p->stride + p->offset[i];
-}
+static inline void *proof_buf(const struct proof *p, uint32_t slot, int i) { return p->at + slot * p->stride + p->offset[i]; }
 /* Before the fork. Memory is taken only when it is used. NULL, or why not. */
 struct runner_build;
 const char *proof_open(struct proof *p, const struct runner_build *const of[2]);

@@ -7,16 +7,17 @@
 
 enum { PAGE = 4096, LARGE = 2 << 20, ALIGN = 64, STRIDE = 13 * ALIGN, HELD_MAX = 15 };
 
-static uint64_t up(uint64_t n, uint64_t to)
-{
-	return (n + to - 1) / to * to;
-}
+static uint64_t up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
 int regions_add(struct regions *g, uint64_t bytes, enum region_kind kind)
 {
 	bool operand = kind != REGION_RESULT;
-	struct region r = {.bytes = bytes, .mapped = up(bytes, PAGE) + PAGE, .at = g->size[operand], .operand = operand,
-			   .moves = kind != REGION_CONSTANT, .file = -1};
+	struct region r = {.bytes = bytes,
+			   .mapped = up(bytes, PAGE) + PAGE,
+			   .at = g->size[operand],
+			   .operand = operand,
+			   .moves = kind != REGION_CONSTANT,
+			   .file = -1};
 
 	g->size[operand] += r.mapped;
 	g->reserved += r.mapped + PAGE;
@@ -104,8 +105,9 @@ const char *regions_map_theirs(struct regions *g, uint64_t random)
 	for (size_t i = 0; i < g->r.n; i++) {
 		struct region *r = &g->r.a[i];
 		bool ours = r->file < 0;
-		if (mmap(r->theirs, r->mapped, r->operand ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | (ours ? 0 : MAP_POPULATE),
-			 ours ? g->fd[r->operand] : r->file, (off_t)r->at) == MAP_FAILED)
+		if (mmap(r->theirs, r->mapped, r->operand ? PROT_READ : PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED | (ours ? 0 : MAP_POPULATE), ours ? g->fd[r->operand] : r->file,
+			 (off_t)r->at) == MAP_FAILED)
 			return "mmap of a buffer";
 	}
 	return populate_arena(g, random) ? NULL : "memory for buffers that are timed";

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include "common/vec.h"
 
-enum place { PLACE_END, PLACE_START, PLACE_TIMED, PLACE_COUNT }; /* timed: starts spread over the sets of a cache */
+enum place { PLACE_END, PLACE_START, PLACE_TIMED, PLACE_COUNT };   /* timed: starts spread over the sets of a cache */
 enum region_kind { REGION_RESULT, REGION_INPUT, REGION_CONSTANT }; /* results, and workspace: what it may write */
 
 struct region {
@@ -29,10 +29,10 @@ struct region {
 };
 struct regions {
 	VEC(struct region) r;
-	int fd[2];           /* what it may write; operands */
+	int fd[2]; /* what it may write; operands */
 	uint64_t size[2];
-	char *ours[2];       /* all of a file */
-	char *reserve;       /* address space for all, guards in between */
+	char *ours[2]; /* all of a file */
+	char *reserve; /* address space for all, guards in between */
 	uint64_t reserved;
 	char *arena;         /* what moves: address space; memory in the process under test */
 	uint64_t arena_size; /* whole large pages */
@@ -53,10 +53,7 @@ void regions_from_timed(const struct regions *g);
 void regions_close(struct regions *g);
 
 uint64_t region_offset(const struct regions *g, int i, enum place p);
-static inline void *region_ours(const struct regions *g, int i, enum place p)
-{
-	return g->r.a[i].ours + region_offset(g, i, p);
-}
+static inline void *region_ours(const struct regions *g, int i, enum place p) { return g->r.a[i].ours + region_offset(g, i, p); }
 static inline void *region_theirs(const struct regions *g, int i, enum place p)
 {
 	const struct region *r = &g->r.a[i];

@@ -89,10 +89,7 @@ static struct tolerance tolerance_of(const struct problem *p, int out, int seed)
 	return r;
 }
 
-static double allowed(const struct tolerance *r, double x)
-{
-	return r->flat + r->relative * fmax(fabs(x), r->scale);
-}
+static double allowed(const struct tolerance *r, double x) { return r->flat + r->relative * fmax(fabs(x), r->scale); }
 
 /* Where x is infinite rounding may have kept y among the numbers, the largest of them. */
 static bool equal(const struct tolerance *r, enum dtype t, double x, double y)
@@ -140,8 +137,8 @@ const char *results_compare(const struct problem *p, int out, int seed, const vo
 		return NULL;
 	int64_t i = t == DT_F32 ? right_floats(&r, right, got, n) : 0;
 	for (; i < n; i++) {
-		bool same = dtype_size(t) == 8 && t != DT_F64 ? ((const int64_t *)right)[i] == ((const int64_t *)got)[i] :
-								equal(&r, t, number_at(t, right, i), number_at(t, got, i));
+		bool same = dtype_size(t) == 8 && t != DT_F64 ? ((const int64_t *)right)[i] == ((const int64_t *)got)[i]
+							      : equal(&r, t, number_at(t, right, i), number_at(t, got, i));
 		if (!same && wrong++ == 0)
 			first = i;
 	}

@@ -35,7 +35,13 @@
 #include "graph/module.h"
 
 enum { RUNNER_VERSION = 2 }; /* another one is refused (69) */
-enum { RUNNER_FRAME_MAX = 16 << 20, RUNNER_BUFS_MAX = 256, RUNNER_PAIRS_MAX = 4096, RUNNER_ARTIFACTS_MAX = 1000, RUNNER_ROTATION_MAX = 128 << 20 };
+enum {
+	RUNNER_FRAME_MAX = 16 << 20,
+	RUNNER_BUFS_MAX = 256,
+	RUNNER_PAIRS_MAX = 4096,
+	RUNNER_ARTIFACTS_MAX = 1000,
+	RUNNER_ROTATION_MAX = 128 << 20
+};
 enum { RUNNER_SILENCE = 10 }; /* seconds without a word while it has work: the runner hangs */
 
 enum verdict {
@@ -58,12 +64,12 @@ static inline bool verdict_timed(enum verdict v)
 
 /* Storage of one buffer of a kernel: what the runner must make ready. */
 struct runner_buf {
-	const char *type;   /* "f32" */
+	const char *type; /* "f32" */
 	int rank;
 	const int64_t *shape;
 	const char *layout; /* "": row-major */
 	int64_t elems;
-	uint32_t constant;  /* constants: its number in struct candidate (that is: in lower_group by that algorithm) */
+	uint32_t constant; /* constants: its number in struct candidate (that is: in lower_group by that algorithm) */
 };
 uint64_t runner_buf_bytes(const struct runner_buf *b);
 struct runner_build {
@@ -79,11 +85,11 @@ struct runner_pair {
 };
 struct runner_result {
 	enum verdict verdict;
-	const char *why;          /* wrong, crash, timeout, build error: in words; NULL: nothing to say */
+	const char *why; /* wrong, crash, timeout, build error: in words; NULL: nothing to say */
 	size_t npairs;
 	struct runner_pair *pair;
-	double ratio, lo, hi;     /* candidate / base, median of pairs, and its interval */
-	double seconds;           /* on the device */
+	double ratio, lo, hi; /* candidate / base, median of pairs, and its interval */
+	double seconds;       /* on the device */
 };
 
 struct runner;
@@ -94,13 +100,14 @@ struct target;
  * of its own: an interrupt from the keyboard does not reach it. Until its answer it has the terminal, and may ask there. */
 struct runner *runner_open(const char *command, double timeout, struct arena *a, const char **why);
 /* The same; NULL also when *stop, which a signal's handler may set, is not 0 before it has answered. */
-struct runner *runner_open_unless(const volatile sig_atomic_t *stop, const char *command, double timeout, struct arena *a, const char **why);
+struct runner *runner_open_unless(const volatile sig_atomic_t *stop, const char *command, double timeout, struct arena *a,
+				  const char **why);
 void runner_close(struct runner *r);
-const char *runner_name(const struct runner *r);     /* the command */
-const char *runner_target(const struct runner *r);   /* target row as text, see target_row */
+const char *runner_name(const struct runner *r);             /* the command */
+const char *runner_target(const struct runner *r);           /* target row as text, see target_row */
 const struct target *runner_machine(const struct runner *r); /* the same: what code for it is made for; the fake's is this machine */
 const char *runner_compiler(const struct runner *r);
-int runner_jobs(const struct runner *r);             /* builds it does side by side */
+int runner_jobs(const struct runner *r); /* builds it does side by side */
 bool runner_alive(const struct runner *r);
 
 /* Requests; each gives an id. They do not block. */
@@ -108,11 +115,11 @@ uint64_t runner_task(struct runner *r, const char *text);
 uint64_t runner_build(struct runner *r, struct digest task, const struct runner_build *b);
 struct runner_try {
 	struct digest task, artifact, base;
-	double budget;            /* seconds of timing */
+	double budget; /* seconds of timing */
 	uint64_t seed;
-	uint64_t rotation;        /* bytes, see runner_rotation; 0: none */
-	double goal, width;       /* shares; 0: none, any */
-	bool once;                /* in one process, whatever it says */
+	uint64_t rotation;  /* bytes, see runner_rotation; 0: none */
+	double goal, width; /* shares; 0: none, any */
+	bool once;          /* in one process, whatever it says */
 };
 uint64_t runner_try(struct runner *r, const struct runner_try *t);
 /* As a run of the model goes through its constants: a power of two of megabytes, so that models of about a size are measured
@@ -122,10 +129,10 @@ uint64_t runner_rotation(const struct module *m, const struct target *t);
  * at once, one that says nothing while it has work after RUNNER_SILENCE seconds; its open requests get no answer. */
 struct runner_answer {
 	uint64_t id;
-	bool ended;              /* the runner died or hung: why says so and names it; nothing more will come from it */
-	bool error;              /* the request could not be done: why */
-	const char *why;         /* also of a build that failed: what the compiler said; NULL: nothing to say */
-	struct digest digest;    /* of task and build */
+	bool ended;                  /* the runner died or hung: why says so and names it; nothing more will come from it */
+	bool error;                  /* the request could not be done: why */
+	const char *why;             /* also of a build that failed: what the compiler said; NULL: nothing to say */
+	struct digest digest;        /* of task and build */
 	struct runner_result result; /* of try; of build: verdict VERDICT_BUILD where it failed, else VERDICT_COUNT */
 };
 int runner_wait(struct runner *const *r, int n, double timeout, struct arena *a, struct runner_answer *out);

@@ -26,10 +26,7 @@ enum { FAULT_EXIT = 97 }; /* exit status after a fault was written down */
 static const int all_spaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS;
 static int spaces = -1; /* those that the kernel gives us */
 
-static pid_t fork_into(int flags)
-{
-	return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
-}
+static pid_t fork_into(int flags) { return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL); }
 
 /* A user may make the others only with a user namespace; root may also where those are turned off. */
 static void find_spaces(void)
@@ -67,7 +64,8 @@ pid_t isolate_fork(void)
 	if (spaces < 0)
 		find_spaces();
 	pid_t pid = fork_into(spaces);
-	if (pid == 0) /* where the parent ended before, it finds the end of its channel; from a space of its own it cannot see who that is */
+	if (pid ==
+	    0) /* where the parent ended before, it finds the end of its channel; from a space of its own it cannot see who that is */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	return pid;
 }
@@ -127,10 +125,7 @@ static uint32_t argument(int i)
 	return (uint32_t)(offsetof(struct seccomp_data, args) + 8 * (size_t)i); /* its low half: little-endian */
 }
 
-static uint32_t high(int i)
-{
-	return argument(i) + 4;
-}
+static uint32_t high(int i) { return argument(i) + 4; }
 
 /* Allowed if argument i is v. */
 static void allow_if(struct filter *f, int call, int i, uint32_t v)
@@ -183,8 +178,8 @@ static const char *install(struct filter *f)
 
 static const char *allow_loading(int channel)
 {
-	static const int loading[] = {SYS_pread64, SYS_close, SYS_fstat, SYS_newfstatat, SYS_lseek, SYS_mmap, SYS_munmap, SYS_mprotect,
-				      SYS_madvise, SYS_getrandom};
+	static const int loading[] = {SYS_pread64, SYS_close,  SYS_fstat,    SYS_newfstatat, SYS_lseek,
+				      SYS_mmap,    SYS_munmap, SYS_mprotect, SYS_madvise,    SYS_getrandom};
 	struct filter f;
 
 	begin(&f, channel);
@@ -313,16 +308,42 @@ static const char *call_name(uint64_t nr)
 		int nr;
 		const char *name;
 	} names[] = {
-		{SYS_socket, "socket"}, {SYS_clone, "clone"},         {SYS_clone3, "clone3"},       {SYS_execve, "execve"},
-		{SYS_kill, "kill"},     {SYS_tgkill, "tgkill"},       {SYS_ptrace, "ptrace"},       {SYS_write, "write"},
-		{SYS_openat, "openat"}, {SYS_close, "close"},         {SYS_mmap, "mmap"},           {SYS_mprotect, "mprotect"},
-		{SYS_munmap, "munmap"}, {SYS_unlinkat, "unlinkat"},   {SYS_setrlimit, "setrlimit"}, {SYS_clock_nanosleep, "clock_nanosleep"},
-		{SYS_setsid, "setsid"}, {SYS_rt_sigaction, "rt_sigaction"}, {SYS_process_vm_writev, "process_vm_writev"},
-		{SYS_prctl, "prctl"},   {SYS_dup3, "dup3"},           {SYS_mkdirat, "mkdirat"},     {SYS_io_uring_setup, "io_uring_setup"},
-		{SYS_ioctl, "ioctl"},   {SYS_shmget, "shmget"},       {SYS_memfd_create, "memfd_create"}, {SYS_getppid, "getppid"},
+		{SYS_socket, "socket"},
+		{SYS_clone, "clone"},
+		{SYS_clone3, "clone3"},
+		{SYS_execve, "execve"},
+		{SYS_kill, "kill"},
+		{SYS_tgkill, "tgkill"},
+		{SYS_ptrace, "ptrace"},
+		{SYS_write, "write"},
+		{SYS_openat, "openat"},
+		{SYS_close, "close"},
+		{SYS_mmap, "mmap"},
+		{SYS_mprotect, "mprotect"},
+		{SYS_munmap, "munmap"},
+		{SYS_unlinkat, "unlinkat"},
+		{SYS_setrlimit, "setrlimit"},
+		{SYS_clock_nanosleep, "clock_nanosleep"},
+		{SYS_setsid, "setsid"},
+		{SYS_rt_sigaction, "rt_sigaction"},
+		{SYS_process_vm_writev, "process_vm_writev"},
+		{SYS_prctl, "prctl"},
+		{SYS_dup3, "dup3"},
+		{SYS_mkdirat, "mkdirat"},
+		{SYS_io_uring_setup, "io_uring_setup"},
+		{SYS_ioctl, "ioctl"},
+		{SYS_shmget, "shmget"},
+		{SYS_memfd_create, "memfd_create"},
+		{SYS_getppid, "getppid"},
 #ifdef __x86_64__
-		{SYS_fork, "fork"},     {SYS_vfork, "vfork"},         {SYS_open, "open"},           {SYS_unlink, "unlink"},
-		{SYS_mkdir, "mkdir"},   {SYS_dup2, "dup2"},           {SYS_pause, "pause"},         {SYS_alarm, "alarm"},
+		{SYS_fork, "fork"},
+		{SYS_vfork, "vfork"},
+		{SYS_open, "open"},
+		{SYS_unlink, "unlink"},
+		{SYS_mkdir, "mkdir"},
+		{SYS_dup2, "dup2"},
+		{SYS_pause, "pause"},
+		{SYS_alarm, "alarm"},
 #endif
 	};
 

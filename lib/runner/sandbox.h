@@ -10,9 +10,9 @@
 
 /* How it ended, written by the process itself on a page it shares with its parent (which believes nothing else of it). */
 struct isolate_fault {
-	int signal;     /* 0: none */
-	int code;       /* si_code */
-	uint64_t addr;  /* of memory; SIGSYS: the number of the system call */
+	int signal;    /* 0: none */
+	int code;      /* si_code */
+	uint64_t addr; /* of memory; SIGSYS: the number of the system call */
 };
 
 /* In words what isolation there is here, found by trying once: "namespaces user pid net ipc mount, seccomp, limits". */
@@ -20,9 +20,9 @@ const char *isolate_kinds(void);
 /* As fork. The process dies with its parent. */
 pid_t isolate_fork(void);
 struct isolate_limits {
-	uint64_t memory;  /* bytes beyond what is mapped now */
-	double cpu;       /* seconds */
-	int channel;      /* the one file that stays open */
+	uint64_t memory; /* bytes beyond what is mapped now */
+	double cpu;      /* seconds */
+	int channel;     /* the one file that stays open */
 	struct isolate_fault *fault;
 };
 /* In the child: NULL, or what the system would not do. */

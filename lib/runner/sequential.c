@@ -3,10 +3,7 @@
 #include "runner/sequential.h"
 
 /* What look j adds to what looks may err with. */
-static double share(bool once, double j)
-{
-	return (once ? SEQ_ALPHA_ONCE : SEQ_ALPHA) * 6 / (M_PI * M_PI * j * j);
-}
+static double share(bool once, double j) { return (once ? SEQ_ALPHA_ONCE : SEQ_ALPHA) * 6 / (M_PI * M_PI * j * j); }
 
 /* P(Bin(n, 1/2) = k) */
 static double binomial(size_t n, size_t k)
@@ -42,15 +39,12 @@ static void plan(struct sequential *s, size_t n)
 
 void sequential_init(struct sequential *s, double goal, double width, bool once)
 {
-	*s = (struct sequential){.once = once, .goal = goal > 0 ? fmin(goal, 1) : 1, .width = width > 0 ? width : INFINITY, .ratio = 1,
-				 .hi = INFINITY};
+	*s = (struct sequential){
+		.once = once, .goal = goal > 0 ? fmin(goal, 1) : 1, .width = width > 0 ? width : INFINITY, .ratio = 1, .hi = INFINITY};
 	plan(s, 1);
 }
 
-void sequential_free(struct sequential *s)
-{
-	vec_free(&s->x);
-}
+void sequential_free(struct sequential *s) { vec_free(&s->x); }
 
 static void sort(struct sequential *s)
 {
@@ -59,10 +53,7 @@ static void sort(struct sequential *s)
 }
 
 /* Of sorted pairs. */
-static double median(const struct sequential *s)
-{
-	return s->x.n ? exp(sorted_median(s->x.a, s->x.n)) : 1;
-}
+static double median(const struct sequential *s) { return s->x.n ? exp(sorted_median(s->x.a, s->x.n)) : 1; }
 
 /* The interval that leaves out k - 1 pairs at each end; 0: all there is. */
 static void look(struct sequential *s, size_t k)
@@ -76,10 +67,7 @@ static void look(struct sequential *s, size_t k)
 	s->looked = true;
 }
 
-static bool inside(double lo, double hi, double within)
-{
-	return lo >= 1 / (1 + within) && hi <= 1 + within;
-}
+static bool inside(double lo, double hi, double within) { return lo >= 1 / (1 + within) && hi <= 1 + within; }
 
 static enum verdict direction(double lo, double hi)
 {
@@ -135,10 +123,7 @@ size_t sequential_want(const struct sequential *s)
 	return n > s->x.n ? n - s->x.n : 1;
 }
 
-bool sequential_behind(double goal, double lo)
-{
-	return goal > 0 && goal < 1 && lo > goal * (1 + SEQ_BEHIND);
-}
+bool sequential_behind(double goal, double lo) { return goal > 0 && goal < 1 && lo > goal * (1 + SEQ_BEHIND); }
 
 bool sequential_add(struct sequential *s, double candidate, double base, enum verdict *v)
 {

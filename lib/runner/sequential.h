@@ -32,19 +32,19 @@
 #include "common/vec.h"
 #include "runner/runner.h"
 
-#define SEQ_ALPHA 0.01
+#define SEQ_ALPHA      0.01
 #define SEQ_ALPHA_ONCE 0.1
-#define SEQ_LEAST 0.01
-#define SEQ_TIE 0.02
-#define SEQ_BEHIND 0.02
-#define SEQ_NEAR 0.01
-#define SEQ_VAIN 0.035
-#define SEQ_FAR 0.5
-#define SEQ_FAR_2 0.15
-#define SEQ_FAR_3 0.08
-#define SEQ_FAR_4 0.06
-#define SEQ_CLEAR 0.05
-#define SEQ_FEW 5
+#define SEQ_LEAST      0.01
+#define SEQ_TIE        0.02
+#define SEQ_BEHIND     0.02
+#define SEQ_NEAR       0.01
+#define SEQ_VAIN       0.035
+#define SEQ_FAR        0.5
+#define SEQ_FAR_2      0.15
+#define SEQ_FAR_3      0.08
+#define SEQ_FAR_4      0.06
+#define SEQ_CLEAR      0.05
+#define SEQ_FEW        5
 
 struct sequential {
 	bool once;

@@ -105,8 +105,8 @@ static void ask_hello(struct service *s, uint64_t id, struct mp_in *r)
 	frame_end(&s->out, frame);
 	send_out(s);
 	if (version != RUNNER_VERSION)
-		die(EX_NOTAVAIL, "standard input:0: version %lld of the runner's protocol is asked for, this is version %d", (long long)version,
-		    RUNNER_VERSION);
+		die(EX_NOTAVAIL, "standard input:0: version %lld of the runner's protocol is asked for, this is version %d",
+		    (long long)version, RUNNER_VERSION);
 	s->greeted = true;
 }
 
@@ -128,10 +128,7 @@ static void ask_task(struct service *s, uint64_t id, struct mp_in *r)
 }
 
 /* What names an artifact: all that decides what it is. */
-static struct digest artifact_digest(struct mp_in *r, const unsigned char *from)
-{
-	return digest_bytes(from, (size_t)(r->p - from));
-}
+static struct digest artifact_digest(struct mp_in *r, const unsigned char *from) { return digest_bytes(from, (size_t)(r->p - from)); }
 
 static void ask_build(struct service *s, uint64_t id, struct mp_in *r)
 {
@@ -362,10 +359,7 @@ static int watch_children(void)
 	return fd;
 }
 
-static void at_end(void *arg)
-{
-	jobs_kill(arg);
-}
+static void at_end(void *arg) { jobs_kill(arg); }
 
 int runner_serve(const struct oracle *o, double yardstick, double build_seconds)
 {

@@ -9,17 +9,20 @@
 #include "runner/compile_server.h"
 
 enum { CORES_MAX = 256, BUILD_SECONDS = 60, BUILD_CLOCK_SECONDS = 300, ROTATIONS_MAX = 8 };
-enum { TASK_TIMES = 10 /* as long as a build's step a task or its constants may take: the right results of a large one are minutes of work */ };
+enum {
+	TASK_TIMES =
+		10 /* as long as a build's step a task or its constants may take: the right results of a large one are minutes of work */
+};
 
 struct serve_constants { /* of a task's kernels by one algorithm */
-	char *algo; /* "": the usual */
+	char *algo;      /* "": the usual */
 	int fd;
 	const struct problem *head;
 };
 struct serve_task {
 	struct digest digest;
 	char *text;
-	int problem;                /* file */
+	int problem; /* file */
 	const struct problem *head;
 	const struct oracle_task *task;
 	VEC(struct serve_constants) constants;
@@ -36,7 +39,7 @@ struct serve_artifact {
 struct serve_rotation {
 	struct digest digest; /* rotation_digest */
 	int fd;
-	uint64_t used;        /* when last, by s->uses */
+	uint64_t used; /* when last, by s->uses */
 };
 
 enum job_kind { JOB_TASK, JOB_BUILD, JOB_TRY };
@@ -44,32 +47,32 @@ struct job { /* a request that is not answered yet */
 	enum job_kind kind;
 	uint64_t id;
 	struct arena arena;
-	pid_t pid;          /* 0: waits for its turn */
-	int report;         /* memfd: what it says; -1: none yet */
-	int file;           /* memfd that it fills: problem or constants; -1 */
-	int slot;           /* core it occupies, by number; JOB_TRY: none */
+	pid_t pid;  /* 0: waits for its turn */
+	int report; /* memfd: what it says; -1: none yet */
+	int file;   /* memfd that it fills: problem or constants; -1 */
+	int slot;   /* core it occupies, by number; JOB_TRY: none */
 	bool stopped;
 	double start;
-	double began, rested, halted;   /* not JOB_TRY: when its step began, how long that stood still, since when it does */
-	bool late;                      /* not JOB_TRY: killed, for it was not done in time */
-	const char *text;               /* JOB_TASK */
+	double began, rested, halted; /* not JOB_TRY: when its step began, how long that stood still, since when it does */
+	bool late;                    /* not JOB_TRY: killed, for it was not done in time */
+	const char *text;             /* JOB_TASK */
 	struct digest task, artifact, base;
-	struct runner_build build;      /* JOB_BUILD */
-	int step;                       /* -1: constants; then of the toolchain */
-	double budget;                  /* JOB_TRY */
+	struct runner_build build; /* JOB_BUILD */
+	int step;                  /* -1: constants; then of the toolchain */
+	double budget;             /* JOB_TRY */
 	uint64_t seed;
-	uint64_t rotation;              /* bytes */
-	double goal, width;             /* shares; 0: none */
-	bool once;                      /* in one process */
-	bool hush;                      /* JOB_TRY: all else stands still until it ends */
-	int slow;                       /* how often it was tried in a slow phase of the machine, */
-	double again;                   /* and when it may be tried next */
-	struct rotation sets[2];        /* of artifact and base */
+	uint64_t rotation;       /* bytes */
+	double goal, width;      /* shares; 0: none */
+	bool once;               /* in one process */
+	bool hush;               /* JOB_TRY: all else stands still until it ends */
+	int slow;                /* how often it was tried in a slow phase of the machine, */
+	double again;            /* and when it may be tried next */
+	struct rotation sets[2]; /* of artifact and base */
 };
 struct service {
 	const struct oracle *oracle;
 	struct frames in;
-	uint64_t taken;         /* bytes of whole frames so far, for messages */
+	uint64_t taken; /* bytes of whole frames so far, for messages */
 	struct mp_out out;
 	bool greeted, ended;
 	char *dir, *lock;
@@ -92,7 +95,7 @@ struct service {
 void jobs_start(struct service *s);
 double jobs_wait(const struct service *s); /* seconds until more may start by itself; INFINITY: nothing */
 void jobs_reap(struct service *s);
-void jobs_hush(struct service *s);   /* takes in which try needs silence */
+void jobs_hush(struct service *s); /* takes in which try needs silence */
 void jobs_kill(struct service *s);
 struct serve_task *serve_find_task(struct service *s, struct digest d);
 struct serve_artifact *serve_find_artifact(struct service *s, struct digest d); /* and notes the use */

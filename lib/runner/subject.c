@@ -28,9 +28,9 @@ struct call {
 	const void *in[RUNNER_BUFS_MAX], *constant[RUNNER_BUFS_MAX];
 	void *out[RUNNER_BUFS_MAX];
 	char *workspace;
-	const void **set;       /* of constants: sets of nconst each */
-	int sets, nconst;       /* sets 0: constant */
-	uint32_t *turn;         /* whose it is; kernels of one rotation go on from it: what one has read the other does not find in the cache */
+	const void **set; /* of constants: sets of nconst each */
+	int sets, nconst; /* sets 0: constant */
+	uint32_t *turn;   /* whose it is; kernels of one rotation go on from it: what one has read the other does not find in the cache */
 	struct changing *changing; /* NULL: inputs stay as they are */
 };
 enum { STACK_STEP = 64, LITTER = 4096, REGISTERS = 1024 };
@@ -85,8 +85,8 @@ static __attribute__((noinline)) void litter(struct rng *r)
 				 LOAD(14) LOAD(15)
 			 :
 			 : "r"(word)
-			 : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
-			   "xmm13", "xmm14", "xmm15");
+			 : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+			   "xmm12", "xmm13", "xmm14", "xmm15");
 #undef LOAD
 #define LOAD(n) "vmovups (" #n "-16)*64(%0), %%zmm" #n "\n\t"
 	if (__builtin_cpu_supports("avx512f")) /* no caller keeps anything in these */
@@ -117,8 +117,8 @@ static void set_arguments(const struct subject *s, struct call *c, int which, en
 	c->turn = &turns[x->rotation == s->arguments[CANDIDATE]->rotation ? CANDIDATE : BASE];
 	for (int k = 0; k < c->sets; k++)
 		for (int i = 0; i < b->nconst; i++)
-			c->set[k * b->nconst + i] =
-				(char *)region_theirs(s->regions, x->rotation, PLACE_START) + (uint64_t)k * x->sets->stride + x->sets->offset[i];
+			c->set[k * b->nconst + i] = (char *)region_theirs(s->regions, x->rotation, PLACE_START) +
+						    (uint64_t)k * x->sets->stride + x->sets->offset[i];
 }
 
 /* Results near zero cost hundreds of cycles each where they are not flushed. */

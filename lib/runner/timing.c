@@ -26,16 +26,16 @@ static const double sample_seconds = 50e-6, warm_seconds = 5e-4, pair_seconds = 
 
 struct clock {
 	struct order o;
-	double least[2];   /* of a call, seconds */
-	size_t again;      /* pairs measured again */
-	double limit;      /* seconds for a pair; */
-	bool feels;        /* its samples are shorter than most slow phases; longer ones have of both kinds */
+	double least[2]; /* of a call, seconds */
+	size_t again;    /* pairs measured again */
+	double limit;    /* seconds for a pair; */
+	bool feels;      /* its samples are shorter than most slow phases; longer ones have of both kinds */
 	struct yardstick yard;
-	double slow;       /* seconds of pairs that were taken in slow phases, */
-	size_t nslow;      /* and how many there were */
-	bool hushed;       /* all else has been told to stand still; */
-	bool released;     /* it was, and need not any more */
-	bool late;         /* its time is up, and it has no pair yet: the next is taken as it is */
+	double slow;   /* seconds of pairs that were taken in slow phases, */
+	size_t nslow;  /* and how many there were */
+	bool hushed;   /* all else has been told to stand still; */
+	bool released; /* it was, and need not any more */
+	bool late;     /* its time is up, and it has no pair yet: the next is taken as it is */
 };
 
 static bool calibrate(struct run *x, struct clock *c)
@@ -51,7 +51,12 @@ static bool calibrate(struct run *x, struct clock *c)
 		/* At least until a sample is long enough, for short ones are biased by what a first call costs; and some times, for
 		 * of three calls of 200 us all may be slow, and rounds would be few. */
 		do {
-			struct order o = {.kind = ORDER_RUN, .which = which, .place = PLACE_TIMED, .times = n, .timed = true, .first = rng_u64(&x->rng)};
+			struct order o = {.kind = ORDER_RUN,
+					  .which = which,
+					  .place = PLACE_TIMED,
+					  .times = n,
+					  .timed = true,
+					  .first = rng_u64(&x->rng)};
 			if (!run_order(x, o, which, run_deadline(x) + n * (isfinite(one) ? one : 0) * TRIAL_TIMES, what))
 				return false;
 			uint64_t ns = x->subject.shared->run_ns;
@@ -187,7 +192,8 @@ static bool confirm(struct run *x, const struct clock *c)
 	if (seen <= most)
 		return true;
 	if (seen > PROVEN)
-		run_judge(x, VERDICT_UNSURE, arena_printf(x->a, "its times do not agree: %.3g of the base's, but %.3g of its CPU time", r->ratio, seen));
+		run_judge(x, VERDICT_UNSURE,
+			  arena_printf(x->a, "its times do not agree: %.3g of the base's, but %.3g of its CPU time", r->ratio, seen));
 	r->ratio = seen;
 	r->hi = fmax(r->hi, seen);
 	return true;
@@ -244,10 +250,7 @@ static double beyond(const struct run *x)
 	return all > l2 ? fmin(1, (double)(all - l2) / (double)l2) : 0;
 }
 
-static bool is_large(const struct run *x)
-{
-	return beyond(x) > 0;
-}
+static bool is_large(const struct run *x) { return beyond(x) > 0; }
 
 /* Operands from beyond the core's own caches win their place in those that all share from what else was there by
  * and by: the first pairs of a Gemm 1x1280 x 1280x1000 took 1.7 times as long as the tenth (Zen 5), and not alike. Where the

@@ -11,10 +11,7 @@ struct words {
 	VEC(char *) a;
 };
 
-static void add(struct words *w, const char *s)
-{
-	vec_push(&w->a, xstrdup(s));
-}
+static void add(struct words *w, const char *s) { vec_push(&w->a, xstrdup(s)); }
 
 static char **finish(struct words *w)
 {

@@ -7,10 +7,10 @@
 
 enum { TOOLCHAIN_STEPS = 3 };
 struct toolchain {
-	int steps;                           /* 3: compile, assemble, link; 1: the driver does all */
-	char **argv[TOOLCHAIN_STEPS];        /* NULL at the end; the words TOOLCHAIN_IN and _OUT stand for files */
+	int steps;                    /* 3: compile, assemble, link; 1: the driver does all */
+	char **argv[TOOLCHAIN_STEPS]; /* NULL at the end; the words TOOLCHAIN_IN and _OUT stand for files */
 };
-#define TOOLCHAIN_IN "@in"
+#define TOOLCHAIN_IN  "@in"
 #define TOOLCHAIN_OUT "@out"
 /* What it takes to make a library of a C file here; known after the first call. */
 const struct toolchain *toolchain_find(void);

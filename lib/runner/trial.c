@@ -26,10 +26,7 @@ static bool same_buf(const struct runner_buf *a, const struct runner_buf *b)
 	return same && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
 }
 
-static bool same_constants(const struct run *x)
-{
-	return x->t->artifact[0]->constants == x->t->artifact[1]->constants;
-}
+static bool same_constants(const struct run *x) { return x->t->artifact[0]->constants == x->t->artifact[1]->constants; }
 
 /* Regions of both kernels. What is stored alike is shared: copies elsewhere in the caches would be a difference that
  * is not the kernels'. */
@@ -50,7 +47,10 @@ static void plan_regions(struct run *x)
 			if (there)
 				*mine = result ? other->out[k] : constant ? other->constant[k] : other->in[k];
 			else
-				*mine = regions_add(&x->regions, runner_buf_bytes(&b->buf[i]), result ? REGION_RESULT : constant ? REGION_CONSTANT : REGION_INPUT);
+				*mine = regions_add(&x->regions, runner_buf_bytes(&b->buf[i]),
+						    result     ? REGION_RESULT
+						    : constant ? REGION_CONSTANT
+							       : REGION_INPUT);
 		}
 		if (b->workspace > workspace)
 			workspace = b->workspace;
@@ -206,8 +206,9 @@ static bool fell(struct run *x, int which, enum answer answer, double seconds, c
 	status = isolate_kill(x->subject.pid);
 	x->subject.pid = 0;
 	memcpy(&f, &x->subject.shared->fault, sizeof f);
-	blame(x, which, VERDICT_CRASH, arena_printf(x->a, "%s%s: %s%s", who, what, isolate_words(status, &f),
-						    f.signal == 11 || f.signal == 7 ? address_words(x, f.addr) : ""));
+	blame(x, which, VERDICT_CRASH,
+	      arena_printf(x->a, "%s%s: %s%s", who, what, isolate_words(status, &f),
+			   f.signal == 11 || f.signal == 7 ? address_words(x, f.addr) : ""));
 	return false;
 }
 
@@ -234,10 +235,7 @@ bool run_believe(struct run *x, uint64_t ns)
 	return false;
 }
 
-double run_deadline(const struct run *x)
-{
-	return TRIAL_LEAST_SECONDS + TRIAL_TIMES * x->base_seconds;
-}
+double run_deadline(const struct run *x) { return TRIAL_LEAST_SECONDS + TRIAL_TIMES * x->base_seconds; }
 
 /* ---- a try ---- */
 
@@ -336,7 +334,8 @@ static const char *prepare(struct run *x)
 	run_on(0, t->aside);
 	plan_regions(x);
 	plan_rotation(x);
-	if ((why = regions_open(&x->regions)) || (why = proof_open(&x->proof, (const struct runner_build *const[2]){build_of(x, 0), build_of(x, 1)})))
+	if ((why = regions_open(&x->regions)) ||
+	    (why = proof_open(&x->proof, (const struct runner_build *const[2]){build_of(x, 0), build_of(x, 1)})))
 		return why;
 	x->subject = (struct subject){
 		.regions = &x->regions,

@@ -48,23 +48,23 @@
 #include "runner/cold_weights.h"
 
 enum { TRIAL_PLACINGS = 4 };
-#define TRIAL_TOLERANCE 64.0
-#define TRIAL_SPIKE_SLACK 8
-#define TRIAL_LOAD_SECONDS 1.0    /* to load a library */
-#define TRIAL_LEAST_SECONDS 0.3   /* deadline of a call: this and */
-#define TRIAL_TIMES 20            /* so many times what the base takes */
-#define TRIAL_GRACE_SECONDS 0.8  /* more, where others had the core meanwhile */
-#define TRIAL_MOST_SECONDS 900.0  /* deadline of anything, at most */
-#define TRIAL_PLACED 1.5          /* ratios up to it are measured in two processes, see above */
-#define TRIAL_BASE_SECONDS 20.0   /* deadline of the base's first call */
-#define TRIAL_CPU_SECONDS 86400.0 /* of a process: all its orders have deadlines, and a death here would be taken for a crash */
+#define TRIAL_TOLERANCE     64.0
+#define TRIAL_SPIKE_SLACK   8
+#define TRIAL_LOAD_SECONDS  1.0     /* to load a library */
+#define TRIAL_LEAST_SECONDS 0.3     /* deadline of a call: this and */
+#define TRIAL_TIMES         20      /* so many times what the base takes */
+#define TRIAL_GRACE_SECONDS 0.8     /* more, where others had the core meanwhile */
+#define TRIAL_MOST_SECONDS  900.0   /* deadline of anything, at most */
+#define TRIAL_PLACED        1.5     /* ratios up to it are measured in two processes, see above */
+#define TRIAL_BASE_SECONDS  20.0    /* deadline of the base's first call */
+#define TRIAL_CPU_SECONDS   86400.0 /* of a process: all its orders have deadlines, and a death here would be taken for a crash */
 
 struct artifact {
 	const char *path;          /* of the library */
 	struct runner_build build; /* its buffers; no source */
 	int constants;             /* file of problem_write_constants */
-	int known;                 /* as a base: file, a byte a seed: 0: not known yet, 1: its results are right, 2: wrong; the first: 1 if all are known */
-	int usual;                 /* as a base: yardstick_file of what it took */
+	int known; /* as a base: file, a byte a seed: 0: not known yet, 1: its results are right, 2: wrong; the first: 1 if all are known */
+	int usual; /* as a base: yardstick_file of what it took */
 };
 /* From a try: all else is to stand still until it ends; no longer, the phase is over; no longer, for that does not help. */
 enum hush { HUSH_ON, HUSH_OVER, HUSH_IN_VAIN };
@@ -75,19 +75,19 @@ struct hush_words {
 struct trial {
 	const struct oracle *oracle;
 	const struct oracle_task *task;
-	int problem;               /* file of problem_write */
+	int problem;                        /* file of problem_write */
 	const struct artifact *artifact[2]; /* candidate, base; may be the same */
-	double budget;             /* seconds of timing */
-	double goal, width;        /* see sequential.h; 0: none */
-	bool once;                 /* in one process, also where they differ */
+	double budget;                      /* seconds of timing */
+	double goal, width;                 /* see sequential.h; 0: none */
+	bool once;                          /* in one process, also where they differ */
 	uint64_t seed;
 	const struct rotation *rotation[2]; /* of the artifacts, with files, which may be one; NULL: none */
-	int core, aside;           /* to time on; to prepare and to check on, while another times; -1: any */
-	const char *lock;          /* file: whoever times holds it */
-	int yardstick;             /* yardstick_file */
-	int hush;                  /* pipe to the service, struct hush_words; -1: nobody is there */
-	bool patient;              /* also where only the base is slower than it usually is */
-	bool last;                 /* in whatever phase the machine is */
+	int core, aside;                    /* to time on; to prepare and to check on, while another times; -1: any */
+	const char *lock;                   /* file: whoever times holds it */
+	int yardstick;                      /* yardstick_file */
+	int hush;                           /* pipe to the service, struct hush_words; -1: nobody is there */
+	bool patient;                       /* also where only the base is slower than it usually is */
+	bool last;                          /* in whatever phase the machine is */
 };
 /* File of one more copy of the library, by which of the two and number, of the try in that process. */
 const char *trial_copy(const struct artifact *x, pid_t pid, int which, int number, struct arena *a);

@@ -30,27 +30,27 @@ enum order_kind { ORDER_START, ORDER_LOAD, ORDER_SEAL, ORDER_RUN, ORDER_TIME, OR
 struct order {
 	enum order_kind kind;
 	uint32_t number;
-	int which;             /* LOAD, RUN, PROVE: CANDIDATE or BASE */
-	enum place place;      /* RUN, TIME */
-	uint32_t times;        /* RUN; PROVE: slots */
-	uint32_t placing;      /* PROVE: which of its libraries */
-	bool timed;            /* RUN: its results are not looked at */
-	bool written[2];       /* RUN, TIME, in PLACE_TIMED: its parent has since the last of these, to results or workspace; to inputs */
+	int which;               /* LOAD, RUN, PROVE: CANDIDATE or BASE */
+	enum place place;        /* RUN, TIME */
+	uint32_t times;          /* RUN; PROVE: slots */
+	uint32_t placing;        /* PROVE: which of its libraries */
+	bool timed;              /* RUN: its results are not looked at */
+	bool written[2];         /* RUN, TIME, in PLACE_TIMED: its parent has since the last of these, to results or workspace; to inputs */
 	uint32_t pairs, reps[2]; /* TIME */
-	uint32_t warm[2];      /* TIME: calls before each sample that are not timed */
-	uint32_t rounds;       /* TIME: samples of each in a pair, up to ROUNDS_SLOW times as many in slow phases; the least counts */
-	double quiet;          /* TIME: seconds that the yardstick takes at most in a quiet phase */
-	uint64_t first;        /* RUN, TIME: seed of the orders within rounds, and of how inputs change */
+	uint32_t warm[2];        /* TIME: calls before each sample that are not timed */
+	uint32_t rounds;         /* TIME: samples of each in a pair, up to ROUNDS_SLOW times as many in slow phases; the least counts */
+	double quiet;            /* TIME: seconds that the yardstick takes at most in a quiet phase */
+	uint64_t first;          /* RUN, TIME: seed of the orders within rounds, and of how inputs change */
 };
 /* A page that both see; the process under test may write anything there. */
 struct shared {
 	struct isolate_fault fault;
-	char why[200];                /* ORDER_LOAD: what the loader said */
-	uint64_t ns[BLOCK_PAIRS][2];  /* ORDER_TIME: of reps calls, the least of the rounds */
-	uint32_t quiet[BLOCK_PAIRS];  /* ORDER_TIME: of samples in quiet phases alone? */
-	uint64_t run_ns;              /* ORDER_RUN */
-	struct changes changes[2];    /* told to it: of the inputs of each kernel, when it is timed */
-	uint64_t calls[2];            /* ORDER_TIME: with inputs that changed */
+	char why[200];               /* ORDER_LOAD: what the loader said */
+	uint64_t ns[BLOCK_PAIRS][2]; /* ORDER_TIME: of reps calls, the least of the rounds */
+	uint32_t quiet[BLOCK_PAIRS]; /* ORDER_TIME: of samples in quiet phases alone? */
+	uint64_t run_ns;             /* ORDER_RUN */
+	struct changes changes[2];   /* told to it: of the inputs of each kernel, when it is timed */
+	uint64_t calls[2];           /* ORDER_TIME: with inputs that changed */
 };
 struct subject { /* the process under test */
 	pid_t pid;
@@ -85,34 +85,25 @@ struct run { /* of one trial, one process under test */
 	struct rng rng;
 	struct arena *a;
 	struct runner_result *r;
-	double base_seconds; /* a call of the base took */
-	double took;         /* the last order, as seen from here */
+	double base_seconds;            /* a call of the base took */
+	double took;                    /* the last order, as seen from here */
 	int packed[2][RUNNER_BUFS_MAX]; /* where a constant lies packed: its place + 1; 0: nowhere yet */
-	bool written[2];     /* results or workspace; inputs: since the last order in PLACE_TIMED */
-	bool checked;        /* by an earlier process of this trial */
-	bool called;         /* code of the candidate may have run in this one */
-	const char *why;     /* it could not be done, whatever the candidate */
-	size_t most;         /* pairs there is room for */
-	VEC(char) got;       /* a result, row-major */
+	bool written[2];                /* results or workspace; inputs: since the last order in PLACE_TIMED */
+	bool checked;                   /* by an earlier process of this trial */
+	bool called;                    /* code of the candidate may have run in this one */
+	const char *why;                /* it could not be done, whatever the candidate */
+	size_t most;                    /* pairs there is room for */
+	VEC(char) got;                  /* a result, row-major */
 };
-static inline const struct runner_build *build_of(const struct run *x, int which)
-{
-	return &x->t->artifact[which]->build;
-}
-static inline const struct runner_buf *buf_of(const struct run *x, int which, int i)
-{
-	return &build_of(x, which)->buf[i];
-}
+static inline const struct runner_build *build_of(const struct run *x, int which) { return &x->t->artifact[which]->build; }
+static inline const struct runner_buf *buf_of(const struct run *x, int which, int i) { return &build_of(x, which)->buf[i]; }
 /* A base that is tried against itself? */
-static inline bool is_alone(const struct trial *t)
-{
-	return t->artifact[0] == t->artifact[1];
-}
+static inline bool is_alone(const struct trial *t) { return t->artifact[0] == t->artifact[1]; }
 /* trial.c. What false says, a verdict is given. */
 void run_judge(struct run *x, enum verdict v, const char *why);
 bool run_order(struct run *x, struct order o, int which, double seconds, const char *what);
 bool run_believe(struct run *x, uint64_t ns); /* may the last order have taken that? */
-double run_deadline(const struct run *x); /* of a call */
+double run_deadline(const struct run *x);     /* of a call */
 void run_fill_constants(struct run *x, int which, enum place p);
 void run_fill_inputs(struct run *x, int which, enum place p, void *const *data);
 void run_fill_seed(struct run *x, int which, enum place p, int seed);

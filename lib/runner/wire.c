@@ -8,10 +8,7 @@ static const char *const names[VERDICT_COUNT] = {
 	[VERDICT_CRASH] = "crash",   [VERDICT_TIMEOUT] = "timeout", [VERDICT_BUILD] = "build error", [VERDICT_UNSURE] = "unsure",
 };
 
-const char *verdict_name(enum verdict v)
-{
-	return v < VERDICT_COUNT ? names[v] : "?";
-}
+const char *verdict_name(enum verdict v) { return v < VERDICT_COUNT ? names[v] : "?"; }
 
 void frame_add(struct frames *f, const char *p, size_t n)
 {

@@ -27,7 +27,8 @@ static const char *join_lines(struct rule *r, stage_id s, int o, int w, int64_t 
 {
 	const struct stage *t = lstage(r->p, s);
 	int h = w - 1;
-	if (h < 0 || h == o || *steps != t->axis[w].extent || *steps % r->lanes == 0 || axis_steps(r, s, h) != t->axis[h].extent || t->axis[h].extent < 2)
+	if (h < 0 || h == o || *steps != t->axis[w].extent || *steps % r->lanes == 0 || axis_steps(r, s, h) != t->axis[h].extent ||
+	    t->axis[h].extent < 2)
 		return NULL;
 	if (!rule_try(r, "fuse %s %s", axis_loop(r, s, h, ""), axis_loop(r, s, w, "")))
 		return NULL;
@@ -186,7 +187,8 @@ static int moving_operands(struct loop_prog *p, const struct across *q, buf_id *
 			continue;
 		reader[found] = q->anchor;
 		buf_id b = operand_of(p, lex(p, read[i])->buf, &reader[found]);
-		if (!b || lbuf(p, b)->layout.n || lbuf(p, b)->dtype != DT_F32 || lbuf(p, b)->rank != lex(p, read[i])->n || d == lbuf(p, b)->rank - 1)
+		if (!b || lbuf(p, b)->layout.n || lbuf(p, b)->dtype != DT_F32 || lbuf(p, b)->rank != lex(p, read[i])->n ||
+		    d == lbuf(p, b)->rank - 1)
 			return -1;
 		out[found] = b;
 		dim[found++] = d;

@@ -61,7 +61,8 @@ static bool fits(struct loop_prog *p, stage_id result, int *kept, double *bytes)
 		int inside = x->gone ? -1 : axis_reduced(p, t, s);
 		if (x->gone)
 			continue;
-		if (x->scan || !x->nspatial || inside == -2 || x->axis[x->nspatial - 1].extent != columns || lbuf(p, x->out)->layout.n || !reads_along(p, s))
+		if (x->scan || !x->nspatial || inside == -2 || x->axis[x->nspatial - 1].extent != columns || lbuf(p, x->out)->layout.n ||
+		    !reads_along(p, s))
 			return false;
 		if (s != result && lbuf(p, x->out)->dtype != DT_F32)
 			return false;
@@ -81,7 +82,8 @@ static int64_t usual_vectors(struct rule *r, double bytes, int64_t columns)
 	enum { SIDE_BY_SIDE = 4 };
 	int64_t n = 1;
 
-	while (2 * n <= SIDE_BY_SIDE && 2 * n * r->lanes <= columns && 4 * (double)n * r->lanes * bytes <= (double)target_filled(r->p->target).l1)
+	while (2 * n <= SIDE_BY_SIDE && 2 * n * r->lanes <= columns &&
+	       4 * (double)n * r->lanes * bytes <= (double)target_filled(r->p->target).l1)
 		n *= 2;
 	return n;
 }
@@ -129,7 +131,8 @@ bool rule_blocks(struct rule *r, stage_id result)
 		if (lstage(p, s)->comb != COMB_NONE) {
 			rule_try(r, "scope %s register", name);
 			rule_try(r, "init %s %s.0", name, v);
-			rule_try(r, "reorder %s %s", axis_loop(r, s, lstage(p, s)->nspatial, ""), axis_loop(r, s, lstage(p, s)->nspatial - 1, ""));
+			rule_try(r, "reorder %s %s", axis_loop(r, s, lstage(p, s)->nspatial, ""),
+				 axis_loop(r, s, lstage(p, s)->nspatial - 1, ""));
 			mark(r, s, "init.");
 		}
 		mark(r, s, "");

@@ -20,7 +20,8 @@ static int64_t usual_rows(struct loop_prog *p, const struct tile *q)
 
 bool may_sum_columns(struct rule *r, const struct tile *q)
 {
-	return sums_rows_apart(r->p, q) && !q->fills && reduce_steps(r->p, q) > WRITTEN_OUT_MAX && lstage(r->p, q->anchor)->axis[q->v].extent >= r->lanes;
+	return sums_rows_apart(r->p, q) && !q->fills && reduce_steps(r->p, q) > WRITTEN_OUT_MAX &&
+	       lstage(r->p, q->anchor)->axis[q->v].extent >= r->lanes;
 }
 
 /* Of the time of sums in registers, 96 to 4000 channels, 20 sizes, Zen 3: 0.58 to 1.0 but for 7x7 of 96 and 1000 channels, eight of

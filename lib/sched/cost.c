@@ -19,7 +19,7 @@ static const double BYTES_A_CYCLE[LEVELS] = {56, 28, 5};
 /* Loops around a block that are written out. */
 struct copy {
 	poly_var var;
-	double n;      /* copies */
+	double n; /* copies */
 	bool vector, reduce;
 };
 /* What a straight-line piece asks of the units. */
@@ -35,14 +35,14 @@ struct time {
 };
 struct costing {
 	struct loop_prog *p;
-	int64_t *env;          /* value of every variable */
+	int64_t *env; /* value of every variable */
 	size_t nenv;
 	int lanes, regs;
 	double ports, latency, uops;
 	int64_t cache[LEVELS];
 	struct copy copy[CHAIN_MAX];
 	int ncopy;
-	double pieces;         /* in which the loops around are cut where guards change */
+	double pieces; /* in which the loops around are cut where guards change */
 };
 
 /* ---- straight-line code ---- */
@@ -85,8 +85,8 @@ static bool conflicts(const struct costing *c, poly off, double size)
 	int64_t step;
 	poly rest;
 	for (int i = 0; i < c->ncopy; i++)
-		if (!c->copy[i].vector && c->copy[i].n > (double)c->cache[0] / 4096 - 3 && poly_linear_in(c->p->P, off, c->copy[i].var, &step, &rest) && step &&
-		    (int64_t)((double)step * size) % 4096 == 0)
+		if (!c->copy[i].vector && c->copy[i].n > (double)c->cache[0] / 4096 - 3 &&
+		    poly_linear_in(c->p->P, off, c->copy[i].var, &step, &rest) && step && (int64_t)((double)step * size) % 4096 == 0)
 			return true;
 	return false;
 }
@@ -324,10 +324,7 @@ struct traffic {
 	double in[LEVELS], box, whole;
 };
 
-static bool in_memory(struct loop_prog *p, buf_id b)
-{
-	return lbuf(p, b)->scope != SCOPE_REGISTER && lbuf(p, b)->scope != SCOPE_STACK;
-}
+static bool in_memory(struct loop_prog *p, buf_id b) { return lbuf(p, b)->scope != SCOPE_REGISTER && lbuf(p, b)->scope != SCOPE_STACK; }
 
 static struct traffic traffic_of(struct costing *c, nest_id n)
 {

@@ -16,7 +16,8 @@ static int crossing_axis(struct loop_prog *p, stage_id s, int v)
 		if (!read_uses(p, read[i], t->axis[v].var) || !read_step(p, read[i], t->axis[v].var, &step) || step == 1)
 			continue;
 		for (int a = 0; a < t->nspatial; a++)
-			if (a != v && t->axis[a].extent > 4 && read_uses(p, read[i], t->axis[a].var) && read_step(p, read[i], t->axis[a].var, &step) && step == 1)
+			if (a != v && t->axis[a].extent > 4 && read_uses(p, read[i], t->axis[a].var) &&
+			    read_step(p, read[i], t->axis[a].var, &step) && step == 1)
 				return a;
 	}
 	return -1;
@@ -47,7 +48,8 @@ static void block_across(struct rule *r, stage_id s, int v, int a)
 	for (int i = 0; i < rank; i++)
 		if (order[i] != a && order[i] != v)
 			line = arena_printf(&p->arena, "%s %s", line, axis_loop(r, s, order[i], ""));
-	if (!rule_try(r, "split %s %s tail=peel", loop, name) || !rule_try(r, "%s %s %s.1 %s", line, axis_loop(r, s, v, ".0"), loop, axis_loop(r, s, v, ".1")))
+	if (!rule_try(r, "split %s %s tail=peel", loop, name) ||
+	    !rule_try(r, "%s %s %s.1 %s", line, axis_loop(r, s, v, ".0"), loop, axis_loop(r, s, v, ".1")))
 		rule_settle(r, name, 0);
 }
 
@@ -60,7 +62,8 @@ static bool turn_blocks(struct rule *r, stage_id s, int v, int a)
 	int order[LOOP_RANK_MAX], rank = memory_order(p, s, order);
 	char *line = arena_str(&p->arena, "reorder");
 
-	if (lex(p, lstage(p, s)->body)->kind != EX_READ || lstage(p, s)->comb != COMB_NONE || !rule_try(r, "split %s %d tail=peel", across, r->lanes))
+	if (lex(p, lstage(p, s)->body)->kind != EX_READ || lstage(p, s)->comb != COMB_NONE ||
+	    !rule_try(r, "split %s %d tail=peel", across, r->lanes))
 		return false;
 	for (int i = 0; i < rank; i++)
 		if (order[i] != v)
@@ -78,8 +81,9 @@ static bool weave_lines(struct rule *r, stage_id s, int v)
 	ex_id body = lstage(p, s)->body;
 	int64_t step, lines = lstage(p, s)->axis[v].extent, vectors = lines;
 
-	if (w < 0 || order[rank - 1] != v || lines < 2 || lex(p, body)->kind != EX_READ || !read_step(p, body, lstage(p, s)->axis[v].var, &step) || step == 1 ||
-	    !read_step(p, body, lstage(p, s)->axis[w].var, &step) || step != 1)
+	if (w < 0 || order[rank - 1] != v || lines < 2 || lex(p, body)->kind != EX_READ ||
+	    !read_step(p, body, lstage(p, s)->axis[v].var, &step) || step == 1 || !read_step(p, body, lstage(p, s)->axis[w].var, &step) ||
+	    step != 1)
 		return false;
 	while (vectors % 2 == 0) /* until the pattern repeats */
 		vectors /= 2;
@@ -97,7 +101,8 @@ static bool turn_bytes(struct rule *r, stage_id s, int v, int a)
 {
 	struct loop_prog *p = r->p;
 	const char *along = axis_loop(r, s, v, ""), *across = axis_loop(r, s, a, "");
-	int columns = 16 / (int)dtype_size(lbuf(p, lstage(p, s)->out)->dtype), rows = columns, order[LOOP_RANK_MAX], rank = memory_order(p, s, order);
+	int columns = 16 / (int)dtype_size(lbuf(p, lstage(p, s)->out)->dtype), rows = columns, order[LOOP_RANK_MAX],
+	    rank = memory_order(p, s, order);
 	char *line = arena_str(&p->arena, "reorder");
 
 	while (rows > 2 && rows > lstage(p, s)->axis[v].extent)
@@ -117,24 +122,20 @@ static bool move_elements(struct rule *r, stage_id s, int v)
 	int bytes = (int)dtype_size(lbuf(p, lstage(p, s)->out)->dtype), across = crossing_axis(p, s, v);
 	int64_t step;
 
-	if (lex(p, body)->kind != EX_READ || lex(p, body)->dyn_dim >= 0 || lbuf(p, lex(p, body)->buf)->dtype != lbuf(p, lstage(p, s)->out)->dtype)
+	if (lex(p, body)->kind != EX_READ || lex(p, body)->dyn_dim >= 0 ||
+	    lbuf(p, lex(p, body)->buf)->dtype != lbuf(p, lstage(p, s)->out)->dtype)
 		return false;
 	if (across >= 0 && bytes == 4)
 		return rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes) && turn_blocks(r, s, v, across);
 	if (across >= 0)
 		return turn_bytes(r, s, v, across);
-	return read_step(p, body, lstage(p, s)->axis[v].var, &step) && step == 1 && rule_try(r, "tensor %s copy%d", axis_loop(r, s, v, ""), bytes);
+	return read_step(p, body, lstage(p, s)->axis[v].var, &step) && step == 1 &&
+	       rule_try(r, "tensor %s copy%d", axis_loop(r, s, v, ""), bytes);
 }
 
-static bool is_call(struct loop_prog *p, ex_id e, void *fn)
-{
-	return lex(p, e)->kind == EX_CALL && lex(p, e)->fn == *(int *)fn;
-}
+static bool is_call(struct loop_prog *p, ex_id e, void *fn) { return lex(p, e)->kind == EX_CALL && lex(p, e)->fn == *(int *)fn; }
 
-static bool calls(struct loop_prog *p, ex_id e, int fn)
-{
-	return ex_find(p, e, is_call, &fn);
-}
+static bool calls(struct loop_prog *p, ex_id e, int fn) { return ex_find(p, e, is_call, &fn); }
 
 /* Steps of a vector each that the next need not wait for: of the time of a loop over single ones, four take 0.81 (Gelu, Erf) to
  * 0.94 (Tanh), Add 0.95 to 1.00, Gather 0.66, but a division, which has one unit to wait for, 1.00 to 1.05; eight take, of the time of
@@ -181,10 +182,7 @@ static int choices_along(struct loop_prog *p, stage_id s, int v)
 	return c.n;
 }
 
-static bool is_guard(struct loop_prog *p, ex_id e, void *arg)
-{
-	return lex(p, e)->kind == EX_GUARD;
-}
+static bool is_guard(struct loop_prog *p, ex_id e, void *arg) { return lex(p, e)->kind == EX_GUARD; }
 
 void rule_map(struct rule *r, stage_id s)
 {

@@ -22,10 +22,7 @@ bool rule_try(struct rule *r, const char *fmt, ...)
 	return true;
 }
 
-int rule_lanes(struct loop_prog *p)
-{
-	return target_filled(p->target).vector_bytes / 4;
-}
+int rule_lanes(struct loop_prog *p) { return target_filled(p->target).vector_bytes / 4; }
 
 const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part)
 {
@@ -87,7 +84,8 @@ static int64_t poly_group(struct polys *P, poly e, poly_var v)
 			bool floor = x->kind == POLY_FLOOR && x->a == poly_of(P, v);
 			if (floor && (!group || group == x->c))
 				group = x->c;
-			else if (x->kind == POLY_VAR ? x->var == v : poly_uses(P, x->a, v) || (x->kind != POLY_FLOOR && poly_uses(P, x->b, v)))
+			else if (x->kind == POLY_VAR ? x->var == v
+						     : poly_uses(P, x->a, v) || (x->kind != POLY_FLOOR && poly_uses(P, x->b, v)))
 				return 1;
 		}
 	}
@@ -134,10 +132,7 @@ static int count_readers(struct loop_prog *p, buf_id b, stage_id *last)
 	return n;
 }
 
-int rule_call_cost(int fn)
-{
-	return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? 10 : 1;
-}
+int rule_call_cost(int fn) { return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? 10 : 1; }
 
 /* known: by expression, 1 more than its cost; 0: not known yet. */
 static int cost_of(struct loop_prog *p, int *known, ex_id e)
@@ -185,10 +180,7 @@ static double steps_of(const struct stage *s)
 }
 
 /* Does reader t visit each element of s's result about once? Then inlining costs nothing. */
-static bool read_once(struct loop_prog *p, stage_id s, stage_id t)
-{
-	return steps_of(lstage(p, t)) <= 1.5 * steps_of(lstage(p, s));
-}
+static bool read_once(struct loop_prog *p, stage_id s, stage_id t) { return steps_of(lstage(p, t)) <= 1.5 * steps_of(lstage(p, s)); }
 
 /* A padded copy s that a window without channels reads (depthwise convolution, pooling): cheaper to cut the
  * loops at the borders than to copy, which costs as much as some rows of taps. (More taps than that: the copy is little, the
@@ -233,10 +225,11 @@ static void inline_stages(struct rule *r)
 		if (cost > INLINE_MAX)
 			continue;
 		bool cheap = cost <= 2, once = n == 1 && read_once(p, s, reader);
-		bool plain = lex(p, t->body)->kind == EX_READ; /* moves elements, nothing else */
+		bool plain = lex(p, t->body)->kind == EX_READ;               /* moves elements, nothing else */
 		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */
 			continue;
-		bool usual = once || plain || (n == 1 && window_reads(p, s, reader)) || (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost));
+		bool usual = once || plain || (n == 1 && window_reads(p, s, reader)) ||
+			     (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost));
 		const char *name = sym_str(t->name), *sample = arena_printf(&p->arena, "%s.inline", name);
 		if (usual && once && lstage(p, reader)->comb == COMB_NONE) {
 			rule_try(r, "inline %s", name);
@@ -258,8 +251,9 @@ static void inline_windows(struct rule *r)
 	struct loop_prog *p = r->p;
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		stage_id reader = 0;
-		if (!lstage(p, s)->gone && !lstage(p, s)->scan && lstage(p, s)->comb == COMB_NONE && lbuf(p, lstage(p, s)->out)->scope != SCOPE_OUT &&
-		    count_readers(p, lstage(p, s)->out, &reader) == 1 && window_reads(p, s, reader))
+		if (!lstage(p, s)->gone && !lstage(p, s)->scan && lstage(p, s)->comb == COMB_NONE &&
+		    lbuf(p, lstage(p, s)->out)->scope != SCOPE_OUT && count_readers(p, lstage(p, s)->out, &reader) == 1 &&
+		    window_reads(p, s, reader))
 			rule_try(r, "inline %s", sym_str(lstage(p, s)->name));
 	}
 }
@@ -276,7 +270,8 @@ static void lay_out_copies(struct rule *r)
 			continue;
 		const struct loop_buf *from = lbuf(p, lex(p, read[0])->buf);
 		if (from->layout.n && from->rank == lbuf(p, lstage(p, s)->out)->rank)
-			rule_try(r, "layout %s %s", sym_str(lbuf(p, lstage(p, s)->out)->name), layout_str(&from->layout, from->rank, &p->arena));
+			rule_try(r, "layout %s %s", sym_str(lbuf(p, lstage(p, s)->out)->name),
+				 layout_str(&from->layout, from->rank, &p->arena));
 	}
 }
 
@@ -308,7 +303,8 @@ static bool reduces_rows(struct loop_prog *p, stage_id s)
 	const struct axis *last = &lstage(p, s)->axis[lstage(p, s)->naxes - 1];
 	for (int i = 0; i < n; i++) {
 		int64_t step;
-		if (read_uses(p, read[i], last->var) && (!read_step(p, read[i], last->var, &step) || step != 1 || is_window(p, lstage(p, s), read[i], last->var)))
+		if (read_uses(p, read[i], last->var) &&
+		    (!read_step(p, read[i], last->var, &step) || step != 1 || is_window(p, lstage(p, s), read[i], last->var)))
 			return false;
 	}
 	return true;
@@ -349,7 +345,8 @@ const char *rule_with(struct loop_prog *p, const struct samples *want, struct sa
 		inline_windows(&r);
 	lay_out_copies(&r);
 	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT && (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
+		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT &&
+		    (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
 			result = s;
 	bool done = rule_transformed(&r) || rule_scan(&r) || rule_sums(&r) || rule_windows(&r);
 	if (!done && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
@@ -367,7 +364,4 @@ const char *rule_with(struct loop_prog *p, const struct samples *want, struct sa
 	return arena_printf(&p->arena, "%s%s", r.text, loop_threads(p));
 }
 
-const char *loop_rule(struct loop_prog *p)
-{
-	return rule_with(p, NULL, NULL);
-}
+const char *loop_rule(struct loop_prog *p) { return rule_with(p, NULL, NULL); }

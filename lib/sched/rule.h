@@ -7,12 +7,12 @@
 
 struct rule {
 	struct loop_prog *p;
-	char *text;     /* lines so far */
-	int lanes;      /* floats in a vector */
+	char *text;                 /* lines so far */
+	int lanes;                  /* floats in a vector */
 	const struct samples *want; /* decisions; may be NULL */
 	struct samples met;         /* so far */
-	int along;      /* axis of the anchor along which vectors lie, its operands and results turned a panel at a time; -1: none */
-	buf_id moving;  /* the operand that moves along it; 0: none */
+	int along;     /* axis of the anchor along which vectors lie, its operands and results turned a panel at a time; -1: none */
+	buf_id moving; /* the operand that moves along it; 0: none */
 	int moving_dim;
 };
 int rule_lanes(struct loop_prog *p);
@@ -44,15 +44,15 @@ int64_t axis_steps(struct rule *r, stage_id s, int axis);
 const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part); /* "STAGE.AXISpart" */
 
 /* Templates, one a file. false: it does not fit; the program is untouched then. */
-bool rule_tile(struct rule *r, stage_id anchor);      /* contraction, convolution, window: a register tile */
-bool rule_transformed(struct rule *r);                  /* a product between two transforms (Winograd): block by block */
-bool rule_windows(struct rule *r);                      /* windows combined along their last axis after the others */
-bool rule_scan(struct rule *r);                         /* step by step: recurrent networks, cumulative sums */
-bool rule_sums(struct rule *r);                         /* several products */
+bool rule_tile(struct rule *r, stage_id anchor); /* contraction, convolution, window: a register tile */
+bool rule_transformed(struct rule *r);           /* a product between two transforms (Winograd): block by block */
+bool rule_windows(struct rule *r);               /* windows combined along their last axis after the others */
+bool rule_scan(struct rule *r);                  /* step by step: recurrent networks, cumulative sums */
+bool rule_sums(struct rule *r);                  /* several products */
 bool has_reuse(struct loop_prog *p, stage_id s);
-bool rule_blocks(struct rule *r, stage_id result);    /* several reductions along another axis than the contiguous one */
-bool rule_rows(struct rule *r, stage_id result);      /* reductions along the contiguous axis */
-void rule_map(struct rule *r, stage_id s);            /* elementwise and copies: vectors along the contiguous axis */
+bool rule_blocks(struct rule *r, stage_id result); /* several reductions along another axis than the contiguous one */
+bool rule_rows(struct rule *r, stage_id result);   /* reductions along the contiguous axis */
+void rule_map(struct rule *r, stage_id s);         /* elementwise and copies: vectors along the contiguous axis */
 /* Before them: where vectors had better lie along an axis that is not innermost in memory, what moves along it is turned. */
 bool rule_across(struct rule *r, stage_id anchor);
 /* The axes of s in their order but that one last, as a layout or as loops. */

@@ -46,7 +46,9 @@ static int64_t decide(struct rule *r, struct sample *x)
 
 int64_t rule_sample(struct rule *r, const char *name, const int64_t *choice, int n, int64_t usual)
 {
-	return decide(r, &(struct sample){.name = name, .n = n, .usual = usual, .choice = arena_copy(&r->p->arena, choice, (size_t)n * sizeof *choice)});
+	return decide(
+		r, &(struct sample){
+			   .name = name, .n = n, .usual = usual, .choice = arena_copy(&r->p->arena, choice, (size_t)n * sizeof *choice)});
 }
 
 int rule_word(struct rule *r, const char *name, const char *const *word, int n, int usual)

@@ -3,10 +3,7 @@
  * is cut off. */
 #include "sched/rule.h"
 
-static bool in_scan(struct loop_prog *p, stage_id s)
-{
-	return lstage(p, s)->scan && stage_scan_axis(lstage(p, s)) >= 0;
-}
+static bool in_scan(struct loop_prog *p, stage_id s) { return lstage(p, s)->scan && stage_scan_axis(lstage(p, s)) >= 0; }
 
 /* The loop over the steps of stage s; 0: there is none. */
 static nest_id steps_of(struct loop_prog *p, stage_id s)

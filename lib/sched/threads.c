@@ -3,11 +3,11 @@
 #include "sched/rule.h"
 
 enum {
-	LINE = 200,          /* cycles until a line of cache is here that another core has written */
-	START_LINES = 2,     /* of those, whoever starts a team moves: what there is to do, and the round; */
-	THREAD_LINES = 2,    /* and each thread: that it has begun, and that it is done */
-	TIMES = 8,           /* what is saved is as much as so many starts: a thread may come late, or sleep */
-	BYTES_A_CYCLE = 16,  /* from memory */
+	LINE = 200,         /* cycles until a line of cache is here that another core has written */
+	START_LINES = 2,    /* of those, whoever starts a team moves: what there is to do, and the round; */
+	THREAD_LINES = 2,   /* and each thread: that it has begun, and that it is done */
+	TIMES = 8,          /* what is saved is as much as so many starts: a thread may come late, or sleep */
+	BYTES_A_CYCLE = 16, /* from memory */
 	CANDIDATES_MAX = 16,
 };
 
@@ -91,10 +91,7 @@ static nest_id heavy_kid(struct rule *r, nest_id n)
 static double start_cycles(const struct loop_prog *p) { return LINE * (START_LINES + THREAD_LINES * p->threads); }
 
 /* Is there enough to do for a team? Also because what threads have written is in their caches: one that goes on alone moves it. */
-static bool is_worth(const struct loop_prog *p, double work)
-{
-	return work - work / p->threads >= TIMES * start_cycles(p);
-}
+static bool is_worth(const struct loop_prog *p, double work) { return work - work / p->threads >= TIMES * start_cycles(p); }
 
 static int candidates(struct rule *r, nest_id n, struct candidate *out)
 {
@@ -115,7 +112,8 @@ static int candidates(struct rule *r, nest_id n, struct candidate *out)
 		if (steps > 1) {
 			int64_t turns = (steps + p->threads - 1) / p->threads;
 			double share = (double)turns / (double)steps;
-			out[count++] = (struct candidate){sym_str(x->name), all * share + starts * start_cycles(p) + rule_moved(p, n, steps, LINE, BYTES_A_CYCLE)};
+			out[count++] = (struct candidate){sym_str(x->name), all * share + starts * start_cycles(p) +
+										    rule_moved(p, n, steps, LINE, BYTES_A_CYCLE)};
 		}
 		work /= (double)steps;
 		starts *= (double)steps;
@@ -123,10 +121,7 @@ static int candidates(struct rule *r, nest_id n, struct candidate *out)
 	return count;
 }
 
-static void find_parallel(struct loop_prog *p, nest_id n, void *arg)
-{
-	*(bool *)arg |= lnest(p, n)->mark == LOOP_PARALLEL;
-}
+static void find_parallel(struct loop_prog *p, nest_id n, void *arg) { *(bool *)arg |= lnest(p, n)->mark == LOOP_PARALLEL; }
 
 const char *loop_threads(struct loop_prog *p)
 {

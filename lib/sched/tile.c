@@ -340,7 +340,8 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 	if (steps > 1 && steps < all && steps == inner)
 		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[nred - 1], ""));
 	else if (steps > 1 && steps < all)
-		rule_try(r, "unroll %s%s unroll", axis_loop(r, q->anchor, red[nred - 1], ""), q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
+		rule_try(r, "unroll %s%s unroll", axis_loop(r, q->anchor, red[nred - 1], ""),
+			 q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
 }
 
 /* A copy of the anchor's result is summed in registers; stored where a tile is complete. */
@@ -509,7 +510,8 @@ bool rule_tile(struct rule *r, stage_id anchor)
 		rule_try(r, "unroll %s", q.trow);
 	mark_tile(r, &q, anchor, "init.");
 	const char *sums = q.sums ? q.sums : "";
-	stage_id load = stage_find(p, arena_printf(&p->arena, "%s.load", sums)), store = stage_find(p, arena_printf(&p->arena, "%s.store", sums));
+	stage_id load = stage_find(p, arena_printf(&p->arena, "%s.load", sums)),
+		 store = stage_find(p, arena_printf(&p->arena, "%s.store", sums));
 	if (load)
 		mark_tile(r, &q, load, "");
 	if (store)

@@ -12,29 +12,29 @@ struct tile {
 	int64_t groups;          /* into which t is split first, as something stands still in each; 1: it is not */
 	const char *group_loop;  /* over them */
 	int rows, vectors;
-	int outer;               /* leading axes that stay outermost: operands are packed inside them */
+	int outer; /* leading axes that stay outermost: operands are packed inside them */
 	int nread;
 	ex_id read[READS_MAX];
-	const char *width;       /* of a panel, as lines say it: "vectors*16" */
-	const char *vloop, *tloop; /* their loops, before the split; tloop NULL: no t */
-	const char *tiles, *trow;  /* of tloop: over tiles, over the rows of one */
+	const char *width;             /* of a panel, as lines say it: "vectors*16" */
+	const char *vloop, *tloop;     /* their loops, before the split; tloop NULL: no t */
+	const char *tiles, *trow;      /* of tloop: over tiles, over the rows of one */
 	const char *panel_loop, *home; /* over panels; in which a tile is complete */
-	bool rows_outside;       /* tiles of t are outermost, panels inside them; else the other way round */
-	bool channels_outside;   /* the first reduce axis runs outside the others (windows) */
-	bool overlap;            /* the last tile of t is moved back */
-	int64_t block;           /* tiles of t for which a panel is used before the next; 0: all */
-	bool after;              /* the result is computed tile by tile */
-	bool apart;              /* and reads the sums of a tile in memory */
-	int64_t chunk;           /* reduce steps of axis k0 kept in cache at a time; 0: all */
-	const char *sums;        /* name of the copy of the result in registers; NULL: it is no copy */
-	stage_id packed;         /* the stage that packs an operand; 0: none */
+	bool rows_outside;             /* tiles of t are outermost, panels inside them; else the other way round */
+	bool channels_outside;         /* the first reduce axis runs outside the others (windows) */
+	bool overlap;                  /* the last tile of t is moved back */
+	int64_t block;                 /* tiles of t for which a panel is used before the next; 0: all */
+	bool after;                    /* the result is computed tile by tile */
+	bool apart;                    /* and reads the sums of a tile in memory */
+	int64_t chunk;                 /* reduce steps of axis k0 kept in cache at a time; 0: all */
+	const char *sums;              /* name of the copy of the result in registers; NULL: it is no copy */
+	stage_id packed;               /* the stage that packs an operand; 0: none */
 	int packed_dim;
-	bool pad;                /* v is rounded up; all that varies along it has room */
-	bool fills;              /* the anchor reads beyond borders */
-	bool function;           /* the result calls one (exp, erf): ten operations or more for each sum */
-	double each[READS_MAX];  /* count_loads */
-	bool turned;             /* what moves along v is to lie along it, though now it does not */
-	bool by_panels;          /* it is turned a panel at a time: rule_turn_panels */
+	bool pad;               /* v is rounded up; all that varies along it has room */
+	bool fills;             /* the anchor reads beyond borders */
+	bool function;          /* the result calls one (exp, erf): ten operations or more for each sum */
+	double each[READS_MAX]; /* count_loads */
+	bool turned;            /* what moves along v is to lie along it, though now it does not */
+	bool by_panels;         /* it is turned a panel at a time: rule_turn_panels */
 };
 
 bool has_guard(struct loop_prog *p, ex_id e);

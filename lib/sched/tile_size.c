@@ -13,9 +13,9 @@ bool in_halves(struct loop_prog *p) { return fma_ports(p) == 1; }
  * sums; or, of several vectors, the weights of a row of the window beside them (taps_innermost; with stride 2 that takes 1.01 to 1.04 of
  * the time). */
 struct window {
-	ex_id read; /* 0: there is none */
+	ex_id read;           /* 0: there is none */
 	int64_t taps, stride; /* of a row; from one row to the next, in taps */
-	bool by_row; /* too large for that: only a row of its taps is written out */
+	bool by_row;          /* too large for that: only a row of its taps is written out */
 };
 
 /* Is nothing that the reduction reads the same along v? A depthwise window. */
@@ -30,7 +30,8 @@ static bool all_move(struct loop_prog *p, const struct tile *q)
 static struct window find_window(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
-	bool whole = reduce_steps(p, q) <= (in_halves(p) ? WRITTEN_OUT_MAX : WINDOW_MAX), rows = s->naxes - s->nspatial > 1 && !whole && all_move(p, q);
+	bool whole = reduce_steps(p, q) <= (in_halves(p) ? WRITTEN_OUT_MAX : WINDOW_MAX),
+	     rows = s->naxes - s->nspatial > 1 && !whole && all_move(p, q);
 	int64_t row, tap;
 
 	if (q->t < 0 || !(whole || rows) || (!rows && vector_regs(p) > 16 && !in_halves(p)))
@@ -84,9 +85,12 @@ void count_loads(struct loop_prog *p, struct tile *q, int lanes)
 		int64_t step;
 		bool along = tile_moves(p, q, q->read[i], q->v), constant = lbuf(p, lex(p, q->read[i])->buf)->scope == SCOPE_CONST;
 		bool packed = dim_along(p, q, q->read[i]) >= 0 && q->t >= 0 && !tile_moves(p, q, q->read[i], q->t);
-		bool apart = along && !constant && !q->turned && !packed && !(read_step(p, q->read[i], s->axis[q->v].var, &step) && (step == 1 || !step));
+		bool apart = along && !constant && !q->turned && !packed &&
+			     !(read_step(p, q->read[i], s->axis[q->v].var, &step) && (step == 1 || !step));
 		bool across_lines = along && !constant && !q->turned && !packed && shifts(p, q, q->read[i]);
-		q->each[i] = apart ? load_and_insert * lanes : across_lines ? 1 + (double)target_filled(p->target).vector_bytes / LINE_BYTES : 1;
+		q->each[i] = apart          ? load_and_insert * lanes
+			     : across_lines ? 1 + (double)target_filled(p->target).vector_bytes / LINE_BYTES
+					    : 1;
 	}
 }
 
@@ -157,7 +161,8 @@ static double halves_3x3_cost(struct loop_prog *p, const struct tile *q, struct 
 	if (ceil(rows) >= (double)q->steps)
 		return cycles + once * vectors;
 	cycles = fmax(cycles, loads - (wanted <= most ? steps * vectors : 0));
-	return cycles + once * vectors + few * fmax(0, FEW - ceil(rows)) + pressed * fmax(0, wanted - some) + spilled * fmax(0, wanted - most);
+	return cycles + once * vectors + few * fmax(0, FEW - ceil(rows)) + pressed * fmax(0, wanted - some) +
+	       spilled * fmax(0, wanted - most);
 }
 
 /* Cycles of a tile of a window of which a row is written out at a time: what its taps share is held where registers do beside the sums,
@@ -209,7 +214,8 @@ static bool row_by_matrix(struct loop_prog *p, const struct tile *q)
 {
 	bool constants = false;
 	for (int i = 0; i < q->nread; i++)
-		constants |= lbuf(p, lex(p, q->read[i])->buf)->scope == SCOPE_CONST && read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var);
+		constants |= lbuf(p, lex(p, q->read[i])->buf)->scope == SCOPE_CONST &&
+			     read_uses(p, q->read[i], lstage(p, q->anchor)->axis[q->v].var);
 	double least = in_halves(p) && q->function ? 1 : in_halves(p) || vector_regs(p) <= 16 ? WINDOW_MAX : INFINITY;
 	return q->t < 0 && constants && !lstage(p, q->anchor)->scan && reduce_steps(p, q) > least;
 }
@@ -232,7 +238,8 @@ static int far_operands(struct loop_prog *p, const struct tile *q)
 
 	for (int i = 0, n = q->result ? stage_all_reads(p, q->result, read) : 0; i < n; i++) {
 		buf_id b = lex(p, read[i])->buf;
-		far += lbuf(p, b)->scope == SCOPE_IN && (int64_t)dtype_size(lbuf(p, b)->dtype) * buf_elems(p, b) > target_filled(p->target).l2;
+		far += lbuf(p, b)->scope == SCOPE_IN &&
+		       (int64_t)dtype_size(lbuf(p, b)->dtype) * buf_elems(p, b) > target_filled(p->target).l2;
 	}
 	return far;
 }
@@ -265,7 +272,8 @@ static double halves_cost(struct loop_prog *p, const struct tile *q, double mean
 static double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
 {
 	const struct stage *s = lstage(p, q->anchor);
-	double panels = ceil((double)s->axis[q->v].extent / (lanes * vectors)), tiles = 1, mean_rows = 1, steps = reduce_steps(p, q), loads = 0;
+	double panels = ceil((double)s->axis[q->v].extent / (lanes * vectors)), tiles = 1, mean_rows = 1, steps = reduce_steps(p, q),
+	       loads = 0;
 	if (q->t >= 0) {
 		tiles = ceil((double)q->steps / rows);
 		mean_rows = (double)q->steps / tiles;
@@ -276,7 +284,10 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 	if (w.read && w.by_row)
 		return panels * tiles * by_row_cost(p, q, w, mean_rows, vectors);
 	if (w.read)
-		return panels * tiles * (!in_halves(p) ? window_cost : is_3x3 ? halves_3x3_cost : halves_window_cost)(p, q, w, mean_rows, vectors);
+		return panels * tiles *
+		       (!in_halves(p) ? window_cost
+			: is_3x3      ? halves_3x3_cost
+				      : halves_window_cost)(p, q, w, mean_rows, vectors);
 	if (q->t >= 0 && in_halves(p))
 		return panels * tiles * halves_cost(p, q, mean_rows, rows * vectors, vectors, lanes);
 	for (int i = 0; i < q->nread; i++) {
@@ -289,15 +300,9 @@ static double tile_cost(struct loop_prog *p, const struct tile *q, struct window
 	return panels * tiles * (steps * (step + 0.5 /* the loop itself */) + once_cost(p, q, rows * vectors));
 }
 
-static bool is_guard(struct loop_prog *p, ex_id e, void *arg)
-{
-	return lex(p, e)->kind == EX_GUARD;
-}
+static bool is_guard(struct loop_prog *p, ex_id e, void *arg) { return lex(p, e)->kind == EX_GUARD; }
 
-bool has_guard(struct loop_prog *p, ex_id e)
-{
-	return ex_find(p, e, is_guard, NULL);
-}
+bool has_guard(struct loop_prog *p, ex_id e) { return ex_find(p, e, is_guard, NULL); }
 
 double reduce_steps(struct loop_prog *p, const struct tile *q)
 {
@@ -328,15 +333,9 @@ bool taps_innermost(struct loop_prog *p, const struct tile *q)
 	return few || larger_window(p, q) || (w.read && (w.by_row || q->vectors > 1 || q->rows >= ROWS_INSIDE));
 }
 
-double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
-{
-	return 4.0 * vectors * lanes * reduce_steps(p, q);
-}
+double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes) { return 4.0 * vectors * lanes * reduce_steps(p, q); }
 
-double panel_room(struct loop_prog *p)
-{
-	return 0.7 * (double)target_filled(p->target).l2;
-}
+double panel_room(struct loop_prog *p) { return 0.7 * (double)target_filled(p->target).l2; }
 
 /* Bytes of what stands still along v, and of what moves. */
 static void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, double *moves)
@@ -346,7 +345,10 @@ static void operand_bytes(struct loop_prog *p, const struct tile *q, double *sti
 		*(tile_moves(p, q, q->read[i], q->v) ? moves : still) += 4 * (double)buf_elems(p, lex(p, q->read[i])->buf);
 }
 
-static bool is_window(struct loop_prog *p, const struct tile *q) { return lstage(p, q->anchor)->naxes - lstage(p, q->anchor)->nspatial > 1; }
+static bool is_window(struct loop_prog *p, const struct tile *q)
+{
+	return lstage(p, q->anchor)->naxes - lstage(p, q->anchor)->nspatial > 1;
+}
 
 /* What stands still along v does not fit in the second level of cache, so each panel would fetch it anew from beyond; all panels
  * do. A tile of a long reduction is read soon enough not to wait for it; a window's taps find in the first level what others fetched.
@@ -370,7 +372,8 @@ static int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 	int ways = (int)(target_filled(p->target).l1 / 4096);
 	for (int i = 0; q->t >= 0 && i < q->nread; i++) {
 		int64_t step;
-		if (!tile_moves(p, q, q->read[i], q->v) && read_step(p, q->read[i], s->axis[q->t].var, &step) && step && step * 4 % 4096 == 0)
+		if (!tile_moves(p, q, q->read[i], q->v) && read_step(p, q->read[i], s->axis[q->t].var, &step) && step &&
+		    step * 4 % 4096 == 0)
 			return in_halves(p) ? ways - 1 : ways > 6 ? ways - 3 : 4;
 	}
 	return INT64_MAX;
@@ -400,7 +403,8 @@ static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int v
 {
 	for (int i = 0; i < q->nread; i++) { /* what stands still along v does so for the width of a panel */
 		poly_var v = lstage(p, q->anchor)->axis[q->v].var;
-		if (read_uses(p, q->read[i], v) && !tile_moves(p, q, q->read[i], q->v) && read_group(p, q->read[i], v) % (vectors * lanes) != 0)
+		if (read_uses(p, q->read[i], v) && !tile_moves(p, q, q->read[i], q->v) &&
+		    read_group(p, q->read[i], v) % (vectors * lanes) != 0)
 			return false;
 	}
 	if (rows * vectors + vectors + 1 > vector_regs(p) && rows * vectors > 1)
@@ -416,8 +420,7 @@ static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int v
 static bool tile_may_fit(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
 	int side = rows < vectors ? rows : vectors;
-	return tile_fits(p, q, rows, vectors, lanes) ||
-	       (tile_fits(p, q, 1, vectors, lanes) && rows * vectors + side <= vector_regs(p));
+	return tile_fits(p, q, rows, vectors, lanes) || (tile_fits(p, q, 1, vectors, lanes) && rows * vectors + side <= vector_regs(p));
 }
 
 /* Each panel reads anew what stands still along v: where that fills much of the second level, wide ones have less to read, as long as
@@ -434,10 +437,12 @@ static bool better_wide(struct loop_prog *p, const struct tile *q, double cost, 
 	for (int a = 0; a < s->nspatial; a++)
 		if (a != q->v && a != q->t && s->axis[a].extent > 1)
 			return false;
-	if (q->t < 0 || is_window(p, q) || vector_regs(p) > 16 || q->vectors >= WIDE_VECTORS || !tile_may_fit(p, q, WIDE_ROWS, WIDE_VECTORS, lanes))
+	if (q->t < 0 || is_window(p, q) || vector_regs(p) > 16 || q->vectors >= WIDE_VECTORS ||
+	    !tile_may_fit(p, q, WIDE_ROWS, WIDE_VECTORS, lanes))
 		return false;
 	operand_bytes(p, q, &still, &moves);
-	return still > (double)target_filled(p->target).l2 / 2 && panel_bytes(p, q, WIDE_VECTORS, lanes) <= (double)target_filled(p->target).l1 &&
+	return still > (double)target_filled(p->target).l2 / 2 &&
+	       panel_bytes(p, q, WIDE_VECTORS, lanes) <= (double)target_filled(p->target).l1 &&
 	       tile_cost(p, q, (struct window){0}, WIDE_ROWS, WIDE_VECTORS, lanes) <= no_matter * cost;
 }
 
@@ -476,10 +481,7 @@ int unrolled_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int
 	return q->rows * q->vectors == 1 && steps >= ONE ? ONE : 1;
 }
 
-int unrolled_most(struct loop_prog *p)
-{
-	return in_halves(p) ? 350 : 256;
-}
+int unrolled_most(struct loop_prog *p) { return in_halves(p) ? 350 : 256; }
 
 bool calls_function(struct loop_prog *p, const struct tile *q)
 {
@@ -503,7 +505,9 @@ static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, in
 {
 	int64_t most = most_rows(p, q), conflict = rows_without_conflict(p, q);
 	struct window w = find_window(p, q);
-	int regs = vector_regs(p), widest = only ? only : sums_rows_apart(p, q) && regs <= 16 && reduce_steps(p, q) > WRITTEN_OUT_MAX ? VECTORS_APART : VECTORS_MAX;
+	int regs = vector_regs(p), widest = only                                                                          ? only
+					    : sums_rows_apart(p, q) && regs <= 16 && reduce_steps(p, q) > WRITTEN_OUT_MAX ? VECTORS_APART
+															  : VECTORS_MAX;
 	bool (*fits)(struct loop_prog *, const struct tile *, int, int, int) = in_halves(p) ? tile_may_fit : tile_fits;
 	double best = INFINITY, room = larger_window(p, q) ? unrolled_most(p) / reduce_steps(p, q) : INFINITY;
 	if (w.by_row)
@@ -595,7 +599,8 @@ static int second_axes(struct loop_prog *p, const struct tile *q, int *axis, int
 	*best = -1;
 	for (int a = 0; a < s->nspatial; a++)
 		for (int i = 0; i < q->nread && a != q->v && s->axis[a].extent > 1 && s->axis[a].kind != AXIS_SCAN; i++)
-			reuse[a] += tile_moves(p, q, q->read[i], q->v) && (!read_uses(p, q->read[i], s->axis[a].var) || read_group(p, q->read[i], s->axis[a].var) > 1);
+			reuse[a] += tile_moves(p, q, q->read[i], q->v) &&
+				    (!read_uses(p, q->read[i], s->axis[a].var) || read_group(p, q->read[i], s->axis[a].var) > 1);
 	for (int a = 0; a < s->nspatial; a++) {
 		double size = fmin(30, (double)s->axis[a].extent / (double)groups_along(p, q, a));
 		if (reuse[a] <= 0)

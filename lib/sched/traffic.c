@@ -35,7 +35,8 @@ static void add_access(struct moved *m, const poly *index)
 		bound[i] = bind_poly(p, lnest(p, m->block), index[i]);
 	poly at = buf_offset(p, m->b, bound);
 	m->used = true;
-	if (!at_step(m, bound_over(p, at, m->ninner, m->inner, false), 0, &first) || !at_step(m, bound_over(p, at, m->ninner, m->inner, true), 0, &last) ||
+	if (!at_step(m, bound_over(p, at, m->ninner, m->inner, false), 0, &first) ||
+	    !at_step(m, bound_over(p, at, m->ninner, m->inner, true), 0, &last) ||
 	    !at_step(m, bound_over(p, at, m->ninner, m->inner, false), m->steps - 1, &end)) {
 		m->apart = false;
 		m->depends = true;

@@ -9,14 +9,14 @@
 #include "sched/rule.h"
 
 struct transformed {
-	stage_id pad;              /* 0: the first transform reads an operand */
+	stage_id pad; /* 0: the first transform reads an operand */
 	stage_id rows, points, product, back, result;
-	int tile;                  /* results of a tile, along one axis */
-	int h, w, o, n;            /* axes of the result; n -1: none */
-	int64_t lines, of_line;    /* lines of tiles, tiles in a line */
-	int64_t block;             /* lines in a block */
-	int channel;               /* axis of pad */
-	bool across_in, across;    /* pad's operand, the result: channels are not contiguous there */
+	int tile;               /* results of a tile, along one axis */
+	int h, w, o, n;         /* axes of the result; n -1: none */
+	int64_t lines, of_line; /* lines of tiles, tiles in a line */
+	int64_t block;          /* lines in a block */
+	int channel;            /* axis of pad */
+	bool across_in, across; /* pad's operand, the result: channels are not contiguous there */
 };
 
 /* The stage that computes the buffer of the stage's reads, all of one buffer but constants; 0: none, or several buffers. */
@@ -62,7 +62,8 @@ static bool find_stages(struct loop_prog *p, struct transformed *q)
 	q->rows = stage_choice(p, q->points) ? source(p, q->points, &read) : 0;
 	q->back = sole_reader(p, q->product);
 	q->result = stage_choice(p, q->back) ? sole_reader(p, q->back) : 0;
-	if (!stage_choice(p, q->rows) || !stage_choice(p, q->result) || lstage(p, q->back)->nspatial != 4 || lstage(p, q->rows)->nspatial != 4)
+	if (!stage_choice(p, q->rows) || !stage_choice(p, q->result) || lstage(p, q->back)->nspatial != 4 ||
+	    lstage(p, q->rows)->nspatial != 4)
 		return false;
 	q->pad = source(p, q->rows, &read);
 	return !q->pad || (lstage(p, q->pad)->comb == COMB_NONE && sole_reader(p, q->pad) == q->rows);
@@ -83,7 +84,10 @@ static bool find_axes(struct rule *r, struct transformed *q)
 	q->h = q->w = q->o = q->n = -1;
 	for (int a = 0; a < s->nspatial; a++) {
 		poly_var v = s->axis[a].var;
-		int *which = x->index[3] == poly_of(p->P, v) ? &q->o : poly_uses(p->P, x->index[0], v) ? &q->h : poly_uses(p->P, choice->index[0], v) ? &q->w : &q->n;
+		int *which = x->index[3] == poly_of(p->P, v)        ? &q->o
+			     : poly_uses(p->P, x->index[0], v)      ? &q->h
+			     : poly_uses(p->P, choice->index[0], v) ? &q->w
+								    : &q->n;
 		if (*which >= 0)
 			return false;
 		*which = a;
@@ -218,7 +222,8 @@ static void load_across(struct rule *r, const struct transformed *q, const char 
 		for (int d = 0; d < rank && alike; d++)
 			alike = x->index[d] == stage_axis(p, q->result, d) && b->shape[d] == lstage(p, q->result)->axis[d].extent;
 		const char *name = arena_printf(&p->arena, "%s_across", sym_str(b->name));
-		if (!alike || !rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(b->name), sym_str(lstage(p, q->result)->name), block))
+		if (!alike ||
+		    !rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(b->name), sym_str(lstage(p, q->result)->name), block))
 			continue;
 		rule_try(r, "layout %s%s", name, rule_axis_last(r, q->result, q->o, false));
 		rule_squares(r, stage_find(p, name), q->o, q->w, false, false);

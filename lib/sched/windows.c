@@ -47,8 +47,9 @@ static bool find_windows(struct loop_prog *p, struct windows *w)
 			w->lines = w->lines ? w->lines : s;
 		}
 	w->all = n == 2 ? reader_of(p, w->lines) : 0;
-	if (!w->all || lstage(p, w->all)->comb != lstage(p, w->lines)->comb || lstage(p, w->all)->nspatial != lstage(p, w->lines)->nspatial ||
-	    stage_all_reads(p, w->all, read) != 1 || (w->last = window_axis(p, w->all, read[0], false)) < 0)
+	if (!w->all || lstage(p, w->all)->comb != lstage(p, w->lines)->comb ||
+	    lstage(p, w->all)->nspatial != lstage(p, w->lines)->nspatial || stage_all_reads(p, w->all, read) != 1 ||
+	    (w->last = window_axis(p, w->all, read[0], false)) < 0)
 		return false;
 	w->result = reader_of(p, w->all);
 	if (w->result && (lstage(p, w->result)->comb != COMB_NONE || lstage(p, w->result)->nspatial != lstage(p, w->all)->nspatial))
@@ -190,8 +191,10 @@ bool rule_windows(struct rule *r)
 	const struct loop_buf *out = lbuf(p, lstage(p, w.result ? w.result : w.all)->out);
 	const char *name = sym_str(lstage(p, w.all)->name);
 	if (out->layout.n == out->rank) /* what waits lies as the result does */
-		rule_try(r, "layout %s %s", sym_str(lbuf(p, lstage(p, w.lines)->out)->name), layout_str(&out->layout, out->rank, &p->arena));
-	if (lbuf(p, lstage(p, w.lines)->out)->dtype != DT_F32 || lbuf(p, lstage(p, w.all)->out)->dtype != DT_F32 || !(home = order_stage(r, &w, w.all, 0))) {
+		rule_try(r, "layout %s %s", sym_str(lbuf(p, lstage(p, w.lines)->out)->name),
+			 layout_str(&out->layout, out->rank, &p->arena));
+	if (lbuf(p, lstage(p, w.lines)->out)->dtype != DT_F32 || lbuf(p, lstage(p, w.all)->out)->dtype != DT_F32 ||
+	    !(home = order_stage(r, &w, w.all, 0))) {
 		rule_try(r, "at %s %s", sym_str(lstage(p, w.lines)->name), w.last ? axis_loop(r, w.all, w.last - 1, "") : "root");
 		return true;
 	}

@@ -16,10 +16,10 @@
 #include "search/strategy_impl.h"
 
 enum { DRAWS_FIRST = 128, DRAWS = 16, STEPS = 6, HAND_MAX = 512, TOP = 6, FEW = 96 /* fewer than the first draws: most are among them */ };
-static const double HOPE = 1;      /* deviations better than expected */
-static const double CHANCE = 2;    /* the same: what is next to the best and worse even then is not tried */
+static const double HOPE = 1;       /* deviations better than expected */
+static const double CHANCE = 2;     /* the same: what is next to the best and worse even then is not tried */
 static const double PLATEAU = 1.02; /* of the best one's time: as good as that, or nearly so */
-static const double GAIN = 0.0002; /* expected of the best of those at hand, a share: below, the search has converged */
+static const double GAIN = 0.0002;  /* expected of the best of those at hand, a share: below, the search has converged */
 
 struct card {
 	struct point *p; /* NULL: played */
@@ -34,10 +34,7 @@ struct hand {
 	int ntop;
 };
 
-static double hope(const struct card *c)
-{
-	return c->mean - HOPE * c->deviation;
-}
+static double hope(const struct card *c) { return c->mean - HOPE * c->deviation; }
 
 /* The most hopeful first; those played last. */
 static int by_hope(const void *a, const void *b)

@@ -11,11 +11,11 @@
 #include "search/strategy_impl.h"
 
 enum { CENTRES = 4, PAIRS = 16, SINGLES = 12, WITNESSES = 3 };
-#define MOVE    0.99 /* of the centre's time: less is no reason to begin again around another */
-#define NICHE   1.6  /* of the best one's time: other origins' best that are worth a descent */
-#define PRUNE   1.3  /* of the parent's time, by the cost model */
-#define SEEN    1.1  /* of the parent's time, as the change did elsewhere */
-#define SINGLE  1.04 /* of the centre's time: changes that may be good in a pair */
+#define MOVE   0.99 /* of the centre's time: less is no reason to begin again around another */
+#define NICHE  1.6  /* of the best one's time: other origins' best that are worth a descent */
+#define PRUNE  1.3  /* of the parent's time, by the cost model */
+#define SEEN   1.1  /* of the parent's time, as the change did elsewhere */
+#define SINGLE 1.04 /* of the centre's time: changes that may be good in a pair */
 
 static bool told(const struct point *p) { return p->measured > 0 && isfinite(p->measured); }
 

@@ -90,10 +90,7 @@ struct point *draw(struct search *s, int origin, const struct samples *want)
 
 static struct digest digest_trace(const struct point *p) { return digest_bytes(p->trace, strlen(p->trace)); }
 
-bool claim(struct search *s, const struct point *p)
-{
-	return set_add(s->known, digest_trace(p));
-}
+bool claim(struct search *s, const struct point *p) { return set_add(s->known, digest_trace(p)); }
 
 int by_measure(const void *a, const void *b)
 {
@@ -165,10 +162,7 @@ void draw_neighbours(struct search *s, const struct point *of)
 	vec_free(&want);
 }
 
-int any_origin(struct search *s)
-{
-	return (int)rng_range(&s->rng, 0, (int64_t)s->space->origins.n - 1);
-}
+int any_origin(struct search *s) { return (int)rng_range(&s->rng, 0, (int64_t)s->space->origins.n - 1); }
 
 size_t draw_origins(struct search *s, size_t n, struct point **out)
 {

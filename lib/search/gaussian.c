@@ -34,25 +34,22 @@ struct scale {
 };
 struct gaussian {
 	VEC(struct scale) scale;
-	double deviation;                  /* of any point, before others are told */
-	double slope;                      /* what is left of a factor that the cost model sees */
-	size_t lesson;                     /* points told when scales are learned next */
-	size_t n, believed;                /* points: those told; with those that are believed to be as expected */
+	double deviation;   /* of any point, before others are told */
+	double slope;       /* what is left of a factor that the cost model sees */
+	size_t lesson;      /* points told when scales are learned next */
+	size_t n, believed; /* points: those told; with those that are believed to be as expected */
 	const struct point *x[SEEN_MAX];
-	double root[SEEN_MAX * SEEN_MAX];  /* Cholesky's of their covariance: lower, by rows */
-	double weight[SEEN_MAX];           /* of their deviations from all that was expected */
-	double alone[SEEN_MAX];            /* from what the cost model says */
+	double root[SEEN_MAX * SEEN_MAX]; /* Cholesky's of their covariance: lower, by rows */
+	double weight[SEEN_MAX];          /* of their deviations from all that was expected */
+	double alone[SEEN_MAX];           /* from what the cost model says */
 	int nkin;
-	const struct kin *kin[KIN_MAX];    /* those nearest that have something to say */
-	double kin_rule[KIN_MAX];          /* what they would say of our default */
+	const struct kin *kin[KIN_MAX]; /* those nearest that have something to say */
+	double kin_rule[KIN_MAX];       /* what they would say of our default */
 };
 
 /* ---- how far apart two points are ---- */
 
-static uint64_t key(const char *s)
-{
-	return digest_bytes(s, strlen(s)).lo | 1;
-}
+static uint64_t key(const char *s) { return digest_bytes(s, strlen(s)).lo | 1; }
 
 static const struct features *features(struct space *s, const struct point *p)
 {
@@ -68,7 +65,9 @@ static const struct features *features(struct space *s, const struct point *p)
 		bool word = x->word || x->decision <= 0;
 		f->a[f->n++] = (struct feature){
 			.name = key(x->name),
-			.word = !word ? 0 : x->word ? key(x->word[x->decision]) : (uint64_t)x->decision | 1ull << 63,
+			.word = !word     ? 0
+				: x->word ? key(x->word[x->decision])
+					  : (uint64_t)x->decision | 1ull << 63,
 			.octave = word ? 0 : log2((double)x->decision),
 		};
 	}
@@ -207,10 +206,7 @@ static void find_kin(struct gaussian *g, const struct search *s)
 
 /* ---- learning ---- */
 
-static double told(const struct point *p)
-{
-	return log(fmin(p->measured, SLOWEST));
-}
+static double told(const struct point *p) { return log(fmin(p->measured, SLOWEST)); }
 
 /* The points told: where they are too many, the best of them, and of the others some of all kinds. */
 static void take_told(struct gaussian *g, const struct search *s)
@@ -270,7 +266,8 @@ static void learn_one(struct gaussian *g, const struct search *s, double *of, co
 
 static void learn(struct gaussian *g, const struct search *s)
 {
-	static const double scale[] = {0.05, 0.12, 0.25, 0.5, 1, 2}, slope[] = {0, 0.25, 0.5, 0.75, 1}, deviation[] = {0.06, 0.12, 0.25, 0.5};
+	static const double scale[] = {0.05, 0.12, 0.25, 0.5, 1, 2}, slope[] = {0, 0.25, 0.5, 0.75, 1},
+			    deviation[] = {0.06, 0.12, 0.25, 0.5};
 
 	for (size_t i = 0; i < g->n; i++)
 		for (int k = 0; k < g->x[i]->features->n; k++) {

@@ -5,10 +5,7 @@
 
 /* Share of a kernel's time that trials beyond n still win, as seen on matrix products and convolutions: the best of
  * 8 is 0.95, of 32 is 0.98 of the best there is. */
-static double still_to_win(size_t n)
-{
-	return 0.2 * pow((double)n + 1, -0.66);
-}
+static double still_to_win(size_t n) { return 0.2 * pow((double)n + 1, -0.66); }
 
 /* Time of the model that the next batch is expected to win: by what all searches are like, and by what this one says, half
  * and half, for it may be wrong. What has no time yet goes first. */

@@ -15,25 +15,26 @@
 /* Where points start from: an algorithm of the group, scheduled by the rule; or a recorded trace. */
 struct origin {
 	const struct generator *by;
-	const char *name; /* "rule", "algo winograd4", "as record 3f2a91c4", "record 3f2a91c4" */
-	const char *text; /* the algorithm (NULL: the one the lowering thinks best); the trace */
-	struct samples at; /* decisions that are taken unless others are wanted */
+	const char *name;     /* "rule", "algo winograd4", "as record 3f2a91c4", "record 3f2a91c4" */
+	const char *text;     /* the algorithm (NULL: the one the lowering thinks best); the trace */
+	struct samples at;    /* decisions that are taken unless others are wanted */
 	struct point *centre; /* a search's: see descent.c */
 };
 /* One kernel's schedules. */
 struct space {
 	struct arena arena;
 	struct module *m;
-	node_id n;                     /* Fused */
+	node_id n; /* Fused */
 	const struct target *target;
 	const struct cost_model *cost;
-	VEC(struct origin) origins;    /* [0]: the rule */
+	VEC(struct origin) origins; /* [0]: the rule */
 };
 struct generator {
 	const char *name, *summary;
 	/* The scheduled program of origin o under these decisions (those that are met; the others are as usual), the samples
 	 * that were met, and its trace; NULL: there is no such point. Strings live in the program. */
-	struct loop_prog *(*make)(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace);
+	struct loop_prog *(*make)(struct space *s, const struct origin *o, const struct samples *want, struct samples *got,
+				  const char **trace);
 };
 extern const struct generator generators[]; /* name NULL ends it, as in all tables here */
 
@@ -46,20 +47,20 @@ void space_free(struct space *s);
 
 /* A point: a trace and how one gets there. */
 struct point {
-	const char *trace;    /* what it is: no header line */
-	const char *from;     /* "rule", "algo winograd4: rows=7", "record 3f2a91c4: vectors=2" */
+	const char *trace; /* what it is: no header line */
+	const char *from;  /* "rule", "algo winograd4: rows=7", "record 3f2a91c4: vectors=2" */
 	int origin;
-	struct samples at;    /* all decisions, in the order they were met */
-	double predicted;     /* seconds by the cost model; 0: not known */
-	double measured;      /* time as a share of the default's; 0: not told yet; infinite: wrong, crash, ... */
+	struct samples at; /* all decisions, in the order they were met */
+	double predicted;  /* seconds by the cost model; 0: not known */
+	double measured;   /* time as a share of the default's; 0: not told yet; infinite: wrong, crash, ... */
 	/* Where it is another point with one decision changed: */
 	const struct point *parent; /* NULL: it is not */
-	const char *changed;  /* the decision; NULL: two were changed */
+	const char *changed;        /* the decision; NULL: two were changed */
 	int64_t to;
-	bool all;             /* the others are as they were; else those that were the usual ones follow */
-	double expected;      /* time as a share of the parent's */
-	bool expanded, paired; /* what is one, two decisions away has been drawn */
-	bool drawn_near;      /* bayes: what is one decision away is at hand */
+	bool all;                        /* the others are as they were; else those that were the usual ones follow */
+	double expected;                 /* time as a share of the parent's */
+	bool expanded, paired;           /* what is one, two decisions away has been drawn */
+	bool drawn_near;                 /* bayes: what is one decision away is at hand */
 	const struct features *features; /* see gaussian.c */
 };
 struct sample *samples_find(const struct samples *x, const char *name); /* NULL: not among them */
@@ -88,17 +89,17 @@ struct kin {
 };
 struct search {
 	struct space *space;
-	VEC(struct kin) kin;        /* searches of tasks near this one: what changes did there is expected here */
+	VEC(struct kin) kin; /* searches of tasks near this one: what changes did there is expected here */
 	const struct strategy *strategy;
 	struct rng rng;
-	VEC(struct point *) points; /* proposed, in order; [0]: the rule's */
+	VEC(struct point *) points;                  /* proposed, in order; [0]: the rule's */
 	struct digest_set *tried, *known, *proposed; /* decisions that were drawn, traces they led to, and those that were proposed */
-	size_t next_origin;         /* genetic: the first whose usual point has not been proposed */
-	VEC(struct point *) pool;   /* and points that were drawn, but not proposed */
-	struct samples odometer;    /* grid: decisions of the last point */
+	size_t next_origin;                          /* genetic: the first whose usual point has not been proposed */
+	VEC(struct point *) pool;                    /* and points that were drawn, but not proposed */
+	struct samples odometer;                     /* grid: decisions of the last point */
 	int grid_origin;
 	VEC(struct point *) children; /* descent: what is one or two decisions from where it was */
-	struct gaussian *gaussian;  /* bayes */
+	struct gaussian *gaussian;    /* bayes */
 	bool converged, settled;
 	double expects;
 };

@@ -26,7 +26,8 @@ static struct loop_prog *lower(struct space *s, const char *algo)
 	return why ? NULL : l.prog;
 }
 
-static struct loop_prog *template_make(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace)
+static struct loop_prog *template_make(struct space *s, const struct origin *o, const struct samples *want, struct samples *got,
+				       const char **trace)
 {
 	struct loop_prog *p = lower(s, o->text);
 	struct samples all = {0};
@@ -44,7 +45,8 @@ static struct loop_prog *template_make(struct space *s, const struct origin *o, 
 
 /* ---- records: traces that were good before ---- */
 
-static struct loop_prog *record_make(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace)
+static struct loop_prog *record_make(struct space *s, const struct origin *o, const struct samples *want, struct samples *got,
+				     const char **trace)
 {
 	struct loop_prog *p = lower(s, trace_algo(o->text, &s->arena));
 
@@ -100,7 +102,8 @@ struct space *space_new(struct module *m, node_id n, const struct target *t, con
 	int count = p ? group_algorithms(m, n, t, algorithm, ALGORITHMS_MAX) : 0;
 	for (int i = 0; i < count; i++)
 		if (strcmp(algorithm[i], p->algo))
-			vec_push(&s->origins, (struct origin){.by = &generators[TEMPLATE], .name = arena_printf(&s->arena, "algo %s", algorithm[i]),
+			vec_push(&s->origins, (struct origin){.by = &generators[TEMPLATE],
+							      .name = arena_printf(&s->arena, "algo %s", algorithm[i]),
 							      .text = arena_str(&s->arena, algorithm[i])});
 	if (p)
 		prog_free(p);
@@ -109,8 +112,10 @@ struct space *space_new(struct module *m, node_id n, const struct target *t, con
 
 void space_add_record(struct space *s, const char *name, const char *trace)
 {
-	struct origin as = {.by = &generators[TEMPLATE], .name = arena_printf(&s->arena, "as record %s", name), .text = trace_algo(trace, &s->arena)};
-	struct origin is = {.by = &generators[RECORDS], .name = arena_printf(&s->arena, "record %s", name), .text = arena_str(&s->arena, trace)};
+	struct origin as = {
+		.by = &generators[TEMPLATE], .name = arena_printf(&s->arena, "as record %s", name), .text = trace_algo(trace, &s->arena)};
+	struct origin is = {
+		.by = &generators[RECORDS], .name = arena_printf(&s->arena, "record %s", name), .text = arena_str(&s->arena, trace)};
 
 	trace_samples(trace, &s->arena, &as.at);
 	vec_push(&s->origins, as);

@@ -44,12 +44,6 @@ static double distance(const char *a, const char *end_a, const char *b, const ch
 	return s == end_a && t == end_b ? sum : INFINITY;
 }
 
-double task_distance(const char *a, const char *b)
-{
-	return distance(a, a + strlen(a), b, b + strlen(b));
-}
+double task_distance(const char *a, const char *b) { return distance(a, a + strlen(a), b, b + strlen(b)); }
 
-double task_distance_first(const char *a, const char *b)
-{
-	return distance(a, a + strcspn(a, ";>"), b, b + strcspn(b, ";>"));
-}
+double task_distance_first(const char *a, const char *b) { return distance(a, a + strcspn(a, ";>"), b, b + strcspn(b, ";>")); }

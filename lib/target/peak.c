@@ -5,21 +5,28 @@
 #ifdef __x86_64__
 /* 12 accumulators cover a latency of 4 or 5 on 2 ports; they, a and b are all registers. Intrinsics would need
  * a header and flags for the whole file: the instruction is written out. */
-#define CHAIN(reg)                                                                                 \
-	"vfmadd231ps %%" reg "0, %%" reg "1, %%" reg "2\n\tvfmadd231ps %%" reg "0, %%" reg "1, %%" reg "3\n\t" \
-	"vfmadd231ps %%" reg "0, %%" reg "1, %%" reg "4\n\tvfmadd231ps %%" reg "0, %%" reg "1, %%" reg "5\n\t" \
-	"vfmadd231ps %%" reg "0, %%" reg "1, %%" reg "6\n\tvfmadd231ps %%" reg "0, %%" reg "1, %%" reg "7\n\t" \
-	"vfmadd231ps %%" reg "0, %%" reg "1, %%" reg "8\n\tvfmadd231ps %%" reg "0, %%" reg "1, %%" reg "9\n\t" \
-	"vfmadd231ps %%" reg "0, %%" reg "1, %%" reg "10\n\tvfmadd231ps %%" reg "0, %%" reg "1, %%" reg "11\n\t" \
+#define CHAIN(reg) \
+	"vfmadd231ps %%" reg "0, %%" reg "1, %%" reg "2\n\tvfmadd231ps %%" reg "0, %%" reg "1, %%" reg \
+	"3\n\t" \
+	"vfmadd231ps %%" reg "0, %%" reg "1, %%" reg "4\n\tvfmadd231ps %%" reg "0, %%" reg "1, %%" reg \
+	"5\n\t" \
+	"vfmadd231ps %%" reg "0, %%" reg "1, %%" reg "6\n\tvfmadd231ps %%" reg "0, %%" reg "1, %%" reg \
+	"7\n\t" \
+	"vfmadd231ps %%" reg "0, %%" reg "1, %%" reg "8\n\tvfmadd231ps %%" reg "0, %%" reg "1, %%" reg \
+	"9\n\t" \
+	"vfmadd231ps %%" reg "0, %%" reg "1, %%" reg "10\n\tvfmadd231ps %%" reg "0, %%" reg "1, %%" reg \
+	"11\n\t" \
 	"vfmadd231ps %%" reg "0, %%" reg "1, %%" reg "12\n\tvfmadd231ps %%" reg "0, %%" reg "1, %%" reg "13\n\t"
 #define CLOBBERS "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13"
 enum { CHAINS = 12, UNROLL = 4 };
 
-#define LOOP(reg)                                                                                  \
-	__asm__ volatile("vzeroall\n\t" /* denormals in them would cost */                         \
-			 "1:\n\t" CHAIN(reg) CHAIN(reg) CHAIN(reg) CHAIN(reg)                      \
-			 "dec %0\n\tjnz 1b\n\tvzeroupper"                                          \
-			 : "+r"(n) : : "cc", CLOBBERS)
+#define LOOP(reg) \
+	__asm__ volatile( \
+		"vzeroall\n\t" /* denormals in them would cost */ \
+		"1:\n\t" CHAIN(reg) CHAIN(reg) CHAIN(reg) CHAIN(reg) "dec %0\n\tjnz 1b\n\tvzeroupper" \
+		: "+r"(n) \
+		: \
+		: "cc", CLOBBERS)
 
 static void fma_loop(int vector_bytes, long n)
 {

@@ -53,8 +53,7 @@ static void read_caches(struct target *t)
 	t->l2 = 1 << 20;
 	t->l3 = 16 << 20;
 	for (int i = 0; cache_field(i, "level", level, sizeof level); i++) {
-		if (!cache_field(i, "type", type, sizeof type) || !cache_field(i, "size", size, sizeof size) ||
-		    type[0] == 'I')
+		if (!cache_field(i, "type", type, sizeof type) || !cache_field(i, "size", size, sizeof size) || type[0] == 'I')
 			continue;
 		int64_t n = strtoll(size, &end, 10);
 		n <<= *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
@@ -106,8 +105,7 @@ static unsigned read_features(void)
 	if (__builtin_cpu_supports("avx2") && (have & TF_FMA))
 		have |= TF_AVX2;
 	if ((have & TF_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-	    __builtin_cpu_supports("avx512cd")) {
+	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd")) {
 		have |= TF_AVX512;
 		if (__builtin_cpu_supports("avx512vnni"))
 			have |= TF_VNNI;
@@ -138,8 +136,14 @@ static void pass_for_named(const char *name)
 
 struct target target_filled(const struct target *t)
 {
-	static const struct target usual = {
-		.vector_bytes = 16, .vector_regs = 16, .fma_ports = 2, .fma_latency = 4, .l1 = 32 << 10, .l2 = 1 << 20, .l3 = 16 << 20, .cores = 1};
+	static const struct target usual = {.vector_bytes = 16,
+					    .vector_regs = 16,
+					    .fma_ports = 2,
+					    .fma_latency = 4,
+					    .l1 = 32 << 10,
+					    .l2 = 1 << 20,
+					    .l3 = 16 << 20,
+					    .cores = 1};
 	struct target f = t ? *t : usual;
 
 #define FILL(field) f.field = f.field ? f.field : usual.field
@@ -207,7 +211,17 @@ static bool parse_count(const char *s, const char *unit, int64_t least, int64_t 
 
 static bool parse_row(const char *row, struct target *t)
 {
-	enum { CPU = 1, FEATURES = 2, L1 = 4, L2 = 8, L3 = 16, ALL = 31, /* cores: older programs say that */ KILOBYTES_MAX = 1 << 30, CORES_MAX = 1 << 20, PORTS_USUAL = 2 };
+	enum {
+		CPU = 1,
+		FEATURES = 2,
+		L1 = 4,
+		L2 = 8,
+		L3 = 16,
+		ALL = 31,
+		/* cores: older programs say that */ KILOBYTES_MAX = 1 << 30,
+		CORES_MAX = 1 << 20,
+		PORTS_USUAL = 2
+	};
 	unsigned have = 0, features = 0;
 	int64_t n;
 
@@ -273,17 +287,17 @@ const char *target_cflags(const struct target *t)
 	char *s = flags[avx512 ? 2 + vnni + 2 * fp16 : avx2];
 
 	if (!s[0])
-		snprintf(s, sizeof flags[0],
-			 "-std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fwrapv -fno-tree-vectorize -falign-functions=64 -falign-loops=64"
-			 "%s%s%s%s",
-			 strcasestr(target_compiler_version(), "clang") ?
-				 " -O2 -Wno-ignored-optimization-argument" :
-				 " -O1 -fexpensive-optimizations -fschedule-insns2 -fno-tree-ccp"
-				 " -fno-aggressive-loop-optimizations -fira-region=one",
-			 avx512 ? " -march=x86-64-v4 -mprefer-vector-width=512" :
-			 avx2   ? " -march=x86-64-v3" :
-				  "",
-			 vnni ? " -mavx512vnni" : "", fp16 ? " -mavx512fp16" : "");
+		snprintf(
+			s, sizeof flags[0],
+			"-std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fwrapv -fno-tree-vectorize -falign-functions=64 -falign-loops=64"
+			"%s%s%s%s",
+			strcasestr(target_compiler_version(), "clang") ? " -O2 -Wno-ignored-optimization-argument"
+								       : " -O1 -fexpensive-optimizations -fschedule-insns2 -fno-tree-ccp"
+									 " -fno-aggressive-loop-optimizations -fira-region=one",
+			avx512 ? " -march=x86-64-v4 -mprefer-vector-width=512"
+			: avx2 ? " -march=x86-64-v3"
+			       : "",
+			vnni ? " -mavx512vnni" : "", fp16 ? " -mavx512fp16" : "");
 	return s;
 }
 
@@ -324,7 +338,7 @@ const char *target_row(const struct target *t)
 			n += (size_t)snprintf(row + n, sizeof row - n, "%s%s", row[n - 1] == '=' ? "" : ",", feature_names[i]);
 	if (t->vector_bytes == 64 && t->fma512)
 		n += (size_t)snprintf(row + n, sizeof row - n, ";fma512=%d", t->fma512);
-	snprintf(row + n, sizeof row - n, ";l1=%lldK;l2=%lldK;l3=%lldK;compiler=%s %s", (long long)t->l1 >> 10,
-		 (long long)t->l2 >> 10, (long long)t->l3 >> 10, target_compiler(), target_compiler_version());
+	snprintf(row + n, sizeof row - n, ";l1=%lldK;l2=%lldK;l3=%lldK;compiler=%s %s", (long long)t->l1 >> 10, (long long)t->l2 >> 10,
+		 (long long)t->l3 >> 10, target_compiler(), target_compiler_version());
 	return row;
 }

@@ -7,13 +7,13 @@
 enum target_feature { TF_FMA = 1, TF_AVX2 = 2, TF_AVX512 = 4 /* F BW DQ VL */, TF_VNNI = 8, TF_FP16 = 16 };
 
 struct target {
-	char cpu[64];        /* model name as the kernel says it */
-	unsigned features;   /* enum target_feature */
-	int vector_bytes;    /* 64, 32 or 16 */
-	int vector_regs;     /* 32 or 16 */
+	char cpu[64];               /* model name as the kernel says it */
+	unsigned features;          /* enum target_feature */
+	int vector_bytes;           /* 64, 32 or 16 */
+	int vector_regs;            /* 32 or 16 */
 	int fma_ports, fma_latency; /* what the analytic model assumes: multiply-adds of vector_bytes a cycle, cycles of one */
-	int fma512;          /* ports of 64 bytes, where they are fewer than of 32; 0: as many */
-	int64_t l1, l2, l3;  /* bytes of data cache one core sees */
+	int fma512;                 /* ports of 64 bytes, where they are fewer than of 32; 0: as many */
+	int64_t l1, l2, l3;         /* bytes of data cache one core sees */
 	int cores;
 };
 /* t, NULL for nothing known, and what it does not say as most machines have it. */

@@ -26,20 +26,17 @@
 
 enum { CONTENDERS = 16, TRIALS_A_CONTENDER = 16 };
 #define MATERIAL KB_MATERIAL
-#define TIED     0.99 /* of another's time: less is no difference between two that were timed once */
+#define TIED     0.99  /* of another's time: less is no difference between two that were timed once */
 #define AHEAD    0.995 /* of the leader's time, its rival's */
-#define BEHIND   1.5  /* standard deviations of the difference of two means */
+#define BEHIND   1.5   /* standard deviations of the difference of two means */
 #define DIFFER   0.006 /* looks do at least, standard deviation of their logarithms */
 
 /* Quantiles 79/80 of Student's t for n - 1 degrees of freedom, n looks. */
-static const double student[LOOK_LAST + 1] = {[3] = 6.205, [4] = 4.177, [5] = 3.495, [6] = 3.163, [7] = 2.969, [8] = 2.841, [9] = 2.752,
-					       [10] = 2.685, [11] = 2.634};
+static const double student[LOOK_LAST + 1] = {
+	[3] = 6.205, [4] = 4.177, [5] = 3.495, [6] = 3.163, [7] = 2.969, [8] = 2.841, [9] = 2.752, [10] = 2.685, [11] = 2.634};
 _Static_assert(LOOKS == 3 && LOOK_LAST == 11, "student has 3 to 11");
 
-static bool is_void(const struct slot *x)
-{
-	return x->dropped || x->repeat;
-}
+static bool is_void(const struct slot *x) { return x->dropped || x->repeat; }
 
 static struct slot *slot_of(const struct tuned *t, const struct point *p, int look)
 {
@@ -113,16 +110,10 @@ double mean_ratio(const struct tuned *t, const struct slot *final)
 	return exp(mean_of(&l));
 }
 
-int count_ratios(const struct tuned *t, const struct slot *final)
-{
-	return with_final(t, final).n;
-}
+int count_ratios(const struct tuned *t, const struct slot *final) { return with_final(t, final).n; }
 
 /* How far the mean of n looks may be off that differ as these do. */
-static double bound_of(const struct looks *l, int n)
-{
-	return student[n] * sqrt(scatter(l) / (l->n - 1)) / sqrt(n);
-}
+static double bound_of(const struct looks *l, int n) { return student[n] * sqrt(scatter(l) / (l->n - 1)) / sqrt(n); }
 
 /* Do all looks together say that it is faster by more than placing explains? */
 static bool is_sure(const struct tuned *t, const struct slot *last)
@@ -178,7 +169,8 @@ const struct slot *find_champion(const struct tuned *t)
 	const struct slot *best = NULL, *x;
 
 	for (size_t i = 0; i < t->looks.n; i++)
-		if (t->looks.a[i]->look == LOOK_FINAL && (x = stands(t, t->looks.a[i]->point)) && (!best || mean_ratio(t, x) < mean_ratio(t, best)))
+		if (t->looks.a[i]->look == LOOK_FINAL && (x = stands(t, t->looks.a[i]->point)) &&
+		    (!best || mean_ratio(t, x) < mean_ratio(t, best)))
 			best = x;
 	return best;
 }

@@ -13,11 +13,11 @@ struct thing {
 	struct digest task, source; /* source zero: the task itself */
 	uint64_t id;                /* of the request */
 	enum thing_state state;
-	struct digest digest;       /* answered */
-	const char *why;            /* failed */
-	bool refused;               /* failed, and not by the compiler's word */
+	struct digest digest; /* answered */
+	const char *why;      /* failed */
+	bool refused;         /* failed, and not by the compiler's word */
 	double seconds;
-	size_t asked;               /* builds asked for until then */
+	size_t asked; /* builds asked for until then */
 };
 
 struct host {
@@ -32,9 +32,9 @@ struct measurer {
 	struct arena arena;
 	int nhost;
 	struct host *host;
-	struct runner **runners;    /* as runner_wait wants them */
+	struct runner **runners; /* as runner_wait wants them */
 	VEC(struct trial *) waiting, done;
-	size_t taken;               /* of done */
+	size_t taken; /* of done */
 };
 
 /* ---- opening ---- */
@@ -118,8 +118,12 @@ static struct thing *ask_task(struct host *h, const struct subject *s)
 static void put_bufs(struct runner_buf *to, const struct candidate_buf *b, int n)
 {
 	for (int i = 0; i < n; i++)
-		to[i] = (struct runner_buf){.type = dtype_name(b[i].dtype), .rank = b[i].rank, .shape = b[i].shape, .layout = b[i].layout,
-					    .elems = b[i].elems, .constant = (uint32_t)i};
+		to[i] = (struct runner_buf){.type = dtype_name(b[i].dtype),
+					    .rank = b[i].rank,
+					    .shape = b[i].shape,
+					    .layout = b[i].layout,
+					    .elems = b[i].elems,
+					    .constant = (uint32_t)i};
 }
 
 static struct thing *ask_build(struct host *h, const struct subject *s, struct digest task, const struct candidate *c, struct digest source)
@@ -238,9 +242,15 @@ static bool advance(struct measurer *m, struct host *h, size_t k)
 	}
 	if (base.state == THING_READY && own.state == THING_READY) {
 		t->build_seconds = spent(h, s->digest, s->base_source) + spent(h, s->digest, t->source);
-		h->tries.a[k] = runner_try(h->r, &(struct runner_try){.task = task.digest, .artifact = own.digest, .base = base.digest,
-								   .budget = t->budget, .seed = t->seed, .rotation = t->rotation, .goal = t->goal, .width = t->width,
-								   .once = t->once});
+		h->tries.a[k] = runner_try(h->r, &(struct runner_try){.task = task.digest,
+								      .artifact = own.digest,
+								      .base = base.digest,
+								      .budget = t->budget,
+								      .seed = t->seed,
+								      .rotation = t->rotation,
+								      .goal = t->goal,
+								      .width = t->width,
+								      .once = t->once});
 	}
 	return true;
 }

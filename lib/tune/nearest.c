@@ -35,7 +35,8 @@ bool take_older(struct session *s, struct tuned *t)
 {
 	const struct kb_record *r = kb_best_for(&t->records, t->text, s->target_row, t->base_hex);
 	const char *why;
-	struct candidate *c = r && t->ours[r - t->records.a] ? candidate_new(t->in, t->node, s->target, kb_get_field(r, "trace"), false, &why) : NULL;
+	struct candidate *c =
+		r && t->ours[r - t->records.a] ? candidate_new(t->in, t->node, s->target, kb_get_field(r, "trace"), false, &why) : NULL;
 
 	if (!c)
 		return false;
@@ -63,7 +64,8 @@ void take_nearest(struct session *s, struct tuned *t)
 		space_add_record(space, near[i].id, near[i].trace);
 		for (size_t k = first; k < space->origins.n; k++) {
 			const struct point *p = space_point(space, (int)k, &nothing);
-			if (p && p->predicted > 0 && p->predicted < PROMISE * rule->predicted && (!best || p->predicted < best->predicted)) {
+			if (p && p->predicted > 0 && p->predicted < PROMISE * rule->predicted &&
+			    (!best || p->predicted < best->predicted)) {
 				best = p;
 				best_near = i;
 			}

@@ -17,10 +17,7 @@ static const char *field(const struct kb_record *r, const char *name)
 	return s ? s : "";
 }
 
-static bool field_is(const struct kb_record *r, const char *name, const char *value)
-{
-	return !strcmp(field(r, name), value);
-}
+static bool field_is(const struct kb_record *r, const char *name, const char *value) { return !strcmp(field(r, name), value); }
 
 static const char *hex(struct digest d, struct arena *a)
 {
@@ -220,8 +217,8 @@ bool recall_trial(struct session *s, struct slot *x)
 		snprintf(look, sizeof look, "%d", look_number(x));
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (!t->ours[i] || !field_is(r, "rotation", s->rotation_text) || !field_is(r, "against", against(x)) || !field_is(r, "look", look) ||
-		    !is_target(r, s) || !is_about(r, want))
+		if (!t->ours[i] || !field_is(r, "rotation", s->rotation_text) || !field_is(r, "against", against(x)) ||
+		    !field_is(r, "look", look) || !is_target(r, s) || !is_about(r, want))
 			continue;
 		if (verdict_timed(parse_verdict(field(r, "verdict"))) && !field_is(r, "base", t->base_hex))
 			continue; /* the default was another then */
@@ -241,8 +238,9 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
 		const char *trials = field(r, "trials");
-		if (!field_is(r, "kind", "search") || !field_is(r, "rotation", s->rotation_text) || !is_target(r, s) || !field_is(r, "base", t->base_hex) ||
-		    !field_is(r, "tool", s->opt->tool) || (strcmp(trials, "all") && strtoull(trials, NULL, 10) < s->opt->trials))
+		if (!field_is(r, "kind", "search") || !field_is(r, "rotation", s->rotation_text) || !is_target(r, s) ||
+		    !field_is(r, "base", t->base_hex) || !field_is(r, "tool", s->opt->tool) ||
+		    (strcmp(trials, "all") && strtoull(trials, NULL, 10) < s->opt->trials))
 			continue;
 		done = true;
 		*own &= field_is(r, "session", s->id);
@@ -254,14 +252,11 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 /* Measured here, of this default, on this target, with this rotation. */
 static bool counts_here(const struct session *s, const struct tuned *t, const struct kb_record *r)
 {
-	return t->ours[r - t->records.a] && is_target(r, s) && field_is(r, "base", t->base_hex) && field_is(r, "rotation", s->rotation_text) &&
-	       !field_is(r, "kind", "search");
+	return t->ours[r - t->records.a] && is_target(r, s) && field_is(r, "base", t->base_hex) &&
+	       field_is(r, "rotation", s->rotation_text) && !field_is(r, "kind", "search");
 }
 
-static bool is_trial(const struct kb_record *r)
-{
-	return field_is(r, "look", "") && field_is(r, "against", "incumbent");
-}
+static bool is_trial(const struct kb_record *r) { return field_is(r, "look", "") && field_is(r, "against", "incumbent"); }
 
 static int by_trial(const void *a, const void *b)
 {
@@ -307,10 +302,7 @@ void count_known(struct session *s, struct tuned *t)
 	}
 }
 
-static bool is_win(const struct kb_record *r)
-{
-	return kb_can_win(r);
-}
+static bool is_win(const struct kb_record *r) { return kb_can_win(r); }
 
 double record_number(const struct kb_record *r, const char *name) { return strtod(field(r, name), NULL); }
 
@@ -320,7 +312,8 @@ const char *record_id(const struct kb_record *r, struct arena *a) { return arena
 static bool is_timed_again(const struct tuned *t, const struct kb_record *r)
 {
 	for (size_t i = 0; i < t->looks.n; i++)
-		if (t->looks.a[i]->look >= LOOK_FINAL && t->looks.a[i]->retired && t->looks.a[i]->verdict < VERDICT_COUNT && is_about(r, trace_identity(t->looks.a[i]->point->trace)))
+		if (t->looks.a[i]->look >= LOOK_FINAL && t->looks.a[i]->retired && t->looks.a[i]->verdict < VERDICT_COUNT &&
+		    is_about(r, trace_identity(t->looks.a[i]->point->trace)))
 			return true;
 	return false;
 }
@@ -358,8 +351,8 @@ const struct kb_record *best_foreign(struct session *s, const struct tuned *t)
 
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (t->ours[i] || t->passed[i] || !is_win(r) || !is_target(r, s) || !field_is(r, "base", t->base_hex) || was_timed(t, field(r, "trace")) ||
-		    is_timed_so(s, t, r))
+		if (t->ours[i] || t->passed[i] || !is_win(r) || !is_target(r, s) || !field_is(r, "base", t->base_hex) ||
+		    was_timed(t, field(r, "trace")) || is_timed_so(s, t, r))
 			continue;
 		if (!best || kb_rank(r, best) < 0)
 			best = r;
@@ -377,8 +370,8 @@ const struct kb_record *best_record(struct session *s, const struct tuned *t)
 		for (size_t i = 0; i < t->records.n; i++) {
 			const struct kb_record *r = &t->records.a[i];
 			bool so = field_is(r, "rotation", s->rotation_text), counts = so || (!t->champion && !is_timed_so(s, t, r));
-			if (t->ours[i] && !t->passed[i] && is_win(r) && so == !other && is_target(r, s) && field_is(r, "base", t->base_hex) && counts &&
-			    (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
+			if (t->ours[i] && !t->passed[i] && is_win(r) && so == !other && is_target(r, s) &&
+			    field_is(r, "base", t->base_hex) && counts && (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
 				best = r;
 		}
 	return best;

@@ -113,11 +113,16 @@ static void resolve(struct session *s, struct slot *x)
 		return;
 	}
 	bool once = !x->look || (x->look < LOOK_FINAL && t->phase == PHASE_SEARCH); /* is it faster at all? */
-	double goal = !x->look ? search_best(t->search) : 0; /* of worse points it need not know by how much */
+	double goal = !x->look ? search_best(t->search) : 0;                        /* of worse points it need not know by how much */
 	if (x->look && x->look < LOOK_FINAL && t->phase == PHASE_FINAL && t->champion)
 		goal = mean_ratio(t, t->champion);
-	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x,
-				  .budget = once ? SEARCH_SECONDS : CONFIRM_SECONDS, .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u, .rotation = s->rotation,
+	x->trial = (struct trial){.subject = &t->subject,
+				  .candidate = c,
+				  .source = x->source,
+				  .owner = x,
+				  .budget = once ? SEARCH_SECONDS : CONFIRM_SECONDS,
+				  .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u,
+				  .rotation = s->rotation,
 				  .goal = goal,
 				  .width = once ? SEARCHED_TO : KNOWN_TO,
 				  .once = once};
@@ -360,10 +365,7 @@ static bool retire(struct session *s)
 
 /* ---- the loop ---- */
 
-static int late_looks(const struct tuned *t)
-{
-	return t->champion ? t->champion->look - LOOK_FINAL : 0;
-}
+static int late_looks(const struct tuned *t) { return t->champion ? t->champion->look - LOOK_FINAL : 0; }
 
 /* When there is nothing else to do, nor will be: the choices of all tasks in turn. */
 static struct tuned *next_late(struct session *s)
@@ -579,8 +581,14 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 	struct slot *x = slot_new(t, p, LOOK_FINAL);
 	x->trace = arena_str(&t->arena, c->trace);
 	x->source = source_digest(c);
-	x->trial = (struct trial){.subject = &t->subject, .candidate = c, .source = x->source, .owner = x, .budget = CONFIRM_SECONDS, .rotation = s->rotation,
-				  .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u, .width = KNOWN_TO};
+	x->trial = (struct trial){.subject = &t->subject,
+				  .candidate = c,
+				  .source = x->source,
+				  .owner = x,
+				  .budget = CONFIRM_SECONDS,
+				  .rotation = s->rotation,
+				  .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u,
+				  .width = KNOWN_TO};
 	measurer_add(s->measure, &x->trial);
 	while (!x->done && !stop)
 		look(s, 0.2);
@@ -597,8 +605,8 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 	t->champion = find_champion(t);
 	t->passed[r - t->records.a] = true;
 	if (verdict_timed(x->verdict))
-		note("%s: %s says %s of the default's time; timed here: %.3f", t->title, record_id(r, &t->arena), kb_shown(kb_get_field(r, "ratio"), &t->arena),
-		     mean_ratio(t, x));
+		note("%s: %s says %s of the default's time; timed here: %.3f", t->title, record_id(r, &t->arena),
+		     kb_shown(kb_get_field(r, "ratio"), &t->arena), mean_ratio(t, x));
 	else
 		pass_over(t, r, x->why ? x->why : verdict_name(x->verdict));
 }
@@ -614,7 +622,8 @@ static void confirm_foreign(struct session *s, struct tuned *t)
 	if (!s->opt->trials)
 		return;
 
-	for (int i = 0; i < FOREIGN && !stop && (r = best_foreign(s, t)) && !(t->champion && mean_ratio(t, t->champion) <= kb_worth(r)); i++) {
+	for (int i = 0; i < FOREIGN && !stop && (r = best_foreign(s, t)) && !(t->champion && mean_ratio(t, t->champion) <= kb_worth(r));
+	     i++) {
 		const struct slot *before = t->champion;
 		time_record(s, t, r);
 		if (t->champion != before || t->untunable)

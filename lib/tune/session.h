@@ -13,18 +13,18 @@ enum { LOOKS = 3, LOOKS_MAX = 6, LOOK_FINAL, LATE_LOOKS = 2, LATE_MAX = 4, LOOK_
 struct slot {
 	struct tuned *task;
 	struct point *point;
-	int look;                /* 0: the search's; 1 to LOOKS_MAX: timed afresh; LOOK_FINAL and above: what counts, see confirm.c */
-	size_t number;           /* of the task's trials, from 1 */
-	bool done, known;        /* known: from the knowledge base */
-	bool dropped;            /* the time was over before it was timed */
-	bool retired;            /* its result may be used */
-	bool repeat;             /* a look that came to nothing by a runner's fault, which says nothing of a kernel: once more, but not for ever */
-	struct slot *same;       /* an earlier one whose C is the same */
+	int look;         /* 0: the search's; 1 to LOOKS_MAX: timed afresh; LOOK_FINAL and above: what counts, see confirm.c */
+	size_t number;    /* of the task's trials, from 1 */
+	bool done, known; /* known: from the knowledge base */
+	bool dropped;     /* the time was over before it was timed */
+	bool retired;     /* its result may be used */
+	bool repeat;      /* a look that came to nothing by a runner's fault, which says nothing of a kernel: once more, but not for ever */
+	struct slot *same; /* an earlier one whose C is the same */
 	struct digest source;
-	const char *trace;       /* stamped; NULL: it could not be made */
+	const char *trace; /* stamped; NULL: it could not be made */
 	enum verdict verdict;
 	const char *why;
-	double ratio, lo, hi;    /* of the default's time */
+	double ratio, lo, hi; /* of the default's time */
 	struct trial trial;
 };
 
@@ -34,56 +34,56 @@ enum phase { PHASE_NEW, PHASE_SEARCH, PHASE_FINAL, PHASE_LATE, PHASE_DONE };
 struct tuned {
 	const char *text, *title;
 	struct digest digest;
-	size_t calls;            /* nodes of the model that are it */
-	double flops;            /* of one call */
-	const char *given;       /* trace the model had, NULL: none */
+	size_t calls;      /* nodes of the model that are it */
+	double flops;      /* of one call */
+	const char *given; /* trace the model had, NULL: none */
 	enum phase phase;
-	bool skipped;            /* --only, --skip */
-	const char *untunable;   /* why there is nothing to search */
+	bool skipped;          /* --only, --skip */
+	const char *untunable; /* why there is nothing to search */
 	struct arena arena;
-	struct module *in;       /* the model, */
-	node_id node;            /* where it is this node */
-	struct module *m;        /* of its own, with random weights */
+	struct module *in; /* the model, */
+	node_id node;      /* where it is this node */
+	struct module *m;  /* of its own, with random weights */
 	node_id n;
 	struct subject subject;
-	const char *base_hex;    /* digest of the default's trace, in records */
+	const char *base_hex; /* digest of the default's trace, in records */
 	struct space *space;
 	struct search *search;
-	size_t trials;           /* proposed */
-	size_t timed, known;     /* of them: here; before */
+	size_t trials;       /* proposed */
+	size_t timed, known; /* of them: here; before */
 	size_t failed[VERDICT_COUNT];
-	size_t lost;             /* looks that came to nothing, by no fault of the kernel */
-	int in_flight;           /* batches */
-	int finalists;           /* points looked at since the search ended */
-	bool cut;                /* not all was tried or looked at when the time for it was over: goes on if the last looks leave time */
-	double seconds;          /* of the default, the least median seen; 0: not known */
-	VEC(struct slot *) slots;     /* retired or not, in order */
-	VEC(struct slot *) looks;     /* those of them that are looks */
-	VEC(double) curve;            /* best ratio after each trial */
-	const struct slot *champion;  /* confirmed faster, its last look; NULL: the default stays */
-	struct kb_list records;       /* of this task, from the knowledge base */
-	bool *ours, *passed;          /* of each of them: measured here; it cannot be used here, and that has been said */
-	size_t turns;                 /* of its last looks: batches so far */
+	size_t lost;              /* looks that came to nothing, by no fault of the kernel */
+	int in_flight;            /* batches */
+	int finalists;            /* points looked at since the search ended */
+	bool cut;                 /* not all was tried or looked at when the time for it was over: goes on if the last looks leave time */
+	double seconds;           /* of the default, the least median seen; 0: not known */
+	VEC(struct slot *) slots; /* retired or not, in order */
+	VEC(struct slot *) looks; /* those of them that are looks */
+	VEC(double) curve;        /* best ratio after each trial */
+	const struct slot *champion;   /* confirmed faster, its last look; NULL: the default stays */
+	struct kb_list records;        /* of this task, from the knowledge base */
+	bool *ours, *passed;           /* of each of them: measured here; it cannot be used here, and that has been said */
+	size_t turns;                  /* of its last looks: batches so far */
 	VEC(const struct tuned *) met; /* tasks whose champion has been an origin here */
-	const char *trace;       /* to apply: NULL: the default */
-	const char *from;        /* where it came from, in words */
-	double ratio, lo, hi;    /* of it, re-timed; ratio 0: not timed */
-	bool searched;           /* here, or before */
-	bool complete;           /* searched to its end */
-	const char *why;         /* in words, for --why; NULL: as ratio says */
+	const char *trace;             /* to apply: NULL: the default */
+	const char *from;              /* where it came from, in words */
+	double ratio, lo, hi;          /* of it, re-timed; ratio 0: not timed */
+	bool searched;                 /* here, or before */
+	bool complete;                 /* searched to its end */
+	const char *why;               /* in words, for --why; NULL: as ratio says */
 };
 
 struct options {
-	double seconds;          /* 0: no limit */
-	size_t trials;           /* per task; SIZE_MAX: no limit */
+	double seconds; /* 0: no limit */
+	size_t trials;  /* per task; SIZE_MAX: no limit */
 	uint64_t seed;
 	const struct strategy *strategy;
 	const struct cost_model *cost;
 	const struct task_scheduler *scheduler;
-	int64_t rotation;        /* megabytes of constants that calls go through; -1: as the model has */
-	const char *kb;          /* NULL: where it usually is */
-	bool records_out;        /* records go to standard output, not into the knowledge base */
-	const char *tool;        /* provenance: name, version, options that change what is proposed */
+	int64_t rotation; /* megabytes of constants that calls go through; -1: as the model has */
+	const char *kb;   /* NULL: where it usually is */
+	bool records_out; /* records go to standard output, not into the knowledge base */
+	const char *tool; /* provenance: name, version, options that change what is proposed */
 };
 
 /* Where the time went, in seconds. */
@@ -94,10 +94,10 @@ struct ledger {
 struct session {
 	const struct options *opt;
 	struct arena arena;
-	const struct target *target;  /* that code is made for */
+	const struct target *target; /* that code is made for */
 	const char *target_row;
-	uint64_t rotation;            /* bytes, see runner.h */
-	const char *rotation_text;    /* in records; "": none */
+	uint64_t rotation;         /* bytes, see runner.h */
+	const char *rotation_text; /* in records; "": none */
 	struct kb *kb;
 	struct measurer *measure;
 	struct tuned *task;
@@ -107,8 +107,8 @@ struct session {
 	VEC(struct kb_record) others; /* what won elsewhere: faster than a default, any task and target, not by this tuning */
 	bool others_read;
 	struct ledger ledger;
-	size_t put;                   /* records written */
-	bool interrupted;             /* by a signal */
+	size_t put;       /* records written */
+	bool interrupted; /* by a signal */
 };
 
 /* Tunes; the result is in the tasks. Opens runners (commands; none: the one beside this program) and knowledge base. */
@@ -186,7 +186,7 @@ int nearest_records(struct session *s, const struct tuned *t, struct near *out, 
 double record_number(const struct kb_record *r, const char *field);
 const char *record_id(const struct kb_record *r, struct arena *a); /* "record 3f2a91c4" */
 double record_base_seconds(const struct kb_record *r);
-double base_seconds(const struct trial *t); /* median time of the default in its pairs; 0: there are none */
-struct digest trace_identity(const char *trace); /* without its header */
+double base_seconds(const struct trial *t);               /* median time of the default in its pairs; 0: there are none */
+struct digest trace_identity(const char *trace);          /* without its header */
 bool was_timed(const struct tuned *t, const char *trace); /* in this run, or known to it */
 #endif

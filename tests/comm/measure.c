@@ -42,10 +42,7 @@ static void fake_time(void *arg, double bytes, int count, double *us)
 	n->calls += count;
 }
 
-static void size_done(void *arg)
-{
-	((struct network *)arg)->sizes++;
-}
+static void size_done(void *arg) { ((struct network *)arg)->sizes++; }
 
 /* The places where neighbours are as close as it looks, with at least half of that step's height between them. */
 static int steps_found(const struct measurement *m, const struct network *n)
@@ -54,7 +51,8 @@ static int steps_found(const struct measurement *m, const struct network *n)
 	for (int k = 0; k < n->steps; k++)
 		for (size_t i = 1; i < m->at.n; i++) {
 			const struct measured *a = &m->at.a[i - 1], *b = &m->at.a[i];
-			found += a->bytes < n->step[k].at && b->bytes >= n->step[k].at && b->bytes <= 1.1 * a->bytes && b->us - a->us > 0.5 * n->step[k].height;
+			found += a->bytes < n->step[k].at && b->bytes >= n->step[k].at && b->bytes <= 1.1 * a->bytes &&
+				 b->us - a->us > 0.5 * n->step[k].height;
 		}
 	return found;
 }
@@ -99,7 +97,8 @@ static void check(const char *what, struct network n, double off, size_t points)
 		bad += m.at.a[0].bytes != 4 || m.at.a[m.at.n - 1].bytes != 1 << 26 || n.sizes < (int)m.at.n;
 		measure_free(&m);
 	}
-	ok(least == n.steps && far <= off && most <= points && !bad, "%s: of %d steps %d found, %.2f%% off, %zu points", what, n.steps, least, 100 * far, most);
+	ok(least == n.steps && far <= off && most <= points && !bad, "%s: of %d steps %d found, %.2f%% off, %zu points", what, n.steps,
+	   least, 100 * far, most);
 }
 
 int main(void)
@@ -123,7 +122,8 @@ int main(void)
 	check("two steps", two, 0.05, 28);
 	two.noise = 0.02, two.bursts = 20;
 	check("two steps, noisy", two, 0.06, 32);
-	check("two steps a factor of two apart", (struct network){.alpha = 30, .beta = 5e-4, .steps = 2, .step = {{6000, 30}, {12000, 30}}}, 0.05, 28);
+	check("two steps a factor of two apart", (struct network){.alpha = 30, .beta = 5e-4, .steps = 2, .step = {{6000, 30}, {12000, 30}}},
+	      0.05, 28);
 	check("noise of 10%", (struct network){.alpha = 50, .beta = 1e-3, .noise = 0.1, .bursts = 10}, 0.1, 26);
 	return tap_done();
 }

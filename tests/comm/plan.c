@@ -77,7 +77,8 @@ static int agrees(const struct grads *g, const struct curve *c, size_t k, double
 	for (size_t s = 1; s < p.last.n; s++)
 		good &= p.last.a[s] > p.last.a[s - 1];
 	if (!good)
-		printf("# %zu tensors, k %zu, slack %g: end %.12g in %zu, not %.12g in %zu\n", n, k, slack, cost.end, cost.segments, least[few], few);
+		printf("# %zu tensors, k %zu, slack %g: end %.12g in %zu, not %.12g in %zu\n", n, k, slack, cost.end, cost.segments,
+		       least[few], few);
 	plan_free(&p);
 	return good;
 }
@@ -98,7 +99,8 @@ static void brute_force(int cases)
 		for (int k = 0; k <= MAX; k++)
 			best = fmin(best, least[k]);
 		size_t k = (size_t)rng_range(&r, 1, 6);
-		bad += !(agrees(&g, &c, 0, 0, least) && agrees(&g, &c, k, 0, least) && agrees(&g, &c, 0, 0.05, least) && agrees(&g, &c, k, 0.01, least));
+		bad += !(agrees(&g, &c, 0, 0, least) && agrees(&g, &c, k, 0, least) && agrees(&g, &c, 0, 0.05, least) &&
+			 agrees(&g, &c, k, 0.01, least));
 		beyond += plan_lower_bound(&g, &c) > best * (1 + 1e-9) + 1e-9;
 		curve_free(&c);
 		grads_free(&g);
@@ -122,7 +124,8 @@ static void recurrence(const struct grads *g, const struct curve *c, double *lea
 			end[k][j] = INFINITY;
 			for (size_t i = 0; i < j; i++)
 				if (isfinite(end[k - 1][i]))
-					end[k][j] = fmin(end[k][j], fmax(end[k - 1][i], g->at.a[j - 1].ready) + curve_at(c, sum[j] - sum[i]));
+					end[k][j] =
+						fmin(end[k][j], fmax(end[k - 1][i], g->at.a[j - 1].ready) + curve_at(c, sum[j] - sum[i]));
 		}
 	for (size_t k = 0; k <= n; k++)
 		least[k] = end[k][n];
@@ -140,7 +143,8 @@ static void many_tensors(int cases)
 		random_curve(&c, &r);
 		recurrence(&g, &c, least);
 		size_t k = (size_t)rng_range(&r, 1, 20);
-		bad += !(agrees(&g, &c, 0, 0, least) && agrees(&g, &c, k, 0, least) && agrees(&g, &c, 0, 0.02, least) && agrees(&g, &c, k, 0.005, least));
+		bad += !(agrees(&g, &c, 0, 0, least) && agrees(&g, &c, k, 0, least) && agrees(&g, &c, 0, 0.02, least) &&
+			 agrees(&g, &c, k, 0.005, least));
 		curve_free(&c);
 		grads_free(&g);
 	}
@@ -263,7 +267,8 @@ static void line_in_pieces(int cases)
 		struct curve line, pieces = {0};
 		struct plan p = {0}, q = {0};
 		int n = (int)rng_range(&r, 1, 3000);
-		double ready = 0, bytes = 0, alpha = (double)rng_range(&r, 0, 100), load = exp2(4 * rng_unit(&r) - 2), slack = slacks[i % 3];
+		double ready = 0, bytes = 0, alpha = (double)rng_range(&r, 0, 100), load = exp2(4 * rng_unit(&r) - 2),
+		       slack = slacks[i % 3];
 		for (int t = 0; t < n; t++) {
 			double size = floor(exp(rng_unit(&r) * 12));
 			ready += rng_range(&r, 0, 3) ? 2 * rng_unit(&r) : 0;
@@ -280,7 +285,8 @@ static void line_in_pieces(int cases)
 		struct plan_cost a = plan_cost(&p, &g, &line), b = plan_cost(&q, &g, &line);
 		if (a.segments != b.segments || !same(a.end, b.end)) {
 			bad++;
-			printf("# %d tensors, k %zu, slack %g, load %g: end %.12g in %zu, in pieces %.12g in %zu\n", n, k, slack, load, a.end, a.segments, b.end, b.segments);
+			printf("# %d tensors, k %zu, slack %g, load %g: end %.12g in %zu, in pieces %.12g in %zu\n", n, k, slack, load,
+			       a.end, a.segments, b.end, b.segments);
 		}
 		plan_free(&p);
 		plan_free(&q);
@@ -324,7 +330,8 @@ static void inverse(void)
 		if (x < 0)
 			bad += curve_at(&c, 0) <= us;
 		else
-			bad += (isfinite(x) && curve_at(&c, x) > us * (1 + 1e-9)) || (isfinite(x) && curve_at(&c, x + 1e-3 * (1 + x)) < us * (1 - 1e-9));
+			bad += (isfinite(x) && curve_at(&c, x) > us * (1 + 1e-9)) ||
+			       (isfinite(x) && curve_at(&c, x + 1e-3 * (1 + x)) < us * (1 - 1e-9));
 		curve_free(&c);
 	}
 	ok(bad == 0, "the inverse of a curve is one (%d of 2000 are not)", bad);

@@ -27,10 +27,7 @@ struct member {
 	char why[300];
 };
 
-static float value(int rank, size_t i)
-{
-	return (float)((int)(i * 2654435761u % 1000) - 500) * (float)(rank + 1) / 7;
-}
+static float value(int rank, size_t i) { return (float)((int)(i * 2654435761u % 1000) - 500) * (float)(rank + 1) / 7; }
 
 static uint64_t bits(const float *a, size_t n)
 {
@@ -79,7 +76,12 @@ static void form(struct member *m, int n, double timeout)
 	for (int i = 0; i < n; i++) {
 		const char *why;
 		int port = 0;
-		m[i] = (struct member){.rank = i, .n = n, .addr = addr, .timeout = timeout, .leaves = -1, .listener = ring_listen("127.0.0.1:0", &port, &why)};
+		m[i] = (struct member){.rank = i,
+				       .n = n,
+				       .addr = addr,
+				       .timeout = timeout,
+				       .leaves = -1,
+				       .listener = ring_listen("127.0.0.1:0", &port, &why)};
 		addr[i] = xprintf("127.0.0.1:%d", port);
 	}
 }
@@ -151,7 +153,8 @@ static void nobody_there(void)
 	form(m, 2, 0.3);
 	m[0].addr[1] = "127.0.0.1:1";
 	member(&m[0]);
-	ok(m[0].fault == RING_UNREACHABLE && strstr(m[0].why, "cannot reach rank 1 (127.0.0.1:1)"), "who is not there is named: %s", m[0].why);
+	ok(m[0].fault == RING_UNREACHABLE && strstr(m[0].why, "cannot reach rank 1 (127.0.0.1:1)"), "who is not there is named: %s",
+	   m[0].why);
 	form(m, 2, 0.3);
 	member(&m[0]);
 	ok(m[0].fault == RING_SILENT && strstr(m[0].why, "did not connect"), "who does not connect is named: %s", m[0].why);

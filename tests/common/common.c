@@ -31,17 +31,21 @@ static void test_float8(void)
 				continue;
 			double half = ((double)f + (double)next) / 2;
 			tie += double_to_f8(k, half, true) != (b & 1 ? b + 1 : b);
-			tie += double_to_f8(k, half * (1 + 0x1p-50), true) != b + 1 || (half != 0 && double_to_f8(k, half * (1 - 0x1p-50), true) != b);
+			tie += double_to_f8(k, half * (1 + 0x1p-50), true) != b + 1 ||
+			       (half != 0 && double_to_f8(k, half * (1 - 0x1p-50), true) != b);
 		}
-		wrong += f8_to_float(k, double_to_f8(k, INFINITY, true)) != highest[k] || f8_to_float(k, double_to_f8(k, -1e30, true)) != -highest[k];
+		wrong += f8_to_float(k, double_to_f8(k, INFINITY, true)) != highest[k] ||
+			 f8_to_float(k, double_to_f8(k, -1e30, true)) != -highest[k];
 		wrong += f8_to_float(k, 1) != least[k] || isfinite(f8_to_float(k, double_to_f8(k, 1e9, false)));
 		wrong += !isnan(f8_to_float(k, double_to_f8(k, NAN, true)));
 	}
 	ok(!wrong, "every float8 to float and back, the largest, the least, what is no number");
 	ok(!tie, "to float8: to the nearest, halfway to the even one");
-	ok(double_to_bf16(1.00390625 + 1e-9) == 0x3f81 && double_to_bf16(1.00390625) == 0x3f80 && double_to_half(1 + 0x1p-11 + 0x1p-40) == 0x3c01,
+	ok(double_to_bf16(1.00390625 + 1e-9) == 0x3f81 && double_to_bf16(1.00390625) == 0x3f80 &&
+		   double_to_half(1 + 0x1p-11 + 0x1p-40) == 0x3c01,
 	   "double to 16 bits in one rounding");
-	ok((float)u64_to_odd((1ull << 63) + (1ull << 39) + 1) > 0x1p63f && i64_to_odd(-5) == -5 && u64_to_odd(UINT64_MAX) < 0x1p64, "integers on the way to less");
+	ok((float)u64_to_odd((1ull << 63) + (1ull << 39) + 1) > 0x1p63f && i64_to_odd(-5) == -5 && u64_to_odd(UINT64_MAX) < 0x1p64,
+	   "integers on the way to less");
 }
 
 static void test_half(void)
@@ -163,7 +167,8 @@ static void test_mapped(void)
 	close(pipes[1]);
 	ssize_t n = read(pipes[0], said, sizeof said - 1);
 	waitpid(child, &status, 0);
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == EX_IO && n > 0 && strstr(said, "mapped: was cut short while it was read\n") && strchr(said, '\n')[1] == 0,
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == EX_IO && n > 0 && strstr(said, "mapped: was cut short while it was read\n") &&
+		   strchr(said, '\n')[1] == 0,
 	   "cut while it is mapped: %x %s", status, said);
 	ok(system("ls | grep -q made") != 0, "and no temporary is left");
 }
@@ -172,8 +177,16 @@ static void test_mapped(void)
 static void test_shown(void)
 {
 	static const char *const names[][2] = {
-		{"plain", "plain"}, {"a\nb\t", "a\\x0ab\\x09"}, {"\033[31m", "\\x1b[31m"}, {"\302\233J\302\240", "\\xc2\\x9bJ\302\240"}, {"\233J", "\\x9bJ"},
-		{"\177", "\\x7f"}, {"\303\251\303", "\303\251\\xc3"}, {"\342\200\256x", "\\xe2\\x80\\xaex"}, {"\355\240\200", "\\xed\\xa0\\x80"}, {"\300\233", "\\xc0\\x9b"},
+		{"plain", "plain"},
+		{"a\nb\t", "a\\x0ab\\x09"},
+		{"\033[31m", "\\x1b[31m"},
+		{"\302\233J\302\240", "\\xc2\\x9bJ\302\240"},
+		{"\233J", "\\x9bJ"},
+		{"\177", "\\x7f"},
+		{"\303\251\303", "\303\251\\xc3"},
+		{"\342\200\256x", "\\xe2\\x80\\xaex"},
+		{"\355\240\200", "\\xed\\xa0\\x80"},
+		{"\300\233", "\\xc0\\x9b"},
 	};
 	int wrong = 0;
 	struct arena a = {0};
@@ -181,7 +194,9 @@ static void test_shown(void)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		wrong += strcmp(shown(names[i][0]), names[i][1]) != 0;
 	ok(!wrong, "control characters, C1, directions and what is no UTF-8 are escaped: %d wrong", wrong);
-	ok(!strcmp(shell_word("a'b $(c)", &a), "'a'\\''b $(c)'") && !strcmp(shell_word("", &a), "''") && !strcmp(shell_word("a.b", &a), "a.b"), "words of a shell");
+	ok(!strcmp(shell_word("a'b $(c)", &a), "'a'\\''b $(c)'") && !strcmp(shell_word("", &a), "''") &&
+		   !strcmp(shell_word("a.b", &a), "a.b"),
+	   "words of a shell");
 	arena_release(&a);
 }
 

@@ -35,8 +35,14 @@ static const struct expr *random_expr(int depth, poly *out)
 			e->b = random_expr((int)rng_range(&rng, 0, depth - 1), &b);
 	}
 	switch (e->kind) {
-	case 0: e->c = rng_range(&rng, -20, 20); *out = poly_const(P, e->c); break;
-	case 1: e->c = rng_range(&rng, 1, NVARS); *out = poly_of(P, vars[e->c]); break;
+	case 0:
+		e->c = rng_range(&rng, -20, 20);
+		*out = poly_const(P, e->c);
+		break;
+	case 1:
+		e->c = rng_range(&rng, 1, NVARS);
+		*out = poly_of(P, vars[e->c]);
+		break;
 	case 2: *out = poly_add(P, a, b); break;
 	case 3: *out = poly_sub(P, a, b); break;
 	case 4:
@@ -48,12 +54,24 @@ static const struct expr *random_expr(int depth, poly *out)
 			*out = poly_mul(P, a, b);
 		}
 		break;
-	case 5: e->c = rng_range(&rng, 1, 12); *out = poly_floordiv(P, a, e->c); break;
-	case 6: e->c = rng_range(&rng, 1, 12); *out = poly_mod(P, a, e->c); break;
+	case 5:
+		e->c = rng_range(&rng, 1, 12);
+		*out = poly_floordiv(P, a, e->c);
+		break;
+	case 6:
+		e->c = rng_range(&rng, 1, 12);
+		*out = poly_mod(P, a, e->c);
+		break;
 	case 7: *out = poly_min(P, a, b); break;
 	case 8: *out = poly_max(P, a, b); break;
-	case 9: e->c = rng_range(&rng, 1, 12); *out = poly_ceildiv(P, a, e->c); break;
-	default: e->c = rng_range(&rng, -9, 9); *out = poly_mulc(P, a, e->c); break;
+	case 9:
+		e->c = rng_range(&rng, 1, 12);
+		*out = poly_ceildiv(P, a, e->c);
+		break;
+	default:
+		e->c = rng_range(&rng, -9, 9);
+		*out = poly_mulc(P, a, e->c);
+		break;
 	}
 	return e;
 }
@@ -259,8 +277,10 @@ static void test_identities(void)
 	};
 	polys_free(P);
 	P = polys_new();
-	static const struct { const char *name; int64_t hi, divisor; } names[] = {
-		{"i", 63, 1}, {"j", 63, 1}, {"b2", 1, 1}, {"b4", 3, 1}, {"b8", 7, 1}, {"n", POLY_INF, 1}, {"q", POLY_INF, 4}};
+	static const struct {
+		const char *name;
+		int64_t hi, divisor;
+	} names[] = {{"i", 63, 1}, {"j", 63, 1}, {"b2", 1, 1}, {"b4", 3, 1}, {"b8", 7, 1}, {"n", POLY_INF, 1}, {"q", POLY_INF, 4}};
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++)
 		poly_var_new(P, intern(names[k].name), 0, names[k].hi, names[k].divisor);
 	for (size_t k = 0; k < sizeof equal / sizeof *equal; k++) {
@@ -270,7 +290,10 @@ static void test_identities(void)
 		if (!ok(!why && a == b, "%s = %s", equal[k][0], equal[k][1]))
 			printf("# %s, %s\n", poly_str(P, a, &arena), poly_str(P, b, &arena));
 	}
-	static const struct { const char *e; int64_t lo, hi; } ranges[] = {
+	static const struct {
+		const char *e;
+		int64_t lo, hi;
+	} ranges[] = {
 		{"i - 8*floor(i/8)", 0, 7},
 		{"3*i - 2*j + 5", -121, 194},
 		{"floor(i/4) - 2*floor(i/8)", 0, 1},
@@ -295,9 +318,9 @@ static void test_identities(void)
 static void test_division(void)
 {
 	static const char *const cases[][3] = {
-		{"b*s*64", "b*s", "64"},         {"b*s*64", "64", "b*s"}, {"b*s + 2*b", "s + 2", "b"},
-		{"s*s - 1", "s - 1", "s + 1"},   {"b*s", "t", "?"},       {"3*b", "2", "?"},
-		{"floor(s/2)*b", "floor(s/2)", "b"}, {"0", "b", "0"},     {"q", "4", "floor(q/4)"},
+		{"b*s*64", "b*s", "64"},  {"b*s*64", "64", "b*s"}, {"b*s + 2*b", "s + 2", "b"},         {"s*s - 1", "s - 1", "s + 1"},
+		{"b*s", "t", "?"},        {"3*b", "2", "?"},       {"floor(s/2)*b", "floor(s/2)", "b"}, {"0", "b", "0"},
+		{"q", "4", "floor(q/4)"},
 	};
 	poly_var_new(P, intern("q"), 0, POLY_INF, 4);
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {

@@ -55,7 +55,8 @@ static void loads_once(void)
 static void written_between(void)
 {
 	enum { ROWS = 4, COLS = 3 };
-	static const char trace[] = "at sum out.i\nat exp out.i\nat max out.i\nunroll out.i\nunroll out.j\nunroll exp.j\nunroll sum.j\nunroll max.j\n";
+	static const char trace[] =
+		"at sum out.i\nat exp out.i\nat max out.i\nunroll out.i\nunroll out.j\nunroll exp.j\nunroll sum.j\nunroll max.j\n";
 	const int64_t d[] = {ROWS, COLS};
 	struct loop_prog *p = make_softmax(d), *plain = make_softmax(d);
 	float x[ROWS * COLS], got[ROWS * COLS], want[ROWS * COLS];
@@ -68,7 +69,8 @@ static void written_between(void)
 	emit_prelude(f, &p, 1, &body, 1);
 	fprintf(f, "%svoid run(float *x, float *y, char *ws) { kernel(x, y, ws); }\n", body);
 	fclose(f);
-	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o kernel.so kernel.c -lm", target_compiler(), target_cflags(target_host()));
+	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o kernel.so kernel.c -lm", target_compiler(),
+		 target_cflags(target_host()));
 	void *lib = system(command) ? NULL : dlopen("./kernel.so", RTLD_NOW);
 	if (!ok(lib != NULL, "it compiles"))
 		return;
@@ -83,8 +85,8 @@ static void written_between(void)
 	double worst = 0;
 	for (int i = 0; i < ROWS * COLS; i++)
 		worst = fmax(worst, off_by(got[i], want[i]));
-	ok(worst < 1e-6 && count(body, "const float r") >= ROWS, "storage that is used again, row by row: off by %g, %d loads have names", worst,
-	   count(body, "const float r"));
+	ok(worst < 1e-6 && count(body, "const float r") >= ROWS, "storage that is used again, row by row: off by %g, %d loads have names",
+	   worst, count(body, "const float r"));
 }
 
 static const char *prelude_of(const char *const *text, size_t n)
@@ -105,11 +107,15 @@ static void helpers_called(void)
 	static const char *const calls[] = {"x = vmax(a, b);", "vload_mask2 my_at vgather_"};
 	const char *all = prelude_of(NULL, 0), *some = prelude_of(calls, 2), *none = prelude_of(calls + 1, 1);
 
-	ok(count(some, "inline vf vmax(") == count(all, "inline vf vmax(") && count(some, "inline vf vsel(") == 2 && count(some, "inline vf vmax2(") == count(all, "inline vf vmax2("),
+	ok(count(some, "inline vf vmax(") == count(all, "inline vf vmax(") && count(some, "inline vf vsel(") == 2 &&
+		   count(some, "inline vf vmax2(") == count(all, "inline vf vmax2("),
 	   "a function, and those that it calls");
-	ok(!strstr(some, "inline vf vload_mask(") && !strstr(some, " at(") && !strstr(some, "vgather(") && strstr(all, "inline vf vload_mask("), "no others");
+	ok(!strstr(some, "inline vf vload_mask(") && !strstr(some, " at(") && !strstr(some, "vgather(") &&
+		   strstr(all, "inline vf vload_mask("),
+	   "no others");
 	ok(!count(none, "inline ") && count(none, "typedef ") == count(all, "typedef ") && count(none, "#if") == count(all, "#if") &&
-	   count(none, "#endif") == count(all, "#endif"), "types stay, and what machines differ in");
+		   count(none, "#endif") == count(all, "#endif"),
+	   "types stay, and what machines differ in");
 }
 
 /* A kernel of one operand and one result as a library: run(x, y). */
@@ -121,7 +127,8 @@ static void (*compiled(struct loop_prog *p, const char *body, const char *name))
 	emit_prelude(f, &p, 1, &body, 1);
 	fprintf(f, "%svoid run(const float *x, float *y) { kernel(x, y, 0); }\n", body);
 	fclose(f);
-	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o ./%s kernel.c -lm", target_compiler(), target_cflags(target_host()), name);
+	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o ./%s kernel.c -lm", target_compiler(), target_cflags(target_host()),
+		 name);
 	char *path = xprintf("./%s", name);
 	void *lib = system(command) ? NULL : dlopen(path, RTLD_NOW);
 	free(path);
@@ -132,7 +139,8 @@ static void (*compiled(struct loop_prog *p, const char *body, const char *name))
 static struct loop_prog *spread(int lanes, int side)
 {
 	struct loop_prog *p = prog_new(target_host());
-	buf_id x = buf_new(p, "x", DT_F32, SCOPE_IN, 1, (int64_t[]){side == 1 ? 3 : 5}), y = buf_new(p, "y", DT_F32, SCOPE_OUT, 1, (int64_t[]){5 * lanes});
+	buf_id x = buf_new(p, "x", DT_F32, SCOPE_IN, 1, (int64_t[]){side == 1 ? 3 : 5}),
+	       y = buf_new(p, "y", DT_F32, SCOPE_OUT, 1, (int64_t[]){5 * lanes});
 	stage_id s = stage_into(p, "s", y, "w");
 	poly w = stage_axis(p, s, 0), left = poly_addc(p->P, poly_mulc(p->P, w, -1), 5 * lanes / 2 - 1);
 	poly at = poly_addc(p->P, poly_floordiv(p->P, w, lanes), side == 2 ? -2 : 0);

@@ -16,7 +16,9 @@ static void put_digest(unsigned char *p, struct digest d)
  * begins 94 ("end") and ends in a digest. */
 static void stream_mend(unsigned char *p, size_t n)
 {
-	static const char end[] = "\x93\xa3" "end";
+	static const char end[] =
+		"\x93\xa3"
+		"end";
 	if (n < 60 || memcmp(p, "\x94\xa4hone\x01\xc4\x10", 9))
 		return;
 	size_t body = 25;

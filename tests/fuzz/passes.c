@@ -31,10 +31,7 @@ static struct module *of_text(const uint8_t *data, size_t n)
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
-{
-	return words_mutate((char *)data, n, most, seed);
-}
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed) { return words_mutate((char *)data, n, most, seed); }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

@@ -34,10 +34,7 @@ static void *protos_alloc(void *arena, size_t n) { return arena_alloc(arena, n);
 static void protos_free(void *arena, void *p) { (void)arena, (void)p; }
 
 /* Below n; 0 of none. */
-static size_t protos_draw(struct protos *m, size_t n)
-{
-	return n ? (size_t)rng_range(&m->r, 0, (int64_t)n - 1) : 0;
-}
+static size_t protos_draw(struct protos *m, size_t n) { return n ? (size_t)rng_range(&m->r, 0, (int64_t)n - 1) : 0; }
 #define PROTOS_ONE(m, v) ((m)->v.n ? (m)->v.a[protos_draw(m, (m)->v.n)] : NULL)
 
 static ProtobufCBinaryData protos_str(struct protos *m, const char *s, size_t n)
@@ -59,18 +56,18 @@ static void *protos_grown(struct protos *m, const void *list, size_t n, size_t s
 		memcpy(p, list, at * size), memcpy(p + (at + 1) * size, (const char *)list + at * size, (n - at) * size);
 	return p;
 }
-#define PROTOS_INSERT(m, list, n, at, x)                                   \
-	do {                                                                \
-		size_t at_ = (at);                                           \
-		(list) = protos_grown(m, list, n, sizeof *(list), at_);      \
-		(list)[at_] = (x);                                           \
-		(n)++;                                                       \
+#define PROTOS_INSERT(m, list, n, at, x) \
+	do { \
+		size_t at_ = (at); \
+		(list) = protos_grown(m, list, n, sizeof *(list), at_); \
+		(list)[at_] = (x); \
+		(n)++; \
 	} while (0)
-#define PROTOS_REMOVE(list, n, at)                                                             \
-	do {                                                                                    \
-		size_t at_ = (at);                                                               \
-		memmove((list) + at_, (list) + at_ + 1, ((n) - at_ - 1) * sizeof *(list));       \
-		(n)--;                                                                           \
+#define PROTOS_REMOVE(list, n, at) \
+	do { \
+		size_t at_ = (at); \
+		memmove((list) + at_, (list) + at_ + 1, ((n)-at_ - 1) * sizeof *(list)); \
+		(n)--; \
 	} while (0)
 
 static void protos_of_graph(struct protos *m, proto_graph *g);
@@ -140,7 +137,11 @@ static void protos_fit(struct protos *m, proto_tensor *t)
 #define FROM(list) \
 	if (t->n_##list) \
 		old = t->list, had = t->n_##list * sizeof *t->list, t->n_##list = 0;
-	FROM(float_data) FROM(int32_data) FROM(int64_data) FROM(double_data) FROM(uint64_data)
+	FROM(float_data)
+	FROM(int32_data)
+	FROM(int64_data)
+	FROM(double_data)
+	FROM(uint64_data)
 #undef FROM
 	uint8_t *p = arena_alloc(&m->a, (size_t)want + 1);
 	for (size_t i = 0; i < (size_t)want && had; i++)
@@ -168,8 +169,11 @@ static void protos_tensor(struct protos *m, proto_tensor *t)
 		uint64_t v = wires_number(&m->r);
 		float f = protos_draw(m, 2) ? (float)(int64_t)v : protos_draw(m, 2) ? __builtin_nanf("") : __builtin_inff();
 		protos_fit(m, t);
-		int64_t all = protos_bytes(t), size = t->data_type == 7 || t->data_type == 11 || t->data_type == 13 ? 8 : t->data_type == 1 || t->data_type == 6 ? 4 : 1;
-		for (int64_t n = all / size, i = (int64_t)protos_draw(m, n > 0 ? (size_t)n : 0), end = protos_draw(m, 3) ? i + 1 : n; i < end && i < n; i++)
+		int64_t all = protos_bytes(t), size = t->data_type == 7 || t->data_type == 11 || t->data_type == 13 ? 8
+						      : t->data_type == 1 || t->data_type == 6                      ? 4
+														    : 1;
+		for (int64_t n = all / size, i = (int64_t)protos_draw(m, n > 0 ? (size_t)n : 0), end = protos_draw(m, 3) ? i + 1 : n;
+		     i < end && i < n; i++)
 			memcpy(t->raw_data.data + i * size, t->data_type == 1 ? (void *)&f : (void *)&v, (size_t)size);
 		return;
 	}
@@ -184,22 +188,53 @@ enum { PROTO_FLOAT = 1, PROTO_INT, PROTO_STRING, PROTO_TENSOR, PROTO_FLOATS = 6,
 
 static void protos_fill(struct protos *m, proto_attr *a, char kind)
 {
-	static const char *const words[] = {"SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET", "linear", "cubic", "nearest", "reflect", "edge", "wrap", "constant",
-		"bidirectional", "reverse", "forward", "half_pixel", "align_corners", "tf_crop_and_resize", "asymmetric", "floor", "ceil", "round_prefer_ceil",
-		"DCR", "CRD", "add", "mul", "max", "min", "none", "mean", "sum", "zeros", "border", "tanh", "LEFT", "RIGHT", "ij,jk->ik", "...i,...i->...", "ii->i", "->", "x"};
+	static const char *const words[] = {"SAME_UPPER",
+					    "SAME_LOWER",
+					    "VALID",
+					    "NOTSET",
+					    "linear",
+					    "cubic",
+					    "nearest",
+					    "reflect",
+					    "edge",
+					    "wrap",
+					    "constant",
+					    "bidirectional",
+					    "reverse",
+					    "forward",
+					    "half_pixel",
+					    "align_corners",
+					    "tf_crop_and_resize",
+					    "asymmetric",
+					    "floor",
+					    "ceil",
+					    "round_prefer_ceil",
+					    "DCR",
+					    "CRD",
+					    "add",
+					    "mul",
+					    "max",
+					    "min",
+					    "none",
+					    "mean",
+					    "sum",
+					    "zeros",
+					    "border",
+					    "tanh",
+					    "LEFT",
+					    "RIGHT",
+					    "ij,jk->ik",
+					    "...i,...i->...",
+					    "ii->i",
+					    "->",
+					    "x"};
 	static const float rare[] = {0, 1, -1, .5f, 1e-7f, 1e30f, -1e30f, __builtin_inff(), __builtin_nanf("")};
 	const char *s = words[protos_draw(m, sizeof words / sizeof *words)];
 
 	switch (kind) {
-	case 'i':
-		a->has_i = true, a->i = (int64_t)wires_number(&m->r), a->type = PROTO_INT;
-		break;
-	case 'f':
-		a->has_f = true, a->f = rare[protos_draw(m, sizeof rare / sizeof *rare)], a->type = PROTO_FLOAT;
-		break;
-	case 's':
-		a->has_s = true, a->s = protos_str(m, s, strlen(s)), a->type = PROTO_STRING;
-		break;
+	case 'i': a->has_i = true, a->i = (int64_t)wires_number(&m->r), a->type = PROTO_INT; break;
+	case 'f': a->has_f = true, a->f = rare[protos_draw(m, sizeof rare / sizeof *rare)], a->type = PROTO_FLOAT; break;
+	case 's': a->has_s = true, a->s = protos_str(m, s, strlen(s)), a->type = PROTO_STRING; break;
 	case 'I':
 		if (a->n_ints && protos_draw(m, 2)) {
 			a->ints[protos_draw(m, a->n_ints)] = (int64_t)wires_number(&m->r);
@@ -207,7 +242,8 @@ static void protos_fill(struct protos *m, proto_attr *a, char kind)
 			PROTOS_REMOVE(a->ints, a->n_ints, protos_draw(m, a->n_ints));
 		} else {
 			for (size_t n = protos_draw(m, 4); n < 4; n++)
-				PROTOS_INSERT(m, a->ints, a->n_ints, a->n_ints, protos_draw(m, 3) ? (int64_t)protos_draw(m, 4) : (int64_t)wires_number(&m->r));
+				PROTOS_INSERT(m, a->ints, a->n_ints, a->n_ints,
+					      protos_draw(m, 3) ? (int64_t)protos_draw(m, 4) : (int64_t)wires_number(&m->r));
 		}
 		a->type = PROTO_INTS;
 		break;

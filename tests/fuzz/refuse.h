@@ -9,10 +9,7 @@
 #include "common/msg.h"
 
 const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "detect_leaks=0"; /* what was refused is left behind */
-}
+const char *__asan_default_options(void) { return "detect_leaks=0"; /* what was refused is left behind */ }
 
 noreturn void __wrap_bug_at(const char *file, int line, const char *fmt, ...);
 noreturn void __wrap_bug_at(const char *file, int line, const char *fmt, ...)

@@ -78,8 +78,10 @@ static bool wires_parse(const uint8_t *p, size_t n, struct wires_fields *o)
 
 static uint64_t wires_number(struct rng *r)
 {
-	static const int64_t rare[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 16, 17, 20, -1, -2, -3, 64, 65, 255, 300, 1000, 32768, 65536, INT32_MAX, 1l << 31, 1l << 32,
-		-(1l << 31), 1l << 47, 1l << 62, INT64_MAX, INT64_MIN};
+	static const int64_t rare[] = {0,        1,        2,           3,        4,        5,         6,        7,     8,
+				       9,        10,       11,          13,       16,       17,        20,       -1,    -2,
+				       -3,       64,       65,          255,      300,      1000,      32768,    65536, INT32_MAX,
+				       1l << 31, 1l << 32, -(1l << 31), 1l << 47, 1l << 62, INT64_MAX, INT64_MIN};
 	return (uint64_t)rare[rng_range(r, 0, (int64_t)(sizeof rare / sizeof *rare) - 1)];
 }
 
@@ -114,11 +116,12 @@ static void wires_once(struct rng *r, const uint8_t *p, size_t n, struct wires_b
 		vec_free(&fields.f);
 		return;
 	}
-	const struct wires_field *f = &fields.f.a[rng_range(r, 0, (int64_t)fields.f.n - 1)], *g = &fields.f.a[rng_range(r, 0, (int64_t)fields.f.n - 1)];
+	const struct wires_field *f = &fields.f.a[rng_range(r, 0, (int64_t)fields.f.n - 1)],
+				 *g = &fields.f.a[rng_range(r, 0, (int64_t)fields.f.n - 1)];
 	struct wires_bytes inner = {0};
 	wires_put(o, p, f->at);
 	int64_t what = rng_range(r, 0, 19);
-	if (what == 0) { /* not there */
+	if (what == 0) {        /* not there */
 	} else if (what == 1) { /* twice */
 		wires_put(o, p + f->at, f->end - f->at);
 		wires_put(o, p + f->at, f->end - f->at);

@@ -15,10 +15,7 @@ struct words {
 };
 
 /* Below n. */
-static size_t words_draw(struct words *w, size_t n)
-{
-	return n ? (size_t)rng_range(&w->r, 0, (int64_t)n - 1) : 0;
-}
+static size_t words_draw(struct words *w, size_t n) { return n ? (size_t)rng_range(&w->r, 0, (int64_t)n - 1) : 0; }
 
 static void words_put(struct words *w, size_t at, size_t k, const char *s, size_t m)
 {
@@ -52,9 +49,41 @@ static bool words_find(struct words *w, bool number, size_t *at, size_t *k)
 
 static const char *words_number(struct words *w)
 {
-	static const char *const rare[] = {"0", "1", "2", "3", "4", "-1", "-2", "-3", "5", "7", "8", "16", "17", "64", "65", "300", "1000", "32768", "65536",
-		"2147483647", "2147483648", "4294967296", "-2147483648", "140737488355328", "4611686018427387904", "9223372036854775807",
-		"-9223372036854775808", "0.5", "1e30", "nan", "-inf", "?", "n", "2*n + 1", "floor(n/2)"};
+	static const char *const rare[] = {"0",
+					   "1",
+					   "2",
+					   "3",
+					   "4",
+					   "-1",
+					   "-2",
+					   "-3",
+					   "5",
+					   "7",
+					   "8",
+					   "16",
+					   "17",
+					   "64",
+					   "65",
+					   "300",
+					   "1000",
+					   "32768",
+					   "65536",
+					   "2147483647",
+					   "2147483648",
+					   "4294967296",
+					   "-2147483648",
+					   "140737488355328",
+					   "4611686018427387904",
+					   "9223372036854775807",
+					   "-9223372036854775808",
+					   "0.5",
+					   "1e30",
+					   "nan",
+					   "-inf",
+					   "?",
+					   "n",
+					   "2*n + 1",
+					   "floor(n/2)"};
 	return rare[words_draw(w, sizeof rare / sizeof *rare)];
 }
 

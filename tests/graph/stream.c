@@ -112,11 +112,18 @@ static void test_abort(const char *bytes, size_t n)
 {
 	struct stream_fault fault;
 	char *p = malloc(n + 16);
-	ok(!parse("\x91\xa5" "abort", 7, &fault) && fault.aborted, "an abort record in place of a module");
+	ok(!parse("\x91\xa5"
+		  "abort",
+		  7, &fault) &&
+		   fault.aborted,
+	   "an abort record in place of a module");
 	/* in place of the end: of 3 elements, "end", a count, bin of 16 */
 	memcpy(p, bytes, n);
 	size_t at = n - 18 - 1 - 4 - 1;
-	memcpy(p + at, "\x91\xa5" "abort", 7);
+	memcpy(p + at,
+	       "\x91\xa5"
+	       "abort",
+	       7);
 	ok(!parse(p, at + 7, &fault) && fault.aborted, "an abort record in place of the end");
 	free(p);
 }
@@ -191,9 +198,10 @@ static void test_unnamed_symbols(void)
 /* Names that look like something else come back from the text form as they were. */
 static void test_odd_names(void)
 {
-	static const char *const names[] = {"-", "a b", "a#2", "@a", "\"", "\\", "caf\xc3\xa9", "\xff\xfe", "input", "output",
-					    "graph", "const", "}", "a:", ":a", "0x1", "1.5", "f32[", "inf", "nan", "a=b",
-					    "floor", "min(a, b)", "type", "blob:", "\n", "\x01", "hone-text", "=", "#", "a,b"};
+	static const char *const names[] = {"-",     "a b",    "a#2",   "@a",        "\"",  "\\",    "caf\xc3\xa9", "\xff\xfe",
+					    "input", "output", "graph", "const",     "}",   "a:",    ":a",          "0x1",
+					    "1.5",   "f32[",   "inf",   "nan",       "a=b", "floor", "min(a, b)",   "type",
+					    "blob:", "\n",     "\x01",  "hone-text", "=",   "#",     "a,b"};
 	enum { N = sizeof names / sizeof *names };
 	struct module *m = module_new();
 	graph_id body[N], g;
@@ -236,11 +244,21 @@ static void test_odd_names(void)
 /* Every bit pattern of the small types, and hard ones of the large. */
 static void test_numbers(void)
 {
-	static const uint64_t f64[] = {0, 1, 1ull << 63, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000,
-				       0x7ff0000000000001, 0xfff8000000000000, 0x3fb999999999999a, 0x7fefffffffffffff,
-				       0x0010000000000000, 0x000fffffffffffff, 0x3ff0000000000001};
-	static const uint32_t f32[] = {0, 1, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0xffc00000,
-				       0x3dcccccd, 0x7f7fffff, 0x00800000, 0x007fffff, 0x3f800001, 0x4b800001};
+	static const uint64_t f64[] = {0,
+				       1,
+				       1ull << 63,
+				       0x7ff0000000000000,
+				       0xfff0000000000000,
+				       0x7ff8000000000000,
+				       0x7ff0000000000001,
+				       0xfff8000000000000,
+				       0x3fb999999999999a,
+				       0x7fefffffffffffff,
+				       0x0010000000000000,
+				       0x000fffffffffffff,
+				       0x3ff0000000000001};
+	static const uint32_t f32[] = {0,          1,          0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001,
+				       0xffc00000, 0x3dcccccd, 0x7f7fffff, 0x00800000, 0x007fffff, 0x3f800001, 0x4b800001};
 	struct module *m = module_new();
 	graph_id g = m->main = graph_new(m, intern("main"));
 	for (int t = DT_NONE + 1; t < DT_COUNT; t++) {

@@ -73,13 +73,32 @@ static void test_text(void)
 
 static void test_malformed(void)
 {
-	static const struct { const char *text; int line; } bad[] = {
-		{"record\n\n", 1}, {"record\nkind x", 2}, {"record\nkind x\n", 3}, {"record 12\nkind x\n\n", 1},
-		{"record 00000000000000000000000000000000\nkind x\n\n", 1}, {"record\nkind x\nkind y\n\n", 1},
-		{"record\nKind x\n\n", 2}, {"record\nkind x\n y\n\n", 3}, {"record\r\nkind x\r\n\r\n", 1}, {"record\nkind x\r\n\r\n", 3},
-		{"kind x\n\n", 1}, {"\n\n# c\nhone-kb\n", 4}, {"hone-kb x\n", 1}, {"hone-kb 0\n", 1}, {"hone-kb 1.garbage\n", 1},
-		{"hone-kb 1.2x\nrecord\nkind x\n\n", 1}, {"hone-kb 1.\n", 1}, {"hone-kb 1 \n", 1}, {"hone-kb 2\nrecord\nkind x\n\n", 1},
-		{"\n\trecord\n", 2}, {"record\n\tx\n\n", 2}, {"<html>\n", 1},
+	static const struct {
+		const char *text;
+		int line;
+	} bad[] = {
+		{"record\n\n", 1},
+		{"record\nkind x", 2},
+		{"record\nkind x\n", 3},
+		{"record 12\nkind x\n\n", 1},
+		{"record 00000000000000000000000000000000\nkind x\n\n", 1},
+		{"record\nkind x\nkind y\n\n", 1},
+		{"record\nKind x\n\n", 2},
+		{"record\nkind x\n y\n\n", 3},
+		{"record\r\nkind x\r\n\r\n", 1},
+		{"record\nkind x\r\n\r\n", 3},
+		{"kind x\n\n", 1},
+		{"\n\n# c\nhone-kb\n", 4},
+		{"hone-kb x\n", 1},
+		{"hone-kb 0\n", 1},
+		{"hone-kb 1.garbage\n", 1},
+		{"hone-kb 1.2x\nrecord\nkind x\n\n", 1},
+		{"hone-kb 1.\n", 1},
+		{"hone-kb 1 \n", 1},
+		{"hone-kb 2\nrecord\nkind x\n\n", 1},
+		{"\n\trecord\n", 2},
+		{"record\n\tx\n\n", 2},
+		{"<html>\n", 1},
 	};
 	struct arena a = {0};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -87,8 +106,8 @@ static void test_malformed(void)
 		struct kb_record rec;
 		int line = 1;
 		bool got = kb_parse(&s, s + strlen(s), &rec, &a, &line, &why);
-		ok(!got && why && line == bad[i].line && (why == kb_newer) == !strncmp(bad[i].text, "hone-kb 2", 9), "malformed %zu: line %d: %s", i,
-		   line, why ? why : "accepted");
+		ok(!got && why && line == bad[i].line && (why == kb_newer) == !strncmp(bad[i].text, "hone-kb 2", 9),
+		   "malformed %zu: line %d: %s", i, line, why ? why : "accepted");
 	}
 	static const char nul[] = "record\nkind a\0b\n\n", good[] = "# c\n\nhone-kb 1.7\nrecord\nb\na \n\t\n\nrecord\nz 1\n\n";
 	const char *s = nul, *why;
@@ -99,8 +118,10 @@ static void test_malformed(void)
 	s = good;
 	line = 1;
 	ok(kb_parse(&s, good + sizeof good - 1, &rec, &a, &line, &why) && rec.n == 2 && !strcmp(kb_get_field(&rec, "a"), "\n") &&
-	   !*kb_get_field(&rec, "b") && line == 9, "comments, versions, empty values");
-	ok(kb_parse(&s, good + sizeof good - 1, &rec, &a, &line, &why) && !kb_parse(&s, good + sizeof good - 1, &rec, &a, &line, &why) && !why,
+		   !*kb_get_field(&rec, "b") && line == 9,
+	   "comments, versions, empty values");
+	ok(kb_parse(&s, good + sizeof good - 1, &rec, &a, &line, &why) && !kb_parse(&s, good + sizeof good - 1, &rec, &a, &line, &why) &&
+		   !why,
 	   "then the next, then the end");
 	arena_release(&a);
 }
@@ -352,8 +373,8 @@ static void test_refusal(unsigned char *p, size_t n, const char *want)
 		}
 		p[at] ^= 1;
 	}
-	ok(in_use && refused == in_use && left == in_use, "a page in use is malformed: %d of %d times writing is refused, %d the file is as it was",
-	   refused, in_use, left);
+	ok(in_use && refused == in_use && left == in_use,
+	   "a page in use is malformed: %d of %d times writing is refused, %d the file is as it was", refused, in_use, left);
 }
 
 /* Records of want that are in the salvaged ones; *code as from kb_salvage. */
@@ -395,8 +416,8 @@ static void test_salvage(void)
 		most_lost = lost > most_lost ? lost : most_lost;
 		codes += code == EX_GOOD ? lost == 0 : code == EX_BADDATA;
 	}
-	ok(missing && missing <= want.n && most_lost < 40 && codes == pages, "each of %zu pages lost: %zu records with it, %zu at most; %zu times it says so",
-	   pages, missing, most_lost, codes);
+	ok(missing && missing <= want.n && most_lost < 40 && codes == pages,
+	   "each of %zu pages lost: %zu records with it, %zu at most; %zu times it says so", pages, missing, most_lost, codes);
 	memcpy(q, p, n);
 	for (size_t at = 0; at < n; at += PAGE)
 		if (at < 2 * PAGE || (q[at] == at / PAGE && (q[at + 10] != LEAF || memmem(q + at, PAGE, "tasks", 5))))
@@ -445,8 +466,9 @@ static void test_salvage_once(void)
 		spill("damaged.kb", p, n);
 		clock_t start = clock();
 		kb_salvage("damaged.kb", &got, &a, &why);
-		ok(filled && got.n == 1 && same_record(&got.a[0], r) && clock() - start < CLOCKS_PER_SEC, "%s, and many pointers to it: %zu saved, in no time",
-		   i ? "a long record" : "a short record at the end of its page", got.n);
+		ok(filled && got.n == 1 && same_record(&got.a[0], r) && clock() - start < CLOCKS_PER_SEC,
+		   "%s, and many pointers to it: %zu saved, in no time", i ? "a long record" : "a short record at the end of its page",
+		   got.n);
 		free(p);
 		forget("once.kb");
 	}
@@ -563,8 +585,9 @@ static void test_damage(int64_t stride, size_t first, size_t step)
 	}
 	for (size_t size = 0; size < n; size += stride != A_PART ? 128 : size < 8192 ? 1024 : 12288 + 128)
 		try_damaged(p, size, want, &cuts, "cut to", size);
-	ok(!flips.silent && !flips.crashed && !flips.other, "bits flipped: %d without effect, %d reported, %d silent, %d crashed, %d ended oddly",
-	   flips.same, flips.reported, flips.silent, flips.crashed, flips.other);
+	ok(!flips.silent && !flips.crashed && !flips.other,
+	   "bits flipped: %d without effect, %d reported, %d silent, %d crashed, %d ended oddly", flips.same, flips.reported, flips.silent,
+	   flips.crashed, flips.other);
 	ok(!cuts.silent && !cuts.crashed && !cuts.other, "cut short: %d without effect, %d reported, %d silent, %d crashed, %d ended oddly",
 	   cuts.same, cuts.reported, cuts.silent, cuts.crashed, cuts.other);
 	test_refusal(p, n, want);

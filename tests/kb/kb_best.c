@@ -29,9 +29,9 @@ static void test_best(void)
 	struct arena a = {0};
 	const char *why;
 	struct kb_record *front[] = {
-		kernel("here", "faster", "default", 0.9, 1, &a), kernel("here", "faster", "default", 0.8, 2, &a),
+		kernel("here", "faster", "default", 0.9, 1, &a),   kernel("here", "faster", "default", 0.8, 2, &a),
 		kernel("here", "faster", "incumbent", 0.5, 3, &a), kernel("here", "wrong", "default", 0.1, 4, &a),
-		kernel("there", "faster", "default", 0.4, 5, &a), kernel("here", "faster", "default", 0.0 / 0.0, 6, &a),
+		kernel("there", "faster", "default", 0.4, 5, &a),  kernel("here", "faster", "default", 0.0 / 0.0, 6, &a),
 		kernel("here", "faster", "default", 0.2, 9, &a),
 	};
 	kb_set_field(front[6], "ratio", NULL, &a);
@@ -45,12 +45,14 @@ static void test_best(void)
 	ok(kb_layers(k) == 2, "two layers");
 	const struct kb_record *r = kb_best(k, "Add f32 4 4", "here", NULL, &a, &why);
 	ok(r && !strcmp(kb_get_field(r, "trace"), "trace 2\n") && r->layer == 0, "the lowest upper bound of the first layer wins");
-	ok(strstr(why, "over: ") && strstr(why, "layer behind") && strstr(why, "1 of another kind") == NULL && strstr(why, "1 wrong"), "and why says over which");
+	ok(strstr(why, "over: ") && strstr(why, "layer behind") && strstr(why, "1 of another kind") == NULL && strstr(why, "1 wrong"),
+	   "and why says over which");
 	r = kb_best(k, "Add f32 4 4", "elsewhere", NULL, &a, &why);
 	ok(!r && strstr(why, "of another target"), "nothing wins on a target that is not there");
 	struct kb_list l;
 	kb_find(k, NULL, "Add f32 4 4", &l, &a);
-	ok(l.n == 9 && kb_measured(&l, "Add f32 4 4", "here", "trace 4\n") && !kb_measured(&l, "Add f32 4 4", "there", "trace 4\n"), "what was measured");
+	ok(l.n == 9 && kb_measured(&l, "Add f32 4 4", "here", "trace 4\n") && !kb_measured(&l, "Add f32 4 4", "there", "trace 4\n"),
+	   "what was measured");
 	kb_find(k, "kernel", NULL, &l, &a);
 	ok(l.n == 9, "by kind");
 	kb_find(k, "other", NULL, &l, &a);
@@ -78,7 +80,8 @@ static void test_mean(void)
 			kb_set_field(&r[i], "mean", rows[i].mean, &a);
 		l.n = (size_t)i + 1;
 		const struct kb_record *best = kb_best_of(&l, "Add f32 4 4", "here");
-		ok(best && !strcmp(kb_get_field(best, "trace"), wins[i]), "of %d: bound %.2f, mean %s", i + 1, rows[i].hi, rows[i].mean ? rows[i].mean : "unknown");
+		ok(best && !strcmp(kb_get_field(best, "trace"), wins[i]), "of %d: bound %.2f, mean %s", i + 1, rows[i].hi,
+		   rows[i].mean ? rows[i].mean : "unknown");
 	}
 	arena_release(&a);
 }
@@ -153,7 +156,7 @@ static void test_bases(void)
 		double hi;
 		const char *verdict;
 	} rows[] = {
-		{"old", "50/200 48/190", 0.3, "faster"}, {"old", "60/200", 0.31, "faster"}, {"new", "45/60 47/61", 0.8, "faster"},
+		{"old", "50/200 48/190", 0.3, "faster"},  {"old", "60/200", 0.31, "faster"},  {"new", "45/60 47/61", 0.8, "faster"},
 		{"newest", "58/55 59/55", 1.1, "slower"}, {"other", "70/90", 0.79, "faster"},
 	};
 	enum { N = sizeof rows / sizeof *rows };
@@ -205,7 +208,8 @@ static void test_no_samples(void)
 	kb_set_field(now, "samples", "50/40", &a);
 	struct kb *k = kb_open("nosamples.kb", true);
 	kb_put(k, (struct kb_record *[]){r, now}, 2);
-	ok(!kb_best(k, "Add f32 4 4", "here", "new", &a, &why) && strstr(why, "(its samples do not say"), "where it was, it does not, and why says so");
+	ok(!kb_best(k, "Add f32 4 4", "here", "new", &a, &why) && strstr(why, "(its samples do not say"),
+	   "where it was, it does not, and why says so");
 	kb_close(k);
 	arena_release(&a);
 }

@@ -37,8 +37,10 @@ static int64_t size(int64_t most)
 
 /* ---- families of stages ---- */
 
-#define IDX(...) (poly[]){__VA_ARGS__}
-#define DIMS(...) (int64_t[]){__VA_ARGS__}
+#define IDX(...) \
+	(poly[]) { __VA_ARGS__ }
+#define DIMS(...) \
+	(int64_t[]) { __VA_ARGS__ }
 static ex_id f1(struct loop_prog *p, int fn, ex_id a) { return ex_call(p, fn, a, 0, 0); }
 static ex_id f2(struct loop_prog *p, int fn, ex_id a, ex_id b) { return ex_call(p, fn, a, b, 0); }
 static ex_id num(struct loop_prog *p, double c) { return ex_const(p, DT_F32, c); }
@@ -46,7 +48,8 @@ static ex_id num(struct loop_prog *p, double c) { return ex_const(p, DT_F32, c);
 static void matmul(struct loop_prog *p)
 {
 	int64_t M = size(50), N = size(50), K = size(20);
-	buf_id a = buf_new(p, "a", DT_F32, SCOPE_IN, 2, DIMS(M, K)), b = buf_new(p, "b", DT_F32, chance(50) ? SCOPE_CONST : SCOPE_IN, 2, DIMS(K, N));
+	buf_id a = buf_new(p, "a", DT_F32, SCOPE_IN, 2, DIMS(M, K)),
+	       b = buf_new(p, "b", DT_F32, chance(50) ? SCOPE_CONST : SCOPE_IN, 2, DIMS(K, N));
 	buf_id bias = buf_new(p, "bias", DT_F32, SCOPE_CONST, 1, DIMS(N)), y = buf_new(p, "y", DT_F32, SCOPE_OUT, 2, DIMS(M, N));
 	stage_id mm = stage_new(p, "mm", DT_F32, SCOPE_SCRATCH, 2, DIMS(M, N), "m n");
 	poly k = stage_reduce(p, mm, "k", K), m = stage_axis(p, mm, 0), n = stage_axis(p, mm, 1);
@@ -65,14 +68,17 @@ static poly window(struct loop_prog *p, poly i, poly k, int64_t stride, int64_t 
 
 static void conv_any(struct loop_prog *p, bool depthwise)
 {
-	int64_t C = size(depthwise ? 33 : 7), O = depthwise ? C : size(33), K = pick(1, 3), s = pick(1, 2), d = pick(1, 2), pad = pick(0, 2);
+	int64_t C = size(depthwise ? 33 : 7), O = depthwise ? C : size(33), K = pick(1, 3), s = pick(1, 2), d = pick(1, 2),
+		pad = pick(0, 2);
 	int64_t span = d * (K - 1) + 1, H = size(8) + span, W = size(8) + span;
 	int64_t Y = (H + 2 * pad - span) / s + 1, X = (W + 2 * pad - span) / s + 1;
 	buf_id x = buf_new(p, "x", DT_F32, SCOPE_IN, 3, DIMS(C, H, W)), y = buf_new(p, "y", DT_F32, SCOPE_OUT, 3, DIMS(O, Y, X));
 	buf_id w = buf_new(p, "w", DT_F32, SCOPE_CONST, depthwise ? 3 : 4, depthwise ? DIMS(C, K, K) : DIMS(O, C, K, K));
 	stage_id cv = stage_new(p, "conv", DT_F32, SCOPE_SCRATCH, 3, DIMS(O, Y, X), "o y x");
-	poly c = depthwise ? stage_axis(p, cv, 0) : stage_reduce(p, cv, "c", C), ky = stage_reduce(p, cv, "ky", K), kx = stage_reduce(p, cv, "kx", K);
-	poly o = stage_axis(p, cv, 0), iy = window(p, stage_axis(p, cv, 1), ky, s, d, pad), ix = window(p, stage_axis(p, cv, 2), kx, s, d, pad);
+	poly c = depthwise ? stage_axis(p, cv, 0) : stage_reduce(p, cv, "c", C), ky = stage_reduce(p, cv, "ky", K),
+	     kx = stage_reduce(p, cv, "kx", K);
+	poly o = stage_axis(p, cv, 0), iy = window(p, stage_axis(p, cv, 1), ky, s, d, pad),
+	     ix = window(p, stage_axis(p, cv, 2), kx, s, d, pad);
 	ex_id weight = depthwise ? ex_read(p, w, 3, IDX(c, ky, kx)) : ex_read(p, w, 4, IDX(o, c, ky, kx));
 	stage_body(p, cv, COMB_SUM, f2(p, FN_MUL, ex_read_fill(p, x, 3, IDX(c, iy, ix), 0), weight));
 	stage_id e = stage_into(p, "act", y, "o y x");
@@ -97,7 +103,8 @@ static void softmax(struct loop_prog *p)
 	stage_body(p, sum, COMB_SUM, ex_read(p, lstage(p, ex)->out, 2, IDX(stage_axis(p, sum, 0), k)));
 	stage_id e = stage_into(p, "div", y, "r n");
 	r = stage_axis(p, e, 0), n = stage_axis(p, e, 1);
-	stage_body(p, e, COMB_NONE, f2(p, FN_DIV, ex_read(p, lstage(p, ex)->out, 2, IDX(r, n)), ex_read(p, lstage(p, sum)->out, 1, IDX(r))));
+	stage_body(p, e, COMB_NONE,
+		   f2(p, FN_DIV, ex_read(p, lstage(p, ex)->out, 2, IDX(r, n)), ex_read(p, lstage(p, sum)->out, 1, IDX(r))));
 }
 
 static void layernorm(struct loop_prog *p)
@@ -110,7 +117,8 @@ static void layernorm(struct loop_prog *p)
 	stage_body(p, mean, COMB_SUM, f2(p, FN_MUL, ex_read(p, x, 2, IDX(r, k)), num(p, 1.0 / (double)N)));
 	stage_id dev = stage_new(p, "dev", DT_F32, SCOPE_SCRATCH, 2, DIMS(R, N), "r n");
 	r = stage_axis(p, dev, 0);
-	stage_body(p, dev, COMB_NONE, f2(p, FN_SUB, ex_read(p, x, 2, IDX(r, stage_axis(p, dev, 1))), ex_read(p, lstage(p, mean)->out, 1, IDX(r))));
+	stage_body(p, dev, COMB_NONE,
+		   f2(p, FN_SUB, ex_read(p, x, 2, IDX(r, stage_axis(p, dev, 1))), ex_read(p, lstage(p, mean)->out, 1, IDX(r))));
 	stage_id var = stage_new(p, "var", DT_F32, SCOPE_SCRATCH, 1, DIMS(R), "r");
 	k = stage_reduce(p, var, "k", N), r = stage_axis(p, var, 0);
 	ex_id v = ex_read(p, lstage(p, dev)->out, 2, IDX(r, k));
@@ -118,7 +126,8 @@ static void layernorm(struct loop_prog *p)
 	stage_id e = stage_into(p, "norm", y, "r n");
 	r = stage_axis(p, e, 0);
 	poly n = stage_axis(p, e, 1);
-	ex_id s = f1(p, FN_RSQRT, f2(p, FN_ADD, f2(p, FN_MUL, ex_read(p, lstage(p, var)->out, 1, IDX(r)), num(p, 1.0 / (double)N)), num(p, 1e-5)));
+	ex_id s = f1(p, FN_RSQRT,
+		     f2(p, FN_ADD, f2(p, FN_MUL, ex_read(p, lstage(p, var)->out, 1, IDX(r)), num(p, 1.0 / (double)N)), num(p, 1e-5)));
 	ex_id u = f2(p, FN_MUL, ex_read(p, lstage(p, dev)->out, 2, IDX(r, n)), s);
 	stage_body(p, e, COMB_NONE, f2(p, FN_ADD, f2(p, FN_MUL, u, ex_read(p, g, 1, IDX(n))), ex_read(p, b, 1, IDX(n))));
 }
@@ -144,7 +153,8 @@ static void mixed(struct loop_prog *p)
 	stage_id tr = stage_into(p, "gelu", y, "d t");
 	ex_id v = ex_read(p, lstage(p, po)->out, 2, IDX(stage_axis(p, tr, 1), stage_axis(p, tr, 0)));
 	ex_id half = f2(p, FN_MUL, v, num(p, 0.5));
-	ex_id big = ex_call(p, FN_SELECT, f2(p, FN_AND, f2(p, FN_GT, v, num(p, -1)), f1(p, FN_NOT, f2(p, FN_GE, v, num(p, 1)))), f1(p, FN_ERF, half), f1(p, FN_TANH, v));
+	ex_id big = ex_call(p, FN_SELECT, f2(p, FN_AND, f2(p, FN_GT, v, num(p, -1)), f1(p, FN_NOT, f2(p, FN_GE, v, num(p, 1)))),
+			    f1(p, FN_ERF, half), f1(p, FN_TANH, v));
 	stage_body(p, tr, COMB_NONE, f2(p, FN_MUL, half, f2(p, FN_ADD, num(p, 1), big)));
 	stage_id ct = stage_into(p, "tally", cnt, "t");
 	k = stage_reduce(p, ct, "k", D);
@@ -195,7 +205,8 @@ static void recurrent(struct loop_prog *p)
 	poly i = stage_reduce(p, in, "i", I), t = stage_axis(p, in, 0), b = stage_axis(p, in, 1), j = stage_axis(p, in, 2);
 	stage_body(p, in, COMB_SUM, f2(p, FN_MUL, ex_read(p, x, 3, IDX(t, b, i)), ex_read(p, w, 2, IDX(j, i))));
 	stage_id sums = stage_new(p, "sums", DT_F32, SCOPE_SCRATCH, 3, DIMS(T, B, H), "s b j");
-	stage_id state = chance(50) ? stage_into(p, "state", y, "s b j") : stage_new(p, "state", DT_F32, SCOPE_SCRATCH, 3, DIMS(T, B, H), "s b j");
+	stage_id state =
+		chance(50) ? stage_into(p, "state", y, "s b j") : stage_new(p, "state", DT_F32, SCOPE_SCRATCH, 3, DIMS(T, B, H), "s b j");
 	stage_scan(p, sums, 0, 1);
 	stage_scan(p, state, 0, 1);
 	poly k = stage_reduce(p, sums, "k", H), s = stage_axis(p, sums, 0), before = poly_addc(p->P, s, -1);
@@ -382,7 +393,8 @@ static void random_line(struct loop_prog *p, char *out)
 	else if (kind < 66)
 		sprintf(out, "init %s %s", any(&stages), any(&loops));
 	else if (kind < 74)
-		sprintf(out, "T%d = cache %s %s %s %s", serial++, any(&bufs), any(&stages), any(&loops), scopes[chance(10) ? 2 : pick(0, 1)]);
+		sprintf(out, "T%d = cache %s %s %s %s", serial++, any(&bufs), any(&stages), any(&loops),
+			scopes[chance(10) ? 2 : pick(0, 1)]);
 	else if (kind < 78)
 		sprintf(out, "R%d = rfactor %s %s", serial++, any(&stages), any(&loops));
 	else if (kind < 82) {
@@ -562,12 +574,15 @@ static void run_compiled(void)
 	FILE *f = fopen("kernels.c", "w");
 	emit_prelude(f, all.a, (int)all.n, NULL, 0);
 	emit_team_prelude(f, "static");
-	fprintf(f, "static void team_run(struct team *t, void (*work)(void *, long, long, int), void *args, long n)\n"
-		   "{\n\tfor (int i = %d; i >= 0; i--) /* backwards: the order must not matter */\n"
-		   "\t\twork(args, n * i / %d, n * (i + 1) / %d, i);\n}\n", THREADS - 1, THREADS, THREADS);
+	fprintf(f,
+		"static void team_run(struct team *t, void (*work)(void *, long, long, int), void *args, long n)\n"
+		"{\n\tfor (int i = %d; i >= 0; i--) /* backwards: the order must not matter */\n"
+		"\t\twork(args, n * i / %d, n * (i + 1) / %d, i);\n}\n",
+		THREADS - 1, THREADS, THREADS);
 	fclose(f);
 	vec_free(&all);
-	snprintf(command, sizeof command, "cat bodies.c >> kernels.c && %s %s -w -shared -fPIC -o ./kernels.so kernels.c -lm", target_compiler(), target_cflags(target_host()));
+	snprintf(command, sizeof command, "cat bodies.c >> kernels.c && %s %s -w -shared -fPIC -o ./kernels.so kernels.c -lm",
+		 target_compiler(), target_cflags(target_host()));
 	void *lib = system(command) ? NULL : dlopen("./kernels.so", RTLD_NOW);
 	if (!ok(lib != NULL, "%zu kernels compile (%.1f s)", kernels.n, now_seconds() - t))
 		return;
@@ -600,10 +615,12 @@ struct tally {
 /* Refusals after scheduling that are no mistake of a primitive. */
 static bool fair_refusal(const char *why)
 {
-	return strstr(why, "register buffer") || strstr(why, "unrolled") || strstr(why, "parallel loop") || strstr(why, "stack") || strstr(why, "call of");
+	return strstr(why, "register buffer") || strstr(why, "unrolled") || strstr(why, "parallel loop") || strstr(why, "stack") ||
+	       strstr(why, "call of");
 }
 
-static void report(struct loop_prog *p, struct tally *t, const char *family, int seed, const char *what, const char *why, const struct schedule *s)
+static void report(struct loop_prog *p, struct tally *t, const char *family, int seed, const char *what, const char *why,
+		   const struct schedule *s)
 {
 	if (t->wrong++ < 3)
 		printf("# %s seed %d: %s: %s\n%s", family, seed, what, why, s->trace);
@@ -720,8 +737,8 @@ static void mistake(const char *what, void (*breaks)(struct loop_prog *p), const
 	const char *v = loop_verify(p);
 	make_run(p, &d, &r);
 	const char *i = loop_interp(p, r.data);
-	ok((!verify || (v && strstr(v, verify))) && (!interp || (i && strstr(i, interp))), "%s: verify says: %s; interpreter: %s", what, v ? v : "nothing",
-	   i ? i : "nothing");
+	ok((!verify || (v && strstr(v, verify))) && (!interp || (i && strstr(i, interp))), "%s: verify says: %s; interpreter: %s", what,
+	   v ? v : "nothing", i ? i : "nothing");
 	free_run(&r);
 	free_data(&d);
 	prog_free(p);
@@ -766,7 +783,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*make)(struct loop_prog *p);
-	} family[] = {{"matmul", matmul}, {"conv", conv}, {"depthwise", depthwise}, {"softmax", softmax}, {"layernorm", layernorm}, {"mixed", mixed}, {"cumulative", cumulative}, {"recurrent", recurrent}, {"transpose", transpose}};
+	} family[] = {{"matmul", matmul},         {"conv", conv},           {"depthwise", depthwise},
+		      {"softmax", softmax},       {"layernorm", layernorm}, {"mixed", mixed},
+		      {"cumulative", cumulative}, {"recurrent", recurrent}, {"transpose", transpose}};
 
 	int schedules = setting("LOOP_TEST_SCHEDULES", SCHEDULES), compile = setting("LOOP_TEST_COMPILED", COMPILED);
 	target = *target_host();
@@ -782,7 +801,8 @@ int main(int argc, char **argv)
 			try_one(family[i].name, family[i].make, atoi(argv[2]), &t, &compiled, compile);
 		for (; argc <= 2 && t.good < schedules && seed < 5 * schedules; seed++)
 			try_one(family[i].name, family[i].make, seed, &t, &compiled, compile);
-		ok(!t.wrong && (argc > 2 || t.good >= schedules), "%s: %d schedules agree with the stages, %d wrong, %d refused, %d primitives (%.1f s)", family[i].name, t.good, t.wrong,
+		ok(!t.wrong && (argc > 2 || t.good >= schedules),
+		   "%s: %d schedules agree with the stages, %d wrong, %d refused, %d primitives (%.1f s)", family[i].name, t.good, t.wrong,
 		   t.refused, t.steps, now_seconds() - start);
 	}
 	for (size_t i = 0; i < sizeof family / sizeof *family && argc <= 2; i++)

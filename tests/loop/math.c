@@ -17,9 +17,10 @@ static float in[3][N + 64], out[N];
 
 static float any_float(struct rng *r)
 {
-	static const float special[] = {0.0f, -0.0f, 1, -1, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, INFINITY, -INFINITY, NAN, 0x1p-126f,
-					0x1p-149f, -0x1p-149f, 88.72f, 88.73f, -87.3f, -103.9f, -104.1f, 0x1.fffffep127f,
-					0x1p23f, 8388607.5f, 0x1p31f, 2, -2, 3, 0.625f, 0.93f, 4, 1e-20f, 0.99999994f, 1.0000001f};
+	static const float special[] = {
+		0.0f,       -0.0f,     1,         -1,         0.5f,   -0.5f,  1.5f,   2.5f,    -2.5f,   INFINITY,        -INFINITY,
+		NAN,        0x1p-126f, 0x1p-149f, -0x1p-149f, 88.72f, 88.73f, -87.3f, -103.9f, -104.1f, 0x1.fffffep127f, 0x1p23f,
+		8388607.5f, 0x1p31f,   2,         -2,         3,      0.625f, 0.93f,  4,       1e-20f,  0.99999994f,     1.0000001f};
 	union {
 		uint32_t u;
 		float f;
@@ -84,7 +85,8 @@ static void *build(const struct target *t, int number)
 	fclose(f);
 	prog_free(p);
 	snprintf(path, sizeof path, "./math_fns%d.so", number);
-	snprintf(command, sizeof command, "%s %s -Wall -Wno-unused-function -shared -fPIC -o %s math_fns.c -lm", target_compiler(), target_cflags(t), path);
+	snprintf(command, sizeof command, "%s %s -Wall -Wno-unused-function -shared -fPIC -o %s math_fns.c -lm", target_compiler(),
+		 target_cflags(t), path);
 	return system(command) ? NULL : dlopen(path, RTLD_NOW);
 }
 
@@ -96,7 +98,8 @@ static void check(void *lib, enum math_fn fn, int width)
 	int at = 0;
 
 	snprintf(name, sizeof name, "test_%s", r->name);
-	void (*f)(const float *, const float *, const float *, float *, long) = (void (*)(const float *, const float *, const float *, float *, long))dlsym(lib, name);
+	void (*f)(const float *, const float *, const float *, float *, long) =
+		(void (*)(const float *, const float *, const float *, float *, long))dlsym(lib, name);
 	f(in[0], in[1], in[2], out, N);
 	for (int i = 0; i < N; i++) {
 		double want = r->eval(in[0][i], in[1][i], in[2][i]), u = ulps(out[i], want);
@@ -107,8 +110,8 @@ static void check(void *lib, enum math_fn fn, int width)
 			at = i;
 		}
 	}
-	ok(worst <= r->ulps + 0.5, "%s, %d lanes: %.2f ulps, at most %.1f (%s(%a, %a) = %a)", r->name, width, worst, r->ulps + 0.5,
-	   r->name, in[0][at], in[1][at], out[at]);
+	ok(worst <= r->ulps + 0.5, "%s, %d lanes: %.2f ulps, at most %.1f (%s(%a, %a) = %a)", r->name, width, worst, r->ulps + 0.5, r->name,
+	   in[0][at], in[1][at], out[at]);
 }
 
 int main(void)

@@ -18,8 +18,10 @@
 static struct target target;
 static struct rng rng = {3};
 
-#define DIMS(...) (int64_t[]){__VA_ARGS__}
-#define IDX(...) (poly[]){__VA_ARGS__}
+#define DIMS(...) \
+	(int64_t[]) { __VA_ARGS__ }
+#define IDX(...) \
+	(poly[]) { __VA_ARGS__ }
 
 /* y[m, n] = x[n, m] */
 static struct loop_prog *transpose(int64_t m, int64_t n)
@@ -131,15 +133,20 @@ static void too_much(void)
 	refuses(numbers, "", "split s.m 4294967296 4294967296 tail=pad", "make more than 2^40");
 	refuses(numbers, "", "split s.m 3037000500 3037000500", "make more than 2^40");
 	refuses(numbers, "split s.m 1099511627776", "split s.m.0 1099511627776", "factor 1099511627776 of s.m.0 is too large");
-	refuses(numbers, "split s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad\nreorder s.m.0 s.n.0 s.m.1 s.n.1", "fuse s.m.1 s.n.1", "fuse: more than 2^40 steps");
+	refuses(numbers, "split s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad\nreorder s.m.0 s.n.0 s.m.1 s.n.1",
+		"fuse s.m.1 s.n.1", "fuse: more than 2^40 steps");
 	refuses(floats, "", "layout b 0/1048576 1/1048576 0%1048576 1%1048576", "more than 64 times as large");
-	refused_later(numbers, "split s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad", "scratch buffer s: it has no room in any memory");
+	refused_later(numbers, "split s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad",
+		      "scratch buffer s: it has no room in any memory");
 	refused_later(numbers, "scope s stack\nsplit s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad", "stack buffer s");
 	refuses(copies, "", with_numbers("split t.m", 70, 0), "72 loops would lie within each other");
 	refuses(copies, with_numbers("split t.m", 58, 0), "split t.n 1", "61 loops would lie within each other");
 	refuses(copies, with_numbers("split t.m", 58, 0), "c = cache x t t.m.58 stack", "61 loops would lie within each other");
 	for (int i = 0; i < 4; i++)
-		at += sprintf(cut + at, "%s\n", with_numbers((const char *const[]){"partition t.m.0", "partition t.n.0", "partition t.m.1", "partition t.n.1"}[i], 62, 1));
+		at += sprintf(
+			cut + at, "%s\n",
+			with_numbers((const char *const[]){"partition t.m.0", "partition t.n.0", "partition t.m.1", "partition t.n.1"}[i],
+				     62, 1));
 	refused_later(large_copies, cut, "pieces of its loops have more than");
 }
 
@@ -152,20 +159,26 @@ static void refusals(void)
 	refuses(copies, "", "tensor t.q transpose16", "no loop t.q");
 	refuses(copies, "", "tensor t.m mma", "no instruction mma");
 	refuses(copies, "", vl == 16 ? "tensor t.m transpose8" : "tensor t.m transpose16", "the target has no");
-	refuses(copies, "split t.m 4 tail=peel\nsplit t.n 4 tail=peel\nreorder t.m.0 t.n.0 t.n.1 t.m.1", vl == 16 ? "tensor t.n.1 transpose16" : "tensor t.n.1 transpose8", "the step of x in t.n.1");
+	refuses(copies, "split t.m 4 tail=peel\nsplit t.n 4 tail=peel\nreorder t.m.0 t.n.0 t.n.1 t.m.1",
+		vl == 16 ? "tensor t.n.1 transpose16" : "tensor t.n.1 transpose8", "the step of x in t.n.1");
 	refuses(copies, "", vl == 16 ? "tensor t.m transpose16" : "tensor t.m transpose8", "t.m has 40 steps");
 	refuses(copies, "split t.m 4", vl == 16 ? "tensor t.n transpose16" : "tensor t.n transpose8", "37 steps");
 	refuses(copies, "split t.n 4 tail=guard\nsplit t.m 4\nreorder t.m.0 t.n.0 t.m.1 t.n.1", call, "is guarded within t.n.1");
 	refuses(copies, "split t.n 8 tail=peel\nsplit t.m 4\nreorder t.m.0 t.n.0 t.m.1 t.n.1\nvector t.n.1", call, "marked or cut");
-	refuses(floats, "split mm.n 4\nsplit mm.k 4\ninit mm mm.n.0\nreorder mm.k.0 mm.k.1 mm.n.1", vl == 16 ? "tensor mm.k.1 transpose16" : "tensor mm.k.1 transpose8", "reduction");
+	refuses(floats, "split mm.n 4\nsplit mm.k 4\ninit mm mm.n.0\nreorder mm.k.0 mm.k.1 mm.n.1",
+		vl == 16 ? "tensor mm.k.1 transpose16" : "tensor mm.k.1 transpose8", "reduction");
 	refuses(copies, transposed, "vector t.n.1", "part of a call");
 	refuses(copies, transposed, "split t.m.1 2", "part of a call");
 	refuses(copies, transposed, call, "part of a call");
 	if (target.features & TF_VNNI) {
 		refuses(bytes, int8_trace, "tensor mm.k.1 vpdpbusd", "loops are needed");
-		refuses(bytes, "split mm.n 16\nsplit mm.k 4\nreorder mm.n.0 mm.m mm.n.1\ninit mm mm.m\nreorder mm.k.0 mm.n.1 mm.k.1", "tensor mm.n.1 vpdpbusd", "the step of b");
-		refuses(bytes, "split mm.n 8\nsplit mm.k 4\nreorder mm.n.0 mm.m mm.n.1\ninit mm mm.m\nreorder mm.k.0 mm.n.1 mm.k.1\nlayout b 1/8 0/4 1%8 0%4", "tensor mm.n.1 vpdpbusd", "8 steps, not 16");
-		refuses(floats, "split mm.n 16\nsplit mm.k 4\nreorder mm.n.0 mm.m mm.n.1\ninit mm mm.m\nreorder mm.k.0 mm.n.1 mm.k.1", "tensor mm.n.1 vpdpbusd", "the body of mm");
+		refuses(bytes, "split mm.n 16\nsplit mm.k 4\nreorder mm.n.0 mm.m mm.n.1\ninit mm mm.m\nreorder mm.k.0 mm.n.1 mm.k.1",
+			"tensor mm.n.1 vpdpbusd", "the step of b");
+		refuses(bytes,
+			"split mm.n 8\nsplit mm.k 4\nreorder mm.n.0 mm.m mm.n.1\ninit mm mm.m\nreorder mm.k.0 mm.n.1 mm.k.1\nlayout b 1/8 0/4 1%8 0%4",
+			"tensor mm.n.1 vpdpbusd", "8 steps, not 16");
+		refuses(floats, "split mm.n 16\nsplit mm.k 4\nreorder mm.n.0 mm.m mm.n.1\ninit mm mm.m\nreorder mm.k.0 mm.n.1 mm.k.1",
+			"tensor mm.n.1 vpdpbusd", "the body of mm");
 	}
 	refuses(floats, "", "outline mm.q", "no loop mm.q");
 	refuses(floats, "outline mm.n", "outline mm.m", "mm.n is outlined already");
@@ -184,7 +197,8 @@ static void refusals(void)
 	refuses(floats, "acc = cache y mm mm.m stack", "prefetch acc mm.n 1", "acc is a stack buffer");
 	refuses(floats, "acc = cache y mm mm.m scratch", "prefetch acc mm.m 1", "lives in an iteration of mm.m");
 	refuses(floats, "acc = cache y mm mm.m stack", "prefetch a acc.store.n 1", "nothing in acc.store.n touches a");
-	refused_later(floats, "unroll mm.n\noutline mm.n\nacc = cache y mm mm.m register\nunroll acc.store.n", "outline: register buffer acc");
+	refused_later(floats, "unroll mm.n\noutline mm.n\nacc = cache y mm mm.m register\nunroll acc.store.n",
+		      "outline: register buffer acc");
 	sprintf(copied, "C = cache x t root scratch\n%slayout C 1 0\n", transposed);
 	refused_later(copies, copied, "at t.m.1: the step of C");
 }
@@ -198,7 +212,10 @@ struct operand {
 
 static double get(enum dtype t, const void *x, int64_t i)
 {
-	return t == DT_F32 ? ((const float *)x)[i] : t == DT_I32 ? ((const int *)x)[i] : t == DT_F16 ? half_to_float(((const uint16_t *)x)[i]) : NAN;
+	return t == DT_F32   ? ((const float *)x)[i]
+	       : t == DT_I32 ? ((const int *)x)[i]
+	       : t == DT_F16 ? half_to_float(((const uint16_t *)x)[i])
+			     : NAN;
 }
 
 static int64_t count(const struct loop_buf *b)
@@ -285,7 +302,8 @@ static bool compile(struct loop_prog *p, const char *name, const char *options, 
 	fputs(text, f);
 	fclose(f);
 	free(text);
-	snprintf(command, sizeof command, "%s %s -w %s -o %s kernel.c -lm 2>/dev/null", target_compiler(), target_cflags(p->target), options, path);
+	snprintf(command, sizeof command, "%s %s -w %s -o %s kernel.c -lm 2>/dev/null", target_compiler(), target_cflags(p->target),
+		 options, path);
 	return !system(command);
 }
 
@@ -331,7 +349,8 @@ static void assembles(struct loop_prog *p, const char *instruction)
 /* The trace applies; interpreted, and compiled, it gives the stages' numbers; instruction: compiled only, for another
  * machine, it is there. shown: a part of the nest's text; in
  * the C text: of it. */
-static void good(const char *name, struct loop_prog *plain, struct loop_prog *p, const char *trace, const char *shown, const char *c, const char *instruction, double tolerance)
+static void good(const char *name, struct loop_prog *plain, struct loop_prog *p, const char *trace, const char *shown, const char *c,
+		 const char *instruction, double tolerance)
 {
 	struct operand o[16] = {{0}};
 	void *data[16] = {0};
@@ -375,7 +394,8 @@ static void instructions(void)
 {
 	int vl = target.vector_bytes / 4;
 	char trace[512], want[64], call[64];
-	snprintf(trace, sizeof trace, "split t.m %d tail=peel\nsplit t.n %d tail=peel\nreorder t.m.0 t.n.0 t.m.1 t.n.1\ntensor t.m.1 transpose%d\n", vl, vl, vl);
+	snprintf(trace, sizeof trace,
+		 "split t.m %d tail=peel\nsplit t.n %d tail=peel\nreorder t.m.0 t.n.0 t.m.1 t.n.1\ntensor t.m.1 transpose%d\n", vl, vl, vl);
 	snprintf(want, sizeof want, "call transpose%d", vl);
 	snprintf(call, sizeof call, "transpose%d_part(o0", vl);
 	good("whole", transpose(48, 64), transpose(48, 64), trace, want, "(o0", NULL, 0);
@@ -384,18 +404,21 @@ static void instructions(void)
 	snprintf(long_trace, sizeof long_trace, "%s%s", int8_trace, "tensor mm.n.1 vpdpbusd\n");
 	if (target.features & TF_VNNI) {
 		good("int8", bytes(), bytes(), long_trace, "call vpdpbusd", "vpdpbusd(*(viu *)(o0", NULL, 0);
-		snprintf(long_trace, sizeof long_trace, "%s%s", int8_trace, "acc = cache y mm mm.m register\nvector acc.store.n\nvector mm.init.n\ntensor mm.n.1 vpdpbusd\n");
+		snprintf(long_trace, sizeof long_trace, "%s%s", int8_trace,
+			 "acc = cache y mm mm.m register\nvector acc.store.n\nvector mm.init.n\ntensor mm.n.1 vpdpbusd\n");
 		good("int8_registers", bytes(), bytes(), long_trace, "call vpdpbusd", "= vpdpbusd(acc", NULL, 0);
 		/* the last three steps of k are loops */
 		snprintf(long_trace, sizeof long_trace, "%s%s", int8_trace, "tensor mm.n.1 vpdpbusd\n");
-		good("int8_rest", matmul(5, 16, 23, DT_U8, DT_I8, DT_I32), matmul(5, 16, 23, DT_U8, DT_I8, DT_I32), long_trace, "call vpdpbusd", "vpdpbusd(", NULL, 0);
+		good("int8_rest", matmul(5, 16, 23, DT_U8, DT_I8, DT_I32), matmul(5, 16, 23, DT_U8, DT_I8, DT_I32), long_trace,
+		     "call vpdpbusd", "vpdpbusd(", NULL, 0);
 	} else {
 		ok(true, "vpdpbusd # SKIP this CPU has none");
 	}
 	target.features |= TF_FP16;
 	target.vector_bytes = 64;
 	good("half", matmul(3, 64, 9, DT_F16, DT_F16, DT_F16), matmul(3, 64, 9, DT_F16, DT_F16, DT_F16),
-	     "split mm.n 32\nreorder mm.m mm.n.0 mm.n.1\ninit mm mm.n.0\nreorder mm.k mm.n.1\ntensor mm.n.1 vfmaddph\n", "call vfmaddph", "vfmadd16(*(vhfu *)(o0", "vfmadd231ph", 1e-2);
+	     "split mm.n 32\nreorder mm.m mm.n.0 mm.n.1\ninit mm mm.n.0\nreorder mm.k mm.n.1\ntensor mm.n.1 vfmaddph\n", "call vfmaddph",
+	     "vfmadd16(*(vhfu *)(o0", "vfmadd231ph", 1e-2);
 	target = *target_host();
 }
 
@@ -428,10 +451,12 @@ static char *outlined_names(struct loop_prog *p, const char *trace)
 
 static void functions(void)
 {
-	static const char trace[] = "split mm.m 4 tail=peel\nreorder mm.m.0 mm.m.1\ninit mm mm.m.0\nreorder mm.k mm.m.1 mm.n\nsplit mm.n 16\nvector mm.n.1\nunroll mm.m.1\noutline mm.k\n";
+	static const char trace[] =
+		"split mm.m 4 tail=peel\nreorder mm.m.0 mm.m.1\ninit mm mm.m.0\nreorder mm.k mm.m.1 mm.n\nsplit mm.n 16\nvector mm.n.1\nunroll mm.m.1\noutline mm.k\n";
 	good("outlined", floats(), floats(), trace, "outline", "f_", NULL, 1e-4);
 	/* the same nest in kernels of other sizes: one function, though one of them also has a rest of two rows */
-	char *a = outlined_names(matmul(40, 48, 20, DT_F32, DT_F32, DT_F32), trace), *b = outlined_names(matmul(42, 48, 20, DT_F32, DT_F32, DT_F32), trace);
+	char *a = outlined_names(matmul(40, 48, 20, DT_F32, DT_F32, DT_F32), trace),
+	     *b = outlined_names(matmul(42, 48, 20, DT_F32, DT_F32, DT_F32), trace);
 	ok(strlen(a) == 19 && strlen(b) == 38 && !strncmp(a, b, 19), "kernels share a function: %s; %s", a, b);
 	free(b);
 	b = outlined_names(matmul(40, 48, 21, DT_F32, DT_F32, DT_F32), trace);
@@ -439,18 +464,23 @@ static void functions(void)
 	free(a);
 	free(b);
 	/* unrolled around: two copies, one function */
-	a = outlined_names(matmul(8, 48, 20, DT_F32, DT_F32, DT_F32), "split mm.m 4\nreorder mm.m.0 mm.m.1\nunroll mm.m.0\noutline mm.m.1\n");
+	a = outlined_names(matmul(8, 48, 20, DT_F32, DT_F32, DT_F32),
+			   "split mm.m 4\nreorder mm.m.0 mm.m.1\nunroll mm.m.0\noutline mm.m.1\n");
 	ok(strlen(a) == 19, "unrolled copies share a function: %s", a);
 	free(a);
 }
 
 static void prefetches(void)
 {
-	good("fetch", floats(), floats(), "prefetch a mm.m 1\nprefetch b mm.k 3\nprefetch y mm.m 2\n", "prefetch a 1", "__builtin_prefetch(o0", NULL, 1e-4);
+	good("fetch", floats(), floats(), "prefetch a mm.m 1\nprefetch b mm.k 3\nprefetch y mm.m 2\n", "prefetch a 1",
+	     "__builtin_prefetch(o0", NULL, 1e-4);
 	ok(nfetched > 0 && !nstray, "%d prefetches, %d outside of the operands", nfetched, nstray);
-	good("fetch_panels", floats(), floats(), "layout b 1/16 0 1%16\nsplit mm.n 16\nreorder mm.n.0 mm.m mm.n.1\ninit mm mm.m\nreorder mm.k mm.n.1\nprefetch b mm.n.0 1\nunroll mm.m 3\nprefetch y mm.k 1\n", "prefetch b 1", "line < ", NULL, 1e-4);
+	good("fetch_panels", floats(), floats(),
+	     "layout b 1/16 0 1%16\nsplit mm.n 16\nreorder mm.n.0 mm.m mm.n.1\ninit mm mm.m\nreorder mm.k mm.n.1\nprefetch b mm.n.0 1\nunroll mm.m 3\nprefetch y mm.k 1\n",
+	     "prefetch b 1", "line < ", NULL, 1e-4);
 	ok(nfetched > 0 && !nstray, "%d prefetches of panels, %d outside of the operands", nfetched, nstray);
-	good("fetch_outlined", floats(), floats(), "split mm.m 7 tail=peel\nprefetch a mm.m.1 2\noutline mm.m.1\n", "outline prefetch a 2", "__builtin_prefetch(p", NULL, 1e-4);
+	good("fetch_outlined", floats(), floats(), "split mm.m 7 tail=peel\nprefetch a mm.m.1 2\noutline mm.m.1\n", "outline prefetch a 2",
+	     "__builtin_prefetch(p", NULL, 1e-4);
 	ok(nfetched > 0 && !nstray, "%d prefetches in a function, %d outside of the operands", nfetched, nstray);
 }
 
@@ -465,14 +495,17 @@ static void padding(void)
 	ex_id rx = ex_read_fill(p, x, 2, IDX(poly_addc(p->P, poly_add(p->P, h, k), -1), c), 0);
 	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, rx, ex_read(p, w, 2, IDX(k, c)), 0));
 	prog_start(p);
-	const char *why = loop_apply(p, "init conv conv.h\nreorder conv.k conv.c\nunroll conv.k\nvector conv.c\nvector conv.init.c\npartition conv.h auto\n", false);
+	const char *why = loop_apply(
+		p, "init conv conv.h\nreorder conv.k conv.c\nunroll conv.k\nvector conv.c\nvector conv.init.c\npartition conv.h auto\n",
+		false);
 	if (!why)
 		why = loop_finish(p);
 	char *text = kernel_text(p, "k");
 	int taps = 0;
 	for (const char *t = text; (t = strstr(t, "* vload(c0")); t++)
 		taps++;
-	ok(!why && taps == (2 + 3 + 2) * 16 / (target.vector_bytes / 4), "taps in the padding are left out: %d are there%s%s", taps, why ? ": " : "", why ? why : "");
+	ok(!why && taps == (2 + 3 + 2) * 16 / (target.vector_bytes / 4), "taps in the padding are left out: %d are there%s%s", taps,
+	   why ? ": " : "", why ? why : "");
 	free(text);
 	prog_free(p);
 }
@@ -486,7 +519,10 @@ static void costs(void)
 
 	for (int call = 0; call < 2; call++) {
 		struct loop_prog *p = transpose(128, 128);
-		snprintf(trace, sizeof trace, call ? "split t.m %d\nsplit t.n %d\nreorder t.m.0 t.n.0 t.m.1 t.n.1\ntensor t.m.1 transpose%d\n" : "split t.m %d\nsplit t.n %d\nvector t.n.1\n", vl, vl, vl);
+		snprintf(trace, sizeof trace,
+			 call ? "split t.m %d\nsplit t.n %d\nreorder t.m.0 t.n.0 t.m.1 t.n.1\ntensor t.m.1 transpose%d\n"
+			      : "split t.m %d\nsplit t.n %d\nvector t.n.1\n",
+			 vl, vl, vl);
 		const char *why = loop_apply(p, trace, false);
 		cost[call] = why ? NAN : loop_cost(p);
 		prog_free(p);

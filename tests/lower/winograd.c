@@ -23,7 +23,11 @@ static struct rng rng;
 
 static struct size random_size(void)
 {
-	struct size z = {.n = rng_range(&rng, 1, 3), .c = rng_range(&rng, 1, 20), .o = rng_range(&rng, 1, 40), .h = rng_range(&rng, 3, 15), .w = rng_range(&rng, 3, 15)};
+	struct size z = {.n = rng_range(&rng, 1, 3),
+			 .c = rng_range(&rng, 1, 20),
+			 .o = rng_range(&rng, 1, 40),
+			 .h = rng_range(&rng, 3, 15),
+			 .w = rng_range(&rng, 3, 15)};
 	z.begin[0] = rng_range(&rng, 0, 2);
 	z.begin[1] = rng_range(&rng, 0, 2);
 	z.channels_last = rng_range(&rng, 0, 3) > 0;
@@ -36,7 +40,8 @@ static stage_id direct(struct loop_prog *p, const struct size *z, buf_id x, buf_
 {
 	stage_id s = stage_new(p, "conv", DT_F32, SCOPE_SCRATCH, 4, z->out, "n o h w");
 	poly i = stage_reduce(p, s, "i", z->c), kh = stage_reduce(p, s, "kh", 3), kw = stage_reduce(p, s, "kw", 3);
-	poly h = poly_addc(p->P, poly_add(p->P, stage_axis(p, s, 2), kh), -z->begin[0]), v = poly_addc(p->P, poly_add(p->P, stage_axis(p, s, 3), kw), -z->begin[1]);
+	poly h = poly_addc(p->P, poly_add(p->P, stage_axis(p, s, 2), kh), -z->begin[0]),
+	     v = poly_addc(p->P, poly_add(p->P, stage_axis(p, s, 3), kw), -z->begin[1]);
 	ex_id in = ex_read_fill(p, x, 4, (poly[]){stage_axis(p, s, 0), i, h, v}, 0);
 	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, in, ex_read(p, w, 4, (poly[]){stage_axis(p, s, 1), i, kh, kw}), 0));
 	return s;
@@ -48,7 +53,8 @@ static struct loop_prog *program(const struct size *z, int m)
 	struct loop_prog *p = prog_new(target_host());
 	buf_id x = buf_new(p, "x", DT_F32, SCOPE_IN, 4, (int64_t[]){z->n, z->c, z->h, z->w});
 	int64_t points = (m + 2) * (m + 2);
-	buf_id w = m ? buf_new(p, "u", DT_F32, SCOPE_CONST, 3, (int64_t[]){points, z->c, z->o}) : buf_new(p, "w", DT_F32, SCOPE_CONST, 4, (int64_t[]){z->o, z->c, 3, 3});
+	buf_id w = m ? buf_new(p, "u", DT_F32, SCOPE_CONST, 3, (int64_t[]){points, z->c, z->o})
+		     : buf_new(p, "w", DT_F32, SCOPE_CONST, 4, (int64_t[]){z->o, z->c, 3, 3});
 	buf_id r = buf_new(p, "r", DT_F32, SCOPE_IN, 4, z->out), y = buf_new(p, "y", DT_F32, SCOPE_OUT, 4, z->out);
 	for (buf_id b = 1; z->channels_last && b < p->bufs.n; b++)
 		if (b != w)
@@ -65,7 +71,8 @@ static struct loop_prog *program(const struct size *z, int m)
 }
 
 /* The operands are in place in data; the result is left there. run NULL: the stages. */
-static const char *compute(struct loop_prog *p, const struct size *z, float *const *data, float *out, const char *(*run)(struct loop_prog *, void **))
+static const char *compute(struct loop_prog *p, const struct size *z, float *const *data, float *out,
+			   const char *(*run)(struct loop_prog *, void **))
 {
 	void **at = calloc(p->bufs.n, sizeof *at);
 	const char *why = NULL;
@@ -147,8 +154,9 @@ static void try_case(int seed, int *blocked, int *across)
 		if (!why)
 			why = compute(p, &z, with, got, loop_interp);
 		double nest = difference(want, got, count);
-		ok(!why && stages < 1e-5 && nest < 1e-5, "%d: %ld x %ld x %ld x %ld to %ld channels, tile %d: stages off by %g, nest by %g%s%s", seed, (long)z.n, (long)z.c, (long)z.h,
-		   (long)z.w, (long)z.o, m, stages, nest, why ? ": " : "", why ? why : "");
+		ok(!why && stages < 1e-5 && nest < 1e-5,
+		   "%d: %ld x %ld x %ld x %ld to %ld channels, tile %d: stages off by %g, nest by %g%s%s", seed, (long)z.n, (long)z.c,
+		   (long)z.h, (long)z.w, (long)z.o, m, stages, nest, why ? ": " : "", why ? why : "");
 		prog_free(p);
 		free(u);
 	}

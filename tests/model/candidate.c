@@ -131,7 +131,8 @@ static void test_words(void)
 		{"vectors = sample.choice 1 2 := 2\nrows = sample.choice 7 14 := 14\nlayout w 0/vectors*16 1 0%vectors*16\n"
 		 "chunk = sample.choice 768 256 := 256\nsplit conv.c chunk tail=peel\n",
 		 "14 x 2 vectors in registers, weights in panels of 32, reduction in chunks of 256"},
-		{"algo winograd4\nscope back register\nparallel relu.h\n", "Winograd F(4x4), results in registers, loops shared among threads"},
+		{"algo winograd4\nscope back register\nparallel relu.h\n",
+		 "Winograd F(4x4), results in registers, loops shared among threads"},
 		{"pad.inline = sample.choice no yes := yes\nunroll = sample.choice 1 2 := 2\nexp.unroll = sample.choice 1 4 := 4\n",
 		 "pad computed where it is read, 2 steps at a time, exp 4 steps at a time"},
 		{"vectors = sample.choice 1 2 := 1\nrows = sample.choice 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 := 10\n",
@@ -140,7 +141,8 @@ static void test_words(void)
 	};
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
 		const char *words = trace_words(t[i].trace, &a);
-		ok(!strcmp(words, t[i].words), "%s%s%s", t[i].words, strcmp(words, t[i].words) ? ", not " : "", strcmp(words, t[i].words) ? words : "");
+		ok(!strcmp(words, t[i].words), "%s%s%s", t[i].words, strcmp(words, t[i].words) ? ", not " : "",
+		   strcmp(words, t[i].words) ? words : "");
 	}
 }
 
@@ -150,7 +152,8 @@ static void test_layout_elems(void)
 	struct loop_buf b = {.dtype = DT_F32, .rank = 5, .shape = {5000, 1, 1, 1, 1}, .extent = {5000, 1, 1, 1, 1}};
 	const char *why = layout_parse(&b.layout, b.rank, "1/65536 1%65536 2/65536 2%65536 3/65536 3%65536 4/65536 4%65536 0");
 
-	ok(!why && layout_elems(&b) == INT64_MAX, "a layout of 2^64 times its elements: %s, %lld", why ? why : "", (long long)layout_elems(&b));
+	ok(!why && layout_elems(&b) == INT64_MAX, "a layout of 2^64 times its elements: %s, %lld", why ? why : "",
+	   (long long)layout_elems(&b));
 }
 
 int main(void)

@@ -71,7 +71,8 @@ static void make_rank(int i)
 	snprintf(r.ifr_name, sizeof r.ifr_name, "rank%d", i);
 	if (net.space[i] < 0 || net.tun[i] < 0 || ioctl(net.tun[i], TUNSETIFF, &r))
 		skip("a TUN device");
-	if (sh("ip link set lo up && ip addr add 10.99.0.%d/24 dev rank%d && ip link set rank%d mtu %d txqueuelen 10000 up", i + 1, i, i, net.mtu))
+	if (sh("ip link set lo up && ip addr add 10.99.0.%d/24 dev rank%d && ip link set rank%d mtu %d txqueuelen 10000 up", i + 1, i, i,
+	       net.mtu))
 		skip("ip");
 	/* A burst of a few packets, so that an idle time earns nothing worth a note; room for all that a sender has. */
 	if (net.mbit && sh("tc qdisc add dev rank%d root tbf rate %dmbit burst %d limit 32mb", i, net.mbit, 3 * net.mtu))
@@ -85,7 +86,8 @@ static void write_hosts(void)
 {
 	FILE *f = fopen(net.hosts, "w");
 	for (int i = 0; f && i < net.n; i++)
-		fprintf(f, "10.99.0.%d nsenter --net=/proc/%d/fd/%d%s\n", i + 1, (int)getpid(), net.space[i], net.realtime ? " chrt -f 10" : "");
+		fprintf(f, "10.99.0.%d nsenter --net=/proc/%d/fd/%d%s\n", i + 1, (int)getpid(), net.space[i],
+			net.realtime ? " chrt -f 10" : "");
 	if (!f || fclose(f)) {
 		fprintf(stderr, "netlab: %s: %s\n", net.hosts, strerror(errno));
 		exit(74);

@@ -101,8 +101,8 @@ static bool says(const char *command, int code, const char *text)
 	err[n] = 0;
 	char *line = strchr(err, '\n');
 	bool one = code == 0 ? n == 0 : line && !line[1];
-	bool good = WIFEXITED(status) && WEXITSTATUS(status) == code && strstr(err, text) && one &&
-		    (code == 0) == (access("t.g", F_OK) == 0);
+	bool good =
+		WIFEXITED(status) && WEXITSTATUS(status) == code && strstr(err, text) && one && (code == 0) == (access("t.g", F_OK) == 0);
 	if (!good)
 		printf("# %s: status %d, said: %s\n", command, status, err);
 	unlink("t.g");
@@ -139,30 +139,23 @@ static void external_data(void)
 	fwrite("0123456789abcdef", 1, 16, f);
 	fclose(f);
 	mkdir("sub", 0777);
-	ok(link("w.bin", "sub/w.bin") == 0 && symlink("../w.bin", "sub/link.bin") == 0 &&
-		   symlink("sub", "sublink") == 0 && mkfifo("pipe", 0666) == 0,
+	ok(link("w.bin", "sub/w.bin") == 0 && symlink("../w.bin", "sub/link.bin") == 0 && symlink("sub", "sublink") == 0 &&
+		   mkfifo("pipe", 0666) == 0,
 	   "files for external data");
 	expect("external data", external("w.bin", "8", "8"), 0, "");
 	expect("external data below", external("sub/w.bin", NULL, NULL), 0, "");
 	expect("external data past the end", external("w.bin", "12", "8"), 65, "which has 16");
-	expect("external data at an offset of 2^64", external("w.bin", "18446744073709551608", "8"),
-	       65, "which has 16");
+	expect("external data at an offset of 2^64", external("w.bin", "18446744073709551608", "8"), 65, "which has 16");
 	expect("external offset no number", external("w.bin", "0x8", "8"), 65, "not a number");
-	expect("external length that does not fit", external("w.bin", "0", "16"), 65,
-	       "8 bytes by its type");
-	expect("external data above", external("../w.bin", NULL, NULL), 65,
-	       "leaves the model's directory");
-	expect("external data above, hidden", external("sub/../../w.bin", NULL, NULL), 65,
-	       "leaves the model's directory");
-	expect("external data at an absolute path", external("/etc/passwd", NULL, NULL), 65,
-	       "not a relative path");
+	expect("external length that does not fit", external("w.bin", "0", "16"), 65, "8 bytes by its type");
+	expect("external data above", external("../w.bin", NULL, NULL), 65, "leaves the model's directory");
+	expect("external data above, hidden", external("sub/../../w.bin", NULL, NULL), 65, "leaves the model's directory");
+	expect("external data at an absolute path", external("/etc/passwd", NULL, NULL), 65, "not a relative path");
 	expect("external data nowhere", external("", NULL, NULL), 65, "not a relative path");
 	expect("external data behind a link", external("sub/link.bin", NULL, NULL), 65, "link");
-	expect("external data behind a link to a directory", external("sublink/w.bin", NULL, NULL),
-	       65, "link");
+	expect("external data behind a link to a directory", external("sublink/w.bin", NULL, NULL), 65, "link");
 	expect("external data in a pipe", external("pipe", NULL, NULL), 65, "not a regular file");
-	expect("external data in a directory", external("sub", NULL, NULL), 65,
-	       "not a regular file");
+	expect("external data in a directory", external("sub", NULL, NULL), 65, "not a regular file");
 	expect("external data missing", external("gone.bin", NULL, NULL), 66, "gone.bin");
 }
 
@@ -173,8 +166,7 @@ static void tensors(void)
 	expect("raw data", with_tensor(t), 0, "");
 	t = tensor("w", FLOAT);
 	pb_raw(&t, 9, "0123456", 7);
-	expect("raw data of the wrong size", with_tensor(t), 65,
-	       "8 bytes by its type and shape, 7");
+	expect("raw data of the wrong size", with_tensor(t), 65, "8 bytes by its type and shape, 7");
 	t = tensor("w", FLOAT);
 	pb_raw(&t, 9, "01234567", 8);
 	pb_raw(&t, 4, "01234567", 8);
@@ -209,7 +201,8 @@ static void tensors(void)
 	pb_msg(&g, 1, n);
 	pb_msg(&g, 5, t);
 	pb_msg(&g, 11, value_info("w", 1));
-	expect("an initializer of another type than the input", model_of(g), 65, "initializer 'w' is of int64, the input of that name of float");
+	expect("an initializer of another type than the input", model_of(g), 65,
+	       "initializer 'w' is of int64, the input of that name of float");
 	t = tensor("w", 0);
 	expect("a tensor without a type", with_tensor(t), 65, "no element type");
 }
@@ -330,10 +323,7 @@ static struct pb doubling(int length, int branch)
 		pb_str(&f, 5, "c");
 		pb_str(&f, 10, "own");
 		for (int k = 0; k < 2; k++) {
-			n = node(!end	  ? next
-				 : branch ? "If"
-					  : "Relu",
-				 k ? "b" : "a", k ? "c" : "b");
+			n = node(!end ? next : branch ? "If" : "Relu", k ? "b" : "a", k ? "c" : "b");
 			if (!end) {
 				pb_str(&n, 7, "own");
 			} else if (branch) {
@@ -353,10 +343,8 @@ static void graphs(void)
 {
 	struct pb g = {0}, n, a = {0}, m;
 	expect("a sound model", one_node(node("Relu", "x", "y")), 0, "");
-	expect("an undefined name", one_node(node("Relu", "nobody", "y")), 65,
-	       "g/y (Relu): 'nobody' is not defined");
-	expect("an output nobody defines", one_node(node("Relu", "x", "z")), 65,
-	       "'y' is not defined");
+	expect("an undefined name", one_node(node("Relu", "nobody", "y")), 65, "g/y (Relu): 'nobody' is not defined");
+	expect("an output nobody defines", one_node(node("Relu", "x", "z")), 65, "'y' is not defined");
 	pb_msg(&g, 1, node("Relu", "b", "y"));
 	pb_msg(&g, 1, node("Relu", "a", "b"));
 	pb_msg(&g, 1, node("Relu", "x", "a"));
@@ -381,8 +369,7 @@ static void graphs(void)
 	pb_msg(&g, 1, node("Add", NULL, "y"));
 	m = model_of(g);
 	opset(&m, "", 11);
-	expect("no operands, beside a node whose conversion needs types", m, 65,
-	       "(Add): 0 operands, not 2");
+	expect("no operands, beside a node whose conversion needs types", m, 65, "(Add): 0 operands, not 2");
 	n = node("Sum", "x", "y");
 	pb_str(&n, 1, "");
 	pb_str(&n, 1, "x");

@@ -42,10 +42,7 @@ static void pb_raw(struct pb *b, int field, const void *p, size_t n)
 	pb_bytes(b, p, n);
 }
 
-static void pb_str(struct pb *b, int field, const char *s)
-{
-	pb_raw(b, field, s, strlen(s));
-}
+static void pb_str(struct pb *b, int field, const char *s) { pb_raw(b, field, s, strlen(s)); }
 
 /* A message, which is freed. */
 static void pb_msg(struct pb *b, int field, struct pb m)

@@ -21,7 +21,7 @@ static bool refused(int n, const struct named_tensor *t)
 int main(void)
 {
 	static const float three[] = {1, -2, 3};
-	int64_t quarter[] = {1 << 28, 2}, some[] = {3}; /* 2 GiB */
+	int64_t quarter[] = {1 << 28, 2}, some[] = {3};                      /* 2 GiB */
 	struct tensor large = {.dtype = DT_F32, .rank = 2, .dims = quarter}, /* whose data nobody looks at */
 		small = {.dtype = DT_F32, .rank = 1, .dims = some, .data = three, .nbytes = sizeof three};
 	struct named_tensor t[] = {{"a", &large}, {"b", &small}, {"c", &large}}, *back;
@@ -34,7 +34,8 @@ int main(void)
 	ok(refused(1 << 16, many), "nor do 65536 arrays");
 	npz_write("y.npz", 1, t + 1);
 	ok(npz_read("y.npz", &a, &back) == 1 && !strcmp(back->name, "b") && back->t->nbytes == sizeof three &&
-	   !memcmp(back->t->data, three, sizeof three), "a small one is read back");
+		   !memcmp(back->t->data, three, sizeof three),
+	   "a small one is read back");
 	arena_release(&a);
 	free(many);
 	return tap_done();

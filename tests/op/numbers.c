@@ -131,7 +131,8 @@ static bool close_to(const struct test *t, enum dtype type, double y, double r, 
 		return !(t->flags & EXACT) || y != 0 || signbit(y) == signbit(r);
 	if (isinf(y) || isinf(r) || t->flags & (EXACT | ZEROS))
 		return false;
-	return fabs(y - r) <= ULPS * e * fabs(r) + (t->flags & (SUMS | NEAR) ? 40 * fmax(e, type == DT_F64 ? 0 : 0x1p-23) * scale : 0) + (type == DT_F16 ? 0x1p-24 : 0);
+	return fabs(y - r) <= ULPS * e * fabs(r) + (t->flags & (SUMS | NEAR) ? 40 * fmax(e, type == DT_F64 ? 0 : 0x1p-23) * scale : 0) +
+				      (type == DT_F16 ? 0x1p-24 : 0);
 }
 
 static bool is_real(enum dtype t) { return dtype_is_float(t) || dtype_is_float8(t); }
@@ -152,8 +153,11 @@ static const char *differs(const struct test *t, const struct tensor *y, const s
 		bool good = is_real(r->dtype) && close_to(t, r->dtype, u, v, scale);
 		if (!good && flushed) {
 			double w = tensor_get(flushed, i);
-			good = is_real(r->dtype) ? close_to(t, r->dtype, u, w, scale) || fabs(u - v) <= 2 * least || (fabs(u) <= least && fabs(w) <= least) || (fmin(v, w) <= u && u <= fmax(v, w) && v != w && v == v && w == w)
-						 : !memcmp((const char *)y->data + (size_t)i * size, (const char *)flushed->data + (size_t)i * size, size);
+			good = is_real(r->dtype) ? close_to(t, r->dtype, u, w, scale) || fabs(u - v) <= 2 * least ||
+							   (fabs(u) <= least && fabs(w) <= least) ||
+							   (fmin(v, w) <= u && u <= fmax(v, w) && v != w && v == v && w == w)
+						 : !memcmp((const char *)y->data + (size_t)i * size,
+							   (const char *)flushed->data + (size_t)i * size, size);
 		}
 		if (good)
 			continue;
@@ -163,8 +167,10 @@ static const char *differs(const struct test *t, const struct tensor *y, const s
 				of = arena_printf(&a, "%s %.17g", of, tensor_get(t->in[k], i));
 			else if (tensor_count(t->in[k]) == 1)
 				of = arena_printf(&a, "%s %.17g", of, tensor_get(t->in[k], 0));
-		return dtype_is_int(r->dtype) && size == 8 ? arena_printf(&a, "element %lld is %lld, not %lld%s%s", (long long)i, (long long)((int64_t *)y->data)[i], (long long)((int64_t *)r->data)[i], *of ? ", of" : "", of) :
-							     arena_printf(&a, "element %lld is %.9g, not %.9g%s%s", (long long)i, u, v, *of ? ", of" : "", of);
+		return dtype_is_int(r->dtype) && size == 8
+			       ? arena_printf(&a, "element %lld is %lld, not %lld%s%s", (long long)i, (long long)((int64_t *)y->data)[i],
+					      (long long)((int64_t *)r->data)[i], *of ? ", of" : "", of)
+			       : arena_printf(&a, "element %lld is %.9g, not %.9g%s%s", (long long)i, u, v, *of ? ", of" : "", of);
 	}
 	return NULL;
 }
@@ -325,7 +331,8 @@ static void write_one(const char *dir, uint64_t n)
 		return;
 	}
 	struct graph *g = graph(t.m, t.m->main);
-	struct named_tensor *in = ARENA_ARRAY(&a, struct named_tensor, g->in.n + 1), *out = ARENA_ARRAY(&a, struct named_tensor, g->out.n + 1);
+	struct named_tensor *in = ARENA_ARRAY(&a, struct named_tensor, g->in.n + 1),
+			    *out = ARENA_ARRAY(&a, struct named_tensor, g->out.n + 1);
 	for (size_t i = 0; i < g->in.n; i++)
 		in[i] = (struct named_tensor){arena_printf(&a, "%s", sym_str(val(t.m, g->in.a[i])->name)), t.in[i]};
 	for (size_t i = 0; i < g->out.n; i++)

@@ -46,18 +46,14 @@ static void compare(struct module *m, size_t k, const struct tensor *y, const st
 	const struct type *inferred = &val(m, graph(m, m->main)->out.a[k])->type;
 	int64_t c;
 
-	if (y->dtype != r->dtype || y->rank != r->rank ||
-	    memcmp(y->dims, r->dims, sizeof *r->dims * (size_t)r->rank))
-		die(EX_DIFFERENT, "%s is %s, not %s", name, type_str(m, &t, &m->arena),
-		    type_str(m, &want, &m->arena));
-	if (inferred->dtype != r->dtype ||
-	    (inferred->rank != RANK_UNKNOWN && inferred->rank != r->rank))
-		die(EX_DIFFERENT, "%s is inferred as %s, not %s", name,
-		    type_str(m, inferred, &m->arena), type_str(m, &want, &m->arena));
+	if (y->dtype != r->dtype || y->rank != r->rank || memcmp(y->dims, r->dims, sizeof *r->dims * (size_t)r->rank))
+		die(EX_DIFFERENT, "%s is %s, not %s", name, type_str(m, &t, &m->arena), type_str(m, &want, &m->arena));
+	if (inferred->dtype != r->dtype || (inferred->rank != RANK_UNKNOWN && inferred->rank != r->rank))
+		die(EX_DIFFERENT, "%s is inferred as %s, not %s", name, type_str(m, inferred, &m->arena), type_str(m, &want, &m->arena));
 	for (int i = 0; i < inferred->rank; i++)
 		if (poly_is_const(m->dims, inferred->dims[i], &c) && c != r->dims[i])
-			die(EX_DIFFERENT, "%s is inferred as %s, not %s", name,
-			    type_str(m, inferred, &m->arena), type_str(m, &want, &m->arena));
+			die(EX_DIFFERENT, "%s is inferred as %s, not %s", name, type_str(m, inferred, &m->arena),
+			    type_str(m, &want, &m->arena));
 	if (!dtype_size(r->dtype) || r->dtype == DT_C64 || r->dtype == DT_C128) {
 		if (y->nbytes != r->nbytes || memcmp(y->data, r->data, r->nbytes))
 			die(EX_DIFFERENT, "%s has other elements", name);
@@ -65,9 +61,7 @@ static void compare(struct module *m, size_t k, const struct tensor *y, const st
 	}
 	for (int64_t i = 0; i < tensor_count(r); i++) {
 		double a = tensor_get(y, i), b = tensor_get(r, i);
-		double tolerance = r->dtype == DT_BF16	? 0x1p-6
-				   : r->dtype == DT_F16 ? 0x1p-9
-							: 1e-3; /* old data truncates to bfloat16 */
+		double tolerance = r->dtype == DT_BF16 ? 0x1p-6 : r->dtype == DT_F16 ? 0x1p-9 : 1e-3; /* old data truncates to bfloat16 */
 		bool same = off_by(a, b) <= (dtype_is_float(r->dtype) ? 1e-5 + tolerance * size_of(b) : 0);
 		if (!same)
 			die(EX_DIFFERENT, "%s[%lld] is %.9g, not %.9g", name, (long long)i, a, b);
@@ -77,11 +71,9 @@ static void compare(struct module *m, size_t k, const struct tensor *y, const st
 static void run_case(const char *dir)
 {
 	struct arena a = {0};
-	struct module *m = onnx_import(arena_printf(&a, "%s/model.onnx", dir),
-				       &(struct onnx_import_opts){.no_store = true});
+	struct module *m = onnx_import(arena_printf(&a, "%s/model.onnx", dir), &(struct onnx_import_opts){.no_store = true});
 	struct graph *g = graph(m, m->main);
-	struct tensor **in = ARENA_ARRAY(&a, struct tensor *, g->in.n),
-		      **out = ARENA_ARRAY(&a, struct tensor *, g->out.n);
+	struct tensor **in = ARENA_ARRAY(&a, struct tensor *, g->in.n), **out = ARENA_ARRAY(&a, struct tensor *, g->out.n);
 
 	for (graph_id i = 1; i < m->graphs.n; i++)
 		unsupported(m, i);
@@ -140,8 +132,7 @@ static int fork_case(const char *dir, const char *name)
 
 int main(int argc, char **argv)
 {
-	static const char *const kinds[] = {"node", "simple", "pytorch-operator",
-					    "pytorch-converted"};
+	static const char *const kinds[] = {"node", "simple", "pytorch-operator", "pytorch-converted"};
 	const char *data = getenv("HONE_ONNX_DATA");
 	int n[3] = {0};
 
@@ -157,16 +148,13 @@ int main(int argc, char **argv)
 		struct dirent **list;
 		int count = scandir(dir, &list, NULL, alphasort);
 		for (int i = 0; i < count; i++)
-			if (list[i]->d_name[0] != '.' &&
-			    (argc < 2 || strstr(list[i]->d_name, argv[1])))
-				n[fork_case(xprintf("%s/%s", dir, list[i]->d_name),
-					    list[i]->d_name)]++;
+			if (list[i]->d_name[0] != '.' && (argc < 2 || strstr(list[i]->d_name, argv[1])))
+				n[fork_case(xprintf("%s/%s", dir, list[i]->d_name), list[i]->d_name)]++;
 	}
 	if (n[UNSUPPORTED])
 		printf("ok - %d conformance cases # SKIP operators or types without an evaluator, "
 		       "opsets below 7\n",
 		       n[UNSUPPORTED]);
-	fprintf(stderr, "%d passed, %d failed, %d unsupported\n", n[PASSED], n[FAILED],
-		n[UNSUPPORTED]);
+	fprintf(stderr, "%d passed, %d failed, %d unsupported\n", n[PASSED], n[FAILED], n[UNSUPPORTED]);
 	return tap_done();
 }

@@ -9,16 +9,16 @@
 #include "op/op.h"
 
 enum case_flags {
-	EXACT = 1,   /* one rounding at most: the bits are those of the evaluator, the sign of a zero too */
-	SUMS = 2,    /* adds up: no contents that overflow on the way; errors are small against the largest */
-	NEAR = 4,    /* errors are small against 1 and the largest operand, not only against the result */
-	ZEROS = 8,   /* exact but for the sign of a zero (max and min of both zeros may be either) */
-	SMALL = 16,  /* counts, exponents: integers are small */
-	OURS = 64,    /* not of ONNX's types */
+	EXACT = 1,      /* one rounding at most: the bits are those of the evaluator, the sign of a zero too */
+	SUMS = 2,       /* adds up: no contents that overflow on the way; errors are small against the largest */
+	NEAR = 4,       /* errors are small against 1 and the largest operand, not only against the result */
+	ZEROS = 8,      /* exact but for the sign of a zero (max and min of both zeros may be either) */
+	SMALL = 16,     /* counts, exponents: integers are small */
+	OURS = 64,      /* not of ONNX's types */
 	COMPILED = 512, /* the interpreter, which rounds where it stores, comes to other numbers */
-	NO_TINY = 256, /* nothing near denormals: what is made of them may be one */
-	FINITE = 128, /* what several results share would be no number beside an infinity */
-	WEIGHTS = 32, /* operand 1 is finite: what it is multiplied with in the padding is left out by some, zero to others */
+	NO_TINY = 256,  /* nothing near denormals: what is made of them may be one */
+	FINITE = 128,   /* what several results share would be no number beside an infinity */
+	WEIGHTS = 32,   /* operand 1 is finite: what it is multiplied with in the padding is left out by some, zero to others */
 };
 
 /* $T the type; $S a shape, $B one that broadcasts with it, $C one that it broadcasts with, $V its last extent; $A an axis of it, $X some (i64 literal);
@@ -30,10 +30,10 @@ struct case_row {
 };
 
 static const struct case_row case_rows[] = {
-#define FLOATS "f32 f64 f16 bf16"
-#define INTS "i8 u8 i16 u16 i32 u32 i64 u64"
+#define FLOATS  "f32 f64 f16 bf16"
+#define INTS    "i8 u8 i16 u16 i32 u32 i64 u64"
 #define NUMBERS FLOATS " " INTS
-#define ALL NUMBERS " bool"
+#define ALL     NUMBERS " bool"
 	{"Abs $T $S", NUMBERS, EXACT},
 	{"Neg $T $S", FLOATS " i8 i16 i32 i64", EXACT},
 	{"Sign $T $S", NUMBERS, EXACT},
@@ -223,10 +223,7 @@ struct random_case {
 	int flags;
 };
 
-static int64_t pick(struct random_case *c, int64_t lo, int64_t hi)
-{
-	return rng_range(&c->rng, lo, hi);
-}
+static int64_t pick(struct random_case *c, int64_t lo, int64_t hi) { return rng_range(&c->rng, lo, hi); }
 
 static enum dtype pick_type(struct random_case *c, const char *types)
 {
@@ -238,16 +235,24 @@ static enum dtype pick_type(struct random_case *c, const char *types)
 	return dtype_parse(types, strcspn(types, " "));
 }
 
-static const enum dtype case_types[] = {DT_F32, DT_F64, DT_F16, DT_BF16, DT_I8, DT_U8, DT_I16, DT_U16, DT_I32, DT_U32, DT_I64, DT_U64, DT_BOOL,
-					DT_F8E4M3FN, DT_F8E4M3FNUZ, DT_F8E5M2, DT_F8E5M2FNUZ};
+static const enum dtype case_types[] = {DT_F32, DT_F64, DT_F16, DT_BF16, DT_I8,       DT_U8,         DT_I16,    DT_U16,       DT_I32,
+					DT_U32, DT_I64, DT_U64, DT_BOOL, DT_F8E4M3FN, DT_F8E4M3FNUZ, DT_F8E5M2, DT_F8E5M2FNUZ};
 
 static double edge_float(struct random_case *c, enum dtype t)
 {
 	static const double all[] = {0, -0.0, 1, -1, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3, 7, -7, 0.1, 1.0 / 3, 100, -100, 255, 256, 300};
-	static const double far[] = {1e-3, 88.7, 89.1, -87.4, -104, 709.5, -745, 3.14159265, 127.5, -128.5, 32768, 65504, 65520, 0x1p24 + 1, 0x1p31, 0x1p32, -0x1p31, 0x1p53 + 2, 0x1p62, 0x1p63, -0x1p63, 0x1.8p63, 0x1p64, 1e10, -1e10,
-				     1e20, 1e-20, -1e-30, 3e38, -3e38, FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN, 1e-40, -1e-42, 0x1p-149, DBL_MAX, 1e-308, 5e-324, 448, 464, 480, 240, 57344, 61440, 0x1p-9, 0x1p-10, 0x1p-24, 0x1p-25, 1.00390625, 1.01171875};
+	static const double far[] = {1e-3,     88.7,    89.1,    -87.4,    -104,       709.5,      -745,      3.14159265, 127.5,
+				     -128.5,   32768,   65504,   65520,    0x1p24 + 1, 0x1p31,     0x1p32,    -0x1p31,    0x1p53 + 2,
+				     0x1p62,   0x1p63,  -0x1p63, 0x1.8p63, 0x1p64,     1e10,       -1e10,     1e20,       1e-20,
+				     -1e-30,   3e38,    -3e38,   FLT_MAX,  -FLT_MAX,   FLT_MIN,    -FLT_MIN,  1e-40,      -1e-42,
+				     0x1p-149, DBL_MAX, 1e-308,  5e-324,   448,        464,        480,       240,        57344,
+				     61440,    0x1p-9,  0x1p-10, 0x1p-24,  0x1p-25,    1.00390625, 1.01171875};
 	int64_t k = pick(c, 0, 9);
-	double v = k < 3 ? all[pick(c, 0, sizeof all / sizeof *all - 1)] : k < 6 ? far[pick(c, 0, sizeof far / sizeof *far - 1)] : rng_normal(&c->rng) * (k == 6 ? 30 : k == 7 ? 0.1 : 1);
+	double v = k < 3   ? all[pick(c, 0, sizeof all / sizeof *all - 1)]
+		   : k < 6 ? far[pick(c, 0, sizeof far / sizeof *far - 1)]
+			   : rng_normal(&c->rng) * (k == 6   ? 30
+						    : k == 7 ? 0.1
+							     : 1);
 
 	if (k == 9)
 		v = (double[]){INFINITY, -INFINITY, NAN}[pick(c, 0, 2)];
@@ -260,7 +265,37 @@ static double edge_float(struct random_case *c, enum dtype t)
 
 static int64_t edge_int(struct random_case *c, enum dtype t)
 {
-	static const int64_t some[] = {0, 1, -1, 2, -2, 3, 5, 7, -7, 8, 10, 31, 32, 33, 63, 64, 65, 100, 127, 128, -128, 255, 256, 32767, 65535, (1 << 24) + 1, INT32_MAX, INT32_MIN, UINT32_MAX, (INT64_C(1) << 53) + 1, -(INT64_C(1) << 53) - 1};
+	static const int64_t some[] = {0,
+				       1,
+				       -1,
+				       2,
+				       -2,
+				       3,
+				       5,
+				       7,
+				       -7,
+				       8,
+				       10,
+				       31,
+				       32,
+				       33,
+				       63,
+				       64,
+				       65,
+				       100,
+				       127,
+				       128,
+				       -128,
+				       255,
+				       256,
+				       32767,
+				       65535,
+				       (1 << 24) + 1,
+				       INT32_MAX,
+				       INT32_MIN,
+				       UINT32_MAX,
+				       (INT64_C(1) << 53) + 1,
+				       -(INT64_C(1) << 53) - 1};
 	int bits = 8 * (int)dtype_size(t);
 	int64_t highest = dtype_is_signed(t) ? INT64_MAX >> (64 - bits) : bits == 64 ? -1 : (INT64_C(1) << bits) - 1;
 
@@ -314,7 +349,8 @@ static const char *number_text(struct random_case *c, enum dtype t)
 		int64_t v = t == DT_BOOL ? pick(c, 0, 1) : edge_int(c, t);
 		if (t == DT_U64)
 			return arena_printf(c->a, "=%llu", (unsigned long long)v);
-		v = dtype_is_signed(t) ? (int64_t)((uint64_t)v << (64 - bits)) >> (64 - bits) : (int64_t)((uint64_t)v << (64 - bits) >> (64 - bits));
+		v = dtype_is_signed(t) ? (int64_t)((uint64_t)v << (64 - bits)) >> (64 - bits)
+				       : (int64_t)((uint64_t)v << (64 - bits) >> (64 - bits));
 		return arena_printf(c->a, "=%lld", (long long)v);
 	}
 	struct tensor *x = tensor_new(c->a, t, 0, NULL);
@@ -358,8 +394,7 @@ static const char *token(struct random_case *c, char k)
 	case 'P': return (const char *[]){"0.5", "1", "0.2", "2", "1.5", "0.01"}[pick(c, 0, 5)];
 	case 'b': return pick(c, 0, 1) ? "1" : "0";
 	case 'A':
-	case 'a':
-		return arena_printf(c->a, "%lld", (long long)pick(c, -c->rank, c->rank - 1));
+	case 'a': return arena_printf(c->a, "%lld", (long long)pick(c, -c->rank, c->rank - 1));
 	case 'X':
 		for (int i = 0; i < c->rank; i++)
 			if (pick(c, 0, 1))
@@ -452,8 +487,9 @@ static const char *window_case(struct random_case *c)
 	if (pick(c, 0, 2) == 0)
 		group = dims[1];
 	int64_t out = group * pick(c, 1, 9 / group), w[4] = {op == 3 ? out : dims[1], op == 3 ? dims[1] / group : out / group, k[0], k[1]};
-	return arena_printf(c->a, "%s{%s%s group=%lld} %s %s %s%s %s", ops[op], kernel, attr, (long long)group, dtype_name(c->type), shape_text(c, 2 + n, dims),
-			    shape_text(c, 2 + n, w), pick(c, 0, 1) ? "c" : "", pick(c, 0, 1) ? shape_text(c, 1, &out) : "");
+	return arena_printf(c->a, "%s{%s%s group=%lld} %s %s %s%s %s", ops[op], kernel, attr, (long long)group, dtype_name(c->type),
+			    shape_text(c, 2 + n, dims), shape_text(c, 2 + n, w), pick(c, 0, 1) ? "c" : "",
+			    pick(c, 0, 1) ? shape_text(c, 1, &out) : "");
 }
 
 static const char *matrix_case(struct random_case *c)
@@ -466,11 +502,19 @@ static const char *matrix_case(struct random_case *c)
 	t = dtype_name(c->type);
 	switch (pick(c, 0, 5)) {
 	case 0: return arena_printf(c->a, "MatMul %s %lldx%lld %lldx%lld", t, (long long)m, (long long)k, (long long)k, (long long)n);
-	case 1: return arena_printf(c->a, "MatMul %s %lldx%lldx%lld %lldx%lldx%lld", t, (long long)b, (long long)m, (long long)k, (long long)(pick(c, 0, 1) ? b : 1), (long long)k, (long long)n);
+	case 1:
+		return arena_printf(c->a, "MatMul %s %lldx%lldx%lld %lldx%lldx%lld", t, (long long)b, (long long)m, (long long)k,
+				    (long long)(pick(c, 0, 1) ? b : 1), (long long)k, (long long)n);
 	case 2: return arena_printf(c->a, "MatMul %s %lld %lldx%lld", t, (long long)k, (long long)k, (long long)n);
-	case 3: return arena_printf(c->a, "MatMulInteger %s %lldx%lld %s %lldx%lld %s", "u8", (long long)m, (long long)k, "i8", (long long)k, (long long)n, pick(c, 0, 1) ? "u8=128 i8=-3" : "");
-	case 4: return arena_printf(c->a, "Gemm{alpha=0.5 beta=2 transA=1} %s %lldx%lld %lldx%lld %lld", t, (long long)k, (long long)m, (long long)k, (long long)n, (long long)n);
-	default: return arena_printf(c->a, "Gemm{transB=1} %s %lldx%lld %lldx%lld", t, (long long)m, (long long)k, (long long)n, (long long)k);
+	case 3:
+		return arena_printf(c->a, "MatMulInteger %s %lldx%lld %s %lldx%lld %s", "u8", (long long)m, (long long)k, "i8",
+				    (long long)k, (long long)n, pick(c, 0, 1) ? "u8=128 i8=-3" : "");
+	case 4:
+		return arena_printf(c->a, "Gemm{alpha=0.5 beta=2 transA=1} %s %lldx%lld %lldx%lld %lld", t, (long long)k, (long long)m,
+				    (long long)k, (long long)n, (long long)n);
+	default:
+		return arena_printf(c->a, "Gemm{transB=1} %s %lldx%lld %lldx%lld", t, (long long)m, (long long)k, (long long)n,
+				    (long long)k);
 	}
 }
 
@@ -492,10 +536,16 @@ static const char *place_case(struct random_case *c)
 	const char *s = shape_text(c, c->rank, c->dims), *l = list_text(c, (int)n, v);
 	switch (pick(c, 0, 9)) {
 	case 0: return arena_printf(c->a, "Gather{axis=%lld} %s %s i64=%s", (long long)axis, t, s, l);
-	case 1: return arena_printf(c->a, "Gather{axis=%lld} %s %s %s", (long long)axis, t, s, arena_printf(c->a, "i32=%lld", (long long)v[0]));
+	case 1:
+		return arena_printf(c->a, "Gather{axis=%lld} %s %s %s", (long long)axis, t, s,
+				    arena_printf(c->a, "i32=%lld", (long long)v[0]));
 	case 2: {
-		int64_t start = pick(c, -e - 2, e + 2), step = pick(c, 0, 1) ? pick(c, 1, 3) : -pick(c, 1, 3), end = pick(c, 0, 3) ? pick(c, -e - 2, e + 2) : step > 0 ? INT64_MAX : INT64_MIN;
-		return arena_printf(c->a, "Slice %s %s i64=%lld, i64=%lld, i64=%lld, i64=%lld,", t, s, (long long)start, (long long)end, (long long)axis, (long long)step);
+		int64_t start = pick(c, -e - 2, e + 2), step = pick(c, 0, 1) ? pick(c, 1, 3) : -pick(c, 1, 3),
+			end = pick(c, 0, 3) ? pick(c, -e - 2, e + 2)
+			      : step > 0    ? INT64_MAX
+					    : INT64_MIN;
+		return arena_printf(c->a, "Slice %s %s i64=%lld, i64=%lld, i64=%lld, i64=%lld,", t, s, (long long)start, (long long)end,
+				    (long long)axis, (long long)step);
 	}
 	case 3: {
 		static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
@@ -503,18 +553,25 @@ static const char *place_case(struct random_case *c)
 		int64_t pads[8];
 		for (int i = 0; i < 2 * c->rank; i++)
 			pads[i] = mode == 2 ? pick(c, 0, c->dims[i % c->rank] - 1 < 3 ? c->dims[i % c->rank] - 1 : 3) : pick(c, 0, 3);
-		return arena_printf(c->a, "Pad{mode=%s} %s %s i64=%s %s", modes[mode], t, s, list_text(c, 2 * c->rank, pads), mode || pick(c, 0, 1) ? "" : arena_printf(c->a, "%s%s", t, number_text(c, c->type)));
+		return arena_printf(c->a, "Pad{mode=%s} %s %s i64=%s %s", modes[mode], t, s, list_text(c, 2 * c->rank, pads),
+				    mode || pick(c, 0, 1) ? "" : arena_printf(c->a, "%s%s", t, number_text(c, c->type)));
 	}
-	case 4: return arena_printf(c->a, "%s{blocksize=2 mode=%s} %s 2x4x4x6", pick(c, 0, 1) ? "SpaceToDepth" : "DepthToSpace", pick(c, 0, 1) ? "CRD" : "DCR", t);
+	case 4:
+		return arena_printf(c->a, "%s{blocksize=2 mode=%s} %s 2x4x4x6", pick(c, 0, 1) ? "SpaceToDepth" : "DepthToSpace",
+				    pick(c, 0, 1) ? "CRD" : "DCR", t);
 	case 5: return arena_printf(c->a, "Split*2{axis=%lld num_outputs=2} %s %s -> %%0 %%0.1", (long long)axis, t, s);
-	case 6: return arena_printf(c->a, "ScatterElements{axis=0 reduction=%s} %s 7 i64=1,3,-1,3 %s 4", (const char *[]){"none", "add", "mul", "max", "min"}[c->type == DT_BOOL ? 0 : pick(c, 0, 4)], t, t);
+	case 6:
+		return arena_printf(c->a, "ScatterElements{axis=0 reduction=%s} %s 7 i64=1,3,-1,3 %s 4",
+				    (const char *[]){"none", "add", "mul", "max", "min"}[c->type == DT_BOOL ? 0 : pick(c, 0, 4)], t, t);
 	case 7: return arena_printf(c->a, "GatherElements{axis=0} %s 5x3 i64 2x3=0,1,-1,4,2,-5", t);
 	case 8: return arena_printf(c->a, "GatherND %s 4x3x2 i64 2x2=0,1,-1,2", t);
 	default:
 		c->type = pick_type(c, "f32 f64 f16");
 		c->flags = SUMS | FINITE;
-		return arena_printf(c->a, "Resize{mode=%s coordinate_transformation_mode=%s%s} %s 1x2x5x4 _ f32=1,1,%s", (const char *[]){"nearest", "linear", "cubic"}[pick(c, 0, 2)],
-				    (const char *[]){"asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"}[pick(c, 0, 3)], pick(c, 0, 1) ? " nearest_mode=floor" : "", dtype_name(c->type),
+		return arena_printf(c->a, "Resize{mode=%s coordinate_transformation_mode=%s%s} %s 1x2x5x4 _ f32=1,1,%s",
+				    (const char *[]){"nearest", "linear", "cubic"}[pick(c, 0, 2)],
+				    (const char *[]){"asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"}[pick(c, 0, 3)],
+				    pick(c, 0, 1) ? " nearest_mode=floor" : "", dtype_name(c->type),
 				    (const char *[]){"2,2", "1,3", "2,0.5", "1.6,2"}[pick(c, 0, 3)]);
 	}
 }
@@ -542,9 +599,11 @@ static const char *norm_case(struct random_case *c)
 static const char *chain_case(struct random_case *c)
 {
 	static const enum dtype types[] = {DT_F32, DT_F64, DT_I8, DT_U8, DT_I16, DT_U16, DT_I32, DT_U32, DT_I64, DT_U64, DT_BOOL};
-	static const char *const real1[] = {"Abs", "Neg", "Floor", "Ceil", "Round", "Sign", "Relu"}, *const real2[] = {"Add", "Sub", "Max", "Min"};
+	static const char *const real1[] = {"Abs", "Neg", "Floor", "Ceil", "Round", "Sign", "Relu"}, *const real2[] = {"Add", "Sub", "Max",
+														       "Min"};
 	static const char *const whole1[] = {"Abs", "Sign"}, *const whole2[] = {"Add", "Sub", "Max", "Min", "Mul", "Div", "Mod"};
-	static const char *const tests[] = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"}, *const logic[] = {"And", "Or", "Xor"};
+	static const char *const tests[] = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"}, *const logic[] = {"And", "Or",
+															    "Xor"};
 	int n = (int)pick(c, 2, 5);
 	enum dtype t;
 
@@ -587,6 +646,10 @@ static const char *random_case(struct random_case *c, uint64_t n, struct arena *
 	int64_t k = pick(c, 0, ROWS + 59);
 	if (k < ROWS)
 		return from_row(c, &case_rows[k]);
-	return k < ROWS + 10 ? window_case(c) : k < ROWS + 18 ? matrix_case(c) : k < ROWS + 34 ? place_case(c) : k < ROWS + 40 ? norm_case(c) : chain_case(c);
+	return k < ROWS + 10   ? window_case(c)
+	       : k < ROWS + 18 ? matrix_case(c)
+	       : k < ROWS + 34 ? place_case(c)
+	       : k < ROWS + 40 ? norm_case(c)
+			       : chain_case(c);
 }
 #endif

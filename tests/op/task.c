@@ -392,7 +392,8 @@ static void test_many(void)
 	enum { NODES = 100000, LIMIT = 1 };
 #endif
 	const char *why;
-	struct module *m = task_module("Conv{pads=1,1,1,1} f32 1x16x9x9@0,2,3,1 16x16x3x3c 16c; Add %0 1x16x9x9@0,2,3,1; Relu %1", 1, &a, &why);
+	struct module *m =
+		task_module("Conv{pads=1,1,1,1} f32 1x16x9x9@0,2,3,1 16x16x3x3c 16c; Add %0 1x16x9x9@0,2,3,1; Relu %1", 1, &a, &why);
 	node_id first = task_node(m);
 	struct task_list l;
 

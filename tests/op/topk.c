@@ -43,7 +43,8 @@ static bool right(const struct tensor *x, const struct tensor *y, const struct t
 			for (int64_t j = 0; j < k; j++) {
 				int64_t best = -1, to = (o * k + j) * inner + i;
 				for (int64_t c = 0; c < n; c++)
-					if (!taken[c] && (best < 0 || before(tensor_get(x, (o * n + c) * inner + i), tensor_get(x, (o * n + best) * inner + i), largest)))
+					if (!taken[c] && (best < 0 || before(tensor_get(x, (o * n + c) * inner + i),
+									     tensor_get(x, (o * n + best) * inner + i), largest)))
 						best = c;
 				taken[best] = true;
 				double v = tensor_get(x, (o * n + best) * inner + i), w = tensor_get(y, to);
@@ -58,8 +59,8 @@ static void try(const char *type, int64_t outer, int64_t n, int64_t inner, int64
 {
 	struct arena a = {0};
 	const char *why;
-	char *text = arena_printf(&a, "TopK{axis=1%s} %s %lldx%lldx%lld i64=%lld -> %%0 %%0.1", largest ? "" : " largest=0", type, (long long)outer, (long long)n,
-			    (long long)inner, (long long)k);
+	char *text = arena_printf(&a, "TopK{axis=1%s} %s %lldx%lldx%lld i64=%lld -> %%0 %%0.1", largest ? "" : " largest=0", type,
+				  (long long)outer, (long long)n, (long long)inner, (long long)k);
 	struct module *m = task_module(text, 1, &a, &why);
 	int wrong = -1;
 
@@ -106,7 +107,8 @@ static void in_place(void)
 int main(void)
 {
 	static const char *const types[] = {"f32", "f64", "f16", "bf16", "i64", "i32", "u64", "u32", "i8", "u8"};
-	static const int64_t sizes[][2] = {{1, 1}, {5, 2}, {16, 12}, {40, 13}, {100, 1}, {100, 12}, {100, 100}, {257, 40}, {600, 600}, {1000, 5}, {1500, 700}};
+	static const int64_t sizes[][2] = {{1, 1},     {5, 2},    {16, 12},   {40, 13},  {100, 1},   {100, 12},
+					   {100, 100}, {257, 40}, {600, 600}, {1000, 5}, {1500, 700}};
 
 	msg_tool = "topk";
 	for (size_t t = 0; t < sizeof types / sizeof *types; t++)

@@ -27,7 +27,7 @@ struct example {
 };
 
 static struct arena names;
-static char *now;       /* the text under test, seen by the parent too */
+static char *now; /* the text under test, seen by the parent too */
 static long *tried, *refused_n, *apart;
 static unsigned every = 12, count;
 static bool list;
@@ -111,10 +111,7 @@ static void write_text(const struct example *x)
 	PUT("}\n");
 }
 
-static struct module *make(const uint8_t *data, size_t n)
-{
-	return read_text(data, n);
-}
+static struct module *make(const uint8_t *data, size_t n) { return read_text(data, n); }
 
 /* Are all operands that are not floats known? Then whether it can run does not depend on the inputs. */
 static bool all_known(const struct example *x)
@@ -233,7 +230,8 @@ static void other_shapes(const struct example *x, int i)
 
 static void other_operands(const struct example *x, int i)
 {
-	static const char *const rare[] = {"-1", "0", "2", "1000", "2147483648", "4611686018427387904", "-9223372036854775808", "nan", "inf", "1e30", "1e-30"};
+	static const char *const rare[] = {"-1",  "0",   "2",    "1000", "2147483648", "4611686018427387904", "-9223372036854775808",
+					   "nan", "inf", "1e30", "1e-30"};
 	static const char *const types[] = {"f32", "f64", "f16", "bf16", "i64", "i32", "i8", "u8", "u64", "bool", "f8e4m3fn", "c64"};
 	struct example y = *x;
 
@@ -259,7 +257,8 @@ static void other_operands(const struct example *x, int i)
 			p += sprintf(p, "[");
 			for (long j = 0; j < n; j++) {
 				size_t len = strcspn(s, ",]");
-				p += j == at ? sprintf(p, "%s%s", j ? ", " : "", rare[k]) : sprintf(p, "%s%.*s", j ? ", " : "", (int)len, s);
+				p += j == at ? sprintf(p, "%s%s", j ? ", " : "", rare[k])
+					     : sprintf(p, "%s%.*s", j ? ", " : "", (int)len, s);
 				s += len + (s[len] == ',') + (s[len] == ',' && s[len + 1] == ' ');
 			}
 			sprintf(p, "]");
@@ -281,7 +280,8 @@ static void with_attr(const struct example *x, int i, const char *name, size_t n
 
 static void other_attribute(const struct example *x, const char *name, size_t n, char kind)
 {
-	static const char *const ints[] = {"-1", "0", "1", "2", "3", "-2", "-5", "7", "64", "1000", "2147483648", "4611686018427387904", "-9223372036854775808"};
+	static const char *const ints[] = {
+		"-1", "0", "1", "2", "3", "-2", "-5", "7", "64", "1000", "2147483648", "4611686018427387904", "-9223372036854775808"};
 	static const char *const floats[] = {"0.0", "-1.5", "1e30", "nan", "inf"};
 	static const char *const strings[] = {"\"\"", "\"x\"", "\"SAME_UPPER\"", "\"linear\"", "\"%s%n\""};
 	int i = 0;
@@ -303,7 +303,8 @@ static void other_attribute(const struct example *x, const char *name, size_t n,
 		with_attr(x, i, name, n, strings[k]);
 	for (int len = 0; (kind == 'S' || kind == 'F') && len <= 7; len++)
 		for (size_t k = 0; k < 3; k++) { /* words that say something are those of recurrent operators */
-			static const char *const words[] = {"\"Tanh\"", "\"HardSigmoid\"", "\"x\""}, *const numbers[] = {"0.5", "-1.0", "nan"};
+			static const char *const words[] = {"\"Tanh\"", "\"HardSigmoid\"", "\"x\""}, *const numbers[] = {"0.5", "-1.0",
+															 "nan"};
 			char *p = buf;
 			for (int j = 0; j < len; j++)
 				p += sprintf(p, "%s%s", j ? "," : "[", (kind == 'S' ? words : numbers)[k]);
@@ -338,7 +339,8 @@ static void other_attributes(const struct example *x)
 
 static void other_results(const struct example *x)
 {
-	static const char *const types[] = {"i64[7]", "f32[]", "f32[2,2,2,2,2,2,2]", "bool[*]", "f32[1000000,1000000]", "f32[?]@\"0\"", "f32[2,2]@\"1 0\""};
+	static const char *const types[] = {"i64[7]",       "f32[]",           "f32[2,2,2,2,2,2,2]", "bool[*]", "f32[1000000,1000000]",
+					    "f32[?]@\"0\"", "f32[2,2]@\"1 0\""};
 	struct example y = *x;
 
 	for (size_t k = 0; k < sizeof types / sizeof *types; k++)

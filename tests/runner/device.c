@@ -28,24 +28,26 @@ static void test_verdicts(void)
 		const char *body, *pattern, *what;
 		enum verdict v;
 	} cases[] = {
-		{"\tfor (int k = 0; k < 3; k++)\n\t\tfor (int i = 0; i < 5000; i++)\n\t\t\t((volatile float *)c)[i] = 2 * a[i] + b[i];", NULL,
-		 "three times", VERDICT_SLOWER},
+		{"\tfor (int k = 0; k < 3; k++)\n\t\tfor (int i = 0; i < 5000; i++)\n\t\t\t((volatile float *)c)[i] = 2 * a[i] + b[i];",
+		 NULL, "three times", VERDICT_SLOWER},
 		{"\tc[0] = *;", "error:", "no C", VERDICT_BUILD},
 		{"\tfor (int i = 0; i < 4999; i++)\n\t\tc[i] = 2 * a[i] + b[i];", "element 4999", "tail dropped", VERDICT_WRONG},
 		{"\tfor (int i = 0; i < 5001; i++)\n\t\tc[i] = 2 * a[i] + b[i];", "result 0", "one too many", VERDICT_CRASH},
-		{"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tc[-1] = 0;", "before its begin", "one before", VERDICT_CRASH},
-		{"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\t((float *)a)[0] = 1;", "wrote to input 0", "writes an input",
+		{"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tc[-1] = 0;", "before its begin", "one before",
 		 VERDICT_CRASH},
+		{"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\t((float *)a)[0] = 1;", "wrote to input 0",
+		 "writes an input", VERDICT_CRASH},
 		{"\tstatic int calls;\n\tfor (int i = 0; i < 5000 && !calls; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tcalls++;", "element 0",
 		 "only the first call", VERDICT_WRONG},
 		{"\tstatic int calls;\n\tfor (int i = 0; i < 5000 && calls < 40; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tcalls++;", "element",
 		 "stops working when timed", VERDICT_WRONG},
 		{"\tstatic int calls;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tif (calls++ > 40)\n\t\tc[5000] = 0;",
 		 "behind its end", "writes behind its result when timed", VERDICT_CRASH},
-		{"\tif (((unsigned *)c)[4999] != ~0u)\n\t\treturn;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];", "element",
-		 "computes where there is no result", VERDICT_WRONG},
+		{"\tif (((unsigned *)c)[4999] != ~0u)\n\t\treturn;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];",
+		 "element", "computes where there is no result", VERDICT_WRONG},
 		{"\tstatic float last;\n\tif (((unsigned *)c)[4999] != ~0u && a[0] == last)\n\t\treturn;\n\tlast = a[0];\n"
-		 "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];", "element", "computes where its input is another", VERDICT_WRONG},
+		 "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];",
+		 "element", "computes where its input is another", VERDICT_WRONG},
 		{"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 0.0f / 0.0f;", "nan", "NaN", VERDICT_WRONG},
 		{"\tfor (;;)\n\t\t*(volatile float *)c = 0;", "not done", "never ends", VERDICT_TIMEOUT},
 		{"\t*(volatile int *)0 = 1;", "Segmentation fault", "crash", VERDICT_CRASH},
@@ -68,7 +70,8 @@ static void test_verdicts(void)
 	}
 	ok(apart <= 1, "the same in other libraries: %.3f, %.3f, %.3f, %d told apart", ratio[0], ratio[1], ratio[2], apart);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		is(try(cases[i].body, base.digest, cases[i].v == VERDICT_SLOWER ? AMPLE : 0.5), cases[i].v, cases[i].pattern, cases[i].what);
+		is(try(cases[i].body, base.digest, cases[i].v == VERDICT_SLOWER ? AMPLE : 0.5), cases[i].v, cases[i].pattern,
+		   cases[i].what);
 }
 
 /* Where the right result is infinite, all that is not is wrong. */
@@ -87,19 +90,25 @@ static void test_infinite(void)
 static void test_rotation(void)
 {
 	/* What is counted is turns that keep nothing busy but the loop itself: where buffers lie does not change it. */
-	static const char again[] = "\tstatic const float *last;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
-				    "\tfor (int k = 0, n = b == last ? 60000 : 20000; k < n; k++)\n\t\t__asm__ volatile(\"\");\n\tlast = b;";
-	static const char once[] = "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
-				   "\tfor (int k = 0; k < 20000; k++)\n\t\t__asm__ volatile(\"\");";
+	static const char again[] =
+		"\tstatic const float *last;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+		"\tfor (int k = 0, n = b == last ? 60000 : 20000; k < n; k++)\n\t\t__asm__ volatile(\"\");\n\tlast = b;";
+	static const char once[] =
+		"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+		"\tfor (int k = 0; k < 20000; k++)\n\t\t__asm__ volatile(\"\");";
 	static const uint64_t rotations[] = {0, 1 << 20};
 
 	use_scale(5000);
 	struct runner_answer base = build(once), x = build(again);
 	for (int i = 0; i < 2; i++) {
-		runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = base.digest, .budget = 1, .seed = 3, .rotation = rotations[i]});
+		runner_try(
+			runner,
+			&(struct runner_try){
+				.task = task, .artifact = x.digest, .base = base.digest, .budget = 1, .seed = 3, .rotation = rotations[i]});
 		struct runner_answer y = next();
 		bool slow = y.result.ratio > 2;
-		ok(!y.error && y.result.npairs && slow == !rotations[i], "constants %s: %.3f of the time", i ? "in turn" : "where they were", y.result.ratio);
+		ok(!y.error && y.result.npairs && slow == !rotations[i], "constants %s: %.3f of the time",
+		   i ? "in turn" : "where they were", y.result.ratio);
 	}
 }
 
@@ -107,10 +116,12 @@ static void test_rotation(void)
  * marks and takes three times as long; what it computes is looked at with its own. */
 static void test_foreign(void)
 {
-	static const char base[] = "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
-				   "\tfor (int k = 0; k < 20000; k++)\n\t\t__asm__ volatile(\"\");";
-	static const char marked[] = "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
-				     "\tfor (int k = 0, n = b[5000] == %d ? 20000 : 60000; k < n; k++)\n\t\t__asm__ volatile(\"\");";
+	static const char base[] =
+		"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+		"\tfor (int k = 0; k < 20000; k++)\n\t\t__asm__ volatile(\"\");";
+	static const char marked[] =
+		"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+		"\tfor (int k = 0, n = b[5000] == %d ? 20000 : 60000; k < n; k++)\n\t\t__asm__ volatile(\"\");";
 	static const uint64_t rotations[] = {0, 1 << 20};
 
 	use_scale(5000);
@@ -118,19 +129,22 @@ static void test_foreign(void)
 	ask_build_stored(arena_printf(&arena, marked, MARK), "marked", MARKS);
 	struct runner_answer y = next();
 	for (int i = 0; i < 2; i++) {
-		runner_try(runner, &(struct runner_try){.task = task, .artifact = y.digest, .base = x.digest, .budget = 1, .seed = 3, .rotation = rotations[i]});
+		runner_try(runner,
+			   &(struct runner_try){
+				   .task = task, .artifact = y.digest, .base = x.digest, .budget = 1, .seed = 3, .rotation = rotations[i]});
 		struct runner_answer z = next();
 		bool slow = z.result.ratio > 2;
-		ok(!z.error && z.result.npairs && slow == !!rotations[i], "other constants %s: %.3f of the time%s%s", i ? "in turn" : "where they were",
-		   z.result.ratio, z.why ? ", " : "", z.why ? z.why : "");
+		ok(!z.error && z.result.npairs && slow == !!rotations[i], "other constants %s: %.3f of the time%s%s",
+		   i ? "in turn" : "where they were", z.result.ratio, z.why ? ", " : "", z.why ? z.why : "");
 	}
 }
 
 /* Wrong where an element dwarfs the others. A search's first look at it sees that only if it is faster. */
 static void test_spikes(void)
 {
-	static const char body[] = "\tfor (int r = 0; r < %d; r++) {\n\t\tfor (int i = 0; i < 1000; i++)\n\t\t\tc[i] = 2 * a[i] + b[i]%s;\n"
-				   "\t\t__asm__ volatile(\"\" ::: \"memory\");\n\t}";
+	static const char body[] =
+		"\tfor (int r = 0; r < %d; r++) {\n\t\tfor (int i = 0; i < 1000; i++)\n\t\t\tc[i] = 2 * a[i] + b[i]%s;\n"
+		"\t\t__asm__ volatile(\"\" ::: \"memory\");\n\t}";
 	static const char fault[] = " + (a[i] > 1000 ? 1e6f : 0)";
 	static const struct {
 		int times;
@@ -142,9 +156,11 @@ static void test_spikes(void)
 	struct runner_answer base = build(arena_printf(&arena, body, 15, ""));
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		struct runner_answer x = build(arena_printf(&arena, body, want[i].times, fault));
-		runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = base.digest, .budget = AMPLE, .once = want[i].once});
+		runner_try(runner, &(struct runner_try){
+					   .task = task, .artifact = x.digest, .base = base.digest, .budget = AMPLE, .once = want[i].once});
 		is(next(), want[i].v, want[i].v == VERDICT_WRONG ? "element" : NULL,
-		   arena_printf(&arena, "wrong on spikes, %s%s", want[i].times > 15 ? "slower" : "faster", want[i].once ? ", timed once" : ""));
+		   arena_printf(&arena, "wrong on spikes, %s%s", want[i].times > 15 ? "slower" : "faster",
+				want[i].once ? ", timed once" : ""));
 	}
 }
 
@@ -153,32 +169,44 @@ static void test_once(void)
 {
 	enum { TRIES = 24 };
 	/* The first byte of the environment is what all libraries of a process share. */
-	static const char body[] = "\tstatic int turns;\n\textern char **environ;\n\tstruct { long s, ns; } t;\n"
-				   "\textern int clock_gettime(int, void *);\n\tif (!turns && **environ != 1 && **environ != 2) {\n"
-				   "\t\tclock_gettime(1, &t);\n\t\t**environ = 1 + (char)(t.ns * 0x9e3779b97f4a7c15u >> 63);\n\t}\n\tturns = **environ == 1 ? 36000 : 44000;\n"
-				   "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
-				   "\tint n = turns;\n\tfor (int k = 0; k < n; k++)\n\t\t__asm__ volatile(\"\");";
-	static const char usual[] = "\tstatic volatile int turns = 50000;\n\tint n = turns;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
-				    "\tfor (int k = 0; k < n; k++)\n\t\t__asm__ volatile(\"\");";
+	static const char body[] =
+		"\tstatic int turns;\n\textern char **environ;\n\tstruct { long s, ns; } t;\n"
+		"\textern int clock_gettime(int, void *);\n\tif (!turns && **environ != 1 && **environ != 2) {\n"
+		"\t\tclock_gettime(1, &t);\n\t\t**environ = 1 + (char)(t.ns * 0x9e3779b97f4a7c15u >> 63);\n\t}\n\tturns = **environ == 1 ? 36000 : 44000;\n"
+		"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+		"\tint n = turns;\n\tfor (int k = 0; k < n; k++)\n\t\t__asm__ volatile(\"\");";
+	static const char usual[] =
+		"\tstatic volatile int turns = 50000;\n\tint n = turns;\n\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
+		"\tfor (int k = 0; k < n; k++)\n\t\t__asm__ volatile(\"\");";
 	int wide[2] = {0}, good = 0, bad = 0;
 
 	use_scale(5000);
 	struct runner_answer base = build(usual), x = build(body);
 	for (int i = 0; i < 2 * TRIES; i++) {
-		runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = base.digest, .budget = 1, .seed = (uint64_t)i,
-							.width = 0.05, .once = i % 2});
+		runner_try(runner, &(struct runner_try){.task = task,
+							.artifact = x.digest,
+							.base = base.digest,
+							.budget = 1,
+							.seed = (uint64_t)i,
+							.width = 0.05,
+							.once = i % 2});
 		struct runner_answer y = next();
 		good += !y.error && y.result.verdict == VERDICT_FASTER;
 		if (y.error || (y.result.verdict != VERDICT_FASTER && y.result.verdict != VERDICT_UNSURE)) {
-			printf("# try %d: %s of %zu pairs, %.3f (%.3f .. %.3f): %s\n", i, y.error ? "an error" : verdict_name(y.result.verdict),
-			       y.result.npairs, y.result.ratio, y.result.lo, y.result.hi, y.why ? y.why : y.result.why ? y.result.why : "");
+			printf("# try %d: %s of %zu pairs, %.3f (%.3f .. %.3f): %s\n", i,
+			       y.error ? "an error" : verdict_name(y.result.verdict), y.result.npairs, y.result.ratio, y.result.lo,
+			       y.result.hi,
+			       y.why          ? y.why
+			       : y.result.why ? y.result.why
+					      : "");
 			bad++;
 		}
 		wide[i % 2] += y.result.verdict == VERDICT_FASTER && y.result.hi > 1.12 * y.result.lo;
 	}
 	/* In a phase that slows each call anew a try may come to the end of its time: it is unsure then, but never wrong. */
-	ok(good > TRIES && !bad && wide[0] && !wide[1], "as fast as its process is: two of them differ in %d of %d tries, one in %d (%d faster, %d not)",
-	   wide[0], TRIES, wide[1], good, bad);
+	ok(good > TRIES && !bad && wide[0] && !wide[1],
+	   "as fast as its process is: two of them differ in %d of %d tries, one in %d (%d faster, %d not)", wide[0], TRIES, wide[1], good,
+	   bad);
 }
 
 /* More sets of constants than the service keeps files for, and again: each kernel finds its own. */
@@ -192,7 +220,9 @@ static void test_rotations_kept(void)
 		char *body = xprintf("\tfor (int i = 0; i < %d; i++)\n\t\tc[i] = 2 * a[i] + b[i];", n);
 		use_scale(n);
 		struct runner_answer x = build(body);
-		runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = x.digest, .budget = 0.01, .seed = 3, .rotation = 1 << 20});
+		runner_try(runner,
+			   &(struct runner_try){
+				   .task = task, .artifact = x.digest, .base = x.digest, .budget = 0.01, .seed = 3, .rotation = 1 << 20});
 		x = next();
 		bool right = !x.error && (x.result.verdict <= VERDICT_TIE || x.result.verdict == VERDICT_UNSURE);
 		if (!right)
@@ -205,11 +235,13 @@ static void test_rotations_kept(void)
 
 static void test_matmul(void)
 {
-	static const char naive[] = "\tfor (int i = 0; i < 32; i++)\n\t\tfor (int j = 0; j < 48; j++) {\n\t\t\tfloat s = 0;\n"
-				    "\t\t\tfor (int k = 0; k < 100; k++)\n\t\t\t\ts += a[i * 100 + k] * b[k * 48 + j];\n\t\t\tc[i * 48 + j] = s;\n\t\t}";
+	static const char naive[] =
+		"\tfor (int i = 0; i < 32; i++)\n\t\tfor (int j = 0; j < 48; j++) {\n\t\t\tfloat s = 0;\n"
+		"\t\t\tfor (int k = 0; k < 100; k++)\n\t\t\t\ts += a[i * 100 + k] * b[k * 48 + j];\n\t\t\tc[i * 48 + j] = s;\n\t\t}";
 
 	use_matmul(32, 100, 48);
-	struct runner_answer base = build(arena_printf(&arena, "\tfor (int r = 0; r < 3; r++) {\n%s\n\t\t__asm__ volatile(\"\" ::: \"memory\");\n\t}", naive));
+	struct runner_answer base =
+		build(arena_printf(&arena, "\tfor (int r = 0; r < 3; r++) {\n%s\n\t\t__asm__ volatile(\"\" ::: \"memory\");\n\t}", naive));
 	is(try(naive, base.digest, AMPLE), VERDICT_FASTER, NULL, "once, not three times");
 	is(try("\tfor (int i = 0; i < 32 * 48; i++)\n\t\tc[i] = 0;", base.digest, 1), VERDICT_WRONG, "of 1536 are wrong", "zeros");
 }
@@ -221,7 +253,8 @@ static void test_errors(void)
 	runner_task(runner, "sort 3");
 	x = next();
 	ok(x.error && strstr(x.why, "neither matmul nor scale"), "no such task: %s", x.why);
-	runner_try(runner, &(struct runner_try){.task = task, .artifact = (struct digest){1, 2}, .base = (struct digest){1, 2}, .budget = 1, .seed = 1});
+	runner_try(runner, &(struct runner_try){
+				   .task = task, .artifact = (struct digest){1, 2}, .base = (struct digest){1, 2}, .budget = 1, .seed = 1});
 	x = next();
 	ok(x.error && strstr(x.why, "no such artifact"), "no such artifact: %s", x.why);
 	sizes[0]--;
@@ -248,7 +281,8 @@ static void test_many(void)
 
 	use_scale(5000);
 	for (int i = 0; i < N; i++)
-		id[i] = ask_build(arena_printf(&arena, "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tworkspace[0] = %d;", i));
+		id[i] = ask_build(
+			arena_printf(&arena, "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n\tworkspace[0] = %d;", i));
 	for (int i = 0; i < N; i++) {
 		struct runner_answer x = next();
 		for (int k = 0; k < N; k++)
@@ -350,7 +384,8 @@ static void test_builds(const char *self)
 		return;
 	use_scale(50);
 	if (strcmp(confine_kind(), "nothing"))
-		is(build("#include \"/etc/passwd\""), VERDICT_BUILD, "passwd: No such file or directory", "a compiler that has just begun sees no files");
+		is(build("#include \"/etc/passwd\""), VERDICT_BUILD, "passwd: No such file or directory",
+		   "a compiler that has just begun sees no files");
 	double t = now_seconds();
 	ask_build_endless();
 	is(next(), VERDICT_BUILD, "not done after 2 seconds", "text without an end");
@@ -363,7 +398,8 @@ static void test_builds(const char *self)
 	runner = usual;
 	use_scale(5000);
 	for (int i = 0; i < 2; i++)
-		is(build(arena_printf(&arena, "\tstatic char x[1L << 36] = {1};\n\t*c = x[(int)*a + %d];", i)), VERDICT_BUILD, "File size limit", "a library of 64 GB");
+		is(build(arena_printf(&arena, "\tstatic char x[1L << 36] = {1};\n\t*c = x[(int)*a + %d];", i)), VERDICT_BUILD,
+		   "File size limit", "a library of 64 GB");
 }
 
 /* Compilers that wait, of the service whose directory is here. */
@@ -386,8 +422,9 @@ static void test_surroundings(const char *self)
 	const char *why;
 	int before = 0;
 
-	runner = runner_open(arena_printf(&arena, "mkdir -p here/hone-device.lock && TMPDIR=$PWD/here XDG_RUNTIME_DIR=$PWD/here exec %s --serve", self), 10,
-			     &arena, &why);
+	runner = runner_open(
+		arena_printf(&arena, "mkdir -p here/hone-device.lock && TMPDIR=$PWD/here XDG_RUNTIME_DIR=$PWD/here exec %s --serve", self),
+		10, &arena, &why);
 	if (!ok(runner != NULL, "a runner of other directories"))
 		return;
 	use_scale(5000);
@@ -431,7 +468,8 @@ static void test_sealed(void)
 		isolate_kill(pid);
 		close(fd[0]);
 	}
-	ok(sealed[1] && (!sealed[0] || system("grep -q Seccomp_filters /proc/self/status")), "one that is not sealed is found out: %d, %d", sealed[0], sealed[1]);
+	ok(sealed[1] && (!sealed[0] || system("grep -q Seccomp_filters /proc/self/status")), "one that is not sealed is found out: %d, %d",
+	   sealed[0], sealed[1]);
 }
 
 /* ---- bytes on the wire ---- */
@@ -525,8 +563,9 @@ static const char *read_file(const char *path)
 }
 
 /* What candidates that do harm to a product are timed against. */
-static const char product[] = "\tfor (int i = 0; i < 16; i++) {\n\t\tfor (int j = 0; j < 64; j++)\n\t\t\tc[i * 64 + j] = 0;\n\t\tfor (int k = 0; k < 64; k++)\n"
-			      "\t\t\tfor (int j = 0; j < 64; j++)\n\t\t\t\t((volatile float *)c)[i * 64 + j] += a[i * 64 + k] * b[k * 64 + j];\n\t}";
+static const char product[] =
+	"\tfor (int i = 0; i < 16; i++) {\n\t\tfor (int j = 0; j < 64; j++)\n\t\t\tc[i * 64 + j] = 0;\n\t\tfor (int k = 0; k < 64; k++)\n"
+	"\t\t\tfor (int j = 0; j < 64; j++)\n\t\t\t\t((volatile float *)c)[i * 64 + j] += a[i * 64 + k] * b[k * 64 + j];\n\t}";
 
 struct victim { /* task, and what candidates are timed against */
 	struct digest task, base;
@@ -568,7 +607,9 @@ static void do_harm(const char *name, const char *text, const char *want, struct
 	const char *verdict = x.error ? "error" : verdict_name(x.result.verdict), *words = strstr(want, ": ");
 	bool slow = !x.error && x.result.verdict != VERDICT_BUILD && x.result.verdict != VERDICT_FASTER &&
 		    !(verdict_timed(x.result.verdict) && x.result.ratio < 0.95);
-	bool good = !strcmp(want, "never faster") ? slow : !strncmp(want, verdict, strlen(verdict)) && (!words || (x.why && strstr(x.why, words + 2)));
+	bool good = !strcmp(want, "never faster")
+			    ? slow
+			    : !strncmp(want, verdict, strlen(verdict)) && (!words || (x.why && strstr(x.why, words + 2)));
 	const char *said = arena_printf(&arena, "%s, %.3f: %s", verdict, x.result.ratio, x.why ? x.why : "");
 	ok(good && t < 4, "%s: %s (%.2f s)", name, said, t);
 }
@@ -630,7 +671,8 @@ static void test_remote(const char *command)
 		pid_t pid = served_by();
 		double t = now_seconds();
 		for (int i = 0; i < 300; i++)
-			runner_try(runner, &(struct runner_try){.task = task, .artifact = base, .base = base, .budget = 30, .seed = (uint64_t)i});
+			runner_try(runner,
+				   &(struct runner_try){.task = task, .artifact = base, .base = base, .budget = 30, .seed = (uint64_t)i});
 		usleep(300000);
 		if (!ok(pid > 1, "its process is known"))
 			return;

@@ -81,7 +81,8 @@ static char *statement(char *kernel)
 		const char *text = p + strspn(p, "\t"), *end = strchr(p, '\n'), *set = strstr(p, " += ");
 		if (!set || set > end)
 			set = strstr(p, " = ");
-		bool declares = !strncmp(text, "vf ", 3) || !strncmp(text, "const ", 6) || !strncmp(text, "float ", 6) || !strncmp(text, "long ", 5);
+		bool declares = !strncmp(text, "vf ", 3) || !strncmp(text, "const ", 6) || !strncmp(text, "float ", 6) ||
+				!strncmp(text, "long ", 5);
 		if (!strncmp(text, "vstore", 6) || (set && set < end && !declares))
 			return p;
 	}
@@ -99,8 +100,16 @@ static const char *hook(const char *s, const char *before, const char *after)
 /* One thing wrong; NULL: this kernel has no place for it. */
 static const char *mutate(const char *source, int kind, int64_t out_elems, const char **what)
 {
-	static const char *const kinds[KINDS] = {"bound less", "bound more", "begin later", "index off by one", "statement dropped",
-						 "constant changed", "set, not added", "wrong on the second call", "NaN", "early exit"};
+	static const char *const kinds[KINDS] = {"bound less",
+						 "bound more",
+						 "begin later",
+						 "index off by one",
+						 "statement dropped",
+						 "constant changed",
+						 "set, not added",
+						 "wrong on the second call",
+						 "NaN",
+						 "early exit"};
 	char *s = arena_str(&arena, source), *kernel = strstr(s, "static void kernel("), *p;
 
 	*what = kinds[kind];
@@ -114,7 +123,9 @@ static const char *mutate(const char *source, int kind, int64_t out_elems, const
 	case 6: return (p = somewhere(kernel, " += ")) ? replaced(s, p, 4, " = ") : NULL;
 	case 7: return hook(s, "static int calls;\n\tif (calls++ == 1)\n\t\treturn;", "");
 	case 8:
-		return hook(s, "", arena_printf(&arena, "((float *)out[0])[%lld] = __builtin_nanf(\"\");", (long long)rng_range(&rng, 0, out_elems - 1)));
+		return hook(s, "",
+			    arena_printf(&arena, "((float *)out[0])[%lld] = __builtin_nanf(\"\");",
+					 (long long)rng_range(&rng, 0, out_elems - 1)));
 	default:
 		if (!(p = statement(kernel)))
 			return NULL;
@@ -134,7 +145,8 @@ static function *compiled(const char *source, const char *name)
 	if (!f || fputs(source, f) < 0 || fclose(f))
 		return NULL;
 	unlink(path);
-	char *command = arena_printf(&arena, "%s %s -w -fPIC -shared -o %s %s -lm", target_compiler(), target_cflags(target_host()), path, c);
+	char *command =
+		arena_printf(&arena, "%s %s -w -fPIC -shared -o %s %s -lm", target_compiler(), target_cflags(target_host()), path, c);
 	void *so = system(command) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	return so ? (function *)dlsym(so, "hone_kernel") : NULL;
 }
@@ -171,7 +183,8 @@ static bool alike(const float *a, const float *b, int64_t n)
 /* In a process of its own: 0 if all results are equal. */
 static int compare(const struct candidate *c, const char *mutant, int number)
 {
-	function *f = compiled(c->source, arena_printf(&arena, "plain-%d", number)), *g = compiled(mutant, arena_printf(&arena, "mutant-%d", number));
+	function *f = compiled(c->source, arena_printf(&arena, "plain-%d", number)),
+		 *g = compiled(mutant, arena_printf(&arena, "mutant-%d", number));
 	enum { MARGIN = 4096 };
 	float *in[8], *constant[8], *out[2];
 	char *workspace = aligned_alloc(64, (size_t)(c->workspace + 2 * MARGIN) / 64 * 64);
@@ -260,8 +273,11 @@ static bool open_kernel(struct kernel *k, const char *text)
 	k->buf = ARENA_ARRAY(&arena, struct runner_buf, n);
 	for (int i = 0; i < n; i++) {
 		bool constant = i >= c->nin && i < c->nin + c->nconst;
-		const struct candidate_buf *b = i < c->nin ? &c->in[i] : constant ? &c->constant[i - c->nin] : &c->out[i - c->nin - c->nconst];
-		k->buf[i] = (struct runner_buf){dtype_name(b->dtype), b->rank, b->shape, b->layout, b->elems, constant ? (uint32_t)(i - c->nin) : 0};
+		const struct candidate_buf *b = i < c->nin ? &c->in[i]
+						: constant ? &c->constant[i - c->nin]
+							   : &c->out[i - c->nin - c->nconst];
+		k->buf[i] = (struct runner_buf){
+			dtype_name(b->dtype), b->rank, b->shape, b->layout, b->elems, constant ? (uint32_t)(i - c->nin) : 0};
 	}
 	runner_task(runner, text);
 	k->task = next().digest;
@@ -269,7 +285,8 @@ static bool open_kernel(struct kernel *k, const char *text)
 	k->base = next().digest;
 	runner_try(runner, &(struct runner_try){.task = k->task, .artifact = k->base, .base = k->base, .budget = 0.05, .seed = 1});
 	struct runner_answer x = next();
-	bool good = !x.error && x.result.verdict != VERDICT_WRONG && x.result.verdict != VERDICT_CRASH && x.result.verdict != VERDICT_TIMEOUT;
+	bool good =
+		!x.error && x.result.verdict != VERDICT_WRONG && x.result.verdict != VERDICT_CRASH && x.result.verdict != VERDICT_TIMEOUT;
 	return ok(good, "%s: %s%s%s", text, x.error ? "error" : verdict_name(x.result.verdict), x.why ? ": " : "", x.why ? x.why : "");
 }
 
@@ -311,8 +328,11 @@ static void run(struct mutant *m, int n)
 			if (m[i].id != x.id)
 				continue;
 			if (!m[i].said && !x.error && x.result.verdict == VERDICT_COUNT) {
-				m[i].id = runner_try(runner, &(struct runner_try){.task = m[i].k->task, .artifact = x.digest, .base = m[i].k->base,
-										     .budget = 0.02, .seed = (uint64_t)i});
+				m[i].id = runner_try(runner, &(struct runner_try){.task = m[i].k->task,
+										  .artifact = x.digest,
+										  .base = m[i].k->base,
+										  .budget = 0.02,
+										  .seed = (uint64_t)i});
 				m[i].said = "";
 			} else {
 				note(&m[i], &x);
@@ -323,10 +343,7 @@ static void run(struct mutant *m, int n)
 	}
 }
 
-static bool caught(enum verdict v)
-{
-	return v == VERDICT_WRONG || v == VERDICT_CRASH || v == VERDICT_TIMEOUT || v == VERDICT_BUILD;
-}
+static bool caught(enum verdict v) { return v == VERDICT_WRONG || v == VERDICT_CRASH || v == VERDICT_TIMEOUT || v == VERDICT_BUILD; }
 
 int main(int argc, char **argv)
 {

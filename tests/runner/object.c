@@ -37,7 +37,7 @@ static const char *make(const char *source)
 }
 
 #define DYNAMIC(words) "__asm__(\".section .dynamic,\\\"aw\\\"\\n.quad " words "\\n.text\\n\");\n"
-#define KERNEL "void hone_kernel(float *x) { x[0] = 1; }\n"
+#define KERNEL         "void hone_kernel(float *x) { x[0] = 1; }\n"
 
 static void test_sources(void)
 {
@@ -47,14 +47,19 @@ static void test_sources(void)
 		{KERNEL, NULL},
 		{"#include <math.h>\n#include <string.h>\nstatic __thread int calls;\nstatic int big[100000];\nstatic int *at[] = {big, big + 1};\n"
 		 "extern char **environ;\nchar **e(void) { return environ; }\n"
-		 "void hone_kernel(float *x) { memcpy(x, x + 9, x[1]); x[0] = expf(x[1]) + sqrtf(x[2]) + calls++ + at[calls][0]++; }\n", NULL},
-		{"volatile int n;\n__attribute__((constructor)) static void f(void) { n++; }\n" KERNEL, "runs code when it is loaded: a constructor"},
-		{"volatile int n;\n__attribute__((destructor)) static void f(void) { n++; }\n" KERNEL, "runs code when it is loaded: a destructor"},
+		 "void hone_kernel(float *x) { memcpy(x, x + 9, x[1]); x[0] = expf(x[1]) + sqrtf(x[2]) + calls++ + at[calls][0]++; }\n",
+		 NULL},
+		{"volatile int n;\n__attribute__((constructor)) static void f(void) { n++; }\n" KERNEL,
+		 "runs code when it is loaded: a constructor"},
+		{"volatile int n;\n__attribute__((destructor)) static void f(void) { n++; }\n" KERNEL,
+		 "runs code when it is loaded: a destructor"},
 		{"void _init(void) {}\n" KERNEL, "runs code when it is loaded: _init"},
 		{"void _fini(void) {}\n" KERNEL, "runs code when it is loaded: _fini"},
-		{"__asm__(\".section .init_array,\\\"aw\\\"\\n.quad hone_kernel\\n.text\\n\");\n" KERNEL, "runs code when it is loaded: a constructor"},
+		{"__asm__(\".section .init_array,\\\"aw\\\"\\n.quad hone_kernel\\n.text\\n\");\n" KERNEL,
+		 "runs code when it is loaded: a constructor"},
 		{"static void f(float *x) {}\nstatic void *choose(void) { return f; }\n"
-		 "void hone_kernel(float *x) __attribute__((ifunc(\"choose\")));\n", "runs code when it is loaded: an indirect function"},
+		 "void hone_kernel(float *x) __attribute__((ifunc(\"choose\")));\n",
+		 "runs code when it is loaded: an indirect function"},
 		{"static void f(float *x) {}\nstatic void *choose(void) { return f; }\n"
 		 "static void g(float *x) __attribute__((ifunc(\"choose\")));\nvoid hone_kernel(float *x) { g(x); }\n",
 		 "runs code when it is loaded: an indirect function"},

@@ -21,7 +21,8 @@ static void check_timed(const struct regions *g)
 		timed[i] = region_theirs(g, i, PLACE_TIMED);
 		strcpy(region_ours(g, i, PLACE_TIMED), "parent");
 	}
-	ok(timed[RESULT] >= g->arena && timed[INPUT] > timed[RESULT] && timed[INPUT] + 5000 < g->arena + g->arena_size && (uintptr_t)g->arena % (2 << 20) == 0,
+	ok(timed[RESULT] >= g->arena && timed[INPUT] > timed[RESULT] && timed[INPUT] + 5000 < g->arena + g->arena_size &&
+		   (uintptr_t)g->arena % (2 << 20) == 0,
 	   "results and inputs are timed in one piece, where large pages may lie");
 	ok(timed[CONSTANT] == (char *)g->r.a[CONSTANT].theirs + region_offset(g, CONSTANT, PLACE_TIMED), "constants where they are");
 	regions_to_timed(g, true);
@@ -33,7 +34,8 @@ static void check_timed(const struct regions *g)
 	}
 	ok(same, "results too");
 	regions_from_timed(g);
-	ok(!strcmp(region_ours(g, RESULT, PLACE_TIMED), "child") && !strcmp(region_ours(g, INPUT, PLACE_TIMED), "parent"), "results come back");
+	ok(!strcmp(region_ours(g, RESULT, PLACE_TIMED), "child") && !strcmp(region_ours(g, INPUT, PLACE_TIMED), "parent"),
+	   "results come back");
 }
 
 /* What was mapped for one try is not there when the process for the next is forked. */

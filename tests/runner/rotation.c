@@ -10,7 +10,8 @@ static void test_bytes(void)
 {
 	static const struct {
 		int64_t model, l3, rotation; /* MB */
-	} cases[] = {{1, 16, 0}, {3, 16, 4}, {20, 4, 32}, {100, 4, 32}, {100, 16, 64}, {100, 32, 128}, {40, 32, 64}, {1000, 32, 128}, {1000, 256, 128}};
+	} cases[] = {{1, 16, 0},     {3, 16, 4},   {20, 4, 32},     {100, 4, 32},    {100, 16, 64},
+		     {100, 32, 128}, {40, 32, 64}, {1000, 32, 128}, {1000, 256, 128}};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct tensor half = {.nbytes = (size_t)cases[i].model << 19};
@@ -18,8 +19,8 @@ static void test_bytes(void)
 		for (int k = 0; k < 2; k++)
 			vec_push(&m->values, ((struct value){.kind = VAL_CONST, .tensor = &half}));
 		struct target t = {.l2 = 1 << 20, .l3 = cases[i].l3 << 20};
-		ok(runner_rotation(m, &t) == (uint64_t)cases[i].rotation << 20, "%d MB of constants, %d MB shared: %d in turn", (int)cases[i].model,
-		   (int)cases[i].l3, (int)cases[i].rotation);
+		ok(runner_rotation(m, &t) == (uint64_t)cases[i].rotation << 20, "%d MB of constants, %d MB shared: %d in turn",
+		   (int)cases[i].model, (int)cases[i].l3, (int)cases[i].rotation);
 		module_free(m);
 	}
 }
@@ -32,9 +33,12 @@ static void test_join(void)
 		const char *type[2], *what;
 		int64_t n[2];
 		bool join;
-	} cases[] = {{{"f32", "f32"}, "as many floats", {1000, 1000}, true},  {{"f32", "f32"}, "some more", {MORE, 1000}, true},
-		     {{"f32", "f32"}, "some less", {1000, MORE}, true},       {{"f32", "f32"}, "twice as many", {2000, 1000}, false},
-		     {{"i64", "i64"}, "integers", {1000, 1000}, false},       {{"f32", "f16"}, "two types", {1000, 2000}, false},
+	} cases[] = {{{"f32", "f32"}, "as many floats", {1000, 1000}, true},
+		     {{"f32", "f32"}, "some more", {MORE, 1000}, true},
+		     {{"f32", "f32"}, "some less", {1000, MORE}, true},
+		     {{"f32", "f32"}, "twice as many", {2000, 1000}, false},
+		     {{"i64", "i64"}, "integers", {1000, 1000}, false},
+		     {{"f32", "f16"}, "two types", {1000, 2000}, false},
 		     {{"f32", "f32"}, "a little too many", {300000, 300000}, true},
 		     {{"f32", "f32"}, "far too many", {1 << 20, 1 << 20}, false}};
 

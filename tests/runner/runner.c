@@ -157,8 +157,8 @@ static void test_answers(void)
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct runner_answer x = answer_of(cases[i].id, &cases[i].x, !cases[i].unasked, cases[i].parts ? cases[i].parts : 9);
-		bool good = cases[i].good ? !x.error && !x.ended && x.result.verdict == cases[i].x.verdict :
-					    x.ended && strstr(x.why, "not the runner's protocol");
+		bool good = cases[i].good ? !x.error && !x.ended && x.result.verdict == cases[i].x.verdict
+					  : x.ended && strstr(x.why, "not the runner's protocol");
 		ok(good, "an answer: %s%s%s", cases[i].what, x.why ? ": " : "", x.why ? x.why : "");
 	}
 }

@@ -27,7 +27,8 @@ static void test_goal(void)
 			sequential_free(&s);
 		}
 		ok((k ? behind == RUNS : behind <= RUNS / 100) && !wide && (k < 2 || most <= 9),
-		   "%g of the base's time, goal %g: %d of %d behind, %d not known well, %d pairs at most", times[k], goal, behind, RUNS, wide, most);
+		   "%g of the base's time, goal %g: %d of %d behind, %d not known well, %d pairs at most", times[k], goal, behind, RUNS,
+		   wide, most);
 	}
 }
 
@@ -52,7 +53,8 @@ static void test_in_vain(void)
 			sequential_init(&s, goal, width, true);
 			for (int i = 0; i < PAIRS && !decided; i++) {
 				double off = i % 8 == run % 8 ? 0.2 * rng_unit(&r) - 0.1 : 0;
-				decided = sequential_add(&s, goal * want[k].of_goal * exp(noise * rng_normal(&r) + off), exp(noise * rng_normal(&r)), &v);
+				decided = sequential_add(&s, goal * want[k].of_goal * exp(noise * rng_normal(&r) + off),
+							 exp(noise * rng_normal(&r)), &v);
 			}
 			up += decided && (!s.looked || s.hi - s.lo > width * s.ratio);
 			pairs += s.x.n;
@@ -115,9 +117,10 @@ static void test_timed_once(void)
 			sequential_free(&s);
 		}
 	}
-	ok(outside <= RUNS / 10 && faster <= RUNS / 2 / 20, "timed once: %d of %d intervals miss the truth, %d of equal ones faster", outside, RUNS, faster);
-	ok(!far && !open && 3 * pairs < 2 * all, "timed once: %d further off than the width, %d open, %.1f pairs instead of %.1f", far, open,
-	   (double)pairs / RUNS, (double)all / RUNS);
+	ok(outside <= RUNS / 10 && faster <= RUNS / 2 / 20, "timed once: %d of %d intervals miss the truth, %d of equal ones faster",
+	   outside, RUNS, faster);
+	ok(!far && !open && 3 * pairs < 2 * all, "timed once: %d further off than the width, %d open, %.1f pairs instead of %.1f", far,
+	   open, (double)pairs / RUNS, (double)all / RUNS);
 }
 
 /* Equal kernels, simulated noise of many kinds: how often is one called faster or slower? */

@@ -43,9 +43,12 @@ __attribute__((unused)) static void use_scale(int64_t n) { use_elements("scale",
 /* With constants in this layout, of so many elements more. */
 __attribute__((unused)) static uint64_t ask_build_stored(const char *body, const char *layout, int64_t more)
 {
-	const char *source = arena_printf(&arena, "#include <stddef.h>\n"
-						  "void hone_kernel(const float *const *in, const float *const *constants, float *const *out, char *workspace)\n"
-						  "{\n\tconst float *a = in[0], *b = constants[0];\n\tfloat *c = out[0];\n%s\n}\n", body);
+	const char *source =
+		arena_printf(&arena,
+			     "#include <stddef.h>\n"
+			     "void hone_kernel(const float *const *in, const float *const *constants, float *const *out, char *workspace)\n"
+			     "{\n\tconst float *a = in[0], *b = constants[0];\n\tfloat *c = out[0];\n%s\n}\n",
+			     body);
 	struct runner_buf buf[3];
 
 	for (int i = 0; i < 3; i++)
@@ -68,10 +71,7 @@ __attribute__((unused)) static uint64_t ask_build_endless(void)
 	return runner_build(runner, task, &b);
 }
 
-__attribute__((unused)) static uint64_t ask_build(const char *body)
-{
-	return ask_build_stored(body, "", 0);
-}
+__attribute__((unused)) static uint64_t ask_build(const char *body) { return ask_build_stored(body, "", 0); }
 
 __attribute__((unused)) static struct runner_answer build(const char *body)
 {
@@ -93,8 +93,8 @@ __attribute__((unused)) static void is(struct runner_answer x, enum verdict v, c
 {
 	bool good = !x.error && !x.ended && x.result.verdict == v && (!pattern || (x.why && strstr(x.why, pattern)));
 
-	ok(good, "%s: %s%s%s (%.3f, %.3f..%.3f, %zu pairs, %.3f s)", what, x.error ? "error" : verdict_name(x.result.verdict), x.why ? ": " : "",
-	   x.why ? x.why : "", x.result.ratio, x.result.lo, x.result.hi, x.result.npairs, x.result.seconds);
+	ok(good, "%s: %s%s%s (%.3f, %.3f..%.3f, %zu pairs, %.3f s)", what, x.error ? "error" : verdict_name(x.result.verdict),
+	   x.why ? ": " : "", x.why ? x.why : "", x.result.ratio, x.result.lo, x.result.hi, x.result.npairs, x.result.seconds);
 }
 
 __attribute__((unused)) static const char scale[] = "\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];";

@@ -25,15 +25,21 @@ static bool is_built(struct runner_answer x) { return !x.error && !x.ended && x.
 
 static void is_error(struct runner_answer x, const char *pattern, const char *what)
 {
-	ok(x.error && x.why && strstr(x.why, pattern), "%s: %s: %s", what, x.error ? "error" : x.ended ? "it ended" : verdict_name(x.result.verdict),
+	ok(x.error && x.why && strstr(x.why, pattern), "%s: %s: %s", what,
+	   x.error   ? "error"
+	   : x.ended ? "it ended"
+		     : verdict_name(x.result.verdict),
 	   x.why ? x.why : "");
 }
 
 /* Ends what compiles there. */
 static bool kill_compiler(const char *dir)
 {
-	return system(arena_printf(&arena, "for i in 1 2 3 4 5 6 7 8 9 10; do p=$(grep -lsz \"$PWD/%s/.*[.]c\" /proc/[0-9]*/cmdline | cut -d/ -f3)\n"
-					   "[ -z \"$p\" ] || exec kill -9 $p; sleep 0.1; done; false", dir)) == 0;
+	return system(arena_printf(
+		       &arena,
+		       "for i in 1 2 3 4 5 6 7 8 9 10; do p=$(grep -lsz \"$PWD/%s/.*[.]c\" /proc/[0-9]*/cmdline | cut -d/ -f3)\n"
+		       "[ -z \"$p\" ] || exec kill -9 $p; sleep 0.1; done; false",
+		       dir)) == 0;
 }
 
 /* Its directory has no more room than this. */
@@ -129,7 +135,8 @@ static void test_files(void)
 		ok(limit_files(n), "%d files for it", n);
 		use_scale(50);
 		struct runner_answer x = build("\tfor (int i = 0; i < 50; i++)\n\t\tc[i] = 2 * a[i] + b[i];");
-		runner_try(runner, &(struct runner_try){.task = task, .artifact = x.digest, .base = x.digest, .budget = 0.01, .rotation = 1 << 20});
+		runner_try(runner,
+			   &(struct runner_try){.task = task, .artifact = x.digest, .base = x.digest, .budget = 0.01, .rotation = 1 << 20});
 		x = next();
 		good += !x.error && !x.ended;
 		errors += x.error;
@@ -138,9 +145,11 @@ static void test_files(void)
 		dead += x.ended;
 		runner_close(runner);
 	}
-	ok(errors && !dead && good + errors == MOST - LEAST + 1, "with few files: %d errors, %d tries, %d times it ended", errors, good, dead);
+	ok(errors && !dead && good + errors == MOST - LEAST + 1, "with few files: %d errors, %d tries, %d times it ended", errors, good,
+	   dead);
 	if (begin("files", "; ulimit -Sn 32; echo $$ >files/pid; exec", "--serve")) {
-		ok(system("test $(awk '/open files/ { print $4 }' /proc/$(cat files/pid)/limits) -gt 32") == 0, "it takes as many as it may have");
+		ok(system("test $(awk '/open files/ { print $4 }' /proc/$(cat files/pid)/limits) -gt 32") == 0,
+		   "it takes as many as it may have");
 		runner_close(runner);
 	}
 }
@@ -153,7 +162,8 @@ static void test_ignored(void)
 	if (!begin("ignored", "; trap '' CHLD; exec", "--serve"))
 		return;
 	runner_task(runner, "scale 20");
-	ok(runner_wait(&runner, 1, 5, &arena, &x) == 0 && !x.error && !x.ended, "signals of children that were ignored: %s", x.why ? x.why : "");
+	ok(runner_wait(&runner, 1, 5, &arena, &x) == 0 && !x.error && !x.ended, "signals of children that were ignored: %s",
+	   x.why ? x.why : "");
 	runner_close(runner);
 }
 
@@ -173,7 +183,8 @@ static int count_files(const char *pattern)
 /* What builds and tries leave: their artifact. */
 static void test_left(void)
 {
-	static const char slow[] = "\tfor (volatile int k = 0; k < 20000000; k++)\n\t\t;\n\tfor (int i = 0; i < 50; i++)\n\t\tc[i] = 2 * a[i] + b[i];";
+	static const char slow[] =
+		"\tfor (volatile int k = 0; k < 20000000; k++)\n\t\t;\n\tfor (int i = 0; i < 50; i++)\n\t\tc[i] = 2 * a[i] + b[i];";
 	struct digest d = {0, 0};
 
 	if (!begin("left", "; exec", "--serve"))
@@ -198,7 +209,8 @@ static void test_left(void)
 static void test_one_step(void)
 {
 	if (system("mkdir -p bin && cat >bin/one <<'E' && chmod +x bin/one\n#!/bin/sh\ncase \"$*\" in *'###'*) exit 1 ;; esac\n"
-		   "case $(cat \"$TMPDIR\"/*.c) in *tell*) echo \"error: $TMPDIR\" >&2; exit 1 ;; esac\nexec gcc \"$@\"\nE") || !begin("one", "CC=$PWD/bin/one; exec", "--serve"))
+		   "case $(cat \"$TMPDIR\"/*.c) in *tell*) echo \"error: $TMPDIR\" >&2; exit 1 ;; esac\nexec gcc \"$@\"\nE") ||
+	    !begin("one", "CC=$PWD/bin/one; exec", "--serve"))
 		return;
 	use_scale(50);
 	ok(is_built(build("\t*c = 1;")), "a compiler that does all steps");

@@ -8,8 +8,7 @@
 enum { FAR = 1000 };
 
 struct seen {
-	int seeds, elements,
-		places; /* that dominate in some seed: elements their line, places some line */
+	int seeds, elements, places; /* that dominate in some seed: elements their line, places some line */
 };
 
 /* Lines are `places` elements, `stride` apart; those of one line are together in a block of places
@@ -20,8 +19,7 @@ static struct seen look(const struct oracle_task *t, int64_t places, int64_t str
 	int all = spikes_seeds(t);
 	struct seen r = {.seeds = all ? all - 1 : 0};
 	float *x = malloc((size_t)n * sizeof *x);
-	bool *element = calloc((size_t)n, sizeof *element),
-	     *place = calloc((size_t)places, sizeof *place);
+	bool *element = calloc((size_t)n, sizeof *element), *place = calloc((size_t)places, sizeof *place);
 	struct rng rng = {1};
 
 	for (int seed = 0; seed < r.seeds; seed++) {
@@ -51,8 +49,7 @@ static struct seen look(const struct oracle_task *t, int64_t places, int64_t str
 	return r;
 }
 
-static struct seen look_at(int rank, const int64_t *shape, double maximum, int64_t places,
-			   int64_t stride, int sign)
+static struct seen look_at(int rank, const int64_t *shape, double maximum, int64_t places, int64_t stride, int sign)
 {
 	struct oracle_tensor t[2] = {{DT_F32, 1, rank}};
 
@@ -63,10 +60,7 @@ static struct seen look_at(int rank, const int64_t *shape, double maximum, int64
 }
 
 #define SHAPE(...) \
-	(int)(sizeof(int64_t[]){__VA_ARGS__} / sizeof(int64_t)), (const int64_t[]) \
-	{ \
-		__VA_ARGS__ \
-	}
+	(int)(sizeof(int64_t[]){__VA_ARGS__} / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
 
 int main(void)
 {
@@ -74,28 +68,22 @@ int main(void)
 
 	for (int sign = -1; sign <= 1; sign += 2) {
 		struct seen x = look_at(SHAPE(9, 103), 103, 103, 1, sign);
-		ok(x.elements == 927, "softmax of 9 x 103, %s: %d of 927 dominate in %d seeds",
-		   which[sign + 1], x.elements, x.seeds);
+		ok(x.elements == 927, "softmax of 9 x 103, %s: %d of 927 dominate in %d seeds", which[sign + 1], x.elements, x.seeds);
 		x = look_at(SHAPE(2, 31, 5), 31, 31, 5, sign);
-		ok(x.elements == 310, "along the middle axis of 2 x 31 x 5, %s: %d of 310",
-		   which[sign + 1], x.elements);
+		ok(x.elements == 310, "along the middle axis of 2 x 31 x 5, %s: %d of 310", which[sign + 1], x.elements);
 		x = look_at(SHAPE(1, 6, 7, 8), 56, 56, 1, sign);
-		ok(x.elements == 336, "along two axes together of 6 x 7 x 8, %s: %d of 336",
-		   which[sign + 1], x.elements);
+		ok(x.elements == 336, "along two axes together of 6 x 7 x 8, %s: %d of 336", which[sign + 1], x.elements);
 		x = look_at(SHAPE(1, 100), 100, 100, 1, sign);
 		ok(x.elements == 100, "one line of 100, %s: %d", which[sign + 1], x.elements);
 		x = look_at(SHAPE(30, 65), 0, 65, 1, sign);
-		ok(x.places == 65 && x.seeds == SPIKES_SEEDS,
-		   "no maximum, 30 x 65, %s: %d of 65 places in %d seeds", which[sign + 1],
+		ok(x.places == 65 && x.seeds == SPIKES_SEEDS, "no maximum, 30 x 65, %s: %d of 65 places in %d seeds", which[sign + 1],
 		   x.places, x.seeds);
 		x = look_at(SHAPE(30, 65), 0, 30, 65, sign);
 		ok(x.places == 30, "and along the other axis: %d of 30", x.places);
 		x = look_at(SHAPE(64, 1000), 1000, 1000, 1, sign);
-		ok(x.places >= 7 * 64, "64 x 1000, %s: %d places in %d seeds", which[sign + 1],
-		   x.places, x.seeds);
+		ok(x.places >= 7 * 64, "64 x 1000, %s: %d places in %d seeds", which[sign + 1], x.places, x.seeds);
 		x = look_at(SHAPE(5000), 5000, 5000, 1, sign);
-		ok(x.elements == x.seeds && x.seeds == 104, "one line of 5000, %s: %d in %d seeds",
-		   which[sign + 1], x.elements, x.seeds);
+		ok(x.elements == x.seeds && x.seeds == 104, "one line of 5000, %s: %d in %d seeds", which[sign + 1], x.elements, x.seeds);
 	}
 	struct seen large = look_at(SHAPE(1000, 1000), 1000, 1000, 1, 1);
 	ok(large.seeds == 0, "none for a million");

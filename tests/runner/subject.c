@@ -81,8 +81,8 @@ static void test_stood_still(void)
 	usleep(STILL_MS * 1000);
 	kill(-try, SIGCONT);
 	waitpid(try, &status, 0);
-	ok(there && WIFEXITED(status) && WEXITSTATUS(status) == ANSWER_DONE, "a try that stood still for longer than its deadline goes on: %d",
-	   status);
+	ok(there && WIFEXITED(status) && WEXITSTATUS(status) == ANSWER_DONE,
+	   "a try that stood still for longer than its deadline goes on: %d", status);
 	close(ready[0]);
 	close(ready[1]);
 }

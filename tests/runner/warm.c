@@ -18,10 +18,7 @@ enum { SOURCES = 8, ROUNDS = 3, SECONDS = 30, TEXT = 1 << 20 };
 static struct arena arena;
 static char dir[4096];
 
-static char *path(const char *name, int i, const char *suffix)
-{
-	return arena_printf(&arena, "%s/%s%d%s", dir, name, i, suffix);
-}
+static char *path(const char *name, int i, const char *suffix) { return arena_printf(&arena, "%s/%s%d%s", dir, name, i, suffix); }
 
 static void write_text(const char *to, const char *text)
 {
@@ -78,10 +75,7 @@ static int run_cold(int step, const char *in, const char *out)
 	return status;
 }
 
-static int report(void)
-{
-	return memfd_create("report", MFD_CLOEXEC);
-}
+static int report(void) { return memfd_create("report", MFD_CLOEXEC); }
 
 /* Seconds until it is there; negative: never. */
 static double wait_ready(struct warm *w, int step)
@@ -147,7 +141,8 @@ static void test_error(struct warm *w)
 	waitpid(pid, &status, 0);
 	if (pread(fd, said, sizeof said - 1, 0) < 0)
 		*said = 0;
-	ok(WIFEXITED(status) && WEXITSTATUS(status) && strstr(said, "candidate.c:2:") && strstr(said, "error: "), "an error, with its line");
+	ok(WIFEXITED(status) && WEXITSTATUS(status) && strstr(said, "candidate.c:2:") && strstr(said, "error: "),
+	   "an error, with its line");
 	pid = warm_run(w, 0, path("none", 0, ".c"), path("none", 0, ".s"), fd, 0, SECONDS);
 	waitpid(pid, &status, 0);
 	ok(pid > 0 && WIFEXITED(status) && WEXITSTATUS(status), "a file that is not there");
@@ -161,7 +156,8 @@ static void test_limit(struct warm *w)
 
 	at += sprintf(at, "#define M0 x+x+x+x+x+x+x+x\nint x;\n");
 	for (int i = 1; i <= 12; i++)
-		at += sprintf(at, "#define M%d M%d+M%d+M%d+M%d+M%d+M%d+M%d+M%d\n", i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+		at += sprintf(at, "#define M%d M%d+M%d+M%d+M%d+M%d+M%d+M%d+M%d\n", i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1,
+			      i - 1);
 	sprintf(at, "#if M12\n#endif\n");
 	write_text(path("long", 0, ".c"), from);
 	double start = now_seconds();

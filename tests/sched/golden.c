@@ -102,8 +102,8 @@ static void say_difference(const char *want, const char *got)
 		if (n != strcspn(g, "\n") || strncmp(w, g, n))
 			break;
 	}
-	printf("# %.*s\n# was: %.*s\n# is:  %.*s\n# build/check/golden --write writes them anew\n", (int)strcspn(task, "\n"), task, (int)strcspn(w, "\n"), w,
-	       (int)strcspn(g, "\n"), g);
+	printf("# %.*s\n# was: %.*s\n# is:  %.*s\n# build/check/golden --write writes them anew\n", (int)strcspn(task, "\n"), task,
+	       (int)strcspn(w, "\n"), w, (int)strcspn(g, "\n"), g);
 }
 
 static int count_tasks(const char *s)

@@ -263,7 +263,8 @@ static const char *differs(const struct kernel *k, struct loop_prog *p, void **a
 
 /* ---- schedules ---- */
 
-static const char *try_schedule(struct kernel *k, const struct target *t, const struct samples *want, struct samples *got, struct lowered *l, const char **trace)
+static const char *try_schedule(struct kernel *k, const struct target *t, const struct samples *want, struct samples *got,
+				struct lowered *l, const char **trace)
 {
 	const char *why;
 
@@ -373,7 +374,8 @@ static void *compile(const struct kernel *k, int n)
 		put_runner(f, all[i], name);
 	}
 	fclose(f);
-	const char *command = arena_printf(&a, "%s %s -w -shared -fPIC -o ./kernels.so kernels.c -lm", target_compiler(), target_cflags(target_host()));
+	const char *command =
+		arena_printf(&a, "%s %s -w -shared -fPIC -o ./kernels.so kernels.c -lm", target_compiler(), target_cflags(target_host()));
 	return system(command) ? NULL : dlopen("./kernels.so", RTLD_NOW);
 }
 

@@ -44,7 +44,8 @@ static struct loop_prog *make_pool(const int64_t *d)
 	struct loop_prog *p = prog_new(target_host());
 	struct polys *P = p->P;
 	int64_t h = d[0], c = d[1], ho = (h + 2 * d[4] - d[2]) / d[3] + 1;
-	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 3, (int64_t[]){c, h, h}), y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 3, (int64_t[]){c, ho, ho});
+	buf_id x = buf_new(p, "X", DT_F32, SCOPE_IN, 3, (int64_t[]){c, h, h}),
+	       y = buf_new(p, "Y", DT_F32, SCOPE_OUT, 3, (int64_t[]){c, ho, ho});
 	layout_parse(&lbuf(p, x)->layout, 3, "1 2 0");
 	stage_id s = stage_new(p, "pool", DT_F32, SCOPE_SCRATCH, 3, (int64_t[]){c, ho, ho}, "c h w");
 	layout_parse(&lbuf(p, lstage(p, s)->out)->layout, 3, "1 2 0");
@@ -165,7 +166,8 @@ static void try_compiled(void)
 		put_runner(f, made.a[i].p, name);
 	}
 	fclose(f);
-	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o ./space-kernels.so space-kernels.c -lm", target_compiler(), target_cflags(target_host()));
+	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o ./space-kernels.so space-kernels.c -lm", target_compiler(),
+		 target_cflags(target_host()));
 	void *lib = system(command) ? NULL : dlopen("./space-kernels.so", RTLD_NOW);
 	if (!ok(lib != NULL, "%zu kernels compile", made.n))
 		return;
@@ -307,7 +309,8 @@ static void try_shape(const struct shape *s, int vectors)
 		vec_free(&want);
 		vec_free(&got);
 	}
-	ok(!bad, "%s: %zu samples, %d decisions, %d schedules, %d bad (%.1f s)", s->name, seen.n, vectors, distinct, bad, now_seconds() - t);
+	ok(!bad, "%s: %zu samples, %d decisions, %d schedules, %d bad (%.1f s)", s->name, seen.n, vectors, distinct, bad,
+	   now_seconds() - t);
 	vec_free(&seen);
 	arena_release(&kept);
 }
@@ -318,8 +321,9 @@ static void try_names(void)
 {
 	struct shape s = {"", make_gemm, {37, 50, 20}};
 	struct arena a = {0};
-	static const char text[] = "v = sample.choice 1 2 4 := 2\nr t = sample.split gemm.m parts=2 max=8 := 5 8\ntail = sample.choice peel balance := balance\n"
-				   "layout B 1/v*16 0 1%v*16\nsplit gemm.n v 16 tail=pad\nsplit gemm.m t tail=tail\nfree = sample.choice a b := b\n";
+	static const char text[] =
+		"v = sample.choice 1 2 4 := 2\nr t = sample.split gemm.m parts=2 max=8 := 5 8\ntail = sample.choice peel balance := balance\n"
+		"layout B 1/v*16 0 1%v*16\nsplit gemm.n v 16 tail=pad\nsplit gemm.m t tail=tail\nfree = sample.choice a b := b\n";
 	struct loop_prog *p = program(&s), *q = program(&s);
 	const char *why = loop_apply(p, text, false), *layout = layout_str(&lbuf(p, buf_find(p, "B"))->layout, 2, &a);
 	ok(!why && !strcmp(layout, "1/32 0 1%32"), "names and products of names stand for numbers: %s", why ? why : layout);
@@ -327,7 +331,8 @@ static void try_names(void)
 	ok(!why && !strcmp(prog_str(p, &a), prog_str(q, &a)), "the program is that of the numbers");
 	struct samples got = {0};
 	trace_samples(text, &a, &got);
-	ok(got.n == 4 && got.a[0].n == 3 && got.a[1].n == 8 && got.a[1].decision == 8 && got.a[2].word && got.a[0].bound && got.a[1].bound && got.a[2].bound && !got.a[3].bound,
+	ok(got.n == 4 && got.a[0].n == 3 && got.a[1].n == 8 && got.a[1].decision == 8 && got.a[2].word && got.a[0].bound &&
+		   got.a[1].bound && got.a[2].bound && !got.a[3].bound,
 	   "samples of a trace: %zu", got.n);
 	const char *changed = trace_decide(text, "v", 4, &a);
 	ok(changed && strstr(changed, "v = sample.choice 1 2 4 := 4\nr t"), "a decision is changed");
@@ -336,8 +341,13 @@ static void try_names(void)
 	changed = trace_decide(text, "tail", 0, &a);
 	ok(changed && strstr(changed, ":= peel\n"), "a word is changed");
 	ok(!trace_decide(text, "v", 3, &a) && !trace_decide(text, "w", 3, &a), "no such choice, no such sample");
-	static const char *const wrong[] = {"split gemm.n v*16", "split gemm.n 4*", "layout B 1/v 0 1%v", "split gemm.n 99999999999*99999999999",
-					    "k = sample.choice 1 2 := 3", "k = sample.choice a b := c", "k = sample.choice a b := a\nsplit gemm.n k"};
+	static const char *const wrong[] = {"split gemm.n v*16",
+					    "split gemm.n 4*",
+					    "layout B 1/v 0 1%v",
+					    "split gemm.n 99999999999*99999999999",
+					    "k = sample.choice 1 2 := 3",
+					    "k = sample.choice a b := c",
+					    "k = sample.choice a b := a\nsplit gemm.n k"};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct loop_prog *w = program(&s);
 		why = loop_apply(w, wrong[i], false);
@@ -391,7 +401,8 @@ static void try_cost(void)
 	struct shape gemm = {"", make_gemm, {256, 256, 256}}, norm = {"", make_layernorm, {64, 1024}};
 	double usual = predicted(&gemm, "", 0);
 	ok(usual < 0.5 * predicted(&gemm, "rows", 1), "the model: a tile of one row is slow");
-	ok(usual > 2.0 * 256 * 256 * 256 / 600e9 && usual < 2.0 * 256 * 256 * 256 / 5e9, "the model: a product of 256 takes %.0f us", 1e6 * usual);
+	ok(usual > 2.0 * 256 * 256 * 256 / 600e9 && usual < 2.0 * 256 * 256 * 256 / 5e9, "the model: a product of 256 takes %.0f us",
+	   1e6 * usual);
 	ok(predicted(&norm, "", 0) < predicted(&norm, "squares.vectors", 1), "the model: one chain of sums is slower than four");
 }
 
@@ -418,7 +429,8 @@ static void try_rows(void)
 	ok(usual_of(&wide, "block", &trace, &a) == 1, "long rows: one at a time");
 	ok(usual_of(&two, "block", &trace, &a) == -1, "two rows: nothing to choose");
 	ok(usual_of(&narrow, "block", &trace, &a) >= 4, "short rows: several at a time");
-	ok(strstr(trace, "\nsum_lanes = rfactor sum sum.lane.1\n") && strstr(trace, "\nvector sum.lane\n"), "vectors of sums are added before their lanes");
+	ok(strstr(trace, "\nsum_lanes = rfactor sum sum.lane.1\n") && strstr(trace, "\nvector sum.lane\n"),
+	   "vectors of sums are added before their lanes");
 	arena_release(&a);
 }
 
@@ -431,7 +443,8 @@ static void try_window(void)
 	int regs = target_host()->vector_regs;
 	int64_t rows = usual_of(&one, "rows", &trace, &a), vectors = usual_of(&one, "vectors", &trace, &a);
 	int64_t lanes = target_host()->vector_bytes / 4, kept = vectors * lanes >= 32 ? 9 * vectors : 0;
-	ok(rows * vectors + kept < regs || rows == 1, "depthwise: a tile of %ld x %ld, %ld vectors of weights", (long)rows, (long)vectors, (long)kept);
+	ok(rows * vectors + kept < regs || rows == 1, "depthwise: a tile of %ld x %ld, %ld vectors of weights", (long)rows, (long)vectors,
+	   (long)kept);
 	arena_release(&a);
 }
 

@@ -9,14 +9,19 @@
 #include "tap.h"
 
 /* Four numbers and a word. The logarithm of the time is a sum, and a product of two. */
-static struct loop_prog *made_up(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace)
+static struct loop_prog *made_up(struct space *s, const struct origin *o, const struct samples *want, struct samples *got,
+				 const char **trace)
 {
 	static const int64_t number[] = {1, 2, 4, 8, 16}, index[] = {0, 1, 2};
 	static const char *const word[] = {"red", "green", "blue"}, *const name[] = {"rows", "vectors", "depth", "unroll", "colour"};
 	struct loop_prog *p = prog_new(NULL);
 	char *text = "";
 	for (int i = 0; i < 5; i++) {
-		struct sample x = {.name = name[i], .n = i < 4 ? 5 : 3, .choice = i < 4 ? number : index, .word = i < 4 ? NULL : word, .usual = i < 4 ? 2 : 0};
+		struct sample x = {.name = name[i],
+				   .n = i < 4 ? 5 : 3,
+				   .choice = i < 4 ? number : index,
+				   .word = i < 4 ? NULL : word,
+				   .usual = i < 4 ? 2 : 0};
 		const struct sample *w = samples_find(want, x.name);
 		x.decision = w ? w->decision : x.usual;
 		vec_push(got, x);
@@ -94,7 +99,8 @@ static void test_expects(void)
 		mean += log(truth(s->points.a[i])) / (double)s->points.n;
 	for (size_t i = 0; i < s->points.n; i++)
 		spread += pow(log(truth(s->points.a[i])) - mean, 2) / (double)s->points.n;
-	ok(many < few && many < 0.25 * sqrt(spread), "it misses by %.3f after 90 points, by %.3f after 10; they spread by %.3f", many, few, sqrt(spread));
+	ok(many < few && many < 0.25 * sqrt(spread), "it misses by %.3f after 90 points, by %.3f after 10; they spread by %.3f", many, few,
+	   sqrt(spread));
 	ok(far < 0.15, "%.0f%% of points are missed by more than two deviations", 100 * far);
 	search_end(s);
 }

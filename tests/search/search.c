@@ -20,7 +20,8 @@ static void meet(struct samples *got, const struct samples *want, const char *na
 	vec_push(got, x);
 }
 
-static struct loop_prog *made_up(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace)
+static struct loop_prog *made_up(struct space *s, const struct origin *o, const struct samples *want, struct samples *got,
+				 const char **trace)
 {
 	struct loop_prog *p = prog_new(NULL);
 	char *text = arena_printf(&p->arena, "%s\n", o->name);
@@ -42,10 +43,7 @@ static double measure(const struct point *p)
 	return 0.5 + 0.5 * off / 31.5;
 }
 
-static double expect(struct loop_prog *p) /* says little */
-{
-	return 1;
-}
+static double expect(struct loop_prog *p) /* says little */ { return 1; }
 
 static const struct generator generator = {"made up", "for this test", made_up};
 static const struct cost_model says_nothing = {"none", "", NULL}, ranks = {"equal", "", expect};
@@ -106,7 +104,8 @@ static void test_strategy(const char *name, const struct cost_model *cost)
 }
 
 /* A space of two points and one of none. */
-static struct loop_prog *of_two(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace)
+static struct loop_prog *of_two(struct space *s, const struct origin *o, const struct samples *want, struct samples *got,
+				const char **trace)
 {
 	struct loop_prog *p = prog_new(NULL);
 	static const int64_t choice[] = {1, 2};
@@ -116,12 +115,14 @@ static struct loop_prog *of_two(struct space *s, const struct origin *o, const s
 	return p;
 }
 
-static struct loop_prog *of_none(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace)
+static struct loop_prog *of_none(struct space *s, const struct origin *o, const struct samples *want, struct samples *got,
+				 const char **trace)
 {
 	return NULL;
 }
 
-static size_t count_points(const char *strategy, struct loop_prog *(*make)(struct space *, const struct origin *, const struct samples *, struct samples *, const char **))
+static size_t count_points(const char *strategy, struct loop_prog *(*make)(struct space *, const struct origin *, const struct samples *,
+									   struct samples *, const char **))
 {
 	struct generator g = {"little", "", make};
 	struct space *s = xcalloc(1, sizeof *s);
@@ -201,7 +202,8 @@ static void test_converges(const char *strategy)
 }
 
 /* A best point that only two changes at once reach: the first knob at 6 is worse unless the second is at 6. */
-static struct loop_prog *of_pair(struct space *s, const struct origin *o, const struct samples *want, struct samples *got, const char **trace)
+static struct loop_prog *of_pair(struct space *s, const struct origin *o, const struct samples *want, struct samples *got,
+				 const char **trace)
 {
 	struct loop_prog *p = prog_new(NULL);
 	meet(got, want, "a", &p->arena);
@@ -318,7 +320,8 @@ static void test_kin(const char *strategy)
 
 static void test_schedulers(void)
 {
-	struct task_state t[] = {{.calls = 1, .seconds = 1e-3, .trials = 8}, {.calls = 4, .seconds = 1e-3, .trials = 8}, {.calls = 1, .trials = 0}};
+	struct task_state t[] = {
+		{.calls = 1, .seconds = 1e-3, .trials = 8}, {.calls = 4, .seconds = 1e-3, .trials = 8}, {.calls = 1, .trials = 0}};
 	const struct task_scheduler *gain = task_scheduler_find("gain"), *turns = task_scheduler_find("round");
 	ok(schedule_next(gain, t, 3, 4) == 2, "gain: first what has no time yet");
 	t[2].done = true;

@@ -37,7 +37,8 @@ static bool kept(double ratio, double differ, struct rng *r, size_t *looks)
 	size_t n;
 
 	retire(slot_new(&t, &p, 0), ratio * exp(-fabs(differ * rng_normal(r))), 0, r);
-	while ((n = add_finals(&t, out)) || (n = add_more_looks(&t, out)) || (n = add_looks(&t, 1, LOOKS, out)) || (n = add_late_looks(&t, out)))
+	while ((n = add_finals(&t, out)) || (n = add_more_looks(&t, out)) || (n = add_looks(&t, 1, LOOKS, out)) ||
+	       (n = add_late_looks(&t, out)))
 		for (size_t i = 0; i < n; i++)
 			retire(out[i], ratio, differ, r);
 	*looks += t.looks.n;
@@ -54,8 +55,8 @@ int main(void)
 	static const struct {
 		double ratio, differ, least, most; /* share of tunings that keep it */
 	} want[] = {
-		{1.01, 0.02, 0, 0.001}, {1, 0.005, 0, 0.001},  {1, 0.01, 0, 0.001},    {1, 0.03, 0, 0.004}, /* the default's like */
-		{0.99, 0.005, 0, 0.05}, {0.99, 0.01, 0, 0.05}, {0.99, 0.03, 0, 0.05},                       /* faster by KB_MATERIAL */
+		{1.01, 0.02, 0, 0.001}, {1, 0.005, 0, 0.001},   {1, 0.01, 0, 0.001},   {1, 0.03, 0, 0.004},  /* the default's like */
+		{0.99, 0.005, 0, 0.05}, {0.99, 0.01, 0, 0.05},  {0.99, 0.03, 0, 0.05},                       /* faster by KB_MATERIAL */
 		{0.98, 0.005, 0.99, 1}, {0.975, 0.01, 0.95, 1}, {0.97, 0.01, 0.99, 1}, {0.9, 0.03, 0.99, 1}, /* truly faster */
 	};
 	struct rng r = {7};
@@ -65,8 +66,9 @@ int main(void)
 		for (int i = 0; i < RUNS; i++)
 			runs += kept(want[k].ratio, want[k].differ, &r, &looks);
 		double share = (double)runs / RUNS;
-		ok(share >= want[k].least && share <= want[k].most, "%g of the default's time, processes differ by %g: kept in %.4f, wanted %g to %g; %.1f looks",
-		   want[k].ratio, want[k].differ, share, want[k].least, want[k].most, (double)looks / RUNS);
+		ok(share >= want[k].least && share <= want[k].most,
+		   "%g of the default's time, processes differ by %g: kept in %.4f, wanted %g to %g; %.1f looks", want[k].ratio,
+		   want[k].differ, share, want[k].least, want[k].most, (double)looks / RUNS);
 	}
 	return tap_done();
 }

@@ -11,18 +11,15 @@
 struct cse {
 	struct module *m;
 	const struct pass_ctx *ctx;
-	val_id *fwd;       /* by value: what stands for it, 0 itself */
-	bool *dead;        /* by node */
-	bool *impure;      /* by graph: holds what must not be shared */
-	node_id *slots;    /* open addressing */
-	uint64_t *hash;    /* by node */
+	val_id *fwd;    /* by value: what stands for it, 0 itself */
+	bool *dead;     /* by node */
+	bool *impure;   /* by graph: holds what must not be shared */
+	node_id *slots; /* open addressing */
+	uint64_t *hash; /* by node */
 	size_t nslots;
 };
 
-static val_id now(const struct cse *c, val_id v)
-{
-	return c->fwd[v] ? c->fwd[v] : v;
-}
+static val_id now(const struct cse *c, val_id v) { return c->fwd[v] ? c->fwd[v] : v; }
 
 /* Constants. Type and shape, then the digest, then the bytes; a digest is computed only where another
  * constant has the same type and shape, and known already where the data is in the blob store. */
@@ -149,8 +146,8 @@ static bool same_results(struct module *m, const struct node *a, const struct no
 
 static bool same(struct module *m, const struct node *a, const struct node *b)
 {
-	if (a->op != b->op || a->optype != b->optype || a->domain != b->domain || a->nin != b->nin ||
-	    a->nout != b->nout || a->nattr != b->nattr)
+	if (a->op != b->op || a->optype != b->optype || a->domain != b->domain || a->nin != b->nin || a->nout != b->nout ||
+	    a->nattr != b->nattr)
 		return false;
 	if (!same_operands(a, b) || !same_results(m, a, b))
 		return false;

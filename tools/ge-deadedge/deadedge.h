@@ -11,12 +11,12 @@ struct round {
 	const struct pass_ctx *c;
 	struct known *known; /* by value, of those there were when the round began */
 	size_t nvalues;
-	VEC(val_id) fwd;     /* by value: what replaces it */
-	uint32_t *users;     /* by graph: nodes of the round's graphs that name it */
+	VEC(val_id) fwd; /* by value: what replaces it */
+	uint32_t *users; /* by graph: nodes of the round's graphs that name it */
 	struct inlined inlined;
-	struct graph order;  /* the nodes of the graph that is being rewritten, as far as they are settled */
+	struct graph order;    /* the nodes of the graph that is being rewritten, as far as they are settled */
 	VEC(const char *) why; /* by node: why it was kept, when it was last looked at */
-	size_t copies;       /* nodes that came from bodies, in all rounds */
+	size_t copies;         /* nodes that came from bodies, in all rounds */
 	bool changed;
 };
 

@@ -36,10 +36,7 @@ static void add_words(struct argv *v, const char *words)
 	free(copy);
 }
 
-static void add(struct argv *v, char *word)
-{
-	vec_push(&v->a, word);
-}
+static void add(struct argv *v, char *word) { vec_push(&v->a, word); }
 
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { NENDS = sizeof ends / sizeof *ends };

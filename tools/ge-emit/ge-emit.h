@@ -9,43 +9,43 @@
 
 /* A function of the emitted file; kernels whose texts are equal share one. */
 struct function {
-	char *text;       /* with its name */
-	char *name;       /* "k07" */
-	int part;         /* of the C file it is compiled with, from 1 */
+	char *text; /* with its name */
+	char *name; /* "k07" */
+	int part;   /* of the C file it is compiled with, from 1 */
 	uint32_t ncalls;
-	double flops;     /* of one call */
-	uint32_t first;   /* call */
+	double flops;   /* of one call */
+	uint32_t first; /* call */
 };
 
 /* The weights: one copy of equal bytes, each 64-aligned, behind a page with the head. */
 struct weight {
 	struct digest digest; /* of the bytes, or of bytes and layout: equal ones have equal bytes */
 	int64_t bytes, offset;
-	uint32_t call;        /* that needs it first; with const number: how to make the bytes again */
+	uint32_t call; /* that needs it first; with const number: how to make the bytes again */
 	int number;
-	val_id value;         /* a constant in plain order (call and number do not matter), or 0 */
-	const void *data;     /* or the bytes themselves, else NULL */
+	val_id value;     /* a constant in plain order (call and number do not matter), or 0 */
+	const void *data; /* or the bytes themselves, else NULL */
 };
 
 struct emission {
 	struct model *M;
 	const struct target *target;
-	const char *name;         /* C identifier */
+	const char *name; /* C identifier */
 	bool embed;
-	int threads;              /* 1: no kernel starts a team */
+	int threads; /* 1: no kernel starts a team */
 	VEC(struct function) functions;
 	uint32_t *function_of;    /* kernel -> function */
 	struct outlines outlines; /* functions that kernels call, and share */
 	VEC(int) outline_part;    /* of the C file each is compiled with */
 	VEC(struct weight) weights;
-	int64_t **weight_of;      /* call -> constant number -> offset in the file of weights */
-	int64_t weights_bytes;    /* of the file */
-	int64_t opaque;           /* offset there of the stream of opaque steps, and its bytes (0: none) */
+	int64_t **weight_of;   /* call -> constant number -> offset in the file of weights */
+	int64_t weights_bytes; /* of the file */
+	int64_t opaque;        /* offset there of the stream of opaque steps, and its bytes (0: none) */
 	int64_t opaque_bytes;
 	struct digest weights_digest;
 	uint64_t weights_sum; /* of the bytes behind the head; weights_write knows it */
 	int64_t arena_bytes;
-	int64_t spill;            /* offset in the arena of workspaces that are larger than planned */
+	int64_t spill; /* offset in the arena of workspaces that are larger than planned */
 	int nparts;
 };
 
@@ -61,7 +61,7 @@ char *opaque_archive(void);
 /* ---- weights.c ---- */
 void weights_lay_out(struct emission *e);
 void weights_write(struct emission *e, const char *path);
-void weights_print(struct emission *e, FILE *f); /* as a C array, for --embed */
+void weights_print(struct emission *e, FILE *f);    /* as a C array, for --embed */
 int64_t weight_value(struct emission *e, val_id v); /* offset of constant v in plain order */
 
 /* ---- name.c ---- */

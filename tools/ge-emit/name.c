@@ -12,6 +12,7 @@
 /* Words that C, C++ or the generated file own, and files are called by. */
 static bool is_word(const char *s)
 {
+	/* clang-format off */
 	static const char *const words[] = {
 		"asm", "at", "auto", "bool", "break", "case", "catch", "char", "class", "concept", "const", "continue",
 		"default", "delete", "do", "double", "else", "enum", "errno", "explicit", "export", "extern", "fail",
@@ -37,6 +38,7 @@ static bool is_word(const char *s)
 		"vmset", "vne", "vpdpbusd", "vpow", "vpow_core", "vrint", "vscatter", "vsel", "vset", "vsigmoid", "vsign",
 		"vsign_of", "vsin", "vsqrt", "vstore", "vstore_mask", "vtanh", "IN_STEP", "LOADS_STAY", "STAYS", "VIOTA", "VL",
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (!strcmp(s, words[i]))
@@ -47,8 +49,9 @@ static bool is_word(const char *s)
 /* Kernels and parts of them, functions they share, shapes, and functions of one element type or number of lanes. */
 static bool is_numbered(const char *s)
 {
-	static const char pattern[] = "^((k[0-9]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_shape[0-9]+|"
-				      "transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max|min|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+)$";
+	static const char pattern[] =
+		"^((k[0-9]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_shape[0-9]+|"
+		"transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max|min|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+)$";
 	regex_t r;
 
 	if (regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB))

@@ -11,16 +11,15 @@ struct held {
 };
 
 struct holding {
-	VEC(struct held) a;  /* by their first call */
-	uint32_t *of_value;  /* root value -> index + 1 */
+	VEC(struct held) a; /* by their first call */
+	uint32_t *of_value; /* root value -> index + 1 */
 };
 
 static noreturn void stale(struct emission *e, node_id n)
 {
 	struct module *m = e->M->m;
 
-	die(EX_BADUSE, "%s: %s: its plan is of another graph; run ge-plan again", m->source ? m->source : "-",
-	    node_where(m, n, &m->arena));
+	die(EX_BADUSE, "%s: %s: its plan is of another graph; run ge-plan again", m->source ? m->source : "-", node_where(m, n, &m->arena));
 }
 
 static void hold(struct emission *e, struct holding *h, struct held x)

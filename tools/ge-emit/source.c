@@ -59,8 +59,8 @@ static void deal_parts(struct emission *e)
 		vec_push(&e->outline_part, 0);
 	for (size_t i = 0; i < nf; i++) {
 		size_t k = i - e->functions.n;
-		share[i] = i < e->functions.n ? (struct share){strlen(e->functions.a[i].text), &e->functions.a[i].part} :
-						(struct share){strlen(e->outlines.a.a[k].text), &e->outline_part.a[k]};
+		share[i] = i < e->functions.n ? (struct share){strlen(e->functions.a[i].text), &e->functions.a[i].part}
+					      : (struct share){strlen(e->outlines.a.a[k].text), &e->outline_part.a[k]};
 		total += share[i].bytes;
 	}
 	e->nparts = (int)(total / PART_BYTES) + 1;
@@ -100,7 +100,8 @@ void emit_functions(struct emission *e)
 		if (i == e->functions.n) {
 			char *name = xprintf("k%02zu", i);
 			digest[i] = d;
-			vec_push(&e->functions, (struct function){.text = kernel_text(M->kernels.a[k].prog, name, &e->outlines), .name = name});
+			vec_push(&e->functions,
+				 (struct function){.text = kernel_text(M->kernels.a[k].prog, name, &e->outlines), .name = name});
 		}
 		e->function_of[k] = (uint32_t)i;
 		if (emit_starts_team(M->kernels.a[k].prog))
@@ -201,15 +202,18 @@ static void put_top(struct emission *e, FILE *f, const char *header)
 	}
 	fprintf(f, " *\n * Made by ge-emit (hone %s) for ", HONE_VERSION);
 	put_comment(f, e->target->cpu);
-	fprintf(f, ".\n * Compile with: %s\n%s"
-		   " * All of it at once, or with -DPART=0 .. -DPART=%d in so many pieces that are linked. */\n",
+	fprintf(f,
+		".\n * Compile with: %s\n%s"
+		" * All of it at once, or with -DPART=0 .. -DPART=%d in so many pieces that are linked. */\n",
 		target_cflags(e->target), e->opaque_bytes ? " * and link libhone_eval.a, -lm and -pthread for the slow path.\n" : "",
 		e->nparts);
-	fprintf(f, "#ifdef PART\n#define KERNEL __attribute__((visibility(\"hidden\")))\n#define IN_PART(n) (PART == (n))\n"
-		   "#else\n#define KERNEL static\n#define IN_PART(n) 1\n#endif\n\n");
-	fprintf(f, "#if IN_PART(0)\n#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <math.h>\n"
-		   "#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
-		   "#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n%s",
+	fprintf(f,
+		"#ifdef PART\n#define KERNEL __attribute__((visibility(\"hidden\")))\n#define IN_PART(n) (PART == (n))\n"
+		"#else\n#define KERNEL static\n#define IN_PART(n) 1\n#endif\n\n");
+	fprintf(f,
+		"#if IN_PART(0)\n#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <math.h>\n"
+		"#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
+		"#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n%s",
 		e->threads > 1 ? "#include <pthread.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdatomic.h>\n" : "");
 	if (strpbrk(header, "\"\\\n")) /* a name that cannot stand in quotes */
 		put_template(e, f, header_text, NULL);
@@ -255,8 +259,9 @@ static void put_kernels(struct emission *e, FILE *f)
 
 	for (size_t k = 0; k < nk; k++)
 		p[k] = e->M->kernels.a[k].prog;
-	fprintf(f, "/* An index that is data was out of range. */\n#ifdef PART\nextern KERNEL __thread int bad_index;\n#endif\n"
-		   "#if IN_PART(0)\nKERNEL __thread int bad_index;\n#endif\n#define BAD_INDEX bad_index\n\n");
+	fprintf(f,
+		"/* An index that is data was out of range. */\n#ifdef PART\nextern KERNEL __thread int bad_index;\n#endif\n"
+		"#if IN_PART(0)\nKERNEL __thread int bad_index;\n#endif\n#define BAD_INDEX bad_index\n\n");
 	for (size_t i = 0; i < e->functions.n; i++)
 		vec_push(&text, e->functions.a[i].text);
 	for (size_t i = 0; i < e->outlines.a.n; i++)
@@ -313,10 +318,11 @@ static void put_tables(struct emission *e, FILE *f)
 	const struct graph *g = graph(m, m->main);
 	const unsigned char *d = (const unsigned char *)&e->weights_digest;
 
-	fprintf(f, "\n#if IN_PART(0)\n\n%s\n#define NUM_INPUTS %zu\n#define NUM_OUTPUTS %zu\n#define NUM_STEPS %zu\n", abi_text,
-		g->in.n, g->out.n, e->M->calls.n);
-	fprintf(f, "#define ARENA_BYTES %" PRId64 "\n#define WEIGHTS_BYTES %" PRId64 "\n#define WEIGHTS_MAGIC \"%s\"\n#define WEIGHTS_AT %d\n", e->arena_bytes,
-		e->weights_bytes, WEIGHTS_MAGIC, WEIGHTS_HEAD);
+	fprintf(f, "\n#if IN_PART(0)\n\n%s\n#define NUM_INPUTS %zu\n#define NUM_OUTPUTS %zu\n#define NUM_STEPS %zu\n", abi_text, g->in.n,
+		g->out.n, e->M->calls.n);
+	fprintf(f,
+		"#define ARENA_BYTES %" PRId64 "\n#define WEIGHTS_BYTES %" PRId64 "\n#define WEIGHTS_MAGIC \"%s\"\n#define WEIGHTS_AT %d\n",
+		e->arena_bytes, e->weights_bytes, WEIGHTS_MAGIC, WEIGHTS_HEAD);
 	fprintf(f, "#define OPAQUE_AT %" PRId64 "\n#define OPAQUE_BYTES %" PRId64 "\n", e->opaque, e->opaque_bytes);
 	if (e->opaque_bytes)
 		fprintf(f, "\n%s\n", opaque_text);
@@ -361,7 +367,8 @@ static void put_cpu_check(struct emission *e, FILE *f)
 	fprintf(f, "\n/* What the code needs and this CPU lacks, or NULL. */\nstatic const char *cpu_lacks(void)\n{\n");
 	for (size_t i = 0; i < sizeof need / sizeof *need; i++)
 		for (int k = 0; e->target->features & need[i].feature && need[i].name[k]; k++)
-			fprintf(f, "\tif (!__builtin_cpu_supports(\"%s\"))\n\t\treturn \"it lacks %s, which the model was compiled for\";\n",
+			fprintf(f,
+				"\tif (!__builtin_cpu_supports(\"%s\"))\n\t\treturn \"it lacks %s, which the model was compiled for\";\n",
 				need[i].name[k], need[i].name[k]);
 	fprintf(f, "\treturn NULL;\n}\n");
 }
@@ -456,8 +463,9 @@ static void put_steps(struct emission *e, FILE *f)
 	const struct graph *g = graph(M->m, M->m->main);
 	int nopaque = 0;
 
-	fprintf(f, "static int steps(struct %s *m, const void *const *in, void *const *out, double *seconds)\n{\n"
-		   "\tdouble start = seconds ? seconds_now() : 0;\n\n\t(void)start;\n",
+	fprintf(f,
+		"static int steps(struct %s *m, const void *const *in, void *const *out, double *seconds)\n{\n"
+		"\tdouble start = seconds ? seconds_now() : 0;\n\n\t(void)start;\n",
 		e->name);
 	for (uint32_t c = 0; c < M->calls.n; c++) {
 		const struct call *x = &M->calls.a[c];
@@ -488,8 +496,8 @@ void emit_source(struct emission *e, const char *path, const char *header)
 	put_tables(e, o.f);
 	put_cpu_check(e, o.f);
 	if (!e->embed)
-		fprintf(o.f, "\n#define WEIGHTS_SUM 0x%016" PRIx64 "u /* of what follows the first %d bytes */\n%s", e->weights_sum, WEIGHTS_HEAD,
-			checksum_text);
+		fprintf(o.f, "\n#define WEIGHTS_SUM 0x%016" PRIx64 "u /* of what follows the first %d bytes */\n%s", e->weights_sum,
+			WEIGHTS_HEAD, checksum_text);
 	rest = put_template(e, o.f, runtime_text, "@STEPS@");
 	if (e->threads > 1)
 		put_template(e, o.f, team_text, NULL);

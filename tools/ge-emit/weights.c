@@ -166,10 +166,7 @@ static void each_piece(struct emission *e, void (*put)(void *arg, const void *p,
 	put(arg, zero, (size_t)(e->weights_bytes - at));
 }
 
-static void put_file(void *arg, const void *p, size_t n)
-{
-	fwrite(p, 1, n, arg);
-}
+static void put_file(void *arg, const void *p, size_t n) { fwrite(p, 1, n, arg); }
 
 #include "checksum.in"
 

@@ -10,10 +10,8 @@ enum { OPT_OPSET = 0x100, OPT_EXTERNAL };
 static struct onnx_export_opts opts;
 
 static const struct argp_option options[] = {
-	{"opset", OPT_OPSET, "N", 0,
-	 "write opset N, 7 to 28; without, that of the file the graph came from", 0},
-	{"external", OPT_EXTERNAL, "FILE", 0,
-	 "write weights into FILE beside the model (needed above 2 GB)", -1},
+	{"opset", OPT_OPSET, "N", 0, "write opset N, 7 to 28; without, that of the file the graph came from", 0},
+	{"external", OPT_EXTERNAL, "FILE", 0, "write weights into FILE beside the model (needed above 2 GB)", -1},
 	{0},
 };
 

@@ -16,12 +16,11 @@
 enum { OPT_LIMIT = 0x100, OPT_KEEP };
 static size_t limit = 64 << 10;
 static bool keep_identities;
-#define FLOPS_MAX 1e10 /* of one fold: seconds in a matrix product, a few minutes where elements are slow */
+#define FLOPS_MAX 1e10          /* of one fold: seconds in a matrix product, a few minutes where elements are slow */
 enum { STEP = 64, ALL = 1024 }; /* times the limit: what a step on the way may have, what all of a round have together */
 
 static const struct argp_option options[] = {
-	{"limit", OPT_LIMIT, "SIZE", 0,
-	 "bytes (K, M, G) by which one fold may make the model larger; 64K"},
+	{"limit", OPT_LIMIT, "SIZE", 0, "bytes (K, M, G) by which one fold may make the model larger; 64K"},
 	{"keep-identities", OPT_KEEP, 0, 0, "fold constants only"},
 	{0},
 };
@@ -46,12 +45,12 @@ struct fold {
 	const struct pass_ctx *c;
 	struct known *known;
 	struct tensor **now;  /* by value: what it is, if that is known */
-	bool *wanted;	      /* by value */
-	val_id *fwd;	      /* by value: what replaces it */
-	bool *dead;	      /* by node */
+	bool *wanted;         /* by value */
+	val_id *fwd;          /* by value: what replaces it */
+	bool *dead;           /* by node */
 	const char **why_not; /* by node */
 	struct arena made;    /* tensors of this round */
-	size_t *source;	      /* by value: bytes of constants of the model that a computed one is made of, at most */
+	size_t *source;       /* by value: bytes of constants of the model that a computed one is made of, at most */
 	node_id *counted;     /* by value: the last node that counted it */
 	size_t model_bytes;   /* of the constants that were there at first */
 	size_t bytes, grown;  /* of what was computed; of what became constants, in all rounds */
@@ -79,8 +78,7 @@ static struct tensor *known_tensor(struct fold *f, val_id v)
 	const struct type *t = &val(f->m, v)->type;
 	int64_t dims[RANK_MAX], c;
 
-	if (!k->yes || !type_dims(f->m, t, dims) || type_count(f->m, t) != k->n ||
-	    !dtype_size(t->dtype))
+	if (!k->yes || !type_dims(f->m, t, dims) || type_count(f->m, t) != k->n || !dtype_size(t->dtype))
 		return NULL;
 	for (int i = 0; i < k->n; i++)
 		if (!poly_is_const(f->m->dims, k->e[i], &c))
@@ -148,15 +146,15 @@ static const char *compute(struct fold *f, node_id id)
 			continue;
 		in[i] = operand(f, n->in[i]);
 		if (!in[i])
-			return arena_printf(&f->m->arena, "operand %u (%s) is not constant", i,
-					    sym_str(val(f->m, n->in[i])->name));
+			return arena_printf(&f->m->arena, "operand %u (%s) is not constant", i, sym_str(val(f->m, n->in[i])->name));
 		bytes += in[i]->nbytes;
 	}
 	size_t result = result_bytes(f, n);
 	if (result / STEP > (bytes > limit ? bytes : limit)) /* not even as a step */
 		return "its result is too large";
 	if (result > SIZE_MAX / 2 || (f->bytes + result) / ALL > limit + 4 * f->model_bytes / ALL)
-		return arena_printf(&f->m->arena, "its result of %zu bytes and the %zu that were computed before it are more than %d times the limit",
+		return arena_printf(&f->m->arena,
+				    "its result of %zu bytes and the %zu that were computed before it are more than %d times the limit",
 				    result, f->bytes, ALL);
 	double flops = node_flops(f->m, n);
 	if (flops > FLOPS_MAX)
@@ -262,8 +260,7 @@ static void drop_identities(struct fold *f, graph_id g)
 		output[gr->out.a[i]] = true;
 	for (size_t i = 0; i < gr->nodes.n; i++) {
 		node_id id = gr->nodes.a[i];
-		val_id from = f->dead[id] ? 0 : node_identity(m, id),
-		       to = node(m, id)->nout ? node(m, id)->out[0] : 0;
+		val_id from = f->dead[id] ? 0 : node_identity(m, id), to = node(m, id)->nout ? node(m, id)->out[0] : 0;
 		if (!from || f->fwd[to] || (output[to] && val(m, from)->kind != VAL_NODE))
 			continue; /* an output has to be computed by someone */
 		pass_why(f->c, m, id, "removed: its result is %s", sym_str(val(m, from)->name));
@@ -300,8 +297,7 @@ static void pass_constants(struct fold *f, const struct graph_list *order)
 			uint32_t passed = node_body(n, 0) ? node_passing(n).operands : 0;
 			for (uint32_t j = 0; passed && (b = node_body(n, j)); j++)
 				for (uint32_t back = 1; back <= passed && back <= graph(m, b)->in.n; back++)
-					give(f, n->in[n->nin - back], graph(m, b)->in.a[graph(m, b)->in.n - back], given,
-					     differing);
+					give(f, n->in[n->nin - back], graph(m, b)->in.a[graph(m, b)->in.n - back], given, differing);
 		}
 	for (val_id v = 1; v < nv; v++)
 		if (given[v] && !differing[v] && f->wanted[v]) {
@@ -343,9 +339,7 @@ static bool fold_round(struct module *m, const struct pass_ctx *c, size_t model_
 		for (size_t g = 0; g < order.n; g++)
 			for (size_t i = 0; i < graph(m, order.a[g])->nodes.n; i++) {
 				node_id id = graph(m, order.a[g])->nodes.a[i];
-				pass_why(c, m, id, "kept: %s",
-					 f.why_not[id] ? f.why_not[id]
-						       : "its result is not wanted");
+				pass_why(c, m, id, "kept: %s", f.why_not[id] ? f.why_not[id] : "its result is not wanted");
 			}
 	}
 	vec_free(&order);
@@ -374,9 +368,10 @@ static void fold(struct module *m, const struct pass_ctx *c)
 
 static const struct pass pass = {
 	.run = fold,
-	.contract = "Infers shapes itself. Keeps ONNX operators; random operators are never "
-		    "folded. Leaves no node, in any body, "
-		    "whose result could be a constant within the limit.",
+	.contract =
+		"Infers shapes itself. Keeps ONNX operators; random operators are never "
+		"folded. Leaves no node, in any body, "
+		"whose result could be a constant within the limit.",
 };
 
 const struct tool tool = {

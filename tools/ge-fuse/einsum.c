@@ -127,7 +127,8 @@ static bool make(struct split *s, int set, struct part *to)
 	int t = 0, kept = 0;
 
 	if (s->ways.first[set])
-		return make(s, set - s->ways.first[set], &from[0]) && make(s, s->ways.first[set], &from[1]) && multiply(s, set, 2, from, to);
+		return make(s, set - s->ways.first[set], &from[0]) && make(s, s->ways.first[set], &from[1]) &&
+		       multiply(s, set, 2, from, to);
 	while (!(set >> t & 1))
 		t++;
 	from[0] = (struct part){.v = node(s->m, s->root)->in[t], .rank = s->q.rank[t]};

@@ -6,13 +6,13 @@
 struct plan {
 	struct module *m;
 	const struct pass_ctx *c;
-	struct uses uses;  /* of the module as it was before any group was formed */
-	uint32_t *pos;     /* node: its place in its graph's order */
-	uint32_t *group;   /* node: its group, from 1 in each graph; 0: in none */
-	val_id *inner;     /* value: what stands for it in the body being formed */
-	VEC(node_id) head; /* group of this graph: the node it is named after; [0] unused */
+	struct uses uses;    /* of the module as it was before any group was formed */
+	uint32_t *pos;       /* node: its place in its graph's order */
+	uint32_t *group;     /* node: its group, from 1 in each graph; 0: in none */
+	val_id *inner;       /* value: what stands for it in the body being formed */
+	VEC(node_id) head;   /* group of this graph: the node it is named after; [0] unused */
 	VEC(node_id) member; /* of the group that is growing */
-	bool producers;    /* pull a Transpose into the group of the MatMul it feeds */
+	bool producers;      /* pull a Transpose into the group of the MatMul it feeds */
 };
 
 /* Assigns p->group for the nodes of graph g. A group has one result that is used outside, so no path

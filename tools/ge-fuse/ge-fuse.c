@@ -86,8 +86,9 @@ static const struct argp_option options[] = {
 
 static const struct pass pass = {
 	.run = run,
-	.contract = "Needs shapes (ge-shape). Keeps views (Reshape and its kin) and control operators as nodes. "
-		    "Leaves every other node inside exactly one Fused node.",
+	.contract =
+		"Needs shapes (ge-shape). Keeps views (Reshape and its kin) and control operators as nodes. "
+		"Leaves every other node inside exactly one Fused node.",
 };
 
 const struct tool tool = {

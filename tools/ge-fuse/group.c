@@ -3,15 +3,15 @@
 #include "lower/lower.h"
 
 enum role {
-	ROLE_ALONE,       /* a group of one */
-	ROLE_OUTSIDE,     /* in no group */
-	ROLE_ANCHOR,      /* takes elementwise nodes that follow it */
+	ROLE_ALONE,   /* a group of one */
+	ROLE_OUTSIDE, /* in no group */
+	ROLE_ANCHOR,  /* takes elementwise nodes that follow it */
 	ROLE_ELEMENTWISE,
 };
 
 enum {
-	USERS_MAX = 16, /* a value with more users is not followed: keeps the search linear */
-	DETOUR_MAX = 32, /* nodes tried between one single result and the next */
+	USERS_MAX = 16,   /* a value with more users is not followed: keeps the search linear */
+	DETOUR_MAX = 32,  /* nodes tried between one single result and the next */
 	MEMBERS_MAX = 64, /* of a group, and one detour more: the time to schedule it grows with the square */
 };
 
@@ -186,8 +186,8 @@ static const char *extend(struct plan *p, uint32_t g, val_id *result, const stru
 		const char *not = u ? why_not_join(p, u, t) : why;
 		int k = 0;
 
-		if (not) {
-			why = not;
+		if (not ) {
+			why = not ;
 			break;
 		}
 		join(p, u, g);
@@ -226,8 +226,7 @@ static void pull_operands(struct plan *p, uint32_t g, const struct type *t)
 			continue;
 		for (uint32_t i = 0; i < n->nin; i++) {
 			const struct value *v = val(p->m, n->in[i]);
-			if (n->in[i] && v->kind == VAL_NODE && !why_not_join(p, v->def, t) &&
-			    used_elementwise(p, n->in[i], g))
+			if (n->in[i] && v->kind == VAL_NODE && !why_not_join(p, v->def, t) && used_elementwise(p, n->in[i], g))
 				join(p, v->def, g);
 		}
 	}
@@ -242,8 +241,7 @@ static void pull_transposes(struct plan *p, uint32_t g, node_id anchor)
 		return;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct value *v = val(p->m, n->in[i]);
-		if (v->kind == VAL_NODE && node(p->m, v->def)->op == OP_Transpose && !p->group[v->def] &&
-		    used_inside(p, n->in[i], g))
+		if (v->kind == VAL_NODE && node(p->m, v->def)->op == OP_Transpose && !p->group[v->def] && used_inside(p, n->in[i], g))
 			join(p, v->def, g);
 	}
 }
@@ -264,8 +262,7 @@ static void tell(const struct plan *p, uint32_t g, const char *end)
 	if (!p->c->why)
 		return;
 	for (size_t i = 1; i < p->member.n; i++)
-		pass_why(p->c, p->m, p->member.a[i], "fused with %s",
-			 node_where(p->m, p->head.a[g], &p->m->arena));
+		pass_why(p->c, p->m, p->member.a[i], "fused with %s", node_where(p->m, p->head.a[g], &p->m->arena));
 	pass_why(p->c, p->m, p->head.a[g], "group of %zu%s%s", p->member.n, end ? "; ends because " : "", end ? end : "");
 }
 

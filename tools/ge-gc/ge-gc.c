@@ -34,10 +34,7 @@ static void keep_module(struct sweep *s, const struct module *m)
 				keep_tensor(s, m->nodes.a[n].attr[i].u.tensor);
 }
 
-static int by_digest(const void *a, const void *b)
-{
-	return digest_cmp(*(const struct digest *)a, *(const struct digest *)b);
-}
+static int by_digest(const void *a, const void *b) { return digest_cmp(*(const struct digest *)a, *(const struct digest *)b); }
 
 static void visit(const struct blob_entry *e, void *arg)
 {
@@ -60,13 +57,11 @@ static void report(const struct sweep *s, bool json)
 	if (json) {
 		printf("{\"store\": ");
 		json_str(stdout, blob_dir());
-		printf(", \"dry_run\": %s, \"freed\": %zu, \"freed_bytes\": %" PRIu64
-		       ", \"kept\": %zu, \"kept_bytes\": %" PRIu64 "}\n",
+		printf(", \"dry_run\": %s, \"freed\": %zu, \"freed_bytes\": %" PRIu64 ", \"kept\": %zu, \"kept_bytes\": %" PRIu64 "}\n",
 		       dry_run ? "true" : "false", s->dead.n, s->freed, s->nkept, s->kept);
 	} else {
-		printf("%s: %s %zu blobs of %.1f MB, %s %zu of %.1f MB\n", shown(blob_dir()),
-		       dry_run ? "would free" : "freed", s->dead.n, (double)s->freed / 1e6,
-		       dry_run ? "keep" : "kept", s->nkept, (double)s->kept / 1e6);
+		printf("%s: %s %zu blobs of %.1f MB, %s %zu of %.1f MB\n", shown(blob_dir()), dry_run ? "would free" : "freed", s->dead.n,
+		       (double)s->freed / 1e6, dry_run ? "keep" : "kept", s->nkept, (double)s->kept / 1e6);
 	}
 }
 

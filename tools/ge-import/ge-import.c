@@ -8,10 +8,8 @@ enum { OPT_COPY = 0x100, OPT_CONST_INPUTS };
 static struct onnx_import_opts opts;
 
 static const struct argp_option options[] = {
-	{"copy", OPT_COPY, NULL, 0,
-	 "copy weights into the blob store instead of referring to the file", -1},
-	{"const-inputs", OPT_CONST_INPUTS, NULL, 0,
-	 "inputs with a default (weights of files before IR 4) are constants", 0},
+	{"copy", OPT_COPY, NULL, 0, "copy weights into the blob store instead of referring to the file", -1},
+	{"const-inputs", OPT_CONST_INPUTS, NULL, 0, "inputs with a default (weights of files before IR 4) are constants", 0},
 	{0},
 };
 
@@ -28,9 +26,8 @@ static int run(const struct tool *t, struct tool_args *a)
 {
 	struct stream_writer *w = stream_create(a->out, false);
 	struct module *m = onnx_import(a->nfile ? a->file[0] : NULL, &opts);
-	const char *line =
-		arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION,
-			     a->options && *a->options ? " " : "", a->options ? a->options : "");
+	const char *line = arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION, a->options && *a->options ? " " : "",
+					a->options ? a->options : "");
 	vec_push(&m->provenance, line);
 	stream_write(w, m);
 	stream_finish(w);

@@ -44,9 +44,9 @@ struct layout {
 	struct module *m;
 	const struct pass_ctx *c;
 	struct uses uses;
-	uint8_t *group;         /* node: enum follow of a Fused node */
-	uint32_t *calls;        /* graph: Fused nodes that have it as body */
-	VEC(val_id) work;       /* values just decided, whose groups are to be looked at */
+	uint8_t *group;   /* node: enum follow of a Fused node */
+	uint32_t *calls;  /* graph: Fused nodes that have it as body */
+	VEC(val_id) work; /* values just decided, whose groups are to be looked at */
 	sym channels_last;
 };
 
@@ -227,8 +227,9 @@ static const struct argp_option options[] = {
 
 static const struct pass pass = {
 	.run = lay_out,
-	.contract = "Needs Fused nodes (ge-fuse). Keeps nodes and shapes. Leaves the layout of every value decided, groups in "
-		    "the order that tuning knows them by.",
+	.contract =
+		"Needs Fused nodes (ge-fuse). Keeps nodes and shapes. Leaves the layout of every value decided, groups in "
+		"the order that tuning knows them by.",
 };
 
 const struct tool tool = {

@@ -8,10 +8,10 @@
 
 enum {
 	PAGE = 4096,
-	APART = 512,            /* what is touched by one call begins so far apart in its page, */
-	APART_MIN = 64,         /* if need be nearer */
-	STEPS_MAX = 50000000,   /* of a search: blocks looked at */
-	ENOUGH = 500,           /* so small a part above the bound is well */
+	APART = 512,                /* what is touched by one call begins so far apart in its page, */
+	APART_MIN = 64,             /* if need be nearer */
+	STEPS_MAX = 50000000,       /* of a search: blocks looked at */
+	ENOUGH = 500,               /* so small a part above the bound is well */
 	SIDE_BY_SIDE_MAX = 1 << 24, /* pairs of blocks that live at the same time; beyond, gaps are not looked for */
 };
 
@@ -21,9 +21,9 @@ struct assign {
 	uint32_t *start, *beside; /* block i lives with beside[start[i]] .. beside[start[i + 1]] */
 	bool *meets;              /* of each of these: they are touched by one call, and both fill pages */
 	bool *placed;
-	uint32_t *near;           /* scratch: placed neighbours by offset */
-	int64_t *met;             /* scratch: offsets of those that begin elsewhere in their page */
-	int64_t steps;            /* left */
+	uint32_t *near; /* scratch: placed neighbours by offset */
+	int64_t *met;   /* scratch: offsets of those that begin elsewhere in their page */
+	int64_t steps;  /* left */
 };
 
 static bool one_call(const struct block *x, const struct block *y)

@@ -10,7 +10,7 @@ struct block {
 	int64_t bytes, offset; /* bytes: a multiple of BLOCK_ALIGN */
 	uint32_t first, last;
 	bool workspace;
-	VEC(uint32_t) calls;   /* that touch it, ascending */
+	VEC(uint32_t) calls; /* that touch it, ascending */
 };
 enum { BLOCK_ALIGN = 64 };
 

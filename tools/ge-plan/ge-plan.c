@@ -59,7 +59,8 @@ static void make_blocks(struct planner *p)
 		}
 		for (uint32_t k = 0; k < n->nout; k++)
 			if (n->out[k] && !outside[n->out[k]])
-				p->of_value[n->out[k]] = add_block(p, home_bytes(M, &M->calls.a[c], n->out[k]), c, M->inner[n->out[k]], false);
+				p->of_value[n->out[k]] =
+					add_block(p, home_bytes(M, &M->calls.a[c], n->out[k]), c, M->inner[n->out[k]], false);
 		if (call_workspace_bytes(M, &M->calls.a[c]))
 			p->of_call[c] = add_block(p, call_workspace_bytes(M, &M->calls.a[c]), c, true, true);
 	}
@@ -119,15 +120,16 @@ static void why(struct planner *p, const struct pass_ctx *c)
 		const struct node *n = node(m, p->M->calls.a[i].node);
 		int64_t ws = call_workspace_bytes(p->M, &p->M->calls.a[i]);
 		if (p->M->calls.a[i].images > 1)
-			pass_why(c, m, p->M->calls.a[i].node, "image by image, %" PRId64 " of them, with calls %u to %u", p->M->calls.a[i].images,
-				 p->M->calls.a[i].strip, p->M->calls.a[i].last);
+			pass_why(c, m, p->M->calls.a[i].node, "image by image, %" PRId64 " of them, with calls %u to %u",
+				 p->M->calls.a[i].images, p->M->calls.a[i].strip, p->M->calls.a[i].last);
 		if (p->M->calls.a[i].kernel == KERNEL_OPAQUE)
 			pass_why(c, m, p->M->calls.a[i].node, "on the slow path: %s", p->M->calls.a[i].why);
 		for (uint32_t k = 0; k < n->nout; k++) {
 			uint32_t b = p->of_value[n->out[k]];
 			if (b)
 				pass_why(c, m, p->M->calls.a[i].node, "%" PRId64 " bytes at %" PRId64 " until call %u, workspace %" PRId64,
-					 home_bytes(p->M, &p->M->calls.a[i], n->out[k]), p->blocks.a[b - 1].offset, p->blocks.a[b - 1].last, ws);
+					 home_bytes(p->M, &p->M->calls.a[i], n->out[k]), p->blocks.a[b - 1].offset, p->blocks.a[b - 1].last,
+					 ws);
 			else
 				pass_why(c, m, p->M->calls.a[i].node, "in the caller's memory, workspace %" PRId64, ws);
 		}
@@ -150,7 +152,8 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	record(&p, peak, of_values, bound);
 	why(&p, c);
 	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
-	     " more; lower bound %" PRId64, p.M->calls.n - p.M->nopaque, p.M->kernels.n, peak, all, of_values, peak - of_values, bound);
+	     " more; lower bound %" PRId64,
+	     p.M->calls.n - p.M->nopaque, p.M->kernels.n, peak, all, of_values, peak - of_values, bound);
 	model_report_opaque(p.M, false);
 	for (size_t i = 0; i < p.blocks.n; i++)
 		vec_free(&p.blocks.a[i].calls);
@@ -183,16 +186,19 @@ static error_t option(int key, char *arg)
 
 static const struct argp_option options[] = {
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path", -1},
-	{"target", OPT_TARGET, "NAME", 0, "plan for code for x86-64, x86-64-v3, x86-64-v4 or a row as kb prints them (default: native)", -1},
+	{"target", OPT_TARGET, "NAME", 0, "plan for code for x86-64, x86-64-v3, x86-64-v4 or a row as kb prints them (default: native)",
+	 -1},
 	{"threads", OPT_THREADS, "N", 0, "plan for kernels that use at most N threads (default 1)", -1},
 	{0},
 };
 
 static const struct pass pass = {
 	.run = plan,
-	.contract = "Needs shapes without symbols, and groups (ge-fuse). Leaves \"offsets\" and \"workspace\" on "
-		    "every Fused node, control operators in groups of their own, and " PLAN_BYTES " in the module's "
-		    "metadata; keeps everything else.",
+	.contract =
+		"Needs shapes without symbols, and groups (ge-fuse). Leaves \"offsets\" and \"workspace\" on "
+		"every Fused node, control operators in groups of their own, and " PLAN_BYTES
+		" in the module's "
+		"metadata; keeps everything else.",
 };
 
 const struct tool tool = {

@@ -14,13 +14,13 @@ struct prune {
 	struct module *m;
 	const struct pass_ctx *ctx;
 	bool *live_node, *live_value, *live_graph;
-	graph_id *family;             /* by graph: union-find */
+	graph_id *family; /* by graph: union-find */
 	struct family {
 		VEC(graph_id) graphs;
-		VEC(node_id) sites;   /* live nodes that name one of them */
-		bool *in, *out;       /* needed; `in` counts from the last input */
+		VEC(node_id) sites; /* live nodes that name one of them */
+		bool *in, *out;     /* needed; `in` counts from the last input */
 		uint32_t nin, nout;
-	} *families;                  /* by representative */
+	} * families; /* by representative */
 	VEC(val_id) todo;
 };
 
@@ -232,8 +232,8 @@ static void choose_outputs(struct module *m)
 	for (size_t i = 0; i < chosen.n; i++) {
 		val_id x = find_value(m, intern(chosen.a[i]));
 		if (!x)
-			die(EX_BADUSE, "%s: no output or value '%s'; ge-stat lists the outputs",
-			    m->source ? m->source : "standard input", chosen.a[i]);
+			die(EX_BADUSE, "%s: no output or value '%s'; ge-stat lists the outputs", m->source ? m->source : "standard input",
+			    chosen.a[i]);
 		vec_push(&v, x);
 	}
 	if (!chosen.n)

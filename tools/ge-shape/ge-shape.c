@@ -7,8 +7,7 @@ static VEC(const char *) sets, shapes, consts;
 
 static const struct argp_option options[] = {
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols their sizes, in the whole model"},
-	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0,
-	 "give an input its shape (? leaves an extent as it is)"},
+	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0, "give an input its shape (? leaves an extent as it is)"},
 	{"const", OPT_CONST, "INPUT=VALUE,...", 0, "make an input a constant: a number, or a list for one axis"},
 	{0},
 };
@@ -23,8 +22,7 @@ static error_t option(int key, char *arg)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static void why_graph(struct module *m, graph_id g, const struct known *known,
-		      const struct pass_ctx *c)
+static void why_graph(struct module *m, graph_id g, const struct known *known, const struct pass_ctx *c)
 {
 	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
 		node_id id = graph(m, g)->nodes.a[i];
@@ -35,17 +33,14 @@ static void why_graph(struct module *m, graph_id g, const struct known *known,
 			const struct known *kn = &known[n->out[k]];
 			if (!n->out[k])
 				continue;
-			s = arena_printf(&m->arena, "%s%s%s", s, *s ? ", " : "",
-					 type_str(m, &v->type, &m->arena));
+			s = arena_printf(&m->arena, "%s%s%s", s, *s ? ", " : "", type_str(m, &v->type, &m->arena));
 			for (int j = 0; kn->yes && j < kn->n && j < 8; j++)
-				s = arena_printf(&m->arena, "%s%s%s%s", s, j ? ", " : " = [",
-						 poly_str(m->dims, kn->e[j], &m->arena),
+				s = arena_printf(&m->arena, "%s%s%s%s", s, j ? ", " : " = [", poly_str(m->dims, kn->e[j], &m->arena),
 						 j + 1 == kn->n ? "]"
-						 : j == 7	? ", ...]"
+						 : j == 7       ? ", ...]"
 								: "");
 		}
-		pass_why(c, m, id, "%s%s", s,
-			 op_row(n->op) ? "" : " (no shape rule for this operator)");
+		pass_why(c, m, id, "%s%s", s, op_row(n->op) ? "" : " (no shape rule for this operator)");
 	}
 }
 
@@ -68,8 +63,9 @@ static void shape(struct module *m, const struct pass_ctx *c)
 
 static const struct pass pass = {
 	.run = shape,
-	.contract = "Needs nothing. Changes types only, and inputs given with --const. Leaves every type as precise as the rules "
-		    "can make it.",
+	.contract =
+		"Needs nothing. Changes types only, and inputs given with --const. Leaves every type as precise as the rules "
+		"can make it.",
 };
 
 const struct tool tool = {

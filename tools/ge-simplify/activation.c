@@ -143,8 +143,7 @@ static const char *hard_swish(struct rewrite *rw, node_id n)
 	h = factor_by(rw, &p, OP_HardSigmoid, &x);
 	if (h) {
 		const struct node *a = node(rw_module(rw), h);
-		if (fabs(p.k - 1) > CONST_TOL || rw_in(rw, h, 0) != x ||
-		    fabs(attr_float(a, "alpha", 0.2f) - 1.0 / 6) > CONST_TOL ||
+		if (fabs(p.k - 1) > CONST_TOL || rw_in(rw, h, 0) != x || fabs(attr_float(a, "alpha", 0.2f) - 1.0 / 6) > CONST_TOL ||
 		    fabs(attr_float(a, "beta", 0.5f) - 0.5) > CONST_TOL)
 			return "its factors are not x and max(0, min(1, x/6 + 1/2))";
 	} else if (!(h = factor_by(rw, &p, OP_Clip, &x)) || relu6_of_plus_3(rw, h) != x) {
@@ -209,8 +208,7 @@ static const char *max_to_relu(struct rewrite *rw, node_id n)
 	val_id x;
 	double c;
 
-	if (node(rw_module(rw), n)->nin != 2 || !rw_with_scalar(rw, n, &x, &c) || c != 0 || !keeps_type(rw, n, x) ||
-	    !has_relu(rw, x))
+	if (node(rw_module(rw), n)->nin != 2 || !rw_with_scalar(rw, n, &x, &c) || c != 0 || !keeps_type(rw, n, x) || !has_relu(rw, x))
 		return NO_MATCH;
 	become(rw, n, OP_Relu, x);
 	return NULL;

@@ -199,7 +199,10 @@ static bool read_affine(struct rewrite *rw, node_id n, uint32_t i, const struct 
 		a->scale[k] = 1;
 		switch (node(rw_module(rw), n)->op) {
 		case OP_Add: a->offset[k] = c[k]; break;
-		case OP_Sub: a->offset[k] = i == 0 ? -c[k] : c[k]; a->scale[k] = i == 0 ? 1 : -1; break;
+		case OP_Sub:
+			a->offset[k] = i == 0 ? -c[k] : c[k];
+			a->scale[k] = i == 0 ? 1 : -1;
+			break;
 		case OP_Mul: a->scale[k] = c[k]; break;
 		default: a->scale[k] = 1 / c[k]; break;
 		}
@@ -218,7 +221,7 @@ static const char *affine_into(struct rewrite *rw, node_id n)
 		val_id x = rw_in(rw, n, i);
 		const char *not = linear_of(rw, x, &l);
 		if (not || (i == 1 && node(rw_module(rw), n)->op == OP_Div)) {
-			why = not && *not ? not : why;
+			why = not &&*not ? not : why;
 			continue;
 		}
 		if (!rw_like_type(rw, x, result(rw, n)))

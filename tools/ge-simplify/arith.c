@@ -14,10 +14,7 @@ static const char *replace(struct rewrite *rw, node_id n, enum opcode op, val_id
 }
 
 /* A scalar constant of rank 0 of n's type. */
-static val_id scalar(struct rewrite *rw, node_id n, double c)
-{
-	return rw_constant(rw, rw_type(rw, result(rw, n))->dtype, 0, NULL, &c);
-}
+static val_id scalar(struct rewrite *rw, node_id n, double c) { return rw_constant(rw, rw_type(rw, result(rw, n))->dtype, 0, NULL, &c); }
 
 /* c as a scalar of n's type has it. */
 static double rounded(struct rewrite *rw, node_id n, double c)

@@ -5,8 +5,8 @@
 #include "rules.h"
 
 static const struct rule *const families[] = {
-	rules_noop, rules_shape, rules_move, rules_activation, rules_norm, rules_affine, rules_arith, rules_pool,
-	rules_recurrent, rules_fewest,
+	rules_noop,   rules_shape, rules_move, rules_activation, rules_norm,
+	rules_affine, rules_arith, rules_pool, rules_recurrent,  rules_fewest,
 };
 
 static VEC(struct rule_run) rules;
@@ -61,15 +61,13 @@ static void print_rules(void)
 	}
 }
 
-static void simplify(struct module *m, const struct pass_ctx *c)
-{
-	rewrite_module(m, rules.a, (int)rules.n, c, prove);
-}
+static void simplify(struct module *m, const struct pass_ctx *c) { rewrite_module(m, rules.a, (int)rules.n, c, prove); }
 
 static const struct pass pass = {
 	.run = simplify,
-	.contract = "Needs shapes (ge-shape) for most rules. Keeps ONNX operators and types. Leaves no node that a "
-		    "rule of the table could still change.",
+	.contract =
+		"Needs shapes (ge-shape) for most rules. Keeps ONNX operators and types. Leaves no node that a "
+		"rule of the table could still change.",
 };
 
 static int run(const struct tool *t, struct tool_args *a)

@@ -72,8 +72,10 @@ static const char *slice_twice(struct rewrite *rw, node_id n)
 	}
 	memcpy(a.axis + a.n, b.axis, (size_t)b.n * sizeof *b.axis);
 	int k = a.n + b.n;
-	rw_replace(rw, result(rw, n), rw_node(rw, n, OP_Slice, 5, (val_id[]){rw_in(rw, inner, 0), rw_constant_ints(rw, k, a.start),
-		   rw_constant_ints(rw, k, a.end), rw_constant_ints(rw, k, a.axis), rw_constant_ints(rw, k, a.step)}));
+	rw_replace(rw, result(rw, n),
+		   rw_node(rw, n, OP_Slice, 5,
+			   (val_id[]){rw_in(rw, inner, 0), rw_constant_ints(rw, k, a.start), rw_constant_ints(rw, k, a.end),
+				      rw_constant_ints(rw, k, a.axis), rw_constant_ints(rw, k, a.step)}));
 	return NULL;
 }
 

@@ -82,15 +82,9 @@ static const char *pad(struct rewrite *rw, node_id n)
 	return bypass(rw, n);
 }
 
-static const char *one_operand(struct rewrite *rw, node_id n)
-{
-	return node(rw_module(rw), n)->nin == 1 ? bypass(rw, n) : NO_MATCH;
-}
+static const char *one_operand(struct rewrite *rw, node_id n) { return node(rw_module(rw), n)->nin == 1 ? bypass(rw, n) : NO_MATCH; }
 
-static const char *clip(struct rewrite *rw, node_id n)
-{
-	return rw_in(rw, n, 1) || rw_in(rw, n, 2) ? NO_MATCH : bypass(rw, n);
-}
+static const char *clip(struct rewrite *rw, node_id n) { return rw_in(rw, n, 1) || rw_in(rw, n, 2) ? NO_MATCH : bypass(rw, n); }
 
 static bool all_are(struct rewrite *rw, struct tensor *t, double want)
 {

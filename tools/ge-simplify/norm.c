@@ -185,8 +185,7 @@ static const char *into_layer_norm(struct rewrite *rw, node_id n)
 	axis += axis < 0 ? rw_type(rw, rw_in(rw, ln, 0))->rank : 0;
 	if (!last_axes_of(rw, other, rw_in(rw, ln, 0), axis))
 		return "the other operand has not the shape of the axes that are normalised";
-	v = rw_node(rw, n, OP_LayerNormalization, offset ? 3 : 2,
-		    (val_id[]){rw_in(rw, ln, 0), offset ? scale : other, other});
+	v = rw_node(rw, n, OP_LayerNormalization, offset ? 3 : 2, (val_id[]){rw_in(rw, ln, 0), offset ? scale : other, other});
 	rw_copy_attrs(rw, rw_node_of(rw, v), ln);
 	rw_replace(rw, result(rw, n), v);
 	return NULL;

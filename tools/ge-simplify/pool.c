@@ -53,8 +53,8 @@ static const char *window_to_global_pool(struct rewrite *rw, node_id n)
 			return "it has dilations";
 	if (strcmp(attr_str(x, "auto_pad", "NOTSET"), "NOTSET") && strcmp(attr_str(x, "auto_pad", ""), "VALID"))
 		return "it has auto_pad";
-	rw_replace(rw, result(rw, n), rw_node(rw, n, x->op == OP_MaxPool ? OP_GlobalMaxPool : OP_GlobalAveragePool, 1,
-					     (val_id[]){rw_in(rw, n, 0)}));
+	rw_replace(rw, result(rw, n),
+		   rw_node(rw, n, x->op == OP_MaxPool ? OP_GlobalMaxPool : OP_GlobalAveragePool, 1, (val_id[]){rw_in(rw, n, 0)}));
 	return NULL;
 }
 

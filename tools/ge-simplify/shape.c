@@ -23,10 +23,7 @@ val_id shape_operand(struct rewrite *rw, const struct type *t)
 
 static val_id result(struct rewrite *rw, node_id n) { return node(rw_module(rw), n)->out[0]; }
 
-static bool is_reshape(enum opcode op)
-{
-	return op == OP_Reshape || op == OP_Flatten || op == OP_Squeeze || op == OP_Unsqueeze;
-}
+static bool is_reshape(enum opcode op) { return op == OP_Reshape || op == OP_Flatten || op == OP_Squeeze || op == OP_Unsqueeze; }
 
 static const char *replace_by_reshape(struct rewrite *rw, node_id n, val_id x, val_id shape)
 {

@@ -29,10 +29,7 @@ struct stat {
 	uint64_t unsized; /* nodes with a result of unknown size: what flops and result_bytes leave out */
 };
 
-static const char *optype(const struct node *n)
-{
-	return n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op);
-}
+static const char *optype(const struct node *n) { return n->op == OP_OTHER ? sym_str(n->optype) : op_name(n->op); }
 
 static int by_name(const void *x, const void *y)
 {
@@ -150,8 +147,12 @@ static void print_ends(const struct stat *s, bool inputs)
 	size_t n = inputs ? g->in.n : g->out.n;
 	for (size_t i = 0; i < n; i++) {
 		const struct value *v = val(s->m, inputs ? g->in.a[i] : g->out.a[i]);
-		printf("%-8s %s %s%s\n", i ? "" : inputs ? "inputs" : "outputs", shown(sym_str(inputs ? v->name : g->out_name.a[i])),
-		       type_str(s->m, &v->type, &a), v->overridable ? " (has a default)" : "");
+		printf("%-8s %s %s%s\n",
+		       i        ? ""
+		       : inputs ? "inputs"
+				: "outputs",
+		       shown(sym_str(inputs ? v->name : g->out_name.a[i])), type_str(s->m, &v->type, &a),
+		       v->overridable ? " (has a default)" : "");
 	}
 	arena_release(&a);
 }
@@ -163,7 +164,10 @@ struct plan_stat {
 
 static bool read_plan(struct module *m, struct plan_stat *p)
 {
-	const struct { const char *key; double *v; } keys[] = {{PLAN_BYTES, &p->bytes}, {PLAN_VALUES, &p->values}, {PLAN_BOUND, &p->bound}};
+	const struct {
+		const char *key;
+		double *v;
+	} keys[] = {{PLAN_BYTES, &p->bytes}, {PLAN_VALUES, &p->values}, {PLAN_BOUND, &p->bound}};
 	size_t found = 0;
 
 	for (size_t i = 0; i < m->meta.n; i++)
@@ -247,9 +251,12 @@ static void print_json(const struct stat *s)
 		putchar('}');
 	}
 	printf("}, \"nodes\": %" PRIu64 ", \"graphs\": %" PRIu64 ", \"constants\": %" PRIu64, s->nodes, s->graphs, s->constants);
-	const struct { const char *name; double v; } numbers[] = {
-		{"parameters", s->parameters}, {"constant_bytes", s->constant_bytes},
-		{"result_bytes", s->result_bytes}, {"flops", s->flops}, {"unsized_nodes", (double)s->unsized},
+	const struct {
+		const char *name;
+		double v;
+	} numbers[] = {
+		{"parameters", s->parameters}, {"constant_bytes", s->constant_bytes}, {"result_bytes", s->result_bytes},
+		{"flops", s->flops},           {"unsized_nodes", (double)s->unsized},
 	};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
 		printf(", \"%s\": ", numbers[i].name);
@@ -271,12 +278,16 @@ static void compare(const struct stat *a, const struct stat *b)
 		int c = i == a->ops.n ? 1 : j == b->ops.n ? -1 : strcmp(a->ops.a[i].name, b->ops.a[j].name);
 		int64_t n = c <= 0 ? (int64_t)a->ops.a[i].count : 0, m = c >= 0 ? (int64_t)b->ops.a[j].count : 0;
 		const char *name = shown(c <= 0 ? a->ops.a[i].name : b->ops.a[j].name);
-		printf(m == n ? "%-28s %12" PRId64 " %12" PRId64 "\n" : "%-28s %12" PRId64 " %12" PRId64 " %+8" PRId64 "\n", name, n, m, m - n);
+		printf(m == n ? "%-28s %12" PRId64 " %12" PRId64 "\n" : "%-28s %12" PRId64 " %12" PRId64 " %+8" PRId64 "\n", name, n, m,
+		       m - n);
 		i += c <= 0;
 		j += c >= 0;
 	}
 	printf("%-28s %12" PRIu64 " %12" PRIu64 " %+8" PRId64 "\n\n", "all", a->nodes, b->nodes, (int64_t)(b->nodes - a->nodes));
-	const struct { const char *name, *unit; double a, b; } rows[] = {
+	const struct {
+		const char *name, *unit;
+		double a, b;
+	} rows[] = {
 		{"constants", "", (double)a->constants, (double)b->constants},
 		{"bytes of constants", "B", a->constant_bytes, b->constant_bytes},
 		{"parameters", "", a->parameters, b->parameters},

@@ -65,10 +65,7 @@ static error_t option(int key, char *arg)
 	}
 }
 
-void task_hex(const char *text, char out[33])
-{
-	digest_hex(task_digest(text), out);
-}
+void task_hex(const char *text, char out[33]) { digest_hex(task_digest(text), out); }
 
 const char *kb_target(void)
 {

@@ -98,7 +98,7 @@ static void apply(struct module *m, const struct pass_ctx *c)
 				attr_set_str(m, t->node[j], "trace", kb_get_field(r, "trace"));
 			if (r)
 				pass_why(c, m, t->node[j], "record %.12s: %s of %s's time, %s", hex, kb_get_field(r, "ratio"),
-					  old ? "an older default" : "the default", ours ? "measured here" : "not measured here");
+					 old ? "an older default" : "the default", ours ? "measured here" : "not measured here");
 			else
 				pass_why(c, m, t->node[j], "left as it is: no record says what is faster for its task on this target");
 		}
@@ -112,7 +112,8 @@ static void apply(struct module *m, const struct pass_ctx *c)
 	if (foreign)
 		note("of %" PRIu32 " the record was not measured here; tune-op times them", foreign);
 	if (older)
-		note("of %" PRIu32 " the record was timed against a default that the rule does not give any more; tune-op times them again", older);
+		note("of %" PRIu32 " the record was timed against a default that the rule does not give any more; tune-op times them again",
+		     older);
 	task_list_free(&l);
 	arena_release(&a);
 }
@@ -146,10 +147,7 @@ int kb_apply(const struct tool *t, struct tool_args *a)
 	return code;
 }
 
-static int by_id(const void *x, const void *y)
-{
-	return digest_cmp(((const struct kb_record *)x)->id, ((const struct kb_record *)y)->id);
-}
+static int by_id(const void *x, const void *y) { return digest_cmp(((const struct kb_record *)x)->id, ((const struct kb_record *)y)->id); }
 
 int kb_dump_for(struct tool_args *a)
 {

@@ -16,10 +16,7 @@ static const char *field(const struct kb_record *r, const char *name)
 }
 
 /* The same for people to read: a record is anybody's, and a terminal does what bytes tell it. */
-static const char *shown_field(const struct kb_record *r, const char *name, struct arena *a)
-{
-	return kb_shown(field(r, name), a);
-}
+static const char *shown_field(const struct kb_record *r, const char *name, struct arena *a) { return kb_shown(field(r, name), a); }
 
 /* The key "id" is taken: a field of that name has a key that no field can have. */
 static void print_json_record(FILE *f, const struct kb_record *r)
@@ -36,10 +33,7 @@ static void print_json_record(FILE *f, const struct kb_record *r)
 	fputs("}\n", f);
 }
 
-static void put_text(FILE *f, const char *s)
-{
-	fputs(s, f);
-}
+static void put_text(FILE *f, const char *s) { fputs(s, f); }
 
 /* As kb load reads them; on a terminal what would do something to it is escaped. */
 void print_records(FILE *f, const struct kb_list *l, bool json)
@@ -127,8 +121,8 @@ static void ls_record(const struct kb_record *r, bool json, struct arena *a)
 	if (json)
 		print_json_record(stdout, r);
 	else
-		printf("%.12s %-8s %-12s %8s %8s %8s  %s\n", hex, shown_field(r, "kind", a), shown_field(r, "verdict", a), shown_field(r, "ratio", a),
-		       shown_field(r, "lo", a), shown_field(r, "hi", a), shown_field(r, "target", a));
+		printf("%.12s %-8s %-12s %8s %8s %8s  %s\n", hex, shown_field(r, "kind", a), shown_field(r, "verdict", a),
+		       shown_field(r, "ratio", a), shown_field(r, "lo", a), shown_field(r, "hi", a), shown_field(r, "target", a));
 }
 
 int kb_ls(const struct tool *t, struct tool_args *a)
@@ -277,8 +271,8 @@ static void stat_layer(struct kb *k, int layer, struct kb_list *l, bool json, st
 		printf(", \"layer\": \"%s\", \"format\": \"%s\", \"records\": %lu, \"tasks\": %zu, \"sum\": \"%s\", \"bytes\": %lu, \"classes\": [",
 		       kb_layer_name(k, layer), st.format, (unsigned long)st.count, count_tasks(l, a), hex, (unsigned long)st.bytes);
 	} else {
-		printf("%s (%s, %s): %lu records of %zu tasks, %.1f kB, sum %s\n", kb_shown(kb_layer_path(k, layer), a), kb_layer_name(k, layer),
-		       st.format, (unsigned long)st.count, count_tasks(l, a), (double)st.bytes / 1e3, hex);
+		printf("%s (%s, %s): %lu records of %zu tasks, %.1f kB, sum %s\n", kb_shown(kb_layer_path(k, layer), a),
+		       kb_layer_name(k, layer), st.format, (unsigned long)st.count, count_tasks(l, a), (double)st.bytes / 1e3, hex);
 	}
 	if (l->n)
 		qsort(l->a, l->n, sizeof *l->a, by_class);
@@ -295,7 +289,8 @@ static void stat_layer(struct kb *k, int layer, struct kb_list *l, bool json, st
 			json_str(stdout, field(r, "verdict"));
 			printf(", \"records\": %zu}", n);
 		} else {
-			printf("%8zu  %-8s %-12s %s\n", n, shown_field(r, "kind", a), shown_field(r, "verdict", a), shown_field(r, "target", a));
+			printf("%8zu  %-8s %-12s %s\n", n, shown_field(r, "kind", a), shown_field(r, "verdict", a),
+			       shown_field(r, "target", a));
 		}
 	}
 	if (json)

@@ -5,10 +5,10 @@
 #include "kb/kb.h"
 
 struct kb_options {
-	const char *kb;      /* --kb, or NULL */
-	const char *target;  /* --target, or NULL: this machine */
+	const char *kb;       /* --kb, or NULL */
+	const char *target;   /* --target, or NULL: this machine */
 	const char *for_file; /* dump --for */
-	size_t keep;         /* gc --keep */
+	size_t keep;          /* gc --keep */
 	bool salvage, dry_run, here;
 };
 extern struct kb_options opt;

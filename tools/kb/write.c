@@ -15,7 +15,7 @@ struct input {
 	struct kb *k;
 	const char *name;
 	int fd, line;
-	size_t batch;     /* bytes to wait for before a commit; 0: whatever is there */
+	size_t batch; /* bytes to wait for before a commit; 0: whatever is there */
 	VEC(char) buf;
 	size_t read, fresh; /* records, and those that were new */
 };
@@ -47,7 +47,8 @@ static void commit_text(struct input *in, size_t n)
 	in->read += all.n;
 	vec_free(&all);
 	if (why)
-		die(why == kb_newer ? EX_NOTAVAIL : EX_BADDATA, "%s:%d: %s; %zu records before it are kept", in->name, in->line, why, in->read);
+		die(why == kb_newer ? EX_NOTAVAIL : EX_BADDATA, "%s:%d: %s; %zu records before it are kept", in->name, in->line, why,
+		    in->read);
 	arena_release(&a);
 	memmove(in->buf.a, in->buf.a + n, in->buf.n - n);
 	in->buf.n -= n;
@@ -81,17 +82,15 @@ static void read_records(struct input *in)
 		if (whole)
 			commit_text(in, whole);
 		else if (in->buf.n > UNENDED)
-			die(EX_BADDATA, "%s:%d: a record of more than 16 MiB; %zu records before it are kept", in->name, in->line, in->read);
+			die(EX_BADDATA, "%s:%d: a record of more than 16 MiB; %zu records before it are kept", in->name, in->line,
+			    in->read);
 		looked = in->buf.n;
 	}
 	commit_text(in, in->buf.n);
 	vec_free(&in->buf);
 }
 
-static void on_interrupt(int number)
-{
-	(void)number;
-}
+static void on_interrupt(int number) { (void)number; }
 
 static void report(size_t read, size_t fresh, bool json)
 {
@@ -241,7 +240,8 @@ static const char *kept_samples(const char *samples, struct arena *a)
 /* What is left of a record: that it was measured, and how it ended. */
 static struct kb_record *tombstone(const struct kb_record *r, struct arena *a)
 {
-	static const char *const kept[] = {"task", "target", "verdict", "why", "against", "ratio", "lo", "hi", "mean", "looks", "kept", "base", "look", "rotation", "source", "session"};
+	static const char *const kept[] = {"task", "target", "verdict", "why",  "against", "ratio",    "lo",     "hi",
+					   "mean", "looks",  "kept",    "base", "look",    "rotation", "source", "session"};
 	struct kb_record *out = ARENA_NEW(a, struct kb_record);
 	char hex[33];
 	const char *trace = kb_get_field(r, "trace"), *samples = kb_get_field(r, "samples"), *v;
@@ -322,7 +322,8 @@ int kb_gc(const struct tool *t, struct tool_args *a)
 			break;
 		sweep_free(&s); /* another gc was faster */
 		if (tries == GC_TRIES)
-			die(EX_SYSTEM, "%s: other processes shortened it during each of %d tries; nothing was done", kb_layer_path(k, 0), GC_TRIES);
+			die(EX_SYSTEM, "%s: other processes shortened it during each of %d tries; nothing was done", kb_layer_path(k, 0),
+			    GC_TRIES);
 	}
 	if (a->json) {
 		printf("{\"file\": ");

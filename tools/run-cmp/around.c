@@ -36,10 +36,7 @@ static bool can_be_made(const struct type *t)
 	       t->dtype != DT_C128;
 }
 
-static sym op_of(const struct node *n)
-{
-	return n->op == OP_OTHER ? n->optype : intern(op_name(n->op));
-}
+static sym op_of(const struct node *n) { return n->op == OP_OTHER ? n->optype : intern(op_name(n->op)); }
 
 /* The number of a node in the reference, by operator and name, the first that has no partner yet; -1: none. */
 static int number(struct cutter *c, const struct node *n)
@@ -153,8 +150,13 @@ static void drop_unknown(struct cutter *c)
 
 int around_cut(struct module *m, struct around *a, bool reference)
 {
-	struct cutter c = {m, a, xcalloc(m->values.n, sizeof *c.unknown), xcalloc(m->nodes.n, sizeof *c.dark),
-			   xcalloc(m->values.n, sizeof *c.made_up), xcalloc(m->nodes.n, sizeof *c.number), reference};
+	struct cutter c = {m,
+			   a,
+			   xcalloc(m->values.n, sizeof *c.unknown),
+			   xcalloc(m->nodes.n, sizeof *c.dark),
+			   xcalloc(m->values.n, sizeof *c.made_up),
+			   xcalloc(m->nodes.n, sizeof *c.number),
+			   reference};
 	struct graph *g = graph(m, m->main);
 	int count = 0;
 	for (size_t i = 0; i < a->failed.n && reference; i++)

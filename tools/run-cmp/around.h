@@ -13,7 +13,7 @@ struct around_node {
 
 struct around {
 	VEC(struct around_node) nodes; /* of the reference, in order */
-	VEC(node_id) failed;	       /* of the reference: found out by running it */
+	VEC(node_id) failed;           /* of the reference: found out by running it */
 	struct module *reference;
 	const char *lost; /* a node that the other model has and the reference has not; NULL: none */
 };

@@ -54,7 +54,9 @@ static double rounding(struct module *m)
 			for (uint32_t j = 0; j < n->nin; j++)
 				before = fmax(before, n->in[j] ? steps[n->in[j]] : 0);
 			for (uint32_t j = 0; j < n->nout; j++)
-				own = fmax(own, n->out[j] ? fmax(grain(val(m, n->out[j])->type.dtype), level(first, val(m, n->out[j])->type.dtype)) : 0);
+				own = fmax(own, n->out[j] ? fmax(grain(val(m, n->out[j])->type.dtype),
+								 level(first, val(m, n->out[j])->type.dtype))
+							  : 0);
 			for (uint32_t j = 0; j < n->nout; j++)
 				if (n->out[j])
 					most = fmax(most, steps[n->out[j]] = before + own * own);
@@ -74,8 +76,8 @@ struct attempt {
 	bool lone_is_case;
 };
 
-static const int64_t sizes[] = {8, 32, 64, 2, 4, 16, 128, 256, 3, 1, 512, 224, 640, 1024},
-		     cases[] = {2, 1}, integers[] = {INT64_MIN, 1, 2, -1, 3, 8, 16, 32};
+static const int64_t sizes[] = {8, 32, 64, 2, 4, 16, 128, 256, 3, 1, 512, 224, 640, 1024}, cases[] = {2, 1},
+		     integers[] = {INT64_MIN, 1, 2, -1, 3, 8, 16, 32};
 enum { COUNT_SIZES = sizeof sizes / sizeof *sizes, COUNT_INTEGERS = sizeof integers / sizeof *integers };
 static const double SECONDS = 20; /* for all tries */
 
@@ -208,8 +210,8 @@ static bool runs(struct trying *t, const struct attempt *x)
 	}
 }
 
-void rewritten_reference(struct rewritten *w, struct source *r, const char *path, struct input_spec *spec,
-			 struct arena *a, struct tensor ***in, struct outputs *out)
+void rewritten_reference(struct rewritten *w, struct source *r, const char *path, struct input_spec *spec, struct arena *a,
+			 struct tensor ***in, struct outputs *out)
 {
 	struct trying t = {.w = w, .r = r, .path = path, .spec = spec, .a = a, .in = in, .out = out, .open_sizes = true, .integers = true};
 	struct attempt x, empty;

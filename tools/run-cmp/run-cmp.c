@@ -12,15 +12,29 @@
 #include "rewritten.h"
 #include "source.h"
 
-enum { OPT_SEED = 0x100, OPT_RANGE, OPT_SET, OPT_SHAPE, OPT_CONST, OPT_FREE, OPT_TOL, OPT_RUNS, OPT_CHANGE, OPT_GIVE, OPT_REWRITTEN, OPT_SECONDS, OPT_MEMORY, OPT_BODIES };
+enum {
+	OPT_SEED = 0x100,
+	OPT_RANGE,
+	OPT_SET,
+	OPT_SHAPE,
+	OPT_CONST,
+	OPT_FREE,
+	OPT_TOL,
+	OPT_RUNS,
+	OPT_CHANGE,
+	OPT_GIVE,
+	OPT_REWRITTEN,
+	OPT_SECONDS,
+	OPT_MEMORY,
+	OPT_BODIES
+};
 static struct input_spec spec;
 static double tolerance = 1e-4, change, seconds;
 static bool rewritten, tolerance_given;
 static unsigned long runs = 1;
 
 static const struct argp_option options[] = {
-	{"input", 'i', "NAME=FILE", 0,
-	 "contents of an input: .npy, or a .npz that has several by name"},
+	{"input", 'i', "NAME=FILE", 0, "contents of an input: .npy, or a .npz that has several by name"},
 	{"seed", OPT_SEED, "N", 0, "of the random contents of all other inputs; 0"},
 	{"range", OPT_RANGE, "NAME=LO:HI", 0, "random contents of this input in [LO, HI]"},
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols of graphs their sizes"},
@@ -71,9 +85,7 @@ static error_t option(int key, char *arg)
 		tolerance = number("tol", arg);
 		tolerance_given = true;
 		return 0;
-	case OPT_RUNS:
-		runs = (unsigned long)number("runs", arg);
-		return runs ? 0 : ARGP_ERR_UNKNOWN;
+	case OPT_RUNS: runs = (unsigned long)number("runs", arg); return runs ? 0 : ARGP_ERR_UNKNOWN;
 	case OPT_SECONDS: seconds = number("seconds", arg); return 0;
 	case OPT_MEMORY: eval_memory_option(arg); return 0;
 	case OPT_BODIES: eval_bodies_option(arg); return 0;
@@ -109,9 +121,9 @@ static void end_after(double s)
 
 struct difference {
 	const char *why; /* they cannot be equal; NULL: look at the numbers */
-	double error;	 /* max|y-r| / max|r| */
-	double scale;	 /* max|r| */
-	int64_t at;	 /* element of the largest difference */
+	double error;    /* max|y-r| / max|r| */
+	double scale;    /* max|r| */
+	int64_t at;      /* element of the largest difference */
 	double cosine;
 };
 
@@ -136,15 +148,12 @@ static struct difference compare(const struct tensor *y, const struct tensor *r)
 	int64_t n = tensor_count(r);
 	size_t size = n ? r->nbytes / (size_t)n : 0;
 
-	if (y->dtype != r->dtype || y->rank != r->rank ||
-	    memcmp(y->dims, r->dims, sizeof *r->dims * (size_t)r->rank)) {
+	if (y->dtype != r->dtype || y->rank != r->rank || memcmp(y->dims, r->dims, sizeof *r->dims * (size_t)r->rank)) {
 		d.why = "other type or shape";
 		return d;
 	}
 	if (!(dtype_is_float(r->dtype) || dtype_is_int(r->dtype) || r->dtype == DT_BOOL)) {
-		d.why = y->nbytes == r->nbytes && !memcmp(y->data, r->data, r->nbytes)
-				? NULL
-				: "other elements";
+		d.why = y->nbytes == r->nbytes && !memcmp(y->data, r->data, r->nbytes) ? NULL : "other elements";
 		return d;
 	}
 	for (int64_t i = 0; i < n; i++) {
@@ -156,7 +165,8 @@ static struct difference compare(const struct tensor *y, const struct tensor *r)
 		}
 		if (isinf(b) || b != b) /* as it should be: beside it all others would be nothing */
 			continue;
-		if (e == 0 && !dtype_is_float(r->dtype) && memcmp((const char *)y->data + (size_t)i * size, (const char *)r->data + (size_t)i * size, size))
+		if (e == 0 && !dtype_is_float(r->dtype) &&
+		    memcmp((const char *)y->data + (size_t)i * size, (const char *)r->data + (size_t)i * size, size))
 			e = 1; /* whole numbers that are not told apart as doubles */
 		if (e > worst) {
 			worst = e;
@@ -194,8 +204,7 @@ static const char *where(const struct tensor *t, int64_t i, char *buf, size_t si
 	return buf;
 }
 
-static void report(const char *name, uint64_t seed, bool run, const struct tensor *r,
-		   const struct difference *d, bool equal)
+static void report(const char *name, uint64_t seed, bool run, const struct tensor *r, const struct difference *d, bool equal)
 {
 	char at[256];
 
@@ -219,15 +228,13 @@ static void report(const char *name, uint64_t seed, bool run, const struct tenso
 		return;
 	}
 	if (!printed++)
-		printf("%-24s %8s %16s %-16s %12s\n", "output", run ? "seed" : "",
-		       "max|y-r|/max|r|", "at", "cosine");
+		printf("%-24s %8s %16s %-16s %12s\n", "output", run ? "seed" : "", "max|y-r|/max|r|", "at", "cosine");
 	printf("%-24s ", *name ? shown(name) : "(array)");
 	if (run)
 		printf("%8llu ", (unsigned long long)seed);
 	else
 		printf("%8s ", "");
-	printf("%16.3g [%s]%*s %12.9f  %s%s%s\n", d->error, at,
-	       (int)(strlen(at) < 14 ? 14 - strlen(at) : 0), "", d->cosine,
+	printf("%16.3g [%s]%*s %12.9f  %s%s%s\n", d->error, at, (int)(strlen(at) < 14 ? 14 - strlen(at) : 0), "", d->cosine,
 	       equal ? "equal" : "DIFFERENT", d->why ? ": " : "", d->why ? d->why : "");
 }
 
@@ -242,13 +249,9 @@ static const struct tensor *find(const struct outputs *o, const struct named_ten
 }
 
 /* In the check around nodes: a node of the reference may have gone, with what it took. */
-static bool gone(const char *output)
-{
-	return rewritten && !strncmp(output, "operand ", 8);
-}
+static bool gone(const char *output) { return rewritten && !strncmp(output, "operand ", 8); }
 
-static bool compare_outputs(const struct outputs *y, const struct outputs *r, uint64_t seed,
-			    bool run)
+static bool compare_outputs(const struct outputs *y, const struct outputs *r, uint64_t seed, bool run)
 {
 	bool equal = y->n == r->n || rewritten;
 
@@ -291,11 +294,9 @@ static bool changed_enough(const struct outputs *a, const struct outputs *b)
 }
 
 /* The inputs in the order of another source. */
-static struct tensor **inputs_for(struct source *s, struct source *made, struct tensor **in,
-				  struct arena *a)
+static struct tensor **inputs_for(struct source *s, struct source *made, struct tensor **in, struct arena *a)
 {
-	struct graph *g = s->m ? graph(s->m, s->m->main) : NULL,
-		     *h = made ? graph(made->m, made->m->main) : NULL;
+	struct graph *g = s->m ? graph(s->m, s->m->main) : NULL, *h = made ? graph(made->m, made->m->main) : NULL;
 	struct tensor **out;
 
 	if (!g || s == made)
@@ -309,8 +310,7 @@ static struct tensor **inputs_for(struct source *s, struct source *made, struct 
 		if (!out[i] && g->in.n == h->in.n && !rewritten) /* inputs may have been renamed */
 			out[i] = in[i];
 		if (!out[i])
-			die(EX_BADDATA, "%s has an input %s, %s has none", s->path, name,
-			    made->path);
+			die(EX_BADDATA, "%s has an input %s, %s has none", s->path, name, made->path);
 	}
 	return out;
 }
@@ -336,17 +336,18 @@ static bool compare_rewritten(const char *new, const char *old)
 	struct source y, r;
 	struct arena first = {0};
 	struct tensor **in;
-	struct outputs or;
+	struct outputs or ;
 	bool equal = true;
 	uint64_t from = spec.seed;
 
-	rewritten_reference(&w, &r, old, &spec, &first, &in, &or);
+	rewritten_reference(&w, &r, old, &spec, &first, &in, & or);
 	rewritten_open(&w, &y, new, &r, in);
 	check_names();
 	if (!tolerance_given)
 		tolerance = fmax(tolerance, w.tolerance);
 	if (w.cut)
-		note("left out: %d node%s without an evaluator: %s%s", w.cut, w.cut > 1 ? "s" : "", sym_str(w.around.nodes.a[0].op), w.cut > 1 ? ", ..." : "");
+		note("left out: %d node%s without an evaluator: %s%s", w.cut, w.cut > 1 ? "s" : "", sym_str(w.around.nodes.a[0].op),
+		     w.cut > 1 ? ", ..." : "");
 	for (unsigned long i = 0; i < runs; i++, spec.seed++) {
 		struct arena fresh = {0};
 		if (spec.seed != from) {

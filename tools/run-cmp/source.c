@@ -16,14 +16,8 @@ static bool ends_in(const char *s, const char *end)
 
 /* ---- .npy, .npz ---- */
 
-static bool npy_is(const char *path)
-{
-	return ends_in(path, ".npy");
-}
-static bool npz_is(const char *path)
-{
-	return ends_in(path, ".npz");
-}
+static bool npy_is(const char *path) { return ends_in(path, ".npy"); }
+static bool npz_is(const char *path) { return ends_in(path, ".npz"); }
 static void file_open(struct source *s) {}
 
 static struct outputs npy_run(struct source *s, struct tensor **in, struct arena *a)
@@ -44,10 +38,7 @@ static struct outputs npz_run(struct source *s, struct tensor **in, struct arena
 
 /* ---- compiled models ---- */
 
-static bool library_is(const char *path)
-{
-	return ends_in(path, ".so");
-}
+static bool library_is(const char *path) { return ends_in(path, ".so"); }
 
 static void library_source_open(struct source *s)
 {
@@ -79,10 +70,7 @@ static struct outputs library_source_run(struct source *s, struct tensor **in, s
 
 /* ---- graphs, on the reference evaluator ---- */
 
-static bool graph_is(const char *path)
-{
-	return true;
-}
+static bool graph_is(const char *path) { return true; }
 
 static bool has_input(struct module *m, const char *name, size_t n)
 {

@@ -32,11 +32,11 @@ struct source_const {
 struct source_sizes {
 	VEC(const char *) shapes;
 	VEC(struct source_const) sets, consts; /* sets: one size each */
-	bool symbols; /* some graph has any */
-	int64_t rest; /* what all others are; -1: they stay open */
-	const char *rest_options; /* those sizes as options, of the last graph that had any */
-	VEC(struct source_const) given; /* --give: sizes, shapes or values */
-	const struct named_tensor *open; /* inputs whose shapes the graph's inputs of that name take; NULL: none */
+	bool symbols;                          /* some graph has any */
+	int64_t rest;                          /* what all others are; -1: they stay open */
+	const char *rest_options;              /* those sizes as options, of the last graph that had any */
+	VEC(struct source_const) given;        /* --give: sizes, shapes or values */
+	const struct named_tensor *open;       /* inputs whose shapes the graph's inputs of that name take; NULL: none */
 	int nopen;
 };
 extern struct source_sizes source_sizes;

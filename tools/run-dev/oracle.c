@@ -19,11 +19,11 @@ struct prepared {
 	node_id n;
 	struct graph *body;
 	int nin;
-	uint32_t *operand;     /* input i is that operand of the node */
+	uint32_t *operand; /* input i is that operand of the node */
 	struct oracle_tensor *t;
 	struct lowered lowered; /* by the usual algorithm, for points; prog NULL: has none */
-	void **data;           /* of its buffers */
-	bool points;           /* small enough: the evaluator of a point visits every buffer whole */
+	void **data;            /* of its buffers */
+	bool points;            /* small enough: the evaluator of a point visits every buffer whole */
 };
 
 /* Terms of the longest sum: what the nodes cost for each element of their results. */
@@ -98,8 +98,9 @@ static const struct oracle_task *prepare(const char *text, const char **why)
 		p->points = elements <= POINT_ELEMENTS;
 		p->data = ARENA_ARRAY(&arena, void *, p->lowered.prog->bufs.n);
 	}
-	p->task = (struct oracle_task){p->nin, (int)node(p->m, p->n)->nout, p->t, reduction_of(p->m, p->body),
-				       p->lowered.prog ? maximum_of(p->lowered.prog) : 0, p};
+	p->task = (struct oracle_task){
+		p->nin, (int)node(p->m, p->n)->nout, p->t, reduction_of(p->m, p->body), p->lowered.prog ? maximum_of(p->lowered.prog) : 0,
+		p};
 	return &p->task;
 }
 
@@ -142,8 +143,11 @@ static void evaluate(const struct oracle_task *t, void *const *in, void *const *
 		int64_t *dims = ARENA_ARRAY(&a, int64_t, val(m, f->in[i])->type.rank);
 		type_dims(m, &val(m, f->in[i])->type, dims);
 		x[i] = ARENA_NEW(&a, struct tensor);
-		*x[i] = (struct tensor){.dtype = p->t[k].dtype, .rank = val(m, f->in[i])->type.rank, .dims = dims,
-					.nbytes = (size_t)p->t[k].n * dtype_size(p->t[k].dtype), .data = in[k]};
+		*x[i] = (struct tensor){.dtype = p->t[k].dtype,
+					.rank = val(m, f->in[i])->type.rank,
+					.dims = dims,
+					.nbytes = (size_t)p->t[k].n * dtype_size(p->t[k].dtype),
+					.data = in[k]};
 		k++;
 	}
 	eval_graph(m, attr_graph(f, "graph"), x, y, &a, NULL);
@@ -212,7 +216,8 @@ static const char *as_buffer(const struct runner_buf *b, struct candidate_buf *c
 
 	if (b->rank > LOOP_RANK_MAX)
 		return "its rank is too large";
-	*c = (struct candidate_buf){.dtype = dtype_parse(b->type, strlen(b->type)), .rank = b->rank, .layout = b->layout, .elems = b->elems};
+	*c = (struct candidate_buf){
+		.dtype = dtype_parse(b->type, strlen(b->type)), .rank = b->rank, .layout = b->layout, .elems = b->elems};
 	memcpy(c->shape, b->shape, (size_t)b->rank * sizeof *b->shape);
 	if (*b->layout && (why = layout_parse(&l, b->rank, b->layout)))
 		return why;

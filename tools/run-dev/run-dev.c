@@ -100,10 +100,7 @@ static int shares_of(const struct hone_model *m, const struct bench *b, struct s
 	return n;
 }
 
-static double percent(double x, double of)
-{
-	return of > 0 ? 100 * x / of : 0;
-}
+static double percent(double x, double of) { return of > 0 ? 100 * x / of : 0; }
 
 static void print_kernels(const struct hone_model *m, const struct bench *b, struct arena *a)
 {
@@ -124,7 +121,8 @@ static void print_bench(const struct hone_model *m, const struct bench *b)
 {
 	double rate = b->flops / b->run.median;
 
-	printf("%s: %zu runs on core %d of %s, compiled with %s\n", shown(m->name), b->run.runs, b->core, shown(target_host()->cpu), shown(m->compiler));
+	printf("%s: %zu runs on core %d of %s, compiled with %s\n", shown(m->name), b->run.runs, b->core, shown(target_host()->cpu),
+	       shown(m->compiler));
 	printf("min %.4f ms, median %.4f ms, p99 %.4f ms, %.1f a second\n", 1e3 * b->run.min, 1e3 * b->run.median, 1e3 * b->run.p99,
 	       1 / b->run.mean);
 	printf("%.3f GFLOP a run, %.1f GFLOP/s", 1e-9 * b->flops, 1e-9 * rate);
@@ -224,7 +222,8 @@ static const struct argp_option options[] = {
 	{"seconds", OPT_SECONDS, "S", 0, "time for --bench (default 2)"},
 	{"kernels", OPT_KERNELS, 0, 0, "and each kernel's share"},
 	{"serve", OPT_SERVE, 0, 0, "build, check and time kernels for a tuner, on standard input and output"},
-	{"target", OPT_TARGET, "NAME", 0, "--serve: pass for x86-64, x86-64-v3 or x86-64-v4, this machine without the rest of its features"},
+	{"target", OPT_TARGET, "NAME", 0,
+	 "--serve: pass for x86-64, x86-64-v3 or x86-64-v4, this machine without the rest of its features"},
 	{0},
 };
 

@@ -15,8 +15,7 @@ static VEC(const char *) sets, shapes, consts;
 static bool timed;
 
 static const struct argp_option options[] = {
-	{"input", 'i', "NAME=FILE", 0,
-	 "contents of an input: .npy, or a .npz that has several by name"},
+	{"input", 'i', "NAME=FILE", 0, "contents of an input: .npy, or a .npz that has several by name"},
 	{"seed", OPT_SEED, "N", 0, "of the random contents of all other inputs; 0"},
 	{"range", OPT_RANGE, "NAME=LO:HI", 0, "random contents of this input in [LO, HI]"},
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols their sizes"},
@@ -77,14 +76,12 @@ static void print_ledger(const struct ledger *l, double total)
 	for (;;) {
 		int best = -1;
 		for (int i = 0; i < OP_COUNT; i++)
-			if (l->nodes[i] && !done[i] &&
-			    (best < 0 || l->seconds[i] > l->seconds[best]))
+			if (l->nodes[i] && !done[i] && (best < 0 || l->seconds[i] > l->seconds[best]))
 				best = i;
 		if (best < 0)
 			break;
 		done[best] = true;
-		fprintf(stderr, "%-24s %6d %10.2f %5.1f%% %9.2f\n", op_name((enum opcode)best),
-			l->nodes[best], 1e3 * l->seconds[best],
+		fprintf(stderr, "%-24s %6d %10.2f %5.1f%% %9.2f\n", op_name((enum opcode)best), l->nodes[best], 1e3 * l->seconds[best],
 			total > 0 ? 100 * l->seconds[best] / total : 0,
 			l->seconds[best] > 0 ? 1e-9 * l->flops[best] / l->seconds[best] : 0);
 	}
@@ -144,8 +141,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	g = graph(m, m->main);
 	if (a->out && is_npy(a->out) && g->out.n != 1)
 		die(EX_BADUSE, "-o %s: the model has %zu outputs; write a .npz", a->out, g->out.n);
-	struct tensor **in = inputs_make(m, &spec, &arena),
-		      **out = ARENA_ARRAY(&arena, struct tensor *, g->out.n);
+	struct tensor **in = inputs_make(m, &spec, &arena), **out = ARENA_ARRAY(&arena, struct tensor *, g->out.n);
 	double start = now_seconds();
 	progress_start(&l.progress, "running", g->nodes.n);
 	eval_graph(m, m->main, in, out, &arena, &hooks);

@@ -192,26 +192,39 @@ static void advise(struct advice *a, char *out[ADVICE], size_t *n)
 	static const double little = 0.02;
 	*n = 0;
 	if (a->tail > little * a->step && a->calls > 1.5 && a->last > 0.5 * a->tail)
-		out[(*n)++] = xprintf("the tail: a step's last all-reduce takes %.0f us, and it starts when little is left to hide behind; "
-				      "end with smaller segments: write a grads file from this profile, then tune-grad plan", a->last);
+		out[(*n)++] =
+			xprintf("the tail: a step's last all-reduce takes %.0f us, and it starts when little is left to hide behind; "
+				"end with smaller segments: write a grads file from this profile, then tune-grad plan",
+				a->last);
 	else if (a->tail > little * a->step && a->calls > 1.5)
-		out[(*n)++] = xprintf("the tail: communication falls behind the backward pass; fuse for this network: tune-grad calibrate, then plan");
+		out[(*n)++] = xprintf(
+			"the tail: communication falls behind the backward pass; fuse for this network: tune-grad calibrate, then plan");
 	else if (a->tail > little * a->step)
-		out[(*n)++] = xprintf("the tail: all gradients go at once, when the backward pass is over; several segments would hide: tune-grad plan");
+		out[(*n)++] = xprintf(
+			"the tail: all gradients go at once, when the backward pass is over; several segments would hide: tune-grad plan");
 	if (a->comm > a->compute)
-		out[(*n)++] = xprintf("the network: communication, %.0f us, is longer than all computing, %.0f us; no plan hides it: send fewer bytes "
-				      "(16-bit gradients, several batches a step) or use a faster network", a->comm, a->compute);
+		out[(*n)++] = xprintf(
+			"the network: communication, %.0f us, is longer than all computing, %.0f us; no plan hides it: send fewer bytes "
+			"(16-bit gradients, several batches a step) or use a faster network",
+			a->comm, a->compute);
 	if (a->calls > 50 && a->exposed > little * a->step && a->call < 200)
-		out[(*n)++] = xprintf("the calls: %.0f all-reduces a step of %.0f us each, mostly latency; fuse them: tune-grad plan", a->calls, a->call);
+		out[(*n)++] = xprintf("the calls: %.0f all-reduces a step of %.0f us each, mostly latency; fuse them: tune-grad plan",
+				      a->calls, a->call);
 	if (a->others > little * a->step)
-		out[(*n)++] = xprintf("the others: broadcasts, gathers and the like are not covered for %.0f us of a step; of DDP's buffers: "
-				      "broadcast_buffers=False; of sharded parameters: fetch them ahead, tune-grad plan --gather", a->others);
+		out[(*n)++] =
+			xprintf("the others: broadcasts, gathers and the like are not covered for %.0f us of a step; of DDP's buffers: "
+				"broadcast_buffers=False; of sharded parameters: fetch them ahead, tune-grad plan --gather",
+				a->others);
 	if (a->data > little * a->step)
-		out[(*n)++] = xprintf("the data: nothing runs for %.0f us of a step while a batch is loaded; more workers that load ahead "
-				      "(num_workers, persistent_workers, prefetch_factor), pinned memory", a->data);
+		out[(*n)++] =
+			xprintf("the data: nothing runs for %.0f us of a step while a batch is loaded; more workers that load ahead "
+				"(num_workers, persistent_workers, prefetch_factor), pinned memory",
+				a->data);
 	if (a->idle - a->data > 0.1 * a->step)
-		out[(*n)++] = xprintf("the host: nothing runs for %.0f us of a step, and it is not for data; larger batches, fewer synchronisations "
-				      "(item(), print), graphs of kernels", a->idle - a->data);
+		out[(*n)++] = xprintf(
+			"the host: nothing runs for %.0f us of a step, and it is not for data; larger batches, fewer synchronisations "
+			"(item(), print), graphs of kernels",
+			a->idle - a->data);
 }
 
 static int longest_first(const void *x, const void *y)
@@ -231,19 +244,23 @@ static double waiting(const struct advice *a, struct span gap)
 
 static void print_text(FILE *f, const struct advice *a, const struct trace *t, char *const *line, size_t lines)
 {
-	const struct { const char *what; double us; } rows[] = {
-		{"a step", a->step}, {"computing", a->compute}, {"communication", a->comm}, {"  of it not covered", a->exposed},
-		{"  the tail", a->tail}, {"  not of gradients", a->others}, {"nothing", a->idle}, {"  waiting for data", a->data},
+	const struct {
+		const char *what;
+		double us;
+	} rows[] = {
+		{"a step", a->step},     {"computing", a->compute},         {"communication", a->comm}, {"  of it not covered", a->exposed},
+		{"  the tail", a->tail}, {"  not of gradients", a->others}, {"nothing", a->idle},       {"  waiting for data", a->data},
 	};
 	double start = t->span[SPAN_STEP].n ? t->span[SPAN_STEP].a[0].from : t->span[SPAN_COMPUTE].a[0].from;
-	fprintf(f, "%zu step%s, times of %s\n%-24s %12s\n", a->steps, a->steps == 1 ? "" : "s", t->device ? "the device" : "the processor", "", "us a step");
+	fprintf(f, "%zu step%s, times of %s\n%-24s %12s\n", a->steps, a->steps == 1 ? "" : "s", t->device ? "the device" : "the processor",
+		"", "us a step");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		fprintf(f, "%-24s %12.1f %5.1f%%\n", rows[i].what, rows[i].us, a->step > 0 ? 100 * rows[i].us / a->step : 0);
 	fprintf(f, "%-24s %12.1f, %.1f us each\n", "all-reduces", a->calls, a->call);
 	for (size_t i = 0; i < a->gaps.n && i < 5; i++) {
 		struct span g = a->gaps.a[i];
-		fprintf(f, "gap at %.1f us: %.1f us%s before %s\n", g.from - start, g.to - g.from, waiting(a, g) > 0.5 * (g.to - g.from) ? ", waiting for data," : "",
-			shown(g.name));
+		fprintf(f, "gap at %.1f us: %.1f us%s before %s\n", g.from - start, g.to - g.from,
+			waiting(a, g) > 0.5 * (g.to - g.from) ? ", waiting for data," : "", shown(g.name));
 	}
 	for (size_t i = 0; i < lines; i++)
 		fprintf(f, "%s\n", shown(line[i]));
@@ -253,9 +270,11 @@ static void print_text(FILE *f, const struct advice *a, const struct trace *t, c
 
 static void print_json(FILE *f, const struct advice *a, const struct trace *t, char *const *line, size_t lines)
 {
-	fprintf(f, "{\"steps\": %zu, \"device\": %s, \"step_us\": %.3f, \"compute_us\": %.3f, \"comm_us\": %.3f, \"exposed_us\": %.3f, \"tail_us\": %.3f, "
+	fprintf(f,
+		"{\"steps\": %zu, \"device\": %s, \"step_us\": %.3f, \"compute_us\": %.3f, \"comm_us\": %.3f, \"exposed_us\": %.3f, \"tail_us\": %.3f, "
 		"\"idle_us\": %.3f, \"data_us\": %.3f, \"others_us\": %.3f, \"calls\": %.3f, \"call_us\": %.3f, \"last_us\": %.3f, \"advice\": [",
-		a->steps, t->device ? "true" : "false", a->step, a->compute, a->comm, a->exposed, a->tail, a->idle, a->data, a->others, a->calls, a->call, a->last);
+		a->steps, t->device ? "true" : "false", a->step, a->compute, a->comm, a->exposed, a->tail, a->idle, a->data, a->others,
+		a->calls, a->call, a->last);
 	for (size_t i = 0; i < lines; i++) {
 		fputs(i ? ", " : "", f);
 		json_str(f, line[i]);

@@ -34,10 +34,7 @@ static void time_ranks(void *arg, double bytes, int count, double *us)
 		c->slowest = fmax(c->slowest, us[i] * 1e-6 / bytes);
 }
 
-static void size_done(void *arg)
-{
-	progress_step(&((struct calibration *)arg)->progress, NULL);
-}
+static void size_done(void *arg) { progress_step(&((struct calibration *)arg)->progress, NULL); }
 
 static void write_curve(const struct measurement *m, int ranks, const char *path)
 {

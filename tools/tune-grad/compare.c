@@ -58,8 +58,8 @@ static void print_text(FILE *f, const struct table *t)
 
 static void print_json(FILE *f, const struct table *t)
 {
-	fprintf(f, "{\"tensors\": %zu, \"ready_us\": %.3f, \"bound_us\": %.3f, \"fixed_bytes\": %.0f, \"plans\": [", t->g.at.n, t->ready, t->bound,
-		plan_fixed_size(&t->g, &t->c));
+	fprintf(f, "{\"tensors\": %zu, \"ready_us\": %.3f, \"bound_us\": %.3f, \"fixed_bytes\": %.0f, \"plans\": [", t->g.at.n, t->ready,
+		t->bound, plan_fixed_size(&t->g, &t->c));
 	for (size_t i = 0; i < t->row.n; i++) {
 		const struct row *r = &t->row.a[i];
 		fputs(i ? ",\n {\"plan\": " : "\n {\"plan\": ", f);

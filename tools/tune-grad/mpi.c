@@ -124,7 +124,4 @@ bool mpi_mean(double *v, int n)
 	return true;
 }
 
-void mpi_end(void)
-{
-	mpi.Finalize();
-}
+void mpi_end(void) { mpi.Finalize(); }

@@ -23,8 +23,8 @@ int grad_plan(struct tool_args *a)
 	if (opt.model)
 		remember_plan(&p, &g, &c, NULL, 0);
 	struct plan_cost cost = plan_cost(&p, &g, &c);
-	note("%zu tensors in %zu segments: tail %.1f us of %.1f, communication %.1f us; no plan ends before %.1f", g.at.n, cost.segments, cost.tail,
-	     cost.end, cost.busy, plan_lower_bound(&g, &c));
+	note("%zu tensors in %zu segments: tail %.1f us of %.1f, communication %.1f us; no plan ends before %.1f", g.at.n, cost.segments,
+	     cost.tail, cost.end, cost.busy, plan_lower_bound(&g, &c));
 	plan_free(&p);
 	curve_free(&c);
 	grads_free(&g);

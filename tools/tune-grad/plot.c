@@ -8,8 +8,8 @@
 #include "tune-grad.h"
 
 enum { WIDTH = 1000, LEFT = 170, RIGHT = 140, ROW = 48, TOP = 92, BOTTOM = 14, BAR = 14, NAME_LONG = 22 };
-static const double narrow = 0.7;  /* pixels: segments and gaps below are drawn together */
-static const double longest = 2;   /* times the best plan's end: as far as the picture goes */
+static const double narrow = 0.7; /* pixels: segments and gaps below are drawn together */
+static const double longest = 2;  /* times the best plan's end: as far as the picture goes */
 
 struct canvas {
 	FILE *f;
@@ -24,10 +24,7 @@ static const char style[] =
 	".odd{fill:#3d7d3b}.many{fill:#569b54}.tail{fill:#e0605c}.late{fill:#ff8f8a}.grid{stroke:#33383f}.bound{stroke:#ddd}.cut{fill:#16191d}}"
 	"</style>\n";
 
-static double pixel(const struct canvas *c, double us)
-{
-	return LEFT + fmin(us, c->end) * c->scale;
-}
+static double pixel(const struct canvas *c, double us) { return LEFT + fmin(us, c->end) * c->scale; }
 
 static void escaped(FILE *f, const char *s)
 {
@@ -87,8 +84,8 @@ static void axis(const struct canvas *c)
 	for (int i = 0; i * s <= c->end * (1 + 1e-9); i++) {
 		char label[40];
 		snprintf(label, sizeof label, "%g", i * s / unit);
-		fprintf(c->f, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%.1f\" class=\"grid\"/>\n", pixel(c, i * s), TOP - 12, pixel(c, i * s),
-			c->height - BOTTOM);
+		fprintf(c->f, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%.1f\" class=\"grid\"/>\n", pixel(c, i * s), TOP - 12,
+			pixel(c, i * s), c->height - BOTTOM);
 		text(c, pixel(c, i * s), TOP - 18, " text-anchor=\"middle\" class=\"dim\"", label);
 	}
 	text(c, LEFT - 14, TOP - 18, " text-anchor=\"end\" class=\"dim\"", unit == 1 ? "us" : unit == 1e3 ? "ms" : "s");
@@ -142,10 +139,11 @@ static void segments(const struct canvas *c, const struct grads *g, const struct
 			continue;
 		}
 		if (run.n == 1)
-			snprintf(label, sizeof label, "segment %zu: %.0f bytes, %s to %s", run.first, run.bytes, duration(run.from).s, duration(run.to).s);
+			snprintf(label, sizeof label, "segment %zu: %.0f bytes, %s to %s", run.first, run.bytes, duration(run.from).s,
+				 duration(run.to).s);
 		else if (run.n)
-			snprintf(label, sizeof label, "segments %zu to %zu: %.0f bytes, %s to %s", run.first, run.first + run.n - 1, run.bytes,
-				 duration(run.from).s, duration(run.to).s);
+			snprintf(label, sizeof label, "segments %zu to %zu: %.0f bytes, %s to %s", run.first, run.first + run.n - 1,
+				 run.bytes, duration(run.from).s, duration(run.to).s);
 		if (run.n)
 			bar(c, run.from, run.to, y, run.n > 1 ? "many" : run.first % 2 ? "odd" : "even", label);
 		run.from = start, run.to = stop, run.bytes = bytes, run.first = s, run.n = 1;
@@ -166,7 +164,8 @@ static void plan_name(const struct canvas *c, const char *name, bool ours, doubl
 	text(c, LEFT - 14, y, ours ? " text-anchor=\"end\" font-weight=\"bold\"" : " text-anchor=\"end\"", label);
 }
 
-static void timeline(const struct canvas *c, const struct grads *g, const struct curve *curve, const struct timeline *t, bool ours, double y)
+static void timeline(const struct canvas *c, const struct grads *g, const struct curve *curve, const struct timeline *t, bool ours,
+		     double y)
 {
 	char label[80];
 	double ready = g->at.a[g->at.n - 1].ready;
@@ -181,8 +180,8 @@ static void timeline(const struct canvas *c, const struct grads *g, const struct
 		bar(c, ready, t->cost.end, y, "tail", label);
 	}
 	if (t->cost.end > c->end * (1 + 1e-9)) /* it goes on: a notch */
-		fprintf(c->f, "<path d=\"M%.1f %.1f l-7 %d l5 0 l-7 %d l5 0 l7 %d l-5 0 l7 %d z\" class=\"cut\"/>\n", pixel(c, c->end) - 12, y - 1,
-			BAR + 2, BAR + 2, -BAR - 2, -BAR - 2);
+		fprintf(c->f, "<path d=\"M%.1f %.1f l-7 %d l5 0 l-7 %d l5 0 l7 %d l-5 0 l7 %d z\" class=\"cut\"/>\n", pixel(c, c->end) - 12,
+			y - 1, BAR + 2, BAR + 2, -BAR - 2, -BAR - 2);
 	snprintf(label, sizeof label, "ends at %s", duration(t->cost.end).s);
 	text(c, WIDTH - RIGHT + 12, y + BAR - 3, "", label);
 	snprintf(label, sizeof label, "tail %s", duration(t->cost.tail).s);
@@ -204,7 +203,8 @@ void plot_timelines(const char *path, const struct grads *g, const struct curve 
 		last = fmin(last, longest * best);
 	outfile_open(&o, path, false);
 	struct canvas c = {o.f, last > 0 ? (WIDTH - LEFT - RIGHT) / last : 1, last, TOP + ROW * (double)n + BOTTOM};
-	fprintf(o.f, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" font-family=\"sans-serif\" font-size=\"12\">\n",
+	fprintf(o.f,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" font-family=\"sans-serif\" font-size=\"12\">\n",
 		WIDTH, c.height, WIDTH, c.height);
 	fputs(style, o.f);
 	fputs("<rect width=\"100%\" height=\"100%\" class=\"back\"/>\n", o.f);
@@ -215,7 +215,8 @@ void plot_timelines(const char *path, const struct grads *g, const struct curve 
 		axis(&c);
 		for (size_t i = 0; i < n; i++)
 			timeline(&c, g, curve, &t[i], i == 0, TOP + ROW * (double)i);
-		fprintf(o.f, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%.1f\" class=\"bound\"><title>no plan ends before %s</title></line>\n",
+		fprintf(o.f,
+			"<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%.1f\" class=\"bound\"><title>no plan ends before %s</title></line>\n",
 			pixel(&c, bound), TOP - 12, pixel(&c, bound), c.height - BOTTOM, duration(bound).s);
 	}
 	fputs("</svg>\n", o.f);

@@ -15,9 +15,9 @@ struct use {
 };
 struct profile {
 	struct module *m;
-	double clock;   /* us of the forward pass */
+	double clock; /* us of the forward pass */
 	uint32_t unsized;
-	bool *seen;     /* by value */
+	bool *seen; /* by value */
 	VEC(struct use) use;
 };
 
@@ -115,8 +115,8 @@ int grad_profile(struct tool_args *a)
 	}
 	g.forward = p.clock;
 	grads_write(&g, a->out);
-	note("%zu parameter tensors; estimated at %g GFLOP/s and %g GB/s: forward %.1f us, backward %.1f us", g.at.n, opt.gflops, opt.gbytes,
-	     p.clock, 2 * p.clock);
+	note("%zu parameter tensors; estimated at %g GFLOP/s and %g GB/s: forward %.1f us, backward %.1f us", g.at.n, opt.gflops,
+	     opt.gbytes, p.clock, 2 * p.clock);
 	if (p.unsized)
 		warn("%u values have sizes that depend on data, and no time; give sizes with ge-shape", p.unsized);
 	grads_free(&g);

@@ -32,7 +32,7 @@ static struct {
 	int rank, ranks, listener;
 	struct ring *ring;
 	struct wire wire;
-	float *data;   /* what is summed: zeros; as long as the longest segment */
+	float *data; /* what is summed: zeros; as long as the longest segment */
 	size_t floats;
 	struct grads grads;
 	VEC(struct plan) plans;

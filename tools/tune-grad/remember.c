@@ -4,10 +4,7 @@
 #include "kb/kb.h"
 #include "tune-grad.h"
 
-static const char *curve_task(struct arena *a)
-{
-	return arena_printf(a, "all-reduce on %s", opt.network);
-}
+static const char *curve_task(struct arena *a) { return arena_printf(a, "all-reduce on %s", opt.network); }
 
 static const char *plan_task(struct arena *a)
 {

@@ -65,8 +65,8 @@ static void check_memory(const struct grads *g, const struct candidate *c, size_
 	longest /= opt.shrink;
 	int here = opt.hosts ? 1 : ranks;
 	if (longest * here > 0.5 * have)
-		die(EX_NOTAVAIL, "a segment of %.1f GB in each of %d rank%s here: this machine has %.1f GB", longest * 1e-9, here, here == 1 ? "" : "s",
-		    have * 1e-9);
+		die(EX_NOTAVAIL, "a segment of %.1f GB in each of %d rank%s here: this machine has %.1f GB", longest * 1e-9, here,
+		    here == 1 ? "" : "s", have * 1e-9);
 }
 
 static void tell(struct team *t, const struct grads *g, const struct candidate *c, size_t n)
@@ -150,7 +150,8 @@ static void print_json(FILE *f, const struct candidate *c, size_t n, const struc
 static void print_table(FILE *f, const struct candidate *c, size_t n, const struct grads *g, bool predicted)
 {
 	double backward = g->at.n ? g->at.a[g->at.n - 1].ready : 0;
-	fprintf(f, "%-20s %8s %12s %12s %25s %9s %12s\n", "plan", "segments", "predicted us", "measured us", "25 .. 75%", "meas/pred", "tail us");
+	fprintf(f, "%-20s %8s %12s %12s %25s %9s %12s\n", "plan", "segments", "predicted us", "measured us", "25 .. 75%", "meas/pred",
+		"tail us");
 	for (size_t k = 0; k < n; k++) {
 		double median = quantile(&c[k], 0.5);
 		fprintf(f, "%-20s %8zu ", c[k].name, c[k].plan.last.n);

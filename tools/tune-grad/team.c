@@ -30,10 +30,7 @@ static bool has_port(const char *addr)
 	return colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")];
 }
 
-static bool is_here(const char *host)
-{
-	return !strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "[::1]");
-}
+static bool is_here(const char *host) { return !strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "[::1]"); }
 
 static const char *word(const char *s)
 {
@@ -47,7 +44,9 @@ static void add_member(struct team *t, const char *host, const char *command)
 	t->m = xrealloc(t->m, (size_t)(t->n + 1) * sizeof *t->m);
 	t->m[t->n++] = (struct member){
 		.addr = has_port(host) ? xstrdup(host) : xprintf("%s:0", host),
-		.command = *command ? xstrdup(command) : is_here(host) ? NULL : xprintf("ssh %s hone", word(xprintf("%.*s", name, host))),
+		.command = *command        ? xstrdup(command)
+			   : is_here(host) ? NULL
+					   : xprintf("ssh %s hone", word(xprintf("%.*s", name, host))),
 		.fd = -1,
 		.err = -1,
 	};
@@ -115,7 +114,8 @@ static noreturn void exec_rank(const struct member *m)
 	if (!m->command)
 		execl(self, "tune-grad", "rank", (char *)NULL);
 	else if (opt.mpi)
-		execl("/bin/sh", "sh", "-c", xprintf("exec %s %s rank --mpi --timeout %g", m->command, word(self), opt.timeout), (char *)NULL);
+		execl("/bin/sh", "sh", "-c", xprintf("exec %s %s rank --mpi --timeout %g", m->command, word(self), opt.timeout),
+		      (char *)NULL);
 	else
 		execl("/bin/sh", "sh", "-c", xprintf("exec %s tune-grad rank", m->command), (char *)NULL);
 	_exit(127);
@@ -213,8 +213,8 @@ static noreturn void member_gone(struct team *t, int i)
 	/* ssh says no more where the rank was killed there. */
 	if (WEXITSTATUS(status) == 255 && !*words && m->command)
 		words = "no connection, or the rank was killed there";
-	die(opt.mpi && WEXITSTATUS(status) > 128 ? EX_SYSTEM : EX_NOTAVAIL, "%s ended with %d%s%.350s%s%s", name, WEXITSTATUS(status), *words ? ": " : "", words,
-	    m->command ? "; it was started by: " : "", m->command ? m->command : "");
+	die(opt.mpi && WEXITSTATUS(status) > 128 ? EX_SYSTEM : EX_NOTAVAIL, "%s ended with %d%s%.350s%s%s", name, WEXITSTATUS(status),
+	    *words ? ": " : "", words, m->command ? "; it was started by: " : "", m->command ? m->command : "");
 }
 
 /* Reads what a member has to say; true: its line is whole. */
@@ -251,7 +251,8 @@ static noreturn void report(struct team *t)
 			fault = f, worst = i;
 	}
 	if (fault == RING_SILENT && quiets == 1) /* each blames the one before it */
-		worst = quiet, snprintf(t->m[quiet].line, t->m[quiet].size, "error 0 rank %d (%.100s) is silent for %.3g s", quiet, t->m[quiet].addr, t->timeout);
+		worst = quiet, snprintf(t->m[quiet].line, t->m[quiet].size, "error 0 rank %d (%.100s) is silent for %.3g s", quiet,
+					t->m[quiet].addr, t->timeout);
 	die(fault >= RING_CLOSED ? EX_NOTAVAIL : EX_SYSTEM, "%s", t->m[worst].line + strlen("error n "));
 }
 
@@ -261,8 +262,8 @@ static noreturn void nobody_answers(struct team *t)
 		const struct member *m = &t->m[i];
 		const char *words = last_words(m);
 		if (!m->answered)
-			die(EX_NOTAVAIL, "rank %d (%s): no answer within %.3g s%s%s%s%s", i, m->addr, t->timeout, m->command ? " from: " : "",
-			    m->command ? m->command : "", *words ? ": " : "", words);
+			die(EX_NOTAVAIL, "rank %d (%s): no answer within %.3g s%s%s%s%s", i, m->addr, t->timeout,
+			    m->command ? " from: " : "", m->command ? m->command : "", *words ? ": " : "", words);
 	}
 	BUG("all answered");
 }
@@ -321,7 +322,8 @@ void team_hear(struct team *t, const char *word, bool working)
 	for (int i = 0; i < t->n; i++) {
 		size_t k = strlen(word);
 		if (strncmp(t->m[i].line, word, k) || (t->m[i].line[k] && t->m[i].line[k] != ' '))
-			die(EX_NOTAVAIL, "rank %d (%s) answered '%.60s', expected '%s'; is it of another version?", i, t->m[i].addr, t->m[i].line, word);
+			die(EX_NOTAVAIL, "rank %d (%s) answered '%.60s', expected '%s'; is it of another version?", i, t->m[i].addr,
+			    t->m[i].line, word);
 		memmove(t->m[i].line, t->m[i].line + k, strlen(t->m[i].line + k) + 1);
 	}
 }

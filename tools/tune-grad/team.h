@@ -13,9 +13,9 @@ struct member {
 	char *addr;    /* host:port of its ring socket */
 	char *command; /* what starts it, in front of tune-grad; NULL: here */
 	pid_t pid;
-	int fd;        /* its standard input and output */
-	int err;       /* its standard error */
-	char *line;    /* the answer; size bytes of room, have of them read */
+	int fd;     /* its standard input and output */
+	int err;    /* its standard error */
+	char *line; /* the answer; size bytes of room, have of them read */
 	size_t size, have;
 	bool answered, closed;
 };

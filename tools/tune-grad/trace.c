@@ -83,8 +83,9 @@ static bool on_device(const struct event *e)
 /* The kind of an event, SPAN_KINDS: none. Host operators are kept apart: they count where no device is. */
 static enum span_kind classify(const struct event *e, bool *device)
 {
-	static const char *const comm[] = {"nccl", "rccl", "hccl", "oneccl", "allreduce", "all_reduce", "reduce_scatter", "reducescatter", "allgather",
-					   "all_gather", "gloo:", "horovod", NULL};
+	static const char *const comm[] = {
+		"nccl",          "rccl",      "hccl",       "oneccl", "allreduce", "all_reduce", "reduce_scatter",
+		"reducescatter", "allgather", "all_gather", "gloo:",  "horovod",   NULL};
 	static const char *const data[] = {"dataloader", "data_loader", NULL};
 	static const char *const host[] = {"cpu_op", "operator", "Operator", NULL};
 	*device = on_device(e);
@@ -96,8 +97,8 @@ static enum span_kind classify(const struct event *e, bool *device)
 		return contains(e->name, comm) || e->collective[0] ? SPAN_COMM : SPAN_COMPUTE;
 	/* PyTorch's profiler without Kineto writes no categories, and nothing but operators. Of Python's functions, which are there too if stacks were
 	 * wanted, some have such names and last for the life of a thread. */
-	bool operator = !e->cat[0] || contains(e->cat, host);
-	if (!operator && strcmp(e->cat, "user_annotation"))
+	bool operator= !e->cat[0] || contains(e->cat, host);
+	if (!operator&& strcmp(e->cat, "user_annotation"))
 		return SPAN_KINDS;
 	if (contains(e->name, data))
 		return SPAN_DATA;
@@ -105,7 +106,7 @@ static enum span_kind classify(const struct event *e, bool *device)
 		return SPAN_KINDS;
 	if (contains(e->name, comm))
 		return SPAN_COMM;
-	return operator ? SPAN_COMPUTE : SPAN_KINDS;
+	return operator? SPAN_COMPUTE : SPAN_KINDS;
 }
 
 /* Communication that may be of gradients. What a kernel's name does not tell (ncclDevKernel_Generic) may be. */
@@ -132,8 +133,12 @@ static void keep(struct trace *t, const struct event *e)
 	}
 	if (t->device && !device && (k == SPAN_COMPUTE || k == SPAN_COMM))
 		return;
-	vec_push(&t->span[k], (struct span){.from = e->ts, .to = e->ts + e->dur, .name = arena_str(&t->arena, e->name), .reduces = reduces(e),
-					    .id = device ? e->correlation : 0, .device = device ? (int)fmax(0, fmin(e->device, 1e6)) : -1});
+	vec_push(&t->span[k], (struct span){.from = e->ts,
+					    .to = e->ts + e->dur,
+					    .name = arena_str(&t->arena, e->name),
+					    .reduces = reduces(e),
+					    .id = device ? e->correlation : 0,
+					    .device = device ? (int)fmax(0, fmin(e->device, 1e6)) : -1});
 }
 
 static bool read_events(struct trace *t, struct json_in *j)
@@ -192,7 +197,11 @@ static double launched(const struct trace *t, double id)
 /* Keeps the device that communicates most, or else computes most. */
 static void choose_device(struct trace *t)
 {
-	struct use { int device; size_t calls; double us; };
+	struct use {
+		int device;
+		size_t calls;
+		double us;
+	};
 	VEC(struct use) use = {0};
 	for (int k = 0; k <= SPAN_COMM; k++)
 		for (size_t i = 0, u; i < t->span[k].n; i++) {
@@ -206,7 +215,8 @@ static void choose_device(struct trace *t)
 		}
 	struct use *best = use.a;
 	for (struct use *u = use.a; u < use.a + use.n; u++)
-		if (u->calls > best->calls || (u->calls == best->calls && (u->us > best->us || (u->us == best->us && u->device < best->device))))
+		if (u->calls > best->calls ||
+		    (u->calls == best->calls && (u->us > best->us || (u->us == best->us && u->device < best->device))))
 			best = u;
 	t->devices = (int)use.n;
 	t->chosen = use.n ? best->device : 0;

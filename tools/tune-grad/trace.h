@@ -9,8 +9,8 @@ enum span_kind { SPAN_COMPUTE, SPAN_COMM, SPAN_DATA, SPAN_STEP, SPAN_KINDS };
 struct span {
 	double from, to; /* us */
 	const char *name;
-	bool reduces;    /* communication: it may be of gradients; not a broadcast, an all-gather and so on */
-	double id;       /* of a device: which launch of the host it is from, 0: not known; and which device it ran on */
+	bool reduces; /* communication: it may be of gradients; not a broadcast, an all-gather and so on */
+	double id;    /* of a device: which launch of the host it is from, 0: not known; and which device it ran on */
 	int device;
 };
 struct launch {

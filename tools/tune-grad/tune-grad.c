@@ -4,19 +4,36 @@
 #include <string.h>
 #include "tune-grad.h"
 
-struct grad_options opt = {.alpha = -1, .beta = -1, .slack = 0.001, .form = "idx", .gflops = 10000, .gbytes = 500, .timeout = 4, .shrink = 1};
+struct grad_options opt = {
+	.alpha = -1, .beta = -1, .slack = 0.001, .form = "idx", .gflops = 10000, .gbytes = 500, .timeout = 4, .shrink = 1};
 
 static const struct {
 	const char *name;
 	int (*run)(struct tool_args *a);
 } verbs[] = {
-	{"profile", grad_profile}, {"calibrate", grad_calibrate}, {"plan", grad_plan}, {"compare", grad_compare},
+	{"profile", grad_profile}, {"calibrate", grad_calibrate}, {"plan", grad_plan},     {"compare", grad_compare},
 	{"run", grad_run},         {"rank", grad_rank},           {"advise", grad_advise},
 };
 
 enum {
-	KEY_ALPHA = 0x20001, KEY_BETA, KEY_SLACK, KEY_GATHER, KEY_PLOT, KEY_SET, KEY_GFLOPS, KEY_GBYTES, KEY_VERIFY,
-	KEY_HOSTS, KEY_MPI, KEY_MAX, KEY_TIMEOUT, KEY_COMPUTE, KEY_SHRINK, KEY_NETWORK, KEY_MODEL, KEY_KB,
+	KEY_ALPHA = 0x20001,
+	KEY_BETA,
+	KEY_SLACK,
+	KEY_GATHER,
+	KEY_PLOT,
+	KEY_SET,
+	KEY_GFLOPS,
+	KEY_GBYTES,
+	KEY_VERIFY,
+	KEY_HOSTS,
+	KEY_MPI,
+	KEY_MAX,
+	KEY_TIMEOUT,
+	KEY_COMPUTE,
+	KEY_SHRINK,
+	KEY_NETWORK,
+	KEY_MODEL,
+	KEY_KB,
 };
 static const struct argp_option options[] = {
 	{"set", KEY_SET, "NAME=N,...", 0, "profile: sizes of symbols, as in ge-shape", 0},

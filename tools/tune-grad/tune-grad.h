@@ -7,24 +7,24 @@
 #include "common/tool.h"
 
 struct grad_options {
-	const char *curve;   /* -c FILE */
-	double alpha, beta;  /* --alpha, --beta: us, us per byte; negative: not given */
-	size_t segments;     /* -k: at most so many, 0: any number */
-	double slack;        /* --slack, a share: 0.01 */
-	const char *form;    /* -f */
-	bool gather;         /* --gather: the forward pass, time reversed */
-	const char *plot;    /* --plot FILE.svg */
-	const char *verify;  /* --verify COMMAND */
-	const char *set;     /* --set, profile: sizes of symbols */
-	double gflops, gbytes; /* profile: what the training device computes and reads a second */
+	const char *curve;                /* -c FILE */
+	double alpha, beta;               /* --alpha, --beta: us, us per byte; negative: not given */
+	size_t segments;                  /* -k: at most so many, 0: any number */
+	double slack;                     /* --slack, a share: 0.01 */
+	const char *form;                 /* -f */
+	bool gather;                      /* --gather: the forward pass, time reversed */
+	const char *plot;                 /* --plot FILE.svg */
+	const char *verify;               /* --verify COMMAND */
+	const char *set;                  /* --set, profile: sizes of symbols */
+	double gflops, gbytes;            /* profile: what the training device computes and reads a second */
 	const char *network, *model, *kb; /* what curves and plans are remembered under, and where */
-	int iterations;      /* -i; 0: not given, as are the next two */
-	int ranks;           /* -n */
-	double max_bytes;    /* --max */
-	double timeout;      /* --timeout, s */
-	double shrink;       /* --shrink */
-	const char *hosts;   /* --hosts FILE */
-	bool mpi, work;      /* --mpi; --compute work */
+	int iterations;                   /* -i; 0: not given, as are the next two */
+	int ranks;                        /* -n */
+	double max_bytes;                 /* --max */
+	double timeout;                   /* --timeout, s */
+	double shrink;                    /* --shrink */
+	const char *hosts;                /* --hosts FILE */
+	bool mpi, work;                   /* --mpi; --compute work */
 };
 extern struct grad_options opt;
 

@@ -18,8 +18,8 @@ struct candidate {
 	char what[40];
 	struct plan plan;
 	struct plan_cost cost;
-	int fd;        /* the plan as a file in memory */
-	double *us;    /* a time a round */
+	int fd;     /* the plan as a file in memory */
+	double *us; /* a time a round */
 };
 
 /* The command with {} replaced by the plan's path, which any process of this user can read while we run. */
@@ -62,8 +62,9 @@ static double run_once(const char *command, const struct candidate *c)
 	if (status == -1)
 		die_errno(EX_SYSTEM, "--verify: %s", line);
 	if (status)
-		die(EX_NOTAVAIL, "--verify: the command %s %d with the plan '%s'; nothing is chosen: %s", WIFSIGNALED(status) ? "died of signal" : "ended with",
-		    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), c->what, line);
+		die(EX_NOTAVAIL, "--verify: the command %s %d with the plan '%s'; nothing is chosen: %s",
+		    WIFSIGNALED(status) ? "died of signal" : "ended with", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+		    c->what, line);
 	free(line);
 	return lines_number(last, &said) && said > 0 ? said : took;
 }
@@ -139,7 +140,8 @@ void verify_plan(struct plan *best, const struct grads *g, const struct curve *c
 			c[k].us[round] = run_once(opt.verify, &c[k]);
 		}
 	for (int i = 0; i < n; i++) {
-		note("%-12s %4zu segments, predicted %12.1f us, measured %14.1f us", c[i].what, c[i].cost.segments, c[i].cost.end, median(c[i].us, rounds));
+		note("%-12s %4zu segments, predicted %12.1f us, measured %14.1f us", c[i].what, c[i].cost.segments, c[i].cost.end,
+		     median(c[i].us, rounds));
 		if (median(c[i].us, rounds) < median(c[found].us, rounds))
 			found = i;
 	}

@@ -7,15 +7,9 @@
 #include "common/shown.h"
 #include "report_impl.h"
 
-double report_ratio(const struct report_task *t)
-{
-	return t->ratio > 0 ? t->ratio : 1;
-}
+double report_ratio(const struct report_task *t) { return t->ratio > 0 ? t->ratio : 1; }
 
-static double work(const struct report_task *t)
-{
-	return (double)t->calls * (t->flops > 1 ? t->flops : 1);
-}
+static double work(const struct report_task *t) { return (double)t->calls * (t->flops > 1 ? t->flops : 1); }
 
 struct report_totals report_totals(const struct report *r)
 {
@@ -60,13 +54,15 @@ const char *report_interval(struct arena *a, const struct report_task *t)
 const char *report_line(struct arena *a, const struct report *r)
 {
 	struct report_totals x = report_totals(r);
-	const char *rest = r->without ? arena_printf(a, "; %zu %s no kernel", r->without, r->without == 1 ? "group has" : "groups have") : "";
+	const char *rest =
+		r->without ? arena_printf(a, "; %zu %s no kernel", r->without, r->without == 1 ? "group has" : "groups have") : "";
 
 	if (!x.timed)
 		return arena_printf(a, "none of %zu tasks has been timed%s", r->ntask, rest);
 	double change = 100 * (x.after / x.before - 1);
-	return arena_printf(a, "%s -> %s a run (%+.1f%%): %zu of %zu tasks faster; counted are the %zu timed ones, %.1f%% of the work of all tasks%s",
-			    report_time(a, x.before), report_time(a, x.after), change, x.faster, r->ntask, x.timed, 100 * x.share, rest);
+	return arena_printf(
+		a, "%s -> %s a run (%+.1f%%): %zu of %zu tasks faster; counted are the %zu timed ones, %.1f%% of the work of all tasks%s",
+		report_time(a, x.before), report_time(a, x.after), change, x.faster, r->ntask, x.timed, 100 * x.share, rest);
 }
 
 static double cost_of(const struct report *r, bool beside)
@@ -78,10 +74,7 @@ static double cost_of(const struct report *r, bool beside)
 	return sum;
 }
 
-double report_other(const struct report *r)
-{
-	return fmax(0, r->seconds - cost_of(r, false));
-}
+double report_other(const struct report *r) { return fmax(0, r->seconds - cost_of(r, false)); }
 
 static const char *ledger(struct arena *a, const struct report *r)
 {
@@ -184,7 +177,8 @@ void report_json(FILE *f, const struct report *r)
 		fputs(i ? ",\n  " : "\n  ", f);
 		put_task(f, &r->task[i]);
 	}
-	fprintf(f, "],\n \"totals\": {\"tasks\": %zu, \"timed\": %zu, \"faster\": %zu, \"without\": %zu", r->ntask, x.timed, x.faster, r->without);
+	fprintf(f, "],\n \"totals\": {\"tasks\": %zu, \"timed\": %zu, \"faster\": %zu, \"without\": %zu", r->ntask, x.timed, x.faster,
+		r->without);
 	put_number(f, "before", x.before);
 	put_number(f, "after", x.after);
 	put_number(f, "share_of_work", x.share);

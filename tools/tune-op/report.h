@@ -24,20 +24,20 @@ struct report_task {
 	size_t ncurve;
 };
 struct report_cost {
-	const char *name;         /* "generate", "compile", "run", "wait", "search" */
+	const char *name; /* "generate", "compile", "run", "wait", "search" */
 	double seconds;
-	bool beside;              /* spent by runners, side by side: no part of the whole */
+	bool beside; /* spent by runners, side by side: no part of the whole */
 };
 struct report {
-	const char *model;        /* the file, or "" */
-	const char *target;       /* where it was timed, as text */
-	const char *tool;         /* name, version, options */
+	const char *model;  /* the file, or "" */
+	const char *target; /* where it was timed, as text */
+	const char *tool;   /* name, version, options */
 	struct report_task *task;
 	size_t ntask;
 	size_t without;           /* groups of the model that are no task */
 	struct report_cost *cost; /* where the time went */
 	size_t ncost;
-	double seconds;           /* the whole tuning */
+	double seconds; /* the whole tuning */
 	bool interrupted;
 };
 
@@ -45,8 +45,8 @@ struct report {
  * at least), because nobody knows the time of the others. */
 struct report_totals {
 	size_t timed, faster;
-	double before, after;     /* seconds of all their calls */
-	double share;             /* of the model's work */
+	double before, after; /* seconds of all their calls */
+	double share;         /* of the model's work */
 };
 struct report_totals report_totals(const struct report *r);
 

@@ -5,9 +5,13 @@
 #include "report_impl.h"
 
 enum {
-	CHART_W = 220, CHART_H = 96,          /* of one curve */
-	PAD_LEFT = 34, PAD_RIGHT = 8, PAD_TOP = 8, PAD_BOTTOM = 18,
-	CURVES_MAX = 60,                      /* tasks that get a curve */
+	CHART_W = 220,
+	CHART_H = 96, /* of one curve */
+	PAD_LEFT = 34,
+	PAD_RIGHT = 8,
+	PAD_TOP = 8,
+	PAD_BOTTOM = 18,
+	CURVES_MAX = 60, /* tasks that get a curve */
 	BAR_W = 640,
 };
 
@@ -47,7 +51,10 @@ static void put(FILE *f, const char *s)
 	}
 }
 
-static const char *title(const struct report *r, struct arena *a) { return *r->model ? arena_printf(a, "Tuning of %s", r->model) : "Tuning"; }
+static const char *title(const struct report *r, struct arena *a)
+{
+	return *r->model ? arena_printf(a, "Tuning of %s", r->model) : "Tuning";
+}
 
 static void put_head(FILE *f, const struct report *r, struct arena *a)
 {
@@ -82,10 +89,7 @@ static double y_at(double ratio, double least)
 	return PAD_TOP + (CHART_H - PAD_TOP - PAD_BOTTOM) * (1 - (fmin(ratio, 1) - least) / (1 - least));
 }
 
-static double x_at(double trial, double most)
-{
-	return PAD_LEFT + (CHART_W - PAD_LEFT - PAD_RIGHT) * trial / most;
-}
+static double x_at(double trial, double most) { return PAD_LEFT + (CHART_W - PAD_LEFT - PAD_RIGHT) * trial / most; }
 
 static void put_curve(FILE *f, const struct report_task *t, double least, double share)
 {
@@ -95,15 +99,16 @@ static void put_curve(FILE *f, const struct report_task *t, double least, double
 	put(f, t->text);
 	fputs("\">", f);
 	put(f, t->title);
-	fprintf(f, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\"><title>", CHART_W, CHART_H, CHART_W, CHART_H);
+	fprintf(f, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\"><title>", CHART_W, CHART_H, CHART_W,
+		CHART_H);
 	put(f, t->title);
 	fprintf(f, ": best of %zu trials %.3f of the default's time; %.1f%% of the model's time</title>\n", t->ncurve, last, 100 * share);
-	fprintf(f, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"var(--base)\" stroke-dasharray=\"3 3\"/>", PAD_LEFT, CHART_W - PAD_RIGHT,
-		y_at(1, least), y_at(1, least));
-	fprintf(f, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"var(--line)\"/>", PAD_LEFT, CHART_W - PAD_RIGHT, y_at(least, least),
-		y_at(least, least));
-	fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">1</text><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.1f</text>", PAD_LEFT - 5,
-		y_at(1, least) + 3, PAD_LEFT - 5, y_at(least, least) + 3, least);
+	fprintf(f, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"var(--base)\" stroke-dasharray=\"3 3\"/>", PAD_LEFT,
+		CHART_W - PAD_RIGHT, y_at(1, least), y_at(1, least));
+	fprintf(f, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"var(--line)\"/>", PAD_LEFT, CHART_W - PAD_RIGHT,
+		y_at(least, least), y_at(least, least));
+	fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">1</text><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.1f</text>",
+		PAD_LEFT - 5, y_at(1, least) + 3, PAD_LEFT - 5, y_at(least, least) + 3, least);
 	fprintf(f, "<text x=\"%d\" y=\"%d\">0</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%zu trials</text>\n", PAD_LEFT, CHART_H - 5,
 		CHART_W - PAD_RIGHT, CHART_H - 5, t->ncurve);
 	fprintf(f, "<path fill=\"none\" stroke=\"var(--mark)\" stroke-width=\"1.8\" d=\"M%.1f %.1f", x_at(0, most), y_at(1, least));
@@ -112,8 +117,8 @@ static void put_curve(FILE *f, const struct report_task *t, double least, double
 			fprintf(f, "H%.1fV%.1f", x_at((double)i + 1, most), y_at(t->curve[i], least));
 		was = t->curve[i];
 	}
-	fprintf(f, "H%.1f\"/><circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"var(--mark)\"/></svg></figure>\n", x_at(most, most), x_at(most, most),
-		y_at(last, least));
+	fprintf(f, "H%.1f\"/><circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"var(--mark)\"/></svg></figure>\n", x_at(most, most),
+		x_at(most, most), y_at(last, least));
 }
 
 static void put_curves(FILE *f, const struct report *r, double before)
@@ -210,8 +215,8 @@ static void put_costs(FILE *f, const struct report *r, bool beside, double all)
 		if (other ? beside : r->cost[i].beside != beside)
 			continue;
 		double w = BAR_W * seconds / most;
-		fprintf(f, "<rect x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"18\" fill=\"var(--%s)\" fill-opacity=\"%.2f\"><title>", x, fmax(0, w - 1.5),
-			other ? "base" : "mark", 1 - 0.22 * shade++);
+		fprintf(f, "<rect x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"18\" fill=\"var(--%s)\" fill-opacity=\"%.2f\"><title>", x,
+			fmax(0, w - 1.5), other ? "base" : "mark", 1 - 0.22 * shade++);
 		put(f, other ? "other" : r->cost[i].name);
 		fprintf(f, ": %.1f s</title></rect>", seconds);
 		x += w;
@@ -248,7 +253,8 @@ void report_html_begin(FILE *f, const struct report *r)
 {
 	struct arena a = {0};
 
-	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n<title>", f);
+	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n<title>",
+	      f);
 	put(f, title(r, &a));
 	fprintf(f, "</title>\n<style>%s</style></head><body>\n", style);
 	arena_release(&a);

@@ -21,9 +21,19 @@ static const char *verdict_of(const struct tuned *t)
 static struct report_task task_result(const struct tuned *t, struct arena *a)
 {
 	struct report_task x = {
-		.title = t->title, .text = t->text, .calls = t->calls, .flops = t->flops, .seconds = t->seconds, .verdict = verdict_of(t),
-		.why = t->untunable ? t->untunable : t->why, .from = t->from, .trace = t->trace, .trials = trials_done(t), .known = t->known,
-		.curve = t->curve.a, .ncurve = t->curve.n,
+		.title = t->title,
+		.text = t->text,
+		.calls = t->calls,
+		.flops = t->flops,
+		.seconds = t->seconds,
+		.verdict = verdict_of(t),
+		.why = t->untunable ? t->untunable : t->why,
+		.from = t->from,
+		.trace = t->trace,
+		.trials = trials_done(t),
+		.known = t->known,
+		.curve = t->curve.a,
+		.ncurve = t->curve.n,
 	};
 	char hex[33];
 
@@ -49,8 +59,13 @@ void session_report(const struct session *s, struct report *r, struct arena *a)
 		{"compile", l->build, true},      {"run", l->run, true},
 	};
 
-	*r = (struct report){.model = "", .target = s->target_row ? s->target_row : "", .tool = s->opt->tool, .seconds = l->all,
-			     .interrupted = s->interrupted, .ntask = (size_t)s->ntask, .ncost = sizeof cost / sizeof *cost};
+	*r = (struct report){.model = "",
+			     .target = s->target_row ? s->target_row : "",
+			     .tool = s->opt->tool,
+			     .seconds = l->all,
+			     .interrupted = s->interrupted,
+			     .ntask = (size_t)s->ntask,
+			     .ncost = sizeof cost / sizeof *cost};
 	r->cost = arena_copy(a, cost, sizeof cost);
 	r->task = ARENA_ARRAY(a, struct report_task, r->ntask);
 	for (size_t i = 0; i < r->ntask; i++)

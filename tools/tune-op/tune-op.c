@@ -19,8 +19,23 @@
 #include "results.h"
 
 enum { TRIALS = 32, SECONDS_MAX = 1000000000 };
-enum { OPT_SECONDS = 1000, OPT_TRIALS, OPT_STRATEGY, OPT_COST, OPT_SCHEDULER, OPT_SEED, OPT_ONLY, OPT_SKIP, OPT_RUNNER, OPT_KB,
-       OPT_ROTATION, OPT_TASKS, OPT_TASK, OPT_DUMP, OPT_REPORT };
+enum {
+	OPT_SECONDS = 1000,
+	OPT_TRIALS,
+	OPT_STRATEGY,
+	OPT_COST,
+	OPT_SCHEDULER,
+	OPT_SEED,
+	OPT_ONLY,
+	OPT_SKIP,
+	OPT_RUNNER,
+	OPT_KB,
+	OPT_ROTATION,
+	OPT_TASKS,
+	OPT_TASK,
+	OPT_DUMP,
+	OPT_REPORT
+};
 
 static const struct argp_option options[] = {
 	{"seconds", OPT_SECONDS, "S", 0, "stop after so long; trials are then unlimited unless --trials is given", 0},
@@ -212,8 +227,14 @@ static void set_up(struct session *s, struct module *m, const struct task_list *
 	s->task = xcalloc(l->n + 1, sizeof *s->task);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct task *t = &l->a[i];
-		s->task[i] = (struct tuned){.text = t->text, .title = t->title, .digest = t->digest, .calls = t->count, .flops = t->flops,
-					    .in = m, .node = t->node[0], .given = attr_str(node(m, t->node[0]), "trace", NULL),
+		s->task[i] = (struct tuned){.text = t->text,
+					    .title = t->title,
+					    .digest = t->digest,
+					    .calls = t->count,
+					    .flops = t->flops,
+					    .in = m,
+					    .node = t->node[0],
+					    .given = attr_str(node(m, t->node[0]), "trace", NULL),
 					    .skipped = !wanted(m, t)};
 	}
 }
@@ -227,7 +248,9 @@ static const char *what_was_done(const struct tuned *t, struct arena *a)
 	if (t->trace)
 		return arena_printf(a, "%.3f (%.3f .. %.3f) of the default's time; %s", t->ratio, t->lo, t->hi, t->from);
 	if (t->given && trials_done(t) && !was_timed(t, t->given))
-		return arena_printf(a, "the trace that it came with stays, and was not timed: none of %zu trials was faster than the default", trials_done(t));
+		return arena_printf(a,
+				    "the trace that it came with stays, and was not timed: none of %zu trials was faster than the default",
+				    trials_done(t));
 	if (t->skipped)
 		return "not tuned: left out by --only or --skip";
 	if (trials_done(t))
@@ -347,7 +370,8 @@ static void say_rotation(const struct module *m)
 	unsigned long long mb = runner_rotation(m, target_host()) >> 20;
 
 	if (mb)
-		note("a tuning of this model goes through %llu MB of constants: with --rotation=%llu records of single tasks count for it", mb, mb);
+		note("a tuning of this model goes through %llu MB of constants: with --rotation=%llu records of single tasks count for it",
+		     mb, mb);
 }
 
 /* No model: one task, or the list of tasks, or files of them. */

@@ -150,7 +150,8 @@ static int batch(const struct bytes *file, int files, int i, int first, int last
 			return last;
 		if (!goes_on)
 			exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
-		fprintf(stderr, "file %d mutant %d: process %d ended with %d\n", i, *shared, (int)pid, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+		fprintf(stderr, "file %d mutant %d: process %d ended with %d\n", i, *shared, (int)pid,
+			WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 		culprits++;
 		return *shared + 1;
 	}
