@@ -18,6 +18,19 @@ for dir in tools/*/; do
 			printf "%s\n" "$help" | grep -qE -e "(^|[ ,])$option([^a-z-]|\$)" || echo "$option"
 		done)"
 done
+say "doc/rooms.md has every room of FLOORS" "$(sed -n 's/^FLOORS *= *//p' Makefile | tr ' ' '\n' | grep '[a-z]' | while read -r room; do
+	grep -q "^| \`lib/$room\` |" doc/rooms.md || echo "lib/$room"
+done)"
+# A path with a part in capitals, as tests/ROOM/NAME.c, stands for many; one that ends in - too.
+say "the files that doc/ and README.md name are there" "$(grep -noE '(^|[^A-Za-z0-9_./-])(lib|tools|tests|bench|doc|share|examples|clients)/[A-Za-z0-9_./-]+' \
+	README.md doc/* examples/*/README.md | sed 's/:[^a-z:]\([a-z]\)/:\1/; s/[.]*$//' | while IFS=: read -r page line path; do
+	case $path in *[A-Z][A-Z]* | *-) continue ;; esac
+	[ -e "$path" ] || [ -e "$path.c" ] || [ -e "bin/${path##*/}" ] || echo "$page:$line: $path"
+done)"
+say "links between pages lead somewhere" "$(grep -noE '\]\([^)#:]+\)' README.md doc/*.md examples/*/README.md | while IFS=: read -r page line link; do
+	link=${link#*(} && link=${link%)}
+	[ -e "$(dirname "$page")/$link" ] || echo "$page:$line: $link"
+done)"
 if command -v mandoc >/dev/null; then
 	say "mandoc finds nothing wrong" "$(mandoc -Tlint -Wwarning tools/*/*.1 doc/*.[57])"
 else
