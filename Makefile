@@ -58,10 +58,16 @@ build/gen/%.inc: %
 	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
 build/tools/ge-emit/source.o: build/gen/tools/ge-emit/runtime.in.inc build/gen/tools/ge-emit/header.in.inc build/gen/tools/ge-emit/team.in.inc build/gen/tools/ge-emit/checksum.in.inc \
 	build/gen/lib/runner/model_abi.h.inc build/gen/lib/op/opaque.h.inc
+# The table of strategies is the list of their files.
+STRATEGIES := $(wildcard lib/search/strategies/*.c)
+build/gen/lib/search/strategies.inc: $(STRATEGIES) lib/search/strategies
+	@mkdir -p $(@D)
+	@printf 'STRATEGY(%s)\n' $(sort $(basename $(notdir $(STRATEGIES)))) > $@
+build/lib/search/search.o: build/gen/lib/search/strategies.inc
 build/lib/runner/compile_server.o: build/gen/lib/runner/compile_server.in.inc build/gen/lib/runner/compile_order.h.inc
 
 define library
-build/lib$(1).a: $(patsubst %.c,build/%.o,$(wildcard lib/$(1)/*.c)) $(if $(filter onnx,$(1)),build/gen/onnx.pb-c.o)
+build/lib$(1).a: $(patsubst %.c,build/%.o,$(wildcard lib/$(1)/*.c lib/$(1)/*/*.c)) $(if $(filter onnx,$(1)),build/gen/onnx.pb-c.o)
 	@rm -f $$@
 	ar crs $$@ $$^
 endef

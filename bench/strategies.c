@@ -117,10 +117,10 @@ static struct way search(struct subject *s, const struct strategy *strategy, uin
 	for (int k = 0; k < marks(); k++) {
 		for (size_t got = 1; got && n < ((size_t)FIRST_MARK << k); n += got) {
 			got = search_propose(x, BATCH, p);
-			if (!w.converged && search_converged(x))
+			if (!w.converged && search_outlook(x).converged)
 				w.converged = n;
 			for (size_t i = 0; i < got; i++) {
-				search_tell(p[i], time_trace(s, p[i]->trace));
+				search_tell(x, p[i], time_trace(s, p[i]->trace));
 				best = fmin(best, p[i]->measured);
 			}
 		}
@@ -185,8 +185,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (!a->nfile)
 		tool_usage();
 	if (!nchosen)
-		for (const struct strategy *s = strategies; s->name && nchosen < STRATEGIES_MAX; s++)
-			chosen[nchosen++] = s;
+		for (const struct strategy *const *s = strategies; *s && nchosen < STRATEGIES_MAX; s++)
+			chosen[nchosen++] = *s;
 	if (!(r = runner_open(command, 30, &arena, &why)))
 		die(EX_NOTAVAIL, "%s", why);
 	printf("best so far over the best of all, median and worst of %d seeds, after", seeds);

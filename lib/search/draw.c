@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/digest.h"
-#include "search/strategy_impl.h"
+#include "search/strategy.h"
 
 /* ---- sets of digests ---- */
 
@@ -11,7 +11,7 @@ struct digest_set {
 	size_t n, size;
 };
 
-struct digest_set *set_new(void)
+static struct digest_set *set_new(void)
 {
 	enum { FIRST = 256 };
 	struct digest_set *s = xcalloc(1, sizeof *s);
@@ -21,7 +21,7 @@ struct digest_set *set_new(void)
 	return s;
 }
 
-void set_free(struct digest_set *s)
+static void set_free(struct digest_set *s)
 {
 	free(s->slot);
 	free(s);
@@ -55,7 +55,7 @@ static void set_grow(struct digest_set *s)
 	free(old.slot);
 }
 
-bool set_add(struct digest_set *s, struct digest d)
+static bool set_add(struct digest_set *s, struct digest d)
 {
 	if (2 * s->n >= s->size)
 		set_grow(s);
@@ -65,6 +65,28 @@ bool set_add(struct digest_set *s, struct digest d)
 /* ---- drawing points ---- */
 
 const struct samples usual;
+
+struct drawn {
+	struct digest_set *tried;    /* decisions that were asked for, */
+	struct digest_set *known;    /* traces they led to, */
+	struct digest_set *proposed; /* and those of them that were proposed */
+};
+
+struct drawn *drawn_new(void)
+{
+	struct drawn *d = xcalloc(1, sizeof *d);
+
+	*d = (struct drawn){set_new(), set_new(), set_new()};
+	return d;
+}
+
+void drawn_free(struct drawn *d)
+{
+	set_free(d->tried);
+	set_free(d->known);
+	set_free(d->proposed);
+	free(d);
+}
 
 static struct digest digest_decisions(int origin, const struct samples *want)
 {
@@ -82,7 +104,7 @@ static struct digest digest_decisions(int origin, const struct samples *want)
 
 struct point *draw(struct search *s, int origin, const struct samples *want)
 {
-	if (!set_add(s->tried, digest_decisions(origin, want)))
+	if (!set_add(s->drawn->tried, digest_decisions(origin, want)))
 		return NULL;
 	struct point *p = space_point(s->space, origin, want);
 	return p && claim(s, p) ? p : NULL;
@@ -90,7 +112,7 @@ struct point *draw(struct search *s, int origin, const struct samples *want)
 
 static struct digest digest_trace(const struct point *p) { return digest_bytes(p->trace, strlen(p->trace)); }
 
-bool claim(struct search *s, const struct point *p) { return set_add(s->known, digest_trace(p)); }
+bool claim(struct search *s, const struct point *p) { return set_add(s->drawn->known, digest_trace(p)); }
 
 int by_measure(const void *a, const void *b)
 {
@@ -103,12 +125,27 @@ int by_measure(const void *a, const void *b)
 bool first_proposed(struct search *s, const struct point *p)
 {
 	claim(s, p);
-	for (size_t i = 0; i < s->pool.n; i++)
-		if (!strcmp(s->pool.a[i]->trace, p->trace)) {
-			s->pool.a[i] = s->pool.a[--s->pool.n];
-			break;
+	return set_add(s->drawn->proposed, digest_trace(p));
+}
+
+void points_remove(struct points *from, const struct point *p)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (!strcmp(from->a[i]->trace, p->trace)) {
+			from->a[i] = from->a[--from->n];
+			return;
 		}
-	return set_add(s->proposed, digest_trace(p));
+}
+
+bool is_marked(const struct marks *m, const struct point *p) { return p->number < m->n && m->a[p->number]; }
+
+bool mark(struct marks *m, const struct point *p)
+{
+	if (is_marked(m, p))
+		return false;
+	while (m->n <= p->number)
+		vec_push(m, false);
+	return m->a[p->number] = true;
 }
 
 void copy_decisions(struct samples *to, const struct samples *from)
@@ -145,7 +182,7 @@ struct point *draw_random(struct search *s, int origin)
 	return p;
 }
 
-void draw_neighbours(struct search *s, const struct point *of)
+void draw_neighbours(struct search *s, const struct point *of, struct points *out)
 {
 	struct samples want = {0};
 
@@ -155,7 +192,7 @@ void draw_neighbours(struct search *s, const struct point *of)
 			want.a[i].decision = of->at.a[i].choice[k];
 			struct point *p = want.a[i].decision == of->at.a[i].decision ? NULL : draw(s, of->origin, &want);
 			if (p)
-				vec_push(&s->pool, p);
+				vec_push(out, p);
 		}
 		want.a[i].decision = of->at.a[i].decision;
 	}
@@ -164,12 +201,12 @@ void draw_neighbours(struct search *s, const struct point *of)
 
 int any_origin(struct search *s) { return (int)rng_range(&s->rng, 0, (int64_t)s->space->origins.n - 1); }
 
-size_t draw_origins(struct search *s, size_t n, struct point **out)
+size_t draw_origins(struct search *s, size_t *next, size_t n, struct point **out)
 {
 	size_t count = 0;
 
-	while (count < n && s->next_origin < s->space->origins.n) {
-		struct point *p = draw(s, (int)s->next_origin++, &usual);
+	while (count < n && *next < s->space->origins.n) {
+		struct point *p = draw(s, (int)(*next)++, &usual);
 		if (p)
 			out[count++] = p;
 	}

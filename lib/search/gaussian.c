@@ -11,7 +11,7 @@
 #include "common/digest.h"
 #include "loop/prim.h"
 #include "search/gaussian.h"
-#include "search/strategy_impl.h"
+#include "search/strategy.h"
 
 enum { SEEN_SPARE = 32, KIN_MAX = 4, KIN_SEEN = 8, FIRST_LESSON = 8, SEEN_MAX = GAUSSIAN_ROW };
 static const double DEVIATION = 0.25; /* of the logarithm, where nothing has been told */
@@ -39,11 +39,13 @@ struct gaussian {
 	size_t lesson;      /* points told when scales are learned next */
 	size_t n, believed; /* points: those told; with those that are believed to be as expected */
 	const struct point *x[SEEN_MAX];
+	const struct features *f[SEEN_MAX];      /* theirs */
+	VEC(const struct features *) features;   /* of all points, by their number; NULL: not asked for yet */
 	double root[SEEN_MAX * SEEN_MAX]; /* Cholesky's of their covariance: lower, by rows */
 	double weight[SEEN_MAX];          /* of their deviations from all that was expected */
 	double alone[SEEN_MAX];           /* from what the cost model says */
 	int nkin;
-	const struct kin *kin[KIN_MAX]; /* those nearest that have something to say */
+	struct gaussian_kin kin[KIN_MAX]; /* those nearest that have something to say */
 	double kin_rule[KIN_MAX];       /* what they would say of our default */
 };
 
@@ -51,10 +53,8 @@ struct gaussian {
 
 static uint64_t key(const char *s) { return digest_bytes(s, strlen(s)).lo | 1; }
 
-static const struct features *features(struct space *s, const struct point *p)
+static const struct features *make_features(struct space *s, const struct point *p)
 {
-	if (p->features)
-		return p->features;
 	struct features *f = arena_alloc(&s->arena, sizeof *f + (p->at.n + 2) * sizeof *f->a);
 	const char *algo = trace_algo(p->trace, &s->arena);
 	f->n = 0;
@@ -78,7 +78,15 @@ static const struct features *features(struct space *s, const struct point *p)
 			f->a[k] = f->a[k - 1];
 		f->a[k] = x;
 	}
-	return ((struct point *)p)->features = f;
+	return f;
+}
+
+static const struct features *features(struct gaussian *g, struct space *s, const struct point *p)
+{
+	while (g->features.n <= p->number)
+		vec_push(&g->features, NULL);
+	const struct features **f = &g->features.a[p->number];
+	return *f ? *f : (*f = make_features(s, p));
 }
 
 static double scale_of(const struct gaussian *g, uint64_t name)
@@ -139,12 +147,12 @@ static void solve_back(const double *root, size_t n, double *y)
 	}
 }
 
-static void add_row(struct gaussian *g, struct space *s, size_t i)
+static void add_row(struct gaussian *g, size_t i)
 {
 	double *row = g->root + i * SEEN_MAX;
 
 	for (size_t k = 0; k < i; k++)
-		row[k] = covariance(g, features(s, g->x[i]), features(s, g->x[k]));
+		row[k] = covariance(g, g->f[i], g->f[k]);
 	root_extend(row, g->root, i, g->deviation * g->deviation + NOISE * NOISE);
 }
 
@@ -157,14 +165,13 @@ static double by_model(const struct gaussian *g, const struct search *s, const s
 	return p->predicted > 0 && rule > 0 ? g->slope * log(p->predicted / rule) : 0;
 }
 
-/* The deviation that search k would expect. */
-static double deviation(const struct search *k, const struct features *f)
+/* The deviation that it would expect without kin. */
+static double deviation(const struct gaussian *g, const struct features *f)
 {
-	const struct gaussian *g = k->gaussian;
 	double sum = 0;
 
 	for (size_t i = 0; i < g->n; i++)
-		sum += g->alone[i] * covariance(g, f, g->x[i]->features);
+		sum += g->alone[i] * covariance(g, f, g->f[i]);
 	return sum;
 }
 
@@ -173,35 +180,34 @@ static double by_kin(const struct gaussian *g, const struct features *f)
 	double sum = 0, weights = 1;
 
 	for (int i = 0; i < g->nkin; i++) {
-		sum += g->kin[i]->weight * (deviation(g->kin[i]->search, f) - g->kin_rule[i]);
-		weights += g->kin[i]->weight;
+		sum += g->kin[i].weight * (deviation(g->kin[i].of, f) - g->kin_rule[i]);
+		weights += g->kin[i].weight;
 	}
 	return sum / weights;
 }
 
-static double before(const struct gaussian *g, const struct search *s, const struct point *p)
+static double before(const struct gaussian *g, const struct search *s, const struct point *p, const struct features *f)
 {
-	return by_model(g, s, p) + by_kin(g, features(s->space, p));
+	return by_model(g, s, p) + by_kin(g, f);
 }
 
-static void find_kin(struct gaussian *g, const struct search *s)
+static void find_kin(struct gaussian *g, const struct search *s, const struct gaussian_kin *kin, size_t n)
 {
 	g->nkin = 0;
-	for (size_t i = 0; i < s->kin.n; i++) {
-		const struct kin *k = &s->kin.a[i];
-		if (!k->search->gaussian || k->search->gaussian->n < KIN_SEEN)
+	for (size_t i = 0; i < n; i++) {
+		if (!kin[i].of || kin[i].of->n < KIN_SEEN)
 			continue;
 		int at = g->nkin;
-		while (at > 0 && g->kin[at - 1]->weight < k->weight)
+		while (at > 0 && g->kin[at - 1].weight < kin[i].weight)
 			at--;
 		if (at == KIN_MAX)
 			continue;
 		g->nkin += g->nkin < KIN_MAX;
 		memmove(&g->kin[at + 1], &g->kin[at], (size_t)(g->nkin - 1 - at) * sizeof g->kin[0]);
-		g->kin[at] = k;
+		g->kin[at] = kin[i];
 	}
 	for (int i = 0; i < g->nkin; i++)
-		g->kin_rule[i] = deviation(g->kin[i]->search, features(s->space, s->points.a[0]));
+		g->kin_rule[i] = deviation(g->kin[i].of, features(g, s->space, s->points.a[0]));
 }
 
 /* ---- learning ---- */
@@ -221,15 +227,15 @@ static void take_told(struct gaussian *g, const struct search *s)
 	g->n = v.n < MOST ? v.n : MOST;
 	for (size_t i = 0; i < g->n; i++) {
 		g->x[i] = v.a[i < BEST || v.n <= MOST ? i : BEST + (i - BEST) * (v.n - BEST) / (MOST - BEST)];
-		features(s->space, g->x[i]);
+		g->f[i] = features(g, s->space, g->x[i]);
 	}
 	vec_free(&v);
 }
 
-static void make_root(struct gaussian *g, const struct search *s)
+static void make_root(struct gaussian *g)
 {
 	for (size_t i = 0; i < g->n; i++)
-		add_row(g, s->space, i);
+		add_row(g, i);
 }
 
 /* How likely what was told is under these scales, and they themselves: a logarithm. */
@@ -237,7 +243,7 @@ static double likelihood(struct gaussian *g, const struct search *s)
 {
 	double y[SEEN_MAX], sum = 0;
 
-	make_root(g, s);
+	make_root(g);
 	for (size_t i = 0; i < g->n; i++)
 		y[i] = told(g->x[i]) - by_model(g, s, g->x[i]);
 	solve_forward(g->root, g->n, y);
@@ -270,8 +276,8 @@ static void learn(struct gaussian *g, const struct search *s)
 			    deviation[] = {0.06, 0.12, 0.25, 0.5};
 
 	for (size_t i = 0; i < g->n; i++)
-		for (int k = 0; k < g->x[i]->features->n; k++) {
-			uint64_t name = g->x[i]->features->a[k].name;
+		for (int k = 0; k < g->f[i]->n; k++) {
+			uint64_t name = g->f[i]->a[k].name;
 			size_t at = 0;
 			while (at < g->scale.n && g->scale.a[at].name != name)
 				at++;
@@ -285,66 +291,56 @@ static void learn(struct gaussian *g, const struct search *s)
 		learn_one(g, s, &g->scale.a[i].is, scale, sizeof scale / sizeof *scale, &best);
 }
 
-static void fit(struct gaussian *g, const struct search *s)
+void gaussian_fit(struct gaussian *g, const struct search *s, const struct gaussian_kin *kin, size_t nkin)
 {
-	find_kin(g, s);
+	find_kin(g, s, kin, nkin);
 	take_told(g, s);
 	if (g->n >= g->lesson) {
 		learn(g, s);
 		g->lesson = 2 * g->n;
 	}
-	make_root(g, s);
+	make_root(g);
 	for (size_t i = 0; i < g->n; i++) {
 		g->alone[i] = told(g->x[i]) - by_model(g, s, g->x[i]);
-		g->weight[i] = g->alone[i] - by_kin(g, g->x[i]->features);
+		g->weight[i] = g->alone[i] - by_kin(g, g->f[i]);
 	}
 	double *side[] = {g->alone, g->weight};
 	for (int i = 0; i < 2; i++) {
 		solve_forward(g->root, g->n, side[i]);
 		solve_back(g->root, g->n, side[i]);
 	}
+	g->believed = g->n;
 }
 
 /* ---- what is expected ---- */
 
-struct gaussian *gaussian_fit(struct search *s)
+double gaussian_mean(struct gaussian *g, const struct search *s, const struct point *p)
 {
-	if (!s->gaussian) {
-		s->gaussian = xcalloc(1, sizeof *s->gaussian);
-		s->gaussian->deviation = DEVIATION;
-		s->gaussian->slope = 0.5;
-		s->gaussian->lesson = FIRST_LESSON;
-	}
-	fit(s->gaussian, s);
-	s->gaussian->believed = s->gaussian->n;
-	return s->gaussian;
-}
-
-double gaussian_mean(const struct gaussian *g, const struct search *s, const struct point *p)
-{
-	const struct features *f = features(s->space, p);
-	double mean = before(g, s, p);
+	const struct features *f = features(g, s->space, p);
+	double mean = before(g, s, p, f);
 
 	for (size_t i = 0; i < g->n; i++)
-		mean += g->weight[i] * covariance(g, f, g->x[i]->features);
+		mean += g->weight[i] * covariance(g, f, g->f[i]);
 	return mean;
 }
 
-double gaussian_deviation(const struct gaussian *g, const struct search *s, const struct point *p, double *row)
+double gaussian_deviation(struct gaussian *g, const struct search *s, const struct point *p, double *row)
 {
+	const struct features *f = features(g, s->space, p);
+
 	for (size_t i = 0; i < g->believed; i++)
-		row[i] = covariance(g, features(s->space, p), g->x[i]->features);
+		row[i] = covariance(g, f, g->f[i]);
 	root_extend(row, g->root, g->believed, g->deviation * g->deviation);
 	return row[g->believed];
 }
 
-double gaussian_deviation_after(const struct gaussian *g, const struct search *s, const struct point *p, double *row)
+double gaussian_deviation_after(struct gaussian *g, const struct search *s, const struct point *p, double *row)
 {
 	size_t last = g->believed - 1;
 	const double *root = g->root + last * SEEN_MAX;
 	double variance = row[last] * row[last];
 
-	row[last] = covariance(g, features(s->space, p), g->x[last]->features);
+	row[last] = covariance(g, features(g, s->space, p), g->f[last]);
 	for (size_t k = 0; k < last; k++)
 		row[last] -= root[k] * row[k];
 	row[last] /= root[last];
@@ -356,15 +352,27 @@ bool gaussian_believe(struct gaussian *g, const struct search *s, const struct p
 {
 	if (g->believed + 1 == SEEN_MAX)
 		return false;
-	features(s->space, p);
 	g->x[g->believed] = p;
-	add_row(g, s->space, g->believed++);
+	g->f[g->believed] = features(g, s->space, p);
+	add_row(g, g->believed++);
 	return true;
+}
+
+/* ---- from birth to end ---- */
+
+struct gaussian *gaussian_new(void)
+{
+	struct gaussian *g = xcalloc(1, sizeof *g);
+
+	g->deviation = DEVIATION;
+	g->slope = 0.5;
+	g->lesson = FIRST_LESSON;
+	return g;
 }
 
 void gaussian_free(struct gaussian *g)
 {
-	if (g)
-		vec_free(&g->scale);
+	vec_free(&g->scale);
+	vec_free(&g->features);
 	free(g);
 }

@@ -6,15 +6,20 @@
 
 enum { GAUSSIAN_ROW = 192 };
 
-/* Of what the search has been told by now. It belongs to the search. */
-struct gaussian *gaussian_fit(struct search *s);
+struct gaussian_kin {
+	const struct gaussian *of; /* a search of a task near this one; NULL: that has none */
+	double weight;
+};
+struct gaussian *gaussian_new(void);
+/* Of what the search has been told by now, and its kin. Always of the same search. */
+void gaussian_fit(struct gaussian *g, const struct search *s, const struct gaussian_kin *kin, size_t nkin);
 void gaussian_free(struct gaussian *g);
-double gaussian_mean(const struct gaussian *g, const struct search *s, const struct point *p);
-/* How far from that it may be: the standard deviation. row: GAUSSIAN_ROW numbers, for the next function. */
-double gaussian_deviation(const struct gaussian *g, const struct search *s, const struct point *p, double *row);
+double gaussian_mean(struct gaussian *g, const struct search *s, const struct point *p);
+/* How far from that it may be: the standard deviation. row: GAUSSIAN_ROW numbers, for gaussian_deviation_after. */
+double gaussian_deviation(struct gaussian *g, const struct search *s, const struct point *p, double *row);
 /* From now on that point counts as told, as expected: a mean stays as it is, what is like the point is less uncertain. false:
  * no room. */
 bool gaussian_believe(struct gaussian *g, const struct search *s, const struct point *p);
 /* The deviation again, after one more gaussian_believe. */
-double gaussian_deviation_after(const struct gaussian *g, const struct search *s, const struct point *p, double *row);
+double gaussian_deviation_after(struct gaussian *g, const struct search *s, const struct point *p, double *row);
 #endif

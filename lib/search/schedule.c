@@ -15,7 +15,7 @@ static double gain(const struct task_state *t, size_t batch)
 
 	if (!(t->seconds > 0))
 		return INFINITY;
-	return t->calls * t->seconds * (t->expects > 0 ? sqrt(share * t->expects) : share);
+	return t->calls * t->seconds * (t->outlook.expects > 0 ? sqrt(share * t->outlook.expects) : share);
 }
 
 static double round_robin(const struct task_state *t, size_t batch)
@@ -48,11 +48,11 @@ int schedule_next(const struct task_scheduler *s, const struct task_state *t, in
 	double worth = 0;
 
 	for (int i = 0; i < n; i++) {
-		open |= !t[i].done && !t[i].converged;
-		unsettled |= !t[i].done && !t[i].busy && !t[i].settled;
+		open |= !t[i].done && !t[i].outlook.converged;
+		unsettled |= !t[i].done && !t[i].busy && !t[i].outlook.settled;
 	}
 	for (int i = 0; i < n; i++) {
-		if (t[i].done || t[i].busy || (t[i].converged && open) || (even && unsettled && t[i].settled))
+		if (t[i].done || t[i].busy || (t[i].outlook.converged && open) || (even && unsettled && t[i].outlook.settled))
 			continue;
 		double w = (even ? round_robin : s->worth)(&t[i], batch);
 		if (best < 0 || w > worth) {

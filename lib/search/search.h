@@ -18,7 +18,6 @@ struct origin {
 	const char *name;     /* "rule", "algo winograd4", "as record 3f2a91c4", "record 3f2a91c4" */
 	const char *text;     /* the algorithm (NULL: the one the lowering thinks best); the trace */
 	struct samples at;    /* decisions that are taken unless others are wanted */
-	struct point *centre; /* a search's: see descent.c */
 };
 /* One kernel's schedules. */
 struct space {
@@ -28,6 +27,7 @@ struct space {
 	const struct target *target;
 	const struct cost_model *cost;
 	VEC(struct origin) origins; /* [0]: the rule */
+	size_t points;              /* made so far */
 };
 struct generator {
 	const char *name, *summary;
@@ -47,21 +47,18 @@ void space_free(struct space *s);
 
 /* A point: a trace and how one gets there. */
 struct point {
+	size_t number;     /* among the points of its space, from 0: what a strategy knows of each point is an array by it */
 	const char *trace; /* what it is: no header line */
 	const char *from;  /* "rule", "algo winograd4: rows=7", "record 3f2a91c4: vectors=2" */
 	int origin;
 	struct samples at; /* all decisions, in the order they were met */
 	double predicted;  /* seconds by the cost model; 0: not known */
 	double measured;   /* time as a share of the default's; 0: not told yet; infinite: wrong, crash, ... */
-	/* Where it is another point with one decision changed: */
-	const struct point *parent; /* NULL: it is not */
-	const char *changed;        /* the decision; NULL: two were changed */
+	/* Where it was made from another point: */
+	const struct point *parent; /* NULL: it was not */
+	const char *changed;        /* the decision that differs; NULL: two do */
 	int64_t to;
-	bool all;                        /* the others are as they were; else those that were the usual ones follow */
-	double expected;                 /* time as a share of the parent's */
-	bool expanded, paired;           /* what is one, two decisions away has been drawn */
-	bool drawn_near;                 /* bayes: what is one decision away is at hand */
-	const struct features *features; /* see gaussian.c */
+	bool all; /* the others are as they were; else those that were the usual ones follow */
 };
 struct sample *samples_find(const struct samples *x, const char *name); /* NULL: not among them */
 /* The point of origin o under these decisions; NULL: there is none. The point belongs to the space. */
@@ -81,34 +78,46 @@ struct cost_model {
 };
 extern const struct cost_model cost_models[];
 
-/* ---- strategies ---- */
+/* ---- searches ---- */
 
-struct kin {
+struct kin { /* a search of a task near this one */
 	const struct search *search;
-	double weight;
+	double weight; /* from 1, the same task, down to 0 */
 };
+/* What all strategies need: strategies read it, only search.c and draw.c write it. */
 struct search {
 	struct space *space;
-	VEC(struct kin) kin; /* searches of tasks near this one: what changes did there is expected here */
+	VEC(struct kin) kin;
 	const struct strategy *strategy;
+	void *state; /* the strategy's own */
 	struct rng rng;
-	VEC(struct point *) points;                  /* proposed, in order; [0]: the rule's */
-	struct digest_set *tried, *known, *proposed; /* decisions that were drawn, traces they led to, and those that were proposed */
-	size_t next_origin;                          /* genetic: the first whose usual point has not been proposed */
-	VEC(struct point *) pool;                    /* and points that were drawn, but not proposed */
-	struct samples odometer;                     /* grid: decisions of the last point */
-	int grid_origin;
-	VEC(struct point *) children; /* descent: what is one or two decisions from where it was */
-	struct gaussian *gaussian;    /* bayes */
-	bool converged, settled;
-	double expects;
+	VEC(struct point *) points; /* proposed, in order; [0]: the rule's */
+	struct drawn *drawn;        /* see strategy.h */
 };
+/* How much a strategy thinks there is still to find. Zero is right for one that cannot say. */
+struct outlook {
+	bool converged; /* it has been to where it wanted to go: what it proposes from now on is a matter of luck. May become
+			 * false again when that was good */
+	bool settled;   /* all is tried that is next to the best and may be better */
+	double expects; /* what its next trial should win, as a share of the best there is; 0: it does not know */
+};
+/* A strategy is one file in lib/search/strategies, named like it: random.c defines strategy_random. strategy.h has what it is
+ * made with. It reads all that was told from the points of its search. */
 struct strategy {
 	const char *name, *summary;
+	/* Its state, for a search that has proposed nothing but the rule's point. NULL: it has none. */
+	void *(*init)(struct search *s);
 	/* Up to n new points; none: it finds no more. */
 	size_t (*propose)(struct search *s, size_t n, struct point **out);
+	/* p->measured has just been set. NULL: it looks when it proposes. */
+	void (*tell)(struct search *s, struct point *p);
+	/* As of its last proposal. NULL: it has no end. */
+	struct outlook (*converged)(const struct search *s);
+	/* The state. NULL: there is none. */
+	void (*free)(void *state);
 };
-extern const struct strategy strategies[];
+extern const struct strategy *const strategies[]; /* NULL ends it */
+#define STRATEGY_USUAL "bayes"
 
 /* The search knows the rule's point and that its measure is 1. */
 struct search *search_new(struct space *s, const struct strategy *strategy, uint64_t seed);
@@ -118,16 +127,10 @@ void search_relate(struct search *a, struct search *b, double distance);
 size_t search_propose(struct search *s, size_t n, struct point **out);
 /* Instead: recorded traces as they are, adapted to this task, those that have not been proposed. */
 size_t search_propose_records(struct search *s, size_t n, struct point **out);
-/* Has the strategy been to where it wanted to go? What it proposes from now on is a matter of luck. May become false again
- * when that was good. Descent and bayes have an end. */
-static inline bool search_converged(const struct search *s) { return s->converged; }
-/* Is all tried that is next to the best and may be better? Only bayes asks. */
-static inline bool search_settled(const struct search *s) { return s->settled; }
-/* What its next trial should win, as a share of the best there is; 0: it does not know. Only bayes does. */
-static inline double search_expects(const struct search *s) { return s->expects; }
+void search_tell(struct search *s, struct point *p, double measured);
+struct outlook search_outlook(const struct search *s);
 /* The least that was told, as a share of the rule's. */
 double search_best(const struct search *s);
-static inline void search_tell(struct point *p, double measured) { p->measured = measured; }
 void search_free(struct search *s);
 
 /* ---- task schedulers ---- */
@@ -136,10 +139,8 @@ struct task_state {
 	double calls;   /* of this task in the model */
 	double seconds; /* of one call under the best schedule so far; 0: not known */
 	size_t trials;  /* proposed so far */
-	double expects; /* see search_expects */
-	bool converged; /* what more trials win is luck */
-	bool settled;   /* see search_settled */
-	bool busy;      /* takes none now */
+	struct outlook outlook;
+	bool busy; /* takes none now */
 	bool done;
 };
 struct task_scheduler {

@@ -173,6 +173,7 @@ struct point *space_point(struct space *s, int origin, const struct samples *wan
 	if (!p)
 		return NULL;
 	struct point *x = ARENA_NEW(&s->arena, struct point);
+	x->number = s->points++;
 	x->origin = origin;
 	x->trace = without_comments(&s->arena, trace);
 	x->at.n = got.n;

@@ -329,13 +329,13 @@ static void retire_slot(struct tuned *t, struct slot *x)
 		if (x->look >= LOOK_FINAL)
 			t->champion = find_champion(t);
 		if (x->verdict < VERDICT_COUNT) /* the search goes by all that is known of it: what leads by one timing was lucky */
-			search_tell(x->point, timed ? point_ratio(t, x->point) : INFINITY);
+			search_tell(t->search, x->point, timed ? point_ratio(t, x->point) : INFINITY);
 		return;
 	}
 	t->known += x->known;
 	if (x->verdict < VERDICT_COUNT)
 		t->failed[x->verdict]++;
-	search_tell(x->point, timed ? x->ratio : INFINITY);
+	search_tell(t->search, x->point, timed ? x->ratio : INFINITY);
 	double best = t->curve.n ? t->curve.a[t->curve.n - 1] : 1;
 	vec_push(&t->curve, timed && x->ratio < best ? x->ratio : best);
 }
@@ -404,16 +404,13 @@ static struct tuned *next_task(struct session *s)
 
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
-		bool converged = t->phase == PHASE_SEARCH && search_converged(t->search);
 		bool searches = t->phase == PHASE_NEW || t->phase == PHASE_SEARCH;
 		double seconds = t->seconds > 0 ? t->seconds : t->flops / GUESSED_RATE;
 		state[i] = (struct task_state){
 			.calls = (double)t->calls,
 			.seconds = seconds * (t->champion ? mean_ratio(t, t->champion) : 1),
 			.trials = t->trials,
-			.expects = t->phase == PHASE_SEARCH ? search_expects(t->search) : 0,
-			.converged = converged,
-			.settled = t->phase == PHASE_SEARCH && search_settled(t->search),
+			.outlook = t->phase == PHASE_SEARCH ? search_outlook(t->search) : (struct outlook){0},
 			.busy = t->in_flight >= IN_FLIGHT_TASK,
 			.done = !searches,
 		};

@@ -68,7 +68,7 @@ static double tune(const char *strategy, const struct cost_model *cost, uint64_t
 
 	for (size_t n = 0, k; n < trials && (k = search_propose(s, BATCH, p)); n += k) {
 		for (size_t i = 0; i < k; i++) {
-			search_tell(p[i], measure(p[i]));
+			search_tell(s, p[i], measure(p[i]));
 			best = fmin(best, p[i]->measured);
 			fprintf(log, "%s\n", p[i]->trace);
 		}
@@ -188,12 +188,12 @@ static void test_converges(const char *strategy)
 		struct point *p[BATCH];
 		double best = 1;
 		size_t n = 0;
-		for (size_t k; n < TRIALS && !search_converged(s) && (k = search_propose(s, BATCH, p)); n += k)
+		for (size_t k; n < TRIALS && !search_outlook(s).converged && (k = search_propose(s, BATCH, p)); n += k)
 			for (size_t i = 0; i < k; i++) {
-				search_tell(p[i], measure(p[i]) * (1 + 0.002 * (double)((seed * 7 + n + i) % 3))); /* some noise */
+				search_tell(s, p[i], measure(p[i]) * (1 + 0.002 * (double)((seed * 7 + n + i) % 3))); /* some noise */
 				best = fmin(best, measure(p[i]));
 			}
-		there += search_converged(s) && best < 0.5 * 1.01;
+		there += search_outlook(s).converged && best < 0.5 * 1.01;
 		most = n > most ? n : most;
 		search_free(s);
 		space_free(space);
@@ -221,13 +221,13 @@ static void test_pairs(const char *strategy)
 	s->cost = &says_nothing;
 	vec_push(&s->origins, (struct origin){&g, "rule", NULL});
 	struct search *x = search_new(s, strategy_find(strategy), 1);
-	for (size_t k; !search_converged(x) && (k = search_propose(x, 4, p));)
+	for (size_t k; !search_outlook(x).converged && (k = search_propose(x, 4, p));)
 		for (size_t i = 0; i < k; i++) {
 			bool six[2] = {p[i]->at.a[0].decision == 6, p[i]->at.a[1].decision == 6};
-			search_tell(p[i], six[0] && six[1] ? 0.7 : six[0] || six[1] ? 1.01 : 1.2);
+			search_tell(x, p[i], six[0] && six[1] ? 0.7 : six[0] || six[1] ? 1.01 : 1.2);
 			found |= six[0] && six[1];
 		}
-	ok(found && search_converged(x), "%s: two decisions that are good together", strategy);
+	ok(found && search_outlook(x).converged, "%s: two decisions that are good together", strategy);
 	search_free(x);
 	space_free(s);
 }
@@ -262,12 +262,12 @@ static void test_settles(double (*measure)(const struct point *), const char *wh
 		s->cost = &says_nothing;
 		vec_push(&s->origins, (struct origin){&g, "rule", NULL});
 		struct search *x = search_new(s, strategy_find("bayes"), seed);
-		for (size_t k; !search_settled(x) && (k = search_propose(x, BATCH, p));)
+		for (size_t k; !search_outlook(x).settled && (k = search_propose(x, BATCH, p));)
 			for (size_t i = 0; i < k; i++) {
-				search_tell(p[i], measure(p[i]));
+				search_tell(x, p[i], measure(p[i]));
 				best = fmin(best, p[i]->measured);
 			}
-		there += search_settled(x) && best == 0.7;
+		there += search_outlook(x).settled && best == 0.7;
 		search_free(x);
 		space_free(s);
 	}
@@ -284,7 +284,7 @@ static size_t trials_to_best(struct search *s)
 
 	for (size_t k; n < TRIALS && best > 0.5 * 1.01 && (k = search_propose(s, BATCH, p)); n += k)
 		for (size_t i = 0; i < k; i++) {
-			search_tell(p[i], measure(p[i]));
+			search_tell(s, p[i], measure(p[i]));
 			best = fmin(best, measure(p[i]));
 		}
 	return n;
@@ -330,22 +330,22 @@ static void test_schedulers(void)
 	ok(schedule_next(gain, t, 3, 4) == 0, "gain: until it has had its share");
 	ok(schedule_next(turns, t, 3, 4) == 0, "round: the one with fewest trials");
 	t[0].trials = t[1].trials = 8;
-	t[0].expects = 0.02;
-	t[1].expects = 0.001;
+	t[0].outlook.expects = 0.02;
+	t[1].outlook.expects = 0.001;
 	ok(schedule_next(gain, t, 3, 4) == 0, "gain: what expects more, though it is called less");
-	t[0].expects = 0.0001;
+	t[0].outlook.expects = 0.0001;
 	t[0].trials = 4;
 	t[1].trials = 12;
 	ok(schedule_next(gain, t, 3, 4) == 1, "gain: what expects next to nothing waits");
 	t[1].trials = 16;
 	ok(schedule_next(gain, t, 3, 4) == 0, "gain: but every second batch is for what has fewest trials");
-	t[0].settled = true;
+	t[0].outlook.settled = true;
 	ok(schedule_next(gain, t, 3, 4) == 1, "of what has not settled");
-	t[1].settled = true;
+	t[1].outlook.settled = true;
 	ok(schedule_next(gain, t, 3, 4) == 0, "if anything has not");
 	t[0].trials = t[1].trials = 8;
-	t[0].expects = t[1].expects = 0;
-	t[1].converged = true;
+	t[0].outlook.expects = t[1].outlook.expects = 0;
+	t[1].outlook.converged = true;
 	ok(schedule_next(gain, t, 3, 4) == 0 && schedule_next(turns, t, 3, 4) == 0, "what has converged waits for the others");
 	t[0].busy = true;
 	ok(schedule_next(gain, t, 3, 4) == -1, "also for what is busy");

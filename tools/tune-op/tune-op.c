@@ -40,7 +40,7 @@ enum {
 static const struct argp_option options[] = {
 	{"seconds", OPT_SECONDS, "S", 0, "stop after so long; trials are then unlimited unless --trials is given", 0},
 	{"trials", OPT_TRIALS, "N", 0, "schedules to try for each task; 32", 0},
-	{"strategy", OPT_STRATEGY, "NAME", 0, "bayes, descent, genetic, random or grid", 0},
+	{"strategy", OPT_STRATEGY, "NAME", 0, "which schedules are tried next: bayes, descent, genetic, grid, random", 0},
 	{"cost-model", OPT_COST, "NAME", 0, "what ranks schedules before they are timed: analytic or none", 0},
 	{"scheduler", OPT_SCHEDULER, "NAME", 0, "which task is next: gain or round", 0},
 	{"seed", OPT_SEED, "N", 0, "of what is random in the search; 1", 0},
@@ -107,12 +107,23 @@ static const void *row_checked(const void *row, const char *arg, const char *nam
 	die(EX_BADUSE, "--%s=%s: there are %s", name, arg, all);
 }
 
+static const struct strategy *strategy(const char *arg)
+{
+	const char *all = "";
+
+	for (const struct strategy *const *s = strategies; *s; s++)
+		all = xprintf("%s%s%s", all, *all ? ", " : "", (*s)->name);
+	if (!strategy_find(arg))
+		die(EX_BADUSE, "--strategy=%s: there are %s", arg, all);
+	return strategy_find(arg);
+}
+
 static error_t option(int key, char *arg)
 {
 	switch (key) {
 	case OPT_SECONDS: opt.seconds = number(arg, "seconds", 0.001, SECONDS_MAX); return 0;
 	case OPT_TRIALS: opt.trials = integer(arg, "trials"), trials_given = true; return 0;
-	case OPT_STRATEGY: opt.strategy = ROW(strategy_find, strategies, arg, "strategy"); return 0;
+	case OPT_STRATEGY: opt.strategy = strategy(arg); return 0;
 	case OPT_COST: opt.cost = ROW(cost_model_find, cost_models, arg, "cost-model"); return 0;
 	case OPT_SCHEDULER: opt.scheduler = ROW(task_scheduler_find, task_schedulers, arg, "scheduler"); return 0;
 	case OPT_SEED: opt.seed = integer(arg, "seed"); return 0;
@@ -426,7 +437,7 @@ static void defaults(void)
 	if (opt.seconds > 0 && !trials_given)
 		opt.trials = SIZE_MAX;
 	if (!opt.strategy)
-		opt.strategy = &strategies[0];
+		opt.strategy = strategy_find(STRATEGY_USUAL);
 	if (!opt.cost)
 		opt.cost = &cost_models[0];
 	if (!opt.scheduler)

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "search/strategy_impl.h"
+#include "search/strategies/descent.h"
+#include "search/strategies/genetic.h"
 
 enum { CENTRES = 4, PAIRS = 16, SINGLES = 12, WITNESSES = 3 };
 #define MOVE   0.99 /* of the centre's time: less is no reason to begin again around another */
@@ -16,6 +17,17 @@ enum { CENTRES = 4, PAIRS = 16, SINGLES = 12, WITNESSES = 3 };
 #define PRUNE  1.3  /* of the parent's time, by the cost model */
 #define SEEN   1.1  /* of the parent's time, as the change did elsewhere */
 #define SINGLE 1.04 /* of the centre's time: changes that may be good in a pair */
+
+struct child { /* what is one or two decisions from where it was */
+	struct point *p;
+	double expected; /* time as a share of its parent's; infinite: not worth a trial */
+};
+struct descent {
+	size_t next_origin;             /* the first whose usual point has not been proposed */
+	struct points centre;           /* by origin: where its descent has come to; NULL: nowhere */
+	VEC(struct child) children;     /* not proposed yet */
+	struct marks expanded, paired;  /* points: what is one, two decisions away has been drawn */
+};
 
 static bool told(const struct point *p) { return p->measured > 0 && isfinite(p->measured); }
 
@@ -58,15 +70,15 @@ static double seen_by_kin(const struct search *s, const struct point *p, double 
 	return exp(sum / weights);
 }
 
-/* Of neighbours in the pool: what to expect of them; infinite: not worth a trial. */
-static void expect(struct search *s, struct point *p)
+/* What to expect of a point with one decision changed; infinite: not worth a trial. */
+static double expect(const struct search *s, const struct point *p)
 {
 	double was = seen(s, s, p), model = p->predicted > 0 && p->parent->predicted > 0 ? p->predicted / p->parent->predicted : 1;
 	bool bad = was > SEEN;
 
 	if (!(was > 0))
 		was = seen_by_kin(s, p, model, &bad);
-	p->expected = bad ? INFINITY : was;
+	return bad ? INFINITY : was;
 }
 
 /* What to ask for to have that point: all its decisions, or those that are not the usual ones. */
@@ -90,89 +102,82 @@ static void request(struct samples *want, const struct sample *x, int64_t decisi
 	there->decision = decision;
 }
 
-static void add_child(struct search *s, const struct point *of, const struct samples *want, struct point how)
-{
-	struct point *p = space_point(s->space, of->origin, want);
-
-	if (!p)
-		return;
-	p->parent = of;
-	p->changed = how.changed;
-	p->to = how.to;
-	p->all = how.all;
-	p->expected = how.expected;
-	if (p->changed)
-		expect(s, p);
-	vec_push(&s->children, p);
-}
-
-/* All points one decision away: the others as usual where they were, and the others as they were. */
-static void add_children(struct search *s, const struct point *of)
+/* The point with one decision of that one changed. */
+static void add_child(struct search *s, struct descent *d, const struct point *of, const struct sample *x, int64_t to, bool all)
 {
 	struct samples want = {0};
 
+	copy_request(&want, of, all);
+	request(&want, x, to);
+	struct point *p = space_point(s->space, of->origin, &want);
+	vec_free(&want);
+	if (!p)
+		return;
+	p->parent = of;
+	p->changed = x->name;
+	p->to = to;
+	p->all = all;
+	vec_push(&d->children, (struct child){p, expect(s, p)});
+}
+
+/* All points one decision away: the others as usual where they were, and the others as they were. */
+static void add_children(struct search *s, struct descent *d, const struct point *of)
+{
 	for (size_t i = 0; i < of->at.n; i++) {
 		const struct sample *x = &of->at.a[i];
-		for (int k = 0; k < 2 * x->n; k++) {
-			struct point how = {.changed = x->name, .to = x->choice[k % x->n], .all = k >= x->n};
-			if (how.to == x->decision)
-				continue;
-			copy_request(&want, of, how.all);
-			request(&want, x, how.to);
-			add_child(s, of, &want, how);
-		}
+		for (int k = 0; k < 2 * x->n; k++)
+			if (x->choice[k % x->n] != x->decision)
+				add_child(s, d, of, x, x->choice[k % x->n], k >= x->n);
 	}
-	vec_free(&want);
 }
 
 /* New ones, from that on, in the order in which they are to be tried; equals in any. */
-static void sort_children(struct search *s, size_t from)
+static void sort_children(struct search *s, struct descent *d, size_t from)
 {
-	struct point **p = s->children.a + from;
-	size_t n = s->children.n - from;
+	struct child *c = d->children.a + from;
+	size_t n = d->children.n - from;
 
 	for (size_t i = n; i-- > 1;) {
 		size_t k = (size_t)rng_range(&s->rng, 0, (int64_t)i);
-		struct point *x = p[i];
-		p[i] = p[k];
-		p[k] = x;
+		struct child x = c[i];
+		c[i] = c[k];
+		c[k] = x;
 	}
 	for (size_t i = 1; i < n; i++) { /* keeps the order of equals */
-		struct point *x = p[i];
+		struct child x = c[i];
 		size_t k = i;
-		for (; k > 0 && p[k - 1]->expected > x->expected; k--)
-			p[k] = p[k - 1];
-		p[k] = x;
+		for (; k > 0 && c[k - 1].expected > x.expected; k--)
+			c[k] = c[k - 1];
+		c[k] = x;
 	}
 }
 
 /* Children of that point, those worth a trial or (all) any, that have not been proposed; count. */
-static size_t take_children(struct search *s, const struct point *of, bool all, size_t n, struct point **out)
+static size_t take_children(struct search *s, struct descent *d, const struct point *of, bool all, size_t n, struct point **out)
 {
 	size_t count = 0, kept = 0;
 
-	for (size_t i = 0; i < s->children.n; i++) {
-		struct point *p = s->children.a[i];
-		bool mine = count < n && p->parent == of && (all || isfinite(p->expected));
+	for (size_t i = 0; i < d->children.n; i++) {
+		struct child c = d->children.a[i];
+		bool mine = count < n && c.p->parent == of && (all || isfinite(c.expected));
 		if (!mine)
-			s->children.a[kept++] = p;
-		else if (first_proposed(s, p))
-			out[count++] = p;
+			d->children.a[kept++] = c;
+		else if (first_proposed(s, c.p))
+			out[count++] = c.p;
 	}
-	s->children.n = kept;
+	d->children.n = kept;
 	return count;
 }
 
-static size_t descend_from(struct search *s, struct point *of, size_t n, struct point **out)
+static size_t descend_from(struct search *s, struct descent *d, struct point *of, size_t n, struct point **out)
 {
-	size_t from = s->children.n;
+	size_t from = d->children.n;
 
-	if (!of->expanded) {
-		add_children(s, of);
-		sort_children(s, from);
-		of->expanded = true;
+	if (mark(&d->expanded, of)) {
+		add_children(s, d, of);
+		sort_children(s, d, from);
 	}
-	return take_children(s, of, false, n, out);
+	return take_children(s, d, of, false, n, out);
 }
 
 /* ---- pairs ---- */
@@ -196,52 +201,58 @@ static size_t singles(const struct search *s, const struct point *of, struct poi
 	return n;
 }
 
-static void add_pair(struct search *s, const struct point *of, const struct point *a, const struct point *b)
+static void add_pair(struct search *s, struct descent *d, const struct point *of, const struct point *a, const struct point *b)
 {
 	struct samples want = {0};
 
 	copy_request(&want, of, a->all || b->all);
 	request(&want, samples_find(&of->at, a->changed), a->to);
 	request(&want, samples_find(&of->at, b->changed), b->to);
-	add_child(s, of, &want, (struct point){.expected = a->measured * b->measured / (of->measured * of->measured)});
+	struct point *p = space_point(s->space, of->origin, &want);
 	vec_free(&want);
+	if (!p)
+		return;
+	p->parent = of;
+	vec_push(&d->children, (struct child){p, a->measured * b->measured / (of->measured * of->measured)});
 }
 
-static size_t descend_by_two(struct search *s, struct point *of, size_t n, struct point **out)
+static size_t descend_by_two(struct search *s, struct descent *d, struct point *of, size_t n, struct point **out)
 {
 	struct point *one[SINGLES];
-	size_t count = of->paired ? 0 : singles(s, of, one), from = s->children.n;
+	size_t count = is_marked(&d->paired, of) ? 0 : singles(s, of, one), from = d->children.n;
 
 	for (size_t j = 1; j < count; j++) /* the best first */
-		for (size_t i = 0; i < j && s->children.n < from + PAIRS; i++)
+		for (size_t i = 0; i < j && d->children.n < from + PAIRS; i++)
 			if (strcmp(one[i]->changed, one[j]->changed))
-				add_pair(s, of, one[i], one[j]);
-	sort_children(s, from);
-	of->paired = true;
-	return take_children(s, of, false, n, out);
+				add_pair(s, d, of, one[i], one[j]);
+	sort_children(s, d, from);
+	mark(&d->paired, of);
+	return take_children(s, d, of, false, n, out);
 }
 
 /* ---- the way ---- */
 
 /* Where each origin's descent has come to: its best point, but for what is hardly better. */
-static void find_centres(struct search *s)
+static void find_centres(const struct search *s, struct descent *d)
 {
+	while (d->centre.n < s->space->origins.n)
+		vec_push(&d->centre, NULL);
 	for (size_t i = 0; i < s->points.n; i++) {
-		struct point *p = s->points.a[i], **centre = &s->space->origins.a[p->origin].centre;
+		struct point *p = s->points.a[i], **centre = &d->centre.a[p->origin];
 		if (told(p) && (!*centre || p->measured < MOVE * (*centre)->measured))
 			*centre = p;
 	}
 }
 
 /* Those that are not far behind the best, the best first; count. */
-static size_t sort_centres(const struct search *s, struct point **out)
+static size_t sort_centres(const struct descent *d, struct point **out)
 {
-	VEC(struct point *) v = {0};
+	struct points v = {0};
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->space->origins.n; i++)
-		if (s->space->origins.a[i].centre)
-			vec_push(&v, s->space->origins.a[i].centre);
+	for (size_t i = 0; i < d->centre.n; i++)
+		if (d->centre.a[i])
+			vec_push(&v, d->centre.a[i]);
 	qsort(v.a, v.n, sizeof *v.a, by_measure);
 	while (n < v.n && n < CENTRES && v.a[n]->measured < NICHE * v.a[0]->measured) {
 		out[n] = v.a[n];
@@ -260,28 +271,96 @@ static bool told_around(const struct search *s, const struct point *of)
 	return true;
 }
 
-size_t descend(struct search *s, size_t n, struct point **out, bool *end)
+struct descent *descent_new(void)
+{
+	struct descent *d = xcalloc(1, sizeof *d);
+
+	d->next_origin = 1;
+	return d;
+}
+
+size_t descent_propose(struct search *s, struct descent *d, size_t n, struct point **out, bool *end)
 {
 	struct point *centre[CENTRES];
-	size_t count = draw_origins(s, n, out);
+	size_t count = draw_origins(s, &d->next_origin, n, out);
 
-	find_centres(s);
-	size_t centres = sort_centres(s, centre);
+	find_centres(s, d);
+	size_t centres = sort_centres(d, centre);
 	for (size_t i = 0; i < centres && count < n; i++)
-		count += descend_from(s, centre[i], n - count, out + count);
+		count += descend_from(s, d, centre[i], n - count, out + count);
 	bool whole = !count && told_around(s, centre[0]);
 	if (whole)
-		count += descend_by_two(s, centre[0], n, out);
+		count += descend_by_two(s, d, centre[0], n, out);
 	*end = !count && whole;
 	return count;
 }
 
-size_t propose_descent(struct search *s, size_t n, struct point **out)
+size_t descent_leftovers(struct search *s, struct descent *d, size_t n, struct point **out)
 {
 	struct point *centre[CENTRES];
-	size_t count = descend(s, n, out, &s->converged);
 
-	if (s->converged && sort_centres(s, centre))
-		count = take_children(s, centre[0], true, n, out);
-	return count ? count : propose_genetic(s, n, out);
+	return sort_centres(d, centre) ? take_children(s, d, centre[0], true, n, out) : 0;
 }
+
+void descent_free(struct descent *d)
+{
+	vec_free(&d->centre);
+	vec_free(&d->children);
+	vec_free(&d->expanded);
+	vec_free(&d->paired);
+	free(d);
+}
+
+/* ---- as a strategy: then it breeds ---- */
+
+struct state {
+	struct descent *descent;
+	struct genetic genetic;
+	bool converged;
+};
+
+static void *init(struct search *s)
+{
+	struct state *x = xcalloc(1, sizeof *x);
+
+	x->descent = descent_new();
+	x->genetic = genetic_new();
+	return x;
+}
+
+static size_t propose(struct search *s, size_t n, struct point **out)
+{
+	struct state *x = s->state;
+	size_t count = descent_propose(s, x->descent, n, out, &x->converged);
+
+	if (x->converged)
+		count = descent_leftovers(s, x->descent, n, out);
+	for (size_t i = 0; i < count; i++)
+		points_remove(&x->genetic.pool, out[i]);
+	return count ? count : genetic_propose(s, &x->genetic, n, out);
+}
+
+static struct outlook converged(const struct search *s)
+{
+	const struct state *x = s->state;
+
+	return (struct outlook){.converged = x->converged};
+}
+
+static void end(void *state)
+{
+	struct state *x = state;
+
+	descent_free(x->descent);
+	genetic_free(&x->genetic);
+	free(x);
+}
+
+const struct strategy strategy_descent = {
+	.name = "descent",
+	.summary = "the best with one decision changed, until none is better",
+	.init = init,
+	.propose = propose,
+	.converged = converged,
+	.free = end,
+};

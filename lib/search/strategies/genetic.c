@@ -1,8 +1,8 @@
-/* The genetic strategy: offspring of the best so far. */
+/* Offspring of the best so far: decisions of two of them mixed, and one changed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "search/strategy_impl.h"
+#include "search/strategies/genetic.h"
 
 enum { ELITE = 8, NICHES = 4, POOL = 4 };
 
@@ -105,43 +105,76 @@ static int by_prediction(const void *a, const void *b)
 
 /* Moves n points from the pool to out: three quarters by what the cost model expects, the rest by chance, so that what
  * it gets wrong is seen. */
-static size_t choose(struct search *s, size_t n, struct point **out)
+static size_t choose(struct search *s, struct points *pool, size_t n, struct point **out)
 {
-	size_t ranked = n - n / 4, have = s->pool.n, count = 0;
-	struct point **pool = s->pool.a;
+	size_t ranked = n - n / 4, have = pool->n, count = 0;
+	struct point **p = pool->a;
 
 	if (have > n && s->space->cost && s->space->cost->predict)
-		qsort(pool, have, sizeof *pool, by_prediction);
+		qsort(p, have, sizeof *p, by_prediction);
 	while (count < n && count < have) {
 		size_t k = count < ranked ? count : (size_t)rng_range(&s->rng, (int64_t)count, (int64_t)have - 1);
-		struct point *x = pool[k];
-		pool[k] = pool[count];
+		struct point *x = p[k];
+		p[k] = p[count];
 		out[count++] = x;
 	}
 	if (have > count)
-		memmove(pool, pool + count, (have - count) * sizeof *pool);
-	s->pool.n -= count;
+		memmove(p, p + count, (have - count) * sizeof *p);
+	pool->n -= count;
 	return count;
 }
 
-/* First the usual point of every origin; then what is one decision away from the best, which at the start is the rule's
- * (all of it, where a cost model ranks them), and offspring of the good ones. What the cost model passed over stays in the pool; half of the pool is new each time. */
-size_t propose_genetic(struct search *s, size_t n, struct point **out)
+/* Fills the pool: half of it is new each time. */
+static void breed(struct search *s, struct points *pool, size_t want, struct point **best, size_t parents)
 {
-	bool ranks = s->space->cost && s->space->cost->predict;
-	struct point *best[ELITE + NICHES];
-	size_t count = draw_origins(s, n, out);
-	size_t parents = elite(s, best);
-	if (count < n && ranks)
-		draw_neighbours(s, best[0]);
-	size_t left = n - count, want = ranks ? POOL * left : left, old = s->pool.n;
-	if (want < old + want / 2)
-		want = old + want / 2;
-	for (int vain = 0; s->pool.n < want && vain < PATIENCE;) {
+	if (want < pool->n + want / 2)
+		want = pool->n + want / 2;
+	for (int vain = 0; pool->n < want && vain < PATIENCE;) {
 		struct point *p = offspring(s, best, parents);
 		vain = p ? 0 : vain + 1;
 		if (p)
-			vec_push(&s->pool, p);
+			vec_push(pool, p);
 	}
-	return left ? count + choose(s, left, out + count) : count;
 }
+
+struct genetic genetic_new(void) { return (struct genetic){.next_origin = 1}; }
+
+size_t genetic_propose(struct search *s, struct genetic *g, size_t n, struct point **out)
+{
+	bool ranks = s->space->cost && s->space->cost->predict;
+	struct point *best[ELITE + NICHES];
+	size_t count = draw_origins(s, &g->next_origin, n, out), left = n - count, parents = elite(s, best);
+
+	if (left && ranks)
+		draw_neighbours(s, best[0], &g->pool);
+	breed(s, &g->pool, ranks ? POOL * left : left, best, parents);
+	return left ? count + choose(s, &g->pool, left, out + count) : count;
+}
+
+void genetic_free(struct genetic *g) { vec_free(&g->pool); }
+
+/* ---- as a strategy ---- */
+
+static void *init(struct search *s)
+{
+	struct genetic *g = xcalloc(1, sizeof *g);
+
+	*g = genetic_new();
+	return g;
+}
+
+static size_t propose(struct search *s, size_t n, struct point **out) { return genetic_propose(s, s->state, n, out); }
+
+static void end(void *state)
+{
+	genetic_free(state);
+	free(state);
+}
+
+const struct strategy strategy_genetic = {
+	.name = "genetic",
+	.summary = "offspring of the best so far, ranked by the cost model",
+	.init = init,
+	.propose = propose,
+	.free = end,
+};
