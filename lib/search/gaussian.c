@@ -39,14 +39,14 @@ struct gaussian {
 	size_t lesson;      /* points told when scales are learned next */
 	size_t n, believed; /* points: those told; with those that are believed to be as expected */
 	const struct point *x[SEEN_MAX];
-	const struct features *f[SEEN_MAX];      /* theirs */
-	VEC(const struct features *) features;   /* of all points, by their number; NULL: not asked for yet */
-	double root[SEEN_MAX * SEEN_MAX]; /* Cholesky's of their covariance: lower, by rows */
-	double weight[SEEN_MAX];          /* of their deviations from all that was expected */
-	double alone[SEEN_MAX];           /* from what the cost model says */
+	const struct features *f[SEEN_MAX];    /* theirs */
+	VEC(const struct features *) features; /* of all points, by their number; NULL: not asked for yet */
+	double root[SEEN_MAX * SEEN_MAX];      /* Cholesky's of their covariance: lower, by rows */
+	double weight[SEEN_MAX];               /* of their deviations from all that was expected */
+	double alone[SEEN_MAX];                /* from what the cost model says */
 	int nkin;
 	struct gaussian_kin kin[KIN_MAX]; /* those nearest that have something to say */
-	double kin_rule[KIN_MAX];       /* what they would say of our default */
+	double kin_rule[KIN_MAX];         /* what they would say of our default */
 };
 
 /* ---- how far apart two points are ---- */

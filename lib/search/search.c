@@ -95,10 +95,7 @@ void search_tell(struct search *s, struct point *p, double measured)
 		s->strategy->tell(s, p);
 }
 
-struct outlook search_outlook(const struct search *s)
-{
-	return s->strategy->converged ? s->strategy->converged(s) : (struct outlook){0};
-}
+struct outlook search_outlook(const struct search *s) { return s->strategy->converged ? s->strategy->converged(s) : (struct outlook){0}; }
 
 void search_free(struct search *s)
 {

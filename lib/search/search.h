@@ -15,9 +15,9 @@
 /* Where points start from: an algorithm of the group, scheduled by the rule; or a recorded trace. */
 struct origin {
 	const struct generator *by;
-	const char *name;     /* "rule", "algo winograd4", "as record 3f2a91c4", "record 3f2a91c4" */
-	const char *text;     /* the algorithm (NULL: the one the lowering thinks best); the trace */
-	struct samples at;    /* decisions that are taken unless others are wanted */
+	const char *name;  /* "rule", "algo winograd4", "as record 3f2a91c4", "record 3f2a91c4" */
+	const char *text;  /* the algorithm (NULL: the one the lowering thinks best); the trace */
+	struct samples at; /* decisions that are taken unless others are wanted */
 };
 /* One kernel's schedules. */
 struct space {

@@ -23,10 +23,10 @@ struct child { /* what is one or two decisions from where it was */
 	double expected; /* time as a share of its parent's; infinite: not worth a trial */
 };
 struct descent {
-	size_t next_origin;             /* the first whose usual point has not been proposed */
-	struct points centre;           /* by origin: where its descent has come to; NULL: nowhere */
-	VEC(struct child) children;     /* not proposed yet */
-	struct marks expanded, paired;  /* points: what is one, two decisions away has been drawn */
+	size_t next_origin;            /* the first whose usual point has not been proposed */
+	struct points centre;          /* by origin: where its descent has come to; NULL: nowhere */
+	VEC(struct child) children;    /* not proposed yet */
+	struct marks expanded, paired; /* points: what is one, two decisions away has been drawn */
 };
 
 static bool told(const struct point *p) { return p->measured > 0 && isfinite(p->measured); }
