@@ -33,6 +33,7 @@ DOUBLES = "integers of 64 bits go through doubles"
 REFUSED = "refuses a divisor of 0, what has no elements, or the type"
 EXPLAINED = [
     ("both", r"(^|; )Cast(Like)?\b", "beyond", UNDEFINED),
+    ("ort", r"^Cast\{saturate=0 to=(17|19)\}", "no number", "halfway to the first number out of range: to even, which is out of range"),
     ("both", r"^Pow (i32|i64) .* (f32|f64)", "huge", UNDEFINED),
     ("both", r"^Pow [iu]\d", "huge", UNDEFINED),
     ("both", r"^Shrink\{.*\} [iu]\d", "beyond", UNDEFINED),
@@ -63,6 +64,8 @@ EXPLAINED = [
     ("ort", r"^Clip bf16", "refused", REFUSED),
     ("ort", r"(^|; )(Div|Mod)\b", "by zero", REFUSED),
     ("ort", r"(^|; )(MatMul|ArgM(ax|in)|RMSNormalization)\b", "empty", REFUSED),
+    ("both", r"^Einsum\{[^}]*,[^}]*,", "no number", "of infinities and 0 what is multiplied and added first decides"),
+    ("numpy", r"^Slice .*=-", "shapes", "as NumPy does: of a start before the axis nothing backwards, where the standard's words take the first"),
     ("numpy", r"^Slice", "any", "as NumPy does: of a start before the axis nothing backwards, where the standard's words take the first"),
     ("numpy", r"^BatchNormalization", "any", "the reference of old opsets mixes in the mean and variance of the batch"),
     ("numpy", r"^OneHot(\{.*\})? f", "any", "an index that is no whole number is none there; here it is cut off, as by ONNX Runtime"),
@@ -112,6 +115,7 @@ COVERS = {
     "large": lambda text, feeds, d: d.bad is not None and any((np.abs(f) >= 256).any() for f in feeds),
     "far below": lambda text, feeds, d: d.bad is not None and all_of(~(d.want[d.bad] > -80)),
     "shape": lambda text, feeds, d: d.said.startswith("shape ") and not even(re.search(r"pads=([\d,]+)", text)[1].split(",")),
+    "shapes": lambda text, feeds, d: d.said.startswith("shape "),
     "type": lambda text, feeds, d: re.match("type u?int64, ours u?int", d.said),
     "by zero": lambda text, feeds, d: re.search("Integer (modulo|division) by zero", d.said),
     "empty": lambda text, feeds, d: d.bad is None and any(f.size == 0 for f in feeds),
