@@ -1,10 +1,10 @@
 /* Lowering of convolutions. */
-#include <math.h>
 #include <string.h>
-#include "target/target.h"
 #include "lower/lowering.h"
 #include "loop/winograd.h"
 #include "op/rules.h"
+#include "sched/fitted.h"
+#include "target/target.h"
 
 static const char *const out_axes[] = {"", "n o w", "n o h w", "n o d h w"};
 static const char *const in_axes[] = {"", "n c w", "n c h w", "n c d h w"};
@@ -82,37 +82,22 @@ static bool winograd_fits(struct lower *L, const char *algo)
 	return true;
 }
 
-/* Cycles in which constants come. They are read once a run: what the other layers leave of them in the second level of cache is
- * still there, all of it where a model of some layers like this one fits; the others come from memory. That was measured with
- * all of ResNet-50 running, on Zen 5. */
-static double constant_cycles(const struct target *t, double bytes)
-{
-	enum { LAYERS = 8, L2_A_CYCLE = 56, MEMORY_A_CYCLE = 8 };
-	double stays = t ? fmin(1, (double)t->l2 / (LAYERS * bytes)) : 0;
-
-	return bytes * (stays / L2_A_CYCLE + (1 - stays) / MEMORY_A_CYCLE);
-}
-
-/* Cycles, roughly: a product runs at a part of what the multiply-adds allow. */
-static double product_cycles(struct lower *L, double products, double rows, double part)
+/* Cycles of so many products of all channels, each of so many rows. */
+static double product_cycles(struct lower *L, bool transformed, double products, double rows)
 {
 	struct target t = target_filled(L->p->target);
-	double a_cycle = (double)t.vector_bytes / 4 * t.fma_ports;
 	double weights = products * (double)L->shape[1][0] * (double)L->shape[1][1];
 
-	return weights * rows / a_cycle / part + constant_cycles(L->p->target, 4 * weights);
+	return fit_product_cycles(&t, transformed, weights * rows) + fit_constant_cycles(L->p->target, 4 * weights);
 }
 
 static double direct_cycles(struct lower *L)
 {
 	const int64_t *out = L->out_shape[0];
-	return product_cycles(L, 9, (double)(out[0] * out[2] * out[3]), 0.93);
+	return product_cycles(L, false, 9, (double)(out[0] * out[2] * out[3]));
 }
 
-/* A transform takes some n^3 cycles a vector of channels, n points a side of a tile: 0.4 to 0.55 on a Zen 3 (8 to 16 channels, 28x28
- * and 56x56). Of AVX-512 it is not known; where units do halves of vectors the choices that follow have, of the time of what 2
- * multiply-adds a cycle would have chosen, 0.67 (512 channels, 7x7: F(2x2), not direct), 0.83 (256, 14x14: F(4x4), not F(2x2)), 0.87
- * (64 -> 256, 13x13) and 1.05 (48 -> 192, 13x13; Zen 4). */
+/* A transform takes some n^3 cycles a vector of channels, n points a side of a tile. */
 static double winograd_cycles(struct lower *L, int m)
 {
 	const int64_t *out = L->out_shape[0];
@@ -120,16 +105,15 @@ static double winograd_cycles(struct lower *L, int m)
 	struct target t = target_filled(L->p->target);
 	int lanes = t.vector_bytes / 4;
 	double vectors = (double)((L->shape[1][0] + lanes - 1) / lanes + (L->shape[1][1] + lanes - 1) / lanes);
-	double transform = (t.vector_regs > 16 ? 1.2 : 0.55) * (double)(n * n * n);
+	double transform = fit_transform_cycles(&t, (double)(n * n * n));
 
-	return product_cycles(L, (double)(n * n), (double)tiles, 0.85) + transform * (double)tiles * vectors;
+	return product_cycles(L, true, (double)(n * n), (double)tiles) + transform * (double)tiles * vectors;
 }
 
-/* Winograd's where it is faster by a margin: it takes more memory, and rounds more. The counts are rough: F(2x2) of 512
- * channels, 7x7, is expected to take 0.80 of direct's time, and took 0.70 (Zen 3). */
+/* Winograd's where it is faster by a margin: it takes more memory, and rounds more. */
 static const char *conv_best(struct lower *L)
 {
-	double best = 0.85 * direct_cycles(L);
+	double best = fitted.transform_margin * direct_cycles(L);
 	const char *algo = ALGO_USUAL;
 
 	for (int i = 0; conv_algos[i]; i++)

@@ -3,7 +3,7 @@
  * that axis innermost, in a buffer, and turned in squares of a vector's lanes; so are operands that move along it. */
 #include <math.h>
 #include <string.h>
-#include "target/target.h"
+#include "sched/fitted.h"
 #include "sched/rule.h"
 
 struct across {
@@ -139,13 +139,12 @@ static int dim_of(struct loop_prog *p, stage_id s, ex_id read, int o)
 	return dim;
 }
 
-/* What is turned costs loads, shuffles and stores; and beyond the second level of cache it is written and read again. */
+/* What is turned costs loads, shuffles and stores; and beyond the second-level cache it is written and read again. */
 static double turn_cycles(struct rule *r, double others, double o, double w)
 {
-	static const double l3_bytes_a_cycle = 16;
 	double lanes = r->lanes, squares = others * ceil(o / lanes) * ceil(w / lanes), bytes = 4 * others * o * w;
-	double beyond = bytes > (double)target_filled(r->p->target).l2 ? 2 * bytes / l3_bytes_a_cycle : 0;
-	return squares * lanes * (log2(lanes) + 2) + beyond;
+	double beyond = bytes > (double)rule_machine(r->p).l2 ? 2 * bytes / fitted.l3_bytes : 0;
+	return squares * lanes * (log2(lanes) + fitted.transpose_shuffles) + beyond;
 }
 
 static double turn_buffer(struct rule *r, const struct loop_buf *b, int o)
@@ -246,7 +245,6 @@ static bool by_panels(struct rule *r, const struct across *q, int noperands, int
 
 bool rule_across(struct rule *r, stage_id anchor)
 {
-	static const double margin = 0.9;
 	struct loop_prog *p = r->p;
 	struct across q = {.anchor = anchor, .result = plain_result(p, anchor)};
 	buf_id operand[READS_MAX], moving[READS_MAX];
@@ -269,7 +267,8 @@ bool rule_across(struct rule *r, stage_id anchor)
 	for (int i = 0; i < m; i++)
 		turns += turn_buffer(r, lbuf(p, moving[i]), dim[i]);
 	const char *const axis[] = {sym_str(lstage(p, q.result)->axis[q.w].name), sym_str(lstage(p, q.result)->axis[q.o].name)};
-	bool better = rule_cycles_along(r, anchor, after, q.o, m > 0) + turns < margin * rule_cycles_along(r, anchor, after, q.w, false);
+	bool better = rule_cycles_along(r, anchor, after, q.o, m > 0) + turns <
+		      fitted.transpose_margin * rule_cycles_along(r, anchor, after, q.w, false);
 	if (rule_word(r, "along", axis, 2, better) == 0)
 		return false;
 	if (by_panels(r, &q, n, m, moving[0], reader[0], dim[0]))

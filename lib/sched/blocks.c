@@ -1,7 +1,7 @@
 /* Template for reductions along an axis that is not the contiguous one, several of them, one after the other (softmax over channels,
  * the place of a maximum): a block of columns at a time, vectors of them. Everything of a block is under one loop, so that it stays in
- * the first level of cache; sums are in registers. */
-#include "target/target.h"
+ * the first-level cache; sums are in registers. */
+#include "sched/fitted.h"
 #include "sched/rule.h"
 
 /* Has s the axes of the result, but for that one? */
@@ -76,14 +76,14 @@ static bool fits(struct loop_prog *p, stage_id result, int *kept, double *bytes)
 	return true;
 }
 
-/* Vectors of columns at a time: as many sums side by side hide how long each takes; what a block touches stays in half of the first level. */
+/* Vectors of columns at a time: as many sums side by side hide how long each takes; what a block touches stays in its
+ * share of the first-level cache. */
 static int64_t usual_vectors(struct rule *r, double bytes, int64_t columns)
 {
-	enum { SIDE_BY_SIDE = 4 };
+	double room = fitted.block_share * (double)rule_machine(r->p).l1;
 	int64_t n = 1;
 
-	while (2 * n <= SIDE_BY_SIDE && 2 * n * r->lanes <= columns &&
-	       4 * (double)n * r->lanes * bytes <= (double)target_filled(r->p->target).l1)
+	while (2 * n <= fitted.column_vectors && 2 * n * r->lanes <= columns && 2 * (double)n * r->lanes * bytes <= room)
 		n *= 2;
 	return n;
 }

@@ -5,16 +5,12 @@
 #include "sched/cost.h"
 #include <math.h>
 #include <string.h>
-#include "target/target.h"
+#include "sched/fitted.h"
 #include "loop/math.h"
 #include "loop/nest.h"
 #include "sched/rule.h"
 
-enum { CHAIN_MAX = 32, LEVELS = 3, UOPS_FIT = 4000, IN_FLIGHT = 300 };
-static const double HERTZ = 4e9, LOOP_CYCLES = 1, EXIT_CYCLES = 20, ISSUE = 5, LANES_ARITH = 6, LANES_LATENCY = 30, STORE_LATENCY = 10;
-/* Into the first level from the second, and so on. Half of the first where units do halves of vectors: a product by tiles of one row
- * and four vectors takes 2.2 times as long as by 6 x 4 (Zen 4). */
-static const double BYTES_A_CYCLE[LEVELS] = {56, 28, 5};
+enum { CHAIN_MAX = 32, LEVELS = 3 };
 
 /* Loops around a block that are written out. */
 struct copy {
@@ -103,18 +99,18 @@ static void add_access(struct costing *c, struct work *w, poly off, buf_id b, bo
 		return;
 	if (v && poly_uses(c->p->P, off, v->var)) {
 		if (!poly_linear_in(c->p->P, off, v->var, &step, &rest) || step != 1)
-			each = 1.5 * v->n; /* a lane at a time */
+			each = fitted.lane_load * v->n; /* a lane at a time */
 	}
 	*unit += n * each;
 	if (!store && conflicts(c, off, (double)dtype_size(lbuf(c->p, b)->dtype)))
-		w->load += 4 * n;
+		w->load += fitted.conflict_loads * n;
 }
 
 /* Operations of an expression; where the loops are cut at borders, nearly all is inside them. */
 static double operations_of(const struct costing *c, double *known, ex_id e)
 {
 	const struct ex *x = lex(c->p, e);
-	double n = x->kind == EX_CALL ? rule_call_cost(x->fn) : x->kind == EX_GUARD ? c->pieces > 1 ? 0.2 : 1 : 0;
+	double n = x->kind == EX_CALL ? rule_call_cost(x->fn) : x->kind == EX_GUARD ? c->pieces > 1 ? fitted.guard_cut : 1 : 0;
 	if (known[e] > 0)
 		return known[e];
 	for (int i = 0; i < 3; i++)
@@ -154,15 +150,15 @@ static void add_block(struct costing *c, struct work *w, nest_id block)
 	double ops = operations(c, s->body);
 	bool fma = s->comb == COMB_SUM && lex(p, s->body)->kind == EX_CALL && lex(p, s->body)->fn == FN_MUL;
 	double arith = ops + (reduction && !fma ? 1 : 0);
-	if (scalar && ops >= 10) /* functions of the C library */
-		arith *= 2;
+	if (scalar && ops >= fitted.call) /* functions of the C library */
+		arith *= fitted.scalar_call;
 	w->arith += n * arith;
-	w->other += n * (double)x->guard.n * (c->pieces > 1 ? 0.2 : 2);
+	w->other += n * (double)x->guard.n * (c->pieces > 1 ? fitted.guard_cut : fitted.guard_left);
 	for (int i = 0; i < c->ncopy; i++)
 		if (c->copy[i].reduce && !c->copy[i].vector)
 			sums *= c->copy[i].n;
 	if (!reduction) /* stored, and loaded by what comes next */
-		w->chain = fmax(w->chain, STORE_LATENCY + fmin(ops, 15) * c->latency);
+		w->chain = fmax(w->chain, fitted.store_latency + fmin(ops, fitted.chain_most) * c->latency);
 	if (reduction) { /* how often a sum waits for itself: in memory for longer */
 		double wait = lbuf(p, s->out)->scope == SCOPE_REGISTER ? c->latency : 2 * c->latency;
 		w->chain = fmax(w->chain, sums * wait);
@@ -171,8 +167,8 @@ static void add_block(struct costing *c, struct work *w, nest_id block)
 			w->load += 2 * (live - c->regs);
 		const struct copy *v = vector_loop(c);
 		if (v && v->reduce) { /* across the lanes */
-			w->arith += LANES_ARITH;
-			w->chain += LANES_LATENCY;
+			w->arith += fitted.lanes_arith;
+			w->chain += fitted.lanes_latency;
 		}
 	}
 }
@@ -186,14 +182,13 @@ static int64_t extent_now(struct costing *c, nest_id n)
 /* A target instruction, or a sequence that stands for one: about four operations a vector of elements. */
 static void add_call(struct costing *c, struct work *w, nest_id n)
 {
-	enum { OPERATIONS = 4 };
 	double vectors = copies(c, 0, true) / c->lanes;
 	for (; lnest(c->p, n)->kind != NEST_BLOCK; n = lnest(c->p, n)->kid.a[0])
 		if (lnest(c->p, n)->kind == NEST_FOR)
 			vectors *= (double)extent_now(c, n);
 	w->load += vectors;
 	w->store += vectors;
-	w->other += OPERATIONS * vectors;
+	w->other += fitted.call_vector * vectors;
 }
 
 static struct time loop_time(struct costing *c, nest_id n);
@@ -243,7 +238,7 @@ static struct time piece_time(struct costing *c, const struct work *w)
 	double bound = fmax(fmax(w->arith / c->ports, w->load / 2), w->store);
 	double instructions = w->arith + w->store + w->other + 0.5 * w->load; /* half of the loads are operands of others */
 	c->uops += instructions * c->pieces;
-	double busy = fmax(bound, instructions / ISSUE);
+	double busy = fmax(bound, instructions / fitted.issue);
 	return (struct time){busy + w->cycles, fmax(busy, w->chain) + w->late, instructions + w->inside};
 }
 
@@ -282,15 +277,15 @@ static struct time loop_time(struct costing *c, nest_id n)
 		c->ncopy -= factor > 1;
 		struct time t = piece_time(c, &w);
 		if (!x->reduce && !x->scan) /* iterations that do not wait for each other are under way together */
-			t.late = fmax(t.busy, t.late / fmax(1, IN_FLIGHT / (1 + t.instructions)));
-		sum.busy += weight * (t.busy + LOOP_CYCLES) / factor;
-		sum.late += weight * (t.late + LOOP_CYCLES) / factor;
+			t.late = fmax(t.busy, t.late / fmax(1, fitted.in_flight / (1 + t.instructions)));
+		sum.busy += weight * (t.busy + fitted.loop) / factor;
+		sum.late += weight * (t.late + fitted.loop) / factor;
 		sum.instructions += weight * (t.instructions + 2) / factor;
 		weights += weight;
 	}
 	c->env[x->var] = 0;
 	c->pieces = pieces;
-	double left = e > 8 ? EXIT_CYCLES : 0, times = weights > 0 ? (double)e / weights : 0; /* the end of short loops is foreseen */
+	double left = e > 8 ? fitted.loop_exit : 0, times = weights > 0 ? (double)e / weights : 0; /* the end of short loops is foreseen */
 	return (struct time){times * sum.busy + left, times * sum.late + left, times * sum.instructions};
 }
 
@@ -351,7 +346,7 @@ static struct traffic traffic_of(struct costing *c, nest_id n)
 		trips = hi > 0 ? (double)hi : 0;
 	}
 	for (int l = 0; l < LEVELS; l++)
-		t.in[l] = t.box <= 0.8 * (double)c->cache[l] ? t.whole : trips * inside[l];
+		t.in[l] = t.box <= fitted.cache_share * (double)c->cache[l] ? t.whole : trips * inside[l];
 	return t;
 }
 
@@ -374,12 +369,12 @@ double loop_cost(struct loop_prog *p)
 	double memory = 0, most = cycles, sum = cycles;
 	for (int l = 0; l < LEVELS; l++) {
 		/* what fits as a whole is there from the run before */
-		double in = t.box <= 0.8 * (double)c.cache[l] ? 0 : t.in[l];
-		memory = in / BYTES_A_CYCLE[l] * (l == 0 && c.ports == 1 ? 2 : 1);
+		double in = t.box <= fitted.cache_share * (double)c.cache[l] ? 0 : t.in[l];
+		memory = in / fitted.level_bytes[l] * (l == 0 && fit_splits_vectors(&m) ? fitted.split_level : 1);
 		most = fmax(most, memory);
 		sum += memory;
 	}
-	if (c.uops > UOPS_FIT)
-		most *= 1 + 0.1 * log2(c.uops / UOPS_FIT);
-	return (most + 0.15 * (sum - most)) / HERTZ;
+	if (c.uops > fitted.uops_fit)
+		most *= 1 + fitted.uops_slope * log2(c.uops / fitted.uops_fit);
+	return (most + fitted.memory_overlap * (sum - most)) / fitted.hertz;
 }

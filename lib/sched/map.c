@@ -2,6 +2,7 @@
  * its own order may be gone through in blocks. */
 #include <string.h>
 #include "loop/math.h"
+#include "sched/fitted.h"
 #include "sched/rule.h"
 
 enum { CHOICES_MAX = 256 }; /* places where a loop is cut: what has more stays one loop that asks */
@@ -137,16 +138,14 @@ static bool is_call(struct loop_prog *p, ex_id e, void *fn) { return lex(p, e)->
 
 static bool calls(struct loop_prog *p, ex_id e, int fn) { return ex_find(p, e, is_call, &fn); }
 
-/* Steps of a vector each that the next need not wait for: of the time of a loop over single ones, four take 0.81 (Gelu, Erf) to
- * 0.94 (Tanh), Add 0.95 to 1.00, Gather 0.66, but a division, which has one unit to wait for, 1.00 to 1.05; eight take, of the time of
- * four, 0.83 (Softplus), 0.95 (Exp, also of softmax's rows) to 0.99 (Sigmoid), but 1.03 (Erf) and 1.07 (Gelu) (Zen 3). */
+/* Vectors in an iteration: steps that the next need not wait for. All divisions wait for one unit. */
 static int64_t usual_unroll(struct loop_prog *p, ex_id body, int64_t steps)
 {
-	enum { USUAL = 4, WITH_EXP = 8 };
+	int usual = fitted.map_unroll, with_exp = fitted.map_unroll_exp;
 	bool division = lex(p, body)->kind == EX_CALL && lex(p, body)->fn == FN_DIV;
 	bool exp = (calls(p, body, FN_EXP) || calls(p, body, FN_SIGMOID)) && !calls(p, body, FN_ERF);
 
-	return division || steps < 2 ? 1 : steps < USUAL ? 2 : exp && steps >= WITH_EXP ? WITH_EXP : USUAL;
+	return division || steps < 2 ? 1 : steps < usual ? 2 : exp && steps >= with_exp ? with_exp : usual;
 }
 
 void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps)

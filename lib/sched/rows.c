@@ -1,8 +1,8 @@
 /* Template for reductions along the contiguous axis (softmax, layer normalisation, row sums): a few rows at a
- * time, everything of them under one loop so that it stays in the first level of cache; each reduction is split over lanes
+ * time, everything of them under one loop so that it stays in the first-level cache; each reduction is split over lanes
  * first. */
 #include <string.h>
-#include "target/target.h"
+#include "sched/fitted.h"
 #include "sched/rule.h"
 
 static const char *const place[] = {"row", "whole"};
@@ -64,7 +64,7 @@ static void lanes_of(struct rule *r, stage_id s, const char *row, bool many)
 	for (int64_t w = 1; w <= 8 && w * r->lanes <= extent; w *= 2)
 		choice[n++] = w;
 	if (n && lstage(p, s)->nspatial)
-		wide = rule_sample(r, sample, choice, n, extent >= 8 * r->lanes ? 4 : 1);
+		wide = rule_sample(r, sample, choice, n, extent >= fitted.row_vectors_from * r->lanes ? fitted.row_vectors : 1);
 	if (!wide || !rule_try(r, "split %s %s*%d", red, sample, r->lanes) || !rule_try(r, "%s = rfactor %s %s.1", part, name, red)) {
 		if (row)
 			place_at(r, s, row);
@@ -125,20 +125,19 @@ static double row_bytes(struct loop_prog *p, double rows, double *waits)
 
 /* Rows at a time. A row's sums wait for their own steps, then for its lanes, and what follows waits for them; with several
  * rows in one loop the machine has others to go on with. A vector of rows is enough: what is computed once a row (the root
- * of a variance) is then one vector too. All that they touch stays in the first level of cache, and each thread has a block. Where
- * nothing is written to be read again, more rows fill it: layer normalisation, 64 to 1024 a row, 0.86 to 0.98 (Zen 3; softmax 1.02 to
- * 1.04). */
+ * of a variance) is then one vector too. All that they touch stays in the first-level cache, and each thread has a block. Where
+ * nothing is written to be read again, more rows fill it. */
 static int64_t usual_block(struct rule *r, stage_id result, int row_axis)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
-	double rows = 1, waits, l1 = (double)target_filled(p->target).l1;
+	double rows = 1, waits, l1 = (double)rule_machine(p).l1;
 	int64_t block = 1, threads = p->threads > 1 ? p->threads : 1, share = t->axis[row_axis].extent / threads;
 
 	for (int a = 0; a <= row_axis; a++)
 		rows *= (double)t->axis[a].extent;
-	double bytes = row_bytes(p, rows, &waits), room = waits > 0 ? 0.7 * l1 : 1.05 * l1;
-	int64_t most = waits > 0 ? r->lanes : 4 * r->lanes;
+	double bytes = row_bytes(p, rows, &waits), room = (waits > 0 ? fitted.rows_share : fitted.rows_share_readonly) * l1;
+	int64_t most = waits > 0 ? r->lanes : fitted.rows_readonly * r->lanes;
 	if (most > BLOCK_MAX)
 		most = BLOCK_MAX;
 	while (2 * block <= most && 2 * block <= share && 2 * block < t->axis[row_axis].extent && 2.0 * (double)block * bytes <= room)

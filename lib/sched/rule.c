@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "target/target.h"
+#include "sched/fitted.h"
 #include "loop/math.h"
 
 bool rule_try(struct rule *r, const char *fmt, ...)
@@ -22,7 +22,9 @@ bool rule_try(struct rule *r, const char *fmt, ...)
 	return true;
 }
 
-int rule_lanes(struct loop_prog *p) { return target_filled(p->target).vector_bytes / 4; }
+struct target rule_machine(struct loop_prog *p) { return target_filled(p->target); }
+
+int rule_lanes(struct loop_prog *p) { return rule_machine(p).vector_bytes / 4; }
 
 const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part)
 {
@@ -132,7 +134,7 @@ static int count_readers(struct loop_prog *p, buf_id b, stage_id *last)
 	return n;
 }
 
-int rule_call_cost(int fn) { return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? 10 : 1; }
+int rule_call_cost(int fn) { return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? fitted.call : 1; }
 
 /* known: by expression, 1 more than its cost; 0: not known yet. */
 static int cost_of(struct loop_prog *p, int *known, ex_id e)
@@ -145,7 +147,7 @@ static int cost_of(struct loop_prog *p, int *known, ex_id e)
 	if (x->kind == EX_CALL)
 		c = rule_call_cost(x->fn);
 	else if (x->kind == EX_GUARD)
-		c = 3;
+		c = fitted.guard;
 	for (int i = 0; i < 3; i++)
 		c += cost_of(p, known, x->a[i]);
 	c = c < COST_MAX ? c : COST_MAX;
@@ -180,14 +182,16 @@ static double steps_of(const struct stage *s)
 }
 
 /* Does reader t visit each element of s's result about once? Then inlining costs nothing. */
-static bool read_once(struct loop_prog *p, stage_id s, stage_id t) { return steps_of(lstage(p, t)) <= 1.5 * steps_of(lstage(p, s)); }
+static bool read_once(struct loop_prog *p, stage_id s, stage_id t)
+{
+	return steps_of(lstage(p, t)) <= fitted.inline_once * steps_of(lstage(p, s));
+}
 
 /* A padded copy s that a window without channels reads (depthwise convolution, pooling): cheaper to cut the
  * loops at the borders than to copy, which costs as much as some rows of taps. (More taps than that: the copy is little, the
  * pieces much code.) What the window reads must all move along what is contiguous in the source. */
 static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 {
-	enum { TAPS_MAX = 49 };
 	ex_id read[READS_MAX], from[READS_MAX];
 	double taps = 1;
 	if (lex(p, lstage(p, s)->body)->kind != EX_GUARD || lstage(p, t)->comb == COMB_NONE || stage_all_reads(p, s, from) != 1)
@@ -201,20 +205,20 @@ static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 	for (int n = stage_all_reads(p, t, read), i = 0; i < n; i++)
 		if (!read_uses(p, read[i], lstage(p, t)->axis[v].var))
 			return false;
-	return taps <= TAPS_MAX;
+	return taps <= fitted.window_taps;
 }
 
 /* Would recomputing s in its readers be worth a try: little work, seldom done twice? */
 static bool may_inline(struct loop_prog *p, stage_id s, int readers, stage_id reader, int cost)
 {
-	return readers >= 1 && readers <= 3 && cost <= 12 && steps_of(lstage(p, reader)) * (1 + cost) <= 64 * steps_of(lstage(p, s));
+	return readers >= 1 && readers <= fitted.inline_readers && cost <= fitted.inline_max &&
+	       steps_of(lstage(p, reader)) * (1 + cost) <= fitted.inline_growth * steps_of(lstage(p, s));
 }
 
 /* Stages vanish into their readers; where that is no matter of course, it is a sample. What has grown large by that stays: each
  * that uses it twice would double it. */
 static void inline_stages(struct rule *r)
 {
-	enum { INLINE_MAX = 1 << 12 };
 	struct loop_prog *p = r->p;
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		struct stage *t = lstage(p, s);
@@ -222,9 +226,9 @@ static void inline_stages(struct rule *r)
 		if (t->gone || t->scan || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
 			continue;
 		int n = count_readers(p, t->out, &reader), cost = rule_cost(p, t->body);
-		if (cost > INLINE_MAX)
+		if (cost > fitted.inline_whole)
 			continue;
-		bool cheap = cost <= 2, once = n == 1 && read_once(p, s, reader);
+		bool cheap = cost <= fitted.inline_free, once = n == 1 && read_once(p, s, reader);
 		bool plain = lex(p, t->body)->kind == EX_READ;               /* moves elements, nothing else */
 		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */
 			continue;

@@ -15,6 +15,7 @@ struct rule {
 	buf_id moving; /* the operand that moves along it; 0: none */
 	int moving_dim;
 };
+struct target rule_machine(struct loop_prog *p); /* what the program is made for (target_filled) */
 int rule_lanes(struct loop_prog *p);
 /* Applies one line and appends it. false: the precondition does not hold; nothing is appended or changed. */
 bool rule_try(struct rule *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -70,9 +71,9 @@ double rule_tile_cycles(struct rule *r, stage_id anchor, int v, int t, int64_t s
 double rule_cycles_along(struct rule *r, stage_id anchor, stage_id result, int v, bool turned);
 /* Where the body of stage s, no reduction, chooses between sums by an index (a row of a transform): that guard; 0: nowhere. */
 ex_id stage_choice(struct loop_prog *p, stage_id s);
-/* Cycles to move between caches what threads that share the steps of a loop read of each other, a line of cache in so many; and to
- * read constants that each of them reads, from memory. */
-double rule_moved(struct loop_prog *p, nest_id loop, int64_t steps, double line, double bytes_a_cycle);
+/* Cycles to move between caches what threads that share the steps of a loop read of each other; and to read constants that each of
+ * them reads, from memory. */
+double rule_moved(struct loop_prog *p, nest_id loop, int64_t steps);
 int rule_call_cost(int fn);
 /* Work of an expression, roughly: a call that is no arithmetic counts ten; what is used twice counts twice; a million at most. */
 int rule_cost(struct loop_prog *p, ex_id e);

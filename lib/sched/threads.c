@@ -1,15 +1,9 @@
 /* Threads: of every nest at the root that is worth it, one spatial loop is given to a team: the one that takes least, of what the
- * thread with the largest share does, of starts (the outermost starts once), and of what moves between caches (rule_moved.c). */
+ * thread with the largest share does, of starts (the outermost starts once), and of what moves between caches (traffic.c). */
+#include "sched/fitted.h"
 #include "sched/rule.h"
 
-enum {
-	LINE = 200,         /* cycles until a line of cache is here that another core has written */
-	START_LINES = 2,    /* of those, whoever starts a team moves: what there is to do, and the round; */
-	THREAD_LINES = 2,   /* and each thread: that it has begun, and that it is done */
-	TIMES = 8,          /* what is saved is as much as so many starts: a thread may come late, or sleep */
-	BYTES_A_CYCLE = 16, /* from memory */
-	CANDIDATES_MAX = 16,
-};
+enum { CANDIDATES_MAX = 16 };
 
 struct candidate {
 	const char *loop;
@@ -25,10 +19,10 @@ static double block_cycles(struct rule *r, nest_id block)
 	int work = rule_cost(p, s->body);
 
 	if (lnest(p, block)->phase == BLOCK_INIT)
-		return 0.5;
+		return fitted.operation;
 	if (s->comb == COMB_NONE) /* reductions keep what they read and write in registers */
 		work += stage_all_reads(p, lnest(p, block)->stage, read) + 1;
-	return 0.5 * (work ? work : 1);
+	return fitted.operation * (work ? work : 1);
 }
 
 static double largest(struct loop_prog *p, nest_id loop)
@@ -68,7 +62,7 @@ static double memory_cycles(struct loop_prog *p, nest_id n)
 		if (used)
 			bytes += (double)buf_elems(p, b) * (double)dtype_size(lbuf(p, b)->dtype);
 	}
-	return bytes / BYTES_A_CYCLE;
+	return bytes / fitted.team_bytes;
 }
 
 /* The kid that does nearly all there is to do; 0: none does. */
@@ -85,13 +79,18 @@ static nest_id heavy_kid(struct rule *r, nest_id n)
 			heavy = lnest(r->p, n)->kid.a[i];
 		}
 	}
-	return most >= 0.8 * all ? heavy : 0;
+	return most >= fitted.heavy_share * all ? heavy : 0;
 }
 
-static double start_cycles(const struct loop_prog *p) { return LINE * (START_LINES + THREAD_LINES * p->threads); }
+/* Whoever starts a team moves what there is to do, and the round; each thread, that it has begun, and that it is done. */
+static double start_cycles(const struct loop_prog *p)
+{
+	return fitted.line_cycles * (fitted.start_lines + fitted.thread_lines * p->threads);
+}
 
-/* Is there enough to do for a team? Also because what threads have written is in their caches: one that goes on alone moves it. */
-static bool is_worth(const struct loop_prog *p, double work) { return work - work / p->threads >= TIMES * start_cycles(p); }
+/* Is there enough to do for a team? A thread may come late, or sleep; and what threads have written is in their caches: one
+ * that goes on alone moves it. */
+static bool is_worth(const struct loop_prog *p, double work) { return work - work / p->threads >= fitted.worth_starts * start_cycles(p); }
 
 static int candidates(struct rule *r, nest_id n, struct candidate *out)
 {
@@ -112,8 +111,8 @@ static int candidates(struct rule *r, nest_id n, struct candidate *out)
 		if (steps > 1) {
 			int64_t turns = (steps + p->threads - 1) / p->threads;
 			double share = (double)turns / (double)steps;
-			out[count++] = (struct candidate){sym_str(x->name), all * share + starts * start_cycles(p) +
-										    rule_moved(p, n, steps, LINE, BYTES_A_CYCLE)};
+			out[count++] =
+				(struct candidate){sym_str(x->name), all * share + starts * start_cycles(p) + rule_moved(p, n, steps)};
 		}
 		work /= (double)steps;
 		starts *= (double)steps;

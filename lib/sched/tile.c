@@ -69,18 +69,6 @@ static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id
 	return arena_printf(&p->arena, "%s %d%%%s", text, dim, q->width);
 }
 
-int dim_along(struct loop_prog *p, const struct tile *q, ex_id read)
-{
-	const struct stage *s = lstage(p, q->anchor);
-	int dim = -1;
-	for (int d = 0; d < lex(p, read)->n; d++)
-		if (lex(p, read)->index[d] == poly_of(p->P, s->axis[q->v].var))
-			dim = dim < 0 ? d : -2;
-		else if (poly_uses(p->P, lex(p, read)->index[d], s->axis[q->v].var))
-			return -1;
-	return dim;
-}
-
 /* Operands that vary along v, not constant, with another step than one or with no room for whole vectors: a packed
  * copy, made anew for each step of the leading axes that the operand varies along too (batches). */
 static void pack_operands(struct rule *r, struct tile *q)
@@ -91,18 +79,19 @@ static void pack_operands(struct rule *r, struct tile *q)
 		const struct stage *s = lstage(p, q->anchor);
 		buf_id b = lex(p, q->read[i])->buf;
 		int64_t step;
-		if (lbuf(p, b)->scope == SCOPE_CONST || !tile_moves(p, q, q->read[i], q->v))
+		if (lbuf(p, b)->scope == SCOPE_CONST || !tile_moves(p, q, q->read[i], q->vec_axis))
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
-		bool reused = q->t >= 0 && !tile_moves(p, q, q->read[i], q->t);
+		bool reused = q->row_axis >= 0 && !tile_moves(p, q, q->read[i], q->row_axis);
 		if (dim < 0 || !reused)
 			continue;
-		bool whole = read_step(p, q->read[i], s->axis[q->v].var, &step) && step == 1 && s->axis[q->v].extent % width == 0;
+		bool whole =
+			read_step(p, q->read[i], s->axis[q->vec_axis].var, &step) && step == 1 && s->axis[q->vec_axis].extent % width == 0;
 		const char *sample = arena_printf(&p->arena, "%s.pack", sym_str(lbuf(p, b)->name));
 		if (!rule_yes(r, sample, !whole))
 			continue;
 		int outer = 0;
-		while (outer < s->nspatial && outer != q->v && outer != q->t && read_uses(p, q->read[i], s->axis[outer].var))
+		while (outer < s->nspatial && outer != q->vec_axis && outer != q->row_axis && read_uses(p, q->read[i], s->axis[outer].var))
 			outer++;
 		const char *under = outer ? axis_loop(r, q->anchor, outer - 1, "") : "root";
 		const char *name = arena_printf(&p->arena, "%s_panel", sym_str(lbuf(p, b)->name));
@@ -128,9 +117,9 @@ static void make_panels(struct rule *r, struct tile *q)
 	q->pad = true;
 	pack_operands(r, q);
 	for (int i = 0; i < q->nread; i++) {
-		const struct axis *v = &lstage(p, q->anchor)->axis[q->v];
+		const struct axis *v = &lstage(p, q->anchor)->axis[q->vec_axis];
 		const struct loop_buf *b = lbuf(p, lex(p, q->read[i])->buf);
-		if (!tile_moves(p, q, q->read[i], q->v))
+		if (!tile_moves(p, q, q->read[i], q->vec_axis))
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
 		if (b->scope == SCOPE_CONST && dim >= 0 && b->shape[dim] == v->extent &&
@@ -151,18 +140,18 @@ static void mark_tile(struct rule *r, const struct tile *q, stage_id s, const ch
 	char *order = arena_str(&p->arena, "");
 	for (int a = 0; a < lstage(p, s)->nspatial; a++) {
 		const char *loop = arena_printf(&p->arena, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[a].name));
-		*(a == q->v ? &v : &t) = loop;
-		if (a != q->v && a != q->t)
+		*(a == q->vec_axis ? &v : &t) = loop;
+		if (a != q->vec_axis && a != q->row_axis)
 			order = arena_printf(&p->arena, "%s %s", order, loop);
 	}
-	if (q->t >= 0) {
-		t = arena_printf(&p->arena, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->t].name));
+	if (q->row_axis >= 0) {
+		t = arena_printf(&p->arena, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->row_axis].name));
 		order = arena_printf(&p->arena, "%s %s", order, t);
 	}
 	if (lstage(p, s)->nspatial > 1)
 		rule_try(r, "reorder%s %s", order, v);
-	bool tile = !q->chunk || strncmp(name, "acc.", 4) == 0, few = q->apart && s == q->result;
-	if (q->t >= 0 && !few && (tile || lstage(p, s)->axis[q->t].extent * q->vectors <= COPIES_MAX))
+	bool tile = !q->chunk || strncmp(name, "acc.", 4) == 0, few = q->sums_wait && s == q->result;
+	if (q->row_axis >= 0 && !few && (tile || lstage(p, s)->axis[q->row_axis].extent * q->vectors <= COPIES_MAX))
 		rule_try(r, "unroll %s", t);
 	if (rule_try(r, "split %s %d", v, r->lanes)) {
 		rule_try(r, "unroll %s.0", v);
@@ -217,7 +206,7 @@ static bool batch_axis(struct loop_prog *p, const struct tile *q, int axis)
 static char *other_loops(struct rule *r, const struct tile *q, bool batches, char *order)
 {
 	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
-		if (a != q->v && a != q->t && a >= q->outer && batch_axis(r->p, q, a) == batches)
+		if (a != q->vec_axis && a != q->row_axis && a >= q->outer && batch_axis(r->p, q, a) == batches)
 			order = arena_printf(&r->p->arena, "%s %s", order, axis_loop(r, q->anchor, a, ""));
 	return order;
 }
@@ -227,7 +216,7 @@ static bool reuses_panels(struct loop_prog *p, const struct tile *q)
 {
 	bool reuse = false;
 	for (int i = 0; i < q->nread; i++)
-		reuse |= !tile_moves(p, q, q->read[i], q->v);
+		reuse |= !tile_moves(p, q, q->read[i], q->vec_axis);
 	return reuse;
 }
 
@@ -236,7 +225,7 @@ static bool reuses_panels(struct loop_prog *p, const struct tile *q)
 static bool order_spatial(struct rule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
-	bool reuse = reuses_panels(p, q), panels_inside = (!reuse && !q->by_panels) || q->rows_outside;
+	bool reuse = reuses_panels(p, q), panels_inside = (!reuse && !q->transposed_by_panel) || q->rows_outside;
 	char *order = other_loops(r, q, true, arena_printf(&p->arena, "%s", q->group_loop ? q->group_loop : ""));
 	if (q->block)
 		order = arena_printf(&p->arena, "%s %s.0", order, q->tloop);
@@ -245,7 +234,7 @@ static bool order_spatial(struct rule *r, struct tile *q)
 	order = other_loops(r, q, false, order);
 	q->home = q->panel_loop;
 	for (int a = 0; a < lstage(p, q->anchor)->nspatial && reuse && !panels_inside; a++)
-		if (a != q->v && a != q->t && a >= q->outer && !batch_axis(p, q, a))
+		if (a != q->vec_axis && a != q->row_axis && a >= q->outer && !batch_axis(p, q, a))
 			q->home = axis_loop(r, q->anchor, a, "");
 	if (q->tloop) {
 		order = arena_printf(&p->arena, "%s %s", order, q->tiles);
@@ -260,7 +249,7 @@ static bool order_spatial(struct rule *r, struct tile *q)
 }
 
 /* What stands still along v, copied for the rows of one tile, so that its steps down the rows are short (rows a multiple of
- * 4 KB apart push each other out of the first level of cache). Pays only where the tile goes over several panels. */
+ * 4 KB apart push each other out of the first-level cache). Pays only where the tile goes over several panels. */
 static void pack_rows(struct rule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -269,9 +258,9 @@ static void pack_rows(struct rule *r, struct tile *q)
 		const struct ex *e = lex(p, q->read[i]);
 		int dim = -1, rank = lbuf(p, e->buf)->rank;
 		for (int d = 0; d < e->n; d++)
-			if (poly_uses(p->P, e->index[d], s->axis[q->t].var))
+			if (poly_uses(p->P, e->index[d], s->axis[q->row_axis].var))
 				dim = dim == -1 ? d : -2;
-		if (dim < 0 || lbuf(p, e->buf)->scope == SCOPE_CONST || tile_moves(p, q, q->read[i], q->v))
+		if (dim < 0 || lbuf(p, e->buf)->scope == SCOPE_CONST || tile_moves(p, q, q->read[i], q->vec_axis))
 			continue;
 		const char *name = sym_str(lbuf(p, e->buf)->name), *sample = arena_printf(&p->arena, "%s.pack", name);
 		if (!rule_yes(r, sample, false))
@@ -291,16 +280,15 @@ static void pack_rows(struct rule *r, struct tile *q)
 /* A panel too large for the cache is gone through in pieces of the first reduce axis; sums wait in memory. */
 static void choose_chunk(struct rule *r, struct tile *q)
 {
-	enum { CHUNK_MIN = 32 };
 	struct loop_prog *p = r->p;
 	int first = lstage(p, q->anchor)->nspatial, n = 0;
 	int64_t k0 = lstage(p, q->anchor)->axis[first].extent, choice[64], usual = k0; /* halved to nothing */
-	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = 1.5 * panel_room(p);
-	if (!q->result || q->t < 0 || k0 < 2 * CHUNK_MIN || q->rows_outside || q->block || q->channels_outside || q->overlap)
+	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = fitted.chunk_over * panel_room(p);
+	if (!q->result || q->row_axis < 0 || k0 < 2 * fitted.chunk_min || q->rows_outside || q->block || q->channels_outside || q->overlap)
 		return;
-	while (bytes > room && bytes * (double)usual / (double)k0 > room && usual > CHUNK_MIN)
+	while (bytes > room && bytes * (double)usual / (double)k0 > room && usual > fitted.chunk_min)
 		usual = (usual + 1) / 2;
-	for (int64_t c = k0; n < 64 && (c > CHUNK_MIN || c == usual); c = (c + 1) / 2)
+	for (int64_t c = k0; n < 64 && (c > fitted.chunk_min || c == usual); c = (c + 1) / 2)
 		choice[n++] = c;
 	if (n < 2)
 		return;
@@ -320,21 +308,21 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
 	int64_t choice[6], inner = nred ? s->axis[red[nred - 1]].extent : 1, steps = 1;
-	int n = 0, most = unrolled_most(p);
-	int64_t all = (int64_t)fmin(reduce_steps(p, q), most + 1), written_out = q->t < 0 ? most : WRITTEN_OUT_MAX;
-	if (all <= WINDOW_MAX)
+	int n = 0, most = unroll_most(p);
+	int64_t all = (int64_t)fmin(reduce_steps(p, q), most + 1), unroll_all = q->row_axis < 0 ? most : UNROLL_MAX;
+	if (all <= UNROLL_ALWAYS)
 		steps = all;
 	if (q->chunk && red[nred - 1] == s->nspatial)
 		inner = q->chunk;
 	for (int k = 1; k <= 8; k *= 2)
 		if (k == 1 || (k <= inner && k * q->rows * q->vectors <= most))
 			choice[n++] = k;
-	if (all > inner && inner > 8 / 2 && inner <= WRITTEN_OUT_MAX && choice[n - 1] < inner && inner * q->rows * q->vectors <= most)
+	if (all > inner && inner > 8 / 2 && inner <= UNROLL_MAX && choice[n - 1] < inner && inner * q->rows * q->vectors <= most)
 		choice[n++] = inner;
-	if (all <= written_out && !q->chunk && all * q->rows * q->vectors <= most)
+	if (all <= unroll_all && !q->chunk && all * q->rows * q->vectors <= most)
 		choice[n++] = all;
-	if (all > WINDOW_MAX && n > 1)
-		steps = rule_sample(r, "unroll", choice, n, unrolled_steps(p, q, inner, choice[n - 1] == all ? all : 0));
+	if (all > UNROLL_ALWAYS && n > 1)
+		steps = rule_sample(r, "unroll", choice, n, unroll_steps(p, q, inner, choice[n - 1] == all ? all : 0));
 	for (int i = 0; i < nred && steps == all; i++)
 		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
 	if (steps > 1 && steps < all && steps == inner)
@@ -353,15 +341,14 @@ static bool sums_in_copy(struct rule *r, struct tile *q)
 }
 
 /* What follows calls a function (exp, erf): its constants and steps want registers of their own, and a copy of it for each vector of
- * the tile is much code. The sums of a tile may wait in the first level of cache, and a loop go over them: that stores each
- * once more, less than a hundredth of a long reduction. */
-static bool choose_apart(struct rule *r, struct tile *q)
+ * the tile is much code. The sums of a tile may wait in the first-level cache, and a loop go over them: that stores each once more,
+ * which is little beside a long reduction. */
+static bool choose_sums(struct rule *r, struct tile *q)
 {
-	enum { LONG = 256 };
 	struct loop_prog *p = r->p;
 	if (q->rows * q->vectors < 2 || !q->function)
 		return false;
-	return rule_word(r, "sums", sums_in, 2, reduce_steps(p, q) >= LONG) == 1;
+	return rule_word(r, "sums", sums_in, 2, reduce_steps(p, q) >= fitted.function_steps) == 1;
 }
 
 /* Init, then the reduction between the tile's place and the tile; the sums become registers. */
@@ -387,11 +374,11 @@ static void order_reduction(struct rule *r, struct tile *q)
 		rule_try(r, "reorder%s", in);
 	}
 	const char *done = q->chunk ? q->panel_loop : q->home;
-	q->apart = q->result && !q->chunk && choose_apart(r, q) && sums_in_copy(r, q);
+	q->sums_wait = q->result && !q->chunk && choose_sums(r, q) && sums_in_copy(r, q);
 	q->after = q->result && rule_try(r, "after %s %s", sym_str(lstage(p, q->result)->name), done);
-	if (!q->apart && (q->chunk || !q->after)) /* the sum goes to memory, the rest of the program reads it there */
+	if (!q->sums_wait && (q->chunk || !q->after)) /* the sum goes to memory, the rest of the program reads it there */
 		sums_in_copy(r, q);
-	else if (!q->apart)
+	else if (!q->sums_wait)
 		rule_try(r, "scope %s register", name);
 	unroll_reduction(r, q, red, nred);
 }
@@ -402,8 +389,8 @@ static void choose_order(struct rule *r, struct tile *q)
 	static const char *const order[] = {"panels", "rows"}, *const window[] = {"outside", "inside"};
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
-	int64_t tiles = (q->steps + q->rows - 1) / q->rows, choice[8] = {0};
-	int64_t panels = (s->axis[q->v].extent + q->vectors * r->lanes - 1) / (q->vectors * r->lanes);
+	int64_t tiles = (q->row_steps + q->rows - 1) / q->rows, choice[8] = {0};
+	int64_t panels = (s->axis[q->vec_axis].extent + q->vectors * r->lanes - 1) / (q->vectors * r->lanes);
 	int n = 1;
 	if (s->naxes - s->nspatial > 1 && s->axis[s->nspatial].extent > 1)
 		q->channels_outside = rule_word(r, "window", window, 2, taps_innermost(p, q)) == 1;
@@ -413,7 +400,7 @@ static void choose_order(struct rule *r, struct tile *q)
 		q->rows_outside = rule_word(r, "order", order, 2, rows_first(p, q)) == 1;
 	for (int64_t b = 2; b < tiles && n < 6; b *= 2)
 		choice[n++] = b;
-	if (n > 1 && !q->rows_outside && !q->fills && !q->outer)
+	if (n > 1 && !q->rows_outside && !q->borders && !q->outer)
 		q->block = rule_sample(r, "block", choice, n, 0);
 }
 
@@ -421,7 +408,7 @@ static void choose_order(struct rule *r, struct tile *q)
 static bool split_rows(struct rule *r, struct tile *q)
 {
 	static const char *const tail[] = {"balance", "peel", "overlap"};
-	int usual = q->fills && !better_balance(r->p, q), n = q->fills ? 2 : 3;
+	int usual = q->borders && !balance_tail(r->p, q), n = q->borders ? 2 : 3;
 	if (q->block && rule_try(r, "split %s block rows tail=peel", q->tloop)) {
 		q->tiles = arena_printf(&r->p->arena, "%s.1", q->tloop);
 		q->trow = arena_printf(&r->p->arena, "%s.2", q->tloop);
@@ -431,7 +418,7 @@ static bool split_rows(struct rule *r, struct tile *q)
 		rule_settle(r, "block", q->block = 0);
 	q->tiles = arena_printf(&r->p->arena, "%s.0", q->tloop);
 	q->trow = arena_printf(&r->p->arena, "%s.1", q->tloop);
-	if (q->steps % q->rows == 0)
+	if (q->row_steps % q->rows == 0)
 		return rule_try(r, "split %s rows tail=%s", q->tloop, tail[usual]);
 	q->overlap = rule_word(r, "tail", tail, n, usual) == 2;
 	if (rule_try(r, "split %s rows tail=tail", q->tloop))
@@ -445,17 +432,17 @@ static bool split_rows(struct rule *r, struct tile *q)
 static void cut_borders(struct rule *r, struct tile *q)
 {
 	static const char *const border[] = {"partition", "guards"};
-	if (!q->fills || rule_word(r, "border", border, 2, better_guards(r->p, q)) == 1)
+	if (!q->borders || rule_word(r, "border", border, 2, guard_borders(r->p, q)) == 1)
 		return;
 	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
-		if (a != q->v)
-			rule_try(r, "partition %s auto", a == q->t ? q->tiles : axis_loop(r, q->anchor, a, ""));
+		if (a != q->vec_axis)
+			rule_try(r, "partition %s auto", a == q->row_axis ? q->tiles : axis_loop(r, q->anchor, a, ""));
 }
 
-/* Registers hold the sums of some columns until all rows have been read, or the first level of cache holds those of all. */
+/* Registers hold the sums of some columns until all rows have been read, or the first-level cache holds those of all. */
 static bool choose_columns(struct rule *r, const struct tile *q)
 {
-	return may_sum_columns(r, q) && rule_word(r, "sums", sums_in, 2, better_columns(r, q)) == 1;
+	return may_sum_in_memory(r, q) && rule_word(r, "sums", sums_in, 2, sum_in_memory(r, q)) == 1;
 }
 
 bool rule_tile(struct rule *r, stage_id anchor)
@@ -463,30 +450,30 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	struct loop_prog *p = r->p;
 	struct tile q = {.anchor = anchor, .result = follower(p, anchor)};
 	q.nread = stage_all_reads(p, anchor, q.read);
-	q.turned = q.by_panels = r->along >= 0 && q.result;
-	q.v = q.by_panels ? r->along : contiguous_axis(p, q.result ? q.result : anchor);
-	if (q.v < 0 || lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32)
+	q.transposed = q.transposed_by_panel = r->along >= 0 && q.result;
+	q.vec_axis = q.transposed_by_panel ? r->along : contiguous_axis(p, q.result ? q.result : anchor);
+	if (q.vec_axis < 0 || lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32)
 		return false;
-	q.fills = has_guard(p, lstage(p, anchor)->body);
+	q.borders = has_guard(p, lstage(p, anchor)->body);
 	q.function = calls_function(p, &q);
-	choose_second_axis(r, &q);
+	choose_row_axis(r, &q);
 	if (choose_columns(r, &q))
 		return rule_columns(r, &q);
 	choose_tile(r, &q);
 	q.width = arena_printf(&p->arena, "vectors*%d", r->lanes);
 	choose_order(r, &q);
 	make_panels(r, &q);
-	if (q.v != lstage(p, anchor)->nspatial - 1) { /* vectors of the sums lie along v as well */
+	if (q.vec_axis != lstage(p, anchor)->nspatial - 1) { /* vectors of the sums lie along v as well */
 		char *order = arena_str(&p->arena, "");
 		for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
-			if (a != q.v)
+			if (a != q.vec_axis)
 				order = arena_printf(&p->arena, "%s%d ", order, a);
-		rule_try(r, "layout %s %s%d", sym_str(lbuf(p, lstage(p, anchor)->out)->name), order, q.v);
+		rule_try(r, "layout %s %s%d", sym_str(lbuf(p, lstage(p, anchor)->out)->name), order, q.vec_axis);
 	}
-	q.vloop = axis_loop(r, anchor, q.v, "");
-	q.tloop = q.t >= 0 ? axis_loop(r, anchor, q.t, "") : NULL;
+	q.vloop = axis_loop(r, anchor, q.vec_axis, "");
+	q.tloop = q.row_axis >= 0 ? axis_loop(r, anchor, q.row_axis, "") : NULL;
 	if (q.groups > 1) {
-		if (!rule_try(r, "split %s %lld", q.tloop, (long long)q.steps))
+		if (!rule_try(r, "split %s %lld", q.tloop, (long long)q.row_steps))
 			return false;
 		q.group_loop = arena_printf(&p->arena, "%s.0", q.tloop);
 		q.tloop = arena_printf(&p->arena, "%s.1", q.tloop);
@@ -501,7 +488,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	pack_rows(r, &q);
 	choose_chunk(r, &q);
 	order_reduction(r, &q);
-	if (q.by_panels)
+	if (q.transposed_by_panel)
 		rule_turn_panels(r, anchor, q.result, q.panel_loop);
 	cut_borders(r, &q);
 	rule_try(r, "unroll %s.1", q.vloop);

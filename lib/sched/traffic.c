@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "loop/nest.h"
+#include "sched/fitted.h"
 #include "sched/rule.h"
 
 struct moved {
@@ -26,7 +27,6 @@ static bool at_step(struct moved *m, poly e, int64_t step, int64_t *value)
 /* Elements that an iteration touches, from first to last, against how far the next one is. */
 static void add_access(struct moved *m, const poly *index)
 {
-	enum { HALO = 3 }; /* iterations, of a window's rows, that a share may reach over its end */
 	struct loop_prog *p = m->p;
 	int64_t first, last, end;
 	poly bound[LOOP_RANK_MAX];
@@ -44,7 +44,7 @@ static void add_access(struct moved *m, const poly *index)
 	}
 	double step = fabs((double)(end - first)) / (double)(m->steps - 1), span = (double)(last - first + 1);
 	m->depends |= step > 0;
-	m->apart &= step > 0 && span <= HALO * step + 1;
+	m->apart &= step > 0 && span <= fitted.halo * step + 1;
 }
 
 static void add_read(struct loop_prog *p, ex_id read, void *arg)
@@ -73,7 +73,7 @@ static void add_block(struct moved *m, nest_id block)
 		ex_reads(p, s->body, add_read, m);
 }
 
-double rule_moved(struct loop_prog *p, nest_id loop, int64_t steps, double line, double bytes_a_cycle)
+double rule_moved(struct loop_prog *p, nest_id loop, int64_t steps)
 {
 	enum { LINE_BYTES = 64 };
 	int nblocks = nest_blocks(p, loop, 0, NULL, 0);
@@ -91,9 +91,9 @@ double rule_moved(struct loop_prog *p, nest_id loop, int64_t steps, double line,
 			continue;
 		double mine = m.depends ? bytes / p->threads : bytes;
 		if (scope == SCOPE_CONST)
-			cycles += (mine - bytes / p->threads) / bytes_a_cycle;
+			cycles += (mine - bytes / p->threads) / fitted.team_bytes;
 		else if (!m.apart)
-			cycles += others * mine / LINE_BYTES * line;
+			cycles += others * mine / LINE_BYTES * fitted.line_cycles;
 	}
 	free(block);
 	return cycles;

@@ -5,7 +5,7 @@
  * that have not are copied across, block by block. */
 #include <math.h>
 #include <string.h>
-#include "target/target.h"
+#include "sched/fitted.h"
 #include "sched/rule.h"
 
 struct transformed {
@@ -103,20 +103,18 @@ static bool find_axes(struct rule *r, struct transformed *q)
 
 /* Cycles of the products in blocks of that many lines, whose tiles fill registers as they fit, and what memory adds: constants
  * come by once a block, and the share of what lies between the stages that the second level does not hold is written and
- * read again. Zen 3, of the time of one line: 0.82 to 0.85 by two and seven (64 channels, 56x56), 0.90 by all 14; 0.83 by all
- * 7 (128, 28x28), 0.62 by all 4 (256, 14x14). That is, constants are not hidden behind multiply-adds. */
+ * read again. Constants are not hidden behind multiply-adds. */
 static double block_cost(struct rule *r, const struct transformed *q, int64_t lines)
 {
-	static const double l3_bytes_a_cycle = 16, constants_a_cycle = 12;
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->product);
 	double points = (double)s->axis[0].extent, in = (double)s->axis[3].extent, out = (double)s->axis[2].extent;
-	double l2 = (double)target_filled(p->target).l2;
+	double l2 = (double)rule_machine(p).l2;
 	double blocks = (double)q->lines / (double)lines, tiles = (double)(lines * q->of_line);
 	double weights = 4 * points * in * out, between = 4 * points * tiles * (in + out);
 	double sums = blocks * points * rule_tile_cycles(r, q->product, 2, 1, lines * q->of_line);
-	double stream = weights + between < l2 ? 0 : blocks * weights / constants_a_cycle;
-	return sums + stream + 2 * blocks * fmax(0, between - 0.7 * l2) / l3_bytes_a_cycle;
+	double stream = weights + between < l2 ? 0 : blocks * weights / fitted.block_constant_bytes;
+	return sums + stream + 2 * blocks * fmax(0, between - fitted.panel_share * l2) / fitted.l3_bytes;
 }
 
 /* Blocks are one line, all lines, or a number that divides them: all blocks are of one size. */
@@ -132,7 +130,7 @@ static void choose_block(struct rule *r, struct transformed *q)
 			continue;
 		choice[n++] = lines;
 		double cost = block_cost(r, q, lines);
-		if (cost < 0.95 * least) {
+		if (cost < fitted.block_margin * least) {
 			least = cost;
 			best = lines;
 		}

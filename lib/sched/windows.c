@@ -1,6 +1,5 @@
 /* Template for windows that are combined along all axes but the last first (large windows of pooling): the lines that this gives wait
  * near the core, as many as their plane has or the windows of one line need, until they are combined along the last axis. */
-#include "target/target.h"
 #include "sched/tile.h"
 
 struct windows {
@@ -121,12 +120,12 @@ static bool write_out(struct rule *r, stage_id s)
 
 	for (int k = t->nspatial; k < t->naxes; k++)
 		taps *= (double)t->axis[k].extent;
-	for (int k = t->nspatial; k < t->naxes && taps <= WRITTEN_OUT_MAX; k++)
+	for (int k = t->nspatial; k < t->naxes && taps <= UNROLL_MAX; k++)
 		rule_try(r, "unroll %s", axis_loop(r, s, k, ""));
-	return taps <= WRITTEN_OUT_MAX;
+	return taps <= UNROLL_MAX;
 }
 
-/* The loop of the second stage in which lines are computed: a plane of them at a time, if half of the first level of cache has it, else
+/* The loop of the second stage in which lines are computed: a plane of them at a time, if its share of the first-level cache has it, else
  * those of one line of results. from: in order, the first axis inside. */
 static const char *lines_place(struct rule *r, const struct windows *w, int *from)
 {
@@ -140,7 +139,7 @@ static const char *lines_place(struct rule *r, const struct windows *w, int *fro
 		at++;
 	for (int i = at; i < w->n; i++)
 		bytes *= (double)s->axis[w->order[i]].extent;
-	if (at == w->n || bytes > (double)target_filled(p->target).l1 / 2)
+	if (at == w->n || bytes > fitted.block_share * (double)rule_machine(p).l1)
 		for (at = 0; at < w->n && w->order[at] != w->last;)
 			at++;
 	*from = at;

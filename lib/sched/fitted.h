@@ -1,0 +1,137 @@
+/* Fitted numbers: what timing a few machines said about schedules, where counting alone does not rank them.
+ *
+ * NOTHING IS ADDED HERE. These are kept until a learned cost model takes their place; a new measurement is a record in the
+ * knowledge base, or training data. doc/schedules.md has the timings that these are from.
+ *
+ * "Splits vectors": 512-bit operations issue as two halves, so there is one multiply-add and one vector load a cycle. */
+#ifndef HONE_FITTED_H
+#define HONE_FITTED_H
+#include <stdbool.h>
+#include <stdint.h>
+#include "target/target.h"
+
+/* Sizes and shares that are the same for every machine. */
+struct fitted {
+	/* the analytic model (cost.c) */
+	double issue;                      /* instructions a cycle */
+	double scalar_call;                /* times as long as on a vector's lane that a call of the C library takes */
+	double chain_most;                 /* operations of a statement that wait for each other, at most */
+	double in_flight;                  /* instructions that the machine looks ahead */
+	double loop, loop_exit;            /* cycles: of an iteration's own instructions; of the exit of a long loop, mispredicted */
+	double store_latency;              /* cycles until a store can be loaded again */
+	double lanes_arith, lanes_latency; /* operations and cycles of a sum across the lanes of a vector */
+	double lane_load;                  /* instructions to load one lane of a vector that is gathered */
+	double conflict_loads;             /* loads lost to each row that another pushes out of its cache set */
+	double guard_cut, guard_left;      /* operations of a guard inside loops that are cut at borders; of one that is asked */
+	double call_vector;                /* operations of an instruction sequence, a vector of elements */
+	double cache_share;                /* of a cache that data may fill and stay */
+	double memory_overlap;             /* share of what is not the bottleneck that adds to the time */
+	double uops_fit, uops_slope;       /* instructions that the decoded cache holds; slowdown for each doubling beyond */
+	double level_bytes[3];             /* bytes a cycle into the first-level cache from the second, and so on */
+	double split_level;                /* times slower into the first-level cache where vectors are split */
+	double hertz;
+
+	/* bandwidths elsewhere, bytes a cycle */
+	double l3_bytes;             /* from beyond the second-level cache: what is transposed, what lies between transforms */
+	double block_constant_bytes; /* constants of a product between transforms, read anew for each block */
+	double team_bytes;           /* from memory, one of a team of threads */
+	double warm_constant_bytes, cold_constant_bytes; /* constants of a convolution: from the second-level cache; from memory */
+
+	/* inlining (rule.c): operations of a call that is no plain arithmetic, of a guard */
+	int call, guard;
+	int inline_free, inline_max; /* operations up to which computing again costs nothing; is worth a sample */
+	int inline_readers;          /* readers up to which it is worth a sample */
+	double inline_once;          /* visits of an element that count as one */
+	double inline_growth;        /* times the work may grow */
+	int inline_whole;            /* operations beyond which a stage stays: each reader that uses it twice would double it */
+	double window_taps;          /* taps up to which a padded copy is not made */
+
+	/* teams of threads (threads.c, traffic.c) */
+	double line_cycles;  /* to fetch a cache line that another core wrote */
+	double start_lines;  /* lines that move to start a team; */
+	double thread_lines; /* and for each of its threads */
+	double worth_starts; /* starts that a team must save */
+	double heavy_share;  /* of the work, in the one loop that is searched for parallel ones */
+	double operation;    /* cycles of a vector operation */
+	double halo;         /* iterations beyond its end that a thread's share may read */
+
+	/* transposing (across.c) and transforms (transformed.c, lower/conv.c) */
+	double transform_margin;   /* of the direct product's time that a convolution by transforms must stay under */
+	double transpose_margin;   /* of the time along the contiguous axis that the other way must stay under */
+	double transpose_shuffles; /* loads and stores of a vector that is transposed, beside log2 of its lanes in shuffles */
+	double block_margin;       /* of the time of the best block so far that another must stay under */
+
+	/* tiles (tile.c, tile_size.c) */
+	double panel_share;     /* of the second-level cache that a panel may fill */
+	double panel_too_large; /* times slower beyond that */
+	double chunk_over;      /* panels larger than that many times their share are reduced in chunks; */
+	int chunk_min;          /* of no fewer steps */
+	double better;          /* a tile must cost less than that of the best so far */
+	double half_sums;       /* lanes of 16-bit sums worth keeping: each is a statement of its own */
+	int function;           /* operations from which what follows the sums counts as a function call */
+	int function_steps;     /* steps from which sums before a function wait in memory */
+	int rows_first_steps;   /* steps from which a tile of rows may go over all panels */
+	int second_axis;        /* rows beyond which a longer second axis is no better */
+
+	/* vectors and blocks (map.c, rows.c, blocks.c, windows.c) */
+	int map_unroll, map_unroll_exp;         /* vectors in an iteration; of a body with exp in it */
+	int row_vectors, row_vectors_from;      /* vectors of partial sums of a row that has from so many vectors on */
+	double rows_share, rows_share_readonly; /* of the first-level cache for a block of rows; where nothing is read back */
+	int rows_readonly;                      /* vectors of rows in a block then */
+	int column_vectors;                     /* vectors of columns whose sums hide each other's latency */
+	double block_share;                     /* of the first-level cache that a block of columns or lines may fill */
+};
+extern const struct fitted fitted;
+
+/* What counting says of a register tile: all that a fit may look at. */
+struct fit_tile {
+	double steps;         /* of the reduction */
+	double rows;          /* mean over all tiles */
+	int vectors;          /* in a row */
+	int sums;             /* of the largest tile: rows x vectors */
+	bool function;        /* what follows calls one (exp, erf) */
+	bool second;          /* there is a second axis: rows may be more than one */
+	bool whole_line;      /* a tile has all rows of the second axis */
+	double along, across; /* loads of a step: of what varies along the vector axis, of what does not */
+	double panel_bytes;   /* of what varies along the vector axis, for one tile and all steps */
+	int far;              /* operands of what follows that come from beyond the second-level cache */
+	/* a window whose taps the rows of a tile share; taps 0: there is none */
+	double taps, together; /* of a row of the window; that all rows of a tile read together */
+	int64_t stride;        /* from one row of the tile to the next, in taps */
+	bool row_at_a_time;    /* a row of taps is unrolled, not the whole window */
+	double held, reloaded; /* loads and stores of the tile: shared taps stay in registers; are loaded by each row */
+};
+
+bool fit_splits_vectors(const struct target *m);
+/* Steps of a reduction up to which loads that the rows of a tile share in a window are counted once; 0: they are not. */
+int fit_shared_window(const struct target *m);
+/* Cycles of one tile. */
+double fit_window_cycles(const struct target *m, const struct fit_tile *t);
+double fit_contraction_cycles(const struct target *m, const struct fit_tile *t);
+/* Factor on the bytes of a matrix of constants that one row is multiplied with, read in so many streams (vectors). */
+double fit_streams(const struct target *m, bool function, int vectors);
+/* Steps from which such a product is counted by its bytes. */
+double fit_streams_from(const struct target *m, bool function);
+/* Is a wide tile with few rows worth its cost? Each panel reads anew what stands still along vectors; a wide one, while it fits
+ * in the first-level cache, does so less often. */
+bool fit_wide(const struct target *m, double still_bytes, double panel_bytes, double wide_cost, double cost);
+enum { FIT_WIDE_ROWS = 3, FIT_WIDE_VECTORS = 4 };
+/* Rows of a tile that lie a multiple of 4 KB apart and stay in the first-level cache together. */
+int fit_rows_in_set(const struct target *m);
+/* Choices about a window that rows share (t->taps); row_steps: of the second axis, rows: of a tile. */
+bool fit_balance(const struct target *m, const struct fit_tile *t, int64_t row_steps, int rows);
+bool fit_guards(const struct target *m, const struct fit_tile *t);
+bool fit_taps_innermost(const struct fit_tile *t, int rows);
+/* Steps of the innermost reduce loop, of so many, to unroll; of all where those are not 0 and had better be. */
+int fit_unroll(const struct target *m, const struct fit_tile *t, bool large_window, bool by_matrix, int64_t steps, int64_t all);
+int fit_unroll_most(const struct target *m); /* multiply-adds of a tile, unrolled */
+/* Sums over rows that lie apart in memory (global pooling). */
+int fit_sums_apart(const struct target *m);                                     /* vectors of a tile */
+bool fit_sums_in_memory(const struct target *m, int64_t columns, double bytes); /* rather than in registers? */
+int fit_sums_streams(const struct target *m, double row_bytes, double bytes);   /* rows that are read side by side */
+enum { FIT_STREAMS_MAX = 16 };
+/* Convolution by transforms: cycles of a product of so many multiply-adds, of constants of so many bytes, of a transform of n points. */
+double fit_product_cycles(const struct target *m, bool transformed, double multiply_adds);
+double fit_constant_cycles(const struct target *m, double bytes); /* m NULL: nothing is known of caches */
+double fit_transform_cycles(const struct target *m, double points);
+#endif

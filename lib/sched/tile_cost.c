@@ -1,0 +1,169 @@
+/* What a tile costs: multiply-adds, loads and registers of one tile are counted here, from the program; how many cycles those are
+ * says fitted.c. */
+#include <math.h>
+#include "sched/tile.h"
+
+/* Is nothing that the reduction reads the same along the vector axis? A depthwise window. */
+static bool all_move(struct loop_prog *p, const struct tile *q)
+{
+	for (int i = 0; i < q->nread; i++)
+		if (!tile_moves(p, q, q->read[i], q->vec_axis))
+			return false;
+	return true;
+}
+
+/* Does a step along the row axis move the read by whole taps of axis k, fewer than the window has? Then rows share taps. */
+static bool shares_taps(struct loop_prog *p, const struct tile *q, ex_id read, int k, int64_t *stride)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int64_t row, tap;
+
+	if (s->axis[k].extent <= 1 || !read_step(p, read, s->axis[q->row_axis].var, &row) || !read_step(p, read, s->axis[k].var, &tap) ||
+	    !tap || row % tap != 0)
+		return false;
+	*stride = row / tap;
+	return *stride > 0 && *stride < s->axis[k].extent;
+}
+
+struct window shared_window(struct loop_prog *p, const struct tile *q)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	struct target m = rule_machine(p);
+	double steps = reduce_steps(p, q);
+	bool whole = steps <= fit_shared_window(&m), row_at_a_time = is_window(p, q) && steps > UNROLL_ALWAYS && !whole && all_move(p, q);
+	int64_t stride;
+
+	for (int i = 0; q->row_axis >= 0 && (whole || row_at_a_time) && i < q->nread; i++)
+		for (int k = row_at_a_time ? s->naxes - 1 : s->nspatial; k < s->naxes; k++)
+			if (tile_moves(p, q, q->read[i], q->vec_axis) && shares_taps(p, q, q->read[i], k, &stride) &&
+			    (!row_at_a_time || s->axis[k].extent <= UNROLL_MAX))
+				return (struct window){q->read[i], s->axis[k].extent, stride, row_at_a_time};
+	return (struct window){0};
+}
+
+/* Loads and stores of a whole tile of a window; held: taps that its rows share are loaded once. */
+static double window_loads(struct loop_prog *p, const struct tile *q, const struct fit_tile *t, ex_id window, bool held)
+{
+	double loads = t->rows * t->vectors; /* stores */
+
+	for (int i = 0; i < q->nread; i++) {
+		bool along = tile_moves(p, q, q->read[i], q->vec_axis), down = tile_moves(p, q, q->read[i], q->row_axis);
+		double times = q->read[i] == window && held ? t->together / t->taps : down ? t->rows : 1;
+		loads += t->steps * (along ? t->vectors * q->loads[i] : 1) * times;
+	}
+	return loads;
+}
+
+/* Operands of what follows that come from beyond the second-level cache. */
+static int far_operands(struct loop_prog *p, const struct tile *q)
+{
+	ex_id read[READS_MAX];
+	int far = 0;
+
+	for (int i = 0, n = q->result ? stage_all_reads(p, q->result, read) : 0; i < n; i++) {
+		buf_id b = lex(p, read[i])->buf;
+		far += lbuf(p, b)->scope == SCOPE_IN && (int64_t)dtype_size(lbuf(p, b)->dtype) * buf_elems(p, b) > rule_machine(p).l2;
+	}
+	return far;
+}
+
+/* Balanced tiles: the mean number of rows counts. */
+static struct fit_tile count_tile(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
+{
+	double tiles = q->row_axis < 0 ? 1 : ceil((double)q->row_steps / rows);
+	struct fit_tile t = {
+		.steps = reduce_steps(p, q),
+		.rows = q->row_axis < 0 ? 1 : (double)q->row_steps / tiles,
+		.vectors = vectors,
+		.sums = rows * vectors,
+		.function = q->function,
+		.second = q->row_axis >= 0,
+		.panel_bytes = panel_bytes(p, q, vectors, lanes),
+		.far = far_operands(p, q),
+	};
+
+	t.whole_line = ceil(t.rows) >= (double)q->row_steps;
+	for (int i = 0; i < q->nread; i++) {
+		bool along = tile_moves(p, q, q->read[i], q->vec_axis), down = t.second && tile_moves(p, q, q->read[i], q->row_axis);
+		*(along ? &t.along : &t.across) += (along ? vectors * q->loads[i] : 1) * (down ? t.rows : 1);
+	}
+	if (w.read) {
+		t.taps = (double)w.taps;
+		t.stride = w.stride;
+		t.row_at_a_time = w.row_at_a_time;
+		t.together = (double)w.stride * (ceil(t.rows) - 1) + (double)w.taps;
+		t.held = window_loads(p, q, &t, w.read, true);
+		t.reloaded = window_loads(p, q, &t, w.read, false);
+	}
+	return t;
+}
+
+double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
+{
+	struct target m = rule_machine(p);
+	struct fit_tile t = count_tile(p, q, w, rows, vectors, lanes);
+	double panels = ceil((double)lstage(p, q->anchor)->axis[q->vec_axis].extent / (lanes * vectors));
+	double tiles = t.second ? ceil((double)q->row_steps / rows) : 1;
+
+	if (row_by_matrix(p, q))
+		return t.steps * (panels * vectors * fit_streams(&m, q->function, vectors));
+	return panels * tiles * (w.read ? fit_window_cycles(&m, &t) : fit_contraction_cycles(&m, &t));
+}
+
+/* The tile that was chosen. */
+static struct fit_tile chosen_tile(struct loop_prog *p, const struct tile *q)
+{
+	return count_tile(p, q, shared_window(p, q), q->rows, q->vectors, rule_lanes(p));
+}
+
+bool balance_tail(struct loop_prog *p, const struct tile *q)
+{
+	struct target m = rule_machine(p);
+	struct fit_tile t = chosen_tile(p, q);
+
+	return fit_balance(&m, &t, q->row_steps, q->rows);
+}
+
+bool guard_borders(struct loop_prog *p, const struct tile *q)
+{
+	struct target m = rule_machine(p);
+	struct fit_tile t = chosen_tile(p, q);
+
+	return fit_guards(&m, &t) && !balance_tail(p, q);
+}
+
+bool taps_innermost(struct loop_prog *p, const struct tile *q)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	struct fit_tile t = chosen_tile(p, q);
+	/* fewer channels than taps in a row: it is taps that make a loop */
+	bool few = s->naxes - s->nspatial > 2 && s->axis[s->nspatial].extent <= s->axis[s->naxes - 1].extent;
+
+	return few || large_window(p, q) || fit_taps_innermost(&t, q->rows);
+}
+
+int unroll_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int64_t all)
+{
+	struct target m = rule_machine(p);
+	struct fit_tile t = chosen_tile(p, q);
+
+	return fit_unroll(&m, &t, large_window(p, q), row_by_matrix(p, q), steps, all);
+}
+
+int unroll_most(struct loop_prog *p)
+{
+	struct target m = rule_machine(p);
+
+	return fit_unroll_most(&m);
+}
+
+/* Where what stands still along vectors does not fit in the second-level cache, each panel would fetch it anew from beyond. Panels do
+ * fit, all of them. A tile of a long reduction is read soon enough not to wait for it; a window's taps find in the first level what
+ * others fetched. */
+bool rows_first(struct loop_prog *p, const struct tile *q)
+{
+	double l2 = (double)rule_machine(p).l2, still, moves;
+
+	operand_bytes(p, q, &still, &moves);
+	return !is_window(p, q) && reduce_steps(p, q) >= fitted.rows_first_steps && still > l2 && moves <= l2;
+}

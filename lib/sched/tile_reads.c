@@ -1,0 +1,159 @@
+/* What a tile reads: which operands move along which axis, and what of them fits where. */
+#include <math.h>
+#include <stdlib.h>
+#include "sched/tile.h"
+
+static bool is_guard(struct loop_prog *p, ex_id e, void *arg) { return lex(p, e)->kind == EX_GUARD; }
+
+bool has_guard(struct loop_prog *p, ex_id e) { return ex_find(p, e, is_guard, NULL); }
+
+double reduce_steps(struct loop_prog *p, const struct tile *q)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	double n = 1;
+
+	for (int a = s->nspatial; a < s->naxes; a++)
+		n *= (double)s->axis[a].extent;
+	return n;
+}
+
+bool calls_function(struct loop_prog *p, const struct tile *q)
+{
+	return q->result && rule_cost(p, lstage(p, q->result)->body) >= fitted.function;
+}
+
+int dim_along(struct loop_prog *p, const struct tile *q, ex_id read)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int dim = -1;
+
+	for (int d = 0; d < lex(p, read)->n; d++)
+		if (lex(p, read)->index[d] == poly_of(p->P, s->axis[q->vec_axis].var))
+			dim = dim < 0 ? d : -2;
+		else if (poly_uses(p->P, lex(p, read)->index[d], s->axis[q->vec_axis].var))
+			return -1;
+	return dim;
+}
+
+/* A group's operand stands still in it: row axes are split into groups, and vectors lie in one where their lanes divide it. */
+bool tile_moves(struct loop_prog *p, const struct tile *q, ex_id read, int axis)
+{
+	poly_var v = lstage(p, q->anchor)->axis[axis].var;
+
+	if (!read_uses(p, read, v))
+		return false;
+	int64_t group = read_group(p, read, v);
+	return group == 1 || (axis == q->vec_axis && group % rule_lanes(p) != 0);
+}
+
+static bool is_constant(struct loop_prog *p, ex_id read) { return lbuf(p, lex(p, read)->buf)->scope == SCOPE_CONST; }
+
+/* Do steps of the reduction shift the read by less than a vector? Then most of its vectors lie in two cache lines. */
+static bool shifts(struct loop_prog *p, const struct tile *q, ex_id read)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	int64_t step;
+
+	for (int k = s->nspatial; k < s->naxes; k++)
+		if (s->axis[k].extent > 1 && read_step(p, read, s->axis[k].var, &step) && step && llabs(step) < rule_lanes(p))
+			return true;
+	return false;
+}
+
+/* Is the read as it lies in memory while the tile is computed: no constant, which goes into panels, nor what rows use again or what
+ * is transposed, which is copied into panels? */
+static bool read_in_place(struct loop_prog *p, const struct tile *q, ex_id read)
+{
+	bool packed = dim_along(p, q, read) >= 0 && q->row_axis >= 0 && !tile_moves(p, q, read, q->row_axis);
+
+	return tile_moves(p, q, read, q->vec_axis) && !is_constant(p, read) && !q->transposed && !packed;
+}
+
+/* A lane at a time where lanes do not lie side by side; what lies in two lines is loaded twice. */
+void count_loads(struct loop_prog *p, struct tile *q, int lanes)
+{
+	enum { LINE_BYTES = 64, LOAD_AND_INSERT = 2 };
+	poly_var v = lstage(p, q->anchor)->axis[q->vec_axis].var;
+
+	for (int i = 0; i < q->nread; i++) {
+		int64_t step;
+		ex_id read = q->read[i];
+		bool in_place = read_in_place(p, q, read), together = read_step(p, read, v, &step) && (step == 1 || !step);
+		q->loads[i] = 1;
+		if (in_place && !together)
+			q->loads[i] = LOAD_AND_INSERT * lanes;
+		else if (in_place && shifts(p, q, read))
+			q->loads[i] = 1 + (double)rule_machine(p).vector_bytes / LINE_BYTES;
+	}
+}
+
+double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes) { return 4.0 * vectors * lanes * reduce_steps(p, q); }
+
+double panel_room(struct loop_prog *p) { return fitted.panel_share * (double)rule_machine(p).l2; }
+
+void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, double *moves)
+{
+	*still = *moves = 0;
+	for (int i = 0; i < q->nread; i++)
+		*(tile_moves(p, q, q->read[i], q->vec_axis) ? moves : still) += 4 * (double)buf_elems(p, lex(p, q->read[i])->buf);
+}
+
+int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
+{
+	enum { SET_BYTES = 4096 };
+	const struct stage *s = lstage(p, q->anchor);
+	struct target m = rule_machine(p);
+
+	for (int i = 0; q->row_axis >= 0 && i < q->nread; i++) {
+		int64_t step;
+		if (!tile_moves(p, q, q->read[i], q->vec_axis) && read_step(p, q->read[i], s->axis[q->row_axis].var, &step) && step &&
+		    step * 4 % SET_BYTES == 0)
+			return fit_rows_in_set(&m);
+	}
+	return INT64_MAX;
+}
+
+int kept_vectors(struct loop_prog *p, const struct tile *q, int vectors, int lanes)
+{
+	const struct stage *s = lstage(p, q->anchor);
+	double steps = reduce_steps(p, q);
+	int kept = 0;
+
+	if (s->axis[q->vec_axis].extent > (int64_t)vectors * lanes || steps > UNROLL_ALWAYS)
+		return 0;
+	for (int i = 0; i < q->nread; i++) {
+		bool moves = !read_uses(p, q->read[i], s->axis[q->vec_axis].var);
+		for (int a = 0; a < s->nspatial; a++)
+			moves |= a != q->vec_axis && read_uses(p, q->read[i], s->axis[a].var);
+		kept += moves ? 0 : (int)steps * vectors;
+	}
+	return kept;
+}
+
+bool is_window(struct loop_prog *p, const struct tile *q) { return lstage(p, q->anchor)->naxes - lstage(p, q->anchor)->nspatial > 1; }
+
+bool large_window(struct loop_prog *p, const struct tile *q)
+{
+	double steps = reduce_steps(p, q);
+
+	return q->borders && steps > UNROLL_ALWAYS && steps <= UNROLL_MAX;
+}
+
+bool sums_strided_rows(struct loop_prog *p, const struct tile *q)
+{
+	for (int i = 0; i < q->nread; i++)
+		if (is_constant(p, q->read[i]))
+			return false;
+	return q->row_axis < 0;
+}
+
+bool row_by_matrix(struct loop_prog *p, const struct tile *q)
+{
+	struct target m = rule_machine(p);
+	const struct stage *s = lstage(p, q->anchor);
+	bool constants = false;
+
+	for (int i = 0; i < q->nread; i++)
+		constants |= is_constant(p, q->read[i]) && read_uses(p, q->read[i], s->axis[q->vec_axis].var);
+	return q->row_axis < 0 && constants && !s->scan && reduce_steps(p, q) > fit_streams_from(&m, q->function);
+}
