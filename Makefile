@@ -66,18 +66,27 @@ build/gen/lib/search/strategies.inc: $(STRATEGIES) lib/search/strategies
 build/lib/search/search.o: build/gen/lib/search/strategies.inc
 build/lib/runner/compile_server.o: build/gen/lib/runner/compile_server.in.inc build/gen/lib/runner/compile_order.h.inc
 
+# The backends: a folder of lib/target each, the generic one first.
+BACKENDS := generic $(filter-out generic,$(patsubst lib/target/%/,%,$(wildcard lib/target/*/)))
+build/gen/lib/target/backends.inc: lib/target
+	@mkdir -p $(@D)
+	@printf 'BACKEND(%s)\n' $(BACKENDS) > $@
+build/lib/target/backend.o: build/gen/lib/target/backends.inc
+
+# Of a room, its folders' too: two files of an archive may have one name.
+sources = $(wildcard lib/$(1)/*.c lib/$(1)/*/*.c)
 define library
-build/lib$(1).a: $(patsubst %.c,build/%.o,$(wildcard lib/$(1)/*.c lib/$(1)/*/*.c)) $(if $(filter onnx,$(1)),build/gen/onnx.pb-c.o)
+build/lib$(1).a: $(patsubst %.c,build/%.o,$(call sources,$(1))) $(if $(filter onnx,$(1)),build/gen/onnx.pb-c.o)
 	@rm -f $$@
-	ar crs $$@ $$^
+	ar cqs $$@ $$^
 endef
 $(foreach l,$(LIBS),$(eval $(call library,$(l))))
 
 # The evaluator, for the steps of compiled models that have no kernel: the same objects, without main. They need
 # libc, libm and pthread only.
-build/libhone_eval.a: $(patsubst %.c,build/%.o,$(filter-out lib/common/main.c,$(foreach l,common graph op,$(wildcard lib/$(l)/*.c))))
+build/libhone_eval.a: $(patsubst %.c,build/%.o,$(filter-out lib/common/main.c,$(foreach l,common graph op,$(call sources,$(l)))))
 	@rm -f $@
-	ar crs $@ $^
+	ar cqs $@ $^
 	@strip -g $@
 
 define ctool

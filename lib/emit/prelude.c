@@ -1,120 +1,8 @@
-/* What every file of kernels starts with. Masks (vm) are bit masks on AVX-512, else vectors of 0 and -1. */
+/* What every file of kernels starts with: the target's vectors, and what is made of them. */
 #include "emit/emit_impl.h"
-#include "target/target.h"
+#include "target/backend.h"
 #include <stdlib.h>
 #include <string.h>
-
-static const char types_text[] =
-	"#define LOADS_STAY __asm__ volatile(\"\" ::: \"memory\") /* none moves across */\n"
-	"#if defined __x86_64__\n"
-	"#define STAYS(x) __asm__(\"\" : \"+v\"(x)) /* in its register, though it could be read again */\n"
-	"#else\n"
-	"#define STAYS(x) (void)0\n"
-	"#endif\n"
-	"#define VL %d /* lanes of a vector of float */\n"
-	"#if VL == 8 && defined __GNUC__ && !defined __clang__\n"
-	"#define IN_STEP __attribute__((optimize(\"schedule-insns\", \"sched-pressure\"))) /* vectors side by side */\n"
-	"#else\n"
-	"#define IN_STEP\n"
-	"#endif\n"
-	"typedef float vf __attribute__((vector_size(4 * VL)));\n"
-	"typedef int vi __attribute__((vector_size(4 * VL)));\n"
-	"typedef float vh __attribute__((vector_size(2 * VL)));\n"
-	"typedef double vd __attribute__((vector_size(4 * VL)));\n"
-	"typedef long vl __attribute__((vector_size(4 * VL)));\n"
-	"typedef float vfu __attribute__((vector_size(4 * VL), aligned(4), may_alias));\n"
-	"#if VL == 16\n"
-	"#define VIOTA ((vi){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})\n"
-	"#elif VL == 8\n"
-	"#define VIOTA ((vi){0, 1, 2, 3, 4, 5, 6, 7})\n"
-	"#else\n"
-	"#define VIOTA ((vi){0, 1, 2, 3})\n"
-	"#endif\n"
-	"static inline vf vset(float x) { return x - (vf){}; }\n"
-	"static inline vf vload(const float *p) { return *(const vfu *)p; }\n"
-	"static inline void vstore(float *p, vf x) { *(vfu *)p = x; }\n"
-	"static inline vf vabs(vf x) { return (vf)((vi)x & 0x7fffffff); }\n"
-	"static inline vf vsign_of(vf x, vf s) { return (vf)(((vi)x & 0x7fffffff) | ((vi)s & (int)0x80000000)); }\n"
-	"/* first + step * lane, as float */\n"
-	"static inline vf vindex(long first, long step) { return __builtin_convertvector((int)first + (int)step * VIOTA, vf); }\n";
-
-/* vmax2, vmin2: the second where either is NaN, as the instructions do. vmax, vmin hand on NaN. */
-static const char avx512_text[] =
-	"#if VL == 16 && defined __AVX512F__ && defined __AVX512BW__\n"
-	"#ifdef __clang__ /* its names */\n"
-	"#define __builtin_ia32_blendmps_512_mask(b, a, m) __builtin_ia32_selectps_512(m, a, b)\n"
-	"#define __builtin_ia32_maxps512_mask(a, b, old, m, r) __builtin_ia32_selectps_512(m, __builtin_ia32_maxps512(a, b, r), old)\n"
-	"#define __builtin_ia32_minps512_mask(a, b, old, m, r) __builtin_ia32_selectps_512(m, __builtin_ia32_minps512(a, b, r), old)\n"
-	"#define __builtin_ia32_sqrtps512_mask(x, old, m, r) __builtin_ia32_sqrtps512(x, r)\n"
-	"#endif\n"
-	"typedef unsigned short vm;\n"
-	"static inline vm vlanes(long lo, long hi)\n"
-	"{\n"
-	"\tunsigned below = lo <= 0 ? 0 : lo >= VL ? 0xffff : (1u << lo) - 1;\n"
-	"\tunsigned under = hi <= 0 ? 0 : hi >= VL ? 0xffff : (1u << hi) - 1;\n"
-	"\treturn (vm)(under & ~below);\n"
-	"}\n"
-	"static inline vm vmset(int c) { return c ? 0xffff : 0; }\n"
-	"static inline int vbit(vm m, int i) { return m >> i & 1; }\n"
-	"static inline vf vsel(vm m, vf a, vf b) { return __builtin_ia32_blendmps_512_mask(b, a, m); }\n"
-	"static inline vm veq(vf a, vf b) { return __builtin_ia32_cmpps512_mask(a, b, 0, -1, 4); }\n"
-	"static inline vm vne(vf a, vf b) { return __builtin_ia32_cmpps512_mask(a, b, 4, -1, 4); }\n"
-	"static inline vm vlt(vf a, vf b) { return __builtin_ia32_cmpps512_mask(a, b, 17, -1, 4); }\n"
-	"static inline vm vle(vf a, vf b) { return __builtin_ia32_cmpps512_mask(a, b, 18, -1, 4); }\n"
-	"static inline vf vmax2(vf a, vf b) { return __builtin_ia32_maxps512_mask(a, b, a, -1, 4); }\n"
-	"static inline vf vmin2(vf a, vf b) { return __builtin_ia32_minps512_mask(a, b, a, -1, 4); }\n"
-	"static inline vf vmax(vf a, vf b) { return __builtin_ia32_maxps512_mask(a, b, a, veq(a, a), 4); }\n"
-	"static inline vf vmin(vf a, vf b) { return __builtin_ia32_minps512_mask(a, b, a, veq(a, a), 4); }\n"
-	"static inline vf vldexp(vf x, vf n) { return __builtin_ia32_scalefps512_mask(x, n, x, -1, 4); }\n"
-	"static inline vf vload_mask(const float *p, vm m) { return __builtin_ia32_loadups512_mask(p, (vf){}, m); }\n"
-	"static inline void vstore_mask(float *p, vf x, vm m) { __builtin_ia32_storeups512_mask(p, x, m); }\n"
-	"#else\n";
-
-static const char portable_text[] =
-	"typedef vi vm;\n"
-	"static inline vm vlanes(long lo, long hi)\n"
-	"{\n"
-	"\tint a = lo < 0 ? 0 : lo > VL ? VL : (int)lo, b = hi < 0 ? 0 : hi > VL ? VL : (int)hi;\n"
-	"\treturn (VIOTA >= a) & (VIOTA < b);\n"
-	"}\n"
-	"static inline vm vmset(int c) { return (vi){} - !!c; }\n"
-	"static inline int vbit(vm m, int i) { return m[i] & 1; }\n"
-	"static inline vf vsel(vm m, vf a, vf b) { return (vf)((m & (vi)a) | (~m & (vi)b)); }\n"
-	"static inline vm veq(vf a, vf b) { return a == b; }\n"
-	"static inline vm vne(vf a, vf b) { return a != b; }\n"
-	"static inline vm vlt(vf a, vf b) { return a < b; }\n"
-	"static inline vm vle(vf a, vf b) { return a <= b; }\n"
-	"#if VL == 8 && defined __AVX2__\n"
-	"static inline vf vmax2(vf a, vf b) { return __builtin_ia32_maxps256(a, b); }\n"
-	"static inline vf vmin2(vf a, vf b) { return __builtin_ia32_minps256(a, b); }\n"
-	"static inline vf vload_mask(const float *p, vm m) { return __builtin_ia32_maskloadps256((const vf *)p, m); }\n"
-	"static inline void vstore_mask(float *p, vf x, vm m) { __builtin_ia32_maskstoreps256((vf *)p, m, x); }\n"
-	"#else\n"
-	"static inline vf vmax2(vf a, vf b) { return vsel(a > b, a, b); }\n"
-	"static inline vf vmin2(vf a, vf b) { return vsel(a < b, a, b); }\n"
-	"static inline vf vload_mask(const float *p, vm m)\n"
-	"{\n"
-	"\tvf r = {};\n"
-	"\tfor (int i = 0; i < VL; i++)\n"
-	"\t\tif (m[i])\n"
-	"\t\t\tr[i] = p[i];\n"
-	"\treturn r;\n"
-	"}\n"
-	"static inline void vstore_mask(float *p, vf x, vm m)\n"
-	"{\n"
-	"\tfor (int i = 0; i < VL; i++)\n"
-	"\t\tif (m[i])\n"
-	"\t\t\tp[i] = x[i];\n"
-	"}\n"
-	"#endif\n"
-	"static inline vf vmax(vf a, vf b) { return vsel(veq(a, a), vmax2(a, b), a); }\n"
-	"static inline vf vmin(vf a, vf b) { return vsel(veq(a, a), vmin2(a, b), a); }\n"
-	"static inline vf vldexp(vf x, vf n)\n"
-	"{\n"
-	"\tvi k = (vi)(n + 12583166.0f), h = k >> 1; /* n + 2 * 127 in the low bits */\n"
-	"\treturn x * (vf)(h << 23) * (vf)((k - h) << 23);\n"
-	"}\n"
-	"#endif\n";
 
 static const char common_text[] =
 	"static inline vf vgather_mask(const float *p, long step, vm m)\n"
@@ -276,7 +164,7 @@ static void declare_libm(FILE *f, const struct math_row *r)
 		n, name, n, name);
 }
 
-static void fn_helper(FILE *f, enum math_fn fn, bool *done)
+static void fn_helper(FILE *f, const struct target *t, enum math_fn fn, bool *done)
 {
 	const struct math_row *r = math_row(fn);
 
@@ -285,15 +173,14 @@ static void fn_helper(FILE *f, enum math_fn fn, bool *done)
 	done[fn] = true;
 	declare_libm(f, r);
 	if (r->needs)
-		fn_helper(f, r->needs, done);
+		fn_helper(f, t, r->needs, done);
 	if (r->helper)
-		fputs(r->helper, f);
+		target_text(f, t, r->helper);
 }
 
 /* A function is a long chain of instructions, and a CPU looks ahead no farther than two or three of them: it had better find
- * those of several vectors in turn. gcc brings them in that order if asked to before it gives out registers, which takes it a tenth more
- * time. Zen 3, kernels of efficientnet_b0 and bert_small with a Swish, Gelu or softmax: 0.83 to 1.00, none slower; others 0.75 to
- * 1.6, global pooling worst. Not measured with 32 registers. */
+ * those of several vectors in turn. gcc brings them in that order if asked to before it gives out registers; other kernels may
+ * lose by it. */
 const char *emit_order(struct loop_prog *p)
 {
 	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
@@ -316,9 +203,7 @@ static void write_all(FILE *f, struct loop_prog *const *p, int n)
 	bool done[FN_COUNT] = {0};
 	int vl = t->vector_bytes / 4;
 
-	fprintf(f, types_text, vl);
-	fputs(avx512_text, f);
-	fputs(portable_text, f);
+	target_prelude(f, t);
 	fputs(common_text, f);
 	gather(f, vl);
 	horizontal(f, vl, "sum", "x + y");
@@ -334,7 +219,7 @@ static void write_all(FILE *f, struct loop_prog *const *p, int n)
 		fputs(power_text, f);
 	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
 		if (uses_fn(p, n, fn))
-			fn_helper(f, fn, done);
+			fn_helper(f, t, fn, done);
 	emit_instr_helpers(f, p, n);
 }
 

@@ -1,37 +1,12 @@
-/* Target instructions, a row each, as the stage they compute: loops, the body's shape, types and steps of the operands,
- * C text. A short sequence that stands for an instruction (a transpose in registers) is a row like any other. */
+/* Nests that are target instructions (rows of target/instr.h). */
 #ifndef HONE_INSTR_H
 #define HONE_INSTR_H
-#include <stdio.h>
 #include "loop/loop.h"
+#include "target/instr.h"
 
-enum { INSTR_LOOPS = 2, INSTR_READS = 2 };
-#define STEP_ANY INT64_MIN /* a parameter of the text */
-
-struct instr_operand {
-	enum dtype dtype;
-	int64_t step[INSTR_LOOPS]; /* in elements, when a loop goes one step further */
-};
-struct instr {
-	const char *name;
-	unsigned features; /* enum target_feature that the target has all of */
-	int vector_bytes;  /* of the target; 0: any */
-	int nloops;
-	int64_t extent[INSTR_LOOPS]; /* from the outside in, each directly in the one before */
-	enum combiner comb;
-	const char *body; /* "a", "mul(i32(a), i32(b))": names of loop/math.h and types; a, b: reads */
-	struct instr_operand out, in[INSTR_READS];
-	const char *accumulator; /* C type of the vector that is added to (its name with u: unaligned in memory); NULL: none */
-	/* C text. %o %a %b: addresses of the first elements; %v: the accumulator; %s: step of out in loop 0; %t: step of
-	 * a in loop 1; %m %n: extents; %f: steps of loop 1 in which a is read, what follows is zero. */
-	const char *text;
-	const char *part; /* the same for fewer steps than extent[], or where a fill is read; NULL: there is none */
-	void (*helper)(FILE *f, const struct instr *row); /* what the text calls */
-};
-
-/* Rows are numbered from 1; NULL: no such row. */
+/* Rows of all backends are numbered from 1, the generic ones first; NULL: no such row. */
 const struct instr *instr_row(int n);
-int instr_find(const char *name); /* 0: none */
+int instr_find(const struct target *t, const char *name); /* of t's backend or the generic one; NULL: of any. 0: none */
 
 /* How the nest under loop is an instruction. Polynomials in the loops around it. */
 struct instr_use {

@@ -1,5 +1,6 @@
 /* The vector bodies are written for any number of lanes: vf and vi are vectors of float and int, vm is the
- * mask that a comparison gives (emit_prelude.c). Polynomials are minimax fits (Lawson's iteration) of our own; the
+ * mask that a comparison gives (target/generic/prelude.c). A target may have text of its own for what stands between "@{NAME" and "@}"
+ * (target/backend.h). Polynomials are minimax fits (Lawson's iteration) of our own; the
  * argument reductions are those of Cody and Waite 1980. */
 #include "loop/math.h"
 #include "common/msg.h"
@@ -45,8 +46,7 @@ static double ev_select(double a, double b, double c) { return a != 0 ? b : c; }
 
 /* exp(x) = 2^n exp(r), |r| <= ln(2)/2; 2^n in one instruction, or in two factors so that results below the
  * normal range and infinity come out right. The clamps let NaN through. vexp_minus is exp(-x) for what adds it to something
- * that is not small: below exp(-87) any such number; n + 127 are low bits of t, and 2^n what they are shifted to. Where one
- * instruction limits r and one multiplies by 2^n, whatever n is, x needs no clamps. */
+ * that is not small: below exp(-87) any such number; n + 127 are low bits of t, and 2^n what they are shifted to. */
 static const char exp_text[] =
 	"static inline vf vexp_near_0(vf r)\n"
 	"{\n"
@@ -59,22 +59,14 @@ static const char exp_text[] =
 	"\tvf n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;\n"
 	"\treturn vldexp(vexp_near_0((x - n * 0x1.62e4p-1f) - n * 1.42860677e-6f), n);\n"
 	"}\n"
-	"#if VL == 16 && defined __AVX512F__ && defined __AVX512BW__ && defined __AVX512DQ__\n"
-	"static inline vf vexp_minus(vf x)\n"
-	"{\n"
-	"\tvf t = 12582912.0f - x * 1.44269504f, n = t - 12582912.0f, r = (-x - n * 0x1.62e4p-1f) - n * 1.42860677e-6f;\n"
-	"\tr = __builtin_ia32_rangeps512_mask(r, vset(0.35f), 2, r, -1, 4); /* the lesser, with the sign of r */\n"
-	"\tvf p = ((8.31252048e-3f * r + 0.0418901581f) * r + 0.166671147f) * r + 0.499992315f;\n"
-	"\treturn vldexp((p * r + 1.0f) * r + 1.0f, n);\n"
-	"}\n"
-	"#else\n"
+	"@{exp_minus\n"
 	"static inline vf vexp_minus(vf x)\n"
 	"{\n"
 	"\tx = vmin2(vset(87.0f), vmax2(vset(-89.0f), x));\n"
 	"\tvf t = 12583039.0f - x * 1.44269504f, n = t - 12583039.0f;\n"
 	"\treturn vexp_near_0((-x - n * 0x1.62e4p-1f) - n * 1.42860677e-6f) * (vf)((vi)t << 23);\n"
 	"}\n"
-	"#endif\n";
+	"@}\n";
 
 /* x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)). */
 static const char log_text[] =
@@ -104,55 +96,9 @@ static const char tanh_text[] =
 
 static const char sigmoid_text[] = "static inline vf vsigmoid(vf x) { return 1.0f / (1.0f + vexp_minus(x)); }\n";
 
-/* An odd polynomial near 0, 1 - exp(-p(|x|)) beyond. Where two registers are a table of 32 numbers: a polynomial for each eighth of
- * |x|, about its middle. */
+/* An odd polynomial near 0, 1 - exp(-p(|x|)) beyond. */
 static const char erf_text[] =
-	"#if VL == 16 && defined __AVX512F__ && defined __AVX512BW__\n"
-	"#ifdef __clang__\n"
-	"#define ERF(i) __builtin_ia32_vpermi2varps512(*(const vf *)erf_of[i], k, *(const vf *)(erf_of[i] + 16))\n"
-	"#else\n"
-	"#define ERF(i) __builtin_ia32_vpermt2varps512_mask(k, *(const vf *)erf_of[i], *(const vf *)(erf_of[i] + 16), -1)\n"
-	"#endif\n"
-	"static const float erf_of[5][32] __attribute__((aligned(64))) = {\n"
-	"\t{\n"
-	"\t\t0.0f, 0.140316203f, 0.276326388f, 0.404116899f, 0.520499885f, 0.623240888f, 0.711155653f, 0.784075081f,\n"
-	"\t\t0.842700779f, 0.888388216f, 0.92290014f, 0.948170066f, 0.966105163f, 0.978443742f, 0.986671686f, 0.99199003f,\n"
-	"\t\t0.995322287f, 0.997345984f, 0.998537302f, 0.999217033f, 0.999593019f, 0.999794602f, 0.999899387f, 0.999952137f,\n"
-	"\t\t0.999977887f, 0.999990106f, 0.999995708f, 0.999998212f, 0.999999285f, 0.999999702f, 0.999999881f, 1.0f,\n"
-	"\t},\n"
-	"\t{\n"
-	"\t\t1.12837911f, 1.11088479f, 1.06001377f, 0.980352581f, 0.87878257f, 0.763499677f, 0.642931342f, 0.524745345f,\n"
-	"\t\t0.415107816f, 0.31827426f, 0.236521348f, 0.170359924f, 0.118930362f, 0.0804722682f, 0.0527749658f, 0.0335457735f,\n"
-	"\t\t0.0206669234f, 0.0123407608f, 0.00714226812f, 0.00400643796f, 0.002178255f, 0.00114785496f, 0.000586264068f, 0.000290220109f,\n"
-	"\t\t0.000139248194f, 6.47559282e-05f, 2.9187524e-05f, 1.27509575e-05f, 5.39903385e-06f, 2.21573077e-06f, 8.81344192e-07f, 3.39783043e-07f,\n"
-	"\t},\n"
-	"\t{\n"
-	"\t\t6.86481962e-06f, -0.138853624f, -0.265000641f, -0.367630839f, -0.43939057f, -0.477186948f, -0.482198328f, -0.459152132f,\n"
-	"\t\t-0.415107816f, -0.358058572f, -0.295651764f, -0.234245002f, -0.178395689f, -0.130767599f, -0.092356354f, -0.0628984794f,\n"
-	"\t\t-0.0413339734f, -0.0262242202f, -0.0160701815f, -0.00951534603f, -0.00544567592f, -0.00301314425f, -0.00161224185f, -0.000834392151f,\n"
-	"\t\t-0.00041774998f, -0.000202365263f, -9.48610614e-05f, -4.30353066e-05f, -1.88970262e-05f, -8.03221974e-06f, -3.3051308e-06f, -1.31669913e-06f,\n"
-	"\t},\n"
-	"\t{\n"
-	"\t\t-0.376675934f, -0.358222485f, -0.308781534f, -0.23465471f, -0.146428347f, -0.0558054522f, 0.0265291277f, 0.0925957039f,\n"
-	"\t\t0.138031602f, 0.16215305f, 0.16730547f, 0.157788232f, 0.13867934f, 0.114830151f, 0.0901894942f, 0.0674969628f,\n"
-	"\t\t0.0482868105f, 0.0330983847f, 0.021776583f, 0.0137713458f, 0.00837997161f, 0.00491103623f, 0.00277385837f, 0.00151091255f,\n"
-	"\t\t0.000794072286f, 0.000402842445f, 0.000197345391f, 9.33847114e-05f, 4.26976476e-05f, 1.88677059e-05f, 8.05964555e-06f, 3.32873242e-06f,\n"
-	"\t},\n"
-	"\t{\n"
-	"\t\t0.0140812118f, 0.0668230131f, 0.126093388f, 0.166023433f, 0.182714954f, 0.176242918f, 0.150597319f, 0.112413511f,\n"
-	"\t\t0.0692825764f, 0.0281222854f, -0.00599030498f, -0.0303384829f, -0.0444632433f, -0.0496204719f, -0.048041638f, -0.0422325321f,\n"
-	"\t\t-0.0344423167f, -0.0263735354f, -0.019103352f, -0.0131545458f, -0.00864152238f, -0.0054296609f, -0.00326944911f, -0.00188955921f,\n"
-	"\t\t-0.00104944804f, -0.000560669927f, -0.000288373645f, -0.000142890785f, -6.82505779e-05f, -3.14395111e-05f, -1.39733856e-05f, -5.99445639e-06f,\n"
-	"\t},\n"
-	"};\n"
-	"static inline vf verf(vf x)\n"
-	"{\n"
-	"\tvf t = vmin2(vset(3.9374998f), vabs(x)), n = t * 8.0f + 12582912.0f;\n"
-	"\tvf d = t - (n - 12582912.0f) * 0.125f;\n"
-	"\tvi k = (vi)n;\n"
-	"\treturn vsign_of((((ERF(4) * d + ERF(3)) * d + ERF(2)) * d + ERF(1)) * d + ERF(0), x);\n"
-	"}\n"
-	"#else\n"
+	"@{erf\n"
 	"static inline vf verf(vf x)\n"
 	"{\n"
 	"\tvf t = vmin2(vset(4.0f), vabs(x)), z = x * x;\n"
@@ -162,7 +108,7 @@ static const char erf_text[] =
 	"\t\t+ 0.637290418f) * t + 1.12761121f) * t + 2.11312605e-4f;\n"
 	"\treturn vsel(vlt(t, vset(0.93f)), x * s + x, vsign_of(1.0f - vexp_minus(q), x));\n"
 	"}\n"
-	"#endif\n";
+	"@}\n";
 
 /* In double, halves of a vector at a time: 2^(y log2 |x|), log2 by the series of atanh; then the sign and
  * the special cases of C's Annex F. */
@@ -204,46 +150,36 @@ static const char pow_text[] =
 static const char floor_text[] =
 	"static inline vf vfloor(vf x)\n"
 	"{\n"
-	"#if VL == 16 && defined __AVX512F__\n"
-	"\treturn __builtin_ia32_rndscaleps_mask(x, 9, x, -1, 4);\n"
-	"#else\n"
+	"@{floor\n"
 	"\tvf r = vrint(x);\n"
 	"\treturn vsign_of(vsel(vlt(x, r), r - 1.0f, r), x);\n"
-	"#endif\n"
+	"@}\n"
 	"}\n";
 static const char ceil_text[] =
 	"static inline vf vceil(vf x)\n"
 	"{\n"
-	"#if VL == 16 && defined __AVX512F__\n"
-	"\treturn __builtin_ia32_rndscaleps_mask(x, 10, x, -1, 4);\n"
-	"#else\n"
+	"@{ceil\n"
 	"\tvf r = vrint(x);\n"
 	"\treturn vsign_of(vsel(vlt(r, x), r + 1.0f, r), x);\n"
-	"#endif\n"
+	"@}\n"
 	"}\n";
 static const char round_text[] =
 	"static inline vf vrint(vf x)\n"
 	"{\n"
-	"#if VL == 16 && defined __AVX512F__\n"
-	"\treturn __builtin_ia32_rndscaleps_mask(x, 8, x, -1, 4);\n"
-	"#else\n"
+	"@{round\n"
 	"\tvf t = vabs(x), r = (t + 0x1p23f) - 0x1p23f;\n"
 	"\treturn vsel(vlt(t, vset(0x1p23f)), vsign_of(r, x), x);\n"
-	"#endif\n"
+	"@}\n"
 	"}\n";
 static const char sqrt_text[] =
 	"static inline vf vsqrt(vf x)\n"
 	"{\n"
-	"#if VL == 16 && defined __AVX512F__\n"
-	"\treturn __builtin_ia32_sqrtps512_mask(x, x, -1, 4);\n"
-	"#elif VL == 8 && defined __AVX__\n"
-	"\treturn __builtin_ia32_sqrtps256(x);\n"
-	"#else\n"
+	"@{sqrt\n"
 	"\tvf r = x;\n"
 	"\tfor (int i = 0; i < VL; i++)\n"
 	"\t\tr[i] = __builtin_sqrtf(x[i]);\n"
 	"\treturn r;\n"
-	"#endif\n"
+	"@}\n"
 	"}\n";
 static const char sign_text[] =
 	"static inline vf vsign(vf x)\n"

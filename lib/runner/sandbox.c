@@ -2,7 +2,6 @@
 #include "runner/sandbox.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/mount.h>
 #include <linux/seccomp.h>
@@ -20,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "target/backend.h"
 
 enum { FAULT_EXIT = 97 }; /* exit status after a fault was written down */
 
@@ -154,11 +154,11 @@ static void begin(struct filter *f, int channel)
 	static const int always[] = {SYS_read, SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_clock_gettime, SYS_brk, SYS_futex};
 
 	f->n = 0;
-#ifdef __x86_64__
-	put(f, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, arch));
-	put(f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AUDIT_ARCH_X86_64);
-	put(f, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
-#endif
+	if (backend_here()->process.audit_arch) {
+		put(f, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, arch));
+		put(f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, backend_here()->process.audit_arch);
+		put(f, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
+	}
 	put(f, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		allow(f, always[i]);
@@ -335,21 +335,14 @@ static const char *call_name(uint64_t nr)
 		{SYS_shmget, "shmget"},
 		{SYS_memfd_create, "memfd_create"},
 		{SYS_getppid, "getppid"},
-#ifdef __x86_64__
-		{SYS_fork, "fork"},
-		{SYS_vfork, "vfork"},
-		{SYS_open, "open"},
-		{SYS_unlink, "unlink"},
-		{SYS_mkdir, "mkdir"},
-		{SYS_dup2, "dup2"},
-		{SYS_pause, "pause"},
-		{SYS_alarm, "alarm"},
-#endif
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if ((uint64_t)names[i].nr == nr)
 			return names[i].name;
+	for (const struct call_name *c = backend_here()->process.calls; c && c->name; c++)
+		if ((uint64_t)c->number == nr)
+			return c->name;
 	return NULL;
 }
 

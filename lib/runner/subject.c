@@ -19,9 +19,7 @@
 #include "runner/proof.h"
 #include "runner/trial_impl.h"
 #include "runner/noise_probe.h"
-#ifdef __SSE2__
-#include <xmmintrin.h>
-#endif
+#include "target/backend.h"
 
 struct call {
 	kernel *f[TRIAL_PLACINGS];
@@ -33,7 +31,7 @@ struct call {
 	uint32_t *turn;   /* whose it is; kernels of one rotation go on from it: what one has read the other does not find in the cache */
 	struct changing *changing; /* NULL: inputs stay as they are */
 };
-enum { STACK_STEP = 64, LITTER = 4096, REGISTERS = 1024 };
+enum { STACK_STEP = 64, LITTER = 4096 };
 static uint32_t turns[2];
 /* What inputs become from call to call: of kernels that share them the first, else of each. */
 static struct changing {
@@ -74,29 +72,13 @@ static bool call(struct call *c, uint32_t placing, uint32_t times)
  * time. A variable that is read before it is set would else hold the right value, or a harmless one. */
 static __attribute__((noinline)) void litter(struct rng *r)
 {
-	volatile uint64_t word[REGISTERS / sizeof(uint64_t)];
+	volatile uint64_t word[LITTER_BYTES / sizeof(uint64_t)];
 
 	guard_place(r, 0, LITTER);
-	for (size_t i = 0; i < REGISTERS / sizeof *word; i++)
+	for (size_t i = 0; i < LITTER_BYTES / sizeof *word; i++)
 		word[i] = rng_u64(r);
-#ifdef __SSE2__
-#define LOAD(n) "movups " #n "*16(%0), %%xmm" #n "\n\t"
-	__asm__ volatile(LOAD(0) LOAD(1) LOAD(2) LOAD(3) LOAD(4) LOAD(5) LOAD(6) LOAD(7) LOAD(8) LOAD(9) LOAD(10) LOAD(11) LOAD(12) LOAD(13)
-				 LOAD(14) LOAD(15)
-			 :
-			 : "r"(word)
-			 : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
-			   "xmm12", "xmm13", "xmm14", "xmm15");
-#undef LOAD
-#define LOAD(n) "vmovups (" #n "-16)*64(%0), %%zmm" #n "\n\t"
-	if (__builtin_cpu_supports("avx512f")) /* no caller keeps anything in these */
-		__asm__ volatile(LOAD(16) LOAD(17) LOAD(18) LOAD(19) LOAD(20) LOAD(21) LOAD(22) LOAD(23) LOAD(24) LOAD(25) LOAD(26) LOAD(27)
-					 LOAD(28) LOAD(29) LOAD(30) LOAD(31)
-				 :
-				 : "r"(word)
-				 : "memory");
-#undef LOAD
-#endif
+	if (backend_here()->process.litter)
+		backend_here()->process.litter((const void *)word);
 }
 
 static void set_arguments(const struct subject *s, struct call *c, int which, enum place p, bool timed)
@@ -124,9 +106,8 @@ static void set_arguments(const struct subject *s, struct call *c, int which, en
 /* Results near zero cost hundreds of cycles each where they are not flushed. */
 static void flush_denormals(void)
 {
-#ifdef __SSE2__
-	_mm_setcsr(_mm_getcsr() | 0x8040);
-#endif
+	if (backend_here()->process.flush_denormals)
+		backend_here()->process.flush_denormals();
 }
 
 /* A hole before each library, so that no two lie as they did in the process before: what addresses do to a kernel of some

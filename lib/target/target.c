@@ -1,10 +1,8 @@
 #define _GNU_SOURCE
-#include "target/target.h"
+#include "target/backend.h"
 #include "common/arena.h"
+#include "common/intern.h"
 #include "common/msg.h"
-#ifdef __x86_64__
-#include <cpuid.h>
-#endif
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,54 +66,18 @@ static void read_caches(struct target *t)
 	}
 }
 
-static const char *const feature_names[] = {"fma", "avx2", "avx512", "vnni", "fp16"};
-enum { NFEATURES = sizeof feature_names / sizeof *feature_names };
-
-/* What follows from the features. */
-static void set_features(struct target *t, unsigned features)
+/* What follows from the kind of CPU and its features. */
+static void set_features(struct target *t, const struct backend *of, unsigned features)
 {
+	t->of = of;
 	t->features = features;
-	t->vector_bytes = features & TF_AVX512 ? 64 : features & TF_AVX2 ? 32 : 16;
-	t->vector_regs = features & TF_AVX512 ? 32 : 16;
-	t->fma_ports = t->vector_bytes == 64 && t->fma512 ? t->fma512 : 2;
-	t->fma_latency = 4;
-}
-
-/* Zen 4, family 19h, is the only one of AMD's with AVX-512 whose units are of 32 bytes. */
-static int read_fma512(unsigned features)
-{
-#ifdef __x86_64__
-	enum { FAMILY_FIRST = 0xf, FAMILY_ZEN4 = 0x19 };
-	unsigned a, b, c, d;
-
-	if ((features & TF_AVX512) && __builtin_cpu_is("amd") && __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 0xf) == FAMILY_FIRST &&
-	    FAMILY_FIRST + (a >> 20 & 0xff) == FAMILY_ZEN4)
-		return 1;
-#endif
-	return 0;
-}
-
-static unsigned read_features(void)
-{
-	unsigned have = 0;
-#ifdef __x86_64__
-	__builtin_cpu_init();
-	if (__builtin_cpu_supports("fma"))
-		have |= TF_FMA;
-	if (__builtin_cpu_supports("avx2") && (have & TF_FMA))
-		have |= TF_AVX2;
-	if ((have & TF_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd")) {
-		have |= TF_AVX512;
-		if (__builtin_cpu_supports("avx512vnni"))
-			have |= TF_VNNI;
-#if __GNUC__ >= 13
-		if (__builtin_cpu_supports("avx512fp16"))
-			have |= TF_FP16;
-#endif
+	if (of->derive) {
+		of->derive(t);
+		return;
 	}
-#endif
-	return have;
+	t->vector_bytes = t->vector_regs = 16;
+	t->fma_ports = 2;
+	t->fma_latency = 4;
 }
 
 static struct target host;
@@ -128,7 +90,7 @@ static void pass_for_named(const char *name)
 	if (!name || !*name)
 		return;
 	if (!target_find(name, &t))
-		die(EX_BADUSE, "HONE_TARGET=%s: there are " TARGET_NAMES, name);
+		die(EX_BADUSE, "HONE_TARGET=%s: there are %s", name, target_names());
 	const char *lacks = target_pass_for(&t);
 	if (lacks)
 		die(EX_NOTAVAIL, "HONE_TARGET=%s: this machine lacks %s", name, lacks);
@@ -160,14 +122,14 @@ struct target target_filled(const struct target *t)
 
 const struct target *target_host(void)
 {
-	unsigned features;
 	cpu_set_t set;
 
 	if (known)
 		return &host;
 	read_cpu_name(&host);
-	host.fma512 = read_fma512(features = read_features());
-	set_features(&host, features);
+	if (backend_here()->detect)
+		backend_here()->detect(&host);
+	set_features(&host, backend_here(), host.features);
 	read_caches(&host);
 	CPU_ZERO(&set);
 	host.cores = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
@@ -179,11 +141,14 @@ const struct target *target_host(void)
 const char *target_pass_for(const struct target *t)
 {
 	static char lacks[64];
-	unsigned missing = t->features & ~target_host()->features;
+	const struct backend *of = backend_of(t), *ours = backend_of(target_host());
+	unsigned missing = of->anywhere ? 0 : t->features & ~target_host()->features;
 
-	for (int i = 0, n = 0; i < NFEATURES; i++)
+	if (of != ours && !of->anywhere)
+		return of->name;
+	for (int i = 0, n = 0; missing && of->feature[i].name; i++)
 		if (missing >> i & 1)
-			n += snprintf(lacks + n, sizeof lacks - (size_t)n, "%s%s", n ? "," : "", feature_names[i]);
+			n += snprintf(lacks + n, sizeof lacks - (size_t)n, "%s%s", n ? "," : "", of->feature[i].name);
 	if (missing)
 		return lacks;
 	host = *t;
@@ -192,15 +157,30 @@ const char *target_pass_for(const struct target *t)
 
 /* ---- by name ---- */
 
-static unsigned parse_features(const char *s, size_t n)
+static unsigned parse_features(const struct backend *of, const char *s, size_t n)
 {
 	unsigned have = 0;
 
 	for (const char *end = s + n; s < end; s += strcspn(s, ",;"), s += *s == ',')
-		for (int i = 0; i < NFEATURES; i++)
-			if (strcspn(s, ",;") == strlen(feature_names[i]) && !strncmp(s, feature_names[i], strlen(feature_names[i])))
+		for (int i = 0; of->feature && of->feature[i].name; i++)
+			if (strcspn(s, ",;") == strlen(of->feature[i].name) &&
+			    !strncmp(s, of->feature[i].name, strlen(of->feature[i].name)))
 				have |= 1u << i;
 	return have;
+}
+
+/* The backend that a row says; NULL: none that is here. */
+static const struct backend *parse_arch(const char *row)
+{
+	static const char key[] = "arch=";
+
+	for (const char *s = row; *s; s += strcspn(s, ";"), s += *s == ';')
+		if (!strncmp(s, key, strlen(key)))
+			return backend_find(s + strlen(key), strcspn(s + strlen(key), ";"));
+	for (const struct backend *const *b = backends; *b; b++)
+		if ((*b)->unnamed)
+			return *b;
+	return NULL;
 }
 
 /* A count as a row has it: digits, then unit or nothing, then the field's end. */
@@ -228,9 +208,12 @@ static bool parse_row(const char *row, struct target *t)
 		CORES_MAX = 1 << 20,
 		PORTS_USUAL = 2
 	};
+	const struct backend *of = parse_arch(row);
 	unsigned have = 0, features = 0;
 	int64_t n;
 
+	if (!of)
+		return false;
 	t->fma512 = 0;
 	for (const char *s = row; *s; s += strcspn(s, ";"), s += *s == ';') {
 		const char *v = s + strcspn(s, "=;");
@@ -242,7 +225,7 @@ static bool parse_row(const char *row, struct target *t)
 			snprintf(t->cpu, sizeof t->cpu, "%.*s", (int)strcspn(v, ";"), v);
 			have |= CPU;
 		} else if (key == 8 && !strncmp(s, "features", 8)) {
-			features = parse_features(v, strcspn(v, ";"));
+			features = parse_features(of, v, strcspn(v, ";"));
 			have |= FEATURES;
 		} else if (key == 6 && !strncmp(s, "fma512", 6)) {
 			if (!parse_count(v, "", 1, PORTS_USUAL, &n))
@@ -255,56 +238,49 @@ static bool parse_row(const char *row, struct target *t)
 			have |= (unsigned)L1 << (s[1] - '1');
 		}
 	}
-	set_features(t, features);
+	set_features(t, of, features);
 	return have == ALL;
 }
 
 bool target_find(const char *name, struct target *out)
 {
-	static const struct {
-		const char *name;
-		unsigned features;
-	} level[] = {{"x86-64", 0}, {"x86-64-v3", TF_FMA | TF_AVX2}, {"x86-64-v4", TF_FMA | TF_AVX2 | TF_AVX512}};
-
 	*out = *target_host();
 	if (!strcmp(name, "native"))
 		return true;
-	for (size_t i = 0; i < sizeof level / sizeof *level; i++) {
-		if (!strcmp(name, level[i].name)) {
-			set_features(out, level[i].features);
-			return true;
-		}
-	}
+	for (const struct backend *const *b = backends; *b; b++)
+		for (const struct level *l = (*b)->level; l && l->name; l++)
+			if (!strcmp(name, l->name)) {
+				set_features(out, *b, l->features);
+				return true;
+			}
 	return parse_row(name, out);
 }
 
-/* Level names of the x86-64 psABI instead of -march=native: the same features give the same code on every machine.
- * Contraction makes FMAs; nothing may trap, so selects need no branches; integers wrap as ONNX's do. What gcc's -O2 does
- * beyond these finds nothing in code that has been scheduled already, and takes half of the time (resnet50, mobilenet_v2,
- * efficientnet_b0, squeezenet1_1, bert_base: equal within 1%). Bounds of loops guessed from what they access change
- * nothing and took 6% of the compiler's time on Winograd; registers given to a function at once, not loop by loop, another 9%
- * (and a step of an LSTM spills less: 0.85 of its time). Where loops begin is worth up to 5% of a kernel (Zen 3), and changes with what
- * stands before them: where all begin alike, schedules differ by what they do. */
+const char *target_names(void)
+{
+	sym names = intern("native");
+
+	for (const struct backend *const *b = backends; *b; b++)
+		for (const struct level *l = (*b)->level; l && l->name; l++)
+			names = intern_printf("%s, %s", sym_str(names), l->name);
+	return sym_str(intern_printf("%s, or a row as kb prints them", sym_str(names)));
+}
+
+/* Contraction makes FMAs; nothing may trap, so selects need no branches; integers wrap as ONNX's do. What gcc's -O2 does beyond these
+ * finds nothing in code that has been scheduled already, and takes half of the time. Bounds of loops guessed from what they access change
+ * nothing; registers given to a function at once, not loop by loop, save time and spills. Where all loops begin alike, schedules differ
+ * by what they do, not by what stands before them. */
 const char *target_cflags(const struct target *t)
 {
-	static char flags[8][352];
-	int avx512 = !!(t->features & TF_AVX512), vnni = !!(t->features & TF_VNNI), fp16 = !!(t->features & TF_FP16);
-	int avx2 = !!(t->features & TF_AVX2);
-	char *s = flags[avx512 ? 2 + vnni + 2 * fp16 : avx2];
+	const struct backend *of = backend_of(t);
 
-	if (!s[0])
-		snprintf(
-			s, sizeof flags[0],
-			"-std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fwrapv -fno-tree-vectorize -falign-functions=64 -falign-loops=64"
-			"%s%s%s%s",
-			strcasestr(target_compiler_version(), "clang") ? " -O2 -Wno-ignored-optimization-argument"
-								       : " -O1 -fexpensive-optimizations -fschedule-insns2 -fno-tree-ccp"
-									 " -fno-aggressive-loop-optimizations -fira-region=one",
-			avx512 ? " -march=x86-64-v4 -mprefer-vector-width=512"
-			: avx2 ? " -march=x86-64-v3"
-			       : "",
-			vnni ? " -mavx512vnni" : "", fp16 ? " -mavx512fp16" : "");
-	return s;
+	return sym_str(intern_printf(
+		"-std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fwrapv -fno-tree-vectorize -falign-functions=64 -falign-loops=64"
+		"%s%s",
+		strcasestr(target_compiler_version(), "clang") ? " -O2 -Wno-ignored-optimization-argument"
+							       : " -O1 -fexpensive-optimizations -fschedule-insns2 -fno-tree-ccp"
+								 " -fno-aggressive-loop-optimizations -fira-region=one",
+		of->flags ? of->flags(t) : ""));
 }
 
 const char *target_compiler(void)
@@ -336,12 +312,14 @@ bool target_compiles(void) { return strcmp(target_compiler_version(), "unknown")
 
 const char *target_row(const struct target *t)
 {
-	static char row[320];
-	size_t n = (size_t)snprintf(row, sizeof row, "cpu=%s;features=", t->cpu);
+	static char row[352];
+	const struct backend *of = backend_of(t);
+	size_t n =
+		(size_t)snprintf(row, sizeof row, "cpu=%s%s%s;features=", t->cpu, of->unnamed ? "" : ";arch=", of->unnamed ? "" : of->name);
 
-	for (int i = 0; i < NFEATURES; i++)
+	for (int i = 0; of->feature && of->feature[i].name; i++)
 		if (t->features >> i & 1)
-			n += (size_t)snprintf(row + n, sizeof row - n, "%s%s", row[n - 1] == '=' ? "" : ",", feature_names[i]);
+			n += (size_t)snprintf(row + n, sizeof row - n, "%s%s", row[n - 1] == '=' ? "" : ",", of->feature[i].name);
 	if (t->vector_bytes == 64 && t->fma512)
 		n += (size_t)snprintf(row + n, sizeof row - n, ";fma512=%d", t->fma512);
 	snprintf(row + n, sizeof row - n, ";l1=%lldK;l2=%lldK;l3=%lldK;compiler=%s %s", (long long)t->l1 >> 10, (long long)t->l2 >> 10,

@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum target_feature { TF_FMA = 1, TF_AVX2 = 2, TF_AVX512 = 4 /* F BW DQ VL */, TF_VNNI = 8, TF_FP16 = 16 };
-
+struct backend;
 struct target {
+	const struct backend *of;   /* what kind of CPU (target/backend.h); NULL: as this machine */
 	char cpu[64];               /* model name as the kernel says it */
-	unsigned features;          /* enum target_feature */
+	unsigned features;          /* of its kind's */
 	int vector_bytes;           /* 64, 32 or 16 */
 	int vector_regs;            /* 32 or 16 */
 	int fma_ports, fma_latency; /* what the analytic model assumes: multiply-adds of vector_bytes a cycle, cycles of one */
@@ -24,15 +24,15 @@ struct target {
 struct target target_filled(const struct target *t);
 /* This machine; or what it is to pass for, by HONE_TARGET (a name as target_find takes; a process ends that cannot). */
 const struct target *target_host(void);
-/* By name: "native" is this machine; "x86-64", "x86-64-v3" and "x86-64-v4" are this machine with the features of that
+/* By name: "native" is this machine; a backend's level ("x86-64-v3", "generic") is this machine with the features of that
  * level, no more and no fewer; or a row as target_row makes them, on another machine too: what it says is taken, fields
  * that are not known are skipped. false: none of these. */
 bool target_find(const char *name, struct target *out);
-#define TARGET_NAMES "native, x86-64, x86-64-v3, x86-64-v4, or a row as kb prints them" /* for messages */
-/* From now on this machine passes for t: target_host is that. NULL, or the features that it lacks. */
+const char *target_names(void); /* "native, .., or a row as kb prints them", for messages */
+/* From now on this machine passes for t: target_host is that. NULL, or the features that it lacks, or the kind of CPU. */
 const char *target_pass_for(const struct target *t);
 /* One line that tells targets apart: "cpu=AMD EPYC;features=fma,avx2,avx512;fma512=1;l1=32K;l2=1024K;l3=32768K;compiler=gcc 12.2.0";
- * fma512 where it is known to be less than 2. Valid for the life of the process. */
+ * fma512 where it is known to be less than 2; arch=NAME after cpu for kinds of CPU but the first there was. Valid for the life of the process. */
 const char *target_row(const struct target *t);
 /* Flags for the C compiler ("-march=native ..." spelled out), valid for the life of the process. */
 const char *target_cflags(const struct target *t);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/rng.h"
-#include "target/target.h"
+#include "target/x86/x86.h"
 #include "emit/emit.h"
 #include "loop/math.h"
 #include "tap.h"
@@ -126,7 +126,7 @@ int main(void)
 	for (int bytes = 16; bytes <= host->vector_bytes; bytes *= 2) {
 		struct target t = *host;
 		t.vector_bytes = bytes;
-		t.features &= bytes == 64 ? ~0u : bytes == 32 ? TF_FMA | TF_AVX2 : 0;
+		t.features &= bytes == 64 ? ~0u : bytes == 32 ? X86_FMA | X86_AVX2 : 0;
 		void *lib = build(&t, number++);
 		if (!ok(lib != NULL, "compiles with %d lanes", bytes / 4))
 			continue;

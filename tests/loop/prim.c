@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "programs.h"
+#include "target/x86/x86.h"
 #include "common/half.h"
 #include "common/rng.h"
 #include "sched/cost.h"
@@ -170,7 +171,7 @@ static void refusals(void)
 	refuses(copies, transposed, "vector t.n.1", "part of a call");
 	refuses(copies, transposed, "split t.m.1 2", "part of a call");
 	refuses(copies, transposed, call, "part of a call");
-	if (target.features & TF_VNNI) {
+	if (target.features & X86_VNNI) {
 		refuses(bytes, int8_trace, "tensor mm.k.1 vpdpbusd", "loops are needed");
 		refuses(bytes, "split mm.n 16\nsplit mm.k 4\nreorder mm.n.0 mm.m mm.n.1\ninit mm mm.m\nreorder mm.k.0 mm.n.1 mm.k.1",
 			"tensor mm.n.1 vpdpbusd", "the step of b");
@@ -402,7 +403,7 @@ static void instructions(void)
 	good("parts", transpose(37, 41), transpose(37, 41), trace, want, call, NULL, 0);
 	char long_trace[1024];
 	snprintf(long_trace, sizeof long_trace, "%s%s", int8_trace, "tensor mm.n.1 vpdpbusd\n");
-	if (target.features & TF_VNNI) {
+	if (target.features & X86_VNNI) {
 		good("int8", bytes(), bytes(), long_trace, "call vpdpbusd", "vpdpbusd(*(viu *)(o0", NULL, 0);
 		snprintf(long_trace, sizeof long_trace, "%s%s", int8_trace,
 			 "acc = cache y mm mm.m register\nvector acc.store.n\nvector mm.init.n\ntensor mm.n.1 vpdpbusd\n");
@@ -414,7 +415,7 @@ static void instructions(void)
 	} else {
 		ok(true, "vpdpbusd # SKIP this CPU has none");
 	}
-	target.features |= TF_FP16;
+	target.features |= X86_FP16;
 	target.vector_bytes = 64;
 	good("half", matmul(3, 64, 9, DT_F16, DT_F16, DT_F16), matmul(3, 64, 9, DT_F16, DT_F16, DT_F16),
 	     "split mm.n 32\nreorder mm.m mm.n.0 mm.n.1\ninit mm mm.n.0\nreorder mm.k mm.n.1\ntensor mm.n.1 vfmaddph\n", "call vfmaddph",

@@ -8,6 +8,7 @@
 #include "graph/pass.h"
 #include "emit/emit.h"
 #include "op/op.h"
+#include "target/backend.h"
 
 static const char runtime_text[] =
 #include "tools/ge-emit/runtime.in.inc"
@@ -353,23 +354,14 @@ static void put_tables(struct emission *e, FILE *f)
 /* The features that the flags of target_cflags suppose. */
 static void put_cpu_check(struct emission *e, FILE *f)
 {
-	static const struct {
-		unsigned feature;
-		const char *name[6];
-	} need[] = {
-		{TF_FMA, {"fma"}},
-		{TF_AVX2, {"avx2", "bmi", "bmi2"}},
-		{TF_AVX512, {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
-		{TF_VNNI, {"avx512vnni"}},
-		{TF_FP16, {"avx512fp16"}},
-	};
+	const struct feature *feature = backend_of(e->target)->feature;
 
 	fprintf(f, "\n/* What the code needs and this CPU lacks, or NULL. */\nstatic const char *cpu_lacks(void)\n{\n");
-	for (size_t i = 0; i < sizeof need / sizeof *need; i++)
-		for (int k = 0; e->target->features & need[i].feature && need[i].name[k]; k++)
+	for (int i = 0; feature && feature[i].name; i++)
+		for (int k = 0; e->target->features >> i & 1 && feature[i].takes[k]; k++)
 			fprintf(f,
 				"\tif (!__builtin_cpu_supports(\"%s\"))\n\t\treturn \"it lacks %s, which the model was compiled for\";\n",
-				need[i].name[k], need[i].name[k]);
+				feature[i].takes[k], feature[i].takes[k]);
 	fprintf(f, "\treturn NULL;\n}\n");
 }
 

@@ -172,7 +172,7 @@ static error_t option(int key, char *arg)
 	case OPT_NO_FALLBACK: no_fallback = true; return 0;
 	case OPT_TARGET:
 		if (!target_find(arg, &target))
-			die(EX_BADUSE, "--target=%s: there are " TARGET_NAMES, arg);
+			die(EX_BADUSE, "--target=%s: there are %s", arg, target_names());
 		return 0;
 	case OPT_THREADS:
 		number = strtol(arg, &end, 10);

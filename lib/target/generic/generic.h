@@ -1,0 +1,8 @@
+/* C that any CPU runs. Other backends may put text of theirs between. */
+#ifndef HONE_TARGET_GENERIC_H
+#define HONE_TARGET_GENERIC_H
+#include "target/backend.h"
+
+extern const char generic_prelude[]; /* sections stays, in_step, masks, and edges in masks */
+extern const struct instr generic_instr[];
+#endif

@@ -1,0 +1,31 @@
+/* Target instructions, a row each, as the stage they compute: loops, the body's shape, types and steps of the operands,
+ * C text. A short sequence that stands for an instruction (a transpose in registers) is a row like any other. */
+#ifndef HONE_TARGET_INSTR_H
+#define HONE_TARGET_INSTR_H
+#include <stdint.h>
+#include <stdio.h>
+
+enum { INSTR_LOOPS = 2, INSTR_READS = 2 };
+#define STEP_ANY INT64_MIN /* a parameter of the text */
+
+struct instr_operand {
+	const char *dtype;         /* "f32": an element type's name */
+	int64_t step[INSTR_LOOPS]; /* in elements, when a loop goes one step further */
+};
+struct instr {
+	const char *name;
+	unsigned features; /* of the backend's: the target has all of these */
+	int vector_bytes;  /* of the target; 0: any */
+	int nloops;
+	int64_t extent[INSTR_LOOPS]; /* from the outside in, each directly in the one before */
+	const char *comb;            /* "sum"; NULL: it is no reduction */
+	const char *body;            /* "a", "mul(i32(a), i32(b))": names of loop/math.h and types; a, b: reads */
+	struct instr_operand out, in[INSTR_READS];
+	const char *accumulator; /* C type of the vector that is added to (its name with u: unaligned in memory); NULL: none */
+	/* C text. %o %a %b: addresses of the first elements; %v: the accumulator; %s: step of out in loop 0; %t: step of
+	 * a in loop 1; %m %n: extents; %f: steps of loop 1 in which a is read, what follows is zero. */
+	const char *text;
+	const char *part; /* the same for fewer steps than extent[], or where a fill is read; NULL: there is none */
+	void (*helper)(FILE *f, const struct instr *row); /* what the text calls */
+};
+#endif

@@ -1,0 +1,46 @@
+/* What this CPU has, as it says itself. */
+#include "target/x86/x86.h"
+#ifdef __x86_64__
+#include <cpuid.h>
+
+static unsigned read_features(void)
+{
+	unsigned have = 0;
+
+	__builtin_cpu_init();
+	if (__builtin_cpu_supports("fma"))
+		have |= X86_FMA;
+	if (__builtin_cpu_supports("avx2") && (have & X86_FMA))
+		have |= X86_AVX2;
+	if ((have & X86_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd")) {
+		have |= X86_AVX512;
+		if (__builtin_cpu_supports("avx512vnni"))
+			have |= X86_VNNI;
+#if __GNUC__ >= 13
+		if (__builtin_cpu_supports("avx512fp16"))
+			have |= X86_FP16;
+#endif
+	}
+	return have;
+}
+
+/* Zen 4, family 19h, is the only one of AMD's with AVX-512 whose units are of 32 bytes. */
+static int read_fma512(unsigned features)
+{
+	enum { FAMILY_FIRST = 0xf, FAMILY_ZEN4 = 0x19 };
+	unsigned a, b, c, d;
+
+	return (features & X86_AVX512) && __builtin_cpu_is("amd") && __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 0xf) == FAMILY_FIRST &&
+	       FAMILY_FIRST + (a >> 20 & 0xff) == FAMILY_ZEN4;
+}
+
+bool x86_detect(struct target *t)
+{
+	t->features = read_features();
+	t->fma512 = read_fma512(t->features);
+	return true;
+}
+#else
+bool x86_detect(struct target *t) { return false; }
+#endif

@@ -1,0 +1,62 @@
+/* The backend's row. */
+#include "target/x86/x86.h"
+#include <linux/audit.h>
+
+static const struct feature features[] = {
+	{"fma", {"fma"}},
+	{"avx2", {"avx2", "bmi", "bmi2"}},
+	{"avx512", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+	{"vnni", {"avx512vnni"}},
+	{"fp16", {"avx512fp16"}},
+	{NULL, {NULL}},
+};
+
+static const struct level levels[] = {
+	{"x86-64", 0},
+	{"x86-64-v3", X86_FMA | X86_AVX2},
+	{"x86-64-v4", X86_FMA | X86_AVX2 | X86_AVX512},
+	{NULL, 0},
+};
+
+static void derive(struct target *t)
+{
+	t->vector_bytes = t->features & X86_AVX512 ? 64 : t->features & X86_AVX2 ? 32 : 16;
+	t->vector_regs = t->features & X86_AVX512 ? 32 : 16;
+	t->fma_ports = t->vector_bytes == 64 && t->fma512 ? t->fma512 : 2;
+	t->fma_latency = 4;
+}
+
+/* Level names of the psABI instead of -march=native: the same features give the same code on every machine. */
+static const char *flags(const struct target *t)
+{
+#define V4 " -march=x86-64-v4 -mprefer-vector-width=512"
+	static const char *const v4[] = {V4, V4 " -mavx512vnni", V4 " -mavx512fp16", V4 " -mavx512vnni -mavx512fp16"};
+#undef V4
+
+	if (t->features & X86_AVX512)
+		return v4[!!(t->features & X86_VNNI) + 2 * !!(t->features & X86_FP16)];
+	return t->features & X86_AVX2 ? " -march=x86-64-v3" : "";
+}
+
+const struct backend backend_x86 = {
+	.name = "x86",
+	.unnamed = true,
+	.feature = features,
+	.level = levels,
+	.detect = x86_detect,
+	.derive = derive,
+	.process =
+		{
+			.multiply_adds = x86_multiply_adds,
+			.flush_denormals = x86_flush_denormals,
+			.litter = x86_litter,
+			.call = x86_call,
+			.guard = &x86_guard,
+			.rounding = x86_rounding,
+			.audit_arch = AUDIT_ARCH_X86_64,
+			.calls = x86_calls,
+		},
+	.flags = flags,
+	.text = x86_text,
+	.instr = x86_instr,
+};

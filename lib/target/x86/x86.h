@@ -1,0 +1,19 @@
+/* x86-64, from SSE2 to AVX-512. */
+#ifndef HONE_TARGET_X86_H
+#define HONE_TARGET_X86_H
+#include "target/backend.h"
+
+enum x86_feature { X86_FMA = 1, X86_AVX2 = 2, X86_AVX512 = 4 /* F BW CD DQ VL */, X86_VNNI = 8, X86_FP16 = 16 };
+
+bool x86_detect(struct target *t);
+extern const struct text_section x86_text[];
+extern const struct instr x86_instr[];
+/* Independent multiply-adds, about n steps: the number of FLOP, 0 where this machine has none of such vectors. */
+double x86_multiply_adds(int vector_bytes, long n);
+void x86_flush_denormals(void);
+void x86_litter(const void *bytes);
+uint64_t x86_call(guarded_fn *f, const void *const *in, const void *const *constants, void *const *out, char *workspace);
+uint64_t x86_rounding(void);
+extern struct guard_words x86_guard;
+extern const struct call_name x86_calls[];
+#endif
