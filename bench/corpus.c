@@ -190,7 +190,7 @@ static bool build(struct row *x, struct digest task, const struct runner_build *
 	return answer.result.verdict != VERDICT_BUILD;
 }
 
-static double base_us(const struct runner_result *x)
+static double base_us(const struct measurement *x)
 {
 	double *v = ARENA_ARRAY(&arena, double, x->npairs + 1);
 
@@ -214,7 +214,7 @@ static struct row compare(const struct made *old, const struct made *new)
 	runner_try(r, &(struct runner_try){
 			      .task = task, .artifact = b, .base = a, .budget = budget, .seed = SEEDS, .rotation = (uint64_t)rotation});
 	struct runner_answer answer = next();
-	const struct runner_result *y = &answer.result;
+	const struct measurement *y = &answer.result;
 	return (struct row){old->task, verdict_timed(y->verdict) ? y->ratio : NAN, y->lo, y->hi, base_us(y), y->verdict, y->why};
 }
 

@@ -91,7 +91,7 @@ static void try_row(struct row *x, int k, struct digest task, struct digest base
 					   .rotation = (uint64_t)rotation,
 					   .width = 0.02,
 					   .once = true});
-	struct runner_result t = next_of(&r, &arena).result;
+	struct measurement t = next_of(&r, &arena).result;
 	if (!t.npairs) {
 		printf("%s: %s\n", x->from, verdict_name(t.verdict));
 		x->from = NULL;

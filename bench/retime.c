@@ -53,12 +53,12 @@ static const char *trace_of(struct module *m, const char *text)
 
 static int by_ratio(const void *a, const void *b)
 {
-	double x = ((const struct runner_result *)a)->ratio, y = ((const struct runner_result *)b)->ratio;
+	double x = ((const struct measurement *)a)->ratio, y = ((const struct measurement *)b)->ratio;
 
 	return (x > y) - (x < y);
 }
 
-static struct runner_result try_once(struct digest task, struct digest a, struct digest base, uint64_t seed, double width)
+static struct measurement try_once(struct digest task, struct digest a, struct digest base, uint64_t seed, double width)
 {
 	runner_try(r, &(struct runner_try){.task = task,
 					   .artifact = a,
@@ -71,9 +71,9 @@ static struct runner_result try_once(struct digest task, struct digest a, struct
 }
 
 /* Until enough is known to say in which 2% it is. */
-static struct runner_result compare(struct digest task, struct digest a, struct digest base, uint64_t seed)
+static struct measurement compare(struct digest task, struct digest a, struct digest base, uint64_t seed)
 {
-	struct runner_result x;
+	struct measurement x;
 
 	do
 		x = try_once(task, a, base, seed, WIDTH);
@@ -81,11 +81,11 @@ static struct runner_result compare(struct digest task, struct digest a, struct 
 	return x;
 }
 
-static bool is_inside(const struct runner_result *x) { return x->lo >= 1 / (1 + APART) && x->hi <= 1 + APART; }
-static bool is_outside(const struct runner_result *x) { return x->lo > 1 + APART || x->hi < 1 / (1 + APART); }
+static bool is_inside(const struct measurement *x) { return x->lo >= 1 / (1 + APART) && x->hi <= 1 + APART; }
+static bool is_outside(const struct measurement *x) { return x->lo > 1 + APART || x->hi < 1 / (1 + APART); }
 
 /* Base against candidate. */
-static struct runner_result turned(struct runner_result x)
+static struct measurement turned(struct measurement x)
 {
 	double lo = x.lo;
 
@@ -98,9 +98,9 @@ static struct runner_result turned(struct runner_result x)
 
 /* Until it is known whether they are within 2% of each other. What is slower ends with any interval, so where that leaves it open
  * the faster one is tried against the slower. */
-static struct runner_result compare_two(struct digest task, struct digest a, struct digest b, uint64_t seed)
+static struct measurement compare_two(struct digest task, struct digest a, struct digest b, uint64_t seed)
 {
-	struct runner_result x = compare(task, a, b, seed);
+	struct measurement x = compare(task, a, b, seed);
 
 	for (int i = 0; i < NARROW_TRIES && verdict_timed(x.verdict) && !is_inside(&x) && !is_outside(&x); i++) {
 		seed += TRIES_MAX * TRIES;
@@ -109,27 +109,10 @@ static struct runner_result compare_two(struct digest task, struct digest a, str
 	return x;
 }
 
-static struct runner_result middle(struct runner_result *x)
+static struct measurement middle(struct measurement *x)
 {
 	qsort(x, TRIES, sizeof *x, by_ratio);
 	return x[TRIES / 2];
-}
-
-static int by_ps(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double base_seconds(const struct runner_result *x)
-{
-	uint64_t *v = ARENA_ARRAY(&arena, uint64_t, x->npairs + 1);
-
-	for (size_t i = 0; i < x->npairs; i++)
-		v[i] = x->pair[i].base;
-	qsort(v, x->npairs, sizeof *v, by_ps);
-	return 1e-12 * (double)v[x->npairs / 2];
 }
 
 struct total {
@@ -142,7 +125,7 @@ struct total {
 struct row {
 	struct digest task, base, tuned, other;
 	bool traced; /* tuned has a trace: else it is the default */
-	struct runner_result ratio[TRIES], apart[TRIES];
+	struct measurement ratio[TRIES], apart[TRIES];
 };
 
 static struct row prepare(const struct task *t, struct module *const *model, int n)
@@ -164,15 +147,15 @@ static struct row prepare(const struct task *t, struct module *const *model, int
 static void try_row(const struct task *t, struct row *x, int n, int k)
 {
 	x->ratio[k] = compare(x->task, x->tuned, x->base, TRIES_MAX * (t->digest.lo + (uint64_t)k) + 1);
-	x->apart[k] = (struct runner_result){.ratio = 1, .lo = 1, .hi = 1, .verdict = VERDICT_TIE};
+	x->apart[k] = (struct measurement){.ratio = 1, .lo = 1, .hi = 1, .verdict = VERDICT_TIE};
 	if (n > 2 && !digest_eq(x->tuned, x->other))
 		x->apart[k] = compare_two(x->task, x->tuned, x->other, TRIES_MAX * (t->digest.hi + (uint64_t)k) + 1);
 }
 
 static void print_row(const struct task *t, struct row *row, int n, struct total *sum)
 {
-	struct runner_result x = middle(row->ratio), y = middle(row->apart);
-	double ratio = row->traced ? x.ratio : 1, seconds = base_seconds(&x);
+	struct measurement x = middle(row->ratio), y = middle(row->apart);
+	double ratio = row->traced ? x.ratio : 1, seconds = measurement_base_seconds(&x);
 	bool same = digest_eq(row->tuned, row->other);
 
 	sum->before += t->count * seconds;

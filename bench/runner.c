@@ -125,7 +125,7 @@ static void trip(const char *text)
 	       1e3 * one[times / 2], 1e3 * one[times * 9 / 10], times / seconds, unsure, ratio[times / 20], ratio[times - 1 - times / 20]);
 }
 
-static double base_us(const struct runner_result *x)
+static double base_us(const struct measurement *x)
 {
 	double ps = 0;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/rng.h"
-#include "runner/trial_impl.h"
+#include "runner/try_impl.h"
 
 enum { POINTS_LAST = 8 /* that point is the last element */ };
 
@@ -84,7 +84,7 @@ static bool run_seed(struct run *x, int which, int seed)
 
 enum { UNKNOWN, RIGHT, WRONG }; /* of a base on a seed with spikes; that of seed 0: RIGHT, if those of the others are known */
 
-bool trial_base_known(const struct trial *t)
+bool try_base_known(const struct try *t)
 {
 	char known = UNKNOWN;
 
@@ -233,7 +233,7 @@ static bool run_base(struct run *x)
 	run_fill_constants(x, BASE, PLACE_START);
 	run_fill_seed(x, BASE, PLACE_START, 0);
 	run_poison(x, BASE, PLACE_START);
-	if (!run_order(x, (struct order){.kind = ORDER_RUN, .which = BASE, .place = PLACE_START, .times = 1}, BASE, TRIAL_BASE_SECONDS,
+	if (!run_order(x, (struct order){.kind = ORDER_RUN, .which = BASE, .place = PLACE_START, .times = 1}, BASE, TRY_BASE_SECONDS,
 		       "first call"))
 		return false;
 	x->base_seconds = fmin(x->took, 1e-9 * (double)x->subject.shared->run_ns);
@@ -247,7 +247,7 @@ bool run_check(struct run *x)
 	if (!is_alone(x->t) && !run_base(x))
 		return false;
 	if (is_alone(x->t))
-		x->base_seconds = TRIAL_BASE_SECONDS / TRIAL_TIMES;
+		x->base_seconds = TRY_BASE_SECONDS / TRY_TIMES;
 	if (x->checked)
 		return true; /* it is the same library, and the last call is looked at again */
 	if (!x->most) {

@@ -389,7 +389,7 @@ static bool read_answer(struct runner *r, struct mp_in *in, struct arena *a, str
 		out->result.verdict = VERDICT_BUILD;
 		out->why = out->result.why = take_str(in, a);
 	} else if (!strcmp(verb, "try")) {
-		take_result(in, &out->result, a);
+		take_measurement(in, &out->result, a);
 		want = 9;
 		out->why = out->result.why;
 	} else if (!strcmp(verb, "error")) {

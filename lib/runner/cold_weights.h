@@ -1,5 +1,5 @@
 /* Copies of a kernel's constants, as it stores them, one set behind the other: calls that are timed go around the sets
- * (trial.h says why). They lie in a file in memory that outlives a try: filling one takes longer than many a try. Full,
+ * (try.h says why). They lie in a file in memory that outlives a try: filling one takes longer than many a try. Full,
  * it is sealed. */
 #ifndef HONE_ROTATION_H
 #define HONE_ROTATION_H

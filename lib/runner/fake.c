@@ -62,21 +62,21 @@ static void fake_try(uint64_t id, struct mp_in *r, struct mp_out *o)
 {
 	struct digest task = mp_digest(r), artifact = mp_digest(r), base = mp_digest(r);
 	double t = fake_time(artifact), u = fake_time(base);
-	struct runner_pair pair[FAKE_PAIRS];
-	struct runner_result x = {.pair = pair, .ratio = t / u, .lo = 0.998 * t / u, .hi = 1.002 * t / u, .seconds = 0.01};
+	struct sample_pair pair[FAKE_PAIRS];
+	struct measurement x = {.pair = pair, .ratio = t / u, .lo = 0.998 * t / u, .hi = 1.002 * t / u, .seconds = 0.01};
 	struct rng rng = {digest_of(task, (struct digest[]){artifact, base}, 2 * sizeof base).hi};
 
 	if (artifact.lo % 20 == 1) {
-		x = (struct runner_result){.verdict = VERDICT_WRONG, .why = "output 0, element 0: 1, not 0"};
+		x = (struct measurement){.verdict = VERDICT_WRONG, .why = "output 0, element 0: 1, not 0"};
 	} else {
 		x.npairs = FAKE_PAIRS;
 		for (int i = 0; i < FAKE_PAIRS; i++)
-			pair[i] = (struct runner_pair){(uint64_t)(t * (1 + 0.004 * (rng_unit(&rng) - 0.5))),
+			pair[i] = (struct sample_pair){(uint64_t)(t * (1 + 0.004 * (rng_unit(&rng) - 0.5))),
 						       (uint64_t)(u * (1 + 0.004 * (rng_unit(&rng) - 0.5)))};
 		x.verdict = x.hi < 0.99 ? VERDICT_FASTER : x.lo > 1.01 ? VERDICT_SLOWER : VERDICT_TIE;
 	}
 	size_t frame = frame_begin(o, 9, id, "try");
-	put_result(o, &x);
+	put_measurement(o, &x);
 	frame_end(o, frame);
 }
 

@@ -174,7 +174,7 @@ static void run_try(struct service *s, struct job *j)
 {
 	struct serve_task *t = serve_find_task(s, j->task);
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
-	struct trial trial = {.oracle = s->oracle,
+	struct try try = {.oracle = s->oracle,
 			      .task = t->task,
 			      .problem = t->problem,
 			      .artifact = {&x->a, &base->a},
@@ -190,12 +190,12 @@ static void run_try(struct service *s, struct job *j)
 			      .hush = s->hush[1],
 			      .patient = j->slow < TRIES_BASE,
 			      .last = j->slow == TRIES_SLOW};
-	struct runner_result r;
+	struct measurement r;
 	struct mp_out o;
 	for (int i = 0; i < 2; i++)
-		trial.rotation[i] = j->sets[i].copies ? &j->sets[i] : NULL;
+		try.rotation[i] = j->sets[i].copies ? &j->sets[i] : NULL;
 	bool slow;
-	const char *why = trial_run(&trial, &r, &slow, &j->arena);
+	const char *why = try_run(&try, &r, &slow, &j->arena);
 
 	if (why) {
 		say(j->report, why);
@@ -205,7 +205,7 @@ static void run_try(struct service *s, struct job *j)
 		_exit(EX_SLOW);
 	mp_out_init(&o);
 	size_t frame = frame_begin(&o, 9, j->id, "try");
-	put_result(&o, &r);
+	put_measurement(&o, &r);
 	frame_end(&o, frame);
 	if (ftruncate(j->report, 0) || pwrite(j->report, o.b.a, o.b.n, 0) != (ssize_t)o.b.n)
 		_exit(EX_IO);
@@ -690,8 +690,8 @@ static void drop_copies(struct service *s, struct job *j, pid_t pid)
 	const struct serve_artifact *x[2] = {serve_find_artifact(s, j->artifact), serve_find_artifact(s, j->base)};
 
 	for (int which = 0; which < 2; which++)
-		for (int i = 1; i < TRIAL_PLACINGS && x[which]; i++)
-			unlink(trial_copy(&x[which]->a, pid, which, i, &j->arena));
+		for (int i = 1; i < TRY_PLACINGS && x[which]; i++)
+			unlink(try_copy(&x[which]->a, pid, which, i, &j->arena));
 }
 
 /* true: the job is done with. */

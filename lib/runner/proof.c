@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "common/progress.h"
-#include "runner/trial_impl.h"
+#include "runner/try_impl.h"
 
 enum {
 	ALIGN = 64,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/half.h"
-#include "runner/trial_impl.h"
+#include "runner/try_impl.h"
 
 double number_at(enum dtype t, const void *p, int64_t i)
 {
@@ -78,10 +78,10 @@ struct tolerance {
 static struct tolerance tolerance_of(const struct problem *p, int out, int seed)
 {
 	enum dtype t = p->t[out].tensor.dtype;
-	struct tolerance r = {TRIAL_TOLERANCE * epsilon(t) * (8 + sqrt(p->reduction)), 0, 0};
+	struct tolerance r = {TRY_TOLERANCE * epsilon(t) * (8 + sqrt(p->reduction)), 0, 0};
 
 	if (seed >= PROBLEM_SEEDS)
-		r.relative *= TRIAL_SPIKE_SLACK;
+		r.relative *= TRY_SPIKE_SLACK;
 	if (r.relative > 0)
 		r.scale = rms(t, problem_data(p, out, seed), p->t[out].tensor.n);
 	else if ((t == DT_I8 || t == DT_U8) && has_floats(p))

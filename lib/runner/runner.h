@@ -31,6 +31,7 @@
 #include <stdint.h>
 #include "common/arena.h"
 #include "common/digest.h"
+#include "runner/measurement.h"
 #include "target/target.h"
 #include "graph/module.h"
 
@@ -38,29 +39,10 @@ enum { RUNNER_VERSION = 2 }; /* another one is refused (69) */
 enum {
 	RUNNER_FRAME_MAX = 16 << 20,
 	RUNNER_BUFS_MAX = 256,
-	RUNNER_PAIRS_MAX = 4096,
 	RUNNER_ARTIFACTS_MAX = 1000,
 	RUNNER_ROTATION_MAX = 128 << 20
 };
 enum { RUNNER_SILENCE = 10 }; /* seconds without a word while it has work: the runner hangs */
-
-enum verdict {
-	VERDICT_FASTER,
-	VERDICT_SLOWER,
-	VERDICT_TIE,
-	VERDICT_WRONG,
-	VERDICT_CRASH,
-	VERDICT_TIMEOUT,
-	VERDICT_BUILD,
-	VERDICT_UNSURE, /* runs well; the budget ended, or the goal was missed, before anything else could be said */
-	VERDICT_COUNT
-};
-const char *verdict_name(enum verdict v); /* "faster" ... "build error" */
-/* Did the kernel run and give the right numbers, as far as it was checked (runner/trial.h)? */
-static inline bool verdict_timed(enum verdict v)
-{
-	return v == VERDICT_FASTER || v == VERDICT_SLOWER || v == VERDICT_TIE || v == VERDICT_UNSURE;
-}
 
 /* Storage of one buffer of a kernel: what the runner must make ready. */
 struct runner_buf {
@@ -79,17 +61,6 @@ struct runner_build {
 	int64_t workspace;
 	int nin, nconst, nout;
 	const struct runner_buf *buf; /* in, constants, out */
-};
-struct runner_pair {
-	uint64_t candidate, base; /* picoseconds a call */
-};
-struct runner_result {
-	enum verdict verdict;
-	const char *why; /* wrong, crash, timeout, build error: in words; NULL: nothing to say */
-	size_t npairs;
-	struct runner_pair *pair;
-	double ratio, lo, hi; /* candidate / base, median of pairs, and its interval */
-	double seconds;       /* on the device */
 };
 
 struct runner;
@@ -133,7 +104,7 @@ struct runner_answer {
 	bool error;                  /* the request could not be done: why */
 	const char *why;             /* also of a build that failed: what the compiler said; NULL: nothing to say */
 	struct digest digest;        /* of task and build */
-	struct runner_result result; /* of try; of build: verdict VERDICT_BUILD where it failed, else VERDICT_COUNT */
+	struct measurement result; /* of try; of build: verdict VERDICT_BUILD where it failed, else VERDICT_COUNT */
 };
 int runner_wait(struct runner *const *r, int n, double timeout, struct arena *a, struct runner_answer *out);
 #endif

@@ -1,11 +1,11 @@
-/* Inside the service. Private to lib/device. */
+/* Inside the service. Private to lib/runner. */
 #ifndef HONE_SERVE_IMPL_H
 #define HONE_SERVE_IMPL_H
 #include <sys/types.h>
 #include "runner/wire.h"
 #include "runner/service.h"
 #include "runner/toolchain.h"
-#include "runner/trial.h"
+#include "runner/try.h"
 #include "runner/compile_server.h"
 
 enum { CORES_MAX = 256, BUILD_SECONDS = 60, BUILD_CLOCK_SECONDS = 300, ROTATIONS_MAX = 8 };
@@ -78,8 +78,8 @@ struct service {
 	char *dir, *lock;
 	int ncores, core[CORES_MAX];
 	int janitor;            /* pipe that its end closes */
-	int hush[2];            /* pipe from the tries, see trial.h */
-	int yardstick;          /* see trial.h */
+	int hush[2];            /* pipe from the tries, see try.h */
+	int yardstick;          /* see try.h */
 	double build_seconds;   /* that a step of a build may take on the clock */
 	struct warm warm;       /* toolchain, from the second build on */
 	int rules;              /* of what it may open: confine_open */

@@ -17,12 +17,12 @@
 #include "common/rng.h"
 #include "runner/guard.h"
 #include "runner/proof.h"
-#include "runner/trial_impl.h"
+#include "runner/try_impl.h"
 #include "runner/noise_probe.h"
 #include "target/backend.h"
 
 struct call {
-	kernel *f[TRIAL_PLACINGS];
+	kernel *f[TRY_PLACINGS];
 	const void *in[RUNNER_BUFS_MAX], *constant[RUNNER_BUFS_MAX];
 	void *out[RUNNER_BUFS_MAX];
 	char *workspace;
@@ -51,7 +51,7 @@ static uint64_t now_ns(void)
 /* false: it did not keep to what a call may do. */
 static bool call(struct call *c, uint32_t placing, uint32_t times)
 {
-	kernel *f = c->f[placing % TRIAL_PLACINGS];
+	kernel *f = c->f[placing % TRY_PLACINGS];
 	struct changing *g = c->changing;
 
 	for (uint32_t i = 0; i < times; i++) {
@@ -124,7 +124,7 @@ static bool load(struct subject *s, struct call *c, int which)
 		c->set = its->set;
 	else if (x->rotation >= 0) /* here, for after the seal there may be no memory */
 		c->set = xcalloc((size_t)x->sets->copies * (size_t)s->artifact[which]->build.nconst, sizeof *c->set);
-	for (int i = 0; i < TRIAL_PLACINGS; i++) {
+	for (int i = 0; i < TRY_PLACINGS; i++) {
 		mmap(NULL, (1 + rng_u64(&s->rng) % HOLE) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		void *so = dlopen(i ? s->copy[which][i] : s->artifact[which]->path, RTLD_NOW | RTLD_LOCAL);
 		*(void **)&c->f[i] = so ? dlsym(so, "hone_kernel") : NULL;
@@ -314,7 +314,7 @@ const char *subject_start(struct subject *s)
 	return NULL;
 }
 
-/* On a busy machine others may have had the time, or all stood still: then it gets TRIAL_GRACE_SECONDS more.
+/* On a busy machine others may have had the time, or all stood still: then it gets TRY_GRACE_SECONDS more.
  * Until ORDER_START has given it a session of its own it is of its parent's group, and stops with it where another try needs
  * silence. A stop that comes while it leaves the group it takes along, and what lets the group go on does not reach it. */
 enum answer subject_order(struct subject *s, struct order o, double seconds)
@@ -324,7 +324,7 @@ enum answer subject_order(struct subject *s, struct order o, double seconds)
 	bool grace = false;
 	uint32_t reply[3];
 
-	seconds = fmin(seconds, TRIAL_MOST_SECONDS);
+	seconds = fmin(seconds, TRY_MOST_SECONDS);
 	double until = now_seconds() + seconds, cpu = subject_cpu(s);
 	o.number = ++s->orders;
 	if (send(s->channel, &o, sizeof o, MSG_NOSIGNAL) != (ssize_t)sizeof o)
@@ -341,7 +341,7 @@ enum answer subject_order(struct subject *s, struct order o, double seconds)
 			if (grace || subject_cpu(s) - cpu > 0.9 * seconds)
 				return ANSWER_LATE;
 			grace = true;
-			until = now_seconds() + TRIAL_GRACE_SECONDS;
+			until = now_seconds() + TRY_GRACE_SECONDS;
 		}
 		if (n <= 0)
 			continue;

@@ -7,7 +7,7 @@
 #include "common/progress.h"
 #include "runner/runner.h"
 #include "runner/sequential.h"
-#include "runner/trial_impl.h"
+#include "runner/try_impl.h"
 #include "runner/noise_probe.h"
 
 enum { MOST_ROUNDS = 6, FEW_ROUNDS = 3 };
@@ -57,7 +57,7 @@ static bool calibrate(struct run *x, struct clock *c)
 					  .times = n,
 					  .timed = true,
 					  .first = rng_u64(&x->rng)};
-			if (!run_order(x, o, which, run_deadline(x) + n * (isfinite(one) ? one : 0) * TRIAL_TIMES, what))
+			if (!run_order(x, o, which, run_deadline(x) + n * (isfinite(one) ? one : 0) * TRY_TIMES, what))
 				return false;
 			uint64_t ns = x->subject.shared->run_ns;
 			if (!run_believe(x, ns))
@@ -148,7 +148,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	run_poison(x, BASE, PLACE_TIMED);
 	c->o.first = rng_u64(&x->rng);
 	c->o.quiet = as_is || !c->feels ? INFINITY : YARDSTICK_SLOW * c->yard.quiet;
-	if (!run_order(x, c->o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * c->o.pairs * c->limit, "timing") ||
+	if (!run_order(x, c->o, CANDIDATE, TRY_LEAST_SECONDS + TRY_TIMES * c->o.pairs * c->limit, "timing") ||
 	    !take_times(x, c->o.pairs, ns, quiet) || !run_check_block(x, c->o.first))
 		return false;
 	for (uint32_t i = 0; i < c->o.pairs && !*decided; i++) {
@@ -167,7 +167,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 		}
 		if (x->r->npairs == x->most)
 			break;
-		x->r->pair[x->r->npairs++] = (struct runner_pair){(uint64_t)(1e12 * t[CANDIDATE]), (uint64_t)(1e12 * t[BASE])};
+		x->r->pair[x->r->npairs++] = (struct sample_pair){(uint64_t)(1e12 * t[CANDIDATE]), (uint64_t)(1e12 * t[BASE])};
 		*decided = sequential_add(s, t[CANDIDATE], t[BASE], &x->r->verdict);
 	}
 	c->slow += (now_seconds() - start) * slow / c->o.pairs;
@@ -180,7 +180,7 @@ static bool confirm(struct run *x, const struct clock *c)
 {
 	enum { TRIES = 4 };
 	double seen = INFINITY;
-	struct runner_result *r = x->r;
+	struct measurement *r = x->r;
 	double most = fmin(AGREES * r->ratio, (1 + r->ratio) / 2 + HALF);
 
 	for (int i = 0; i < TRIES && seen > most; i++) {
@@ -262,7 +262,7 @@ static bool settle(struct run *x, const struct clock *c)
 
 	o.pairs = (uint32_t)fmax(1, fmin(BLOCK_PAIRS, round(share * settle_seconds / c->limit)));
 	o.quiet = INFINITY;
-	return share < LITTLE || run_order(x, o, CANDIDATE, TRIAL_LEAST_SECONDS + TRIAL_TIMES * o.pairs * c->limit, "timing");
+	return share < LITTLE || run_order(x, o, CANDIDATE, TRY_LEAST_SECONDS + TRY_TIMES * o.pairs * c->limit, "timing");
 }
 
 /* What others do to the caches that all share, and to memory, the yardstick does not feel; a kernel whose operands lie there

@@ -3,13 +3,6 @@
 #include "runner/wire.h"
 #include "graph/types.h"
 
-static const char *const names[VERDICT_COUNT] = {
-	[VERDICT_FASTER] = "faster", [VERDICT_SLOWER] = "slower",   [VERDICT_TIE] = "tie",           [VERDICT_WRONG] = "wrong",
-	[VERDICT_CRASH] = "crash",   [VERDICT_TIMEOUT] = "timeout", [VERDICT_BUILD] = "build error", [VERDICT_UNSURE] = "unsure",
-};
-
-const char *verdict_name(enum verdict v) { return v < VERDICT_COUNT ? names[v] : "?"; }
-
 void frame_add(struct frames *f, const char *p, size_t n)
 {
 	if (n == 0)
@@ -153,7 +146,7 @@ void take_build(struct mp_in *r, struct runner_build *b, struct arena *a)
 		take_buf(r, &buf[i], a);
 }
 
-void put_result(struct mp_out *o, const struct runner_result *x)
+void put_measurement(struct mp_out *o, const struct measurement *x)
 {
 	put_str0(o, verdict_name(x->verdict));
 	put_str0(o, x->why);
@@ -170,7 +163,7 @@ void put_result(struct mp_out *o, const struct runner_result *x)
 
 /* What a search computes with: a share that cannot be one would end runners that are asked next. Of few pairs nothing may be
  * known but their median. */
-static bool is_sane(const struct runner_result *x)
+static bool is_sane(const struct measurement *x)
 {
 	bool timed = x->verdict == VERDICT_FASTER || x->verdict == VERDICT_SLOWER || x->verdict == VERDICT_TIE;
 	bool ratio = isfinite(x->ratio) && x->ratio > 0 && x->lo >= 0 && x->lo <= x->hi && (isfinite(x->hi) || !timed);
@@ -178,21 +171,19 @@ static bool is_sane(const struct runner_result *x)
 	return (ratio || !(timed || x->verdict == VERDICT_UNSURE)) && isfinite(x->seconds) && x->seconds >= 0;
 }
 
-void take_result(struct mp_in *r, struct runner_result *x, struct arena *a)
+void take_measurement(struct mp_in *r, struct measurement *x, struct arena *a)
 {
 	size_t at = mp_at(r), n;
 	const char *word = mp_str(r, &n);
-	int v = 0;
 
-	while (v < VERDICT_COUNT && (strlen(names[v]) != n || memcmp(names[v], word, n)))
-		v++;
-	if (v == VERDICT_COUNT)
+	x->lost = false;
+	x->verdict = verdict_parse(word, n);
+	if (x->verdict == VERDICT_COUNT)
 		mp_fail(r, at, "not a verdict");
-	x->verdict = (enum verdict)v;
 	x->why = take_str(r, a);
 	if ((x->npairs = mp_array(r) / 2) > RUNNER_PAIRS_MAX)
 		mp_fail(r, at, "too many samples");
-	x->pair = ARENA_ARRAY(a, struct runner_pair, r->why ? 0 : x->npairs);
+	x->pair = ARENA_ARRAY(a, struct sample_pair, r->why ? 0 : x->npairs);
 	for (size_t i = 0; i < x->npairs && !r->why; i++) {
 		x->pair[i].candidate = (uint64_t)mp_int(r, 0, INT64_MAX);
 		x->pair[i].base = (uint64_t)mp_int(r, 0, INT64_MAX);

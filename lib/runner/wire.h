@@ -1,4 +1,4 @@
-/* What client, fake and service share: the form of frames. Private to lib/device. */
+/* What client, fake and service share: the form of frames. Private to lib/runner. */
 #ifndef HONE_RUNNER_IMPL_H
 #define HONE_RUNNER_IMPL_H
 #include "runner/runner.h"
@@ -22,8 +22,8 @@ void put_str0(struct mp_out *o, const char *s); /* NULL: nil */
 const char *take_str(struct mp_in *r, struct arena *a);
 void put_build(struct mp_out *o, const struct runner_build *b);
 void take_build(struct mp_in *r, struct runner_build *b, struct arena *a); /* bounds checked; r->why */
-void put_result(struct mp_out *o, const struct runner_result *x);
-void take_result(struct mp_in *r, struct runner_result *x, struct arena *a);
+void put_measurement(struct mp_out *o, const struct measurement *x);
+void take_measurement(struct mp_in *r, struct measurement *x, struct arena *a);
 
 /* The runner without a device: takes a request as packed, packs the answer. */
 void fake_answer(struct mp_in *request, struct mp_out *answer);

@@ -37,7 +37,7 @@ bool prepare(struct session *s, struct tuned *t)
 		t->untunable = why;
 		return false;
 	}
-	t->subject = (struct subject){t->text, t->digest, c, source_digest(c), NULL};
+	t->base = (struct task_base){t->text, t->digest, c, source_digest(c), NULL};
 	return true;
 }
 

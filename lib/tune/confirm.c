@@ -36,9 +36,9 @@ static const double student[LOOK_LAST + 1] = {
 	[3] = 6.205, [4] = 4.177, [5] = 3.495, [6] = 3.163, [7] = 2.969, [8] = 2.841, [9] = 2.752, [10] = 2.685, [11] = 2.634};
 _Static_assert(LOOKS == 3 && LOOK_LAST == 11, "student has 3 to 11");
 
-static bool is_void(const struct slot *x) { return x->dropped || x->repeat; }
+static bool is_void(const struct trial *x) { return x->dropped || x->repeat; }
 
-static struct slot *slot_of(const struct tuned *t, const struct point *p, int look)
+static struct trial *trial_of(const struct tuned *t, const struct point *p, int look)
 {
 	for (size_t i = 0; i < t->looks.n; i++)
 		if (t->looks.a[i]->point == p && t->looks.a[i]->look == look && !is_void(t->looks.a[i]))
@@ -50,7 +50,7 @@ static int count_looks(const struct tuned *t, const struct point *p)
 {
 	int n = 0;
 
-	while (n < LOOKS_MAX && slot_of(t, p, n + 1))
+	while (n < LOOKS_MAX && trial_of(t, p, n + 1))
 		n++;
 	return n;
 }
@@ -79,44 +79,44 @@ static bool gather(const struct tuned *t, const struct point *p, struct looks *l
 	*l = (struct looks){0};
 	*failed = false;
 	for (int k = 1, n = count_looks(t, p); k <= n; k++) {
-		const struct slot *x = slot_of(t, p, k);
+		const struct trial *x = trial_of(t, p, k);
 		if (!x->retired)
 			return false;
-		*failed = !verdict_timed(x->verdict) || !(x->ratio > 0);
+		*failed = !verdict_timed(x->result.verdict) || !(x->result.ratio > 0);
 		if (*failed)
 			return false;
-		add_look(l, x->ratio);
+		add_look(l, x->result.ratio);
 	}
 	return true;
 }
 
 /* All looks at the point of a final one: those retired, and that. */
-static struct looks with_final(const struct tuned *t, const struct slot *final)
+static struct looks with_final(const struct tuned *t, const struct trial *final)
 {
 	struct looks l = {0};
 
 	for (size_t i = 0; i < t->looks.n; i++) {
-		const struct slot *x = t->looks.a[i];
-		if (x->point == final->point && (x->retired || x == final) && verdict_timed(x->verdict) && x->ratio > 0)
-			add_look(&l, x->ratio);
+		const struct trial *x = t->looks.a[i];
+		if (x->point == final->point && (x->retired || x == final) && verdict_timed(x->result.verdict) && x->result.ratio > 0)
+			add_look(&l, x->result.ratio);
 	}
 	return l;
 }
 
-double mean_ratio(const struct tuned *t, const struct slot *final)
+double mean_ratio(const struct tuned *t, const struct trial *final)
 {
 	struct looks l = with_final(t, final);
 
 	return exp(mean_of(&l));
 }
 
-int count_ratios(const struct tuned *t, const struct slot *final) { return with_final(t, final).n; }
+int count_ratios(const struct tuned *t, const struct trial *final) { return with_final(t, final).n; }
 
 /* How far the mean of n looks may be off that differ as these do. */
 static double bound_of(const struct looks *l, int n) { return student[n] * sqrt(scatter(l) / (l->n - 1)) / sqrt(n); }
 
 /* Do all looks together say that it is faster by more than placing explains? */
-static bool is_sure(const struct tuned *t, const struct slot *last)
+static bool is_sure(const struct tuned *t, const struct trial *last)
 {
 	struct looks l = with_final(t, last);
 
@@ -127,46 +127,46 @@ double point_ratio(const struct tuned *t, const struct point *p)
 {
 	struct looks l = {0};
 
-	for (size_t i = 0; i < t->slots.n; i++) {
-		const struct slot *x = t->slots.a[i];
-		if (x->point == p && x->retired && verdict_timed(x->verdict) && x->ratio > 0)
-			add_look(&l, x->ratio);
+	for (size_t i = 0; i < t->trials.n; i++) {
+		const struct trial *x = t->trials.a[i];
+		if (x->point == p && x->retired && verdict_timed(x->result.verdict) && x->result.ratio > 0)
+			add_look(&l, x->result.ratio);
 	}
 	return l.n ? exp(mean_of(&l)) : 0;
 }
 
 /* Has one of the looks that count, up to that, said faster? */
-static bool has_won(const struct tuned *t, const struct slot *last)
+static bool has_won(const struct tuned *t, const struct trial *last)
 {
-	bool won = last->verdict == VERDICT_FASTER;
+	bool won = last->result.verdict == VERDICT_FASTER;
 
 	for (int k = LOOK_FINAL; k < last->look && !won; k++) {
-		const struct slot *x = slot_of(t, last->point, k);
-		won = x && x->retired && x->verdict == VERDICT_FASTER;
+		const struct trial *x = trial_of(t, last->point, k);
+		won = x && x->retired && x->result.verdict == VERDICT_FASTER;
 	}
 	return won;
 }
 
-bool is_kept(const struct tuned *t, const struct slot *last)
+bool is_kept(const struct tuned *t, const struct trial *last)
 {
-	if (!verdict_timed(last->verdict) || !has_won(t, last))
+	if (!verdict_timed(last->result.verdict) || !has_won(t, last))
 		return false;
 	return last->look == LOOK_FINAL || is_sure(t, last) || (last->look < LOOK_LAST && mean_ratio(t, last) < MATERIAL);
 }
 
 /* The last look at that point that counts; NULL: there is none, or it is not kept. */
-static const struct slot *stands(const struct tuned *t, const struct point *p)
+static const struct trial *stands(const struct tuned *t, const struct point *p)
 {
-	const struct slot *last = NULL, *x;
+	const struct trial *last = NULL, *x;
 
-	for (int k = LOOK_FINAL; k <= LOOK_LAST && (x = slot_of(t, p, k)) && x->retired; k++)
+	for (int k = LOOK_FINAL; k <= LOOK_LAST && (x = trial_of(t, p, k)) && x->retired; k++)
 		last = x;
 	return last && is_kept(t, last) ? last : NULL;
 }
 
-const struct slot *find_champion(const struct tuned *t)
+const struct trial *find_champion(const struct tuned *t)
 {
-	const struct slot *best = NULL, *x;
+	const struct trial *best = NULL, *x;
 
 	for (size_t i = 0; i < t->looks.n; i++)
 		if (t->looks.a[i]->look == LOOK_FINAL && (x = stands(t, t->looks.a[i]->point)) &&
@@ -245,30 +245,30 @@ static bool plainer(const struct point *x, const struct point *y)
 }
 
 /* Retired, faster than so much of the default's time, and not looked at yet. */
-static bool contends(const struct tuned *t, const struct slot *x, double limit)
+static bool contends(const struct tuned *t, const struct trial *x, double limit)
 {
-	return !x->look && !x->same && x->retired && verdict_timed(x->verdict) && x->ratio < limit && !slot_of(t, x->point, 1);
+	return !x->look && !x->same && x->retired && verdict_timed(x->result.verdict) && x->result.ratio < limit && !trial_of(t, x->point, 1);
 }
 
 /* The fastest within so much of the champion, or the plainest of those that tie with it. */
-static struct slot *contender(const struct tuned *t, double within)
+static struct trial *contender(const struct tuned *t, double within)
 {
 	double limit = fmin((t->champion ? mean_ratio(t, t->champion) : 1) * within, MATERIAL), least = INFINITY;
-	struct slot *best = NULL;
+	struct trial *best = NULL;
 	size_t contenders = 0;
 
-	for (size_t i = 0; i < t->slots.n; i++) {
-		struct slot *x = t->slots.a[i];
+	for (size_t i = 0; i < t->trials.n; i++) {
+		struct trial *x = t->trials.a[i];
 		contenders += x->look == 1 && !is_void(x);
 		if (contends(t, x, limit))
-			least = fmin(least, x->ratio);
+			least = fmin(least, x->result.ratio);
 	}
-	for (size_t i = 0; i < t->slots.n; i++) {
-		struct slot *x = t->slots.a[i];
-		if (contends(t, x, limit) && x->ratio * TIED <= least && (!best || plainer(x->point, best->point)))
+	for (size_t i = 0; i < t->trials.n; i++) {
+		struct trial *x = t->trials.a[i];
+		if (contends(t, x, limit) && x->result.ratio * TIED <= least && (!best || plainer(x->point, best->point)))
 			best = x;
 	}
-	return contenders < CONTENDERS + t->trials / TRIALS_A_CONTENDER ? best : NULL;
+	return contenders < CONTENDERS + t->proposed / TRIALS_A_CONTENDER ? best : NULL;
 }
 
 bool is_looking(const struct tuned *t)
@@ -283,15 +283,15 @@ bool is_looking(const struct tuned *t)
  * neither this nor that (1.013 behind looks of 0.88, 0.88 and 0.89, Zen 3, 20 ns). 0: none. */
 static int final_due(const struct tuned *t, const struct point *p)
 {
-	const struct slot *x = slot_of(t, p, LOOK_FINAL);
-	bool open = x && x->retired && (x->verdict == VERDICT_UNSURE || x->verdict == VERDICT_TIE);
+	const struct trial *x = trial_of(t, p, LOOK_FINAL);
+	bool open = x && x->retired && (x->result.verdict == VERDICT_UNSURE || x->result.verdict == VERDICT_TIE);
 
 	if (!x)
 		return LOOK_FINAL;
-	return open && !slot_of(t, p, LOOK_FINAL + 1) ? LOOK_FINAL + 1 : 0;
+	return open && !trial_of(t, p, LOOK_FINAL + 1) ? LOOK_FINAL + 1 : 0;
 }
 
-size_t add_finals(struct tuned *t, struct slot **out)
+size_t add_finals(struct tuned *t, struct trial **out)
 {
 	struct point *best = NULL;
 	double least = t->champion ? log(mean_ratio(t, t->champion) * AHEAD) : INFINITY, differs = differ(t), mean;
@@ -304,11 +304,11 @@ size_t add_finals(struct tuned *t, struct slot **out)
 		}
 	}
 	if (best)
-		out[0] = slot_new(t, best, final_due(t, best));
+		out[0] = trial_new(t, best, final_due(t, best));
 	return best != NULL;
 }
 
-size_t add_more_looks(struct tuned *t, struct slot **out)
+size_t add_more_looks(struct tuned *t, struct trial **out)
 {
 	double differs = differ(t), mean;
 
@@ -316,28 +316,28 @@ size_t add_more_looks(struct tuned *t, struct slot **out)
 		struct point *p = t->looks.a[i]->point;
 		if (t->looks.a[i]->look != 1 || is_void(t->looks.a[i]) || find(t, p, differs, &mean) != OPEN)
 			continue;
-		out[0] = slot_new(t, p, count_looks(t, p) + 1);
+		out[0] = trial_new(t, p, count_looks(t, p) + 1);
 		return 1;
 	}
 	return 0;
 }
 
-size_t add_late_looks(struct tuned *t, struct slot **out)
+size_t add_late_looks(struct tuned *t, struct trial **out)
 {
-	const struct slot *c = t->champion;
+	const struct trial *c = t->champion;
 
 	if (!c || c->look == LOOK_LAST || (c->look >= LOOK_FINAL + LATE_LOOKS && is_sure(t, c)))
 		return 0;
-	out[0] = slot_new(t, c->point, c->look + 1);
+	out[0] = trial_new(t, c->point, c->look + 1);
 	return 1;
 }
 
-size_t add_looks(struct tuned *t, double within, int looks, struct slot **out)
+size_t add_looks(struct tuned *t, double within, int looks, struct trial **out)
 {
-	struct slot *x = contender(t, within);
+	struct trial *x = contender(t, within);
 	size_t n = 0;
 
 	for (int k = 1; x && k <= looks; k++)
-		out[n++] = slot_new(t, x->point, k);
+		out[n++] = trial_new(t, x->point, k);
 	return n;
 }

@@ -1,4 +1,4 @@
-/* Trials over runners. */
+/* Requests over runners. */
 #include "tune/measurer.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct thing {
 struct host {
 	struct runner *r;
 	VEC(struct thing) things;
-	VEC(struct trial *) trials; /* it has */
+	VEC(struct request *) requests; /* it has */
 	VEC(uint64_t) tries;        /* id of the try of each; 0: not asked yet */
 	size_t builds;              /* asked for */
 };
@@ -33,7 +33,7 @@ struct measurer {
 	int nhost;
 	struct host *host;
 	struct runner **runners; /* as runner_wait wants them */
-	VEC(struct trial *) waiting, done;
+	VEC(struct request *) waiting, done;
 	size_t taken; /* of done */
 };
 
@@ -72,7 +72,7 @@ void measurer_free(struct measurer *m)
 	for (int i = 0; i < m->nhost; i++) {
 		runner_close(m->host[i].r);
 		vec_free(&m->host[i].things);
-		vec_free(&m->host[i].trials);
+		vec_free(&m->host[i].requests);
 		vec_free(&m->host[i].tries);
 	}
 	vec_free(&m->waiting);
@@ -104,7 +104,7 @@ static struct thing *find_thing(struct host *h, struct digest task, struct diges
 	return NULL;
 }
 
-static struct thing *ask_task(struct host *h, const struct subject *s)
+static struct thing *ask_task(struct host *h, const struct task_base *s)
 {
 	struct thing *t = find_thing(h, s->digest, (struct digest){0, 0});
 
@@ -126,7 +126,7 @@ static void put_bufs(struct runner_buf *to, const struct candidate_buf *b, int n
 					    .constant = (uint32_t)i};
 }
 
-static struct thing *ask_build(struct host *h, const struct subject *s, struct digest task, const struct candidate *c, struct digest source)
+static struct thing *ask_build(struct host *h, const struct task_base *s, struct digest task, const struct candidate *c, struct digest source)
 {
 	struct thing *t = find_thing(h, s->digest, source);
 	int n = c->nin + c->nconst + c->nout;
@@ -150,43 +150,43 @@ static struct thing *ask_build(struct host *h, const struct subject *s, struct d
 	return t;
 }
 
-/* ---- trials ---- */
+/* ---- requests ---- */
 
-void measurer_add(struct measurer *m, struct trial *t)
+void measurer_add(struct measurer *m, struct request *t)
 {
-	t->state = TRIAL_WAITS;
+	t->state = REQUEST_WAITS;
 	t->runner = -1;
 	vec_push(&m->waiting, t);
 }
 
-static void remove_trial(struct host *h, size_t k)
+static void remove_request(struct host *h, size_t k)
 {
-	memmove(h->trials.a + k, h->trials.a + k + 1, (h->trials.n - k - 1) * sizeof *h->trials.a);
+	memmove(h->requests.a + k, h->requests.a + k + 1, (h->requests.n - k - 1) * sizeof *h->requests.a);
 	memmove(h->tries.a + k, h->tries.a + k + 1, (h->tries.n - k - 1) * sizeof *h->tries.a);
-	h->trials.n--;
+	h->requests.n--;
 	h->tries.n--;
 }
 
 static void finish(struct measurer *m, struct host *h, size_t k)
 {
-	struct trial *t = h->trials.a[k];
+	struct request *t = h->requests.a[k];
 
-	remove_trial(h, k);
-	t->state = TRIAL_DONE;
+	remove_request(h, k);
+	t->state = REQUEST_DONE;
 	vec_push(&m->done, t);
 }
 
 static void lose(struct measurer *m, struct host *h, size_t k, const char *why)
 {
-	h->trials.a[k]->lost = true;
-	h->trials.a[k]->why = why;
+	h->requests.a[k]->result.lost = true;
+	h->requests.a[k]->result.why = why;
 	finish(m, h, k);
 }
 
 /* Why that runner cannot do the task; NULL: it can, as far as is known. */
-static const char *unable(struct host *h, const struct subject *s)
+static const char *unable(struct host *h, const struct task_base *s)
 {
-	const struct thing *task = find_thing(h, s->digest, (struct digest){0, 0}), *base = find_thing(h, s->digest, s->base_source);
+	const struct thing *task = find_thing(h, s->digest, (struct digest){0, 0}), *base = find_thing(h, s->digest, s->source);
 
 	if (task && task->state == THING_FAILED)
 		return task->why;
@@ -195,12 +195,12 @@ static const char *unable(struct host *h, const struct subject *s)
 	return NULL;
 }
 
-/* Trial k is another runner's. */
+/* Request k is another runner's. */
 static void pass_on(struct measurer *m, struct host *h, size_t k)
 {
-	struct trial *t = h->trials.a[k];
+	struct request *t = h->requests.a[k];
 
-	remove_trial(h, k);
+	remove_request(h, k);
 	measurer_add(m, t);
 }
 
@@ -214,11 +214,11 @@ static double spent(struct host *h, struct digest task, struct digest source)
 	return seconds;
 }
 
-/* Asks for the next that trial k needs, or ends it. false: it has it no more. */
+/* Asks for the next that request k needs, or ends it. false: it has it no more. */
 static bool advance(struct measurer *m, struct host *h, size_t k)
 {
-	struct trial *t = h->trials.a[k];
-	struct subject *s = t->subject;
+	struct request *t = h->requests.a[k];
+	struct task_base *s = t->base;
 	struct thing task = *ask_task(h, s);
 
 	if (h->tries.a[k] || task.state == THING_ASKED)
@@ -227,21 +227,19 @@ static bool advance(struct measurer *m, struct host *h, size_t k)
 		pass_on(m, h, k);
 		return false;
 	}
-	struct thing base = *ask_build(h, s, task.digest, s->base, s->base_source);
+	struct thing base = *ask_build(h, s, task.digest, s->candidate, s->source);
 	struct thing own = *ask_build(h, s, task.digest, t->candidate, t->source);
 	if (base.state == THING_FAILED) {
 		pass_on(m, h, k);
 		return false;
 	}
 	if (own.state == THING_FAILED) {
-		t->verdict = VERDICT_BUILD;
-		t->why = own.why;
-		t->lost = own.refused;
+		t->result = (struct measurement){.verdict = VERDICT_BUILD, .lost = own.refused, .why = own.why};
 		finish(m, h, k);
 		return false;
 	}
 	if (base.state == THING_READY && own.state == THING_READY) {
-		t->build_seconds = spent(h, s->digest, s->base_source) + spent(h, s->digest, t->source);
+		t->build_seconds = spent(h, s->digest, s->source) + spent(h, s->digest, t->source);
 		h->tries.a[k] = runner_try(h->r, &(struct runner_try){.task = task.digest,
 								      .artifact = own.digest,
 								      .base = base.digest,
@@ -257,12 +255,12 @@ static bool advance(struct measurer *m, struct host *h, size_t k)
 
 static void pump(struct measurer *m, struct host *h)
 {
-	for (size_t k = 0; k < h->trials.n;)
+	for (size_t k = 0; k < h->requests.n;)
 		k += advance(m, h, k);
 }
 
 /* The runner that has least to do, of those that can; -1: they are busy, or (*why) there is none. */
-static int choose_host(struct measurer *m, const struct subject *s, const char **why)
+static int choose_host(struct measurer *m, const struct task_base *s, const char **why)
 {
 	const char *said = NULL, *no;
 	bool able = false;
@@ -273,7 +271,7 @@ static int choose_host(struct measurer *m, const struct subject *s, const char *
 		if (!runner_alive(h->r) || ((no = unable(h, s)) && (said = no)))
 			continue;
 		able = true;
-		if (h->trials.n < room(h) && (best < 0 || h->trials.n < m->host[best].trials.n))
+		if (h->requests.n < room(h) && (best < 0 || h->requests.n < m->host[best].requests.n))
 			best = i;
 	}
 	*why = able ? NULL : said;
@@ -286,20 +284,20 @@ static void assign(struct measurer *m)
 	size_t n = 0;
 
 	for (; n < m->waiting.n; n++) {
-		struct trial *t = m->waiting.a[n];
-		int best = choose_host(m, t->subject, &why);
+		struct request *t = m->waiting.a[n];
+		int best = choose_host(m, t->base, &why);
 		if (why) {
-			t->subject->broken = t->why = why;
-			t->lost = true;
-			t->state = TRIAL_DONE;
+			t->base->broken = why;
+			t->result = (struct measurement){.lost = true, .why = why};
+			t->state = REQUEST_DONE;
 			vec_push(&m->done, t);
 			continue;
 		}
 		if (best < 0)
 			break;
-		t->state = TRIAL_RUNS;
+		t->state = REQUEST_RUNS;
 		t->runner = best;
-		vec_push(&m->host[best].trials, t);
+		vec_push(&m->host[best].requests, t);
 		vec_push(&m->host[best].tries, 0);
 		pump(m, &m->host[best]);
 	}
@@ -312,7 +310,7 @@ static void assign(struct measurer *m)
  * tried on a third. */
 static void host_ended(struct measurer *m, struct host *h, const char *why)
 {
-	VEC(struct trial *) back = {0};
+	VEC(struct request *) back = {0};
 	bool others = false;
 
 	for (int i = 0; i < m->nhost; i++)
@@ -320,14 +318,14 @@ static void host_ended(struct measurer *m, struct host *h, const char *why)
 	if (!others)
 		die(EX_NOTAVAIL, "%s; what was measured is kept, run the same again to go on", why);
 	warn("%s; the others go on", why);
-	while (h->trials.n) {
-		struct trial *t = h->trials.a[0];
+	while (h->requests.n) {
+		struct request *t = h->requests.a[0];
 		bool timed = h->tries.a[0] != 0;
 		if (timed && ++t->attempts == ATTEMPTS_MAX) {
 			lose(m, h, 0, "its runners ended");
 			continue;
 		}
-		memmove(h->trials.a, h->trials.a + 1, --h->trials.n * sizeof *h->trials.a);
+		memmove(h->requests.a, h->requests.a + 1, --h->requests.n * sizeof *h->requests.a);
 		memmove(h->tries.a, h->tries.a + 1, --h->tries.n * sizeof *h->tries.a);
 		vec_push(&back, t);
 	}
@@ -350,18 +348,11 @@ static void take_thing(struct thing *t, const struct runner_answer *a)
 
 static void take_try(struct measurer *m, struct host *h, size_t k, const struct runner_answer *a)
 {
-	struct trial *t = h->trials.a[k];
-	const struct runner_result *x = &a->result;
+	struct request *t = h->requests.a[k];
 
-	t->lost = a->error;
-	t->why = a->why;
-	t->verdict = x->verdict;
-	t->ratio = x->ratio;
-	t->lo = x->lo;
-	t->hi = x->hi;
-	t->run_seconds = x->seconds;
-	t->npairs = x->npairs;
-	t->pair = x->pair;
+	t->result = a->result;
+	t->result.lost = a->error;
+	t->result.why = a->why;
 	finish(m, h, k);
 }
 
@@ -378,7 +369,7 @@ static void take(struct measurer *m, struct host *h, const struct runner_answer 
 			return;
 		}
 	}
-	for (size_t k = 0; k < h->trials.n; k++) {
+	for (size_t k = 0; k < h->requests.n; k++) {
 		if (h->tries.a[k] == a->id) {
 			take_try(m, h, k, a);
 			return;
@@ -386,7 +377,7 @@ static void take(struct measurer *m, struct host *h, const struct runner_answer 
 	}
 }
 
-struct trial *measurer_next(struct measurer *m, double timeout)
+struct request *measurer_next(struct measurer *m, double timeout)
 {
 	struct runner_answer a;
 
@@ -409,13 +400,13 @@ void measurer_drop(struct measurer *m)
 	m->waiting.n = 0;
 	for (int i = 0; i < m->nhost; i++) {
 		struct host *h = &m->host[i];
-		for (size_t k = 0; k < h->trials.n;) {
+		for (size_t k = 0; k < h->requests.n;) {
 			if (h->tries.a[k]) {
 				k++;
 				continue;
 			}
-			h->trials.a[k]->state = TRIAL_WAITS;
-			remove_trial(h, k);
+			h->requests.a[k]->state = REQUEST_WAITS;
+			remove_request(h, k);
 		}
 	}
 }

@@ -27,14 +27,7 @@ static const char *hex(struct digest d, struct arena *a)
 	return arena_str(a, s);
 }
 
-static enum verdict parse_verdict(const char *s)
-{
-	int v = 0;
-
-	while (v < VERDICT_COUNT && strcmp(verdict_name((enum verdict)v), s))
-		v++;
-	return (enum verdict)v;
-}
+static enum verdict verdict_of(const struct kb_record *r) { return verdict_parse(field(r, "verdict"), strlen(field(r, "verdict"))); }
 
 struct digest trace_identity(const char *trace) { return kb_trace_digest(trace); }
 
@@ -71,26 +64,39 @@ static void commit(struct session *s, struct kb_record *r)
 	arena_release(&a);
 }
 
-static const char *samples_text(const struct trial *t, struct arena *a)
+static const char *samples_text(const struct measurement *m, struct arena *a)
 {
 	char *text;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	for (size_t i = 0; i < t->npairs; i++)
-		fprintf(f, "%s%llu/%llu", i ? " " : "", (unsigned long long)t->pair[i].candidate, (unsigned long long)t->pair[i].base);
+	for (size_t i = 0; i < m->npairs; i++)
+		fprintf(f, "%s%llu/%llu", i ? " " : "", (unsigned long long)m->pair[i].candidate, (unsigned long long)m->pair[i].base);
 	fclose(f);
 	const char *copy = arena_str(a, text);
 	free(text);
 	return copy;
 }
 
-static const char *against(const struct slot *x) { return x->look >= LOOK_FINAL ? "default" : "incumbent"; }
+static void write_measurement(struct kb_record *r, const struct measurement *m, struct arena *a)
+{
+	kb_set_field(r, "verdict", verdict_name(m->verdict), a);
+	if (m->why && *m->why)
+		kb_set_field(r, "why", m->why, a);
+	if (!verdict_timed(m->verdict))
+		return;
+	kb_set_field(r, "samples", samples_text(m, a), a);
+	kb_set_field(r, "ratio", arena_printf(a, "%.6g", m->ratio), a);
+	kb_set_field(r, "lo", arena_printf(a, "%.6g", m->lo), a);
+	kb_set_field(r, "hi", arena_printf(a, "%.6g", m->hi), a);
+}
+
+static const char *against(const struct trial *x) { return x->look >= LOOK_FINAL ? "default" : "incumbent"; }
 
 /* Of those against what it is against; 0: a trial, or the first against the default. */
-static int look_number(const struct slot *x) { return x->look >= LOOK_FINAL ? x->look - LOOK_FINAL : x->look; }
+static int look_number(const struct trial *x) { return x->look >= LOOK_FINAL ? x->look - LOOK_FINAL : x->look; }
 
-void put_trial(struct session *s, const struct slot *x)
+void put_trial(struct session *s, const struct trial *x)
 {
 	struct arena a = {0};
 	struct kb_record r = {0};
@@ -100,21 +106,13 @@ void put_trial(struct session *s, const struct slot *x)
 	kb_set_field(&r, "task", t->text, &a);
 	kb_set_field(&r, "target", s->target_row, &a);
 	kb_set_field(&r, "trace", x->trace, &a);
-	kb_set_field(&r, "stages", hex(x->trial.candidate->stages, &a), &a);
+	kb_set_field(&r, "stages", hex(x->request.candidate->stages, &a), &a);
 	kb_set_field(&r, "source", hex(x->source, &a), &a);
-	kb_set_field(&r, "verdict", verdict_name(x->verdict), &a);
-	if (x->why && *x->why)
-		kb_set_field(&r, "why", x->why, &a);
-	if (verdict_timed(x->verdict)) {
-		kb_set_field(&r, "samples", samples_text(&x->trial, &a), &a);
-		kb_set_field(&r, "ratio", arena_printf(&a, "%.6g", x->ratio), &a);
-		kb_set_field(&r, "lo", arena_printf(&a, "%.6g", x->lo), &a);
-		kb_set_field(&r, "hi", arena_printf(&a, "%.6g", x->hi), &a);
-	}
-	if (x->look >= LOOK_FINAL && verdict_timed(x->verdict))
+	write_measurement(&r, &x->result, &a);
+	if (x->look >= LOOK_FINAL && verdict_timed(x->result.verdict))
 		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean_ratio(t, x)), &a);
 	if (x->look >= LOOK_FINAL) /* of a late look that failed: one more, so that it is what counts */
-		kb_set_field(&r, "looks", arena_printf(&a, "%d", count_ratios(t, x) + !verdict_timed(x->verdict)), &a);
+		kb_set_field(&r, "looks", arena_printf(&a, "%d", count_ratios(t, x) + !verdict_timed(x->result.verdict)), &a);
 	if (x->look > LOOK_FINAL && !is_kept(t, x))
 		kb_set_field(&r, "kept", "no", &a);
 	kb_set_field(&r, "base", t->base_hex, &a);
@@ -134,7 +132,7 @@ void put_search(struct session *s, const struct tuned *t)
 {
 	struct arena a = {0};
 	struct kb_record r = {0};
-	bool whole = t->trials < s->opt->trials;
+	bool whole = t->proposed < s->opt->trials;
 
 	kb_set_field(&r, "kind", "search", &a);
 	kb_set_field(&r, "task", t->text, &a);
@@ -144,8 +142,8 @@ void put_search(struct session *s, const struct tuned *t)
 	kb_set_field(&r, "session", s->id, &a);
 	if (s->rotation)
 		kb_set_field(&r, "rotation", s->rotation_text, &a);
-	kb_set_field(&r, "trials", whole ? "all" : arena_printf(&a, "%zu", t->trials), &a);
-	kb_set_field(&r, "ratio", t->champion ? arena_printf(&a, "%.6g", t->champion->ratio) : "1", &a);
+	kb_set_field(&r, "trials", whole ? "all" : arena_printf(&a, "%zu", t->proposed), &a);
+	kb_set_field(&r, "ratio", t->champion ? arena_printf(&a, "%.6g", t->champion->result.ratio) : "1", &a);
 	commit(s, &r);
 	arena_release(&a);
 }
@@ -162,16 +160,16 @@ void read_task_records(struct session *s, struct tuned *t)
 		t->ours[i] = kb_is_ours(&t->records.a[i]);
 }
 
-static void parse_samples(const char *text, struct trial *t, struct arena *a)
+static void read_samples(const char *text, struct measurement *m, struct arena *a)
 {
 	size_t max = 1;
 
 	for (const char *q = text; (q = strchr(q, ' ')); q++)
 		max++;
-	t->pair = ARENA_ARRAY(a, struct runner_pair, max);
-	t->npairs = 0;
-	for (unsigned long long c, b; text && t->npairs < max && sscanf(text, "%llu/%llu", &c, &b) == 2;) {
-		t->pair[t->npairs++] = (struct runner_pair){c, b};
+	m->pair = ARENA_ARRAY(a, struct sample_pair, max);
+	m->npairs = 0;
+	for (unsigned long long c, b; text && m->npairs < max && sscanf(text, "%llu/%llu", &c, &b) == 2;) {
+		m->pair[m->npairs++] = (struct sample_pair){c, b};
 		text = strchr(text, ' ');
 		text += text != NULL;
 	}
@@ -180,33 +178,40 @@ static void parse_samples(const char *text, struct trial *t, struct arena *a)
 double record_base_seconds(const struct kb_record *r)
 {
 	struct arena a = {0};
-	struct trial t;
+	struct measurement m;
 
-	parse_samples(field(r, "samples"), &t, &a);
-	double seconds = base_seconds(&t);
+	read_samples(field(r, "samples"), &m, &a);
+	double seconds = measurement_base_seconds(&m);
 	arena_release(&a);
 	return seconds;
 }
 
-static void fill(struct slot *x, const struct kb_record *r, struct arena *a)
+/* What write_measurement wrote. */
+static struct measurement read_measurement(const struct kb_record *r, struct arena *a)
+{
+	struct measurement m = {.verdict = verdict_of(r), .why = kb_get_field(r, "why")};
+
+	if (verdict_timed(m.verdict)) {
+		m.ratio = record_number(r, "ratio");
+		m.lo = record_number(r, "lo");
+		m.hi = record_number(r, "hi");
+	}
+	read_samples(field(r, "samples"), &m, a);
+	return m;
+}
+
+static void fill(struct trial *x, const struct kb_record *r, struct arena *a)
 {
 	x->known = x->done = true;
-	x->verdict = parse_verdict(field(r, "verdict"));
-	x->why = kb_get_field(r, "why");
+	x->result = read_measurement(r, a);
 	x->trace = kb_get_field(r, "trace");
 	if (!x->trace)
 		x->trace = x->point->trace;
 	digest_parse(field(r, "source"), 32, &x->source);
-	if (verdict_timed(x->verdict)) {
-		x->ratio = record_number(r, "ratio");
-		x->lo = record_number(r, "lo");
-		x->hi = record_number(r, "hi");
-	}
-	parse_samples(field(r, "samples"), &x->trial, a);
 }
 
 /* Of the records that say what a trial wants to know, those of this tuning come first: what it did once it does again. */
-bool recall_trial(struct session *s, struct slot *x)
+bool recall_trial(struct session *s, struct trial *x)
 {
 	char look[16] = "";
 	struct digest want = trace_identity(x->point->trace);
@@ -220,7 +225,7 @@ bool recall_trial(struct session *s, struct slot *x)
 		if (!t->ours[i] || !field_is(r, "rotation", s->rotation_text) || !field_is(r, "against", against(x)) ||
 		    !field_is(r, "look", look) || !is_target(r, s) || !is_about(r, want))
 			continue;
-		if (verdict_timed(parse_verdict(field(r, "verdict"))) && !field_is(r, "base", t->base_hex))
+		if (verdict_timed(verdict_of(r)) && !field_is(r, "base", t->base_hex))
 			continue; /* the default was another then */
 		if (!best || (field_is(r, "session", s->id) && !field_is(best, "session", s->id)))
 			best = r;
@@ -281,7 +286,7 @@ void recall_curve(struct session *s, struct tuned *t)
 		qsort(trials.a, trials.n, sizeof *trials.a, by_trial);
 	for (size_t i = 0; i < trials.n && numbered; i++) { /* kb gc leaves no numbers */
 		double ratio = record_number(trials.a[i], "ratio");
-		if (ratio > 0 && verdict_timed(parse_verdict(field(trials.a[i], "verdict"))))
+		if (ratio > 0 && verdict_timed(verdict_of(trials.a[i])))
 			best = fmin(best, ratio);
 		vec_push(&t->curve, best);
 	}
@@ -312,7 +317,7 @@ const char *record_id(const struct kb_record *r, struct arena *a) { return arena
 static bool is_timed_again(const struct tuned *t, const struct kb_record *r)
 {
 	for (size_t i = 0; i < t->looks.n; i++)
-		if (t->looks.a[i]->look >= LOOK_FINAL && t->looks.a[i]->retired && t->looks.a[i]->verdict < VERDICT_COUNT &&
+		if (t->looks.a[i]->look >= LOOK_FINAL && t->looks.a[i]->retired && t->looks.a[i]->result.verdict < VERDICT_COUNT &&
 		    is_about(r, trace_identity(t->looks.a[i]->point->trace)))
 			return true;
 	return false;
@@ -322,9 +327,9 @@ bool was_timed(const struct tuned *t, const char *trace)
 {
 	struct digest want = trace_identity(trace);
 
-	for (size_t i = 0; i < t->slots.n; i++) {
-		const struct slot *x = t->slots.a[i];
-		if (x->retired && verdict_timed(x->verdict) && digest_eq(trace_identity(x->point->trace), want))
+	for (size_t i = 0; i < t->trials.n; i++) {
+		const struct trial *x = t->trials.a[i];
+		if (x->retired && verdict_timed(x->result.verdict) && digest_eq(trace_identity(x->point->trace), want))
 			return true;
 	}
 	return false;
@@ -339,7 +344,7 @@ static bool is_timed_so(const struct session *s, const struct tuned *t, const st
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *q = &t->records.a[i];
 		if (t->ours[i] && field_is(q, "rotation", s->rotation_text) && is_target(q, s) && field_is(q, "base", t->base_hex) &&
-		    verdict_timed(parse_verdict(field(q, "verdict"))) && is_about(q, want))
+		    verdict_timed(verdict_of(q)) && is_about(q, want))
 			return true;
 	}
 	return was_timed(t, trace);

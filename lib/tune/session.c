@@ -30,7 +30,7 @@ enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, LOST_MAX = 
 struct batch {
 	struct tuned *task;
 	size_t n;
-	struct slot *slot[BATCH + LOOKS];
+	struct trial *trial[BATCH + LOOKS];
 };
 
 static volatile sig_atomic_t stop;
@@ -82,7 +82,7 @@ static void catch_signals(void)
 /* ---- trials ---- */
 
 /* Makes the kernel and hands it over, unless its result is known already. */
-static void resolve(struct session *s, struct slot *x)
+static void resolve(struct session *s, struct trial *x)
 {
 	struct tuned *t = x->task;
 	const char *why;
@@ -94,20 +94,18 @@ static void resolve(struct session *s, struct slot *x)
 	s->ledger.generate += now_seconds() - start;
 	if (!c) {
 		x->done = true;
-		x->verdict = VERDICT_BUILD;
-		x->why = why;
+		x->result = (struct measurement){.verdict = VERDICT_BUILD, .why = why};
 		return;
 	}
 	x->trace = arena_str(&t->arena, c->trace);
 	x->source = source_digest(c);
-	if (!x->look && digest_eq(x->source, t->subject.base_source)) {
+	if (!x->look && digest_eq(x->source, t->base.source)) {
 		x->done = true;
-		x->verdict = VERDICT_TIE;
-		x->ratio = x->lo = x->hi = 1;
+		x->result = (struct measurement){.verdict = VERDICT_TIE, .ratio = 1, .lo = 1, .hi = 1};
 	}
-	for (size_t i = 0; i < t->slots.n && !x->look && !x->done && !x->same; i++)
-		if (t->slots.a[i] != x && !t->slots.a[i]->look && !t->slots.a[i]->same && digest_eq(t->slots.a[i]->source, x->source))
-			x->same = t->slots.a[i];
+	for (size_t i = 0; i < t->trials.n && !x->look && !x->done && !x->same; i++)
+		if (t->trials.a[i] != x && !t->trials.a[i]->look && !t->trials.a[i]->same && digest_eq(t->trials.a[i]->source, x->source))
+			x->same = t->trials.a[i];
 	if (x->done || x->same) {
 		candidate_free(c);
 		return;
@@ -116,7 +114,7 @@ static void resolve(struct session *s, struct slot *x)
 	double goal = !x->look ? search_best(t->search) : 0;                        /* of worse points it need not know by how much */
 	if (x->look && x->look < LOOK_FINAL && t->phase == PHASE_FINAL && t->champion)
 		goal = mean_ratio(t, t->champion);
-	x->trial = (struct trial){.subject = &t->subject,
+	x->request = (struct request){.base = &t->base,
 				  .candidate = c,
 				  .source = x->source,
 				  .owner = x,
@@ -126,7 +124,7 @@ static void resolve(struct session *s, struct slot *x)
 				  .goal = goal,
 				  .width = once ? SEARCHED_TO : KNOWN_TO,
 				  .once = once};
-	measurer_add(s->measure, &x->trial);
+	measurer_add(s->measure, &x->request);
 }
 
 /* A number as it is when it is read again. */
@@ -142,69 +140,50 @@ static double as_recorded(double x)
 static void give_up(struct tuned *t)
 {
 	if (!t->untunable)
-		warn("%s: %s; it is not tuned", t->title, t->subject.broken);
-	t->untunable = t->subject.broken;
+		warn("%s: %s; it is not tuned", t->title, t->base.broken);
+	t->untunable = t->base.broken;
 	t->phase = PHASE_DONE;
 }
 
-static void take_trial(struct session *s, struct trial *r)
+static void take_trial(struct session *s, struct request *r)
 {
-	struct slot *x = r->owner;
+	struct trial *x = r->owner;
 	struct tuned *t = x->task;
 
 	x->done = true;
-	x->verdict = r->verdict;
-	x->why = r->why;
-	x->ratio = as_recorded(r->ratio);
-	x->lo = as_recorded(r->lo);
-	x->hi = as_recorded(r->hi);
+	x->result = r->result;
+	x->result.ratio = as_recorded(x->result.ratio);
+	x->result.lo = as_recorded(x->result.lo);
+	x->result.hi = as_recorded(x->result.hi);
 	s->ledger.build += r->build_seconds;
-	s->ledger.run += r->run_seconds;
-	if (r->lost) {
-		x->verdict = VERDICT_COUNT;
-		if (!t->subject.broken)
-			warn("%s: %s", t->title, r->why);
+	s->ledger.run += x->result.seconds;
+	if (x->result.lost) {
+		x->result.verdict = VERDICT_COUNT;
+		if (!t->base.broken)
+			warn("%s: %s", t->title, x->result.why);
 	} else {
 		put_trial(s, x);
 		t->timed++;
 	}
 	candidate_free(r->candidate);
 	r->candidate = NULL;
-	if (t->subject.broken)
+	if (t->base.broken)
 		give_up(t);
 }
 
-static bool is_done(const struct slot *x) { return x->same ? x->same->done : x->done; }
-
-static int by_ps(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
-
-double base_seconds(const struct trial *t)
-{
-	uint64_t *v = xcalloc(t->npairs + 1, sizeof *v);
-
-	for (size_t i = 0; i < t->npairs; i++)
-		v[i] = t->pair[i].base;
-	qsort(v, t->npairs, sizeof *v, by_ps);
-	double median = 1e-12 * (double)v[t->npairs / 2];
-	free(v);
-	return t->npairs ? median : 0;
-}
+static bool is_done(const struct trial *x) { return x->same ? x->same->done : x->done; }
 
 /* ---- batches ---- */
 
-struct slot *slot_new(struct tuned *t, struct point *p, int look)
+struct trial *trial_new(struct tuned *t, struct point *p, int look)
 {
-	struct slot *x = ARENA_NEW(&t->arena, struct slot);
+	struct trial *x = ARENA_NEW(&t->arena, struct trial);
 
 	x->task = t;
 	x->point = p;
 	x->look = look;
-	x->number = t->slots.n + 1;
-	vec_push(&t->slots, x);
+	x->number = t->trials.n + 1;
+	vec_push(&t->trials, x);
 	if (look)
 		vec_push(&t->looks, x);
 	return x;
@@ -213,7 +192,7 @@ struct slot *slot_new(struct tuned *t, struct point *p, int look)
 /* What the runners have done meanwhile, so that they are given more. */
 static void look(struct session *s, double timeout)
 {
-	for (struct trial *r; (r = measurer_next(s->measure, timeout)); timeout = 0)
+	for (struct request *r; (r = measurer_next(s->measure, timeout)); timeout = 0)
 		take_trial(s, r);
 }
 
@@ -222,7 +201,7 @@ static void send(struct session *s, struct batch *b)
 	b->task->in_flight++;
 	vec_push(&s->batches, b);
 	for (size_t i = 0; i < b->n && !stop; i++) {
-		resolve(s, b->slot[i]);
+		resolve(s, b->trial[i]);
 		look(s, 0);
 	}
 }
@@ -230,7 +209,7 @@ static void send(struct session *s, struct batch *b)
 /* Of a batch. */
 static size_t trials_left(const struct session *s, const struct tuned *t)
 {
-	size_t left = s->opt->trials > t->trials ? s->opt->trials - t->trials : 0;
+	size_t left = s->opt->trials > t->proposed ? s->opt->trials - t->proposed : 0;
 
 	return left < BATCH ? left : BATCH;
 }
@@ -251,25 +230,25 @@ static void issue(struct session *s, struct tuned *t)
 		n = search_propose(t->search, n, p);
 		s->ledger.search += now_seconds() - start;
 		while (b->n < n) {
-			b->slot[b->n] = slot_new(t, p[b->n], 0);
+			b->trial[b->n] = trial_new(t, p[b->n], 0);
 			b->n++;
 		}
-		t->trials += n;
-		if (!n || t->trials >= s->opt->trials)
+		t->proposed += n;
+		if (!n || t->proposed >= s->opt->trials)
 			t->phase = PHASE_FINAL;
 	} else if (t->phase == PHASE_FINAL) {
 		t->turns++;
-		b->n = add_finals(t, b->slot);
+		b->n = add_finals(t, b->trial);
 		if (!b->n)
-			b->n = add_more_looks(t, b->slot);
+			b->n = add_more_looks(t, b->trial);
 		if (!b->n && t->finalists++ < FINALISTS)
-			b->n = add_looks(t, RIVAL, t->champion ? 1 : LOOKS, b->slot);
+			b->n = add_looks(t, RIVAL, t->champion ? 1 : LOOKS, b->trial);
 		if (!b->n)
 			t->phase = PHASE_LATE;
 	} else if (t->phase == PHASE_LATE) {
-		b->n = add_finals(t, b->slot);
+		b->n = add_finals(t, b->trial);
 		if (!b->n)
-			b->n = add_late_looks(t, b->slot);
+			b->n = add_late_looks(t, b->trial);
 		if (!b->n)
 			t->phase = PHASE_DONE;
 	}
@@ -288,8 +267,8 @@ static void issue_records(struct session *s, struct tuned *t)
 	meet(s, t);
 	b->task = t;
 	for (size_t n = search_propose_records(t->search, trials_left(s, t), p); b->n < n; b->n++)
-		b->slot[b->n] = slot_new(t, p[b->n], 0);
-	t->trials += b->n;
+		b->trial[b->n] = trial_new(t, p[b->n], 0);
+	t->proposed += b->n;
 	t->phase = b->n ? PHASE_FINAL : PHASE_DONE;
 	if (b->n)
 		send(s, b);
@@ -301,43 +280,39 @@ static void confirm(struct session *s, struct tuned *t)
 	struct batch *b = ARENA_NEW(&s->arena, struct batch);
 
 	b->task = t;
-	b->n = add_finals(t, b->slot);
+	b->n = add_finals(t, b->trial);
 	if (!b->n && !is_looking(t))
-		b->n = add_more_looks(t, b->slot);
+		b->n = add_more_looks(t, b->trial);
 	if (!b->n && !is_looking(t))
-		b->n = add_looks(t, BETTER, t->champion ? 1 : LOOKS, b->slot);
+		b->n = add_looks(t, BETTER, t->champion ? 1 : LOOKS, b->trial);
 	if (b->n)
 		send(s, b);
 }
 
-static void retire_slot(struct tuned *t, struct slot *x)
+static void retire_trial(struct tuned *t, struct trial *x)
 {
-	if (x->same) {
-		x->verdict = x->same->verdict;
-		x->ratio = x->same->ratio;
-		x->lo = x->same->lo;
-		x->hi = x->same->hi;
-	}
-	bool timed = verdict_timed(x->verdict);
+	if (x->same)
+		x->result = x->same->result;
+	bool timed = verdict_timed(x->result.verdict);
 	t->searched |= timed;
-	double base = base_seconds(&x->trial);
+	double base = measurement_base_seconds(&x->result);
 	if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
 		t->seconds = base;
 	x->retired = true;
 	if (x->look) {
-		x->repeat = x->verdict == VERDICT_COUNT && t->lost++ < LOST_MAX;
+		x->repeat = x->result.verdict == VERDICT_COUNT && t->lost++ < LOST_MAX;
 		if (x->look >= LOOK_FINAL)
 			t->champion = find_champion(t);
-		if (x->verdict < VERDICT_COUNT) /* the search goes by all that is known of it: what leads by one timing was lucky */
+		if (x->result.verdict < VERDICT_COUNT) /* the search goes by all that is known of it: what leads by one timing was lucky */
 			search_tell(t->search, x->point, timed ? point_ratio(t, x->point) : INFINITY);
 		return;
 	}
 	t->known += x->known;
-	if (x->verdict < VERDICT_COUNT)
-		t->failed[x->verdict]++;
-	search_tell(t->search, x->point, timed ? x->ratio : INFINITY);
+	if (x->result.verdict < VERDICT_COUNT)
+		t->failed[x->result.verdict]++;
+	search_tell(t->search, x->point, timed ? x->result.ratio : INFINITY);
 	double best = t->curve.n ? t->curve.a[t->curve.n - 1] : 1;
-	vec_push(&t->curve, timed && x->ratio < best ? x->ratio : best);
+	vec_push(&t->curve, timed && x->result.ratio < best ? x->result.ratio : best);
 }
 
 /* Retires the oldest batch, if all of it is done. */
@@ -346,12 +321,12 @@ static bool retire(struct session *s)
 	struct batch *b = s->batches.n ? s->batches.a[0] : NULL;
 
 	for (size_t i = 0; b && i < b->n; i++)
-		if (!is_done(b->slot[i]))
+		if (!is_done(b->trial[i]))
 			return false;
 	if (!b)
 		return false;
 	for (size_t i = 0; i < b->n; i++)
-		retire_slot(b->task, b->slot[i]);
+		retire_trial(b->task, b->trial[i]);
 	memmove(s->batches.a, s->batches.a + 1, --s->batches.n * sizeof *s->batches.a);
 	b->task->in_flight--;
 	if (b->task->phase == PHASE_SEARCH)
@@ -409,7 +384,7 @@ static struct tuned *next_task(struct session *s)
 		state[i] = (struct task_state){
 			.calls = (double)t->calls,
 			.seconds = seconds * (t->champion ? mean_ratio(t, t->champion) : 1),
-			.trials = t->trials,
+			.trials = t->proposed,
 			.outlook = t->phase == PHASE_SEARCH ? search_outlook(t->search) : (struct outlook){0},
 			.busy = t->in_flight >= IN_FLIGHT_TASK,
 			.done = !searches,
@@ -461,10 +436,10 @@ static void finals(struct session *s, double deadline)
 		struct batch *b = s->batches.a[i];
 		size_t n = 0;
 		for (size_t k = 0; k < b->n; k++) {
-			struct slot *x = b->slot[k];
-			const struct slot *real = x->same ? x->same : x;
-			if (real->done || real->trial.state == TRIAL_RUNS)
-				b->slot[n++] = x;
+			struct trial *x = b->trial[k];
+			const struct trial *real = x->same ? x->same : x;
+			if (real->done || real->request.state == REQUEST_RUNS)
+				b->trial[n++] = x;
 			else
 				x->dropped = true;
 			x->task->cut |= x->dropped && !x->look;
@@ -490,19 +465,19 @@ static void finals(struct session *s, double deadline)
 /* What was to be tried when the time for it was over. */
 static void send_dropped(struct session *s, struct tuned *t)
 {
-	for (size_t i = 0; i < t->slots.n;) {
+	for (size_t i = 0; i < t->trials.n;) {
 		struct batch *b = ARENA_NEW(&s->arena, struct batch);
 		b->task = t;
-		for (; i < t->slots.n && b->n < BATCH; i++) {
-			struct slot *x = t->slots.a[i];
+		for (; i < t->trials.n && b->n < BATCH; i++) {
+			struct trial *x = t->trials.a[i];
 			if (!x->dropped || x->look)
 				continue;
-			if (x->trial.candidate)
-				candidate_free(x->trial.candidate);
-			x->trial.candidate = NULL;
+			if (x->request.candidate)
+				candidate_free(x->request.candidate);
+			x->request.candidate = NULL;
 			x->same = NULL;
 			x->dropped = false;
-			b->slot[b->n++] = x;
+			b->trial[b->n++] = x;
 		}
 		if (b->n)
 			send(s, b);
@@ -567,7 +542,7 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 	struct point *p = ARENA_NEW(&t->arena, struct point);
 	const char *why;
 
-	if (!t->subject.base && !prepare(s, t))
+	if (!t->base.candidate && !prepare(s, t))
 		return;
 	*p = (struct point){.trace = kb_get_field(r, "trace"), .from = record_id(r, &t->arena)};
 	struct candidate *c = candidate_new(t->m, t->n, s->target, p->trace, false, &why);
@@ -575,10 +550,10 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 		pass_over(t, r, why);
 		return;
 	}
-	struct slot *x = slot_new(t, p, LOOK_FINAL);
+	struct trial *x = trial_new(t, p, LOOK_FINAL);
 	x->trace = arena_str(&t->arena, c->trace);
 	x->source = source_digest(c);
-	x->trial = (struct trial){.subject = &t->subject,
+	x->request = (struct request){.base = &t->base,
 				  .candidate = c,
 				  .source = x->source,
 				  .owner = x,
@@ -586,7 +561,7 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 				  .rotation = s->rotation,
 				  .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u,
 				  .width = KNOWN_TO};
-	measurer_add(s->measure, &x->trial);
+	measurer_add(s->measure, &x->request);
 	while (!x->done && !stop)
 		look(s, 0.2);
 	if (!x->done) {
@@ -594,18 +569,18 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 		return;
 	}
 	x->retired = true;
-	if (x->verdict < VERDICT_COUNT)
+	if (x->result.verdict < VERDICT_COUNT)
 		t->searched = true;
-	double base = base_seconds(&x->trial);
+	double base = measurement_base_seconds(&x->result);
 	if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
 		t->seconds = base;
 	t->champion = find_champion(t);
 	t->passed[r - t->records.a] = true;
-	if (verdict_timed(x->verdict))
+	if (verdict_timed(x->result.verdict))
 		note("%s: %s says %s of the default's time; timed here: %.3f", t->title, record_id(r, &t->arena),
 		     kb_shown(kb_get_field(r, "ratio"), &t->arena), mean_ratio(t, x));
 	else
-		pass_over(t, r, x->why ? x->why : verdict_name(x->verdict));
+		pass_over(t, r, x->result.why ? x->result.why : verdict_name(x->result.verdict));
 }
 
 /* What was measured elsewhere is timed here before it is used: the best few, until one is faster here too. */
@@ -621,7 +596,7 @@ static void confirm_foreign(struct session *s, struct tuned *t)
 
 	for (int i = 0; i < FOREIGN && !stop && (r = best_foreign(s, t)) && !(t->champion && mean_ratio(t, t->champion) <= kb_worth(r));
 	     i++) {
-		const struct slot *before = t->champion;
+		const struct trial *before = t->champion;
 		time_record(s, t, r);
 		if (t->champion != before || t->untunable)
 			return;
@@ -649,7 +624,7 @@ static const struct kb_record *best_that_replays(struct session *s, struct tuned
 static void conclude(struct session *s, struct tuned *t)
 {
 	const struct kb_record *r = best_that_replays(s, t);
-	const struct slot *c = t->champion;
+	const struct trial *c = t->champion;
 
 	if (r && (!c || kb_worth(r) <= as_recorded(mean_ratio(t, c)))) {
 		t->trace = kb_get_field(r, "trace");
@@ -660,7 +635,7 @@ static void conclude(struct session *s, struct tuned *t)
 			t->seconds = record_base_seconds(r);
 	} else if (c) {
 		t->trace = c->trace;
-		set_ratio(t, as_recorded(mean_ratio(t, c)), c->lo, c->hi);
+		set_ratio(t, as_recorded(mean_ratio(t, c)), c->result.lo, c->result.hi);
 		t->from = c->point->from;
 	}
 }
@@ -760,18 +735,18 @@ void session_close(struct session *s)
 {
 	for (int i = 0; i < s->ntask; i++) {
 		struct tuned *t = &s->task[i];
-		for (size_t k = 0; k < t->slots.n; k++)
-			if (t->slots.a[k]->trial.candidate)
-				candidate_free(t->slots.a[k]->trial.candidate);
-		if (t->subject.base)
-			candidate_free(t->subject.base);
+		for (size_t k = 0; k < t->trials.n; k++)
+			if (t->trials.a[k]->request.candidate)
+				candidate_free(t->trials.a[k]->request.candidate);
+		if (t->base.candidate)
+			candidate_free(t->base.candidate);
 		if (t->search)
 			search_free(t->search);
 		if (t->space)
 			space_free(t->space);
 		if (t->m)
 			module_free(t->m);
-		vec_free(&t->slots);
+		vec_free(&t->trials);
 		vec_free(&t->looks);
 		vec_free(&t->curve);
 		vec_free(&t->met);

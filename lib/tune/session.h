@@ -10,7 +10,7 @@
 enum { LOOKS = 3, LOOKS_MAX = 6, LOOK_FINAL, LATE_LOOKS = 2, LATE_MAX = 4, LOOK_LAST = LOOK_FINAL + LATE_MAX };
 
 /* A trial as the search sees it: timed now, known from before, or the same code as another. */
-struct slot {
+struct trial {
 	struct tuned *task;
 	struct point *point;
 	int look;         /* 0: the search's; 1 to LOOKS_MAX: timed afresh; LOOK_FINAL and above: what counts, see confirm.c */
@@ -19,13 +19,11 @@ struct slot {
 	bool dropped;     /* the time was over before it was timed */
 	bool retired;     /* its result may be used */
 	bool repeat;      /* a look that came to nothing by a runner's fault, which says nothing of a kernel: once more, but not for ever */
-	struct slot *same; /* an earlier one whose C is the same */
+	struct trial *same; /* an earlier one whose C is the same */
 	struct digest source;
 	const char *trace; /* stamped; NULL: it could not be made */
-	enum verdict verdict;
-	const char *why;
-	double ratio, lo, hi; /* of the default's time */
-	struct trial trial;
+	struct measurement result; /* against the default; of same, once it is retired */
+	struct request request;    /* to the runners */
 };
 
 enum phase { PHASE_NEW, PHASE_SEARCH, PHASE_FINAL, PHASE_LATE, PHASE_DONE };
@@ -45,11 +43,11 @@ struct tuned {
 	node_id node;      /* where it is this node */
 	struct module *m;  /* of its own, with random weights */
 	node_id n;
-	struct subject subject;
+	struct task_base base;
 	const char *base_hex; /* digest of the default's trace, in records */
 	struct space *space;
 	struct search *search;
-	size_t trials;       /* proposed */
+	size_t proposed;     /* points, so far */
 	size_t timed, known; /* of them: here; before */
 	size_t failed[VERDICT_COUNT];
 	size_t lost;              /* looks that came to nothing, by no fault of the kernel */
@@ -57,10 +55,10 @@ struct tuned {
 	int finalists;            /* points looked at since the search ended */
 	bool cut;                 /* not all was tried or looked at when the time for it was over: goes on if the last looks leave time */
 	double seconds;           /* of the default, the least median seen; 0: not known */
-	VEC(struct slot *) slots; /* retired or not, in order */
-	VEC(struct slot *) looks; /* those of them that are looks */
+	VEC(struct trial *) trials; /* retired or not, in order */
+	VEC(struct trial *) looks; /* those of them that are looks */
 	VEC(double) curve;        /* best ratio after each trial */
-	const struct slot *champion;   /* confirmed faster, its last look; NULL: the default stays */
+	const struct trial *champion;   /* confirmed faster, its last look; NULL: the default stays */
 	struct kb_list records;        /* of this task, from the knowledge base */
 	bool *ours, *passed;           /* of each of them: measured here; it cannot be used here, and that has been said */
 	size_t turns;                  /* of its last looks: batches so far */
@@ -123,25 +121,25 @@ void session_show(const struct session *s, struct progress *p, double deadline);
 /* Trials that came to a result; of a task of which none did now: those known. */
 static inline size_t trials_done(const struct tuned *t) { return t->curve.n ? t->curve.n : t->known; }
 
-struct slot *slot_new(struct tuned *t, struct point *p, int look);
+struct trial *trial_new(struct tuned *t, struct point *p, int look);
 
 /* confirm.c. The first so many looks at the best point that has time within so much of the champion's; one more where those
  * there are leave it open; the final one, for what was faster in all looks, and by more than a tie than the champion; and one
  * more at the champion, late. Counts; out has room for LOOKS. */
-size_t add_looks(struct tuned *t, double within, int looks, struct slot **out);
-size_t add_more_looks(struct tuned *t, struct slot **out);
-size_t add_finals(struct tuned *t, struct slot **out);
-size_t add_late_looks(struct tuned *t, struct slot **out);
+size_t add_looks(struct tuned *t, double within, int looks, struct trial **out);
+size_t add_more_looks(struct tuned *t, struct trial **out);
+size_t add_finals(struct tuned *t, struct trial **out);
+size_t add_late_looks(struct tuned *t, struct trial **out);
 /* The last look at what leads by all that has been retired; NULL: nothing is faster. */
-const struct slot *find_champion(const struct tuned *t);
+const struct trial *find_champion(const struct tuned *t);
 bool is_looking(const struct tuned *t); /* has looks in flight */
 /* After that final or later look, is its choice one still? Open is yes. */
-bool is_kept(const struct tuned *t, const struct slot *last);
+bool is_kept(const struct tuned *t, const struct trial *last);
 /* Of the ratios of a final or later look, and of all others at its point that have been retired: geometric mean, count. */
-double mean_ratio(const struct tuned *t, const struct slot *final);
+double mean_ratio(const struct tuned *t, const struct trial *final);
 /* Of all that has been retired at a point, the search's own timing as well: geometric mean; 0: nothing was timed. */
 double point_ratio(const struct tuned *t, const struct point *p);
-int count_ratios(const struct tuned *t, const struct slot *final);
+int count_ratios(const struct tuned *t, const struct trial *final);
 
 /* begin.c. Digest of the default's trace: what ratios are ratios to. By the model's own node, which has its weights already. False: it
  * has no default, t->untunable says why. */
@@ -160,10 +158,10 @@ bool take_older(struct session *s, struct tuned *t);
 void take_nearest(struct session *s, struct tuned *t);
 
 /* records.c: what the knowledge base says. */
-void put_trial(struct session *s, const struct slot *x);
+void put_trial(struct session *s, const struct trial *x);
 void put_search(struct session *s, const struct tuned *t);
 /* The result of this trial, if it is there. */
-bool recall_trial(struct session *s, struct slot *x);
+bool recall_trial(struct session *s, struct trial *x);
 /* Has such a search of this task been done? *own: by this tuning, and no other. */
 bool recall_search(struct session *s, const struct tuned *t, bool *own);
 /* Of a task in which nothing was tried now: how many trials are known, and the default's time. */
@@ -186,7 +184,6 @@ int nearest_records(struct session *s, const struct tuned *t, struct near *out, 
 double record_number(const struct kb_record *r, const char *field);
 const char *record_id(const struct kb_record *r, struct arena *a); /* "record 3f2a91c4" */
 double record_base_seconds(const struct kb_record *r);
-double base_seconds(const struct trial *t);               /* median time of the default in its pairs; 0: there are none */
 struct digest trace_identity(const char *trace);          /* without its header */
 bool was_timed(const struct tuned *t, const char *trace); /* in this run, or known to it */
 #endif

@@ -30,7 +30,7 @@ void session_show(const struct session *s, struct progress *p, double deadline)
 	for (int i = 0; i < s->ntask; i++) {
 		const struct tuned *t = &s->task[i];
 		trials += t->curve.n;
-		total += t->phase == PHASE_NEW || t->phase == PHASE_SEARCH ? s->opt->trials : t->slots.n ? t->trials : 0;
+		total += t->phase == PHASE_NEW || t->phase == PHASE_SEARCH ? s->opt->trials : t->trials.n ? t->proposed : 0;
 		done += endless && t->phase != PHASE_DONE ? t->curve.n > 0 : t->phase == PHASE_DONE && !t->in_flight;
 		if (t->curve.n)
 			best = fmin(best, t->curve.a[t->curve.n - 1]);

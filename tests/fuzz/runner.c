@@ -20,7 +20,7 @@ static struct runner *runner_of(int fd)
 
 static void check_answer(const struct runner_answer *x)
 {
-	const struct runner_result *y = &x->result;
+	const struct measurement *y = &x->result;
 
 	must(!x->ended || x->why);
 	must(y->verdict <= VERDICT_COUNT && y->npairs <= RUNNER_PAIRS_MAX);

@@ -97,7 +97,7 @@ static void test_commands(void)
 }
 
 /* A runner that says hello and then this of what it was asked for, or of nothing. */
-static struct runner_answer answer_of(uint64_t id, const struct runner_result *x, bool ask, size_t parts)
+static struct runner_answer answer_of(uint64_t id, const struct measurement *x, bool ask, size_t parts)
 {
 	struct mp_out o;
 	const char *why = "";
@@ -112,7 +112,7 @@ static struct runner_answer answer_of(uint64_t id, const struct runner_result *x
 	mp_put_int(&o, 1);
 	frame_end(&o, frame);
 	frame = frame_begin(&o, parts, id, "try");
-	put_result(&o, x);
+	put_measurement(&o, x);
 	frame_end(&o, frame);
 	bool good = f && fwrite(o.b.a, 1, o.b.n, f) == o.b.n;
 	mp_out_free(&o);
@@ -132,7 +132,7 @@ static void test_answers(void)
 {
 	static const struct {
 		const char *what;
-		struct runner_result x;
+		struct measurement x;
 		uint64_t id;
 		bool unasked, good;
 		size_t parts; /* that it says it has; 0: 9 */

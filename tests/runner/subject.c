@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "common/progress.h"
 #include "runner/process.h"
-#include "runner/trial_impl.h"
+#include "runner/try_impl.h"
 #include "tap.h"
 
 struct started {
@@ -21,7 +21,7 @@ static bool start(struct started *x)
 	regions_add(&x->regions, 5000, REGION_RESULT);
 	if (regions_open(&x->regions))
 		return false;
-	x->subject = (struct subject){.regions = &x->regions, .limits = {.memory = 80 << 20, .cpu = TRIAL_CPU_SECONDS}};
+	x->subject = (struct subject){.regions = &x->regions, .limits = {.memory = 80 << 20, .cpu = TRY_CPU_SECONDS}};
 	return !subject_start(&x->subject);
 }
 

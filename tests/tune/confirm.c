@@ -5,24 +5,24 @@
 #include "common/rng.h"
 #include "tap.h"
 
-struct slot *slot_new(struct tuned *t, struct point *p, int look)
+struct trial *trial_new(struct tuned *t, struct point *p, int look)
 {
-	struct slot *x = ARENA_NEW(&t->arena, struct slot);
+	struct trial *x = ARENA_NEW(&t->arena, struct trial);
 
-	*x = (struct slot){.task = t, .point = p, .look = look};
-	vec_push(&t->slots, x);
+	*x = (struct trial){.task = t, .point = p, .look = look};
+	vec_push(&t->trials, x);
 	if (look)
 		vec_push(&t->looks, x);
 	return x;
 }
 
 /* One process more: its ratio differs from the true one as processes do, and is known to half a percent. */
-static void retire(struct slot *x, double ratio, double differ, struct rng *r)
+static void retire(struct trial *x, double ratio, double differ, struct rng *r)
 {
-	x->ratio = ratio * exp(differ * rng_normal(r));
-	x->lo = x->ratio * 0.995;
-	x->hi = x->ratio * 1.005;
-	x->verdict = x->hi < 1 ? VERDICT_FASTER : x->lo > 1 ? VERDICT_SLOWER : VERDICT_TIE;
+	x->result.ratio = ratio * exp(differ * rng_normal(r));
+	x->result.lo = x->result.ratio * 0.995;
+	x->result.hi = x->result.ratio * 1.005;
+	x->result.verdict = x->result.hi < 1 ? VERDICT_FASTER : x->result.lo > 1 ? VERDICT_SLOWER : VERDICT_TIE;
 	x->retired = true;
 	if (x->look >= LOOK_FINAL)
 		x->task->champion = find_champion(x->task);
@@ -33,10 +33,10 @@ static bool kept(double ratio, double differ, struct rng *r, size_t *looks)
 {
 	struct point p = {.trace = "", .from = "rule"};
 	struct tuned t = {0};
-	struct slot *out[LOOKS];
+	struct trial *out[LOOKS];
 	size_t n;
 
-	retire(slot_new(&t, &p, 0), ratio * exp(-fabs(differ * rng_normal(r))), 0, r);
+	retire(trial_new(&t, &p, 0), ratio * exp(-fabs(differ * rng_normal(r))), 0, r);
 	while ((n = add_finals(&t, out)) || (n = add_more_looks(&t, out)) || (n = add_looks(&t, 1, LOOKS, out)) ||
 	       (n = add_late_looks(&t, out)))
 		for (size_t i = 0; i < n; i++)
@@ -44,7 +44,7 @@ static bool kept(double ratio, double differ, struct rng *r, size_t *looks)
 	*looks += t.looks.n;
 	bool is = t.champion;
 	arena_release(&t.arena);
-	vec_free(&t.slots);
+	vec_free(&t.trials);
 	vec_free(&t.looks);
 	return is;
 }

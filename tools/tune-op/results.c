@@ -44,8 +44,8 @@ static struct report_task task_result(const struct tuned *t, struct arena *a)
 		x.lo = t->lo;
 		x.hi = t->hi;
 	}
-	if (t->trace || t->given || t->subject.base)
-		x.words = trace_words(t->trace ? t->trace : keeps_given(t) || !t->subject.base ? t->given : t->subject.base->trace, a);
+	if (t->trace || t->given || t->base.candidate)
+		x.words = trace_words(t->trace ? t->trace : keeps_given(t) || !t->base.candidate ? t->given : t->base.candidate->trace, a);
 	for (int v = VERDICT_WRONG; v <= VERDICT_BUILD; v++)
 		x.failed += t->failed[v];
 	return x;

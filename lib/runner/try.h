@@ -2,11 +2,11 @@
  * one a try), which forks the one that the candidate runs in and believes nothing that comes from there: results are
  * compared here, and faster is proven by the CPU time that the system charges for calls whose results are looked at (runner/proof.h).
  *
- * Results y of the candidate against x of the oracle: |y - x| <= TRIAL_TOLERANCE * eps * (8 + sqrt(K)) * max(|x|,
+ * Results y of the candidate against x of the oracle: |y - x| <= TRY_TOLERANCE * eps * (8 + sqrt(K)) * max(|x|,
  * rms(x)), with eps of the result's type and K the terms of its longest sum: rounding errors of a sum of K terms in
  * any order grow as sqrt(K) (Higham and Mary 2019), Winograd's F(4x4) adds a factor of about 10; a term left out of
  * the sum shows as 1/sqrt(K) of the rms, orders above. On seeds with spikes (spikes.h), which magnify rounding in what
- * comes before an exponential, it is TRIAL_SPIKE_SLACK times that, and only those count on which the base passes. There are
+ * comes before an exponential, it is TRY_SPIKE_SLACK times that, and only those count on which the base passes. There are
  * up to 17 of these seeds, or more (most of the calls of a check: 8 ms of a Gemm of 0.2 ms); what is timed once, for a search,
  * sees them when it was timed, if it is faster than the base by SEQ_LEAST: what is not only guides the search (and may be
  * wrong there, which nobody sees), and what is chosen is tried again in full.
@@ -14,7 +14,7 @@
  *
  * Where a library lies in memory can favour it for as long as the process lives: equal kernels in two libraries
  * differed by 2% in one process of twenty and by 30% in one of a hundred (Zen 5), however many pairs. So each library
- * is loaded TRIAL_PLACINGS times, rounds go from one to the next, each at another place of the stack, which all
+ * is loaded TRY_PLACINGS times, rounds go from one to the next, each at another place of the stack, which all
  * processes of a service have where it was when that began (a Winograd kernel of 200 ns took 330 in one service of
  * three), and the least counts: most places are good ones (a depthwise convolution of 6.0 us: 6.1 to 7.3 in four of
  * ten, so that the median over places varied by 3% from process to process, the least by 1%). Where few are, equal
@@ -40,24 +40,24 @@
  * for both kernels where that can be (rotation_join).
  * With 32 MB the sum of the tasks of mobilenet_v2 is 0.97 of what the model takes (Zen 5), without 0.80; of a small
  * BERT 1.00 and 0.86. What a kernel computes from, the results of the one before, it finds in the caches in both. */
-#ifndef HONE_TRIAL_H
-#define HONE_TRIAL_H
+#ifndef HONE_TRY_H
+#define HONE_TRY_H
 #include <sys/types.h>
 #include "runner/oracle.h"
 #include "runner/problem.h"
 #include "runner/cold_weights.h"
 
-enum { TRIAL_PLACINGS = 4 };
-#define TRIAL_TOLERANCE     64.0
-#define TRIAL_SPIKE_SLACK   8
-#define TRIAL_LOAD_SECONDS  1.0     /* to load a library */
-#define TRIAL_LEAST_SECONDS 0.3     /* deadline of a call: this and */
-#define TRIAL_TIMES         20      /* so many times what the base takes */
-#define TRIAL_GRACE_SECONDS 0.8     /* more, where others had the core meanwhile */
-#define TRIAL_MOST_SECONDS  900.0   /* deadline of anything, at most */
-#define TRIAL_PLACED        1.5     /* ratios up to it are measured in two processes, see above */
-#define TRIAL_BASE_SECONDS  20.0    /* deadline of the base's first call */
-#define TRIAL_CPU_SECONDS   86400.0 /* of a process: all its orders have deadlines, and a death here would be taken for a crash */
+enum { TRY_PLACINGS = 4 };
+#define TRY_TOLERANCE     64.0
+#define TRY_SPIKE_SLACK   8
+#define TRY_LOAD_SECONDS  1.0     /* to load a library */
+#define TRY_LEAST_SECONDS 0.3     /* deadline of a call: this and */
+#define TRY_TIMES         20      /* so many times what the base takes */
+#define TRY_GRACE_SECONDS 0.8     /* more, where others had the core meanwhile */
+#define TRY_MOST_SECONDS  900.0   /* deadline of anything, at most */
+#define TRY_PLACED        1.5     /* ratios up to it are measured in two processes, see above */
+#define TRY_BASE_SECONDS  20.0    /* deadline of the base's first call */
+#define TRY_CPU_SECONDS   86400.0 /* of a process: all its orders have deadlines, and a death here would be taken for a crash */
 
 struct artifact {
 	const char *path;          /* of the library */
@@ -72,7 +72,7 @@ struct hush_words {
 	pid_t pid;
 	enum hush hush;
 };
-struct trial {
+struct try {
 	const struct oracle *oracle;
 	const struct oracle_task *task;
 	int problem;                        /* file of problem_write */
@@ -90,8 +90,8 @@ struct trial {
 	bool last;                          /* in whatever phase the machine is */
 };
 /* File of one more copy of the library, by which of the two and number, of the try in that process. */
-const char *trial_copy(const struct artifact *x, pid_t pid, int which, int number, struct arena *a);
+const char *try_copy(const struct artifact *x, pid_t pid, int which, int number, struct arena *a);
 /* NULL and *r filled in (arena), or why it could not be done, whatever the candidate. *slow: in a slow phase, and it is not
  * the last. */
-const char *trial_run(const struct trial *t, struct runner_result *r, bool *slow, struct arena *a);
+const char *try_run(const struct try *t, struct measurement *r, bool *slow, struct arena *a);
 #endif

@@ -13,7 +13,7 @@
 #include "common/rng.h"
 #include "runner/process.h"
 #include "runner/sequential.h"
-#include "runner/trial_impl.h"
+#include "runner/try_impl.h"
 
 enum { POISON = 0xff };
 
@@ -235,7 +235,7 @@ bool run_believe(struct run *x, uint64_t ns)
 	return false;
 }
 
-double run_deadline(const struct run *x) { return TRIAL_LEAST_SECONDS + TRIAL_TIMES * x->base_seconds; }
+double run_deadline(const struct run *x) { return TRY_LEAST_SECONDS + TRY_TIMES * x->base_seconds; }
 
 /* ---- a try ---- */
 
@@ -279,7 +279,7 @@ static const char *copy_file(const char *path, const char *to, struct arena *a)
 	return why;
 }
 
-const char *trial_copy(const struct artifact *x, pid_t pid, int which, int number, struct arena *a)
+const char *try_copy(const struct artifact *x, pid_t pid, int which, int number, struct arena *a)
 {
 	return arena_printf(a, "%s.%d.%d.%d", x->path, (int)pid, which, number);
 }
@@ -289,8 +289,8 @@ static const char *copy_artifacts(struct run *x)
 	const char *why = NULL;
 
 	for (int which = 0; which < 2; which++)
-		for (int i = 1; i < TRIAL_PLACINGS && !why; i++) {
-			x->subject.copy[which][i] = trial_copy(x->t->artifact[which], getpid(), which, i, x->a);
+		for (int i = 1; i < TRY_PLACINGS && !why; i++) {
+			x->subject.copy[which][i] = try_copy(x->t->artifact[which], getpid(), which, i, x->a);
 			why = copy_file(x->t->artifact[which]->path, x->subject.copy[which][i], x->a);
 		}
 	return why;
@@ -299,7 +299,7 @@ static const char *copy_artifacts(struct run *x)
 static void drop_copies(struct run *x)
 {
 	for (int which = 0; which < 2; which++)
-		for (int i = 1; i < TRIAL_PLACINGS; i++)
+		for (int i = 1; i < TRY_PLACINGS; i++)
 			if (x->subject.copy[which][i])
 				unlink(x->subject.copy[which][i]);
 }
@@ -319,7 +319,7 @@ static const char *not_started(struct run *x, enum answer answer)
 	if (answer == ANSWER_REFUSED)
 		return x->subject.shared->why;
 	if (answer == ANSWER_LATE)
-		return arena_printf(x->a, "not there after %g seconds", TRIAL_BASE_SECONDS);
+		return arena_printf(x->a, "not there after %g seconds", TRY_BASE_SECONDS);
 	int status = isolate_kill(x->subject.pid);
 	x->subject.pid = 0;
 	memcpy(&f, &x->subject.shared->fault, sizeof f);
@@ -328,7 +328,7 @@ static const char *not_started(struct run *x, enum answer answer)
 
 static const char *prepare(struct run *x)
 {
-	const struct trial *t = x->t;
+	const struct try *t = x->t;
 	const char *why;
 
 	run_on(0, t->aside);
@@ -343,7 +343,7 @@ static const char *prepare(struct run *x)
 		.artifact = t->artifact,
 		.proof = &x->proof,
 		.rng = {t->seed},
-		.limits = {.memory = (80 << 20) + x->regions.reserved, .cpu = TRIAL_CPU_SECONDS},
+		.limits = {.memory = (80 << 20) + x->regions.reserved, .cpu = TRY_CPU_SECONDS},
 	};
 	if ((why = copy_artifacts(x)) || (why = subject_start(&x->subject)))
 		return why;
@@ -356,16 +356,16 @@ static const char *prepare(struct run *x)
 	if ((why = fill_rotation(x)) || (why = regions_map_ours(&x->regions)))
 		return why;
 	fcntl(x->regions.fd[1], F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
-	enum answer answer = subject_order(&x->subject, (struct order){.kind = ORDER_START}, TRIAL_BASE_SECONDS);
+	enum answer answer = subject_order(&x->subject, (struct order){.kind = ORDER_START}, TRY_BASE_SECONDS);
 	return answer == ANSWER_DONE ? NULL : arena_printf(x->a, "no isolated process for the candidate: %s", not_started(x, answer));
 }
 
 static bool load(struct run *x)
 {
 	for (int which = 1; which >= 0; which--)
-		if (!run_order(x, (struct order){.kind = ORDER_LOAD, .which = which}, which, TRIAL_LOAD_SECONDS, "loading"))
+		if (!run_order(x, (struct order){.kind = ORDER_LOAD, .which = which}, which, TRY_LOAD_SECONDS, "loading"))
 			return false;
-	if (!run_order(x, (struct order){.kind = ORDER_SEAL}, CANDIDATE, TRIAL_LOAD_SECONDS, "loading"))
+	if (!run_order(x, (struct order){.kind = ORDER_SEAL}, CANDIDATE, TRY_LOAD_SECONDS, "loading"))
 		return false;
 	if (isolate_sealed(x->subject.pid))
 		return true;
@@ -389,7 +389,7 @@ static void forget(struct run *x)
 }
 
 /* In one process; results go to *r, which has room for most pairs: 0, it only learns about the base. */
-static const char *run_once(const struct trial *t, struct runner_result *r, size_t most, bool checked, bool *slow, struct arena *a)
+static const char *run_once(const struct try *t, struct measurement *r, size_t most, bool checked, bool *slow, struct arena *a)
 {
 	struct run *x = xcalloc(1, sizeof *x);
 	double start = now_seconds(), waited = 0;
@@ -425,7 +425,7 @@ static const char *run_once(const struct trial *t, struct runner_result *r, size
 }
 
 /* What two processes say together: the interval that holds both. */
-static void join(struct runner_result *r, const struct runner_result *two)
+static void join(struct measurement *r, const struct measurement *two)
 {
 	if (!verdict_timed(two->verdict)) {
 		*r = *two;
@@ -441,14 +441,14 @@ static void join(struct runner_result *r, const struct runner_result *two)
 
 /* How a base does on seeds with spikes, where that is not known: in a process of its own. One that falls there is nobody's
  * base. */
-static const char *know_base(const struct trial *t, struct runner_result *r, struct arena *a)
+static const char *know_base(const struct try *t, struct measurement *r, struct arena *a)
 {
-	struct trial alone = *t;
+	struct try alone = *t;
 	const struct problem *head = problem_map(t->problem, false);
 	bool slow, none = !head || head->seeds == PROBLEM_SEEDS;
 
 	problem_unmap(head, false);
-	if (none || is_alone(t) || trial_base_known(t))
+	if (none || is_alone(t) || try_base_known(t))
 		return NULL;
 	alone.artifact[CANDIDATE] = t->artifact[BASE];
 	alone.rotation[CANDIDATE] = t->rotation[BASE];
@@ -456,12 +456,12 @@ static const char *know_base(const struct trial *t, struct runner_result *r, str
 	return why || verdict_timed(r->verdict) ? why : arena_printf(a, "the base, %s", r->why);
 }
 
-const char *trial_run(const struct trial *t, struct runner_result *r, bool *slow, struct arena *a)
+const char *try_run(const struct try *t, struct measurement *r, bool *slow, struct arena *a)
 {
-	struct trial second = *t;
+	struct try second = *t;
 
 	*slow = false;
-	*r = (struct runner_result){.pair = ARENA_ARRAY(a, struct runner_pair, RUNNER_PAIRS_MAX)};
+	*r = (struct measurement){.pair = ARENA_ARRAY(a, struct sample_pair, RUNNER_PAIRS_MAX)};
 	const char *why = know_base(t, r, a);
 	if (why)
 		return why;
@@ -469,8 +469,8 @@ const char *trial_run(const struct trial *t, struct runner_result *r, bool *slow
 	/* Whoever is not better than the goal need not be known so well. */
 	bool wanted = !(t->goal > 0 && t->goal < 1 && r->ratio > t->goal);
 	bool differ = r->verdict == VERDICT_FASTER || (r->verdict == VERDICT_SLOWER && r->lo <= 1 + SEQ_CLEAR);
-	if (!why && !t->once && differ && wanted && !*slow && r->ratio < TRIAL_PLACED && r->ratio > 1 / TRIAL_PLACED) {
-		struct runner_result two = {.pair = r->pair + r->npairs};
+	if (!why && !t->once && differ && wanted && !*slow && r->ratio < TRY_PLACED && r->ratio > 1 / TRY_PLACED) {
+		struct measurement two = {.pair = r->pair + r->npairs};
 		second.budget = fmax(t->budget - r->seconds, t->budget / 4);
 		second.seed++;
 		why = run_once(&second, &two, RUNNER_PAIRS_MAX / 2, true, slow, a);

@@ -1,13 +1,13 @@
-/* Between the two processes of a trial. Private to lib/device. */
-#ifndef HONE_TRIAL_IMPL_H
-#define HONE_TRIAL_IMPL_H
+/* Between the two processes of a try. Private to lib/runner. */
+#ifndef HONE_TRY_IMPL_H
+#define HONE_TRY_IMPL_H
 #include <string.h>
 #include <sys/types.h>
 #include "common/rng.h"
 #include "runner/sandbox.h"
 #include "runner/proof.h"
 #include "runner/region.h"
-#include "runner/trial.h"
+#include "runner/try.h"
 
 enum { SEED_TIMED, SEED_OTHER /* of what it is exchanged for */ };
 enum { CANDIDATE, BASE, BLOCK_PAIRS = 32, ROUNDS_SLOW = 4, LAST_CALLS = 3, POINTS_MAX = 16 };
@@ -61,7 +61,7 @@ struct subject { /* the process under test */
 	const struct arguments *arguments[2];
 	const struct artifact *const *artifact;
 	const struct proof *proof;
-	const char *copy[2][TRIAL_PLACINGS]; /* files like the artifact's; [0] is not used */
+	const char *copy[2][TRY_PLACINGS]; /* files like the artifact's; [0] is not used */
 	struct isolate_limits limits;
 	struct rng rng; /* of where libraries lie */
 	uint32_t orders;
@@ -73,8 +73,8 @@ enum answer subject_order(struct subject *s, struct order o, double seconds);
 double subject_cpu(const struct subject *s); /* seconds it has used */
 void subject_end(struct subject *s);
 
-struct run { /* of one trial, one process under test */
-	const struct trial *t;
+struct run { /* of one try, one process under test */
+	const struct try *t;
 	const struct problem *p;
 	const struct problem *constants[2];
 	struct regions regions;
@@ -84,12 +84,12 @@ struct run { /* of one trial, one process under test */
 	struct subject subject;
 	struct rng rng;
 	struct arena *a;
-	struct runner_result *r;
+	struct measurement *r;
 	double base_seconds;            /* a call of the base took */
 	double took;                    /* the last order, as seen from here */
 	int packed[2][RUNNER_BUFS_MAX]; /* where a constant lies packed: its place + 1; 0: nowhere yet */
 	bool written[2];                /* results or workspace; inputs: since the last order in PLACE_TIMED */
-	bool checked;                   /* by an earlier process of this trial */
+	bool checked;                   /* by an earlier process of this try */
 	bool called;                    /* code of the candidate may have run in this one */
 	const char *why;                /* it could not be done, whatever the candidate */
 	size_t most;                    /* pairs there is room for */
@@ -98,8 +98,8 @@ struct run { /* of one trial, one process under test */
 static inline const struct runner_build *build_of(const struct run *x, int which) { return &x->t->artifact[which]->build; }
 static inline const struct runner_buf *buf_of(const struct run *x, int which, int i) { return &build_of(x, which)->buf[i]; }
 /* A base that is tried against itself? */
-static inline bool is_alone(const struct trial *t) { return t->artifact[0] == t->artifact[1]; }
-/* trial.c. What false says, a verdict is given. */
+static inline bool is_alone(const struct try *t) { return t->artifact[0] == t->artifact[1]; }
+/* try.c. What false says, a verdict is given. */
 void run_judge(struct run *x, enum verdict v, const char *why);
 bool run_order(struct run *x, struct order o, int which, double seconds, const char *what);
 bool run_believe(struct run *x, uint64_t ns); /* may the last order have taken that? */
@@ -111,7 +111,7 @@ void run_poison(struct run *x, int which, enum place p); /* results and workspac
 /* check.c. Before it is timed; on all seeds with spikes that the base passes. */
 bool run_check(struct run *x);
 bool run_check_spikes(struct run *x);
-bool trial_base_known(const struct trial *t); /* how its base does on these */
+bool try_base_known(const struct try *t); /* how its base does on these */
 bool run_check_results(struct run *x, enum place p, int seed);
 /* Where it was timed, on inputs of another seed, the results of the timed calls still there: what computes only where it finds
  * none, or inputs that it has not seen, leaves them. better: on changed inputs too. */
