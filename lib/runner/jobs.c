@@ -175,21 +175,21 @@ static void run_try(struct service *s, struct job *j)
 	struct serve_task *t = serve_find_task(s, j->task);
 	struct serve_artifact *x = serve_find_artifact(s, j->artifact), *base = serve_find_artifact(s, j->base);
 	struct try try = {.oracle = s->oracle,
-			      .task = t->task,
-			      .problem = t->problem,
-			      .artifact = {&x->a, &base->a},
-			      .budget = j->budget,
-			      .goal = j->goal,
-			      .width = j->width,
-			      .once = j->once,
-			      .seed = j->seed,
-			      .core = s->core[s->ncores - 1],
-			      .aside = s->core[0],
-			      .lock = s->lock,
-			      .yardstick = s->yardstick,
-			      .hush = s->hush[1],
-			      .patient = j->slow < TRIES_BASE,
-			      .last = j->slow == TRIES_SLOW};
+			  .task = t->task,
+			  .problem = t->problem,
+			  .artifact = {&x->a, &base->a},
+			  .budget = j->budget,
+			  .goal = j->goal,
+			  .width = j->width,
+			  .once = j->once,
+			  .seed = j->seed,
+			  .core = s->core[s->ncores - 1],
+			  .aside = s->core[0],
+			  .lock = s->lock,
+			  .yardstick = s->yardstick,
+			  .hush = s->hush[1],
+			  .patient = j->slow < TRIES_BASE,
+			  .last = j->slow == TRIES_SLOW};
 	struct measurement r;
 	struct mp_out o;
 	for (int i = 0; i < 2; i++)

@@ -36,12 +36,7 @@
 #include "graph/module.h"
 
 enum { RUNNER_VERSION = 2 }; /* another one is refused (69) */
-enum {
-	RUNNER_FRAME_MAX = 16 << 20,
-	RUNNER_BUFS_MAX = 256,
-	RUNNER_ARTIFACTS_MAX = 1000,
-	RUNNER_ROTATION_MAX = 128 << 20
-};
+enum { RUNNER_FRAME_MAX = 16 << 20, RUNNER_BUFS_MAX = 256, RUNNER_ARTIFACTS_MAX = 1000, RUNNER_ROTATION_MAX = 128 << 20 };
 enum { RUNNER_SILENCE = 10 }; /* seconds without a word while it has work: the runner hangs */
 
 /* Storage of one buffer of a kernel: what the runner must make ready. */
@@ -100,10 +95,10 @@ uint64_t runner_rotation(const struct module *m, const struct target *t);
  * at once, one that says nothing while it has work after RUNNER_SILENCE seconds; its open requests get no answer. */
 struct runner_answer {
 	uint64_t id;
-	bool ended;                  /* the runner died or hung: why says so and names it; nothing more will come from it */
-	bool error;                  /* the request could not be done: why */
-	const char *why;             /* also of a build that failed: what the compiler said; NULL: nothing to say */
-	struct digest digest;        /* of task and build */
+	bool ended;                /* the runner died or hung: why says so and names it; nothing more will come from it */
+	bool error;                /* the request could not be done: why */
+	const char *why;           /* also of a build that failed: what the compiler said; NULL: nothing to say */
+	struct digest digest;      /* of task and build */
 	struct measurement result; /* of try; of build: verdict VERDICT_BUILD where it failed, else VERDICT_COUNT */
 };
 int runner_wait(struct runner *const *r, int n, double timeout, struct arena *a, struct runner_answer *out);

@@ -72,7 +72,8 @@ struct hush_words {
 	pid_t pid;
 	enum hush hush;
 };
-struct try {
+struct
+try {
 	const struct oracle *oracle;
 	const struct oracle_task *task;
 	int problem;                        /* file of problem_write */

@@ -247,7 +247,8 @@ static bool plainer(const struct point *x, const struct point *y)
 /* Retired, faster than so much of the default's time, and not looked at yet. */
 static bool contends(const struct tuned *t, const struct trial *x, double limit)
 {
-	return !x->look && !x->same && x->retired && verdict_timed(x->result.verdict) && x->result.ratio < limit && !trial_of(t, x->point, 1);
+	return !x->look && !x->same && x->retired && verdict_timed(x->result.verdict) && x->result.ratio < limit &&
+	       !trial_of(t, x->point, 1);
 }
 
 /* The fastest within so much of the champion, or the plainest of those that tie with it. */

@@ -24,8 +24,8 @@ struct host {
 	struct runner *r;
 	VEC(struct thing) things;
 	VEC(struct request *) requests; /* it has */
-	VEC(uint64_t) tries;        /* id of the try of each; 0: not asked yet */
-	size_t builds;              /* asked for */
+	VEC(uint64_t) tries;            /* id of the try of each; 0: not asked yet */
+	size_t builds;                  /* asked for */
 };
 
 struct measurer {
@@ -126,7 +126,8 @@ static void put_bufs(struct runner_buf *to, const struct candidate_buf *b, int n
 					    .constant = (uint32_t)i};
 }
 
-static struct thing *ask_build(struct host *h, const struct task_base *s, struct digest task, const struct candidate *c, struct digest source)
+static struct thing *ask_build(struct host *h, const struct task_base *s, struct digest task, const struct candidate *c,
+			       struct digest source)
 {
 	struct thing *t = find_thing(h, s->digest, source);
 	int n = c->nin + c->nconst + c->nout;

@@ -115,15 +115,15 @@ static void resolve(struct session *s, struct trial *x)
 	if (x->look && x->look < LOOK_FINAL && t->phase == PHASE_FINAL && t->champion)
 		goal = mean_ratio(t, t->champion);
 	x->request = (struct request){.base = &t->base,
-				  .candidate = c,
-				  .source = x->source,
-				  .owner = x,
-				  .budget = once ? SEARCH_SECONDS : CONFIRM_SECONDS,
-				  .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u,
-				  .rotation = s->rotation,
-				  .goal = goal,
-				  .width = once ? SEARCHED_TO : KNOWN_TO,
-				  .once = once};
+				      .candidate = c,
+				      .source = x->source,
+				      .owner = x,
+				      .budget = once ? SEARCH_SECONDS : CONFIRM_SECONDS,
+				      .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u,
+				      .rotation = s->rotation,
+				      .goal = goal,
+				      .width = once ? SEARCHED_TO : KNOWN_TO,
+				      .once = once};
 	measurer_add(s->measure, &x->request);
 }
 
@@ -554,13 +554,13 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 	x->trace = arena_str(&t->arena, c->trace);
 	x->source = source_digest(c);
 	x->request = (struct request){.base = &t->base,
-				  .candidate = c,
-				  .source = x->source,
-				  .owner = x,
-				  .budget = CONFIRM_SECONDS,
-				  .rotation = s->rotation,
-				  .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u,
-				  .width = KNOWN_TO};
+				      .candidate = c,
+				      .source = x->source,
+				      .owner = x,
+				      .budget = CONFIRM_SECONDS,
+				      .rotation = s->rotation,
+				      .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u,
+				      .width = KNOWN_TO};
 	measurer_add(s->measure, &x->request);
 	while (!x->done && !stop)
 		look(s, 0.2);

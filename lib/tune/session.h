@@ -21,7 +21,7 @@ struct trial {
 	bool repeat;      /* a look that came to nothing by a runner's fault, which says nothing of a kernel: once more, but not for ever */
 	struct trial *same; /* an earlier one whose C is the same */
 	struct digest source;
-	const char *trace; /* stamped; NULL: it could not be made */
+	const char *trace;         /* stamped; NULL: it could not be made */
 	struct measurement result; /* against the default; of same, once it is retired */
 	struct request request;    /* to the runners */
 };
@@ -50,15 +50,15 @@ struct tuned {
 	size_t proposed;     /* points, so far */
 	size_t timed, known; /* of them: here; before */
 	size_t failed[VERDICT_COUNT];
-	size_t lost;              /* looks that came to nothing, by no fault of the kernel */
-	int in_flight;            /* batches */
-	int finalists;            /* points looked at since the search ended */
-	bool cut;                 /* not all was tried or looked at when the time for it was over: goes on if the last looks leave time */
-	double seconds;           /* of the default, the least median seen; 0: not known */
+	size_t lost;                /* looks that came to nothing, by no fault of the kernel */
+	int in_flight;              /* batches */
+	int finalists;              /* points looked at since the search ended */
+	bool cut;                   /* not all was tried or looked at when the time for it was over: goes on if the last looks leave time */
+	double seconds;             /* of the default, the least median seen; 0: not known */
 	VEC(struct trial *) trials; /* retired or not, in order */
-	VEC(struct trial *) looks; /* those of them that are looks */
-	VEC(double) curve;        /* best ratio after each trial */
-	const struct trial *champion;   /* confirmed faster, its last look; NULL: the default stays */
+	VEC(struct trial *) looks;  /* those of them that are looks */
+	VEC(double) curve;          /* best ratio after each trial */
+	const struct trial *champion;  /* confirmed faster, its last look; NULL: the default stays */
 	struct kb_list records;        /* of this task, from the knowledge base */
 	bool *ours, *passed;           /* of each of them: measured here; it cannot be used here, and that has been said */
 	size_t turns;                  /* of its last looks: batches so far */
