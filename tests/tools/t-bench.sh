@@ -37,6 +37,7 @@ try decisions.c '' build/bench/decisions --tries 1 "$task" ku=1
 echo "$task" >"$out/corpus.txt"
 try corpus.c 'the same text; geometric mean 1.0000' sh -c "build/bench/corpus --write '$out/kernels' '$out/corpus.txt' && build/bench/corpus '$out/kernels' '$out/kernels'"
 try corpus.sh 'the same text; geometric mean 1.0000' bench/corpus.sh --every 500 .
+try same.sh 'the same: 1 models, 20 digests' bench/same.sh . . digits
 ge-import -q examples/digits/digits.onnx | ge-shape -q --set batch=1 | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse |
 	ge-layout -o "$out/digits.g"
 ge-plan -q "$out/digits.g" | ge-emit -q -o "$out/digits"
