@@ -107,7 +107,6 @@ build/check/$(basename $(notdir $(1))): build/$(basename $(1)).o $(ARCHIVES)
 build/$(basename $(1)).o: ALLCFLAGS += -Itests
 endef
 $(foreach f,$(UNITSRC),$(eval $(call unit,$(f))))
-build/check/assign: build/tools/ge-plan/assign.o
 
 deps:
 	@tests/deps.sh $(DEBS)

@@ -69,8 +69,8 @@ fi
 new=${1:-$top}
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- $(model_names)
-digests "$old" "$@" >"$work/old.txt"
-digests "$new" "$@" >"$work/new.txt"
+digests "$old" "$@" | sort >"$work/old.txt"
+digests "$new" "$@" | sort >"$work/new.txt"
 diff "$work/old.txt" "$work/new.txt" || exit 1
 echo "the same: $(cut -d' ' -f1 "$work/new.txt" | sort -u | wc -l) models, $(wc -l <"$work/new.txt") digests"
 [ -s "$work/new.txt" ]

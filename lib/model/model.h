@@ -1,9 +1,11 @@
-/* The kernels of a module and where its values are kept: what ge-plan and ge-emit agree on. */
-#ifndef HONE_LOWER_MODEL_H
-#define HONE_LOWER_MODEL_H
+/* A whole model: its kernels, the calls of a run in order, and where values are. ge-plan and ge-emit work on one each, made of
+ * the same module, and agree by what ge-plan left there (memory_plan.h). */
+#ifndef HONE_MODEL_H
+#define HONE_MODEL_H
 #include "graph/module.h"
 #include "loop/loop.h"
 #include "lower/lower.h"
+#include "model/given.h"
 
 /* A kernel: groups with equal stages, layouts and traces share one. */
 struct kernel {
@@ -27,14 +29,6 @@ struct call {
 	uint32_t strip, last; /* first and last call of it */
 };
 
-/* Where a value's bytes are. */
-enum home_kind { HOME_NONE, HOME_INPUT, HOME_CONST, HOME_OUTPUT, HOME_ARENA };
-struct home {
-	uint8_t kind;
-	uint32_t index; /* input or output number; constant: val_id */
-	int64_t offset; /* arena: in bytes */
-};
-
 struct model {
 	struct module *m;
 	int threads;
@@ -45,55 +39,53 @@ struct model {
 	bool *inner;      /* root values that are of one image only: made and read in one strip */
 	uint32_t nopaque; /* calls on the slow path */
 	VEC(val_id) out;  /* per graph output k: the root that is computed straight into it, or 0: it is copied */
+	/* memory_plan_read knows these: */
+	int64_t arena_bytes;
+	int64_t spill; /* offset in the arena of workspaces that are larger than planned */
 };
 
-/* A trace for kernels of that digest, in place of the rule's. */
-struct given_trace {
-	struct digest digest;
-	const char *text;
-};
-struct given_traces {
-	struct given_trace *a;
-	size_t n, cap;
-};
-/* Sections "# kernel DIGEST" with the trace below. Faults: die(65) with file and line. */
-void traces_read(struct given_traces *t, const char *path);
+/* ---- model.c ---- */
 
 /* Lowers, schedules and finishes every Fused node of the main graph. Those without a lowering become opaque calls, and
  * so do nodes that are neither Fused nor a view (If, Loop): each is put into a Fused node of its own. What neither
  * kernels nor the evaluator compute, results whose size depends on data, and nodes that only lack their group
  * (ge-fuse): die(69). Types not known: die(64) with what to say to ge-shape. A trace that was given and does not
- * apply: die(65); one that is stamped for other stages: a warning, and the rule. Traces: may be NULL. threads: that a kernel may use at most. sketch: to
- * plan, not to emit: strips are chosen afresh, constants that the lowering computes have no contents (lower_sketch). A
- * strip in the stream whose steps are not apart: die(65). */
+ * apply: die(65); one that is stamped for other stages: a warning, and the rule. A strip in the stream whose steps are not
+ * apart: die(65).
+ * traces: may be NULL. threads: that a kernel may use at most. sketch: to plan, not to emit: strips are chosen afresh,
+ * constants that the lowering computes have no contents (lower_sketch). */
 struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces, bool sketch);
 void model_free(struct model *M);
-/* Says how many calls are on the slow path, and which; refuse: die(69) instead. Nothing if there are none. */
-void model_report_opaque(struct model *M, bool refuse);
 static inline int64_t call_workspace_bytes(const struct model *M, const struct call *c)
 {
 	return c->kernel == KERNEL_OPAQUE ? 0 : M->kernels.a[c->kernel].prog->workspace;
 }
+
+/* ---- home.c: where a value's bytes are ---- */
+
+enum home_kind { HOME_NONE, HOME_INPUT, HOME_CONST, HOME_OUTPUT, HOME_ARENA };
+struct home {
+	uint8_t kind;
+	uint32_t index; /* input or output number; constant: val_id */
+	int64_t offset; /* arena: in bytes */
+};
+/* Needs a plan in the module. HOME_NONE: the plan has no place for it. */
+struct home value_home(struct model *M, val_id v);
+/* Bytes of a value of known size, as its layout pads it. */
 int64_t value_bytes(struct module *m, val_id v);
 /* Bytes that a value takes in the arena, and those from one image of it to the next: 0 where they share their room, or there is no strip. */
 int64_t home_bytes(const struct model *M, const struct call *c, val_id v);
 int64_t image_step(const struct model *M, const struct call *c, val_id v);
+/* Does the node's result share the bytes of its first operand? */
 bool node_is_view(struct module *m, const struct node *n);
+
+/* ---- opaque.c: the slow path ---- */
+
+/* Says how many calls are on the slow path, and which; refuse: die(69) instead. Nothing if there are none. */
+void model_report_opaque(struct model *M, bool refuse);
+/* The calls on the slow path as a packed stream: a module with a Fused node each, in order. Free it. */
+char *model_opaque_stream(struct model *M, size_t *n);
 
 /* Of Fused nodes that run image by image: a number that the nodes of a strip share, and how many images there are. */
 #define STRIP "strip"
-/* Chooses the strips of the main graph and leaves the attribute on their nodes. root: as struct model has it. */
-void strips_choose(struct module *m, const struct target *t, const val_id *root, int threads);
-
-/* The plan as ge-plan leaves it in the stream: of each Fused node "offsets" (a byte offset in the arena for each
- * result; -1: it is computed in the caller's memory) and "workspace" (byte offset and bytes of that kernel's), of
- * the module "plan.bytes" in its meta. */
-#define PLAN_BYTES   "plan.bytes"
-#define PLAN_VALUES  "plan.values"  /* meta: bytes up to the end of the last value; the rest is for workspaces alone */
-#define PLAN_BOUND   "plan.bound"   /* meta: the most bytes of values alive at one time */
-#define PLAN_THREADS "plan.threads" /* meta: what it was planned for; not there: 1 */
-enum { THREADS_MAX = 256 };
-int plan_threads(struct module *m);
-int64_t plan_bytes(struct module *m);              /* -1: not planned */
-struct home value_home(struct model *M, val_id v); /* needs a plan */
 #endif

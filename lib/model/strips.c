@@ -5,7 +5,7 @@
 #include "common/msg.h"
 #include "target/target.h"
 #include "lower/image.h"
-#include "model/model.h"
+#include "model/model_impl.h"
 
 enum { LEVELS = 2, STRIP_MAX = 256 /* steps: bounds the work */ };
 
@@ -215,4 +215,60 @@ void strips_choose(struct module *m, const struct target *t, const val_id *root,
 	vec_free(&s.made_before);
 	vec_free(&s.weights);
 	vec_free(&s.weights_before);
+}
+
+/* ---- what has been chosen ---- */
+
+int64_t strip_images(struct module *m, node_id n)
+{
+	int count;
+	const int64_t *strip = attr_ints(node(m, n), STRIP, &count);
+
+	return strip && count == 2 && strip[1] > 1 ? strip[1] : 1;
+}
+
+/* Calls next to each other whose nodes say the same are one strip. */
+static void join_calls(struct model *M)
+{
+	for (uint32_t c = 0; c < M->calls.n; c++) {
+		struct call *x = &M->calls.a[c], *before = c ? x - 1 : NULL;
+		int n, k;
+		const int64_t *here = attr_ints(node(M->m, x->node), STRIP, &n),
+			      *there = before ? attr_ints(node(M->m, before->node), STRIP, &k) : NULL;
+		x->images = x->kernel == KERNEL_OPAQUE ? 1 : strip_images(M->m, x->node);
+		x->strip = before && x->images > 1 && before->images == x->images && here[0] == there[0] ? before->strip : c;
+	}
+	for (uint32_t c = (uint32_t)M->calls.n; c-- > 0;)
+		M->calls.a[c].last = c + 1 < M->calls.n && M->calls.a[c + 1].strip == M->calls.a[c].strip ? M->calls.a[c + 1].last : c;
+}
+
+/* What is made in a strip, and read nowhere else. */
+static void find_inner(struct model *M)
+{
+	struct module *m = M->m;
+	const struct graph *g = graph(m, m->main);
+	uint32_t *made = xcalloc(m->values.n, sizeof *made); /* root -> the strip that makes it + 1 */
+
+	M->inner = xcalloc(m->values.n, sizeof *M->inner);
+	for (uint32_t c = 0; c < M->calls.n; c++) {
+		const struct call *x = &M->calls.a[c];
+		const struct node *n = node(m, x->node);
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i] && made[M->root[n->in[i]]] != x->strip + 1)
+				M->inner[M->root[n->in[i]]] = false;
+		for (uint32_t k = 0; k < n->nout; k++)
+			if (n->out[k]) {
+				M->inner[n->out[k]] = x->images > 1;
+				made[n->out[k]] = x->strip + 1;
+			}
+	}
+	for (size_t k = 0; k < g->out.n; k++)
+		M->inner[M->root[g->out.a[k]]] = false;
+	free(made);
+}
+
+void strips_find(struct model *M)
+{
+	join_calls(M);
+	find_inner(M);
 }

@@ -83,7 +83,7 @@ static void chain_emit(struct module *m)
 	if (plan_bytes(m) < 0)
 		die(EX_BADUSE, "no plan");
 	emission_make(&e, m, NULL, 0, false);
-	if (e.weights_bytes < 1 << 24)
+	if (e.weights.bytes < 1 << 24)
 		emit_source(&e, "/dev/null", "model.h");
 	model_free(e.M);
 }

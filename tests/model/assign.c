@@ -1,7 +1,7 @@
 /* Offsets in an arena: what lives at the same time does not overlap, arenas are near their bound, the same every time. */
 #include <stdlib.h>
 #include <string.h>
-#include "../tools/ge-plan/assign.h"
+#include "model/assign.h"
 #include "common/rng.h"
 #include "common/tool.h"
 #include "tap.h"

@@ -1,6 +1,7 @@
 /* Running the C compiler, several at a time. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -144,8 +145,8 @@ static void compile_parts(struct emission *e, const char *dir, const char *stem,
 	struct progress p;
 	int running = 0;
 
-	progress_start(&p, "compile", (size_t)e->nparts + 1);
-	for (int part = 0; part <= e->nparts; part++) {
+	progress_start(&p, "compile", (size_t)e->functions.nparts + 1);
+	for (int part = 0; part <= e->functions.nparts; part++) {
 		struct argv v = {0};
 		add_words(&v, target_compiler());
 		add_words(&v, target_cflags(e->target));
@@ -168,6 +169,26 @@ static void compile_parts(struct emission *e, const char *dir, const char *stem,
 	progress_end(&p);
 }
 
+/* The evaluator as an archive, beside this program or where it was installed. Not there: die(69). */
+static char *evaluator_archive(void)
+{
+	static const char *const places[] = {"../build", "../../lib/hone", "../lib/hone"};
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (n < 0)
+		die_errno(EX_SYSTEM, "/proc/self/exe");
+	self[n] = 0;
+	*strrchr(self, '/') = 0;
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		char *path = xprintf("%s/%s/libhone_eval.a", self, places[i]);
+		if (!access(path, R_OK))
+			return path;
+		free(path);
+	}
+	die(EX_NOTAVAIL, "libhone_eval.a, which the slow path needs, is not in %s/../build nor in %s/../../lib/hone", self, self);
+}
+
 /* The archive holds one object in which only the model's own names are global, so that two models can be
  * linked into one program. */
 static void make_archive(struct emission *e, const char *dir, const char *stem, const char *evaluator)
@@ -177,7 +198,7 @@ static void make_archive(struct emission *e, const char *dir, const char *stem, 
 	add_words(&v, target_compiler());
 	add_words(&v, "-r -nostdlib -o");
 	add(&v, xprintf("%s/%s.o", dir, stem));
-	for (int part = 0; part <= e->nparts; part++)
+	for (int part = 0; part <= e->functions.nparts; part++)
 		add(&v, xprintf("%s/%d.o", dir, part));
 	if (evaluator)
 		add(&v, xstrdup(evaluator));
@@ -194,7 +215,7 @@ static void make_archive(struct emission *e, const char *dir, const char *stem, 
 
 void compile_model(struct emission *e, const char *dir, const char *stem, int jobs)
 {
-	char *evaluator = e->opaque_bytes ? opaque_archive() : NULL;
+	char *evaluator = e->weights.opaque_bytes ? evaluator_archive() : NULL;
 	struct argv v = {0};
 
 	place = dir;
@@ -202,7 +223,7 @@ void compile_model(struct emission *e, const char *dir, const char *stem, int jo
 	add_words(&v, target_compiler());
 	add_words(&v, "-shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o");
 	add(&v, xprintf("%s/%s.so", dir, stem));
-	for (int part = 0; part <= e->nparts; part++)
+	for (int part = 0; part <= e->functions.nparts; part++)
 		add(&v, xprintf("%s/%d.o", dir, part));
 	if (evaluator)
 		add(&v, xstrdup(evaluator));

@@ -51,39 +51,6 @@ static error_t option(int key, char *arg)
 	}
 }
 
-/* ---- the arena ---- */
-
-static bool fits(struct emission *e, uint32_t c, int64_t *offset)
-{
-	const struct call *x = &e->M->calls.a[c];
-	int n;
-	const int64_t *planned = attr_ints(node(e->M->m, x->node), "workspace", &n);
-	int64_t bytes = call_workspace_bytes(e->M, x);
-
-	*offset = n == 2 ? planned[0] : 0;
-	return bytes <= (n == 2 ? planned[1] : 0);
-}
-
-int64_t call_workspace(struct emission *e, uint32_t call)
-{
-	int64_t offset;
-	return fits(e, call, &offset) ? offset : e->spill;
-}
-
-/* Workspaces that a trace of now makes larger than planned lie behind everything. */
-static void size_arena(struct emission *e)
-{
-	int64_t more = 0, offset;
-
-	e->spill = (plan_bytes(e->M->m) + 63) / 64 * 64;
-	for (uint32_t c = 0; c < e->M->calls.n; c++) {
-		int64_t bytes = call_workspace_bytes(e->M, &e->M->calls.a[c]);
-		if (!fits(e, c, &offset) && bytes > more)
-			more = bytes;
-	}
-	e->arena_bytes = e->spill + more;
-}
-
 /* ---- reports ---- */
 
 static const char *first_name(struct emission *e, uint32_t kernel, uint32_t *ncalls)
@@ -106,7 +73,7 @@ static void put_traces(struct emission *e)
 		const char *name = first_name(e, k, &n);
 		char hex[33];
 		digest_hex(x->digest, hex);
-		printf("# kernel %s\n# %s: %s, called %" PRIu32 " times\n", hex, e->functions.a[e->function_of[k]].name, name, n);
+		printf("# kernel %s\n# %s: %s, called %" PRIu32 " times\n", hex, e->functions.a.a[e->functions.of_kernel[k]].name, name, n);
 		for (const char *s = x->trace, *end; *s; s = end + (*end == '\n')) {
 			end = s + strcspn(s, "\n");
 			if (*s != '#') /* comments are ours already */
@@ -120,16 +87,16 @@ static void put_report(struct emission *e)
 	double total = 0;
 
 	printf("%-6s %5s %14s  %s\n", "kernel", "calls", "flop a call", "first node");
-	for (size_t i = 0; i < e->functions.n; i++) {
-		const struct function *f = &e->functions.a[i];
+	for (size_t i = 0; i < e->functions.a.n; i++) {
+		const struct function *f = &e->functions.a.a[i];
 		printf("%-6s %5" PRIu32 " %14.0f  %s\n", f->name, f->ncalls, f->flops,
 		       node_where(e->M->m, e->M->calls.a[f->first].node, &e->M->m->arena));
 		total += f->flops * f->ncalls;
 	}
 	if (e->M->nopaque)
 		printf("%-6s %5" PRIu32 " %14s  slow path\n", "eval", e->M->nopaque, "");
-	printf("%zu kernels, %zu calls, %.3f GFLOP, arena %" PRId64 " bytes, weights %" PRId64 " bytes\n", e->functions.n, e->M->calls.n,
-	       total * 1e-9, e->arena_bytes, e->weights_bytes);
+	printf("%zu kernels, %zu calls, %.3f GFLOP, arena %" PRId64 " bytes, weights %" PRId64 " bytes\n", e->functions.a.n, e->M->calls.n,
+	       total * 1e-9, e->M->arena_bytes, e->weights.bytes);
 }
 
 /* ---- files ---- */
@@ -233,10 +200,9 @@ void emission_make(struct emission *e, struct module *m, const struct given_trac
 {
 	e->M = model_new(m, e->target, most ? most : plan_threads(m), given, false);
 	model_report_opaque(e->M, refuse);
-	emit_functions(e);
-	size_arena(e);
-	plan_check(e);
-	weights_lay_out(e);
+	functions_make(&e->functions, e->M);
+	memory_plan_read(e->M);
+	weights_lay_out(&e->weights, e->M);
 }
 
 static int run(const struct tool *t, struct tool_args *a)
@@ -252,8 +218,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		die(EX_BADUSE, "%s: no memory plan; run ge-plan first: ge-plan %s | ge-emit -o %s", m->source ? m->source : "-",
 		    a->nfile ? a->file[0] : "MODEL.g", a->out ? a->out : "STEM");
 	emission_make(&e, m, &traces, threads, no_fallback);
-	if (e.embed && e.weights_bytes > EMBED_MAX)
-		die(EX_BADUSE, "--embed: %" PRId64 " bytes of weights are too many for a C file", e.weights_bytes);
+	if (e.embed && e.weights.bytes > EMBED_MAX)
+		die(EX_BADUSE, "--embed: %" PRId64 " bytes of weights are too many for a C file", e.weights.bytes);
 	if (print_traces)
 		put_traces(&e);
 	if (report)

@@ -29,99 +29,6 @@ static const char abi_text[] =
 #include "lib/runner/model_abi.h.inc"
 	;
 
-/* ---- functions ---- */
-
-enum { PART_BYTES = 48 << 10 }; /* text a C file is given, about: one compiler's work of a second */
-
-static char *kernel_text(struct loop_prog *p, const char *name, struct outlines *o)
-{
-	char *text;
-	size_t n;
-	FILE *f = open_memstream(&text, &n);
-
-	emit_kernel_with(f, p, name, o);
-	fclose(f);
-	return text;
-}
-
-/* Text that goes into some part. */
-struct share {
-	size_t bytes;
-	int *part;
-};
-
-/* Largest text first to the part with least; a function of the texts alone. */
-static void deal_parts(struct emission *e)
-{
-	size_t nf = e->functions.n + e->outlines.a.n, total = 0;
-	struct share *share = xcalloc(nf + 1, sizeof *share);
-
-	for (size_t i = 0; i < e->outlines.a.n; i++)
-		vec_push(&e->outline_part, 0);
-	for (size_t i = 0; i < nf; i++) {
-		size_t k = i - e->functions.n;
-		share[i] = i < e->functions.n ? (struct share){strlen(e->functions.a[i].text), &e->functions.a[i].part}
-					      : (struct share){strlen(e->outlines.a.a[k].text), &e->outline_part.a[k]};
-		total += share[i].bytes;
-	}
-	e->nparts = (int)(total / PART_BYTES) + 1;
-	if ((size_t)e->nparts > nf)
-		e->nparts = nf ? (int)nf : 1;
-	size_t *load = xcalloc((size_t)e->nparts + 1, sizeof *load);
-	for (size_t n = 0; n < nf; n++) {
-		size_t best = SIZE_MAX;
-		int part = 1;
-		for (size_t i = 0; i < nf; i++)
-			if (!*share[i].part && (best == SIZE_MAX || share[i].bytes > share[best].bytes))
-				best = i;
-		for (int k = 1; k <= e->nparts; k++)
-			if (load[k] < load[part])
-				part = k;
-		*share[best].part = part;
-		load[part] += share[best].bytes;
-	}
-	free(load);
-	free(share);
-}
-
-void emit_functions(struct emission *e)
-{
-	struct model *M = e->M;
-	struct digest *digest = xcalloc(M->kernels.n + 1, sizeof *digest);
-
-	e->threads = 1;
-	e->function_of = xcalloc(M->kernels.n + 1, sizeof *e->function_of);
-	for (uint32_t k = 0; k < M->kernels.n; k++) {
-		char *text = kernel_text(M->kernels.a[k].prog, "@", &e->outlines);
-		struct digest d = digest_bytes(text, strlen(text));
-		size_t i = 0;
-		while (i < e->functions.n && !digest_eq(digest[i], d))
-			i++;
-		free(text);
-		if (i == e->functions.n) {
-			char *name = xprintf("k%02zu", i);
-			digest[i] = d;
-			vec_push(&e->functions,
-				 (struct function){.text = kernel_text(M->kernels.a[k].prog, name, &e->outlines), .name = name});
-		}
-		e->function_of[k] = (uint32_t)i;
-		if (emit_starts_team(M->kernels.a[k].prog))
-			e->threads = M->threads;
-	}
-	for (uint32_t c = 0; c < M->calls.n; c++) {
-		if (M->calls.a[c].kernel == KERNEL_OPAQUE)
-			continue;
-		struct function *f = &e->functions.a[e->function_of[M->calls.a[c].kernel]];
-		if (!f->ncalls) {
-			f->first = c;
-			f->flops = node_flops(M->m, node(M->m, M->calls.a[c].node)) / (double)M->calls.a[c].images;
-		}
-		f->ncalls += (uint32_t)M->calls.a[c].images;
-	}
-	deal_parts(e);
-	free(digest);
-}
-
 /* ---- text ---- */
 
 static void put_string(FILE *f, const char *s)
@@ -159,7 +66,7 @@ static const char *put_template(struct emission *e, FILE *f, const char *text, c
 
 	while (*text) {
 		if (!strncmp(text, threads, sizeof threads - 1)) {
-			text += e->threads > 1 ? sizeof threads - 1 : strcspn(text, "\n") + 1;
+			text += e->functions.threads > 1 ? sizeof threads - 1 : strcspn(text, "\n") + 1;
 			continue;
 		}
 		if (until && !strncmp(text, until, strlen(until)))
@@ -186,10 +93,10 @@ static void put_top(struct emission *e, FILE *f, const char *header)
 {
 	struct arena a = {0};
 
-	fprintf(f, "/* The model \"%s\": %zu kernels, called %zu times a run.\n *\n", e->name, e->functions.n,
+	fprintf(f, "/* The model \"%s\": %zu kernels, called %zu times a run.\n *\n", e->name, e->functions.a.n,
 		e->M->calls.n - e->M->nopaque);
-	for (size_t i = 0; i < e->functions.n; i++) {
-		const struct function *x = &e->functions.a[i];
+	for (size_t i = 0; i < e->functions.a.n; i++) {
+		const struct function *x = &e->functions.a.a[i];
 		fprintf(f, " * %s %4" PRIu32 " x %12.0f flop  ", x->name, x->ncalls, x->flops);
 		put_comment(f, call_name(e, x->first));
 		fputc('\n', f);
@@ -206,8 +113,8 @@ static void put_top(struct emission *e, FILE *f, const char *header)
 	fprintf(f,
 		".\n * Compile with: %s\n%s"
 		" * All of it at once, or with -DPART=0 .. -DPART=%d in so many pieces that are linked. */\n",
-		target_cflags(e->target), e->opaque_bytes ? " * and link libhone_eval.a, -lm and -pthread for the slow path.\n" : "",
-		e->nparts);
+		target_cflags(e->target),
+		e->weights.opaque_bytes ? " * and link libhone_eval.a, -lm and -pthread for the slow path.\n" : "", e->functions.nparts);
 	fprintf(f,
 		"#ifdef PART\n#define KERNEL __attribute__((visibility(\"hidden\")))\n#define IN_PART(n) (PART == (n))\n"
 		"#else\n#define KERNEL static\n#define IN_PART(n) 1\n#endif\n\n");
@@ -215,7 +122,7 @@ static void put_top(struct emission *e, FILE *f, const char *header)
 		"#if IN_PART(0)\n#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <math.h>\n"
 		"#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
 		"#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n%s",
-		e->threads > 1 ? "#include <pthread.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdatomic.h>\n" : "");
+		e->functions.threads > 1 ? "#include <pthread.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdatomic.h>\n" : "");
 	if (strpbrk(header, "\"\\\n")) /* a name that cannot stand in quotes */
 		put_template(e, f, header_text, NULL);
 	else
@@ -263,26 +170,26 @@ static void put_kernels(struct emission *e, FILE *f)
 	fprintf(f,
 		"/* An index that is data was out of range. */\n#ifdef PART\nextern KERNEL __thread int bad_index;\n#endif\n"
 		"#if IN_PART(0)\nKERNEL __thread int bad_index;\n#endif\n#define BAD_INDEX bad_index\n\n");
-	for (size_t i = 0; i < e->functions.n; i++)
-		vec_push(&text, e->functions.a[i].text);
-	for (size_t i = 0; i < e->outlines.a.n; i++)
-		vec_push(&text, e->outlines.a.a[i].text);
+	for (size_t i = 0; i < e->functions.a.n; i++)
+		vec_push(&text, e->functions.a.a[i].text);
+	for (size_t i = 0; i < e->functions.outlines.a.n; i++)
+		vec_push(&text, e->functions.outlines.a.a[i].text);
 	emit_prelude(f, p, (int)nk, text.a, text.n);
 	vec_free(&text);
-	if (e->threads > 1)
+	if (e->functions.threads > 1)
 		emit_team_prelude(f, "KERNEL");
 	free(p);
 	fprintf(f, "\n");
-	for (size_t i = 0; i < e->functions.n; i++)
-		put_declaration(f, e->functions.a[i].name, e->functions.a[i].text);
-	for (size_t i = 0; i < e->outlines.a.n; i++)
-		put_declaration(f, e->outlines.a.a[i].name, e->outlines.a.a[i].text);
-	for (size_t i = 0; i < e->outlines.a.n; i++) {
-		fprintf(f, "\n#if IN_PART(%d)\n", e->outline_part.a[i]);
-		put_function(f, e->outlines.a.a[i].name, e->outlines.a.a[i].text);
+	for (size_t i = 0; i < e->functions.a.n; i++)
+		put_declaration(f, e->functions.a.a[i].name, e->functions.a.a[i].text);
+	for (size_t i = 0; i < e->functions.outlines.a.n; i++)
+		put_declaration(f, e->functions.outlines.a.a[i].name, e->functions.outlines.a.a[i].text);
+	for (size_t i = 0; i < e->functions.outlines.a.n; i++) {
+		fprintf(f, "\n#if IN_PART(%d)\n", e->functions.outline_part.a[i]);
+		put_function(f, e->functions.outlines.a.a[i].name, e->functions.outlines.a.a[i].text);
 	}
-	for (size_t i = 0; i < e->functions.n; i++) {
-		const struct function *x = &e->functions.a[i];
+	for (size_t i = 0; i < e->functions.a.n; i++) {
+		const struct function *x = &e->functions.a.a[i];
 		fprintf(f, "\n#if IN_PART(%d)\n/* %s: ", x->part, x->name);
 		put_comment(f, call_name(e, x->first));
 		fprintf(f, "%s */\n", x->ncalls > 1 ? " and others" : "");
@@ -308,7 +215,7 @@ static void put_tensors(struct emission *e, FILE *f, const char *what, size_t n,
 		put_string(f, sym_str(name ? name[i] : val(m, v[i])->name));
 		bool preset = !name && val(m, v[i])->tensor;
 		fprintf(f, ", \"%s\", %d, %s_shape%zu, %" PRId64 ", %" PRId64 "},\n", dtype_name(val(m, v[i])->type.dtype),
-			val(m, v[i])->type.rank, what, i, value_bytes(m, v[i]), preset ? weight_value(e, v[i]) : 0);
+			val(m, v[i])->type.rank, what, i, value_bytes(m, v[i]), preset ? weights_value(&e->weights, e->M->m, v[i]) : 0);
 	}
 	fprintf(f, "\t{\"\", \"\", 0, NULL, 0, 0},\n};\n");
 }
@@ -317,18 +224,18 @@ static void put_tables(struct emission *e, FILE *f)
 {
 	struct module *m = e->M->m;
 	const struct graph *g = graph(m, m->main);
-	const unsigned char *d = (const unsigned char *)&e->weights_digest;
+	const unsigned char *d = (const unsigned char *)&e->weights.digest;
 
 	fprintf(f, "\n#if IN_PART(0)\n\n%s\n#define NUM_INPUTS %zu\n#define NUM_OUTPUTS %zu\n#define NUM_STEPS %zu\n", abi_text, g->in.n,
 		g->out.n, e->M->calls.n);
 	fprintf(f,
 		"#define ARENA_BYTES %" PRId64 "\n#define WEIGHTS_BYTES %" PRId64 "\n#define WEIGHTS_MAGIC \"%s\"\n#define WEIGHTS_AT %d\n",
-		e->arena_bytes, e->weights_bytes, WEIGHTS_MAGIC, WEIGHTS_HEAD);
-	fprintf(f, "#define OPAQUE_AT %" PRId64 "\n#define OPAQUE_BYTES %" PRId64 "\n", e->opaque, e->opaque_bytes);
-	if (e->opaque_bytes)
+		e->M->arena_bytes, e->weights.bytes, WEIGHTS_MAGIC, WEIGHTS_HEAD);
+	fprintf(f, "#define OPAQUE_AT %" PRId64 "\n#define OPAQUE_BYTES %" PRId64 "\n", e->weights.opaque, e->weights.opaque_bytes);
+	if (e->weights.opaque_bytes)
 		fprintf(f, "\n%s\n", opaque_text);
-	if (e->threads > 1)
-		fprintf(f, "#define THREADS %d\n", e->threads);
+	if (e->functions.threads > 1)
+		fprintf(f, "#define THREADS %d\n", e->functions.threads);
 	fprintf(f, "#define VECTOR_BYTES %d\n#define EMBEDDED %s\n#define MADE_FOR ", e->target->vector_bytes,
 		e->embed ? "(const char *)embedded" : "NULL");
 	put_string(f, e->target->cpu);
@@ -342,7 +249,7 @@ static void put_tables(struct emission *e, FILE *f)
 	fprintf(f, "static const struct hone_step step[] = {\n");
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
 		bool slow = e->M->calls.a[c].kernel == KERNEL_OPAQUE;
-		fprintf(f, "\t{\"%s\", ", slow ? "eval" : e->functions.a[e->function_of[e->M->calls.a[c].kernel]].name);
+		fprintf(f, "\t{\"%s\", ", slow ? "eval" : e->functions.a.a[e->functions.of_kernel[e->M->calls.a[c].kernel]].name);
 		put_string(f, call_name(e, c));
 		fprintf(f, ", %.0f, %d},\n", node_flops(m, node(m, e->M->calls.a[c].node)), slow);
 	}
@@ -377,7 +284,7 @@ static void put_place(struct emission *e, FILE *f, const struct call *c, val_id 
 	switch ((enum home_kind)h.kind) {
 	case HOME_INPUT: fprintf(f, "in[%" PRIu32 "]", h.index); break;
 	case HOME_OUTPUT: fprintf(f, "out[%" PRIu32 "]", h.index); break;
-	case HOME_CONST: fprintf(f, "W(%" PRId64 ")", weight_value(e, h.index)); break;
+	case HOME_CONST: fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M->m, h.index)); break;
 	case HOME_ARENA: fprintf(f, "A(%" PRId64 ")", h.offset); break;
 	case HOME_NONE: BUG("value %s has no place", sym_str(val(e->M->m, v)->name));
 	}
@@ -411,13 +318,13 @@ static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
 
-	fprintf(f, "%s\t%s(", x->images > 1 ? "\t" : "", e->functions.a[e->function_of[x->kernel]].name);
+	fprintf(f, "%s\t%s(", x->images > 1 ? "\t" : "", e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
 	put_operands(e, f, x);
 	for (int i = 0; i < x->nconst; i++)
-		fprintf(f, e->weight_of[c][i] < 0 ? "NULL, " : "W(%" PRId64 "), ", e->weight_of[c][i]);
+		fprintf(f, e->weights.of_call[c][i] < 0 ? "NULL, " : "W(%" PRId64 "), ", e->weights.of_call[c][i]);
 	put_results(e, f, x);
 	if (call_workspace_bytes(e->M, x))
-		fprintf(f, "A(%" PRId64 ")", call_workspace(e, c));
+		fprintf(f, "A(%" PRId64 ")", call_workspace(e->M, c));
 	else
 		fprintf(f, "NULL");
 	fprintf(f, emit_starts_team(e->M->kernels.a[x->kernel].prog) ? ", m->team);\n" : ");\n");
@@ -491,7 +398,7 @@ void emit_source(struct emission *e, const char *path, const char *header)
 		fprintf(o.f, "\n#define WEIGHTS_SUM 0x%016" PRIx64 "u /* of what follows the first %d bytes */\n%s", e->weights_sum,
 			WEIGHTS_HEAD, checksum_text);
 	rest = put_template(e, o.f, runtime_text, "@STEPS@");
-	if (e->threads > 1)
+	if (e->functions.threads > 1)
 		put_template(e, o.f, team_text, NULL);
 	put_steps(e, o.f);
 	put_template(e, o.f, rest, NULL);

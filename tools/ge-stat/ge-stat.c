@@ -7,7 +7,7 @@
 #include "common/tool.h"
 #include "graph/bodies.h"
 #include "graph/stream.h"
-#include "model/model.h"
+#include "model/memory_plan.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
 

@@ -1,6 +1,6 @@
 /* Offsets in one arena for stretches of bytes that are wanted for a time. */
-#ifndef GE_PLAN_ASSIGN_H
-#define GE_PLAN_ASSIGN_H
+#ifndef HONE_ASSIGN_H
+#define HONE_ASSIGN_H
 #include <stdbool.h>
 #include <stdint.h>
 #include "common/vec.h"

@@ -2,7 +2,7 @@
  * have a place already (Pisarchyk and Lee 2020). What counts is the order. The first few are by size, by lifetime and the
  * like; from the best of them a search goes on: what stands at the top of the arena is placed earlier, or two blocks
  * change places, and the order is kept if the arena does not grow. It ends near the bound, or with its budget of steps. */
-#include "assign.h"
+#include "model/assign.h"
 #include <string.h>
 #include "common/rng.h"
 

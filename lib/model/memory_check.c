@@ -1,6 +1,7 @@
 /* Whether the plan in the stream is one of this graph: a pass behind ge-plan may have taken results away, or added readers. */
 #include <stdlib.h>
-#include "ge-emit.h"
+#include "model/memory_plan.h"
+#include "common/msg.h"
 #include "graph/pass.h"
 
 /* Bytes of the arena that are somebody's from call `first` to call `last`, both included. */
@@ -15,79 +16,78 @@ struct holding {
 	uint32_t *of_value; /* root value -> index + 1 */
 };
 
-static noreturn void stale(struct emission *e, node_id n)
+static noreturn void stale(struct model *M, node_id n)
 {
-	struct module *m = e->M->m;
+	struct module *m = M->m;
 
 	die(EX_BADUSE, "%s: %s: its plan is of another graph; run ge-plan again", m->source ? m->source : "-", node_where(m, n, &m->arena));
 }
 
-static void hold(struct emission *e, struct holding *h, struct held x)
+static void hold(struct model *M, struct holding *h, struct held x)
 {
-	if (x.offset < 0 || x.bytes > e->arena_bytes - x.offset)
-		stale(e, x.node);
+	if (x.offset < 0 || x.bytes > M->arena_bytes - x.offset)
+		stale(M, x.node);
 	vec_push(&h->a, x);
 }
 
-static void hold_results(struct emission *e, struct holding *h, uint32_t c)
+static void hold_results(struct model *M, struct holding *h, uint32_t c)
 {
-	struct module *m = e->M->m;
-	node_id id = e->M->calls.a[c].node;
+	struct module *m = M->m;
+	node_id id = M->calls.a[c].node;
 	const struct node *n = node(m, id);
 	int planned;
 
 	attr_ints(n, "offsets", &planned);
 	if ((uint32_t)planned != n->nout)
-		stale(e, id);
+		stale(M, id);
 	for (uint32_t k = 0; k < n->nout; k++) {
 		if (!n->out[k])
 			continue;
-		struct home home = value_home(e->M, n->out[k]);
+		struct home home = value_home(M, n->out[k]);
 		if (home.kind == HOME_NONE)
-			stale(e, id);
+			stale(M, id);
 		if (home.kind != HOME_ARENA)
 			continue;
-		const struct call *x = &e->M->calls.a[c];
-		bool image = e->M->inner[n->out[k]];
-		hold(e, h, (struct held){home.offset, home_bytes(e->M, x, n->out[k]), image ? c : x->strip, image ? c : x->last, id});
+		const struct call *x = &M->calls.a[c];
+		bool image = M->inner[n->out[k]];
+		hold(M, h, (struct held){home.offset, home_bytes(M, x, n->out[k]), image ? c : x->strip, image ? c : x->last, id});
 		h->of_value[n->out[k]] = (uint32_t)h->a.n;
 	}
 }
 
-static void read_until(struct emission *e, struct holding *h, val_id v, uint32_t c)
+static void read_until(struct model *M, struct holding *h, val_id v, uint32_t c)
 {
-	uint32_t i = v ? h->of_value[e->M->root[v]] : 0;
+	uint32_t i = v ? h->of_value[M->root[v]] : 0;
 
 	if (i)
-		h->a.a[i - 1].last = c < e->M->calls.n && !e->M->inner[e->M->root[v]] ? e->M->calls.a[c].last : c;
+		h->a.a[i - 1].last = c < M->calls.n && !M->inner[M->root[v]] ? M->calls.a[c].last : c;
 }
 
 /* What is held and until when, as ge-plan counts it. */
-static void collect(struct emission *e, struct holding *h)
+static void collect(struct model *M, struct holding *h)
 {
-	struct model *M = e->M;
 	const struct graph *g = graph(M->m, M->m->main);
 
 	for (uint32_t c = 0; c < M->calls.n; c++) {
 		const struct node *n = node(M->m, M->calls.a[c].node);
 		int64_t workspace = call_workspace_bytes(M, &M->calls.a[c]);
 		for (uint32_t i = 0; i < n->nin; i++)
-			read_until(e, h, n->in[i], c);
-		hold_results(e, h, c);
+			read_until(M, h, n->in[i], c);
+		hold_results(M, h, c);
 		if (workspace)
-			hold(e, h, (struct held){call_workspace(e, c), workspace, c, c, M->calls.a[c].node});
+			hold(M, h, (struct held){call_workspace(M, c), workspace, c, c, M->calls.a[c].node});
 	}
 	for (size_t k = 0; k < g->out.n; k++)
 		if (!M->out.a[k])
-			read_until(e, h, g->out.a[k], (uint32_t)M->calls.n);
+			read_until(M, h, g->out.a[k], (uint32_t)M->calls.n);
 }
 
-void plan_check(struct emission *e)
+void memory_check(struct model *M)
 {
-	struct holding h = {.of_value = xcalloc(e->M->m->values.n, sizeof *h.of_value)};
+	struct holding h = {.of_value = xcalloc(M->m->values.n, sizeof *h.of_value)};
 	VEC(const struct held *) live = {0};
 
-	collect(e, &h);
+	collect(M, &h);
 	for (size_t i = 0; i < h.a.n; i++) {
 		const struct held *x = &h.a.a[i];
 		size_t kept = 0;
@@ -99,7 +99,7 @@ void plan_check(struct emission *e)
 				continue;
 			live.a[kept++] = q;
 			if (q->offset < x->offset + x->bytes && x->offset < q->offset + q->bytes)
-				stale(e, x->node);
+				stale(M, x->node);
 		}
 		live.n = kept;
 		vec_push(&live, x);

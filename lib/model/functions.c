@@ -1,0 +1,109 @@
+/* The C functions of a model's kernels, and in which part of the C file each is compiled. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "model/functions.h"
+#include "common/digest.h"
+#include "common/msg.h"
+#include "op/op.h"
+
+enum { PART_BYTES = 48 << 10 }; /* text a C file is given, about: one compiler's work of a second */
+
+static char *kernel_text(struct loop_prog *p, const char *name, struct outlines *o)
+{
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	emit_kernel_with(f, p, name, o);
+	fclose(f);
+	return text;
+}
+
+/* Text that goes into some part. */
+struct share {
+	size_t bytes;
+	int *part;
+};
+
+/* Largest text first to the part with least; a function of the texts alone. */
+static void deal_parts(struct functions *f)
+{
+	size_t nf = f->a.n + f->outlines.a.n, total = 0;
+	struct share *share = xcalloc(nf + 1, sizeof *share);
+
+	for (size_t i = 0; i < f->outlines.a.n; i++)
+		vec_push(&f->outline_part, 0);
+	for (size_t i = 0; i < nf; i++) {
+		size_t k = i - f->a.n;
+		share[i] = i < f->a.n ? (struct share){strlen(f->a.a[i].text), &f->a.a[i].part}
+				      : (struct share){strlen(f->outlines.a.a[k].text), &f->outline_part.a[k]};
+		total += share[i].bytes;
+	}
+	f->nparts = (int)(total / PART_BYTES) + 1;
+	if ((size_t)f->nparts > nf)
+		f->nparts = nf ? (int)nf : 1;
+	size_t *load = xcalloc((size_t)f->nparts + 1, sizeof *load);
+	for (size_t n = 0; n < nf; n++) {
+		size_t best = SIZE_MAX;
+		int part = 1;
+		for (size_t i = 0; i < nf; i++)
+			if (!*share[i].part && (best == SIZE_MAX || share[i].bytes > share[best].bytes))
+				best = i;
+		for (int k = 1; k <= f->nparts; k++)
+			if (load[k] < load[part])
+				part = k;
+		*share[best].part = part;
+		load[part] += share[best].bytes;
+	}
+	free(load);
+	free(share);
+}
+
+/* Number of the function of program p: an equal one that is there, or a new one. digest[i]: of function i's text with name "@". */
+static uint32_t function_of(struct functions *f, struct loop_prog *p, struct digest *digest)
+{
+	char *text = kernel_text(p, "@", &f->outlines);
+	uint32_t i = 0;
+
+	digest[f->a.n] = digest_bytes(text, strlen(text));
+	free(text);
+	while (!digest_eq(digest[i], digest[f->a.n]))
+		i++;
+	if (i == f->a.n) {
+		char *name = xprintf("k%02" PRIu32, i);
+		vec_push(&f->a, (struct function){.text = kernel_text(p, name, &f->outlines), .name = name});
+	}
+	return i;
+}
+
+static void count_calls(struct functions *f, struct model *M)
+{
+	for (uint32_t c = 0; c < M->calls.n; c++) {
+		const struct call *x = &M->calls.a[c];
+		if (x->kernel == KERNEL_OPAQUE)
+			continue;
+		struct function *of = &f->a.a[f->of_kernel[x->kernel]];
+		if (!of->ncalls) {
+			of->first = c;
+			of->flops = node_flops(M->m, node(M->m, x->node)) / (double)x->images;
+		}
+		of->ncalls += (uint32_t)x->images;
+	}
+}
+
+void functions_make(struct functions *f, struct model *M)
+{
+	struct digest *digest = xcalloc(M->kernels.n + 1, sizeof *digest);
+
+	f->threads = 1;
+	f->of_kernel = xcalloc(M->kernels.n + 1, sizeof *f->of_kernel);
+	for (uint32_t k = 0; k < M->kernels.n; k++) {
+		f->of_kernel[k] = function_of(f, M->kernels.a[k].prog, digest);
+		if (emit_starts_team(M->kernels.a[k].prog))
+			f->threads = M->threads;
+	}
+	count_calls(f, M);
+	deal_parts(f);
+	free(digest);
+}

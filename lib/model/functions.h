@@ -1,0 +1,28 @@
+/* The C functions of a model's kernels: each text once, dealt to parts that compilers can work on at the same time. */
+#ifndef HONE_FUNCTIONS_H
+#define HONE_FUNCTIONS_H
+#include "emit/emit.h"
+#include "model/model.h"
+
+/* Kernels whose texts are equal share one. */
+struct function {
+	char *text;      /* with its name */
+	char *name;      /* "k07" */
+	int part;        /* of the C file it is compiled with, from 1 */
+	uint32_t ncalls; /* in a run: a call in a strip counts for each image */
+	double flops;    /* of one call */
+	uint32_t first;  /* call */
+};
+
+struct functions {
+	VEC(struct function) a;
+	uint32_t *of_kernel;      /* kernel -> function */
+	struct outlines outlines; /* functions that kernels call, and share */
+	VEC(int) outline_part;    /* of the C file each is compiled with */
+	int nparts;
+	int threads; /* that the functions use at most; 1: none starts a team */
+};
+
+/* f: all zero. The same model gets the same functions, and parts, everywhere. */
+void functions_make(struct functions *f, struct model *M);
+#endif

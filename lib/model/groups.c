@@ -1,0 +1,159 @@
+/* What can be compiled: every node of the main graph in a group, every value of a known size. */
+#include <stdlib.h>
+#include "model/model_impl.h"
+#include "graph/bodies.h"
+#include "graph/pass.h"
+#include "lower/lower.h"
+#include "op/op.h"
+
+noreturn void model_die_at(struct module *m, node_id n, enum exit_code code, const char *why)
+{
+	die(code, "%s: %s%s%s", m->source ? m->source : "-", n ? node_where(m, n, &m->arena) : "", n ? ": " : "", why);
+}
+
+/* A tensor with elements of one size. */
+static void check_tensor(struct module *m, node_id n, val_id v)
+{
+	const struct type *t = &val(m, v)->type;
+
+	if (t->other || t->dtype == DT_STR)
+		model_die_at(m, n, EX_NOTAVAIL,
+			     arena_printf(&m->arena, "%s is %s; only tensors of numbers can be compiled", sym_str(val(m, v)->name),
+					  type_str(m, t, &m->arena)));
+}
+
+/* The node within n, if that applies a body, where a size is not known first. */
+static node_id unsized(struct module *m, node_id n)
+{
+	graph_id b;
+
+	while (n && op_is(node(m, n)->op, OP_CALL) && (b = node_body(node(m, n), 0))) {
+		const struct graph *g = graph(m, b);
+		node_id first = 0;
+		for (size_t i = 0; i < g->nodes.n && !first; i++) {
+			const struct node *x = node(m, g->nodes.a[i]);
+			for (uint32_t k = 0; k < x->nout && !first; k++)
+				if (x->out[k] && !type_static(m, &val(m, x->out[k])->type))
+					first = g->nodes.a[i];
+		}
+		if (!first)
+			break;
+		n = first;
+	}
+	return n;
+}
+
+/* It can have a place in memory. */
+static void check_size(struct module *m, node_id n, val_id v)
+{
+	const struct type *t = &val(m, v)->type;
+
+	if (n && node(m, n)->op == OP_OTHER)
+		model_die_at(m, n, EX_NOTAVAIL, "there is no implementation of this operator");
+	check_tensor(m, n, v);
+	if (!type_static(m, t))
+		n = unsized(m, n);
+	if (!type_static(m, t) && n && (!op_row(node(m, n)->op) || !op_row(node(m, n)->op)->eval))
+		model_die_at(m, n, EX_NOTAVAIL, "there is no implementation of this operator");
+	if (!type_static(m, t))
+		model_die_at(m, n, EX_NOTAVAIL,
+			     arena_printf(&m->arena, "the size of %s, %s, depends on data and cannot be planned", sym_str(val(m, v)->name),
+					  type_str(m, t, &m->arena)));
+}
+
+/* Nothing is larger than what can be addressed, so that sums and products of sizes are numbers. */
+static void check_sizes(struct module *m)
+{
+	for (val_id v = 1; v < m->values.n; v++) {
+		const struct type *t = &val(m, v)->type;
+		int64_t count = type_static(m, t) ? type_count(m, t) : 0;
+		if (count < 0 || count >> (ADDRESS_BITS - ELEMENT_BITS))
+			model_die_at(m, val(m, v)->def, EX_NOTAVAIL,
+				     arena_printf(&m->arena, "%s, %s, is larger than any memory", sym_str(val(m, v)->name),
+						  type_str(m, t, &m->arena)));
+	}
+}
+
+/* The evaluator computes all nodes of a graph, also in bodies. (No recursion without end: graphs contain only those
+ * before them.) */
+void evaluators_check(struct module *m, graph_id g)
+{
+	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
+		node_id id = graph(m, g)->nodes.a[i];
+		const char *why = op_unable(m, node(m, id));
+		graph_id body;
+		if (why)
+			model_die_at(m, id, EX_NOTAVAIL, why);
+		for (uint32_t k = 0; (body = node_body(node(m, id), k)); k++)
+			evaluators_check(m, body);
+	}
+}
+
+/* Node number i of the main graph goes into a group of its own. Its results stay what others know. */
+static void wrap(struct module *m, size_t i)
+{
+	node_id id = graph(m, m->main)->nodes.a[i];
+	struct node old = *node(m, id);
+	graph_id body = graph_new(m, old.name);
+	VEC(val_id) in = {0}, out = {0};
+
+	for (uint32_t k = 0; k < old.nin; k++) {
+		size_t j = 0;
+		if (!old.in[k] || val(m, old.in[k])->kind == VAL_CONST)
+			continue;
+		while (j < in.n && in.a[j] != old.in[k])
+			j++;
+		if (j == in.n) {
+			vec_push(&in, old.in[k]);
+			graph_add_input(m, body, val(m, old.in[k])->name, val(m, old.in[k])->type);
+		}
+		old.in[k] = graph(m, body)->in.a[j];
+	}
+	for (uint32_t k = 0; k < old.nout; k++) {
+		val_id v = old.out[k];
+		if (!v)
+			continue;
+		struct value x = *val(m, v);
+		x.graph = body;
+		vec_push(&m->values, x);
+		old.out[k] = (val_id)(m->values.n - 1);
+		graph_add_output(m, body, old.out[k], x.name);
+		vec_push(&out, v);
+	}
+	node(m, id)->graph = body;
+	vec_push(&graph(m, body)->nodes, id);
+	node_id fused = node_new_loose(m, m->main, OP_Fused, (int)in.n, in.a, 0);
+	node(m, fused)->name = old.name;
+	node(m, fused)->nout = (uint32_t)out.n;
+	node(m, fused)->out = arena_copy(&m->arena, out.a, out.n * sizeof *out.a);
+	for (size_t k = 0; k < out.n; k++) {
+		val(m, out.a[k])->def = fused;
+		val(m, out.a[k])->index = (uint32_t)k;
+	}
+	attr_set_graph(m, fused, "graph", body);
+	graph(m, m->main)->nodes.a[i] = fused;
+	vec_free(&in);
+	vec_free(&out);
+}
+
+/* Every node becomes a Fused one or a view, of known size. (Fused ones: lower_group looks.) */
+void groups_make(struct module *m)
+{
+	check_sizes(m);
+	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
+		check_tensor(m, 0, graph(m, m->main)->in.a[i]);
+	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
+		if (!type_static(m, &val(m, graph(m, m->main)->in.a[i])->type))
+			bind_missing(m, "ge-shape");
+	for (size_t i = 0; i < graph(m, m->main)->nodes.n; i++) {
+		node_id id = graph(m, m->main)->nodes.a[i];
+		const struct node *n = node(m, id);
+		if (n->op != OP_Fused && !node_is_view(m, n) && lower_has(n->op))
+			model_die_at(m, id, EX_NOTAVAIL, "it is in no group; run ge-fuse");
+		for (uint32_t k = 0; k < n->nout; k++)
+			if (n->out[k])
+				check_size(m, id, n->out[k]);
+		if (n->op != OP_Fused && !node_is_view(m, n))
+			wrap(m, i);
+	}
+}

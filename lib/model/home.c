@@ -1,0 +1,108 @@
+/* Where values are: views share the bytes of another, the rest have a home each. */
+#include <stdlib.h>
+#include <string.h>
+#include "model/model_impl.h"
+#include "common/msg.h"
+#include "graph/pass.h"
+
+int64_t value_bytes(struct module *m, val_id v)
+{
+	const struct type *t = &val(m, v)->type;
+	int64_t dims[RANK_MAX], n = (int64_t)dtype_size(t->dtype);
+	struct layout l = {0};
+
+	if (t->layout)
+		layout_parse(&l, t->rank, sym_str(t->layout));
+	if (!l.n)
+		return type_count(m, t) * n;
+	type_dims(m, t, dims);
+	for (int i = 0; i < l.n; i++)
+		n *= l.part[i].mod ? l.part[i].mod : (dims[l.part[i].axis] + l.part[i].div - 1) / l.part[i].div;
+	return n;
+}
+
+bool node_is_view(struct module *m, const struct node *n)
+{
+	static const bool view[OP_COUNT] = {
+		[OP_Flatten] = true, [OP_Identity] = true, [OP_Reshape] = true, [OP_Squeeze] = true, [OP_Unsqueeze] = true,
+	};
+	return view[n->op];
+}
+
+/* Memory is in row-major order: no layout, or one that only moves dims of size one. */
+static bool row_major(struct module *m, const struct type *t)
+{
+	if (!t->layout)
+		return true;
+	int last = -1;
+	for (const char *s = sym_str(t->layout); *s; s += strspn(s, " ")) {
+		char *end;
+		int axis = (int)strtol(s, &end, 10);
+		int64_t size;
+		if (end == s || axis < 0 || axis >= t->rank || (*end && *end != ' '))
+			return false;
+		s = end;
+		if (poly_is_const(m->dims, t->dims[axis], &size) && size == 1)
+			continue;
+		if (axis < last)
+			return false;
+		last = axis;
+	}
+	return true;
+}
+
+void views_follow(struct model *M)
+{
+	struct module *m = M->m;
+	const struct graph *g = graph(m, m->main);
+
+	M->root = xcalloc(m->values.n, sizeof *M->root);
+	for (val_id v = 1; v < m->values.n; v++)
+		M->root[v] = v;
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *n = node(m, g->nodes.a[i]);
+		if (!node_is_view(m, n) || !n->out[0])
+			continue;
+		if (n->op != OP_Identity && !row_major(m, &val(m, n->in[0])->type))
+			die(EX_BADDATA, "%s: %s: a view of a value that is not row-major", m->source ? m->source : "-",
+			    node_where(m, g->nodes.a[i], &m->arena));
+		M->root[n->out[0]] = M->root[n->in[0]];
+	}
+	for (size_t k = 0; k < g->out.n; k++) {
+		val_id r = M->root[g->out.a[k]];
+		for (size_t j = 0; j < k; j++)
+			if (M->out.a[j] == r)
+				r = 0;
+		vec_push(&M->out, r && val(m, r)->kind == VAL_NODE ? r : 0);
+	}
+}
+
+int64_t home_bytes(const struct model *M, const struct call *c, val_id v)
+{
+	return value_bytes(M->m, v) / (M->inner[M->root[v]] ? c->images : 1);
+}
+
+int64_t image_step(const struct model *M, const struct call *c, val_id v)
+{
+	return c->images > 1 && !M->inner[M->root[v]] ? value_bytes(M->m, v) / c->images : 0;
+}
+
+struct home value_home(struct model *M, val_id v)
+{
+	struct module *m = M->m;
+	val_id r = M->root[v];
+	const struct value *x = val(m, r);
+	int count;
+
+	if (x->kind == VAL_INPUT)
+		return (struct home){HOME_INPUT, x->index, 0};
+	if (x->kind == VAL_CONST)
+		return (struct home){HOME_CONST, r, 0};
+	for (uint32_t k = 0; k < M->out.n; k++)
+		if (M->out.a[k] == r)
+			return (struct home){HOME_OUTPUT, k, 0};
+	const int64_t *offsets = attr_ints(node(m, x->def), "offsets", &count);
+	if (!offsets || (int)x->index >= count || offsets[x->index] < 0)
+		return (struct home){HOME_NONE, 0, 0};
+	return (struct home){HOME_ARENA, 0, offsets[x->index]};
+}

@@ -1,0 +1,34 @@
+/* Between the files of lib/model: the steps of model_new, in its order. */
+#ifndef HONE_MODEL_IMPL_H
+#define HONE_MODEL_IMPL_H
+#include <stdnoreturn.h>
+#include "common/msg.h"
+#include "model/model.h"
+
+enum { ADDRESS_BITS = 47, ELEMENT_BITS = 4 }; /* of the size of what can be addressed, and of an element, at most */
+
+/* ---- groups.c ---- */
+/* Puts every node of the main graph that is neither Fused nor a view into a group of its own. What cannot be compiled, as
+ * model_new says: die. */
+void groups_make(struct module *m);
+/* The evaluator computes all nodes of a graph, also in bodies; else die(69). */
+void evaluators_check(struct module *m, graph_id g);
+/* The message is about node n; 0: about the module. */
+noreturn void model_die_at(struct module *m, node_id n, enum exit_code code, const char *why);
+
+/* ---- home.c ---- */
+/* Fills root and out. A view of what is not row-major: die(65). */
+void views_follow(struct model *M);
+
+/* ---- strips.c ---- */
+/* Chooses the strips of the main graph and leaves the attribute on their nodes. root: as struct model has it. */
+void strips_choose(struct module *m, const struct target *t, const val_id *root, int threads);
+/* How many images the node runs for one after the other; 1: it is in no strip. */
+int64_t strip_images(struct module *m, node_id n);
+/* Fills images, strip and last of all calls, and inner. */
+void strips_find(struct model *M);
+
+/* ---- kernels.c ---- */
+/* Lowers and schedules Fused node n, and appends its call; its kernel too, if there is no equal one. */
+void call_add(struct model *M, node_id n, const struct target *t, const struct given_traces *traces);
+#endif

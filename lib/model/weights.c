@@ -1,0 +1,149 @@
+/* The weights of a model: which bytes, each once, at which offset. */
+#include <stdlib.h>
+#include <string.h>
+#include "model/weights.h"
+#include "common/msg.h"
+
+/* The buffer of constant `number` of a kernel; 0: no stage reads it any more. */
+static buf_id const_buf(struct loop_prog *p, int number)
+{
+	for (buf_id b = 1; b < p->bufs.n; b++)
+		if (lbuf(p, b)->scope == SCOPE_CONST && lbuf(p, b)->operand == number)
+			return b;
+	return 0;
+}
+
+static int64_t buf_bytes(struct loop_prog *p, buf_id b) { return buf_elems(p, b) * (int64_t)dtype_size(lbuf(p, b)->dtype); }
+
+/* Constant `number` of a call as its kernel wants it; *owned: to be freed. */
+static const void *const_data(struct model *M, uint32_t call, int number, void **owned)
+{
+	const struct call *c = &M->calls.a[call];
+	struct module *m = M->m;
+	struct loop_prog *p = M->kernels.a[c->kernel].prog;
+	buf_id b = const_buf(p, number);
+	const void *data = tensor_verified(m, val(m, c->cval[number])->tensor);
+
+	*owned = NULL;
+	if (!lbuf(p, b)->layout.n)
+		return data;
+	*owned = xmalloc((size_t)buf_bytes(p, b));
+	buf_pack(p, b, data, *owned);
+	return *owned;
+}
+
+/* Offset of these bytes, with room made for them if they are new. */
+static int64_t add(struct weights *w, struct weight x)
+{
+	for (size_t i = 0; i < w->a.n; i++)
+		if (w->a.a[i].bytes == x.bytes && digest_eq(w->a.a[i].digest, x.digest))
+			return w->a.a[i].offset;
+	x.offset = w->bytes;
+	w->bytes += (x.bytes + WEIGHTS_ALIGN - 1) / WEIGHTS_ALIGN * WEIGHTS_ALIGN;
+	vec_push(&w->a, x);
+	return x.offset;
+}
+
+int64_t weights_value(struct weights *w, struct module *m, val_id v)
+{
+	struct tensor *t = val(m, v)->tensor;
+
+	return add(w, (struct weight){.digest = tensor_digest(m, t), .bytes = (int64_t)t->nbytes, .value = v});
+}
+
+/* What the bytes of a constant in a layout are, without laying them out: its own bytes, shape and layout. */
+static struct digest packed_digest(struct module *m, val_id v, const struct loop_buf *b)
+{
+	struct digest_state *s = digest_new();
+	struct digest d = tensor_digest(m, val(m, v)->tensor);
+	struct arena a = {0};
+	const char *layout = layout_str(&b->layout, b->rank, &a);
+
+	digest_add(s, &d, sizeof d);
+	digest_add(s, b->shape, sizeof *b->shape * (size_t)b->rank);
+	digest_add(s, layout, strlen(layout));
+	arena_release(&a);
+	return digest_end(s);
+}
+
+static int64_t add_const(struct weights *w, struct model *M, uint32_t call, int number)
+{
+	const struct call *c = &M->calls.a[call];
+	struct loop_prog *p = M->kernels.a[c->kernel].prog;
+	buf_id b = const_buf(p, number);
+
+	if (!b)
+		return -1;
+	if (!lbuf(p, b)->layout.n)
+		return weights_value(w, M->m, c->cval[number]);
+	return add(w, (struct weight){
+			      .digest = packed_digest(M->m, c->cval[number], lbuf(p, b)),
+			      .bytes = buf_bytes(p, b),
+			      .call = call,
+			      .number = number,
+		      });
+}
+
+static void add_call(struct weights *w, struct model *M, uint32_t c)
+{
+	const struct call *x = &M->calls.a[c];
+	const struct node *n = node(M->m, x->node);
+
+	w->of_call[c] = xcalloc((size_t)x->nconst + 1, sizeof **w->of_call);
+	for (int i = 0; i < x->nconst; i++)
+		w->of_call[c][i] = add_const(w, M, c, i);
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && val(M->m, n->in[i])->kind != VAL_CONST && value_home(M, n->in[i]).kind == HOME_CONST)
+			weights_value(w, M->m, M->root[n->in[i]]);
+}
+
+static void add_opaque(struct weights *w, struct model *M)
+{
+	size_t n;
+	char *data = model_opaque_stream(M, &n);
+
+	w->opaque_bytes = (int64_t)n;
+	w->opaque = add(w, (struct weight){.digest = digest_bytes(data, n), .bytes = (int64_t)n, .data = data});
+}
+
+static struct digest digest_of_all(const struct weights *w)
+{
+	struct digest_state *s = digest_new();
+
+	for (size_t i = 0; i < w->a.n; i++) {
+		char hex[33];
+		digest_hex(w->a.a[i].digest, hex);
+		digest_add(s, hex, 32);
+		digest_add(s, &w->a.a[i].bytes, sizeof w->a.a[i].bytes);
+	}
+	return digest_end(s);
+}
+
+void weights_lay_out(struct weights *w, struct model *M)
+{
+	const struct graph *g = graph(M->m, M->m->main);
+
+	w->bytes = WEIGHTS_HEAD;
+	w->of_call = xcalloc(M->calls.n + 1, sizeof *w->of_call);
+	for (uint32_t c = 0; c < M->calls.n; c++)
+		add_call(w, M, c);
+	for (size_t i = 0; i < g->in.n; i++)
+		if (val(M->m, g->in.a[i])->tensor)
+			weights_value(w, M->m, g->in.a[i]);
+	for (size_t k = 0; k < g->out.n; k++)
+		if (value_home(M, g->out.a[k]).kind == HOME_CONST)
+			weights_value(w, M->m, M->root[g->out.a[k]]);
+	if (M->nopaque)
+		add_opaque(w, M);
+	w->digest = digest_of_all(w);
+}
+
+const void *weight_data(struct model *M, const struct weight *w, void **owned)
+{
+	*owned = NULL;
+	if (w->data)
+		return w->data;
+	if (w->value)
+		return tensor_verified(M->m, val(M->m, w->value)->tensor);
+	return const_data(M, w->call, w->number, owned);
+}
