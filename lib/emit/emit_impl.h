@@ -1,5 +1,5 @@
-/* Inside the emitter: state shared by the walk over nests (emit.c), scalar expressions and indices
- * (emit_scalar.c), vector expressions (emit_vec.c) and register buffers (emit_reg.c). */
+/* Inside the emitter: the state of one kernel's text, and what its files do for each other. kernel.c begins; loops.c walks over the
+ * nest; block.c writes a statement, with scalar.c for one step or vector_store.c for all lanes of a vector loop. */
 #ifndef HONE_EMIT_IMPL_H
 #define HONE_EMIT_IMPL_H
 #include <stdio.h>
@@ -32,7 +32,7 @@ struct named_ex {
 	int kind; /* enum vx_kind */
 };
 
-/* Statements that run one behind the other, not written yet, and what they load (emit_loads.c). */
+/* Statements that run one behind the other, not written yet, and what they load (loads.c). */
 struct run_load {
 	buf_id b;
 	poly at;
@@ -99,12 +99,52 @@ struct emit {
 	size_t nasked;
 };
 
+/* ---- text.c ---- */
 /* Text in e->tmp. */
 const char *text(struct emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One line of C at the depth of e. */
 void line(struct emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tmp_clear(struct emit *e);
+/* name as a C identifier that nothing else in scope has. */
+sym c_name(struct emit *e, const char *name);
+/* C text of a variable, NULL: none. Open: it is a C variable of that name, in scope until it is closed, last opened first. */
+void var_set(struct emit *e, poly_var v, const char *text);
+void var_open(struct emit *e, poly_var v, sym name);
+void var_close(struct emit *e, poly_var v);
+/* v stands for `by`, until nenv is decremented. */
+void env_push(struct emit *e, poly_var v, poly by);
 
-/* ---- emit_scalar.c ---- */
+/* ---- buffers.c ---- */
+/* "f32 8x16", and the order of its layout. */
+const char *dims_text(struct emit *e, const struct loop_buf *b);
+void name_buffers(struct emit *e);
+const char *params(struct emit *e, enum scope s); /* of one scope, by number, each followed by a comma */
+/* Buffers on the stack and in registers that live in an iteration of n: are there any, and their declarations. */
+bool has_locals(struct emit *e, nest_id n);
+void declare_locals(struct emit *e, nest_id n);
+/* Does any buffer live in an iteration of n? Then its lanes cannot run side by side. */
+bool is_home(struct emit *e, nest_id n);
+/* Declares a scratch buffer; behind: added to its place in the workspace, or "". */
+void emit_scratch(struct emit *e, buf_id b, const char *behind);
+
+/* ---- loops.c ---- */
+void emit_nest(struct emit *e, nest_id id);
+void emit_for(struct emit *e, nest_id id);
+/* The iterations of a team's piece that lie in [begin, end). */
+void emit_piece(struct emit *e, nest_id n);
+
+/* ---- vector_loop.c ---- */
+bool only_blocks(struct emit *e, nest_id n);
+/* A vector loop of that extent, over blocks only. */
+void emit_vector(struct emit *e, nest_id id, poly extent);
+
+/* ---- block.c ---- */
+/* A block: for all lanes within a vector loop (e->lane), or lane after lane if that cannot be. */
+void emit_block(struct emit *e, nest_id id);
+/* The guards that are the same in all lanes, as a condition ("": none); false: the block never runs. */
+bool guard_text(struct emit *e, const struct nest *n, const char **cond);
+
+/* ---- scalar.c ---- */
 const char *ctype(enum dtype t);
 const char *vtype(enum dtype t); /* type of values in expressions (bf16: float) */
 poly env_subst(struct emit *e, poly x);
@@ -136,14 +176,14 @@ const char *scoped(struct emit *e, ex_id ex, const char *(*f)(struct emit *e, ex
 const char *name_shared(struct emit *e, ex_id ex, int kind, const char *type, const char *value);
 const struct named_ex *named_find(struct emit *e, ex_id ex);
 
-/* ---- emit_vec.c ---- */
+/* ---- lanes.c, vector_store.c ---- */
 /* cond, and what else must hold where the block at hand runs for all lanes at once: that one of them is active, where what
  * they share may lie out of bounds otherwise. */
 const char *vector_cond(struct emit *e, const char *cond);
 /* The block at hand for lanes 0..lanes-1 of the vector loop; false (nothing written): not as vectors. */
 bool vector_block(struct emit *e);
 
-/* ---- emit_reg.c ---- */
+/* ---- registers.c ---- */
 /* lanes 1: an element. mask: text of the guard on lanes, 0: none; it depends on the first nopen variables in scope. */
 void reg_touch(struct emit *e, buf_id b, int64_t at, int lanes, sym mask, int nopen);
 void regs_settle(struct emit *e);
@@ -154,20 +194,7 @@ const struct reg_run *reg_run(struct emit *e, buf_id b, int64_t at);
 const char *reg_name(struct emit *e, buf_id b, int64_t at);
 void reg_declare(struct emit *e, buf_id b);
 
-/* ---- emit.c, for the other files ---- */
-/* name as a C identifier that nothing else in scope has. */
-sym c_name(struct emit *e, const char *name);
-void var_set(struct emit *e, poly_var v, const char *text);
-/* The guards that are the same in all lanes, as a condition ("": none); false: the block never runs. */
-bool guard_text(struct emit *e, const struct nest *n, const char **cond);
-void emit_for(struct emit *e, nest_id id);
-
-/* Declares a scratch buffer; behind: added to its place in the workspace, or "". */
-void emit_scratch(struct emit *e, buf_id b, const char *behind);
-/* The iterations of a team's piece that lie in [begin, end). */
-void emit_piece(struct emit *e, nest_id n);
-
-/* ---- emit_team.c ---- */
+/* ---- team.c ---- */
 bool is_team(struct loop_prog *p, nest_id n);
 /* A team's pieces, n of them: a function for the threads, and here its call. */
 void emit_team(struct emit *e, const nest_id *piece, size_t n);
@@ -176,7 +203,7 @@ bool used_alone(struct emit *e, buf_id b);
 /* Does one of n nests use b? */
 bool used_by(struct emit *e, const nest_id *piece, size_t n, buf_id b);
 
-/* ---- emit_loads.c ---- */
+/* ---- loads.c ---- */
 /* In the text of a statement: the load of lanes elements, step apart (0: of a scalar), from element `at` of b on; load is its
  * own text. An index that is data has a name that only its statement knows: not for those. */
 const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step, const char *load);
@@ -184,13 +211,19 @@ const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step
 void run_add(struct emit *e, const char *statement, bool guarded, buf_id written);
 void run_end(struct emit *e); /* writes what waits */
 
-/* ---- emit_instr.c, emit_outline.c, emit_ahead.c ---- */
+/* ---- instr.c ---- */
 void emit_call(struct emit *e, nest_id loop);
+void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n); /* what their calls need */
+
+/* ---- helpers.c ---- */
 /* The prelude without the functions (static inline) that none of the texts names, nor what they name. */
 void emit_helpers_of(FILE *f, const char *prelude, const char *const *text, size_t n);
-void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n); /* what their calls need */
+
+/* ---- outline.c, prefetch.c ---- */
 void emit_outline(struct emit *e, nest_id loop);
 void emit_ahead(struct emit *e, nest_id loop); /* the prefetches of an iteration */
+
+/* ---- prelude.c ---- */
 /* What stands before a kernel of p so that its instructions come in an order that suits it; "": nothing. */
 const char *emit_order(struct loop_prog *p);
 #endif

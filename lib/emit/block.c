@@ -1,0 +1,156 @@
+/* A block's statement: behind its condition, with the temporaries it needs, for one step or for all lanes. */
+#include "emit/emit_impl.h"
+#include <string.h>
+
+bool guard_text(struct emit *e, const struct nest *n, const char **cond)
+{
+	int64_t lo, hi;
+
+	*cond = "";
+	for (size_t i = 0; i < n->guard.n; i++) {
+		poly g = env_subst(e, n->guard.a[i]);
+		poly_range(e->p->P, g, &lo, &hi);
+		if (hi < 0)
+			return false;
+		if (lo < 0 && !(e->lane && poly_uses(e->p->P, g, e->lane)))
+			*cond = text(e, "%s%s%s", *cond, **cond ? " && " : "", cond_text(e, g));
+	}
+	return true;
+}
+
+/* Is it, wherever the block runs, a fill of zero? */
+static bool zero_fill(struct emit *e, ex_id ex)
+{
+	const struct ex *x = lex(e->p, ex), *fill = x->kind == EX_GUARD ? lex(e->p, x->a[1]) : NULL;
+	bool outside = false;
+	int64_t lo, hi;
+
+	if (!fill || fill->kind != EX_CONST || fill->c != 0 || fill->ic)
+		return false;
+	for (int i = 0; i < x->n && !outside; i++) {
+		poly_range(e->p->P, here(e, x->index[i]), &lo, &hi);
+		outside = hi < 0;
+	}
+	return outside;
+}
+
+static bool is_weight(struct emit *e, ex_id ex)
+{
+	return lex(e->p, ex)->kind == EX_READ && lbuf(e->p, lex(e->p, ex)->buf)->scope == SCOPE_CONST;
+}
+
+/* A tap in the padding: zero times a weight (which is taken to be finite) adds nothing to a sum. */
+static bool adds_nothing(struct emit *e, const struct nest *n)
+{
+	const struct stage *s = lstage(e->p, n->stage);
+	const struct ex *x = lex(e->p, s->body);
+
+	if (n->phase != BLOCK_UPDATE || s->comb != COMB_SUM || x->kind != EX_CALL || x->fn != FN_MUL)
+		return false;
+	return (zero_fill(e, x->a[0]) && is_weight(e, x->a[1])) || (zero_fill(e, x->a[1]) && is_weight(e, x->a[0]));
+}
+
+/* Lane after lane: a loop, or written out where a register's name depends on the lane. */
+static void lane_by_lane(struct emit *e, nest_id id)
+{
+	poly_var lane = e->lane;
+	poly guard = e->lane_guard;
+	int lanes = e->lanes;
+
+	e->lane = 0;
+	e->lane_guard = 0;
+	for (int l = 0; l < lanes; l++) {
+		poly by[NEST_DEPTH_MAX]; /* a loop's variable may stand for lanes of a piece of it */
+		memcpy(by, e->env_by, sizeof by);
+		for (int i = 0; i < e->nenv; i++)
+			e->env_by[i] = poly_subst(e->p->P, by[i], lane, poly_const(e->p->P, l));
+		env_push(e, lane, poly_const(e->p->P, l));
+		const char *cond = guard ? cond_text(e, env_subst(e, guard)) : NULL;
+		int64_t at;
+		bool certain = guard && poly_is_const(e->p->P, env_subst(e, guard), &at);
+		if (!certain || at >= 0) {
+			if (cond && !certain) {
+				line(e, "if (%s) {", cond);
+				e->depth++;
+			}
+			emit_block(e, id);
+			if (cond && !certain) {
+				e->depth--;
+				line(e, "}");
+			}
+		}
+		e->nenv--;
+		memcpy(e->env_by, by, sizeof by);
+	}
+	e->lane = lane;
+	e->lane_guard = guard;
+}
+
+/* The statement of a block, in braces if it has lines of its own before it, behind its condition. */
+static void put_block(struct emit *e, const char *lines, size_t size, const char *cond, buf_id out)
+{
+	bool one = strchr(lines, '\n') == lines + size - 1;
+	FILE *f = e->f;
+	char *whole;
+	size_t n;
+
+	e->f = open_memstream(&whole, &n);
+	e->aside = true;
+	if (*cond)
+		line(e, "if (%s)%s", cond, one ? "" : " {");
+	else if (!one)
+		line(e, "{");
+	for (const char *s = lines, *end; *s; s = end) { /* in braces: one tab more */
+		end = strchr(s, '\n') + 1;
+		fprintf(e->f, "%s%.*s", *cond || one ? "" : "\t", (int)(end - s), s);
+	}
+	if (!one)
+		line(e, "}");
+	e->aside = false;
+	fclose(e->f);
+	e->f = f;
+	run_add(e, whole, *cond, lbuf(e->p, out)->scope == SCOPE_REGISTER ? 0 : out);
+	free(whole);
+}
+
+void emit_block(struct emit *e, nest_id id)
+{
+	const struct nest *n = lnest(e->p, id);
+	buf_id to = lstage(e->p, n->stage)->out;
+	const char *cond;
+	char *out = NULL;
+	size_t size = 0, touched = e->touched.n;
+	FILE *f = e->f;
+	bool done = true;
+
+	e->block = id;
+	if (adds_nothing(e, n) || !guard_text(e, n, &cond))
+		return;
+	if (e->lane)
+		cond = vector_cond(e, cond);
+	/* The statement and its temporaries are written aside: whether they need braces is known then. */
+	if (!e->dry)
+		e->f = open_memstream(&out, &size);
+	e->aside = true;
+	e->depth += *cond ? 1 : 0;
+	if (e->lane)
+		done = vector_block(e);
+	else
+		scalar_block(e);
+	e->depth -= *cond ? 1 : 0;
+	e->aside = false;
+	if (!e->dry) {
+		fclose(e->f);
+		e->f = f;
+	}
+	if (!done) {
+		e->touched.n = touched;
+		free(out);
+		lane_by_lane(e, id);
+		return;
+	}
+	if (!e->dry)
+		put_block(e, out, size, cond, to);
+	free(out);
+	tmp_clear(e);
+}

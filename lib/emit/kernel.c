@@ -1,0 +1,114 @@
+/* A kernel's C function. The walk over its nest runs twice: dry, to learn which elements of register buffers are vectors, then for
+ * the text. */
+#include "emit/emit_impl.h"
+#include "common/msg.h"
+#include "target/target.h"
+
+/* A comment that lists the stages and buffers, so that the text can be read. */
+static void emit_comment(struct emit *e)
+{
+	struct loop_prog *p = e->p;
+
+	line(e, "/*");
+	for (size_t i = 1; i < p->bufs.n; i++)
+		if (p->bufs.a[i].scope <= SCOPE_OUT)
+			line(e, " * %s: %s, %s", e->buf_text[i], sym_str(p->bufs.a[i].name), dims_text(e, &p->bufs.a[i]));
+	for (size_t i = 1; i < p->stages.n; i++) {
+		struct stage *s = &p->stages.a[i];
+		bool told = s->gone || !nest_blocks(p, p->root, (stage_id)i, NULL, 0);
+		for (size_t k = 1; k < i && !told; k++) /* pieces of one loop have copies */
+			told = p->stages.a[k].name == s->name && nest_blocks(p, p->root, (stage_id)k, NULL, 0);
+		if (told)
+			continue;
+		const char *axes = "";
+		for (int a = 0; a < s->naxes; a++)
+			axes = text(e, "%s%s%s%s:%ld", axes, a ? " " : "", s->axis[a].kind == AXIS_REDUCE ? "+" : "",
+				    sym_str(s->axis[a].name), (long)s->axis[a].extent);
+		line(e, " * stage %s(%s) -> %s", sym_str(s->name), axes, e->buf_text[s->out]);
+	}
+	line(e, " */");
+}
+
+static void emit_walk(struct emit *e)
+{
+	bool teams = emit_starts_team(e->p);
+
+	for (buf_id b = 1; b < e->p->bufs.n; b++)
+		if (lbuf(e->p, b)->scope == SCOPE_SCRATCH && lbuf(e->p, b)->alloc && (!teams || used_alone(e, b)))
+			emit_scratch(e, b, "");
+	declare_locals(e, e->p->root);
+	emit_nest(e, e->p->root);
+}
+
+void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct outlines *outlines)
+{
+	if (!p->finished)
+		BUG("emit_kernel before loop_finish");
+	const struct target *t = p->target ? p->target : target_host();
+	struct emit e = {.p = p, .vl = t->vector_bytes / 4, .dry = true, .kernel = name, .outlines = outlines};
+	char *body, *teams;
+	size_t nbody, nteams;
+	e.regs = xcalloc(p->bufs.n, sizeof *e.regs);
+	e.buf_text = xcalloc(p->bufs.n, sizeof *e.buf_text);
+	e.open_at_alloc = xcalloc(p->bufs.n, sizeof *e.open_at_alloc);
+	name_buffers(&e);
+	emit_walk(&e);
+	regs_settle(&e);
+	e.dry = false;
+	e.nteams = 0;
+	e.f = open_memstream(&body, &nbody);
+	e.teams = open_memstream(&teams, &nteams);
+	emit_comment(&e);
+	/* a caller it is written into has pointers that restrict says nothing of: other code than a model's */
+	line(&e, "%s__attribute__((noinline)) static void %s(%s%s%schar *restrict ws%s)", emit_order(p), name, params(&e, SCOPE_IN),
+	     params(&e, SCOPE_CONST), params(&e, SCOPE_OUT), emit_starts_team(p) ? ", struct team *team" : "");
+	line(&e, "{");
+	e.depth = 1;
+	emit_walk(&e);
+	e.depth = 0;
+	line(&e, "}");
+	fclose(e.teams);
+	fclose(e.f);
+	fputs(teams, f);
+	fputs(body, f);
+	free(teams);
+	free(body);
+	regs_free(&e);
+	vec_free(&e.var_text);
+	vec_free(&e.uses);
+	vec_free(&e.lines);
+	vec_free(&e.named);
+	vec_free(&e.touched);
+	vec_free(&e.run.load);
+	vec_free(&e.run.statement);
+	arena_release(&e.tmp);
+	arena_release(&e.keep);
+	free(e.regs);
+	free(e.buf_text);
+	free(e.open_at_alloc);
+}
+
+void outlines_free(struct outlines *o)
+{
+	for (size_t i = 0; i < o->a.n; i++) {
+		free(o->a.a[i].name);
+		free(o->a.a[i].text);
+	}
+	vec_free(&o->a);
+}
+
+void emit_kernel(FILE *f, struct loop_prog *p, const char *name)
+{
+	struct outlines o = {0};
+	char *text;
+	size_t n;
+	FILE *kernel = open_memstream(&text, &n);
+
+	emit_kernel_with(kernel, p, name, &o);
+	fclose(kernel);
+	for (size_t i = 0; i < o.a.n; i++) /* kernels in one file share them */
+		fprintf(f, "#ifndef %s\n#define %s %s\n%s#endif\n", o.a.a[i].name, o.a.a[i].name, o.a.a[i].name, o.a.a[i].text);
+	fputs(text, f);
+	free(text);
+	outlines_free(&o);
+}

@@ -1,0 +1,183 @@
+/* The walk over the nest: loops as C loops, or as a copy of the body for each iteration. */
+#include "emit/emit_impl.h"
+
+static void emit_body(struct emit *e, nest_id loop)
+{
+	declare_locals(e, loop);
+	emit_ahead(e, loop);
+	emit_nest(e, lnest(e->p, loop)->kid.a[0]);
+}
+
+/* One iteration as a copy of its own. */
+static void emit_copy(struct emit *e, nest_id loop, poly at)
+{
+	bool scope = has_locals(e, loop);
+
+	env_push(e, lnest(e->p, loop)->var, at);
+	if (scope) {
+		line(e, "{");
+		e->depth++;
+	}
+	emit_body(e, loop);
+	if (scope) {
+		e->depth--;
+		line(e, "}");
+	}
+	e->nenv--;
+}
+
+static void emit_range(struct emit *e, nest_id id, const char *start, const char *end)
+{
+	poly_var v = lnest(e->p, id)->var;
+	sym name = c_name(e, sym_str(lnest(e->p, id)->name));
+
+	line(e, "for (long %s = %s; %s < %s; %s++) {", sym_str(name), start, sym_str(name), end, sym_str(name));
+	var_open(e, v, name);
+	e->depth++;
+	emit_body(e, id);
+	e->depth--;
+	var_close(e, v);
+	line(e, "}");
+}
+
+static void emit_serial(struct emit *e, nest_id id, poly extent, poly from)
+{
+	const char *start = poly_text(e, from), *end = poly_text(e, extent);
+
+	if (lnest(e->p, id)->mark == LOOP_PARALLEL)
+		line(e, "/* parallel */");
+	emit_range(e, id, start, end);
+}
+
+void emit_piece(struct emit *e, nest_id id)
+{
+	const struct nest *n = lnest(e->p, id);
+	poly extent = env_subst(e, n->extent);
+	int64_t first = 0, c;
+
+	poly_is_const(e->p->P, n->first, &first);
+	if (n->extent == n->whole) {
+		emit_range(e, id, "begin", "end");
+	} else if (poly_is_const(e->p->P, extent, &c) && c == 1) {
+		line(e, "if (begin <= %ld && %ld < end) {", (long)first, (long)first);
+		e->depth++;
+		emit_copy(e, id, poly_const(e->p->P, 0));
+		e->depth--;
+		line(e, "}");
+	} else {
+		const char *start = text(e, "lmax(begin - %ld, 0)", (long)first);
+		emit_range(e, id, start, text(e, "lmin(end - %ld, %s)", (long)first, poly_text(e, extent)));
+	}
+	tmp_clear(e);
+}
+
+/* n copies an iteration; what is left over in a loop of its own. */
+static void emit_unrolled_by(struct emit *e, nest_id id, poly extent, int n)
+{
+	struct polys *P = e->p->P;
+	poly groups = poly_floordiv(P, extent, n);
+	int64_t lo, hi, rlo, rhi, c;
+
+	poly_range(P, groups, &lo, &hi);
+	poly_var v = poly_var_new(P, lnest(e->p, id)->name, 0, hi > 1 ? hi - 1 : 0, 1);
+	if (hi > 0) {
+		sym name = c_name(e, sym_str(lnest(e->p, id)->name));
+		bool loop = !poly_is_const(P, groups, &c) || c > 1;
+		if (loop) {
+			line(e, "for (long %s = 0; %s < %s; %s++) { /* %d a time */", sym_str(name), sym_str(name), poly_text(e, groups),
+			     sym_str(name), n);
+			var_open(e, v, name);
+			e->depth++;
+		}
+		for (int k = 0; k < n; k++)
+			emit_copy(e, id, poly_addc(P, loop ? poly_mulc(P, poly_of(P, v), n) : poly_const(P, 0), k));
+		if (loop) {
+			e->depth--;
+			var_close(e, v);
+			line(e, "}");
+		}
+	}
+	poly rest = poly_sub(P, extent, poly_mulc(P, groups, n));
+	poly_range(P, rest, &rlo, &rhi);
+	if (rhi <= 0)
+		return;
+	if (poly_is_const(P, extent, &c) && rlo == rhi)
+		for (int64_t k = c - rlo; k < c; k++)
+			emit_copy(e, id, poly_const(P, k));
+	else
+		emit_serial(e, id, extent, poly_mulc(P, groups, n));
+}
+
+void emit_for(struct emit *e, nest_id id)
+{
+	const struct nest *n = lnest(e->p, id);
+	poly extent = env_subst(e, n->extent);
+	int64_t lo, hi, c;
+
+	poly_range(e->p->P, extent, &lo, &hi);
+	if (hi <= 0)
+		return;
+	if (n->outline && !e->dry && !e->start) {
+		emit_outline(e, id);
+		tmp_clear(e);
+		return;
+	}
+	bool constant = poly_is_const(e->p->P, extent, &c), vector = n->mark == LOOP_VECTOR;
+	if (n->mark == LOOP_CALL) {
+		emit_call(e, id);
+	} else if (vector && hi > 1 && only_blocks(e, n->kid.a[0]) && !is_home(e, id)) {
+		emit_vector(e, id, extent);
+	} else if (constant && (c == 1 || (n->mark == LOOP_UNROLL && !n->unroll) || (vector && c <= e->vl))) {
+		for (int64_t i = 0; i < c; i++)
+			emit_copy(e, id, poly_const(e->p->P, i));
+	} else if (n->mark == LOOP_UNROLL && n->unroll > 1) {
+		emit_unrolled_by(e, id, extent, n->unroll);
+	} else {
+		emit_serial(e, id, extent, poly_const(e->p->P, 0));
+	}
+	tmp_clear(e);
+}
+
+/* Is n a loop over sums in registers, more than a few of them, that stays a loop? */
+static bool sums_in_registers(struct emit *e, nest_id n)
+{
+	const struct nest *x = lnest(e->p, n);
+
+	if (x->kind == NEST_BLOCK)
+		return x->phase == BLOCK_UPDATE && lbuf(e->p, lstage(e->p, x->stage)->out)->scope == SCOPE_REGISTER;
+	for (size_t i = 0; i < x->kid.n; i++)
+		if (sums_in_registers(e, x->kid.a[i]))
+			return true;
+	return false;
+}
+
+static bool stays_loop(const struct nest *x) { return x->kind == NEST_FOR && (x->mark == LOOP_SERIAL || x->unroll); }
+
+/* Kids in order, pieces of one team together. What follows a loop over sums in registers loads its operands (a bias) after
+ * it: a compiler that moves loads of what does not change out of the loops around lets them have registers for all of
+ * them, and keeps sums in memory instead. */
+static void emit_seq(struct emit *e, const struct nest *seq)
+{
+	for (size_t i = 0, n; i < seq->kid.n; i += n) {
+		uint32_t team = lnest(e->p, seq->kid.a[i])->team;
+		for (n = 1; team && i + n < seq->kid.n && lnest(e->p, seq->kid.a[i + n])->team == team;)
+			n++;
+		if (!e->in_team && is_team(e->p, seq->kid.a[i]))
+			emit_team(e, seq->kid.a + i, n);
+		else
+			for (size_t k = 0; k < n; k++)
+				emit_nest(e, seq->kid.a[i + k]);
+		const struct nest *x = lnest(e->p, seq->kid.a[i]);
+		if (x->reduce && stays_loop(x) && i + n < seq->kid.n && sums_in_registers(e, seq->kid.a[i]))
+			line(e, "LOADS_STAY;");
+	}
+}
+
+void emit_nest(struct emit *e, nest_id id)
+{
+	switch (lnest(e->p, id)->kind) {
+	case NEST_SEQ: emit_seq(e, lnest(e->p, id)); break;
+	case NEST_FOR: emit_for(e, id); break;
+	case NEST_BLOCK: emit_block(e, id); break;
+	}
+}

@@ -1,0 +1,47 @@
+/* Inside the emitter: values and statements of vector loops, one for all lanes. */
+#ifndef HONE_EMIT_VECTOR_H
+#define HONE_EMIT_VECTOR_H
+#include "emit/emit_impl.h"
+
+/* The text of a value: the same in all lanes, a vector of float, or a mask; VX_FAIL: it cannot be written for all lanes at once. */
+enum vx_kind { VX_FAIL, VX_SCALAR, VX_VEC, VX_MASK };
+struct vx {
+	enum vx_kind kind;
+	const char *s;
+};
+extern const struct vx vx_fail;
+
+/* Which lanes are active: the first n, and (guard) not all of them for every value of the loop variables. */
+struct lanes {
+	const char *s; /* C expression of type vm */
+	int n;
+	bool guard;
+	sym mask;   /* text of the guard of the block */
+	int nopen;  /* variables in scope up to the last that the guard uses */
+	bool exact; /* active are lanes lo to hi - 1 */
+	int lo, hi;
+};
+
+/* ---- lanes.c ---- */
+bool all_lanes(struct emit *e, const struct lanes *m);
+bool lane_in(struct emit *e, poly x); /* does x depend on the lane? */
+/* x with lane number l for the lane variable. */
+poly lane_at(struct emit *e, poly x, int l);
+/* Both masks; m may be NULL: all lanes. */
+const char *with_lanes(struct emit *e, const char *m, const char *more);
+/* Mask of the lanes with guard >= 0, for a guard that is linear in the lane; NULL: it is not. */
+const char *guard_lanes(struct emit *e, poly guard);
+/* Takes the lanes that guard keeps out off those of m, if it is known now which they are; else m is not exact any more. */
+void narrow_exactly(struct emit *e, struct lanes *m, poly guard);
+/* cond; and that guard >= 0 in one of the lanes, if something at or under ex is the same in all and may lie out of bounds else. */
+const char *unless_strays(struct emit *e, const char *cond, ex_id ex, poly guard);
+/* The guards of the block and of the loop as a mask; false: one is not linear in the lane. The caller has dropped
+ * blocks with a guard that never holds. */
+bool block_lanes(struct emit *e, struct lanes *m);
+
+/* ---- vector.c, vector_load.c ---- */
+struct vx vx(struct emit *e, ex_id ex, const struct lanes *m);
+struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m);
+const char *to_vec(struct emit *e, struct vx x);
+const char *to_mask(struct emit *e, struct vx x);
+#endif

@@ -1,0 +1,145 @@
+/* What vectors read: one load where lanes are side by side, else loads and a shuffle, a gather, or an element at a time. */
+#include "emit/vector.h"
+
+static bool has_lane(struct loop_prog *p, ex_id ex, void *arg)
+{
+	struct emit *e = arg;
+
+	for (int i = 0; i < lex(p, ex)->n; i++)
+		if (lane_in(e, here(e, lex(p, ex)->index[i])))
+			return true;
+	return false;
+}
+
+/* Does the value of ex differ between lanes? */
+static bool varies(struct emit *e, ex_id ex) { return ex_find(e->p, ex, has_lane, e); }
+
+/* Element by element: registers that are no vectors, and indices that are not linear in the lane. */
+static const char *compose(struct emit *e, buf_id b, poly off, const struct lanes *m)
+{
+	bool test = m->guard && lbuf(e->p, b)->scope != SCOPE_REGISTER;
+	const char *s = "";
+
+	for (int l = 0; l < m->n; l++) {
+		const char *x = element(e, b, lane_at(e, off, l));
+		if (test)
+			x = text(e, "vbit(%s, %d) ? %s : 0.0f", m->s, l, x);
+		s = text(e, "%s%s%s", s, l ? ", " : "", x);
+	}
+	return text(e, "((vf){%s})", s);
+}
+
+enum { VL_MAX = 16 };
+
+/* Loads that cover what lanes lo to hi - 1 read, when how far apart they read is known: each lane's window and place in it. */
+struct windows {
+	int n;
+	int64_t first[VL_MAX], last[VL_MAX]; /* elements read, from that of lane lo on */
+	int of[VL_MAX], at[VL_MAX];          /* by lane */
+};
+
+static bool find_windows(struct emit *e, poly off, int lo, int hi, struct windows *w)
+{
+	int64_t d[VL_MAX];
+	poly base = lane_at(e, off, lo);
+
+	for (int l = lo; l < hi; l++) {
+		if (!poly_is_const(e->p->P, poly_sub(e->p->P, lane_at(e, off, l), base), &d[l]))
+			return false;
+		w->of[l] = -1;
+	}
+	for (w->n = 0;; w->n++) {
+		int64_t first = INT64_MAX, last = 0;
+		for (int l = lo; l < hi; l++)
+			if (w->of[l] < 0 && d[l] < first)
+				first = last = d[l];
+		if (first == INT64_MAX)
+			return true;
+		for (int l = lo; l < hi; l++)
+			if (w->of[l] < 0 && d[l] - first < e->vl) {
+				w->of[l] = w->n;
+				w->at[l] = (int)(d[l] - first);
+				last = d[l] > last ? d[l] : last;
+			}
+		w->first[w->n] = first;
+		w->last[w->n] = last;
+	}
+}
+
+/* Window k: a vector that begins with its first element; what lies behind the last is not touched unless it is in the buffer. */
+static const char *window_load(struct emit *e, buf_id b, poly base, const struct windows *w, int k)
+{
+	poly at = poly_addc(e->p->P, base, w->first[k]);
+	int64_t lo, hi, n = w->last[k] - w->first[k] + 1;
+	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, at));
+
+	poly_range(e->p->P, at, &lo, &hi);
+	if (n == e->vl || (hi != INT64_MAX && hi + e->vl <= buf_elems(e->p, b)))
+		return text(e, "vload(%s)", from);
+	return text(e, "vload_mask(%s, vlanes(0, %ld))", from, (long)n);
+}
+
+/* Lanes that read near each other, in some order (every second element; each twice; two rows in turns): vectors loaded and shuffled.
+ * NULL: that is more than an element at a time. */
+static const char *shuffled(struct emit *e, buf_id b, poly off, const struct lanes *m)
+{
+	struct windows w;
+
+	if (!m->exact || m->lo >= m->hi || lbuf(e->p, b)->scope == SCOPE_REGISTER || !find_windows(e, off, m->lo, m->hi, &w) ||
+	    2 * w.n > m->n)
+		return NULL;
+	poly base = lane_at(e, off, m->lo);
+	const char *s = window_load(e, b, base, &w, 0);
+	for (int k = 1; k < w.n || (k == 1 && w.n == 1); k++) { /* lanes of windows before the last have their place after the first step */
+		s = text(e, "__builtin_shufflevector(%s, %s", s, k < w.n ? window_load(e, b, base, &w, k) : "(vf){}");
+		for (int l = 0; l < e->vl; l++) {
+			bool known = l >= m->lo && l < m->hi && w.of[l] <= k;
+			s = text(e, "%s, %d", s, !known ? 0 : w.of[l] == k ? w.at[l] + e->vl : k > 1 ? l : w.at[l]);
+		}
+		s = text(e, "%s)", s);
+	}
+	return s;
+}
+
+/* Lanes that lie neither side by side nor at one place. */
+static const char *apart(struct emit *e, buf_id b, poly off, const struct lanes *m)
+{
+	const char *s = shuffled(e, b, off, m);
+	return s ? s : compose(e, b, off, m);
+}
+
+struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
+{
+	buf_id b = lex(e->p, ex)->buf;
+	int64_t c, at;
+	poly rest;
+
+	if (lex(e->p, ex)->dyn_dim >= 0 && varies(e, lex(e->p, ex)->a[0]))
+		return vx_fail;
+	poly off = read_offset(e, ex);
+	if (!lane_in(e, off))
+		return (struct vx){VX_SCALAR, scalar_read(e, ex, off)};
+	if (lbuf(e->p, b)->dtype != DT_F32)
+		return vx_fail;
+	if (!poly_linear_in(e->p->P, off, e->lane, &c, &rest))
+		return (struct vx){VX_VEC, apart(e, b, off, m)};
+	if (lbuf(e->p, b)->scope == SCOPE_REGISTER) {
+		if (c != 1 || !poly_is_const(e->p->P, rest, &at))
+			return (struct vx){VX_VEC, compose(e, b, off, m)};
+		reg_touch(e, b, at, m->n, m->mask, m->nopen);
+		if (!e->dry && !reg_run(e, b, at))
+			return (struct vx){VX_VEC, compose(e, b, off, m)};
+		return (struct vx){VX_VEC, reg_name(e, b, at)};
+	}
+	const char *near = c == 1 ? NULL : shuffled(e, b, off, m);
+	if (c != 1 && !near && !m->guard && m->n < e->vl) /* the first lanes of a gather */
+		return (struct vx){VX_VEC, compose(e, b, off, m)};
+	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, rest));
+	const char *load = near              ? near
+			   : all_lanes(e, m) ? text(e, c == 1 ? "vload(%s)" : "vgather(%s, %ld)", from, (long)c)
+			   : c == 1          ? text(e, "vload_mask(%s, %s)", from, m->s)
+					     : text(e, "vgather_mask(%s, %ld, %s)", from, (long)c, m->s);
+	if (!m->guard && lex(e->p, ex)->dyn_dim < 0)
+		load = load_mark(e, b, rest, m->n, c, load);
+	return (struct vx){VX_VEC, load};
+}
