@@ -1,10 +1,17 @@
-/* Primitives that move stages: at, after, init. */
+/* The primitives that move a stage under a loop of another one: `at` (compute_at), `after` (the reverse: an epilogue) and `init`.
+ *
+ * `at` moves a producer under a loop of its reader and computes only the region that one iteration reads. It is legal if nothing
+ * outside that loop reads the producer.
+ * `after` moves a consumer to the end of a loop of its producer and computes only the region that is complete there. It is legal if
+ * no reduction of the producer goes on outside the loop, if the consumer reads no other region, and if no element is computed twice.
+ * `init` says at which loop a reduction starts from its identity. It is legal outside the reduction loops only.
+ * All find regions with region_of, and fresh loops over them with nest_of_stage. */
 #include <string.h>
 #include "common/msg.h"
 #include "loop/nest.h"
 #include "loop/prim.h"
 
-/* Order of two nodes in the program; blocks inside one another do not occur. */
+/* Does node a come before node b in program order? Neither contains the other. */
 static bool before(struct loop_prog *p, nest_id a, nest_id b)
 {
 	nest_id pa[2 * NEST_DEPTH_MAX + 2], pb[2 * NEST_DEPTH_MAX + 2];
@@ -20,7 +27,7 @@ static bool before(struct loop_prog *p, nest_id a, nest_id b)
 	return nest_index(p, pa[na - 1]) < nest_index(p, pb[nb - 1]);
 }
 
-/* The first kid of seq with a block that reads b; the number of kids if there is none. */
+/* The index of the first kid of seq that reads b; the number of kids if none does. */
 static size_t first_reader(struct loop_prog *p, nest_id seq, buf_id b)
 {
 	for (size_t i = 0; i < lnest(p, seq)->kid.n; i++) {
@@ -41,7 +48,8 @@ static void whole_region(struct loop_prog *p, stage_id s, poly *lo, poly *extent
 	}
 }
 
-/* NULL if a region of stage s has all that its scan reads of itself: all steps, and in a step nothing but its own element. */
+/* A scan reads its own earlier steps, so its region must have all steps, and each element may read only its own history. NULL, or
+ * why that does not hold. */
 static const char *scan_whole(struct loop_prog *p, stage_id s, const poly *lo, const poly *extent)
 {
 	const struct stage *t = lstage(p, s);
@@ -98,19 +106,19 @@ const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
 	return why;
 }
 
-/* What `after` finds out about the consumer's axes. */
+/* What `after` learns from the reads of the consumer. */
 struct after {
 	nest_id loop;
-	stage_id s;
-	poly *lo, *extent;
-	bool set[LOOP_AXES_MAX];
-	bool any;
-	int nguard;
+	stage_id s;              /* the consumer */
+	poly *lo, *extent;       /* the region of each of its axes; the whole axis until a read narrows it */
+	bool set[LOOP_AXES_MAX]; /* which a read has narrowed */
+	bool any;                /* it reads something that is computed in the loop */
+	int nguard;              /* guards under which that is computed: they become guards of the consumer */
 	poly guard[4 * REGION_GUARDS];
-	const char *why;
+	const char *why; /* why not */
 };
 
-/* Every loop at or around L that runs over p's blocks must be over an axis that s follows, and no reduction. */
+/* The producer is complete at the end of an iteration only if the loop and those around it are no reduction of its. */
 static void check_producer(struct loop_prog *p, struct after *a, stage_id producer)
 {
 	nest_id around[NEST_DEPTH_MAX + 1];
@@ -134,7 +142,7 @@ static void after_read(struct loop_prog *p, ex_id read, void *arg)
 	struct after *a = arg;
 	buf_id b = lex(p, read)->buf;
 	bool made = false;
-	for (stage_id t = 1; t < p->stages.n && !a->why; t++) /* accumulators have several writers */
+	for (stage_id t = 1; t < p->stages.n && !a->why; t++) /* a buffer of accumulators has several writers */
 		if (!lstage(p, t)->gone && lstage(p, t)->out == b && nest_blocks(p, a->loop, t, NULL, 0)) {
 			made = true;
 			check_producer(p, a, t);
@@ -218,7 +226,7 @@ const char *prim_after(struct loop_prog *p, const char *stage, const char *loop)
 		return a.why;
 	if (!a.any)
 		return whynot(p, "%s reads nothing that is computed in %s", stage, loop);
-	/* each iteration of the loops around must give other elements, or they would be computed again and again */
+	/* each iteration of the loops around must give other elements, or the same ones would be computed again */
 	nest_id around[NEST_DEPTH_MAX + 1];
 	int k = nest_loops(p, l, around);
 	around[k++] = l;

@@ -1,5 +1,9 @@
-/* Is a region that bounds what is written also all written? Guards, and tiles whose size varies inside the region, can
- * leave holes; nobody may take such a region for complete. Found out by going through the loops of each dim. */
+/* Coverage: is every element of a region written? region_of gives a box that bounds what the blocks under a loop write. Guards,
+ * and tiles of varying size, can leave holes in it, and then a reader must not take it for complete.
+ *
+ * The box is a product of intervals, so each dim is checked alone: for all values of the loops at or around l, run the loops inside
+ * l that its index depends on, and mark what they write of the interval. All must be marked, and nothing outside. This needs
+ * that no loop serves two dims and no guard mixes them; what is too long to run (STEPS_MAX) counts as not covered. */
 #include <string.h>
 #include "loop/nest.h"
 
@@ -8,22 +12,25 @@ enum { STEPS_MAX = 1 << 18 };
 struct exact {
 	struct loop_prog *p;
 	const struct nest *block;
-	int nloops, nouter; /* around the block, from the outside in; the first nouter are at or around l */
-	nest_id loop[NEST_DEPTH_MAX];
-	bool used[NEST_DEPTH_MAX]; /* matters for this dim */
+	nest_id loop[NEST_DEPTH_MAX]; /* around the block, from the outside in */
+	int nloops, nouter;           /* how many; of these at or around l */
+	/* The dim that is checked: */
 	int dim;
-	poly lo, extent;
+	poly lo, extent;           /* its interval */
+	bool used[NEST_DEPTH_MAX]; /* loops that its index or interval depends on */
 	int nguard;
-	poly guard[64];             /* that matter for this dim */
-	int64_t *env, first, count; /* the box for these outer iterations */
-	bool *seen;
-	int64_t steps;
+	poly guard[64]; /* of the block, about these loops */
+	/* The run: */
+	int64_t *env;         /* value of each variable */
+	int64_t first, count; /* the interval for the outer loops' values */
+	bool *seen;           /* elements of it that are written */
+	int64_t steps;        /* so far */
 	bool good;
 };
 
 static bool uses_loop(struct exact *x, poly e, int i) { return e != POLY_UNKNOWN && poly_uses(x->p->P, e, lnest(x->p, x->loop[i])->var); }
 
-/* Marks the loops that e hangs on, also through their extents. */
+/* Marks the loops that e depends on, also through their extents. */
 static void mark_loops(struct exact *x, poly e)
 {
 	for (int i = 0; i < x->nloops; i++)
@@ -43,7 +50,7 @@ static bool guards_hold(struct exact *x)
 
 static void go(struct exact *x, int depth);
 
-/* The outer loops stand: everything in the box must be met by the inner ones, and nothing else. */
+/* The outer loops have values: the inner ones must write all of the interval and nothing else. */
 static void go_box(struct exact *x)
 {
 	int64_t lo = poly_eval(x->p->P, x->lo, x->env), hi = lo + poly_eval(x->p->P, x->extent, x->env);
@@ -59,7 +66,7 @@ static void go_box(struct exact *x)
 	}
 	x->seen = xcalloc((size_t)x->count + 1, 1);
 	go(x, x->nouter);
-	/* no guard of this dim is about outer loops alone: those are the caller's */
+	/* guards about outer loops alone are not looked at here: region_exact hands them to its caller */
 	for (int64_t i = 0; i < x->count; i++)
 		x->good &= x->seen[i];
 	free(x->seen);
@@ -96,7 +103,7 @@ static void go(struct exact *x, int depth)
 	}
 }
 
-/* Guards about spatial loops of this dim; false: one mixes dims. only_outer ones are left out. */
+/* Collects the guards about inner loops of this dim; false: one mixes dims, or a dim with a reduction. */
 static bool dim_guards(struct exact *x)
 {
 	const struct stage *s = lstage(x->p, x->block->stage);
@@ -133,7 +140,7 @@ static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent
 	x->lo = lo[d];
 	x->extent = extent[d];
 	mark_loops(x, x->block->bind[d]);
-	for (int i = x->nouter; i < x->nloops; i++) /* a loop of two dims: a box has more corners than it */
+	for (int i = x->nouter; i < x->nloops; i++) /* a loop that serves two dims writes a diagonal, not a box */
 		for (int e = 0; e < lstage(x->p, x->block->stage)->nspatial; e++)
 			if (e != d && x->used[i] && uses_loop(x, x->block->bind[e], i))
 				return false;

@@ -1,4 +1,5 @@
-/* Expressions of stage bodies. */
+/* Expressions of stage bodies: a DAG, hash-consed. Equal expressions have one id, so a shared value is stored, rewritten and
+ * emitted once, and two expressions are equal if their ids are. Operands are made before what uses them: their ids are smaller. */
 #include "loop/nest.h"
 #include <math.h>
 #include <string.h>
@@ -49,7 +50,7 @@ ex_id ex_new(struct loop_prog *p, struct ex e)
 
 static poly *copy_polys(struct loop_prog *p, int n, const poly *a) { return arena_copy(&p->arena, a, sizeof *a * (size_t)n); }
 
-/* The nearest number of an integer type: what is infinite is its lowest or highest. */
+/* The nearest number of integer type t, saturating; NaN is 0. */
 static int64_t whole(enum dtype t, double c)
 {
 	int unused = 64 - 8 * (int)dtype_size(t);
@@ -70,7 +71,7 @@ static struct ex constant(enum dtype t, double c)
 
 ex_id ex_const(struct loop_prog *p, enum dtype t, double c) { return ex_new(p, constant(t, c)); }
 
-/* As a bool -infinity is true, like all that is not 0. */
+/* Of bool the identities are written out: cast to bool, -infinity would be true. */
 struct ex identity_const(enum combiner c, enum dtype t)
 {
 	return constant(t, t == DT_BOOL ? c == COMB_PROD || c == COMB_MIN : combiner_identity(c));
@@ -162,7 +163,7 @@ ex_id ex_cast(struct loop_prog *p, enum dtype t, ex_id a)
 struct walk {
 	bool (*f)(struct loop_prog *p, ex_id e, void *arg);
 	void *arg;
-	uint64_t *seen; /* a bit an expression: operands are made before what uses them, so their ids are smaller */
+	uint64_t *seen; /* a bit for each id up to that of the root, which are all it can reach */
 };
 
 static ex_id walk(struct loop_prog *p, struct walk *w, ex_id e)
@@ -207,7 +208,8 @@ void ex_reads(struct loop_prog *p, ex_id e, void (*f)(struct loop_prog *, ex_id,
 	ex_find(p, e, tell_read, &(struct reads){f, arg});
 }
 
-/* Copies e bottom-up; unchanged parts are shared, and shared parts are copied once (done: by the ids there were). */
+/* Copies e bottom-up with variables v replaced by `by` and buffers `from` by `to`. What does not change keeps its id; done maps old
+ * ids to new ones, so a shared part is copied once. */
 static ex_id rewrite(struct loop_prog *p, ex_id *done, ex_id e, int nv, const poly_var *v, const poly *by, int nb, const buf_id *from,
 		     const buf_id *to)
 {

@@ -1,4 +1,9 @@
-/* What programs mean: the interpreter of nests, and the evaluator of stages. Both compute floats in double, integers as they are. */
+/* What programs mean. The interpreter of nests runs a program loop by loop; the evaluator of stages computes the same from the
+ * definitions, without a nest, whole or a few elements. Both compute floats in double and integers exactly.
+ *
+ * The interpreter also finds wrong schedules. Each element of storage has a tag that says which logical element was written there
+ * last, and in which iteration of the loop that allocates the buffer. A read that finds another tag is an error. Iterations of parallel
+ * loops run backwards, so that results that depend on their order show. */
 #include "loop/interp.h"
 #include <math.h>
 #include <string.h>
@@ -7,7 +12,7 @@
 #include "loop/math.h"
 #include "loop/nest.h"
 
-/* A polynomial made ready: linear ones are evaluated from an array. */
+/* A polynomial prepared for many evaluations: linear ones are c + sum of coef * var. */
 struct lin {
 	bool ready, linear;
 	int n;
@@ -22,21 +27,22 @@ union num {
 	int64_t i;
 };
 
-/* Who wrote an element of storage: the logical element it stood for, in which life of the window. */
+/* What was last written to an element of storage: a logical element, in a life of the buffer window. */
 struct tag {
-	int64_t element; /* row-major number + 1; 0: nobody */
+	int64_t element; /* row-major number + 1; 0: nothing yet */
 	uint32_t life;
 };
 
+/* The storage of a buffer. */
 struct place {
-	int n, axis[LOOP_LAYOUT_MAX]; /* storage order, with strides in elements */
+	int n, axis[LOOP_LAYOUT_MAX]; /* axes in storage order, with strides in elements */
 	int64_t div[LOOP_LAYOUT_MAX], mod[LOOP_LAYOUT_MAX], stride[LOOP_LAYOUT_MAX], elems;
-	int64_t room[LOOP_RANK_MAX]; /* indices that may be read */
+	int64_t room[LOOP_RANK_MAX]; /* indices that may be read: buf_room */
 	bool based;                  /* the window does not start at 0 */
-	void *data;                  /* of the caller */
-	union num *value;            /* or our own */
+	void *data;                  /* given by the caller, */
+	union num *value;            /* or made here */
 	struct tag *tag;
-	uint32_t life;
+	uint32_t life; /* counts iterations of the loop that allocates it: each begins with nothing written */
 };
 
 struct machine {
@@ -48,7 +54,7 @@ struct machine {
 	const char *why;
 	union num (*read)(struct machine *m, buf_id b, const int64_t *index);
 	bool *done; /* stage evaluator: stages computed already */
-	int depth;
+	int depth;  /* stages_points: elements that wait for each other */
 };
 
 static void machine_start(struct machine *m, struct loop_prog *p)
@@ -161,7 +167,7 @@ static union num load(enum dtype t, const void *p, int64_t i)
 	}
 }
 
-/* v as a floating type has it. */
+/* v rounded to a floating point type. */
 static double rounded(enum dtype t, double v)
 {
 	switch (t) {
@@ -225,7 +231,7 @@ static int64_t element_number(const struct loop_buf *x, const int64_t *index)
 	return n;
 }
 
-/* Place in storage, or -1 with the reason in m->why. */
+/* The element's position in storage, or -1 with the reason in m->why. */
 static int64_t locate(struct machine *m, buf_id b, const int64_t *index)
 {
 	const struct loop_buf *x = lbuf(m->p, b);
@@ -356,7 +362,7 @@ static union num combine(enum combiner c, enum dtype t, union num a, union num b
 	return dtype_is_float(t) ? real(math_eval(fn[c], a.d, b.d, 0)) : whole(math_eval_int(fn[c], t, a.i, b.i));
 }
 
-/* The body's value in the type of the stage's elements. */
+/* The value of the body in the element type of the stage's buffer. */
 static union num body_value(struct machine *m, const struct stage *s)
 {
 	enum dtype t = lbuf(m->p, s->out)->dtype, from = lex(m->p, s->body)->dtype;
@@ -394,7 +400,7 @@ static void run_block(struct machine *m, const struct nest *n)
 
 static void run(struct machine *m, nest_id id);
 
-/* In order; but pieces of a team's loop from the last to the first. */
+/* In order; but the pieces of one parallel loop from the last to the first. */
 static void run_seq(struct machine *m, const struct nest *seq)
 {
 	for (size_t i = 0, n; i < seq->kid.n && !m->why; i += n) {
@@ -418,7 +424,7 @@ static void run(struct machine *m, nest_id id)
 		run_seq(m, n);
 		return;
 	}
-	bool home = false; /* of a window: it starts anew in each iteration */
+	bool home = false; /* does it allocate a buffer? */
 	for (size_t b = 1; b < m->p->bufs.n; b++)
 		home |= m->p->bufs.a[b].alloc == id;
 	int64_t extent = value_of(m, n->extent);
@@ -440,7 +446,7 @@ static void unravel(const struct loop_buf *x, int64_t position, int64_t *index)
 	}
 }
 
-/* Is every element of a result there? */
+/* Was every element of a result written? */
 static void check_result(struct machine *m, buf_id b)
 {
 	const struct loop_buf *x = lbuf(m->p, b);
@@ -507,7 +513,7 @@ static union num stage_element(struct machine *m, const struct stage *s, const i
 	return v;
 }
 
-/* All elements of stage s, but of the axis `fixed` (-1: none) only those at step, into its buffer. */
+/* Computes all elements of stage s, or (fixed >= 0) those at index `step` of axis `fixed`. */
 static void make_elements(struct machine *m, const struct stage *s, int fixed, int64_t step)
 {
 	const struct loop_buf *x = lbuf(m->p, s->out);
@@ -530,7 +536,7 @@ static void make_elements(struct machine *m, const struct stage *s, int fixed, i
 	}
 }
 
-/* A whole stage; those it reads come first. */
+/* Computes a whole stage; the stages that it reads are done. */
 static void make_stage(struct machine *m, stage_id id)
 {
 	m->done[id] = true;
@@ -538,7 +544,7 @@ static void make_stage(struct machine *m, stage_id id)
 	make_elements(m, lstage(m->p, id), -1, 0);
 }
 
-/* Stages from first on that scan together, step by step: the last of them. */
+/* Computes the stages from `first` on that scan together, step by step. Returns the last of them. */
 static stage_id make_scan(struct machine *m, stage_id first)
 {
 	const struct stage *s = lstage(m->p, first);
@@ -587,7 +593,7 @@ void stages_eval(struct loop_prog *p, void **data)
 
 static union num read_lazily(struct machine *m, buf_id b, const int64_t *index);
 
-/* The same element in all steps before, from the first on: so that no step waits for a long row of others. */
+/* Computes the element in all earlier steps of the scan, the first one first, so that the recursion stays shallow. */
 static void earlier_steps(struct machine *m, buf_id b, const int64_t *index)
 {
 	int64_t at[LOOP_RANK_MAX], i;
@@ -601,7 +607,7 @@ static void earlier_steps(struct machine *m, buf_id b, const int64_t *index)
 		read_lazily(m, b, at);
 }
 
-/* Elements of local buffers are computed when they are first read. */
+/* Computes an element of a stage when it is first read. */
 static union num read_lazily(struct machine *m, buf_id b, const int64_t *index)
 {
 	stage_id w = buf_writer(m->p, b);

@@ -1,4 +1,5 @@
-/* The interpreter of nests: what a program means. Runs any nest, started, half scheduled or finished. */
+/* What a program means: the interpreter of nests, the verifier, the evaluator of stages. They take a program in any state: started,
+ * half scheduled or legalized. */
 #ifndef HONE_INTERP_H
 #define HONE_INTERP_H
 #include "loop/loop.h"

@@ -21,7 +21,7 @@ struct rows {
 	const struct stage *s;
 	poly_var v; /* the innermost axis */
 	int64_t *env;
-	struct access *access; /* by expression, of the stage at hand */
+	struct access *access; /* by expression, of the current stage */
 };
 
 static bool can_read(struct rows *r, ex_id e)
@@ -154,7 +154,7 @@ static void make_stage(struct rows *r)
 	}
 }
 
-/* The stage at hand; false: it is none of these. */
+/* Computes the current stage; false: it is not of this kind. */
 static bool begin(struct rows *r, stage_id s)
 {
 	r->s = lstage(r->p, s);

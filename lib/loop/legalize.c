@@ -1,4 +1,11 @@
-/* From a scheduled nest to one that can be emitted: windows of local buffers, loops cut in pieces, workspace. */
+/* Legalization: from a scheduled nest to one that can be emitted.
+ *
+ *  1. Windows: a local buffer needs to hold only what is alive at one time. The innermost loop around all that touches it is
+ *     where it is allocated; the region touched in one iteration is its size.
+ *  2. Cutting: a loop is cut at given points (tails, and where guards and fills change), and the nest is copied with a loop for
+ *     each piece. In a piece most guards are always true or never, and vanish.
+ *  3. Settling: instructions, registers and prefetches are checked again in the copy.
+ *  4. Layout: each scratch buffer gets its offset in the workspace. */
 #include <string.h>
 #include "common/msg.h"
 #include "loop/instr.h"
@@ -6,7 +13,7 @@
 
 /* ---- windows ---- */
 
-/* Innermost loop (or the root) around all blocks that touch b; 0 if none does. */
+/* Where b is allocated: the innermost loop (or the root) around all blocks that read or write it; 0 if none does. */
 static nest_id home_of(struct loop_prog *p, buf_id b)
 {
 	nest_id home = 0;
@@ -26,8 +33,8 @@ static nest_id home_of(struct loop_prog *p, buf_id b)
 	return home;
 }
 
-/* The steps of a scan may read what earlier ones have written: such a buffer lives outside of it. But for what is read
- * where it is written, in the same step. */
+/* A step of a scan may read what earlier steps wrote, so such a buffer is allocated outside the scan loop; unless each step reads
+ * only what it wrote itself. */
 static nest_id outside_scans(struct loop_prog *p, buf_id b, nest_id home)
 {
 	int scan = stage_scan_axis(lstage(p, buf_writer(p, b)));
@@ -82,20 +89,20 @@ struct clone {
 	uint32_t gen;
 };
 
-/* A copy is made with loop variables replaced; local buffers of a copied loop are its own, and so are the stages
- * that touch them. */
+/* The state of the copy. A piece of a loop has its own variable, its own local buffers, and its own stages where these touch
+ * such buffers: maps from old to new ones, for the pieces that are being copied. */
 struct copy {
 	struct loop_prog *p;
 	int nv;
-	poly_var v[NEST_DEPTH_MAX];
-	poly by[NEST_DEPTH_MAX];
+	poly_var v[NEST_DEPTH_MAX]; /* loop variables, */
+	poly by[NEST_DEPTH_MAX];    /* and what replaces them */
 	int nb;
 	buf_id from[64], to[64];
 	VEC(struct clone) stages;
 	uint32_t gen;   /* changes whenever the buffer map does */
 	uint32_t teams; /* parallel loops so far */
-	int blocks;     /* met so far */
-	bool in_call;   /* its loops stay as they are */
+	int blocks;     /* copied so far */
+	bool in_call;   /* inside an instruction: loops are copied whole */
 	const char *why;
 };
 
@@ -154,7 +161,7 @@ static void copy_block(struct copy *c, nest_id from, nest_id seq)
 	nest_insert(p, seq, lnest(p, seq)->kid.n, k);
 }
 
-/* Local buffers that live in loop `from` get a copy of their own for the piece. Returns how many the map had. */
+/* Gives the piece its own copies of the buffers that are allocated in loop `from`. Returns how many the map had before. */
 static int map_buffers(struct copy *c, nest_id from, nest_id to)
 {
 	struct loop_prog *p = c->p;
@@ -187,8 +194,8 @@ static buf_id mapped(const struct copy *c, buf_id b)
 	return b;
 }
 
-/* Steps [lo, hi) of loop `from`, as a loop of its own or, if it is one step, without a loop. A team's pieces are loops:
- * which thread runs one depends on it; and so is what was marked to be a call or a function. */
+/* Copies `extent` iterations of loop `from`, starting at `first`. A piece of one iteration needs no loop; it has one all the same if
+ * the loop is parallel (threads divide its iterations), an instruction, or a function of its own. */
 static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, nest_id seq, uint32_t team)
 {
 	struct loop_prog *p = c->p;
@@ -216,7 +223,7 @@ static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, ne
 		if (!(fixed && n == 1))
 			at = poly_add(p->P, first, poly_of(p->P, lnest(p, f)->var));
 		home = f;
-	} else { /* no loop: its locals live in the loop around */
+	} else { /* no loop: its local buffers are allocated in the loop around */
 		for (home = seq; home != p->root && lnest(p, home)->kind != NEST_FOR;)
 			home = lnest(p, home)->parent;
 	}
@@ -236,7 +243,7 @@ static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, ne
 		c->gen++;
 	}
 	c->nv--;
-	if (into != seq && !lnest(p, into)->kid.n) { /* nothing runs; the loop was put in last */
+	if (into != seq && !lnest(p, into)->kid.n) { /* no block is left in it: take it out, it is the last kid */
 		lnest(p, seq)->kid.n--;
 		lnest(p, home)->parent = 0;
 	}
@@ -261,7 +268,7 @@ static void copy_for(struct copy *c, nest_id from, nest_id seq)
 	int64_t tail;
 	if (lnest(p, from)->tail_at != POLY_UNKNOWN && poly_is_const(p->P, sub(c, lnest(p, from)->tail_at), &tail))
 		cut[ncut++] = tail;
-	for (int i = 1; i < ncut; i++) /* few, or in order: insertion sort */
+	for (int i = 1; i < ncut; i++) /* insertion sort: they are few, or sorted already */
 		for (int j = i; j > 0 && cut[j] < cut[j - 1]; j--) {
 			int64_t t = cut[j];
 			cut[j] = cut[j - 1];
@@ -292,14 +299,15 @@ static void copy_into(struct copy *c, nest_id from, nest_id seq)
 	}
 }
 
-/* ---- partition auto ---- */
+/* ---- where guards change (partition auto) ---- */
 
 struct guards {
 	nest_id loop, block;
 	VEC(int64_t) at;
 };
 
-/* e = coef*v + rest >= 0 holds for all values of the rest from (or up to) some v on: those are the points. */
+/* Where does the guard e >= 0 change over the loop's variable v? Write e = coef*v + rest. With the least rest it holds for all
+ * values of the other loops from (coef < 0: up to) some v on, with the greatest for some of these values: cut at both. */
 static void guard_points(struct loop_prog *p, struct guards *g, poly e)
 {
 	int64_t coef, lo, hi, n;
@@ -353,7 +361,7 @@ const char *partition_auto(struct loop_prog *p, nest_id loop)
 	return NULL;
 }
 
-/* ---- the whole ---- */
+/* ---- workspace ---- */
 
 enum { ALIGN = 64, STACK_MAX = 256 << 10 };
 static const int64_t WORKSPACE_MAX = 1ll << 47; /* bytes */
@@ -366,7 +374,7 @@ static bool in_team(struct loop_prog *p, nest_id n)
 	return false;
 }
 
-/* Adds the bytes of b to *at, which more than `most` has no room for: false then. */
+/* Adds the bytes of b to *at; false: that is more than `most`. */
 static bool add_bytes(struct loop_prog *p, buf_id b, int64_t most, int64_t *at)
 {
 	int64_t n = buf_elems(p, b), size = (int64_t)dtype_size(lbuf(p, b)->dtype);
@@ -376,8 +384,8 @@ static bool add_bytes(struct loop_prog *p, buf_id b, int64_t most, int64_t *at)
 	return true;
 }
 
-/* Places of the scratch buffers that threads share, or of those that each has its own of, from byte *at on, which goes to their
- * end. NULL, or why not. */
+/* Offsets of the scratch buffers from byte *at on, which moves to their end: of those that threads share, or (private) of those that
+ * each thread has for itself. NULL, or why not. */
 static const char *place(struct loop_prog *p, bool private, int64_t *at)
 {
 	for (buf_id b = 1; b < p->bufs.n; b++) {
@@ -392,7 +400,7 @@ static const char *place(struct loop_prog *p, bool private, int64_t *at)
 	return NULL;
 }
 
-/* Workspace: one place a buffer. */
+/* The workspace: first the shared buffers, then, for each thread, its private ones. Stack buffers are only counted. */
 static const char *lay_out(struct loop_prog *p)
 {
 	int64_t stack = 0, shared = 0;
@@ -463,7 +471,7 @@ static const char *check_registers(struct loop_prog *p)
 	return r.why;
 }
 
-/* Buffers whose loop was copied are dead; so their alloc says. */
+/* Buffers of the nest before the copy are dead: mark them by alloc 0. */
 static void drop_dead_buffers(struct loop_prog *p)
 {
 	for (buf_id b = 1; b < p->bufs.n; b++)
@@ -471,7 +479,7 @@ static void drop_dead_buffers(struct loop_prog *p)
 			lbuf(p, b)->alloc = 0;
 }
 
-/* Before loops are cut: pieces of one loop run at once, too. */
+/* Done before loops are cut, because pieces of one parallel loop run at the same time, too. */
 static void check_parallel(struct loop_prog *p, nest_id n, void *arg)
 {
 	const char **why = arg;

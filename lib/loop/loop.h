@@ -7,7 +7,7 @@
  * primitives (loop/prim.h) rewrite the nest and keep it a correct program at every step; loop_finish
  * makes it ready for the emitter; the interpreter (loop/interp.h) runs it at any moment.
  *
- * No file of lib/loop but the lowering column (lower*.c) names an operator. */
+ * No file of lib/loop names an operator: lib/lower makes the stages. */
 #ifndef HONE_LOOP_H
 #define HONE_LOOP_H
 #include <stdbool.h>

@@ -1,4 +1,8 @@
-/* Nests: building, walking, regions. */
+/* Loop nests: building and walking them, and regions.
+ *
+ * A region is the box of a buffer that the blocks under a node touch, one interval for each dim, as polynomials in the variables of
+ * the loops outside. It is found by interval arithmetic: each affine index is replaced by its least and greatest value over the
+ * loops inside (bound), and the boxes of all accesses are joined. */
 #include "loop/nest.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -158,7 +162,7 @@ void nest_subst(struct loop_prog *p, nest_id n, int nv, const poly_var *v, const
 	nest_walk(p, n, subst_one, &s);
 }
 
-/* Adds guard e >= 0 unless it always holds. */
+/* Adds the guard e >= 0, unless it always holds. */
 static void add_guard(struct loop_prog *p, nest_id block, poly e)
 {
 	int64_t lo, hi;
@@ -167,6 +171,7 @@ static void add_guard(struct loop_prog *p, nest_id block, poly e)
 		vec_push(&lnest(p, block)->guard, e);
 }
 
+/* Binds an axis of the block's stage to `at`; unless the region lies within the axis (whole), with guards for its ends. */
 static void bind_axis(struct loop_prog *p, nest_id block, int axis, poly at, bool whole)
 {
 	const struct stage *s = lstage(p, lnest(p, block)->stage);
@@ -177,6 +182,7 @@ static void bind_axis(struct loop_prog *p, nest_id block, int axis, poly at, boo
 	add_guard(p, block, poly_sub(p->P, poly_const(p->P, s->axis[axis].extent - 1), at));
 }
 
+/* Loops over the region, spatial ones first: an init block inside these, then reduce loops and the update block. */
 static nest_id build(struct loop_prog *p, stage_id id, const poly *lo, const poly *extent, const char *infix, bool init, bool update)
 {
 	nest_id top = nest_seq(p, 0), seq = top, iblock = 0, ublock = 0;
@@ -245,6 +251,7 @@ poly bind_poly(struct loop_prog *p, const struct nest *block, poly e)
 	return poly_subst_many(p->P, e, n, v, by);
 }
 
+/* The loops whose variables are replaced by their least or greatest values. */
 struct bounding {
 	struct loop_prog *p;
 	int n;
@@ -259,7 +266,7 @@ static poly bound_atom(struct bounding *b, uint32_t atom, bool upper)
 	struct poly_atom a = *poly_atom(P, atom);
 	if (a.kind == POLY_VAR) {
 		for (int i = 0; i < b->n; i++)
-			if (lnest(b->p, b->loops[i])->var == a.var) /* its extent may hang on loops further out, also inside */
+			if (lnest(b->p, b->loops[i])->var == a.var) /* the extent can depend on other loops of the list */
 				return upper ? bound(b, poly_addc(P, lnest(b->p, b->loops[i])->extent, -1), true) : poly_const(P, 0);
 		return poly_of(P, a.var);
 	}
@@ -299,6 +306,7 @@ poly bound_over(struct loop_prog *p, poly e, int n, const nest_id *loops, bool u
 	return bound(&b, e, upper);
 }
 
+/* A region in the making: of buffer b, joined over the accesses seen so far. */
 struct region {
 	buf_id b;
 	nest_id under;
@@ -368,7 +376,7 @@ bool region_of(struct loop_prog *p, buf_id b, nest_id under, bool reads, bool wr
 			hi[d] = poly_const(p->P, size - 1);
 		extent[d] = poly_addc(p->P, poly_sub(p->P, hi[d], lo[d]), 1);
 		poly_range(p->P, extent[d], &l, &e);
-		if (e > size) { /* not less than all of it */
+		if (e > size) { /* the bounds say less than the shape does */
 			lo[d] = poly_const(p->P, 0);
 			extent[d] = poly_const(p->P, size);
 		}
@@ -421,7 +429,7 @@ nest_id stage_whole(struct loop_prog *p, stage_id s)
 	}
 	if (!only)
 		return 0;
-	for (int a = 0; a < lstage(p, s)->naxes; a++) /* no loop is split or marked */
+	for (int a = 0; a < lstage(p, s)->naxes; a++) /* its loops have the names of its axes, so none has been split */
 		if (!loop_find(p, arena_printf(&p->arena, "%s.%s", sym_str(lstage(p, s)->name), sym_str(lstage(p, s)->axis[a].name))))
 			return 0;
 	return only;

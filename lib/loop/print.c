@@ -1,4 +1,5 @@
-/* Programs as text. */
+/* Programs as text, for people, for tests, and for the digest of their stages. A change of this text changes that digest, and so
+ * makes stored traces seeds (prim.h): keep it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "loop/math.h"
 #include "loop/nest.h"
 
-/* Growing text; show_* append to it. */
+/* The text so far; show_* append to it. */
 struct show {
 	struct loop_prog *p;
 	FILE *f;

@@ -1,5 +1,11 @@
-/* Static verification of nests. An access is shown to be in bounds by the ranges of the loops and by what the guards
- * say; where that is not enough and there are few enough, by going through all iterations of the loops it hangs on. */
+/* The verifier: shows that a nest is legal without running it. Each access must be in bounds, so each needs two proofs that an affine
+ * index e satisfies e >= 0. Known are the ranges of the loops and the guards around the access ("facts").
+ *
+ *  1. By range: the least value of e over the loops is not negative.
+ *  2. By facts: e - k*f >= 0 for a fact f >= 0 and a k that cancels a variable, up to three times.
+ *  3. By running the loops that e depends on, if their iterations are few.
+ *
+ * What cannot be shown is refused, legal or not. */
 #include <string.h>
 #include "common/msg.h"
 #include "loop/instr.h"
@@ -8,19 +14,19 @@
 
 enum { WALK_MAX = 1 << 18, AXIS_MAX = 1 << 21, COPIES_MAX = 1 << 14, REGISTERS_MAX = 4096 };
 
-/* Polynomials known to be >= 0 where an access happens. */
+/* Polynomials that are >= 0 where an access happens. A list is never changed: one with a fact more is another list. */
 struct facts {
 	int n;
-	poly *ge; /* in the arena of the block at hand; lists that grow are others */
+	poly *ge; /* in the arena of the current block */
 };
 
 struct verify {
 	struct loop_prog *p;
-	struct arena arena; /* of the block at hand */
+	struct arena arena; /* of the current block */
 	nest_id block;
 	int nloops;
 	nest_id loop[NEST_DEPTH_MAX]; /* around the block, from the outside in */
-	int64_t *env;
+	int64_t *env;                 /* value of each variable, where loops are run */
 	const char *why;
 };
 
@@ -32,7 +38,7 @@ static bool never_negative(struct loop_prog *p, poly e)
 	return lo >= 0;
 }
 
-/* Is a >= 0 wherever b is: more of b by a constant? */
+/* Does b >= 0 imply a >= 0, because a is b plus a constant? */
 static bool implied(struct loop_prog *p, poly a, poly b)
 {
 	int64_t more;
@@ -40,7 +46,8 @@ static bool implied(struct loop_prog *p, poly a, poly b)
 	return poly_is_const(p->P, poly_sub(p->P, a, b), &more) && more >= 0;
 }
 
-/* e >= 0 too. What it implies is dropped: of a row of operands, each behind the end of all before it, the last end is left. */
+/* Adds the fact e >= 0. Facts that it implies are dropped, so that a chain of guards (an operand of a Concat begins where the
+ * last one ends) stays one fact. */
 static void fact(struct verify *v, struct facts *f, poly e)
 {
 	struct facts old = *f;
@@ -57,7 +64,8 @@ static void fact(struct verify *v, struct facts *f, poly e)
 	f->ge[f->n++] = e;
 }
 
-/* e = (e - k f) + k f with both parts >= 0: k such that a variable's coefficient goes away. */
+/* Does e >= 0 follow from the facts? e = (e - k f) + k f, so it does if e - k f >= 0 for a fact f and a k > 0. Tries those k that
+ * cancel a variable. */
 static bool follows(struct loop_prog *p, poly e, const struct facts *f, int depth)
 {
 	struct polys *P = p->P;
@@ -122,7 +130,7 @@ static bool small_enough(struct verify *v, const bool *skip, int64_t most)
 	return n <= most;
 }
 
-/* e hangs on these loops, also through their extents. */
+/* Takes the loops that e depends on, also through their extents, out of skip. */
 static void keep_loops(struct verify *v, bool *skip, poly e)
 {
 	for (int i = 0; i < v->nloops; i++)
@@ -140,7 +148,7 @@ static bool about_others(struct verify *v, const bool *skip, poly e)
 	return false;
 }
 
-/* In the loops that e hangs on, with what is known of them alone; else in all, if they are few. */
+/* Runs the loops that e depends on, with the facts about these alone; if that is not enough, all loops, if their iterations are few. */
 static bool walked(struct verify *v, poly e, const struct facts *f)
 {
 	bool skip[NEST_DEPTH_MAX], none[NEST_DEPTH_MAX] = {false};
@@ -174,7 +182,7 @@ static void within(struct verify *v, poly at, int64_t extent, const struct facts
 				(long)extent - 1);
 }
 
-/* A register's name must not depend on anything that is not written out. */
+/* Elements of a register buffer are C variables, so their index may depend only on loops that are fully unrolled or vectors. */
 static void check_register(struct verify *v, buf_id b, const poly *index)
 {
 	struct loop_prog *p = v->p;
@@ -215,7 +223,7 @@ static void check_access(struct verify *v, buf_id b, const poly *index, int dyn,
 
 static void check_reads(struct verify *v, ex_id e, const struct facts *f, uint64_t *seen);
 
-/* Under facts of its own, so what was seen under others counts as not seen. */
+/* Checks one side of a guard, which has other facts: what was checked before, under other facts, is checked again. */
 static void check_side(struct verify *v, ex_id e, const struct facts *f)
 {
 	uint64_t few[64] = {0}, *many = e / 64 < 64 ? NULL : xcalloc(e / 64 + 1, sizeof *many);
@@ -224,7 +232,8 @@ static void check_side(struct verify *v, ex_id e, const struct facts *f)
 	free(many);
 }
 
-/* Inside a guard its conditions hold; on the other side a lone one does not; a side never taken is not looked at. */
+/* On the one side of a guard its conditions hold. On the other side, if there is one condition, its opposite holds. A side that is never
+ * taken is not checked. */
 static void check_guard(struct verify *v, const struct ex *x, const poly *index, const struct facts *f, uint64_t *seen)
 {
 	struct loop_prog *p = v->p;
@@ -248,7 +257,7 @@ static void check_guard(struct verify *v, const struct ex *x, const poly *index,
 		check_side(v, x->a[1], &outer);
 }
 
-/* seen: a bit an expression, those that were checked under the same facts. */
+/* Checks all reads under e. seen: a bit for each expression that was checked under the same facts. */
 static void check_reads(struct verify *v, ex_id e, const struct facts *f, uint64_t *seen)
 {
 	struct loop_prog *p = v->p;
@@ -300,7 +309,7 @@ static void check_block(struct verify *v)
 		check_side(v, s->body, &f);
 }
 
-/* A loop that a scan axis depends on runs in order. */
+/* Loops that a scan axis depends on must run its steps in order. */
 static void check_scan(struct verify *v)
 {
 	struct loop_prog *p = v->p;
