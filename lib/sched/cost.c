@@ -366,15 +366,15 @@ double loop_cost(struct loop_prog *p)
 	gather(&c, &w, p->root);
 	double cycles = piece_time(&c, &w).late;
 	struct traffic t = traffic_of(&c, p->root);
-	double memory = 0, most = cycles, sum = cycles;
+	double bytes_a_cycle[LEVELS] = {m.l2_a_cycle, m.l3_a_cycle, m.memory_a_cycle}, memory = 0, most = cycles, sum = cycles;
 	for (int l = 0; l < LEVELS; l++) {
 		/* what fits as a whole is there from the run before */
 		double in = t.box <= fitted.cache_share * (double)c.cache[l] ? 0 : t.in[l];
-		memory = in / fitted.level_bytes[l] * (l == 0 && fit_splits_vectors(&m) ? fitted.split_level : 1);
+		memory = in / bytes_a_cycle[l] * (l == 0 && fit_splits_vectors(&m) ? fitted.split_level : 1);
 		most = fmax(most, memory);
 		sum += memory;
 	}
 	if (c.uops > fitted.uops_fit)
 		most *= 1 + fitted.uops_slope * log2(c.uops / fitted.uops_fit);
-	return (most + fitted.memory_overlap * (sum - most)) / fitted.hertz;
+	return (most + fitted.memory_overlap * (sum - most)) / m.hertz;
 }

@@ -22,14 +22,11 @@ const struct fitted fitted = {
 	.memory_overlap = 0.15,
 	.uops_fit = 4000,
 	.uops_slope = 0.1,
-	.level_bytes = {56, 28, 5},
 	.split_level = 2,
-	.hertz = 4e9,
 
 	.l3_bytes = 16,
 	.block_constant_bytes = 12,
 	.team_bytes = 16,
-	.warm_constant_bytes = 56,
 	.cold_constant_bytes = 8,
 
 	.call = 10,
@@ -80,8 +77,7 @@ const struct fitted fitted = {
 /* A register tile is small, or one of these: what always is unrolled whole (9), what may be (32); registers of AVX2 and older. */
 enum { TAPS_3X3 = 9, TAPS_MANY = 32, FEW_REGISTERS = 16 };
 
-/* What follows the sums calls a function: its cycles, once a tile; sums that registers hold beside it. */
-static const double call_cycles = 29;
+/* What follows the sums calls a function: sums that registers hold beside it. */
 static int sums_beside_call(const struct target *m) { return fit_splits_vectors(m) ? 14 : 8; }
 static bool call_spills(const struct target *m, const struct fit_tile *t)
 {
@@ -110,7 +106,7 @@ static double narrow_window(const struct target *m, const struct fit_tile *t)
 
 	if (call_spills(m, t))
 		return INFINITY;
-	return fmax(t->steps * t->rows * t->vectors / m->fma_ports, loads / loads_a_cycle) + (t->function ? call_cycles : once);
+	return fmax(t->steps * t->rows * t->vectors / m->fma_ports, loads / loads_a_cycle) + (t->function ? m->call_cycles : once);
 }
 
 /* Split vectors, any window but 3x3: the more registers are wanted, the more waits. */
@@ -123,7 +119,7 @@ static double split_window(const struct target *m, const struct fit_tile *t)
 	if (call_spills(m, t) || (t->function && t->vectors > 2))
 		return INFINITY;
 	double cycles = fmax(t->steps * t->rows * t->vectors, loads) + pressed * fmax(0, wanted - SOME);
-	return cycles + (t->function ? call_cycles : once * t->vectors);
+	return cycles + (t->function ? m->call_cycles : once * t->vectors);
 }
 
 /* Split vectors, 3x3 before no function: weights stay in registers from tile to tile where all fit. A tile that is a whole line has
@@ -150,7 +146,7 @@ static double row_of_taps(const struct target *m, const struct fit_tile *t)
 	if (call_spills(m, t))
 		return INFINITY;
 	double cycles = fmax(fmax(t->steps * t->rows * t->vectors / m->fma_ports, loads), t->steps * m->fma_latency);
-	return cycles + line * t->steps / t->taps + (t->function ? call_cycles : once);
+	return cycles + line * t->steps / t->taps + (t->function ? m->call_cycles : once);
 }
 
 double fit_window_cycles(const struct target *m, const struct fit_tile *t)
@@ -304,7 +300,7 @@ double fit_constant_cycles(const struct target *m, double bytes)
 	enum { LAYERS = 8 };
 	double stays = m ? fmin(1, (double)m->l2 / (LAYERS * bytes)) : 0;
 
-	return bytes * (stays / fitted.warm_constant_bytes + (1 - stays) / fitted.cold_constant_bytes);
+	return bytes * (stays / target_filled(m).l2_a_cycle + (1 - stays) / fitted.cold_constant_bytes);
 }
 
 double fit_transform_cycles(const struct target *m, double points) { return (m->vector_regs > FEW_REGISTERS ? 1.2 : 0.55) * points; }

@@ -27,15 +27,13 @@ struct fitted {
 	double cache_share;                /* of a cache that data may fill and stay */
 	double memory_overlap;             /* share of what is not the bottleneck that adds to the time */
 	double uops_fit, uops_slope;       /* instructions that the decoded cache holds; slowdown for each doubling beyond */
-	double level_bytes[3];             /* bytes a cycle into the first-level cache from the second, and so on */
 	double split_level;                /* times slower into the first-level cache where vectors are split */
-	double hertz;
 
-	/* bandwidths elsewhere, bytes a cycle */
-	double l3_bytes;             /* from beyond the second-level cache: what is transposed, what lies between transforms */
+	/* bytes a cycle, where timing said another number than the target has (l3_a_cycle, memory_a_cycle) */
+	double l3_bytes;             /* what is transposed, what lies between transforms: from beyond the second-level cache */
 	double block_constant_bytes; /* constants of a product between transforms, read anew for each block */
 	double team_bytes;           /* from memory, one of a team of threads */
-	double warm_constant_bytes, cold_constant_bytes; /* constants of a convolution: from the second-level cache; from memory */
+	double cold_constant_bytes;  /* constants of a convolution, from memory */
 
 	/* inlining (rule.c): operations of a call that is no plain arithmetic, of a guard */
 	int call, guard;

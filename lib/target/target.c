@@ -107,15 +107,15 @@ struct target target_filled(const struct target *t)
 					    .l3 = 16 << 20,
 					    .cores = 1,
 					    .hertz = 4e9,
-					    .l1_a_cycle = 56,
-					    .l2_a_cycle = 28,
-					    .far_a_cycle = 5,
+					    .l2_a_cycle = 56,
+					    .l3_a_cycle = 28,
+					    .memory_a_cycle = 5,
 					    .call_cycles = 29};
 	struct target f = t ? *t : usual;
 
 #define FILL(field) f.field = f.field ? f.field : usual.field
 	FILL(vector_bytes), FILL(vector_regs), FILL(fma_ports), FILL(fma_latency), FILL(l1), FILL(l2), FILL(l3), FILL(cores);
-	FILL(hertz), FILL(l1_a_cycle), FILL(l2_a_cycle), FILL(far_a_cycle), FILL(call_cycles);
+	FILL(hertz), FILL(l2_a_cycle), FILL(l3_a_cycle), FILL(memory_a_cycle), FILL(call_cycles);
 #undef FILL
 	return f;
 }
