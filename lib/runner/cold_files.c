@@ -38,21 +38,21 @@ static int rotation_file(struct service *s, struct digest d)
 	return s->rotations.a[at].fd;
 }
 
-bool serve_open_rotations(struct service *s, struct job *j, const struct artifact *const of[2])
+bool serve_open_rotations(struct service *s, struct rotation sets[2], struct digest task, uint64_t bytes, const struct artifact *const of[2])
 {
 	struct digest d[2];
 	bool good = true;
 
 	for (int i = 0; i < 2; i++) {
-		j->sets[i] = rotation_of(&of[i]->build, j->rotation);
-		d[i] = rotation_digest(j->task, &of[i]->build, &j->sets[i]);
+		sets[i] = rotation_of(&of[i]->build, bytes);
+		d[i] = rotation_digest(task, &of[i]->build, &sets[i]);
 	}
 	if (!digest_eq(d[0], d[1]))
-		rotation_join(j->sets, (const struct runner_build *const[2]){&of[0]->build, &of[1]->build}, j->rotation);
+		rotation_join(sets, (const struct runner_build *const[2]){&of[0]->build, &of[1]->build}, bytes);
 	for (int i = 1; i >= 0 && good; i--)
-		if (j->sets[i].foreign)
-			j->sets[i].fd = j->sets[1].fd;
-		else if (j->sets[i].copies)
-			good = (j->sets[i].fd = rotation_file(s, rotation_digest(j->task, &of[i]->build, &j->sets[i]))) >= 0;
+		if (sets[i].foreign)
+			sets[i].fd = sets[1].fd;
+		else if (sets[i].copies)
+			good = (sets[i].fd = rotation_file(s, rotation_digest(task, &of[i]->build, &sets[i]))) >= 0;
 	return good;
 }

@@ -21,7 +21,7 @@
 #include "common/msg.h"
 #include "common/progress.h"
 #include "runner/sandbox.h"
-#include "runner/service_impl.h"
+#include "runner/job.h"
 #include "target/target.h"
 #include "runner/noise_probe.h"
 
@@ -72,20 +72,6 @@ static void send_out(struct service *s)
 
 /* ---- requests ---- */
 
-static struct job *job_new(struct service *s, enum job_kind kind, uint64_t id)
-{
-	struct job *j = xcalloc(1, sizeof *j);
-
-	*j = (struct job){.kind = kind, .id = id, .report = -1, .file = -1};
-	return j;
-}
-
-static void drop(struct job *j)
-{
-	arena_release(&j->arena);
-	free(j);
-}
-
 static void ask_hello(struct service *s, uint64_t id, struct mp_in *r)
 {
 	int64_t version = mp_int(r, 0, INT64_MAX);
@@ -110,79 +96,14 @@ static void ask_hello(struct service *s, uint64_t id, struct mp_in *r)
 	s->greeted = true;
 }
 
-static void ask_task(struct service *s, uint64_t id, struct mp_in *r)
+static const struct job_kind *find_kind(const char *verb, size_t n)
 {
-	struct job *j = job_new(s, JOB_TASK, id);
+	static const struct job_kind *const kinds[] = {&task_job_kind, &build_job_kind, &try_job_kind};
 
-	j->text = take_str(r, &j->arena);
-	if (!r->why && !j->text)
-		mp_fail(r, 0, "a task without text");
-	struct digest d = r->why ? (struct digest){0, 0} : digest_bytes(j->text, strlen(j->text));
-	if (r->why || serve_find_task(s, d)) {
-		if (!r->why)
-			serve_task_done(s, id, d);
-		drop(j);
-		return;
-	}
-	vec_push(&s->jobs, j);
-}
-
-/* What names an artifact: all that decides what it is. */
-static struct digest artifact_digest(struct mp_in *r, const unsigned char *from) { return digest_bytes(from, (size_t)(r->p - from)); }
-
-static void ask_build(struct service *s, uint64_t id, struct mp_in *r)
-{
-	struct job *j = job_new(s, JOB_BUILD, id);
-	const unsigned char *from = r->p;
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-
-	j->task = mp_digest(r);
-	take_build(r, &j->build, &j->arena);
-	if (!r->why) {
-		j->artifact = artifact_digest(r, from);
-		struct serve_artifact *known = serve_find_artifact(s, j->artifact);
-		if (known)
-			serve_build_done(s, id, known);
-		else if (!serve_find_task(s, j->task))
-			serve_error(s, id, "error", "no such task here");
-		else if ((uint64_t)j->build.workspace > memory / 4)
-			serve_error(s, id, "error", "its workspace is too large for this machine");
-		else
-			vec_push(&s->jobs, j);
-	}
-	if (!s->jobs.n || s->jobs.a[s->jobs.n - 1] != j)
-		drop(j);
-}
-
-static void ask_try(struct service *s, uint64_t id, struct mp_in *r)
-{
-	struct job *j = job_new(s, JOB_TRY, id);
-	struct serve_artifact *x, *base;
-	size_t at = mp_at(r);
-
-	j->task = mp_digest(r);
-	j->artifact = mp_digest(r);
-	j->base = mp_digest(r);
-	j->budget = mp_double(r);
-	j->seed = (uint64_t)mp_int(r, 0, INT64_MAX);
-	j->rotation = mp_left(r) ? (uint64_t)mp_int(r, 0, RUNNER_ROTATION_MAX) : 0;
-	j->goal = mp_left(r) ? mp_double(r) : 0;
-	j->width = mp_left(r) ? mp_double(r) : 0;
-	j->once = mp_left(r) && mp_int(r, 0, 1);
-	if (!r->why && !(j->budget >= 0 && j->budget <= 3600))
-		mp_fail(r, at, "a budget that is no number of seconds");
-	if (!r->why && !(j->goal >= 0 && j->width >= 0))
-		mp_fail(r, at, "a goal or a width that is no share");
-	if (!r->why) {
-		x = serve_find_artifact(s, j->artifact);
-		base = serve_find_artifact(s, j->base);
-		if (serve_find_task(s, j->task) && x && base && digest_eq(x->task, j->task) && digest_eq(base->task, j->task)) {
-			vec_push(&s->jobs, j);
-			return;
-		}
-		serve_error(s, id, "error", "no such artifact of that task here");
-	}
-	drop(j);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strlen(kinds[i]->verb) == n && !memcmp(kinds[i]->verb, verb, n))
+			return kinds[i];
+	return NULL;
 }
 
 static void take_frame(struct service *s, struct mp_in *r)
@@ -194,6 +115,7 @@ static void take_frame(struct service *s, struct mp_in *r)
 	at = mp_at(r);
 	const char *verb = mp_str(r, &n);
 	bool hello = n == 5 && !memcmp(verb, "hello", 5);
+	const struct job_kind *kind;
 
 	if (!r->why && !s->greeted && !hello)
 		mp_fail(r, at, "hello must come first");
@@ -201,12 +123,8 @@ static void take_frame(struct service *s, struct mp_in *r)
 		;
 	else if (hello)
 		ask_hello(s, (uint64_t)id, r);
-	else if (n == 4 && !memcmp(verb, "task", 4))
-		ask_task(s, (uint64_t)id, r);
-	else if (n == 5 && !memcmp(verb, "build", 5))
-		ask_build(s, (uint64_t)id, r);
-	else if (n == 3 && !memcmp(verb, "try", 3))
-		ask_try(s, (uint64_t)id, r);
+	else if ((kind = find_kind(verb, n)))
+		jobs_take(s, kind, (uint64_t)id, r);
 	else
 		mp_fail(r, at, "an unknown verb");
 	if (r->why)

@@ -42,33 +42,8 @@ struct serve_rotation {
 	uint64_t used; /* when last, by s->uses */
 };
 
-enum job_kind { JOB_TASK, JOB_BUILD, JOB_TRY };
-struct job { /* a request that is not answered yet */
-	enum job_kind kind;
-	uint64_t id;
-	struct arena arena;
-	pid_t pid;  /* 0: waits for its turn */
-	int report; /* memfd: what it says; -1: none yet */
-	int file;   /* memfd that it fills: problem or constants; -1 */
-	int slot;   /* core it occupies, by number; JOB_TRY: none */
-	bool stopped;
-	double start;
-	double began, rested, halted; /* not JOB_TRY: when its step began, how long that stood still, since when it does */
-	bool late;                    /* not JOB_TRY: killed, for it was not done in time */
-	const char *text;             /* JOB_TASK */
-	struct digest task, artifact, base;
-	struct runner_build build; /* JOB_BUILD */
-	int step;                  /* -1: constants; then of the toolchain */
-	double budget;             /* JOB_TRY */
-	uint64_t seed;
-	uint64_t rotation;       /* bytes */
-	double goal, width;      /* shares; 0: none */
-	bool once;               /* in one process */
-	bool hush;               /* JOB_TRY: all else stands still until it ends */
-	int slow;                /* how often it was tried in a slow phase of the machine, */
-	double again;            /* and when it may be tried next */
-	struct rotation sets[2]; /* of artifact and base */
-};
+struct job; /* job.h */
+struct job_kind;
 struct service {
 	const struct oracle *oracle;
 	struct frames in;
@@ -91,18 +66,23 @@ struct service {
 	VEC(struct serve_rotation) rotations; /* ROTATIONS_MAX, those used last */
 	uint64_t uses;
 };
-/* jobs.c: starts what may run now; takes in what has ended. Ends all. */
+/* jobs.c: a request from the wire, which becomes a job or has its answer. */
+void jobs_take(struct service *s, const struct job_kind *kind, uint64_t id, struct mp_in *r);
+/* Starts what may run now; takes in what has ended. Ends all. */
 void jobs_start(struct service *s);
 double jobs_wait(const struct service *s); /* seconds until more may start by itself; INFINITY: nothing */
 void jobs_reap(struct service *s);
 void jobs_hush(struct service *s); /* takes in which try needs silence */
 void jobs_kill(struct service *s);
+/* artifacts.c */
 struct serve_task *serve_find_task(struct service *s, struct digest d);
 struct serve_artifact *serve_find_artifact(struct service *s, struct digest d); /* and notes the use */
+/* Makes room for it, and keeps it. */
+void serve_keep_artifact(struct service *s, struct serve_artifact *x);
 /* Files for the constants in turn of candidate and base: of each its own, or one for both (rotation_join). False: errno. */
-bool serve_open_rotations(struct service *s, struct job *j, const struct artifact *const of[2]);
+bool serve_open_rotations(struct service *s, struct rotation sets[2], struct digest task, uint64_t bytes, const struct artifact *const of[2]);
 const struct serve_constants *serve_find_constants(const struct serve_task *t, const char *algo);
-/* serve.c: answers. */
+/* service.c: answers. */
 void serve_error(struct service *s, uint64_t id, const char *verb, const char *why); /* "error" or "failed" */
 void serve_task_done(struct service *s, uint64_t id, struct digest d);
 void serve_build_done(struct service *s, uint64_t id, const struct serve_artifact *x);
