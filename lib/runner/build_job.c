@@ -177,8 +177,8 @@ static const char *check_buffers(struct service *s, struct build_job *x)
 	const char *why;
 
 	if (b->nin != t->head->nin || b->nout != t->head->n - t->head->nin)
-		return arena_printf(a, "a kernel with %d inputs and %d results for a task with %d and %d", b->nin, b->nout,
-				    t->head->nin, t->head->n - t->head->nin);
+		return arena_printf(a, "a kernel with %d inputs and %d results for a task with %d and %d", b->nin, b->nout, t->head->nin,
+				    t->head->n - t->head->nin);
 	for (int i = 0; i < b->nin + b->nconst + b->nout; i++) {
 		const struct runner_buf *buf = &b->buf[i];
 		bool constant = i >= b->nin && i < b->nin + b->nconst;

@@ -38,7 +38,8 @@ static int rotation_file(struct service *s, struct digest d)
 	return s->rotations.a[at].fd;
 }
 
-bool serve_open_rotations(struct service *s, struct rotation sets[2], struct digest task, uint64_t bytes, const struct artifact *const of[2])
+bool serve_open_rotations(struct service *s, struct rotation sets[2], struct digest task, uint64_t bytes,
+			  const struct artifact *const of[2])
 {
 	struct digest d[2];
 	bool good = true;

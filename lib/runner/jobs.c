@@ -118,10 +118,7 @@ const char *job_fork(struct service *s, struct job *j, void (*f)(struct service 
 	return NULL;
 }
 
-void job_give_up(struct job *j, int code, const char *why)
-{
-	_exit(write(j->report, why, strlen(why)) < 0 ? EX_IO : code);
-}
+void job_give_up(struct job *j, int code, const char *why) { _exit(write(j->report, why, strlen(why)) < 0 ? EX_IO : code); }
 
 /* Compilers name the file, which is ours. */
 const char *job_how_failed(struct service *s, struct job *j, int status, const char *line)

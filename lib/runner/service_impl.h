@@ -80,7 +80,8 @@ struct serve_artifact *serve_find_artifact(struct service *s, struct digest d); 
 /* Makes room for it, and keeps it. */
 void serve_keep_artifact(struct service *s, struct serve_artifact *x);
 /* Files for the constants in turn of candidate and base: of each its own, or one for both (rotation_join). False: errno. */
-bool serve_open_rotations(struct service *s, struct rotation sets[2], struct digest task, uint64_t bytes, const struct artifact *const of[2]);
+bool serve_open_rotations(struct service *s, struct rotation sets[2], struct digest task, uint64_t bytes,
+			  const struct artifact *const of[2]);
 const struct serve_constants *serve_find_constants(const struct serve_task *t, const char *algo);
 /* service.c: answers. */
 void serve_error(struct service *s, uint64_t id, const char *verb, const char *why); /* "error" or "failed" */
