@@ -1,5 +1,5 @@
-/* The time of an all-reduce as a function of its bytes: measured points, straight between them and beyond the last. As
- * text "bytes<TAB>us", a point a line, bytes rising; '#' starts a comment. */
+/* The time of an all-reduce as a function of its bytes: measured points, linear between them and beyond the last. As
+ * text "bytes<TAB>us", one point on each line, bytes rising; '#' starts a comment. */
 #ifndef HONE_CURVE_H
 #define HONE_CURVE_H
 #include <stddef.h>
@@ -23,7 +23,7 @@ void curve_parse(struct curve *c, const char *name, const char *text); /* the sa
 void curve_linear(struct curve *c, double alpha, double beta);
 /* Makes the pieces of the points. */
 void curve_pieces(struct curve *c);
-/* us for that many bytes. Before the first point: on the line through the first two, never below 0. */
+/* us for so many bytes. Before the first point: on the line through the first two, never below 0. */
 double curve_at(const struct curve *c, double bytes);
 /* The most bytes that take no longer than us: -1 if even none do, INFINITY if any number does. */
 double curve_inverse(const struct curve *c, double us);

@@ -1,5 +1,5 @@
-/* The gradients of one backward pass in the order in which they become ready. As text "name<TAB>bytes<TAB>ready_us", a
- * tensor a line in ready order; '#' starts a comment. Any framework can write it. */
+/* The gradients of one backward pass in the order in which they become ready. As text "name<TAB>bytes<TAB>ready_us", one
+ * line for each tensor, in that order; '#' starts a comment. Any framework can write it. */
 #ifndef HONE_GRADS_H
 #define HONE_GRADS_H
 #include <stdbool.h>
@@ -21,9 +21,9 @@ void grads_read(struct grads *g, const char *path);
 void grads_write(const struct grads *g, const char *path);
 void grads_free(struct grads *g);
 
-/* Turns the problem of the backward pass into that of the next forward pass, where each segment of parameters is gathered
- * before the first use of one, last segment first. With time reversed a parameter is "ready" when its last use is over
- * and the gathering covers what lies between: the same problem with ready times forward - first use. First uses mirror the
- * backward pass: ready times are scaled to the forward pass. No "# forward": die(65). path: for the message. */
+/* For sharded training: replaces the reduce-scatter of the backward pass by the all-gather of the next forward pass, where each
+ * segment of parameters must be gathered before its first use. With time reversed that is the same problem: a parameter is "ready" at
+ * forward - first use. First uses are taken to be the ready times of the backward pass in reverse, scaled to the forward pass. No
+ * "# forward" line: die(65). path: for the message. */
 void grads_reverse(struct grads *g, const char *path);
 #endif

@@ -1,5 +1,5 @@
-/* As xmalloc, for arrays of megabytes that are used whole: in huge pages where the system has them, for which it need not be
- * asked four kilobytes at a time. For free and realloc. */
+/* Like xmalloc, for arrays of megabytes that are used whole: in huge pages where the system has them, which saves page faults. The
+ * result can be given to free and realloc. */
 #ifndef HONE_HUGE_H
 #define HONE_HUGE_H
 #include <stddef.h>

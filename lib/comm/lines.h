@@ -1,4 +1,4 @@
-/* Text tables: a record a line, fields between tabs, '#' starts a comment line. Read whole, split in place. */
+/* Text tables: one record on each line, tabs between fields, '#' starts a comment line. Read whole, split in place. */
 #ifndef HONE_LINES_H
 #define HONE_LINES_H
 #include <stdbool.h>
@@ -12,8 +12,8 @@ struct lines {
 };
 void lines_open(struct lines *l, const char *path);                   /* NULL or "-": standard input; missing: die(66) */
 void lines_text(struct lines *l, const char *name, const char *text); /* the same from memory */
-/* The next line that is not empty: its count of fields in *n, at most max of them NUL-terminated in field; a comment
- * has *n 0 and its text behind '#' in field[0]. false: end of file. */
+/* The next line that is not empty: the number of its fields in *n, the first max of them, NUL-terminated, in field. A comment
+ * has *n 0 and its text after '#' in field[0]. false: end of file. */
 bool lines_next(struct lines *l, char **field, int max, int *n);
 /* The whole field as a number, finite and not negative. */
 bool lines_number(const char *field, double *out);

@@ -1,4 +1,4 @@
-/* How to fuse gradients into segments, each sent by one all-reduce, so that the last one ends soonest.
+/* Gradient plans: how to cut gradients into segments, each sent by one all-reduce, so that the last one ends soonest.
  *
  * With ready times r_1 <= .. <= r_L, prefix sums of bytes S_j and an all-reduce curve T, one communication stream and segments
  * that are contiguous in ready order, the end F_j of the segment that ends with tensor j is
@@ -35,9 +35,9 @@ struct plan_cost {
 	double busy; /* sum of all segments' times */
 	size_t segments;
 };
-/* The plan of least end with at most k segments (0: any number); among those that end within slack (a share of that end, which is
- * the iteration from the start of the backward pass) one with the fewest segments, of these one that ends first. Least is meant up to the rounding of sums:
- * 1e-12 and 2.2e-16 a tensor. */
+/* The plan with the earliest end, of at most k segments (0: any number). With slack: of the plans that end at most this share later
+ * (of the time from the start of the backward pass), one with the fewest segments, and of these one that ends first. Earliest up to
+ * rounding of sums: 1e-12, and 2.2e-16 for each tensor. */
 void plan_best(struct plan *p, const struct grads *g, const struct curve *c, size_t k, double slack);
 struct plan_cost plan_cost(const struct plan *p, const struct grads *g, const struct curve *c);
 /* No contiguous in-order plan ends before: max over j of r_j + U(S_L - S_{j-1}), and of r_j + T(s_j), where U(x) = x min{T(y)/y : y <= x}
@@ -45,15 +45,15 @@ struct plan_cost plan_cost(const struct plan *p, const struct grads *g, const st
  * all-reduces cheaper than one. */
 double plan_lower_bound(const struct grads *g, const struct curve *c); /* end, us */
 
-/* What others do. */
+/* What other programs do. */
 enum baseline {
-	BASE_NONE,    /* one segment a tensor */
+	BASE_NONE,    /* one segment for each tensor */
 	BASE_SINGLE,  /* one segment */
 	BASE_DDP,     /* PyTorch: a bucket closes when it has 1 MiB (the first) or 25 MiB */
 	BASE_HCCL,    /* two segments: 96.54% and 3.46% of the bytes */
 	BASE_HOROVOD, /* as many as fit into 64 MiB */
 	BASE_MGWFBP,  /* merged-gradient wait-free backpropagation (Shi, Chu and Li 2019): greedy by start-up time */
-	BASE_FIXED,   /* closes at the best of fixed sizes, two a doubling */
+	BASE_FIXED,   /* closes at a fixed size: the best of several, two for each doubling */
 	BASELINE_COUNT
 };
 const char *baseline_name(enum baseline b);
@@ -61,11 +61,11 @@ void plan_baseline(struct plan *p, enum baseline b, const struct grads *g, const
 /* The size that BASE_FIXED takes. */
 double plan_fixed_size(const struct grads *g, const struct curve *c);
 
-/* The form "idx": one line a segment, the 0-based index of its last tensor; '#' starts a comment. Not a plan for these
+/* The form "idx": one line for each segment, the 0-based index of its last tensor; '#' starts a comment. Not a plan for these
  * tensors: die(65) with file and line. */
 void plan_read(struct plan *p, const char *path, const struct grads *g);
 void plan_parse(struct plan *p, const char *name, const char *text, const struct grads *g); /* the same from memory */
-/* form: idx | size | hccl | ddp | horovod | json, see tune-grad(1); another, or more segments than it can say: die(64). */
+/* form: idx | size | hccl | ddp | horovod | json, see tune-grad(1). Another, or more segments than it can hold: die(64). */
 enum { HCCL_MAX = 8 }; /* segments that "hccl" can say */
 void plan_print(FILE *f, const struct plan *p, const struct grads *g, const struct curve *c, const char *form);
 void plan_write(const struct plan *p, const struct grads *g, const struct curve *c, const char *form, const char *path);

@@ -1,4 +1,4 @@
-/* Plans as text, for those who carry them out. */
+/* Gradient plans as text, in the forms that frameworks take. */
 #include <math.h>
 #include <string.h>
 #include "comm/lines.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "comm/measure.h"
+#include "comm/calibrate.h"
 #include "common/outfile.h"
 #include "common/progress.h"
 #include "team.h"
@@ -36,13 +36,13 @@ static void time_ranks(void *arg, double bytes, int count, double *us)
 
 static void size_done(void *arg) { progress_step(&((struct calibration *)arg)->progress, NULL); }
 
-static void write_curve(const struct measurement *m, int ranks, const char *path)
+static void write_curve(const struct curve_fit *m, int ranks, const char *path)
 {
 	struct outfile o;
 	outfile_open(&o, path, false);
 	fprintf(o.f, "# all-reduce, %s, %d ranks: bytes, median us\n", opt.mpi ? "MPI" : "TCP ring", ranks);
 	for (size_t i = 0; i < m->at.n; i++) {
-		const struct measured *p = &m->at.a[i];
+		const struct curve_sample *p = &m->at.a[i];
 		fprintf(o.f, "# %.0f bytes: least %.2f us, quartiles +-%.2f, %zu times\n", p->bytes, p->least, p->spread, p->times.n);
 		fprintf(o.f, "%.0f\t%.2f\n", p->bytes, p->us);
 	}
@@ -50,7 +50,7 @@ static void write_curve(const struct measurement *m, int ranks, const char *path
 }
 
 /* As it is in the file: rounded. */
-static void remember(const struct measurement *m)
+static void remember(const struct curve_fit *m)
 {
 	struct curve c = {0};
 	for (size_t i = 0; i < m->at.n; i++)
@@ -62,19 +62,19 @@ static void remember(const struct measurement *m)
 int grad_calibrate(struct tool_args *a)
 {
 	struct calibration c = {0};
-	struct measurement m = {.time = time_ranks, .progress = size_done, .arg = &c};
+	struct curve_fit m = {.time = time_ranks, .progress = size_done, .arg = &c};
 	double most = opt.max_bytes ? opt.max_bytes : 64 << 20;
 	if (a->nfile)
 		die(EX_BADUSE, "calibrate takes no file");
 	team_start(&c.team);
 	int ranks = c.team.ranks;
-	progress_start(&c.progress, "all-reduce", (size_t)(2 * measure_sizes(most)));
-	measure_curve(&m, most);
+	progress_start(&c.progress, "all-reduce", (size_t)(2 * calibrate_sizes(most)));
+	calibrate_curve(&m, most);
 	progress_end(&c.progress);
 	team_end(&c.team);
 	write_curve(&m, ranks, a->out);
 	if (opt.network)
 		remember(&m);
-	measure_free(&m);
+	calibrate_free(&m);
 	return EX_GOOD;
 }

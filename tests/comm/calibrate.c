@@ -1,12 +1,12 @@
 /* The curve that calibration finds, on networks whose times are known: a line, steps, noise. */
 #include <math.h>
 #include <stdlib.h>
-#include "comm/measure.h"
+#include "comm/calibrate.h"
 #include "common/rng.h"
 #include "common/tool.h"
 #include "tap.h"
 
-const struct tool tool = {.name = "measure"};
+const struct tool tool = {.name = "calibrate"};
 
 enum { STEPS_MAX = 2 };
 
@@ -45,12 +45,12 @@ static void fake_time(void *arg, double bytes, int count, double *us)
 static void size_done(void *arg) { ((struct network *)arg)->sizes++; }
 
 /* The places where neighbours are as close as it looks, with at least half of that step's height between them. */
-static int steps_found(const struct measurement *m, const struct network *n)
+static int steps_found(const struct curve_fit *m, const struct network *n)
 {
 	int found = 0;
 	for (int k = 0; k < n->steps; k++)
 		for (size_t i = 1; i < m->at.n; i++) {
-			const struct measured *a = &m->at.a[i - 1], *b = &m->at.a[i];
+			const struct curve_sample *a = &m->at.a[i - 1], *b = &m->at.a[i];
 			found += a->bytes < n->step[k].at && b->bytes >= n->step[k].at && b->bytes <= 1.1 * a->bytes &&
 				 b->us - a->us > 0.5 * n->step[k].height;
 		}
@@ -58,7 +58,7 @@ static int steps_found(const struct measurement *m, const struct network *n)
 }
 
 /* The largest relative difference of the curve from the truth, but within a tenth of a step. */
-static double worst(const struct measurement *m, const struct network *n)
+static double worst(const struct curve_fit *m, const struct network *n)
 {
 	struct curve c = {0};
 	double off = 0;
@@ -84,10 +84,10 @@ static void check(const char *what, struct network n, double off, size_t points)
 	size_t most = 0;
 	enum { SEEDS = 50 };
 	for (int seed = 1; seed <= SEEDS; seed++) {
-		struct measurement m = {.time = fake_time, .progress = size_done, .arg = &n};
+		struct curve_fit m = {.time = fake_time, .progress = size_done, .arg = &n};
 		n.rng = (struct rng){(uint64_t)seed};
 		n.sizes = 0;
-		measure_curve(&m, 1 << 26);
+		calibrate_curve(&m, 1 << 26);
 		int found = steps_found(&m, &n);
 		least = found < least ? found : least;
 		far = fmax(far, worst(&m, &n));
@@ -95,7 +95,7 @@ static void check(const char *what, struct network n, double off, size_t points)
 		for (size_t i = 1; i < m.at.n; i++)
 			bad += m.at.a[i].bytes <= m.at.a[i - 1].bytes || m.at.a[i].us < m.at.a[i - 1].us;
 		bad += m.at.a[0].bytes != 4 || m.at.a[m.at.n - 1].bytes != 1 << 26 || n.sizes < (int)m.at.n;
-		measure_free(&m);
+		calibrate_free(&m);
 	}
 	ok(least == n.steps && far <= off && most <= points && !bad, "%s: of %d steps %d found, %.2f%% off, %zu points", what, n.steps,
 	   least, 100 * far, most);

@@ -1,20 +1,20 @@
 #include <math.h>
 #include <stdlib.h>
-#include "comm/measure.h"
+#include "comm/calibrate.h"
 #include "common/arena.h"
 #include "common/sorted.h"
 
 enum { POINTS_MAX = 64, BATCHES = 5, BATCH_MAX = 10 };
-static const double batch_us = 2e5;   /* a batch takes about so long */
-static const double bend = 0.04;      /* a point this share of its time off the line between its neighbours shows a step */
-static const double step_ratio = 1.1; /* neighbours closer than this are not told apart */
+static const double batch_us = 2e5;   /* what a batch should take */
+static const double bend = 0.04;      /* a point so far off the line between its neighbours, as a share of its time, shows a step */
+static const double step_ratio = 1.1; /* intervals narrower than this are not bisected */
 
 static int by_bytes(const void *x, const void *y)
 {
-	return ascending(&((const struct measured *)x)->bytes, &((const struct measured *)y)->bytes);
+	return ascending(&((const struct curve_sample *)x)->bytes, &((const struct curve_sample *)y)->bytes);
 }
 
-static void summarize(struct measured *p)
+static void summarize(struct curve_sample *p)
 {
 	size_t n = p->times.n;
 	double *v = xmalloc(n * sizeof *v);
@@ -27,8 +27,8 @@ static void summarize(struct measured *p)
 	free(v);
 }
 
-/* One batch more, its all-reduces back to back, two at least: what follows another does not find an idle network. */
-static void batch(struct measurement *m, struct measured *at, double expected)
+/* One more batch of at least two all-reduces back to back, as in training: the second finds the network busy. */
+static void batch(struct curve_fit *m, struct curve_sample *at, double expected)
 {
 	double us[BATCH_MAX];
 	int count = expected > 0 ? (int)fmin(BATCH_MAX, fmax(2, batch_us / expected)) : 3;
@@ -37,10 +37,10 @@ static void batch(struct measurement *m, struct measured *at, double expected)
 		vec_push(&at->times, us[i]);
 }
 
-static struct measured settle(struct measurement *m, double bytes)
+static struct curve_sample settle(struct curve_fit *m, double bytes)
 {
-	struct measured at = {.bytes = bytes};
-	/* The first batch of a size opens the way for it, and says about how long one takes. */
+	struct curve_sample at = {.bytes = bytes};
+	/* The first batch warms up, and says how long one takes. */
 	batch(m, &at, 0);
 	double expected = at.times.a[at.times.n - 1];
 	at.times.n = 0;
@@ -52,13 +52,13 @@ static struct measured settle(struct measurement *m, double bytes)
 	return at;
 }
 
-/* Halves [a, b], in the ratio, as long as the middle is off the line by more than noise. */
-static void bisect(struct measurement *m, struct measured a, struct measured b)
+/* Bisects [a, b] geometrically while the middle is off the line by more than noise. */
+static void bisect(struct curve_fit *m, struct curve_sample a, struct curve_sample b)
 {
 	double middle = round(sqrt(a.bytes * b.bytes) / 4) * 4;
 	if (b.bytes < a.bytes * step_ratio || middle <= a.bytes || middle >= b.bytes || m->at.n >= POINTS_MAX)
 		return;
-	struct measured p = settle(m, middle);
+	struct curve_sample p = settle(m, middle);
 	double line = a.us + (b.us - a.us) * (p.bytes - a.bytes) / (b.bytes - a.bytes), off = fabs(p.us - line);
 	if (off < bend * p.us || off < 2 * p.spread) {
 		vec_free(&p.times);
@@ -69,8 +69,8 @@ static void bisect(struct measurement *m, struct measured a, struct measured b)
 	bisect(m, p, b);
 }
 
-/* Pools medians that fall (Ayer et al. 1955). */
-static void never_falls(struct measurement *m)
+/* Makes the medians rise: pool adjacent violators (Ayer et al. 1955). */
+static void never_falls(struct curve_fit *m)
 {
 	for (size_t i = 1; i < m->at.n; i++) {
 		double sum = m->at.a[i].us, mean = sum;
@@ -85,18 +85,18 @@ static void never_falls(struct measurement *m)
 	}
 }
 
-int measure_sizes(double most) { return 1 + (int)ceil(log(most / 4) / log(4)); }
+int calibrate_sizes(double most) { return 1 + (int)ceil(log(most / 4) / log(4)); }
 
-void measure_curve(struct measurement *m, double most)
+void calibrate_curve(struct curve_fit *m, double most)
 {
-	int sizes = measure_sizes(most);
+	int sizes = calibrate_sizes(most);
 	m->at.n = 0;
 	for (int i = 0; i < sizes; i++)
 		vec_push(&m->at, settle(m, fmin(4 * pow(4, i), most)));
 	for (int i = 0; i + 1 < sizes; i++)
 		bisect(m, m->at.a[i], m->at.a[i + 1]);
 	qsort(m->at.a, m->at.n, sizeof *m->at.a, by_bytes);
-	/* Once more over all of them, so that a slow moment meets no size alone. */
+	/* Once more over all sizes, so that a slow moment of the network does not affect one size alone. */
 	for (size_t i = 0; i < BATCHES * m->at.n; i++)
 		batch(m, &m->at.a[i % m->at.n], m->at.a[i % m->at.n].us);
 	for (size_t i = 0; i < m->at.n; i++)
@@ -104,7 +104,7 @@ void measure_curve(struct measurement *m, double most)
 	never_falls(m);
 }
 
-void measure_free(struct measurement *m)
+void calibrate_free(struct curve_fit *m)
 {
 	for (size_t i = 0; i < m->at.n; i++)
 		vec_free(&m->at.a[i].times);
