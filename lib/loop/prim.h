@@ -57,7 +57,7 @@ const char *prim_prefetch(struct loop_prog *p, const char *buf, const char *loop
 nest_id loop_find(struct loop_prog *p, const char *name);        /* 0: none */
 const char *loop_missing(struct loop_prog *p, const char *name); /* why it is not found */
 
-/* Traces: text, one primitive a line, "results = primitive operands := decision"; '#' starts a comment.
+/* Traces as text (as records: loop/trace.h): one primitive a line, "results = primitive operands := decision"; '#' starts a comment.
  *
  *   algo winograd4          (only as the first line: the program's stages must be of it)
  *   a b c = sample.split conv.m parts=3 max=30 := 4 9 14

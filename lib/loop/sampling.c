@@ -11,13 +11,29 @@ static bool read_number(const char *w, int64_t *out)
 	return end != w && !*end;
 }
 
-/* Is name used in the text: as a number, a factor, a block of a layout, a word after '='? */
-static bool uses_name(const char *text, const char *name)
+/* Is the word made of name: as a number, a factor, a block of a layout, what stands after '='? */
+static bool word_uses(const char *word, const char *name)
 {
 	size_t n = strlen(name);
-	for (const char *s = text; (s = strstr(s, name)); s += n)
-		if (s > text && strchr(" */%=", s[-1]) && (!s[n] || strchr(" *\n\r", s[n])))
+
+	for (const char *s = word; (s = strstr(s, name)); s += n)
+		if ((s == word || strchr("*/%=", s[-1])) && (!s[n] || s[n] == '*'))
 			return true;
+	return false;
+}
+
+/* Do the lines from number i on use the name? */
+static bool later_use(const struct trace *t, size_t i, const char *name)
+{
+	for (; i < t->n; i++) {
+		const struct trace_line *l = &t->a[i];
+		for (int k = 0; k < l->narg; k++)
+			if (word_uses(l->arg[k], name))
+				return true;
+		for (int k = 0; k < l->ndec; k++)
+			if (word_uses(l->dec[k], name))
+				return true;
+	}
 	return false;
 }
 
@@ -27,7 +43,7 @@ static bool read_split(const struct trace_line *l, struct sample *x, struct aren
 	int64_t max = 30, d;
 	if (l->ndec < 2 || l->nres != l->ndec || !read_number(l->dec[l->ndec - 1], &d))
 		return false;
-	for (int i = 2; i < l->narg; i++)
+	for (int i = 1; i < l->narg; i++)
 		if (!strncmp(l->arg[i], "max=", 4) && !read_number(l->arg[i] + 4, &max))
 			return false;
 	int64_t *choice = ARENA_ARRAY(a, int64_t, SAMPLE_CHOICES_MAX);
@@ -41,28 +57,24 @@ static bool read_split(const struct trace_line *l, struct sample *x, struct aren
 
 static bool read_choice(const struct trace_line *l, struct sample *x, struct arena *a)
 {
-	if (l->nres != 1 || l->ndec != 1 || l->narg < 2 || l->narg - 1 > SAMPLE_CHOICES_MAX)
+	if (l->nres != 1 || l->ndec != 1 || l->narg < 1 || l->narg > SAMPLE_CHOICES_MAX)
 		return false;
-	bool words = !trace_is_number(l->arg[1]), found = false;
-	int64_t d = -1;
+	bool words = !trace_is_number(l->arg[0]), found = false;
+	int64_t d = -1, *choice = ARENA_ARRAY(a, int64_t, l->narg);
 	if (!words && !read_number(l->dec[0], &d))
 		return false;
-	int64_t *choice = ARENA_ARRAY(a, int64_t, l->narg - 1);
-	const char **word = words ? ARENA_ARRAY(a, const char *, l->narg - 1) : NULL;
 	x->name = l->res[0];
-	for (int i = 1; i < l->narg; i++, x->n++) {
-		if (words) {
-			choice[x->n] = x->n;
-			word[x->n] = sym_str(intern(l->arg[i]));
-			if (!strcmp(l->arg[i], l->dec[0]))
-				d = x->n;
-		} else if (!read_number(l->arg[i], &choice[x->n])) {
+	for (int i = 0; i < l->narg; i++, x->n++) {
+		if (words && !strcmp(l->arg[i], l->dec[0]))
+			d = i;
+		if (words)
+			choice[i] = i;
+		else if (!read_number(l->arg[i], &choice[i]))
 			return false;
-		}
-		found |= choice[x->n] == d;
+		found |= choice[i] == d;
 	}
 	x->choice = choice;
-	x->word = word;
+	x->word = words ? arena_copy(a, l->arg, (size_t)l->narg * sizeof *l->arg) : NULL;
 	x->decision = d;
 	return found;
 }
@@ -71,28 +83,24 @@ static bool read_choice(const struct trace_line *l, struct sample *x, struct are
 static bool read_sample(const struct trace_line *l, struct sample *x, struct arena *a)
 {
 	*x = (struct sample){0};
-	if (!l->narg)
-		return false;
-	bool good = !strcmp(l->arg[0], "sample.choice") ? read_choice(l, x, a) : !strcmp(l->arg[0], "sample.split") && read_split(l, x, a);
-	if (good) {
-		x->name = sym_str(intern(x->name));
-		x->usual = x->decision;
-	}
+	bool good = l->prim == PRIM_SAMPLE_CHOICE ? read_choice(l, x, a) : l->prim == PRIM_SAMPLE_SPLIT && read_split(l, x, a);
+	x->usual = x->decision;
 	return good;
 }
 
 void trace_samples(const char *trace, struct arena *a, struct samples *got)
 {
-	for (const char *s = trace, *end; *s; s = *end ? end + 1 : end) {
-		struct trace_line l;
+	struct trace t = trace_read(a, trace);
+
+	for (size_t i = 0; i < t.n; i++) {
 		struct sample x;
-		end = s + strcspn(s, "\n");
-		if (!trace_line(a, s, end, &l) || !read_sample(&l, &x, a))
+		if (!read_sample(&t.a[i], &x, a))
 			continue;
-		for (int i = 0; i < l.nres; i++)
-			x.bound |= uses_name(end, l.res[i]);
+		for (int k = 0; k < t.a[i].nres; k++)
+			x.bound |= later_use(&t, i + 1, t.a[i].res[k]);
 		vec_push(got, x);
 	}
+	vec_free(&t);
 }
 
 void samples_keep(struct samples *x, struct arena *a)
@@ -106,35 +114,29 @@ void samples_keep(struct samples *x, struct arena *a)
 	}
 }
 
-/* The line with the last decision replaced; of a split, the outer parts are what it takes. */
-static const char *decide_line(const char *s, const char *end, const struct trace_line *l, const char *decision, struct arena *a)
+/* Of a split, the outer parts are what it takes. */
+static bool decide(struct trace *t, const char *name, int64_t decision, struct arena *a)
 {
-	const char *at = s;
-	for (const char *q = s; q + 1 < end; q++)
-		if (q[0] == ':' && q[1] == '=') {
-			at = q + 2;
-			break;
-		}
-	char *line = arena_printf(a, "%.*s", (int)(at - s), s);
-	for (int i = 0; i < l->ndec - 1; i++)
-		line = arena_printf(a, "%s %s", line, l->dec[i]);
-	return arena_printf(a, "%s %s", line, decision);
+	for (size_t i = 0; i < t->n; i++) {
+		struct sample x;
+		if (!read_sample(&t->a[i], &x, a) || strcmp(x.name, name))
+			continue;
+		for (int k = 0; k < x.n; k++)
+			if (x.choice[k] == decision) {
+				const char *d = x.word ? x.word[k] : sym_str(intern_printf("%lld", (long long)decision));
+				trace_set_decision(a, &t->a[i], d);
+				return true;
+			}
+		return false;
+	}
+	return false;
 }
 
 const char *trace_decide(const char *trace, const char *name, int64_t decision, struct arena *a)
 {
-	for (const char *s = trace, *end; *s; s = *end ? end + 1 : end) {
-		struct trace_line l;
-		struct sample x;
-		end = s + strcspn(s, "\n");
-		if (!trace_line(a, s, end, &l) || !read_sample(&l, &x, a) || strcmp(x.name, name))
-			continue;
-		for (int i = 0; i < x.n; i++)
-			if (x.choice[i] == decision) {
-				const char *d = x.word ? x.word[i] : arena_printf(a, "%lld", (long long)decision);
-				return arena_printf(a, "%.*s%s%s", (int)(s - trace), trace, decide_line(s, end, &l, d, a), end);
-			}
-		return NULL;
-	}
-	return NULL;
+	struct trace t = trace_read(a, trace);
+	const char *text = decide(&t, name, decision, a) ? trace_write(a, &t) : NULL;
+
+	vec_free(&t);
+	return text;
 }

@@ -1,65 +1,41 @@
-/* Traces: text in, primitives applied. */
-#include <stdio.h>
+/* Traces applied: each line becomes a call of its primitive. */
 #include <stdlib.h>
 #include <string.h>
-#include "common/msg.h"
 #include "loop/nest.h"
 #include "loop/prim.h"
 #include "loop/trace.h"
 
-struct trace {
-	struct loop_prog *p;
-	bool adapt;
-	bool begun;    /* there was a line before */
-	FILE *adapted; /* NULL, or the lines with decisions as they were taken */
+const char *const prim_name[PRIM_COUNT] = {
+	[PRIM_ALGO] = "algo",
+	[PRIM_SAMPLE_SPLIT] = "sample.split",
+	[PRIM_SAMPLE_CHOICE] = "sample.choice",
+	[PRIM_SPLIT] = "split",
+	[PRIM_REORDER] = "reorder",
+	[PRIM_FUSE] = "fuse",
+	[PRIM_AT] = "at",
+	[PRIM_ROOT] = "root",
+	[PRIM_AFTER] = "after",
+	[PRIM_INLINE] = "inline",
+	[PRIM_INIT] = "init",
+	[PRIM_CACHE] = "cache",
+	[PRIM_RFACTOR] = "rfactor",
+	[PRIM_SCOPE] = "scope",
+	[PRIM_LAYOUT] = "layout",
+	[PRIM_VECTOR] = "vector",
+	[PRIM_UNROLL] = "unroll",
+	[PRIM_PARALLEL] = "parallel",
+	[PRIM_PARTITION] = "partition",
+	[PRIM_TENSOR] = "tensor",
+	[PRIM_OUTLINE] = "outline",
+	[PRIM_PREFETCH] = "prefetch",
 };
 
-static int words(struct arena *a, const char *s, size_t n, const char **out)
-{
-	int k = 0;
-	for (size_t i = 0; i < n;) {
-		if (s[i] == ' ' || s[i] == '\t' || s[i] == '\r') {
-			i++;
-			continue;
-		}
-		size_t j = i;
-		while (j < n && s[j] != ' ' && s[j] != '\t' && s[j] != '\r')
-			j++;
-		if (k == TRACE_WORDS_MAX)
-			return -1;
-		char *w = arena_alloc(a, j - i + 1);
-		memcpy(w, s + i, j - i);
-		out[k++] = w;
-		i = j;
-	}
-	return k;
-}
-
-/* The first " = " that is not part of ":=" */
-static const char *find_equals(const char *s, const char *end)
-{
-	for (const char *q = s; q + 2 < end; q++)
-		if (q[0] == ' ' && q[1] == '=' && q[2] == ' ')
-			return q;
-	return NULL;
-}
-
-bool trace_line(struct arena *a, const char *s, const char *end, struct trace_line *l)
-{
-	const char *hash = memchr(s, '#', (size_t)(end - s));
-	if (hash)
-		end = hash;
-	const char *decide = NULL;
-	for (const char *q = s; q + 1 < end && !decide; q++)
-		if (q[0] == ':' && q[1] == '=')
-			decide = q;
-	const char *eq = find_equals(s, decide ? decide : end);
-	l->nres = eq ? words(a, s, (size_t)(eq - s), l->res) : 0;
-	const char *from = eq ? eq + 2 : s, *to = decide ? decide : end;
-	l->narg = words(a, from, (size_t)(to - from), l->arg);
-	l->ndec = decide ? words(a, decide + 2, (size_t)(end - decide - 2), l->dec) : 0;
-	return l->nres >= 0 && l->narg >= 0 && l->ndec >= 0;
-}
+/* A line that is being applied. */
+struct step {
+	struct loop_prog *p;
+	bool first; /* no line came before it */
+	bool adapt;
+};
 
 static const struct loop_name *bound(struct loop_prog *p, const char *w, size_t n)
 {
@@ -70,7 +46,7 @@ static const struct loop_name *bound(struct loop_prog *p, const char *w, size_t 
 }
 
 /* A number, a bound name, or a product of such ("vectors*16"). */
-static const char *number(struct trace *t, const char *w, int64_t *out)
+static const char *number(struct step *t, const char *w, int64_t *out)
 {
 	*out = 1;
 	for (const char *s = w;; s++) {
@@ -92,41 +68,35 @@ static const char *number(struct trace *t, const char *w, int64_t *out)
 }
 
 /* The word that w is bound to, or w itself. */
-static const char *word(struct trace *t, const char *w)
+static const char *word(struct step *t, const char *w)
 {
 	const struct loop_name *b = bound(t->p, w, strlen(w));
 	return b && b->word ? b->word : w;
 }
 
-static void put_sample(FILE *f, const struct trace_line *l, const struct loop_name *value, int n)
+/* The line has the decisions now that were taken. */
+static void note_decisions(struct arena *a, struct trace_line *l, const struct loop_name *value, int n)
 {
-	for (int i = 0; i < l->nres; i++)
-		fprintf(f, "%s ", l->res[i]);
-	fputc('=', f);
-	for (int i = 0; i < l->narg; i++)
-		fprintf(f, " %s", l->arg[i]);
-	fprintf(f, " :=");
+	l->dec = ARENA_ARRAY(a, const char *, n);
+	l->ndec = n;
+	l->text = NULL;
 	for (int i = 0; i < n; i++)
-		if (value[i].word)
-			fprintf(f, " %s", value[i].word);
-		else
-			fprintf(f, " %ld", (long)value[i].value);
-	fputc('\n', f);
+		l->dec[i] = value[i].word ? value[i].word : sym_str(intern_printf("%ld", (long)value[i].value));
 }
 
-static const char *bind_results(struct trace *t, const struct trace_line *l, const struct loop_name *value, int n)
+static const char *bind_results(struct step *t, struct trace_line *l, const struct loop_name *value, int n)
 {
 	if (l->nres != n)
 		return whynot(t->p, "%d results are given to %d names", n, l->nres);
 	for (int i = 0; i < n; i++)
 		vec_push(&t->p->names, (struct loop_name){l->res[i], value[i].value, value[i].word});
-	if (t->adapted)
-		put_sample(t->adapted, l, value, n);
+	if (t->adapt)
+		note_decisions(&t->p->arena, l, value, n);
 	return NULL;
 }
 
 /* name=value among the operands from index i on; NULL if it is not there */
-static const char *option(const struct trace_line *l, int i, const char *name)
+static const char *option(struct trace_line *l, int i, const char *name)
 {
 	size_t n = strlen(name);
 	for (; i < l->narg; i++)
@@ -137,17 +107,17 @@ static const char *option(const struct trace_line *l, int i, const char *name)
 
 /* a b c = sample.split L parts=3 max=30 := 4 9 14: the inner parts are at most max each, their product at most the
  * extent; the outermost is what is needed to cover it. */
-static const char *sample_split(struct trace *t, const struct trace_line *l)
+static const char *sample_split(struct step *t, struct trace_line *l)
 {
-	nest_id id = l->narg > 1 ? loop_find(t->p, l->arg[1]) : 0;
+	nest_id id = l->narg > 0 ? loop_find(t->p, l->arg[0]) : 0;
 	int64_t extent, parts, max = INT64_MAX, v[TRACE_WORDS_MAX], product = 1;
 	struct loop_name value[8] = {0};
 	const char *why = NULL, *o;
 	if (!id || !poly_is_const(t->p->P, lnest(t->p, id)->extent, &extent))
-		return whynot(t->p, "no loop %s of a fixed extent", l->narg > 1 ? l->arg[1] : "");
-	if (!(o = option(l, 2, "parts")) || (why = number(t, o, &parts)) || parts < 2 || parts > 8)
+		return whynot(t->p, "no loop %s of a fixed extent", l->narg > 0 ? l->arg[0] : "");
+	if (!(o = option(l, 1, "parts")) || (why = number(t, o, &parts)) || parts < 2 || parts > 8)
 		return why ? why : "parts= is 2 to 8";
-	if ((o = option(l, 2, "max")) && (why = number(t, o, &max)))
+	if ((o = option(l, 1, "max")) && (why = number(t, o, &max)))
 		return why;
 	if (l->ndec != parts)
 		return whynot(t->p, "%d decisions for %ld parts", l->ndec, (long)parts);
@@ -172,34 +142,34 @@ static const char *sample_split(struct trace *t, const struct trace_line *l)
 }
 
 /* tail = sample.choice balance peel overlap := balance */
-static const char *choose_word(struct trace *t, const struct trace_line *l)
+static const char *choose_word(struct step *t, struct trace_line *l)
 {
-	for (int i = 1; i < l->narg; i++)
+	for (int i = 0; i < l->narg; i++)
 		if (!strcmp(l->arg[i], l->dec[0]))
-			return bind_results(t, l, &(struct loop_name){.value = i - 1, .word = l->arg[i]}, 1);
+			return bind_results(t, l, &(struct loop_name){.value = i, .word = l->arg[i]}, 1);
 	if (!t->adapt)
 		return whynot(t->p, "decision %s is none of the choices", l->dec[0]);
-	return bind_results(t, l, &(struct loop_name){.word = l->arg[1]}, 1);
+	return bind_results(t, l, &(struct loop_name){.word = l->arg[0]}, 1);
 }
 
 /* rows = sample.choice 1 2 4 8 := 4 */
-static const char *sample_choice(struct trace *t, const struct trace_line *l)
+static const char *sample_choice(struct step *t, struct trace_line *l)
 {
 	int64_t d, v;
 	struct loop_name best = {0};
 	const char *why;
-	if (l->ndec != 1 || l->narg < 2)
+	if (l->ndec != 1 || l->narg < 1)
 		return "sample.choice takes its choices and one decision";
-	if (!trace_is_number(l->arg[1]))
+	if (!trace_is_number(l->arg[0]))
 		return choose_word(t, l);
 	if ((why = number(t, l->dec[0], &d)))
 		return why;
 	bool exact = false;
-	for (int i = 1; i < l->narg; i++) {
+	for (int i = 0; i < l->narg; i++) {
 		if ((why = number(t, l->arg[i], &v)))
 			return why;
 		exact |= v == d;
-		if (i == 1 || llabs(v - d) < llabs(best.value - d))
+		if (!i || llabs(v - d) < llabs(best.value - d))
 			best.value = v;
 	}
 	if (!exact && !t->adapt)
@@ -207,13 +177,13 @@ static const char *sample_choice(struct trace *t, const struct trace_line *l)
 	return bind_results(t, l, &best, 1);
 }
 
-static const char *do_split(struct trace *t, const struct trace_line *l)
+static const char *do_split(struct step *t, struct trace_line *l)
 {
 	static const char *const tails[] = {"guard", "peel", "balance", "overlap", "pad"};
 	enum split_tail tail = TAIL_GUARD;
 	int64_t f[TRACE_WORDS_MAX];
 	int n = 0;
-	const char *why, *o = option(l, 2, "tail");
+	const char *why, *o = option(l, 1, "tail");
 	if (o)
 		o = word(t, o);
 	for (size_t i = 0; o && i <= TAIL_PAD; i++)
@@ -223,45 +193,45 @@ static const char *do_split(struct trace *t, const struct trace_line *l)
 		} else if (i == TAIL_PAD) {
 			return whynot(t->p, "tail=%s is none of guard, peel, balance, overlap, pad", o);
 		}
-	for (int i = 2; i < l->narg; i++)
+	for (int i = 1; i < l->narg; i++)
 		if (!strchr(l->arg[i], '=')) {
 			if ((why = number(t, l->arg[i], &f[n])))
 				return why;
 			n++;
 		}
-	if (l->narg < 3 || !n)
+	if (!n)
 		return "split takes a loop and its inner factors";
-	return prim_split(t->p, l->arg[1], n, f, tail);
+	return prim_split(t->p, l->arg[0], n, f, tail);
 }
 
-static const char *do_reorder(struct trace *t, const struct trace_line *l) { return prim_reorder(t->p, l->narg - 1, l->arg + 1); }
-static const char *do_fuse(struct trace *t, const struct trace_line *l) { return prim_fuse(t->p, l->arg[1], l->arg[2]); }
-static const char *do_at(struct trace *t, const struct trace_line *l) { return prim_at(t->p, l->arg[1], l->arg[2]); }
-static const char *do_root(struct trace *t, const struct trace_line *l) { return prim_at(t->p, l->arg[1], "root"); }
-static const char *do_after(struct trace *t, const struct trace_line *l) { return prim_after(t->p, l->arg[1], l->arg[2]); }
-static const char *do_inline(struct trace *t, const struct trace_line *l) { return prim_inline(t->p, l->arg[1]); }
-static const char *do_init(struct trace *t, const struct trace_line *l) { return prim_init(t->p, l->arg[1], l->arg[2]); }
-static const char *do_vector(struct trace *t, const struct trace_line *l) { return prim_mark(t->p, l->arg[1], LOOP_VECTOR, 0); }
-static const char *do_parallel(struct trace *t, const struct trace_line *l) { return prim_mark(t->p, l->arg[1], LOOP_PARALLEL, 0); }
+static const char *do_reorder(struct step *t, struct trace_line *l) { return prim_reorder(t->p, l->narg, l->arg); }
+static const char *do_fuse(struct step *t, struct trace_line *l) { return prim_fuse(t->p, l->arg[0], l->arg[1]); }
+static const char *do_at(struct step *t, struct trace_line *l) { return prim_at(t->p, l->arg[0], l->arg[1]); }
+static const char *do_root(struct step *t, struct trace_line *l) { return prim_at(t->p, l->arg[0], "root"); }
+static const char *do_after(struct step *t, struct trace_line *l) { return prim_after(t->p, l->arg[0], l->arg[1]); }
+static const char *do_inline(struct step *t, struct trace_line *l) { return prim_inline(t->p, l->arg[0]); }
+static const char *do_init(struct step *t, struct trace_line *l) { return prim_init(t->p, l->arg[0], l->arg[1]); }
+static const char *do_vector(struct step *t, struct trace_line *l) { return prim_mark(t->p, l->arg[0], LOOP_VECTOR, 0); }
+static const char *do_parallel(struct step *t, struct trace_line *l) { return prim_mark(t->p, l->arg[0], LOOP_PARALLEL, 0); }
 
-static const char *do_tensor(struct trace *t, const struct trace_line *l) { return prim_tensor(t->p, l->arg[1], word(t, l->arg[2])); }
-static const char *do_outline(struct trace *t, const struct trace_line *l) { return prim_outline(t->p, l->arg[1]); }
+static const char *do_tensor(struct step *t, struct trace_line *l) { return prim_tensor(t->p, l->arg[0], word(t, l->arg[1])); }
+static const char *do_outline(struct step *t, struct trace_line *l) { return prim_outline(t->p, l->arg[0]); }
 
-static const char *do_prefetch(struct trace *t, const struct trace_line *l)
+static const char *do_prefetch(struct step *t, struct trace_line *l)
 {
 	int64_t n;
-	const char *why = number(t, l->arg[3], &n);
-	return why ? why : prim_prefetch(t->p, l->arg[1], l->arg[2], n);
+	const char *why = number(t, l->arg[2], &n);
+	return why ? why : prim_prefetch(t->p, l->arg[0], l->arg[1], n);
 }
 
-static const char *do_unroll(struct trace *t, const struct trace_line *l)
+static const char *do_unroll(struct step *t, struct trace_line *l)
 {
 	int64_t n = 0;
-	const char *why = l->narg > 2 ? number(t, l->arg[2], &n) : NULL;
-	return why ? why : prim_mark(t->p, l->arg[1], LOOP_UNROLL, (int)n);
+	const char *why = l->narg > 1 ? number(t, l->arg[1], &n) : NULL;
+	return why ? why : prim_mark(t->p, l->arg[0], LOOP_UNROLL, (int)n);
 }
 
-static const char *scope_of(struct trace *t, const char *w, enum scope *s)
+static const char *scope_of(struct step *t, const char *w, enum scope *s)
 {
 	w = word(t, w);
 	for (*s = SCOPE_SCRATCH; *s <= SCOPE_REGISTER; ++*s)
@@ -270,35 +240,35 @@ static const char *scope_of(struct trace *t, const char *w, enum scope *s)
 	return whynot(t->p, "%s is none of scratch, stack, register", w);
 }
 
-static const char *do_cache(struct trace *t, const struct trace_line *l)
+static const char *do_cache(struct step *t, struct trace_line *l)
 {
 	enum scope s;
-	const char *why = scope_of(t, l->arg[4], &s);
+	const char *why = scope_of(t, l->arg[3], &s);
 	if (why)
 		return why;
 	if (l->nres > 1)
 		return "cache gives one buffer";
-	const char *name = l->nres ? l->res[0] : arena_printf(&t->p->arena, "%s.%s", l->arg[1], l->arg[2]);
-	return prim_cache(t->p, l->arg[1], l->arg[2], l->arg[3], s, name);
+	const char *name = l->nres ? l->res[0] : arena_printf(&t->p->arena, "%s.%s", l->arg[0], l->arg[1]);
+	return prim_cache(t->p, l->arg[0], l->arg[1], l->arg[2], s, name);
 }
 
-static const char *do_rfactor(struct trace *t, const struct trace_line *l)
+static const char *do_rfactor(struct step *t, struct trace_line *l)
 {
-	const char *name = l->nres ? l->res[0] : arena_printf(&t->p->arena, "%s.part", l->arg[1]);
-	return prim_rfactor(t->p, l->arg[1], l->arg[2], name);
+	const char *name = l->nres ? l->res[0] : arena_printf(&t->p->arena, "%s.part", l->arg[0]);
+	return prim_rfactor(t->p, l->arg[0], l->arg[1], name);
 }
 
-static const char *do_scope(struct trace *t, const struct trace_line *l)
+static const char *do_scope(struct step *t, struct trace_line *l)
 {
 	enum scope s;
-	const char *why = scope_of(t, l->arg[2], &s);
-	return why ? why : prim_scope(t->p, l->arg[1], s);
+	const char *why = scope_of(t, l->arg[1], &s);
+	return why ? why : prim_scope(t->p, l->arg[0], s);
 }
 
-static const char *do_layout(struct trace *t, const struct trace_line *l)
+static const char *do_layout(struct step *t, struct trace_line *l)
 {
 	char *spec = arena_str(&t->p->arena, "");
-	for (int i = 2; i < l->narg; i++) { /* AXIS, AXIS/BLOCK or AXIS%BLOCK */
+	for (int i = 1; i < l->narg; i++) { /* AXIS, AXIS/BLOCK or AXIS%BLOCK */
 		size_t n = strcspn(l->arg[i], "/%");
 		int64_t block;
 		const char *part = l->arg[i];
@@ -310,118 +280,131 @@ static const char *do_layout(struct trace *t, const struct trace_line *l)
 		}
 		spec = arena_printf(&t->p->arena, "%s%s ", spec, part);
 	}
-	return prim_layout(t->p, l->arg[1], spec);
+	return prim_layout(t->p, l->arg[0], spec);
 }
 
-static const char *do_partition(struct trace *t, const struct trace_line *l)
+static const char *do_partition(struct step *t, struct trace_line *l)
 {
 	int64_t at[TRACE_WORDS_MAX];
 	const char *why;
-	if (l->narg == 3 && !strcmp(l->arg[2], "auto"))
-		return prim_partition(t->p, l->arg[1], 0, NULL);
-	for (int i = 2; i < l->narg; i++)
-		if ((why = number(t, l->arg[i], &at[i - 2])))
+	if (l->narg == 2 && !strcmp(l->arg[1], "auto"))
+		return prim_partition(t->p, l->arg[0], 0, NULL);
+	for (int i = 1; i < l->narg; i++)
+		if ((why = number(t, l->arg[i], &at[i - 1])))
 			return why;
-	return l->narg < 3 ? "partition takes auto, or points" : prim_partition(t->p, l->arg[1], l->narg - 2, at);
+	return prim_partition(t->p, l->arg[0], l->narg - 1, at);
 }
 
-static const char *do_algo(struct trace *t, const struct trace_line *l)
+static const char *do_algo(struct step *t, struct trace_line *l)
 {
-	if (t->begun)
+	if (!t->first)
 		return "it comes first in a trace";
-	return strcmp(l->arg[1], t->p->algo) ? whynot(t->p, "the stages are those of %s, not of %s", t->p->algo, l->arg[1]) : NULL;
+	return strcmp(l->arg[0], t->p->algo) ? whynot(t->p, "the stages are those of %s, not of %s", t->p->algo, l->arg[0]) : NULL;
 }
 
-static const struct prim {
-	const char *name;
-	int min, max; /* operands; -1: any number */
-	const char *(*apply)(struct trace *, const struct trace_line *);
-} prims[] = {
-	{"algo", 1, 1, do_algo},
-	{"sample.split", 2, -1, sample_split},
-	{"sample.choice", 1, -1, sample_choice},
-	{"split", 2, -1, do_split},
-	{"reorder", 2, -1, do_reorder},
-	{"fuse", 2, 2, do_fuse},
-	{"at", 2, 2, do_at},
-	{"root", 1, 1, do_root},
-	{"after", 2, 2, do_after},
-	{"inline", 1, 1, do_inline},
-	{"init", 2, 2, do_init},
-	{"cache", 4, 4, do_cache},
-	{"rfactor", 2, 2, do_rfactor},
-	{"scope", 2, 2, do_scope},
-	{"layout", 2, -1, do_layout},
-	{"vector", 1, 1, do_vector},
-	{"unroll", 1, 2, do_unroll},
-	{"parallel", 1, 1, do_parallel},
-	{"partition", 2, -1, do_partition},
-	{"tensor", 2, 2, do_tensor},
-	{"outline", 1, 1, do_outline},
-	{"prefetch", 3, 3, do_prefetch},
+static const struct {
+	int min, max; /* operands; max -1: any number */
+	const char *(*apply)(struct step *, struct trace_line *);
+} prims[PRIM_COUNT] = {
+	[PRIM_ALGO] = {1, 1, do_algo},
+	[PRIM_SAMPLE_SPLIT] = {2, -1, sample_split},
+	[PRIM_SAMPLE_CHOICE] = {1, -1, sample_choice},
+	[PRIM_SPLIT] = {2, -1, do_split},
+	[PRIM_REORDER] = {2, -1, do_reorder},
+	[PRIM_FUSE] = {2, 2, do_fuse},
+	[PRIM_AT] = {2, 2, do_at},
+	[PRIM_ROOT] = {1, 1, do_root},
+	[PRIM_AFTER] = {2, 2, do_after},
+	[PRIM_INLINE] = {1, 1, do_inline},
+	[PRIM_INIT] = {2, 2, do_init},
+	[PRIM_CACHE] = {4, 4, do_cache},
+	[PRIM_RFACTOR] = {2, 2, do_rfactor},
+	[PRIM_SCOPE] = {2, 2, do_scope},
+	[PRIM_LAYOUT] = {2, -1, do_layout},
+	[PRIM_VECTOR] = {1, 1, do_vector},
+	[PRIM_UNROLL] = {1, 2, do_unroll},
+	[PRIM_PARALLEL] = {1, 1, do_parallel},
+	[PRIM_PARTITION] = {2, -1, do_partition},
+	[PRIM_TENSOR] = {2, 2, do_tensor},
+	[PRIM_OUTLINE] = {1, 1, do_outline},
+	[PRIM_PREFETCH] = {3, 3, do_prefetch},
 };
 
-static const char *apply_line(struct trace *t, const struct trace_line *l)
+const char *trace_apply_line(struct loop_prog *p, struct trace_line *l, bool first, bool adapt)
 {
-	for (size_t i = 0; i < sizeof prims / sizeof *prims; i++) {
-		if (strcmp(prims[i].name, l->arg[0]))
-			continue;
-		int n = l->narg - 1;
-		if (n < prims[i].min || (prims[i].max >= 0 && n > prims[i].max))
-			return whynot(t->p, "takes %d%s operands, not %d", prims[i].min, prims[i].max < 0 ? " or more" : "", n);
-		return prims[i].apply(t, l);
-	}
-	return "no such primitive";
+	struct step t = {p, first, adapt};
+	int min = prims[l->prim].min, max = prims[l->prim].max;
+
+	if (l->prim == PRIM_NONE)
+		return NULL;
+	if (!prims[l->prim].apply)
+		return "no such primitive";
+	if (l->narg < min || (max >= 0 && l->narg > max))
+		return whynot(p, "takes %d%s operands, not %d", min, max < 0 ? " or more" : "", l->narg);
+	return prims[l->prim].apply(&t, l);
 }
 
-static const char *apply_text(struct trace *t, const char *text)
+const char *trace_apply(struct loop_prog *p, struct trace *t, bool adapt)
 {
-	const char *why = NULL;
-	int lineno = 1;
-	for (const char *s = text, *end; *s && !why; s = *end ? end + 1 : end, lineno++) {
-		end = s + strcspn(s, "\n");
-		struct trace_line l;
-		if (!trace_line(&t->p->arena, s, end, &l)) {
-			why = whynot(t->p, "line %d: more than %d words", lineno, TRACE_WORDS_MAX);
-			break;
-		}
-		if (l.narg && (why = apply_line(t, &l)))
-			why = whynot(t->p, "line %d: %s: %s", lineno, l.arg[0], why);
-		else if (t->adapted && !l.ndec) /* samples have been written with what they were given */
-			fprintf(t->adapted, "%.*s\n", (int)(end - s), s);
-		t->begun |= l.narg > 0;
+	bool first = true;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct trace_line *l = &t->a[i];
+		if (l->prim == PRIM_LONG)
+			return whynot(p, "line %d: more than %d words", (int)i + 1, TRACE_WORDS_MAX);
+		const char *why = trace_apply_line(p, l, first, adapt);
+		if (why)
+			return whynot(p, "line %d: %s: %s", (int)i + 1, l->name, why);
+		first &= l->prim == PRIM_NONE;
 	}
-	return why;
+	return NULL;
 }
 
 const char *loop_apply(struct loop_prog *p, const char *text, bool adapt)
 {
-	return apply_text(&(struct trace){.p = p, .adapt = adapt}, text);
+	struct trace t = trace_read(&p->arena, text);
+	const char *why = trace_apply(p, &t, adapt);
+
+	vec_free(&t);
+	return why;
 }
 
 const char *loop_adapt(struct loop_prog *p, const char *text, const char **adapted)
 {
-	struct trace t = {.p = p, .adapt = true};
-	char *lines;
-	size_t n;
+	struct trace t = trace_read(&p->arena, text);
+	const char *why = trace_apply(p, &t, true);
 
-	t.adapted = open_memstream(&lines, &n);
-	const char *why = apply_text(&t, text);
-	fclose(t.adapted);
-	*adapted = arena_str(&p->arena, lines);
-	free(lines);
+	*adapted = trace_write(&p->arena, &t);
+	vec_free(&t);
 	return why;
+}
+
+struct trace_line trace_choice(struct arena *a, const char *name, int n, const char *const *choice, const char *decision)
+{
+	struct trace_line l = {.prim = PRIM_SAMPLE_CHOICE, .name = prim_name[PRIM_SAMPLE_CHOICE], .nres = 1, .narg = n, .ndec = 1};
+
+	l.res = arena_copy(a, &name, sizeof name);
+	l.arg = arena_copy(a, choice, (size_t)n * sizeof *choice);
+	l.dec = arena_copy(a, &decision, sizeof decision);
+	return l;
+}
+
+void trace_set_decision(struct arena *a, struct trace_line *l, const char *decision)
+{
+	l->dec = arena_copy(a, l->dec, (size_t)l->ndec * sizeof *l->dec);
+	l->dec[l->ndec - 1] = decision;
+	l->text = NULL;
 }
 
 const char *trace_algo(const char *trace, struct arena *a)
 {
-	struct trace_line l;
 	if (!trace)
 		return NULL;
 	for (const char *s = trace, *end; *s; s = *end ? end + 1 : end) {
 		end = s + strcspn(s, "\n");
-		if (!trace_line(a, s, end, &l) || l.narg)
-			return l.narg == 2 && !strcmp(l.arg[0], "algo") ? l.arg[1] : ALGO_USUAL;
+		struct trace_line l = trace_read_line(a, s, end);
+		if (l.prim != PRIM_NONE)
+			return l.prim == PRIM_ALGO && l.narg == 1 ? l.arg[0] : ALGO_USUAL;
 	}
 	return ALGO_USUAL;
 }

@@ -2,11 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "common/vec.h"
 #include "loop/prim.h"
-#include "loop/sampling.h"
-
-enum { LINE_MAX_WORDS = SAMPLE_CHOICES_MAX + 16 };
+#include "loop/trace.h"
 
 struct choice {
 	const char *name, *decision;
@@ -61,32 +58,10 @@ static long value_of(struct trace_words *w, const char *s)
 	}
 }
 
-static int split_words(struct arena *a, const char *s, size_t n, const char **word)
+static void note_choice(struct trace_words *w, const struct trace_line *l)
 {
-	int k = 0;
-
-	for (const char *p = s, *end = s + n; p < end && k < LINE_MAX_WORDS;) {
-		size_t len = 0;
-		while (p + len < end && p[len] != ' ')
-			len++;
-		if (len)
-			word[k++] = arena_printf(a, "%.*s", (int)len, p);
-		p += len + 1;
-	}
-	return k;
-}
-
-/* x = sample... := decision */
-static void note_choice(struct trace_words *w, const char *const *word, int n)
-{
-	int results = 0, decided = 0;
-
-	while (results < n && strcmp(word[results], "="))
-		results++;
-	while (decided < n && strcmp(word[decided], ":="))
-		decided++;
-	for (int i = 0; i < results && decided + 1 + i < n; i++)
-		vec_push(&w->choices, (struct choice){word[i], word[decided + 1 + i], false});
+	for (int i = 0; i < l->nres && i < l->ndec; i++)
+		vec_push(&w->choices, (struct choice){l->res[i], l->dec[i], false});
 }
 
 /* The lines that mean more than their choices: the tile, the panels of weights, chunks, teams. */
@@ -96,22 +71,19 @@ struct facts {
 	bool chunked, parallel, registers, vector;
 };
 
-static void note_line(struct trace_words *w, struct facts *f, const char *const *word, int n)
+static void note_line(struct trace_words *w, struct facts *f, const struct trace_line *l)
 {
-	if (n < 2)
+	if (!l->narg)
 		return;
-	if (!strcmp(word[0], "algo"))
-		f->algo = word[1];
-	else if (!strcmp(word[0], "parallel"))
-		f->parallel = true;
-	else if (!strcmp(word[0], "vector"))
-		f->vector = true;
-	else if ((!strcmp(word[0], "scope") || (n > 3 && !strcmp(word[2], "cache"))) && !strcmp(word[n - 1], "register"))
-		f->registers = true;
-	for (int i = 2; i < n && !strcmp(word[0], "split"); i++)
-		f->chunked |= !strcmp(word[i], "chunk");
-	for (int i = 2; i < n && !strcmp(word[0], "layout"); i++) {
-		const char *by = strchr(word[i], '/');
+	f->parallel |= l->prim == PRIM_PARALLEL;
+	f->vector |= l->prim == PRIM_VECTOR;
+	f->registers |= (l->prim == PRIM_SCOPE || l->prim == PRIM_CACHE) && !strcmp(l->arg[l->narg - 1], "register");
+	if (l->prim == PRIM_ALGO)
+		f->algo = l->arg[0];
+	for (int i = 1; i < l->narg && l->prim == PRIM_SPLIT; i++)
+		f->chunked |= !strcmp(l->arg[i], "chunk");
+	for (int i = 1; i < l->narg && l->prim == PRIM_LAYOUT; i++) {
+		const char *by = strchr(l->arg[i], '/');
 		if (by && value_of(w, by + 1))
 			f->panel = value_of(w, by + 1);
 	}
@@ -201,18 +173,13 @@ const char *trace_words(const char *trace, struct arena *a)
 	struct trace_words w = {.a = a, .text = arena_str(a, "")};
 	struct facts f = {0};
 
-	for (const char *s = trace, *end; *s; s = *end ? end + 1 : end) {
-		const char *word[LINE_MAX_WORDS];
-		end = s + strcspn(s, "\n");
-		int n = split_words(a, s, strcspn(s, "#\n"), word);
-		bool sample = false;
-		for (int i = 0; i < n; i++)
-			sample |= !strcmp(word[i], ":=");
-		if (sample)
-			note_choice(&w, word, n);
+	struct trace t = trace_read(a, trace);
+	for (size_t i = 0; i < t.n; i++)
+		if (t.a[i].ndec)
+			note_choice(&w, &t.a[i]);
 		else
-			note_line(&w, &f, word, n);
-	}
+			note_line(&w, &f, &t.a[i]);
+	vec_free(&t);
 	if (f.algo)
 		say(&w, spelled(a, f.algo));
 	say_tile(&w, &f);

@@ -6,20 +6,29 @@
 #include "sched/fitted.h"
 #include "loop/math.h"
 
+bool rule_apply(struct rule *r, struct trace_line l)
+{
+	if (trace_apply_line(r->p, &l, r->trace.n == 0, false))
+		return false;
+	vec_push(&r->trace, l);
+	return true;
+}
+
 bool rule_try(struct rule *r, const char *fmt, ...)
 {
+	char line[2048], *text = line;
 	va_list ap, again;
+
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, ap);
-	char *line = arena_alloc(&r->p->arena, (size_t)n + 1);
-	vsnprintf(line, (size_t)n + 1, fmt, again);
+	int n = vsnprintf(line, sizeof line, fmt, ap);
+	if (n >= (int)sizeof line) {
+		text = arena_alloc(&r->p->arena, (size_t)n + 1);
+		vsnprintf(text, (size_t)n + 1, fmt, again);
+	}
 	va_end(again);
 	va_end(ap);
-	if (loop_apply(r->p, line, false))
-		return false;
-	r->text = arena_printf(&r->p->arena, "%s%s\n", r->text, line);
-	return true;
+	return rule_apply(r, trace_read_line(&r->p->arena, text, text + n));
 }
 
 struct target rule_machine(struct loop_prog *p) { return target_filled(p->target); }
@@ -339,7 +348,7 @@ bool has_reuse(struct loop_prog *p, stage_id s)
 
 const char *rule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
 {
-	struct rule r = {.p = p, .along = -1, .text = arena_str(&p->arena, ""), .want = want};
+	struct rule r = {.p = p, .along = -1, .want = want};
 	r.lanes = rule_lanes(p);
 	if (strcmp(p->algo, ALGO_USUAL))
 		rule_try(&r, "algo %s", p->algo);
@@ -364,8 +373,11 @@ const char *rule_with(struct loop_prog *p, const struct samples *want, struct sa
 			rule_map(&r, s);
 	for (size_t i = 0; got && i < r.met.n; i++)
 		vec_push(got, r.met.a[i]);
+	rule_threads(&r);
+	const char *text = trace_write(&p->arena, &r.trace);
 	vec_free(&r.met);
-	return arena_printf(&p->arena, "%s%s", r.text, loop_threads(p));
+	vec_free(&r.trace);
+	return text;
 }
 
 const char *loop_rule(struct loop_prog *p) { return rule_with(p, NULL, NULL); }

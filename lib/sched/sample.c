@@ -1,4 +1,5 @@
 /* The rule's knobs: each is a sampling line, answered by who asks for the schedule or by the analytic model. */
+#include <assert.h>
 #include <string.h>
 #include "sched/rule.h"
 
@@ -21,17 +22,18 @@ static bool wanted(const struct samples *want, const struct sample *x, int64_t *
 	return false;
 }
 
-static const char *spell(struct rule *r, const struct sample *x, int64_t choice)
+static const char *spell(const struct sample *x, int64_t choice)
 {
-	return x->word ? x->word[choice] : arena_printf(&r->p->arena, "%lld", (long long)choice);
+	return x->word ? x->word[choice] : sym_str(intern_printf("%lld", (long long)choice));
 }
 
-static const char *spell_line(struct rule *r, const struct sample *x)
+static struct trace_line sample_line(struct rule *r, const struct sample *x)
 {
-	char *line = arena_printf(&r->p->arena, "%s = sample.choice", x->name);
+	const char **choice = ARENA_ARRAY(&r->p->arena, const char *, x->n);
+
 	for (int i = 0; i < x->n; i++)
-		line = arena_printf(&r->p->arena, "%s %s", line, spell(r, x, x->choice[i]));
-	return arena_printf(&r->p->arena, "%s := %s", line, spell(r, x, x->decision));
+		choice[i] = spell(x, x->choice[i]);
+	return trace_choice(&r->p->arena, x->name, x->n, choice, spell(x, x->decision));
 }
 
 static int64_t decide(struct rule *r, struct sample *x)
@@ -39,8 +41,8 @@ static int64_t decide(struct rule *r, struct sample *x)
 	x->name = sym_str(intern(x->name));
 	x->decision = x->usual;
 	wanted(r->want, x, &x->decision);
-	rule_try(r, "%s", spell_line(r, x));
 	vec_push(&r->met, *x);
+	rule_apply(r, sample_line(r, x));
 	return x->decision;
 }
 
@@ -68,37 +70,38 @@ bool rule_yes(struct rule *r, const char *name, bool usual)
 	return rule_word(r, name, word, 2, usual) == 1;
 }
 
-/* Writes `line` in the place of x's line, the last that says so; "": takes the line out. */
-static void replace_line(struct rule *r, const struct sample *x, const char *line)
+/* The last sample of that name, and its line. */
+static struct sample *last_met(struct rule *r, const char *name, size_t *line)
 {
-	const char *old = spell_line(r, x), *at = strstr(r->text, old);
-	size_t n = strlen(old) + (*line ? 0 : 1);
-	for (const char *next = at; (next = strstr(next + 1, old));)
-		at = next;
-	r->text = arena_printf(&r->p->arena, "%.*s%s%s", (int)(at - r->text), r->text, line, at + n);
-}
+	size_t i = r->met.n, k = r->trace.n;
 
-static size_t met_index(const struct rule *r, const char *name)
-{
-	size_t i = r->met.n;
-	while (i-- > 0)
-		if (!strcmp(r->met.a[i].name, name))
-			break;
-	return i;
+	name = sym_str(intern(name));
+	while (i > 0 && r->met.a[i - 1].name != name)
+		i--;
+	while (k > 0 && !(r->trace.a[k - 1].prim == PRIM_SAMPLE_CHOICE && r->trace.a[k - 1].res[0] == name))
+		k--;
+	assert(i > 0 && k > 0);
+	*line = k - 1;
+	return &r->met.a[i - 1];
 }
 
 void rule_settle(struct rule *r, const char *name, int64_t done)
 {
-	struct sample *x = &r->met.a[met_index(r, name)], was = *x;
+	size_t line;
+	struct sample *x = last_met(r, name, &line);
+
 	x->decision = done;
-	replace_line(r, &was, spell_line(r, x));
+	trace_set_decision(&r->p->arena, &r->trace.a[line], spell(x, done));
 	vec_push(&r->p->names, (struct loop_name){x->name, done, x->word ? x->word[done] : NULL});
 }
 
 void rule_drop(struct rule *r, const char *name)
 {
-	size_t i = met_index(r, name);
-	replace_line(r, &r->met.a[i], "");
-	memmove(&r->met.a[i], &r->met.a[i + 1], (r->met.n - i - 1) * sizeof *r->met.a);
+	size_t line;
+	struct sample *x = last_met(r, name, &line);
+
 	r->met.n--;
+	memmove(x, x + 1, (size_t)(&r->met.a[r->met.n] - x) * sizeof *x);
+	r->trace.n--;
+	memmove(&r->trace.a[line], &r->trace.a[line + 1], (r->trace.n - line) * sizeof *r->trace.a);
 }

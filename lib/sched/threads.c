@@ -122,22 +122,31 @@ static int candidates(struct rule *r, nest_id n, struct candidate *out)
 
 static void find_parallel(struct loop_prog *p, nest_id n, void *arg) { *(bool *)arg |= lnest(p, n)->mark == LOOP_PARALLEL; }
 
-const char *loop_threads(struct loop_prog *p)
+void rule_threads(struct rule *r)
 {
-	struct rule r = {.p = p, .text = arena_str(&p->arena, ""), .lanes = rule_lanes(p)};
+	struct loop_prog *p = r->p;
 	struct candidate c[CANDIDATES_MAX];
 	bool has = false;
 
 	nest_walk(p, p->root, find_parallel, &has);
 	for (size_t i = 0; p->threads > 1 && !has && i < lnest(p, p->root)->kid.n; i++)
-		for (int n = candidates(&r, lnest(p, p->root)->kid.a[i], c); n > 0;) {
+		for (int n = candidates(r, lnest(p, p->root)->kid.a[i], c); n > 0;) {
 			int best = 0;
 			for (int k = 1; k < n; k++)
 				if (c[k].cycles < c[best].cycles)
 					best = k;
-			if (rule_try(&r, "parallel %s", c[best].loop))
+			if (rule_try(r, "parallel %s", c[best].loop))
 				break;
 			c[best] = c[--n];
 		}
-	return r.text;
+}
+
+const char *loop_threads(struct loop_prog *p)
+{
+	struct rule r = {.p = p, .lanes = rule_lanes(p)};
+
+	rule_threads(&r);
+	const char *text = trace_write(&p->arena, &r.trace);
+	vec_free(&r.trace);
+	return text;
 }
