@@ -56,7 +56,7 @@ $(patsubst %.c,build/%.o,$(wildcard lib/onnx/*.c)): | build/gen/onnx.pb-c.h
 build/gen/%.inc: %
 	@mkdir -p $(@D)
 	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
-build/tools/ge-emit/source.o: build/gen/tools/ge-emit/runtime.in.inc build/gen/tools/ge-emit/header.in.inc build/gen/tools/ge-emit/team.in.inc build/gen/tools/ge-emit/checksum.in.inc \
+build/tools/ge-emit/text.o: build/gen/tools/ge-emit/runtime.in.inc build/gen/tools/ge-emit/header.in.inc build/gen/tools/ge-emit/team.in.inc build/gen/tools/ge-emit/checksum.in.inc \
 	build/gen/lib/runner/model_abi.h.inc build/gen/lib/op/opaque.h.inc
 # The table of strategies is the list of their files.
 STRATEGIES := $(wildcard lib/search/strategies/*.c)

@@ -44,6 +44,9 @@ ge-plan --quiet planned.g -o twice.g && [ "$(ge-stat --digest planned.g)" = "$(g
 say $? "a plan twice is a plan once"
 ge-emit planned.g -o mix 2>report && grep -q '^ge-emit: 2 of .* steps on the slow path: ' report
 say $? "ge-emit compiles it and says so"
+ge-emit planned.g --no-compile -o . 2>err
+[ $? = 64 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'names a directory' err
+say $? "ge-emit used wrongly: one line, about that"
 run-cmp --runs 4 --change 0.1 mix.so mix.g >out
 say $? "the library gives the evaluator's numbers"
 ge-emit --embed --quiet planned.g -o inside && run-cmp inside.so mix.g >/dev/null

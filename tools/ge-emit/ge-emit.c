@@ -124,11 +124,16 @@ enum { NPARTS = sizeof parts / sizeof *parts };
 
 static bool is_made(const struct emission *e, int i) { return !(parts[i].compiled && no_compile) && !(parts[i].weights && e->embed); }
 
+static const char *stem_of(const char *out) { return strrchr(out, '/') ? strrchr(out, '/') + 1 : out; }
+
 /* Nothing is compiled for a name that a directory has. */
-static void check_targets(const struct emission *e, const char *to)
+static void check_out(const struct emission *e, const char *to)
 {
+	const char *stem = stem_of(to);
 	struct stat st;
 
+	if (!*stem || !strcmp(stem, ".") || !strcmp(stem, ".."))
+		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %s%smodel", to, to, *stem ? "/" : "");
 	for (int i = 0; i < NPARTS; i++) {
 		char *path = xprintf("%s%s", to, parts[i].suffix);
 		if (is_made(e, i) && !lstat(path, &st) && S_ISDIR(st.st_mode))
@@ -168,12 +173,9 @@ static void publish(const struct emission *e, const char *dir, const char *stem,
 
 static void write_model(struct emission *e, const char *out)
 {
-	const char *slash = strrchr(out, '/'), *stem = slash ? slash + 1 : out;
+	const char *stem = stem_of(out);
 	char *dir = xprintf("%s%.*s.ge-emit-XXXXXX", *out == '/' ? "" : "./", (int)(stem - out), out), *header = xprintf("%s.h", stem);
 
-	if (!*stem || !strcmp(stem, ".") || !strcmp(stem, ".."))
-		die(EX_BADUSE, "-o %s: names a directory; -o takes the stem of the files, e.g. %s%smodel", out, out, *stem ? "/" : "");
-	check_targets(e, out);
 	signals_hold(true);
 	if (!mkdtemp(dir)) {
 		if (errno == ENOENT)
@@ -199,7 +201,8 @@ static void write_model(struct emission *e, const char *out)
 void emission_make(struct emission *e, struct module *m, const struct given_traces *given, int most, bool refuse)
 {
 	e->M = model_new(m, e->target, most ? most : plan_threads(m), given, false);
-	model_report_opaque(e->M, refuse);
+	if (refuse)
+		model_report_opaque(e->M, true);
 	functions_make(&e->functions, e->M);
 	memory_plan_read(e->M);
 	weights_lay_out(&e->weights, e->M);
@@ -217,9 +220,12 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (plan_bytes(m) < 0)
 		die(EX_BADUSE, "%s: no memory plan; run ge-plan first: ge-plan %s | ge-emit -o %s", m->source ? m->source : "-",
 		    a->nfile ? a->file[0] : "MODEL.g", a->out ? a->out : "STEM");
+	if (a->out)
+		check_out(&e, a->out);
 	emission_make(&e, m, &traces, threads, no_fallback);
 	if (e.embed && e.weights.bytes > EMBED_MAX)
 		die(EX_BADUSE, "--embed: %" PRId64 " bytes of weights are too many for a C file", e.weights.bytes);
+	model_report_opaque(e.M, false); /* behind all faults of use: those are one line */
 	if (print_traces)
 		put_traces(&e);
 	if (report)

@@ -1,0 +1,100 @@
+/* The tables of a model: sizes, digest, inputs, outputs, steps; and what its code needs of a CPU. */
+#include <inttypes.h>
+#include "source.h"
+#include "op/op.h"
+#include "target/backend.h"
+
+static void put_tensors(struct emission *e, FILE *f, const char *what, size_t n, const val_id *v, const sym *name)
+{
+	struct module *m = e->M->m;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t dims[RANK_MAX];
+		type_dims(m, &val(m, v[i])->type, dims);
+		fprintf(f, "static const long %s_shape%zu[] = {", what, i);
+		for (int k = 0; k < val(m, v[i])->type.rank; k++)
+			fprintf(f, "%" PRId64 ", ", dims[k]);
+		fprintf(f, "0};\n");
+	}
+	fprintf(f, "static const struct hone_tensor %s[] = {\n", what);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(f, "\t{");
+		put_string(f, sym_str(name ? name[i] : val(m, v[i])->name));
+		bool preset = !name && val(m, v[i])->tensor;
+		fprintf(f, ", \"%s\", %d, %s_shape%zu, %" PRId64 ", %" PRId64 "},\n", dtype_name(val(m, v[i])->type.dtype),
+			val(m, v[i])->type.rank, what, i, value_bytes(m, v[i]), preset ? weights_value(&e->weights, e->M->m, v[i]) : 0);
+	}
+	fprintf(f, "\t{\"\", \"\", 0, NULL, 0, 0},\n};\n");
+}
+
+static void put_sizes(struct emission *e, FILE *f)
+{
+	const struct graph *g = graph(e->M->m, e->M->m->main);
+
+	fprintf(f, "\n#if IN_PART(0)\n\n%s\n#define NUM_INPUTS %zu\n#define NUM_OUTPUTS %zu\n#define NUM_STEPS %zu\n", abi_text, g->in.n,
+		g->out.n, e->M->calls.n);
+	fprintf(f,
+		"#define ARENA_BYTES %" PRId64 "\n#define WEIGHTS_BYTES %" PRId64 "\n#define WEIGHTS_MAGIC \"%s\"\n#define WEIGHTS_AT %d\n",
+		e->M->arena_bytes, e->weights.bytes, WEIGHTS_MAGIC, WEIGHTS_HEAD);
+	fprintf(f, "#define OPAQUE_AT %" PRId64 "\n#define OPAQUE_BYTES %" PRId64 "\n", e->weights.opaque, e->weights.opaque_bytes);
+	if (e->weights.opaque_bytes)
+		fprintf(f, "\n%s\n", opaque_text);
+	if (e->functions.threads > 1)
+		fprintf(f, "#define THREADS %d\n", e->functions.threads);
+	fprintf(f, "#define VECTOR_BYTES %d\n#define EMBEDDED %s\n#define MADE_FOR ", e->target->vector_bytes,
+		e->embed ? "(const char *)embedded" : "NULL");
+	put_string(f, e->target->cpu);
+	fprintf(f, "\n#define MADE_WITH ");
+	put_string(f, target_compiler_version());
+}
+
+static void put_digest(struct emission *e, FILE *f)
+{
+	const unsigned char *d = (const unsigned char *)&e->weights.digest;
+
+	fprintf(f, "\n\nstatic const unsigned char weights_digest[16] = {");
+	for (int i = 0; i < 16; i++)
+		fprintf(f, "%d%s", d[i], i < 15 ? ", " : "};\n");
+}
+
+static void put_step_table(struct emission *e, FILE *f)
+{
+	struct module *m = e->M->m;
+
+	fprintf(f, "static const struct hone_step step[] = {\n");
+	for (uint32_t c = 0; c < e->M->calls.n; c++) {
+		const struct call *x = &e->M->calls.a[c];
+		bool slow = x->kernel == KERNEL_OPAQUE;
+		fprintf(f, "\t{\"%s\", ", slow ? "eval" : e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
+		put_string(f, call_name(e, c));
+		fprintf(f, ", %.0f, %d},\n", node_flops(m, node(m, x->node)), slow);
+	}
+	fprintf(f, "\t{\"\", \"\", 0, 0},\n};\n");
+}
+
+void put_tables(struct emission *e, FILE *f)
+{
+	const struct graph *g = graph(e->M->m, e->M->m->main);
+
+	put_sizes(e, f);
+	put_digest(e, f);
+	put_tensors(e, f, "input", g->in.n, g->in.a, NULL);
+	put_tensors(e, f, "output", g->out.n, g->out.a, g->out_name.a);
+	put_step_table(e, f);
+	if (e->embed)
+		weights_print(e, f);
+}
+
+/* The features that the flags of target_cflags suppose. */
+void put_cpu_check(struct emission *e, FILE *f)
+{
+	const struct feature *feature = backend_of(e->target)->feature;
+
+	fprintf(f, "\n/* What the code needs and this CPU lacks, or NULL. */\nstatic const char *cpu_lacks(void)\n{\n");
+	for (int i = 0; feature && feature[i].name; i++)
+		for (int k = 0; e->target->features >> i & 1 && feature[i].takes[k]; k++)
+			fprintf(f,
+				"\tif (!__builtin_cpu_supports(\"%s\"))\n\t\treturn \"it lacks %s, which the model was compiled for\";\n",
+				feature[i].takes[k], feature[i].takes[k]);
+	fprintf(f, "\treturn NULL;\n}\n");
+}

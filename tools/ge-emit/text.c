@@ -1,0 +1,79 @@
+/* Text of the C file: what is the same in all models, and names and strings that come from a model. */
+#include <string.h>
+#include "source.h"
+#include "common/shown.h"
+#include "graph/pass.h"
+
+const char runtime_text[] =
+#include "tools/ge-emit/runtime.in.inc"
+	;
+const char team_text[] =
+#include "tools/ge-emit/team.in.inc"
+	;
+const char header_text[] =
+#include "tools/ge-emit/header.in.inc"
+	;
+const char checksum_text[] =
+#include "tools/ge-emit/checksum.in.inc"
+	;
+const char opaque_text[] =
+#include "lib/op/opaque.h.inc"
+	;
+const char abi_text[] =
+#include "lib/runner/model_abi.h.inc"
+	;
+
+void put_string(FILE *f, const char *s)
+{
+	fputc('"', f);
+	for (int k; *s; s += k ? k : 1) {
+		k = shown_length(s, 4);
+		if (*s == '"' || *s == '\\')
+			fprintf(f, "\\%c", *s);
+		else if (k == 0 || *s == '?') /* trigraphs */
+			fprintf(f, "\\%03o", (unsigned char)*s);
+		else
+			fwrite(s, 1, (size_t)k, f);
+	}
+	fputc('"', f);
+}
+
+void put_comment(FILE *f, const char *s)
+{
+	for (int k; *s; s += k ? k : 1) {
+		k = shown_length(s, 4);
+		if (k == 0 || (*s == '*' && s[1] == '/') || (*s == '/' && s[1] == '*'))
+			fputc('?', f);
+		else
+			fwrite(s, 1, (size_t)k, f);
+	}
+}
+
+const char *put_template(struct emission *e, FILE *f, const char *text, const char *until)
+{
+	static const char threads[] = "@THREADS@";
+
+	while (*text) {
+		if (!strncmp(text, threads, sizeof threads - 1)) {
+			text += e->functions.threads > 1 ? sizeof threads - 1 : strcspn(text, "\n") + 1;
+			continue;
+		}
+		if (until && !strncmp(text, until, strlen(until)))
+			return text + strcspn(text, "\n") + 1;
+		if (!strncmp(text, "@NAME@", 6)) {
+			fputs(e->name, f);
+			text += 6;
+		} else {
+			fputc(*text++, f);
+		}
+	}
+	return text;
+}
+
+const char *call_name(struct emission *e, uint32_t c)
+{
+	struct module *m = e->M->m;
+	const struct node *n = node(m, e->M->calls.a[c].node);
+
+	return n->name ? sym_str(n->name) : n->nout ? sym_str(val(m, n->out[0])->name) : "";
+}
