@@ -146,7 +146,7 @@ done
 declared() {
 	lib=$top/lib
 	sed -nE 's/.*"static inline [a-z]+ ([a-z_0-9]+)\(.*/\1/p; s/.*"typedef .* ([a-z]+)( __attribute__|;).*/\1/p; s/.*LANE_BY_LANE\("([a-z]+).*/\1/p' \
-		"$lib/emit/prelude.c" "$lib/loop/math.c" "$lib/loop/instr.c"
+		$lib/target/*/*.c "$lib/emit/prelude.c" "$lib/loop/math.c" "$lib/loop/instr.c"
 	ge-emit --no-compile --embed pool.g -o embeds
 	sed -nE 's/^#define ([A-Za-z_]+).*/\1/p; s/^struct ([a-z_]+) \{.*/\1/p
 		s/^(static|struct|const|extern|int|void|KERNEL)[^[(=;{]*[ *]([A-Za-z_][A-Za-z_0-9]*)[[(;= ].*/\2/p' \
