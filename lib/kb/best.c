@@ -121,7 +121,7 @@ const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, co
 	return best;
 }
 
-const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, const char *target, const char *base)
+const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, const char *target, const struct kb_base *base)
 {
 	const struct kb_record *best = NULL, *old = NULL;
 	double now = INFINITY; /* of today's default */
@@ -129,7 +129,7 @@ const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, c
 		const struct kb_record *r = &l->a[i];
 		if (!is(r, "task", task) || !is_target(r, target))
 			continue;
-		if (is(r, "base", base)) {
+		if (kb_is_to(r, base)) {
 			now = fmin(now, least_time(r, true));
 			if (!excluded(r, target) && (!best || kb_rank(r, best) < 0))
 				best = r;
@@ -141,14 +141,14 @@ const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, c
 }
 
 /* base: of today's default, or NULL. */
-static const char *in_words(const struct kb *k, const struct kb_record *r, const char *base, struct arena *a)
+static const char *in_words(const struct kb *k, const struct kb_record *r, const struct kb_base *base, struct arena *a)
 {
 	char hex[33];
 	double worth = kb_worth(r);
 	bool known = worth == kb_number(r, "ratio") || worth == kb_number(r, "hi");
 	digest_hex(r->id, hex);
 	return arena_printf(a, "%.12s: %.4f of %s's time (%.4f .. %.4f)%s, %s%s", hex, kb_number(r, "ratio"),
-			    base && kb_get_field(r, "base") && !is(r, "base", base) ? "an older default" : "the default",
+			    base && kb_get_field(r, "base") && !kb_is_to(r, base) ? "an older default" : "the default",
 			    kb_number(r, "lo"), kb_number(r, "hi"), known ? "" : arena_printf(a, ", mean %.4f", worth),
 			    kb_shown(kb_layer_path(k, r->layer), a), kb_is_ours(r) ? "" : ", not measured here");
 }
@@ -191,19 +191,19 @@ static const char *count_excluded(const struct kb_list *l, const char *target, s
 }
 
 /* Why best, or none if it is NULL, and not this one. */
-static const char *beaten_by(const struct kb_record *best, const struct kb_record *r, const char *base)
+static const char *beaten_by(const struct kb_record *best, const struct kb_record *r, const struct kb_base *base)
 {
 	if (!best)
 		return isinf(least_time(r, false)) ? " (its samples do not say whether the default takes less time now)"
 						   : " (the default takes less time now)";
 	if (same_base(r, best))
 		return r->layer != best->layer ? " (of a layer behind)" : "";
-	if (base && is(best, "base", base))
+	if (base && kb_is_to(best, base))
 		return "";
 	return r->layer != best->layer ? " (of a layer behind)" : " (another default; by time)";
 }
 
-static const char *explain(const struct kb *k, const struct kb_list *l, const char *target, const char *base, const struct kb_record *best,
+static const char *explain(const struct kb *k, const struct kb_list *l, const char *target, const struct kb_base *base, const struct kb_record *best,
 			   struct arena *a)
 {
 	enum { SHOWN = 10 };
@@ -225,7 +225,7 @@ static const char *explain(const struct kb *k, const struct kb_list *l, const ch
 	return *out ? arena_printf(a, "%scould not win: %s\n", text, out) : text;
 }
 
-const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const char *base, struct arena *a, const char **why)
+const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const struct kb_base *base, struct arena *a, const char **why)
 {
 	struct kb_list *l = ARENA_NEW(a, struct kb_list);
 	kb_find(k, NULL, task, l, a);
@@ -242,6 +242,20 @@ struct digest kb_trace_digest(const char *trace)
 		trace += *trace == '\n';
 	}
 	return digest_bytes(trace, strlen(trace));
+}
+
+struct kb_base kb_base_of(const char *trace)
+{
+	struct kb_base b;
+
+	digest_hex(kb_trace_digest(trace), b.digest);
+	digest_hex(digest_bytes(trace, strlen(trace)), b.stamped);
+	return b;
+}
+
+bool kb_is_to(const struct kb_record *r, const struct kb_base *base)
+{
+	return is(r, "base", base->digest) || (*base->stamped && is(r, "base", base->stamped));
 }
 
 const struct kb_record *kb_measured(const struct kb_list *l, const char *task, const char *target, const char *trace)

@@ -31,7 +31,7 @@ struct kb_record {
 /* Fields of kind "kernel" (what tune-op writes):
  *   kind kernel | task TEXT | target ROW | trace TEXT | stages DIGEST (of the stage text) | verdict WORD | why TEXT
  *   samples "ps/ps ps/ps ..." (candidate/base, picoseconds a call) | ratio R | lo R | hi R (candidate / base)
- *   base DIGEST (of the trace it was timed against) | against default|incumbent | tool "tune-op 0.1.0 ..." | trial N
+ *   base DIGEST (of the schedule that it is a ratio to, see struct kb_base) | against default|incumbent | tool "tune-op 0.1.0 ..." | trial N
  *   rotation BYTES (of constants that calls went through; none: the same at each call)
  *   mean R (against default: of all looks at the choice, this one and those before) | looks N (how many they are) |
  *   kept no (after this look the tuning took its choice back)
@@ -85,26 +85,34 @@ struct kb_list {
 void kb_find(struct kb *k, const char *kind, const char *task, struct kb_list *out, struct arena *a);
 /* Records whose id begins with these hexadecimal digits. */
 void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena *a);
+/* Of a trace without the lines at its head that begin with "#": its version and what it was made for. This names a schedule. */
+struct digest kb_trace_digest(const char *trace);
+/* The schedule that a ratio is a ratio to, as records name it in their field base. */
+struct kb_base {
+	char digest[33]; /* its own: kb_trace_digest, in hexadecimal */
+	char stamped[33]; /* as tune-op wrote it before: of the trace with those lines; "": as it is not known */
+};
+struct kb_base kb_base_of(const char *trace);
+/* Is the record's ratio one to that schedule? */
+bool kb_is_to(const struct kb_record *r, const struct kb_base *base);
 /* The record that wins for a task on a target: exact target, timed against the rule's default, verdict faster, lowest
  * mean over all processes that it was timed in, or, where the record has none, lowest upper bound of the ratio; layers by
  * precedence. What its tuning found to be slower than KB_MATERIAL in the end does not win. Where records were timed against
  * different defaults (the rule has changed since), the best of each compete by the least of their times. NULL: none. base: as for
  * kb_best_for, or NULL: today's default is not known. why, if not NULL: in words over which it wins, arena. */
-const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const char *base, struct arena *a, const char **why);
+const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const struct kb_base *base, struct arena *a, const char **why);
 /* The same among records that kb_find gave: of that task and target. */
 const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, const char *target);
-/* The same where today's default is known, by its digest as in the field base: a record timed against another is used
+/* The same where today's default is known: a record timed against another is used
  * only if there is none against this one, and if it took less time than this one did in any record, or none says what that
  * took. */
-const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, const char *target, const char *base);
+const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, const char *target, const struct kb_base *base);
 /* That mean, or bound; INFINITY: it has neither. The mean is that of its tuning's last look at the trace, as far as kb_find
  * gave that too. */
 double kb_worth(const struct kb_record *r);
 /* Could it win on its own target; and of two that can, is a better (negative)? */
 bool kb_can_win(const struct kb_record *r);
 int kb_rank(const struct kb_record *a, const struct kb_record *b);
-/* Of a trace without the lines at its head that begin with "#": its version and what it was made for. */
-struct digest kb_trace_digest(const char *trace);
 /* What was measured here: by this user, from this machine. A record is that by its field "seal": a digest of the others and of
  * a key that is kept beside the custom layer, made for the first record, and goes nowhere. What came from elsewhere, was changed, or
  * is of a program that had no seals yet, is not: it wins as others do, and whoever uses it times it first (hone-kb(5)). */

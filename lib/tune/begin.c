@@ -13,14 +13,12 @@ struct digest source_digest(const struct candidate *c) { return digest_bytes(c->
 bool find_default(struct session *s, struct tuned *t, struct module *m, node_id n)
 {
 	const char *why, *trace = default_trace(m, n, s->target, &t->arena, &why);
-	char hex[33];
 
 	if (!trace) {
 		t->untunable = arena_str(&t->arena, why);
 		return false;
 	}
-	digest_hex(digest_bytes(trace, strlen(trace)), hex);
-	t->base_hex = arena_str(&t->arena, hex);
+	t->ratios_to = kb_base_of(trace);
 	return true;
 }
 

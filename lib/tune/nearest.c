@@ -33,7 +33,7 @@ static int find_near(struct session *s, const struct tuned *t, struct near *out)
 
 bool take_older(struct session *s, struct tuned *t)
 {
-	const struct kb_record *r = kb_best_for(&t->records, t->text, s->target_row, t->base_hex);
+	const struct kb_record *r = kb_best_for(&t->records, t->text, s->target_row, &t->ratios_to);
 	const char *why;
 	struct candidate *c =
 		r && t->ours[r - t->records.a] ? candidate_new(t->in, t->node, s->target, kb_get_field(r, "trace"), false, &why) : NULL;

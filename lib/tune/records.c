@@ -115,7 +115,7 @@ void put_trial(struct session *s, const struct trial *x)
 		kb_set_field(&r, "looks", arena_printf(&a, "%d", count_ratios(t, x) + !verdict_timed(x->result.verdict)), &a);
 	if (x->look > LOOK_FINAL && !is_kept(t, x))
 		kb_set_field(&r, "kept", "no", &a);
-	kb_set_field(&r, "base", t->base_hex, &a);
+	kb_set_field(&r, "base", t->ratios_to.digest, &a);
 	kb_set_field(&r, "against", against(x), &a);
 	if (look_number(x))
 		kb_set_field(&r, "look", arena_printf(&a, "%d", look_number(x)), &a);
@@ -137,7 +137,7 @@ void put_search(struct session *s, const struct tuned *t)
 	kb_set_field(&r, "kind", "search", &a);
 	kb_set_field(&r, "task", t->text, &a);
 	kb_set_field(&r, "target", s->target_row, &a);
-	kb_set_field(&r, "base", t->base_hex, &a);
+	kb_set_field(&r, "base", t->ratios_to.digest, &a);
 	kb_set_field(&r, "tool", s->opt->tool, &a);
 	kb_set_field(&r, "session", s->id, &a);
 	if (s->rotation)
@@ -225,7 +225,7 @@ bool recall_trial(struct session *s, struct trial *x)
 		if (!t->ours[i] || !field_is(r, "rotation", s->rotation_text) || !field_is(r, "against", against(x)) ||
 		    !field_is(r, "look", look) || !is_target(r, s) || !is_about(r, want))
 			continue;
-		if (verdict_timed(verdict_of(r)) && !field_is(r, "base", t->base_hex))
+		if (verdict_timed(verdict_of(r)) && !kb_is_to(r, &t->ratios_to))
 			continue; /* the default was another then */
 		if (!best || (field_is(r, "session", s->id) && !field_is(best, "session", s->id)))
 			best = r;
@@ -244,7 +244,7 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 		const struct kb_record *r = &t->records.a[i];
 		const char *trials = field(r, "trials");
 		if (!field_is(r, "kind", "search") || !field_is(r, "rotation", s->rotation_text) || !is_target(r, s) ||
-		    !field_is(r, "base", t->base_hex) || !field_is(r, "tool", s->opt->tool) ||
+		    !kb_is_to(r, &t->ratios_to) || !field_is(r, "tool", s->opt->tool) ||
 		    (strcmp(trials, "all") && strtoull(trials, NULL, 10) < s->opt->trials))
 			continue;
 		done = true;
@@ -257,7 +257,7 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 /* Measured here, of this default, on this target, with this rotation. */
 static bool counts_here(const struct session *s, const struct tuned *t, const struct kb_record *r)
 {
-	return t->ours[r - t->records.a] && is_target(r, s) && field_is(r, "base", t->base_hex) &&
+	return t->ours[r - t->records.a] && is_target(r, s) && kb_is_to(r, &t->ratios_to) &&
 	       field_is(r, "rotation", s->rotation_text) && !field_is(r, "kind", "search");
 }
 
@@ -343,7 +343,7 @@ static bool is_timed_so(const struct session *s, const struct tuned *t, const st
 
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *q = &t->records.a[i];
-		if (t->ours[i] && field_is(q, "rotation", s->rotation_text) && is_target(q, s) && field_is(q, "base", t->base_hex) &&
+		if (t->ours[i] && field_is(q, "rotation", s->rotation_text) && is_target(q, s) && kb_is_to(q, &t->ratios_to) &&
 		    verdict_timed(verdict_of(q)) && is_about(q, want))
 			return true;
 	}
@@ -356,7 +356,7 @@ const struct kb_record *best_foreign(struct session *s, const struct tuned *t)
 
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (t->ours[i] || t->passed[i] || !is_win(r) || !is_target(r, s) || !field_is(r, "base", t->base_hex) ||
+		if (t->ours[i] || t->passed[i] || !is_win(r) || !is_target(r, s) || !kb_is_to(r, &t->ratios_to) ||
 		    was_timed(t, field(r, "trace")) || is_timed_so(s, t, r))
 			continue;
 		if (!best || kb_rank(r, best) < 0)
@@ -376,7 +376,7 @@ const struct kb_record *best_record(struct session *s, const struct tuned *t)
 			const struct kb_record *r = &t->records.a[i];
 			bool so = field_is(r, "rotation", s->rotation_text), counts = so || (!t->champion && !is_timed_so(s, t, r));
 			if (t->ours[i] && !t->passed[i] && is_win(r) && so == !other && is_target(r, s) &&
-			    field_is(r, "base", t->base_hex) && counts && (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
+			    kb_is_to(r, &t->ratios_to) && counts && (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
 				best = r;
 		}
 	return best;

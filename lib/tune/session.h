@@ -44,7 +44,7 @@ struct tuned {
 	struct module *m;  /* of its own, with random weights */
 	node_id n;
 	struct task_base base;
-	const char *base_hex; /* digest of the default's trace, in records */
+	struct kb_base ratios_to; /* the default, as records name it */
 	struct space *space;
 	struct search *search;
 	size_t proposed;     /* points, so far */
@@ -141,7 +141,7 @@ double mean_ratio(const struct tuned *t, const struct trial *final);
 double point_ratio(const struct tuned *t, const struct point *p);
 int count_ratios(const struct tuned *t, const struct trial *final);
 
-/* begin.c. Digest of the default's trace: what ratios are ratios to. By the model's own node, which has its weights already. False: it
+/* begin.c. The default: what ratios are ratios to. By the model's own node, which has its weights already. False: it
  * has no default, t->untunable says why. */
 bool find_default(struct session *s, struct tuned *t, struct module *m, node_id n);
 /* Makes what all trials need; false: there is nothing to search. */

@@ -148,6 +148,34 @@ static void test_looks(void)
 	arena_release(&a);
 }
 
+static const struct kb_base *base_of(const char *digest)
+{
+	static struct kb_base base;
+	base = (struct kb_base){.stamped = ""};
+	snprintf(base.digest, sizeof base.digest, "%s", digest);
+	return &base;
+}
+
+/* A schedule is named by its own digest; older records have that of its trace with the lines at its head. */
+static void test_base_names(void)
+{
+	static const char trace[] = "# trace 1 00112233445566778899aabbccddeeff\nvector C.n\n";
+	struct arena a = {0};
+	struct kb_base base = kb_base_of(trace), again = kb_base_of("# trace 2 0\nvector C.n\n");
+	struct kb_record *r[3];
+	char stamped[33];
+	digest_hex(digest_bytes(trace, strlen(trace)), stamped);
+	const char *const names[] = {base.digest, stamped, again.stamped};
+	for (int i = 0; i < 3; i++) {
+		r[i] = kernel("here", "faster", "default", 0.5, i, &a);
+		kb_set_field(r[i], "base", names[i], &a);
+	}
+	ok(!strcmp(base.digest, again.digest), "a schedule's digest does not hang on the lines at its trace's head");
+	ok(kb_is_to(r[0], &base) && kb_is_to(r[0], &again), "a record's ratio names the schedule that it is one to");
+	ok(kb_is_to(r[1], &base) && !kb_is_to(r[2], &base), "an older record, by the trace with those lines");
+	arena_release(&a);
+}
+
 /* Ratios to different defaults do not compare. */
 static void test_bases(void)
 {
@@ -182,7 +210,7 @@ static void test_bases(void)
 	const struct kb_record *best = kb_best_of(&l, "Add f32 4 4", "here");
 	ok(best && !strcmp(kb_get_field(best, "trace"), "trace 2\n"), "different defaults: the best of each compete by time");
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		best = kb_best_for(&l, "Add f32 4 4", "here", cases[i].base);
+		best = kb_best_for(&l, "Add f32 4 4", "here", base_of(cases[i].base));
 		ok(best && !strcmp(kb_get_field(best, "trace"), cases[i].trace), "%s", cases[i].what);
 	}
 	struct kb_record *fast = kernel("here", "slower", "default", 1.2, 9, &a);
@@ -190,7 +218,7 @@ static void test_bases(void)
 	kb_set_field(fast, "samples", "50/40", &a);
 	kb_put(k, &fast, 1);
 	kb_find(k, NULL, "Add f32 4 4", &l, &a);
-	ok(!kb_best_for(&l, "Add f32 4 4", "here", "newest"), "today's default took less than all of them: none");
+	ok(!kb_best_for(&l, "Add f32 4 4", "here", base_of("newest")), "today's default took less than all of them: none");
 	kb_close(k);
 	arena_release(&a);
 }
@@ -203,12 +231,12 @@ static void test_no_samples(void)
 	struct kb_list l = {r, 1, 1};
 	const char *why;
 	kb_set_field(r, "base", "old", &a);
-	ok(kb_best_for(&l, "Add f32 4 4", "here", "new") == r, "no samples, and today's default was never timed: it wins");
+	ok(kb_best_for(&l, "Add f32 4 4", "here", base_of("new")) == r, "no samples, and today's default was never timed: it wins");
 	kb_set_field(now, "base", "new", &a);
 	kb_set_field(now, "samples", "50/40", &a);
 	struct kb *k = kb_open("nosamples.kb", true);
 	kb_put(k, (struct kb_record *[]){r, now}, 2);
-	ok(!kb_best(k, "Add f32 4 4", "here", "new", &a, &why) && strstr(why, "(its samples do not say"),
+	ok(!kb_best(k, "Add f32 4 4", "here", base_of("new"), &a, &why) && strstr(why, "(its samples do not say"),
 	   "where it was, it does not, and why says so");
 	kb_close(k);
 	arena_release(&a);
@@ -244,6 +272,7 @@ int main(void)
 	test_best();
 	test_mean();
 	test_looks();
+	test_base_names();
 	test_bases();
 	test_no_samples();
 	test_many_samples();

@@ -15,26 +15,26 @@
 
 static struct kb *kb; /* of apply: a pass has no argument of its own */
 
-/* Digest of the rule's trace for the node on the target asked about; false: it has none, or that target is of no machine that
- * this program knows. */
-static bool default_digest(struct module *m, node_id n, struct arena *a, char hex[33])
+/* The rule's schedule for the node on the target asked about; false: it has none, or that target is of no machine that this
+ * program knows. */
+static bool find_default(struct module *m, node_id n, struct arena *a, struct kb_base *base)
 {
 	struct target target;
 	const char *why, *trace = target_find(kb_target(), &target) ? default_trace(m, n, &target, a, &why) : NULL;
 	if (trace)
-		digest_hex(digest_bytes(trace, strlen(trace)), hex);
+		*base = kb_base_of(trace);
 	return trace != NULL;
 }
 
-const char *default_of_task(const char *task, struct arena *a)
+const struct kb_base *default_of_task(const char *task, struct arena *a)
 {
 	const char *why;
-	char *hex = arena_alloc(a, 33);
+	struct kb_base *base = ARENA_NEW(a, struct kb_base);
 	struct module *m = task_module(task, 0, a, &why);
-	bool known = m && default_digest(m, task_node(m), a, hex);
+	bool known = m && find_default(m, task_node(m), a, base);
 	if (m)
 		module_free(m);
-	return known ? hex : NULL;
+	return known ? base : NULL;
 }
 
 /* Is its trace a schedule of this task by this program, where the target is one that it knows? Says so, if not. */
@@ -61,15 +61,13 @@ static const struct kb_record *record_for(struct module *m, const struct task *t
 {
 	struct kb_list l = {0};
 	const struct kb_record *r;
-	const char *base;
-	char hex[33] = "";
+	struct kb_base base;
 
 	kb_find(kb, NULL, t->text, &l, a);
-	bool known = l.n && default_digest(m, t->node[0], a, hex);
-	while ((r = known ? kb_best_for(&l, t->text, kb_target(), hex) : kb_best_of(&l, t->text, kb_target())) && !replays(m, t, r, a))
+	bool known = l.n && find_default(m, t->node[0], a, &base);
+	while ((r = known ? kb_best_for(&l, t->text, kb_target(), &base) : kb_best_of(&l, t->text, kb_target())) && !replays(m, t, r, a))
 		l.a[r - l.a] = l.a[--l.n];
-	base = r ? kb_get_field(r, "base") : NULL;
-	*old = base && known && strcmp(base, hex);
+	*old = r && known && kb_get_field(r, "base") && !kb_is_to(r, &base);
 	return r;
 }
 

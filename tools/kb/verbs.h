@@ -28,8 +28,8 @@ int kb_merge(const struct tool *t, struct tool_args *a);
 int kb_gc(const struct tool *t, struct tool_args *a);
 int kb_dump_for(struct tool_args *a);
 int kb_apply(const struct tool *t, struct tool_args *a);
-/* The field base of records that are timed against today's default of a task on the target asked about; NULL: not known. */
-const char *default_of_task(const char *task, struct arena *a);
+/* Today's default of a task on the target asked about, as records name it; NULL: not known. */
+const struct kb_base *default_of_task(const char *task, struct arena *a);
 
 /* Dies (64) where out, of -o or NULL, is the file of that path: what is read is not written over. */
 void keep_input(const char *out, const char *path);
