@@ -148,9 +148,9 @@ static const char *in_words(const struct kb *k, const struct kb_record *r, const
 	bool known = worth == kb_number(r, "ratio") || worth == kb_number(r, "hi");
 	digest_hex(r->id, hex);
 	return arena_printf(a, "%.12s: %.4f of %s's time (%.4f .. %.4f)%s, %s%s", hex, kb_number(r, "ratio"),
-			    base && kb_get_field(r, "base") && !kb_is_to(r, base) ? "an older default" : "the default",
-			    kb_number(r, "lo"), kb_number(r, "hi"), known ? "" : arena_printf(a, ", mean %.4f", worth),
-			    kb_shown(kb_layer_path(k, r->layer), a), kb_is_ours(r) ? "" : ", not measured here");
+			    base && kb_get_field(r, "base") && !kb_is_to(r, base) ? "an older default" : "the default", kb_number(r, "lo"),
+			    kb_number(r, "hi"), known ? "" : arena_printf(a, ", mean %.4f", worth), kb_shown(kb_layer_path(k, r->layer), a),
+			    kb_is_ours(r) ? "" : ", not measured here");
 }
 
 static int by_rank(const void *x, const void *y)
@@ -203,8 +203,8 @@ static const char *beaten_by(const struct kb_record *best, const struct kb_recor
 	return r->layer != best->layer ? " (of a layer behind)" : " (another default; by time)";
 }
 
-static const char *explain(const struct kb *k, const struct kb_list *l, const char *target, const struct kb_base *base, const struct kb_record *best,
-			   struct arena *a)
+static const char *explain(const struct kb *k, const struct kb_list *l, const char *target, const struct kb_base *base,
+			   const struct kb_record *best, struct arena *a)
 {
 	enum { SHOWN = 10 };
 	const char *text = best   ? arena_printf(a, "wins: %s\n", in_words(k, best, base, a))
@@ -225,7 +225,8 @@ static const char *explain(const struct kb *k, const struct kb_list *l, const ch
 	return *out ? arena_printf(a, "%scould not win: %s\n", text, out) : text;
 }
 
-const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const struct kb_base *base, struct arena *a, const char **why)
+const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const struct kb_base *base, struct arena *a,
+				const char **why)
 {
 	struct kb_list *l = ARENA_NEW(a, struct kb_list);
 	kb_find(k, NULL, task, l, a);

@@ -89,7 +89,7 @@ void kb_find_id(struct kb *k, const char *hex, struct kb_list *out, struct arena
 struct digest kb_trace_digest(const char *trace);
 /* The schedule that a ratio is a ratio to, as records name it in their field base. */
 struct kb_base {
-	char digest[33]; /* its own: kb_trace_digest, in hexadecimal */
+	char digest[33];  /* its own: kb_trace_digest, in hexadecimal */
 	char stamped[33]; /* as tune-op wrote it before: of the trace with those lines; "": as it is not known */
 };
 struct kb_base kb_base_of(const char *trace);
@@ -100,7 +100,8 @@ bool kb_is_to(const struct kb_record *r, const struct kb_base *base);
  * precedence. What its tuning found to be slower than KB_MATERIAL in the end does not win. Where records were timed against
  * different defaults (the rule has changed since), the best of each compete by the least of their times. NULL: none. base: as for
  * kb_best_for, or NULL: today's default is not known. why, if not NULL: in words over which it wins, arena. */
-const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const struct kb_base *base, struct arena *a, const char **why);
+const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const struct kb_base *base, struct arena *a,
+				const char **why);
 /* The same among records that kb_find gave: of that task and target. */
 const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, const char *target);
 /* The same where today's default is known: a record timed against another is used

@@ -257,8 +257,8 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 /* Measured here, of this default, on this target, with this rotation. */
 static bool counts_here(const struct session *s, const struct tuned *t, const struct kb_record *r)
 {
-	return t->ours[r - t->records.a] && is_target(r, s) && kb_is_to(r, &t->ratios_to) &&
-	       field_is(r, "rotation", s->rotation_text) && !field_is(r, "kind", "search");
+	return t->ours[r - t->records.a] && is_target(r, s) && kb_is_to(r, &t->ratios_to) && field_is(r, "rotation", s->rotation_text) &&
+	       !field_is(r, "kind", "search");
 }
 
 static bool is_trial(const struct kb_record *r) { return field_is(r, "look", "") && field_is(r, "against", "incumbent"); }
@@ -375,8 +375,8 @@ const struct kb_record *best_record(struct session *s, const struct tuned *t)
 		for (size_t i = 0; i < t->records.n; i++) {
 			const struct kb_record *r = &t->records.a[i];
 			bool so = field_is(r, "rotation", s->rotation_text), counts = so || (!t->champion && !is_timed_so(s, t, r));
-			if (t->ours[i] && !t->passed[i] && is_win(r) && so == !other && is_target(r, s) &&
-			    kb_is_to(r, &t->ratios_to) && counts && (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
+			if (t->ours[i] && !t->passed[i] && is_win(r) && so == !other && is_target(r, s) && kb_is_to(r, &t->ratios_to) &&
+			    counts && (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
 				best = r;
 		}
 	return best;
