@@ -79,6 +79,13 @@ static uint64_t big_endian(struct mp_in *r, size_t n)
 	return v;
 }
 
+/* The byte that tells what follows, fetched once: a mapped file may change. 0 and a fault at the end. */
+static unsigned first(struct mp_in *r)
+{
+	const unsigned char *p = take(r, 1);
+	return p ? *(const volatile unsigned char *)p : 0;
+}
+
 static const char *type_word(unsigned b)
 {
 	if (b < 0x80 || b >= 0xe0 || (b >= 0xcc && b <= 0xd3))
@@ -105,20 +112,20 @@ static void wrong(struct mp_in *r, size_t at, const char *wanted, unsigned b)
 static uint32_t length(struct mp_in *r, const char *wanted, unsigned fix, unsigned fix_mask, unsigned l8, unsigned l16)
 {
 	size_t at = mp_at(r);
-	const unsigned char *b = take(r, 1);
+	unsigned b = first(r);
 	uint32_t n = 0;
-	if (!b)
+	if (r->why)
 		return 0;
-	if (fix && (*b & ~fix_mask) == fix)
-		n = *b & fix_mask;
-	else if (l8 && *b == l8)
+	if (fix && (b & ~fix_mask) == fix)
+		n = b & fix_mask;
+	else if (l8 && b == l8)
 		n = (uint32_t)big_endian(r, 1);
-	else if (*b == l16)
+	else if (b == l16)
 		n = (uint32_t)big_endian(r, 2);
-	else if (*b == l16 + 1)
+	else if (b == l16 + 1)
 		n = (uint32_t)big_endian(r, 4);
 	else
-		wrong(r, at, wanted, *b);
+		wrong(r, at, wanted, b);
 	if (!r->why && n > mp_left(r))
 		mp_fail(r, at, "the stream is cut short (%s of length %u)", wanted, n);
 	return r->why ? 0 : n;
@@ -137,25 +144,25 @@ void mp_array_of(struct mp_in *r, uint32_t n, const char *what)
 int64_t mp_int(struct mp_in *r, int64_t lo, int64_t hi)
 {
 	size_t at = mp_at(r);
-	const unsigned char *b = take(r, 1);
+	unsigned b = first(r);
 	int64_t v = 0;
-	if (!b)
+	if (r->why)
 		return 0;
-	if (*b < 0x80 || *b >= 0xe0)
-		v = (int8_t)*b;
-	else if (*b >= 0xcc && *b <= 0xcf)
-		v = (int64_t)big_endian(r, (size_t)1 << (*b - 0xcc));
-	else if (*b == 0xd0)
+	if (b < 0x80 || b >= 0xe0)
+		v = (int8_t)b;
+	else if (b >= 0xcc && b <= 0xcf)
+		v = (int64_t)big_endian(r, (size_t)1 << (b - 0xcc));
+	else if (b == 0xd0)
 		v = (int8_t)big_endian(r, 1);
-	else if (*b == 0xd1)
+	else if (b == 0xd1)
 		v = (int16_t)big_endian(r, 2);
-	else if (*b == 0xd2)
+	else if (b == 0xd2)
 		v = (int32_t)big_endian(r, 4);
-	else if (*b == 0xd3)
+	else if (b == 0xd3)
 		v = (int64_t)big_endian(r, 8);
 	else
-		wrong(r, at, "an integer", *b);
-	if (!r->why && (v < lo || v > hi || (*b == 0xcf && v < 0)))
+		wrong(r, at, "an integer", b);
+	if (!r->why && (v < lo || v > hi || (b == 0xcf && v < 0)))
 		mp_fail(r, at, "a number is out of range");
 	return r->why ? 0 : v;
 }
@@ -163,10 +170,10 @@ int64_t mp_int(struct mp_in *r, int64_t lo, int64_t hi)
 float mp_float(struct mp_in *r)
 {
 	size_t at = mp_at(r);
-	const unsigned char *b = take(r, 1);
+	unsigned b = first(r);
 	float f = 0;
-	if (b && *b != 0xca)
-		wrong(r, at, "a 32-bit float", *b);
+	if (!r->why && b != 0xca)
+		wrong(r, at, "a 32-bit float", b);
 	uint32_t bits = (uint32_t)big_endian(r, 4);
 	if (!r->why)
 		memcpy(&f, &bits, 4);
@@ -176,10 +183,10 @@ float mp_float(struct mp_in *r)
 double mp_double(struct mp_in *r)
 {
 	size_t at = mp_at(r);
-	const unsigned char *b = take(r, 1);
+	unsigned b = first(r);
 	double d = 0;
-	if (b && *b != 0xcb)
-		wrong(r, at, "a 64-bit float", *b);
+	if (!r->why && b != 0xcb)
+		wrong(r, at, "a 64-bit float", b);
 	uint64_t bits = big_endian(r, 8);
 	if (!r->why)
 		memcpy(&d, &bits, 8);

@@ -303,20 +303,21 @@ static void get_attr(struct decoder *d, struct attr *a)
 	size_t at, n;
 	a->name = get_sym(d);
 	at = mp_at(r);
-	const char *kind = mp_str(r, &n);
-	switch (n == 1 ? *kind : 0) {
+	const volatile char *p = mp_str(r, &n);
+	char kind = n == 1 ? *p : 0;
+	switch (kind) {
 	case 'i': a->kind = ATTR_INT, a->u.i = mp_int(r, INT64_MIN, INT64_MAX); break;
 	case 'f': a->kind = ATTR_FLOAT, a->u.f = mp_float(r); break;
 	case 's': {
-		const void *p = mp_bin(r, &n);
+		const void *bytes = mp_bin(r, &n);
 		char *s = arena_alloc(&d->m->arena, n + 1);
-		a->kind = ATTR_STR, a->n = (uint32_t)n, a->u.s = memcpy(s, p, n);
+		a->kind = ATTR_STR, a->n = (uint32_t)n, a->u.s = memcpy(s, bytes, n);
 		break;
 	}
 	case 'I':
 	case 'F':
 	case 'S':
-	case 'G': get_array_attr(d, a, *kind); break;
+	case 'G': get_array_attr(d, a, kind); break;
 	case 't':
 		mp_array_of(r, 3, "a tensor");
 		a->kind = ATTR_TENSOR, a->u.tensor = get_tensor(d);
@@ -476,7 +477,7 @@ static void read_blob(struct decoder *d, size_t at)
 		struct tensor *t = d->large.a[lo];
 		if (t->nbytes != n)
 			mp_fail(r, at, "a blob of %zu bytes where %zu are wanted", n, t->nbytes);
-		t->data = p;
+		t->data = t->dtype == DT_STR ? arena_copy(&d->m->arena, p, n) : p; /* its lengths must stay as they are checked */
 		const char *why = tensor_check(t);
 		if (why)
 			mp_fail(r, at, "%s", why);

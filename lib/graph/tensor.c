@@ -91,6 +91,8 @@ static const void *load(const struct module *m, struct tensor *t)
 	const void *p = t->has_digest ? blob_map(t->digest, t->nbytes, false, &why) : NULL;
 	if (!p)
 		die_missing(m, t, why);
+	if (t->dtype == DT_STR) /* its lengths must stay as they are checked */
+		p = arena_copy((struct arena *)&m->arena, p, t->nbytes);
 	if (!digest_eq(digest_bytes(p, t->nbytes), t->digest)) /* a file keeps its time and is another */
 		die_changed(m, t);
 	if (t->dtype == DT_STR && !strings_fit(p, t->nbytes, tensor_count(t)))

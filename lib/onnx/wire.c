@@ -141,6 +141,7 @@ static const struct field fields[MESSAGES][FIELD_MAX] = {
 	[ENTRY] = {[1] = {K_BYTES}, [2] = {K_BYTES}},
 };
 
+/* The file is mapped, and may change while it is scanned: what was looked at is what is kept, no byte is fetched twice. */
 struct scan {
 	const char *path;
 	const unsigned char *p;
@@ -230,17 +231,17 @@ static size_t length(struct scan *s, size_t end, enum message m, uint64_t number
 	return (size_t)n;
 }
 
-/* The bytes of packed numbers must be whole numbers. */
-static void check_packed(struct scan *s, enum kind k, size_t n, enum message m)
+/* The n bytes of packed numbers at p, a copy of those at s->at, must be whole numbers. */
+static void check_packed(const struct scan *s, enum kind k, const unsigned char *p, size_t n, enum message m)
 {
 	if ((k == K_FIX32S && n % 4) || (k == K_FIX64S && n % 8))
 		fail_in(s, s->at, m, "packed numbers that do not fill their field");
-	if (k == K_VARINTS && n && s->p[s->at + n - 1] & 0x80)
+	if (k == K_VARINTS && n && p[n - 1] & 0x80)
 		fail_in(s, s->at + n - 1, m, "packed numbers that end within a number");
 	if (k == K_VARINTS) {
 		int run = 0;
 		for (size_t i = 0; i < n; i++) {
-			run = s->p[s->at + i] & 0x80 ? run + 1 : 0;
+			run = p[i] & 0x80 ? run + 1 : 0;
 			if (run >= 10)
 				fail_in(s, s->at + i, m, "a number of more than 10 bytes");
 		}
@@ -278,10 +279,10 @@ static void scan_bytes(struct scan *s, enum message m, struct field f, uint64_t 
 		scan_message(s, f.sub, s->at + n);
 		set_length(s->out.a + hole, s->out.n - hole - 5);
 	} else if (f.kind != DROP) {
-		check_packed(s, f.kind, n, m);
 		put_varint(s, tag);
 		put_varint(s, n);
 		put(s, s->p + s->at, n);
+		check_packed(s, f.kind, s->out.a + s->out.n - n, n, m);
 		s->at += n;
 	} else {
 		s->at += n;
@@ -310,16 +311,20 @@ static void scan_message(struct scan *s, enum message m, size_t end)
 			continue;
 		}
 		size_t from = s->at;
+		uint64_t v = 0;
 		if (wire == VARINT)
-			varint(s, end, m);
+			v = varint(s, end, m);
 		else if ((size_t)(wire == FIX32 ? 4 : 8) > end - s->at)
 			fail_in(s, at, m, "a number runs past the end of its message");
 		else
 			s->at += wire == FIX32 ? 4 : 8;
-		if (f.kind != DROP) {
-			put_varint(s, tag);
+		if (f.kind == DROP)
+			continue;
+		put_varint(s, tag);
+		if (wire == VARINT)
+			put_varint(s, v);
+		else
 			put(s, s->p + from, s->at - from);
-		}
 	}
 	s->depth--;
 	s->graphs -= m == GRAPH;

@@ -1,10 +1,12 @@
 /* Files that are not sound: one clear line and the right exit code, never a crash. And odd ones
  * that are. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <stdbool.h>
 #include <unistd.h>
+#include "onnx/wire.h"
 #include "pb.h"
 #include "tap.h"
 
@@ -459,8 +461,39 @@ static void odd_names(void)
 	expect("a newline in a message", model_of(g), 65, "Frob\\x0anicate");
 }
 
+static volatile unsigned char changing[24];
+static volatile bool enough;
+
+static void *change(void *unused)
+{
+	while (!enough)
+		changing[1] ^= 0x80;
+	return unused;
+}
+
+/* A mapped file that another program writes: what the scan looked at is what it keeps. The number is 1, and a field of no meaning
+ * behind it; or it takes that field's tag as well, and a name is behind it. Both are sound, a mixture is not. */
+static void file_that_changes(void)
+{
+	pthread_t writer;
+	long mixed = 0;
+
+	memcpy((void *)changing, "\x08\x01\xf2\x01\x12\x11" "abcdefghijklmnopq", 23);
+	pthread_create(&writer, NULL, change, NULL);
+	for (int i = 0; i < 300000; i++) {
+		struct skeleton s;
+		wire_scan("t.onnx", (const unsigned char *)changing, 23, &s);
+		mixed += s.n == 2 ? s.p[1] != 1 : s.n != 23 || s.p[1] != 0x81;
+		free(s.p);
+	}
+	enough = true;
+	pthread_join(writer, NULL);
+	ok(!mixed, "a file that changes while it is scanned (%ld mixtures)", mixed);
+}
+
 int main(void)
 {
+	file_that_changes();
 	graphs();
 	tensors();
 	external_data();
