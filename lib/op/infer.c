@@ -25,6 +25,7 @@ struct state {
 	int branch;              /* how many branches we are in: what cannot be computed there is no fault until it has to be */
 	bool corrects;           /* a declared shape that is not true is forgotten */
 	VEC(const char *) told;  /* which those were, and why */
+	VEC(graph_id) forgotten; /* that are never applied, outer ones first */
 };
 
 #define ELEMENTS_MAX 0x1p56         /* of a tensor: their bytes are still a number */
@@ -400,9 +401,12 @@ static void step(struct state *S, node_id id)
 		graph_die(m, id, "%s", with_names(m, id, why));
 	for (uint32_t i = 0; i < n->nout; i++)
 		check_result(m, id, i, &I.out[i]);
-	for (uint32_t i = 0; i < n->nout; i++)
-		if (n->out[i])
-			merge_type(S, id, "result", n->out[i], &I.out[i]);
+	for (uint32_t i = 0; i < n->nout; i++) {
+		if (!n->out[i])
+			continue;
+		merge_type(S, id, "result", n->out[i], &I.out[i]);
+		check_result(m, id, i, &val(m, n->out[i])->type); /* what is only declared is no less impossible */
+	}
 	if (row && row->eval)
 		known_by_eval(&I);
 	for (uint32_t i = 0; S->known && i < n->nout; i++)
@@ -437,6 +441,7 @@ static void forget_graph(struct state *S, graph_id g)
 	graph_id b;
 
 	S->body[g].seen = true;
+	vec_push(&S->forgotten, g);
 	for (size_t i = 0; i < gr->in.n; i++)
 		forget_shape(m, gr->in.a[i]);
 	for (size_t i = 0; i < gr->nodes.n; i++) {
@@ -464,6 +469,28 @@ static void state_free(struct state *S)
 {
 	free(S->declared);
 	free(S->body);
+	vec_free(&S->forgotten);
+}
+
+static void take_back_types(struct state *S)
+{
+	for (val_id v = 1; v < S->m->values.n; v++)
+		val(S->m, v)->type = S->declared[v];
+}
+
+/* What is left of their types may say more of a later node than all of them did, where they contradicted each other: whoever reads the
+ * module next would refuse it, so it is refused here. */
+static void try_forgotten(struct state *was)
+{
+	struct module *m = was->m;
+	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n));
+
+	S.branch = 1;
+	for (size_t i = 0; i < was->forgotten.n; i++)
+		if (!S.body[was->forgotten.a[i]].seen)
+			infer_graph(&S, was->forgotten.a[i]);
+	take_back_types(&S);
+	state_free(&S);
 }
 
 static void tell(struct state *S)
@@ -489,8 +516,7 @@ void module_verify_or_die(struct module *m)
 			infer_graph(&S, all.a[i]);
 	S.branch = 0;
 	vec_free(&all);
-	for (val_id v = 1; v < m->values.n; v++)
-		val(m, v)->type = S.declared[v];
+	take_back_types(&S);
 	state_free(&S);
 }
 
@@ -504,6 +530,8 @@ static void infer_all(struct module *m, struct known **known, bool corrects)
 	for (graph_id g = 1; g < m->graphs.n; g++)
 		if (S.body[g].skipped && !S.body[g].seen)
 			forget_graph(&S, g);
+	if (S.forgotten.n)
+		try_forgotten(&S);
 	tell(&S);
 	state_free(&S);
 	if (known)
@@ -525,8 +553,7 @@ void module_correct(struct module *m)
 		infer_graph(&S, m->main);
 	}
 	msg_trap = outer;
-	for (val_id v = 1; v < m->values.n; v++)
-		val(m, v)->type = S.declared[v];
+	take_back_types(&S);
 	tell(&S);
 	state_free(&S);
 }

@@ -48,6 +48,12 @@ bad "$(graph '  y = Transpose(x) {perm=[0,1]}')" 'perm has 2 elements for rank 1
 bad "$(graph '  y: f32[3] = Relu(x)')" 'result y has extent 2 at axis 0, the graph says 3' "a result of another size"
 bad "$(graph '  y: f32[2,1] = Relu(x)')" 'result y has rank 1, the graph says 2' "a result of another rank"
 bad "$(graph '  y: i64[2] = Relu(x)')" 'result y is f32, the graph says i64' "a result of another type"
+bad "graph main {
+  input x: f32[2,3]
+  input t: i64[2]
+  y: f32[], z: f32[2,4611686018427387904] = SoftmaxCrossEntropyLoss(x, t) {reduction=\"mean\"}
+  output y = y
+}" 'main/y (SoftmaxCrossEntropyLoss): result 1 has .* elements, at most' "a declared result of more elements than can be"
 bad "$(graph '  y: f32[2]@"1" = Relu(x)')" 'layout "1" of rank 1' "a layout of an axis that is not there"
 bad "graph f {
   input a: f32[3]
