@@ -478,7 +478,10 @@ static void file_that_changes(void)
 	pthread_t writer;
 	long mixed = 0;
 
-	memcpy((void *)changing, "\x08\x01\xf2\x01\x12\x11" "abcdefghijklmnopq", 23);
+	memcpy((void *)changing,
+	       "\x08\x01\xf2\x01\x12\x11"
+	       "abcdefghijklmnopq",
+	       23);
 	pthread_create(&writer, NULL, change, NULL);
 	for (int i = 0; i < 300000; i++) {
 		struct skeleton s;
