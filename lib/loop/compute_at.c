@@ -59,7 +59,7 @@ static const char *scan_whole(struct loop_prog *p, stage_id s, const poly *lo, c
 	if (scan < 0)
 		return NULL;
 	if (!poly_is_const(p->P, lo[scan], &first) || first || !poly_is_const(p->P, extent[scan], &steps) || steps != t->axis[scan].extent)
-		return whynot(p, "%s is a scan, here are some of its steps only", sym_str(t->name));
+		return whynot(p, "%s is a scan and needs all its steps here", sym_str(t->name));
 	stage_reads_of(p, s, read, n);
 	for (int i = 0; i < n; i++)
 		for (int d = 0; lex(p, read[i])->buf == t->out && d < lex(p, read[i])->n; d++)
@@ -80,7 +80,7 @@ const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
 	if (!l)
 		return loop_missing(p, loop);
 	if (!top)
-		return whynot(p, "%s is not whole at the root any more", stage);
+		return whynot(p, "%s has been moved or split already", stage);
 	if (nest_inside(p, l, top))
 		return whynot(p, "%s is a loop of %s itself", loop, stage);
 	buf_id b = lstage(p, s)->out;
@@ -171,10 +171,10 @@ static void after_read(struct loop_prog *p, ex_id read, void *arg)
 			if (lex(p, read)->index[d] == poly_of(p->P, s->axis[x].var))
 				axis = x;
 		if (axis < 0 || d == lex(p, read)->dyn_dim) {
-			a->why = whynot(p, "%s reads %s across the part that is complete in %s", sym_str(s->name),
-					sym_str(lbuf(p, b)->name), sym_str(lnest(p, a->loop)->name));
+			a->why = whynot(p, "%s reads more of %s than is complete in %s", sym_str(s->name), sym_str(lbuf(p, b)->name),
+					sym_str(lnest(p, a->loop)->name));
 		} else if (s->axis[axis].extent > lbuf(p, b)->shape[d]) {
-			a->why = whynot(p, "%s goes beyond %s", sym_str(s->name), sym_str(lbuf(p, b)->name));
+			a->why = whynot(p, "%s has a larger extent than %s", sym_str(s->name), sym_str(lbuf(p, b)->name));
 		} else if (a->set[axis] && (a->lo[axis] != lo[d] || a->extent[axis] != extent[d])) {
 			a->why = whynot(p, "%s reads two different parts under %s", sym_str(s->name), sym_str(lnest(p, a->loop)->name));
 		} else {
@@ -212,7 +212,7 @@ const char *prim_after(struct loop_prog *p, const char *stage, const char *loop)
 	if (!l)
 		return loop_missing(p, loop);
 	if (!top)
-		return whynot(p, "%s is not whole at the root any more", stage);
+		return whynot(p, "%s has been moved or split already", stage);
 	if (nest_inside(p, l, top))
 		return whynot(p, "%s is a loop of %s itself", loop, stage);
 	const char *why = sole_writer(p, s);
@@ -257,7 +257,7 @@ const char *prim_init(struct loop_prog *p, const char *stage, const char *loop)
 	if (!s)
 		return whynot(p, "no stage %s", stage);
 	if (lstage(p, s)->comb == COMB_NONE)
-		return whynot(p, "%s is no reduction", stage);
+		return whynot(p, "%s is not a reduction", stage);
 	nest_id init = 0, l = p->root;
 	int n;
 	nest_id *block = nest_list(p, p->root, s, &n);
@@ -281,7 +281,7 @@ const char *prim_init(struct loop_prog *p, const char *stage, const char *loop)
 				return whynot(p, "iterations of %s compute the same elements again", sym_str(lnest(p, around[j])->name));
 	}
 	if (!init)
-		return whynot(p, "%s is not set to its identity any more", stage);
+		return whynot(p, "%s has no init left to move", stage);
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	whole_region(p, s, lo, extent);
 	region_of(p, lstage(p, s)->out, l, false, true, lo, extent);

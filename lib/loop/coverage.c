@@ -183,7 +183,7 @@ const char *region_exact(struct loop_prog *p, buf_id b, nest_id l, const poly *l
 		}
 		for (int d = 0; d < lbuf(p, b)->rank && !why; d++)
 			if (!dim_exact(&x, d, lo, extent))
-				why = whynot(p, "%s does not fill a box of %s in %s", sym_str(lstage(p, x.block->stage)->name),
+				why = whynot(p, "%s does not write a whole box of %s in %s", sym_str(lstage(p, x.block->stage)->name),
 					     sym_str(lbuf(p, b)->name),
 					     lnest(p, l)->kind == NEST_FOR ? sym_str(lnest(p, l)->name) : "root");
 	}

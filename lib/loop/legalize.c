@@ -394,7 +394,7 @@ static const char *place(struct loop_prog *p, bool private, int64_t *at)
 			continue;
 		x->offset = *at;
 		if (!add_bytes(p, b, WORKSPACE_MAX, at))
-			return whynot(p, "scratch buffer %s: it has no room in any memory", sym_str(x->name));
+			return whynot(p, "scratch buffer %s: it is larger than any memory", sym_str(x->name));
 		*at = (*at + ALIGN - 1) / ALIGN * ALIGN;
 	}
 	return NULL;
@@ -420,7 +420,7 @@ static const char *lay_out(struct loop_prog *p)
 		return why;
 	p->private = end - shared;
 	p->workspace = shared + p->private * (p->threads > 1 ? p->threads : 1);
-	return p->workspace > WORKSPACE_MAX ? whynot(p, "the threads' workspaces have no room in any memory") : NULL;
+	return p->workspace > WORKSPACE_MAX ? whynot(p, "the workspaces of the threads are larger than any memory") : NULL;
 }
 
 /* ---- registers ---- */

@@ -122,7 +122,7 @@ const char *nest_fits(struct loop_prog *p, nest_id l, int loops)
 {
 	nest_id around[NEST_DEPTH_MAX];
 	int n = nest_loops(p, nest_body(p, l), around) + loops;
-	return n > NEST_LOOPS_MAX ? whynot(p, "%d loops would lie within each other, at most %d may", n, NEST_LOOPS_MAX) : NULL;
+	return n > NEST_LOOPS_MAX ? whynot(p, "%d nested loops, at most %d are allowed", n, NEST_LOOPS_MAX) : NULL;
 }
 
 void nest_walk(struct loop_prog *p, nest_id n, void (*f)(struct loop_prog *, nest_id, void *), void *arg)

@@ -138,11 +138,11 @@ static void too_much(void)
 		"fuse s.m.1 s.n.1", "fuse: more than 2^40 steps");
 	refuses(floats, "", "layout b 0/1048576 1/1048576 0%1048576 1%1048576", "more than 64 times as large");
 	refused_later(numbers, "split s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad",
-		      "scratch buffer s: it has no room in any memory");
+		      "scratch buffer s: it is larger than any memory");
 	refused_later(numbers, "scope s stack\nsplit s.m 1099511627776 tail=pad\nsplit s.n 1099511627776 tail=pad", "stack buffer s");
-	refuses(copies, "", with_numbers("split t.m", 70, 0), "72 loops would lie within each other");
-	refuses(copies, with_numbers("split t.m", 58, 0), "split t.n 1", "61 loops would lie within each other");
-	refuses(copies, with_numbers("split t.m", 58, 0), "c = cache x t t.m.58 stack", "61 loops would lie within each other");
+	refuses(copies, "", with_numbers("split t.m", 70, 0), "72 nested loops");
+	refuses(copies, with_numbers("split t.m", 58, 0), "split t.n 1", "61 nested loops");
+	refuses(copies, with_numbers("split t.m", 58, 0), "c = cache x t t.m.58 stack", "61 nested loops");
 	for (int i = 0; i < 4; i++)
 		at += sprintf(
 			cut + at, "%s\n",
