@@ -18,7 +18,7 @@ bool guard_text(struct emit *e, const struct nest *n, const char **cond)
 	return true;
 }
 
-/* Is it, wherever the block runs, a fill of zero? */
+/* Is ex a fill of zero wherever the block runs? */
 static bool zero_fill(struct emit *e, ex_id ex)
 {
 	const struct ex *x = lex(e->p, ex), *fill = x->kind == EX_GUARD ? lex(e->p, x->a[1]) : NULL;
@@ -39,7 +39,7 @@ static bool is_weight(struct emit *e, ex_id ex)
 	return lex(e->p, ex)->kind == EX_READ && lbuf(e->p, lex(e->p, ex)->buf)->scope == SCOPE_CONST;
 }
 
-/* A tap in the padding: zero times a weight (which is taken to be finite) adds nothing to a sum. */
+/* A tap in the padding adds zero times a weight to a sum: nothing, as weights are taken to be finite. */
 static bool adds_nothing(struct emit *e, const struct nest *n)
 {
 	const struct stage *s = lstage(e->p, n->stage);
@@ -50,7 +50,7 @@ static bool adds_nothing(struct emit *e, const struct nest *n)
 	return (zero_fill(e, x->a[0]) && is_weight(e, x->a[1])) || (zero_fill(e, x->a[1]) && is_weight(e, x->a[0]));
 }
 
-/* Lane after lane: a loop, or written out where a register's name depends on the lane. */
+/* The statement once for each lane, fully unrolled: names of registers may depend on the lane. */
 static void lane_by_lane(struct emit *e, nest_id id)
 {
 	poly_var lane = e->lane;
@@ -60,7 +60,7 @@ static void lane_by_lane(struct emit *e, nest_id id)
 	e->lane = 0;
 	e->lane_guard = 0;
 	for (int l = 0; l < lanes; l++) {
-		poly by[NEST_DEPTH_MAX]; /* a loop's variable may stand for lanes of a piece of it */
+		poly by[NEST_DEPTH_MAX]; /* what outer variables stand for may contain the lane */
 		memcpy(by, e->env_by, sizeof by);
 		for (int i = 0; i < e->nenv; i++)
 			e->env_by[i] = poly_subst(e->p->P, by[i], lane, poly_const(e->p->P, l));
@@ -86,7 +86,7 @@ static void lane_by_lane(struct emit *e, nest_id id)
 	e->lane_guard = guard;
 }
 
-/* The statement of a block, in braces if it has lines of its own before it, behind its condition. */
+/* Lines of a block behind its condition; in braces if there is more than one. */
 static void put_block(struct emit *e, const char *lines, size_t size, const char *cond, buf_id out)
 {
 	bool one = strchr(lines, '\n') == lines + size - 1;
@@ -128,7 +128,7 @@ void emit_block(struct emit *e, nest_id id)
 		return;
 	if (e->lane)
 		cond = vector_cond(e, cond);
-	/* The statement and its temporaries are written aside: whether they need braces is known then. */
+	/* To a buffer first: the number of lines decides whether braces are needed. */
 	if (!e->dry)
 		e->f = open_memstream(&out, &size);
 	e->aside = true;

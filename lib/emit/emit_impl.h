@@ -32,7 +32,7 @@ struct named_ex {
 	int kind; /* enum vx_kind */
 };
 
-/* Statements that run one behind the other, not written yet, and what they load (loads.c). */
+/* Consecutive statements that are held back, and their loads (loads.c). */
 struct run_load {
 	buf_id b;
 	poly at;
@@ -56,7 +56,7 @@ struct run {
 struct emit {
 	FILE *f;
 	struct loop_prog *p;
-	struct arena tmp; /* text of the block at hand */
+	struct arena tmp; /* text of the current block */
 	struct arena keep;
 	bool dry;
 	int depth;
@@ -83,8 +83,8 @@ struct emit {
 	VEC(const char *) lines; /* declarations before the statement */
 	VEC(struct named_ex) named;
 	int ntemp;
-	int guarded; /* > 0: within an operand that is not evaluated in every case */
-	bool aside;  /* its text is not written to the file yet */
+	int guarded; /* > 0: within an operand that is not always evaluated */
+	bool aside;  /* text goes to a buffer, not to the kernel yet */
 	struct run run;
 	int nloads; /* named so far in the function */
 	/* teams */
@@ -95,7 +95,7 @@ struct emit {
 	/* outlined nests */
 	struct outlines *outlines;
 	poly *start; /* by buffer: where the function's pointer points, in elements; NULL: not in such a function */
-	bool *asked; /* by variable, nasked of them: its text was asked for; NULL: nobody wants to know */
+	bool *asked; /* by variable, nasked of them: was its text used? NULL: not recorded */
 	size_t nasked;
 };
 
@@ -151,7 +151,7 @@ poly env_subst(struct emit *e, poly x);
 const char *poly_text(struct emit *e, poly x); /* C expression of type long; sums without parentheses */
 const char *cond_text(struct emit *e, poly x); /* x >= 0 */
 const char *const_text(struct emit *e, enum dtype t, double c, int64_t ic);
-/* A poly over the stage's axes as the block at hand binds them. */
+/* A poly over the stage's axes as the current block binds them. */
 poly here(struct emit *e, poly x);
 /* Offset in elements of the read ex (whose dynamic index, if any, gets a variable of its own). */
 poly read_offset(struct emit *e, ex_id ex);
@@ -165,7 +165,7 @@ const char *scalar_read(struct emit *e, ex_id ex, poly at); /* of an EX_READ who
 const char *cast_text(struct emit *e, enum dtype to, enum dtype from, const char *a);
 /* s without the parentheses around all of it, if it has them. */
 const char *bare(struct emit *e, const char *s);
-/* The statement of the block at hand: out = body, or out = combine(out, body). */
+/* The statement of the current block: out = body, or out = combine(out, body). */
 void scalar_block(struct emit *e);
 /* Counts uses of every expression of the body, forgets temporaries. */
 void body_begin(struct emit *e);
@@ -177,10 +177,9 @@ const char *name_shared(struct emit *e, ex_id ex, int kind, const char *type, co
 const struct named_ex *named_find(struct emit *e, ex_id ex);
 
 /* ---- lanes.c, vector_store.c ---- */
-/* cond, and what else must hold where the block at hand runs for all lanes at once: that one of them is active, where what
- * they share may lie out of bounds otherwise. */
+/* cond, and that some lane is active where lanes share an element that may lie out of bounds otherwise. */
 const char *vector_cond(struct emit *e, const char *cond);
-/* The block at hand for lanes 0..lanes-1 of the vector loop; false (nothing written): not as vectors. */
+/* The current block for lanes 0..lanes-1 of the vector loop; false (nothing written): not as vectors. */
 bool vector_block(struct emit *e);
 
 /* ---- registers.c ---- */
@@ -221,7 +220,7 @@ void emit_helpers_of(FILE *f, const char *prelude, const char *const *text, size
 
 /* ---- outline.c, prefetch.c ---- */
 void emit_outline(struct emit *e, nest_id loop);
-void emit_ahead(struct emit *e, nest_id loop); /* the prefetches of an iteration */
+void emit_prefetches(struct emit *e, nest_id loop); /* the prefetches of an iteration */
 
 /* ---- prelude.c ---- */
 /* What stands before a kernel of p so that its instructions come in an order that suits it; "": nothing. */

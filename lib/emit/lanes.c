@@ -38,8 +38,8 @@ void narrow_exactly(struct emit *e, struct lanes *m, poly guard)
 		m->hi--;
 }
 
-/* A mask keeps the loads of lanes within bounds, not that of an element which is the same in all of them: where no lane is
- * active it may lie anywhere. What follows finds such, and says that one is. */
+/* A mask keeps the loads of lanes within bounds, but not the load of an element that all lanes share: where no lane is active, it
+ * may lie out of bounds. What follows finds such loads, and makes the condition that some lane is active. */
 
 static bool share_variable(struct emit *e, poly x, poly y)
 {
@@ -49,8 +49,8 @@ static bool share_variable(struct emit *e, poly x, poly y)
 	return false;
 }
 
-/* Is b at index one element for all lanes, and may it lie outside of b where no lane has guard >= 0? */
-static bool strays(struct emit *e, buf_id b, const poly *index, int dyn, poly guard)
+/* Do all lanes share the element of b at index, and may it lie out of bounds where no lane has guard >= 0? */
+static bool shared_outside(struct emit *e, buf_id b, const poly *index, int dyn, poly guard)
 {
 	struct polys *P = e->p->P;
 	const struct loop_buf *x = lbuf(e->p, b);
@@ -70,20 +70,20 @@ static bool strays(struct emit *e, buf_id b, const poly *index, int dyn, poly gu
 	return found;
 }
 
-struct straying {
+struct outside_query {
 	struct emit *e;
 	poly guard;
 };
 
-static bool read_strays(struct loop_prog *p, ex_id ex, void *arg)
+static bool shared_read_outside(struct loop_prog *p, ex_id ex, void *arg)
 {
-	const struct straying *s = arg;
+	const struct outside_query *s = arg;
 	struct ex x = *lex(p, ex);
 	poly index[LOOP_RANK_MAX];
 
 	for (int i = 0; x.kind == EX_READ && i < x.n; i++)
 		index[i] = here(s->e, x.index[i]);
-	return x.kind == EX_READ && strays(s->e, x.buf, index, x.dyn_dim, s->guard);
+	return x.kind == EX_READ && shared_outside(s->e, x.buf, index, x.dyn_dim, s->guard);
 }
 
 /* cond, and that guard >= 0 in one of the lanes. */
@@ -100,10 +100,9 @@ static const char *in_some_lane(struct emit *e, const char *cond, poly guard)
 	return lo >= 0 ? cond : text(e, "%s%s%s", cond, *cond ? " && " : "", cond_text(e, most));
 }
 
-/* The same if something at or under ex strays without. */
-const char *unless_strays(struct emit *e, const char *cond, ex_id ex, poly guard)
+const char *guard_shared(struct emit *e, const char *cond, ex_id ex, poly guard)
 {
-	return ex_find(e->p, ex, read_strays, &(struct straying){e, guard}) ? in_some_lane(e, cond, guard) : cond;
+	return ex_find(e->p, ex, shared_read_outside, &(struct outside_query){e, guard}) ? in_some_lane(e, cond, guard) : cond;
 }
 
 const char *vector_cond(struct emit *e, const char *cond)
@@ -118,7 +117,7 @@ const char *vector_cond(struct emit *e, const char *cond)
 			continue;
 		poly_range(e->p->P, g, &lo, &hi);
 		if (lo < 0)
-			cond = strays(e, s->out, n->bind, -1, g) ? in_some_lane(e, cond, g) : unless_strays(e, cond, s->body, g);
+			cond = shared_outside(e, s->out, n->bind, -1, g) ? in_some_lane(e, cond, g) : guard_shared(e, cond, s->body, g);
 	}
 	return cond;
 }

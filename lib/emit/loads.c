@@ -1,11 +1,11 @@
-/* Loads that statements one behind the other share: each is written once, as a constant in front of the statement that
- * uses it first. Statements wait until their run ends (at a loop, a brace, a comment); a load stands in their text as
- * a mark, and becomes its name if the run uses it twice, else its own text. */
+/* Loads that consecutive statements share: each is written once, as a constant before the first statement that uses it.
+ * Statements are held back until their run ends (at a loop, a brace, a comment). In their text a mark stands for each load; it is
+ * replaced by the constant's name if the run uses the load twice, else by the load. */
 #include "emit/emit_impl.h"
 #include "target/target.h"
 #include <string.h>
 
-enum { LOOK_BACK = 256 /* loads: what was read longer ago is read again, for a name holds a register */ };
+enum { LOOK_BACK = 256 /* loads: a longer life would hold a register for too long */ };
 static const char mark_begin = 1, mark_end = 2;
 
 const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step, const char *load)
@@ -35,7 +35,7 @@ static struct run_load *marked(struct run *r, const char *s, const char **end)
 	return &r->load.a[i];
 }
 
-/* Counts the uses that a name could serve: a guarded statement gives none to others, for it may not run. */
+/* Counts uses. A guarded statement may not run, so it cannot be the first use. */
 static void count_uses(struct run *r)
 {
 	for (size_t i = 0; i < r->statement.n; i++)
@@ -45,9 +45,8 @@ static void count_uses(struct run *r)
 		}
 }
 
-/* Is each statement about a sum of its own, each load for two of them, and room in registers for all? A tile of two rows: gcc
- * reads what is used twice from memory twice, and two loads a cycle do not feed two multiply-adds then. Kept in a register, 2 x 4
- * vectors take 0.77 to 0.82 of the time (Zen 3). Longer runs, as of windows, have too many loads for that. */
+/* A tile of two rows: each statement has a sum of its own, each load serves two of them, and registers hold them all. gcc folds
+ * such a load into both of its uses, and then loads limit the kernel: STAYS keeps the value in a register. */
 static bool is_two_rows(const struct emit *e)
 {
 	const struct run *r = &e->run;

@@ -4,11 +4,11 @@
 static void emit_body(struct emit *e, nest_id loop)
 {
 	declare_locals(e, loop);
-	emit_ahead(e, loop);
+	emit_prefetches(e, loop);
 	emit_nest(e, lnest(e->p, loop)->kid.a[0]);
 }
 
-/* One iteration as a copy of its own. */
+/* One iteration, its variable replaced by `at`. */
 static void emit_copy(struct emit *e, nest_id loop, poly at)
 {
 	bool scope = has_locals(e, loop);
@@ -71,7 +71,7 @@ void emit_piece(struct emit *e, nest_id id)
 	tmp_clear(e);
 }
 
-/* n copies an iteration; what is left over in a loop of its own. */
+/* Unrolled by n; the remainder in a loop of its own, or fully unrolled. */
 static void emit_unrolled_by(struct emit *e, nest_id id, poly extent, int n)
 {
 	struct polys *P = e->p->P;
@@ -138,7 +138,7 @@ void emit_for(struct emit *e, nest_id id)
 	tmp_clear(e);
 }
 
-/* Is n a loop over sums in registers, more than a few of them, that stays a loop? */
+/* Does the nest update sums in registers? */
 static bool sums_in_registers(struct emit *e, nest_id n)
 {
 	const struct nest *x = lnest(e->p, n);
@@ -153,9 +153,8 @@ static bool sums_in_registers(struct emit *e, nest_id n)
 
 static bool stays_loop(const struct nest *x) { return x->kind == NEST_FOR && (x->mark == LOOP_SERIAL || x->unroll); }
 
-/* Kids in order, pieces of one team together. What follows a loop over sums in registers loads its operands (a bias) after
- * it: a compiler that moves loads of what does not change out of the loops around lets them have registers for all of
- * them, and keeps sums in memory instead. */
+/* Children in order, pieces of one team together. LOADS_STAY behind a loop over sums in registers keeps the compiler from hoisting
+ * the loads of what follows (a bias) above the loop, where they would take the registers of the sums. */
 static void emit_seq(struct emit *e, const struct nest *seq)
 {
 	for (size_t i = 0, n; i < seq->kid.n; i += n) {

@@ -1,5 +1,5 @@
-/* Nests as functions of their own. What a function is given is renamed by its number, and addresses begin where the nest
- * begins to read or write, so that nests that do the same are the same text: a name made of its digest. */
+/* Outlined nests: functions of their own. Parameters are named by number, and pointers are passed at the nest's first access, so
+ * that nests that compute the same have the same text. The digest of the text is the function's name. */
 #include "emit/emit_impl.h"
 #include "common/digest.h"
 #include "common/msg.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the emitter knows of the place around the function. */
+/* State of the emitter at the call, to be restored behind the function. */
 struct outside {
 	FILE *f;
 	int depth, nopen, nloads;
@@ -16,7 +16,7 @@ struct outside {
 	VEC(buf_id) given;
 };
 
-/* Lives in an iteration of loop, or further in. */
+/* Is b allocated inside the loop? */
 static bool is_local(struct emit *e, buf_id b, nest_id loop)
 {
 	const struct loop_buf *x = lbuf(e->p, b);
@@ -53,7 +53,7 @@ static void first_read(struct loop_prog *p, ex_id read, void *arg)
 		first_at(s, lex(p, read)->index);
 }
 
-/* Where the nest begins in b: its first access, in the first iteration; 0 if that may lie outside of b. */
+/* Offset of the nest's first access to b, in the first iteration; 0 if that may lie outside of b. */
 static poly beginning(struct emit *e, buf_id b, nest_id loop)
 {
 	struct loop_prog *p = e->p;
@@ -170,7 +170,7 @@ void emit_outline(struct emit *e, nest_id loop)
 			vec_push(&o.given, b);
 			e->start[b] = beginning(e, b, loop);
 		}
-	/* once to learn which variables it needs, once with their names */
+	/* Once to learn which variables it needs, once with their names. */
 	poly_var open[NEST_DEPTH_MAX];
 	memcpy(open, e->open_var, sizeof open);
 	sym names[NEST_DEPTH_MAX];

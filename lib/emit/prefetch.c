@@ -1,9 +1,9 @@
-/* Prefetches: in each iteration of a loop, the lines of cache that a later one touches first. */
+/* Prefetches: each iteration of a loop asks for the cache lines that a later iteration touches. */
 #include "emit/emit_impl.h"
 
-enum { LINE_BYTES = 64, WRITTEN_OUT = 8 };
+enum { LINE_BYTES = 64, UNROLLED_MAX = 8 };
 
-/* Elements side by side in memory from the low corner of a box on. */
+/* How many elements of a box are contiguous in memory, from its low corner on. */
 static int64_t contiguous(struct loop_prog *p, buf_id b, const poly *extent)
 {
 	const struct loop_buf *x = lbuf(p, b);
@@ -23,7 +23,7 @@ static int64_t contiguous(struct loop_prog *p, buf_id b, const poly *extent)
 	return run;
 }
 
-/* Within the buffer, or right behind it. */
+/* at, clamped to the buffer and the place right behind it. */
 static poly clamped(struct emit *e, poly at, int64_t elems)
 {
 	struct polys *P = e->p->P;
@@ -37,7 +37,7 @@ static void put_lines(struct emit *e, buf_id b, poly at, int64_t run, bool writt
 	int64_t elems = buf_elems(e->p, b), step = LINE_BYTES / (int64_t)dtype_size(lbuf(e->p, b)->dtype);
 	const char *name = e->buf_text[b], *rw = written ? ", 1" : "";
 
-	if (run <= step * WRITTEN_OUT) {
+	if (run <= step * UNROLLED_MAX) {
 		for (int64_t i = 0; i < run; i += step)
 			line(e, "__builtin_prefetch(%s + %s%s);", name, poly_text(e, placed(e, b, clamped(e, poly_addc(P, at, i), elems))),
 			     rw);
@@ -49,7 +49,7 @@ static void put_lines(struct emit *e, buf_id b, poly at, int64_t run, bool writt
 	line(e, "\t__builtin_prefetch(%s + %s%s);", name, q, rw);
 }
 
-/* Iteration `ahead` stands for the later one, or the last there is. */
+/* The prefetch of what iteration min(v + steps, last) touches. */
 static void put_one(struct emit *e, nest_id loop, struct prefetch x)
 {
 	struct loop_prog *p = e->p;
@@ -83,7 +83,7 @@ static void put_one(struct emit *e, nest_id loop, struct prefetch x)
 	}
 }
 
-void emit_ahead(struct emit *e, nest_id loop)
+void emit_prefetches(struct emit *e, nest_id loop)
 {
 	for (size_t i = 0; i < lnest(e->p, loop)->ahead.n && !e->dry; i++)
 		if (e->buf_text[lnest(e->p, loop)->ahead.a[i].b])

@@ -1,5 +1,5 @@
-/* Register buffers: every element a named local. Elements that vector loops touch side by side are the lanes
- * of one vector variable. */
+/* Register buffers: every element is a named local variable. Elements that a vector loop accesses side by side are the lanes of
+ * one vector variable. */
 #include "emit/emit_impl.h"
 #include "common/msg.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Loops for teams of threads: a function over a range of iterations, and where the loop was, the call that starts it. */
+/* Parallel loops: a function that runs a range of iterations, and in place of the loop the call that starts the threads. */
 #include <stdlib.h>
 #include "emit/emit_impl.h"
 
@@ -56,21 +56,21 @@ bool used_by(struct emit *e, const nest_id *piece, size_t n, buf_id b)
 	return found;
 }
 
-/* What the function is given, from outside of the loop. */
-struct given {
+/* What a team's function takes: what the loop uses from outside. */
+struct argument {
 	const char *type, *name; /* type: as "const float *" */
 	bool restricted;
 };
-struct givens {
-	VEC(struct given) a;
+struct arguments {
+	VEC(struct argument) a;
 };
 
-static void give(struct givens *g, const char *type, const char *name, bool restricted)
+static void add_argument(struct arguments *g, const char *type, const char *name, bool restricted)
 {
-	vec_push(&g->a, (struct given){type, name, restricted});
+	vec_push(&g->a, (struct argument){type, name, restricted});
 }
 
-static void find_givens(struct emit *e, struct givens *g, const nest_id *piece, size_t n)
+static void find_arguments(struct emit *e, struct arguments *g, const nest_id *piece, size_t n)
 {
 	for (buf_id b = 1; b < e->p->bufs.n; b++) {
 		const struct loop_buf *x = lbuf(e->p, b);
@@ -78,18 +78,18 @@ static void find_givens(struct emit *e, struct givens *g, const nest_id *piece, 
 		for (size_t i = 0; i < n && outer; i++)
 			outer = !x->alloc || !nest_inside(e->p, x->alloc, piece[i]);
 		if (outer && used_by(e, piece, n, b))
-			give(g,
-			     arena_printf(&e->keep, "%s%s *", x->scope == SCOPE_IN || x->scope == SCOPE_CONST ? "const " : "",
-					  ctype(x->dtype)),
-			     e->buf_text[b], true);
+			add_argument(g,
+				     arena_printf(&e->keep, "%s%s *", x->scope == SCOPE_IN || x->scope == SCOPE_CONST ? "const " : "",
+						  ctype(x->dtype)),
+				     e->buf_text[b], true);
 	}
-	give(g, "char *", "ws", true);
+	add_argument(g, "char *", "ws", true);
 	for (int i = 0; i < e->nopen; i++)
-		give(g, "long ", sym_str(e->open[i]), false);
+		add_argument(g, "long ", sym_str(e->open[i]), false);
 }
 
-/* NAME over a range; NAME_work takes what it is given from a struct. Restricted pointers have to be parameters. */
-static void put_function(struct emit *e, const char *name, const struct givens *g, const char *body)
+/* NAME runs a range of iterations; NAME_work unpacks the arguments for it, because restrict needs parameters. */
+static void put_function(struct emit *e, const char *name, const struct arguments *g, const char *body)
 {
 	FILE *f = e->teams;
 
@@ -107,7 +107,7 @@ static void put_function(struct emit *e, const char *name, const struct givens *
 	fprintf(f, "begin, end, thread);\n}\n\n");
 }
 
-static void put_start(struct emit *e, const char *name, const struct givens *g, poly whole)
+static void put_start(struct emit *e, const char *name, const struct arguments *g, poly whole)
 {
 	const char *all = "";
 
@@ -125,14 +125,14 @@ void emit_team(struct emit *e, const nest_id *piece, size_t n)
 {
 	const char *name = arena_printf(&e->keep, "%s_%d", e->kernel, e->nteams++);
 	const char *own = arena_printf(&e->keep, " + (long)thread * %ld", (long)e->p->private);
-	struct givens g = {0};
+	struct arguments g = {0};
 	FILE *f = e->f;
 	int depth = e->depth;
 	char *body = NULL;
 	size_t size;
 
 	run_end(e);
-	find_givens(e, &g, piece, n);
+	find_arguments(e, &g, piece, n);
 	if (!e->dry)
 		e->f = open_memstream(&body, &size);
 	e->depth = 1;

@@ -42,7 +42,7 @@ static struct vx vx_cast(struct emit *e, ex_id ex, const struct lanes *m)
 	return vx_fail;
 }
 
-/* vmax and vmin hand on NaN from either side; one instruction does where one of the two is a number: that first. NULL: neither is. */
+/* vmax and vmin pass on NaN of either operand. If one operand is a number, one instruction does: the number goes first. NULL: neither is. */
 static const char *with_number(struct emit *e, const struct ex *x, const struct vx *a)
 {
 	for (int i = 0; i < 2 && (x->fn == FN_MAX || x->fn == FN_MIN); i++)
@@ -108,7 +108,7 @@ static const char *name_mask(struct emit *e, const char *s)
 	return name;
 }
 
-/* What a guard asks. */
+/* The conditions of a guard, sorted by whether they are the same in all lanes. */
 struct condition {
 	bool never;               /* whatever the lane */
 	const char *all;          /* C condition on what is the same in all lanes; "": none */
@@ -139,9 +139,9 @@ static bool read_guard(struct emit *e, const struct ex *x, const struct lanes *m
 			return false;
 		c->lanes = with_lanes(e, c->lanes, lanes);
 		narrow_exactly(e, &c->inner, g);
-		c->some = unless_strays(e, c->some, x->a[0], g);
+		c->some = guard_shared(e, c->some, x->a[0], g);
 		if (x->n == 1) /* of several, none says where the other side is read */
-			c->other = unless_strays(e, c->other, x->a[1], poly_addc(e->p->P, poly_mulc(e->p->P, g, -1), -1));
+			c->other = guard_shared(e, c->other, x->a[1], poly_addc(e->p->P, poly_mulc(e->p->P, g, -1), -1));
 	}
 	if (c->lanes) {
 		c->inner.s = all_lanes(e, m) ? c->lanes : with_lanes(e, m->s, c->lanes);
@@ -150,10 +150,10 @@ static bool read_guard(struct emit *e, const struct ex *x, const struct lanes *m
 	return true;
 }
 
-/* The active lanes that the guard keeps out: they are read elsewhere, and nothing is read there for the others. */
+/* The active lanes in which the guard does not hold: the other operand is loaded for these alone. */
 static struct lanes kept_out(struct emit *e, const struct condition *c, const struct lanes *m)
 {
-	enum { DEEP = 48 }; /* as many operands of a Concat as a vector may lie across: masks of masks grow with each */
+	enum { DEEP = 48 }; /* nested guards (a Concat of many operands): masks of masks grow with each level */
 	struct lanes rest = *m;
 
 	if (!c->lanes)

@@ -31,10 +31,10 @@ poly lane_at(struct emit *e, poly x, int l);
 const char *with_lanes(struct emit *e, const char *m, const char *more);
 /* Mask of the lanes with guard >= 0, for a guard that is linear in the lane; NULL: it is not. */
 const char *guard_lanes(struct emit *e, poly guard);
-/* Takes the lanes that guard keeps out off those of m, if it is known now which they are; else m is not exact any more. */
+/* Removes the lanes with guard < 0 from those of m, if they are known at compile time; else m is not exact any more. */
 void narrow_exactly(struct emit *e, struct lanes *m, poly guard);
-/* cond; and that guard >= 0 in one of the lanes, if something at or under ex is the same in all and may lie out of bounds else. */
-const char *unless_strays(struct emit *e, const char *cond, ex_id ex, poly guard);
+/* cond, and that guard >= 0 in some lane if ex reads an element that all lanes share and that may lie out of bounds otherwise. */
+const char *guard_shared(struct emit *e, const char *cond, ex_id ex, poly guard);
 /* The guards of the block and of the loop as a mask; false: one is not linear in the lane. The caller has dropped
  * blocks with a guard that never holds. */
 bool block_lanes(struct emit *e, struct lanes *m);

@@ -14,7 +14,7 @@ static bool has_lane(struct loop_prog *p, ex_id ex, void *arg)
 /* Does the value of ex differ between lanes? */
 static bool varies(struct emit *e, ex_id ex) { return ex_find(e->p, ex, has_lane, e); }
 
-/* Element by element: registers that are no vectors, and indices that are not linear in the lane. */
+/* One element at a time: registers that are no vectors, and indices that are not linear in the lane. */
 static const char *compose(struct emit *e, buf_id b, poly off, const struct lanes *m)
 {
 	bool test = m->guard && lbuf(e->p, b)->scope != SCOPE_REGISTER;
@@ -31,7 +31,7 @@ static const char *compose(struct emit *e, buf_id b, poly off, const struct lane
 
 enum { VL_MAX = 16 };
 
-/* Loads that cover what lanes lo to hi - 1 read, when how far apart they read is known: each lane's window and place in it. */
+/* Vector loads that together cover what lanes lo to hi - 1 read, if their distances are known: the load of each lane, and its place in it. */
 struct windows {
 	int n;
 	int64_t first[VL_MAX], last[VL_MAX]; /* elements read, from that of lane lo on */
@@ -66,7 +66,7 @@ static bool find_windows(struct emit *e, poly off, int lo, int hi, struct window
 	}
 }
 
-/* Window k: a vector that begins with its first element; what lies behind the last is not touched unless it is in the buffer. */
+/* Load k, from its first element on; masked if a whole vector could reach beyond the buffer. */
 static const char *window_load(struct emit *e, buf_id b, poly base, const struct windows *w, int k)
 {
 	poly at = poly_addc(e->p->P, base, w->first[k]);
@@ -79,8 +79,8 @@ static const char *window_load(struct emit *e, buf_id b, poly base, const struct
 	return text(e, "vload_mask(%s, vlanes(0, %ld))", from, (long)n);
 }
 
-/* Lanes that read near each other, in some order (every second element; each twice; two rows in turns): vectors loaded and shuffled.
- * NULL: that is more than an element at a time. */
+/* Lanes that read near each other in some order (every second element; each twice; two rows alternating): loads and a shuffle.
+ * NULL: one element at a time is less. */
 static const char *shuffled(struct emit *e, buf_id b, poly off, const struct lanes *m)
 {
 	struct windows w;
@@ -101,7 +101,7 @@ static const char *shuffled(struct emit *e, buf_id b, poly off, const struct lan
 	return s;
 }
 
-/* Lanes that lie neither side by side nor at one place. */
+/* Neither contiguous nor broadcast. */
 static const char *apart(struct emit *e, buf_id b, poly off, const struct lanes *m)
 {
 	const char *s = shuffled(e, b, off, m);

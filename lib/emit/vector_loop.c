@@ -42,7 +42,7 @@ static void emit_lanes(struct emit *e, const struct nest *loop, poly_var lane, i
 	e->lane_guard = 0;
 }
 
-/* Steps first to first + lanes - 1 of a vector loop. */
+/* Iterations first to first + lanes - 1 of a vector loop. */
 static void emit_chunk(struct emit *e, const struct nest *loop, int64_t first, int lanes)
 {
 	struct polys *P = e->p->P;
@@ -67,7 +67,7 @@ void emit_vector(struct emit *e, nest_id id, poly extent)
 		emit_lanes(e, &n, n.var, (int)hi, known ? 0 : poly_sub(P, end, poly_of(P, n.var)));
 		return;
 	}
-	if (known && c <= 4 * e->vl) { /* written out, for the sake of registers */
+	if (known && c <= 4 * e->vl) { /* fully unrolled: names of registers depend on the lane */
 		for (int64_t at = 0; at < c; at += e->vl)
 			emit_chunk(e, &n, at, (int)(c - at < e->vl ? c - at : e->vl));
 		return;

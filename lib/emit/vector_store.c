@@ -7,13 +7,14 @@ static const char *combined(struct emit *e, enum combiner c, const char *old, st
 	case COMB_SUM: return text(e, "%s + %s", old, x.s);
 	case COMB_PROD: return text(e, "%s * %s", old, x.s);
 	case COMB_MAX:
-		return text(e, "vmax(%s, %s)", to_vec(e, x), old); /* the first is asked for NaN: not what waits for the step before */
+		return text(e, "vmax(%s, %s)", to_vec(e, x),
+			    old); /* vmax tests its first operand for NaN: not the sum, which waits for the step before */
 	case COMB_MIN: return text(e, "vmin(%s, %s)", to_vec(e, x), old);
 	default: return to_vec(e, x);
 	}
 }
 
-/* All lanes into one element: a reduce loop as a vector loop. */
+/* A reduce loop as a vector loop: all lanes are combined into one element. */
 static bool horizontal(struct emit *e, buf_id out, poly off, enum combiner c, struct vx x, const struct lanes *m)
 {
 	static const char *const name[] = {"", "sum", "prod", "max", "min"};

@@ -1,24 +1,24 @@
-/* Blocks are placed one after another, each into the gap that fits it best between those that live at the same time and
- * have a place already (Pisarchyk and Lee 2020). What counts is the order. The first few are by size, by lifetime and the
- * like; from the best of them a search goes on: what stands at the top of the arena is placed earlier, or two blocks
- * change places, and the order is kept if the arena does not grow. It ends near the bound, or with its budget of steps. */
+/* Greedy best fit by an order (Pisarchyk and Lee 2020): each block goes into the smallest gap that holds it between the blocks that
+ * are alive with it and already placed. The order decides. Orders by size, lifetime and so on are tried first; a local search goes on
+ * from the best: it moves a block at the top of the arena, or any block, to an earlier place, and keeps the order if the arena does
+ * not grow. It ends near the lower bound, or when its steps are used up. */
 #include "model/assign.h"
 #include <string.h>
 #include "common/rng.h"
 
 enum {
 	PAGE = 4096,
-	APART = 512,                /* what is touched by one call begins so far apart in its page, */
-	APART_MIN = 64,             /* if need be nearer */
+	APART = 512,                /* blocks that one call accesses begin so many bytes apart in their pages, */
+	APART_MIN = 64,             /* or at least so many */
 	STEPS_MAX = 50000000,       /* of a search: blocks looked at */
-	ENOUGH = 500,               /* so small a part above the bound is well */
+	ENOUGH = 500,               /* one part in so many above the bound is good enough */
 	SIDE_BY_SIDE_MAX = 1 << 24, /* pairs of blocks that live at the same time; beyond, gaps are not looked for */
 };
 
 struct assign {
 	struct block *b;
 	size_t n;
-	uint32_t *start, *beside; /* block i lives with beside[start[i]] .. beside[start[i + 1]] */
+	uint32_t *start, *beside; /* block i is alive with beside[start[i]] .. beside[start[i + 1]] */
 	bool *meets;              /* of each of these: they are touched by one call, and both fill pages */
 	bool *placed;
 	uint32_t *near; /* scratch: placed neighbours by offset */
@@ -39,7 +39,7 @@ static bool one_call(const struct block *x, const struct block *y)
 	return false;
 }
 
-/* ---- who lives beside whom ---- */
+/* ---- which blocks are alive together ---- */
 
 struct by_time {
 	uint32_t first, block;
@@ -54,7 +54,7 @@ static int earlier(const void *a, const void *b)
 	return (x->block > y->block) - (x->block < y->block);
 }
 
-/* Calls f for each pair that lives together, in order of time. False: more than SIDE_BY_SIDE_MAX. */
+/* Calls f for each pair that is alive together, in order of time. False: more than SIDE_BY_SIDE_MAX. */
 static bool each_pair(struct assign *a, void (*f)(struct assign *, uint32_t, uint32_t))
 {
 	struct by_time *t = xcalloc(a->n + 1, sizeof *t);

@@ -7,7 +7,7 @@
 #include "common/msg.h"
 #include "op/op.h"
 
-enum { PART_BYTES = 48 << 10 }; /* text a C file is given, about: one compiler's work of a second */
+enum { PART_BYTES = 48 << 10 }; /* of text a part, about: a compiler takes a second for it */
 
 static char *kernel_text(struct loop_prog *p, const char *name, struct outlines *o)
 {
@@ -26,7 +26,7 @@ struct share {
 	int *part;
 };
 
-/* Largest text first to the part with least; a function of the texts alone. */
+/* The largest text first, to the part that has least. The parts depend on the texts alone. */
 static void deal_parts(struct functions *f)
 {
 	size_t nf = f->a.n + f->outlines.a.n, total = 0;

@@ -68,7 +68,7 @@ static const char *kernel_make(struct model *M, node_id n, const struct target *
 	if (k->given) {
 		k->trace = k->given;
 		why = schedule(k);
-	} else { /* the rule leaves the program as its trace does */
+	} else { /* loop_rule leaves the program as its trace would */
 		k->trace = arena_str(&m->arena, loop_rule(k->prog));
 		why = complete(k);
 	}
@@ -86,8 +86,8 @@ static const char *kernel_make(struct model *M, node_id n, const struct target *
 	return why;
 }
 
-/* Another start: the stages of the algorithm that the trace of k is for, if those that the lowering thinks best are not.
- * A trace that was stamped for others than the group has now is a seed for tuning, not a result: it is dropped. */
+/* The stages that k's trace is for: of its algorithm, if best is of another. A trace stamped for stages that the group has no more
+ * is a seed for tuning, not a result: it is dropped. */
 static struct lowered follow_trace(struct model *M, node_id n, const struct target *t, struct kernel *k, struct lowered best)
 {
 	struct module *m = M->m;

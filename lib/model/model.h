@@ -9,7 +9,7 @@
 
 /* A kernel: groups with equal stages, layouts and traces share one. */
 struct kernel {
-	struct loop_prog *prog; /* finished */
+	struct loop_prog *prog; /* legalized */
 	struct digest digest;   /* of the stages by the algorithm that the lowering thinks best, before any primitive */
 	const char *given;      /* the trace attribute, NULL: by the rule */
 	const char *trace;      /* what was applied */

@@ -1,6 +1,6 @@
-/* Strips: steps that stand together and run image by image, so that what lies between them stays near. A chain of steps that
- * each go through a whole batch moves every value through the caches twice; in a strip a value takes the room of one image,
- * but the weights are wanted again for each. Which is less is counted, in bytes that pass the second and third level. */
+/* Strips: neighbouring steps that run image by image, so that the values between them stay in a cache. A chain of steps that each
+ * run over a whole batch moves every value through the caches twice. In a strip a value has the size of one image, but the weights are
+ * read again for each image. Both are counted in bytes that the second and third level do not hold, and the smaller is chosen. */
 #include <stdlib.h>
 #include "common/msg.h"
 #include "target/target.h"
