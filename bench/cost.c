@@ -19,6 +19,7 @@
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "loop/sampling.h"
+#include "sched/schedule.h"
 #include "../tests/programs.h"
 
 enum { ROUNDS = 5, MOST = 200 };

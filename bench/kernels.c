@@ -22,6 +22,7 @@
 #include "loop/interp.h"
 #include "loop/math.h"
 #include "loop/prim.h"
+#include "sched/schedule.h"
 #include "../tests/programs.h"
 
 enum { ROUNDS_MAX = 1000, POINTS = 50 };

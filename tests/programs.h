@@ -5,7 +5,7 @@
 #include "target/target.h"
 #include "loop/loop.h"
 #include "loop/math.h"
-#include "loop/winograd.h"
+#include "lower/winograd.h"
 
 static void relu_into(struct loop_prog *p, buf_id from, buf_id to, const char *axes)
 {

@@ -92,12 +92,4 @@ enum trace_fit trace_fit(const char *trace, struct digest stages);
 bool trace_stages(const char *trace, struct digest *stages); /* of its stamp; false: none of this version */
 /* For people: "14 x 2 vectors in registers, weights in panels of 32, reduction in chunks of 256". */
 const char *trace_words(const char *trace, struct arena *a);
-
-/* For a scheduled program that several threads may run (p->threads) and that has no parallel loop: gives loops that are
- * worth it to a team and returns the lines that do the same; "": none. Arena string of p. */
-const char *loop_threads(struct loop_prog *p);
-
-/* The rule: schedules a freshly started program by the analytic model of its target and returns the trace that does
- * the same to a fresh one (loop_apply). Never fails: what no template fits stays as it started. Arena string of p. */
-const char *loop_rule(struct loop_prog *p);
 #endif

@@ -9,8 +9,6 @@
 #define HONE_SPACE_H
 #include "loop/loop.h"
 
-struct module;
-
 enum { SAMPLE_CHOICES_MAX = 64 };
 struct sample {
 	const char *name; /* first result: "rows" */
@@ -26,10 +24,6 @@ struct samples {
 	size_t n, cap;
 };
 
-/* As loop_rule, but samples named in want take the decision given there (if it is among the choices where the sample
- * is met; else the usual one; words count as words, so decisions carry over to other kernels). got, if not NULL, receives every sample that was met, in order (vec_free; their choices
- * lie in the arena of p). */
-const char *rule_with(struct loop_prog *p, const struct samples *want, struct samples *got);
 /* What they point to is in that arena from now on: they outlive their program. */
 void samples_keep(struct samples *x, struct arena *a);
 /* The sampling lines of a trace, of any length; their choices lie in the arena. Malformed ones are left out. A template writes some samples only to say
@@ -37,7 +31,4 @@ void samples_keep(struct samples *x, struct arena *a);
 void trace_samples(const char *trace, struct arena *a, struct samples *got);
 /* The trace with another decision for that sample; NULL: it has no such sample, or the choice is none of its. */
 const char *trace_decide(const char *trace, const char *name, int64_t decision, struct arena *a);
-/* Names of the algorithms that the group offers, ALGO_USUAL first ("direct", "winograd4"); count, at most max. 0: it has no
- * lowering. */
-int group_algorithms(struct module *m, uint32_t node, const struct target *t, const char **out, int max);
 #endif

@@ -1,7 +1,7 @@
 /* Lowering of convolutions. */
 #include <string.h>
 #include "lower/lowering.h"
-#include "loop/winograd.h"
+#include "lower/winograd.h"
 #include "op/rules.h"
 #include "sched/fitted.h"
 #include "target/target.h"

@@ -1,5 +1,5 @@
 /* The stages of Winograd's convolutions. */
-#include "loop/winograd.h"
+#include "lower/winograd.h"
 #include <math.h>
 #include "loop/math.h"
 

@@ -7,6 +7,7 @@
 #include "loop/interp.h"
 #include "lower/lower.h"
 #include "loop/prim.h"
+#include "sched/schedule.h"
 
 /* Storage that a type describes, as a buffer of a program. */
 static struct loop_buf storage_of(const struct candidate_buf *b)

@@ -7,6 +7,7 @@
 #include "lower/lower.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
+#include "sched/schedule.h"
 
 static struct lowered lower_call(struct model *M, node_id n, const struct target *t, const char *algo, const char **why)
 {

@@ -1,6 +1,6 @@
 /* Where vectors lie is given by what is innermost in the result's memory. Where that is a short axis, or one along which
  * operands are read in steps, another axis along which constants vary may be the better one: the result is then computed with
- * that axis innermost, in a buffer, and turned in squares of a vector's lanes; so are operands that move along it. */
+ * that axis innermost, in a buffer, and transposed in squares of a vector's lanes; so are operands that move along it. */
 #include <math.h>
 #include <string.h>
 #include "sched/fitted.h"
@@ -139,24 +139,24 @@ static int dim_of(struct loop_prog *p, stage_id s, ex_id read, int o)
 	return dim;
 }
 
-/* What is turned costs loads, shuffles and stores; and beyond the second-level cache it is written and read again. */
-static double turn_cycles(struct rule *r, double others, double o, double w)
+/* A transpose costs loads, shuffles and stores; and beyond the second-level cache it is written and read again. */
+static double transpose_cycles(struct rule *r, double others, double o, double w)
 {
 	double lanes = r->lanes, squares = others * ceil(o / lanes) * ceil(w / lanes), bytes = 4 * others * o * w;
 	double beyond = bytes > (double)rule_machine(r->p).l2 ? 2 * bytes / fitted.l3_bytes : 0;
 	return squares * lanes * (log2(lanes) + fitted.transpose_shuffles) + beyond;
 }
 
-static double turn_buffer(struct rule *r, const struct loop_buf *b, int o)
+static double transpose_buffer(struct rule *r, const struct loop_buf *b, int o)
 {
 	double others = 1;
 	int w = b->rank - 1;
 	for (int d = 0; d < w; d++)
 		others *= d == o ? 1 : (double)b->shape[d];
-	return turn_cycles(r, others, (double)b->shape[o], (double)b->shape[w]);
+	return transpose_cycles(r, others, (double)b->shape[o], (double)b->shape[w]);
 }
 
-/* Operands of the result, of its shape, that lie as it does: `name` for those to be turned, cycles for it. */
+/* Operands of the result, of its shape, that lie as it does: they are transposed with it. */
 static int result_operands(struct loop_prog *p, const struct across *q, buf_id *out)
 {
 	ex_id read[READS_MAX];
@@ -174,7 +174,7 @@ static int result_operands(struct loop_prog *p, const struct across *q, buf_id *
 	return found;
 }
 
-/* What moves along o without being a constant lies in rows that can be turned. */
+/* What moves along o without being a constant lies in rows that can be transposed. */
 static int moving_operands(struct loop_prog *p, const struct across *q, buf_id *out, stage_id *reader, int *dim)
 {
 	ex_id read[READS_MAX];
@@ -195,7 +195,7 @@ static int moving_operands(struct loop_prog *p, const struct across *q, buf_id *
 	return found;
 }
 
-static void turn_operand(struct rule *r, buf_id b, stage_id reader, const char *loop, int o)
+static void transpose_operand(struct rule *r, buf_id b, stage_id reader, const char *loop, int o)
 {
 	struct loop_prog *p = r->p;
 	const char *of = sym_str(lbuf(p, b)->name), *name = arena_printf(&p->arena, "%s_across", of);
@@ -206,7 +206,7 @@ static void turn_operand(struct rule *r, buf_id b, stage_id reader, const char *
 	rule_squares(r, copy, o, lstage(p, copy)->nspatial - 1, false, true);
 }
 
-static bool turn_result(struct rule *r, stage_id result, const char *loop, int o, int w)
+static bool transpose_result(struct rule *r, stage_id result, const char *loop, int o, int w)
 {
 	const char *name = sym_str(lstage(r->p, result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, result)->out)->name);
 	if (!rule_try(r, "results = cache %s %s %s scratch", out, name, loop))
@@ -216,14 +216,14 @@ static bool turn_result(struct rule *r, stage_id result, const char *loop, int o
 	return true;
 }
 
-void rule_turn_panels(struct rule *r, stage_id anchor, stage_id result, const char *loop)
+void rule_transpose_panels(struct rule *r, stage_id anchor, stage_id result, const char *loop)
 {
 	int w = contiguous_axis(r->p, result);
-	turn_operand(r, r->moving, anchor, loop, r->moving_dim);
-	turn_result(r, result, loop, r->along, w);
+	transpose_operand(r, r->moving, anchor, loop, r->moving_dim);
+	transpose_result(r, result, loop, r->along, w);
 }
 
-/* Where nothing is used again along o (depthwise), what is turned is so panel by panel, near the core; what is copied on the way
+/* Where nothing is used again along o (depthwise), operands are transposed panel by panel, near the core; what is copied on the way
  * goes. */
 static bool by_panels(struct rule *r, const struct across *q, int noperands, int nmoving, buf_id moving, stage_id reader, int dim)
 {
@@ -261,11 +261,11 @@ bool rule_across(struct rule *r, stage_id anchor)
 	if (m < 0)
 		return false;
 	stage_id after = q.result == anchor ? 0 : q.result;
-	double turns = turn_buffer(r, lbuf(p, lstage(p, q.result)->out), q.o);
+	double turns = transpose_buffer(r, lbuf(p, lstage(p, q.result)->out), q.o);
 	for (int i = 0; i < n; i++)
-		turns += turn_buffer(r, lbuf(p, operand[i]), q.o);
+		turns += transpose_buffer(r, lbuf(p, operand[i]), q.o);
 	for (int i = 0; i < m; i++)
-		turns += turn_buffer(r, lbuf(p, moving[i]), dim[i]);
+		turns += transpose_buffer(r, lbuf(p, moving[i]), dim[i]);
 	const char *const axis[] = {sym_str(lstage(p, q.result)->axis[q.w].name), sym_str(lstage(p, q.result)->axis[q.o].name)};
 	bool better = rule_cycles_along(r, anchor, after, q.o, m > 0) + turns <
 		      fitted.transpose_margin * rule_cycles_along(r, anchor, after, q.w, false);
@@ -273,13 +273,13 @@ bool rule_across(struct rule *r, stage_id anchor)
 		return false;
 	if (by_panels(r, &q, n, m, moving[0], reader[0], dim[0]))
 		return true;
-	if (!turn_result(r, q.result, "root", q.o, q.w)) {
+	if (!transpose_result(r, q.result, "root", q.o, q.w)) {
 		rule_settle(r, "along", 0);
 		return false;
 	}
 	for (int i = 0; i < n; i++)
-		turn_operand(r, operand[i], q.result, "root", q.o);
+		transpose_operand(r, operand[i], q.result, "root", q.o);
 	for (int i = 0; i < m; i++)
-		turn_operand(r, moving[i], reader[i], "root", dim[i]);
+		transpose_operand(r, moving[i], reader[i], "root", dim[i]);
 	return true;
 }

@@ -12,7 +12,7 @@
 
 enum { CHAIN_MAX = 32, LEVELS = 3 };
 
-/* Loops around a block that are written out. */
+/* Loops around a block that are fully unrolled. */
 struct copy {
 	poly_var var;
 	double n; /* copies */

@@ -120,7 +120,7 @@ int fit_rows_in_set(const struct target *m);
 bool fit_balance(const struct target *m, const struct fit_tile *t, int64_t row_steps, int rows);
 bool fit_guards(const struct target *m, const struct fit_tile *t);
 bool fit_taps_innermost(const struct fit_tile *t, int rows);
-/* Steps of the innermost reduce loop, of so many, to unroll; of all where those are not 0 and had better be. */
+/* Steps to unroll of the innermost reduce loop, which has so many; or all steps of all loops, where `all` is not 0 and that is better. */
 int fit_unroll(const struct target *m, const struct fit_tile *t, bool large_window, bool by_matrix, int64_t steps, int64_t all);
 int fit_unroll_most(const struct target *m); /* multiply-adds of a tile, unrolled */
 /* Sums over rows that lie apart in memory (global pooling). */

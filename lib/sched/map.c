@@ -54,9 +54,9 @@ static void block_across(struct rule *r, stage_id s, int v, int a)
 		rule_settle(r, name, 0);
 }
 
-/* A copy, nothing else, of what lies along axis a: vectors of it are turned in registers, a block of so many by so many at a time;
+/* A copy, nothing else, of what lies along axis a: vectors of it are transposed in registers, a block of so many by so many at a time;
  * v is split into vectors already. Blocks go along the result, so that what is written is. */
-static bool turn_blocks(struct rule *r, stage_id s, int v, int a)
+static bool transpose_blocks(struct rule *r, stage_id s, int v, int a)
 {
 	struct loop_prog *p = r->p;
 	const char *along = axis_loop(r, s, v, ""), *across = axis_loop(r, s, a, "");
@@ -97,7 +97,7 @@ static bool weave_lines(struct rule *r, stage_id s, int v)
 	return true;
 }
 
-/* What turn_blocks does for elements of 1, 2 or 8 bytes, in blocks of 16 bytes by as many rows as fit and axis v has. */
+/* What transpose_blocks does for elements of 1, 2 or 8 bytes, in blocks of 16 bytes by as many rows as fit and axis v has. */
 static bool turn_bytes(struct rule *r, stage_id s, int v, int a)
 {
 	struct loop_prog *p = r->p;
@@ -127,7 +127,7 @@ static bool move_elements(struct rule *r, stage_id s, int v)
 	    lbuf(p, lex(p, body)->buf)->dtype != lbuf(p, lstage(p, s)->out)->dtype)
 		return false;
 	if (across >= 0 && bytes == 4)
-		return rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes) && turn_blocks(r, s, v, across);
+		return rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes) && transpose_blocks(r, s, v, across);
 	if (across >= 0)
 		return turn_bytes(r, s, v, across);
 	return read_step(p, body, lstage(p, s)->axis[v].var, &step) && step == 1 &&
@@ -219,7 +219,7 @@ void rule_map(struct rule *r, stage_id s)
 	if (!rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes))
 		return;
 	int across = fills ? -1 : crossing_axis(p, s, v);
-	if (across >= 0 && turn_blocks(r, s, v, across))
+	if (across >= 0 && transpose_blocks(r, s, v, across))
 		return;
 	if (across >= 0)
 		block_across(r, s, v, across);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "sched/fitted.h"
 #include "loop/math.h"
+#include "sched/schedule.h"
 
 bool rule_apply(struct rule *r, struct trace_line l)
 {

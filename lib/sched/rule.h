@@ -87,7 +87,7 @@ bool rule_blocks(struct rule *r, stage_id result); /* several reductions along a
 bool rule_rows(struct rule *r, stage_id result);   /* reductions along the contiguous axis */
 void rule_map(struct rule *r, stage_id s);         /* elementwise and copies: vectors along the contiguous axis */
 void rule_threads(struct rule *r);                 /* last: loops that are worth it go to a team of threads */
-/* First: where vectors had better lie along an axis that is not contiguous, what moves along it is transposed. */
+/* First: where another axis than the contiguous one is better for vectors, what moves along it is transposed. */
 bool rule_across(struct rule *r, stage_id anchor);
 
 /* ---- parts that templates share ---- */
@@ -98,7 +98,7 @@ const char *rule_axis_last(struct rule *r, stage_id s, int axis, bool loops);
  * other are one where that fills them better. */
 void rule_squares(struct rule *r, stage_id s, int o, int w, bool from, bool join);
 /* For r->along: the copies of what one iteration of that loop reads and writes. */
-void rule_turn_panels(struct rule *r, stage_id anchor, stage_id result, const char *loop);
+void rule_transpose_panels(struct rule *r, stage_id anchor, stage_id result, const char *loop);
 /* Sample "STAGE.unroll": of the loop over vectors, which has that many steps. */
 void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps);
 #endif

@@ -1,4 +1,4 @@
-/* The rule's knobs: each is a sampling line, answered by who asks for the schedule or by the analytic model. */
+/* The rule's samples: each is a line of the trace, decided by who asks for the schedule or by the analytic model. */
 #include <assert.h>
 #include <string.h>
 #include "sched/rule.h"

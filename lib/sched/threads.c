@@ -2,6 +2,7 @@
  * thread with the largest share does, of starts (the outermost starts once), and of what moves between caches (traffic.c). */
 #include "sched/fitted.h"
 #include "sched/rule.h"
+#include "sched/schedule.h"
 
 enum { CANDIDATES_MAX = 16 };
 

@@ -1,5 +1,5 @@
 /* Template for contractions, convolutions and windows: a tile of the result is kept in registers while the reduction
- * runs; vectors lie along the result's contiguous axis v, rows of the tile along the axis t that reuses what v reads
+ * runs; vectors lie along the result's contiguous axis, rows of the tile along the axis that uses again what they load
  * (Goto and van de Geijn 2008; register tiles as in BLIS). Constants that vary along v are laid out in panels as
  * wide as the tile. */
 #include <math.h>
@@ -301,8 +301,8 @@ static void choose_chunk(struct rule *r, struct tile *q)
 	}
 }
 
-/* Small reductions are written out whole; of others some steps of the innermost loop are. What borders fill is then
- * known step by step. */
+/* Small reductions are fully unrolled; of others some steps of the innermost loop are. Each step then knows what lies beyond
+ * borders. */
 static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int nred)
 {
 	struct loop_prog *p = r->p;
@@ -445,67 +445,98 @@ static bool choose_columns(struct rule *r, const struct tile *q)
 	return may_sum_in_memory(r, q) && rule_word(r, "sums", sums_in, 2, sum_in_memory(r, q)) == 1;
 }
 
-bool rule_tile(struct rule *r, stage_id anchor)
+/* Vectors of the sums lie along the vector axis as well. */
+static void lay_out_sums(struct rule *r, const struct tile *q)
+{
+	const struct stage *s = lstage(r->p, q->anchor);
+	char *order = arena_str(&r->p->arena, "");
+
+	if (q->vec_axis == s->nspatial - 1)
+		return;
+	for (int a = 0; a < s->nspatial; a++)
+		if (a != q->vec_axis)
+			order = arena_printf(&r->p->arena, "%s%d ", order, a);
+	rule_try(r, "layout %s %s%d", sym_str(lbuf(r->p, s->out)->name), order, q->vec_axis);
+}
+
+/* Splits both axes; the loops' names from then on. */
+static bool split_axes(struct rule *r, struct tile *q)
+{
+	struct arena *a = &r->p->arena;
+
+	q->vloop = axis_loop(r, q->anchor, q->vec_axis, "");
+	q->tloop = q->row_axis >= 0 ? axis_loop(r, q->anchor, q->row_axis, "") : NULL;
+	if (q->groups > 1) {
+		if (!rule_try(r, "split %s %lld", q->tloop, (long long)q->row_steps))
+			return false;
+		q->group_loop = arena_printf(a, "%s.0", q->tloop);
+		q->tloop = arena_printf(a, "%s.1", q->tloop);
+	}
+	q->panel_loop = arena_printf(a, "%s.0", q->vloop);
+	return rule_try(r, "split %s vectors %d tail=%s", q->vloop, r->lanes, q->pad ? "pad" : "peel") && (!q->tloop || split_rows(r, q));
+}
+
+/* The tile's own loops, and those of what only sets, loads or stores it. */
+static void mark_loops(struct rule *r, const struct tile *q)
 {
 	struct loop_prog *p = r->p;
-	struct tile q = {.anchor = anchor, .result = follower(p, anchor)};
-	q.nread = stage_all_reads(p, anchor, q.read);
-	q.transposed = q.transposed_by_panel = r->along >= 0 && q.result;
-	q.vec_axis = q.transposed_by_panel ? r->along : contiguous_axis(p, q.result ? q.result : anchor);
-	if (q.vec_axis < 0 || lbuf(p, lstage(p, anchor)->out)->dtype != DT_F32)
+	const char *sums = q->sums ? q->sums : "";
+
+	rule_try(r, "unroll %s.1", q->vloop);
+	rule_try(r, "vector %s.2", q->vloop);
+	if (q->tloop)
+		rule_try(r, "unroll %s", q->trow);
+	mark_tile(r, q, q->anchor, "init.");
+	stage_id load = stage_find(p, arena_printf(&p->arena, "%s.load", sums)),
+		 store = stage_find(p, arena_printf(&p->arena, "%s.store", sums));
+	if (load)
+		mark_tile(r, q, load, "");
+	if (store)
+		mark_tile(r, q, store, "");
+	if (q->after)
+		mark_tile(r, q, q->result, "");
+	if (q->packed)
+		mark_packing(r, q);
+}
+
+/* What is known before the first line. false: no tile of this anchor. */
+static bool begin_tile(struct rule *r, struct tile *q)
+{
+	struct loop_prog *p = r->p;
+
+	q->result = follower(p, q->anchor);
+	q->nread = stage_all_reads(p, q->anchor, q->read);
+	q->transposed = q->transposed_by_panel = r->along >= 0 && q->result;
+	q->vec_axis = q->transposed_by_panel ? r->along : contiguous_axis(p, q->result ? q->result : q->anchor);
+	if (q->vec_axis < 0 || lbuf(p, lstage(p, q->anchor)->out)->dtype != DT_F32)
 		return false;
-	q.borders = has_guard(p, lstage(p, anchor)->body);
-	q.function = calls_function(p, &q);
+	q->borders = has_guard(p, lstage(p, q->anchor)->body);
+	q->function = calls_function(p, q);
+	return true;
+}
+
+bool rule_tile(struct rule *r, stage_id anchor)
+{
+	struct tile q = {.anchor = anchor};
+
+	if (!begin_tile(r, &q))
+		return false;
 	choose_row_axis(r, &q);
 	if (choose_columns(r, &q))
 		return rule_columns(r, &q);
 	choose_tile(r, &q);
-	q.width = arena_printf(&p->arena, "vectors*%d", r->lanes);
+	q.width = arena_printf(&r->p->arena, "vectors*%d", r->lanes);
 	choose_order(r, &q);
 	make_panels(r, &q);
-	if (q.vec_axis != lstage(p, anchor)->nspatial - 1) { /* vectors of the sums lie along v as well */
-		char *order = arena_str(&p->arena, "");
-		for (int a = 0; a < lstage(p, anchor)->nspatial; a++)
-			if (a != q.vec_axis)
-				order = arena_printf(&p->arena, "%s%d ", order, a);
-		rule_try(r, "layout %s %s%d", sym_str(lbuf(p, lstage(p, anchor)->out)->name), order, q.vec_axis);
-	}
-	q.vloop = axis_loop(r, anchor, q.vec_axis, "");
-	q.tloop = q.row_axis >= 0 ? axis_loop(r, anchor, q.row_axis, "") : NULL;
-	if (q.groups > 1) {
-		if (!rule_try(r, "split %s %lld", q.tloop, (long long)q.row_steps))
-			return false;
-		q.group_loop = arena_printf(&p->arena, "%s.0", q.tloop);
-		q.tloop = arena_printf(&p->arena, "%s.1", q.tloop);
-	}
-	q.panel_loop = arena_printf(&p->arena, "%s.0", q.vloop);
-	if (!rule_try(r, "split %s vectors %d tail=%s", q.vloop, r->lanes, q.pad ? "pad" : "peel"))
-		return false;
-	if (q.tloop && !split_rows(r, &q))
-		return false;
-	if (!order_spatial(r, &q))
+	lay_out_sums(r, &q);
+	if (!split_axes(r, &q) || !order_spatial(r, &q))
 		return false;
 	pack_rows(r, &q);
 	choose_chunk(r, &q);
 	order_reduction(r, &q);
 	if (q.transposed_by_panel)
-		rule_turn_panels(r, anchor, q.result, q.panel_loop);
+		rule_transpose_panels(r, anchor, q.result, q.panel_loop);
 	cut_borders(r, &q);
-	rule_try(r, "unroll %s.1", q.vloop);
-	rule_try(r, "vector %s.2", q.vloop);
-	if (q.tloop)
-		rule_try(r, "unroll %s", q.trow);
-	mark_tile(r, &q, anchor, "init.");
-	const char *sums = q.sums ? q.sums : "";
-	stage_id load = stage_find(p, arena_printf(&p->arena, "%s.load", sums)),
-		 store = stage_find(p, arena_printf(&p->arena, "%s.store", sums));
-	if (load)
-		mark_tile(r, &q, load, "");
-	if (store)
-		mark_tile(r, &q, store, "");
-	if (q.after)
-		mark_tile(r, &q, q.result, "");
-	if (q.packed)
-		mark_packing(r, &q);
+	mark_loops(r, &q);
 	return true;
 }

@@ -48,7 +48,7 @@ struct tile {
 	bool borders;              /* the anchor reads beyond borders */
 	bool function;             /* the result calls one (exp, erf) */
 	bool transposed;           /* what varies along the vector axis will lie along it, though now it does not; */
-	bool transposed_by_panel;  /* a panel at a time: rule_turn_panels */
+	bool transposed_by_panel;  /* a panel at a time: rule_transpose_panels */
 };
 
 /* ---- what a tile reads (tile_reads.c) ---- */
@@ -93,7 +93,7 @@ struct window shared_window(struct loop_prog *p, const struct tile *q);
 double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes);
 /* Should the taps of a window's row follow each other, so that what they share stays in registers? */
 bool taps_innermost(struct loop_prog *p, const struct tile *q);
-/* Steps of the innermost loop of a reduction, of that many, to unroll; all, where that is not 0 and all loops had better be. */
+/* Steps to unroll of the innermost reduce loop, which has so many; or `all`, where that is not 0 and unrolling all loops is better. */
 int unroll_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int64_t all);
 int unroll_most(struct loop_prog *p); /* multiply-adds of a tile whose reduction need not be unrolled and is */
 /* Should each tile of rows go over all panels, rather than each panel over all rows? */

@@ -1,4 +1,4 @@
-/* Template for a product between two transforms, as Winograd's convolutions are (loop/winograd.h), known by their structure:
+/* Template for a product between two transforms, as Winograd's convolutions are (lower/winograd.h), known by their structure:
  * a stage whose body says by an index which of several sums it is, twice in a row, then a product over the points, then
  * two such stages again. Lines of tiles are taken in blocks: padding, points, product and results of a block follow each
  * other in cache; of a transform's pair the first is registers. All of it has channels innermost: an operand and a result

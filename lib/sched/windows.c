@@ -112,8 +112,8 @@ static void mark_vectors(struct rule *r, stage_id s, const char *nest, int v)
 	}
 }
 
-/* Taps of a stage, written out where they are not too many: what fills borders is then known for each line. */
-static bool write_out(struct rule *r, stage_id s)
+/* Taps of a stage, fully unrolled where they are not too many: each then knows what lies beyond borders. */
+static bool unroll_taps(struct rule *r, stage_id s)
 {
 	const struct stage *t = lstage(r->p, s);
 	double taps = 1;
@@ -170,7 +170,7 @@ static void schedule_lines(struct rule *r, const struct windows *w, const char *
 		return;
 	if (!(home = order_stage(r, w, w->lines, from)) || !rule_try(r, "acc = cache %s %s %s register", name, name, home))
 		return;
-	if (write_out(r, w->lines))
+	if (unroll_taps(r, w->lines))
 		cut_borders(r, w, from);
 	rule_try(r, "vector %s.1", axis_loop(r, w->lines, w->v, ""));
 	mark_vectors(r, w->lines, arena_printf(&p->arena, "%s.init", name), w->v);
@@ -203,7 +203,7 @@ bool rule_windows(struct rule *r)
 	} else if (rule_try(r, "sums = cache %s %s %s register", name, name, home)) {
 		mark_vectors(r, w.all, "sums.store", w.v);
 	}
-	write_out(r, w.all);
+	unroll_taps(r, w.all);
 	rule_try(r, "vector %s.1", axis_loop(r, w.all, w.v, ""));
 	mark_vectors(r, w.all, arena_printf(&p->arena, "%s.init", name), w.v);
 	const char *place = lines_place(r, &w, &from);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lower/lower.h"
 #include "loop/prim.h"
+#include "sched/schedule.h"
 #include "search/search.h"
 
 enum { ALGORITHMS_MAX = 16 };

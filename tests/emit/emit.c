@@ -10,6 +10,7 @@
 #include "emit/emit.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
+#include "sched/schedule.h"
 #include "near.h"
 #include "tap.h"
 

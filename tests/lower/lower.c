@@ -12,6 +12,7 @@
 #include "lower/lower.h"
 #include "loop/prim.h"
 #include "loop/sampling.h"
+#include "sched/schedule.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
 #include "near.h"

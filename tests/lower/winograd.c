@@ -8,7 +8,8 @@
 #include "loop/interp.h"
 #include "loop/math.h"
 #include "loop/prim.h"
-#include "loop/winograd.h"
+#include "lower/winograd.h"
+#include "sched/schedule.h"
 #include "near.h"
 #include "tap.h"
 

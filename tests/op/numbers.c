@@ -13,6 +13,7 @@
 #include "lower/lower.h"
 #include "loop/prim.h"
 #include "loop/sampling.h"
+#include "sched/schedule.h"
 #include "onnx/onnx.h"
 #include "op/npy.h"
 #include "op/task.h"

@@ -13,6 +13,7 @@
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "loop/sampling.h"
+#include "sched/schedule.h"
 #include "run_kernel.h"
 #include "near.h"
 #include "tap.h"
