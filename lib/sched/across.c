@@ -143,7 +143,7 @@ static int dim_of(struct loop_prog *p, stage_id s, ex_id read, int o)
 static double transpose_cycles(struct rule *r, double others, double o, double w)
 {
 	double lanes = r->lanes, squares = others * ceil(o / lanes) * ceil(w / lanes), bytes = 4 * others * o * w;
-	double beyond = bytes > (double)rule_machine(r->p).l2 ? 2 * bytes / fitted.l3_bytes : 0;
+	double beyond = bytes > (double)rule_machine(r->p).l2 ? 2 * bytes / rule_machine(r->p).l3_a_cycle : 0;
 	return squares * lanes * (log2(lanes) + fitted.transpose_shuffles) + beyond;
 }
 

@@ -24,10 +24,8 @@ const struct fitted fitted = {
 	.uops_slope = 0.1,
 	.split_level = 2,
 
-	.l3_bytes = 16,
 	.block_constant_bytes = 12,
 	.team_bytes = 16,
-	.cold_constant_bytes = 8,
 
 	.call = 10,
 	.guard = 3,
@@ -298,9 +296,10 @@ double fit_product_cycles(const struct target *m, bool transformed, double multi
 double fit_constant_cycles(const struct target *m, double bytes)
 {
 	enum { LAYERS = 8 };
+	struct target f = target_filled(m);
 	double stays = m ? fmin(1, (double)m->l2 / (LAYERS * bytes)) : 0;
 
-	return bytes * (stays / target_filled(m).l2_a_cycle + (1 - stays) / fitted.cold_constant_bytes);
+	return bytes * (stays / f.l2_a_cycle + (1 - stays) / f.memory_a_cycle);
 }
 
 double fit_transform_cycles(const struct target *m, double points) { return (m->vector_regs > FEW_REGISTERS ? 1.2 : 0.55) * points; }

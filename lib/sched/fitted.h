@@ -29,11 +29,9 @@ struct fitted {
 	double uops_fit, uops_slope;       /* instructions that the decoded cache holds; slowdown for each doubling beyond */
 	double split_level;                /* times slower into the first-level cache where vectors are split */
 
-	/* bytes a cycle, where timing said another number than the target has (l3_a_cycle, memory_a_cycle) */
-	double l3_bytes;             /* what is transposed, what lies between transforms: from beyond the second-level cache */
+	/* bytes a cycle, where timing said another number than the target's memory_a_cycle */
 	double block_constant_bytes; /* constants of a product between transforms, read anew for each block */
 	double team_bytes;           /* from memory, one of a team of threads */
-	double cold_constant_bytes;  /* constants of a convolution, from memory */
 
 	/* inlining (rule.c): operations of a call that is no plain arithmetic, of a guard */
 	int call, guard;

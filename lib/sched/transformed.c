@@ -114,7 +114,7 @@ static double block_cost(struct rule *r, const struct transformed *q, int64_t li
 	double weights = 4 * points * in * out, between = 4 * points * tiles * (in + out);
 	double sums = blocks * points * rule_tile_cycles(r, q->product, 2, 1, lines * q->of_line);
 	double stream = weights + between < l2 ? 0 : blocks * weights / fitted.block_constant_bytes;
-	return sums + stream + 2 * blocks * fmax(0, between - fitted.panel_share * l2) / fitted.l3_bytes;
+	return sums + stream + 2 * blocks * fmax(0, between - fitted.panel_share * l2) / rule_machine(p).l3_a_cycle;
 }
 
 /* Blocks are one line, all lines, or a number that divides them: all blocks are of one size. */

@@ -108,8 +108,8 @@ struct target target_filled(const struct target *t)
 					    .cores = 1,
 					    .hertz = 4e9,
 					    .l2_a_cycle = 56,
-					    .l3_a_cycle = 28,
-					    .memory_a_cycle = 5,
+					    .l3_a_cycle = 16,
+					    .memory_a_cycle = 8,
 					    .call_cycles = 29};
 	struct target f = t ? *t : usual;
 
