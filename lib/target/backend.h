@@ -19,7 +19,7 @@ struct level {
 	const char *name;
 	unsigned features;
 };
-/* The backend's own text for a section of the generic prelude, or of a function's text in loop/math.c. */
+/* The backend's own text for a section: of the generic prelude, of a function's text in loop/math.c, of a library (ge-emit). */
 struct text_section {
 	const char *name, *text;
 	bool in_front; /* text is "#if .." to "#else": the generic text follows, and "#endif"; else it stands instead */

@@ -39,8 +39,10 @@ static const char *write_section(FILE *f, const struct target *t, const char *s)
 			s = write_section(own && !own->in_front ? NULL : f, t, next_line(s));
 			if (f && own && own->in_front)
 				fputs("#endif\n", f);
-		} else if (*s && strncmp(s, "@}", 2)) {
-			BUG("text with %.60s", s);
+		} else if (*s && strncmp(s, "@}", 2)) { /* another's */
+			if (f)
+				fputc('@', f);
+			s++;
 		}
 	}
 	return next_line(s);

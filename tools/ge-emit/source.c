@@ -1,9 +1,11 @@
 /* The C file and the header of a model. Part 0 has tables, steps and runtime; the others have kernels. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include "source.h"
 #include "common/outfile.h"
 #include "common/tool.h"
+#include "target/backend.h"
 
 /* The comment at the top: the kernels, what is on the slow path, and how to compile the file. */
 static void put_summary(struct emission *e, FILE *f)
@@ -49,18 +51,34 @@ static void put_includes(struct emission *e, FILE *f, const char *header)
 	fprintf(f, "#endif\n\n");
 }
 
+/* The text with the target's own sections; the caller frees it. */
+static char *for_target(const struct emission *e, const char *text)
+{
+	char *own;
+	size_t n;
+	FILE *f = open_memstream(&own, &n);
+
+	target_text(f, e->target, text);
+	fclose(f);
+	return own;
+}
+
 /* The runtime, with the steps where it wants them. */
 static void put_runtime(struct emission *e, FILE *f)
 {
+	char *runtime = for_target(e, runtime_text), *team = for_target(e, team_text);
+
 	if (!e->embed)
 		fprintf(f, "\n#define WEIGHTS_SUM 0x%016" PRIx64 "u /* of what follows the first %d bytes */\n%s", e->weights_sum,
 			WEIGHTS_HEAD, checksum_text);
-	const char *rest = put_template(e, f, runtime_text, "@STEPS@");
+	const char *rest = put_template(e, f, runtime, "@STEPS@");
 	if (e->functions.threads > 1)
-		put_template(e, f, team_text, NULL);
+		put_template(e, f, team, NULL);
 	put_steps(e, f);
 	put_template(e, f, rest, NULL);
 	fprintf(f, "#endif\n");
+	free(runtime);
+	free(team);
 }
 
 void emit_source(struct emission *e, const char *path, const char *header)
