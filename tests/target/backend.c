@@ -1,0 +1,141 @@
+/* Kinds of CPU: names and rows that say them, sections of text that are theirs, rows of instructions that can be read. */
+#include <stdlib.h>
+#include <string.h>
+#include "common/tool.h"
+#include "graph/types.h"
+#include "loop/instr.h"
+#include "loop/math.h"
+#include "tap.h"
+#include "target/backend.h"
+#include "target/generic/generic.h"
+#include "target/x86/x86.h"
+
+const struct tool tool; /* the library's main() is not linked */
+
+static const char caches[] = "l1=32K;l2=1024K;l3=32768K";
+
+/* A target's row is that target, whatever this machine is. */
+static void rows_are_their_targets(const struct backend *b)
+{
+	for (const struct level *l = b->level; l && l->name; l++) {
+		struct target t, again;
+		bool found = target_find(l->name, &t) && t.of == b && t.features == l->features;
+		char *row = strdup(target_row(&t));
+		ok(found && target_find(row, &again) && again.of == b && again.features == t.features &&
+			   again.vector_bytes == t.vector_bytes && again.vector_regs == t.vector_regs && !strcmp(target_row(&again), row),
+		   "%s: its row is it", l->name);
+		ok(strstr(target_names(), l->name) != NULL, "%s is among the names", l->name);
+		ok(!strstr(row, ";arch=") == b->unnamed, "%s: the row says the kind of CPU, but of the first there was", l->name);
+		free(row);
+	}
+}
+
+static void rows_of_others(void)
+{
+	char row[128];
+	struct target t;
+
+	snprintf(row, sizeof row, "cpu=x;features=fma,avx2;%s", caches);
+	ok(target_find(row, &t) && t.of == backend_find("x86", 3) && t.vector_bytes == 32, "a row of before there were kinds");
+	snprintf(row, sizeof row, "cpu=x;features=fma,avx2;%s;arch=generic", caches);
+	ok(target_find(row, &t) && t.of == &backend_generic && !t.features && t.vector_bytes == 16, "features of another kind are none");
+	snprintf(row, sizeof row, "cpu=x;arch=pdp11;features=;%s", caches);
+	ok(!target_find(row, &t), "a kind that is not here is no target");
+}
+
+static const char *written(const struct target *t, const char *text)
+{
+	char *out;
+	size_t n;
+	FILE *f = open_memstream(&out, &n);
+
+	target_text(f, t, text);
+	fclose(f);
+	return out;
+}
+
+static void sections(void)
+{
+	static const struct text_section own[] = {
+		{"front", "#if A\na\n#else\n", true}, {"whole", "w\n", false}, {"inner", "i\n", false}, {NULL}};
+	static const struct backend none, some = {.text = own};
+	static const char text[] = "0 @# @NAME@\n@{front\n1\n@{inner\n2\n@}\n3\n@}\n@{whole\n4\n@{inner\n5\n@}\n@}\n@{other\n6\n@}\n7\n";
+	struct target a = {.of = &none, .vector_bytes = 16}, b = {.of = &some, .vector_bytes = 32};
+
+	ok(!strcmp(written(&a, text), "0 4 @NAME@\n1\n2\n3\n4\n5\n6\n7\n"), "text without sections of one's own");
+	ok(!strcmp(written(&b, text), "0 8 @NAME@\n#if A\na\n#else\n1\ni\n3\n#endif\nw\n6\n7\n"), "in front, instead, within another");
+	ok(!strcmp(written(&b, ""), ""), "no text");
+}
+
+static bool has_section(const char *text, const char *name)
+{
+	char start[64];
+
+	snprintf(start, sizeof start, "@{%s\n", name);
+	return text && strstr(text, start);
+}
+
+/* Of libraries: ge-emit's texts. */
+static bool of_library(const char *name)
+{
+	static const char *const all[] = {"flush_denormals", "flush_no_more", "flush_always", "pause"};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (!strcmp(all[i], name))
+			return true;
+	return false;
+}
+
+static void sections_are_there(const struct backend *b)
+{
+	for (const struct text_section *s = b->text; s && s->name; s++) {
+		bool there = of_library(s->name) || has_section(generic_prelude, s->name);
+		for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
+			there = there || has_section(math_row(fn)->helper, s->name);
+		ok(there, "%s: there is a section %s", b->name, s->name);
+	}
+}
+
+static bool is_dtype(const char *name) { return !name || dtype_parse(name, strlen(name)) != DT_NONE; }
+
+static void instructions(const struct backend *b)
+{
+	struct target t = {.of = b};
+
+	for (const struct instr *r = b->instr; r && r->name; r++) {
+		int n = instr_find(&t, r->name);
+		ok(n && instr_row(n) == r && is_dtype(r->out.dtype) && r->out.dtype && is_dtype(r->in[0].dtype) &&
+			   is_dtype(r->in[1].dtype) && r->helper && (r->accumulator != NULL) == (r->comb != NULL),
+		   "%s: instruction %s", b->name, r->name);
+	}
+}
+
+static void what_runs_here(void)
+{
+	struct target t = *target_host();
+	const char *lacks;
+
+	ok(target_find("native", &t) && t.of == backend_here() && !target_pass_for(&t), "this machine passes for itself");
+	ok(target_find("generic", &t) && !target_pass_for(&t) && target_host()->of == &backend_generic, "and for any");
+	ok(backend_here() == t.of || backend_here()->detect, "which does not change what it is");
+	lacks = target_find("x86-64", &t) ? target_pass_for(&t) : NULL;
+	ok(lacks && !strcmp(lacks, "x86"), "then no more for another kind: it lacks %s", lacks ? lacks : "nothing");
+}
+
+int main(void)
+{
+	ok(backends[0] == &backend_generic, "the generic kind is the first");
+	for (const struct backend *const *b = backends; *b; b++) {
+		ok(backend_find((*b)->name, strlen((*b)->name)) == *b, "%s by name", (*b)->name);
+		rows_are_their_targets(*b);
+		sections_are_there(*b);
+		instructions(*b);
+	}
+	rows_of_others();
+	sections();
+	ok(!instr_find(&(struct target){.of = &backend_generic}, "vpdpbusd") && instr_find(NULL, "vpdpbusd") &&
+		   !instr_find(NULL, "no such"),
+	   "instructions of one kind are no other's");
+	what_runs_here();
+	return tap_done();
+}
