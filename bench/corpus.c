@@ -16,12 +16,12 @@
 #include "common/tool.h"
 #include "answer.h"
 
-enum { OPT_WRITE = 1000, OPT_EVERY, OPT_BUDGET, OPT_ROTATION, WORST = 20, FIELD_MAX = 64, LAYOUT_CHARS = 128, SEEDS = 8 };
+enum { OPT_WRITE = 1000, OPT_EVERY, OPT_BUDGET, OPT_COLD, WORST = 20, FIELD_MAX = 64, LAYOUT_CHARS = 128, SEEDS = 8 };
 static const char mark[] = "hone-kernels 1\n";
 static const char *out;
 static int every = 1;
 static double budget = 2;
-static int64_t rotation = 32 << 20;
+static int64_t cold_bytes = 32 << 20;
 static struct arena arena;
 static struct runner *r;
 
@@ -31,7 +31,7 @@ static error_t option(int key, char *arg)
 	case OPT_WRITE: out = arg; return 0;
 	case OPT_EVERY: every = atoi(arg) > 1 ? atoi(arg) : 1; return 0;
 	case OPT_BUDGET: budget = atof(arg); return 0;
-	case OPT_ROTATION: rotation = strtoll(arg, NULL, 10) << 20; return 0;
+	case OPT_COLD: cold_bytes = strtoll(arg, NULL, 10) << 20; return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -212,7 +212,7 @@ static struct row compare(const struct made *old, const struct made *new)
 	if (!build(&x, task, &old->b, &a) || !build(&x, task, &new->b, &b))
 		return x.ratio = NAN, x;
 	runner_try(r, &(struct runner_try){
-			      .task = task, .artifact = b, .base = a, .budget = budget, .seed = SEEDS, .rotation = (uint64_t)rotation});
+			      .task = task, .artifact = b, .base = a, .budget = budget, .seed = SEEDS, .cold_bytes = (uint64_t)cold_bytes});
 	struct runner_answer answer = next();
 	const struct measurement *y = &answer.result;
 	return (struct row){old->task, verdict_timed(y->verdict) ? y->ratio : NAN, y->lo, y->hi, base_us(y), y->verdict, y->why};
@@ -286,7 +286,8 @@ static const struct argp_option options[] = {
 	{"write", OPT_WRITE, "FILE", 0, "the kernels of this build", 0},
 	{"every", OPT_EVERY, "N", 0, "only each Nth task is written", 0},
 	{"budget", OPT_BUDGET, "S", 0, "seconds for a task, at most; 2", 0},
-	{"rotation", OPT_ROTATION, "MB", 0, "of constants that calls go through; 32", 0},
+	{"cold-weights", OPT_COLD, "MB", 0, "of weights that calls go through; 32", 0},
+	{"rotation", OPT_COLD, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
 	{0},
 };
 const struct tool tool = {

@@ -1,4 +1,4 @@
-/* What is a decision worth? decisions [--tries N] [--rotation MB] TASK NAME=CHOICE[,NAME=CHOICE].. ..: the rule's schedule of the
+/* What is a decision worth? decisions [--tries N] [--cold-weights MB] TASK NAME=CHOICE[,NAME=CHOICE].. ..: the rule's schedule of the
  * task with those decisions taken, each list against the rule's own, in turns, so that what the machine does else for some
  * seconds meets them all. A row a list: the middle of the tries, least and greatest of their intervals, and what differs from
  * the usual (a decision that is none where it comes to it stays as it was). algo=A begins with that algorithm, not the one that
@@ -15,9 +15,9 @@
 #include "search/search.h"
 #include "answer.h"
 
-enum { OPT_TRIES = 1000, OPT_ROTATION, LISTS_MAX = 63, DECISIONS_MAX = 16, TRIES_MAX = 99 };
+enum { OPT_TRIES = 1000, OPT_COLD, LISTS_MAX = 63, DECISIONS_MAX = 16, TRIES_MAX = 99 };
 static int tries = 5;
-static int64_t rotation = 16 << 20;
+static int64_t cold_bytes = 16 << 20;
 static struct arena arena;
 static struct runner *r;
 
@@ -25,7 +25,7 @@ static error_t option(int key, char *arg)
 {
 	switch (key) {
 	case OPT_TRIES: tries = atoi(arg) < TRIES_MAX ? atoi(arg) : TRIES_MAX; return 0;
-	case OPT_ROTATION: rotation = strtoll(arg, NULL, 10) << 20; return 0;
+	case OPT_COLD: cold_bytes = strtoll(arg, NULL, 10) << 20; return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -88,7 +88,7 @@ static void try_row(struct row *x, int k, struct digest task, struct digest base
 					   .base = base,
 					   .budget = 2,
 					   .seed = (uint64_t)k + 1,
-					   .rotation = (uint64_t)rotation,
+					   .cold_bytes = (uint64_t)cold_bytes,
 					   .width = 0.02,
 					   .once = true});
 	struct measurement t = next_of(&r, &arena).result;
@@ -145,7 +145,8 @@ static int run(const struct tool *t, struct tool_args *a)
 
 static const struct argp_option options[] = {
 	{"tries", OPT_TRIES, "N", 0, "of each list; 5", 0},
-	{"rotation", OPT_ROTATION, "MB", 0, "of constants that calls go through; 16", 0},
+	{"cold-weights", OPT_COLD, "MB", 0, "of weights that calls go through; 16", 0},
+	{"rotation", OPT_COLD, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
 	{0},
 };
 const struct tool tool = {

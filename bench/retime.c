@@ -16,13 +16,13 @@
 #include "op/task.h"
 #include "answer.h"
 
-enum { OPT_BUDGET = 1000, OPT_ROTATION, MODELS_MAX = 3, TRIES = 3, TRIES_MAX = 8, NARROW_TRIES = 3 };
+enum { OPT_BUDGET = 1000, OPT_COLD, MODELS_MAX = 3, TRIES = 3, TRIES_MAX = 8, NARROW_TRIES = 3 };
 #define LOST   0.01
 #define APART  0.02
 #define WIDTH  0.03
 #define NARROW 0.01
 static double budget = 3;
-static int64_t rotation = -1;
+static int64_t cold_bytes = -1;
 static struct arena arena;
 static struct runner *r;
 
@@ -30,7 +30,7 @@ static error_t option(int key, char *arg)
 {
 	switch (key) {
 	case OPT_BUDGET: budget = atof(arg); return 0;
-	case OPT_ROTATION: rotation = strtoll(arg, NULL, 10) << 20; return 0;
+	case OPT_COLD: cold_bytes = strtoll(arg, NULL, 10) << 20; return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -65,7 +65,7 @@ static struct measurement try_once(struct digest task, struct digest a, struct d
 					   .base = base,
 					   .budget = budget,
 					   .seed = seed,
-					   .rotation = (uint64_t)rotation,
+					   .cold_bytes = (uint64_t)cold_bytes,
 					   .width = width});
 	return next().result;
 }
@@ -191,8 +191,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		die(EX_NOTAVAIL, "%s", why);
 	for (int i = 0; i < a->nfile; i++)
 		model[i] = stream_read_only(stream_open(a->file[i]));
-	if (rotation < 0)
-		rotation = (int64_t)runner_rotation(model[0], target_host());
+	if (cold_bytes < 0)
+		cold_bytes = (int64_t)runner_cold_bytes(model[0], target_host());
 	task_list_make(&l, model[0], &arena);
 	printf("%-46s %3s %10s %s%s\n", "task", "n", "default us", "tuned/default", a->nfile > 2 ? "                  tuned/other" : "");
 	struct row *row = ARENA_ARRAY(&arena, struct row, l.n);
@@ -215,7 +215,8 @@ static int run(const struct tool *t, struct tool_args *a)
 
 static const struct argp_option options[] = {
 	{"budget", OPT_BUDGET, "S", 0, "seconds at most for each comparison; 3", 0},
-	{"rotation", OPT_ROTATION, "MB", 0, "megabytes of constants that calls go through; as tune-op does", 0},
+	{"cold-weights", OPT_COLD, "MB", 0, "megabytes of weights that calls go through; as tune-op does", 0},
+	{"rotation", OPT_COLD, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
 	{0},
 };
 const struct tool tool = {

@@ -1,4 +1,4 @@
-/* How good is the runner? runner [--times N] [--load] [--rotation MB] WHAT [TASK]: "trip": round trip of candidates, one at a time and with
+/* How good is the runner? runner [--times N] [--load] [--cold-weights MB] WHAT [TASK]: "trip": round trip of candidates, one at a time and with
  * both cores compiling; "aa": a kernel against itself; "slow": against itself slowed by 3%; "fast": that against the kernel. --load: beside one busy
  * process a core. A row a task; the CPU time below it can be compared where the machine is busy. */
 #include <signal.h>
@@ -26,19 +26,19 @@ static const char *const usual[] = {
 	"Softmax f32 64x1000",
 };
 static int times = 100;
-static uint64_t rotation;
+static uint64_t cold_bytes;
 static bool load;
 static struct arena arena;
 static struct runner *r;
 
-enum { OPT_TIMES = 1000, OPT_LOAD, OPT_ROTATION };
+enum { OPT_TIMES = 1000, OPT_LOAD, OPT_COLD };
 
 static error_t option(int key, char *arg)
 {
 	if (key == OPT_TIMES)
 		times = atoi(arg);
-	else if (key == OPT_ROTATION)
-		rotation = strtoull(arg, NULL, 10) << 20;
+	else if (key == OPT_COLD)
+		cold_bytes = strtoull(arg, NULL, 10) << 20;
 	else if (key == OPT_LOAD)
 		load = true;
 	else
@@ -86,7 +86,7 @@ static void try_variant(const struct kernel *k, struct digest x, struct digest b
 					   .base = base,
 					   .budget = 0.25,
 					   .seed = (uint64_t)seed,
-					   .rotation = rotation,
+					   .cold_bytes = cold_bytes,
 					   .width = 0.04,
 					   .once = true});
 }
@@ -140,10 +140,12 @@ static void count(const char *text, struct kernel *k, struct digest x, struct di
 	double seconds = 0, *ratio = ARENA_ARRAY(&arena, double, times), *us = ARENA_ARRAY(&arena, double, times);
 
 	for (int i = 0; i < times; i++) {
-		runner_try(
-			r,
-			&(struct runner_try){
-				.task = k->task, .artifact = x, .base = base, .budget = budget, .seed = (uint64_t)i, .rotation = rotation});
+		runner_try(r, &(struct runner_try){.task = k->task,
+						   .artifact = x,
+						   .base = base,
+						   .budget = budget,
+						   .seed = (uint64_t)i,
+						   .cold_bytes = cold_bytes});
 		struct runner_answer a = next();
 		if (a.why && !v[a.result.verdict])
 			printf("%s: %s\n", verdict_name(a.result.verdict), a.why);
@@ -181,7 +183,8 @@ static void slowed_is(const char *text, bool candidate)
 	struct kernel k = kernel_of(text);
 	build(&k, variant(&k, 0));
 	struct digest base = next().digest;
-	runner_try(r, &(struct runner_try){.task = k.task, .artifact = base, .base = base, .budget = 0.5, .seed = 0, .rotation = rotation});
+	runner_try(r, &(struct runner_try){
+			      .task = k.task, .artifact = base, .base = base, .budget = 0.5, .seed = 0, .cold_bytes = cold_bytes});
 	struct runner_answer x = next();
 	const char *source = arena_printf(
 		&arena,
@@ -250,7 +253,8 @@ static int run(const struct tool *t, struct tool_args *a)
 
 static const struct argp_option options[] = {
 	{"times", OPT_TIMES, "N", 0, "candidates, or tries (100)"},
-	{"rotation", OPT_ROTATION, "MB", 0, "of constants that calls go through (0)"},
+	{"cold-weights", OPT_COLD, "MB", 0, "of weights that calls go through (0)"},
+	{"rotation", OPT_COLD, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
 	{"load", OPT_LOAD, 0, 0, "beside busy processes"},
 	{0},
 };

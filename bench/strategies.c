@@ -49,21 +49,21 @@ struct known {
 	struct digest trace;
 	double ratio; /* infinite: it does not work */
 };
-struct subject {
+struct known_task {
 	const char *text;
 	struct module *m;
 	struct digest task, base;
 	VEC(struct known) known;
 };
 
-static void ask_build(const struct subject *s, const struct candidate *c)
+static void ask_build(const struct known_task *s, const struct candidate *c)
 {
 	struct runner_build b = build_of(c, &arena);
 
 	runner_build(r, s->task, &b);
 }
 
-static double time_trace(struct subject *s, const char *trace)
+static double time_trace(struct known_task *s, const char *trace)
 {
 	struct digest d = digest_bytes(trace, strlen(trace));
 	const char *why;
@@ -105,7 +105,7 @@ struct way { /* of one search */
 	size_t converged; /* after how many trials; 0: not */
 };
 
-static struct way search(struct subject *s, const struct strategy *strategy, uint64_t seed)
+static struct way search(struct known_task *s, const struct strategy *strategy, uint64_t seed)
 {
 	struct space *space = space_new(s->m, task_node(s->m), target_host(), &cost_models[0]);
 	struct search *x = search_new(space, strategy, seed);
@@ -151,7 +151,7 @@ static void print_row(const struct strategy *strategy, const struct way *w, doub
 static void compare(const char *text)
 {
 	struct way w[STRATEGIES_MAX][SEEDS_MAX];
-	struct subject s = {.text = text};
+	struct known_task s = {.text = text};
 	double best = 1;
 	const char *why;
 

@@ -26,7 +26,7 @@ static error_t option(int key, char *arg)
 	}
 }
 
-struct subject {
+struct rival {
 	struct library l;
 	struct tensor **in, **out;
 	int reps;
@@ -34,7 +34,7 @@ struct subject {
 };
 
 /* The first call warms up. */
-static double sample(struct subject *s)
+static double sample(struct rival *s)
 {
 	library_run(&s->l, s->in, s->out);
 	double start = now_seconds();
@@ -43,7 +43,7 @@ static double sample(struct subject *s)
 	return (now_seconds() - start) / s->reps;
 }
 
-static void open_subject(struct subject *s, const char *path, struct arena *a)
+static void open_rival(struct rival *s, const char *path, struct arena *a)
 {
 	library_open(&s->l, path, NULL, 1);
 	s->in = inputs_make(library_module(&s->l), &spec, a);
@@ -57,7 +57,7 @@ static void open_subject(struct subject *s, const char *path, struct arena *a)
 
 static int run(const struct tool *t, struct tool_args *a)
 {
-	static struct subject subject[LIBRARIES_MAX];
+	static struct rival rival[LIBRARIES_MAX];
 	struct arena arena = {0};
 	struct rng rng = {1};
 	int n = a->nfile, order[LIBRARIES_MAX];
@@ -65,7 +65,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (n < 2)
 		tool_usage();
 	for (int i = 0; i < n; i++) {
-		open_subject(&subject[i], a->file[i], &arena);
+		open_rival(&rival[i], a->file[i], &arena);
 		order[i] = i;
 	}
 	for (int k = 0; k < rounds; k++) {
@@ -75,18 +75,18 @@ static int run(const struct tool *t, struct tool_args *a)
 			order[j] = x;
 		}
 		for (int i = 0; i < n; i++)
-			subject[order[i]].seconds[k] = sample(&subject[order[i]]);
+			rival[order[i]].seconds[k] = sample(&rival[order[i]]);
 		for (int i = 0; i < n; i++)
-			subject[i].ratio[k] = subject[i].seconds[k] / subject[0].seconds[k];
+			rival[i].ratio[k] = rival[i].seconds[k] / rival[0].seconds[k];
 	}
 	for (int i = 0; i < n; i++) {
-		struct subject *s = &subject[i];
+		struct rival *s = &rival[i];
 		qsort(s->seconds, (size_t)rounds, sizeof *s->seconds, ascending);
 		qsort(s->ratio, (size_t)rounds, sizeof *s->ratio, ascending);
 		printf("%-40s %9.4f ms, least %9.4f", a->file[i], 1e3 * s->seconds[rounds / 2], 1e3 * s->seconds[0]);
 		if (i)
 			printf("  %.3f (%.3f .. %.3f) of the first's, least %.3f", s->ratio[rounds / 2], s->ratio[rounds / 4],
-			       s->ratio[rounds * 3 / 4], s->seconds[0] / subject[0].seconds[0]);
+			       s->ratio[rounds * 3 / 4], s->seconds[0] / rival[0].seconds[0]);
 		printf("\n");
 		library_close(&s->l);
 	}

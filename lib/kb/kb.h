@@ -32,7 +32,7 @@ struct kb_record {
  *   kind kernel | task TEXT | target ROW | trace TEXT | stages DIGEST (of the stage text) | verdict WORD | why TEXT
  *   samples "ps/ps ps/ps ..." (candidate/base, picoseconds a call) | ratio R | lo R | hi R (candidate / base)
  *   base DIGEST (of the schedule that it is a ratio to, see struct kb_base) | against default|incumbent | tool "tune-op 0.1.0 ..." | trial N
- *   rotation BYTES (of constants that calls went through; none: the same at each call)
+ *   rotation BYTES (of cold weights: copies of the constants that calls went through; none: the same at each call)
  *   mean R (against default: of all looks at the choice, this one and those before) | looks N (how many they are) |
  *   kept no (after this look the tuning took its choice back)
  *   look N (incumbent: a choice timed again before it counts; default: once more since; no trial) | source DIGEST (of the C) | session HEX

@@ -164,20 +164,20 @@ static int64_t dominant(const struct axes *x, int axes, int64_t groups, int64_t 
 	return dominant_of_line(x, j, below);
 }
 
-int spikes_seeds(const struct oracle_task *t)
+int adversarial_seeds(const struct oracle_task *t)
 {
-	int64_t n = 0, seeds = (int64_t)fmin(t->maximum + ORACLE_RANK_MAX - 1, SPIKES_MOST_SEEDS);
+	int64_t n = 0, seeds = (int64_t)fmin(t->maximum + ORACLE_RANK_MAX - 1, ADVERSARIAL_MOST_SEEDS);
 
 	for (int i = 0; i < t->nin + t->nout; i++)
 		n += t->t[i].n;
-	if (seeds < SPIKES_SEEDS)
-		seeds = SPIKES_SEEDS;
-	if (n && SPIKES_ELEMENTS / n < seeds)
-		seeds = SPIKES_ELEMENTS / n;
+	if (seeds < ADVERSARIAL_SEEDS)
+		seeds = ADVERSARIAL_SEEDS;
+	if (n && ADVERSARIAL_ELEMENTS / n < seeds)
+		seeds = ADVERSARIAL_ELEMENTS / n;
 	return seeds ? (int)seeds + 1 : 0;
 }
 
-void spikes_add(const struct oracle_task *task, int input, void *x, int seed, int seeds)
+void adversarial_add(const struct oracle_task *task, int input, void *x, int seed, int seeds)
 {
 	const struct oracle_tensor *t = &task->t[input];
 	bool last = seed == seeds - 1;

@@ -10,13 +10,13 @@
  *
  * With the last seed all numbers are some times as large, and none dwarfs others: what a bias lifts above a bound, so that
  * nobody sees where the bound is, comes down to it then, and differences of its size still count. */
-#ifndef HONE_SPIKES_H
-#define HONE_SPIKES_H
+#ifndef HONE_ADVERSARIAL_H
+#define HONE_ADVERSARIAL_H
 #include "runner/oracle.h"
 
-enum { SPIKES_SEEDS = 16, SPIKES_MOST_SEEDS = 256, SPIKES_ELEMENTS = 1 << 20 };
-/* How many seeds: SPIKES_SEEDS and the last, or more for a long maximum; of all of them together about SPIKES_ELEMENTS, else fewer. */
-int spikes_seeds(const struct oracle_task *t);
+enum { ADVERSARIAL_SEEDS = 16, ADVERSARIAL_MOST_SEEDS = 256, ADVERSARIAL_ELEMENTS = 1 << 20 };
+/* How many seeds: ADVERSARIAL_SEEDS and the last, or more for a long maximum; of all of them together about ADVERSARIAL_ELEMENTS, else fewer. */
+int adversarial_seeds(const struct oracle_task *t);
 /* To the contents x of input i of the task; integers stay. seed: below seeds. */
-void spikes_add(const struct oracle_task *t, int i, void *x, int seed, int seeds);
+void adversarial_add(const struct oracle_task *t, int i, void *x, int seed, int seeds);
 #endif

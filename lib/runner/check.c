@@ -79,10 +79,10 @@ static bool run_seed(struct run *x, int which, int seed)
 	run_fill_seed(x, which, PLACE_START, seed);
 	run_poison(x, which, PLACE_START);
 	return run_order(x, (struct order){.kind = ORDER_RUN, .which = which, .place = PLACE_START, .times = 1}, which, run_deadline(x),
-			 "call on spikes");
+			 "call on adversarial inputs");
 }
 
-enum { UNKNOWN, RIGHT, WRONG }; /* of a base on a seed with spikes; that of seed 0: RIGHT, if those of the others are known */
+enum { UNKNOWN, RIGHT, WRONG }; /* of a base on a seed with adversarial inputs; that of seed 0: RIGHT, if those of the others are known */
 
 bool try_base_known(const struct try *t)
 {
@@ -91,7 +91,7 @@ bool try_base_known(const struct try *t)
 	return pread(t->artifact[BASE]->known, &known, 1, 0) == 1 && known == RIGHT;
 }
 
-/* Is a base right on seeds with spikes? Asked while no other kernel is in the process, so that none can have changed the answer. */
+/* Is a base right on adversarial seeds? Asked while no other kernel is in the process, so that none can have changed the answer. */
 static bool learn_base(struct run *x)
 {
 	int file = x->t->artifact[BASE]->known;
@@ -110,8 +110,8 @@ static bool learn_base(struct run *x)
 	return true;
 }
 
-/* On all seeds with spikes that the base passes. */
-bool run_check_spikes(struct run *x)
+/* On all adversarial seeds that the base passes. */
+bool run_check_adversarial(struct run *x)
 {
 	run_fill_constants(x, CANDIDATE, PLACE_START);
 	for (int seed = PROBLEM_SEEDS; seed < x->p->seeds; seed++) {
@@ -258,7 +258,7 @@ bool run_check(struct run *x)
 		return false;
 	if (!check_seed(x, PLACE_START, (seed + 1) % PROBLEM_SEEDS, "second call"))
 		return false;
-	if (is_alone(x->t) ? !learn_base(x) : !x->t->once && !run_check_spikes(x))
+	if (is_alone(x->t) ? !learn_base(x) : !x->t->once && !run_check_adversarial(x))
 		return false;
 	return !x->t->oracle->points || check_fresh(x, PLACE_START);
 }

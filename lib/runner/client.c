@@ -332,12 +332,12 @@ uint64_t runner_buf_bytes(const struct runner_buf *b) { return (uint64_t)b->elem
 /* No more than it takes that none is left in the third level: with as much as that holds, how much is left there hangs on what
  * others do. Winograd's F(4x4) of 512 channels 7x7, 38 MB of constants, has 0.94 to 1.18 of the time of F(2x2), 17 MB, with 32 MB
  * in turn, and 0.91 to 1.02 with 128, beside a compiler as well (Zen 4, 32 MB). */
-enum { ROTATION_LEAST = 32 << 20, ROTATION_L3 = 4 };
-uint64_t runner_rotation(const struct module *m, const struct target *t)
+enum { COLD_LEAST = 32 << 20, COLD_L3 = 4 };
+uint64_t runner_cold_bytes(const struct module *m, const struct target *t)
 {
-	uint64_t bytes = 0, n = 1 << 20, most = (uint64_t)t->l3 * ROTATION_L3;
+	uint64_t bytes = 0, n = 1 << 20, most = (uint64_t)t->l3 * COLD_L3;
 
-	most = most < ROTATION_LEAST ? ROTATION_LEAST : most > RUNNER_ROTATION_MAX ? RUNNER_ROTATION_MAX : most;
+	most = most < COLD_LEAST ? COLD_LEAST : most > RUNNER_COLD_MAX ? RUNNER_COLD_MAX : most;
 
 	for (val_id v = 1; v < m->values.n; v++)
 		if (m->values.a[v].kind == VAL_CONST && m->values.a[v].tensor)
@@ -358,7 +358,7 @@ uint64_t runner_try(struct runner *r, const struct runner_try *t)
 	mp_put_digest(&r->out, t->base);
 	mp_put_double(&r->out, t->budget);
 	mp_put_int(&r->out, (int64_t)(t->seed >> 1)); /* 63 bits travel as an integer everywhere */
-	mp_put_int(&r->out, (int64_t)t->rotation);
+	mp_put_int(&r->out, (int64_t)t->cold_bytes);
 	mp_put_double(&r->out, t->goal);
 	mp_put_double(&r->out, t->width);
 	mp_put_int(&r->out, t->once);

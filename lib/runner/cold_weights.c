@@ -16,12 +16,12 @@ static int copies_of(uint64_t stride, uint64_t bytes)
 {
 	uint64_t n = !stride || stride >= EXCESS * bytes ? 0 : stride < bytes ? (bytes + stride - 1) / stride : 2;
 
-	return n < ROTATION_COPIES_MAX ? (int)n : ROTATION_COPIES_MAX;
+	return n < COLD_COPIES_MAX ? (int)n : COLD_COPIES_MAX;
 }
 
-struct rotation rotation_of(const struct runner_build *b, uint64_t bytes)
+struct cold_weights cold_of(const struct runner_build *b, uint64_t bytes)
 {
-	struct rotation r = {.fd = -1};
+	struct cold_weights r = {.fd = -1};
 
 	for (int i = 0; i < b->nconst; i++) {
 		r.offset[i] = r.stride;
@@ -44,7 +44,7 @@ static bool of_one_floating_type(const struct runner_build *const b[2])
 	return dtype_is_float(dtype_parse(type, strlen(type)));
 }
 
-void rotation_join(struct rotation r[2], const struct runner_build *const b[2], uint64_t bytes)
+void cold_join(struct cold_weights r[2], const struct runner_build *const b[2], uint64_t bytes)
 {
 	uint64_t more = r[0].used > r[1].used ? r[0].used : r[1].used, less = r[0].used + r[1].used - more;
 	int copies = copies_of(more, bytes);
@@ -58,7 +58,7 @@ void rotation_join(struct rotation r[2], const struct runner_build *const b[2], 
 	r[0].foreign = true;
 }
 
-struct digest rotation_digest(struct digest task, const struct runner_build *b, const struct rotation *r)
+struct digest cold_digest(struct digest task, const struct runner_build *b, const struct cold_weights *r)
 {
 	struct digest_state *s = digest_new();
 
@@ -79,11 +79,11 @@ struct digest rotation_digest(struct digest task, const struct runner_build *b, 
 }
 
 /* It is full, for ever. */
-static bool is_sealed(const struct rotation *r) { return fcntl(r->fd, F_GET_SEALS) & F_SEAL_FUTURE_WRITE; }
+static bool is_sealed(const struct cold_weights *r) { return fcntl(r->fd, F_GET_SEALS) & F_SEAL_FUTURE_WRITE; }
 
-const char *rotation_fill(const struct rotation *r, const struct oracle *o, const struct runner_build *b, const struct problem *constants)
+const char *cold_fill(const struct cold_weights *r, const struct oracle *o, const struct runner_build *b, const struct problem *constants)
 {
-	uint64_t bytes = rotation_bytes(r);
+	uint64_t bytes = cold_bytes(r);
 
 	if (is_sealed(r))
 		return NULL;

@@ -37,7 +37,7 @@ struct job {
 	double start;                 /* when it began */
 	double began, rested, halted; /* when its process began, how long that stood still, since when it does */
 	bool late;                    /* killed, for it was not done in time */
-	bool hush;                    /* all else stands still until it ends */
+	bool quiesce;                 /* all else stands still until it ends */
 	int put_off;                  /* how often it waits for a turn again: those put off least come first, */
 	double due;                   /* and not before that time */
 };

@@ -15,7 +15,7 @@
 #include "runner/job.h"
 #include "runner/process.h"
 
-#define HUSH_AGAIN 2 /* seconds without silence where that did not help */
+#define QUIESCE_AGAIN 2 /* seconds without silence where that did not help */
 
 /* ---- requests ---- */
 
@@ -182,10 +182,10 @@ static void move_background(struct service *s, struct job *j)
 }
 
 /* Is there a try that needs silence? */
-static bool is_hushed(struct service *s)
+static bool is_quiesced(struct service *s)
 {
 	for (size_t i = 0; i < s->jobs.n; i++)
-		if (s->jobs.a[i]->pid && s->jobs.a[i]->hush)
+		if (s->jobs.a[i]->pid && s->jobs.a[i]->quiesce)
 			return true;
 	return false;
 }
@@ -194,16 +194,16 @@ static bool is_hushed(struct service *s)
  * silence. */
 static void hold_jobs(struct service *s)
 {
-	bool tries = trying(s) > 0, hushed = is_hushed(s);
+	bool tries = trying(s) > 0, quiesced = is_quiesced(s);
 
 	for (size_t i = 0; i < s->jobs.n; i++) {
 		struct job *j = s->jobs.a[i];
 		bool try = j->kind->timed;
 		if (!j->pid)
 			continue;
-		if (!try && tries && !hushed && j->slot == s->ncores - 1)
+		if (!try && tries && !quiesced && j->slot == s->ncores - 1)
 			move_background(s, j);
-		bool stop = hushed ? !j->hush : !try && tries && j->slot == s->ncores - 1;
+		bool stop = quiesced ? !j->quiesce : !try && tries && j->slot == s->ncores - 1;
 		if (j->stopped == stop)
 			continue;
 		kill(-j->pid, stop ? SIGSTOP : SIGCONT);
@@ -215,18 +215,18 @@ static void hold_jobs(struct service *s)
 	}
 }
 
-void jobs_hush(struct service *s)
+void jobs_quiesce(struct service *s)
 {
-	struct hush_words w;
+	struct quiesce_message w;
 
-	while (read(s->hush[0], &w, sizeof w) == (ssize_t)sizeof w)
+	while (read(s->quiesce[0], &w, sizeof w) == (ssize_t)sizeof w)
 		for (size_t i = 0; i < s->jobs.n; i++) {
 			struct job *j = s->jobs.a[i];
 			if (!j->kind->timed || j->pid != w.pid)
 				continue;
-			if (j->hush && w.hush == HUSH_IN_VAIN)
-				s->hush_failed = now_seconds();
-			j->hush = w.hush == HUSH_ON && now_seconds() > s->hush_failed + HUSH_AGAIN;
+			if (j->quiesce && w.quiesce == QUIESCE_IN_VAIN)
+				s->quiesce_failed = now_seconds();
+			j->quiesce = w.quiesce == QUIESCE_ON && now_seconds() > s->quiesce_failed + QUIESCE_AGAIN;
 		}
 }
 
@@ -273,14 +273,14 @@ void jobs_start(struct service *s)
 	const char *why;
 	size_t next = 0;
 
-	while (!is_hushed(s) && trying(s) < (s->ncores > 1 ? 2 : 1) && next_try(s, &next)) {
+	while (!is_quiesced(s) && trying(s) < (s->ncores > 1 ? 2 : 1) && next_try(s, &next)) {
 		if (!(why = s->jobs.a[next]->kind->start(s, s->jobs.a[next])))
 			continue;
 		job_answer_failed(s, s->jobs.a[next], "error", why);
 		drop_job(s, next);
 	}
 	hold_jobs(s);
-	for (size_t i = 0; i < s->jobs.n && !is_hushed(s);) {
+	for (size_t i = 0; i < s->jobs.n && !is_quiesced(s);) {
 		struct job *j = s->jobs.a[i];
 		bool waits = !j->pid && !j->kind->timed;
 		if (waits && (j->slot = free_slot(s)) < 0)
@@ -300,7 +300,7 @@ static bool ended(struct service *s, struct job *j, int status)
 	pid_t pid = j->pid;
 
 	j->pid = 0;
-	j->stopped = j->hush = false;
+	j->stopped = j->quiesce = false;
 	return j->kind->ended(s, j, pid, status);
 }
 
@@ -325,13 +325,13 @@ static void end_late(struct service *s, struct job *j)
 /* While a try needs silence no build is taken in, for its next step would begin. */
 static void reap(struct service *s)
 {
-	bool hushed = is_hushed(s);
+	bool quiesced = is_quiesced(s);
 	int status;
 
 	for (size_t i = 0; i < s->jobs.n;) {
 		struct job *j = s->jobs.a[i];
 		end_late(s, j);
-		bool waits = hushed && j->kind->steps;
+		bool waits = quiesced && j->kind->steps;
 		pid_t pid = j->pid && !waits ? waitpid(j->pid, &status, WNOHANG) : 0;
 		bool gone = pid < 0 && errno == ECHILD;
 		if ((pid > 0 && ended(s, j, status)) || (gone && is_gone(s, j)))
@@ -343,10 +343,10 @@ static void reap(struct service *s)
 
 void jobs_reap(struct service *s)
 {
-	bool hushed = is_hushed(s);
+	bool quiesced = is_quiesced(s);
 
 	reap(s);
-	if (hushed && !is_hushed(s)) /* the try that needed it has ended */
+	if (quiesced && !is_quiesced(s)) /* the try that needed it has ended */
 		reap(s);
 }
 

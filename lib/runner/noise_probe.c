@@ -35,7 +35,7 @@ static __attribute__((noinline)) uint64_t take(void)
 	return (uint64_t)(b.tv_sec - a.tv_sec) * 1000000000u + (uint64_t)b.tv_nsec - (uint64_t)a.tv_nsec;
 }
 
-double yardstick_take(int times)
+double noise_probe_take(int times)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -46,10 +46,10 @@ double yardstick_take(int times)
 	return 1e-9 * (double)least;
 }
 
-int yardstick_file(double seconds)
+int noise_probe_file(double seconds)
 {
 	struct notes notes = {.n = seconds > 0 ? NOTES : 0};
-	int file = memfd_create("yardstick", MFD_CLOEXEC);
+	int file = memfd_create("noise probe", MFD_CLOEXEC);
 
 	for (int i = 0; i < NOTES; i++)
 		notes.seconds[i] = seconds;
@@ -63,24 +63,24 @@ static double quiet(struct notes notes)
 	size_t n = notes.n < NOTES ? notes.n : NOTES;
 
 	qsort(notes.seconds, n, sizeof *notes.seconds, ascending);
-	return n ? notes.seconds[(size_t)(YARDSTICK_QUIET * (double)(n - 1))] : INFINITY;
+	return n ? notes.seconds[(size_t)(NOISE_PROBE_QUIET * (double)(n - 1))] : INFINITY;
 }
 
-void yardstick_open(struct yardstick *y, int file)
+void noise_probe_open(struct noise_probe *y, int file)
 {
 	struct notes notes;
 
-	*y = (struct yardstick){file, INFINITY};
+	*y = (struct noise_probe){file, INFINITY};
 	if (pread(file, &notes, sizeof notes, 0) == (ssize_t)sizeof notes)
 		y->quiet = quiet(notes);
 }
 
 /* Of two who write at once one is lost: there are enough. */
-void yardstick_note(struct yardstick *y, double seconds, double now)
+void noise_probe_note(struct noise_probe *y, double seconds, double now)
 {
 	struct notes notes;
 
-	if (pread(y->file, &notes, sizeof notes, 0) != (ssize_t)sizeof notes || (notes.n && now - notes.last < YARDSTICK_EVERY))
+	if (pread(y->file, &notes, sizeof notes, 0) != (ssize_t)sizeof notes || (notes.n && now - notes.last < NOISE_PROBE_EVERY))
 		return;
 	notes.last = now;
 	notes.seconds[notes.n++ % NOTES] = seconds;
@@ -88,4 +88,4 @@ void yardstick_note(struct yardstick *y, double seconds, double now)
 	y->quiet = quiet(notes);
 }
 
-bool yardstick_quiet(const struct yardstick *y, double seconds) { return seconds <= YARDSTICK_SLOW * y->quiet; }
+bool noise_probe_quiet(const struct noise_probe *y, double seconds) { return seconds <= NOISE_PROBE_SLOW * y->quiet; }

@@ -42,7 +42,8 @@ const char *problem_write(const struct oracle *o, const char *text, int fd)
 		return why;
 	if (t->nin + t->nout > RUNNER_BUFS_MAX)
 		return "more operands than a kernel can have";
-	struct problem head = {.n = t->nin + t->nout, .nin = t->nin, .seeds = PROBLEM_SEEDS + spikes_seeds(t), .reduction = t->reduction};
+	struct problem head = {
+		.n = t->nin + t->nout, .nin = t->nin, .seeds = PROBLEM_SEEDS + adversarial_seeds(t), .reduction = t->reduction};
 	struct problem *p = lay_out(fd, head, t->t);
 	if (!p)
 		return "no memory for its operands";
@@ -51,7 +52,7 @@ const char *problem_write(const struct oracle *o, const char *text, int fd)
 			ptr[i] = (void *)problem_data(p, i, s);
 		o->inputs(t, (uint64_t)s + 1, ptr);
 		for (int i = 0; i < p->nin && s >= PROBLEM_SEEDS; i++)
-			spikes_add(t, i, ptr[i], s - PROBLEM_SEEDS, p->seeds - PROBLEM_SEEDS);
+			adversarial_add(t, i, ptr[i], s - PROBLEM_SEEDS, p->seeds - PROBLEM_SEEDS);
 		o->eval(t, ptr, ptr + t->nin);
 	}
 	munmap(p, p->bytes);

@@ -4,7 +4,7 @@
 #define HONE_PROBLEM_H
 #include "runner/oracle.h"
 
-/* Seeds behind the first two have spikes (spikes.h). The smaller the task the more of them; large ones have none. */
+/* Seeds behind the first two have adversarial inputs (adversarial.h). The smaller the task the more of them; large ones have none. */
 enum { PROBLEM_SEEDS = 2 };
 struct problem {           /* the head of the file */
 	int n, nin, seeds; /* tensors; the first nin are inputs, the others results; constants: 1 seed */

@@ -81,7 +81,7 @@ static struct tolerance tolerance_of(const struct problem *p, int out, int seed)
 	struct tolerance r = {TRY_TOLERANCE * epsilon(t) * (8 + sqrt(p->reduction)), 0, 0};
 
 	if (seed >= PROBLEM_SEEDS)
-		r.relative *= TRY_SPIKE_SLACK;
+		r.relative *= TRY_ADVERSARIAL_SLACK;
 	if (r.relative > 0)
 		r.scale = rms(t, problem_data(p, out, seed), p->t[out].tensor.n);
 	else if ((t == DT_I8 || t == DT_U8) && has_floats(p))

@@ -7,19 +7,19 @@
  *   [id, "task", text]                                 -> [id, "task", digest]  inputs, constants and oracle are made there
  *   [id, "build", task, source, algo, workspace, nin, nconst, nout, [[type, [extent..], layout, elems, constant]..]]
  *                                                      -> [id, "build", artifact, seconds] | [id, "failed", why]
- *   [id, "try", task, artifact, base, budget, seed, rotation, goal, width, once]
+ *   [id, "try", task, artifact, base, budget, seed, cold, goal, width, once]
  *                                                      -> [id, "try", verdict, why, [ps, base ps, ..], ratio, lo, hi, seconds]
  *   any of them                                        -> [id, "error", why]: it could not be done, whatever the candidate
  *   while there is work, each second                   -> [0, "alive"]
  *
  * hello comes first. Digests are 16 bytes, seconds and ratios 64-bit floats. try checks twice against the oracle on fresh
  * inputs, then times candidate and base interleaved (runner/sequential.h says how it decides), in calls that go through
- * rotation bytes of constants before they come to the same again, as a model's run goes through its weights (0: the same
+ * cold bytes of constants before they come to the same again, as a model's run goes through its weights (0: the same
  * at each call). It ends as soon as the ratio is known to be above goal (0: there is none), for the best of a search have
  * less; what is faster, not before its interval is narrower than width, a share of the ratio (0: any is narrow enough). Where
  * the two differ that takes two processes, and the interval holds what both say, for where buffers and code happen to lie
  * shifts small kernels from one to the next; once (1): one will do, and an interval that errs in one of ten tries instead of
- * one of a hundred, as for choosing what is looked at again, and what is not faster is not looked at on spikes
+ * one of a hundred, as for choosing what is looked at again, and what is not faster is not looked at on adversarial inputs
  * (runner/adversarial.h). An older client says nothing of these four. Only the candidate is judged: what is to be a base is tried
  * against itself first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try of another is an error. This
  * header is the client's side; serve.h is the other end. */
@@ -36,7 +36,7 @@
 #include "graph/module.h"
 
 enum { RUNNER_VERSION = 2 }; /* another one is refused (69) */
-enum { RUNNER_FRAME_MAX = 16 << 20, RUNNER_BUFS_MAX = 256, RUNNER_ARTIFACTS_MAX = 1000, RUNNER_ROTATION_MAX = 128 << 20 };
+enum { RUNNER_FRAME_MAX = 16 << 20, RUNNER_BUFS_MAX = 256, RUNNER_ARTIFACTS_MAX = 1000, RUNNER_COLD_MAX = 128 << 20 };
 enum { RUNNER_SILENCE = 10 }; /* seconds without a word while it has work: the runner hangs */
 
 /* Storage of one buffer of a kernel: what the runner must make ready. */
@@ -83,14 +83,14 @@ struct runner_try {
 	struct digest task, artifact, base;
 	double budget; /* seconds of timing */
 	uint64_t seed;
-	uint64_t rotation;  /* bytes, see runner_rotation; 0: none */
-	double goal, width; /* shares; 0: none, any */
-	bool once;          /* in one process, whatever it says */
+	uint64_t cold_bytes; /* bytes, see runner_cold_bytes; 0: none */
+	double goal, width;  /* shares; 0: none, any */
+	bool once;           /* in one process, whatever it says */
 };
 uint64_t runner_try(struct runner *r, const struct runner_try *t);
 /* As a run of the model goes through its constants: a power of two of megabytes, so that models of about a size are measured
  * alike; 0 where they fit in the second-level cache. */
-uint64_t runner_rotation(const struct module *m, const struct target *t);
+uint64_t runner_cold_bytes(const struct module *m, const struct target *t);
 /* The next answer of any of the n runners, or the end of one: its index, -1 at the timeout. A runner that died is told
  * at once, one that says nothing while it has work after RUNNER_SILENCE seconds; its open requests get no answer. */
 struct runner_answer {

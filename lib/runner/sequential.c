@@ -1,8 +1,9 @@
+/* The sequential test: see sequential.h. */
 #include <math.h>
 #include "common/sorted.h"
 #include "runner/sequential.h"
 
-/* What look j adds to what looks may err with. */
+/* What analysis j adds to what they may err with. */
 static double share(bool once, double j) { return (once ? SEQ_ALPHA_ONCE : SEQ_ALPHA) * 6 / (M_PI * M_PI * j * j); }
 
 /* P(Bin(n, 1/2) = k) */
@@ -25,13 +26,13 @@ static size_t order(size_t n, double alpha, double *errs)
 	return k;
 }
 
-/* The next look: from n pairs on, the first whose interval leaves out one pair more at each end than the last one's. As long as
+/* The next analysis: from n pairs on, the first whose interval leaves out one pair more at each end than the last one's. As long as
  * none more is left out, intervals only grow with the pairs. */
 static void plan(struct sequential *s, size_t n)
 {
 	size_t last = s->order;
 
-	s->may += share(s->once, ++s->looks);
+	s->may += share(s->once, ++s->analyses);
 	while ((s->order = order(n, s->may, &s->errs)) <= last)
 		n++;
 	s->next = n;
@@ -56,7 +57,7 @@ static void sort(struct sequential *s)
 static double median(const struct sequential *s) { return s->x.n ? exp(sorted_median(s->x.a, s->x.n)) : 1; }
 
 /* The interval that leaves out k - 1 pairs at each end; 0: all there is. */
-static void look(struct sequential *s, size_t k)
+static void analyse(struct sequential *s, size_t k)
 {
 	size_t n = s->x.n;
 
@@ -64,7 +65,7 @@ static void look(struct sequential *s, size_t k)
 	s->ratio = median(s);
 	s->lo = k ? exp(s->x.a[k - 1]) : 0;
 	s->hi = k ? exp(s->x.a[n - k]) : INFINITY;
-	s->looked = true;
+	s->analysed = true;
 }
 
 static bool inside(double lo, double hi, double within) { return lo >= 1 / (1 + within) && hi <= 1 + within; }
@@ -85,7 +86,7 @@ static double few_pairs_margin(const struct sequential *s)
 	return 1 + (s->once ? once[n] : n == 1 ? SEQ_FAR : INFINITY);
 }
 
-/* Every pair so far says that it is much slower than the goal. Before the first look only: the interval is their range. */
+/* Every pair so far says that it is much slower than the goal. Before the first analysis only: the interval is their range. */
 static bool hopeless(struct sequential *s, double ratio)
 {
 	s->lo = s->x.n > 1 ? fmin(s->lo, ratio) : ratio;
@@ -93,7 +94,7 @@ static bool hopeless(struct sequential *s, double ratio)
 	return s->lo > s->goal * few_pairs_margin(s);
 }
 
-/* So few pairs say that it is not worse than the goal by SEQ_NEAR: if it were just that, fewer would once in SEQ_VAIN times. */
+/* So few pairs say that it is not worse than the goal by SEQ_NEAR: if it were just that, so few would with probability SEQ_VAIN. */
 static bool in_vain(const struct sequential *s)
 {
 	size_t n = s->x.n;
@@ -111,7 +112,7 @@ static enum verdict give_up(struct sequential *s)
 {
 	sort(s);
 	s->ratio = fmin(fmax(median(s), s->lo), s->hi);
-	if (s->looked)
+	if (s->analysed)
 		return sequential_verdict(s->lo, s->hi);
 	return s->lo > few_pairs_margin(s) ? VERDICT_SLOWER : VERDICT_UNSURE;
 }
@@ -131,13 +132,13 @@ bool sequential_add(struct sequential *s, double candidate, double base, enum ve
 
 	vec_push(&s->x, log(ratio));
 	s->near += ratio < s->goal * (1 + SEQ_NEAR);
-	if ((!s->looked && hopeless(s, ratio)) || in_vain(s)) {
+	if ((!s->analysed && hopeless(s, ratio)) || in_vain(s)) {
 		*v = give_up(s);
 		return true;
 	}
 	if (s->x.n < s->next)
 		return false;
-	look(s, s->order);
+	analyse(s, s->order);
 	s->may -= s->errs;
 	plan(s, s->x.n + s->x.n * 2 / 5);
 	*v = direction(s->lo, s->hi);
@@ -162,6 +163,6 @@ enum verdict sequential_end(struct sequential *s)
 {
 	double errs;
 
-	look(s, order(s->x.n, s->may, &errs));
+	analyse(s, order(s->x.n, s->may, &errs));
 	return sequential_verdict(s->lo, s->hi);
 }

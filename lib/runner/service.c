@@ -279,7 +279,7 @@ static int watch_children(void)
 
 static void at_end(void *arg) { jobs_kill(arg); }
 
-int runner_serve(const struct oracle *o, double yardstick, double build_seconds)
+int runner_serve(const struct oracle *o, double noise_probe, double build_seconds)
 {
 	struct service *s = xcalloc(1, sizeof *s);
 	struct signalfd_siginfo info;
@@ -295,13 +295,13 @@ int runner_serve(const struct oracle *o, double yardstick, double build_seconds)
 	find_cores(s);
 	find_lock(s);
 	make_dir(s);
-	if (pipe2(s->hush, O_CLOEXEC | O_NONBLOCK) || (s->yardstick = yardstick_file(yardstick)) < 0)
+	if (pipe2(s->quiesce, O_CLOEXEC | O_NONBLOCK) || (s->noise_probe = noise_probe_file(noise_probe)) < 0)
 		die_errno(EX_SYSTEM, "pipe");
 	toolchain_find();
 	die_hook(at_end, s);
 	int children = watch_children();
 	while (!s->ended) {
-		struct pollfd p[] = {{STDIN_FILENO, POLLIN, 0}, {children, POLLIN, 0}, {s->hush[0], POLLIN, 0}};
+		struct pollfd p[] = {{STDIN_FILENO, POLLIN, 0}, {children, POLLIN, 0}, {s->quiesce[0], POLLIN, 0}};
 		poll(p, sizeof p / sizeof *p, s->jobs.n ? (int)fmin(1000, ceil(1000 * jobs_wait(s))) : -1);
 		if (p[1].revents)
 			while (read(children, &info, sizeof info) > 0)
@@ -309,7 +309,7 @@ int runner_serve(const struct oracle *o, double yardstick, double build_seconds)
 		if (p[0].revents)
 			read_in(s);
 		if (p[2].revents)
-			jobs_hush(s);
+			jobs_quiesce(s);
 		jobs_reap(s);
 		jobs_start(s);
 		if (s->jobs.n && now_seconds() - spoke >= 1) {

@@ -8,7 +8,7 @@
 #include "runner/try.h"
 #include "runner/compile_server.h"
 
-enum { CORES_MAX = 256, BUILD_SECONDS = 60, BUILD_CLOCK_SECONDS = 300, ROTATIONS_MAX = 8 };
+enum { CORES_MAX = 256, BUILD_SECONDS = 60, BUILD_CLOCK_SECONDS = 300, COLD_FILES_MAX = 8 };
 enum {
 	TASK_TIMES =
 		10 /* as long as a build's step a task or its constants may take: the right results of a large one are minutes of work */
@@ -36,8 +36,8 @@ struct serve_artifact {
 	struct arena arena;
 };
 
-struct serve_rotation {
-	struct digest digest; /* rotation_digest */
+struct serve_cold {
+	struct digest digest; /* cold_digest */
 	int fd;
 	uint64_t used; /* when last, by s->uses */
 };
@@ -53,17 +53,17 @@ struct service {
 	char *dir, *lock;
 	int ncores, core[CORES_MAX];
 	int janitor;            /* pipe that its end closes */
-	int hush[2];            /* pipe from the tries, see try.h */
-	int yardstick;          /* see try.h */
+	int quiesce[2];         /* pipe from the tries, see try.h */
+	int noise_probe;        /* see try.h */
 	double build_seconds;   /* that a step of a build may take on the clock */
 	struct warm warm;       /* toolchain, from the second build on */
 	int rules;              /* of what it may open: confine_open */
 	uint64_t builds;        /* begun */
-	double hush_failed;     /* when it was last told that to stand still does not help */
+	double quiesce_failed;  /* when it was last told that to stand still does not help */
 	VEC(struct job *) jobs; /* in order of arrival */
 	VEC(struct serve_task *) tasks;
 	VEC(struct serve_artifact *) artifacts;
-	VEC(struct serve_rotation) rotations; /* ROTATIONS_MAX, those used last */
+	VEC(struct serve_cold) cold_files; /* COLD_FILES_MAX, those used last */
 	uint64_t uses;
 };
 /* jobs.c: a request from the wire, which becomes a job or has its answer. */
@@ -72,16 +72,16 @@ void jobs_take(struct service *s, const struct job_kind *kind, uint64_t id, stru
 void jobs_start(struct service *s);
 double jobs_wait(const struct service *s); /* seconds until more may start by itself; INFINITY: nothing */
 void jobs_reap(struct service *s);
-void jobs_hush(struct service *s); /* takes in which try needs silence */
+void jobs_quiesce(struct service *s); /* takes in which try needs silence */
 void jobs_kill(struct service *s);
 /* artifacts.c */
 struct serve_task *serve_find_task(struct service *s, struct digest d);
 struct serve_artifact *serve_find_artifact(struct service *s, struct digest d); /* and notes the use */
 /* Makes room for it, and keeps it. */
 void serve_keep_artifact(struct service *s, struct serve_artifact *x);
-/* Files for the constants in turn of candidate and base: of each its own, or one for both (rotation_join). False: errno. */
-bool serve_open_rotations(struct service *s, struct rotation sets[2], struct digest task, uint64_t bytes,
-			  const struct artifact *const of[2]);
+/* Files for the constants in turn of candidate and base: of each its own, or one for both (cold_join). False: errno. */
+bool serve_open_cold(struct service *s, struct cold_weights sets[2], struct digest task, uint64_t bytes,
+		     const struct artifact *const of[2]);
 const struct serve_constants *serve_find_constants(const struct serve_task *t, const char *algo);
 /* service.c: answers. */
 void serve_error(struct service *s, uint64_t id, const char *verb, const char *why); /* "error" or "failed" */

@@ -28,7 +28,8 @@ struct call {
 	char *workspace;
 	const void **set; /* of constants: sets of nconst each */
 	int sets, nconst; /* sets 0: constant */
-	uint32_t *turn;   /* whose it is; kernels of one rotation go on from it: what one has read the other does not find in the cache */
+	uint32_t *
+		turn; /* whose it is; kernels with one set of copies go on from it: what one has read the other does not find in the cache */
 	struct changing *changing; /* NULL: inputs stay as they are */
 };
 enum { STACK_STEP = 64, LITTER = 4096 };
@@ -93,13 +94,13 @@ static void set_arguments(const struct subject *s, struct call *c, int which, en
 	for (int i = 0; i < b->nout; i++)
 		c->out[i] = region_theirs(s->regions, x->out[i], p);
 	c->workspace = region_theirs(s->regions, x->workspace, p);
-	c->sets = p == PLACE_TIMED && x->rotation >= 0 && (timed || !x->sets->foreign) ? x->sets->copies : 0;
+	c->sets = p == PLACE_TIMED && x->cold >= 0 && (timed || !x->sets->foreign) ? x->sets->copies : 0;
 	c->nconst = b->nconst;
 	c->changing = p == PLACE_TIMED && timed ? &changing[arguments_alike(s->arguments, b->nin) ? CANDIDATE : which] : NULL;
-	c->turn = &turns[x->rotation == s->arguments[CANDIDATE]->rotation ? CANDIDATE : BASE];
+	c->turn = &turns[x->cold == s->arguments[CANDIDATE]->cold ? CANDIDATE : BASE];
 	for (int k = 0; k < c->sets; k++)
 		for (int i = 0; i < b->nconst; i++)
-			c->set[k * b->nconst + i] = (char *)region_theirs(s->regions, x->rotation, PLACE_START) +
+			c->set[k * b->nconst + i] = (char *)region_theirs(s->regions, x->cold, PLACE_START) +
 						    (uint64_t)k * x->sets->stride + x->sets->offset[i];
 }
 
@@ -117,12 +118,12 @@ static bool load(struct subject *s, struct call *c, int which)
 	enum { PAGE = 4096, HOLE = 512 };
 	const struct arguments *x = s->arguments[which], *other = s->arguments[!which];
 	const struct call *its = which ? c - 1 : c + 1;
-	bool same = x->rotation >= 0 && x->rotation == other->rotation && its->set &&
-		    !memcmp(x->sets->offset, other->sets->offset, sizeof x->sets->offset);
+	bool same =
+		x->cold >= 0 && x->cold == other->cold && its->set && !memcmp(x->sets->offset, other->sets->offset, sizeof x->sets->offset);
 
 	if (same) /* the same list: neither has a place in memory that is better */
 		c->set = its->set;
-	else if (x->rotation >= 0) /* here, for after the seal there may be no memory */
+	else if (x->cold >= 0) /* here, for after the seal there may be no memory */
 		c->set = xcalloc((size_t)x->sets->copies * (size_t)s->artifact[which]->build.nconst, sizeof *c->set);
 	for (int i = 0; i < TRY_PLACINGS; i++) {
 		mmap(NULL, (1 + rng_u64(&s->rng) % HOLE) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -151,7 +152,7 @@ static uint64_t sample(const struct call *of, struct rng *r, uint32_t placing, s
 	return good && !guard_broken() ? t : 0;
 }
 
-/* What a pair has of one kernel: the least of its samples between two quiet takes of the yardstick, and how many there
+/* What a pair has of one kernel: the least of its samples between two quiet takes of the noise probe, and how many there
  * are; the least of all. */
 struct least {
 	uint64_t quiet, any;
@@ -176,11 +177,11 @@ static bool time_pair(struct call *c, const struct order *o, struct rng *r, stru
 		uint64_t random = rng_u64(r);
 		int first = (int)(random & 1);
 		size_t below = (random >> 8) % (GUARD_BELOW_MAX / STACK_STEP) * STACK_STEP;
-		double yard = yardstick_take(1);
+		double yard = noise_probe_take(1);
 		for (int n = 0; n < 2; n++) {
 			int which = first ^ n;
 			uint64_t t = sample(&c[which], r, placing, below, o->warm[which], o->reps[which]);
-			double after = yardstick_take(1);
+			double after = noise_probe_take(1);
 			add_sample(&l[which], t, yard <= o->quiet && after <= o->quiet);
 			yard = after;
 		}

@@ -30,10 +30,10 @@ struct clock {
 	size_t again;    /* pairs measured again */
 	double limit;    /* seconds for a pair; */
 	bool feels;      /* its samples are shorter than most slow phases; longer ones have of both kinds */
-	struct yardstick yard;
+	struct noise_probe yard;
 	double slow;   /* seconds of pairs that were taken in slow phases, */
 	size_t nslow;  /* and how many there were */
-	bool hushed;   /* all else has been told to stand still; */
+	bool quiesced; /* all else has been told to stand still; */
 	bool released; /* it was, and need not any more */
 	bool late;     /* its time is up, and it has no pair yet: the next is taken as it is */
 };
@@ -88,13 +88,13 @@ static bool disturbed(struct clock *c, double candidate, double base)
 	return fmax(u, v) > 1.25 * fmin(u, v);
 }
 
-static void tell(const struct run *x, struct clock *c, enum hush hush)
+static void tell(const struct run *x, struct clock *c, enum quiesce quiesce)
 {
-	struct hush_words w = {getpid(), hush};
+	struct quiesce_message w = {getpid(), quiesce};
 
-	c->hushed = hush == HUSH_ON;
-	if (x->t->hush >= 0)
-		(void)!write(x->t->hush, &w, sizeof w);
+	c->quiesced = quiesce == QUIESCE_ON;
+	if (x->t->quiesce >= 0)
+		(void)!write(x->t->quiesce, &w, sizeof w);
 }
 
 /* Waits for the end of a slow phase, first with all else of this service standing still. That goes on then; where the next
@@ -104,18 +104,18 @@ static bool wait_quiet(const struct run *x, struct clock *c)
 	enum { TIMES = 6, PAUSE_US = 500 };
 	double start = now_seconds(), t;
 
-	while (yardstick_note(&c->yard, t = yardstick_take(TIMES), now_seconds()), !yardstick_quiet(&c->yard, t)) {
+	while (noise_probe_note(&c->yard, t = noise_probe_take(TIMES), now_seconds()), !noise_probe_quiet(&c->yard, t)) {
 		double spent = now_seconds() - start;
-		if (!c->hushed && spent < SILENCE)
-			tell(x, c, HUSH_ON);
-		if (c->hushed && spent >= SILENCE)
-			tell(x, c, HUSH_IN_VAIN);
+		if (!c->quiesced && spent < SILENCE)
+			tell(x, c, QUIESCE_ON);
+		if (c->quiesced && spent >= SILENCE)
+			tell(x, c, QUIESCE_IN_VAIN);
 		if (spent > PATIENCE)
 			return false;
 		usleep(PAUSE_US);
 	}
-	if (c->hushed && !c->released) {
-		tell(x, c, HUSH_OVER);
+	if (c->quiesced && !c->released) {
+		tell(x, c, QUIESCE_OVER);
 		c->released = true;
 	}
 	return true;
@@ -147,7 +147,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	run_poison(x, CANDIDATE, PLACE_TIMED);
 	run_poison(x, BASE, PLACE_TIMED);
 	c->o.first = rng_u64(&x->rng);
-	c->o.quiet = as_is || !c->feels ? INFINITY : YARDSTICK_SLOW * c->yard.quiet;
+	c->o.quiet = as_is || !c->feels ? INFINITY : NOISE_PROBE_SLOW * c->yard.quiet;
 	if (!run_order(x, c->o, CANDIDATE, TRY_LEAST_SECONDS + TRY_TIMES * c->o.pairs * c->limit, "timing") ||
 	    !take_times(x, c->o.pairs, ns, quiet) || !run_check_block(x, c->o.first))
 		return false;
@@ -243,7 +243,7 @@ static double beyond(const struct run *x)
 	for (int i = 0; i < b->nin + b->nconst + b->nout; i++) {
 		uint64_t n = runner_buf_bytes(&b->buf[i]);
 		all += n;
-		turn += x->t->rotation[BASE] && i >= b->nin && i < b->nin + b->nconst ? n : 0;
+		turn += x->t->cold[BASE] && i >= b->nin && i < b->nin + b->nconst ? n : 0;
 	}
 	if (turn > l2 / 8 || turn > all / 2)
 		return 1;
@@ -265,13 +265,13 @@ static bool settle(struct run *x, const struct clock *c)
 	return share < LITTLE || run_order(x, o, CANDIDATE, TRY_LEAST_SECONDS + TRY_TIMES * o.pairs * c->limit, "timing");
 }
 
-/* What others do to the caches that all share, and to memory, the yardstick does not feel; a kernel whose operands lie there
+/* What others do to the caches that all share, and to memory, the noise probe does not feel; a kernel whose operands lie there
  * does, and then all kernels are alike: 0.79 of the base's time in 85 us, 1.05 in 108 (Gemm 1x1280 x 1280x1000, Zen 5). So
- * its base is a second yardstick. Of what fits in the core's own caches the time depends on where it lies, too. How many
+ * its base is a second noise probe. Of what fits in the core's own caches the time depends on where it lies, too. How many
  * times as long as it usually does has it taken? 0: it was never timed before. */
 static double base_slowness(const struct run *x)
 {
-	struct yardstick usual;
+	struct noise_probe usual;
 	uint64_t least = UINT64_MAX;
 
 	if (!x->r->npairs)
@@ -279,9 +279,9 @@ static double base_slowness(const struct run *x)
 	for (size_t i = 0; i < x->r->npairs; i++)
 		least = x->r->pair[i].base < least ? x->r->pair[i].base : least;
 	double t = 1e-12 * (double)least;
-	yardstick_open(&usual, x->t->artifact[BASE]->usual);
+	noise_probe_open(&usual, x->t->artifact[BASE]->usual);
 	double quiet = usual.quiet;
-	yardstick_note(&usual, t, now_seconds());
+	noise_probe_note(&usual, t, now_seconds());
 	return t / quiet;
 }
 
@@ -302,7 +302,7 @@ static bool time_kernels(struct run *x, struct clock *c, bool *slow)
 {
 	struct sequential s;
 
-	yardstick_open(&c->yard, x->t->yardstick);
+	noise_probe_open(&c->yard, x->t->noise_probe);
 	run_fill_constants(x, CANDIDATE, PLACE_TIMED);
 	run_fill_constants(x, BASE, PLACE_TIMED);
 	run_fill_seed(x, CANDIDATE, PLACE_TIMED, SEED_TIMED);
@@ -336,7 +336,7 @@ bool timing_run(struct run *x, bool *slow)
 	struct clock c = {.o = {.kind = ORDER_TIME, .place = PLACE_TIMED}};
 	bool good = time_kernels(x, &c, slow);
 
-	if (c.hushed) /* before another may have the lock: it might stand still with it, and this try wait for it */
-		tell(x, &c, HUSH_OVER);
+	if (c.quiesced) /* before another may have the lock: it might stand still with it, and this try wait for it */
+		tell(x, &c, QUIESCE_OVER);
 	return good;
 }

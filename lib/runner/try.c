@@ -59,29 +59,29 @@ static void plan_regions(struct run *x)
 }
 
 /* Those of kernels that share them are one. */
-static void plan_rotation(struct run *x)
+static void plan_cold(struct run *x)
 {
-	const struct rotation *const *r = x->t->rotation;
+	const struct cold_weights *const *r = x->t->cold;
 
 	for (int which = 0; which < 2; which++) {
 		struct arguments *g = &x->arguments[which];
 		g->sets = r[which];
 		if (!r[which])
-			g->rotation = -1;
+			g->cold = -1;
 		else if (which && r[0] && r[0]->fd == r[1]->fd)
-			g->rotation = x->arguments[0].rotation;
+			g->cold = x->arguments[0].cold;
 		else
-			g->rotation = regions_add_file(&x->regions, r[which]->fd, rotation_bytes(r[which]));
+			g->cold = regions_add_file(&x->regions, r[which]->fd, cold_bytes(r[which]));
 	}
 }
 
-static const char *fill_rotation(struct run *x)
+static const char *fill_cold(struct run *x)
 {
 	const char *why = NULL;
 
 	for (int which = 0; which < 2 && !why; which++)
-		if (x->t->rotation[which] && !x->t->rotation[which]->foreign)
-			why = rotation_fill(x->t->rotation[which], x->t->oracle, build_of(x, which), x->constants[which]);
+		if (x->t->cold[which] && !x->t->cold[which]->foreign)
+			why = cold_fill(x->t->cold[which], x->t->oracle, build_of(x, which), x->constants[which]);
 	return why;
 }
 
@@ -333,7 +333,7 @@ static const char *prepare(struct run *x)
 
 	run_on(0, t->aside);
 	plan_regions(x);
-	plan_rotation(x);
+	plan_cold(x);
 	if ((why = regions_open(&x->regions)) ||
 	    (why = proof_open(&x->proof, (const struct runner_build *const[2]){build_of(x, 0), build_of(x, 1)})))
 		return why;
@@ -353,7 +353,7 @@ static const char *prepare(struct run *x)
 	for (int i = 0; i < 2; i++)
 		if (!(x->constants[i] = problem_map(t->artifact[i]->constants, true)))
 			return "no memory for the constants";
-	if ((why = fill_rotation(x)) || (why = regions_map_ours(&x->regions)))
+	if ((why = fill_cold(x)) || (why = regions_map_ours(&x->regions)))
 		return why;
 	fcntl(x->regions.fd[1], F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
 	enum answer answer = subject_order(&x->subject, (struct order){.kind = ORDER_START}, TRY_BASE_SECONDS);
@@ -412,7 +412,7 @@ static const char *run_once(const struct try *t, struct measurement *r, size_t m
 		if (timed && !*slow && t->once && r->ratio < 1 - SEQ_LEAST) { /* all others have been there before */
 			run_on(0, t->aside);
 			run_on(x->subject.pid, t->aside);
-			run_check_spikes(x);
+			run_check_adversarial(x);
 		}
 	}
 	subject_end(&x->subject);
@@ -439,7 +439,7 @@ static void join(struct measurement *r, const struct measurement *two)
 	r->why = two->why;
 }
 
-/* How a base does on seeds with spikes, where that is not known: in a process of its own. One that falls there is nobody's
+/* How a base does on adversarial seeds, where that is not known: in a process of its own. One that falls there is nobody's
  * base. */
 static const char *know_base(const struct try *t, struct measurement *r, struct arena *a)
 {
@@ -451,7 +451,7 @@ static const char *know_base(const struct try *t, struct measurement *r, struct 
 	if (none || is_alone(t) || try_base_known(t))
 		return NULL;
 	alone.artifact[CANDIDATE] = t->artifact[BASE];
-	alone.rotation[CANDIDATE] = t->rotation[BASE];
+	alone.cold[CANDIDATE] = t->cold[BASE];
 	const char *why = run_once(&alone, r, 0, false, &slow, a);
 	return why || verdict_timed(r->verdict) ? why : arena_printf(a, "the base, %s", r->why);
 }

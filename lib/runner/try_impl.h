@@ -16,8 +16,8 @@ enum { CANDIDATE, BASE, BLOCK_PAIRS = 32, ROUNDS_SLOW = 4, LAST_CALLS = 3, POINT
 struct arguments {
 	int in[RUNNER_BUFS_MAX], constant[RUNNER_BUFS_MAX], out[RUNNER_BUFS_MAX];
 	int workspace;
-	int rotation; /* -1: the constants are timed alone */
-	const struct rotation *sets;
+	int cold; /* -1: the constants are timed alone */
+	const struct cold_weights *sets;
 };
 
 /* Do both kernels have the same inputs? */
@@ -39,7 +39,7 @@ struct order {
 	uint32_t pairs, reps[2]; /* TIME */
 	uint32_t warm[2];        /* TIME: calls before each sample that are not timed */
 	uint32_t rounds;         /* TIME: samples of each in a pair, up to ROUNDS_SLOW times as many in slow phases; the least counts */
-	double quiet;            /* TIME: seconds that the yardstick takes at most in a quiet phase */
+	double quiet;            /* TIME: seconds that the noise probe takes at most in a quiet phase */
 	uint64_t first;          /* RUN, TIME: seed of the orders within rounds, and of how inputs change */
 };
 /* A page that both see; the process under test may write anything there. */
@@ -108,9 +108,9 @@ void run_fill_constants(struct run *x, int which, enum place p);
 void run_fill_inputs(struct run *x, int which, enum place p, void *const *data);
 void run_fill_seed(struct run *x, int which, enum place p, int seed);
 void run_poison(struct run *x, int which, enum place p); /* results and workspace */
-/* check.c. Before it is timed; on all seeds with spikes that the base passes. */
+/* check.c. Before it is timed; on all adversarial seeds that the base passes. */
 bool run_check(struct run *x);
-bool run_check_spikes(struct run *x);
+bool run_check_adversarial(struct run *x);
 bool try_base_known(const struct try *t); /* how its base does on these */
 bool run_check_results(struct run *x, enum place p, int seed);
 /* Where it was timed, on inputs of another seed, the results of the timed calls still there: what computes only where it finds

@@ -22,10 +22,10 @@ struct try_job {
 	struct digest task, artifact, base;
 	double budget;
 	uint64_t seed;
-	uint64_t rotation;       /* bytes */
-	double goal, width;      /* shares; 0: none */
-	bool once;               /* in one process */
-	struct rotation sets[2]; /* of artifact and base */
+	uint64_t cold_bytes;         /* bytes */
+	double goal, width;          /* shares; 0: none */
+	bool once;                   /* in one process */
+	struct cold_weights sets[2]; /* of artifact and base */
 };
 
 static bool take(struct service *s, struct job *j, struct mp_in *r)
@@ -38,7 +38,7 @@ static bool take(struct service *s, struct job *j, struct mp_in *r)
 	x->base = mp_digest(r);
 	x->budget = mp_double(r);
 	x->seed = (uint64_t)mp_int(r, 0, INT64_MAX);
-	x->rotation = mp_left(r) ? (uint64_t)mp_int(r, 0, RUNNER_ROTATION_MAX) : 0;
+	x->cold_bytes = mp_left(r) ? (uint64_t)mp_int(r, 0, RUNNER_COLD_MAX) : 0;
 	x->goal = mp_left(r) ? mp_double(r) : 0;
 	x->width = mp_left(r) ? mp_double(r) : 0;
 	x->once = mp_left(r) && mp_int(r, 0, 1);
@@ -77,7 +77,7 @@ static void run(struct service *s, struct job *j)
 			  .task = t->task,
 			  .problem = t->problem,
 			  .artifact = {&own->a, &base->a},
-			  .rotation = {x->sets[0].copies ? &x->sets[0] : NULL, x->sets[1].copies ? &x->sets[1] : NULL},
+			  .cold = {x->sets[0].copies ? &x->sets[0] : NULL, x->sets[1].copies ? &x->sets[1] : NULL},
 			  .budget = x->budget,
 			  .goal = x->goal,
 			  .width = x->width,
@@ -86,8 +86,8 @@ static void run(struct service *s, struct job *j)
 			  .core = s->core[s->ncores - 1],
 			  .aside = s->core[0],
 			  .lock = s->lock,
-			  .yardstick = s->yardstick,
-			  .hush = s->hush[1],
+			  .noise_probe = s->noise_probe,
+			  .quiesce = s->quiesce[1],
 			  .patient = j->put_off < TRIES_BASE,
 			  .last = j->put_off == TRIES_SLOW};
 	struct measurement m;
@@ -107,8 +107,8 @@ static const char *start(struct service *s, struct job *j)
 	struct serve_artifact *own = serve_find_artifact(s, x->artifact), *base = serve_find_artifact(s, x->base);
 
 	if ((base->a.known < 0 && (base->a.known = memfd_create("known", MFD_CLOEXEC)) < 0) ||
-	    (base->a.usual < 0 && (base->a.usual = yardstick_file(0)) < 0) ||
-	    !serve_open_rotations(s, x->sets, x->task, x->rotation, (const struct artifact *const[2]){&own->a, &base->a}))
+	    (base->a.usual < 0 && (base->a.usual = noise_probe_file(0)) < 0) ||
+	    !serve_open_cold(s, x->sets, x->task, x->cold_bytes, (const struct artifact *const[2]){&own->a, &base->a}))
 		return job_refused(j, "memfd_create");
 	return job_fork(s, j, run);
 }

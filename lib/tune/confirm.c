@@ -1,24 +1,24 @@
 /* What is truly faster. A search's best was chosen by its numbers, so they flatter it; and where a kernel and its buffers
  * happen to lie changes small kernels by some percent from one process to the next, which no number of samples in one
- * process shows. So what looks best is timed afresh in LOOKS fresh processes or more, one at a time where there is a choice
+ * process shows. So what seems best is timed afresh in REMEASUREMENTS fresh processes or more, one at a time where there is a choice
  * already, until a t-test of the logarithms of their ratios says that it is faster by more than placing explains (MATERIAL), or
- * cannot; fewer say that it is not where their mean is above MATERIAL by more than looks differ. What passes is timed once more,
+ * cannot; fewer say that it is not where their mean is above MATERIAL by more than remeasurements differ. What passes is timed once more,
  * and that result is what counts, if it says faster as well, and what is recorded against the default; where it leaves that
- * open, it is made again. What LOOKS_MAX looks leave open goes on as well if more that differ alike may say so: the last looks decide then.
- * Each of the tests, one a look from LOOKS to LOOK_LAST, errs with probability 1/80, so all together with 1/9 at most, of what has
+ * open, it is made again. What REMEASUREMENTS_MAX remeasurements leave open goes on as well if more that differ alike may say so: the last remeasurements decide then.
+ * Each of the tests, one a remeasurement from REMEASUREMENTS to FINAL_LAST, errs with probability 1/80, so all together with 1/9 at most, of what has
  * just MATERIAL; simulated (tests/tune/confirm.c) it is 1/40, and of the default's like less than one in 1,000.
  *
  * All that is done within some seconds, and what else a machine does may last longer than these, and favour one kernel for as
- * long (0.91 of the default's time in four looks, 1.02 some minutes later, Zen 3). So when all else is done each task's
- * choice gets LATE_LOOKS more, in turn with those of the other tasks, against the default as well, and up to LATE_MAX while the
+ * long (0.91 of the default's time in four remeasurements, 1.02 some minutes later, Zen 3). So when all else is done each task's
+ * choice gets LATE_REMEASUREMENTS more, in turn with those of the other tasks, against the default as well, and up to LATE_MAX while the
  * same t-test leaves it open; where the mean of all is no longer faster by MATERIAL, or that is still open then, another takes
  * its place, or the default.
  *
  * What is in the lead when a search ends was chosen with little known of the others: they race it then (Maron and Moore
- * 1997), one look at a time, each until its mean is behind the leader's by more than looks differ in this task (BEHIND), or
- * LOOKS_MAX are there; who has the lower mean leads.
+ * 1997), one remeasurement of a time, each until its mean is behind the leader's by more than remeasurements differ in this task (BEHIND), or
+ * REMEASUREMENTS_MAX are there; who has the lower mean leads.
  *
- * Among schedules that tie, the one with fewest changes is looked at first, and another takes its place only if it is
+ * Among schedules that tie, the one with fewest changes is remeasured first, and another takes its place only if it is
  * faster by AHEAD: then searches that went other ways choose the same. */
 #include <math.h>
 #include <string.h>
@@ -29,118 +29,119 @@ enum { CONTENDERS = 16, TRIALS_A_CONTENDER = 16 };
 #define TIED     0.99  /* of another's time: less is no difference between two that were timed once */
 #define AHEAD    0.995 /* of the leader's time, its rival's */
 #define BEHIND   1.5   /* standard deviations of the difference of two means */
-#define DIFFER   0.006 /* looks do at least, standard deviation of their logarithms */
+#define DIFFER   0.006 /* remeasurements do at least, standard deviation of their logarithms */
 
-/* Quantiles 79/80 of Student's t for n - 1 degrees of freedom, n looks. */
-static const double student[LOOK_LAST + 1] = {
+/* Quantiles 79/80 of Student's t for n - 1 degrees of freedom, n remeasurements. */
+static const double student[FINAL_LAST + 1] = {
 	[3] = 6.205, [4] = 4.177, [5] = 3.495, [6] = 3.163, [7] = 2.969, [8] = 2.841, [9] = 2.752, [10] = 2.685, [11] = 2.634};
-_Static_assert(LOOKS == 3 && LOOK_LAST == 11, "student has 3 to 11");
+_Static_assert(REMEASUREMENTS == 3 && FINAL_LAST == 11, "student has 3 to 11");
 
 static bool is_void(const struct trial *x) { return x->dropped || x->repeat; }
 
-static struct trial *trial_of(const struct tuned *t, const struct point *p, int look)
+static struct trial *trial_of(const struct tuned *t, const struct point *p, int remeasurement)
 {
-	for (size_t i = 0; i < t->looks.n; i++)
-		if (t->looks.a[i]->point == p && t->looks.a[i]->look == look && !is_void(t->looks.a[i]))
-			return t->looks.a[i];
+	for (size_t i = 0; i < t->remeasurements.n; i++)
+		if (t->remeasurements.a[i]->point == p && t->remeasurements.a[i]->remeasurement == remeasurement &&
+		    !is_void(t->remeasurements.a[i]))
+			return t->remeasurements.a[i];
 	return NULL;
 }
 
-static int count_looks(const struct tuned *t, const struct point *p)
+static int count_remeasurements(const struct tuned *t, const struct point *p)
 {
 	int n = 0;
 
-	while (n < LOOKS_MAX && trial_of(t, p, n + 1))
+	while (n < REMEASUREMENTS_MAX && trial_of(t, p, n + 1))
 		n++;
 	return n;
 }
 
-/* Looks at a point: how many, sums of their logarithms. */
-struct looks {
+/* Remeasurements at a point: how many, sums of their logarithms. */
+struct ratios {
 	int n;
 	double sum, squares;
 };
 
-static void add_look(struct looks *l, double ratio)
+static void add_ratio(struct ratios *l, double ratio)
 {
 	l->n++;
 	l->sum += log(ratio);
 	l->squares += log(ratio) * log(ratio);
 }
 
-static double mean_of(const struct looks *l) { return l->n ? l->sum / l->n : 0; }
+static double mean_of(const struct ratios *l) { return l->n ? l->sum / l->n : 0; }
 
 /* Sum of the squares of what they differ by from their mean. */
-static double scatter(const struct looks *l) { return fmax(0, l->squares - l->sum * mean_of(l)); }
+static double scatter(const struct ratios *l) { return fmax(0, l->squares - l->sum * mean_of(l)); }
 
 /* false: one is in flight, or has no ratio (*failed). */
-static bool gather(const struct tuned *t, const struct point *p, struct looks *l, bool *failed)
+static bool gather(const struct tuned *t, const struct point *p, struct ratios *l, bool *failed)
 {
-	*l = (struct looks){0};
+	*l = (struct ratios){0};
 	*failed = false;
-	for (int k = 1, n = count_looks(t, p); k <= n; k++) {
+	for (int k = 1, n = count_remeasurements(t, p); k <= n; k++) {
 		const struct trial *x = trial_of(t, p, k);
 		if (!x->retired)
 			return false;
 		*failed = !verdict_timed(x->result.verdict) || !(x->result.ratio > 0);
 		if (*failed)
 			return false;
-		add_look(l, x->result.ratio);
+		add_ratio(l, x->result.ratio);
 	}
 	return true;
 }
 
-/* All looks at the point of a final one: those retired, and that. */
-static struct looks with_final(const struct tuned *t, const struct trial *final)
+/* All remeasurements of the point of a final one: those retired, and that. */
+static struct ratios with_final(const struct tuned *t, const struct trial *final)
 {
-	struct looks l = {0};
+	struct ratios l = {0};
 
-	for (size_t i = 0; i < t->looks.n; i++) {
-		const struct trial *x = t->looks.a[i];
+	for (size_t i = 0; i < t->remeasurements.n; i++) {
+		const struct trial *x = t->remeasurements.a[i];
 		if (x->point == final->point && (x->retired || x == final) && verdict_timed(x->result.verdict) && x->result.ratio > 0)
-			add_look(&l, x->result.ratio);
+			add_ratio(&l, x->result.ratio);
 	}
 	return l;
 }
 
 double mean_ratio(const struct tuned *t, const struct trial *final)
 {
-	struct looks l = with_final(t, final);
+	struct ratios l = with_final(t, final);
 
 	return exp(mean_of(&l));
 }
 
 int count_ratios(const struct tuned *t, const struct trial *final) { return with_final(t, final).n; }
 
-/* How far the mean of n looks may be off that differ as these do. */
-static double bound_of(const struct looks *l, int n) { return student[n] * sqrt(scatter(l) / (l->n - 1)) / sqrt(n); }
+/* How far the mean of n remeasurements may be off that differ as these do. */
+static double bound_of(const struct ratios *l, int n) { return student[n] * sqrt(scatter(l) / (l->n - 1)) / sqrt(n); }
 
-/* Do all looks together say that it is faster by more than placing explains? */
+/* Do all remeasurements together say that it is faster by more than placing explains? */
 static bool is_sure(const struct tuned *t, const struct trial *last)
 {
-	struct looks l = with_final(t, last);
+	struct ratios l = with_final(t, last);
 
 	return mean_of(&l) + bound_of(&l, l.n) < log(MATERIAL);
 }
 
 double point_ratio(const struct tuned *t, const struct point *p)
 {
-	struct looks l = {0};
+	struct ratios l = {0};
 
 	for (size_t i = 0; i < t->trials.n; i++) {
 		const struct trial *x = t->trials.a[i];
 		if (x->point == p && x->retired && verdict_timed(x->result.verdict) && x->result.ratio > 0)
-			add_look(&l, x->result.ratio);
+			add_ratio(&l, x->result.ratio);
 	}
 	return l.n ? exp(mean_of(&l)) : 0;
 }
 
-/* Has one of the looks that count, up to that, said faster? */
+/* Has one of the remeasurements that count, up to that, said faster? */
 static bool has_won(const struct tuned *t, const struct trial *last)
 {
 	bool won = last->result.verdict == VERDICT_FASTER;
 
-	for (int k = LOOK_FINAL; k < last->look && !won; k++) {
+	for (int k = FINAL; k < last->remeasurement && !won; k++) {
 		const struct trial *x = trial_of(t, last->point, k);
 		won = x && x->retired && x->result.verdict == VERDICT_FASTER;
 	}
@@ -151,15 +152,15 @@ bool is_kept(const struct tuned *t, const struct trial *last)
 {
 	if (!verdict_timed(last->result.verdict) || !has_won(t, last))
 		return false;
-	return last->look == LOOK_FINAL || is_sure(t, last) || (last->look < LOOK_LAST && mean_ratio(t, last) < MATERIAL);
+	return last->remeasurement == FINAL || is_sure(t, last) || (last->remeasurement < FINAL_LAST && mean_ratio(t, last) < MATERIAL);
 }
 
-/* The last look at that point that counts; NULL: there is none, or it is not kept. */
+/* The last remeasurement of that point that counts; NULL: there is none, or it is not kept. */
 static const struct trial *stands(const struct tuned *t, const struct point *p)
 {
 	const struct trial *last = NULL, *x;
 
-	for (int k = LOOK_FINAL; k <= LOOK_LAST && (x = trial_of(t, p, k)) && x->retired; k++)
+	for (int k = FINAL; k <= FINAL_LAST && (x = trial_of(t, p, k)) && x->retired; k++)
 		last = x;
 	return last && is_kept(t, last) ? last : NULL;
 }
@@ -168,23 +169,24 @@ const struct trial *find_champion(const struct tuned *t)
 {
 	const struct trial *best = NULL, *x;
 
-	for (size_t i = 0; i < t->looks.n; i++)
-		if (t->looks.a[i]->look == LOOK_FINAL && (x = stands(t, t->looks.a[i]->point)) &&
+	for (size_t i = 0; i < t->remeasurements.n; i++)
+		if (t->remeasurements.a[i]->remeasurement == FINAL && (x = stands(t, t->remeasurements.a[i]->point)) &&
 		    (!best || mean_ratio(t, x) < mean_ratio(t, best)))
 			best = x;
 	return best;
 }
 
-/* Standard deviation of looks at one point, over all points of the task. */
+/* Standard deviation of remeasurements of one point, over all points of the task. */
 static double differ(const struct tuned *t)
 {
 	double sum = 0;
 	int freedom = 0;
 
-	for (size_t i = 0; i < t->looks.n; i++) {
-		struct looks l;
+	for (size_t i = 0; i < t->remeasurements.n; i++) {
+		struct ratios l;
 		bool failed;
-		if (t->looks.a[i]->look != 1 || is_void(t->looks.a[i]) || !gather(t, t->looks.a[i]->point, &l, &failed) || l.n < 2)
+		if (t->remeasurements.a[i]->remeasurement != 1 || is_void(t->remeasurements.a[i]) ||
+		    !gather(t, t->remeasurements.a[i]->point, &l, &failed) || l.n < 2)
 			continue;
 		sum += scatter(&l);
 		freedom += l.n - 1;
@@ -192,23 +194,23 @@ static double differ(const struct tuned *t)
 	return fmax(DIFFER, freedom ? sqrt(sum / freedom) : 0);
 }
 
-/* How far are looks at p from those of the leader, in the logarithm of their means; and how far, if by chance? 0, 0: it is
+/* How far are remeasurements of p from those of the leader, in the logarithm of their means; and how far, if by chance? 0, 0: it is
  * the leader, or there is none. */
-static double lead_on(const struct tuned *t, const struct point *p, const struct looks *l, double differs, double *chance)
+static double lead_on(const struct tuned *t, const struct point *p, const struct ratios *l, double differs, double *chance)
 {
 	*chance = 0;
 	if (!t->champion || t->champion->point == p || !l->n)
 		return 0;
-	struct looks leader = with_final(t, t->champion);
+	struct ratios leader = with_final(t, t->champion);
 	*chance = BEHIND * differs * sqrt(1.0 / l->n + 1.0 / leader.n);
 	return mean_of(l) - mean_of(&leader);
 }
 
-/* What all looks at a point say; differs: see differ; *mean: logarithm of its ratio. */
+/* What all remeasurements of a point say; differs: see differ; *mean: logarithm of its ratio. */
 enum finding { FASTER, NOT_FASTER, OPEN, IN_FLIGHT };
 static enum finding find(const struct tuned *t, const struct point *p, double differs, double *mean)
 {
-	struct looks l;
+	struct ratios l;
 	bool failed;
 	double chance;
 
@@ -218,12 +220,12 @@ static enum finding find(const struct tuned *t, const struct point *p, double di
 	double lead = lead_on(t, p, &l, differs, &chance);
 	if (chance > 0 && lead > chance)
 		return NOT_FASTER;
-	if (l.n < LOOKS)
+	if (l.n < REMEASUREMENTS)
 		return *mean - BEHIND * differs / sqrt(l.n) > log(MATERIAL) ? NOT_FASTER : OPEN;
 	if (*mean + bound_of(&l, l.n) < log(MATERIAL))
-		return chance > 0 && fabs(lead) < chance && l.n < LOOKS_MAX ? OPEN : FASTER;
-	if (l.n == LOOKS_MAX)
-		return *mean + bound_of(&l, LOOK_LAST) / 2 < log(MATERIAL) ? FASTER : NOT_FASTER;
+		return chance > 0 && fabs(lead) < chance && l.n < REMEASUREMENTS_MAX ? OPEN : FASTER;
+	if (l.n == REMEASUREMENTS_MAX)
+		return *mean + bound_of(&l, FINAL_LAST) / 2 < log(MATERIAL) ? FASTER : NOT_FASTER;
 	return *mean >= log(MATERIAL) ? NOT_FASTER : OPEN;
 }
 
@@ -244,10 +246,10 @@ static bool plainer(const struct point *x, const struct point *y)
 	return x->origin != y->origin ? x->origin < y->origin : strcmp(x->trace, y->trace) < 0;
 }
 
-/* Retired, faster than so much of the default's time, and not looked at yet. */
+/* Retired, faster than so much of the default's time, and not remeasured yet. */
 static bool contends(const struct tuned *t, const struct trial *x, double limit)
 {
-	return !x->look && !x->same && x->retired && verdict_timed(x->result.verdict) && x->result.ratio < limit &&
+	return !x->remeasurement && !x->same && x->retired && verdict_timed(x->result.verdict) && x->result.ratio < limit &&
 	       !trial_of(t, x->point, 1);
 }
 
@@ -260,7 +262,7 @@ static struct trial *contender(const struct tuned *t, double within)
 
 	for (size_t i = 0; i < t->trials.n; i++) {
 		struct trial *x = t->trials.a[i];
-		contenders += x->look == 1 && !is_void(x);
+		contenders += x->remeasurement == 1 && !is_void(x);
 		if (contends(t, x, limit))
 			least = fmin(least, x->result.ratio);
 	}
@@ -272,24 +274,24 @@ static struct trial *contender(const struct tuned *t, double within)
 	return contenders < CONTENDERS + t->proposed / TRIALS_A_CONTENDER ? best : NULL;
 }
 
-bool is_looking(const struct tuned *t)
+bool is_remeasuring(const struct tuned *t)
 {
-	for (size_t i = 0; i < t->looks.n; i++)
-		if (!t->looks.a[i]->retired && !t->looks.a[i]->dropped)
+	for (size_t i = 0; i < t->remeasurements.n; i++)
+		if (!t->remeasurements.a[i]->retired && !t->remeasurements.a[i]->dropped)
 			return true;
 	return false;
 }
 
-/* Which look that counts is due at a point whose other looks say that it is faster: the first, and another where that said
- * neither this nor that (1.013 behind looks of 0.88, 0.88 and 0.89, Zen 3, 20 ns). 0: none. */
+/* Which remeasurement that counts is due at a point whose other remeasurements say that it is faster: the first, and another where that said
+ * neither this nor that (1.013 behind remeasurements of 0.88, 0.88 and 0.89, Zen 3, 20 ns). 0: none. */
 static int final_due(const struct tuned *t, const struct point *p)
 {
-	const struct trial *x = trial_of(t, p, LOOK_FINAL);
+	const struct trial *x = trial_of(t, p, FINAL);
 	bool open = x && x->retired && (x->result.verdict == VERDICT_UNSURE || x->result.verdict == VERDICT_TIE);
 
 	if (!x)
-		return LOOK_FINAL;
-	return open && !trial_of(t, p, LOOK_FINAL + 1) ? LOOK_FINAL + 1 : 0;
+		return FINAL;
+	return open && !trial_of(t, p, FINAL + 1) ? FINAL + 1 : 0;
 }
 
 size_t add_finals(struct tuned *t, struct trial **out)
@@ -297,9 +299,9 @@ size_t add_finals(struct tuned *t, struct trial **out)
 	struct point *best = NULL;
 	double least = t->champion ? log(mean_ratio(t, t->champion) * AHEAD) : INFINITY, differs = differ(t), mean;
 
-	for (size_t i = 0; i < t->looks.n; i++) {
-		struct point *p = t->looks.a[i]->point;
-		if (t->looks.a[i]->look == 1 && final_due(t, p) && find(t, p, differs, &mean) == FASTER && mean < least) {
+	for (size_t i = 0; i < t->remeasurements.n; i++) {
+		struct point *p = t->remeasurements.a[i]->point;
+		if (t->remeasurements.a[i]->remeasurement == 1 && final_due(t, p) && find(t, p, differs, &mean) == FASTER && mean < least) {
 			best = p;
 			least = mean;
 		}
@@ -309,36 +311,36 @@ size_t add_finals(struct tuned *t, struct trial **out)
 	return best != NULL;
 }
 
-size_t add_more_looks(struct tuned *t, struct trial **out)
+size_t add_more_remeasurements(struct tuned *t, struct trial **out)
 {
 	double differs = differ(t), mean;
 
-	for (size_t i = 0; i < t->looks.n; i++) {
-		struct point *p = t->looks.a[i]->point;
-		if (t->looks.a[i]->look != 1 || is_void(t->looks.a[i]) || find(t, p, differs, &mean) != OPEN)
+	for (size_t i = 0; i < t->remeasurements.n; i++) {
+		struct point *p = t->remeasurements.a[i]->point;
+		if (t->remeasurements.a[i]->remeasurement != 1 || is_void(t->remeasurements.a[i]) || find(t, p, differs, &mean) != OPEN)
 			continue;
-		out[0] = trial_new(t, p, count_looks(t, p) + 1);
+		out[0] = trial_new(t, p, count_remeasurements(t, p) + 1);
 		return 1;
 	}
 	return 0;
 }
 
-size_t add_late_looks(struct tuned *t, struct trial **out)
+size_t add_late_remeasurements(struct tuned *t, struct trial **out)
 {
 	const struct trial *c = t->champion;
 
-	if (!c || c->look == LOOK_LAST || (c->look >= LOOK_FINAL + LATE_LOOKS && is_sure(t, c)))
+	if (!c || c->remeasurement == FINAL_LAST || (c->remeasurement >= FINAL + LATE_REMEASUREMENTS && is_sure(t, c)))
 		return 0;
-	out[0] = trial_new(t, c->point, c->look + 1);
+	out[0] = trial_new(t, c->point, c->remeasurement + 1);
 	return 1;
 }
 
-size_t add_looks(struct tuned *t, double within, int looks, struct trial **out)
+size_t add_remeasurements(struct tuned *t, double within, int count, struct trial **out)
 {
 	struct trial *x = contender(t, within);
 	size_t n = 0;
 
-	for (int k = 1; x && k <= looks; k++)
+	for (int k = 1; x && k <= count; k++)
 		out[n++] = trial_new(t, x->point, k);
 	return n;
 }

@@ -91,10 +91,10 @@ static void write_measurement(struct kb_record *r, const struct measurement *m, 
 	kb_set_field(r, "hi", arena_printf(a, "%.6g", m->hi), a);
 }
 
-static const char *against(const struct trial *x) { return x->look >= LOOK_FINAL ? "default" : "incumbent"; }
+static const char *against(const struct trial *x) { return x->remeasurement >= FINAL ? "default" : "incumbent"; }
 
 /* Of those against what it is against; 0: a trial, or the first against the default. */
-static int look_number(const struct trial *x) { return x->look >= LOOK_FINAL ? x->look - LOOK_FINAL : x->look; }
+static int remeasurement_number(const struct trial *x) { return x->remeasurement >= FINAL ? x->remeasurement - FINAL : x->remeasurement; }
 
 void put_trial(struct session *s, const struct trial *x)
 {
@@ -109,18 +109,18 @@ void put_trial(struct session *s, const struct trial *x)
 	kb_set_field(&r, "stages", hex(x->request.candidate->stages, &a), &a);
 	kb_set_field(&r, "source", hex(x->source, &a), &a);
 	write_measurement(&r, &x->result, &a);
-	if (x->look >= LOOK_FINAL && verdict_timed(x->result.verdict))
+	if (x->remeasurement >= FINAL && verdict_timed(x->result.verdict))
 		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean_ratio(t, x)), &a);
-	if (x->look >= LOOK_FINAL) /* of a late look that failed: one more, so that it is what counts */
+	if (x->remeasurement >= FINAL) /* of a late remeasurement that failed: one more, so that it is what counts */
 		kb_set_field(&r, "looks", arena_printf(&a, "%d", count_ratios(t, x) + !verdict_timed(x->result.verdict)), &a);
-	if (x->look > LOOK_FINAL && !is_kept(t, x))
+	if (x->remeasurement > FINAL && !is_kept(t, x))
 		kb_set_field(&r, "kept", "no", &a);
 	kb_set_field(&r, "base", t->ratios_to.digest, &a);
 	kb_set_field(&r, "against", against(x), &a);
-	if (look_number(x))
-		kb_set_field(&r, "look", arena_printf(&a, "%d", look_number(x)), &a);
-	if (s->rotation)
-		kb_set_field(&r, "rotation", s->rotation_text, &a);
+	if (remeasurement_number(x))
+		kb_set_field(&r, "look", arena_printf(&a, "%d", remeasurement_number(x)), &a);
+	if (s->cold_bytes)
+		kb_set_field(&r, "rotation", s->cold_text, &a);
 	kb_set_field(&r, "tool", s->opt->tool, &a);
 	kb_set_field(&r, "session", s->id, &a);
 	kb_set_field(&r, "trial", arena_printf(&a, "%zu", x->number), &a);
@@ -140,8 +140,8 @@ void put_search(struct session *s, const struct tuned *t)
 	kb_set_field(&r, "base", t->ratios_to.digest, &a);
 	kb_set_field(&r, "tool", s->opt->tool, &a);
 	kb_set_field(&r, "session", s->id, &a);
-	if (s->rotation)
-		kb_set_field(&r, "rotation", s->rotation_text, &a);
+	if (s->cold_bytes)
+		kb_set_field(&r, "rotation", s->cold_text, &a);
 	kb_set_field(&r, "trials", whole ? "all" : arena_printf(&a, "%zu", t->proposed), &a);
 	kb_set_field(&r, "ratio", t->champion ? arena_printf(&a, "%.6g", t->champion->result.ratio) : "1", &a);
 	commit(s, &r);
@@ -213,17 +213,17 @@ static void fill(struct trial *x, const struct kb_record *r, struct arena *a)
 /* Of the records that say what a trial wants to know, those of this tuning come first: what it did once it does again. */
 bool recall_trial(struct session *s, struct trial *x)
 {
-	char look[16] = "";
+	char number[16] = "";
 	struct digest want = trace_identity(x->point->trace);
 	const struct kb_record *best = NULL;
 	struct tuned *t = x->task;
 
-	if (look_number(x))
-		snprintf(look, sizeof look, "%d", look_number(x));
+	if (remeasurement_number(x))
+		snprintf(number, sizeof number, "%d", remeasurement_number(x));
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (!t->ours[i] || !field_is(r, "rotation", s->rotation_text) || !field_is(r, "against", against(x)) ||
-		    !field_is(r, "look", look) || !is_target(r, s) || !is_about(r, want))
+		if (!t->ours[i] || !field_is(r, "rotation", s->cold_text) || !field_is(r, "against", against(x)) ||
+		    !field_is(r, "look", number) || !is_target(r, s) || !is_about(r, want))
 			continue;
 		if (verdict_timed(verdict_of(r)) && !kb_is_to(r, &t->ratios_to))
 			continue; /* the default was another then */
@@ -243,7 +243,7 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
 		const char *trials = field(r, "trials");
-		if (!field_is(r, "kind", "search") || !field_is(r, "rotation", s->rotation_text) || !is_target(r, s) ||
+		if (!field_is(r, "kind", "search") || !field_is(r, "rotation", s->cold_text) || !is_target(r, s) ||
 		    !kb_is_to(r, &t->ratios_to) || !field_is(r, "tool", s->opt->tool) ||
 		    (strcmp(trials, "all") && strtoull(trials, NULL, 10) < s->opt->trials))
 			continue;
@@ -254,10 +254,10 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 	return done;
 }
 
-/* Measured here, of this default, on this target, with this rotation. */
+/* Measured here, of this default, on this target, with weights as cold. */
 static bool counts_here(const struct session *s, const struct tuned *t, const struct kb_record *r)
 {
-	return t->ours[r - t->records.a] && is_target(r, s) && kb_is_to(r, &t->ratios_to) && field_is(r, "rotation", s->rotation_text) &&
+	return t->ours[r - t->records.a] && is_target(r, s) && kb_is_to(r, &t->ratios_to) && field_is(r, "rotation", s->cold_text) &&
 	       !field_is(r, "kind", "search");
 }
 
@@ -316,9 +316,10 @@ const char *record_id(const struct kb_record *r, struct arena *a) { return arena
 /* Was its trace timed against the default in this run? Then what the run says of it counts, whoever's the record is. */
 static bool is_timed_again(const struct tuned *t, const struct kb_record *r)
 {
-	for (size_t i = 0; i < t->looks.n; i++)
-		if (t->looks.a[i]->look >= LOOK_FINAL && t->looks.a[i]->retired && t->looks.a[i]->result.verdict < VERDICT_COUNT &&
-		    is_about(r, trace_identity(t->looks.a[i]->point->trace)))
+	for (size_t i = 0; i < t->remeasurements.n; i++)
+		if (t->remeasurements.a[i]->remeasurement >= FINAL && t->remeasurements.a[i]->retired &&
+		    t->remeasurements.a[i]->result.verdict < VERDICT_COUNT &&
+		    is_about(r, trace_identity(t->remeasurements.a[i]->point->trace)))
 			return true;
 	return false;
 }
@@ -335,7 +336,7 @@ bool was_timed(const struct tuned *t, const char *trace)
 	return false;
 }
 
-/* Does this run, or a record of one with the same rotation, say how fast the trace of that record is? */
+/* Does this run, or a record of one with weights as cold, say how fast the trace of that record is? */
 static bool is_timed_so(const struct session *s, const struct tuned *t, const struct kb_record *r)
 {
 	const char *trace = field(r, "trace");
@@ -343,7 +344,7 @@ static bool is_timed_so(const struct session *s, const struct tuned *t, const st
 
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *q = &t->records.a[i];
-		if (t->ours[i] && field_is(q, "rotation", s->rotation_text) && is_target(q, s) && kb_is_to(q, &t->ratios_to) &&
+		if (t->ours[i] && field_is(q, "rotation", s->cold_text) && is_target(q, s) && kb_is_to(q, &t->ratios_to) &&
 		    verdict_timed(verdict_of(q)) && is_about(q, want))
 			return true;
 	}
@@ -365,7 +366,7 @@ const struct kb_record *best_foreign(struct session *s, const struct tuned *t)
 	return best;
 }
 
-/* Of those with another rotation one counts where there is nothing else: it says how fast a kernel is that finds its constants
+/* Of those with weights colder or warmer one counts where there is nothing else: it says how fast a kernel is that finds its constants
  * elsewhere. */
 const struct kb_record *best_record(struct session *s, const struct tuned *t)
 {
@@ -374,7 +375,7 @@ const struct kb_record *best_record(struct session *s, const struct tuned *t)
 	for (int other = 0; other <= 1 && !best; other++)
 		for (size_t i = 0; i < t->records.n; i++) {
 			const struct kb_record *r = &t->records.a[i];
-			bool so = field_is(r, "rotation", s->rotation_text), counts = so || (!t->champion && !is_timed_so(s, t, r));
+			bool so = field_is(r, "rotation", s->cold_text), counts = so || (!t->champion && !is_timed_so(s, t, r));
 			if (t->ours[i] && !t->passed[i] && is_win(r) && so == !other && is_target(r, s) && kb_is_to(r, &t->ratios_to) &&
 			    counts && (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
 				best = r;

@@ -17,20 +17,20 @@
 enum { BATCH = 4, IN_FLIGHT = 16, IN_FLIGHT_TASK = 2, FINALISTS = 8, LOST_MAX = 8 };
 #define SEARCH_SECONDS  0.25 /* at most, timing what is timed once */
 #define CONFIRM_SECONDS 1.0
-#define KNOWN_TO        0.03 /* of its ratio, what is looked at again; */
-#define SEARCHED_TO     0.04 /* what is searched among: all that leads is looked at again */
+#define KNOWN_TO        0.03 /* of its ratio, what is remeasured; */
+#define SEARCHED_TO     0.04 /* what is searched among: all that leads is remeasured */
 #define BETTER          0.98 /* than the champion, so much is worth a trial of its own, */
 #define RIVAL           1.02 /* and when the search has ended, so much: it was timed once */
 #define FINALS_SHARE    0.25 /* of --seconds, */
 #define FINALS_SECONDS  2.0  /* or so much a task, */
-#define LATE_SHARE      0.35 /* and of that for late looks */
+#define LATE_SHARE      0.35 /* and of that for late remeasurements */
 #define REST            0.05 /* of --seconds: what is left of all that is too little to go on with */
 #define GUESSED_RATE    3e10 /* FLOP/s of a task that has not been timed, to choose which task is next */
 
 struct batch {
 	struct tuned *task;
 	size_t n;
-	struct trial *trial[BATCH + LOOKS];
+	struct trial *trial[BATCH + REMEASUREMENTS];
 };
 
 static volatile sig_atomic_t stop;
@@ -99,20 +99,21 @@ static void resolve(struct session *s, struct trial *x)
 	}
 	x->trace = arena_str(&t->arena, c->trace);
 	x->source = source_digest(c);
-	if (!x->look && digest_eq(x->source, t->base.source)) {
+	if (!x->remeasurement && digest_eq(x->source, t->base.source)) {
 		x->done = true;
 		x->result = (struct measurement){.verdict = VERDICT_TIE, .ratio = 1, .lo = 1, .hi = 1};
 	}
-	for (size_t i = 0; i < t->trials.n && !x->look && !x->done && !x->same; i++)
-		if (t->trials.a[i] != x && !t->trials.a[i]->look && !t->trials.a[i]->same && digest_eq(t->trials.a[i]->source, x->source))
+	for (size_t i = 0; i < t->trials.n && !x->remeasurement && !x->done && !x->same; i++)
+		if (t->trials.a[i] != x && !t->trials.a[i]->remeasurement && !t->trials.a[i]->same &&
+		    digest_eq(t->trials.a[i]->source, x->source))
 			x->same = t->trials.a[i];
 	if (x->done || x->same) {
 		candidate_free(c);
 		return;
 	}
-	bool once = !x->look || (x->look < LOOK_FINAL && t->phase == PHASE_SEARCH); /* is it faster at all? */
-	double goal = !x->look ? search_best(t->search) : 0;                        /* of worse points it need not know by how much */
-	if (x->look && x->look < LOOK_FINAL && t->phase == PHASE_FINAL && t->champion)
+	bool once = !x->remeasurement || (x->remeasurement < FINAL && t->phase == PHASE_SEARCH); /* is it faster at all? */
+	double goal = !x->remeasurement ? search_best(t->search) : 0; /* of worse points it need not know by how much */
+	if (x->remeasurement && x->remeasurement < FINAL && t->phase == PHASE_FINAL && t->champion)
 		goal = mean_ratio(t, t->champion);
 	x->request = (struct request){.base = &t->base,
 				      .candidate = c,
@@ -120,11 +121,11 @@ static void resolve(struct session *s, struct trial *x)
 				      .owner = x,
 				      .budget = once ? SEARCH_SECONDS : CONFIRM_SECONDS,
 				      .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u,
-				      .rotation = s->rotation,
+				      .cold_bytes = s->cold_bytes,
 				      .goal = goal,
 				      .width = once ? SEARCHED_TO : KNOWN_TO,
 				      .once = once};
-	measurer_add(s->measure, &x->request);
+	dispatcher_add(s->dispatcher, &x->request);
 }
 
 /* A number as it is when it is read again. */
@@ -175,24 +176,24 @@ static bool is_done(const struct trial *x) { return x->same ? x->same->done : x-
 
 /* ---- batches ---- */
 
-struct trial *trial_new(struct tuned *t, struct point *p, int look)
+struct trial *trial_new(struct tuned *t, struct point *p, int remeasurement)
 {
 	struct trial *x = ARENA_NEW(&t->arena, struct trial);
 
 	x->task = t;
 	x->point = p;
-	x->look = look;
+	x->remeasurement = remeasurement;
 	x->number = t->trials.n + 1;
 	vec_push(&t->trials, x);
-	if (look)
-		vec_push(&t->looks, x);
+	if (remeasurement)
+		vec_push(&t->remeasurements, x);
 	return x;
 }
 
 /* What the runners have done meanwhile, so that they are given more. */
-static void look(struct session *s, double timeout)
+static void poll_runners(struct session *s, double timeout)
 {
-	for (struct request *r; (r = measurer_next(s->measure, timeout)); timeout = 0)
+	for (struct request *r; (r = dispatcher_next(s->dispatcher, timeout)); timeout = 0)
 		take_trial(s, r);
 }
 
@@ -202,7 +203,7 @@ static void send(struct session *s, struct batch *b)
 	vec_push(&s->batches, b);
 	for (size_t i = 0; i < b->n && !stop; i++) {
 		resolve(s, b->trial[i]);
-		look(s, 0);
+		poll_runners(s, 0);
 	}
 }
 
@@ -214,7 +215,7 @@ static size_t trials_left(const struct session *s, const struct tuned *t)
 	return left < BATCH ? left : BATCH;
 }
 
-/* The next batch of a task: new points, and the one that looks best, afresh. */
+/* The next batch of a task: new points, and the one that seems best, afresh. */
 static void issue(struct session *s, struct tuned *t)
 {
 	struct batch *b = ARENA_NEW(&s->arena, struct batch);
@@ -240,15 +241,15 @@ static void issue(struct session *s, struct tuned *t)
 		t->turns++;
 		b->n = add_finals(t, b->trial);
 		if (!b->n)
-			b->n = add_more_looks(t, b->trial);
+			b->n = add_more_remeasurements(t, b->trial);
 		if (!b->n && t->finalists++ < FINALISTS)
-			b->n = add_looks(t, RIVAL, t->champion ? 1 : LOOKS, b->trial);
+			b->n = add_remeasurements(t, RIVAL, t->champion ? 1 : REMEASUREMENTS, b->trial);
 		if (!b->n)
 			t->phase = PHASE_LATE;
 	} else if (t->phase == PHASE_LATE) {
 		b->n = add_finals(t, b->trial);
 		if (!b->n)
-			b->n = add_late_looks(t, b->trial);
+			b->n = add_late_remeasurements(t, b->trial);
 		if (!b->n)
 			t->phase = PHASE_DONE;
 	}
@@ -274,17 +275,17 @@ static void issue_records(struct session *s, struct tuned *t)
 		send(s, b);
 }
 
-/* What looks best in a task that is being searched is confirmed as soon as that is known: it is what an interrupt leaves. */
+/* What seems best in a task that is being searched is confirmed as soon as that is known: it is what an interrupt leaves. */
 static void confirm(struct session *s, struct tuned *t)
 {
 	struct batch *b = ARENA_NEW(&s->arena, struct batch);
 
 	b->task = t;
 	b->n = add_finals(t, b->trial);
-	if (!b->n && !is_looking(t))
-		b->n = add_more_looks(t, b->trial);
-	if (!b->n && !is_looking(t))
-		b->n = add_looks(t, BETTER, t->champion ? 1 : LOOKS, b->trial);
+	if (!b->n && !is_remeasuring(t))
+		b->n = add_more_remeasurements(t, b->trial);
+	if (!b->n && !is_remeasuring(t))
+		b->n = add_remeasurements(t, BETTER, t->champion ? 1 : REMEASUREMENTS, b->trial);
 	if (b->n)
 		send(s, b);
 }
@@ -299,9 +300,9 @@ static void retire_trial(struct tuned *t, struct trial *x)
 	if (base > 0 && !(t->seconds > 0 && t->seconds <= base))
 		t->seconds = base;
 	x->retired = true;
-	if (x->look) {
+	if (x->remeasurement) {
 		x->repeat = x->result.verdict == VERDICT_COUNT && t->lost++ < LOST_MAX;
-		if (x->look >= LOOK_FINAL)
+		if (x->remeasurement >= FINAL)
 			t->champion = find_champion(t);
 		if (x->result.verdict < VERDICT_COUNT) /* the search goes by all that is known of it: what leads by one timing was lucky */
 			search_tell(t->search, x->point, timed ? point_ratio(t, x->point) : INFINITY);
@@ -340,7 +341,7 @@ static bool retire(struct session *s)
 
 /* ---- the loop ---- */
 
-static int late_looks(const struct tuned *t) { return t->champion ? t->champion->look - LOOK_FINAL : 0; }
+static int late_remeasurements(const struct tuned *t) { return t->champion ? t->champion->remeasurement - FINAL : 0; }
 
 /* When there is nothing else to do, nor will be: the choices of all tasks in turn. */
 static struct tuned *next_late(struct session *s)
@@ -351,7 +352,7 @@ static struct tuned *next_late(struct session *s)
 		struct tuned *t = &s->task[i];
 		if (t->phase < PHASE_LATE)
 			return NULL;
-		if (t->phase == PHASE_LATE && !t->in_flight && (!next || late_looks(t) < late_looks(next)))
+		if (t->phase == PHASE_LATE && !t->in_flight && (!next || late_remeasurements(t) < late_remeasurements(next)))
 			next = t;
 	}
 	return next;
@@ -416,22 +417,22 @@ static void loop(struct session *s, double deadline, double end)
 		if (retire(s))
 			continue;
 		double start = now_seconds(), left = deadline - start;
-		look(s, left < 0.2 ? fmax(left, 0.001) : 0.2);
+		poll_runners(s, left < 0.2 ? fmax(left, 0.001) : 0.2);
 		s->ledger.wait += now_seconds() - start;
 		session_show(s, &p, end);
 	}
 	progress_end(&p);
 }
 
-/* The time for searching is over: what is not being timed is dropped; what looks better than what was confirmed is timed
- * afresh, in the time that is left but for that of late looks, and what won elsewhere for tasks whose turn did not come. */
+/* The time for searching is over: what is not being timed is dropped; what seems better than what was confirmed is timed
+ * afresh, in the time that is left but for that of late remeasurements, and what won elsewhere for tasks whose turn did not come. */
 static void finals(struct session *s, double deadline)
 {
 	double late = deadline - LATE_SHARE * (deadline - now_seconds());
 
 	for (int i = 0; i < s->ntask; i++)
 		s->task[i].cut = s->task[i].phase == PHASE_NEW || s->task[i].phase == PHASE_SEARCH;
-	measurer_drop(s->measure);
+	dispatcher_drop(s->dispatcher);
 	for (size_t i = 0; i < s->batches.n; i++) {
 		struct batch *b = s->batches.a[i];
 		size_t n = 0;
@@ -442,7 +443,7 @@ static void finals(struct session *s, double deadline)
 				b->trial[n++] = x;
 			else
 				x->dropped = true;
-			x->task->cut |= x->dropped && !x->look;
+			x->task->cut |= x->dropped && !x->remeasurement;
 		}
 		b->n = n;
 	}
@@ -470,7 +471,7 @@ static void send_dropped(struct session *s, struct tuned *t)
 		b->task = t;
 		for (; i < t->trials.n && b->n < BATCH; i++) {
 			struct trial *x = t->trials.a[i];
-			if (!x->dropped || x->look)
+			if (!x->dropped || x->remeasurement)
 				continue;
 			if (x->request.candidate)
 				candidate_free(x->request.candidate);
@@ -484,7 +485,7 @@ static void send_dropped(struct session *s, struct tuned *t)
 	}
 }
 
-/* The last looks took less time than was kept for them: searches that were cut go on where they were. false: there is none. */
+/* The last remeasurements took less time than was kept for them: searches that were cut go on where they were. false: there is none. */
 static bool resume(struct session *s)
 {
 	bool any = false;
@@ -515,12 +516,12 @@ static const char *session_id(struct session *s)
 	digest_add(d, &sum, sizeof sum);
 	digest_add(d, s->opt->tool, strlen(s->opt->tool));
 	digest_add(d, s->target_row, strlen(s->target_row));
-	digest_add(d, s->rotation_text, strlen(s->rotation_text));
+	digest_add(d, s->cold_text, strlen(s->cold_text));
 	digest_hex(digest_end(d), hex);
 	return arena_str(&s->arena, hex);
 }
 
-/* What all looks say together, in the interval of the last; it holds both. */
+/* What all remeasurements say together, in the interval of the last; it holds both. */
 static void set_ratio(struct tuned *t, double mean, double lo, double hi)
 {
 	t->ratio = mean;
@@ -536,7 +537,7 @@ static void pass_over(struct tuned *t, const struct kb_record *r, const char *wh
 	warn("%s: %s: %s; passed over", t->title, record_id(r, &t->arena), kb_shown(why, &t->arena));
 }
 
-/* Times the trace of a record against the default; what that says counts as a last look does. */
+/* Times the trace of a record against the default; what that says counts as a last remeasurement does. */
 static void time_record(struct session *s, struct tuned *t, const struct kb_record *r)
 {
 	struct point *p = ARENA_NEW(&t->arena, struct point);
@@ -550,7 +551,7 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 		pass_over(t, r, why);
 		return;
 	}
-	struct trial *x = trial_new(t, p, LOOK_FINAL);
+	struct trial *x = trial_new(t, p, FINAL);
 	x->trace = arena_str(&t->arena, c->trace);
 	x->source = source_digest(c);
 	x->request = (struct request){.base = &t->base,
@@ -558,12 +559,12 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 				      .source = x->source,
 				      .owner = x,
 				      .budget = CONFIRM_SECONDS,
-				      .rotation = s->rotation,
+				      .cold_bytes = s->cold_bytes,
 				      .seed = (seed_of(s, t) + x->number) * 0x9e3779b97f4a7c15u,
 				      .width = KNOWN_TO};
-	measurer_add(s->measure, &x->request);
+	dispatcher_add(s->dispatcher, &x->request);
 	while (!x->done && !stop)
-		look(s, 0.2);
+		poll_runners(s, 0.2);
 	if (!x->done) {
 		x->dropped = true;
 		return;
@@ -668,15 +669,15 @@ static bool recall_searches(struct session *s)
 	return any;
 }
 
-static void set_rotation(struct session *s)
+static void set_cold_bytes(struct session *s)
 {
-	uint64_t given = (uint64_t)s->opt->rotation << 20;
+	uint64_t given = (uint64_t)s->opt->cold_bytes << 20;
 
-	if (s->opt->rotation >= 0)
-		s->rotation = given < RUNNER_ROTATION_MAX ? given : RUNNER_ROTATION_MAX;
+	if (s->opt->cold_bytes >= 0)
+		s->cold_bytes = given < RUNNER_COLD_MAX ? given : RUNNER_COLD_MAX;
 	else
-		s->rotation = s->ntask ? runner_rotation(s->task[0].in, s->target) : 0;
-	s->rotation_text = s->rotation ? arena_printf(&s->arena, "%llu", (unsigned long long)s->rotation) : "";
+		s->cold_bytes = s->ntask ? runner_cold_bytes(s->task[0].in, s->target) : 0;
+	s->cold_text = s->cold_bytes ? arena_printf(&s->arena, "%llu", (unsigned long long)s->cold_bytes) : "";
 }
 
 /* What of the time that is left is for what comes after the searches. */
@@ -694,11 +695,11 @@ void session_run(struct session *s, const char *const *runner, int nrunner)
 	double start = now_seconds(), end = s->opt->seconds > 0 ? start + s->opt->seconds : INFINITY;
 
 	catch_signals(); /* before the knowledge base starts its process, which inherits it */
-	if (!(s->measure = measurer_new(runner, nrunner, &stop)))
+	if (!(s->dispatcher = dispatcher_new(runner, nrunner, &stop)))
 		end_by_signal();
-	s->target = measurer_machine(s->measure);
-	s->target_row = measurer_target(s->measure);
-	set_rotation(s);
+	s->target = dispatcher_machine(s->dispatcher);
+	s->target_row = dispatcher_target(s->dispatcher);
+	set_cold_bytes(s);
 	s->id = session_id(s);
 	bool writes = !s->opt->records_out && s->opt->trials > 0;
 	s->kb = writes ? kb_open(s->opt->kb, true) : kb_open_if_there(s->opt->kb); /* the first of a sweep finds none */
@@ -747,14 +748,14 @@ void session_close(struct session *s)
 		if (t->m)
 			module_free(t->m);
 		vec_free(&t->trials);
-		vec_free(&t->looks);
+		vec_free(&t->remeasurements);
 		vec_free(&t->curve);
 		vec_free(&t->met);
 		arena_release(&t->arena);
 	}
 	vec_free(&s->batches);
 	vec_free(&s->others);
-	measurer_free(s->measure);
+	dispatcher_free(s->dispatcher);
 	kb_close(s->kb);
 	arena_release(&s->arena);
 }

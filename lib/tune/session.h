@@ -4,21 +4,21 @@
 #include <stdio.h>
 #include "common/progress.h"
 #include "kb/kb.h"
-#include "tune/measurer.h"
+#include "tune/dispatcher.h"
 #include "search/search.h"
 
-enum { LOOKS = 3, LOOKS_MAX = 6, LOOK_FINAL, LATE_LOOKS = 2, LATE_MAX = 4, LOOK_LAST = LOOK_FINAL + LATE_MAX };
+enum { REMEASUREMENTS = 3, REMEASUREMENTS_MAX = 6, FINAL, LATE_REMEASUREMENTS = 2, LATE_MAX = 4, FINAL_LAST = FINAL + LATE_MAX };
 
 /* A trial as the search sees it: timed now, known from before, or the same code as another. */
 struct trial {
 	struct tuned *task;
 	struct point *point;
-	int look;         /* 0: the search's; 1 to LOOKS_MAX: timed afresh; LOOK_FINAL and above: what counts, see confirm.c */
-	size_t number;    /* of the task's trials, from 1 */
-	bool done, known; /* known: from the knowledge base */
-	bool dropped;     /* the time was over before it was timed */
-	bool retired;     /* its result may be used */
-	bool repeat;      /* a look that came to nothing by a runner's fault, which says nothing of a kernel: once more, but not for ever */
+	int remeasurement; /* 0: the search's; 1 to REMEASUREMENTS_MAX: timed afresh; FINAL and above: what counts, see confirm.c */
+	size_t number;     /* of the task's trials, from 1 */
+	bool done, known;  /* known: from the knowledge base */
+	bool dropped;      /* the time was over before it was timed */
+	bool retired;      /* its result may be used */
+	bool repeat; /* a remeasurement that came to nothing by a runner's fault, which says nothing of a kernel: once more, but not for ever */
 	struct trial *same; /* an earlier one whose C is the same */
 	struct digest source;
 	const char *trace;         /* stamped; NULL: it could not be made */
@@ -50,25 +50,25 @@ struct tuned {
 	size_t proposed;     /* points, so far */
 	size_t timed, known; /* of them: here; before */
 	size_t failed[VERDICT_COUNT];
-	size_t lost;                /* looks that came to nothing, by no fault of the kernel */
-	int in_flight;              /* batches */
-	int finalists;              /* points looked at since the search ended */
-	bool cut;                   /* not all was tried or looked at when the time for it was over: goes on if the last looks leave time */
-	double seconds;             /* of the default, the least median seen; 0: not known */
-	VEC(struct trial *) trials; /* retired or not, in order */
-	VEC(struct trial *) looks;  /* those of them that are looks */
-	VEC(double) curve;          /* best ratio after each trial */
-	const struct trial *champion;  /* confirmed faster, its last look; NULL: the default stays */
-	struct kb_list records;        /* of this task, from the knowledge base */
-	bool *ours, *passed;           /* of each of them: measured here; it cannot be used here, and that has been said */
-	size_t turns;                  /* of its last looks: batches so far */
-	VEC(const struct tuned *) met; /* tasks whose champion has been an origin here */
-	const char *trace;             /* to apply: NULL: the default */
-	const char *from;              /* where it came from, in words */
-	double ratio, lo, hi;          /* of it, re-timed; ratio 0: not timed */
-	bool searched;                 /* here, or before */
-	bool complete;                 /* searched to its end */
-	const char *why;               /* in words, for --why; NULL: as ratio says */
+	size_t lost;    /* remeasurements that came to nothing, by no fault of the kernel */
+	int in_flight;  /* batches */
+	int finalists;  /* points remeasured since the search ended */
+	bool cut;       /* not all was tried or remeasured when the time for it was over: goes on if the last remeasurements leave time */
+	double seconds; /* of the default, the least median seen; 0: not known */
+	VEC(struct trial *) trials;         /* retired or not, in order */
+	VEC(struct trial *) remeasurements; /* those of them that are remeasurements */
+	VEC(double) curve;                  /* best ratio after each trial */
+	const struct trial *champion;       /* confirmed faster, its last remeasurement; NULL: the default stays */
+	struct kb_list records;             /* of this task, from the knowledge base */
+	bool *ours, *passed;                /* of each of them: measured here; it cannot be used here, and that has been said */
+	size_t turns;                       /* of its last remeasurements: batches so far */
+	VEC(const struct tuned *) met;      /* tasks whose champion has been an origin here */
+	const char *trace;                  /* to apply: NULL: the default */
+	const char *from;                   /* where it came from, in words */
+	double ratio, lo, hi;               /* of it, re-timed; ratio 0: not timed */
+	bool searched;                      /* here, or before */
+	bool complete;                      /* searched to its end */
+	const char *why;                    /* in words, for --why; NULL: as ratio says */
 };
 
 struct options {
@@ -78,10 +78,10 @@ struct options {
 	const struct strategy *strategy;
 	const struct cost_model *cost;
 	const struct task_scheduler *scheduler;
-	int64_t rotation; /* megabytes of constants that calls go through; -1: as the model has */
-	const char *kb;   /* NULL: where it usually is */
-	bool records_out; /* records go to standard output, not into the knowledge base */
-	const char *tool; /* provenance: name, version, options that change what is proposed */
+	int64_t cold_bytes; /* megabytes of constants that calls go through; -1: as the model has */
+	const char *kb;     /* NULL: where it usually is */
+	bool records_out;   /* records go to standard output, not into the knowledge base */
+	const char *tool;   /* provenance: name, version, options that change what is proposed */
 };
 
 /* Where the time went, in seconds. */
@@ -94,10 +94,10 @@ struct session {
 	struct arena arena;
 	const struct target *target; /* that code is made for */
 	const char *target_row;
-	uint64_t rotation;         /* bytes, see runner.h */
-	const char *rotation_text; /* in records; "": none */
+	uint64_t cold_bytes;   /* bytes, see runner.h */
+	const char *cold_text; /* in records; "": none */
 	struct kb *kb;
-	struct measurer *measure;
+	struct dispatcher *dispatcher;
 	struct tuned *task;
 	int ntask;
 	const char *id;               /* of the tuning: the same tasks, options and target */
@@ -121,21 +121,21 @@ void session_show(const struct session *s, struct progress *p, double deadline);
 /* Trials that came to a result; of a task of which none did now: those known. */
 static inline size_t trials_done(const struct tuned *t) { return t->curve.n ? t->curve.n : t->known; }
 
-struct trial *trial_new(struct tuned *t, struct point *p, int look);
+struct trial *trial_new(struct tuned *t, struct point *p, int remeasurement);
 
-/* confirm.c. The first so many looks at the best point that has time within so much of the champion's; one more where those
- * there are leave it open; the final one, for what was faster in all looks, and by more than a tie than the champion; and one
- * more at the champion, late. Counts; out has room for LOOKS. */
-size_t add_looks(struct tuned *t, double within, int looks, struct trial **out);
-size_t add_more_looks(struct tuned *t, struct trial **out);
+/* confirm.c. The first so many remeasurements of the best point that has time within so much of the champion's; one more where those
+ * there are leave it open; the final one, for what was faster in all remeasurements, and by more than a tie than the champion; and one
+ * more at the champion, late. Counts; out has room for REMEASUREMENTS. */
+size_t add_remeasurements(struct tuned *t, double within, int count, struct trial **out);
+size_t add_more_remeasurements(struct tuned *t, struct trial **out);
 size_t add_finals(struct tuned *t, struct trial **out);
-size_t add_late_looks(struct tuned *t, struct trial **out);
-/* The last look at what leads by all that has been retired; NULL: nothing is faster. */
+size_t add_late_remeasurements(struct tuned *t, struct trial **out);
+/* The last remeasurement of what leads by all that has been retired; NULL: nothing is faster. */
 const struct trial *find_champion(const struct tuned *t);
-bool is_looking(const struct tuned *t); /* has looks in flight */
-/* After that final or later look, is its choice one still? Open is yes. */
+bool is_remeasuring(const struct tuned *t); /* has remeasurements in flight */
+/* After that final or later remeasurement, is its choice one still? Open is yes. */
 bool is_kept(const struct tuned *t, const struct trial *last);
-/* Of the ratios of a final or later look, and of all others at its point that have been retired: geometric mean, count. */
+/* Of the ratios of a final or later remeasurement, and of all others at its point that have been retired: geometric mean, count. */
 double mean_ratio(const struct tuned *t, const struct trial *final);
 /* Of all that has been retired at a point, the search's own timing as well: geometric mean; 0: nothing was timed. */
 double point_ratio(const struct tuned *t, const struct point *p);

@@ -87,7 +87,7 @@ static void test_infinite(void)
 }
 
 /* A kernel that is three times as slow where it finds the constants in the same place as in the call before. */
-static void test_rotation(void)
+static void test_cold_weights(void)
 {
 	/* What is counted is turns that keep nothing busy but the loop itself: where buffers lie does not change it. */
 	static const char again[] =
@@ -96,18 +96,20 @@ static void test_rotation(void)
 	static const char once[] =
 		"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
 		"\tfor (int k = 0; k < 20000; k++)\n\t\t__asm__ volatile(\"\");";
-	static const uint64_t rotations[] = {0, 1 << 20};
+	static const uint64_t cold_files[] = {0, 1 << 20};
 
 	use_scale(5000);
 	struct runner_answer base = build(once), x = build(again);
 	for (int i = 0; i < 2; i++) {
-		runner_try(
-			runner,
-			&(struct runner_try){
-				.task = task, .artifact = x.digest, .base = base.digest, .budget = 1, .seed = 3, .rotation = rotations[i]});
+		runner_try(runner, &(struct runner_try){.task = task,
+							.artifact = x.digest,
+							.base = base.digest,
+							.budget = 1,
+							.seed = 3,
+							.cold_bytes = cold_files[i]});
 		struct runner_answer y = next();
 		bool slow = y.result.ratio > 2;
-		ok(!y.error && y.result.npairs && slow == !rotations[i], "constants %s: %.3f of the time",
+		ok(!y.error && y.result.npairs && slow == !cold_files[i], "constants %s: %.3f of the time",
 		   i ? "in turn" : "where they were", y.result.ratio);
 	}
 }
@@ -122,25 +124,26 @@ static void test_foreign(void)
 	static const char marked[] =
 		"\tfor (int i = 0; i < 5000; i++)\n\t\tc[i] = 2 * a[i] + b[i];\n"
 		"\tfor (int k = 0, n = b[5000] == %d ? 20000 : 60000; k < n; k++)\n\t\t__asm__ volatile(\"\");";
-	static const uint64_t rotations[] = {0, 1 << 20};
+	static const uint64_t cold_files[] = {0, 1 << 20};
 
 	use_scale(5000);
 	struct runner_answer x = build(base);
 	ask_build_stored(arena_printf(&arena, marked, MARK), "marked", MARKS);
 	struct runner_answer y = next();
 	for (int i = 0; i < 2; i++) {
-		runner_try(runner,
-			   &(struct runner_try){
-				   .task = task, .artifact = y.digest, .base = x.digest, .budget = 1, .seed = 3, .rotation = rotations[i]});
+		runner_try(
+			runner,
+			&(struct runner_try){
+				.task = task, .artifact = y.digest, .base = x.digest, .budget = 1, .seed = 3, .cold_bytes = cold_files[i]});
 		struct runner_answer z = next();
 		bool slow = z.result.ratio > 2;
-		ok(!z.error && z.result.npairs && slow == !!rotations[i], "other constants %s: %.3f of the time%s%s",
+		ok(!z.error && z.result.npairs && slow == !!cold_files[i], "other constants %s: %.3f of the time%s%s",
 		   i ? "in turn" : "where they were", z.result.ratio, z.why ? ", " : "", z.why ? z.why : "");
 	}
 }
 
 /* Wrong where an element dwarfs the others. A search's first look at it sees that only if it is faster. */
-static void test_spikes(void)
+static void test_adversarial(void)
 {
 	static const char body[] =
 		"\tfor (int r = 0; r < %d; r++) {\n\t\tfor (int i = 0; i < 1000; i++)\n\t\t\tc[i] = 2 * a[i] + b[i]%s;\n"
@@ -159,7 +162,7 @@ static void test_spikes(void)
 		runner_try(runner, &(struct runner_try){
 					   .task = task, .artifact = x.digest, .base = base.digest, .budget = AMPLE, .once = want[i].once});
 		is(next(), want[i].v, want[i].v == VERDICT_WRONG ? "element" : NULL,
-		   arena_printf(&arena, "wrong on spikes, %s%s", want[i].times > 15 ? "slower" : "faster",
+		   arena_printf(&arena, "wrong on adversarial inputs, %s%s", want[i].times > 15 ? "slower" : "faster",
 				want[i].once ? ", timed once" : ""));
 	}
 }
@@ -210,7 +213,7 @@ static void test_once(void)
 }
 
 /* More sets of constants than the service keeps files for, and again: each kernel finds its own. */
-static void test_rotations_kept(void)
+static void test_cold_kept(void)
 {
 	enum { KERNELS = 11, TIMES = 2 };
 	int good = 0;
@@ -222,7 +225,7 @@ static void test_rotations_kept(void)
 		struct runner_answer x = build(body);
 		runner_try(runner,
 			   &(struct runner_try){
-				   .task = task, .artifact = x.digest, .base = x.digest, .budget = 0.01, .seed = 3, .rotation = 1 << 20});
+				   .task = task, .artifact = x.digest, .base = x.digest, .budget = 0.01, .seed = 3, .cold_bytes = 1 << 20});
 		x = next();
 		bool right = !x.error && (x.result.verdict <= VERDICT_TIE || x.result.verdict == VERDICT_UNSURE);
 		if (!right)
@@ -304,37 +307,37 @@ static void test_many(void)
 	ok(good == N, "tries one after another");
 }
 
-static void test_yardstick(void)
+static void test_noise_probe(void)
 {
-	struct yardstick a, b;
-	int file = yardstick_file(0), n = 0;
+	struct noise_probe a, b;
+	int file = noise_probe_file(0), n = 0;
 	double now = 0;
 
-	yardstick_open(&a, file);
-	ok(yardstick_quiet(&a, 1), "a yardstick of which nothing is known");
-	yardstick_note(&a, 1.5, now += YARDSTICK_EVERY);
-	yardstick_note(&a, 1, now += YARDSTICK_EVERY);
-	yardstick_note(&a, 2, now += YARDSTICK_EVERY);
-	ok(yardstick_quiet(&a, 1.05) && !yardstick_quiet(&a, 1.2), "the least of a few is what it takes");
-	yardstick_open(&b, file);
-	ok(yardstick_quiet(&b, 1.05) && !yardstick_quiet(&b, 1.2), "others know it too");
+	noise_probe_open(&a, file);
+	ok(noise_probe_quiet(&a, 1), "a noise probe of which nothing is known");
+	noise_probe_note(&a, 1.5, now += NOISE_PROBE_EVERY);
+	noise_probe_note(&a, 1, now += NOISE_PROBE_EVERY);
+	noise_probe_note(&a, 2, now += NOISE_PROBE_EVERY);
+	ok(noise_probe_quiet(&a, 1.05) && !noise_probe_quiet(&a, 1.2), "the least of a few is what it takes");
+	noise_probe_open(&b, file);
+	ok(noise_probe_quiet(&b, 1.05) && !noise_probe_quiet(&b, 1.2), "others know it too");
 	for (int i = 0; i < 1000; i++)
-		yardstick_note(&b, 1.3, now + i * YARDSTICK_EVERY / 1000);
-	ok(!yardstick_quiet(&b, 1.2), "many at once count as one");
+		noise_probe_note(&b, 1.3, now + i * NOISE_PROBE_EVERY / 1000);
+	ok(!noise_probe_quiet(&b, 1.2), "many at once count as one");
 	for (int i = 0; i < 1000; i++) {
-		yardstick_note(&b, i % 20 ? 1.3 : 1, now += YARDSTICK_EVERY);
-		n += i > 100 && !yardstick_quiet(&b, 1.3);
+		noise_probe_note(&b, i % 20 ? 1.3 : 1, now += NOISE_PROBE_EVERY);
+		n += i > 100 && !noise_probe_quiet(&b, 1.3);
 	}
-	ok(!n && !yardstick_quiet(&b, 1.5), "what is slow for 95%% of the time is what it is: not so %d times", n);
+	ok(!n && !noise_probe_quiet(&b, 1.5), "what is slow for 95%% of the time is what it is: not so %d times", n);
 	for (int i = 0; i < 1000; i++)
-		yardstick_note(&b, i % 2 ? 1.3 : 1, now += YARDSTICK_EVERY);
-	ok(yardstick_quiet(&b, 1.05) && !yardstick_quiet(&b, 1.2), "what is slow for half of it is");
+		noise_probe_note(&b, i % 2 ? 1.3 : 1, now += NOISE_PROBE_EVERY);
+	ok(noise_probe_quiet(&b, 1.05) && !noise_probe_quiet(&b, 1.2), "what is slow for half of it is");
 	n = 0;
-	for (; !yardstick_quiet(&b, 1.3) && n < 1000; n++)
-		yardstick_note(&b, 1.3, now += YARDSTICK_EVERY);
+	for (; !noise_probe_quiet(&b, 1.3) && n < 1000; n++)
+		noise_probe_note(&b, 1.3, now += NOISE_PROBE_EVERY);
 	ok(n > 50 && n < 1000, "what is slow for good is not after %d times", n);
 	close(file);
-	double t = yardstick_take(100);
+	double t = noise_probe_take(100);
 	ok(t > 1e-8 && t < 1e-3, "it takes %.3g us", 1e6 * t);
 }
 
@@ -732,14 +735,14 @@ int main(int argc, char **argv)
 	test_verdicts();
 	test_infinite();
 	test_once();
-	test_spikes();
-	test_rotation();
+	test_adversarial();
+	test_cold_weights();
 	test_foreign();
-	test_rotations_kept();
+	test_cold_kept();
 	test_matmul();
 	test_errors();
 	test_many();
-	test_yardstick();
+	test_noise_probe();
 	test_slow_phase(argv[0]);
 	test_builds(argv[0]);
 	test_surroundings(argv[0]);

@@ -152,19 +152,19 @@ static function *compiled(const char *source, const char *name)
 }
 
 /* Normal, or with a few elements that dwarf the others. */
-static void fill(float *p, int64_t n, bool spikes)
+static void fill(float *p, int64_t n, bool adversarial)
 {
 	for (int64_t i = 0; i < n; i++)
-		p[i] = (float)(rng_normal(&rng) * (spikes ? exp2(10 * rng_unit(&rng) * rng_unit(&rng)) : 1));
+		p[i] = (float)(rng_normal(&rng) * (adversarial ? exp2(10 * rng_unit(&rng) * rng_unit(&rng)) : 1));
 }
 
-/* The same, and where *spike is an element of it (moved on by n), that one is large. */
-static void fill_but(float *p, int64_t n, bool spikes, int64_t *spike)
+/* The same, and where *adversarial input is an element of it (moved on by n), that one is large. */
+static void fill_but(float *p, int64_t n, bool adversarial, int64_t *adversarial)
 {
-	fill(p, n, spikes);
-	if (*spike >= 0 && *spike < n)
-		p[*spike] = 1000;
-	*spike -= n;
+	fill(p, n, adversarial);
+	if (*adversarial >= 0 && *adversarial < n)
+		p[*adversarial] = 1000;
+	*adversarial -= n;
 }
 
 /* But for rounding. */
@@ -201,11 +201,11 @@ static int compare(const struct candidate *c, const char *mutant, int number)
 	for (int i = 0; i < c->nin + c->nconst; i++)
 		operands += i < c->nin ? c->in[i].elems : c->constant[i - c->nin].elems;
 	for (int64_t run = 0; run < INPUTS + operands; run++) {
-		int64_t spike = run - INPUTS; /* from 0: the number of one element */
+		int64_t adversarial = run - INPUTS; /* from 0: the number of one element */
 		for (int i = 0; i < c->nin; i++)
-			fill_but(in[i], c->in[i].elems, run < INPUTS && run % 2, &spike);
+			fill_but(in[i], c->in[i].elems, run < INPUTS && run % 2, &adversarial);
 		for (int i = 0; i < c->nconst; i++)
-			fill_but(constant[i], c->constant[i].elems, false, &spike);
+			fill_but(constant[i], c->constant[i].elems, false, &adversarial);
 		for (int k = 0; k < 2; k++) {
 			fill(out[k], c->out[0].elems, false);
 			fill((float *)workspace, c->workspace / 4, false);

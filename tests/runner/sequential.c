@@ -56,7 +56,7 @@ static void test_in_vain(void)
 				decided = sequential_add(&s, goal * want[k].of_goal * exp(noise * rng_normal(&r) + off),
 							 exp(noise * rng_normal(&r)), &v);
 			}
-			up += decided && (!s.looked || s.hi - s.lo > width * s.ratio);
+			up += decided && (!s.analysed || s.hi - s.lo > width * s.ratio);
 			pairs += s.x.n;
 			sequential_free(&s);
 		}
@@ -111,8 +111,8 @@ static void test_timed_once(void)
 			pairs += once ? s.x.n : 0;
 			all += once ? 0 : s.x.n;
 			open += once && !decided;
-			outside += once && s.looked && (s.lo > truth || s.hi < truth);
-			far += once && s.looked && fabs(s.ratio / truth - 1) > width;
+			outside += once && s.analysed && (s.lo > truth || s.hi < truth);
+			far += once && s.analysed && fabs(s.ratio / truth - 1) > width;
 			faster += once && truth == 1 && v == VERDICT_FASTER;
 			sequential_free(&s);
 		}

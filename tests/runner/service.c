@@ -135,8 +135,8 @@ static void test_files(void)
 		ok(limit_files(n), "%d files for it", n);
 		use_scale(50);
 		struct runner_answer x = build("\tfor (int i = 0; i < 50; i++)\n\t\tc[i] = 2 * a[i] + b[i];");
-		runner_try(runner,
-			   &(struct runner_try){.task = task, .artifact = x.digest, .base = x.digest, .budget = 0.01, .rotation = 1 << 20});
+		runner_try(runner, &(struct runner_try){
+					   .task = task, .artifact = x.digest, .base = x.digest, .budget = 0.01, .cold_bytes = 1 << 20});
 		x = next();
 		good += !x.error && !x.ended;
 		errors += x.error;

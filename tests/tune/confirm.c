@@ -1,18 +1,18 @@
-/* How often is a kernel kept that truly has that share of the default's time? Of tunings whose looks are drawn at random. */
+/* How often is a kernel kept that truly has that share of the default's time? Of tunings whose remeasurements are drawn at random. */
 #include <math.h>
 #include <string.h>
 #include "tune/session.h"
 #include "common/rng.h"
 #include "tap.h"
 
-struct trial *trial_new(struct tuned *t, struct point *p, int look)
+struct trial *trial_new(struct tuned *t, struct point *p, int remeasurement)
 {
 	struct trial *x = ARENA_NEW(&t->arena, struct trial);
 
-	*x = (struct trial){.task = t, .point = p, .look = look};
+	*x = (struct trial){.task = t, .point = p, .remeasurement = remeasurement};
 	vec_push(&t->trials, x);
-	if (look)
-		vec_push(&t->looks, x);
+	if (remeasurement)
+		vec_push(&t->remeasurements, x);
 	return x;
 }
 
@@ -24,28 +24,28 @@ static void retire(struct trial *x, double ratio, double differ, struct rng *r)
 	x->result.hi = x->result.ratio * 1.005;
 	x->result.verdict = x->result.hi < 1 ? VERDICT_FASTER : x->result.lo > 1 ? VERDICT_SLOWER : VERDICT_TIE;
 	x->retired = true;
-	if (x->look >= LOOK_FINAL)
+	if (x->remeasurement >= FINAL)
 		x->task->champion = find_champion(x->task);
 }
 
-/* A search that found that kernel by a time that flatters it; then what session.c asks for, to the end. Looks, in *looks. */
-static bool kept(double ratio, double differ, struct rng *r, size_t *looks)
+/* A search that found that kernel by a time that flatters it; then what session.c asks for, to the end. Remeasurements, in *remeasurements. */
+static bool kept(double ratio, double differ, struct rng *r, size_t *remeasurements)
 {
 	struct point p = {.trace = "", .from = "rule"};
 	struct tuned t = {0};
-	struct trial *out[LOOKS];
+	struct trial *out[REMEASUREMENTS];
 	size_t n;
 
 	retire(trial_new(&t, &p, 0), ratio * exp(-fabs(differ * rng_normal(r))), 0, r);
-	while ((n = add_finals(&t, out)) || (n = add_more_looks(&t, out)) || (n = add_looks(&t, 1, LOOKS, out)) ||
-	       (n = add_late_looks(&t, out)))
+	while ((n = add_finals(&t, out)) || (n = add_more_remeasurements(&t, out)) ||
+	       (n = add_remeasurements(&t, 1, REMEASUREMENTS, out)) || (n = add_late_remeasurements(&t, out)))
 		for (size_t i = 0; i < n; i++)
 			retire(out[i], ratio, differ, r);
-	*looks += t.looks.n;
+	*remeasurements += t.remeasurements.n;
 	bool is = t.champion;
 	arena_release(&t.arena);
 	vec_free(&t.trials);
-	vec_free(&t.looks);
+	vec_free(&t.remeasurements);
 	return is;
 }
 
@@ -62,13 +62,13 @@ int main(void)
 	struct rng r = {7};
 
 	for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
-		size_t runs = 0, looks = 0;
+		size_t runs = 0, remeasurements = 0;
 		for (int i = 0; i < RUNS; i++)
-			runs += kept(want[k].ratio, want[k].differ, &r, &looks);
+			runs += kept(want[k].ratio, want[k].differ, &r, &remeasurements);
 		double share = (double)runs / RUNS;
 		ok(share >= want[k].least && share <= want[k].most,
 		   "%g of the default's time, processes differ by %g: kept in %.4f, wanted %g to %g; %.1f looks", want[k].ratio,
-		   want[k].differ, share, want[k].least, want[k].most, (double)looks / RUNS);
+		   want[k].differ, share, want[k].least, want[k].most, (double)remeasurements / RUNS);
 	}
 	return tap_done();
 }

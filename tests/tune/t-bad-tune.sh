@@ -30,7 +30,7 @@ result() { # WHAT
 }
 
 begin
-for option in --trials=x --trials=-1 --seconds=0 --seconds=nan --seconds=inf --rotation=1e30 --rotation=0.5 --report= --dump= --seed=99999999999999999999999 --strategy=best --cost-model=good \
+for option in --trials=x --trials=-1 --seconds=0 --seconds=nan --seconds=inf --cold-weights=1e30 --cold-weights=0.5 --report= --dump= --seed=99999999999999999999999 --strategy=best --cost-model=good \
 	--scheduler=none --only=nothing --skip=nothing --runner= --kb=; do
 	try 64 "${option%%=*}" tune-op --runner fake $option m.g -o never.g
 done

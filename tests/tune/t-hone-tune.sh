@@ -16,9 +16,9 @@ say $? "it computes the same"
 
 [ -z "$(hone tune "$model" --quiet --set batch=1 --runner fake --trials 8 -o lib/digits 2>&1)" ]
 say $? "--quiet says nothing"
-hone tune "$model" --json --set batch=1 --runner fake --rotation 4 --trials 8 -o lib/json >out 2>err && grep -q '^ "totals": {"tasks": 6' out && [ "$(head -c 1 out)" = '{' ] &&
+hone tune "$model" --json --set batch=1 --runner fake --cold-weights 4 --trials 8 -o lib/json >out 2>err && grep -q '^ "totals": {"tasks": 6' out && [ "$(head -c 1 out)" = '{' ] &&
 	[ "$(tail -c 2 out)" = '}' ] && [ ! -s err ] && [ -s lib/json.so ] && hone kb dump | grep -q '^rotation 4194304$'
-say $? "--json: tune-op's report alone; --rotation goes on to it"
+say $? "--json: tune-op's report alone; --cold-weights goes on to it"
 hone tune "$model" --set batch=1 --runner fake --only nothing -o never >out 2>err
 [ $? = 64 ] && [ "$(wc -l <err)" = 1 ] && [ ! -e never.so ]
 say $? "what tune-op refuses: its line, its code, no files"

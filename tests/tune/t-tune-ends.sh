@@ -34,7 +34,7 @@ if grep -q '"verdict": "default"' report; then ! ge-dump dropped.g | grep -q 'tr
 say $? "what it came with is dropped where the default is faster, and replaced where another is"
 kb put --here --quiet --kb kb4b <worse && tune-op --kb kb4b --quiet $fake --rotation 16 --only Gemm m.g -o so.g --json >report 2>err && ! grep -q '"ratio": 0.5' report &&
 	tune-op --kb kb4b --quiet $fake --rotation 16 --trials 0 --only Gemm m.g -o so.g --json >report 2>err && ! grep -q '"ratio": 0.5' report
-say $? "a record of another rotation says nothing against what was timed with this one"
+say $? "a record with other cold weights says nothing against what was timed with these (--rotation, as they were called)"
 kb put --here --quiet --kb kb4c <worse && tune-op --kb kb4c --quiet $fake --rotation 16 --trials 0 --only Gemm m.g -o so.g --json 2>err | grep -q '"ratio": 0.5'
 say $? "but it is better than none"
 

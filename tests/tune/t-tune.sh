@@ -45,9 +45,9 @@ say $? "--dump: files that stand alone"
 	awk 'BEGIN { for (i = 0; i < 1200 * 1800; i++) printf i ? ",%d" : "%d", i % 7 }'
 	printf ']\ngraph main {\n  input x: f32[3,1200]\n  y = MatMul(x, @w)\n  output y = y\n}\n'
 } | ge-load | ge-shape | ge-simplify | ge-fuse | ge-layout -o large.g
-tune-op --tasks m.g 2>err >/dev/null && [ ! -s err ] && tune-op --tasks large.g 2>err >task && grep -q -e '--rotation=16 ' err
+tune-op --tasks m.g 2>err >/dev/null && [ ! -s err ] && tune-op --tasks large.g 2>err >task && grep -q -e '--cold-weights=16 ' err
 say $? "--tasks says what constants a tuning goes through, where they are many"
-tune-op $fake --rotation 16 --kb kblarge --task "$(cat task)" | kb put --quiet --kb kblarge && tune-op --runner fake --trials 12 --kb kblarge large.g 2>err >none &&
+tune-op $fake --cold-weights 16 --kb kblarge --task "$(cat task)" | kb put --quiet --kb kblarge && tune-op --runner fake --trials 12 --kb kblarge large.g 2>err >none &&
 	grep -q ' 0 trials timed, [1-9][0-9]* known before' err
 say $? "then they are measurements of the model's tuning"
 

@@ -51,7 +51,7 @@ help() {
 	  --kb FILE                    the knowledge base
 	  --report FILE.html           curves, table and where the time went
 	  --only WHAT, --skip WHAT, --strategy NAME, --cost-model NAME, --scheduler NAME, --seed N,
-	  --rotation MB                as tune-op takes them
+	  --cold-weights MB            as tune-op takes them
 	  --json                       the report is tune-op's, as JSON
 
 	hone simplify:
@@ -546,7 +546,7 @@ while [ "$left" -gt 0 ]; do
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
 	-o | -j | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
-	--trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --rotation)
+	--trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --cold-weights | --rotation)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
 		shift
@@ -573,7 +573,7 @@ while [ "$left" -gt 0 ]; do
 		build--keep | tune--keep) keep=1 ;;
 		build--target | tune--target) target=$value ;;
 		tune--seconds | tune--trials | tune--runner | tune--kb | tune--report | tune--only | tune--skip | tune--strategy | \
-			tune--cost-model | tune--scheduler | tune--seed | tune--rotation)
+			tune--cost-model | tune--scheduler | tune--seed | tune--cold-weights | tune--rotation)
 			[ "$option" != --runner ] || runner=1
 			set -- "$@" "$option=$value"
 			;;

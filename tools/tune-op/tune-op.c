@@ -30,7 +30,7 @@ enum {
 	OPT_SKIP,
 	OPT_RUNNER,
 	OPT_KB,
-	OPT_ROTATION,
+	OPT_COLD,
 	OPT_TASKS,
 	OPT_TASK,
 	OPT_DUMP,
@@ -44,7 +44,8 @@ static const struct argp_option options[] = {
 	{"cost-model", OPT_COST, "NAME", 0, "what ranks schedules before they are timed: analytic or none", 0},
 	{"scheduler", OPT_SCHEDULER, "NAME", 0, "which task is next: gain or round", 0},
 	{"seed", OPT_SEED, "N", 0, "of what is random in the search; 1", 0},
-	{"rotation", OPT_ROTATION, "MB", 0, "megabytes of constants that calls go through; as the model has, at most 128", 0},
+	{"cold-weights", OPT_COLD, "MB", 0, "megabytes of weights that timed calls go through; as the model has, at most 128", 0},
+	{"rotation", OPT_COLD, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
 	{"only", OPT_ONLY, "WHAT", 0, "tune these: name (or pattern) or operator of a node, or digest of a task", 0},
 	{"skip", OPT_SKIP, "WHAT", 0, "do not tune these", 0},
 	{"runner", OPT_RUNNER, "COMMAND", 0, "where kernels run: \"ssh box run-dev --serve\"; repeated: side by side", -1},
@@ -56,7 +57,7 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static struct options opt = {.trials = TRIALS, .seed = 1, .rotation = -1};
+static struct options opt = {.trials = TRIALS, .seed = 1, .cold_bytes = -1};
 static bool trials_given, list_tasks;
 static const char *task_given, *dump_dir, *report_file;
 static VEC(const char *) only, skip, runners;
@@ -81,11 +82,11 @@ static uint64_t integer(const char *arg, const char *name)
 	return x;
 }
 
-static int64_t rotation(const char *arg)
+static int64_t cold_bytes(const char *arg)
 {
-	uint64_t x = integer(arg, "rotation"), most = RUNNER_ROTATION_MAX >> 20;
+	uint64_t x = integer(arg, "cold-weights"), most = RUNNER_COLD_MAX >> 20;
 	if (x > most)
-		die(EX_BADUSE, "--rotation=%s: more than %llu", arg, (unsigned long long)most);
+		die(EX_BADUSE, "--cold-weights=%s: more than %llu", arg, (unsigned long long)most);
 	return (int64_t)x;
 }
 
@@ -127,7 +128,7 @@ static error_t option(int key, char *arg)
 	case OPT_COST: opt.cost = ROW(cost_model_find, cost_models, arg, "cost-model"); return 0;
 	case OPT_SCHEDULER: opt.scheduler = ROW(task_scheduler_find, task_schedulers, arg, "scheduler"); return 0;
 	case OPT_SEED: opt.seed = integer(arg, "seed"); return 0;
-	case OPT_ROTATION: opt.rotation = rotation(arg); return 0;
+	case OPT_COLD: opt.cold_bytes = cold_bytes(arg); return 0;
 	case OPT_ONLY: vec_push(&only, arg); return 0;
 	case OPT_SKIP: vec_push(&skip, arg); return 0;
 	case OPT_RUNNER:
@@ -376,12 +377,12 @@ static struct module *module_of_text(const char *text, struct arena *arena)
 }
 
 /* A task by itself is timed with its constants alone. */
-static void say_rotation(const struct module *m)
+static void say_cold_bytes(const struct module *m)
 {
-	unsigned long long mb = runner_rotation(m, target_host()) >> 20;
+	unsigned long long mb = runner_cold_bytes(m, target_host()) >> 20;
 
 	if (mb)
-		note("a tuning of this model goes through %llu MB of constants: with --rotation=%llu records of single tasks count for it",
+		note("a tuning of this model goes through %llu MB of constants: with --cold-weights=%llu records of single tasks count for it",
 		     mb, mb);
 }
 
@@ -411,12 +412,12 @@ static int without_stream(const struct tool_args *a)
 			else
 				print_tasks(&l, yes, a->json);
 			if (l.n)
-				say_rotation(m);
+				say_cold_bytes(m);
 			free(yes);
 			task_list_free(&l);
 		} else {
 			opt.records_out = true;
-			opt.rotation = opt.rotation < 0 ? 0 : opt.rotation;
+			opt.cold_bytes = opt.cold_bytes < 0 ? 0 : opt.cold_bytes;
 			tune(m, a);
 		}
 		module_free(m);

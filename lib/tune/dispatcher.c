@@ -1,5 +1,5 @@
 /* Requests over runners. */
-#include "tune/measurer.h"
+#include "tune/dispatcher.h"
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
@@ -28,7 +28,7 @@ struct host {
 	size_t builds;                  /* asked for */
 };
 
-struct measurer {
+struct dispatcher {
 	struct arena arena;
 	int nhost;
 	struct host *host;
@@ -39,9 +39,9 @@ struct measurer {
 
 /* ---- opening ---- */
 
-struct measurer *measurer_new(const char *const *command, int n, const volatile sig_atomic_t *stop)
+struct dispatcher *dispatcher_new(const char *const *command, int n, const volatile sig_atomic_t *stop)
 {
-	struct measurer *m = xcalloc(1, sizeof *m);
+	struct dispatcher *m = xcalloc(1, sizeof *m);
 
 	if (!n && !target_compiles()) /* else the runner says so too */
 		die(EX_NOTAVAIL, TARGET_NO_COMPILER, target_compiler());
@@ -52,22 +52,22 @@ struct measurer *measurer_new(const char *const *command, int n, const volatile 
 		const char *why;
 		struct runner *r = runner_open_unless(stop, n ? command[i] : NULL, HELLO_SECONDS, &m->arena, &why);
 		if (!r && *stop)
-			return m->nhost = i, measurer_free(m), NULL;
+			return m->nhost = i, dispatcher_free(m), NULL;
 		if (!r)
 			die(EX_NOTAVAIL, "%s", why);
 		m->host[i].r = m->runners[i] = r;
-		if (strcmp(runner_target(r), measurer_target(m)))
+		if (strcmp(runner_target(r), dispatcher_target(m)))
 			die(EX_NOTAVAIL, "%s: its target is %s, that of %s is %s; tune for each in a run of its own", runner_name(r),
-			    runner_target(r), runner_name(m->host[0].r), measurer_target(m));
+			    runner_target(r), runner_name(m->host[0].r), dispatcher_target(m));
 	}
 	return m;
 }
 
-const char *measurer_target(const struct measurer *m) { return runner_target(m->host[0].r); }
+const char *dispatcher_target(const struct dispatcher *m) { return runner_target(m->host[0].r); }
 
-const struct target *measurer_machine(const struct measurer *m) { return runner_machine(m->host[0].r); }
+const struct target *dispatcher_machine(const struct dispatcher *m) { return runner_machine(m->host[0].r); }
 
-void measurer_free(struct measurer *m)
+void dispatcher_free(struct dispatcher *m)
 {
 	for (int i = 0; i < m->nhost; i++) {
 		runner_close(m->host[i].r);
@@ -85,7 +85,7 @@ void measurer_free(struct measurer *m)
 
 static size_t room(const struct host *h) { return (size_t)runner_jobs(h->r) + BUILDS_AHEAD; }
 
-int measurer_jobs(const struct measurer *m)
+int dispatcher_jobs(const struct dispatcher *m)
 {
 	size_t n = 0;
 
@@ -153,7 +153,7 @@ static struct thing *ask_build(struct host *h, const struct task_base *s, struct
 
 /* ---- requests ---- */
 
-void measurer_add(struct measurer *m, struct request *t)
+void dispatcher_add(struct dispatcher *m, struct request *t)
 {
 	t->state = REQUEST_WAITS;
 	t->runner = -1;
@@ -168,7 +168,7 @@ static void remove_request(struct host *h, size_t k)
 	h->tries.n--;
 }
 
-static void finish(struct measurer *m, struct host *h, size_t k)
+static void finish(struct dispatcher *m, struct host *h, size_t k)
 {
 	struct request *t = h->requests.a[k];
 
@@ -177,7 +177,7 @@ static void finish(struct measurer *m, struct host *h, size_t k)
 	vec_push(&m->done, t);
 }
 
-static void lose(struct measurer *m, struct host *h, size_t k, const char *why)
+static void lose(struct dispatcher *m, struct host *h, size_t k, const char *why)
 {
 	h->requests.a[k]->result.lost = true;
 	h->requests.a[k]->result.why = why;
@@ -197,12 +197,12 @@ static const char *unable(struct host *h, const struct task_base *s)
 }
 
 /* Request k is another runner's. */
-static void pass_on(struct measurer *m, struct host *h, size_t k)
+static void pass_on(struct dispatcher *m, struct host *h, size_t k)
 {
 	struct request *t = h->requests.a[k];
 
 	remove_request(h, k);
-	measurer_add(m, t);
+	dispatcher_add(m, t);
 }
 
 /* What a build took, once. */
@@ -216,7 +216,7 @@ static double spent(struct host *h, struct digest task, struct digest source)
 }
 
 /* Asks for the next that request k needs, or ends it. false: it has it no more. */
-static bool advance(struct measurer *m, struct host *h, size_t k)
+static bool advance(struct dispatcher *m, struct host *h, size_t k)
 {
 	struct request *t = h->requests.a[k];
 	struct task_base *s = t->base;
@@ -246,7 +246,7 @@ static bool advance(struct measurer *m, struct host *h, size_t k)
 								      .base = base.digest,
 								      .budget = t->budget,
 								      .seed = t->seed,
-								      .rotation = t->rotation,
+								      .cold_bytes = t->cold_bytes,
 								      .goal = t->goal,
 								      .width = t->width,
 								      .once = t->once});
@@ -254,14 +254,14 @@ static bool advance(struct measurer *m, struct host *h, size_t k)
 	return true;
 }
 
-static void pump(struct measurer *m, struct host *h)
+static void pump(struct dispatcher *m, struct host *h)
 {
 	for (size_t k = 0; k < h->requests.n;)
 		k += advance(m, h, k);
 }
 
 /* The runner that has least to do, of those that can; -1: they are busy, or (*why) there is none. */
-static int choose_host(struct measurer *m, const struct task_base *s, const char **why)
+static int choose_host(struct dispatcher *m, const struct task_base *s, const char **why)
 {
 	const char *said = NULL, *no;
 	bool able = false;
@@ -279,7 +279,7 @@ static int choose_host(struct measurer *m, const struct task_base *s, const char
 	return best;
 }
 
-static void assign(struct measurer *m)
+static void assign(struct dispatcher *m)
 {
 	const char *why;
 	size_t n = 0;
@@ -309,7 +309,7 @@ static void assign(struct measurer *m)
 
 /* What it had goes to the others, before what waits there. One that was being timed when a second runner ended is not
  * tried on a third. */
-static void host_ended(struct measurer *m, struct host *h, const char *why)
+static void host_ended(struct dispatcher *m, struct host *h, const char *why)
 {
 	VEC(struct request *) back = {0};
 	bool others = false;
@@ -334,7 +334,7 @@ static void host_ended(struct measurer *m, struct host *h, const char *why)
 		vec_push(&back, m->waiting.a[i]);
 	m->waiting.n = 0;
 	for (size_t i = 0; i < back.n; i++)
-		measurer_add(m, back.a[i]);
+		dispatcher_add(m, back.a[i]);
 	vec_free(&back);
 }
 
@@ -347,7 +347,7 @@ static void take_thing(struct thing *t, const struct runner_answer *a)
 	t->seconds = a->result.seconds;
 }
 
-static void take_try(struct measurer *m, struct host *h, size_t k, const struct runner_answer *a)
+static void take_try(struct dispatcher *m, struct host *h, size_t k, const struct runner_answer *a)
 {
 	struct request *t = h->requests.a[k];
 
@@ -357,7 +357,7 @@ static void take_try(struct measurer *m, struct host *h, size_t k, const struct 
 	finish(m, h, k);
 }
 
-static void take(struct measurer *m, struct host *h, const struct runner_answer *a)
+static void take(struct dispatcher *m, struct host *h, const struct runner_answer *a)
 {
 	if (a->ended) {
 		host_ended(m, h, a->why);
@@ -378,7 +378,7 @@ static void take(struct measurer *m, struct host *h, const struct runner_answer 
 	}
 }
 
-struct request *measurer_next(struct measurer *m, double timeout)
+struct request *dispatcher_next(struct dispatcher *m, double timeout)
 {
 	struct runner_answer a;
 
@@ -396,7 +396,7 @@ struct request *measurer_next(struct measurer *m, double timeout)
 	return m->done.a[m->taken++];
 }
 
-void measurer_drop(struct measurer *m)
+void dispatcher_drop(struct dispatcher *m)
 {
 	m->waiting.n = 0;
 	for (int i = 0; i < m->nhost; i++) {

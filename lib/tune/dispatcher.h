@@ -1,7 +1,7 @@
 /* Timing candidates on any number of runners, all of the same target, side by side. A candidate is built and timed by
  * one runner; while one is timed, others are built. What a runner that ends has not finished, the others do. */
-#ifndef HONE_TUNE_MEASURER_H
-#define HONE_TUNE_MEASURER_H
+#ifndef HONE_TUNE_DISPATCHER_H
+#define HONE_TUNE_DISPATCHER_H
 #include <signal.h>
 #include "runner/runner.h"
 #include "model/candidate.h"
@@ -25,7 +25,7 @@ struct request {
 	double goal, width;   /* see runner.h */
 	bool once;
 	uint64_t seed;
-	uint64_t rotation; /* see runner.h */
+	uint64_t cold_bytes; /* see runner.h */
 	void *owner;
 	/* Filled in: */
 	enum request_state state;
@@ -35,17 +35,17 @@ struct request {
 	int runner;   /* that has it, -1: none */
 };
 
-struct measurer;
+struct dispatcher;
 /* Opens a runner by each command; none: the one beside this program. One that cannot be had, is another version, or another
  * target than the first: die(69) with its name. NULL: *stop was set, by a signal, before all had answered. */
-struct measurer *measurer_new(const char *const *command, int n, const volatile sig_atomic_t *stop);
-void measurer_free(struct measurer *m);
-const char *measurer_target(const struct measurer *m);
-const struct target *measurer_machine(const struct measurer *m); /* the same: what code is made for */
-int measurer_jobs(const struct measurer *m);                     /* requests that keep all runners busy */
-void measurer_add(struct measurer *m, struct request *t);
+struct dispatcher *dispatcher_new(const char *const *command, int n, const volatile sig_atomic_t *stop);
+void dispatcher_free(struct dispatcher *m);
+const char *dispatcher_target(const struct dispatcher *m);
+const struct target *dispatcher_machine(const struct dispatcher *m); /* the same: what code is made for */
+int dispatcher_jobs(const struct dispatcher *m);                     /* requests that keep all runners busy */
+void dispatcher_add(struct dispatcher *m, struct request *t);
 /* One that is done; NULL: none within the time, or a signal came. No runner left: die(69). */
-struct request *measurer_next(struct measurer *m, double timeout);
+struct request *dispatcher_next(struct dispatcher *m, double timeout);
 /* Forgets those that no runner has begun to time. */
-void measurer_drop(struct measurer *m);
+void dispatcher_drop(struct dispatcher *m);
 #endif

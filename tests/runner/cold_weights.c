@@ -9,7 +9,7 @@
 static void test_bytes(void)
 {
 	static const struct {
-		int64_t model, l3, rotation; /* MB */
+		int64_t model, l3, cold_bytes; /* MB */
 	} cases[] = {{1, 16, 0},     {3, 16, 4},   {20, 4, 32},     {100, 4, 32},    {100, 16, 64},
 		     {100, 32, 128}, {40, 32, 64}, {1000, 32, 128}, {1000, 256, 128}};
 
@@ -19,8 +19,8 @@ static void test_bytes(void)
 		for (int k = 0; k < 2; k++)
 			vec_push(&m->values, ((struct value){.kind = VAL_CONST, .tensor = &half}));
 		struct target t = {.l2 = 1 << 20, .l3 = cases[i].l3 << 20};
-		ok(runner_rotation(m, &t) == (uint64_t)cases[i].rotation << 20, "%d MB of constants, %d MB shared: %d in turn",
-		   (int)cases[i].model, (int)cases[i].l3, (int)cases[i].rotation);
+		ok(runner_cold_bytes(m, &t) == (uint64_t)cases[i].cold_bytes << 20, "%d MB of constants, %d MB shared: %d in turn",
+		   (int)cases[i].model, (int)cases[i].l3, (int)cases[i].cold_bytes);
 		module_free(m);
 	}
 }
@@ -45,13 +45,13 @@ static void test_join(void)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct runner_buf buf[2];
 		struct runner_build b[2];
-		struct rotation r[2], was[2];
+		struct cold_weights r[2], was[2];
 		for (int k = 0; k < 2; k++) {
 			buf[k] = (struct runner_buf){cases[i].type[k], 1, &cases[i].n[k], k ? "marked" : "", cases[i].n[k], 0};
 			b[k] = (struct runner_build){.nconst = 1, .buf = &buf[k]};
-			was[k] = r[k] = rotation_of(&b[k], 1 << 20);
+			was[k] = r[k] = cold_of(&b[k], 1 << 20);
 		}
-		rotation_join(r, (const struct runner_build *const[2]){&b[0], &b[1]}, 1 << 20);
+		cold_join(r, (const struct runner_build *const[2]){&b[0], &b[1]}, 1 << 20);
 		bool one = r[0].stride == r[1].stride && r[0].copies == r[1].copies && r[0].copies > 1 && r[0].foreign && !r[1].foreign &&
 			   r[0].stride >= was[0].stride && r[0].stride >= was[1].stride;
 		bool two = true;

@@ -1,4 +1,4 @@
-/* Spikes in the inputs of a task: which elements dominate their lines in some seed. */
+/* Adversarial inputs in the inputs of a task: which elements dominate their lines in some seed. */
 #include <math.h>
 #include <stdlib.h>
 #include "common/rng.h"
@@ -16,7 +16,7 @@ struct seen {
 static struct seen look(const struct oracle_task *t, int64_t places, int64_t stride, int sign)
 {
 	int64_t n = t->t[0].n;
-	int all = spikes_seeds(t);
+	int all = adversarial_seeds(t);
 	struct seen r = {.seeds = all ? all - 1 : 0};
 	float *x = malloc((size_t)n * sizeof *x);
 	bool *element = calloc((size_t)n, sizeof *element), *place = calloc((size_t)places, sizeof *place);
@@ -25,7 +25,7 @@ static struct seen look(const struct oracle_task *t, int64_t places, int64_t str
 	for (int seed = 0; seed < r.seeds; seed++) {
 		for (int64_t i = 0; i < n; i++)
 			x[i] = (float)rng_normal(&rng);
-		spikes_add(t, 0, x, seed, all);
+		adversarial_add(t, 0, x, seed, all);
 		for (int64_t line = 0; line < n / places; line++) {
 			float *at = x + line / stride * places * stride + line % stride;
 			double first = -INFINITY, second = -INFINITY;
@@ -76,7 +76,7 @@ int main(void)
 		x = look_at(SHAPE(1, 100), 100, 100, 1, sign);
 		ok(x.elements == 100, "one line of 100, %s: %d", which[sign + 1], x.elements);
 		x = look_at(SHAPE(30, 65), 0, 65, 1, sign);
-		ok(x.places == 65 && x.seeds == SPIKES_SEEDS, "no maximum, 30 x 65, %s: %d of 65 places in %d seeds", which[sign + 1],
+		ok(x.places == 65 && x.seeds == ADVERSARIAL_SEEDS, "no maximum, 30 x 65, %s: %d of 65 places in %d seeds", which[sign + 1],
 		   x.places, x.seeds);
 		x = look_at(SHAPE(30, 65), 0, 30, 65, sign);
 		ok(x.places == 30, "and along the other axis: %d of 30", x.places);
@@ -88,14 +88,14 @@ int main(void)
 	struct seen large = look_at(SHAPE(1000, 1000), 1000, 1000, 1, 1);
 	ok(large.seeds == 0, "none for a million");
 	struct seen scalar = look_at(SHAPE(1, 1), 0, 1, 1, 1);
-	ok(scalar.seeds == SPIKES_SEEDS, "one element");
+	ok(scalar.seeds == ADVERSARIAL_SEEDS, "one element");
 	struct oracle_tensor t[2] = {{DT_F32, 100, 1, {100}}, {DT_F32, 100, 1, {100}}};
 	struct oracle_task task = {1, 1, t, 1, 0, NULL};
 	float v[100];
-	int seeds = spikes_seeds(&task), good = 0;
+	int seeds = adversarial_seeds(&task), good = 0;
 	for (int i = 0; i < 100; i++)
 		v[i] = (float)(i - 50) / 16;
-	spikes_add(&task, 0, v, seeds - 1, seeds);
+	adversarial_add(&task, 0, v, seeds - 1, seeds);
 	for (int i = 0; i < 100; i++)
 		good += v[i] == 8 * (float)(i - 50) / 16;
 	ok(good == 100, "the last seed: all numbers eight times as large");
