@@ -336,22 +336,22 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 	return NULL;
 }
 
-/* What no tensor can be. */
-static void check_result(struct module *m, node_id id, uint32_t i, const struct type *t)
+/* What no tensor can be: extents are added and multiplied later. */
+static void check_possible(struct module *m, node_id id, const char *what, uint32_t i, const struct type *t)
 {
 	int64_t c;
 	double count = 1;
 
 	if (t->rank > RANK_MAX)
-		graph_die(m, id, "result %u has rank %d, at most %d is supported", i, t->rank, RANK_MAX);
+		graph_die(m, id, "%s %u has rank %d, at most %d is supported", what, i, t->rank, RANK_MAX);
 	for (int k = 0; k < t->rank; k++) {
 		bool known = poly_is_const(m->dims, t->dims[k], &c);
-		if (known && c < 0)
-			graph_die(m, id, "result %u has extent %lld at axis %d", i, (long long)c, k);
+		if (known && (c < 0 || (double)c > ELEMENTS_MAX))
+			graph_die(m, id, "%s %u has extent %lld at axis %d", what, i, (long long)c, k);
 		count *= known ? (double)c : 0;
 	}
 	if (count > ELEMENTS_MAX)
-		graph_die(m, id, "result %u has %.0f elements, at most %.0f are supported", i, count, ELEMENTS_MAX);
+		graph_die(m, id, "%s %u has %.0f elements, at most %.0f are supported", what, i, count, ELEMENTS_MAX);
 }
 
 /* A reason with the names of operands that are constants, since their types are not the node's fault. */
@@ -372,6 +372,7 @@ static const char *with_names(struct module *m, node_id id, const char *why)
 
 static void step(struct state *S, node_id id)
 {
+	static dim no_dims[1]; /* rules copy dimensions, none as well */
 	struct module *m = S->m;
 	const struct node *n = node(m, id);
 	const struct op *row = op_row(n->op);
@@ -384,6 +385,9 @@ static void step(struct state *S, node_id id)
 	for (uint32_t i = 0; i < n->nin; i++) {
 		t[i] = n->in[i] ? val(m, n->in[i])->type : type_none();
 		k[i] = n->in[i] ? *known_of(S, n->in[i]) : (struct known){0};
+		check_possible(m, id, "operand", i, &t[i]);
+		if (!t[i].dims)
+			t[i].dims = no_dims;
 	}
 	for (uint32_t i = 0; i < n->nout; i++) {
 		I.out[i] = type_none();
@@ -400,12 +404,12 @@ static void step(struct state *S, node_id id)
 	if (why)
 		graph_die(m, id, "%s", with_names(m, id, why));
 	for (uint32_t i = 0; i < n->nout; i++)
-		check_result(m, id, i, &I.out[i]);
+		check_possible(m, id, "result", i, &I.out[i]);
 	for (uint32_t i = 0; i < n->nout; i++) {
 		if (!n->out[i])
 			continue;
 		merge_type(S, id, "result", n->out[i], &I.out[i]);
-		check_result(m, id, i, &val(m, n->out[i])->type); /* what is only declared is no less impossible */
+		check_possible(m, id, "result", i, &val(m, n->out[i])->type); /* what is only declared is no less impossible */
 	}
 	if (row && row->eval)
 		known_by_eval(&I);
