@@ -158,13 +158,13 @@ static void fill(float *p, int64_t n, bool adversarial)
 		p[i] = (float)(rng_normal(&rng) * (adversarial ? exp2(10 * rng_unit(&rng) * rng_unit(&rng)) : 1));
 }
 
-/* The same, and where *adversarial input is an element of it (moved on by n), that one is large. */
-static void fill_but(float *p, int64_t n, bool adversarial, int64_t *adversarial)
+/* The same, and where *outlier is an element of it (moved on by n), that one is large. */
+static void fill_but(float *p, int64_t n, bool adversarial, int64_t *outlier)
 {
 	fill(p, n, adversarial);
-	if (*adversarial >= 0 && *adversarial < n)
-		p[*adversarial] = 1000;
-	*adversarial -= n;
+	if (*outlier >= 0 && *outlier < n)
+		p[*outlier] = 1000;
+	*outlier -= n;
 }
 
 /* But for rounding. */
@@ -201,11 +201,11 @@ static int compare(const struct candidate *c, const char *mutant, int number)
 	for (int i = 0; i < c->nin + c->nconst; i++)
 		operands += i < c->nin ? c->in[i].elems : c->constant[i - c->nin].elems;
 	for (int64_t run = 0; run < INPUTS + operands; run++) {
-		int64_t adversarial = run - INPUTS; /* from 0: the number of one element */
+		int64_t outlier = run - INPUTS; /* from 0: the number of one element */
 		for (int i = 0; i < c->nin; i++)
-			fill_but(in[i], c->in[i].elems, run < INPUTS && run % 2, &adversarial);
+			fill_but(in[i], c->in[i].elems, run < INPUTS && run % 2, &outlier);
 		for (int i = 0; i < c->nconst; i++)
-			fill_but(constant[i], c->constant[i].elems, false, &adversarial);
+			fill_but(constant[i], c->constant[i].elems, false, &outlier);
 		for (int k = 0; k < 2; k++) {
 			fill(out[k], c->out[0].elems, false);
 			fill((float *)workspace, c->workspace / 4, false);
