@@ -393,13 +393,21 @@ static const char *shape_tile(struct infer *I)
 	const struct known *k = &I->kin[1];
 
 	unknown_of_rank(I, rank);
-	if (rank < 0 || !k->yes)
+	if (rank < 0)
 		return NULL;
-	if (k->n != rank)
+	if (k->yes && k->n != rank)
 		return rule_why(I, "%d repeats for rank %d", k->n, rank);
 	dim *d = rule_dims(I, rank);
 	for (int i = 0; i < rank; i++) {
 		int64_t v;
+		if (poly_is_const(rule_polys(I), rule_dim(I, 0, i), &v) && !v && (!k->yes || !k->e[i])) { /* however often */
+			d[i] = rule_const(I, 0);
+			continue;
+		}
+		if (!k->yes) {
+			d[i] = POLY_UNKNOWN;
+			continue;
+		}
 		if (poly_is_const(rule_polys(I), k->e[i], &v) && v < 0)
 			return rule_why(I, "axis %d is repeated %lld times", i, (long long)v);
 		int64_t c;

@@ -59,6 +59,12 @@ bad "graph main {
   y = AveragePool(x) {kernel_shape=[3,3] pads=[2,2,2,2]}
   output y = y
 }" 'main/y (AveragePool): operand 0 has extent 9223372036854775807' "an extent that cannot be padded"
+bad "graph main {
+  input x: f32[2,0]
+  input n: i64[2]
+  y: f32[4,4] = Tile(x, n)
+  output y = y
+}" 'result y has extent 0 at axis 1, the graph says 4' "nothing, repeated so often that it is something"
 bad "$(graph '  y: f32[2]@"1" = Relu(x)')" 'layout "1" of rank 1' "a layout of an axis that is not there"
 bad "graph f {
   input a: f32[3]
