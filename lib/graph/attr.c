@@ -34,11 +34,60 @@ const char *attr_str(const struct node *n, const char *name, const char *def)
 	return a ? a->u.s : def;
 }
 
+/* What the list says of an attribute that n does not have. */
+static struct op_attr listed(const struct node *n, const char *name)
+{
+	struct op_attr a;
+	return op_attr_find(n->op, name, &a) ? a : (struct op_attr){0};
+}
+
+int64_t attr_i(const struct node *n, const char *name)
+{
+	const struct attr *a = of_kind(n, name, ATTR_INT);
+	struct op_attr def = {0};
+	if (!a)
+		def = listed(n, name);
+	return a ? a->u.i : op_attr_int(&def);
+}
+
+float attr_f(const struct node *n, const char *name)
+{
+	const struct attr *a = of_kind(n, name, ATTR_FLOAT);
+	struct op_attr def = {0};
+	if (!a)
+		def = listed(n, name);
+	return a ? a->u.f : (float)op_attr_float(&def);
+}
+
+const char *attr_s(const struct node *n, const char *name)
+{
+	const struct attr *a = of_kind(n, name, ATTR_STR);
+	struct op_attr def = {0};
+	if (!a)
+		def = listed(n, name);
+	return a ? a->u.s : sym_str(intern_n(def.def, def.ndef)); /* "" for none */
+}
+
 const int64_t *attr_ints(const struct node *n, const char *name, int *count)
 {
 	const struct attr *a = of_kind(n, name, ATTR_INTS);
 	*count = a ? (int)a->n : 0;
 	return a ? a->u.ints : NULL;
+}
+
+int attr_list(const struct node *n, const char *name, int64_t *v, int max)
+{
+	const struct attr *a = of_kind(n, name, ATTR_INTS);
+	int count = 0;
+	if (a && a->n > (uint32_t)max)
+		return -1;
+	if (a) {
+		memcpy(v, a->u.ints, sizeof *v * a->n);
+		return (int)a->n;
+	}
+	for (struct op_attr def = listed(n, name); def.ndef && count < max; op_attr_step(&def))
+		v[count++] = op_attr_int(&def);
+	return count;
 }
 
 const float *attr_floats(const struct node *n, const char *name, int *count)

@@ -6,7 +6,7 @@ struct passing node_passing(const struct node *n)
 		return (struct passing){n->nin, true};
 	if (n->op == OP_If || n->op == OP_Case)
 		return (struct passing){n->nin - 1, true};
-	int64_t captures = attr_int(n, "captures", 0);
+	int64_t captures = attr_i(n, "captures");
 	if (!op_is(n->op, OP_CONTROL) || captures <= 0)
 		return (struct passing){0, false};
 	return (struct passing){captures < n->nin ? (uint32_t)captures : n->nin, false};

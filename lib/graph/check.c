@@ -163,7 +163,7 @@ static const char *check_attr(struct checker *c, const struct node *n, const str
 	const char *why = NULL;
 	if (a->kind >= sizeof kind_letters)
 		return WHY("attribute '%s' of no kind", sym_str(a->name));
-	char want = op_attr_kind(n->op, sym_str(a->name), NULL), is = kind_letters[a->kind];
+	char want = op_attr_kind(n->op, sym_str(a->name)), is = kind_letters[a->kind];
 	if (want && want != is)
 		return WHY("attribute '%s' is %s, not %s", sym_str(a->name), kind_name(is), kind_name(want));
 	if (a->kind == ATTR_TENSOR)
@@ -178,10 +178,12 @@ static const char *check_attr(struct checker *c, const struct node *n, const str
 static const char *check_required(struct checker *c, const struct node *n)
 {
 	const char *p = op_info(n->op)->attrs;
-	while (p && (p = strchr(p, '!'))) {
+	struct op_attr a;
+	while (op_attr_next(&p, &a)) {
 		char name[64];
-		size_t len = strcspn(++p, ":");
-		snprintf(name, sizeof name, "%.*s", (int)len, p);
+		if (!a.required)
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)a.len, a.name);
 		if (!attr_find(n, name))
 			return WHY("attribute '%s' is missing", name);
 	}

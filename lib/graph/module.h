@@ -132,8 +132,14 @@ static inline struct value *val(struct module *m, val_id v) { return &m->values.
 static inline struct node *node(struct module *m, node_id n) { return &m->nodes.a[n]; }
 static inline struct graph *graph(struct module *m, graph_id g) { return &m->graphs.a[g]; }
 
-/* Attributes. Getters give def where there is none; the checker has seen to kinds. */
+/* Attributes; the checker has seen to kinds. attr_i, attr_f, attr_s: without it the operator list's default; 0 or "" if it has none. */
 const struct attr *attr_find(const struct node *n, const char *name);
+int64_t attr_i(const struct node *n, const char *name);
+float attr_f(const struct node *n, const char *name);
+const char *attr_s(const struct node *n, const char *name);
+/* A list, else its default; the number of elements, -1: more than max. */
+int attr_list(const struct node *n, const char *name, int64_t *v, int max);
+/* The same where more than the operator decides what holds without it: def. */
 int64_t attr_int(const struct node *n, const char *name, int64_t def);
 float attr_float(const struct node *n, const char *name, float def);
 const char *attr_str(const struct node *n, const char *name, const char *def);

@@ -15,6 +15,11 @@ enum {
 	CALL = OP_CALL,
 	DEPRECATED = OP_DEPRECATED,
 	UNPACK = OP_UNPACK,
+	VIEW = OP_VIEW,
+	ANCHOR = OP_ANCHOR,
+	WINDOW = OP_WINDOW,
+	ANY_LAYOUT = OP_ANY_LAYOUT,
+	CHANNELWISE = OP_CHANNELWISE,
 };
 
 static const struct op_info ops[OP_COUNT] = {[OP_OTHER] = {"?", "?", 0, -1, 0, -1, 0, NULL},
@@ -57,21 +62,72 @@ enum opcode op_find(const char *domain, const char *name)
 	return OP_OTHER;
 }
 
-char op_attr_kind(enum opcode op, const char *name, bool *required)
+bool op_attr_next(const char **p, struct op_attr *a)
 {
-	const char *p = ops[op].attrs;
-	size_t n = strlen(name);
-	while (p && *p) {
-		bool must = *p == '!';
-		p += must;
-		size_t len = strcspn(p, ":");
-		if (len == n && !memcmp(p, name, n)) {
-			if (required)
-				*required = must;
-			return p[len + 1];
-		}
-		p += len + 2;
-		p += *p == ' ';
+	if (!*p || !**p)
+		return false;
+	*a = (struct op_attr){.required = **p == '!'};
+	a->name = *p + a->required;
+	a->len = strcspn(a->name, ":");
+	a->kind = a->name[a->len + 1];
+	const char *end = a->name + a->len + 2;
+	if (*end == '=') {
+		a->def = end + 1;
+		a->ndef = strcspn(a->def, " ");
+		end = a->def + a->ndef;
 	}
-	return 0;
+	*p = end + (*end == ' ');
+	return true;
+}
+
+bool op_attr_find(enum opcode op, const char *name, struct op_attr *a)
+{
+	size_t n = strlen(name);
+	for (const char *p = ops[op].attrs; op_attr_next(&p, a);)
+		if (a->len == n && !memcmp(a->name, name, n))
+			return true;
+	return false;
+}
+
+char op_attr_kind(enum opcode op, const char *name)
+{
+	struct op_attr a;
+	return op_attr_find(op, name, &a) ? a.kind : 0;
+}
+
+int64_t op_attr_int(const struct op_attr *a)
+{
+	bool minus = a->ndef && *a->def == '-';
+	int64_t v = 0;
+	for (size_t i = minus; i < a->ndef && a->def[i] >= '0' && a->def[i] <= '9'; i++)
+		v = 10 * v + (a->def[i] - '0');
+	return minus ? -v : v;
+}
+
+/* Decimals of a few digits: exact as one integer by another. Not strtod, which asks the host program for its locale. */
+double op_attr_float(const struct op_attr *a)
+{
+	bool minus = a->ndef && *a->def == '-', point = false;
+	double v = 0, below = 1;
+	for (size_t i = minus; i < a->ndef; i++) {
+		char c = a->def[i];
+		if (c == '.') {
+			point = true;
+		} else if (c == 'e') { /* e-DIGIT */
+			for (int n = a->def[i + 2] - '0'; n > 0; n--)
+				below *= 10;
+			break;
+		} else {
+			v = 10 * v + (c - '0');
+			below *= point ? 10 : 1;
+		}
+	}
+	return (minus ? -v : v) / below;
+}
+
+void op_attr_step(struct op_attr *a)
+{
+	const char *comma = memchr(a->def, ',', a->ndef), *end = a->def + a->ndef;
+	a->def = comma ? comma + 1 : end;
+	a->ndef = (size_t)(end - a->def);
 }

@@ -73,7 +73,7 @@ static bool winograd_fits(struct lower *L, const char *algo)
 {
 	struct window w;
 
-	if (low_rank(L, 0) != 4 || low_dtype(L, 0) != DT_F32 || attr_int(L->n, "group", 1) != 1 ||
+	if (low_rank(L, 0) != 4 || low_dtype(L, 0) != DT_F32 || attr_i(L->n, "group") != 1 ||
 	    window_read(L->m, L->n, 2, L->shape[1] + 2, &w))
 		return false;
 	for (int i = 0; i < 2; i++)
@@ -136,7 +136,7 @@ static const char *conv(struct lower *L)
 {
 	struct polys *P = L->p->P;
 	int n = low_rank(L, 0) - 2;
-	int64_t *wshape = L->shape[1], groups = attr_int(L->n, "group", 1);
+	int64_t *wshape = L->shape[1], groups = attr_i(L->n, "group");
 	struct window w;
 	const char *why = window_read(L->m, L->n, n, wshape + 2, &w);
 	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX];

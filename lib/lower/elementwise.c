@@ -9,16 +9,13 @@ static ex_id relu(struct lower *L, const ex_id *a) { return low_fnc(L, FN_MAX, a
 
 static ex_id leaky(struct lower *L, ex_id x, ex_id scaled) { return low_select(L, low_fnc(L, FN_LT, x, 0), scaled, x); }
 
-static ex_id leaky_relu(struct lower *L, const ex_id *a)
-{
-	return leaky(L, a[0], low_fnc(L, FN_MUL, a[0], attr_float(L->n, "alpha", 0.01f)));
-}
+static ex_id leaky_relu(struct lower *L, const ex_id *a) { return leaky(L, a[0], low_fnc(L, FN_MUL, a[0], attr_f(L->n, "alpha"))); }
 
 static ex_id prelu(struct lower *L, const ex_id *a) { return leaky(L, a[0], low_fn2(L, FN_MUL, a[0], a[1])); }
 
 static ex_id thresholded_relu(struct lower *L, const ex_id *a)
 {
-	ex_id above = low_fnc(L, FN_GT, a[0], attr_float(L->n, "alpha", 1));
+	ex_id above = low_fnc(L, FN_GT, a[0], attr_f(L->n, "alpha"));
 	return low_select(L, above, a[0], low_num(L, a[0], 0));
 }
 
@@ -29,18 +26,18 @@ static ex_id exp_below(struct lower *L, ex_id x, double alpha, double scale)
 	return leaky(L, x, low_fnc(L, FN_MUL, low_fnc(L, FN_SUB, e, 1), alpha));
 }
 
-static ex_id elu(struct lower *L, const ex_id *a) { return exp_below(L, a[0], attr_float(L->n, "alpha", 1), 1); }
+static ex_id elu(struct lower *L, const ex_id *a) { return exp_below(L, a[0], attr_f(L->n, "alpha"), 1); }
 
 static ex_id celu(struct lower *L, const ex_id *a)
 {
-	double alpha = attr_float(L->n, "alpha", 1);
+	double alpha = attr_f(L->n, "alpha");
 	return exp_below(L, a[0], alpha, alpha);
 }
 
 static ex_id selu(struct lower *L, const ex_id *a)
 {
-	double alpha = attr_float(L->n, "alpha", 1.67326319217681884765625f);
-	return low_fnc(L, FN_MUL, exp_below(L, a[0], alpha, 1), attr_float(L->n, "gamma", 1.05070102214813232421875f));
+	double alpha = attr_f(L->n, "alpha");
+	return low_fnc(L, FN_MUL, exp_below(L, a[0], alpha, 1), attr_f(L->n, "gamma"));
 }
 
 static ex_id hard_sigmoid_of(struct lower *L, ex_id x, double alpha, double beta)
@@ -48,16 +45,13 @@ static ex_id hard_sigmoid_of(struct lower *L, ex_id x, double alpha, double beta
 	return clamp01(L, low_fnc(L, FN_ADD, low_fnc(L, FN_MUL, x, alpha), beta));
 }
 
-static ex_id hard_sigmoid(struct lower *L, const ex_id *a)
-{
-	return hard_sigmoid_of(L, a[0], attr_float(L->n, "alpha", 0.2f), attr_float(L->n, "beta", 0.5f));
-}
+static ex_id hard_sigmoid(struct lower *L, const ex_id *a) { return hard_sigmoid_of(L, a[0], attr_f(L->n, "alpha"), attr_f(L->n, "beta")); }
 
 static ex_id hard_swish(struct lower *L, const ex_id *a) { return low_fn2(L, FN_MUL, a[0], hard_sigmoid_of(L, a[0], 1.0 / 6, 0.5)); }
 
 static ex_id swish(struct lower *L, const ex_id *a)
 {
-	double alpha = attr_float(L->n, "alpha", 1);
+	double alpha = attr_f(L->n, "alpha");
 	ex_id x = alpha == 1 ? a[0] : low_fnc(L, FN_MUL, a[0], alpha);
 	return low_fn2(L, FN_MUL, a[0], low_fn1(L, FN_SIGMOID, x));
 }
@@ -66,7 +60,7 @@ static ex_id gelu(struct lower *L, const ex_id *a)
 {
 	ex_id x = a[0], f;
 
-	if (!strcmp(attr_str(L->n, "approximate", "none"), "tanh")) {
+	if (!strcmp(attr_s(L->n, "approximate"), "tanh")) {
 		ex_id cube = low_fn2(L, FN_MUL, low_fn2(L, FN_MUL, x, x), x);
 		ex_id in = low_fn2(L, FN_ADD, x, low_fnc(L, FN_MUL, cube, 0.044715));
 		f = low_fn1(L, FN_TANH, low_fnc(L, FN_MUL, in, 0.79788456080286535588)); /* sqrt(2/pi) */
@@ -90,7 +84,7 @@ static ex_id softsign(struct lower *L, const ex_id *a) { return low_fn2(L, FN_DI
 /* Integers too are moved by what may be a fraction. */
 static ex_id shrink(struct lower *L, const ex_id *a)
 {
-	double lambd = attr_float(L->n, "lambd", 0.5f), bias = attr_float(L->n, "bias", 0);
+	double lambd = attr_f(L->n, "lambd"), bias = attr_f(L->n, "bias");
 	ex_id x = dtype_is_float(low_dtype(L, 0)) ? a[0] : ex_cast(L->p, DT_F64, a[0]);
 	ex_id high = low_select(L, low_fnc(L, FN_GT, x, lambd), low_fnc(L, FN_SUB, x, bias), low_num(L, x, 0));
 	return low_round(L, 0, low_select(L, low_fnc(L, FN_LT, x, -lambd), low_fnc(L, FN_ADD, x, bias), high));
@@ -183,7 +177,7 @@ static ex_id power(struct lower *L, const ex_id *a)
 /* mod has the divisor's sign, a zero too; fmod=1 asks for the dividend's. FN_MOD is the former of integers, the latter of floats. */
 static ex_id modulo(struct lower *L, const ex_id *a)
 {
-	bool real = dtype_is_float(low_dtype(L, 0)), dividend = attr_int(L->n, "fmod", 0) != 0;
+	bool real = dtype_is_float(low_dtype(L, 0)), dividend = attr_i(L->n, "fmod") != 0;
 	ex_id r = low_fn2(L, FN_MOD, a[0], a[1]);
 
 	if (real == dividend)
@@ -212,7 +206,7 @@ static ex_id is_nan(struct lower *L, const ex_id *a) { return low_fn2(L, FN_NE, 
 
 static ex_id is_inf(struct lower *L, const ex_id *a)
 {
-	bool minus = attr_int(L->n, "detect_negative", 1) != 0, plus = attr_int(L->n, "detect_positive", 1) != 0;
+	bool minus = attr_i(L->n, "detect_negative") != 0, plus = attr_i(L->n, "detect_positive") != 0;
 	ex_id x = minus && plus ? low_fn1(L, FN_ABS, a[0]) : a[0];
 
 	if (!minus && !plus)

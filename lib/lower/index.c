@@ -10,7 +10,7 @@ static const char *gather(struct lower *L)
 	poly at[LOOP_RANK_MAX], x[LOOP_RANK_MAX];
 	int64_t fixed;
 
-	if (!low_axis(attr_int(L->n, "axis", 0), rank, &a))
+	if (!low_axis(attr_i(L->n, "axis"), rank, &a))
 		return "axis outside the rank";
 	if (!L->shape[0][a])
 		return "an axis of no elements";
@@ -36,7 +36,7 @@ static const char *gather_elements(struct lower *L)
 	poly at[LOOP_RANK_MAX];
 	int rank = low_rank(L, 0), a;
 
-	if (!low_axis(attr_int(L->n, "axis", 0), rank, &a))
+	if (!low_axis(attr_i(L->n, "axis"), rank, &a))
 		return "axis outside the rank";
 	if (!L->shape[0][a])
 		return "an axis of no elements";
@@ -68,7 +68,7 @@ static ex_id tuple_number(struct lower *L, int b, int64_t n, int64_t slices, pol
 /* The operand is seen as [batches, slices, elements of a slice]: nobody else reads it here. */
 static const char *gather_nd(struct lower *L)
 {
-	int rank = low_rank(L, 0), ri = low_rank(L, 1), b = (int)attr_int(L->n, "batch_dims", 0);
+	int rank = low_rank(L, 0), ri = low_rank(L, 1), b = (int)attr_i(L->n, "batch_dims");
 	int64_t n = ri ? L->shape[1][ri - 1] : 0, seen[3] = {1, 1, 1};
 	struct polys *P = L->p->P;
 	poly at[LOOP_RANK_MAX], x[3] = {poly_const(P, 0), poly_const(P, 0), poly_const(P, 0)};
@@ -100,7 +100,7 @@ static const char *gather_nd(struct lower *L)
 /* Of each batch the first so many steps, the last of them first, then the others. A length out of range is a place out of range. */
 static const char *reverse_sequence(struct lower *L)
 {
-	int b = (int)attr_int(L->n, "batch_axis", 1), t = (int)attr_int(L->n, "time_axis", 0), rank = low_rank(L, 0);
+	int b = (int)attr_i(L->n, "batch_axis"), t = (int)attr_i(L->n, "time_axis"), rank = low_rank(L, 0);
 	poly at[LOOP_RANK_MAX];
 
 	if (rank < 2 || b < 0 || b > 1 || t != 1 - b || low_count(L, 1) != L->shape[0][b])
@@ -121,7 +121,7 @@ static const char *one_hot(struct lower *L)
 	int rank = low_out_rank(L, 0), a, k = 0;
 	poly at[LOOP_RANK_MAX], x[LOOP_RANK_MAX], v;
 
-	if (!low_axis(attr_int(L->n, "axis", -1), rank, &a))
+	if (!low_axis(attr_i(L->n, "axis"), rank, &a))
 		return "axis outside the rank";
 	stage_id s = low_result(L, 0, "onehot");
 	low_index(L, s, at);
@@ -262,7 +262,7 @@ static void extrapolate(struct lower *L, const struct resize_axis *a, int rank, 
 		ex_id e = ex_read(p, table(L, "outside", DT_F32, 1, &a[k].out, v, sizeof *v * (size_t)a[k].out), 1, &at[k]);
 		out = out ? low_fn2(L, FN_ADD, out, e) : e;
 	}
-	ex_id y = ex_read(p, inside, rank, at), value = low_num(L, y, attr_float(L->n, "extrapolation_value", 0));
+	ex_id y = ex_read(p, inside, rank, at), value = low_num(L, y, attr_f(L->n, "extrapolation_value"));
 	stage_body(p, s, COMB_NONE, low_round(L, 0, low_select(L, low_fnc(L, FN_NE, out, 0), value, y)));
 }
 

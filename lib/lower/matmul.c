@@ -46,8 +46,8 @@ static const char *matmul(struct lower *L)
 /* alpha A' B' + beta C: the product, then (where there is anything to do) a stage "bias". */
 static const char *gemm(struct lower *L)
 {
-	bool ta = attr_int(L->n, "transA", 0), tb = attr_int(L->n, "transB", 0);
-	double alpha = attr_float(L->n, "alpha", 1), beta = attr_float(L->n, "beta", 1);
+	bool ta = attr_i(L->n, "transA"), tb = attr_i(L->n, "transB");
+	double alpha = attr_f(L->n, "alpha"), beta = attr_f(L->n, "beta");
 	poly index[2], a[2], b[2];
 
 	low_name_axes(L, 2, "m n");
@@ -95,7 +95,7 @@ static const char *einsum(struct lower *L)
 		return "more than two operands";
 	for (uint32_t i = 0; i < L->n->nin; i++)
 		rank[i] = low_rank(L, i);
-	if ((why = einsum_parse(attr_str(L->n, "equation", ""), L->n->nin, rank, &q)))
+	if ((why = einsum_parse(attr_s(L->n, "equation"), L->n->nin, rank, &q)))
 		return why;
 	for (int t = 0; t < q.terms; t++)
 		for (int k = 0; k < q.rank[t]; k++)

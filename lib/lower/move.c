@@ -77,7 +77,7 @@ static const char *concat(struct lower *L)
 	poly at[LOOP_RANK_MAX];
 	int a;
 
-	if (!low_axis(attr_int(L->n, "axis", 0), low_out_rank(L, 0), &a))
+	if (!low_axis(attr_i(L->n, "axis"), low_out_rank(L, 0), &a))
 		return "axis outside the rank";
 	stage_id s = begin(L, 0, "concat", at);
 	int64_t *start = ARENA_ARRAY(&L->p->arena, int64_t, L->n->nin + 1);
@@ -94,7 +94,7 @@ static const char *split(struct lower *L)
 	int a, nout = (int)L->n->nout;
 	int64_t start = 0, size[PARTS_MAX];
 
-	if (!low_axis(attr_int(L->n, "axis", 0), low_rank(L, 0), &a))
+	if (!low_axis(attr_i(L->n, "axis"), low_rank(L, 0), &a))
 		return "axis outside the rank";
 	if (nout > PARTS_MAX || (low_has(L, 1) && low_ints(L, 1, size, PARTS_MAX) != nout))
 		return "the sizes of the parts are not constant";
@@ -158,7 +158,7 @@ static poly padded_index(struct polys *P, const char *mode, poly i, int64_t n)
 static const char *pad(struct lower *L)
 {
 	struct polys *P = L->p->P;
-	const char *mode = attr_str(L->n, "mode", "constant");
+	const char *mode = attr_s(L->n, "mode");
 	int rank = low_rank(L, 0), n, naxes = rank, a;
 	int64_t pads[2 * LOOP_RANK_MAX], axes[LOOP_RANK_MAX];
 	poly at[LOOP_RANK_MAX], cond[2 * LOOP_RANK_MAX];
@@ -194,8 +194,8 @@ static const char *pad(struct lower *L)
 static const char *depth_to_space(struct lower *L)
 {
 	struct polys *P = L->p->P;
-	int64_t b = attr_int(L->n, "blocksize", 1), c = L->out_shape[0][1];
-	bool crd = !strcmp(attr_str(L->n, "mode", "DCR"), "CRD");
+	int64_t b = attr_i(L->n, "blocksize"), c = L->out_shape[0][1];
+	bool crd = !strcmp(attr_s(L->n, "mode"), "CRD");
 	poly at[4];
 	stage_id s = begin(L, 0, "depth", at);
 
@@ -211,8 +211,8 @@ static const char *depth_to_space(struct lower *L)
 static const char *space_to_depth(struct lower *L)
 {
 	struct polys *P = L->p->P;
-	int64_t b = attr_int(L->n, "blocksize", 1), c = L->shape[0][1];
-	bool crd = !strcmp(attr_str(L->n, "mode", "DCR"), "CRD");
+	int64_t b = attr_i(L->n, "blocksize"), c = L->shape[0][1];
+	bool crd = !strcmp(attr_s(L->n, "mode"), "CRD");
 	poly at[4];
 	stage_id s = begin(L, 0, "space", at);
 
@@ -238,7 +238,7 @@ static const char *trilu(struct lower *L)
 	k = k > most ? most : k < -most ? -most : k;
 	stage_id s = begin(L, 0, "trilu", at);
 	poly d = poly_addc(P, poly_sub(P, at[rank - 1], at[rank - 2]), -k); /* 0 on the diagonal */
-	if (!attr_int(L->n, "upper", 1))
+	if (!attr_i(L->n, "upper"))
 		d = poly_mulc(P, d, -1);
 	ex_id x = low_read(L, 0, at);
 	stage_body(L->p, s, COMB_NONE, ex_guard(L->p, 1, &d, x, low_num(L, x, 0)));

@@ -104,7 +104,7 @@ static const char *trailing(struct lower *L, struct slices *s, bool keep)
 {
 	int rank = low_rank(L, 0), a;
 
-	if (!low_axis(attr_int(L->n, "axis", -1), rank, &a))
+	if (!low_axis(attr_i(L->n, "axis"), rank, &a))
 		return "axis outside the rank";
 	*s = (struct slices){.element = trailing_element, .slice = trailing_slice, .per = a, .count = 1};
 	for (int i = 0; i < rank; i++) {
@@ -128,7 +128,7 @@ static const char *layer_norm(struct lower *L)
 
 	if (why)
 		return why;
-	struct moments m = moments(L, &s, attr_float(L->n, "epsilon", 1e-5f));
+	struct moments m = moments(L, &s, attr_f(L->n, "epsilon"));
 	stage_id r = low_result(L, 0, "norm");
 	low_index(L, r, x);
 	ex_id e = low_fn2(L, FN_MUL, normalised(L, &s, m, x), low_wide(L, low_read_bcast(L, 1, rank, x)));
@@ -157,7 +157,7 @@ static const char *rms_norm(struct lower *L)
 	s.element(L, &s, at, place, x);
 	ex_id e = low_read_wide(L, 0, x);
 	stage_body(L->p, sum, COMB_SUM, low_fn2(L, FN_MUL, e, e));
-	stage_id rstd = slice_stat(L, &s, "rstd", sum, true, attr_float(L->n, "epsilon", 1e-5f));
+	stage_id rstd = slice_stat(L, &s, "rstd", sum, true, attr_f(L->n, "epsilon"));
 	stage_id r = low_result(L, 0, "norm");
 	low_index(L, r, x);
 	s.slice(L, &s, x, at);
@@ -204,7 +204,7 @@ static const char *norm_channels(struct lower *L, int64_t groups)
 		s.red[s.nred++] = L->shape[0][a];
 	for (int i = 0; i < s.nred; i++)
 		s.count *= s.red[i];
-	struct moments m = moments(L, &s, attr_float(L->n, "epsilon", 1e-5f));
+	struct moments m = moments(L, &s, attr_f(L->n, "epsilon"));
 	stage_id r = low_result(L, 0, "norm");
 	low_index(L, r, x);
 	ex_id e = low_fn2(L, FN_MUL, normalised(L, &s, m, x), read_wide_1d(L, 1, x[1]));
@@ -214,7 +214,7 @@ static const char *norm_channels(struct lower *L, int64_t groups)
 
 static const char *instance_norm(struct lower *L) { return norm_channels(L, low_rank(L, 0) > 1 ? L->shape[0][1] : 0); }
 
-static const char *group_norm(struct lower *L) { return norm_channels(L, attr_int(L->n, "num_groups", 0)); }
+static const char *group_norm(struct lower *L) { return norm_channels(L, attr_i(L->n, "num_groups")); }
 
 /* x * (scale / sqrt(var + eps)) + (bias - mean * that): the two vectors are stages of their own, so that
  * constant ones are computed when the model is built. */
@@ -223,12 +223,12 @@ static const char *batch_norm(struct lower *L)
 	int64_t c = low_rank(L, 0) > 1 ? L->shape[0][1] : 1;
 	poly x[LOOP_RANK_MAX], at;
 
-	if (attr_int(L->n, "training_mode", 0))
+	if (attr_i(L->n, "training_mode"))
 		return "training mode";
 	name_conv_axes(L);
 	stage_id scale = wide_stage(L, "scale", 1, &c, "c");
 	low_index(L, scale, &at);
-	ex_id rstd = low_fn1(L, FN_RSQRT, low_fnc(L, FN_ADD, read_wide_1d(L, 4, at), attr_float(L->n, "epsilon", 1e-5f)));
+	ex_id rstd = low_fn1(L, FN_RSQRT, low_fnc(L, FN_ADD, read_wide_1d(L, 4, at), attr_f(L->n, "epsilon")));
 	stage_body(L->p, scale, COMB_NONE, low_fn2(L, FN_MUL, read_wide_1d(L, 1, at), rstd));
 	stage_id shift = wide_stage(L, "shift", 1, &c, "c");
 	low_index(L, shift, &at);
@@ -257,7 +257,7 @@ static ex_id power_of(struct lower *L, ex_id x, double beta)
 /* x / (bias + alpha / size * sum)^beta, the sum being of squares of the channels around. */
 static const char *lrn(struct lower *L)
 {
-	int64_t size = attr_int(L->n, "size", 1), before = (size - 1) / 2, after = size / 2;
+	int64_t size = attr_i(L->n, "size"), before = (size - 1) / 2, after = size / 2;
 	poly x[LOOP_RANK_MAX], near[LOOP_RANK_MAX];
 
 	if (low_rank(L, 0) < 2)
@@ -272,8 +272,8 @@ static const char *lrn(struct lower *L)
 	stage_body(L->p, sum, COMB_SUM, low_fn2(L, FN_MUL, e, e));
 	stage_id y = low_result(L, 0, "norm");
 	low_index(L, y, near);
-	e = low_fnc(L, FN_MUL, low_of(L, sum, near), attr_float(L->n, "alpha", 1e-4f) / (double)size);
-	e = power_of(L, low_fnc(L, FN_ADD, e, attr_float(L->n, "bias", 1)), attr_float(L->n, "beta", 0.75f));
+	e = low_fnc(L, FN_MUL, low_of(L, sum, near), attr_f(L->n, "alpha") / (double)size);
+	e = power_of(L, low_fnc(L, FN_ADD, e, attr_f(L->n, "bias")), attr_f(L->n, "beta"));
 	stage_body(L->p, y, COMB_NONE, low_round(L, 0, low_fn2(L, FN_DIV, low_read_wide(L, 0, near), e)));
 	return NULL;
 }

@@ -139,7 +139,7 @@ static const char *max_pool(struct lower *L)
 
 	if (why)
 		return why;
-	if (low_wants(L, 1) && attr_int(L->n, "storage_order", 0))
+	if (low_wants(L, 1) && attr_i(L->n, "storage_order"))
 		return "indices in columns";
 	stage_id max = pool_taps(L, &w, "maxpool", COMB_MAX, -INFINITY);
 	low_result_is(L, 0, lstage(L->p, max)->out);
@@ -151,7 +151,7 @@ static const char *max_pool(struct lower *L)
 /* The p-norm of each window. */
 static const char *lp_pool(struct lower *L)
 {
-	int64_t p = attr_int(L->n, "p", 2);
+	int64_t p = attr_i(L->n, "p");
 	struct window w;
 	const char *why = read_window(L, &w);
 	poly x[LOOP_RANK_MAX];
@@ -186,7 +186,7 @@ static poly taps_inside(struct polys *P, const struct window *w, int i, poly sta
 static const char *average_pool(struct lower *L)
 {
 	struct polys *P = L->p->P;
-	bool padding = attr_int(L->n, "count_include_pad", 0) != 0;
+	bool padding = attr_i(L->n, "count_include_pad") != 0;
 	struct window w;
 	const char *why = read_window(L, &w);
 	poly index[LOOP_RANK_MAX], count = poly_const(P, 1);

@@ -51,10 +51,10 @@ static const char *read_axes(struct lower *L, struct along *r)
 	int64_t axes[LOOP_RANK_MAX];
 	int n = 0, a;
 
-	*r = (struct along){.rank = low_rank(L, 0), .count = 1, .keep = attr_int(L->n, "keepdims", 1) != 0};
+	*r = (struct along){.rank = low_rank(L, 0), .count = 1, .keep = attr_i(L->n, "keepdims") != 0};
 	if (low_has(L, 1) && (n = low_ints(L, 1, axes, LOOP_RANK_MAX)) < 0)
 		return "axes are not constant";
-	if (!n && !attr_int(L->n, "noop_with_empty_axes", 0))
+	if (!n && !attr_i(L->n, "noop_with_empty_axes"))
 		memset(r->reduce, true, (size_t)r->rank);
 	for (int i = 0; i < n; i++) {
 		if (!low_axis(axes[i], r->rank, &a))
@@ -142,7 +142,7 @@ static const char *global_pool(struct lower *L, const char *name, enum before f,
 
 static const char *global_lp_pool(struct lower *L)
 {
-	int64_t p = attr_int(L->n, "p", 2);
+	int64_t p = attr_i(L->n, "p");
 
 	if (p != 1 && p != 2)
 		return "another norm than of absolute values or of squares";
@@ -210,7 +210,7 @@ static const char *softmax_along(struct lower *L, struct along *r)
 	int a;
 
 	*r = (struct along){.rank = low_rank(L, 0), .count = 1};
-	if (!low_axis(attr_int(L->n, "axis", -1), r->rank, &a))
+	if (!low_axis(attr_i(L->n, "axis"), r->rank, &a))
 		return "axis outside the rank";
 	r->reduce[a] = true;
 	return NULL;
@@ -292,14 +292,14 @@ static stage_id place_of_extreme(struct lower *L, const struct along *r, int a, 
 
 static const char *arg_extreme(struct lower *L, enum combiner c)
 {
-	struct along r = {.rank = low_rank(L, 0), .count = 1, .keep = attr_int(L->n, "keepdims", 1) != 0};
+	struct along r = {.rank = low_rank(L, 0), .count = 1, .keep = attr_i(L->n, "keepdims") != 0};
 	poly x[LOOP_RANK_MAX];
 	int a;
 
-	if (!low_axis(attr_int(L->n, "axis", 0), r.rank, &a))
+	if (!low_axis(attr_i(L->n, "axis"), r.rank, &a))
 		return "axis outside the rank";
 	r.reduce[a] = true;
-	stage_id s = place_of_extreme(L, &r, a, c, attr_int(L->n, "select_last_index", 0) != 0);
+	stage_id s = place_of_extreme(L, &r, a, c, attr_i(L->n, "select_last_index") != 0);
 	if (lbuf(L->p, lstage(L->p, s)->out)->dtype == DT_I64) {
 		low_result_is(L, 0, lstage(L->p, s)->out);
 		return NULL;
@@ -388,7 +388,7 @@ static const char *lp_normalization(struct lower *L)
 {
 	struct along r;
 	const char *why = softmax_along(L, &r);
-	bool square = attr_int(L->n, "p", 2) != 1;
+	bool square = attr_i(L->n, "p") != 1;
 
 	if (why)
 		return why;
@@ -400,11 +400,11 @@ static const char *lp_normalization(struct lower *L)
 static const char *mean_variance(struct lower *L)
 {
 	struct along r = {.rank = low_rank(L, 0), .count = 1};
-	int count, a;
-	const int64_t *axes = attr_ints(L->n, "axes", &count), usual[] = {0, 2, 3};
+	int64_t axes[LOOP_RANK_MAX];
+	int count = attr_list(L->n, "axes", axes, LOOP_RANK_MAX), a;
 
-	if (!axes)
-		axes = usual, count = 3;
+	if (count < 0)
+		return "more axes than the rank";
 	for (int i = 0; i < count; i++) {
 		if (!low_axis(axes[i], r.rank, &a))
 			return "axis outside the rank";

@@ -25,7 +25,7 @@ static const char *cumulate(struct lower *L, const char *name, enum math_fn f, d
 {
 	struct polys *P = L->p->P;
 	int rank = low_rank(L, 0), axis;
-	bool reverse = attr_int(L->n, "reverse", 0), exclusive = attr_int(L->n, "exclusive", 0);
+	bool reverse = attr_i(L->n, "reverse"), exclusive = attr_i(L->n, "exclusive");
 	int64_t at, last;
 	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], before[LOOP_RANK_MAX];
 
@@ -114,12 +114,12 @@ static const char *check_lengths(struct rnn *q)
 
 static const char *read_rnn(struct rnn *q, struct lower *L, int64_t gates)
 {
-	const char *direction = attr_str(L->n, "direction", "forward");
+	const char *direction = attr_s(L->n, "direction");
 
 	*q = (struct rnn){
 		.L = L, .gates = gates, .dirs = strcmp(direction, "bidirectional") ? 1 : 2, .reverse = !strcmp(direction, "reverse")};
-	q->batch_first = attr_int(L->n, "layout", 0);
-	q->clip = attr_float(L->n, "clip", 0);
+	q->batch_first = attr_i(L->n, "layout");
+	q->clip = attr_f(L->n, "clip");
 	if (low_rank(L, 0) != 3 || low_rank(L, 1) != 3 || low_rank(L, 2) != 3)
 		return "the sequence, W or R is not of rank 3";
 	q->T = L->shape[0][q->batch_first];
@@ -252,7 +252,7 @@ static void lstm_direction(struct rnn *q)
 	recurrent_product(q, gates, 0, state_before);
 	ex_id was = earlier(q, c, 6, c, stage_axis(L->p, c, 2));
 	ex_id in = activate(q, 0, peep(q, c, both(q, gates, c, 0), 0, was)), forget;
-	if (attr_int(L->n, "input_forget", 0))
+	if (attr_i(L->n, "input_forget"))
 		forget = low_fn2(L, FN_SUB, low_num(L, in, 1), in);
 	else
 		forget = activate(q, 0, peep(q, c, both(q, gates, c, 2), 2, was));
@@ -273,7 +273,7 @@ static ex_id reset_state(struct rnn *q, stage_id s, poly k)
 static void gru_direction(struct rnn *q)
 {
 	struct lower *L = q->L;
-	bool linear = attr_int(L->n, "linear_before_reset", 0);
+	bool linear = attr_i(L->n, "linear_before_reset");
 	stage_id gates = step_stage(q, "gates", (linear ? 3 : 2) * q->H, "s b g"), reset = 0, part = 0;
 
 	if (!linear) {

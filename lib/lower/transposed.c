@@ -102,7 +102,7 @@ static double work(struct lower *L, const struct phases *f)
 static struct phases phases_of(struct lower *L, const struct window *w)
 {
 	const struct layout *l = &lbuf(L->p, L->outs[0])->layout;
-	struct phases f = {.n = w->n, .groups = attr_int(L->n, "group", 1), .outer = L->shape[1][1]}, best;
+	struct phases f = {.n = w->n, .groups = attr_i(L->n, "group"), .outer = L->shape[1][1]}, best;
 
 	f.inner = L->shape[1][0] / f.groups;
 	f.innermost = l->n && l->part[l->n - 1].axis == 1;

@@ -21,13 +21,7 @@ int64_t value_bytes(struct module *m, val_id v)
 	return n;
 }
 
-bool node_is_view(struct module *m, const struct node *n)
-{
-	static const bool view[OP_COUNT] = {
-		[OP_Flatten] = true, [OP_Identity] = true, [OP_Reshape] = true, [OP_Squeeze] = true, [OP_Unsqueeze] = true,
-	};
-	return view[n->op];
-}
+bool node_is_view(struct module *m, const struct node *n) { return op_is(n->op, OP_VIEW); }
 
 /* Memory is in row-major order: no layout, or one that only moves dims of size one. */
 static bool row_major(struct module *m, const struct type *t)
@@ -63,7 +57,7 @@ void views_follow(struct model *M)
 		const struct node *n = node(m, g->nodes.a[i]);
 		if (!node_is_view(m, n) || !n->out[0])
 			continue;
-		if (n->op != OP_Identity && !row_major(m, &val(m, n->in[0])->type))
+		if (!op_is(n->op, OP_ELEMENTWISE) && !row_major(m, &val(m, n->in[0])->type))
 			die(EX_BADDATA, "%s: %s: a view of a value that is not row-major", m->source ? m->source : "-",
 			    node_where(m, g->nodes.a[i], &m->arena));
 		M->root[n->out[0]] = M->root[n->in[0]];

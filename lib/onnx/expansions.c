@@ -106,7 +106,7 @@ static bool hard_swish(struct expander *x)
 static bool swish(struct expander *x)
 {
 	val_id v = operand(x, 0), s = v;
-	float alpha = attr_float(at(x), "alpha", 1);
+	float alpha = attr_f(at(x), "alpha");
 	if (!is_float(x, v))
 		return false;
 	if (alpha != 1)
@@ -148,7 +148,7 @@ static bool gelu(struct expander *x)
 	val_id v = operand(x, 0), y;
 	if (!is_float(x, v))
 		return false;
-	if (!strcmp(attr_str(at(x), "approximate", "none"), "tanh")) {
+	if (!strcmp(attr_s(at(x), "approximate"), "tanh")) {
 		double k = 2 * sqrt(2 / M_PI);
 		y = bin(x, OP_Mul, bin(x, OP_Mul, v, v), num(x, v, 0.044715 * k));
 		y = bin(x, OP_Mul, v, bin(x, OP_Add, y, num(x, v, k)));
@@ -163,7 +163,7 @@ static bool gelu(struct expander *x)
 static bool celu(struct expander *x)
 {
 	val_id v = operand(x, 0);
-	float alpha = attr_float(at(x), "alpha", 1);
+	float alpha = attr_f(at(x), "alpha");
 	if (!is_float(x, v))
 		return false;
 	if (alpha == 1)
@@ -177,14 +177,14 @@ static bool celu(struct expander *x)
 static val_id widened(struct expander *x, val_id v)
 {
 	enum dtype t = type_of(x, v)->dtype;
-	bool half = (t == DT_F16 || t == DT_BF16) && attr_int(at(x), "stash_type", 1) == 1;
+	bool half = (t == DT_F16 || t == DT_BF16) && attr_i(at(x), "stash_type") == 1;
 	return half ? cast(x, v, DT_F32) : v;
 }
 
 /* How many they are; 0: not known. */
 static int last_axes(struct expander *x, val_id *axes)
 {
-	int64_t axis = attr_int(at(x), "axis", -1), list[RANK_MAX];
+	int64_t axis = attr_i(at(x), "axis"), list[RANK_MAX];
 	int n = 0, rank = rank_of(x, operand(x, 0));
 	if (axis >= 0 && rank == RANK_UNKNOWN)
 		return 0;
@@ -210,7 +210,7 @@ static bool all_are(struct expander *x, uint32_t i, double c)
 static bool normalise(struct expander *x, val_id v, val_id axes)
 {
 	val_id y = bin(x, OP_ReduceMean, bin(x, OP_Mul, v, v), axes);
-	y = bin(x, OP_Add, y, num(x, v, attr_float(at(x), "epsilon", 1e-5f)));
+	y = bin(x, OP_Add, y, num(x, v, attr_f(at(x), "epsilon")));
 	y = bin(x, OP_Div, v, un(x, OP_Sqrt, y));
 	if (type_of(x, y)->dtype != type_of(x, operand(x, 0))->dtype)
 		y = cast(x, y, type_of(x, operand(x, 0))->dtype);
@@ -248,7 +248,7 @@ static bool rows_normalised(struct expander *x, val_id v, const int64_t *row, in
 	for (int64_t i = 0; i < channels; i++)
 		tensor_set(one, i, 1);
 	y = make(x, OP_InstanceNormalization, 3, (val_id[]){y, const_tensor(x->m, 0, one), const_tensor(x->m, 0, zero)});
-	attr_set_float(x->m, made(x, y), "epsilon", attr_float(at(x), "epsilon", 1e-5f));
+	attr_set_float(x->m, made(x, y), "epsilon", attr_f(at(x), "epsilon"));
 	for (int i = 0; i < rank; i++)
 		open += dims[i] == 0; /* would mean: as the operand has it */
 	if (!stands) {
@@ -305,7 +305,7 @@ static val_id along_channels(struct expander *x, val_id v, int rank)
 static bool group_norm(struct expander *x)
 {
 	val_id v = operand(x, 0), shape, y;
-	int64_t groups = attr_int(at(x), "num_groups", 0), dims[RANK_MAX], two[] = {0, groups, -1};
+	int64_t groups = attr_i(at(x), "num_groups"), dims[RANK_MAX], two[] = {0, groups, -1};
 	int rank = rank_of(x, v);
 	if (groups < 1 || !is_float(x, v) || rank < 3)
 		return false;
@@ -316,7 +316,7 @@ static bool group_norm(struct expander *x)
 	shape = type_dims(x->m, type_of(x, v), dims) ? ints(x, rank, dims) : un(x, OP_Shape, v);
 	y = bin(x, OP_Reshape, v, ints(x, 3, two));
 	y = make(x, OP_InstanceNormalization, 3, (val_id[]){y, const_tensor(x->m, 0, one), const_tensor(x->m, 0, zero)});
-	attr_set_float(x->m, made(x, y), "epsilon", attr_float(at(x), "epsilon", 1e-5f));
+	attr_set_float(x->m, made(x, y), "epsilon", attr_f(at(x), "epsilon"));
 	y = bin(x, OP_Reshape, y, shape);
 	y = bin(x, OP_Mul, y, along_channels(x, operand(x, 1), rank));
 	return done(x, bin(x, OP_Add, y, along_channels(x, operand(x, 2), rank)));
@@ -348,7 +348,7 @@ static bool over_last_axis(struct expander *x)
 {
 	val_id v = operand(x, 0), y;
 	int rank = rank_of(x, v);
-	int64_t axis = attr_int(at(x), "axis", -1), perm[RANK_MAX];
+	int64_t axis = attr_i(at(x), "axis"), perm[RANK_MAX];
 	axis += axis < 0 ? rank : 0;
 	if (rank < 2 || axis < 0 || axis >= rank)
 		return false;
@@ -367,7 +367,7 @@ static bool trilu(struct expander *x)
 {
 	val_id v = operand(x, 0);
 	int64_t dims[2], k = 0;
-	bool upper = attr_int(at(x), "upper", 1) != 0;
+	bool upper = attr_i(at(x), "upper") != 0;
 	if (rank_of(x, v) < 2 || !extent(x, v, -2, &dims[0]) || !extent(x, v, -1, &dims[1]))
 		return false;
 	if (operand(x, 1) && (!constant(x, 1) || tensor_ints(x->m, constant(x, 1), &k, 1) != 1))
@@ -382,7 +382,7 @@ static bool trilu(struct expander *x)
 
 static bool part_of_shape(struct expander *x)
 {
-	int64_t start = attr_int(at(x), "start", 0), end = attr_int(at(x), "end", INT32_MAX), axis = 0;
+	int64_t start = attr_i(at(x), "start"), end = attr_int(at(x), "end", INT32_MAX), axis = 0;
 	val_id s = un(x, OP_Shape, operand(x, 0));
 	return done(x, make(x, OP_Slice, 4, (val_id[]){s, ints(x, 1, &start), ints(x, 1, &end), ints(x, 1, &axis)}));
 }
@@ -420,7 +420,7 @@ static bool pad_all_axes(struct expander *x)
 static bool split_parts(struct expander *x)
 {
 	int64_t size, parts[64], n = at(x)->nout, each;
-	if (operand(x, 1) || n < 1 || n > 64 || !extent(x, operand(x, 0), attr_int(at(x), "axis", 0), &size))
+	if (operand(x, 1) || n < 1 || n > 64 || !extent(x, operand(x, 0), attr_i(at(x), "axis"), &size))
 		return false;
 	each = (size + n - 1) / n;
 	for (int64_t i = 0; i < n; i++)

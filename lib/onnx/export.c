@@ -230,7 +230,7 @@ static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 	struct node n = *node(x->m, id);
 	struct lowered l = opset_lower(x->m, &n, x->opset);
 	bool bodies = node_body(&n, 0) != 0;
-	uint32_t captures = bodies ? (uint32_t)attr_int(&n, "captures", 0) : 0;
+	uint32_t captures = bodies ? (uint32_t)attr_i(&n, "captures") : 0;
 	if (captures > n.nin)
 		die(EX_BADDATA, "a node captures more than its operands");
 	uint32_t nin = l.nin < n.nin - captures ? l.nin : n.nin - captures;

@@ -173,7 +173,7 @@ static int sum_needs(struct module *m, const struct node *n)
 {
 	bool none = !given(n, 1) || (node_const(m, n, 1) && !tensor_count(node_const(m, n, 1)));
 	if (none)
-		return attr_int(n, "noop_with_empty_axes", 0) ? 13 : OPSET_OLDEST;
+		return attr_i(n, "noop_with_empty_axes") ? 13 : OPSET_OLDEST;
 	return axes_needs(m, n);
 }
 
@@ -287,7 +287,7 @@ static void dropout_lower(struct module *m, node_id id, int opset)
 static int softmax_needs(struct module *m, const struct node *n)
 {
 	const struct type *t = type_in(m, n, 0);
-	int64_t axis = attr_int(n, "axis", -1), c;
+	int64_t axis = attr_i(n, "axis"), c;
 	if (axis == -1)
 		return OPSET_OLDEST;
 	if (t->rank < 0)
@@ -300,7 +300,7 @@ static int softmax_needs(struct module *m, const struct node *n)
 
 static void softmax_lower(struct module *m, node_id id, int opset)
 {
-	attr_set_int(m, id, "axis", attr_int(node(m, id), "axis", -1)); /* older opsets have another default */
+	attr_set_int(m, id, "axis", attr_i(node(m, id), "axis")); /* older opsets have another default */
 }
 
 /* One scale for the whole tensor. */
@@ -362,17 +362,16 @@ static void scatter_lower(struct module *m, node_id id, int opset)
 static int resize_needs(struct module *m, const struct node *n)
 {
 	struct tensor *t = given(n, 2) ? node_const(m, n, 2) : NULL;
-	const char *mode = attr_str(n, "mode", "nearest");
+	const char *mode = attr_s(n, "mode");
 	bool shrinks = t && t->dtype == DT_F32, grows = false;
-	if (given(n, 3) || !given(n, 2) || strcmp(attr_str(n, "coordinate_transformation_mode", "half_pixel"), "asymmetric") ||
-	    !strcmp(mode, "cubic"))
+	if (given(n, 3) || !given(n, 2) || strcmp(attr_s(n, "coordinate_transformation_mode"), "asymmetric") || !strcmp(mode, "cubic"))
 		return 11;
 	for (int64_t i = 0; t && t->dtype == DT_F32 && i < tensor_count(t); i++) {
 		float s = ((const float *)tensor_data(m, t))[i];
 		grows |= s > 1;
 		shrinks &= s <= 1;
 	}
-	if (!strcmp(mode, "nearest") && strcmp(attr_str(n, "nearest_mode", "round_prefer_floor"), shrinks && !grows ? "ceil" : "floor"))
+	if (!strcmp(mode, "nearest") && strcmp(attr_s(n, "nearest_mode"), shrinks && !grows ? "ceil" : "floor"))
 		return 11;
 	return !t ? 9 : grows && !shrinks ? OPSET_OLDEST : 10;
 }
@@ -489,7 +488,7 @@ static void count_from_front(struct module *m, node_id id)
 	struct node *n = node(m, id);
 	int rank = n->nin && n->in[0] ? type_in(m, n, 0)->rank : RANK_UNKNOWN, count;
 	const int64_t *axes = attr_ints(n, "axes", &count);
-	int64_t axis = attr_int(n, "axis", 0);
+	int64_t axis = attr_i(n, "axis");
 	if (n->op == OP_OneHot || n->op == OP_OTHER)
 		return;
 	if (rank != RANK_UNKNOWN && axis < 0)

@@ -255,7 +255,7 @@ static void add_ints(struct module *m, struct lowered *l, const char *name, stru
 static int reduce_needs(struct module *m, const struct node *n)
 {
 	struct tensor *axes = node_const(m, n, 1);
-	bool given = n->nin > 1 && n->in[1], noop = attr_int(n, "noop_with_empty_axes", 0) != 0;
+	bool given = n->nin > 1 && n->in[1], noop = attr_i(n, "noop_with_empty_axes") != 0;
 	if (given && (!axes || axes->dtype != DT_I64))
 		return 18;
 	return noop && (!given || tensor_count(axes) == 0) ? 18 : OPSET_OLDEST;
@@ -276,7 +276,7 @@ static void reduce_lower(struct module *m, const struct node *n, int opset, stru
 static int split_needs(struct module *m, const struct node *n)
 {
 	const struct type *t = &val(m, n->in[0])->type;
-	int64_t axis = attr_int(n, "axis", 0), size;
+	int64_t axis = attr_i(n, "axis"), size;
 	if (n->nin > 1 && n->in[1])
 		return OPSET_OLDEST;
 	if (t->rank < 0 || axis < -t->rank || axis >= t->rank || !poly_is_const(m->dims, t->dims[axis < 0 ? axis + t->rank : axis], &size))
@@ -307,7 +307,7 @@ static int gridsample_needs(struct module *m, const struct node *n) { return val
 
 static void gridsample_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
 {
-	const char *mode = attr_str(n, "mode", "linear"), *old = mode;
+	const char *mode = attr_s(n, "mode"), *old = mode;
 	if (opset >= 20)
 		return;
 	if (!strcmp(mode, "linear"))
@@ -320,7 +320,7 @@ static void gridsample_lower(struct module *m, const struct node *n, int opset, 
 
 static int roialign_needs(struct module *m, const struct node *n)
 {
-	return strcmp(attr_str(n, "coordinate_transformation_mode", "half_pixel"), "output_half_pixel") ? 16 : OPSET_OLDEST;
+	return strcmp(attr_s(n, "coordinate_transformation_mode"), "output_half_pixel") ? 16 : OPSET_OLDEST;
 }
 
 static void roialign_lower(struct module *m, const struct node *n, int opset, struct lowered *l)
@@ -337,7 +337,7 @@ static int pool_needs(struct module *m, const struct node *n)
 	int rank, nstrides, npads, ndilations;
 	const int64_t *kernel = attr_ints(n, "kernel_shape", &rank), *strides = attr_ints(n, "strides", &nstrides),
 		      *pads = attr_ints(n, "pads", &npads), *dilations = attr_ints(n, "dilations", &ndilations);
-	if (!attr_int(n, "ceil_mode", 0) || strcmp(attr_str(n, "auto_pad", "NOTSET"), "NOTSET"))
+	if (!attr_i(n, "ceil_mode") || strcmp(attr_s(n, "auto_pad"), "NOTSET"))
 		return OPSET_OLDEST;
 	for (int i = 0; i < rank; i++) {
 		int64_t stride = i < nstrides ? strides[i] : 1, before = i < npads ? pads[i] : 0,
@@ -386,7 +386,7 @@ static int optional_needs(struct module *m, const struct node *n) { return n->ni
 /* Floats without fmod. */
 static int mod_needs(struct module *m, const struct node *n)
 {
-	return dtype_is_float(val(m, n->in[0])->type.dtype) && !attr_int(n, "fmod", 0) ? 28 : OPSET_OLDEST;
+	return dtype_is_float(val(m, n->in[0])->type.dtype) && !attr_i(n, "fmod") ? 28 : OPSET_OLDEST;
 }
 
 /* ONNX's own definition of it reads axes that are not said as none. */

@@ -28,7 +28,7 @@ static const char *shape_conv(struct infer *I)
 {
 	int rank = rule_rank(I, 0);
 	uint32_t iw = weights_at(I->n->op);
-	int64_t group = attr_int(I->n, "group", 1), cx, cw, oc;
+	int64_t group = attr_i(I->n, "group"), cx, cw, oc;
 	enum dtype t = I->n->op == OP_Conv ? I->in[0].dtype : I->n->op == OP_ConvInteger ? DT_I32 : I->in[7].dtype;
 	struct window w;
 	const char *why;
@@ -99,7 +99,7 @@ static const char *shape_transpose(struct infer *I)
 					(long long)extra[i], i);
 	dim *d = rule_dims(I, rank);
 	d[0] = rule_dim(I, 0, 0);
-	int64_t group = attr_int(I->n, "group", 1), channels;
+	int64_t group = attr_i(I->n, "group"), channels;
 	if (poly_is_const(P, rule_dim(I, 0, 1), &channels) && (group < 1 || channels % group))
 		return rule_why(I, "%lld channels do not divide into %lld groups", (long long)channels, (long long)group);
 	if (rule_rank(I, 1) == rank)
@@ -248,7 +248,7 @@ static const char *conv_run(struct eval *e, struct conv *c, enum dtype t)
 		return eval_why(e, "image of rank %d, weights of rank %d", rank, c->w->rank);
 	if ((why = window_read(e->m, e->n, spatial, c->w->dims + 2, &w)))
 		return why;
-	c->group = attr_int(e->n, "group", 1);
+	c->group = attr_i(e->n, "group");
 	c->batch = c->x->dims[0];
 	c->C = c->x->dims[1];
 	c->OC = c->transposed ? c->w->dims[1] * c->group : c->w->dims[0];

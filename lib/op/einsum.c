@@ -128,7 +128,7 @@ static const char *shape_einsum(struct infer *I)
 	for (uint32_t i = 0; i < I->n->nin && i < TERMS_MAX; i++)
 		if ((rank[i] = rule_rank(I, i)) == RANK_UNKNOWN)
 			return NULL;
-	if ((why = einsum_parse(attr_str(I->n, "equation", ""), I->n->nin, rank, &s)))
+	if ((why = einsum_parse(attr_s(I->n, "equation"), I->n->nin, rank, &s)))
 		return why;
 	for (int t = 0; t < s.terms; t++)
 		for (int k = 0; k < s.rank[t]; k++) {
@@ -231,7 +231,7 @@ static const char *eval_einsum(struct eval *e)
 
 	for (uint32_t i = 0; i < e->n->nin && i < TERMS_MAX; i++)
 		rank[i] = e->in[i]->rank;
-	if ((why = einsum_parse(attr_str(e->n, "equation", ""), e->n->nin, rank, &s)) || (why = loops_of(e, &s, &l)))
+	if ((why = einsum_parse(attr_s(e->n, "equation"), e->n->nin, rank, &s)) || (why = loops_of(e, &s, &l)))
 		return why;
 	for (int i = 0; i < l.outer; i++)
 		dims[i] = l.extent[i];
@@ -274,7 +274,7 @@ static double flops_einsum(struct module *m, const struct node *n)
 	for (uint32_t i = 0; i < n->nin && i < TERMS_MAX; i++)
 		if ((rank[i] = val(m, n->in[i])->type.rank) == RANK_UNKNOWN)
 			return 0;
-	if (einsum_parse(attr_str(n, "equation", ""), n->nin, rank, &s))
+	if (einsum_parse(attr_s(n, "equation"), n->nin, rank, &s))
 		return 0;
 	for (int t = 0; t < s.terms; t++)
 		for (int k = 0; k < s.rank[t]; k++) {

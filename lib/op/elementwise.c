@@ -1,5 +1,6 @@
 /* Elementwise operators: one function of doubles, one of integers where they have a meaning. */
 #include <math.h>
+#include <string.h>
 #include "op/rules.h"
 
 /* An operator of one operand or two. p: values of its attributes; without any, of two operands whether each is u64. */
@@ -14,7 +15,6 @@ struct elem {
 	bool to_bool;                                                       /* the result is bool */
 	struct {
 		const char *name;
-		double def;
 		const char *one; /* a string attribute: 1 if it has this value, else 0 */
 	} attr[2];
 };
@@ -255,16 +255,16 @@ static const struct elem elems[OP_COUNT] = {
 	[OP_Not] = {d1_Not, i1_Not, .known = k_not, .to_bool = true},
 	[OP_BitwiseNot] = {.i1 = i1_BitwiseNot},
 	[OP_IsNaN] = {d1_IsNaN, i1_IsNaN, .to_bool = true},
-	[OP_IsInf] = {d1_IsInf, .to_bool = true, .attr = {{"detect_negative", 1}, {"detect_positive", 1}}},
-	[OP_Celu] = {d1_Celu, .attr = {{"alpha", 1}}},
-	[OP_Elu] = {d1_Elu, .attr = {{"alpha", 1}}},
-	[OP_Gelu] = {d1_Gelu, .attr = {{"approximate", 0, "tanh"}}},
-	[OP_HardSigmoid] = {d1_HardSigmoid, .attr = {{"alpha", 0.2f}, {"beta", 0.5}}},
-	[OP_LeakyRelu] = {d1_LeakyRelu, .attr = {{"alpha", 0.01f}}},
-	[OP_Selu] = {d1_Selu, .attr = {{"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}}},
-	[OP_Shrink] = {d1_Shrink, .attr = {{"bias", 0}, {"lambd", 0.5}}},
-	[OP_Swish] = {d1_Swish, .attr = {{"alpha", 1}}},
-	[OP_ThresholdedRelu] = {d1_ThresholdedRelu, .attr = {{"alpha", 1}}},
+	[OP_IsInf] = {d1_IsInf, .to_bool = true, .attr = {{"detect_negative"}, {"detect_positive"}}},
+	[OP_Celu] = {d1_Celu, .attr = {{"alpha"}}},
+	[OP_Elu] = {d1_Elu, .attr = {{"alpha"}}},
+	[OP_Gelu] = {d1_Gelu, .attr = {{"approximate", "tanh"}}},
+	[OP_HardSigmoid] = {d1_HardSigmoid, .attr = {{"alpha"}, {"beta"}}},
+	[OP_LeakyRelu] = {d1_LeakyRelu, .attr = {{"alpha"}}},
+	[OP_Selu] = {d1_Selu, .attr = {{"alpha"}, {"gamma"}}},
+	[OP_Shrink] = {d1_Shrink, .attr = {{"bias"}, {"lambd"}}},
+	[OP_Swish] = {d1_Swish, .attr = {{"alpha"}}},
+	[OP_ThresholdedRelu] = {d1_ThresholdedRelu, .attr = {{"alpha"}}},
 
 	[OP_Add] = {.d2 = d2_Add, .i2 = i2_Add, .known = k_add},
 	[OP_Sum] = {.d2 = d2_Add, .i2 = i2_Add, .known = k_add},
@@ -274,10 +274,10 @@ static const struct elem elems[OP_COUNT] = {
 	[OP_Div] = {.d2 = d2_Div, .i2 = i2_Div, .u2 = u2_Div, .known = k_div},
 	[OP_Max] = {.d2 = d2_Max, .i2 = i2_Max, .u2 = u2_Max, .known = k_max},
 	[OP_Min] = {.d2 = d2_Min, .i2 = i2_Min, .u2 = u2_Min, .known = k_min},
-	[OP_Mod] = {.d2 = d2_Mod, .i2 = i2_Mod, .u2 = u2_Mod, .known = k_mod, .attr = {{"fmod", 0}}},
+	[OP_Mod] = {.d2 = d2_Mod, .i2 = i2_Mod, .u2 = u2_Mod, .known = k_mod, .attr = {{"fmod"}}},
 	[OP_Pow] = {.d2 = d2_Pow, .i2 = i2_Pow},
 	[OP_PRelu] = {.d2 = d2_PRelu, .i2 = i2_PRelu, .u2 = u2_PRelu},
-	[OP_SwiGLU] = {.d2 = d2_SwiGLU, .attr = {{"alpha", 1}}},
+	[OP_SwiGLU] = {.d2 = d2_SwiGLU, .attr = {{"alpha"}}},
 	[OP_Equal] = {.d2 = d2_Equal, .i2 = i2_Equal, .known = k_eq, .to_bool = true},
 	[OP_Less] = {.d2 = d2_Less, .i2 = i2_Less, .u2 = u2_Less, .known = k_lt, .to_bool = true},
 	[OP_LessOrEqual] = {.d2 = d2_LessOrEqual, .i2 = i2_LessOrEqual, .u2 = u2_LessOrEqual, .known = k_le, .to_bool = true},
@@ -289,7 +289,7 @@ static const struct elem elems[OP_COUNT] = {
 	[OP_BitwiseAnd] = {.i2 = i2_BitwiseAnd},
 	[OP_BitwiseOr] = {.i2 = i2_BitwiseOr},
 	[OP_BitwiseXor] = {.i2 = i2_BitwiseXor},
-	[OP_BitShift] = {.i2 = i2_BitShift, .u2 = u2_BitShift, .attr = {{"direction", 0, "LEFT"}}},
+	[OP_BitShift] = {.i2 = i2_BitShift, .u2 = u2_BitShift, .attr = {{"direction", "LEFT"}}},
 };
 /* clang-format on */
 
@@ -299,12 +299,11 @@ static void elem_attrs(const struct node *n, const struct elem *f, double *p)
 {
 	for (int i = 0; i < 2; i++) {
 		const char *name = f->attr[i].name;
-		const struct attr *a = name ? attr_find(n, name) : NULL;
-		p[i] = f->attr[i].def;
-		if (a && a->kind == ATTR_STR)
-			p[i] = f->attr[i].one && !strcmp(a->u.s, f->attr[i].one);
-		else if (a)
-			p[i] = a->kind == ATTR_INT ? (double)a->u.i : a->u.f;
+		char kind = name ? op_attr_kind(n->op, name) : 0;
+		if (kind == 's')
+			p[i] = !strcmp(attr_s(n, name), f->attr[i].one);
+		else
+			p[i] = kind == 'f' ? attr_f(n, name) : kind ? (double)attr_i(n, name) : 0;
 	}
 }
 

@@ -17,7 +17,7 @@ static void unknown_of_rank(struct infer *I, uint32_t i, enum dtype t, int rank)
 static const char *shape_gather(struct infer *I)
 {
 	int rank = rule_rank(I, 0), ir = rule_rank(I, 1), axis, n = 0;
-	int64_t a = attr_int(I->n, "axis", 0);
+	int64_t a = attr_i(I->n, "axis");
 
 	unknown_of_rank(I, 0, I->in[0].dtype, RANK_UNKNOWN);
 	if (rank == RANK_UNKNOWN || ir == RANK_UNKNOWN)
@@ -42,8 +42,8 @@ static const char *shape_gather_elements(struct infer *I)
 	rule_out(I, 0, I->in[0].dtype, r, r < 0 ? NULL : I->in[1].dims);
 	if (r >= 0 && rank >= 0 && r != rank)
 		return rule_why(I, "operand 1 has rank %d, operand 0 %d", r, rank);
-	if (r >= 0 && !rule_axis(attr_int(I->n, "axis", 0), r, &axis))
-		return bad_axis(I, attr_int(I->n, "axis", 0), r);
+	if (r >= 0 && !rule_axis(attr_i(I->n, "axis"), r, &axis))
+		return bad_axis(I, attr_i(I->n, "axis"), r);
 	if (r < 0 || rank < 0)
 		return NULL;
 	const char *why = rule_inside(I, 1, axis);
@@ -70,8 +70,8 @@ static const char *shape_scatter_elements(struct infer *I)
 		why = rule_extent(I, 2, k, rule_dim(I, 1, k));
 	if (why || rank == RANK_UNKNOWN || rule_rank(I, 1) != rank)
 		return why;
-	if (!rule_axis(attr_int(I->n, "axis", 0), rank, &axis))
-		return bad_axis(I, attr_int(I->n, "axis", 0), rank);
+	if (!rule_axis(attr_i(I->n, "axis"), rank, &axis))
+		return bad_axis(I, attr_i(I->n, "axis"), rank);
 	why = rule_inside(I, 1, axis);
 	return why ? why : rule_indices(I, 1, 0, 1, rule_dim(I, 0, axis));
 }
@@ -98,7 +98,7 @@ static const char *shape_scatter_nd(struct infer *I)
 static const char *shape_gather_nd(struct infer *I)
 {
 	int rank = rule_rank(I, 0), ir = rule_rank(I, 1), n = 0;
-	int64_t b = attr_int(I->n, "batch_dims", 0), last;
+	int64_t b = attr_i(I->n, "batch_dims"), last;
 
 	unknown_of_rank(I, 0, I->in[0].dtype, RANK_UNKNOWN);
 	if (rank < 1 || ir < 1 || !poly_is_const(rule_polys(I), rule_dim(I, 1, ir - 1), &last))
@@ -120,7 +120,7 @@ static const char *shape_gather_nd(struct infer *I)
 static const char *shape_onehot(struct infer *I)
 {
 	int rank = rule_rank(I, 0), axis, n = 0;
-	int64_t a = attr_int(I->n, "axis", -1);
+	int64_t a = attr_i(I->n, "axis");
 
 	unknown_of_rank(I, 0, I->in[2].dtype, rank < 0 ? RANK_UNKNOWN : rank + 1);
 	if (rank == RANK_UNKNOWN)
@@ -169,8 +169,8 @@ static const char *shape_compress(struct infer *I)
 		return NULL;
 	if (flat)
 		return compress_length(I, rule_product(I, I->in[0].dims, 0, rank));
-	if (!rule_axis(attr_int(I->n, "axis", 0), rank, &axis))
-		return bad_axis(I, attr_int(I->n, "axis", 0), rank);
+	if (!rule_axis(attr_i(I->n, "axis"), rank, &axis))
+		return bad_axis(I, attr_i(I->n, "axis"), rank);
 	dim *d = rule_dims(I, rank);
 	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
 	d[axis] = POLY_UNKNOWN;
@@ -201,7 +201,7 @@ static const char *eval_gather(struct eval *e)
 	size_t size = dtype_size(x->dtype);
 	int64_t dims[2 * RANK_MAX], count = tensor_count(ix), at;
 
-	if (!size || !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis) || x->rank + ix->rank - 1 > RANK_MAX)
+	if (!size || !rule_axis(attr_i(e->n, "axis"), x->rank, &axis) || x->rank + ix->rank - 1 > RANK_MAX)
 		return "axis outside the rank, or strings";
 	for (int i = 0; i < x->rank; i++) {
 		if (i != axis)
@@ -299,7 +299,7 @@ static const char *eval_gather_elements(struct eval *e)
 	int64_t off[BLOCK], bad;
 	struct walk w;
 
-	if (!size || ix->rank != x->rank || !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis))
+	if (!size || ix->rank != x->rank || !rule_axis(attr_i(e->n, "axis"), x->rank, &axis))
 		return "axis or ranks do not fit";
 	for (int k = 0; k < x->rank; k++)
 		if (k != axis && ix->dims[k] > x->dims[k])
@@ -339,7 +339,7 @@ static const char *tuple_offset(struct eval *e, const struct tensor *x, const st
 static const char *eval_gather_nd(struct eval *e)
 {
 	const struct tensor *x = e->in[0], *ix = e->in[1];
-	int64_t b = attr_int(e->n, "batch_dims", 0), dims[2 * RANK_MAX], batch = 1, tuples = 1, run = 1, whole = 1, off;
+	int64_t b = attr_i(e->n, "batch_dims"), dims[2 * RANK_MAX], batch = 1, tuples = 1, run = 1, whole = 1, off;
 	size_t size = dtype_size(x->dtype);
 	int n = 0;
 	const char *why;
@@ -374,7 +374,7 @@ enum how { NONE, ADD, MUL, MAX, MIN };
 static enum how read_how(const struct eval *e)
 {
 	static const char *const names[] = {"none", "add", "mul", "max", "min"};
-	const char *s = attr_str(e->n, "reduction", "none");
+	const char *s = attr_s(e->n, "reduction");
 	int i = MIN;
 
 	while (i > NONE && strcmp(s, names[i]))
@@ -451,7 +451,7 @@ static const char *eval_scatter_elements(struct eval *e)
 	int axis;
 
 	if (!dtype_fixed(x->dtype) || u->dtype != x->dtype || ix->rank != x->rank || tensor_count(u) != tensor_count(ix) ||
-	    !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis))
+	    !rule_axis(attr_i(e->n, "axis"), x->rank, &axis))
 		return "axis, indices or updates do not fit";
 	for (int k = 0; k < x->rank; k++)
 		if (k != axis && ix->dims[k] > x->dims[k])
@@ -520,7 +520,7 @@ static const char *eval_onehot(struct eval *e)
 	size_t size = dtype_size(values->dtype);
 
 	if (!size || tensor_count(values) != 2 || depth < 0 || ix->rank >= RANK_MAX ||
-	    !rule_axis(attr_int(e->n, "axis", -1), ix->rank + 1, &axis))
+	    !rule_axis(attr_i(e->n, "axis"), ix->rank + 1, &axis))
 		return "depth, values or axis do not fit";
 	for (int i = 0; i <= ix->rank; i++)
 		dims[i] = i == axis ? depth : ix->dims[n++];
@@ -569,7 +569,7 @@ static const char *eval_compress(struct eval *e)
 	size_t size = dtype_size(x->dtype);
 	int axis = 0;
 
-	if (!size || (!flat && !rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis)))
+	if (!size || (!flat && !rule_axis(attr_i(e->n, "axis"), x->rank, &axis)))
 		return "axis outside the rank, or strings";
 	if (!flat) {
 		s = split_at(x, axis);

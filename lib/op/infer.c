@@ -186,7 +186,10 @@ static struct tensor *known_tensor(struct infer *I, uint32_t i, int64_t index_fr
  * not only move them. */
 static unsigned moved_operands(const struct node *n)
 {
-	if (!op_is(n->op, OP_MOVE) || strcmp(attr_str(n, "reduction", "none"), "none"))
+	if (!op_is(n->op, OP_MOVE))
+		return 0;
+	const char *reduction = attr_s(n, "reduction");
+	if (*reduction && strcmp(reduction, "none"))
 		return 0;
 	switch (n->op) {
 	case OP_Concat: return ~0u;

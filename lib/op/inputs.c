@@ -134,7 +134,7 @@ static int64_t indexed_extent(struct module *m, const struct uses *u, val_id v, 
 		int64_t e = 0;
 		if (n->op == OP_Gather || n->op == OP_GatherElements) {
 			const struct type *t = &val(m, n->in[0])->type;
-			int64_t axis = attr_int(n, "axis", 0);
+			int64_t axis = attr_i(n, "axis");
 			if (n->in[1] == v && t->rank > 0 && axis >= -t->rank && axis < t->rank)
 				if (!poly_is_const(m->dims, t->dims[axis < 0 ? axis + t->rank : axis], &e))
 					e = 0;

@@ -15,7 +15,7 @@ static const char *parts_of(struct module *m, const struct node *n, struct parts
 	uint32_t nin, nout;
 
 	*p = (struct parts){.body = attr_graph(n, "body"), .captured = node_passing(n).operands, .head = loop ? 2 : 0};
-	p->scanned = loop ? 0 : (uint32_t)attr_int(n, "num_scan_inputs", 0);
+	p->scanned = loop ? 0 : (uint32_t)attr_i(n, "num_scan_inputs");
 	if (n->nin < p->head + p->captured + p->scanned || !p->body)
 		return "too few operands";
 	p->state = n->nin - p->head - p->captured - p->scanned;

@@ -46,7 +46,7 @@ static const char *shape_qlinear_matmul(struct infer *I) { return matmul_shape(I
 
 static const char *shape_gemm(struct infer *I)
 {
-	bool ta = attr_int(I->n, "transA", 0), tb = attr_int(I->n, "transB", 0);
+	bool ta = attr_i(I->n, "transA"), tb = attr_i(I->n, "transB");
 	int ra = rule_rank(I, 0), rb = rule_rank(I, 1);
 	dim *d = rule_dims(I, 2);
 
@@ -261,9 +261,9 @@ static const char *eval_qlinear_matmul(struct eval *e)
 
 static const char *eval_gemm(struct eval *e)
 {
-	bool ta = attr_int(e->n, "transA", 0), tb = attr_int(e->n, "transB", 0);
+	bool ta = attr_i(e->n, "transA"), tb = attr_i(e->n, "transB");
 	struct tensor *a = e->in[0], *b = e->in[1], *c = eval_in(e, 2);
-	struct product p = {.a = {.t = a}, .b = {.t = b}, .alpha = attr_float(e->n, "alpha", 1), .beta = attr_float(e->n, "beta", 1)};
+	struct product p = {.a = {.t = a}, .b = {.t = b}, .alpha = attr_f(e->n, "alpha"), .beta = attr_f(e->n, "beta")};
 	int64_t M, N;
 
 	if (a->rank != 2 || b->rank != 2)
@@ -292,7 +292,7 @@ static double flops_matmul(struct module *m, const struct node *n)
 {
 	const struct type *a = &val(m, n->in[0])->type;
 	int64_t c = type_count(m, &val(m, n->out[0])->type), k;
-	bool ta = n->op == OP_Gemm && attr_int(n, "transA", 0);
+	bool ta = n->op == OP_Gemm && attr_i(n, "transA");
 
 	if (c < 0 || a->rank < 1 || !poly_is_const(m->dims, a->dims[ta ? 0 : a->rank - 1], &k))
 		return 0;

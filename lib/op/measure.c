@@ -33,7 +33,7 @@ static uint64_t weight(const struct node *n)
 	uint64_t w = weight_column[n->op] ? weight_column[n->op] : WEIGHT;
 	for (uint32_t i = state_column[n->op]; i && i < n->nin; i++)
 		w += n->in[i] != 0;
-	return w + (n->op == OP_Gemm && attr_int(n, "transB", 0) != 0);
+	return w + (n->op == OP_Gemm && attr_i(n, "transB") != 0);
 }
 
 const char *measure_name(enum measure m)

@@ -54,7 +54,7 @@ static const char *shape_reshape(struct infer *I)
 {
 	struct polys *P = rule_polys(I);
 	const struct known *k = &I->kin[1];
-	bool zero = attr_int(I->n, "allowzero", 0);
+	bool zero = attr_i(I->n, "allowzero");
 	int holes = 0, hole = -1, minus = 0, at = -1;
 
 	if (!k->yes) {
@@ -92,7 +92,7 @@ static const char *shape_reshape(struct infer *I)
 static const char *shape_flatten(struct infer *I)
 {
 	int rank = rule_rank(I, 0);
-	int64_t a = attr_int(I->n, "axis", 1);
+	int64_t a = attr_i(I->n, "axis");
 	dim *d = rule_dims(I, 2);
 
 	rule_out(I, 0, I->in[0].dtype, 2, d);
@@ -207,7 +207,7 @@ static const char *shape_concat(struct infer *I)
 {
 	struct polys *P = rule_polys(I);
 	int rank = RANK_UNKNOWN, axis;
-	int64_t a = attr_int(I->n, "axis", 0), c, f;
+	int64_t a = attr_i(I->n, "axis"), c, f;
 	bool all = true;
 
 	for (uint32_t i = 0; i < I->n->nin; i++) {
@@ -245,7 +245,7 @@ static const char *shape_split(struct infer *I)
 	struct polys *P = rule_polys(I);
 	int rank = rule_rank(I, 0), axis;
 	uint32_t nout = I->n->nout;
-	int64_t a = attr_int(I->n, "axis", 0), c, sum = 0;
+	int64_t a = attr_i(I->n, "axis"), c, sum = 0;
 	const struct known *k = rule_has(I, 1) ? &I->kin[1] : NULL;
 
 	for (uint32_t i = 0; i < nout; i++)
@@ -424,7 +424,7 @@ static const char *shape_tile(struct infer *I)
 static const char *pad_repeats(struct infer *I, int axis, dim before, dim after)
 {
 	int64_t c, n;
-	bool fills = *attr_str(I->n, "mode", "constant") == 'c';
+	bool fills = *attr_s(I->n, "mode") == 'c';
 
 	if (fills || !poly_is_const(rule_polys(I), before, &n) || n || !poly_is_const(rule_polys(I), after, &c) || !c)
 		return NULL;
@@ -472,7 +472,7 @@ static const char *shape_pad(struct infer *I)
 static const char *shape_reverse(struct infer *I)
 {
 	struct polys *P = rule_polys(I);
-	int64_t b = attr_int(I->n, "batch_axis", 1), t = attr_int(I->n, "time_axis", 0), c, n, v;
+	int64_t b = attr_i(I->n, "batch_axis"), t = attr_i(I->n, "time_axis"), c, n, v;
 
 	rule_like(I, 0, 0);
 	if (b == t)
@@ -494,7 +494,7 @@ static const char *shape_space(struct infer *I)
 {
 	struct polys *P = rule_polys(I);
 	int rank = rule_rank(I, 0);
-	int64_t b = attr_int(I->n, "blocksize", 1), c;
+	int64_t b = attr_i(I->n, "blocksize"), c;
 	bool to_space = I->n->op == OP_DepthToSpace;
 
 	unknown_of_rank(I, rank);

@@ -105,7 +105,7 @@ const char *eval_reshape(struct eval *e)
 	bool none = false, many = false;
 	for (int i = 0; i < n; i++) {
 		dims[i] = v[i];
-		if (v[i] == 0 && !attr_int(e->n, "allowzero", 0)) {
+		if (v[i] == 0 && !attr_i(e->n, "allowzero")) {
 			if (i >= x->rank)
 				return "a 0 in the shape lies outside the rank";
 			dims[i] = x->dims[i];
@@ -129,7 +129,7 @@ const char *eval_reshape(struct eval *e)
 const char *eval_flatten(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	int64_t a = attr_int(e->n, "axis", 1), dims[2] = {1, 1};
+	int64_t a = attr_i(e->n, "axis"), dims[2] = {1, 1};
 
 	a = a < 0 ? a + x->rank : a;
 	for (int i = 0; i < x->rank; i++)
@@ -291,8 +291,8 @@ const char *eval_tile(struct eval *e)
 const char *eval_depth_to_space(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	int64_t b = attr_int(e->n, "blocksize", 1);
-	bool crd = !strcmp(attr_str(e->n, "mode", "DCR"), "CRD");
+	int64_t b = attr_i(e->n, "blocksize");
+	bool crd = !strcmp(attr_s(e->n, "mode"), "CRD");
 
 	if (x->rank != 4 || b < 1 || b > BLOCKSIZE_MAX || x->dims[1] % (b * b))
 		return "channels do not divide by blocksize squared";
@@ -307,8 +307,8 @@ const char *eval_depth_to_space(struct eval *e)
 const char *eval_space_to_depth(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	int64_t b = attr_int(e->n, "blocksize", 1);
-	bool crd = !strcmp(attr_str(e->n, "mode", "DCR"), "CRD");
+	int64_t b = attr_i(e->n, "blocksize");
+	bool crd = !strcmp(attr_s(e->n, "mode"), "CRD");
 
 	if (x->rank != 4 || b < 1 || b > BLOCKSIZE_MAX || x->dims[2] % b || x->dims[3] % b)
 		return "the image does not divide by blocksize";
@@ -335,7 +335,7 @@ const char *eval_concat(struct eval *e)
 
 	if (why)
 		return why;
-	if (!rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis))
+	if (!rule_axis(attr_i(e->n, "axis"), x->rank, &axis))
 		return "axis outside the rank";
 	memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
 	dims[axis] = 0;
@@ -370,7 +370,7 @@ const char *eval_split(struct eval *e)
 
 	if (why)
 		return why;
-	if (!rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis) || (count >= 0 && count != (int)e->n->nout))
+	if (!rule_axis(attr_i(e->n, "axis"), x->rank, &axis) || (count >= 0 && count != (int)e->n->nout))
 		return "axis outside the rank, or sizes do not fit the results";
 	memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
 	struct axes3 s = split_at(x, axis);
@@ -415,7 +415,7 @@ const char *eval_pad(struct eval *e)
 	const int64_t *pads, *axes = NULL;
 	int np = eval_ints(e, 1, &pads), na = eval_ints(e, 3, &axes), axis, rank = x->rank;
 	int64_t begin[RANK_MAX] = {0}, dims[RANK_MAX], from[RANK_MAX], at[RANK_MAX] = {0}, *table[RANK_MAX];
-	char mode = *attr_str(e->n, "mode", "constant"), zero[16] = {0};
+	char mode = *attr_s(e->n, "mode"), zero[16] = {0};
 	bool seen[RANK_MAX] = {0};
 	size_t size = dtype_size(x->dtype);
 	const char *why = no_strings(e, x);
@@ -463,7 +463,7 @@ const char *eval_pad(struct eval *e)
 const char *eval_trilu(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	bool upper = attr_int(e->n, "upper", 1);
+	bool upper = attr_i(e->n, "upper");
 	int64_t k = (int64_t)eval_scalar(e, 1, 0);
 	size_t size = dtype_size(x->dtype);
 
@@ -482,7 +482,7 @@ const char *eval_trilu(struct eval *e)
 const char *eval_reverse_sequence(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	int64_t b = attr_int(e->n, "batch_axis", 1), t = attr_int(e->n, "time_axis", 0);
+	int64_t b = attr_i(e->n, "batch_axis"), t = attr_i(e->n, "time_axis");
 	const int64_t *len;
 	size_t size = dtype_size(x->dtype);
 

@@ -14,7 +14,7 @@ static const char *shape_batch(struct infer *I)
 		    (rank == 1 || poly_is_const(rule_polys(I), rule_dim(I, 0, 1), &channels)) && n != channels)
 			return rule_why(I, "operand %u has %lld elements for %lld channels", i, (long long)n, (long long)channels);
 	rule_like(I, 0, 0);
-	if (attr_int(I->n, "training_mode", 0)) {
+	if (attr_i(I->n, "training_mode")) {
 		rule_like(I, 1, 3);
 		rule_like(I, 2, 4);
 		return NULL;
@@ -28,7 +28,7 @@ static const char *shape_batch(struct infer *I)
 static const char *shape_axis(struct infer *I)
 {
 	int axis, rank = rule_rank(I, 0);
-	int64_t a = attr_int(I->n, "axis", -1);
+	int64_t a = attr_i(I->n, "axis");
 
 	rule_like(I, 0, 0);
 	if (rank > 0 && !rule_axis(a, rank, &axis))
@@ -47,10 +47,10 @@ static const char *shape_rms(struct infer *I)
 static const char *shape_layer(struct infer *I)
 {
 	int rank = rule_rank(I, 0), axis;
-	enum dtype stash = dtype_from_onnx((int)attr_int(I->n, "stash_type", 1));
+	enum dtype stash = dtype_from_onnx((int)attr_i(I->n, "stash_type"));
 	const char *why = shape_axis(I);
 
-	if (why || rank < 1 || !rule_axis(attr_int(I->n, "axis", -1), rank, &axis))
+	if (why || rank < 1 || !rule_axis(attr_i(I->n, "axis"), rank, &axis))
 		return why;
 	dim *d = rule_dims(I, rank);
 	for (uint32_t k = 1; k < 3; k++)
@@ -102,8 +102,8 @@ static void standardise(double *v, int64_t n, double epsilon, double *mean, doub
 static const char *eval_batch(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	bool training = attr_int(e->n, "training_mode", 0);
-	double eps = attr_float(e->n, "epsilon", 1e-5f), momentum = attr_float(e->n, "momentum", 0.9f);
+	bool training = attr_i(e->n, "training_mode");
+	double eps = attr_f(e->n, "epsilon"), momentum = attr_f(e->n, "momentum");
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims), *rm = NULL, *rv = NULL;
 	int64_t C = x->rank > 1 ? x->dims[1] : 1, N = x->rank ? x->dims[0] : 1, n = C > 0 && N > 0 ? tensor_count(x) / (C * N) : 0;
 	double v[BLOCK];
@@ -180,13 +180,13 @@ static const char *eval_layer(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
 	bool rms = e->n->op == OP_RMSNormalization;
-	double eps = attr_float(e->n, "epsilon", 1e-5f), *scale, *bias = NULL;
-	enum dtype stash = dtype_from_onnx((int)attr_int(e->n, "stash_type", 1));
+	double eps = attr_f(e->n, "epsilon"), *scale, *bias = NULL;
+	enum dtype stash = dtype_from_onnx((int)attr_i(e->n, "stash_type"));
 	int axis;
 	int64_t rows = 1, n = 1, dims[RANK_MAX], nscale, nbias = 0;
 	const char *why;
 
-	if (!rule_axis(attr_int(e->n, "axis", -1), x->rank, &axis))
+	if (!rule_axis(attr_i(e->n, "axis"), x->rank, &axis))
 		return "axis outside the rank";
 	for (int i = 0; i < x->rank; i++) {
 		*(i < axis ? &rows : &n) *= x->dims[i];
@@ -227,7 +227,7 @@ static const char *eval_layer(struct eval *e)
 
 static const char *shape_group(struct infer *I)
 {
-	int64_t groups = attr_int(I->n, "num_groups", 1), c;
+	int64_t groups = attr_i(I->n, "num_groups"), c;
 
 	rule_like(I, 0, 0);
 	if (rule_rank(I, 0) > 1 && poly_is_const(rule_polys(I), rule_dim(I, 0, 1), &c) && c % groups)
@@ -239,13 +239,13 @@ static const char *eval_group(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
 	int64_t N, C, n = 1, groups;
-	double eps = attr_float(e->n, "epsilon", 1e-5f), mean, inv;
+	double eps = attr_f(e->n, "epsilon"), mean, inv;
 
 	if (x->rank < 2)
 		return "an image of rank below 2";
 	N = x->dims[0];
 	C = x->dims[1];
-	groups = e->n->op == OP_GroupNormalization ? attr_int(e->n, "num_groups", 1) : C;
+	groups = e->n->op == OP_GroupNormalization ? attr_i(e->n, "num_groups") : C;
 	for (int i = 2; i < x->rank; i++)
 		n *= x->dims[i];
 	if (groups < 1 || C % groups || tensor_count(e->in[1]) != C || tensor_count(e->in[2]) != C)
@@ -280,13 +280,13 @@ static const char *shape_mvn(struct infer *I)
 static const char *eval_mvn(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	int count;
-	const int64_t *axes = attr_ints(e->n, "axes", &count), usual[] = {0, 2, 3};
+	int64_t axes[RANK_MAX];
+	int count = attr_list(e->n, "axes", axes, RANK_MAX);
 	bool red[RANK_MAX] = {0};
 	int64_t at[RANK_MAX] = {0}, total = tensor_count(x), out = 0, nout = 1, stride[RANK_MAX];
 
-	if (!axes)
-		axes = usual, count = 3;
+	if (count < 0)
+		return "more axes than a tensor can have";
 	for (int i = 0; i < count; i++) {
 		int k;
 		if (!rule_axis(axes[i], x->rank, &k))
@@ -327,7 +327,7 @@ static const char *eval_mvn(struct eval *e)
 static void along_axis(const struct node *n, double *v, int64_t count)
 {
 	double max = -INFINITY, s = 0;
-	int64_t p = attr_int(n, "p", 2), best = 0;
+	int64_t p = attr_i(n, "p"), best = 0;
 
 	for (int64_t i = 0; i < count; i++)
 		if (v[i] > max || (v[i] != v[i] && max == max)) { /* the first NaN */
@@ -368,7 +368,7 @@ static const char *eval_axis(struct eval *e)
 	int axis;
 
 	if (x->rank) {
-		if (!rule_axis(attr_int(e->n, "axis", -1), x->rank, &axis))
+		if (!rule_axis(attr_i(e->n, "axis"), x->rank, &axis))
 			return "axis outside the rank";
 		s = split_at(x, axis);
 	}
@@ -387,8 +387,8 @@ static const char *eval_axis(struct eval *e)
 static const char *eval_lrn(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	int64_t size = attr_int(e->n, "size", 1), C, n = 1;
-	double alpha = attr_float(e->n, "alpha", 1e-4f), beta = attr_float(e->n, "beta", 0.75f), bias = attr_float(e->n, "bias", 1);
+	int64_t size = attr_i(e->n, "size"), C, n = 1;
+	double alpha = attr_f(e->n, "alpha"), beta = attr_f(e->n, "beta"), bias = attr_f(e->n, "bias");
 
 	if (x->rank < 2 || size < 1)
 		return "an image of rank below 2, or no size";

@@ -9,7 +9,7 @@ static const char *covers_some(struct infer *I, const struct window *w, int i)
 	int64_t span = (w->size[i] - 1) * w->dilation[i] + 1, in, out;
 	bool covers = true;
 
-	if (I->n->op == OP_LpPool || attr_int(I->n, "count_include_pad", 0))
+	if (I->n->op == OP_LpPool || attr_i(I->n, "count_include_pad"))
 		return NULL;
 	if (!poly_is_const(rule_polys(I), rule_dim(I, 0, 2 + i), &in)) {
 		covers = w->begin[i] < span && (w->end[i] < span || w->ceil_mode || w->stride[i] > 1);
@@ -135,9 +135,9 @@ static const char *eval_pool(struct eval *e)
 	int spatial = x->rank - 2, lead = SPATIAL_MAX - spatial;
 	struct pool q = {.x = x,
 			 .op = e->n->op,
-			 .count_pad = attr_int(e->n, "count_include_pad", 0),
-			 .column_major = attr_int(e->n, "storage_order", 0),
-			 .p = (double)attr_int(e->n, "p", 2)};
+			 .count_pad = attr_i(e->n, "count_include_pad"),
+			 .column_major = attr_i(e->n, "storage_order"),
+			 .p = (double)attr_i(e->n, "p")};
 	int64_t dims[2 + SPATIAL_MAX], plane = 1;
 	struct window w;
 	const char *why = window_read(e->m, e->n, spatial, NULL, &w);
@@ -169,7 +169,7 @@ static const char *eval_global(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
 	int64_t dims[RANK_MAX], n = 1;
-	double p = (double)attr_int(e->n, "p", 2), v[BLOCK];
+	double p = (double)attr_i(e->n, "p"), v[BLOCK];
 
 	if (x->rank < 2)
 		return "an image of rank below 2";

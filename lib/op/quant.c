@@ -16,7 +16,7 @@ static bool may_be_one(struct infer *I, uint32_t i)
 static const char *check_scales(struct infer *I)
 {
 	int rank = rule_rank(I, 0), sr = rule_rank(I, 1), axis;
-	int64_t block = attr_int(I->n, "block_size", 0);
+	int64_t block = attr_i(I->n, "block_size");
 	const char *why = NULL;
 	bool one = may_be_one(I, 1);
 
@@ -26,8 +26,8 @@ static const char *check_scales(struct infer *I)
 		why = rule_extent(I, 2, k, rule_dim(I, 1, k));
 	if (why || one || rank < 0)
 		return why;
-	if (!rule_axis(attr_int(I->n, "axis", 1), rank, &axis))
-		return rule_why(I, "axis %lld outside rank %d", (long long)attr_int(I->n, "axis", 1), rank);
+	if (!rule_axis(attr_i(I->n, "axis"), rank, &axis))
+		return rule_why(I, "axis %lld outside rank %d", (long long)attr_i(I->n, "axis"), rank);
 	if (sr != (block ? rank : 1))
 		return rule_why(I, "operand 1 has rank %d, takes %d", sr, block ? rank : 1);
 	if (!block)
@@ -39,7 +39,7 @@ static const char *check_scales(struct infer *I)
 
 static const char *shape_quantize(struct infer *I)
 {
-	int64_t t = attr_int(I->n, "output_dtype", 0);
+	int64_t t = attr_i(I->n, "output_dtype");
 
 	rule_like(I, 0, 0);
 	I->out[0].dtype = rule_has(I, 2) ? I->in[2].dtype : t ? dtype_from_onnx((int)t) : DT_U8;
@@ -53,7 +53,7 @@ static const char *shape_quantize(struct infer *I)
 
 static const char *shape_dequantize(struct infer *I)
 {
-	int64_t t = attr_int(I->n, "output_dtype", 0);
+	int64_t t = attr_i(I->n, "output_dtype");
 
 	rule_like(I, 0, 0);
 	I->out[0].dtype = t ? dtype_from_onnx((int)t) : I->in[1].dtype;
@@ -73,7 +73,7 @@ struct grid {
 static const char *grid_of(struct eval *e, const struct tensor *x, const struct tensor *scale, const struct tensor *zero, struct grid *g)
 {
 	int axis;
-	int64_t block = attr_int(e->n, "block_size", 0);
+	int64_t block = attr_i(e->n, "block_size");
 
 	if (block < 0)
 		return "block_size is negative";
@@ -82,7 +82,7 @@ static const char *grid_of(struct eval *e, const struct tensor *x, const struct 
 	*g = (struct grid){.one = tensor_count(scale) == 1, .inner = 1, .n = 1, .block = 1, .blocks = 1};
 	if (g->one)
 		return NULL;
-	if (!rule_axis(attr_int(e->n, "axis", 1), x->rank, &axis))
+	if (!rule_axis(attr_i(e->n, "axis"), x->rank, &axis))
 		return "axis outside the rank";
 	struct axes3 s = split_at(x, axis);
 	g->inner = s.inner;
@@ -109,9 +109,9 @@ static int64_t grid_at(const struct grid *g, int64_t i, bool blocked)
 static const char *eval_quantize(struct eval *e)
 {
 	const struct tensor *x = e->in[0], *scale = e->in[1], *zero = eval_in(e, 2);
-	int64_t t = attr_int(e->n, "output_dtype", 0);
+	int64_t t = attr_i(e->n, "output_dtype");
 	enum dtype to = zero ? zero->dtype : t ? dtype_from_onnx((int)t) : DT_U8;
-	bool blocked = attr_int(e->n, "block_size", 0) != 0, saturate = attr_int(e->n, "saturate", 1) != 0;
+	bool blocked = attr_i(e->n, "block_size") != 0, saturate = attr_i(e->n, "saturate") != 0;
 	struct grid g;
 	const char *why = grid_of(e, x, scale, zero, &g);
 
@@ -136,9 +136,9 @@ static const char *eval_quantize(struct eval *e)
 static const char *eval_dequantize(struct eval *e)
 {
 	const struct tensor *x = e->in[0], *scale = e->in[1], *zero = eval_in(e, 2);
-	int64_t t = attr_int(e->n, "output_dtype", 0);
+	int64_t t = attr_i(e->n, "output_dtype");
 	enum dtype to = t ? dtype_from_onnx((int)t) : scale->dtype;
-	bool blocked = attr_int(e->n, "block_size", 0) != 0;
+	bool blocked = attr_i(e->n, "block_size") != 0;
 	struct grid g;
 	const char *why = grid_of(e, x, scale, zero, &g);
 

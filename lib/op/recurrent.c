@@ -45,7 +45,7 @@ struct activations {
 	} of[ACTIVATIONS_MAX];
 };
 
-static int directions_of(const struct node *n) { return !strcmp(attr_str(n, "direction", "forward"), "bidirectional") ? 2 : 1; }
+static int directions_of(const struct node *n) { return !strcmp(attr_s(n, "direction"), "bidirectional") ? 2 : 1; }
 
 static int gates_of(const struct node *n) { return n->op == OP_RNN ? 1 : n->op == OP_GRU ? 3 : 4; }
 
@@ -111,7 +111,7 @@ static const char *check_lengths(struct infer *I, dim seq)
 static const char *shape_recurrent(struct infer *I)
 {
 	struct polys *P = rule_polys(I);
-	bool batch_first = attr_int(I->n, "layout", 0);
+	bool batch_first = attr_i(I->n, "layout");
 	enum dtype t = I->in[0].dtype;
 	dim dirs = rule_const(I, directions_of(I->n)), seq = POLY_UNKNOWN, batch = POLY_UNKNOWN, input = POLY_UNKNOWN,
 	    hidden = POLY_UNKNOWN;
@@ -128,7 +128,7 @@ static const char *shape_recurrent(struct infer *I)
 	if (rule_rank(I, 2) == 3)
 		hidden = rule_dim(I, 2, 2);
 	if (attr_find(I->n, "hidden_size"))
-		hidden = rule_const(I, attr_int(I->n, "hidden_size", 0));
+		hidden = rule_const(I, attr_i(I->n, "hidden_size"));
 	int64_t gates = gates_of(I->n);
 	dim all = poly_mulc(P, hidden, gates), state[] = {batch_first ? batch : dirs, batch_first ? dirs : batch, hidden};
 	if ((why = check_extents(I, 1, 3, (dim[]){dirs, all, input})) || (why = check_extents(I, 2, 3, (dim[]){dirs, all, hidden})) ||
@@ -280,10 +280,10 @@ static const char *rnn_sizes(struct rnn *q)
 
 	q->gates = gates_of(e->n);
 	q->dirs = directions_of(e->n);
-	q->batch_first = attr_int(e->n, "layout", 0);
-	q->input_forget = attr_int(e->n, "input_forget", 0);
-	q->linear_before_reset = attr_int(e->n, "linear_before_reset", 0);
-	q->clip = attr_float(e->n, "clip", 0);
+	q->batch_first = attr_i(e->n, "layout");
+	q->input_forget = attr_i(e->n, "input_forget");
+	q->linear_before_reset = attr_i(e->n, "linear_before_reset");
+	q->clip = attr_f(e->n, "clip");
 	if (x->rank != 3 || w->rank != 3 || r->rank != 3)
 		return "the sequence, W or R is not of rank 3";
 	q->T = x->dims[q->batch_first];
@@ -315,7 +315,7 @@ static const char *rnn_sizes(struct rnn *q)
 static const char *eval_recurrent(struct eval *e)
 {
 	struct rnn q = {.e = e};
-	bool is_lstm = e->n->op == OP_LSTM, reverse = !strcmp(attr_str(e->n, "direction", "forward"), "reverse");
+	bool is_lstm = e->n->op == OP_LSTM, reverse = !strcmp(attr_s(e->n, "direction"), "reverse");
 	const char *why = rnn_sizes(&q);
 	enum dtype t = e->in[0]->dtype;
 	const struct tensor *lens = eval_in(e, 4), *h0 = eval_in(e, 5), *c0 = is_lstm ? eval_in(e, 6) : NULL;

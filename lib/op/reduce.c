@@ -25,7 +25,7 @@ static const struct reduction reductions[OP_COUNT] = {
 /* Which axes are reduced. NULL, or why not. n < 0: none given. */
 static const char *reduce_axes(const struct node *n, int rank, int count, const int64_t *axes, bool *red)
 {
-	bool all = count <= 0 && !attr_int(n, "noop_with_empty_axes", 0);
+	bool all = count <= 0 && !attr_i(n, "noop_with_empty_axes");
 
 	for (int i = 0; i < rank; i++)
 		red[i] = all;
@@ -61,7 +61,7 @@ static const char *shape_reduce(struct infer *I)
 {
 	const int64_t *axes = NULL;
 	int rank = rule_rank(I, 0), count = rule_has(I, 1) ? rule_ints(I, 1, &axes) : 0, nred = -1;
-	bool keep = attr_int(I->n, "keepdims", 1) != 0, red[RANK_MAX];
+	bool keep = attr_i(I->n, "keepdims") != 0, red[RANK_MAX];
 	const char *why;
 
 	rule_out(I, 0, I->in[0].dtype, RANK_UNKNOWN, NULL);
@@ -71,7 +71,7 @@ static const char *shape_reduce(struct infer *I)
 		if (rule_rank(I, 1) == 1) {
 			int64_t c;
 			if (poly_is_const(rule_polys(I), rule_dim(I, 1, 0), &c))
-				nred = c == 0 && !attr_int(I->n, "noop_with_empty_axes", 0) ? rank : (int)c;
+				nred = c == 0 && !attr_i(I->n, "noop_with_empty_axes") ? rank : (int)c;
 		}
 		if (keep)
 			rule_out(I, 0, I->in[0].dtype, rank, rule_dims(I, rank));
@@ -235,7 +235,7 @@ static const char *eval_reduce(struct eval *e)
 	const struct tensor *x = e->in[0];
 	const int64_t *axes = NULL;
 	int count = eval_ints(e, 1, &axes), n = 0;
-	bool keep = attr_int(e->n, "keepdims", 1) != 0, red[RANK_MAX];
+	bool keep = attr_i(e->n, "keepdims") != 0, red[RANK_MAX];
 	const char *why = reduce_axes(e->n, x->rank, count, axes, red);
 	const struct reduction *r = &reductions[e->n->op];
 	int64_t dims[RANK_MAX];
@@ -266,13 +266,13 @@ static const char *eval_reduce(struct eval *e)
 static const char *shape_arg(struct infer *I)
 {
 	int rank = rule_rank(I, 0), axis, n = 0;
-	bool keep = attr_int(I->n, "keepdims", 1) != 0;
+	bool keep = attr_i(I->n, "keepdims") != 0;
 
 	rule_out(I, 0, DT_I64, RANK_UNKNOWN, NULL);
 	if (rank == RANK_UNKNOWN)
 		return NULL;
-	if (!rule_axis(attr_int(I->n, "axis", 0), rank, &axis))
-		return rule_why(I, "axis %lld outside rank %d", (long long)attr_int(I->n, "axis", 0), rank);
+	if (!rule_axis(attr_i(I->n, "axis"), rank, &axis))
+		return rule_why(I, "axis %lld outside rank %d", (long long)attr_i(I->n, "axis"), rank);
 	dim *d = rule_dims(I, rank);
 	for (int i = 0; i < rank; i++)
 		if (i != axis || keep)
@@ -286,11 +286,11 @@ static const char *eval_arg(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
 	int axis, n = 0;
-	bool keep = attr_int(e->n, "keepdims", 1), last = attr_int(e->n, "select_last_index", 0);
+	bool keep = attr_i(e->n, "keepdims"), last = attr_i(e->n, "select_last_index");
 	bool max = e->n->op == OP_ArgMax;
 	int64_t dims[RANK_MAX];
 
-	if (!rule_axis(attr_int(e->n, "axis", 0), x->rank, &axis))
+	if (!rule_axis(attr_i(e->n, "axis"), x->rank, &axis))
 		return "axis outside the rank";
 	for (int i = 0; i < x->rank; i++)
 		if (i != axis || keep)
@@ -327,7 +327,7 @@ static const char *eval_running(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
 	bool sum = e->n->op == OP_CumSum, whole = dtype_is_int(x->dtype);
-	bool exclusive = attr_int(e->n, "exclusive", 0), reverse = attr_int(e->n, "reverse", 0);
+	bool exclusive = attr_i(e->n, "exclusive"), reverse = attr_i(e->n, "reverse");
 	int axis;
 
 	if (!rule_axis((int64_t)eval_scalar(e, 1, 0), x->rank, &axis))

@@ -54,7 +54,7 @@ static const char *check_extent(struct infer *I, int axis, int64_t in, double ou
 /* Extents of the sizes given, for axes that may have to keep their ratio. */
 static const char *sized(struct infer *I, int count, const int *axis, dim *d)
 {
-	const char *policy = attr_str(I->n, "keep_aspect_ratio_policy", "stretch"), *why;
+	const char *policy = attr_s(I->n, "keep_aspect_ratio_policy"), *why;
 	bool stretch = !strcmp(policy, "stretch"), smaller = !strcmp(policy, "not_larger"), all = true;
 	double common = smaller ? INFINITY : 0;
 	int64_t in[RANK_MAX], out;
@@ -130,7 +130,7 @@ static const char *shape_resize(struct infer *I)
 		return rule_why(I, "%lld sizes for %d axes", (long long)nsizes, count);
 	if (nscales > 0 && nscales != count)
 		return rule_why(I, "%lld scales for %d axes", (long long)nscales, count);
-	if (!old && !strcmp(attr_str(I->n, "coordinate_transformation_mode", ""), "tf_crop_and_resize") && given(I, 1) >= 0 &&
+	if (!old && !strcmp(attr_s(I->n, "coordinate_transformation_mode"), "tf_crop_and_resize") && given(I, 1) >= 0 &&
 	    given(I, 1) != 2 * count)
 		return rule_why(I, "%lld numbers in operand 1 for %d axes", (long long)given(I, 1), count);
 	dim *d = rule_dims(I, rank);
@@ -159,7 +159,7 @@ struct axis_map {
 /* Where result i lies among the elements of the operand. */
 static double coordinate(const struct axis_map *a, int64_t i)
 {
-	const char *mode = attr_str(a->n, "coordinate_transformation_mode", "half_pixel");
+	const char *mode = attr_s(a->n, "coordinate_transformation_mode");
 	double x = (double)i, in = (double)a->to->in, out = a->scale * in, whole = (double)a->to->out;
 
 	if (a->n->op == OP_Upsample || !strcmp(mode, "asymmetric"))
@@ -182,7 +182,7 @@ static double coordinate(const struct axis_map *a, int64_t i)
 
 static int64_t nearest(const struct node *n, double x)
 {
-	const char *mode = attr_str(n, "nearest_mode", n->op == OP_Upsample ? "floor" : "round_prefer_floor");
+	const char *mode = n->op == OP_Upsample ? "floor" : attr_s(n, "nearest_mode");
 
 	if (!strcmp(mode, "round_prefer_ceil"))
 		return (int64_t)floor(x + 0.5);
@@ -210,10 +210,10 @@ static double within_reach(double x) { return x >= -0x1p52 ? x <= 0x1p52 ? x : 0
 static void map_axis(const struct axis_map *a, struct arena *arena)
 {
 	struct resize_axis *t = a->to;
-	bool antialias = attr_int(a->n, "antialias", 0) && a->scale < 1 && a->mode != NEAREST;
-	bool crop = !strcmp(attr_str(a->n, "coordinate_transformation_mode", ""), "tf_crop_and_resize");
-	bool exclude = attr_int(a->n, "exclude_outside", 0);
-	double stretch = antialias ? 1 / a->scale : 1, cubic = attr_float(a->n, "cubic_coeff_a", -0.75f);
+	bool antialias = attr_i(a->n, "antialias") && a->scale < 1 && a->mode != NEAREST;
+	bool crop = !strcmp(attr_s(a->n, "coordinate_transformation_mode"), "tf_crop_and_resize");
+	bool exclude = attr_i(a->n, "exclude_outside");
+	double stretch = antialias ? 1 / a->scale : 1, cubic = attr_f(a->n, "cubic_coeff_a");
 	double wide = ceil((a->mode == CUBIC ? 2 : 1) * stretch);
 	int reach = wide < 1 << 24 ? (int)wide : 1 << 24;
 
@@ -261,7 +261,7 @@ static void move_axis(const struct resize_axis *a, const double *x, double *y, i
 static const char *resize_extents(const struct node *n, int rank, const struct tensor *roi, const struct tensor *scales,
 				  const struct tensor *sizes, struct axis_map *a)
 {
-	const char *policy = attr_str(n, "keep_aspect_ratio_policy", "stretch");
+	const char *policy = attr_s(n, "keep_aspect_ratio_policy");
 	int axis[RANK_MAX], count;
 	const char *why = resize_axes(n, rank, axis, &count);
 	bool stretch = !strcmp(policy, "stretch"), smaller = !strcmp(policy, "not_larger");
@@ -300,7 +300,7 @@ static const char *resize_extents(const struct node *n, int rank, const struct t
 const char *resize_map(const struct node *n, int rank, const int64_t *dims, const struct tensor *roi, const struct tensor *scales,
 		       const struct tensor *sizes, struct arena *arena, struct resize_axis *to)
 {
-	const char *mode = attr_str(n, "mode", "nearest");
+	const char *mode = attr_s(n, "mode");
 	struct axis_map a[RANK_MAX];
 	const char *why;
 
@@ -333,7 +333,7 @@ static const char *eval_resize(struct eval *e)
 	bool old = e->n->op == OP_Upsample;
 	struct resize_axis a[RANK_MAX];
 	int64_t dims[RANK_MAX], outer = 1, inner = tensor_count(x), total = inner;
-	double extrapolation = attr_float(e->n, "extrapolation_value", 0);
+	double extrapolation = attr_f(e->n, "extrapolation_value");
 	const char *why;
 
 	if (!dtype_fixed(x->dtype))

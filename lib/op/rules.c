@@ -279,7 +279,7 @@ const char *window_read(struct module *m, const struct node *n, int spatial, con
 {
 	int c;
 	const int64_t *v;
-	const char *pad = attr_str(n, "auto_pad", "NOTSET");
+	const char *pad = attr_s(n, "auto_pad");
 
 	memset(w, 0, sizeof *w);
 	w->n = spatial;
@@ -317,7 +317,7 @@ const char *window_read(struct module *m, const struct node *n, int spatial, con
 		return arena_printf(&m->arena, "unknown auto_pad \"%s\"", pad);
 	if (w->auto_pad == 'V')
 		memset(w->begin, 0, sizeof w->begin), memset(w->end, 0, sizeof w->end);
-	w->ceil_mode = attr_int(n, "ceil_mode", 0) != 0;
+	w->ceil_mode = attr_i(n, "ceil_mode") != 0;
 	return NULL;
 }
 

@@ -98,7 +98,7 @@ static const char *eval_clip(struct eval *e)
 
 static enum dtype cast_target(const struct node *n, enum dtype like)
 {
-	return n->op == OP_CastLike ? like : dtype_from_onnx((int)attr_int(n, "to", 0));
+	return n->op == OP_CastLike ? like : dtype_from_onnx((int)attr_i(n, "to"));
 }
 
 static const char *shape_cast(struct infer *I)
@@ -109,7 +109,7 @@ static const char *shape_cast(struct infer *I)
 	rule_like(I, 0, 0);
 	I->out[0].dtype = to;
 	if (I->n->op == OP_Cast && !to)
-		return rule_why(I, "unknown type number %lld in attribute to", (long long)attr_int(I->n, "to", 0));
+		return rule_why(I, "unknown type number %lld in attribute to", (long long)attr_i(I->n, "to"));
 	if (I->n->op == OP_BitCast) {
 		if (to && I->in[0].dtype && dtype_size(to) != dtype_size(I->in[0].dtype))
 			return rule_why(I, "%s and %s are not of one size", dtype_name(I->in[0].dtype), dtype_name(to));
@@ -139,7 +139,7 @@ static const char *eval_cast(struct eval *e)
 	struct tensor *y;
 	int64_t n = tensor_count(x), w[BLOCK];
 	double v[BLOCK];
-	bool infinite = dtype_is_float8(to) && !attr_int(e->n, "saturate", 1); /* numbers too large are not the largest */
+	bool infinite = dtype_is_float8(to) && !attr_i(e->n, "saturate"); /* numbers too large are not the largest */
 	bool whole = !infinite && (dtype_is_int(x->dtype) || x->dtype == DT_BOOL);
 
 	if (to == x->dtype) {

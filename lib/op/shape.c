@@ -7,7 +7,7 @@
 
 static void shape_bounds(const struct node *n, int rank, int64_t *start, int64_t *end)
 {
-	*start = attr_int(n, "start", 0);
+	*start = attr_i(n, "start");
 	*end = attr_int(n, "end", rank);
 	*start = *start < 0 ? *start + rank : *start;
 	*end = *end < 0 ? *end + rank : *end;
@@ -166,7 +166,7 @@ static const char *eval_of_shape(struct eval *e)
 
 static const char *shape_eye(struct infer *I)
 {
-	int64_t t = attr_int(I->n, "dtype", 0);
+	int64_t t = attr_i(I->n, "dtype");
 
 	rule_like(I, 0, 0);
 	if (t)
@@ -177,7 +177,7 @@ static const char *shape_eye(struct infer *I)
 static const char *eval_eye(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	int64_t t = attr_int(e->n, "dtype", 0), k = attr_int(e->n, "k", 0);
+	int64_t t = attr_i(e->n, "dtype"), k = attr_i(e->n, "k");
 
 	if (x->rank != 2)
 		return "takes a matrix";
@@ -289,7 +289,7 @@ static const char *eval_range(struct eval *e)
 
 static const char *shape_random(struct infer *I)
 {
-	enum dtype t = dtype_from_onnx((int)attr_int(I->n, "dtype", DT_NONE));
+	enum dtype t = dtype_from_onnx((int)attr_i(I->n, "dtype"));
 	int n;
 	const int64_t *shape = attr_ints(I->n, "shape", &n);
 

@@ -14,91 +14,24 @@ enum { TENSOR_MAX = 64 }; /* elements of an attribute that is a tensor */
 
 /* ---- defaults ---- */
 
-/* As this file writes them. Lists of zeros or ones where windows have them, and attributes that repeat what operands
- * say, are in repeats_operands. */
-static const char *const defaults[OP_COUNT] = {
-	[OP_ArgMax] = "axis=0 keepdims=1 select_last_index=0",
-	[OP_ArgMin] = "axis=0 keepdims=1 select_last_index=0",
-	[OP_AveragePool] = "auto_pad=NOTSET ceil_mode=0 count_include_pad=0",
-	[OP_BatchNormalization] = "epsilon=1e-05 momentum=0.9 training_mode=0",
-	[OP_Celu] = "alpha=1",
-	[OP_Conv] = "auto_pad=NOTSET group=1",
-	[OP_ConvInteger] = "auto_pad=NOTSET group=1",
-	[OP_ConvTranspose] = "auto_pad=NOTSET group=1",
-	[OP_CumProd] = "exclusive=0 reverse=0",
-	[OP_CumSum] = "exclusive=0 reverse=0",
-	[OP_DepthToSpace] = "mode=DCR",
-	[OP_DequantizeLinear] = "axis=1 block_size=0 output_dtype=0",
-	[OP_Elu] = "alpha=1",
-	[OP_Flatten] = "axis=1",
-	[OP_Gather] = "axis=0",
-	[OP_GatherElements] = "axis=0",
-	[OP_GatherND] = "batch_dims=0",
-	[OP_Gelu] = "approximate=none",
-	[OP_Gemm] = "alpha=1 beta=1 transA=0 transB=0",
-	[OP_GlobalLpPool] = "p=2",
-	[OP_GroupNormalization] = "epsilon=1e-05 stash_type=1",
-	[OP_HardSigmoid] = "alpha=0.2 beta=0.5",
-	[OP_Hardmax] = "axis=-1",
-	[OP_InstanceNormalization] = "epsilon=1e-05",
-	[OP_LRN] = "alpha=0.0001 beta=0.75 bias=1",
-	[OP_LayerNormalization] = "axis=-1 epsilon=1e-05 stash_type=1",
-	[OP_LeakyRelu] = "alpha=0.01",
-	[OP_LogSoftmax] = "axis=-1",
-	[OP_LpNormalization] = "axis=-1 p=2",
-	[OP_LpPool] = "auto_pad=NOTSET ceil_mode=0 p=2",
-	[OP_MaxPool] = "auto_pad=NOTSET ceil_mode=0 storage_order=0",
-	[OP_MeanVarianceNormalization] = "axes=0,2,3",
-	[OP_Mod] = "fmod=0",
-	[OP_OneHot] = "axis=-1",
-	[OP_Pad] = "mode=constant",
-	[OP_QLinearConv] = "auto_pad=NOTSET group=1",
-	[OP_QuantizeLinear] = "axis=1 block_size=0 output_dtype=0 precision=0 saturate=1",
-	[OP_RMSNormalization] = "axis=-1 epsilon=1e-05 stash_type=1",
-	[OP_ReduceL1] = "keepdims=1 noop_with_empty_axes=0",
-	[OP_ReduceL2] = "keepdims=1 noop_with_empty_axes=0",
-	[OP_ReduceLogSum] = "keepdims=1 noop_with_empty_axes=0",
-	[OP_ReduceLogSumExp] = "keepdims=1 noop_with_empty_axes=0",
-	[OP_ReduceMax] = "keepdims=1 noop_with_empty_axes=0",
-	[OP_ReduceMean] = "keepdims=1 noop_with_empty_axes=0",
-	[OP_ReduceMin] = "keepdims=1 noop_with_empty_axes=0",
-	[OP_ReduceProd] = "keepdims=1 noop_with_empty_axes=0",
-	[OP_ReduceSum] = "keepdims=1 noop_with_empty_axes=0",
-	[OP_ReduceSumSquare] = "keepdims=1 noop_with_empty_axes=0",
-	[OP_Reshape] = "allowzero=0",
-	[OP_Resize] =
-		"antialias=0 coordinate_transformation_mode=half_pixel cubic_coeff_a=-0.75 exclude_outside=0 "
-		"extrapolation_value=0 keep_aspect_ratio_policy=stretch mode=nearest nearest_mode=round_prefer_floor",
-	[OP_ReverseSequence] = "batch_axis=1 time_axis=0",
-	[OP_ScatterElements] = "axis=0 reduction=none",
-	[OP_ScatterND] = "reduction=none",
-	[OP_Selu] = "alpha=1.6732632 gamma=1.050701",
-	[OP_Shape] = "start=0",
-	[OP_Shrink] = "bias=0 lambd=0.5",
-	[OP_Softmax] = "axis=-1",
-	[OP_SpaceToDepth] = "mode=DCR",
-	[OP_Split] = "axis=0",
-	[OP_Swish] = "alpha=1",
-	[OP_ThresholdedRelu] = "alpha=1",
-	[OP_TopK] = "axis=-1 largest=1 sorted=1",
-	[OP_Trilu] = "upper=1",
-};
-
-/* Is item, n characters, one of the words of list? */
-static bool has_word(const char *list, const char *item, size_t n)
-{
-	for (const char *s = list; s && *s; s += strcspn(s, " "), s += strspn(s, " "))
-		if (strcspn(s, " ") == n && !memcmp(s, item, n))
-			return true;
-	return false;
-}
-
 static bool all_are(const struct attr *a, int64_t v)
 {
 	for (uint32_t i = 0; i < a->n; i++)
 		if (a->u.ints[i] != v)
 			return false;
 	return true;
+}
+
+static bool same_list(const struct attr *a, const struct op_attr *listed)
+{
+	struct op_attr at = *listed;
+
+	if (!memchr(at.def, ',', at.ndef))
+		return all_are(a, op_attr_int(&at));
+	for (uint32_t i = 0; i < a->n; i++, op_attr_step(&at))
+		if (!at.ndef || a->u.ints[i] != op_attr_int(&at))
+			return false;
+	return !at.ndef;
 }
 
 /* kernel_shape that repeats the shape of the weights; perm that is the usual one, all axes backwards. */
@@ -108,10 +41,6 @@ static bool repeats_operands(struct module *m, const struct node *n, const struc
 
 	if (a->kind != ATTR_INTS)
 		return false;
-	if (!strcmp(name, "pads") || !strcmp(name, "output_padding"))
-		return all_are(a, 0);
-	if (!strcmp(name, "strides") || !strcmp(name, "dilations"))
-		return all_are(a, 1);
 	if (n->op == OP_Transpose) {
 		for (uint32_t i = 0; i < a->n; i++)
 			if (a->u.ints[i] != (int64_t)(a->n - 1 - i))
@@ -126,29 +55,51 @@ static bool repeats_operands(struct module *m, const struct node *n, const struc
 	return type_dims(m, t, dims) && t->rank == (int)a->n + 2 && !memcmp(dims + 2, a->u.ints, a->n * sizeof *dims);
 }
 
-/* Operators whose axis counts from the end without it have it counted so, the others from the front. */
+/* An axis of operand 0 counts from the end where the default does, from the front elsewhere. */
 static int64_t usual_axis(struct module *m, const struct node *n, int64_t axis)
 {
-	static const uint8_t column[OP_COUNT] = {
-		[OP_ArgMax] = 1,
-		[OP_ArgMin] = 1,
-		[OP_Concat] = 1,
-		[OP_Gather] = 1,
-		[OP_GatherElements] = 1,
-		[OP_Hardmax] = 2,
-		[OP_LayerNormalization] = 2,
-		[OP_LogSoftmax] = 2,
-		[OP_LpNormalization] = 2,
-		[OP_RMSNormalization] = 2,
-		[OP_Softmax] = 2,
-		[OP_Split] = 1,
-		[OP_TopK] = 2,
+	static const bool of_operand[OP_COUNT] = {
+		[OP_ArgMax] = true,
+		[OP_ArgMin] = true,
+		[OP_Concat] = true,
+		[OP_Gather] = true,
+		[OP_GatherElements] = true,
+		[OP_Hardmax] = true,
+		[OP_LayerNormalization] = true,
+		[OP_LogSoftmax] = true,
+		[OP_LpNormalization] = true,
+		[OP_RMSNormalization] = true,
+		[OP_Softmax] = true,
+		[OP_Split] = true,
+		[OP_TopK] = true,
 	};
+	struct op_attr listed;
 	int rank = n->nin && n->in[0] ? val(m, n->in[0])->type.rank : RANK_UNKNOWN;
 
-	if (!column[n->op] || rank < 0 || axis < -rank || axis >= rank)
+	if (!of_operand[n->op] || rank < 0 || axis < -rank || axis >= rank || !op_attr_find(n->op, "axis", &listed))
 		return axis;
-	return column[n->op] == 1 ? (axis < 0 ? axis + rank : axis) : axis < 0 ? axis : axis - rank;
+	return op_attr_int(&listed) < 0 ? (axis < 0 ? axis : axis - rank) : axis < 0 ? axis + rank : axis;
+}
+
+static int64_t int_of(struct module *m, const struct node *n, const struct attr *a)
+{
+	return strcmp(sym_str(a->name), "axis") ? a->u.i : usual_axis(m, n, a->u.i);
+}
+
+/* Is a what its operator takes without it? */
+static bool is_default(struct module *m, const struct node *n, const struct attr *a)
+{
+	struct op_attr listed;
+
+	if (!op_attr_find(n->op, sym_str(a->name), &listed) || !listed.def)
+		return false;
+	switch ((enum attr_kind)a->kind) {
+	case ATTR_INT: return int_of(m, n, a) == op_attr_int(&listed);
+	case ATTR_FLOAT: return a->u.f == (float)op_attr_float(&listed);
+	case ATTR_STR: return a->n == listed.ndef && !memcmp(a->u.s, listed.def, a->n);
+	case ATTR_INTS: return same_list(a, &listed);
+	default: return false;
+	}
 }
 
 /* ---- writing ---- */
@@ -255,7 +206,7 @@ static const char *put_tensor(struct task_out *o, struct module *m, struct tenso
 static const char *put_value(struct task_out *o, struct module *m, const struct node *n, const struct attr *x, struct arena *a)
 {
 	switch ((enum attr_kind)x->kind) {
-	case ATTR_INT: put_int(o, strcmp(sym_str(x->name), "axis") ? x->u.i : usual_axis(m, n, x->u.i)); break;
+	case ATTR_INT: put_int(o, int_of(m, n, x)); break;
 	case ATTR_FLOAT: put_float(o, (double)x->u.f, DT_F32); break;
 	case ATTR_STR: put_string(o, x->u.s, x->n); break;
 	case ATTR_TENSOR: return put_tensor(o, m, x->u.tensor, a);
@@ -285,18 +236,15 @@ const char *task_put_attrs(struct task_out *o, struct module *m, const struct no
 
 	for (uint32_t i = 0; i < n->nattr; i++) {
 		const char *name = sym_str(n->attr[i].name), *why;
-		if (!op_attr_kind(n->op, name, NULL))
+		if (!op_attr_kind(n->op, name))
 			return arena_printf(a, "%s has no attribute %s", op_name(n->op), name);
-		if (repeats_operands(m, n, &n->attr[i], name))
+		if (is_default(m, n, &n->attr[i]) || repeats_operands(m, n, &n->attr[i], name))
 			continue;
 		put_word(o, o->n == begin ? "{" : " ");
-		size_t at = o->n;
 		put_word(o, name);
 		put_word(o, "=");
 		if ((why = put_value(o, m, n, &n->attr[i], a)))
 			return why;
-		if (has_word(defaults[n->op], o->a + at, o->n - at))
-			o->n = at - 1;
 	}
 	if (o->n > begin)
 		put_word(o, "}");
@@ -465,7 +413,7 @@ void task_read_attr(struct module *m, node_id n, const char **s)
 	enum opcode op = node(m, n)->op;
 	size_t len = strcspn(*s, "=} "), size;
 	char *name = arena_printf(&m->arena, "%.*s", (int)len, *s);
-	char kind = op_attr_kind(op, name, NULL);
+	char kind = op_attr_kind(op, name);
 	struct attr x = {.name = intern(name)};
 
 	if (!kind)

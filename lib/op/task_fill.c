@@ -44,7 +44,7 @@ static double fan_in(const struct node *n, uint32_t operand, const struct tensor
 	case OP_Gemm:
 		if (operand > 1 || r != 2)
 			return 1;
-		return (double)x->dims[(attr_int(n, operand ? "transB" : "transA", 0) != 0) == (operand == 1)];
+		return (double)x->dims[(attr_i(n, operand ? "transB" : "transA") != 0) == (operand == 1)];
 	case OP_RNN:
 	case OP_GRU:
 	case OP_LSTM: /* smaller where steps go on: else the state is chaotic, and rounding grows from step to step */
@@ -56,7 +56,7 @@ static double fan_in(const struct node *n, uint32_t operand, const struct tensor
 /* Integers: numbers of places, where places are looked up. */
 static int64_t highest_index(struct module *m, const struct node *n, uint32_t operand)
 {
-	int64_t dims[RANK_MAX], axis = attr_int(n, "axis", 0);
+	int64_t dims[RANK_MAX], axis = attr_i(n, "axis");
 	const struct type *t = &val(m, n->in[0])->type;
 
 	if ((n->op != OP_Gather && n->op != OP_GatherElements) || operand != 1)

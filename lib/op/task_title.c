@@ -42,7 +42,7 @@ static int shape_of(struct module *m, const struct node *n, uint32_t i, int64_t 
 
 static bool put_conv(FILE *f, struct module *m, const struct node *n)
 {
-	int64_t x[RANK_MAX], w[RANK_MAX], y[RANK_MAX], group = attr_int(n, "group", 1);
+	int64_t x[RANK_MAX], w[RANK_MAX], y[RANK_MAX], group = attr_i(n, "group");
 	uint32_t weights = n->op == OP_QLinearConv ? 3 : 1;
 	int rank = shape_of(m, n, weights, w), count;
 	const int64_t *strides = attr_ints(n, "strides", &count);
@@ -69,7 +69,7 @@ static bool put_product(FILE *f, struct module *m, const struct node *n)
 {
 	int64_t a[RANK_MAX], b[RANK_MAX], y[RANK_MAX], batch = 1;
 	int ra = shape_of(m, n, 0, a), rb = shape_of(m, n, 1, b), ry = n->nout && n->out[0] ? val(m, n->out[0])->type.rank : 0;
-	bool ta = attr_int(n, "transA", 0), tb = attr_int(n, "transB", 0);
+	bool ta = attr_i(n, "transA"), tb = attr_i(n, "transB");
 
 	if (ra < 2 || rb < 2 || ry < 2 || !type_dims(m, &val(m, n->out[0])->type, y))
 		return false;

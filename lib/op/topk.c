@@ -5,7 +5,7 @@
 static const char *shape_topk(struct infer *I)
 {
 	int rank = rule_rank(I, 0), axis;
-	int64_t a = attr_int(I->n, "axis", -1);
+	int64_t a = attr_i(I->n, "axis");
 
 	rule_out(I, 0, I->in[0].dtype, rank, rank < 0 ? NULL : rule_dims(I, rank));
 	rule_out(I, 1, DT_I64, rank, rank < 0 ? NULL : rule_dims(I, rank));
@@ -192,13 +192,13 @@ static const char *eval_topk(struct eval *e)
 	size_t size = dtype_size(x->dtype);
 	int axis;
 
-	if (!dtype_fixed(x->dtype) || !rule_axis(attr_int(e->n, "axis", -1), x->rank, &axis) || k < 0 || k > x->dims[axis])
+	if (!dtype_fixed(x->dtype) || !rule_axis(attr_i(e->n, "axis"), x->rank, &axis) || k < 0 || k > x->dims[axis])
 		return "k, axis or type does not fit";
 	memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
 	dims[axis] = k;
 	struct tensor *y = eval_out_raw(e, 0, x->dtype, x->rank, dims), *yi = eval_out_raw(e, 1, DT_I64, x->rank, dims);
 	struct axes3 s = split_at(x, axis);
-	struct row r = {.x = x, .stride = s.inner, .n = s.n, .k = k, .largest = attr_int(e->n, "largest", 1) != 0};
+	struct row r = {.x = x, .stride = s.inner, .n = s.n, .k = k, .largest = attr_i(e->n, "largest") != 0};
 	void *w = eval_scratch(e, 2 * sizeof(wide) * (size_t)room_of(&r));
 	int64_t *place = eval_scratch(e, sizeof *place * (size_t)(k + 1));
 	for (int64_t o = 0; o < s.outer && k; o++)

@@ -327,14 +327,10 @@ static void other_attribute(const struct example *x, const char *name, size_t n,
 static void other_attributes(const struct example *x)
 {
 	const char *p = op_info(op_find("", x->op))->attrs;
+	struct op_attr a;
 
-	while (*p) {
-		p += *p == '!';
-		size_t n = strcspn(p, ":");
-		other_attribute(x, p, n, p[n + 1]);
-		p += n + 2;
-		p += *p == ' ';
-	}
+	while (op_attr_next(&p, &a))
+		other_attribute(x, a.name, a.len, a.kind);
 }
 
 static void other_results(const struct example *x)

@@ -150,7 +150,7 @@ bool loop(struct round *r, node_id id)
 {
 	const struct node n = *node(r->m, id);
 	graph_id body = attr_graph(&n, "body");
-	int64_t captures = attr_int(&n, "captures", 0);
+	int64_t captures = attr_i(&n, "captures");
 
 	if (!body || captures < 0 || n.nin < 2 + captures || graph(r->m, body)->in.n != n.nin || graph(r->m, body)->out.n != n.nout + 1)
 		return false; /* in a branch that is not taken */

@@ -161,7 +161,7 @@ static const char *split(struct split *s)
 			return "sizes are not known, or halves would be rounded in between";
 		rank[i] = t->rank;
 	}
-	if ((why = einsum_parse(attr_str(&n, "equation", ""), n.nin, rank, &s->q)))
+	if ((why = einsum_parse(attr_s(&n, "equation"), n.nin, rank, &s->q)))
 		return why;
 	for (int c = 0; c < LETTERS_MAX; c++)
 		extent[c] = 1;

@@ -15,42 +15,6 @@ enum {
 	MEMBERS_MAX = 64, /* of a group, and one detour more: the time to schedule it grows with the square */
 };
 
-/* What traits do not say. A Reshape is a view: the planner gives it its operand's memory. */
-static const uint8_t role_column[OP_COUNT] = {
-	[OP_Flatten] = ROLE_OUTSIDE,
-	[OP_Identity] = ROLE_OUTSIDE,
-	[OP_Reshape] = ROLE_OUTSIDE,
-	[OP_Squeeze] = ROLE_OUTSIDE,
-	[OP_Unsqueeze] = ROLE_OUTSIDE,
-
-	[OP_AveragePool] = ROLE_ANCHOR,
-	[OP_BatchNormalization] = ROLE_ELEMENTWISE,
-	[OP_Concat] = ROLE_ANCHOR,
-	[OP_Conv] = ROLE_ANCHOR,
-	[OP_ConvInteger] = ROLE_ANCHOR,
-	[OP_ConvTranspose] = ROLE_ANCHOR,
-	[OP_DeformConv] = ROLE_ANCHOR,
-	[OP_Gemm] = ROLE_ANCHOR,
-	[OP_GlobalAveragePool] = ROLE_ANCHOR,
-	[OP_GlobalLpPool] = ROLE_ANCHOR,
-	[OP_GlobalMaxPool] = ROLE_ANCHOR,
-	[OP_GroupNormalization] = ROLE_ANCHOR,
-	[OP_InstanceNormalization] = ROLE_ANCHOR,
-	[OP_LRN] = ROLE_ANCHOR,
-	[OP_LayerNormalization] = ROLE_ANCHOR,
-	[OP_LogSoftmax] = ROLE_ANCHOR,
-	[OP_LpNormalization] = ROLE_ANCHOR,
-	[OP_LpPool] = ROLE_ANCHOR,
-	[OP_MatMul] = ROLE_ANCHOR,
-	[OP_MatMulInteger] = ROLE_ANCHOR,
-	[OP_MaxPool] = ROLE_ANCHOR,
-	[OP_MeanVarianceNormalization] = ROLE_ANCHOR,
-	[OP_QLinearConv] = ROLE_ANCHOR,
-	[OP_QLinearMatMul] = ROLE_ANCHOR,
-	[OP_RMSNormalization] = ROLE_ANCHOR,
-	[OP_Softmax] = ROLE_ANCHOR,
-};
-
 /* Has a group of this node a kernel? */
 static bool has_kernel(struct module *m, const struct node *n)
 {
@@ -66,17 +30,13 @@ static bool has_kernel(struct module *m, const struct node *n)
 
 static enum role role_of(struct module *m, const struct node *n)
 {
-	if (n->op == OP_OTHER || op_is(n->op, OP_CONTROL) || op_is(n->op, OP_CALL))
+	if (n->op == OP_OTHER || op_is(n->op, OP_CONTROL) || op_is(n->op, OP_CALL) || op_is(n->op, OP_VIEW))
 		return ROLE_OUTSIDE;
-	if (n->op == OP_BatchNormalization && attr_int(n, "training_mode", 0))
+	if (attr_i(n, "training_mode") || !has_kernel(m, n))
 		return ROLE_ALONE;
-	if (!has_kernel(m, n) && role_column[n->op] != ROLE_OUTSIDE)
-		return ROLE_ALONE;
-	if (role_column[n->op])
-		return role_column[n->op];
-	if (op_is(n->op, OP_REDUCTION))
+	if (op_is(n->op, OP_ANCHOR))
 		return ROLE_ANCHOR;
-	return op_is(n->op, OP_ELEMENTWISE) ? ROLE_ELEMENTWISE : ROLE_ALONE;
+	return op_is(n->op, OP_ELEMENTWISE) || op_is(n->op, OP_CHANNELWISE) ? ROLE_ELEMENTWISE : ROLE_ALONE;
 }
 
 /* Equal and known shapes of tensors of numbers. */

@@ -9,35 +9,11 @@ enum follow {
 	FOLLOW_SEED, /* is fastest with channels innermost */
 };
 
-static const uint8_t follow_column[OP_COUNT] = {
-	[OP_AveragePool] = FOLLOW_SEED,
-	[OP_Conv] = FOLLOW_SEED,
-	[OP_ConvTranspose] = FOLLOW_SEED,
-	[OP_DeformConv] = FOLLOW_SEED,
-	[OP_LpPool] = FOLLOW_SEED,
-	[OP_MaxPool] = FOLLOW_SEED,
-
-	[OP_BatchNormalization] = FOLLOW_ALL,
-	[OP_Concat] = FOLLOW_ALL,
-	[OP_DepthToSpace] = FOLLOW_ALL,
-	[OP_GlobalAveragePool] = FOLLOW_ALL,
-	[OP_GlobalLpPool] = FOLLOW_ALL,
-	[OP_GlobalMaxPool] = FOLLOW_ALL,
-	[OP_GroupNormalization] = FOLLOW_ALL,
-	[OP_InstanceNormalization] = FOLLOW_ALL,
-	[OP_LRN] = FOLLOW_ALL,
-	[OP_Pad] = FOLLOW_ALL,
-	[OP_Resize] = FOLLOW_ALL,
-	[OP_Slice] = FOLLOW_ALL,
-	[OP_SpaceToDepth] = FOLLOW_ALL,
-	[OP_Split] = FOLLOW_ALL,
-};
-
 static enum follow follow_of(enum opcode op)
 {
-	if (follow_column[op])
-		return follow_column[op];
-	return op_is(op, OP_ELEMENTWISE) ? FOLLOW_ALL : FOLLOW_STOP;
+	if (op_is(op, OP_WINDOW))
+		return FOLLOW_SEED;
+	return op_is(op, OP_ELEMENTWISE) || op_is(op, OP_ANY_LAYOUT) ? FOLLOW_ALL : FOLLOW_STOP;
 }
 
 struct layout {

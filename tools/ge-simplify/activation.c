@@ -143,8 +143,8 @@ static const char *hard_swish(struct rewrite *rw, node_id n)
 	h = factor_by(rw, &p, OP_HardSigmoid, &x);
 	if (h) {
 		const struct node *a = node(rw_module(rw), h);
-		if (fabs(p.k - 1) > CONST_TOL || rw_in(rw, h, 0) != x || fabs(attr_float(a, "alpha", 0.2f) - 1.0 / 6) > CONST_TOL ||
-		    fabs(attr_float(a, "beta", 0.5f) - 0.5) > CONST_TOL)
+		if (fabs(p.k - 1) > CONST_TOL || rw_in(rw, h, 0) != x || fabs(attr_f(a, "alpha") - 1.0 / 6) > CONST_TOL ||
+		    fabs(attr_f(a, "beta") - 0.5) > CONST_TOL)
 			return "its factors are not x and max(0, min(1, x/6 + 1/2))";
 	} else if (!(h = factor_by(rw, &p, OP_Clip, &x)) || relu6_of_plus_3(rw, h) != x) {
 		return NO_MATCH;

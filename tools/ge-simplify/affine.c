@@ -61,8 +61,8 @@ static const char *linear_of(struct rewrite *rw, val_id v, struct linear *l)
 		return "the weights before it are not floats";
 	switch (x->op) {
 	case OP_Conv: l->channels = w->dims[0]; break;
-	case OP_ConvTranspose: l->channels = w->dims[1] * attr_int(x, "group", 1); break;
-	case OP_Gemm: l->channels = w->dims[attr_int(x, "transB", 0) ? 0 : 1]; break;
+	case OP_ConvTranspose: l->channels = w->dims[1] * attr_i(x, "group"); break;
+	case OP_Gemm: l->channels = w->dims[attr_i(x, "transB") ? 0 : 1]; break;
 	default: l->channels = w->dims[w->rank - 1]; break;
 	}
 	l->axis = x->op == OP_Conv || x->op == OP_ConvTranspose ? 1 - w->rank : -1;
@@ -80,9 +80,9 @@ static int64_t weight_channel(struct rewrite *rw, const struct linear *l, const 
 	switch (x->op) {
 	case OP_Conv: return i / (inner * w->dims[1]);
 	case OP_ConvTranspose:
-		per_group = w->dims[0] / attr_int(x, "group", 1);
+		per_group = w->dims[0] / attr_i(x, "group");
 		return i / (inner * w->dims[1]) / per_group * w->dims[1] + i / inner % w->dims[1];
-	case OP_Gemm: return attr_int(x, "transB", 0) ? i / w->dims[1] : i % w->dims[1];
+	case OP_Gemm: return attr_i(x, "transB") ? i / w->dims[1] : i % w->dims[1];
 	default: return i % w->dims[w->rank - 1];
 	}
 }
@@ -112,7 +112,7 @@ static const char *fold(struct rewrite *rw, node_id root, const struct linear *l
 	struct module *m = rw_module(rw);
 	enum opcode op = node(m, l->node)->op;
 	enum dtype t = rw_const(rw, l->weight)->dtype;
-	double beta = op == OP_Gemm ? attr_float(node(m, l->node), "beta", 1) : 1;
+	double beta = op == OP_Gemm ? attr_f(node(m, l->node), "beta") : 1;
 	double *old = l->bias ? per_channel(rw, l->bias, -1, l->channels) : NULL;
 	double *bias = ARENA_ARRAY(&m->arena, double, l->channels);
 	val_id weight = l->weight, v;
@@ -139,7 +139,7 @@ static const char *fold(struct rewrite *rw, node_id root, const struct linear *l
 
 static bool read_batch_norm(struct rewrite *rw, node_id n, struct affine *a)
 {
-	double epsilon = attr_float(node(rw_module(rw), n), "epsilon", 1e-5f), *p[4];
+	double epsilon = attr_f(node(rw_module(rw), n), "epsilon"), *p[4];
 	int64_t count;
 
 	for (uint32_t i = 0; i < 4; i++) {
@@ -162,7 +162,7 @@ static const char *why_not_inference(struct rewrite *rw, node_id n)
 {
 	const struct node *x = node(rw_module(rw), n);
 
-	if (attr_int(x, "training_mode", 0))
+	if (attr_i(x, "training_mode"))
 		return "it is in training mode";
 	for (uint32_t i = 1; i < x->nout; i++)
 		if (x->out[i] && rw_uses(rw, x->out[i]))

@@ -8,7 +8,7 @@ static val_id result(struct rewrite *rw, node_id n) { return node(rw_module(rw),
 static int axis_of(struct rewrite *rw, node_id n)
 {
 	int rank = rw_type(rw, rw_in(rw, n, 0))->rank;
-	int64_t axis = attr_int(node(rw_module(rw), n), "axis", 0);
+	int64_t axis = attr_i(node(rw_module(rw), n), "axis");
 
 	if (rank == RANK_UNKNOWN)
 		return -1;
@@ -151,7 +151,7 @@ static bool zero_pads(struct rewrite *rw, node_id n, int64_t pads[2 * RANK_MAX],
 	double value = 0;
 
 	*rank = rw_type(rw, rw_in(rw, n, 0))->rank;
-	if (strcmp(attr_str(node(rw_module(rw), n), "mode", "constant"), "constant") || k < 0 || *rank < 0)
+	if (strcmp(attr_s(node(rw_module(rw), n), "mode"), "constant") || k < 0 || *rank < 0)
 		return false;
 	if (rw_in(rw, n, 2) && (!rw_scalar(rw, rw_in(rw, n, 2), &value) || value != 0))
 		return false;
@@ -190,13 +190,13 @@ static const char *pad_into_window(struct rewrite *rw, node_id n)
 		return "the Pad before it does not add a known number of zeros";
 	if (pads[0] || pads[1] || pads[rank] || pads[rank + 1])
 		return "the Pad before it changes batch or channels";
-	if (strcmp(attr_str(x, "auto_pad", "NOTSET"), "NOTSET"))
+	if (strcmp(attr_s(x, "auto_pad"), "NOTSET"))
 		return "it has auto_pad";
 	spatial = rank - 2;
 	p = attr_ints(x, "pads", &count);
 	for (int i = 0; p && i < count && count == 2 * spatial; i++)
 		none &= (own[i] = p[i]) == 0;
-	if (average && (attr_int(x, "ceil_mode", 0) || (!none && !attr_int(x, "count_include_pad", 0))))
+	if (average && (attr_i(x, "ceil_mode") || (!none && !attr_i(x, "count_include_pad"))))
 		return "the average does not count its own padding, or rounds up";
 	for (int i = 0; i < spatial; i++) {
 		own[i] += pads[2 + i];

@@ -102,8 +102,8 @@ static const char *resize(struct rewrite *rw, node_id n)
 	const struct node *x = node(rw_module(rw), n);
 	val_id scales = rw_in(rw, n, 2), sizes = rw_in(rw, n, 3);
 	struct tensor *t = scales ? rw_const(rw, scales) : NULL;
-	const char *mode = attr_str(x, "mode", "nearest");
-	const char *coord = attr_str(x, "coordinate_transformation_mode", "half_pixel");
+	const char *mode = attr_s(x, "mode");
+	const char *coord = attr_s(x, "coordinate_transformation_mode");
 
 	if (strcmp(mode, "nearest") && strcmp(mode, "linear"))
 		return NO_MATCH;
@@ -113,7 +113,7 @@ static const char *resize(struct rewrite *rw, node_id n)
 		return NO_MATCH;
 	if (scales && (!t || !dtype_is_float(t->dtype) || !all_are(rw, t, 1)))
 		return "its scales are not all 1";
-	if (sizes && strcmp(attr_str(x, "keep_aspect_ratio_policy", "stretch"), "stretch"))
+	if (sizes && strcmp(attr_s(x, "keep_aspect_ratio_policy"), "stretch"))
 		return "its sizes keep an aspect ratio";
 	return scales || sizes ? bypass(rw, n) : NO_MATCH;
 }

@@ -19,7 +19,7 @@ int const_axes(struct rewrite *rw, node_id n, uint32_t i, int rank, int64_t axes
 	if (k < 0 || rank < 0)
 		return -1;
 	if (k == 0) {
-		if (attr_int(node(rw_module(rw), n), "noop_with_empty_axes", 0))
+		if (attr_i(node(rw_module(rw), n), "noop_with_empty_axes"))
 			return 0;
 		for (k = 0; k < rank; k++)
 			axes[k] = k;
@@ -37,7 +37,7 @@ static bool mean_of_last(struct rewrite *rw, node_id n, int *axis)
 	int64_t axes[RANK_MAX];
 	int rank, k;
 
-	if (!n || !attr_int(node(rw_module(rw), n), "keepdims", 1))
+	if (!n || !attr_i(node(rw_module(rw), n), "keepdims"))
 		return false;
 	rank = rw_type(rw, rw_in(rw, n, 0))->rank;
 	k = const_axes(rw, n, 1, rank, axes);
@@ -181,7 +181,7 @@ static const char *into_layer_norm(struct rewrite *rw, node_id n)
 		return "LayerNormalization has other users";
 	if (!offset && !all_ones(rw, scale))
 		return "LayerNormalization has a scale already";
-	axis = (int)attr_int(node(m, ln), "axis", -1);
+	axis = (int)attr_i(node(m, ln), "axis");
 	axis += axis < 0 ? rw_type(rw, rw_in(rw, ln, 0))->rank : 0;
 	if (!last_axes_of(rw, other, rw_in(rw, ln, 0), axis))
 		return "the other operand has not the shape of the axes that are normalised";

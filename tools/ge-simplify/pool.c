@@ -15,7 +15,7 @@ static const char *mean_to_global_pool(struct rewrite *rw, node_id n)
 
 	if (rank != 4 || k != 2 || axes[0] != 2 || axes[1] != 3 || !dtype_is_float(t->dtype))
 		return NO_MATCH;
-	if (!attr_int(node(rw_module(rw), n), "keepdims", 1)) {
+	if (!attr_i(node(rw_module(rw), n), "keepdims")) {
 		shape = shape_operand(rw, rw_type(rw, result(rw, n)));
 		if (!shape)
 			return "the shape of the result is not known";
@@ -51,7 +51,7 @@ static const char *window_to_global_pool(struct rewrite *rw, node_id n)
 	for (int i = 0; dil && i < ndil; i++)
 		if (dil[i] != 1)
 			return "it has dilations";
-	if (strcmp(attr_str(x, "auto_pad", "NOTSET"), "NOTSET") && strcmp(attr_str(x, "auto_pad", ""), "VALID"))
+	if (strcmp(attr_s(x, "auto_pad"), "NOTSET") && strcmp(attr_s(x, "auto_pad"), "VALID"))
 		return "it has auto_pad";
 	rw_replace(rw, result(rw, n),
 		   rw_node(rw, n, x->op == OP_MaxPool ? OP_GlobalMaxPool : OP_GlobalAveragePool, 1, (val_id[]){rw_in(rw, n, 0)}));
@@ -68,7 +68,7 @@ static const char *gemm_transposed(struct rewrite *rw, node_id n)
 	struct tensor *to;
 	size_t size;
 
-	if (!attr_int(node(m, n), "transB", 0))
+	if (!attr_i(node(m, n), "transB"))
 		return NO_MATCH;
 	if (!b || b->rank != 2 || !(size = dtype_size(b->dtype)))
 		return "the weights are not constant";
