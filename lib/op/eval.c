@@ -152,6 +152,13 @@ double eval_scalar(const struct eval *e, uint32_t i, double def)
 	return t && tensor_count(t) ? tensor_get(t, 0) : def;
 }
 
+int64_t eval_int(const struct eval *e, uint32_t i, int64_t def)
+{
+	const struct tensor *t = eval_in(e, i);
+
+	return t && tensor_count(t) ? tensor_get_int(t, 0) : def;
+}
+
 /* ---- limits ---- */
 
 static noreturn void die_at(enum exit_code code, struct module *m, node_id id, const char *why)

@@ -515,7 +515,7 @@ static const char *eval_scatter_nd(struct eval *e)
 static const char *eval_onehot(struct eval *e)
 {
 	const struct tensor *ix = e->in[0], *values = e->in[2];
-	int64_t depth = (int64_t)eval_scalar(e, 1, 0), dims[RANK_MAX + 1];
+	int64_t depth = eval_int(e, 1, 0), dims[RANK_MAX + 1];
 	int axis, n = 0;
 	size_t size = dtype_size(values->dtype);
 

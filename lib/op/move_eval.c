@@ -464,7 +464,7 @@ const char *eval_trilu(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
 	bool upper = attr_i(e->n, "upper");
-	int64_t k = (int64_t)eval_scalar(e, 1, 0);
+	int64_t k = eval_int(e, 1, 0);
 	size_t size = dtype_size(x->dtype);
 
 	if (x->rank < 2 || !size)

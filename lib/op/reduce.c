@@ -330,7 +330,7 @@ static const char *eval_running(struct eval *e)
 	bool exclusive = attr_i(e->n, "exclusive"), reverse = attr_i(e->n, "reverse");
 	int axis;
 
-	if (!rule_axis((int64_t)eval_scalar(e, 1, 0), x->rank, &axis))
+	if (!rule_axis(eval_int(e, 1, 0), x->rank, &axis))
 		return "axis outside the rank";
 	struct tensor *y = eval_out(e, 0, x->dtype, x->rank, x->dims);
 	struct axes3 s = split_at(x, axis);

@@ -98,6 +98,7 @@ static inline struct tensor *eval_in(const struct eval *e, uint32_t i) { return 
 /* Integers of operand i (any integer type, bool): how many, -1 if it is absent. */
 int eval_ints(struct eval *e, uint32_t i, const int64_t **v);
 double eval_scalar(const struct eval *e, uint32_t i, double def); /* element 0 of operand i */
+int64_t eval_int(const struct eval *e, uint32_t i, int64_t def);  /* the same, of integers to the last bit */
 /* t is absent, or has one element for all, or one for each of n. */
 static inline bool one_for_each(const struct tensor *t, int64_t n) { return !t || tensor_count(t) == 1 || tensor_count(t) == n; }
 /* Result i is operand j under other dims: bytes are shared, not copied. */

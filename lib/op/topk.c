@@ -188,7 +188,7 @@ static void copy_places(const struct row *r, const int64_t *place, char *y, int6
 static const char *eval_topk(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
-	int64_t k = (int64_t)eval_scalar(e, 1, 0), dims[RANK_MAX];
+	int64_t k = eval_int(e, 1, 0), dims[RANK_MAX];
 	size_t size = dtype_size(x->dtype);
 	int axis;
 
