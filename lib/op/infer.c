@@ -507,24 +507,50 @@ static void tell(struct state *S)
 	vec_free(&S->told);
 }
 
-void module_verify_or_die(struct module *m)
+/* Branches that are never taken, and bodies of operators that we do not know: as they are declared. */
+static void infer_unapplied(struct state *S)
 {
 	struct graph_list all = {0};
 
+	module_graph_order(S->m, &all);
+	S->branch = 1;
+	for (size_t i = all.n; i-- > 0;)
+		if (all.a[i] != S->m->main && !S->body[all.a[i]].seen)
+			infer_graph(S, all.a[i]);
+	S->branch = 0;
+	vec_free(&all);
+}
+
+void module_verify_or_die(struct module *m)
+{
 	module_check_or_die(m);
 	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n));
 	S.checks = true;
 	infer_graph(&S, m->main);
-	/* Branches that are never taken, and bodies of operators that we do not know: as they are declared. */
-	module_graph_order(m, &all);
-	S.branch = 1;
-	for (size_t i = all.n; i-- > 0;)
-		if (all.a[i] != m->main && !S.body[all.a[i]].seen)
-			infer_graph(&S, all.a[i]);
-	S.branch = 0;
-	vec_free(&all);
+	infer_unapplied(&S);
 	take_back_types(&S);
 	state_free(&S);
+}
+
+/* Do the graphs that S did not come to agree with what is declared in them? Sizes that were given may have changed that. */
+static bool unapplied_agree(const struct state *S)
+{
+	struct module *m = S->m;
+	struct state T = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n));
+	struct msg_trap trap, *outer = msg_trap;
+	volatile bool agree = false;
+
+	memcpy(T.body, S->body, sizeof *T.body * m->graphs.n);
+	T.checks = true;
+	if (!setjmp(trap.at)) {
+		msg_trap = &trap;
+		infer_unapplied(&T);
+		agree = true;
+	}
+	msg_trap = outer;
+	take_back_types(&T);
+	state_free(&T);
+	return agree;
 }
 
 static void infer_all(struct module *m, struct known **known, bool corrects)
@@ -536,6 +562,10 @@ static void infer_all(struct module *m, struct known **known, bool corrects)
 	infer_graph(&S, m->main);
 	for (graph_id g = 1; g < m->graphs.n; g++)
 		if (S.body[g].skipped && !S.body[g].seen)
+			forget_graph(&S, g);
+	bool agree = unapplied_agree(&S);
+	for (graph_id g = 1; g < m->graphs.n && !agree; g++)
+		if (g != m->main && !S.body[g].seen)
 			forget_graph(&S, g);
 	if (S.forgotten.n)
 		try_forgotten(&S);
