@@ -173,7 +173,35 @@ static bool counts_samples(struct module *m, poly_var v)
 	return first;
 }
 
-static int64_t size_of(struct module *m, poly_var v, int64_t size) { return counts_samples(m, v) ? 1 : size; }
+/* The size of v in the default of an input; -1: in none. */
+static int64_t default_size(struct module *m, poly_var v)
+{
+	const struct graph *g = graph(m, m->main);
+
+	for (size_t i = 0; i < g->in.n; i++) {
+		const struct value *x = val(m, g->in.a[i]);
+		for (int k = 0; x->tensor && k < x->type.rank && k < x->tensor->rank; k++)
+			if (poly_is_var(m->dims, x->type.dims[k]) == v)
+				return x->tensor->dims[k];
+	}
+	return -1;
+}
+
+/* What to give v: what a default has; else size, but 1 to what counts samples if `samples`. */
+static int64_t size_of(struct module *m, poly_var v, int64_t size, bool samples)
+{
+	int64_t given = default_size(m, v);
+
+	return given >= 0 ? given : samples && counts_samples(m, v) ? 1 : size;
+}
+
+/* What to give an open extent of an input. */
+static int64_t extent_of(const struct value *x, int k, int64_t size)
+{
+	return x->tensor && k < x->tensor->rank ? x->tensor->dims[k] : size;
+}
+
+static int open_rank(const struct value *x) { return x->tensor ? x->tensor->rank : 2; }
 
 static void give_sizes(struct module *m, int64_t size, bool samples)
 {
@@ -182,17 +210,18 @@ static void give_sizes(struct module *m, int64_t size, bool samples)
 	int64_t *c = ARENA_ARRAY(&m->arena, int64_t, s.list.n + 1);
 
 	for (size_t i = 0; i < s.list.n; i++)
-		c[i] = samples ? size_of(m, s.list.a[i], size) : size;
+		c[i] = size_of(m, s.list.a[i], size, samples);
 	for (size_t i = 0; i < s.list.n; i++)
 		subst_types(m, s.list.a[i], poly_const(m->dims, c[i]));
 	symbols_free(&s);
 	for (size_t i = 0; i < g->in.n; i++) {
-		const struct type *t = &val(m, g->in.a[i])->type;
+		const struct value *x = val(m, g->in.a[i]);
+		const struct type *t = &x->type;
 		int64_t dims[RANK_MAX];
-		int rank = t->rank == RANK_UNKNOWN ? 2 : t->rank;
+		int rank = t->rank == RANK_UNKNOWN ? open_rank(x) : t->rank;
 		for (int k = 0; k < rank; k++)
-			dims[k] = t->rank == RANK_UNKNOWN || !t->dims[k] ? size : -1;
-		bind_shape(m, sym_str(val(m, g->in.a[i])->name), rank, dims);
+			dims[k] = t->rank == RANK_UNKNOWN || !t->dims[k] ? extent_of(x, k, size) : -1;
+		bind_shape(m, sym_str(x->name), rank, dims);
 	}
 }
 
@@ -249,19 +278,20 @@ static const char *open_sizes(struct module *m, int64_t size, bool samples)
 
 	for (size_t i = 0; i < s.list.n; i++)
 		fprintf(f, "%s%s=%" PRId64, i ? "," : " --set ", shell_word(sym_str(poly_var_name(m->dims, s.list.a[i])), a),
-			samples ? size_of(m, s.list.a[i], size) : size);
+			size_of(m, s.list.a[i], size, samples));
 	for (size_t i = 0; i < g->in.n; i++) {
-		const struct type *t = &val(m, g->in.a[i])->type;
+		const struct value *x = val(m, g->in.a[i]);
+		const struct type *t = &x->type;
 		bool open = t->rank == RANK_UNKNOWN;
 		for (int k = 0; k < t->rank; k++)
 			open = open || !t->dims[k];
 		if (!open)
 			continue;
-		fprintf(f, " --shape %s:", shell_word(sym_str(val(m, g->in.a[i])->name), a));
-		if (t->rank == RANK_UNKNOWN)
-			fprintf(f, "%" PRId64 "x%" PRId64, size, size);
+		fprintf(f, " --shape %s:", shell_word(sym_str(x->name), a));
+		for (int k = 0; t->rank == RANK_UNKNOWN && k < open_rank(x); k++)
+			fprintf(f, "%s%" PRId64, k ? "x" : "", extent_of(x, k, size));
 		for (int k = 0; k < t->rank; k++) {
-			int64_t c = size;
+			int64_t c = extent_of(x, k, size);
 			bool given = t->dims[k] && !poly_is_const(m->dims, t->dims[k], &c); /* by --set */
 			fprintf(f, given ? "%s?" : "%s%" PRId64, k ? "x" : "", c);
 		}
