@@ -163,14 +163,11 @@ int tensor_ints(const struct module *m, struct tensor *t, int64_t *out, int max)
 	const void *p = tensor_data(m, t);
 	for (int64_t i = 0; i < count; i++) {
 		switch (t->dtype) {
-		case DT_BOOL:
-		case DT_U8: out[i] = ((const uint8_t *)p)[i]; break;
-		case DT_I8: out[i] = ((const int8_t *)p)[i]; break;
-		case DT_U16: out[i] = ((const uint16_t *)p)[i]; break;
-		case DT_I16: out[i] = ((const int16_t *)p)[i]; break;
-		case DT_U32: out[i] = ((const uint32_t *)p)[i]; break;
-		case DT_I32: out[i] = ((const int32_t *)p)[i]; break;
-		default: out[i] = ((const int64_t *)p)[i]; break;
+#define INT(id, name, size, onnx, T) \
+	case DT_##id: out[i] = (int64_t)((const T *)p)[i]; break;
+			INT_DTYPES(INT)
+#undef INT
+		default: out[i] = ((const uint8_t *)p)[i]; break;
 		}
 	}
 	return (int)count;

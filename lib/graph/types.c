@@ -9,8 +9,8 @@ static const struct {
 	const char *name;
 	uint8_t size, onnx;
 } dtypes[DT_COUNT] = {[DT_NONE] = {"?", 0, 0},
-#define X(id, name, size, onnx) [DT_##id] = {name, size, onnx},
-		      DTYPES(X)
+#define X(id, name, size, onnx, ...) [DT_##id] = {name, size, onnx},
+		      DTYPES(X, X)
 #undef X
 };
 
@@ -43,21 +43,23 @@ bool dtype_is_float8(enum dtype t) { return t >= DT_F8E4M3FN && t <= DT_F8E5M2FN
 bool dtype_is_int(enum dtype t)
 {
 	switch (t) {
-	case DT_I8:
-	case DT_I16:
-	case DT_I32:
-	case DT_I64:
-	case DT_U8:
-	case DT_U16:
-	case DT_U32:
-	case DT_U64: return true;
+#define INT(id, ...) case DT_##id:
+		INT_DTYPES(INT)
+#undef INT
+		return true;
 	default: return false;
 	}
 }
 
 bool dtype_is_signed(enum dtype t)
 {
-	return dtype_is_float(t) || dtype_is_float8(t) || t == DT_I8 || t == DT_I16 || t == DT_I32 || t == DT_I64;
+	switch (t) {
+#define INT(id, name, size, onnx, T) \
+	case DT_##id: return (T)-1 < (T)1;
+		INT_DTYPES(INT)
+#undef INT
+	default: return dtype_is_float(t) || dtype_is_float8(t);
+	}
 }
 
 struct type type_none(void) { return (struct type){.dtype = DT_NONE, .rank = RANK_UNKNOWN}; }

@@ -1,4 +1,5 @@
-/* Element types. One line each: name in streams and text, bytes (0: not fixed), ONNX's number. */
+/* Element types. One line each: name in streams and text, bytes (0: not fixed), ONNX's number; of an integer its C type, too.
+ * An integer type is this line and its name in lib/emit. */
 #ifndef HONE_TYPES_H
 #define HONE_TYPES_H
 #include <stdbool.h>
@@ -6,20 +7,21 @@
 #include <stdint.h>
 #include "common/intern.h"
 
-#define DTYPES(X) \
+/* clang-format off: a type is a line */
+#define DTYPES(X, INT) \
 	X(F32, "f32", 4, 1) \
-	X(U8, "u8", 1, 2) \
-	X(I8, "i8", 1, 3) \
-	X(U16, "u16", 2, 4) \
-	X(I16, "i16", 2, 5) \
-	X(I32, "i32", 4, 6) \
-	X(I64, "i64", 8, 7) \
+	INT(U8, "u8", 1, 2, uint8_t) \
+	INT(I8, "i8", 1, 3, int8_t) \
+	INT(U16, "u16", 2, 4, uint16_t) \
+	INT(I16, "i16", 2, 5, int16_t) \
+	INT(I32, "i32", 4, 6, int32_t) \
+	INT(I64, "i64", 8, 7, int64_t) \
 	X(STR, "str", 0, 8) \
 	X(BOOL, "bool", 1, 9) \
 	X(F16, "f16", 2, 10) \
 	X(F64, "f64", 8, 11) \
-	X(U32, "u32", 4, 12) \
-	X(U64, "u64", 8, 13) \
+	INT(U32, "u32", 4, 12, uint32_t) \
+	INT(U64, "u64", 8, 13, uint64_t) \
 	X(C64, "c64", 8, 14) \
 	X(C128, "c128", 16, 15) \
 	X(BF16, "bf16", 2, 16) \
@@ -27,11 +29,14 @@
 	X(F8E4M3FNUZ, "f8e4m3fnuz", 1, 18) \
 	X(F8E5M2, "f8e5m2", 1, 19) \
 	X(F8E5M2FNUZ, "f8e5m2fnuz", 1, 20)
+#define DTYPE_NOT(...)
+#define INT_DTYPES(X) DTYPES(DTYPE_NOT, X) /* X(id, name, bytes, onnx, C type) */
+/* clang-format on */
 
 enum dtype {
 	DT_NONE, /* not known */
-#define X(id, name, size, onnx) DT_##id,
-	DTYPES(X)
+#define X(id, ...) DT_##id,
+	DTYPES(X, X)
 #undef X
 		DT_COUNT
 };

@@ -154,14 +154,10 @@ static union num load(enum dtype t, const void *p, int64_t i)
 	case DT_F64: return real(((const double *)p)[i]);
 	case DT_F16: return real(half_to_float(((const uint16_t *)p)[i]));
 	case DT_BF16: return real(bf16_to_float(((const uint16_t *)p)[i]));
-	case DT_I64:
-	case DT_U64: return whole(((const int64_t *)p)[i]);
-	case DT_I32: return whole(((const int32_t *)p)[i]);
-	case DT_U32: return whole(((const uint32_t *)p)[i]);
-	case DT_I16: return whole(((const int16_t *)p)[i]);
-	case DT_U16: return whole(((const uint16_t *)p)[i]);
-	case DT_I8: return whole(((const int8_t *)p)[i]);
-	case DT_U8:
+#define INT(id, name, size, onnx, T) \
+	case DT_##id: return whole((int64_t)((const T *)p)[i]);
+		INT_DTYPES(INT)
+#undef INT
 	case DT_BOOL: return whole(((const uint8_t *)p)[i]);
 	default: BUG("no loop program computes with %s", dtype_name(t));
 	}
@@ -196,12 +192,10 @@ static void store(enum dtype t, void *p, int64_t i, union num v)
 	case DT_F64: ((double *)p)[i] = v.d; break;
 	case DT_F16: ((uint16_t *)p)[i] = double_to_half(v.d); break;
 	case DT_BF16: ((uint16_t *)p)[i] = double_to_bf16(v.d); break;
-	case DT_I64:
-	case DT_U64: ((int64_t *)p)[i] = v.i; break;
-	case DT_I32:
-	case DT_U32: ((int32_t *)p)[i] = (int32_t)v.i; break;
-	case DT_I16:
-	case DT_U16: ((int16_t *)p)[i] = (int16_t)v.i; break;
+#define INT(id, name, size, onnx, T) \
+	case DT_##id: ((T *)p)[i] = (T)v.i; break;
+		INT_DTYPES(INT)
+#undef INT
 	default: ((int8_t *)p)[i] = (int8_t)v.i; break;
 	}
 }

@@ -49,16 +49,14 @@ static int64_t to_int(double v, int64_t lo, int64_t hi)
 static uint64_t to_u64(double v) { return !(v > 0) ? 0 : v >= 0x1p64 ? UINT64_MAX : (uint64_t)v; }
 
 /* clang-format off */
-/* f(type, member of enum dtype) for all types whose elements convert to numbers by a plain cast. */
-#define INTEGERS(f)                                                                                \
-	f(uint8_t, U8) f(int8_t, I8) f(uint16_t, U16) f(int16_t, I16) f(int32_t, I32)              \
-		f(int64_t, I64) f(uint32_t, U32) f(uint64_t, U64) f(uint8_t, BOOL)
-#define FLOATS(f) f(float, F32) f(double, F64)
+/* f(member of enum dtype, name, bytes, number, type) for all types whose elements convert to numbers by a plain cast. */
+#define INTEGERS(f) INT_DTYPES(f) f(BOOL, , , , uint8_t)
+#define FLOATS(f) f(F32, , , , float) f(F64, , , , double)
 
 void load_d(const struct tensor *t, int64_t off, int64_t stride, int n, double *o)
 {
 	switch (t->dtype) {
-#define LOAD(T, id)                                                                                \
+#define LOAD(id, name, size, onnx, T)                                                              \
 	case DT_##id: {                                                                            \
 		const T *p = (const T *)t->data + off;                                             \
 		for (int i = 0; i < n; i++)                                                        \
@@ -89,7 +87,7 @@ void load_d(const struct tensor *t, int64_t off, int64_t stride, int n, double *
 void load_i(const struct tensor *t, int64_t off, int64_t stride, int n, int64_t *o)
 {
 	switch (t->dtype) {
-#define LOAD(T, id)                                                                                \
+#define LOAD(id, name, size, onnx, T)                                                              \
 	case DT_##id: {                                                                            \
 		const T *p = (const T *)t->data + off;                                             \
 		for (int i = 0; i < n; i++)                                                        \
@@ -110,29 +108,24 @@ void load_i(const struct tensor *t, int64_t off, int64_t stride, int n, int64_t 
 
 void store_d(struct tensor *t, int64_t off, int n, const double *v)
 {
+	bool u64 = t->dtype == DT_U64;
+	int64_t lo = 0, hi = 0;
+
+	if (dtype_is_int(t->dtype))
+		lo = dtype_lowest(t->dtype), hi = dtype_highest(t->dtype);
 	switch (t->dtype) {
-#define STORE(T, id, lo, hi)                                                                       \
+#define STORE(id, name, size, onnx, T)                                                             \
 	case DT_##id:                                                                              \
 		for (int i = 0; i < n; i++)                                                        \
-			((T *)t->data)[off + i] = (T)to_int(v[i], lo, hi);                         \
+			((T *)t->data)[off + i] = u64 ? (T)to_u64(v[i]) : (T)to_int(v[i], lo, hi);     \
 		return;
-		STORE(uint8_t, U8, 0, UINT8_MAX)
-		STORE(int8_t, I8, INT8_MIN, INT8_MAX)
-		STORE(uint16_t, U16, 0, UINT16_MAX)
-		STORE(int16_t, I16, INT16_MIN, INT16_MAX)
-		STORE(uint32_t, U32, 0, UINT32_MAX)
-		STORE(int32_t, I32, INT32_MIN, INT32_MAX)
-		STORE(int64_t, I64, INT64_MIN, INT64_MAX)
+		INT_DTYPES(STORE)
 #undef STORE
-	case DT_U64:
-		for (int i = 0; i < n; i++)
-			((uint64_t *)t->data)[off + i] = to_u64(v[i]);
-		return;
 	case DT_BOOL:
 		for (int i = 0; i < n; i++)
 			((uint8_t *)t->data)[off + i] = v[i] != 0;
 		return;
-#define STORE(T, id)                                                                               \
+#define STORE(id, name, size, onnx, T)                                                             \
 	case DT_##id:                                                                              \
 		for (int i = 0; i < n; i++)                                                        \
 			((T *)t->data)[off + i] = (T)v[i];                                         \
@@ -166,14 +159,12 @@ void store_i(struct tensor *t, int64_t off, int n, const int64_t *v)
 		return;
 	}
 	switch (t->dtype) {
-#define STORE(T, id)                                                                               \
+#define STORE(id, name, size, onnx, T)                                                             \
 	case DT_##id:                                                                              \
 		for (int i = 0; i < n; i++)                                                        \
 			((T *)t->data)[off + i] = (T)v[i];                                         \
 		return;
-		STORE(uint8_t, U8) STORE(int8_t, I8) STORE(uint16_t, U16) STORE(int16_t, I16)
-		STORE(int32_t, I32) STORE(int64_t, I64) STORE(uint32_t, U32) STORE(uint64_t, U64)
-		FLOATS(STORE)
+		INT_DTYPES(STORE) FLOATS(STORE)
 #undef STORE
 	default:
 		for (int i = 0; i < n; i++)

@@ -13,13 +13,10 @@ double number_at(enum dtype t, const void *p, int64_t i)
 	case DT_F64: return ((const double *)p)[i];
 	case DT_F16: return half_to_float(((const uint16_t *)p)[i]);
 	case DT_BF16: return bf16_to_float(((const uint16_t *)p)[i]);
-	case DT_I8: return ((const int8_t *)p)[i];
-	case DT_I16: return ((const int16_t *)p)[i];
-	case DT_U16: return ((const uint16_t *)p)[i];
-	case DT_I32: return ((const int32_t *)p)[i];
-	case DT_U32: return ((const uint32_t *)p)[i];
-	case DT_I64: return (double)((const int64_t *)p)[i];
-	case DT_U64: return (double)((const uint64_t *)p)[i];
+#define INT(id, name, size, onnx, T) \
+	case DT_##id: return (double)((const T *)p)[i];
+		INT_DTYPES(INT)
+#undef INT
 	default: return ((const uint8_t *)p)[i];
 	}
 }
