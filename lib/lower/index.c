@@ -177,7 +177,7 @@ static buf_id weight_table(struct lower *L, const struct resize_axis *a)
 	return table(L, "weight", DT_F32, 2, shape, v, sizeof *v * (size_t)n);
 }
 
-/* Stage s along axis k: sums of elements of x (shape: of its results), written out if there are few. */
+/* Stage s along axis k: sums of elements of x (shape: of its results), fully unrolled if there are few. */
 static void resize_stage(struct lower *L, stage_id s, buf_id x, int k, const struct resize_axis *a, bool last)
 {
 	enum { WRITTEN_OUT = 8 };
