@@ -240,11 +240,14 @@ static poly k_gt(struct polys *P, poly a, poly b, bool whole) { return k_sign(P,
 static poly k_ge(struct polys *P, poly a, poly b, bool whole) { return k_sign(P, a, b, 0, 1, 1); }
 
 /* clang-format off */
-#define UN(name) [OP_##name] = {.d1 = d1_##name}
+/* Operators that are one function of one operand and nothing else: their rows. */
+#define FUNCTIONS(X) \
+	X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cos) X(Cosh) X(Erf) X(Exp) X(HardSwish) X(Log) X(Mish) \
+	X(Reciprocal) X(Sigmoid) X(Sin) X(Sinh) X(Softplus) X(Softsign) X(Sqrt) X(Tan) X(Tanh)
+
+#define FUNCTION(name) [OP_##name] = {.d1 = d1_##name},
 static const struct elem elems[OP_COUNT] = {
-	UN(Acos), UN(Acosh), UN(Asin), UN(Asinh), UN(Atan), UN(Atanh), UN(Cos), UN(Cosh), UN(Erf), UN(Exp),
-	UN(HardSwish), UN(Log), UN(Mish), UN(Reciprocal), UN(Sigmoid), UN(Sin), UN(Sinh), UN(Softplus),
-	UN(Softsign), UN(Sqrt), UN(Tan), UN(Tanh),
+	FUNCTIONS(FUNCTION)
 	[OP_Abs] = {d1_Abs, i1_Abs, .u1 = u1_Abs, .known = k_abs},
 	[OP_Neg] = {d1_Neg, i1_Neg, .known = k_neg},
 	[OP_Relu] = {d1_Relu, i1_Relu, .u1 = u1_Relu, .known = k_relu},
@@ -513,15 +516,14 @@ static const char *eval_variadic(struct eval *e)
 
 /* clang-format off */
 #define ROW1(name) {OP_##name, shape_unary, eval_unary}
+#define FUNCTION_ROW(name) ROW1(name),
 #define ROW2(name) {OP_##name, shape_binary, eval_binary}
 #define ROWN(name) {OP_##name, shape_binary, eval_variadic}
 const struct op ops_elementwise[] = {
-	ROW1(Abs), ROW1(Acos), ROW1(Acosh), ROW1(Asin), ROW1(Asinh), ROW1(Atan), ROW1(Atanh), ROW1(BitwiseNot),
-	ROW1(Ceil), ROW1(Celu), ROW1(Cos), ROW1(Cosh), ROW1(Elu), ROW1(Erf), ROW1(Exp), ROW1(Floor), ROW1(Gelu),
-	ROW1(HardSigmoid), ROW1(HardSwish), ROW1(IsInf), ROW1(IsNaN), ROW1(LeakyRelu), ROW1(Log), ROW1(Mish),
-	ROW1(Neg), ROW1(Not), ROW1(Reciprocal), ROW1(Relu), ROW1(Round), ROW1(Selu), ROW1(Shrink), ROW1(Sigmoid),
-	ROW1(Sign), ROW1(Sin), ROW1(Sinh), ROW1(Softplus), ROW1(Softsign), ROW1(Sqrt), ROW1(Swish), ROW1(Tan),
-	ROW1(Tanh), ROW1(ThresholdedRelu),
+	FUNCTIONS(FUNCTION_ROW)
+	ROW1(Abs), ROW1(BitwiseNot), ROW1(Ceil), ROW1(Celu), ROW1(Elu), ROW1(Floor), ROW1(Gelu), ROW1(HardSigmoid),
+	ROW1(IsInf), ROW1(IsNaN), ROW1(LeakyRelu), ROW1(Neg), ROW1(Not), ROW1(Relu), ROW1(Round), ROW1(Selu),
+	ROW1(Shrink), ROW1(Sign), ROW1(Swish), ROW1(ThresholdedRelu),
 	ROW2(Add), ROW2(And), ROW2(BitwiseAnd), ROW2(BitwiseOr), ROW2(BitwiseXor), ROW2(BitShift), ROW2(Div),
 	ROW2(Equal), ROW2(Greater), ROW2(GreaterOrEqual), ROW2(Less), ROW2(LessOrEqual), ROW2(Mod), ROW2(Mul),
 	ROW2(Or), ROW2(Sub), ROW2(SwiGLU), ROW2(Xor),
