@@ -19,10 +19,18 @@ WE_TAKE = [
     (r"not both of them", "sizes without elements are as good as none"),
 ]
 WE_REFUSE = [
-    (r"attribute '", "values that the text of the operator excludes"),
-    (r"takes|has rank|has extent|broadcast|elements|axis", "shapes that the text of the operator excludes"),
-    (r"is no |expected", "a constant that its type cannot hold"),
-    (r"kernel_shape|channels|the graph says", "weights or results that contradict what is said of them"),
+    (r"attribute '\w+' is (not there|missing|integers, not \w+|\w+, (no float|which nothing is|the zero point))", "an attribute that is not there, or of another kind or type"),
+    (r"attribute '\w+'(: axis -?\d+ outside | is .*, (takes|no element type)| has .*, takes | has .* values for | has an axis twice)|ratio .*, takes ",
+     "values that the text of the operator excludes"),
+    (r"operand \d+( \(the constant \w+\))? (is .*, takes |has (rank|extent) .*, (takes|operand|broadcasts|another)|has another extent )",
+     "operands that the text of the operator excludes"),
+    (r"does not (broadcast with|reshape to|expand to) |result \d+ has extent -| \S+ elements, at most |\d+ of \d+ elements",
+     "shapes that do not go together, or are too large"),
+    (r"\d+ (pads|repeats|sizes|conditions) for (\d+|rank)|(perm|operand \d+) has \d+ elements|sizes add up to", "a list that is not as long as the rank, 0 axes too"),
+    (r"axis -?\d+ (outside rank|has no elements|has extent|of extent|cannot be|is given twice|is repeated)|an axis is outside|outside the (time )?axis|at spatial axis \d+",
+     "an axis, or what lies along it"),
+    (r"'.*' is no \w+|expected", "a constant that its type cannot hold"),
+    (r"kernel_shape says|channels(, the weights| do not divide)|result \S+ (is|has) .*, the graph says", "weights or results that contradict what is said of them"),
 ]
 TYPES = dict(f32=1, u8=2, i8=3, u16=4, i16=5, i32=6, i64=7, str=8, bool=9, f16=10, f64=11, u32=12, u64=13, c64=14, c128=15, bf16=16,
              f8e4m3fn=17, f8e4m3fnuz=18, f8e5m2=19, f8e5m2fnuz=20)
