@@ -4,10 +4,11 @@
 
 /* ---- types ---- */
 
-#define BIT(t) (1u << DT_##t)
+#define BIT(t)         (1u << DT_##t)
+#define OR_BIT(t, ...) | BIT(t)
 enum {
 	FLOATS = BIT(F16) | BIT(BF16) | BIT(F32) | BIT(F64),
-	INTS = BIT(I8) | BIT(I16) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(U16) | BIT(U32) | BIT(U64),
+	INTS = 0 INT_DTYPES(OR_BIT),
 	F8S = BIT(F8E4M3FN) | BIT(F8E4M3FNUZ) | BIT(F8E5M2) | BIT(F8E5M2FNUZ),
 	COMPLEX = BIT(C64) | BIT(C128),
 };
