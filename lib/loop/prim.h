@@ -91,5 +91,5 @@ enum trace_fit {
 enum trace_fit trace_fit(const char *trace, struct digest stages);
 bool trace_stages(const char *trace, struct digest *stages); /* of its stamp; false: none of this version */
 /* For people: "14 x 2 vectors in registers, weights in panels of 32, reduction in chunks of 256". */
-const char *trace_words(const char *trace, struct arena *a);
+const char *trace_explain(const char *trace, struct arena *a);
 #endif

@@ -3,10 +3,10 @@
  *   rows = sample.choice 1 2 4 7 14 := 14
  *   a b = sample.split conv.m parts=2 max=30 := 4 14
  *
- * Two ways to another schedule: the rule's templates run again with some samples decided (rule_with: what else the
+ * Two ways to another schedule: the rule's templates run again with some samples decided (rule_with of lib/sched: what else the
  * template writes follows from that), or a recorded trace with one decision changed is replayed (trace_decide). */
-#ifndef HONE_SPACE_H
-#define HONE_SPACE_H
+#ifndef HONE_SAMPLING_H
+#define HONE_SAMPLING_H
 #include "loop/loop.h"
 
 enum { SAMPLE_CHOICES_MAX = 64 };

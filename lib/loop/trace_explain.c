@@ -9,18 +9,18 @@ struct choice {
 	const char *name, *decision;
 	bool told;
 };
-struct trace_words {
+struct explanation {
 	struct arena *a;
 	VEC(struct choice) choices;
 	char *text;
 };
 
-static void say(struct trace_words *w, const char *phrase)
+static void say(struct explanation *w, const char *phrase)
 {
 	w->text = arena_printf(w->a, "%s%s%s", w->text, *w->text ? ", " : "", phrase);
 }
 
-static struct choice *find(struct trace_words *w, const char *name)
+static struct choice *find(struct explanation *w, const char *name)
 {
 	for (size_t i = 0; i < w->choices.n; i++)
 		if (!strcmp(w->choices.a[i].name, name))
@@ -29,7 +29,7 @@ static struct choice *find(struct trace_words *w, const char *name)
 }
 
 /* What was chosen, told now; NULL: there was no choice. */
-static const char *tell(struct trace_words *w, const char *name)
+static const char *tell(struct explanation *w, const char *name)
 {
 	struct choice *c = find(w, name);
 
@@ -40,7 +40,7 @@ static const char *tell(struct trace_words *w, const char *name)
 }
 
 /* "16", "vectors" or "vectors*16" as a number; 0: it is none. */
-static long value_of(struct trace_words *w, const char *s)
+static long value_of(struct explanation *w, const char *s)
 {
 	long v = 1;
 
@@ -58,7 +58,7 @@ static long value_of(struct trace_words *w, const char *s)
 	}
 }
 
-static void note_choice(struct trace_words *w, const struct trace_line *l)
+static void note_choice(struct explanation *w, const struct trace_line *l)
 {
 	for (int i = 0; i < l->nres && i < l->ndec; i++)
 		vec_push(&w->choices, (struct choice){l->res[i], l->dec[i], false});
@@ -71,7 +71,7 @@ struct facts {
 	bool chunked, parallel, registers, vector;
 };
 
-static void note_line(struct trace_words *w, struct facts *f, const struct trace_line *l)
+static void note_line(struct explanation *w, struct facts *f, const struct trace_line *l)
 {
 	if (!l->narg)
 		return;
@@ -98,7 +98,7 @@ static const char *spelled(struct arena *a, const char *algo)
 	return arena_printf(a, "algorithm %s", algo);
 }
 
-static void say_tile(struct trace_words *w, const struct facts *f)
+static void say_tile(struct explanation *w, const struct facts *f)
 {
 	const char *rows = tell(w, "rows"), *vectors = tell(w, "vectors");
 
@@ -129,7 +129,7 @@ static const char *put_names(struct arena *a, const char *phrase, const char *st
 }
 
 /* Choices of every template, by their last word: "pad.unroll" is "unroll" of stage pad. 0, 1, no: nothing to tell. */
-static void say_choice(struct trace_words *w, const struct choice *c)
+static void say_choice(struct explanation *w, const struct choice *c)
 {
 	static const struct {
 		const char *name, *decision, *phrase; /* S: the stage, N: what was chosen; decision NULL: any that tells */
@@ -168,9 +168,9 @@ static void say_choice(struct trace_words *w, const struct choice *c)
 	say(w, arena_printf(w->a, "%s %s", c->name, c->decision));
 }
 
-const char *trace_words(const char *trace, struct arena *a)
+const char *trace_explain(const char *trace, struct arena *a)
 {
-	struct trace_words w = {.a = a, .text = arena_str(a, "")};
+	struct explanation w = {.a = a, .text = arena_str(a, "")};
 	struct facts f = {0};
 
 	struct trace t = trace_read(a, trace);

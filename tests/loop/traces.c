@@ -9,6 +9,7 @@
 #include "common/rng.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
+#include "loop/trace.h"
 #include "near.h"
 #include "tap.h"
 
@@ -104,6 +105,25 @@ static int count_lines(const char *s)
 	return n;
 }
 
+/* Read and written is the same bytes; a line that is changed is spelled anew, the others are not. */
+static void test_records(void)
+{
+	static const char text[] = "# by hand\n\nrows =  sample.choice 1 2 4 := 2 # few\nsplit  mm.m rows tail=peel\nnonsense a\n";
+	struct arena a = {0};
+	struct trace t = trace_read(&a, text);
+
+	ok(!strcmp(trace_write(&a, &t), text), "a trace is written as it was read");
+	ok(t.n == 5 && t.a[0].prim == PRIM_NONE && t.a[2].prim == PRIM_SAMPLE_CHOICE && t.a[3].prim == PRIM_SPLIT &&
+		   t.a[4].prim == PRIM_UNKNOWN,
+	   "its lines are records");
+	ok(t.a[2].narg == 3 && t.a[3].narg == 3 && t.a[3].arg[1] == t.a[2].res[0], "equal words are one");
+	trace_set_decision(&a, &t.a[2], "4");
+	ok(!strcmp(trace_write(&a, &t), "# by hand\n\nrows = sample.choice 1 2 4 := 4\nsplit  mm.m rows tail=peel\nnonsense a\n"),
+	   "a decision changes its line alone");
+	vec_free(&t);
+	arena_release(&a);
+}
+
 int main(void)
 {
 	const char *top = getenv("top") ? getenv("top") : ".";
@@ -135,5 +155,6 @@ int main(void)
 		try_size(entry[i]->d_name, text, sizes + strlen("# program: "), false);
 	}
 	ok(seen >= 9, "%d traces", seen);
+	test_records();
 	return tap_done();
 }

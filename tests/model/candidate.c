@@ -140,7 +140,7 @@ static void test_words(void)
 		{"new.knob = sample.choice a b := b\n", "new.knob b"},
 	};
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
-		const char *words = trace_words(t[i].trace, &a);
+		const char *words = trace_explain(t[i].trace, &a);
 		ok(!strcmp(words, t[i].words), "%s%s%s", t[i].words, strcmp(words, t[i].words) ? ", not " : "",
 		   strcmp(words, t[i].words) ? words : "");
 	}

@@ -16,7 +16,7 @@ struct report_task {
 	const char *verdict;      /* "faster", "default", "nearest", "not tuned" */
 	const char *why;          /* what there is to say besides; may be NULL */
 	const char *from;         /* where the chosen trace came from; NULL: the default */
-	const char *words;        /* the trace that is used, in words (trace_words); NULL: not known */
+	const char *words;        /* the trace that is used, in words (trace_explain); NULL: not known */
 	const char *trace;        /* its text; NULL: the default */
 	size_t trials, known;     /* schedules tried; of them known from before */
 	size_t failed;            /* wrong, crash, timeout, build error */
