@@ -45,7 +45,10 @@ static struct report_task task_result(const struct tuned *t, struct arena *a)
 		x.hi = t->hi;
 	}
 	if (t->trace || t->given || t->base.candidate)
-		x.words = trace_explain(t->trace ? t->trace : keeps_given(t) || !t->base.candidate ? t->given : t->base.candidate->trace, a);
+		x.words = trace_explain(t->trace                               ? t->trace
+					: keeps_given(t) || !t->base.candidate ? t->given
+									       : t->base.candidate->trace,
+					a);
 	for (int v = VERDICT_WRONG; v <= VERDICT_BUILD; v++)
 		x.failed += t->failed[v];
 	return x;
