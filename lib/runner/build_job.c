@@ -15,14 +15,6 @@
 #include "runner/object.h"
 #include "runner/process.h"
 
-struct build_job {
-	struct job job;
-	struct digest task, artifact;
-	struct runner_build build;
-	int step; /* -1: constants; then of the toolchain */
-	int file; /* memfd that it fills: the constants */
-};
-
 /* ---- the request ---- */
 
 /* What names an artifact: all that decides what it is. */

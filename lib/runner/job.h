@@ -42,6 +42,7 @@ struct job {
 	double due;                   /* and not before that time */
 };
 
+void job_free(struct job *j);
 /* jobs.c, for the kinds. The system said no just now: why, with its words. */
 const char *job_refused(struct job *j, const char *what);
 /* A file in memory, in the place of what *fd was. NULL, or why not. */
@@ -61,4 +62,29 @@ void job_make_group(pid_t pid);
 const char *job_how_failed(struct service *s, struct job *j, int status, const char *line);
 /* An answer to what could not be started, or ended badly; nothing of it stays. */
 void job_answer_failed(struct service *s, struct job *j, const char *verb, const char *why);
+/* What each kind keeps besides. */
+struct task_job {
+	struct job job;
+	const char *text;
+	int file; /* memfd that it fills: the problem */
+};
+
+struct build_job {
+	struct job job;
+	struct digest task, artifact;
+	struct runner_build build;
+	int step; /* -1: constants; then of the toolchain */
+	int file; /* memfd that it fills: the constants */
+};
+
+struct try_job {
+	struct job job;
+	struct digest task, artifact, base;
+	double budget;
+	uint64_t seed;
+	uint64_t cold_bytes;         /* bytes */
+	double goal, width;          /* shares; 0: none */
+	bool once;                   /* in one process */
+	struct cold_weights sets[2]; /* of artifact and base */
+};
 #endif

@@ -19,7 +19,7 @@
 
 /* ---- requests ---- */
 
-static void free_job(struct job *j)
+void job_free(struct job *j)
 {
 	if (j->report >= 0)
 		close(j->report);
@@ -37,12 +37,12 @@ void jobs_take(struct service *s, const struct job_kind *kind, uint64_t id, stru
 	if (kind->take(s, j, r))
 		vec_push(&s->jobs, j);
 	else
-		free_job(j);
+		job_free(j);
 }
 
 static void drop_job(struct service *s, size_t i)
 {
-	free_job(s->jobs.a[i]);
+	job_free(s->jobs.a[i]);
 	memmove(s->jobs.a + i, s->jobs.a + i + 1, (--s->jobs.n - i) * sizeof *s->jobs.a);
 }
 

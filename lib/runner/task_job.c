@@ -6,12 +6,6 @@
 #include "common/msg.h"
 #include "runner/job.h"
 
-struct task_job {
-	struct job job;
-	const char *text;
-	int file; /* memfd that it fills: the problem */
-};
-
 static bool take(struct service *s, struct job *j, struct mp_in *r)
 {
 	struct task_job *x = (struct task_job *)j;

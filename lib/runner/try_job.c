@@ -17,17 +17,6 @@ enum {
 };
 #define SLOW_PAUSE 0.05 /* seconds before the first of these, twice as many before each further one */
 
-struct try_job {
-	struct job job;
-	struct digest task, artifact, base;
-	double budget;
-	uint64_t seed;
-	uint64_t cold_bytes;         /* bytes */
-	double goal, width;          /* shares; 0: none */
-	bool once;                   /* in one process */
-	struct cold_weights sets[2]; /* of artifact and base */
-};
-
 static bool take(struct service *s, struct job *j, struct mp_in *r)
 {
 	struct try_job *x = (struct try_job *)j;

@@ -6,6 +6,7 @@ static int sink; /* answers go there */
 #undef STDOUT_FILENO
 #define STDOUT_FILENO sink
 #include "../../lib/runner/service.c"
+#include "runner/job.h"
 #include "refuse.h"
 
 /* One task and two artifacts of it, whose digests are what fuzzers try first. */
@@ -18,17 +19,24 @@ static void have_things(struct service *s, struct serve_task *t, struct serve_ar
 	}
 }
 
-static void check_job(const struct job *j)
+static void check_build(const struct runner_build *b)
 {
-	const struct runner_build *b = &j->build;
-
-	must(j->kind != JOB_TASK || j->text);
-	must(j->kind != JOB_TRY || (j->budget >= 0 && j->budget <= 3600));
-	if (j->kind != JOB_BUILD)
-		return;
 	must(b->nin >= 0 && b->nconst >= 0 && b->nout >= 1 && b->nin + b->nconst + b->nout <= RUNNER_BUFS_MAX);
 	for (int i = 0; i < b->nin + b->nconst + b->nout; i++)
 		must(b->buf[i].type && b->buf[i].layout && b->buf[i].rank >= 0 && b->buf[i].elems >= 0);
+}
+
+static void check_job(const struct job *j)
+{
+	const struct try_job *t = (const struct try_job *)j;
+
+	must(j->kind == &task_job_kind || j->kind == &build_job_kind || j->kind == &try_job_kind);
+	if (j->kind == &task_job_kind)
+		must(((const struct task_job *)j)->text);
+	else if (j->kind == &build_job_kind)
+		check_build(&((const struct build_job *)j)->build);
+	else
+		must(t->budget >= 0 && t->budget <= 3600);
 }
 
 static void serve_all(struct service *s)
@@ -55,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		must(*refused.why);
 	for (size_t i = 0; i < s->jobs.n; i++) {
 		check_job(s->jobs.a[i]);
-		drop(s->jobs.a[i]);
+		job_free(s->jobs.a[i]);
 	}
 	vec_free(&s->jobs);
 	vec_free(&s->tasks);
