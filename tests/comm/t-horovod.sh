@@ -1,7 +1,7 @@
 # Plans in the form horovod, trained with: its timeline shows one all-reduce a segment, in order. Slow to install, so mostly skipped.
-say() { if [ -z "$2" ]; then echo "ok - $1"; else echo "not ok - $1"; printf '%s\n' "$2" | sed 's/^/# /'; fi; }
+. "$top/tests/lib.sh"
 for python in ${HONE_PYTHON:-python3} python3 /usr/bin/python3 none; do
-	[ $python = none ] && { echo "ok - training with Horovod # SKIP no python3 with horovod.torch"; exit 0; }
+	[ $python = none ] && skip_all "training with Horovod" "no python3 with horovod.torch"
 	$python -c 'import horovod.torch' 2>/dev/null && break
 done
 cat >train.py <<'END'
@@ -46,8 +46,9 @@ want=$(for step in 1 2 3 4; do python3 -c 'import json; print(*(f"{g[0]}:{len(g)
 HOROVOD_TIMELINE=$PWD/timeline HOROVOD_DISABLE_GROUP_FUSION=1 timeout 100 $python -c 'from horovod.runner.launch import run_commandline; run_commandline()' \
 	--gloo -np 2 $python train.py >out 2>&1
 rc=$?
-say "training with Horovod" "$([ $rc = 0 ] || tail -5 out)"
-say "its all-reduces are the segments" "$($python timeline.py 2>&1 | diff - /dev/fd/3 3<<END
+nothing "training with Horovod" "$([ $rc = 0 ] || tail -5 out)"
+nothing "its all-reduces are the segments" "$($python timeline.py 2>&1 | diff - /dev/fd/3 3<<END
 $want
 END
 )"
+done_testing

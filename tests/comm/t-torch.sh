@@ -1,23 +1,23 @@
 # clients/torch_plan.py with two ranks: a profile that tune-grad plans by, weights equal to DDP's bit for bit, bad input.
-say() { if [ -z "$2" ]; then echo "ok - $1"; else echo "not ok - $1"; printf '%s\n' "$2" | sed 's/^/# /'; fi; }
+. "$top/tests/lib.sh"
 for python in ${HONE_PYTHON:-python3} python3 /usr/bin/python3 none; do
-	[ $python = none ] && { echo "ok - training with PyTorch # SKIP no python3 with torch"; exit 0; }
+	[ $python = none ] && skip_all "training with PyTorch" "no python3 with torch"
 	$python -c 'import torch.distributed as d; d.is_gloo_available() or exit(1)' 2>/dev/null && break
 done
 client="$python -B $top/clients/torch_plan.py"
 $client profile -i 3 -o grads.tsv >out 2>&1
-say "a profile" "$(cat out; awk -F'\t' '/^#/ { next } NF != 3 || $3 < r { print } { r = $3; n++ } END { if (n != 18) print n " tensors" }' grads.tsv)"
+nothing "a profile" "$(cat out; awk -F'\t' '/^#/ { next } NF != 3 || $3 < r { print } { r = $3; n++ } END { if (n != 18) print n " tensors" }' grads.tsv)"
 tune-grad plan grads.tsv --alpha 100 --beta 0.001 -k 3 -o plan 2>/dev/null
-say "tune-grad plans by it" "$([ -s plan ] || echo "no plan"; tail -1 plan | grep -vx 17)"
+nothing "tune-grad plans by it" "$([ -s plan ] || echo "no plan"; tail -1 plan | grep -vx 17)"
 # The plan by hand, so that it does not depend on times: several segments, a short and a long one.
 printf '0\n5\n17\n' >plan
 $client compare --grads grads.tsv --plan plan -i 2 >out 2>&1
 rc=$?
-say "weights equal to DDP's, two ranks" "$([ $rc = 0 ] || echo "exit $rc"; [ "$(grep -c '^weights equal to .*: yes$' out)" = 2 ] || cat out)"
+nothing "weights equal to DDP's, two ranks" "$([ $rc = 0 ] || echo "exit $rc"; [ "$(grep -c '^weights equal to .*: yes$' out)" = 2 ] || cat out)"
 printf '0\n99\n' >bad
 $client compare --grads grads.tsv --plan bad >out 2>err
 rc=$?
-say "a plan for other tensors" "$([ $rc = 65 ] || echo "exit $rc"; [ "$(wc -l <err)" = 1 ] && grep -q "bad:2: '99'" err || cat err)"
+nothing "a plan for other tensors" "$([ $rc = 65 ] || echo "exit $rc"; [ "$(wc -l <err)" = 1 ] && grep -q "bad:2: '99'" err || cat err)"
 
 # Form ddp: PyTorch's own function makes the segments of it, and DDP, given the list in place of its two limits, says that they are
 # its buckets. With the two limits it makes as many of other tensors as the baseline has.
@@ -51,11 +51,12 @@ awk 'BEGIN { srand(3); for (i = 0; i < 80; i++) printf "t%d\t%d\t%d\n", i, 4 * i
 tune-grad plan grads.tsv --alpha 100 --beta 0.001 -k 5 -o idx -q
 tune-grad plan grads.tsv --alpha 100 --beta 0.001 -k 5 -f ddp -o ddp.json -q
 $python -B buckets.py "$top/clients" "$PWD/store" >out 2>err
-say "PyTorch makes its buckets of -f ddp" "$(grep -v '^ddp ' out; grep -q '^ddp ' out || cat err; [ "$(wc -l <idx)" -gt 1 ] || echo "one segment")"
-say "DDP's own are those of the baseline" "$(tune-grad compare others.tsv --alpha 100 --beta 0.001 | awk '$1 == "ddp" { print "ddp", $4 }' | diff - out)"
+nothing "PyTorch makes its buckets of -f ddp" "$(grep -v '^ddp ' out; grep -q '^ddp ' out || cat err; [ "$(wc -l <idx)" -gt 1 ] || echo "one segment")"
+nothing "DDP's own are those of the baseline" "$(tune-grad compare others.tsv --alpha 100 --beta 0.001 | awk '$1 == "ddp" { print "ddp", $4 }' | diff - out)"
 $client train --grads grads.tsv --plan plan -i 5 --trace trace.json >out 2>&1
 rc=$?
-say "a timeline of training is advised on" "$([ $rc = 0 ] || cat out; tune-grad advise --json trace.json >advice 2>&1; grep -q '"steps": 3.*"calls": 3.000' advice || cat advice)"
+nothing "a timeline of training is advised on" "$([ $rc = 0 ] || cat out; tune-grad advise --json trace.json >advice 2>&1; grep -q '"steps": 3.*"calls": 3.000' advice || cat advice)"
 $client calibrate --max 300000 -o curve.tsv >out 2>&1
 rc=$?
-say "gloo's own curve is one to plan with" "$([ $rc = 0 ] || cat out; tune-grad plan grads.tsv -c curve.tsv -o idx -q 2>&1; [ "$(grep -cv '#' curve.tsv)" = 11 ] || cat curve.tsv)"
+nothing "gloo's own curve is one to plan with" "$([ $rc = 0 ] || cat out; tune-grad plan grads.tsv -c curve.tsv -o idx -q 2>&1; [ "$(grep -cv '#' curve.tsv)" = 11 ] || cat curve.tsv)"
+done_testing

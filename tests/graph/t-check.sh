@@ -1,19 +1,20 @@
 # ge-check: each promise, broken once: 65 and one line that names the node.
+. "$top/tests/lib.sh"
 bad() { # text of the graph, what the message must say, what this is
 	printf 'hone-text 1\nmodule ir=10 opset=28\n%s\n' "$1" >bad.txt
 	{ ge-load bad.txt | ge-check; } >out 2>err
 	rc=$?
 	if [ $rc = 65 ] && [ "$(wc -l <err)" = 1 ] && grep -q -- "$2" err; then
-		echo "ok - $3"
+		ok 0 "$3"
 	else
-		echo "not ok - $3 ($rc)"
+		ok 1 "$3 ($rc)"
 		sed 's/^/# /' err
 	fi
 }
 graph() { printf 'graph main {\n  input x: f32[2]\n%s\n  output y = y\n}' "$1"; }
 
 printf 'hone-text 1\nmodule ir=10 opset=28\n%s\n' "$(graph '  y = Relu(x)')" >good.txt
-if ge-load good.txt | ge-check >out 2>&1 && [ ! -s out ]; then echo "ok - silent when all is well"; else echo "not ok - silent when all is well"; fi
+if ge-load good.txt | ge-check >out 2>&1 && [ ! -s out ]; then ok 0 "silent when all is well"; else ok 1 "silent when all is well"; fi
 bad "$(graph '  y = Add(x)')" 'main/y (Add): 1 operands, not 2' "too few operands"
 bad "$(graph '  y = Relu(x, x)')" '2 operands, not 1' "too many operands"
 bad "$(graph '  y = Add(x, -)')" 'operand 1 is missing' "a required operand is absent"
@@ -104,7 +105,8 @@ printf 'hone-text 1\nmodule ir=10 opset=28\n%s\n' "$(graph '  y = Relu(x)')" | g
 for bytes in -64 64x 9223372036854775807 99999999999999999999; do
 	sed "s/\(\"plan.bytes\"\) = \"[0-9]*\"/\1 = \"$bytes\"/" planned.txt | ge-load >planned.g
 	ge-emit --no-compile planned.g -o lib >out 2>err
-	[ $? = 65 ] && [ "$(wc -l <err)" = 1 ] && grep -q "no number of bytes" err && echo "ok - a plan of $bytes bytes" || { echo "not ok - a plan of $bytes bytes"; sed 's/^/# /' err; grep meta planned.txt; }
+	[ $? = 65 ] && [ "$(wc -l <err)" = 1 ] && grep -q "no number of bytes" err
+	ok $? "a plan of $bytes bytes" || { sed 's/^/# /' err; grep meta planned.txt; }
 done
 
 # What no ge-load writes, an importer may: every tool that reads it refuses it.
@@ -115,9 +117,9 @@ for tool in ge-check ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge
 	$tool perm.g >out 2>err
 	rc=$?
 	if [ $rc = 65 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'main/y (Transpose): perm is not a permutation' err; then
-		echo "ok - $tool checks what it reads"
+		ok 0 "$tool checks what it reads"
 	else
-		echo "not ok - $tool checks what it reads ($rc)"
+		ok 1 "$tool checks what it reads ($rc)"
 		sed 's/^/# /' err
 	fi
 done
@@ -175,5 +177,7 @@ printf 'hone-text 1\nmodule ir=10 opset=28\nconst yes = bool[] [1]\ngraph f {\n 
 printf 'hone-text 1\nmodule ir=10 opset=28\nconst g = f32[2] [1, 2]\ngraph main {\n  input x: f32[1,17,4,4]\n  y = BatchNormalization(x, @g, @g, @g, @g)\n  output y = y\n}\n' >channels.txt
 for case in "absent:operand 1 is missing" "channels:operand 1 (the constant g) has 2 elements for 17 channels"; do
 	{ ge-load ${case%%:*}.txt | ge-shape | ge-deadedge -o out.g; echo $? >rc; } 2>err
-	[ "$(cat rc)" = 65 ] && grep -q "${case#*:}" err && echo "ok - ${case#*:}" || { echo "not ok - ${case#*:}"; cat rc err; }
+	[ "$(cat rc)" = 65 ] && grep -q "${case#*:}" err
+	ok $? "${case#*:}" || cat rc err
 done
+done_testing

@@ -1,5 +1,5 @@
 # ge-stat: counts, comparison, JSON, and the digest that provenance does not change.
-ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else echo "not ok - $3"; printf '%s\n' "$1" | sed 's/^/# /'; fi; }
+. "$top/tests/lib.sh"
 cat >a.txt <<'X'
 hone-text 1
 module ir=10 opset=28
@@ -24,16 +24,17 @@ ge-stat --json a.g >a.json
 for want in '"MatMul": {"nodes": 2, "flops": 256}' '"Exp": {"nodes": 1, "flops": 16}' '"PartitionedCall": {"nodes": 2' \
 	'"nodes": 6' '"graphs": 2' '"constants": 1' '"parameters": 32' '"constant_bytes": 128' '"result_bytes": 320' \
 	'"inputs": [{"name": "x", "type": "f32[2,4]"}]'; do
-	ok "$(grep -cF "$want" a.json)" 1 "$want"
+	is "$(grep -cF "$want" a.json)" 1 "$want"
 done
-ok "$(ge-stat a.g | awk '$1 == "all" { print $2 }')" 6 "the table"
+is "$(ge-stat a.g | awk '$1 == "all" { print $2 }')" 6 "the table"
 ge-cse a.g -o b.g
-ok "$(ge-stat a.g b.g | awk '$1 == "MatMul" { print $2, $3, $4 }')" "2 1 -1" "a comparison"
-ok "$(ge-stat a.g b.g | tail -1)" "the graphs differ" "different graphs"
+is "$(ge-stat a.g b.g | awk '$1 == "MatMul" { print $2, $3, $4 }')" "2 1 -1" "a comparison"
+is "$(ge-stat a.g b.g | tail -1)" "the graphs differ" "different graphs"
 ge-prune a.g -o c.g
-ok "$(ge-stat --digest c.g)" "$(ge-stat --digest a.g)" "the digest leaves provenance out"
-ok "$(cat a.g b.g | ge-stat --digest | sort -u | wc -l)" 2 "a stream of two modules"
+is "$(ge-stat --digest c.g)" "$(ge-stat --digest a.g)" "the digest leaves provenance out"
+is "$(cat a.g b.g | ge-stat --digest | sort -u | wc -l)" 2 "a stream of two modules"
 printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[?,4]\n  y = Relu(x)\n  output y = y\n}\n' | ge-load | ge-stat >n.txt
-ok "$(grep -c '1 nodes have results of unknown size' n.txt)" 1 "sizes that are not known are said to be so"
+is "$(grep -c '1 nodes have results of unknown size' n.txt)" 1 "sizes that are not known are said to be so"
 ge-stat no-such-file 2>err
-ok "$? $(wc -l <err)" "66 1" "a missing file"
+is "$? $(wc -l <err)" "66 1" "a missing file"
+done_testing

@@ -1,6 +1,6 @@
 # Streams between tools: the text form, bad input, abort records, the blob store, a full disk.
-ok() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
 # refuses CODE WHAT COMMAND...: exit code, one line on standard error
+. "$top/tests/lib.sh"
 refuses() {
 	code=$1 what=$2
 	shift 2
@@ -150,7 +150,7 @@ if mkdir full && mount -t tmpfs -o size=64k tmpfs full 2>/dev/null; then
 	ok $? "leaves no stream that names what is not there"
 	umount full
 else
-	echo "ok - a full disk # SKIP no right to mount"
+	skip "a full disk" "no right to mount"
 fi
 if [ -c /dev/full ]; then
 	(ge-dump a.g >/dev/full) 2>err
@@ -160,3 +160,4 @@ if [ -c /dev/full ]; then
 	[ $? = 74 ] && [ "$(wc -l <err)" = 1 ]
 	ok $? "a stream to /dev/full: $(cat err)"
 fi
+done_testing

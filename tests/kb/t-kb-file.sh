@@ -1,5 +1,5 @@
 # The file of a knowledge base among other files: other names of it, names beside it, and what is not to be written over.
-ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else printf 'not ok - %s\n# got %s\n# not %s\n' "$3" "$1" "$2"; fi; }
+. "$top/tests/lib.sh"
 rc() { "$@" >out 2>err; echo $?; }
 XDG_DATA_HOME=$PWD/data
 export XDG_DATA_HOME
@@ -12,17 +12,17 @@ cp a.kb two.kb
 
 # Names beside it are other people's, but the one that a file has while it is made.
 records 3 4 5 | kb -q --kb a.kb.new put
-ok "$(rc kb --kb a.kb put </dev/null) $(count a.kb.new)" "0 3" "a file named like another with .new behind it stays"
+is "$(rc kb --kb a.kb put </dev/null) $(count a.kb.new)" "0 3" "a file named like another with .new behind it stays"
 mkdir .b.kb.making && ln -s nowhere .c.kb.making && mkfifo .d.kb.making
 for f in b c d; do
-	ok "$(records 1 | rc timeout 9 kb --kb $f.kb put) $(grep -c "^kb: $f.kb: cannot be made: ./.$f.kb.making: " err) $(ls $f.kb 2>&1 | grep -c "^$f")" \
+	is "$(records 1 | rc timeout 9 kb --kb $f.kb put) $(grep -c "^kb: $f.kb: cannot be made: ./.$f.kb.making: " err) $(ls $f.kb 2>&1 | grep -c "^$f")" \
 		"74 1 0" "no file where one is to be made: $(cat err)"
 done
-ok "$(ls -d .b.kb.making .c.kb.making .d.kb.making | wc -l)" 3 "and it stays as it is"
+is "$(ls -d .b.kb.making .c.kb.making .d.kb.making | wc -l)" 3 "and it stays as it is"
 
 # The same file by two names: one lock. By two that cannot be told from two files, the second writer is refused.
 ln -s a.kb link.kb
-ok "$(rc kb --kb link.kb put </dev/null) $(ls link.kb* a.kb-lock | tr '\n' ' ')" "0 a.kb-lock link.kb " "a link has no lock of its own"
+is "$(rc kb --kb link.kb put </dev/null) $(ls link.kb* a.kb-lock | tr '\n' ' ')" "0 a.kb-lock link.kb " "a link has no lock of its own"
 mkfifo pipe
 # beside FILE SHELL: a writer of FILE, and what the shell does between two of its commits
 beside() {
@@ -37,41 +37,41 @@ beside() {
 	wait $pid
 }
 beside link.kb 'records 14 | kb -q --kb a.kb put'
-ok "$? $(count a.kb)" "0 6" "writers of a file and of a link to it lose nothing"
+is "$? $(count a.kb)" "0 6" "writers of a file and of a link to it lose nothing"
 cp two.kb h.kb && ln h.kb hard.kb
 beside h.kb 'records 15 | kb -q --kb hard.kb put'
-ok "$? $(count h.kb) $(grep -c 'h.kb: was written to with another lock file' first.err)" "74 5 1" "$(cat first.err)"
+is "$? $(count h.kb) $(grep -c 'h.kb: was written to with another lock file' first.err)" "74 5 1" "$(cat first.err)"
 
 # Who has it open does not go on writing into what has no name any more.
 cp two.kb other.kb
 for how in 'rm r.kb' 'mv other.kb r.kb'; do
 	rm -f r.kb* && cp two.kb r.kb
 	beside r.kb "$how"
-	ok "$? $(cat first.err)" "74 kb: r.kb: was removed or replaced while in use, and this write with it" "$how, beside a writer"
+	is "$? $(cat first.err)" "74 kb: r.kb: was removed or replaced while in use, and this write with it" "$how, beside a writer"
 done
-ok "$(cmp r.kb two.kb && kb --kb r.kb fsck 2>&1)" "kb: r.kb is sound" "and what has its place stays as it was"
+is "$(cmp r.kb two.kb && kb --kb r.kb fsck 2>&1)" "kb: r.kb is sound" "and what has its place stays as it was"
 
 # Others write all the time: gc goes by what there was when it began.
 long() { for i; do printf 'record\nkind kernel\ntask T\ntarget X\ntrace %s %04000d\nverdict slower\n\n' "$i" 0; done; }
 long $(seq 400) | kb -q --kb busy.kb load
 { i=1000; while [ ! -e stop ]; do records $((i += 1)); done | kb -q --kb busy.kb put; } &
 for i in $(seq 100); do kb --kb busy.kb dump | grep -q '^task T1' && break; sleep 0.05; done
-ok "$(rc timeout 5 kb --kb busy.kb gc) $(cut -d' ' -f3 out)" "0 400" "gc beside a busy writer"
+is "$(rc timeout 5 kb --kb busy.kb gc) $(cut -d' ' -f3 out)" "0 400" "gc beside a busy writer"
 : >stop
 wait
-ok "$(kb --kb busy.kb dump | grep -c '^kind dropped') $(kb --kb busy.kb fsck 2>&1)" "400 kb: busy.kb is sound" "and nothing of either is lost"
+is "$(kb --kb busy.kb dump | grep -c '^kind dropped') $(kb --kb busy.kb fsck 2>&1)" "400 kb: busy.kb is sound" "and nothing of either is lost"
 
 # Not the file's fault.
-ok "$(rc prlimit --nofile=6 kb --kb a.kb fsck) $(wc -l <out) $(cat err)" "71 0 kb: a.kb: Too many open files" "fsck that cannot look says so"
+is "$(rc prlimit --nofile=6 kb --kb a.kb fsck) $(wc -l <out) $(cat err)" "71 0 kb: a.kb: Too many open files" "fsck that cannot look says so"
 
 # Where processes cannot close all they inherited at once, none of them holds another's socket.
 cat >refuse.c <<'END'
 int close_range(unsigned first, unsigned last, int flags) { return -1; }
 END
 if ${CC:-gcc} -shared -fPIC -o refuse.so refuse.c 2>/dev/null && [ -z "${ASAN_OPTIONS-}" ]; then
-	ok "$(LD_PRELOAD=$PWD/refuse.so rc timeout 3 kb --kb both.kb merge a.kb busy.kb)" 0 "several files, and no close_range"
+	is "$(LD_PRELOAD=$PWD/refuse.so rc timeout 3 kb --kb both.kb merge a.kb busy.kb)" 0 "several files, and no close_range"
 else
-	echo "ok - several files, and no close_range # SKIP no compiler, or a sanitizer that wants to be first"
+	skip "several files, and no close_range" "no compiler, or a sanitizer that wants to be first"
 fi
 
 # What is read is not written over.
@@ -79,9 +79,9 @@ printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[4]\n  y
 ln a.kb also.kb
 sum=$(cat a.kb m.g | cksum)
 for what in 'dump -o a.kb' 'dump -o a.kb-lock' 'dump -o also.kb' 'dump --salvage -o a.kb' 'dump --for m.g -o m.g' 'dump --for m.g -o a.kb' 'apply m.g -o a.kb' 'apply m.g -o a.kb-lock'; do
-	ok "$(rc kb --kb a.kb $what) $(cat err)" "64 kb: -o ${what##* }: is the file that is read" "$what"
+	is "$(rc kb --kb a.kb $what) $(cat err)" "64 kb: -o ${what##* }: is the file that is read" "$what"
 done
-ok "$(rc kb --kb a.kb dump -o a.txt) $(cat a.kb m.g | cksum) $(rc kb --kb a.kb --target X apply m.g -o m.g)" "0 $sum 0" "and nothing was"
+is "$(rc kb --kb a.kb dump -o a.txt) $(cat a.kb m.g | cksum) $(rc kb --kb a.kb --target X apply m.g -o m.g)" "0 $sum 0" "and nothing was"
 
 # A disk that fills up in the middle: what is said to be kept is kept, no more and no less.
 record() { printf 'record\nkind kernel\ntask MatMul f32 %sx8 8x8c\nwhy %s\n\n' "$1" "$(head -c 2000000 /dev/zero | tr '\0' x)"; }
@@ -95,7 +95,8 @@ mkdir -p disk
 for i in 1 2 3 4 5 6 7 8; do record $i >record$i; done
 unshare -rm sh fill.sh 2>/dev/null
 if [ "$(cat code 2>/dev/null)" = "" ]; then
-	echo "ok - a disk that fills up in the middle of put # SKIP nothing can be mounted here"
+	skip "a disk that fills up in the middle of put" "nothing can be mounted here"
 else
-	ok "$(cat code) $(sed -n 's/.*nothing of this write is kept, the \([0-9]*\) records read before it are$/\1/p' err)" "74 $(cat kept)" "a disk that fills up in the middle of put"
+	is "$(cat code) $(sed -n 's/.*nothing of this write is kept, the \([0-9]*\) records read before it are$/\1/p' err)" "74 $(cat kept)" "a disk that fills up in the middle of put"
 fi
+done_testing

@@ -1,6 +1,6 @@
 # Outlined nests in a model: the same bits as without, each distinct function once, whatever calls it; and the same bytes
 # of C for the same traces.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-plan --quiet -o planned.g
 
 ge-emit --print-traces planned.g >plain.trace
@@ -8,21 +8,21 @@ ge-emit --print-traces planned.g >plain.trace
 awk '/^# kernel/ && loop { print "outline " loop; loop = "" } { print } $1 == "init" { loop = $3 } END { print "outline " loop }' \
 	plain.trace >outlined.trace
 ge-emit planned.g -o plain && ge-emit --trace outlined.trace planned.g -o outlined
-say $? "traces with outlined nests are compiled"
+ok $? "traces with outlined nests are compiled"
 ! grep -q ' f_[0-9a-f]*(' plain.c
-say $? "without them there is no such function"
+ok $? "without them there is no such function"
 functions=$(sed -n 's/^__attribute__((noinline)) KERNEL void \(f_[0-9a-f]*\)(.*/\1/p' outlined.c)
 [ "$(echo "$functions" | wc -l)" -ge 2 ] && [ "$(echo "$functions" | sort | uniq -d | wc -l)" -eq 0 ]
-say $? "functions, each once: $(echo $functions)"
+ok $? "functions, each once: $(echo $functions)"
 calls=0
 for f in $functions; do grep -q "^	.*$f(" outlined.c || calls=1; done
-say $calls "each is called"
+ok $calls "each is called"
 for lib in plain outlined; do run-dev --quiet --seed 3 $lib.so -o $lib.npz; done
 cmp plain.npz outlined.npz
-say $? "the same bits"
+ok $? "the same bits"
 cp outlined.c first.c
 ge-emit -j 1 --trace outlined.trace planned.g -o outlined && cmp first.c outlined.c
-say $? "the same C again"
+ok $? "the same C again"
 
 # Products of other heights share the function of their tile, which is in the file once.
 ge-load <<'END' | ge-shape | ge-fuse | ge-plan --quiet -o two.g
@@ -46,6 +46,7 @@ ge-emit --print-traces two.g | awk '/^#/ { print } /^# k[0-9]/ {
 	print "unroll matmul.init.m\nsplit matmul.init.n 16\nunroll matmul.init.n.0\nvector matmul.init.n.1"
 	print "unroll copy.m\nsplit copy.n 16\nunroll copy.n.0\nvector copy.n.1" }' >two.trace
 ge-emit --trace two.trace two.g -o two && [ "$(grep -c 'f_[0-9a-f]*(' two.c)" = 4 ] && [ "$(grep -c '^__attribute__((noinline)) KERNEL void f_' two.c)" = 1 ]
-say $? "two kernels share a function"
+ok $? "two kernels share a function"
 run-cmp --runs 3 two.so two.g >/dev/null
-say $? "and give the evaluator's numbers"
+ok $? "and give the evaluator's numbers"
+done_testing

@@ -1,5 +1,5 @@
 # Resize in libraries: the evaluator's numbers in every mode, pixels or channels innermost, none on the slow path.
-ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 
 # resize SHAPE SCALES|- SIZES|- ATTRIBUTES
 resize() {
@@ -32,3 +32,4 @@ ge-load many.txt | ge-shape | ge-fuse | ge-layout | ge-plan --no-fallback -q -o 
 ok $? "$i of them, in two layouts: the evaluator's numbers"
 grep ': q' many.c | grep -q . && grep -q 'in order 0 2 1\|in order 1 2 0\|in order 1 0' many.c
 ok $? "channels are innermost in some"
+done_testing

@@ -1,16 +1,16 @@
 # Recurrent networks and cumulative sums are compiled, not left to the evaluator: the conformance cases, and sizes with
 # remainders, several sequences, both directions.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 
 data=/usr/share/libonnx-testdata/data/node
 for case in gru_batchwise gru_defaults gru_with_initial_bias lstm_batchwise lstm_with_initial_bias \
 	rnn_seq_length simple_rnn_batchwise; do
 	if [ ! -e $data/test_$case/model.onnx ]; then
-		echo "ok - $case # SKIP libonnx-testdata is not installed"
+		skip "$case" "libonnx-testdata is not installed"
 		continue
 	fi
 	hone build -q --no-fallback $data/test_$case/model.onnx -o m && run-cmp --runs 2 m.so $data/test_$case/model.onnx >/dev/null
-	say $? "$case, compiled"
+	ok $? "$case, compiled"
 done
 
 cat >net.txt <<'END'
@@ -44,7 +44,7 @@ graph main {
 END
 for m in net sum; do
 	ge-load $m.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q --no-fallback -o $m.g && ge-emit -q $m.g -o $m && run-cmp --runs 3 $m.so $m.g >/dev/null
-	say $? "$m, compiled"
+	ok $? "$m, compiled"
 done
 
 # A single step has no scan: its products are tiles all the same, and what the zero state makes nothing of is not computed.
@@ -59,6 +59,7 @@ numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ",
 	echo '}'
 } >step.txt
 ge-load step.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q --no-fallback -o step.g 2>err && ge-emit step.g -o step 2>>err && run-cmp --runs 3 step.so step.g >/dev/null && [ ! -s err ]
-say $? "one step: the evaluator's numbers $(head -c 300 err)"
+ok $? "one step: the evaluator's numbers $(head -c 300 err)"
 [ "$(grep -c 'stage gates(' step.c)" -eq 2 ] && ! grep -E '\+= (0\.0f \*|i[0-9]\[)' step.c
-say $? "one step: products in vectors"
+ok $? "one step: products in vectors"
+done_testing

@@ -1,7 +1,7 @@
 # Transposed convolutions in libraries: the evaluator's numbers, whatever strides, dilations, pads, groups and layouts.
+. "$top/tests/lib.sh"
 
 # convt SHAPE WEIGHTS ATTRIBUTES: one node, bias too; its operand and result also with channels innermost, between others.
-ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
 count() { echo "$(($(echo "$1" | tr , '*')))"; }
 numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ", " : "", (i * 37 % 101) / 50 - 1 }'; }
 convt() {
@@ -53,3 +53,4 @@ ok $? "four taps at a step of two: two of each phase"
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst w = f32[8,4,2,2] [%s]\ngraph main {\n  input x: f32[1,8,10,10]\n  y = ConvTranspose(x, @w) {strides=[2,2]}\n  output y = y\n}\n' "$(numbers 128)" |
 	ge-load | ge-shape | ge-fuse | ge-plan -q -o two.g && ge-emit --no-compile two.g -o two && grep -q 'stage conv(o:16 hw:1[0-9]* +i:8)' two.c
 ok $? "one tap a phase: a matrix product"
+done_testing

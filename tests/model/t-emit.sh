@@ -1,17 +1,17 @@
 # ge-emit and run-dev: the digits model end to end against the evaluator; what the files promise.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx
 
 ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse -o digits.g
 ge-plan --quiet digits.g -o planned.g
 ge-emit planned.g -o digits
-say $? "the digits model is compiled"
+ok $? "the digits model is compiled"
 ls >list
-for suffix in c h so a weights; do grep -qx "digits.$suffix" list; say $? "there is digits.$suffix"; done
+for suffix in c h so a weights; do grep -qx "digits.$suffix" list; ok $? "there is digits.$suffix"; done
 ! ls -a | grep -q ge-emit-
-say $? "nothing temporary is left"
+ok $? "nothing temporary is left"
 run-cmp --runs 10 --change 0.1 digits.so planned.g >/dev/null
-say $? "its numbers are the evaluator's, on ten inputs"
+ok $? "its numbers are the evaluator's, on ten inputs"
 
 # The same bytes from another directory, locale, number of jobs, and under another name of the directory.
 mkdir -p "other place"
@@ -20,7 +20,7 @@ same=0
 suffixes='c h weights so a'
 [ -z "${ASAN_OPTIONS-}" ] || suffixes='c h weights' # the sanitizer puts names of files into objects
 for suffix in $suffixes; do cmp digits.$suffix "other place/digits.$suffix" || same=1; done
-say $same "another directory and one job: the same bytes"
+ok $same "another directory and one job: the same bytes"
 
 # The C file compiles whole too, without warnings, and both kinds of library work from C.
 cat >main.c <<'END'
@@ -52,94 +52,94 @@ int main(int argc, char **argv)
 END
 flags=$(sed -n 's/.*Compile with: //p' digits.c | head -1)
 ${CC:-cc} $flags -Wall -Wno-unused-function -Werror main.c digits.c -o whole -lm && ./whole >1
-say $? "the C file compiles in one piece"
+ok $? "the C file compiles in one piece"
 ${CC:-cc} main.c digits.a -o linked -lm -pthread && ./linked >2 && cmp 1 2
-say $? "the archive gives the same numbers"
+ok $? "the archive gives the same numbers"
 nm -g --defined-only digits.a | awk 'NF == 3 && $3 !~ /^digits_/ { bad = 1 } END { exit bad || !NR }'
-say $? "the archive exports the model's own names only"
+ok $? "the archive exports the model's own names only"
 
 ge-emit --embed planned.g -o inside && [ ! -e inside.weights ] && run-cmp inside.so planned.g >/dev/null
-say $? "--embed: no file of weights"
+ok $? "--embed: no file of weights"
 ge-emit --no-compile planned.g -o text && [ -e text.c ] && [ ! -e text.so ]
-say $? "--no-compile: C only"
+ok $? "--no-compile: C only"
 
 ge-emit planned.g --print-traces >traces
 n=$(grep -c '^# kernel' traces)
 [ "$n" -ge 5 ]
-say $? "--print-traces: $n kernels"
+ok $? "--print-traces: $n kernels"
 ge-emit planned.g --trace traces -o replayed && run-cmp replayed.so planned.g >/dev/null && ge-emit planned.g --trace traces --print-traces | cmp - traces
-say $? "--trace: what was printed is replayed"
+ok $? "--trace: what was printed is replayed"
 grep '^# kernel' traces >plain
 ge-emit planned.g --trace plain -o plain && run-cmp plain.so planned.g >/dev/null
-say $? "--trace: empty traces, plain loops, the same numbers"
+ok $? "--trace: empty traces, plain loops, the same numbers"
 d=$(head -1 traces)
 printf '%s\nsplit nothing.m 4\n' "$d" >bad
 ge-emit planned.g --trace bad -o never 2>err
 [ $? = 65 ] && [ ! -e never.so ] && grep -q 'line 1: split' err
-say $? "--trace: a line that does not apply is named"
+ok $? "--trace: a line that does not apply is named"
 
 # Faults.
 cp digits.weights w && printf x >>w && ./whole w >err
 [ $? = 1 ] && grep -q 'cut short' err
-say $? "weights that are too long are refused"
+ok $? "weights that are too long are refused"
 head -c 5000 digits.weights >w && ./whole w >err
 [ $? = 1 ] && grep -q 'cut short' err
-say $? "weights that are cut are refused"
+ok $? "weights that are cut are refused"
 ./whole main.c >err
 [ $? = 1 ] && grep -q 'not a file of weights' err
-say $? "something else is refused as weights"
+ok $? "something else is refused as weights"
 cat planned.g planned.g | ge-emit -o never 2>err
 [ $? = 65 ] && grep -q 'several modules' err
-say $? "two modules: 65"
+ok $? "two modules: 65"
 ge-emit digits.g -o never 2>err
 [ $? = 64 ] && grep -q 'ge-plan' err
-say $? "no plan: 64 and what to run"
+ok $? "no plan: 64 and what to run"
 ge-emit planned.g 2>err
 [ $? = 64 ] && grep -q STEM err
-say $? "no stem: 64"
+ok $? "no stem: 64"
 ge-emit planned.g -o no/such/dir/model 2>err
 [ $? = 74 ]
-say $? "no such directory: 74"
+ok $? "no such directory: 74"
 CC=no-such-compiler ge-emit planned.g -o never 2>err
 [ $? = 69 ] && [ ! -e never.so ] && [ ! -e never.c ] && ! ls -a | grep -q ge-emit-
-say $? "no compiler: 69, no files"
+ok $? "no compiler: 69, no files"
 { sleep 0.2; CC=no-such-compiler ge-emit planned.g -o never; } 2>&1 | :
 ! ls -a | grep -q ge-emit-
-say $? "nor where nobody reads the message"
+ok $? "nor where nobody reads the message"
 
 run-dev digits.so -o y.npz && run-dev digits.so -o y.npy && run-cmp y.npy y.npz >/dev/null
-say $? "run-dev writes .npy and .npz"
+ok $? "run-dev writes .npy and .npz"
 run-dev digits.so -i image=y.npy -o z.npz 2>err
 [ $? = 65 ] && grep -q 'image' err
-say $? "an input of another shape: 65"
+ok $? "an input of another shape: 65"
 run-dev digits.so -i other=y.npy -o z.npz 2>err
 [ $? = 64 ] && grep -q 'other' err
-say $? "an input that is not there: 64"
+ok $? "an input that is not there: 64"
 run-dev main.c -o z.npz 2>err
 [ $? = 65 ]
-say $? "not a library: 65"
+ok $? "not a library: 65"
 run-dev missing.so -o z.npz 2>err
 [ $? = 66 ]
-say $? "no such library: 66"
+ok $? "no such library: 66"
 mkdir alone && cp digits.so alone && run-dev alone/digits.so -o z.npz 2>err
 [ $? = 66 ] && grep -q weights err
-say $? "no weights beside it: 66"
+ok $? "no weights beside it: 66"
 run-dev alone/digits.so --weights digits.weights -o z.npz && run-cmp z.npz y.npz >/dev/null
-say $? "--weights names them"
+ok $? "--weights names them"
 run-dev digits.so --bench --kernels --seconds 0.2 >bench && grep -q 'min .* median .* p99' bench && grep -q 'of the .* GFLOP/s that FMAs alone' bench
-say $? "--bench: times, and the share of the peak"
+ok $? "--bench: times, and the share of the peak"
 run-dev digits.so --bench --kernels --seconds 0.2 --json >bench
 if command -v python3 >/dev/null; then
 	python3 -c 'import json, sys; r = json.load(sys.stdin); assert r["median"] >= r["min"] > 0 and len(r["kernels"]) >= 5' <bench
-	say $? "--json"
+	ok $? "--json"
 else
-	echo "ok - --json # SKIP no python3"
+	skip "--json" "no python3"
 fi
 
 for type in i8 u8; do
 	printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: %s[1,2,5,5]\n  y = MaxPool(x) {kernel_shape=[3,3] pads=[1,1,1,1]}\n  output y = y\n}\n' $type |
 		ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o pool.g && ge-emit pool.g -o pool && run-cmp --tol 0 --range x=$([ $type = u8 ] && echo 3:200 || echo -100:-5) pool.so pool.g >/dev/null
-	say $? "the padding of a pool of $type is its lowest number"
+	ok $? "the padding of a pool of $type is its lowest number"
 done
 
 # What the file declares, for this model or another, is no model's name: that gets model_ before it.
@@ -159,21 +159,21 @@ for name in $(declared | tee list | sort -u); do
 done >free
 cat free
 [ ! -s free ] && [ "$(wc -l <list)" -gt 100 ] && grep -qx vfu list && grep -qx team_wait list && grep -qx embedded list && grep -qx hone_opaque_run list
-say $? "a model has no name of the file's own"
+ok $? "a model has no name of the file's own"
 for name in vl k00 embedded hone_model table hone-step shm .model; do
 	ge-emit --embed pool.g -o $name && run-dev --quiet ./$name.so -o y.npz || echo "# $name"
 done >free 2>&1
 cat free
 [ ! -s free ] && [ -e .model.a ] && ! ls -a | grep -q ge-emit-
-say $? "stems that such names, or a dot, begin: compiled, nothing temporary is left"
+ok $? "stems that such names, or a dot, begin: compiled, nothing temporary is left"
 ge-emit --no-compile pool.g -o k8s && grep -q '^typedef struct k8s k8s;' k8s.h
-say $? "others are left alone"
+ok $? "others are left alone"
 
 if command -v clang >/dev/null; then
 	CC=clang ge-emit planned.g -o by_clang && run-cmp by_clang.so digits.g >/dev/null
-	say $? "another compiler: clang"
+	ok $? "another compiler: clang"
 else
-	echo "ok - another compiler # SKIP no clang"
+	skip "another compiler" "no clang"
 fi
 
 # A NaN is more extreme than any number, its index inside the axis, as in numpy.
@@ -198,7 +198,7 @@ graph main {
 }
 END
 ge-load nan.txt | ge-shape | ge-fuse | ge-plan --quiet -o nan.g && ge-emit --quiet nan.g -o nan && run-cmp nan.so nan.g >out
-say $? "ArgMax of NaN: the evaluator's indices; a stem that the C library owns"
+ok $? "ArgMax of NaN: the evaluator's indices; a stem that the C library owns"
 
 # A vector over several operands of a Concat reads each where it is, and nothing before the first.
 cat >joined.txt <<'END'
@@ -212,40 +212,40 @@ graph main {
 }
 END
 ge-load joined.txt | ge-shape | ge-fuse | ge-plan --quiet -o joined.g && ge-emit --quiet joined.g -o joined && run-cmp joined.so joined.g >out
-say $? "Concat inside a vector: reads stay inside their operands"
+ok $? "Concat inside a vector: reads stay inside their operands"
 
 # NaN goes through Max and Min, on whichever side it is; the bound of one side is a number, of the other it is not.
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst c = f32[17] [nan, 1, nan, -3, 9, nan, 0, 0, 7, 8, 9, 1, 2, nan, 4, 5, nan]\nconst z = f32[] [0]\nconst six = f32[] [6]\nconst no = f32[] [nan]\ngraph main {\n  input x: f32[17]\n  s = Add(x, @c)\n  y = Clip(s, @z, @six)\n  w = Max(@z, s)\n  v = Min(@no, s)\n  by = IsNaN(y)\n  bw = IsNaN(w)\n  bv = IsNaN(v)\n  ny = Where(by, @six, y)\n  nw = Where(bw, @six, w)\n  nv = Where(bv, @six, v)\n  output ny = ny\n  output nw = nw\n  output nv = nv\n}\n' |
 	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o nan.g && ge-emit nan.g -o nan && run-dev nan.so -o nan.npz && run-ref nan.g -o ref.npz && run-cmp --tol 0 nan.npz ref.npz >/dev/null
-say $? "NaN goes through bounds"
+ok $? "NaN goes through bounds"
 grep -q 'vmax2(vset' nan.c && grep -q 'vmin(vload(' nan.c
-say $? "a bound that is a number takes one instruction"
+ok $? "a bound that is a number takes one instruction"
 [ "$(grep -c '^__attribute__((noinline)) KERNEL void k' digits.c)" -ge 5 ]
-say $? "kernels stay functions of their own"
+ok $? "kernels stay functions of their own"
 grep -q 'LOADS_STAY;' digits.c
-say $? "what follows a reduction is loaded after it"
+ok $? "what follows a reduction is loaded after it"
 
 # A function behind a long reduction gets a loop of its own over the sums of a tile.
 printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: f32[30,300]\n  input w: f32[300,48]\n  s = MatMul(x, w)\n  y = Sigmoid(s)\n  output y = y\n}\n' |
 	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o apart.g && ge-emit apart.g --print-traces >traces && ge-emit apart.g -o apart && run-cmp apart.so apart.g >/dev/null
-say $? "sums that wait in memory for a function: the same numbers"
+ok $? "sums that wait in memory for a function: the same numbers"
 grep -q '^sums = sample.choice registers memory := memory' traces && [ "$(grep -c 'vsigmoid(' apart.c)" -lt 10 ]
-say $? "and its text is there once a vector of a row, not of a tile"
+ok $? "and its text is there once a vector of a row, not of a tile"
 
 # A window without channels, 5x5 with a stride, cuts its loops at the borders; no padded copy is made.
 numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ", " : "", (i * 37 % 101) / 50 - 1 }'; }
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst v = f32[24,24,1,1] [%s]\nconst w = f32[24,1,5,5] [%s]\ngraph main {\n  input x: f32[1,24,17,19]\n  s = Conv(x, @v)\n  y = Conv(s, @w) {group=24 pads=[2,2,2,2] strides=[2,1]}\n  output y = y\n}\n' "$(numbers 576)" "$(numbers 600)" |
 	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o window.g && ge-emit window.g --print-traces >traces && ge-emit window.g -o window && run-cmp window.so window.g >/dev/null
-say $? "windows cut at the borders: the same numbers"
+ok $? "windows cut at the borders: the same numbers"
 grep -q '^pad.inline = sample.choice no yes := yes' traces
-say $? "without a padded copy"
+ok $? "without a padded copy"
 
 # Sums of everything: in vectors, though no axis is left.
 printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: f32[1,213]\n  y = Softmax(x)\n  m = ReduceMean(x) {keepdims=0}\n  b = ReduceMax(y) {keepdims=1}\n  output y = y\n  output m = m\n  output b = b\n}\n' |
 	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o total.g && ge-emit total.g -o total && run-cmp --runs 3 total.so total.g >/dev/null
-say $? "sums of everything: the same numbers"
+ok $? "sums of everything: the same numbers"
 [ "$(grep -c 'vhsum(sum' total.c)" -ge 2 ] && grep -q 'vhmax(max' total.c
-say $? "in vectors"
+ok $? "in vectors"
 
 # What uses its operand twice, in a row: as a tree its expression would have a leaf for each of 2^40 ways through it.
 # chain LENGTH OPERATOR ANOTHER: LENGTH nodes, each with the one before for its operands.
@@ -261,9 +261,9 @@ for name in squares mish leaky; do
 	ge-load $name.txt | ge-shape -o $name.g && timeout 10 ge-simplify $name.g | timeout 10 ge-fuse | timeout 10 ge-plan -q -o planned-$name.g &&
 		timeout 10 ge-emit --no-compile planned-$name.g -o $name && timeout 10 tune-op --tasks planned-$name.g >tasks &&
 		timeout 10 tune-op --quiet --dump files-$name planned-$name.g && [ "$(wc -c <$name.c)" -lt 200000 ]
-	say $? "$name in a row: $(wc -c <$name.c) bytes of C"
+	ok $? "$name in a row: $(wc -c <$name.c) bytes of C"
 done
-for name in mish leaky; do ge-emit planned-$name.g -o $name && run-cmp $name.so $name.g >/dev/null; say $? "$name in a row: the evaluator's numbers"; done
+for name in mish leaky; do ge-emit planned-$name.g -o $name && run-cmp $name.so $name.g >/dev/null; ok $? "$name in a row: the evaluator's numbers"; done
 
 # Operands of whole vectors, channels innermost: each is copied by a loop of its own, with what follows, no vector reads two of them.
 {
@@ -280,38 +280,38 @@ for name in mish leaky; do ge-emit planned-$name.g -o $name && run-cmp $name.so 
 	printf '  n = BatchNormalization(j, @s, @s, @s, @s)\n  t = Relu(n)\n  y = MaxPool(t) {kernel_shape=[2,2]}\n  output y = y\n}\n'
 } >dense.txt
 ge-load dense.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q -o dense.g && ge-emit dense.g -o dense && run-cmp dense.so dense.g >/dev/null
-say $? "a block of 20 operands, normalised: the evaluator's numbers"
+ok $? "a block of 20 operands, normalised: the evaluator's numbers"
 sed -n '/^\/\* k.*: t \*/,/^}/p' dense.c >joined.c
 [ "$(grep -c 'vload(i' joined.c)" -eq 20 ] && ! grep -q vsel joined.c
-say $? "in one kernel, $(grep -c 'vload(i' joined.c) loops, $(grep -c vsel joined.c) masks"
+ok $? "in one kernel, $(grep -c 'vload(i' joined.c) loops, $(grep -c vsel joined.c) masks"
 
 # What lies across is turned in registers, block by block, the last ones too; what lies near each other is shuffled.
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst s = f32[4] [1, 1, 2, 3]\ngraph main {\n  input x: f32[3,40,53]\n  input z: f32[1,12,5,37]\n  a = Transpose(x) {perm=[0,2,1]}\n  b = Transpose(x) {perm=[2,0,1]}\n  c = Transpose(x) {perm=[2,1,0]}\n  d = DepthToSpace(z) {blocksize=2}\n  e = Resize(z, -, @s) {mode="nearest" coordinate_transformation_mode="asymmetric" nearest_mode="floor"}\n  output a = a\n  output b = b\n  output c = c\n  output d = d\n  output e = e\n}\n' |
 	ge-load | ge-shape | ge-fuse | ge-plan -q -o turned.g && ge-emit turned.g -o turned && run-cmp --tol 0 turned.so turned.g >/dev/null
-say $? "moved elements: the same numbers"
+ok $? "moved elements: the same numbers"
 [ "$(grep -c '^	.*transpose[0-9]*(o0' turned.c)" -ge 2 ] && [ "$(grep -c '__builtin_shufflevector(vload' turned.c)" -ge 2 ] && ! grep -q '(vf){[io]' turned.c
-say $? "in registers, none of them by itself"
+ok $? "in registers, none of them by itself"
 
 # Windows where pixels are innermost: vectors of them, whatever stride and padding.
 printf 'hone-text 1\nmodule ir=8 opset=19\ngraph main {\n  input x: f32[1,5,29,37]\n  input z: f32[2,3,13,13]\n  a = MaxPool(x) {kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]}\n  b = AveragePool(x) {kernel_shape=[3,3] pads=[1,1,1,1]}\n  c = MaxPool(z) {kernel_shape=[5,5] pads=[2,2,2,2]}\n  d = AveragePool(x) {kernel_shape=[2,3] strides=[2,3] ceil_mode=1 count_include_pad=1}\n  output a = a\n  output b = b\n  output c = c\n  output d = d\n}\n' |
 	ge-load | ge-shape | ge-fuse | ge-plan -q -o pools.g && ge-emit pools.g -o pools && run-cmp pools.so pools.g >/dev/null
-say $? "pools: the evaluator's numbers"
+ok $? "pools: the evaluator's numbers"
 ! grep '^	.*max_f32.*\[' pools.c && [ "$(grep -c '__builtin_shufflevector(vload' pools.c)" -ge 4 ]
-say $? "no element by itself"
+ok $? "no element by itself"
 
 # Reductions one after the other along an axis that is not the contiguous one: columns in vectors, sums in registers.
 printf 'hone-text 1\nmodule ir=8 opset=19\ngraph main {\n  input x: f32[2,19,7,37]\n  input z: f32[3,50,13]\n  a = Softmax(x) {axis=1}\n  b = LogSoftmax(z) {axis=1}\n  c = ArgMax(x) {axis=1}\n  d = ArgMin(z) {axis=0 keepdims=0 select_last_index=1}\n  e = LpNormalization(x) {axis=1}\n  output a = a\n  output b = b\n  output c = c\n  output d = d\n  output e = e\n}\n' |
 	ge-load | ge-shape | ge-fuse | ge-plan -q -o columns.g && ge-emit columns.g -o columns && run-cmp columns.so columns.g >/dev/null
-say $? "reductions across: the evaluator's numbers"
+ok $? "reductions across: the evaluator's numbers"
 ! grep -E '^	.*(exp_f32|max_f32|min_f32)\(' columns.c && grep -q 'vf max_0' columns.c
-say $? "in vectors"
+ok $? "in vectors"
 
 # Slices by tuples of indices, counted from the end too; one that is computed and out of range is told, though the slice it would be is there.
 printf 'hone-text 1\nmodule ir=8 opset=19\nconst a = i64[3,2] [0, 1, -1, -2, 3, -5]\nconst b = i64[2,2,1] [0, -1, 2, 1]\nconst c = i64[1,2] [-4, 4]\nconst e = i64[1,2] [1, 5]\ngraph main {\n  input x: f32[4,5,6]\n  input w: f32[2,4,7]\n  input z: f32[4,5]\n  y = GatherND(x, @a)\n  v = GatherND(w, @b) {batch_dims=1}\n  u = GatherND(z, @c)\n  output y = y\n  output v = v\n  output u = u\n}\n' >tuples.txt
 ge-load tuples.txt | ge-shape | ge-fuse | ge-plan --no-fallback -q -o tuples.g && ge-emit tuples.g -o tuples && run-cmp --tol 0 tuples.so tuples.g >/dev/null
-say $? "slices by tuples: the evaluator's"
+ok $? "slices by tuples: the evaluator's"
 sed 's/u = GatherND(z, @c)/m = ReduceMax(z) {keepdims=0}\n  q = Equal(m, m)\n  i = Cast(q) {to=7}\n  j = Mul(i, @e)\n  u = GatherND(z, j)/' tuples.txt | ge-load | ge-shape | ge-fuse | ge-plan -q -o beyond.g && ge-emit beyond.g -o beyond && ! run-dev beyond.so -o beyond.npz 2>err && grep -q 'range' err
-say $? "an index beyond its axis: $(cat err)"
+ok $? "an index beyond its axis: $(cat err)"
 
 # Einsum: a product like any other.
 i=0
@@ -325,7 +325,7 @@ for e in 'bij,bjk->bik 2,9,17 2,17,21' 'bhid,bhjd->bhij 1,3,7,16 1,3,9,16' 'bshd
 done
 { printf 'hone-text 1\nmodule ir=8 opset=19\ngraph main {\n' && cat inputs products && echo '}'; } >einsum.txt
 ge-load einsum.txt | ge-shape | ge-fuse | ge-plan --no-fallback -q -o einsum.g && ge-emit einsum.g -o einsum && run-cmp einsum.so einsum.g >/dev/null
-say $? "$i einsums: the evaluator's numbers"
+ok $? "$i einsums: the evaluator's numbers"
 
 # More operands than anybody would write: joined OPERANDS TYPE.
 joined() {
@@ -336,13 +336,13 @@ joined() {
 	}' | ge-load | ge-shape | ge-fuse | ge-plan -q
 }
 joined 60 i32 >joined.g && ge-emit joined.g -o joined && run-cmp joined.so joined.g >/dev/null
-say $? "Concat of 60 operands: the evaluator's numbers"
+ok $? "Concat of 60 operands: the evaluator's numbers"
 joined 200 f32 >joined.g && timeout 20 ge-emit --no-compile joined.g -o joined && [ "$(wc -c <joined.c)" -lt 1000000 ]
-say $? "200 of them across vectors: $(wc -c <joined.c) bytes of C"
+ok $? "200 of them across vectors: $(wc -c <joined.c) bytes of C"
 
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst far = i64[4] [9, 0, 13, 0]\nconst one = i64[2] [2, 1]\ngraph main {\n  input x: f32[4,20]\n  input z: f32[1]\n  y = Pad(x, @far) {mode="reflect"}\n  w = Pad(z, @one) {mode="reflect"}\n  output y = y\n  output w = w\n}\n' |
 	ge-load | ge-shape | ge-fuse | ge-plan -q -o far.g && ge-emit far.g -o far && run-cmp far.so far.g >/dev/null
-say $? "reflections there and back again: the evaluator's numbers"
+ok $? "reflections there and back again: the evaluator's numbers"
 
 # An input that has a default may be left out: NULL from C, not given to the tools.
 ge-load - -o preset.g <<'END'
@@ -375,9 +375,9 @@ int main(void)
 }
 END
 ge-fuse preset.g | ge-layout | ge-plan -q | ge-emit -o preset && ${CC:-cc} use.c preset.a -o use -lm -pthread && [ "$(./use)" = "-2 3 -10 21 55" ]
-say $? "an input with a default may be NULL"
+ok $? "an input with a default may be NULL"
 run-cmp --runs 2 preset.so preset.g >/dev/null && run-dev --seed 1 preset.so -o a.npz && run-ref --seed 1 preset.g -o b.npz && run-cmp a.npz b.npz >/dev/null
-say $? "and the tools take it"
+ok $? "and the tools take it"
 
 # Weights: whose bytes were altered, and those of another build of the same shapes.
 cat >verify.c <<'END'
@@ -400,14 +400,14 @@ for byte in 4096 $at $(($(stat -c %s digits.weights) - 1)); do
 	[ "$(./verify digits.weights; ./verify altered.weights; HONE_VERIFY=1 ./verify altered.weights)" = "opened sound
 opened weights: their bytes are not those that were written
 weights: their bytes are not those that were written " ]
-	say $? "byte $byte of the weights altered: verify says so, and open where it is asked to"
+	ok $? "byte $byte of the weights altered: verify says so, and open where it is asked to"
 	run-dev digits.so --weights altered.weights -o none.npz 2>err
 	[ $? = 65 ] && grep -q 'their bytes are not those' err && [ ! -e none.npz ]
-	say $? "and run-dev, 65"
+	ok $? "and run-dev, 65"
 done
 ge-dump planned.g | sed 's/^const \([^ ]*\) = f32\[10\] \[[^]]*\]/const \1 = f32[10] [1,2,3,4,5,6,7,8,9,10]/' | ge-load -o twin.g && ! cmp -s twin.g planned.g && ge-emit twin.g -o twin
 [ "$(stat -c %s twin.weights)" = "$(stat -c %s digits.weights)" ] && ./verify twin.weights | grep -q 'not those of this build'
-say $? "weights of another build are refused"
+ok $? "weights of another build are refused"
 
 # All files or none: the last name cannot be given, to files that are new or to others in their places; then a directory stands there.
 cat >rename.c <<'END'
@@ -428,18 +428,18 @@ if [ -z "${ASAN_OPTIONS-}" ] && ${CC:-cc} -shared -fPIC rename.c -o rename.so -l
 	mkdir all && cp digits.* all && cd all && (cat digits.*; ls -A) >../before
 	LD_PRELOAD=$PWD/../rename.so ge-emit ../twin.g -o digits 2>err
 	[ $? = 74 ] && [ "$(wc -l <err)" = 1 ] && rm err && (cat digits.*; ls -A) | cmp -s - ../before
-	say $? "a last name that cannot be given: the files are those of before"
+	ok $? "a last name that cannot be given: the files are those of before"
 	LD_PRELOAD=$PWD/../rename.so ge-emit ../twin.g -o new 2>err
 	[ $? = 74 ] && rm err && (cat digits.*; ls -A) | cmp -s - ../before
-	say $? "or there are none"
+	ok $? "or there are none"
 	cd ..
 else
-	echo "ok - a last name that cannot be given # SKIP no library before another"
+	skip "a last name that cannot be given" "no library before another"
 fi
 mkdir busy busy/m.so
 ge-emit planned.g -o busy/m 2>err
 [ $? = 74 ] && grep -q 'm.so: is a directory' err && [ "$(ls -A busy)" = m.so ]
-say $? "a directory in the place of one: none"
+ok $? "a directory in the place of one: none"
 
 # Inside a kernel bf16 is kept in f32 and rounded where it is stored or cast: a grain of the largest, however long the chain.
 awk 'BEGIN { print "hone-text 1\nmodule ir=9 opset=28\nconst k = bf16[] [1.3]\nconst j = bf16[] [0.7]\ngraph main {\n  input x: bf16[33,65]\n  v0 = Tanh(x)"
@@ -447,4 +447,5 @@ awk 'BEGIN { print "hone-text 1\nmodule ir=9 opset=28\nconst k = bf16[] [1.3]\nc
 	for (i = 0; i < 32; i++) { s = op[i % 8 + 1]; sub(/%/, "v" i, s); print "  v" i + 1 " = " s }
 	print "  output y = v32\n}" }' | ge-load | ge-shape | ge-fuse | ge-layout -o chain.g
 [ "$(ge-dump chain.g | grep -c Fused)" = 1 ] && ge-plan --quiet chain.g | ge-emit --quiet -o chain && run-cmp --runs 3 --tol 0.0157 ./chain.so chain.g >/dev/null
-say $? "a chain of bf16 in one kernel is within two grains of the evaluator, which rounds after each"
+ok $? "a chain of bf16 in one kernel is within two grains of the evaluator, which rounds after each"
+done_testing

@@ -1,6 +1,6 @@
 # ge-plan: values that live at the same time do not overlap, the peak reaches the lower bound where it can,
 # twice is once, and open sizes are asked for.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 
 # A chain, with a value that lives long, a view, and two results of one value.
 cat >chain.txt <<'END'
@@ -25,24 +25,24 @@ graph main {
 END
 ge-load chain.txt | ge-shape | ge-fuse -o chain.g
 ge-plan chain.g -o planned.g 2>report
-say $? "a chain is planned"
+ok $? "a chain is planned"
 grep -Eq 'memory [0-9]+ bytes .* lower bound [0-9]+$' report
-say $? "peak and lower bound are reported"
+ok $? "peak and lower bound are reported"
 peak=$(sed -E 's/.*memory ([0-9]+) .*/\1/' report) bound=$(sed -E 's/.*bound //' report)
 [ "$peak" -ge "$bound" ] && [ "$peak" -le $((2 * bound)) ]
-say $? "the peak ($peak) is near the lower bound ($bound)"
+ok $? "the peak ($peak) is near the lower bound ($bound)"
 ge-dump planned.g | grep -q "meta \"plan.bytes\" = \"$peak\""
-say $? "the stream says so too"
+ok $? "the stream says so too"
 ge-stat --json planned.g | grep -q "\"arena\": {\"bytes\": $peak, \"values\": [0-9]*, \"bound\": $bound}" && ge-stat planned.g | grep -q 'of what is alive at one time'
-say $? "ge-stat reads it"
+ok $? "ge-stat reads it"
 
 ge-plan --quiet planned.g -o twice.g
 [ "$(ge-stat --digest planned.g)" = "$(ge-stat --digest twice.g)" ]
-say $? "a plan twice is a plan once"
+ok $? "a plan twice is a plan once"
 ge-plan --quiet --why chain.g 2>&1 >/dev/null | grep -q "in the caller's memory"
-say $? "--why tells where results are"
+ok $? "--why tells where results are"
 run-cmp planned.g chain.g >/dev/null
-say $? "the numbers stay"
+ok $? "the numbers stay"
 
 # Values of whole pages, eight in a row: no two that are alive together begin alike in their page.
 {
@@ -56,7 +56,7 @@ say $? "the numbers stay"
 } >pages.txt
 ge-load pages.txt | ge-shape | ge-fuse | ge-plan -q | ge-dump - | sed -n 's/.*offsets=\[\([0-9]*\)\].*/\1/p' >offsets
 awk '{ at[$1 % 4096]++ } END { for (a in at) if (at[a] > 1) exit 1; exit NR < 7 }' offsets
-say $? "values of whole pages begin each elsewhere in its page: $(tr '\n' ' ' <offsets)"
+ok $? "values of whole pages begin each elsewhere in its page: $(tr '\n' ' ' <offsets)"
 
 cat >open.txt <<'END'
 hone-text 1
@@ -71,7 +71,7 @@ END
 ge-load open.txt | ge-shape | ge-fuse -o open.g
 ge-plan open.g >out 2>err
 [ $? = 64 ] && grep -q 'x .*f32\[n\]' err && grep -q -e '--set n=1' err
-say $? "open sizes: 64, the inputs and the command"
+ok $? "open sizes: 64, the inputs and the command"
 
 cat >unfused.txt <<'END'
 hone-text 1
@@ -84,7 +84,7 @@ graph main {
 END
 ge-load unfused.txt | ge-shape | ge-plan >out 2>err
 [ $? = 69 ] && grep -q 'the-node.*ge-fuse' err
-say $? "a node outside every group: 69 and what to run"
+ok $? "a node outside every group: 69 and what to run"
 
 # Placement by brute force: no two blocks that live at the same time share a byte.
 awk 'BEGIN {
@@ -98,14 +98,14 @@ awk 'BEGIN {
 	print "  output y = v" n - 1 "\n}"
 }' >many.txt
 ge-load many.txt | ge-shape | ge-fuse | ge-plan --quiet -o many.g && ge-emit many.g -o many --quiet && run-cmp --runs 3 many.so many.g >/dev/null
-say $? "300 nodes with lives that cross: the library gives the evaluator's numbers"
+ok $? "300 nodes with lives that cross: the library gives the evaluator's numbers"
 
 # A plan holds for the graph it was made of. Passes that take results away, or make of an output something else, leave one
 # that does not.
 stale() { # WHAT NODE GRAPH
 	ge-emit --quiet --no-compile "$3" -o never 2>err
 	[ $? = 64 ] && [ "$(wc -l <err)" = 1 ] && grep -q "$2.*another graph; run ge-plan again" err && [ ! -e never.c ]
-	say $? "$1: 64, the node and what to run"
+	ok $? "$1: 64, the node and what to run"
 }
 cat >top.txt <<'END'
 hone-text 1
@@ -124,9 +124,9 @@ ge-load top.txt | ge-shape | ge-fuse | ge-layout | ge-plan --quiet -o top.g
 ge-prune --output b top.g -o half.g
 stale "a group lost a result" top half.g
 ge-plan --quiet half.g -o again.g && ge-emit --quiet again.g -o again && run-cmp again.so half.g >/dev/null
-say $? "planned again it is compiled, with the evaluator's numbers"
+ok $? "planned again it is compiled, with the evaluator's numbers"
 ge-prune --output g --output v planned.g -o fewer.g && ge-emit --quiet fewer.g -o fewer && run-cmp fewer.so fewer.g >/dev/null
-say $? "without some outputs the plan holds"
+ok $? "without some outputs the plan holds"
 cat >step.txt <<'END'
 hone-text 1
 module ir=8 opset=28
@@ -150,4 +150,5 @@ stale "a value past the arena" '' edited.g
 # Indices that are shown to be in bounds however many elements there are.
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst around = i64[8] [0, 0, 1, 1, 0, 0, 1, 1]\nconst ends = i64[2] [200, 300]\ngraph main {\n  input x: f32[1,64,128,128]\n  input z: f32[300000]\n  y = Pad(x, @around) {mode="reflect"} "image"\n  w = Pad(z, @ends) {mode="reflect"} "sound"\n  output y = y\n  output w = w\n}\n' |
 	ge-load | ge-shape | ge-fuse | ge-plan -o pad.g 2>report && ! grep -q 'slow path\|plain loops' report
-say $? "reflections of more than 2^18 elements are planned"
+ok $? "reflections of more than 2^18 elements are planned"
+done_testing

@@ -1,6 +1,6 @@
 # The slow path: what has no kernel is run by the evaluator inside the library, is counted, and can be refused.
 # A step that fails there, or an index that is out of range, fails the run and not the process.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 passes() { ge-shape "$@" | ge-simplify | ge-fold | ge-fuse | ge-layout; }
 
 # Control flow, an image operator without a kernel between two convolutions, and kernels around them.
@@ -35,39 +35,39 @@ graph main {
 END
 ge-load mix.txt | passes >mix.g
 ge-plan mix.g -o planned.g 2>report
-say $? "a graph with an If and an LpPool is planned"
+ok $? "a graph with an If and an LpPool is planned"
 grep -Eq '^ge-plan: 2 of [0-9]+ steps on the slow path: pool \(LpPool\), branch \(If\)$' report
-say $? "ge-plan names the steps on the slow path"
+ok $? "ge-plan names the steps on the slow path"
 ge-dump planned.g | grep -q 'pool.*"0 2 3 1"\|"0 2 3 1".*pool'
-say $? "an operand of theirs has its channels innermost"
+ok $? "an operand of theirs has its channels innermost"
 ge-plan --quiet planned.g -o twice.g && [ "$(ge-stat --digest planned.g)" = "$(ge-stat --digest twice.g)" ]
-say $? "a plan twice is a plan once"
+ok $? "a plan twice is a plan once"
 ge-emit planned.g -o mix 2>report && grep -q '^ge-emit: 2 of .* steps on the slow path: ' report
-say $? "ge-emit compiles it and says so"
+ok $? "ge-emit compiles it and says so"
 ge-emit planned.g --no-compile -o . 2>err
 [ $? = 64 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'names a directory' err
-say $? "ge-emit used wrongly: one line, about that"
+ok $? "ge-emit used wrongly: one line, about that"
 run-cmp --runs 4 --change 0.1 mix.so mix.g >out
-say $? "the library gives the evaluator's numbers"
+ok $? "the library gives the evaluator's numbers"
 ge-emit --embed --quiet planned.g -o inside && run-cmp inside.so mix.g >/dev/null
-say $? "the same with weights inside"
+ok $? "the same with weights inside"
 [ -n "${ASAN_OPTIONS-}" ] || [ -z "$(nm -D --undefined-only mix.so | grep -v '@GLIBC\| w ')" ]
-say $? "it needs the C library only"
+ok $? "it needs the C library only"
 [ -n "${ASAN_OPTIONS-}" ] || [ "$(nm -D --defined-only mix.so | awk '$3 !~ /^(mix_|hone_model$)/' | wc -l)" = 0 ]
-say $? "the evaluator shows nowhere"
+ok $? "the evaluator shows nowhere"
 run-dev mix.so --bench --kernels --seconds 0.1 >out && [ "$(grep -c '(slow path)$' out)" = 2 ]
-say $? "run-dev --kernels marks the steps"
+ok $? "run-dev --kernels marks the steps"
 ge-plan --no-fallback mix.g >never.g 2>err
 [ $? = 69 ] && grep -q 'pool (LpPool), branch (If)' err
-say $? "ge-plan --no-fallback: 69, naming them"
+ok $? "ge-plan --no-fallback: 69, naming them"
 ge-emit --no-fallback planned.g -o never 2>err
 [ $? = 69 ] && grep -q 'pool (LpPool), branch (If)' err && [ ! -e never.so ]
-say $? "ge-emit --no-fallback: 69, naming them"
+ok $? "ge-emit --no-fallback: 69, naming them"
 ge-export mix.g -o mix.onnx && hone build -q --no-fallback mix.onnx -o never 2>err
 [ $? = 69 ] && grep -q 'branch (If)' err
-say $? "hone build --no-fallback: 69, naming them"
+ok $? "hone build --no-fallback: 69, naming them"
 hone build mix.onnx -o built >out 2>err && grep -q 'on the slow path: ' out && run-cmp built.so mix.onnx >/dev/null
-say $? "hone build reports them"
+ok $? "hone build reports them"
 
 # From C: failures of one run leave the process and the next run alone; handles in two threads; nothing is lost.
 cat >fails.txt <<'END'
@@ -98,7 +98,7 @@ graph main {
 }
 END
 ge-load fails.txt | passes | ge-plan --quiet -o fails.g && ge-emit --quiet fails.g -o fails
-say $? "sizes that data decides, but not between steps"
+ok $? "sizes that data decides, but not between steps"
 cat >main.c <<'END'
 #include <malloc.h>
 #include <pthread.h>
@@ -159,27 +159,27 @@ int main(void)
 }
 END
 ${CC:-cc} -Wall -Werror main.c fails.a mix.a -o program -lm -pthread && ./program >out
-say $? "two archives in one program: runs fail and go on, in two threads, no memory lost"
+ok $? "two archives in one program: runs fail and go on, in two threads, no memory lost"
 grep -q '^step half: .*(Split): the sizes do not add up' out
-say $? "a step that fails says why"
+ok $? "a step that fails says why"
 grep -q '^step half: h is f32\[1\] for these inputs, not f32\[2\]$' out
-say $? "a result of another size is refused"
+ok $? "a result of another size is refused"
 grep -q '^step rows: an index is out of range$' out
-say $? "an index out of range is told"
+ok $? "an index out of range is told"
 run-dev fails.so --range i=7:7 -o y.npy 2>err
 [ $? = 65 ] && [ "$(wc -l <err)" = 1 ] && [ ! -e y.npy ]
-say $? "run-dev: 65 and one line"
+ok $? "run-dev: 65 and one line"
 ${CC:-cc} $(sed -n 's/.*Compile with: //p' mix.c | head -1) -Wall -Wno-unused-function -Werror -c mix.c -o mix.o
-say $? "the C file compiles in one piece"
+ok $? "the C file compiles in one piece"
 cp fails.weights w && printf x | dd of=w bs=1 seek=$(($(wc -c <w) - 300)) conv=notrunc 2>/dev/null && run-dev fails.so --weights w -o y.npy 2>err
 [ $? = 65 ] && [ "$(wc -l <err)" = 1 ]
-say $? "steps with a changed byte: 65"
+ok $? "steps with a changed byte: 65"
 
 # More axes than a stage has.
 printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[2,2,2,2,2,2,2,2,2]\n  y = ReduceSum(x) "all"\n  output y = y\n}\n' |
 	ge-load | passes >axes.g && ge-plan axes.g -o planned.g 2>report && grep -q '1 of 1 steps on the slow path: all (ReduceSum)$' report &&
 	ge-emit --quiet planned.g -o axes && run-cmp --runs 2 axes.so axes.g >/dev/null
-say $? "a sum over nine axes that keeps them"
+ok $? "a sum over nine axes that keeps them"
 
 # What cannot be compiled at all.
 cat >dynamic.txt <<'END'
@@ -194,11 +194,11 @@ graph main {
 END
 ge-load dynamic.txt | ge-shape | ge-fuse | ge-plan 2>err >out
 [ $? = 69 ] && grep -q 'where.*size of i.*depends on data' err && [ "$(wc -l <err)" = 1 ]
-say $? "a size that depends on data: 69, naming the node"
+ok $? "a size that depends on data: 69, naming the node"
 sed 's,i = NonZero(a),i: f32[4] = your.domain.Thing(a),' dynamic.txt >foreign.txt
 ge-load foreign.txt | ge-shape | ge-fuse | ge-plan 2>err >out
 [ $? = 69 ] && grep -q where err
-say $? "an operator of an unknown domain: 69"
+ok $? "an operator of an unknown domain: 69"
 
 # Conformance cases of operators that had no kernel when this was written.
 data=/usr/share/libonnx-testdata/data/node
@@ -206,10 +206,11 @@ if [ -d $data ]; then
 	for case in cumsum_2d_axis_1 dynamicquantizelinear bitshift_left_uint16 gru_defaults hardmax_axis_1 if lstm_with_peepholes \
 		reversesequence_batch scan9_sum scatternd simple_rnn_with_initial_bias tril; do
 		[ -e $data/test_$case/model.onnx ] || continue
-		ge-import $data/test_$case/model.onnx | passes >case.g && ge-plan --quiet case.g -o planned.g 2>err || { say 1 "$case"; continue; }
+		ge-import $data/test_$case/model.onnx | passes >case.g && ge-plan --quiet case.g -o planned.g 2>err || { ok 1 "$case"; continue; }
 		ge-emit --quiet planned.g -o case && run-dev case.so --seed 3 -o y.npz && run-ref case.g --seed 3 -o r.npz && run-cmp y.npz r.npz >/dev/null
-		say $? "$case"
+		ok $? "$case"
 	done
 else
-	echo "ok - conformance cases # SKIP no libonnx-testdata"
+	skip "conformance cases" "no libonnx-testdata"
 fi
+done_testing

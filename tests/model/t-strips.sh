@@ -1,5 +1,5 @@
 # Steps that run image by image: which may, which must not, the numbers of both, and what a stream may not claim.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 
 # Each line between two Softmax of every row, which go by image; batch 4.
 apart='Conv(s, @w3) {pads=[1,1]}
@@ -56,7 +56,7 @@ Einsum(s, t) {equation="abc,dbc->abd"}'
 # shellcheck disable=SC2016
 target='cpu=x;features=;l1=1K;l2=2K;l3=2K'
 ge-load each.txt | ge-shape | ge-fuse -o each.g && ge-plan each.g --target "$target" --why -o each.p.g 2>why
-say $? "a batch of 4 is planned for small caches"
+ok $? "a batch of 4 is planned for small caches"
 seen() { grep ' image by image' why | grep -c "[/\" ]m$1[:\" ]"; }
 n=0
 printf '%s\n' "$apart" "$together" >lines
@@ -64,40 +64,41 @@ while IFS= read -r line; do
 	n=$((n + 1))
 	if [ $n -le "$(printf '%s\n' "$apart" | wc -l)" ]; then
 		[ "$(seen $n)" = 1 ]
-		say $? "image by image: $line"
+		ok $? "image by image: $line"
 	else
 		[ "$(seen $n)" = 0 ]
-		say $? "whole batches: $line"
+		ok $? "whole batches: $line"
 	fi
 done <lines
 ge-emit each.p.g --target "$target" -q -o each && grep -q 'for (long image = 0; image < 4; image++)' each.c && run-cmp --runs 3 each.so each.g >/dev/null
-say $? "the library loops over images, and has the evaluator's numbers"
+ok $? "the library loops over images, and has the evaluator's numbers"
 run-cmp each.p.g each.g >/dev/null
-say $? "the evaluator's numbers stay"
+ok $? "the evaluator's numbers stay"
 
 # Only a chain whose values leave the cache, of one thread, without a trace.
 for with in "--target cpu=x;features=;l1=32K;l2=1024K;l3=8192K" '--threads 2'; do
 	ge-plan each.g "${with%% *}" "${with#* }" -q | ge-dump | grep -q strip=
 	[ $? = 1 ]
-	say $? "no strips: $with"
+	ok $? "no strips: $with"
 done
 ge-plan -q each.p.g --target "$target" | ge-stat --digest >again && [ "$(cat again)" = "$(ge-stat --digest each.p.g)" ]
-say $? "a plan twice is a plan once"
+ok $? "a plan twice is a plan once"
 
 # A stream's claims are proven, and its places are those of its strips.
 ge-dump each.p.g >each.p.txt
 awk '/"m15"/ { sub(/workspace=/, "strip=[9,4] workspace=") } 1' each.p.txt | ge-load >claim.g
 ge-emit claim.g --target "$target" -q --no-compile -o claim 2>err
 [ $? = 65 ] && grep -q 'm15.*does not run image by image' err
-say $? "what does not run image by image is refused: $(cat err)"
+ok $? "what does not run image by image is refused: $(cat err)"
 for other in 3 8 64 -4 9223372036854775807; do
 	sed "s/strip=\[\([0-9]*\),4\]/strip=[\1,$other]/" each.p.txt | ge-load >claim.g
 	ge-emit claim.g --target "$target" -q --no-compile -o claim 2>err
 	code=$?
 	[ $code = 65 ] || [ $code = 64 ]
-	say $? "$other images of a batch of 4 are refused: $(cat err)"
+	ok $? "$other images of a batch of 4 are refused: $(cat err)"
 done
 sed 's/strip=\[[0-9]*,4\]//' each.p.txt | ge-load >claim.g
 ge-emit claim.g --target "$target" -q --no-compile -o claim 2>err
 [ $? = 64 ] && grep -q 'run ge-plan again' err
-say $? "places of one image do not do for all: $(cat err)"
+ok $? "places of one image do not do for all: $(cat err)"
+done_testing

@@ -1,5 +1,5 @@
 # Libraries for several threads: the numbers of one thread, fewer threads on demand, no thread left behind.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 
 # Convolutions with borders, a product with a panel that each thread packs, softmax rows, a normalisation, a lookup.
 ge-load >big.g <<'END'
@@ -29,41 +29,41 @@ END
 ge-shape big.g | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o fused.g
 for n in 1 2 5; do ge-plan -q --threads $n fused.g -o planned$n.g; done
 ge-emit planned1.g -o one && ge-emit planned2.g -o two && ge-emit planned5.g -o five
-say $? "libraries for 1, 2 and 5 threads"
+ok $? "libraries for 1, 2 and 5 threads"
 ! grep -q '+ thread \*' two.c && grep -q '+ (long)thread \*' two.c
-say $? "what a thread has of its own may lie beyond 2^31 bytes"
+ok $? "what a thread has of its own may lie beyond 2^31 bytes"
 ! grep -q 'pthread\|team' one.c && [ "$(grep -c 'team_run(team' two.c)" -ge 5 ]
-say $? "one thread has no workers; two have teams: $(grep -c 'team_run(team' two.c)"
+ok $? "one thread has no workers; two have teams: $(grep -c 'team_run(team' two.c)"
 run-dev --range ids=0:499 one.so -o 1.npz
 for lib in two five; do
 	bad=0
 	for i in 1 2 3; do run-dev --range ids=0:499 $lib.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null || bad=1; done
-	say $bad "$lib: the numbers of one thread, bit for bit"
+	ok $bad "$lib: the numbers of one thread, bit for bit"
 done
 for n in 1 2 3 9; do
 	HONE_THREADS=$n run-dev --range ids=0:499 five.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null
-	say $? "HONE_THREADS=$n"
+	ok $? "HONE_THREADS=$n"
 done
 run-dev --threads 3 --range ids=0:499 five.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null
-say $? "run-dev --threads"
+ok $? "run-dev --threads"
 HONE_THREADS=two run-dev --range ids=0:499 two.so -o n.npz 2>err
 [ $? = 64 ] && grep -q 'HONE_THREADS.*not a number' err
-say $? "HONE_THREADS that is no number: 64"
+ok $? "HONE_THREADS that is no number: 64"
 run-dev --range ids=400:600 two.so -o n.npz 2>err
 [ $? = 65 ] && grep -q 'out of range' err
-say $? "an index out of range, seen by a worker or not: 65"
+ok $? "an index out of range, seen by a worker or not: 65"
 ge-emit --threads 3 planned1.g -o more && run-dev --range ids=0:499 more.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null
-say $? "more threads than planned for: workspaces grow"
+ok $? "more threads than planned for: workspaces grow"
 ge-emit planned5.g --print-traces >traces && grep -q '^parallel' traces && ge-emit --threads 1 --trace traces planned1.g -o serial &&
 	run-dev --range ids=0:499 serial.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null && ! grep -q pthread serial.c
-say $? "a trace for threads serves one, too"
+ok $? "a trace for threads serves one, too"
 grep -v '^parallel' traces >serial.traces && ge-emit planned5.g --trace serial.traces --print-traces | cmp - traces
-say $? "a trace for one thread gets the lines for several, and they are printed"
+ok $? "a trace for one thread gets the lines for several, and they are printed"
 ge-plan --threads 0 fused.g >/dev/null 2>err
 [ $? = 64 ] && grep -q 'threads' err
-say $? "--threads 0: 64"
+ok $? "--threads 0: 64"
 ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-plan -q --threads 2 | ge-emit -o digits 2>/dev/null && ! grep -q pthread digits.c
-say $? "nothing in the digits model is worth a thread"
+ok $? "nothing in the digits model is worth a thread"
 
 # From C: handles that come and go, several at a time.
 cat >main.c <<'END'
@@ -192,18 +192,19 @@ int main(int argc, char **argv)
 }
 END
 ${CC:-cc} -O1 main.c two.a -o main -lm -pthread && ./main
-say $? "three handles come and go, three at once: the same numbers, no thread left"
+ok $? "three handles come and go, three at once: the same numbers, no thread left"
 ./main fork
-say $? "children of fork run, close and open again"
+ok $? "children of fork run, close and open again"
 flags=$(sed -n 's/.*Compile with: //p' two.c | head -1)
 if cc $flags -g -fsanitize=thread -w main.c two.c -o tsan -lm -pthread 2>err; then
 	TSAN_OPTIONS=exitcode=3 ./tsan >err 2>&1
 	code=$?
 	if grep -q 'FATAL: ThreadSanitizer' err; then
-		echo "ok - no data race # SKIP the thread sanitizer does not run here"
+		skip "no data race" "the thread sanitizer does not run here"
 	else
-		say $code "no data race, says the thread sanitizer"
+		ok $code "no data race, says the thread sanitizer"
 	fi
 else
-	echo "ok - no data race # SKIP the compiler has no thread sanitizer"
+	skip "no data race" "the compiler has no thread sanitizer"
 fi
+done_testing

@@ -1,10 +1,10 @@
 # Old opsets: the canonical form, exported to the opset it came from and to older and newer ones, gives the numbers of the
 # original (both in ONNX Runtime). Those before 7, which it does not run, are held against numpy and recorded results.
+. "$top/tests/lib.sh"
 python=${HONE_PYTHON:-python3}
 "$python" -c 'import onnxruntime, onnx' 2>/dev/null || python=
 if [ -z "$python" ]; then
-	echo "ok - old opsets # SKIP no python with onnx and onnxruntime (HONE_PYTHON)"
-	exit 0
+	skip_all "old opsets" "no python with onnx and onnxruntime (HONE_PYTHON)"
 fi
 cat >convert.py <<'END'
 import subprocess
@@ -250,7 +250,7 @@ for c in cases:
         except Exception as e:
             print(f"not ok - {to_what}: {str(e)[:300]!r}")
 END
-"$python" convert.py
+within "$python" convert.py
 cat >oldest.py <<'END'
 import glob
 import subprocess
@@ -400,4 +400,5 @@ for file in sorted(glob.glob("/usr/share/libonnx-testdata/data/*/*/model.onnx"))
 if not n:
     print("ok - ONNX's old test models # SKIP needs libonnx-testdata")
 END
-"$python" oldest.py
+within "$python" oldest.py
+done_testing

@@ -1,6 +1,6 @@
 # ge-export: what it writes is read back the same, accepted by ONNX's checker, and gives the same numbers.
+. "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx
-ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
 python=${HONE_PYTHON:-python3}
 "$python" -c 'import onnxruntime, onnx' 2>/dev/null || python=
 
@@ -45,12 +45,11 @@ if [ -d $data ]; then
 	done
 	ok $failed "$same of ONNX's test models, every second: export of import of export is the same file"
 else
-	echo "ok - ONNX's test models # SKIP needs libonnx-testdata"
+	skip "ONNX's test models" "needs libonnx-testdata"
 fi
 
 if [ -z "$python" ]; then
-	echo "ok - checker and ONNX Runtime # SKIP no python with onnx and onnxruntime (HONE_PYTHON)"
-	exit 0
+	skip_all "checker and ONNX Runtime" "no python with onnx and onnxruntime (HONE_PYTHON)"
 fi
 cat >compare.py <<'END'
 import sys, numpy as np, onnx, onnxruntime as ort
@@ -149,3 +148,4 @@ for m in own:
 END
 "$python" clean.py
 ok $? 'no attribute of ours, names of nodes once, declared types of outputs stay, a custom attribute of that name too'
+done_testing

@@ -1,9 +1,9 @@
 # Functions of a model are expanded, bodies closed and opened again: the numbers of the original.
+. "$top/tests/lib.sh"
 python=${HONE_PYTHON:-python3}
 "$python" -c 'import onnxruntime, onnx' 2>/dev/null || python=
 if [ -z "$python" ]; then
-	echo "ok - functions # SKIP no python with onnx and onnxruntime (HONE_PYTHON)"
-	exit 0
+	skip_all "functions" "no python with onnx and onnxruntime (HONE_PYTHON)"
 fi
 cat >function.py <<'END'
 import subprocess
@@ -80,4 +80,5 @@ check("outputs that are no results", [h.make_node("If", ["f"], ["t"], then_branc
       h.make_node("Identity", ["x"], ["z"])], [], [F("x", 3, 4), h.make_tensor_value_info("f", T.BOOL, [])], [F("y", 3, 4), F("z", 3, 4)],
       {"x": x, "f": np.array(True)})
 END
-"$python" function.py
+within "$python" function.py
+done_testing

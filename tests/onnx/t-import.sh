@@ -1,7 +1,7 @@
 # ge-import: files that are not models, cut and damaged models, the same bytes from anywhere.
+. "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx
 n=0
-ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
 
 # refuse CODE TEXT WHAT < file: exit code, one line with the text, and a stream that says so
 refuse() {
@@ -106,5 +106,6 @@ if [ -d $data ]; then
 	[ $sound -ge 900 ] || failed=1
 	ok $failed "ONNX's $(wc -l <list) test models: $sound imported, the others refused"
 else
-	echo "ok - ONNX's test models # SKIP needs libonnx-testdata"
+	skip "ONNX's test models" "needs libonnx-testdata"
 fi
+done_testing

@@ -1,11 +1,11 @@
 # Odd models that ONNX allows (odd_models.py): the evaluator and the library compute what ONNX Runtime does, or say what they have not; what
 # is written is valid, has the same outputs and computes the same. One of HONE_EVERY of them (7; 1: all), and those of WHOLE, are simplified
 # and built.
+. "$top/tests/lib.sh"
 python=${HONE_PYTHON:-python3}
 "$python" -c 'import onnxruntime, onnx' 2>/dev/null || python=
 if [ -z "$python" ]; then
-	echo "ok - odd models # SKIP no python with onnx and onnxruntime (HONE_PYTHON)"
-	exit 0
+	skip_all "odd models" "no python with onnx and onnxruntime (HONE_PYTHON)"
 fi
 "$python" "$top/tests/onnx/odd_models.py" . || exit 1
 cat >odd.py <<'END_PY'
@@ -91,4 +91,5 @@ for number, path in enumerate(sorted(glob.glob("*.onnx"))):
     for w in wrong:
         print("#", w.replace("\n", " "))
 END_PY
-"$python" odd.py
+within "$python" odd.py
+done_testing

@@ -1,6 +1,6 @@
 # What others go on with: unknown operators go through and the library refuses them, a declared shape that is wrong is dropped with a
 # warning, what cannot be in a branch is no fault until it is taken; and what is said where something is refused.
-ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else printf 'not ok - %s\n# got %s\n# not %s\n' "$3" "$1" "$2"; sed 's/^/# /' err; fi; }
+. "$top/tests/lib.sh"
 rc() { "$@" >out 2>err; echo $?; }
 load() { printf 'hone-text 1\nmodule ir=8 opset=28\n%s\n' "$1" | ge-load -o "$2".g && ge-export -q "$2".g -o "$2".onnx; }
 
@@ -12,8 +12,8 @@ load 'graph main {
   y: f32[2,3] = Neg(c)
   output y = y
 }' custom
-ok "$(rc ge-import custom.onnx -o c.g) $(grep -c 'Plugin_TRT: no such operator' err) $(ge-export c.g | cmp - custom.onnx && echo same)" "0 1 same" "unknown operators go through"
-ok "$(rc hone build custom.onnx -o c) $(grep -c 'MyOp.*no implementation' err) $(ls c.* | grep -v '^c.g')" "69 1 " "the library refuses them, by name"
+is "$(rc ge-import custom.onnx -o c.g) $(grep -c 'Plugin_TRT: no such operator' err) $(ge-export c.g | cmp - custom.onnx && echo same)" "0 1 same" "unknown operators go through"
+is "$(rc hone build custom.onnx -o c) $(grep -c 'MyOp.*no implementation' err) $(ls c.* | grep -v '^c.g')" "69 1 " "the library refuses them, by name"
 
 sed 's/a/a/' <<'END' >wrong.txt
 hone-text 1
@@ -26,7 +26,7 @@ graph main {
 }
 END
 ge-load wrong.txt -o wrong.g
-ok "$(rc ge-shape --set n=3 wrong.g -o w.g) $(grep -c 'extent 3 at axis 0, the graph says 1; the operator is believed' err) $(ge-dump w.g | grep -c 'y: f32\[3,4\]')" "0 1 1" "a declared shape that is not that of the size given"
+is "$(rc ge-shape --set n=3 wrong.g -o w.g) $(grep -c 'extent 3 at axis 0, the graph says 1; the operator is believed' err) $(ge-dump w.g | grep -c 'y: f32\[3,4\]')" "0 1 1" "a declared shape that is not that of the size given"
 
 load 'const c = f32[6] [1,2,3,4,5,6]
 const s4 = i64[1] [4]
@@ -46,7 +46,7 @@ graph main {
   z = Add(i, x)
   output z = z
 }' branch
-ok "$(rc ge-shape branch.g -o b.g) $(rc hone build branch.onnx -o b)" "0 0" "a size that cannot be, in a branch that is not taken"
+is "$(rc ge-shape branch.g -o b.g) $(rc hone build branch.onnx -o b)" "0 0" "a size that cannot be, in a branch that is not taken"
 
 load 'graph main {
   input x: f32[4]
@@ -54,7 +54,7 @@ load 'graph main {
   y = Neg(n)
   output y = y
 }' data
-ok "$(rc hone build data.onnx -o d) $(grep -c 'NonZero).*depends on data' err)" "69 1" "what depends on data is named by its operator"
+is "$(rc hone build data.onnx -o d) $(grep -c 'NonZero).*depends on data' err)" "69 1" "what depends on data is named by its operator"
 
 load 'symbol h 0 inf
 symbol b 0 inf
@@ -66,10 +66,10 @@ graph main {
   y = Reshape(c, @s)
   output y = y
 }' sizes
-ok "$(rc hone build sizes.onnx -o s) $(sed -n 's/.*for example: hone build sizes.onnx -o s //p' err)" "64 --set b=1,h=12" "sizes that work are proposed"
-ok "$(rc sh -c "hone build sizes.onnx -o s $(sed -n 's/.*for example: hone build sizes.onnx -o s //p' err)")" 0 "and they do"
-ok "$(rc hone build sizes.onnx --set b=1 -o s) $(sed -n 's/.*-o s //p' err)" "64 --set h=12" "some given, the others"
-ok "$(rc hone simplify -q sizes.onnx part.onnx --set h=12)" 0 "some given are enough to simplify"
+is "$(rc hone build sizes.onnx -o s) $(sed -n 's/.*for example: hone build sizes.onnx -o s //p' err)" "64 --set b=1,h=12" "sizes that work are proposed"
+is "$(rc sh -c "hone build sizes.onnx -o s $(sed -n 's/.*for example: hone build sizes.onnx -o s //p' err)")" 0 "and they do"
+is "$(rc hone build sizes.onnx --set b=1 -o s) $(sed -n 's/.*-o s //p' err)" "64 --set h=12" "some given, the others"
+is "$(rc hone simplify -q sizes.onnx part.onnx --set h=12)" 0 "some given are enough to simplify"
 
 load 'graph main {
   input x: f32[2]
@@ -77,7 +77,7 @@ load 'graph main {
   output x = x
   output y = y
 }' both
-ok "$(rc ge-import both.onnx -o b.g) $(rc ge-export b.g -o both2.onnx) $(cmp both.onnx both2.onnx && echo same)" "0 0 same" "an input that is an output"
+is "$(rc ge-import both.onnx -o b.g) $(rc ge-export b.g -o both2.onnx) $(cmp both.onnx both2.onnx && echo same)" "0 0 same" "an input that is an output"
 
 load 'const w = f32[2] [1,2]
 graph main {
@@ -91,8 +91,8 @@ graph main {
   output x = x
   output w = @w
 }' twice
-ok "$(rc ge-import twice.onnx -o t.g) $(rc ge-export t.g -o twice2.onnx) $(cmp twice.onnx twice2.onnx && echo same) $(ge-dump twice.onnx | grep -c output)" "0 0 same 7" "outputs that are listed twice"
-ok "$(rc hone build twice.onnx) $(rc run-cmp twice.so twice.onnx) $(grep -c equal out) $(rc hone simplify twice.onnx t2.onnx) $(ge-dump t2.onnx | grep -c output)" "0 0 7 0 7" "and they are built"
+is "$(rc ge-import twice.onnx -o t.g) $(rc ge-export t.g -o twice2.onnx) $(cmp twice.onnx twice2.onnx && echo same) $(ge-dump twice.onnx | grep -c output)" "0 0 same 7" "outputs that are listed twice"
+is "$(rc hone build twice.onnx) $(rc run-cmp twice.so twice.onnx) $(grep -c equal out) $(rc hone simplify twice.onnx t2.onnx) $(ge-dump t2.onnx | grep -c output)" "0 0 7 0 7" "and they are built"
 load 'graph main {
   input x: f32[2]
   y = Neg(x)
@@ -100,7 +100,7 @@ load 'graph main {
   output y = y
   output y = z
 }' other
-ok "$(rc ge-export other.g -o other.onnx) $(grep -c "two inputs or outputs are called 'y'" err)" "65 1" "two outputs of one name are not one"
+is "$(rc ge-export other.g -o other.onnx) $(grep -c "two inputs or outputs are called 'y'" err)" "65 1" "two outputs of one name are not one"
 
 for case in '1 0.25 69' '1 0 0' '0 0.25 0'; do
 	set -- $case
@@ -111,12 +111,13 @@ graph main {
   y = Dropout(x, @ratio, @yes)
   output y = y
 }" drop
-	ok "$(rc hone build drop.onnx -o drop) $(grep -c 'Dropout.*training mode, which is random' err)" "$3 $((${3%9} / 6))" "Dropout in training mode $1 at ratio $2"
+	is "$(rc hone build drop.onnx -o drop) $(grep -c 'Dropout.*training mode, which is random' err)" "$3 $((${3%9} / 6))" "Dropout in training mode $1 at ratio $2"
 done
 
 cp both.onnx model.pb
-ok "$(rc hone build model.pb) $(ls model.so) $(rc run-cmp model.so model.pb)" "0 model.so 0" "a model of another suffix"
+is "$(rc hone build model.pb) $(ls model.so) $(rc run-cmp model.so model.pb)" "0 model.so 0" "a model of another suffix"
 for verb in build tune simplify; do
-	ok "$(rc hone $verb --help) $(head -1 out | cut -d' ' -f1-3) $(grep -c 'hone simplify:' out) $(hone help $verb | cmp - out && echo same)" \
+	is "$(rc hone $verb --help) $(head -1 out | cut -d' ' -f1-3) $(grep -c 'hone simplify:' out) $(hone help $verb | cmp - out && echo same)" \
 		"0 Usage: hone $verb $([ $verb = simplify ] && echo 1 || echo 0) same" "help of $verb"
 done
+done_testing

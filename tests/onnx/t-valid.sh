@@ -1,11 +1,11 @@
 # Every file that is written passes onnx.checker and loads in ONNX Runtime, keeps its opset (below 7: 7 or more) and its IR version: ONNX's test
 # models (libonnx-testdata, the node cases of the onnx package) and those in HONE_MODELS, after import and export and after all
 # passes. One of HONE_EVERY of them (7; 1: all). What the originals themselves fail is listed.
+. "$top/tests/lib.sh"
 python=${HONE_PYTHON:-python3}
 "$python" -c 'import onnxruntime, onnx' 2>/dev/null || python=
 if [ -z "$python" ]; then
-	echo "ok - valid files # SKIP no python with onnx and onnxruntime (HONE_PYTHON)"
-	exit 0
+	skip_all "valid files" "no python with onnx and onnxruntime (HONE_PYTHON)"
 fi
 cat >valid.py <<'END'
 import glob, os, subprocess, sys, warnings
@@ -78,4 +78,5 @@ for line in originals:
     print("# the original fails:", line)
 print(f"{'not ok' if wrong else 'ok'} - {count} files are valid ({unread} models are not read, {len(originals)} fail before)")
 END
-"$python" valid.py
+within "$python" valid.py
+done_testing

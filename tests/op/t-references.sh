@@ -1,10 +1,11 @@
 # The evaluator against onnx's reference and ONNX Runtime on contents at the edges of types; files valid to both; opset minima. make
 # soak has many more.
+. "$top/tests/lib.sh"
 . "$top/bench/find.sh"
 python=$(python_with 'onnx, onnxruntime, ml_dtypes, onnx.reference')
 if [ -z "$python" ]; then
-	echo "ok - references # SKIP no python with onnx, onnxruntime and ml_dtypes (HONE_PYTHON)"
-	exit 0
+	skip_all "references" "no python with onnx, onnxruntime and ml_dtypes (HONE_PYTHON)"
 fi
-"$python" -B "$top/tests/op/references.py" "$top/build/check/numbers" --cases 1000
-"$python" -B "$top/tests/onnx/opsets.py" "$top/lib/onnx/opsets.c"
+within "$python" -B "$top/tests/op/references.py" "$top/build/check/numbers" --cases 1000
+within "$python" -B "$top/tests/onnx/opsets.py" "$top/lib/onnx/opsets.c"
+done_testing

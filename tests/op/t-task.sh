@@ -1,9 +1,10 @@
 # Tasks of whole models: each group's text comes back from the module made of it, with the same stages.
 # (tests/op/task.c has the rest; here it gets files.)
+. "$top/tests/lib.sh"
 onnx=$top/examples/digits/digits.onnx
 ge-import "$onnx" | ge-shape --set batch=3 | ge-simplify | ge-fold | ge-simplify | ge-cse | ge-prune | ge-fuse -o fused.g
 ge-layout fused.g -o laid.g
-"$top/build/check/task" fused.g laid.g || echo "not ok - tasks of digits"
+within "$top/build/check/task" fused.g laid.g
 
 # The graphs of ge-fuse's cases: many ways to make a group.
 for txt in "$top"/tests/passes/fuse/*.txt; do
@@ -11,4 +12,5 @@ for txt in "$top"/tests/passes/fuse/*.txt; do
 	ge-load "$txt" | ge-shape 2>err | ge-fuse | ge-layout -o "$name.g"
 done
 rm -f no-shape.g err
-"$top/build/check/task" ./*.g || echo "not ok - tasks of the cases of ge-fuse"
+within "$top/build/check/task" ./*.g
+done_testing

@@ -1,5 +1,5 @@
 # ge-cse: what is shared, what is not, inside bodies too; twice is once.
-ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else echo "not ok - $3"; printf '%s\n' "$1" | sed 's/^/# /'; fi; }
+. "$top/tests/lib.sh"
 body() { ge-load "$1" | ge-cse | ge-dump | sed -n '/^const/p;/^graph/,/^}/p'; }
 
 cat >a.txt <<'X'
@@ -43,7 +43,7 @@ graph main {
   output j = f2
 }
 X
-ok "$(body a.txt)" 'const w = f32[2,2] [1, 2, 3, 4]
+is "$(body a.txt)" 'const w = f32[2,2] [1, 2, 3, 4]
 const other = f32[2,2] [1, 2, 3, 5]
 const flat = f32[4] [1, 2, 3, 4]
 const four = i64[1] [4]
@@ -107,7 +107,7 @@ graph main {
   output z = z
 }
 X
-ok "$(body b.txt)" 'graph yes {
+is "$(body b.txt)" 'graph yes {
   input x: f32[2]
   a = Exp(x)
   c = Mul(a, a)
@@ -134,14 +134,15 @@ graph main {
 for f in a.txt b.txt; do
 	ge-load $f | ge-cse | ge-dump | grep -v '^provenance' >once
 	ge-load $f | ge-cse | ge-cse | ge-dump | grep -v '^provenance' >twice
-	ok "$(cat twice)" "$(cat once)" "twice is once: $f"
+	is "$(cat twice)" "$(cat once)" "twice is once: $f"
 done
-ok "$(ge-load a.txt | ge-cse --why 2>&1 >/dev/null | grep -c dropped)" 3 "--why says what was dropped"
-ok "$(ge-load a.txt | ge-cse --why 2>&1 >/dev/null | grep -c random)" 2 "--why says why not"
+is "$(ge-load a.txt | ge-cse --why 2>&1 >/dev/null | grep -c dropped)" 3 "--why says what was dropped"
+is "$(ge-load a.txt | ge-cse --why 2>&1 >/dev/null | grep -c random)" 2 "--why says why not"
 
 # 100,000 nodes in pairs
 awk 'BEGIN {
 	print "hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input v0: f32[4]\n  input w0: f32[4]"
 	for (i = 1; i <= 50000; i++) printf "  v%d = Sin(v%d)\n  w%d = Sin(v%d)\n", i, i - 1, i, i - 1
 	print "  y = Add(v50000, w50000)\n  output y = y\n}" }' </dev/null >big.txt
-ok "$(ge-load big.txt | ge-cse | ge-dump | grep -c Sin)" 50000 "100,000 nodes"
+is "$(ge-load big.txt | ge-cse | ge-dump | grep -c Sin)" 50000 "100,000 nodes"
+done_testing

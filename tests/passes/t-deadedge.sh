@@ -1,28 +1,33 @@
 # ge-deadedge on its golden cases (deadedge/NAME.txt -> NAME.out): twice is once, the numbers of every module stay.
+. "$top/tests/lib.sh"
 cases=$top/tests/passes/deadedge
 for txt in "$cases"/*.txt; do
 	name=$(basename "$txt" .txt)
 	ge-load "$txt" | ge-shape -o before.g && ge-deadedge before.g -o once.g && ge-deadedge once.g -o twice.g &&
 		ge-dump once.g | grep -v '^provenance' >"$name.out"
-	cmp -s "$name.out" "$cases/$name.out" && echo "ok - $name" || { echo "not ok - $name"; diff "$cases/$name.out" "$name.out"; }
-	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ] && echo "ok - $name twice" || echo "not ok - $name twice"
+	cmp -s "$name.out" "$cases/$name.out"
+	ok $? "$name" || diff "$cases/$name.out" "$name.out"
+	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ]
+	ok $? "$name twice"
 	awk -v stem=part. '/^hone-text/ { n++ } { print > (stem n) }' "$txt"
 	for part in part.*; do
 		ge-load "$part" -o before.g
 		rm "$part"
 		ge-deadedge before.g -o after.g && run-cmp --tol 0 --range n=0:3 --range c=0:1 after.g before.g >cmp.log 2>&1 ||
-			run-cmp --tol 0 after.g before.g >cmp.log 2>&1 && echo "ok - $name: numbers of $part" || { echo "not ok - $name: numbers of $part"; cat cmp.log; }
+			run-cmp --tol 0 after.g before.g >cmp.log 2>&1
+			ok $? "$name: numbers of $part" || cat cmp.log
 	done
 done
 
 # A body that hands its state on needs no node for that in the file.
 awk '/^hone-text/ { n++ } n == 3' "$cases/state.txt" | ge-load -o handed.g && ge-export handed.g -o handed.onnx &&
-	! ge-stat handed.onnx | grep -q Identity && run-cmp --tol 0 --range n=0:3 handed.onnx handed.g >/dev/null &&
-	echo "ok - state handed on in a file" || echo "not ok - state handed on in a file"
+	! ge-stat handed.onnx | grep -q Identity && run-cmp --tol 0 --range n=0:3 handed.onnx handed.g >/dev/null
+ok $? "state handed on in a file"
 
 ge-load "$cases/unknown.txt" | ge-deadedge --why -o out.g 2>why
 grep -q 'main/a (If): kept: its condition is not known' why && grep -q 'main/y (If): its branches are equal' why &&
-	grep -q 'main/a (If): every branch gives z as b' why && [ "$(grep -c kept: why)" = 2 ] && echo "ok - why" || { echo "not ok - why"; cat why; }
+	grep -q 'main/a (If): every branch gives z as b' why && [ "$(grep -c kept: why)" = 2 ]
+	ok $? "why" || cat why
 
 # Constants that a body is given, and what is computed from them, decide what happens inside; what is inside shows the rules a pair.
 cat >turns.txt <<'END'
@@ -57,12 +62,12 @@ graph main {
 }
 END
 ge-load turns.txt -o turns.g
-ge-fold turns.g | ge-deadedge | ge-simplify | ge-dump | grep -c '^ .*=.*(' | grep -qx 1 && echo "ok - fold, dead edges, simplify" ||
-	{ echo "not ok - fold, dead edges, simplify"; ge-fold turns.g | ge-deadedge | ge-simplify | ge-dump; }
-ge-export turns.g -o turns.onnx && hone simplify turns.onnx turned.onnx >table && [ "$(awk '$1 == "all" { print $3 }' table)" -le 1 ] &&
-	echo "ok - hone simplify takes turns" || { echo "not ok - hone simplify takes turns"; cat table; }
-ge-export turns.g -o turns.onnx && hone build turns.onnx -o turned >table && ! grep -q 'slow path' table && run-cmp turned.so turns.g >/dev/null &&
-	echo "ok - hone build takes turns" || { echo "not ok - hone build takes turns"; cat table; }
+ge-fold turns.g | ge-deadedge | ge-simplify | ge-dump | grep -c '^ .*=.*(' | grep -qx 1
+ok $? "fold, dead edges, simplify" || { ge-fold turns.g | ge-deadedge | ge-simplify | ge-dump; }
+ge-export turns.g -o turns.onnx && hone simplify turns.onnx turned.onnx >table && [ "$(awk '$1 == "all" { print $3 }' table)" -le 1 ]
+ok $? "hone simplify takes turns" || cat table
+ge-export turns.g -o turns.onnx && hone build turns.onnx -o turned >table && ! grep -q 'slow path' table && run-cmp turned.so turns.g >/dev/null
+ok $? "hone build takes turns" || cat table
 
 # Bodies in bodies without end: copies are bounded, and nothing is lost.
 {
@@ -73,8 +78,8 @@ ge-export turns.g -o turns.onnx && hone build turns.onnx -o turned >table && ! g
 	done
 	printf 'graph main {\n  input x: f32[1]\n  y = If(@yes, x) {else_branch=graph g30 then_branch=graph g30}\n  output y = y\n}\n'
 } >many.txt
-ge-load many.txt | (ulimit -v 4000000 && timeout 60 ge-deadedge --why -o many.g 2>why) && grep -q 'kept: the copies of its bodies are too many' why && ge-check many.g &&
-	echo "ok - too many copies" || { echo "not ok - too many copies"; tail -3 why; }
+ge-load many.txt | (ulimit -v 4000000 && timeout 60 ge-deadedge --why -o many.g 2>why) && grep -q 'kept: the copies of its bodies are too many' why && ge-check many.g
+ok $? "too many copies" || tail -3 why
 
 # What one operand of And and Or decides.
 cat >decided.txt <<'END'
@@ -101,8 +106,11 @@ graph main {
   output y = y
 }
 END
-ge-load decided.txt | ge-deadedge | ge-dump | grep -q 'y: f32\[3\] = Abs(x)' && echo "ok - a condition that one operand decides" || echo "not ok - a condition that one operand decides"
+ge-load decided.txt | ge-deadedge | ge-dump | grep -q 'y: f32\[3\] = Abs(x)'
+ok $? "a condition that one operand decides"
 
 # A condition is one element of whatever rank.
 printf 'hone-text 1\nmodule ir=10 opset=28\ngraph f {\n  input t: f32[3]\n  u = Neg(t)\n  output u = u\n}\ngraph g {\n  input t: f32[3]\n  u = Abs(t)\n  output u = u\n}\ngraph main {\n  input x: f32[3]\n  input c: bool[1,1]\n  y = If(c, x) {else_branch=graph f then_branch=graph g}\n  output y = y\n}\n' >rank.txt
-ge-load rank.txt -o rank.g && ge-shape rank.g | ge-fold | ge-deadedge -o after.g && run-cmp rank.g after.g >/dev/null && echo "ok - a condition of rank 2" || echo "not ok - a condition of rank 2"
+ge-load rank.txt -o rank.g && ge-shape rank.g | ge-fold | ge-deadedge -o after.g && run-cmp rank.g after.g >/dev/null
+ok $? "a condition of rank 2"
+done_testing

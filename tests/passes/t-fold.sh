@@ -1,30 +1,36 @@
 # ge-fold on its golden cases (fold/NAME.txt -> NAME.out, options in NAME.opt): twice is once, the numbers stay.
+. "$top/tests/lib.sh"
 cases=$top/tests/passes/fold
 for txt in "$cases"/*.txt; do
 	name=$(basename "$txt" .txt)
 	opt=$(cat "$cases/$name.opt" 2>/dev/null)
 	ge-load "$txt" | ge-shape -o before.g && ge-fold $opt before.g -o once.g && ge-fold $opt once.g -o twice.g &&
 		ge-dump once.g | grep -v '^provenance' >"$name.out"
-	cmp -s "$name.out" "$cases/$name.out" && echo "ok - $name" || { echo "not ok - $name"; diff "$cases/$name.out" "$name.out"; }
-	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ] && echo "ok - $name twice" || echo "not ok - $name twice"
+	cmp -s "$name.out" "$cases/$name.out"
+	ok $? "$name" || diff "$cases/$name.out" "$name.out"
+	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ]
+	ok $? "$name twice"
 	grep -q Random "$txt" && continue
 	if run-cmp --tol 0 --set n=2 once.g before.g >cmp.log 2>&1; then
-		echo "ok - $name: the same numbers"
+		ok 0 "$name: the same numbers"
 	else
-		echo "not ok - $name: the same numbers"
+		ok 1 "$name: the same numbers"
 		cat cmp.log
 	fi
 done
 
 ge-load "$cases/limit.txt" | ge-fold --limit 100 --why -o out.g 2>why
 grep -q 'ones (ConstantOfShape): kept: its result of 256 bytes would make the model larger' why && grep -q 'r (RandomNormal): kept: random' why &&
-	grep -q 't (Transpose): folded: t is a constant' why && echo "ok - why" || { echo "not ok - why"; cat why; }
-ge-load "$cases/limit.txt" | ge-fold | ge-dump | grep -q 'const ones = f32\[64\]' && echo "ok - without the limit" || echo "not ok - without the limit"
+	grep -q 't (Transpose): folded: t is a constant' why
+	ok $? "why" || cat why
+ge-load "$cases/limit.txt" | ge-fold | ge-dump | grep -q 'const ones = f32\[64\]'
+ok $? "without the limit"
 
 # What a node of constants becomes.
 folds() { # WHAT CONSTANTS NODE WANT
 	printf 'hone-text 1\nmodule ir=10 opset=28\n%s\ngraph main {\n  input q: f32[1]\n  y = %s\n  output y = y\n}\n' "$2" "$3" >node.txt
-	ge-load node.txt | ge-fold | ge-dump >node.out && grep -qxF "const y = $4" node.out && echo "ok - $1" || { echo "not ok - $1"; cat node.out; }
+	ge-load node.txt | ge-fold | ge-dump >node.out && grep -qxF "const y = $4" node.out
+	ok $? "$1" || cat node.out
 }
 rows='const x = f32[2,2] [1, -1, 2, 2]
 const s = f32[2,2] [1, 2, 3, 4]'
@@ -77,17 +83,18 @@ graph main {
 }
 END
 ge-load given.txt -o given.g && ge-fold given.g -o once.g && ge-fold once.g -o twice.g && run-cmp --tol 0 given.g twice.g >/dev/null && ge-dump once.g >given.out &&
-	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ] && grep -q 'const s = f32\[\] \[4\]' given.out && grep -q 'v: .* = Add(u, l)' given.out &&
-	echo "ok - constants given to a body" || { echo "not ok - constants given to a body"; cat given.out; }
+	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ] && grep -q 'const s = f32\[\] \[4\]' given.out && grep -q 'v: .* = Add(u, l)' given.out
+ok $? "constants given to a body" || cat given.out
 
 # Dropout that drops nothing: outside training, or at ratio 0 whatever its mode.
 for with in "" ", @zero" ", @half" ", @half, @no" ", @zero, @no" ", @zero, @yes" ", @minus, @yes" ", @zero16, mode" ", -, @no"; do
 	printf 'hone-text 1\nmodule ir=10 opset=28\nconst zero = f32[] [0]\nconst minus = f32[] [-0]\nconst zero16 = f16[] [0]\nconst half = f32[] [0.5]\nconst yes = bool[] [1]\nconst no = bool[] [0]\ngraph main {\n  input x: f32[3]\n  input mode: bool[]\n  a = Neg(x)\n  y, - = Dropout(a%s)\n  output y = y\n}\n' "$with" >drop.txt
-	ge-load drop.txt | ge-fold | ge-dump | grep -q Dropout && echo "not ok - Dropout(a$with)" || echo "ok - Dropout(a$with) is a"
+	ge-load drop.txt | ge-fold | ge-dump | grep -q Dropout && ok 1 "Dropout(a$with)" || ok 0 "Dropout(a$with) is a"
 done
 for with in ", @half, @yes" ", -, @yes" ", @half, mode" ", ratio, @yes"; do
 	printf 'hone-text 1\nmodule ir=10 opset=28\nconst half = f32[] [0.5]\nconst yes = bool[] [1]\ngraph main {\n  input x: f32[3]\n  input mode: bool[]\n  input ratio: f32[]\n  a = Neg(x)\n  y = Dropout(a%s)\n  output y = y\n}\n' "$with" >drop.txt
-	ge-load drop.txt | ge-fold | ge-simplify | ge-dump | grep -q Dropout && echo "ok - Dropout(a$with) stays" || echo "not ok - Dropout(a$with) stays"
+	ge-load drop.txt | ge-fold | ge-simplify | ge-dump | grep -q Dropout
+	ok $? "Dropout(a$with) stays"
 done
 
 # Few elements, long to compute: they are not.
@@ -95,13 +102,15 @@ for node in 'Einsum(v, v, v, v) {equation="a,b,c,d->"}' 'Einsum(u, u, u, u) {equ
 	'AveragePool(@p) {kernel_shape=[1000000000,1000000000] pads=[500000000,500000000,500000000,500000000]}'; do
 	printf 'hone-text 1\nmodule ir=10 opset=28\nconst k = i64[1] [1000]\nconst p = f32[1,1,2,2] [1, 2, 3, 4]\ngraph main {\n  v = ConstantOfShape(@k) {value=f32[1] [1]}\n  u = ConstantOfShape(@k) {value=i64[1] [1]}\n  y = %s\n  output y = y\n}\n' "$node" >slow.txt
 	ge-load slow.txt | timeout 60 ge-fold --why -o slow.g 2>why
-	[ $? -eq 0 ] && grep -q "y (${node%%(*}): kept: it takes too long to compute" why && echo "ok - $node" || { echo "not ok - $node"; cat why; }
+	[ $? -eq 0 ] && grep -q "y (${node%%(*}): kept: it takes too long to compute" why
+	ok $? "$node" || cat why
 done
 
 # The same bytes whatever the directory, locale or how often.
 ge-load "$cases/pads.txt" | ge-shape | ge-fold >a.g
 mkdir -p elsewhere && (cd elsewhere && ge-load "$cases/pads.txt" | LC_ALL=tr_TR.UTF-8 ge-shape | LC_ALL=C ge-fold >../b.g)
-cmp -s a.g b.g && echo "ok - the same bytes" || echo "not ok - the same bytes"
+cmp -s a.g b.g
+ok $? "the same bytes"
 
 # What is computed on the way has a limit, all of it together, too: a constant that is doubled again and again, sizes that are drawn
 # into one another, and many that are large.
@@ -126,6 +135,7 @@ cmp -s a.g b.g && echo "ok - the same bytes" || echo "not ok - the same bytes"
 for f in double many; do
 	ge-load $f.txt -o $f.g
 	(ulimit -v 1000000; timeout 60 ge-fold --why $f.g -o folded.g 2>why)
-	[ $? -eq 0 ] && grep -q 'kept: its result of [0-9]* bytes' why && [ "$(wc -c <folded.g)" -lt 200000 ] && echo "ok - $f: a limit, and its reason" ||
-		{ echo "not ok - $f: a limit, and its reason"; tail -3 why; }
+	[ $? -eq 0 ] && grep -q 'kept: its result of [0-9]* bytes' why && [ "$(wc -c <folded.g)" -lt 200000 ]
+	ok $? "$f: a limit, and its reason" || tail -3 why
 done
+done_testing

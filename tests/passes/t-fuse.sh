@@ -1,12 +1,13 @@
 # ge-fuse (fuse/NAME.txt -> NAME.out) and ge-layout (NAME.layout: what it changes in that), and their
 # properties: twice is once, --undo and --row-major bring back what was there, the numbers stay.
+. "$top/tests/lib.sh"
 cases=$top/tests/passes/fuse
 
 is_same() { # FILE FILE WHAT: same body digest
 	if [ "$(ge-stat --digest "$1")" = "$(ge-stat --digest "$2")" ]; then
-		echo "ok - $3"
+		ok 0 "$3"
 	else
-		echo "not ok - $3"
+		ok 1 "$3"
 		ge-dump "$1" >1.txt
 		ge-dump "$2" | diff 1.txt -
 	fi
@@ -14,9 +15,9 @@ is_same() { # FILE FILE WHAT: same body digest
 
 is_golden() { # FILE GOLDEN
 	if cmp -s "$1" "$2"; then
-		echo "ok - $(basename "$2")"
+		ok 0 "$(basename "$2")"
 	else
-		echo "not ok - $(basename "$2")"
+		ok 1 "$(basename "$2")"
 		diff "$2" "$1"
 	fi
 }
@@ -42,17 +43,18 @@ for txt in "$cases"/*.txt; do
 
 	[ "$name" = no-shape ] && continue
 	if run-ref --seed 3 plain.g -o 1.npz && run-ref --seed 3 laid.g -o 2.npz && run-cmp 1.npz 2.npz >cmp.log 2>&1; then
-		echo "ok - $name: same numbers"
+		ok 0 "$name: same numbers"
 	else
-		echo "not ok - $name: same numbers"
+		ok 1 "$name: same numbers"
 		cat cmp.log
 	fi
 done
 
 # Every compute node is inside a group, and --why has a line for each node.
 ge-load "$cases/residual.txt" | ge-shape | ge-fuse --why 2>why | ge-dump - | sed -n '/^graph main/,$p' >main.txt
-grep ' = ' main.txt | grep -v '^  output' | grep -v 'hone.Fused\|Flatten' && echo "not ok - a node outside" || echo "ok - all inside"
-[ "$(wc -l <why)" -eq 15 ] && echo "ok - why" || { echo "not ok - why"; cat why; }
+grep ' = ' main.txt | grep -v '^  output' | grep -v 'hone.Fused\|Flatten' && ok 1 "a node outside" || ok 0 "all inside"
+[ "$(wc -l <why)" -eq 15 ]
+ok $? "why" || cat why
 
 # A product of many operands becomes products of two in the cheapest order: a chain from its narrow end. What is under "..." gets
 # letters; a letter twice, or nowhere else, is gone before; halves are not rounded in between.
@@ -64,14 +66,16 @@ einsum() { # OPERANDS EQUATION COUNT: so many Einsums are there then
 	} >e.txt
 	if ge-load e.txt | ge-shape -o e.g && ge-fuse -q e.g -o f.g && [ "$(ge-dump f.g | grep -c ' = Einsum(')" = "$3" ] && ge-check -q f.g &&
 		[ "$(ge-fuse f.g | ge-stat --digest)" = "$(ge-stat --digest f.g)" ] && run-ref --seed 3 e.g -o 1.npz && run-ref --seed 3 f.g -o 2.npz && run-cmp 1.npz 2.npz >cmp.log; then
-		echo "ok - $2: $3"
+		ok 0 "$2: $3"
 	else
-		echo "not ok - $2: $3"
+		ok 1 "$2: $3"
 	fi
 }
 einsum 'a:f32[9,8] b:f32[8,7] c:f32[7,6] d:f32[6]' 'ij,jk,kl,l->i' 3
-ge-dump f.g | grep -q '"kl,l->k"' && echo "ok - from the narrow end" || echo "not ok - from the narrow end"
+ge-dump f.g | grep -q '"kl,l->k"'
+ok $? "from the narrow end"
 einsum 'a:f32[2,3,4] b:f32[4,5] c:f32[1,5,2]' '...a,ab,...bc->...c' 2
 einsum 'a:f64[3,3,4] b:f64[4,5] c:f64[5,2]' 'iij,jk,kl->l' 3
 einsum 'a:f16[3,4] b:f16[4,5] c:f16[5,2]' 'ij,jk,kl->il' 1
 einsum 'a:f32[3] b:f32[4] c:f32[5] d:f32[2]' 'a,b,c,d->dbca' 3
+done_testing

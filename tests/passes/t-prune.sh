@@ -1,5 +1,5 @@
 # ge-prune: what no output needs goes, through bodies; outputs can be chosen; twice is once.
-ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else echo "not ok - $3"; printf '%s\n' "$1" | sed 's/^/# /'; fi; }
+. "$top/tests/lib.sh"
 body() { f=$1; shift; ge-load "$f" | ge-prune "$@" | ge-dump | sed -n '/^const/p;/^graph/,/^}/p'; }
 
 cat >a.txt <<'X'
@@ -17,7 +17,7 @@ graph main {
   output y = p
 }
 X
-ok "$(body a.txt)" 'const w = f32[2] [1, 2]
+is "$(body a.txt)" 'const w = f32[2] [1, 2]
 graph main {
   input x: f32[2]
   input unused: f32[2]
@@ -25,7 +25,7 @@ graph main {
   p, q = Split(a) {num_outputs=2}
   output y = p
 }' "dead nodes and their constants go; inputs of the model stay"
-ok "$(body a.txt --output c --output y | grep -v const)" 'graph main {
+is "$(body a.txt --output c --output y | grep -v const)" 'graph main {
   input x: f32[2]
   input unused: f32[2]
   a = Add(x, @w)
@@ -36,7 +36,7 @@ ok "$(body a.txt --output c --output y | grep -v const)" 'graph main {
   output y = p
 }' "--output chooses outputs, and values by name"
 ge-load a.txt | ge-prune --output nobody >/dev/null 2>err
-ok "$? $(grep -c "no output or value 'nobody'" err)" "64 1" "an unknown output is a usage error"
+is "$? $(grep -c "no output or value 'nobody'" err)" "64 1" "an unknown output is a usage error"
 
 cat >b.txt <<'X'
 hone-text 1
@@ -97,7 +97,7 @@ graph main {
   output h = h
 }
 X
-ok "$(body b.txt)" 'graph inner {
+is "$(body b.txt)" 'graph inner {
   input a: f32[2]
   n = Neg(a)
   output n = n
@@ -145,6 +145,7 @@ graph main {
 for f in a.txt b.txt; do
 	ge-load $f | ge-prune | ge-dump | grep -v '^provenance' >once
 	ge-load $f | ge-prune | ge-prune | ge-dump | grep -v '^provenance' >twice
-	ok "$(cat twice)" "$(cat once)" "twice is once: $f"
+	is "$(cat twice)" "$(cat once)" "twice is once: $f"
 done
-ok "$(ge-load a.txt | ge-prune --output y | ge-dump | grep provenance)" 'provenance "ge-prune 0.1.0 --output=y"' "provenance has the options that change the result"
+is "$(ge-load a.txt | ge-prune --output y | ge-dump | grep provenance)" 'provenance "ge-prune 0.1.0 --output=y"' "provenance has the options that change the result"
+done_testing

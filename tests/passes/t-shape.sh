@@ -1,14 +1,17 @@
 # ge-shape on its golden cases (shape/NAME.txt -> NAME.out), twice; sizes by name and by input; what it refuses.
+. "$top/tests/lib.sh"
 cases=$top/tests/passes/shape
 for txt in "$cases"/*.txt; do
 	name=$(basename "$txt" .txt)
 	ge-load "$txt" | ge-shape -o once.g && ge-shape once.g -o twice.g && ge-dump once.g | grep -v '^provenance' >"$name.out"
-	cmp -s "$name.out" "$cases/$name.out" && echo "ok - $name" || { echo "not ok - $name"; diff "$cases/$name.out" "$name.out"; }
-	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ] && echo "ok - $name twice" || echo "not ok - $name twice"
+	cmp -s "$name.out" "$cases/$name.out"
+	ok $? "$name" || diff "$cases/$name.out" "$name.out"
+	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ]
+	ok $? "$name twice"
 done
 
 ge-load "$cases/symbols.txt" >s.g
-has() { ge-dump "$1" | grep -q "^  $2" && echo "ok - $3" || { echo "not ok - $3"; ge-dump "$1" | grep '^  '; }; }
+has() { ge-dump "$1" | grep -q "^  $2"; ok $? "$3" || { ge-dump "$1" | grep '^  '; }; }
 ge-shape --set batch=2,seq=16 s.g -o set.g
 has set.g 'y: f32\[2,16,256\]' "sizes by name"
 has set.g 'half: f32\[2,256,8\]' "sizes by name, further on"
@@ -17,7 +20,8 @@ has shape.g 'twice: f32\[batch,32,256\]' "one extent of an input"
 ge-shape --shape 'x:2x32x256' set.g -o again.g
 has again.g 'y: f32\[2,32,256\]' "an input of another size"
 ge-shape --set batch=9 set.g -o none.g 2>err
-[ $? -eq 0 ] && grep -q 'no free symbols' err && echo "ok - a symbol where there is none" || echo "not ok - a symbol where there is none"
+[ $? -eq 0 ] && grep -q 'no free symbols' err
+ok $? "a symbol where there is none"
 
 cat >inputs.txt <<'END'
 hone-text 1
@@ -56,11 +60,13 @@ graph main {
   output list = @list
 }
 END
-cmp const.want const.out && ge-check const.g && echo "ok - inputs made constants" || { echo "not ok - inputs made constants"; cat const.out; }
+cmp const.want const.out && ge-check const.g
+ok $? "inputs made constants" || cat const.out
 run-cmp --range flag=0:1 --const sr=2 --const sizes=4,-1 --const any=1 --const big=1 --shape x:4x4 inputs.g inputs.g >/dev/null && ge-shape --const sr=2 --const sizes=4,-1 --const any=0 --const big=1 inputs.g | ge-fold -o sr2.g &&
-	run-cmp --const sr=2 --const sizes=4,-1 --const any=0 --const big=1 --shape x:4x4 sr2.g inputs.g >out && ! run-cmp --const sr=3 --const sizes=4,-1 --const any=0 --const big=1 --shape x:4x4 sr2.g inputs.g >out &&
-	echo "ok - run-cmp: constants of the side that has the input" || echo "not ok - run-cmp: constants of the side that has the input"
-run-ref --const sr=2 --const sizes=2,2 --const any=0 --const big=1 --set n=1 inputs.g | grep -q '^z: f32\[2,2\]' && echo "ok - run-ref: constants" || echo "not ok - run-ref: constants"
+	run-cmp --const sr=2 --const sizes=4,-1 --const any=0 --const big=1 --shape x:4x4 sr2.g inputs.g >out && ! run-cmp --const sr=3 --const sizes=4,-1 --const any=0 --const big=1 --shape x:4x4 sr2.g inputs.g >out
+ok $? "run-cmp: constants of the side that has the input"
+run-ref --const sr=2 --const sizes=2,2 --const any=0 --const big=1 --set n=1 inputs.g | grep -q '^z: f32\[2,2\]'
+ok $? "run-ref: constants"
 
 # squeeze(dim) as PyTorch exports it: the branch that is not taken need not be sound.
 cat >branch.txt <<'END'
@@ -93,16 +99,18 @@ ge-shape --set n=128 branch.g -o many.g
 has many.g 'y: f32\[2,128,8\] = If' "a branch that is not taken"
 ge-shape --set n=1 branch.g -o one.g
 has one.g 'y: f32\[2,8\] = If' "and that is"
-run-ref --set n=128 branch.g | grep -q '^y: f32\[2,128,8\]' && echo "ok - it runs" || echo "not ok - it runs"
-ge-shape branch.g | ge-shape --set n=128 | ge-simplify | ge-fold -o folded.g && run-cmp --set n=128 folded.g branch.g >/dev/null &&
-	echo "ok - what was said of the other branch is forgotten" || echo "not ok - what was said of the other branch is forgotten"
+run-ref --set n=128 branch.g | grep -q '^y: f32\[2,128,8\]'
+ok $? "it runs"
+ge-shape branch.g | ge-shape --set n=128 | ge-simplify | ge-fold -o folded.g && run-cmp --set n=128 folded.g branch.g >/dev/null
+ok $? "what was said of the other branch is forgotten"
 
 refuses() { # CODE PATTERN WHAT COMMAND...
 	code=$1 pattern=$2 what=$3
 	shift 3
 	"$@" >refused.out 2>err
 	rc=$?
-	[ $rc -eq "$code" ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$pattern" err && echo "ok - $what" || { echo "not ok - $what: $rc"; cat err; }
+	[ $rc -eq "$code" ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$pattern" err
+	ok $? "$what" || { echo "# $what: $rc"; cat err; }
 }
 refuses 64 'no symbol of that name; it has batch, seq' "an unknown symbol" ge-shape --set bach=1 s.g
 refuses 64 'no input of that name' "an unknown input" ge-shape --shape y:1x2x3 s.g
@@ -249,7 +257,8 @@ refuses 69 'only numbers' "--const of a string" sh -c 'sed "s/bool/str/" inputs.
 for scale in 1e30 nan 0 -1; do
 	printf 'hone-text 1\nmodule ir=8 opset=28\nconst s = f32[3] [1, 1, %s]\ngraph main {\n  input x: f32[1,1,5]\n  y = Resize(x, -, @s)\n  output y = y\n}\n' $scale >scale.txt
 	ge-load scale.txt 2>err | ge-shape -o none.g 2>/dev/null
-	[ $? -ne 0 ] && grep -q 'axis 2 cannot be' err && echo "ok - Resize by $scale" || { echo "not ok - Resize by $scale"; cat err; }
+	[ $? -ne 0 ] && grep -q 'axis 2 cannot be' err
+	ok $? "Resize by $scale" || cat err
 done
 
 # A branch that is never taken, in which nodes contradict each other: what is written can be read, or nothing is.
@@ -281,8 +290,9 @@ END
 ge-load untaken.txt -o untaken.g && ge-shape untaken.g -o shaped.g 2>err
 rc=$?
 if { [ $rc = 0 ] && ge-check shaped.g; } || { [ $rc = 65 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'else/o (ConstantOfShape)' err; }; then
-	echo "ok - contradictions in a branch that is never taken"
+	ok 0 "contradictions in a branch that is never taken"
 else
-	echo "not ok - contradictions in a branch that is never taken ($rc)"
+	ok 1 "contradictions in a branch that is never taken ($rc)"
 	sed 's/^/# /' err
 fi
+done_testing

@@ -1,5 +1,6 @@
 # Every rule of ge-simplify on its golden case (simplify/RULE.txt -> RULE.out; all-NAME: all rules together),
 # and of each module in them: the checker passes (every pass runs it), twice is once, and the numbers stay.
+. "$top/tests/lib.sh"
 cases=$top/tests/passes/simplify
 stat_digest() { ge-stat --digest "$1"; }
 
@@ -13,13 +14,14 @@ for txt in "$cases"/*.txt; do
 	ge-load "$txt" | ge-shape -o shaped.g && ge-simplify --prove $only shaped.g -o after.g &&
 		ge-dump after.g | grep -v '^provenance' >"$name.out"
 	if cmp -s "$name.out" "$cases/$name.out"; then
-		echo "ok - $name"
+		ok 0 "$name"
 	else
-		echo "not ok - $name"
+		ok 1 "$name"
 		diff "$cases/$name.out" "$name.out"
 	fi
 	ge-simplify $only after.g -o twice.g
-	[ "$(stat_digest after.g)" = "$(stat_digest twice.g)" ] && echo "ok - $name twice" || echo "not ok - $name twice"
+	[ "$(stat_digest after.g)" = "$(stat_digest twice.g)" ]
+	ok $? "$name twice"
 
 	# One module at a time: run-ref takes one.
 	awk -v stem=part. '/^hone-text/ { n++ } { print > (stem n) }' "$txt"
@@ -31,31 +33,36 @@ for txt in "$cases"/*.txt; do
 		run-ref $set --seed 7 before.g -o before.npz 2>run.log
 		case $?$(grep -o 'is random' run.log) in
 		0) ;;
-		69 | *random) echo "ok - $name: numbers of $part # SKIP $(cat run.log)"; continue ;;
-		*) echo "not ok - $name: $part before does not run"; cat run.log; continue ;;
+		69 | *random) skip "$name: numbers of $part" "$(cat run.log)"; continue ;;
+		*) ok 1 "$name: $part before does not run"; cat run.log; continue ;;
 		esac
-		run-ref $set --seed 7 after.g -o after.npz && run-cmp before.npz after.npz >cmp.log 2>&1 &&
-			echo "ok - $name: numbers of $part" || { echo "not ok - $name: numbers of $part"; cat cmp.log; }
+		run-ref $set --seed 7 after.g -o after.npz && run-cmp before.npz after.npz >cmp.log 2>&1
+		ok $? "$name: numbers of $part" || cat cmp.log
 	done
 done
 
 # Every row of the table has a case.
 for rule in $(ge-simplify --rules | cut -d' ' -f1); do
-	[ -f "$cases/$rule.txt" ] && echo "ok - $rule has a case" || echo "not ok - $rule has a case"
+	[ -f "$cases/$rule.txt" ]
+	ok $? "$rule has a case"
 done
 
 # Rules against each other: each reduces what it says, whatever the graph, so they end; twice is once, the numbers stay.
 for seed in 1 2 3 4 5; do
 	awk -v seed=$seed -v modules=300 -f "$cases/random.awk" >random.txt
 	ge-load random.txt | ge-shape -o random.g && timeout 100 ge-simplify --prove random.g -o once.g && ge-simplify once.g -o twice.g &&
-		[ "$(stat_digest once.g)" = "$(stat_digest twice.g)" ] && echo "ok - random graphs $seed" || echo "not ok - random graphs $seed"
+		[ "$(stat_digest once.g)" = "$(stat_digest twice.g)" ]
+		ok $? "random graphs $seed"
 	ge-simplify --prove --fewest random.g -o once.g && ge-simplify --fewest once.g -o twice.g &&
-		[ "$(stat_digest once.g)" = "$(stat_digest twice.g)" ] && echo "ok - random graphs $seed, fewest" || echo "not ok - random graphs $seed, fewest"
+		[ "$(stat_digest once.g)" = "$(stat_digest twice.g)" ]
+		ok $? "random graphs $seed, fewest"
 	awk -v stem=random. '/^hone-text/ { n++ } n <= 8 { print > (stem n) }' random.txt
 	for part in random.[1-8]; do
-		ge-load "$part" -o before.g && ge-shape before.g | ge-simplify --fewest -o after.g && run-cmp --tol 1e-4 before.g after.g >cmp.log 2>&1 || { echo "not ok - numbers of $part, seed $seed"; cat cmp.log; }
+		ge-load "$part" -o before.g && ge-shape before.g | ge-simplify --fewest -o after.g && run-cmp --tol 1e-4 before.g after.g >cmp.log 2>&1 || { ok 1 "numbers of $part, seed $seed"; cat cmp.log; }
 	done
 done
 
 ge-simplify --only no-such-rule /dev/null 2>err
-[ $? -eq 64 ] && grep -q 'no rule "no-such-rule"' err && echo "ok - unknown rule" || echo "not ok - unknown rule"
+[ $? -eq 64 ] && grep -q 'no rule "no-such-rule"' err
+ok $? "unknown rule"
+done_testing

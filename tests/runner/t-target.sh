@@ -1,24 +1,23 @@
 # A runner of another target than this machine: code and schedules are made for the runner's.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
-skip() { echo "ok - $1 # SKIP $2"; exit 0; }
+. "$top/tests/lib.sh"
 export HONE_KB=$PWD/kb
 unset HONE_TARGET # this machine as it is, and lesser ones
 task='MatMul f32 64x96 96x128c'
 
 run-dev --serve --target pdp11 </dev/null 2>err
 [ $? = 64 ] && grep -q 'target=pdp11: there are native, ' err
-say $? "a target that is none: 64, those there are"
+ok $? "a target that is none: 64, those there are"
 run-dev --serve --target 'cpu=x;features=fma,avx2,avx512,vnni,fp16;l1=1K;l2=1K;l3=1K;cores=1' </dev/null 2>err
 code=$?
 [ $code = 0 ] || { [ $code = 69 ] && grep -q 'this machine lacks .*fp16' err; }
-say $? "features that are not here: 69, named"
+ok $? "features that are not here: 69, named"
 HONE_TARGET=pdp11 run-dev --serve </dev/null 2>err
 [ $? = 64 ] && grep -q 'HONE_TARGET=pdp11: there are native, ' err
-say $? "HONE_TARGET: the same"
+ok $? "HONE_TARGET: the same"
 run-dev --target x86-64 none.so 2>err
 [ $? = 64 ]
-say $? "--target without --serve: 64"
-grep -q ' avx2 ' /proc/cpuinfo || skip "a lesser target" "no AVX2 here"
+ok $? "--target without --serve: 64"
+grep -q ' avx2 ' /proc/cpuinfo || skip_all "a lesser target" "no AVX2 here"
 
 # The driver is wrapped, so that it is run itself and looks at what it compiles.
 real=${CC:-gcc}
@@ -33,61 +32,62 @@ chmod +x cc
 lesser='run-dev --serve --target x86-64-v3'
 CC=$PWD/cc tune-op --quiet --runner "$lesser" --trials 3 --task "$task" >records 2>err
 [ $? = 0 ] && [ "$(grep -c '^verdict [fstu]' records)" -ge 1 ]
-say $? "tuned on a runner of AVX2"
+ok $? "tuned on a runner of AVX2"
 grep '^target ' records | sort -u >targets
 [ "$(grep -c . targets)" = 1 ] && grep -q ';features=fma,avx2;' targets
-say $? "records carry its target"
+ok $? "records carry its target"
 [ "$(grep -c '^why error: ' records)" = 0 ] && grep -q "compiler=$PWD/cc" targets
-say $? "compiled for it, vectors as wide as its own"
+ok $? "compiled for it, vectors as wide as its own"
 kb put --quiet <records
 before=$(kb dump | grep -c '^kind kernel')
 CC=$PWD/cc tune-op --runner "$lesser" --trials 3 --task "$task" >again 2>err
 [ $? = 0 ] && [ ! -s again ] && grep -q ' 0 trials timed' err
-say $? "again: known, nothing is timed"
-grep -q ' avx512vl ' /proc/cpuinfo || skip "two targets" "no AVX-512 here"
+ok $? "again: known, nothing is timed"
+grep -q ' avx512vl ' /proc/cpuinfo || skip_all "two targets" "no AVX-512 here"
 tune-op --quiet --trials 1 --task "$task" >records && kb put --quiet <records &&
 	[ "$(kb dump | grep '^target ' | sort -u | grep -c .)" = 2 ] && [ "$(kb dump | grep -c '^kind kernel')" -gt "$before" ]
-say $? "another target has records of its own"
+ok $? "another target has records of its own"
 tune-op --quiet --runner "$lesser" --runner 'run-dev --serve' --trials 1 --task "$task" >none 2>err
 [ $? = 69 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'tune for each in a run of its own' err && [ ! -s none ]
-say $? "runners of two targets: 69, both named"
+ok $? "runners of two targets: 69, both named"
 
 # Libraries for another target: made here, run here.
 model=$top/examples/digits/digits.onnx
 hone build "$model" --quiet --set batch=1 --target x86-64-v3 -o v3 2>err && grep -q -e '-march=x86-64-v3' v3.c && grep -q '^#define VL 8 ' v3.c &&
 	run-cmp v3.so "$model" --set batch=1 >/dev/null
-say $? "hone build --target: a library for AVX2 computes the same"
+ok $? "hone build --target: a library for AVX2 computes the same"
 hone build "$model" --quiet --set batch=1 --target x86-64 -o v1 2>err && ! grep -q -e '-march=' v1.c && run-cmp v1.so "$model" --set batch=1 >/dev/null
-say $? "and one without vectors beyond SSE2"
+ok $? "and one without vectors beyond SSE2"
 hone build "$model" --set batch=1 --target 'cpu=x;features=fma,avx2,avx512,vnni,fp16;l1=32K;l2=512K;l3=8192K;cores=4' -o far --keep >/dev/null 2>err
 code=$?
 [ $code != 0 ] || grep -q 'it lacks avx512fp16' far.c
-say $? "one for a machine that is only described says what it needs"
+ok $? "one for a machine that is only described says what it needs"
 for fma512 in '' 'fma512=1;' 'fma512=2;'; do
 	hone build "$model" --set batch=1 --target "cpu=x;features=fma,avx2,avx512;${fma512}l1=32K;l2=512K;l3=8192K;cores=4" -o "wide$fma512/wide" --keep >/dev/null 2>err
 done
 cmp wide/wide.c 'widefma512=2;/wide.c' && ! cmp -s wide/wide.c 'widefma512=1;/wide.c'
-say $? "multiply-adds of 64 bytes a cycle: one has other schedules, two is the usual"
+ok $? "multiply-adds of 64 bytes a cycle: one has other schedules, two is the usual"
 if grep -q ' avx512vl ' /proc/cpuinfo; then
 	run-cmp './widefma512=1;/wide.so' "$model" --set batch=1 >/dev/null
-	say $? "and they compute the same"
+	ok $? "and they compute the same"
 fi
 hone build "$model" --set batch=1 --target "cpu=x;features=fma;fma512=9;l1=32K;l2=512K;l3=8192K;cores=4" -o never 2>err
 [ $? = 64 ] && [ "$(wc -l <err)" = 1 ]
-say $? "nine of them: 64"
+ok $? "nine of them: 64"
 for quiet in "" --quiet; do
 	HONE_KB=$PWD/kb2 hone tune "$model" $quiet --set batch=1 --runner "$lesser" --only Gemm --trials 2 -o tuned >out 2>err && [ ! -s err ] &&
 		grep -q -e '-march=x86-64-v3' tuned.c && run-cmp tuned.so "$model" --set batch=1 >/dev/null
-	say $? "hone tune $quiet --runner: the library is for the runner's target"
+	ok $? "hone tune $quiet --runner: the library is for the runner's target"
 done
 HONE_KB=$PWD/kb2 hone tune "$model" --quiet --set batch=1 --target x86-64-v3 --only Gemm --trials 2 -o named/tuned 2>err && cmp named/tuned.c tuned.c
-say $? "--target: the same, this machine passes for it"
+ok $? "--target: the same, this machine passes for it"
 [ "$(ge-dump tuned.d/*-tune.g | grep -c 'trace="# trace')" = "$(HONE_KB=$PWD/kb2 kb apply --quiet --target x86-64-v3 tuned.d/*-layout.g | ge-dump | grep -c 'trace="# trace')" ]
-say $? "kb apply --target finds its records"
+ok $? "kb apply --target finds its records"
 hone tune "$model" --set batch=1 --target x86-64-v3 --runner fake -o never 2>err
 [ $? = 64 ] && [ "$(wc -l <err)" = 1 ] && [ ! -e never.so ]
-say $? "--target and --runner: 64"
+ok $? "--target and --runner: 64"
 ge-plan --target pdp11 tuned.d/*-layout.g >never.g 2>err
 [ $? = 64 ] && ge-emit --target pdp11 tuned.d/*-plan.g -o never 2>>err
 [ $? = 64 ] && [ "$(grep -c 'target=pdp11: there are' err)" = 2 ]
-say $? "a target that is none: 64"
+ok $? "a target that is none: 64"
+done_testing

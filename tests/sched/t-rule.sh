@@ -1,5 +1,5 @@
 # The rule's schedules, by the numbers of the evaluator and by what was decided.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ", " : "", (i * 7919 % 1999 - 999) / 999 }'; }
 
 # Vectors along what is innermost in memory would be gathered: patches, and few columns. Groups are split off where they are.
@@ -8,8 +8,9 @@ along() {
 		ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o along.g && ge-emit along.g --print-traces >traces && ge-emit along.g -o along && run-cmp along.so along.g >/dev/null
 }
 along 32,3,4,4 1536 1,3,20,36 'strides=[4,4]' && grep -q '^along .* := o$' traces
-say $? "patches: vectors of channels, results turned"
+ok $? "patches: vectors of channels, results turned"
 along 48,16,3 2304 1,16,3 'pads=[1,1]' && grep -q '^along .* := o$' traces
-say $? "few columns: the same"
+ok $? "few columns: the same"
 along 32,4,3,3 1152 1,32,9,48 'group=8 pads=[1,1,1,1]' && grep -q '^split conv.o 4$' traces
-say $? "groups: rows of a tile are the channels of one"
+ok $? "groups: rows of a tile are the channels of one"
+done_testing

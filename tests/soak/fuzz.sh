@@ -1,2 +1,2 @@
 # The fuzz targets, a hundred thousand mutants of each seed. MUTANTS: another number.
-MUTANTS=${MUTANTS:-100000} sh "$top/tests/tools/t-fuzz.sh"
+MUTANTS=${MUTANTS:-100000} . "$top/tests/tools/t-fuzz.sh"

@@ -1,14 +1,15 @@
 # The evaluator and compiled libraries against others, many times what make check does: random cases by onnx's reference and ONNX
 # Runtime, and all conformance cases of the installed onnx, evaluated, lowered and compiled.
+. "$top/tests/lib.sh"
 . "$top/bench/find.sh"
 python=$(python_with 'onnx, onnxruntime, ml_dtypes, onnx.reference')
 if [ -z "$python" ]; then
-	echo "ok - references # SKIP no python with onnx, onnxruntime and ml_dtypes (HONE_PYTHON)"
-	exit 0
+	skip_all "references" "no python with onnx, onnxruntime and ml_dtypes (HONE_PYTHON)"
 fi
-"$python" -B "$top/tests/op/references.py" "$top/build/check/numbers" --first 10000 --cases "${CASES:-20000}"
+within "$python" -B "$top/tests/op/references.py" "$top/build/check/numbers" --first 10000 --cases "${CASES:-20000}"
 "$python" -B "$top/tests/onnx/onnx_cases.py" cases
 for t in ops lower; do
-	HONE_ONNX_DATA=$PWD/cases "$top/build/check/$t" >out 2>said && echo "ok - onnx's own cases: $t: $(tail -n 1 said)" || grep -h '^not ok' out
+	HONE_ONNX_DATA=$PWD/cases "$top/build/check/$t" >out 2>said && ok 0 "onnx's own cases: $t: $(tail -n 1 said)" || grep -h '^not ok' out
 done
-"$python" -B "$top/tests/op/conformance.py"
+within "$python" -B "$top/tests/op/conformance.py"
+done_testing

@@ -1,6 +1,6 @@
 # A tuning that is killed at random moments and started again ends with the records of one that was not, and times nothing
 # twice. KILLS: how often (20).
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 kills=${KILLS:-20}
 model=$top/examples/digits/digits.onnx
 [ -e m.g ] || ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o m.g
@@ -20,18 +20,19 @@ while [ $k -lt "$kills" ]; do
 	before=$(records cut)
 	(timeout -s KILL "$after" tune-op --quiet --runner fake --trials "$trials" --kb cut m.g -o cut.g) 2>/dev/null
 	[ $? = 137 ] && cut=$((cut + 1))
-	kb fsck --quiet --kb cut >/dev/null 2>&1 || [ ! -e cut ] || say 1 "fsck after kill $k"
-	[ "$(records cut)" -ge "$before" ] || say 1 "kill $k lost records"
+	kb fsck --quiet --kb cut >/dev/null 2>&1 || [ ! -e cut ] || ok 1 "fsck after kill $k"
+	[ "$(records cut)" -ge "$before" ] || ok 1 "kill $k lost records"
 done
 before=$(records cut)
 tune-op --runner fake --trials "$trials" --kb cut m.g -o cut.g 2>said >/dev/null
-say $? "the tuning ends after $cut kills"
+ok $? "the tuning ends after $cut kills"
 kb dump --kb cut | cmp - whole.txt
-say $? "its records are those of the tuning that was left alone"
+ok $? "its records are those of the tuning that was left alone"
 cmp cut.g whole.g
-say $? "and so is the model"
+ok $? "and so is the model"
 timed=$(sed -n 's/.*; \([0-9]*\) trials timed.*/\1/p' said)
 [ "$timed" = $(($(records cut) - before)) ]
-say $? "of $(records cut) trials $before were known: $timed timed"
+ok $? "of $(records cut) trials $before were known: $timed timed"
 [ "$cut" -ge $((kills / 3)) ]
-say $? "$cut of $kills kills met it at work"
+ok $? "$cut of $kills kills met it at work"
+done_testing

@@ -1,7 +1,9 @@
 # Every operator with everything that does not fit it; and what is refused, against onnx (a python that has it: HONE_PYTHON).
-"$top/build/check/unfit" 1
+. "$top/tests/lib.sh"
+within "$top/build/check/unfit" 1
 if "${HONE_PYTHON:-python3}" -c 'import onnx.reference' 2>/dev/null; then
-	"${HONE_PYTHON:-python3}" "$top/tests/op/unfit_onnx.py" "$top/build/check/unfit" "${EVERY:-10}"
+	within "${HONE_PYTHON:-python3}" "$top/tests/op/unfit_onnx.py" "$top/build/check/unfit" "${EVERY:-10}"
 else
-	echo "ok - as onnx has it # SKIP no onnx for ${HONE_PYTHON:-python3}"
+	skip "as onnx has it" "no onnx for ${HONE_PYTHON:-python3}"
 fi
+done_testing

@@ -1,6 +1,7 @@
 # Bad input to every tool that reads it: one line that names tool and file, the right exit code, nothing on standard output
 # but a stream that says it was aborted, no output file, nothing left behind. What single formats promise beyond that is
 # tested beside them: onnx_bad.c and t-import.sh (models), stream.c and t-stream.sh (streams), t-run.sh (arrays).
+. "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx
 mkdir in run
 in=$PWD/in
@@ -32,7 +33,7 @@ try() {
 }
 begin() { tries=0 && : >faults; }
 result() { # WHAT
-	[ -s faults ] && echo "not ok - $1" || echo "ok - $1 ($tries commands)"
+	[ -s faults ] && ok 1 "$1" || ok 0 "$1 ($tries commands)"
 	head -40 faults
 }
 
@@ -104,7 +105,7 @@ flip() {
 
 good=$in/good.g
 ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout |
-	ge-plan -q -o "$good" || echo "not ok - the good one"
+	ge-plan -q -o "$good" || ok 1 "the good one"
 sed "s,GOOD,$good,g" commands >new && mv new commands
 : >in/empty
 printf '<!DOCTYPE html>\n<html><body>404</body></html>\n' >in/html
@@ -167,7 +168,7 @@ result "two modules where there can be one"
 graph() { printf 'hone-text 1\nmodule ir=8 opset=17\n%s\ngraph main {\n  input in0: f32[2,3]\n%s\n  output vb2 = vb2\n}\n' "$1" "$2"; }
 body='  va1 = Relu(in0)
   vb2 = Neg(va1)'
-graph '' "$body" | ge-load | ge-export -o in/sound.onnx || echo "not ok - a sound model"
+graph '' "$body" | ge-load | ge-export -o in/sound.onnx || ok 1 "a sound model"
 damage() { # WHAT EXPRESSION MESSAGE: in the text, and, where it has one, in the model; the same length
 	begin
 	graph '' "$body" | sed "$2" >in/bad.txt
@@ -227,7 +228,7 @@ npy() { # DESCR SHAPE BYTES
 	printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
 	head -c "$3" /dev/zero
 }
-ge-emit "$good" -o in/lib || echo "not ok - a library"
+ge-emit "$good" -o in/lib || ok 1 "a library"
 input=image
 begin
 npy '<f4' '(1, 1, 8, 8)' 256 >in/x.npy
@@ -379,6 +380,7 @@ if mkdir run/full && mount -t tmpfs -o size=16k tmpfs run/full 2>/dev/null; then
 	done
 	result "a disk that is full while compiling"
 else
-	echo "ok - a full disk # SKIP no right to mount"
+	skip "a full disk" "no right to mount"
 fi
 rmdir run/full
+done_testing

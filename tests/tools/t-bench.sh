@@ -1,4 +1,5 @@
 # Every program of bench/ still does what it is for: each runs once, as small as it can. What it measures is not looked at.
+. "$top/tests/lib.sh"
 cd "$top" || exit
 . bench/find.sh
 out=$(mktemp -d)
@@ -12,16 +13,16 @@ try() { # NAME PATTERN COMMAND...: ends with 0 and prints a line that has PATTER
 	ran="$ran${name%% *} "
 	shift 2
 	if "$@" >"$out/said" 2>&1 && grep -q -e "$pattern" "$out/said"; then
-		echo "ok - $name"
+		ok 0 "$name"
 	else
-		echo "not ok - $name"
+		ok 1 "$name"
 		tail -5 "$out/said"
 	fi
 }
 
 skip() { # NAME WHY
 	ran="$ran$1 "
-	echo "ok - $1 # SKIP $2"
+	skip "$1" "$2"
 }
 
 has() { "$python" -c "import $1" 2>/dev/null; }
@@ -77,5 +78,6 @@ fi
 for what in bench/*.c bench/*.sh bench/*.py; do
 	case $ran in *" ${what#bench/} "*) continue ;; esac
 	case ${what#bench/} in find.sh | native.py) continue ;; esac # are read by others
-	echo "not ok - $what is not tried here"
+	ok 1 "$what is not tried here"
 done
+done_testing

@@ -1,11 +1,13 @@
 # Small models that would take all memory or for ever: a bound, and one line that says which and where.
+. "$top/tests/lib.sh"
 model() { printf 'hone-text 1\nmodule ir=8 opset=28\nconst yes = bool[] [1]\nconst two = i64[1] [2]\nconst big = i64[1] [1099511627776]\nconst one = f32[1] [1]\nconst pair = f32[2] [1, 2]\nsymbol a 0 inf\nsymbol b 0 inf\n%s\ngraph main {\n%s\n}\n' "$1" "$2" | ge-load; }
 ends() { # CODE PATTERN WHAT COMMAND...: with one line, soon
 	code=$1 pattern=$2 what=$3
 	shift 3
 	(ulimit -t 20; "$@") >out 2>err
 	rc=$?
-	[ $rc -eq "$code" ] && [ "$(grep -c . err)" -eq 1 ] && grep -Eq "$pattern" err && echo "ok - $what" || { echo "not ok - $what: $rc $(head -c 300 err)"; }
+	[ $rc -eq "$code" ] && [ "$(grep -c . err)" -eq 1 ] && grep -Eq "$pattern" err
+	ok $? "$what" || echo "# $what: $rc $(head -c 300 err)"
 }
 chain() { # OP-OF-% OUT-LINE: 45 of them
 	awk -v op="$1" 'BEGIN { print "  input x: f32[2]"; last = "x"
@@ -45,32 +47,37 @@ model "$(body 2 'Add(a, @pair)')" '  input x: f32[2]
   y = Add(x, z)
   output y = y' >constant.g
 (ulimit -t 5; ge-fold constant.g | ge-simplify | ge-deadedge | ge-shape) >folded.g 2>err
-[ $? -eq 0 ] && [ ! -s err ] && echo "ok - a constant Loop without end goes through the passes" || { echo "not ok - a constant Loop: $(cat err)"; }
+[ $? -eq 0 ] && [ ! -s err ]
+ok $? "a constant Loop without end goes through the passes" || echo "# a constant Loop: $(cat err)"
 ge-fuse folded.g | ge-layout | ge-plan -q | ge-emit -q -o forever 2>err
 ends 65 'bodies have run 5000 times' "a library with a Loop without end" env HONE_BODIES=5000 run-dev forever.so -o out.npz
 (run-ref forever.g 2>err & child=$!; sleep 0.2; kill -INT $child; kill -TERM $child; wait $child; [ $? -gt 128 ])
-[ $? -eq 0 ] && echo "ok - a signal ends it" || echo "not ok - a signal does not end it"
+[ $? -eq 0 ]
+ok $? "a signal ends it" || echo "# a signal does not end it"
 
 # The check of hone simplify.
 ge-export -q concat.g -o concat.onnx
 HONE_MEMORY=64M hone simplify -q concat.onnx simple.onnx 2>err
-[ $? -eq 0 ] && [ -s simple.onnx ] && grep -q 'not checked: .*out of memory' err && echo "ok - a model that takes all memory is written unchecked" ||
-	{ echo "not ok - a model that takes all memory: $(cat err)"; }
+[ $? -eq 0 ] && [ -s simple.onnx ] && grep -q 'not checked: .*out of memory' err
+ok $? "a model that takes all memory is written unchecked" || echo "# a model that takes all memory: $(cat err)"
 model '' '  input x: f32[4000,4000]
   a = MatMul(x, x)
   y = MatMul(a, x)
   output y = y' | ge-export -q -o slow.onnx
 hone simplify -q --check-seconds 0.3 slow.onnx simple.onnx 2>err
-[ $? -eq 0 ] && [ -s simple.onnx ] && grep -q 'not checked: it takes more than 0.3 seconds' err && echo "ok - a model that takes long is written unchecked" ||
-	{ echo "not ok - a model that takes long: $(cat err)"; }
+[ $? -eq 0 ] && [ -s simple.onnx ] && grep -q 'not checked: it takes more than 0.3 seconds' err
+ok $? "a model that takes long is written unchecked" || echo "# a model that takes long: $(cat err)"
 
 # Sizes whose polynomials double at each step: unknown, at some point.
 awk 'BEGIN { print "hone-text 1\nmodule ir=8 opset=28\nsymbol a 0 inf\nsymbol b 0 inf\nconst zero = i64[1] [0]\nconst first = i64[1] [1]\nconst three = i64[1] [3]\nconst one = f32[1] [1]\ngraph main {\n  input x: f32[a,b]"
 	print "  s = Shape(x)\n  z0 = Gather(s, @zero)\n  d = Gather(s, @first)"
 	for (i = 0; i < 60; i++) { print "  v" i " = Div(z" i ", @three)\n  w" i " = Mul(v" i ", d)\n  z" i + 1 " = Add(w" i ", z" i ")" }
 	print "  y = Expand(@one, z60)\n  output y = y\n}" }' | ge-load >floors.g
-(ulimit -t 5; ge-shape floors.g | ge-fold | ge-simplify >small.g) && [ -s small.g ] && echo "ok - nested floors" || echo "not ok - nested floors"
+(ulimit -t 5; ge-shape floors.g | ge-fold | ge-simplify >small.g) && [ -s small.g ]
+ok $? "nested floors"
 awk 'BEGIN { print "hone-text 1\nmodule ir=8 opset=28\nsymbol n 0 inf\nsymbol m 0 inf\nconst b = i64[1] [1]\nconst e = i64[1] [1000000]\nconst ax = i64[1] [0]\nconst st = i64[1] [3]\ngraph main {\n  input x: f32[n,2]\n  input z: f32[m,2]\n  t0 = Relu(x)"
 	for (i = 0; i < 40; i++) print "  s" i " = Concat(t" i ", " (i % 2 ? "z" : "x") ") {axis=0}\n  t" i + 1 " = Slice(s" i ", @b, @e, @ax, @st)"
 	print "  output y = t40\n}" }' | ge-load >slices.g
-(ulimit -t 5; ge-shape slices.g | ge-fold | ge-simplify >small.g) && [ -s small.g ] && echo "ok - nested minima" || echo "not ok - nested minima"
+(ulimit -t 5; ge-shape slices.g | ge-fold | ge-simplify >small.g) && [ -s small.g ]
+ok $? "nested minima"
+done_testing

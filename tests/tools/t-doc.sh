@@ -1,38 +1,39 @@
 # The manual: a page for every tool, every tool in hone(7), every option in its page and no other, no page malformed.
-say() { if [ -z "$2" ]; then echo "ok - $1"; else echo "not ok - $1"; echo "$2" | sed 's/^/# /'; fi; }
+. "$top/tests/lib.sh"
 cd "$top" || exit 1
 for dir in tools/*/; do
 	tool=$(basename "$dir") page=$dir$(basename "$dir").1
 	[ -x "bin/$tool" ] || continue
-	[ -e "$page" ] || { say "$tool has a page" "no $page"; continue; }
-	say "hone(7) lists $tool" "$(grep -q "^.It Xr $tool 1" doc/hone.7 || echo no)"
+	[ -e "$page" ] || { nothing "$tool has a page" "no $page"; continue; }
+	nothing "hone(7) lists $tool" "$(grep -q "^.It Xr $tool 1" doc/hone.7 || echo no)"
 	help=$("bin/$tool" --help)
 	# In mdoc -x is written Fl x and --x Fl -x; --help, --usage and --version are every tool's.
-	say "$page has its options" "$(printf "%s\n" "$help" | grep -oE '^ +(-[a-zA-Z], )?--[a-z][a-z-]*' | sed 's/, / /' |
+	nothing "$page has its options" "$(printf "%s\n" "$help" | grep -oE '^ +(-[a-zA-Z], )?--[a-z][a-z-]*' | sed 's/, / /' |
 		while read -r option long; do # by letter or by name
 			case ${long:-$option} in --help | --usage | --version | --quiet) continue ;; esac
 			grep -qF -e "Fl ${option#-}" ${long:+-e "Fl ${long#-}"} "$page" || echo "$option"
 		done)"
-	say "$page promises no others" "$(sed -nE 's/^\.(It|Op) Fl/Fl/p' "$page" | grep -oE '(Fl|,) -?[a-z][a-z-]*' | sed 's/.* -/--/; s/.* /-/' |
+	nothing "$page promises no others" "$(sed -nE 's/^\.(It|Op) Fl/Fl/p' "$page" | grep -oE '(Fl|,) -?[a-z][a-z-]*' | sed 's/.* -/--/; s/.* /-/' |
 		sort -u | while read -r option; do
 			printf "%s\n" "$help" | grep -qE -e "(^|[ ,])$option([^a-z-]|\$)" || echo "$option"
 		done)"
 done
-say "doc/rooms.md has every room of FLOORS" "$(sed -n 's/^FLOORS *= *//p' Makefile | tr ' ' '\n' | grep '[a-z]' | while read -r room; do
+nothing "doc/rooms.md has every room of FLOORS" "$(sed -n 's/^FLOORS *= *//p' Makefile | tr ' ' '\n' | grep '[a-z]' | while read -r room; do
 	grep -q "^| \`lib/$room\` |" doc/rooms.md || echo "lib/$room"
 done)"
 # A path with a part in capitals, as tests/ROOM/NAME.c, stands for many; one that ends in - too.
-say "the files that doc/ and README.md name are there" "$(grep -noE '(^|[^A-Za-z0-9_./-])(lib|tools|tests|bench|doc|share|examples|clients)/[A-Za-z0-9_./-]+' \
+nothing "the files that doc/ and README.md name are there" "$(grep -noE '(^|[^A-Za-z0-9_./-])(lib|tools|tests|bench|doc|share|examples|clients)/[A-Za-z0-9_./-]+' \
 	README.md doc/* examples/*/README.md | sed 's/:[^a-z:]\([a-z]\)/:\1/; s/[.]*$//' | while IFS=: read -r page line path; do
 	case $path in *[A-Z][A-Z]* | *-) continue ;; esac
 	[ -e "$path" ] || [ -e "$path.c" ] || [ -e "bin/${path##*/}" ] || echo "$page:$line: $path"
 done)"
-say "links between pages lead somewhere" "$(grep -noE '\]\([^)#:]+\)' README.md doc/*.md examples/*/README.md | while IFS=: read -r page line link; do
+nothing "links between pages lead somewhere" "$(grep -noE '\]\([^)#:]+\)' README.md doc/*.md examples/*/README.md | while IFS=: read -r page line link; do
 	link=${link#*(} && link=${link%)}
 	[ -e "$(dirname "$page")/$link" ] || echo "$page:$line: $link"
 done)"
 if command -v mandoc >/dev/null; then
-	say "mandoc finds nothing wrong" "$(mandoc -Tlint -Wwarning tools/*/*.1 doc/*.[57])"
+	nothing "mandoc finds nothing wrong" "$(mandoc -Tlint -Wwarning tools/*/*.1 doc/*.[57])"
 else
-	echo "ok - mandoc finds nothing wrong # SKIP no mandoc"
+	skip "mandoc finds nothing wrong" "no mandoc"
 fi
+done_testing

@@ -1,11 +1,12 @@
 # The floors of the Makefile: a library includes its own floor's room and those below, never up, never
 # sideways; tools do not include tools; above lib/op only lib/lower and lib/onnx name operators.
+. "$top/tests/lib.sh"
 cd "$top" || exit 1
 floors=$(sed -n 's/^FLOORS *= *//p' Makefile)
-[ -n "$floors" ] || { echo "not ok - no FLOORS in the Makefile"; exit 1; }
+[ -n "$floors" ] || { ok 1 "no FLOORS in the Makefile"; exit 1; }
 
 report() { # what, offending lines
-	if [ -z "$2" ]; then echo "ok - $1"; else echo "not ok - $1"; printf '%s\n' "$2" | sed 's/^/# /'; fi
+	if [ -z "$2" ]; then ok 0 "$1"; else ok 1 "$1"; printf '%s\n' "$2" | sed 's/^/# /'; fi
 }
 
 below= this=
@@ -34,3 +35,4 @@ report "the list has operators" "$([ ${#ops} -gt 1000 ] || echo "none in lib/gra
 report "no operator is named above its library" "$(grep -nwE "OP_(${ops%|})" -r $(ls -d lib/*/ | grep -vE '/(graph|op|lower|onnx)/') --include=*.[ch] 2>/dev/null)"
 report "what a CPU is stands in lib/target alone" "$(grep -rnE --include='*.[ch]' --include='*.in' '"target/[a-z0-9_]+/|__SSE|__AVX|__aarch64__|__builtin_ia32|_mm_|%%?[xyz]mm' lib tools bench 2>/dev/null |
 	grep -v '^lib/target/')"
+done_testing

@@ -1,4 +1,5 @@
 # The fuzz targets on their seeds and mutants of them, the same in every run (MUTANTS: of each); make fuzz builds them for libFuzzer.
+. "$top/tests/lib.sh"
 seeds=$top/tests/fuzz/seeds
 mkdir text stream onnx
 i=0
@@ -29,11 +30,12 @@ for target in "$top"/tests/fuzz/*.c; do
 	passes | model) mutants=$((mutants / 30)) ;;
 	esac
 	if "$top/build/fuzzed/$target" "$mutants" "$@" >out 2>err; then
-		echo "ok - $target: $(cat out)"
+		ok 0 "$target: $(cat out)"
 	else
-		echo "not ok - $target: ended with $?"
+		ok 1 "$target: ended with $?"
 		tail -3 err | sed 's/^/# /'
 		od -c culprit 2>/dev/null | head -20 | sed 's/^/# /'
 	fi
 	rm -f culprit
 done
+done_testing

@@ -1,38 +1,38 @@
 # hone: build and simplify on the digits model, what a failure leaves, the same bytes from anywhere.
-ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else printf 'not ok - %s\n# got %s\n# not %s\n' "$3" "$1" "$2"; sed 's/^/# /' err; fi; }
+. "$top/tests/lib.sh"
 rc() { "$@" >out 2>err; echo $?; }
 model=$top/examples/digits/digits.onnx
 
 # build
-ok "$(rc hone build "$model" -o made/digits --set batch=1) $(wc -c <err)" "0 0" "build"
-ok "$(cd made && echo *)" "digits.a digits.c digits.d digits.h digits.so digits.weights" "build: the files"
-ok "$(awk '$1 == "import" || $1 == "prune" { print $2 } $1 == "fuse" { print $3 }' out | tr '\n' ' ')" "18 10 6 " "build: nodes and groups in the report"
-ok "$(grep -c 'kernels.*distinct; memory' out) $(grep -c made/digits out)" "1 6" "build: memory and files in the report"
-ok "$(rc run-cmp --runs 3 made/digits.so made/digits.d/01-import.g --set batch=1)" 0 "build: the library's numbers are the model's"
+is "$(rc hone build "$model" -o made/digits --set batch=1) $(wc -c <err)" "0 0" "build"
+is "$(cd made && echo *)" "digits.a digits.c digits.d digits.h digits.so digits.weights" "build: the files"
+is "$(awk '$1 == "import" || $1 == "prune" { print $2 } $1 == "fuse" { print $3 }' out | tr '\n' ' ')" "18 10 6 " "build: nodes and groups in the report"
+is "$(grep -c 'kernels.*distinct; memory' out) $(grep -c made/digits out)" "1 6" "build: memory and files in the report"
+is "$(rc run-cmp --runs 3 made/digits.so made/digits.d/01-import.g --set batch=1)" 0 "build: the library's numbers are the model's"
 ge-import "$model" | ge-shape --set batch=1 | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune | ge-fuse | ge-layout | ge-plan --quiet -o byhand.g
-ok "$(cmp byhand.g made/digits.d/10-plan.g && echo same)" same "build: the pipe by hand gives the same bytes"
-ok "$(rc hone build -q --embed -j1 "$model" -o made/in --shape image:2x1x8x8) $(cat out err) $(cd made && echo in.*)" \
+is "$(cmp byhand.g made/digits.d/10-plan.g && echo same)" same "build: the pipe by hand gives the same bytes"
+is "$(rc hone build -q --embed -j1 "$model" -o made/in --shape image:2x1x8x8) $(cat out err) $(cd made && echo in.*)" \
 	"0  in.a in.c in.d in.h in.so" "build: --quiet, --embed, --shape"
 mkdir here && cp "$model" here/net.onnx
-ok "$(cd here && hone build -q net.onnx --set=batch=1 && echo net.*)" "net.a net.c net.d net.h net.onnx net.so net.weights" "build: without -o, here"
-ok "$(mkdir 'a dir' && cp "$model" "a dir/a'b.onnx" && rc hone build -q "a dir/a'b.onnx" --set batch=1 -o 'a dir/a b') $(rc run-dev 'a dir/a b.so' -o y.npz)" "0 0" "build: blanks and quotes in names"
+is "$(cd here && hone build -q net.onnx --set=batch=1 && echo net.*)" "net.a net.c net.d net.h net.onnx net.so net.weights" "build: without -o, here"
+is "$(mkdir 'a dir' && cp "$model" "a dir/a'b.onnx" && rc hone build -q "a dir/a'b.onnx" --set batch=1 -o 'a dir/a b') $(rc run-dev 'a dir/a b.so' -o y.npz)" "0 0" "build: blanks and quotes in names"
 for word in int run step index new A; do
 	hone build -q "$model" -o names/$word --set batch=1 2>>err && printf 'ok '
 done >out
-ok "$(cat out)" "ok ok ok ok ok ok " "build: names that C owns"
+is "$(cat out)" "ok ok ok ok ok ok " "build: names that C owns"
 
 # sizes that are not given: the command to paste
-ok "$(rc hone build "a dir/a'b.onnx" --embed -o never/m) $(wc -c <out) $(ls -d never 2>/dev/null)" "64 0 " "no sizes: 64, nothing made"
+is "$(rc hone build "a dir/a'b.onnx" --embed -o never/m) $(wc -c <out) $(ls -d never 2>/dev/null)" "64 0 " "no sizes: 64, nothing made"
 tail -1 err | sed 's/^hone: give them, for example: //' >paste
-ok "$(sed "s/'.*'/NAME/" paste)" "hone build NAME --embed -o never/m --set batch=1" "no sizes: the command"
-ok "$(rc sh ./paste) $(ls never/m.so)" "0 never/m.so" "no sizes: the command works"
+is "$(sed "s/'.*'/NAME/" paste)" "hone build NAME --embed -o never/m --set batch=1" "no sizes: the command"
+is "$(rc sh ./paste) $(ls never/m.so)" "0 never/m.so" "no sizes: the command works"
 
 # what fails says so in one line and leaves nothing
 fails() { # CODE WHAT COMMAND...
 	want=$1 what=$2
 	shift 2
 	ls -aR . >before
-	ok "$(rc "$@") $(wc -l <err) $(wc -c <out) $(ls -aR . | diff before - | wc -l)" "$want 1 0 0" "$what: $want, one line, nothing left"
+	is "$(rc "$@") $(wc -l <err) $(wc -c <out) $(ls -aR . | diff before - | wc -l)" "$want 1 0 0" "$what: $want, one line, nothing left"
 }
 touch before out err empty.onnx
 echo '<html>' >page.onnx
@@ -61,10 +61,10 @@ fails 64 "an argument too many" hone build "$model" b.onnx
 fails 64 "no such tool" hone frobnicate
 fails 64 "a path is no tool" hone ../bin/ge-dump
 CC=no-such-compiler hone build --keep "$model" --set batch=1 -o kept 2>err
-ok "$(ls kept.d | wc -l) $(ls -d kept.*)" "10 kept.d" "--keep: the graphs of a failed build"
+is "$(ls kept.d | wc -l) $(ls -d kept.*)" "10 kept.d" "--keep: the graphs of a failed build"
 fails 66 "--keep, missing file, earlier graphs" hone build --keep missing.onnx -o kept
 ls tmp >left
-ok "$(cat left)" "" "no temporary is left"
+is "$(cat left)" "" "no temporary is left"
 
 # A signal to hone alone: what runs ends first, and all is there or nothing.
 for signal in TERM HUP; do
@@ -77,20 +77,20 @@ for signal in TERM HUP; do
 	done
 	kill -$signal $pid
 	wait $pid 2>/dev/null
-	ok "$? $(ls -A ended | tr '\n' ' ')" "$([ $signal = TERM ] && echo 143 || echo 129) " "SIG$signal while it compiles: nothing is left"
+	is "$? $(ls -A ended | tr '\n' ' ')" "$([ $signal = TERM ] && echo 143 || echo 129) " "SIG$signal while it compiles: nothing is left"
 	rm -rf ended
 done
 mkdir taken && : >taken/m.d
 fails 74 "a file where the graphs go" hone build "$model" --set batch=1 -o taken/m
-ok "$(ls -A taken)" m.d "and nothing is there"
+is "$(ls -A taken)" m.d "and nothing is there"
 
 # simplify
-ok "$(rc hone simplify "$model" small.onnx) $(wc -c <err)" "0 0" "simplify"
-ok "$(awk '$1 == "all" { print $2, $3, $4 } /^the same numbers/' out | tr '\n' ' ')" "18 10 -8 the same numbers on 3 random inputs (with --set batch=2) " "simplify: table and check"
-ok "$(rc run-cmp --runs 3 --set batch=7 small.onnx "$model")" 0 "simplify: the numbers, with another size"
-ok "$(ls -l small.onnx | cut -c1-10)" "$(touch plain && ls -l plain | cut -c1-10)" "simplify: mode of the output"
-ok "$(rc hone simplify -q --opset=17 small.onnx again.onnx) $(ge-stat again.onnx | grep -c '^all  *10')" "0 1" "simplify: its own output"
-ok "$(rc hone simplify --check-set batch=3 "$model" three.onnx) $(tail -1 out) $(cmp small.onnx three.onnx && echo same)" \
+is "$(rc hone simplify "$model" small.onnx) $(wc -c <err)" "0 0" "simplify"
+is "$(awk '$1 == "all" { print $2, $3, $4 } /^the same numbers/' out | tr '\n' ' ')" "18 10 -8 the same numbers on 3 random inputs (with --set batch=2) " "simplify: table and check"
+is "$(rc run-cmp --runs 3 --set batch=7 small.onnx "$model")" 0 "simplify: the numbers, with another size"
+is "$(ls -l small.onnx | cut -c1-10)" "$(touch plain && ls -l plain | cut -c1-10)" "simplify: mode of the output"
+is "$(rc hone simplify -q --opset=17 small.onnx again.onnx) $(ge-stat again.onnx | grep -c '^all  *10')" "0 1" "simplify: its own output"
+is "$(rc hone simplify --check-set batch=3 "$model" three.onnx) $(tail -1 out) $(cmp small.onnx three.onnx && echo same)" \
 	"0 the same numbers on 3 random inputs (with --check-set=batch=3) same" "simplify: sizes for the check only"
 cat >blanks.txt <<'END'
 hone-text 1
@@ -104,21 +104,21 @@ graph main {
 }
 END
 ge-load blanks.txt | ge-export -o blanks.onnx
-ok "$(rc hone simplify --range "the 'ids'=0:1" blanks.onnx calm.onnx) $(tail -1 out)" \
+is "$(rc hone simplify --range "the 'ids'=0:1" blanks.onnx calm.onnx) $(tail -1 out)" \
 	"0 the same numbers on 3 random inputs (with --set 'the batch'=2)" "simplify: blanks and quotes in names of inputs and symbols"
-ok "$(rc hone simplify --range "the 'ids'=5:6" blanks.onnx never.onnx) $(ls never.onnx 2>/dev/null)" "65 " "simplify: its range is heard"
+is "$(rc hone simplify --range "the 'ids'=5:6" blanks.onnx never.onnx) $(ls never.onnx 2>/dev/null)" "65 " "simplify: its range is heard"
 # Names are never read by a shell, nor what a tool says of them.
 for name in '$(touch${IFS}pwned)' ';touch pwned;`touch pwned`' "' \$(touch pwned) '" '"; touch pwned; "'; do
 	printf '%s\n' 'hone-text 1' 'module ir=8 opset=28' "symbol \"$(printf %s "$name" | sed 's/"/\\"/g')\" 0 inf" "graph g {" \
 		"  input \"$(printf %s "$name" | sed 's/"/\\"/g')\": f32[\"$(printf %s "$name" | sed 's/"/\\"/g')\",?]" \
 		"  y = Neg(\"$(printf %s "$name" | sed 's/"/\\"/g')\")" "  output y = y" "}" >named.txt
 	ge-load named.txt | ge-export -o named.onnx
-	ok "$(rc hone simplify named.onnx named2.onnx) $(ls pwned 2>&1 | grep -c '^pwned')" "0 0" "simplify: no shell reads $name"
-	ok "$(rc hone build named.onnx) $(rc hone tune named.onnx) $(ls pwned 2>&1 | grep -c '^pwned')" "64 64 0" "build and tune: no shell reads $name"
-	ok "$(HONE_BLOBS=named.blobs hone build named.onnx 2>&1 | sed -n 's/.*for example: //p' >try; HONE_BLOBS=named.blobs sh ./try >/dev/null 2>err; echo $?) $(ls pwned 2>&1 | grep -c '^pwned')" \
+	is "$(rc hone simplify named.onnx named2.onnx) $(ls pwned 2>&1 | grep -c '^pwned')" "0 0" "simplify: no shell reads $name"
+	is "$(rc hone build named.onnx) $(rc hone tune named.onnx) $(ls pwned 2>&1 | grep -c '^pwned')" "64 64 0" "build and tune: no shell reads $name"
+	is "$(HONE_BLOBS=named.blobs hone build named.onnx 2>&1 | sed -n 's/.*for example: //p' >try; HONE_BLOBS=named.blobs sh ./try >/dev/null 2>err; echo $?) $(ls pwned 2>&1 | grep -c '^pwned')" \
 		"0 0" "the command that is proposed works, pasted: $name"
 done
-ok "$(grep -lE '(^|[^a-z_-])eval( |$)' "$top"/tools/*/*.sh "$top"/bench/*.sh "$top"/examples/*/*.sh "$top/share/hone.mk" | wc -l)" 0 "no script evaluates text"
+is "$(grep -lE '(^|[^a-z_-])eval( |$)' "$top"/tools/*/*.sh "$top"/bench/*.sh "$top"/examples/*/*.sh "$top/share/hone.mk" | wc -l)" 0 "no script evaluates text"
 cat >computed.txt <<'END'
 hone-text 1
 module ir=8 opset=28
@@ -136,11 +136,11 @@ graph main {
 }
 END
 ge-load computed.txt | ge-export -o computed.onnx
-ok "$(rc hone simplify computed.onnx conv.onnx) $(awk '$1 == "all" { print $2, $3 }' out)" "0 4 1" "simplify: rules see what had to be computed first"
+is "$(rc hone simplify computed.onnx conv.onnx) $(awk '$1 == "all" { print $2, $3 }' out)" "0 4 1" "simplify: rules see what had to be computed first"
 mkdir apart
-ok "$(rc hone simplify --external new.onnx "$model" apart/out.onnx) $(ls apart) $(stat -c %a apart/new.onnx)" "0 new.onnx
+is "$(rc hone simplify --external new.onnx "$model" apart/out.onnx) $(ls apart) $(stat -c %a apart/new.onnx)" "0 new.onnx
 out.onnx $(stat -c %a plain)" "simplify: --external"
-ok "$(rc run-cmp --set batch=3 apart/out.onnx "$model") $(($(wc -c <apart/out.onnx) < 20000 && $(wc -c <apart/new.onnx) > 50000))" "0 1" "simplify: --external, the numbers, the bytes"
+is "$(rc run-cmp --set batch=3 apart/out.onnx "$model") $(($(wc -c <apart/out.onnx) < 20000 && $(wc -c <apart/new.onnx) > 50000))" "0 1" "simplify: --external, the numbers, the bytes"
 fails 64 "--external in a file of the input" hone simplify apart/out.onnx --external=new.onnx apart/again.onnx
 fails 64 "--external in the model" hone simplify "$model" --external=out.onnx apart/out.onnx
 fails 64 "--external elsewhere" hone simplify "$model" --external ../w apart/out.onnx
@@ -162,8 +162,8 @@ graph main {
 }
 END
 ge-load rate.txt | ge-export -o rate.onnx
-ok "$(rc hone simplify --const rate=16 rate.onnx rate16.onnx) $(awk '$1 == "all" { print $3 }' out) $(rc run-cmp --const rate=16 rate16.onnx rate.onnx)" "0 1 0" "simplify: --const"
-ok "$(rc hone build -q --const=rate=9 rate.onnx -o rate9) $(rc run-cmp --const rate=9 rate9.so rate.onnx)" "0 0" "build: --const"
+is "$(rc hone simplify --const rate=16 rate.onnx rate16.onnx) $(awk '$1 == "all" { print $3 }' out) $(rc run-cmp --const rate=16 rate16.onnx rate.onnx)" "0 1 0" "simplify: --const"
+is "$(rc hone build -q --const=rate=9 rate.onnx -o rate9) $(rc run-cmp --const rate=9 rate9.so rate.onnx)" "0 0" "build: --const"
 cat >liar <<END
 #!/bin/sh
 "$top/bin/run-cmp" "\$@"
@@ -171,26 +171,26 @@ exit 1
 END
 mkdir fake && cp "$top"/bin/* fake && rm fake/run-cmp && mv liar fake/run-cmp && chmod +x fake/run-cmp
 fails_check() { fake/hone simplify "$model" "$1" >out 2>err; }
-ok "$(fails_check never.onnx; echo $?) $(ls never.onnx 2>/dev/null) $(grep -c 'nothing is written' err)" "1  1" "simplify: other numbers: 1, no output"
+is "$(fails_check never.onnx; echo $?) $(ls never.onnx 2>/dev/null) $(grep -c 'nothing is written' err)" "1  1" "simplify: other numbers: 1, no output"
 
 # any tool, help, version
-ok "$(rc hone ge-stat --digest byhand.g) $(cat out)" "0 $(ge-stat --digest byhand.g)" "hone TOOL"
-ok "$(rc hone --version) $(cat out)" "0 hone (hone) 0.1.0" "--version"
-ok "$(rc hone help) $(grep -c '^  ge-' out)" "0 $(ls "$top"/bin/ge-* | wc -l)" "help lists the tools"
-ok "$(rc hone help ge-stat) $(head -1 out)" "0 Usage: ge-stat [OPTION...] [FILE [FILE]]" "help TOOL"
-ok "$(rc hone) $(grep -c Usage err)" "64 1" "no argument: usage"
+is "$(rc hone ge-stat --digest byhand.g) $(cat out)" "0 $(ge-stat --digest byhand.g)" "hone TOOL"
+is "$(rc hone --version) $(cat out)" "0 hone (hone) 0.1.0" "--version"
+is "$(rc hone help) $(grep -c '^  ge-' out)" "0 $(ls "$top"/bin/ge-* | wc -l)" "help lists the tools"
+is "$(rc hone help ge-stat) $(head -1 out)" "0 Usage: ge-stat [OPTION...] [FILE [FILE]]" "help TOOL"
+is "$(rc hone) $(grep -c Usage err)" "64 1" "no argument: usage"
 for what in help --version 'build --help'; do
 	hone $what >/dev/full 2>err
-	ok "$? $(wc -l <err)" "74 1" "$what on a full disk: 74, one line"
+	is "$? $(wc -l <err)" "74 1" "$what on a full disk: 74, one line"
 done
 for verb in 'build -q -o never' 'simplify --no-check'; do
 	said=$(trap '' XFSZ; ulimit -f 0; TMPDIR=$PWD hone $verb "$model" --set batch=1 $([ "$verb" = "${verb#simp}" ] || echo never.onnx) 2>&1; echo $?)
-	ok "$said" "hone: $PWD: no space for intermediate files; TMPDIR says where else they go
+	is "$said" "hone: $PWD: no space for intermediate files; TMPDIR says where else they go
 74" "$verb, no space for intermediate files"
 done
-ok "$(TMPDIR=/nowhere rc hone build "$model") $(cat err)" "74 hone: /nowhere: cannot be written; TMPDIR says where else intermediate files go" "no TMPDIR"
+is "$(TMPDIR=/nowhere rc hone build "$model") $(cat err)" "74 hone: /nowhere: cannot be written; TMPDIR says where else intermediate files go" "no TMPDIR"
 { sleep 0.1; hone help; echo $? >code; } 2>err | :
-ok "$(cat code) $(wc -c <err)" "141 0" "help that nobody reads: silence"
+is "$(cat code) $(wc -c <err)" "141 0" "help that nobody reads: silence"
 
 # the same bytes: another directory, locale, blob store, number of jobs, and twice
 mkdir -p 'other place'
@@ -201,8 +201,9 @@ same=0
 for f in made/digits.d/*.g made/digits.*[achos]; do
 	[ -d "$f" ] || cmp "$f" "other place/${f#made/}" || same=1
 done
-ok $same 0 "another directory, locale and store: the same bytes"
+is $same 0 "another directory, locale and store: the same bytes"
 cp -r made once
 LC_ALL=C hone build -q "$model" -o made/digits --set batch=1
 [ -z "${ASAN_OPTIONS-}" ] || rm -f made/digits.so made/digits.a
-ok "$(diff -r once made)" "" "twice: the same bytes"
+is "$(diff -r once made)" "" "twice: the same bytes"
+done_testing

@@ -1,19 +1,19 @@
 # make install: what lands where, and that it works without the tree.
-ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else printf 'not ok - %s\n# got %s\n# not %s\n' "$3" "$1" "$2"; sed 's/^/# /' log; fi; }
+. "$top/tests/lib.sh"
 rc() { "$@" >log 2>&1; echo $?; }
 unset MAKEFLAGS MFLAGS MAKELEVEL
 here=$PWD model=$PWD/net.onnx
 cp "$top/examples/digits/digits.onnx" net.onnx
 
-ok "$(rc make -C "$top" install DESTDIR="$here/stage" PREFIX=/opt/hone)" 0 "make install with PREFIX and DESTDIR"
+is "$(rc make -C "$top" install DESTDIR="$here/stage" PREFIX=/opt/hone)" 0 "make install with PREFIX and DESTDIR"
 cd stage/opt/hone || exit 1
-ok "$(ls "$here/stage" bin share | tr '\n' ' ')" "$here/stage: opt  bin: hone  share: bash-completion hone man " "only there"
-ok "$(cd libexec/hone && echo *)" "$(cd "$top/bin" && ls | grep -vx hone | tr '\n' ' ' | sed 's/ $//')" "the tools in libexec"
+is "$(ls "$here/stage" bin share | tr '\n' ' ')" "$here/stage: opt  bin: hone  share: bash-completion hone man " "only there"
+is "$(cd libexec/hone && echo *)" "$(cd "$top/bin" && ls | grep -vx hone | tr '\n' ' ' | sed 's/ $//')" "the tools in libexec"
 for page in "$top"/tools/*/*.1; do
-	[ -e "share/man/man1/$(basename "$page")" ] || echo "not ok - $(basename "$page") is installed"
+	[ -e "share/man/man1/$(basename "$page")" ] || ok 1 "$(basename "$page") is installed"
 done
-ok "$(ls share/man/man5/ge-stream.5 share/man/man7/hone.7 share/hone/hone.mk share/bash-completion/completions/hone | wc -l)" 4 "pages, rules, completion"
-ok "$(grep -rlF "$here" . | head -3)" "" "DESTDIR is in no file"
+is "$(ls share/man/man5/ge-stream.5 share/man/man7/hone.7 share/hone/hone.mk share/bash-completion/completions/hone | wc -l)" 4 "pages, rules, completion"
+is "$(grep -rlF "$here" . | head -3)" "" "DESTDIR is in no file"
 
 # With nothing of the tree at hand, from another place than PREFIX, and through a link.
 cd "$here" || exit 1
@@ -21,13 +21,14 @@ mkdir elsewhere
 mv stage/opt/hone elsewhere/tree
 mkdir bin && ln -s ../elsewhere/tree/bin/hone bin/hone
 alone() { rc env -i PATH="$here/bin:/usr/bin:/bin" HOME="$here" HONE_BLOBS="$here/own" ASAN_OPTIONS="${ASAN_OPTIONS-}" CC="${CC-}" "$@"; }
-ok "$(alone sh -c 'command -v ge-import')" 127 "the tools are not in the path"
-ok "$(alone hone build "$model" -o made/net --set batch=1) $(ls made/net.so)" "0 made/net.so" "hone build"
-ok "$(alone hone run-cmp --set batch=1 made/net.so "$model")" 0 "hone TOOL"
-ok "$(alone hone simplify "$model" small.onnx)" 0 "hone simplify"
-ok "$(alone hone --version) $(cat log)" "0 hone (hone) 0.1.0" "--version"
-ok "$(alone sh -c 'hone ge-import net.onnx | hone ge-shape --set batch=1 | hone ge-fuse | hone ge-plan | hone ge-emit -o part') $(grep -c 'slow path' log)" \
+is "$(alone sh -c 'command -v ge-import')" 127 "the tools are not in the path"
+is "$(alone hone build "$model" -o made/net --set batch=1) $(ls made/net.so)" "0 made/net.so" "hone build"
+is "$(alone hone run-cmp --set batch=1 made/net.so "$model")" 0 "hone TOOL"
+is "$(alone hone simplify "$model" small.onnx)" 0 "hone simplify"
+is "$(alone hone --version) $(cat log)" "0 hone (hone) 0.1.0" "--version"
+is "$(alone sh -c 'hone ge-import net.onnx | hone ge-shape --set batch=1 | hone ge-fuse | hone ge-plan | hone ge-emit -o part') $(grep -c 'slow path' log)" \
 	"0 2" "a model with the evaluator in it"
-ok "$(alone hone run-cmp --set batch=1 part.so "$model")" 0 "and its numbers"
+is "$(alone hone run-cmp --set batch=1 part.so "$model")" 0 "and its numbers"
 printf 'include elsewhere/tree/share/hone/hone.mk\nnet.g: HONE_SET = batch=1\n' >Makefile
-ok "$(alone make net.so) $(ls net.so)" "0 net.so" "hone.mk"
+is "$(alone make net.so) $(ls net.so)" "0 net.so" "hone.mk"
+done_testing

@@ -1,4 +1,5 @@
 # Graphs of 40,000 nodes in shapes that a pass could be slow in: each takes its second or so. tests/soak/large.sh has more of them.
+. "$top/tests/lib.sh"
 limit() { # TOOL: seconds of CPU time that it may take; what is quadratic takes more
 	[ -z "${ASAN_OPTIONS-}" ] || return 0
 	[ "$1" = ge-plan ] && ulimit -t 30 || ulimit -t 4
@@ -36,7 +37,8 @@ passes() { # WHAT: all passes of a build up to the plan, on model.txt
 		(ulimit -s 8192; limit $tool; $tool -q last.g -o next.g) >said 2>&1 || { slow="$slow $tool: $? $(head -c 100 said)"; break; }
 		mv next.g last.g
 	done
-	[ -z "$slow" ] && echo "ok - $1" || echo "not ok - $1:$slow"
+	[ -z "$slow" ]
+	ok $? "$1" || echo "# $1:$slow"
 }
 chain 'Relu(%)' >model.txt; passes "a chain of Relu"
 wide tree >model.txt; passes "a fan, tree"
@@ -49,3 +51,4 @@ chain 'MatMul(%, @c)' 'Add(%, @c)' >model.txt; passes "a chain of MatMul and Add
 for how in outputs Concat Sum; do wide $how >model.txt; passes "a fan, $how"; done
 for how in Sum Max; do inputs $how >model.txt; passes "$how of 40,000 inputs"; done
 split >model.txt; passes "Split into 40,000"
+done_testing

@@ -1,5 +1,5 @@
 # share/hone.mk: models made by rule, and made again only when needed.
-ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else printf 'not ok - %s\n# got %s\n# not %s\n' "$3" "$1" "$2"; sed 's/^/# /' log; fi; }
+. "$top/tests/lib.sh"
 unset HONE_BLOBS MAKEFLAGS MFLAGS MAKELEVEL
 cp "$top/examples/digits/digits.onnx" net.onnx
 cat >Makefile <<END
@@ -13,38 +13,39 @@ ran() { # MAKE-ARGUMENTS...: which of import and emit ran
 	make "$@" >log 2>&1 || echo failed
 	grep -o 'hone ge-import\|hone ge-emit' log | sed 's/.*-//' | tr '\n' ' '
 }
-ok "$(ran)" "import emit " "made"
-ok "$(echo net.*)" "net.a net.c net.g net.g.args net.h net.onnx net.passed net.so net.so.args net.weights" "the files"
-ok "$(HONE_BLOBS=none run-cmp net.so net.g >log 2>&1; echo $?)" 66 "the weights are in a store of its own"
-ok "$(HONE_BLOBS=build/blobs run-cmp net.so net.g >log 2>&1; echo $?)" 0 "which is build/blobs; the numbers"
-ok "$(ran) $(ran net.a net.h net.weights)" " " "nothing to do"
+is "$(ran)" "import emit " "made"
+is "$(echo net.*)" "net.a net.c net.g net.g.args net.h net.onnx net.passed net.so net.so.args net.weights" "the files"
+is "$(HONE_BLOBS=none run-cmp net.so net.g >log 2>&1; echo $?)" 66 "the weights are in a store of its own"
+is "$(HONE_BLOBS=build/blobs run-cmp net.so net.g >log 2>&1; echo $?)" 0 "which is build/blobs; the numbers"
+is "$(ran) $(ran net.a net.h net.weights)" " " "nothing to do"
 before=$(stat -c %y net.so)
 touch net.onnx
-ok "$(ran) $(ran)" "import  " "touched: the passes, no compiling"
-ok "$(stat -c %y net.so)" "$before" "touched: the library stays"
-ok "$(ran BATCH=2) $(ran BATCH=2)" "import emit  " "another size"
-ok "$(ran BATCH=2 HONE_EMIT=--embed) $(ran BATCH=2 HONE_EMIT=--embed)" "emit  " "another option of ge-emit"
+is "$(ran) $(ran)" "import  " "touched: the passes, no compiling"
+is "$(stat -c %y net.so)" "$before" "touched: the library stays"
+is "$(ran BATCH=2) $(ran BATCH=2)" "import emit  " "another size"
+is "$(ran BATCH=2 HONE_EMIT=--embed) $(ran BATCH=2 HONE_EMIT=--embed)" "emit  " "another option of ge-emit"
 rm net.so
-ok "$(ran BATCH=2 HONE_EMIT=--embed)" "emit " "a lost library"
+is "$(ran BATCH=2 HONE_EMIT=--embed)" "emit " "a lost library"
 mkdir broken && printf '#!/bin/sh\nhead -c 100 "$1" >"$2"\nexit 1\n' >broken/cp && chmod +x broken/cp
-ok "$(PATH=$PWD/broken:$PATH ran BATCH=3) $(ran BATCH=3)" "failed
+is "$(PATH=$PWD/broken:$PATH ran BATCH=3) $(ran BATCH=3)" "failed
 import  emit " "a graph that was not written whole is made again"
-ok "$(ls net.g*)" "net.g
+is "$(ls net.g*)" "net.g
 net.g.args" "and nothing is left of it"
-ok "$(ran other.so)" "failed" "no such model"
+is "$(ran other.so)" "failed" "no such model"
 echo '<html>' >page.onnx
-ok "$(ran page.so) $(ls page.*)" "failed
+is "$(ran page.so) $(ls page.*)" "failed
 import  page.g.args
 page.onnx" "a bad model makes no graph"
-ok "$(grep -c '^ge-' log)" 1 "and one line"
+is "$(grep -c '^ge-' log)" 1 "and one line"
 mkdir sub && cp net.onnx sub
-ok "$(ran HONE_SHAPE=image:1x1x8x8 sub/net.so) $(ls sub/net.so)" "import emit  sub/net.so" "in a directory, with HONE_SHAPE"
+is "$(ran HONE_SHAPE=image:1x1x8x8 sub/net.so) $(ls sub/net.so)" "import emit  sub/net.so" "in a directory, with HONE_SHAPE"
 
 # Tuned: the search between the graph and the library. The runner only pretends.
 HONE_KB=$PWD/kb
 export HONE_KB
 printf 'net.tuned.g: HONE_TUNE = --runner fake --trials $(TRIALS)\nTRIALS = 4\n' >>Makefile
 tuned() { make "$@" >log 2>&1 || echo failed; grep -o 'hone [gt][a-z]*-[a-z]*' log | grep 'op\|plan\|emit\|layout' | sed 's/.*-//' | tr '\n' ' '; }
-ok "$(tuned net.tuned.so) $(tuned net.tuned.so)" "layout op plan emit  " "a tuned library"
-ok "$(HONE_BLOBS=build/blobs run-cmp net.tuned.so net.g >log 2>&1; echo $?)" 0 "the same numbers"
-ok "$(tuned net.tuned.so TRIALS=8)" "op plan emit " "other options: tuned again"
+is "$(tuned net.tuned.so) $(tuned net.tuned.so)" "layout op plan emit  " "a tuned library"
+is "$(HONE_BLOBS=build/blobs run-cmp net.tuned.so net.g >log 2>&1; echo $?)" 0 "the same numbers"
+is "$(tuned net.tuned.so TRIALS=8)" "op plan emit " "other options: tuned again"
+done_testing

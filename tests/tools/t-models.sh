@@ -1,6 +1,7 @@
 # Compiled models give the numbers of the evaluator and of ONNX Runtime: max|y-r| / max|r| at most 1e-4 on ten
 # random inputs, which change the output by more than 10% of its scale; no kernel on a slow path, but where the list says so. The models
 # are those of bench/models.txt that are in HONE_MODELS (directories, divided by ":"; without it build/models).
+. "$top/tests/lib.sh"
 . "$top/bench/find.sh"
 python=$(python_with onnxruntime)
 
@@ -15,35 +16,35 @@ worst() { awk 'NR > 1 && $3 > most { most = $3 } END { print "max|y-r|/max|r|", 
 for name in $(model_names); do
 	file=$(model_path "$name") options=$(model_options "$name") range=$(model_ranges "$name")
 	if [ -z "$file" ]; then
-		echo "ok - $name # SKIP $name.onnx is not in HONE_MODELS (bench/models.py makes some)"
+		skip "$name" "$name.onnx is not in HONE_MODELS (bench/models.py makes some)"
 		continue
 	fi
 	kernels=--no-fallback
 	! model_names slow | grep -qx "$name" || kernels=
 	if ! build "$file" "$name" "$options" $kernels 2>err; then
-		echo "not ok - $name is compiled"
+		ok 1 "$name is compiled"
 		cat err said
 		continue
 	fi
 	if grep 'plain loops' said; then
-		echo "not ok - $name: a kernel's trace does not apply"
+		ok 1 "$name: a kernel's trace does not apply"
 	else
-		echo "ok - $name: ${kernels:+all kernels, }their traces apply"
+		ok 0 "$name: ${kernels:+all kernels, }their traces apply"
 	fi
 	if run-cmp --runs=10 --change=0.1 $options "$name.so" "$file" >cmp 2>&1; then
-		echo "ok - $name: the evaluator's numbers on ten inputs, $(worst)"
+		ok 0 "$name: the evaluator's numbers on ten inputs, $(worst)"
 	else
-		echo "not ok - $name: the evaluator's numbers on ten inputs"
+		ok 1 "$name: the evaluator's numbers on ten inputs"
 		cat cmp
 	fi
 	if [ -z "$python" ]; then
-		echo "ok - $name: ONNX Runtime's numbers # SKIP no python with onnxruntime (HONE_PYTHON)"
+		skip "$name: ONNX Runtime's numbers" "no python with onnxruntime (HONE_PYTHON)"
 	elif [ -n "${ASAN_OPTIONS-}" ]; then
-		echo "ok - $name: ONNX Runtime's numbers # SKIP python does not load a library with a sanitizer"
+		skip "$name: ONNX Runtime's numbers" "python does not load a library with a sanitizer"
 	elif "$python" -B "$top/bench/peers.py" --rounds=0 $options ${range:+--range "$range"} "$file" "$name.so" >cmp 2>&1; then
-		echo "ok - ONNX Runtime's numbers: $(cat cmp)"
+		ok 0 "ONNX Runtime's numbers: $(cat cmp)"
 	else
-		echo "not ok - $name: ONNX Runtime's numbers on ten inputs"
+		ok 1 "$name: ONNX Runtime's numbers on ten inputs"
 		cat cmp
 	fi
 	rm -f "$name".*
@@ -53,8 +54,7 @@ done
 # refuses such axes, or answers NaN or zeros alone, is left out.
 data=/usr/share/libonnx-testdata/data
 if [ ! -d $data ]; then
-	echo "ok - ONNX's test models # SKIP needs libonnx-testdata"
-	exit 0
+	skip_all "ONNX's test models" "needs libonnx-testdata"
 fi
 i=0 equal=0
 for file in $data/node/*/model.onnx; do
@@ -65,9 +65,11 @@ for file in $data/node/*/model.onnx; do
 	0) equal=$((equal + 1)) ;;
 	1)
 		grep 'DIFFERENT' cmp | grep -qv 'in the reference$\|proves nothing$' || continue
-		echo "not ok - $file"
+		ok 1 "$file"
 		cat cmp
 		;;
 	esac
 done
-[ $equal -ge 20 ] && echo "ok - $equal of ONNX's test models" || echo "not ok - only $equal of ONNX's test models were compared"
+[ $equal -ge 20 ]
+ok $? "$equal of ONNX's test models" || echo "# only $equal of ONNX's test models were compared"
+done_testing

@@ -1,6 +1,6 @@
 # Names that a file gives, with all that could do something to a terminal or look like lines of ours: nothing of it is in what a
 # tool prints, and the text form brings it back.
-ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else printf 'not ok - %s\n# got %s\n# not %s\n' "$3" "$1" "$2"; fi; }
+. "$top/tests/lib.sh"
 
 odd='\033[31m\n# kernel 0\nINJECTED \302\2332J\233\177\r\007\342\200\256%%s%%n*/<b>&"' # for printf
 e='\x1b[31m\x0a# kernel 0\x0aINJECTED \xc2\x9b2J\x9b\x7f\x0d\x07\xe2\x80\xae%s%n*/<b>&\x22' # in the text form
@@ -26,9 +26,9 @@ model() { # FILE LINE...: a model with further lines
 model full.txt "  v, $t = TopK($z, @k) {axis=0} $n"
 model other.txt "  $t = $x.$y($z) {$n=$s} $n"
 for f in full other; do
-	ge-load $f.txt -o $f.g 2>err || { echo "not ok - the text form: $(cat err)"; continue; }
+	ge-load $f.txt -o $f.g 2>err || { ok 1 "the text form: $(cat err)"; continue; }
 	ge-dump $f.g >dumped.txt
-	ok "$(ge-load dumped.txt | cmp - $f.g && echo same) $(grep -c 'INJECTED' dumped.txt | sed 's/^[1-9].*/some/')" "same some" "$f: load of dump is the same bytes, with all of the names"
+	is "$(ge-load dumped.txt | cmp - $f.g && echo same) $(grep -c 'INJECTED' dumped.txt | sed 's/^[1-9].*/some/')" "same some" "$f: load of dump is the same bytes, with all of the names"
 done
 
 # No control character but the end of a line, none of C1, nothing that is no UTF-8, and no line that a name began.
@@ -37,7 +37,7 @@ clean() { # WHAT FILE...
 	cat "$@" >all
 	bad=$(LC_ALL=C grep -c "$(printf '[\001-\010\013-\037\177]\|\302[\200-\237]\|\342\200[\252-\256]')" all)
 	iconv -f utf-8 -t utf-8 all >/dev/null 2>&1 || bad="$bad, no UTF-8"
-	ok "$bad $(grep -c '^INJECTED\|^# kernel 0$\|^%s' all)" "0 0" "$what"
+	is "$bad $(grep -c '^INJECTED\|^# kernel 0$\|^%s' all)" "0 0" "$what"
 	[ "$bad" = 0 ] || LC_ALL=C cat -v all | head -20 | sed 's/^/# /'
 }
 said() { # TOOL...: what it prints, where that is text
@@ -64,11 +64,11 @@ for m in full other; do
 done
 said ge-shape --shape "$(printf "x$odd"):2x4x4" full.g -o none.g
 printf "s$odd=2" >set
-ge-shape --set "$(cat set)" full.g -o sized.g 2>err || echo "not ok - its symbol is set: $(cat -v err)"
+ge-shape --set "$(cat set)" full.g -o sized.g 2>err || ok 1 "its symbol is set: $(cat -v err)"
 ge-fuse sized.g | ge-layout | ge-plan --why -o planned.g 2>err
 clean "ge-plan --why" err
 said ge-emit --print-traces --report planned.g
-ok "$(ge-emit --print-traces planned.g | grep -c '^# kernel') $(ge-emit --print-traces planned.g >traces; ge-emit --trace traces planned.g --report >/dev/null && echo read)" "1 read" "--print-traces is what --trace reads"
+is "$(ge-emit --print-traces planned.g | grep -c '^# kernel') $(ge-emit --print-traces planned.g >traces; ge-emit --trace traces planned.g --report >/dev/null && echo read)" "1 read" "--print-traces is what --trace reads"
 ge-emit planned.g -o lib >out 2>err
 clean "ge-emit: what it says, the C, the header" out err lib.c lib.h
 said run-dev lib.so
@@ -93,3 +93,4 @@ said hone build f*.onnx
 said hone build f*.onnx --set "$(cat set)"
 said hone build none"$(printf '\033\302\233')".onnx
 said ge-dump f*.g --nonsense
+done_testing

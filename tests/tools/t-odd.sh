@@ -1,6 +1,6 @@
 # Odd circumstances: names that are hard to write, no home, two at a time, more memory than there is.
+. "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx
-ok() { [ "$1" -eq 0 ] && echo "ok - $2" || { echo "not ok - $2" && sed 's/^/# /' err; }; }
 load() { printf 'hone-text 1\nmodule ir=10 opset=28\n%s\ngraph main {\n%s\n}\n' "$1" "$2" | ge-load; }
 # refuses CODE TEXT COMMAND...: one line on standard error with the text, no file out*
 refuses() {
@@ -149,3 +149,4 @@ for node in 'Expand(@x, @s)' 'Expand(@x, @t)' 'Expand(@x, @w)' 'Tile(@x, @s)' 'T
 done
 cp failed err && [ ! -s failed ]
 ok $? "huge constants are not made"
+done_testing

@@ -1,8 +1,8 @@
 # The same bytes whatever the directory, locale and blob store; each pass twice is the pass once; ge-load of
 # ge-dump is the same bytes. On digits, on ONNX's test models, and on the models of HONE_MODELS.
+. "$top/tests/lib.sh"
 . "$top/bench/find.sh"
 locale=$(locale -a 2>/dev/null | grep -iv '^\(C\|POSIX\)$' | tail -1)
-ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
 
 # Every stage of the pipeline as a file, NN-TOOL.g.
 stages() { # FILE OPTIONS
@@ -66,7 +66,7 @@ try() { # NAME FILE OPTIONS
 for name in $(model_names); do
 	file=$(model_path "$name")
 	if [ -z "$file" ]; then
-		echo "ok - $name # SKIP $name.onnx is not in HONE_MODELS (bench/models.py makes some)"
+		skip "$name" "$name.onnx is not in HONE_MODELS (bench/models.py makes some)"
 		continue
 	fi
 	try "$name" "$file" "$(model_options "$name")"
@@ -89,5 +89,6 @@ if [ -d $data ]; then
 	done
 	ok $bad "$tried of ONNX's test models: all of this"
 else
-	echo "ok - ONNX's test models # SKIP needs libonnx-testdata"
+	skip "ONNX's test models" "needs libonnx-testdata"
 fi
+done_testing

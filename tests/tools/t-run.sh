@@ -1,14 +1,15 @@
 # run-ref and run-cmp: NumPy's files in and out, good and bad; what counts as equal.
+. "$top/tests/lib.sh"
 python=${HONE_PYTHON:-python3}
 load() { printf 'hone-text 1\nmodule ir=10 opset=28\n%s\ngraph main {\n%s\n}\n' "$1" "$2" | ge-load; }
-is() { [ "$1" "$2" "$3" ] && echo "ok - $4" || echo "not ok - $4: '$1' '$3'"; }
+holds() { [ "$1" "$2" "$3" ]; ok $? "$4" || echo "# $4: '$1' '$3'"; }
 refuses() { # CODE PATTERN WHAT COMMAND...
 	code=$1 pattern=$2 what=$3
 	shift 3
 	"$@" >refused.out 2>err
 	rc=$?
-	[ $rc -eq "$code" ] && [ ! -s refused.out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$pattern" err && echo "ok - $what" ||
-		{ echo "not ok - $what: $rc"; cat err; }
+	[ $rc -eq "$code" ] && [ ! -s refused.out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$pattern" err
+	ok $? "$what" || { echo "# $what: $rc"; cat err; }
 }
 
 load 'symbol n 0 inf' '  input x: f32[n,3]
@@ -22,19 +23,19 @@ load '' '  input x: f32[2,3]
 
 # What is written is what is read.
 run-ref --set n=2 relu.g -o a.npy && run-ref relu.g -i a.npy -o b.npy && run-cmp --tol 0 a.npy b.npy >/dev/null
-is $? -eq 0 "an array through two runs"
+holds $? -eq 0 "an array through two runs"
 run-ref two.g -o a.npz && run-cmp --tol 0 a.npz two.g >/dev/null
-is $? -eq 0 "several arrays"
+holds $? -eq 0 "several arrays"
 run-ref two.g -o b.npz
 cmp -s a.npz b.npz
-is $? -eq 0 "the same bytes"
+holds $? -eq 0 "the same bytes"
 run-ref --seed 1 two.g -o b.npz
 run-cmp a.npz b.npz >cmp.out
-is $? -eq 1 "another seed is different"
+holds $? -eq 1 "another seed is different"
 grep -q '^z .*DIFFERENT' cmp.out
-is $? -eq 0 "and says so"
+holds $? -eq 0 "and says so"
 run-cmp --json a.npz a.npz | grep -q '"output": "z", .*"equal": true'
-is $? -eq 0 "as JSON"
+holds $? -eq 0 "as JSON"
 
 # Files by hand: magic, version, header length (118), header, data.
 npy() { # DESCR ORDER SHAPE
@@ -45,13 +46,13 @@ floats() { printf '\000\000\200\077\000\000\000\100\000\000\100\100\000\000\200\
 big() { printf '\077\200\000\000\100\000\000\000\100\100\000\000\100\200\000\000\100\240\000\000\100\300\000\000'; }
 (npy '<f4' False '(2, 3)'; floats) >x.npy
 run-ref relu.g -i x=x.npy | grep -q '1 2 3 4 5 6'
-is $? -eq 0 "an array by hand"
+holds $? -eq 0 "an array by hand"
 (npy '>f4' False '(2, 3)'; big) >big.npy
 run-cmp --tol 0 x.npy big.npy >/dev/null
-is $? -eq 0 "big-endian"
+holds $? -eq 0 "big-endian"
 (npy '<f4' True '(2, 3)'; floats) >fortran.npy
 run-ref relu.g -i fortran.npy | grep -q '1 3 5 2 4 6'
-is $? -eq 0 "column-major"
+holds $? -eq 0 "column-major"
 
 # Bad ones.
 refuses 65 'x.txt:0: not a NumPy array' "not an array" sh -c 'echo "<html>" >x.txt; run-ref relu.g -i x=x.txt -o n.npy'
@@ -81,22 +82,23 @@ refuses 65 'checksum' "a flipped bit" run-cmp flip.npz a.npz
 bytes_before $((size - 50)) >flip.npz
 run-cmp flip.npz a.npz >flip.out 2>err
 rc=$?
-[ $rc -eq 65 ] || [ $rc -eq 1 ] && echo "ok - a flipped bit in the directory" || echo "not ok - a flipped bit in the directory: $rc"
+[ $rc -eq 65 ] || [ $rc -eq 1 ]
+ok $? "a flipped bit in the directory" || echo "# a flipped bit in the directory: $rc"
 refuses 64 'no input w; it has x' "an unknown input" run-ref relu.g -i w=x.npy -o n.npy
 refuses 64 'has 2 outputs' "two outputs in one array" run-ref two.g -o n.npy
 run-ref relu.g -o n.npy 2>err
-is $? -eq 64 "sizes that are missing"
+holds $? -eq 64 "sizes that are missing"
 grep -q 'x  *f32\[n,3\]' err && grep -q 'run-ref --set n=1' err
-is $? -eq 0 "and the command to paste"
+holds $? -eq 0 "and the command to paste"
 [ ! -e n.npy ]
-is $? -eq 0 "no output when it fails"
+holds $? -eq 0 "no output when it fails"
 run-cmp --set n=2 relu.g relu.g >cmp.out
-is $? -eq 0 "a size that both have"
+holds $? -eq 0 "a size that both have"
 run-ref --set n=2 relu.g -o sized.npz && run-cmp --set n=2 relu.g sized.npz >cmp.out
-is $? -eq 0 "a size that one has"
+holds $? -eq 0 "a size that one has"
 refuses 64 'set q=3: neither side' "a size that neither has" run-cmp --set n=2,q=3 relu.g relu.g
 run-cmp --set n=2 two.g two.g >cmp.out 2>err
-is "$? $(grep -c 'nothing to set' err)" = "0 1" "a size for graphs that have none"
+holds "$? $(grep -c 'nothing to set' err)" = "0 1" "a size for graphs that have none"
 refuses 64 'set q=3: neither side' "a rewritten graph, too" run-cmp --rewritten --set n=2 --set q=3 relu.g relu.g
 
 # What proves nothing is not equal.
@@ -107,19 +109,19 @@ const zero = f32[1] [0]' '  input x: f32[1]
   output y = y
   output z = z' >nothing.g
 run-cmp nothing.g nothing.g >cmp.out
-is $? -eq 1 "NaN and zero"
+holds $? -eq 1 "NaN and zero"
 grep -q '^y .*NaN' cmp.out && grep -q '^z .*proves nothing' cmp.out
-is $? -eq 0 "and why"
+holds $? -eq 0 "and why"
 load 'const k = f32[1] [0.001]' '  input x: f32[1]
   y = Mul(x, @k)
   one = Exp(y)
   output one = one' >flat.g
 run-cmp flat.g flat.g --runs 2 --change 0.1 >cmp.out 2>err
-is $? -eq 1 "a model that answers alike"
+holds $? -eq 1 "a model that answers alike"
 grep -q 'proves little' err
-is $? -eq 0 "and why"
+holds $? -eq 0 "and why"
 run-cmp flat.g flat.g --change 0.1 >cmp.out 2>err
-is $? -eq 1 "two runs are made for that"
+holds $? -eq 1 "two runs are made for that"
 refuses 64 'neither x.npy nor big.npy can be run' "arrays do not change" run-cmp --change 0.1 x.npy big.npy
 
 # An infinity is equal to itself, and makes nothing of the others.
@@ -128,33 +130,33 @@ refuses 64 'neither x.npy nor big.npy can be run' "arrays do not change" run-cmp
 (npy '<f4' False '(3,)'; printf '\000\000\200\377\000\000\200\077\000\000\000\100') >inf-sign.npy  # -inf 1 2
 (npy '<f4' False '(3,)'; printf '\000\000\200\177\000\000\200\177\000\000\000\100') >inf-more.npy  # inf inf 2
 run-cmp --tol 0 inf.npy inf.npy >cmp.out
-is $? -eq 0 "an infinity on both sides"
+holds $? -eq 0 "an infinity on both sides"
 run-cmp inf-other.npy inf.npy >cmp.out
-is $? -eq 1 "a number beside an infinity"
+holds $? -eq 1 "a number beside an infinity"
 grep -q ' 1 \[2\]' cmp.out
-is $? -eq 0 "of the scale of the others"
+holds $? -eq 0 "of the scale of the others"
 for f in inf-sign inf-more; do
 	run-cmp $f.npy inf.npy >cmp.out
-	is $? -eq 1 "$f.npy is not inf.npy"
+	holds $? -eq 1 "$f.npy is not inf.npy"
 done
 run-cmp inf.npy inf-more.npy >cmp.out
-is $? -eq 1 "an infinity that is not there"
+holds $? -eq 1 "an infinity that is not there"
 grep -q 'an infinity in the reference, not here' cmp.out
-is $? -eq 0 "and why"
+holds $? -eq 0 "and why"
 run-cmp --json inf-more.npy inf.npy | grep -i -q 'inf,\|nan'
-is $? -eq 1 "as JSON that can be read"
+holds $? -eq 1 "as JSON that can be read"
 
 # Whole numbers that doubles do not tell apart.
 (npy '<i8' False '(1,)'; printf '\001\000\000\000\000\000\000\020') >long1.npy
 (npy '<i8' False '(1,)'; printf '\002\000\000\000\000\000\000\020') >long2.npy
 run-cmp --tol 0 long1.npy long2.npy >cmp.out
-is $? -eq 1 "2^60 + 1 and 2^60 + 2"
+holds $? -eq 1 "2^60 + 1 and 2^60 + 2"
 load '' '  input ids: i64[7]
   input t: f32[5,2]
   e = Gather(t, ids)
   output e = e' >ids.g
 run-ref ids.g --seed 3 >/dev/null
-is $? -eq 0 "random indices within their axis"
+holds $? -eq 0 "random indices within their axis"
 refuses 65 'index 9 is outside the axis of extent 5' "an index outside" run-ref ids.g --range ids=9:9 -o n.npy
 load '' '  input x: f32[3,3]
   d = Det(x)
@@ -208,7 +210,7 @@ const p = u8[2,2,1] [10, 20, 30, 40]" '  input x: f32[1]
   y = MatMulInteger(@p, @one, @z2)
   output y = y' >batch.g
 run-ref batch.g | grep -q '9 18 29 38'
-is $? -eq 0 "zero points of the rows of a batch"
+holds $? -eq 0 "zero points of the rows of a batch"
 
 if "$python" -c 'import numpy' 2>/dev/null; then
 	"$python" - <<-'E'
@@ -217,11 +219,11 @@ if "$python" -c 'import numpy' 2>/dev/null; then
 		np.savez("s.npz", y=np.arange(60000, dtype=np.int64).reshape(3, 20000), z=np.float16([1, 2]), b=np.array(True))
 	E
 	run-cmp --tol 0 c.npz s.npz >/dev/null
-	is $? -eq 0 "NumPy's own archives, deflated and stored"
+	holds $? -eq 0 "NumPy's own archives, deflated and stored"
 	"$python" -c 'import numpy as np; a = np.load("a.npz"); assert sorted(a) == ["y", "z"] and a["y"].shape == (2, 3) and a["z"].dtype == np.float32'
-	is $? -eq 0 "NumPy reads ours"
+	holds $? -eq 0 "NumPy reads ours"
 else
-	echo "ok - NumPy's own archives # SKIP no numpy"
+	skip "NumPy's own archives" "no numpy"
 fi
 
 # Bytes that changed while the file kept its size and time: whoever uses them says so, and the next import looks again.
@@ -234,7 +236,7 @@ if command -v touch >/dev/null; then
 	touch -d '2020-01-01' kept.onnx
 	refuses 65 'have changed; import the model again' "bytes that changed under their time" run-ref kept.g -o none.npz
 	ge-import kept.onnx -o kept.g && run-ref kept.g -o 2.npz && ! cmp -s 1.npz 2.npz
-	is $? = 0 "and imported again they are used"
+	holds $? = 0 "and imported again they are used"
 fi
 
 # Zeros alone have no scale by the formula of the standard: 1, as in ONNX Runtime.
@@ -244,4 +246,5 @@ load 'const z = f32[3] [0, 0, 0]' '  input x: f32[3]
   r = DequantizeLinear(y, s, p)
   output s = s
   output r = r' >zeros.g
-is "$(run-ref zeros.g | tr -d '\n')" = 's: f32[], 1 to 1, mean 1    1r: f32[3], 0 to 0, mean 0    0 0 0' "DynamicQuantizeLinear of zeros"
+holds "$(run-ref zeros.g | tr -d '\n')" = 's: f32[], 1 to 1, mean 1    1r: f32[3], 0 to 0, mean 0    0 0 0' "DynamicQuantizeLinear of zeros"
+done_testing

@@ -1,5 +1,5 @@
 # The check of hone simplify: what others go on with it goes on with, and what is wrong it finds.
-ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else echo "not ok - $3"; echo "# $1, not $2"; cat err; fi; }
+. "$top/tests/lib.sh"
 rc() {
 	"$@" >out 2>err
 	echo $?
@@ -16,7 +16,7 @@ model() {
 	ge-load "$name.txt" | ge-export -o "$name.onnx"
 }
 good() { # NAME SAYS WHAT
-	ok "$(rc hone simplify "$1.onnx" "$1-new.onnx") $(says) $(ge-import "$1-new.onnx" 2>/dev/null | ge-dump | grep -c '^meta "opset:ai.onnx" = "'"$(sed -n 's/^meta "opset:ai.onnx" = "\(.*\)"/\1/p' "$1.txt")")" "0 $2 1" "$3"
+	is "$(rc hone simplify "$1.onnx" "$1-new.onnx") $(says) $(ge-import "$1-new.onnx" 2>/dev/null | ge-dump | grep -c '^meta "opset:ai.onnx" = "'"$(sed -n 's/^meta "opset:ai.onnx" = "\(.*\)"/\1/p' "$1.txt")")" "0 $2 1" "$3"
 }
 
 twelve='[-0.58, -0.46, -1.04, 0.76, -0.11, 1.74, -1.36, 0.12, -1.28, 0.22, 1.16, -1.14]'
@@ -32,8 +32,8 @@ model nan 17 'const bad = f32[3] [nan, inf, -inf]' 'graph g {' '  input x: f32[2
 good nan '' 'NaN and infinities are equal to theirs'
 model open 17 'symbol N 0 inf' 'graph g {' '  input x: f32[?,N]' '  r = Neg(x)' '  i = Identity(r)' '  y = Concat(i, r) {axis=1}' '  output y = y'
 good open ' (with --set N=8 --shape x:2x8)' 'sizes with a name and without'
-ok "$(rc hone simplify --check-set x:5x3 open.onnx open2.onnx) $(says)" '0  (with --check-set=x:5x3)' '--check-set INPUT:EXTENTS'
-ok "$(rc hone simplify --check-set N=3 open.onnx open2.onnx) $(says)" '0  (with --check-set=N=3 --shape x:2x3)' '--check-set NAME=SIZE, and the rest'
+is "$(rc hone simplify --check-set x:5x3 open.onnx open2.onnx) $(says)" '0  (with --check-set=x:5x3)' '--check-set INPUT:EXTENTS'
+is "$(rc hone simplify --check-set N=3 open.onnx open2.onnx) $(says)" '0  (with --check-set=N=3 --shape x:2x3)' '--check-set NAME=SIZE, and the rest'
 model even 17 'symbol h 0 inf' 'const two = f32[3] [1, 1, 2]' 'const half = f32[3] [1, 1, 0.5]' 'graph g {' '  input x: f32[1,1,h]' '  i = Identity(x)' \
 	'  d = Resize(i, -, @half)' '  u = Resize(d, -, @two)' '  y = Add(u, x)' '  output y = y'
 good even ' (with --set h=8)' 'a size that works, where 1 does not'
@@ -42,11 +42,11 @@ good ninety ' (with --set h=64)' 'a size that constants ask for'
 model shape 21 'const two = i64[2] [1, 1]' 'const one = i64[1] [-1]' 'graph g {' '  input x: f32[2,2]' '  input s: i64[1]' '  a = Reshape(s, @two)' '  b = Reshape(a, @one)' \
 	'  y = Reshape(x, b)' '  output y = y'
 good shape ' (with integers -1)' 'an input that is a shape'
-ok "$(rc hone simplify --check-set s=4 shape.onnx shape2.onnx) $(says)" '0  (with --check-set=s=4)' '--check-set INPUT=VALUE'
+is "$(rc hone simplify --check-set s=4 shape.onnx shape2.onnx) $(says)" '0  (with --check-set=s=4)' '--check-set INPUT=VALUE'
 model choice 17 'const k = i64[] [16000]' 'const far = i64[2] [9, 9]' 'graph yes {' '  input x: f32[2]' '  y = Neg(x)' '  output y = y' '}' 'graph no {' \
 	'  input x: f32[2]' '  y = Gather(x, @far)' '  output y = y' '}' 'graph g {' '  input rate: i64[]' '  input x: f32[2]' '  i = Identity(rate)' '  e = Equal(i, @k)' \
 	'  y = If(e, x) {captures=1 else_branch=graph no then_branch=graph yes}' '  output y = y'
-ok "$(rc hone simplify choice.onnx choice2.onnx) $(says)" '0 ' 'a number that the model compares with'
+is "$(rc hone simplify choice.onnx choice2.onnx) $(says)" '0 ' 'a number that the model compares with'
 model custom 17 'const one = f32[] [1]' 'graph g {' '  input x: f32[2,3]' '  a = Mul(x, @one)' '  b: f32[4] = my.Op(a) {k=1}' '  c = Identity(b)' '  d = my.Op(c)' \
 	'  y: f32[3] = my.Op(d)' '  z = Neg(y)' '  output z = z'
 good custom ', without 3 nodes without an evaluator: Op, ...' 'around what nothing here runs'
@@ -56,22 +56,22 @@ model sequence 17 'const sp = i64[3] [2, 4, 1]' 'const i = i64[] [1]' 'graph g {
 	'  y = Neg(b)' '  output y = y'
 good sequence ', without 3 nodes without an evaluator: SplitToSequence, ...' 'sequences'
 model never 17 'symbol n 0 inf' 'const w = f32[3000,1] ['"$(seq -s, 3000)"']' 'graph g {' '  input x: f32[1,n]' '  i = Identity(x)' '  y = MatMul(i, @w)' '  output y = y'
-ok "$(rc hone simplify never.onnx never2.onnx) $(tail -1 out) $(grep -c 'not checked: .*--check-set' err) $(ls never2.onnx)" '0 it was not checked 1 never2.onnx' 'no size is found: written, and said'
-ok "$(rc hone simplify --check-set n=3000 never.onnx never2.onnx) $(says)" '0  (with --check-set=n=3000)' 'it is given'
-ok "$(rc hone simplify --check-set q=3000 never.onnx never3.onnx) $(ls never3.onnx 2>/dev/null)" '64 ' 'no such size'
-ok "$(rc hone simplify --no-check never.onnx never2.onnx) $(tail -1 out) $(wc -c <err)" '0 it was not checked 0' '--no-check'
-ok "$(rc hone simplify --check 'cmp' never.onnx never4.onnx) $(ls never4.onnx 2>/dev/null) $(grep -c 'does not compute the same' err)" '1  1' '--check COMMAND: different'
-ok "$(rc hone simplify --check 'test -s' never.onnx "a b.onnx") $(ls "a b.onnx" 2>/dev/null)" '1 ' '--check COMMAND: it is given two files'
-ok "$(rc hone simplify --check 'run-cmp --set n=3000' never.onnx "a b.onnx") $(tail -1 out)" '0 the same by run-cmp --set n=3000' '--check COMMAND: the same'
+is "$(rc hone simplify never.onnx never2.onnx) $(tail -1 out) $(grep -c 'not checked: .*--check-set' err) $(ls never2.onnx)" '0 it was not checked 1 never2.onnx' 'no size is found: written, and said'
+is "$(rc hone simplify --check-set n=3000 never.onnx never2.onnx) $(says)" '0  (with --check-set=n=3000)' 'it is given'
+is "$(rc hone simplify --check-set q=3000 never.onnx never3.onnx) $(ls never3.onnx 2>/dev/null)" '64 ' 'no such size'
+is "$(rc hone simplify --no-check never.onnx never2.onnx) $(tail -1 out) $(wc -c <err)" '0 it was not checked 0' '--no-check'
+is "$(rc hone simplify --check 'cmp' never.onnx never4.onnx) $(ls never4.onnx 2>/dev/null) $(grep -c 'does not compute the same' err)" '1  1' '--check COMMAND: different'
+is "$(rc hone simplify --check 'test -s' never.onnx "a b.onnx") $(ls "a b.onnx" 2>/dev/null)" '1 ' '--check COMMAND: it is given two files'
+is "$(rc hone simplify --check 'run-cmp --set n=3000' never.onnx "a b.onnx") $(tail -1 out)" '0 the same by run-cmp --set n=3000' '--check COMMAND: the same'
 
 # The file does not grow: constants that folding would add are computed when it runs.
 model grows 17 'const s = i64[2] [100, 100]' 'graph g {' '  input x: f32[100,100]' '  c = ConstantOfShape(@s) {value = f32[1] [2]}' '  i = Identity(x)' '  y = Mul(i, c)' '  output y = y'
-ok "$(rc hone simplify grows.onnx grown.onnx) $(($(wc -c <grown.onnx) > 30000)) $(awk '/^bytes of the file/ { print $5 == '"$(wc -c <grows.onnx)"', $6 == '"$(wc -c <grown.onnx)"' }' out)" '0 1 1 1' 'the size of the file is in the table'
-ok "$(rc hone simplify --no-grow grows.onnx same.onnx) $(($(wc -c <same.onnx) <= $(wc -c <grows.onnx)))" '0 1' '--no-grow'
+is "$(rc hone simplify grows.onnx grown.onnx) $(($(wc -c <grown.onnx) > 30000)) $(awk '/^bytes of the file/ { print $5 == '"$(wc -c <grows.onnx)"', $6 == '"$(wc -c <grown.onnx)"' }' out)" '0 1 1 1' 'the size of the file is in the table'
+is "$(rc hone simplify --no-grow grows.onnx same.onnx) $(($(wc -c <same.onnx) <= $(wc -c <grows.onnx)))" '0 1' '--no-grow'
 
 # What is wrong is found: run-cmp --rewritten on models that do differ.
 differs() { # NAME WHAT
-	ok "$(rc run-cmp --rewritten --runs=3 "$1-bad.onnx" "$1.onnx")" "$3" "$2"
+	is "$(rc run-cmp --rewritten --runs=3 "$1-bad.onnx" "$1.onnx")" "$3" "$2"
 }
 bad() { # NAME SED
 	sed "$2" "$1.txt" >"$1-bad.txt"
@@ -87,7 +87,7 @@ bad custom 's/my.Op(c)/my.Other(c)/' && differs custom 'another such operator' 6
 
 # Nodes that are left in the file.
 left() { # NAME NODES WHAT
-	ok "$(rc hone simplify "$1.onnx" "$1-new.onnx") $(ge-stat --json "$1-new.onnx" | sed 's/.*"nodes": \([0-9]*\), "graphs".*/\1/')" "0 $2" "$3"
+	is "$(rc hone simplify "$1.onnx" "$1-new.onnx") $(ge-stat --json "$1-new.onnx" | sed 's/.*"nodes": \([0-9]*\), "graphs".*/\1/')" "0 $2" "$3"
 }
 model unnamed 11 "const w = f32[4,3,1,1] $twelve" 'const c = f32[1,4,1,1] [1, 2, 3, 4]' 'const s = f32[] [2]' 'graph g {' '  input x: f32[?,3,?,?]' '  a = Conv(x, @w)' \
 	'  b = Add(a, @c)' '  m = Mul(b, @s)' '  y = Mul(m, @s)' '  output y = y'
@@ -105,18 +105,19 @@ left cond 3 'a condition of one element, of any rank'
 model levels 13 'const s = f32[1] [0.02]' 'const z = u8[] [128]' 'const k = f32[] [1]' 'const v = f32[] [3]' 'graph g {' '  input x: f32[40,50]' '  m = Mul(x, @k)' \
 	'  q = QuantizeLinear(m, @s, @z)' '  d = DequantizeLinear(q, @s, @z)' '  y = Mul(d, @v)' '  output y = y'
 good levels '' 'one number for a scale, a zero point in another rank'
-bad levels 's/k = f32\[\] \[1\]/k = f32[] [1.0001]/' && ok "$(rc run-cmp --rewritten --runs=3 levels-bad.onnx levels.onnx)" 0 'a level off'
+bad levels 's/k = f32\[\] \[1\]/k = f32[] [1.0001]/' && is "$(rc run-cmp --rewritten --runs=3 levels-bad.onnx levels.onnx)" 0 'a level off'
 bad levels 's/k = f32\[\] \[1\]/k = f32[] [1.05]/' && differs levels 'many levels off' 1
 
 model fewest 13 "const w = f32[3,4] $twelve" "const u = f32[4,3] $twelve" 'const b = f32[4] [1, 2, 3, 4]' 'const c = f32[3] [1, 2, 3]' 'const i = i64[1] [1]' 'const j = i64[1] [2]' \
 	'symbol n 1 inf' 'graph g {' '  input x: f32[n,3,3]' '  a = Slice(x, @i, @j, @i)' '  e = Squeeze(a, @i)' '  f = MatMul(e, @w)' '  g = Add(f, @b)' '  r = Tanh(g)' \
 	'  h = MatMul(r, @u)' '  y = Add(@c, h)' '  output y = y'
-ok "$(rc hone simplify fewest.onnx fewest-new.onnx) $(ge-stat fewest-new.onnx | awk '/^(Gather|Gemm|Tanh) / { printf "%s %s ", $1, $2 } /^all/ { print $2 }')" '0 Gather 1 Gemm 2 Tanh 1 4' 'Gather and Gemm'
+is "$(rc hone simplify fewest.onnx fewest-new.onnx) $(ge-stat fewest-new.onnx | awk '/^(Gather|Gemm|Tanh) / { printf "%s %s ", $1, $2 } /^all/ { print $2 }')" '0 Gather 1 Gemm 2 Tanh 1 4' 'Gather and Gemm'
 # LayerNormalization is there from opset 17 on.
 for e in '2,5,4' '2,5,3,4' 'n,m,4' 'n,4' '5,4'; do
 	model rows 13 'const w = f32[4] [1, 2, 3, 4]' 'const b = f32[4] [1, -2, 3, -4]' 'const eps = f32[] [1e-6]' 'const l = i64[1] [-1]' 'symbol n 1 inf' 'symbol m 1 inf' 'graph g {' \
 		"  input x: f32[$e]" '  u = ReduceMean(x, @l)' '  d = Sub(x, u)' '  q = Mul(d, d)' '  v = ReduceMean(q, @l)' '  a = Add(v, @eps)' '  s = Sqrt(a)' '  o = Div(d, s)' '  p = Mul(o, @w)' \
 		'  y = Add(p, @b)' '  output y = y'
-	ok "$(rc hone simplify rows.onnx rows-new.onnx) $(ge-stat rows-new.onnx | awk '/^(InstanceNormalization|Reshape|Shape) / { printf "%s ", $2 } /^all/ { print ($2 <= 6) }')" \
+	is "$(rc hone simplify rows.onnx rows-new.onnx) $(ge-stat rows-new.onnx | awk '/^(InstanceNormalization|Reshape|Shape) / { printf "%s ", $2 } /^all/ { print ($2 <= 6) }')" \
 		"0 $(case $e in 2,5,4) echo 1 1 ;; n,m,4) echo 1 2 1 1 ;; *) echo 1 2 1 ;; esac)" "rows of $e are normalised"
 done
+done_testing

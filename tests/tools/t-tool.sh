@@ -1,39 +1,40 @@
 # What every tool does alike: options, ends, and where its output goes. Tried on the simplest one.
-ok() { if [ "$1" = "$2" ]; then echo "ok - $3"; else echo "not ok - $3: $1"; fi; }
+. "$top/tests/lib.sh"
 rc() { "$@" >out 2>err; echo $?; }
 
 printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[2]\n  y = Relu(x)\n  output y = y\n}\n' >a.txt
 ge-load a.txt -o a.g
-ok "$(rc ge-cse --version) $(cat out)" "0 ge-cse (hone) 0.1.0" "--version"
-ok "$(rc ge-cse --help) $(grep -c 'Usage: ge-cse' out)" "0 1" "--help"
-ok "$(rc ge-cse --nonsense)" 64 "an unknown option is 64"
-ok "$(rc ge-cse a.g b.g)" 64 "an argument too many is 64"
-ok "$(rc ge-cse missing.g) $(wc -l <err)" "66 1" "a missing file is 66, one line"
-ok "$(rc ge-cse .) $(wc -l <err)" "66 1" "a directory is 66"
-ok "$(rc ge-cse a.g -o no/such/dir.g) $(wc -l <err)" "74 1" "an output that cannot be written is 74"
-ok "$(rc ge-cse "$(printf 'a\033[31m\nb')") $(wc -l <err) $(grep -c 'x1b' err)" "66 1 1" "control characters do not reach the terminal"
+is "$(rc ge-cse --version) $(cat out)" "0 ge-cse (hone) 0.1.0" "--version"
+is "$(rc ge-cse --help) $(grep -c 'Usage: ge-cse' out)" "0 1" "--help"
+is "$(rc ge-cse --nonsense)" 64 "an unknown option is 64"
+is "$(rc ge-cse a.g b.g)" 64 "an argument too many is 64"
+is "$(rc ge-cse missing.g) $(wc -l <err)" "66 1" "a missing file is 66, one line"
+is "$(rc ge-cse .) $(wc -l <err)" "66 1" "a directory is 66"
+is "$(rc ge-cse a.g -o no/such/dir.g) $(wc -l <err)" "74 1" "an output that cannot be written is 74"
+is "$(rc ge-cse "$(printf 'a\033[31m\nb')") $(wc -l <err) $(grep -c 'x1b' err)" "66 1 1" "control characters do not reach the terminal"
 ge-cse a.g >/dev/full 2>err
-ok "$? $(wc -l <err)" "74 1" "a full disk is 74"
+is "$? $(wc -l <err)" "74 1" "a full disk is 74"
 ge-dump a.g >/dev/full 2>err
-ok "$? $(wc -l <err)" "74 1" "and so it is for text"
+is "$? $(wc -l <err)" "74 1" "and so it is for text"
 (ge-cse a.g -o /dev/full) 2>err
-ok $? 74 "and with -o"
+is $? 74 "and with -o"
 awk 'BEGIN { print "hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input v0: f32[4]"
 	for (i = 1; i < 20000; i++) printf "  v%d = Sin(v%d)\n", i, i - 1
 	print "  output y = v19999\n}" }' </dev/null | ge-load -o big.g
 { ge-dump big.g; echo $? >code; } 2>err | head -1 >/dev/null
-ok "$(cat code) $(wc -c <err)" "141 0" "a closed pipe ends a tool silently"
+is "$(cat code) $(wc -c <err)" "141 0" "a closed pipe ends a tool silently"
 { ge-cse --why big.g -o said.g; echo $? >code; } 2>&1 | head -1 >/dev/null
-ok "$(cat code) $(echo said.g*)" "141 said.g*" "and when it is that of the messages, no temporary is left"
+is "$(cat code) $(echo said.g*)" "141 said.g*" "and when it is that of the messages, no temporary is left"
 echo old >keep.g
 ge-cse </dev/null -o keep.g 2>/dev/null
-ok "$(cat keep.g) $(ls keep.g*)" "old keep.g" "a failed run leaves the old output and no temporary"
+is "$(cat keep.g) $(ls keep.g*)" "old keep.g" "a failed run leaves the old output and no temporary"
 echo old >real.g
 ln -s real.g link.g
 ge-cse a.g -o link.g
-ok "$(readlink link.g) $(ge-check real.g && echo good)" "real.g good" "an output through a link"
-ok "$(umask 027 && ge-cse a.g -o mode.g && ls -l mode.g | cut -c1-10)" "-rw-r-----" "the output's mode obeys the umask"
-ok "$(ge-cse a.g | ge-prune --output y | ge-cse | ge-dump | grep provenance | tr '\n' ' ')" \
+is "$(readlink link.g) $(ge-check real.g && echo good)" "real.g good" "an output through a link"
+is "$(umask 027 && ge-cse a.g -o mode.g && ls -l mode.g | cut -c1-10)" "-rw-r-----" "the output's mode obeys the umask"
+is "$(ge-cse a.g | ge-prune --output y | ge-cse | ge-dump | grep provenance | tr '\n' ' ')" \
 	'provenance "ge-cse 0.1.0" provenance "ge-prune 0.1.0 --output=y" provenance "ge-cse 0.1.0" ' "provenance"
 { head -c 60 a.g | ge-cse | ge-prune | ge-cse >/dev/null; echo $? >code; } 2>err
-ok "$(cat code) $(wc -l <err)" "65 1" "a fault upstream is told once"
+is "$(cat code) $(wc -l <err)" "65 1" "a fault upstream is told once"
+done_testing

@@ -1,5 +1,6 @@
 # What a new user gets wrong with tune-op, kb, run-dev --serve and hone tune: one line that names tool and fault, the right exit
 # code, no output file, and a knowledge base that is as it was.
+. "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx
 unset HONE_KB
 ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o m.g
@@ -25,7 +26,7 @@ try() {
 }
 begin() { tries=0 && : >faults; }
 result() { # WHAT
-	[ -s faults ] && echo "not ok - $1" || echo "ok - $1 ($tries commands)"
+	[ -s faults ] && ok 1 "$1" || ok 0 "$1 ($tries commands)"
 	head -40 faults
 }
 
@@ -112,5 +113,6 @@ if mkdir disk && mount -t tmpfs -o size=4m none disk 2>/dev/null; then
 	kb --kb disk/kb dump >read.txt 2>err && [ "$(grep -c '^record' read.txt)" -ge "$(grep -c '^record' good.txt)" ] || echo "# it cannot be read: $(cat err)" >>faults
 	result "a disk for reading only"
 else
-	echo "ok - a full disk # SKIP nothing can be mounted here"
+	skip "a full disk" "nothing can be mounted here"
 fi
+done_testing

@@ -1,6 +1,6 @@
 # Records that were not measured here: another's, older ones, made up. What they say is timed before it is used, and what does not
 # replay is passed over, with a line.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; cat err; fi; }
+. "$top/tests/lib.sh"
 task='MatMul f32 100x256 256x256c'
 fake="--runner fake --trials 24 --task"
 for seed in 1 2 3 4 5 6 7 8; do
@@ -11,21 +11,22 @@ done
 awk -v RS= -v ORS='\n\n' '/\nkind search/' one >done
 awk -v RS= -v ORS='\n\n' '/\nverdict faster/ && /\nagainst default/ && !/\nkept no/ { print; exit }' one >won
 [ -s won ] && [ -s done ] && grep -q '^seal ' won
-say $? "what is measured has a seal"
+ok $? "what is measured has a seal"
 absurd() { sed 's/^record .*/record/; s/^\(ratio\|lo\|hi\|mean\) .*/\1 0.000001/' won; }
 garbage() { awk '/^trace / { print "trace system(\"id\")\n\t*/ abort(); /*"; skip = 1; next } /^\t/ && skip { next } { skip = 0; print }' won | sed 's/^record .*/record/; s/^\(ratio\|lo\|hi\|mean\) .*/\1 0.00001/'; }
 tune() { tune-op $fake "$task" --seed $seed --kb "$1" >records 2>err; }
 
 kb -q --kb ours put <won && kb -q --kb ours put <done && tune ours && [ ! -s records ] && grep -q ' 0 trials timed' err
-say $? "measured here: nothing is timed again"
+ok $? "measured here: nothing is timed again"
 absurd | kb -q --kb lie put && kb -q --kb lie put <done && tune lie && [ "$(grep -c '^against default' records)" = 1 ] &&
 	grep -q 'record .* says 0.000001 of the default.s time; timed here: 0[.][0-9]*$' err && ! grep -q '^ratio 0.0000' records
-say $? "a ratio that nobody here has seen is timed"
+ok $? "a ratio that nobody here has seen is timed"
 kb -q --kb lie put <records && tune lie && [ ! -s records ] && ! grep -q 'timed here' err
-say $? "once"
+ok $? "once"
 garbage | kb -q --kb lie put && tune lie && [ ! -s records ] && [ "$(grep -c 'no such primitive; passed over' err)" = 1 ]
-say $? "what does not replay is passed over: $(grep passed err)"
+ok $? "what does not replay is passed over: $(grep passed err)"
 absurd | kb -q --kb told put --here && kb -q --kb told put <done && tune told && [ ! -s records ] && grep -q ' 0 trials timed' err
-say $? "kb put --here: it is believed"
+ok $? "kb put --here: it is believed"
 XDG_DATA_HOME=$PWD/elsewhere && export XDG_DATA_HOME && cp ours copied && tune copied && grep -q 'timed here' err
-say $? "another user's seal is none"
+ok $? "another user's seal is none"
+done_testing

@@ -1,38 +1,38 @@
 # hone tune: the passes with a search between them.
+. "$top/tests/lib.sh"
 HONE_KB=$PWD/kb
 export HONE_KB
 model=$top/examples/digits/digits.onnx
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; cat out err; fi; }
 
 hone tune "$model" --set batch=1 --runner fake --trials 24 --report page.html -o lib/digits >out 2>err
 [ $? = 0 ] && [ -s lib/digits.so ] && [ -s lib/digits.d/*-tune.g ] && [ ! -s err ]
-say $? "a library, and the graph after each stage"
+ok $? "a library, and the graph after each stage"
 grep -q '^tune  *10  *6' out && grep -q 'tasks faster; counted are' out && grep -q '^Conv 3x3' out
-say $? "one report of it all"
+ok $? "one report of it all"
 grep -q 'Tuning of digits.g<' page.html && [ "$(ge-dump lib/digits.d/*-tune.g | grep -c 'trace="# trace')" -ge 3 ]
-say $? "options go on to tune-op"
+ok $? "options go on to tune-op"
 run-cmp lib/digits.so lib/digits.d/*-layout.g >out 2>err
-say $? "it computes the same"
+ok $? "it computes the same"
 
 [ -z "$(hone tune "$model" --quiet --set batch=1 --runner fake --trials 8 -o lib/digits 2>&1)" ]
-say $? "--quiet says nothing"
+ok $? "--quiet says nothing"
 hone tune "$model" --json --set batch=1 --runner fake --cold-weights 4 --trials 8 -o lib/json >out 2>err && grep -q '^ "totals": {"tasks": 6' out && [ "$(head -c 1 out)" = '{' ] &&
 	[ "$(tail -c 2 out)" = '}' ] && [ ! -s err ] && [ -s lib/json.so ] && hone kb dump | grep -q '^rotation 4194304$'
-say $? "--json: tune-op's report alone; --cold-weights goes on to it"
+ok $? "--json: tune-op's report alone; --cold-weights goes on to it"
 hone tune "$model" --set batch=1 --runner fake --only nothing -o never >out 2>err
 [ $? = 64 ] && [ "$(wc -l <err)" = 1 ] && [ ! -e never.so ]
-say $? "what tune-op refuses: its line, its code, no files"
+ok $? "what tune-op refuses: its line, its code, no files"
 hone tune "$model" --set batch=1 --seconds soon -o never >out 2>err
 [ $? = 64 ] && [ "$(wc -l <err)" = 1 ]
-say $? "an option that is no number: 64"
+ok $? "an option that is no number: 64"
 hone tune "$model" --runner fake -o never >out 2>err
 [ $? = 64 ] && grep -q 'for example: hone tune .*--set batch=1' err && ! grep -q '^tune-op' err
-say $? "a size that lacks: the command with it, before any search"
+ok $? "a size that lacks: the command with it, before any search"
 
 # Kernels timed here: the whole model by the rule and tuned, in turns.
 hone tune "$model" --set batch=1 --trials 2 --only Gemm -o real >out 2>err
 [ $? = 0 ] && grep -q '^the whole model, fastest run of 3 turns each: [0-9.]* ms by the rule, [0-9.]* ms tuned' out
-say $? "on this machine: the whole model before and after"
+ok $? "on this machine: the whole model before and after"
 
 # An hour of search, killed: hone's process alone, as a service manager does; an interrupt ends the search alone.
 gone() { for i in 1 2 3 4 5 6 7 8 9 10; do pgrep -f "tune-op.* --kb=$PWD/" >/dev/null || return 0; sleep 0.2; done; return 1; }
@@ -43,10 +43,11 @@ started killed && kill -TERM $tuner
 from=$(date +%s)
 wait $tuner
 [ $? = 143 ] && [ $(($(date +%s) - from)) -le 10 ] && gone && ! ls killed.so.* 2>/dev/null
-say $? "a killed search: it ends at once, with all that it started"
+ok $? "a killed search: it ends at once, with all that it started"
 hone tune "$model" --set batch=1 --seconds 3600 --kb "$PWD/stopped" -o stopped >out 2>err &
 tuner=$!
 started stopped && kill -TERM "$(pgrep -f "tune-op.* --kb=$PWD/stopped " | head -1)" # a shell without job control has it ignore the keyboard's
 wait $tuner
 [ $? = 0 ] && gone && [ -s stopped.so ] && grep -q 'interrupted' err
-say $? "an interrupted one: the library has the best so far"
+ok $? "an interrupted one: the library has the best so far"
+done_testing

@@ -1,4 +1,5 @@
 # What tune-op says at the end: a table, JSON, a page; with a runner that only pretends.
+. "$top/tests/lib.sh"
 command -v python3 >/dev/null && python=python3 || python=
 HONE_KB=$PWD/kb
 export HONE_KB
@@ -6,7 +7,7 @@ ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=1 | ge-simpl
 check() { # WHAT COMMAND...
 	what=$1
 	shift
-	if "$@"; then echo "ok - $what"; else echo "not ok - $what"; fi
+	if "$@"; then ok 0 "$what"; else ok 1 "$what"; fi
 }
 
 tune-op --runner fake --trials 12 --report page.html m.g -o tuned.g >table 2>err
@@ -48,7 +49,7 @@ if [ "$python" ]; then
 		assert all(x["curve"] == sorted(x["curve"], reverse=True) for x in t)
 	END
 else
-	echo "ok - the page and the JSON as a program reads them # SKIP no python3"
+	skip "the page and the JSON as a program reads them" "no python3"
 fi
 ge-import "$top/examples/digits/digits.onnx" | ge-shape --set batch=2 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o n.g
 cat m.g n.g >both.g
@@ -76,5 +77,6 @@ if command -v script >/dev/null; then
 	NO_COLOR=1 script -qec 'stty cols 120; tune-op --trials 2 --kb term.kb m.g -o term.g' /dev/null </dev/null | tr '\r' '\n' | grep -a '^tuning' >drawn
 	check "and the time that is left: $(tail -1 drawn)" test "$(grep -c 'model -*[0-9.]*%, [0-9]* s left' drawn)" -gt 0 -o ! -s drawn
 else
-	echo "ok - progress on a terminal # SKIP no script"
+	skip "progress on a terminal" "no script"
 fi
+done_testing

@@ -1,5 +1,5 @@
 # tune-op and those beside it: readers that go away, runners that fail, what a model came with.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx
 fake="--runner fake --trials 12"
 ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse | ge-layout -o m.g
@@ -8,58 +8,59 @@ ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | g
 tune-op --quiet $fake --kb kb1 m.g -o want.g
 tune-op $fake --kb kb2 --json m.g -o closed.g 2>err | true
 cmp want.g closed.g && ! ls closed.g.* 2>/dev/null
-say $? "nobody reads the report: the graph is there, and nothing else"
+ok $? "nobody reads the report: the graph is there, and nothing else"
 tune-op $fake --kb kb3 m.g -o - 2>err | ge-stat --digest >digest && ge-stat --digest want.g | cmp - digest
-say $? "-o -: the graph alone goes to standard output"
+ok $? "-o -: the graph alone goes to standard output"
 ge-import "$model" | tune-op --tasks --json >none && [ "$(cat none)" = "[]" ]
-say $? "--tasks --json of a model without tasks"
+ok $? "--tasks --json of a model without tasks"
 ge-import "$model" | ge-shape | ge-simplify | ge-fold | ge-fuse | ge-layout | tune-op --tasks 2>err >none && [ ! -s none ] &&
 	[ "$(grep -c 'no task: .*f32\[batch,1,8,8\]' err)" = 1 ] && ge-import "$model" | tune-op $fake --kb kb1 -o none.g 2>err >none && grep -q 'no task: no node is a group' err
-say $? "no task: it says why"
+ok $? "no task: it says why"
 tune-op --runner fake --trials 0 --kb kb9 m.g -o none.g 2>err >none && ! ls kb9* 2>/dev/null
-say $? "--trials 0 makes no knowledge base"
+ok $? "--trials 0 makes no knowledge base"
 ends() { sed -n 's/.*"curve": \[\([^]]*\)\].*/\1/p' "$1" | sed 's/.*, //'; }
 tune-op $fake --quiet --kb kb10 --json m.g -o none.g >first && tune-op $fake --quiet --kb kb10 --json --report again.html m.g -o none.g >again
 [ "$(ends first | grep -c '^0')" -ge 2 ] && [ "$(ends first)" = "$(ends again)" ] && grep -q 'Best so far, by trial' again.html
-say $? "with nothing left to do it draws the curves of before"
+ok $? "with nothing left to do it draws the curves of before"
 
 # A model that has been tuned before.
 kb dump --kb kb1 | awk 'BEGIN { RS = ""; ORS = "\n\n"; FS = "\n" }
 	/\nverdict slower/ && /\ntask Gemm/ && !n++ { sub(/^record [0-9a-f]*/, "record"); sub(/verdict slower/, "verdict faster")
 		gsub(/\n(mean|looks|look|against|kept|ratio|lo|hi|samples|why) [^\n]*/, ""); print $0 "\nagainst default\nratio 0.5\nlo 0.4\nhi 0.6\nsamples 1/2" }' >worse
 [ -s worse ] && kb put --quiet --kb lies <worse && kb apply --kb lies --target fake m.g -o given.g && ge-dump given.g | grep -q 'trace="# trace'
-say $? "a model that comes with a trace"
+ok $? "a model that comes with a trace"
 HONE_KB=$PWD/kb4 tune-op $fake --json --trials 40 --only Gemm given.g -o dropped.g >report 2>err
 if grep -q '"verdict": "default"' report; then ! ge-dump dropped.g | grep -q 'trace="# trace'; else ge-dump dropped.g | grep -q 'trace="# trace'; fi
-say $? "what it came with is dropped where the default is faster, and replaced where another is"
+ok $? "what it came with is dropped where the default is faster, and replaced where another is"
 kb put --here --quiet --kb kb4b <worse && tune-op --kb kb4b --quiet $fake --rotation 16 --only Gemm m.g -o so.g --json >report 2>err && ! grep -q '"ratio": 0.5' report &&
 	tune-op --kb kb4b --quiet $fake --rotation 16 --trials 0 --only Gemm m.g -o so.g --json >report 2>err && ! grep -q '"ratio": 0.5' report
-say $? "a record with other cold weights says nothing against what was timed with these (--rotation, as they were called)"
+ok $? "a record with other cold weights says nothing against what was timed with these (--rotation, as they were called)"
 kb put --here --quiet --kb kb4c <worse && tune-op --kb kb4c --quiet $fake --rotation 16 --trials 0 --only Gemm m.g -o so.g --json 2>err | grep -q '"ratio": 0.5'
-say $? "but it is better than none"
+ok $? "but it is better than none"
 
 # Runners.
 tune-op --kb kb5 --quiet --trials 2 --only Gemm --runner 'ulimit -f 16; exec run-dev --serve' --runner 'run-dev --serve' m.g -o two.g --json >report 2>err &&
 	grep -q '"trials": 2' report && ! grep -q 'not tuned.*File size' report
-say $? "one of two runners cannot build: the other does"
+ok $? "one of two runners cannot build: the other does"
 tune-op --kb kb5c --quiet --trials 1 --only Gemm --runner run-dev m.g -o plain.g --json 2>err | grep -q '"trials": 1'
-say $? "run-dev alone, between programs, serves"
+ok $? "run-dev alone, between programs, serves"
 tune-op --kb kb5b --quiet --trials 2 --only Gemm --runner 'ulimit -f 16; exec run-dev --serve' m.g -o none.g --json 2>err | grep -q 'File size'
-say $? "no runner can build: the report says why"
+ok $? "no runner can build: the report says why"
 tune-op --kb kb6 --quiet --seconds 14 --only Conv m.g -o stalled.g >report 2>err &
 tuner=$!
 sleep 1
 store=$(pgrep -P $tuner tune-op)
 kill -STOP "$store" && sleep 11 && kill -CONT "$store" && wait $tuner && [ -s stalled.g ] && ! grep -q 'said nothing' err
-say $? "what the runner said while the knowledge base stood still is not silence"
+ok $? "what the runner said while the knowledge base stood still is not silence"
 from=$(date +%s)
 timeout -s TERM 1 tune-op --kb kb7 --runner "exec sleep 29.$$" m.g -o unanswered.g 2>err
 [ $? = 124 ] && [ $(($(date +%s) - from)) -le 10 ] && ! pgrep -f "sleep 29.$$" && [ ! -e unanswered.g ]
-say $? "interrupted before a runner has answered: it ends, with the runner"
+ok $? "interrupted before a runner has answered: it ends, with the runner"
 if command -v script >/dev/null; then
 	(sleep 1; echo secret; sleep 3) | script -qec "tune-op --kb kb8 --quiet --trials 1 --only Gemm --runner 'read a </dev/tty; echo \$a >asked; exec run-dev --serve' m.g -o asked.g" /dev/null >/dev/null
 	[ "$(cat asked)" = secret ] && [ -s asked.g ]
-	say $? "a runner that asks for a password on the terminal"
+	ok $? "a runner that asks for a password on the terminal"
 else
-	echo "ok - a runner that asks on the terminal # SKIP no script"
+	skip "a runner that asks on the terminal" "no script"
 fi
+done_testing

@@ -1,5 +1,5 @@
 # tune-op on the fake runner: the loop, what it keeps, going on after a kill, bad input.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 model=$top/examples/digits/digits.onnx
 export HONE_KB=$PWD/kb
 fake="--quiet --runner fake --trials 12"
@@ -8,36 +8,36 @@ ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | g
 
 # What is done with a model.
 tune-op $fake m.g -o tuned.g --why 2>why
-say $? "a model is tuned"
+ok $? "a model is tuned"
 [ "$(grep -c "of the default's time" why)" -ge 3 ]
-say $? "--why says what was faster"
+ok $? "--why says what was faster"
 ge-dump tuned.g | grep -q 'trace="# trace 1 '
-say $? "the traces are on the nodes"
+ok $? "the traces are on the nodes"
 ge-plan --quiet tuned.g | ge-emit -o digits && run-cmp digits.so m.g >/dev/null
-say $? "what is compiled with them computes the same"
+ok $? "what is compiled with them computes the same"
 kb dump --kb kb >one
 tune-op $fake m.g -o again.g && cmp tuned.g again.g && kb dump --kb kb | cmp - one
-say $? "again: the same result, nothing is timed"
+ok $? "again: the same result, nothing is timed"
 HONE_KB=$PWD/kb2 tune-op $fake --runner fake --runner fake m.g -o other.g && cmp tuned.g other.g && kb dump --kb kb2 | cmp - one
-say $? "three runners: the same result, the same records"
+ok $? "three runners: the same result, the same records"
 HONE_KB=$PWD/kb3 tune-op $fake --seed 2 m.g -o other.g && kb dump --kb kb3 | grep -q -e '--seed=2' && ! cmp -s tuned.g other.g
-say $? "another seed, another way"
+ok $? "another seed, another way"
 
 # Tasks apart from a model.
 tune-op --tasks m.g >tasks
 [ "$(wc -l <tasks)" = 6 ] && [ "$(tune-op --tasks --only Conv m.g | wc -l)" = 3 ] && [ "$(tune-op --tasks --skip Conv m.g | wc -l)" = 3 ]
-say $? "--tasks, --only and --skip by type"
+ok $? "--tasks, --only and --skip by type"
 digest=$(tune-op --tasks --json m.g | sed -n '2s/.*"digest": "\([0-9a-f]*\)".*/\1/p')
 [ "$(tune-op --tasks --only "$digest" m.g)" = "$(sed -n 2p tasks)" ] && [ "$(tune-op --tasks --only '*Gemm' m.g)" = "$(grep ^Gemm tasks)" ]
-say $? "--only by digest and by name"
+ok $? "--only by digest and by name"
 while read -r task; do HONE_KB=$PWD/none tune-op $fake --task "$task" || echo failed; done <tasks >records
 kb put --kb kb4 <records >/dev/null && ! grep -q failed records
 HONE_KB=$PWD/kb4 tune-op $fake --trials 0 m.g -o four.g 2>err && [ "$(ge-dump four.g | grep -c 'trace="# trace')" -ge 3 ]
-say $? "--task by --task, kb put, and the model takes them"
+ok $? "--task by --task, kb put, and the model takes them"
 tune-op $fake --task 'MatMul f32 128x768 768x768c' --trials 4 | grep -q '^task MatMul f32 128x768 768x768c$'
-say $? "a task that people wrote"
+ok $? "a task that people wrote"
 tune-op --dump files m.g && [ "$(ls files/*.task | wc -l)" = 6 ] && cmp files/tasks.txt tasks && run-ref "files/$digest.g" -o y.npz && [ -s "files/$digest.c" ]
-say $? "--dump: files that stand alone"
+ok $? "--dump: files that stand alone"
 
 # A model whose constants leave the second level: single tasks are timed as it is, where --tasks said so.
 {
@@ -46,10 +46,10 @@ say $? "--dump: files that stand alone"
 	printf ']\ngraph main {\n  input x: f32[3,1200]\n  y = MatMul(x, @w)\n  output y = y\n}\n'
 } | ge-load | ge-shape | ge-simplify | ge-fuse | ge-layout -o large.g
 tune-op --tasks m.g 2>err >/dev/null && [ ! -s err ] && tune-op --tasks large.g 2>err >task && grep -q -e '--cold-weights=16 ' err
-say $? "--tasks says what constants a tuning goes through, where they are many"
+ok $? "--tasks says what constants a tuning goes through, where they are many"
 tune-op $fake --cold-weights 16 --kb kblarge --task "$(cat task)" | kb put --quiet --kb kblarge && tune-op --runner fake --trials 12 --kb kblarge large.g 2>err >none &&
 	grep -q ' 0 trials timed, [1-9][0-9]* known before' err
-say $? "then they are measurements of the model's tuning"
+ok $? "then they are measurements of the model's tuning"
 
 product() { echo "MatMul f32 $1x256 256x256c"; }
 # The fake's best trace hangs on the text of the C; most searches find one that the model of the machine prefers.
@@ -60,42 +60,42 @@ for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	[ ! -s none ] && grep -q "not timed: the trace of $(product 128).*adapted; expected 0" err && found=0 && break
 done
 [ $found = 0 ]
-say $? "a shape that was not tuned takes the nearest one's trace"
+ok $? "a shape that was not tuned takes the nearest one's trace"
 
 # The same records, as if the rule had given another default then: none of their ratios is to this one.
 sed 's/^record .*/record/; s/^base .*/base 0123456789abcdef0123456789abcdef/' one | kb load --here --quiet --kb kbold
 tune-op --runner fake --kb kbold --trials 0 m.g -o older.g --why 2>err
 [ "$(grep -c 'not timed: record.*of a default that the rule does not give any more' err)" -ge 3 ] && cp kbold kbold2 &&
 	tune-op $fake --kb kbold2 m.g -o other.g && kb dump --kb kbold2 | grep -q '^base [^0]'
-say $? "an older default's ratios are not today's: said, and timed again"
+ok $? "an older default's ratios are not today's: said, and timed again"
 here=$(kb why --kb kbold "$(sed -n 1p tasks)" | sed -n 's/^target: //p')
 sed "s/^record .*/record/; s/^base .*/base 0123456789abcdef0123456789abcdef/; s|^target .*|target $here|" one | kb load --quiet --kb kbhere
 kb apply --kb kbhere m.g -o other.g 2>err && grep -q 'timed against a default that the rule does not give any more' err
-say $? "kb apply says so too"
+ok $? "kb apply says so too"
 
 # A real runner: whole numbers are compared as what they are, and rounding does not grow along a recurrence.
 for task in 'ArgMax{axis=1} f32 8x17' 'RNN{hidden_size=128} f32 60x1x8 1x128x8c 1x128x128c' \
 	'GRU{hidden_size=128} f32 60x1x8 1x384x8c 1x384x128c' 'LSTM{hidden_size=128} f32 60x1x8 1x512x8c 1x512x128c'; do
 	tune-op --quiet --trials 2 --kb nokb --task "$task" >records && [ "$(grep -c '^verdict' records)" -ge 2 ] && ! grep -q '^verdict wrong' records
-	say $? "what is right is not called wrong: ${task%%\{*} $(grep '^why' records | head -1)"
+	ok $? "what is right is not called wrong: ${task%%\{*} $(grep '^why' records | head -1)"
 done
 
 # Strategies and limits.
 for s in random grid genetic descent bayes; do
 	HONE_KB=$PWD/kb-$s tune-op $fake --strategy $s --trials 8 --scheduler round m.g -o $s.g && [ "$(kb dump --kb kb-$s | grep -c '^kind search')" = 6 ]
-	say $? "--strategy $s"
+	ok $? "--strategy $s"
 done
 for seconds in 3 12 48; do # the first is enough on a machine that does nothing else
 	HONE_KB=$PWD/kb5-$seconds tune-op --quiet --runner fake --seconds $seconds m.g -o sec.g && [ "$(kb dump --kb kb5-$seconds | grep -c '^against default')" -ge 1 ]
 	code=$?
 	[ $code != 0 ] || break
 done
-say $code "--seconds: what was best is confirmed"
+ok $code "--seconds: what was best is confirmed"
 HONE_KB=$PWD/kb5-all tune-op --runner fake --seconds 4 m.g -o sec.g 2>err | awk '$2 == "s:" { used = $1 } END { exit !(used >= 3.6) }'
-say $? "and what that leaves of the time goes to the searches"
+ok $? "and what that leaves of the time goes to the searches"
 
 # Killed, and interrupted.
-KILLS=4 TRIALS=12 sh "$top/tests/soak/tune.sh"
+within env KILLS=4 TRIALS=12 sh "$top/tests/soak/tune.sh"
 start=$(date +%s%N)
 HONE_KB=$PWD/kb7 tune-op --quiet --runner fake m.g -o whole.g
 whole=$(($(date +%s%N) - start))
@@ -106,16 +106,16 @@ for part in 2 3 5 8 13; do # of the time that it takes, which varies
 	[ $code != 124 ] || break
 done
 [ $code = 124 ] && ge-check int.g && grep -q 'same command again goes on' err
-say $? "interrupted: the best so far, and how to go on"
+ok $? "interrupted: the best so far, and how to go on"
 HONE_KB=$PWD/kb6 tune-op --quiet --runner fake m.g -o int.g &&
 	cmp int.g whole.g && kb dump --kb kb6 >6 && kb dump --kb kb7 | cmp - 6
-say $? "and going on ends where it would have"
+ok $? "and going on ends where it would have"
 while read -r task; do
 	rm -f kbrest && awk -v RS= -v ORS='\n\n' -v t="task $task" '!index($0 "\n", "\n" t "\n")' one | kb put --quiet --kb kbrest
 	HONE_KB=$PWD/kbrest tune-op $fake m.g -o rest.g && cmp tuned.g rest.g && kb dump --kb kbrest | cmp - one || echo differ
 done <tasks >rest
 [ ! -s rest ]
-say $? "also where all other tasks are done: $(cat rest)"
+ok $? "also where all other tasks are done: $(cat rest)"
 
 # Late looks: what they say of the choice counts, and where they take it back another is chosen, or the default.
 task=$(awk -v RS= -v FS='\n' '/\nlook 2\n/ && /\nagainst default\n/ { for (i = 1; i <= NF; i++) if ($i ~ /^task /) { print $i; exit } }' one)
@@ -132,40 +132,41 @@ edit() { # the late looks of that task, said to have had this ratio; without wha
 edit "" >without && edit 3 >slower && rm -f kbl1* kbl2*
 kb put --quiet --kb kbl1 <without && kb put --here --quiet --kb kbl2 <slower
 HONE_KB=$PWD/kbl1 tune-op $fake m.g -o late1.g && cmp late1.g tuned.g && kb dump --kb kbl1 | cmp - one
-say $? "late looks, taken when all else was done: the same"
+ok $? "late looks, taken when all else was done: the same"
 HONE_KB=$PWD/kbl2 tune-op $fake m.g -o late2.g && ! cmp -s late2.g tuned.g
-say $? "late looks that are slow: the choice is taken back"
+ok $? "late looks that are slow: the choice is taken back"
 
 HONE_KB=$PWD/kb tune-op --runner fake --seconds 0.001 m.g -o cut.g >table 2>err
 [ "$(ge-stat --digest cut.g)" = "$(ge-stat --digest tuned.g)" ] && grep -q 'counted are the 6 timed ones' table && ! grep -q ' 0$\|nearest' table
-say $? "a search for which there was no time: what is known stands"
+ok $? "a search for which there was no time: what is known stands"
 
 # Faults.
 tune-op $fake --only nothing m.g -o never.g 2>err
 [ $? = 64 ] && grep -q 'only=nothing' err && [ ! -e never.g ]
-say $? "--only that fits nothing: 64"
+ok $? "--only that fits nothing: 64"
 tune-op $fake --strategy best m.g -o never.g 2>err
 [ $? = 64 ] && grep -q 'bayes, descent, genetic, grid, random' err
-say $? "--strategy: the names there are"
+ok $? "--strategy: the names there are"
 tune-op --task 'MatMul f32 2x' 2>err
 [ $? = 65 ] && grep -q 'statement 0' err
-say $? "a task that is none: 65, the statement is named"
+ok $? "a task that is none: 65, the statement is named"
 tune-op --runner 'exit 3' m.g -o never.g 2>err
 [ $? = 69 ] && grep -q 'exit 3' err && [ ! -e never.g ]
-say $? "a runner that cannot be had: 69, named"
+ok $? "a runner that cannot be had: 69, named"
 tune-op --runner "printf '\\011\\000\\000\\000\\223\\000\\245hello\\177'; sleep 1" m.g -o never.g 2>err
 [ $? = 69 ] && grep -q 'hello.*version 127' err
-say $? "a runner of another version: 69, named"
+ok $? "a runner of another version: 69, named"
 HONE_KB=$PWD/kb8 tune-op --trials 60 --only "$digest" --runner 'run-dev --serve' --runner 'timeout -s KILL 0.7 run-dev --serve' m.g -o real.g 2>err >/dev/null
 [ $? = 0 ] && grep -q 'timeout.*the others go on' err && [ "$(kb dump --kb kb8 | grep -c '^kind search')" = 1 ]
-say $? "a runner that is killed: the other finishes"
+ok $? "a runner that is killed: the other finishes"
 for seconds in 3 12 48; do
 	HONE_KB=$PWD/kb9-$seconds tune-op --seconds 200 --runner "timeout -s KILL $seconds run-dev --serve" m.g -o never.g 2>err
 	[ $? = 69 ] && grep -q "timeout -s KILL $seconds run-dev" err && [ ! -e never.g ] && [ "$(kb dump --kb kb9-$seconds | grep -c ^record)" -ge 1 ]
 	code=$?
 	[ $code != 0 ] || break
 done
-say $code "the only one is killed: 69, named, what was measured is kept"
+ok $code "the only one is killed: 69, named, what was measured is kept"
 tune-op $fake "$model" -o never.g 2>err
 [ $? = 65 ]
-say $? "not a stream: 65"
+ok $? "not a stream: 65"
+done_testing

@@ -1,0 +1,61 @@
+# Every test script reads this first (. "$top/tests/lib.sh") and calls done_testing last. run.sh fails a test that stops early: its
+# plan, "1..N", is then missing. Results are counted in the file TAP_COUNT, a byte each, so that those of subshells count too.
+
+# ok STATUS WHAT: passes where STATUS is 0, and says so to its caller. A failure shows the ends of ./err and ./log.
+ok() {
+	local shown
+	printf . >>"$TAP_COUNT"
+	[ "$1" != 0 ] || { printf 'ok - %s\n' "$2"; return 0; }
+	printf 'not ok - %s\n' "$2"
+	for shown in err log; do [ ! -f $shown ] || tail -n 20 $shown | sed "s/^/# $shown: /"; done
+	return 1
+}
+
+# is GOT WANTED WHAT: passes where the two texts are equal.
+is() {
+	if [ "$1" = "$2" ]; then ok 0 "$3"; else
+		ok 1 "$3"
+		printf '%s\n' "$1" | sed 's/^/# got /'
+		printf '%s\n' "$2" | sed 's/^/# not /'
+		return 1
+	fi
+}
+
+# nothing WHAT TEXT: passes where the text, which says what is wrong, is empty.
+nothing() {
+	if [ -z "$2" ]; then ok 0 "$1"; else
+		ok 1 "$1"
+		printf '%s\n' "$2" | sed 's/^/# /'
+		return 1
+	fi
+}
+
+# skip WHAT WHY: a test that cannot be done here. skip_all: none of this script can.
+skip() {
+	printf . >>"$TAP_COUNT"
+	printf 'ok - %s # SKIP %s\n' "$1" "$2"
+}
+skip_all() {
+	skip "$1" "$2"
+	done_testing
+	exit 0
+}
+
+# within COMMAND...: a test program of its own, whose results are this script's. It fails where its plan is another number; without a
+# plan only scripts in Python may be, which do not end well before they are done.
+within() {
+	local inner=$TAP_COUNT.in status results planned
+	: >"$inner"
+	TAP_COUNT=$inner "$@" >"$inner.out"
+	status=$?
+	grep -v '^1\.\.[0-9]*$' "$inner.out"
+	results=$(grep -c '^\(not \)\{0,1\}ok' "$inner.out")
+	head -c "$results" /dev/zero >>"$TAP_COUNT"
+	planned=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$inner.out")
+	case $1 in *python*) planned=${planned:-$results} ;; esac
+	[ "$planned" = "$results" ] && [ "$results" -gt 0 ] || ok 1 "$1: $results results, its plan: ${planned:-none}"
+	[ $status = 0 ] || grep -q '^not ok' "$inner.out" || ok 1 "$1 ended with $status"
+	return $status
+}
+
+done_testing() { echo "1..$(wc -c <"$TAP_COUNT")"; }
