@@ -188,7 +188,6 @@ build/tests/fuzz/model.o: | build/gen/onnx.pb-c.h
 build/check/unfit: $(CHAINO)
 build/check/unfit: LDFLAGS += -Wl,--wrap=bug_at
 build/fuzzed/passes build/fuzzed/model: $(CHAINO)
-build/fuzzed/grads: build/tools/tune-grad/trace.o
 $(filter-out build/fuzzed/kb build/fuzzed/stream,$(FUZZED)): FUZZFLAGS = -Wl,--wrap=bug_at
 
 install: all

@@ -11,9 +11,9 @@ ok() {
 	return 1
 }
 
-# is GOT WANTED WHAT: passes where the two texts are equal.
+# is GOT WANTED WHAT: passes where the two texts are equal, and there are any.
 is() {
-	if [ "$1" = "$2" ]; then ok 0 "$3"; else
+	if [ -n "$1" ] && [ "$1" = "$2" ]; then ok 0 "$3"; else
 		ok 1 "$3"
 		printf '%s\n' "$1" | sed 's/^/# got /'
 		printf '%s\n' "$2" | sed 's/^/# not /'
@@ -29,6 +29,15 @@ nothing() {
 		return 1
 	fi
 }
+
+# same_graph FILE FILE: the digests of two graphs are equal, and there are any.
+same_graph() {
+	local digest
+	digest=$(ge-stat --digest "$1") && [ -n "$digest" ] && [ "$digest" = "$(ge-stat --digest "$2")" ]
+}
+
+# equal ARGUMENT...: run-cmp finds what it compares equal, and something to compare. Its table is in ./cmp.log.
+equal() { run-cmp "$@" >cmp.log 2>&1 && grep -q ' equal$' cmp.log; }
 
 # skip WHAT WHY: a test that cannot be done here. skip_all: none of this script can.
 skip() {

@@ -3,7 +3,6 @@
 #define HONE_SHOWN_H
 #include <stdio.h>
 #include "common/arena.h"
-#include "common/shown.h"
 
 /* Bytes of the UTF-8 character at p, where p has n; 0: none stands there. */
 int utf8_length(const char *p, size_t n);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "../../tools/tune-grad/trace.h"
+#include "comm/kineto.h"
 #include "comm/curve.h"
 #include "comm/grads.h"
 #include "comm/plan.h"
@@ -58,14 +58,14 @@ static void read_plan(const char *text)
 
 static void read_timeline(const char *path)
 {
-	struct trace t = {0};
+	struct kineto t = {0};
 
-	if (REFUSED(trace_read(&t, path)))
+	if (REFUSED(kineto_read(&t, path)))
 		return;
 	for (int k = 0; k < SPAN_KINDS; k++)
 		for (size_t i = 0; i < t.span[k].n; i++)
 			must(t.span[k].a[i].to >= t.span[k].a[i].from && (!i || t.span[k].a[i].from >= t.span[k].a[i - 1].from));
-	trace_free(&t);
+	kineto_free(&t);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -47,6 +47,6 @@ ge-emit --print-traces two.g | awk '/^#/ { print } /^# k[0-9]/ {
 	print "unroll copy.m\nsplit copy.n 16\nunroll copy.n.0\nvector copy.n.1" }' >two.trace
 ge-emit --trace two.trace two.g -o two && [ "$(grep -c 'f_[0-9a-f]*(' two.c)" = 4 ] && [ "$(grep -c '^__attribute__((noinline)) KERNEL void f_' two.c)" = 1 ]
 ok $? "two kernels share a function"
-run-cmp --runs 3 two.so two.g >/dev/null
+equal --runs 3 two.so two.g
 ok $? "and give the evaluator's numbers"
 done_testing

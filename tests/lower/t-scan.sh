@@ -9,7 +9,7 @@ for case in gru_batchwise gru_defaults gru_with_initial_bias lstm_batchwise lstm
 		skip "$case" "libonnx-testdata is not installed"
 		continue
 	fi
-	hone build -q --no-fallback $data/test_$case/model.onnx -o m && run-cmp --runs 2 m.so $data/test_$case/model.onnx >/dev/null
+	hone build -q --no-fallback $data/test_$case/model.onnx -o m && equal --runs 2 m.so $data/test_$case/model.onnx
 	ok $? "$case, compiled"
 done
 
@@ -43,7 +43,7 @@ graph main {
 }
 END
 for m in net sum; do
-	ge-load $m.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q --no-fallback -o $m.g && ge-emit -q $m.g -o $m && run-cmp --runs 3 $m.so $m.g >/dev/null
+	ge-load $m.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q --no-fallback -o $m.g && ge-emit -q $m.g -o $m && equal --runs 3 $m.so $m.g
 	ok $? "$m, compiled"
 done
 
@@ -58,7 +58,7 @@ numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ",
 	done
 	echo '}'
 } >step.txt
-ge-load step.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q --no-fallback -o step.g 2>err && ge-emit step.g -o step 2>>err && run-cmp --runs 3 step.so step.g >/dev/null && [ ! -s err ]
+ge-load step.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q --no-fallback -o step.g 2>err && ge-emit step.g -o step 2>>err && equal --runs 3 step.so step.g && [ ! -s err ]
 ok $? "one step: the evaluator's numbers $(head -c 300 err)"
 [ "$(grep -c 'stage gates(' step.c)" -eq 2 ] && ! grep -E '\+= (0\.0f \*|i[0-9]\[)' step.c
 ok $? "one step: products in vectors"

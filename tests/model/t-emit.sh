@@ -10,7 +10,7 @@ ls >list
 for suffix in c h so a weights; do grep -qx "digits.$suffix" list; ok $? "there is digits.$suffix"; done
 ! ls -a | grep -q ge-emit-
 ok $? "nothing temporary is left"
-run-cmp --runs 10 --change 0.1 digits.so planned.g >/dev/null
+equal --runs 10 --change 0.1 digits.so planned.g
 ok $? "its numbers are the evaluator's, on ten inputs"
 
 # The same bytes from another directory, locale, number of jobs, and under another name of the directory.
@@ -58,7 +58,7 @@ ok $? "the archive gives the same numbers"
 nm -g --defined-only digits.a | awk 'NF == 3 && $3 !~ /^digits_/ { bad = 1 } END { exit bad || !NR }'
 ok $? "the archive exports the model's own names only"
 
-ge-emit --embed planned.g -o inside && [ ! -e inside.weights ] && run-cmp inside.so planned.g >/dev/null
+ge-emit --embed planned.g -o inside && [ ! -e inside.weights ] && equal inside.so planned.g
 ok $? "--embed: no file of weights"
 ge-emit --no-compile planned.g -o text && [ -e text.c ] && [ ! -e text.so ]
 ok $? "--no-compile: C only"
@@ -67,10 +67,10 @@ ge-emit planned.g --print-traces >traces
 n=$(grep -c '^# kernel' traces)
 [ "$n" -ge 5 ]
 ok $? "--print-traces: $n kernels"
-ge-emit planned.g --trace traces -o replayed && run-cmp replayed.so planned.g >/dev/null && ge-emit planned.g --trace traces --print-traces | cmp - traces
+ge-emit planned.g --trace traces -o replayed && equal replayed.so planned.g && ge-emit planned.g --trace traces --print-traces | cmp - traces
 ok $? "--trace: what was printed is replayed"
 grep '^# kernel' traces >plain
-ge-emit planned.g --trace plain -o plain && run-cmp plain.so planned.g >/dev/null
+ge-emit planned.g --trace plain -o plain && equal plain.so planned.g
 ok $? "--trace: empty traces, plain loops, the same numbers"
 d=$(head -1 traces)
 printf '%s\nsplit nothing.m 4\n' "$d" >bad
@@ -107,7 +107,7 @@ ok $? "no compiler: 69, no files"
 ! ls -a | grep -q ge-emit-
 ok $? "nor where nobody reads the message"
 
-run-dev digits.so -o y.npz && run-dev digits.so -o y.npy && run-cmp y.npy y.npz >/dev/null
+run-dev digits.so -o y.npz && run-dev digits.so -o y.npy && equal y.npy y.npz
 ok $? "run-dev writes .npy and .npz"
 run-dev digits.so -i image=y.npy -o z.npz 2>err
 [ $? = 65 ] && grep -q 'image' err
@@ -124,7 +124,7 @@ ok $? "no such library: 66"
 mkdir alone && cp digits.so alone && run-dev alone/digits.so -o z.npz 2>err
 [ $? = 66 ] && grep -q weights err
 ok $? "no weights beside it: 66"
-run-dev alone/digits.so --weights digits.weights -o z.npz && run-cmp z.npz y.npz >/dev/null
+run-dev alone/digits.so --weights digits.weights -o z.npz && equal z.npz y.npz
 ok $? "--weights names them"
 run-dev digits.so --bench --kernels --seconds 0.2 >bench && grep -q 'min .* median .* p99' bench && grep -q 'of the .* GFLOP/s that FMAs alone' bench
 ok $? "--bench: times, and the share of the peak"
@@ -170,7 +170,7 @@ ge-emit --no-compile pool.g -o k8s && grep -q '^typedef struct k8s k8s;' k8s.h
 ok $? "others are left alone"
 
 if command -v clang >/dev/null; then
-	CC=clang ge-emit planned.g -o by_clang && run-cmp by_clang.so digits.g >/dev/null
+	CC=clang ge-emit planned.g -o by_clang && equal by_clang.so digits.g
 	ok $? "another compiler: clang"
 else
 	skip "another compiler" "no clang"
@@ -216,7 +216,7 @@ ok $? "Concat inside a vector: reads stay inside their operands"
 
 # NaN goes through Max and Min, on whichever side it is; the bound of one side is a number, of the other it is not.
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst c = f32[17] [nan, 1, nan, -3, 9, nan, 0, 0, 7, 8, 9, 1, 2, nan, 4, 5, nan]\nconst z = f32[] [0]\nconst six = f32[] [6]\nconst no = f32[] [nan]\ngraph main {\n  input x: f32[17]\n  s = Add(x, @c)\n  y = Clip(s, @z, @six)\n  w = Max(@z, s)\n  v = Min(@no, s)\n  by = IsNaN(y)\n  bw = IsNaN(w)\n  bv = IsNaN(v)\n  ny = Where(by, @six, y)\n  nw = Where(bw, @six, w)\n  nv = Where(bv, @six, v)\n  output ny = ny\n  output nw = nw\n  output nv = nv\n}\n' |
-	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o nan.g && ge-emit nan.g -o nan && run-dev nan.so -o nan.npz && run-ref nan.g -o ref.npz && run-cmp --tol 0 nan.npz ref.npz >/dev/null
+	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o nan.g && ge-emit nan.g -o nan && run-dev nan.so -o nan.npz && run-ref nan.g -o ref.npz && equal --tol 0 nan.npz ref.npz
 ok $? "NaN goes through bounds"
 grep -q 'vmax2(vset' nan.c && grep -q 'vmin(vload(' nan.c
 ok $? "a bound that is a number takes one instruction"
@@ -227,7 +227,7 @@ ok $? "what follows a reduction is loaded after it"
 
 # A function behind a long reduction gets a loop of its own over the sums of a tile.
 printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: f32[30,300]\n  input w: f32[300,48]\n  s = MatMul(x, w)\n  y = Sigmoid(s)\n  output y = y\n}\n' |
-	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o apart.g && ge-emit apart.g --print-traces >traces && ge-emit apart.g -o apart && run-cmp apart.so apart.g >/dev/null
+	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o apart.g && ge-emit apart.g --print-traces >traces && ge-emit apart.g -o apart && equal apart.so apart.g
 ok $? "sums that wait in memory for a function: the same numbers"
 grep -q '^sums = sample.choice registers memory := memory' traces && [ "$(grep -c 'vsigmoid(' apart.c)" -lt 10 ]
 ok $? "and its text is there once a vector of a row, not of a tile"
@@ -235,14 +235,14 @@ ok $? "and its text is there once a vector of a row, not of a tile"
 # A window without channels, 5x5 with a stride, cuts its loops at the borders; no padded copy is made.
 numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ", " : "", (i * 37 % 101) / 50 - 1 }'; }
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst v = f32[24,24,1,1] [%s]\nconst w = f32[24,1,5,5] [%s]\ngraph main {\n  input x: f32[1,24,17,19]\n  s = Conv(x, @v)\n  y = Conv(s, @w) {group=24 pads=[2,2,2,2] strides=[2,1]}\n  output y = y\n}\n' "$(numbers 576)" "$(numbers 600)" |
-	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o window.g && ge-emit window.g --print-traces >traces && ge-emit window.g -o window && run-cmp window.so window.g >/dev/null
+	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o window.g && ge-emit window.g --print-traces >traces && ge-emit window.g -o window && equal window.so window.g
 ok $? "windows cut at the borders: the same numbers"
 grep -q '^pad.inline = sample.choice no yes := yes' traces
 ok $? "without a padded copy"
 
 # Sums of everything: in vectors, though no axis is left.
 printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: f32[1,213]\n  y = Softmax(x)\n  m = ReduceMean(x) {keepdims=0}\n  b = ReduceMax(y) {keepdims=1}\n  output y = y\n  output m = m\n  output b = b\n}\n' |
-	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o total.g && ge-emit total.g -o total && run-cmp --runs 3 total.so total.g >/dev/null
+	ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o total.g && ge-emit total.g -o total && equal --runs 3 total.so total.g
 ok $? "sums of everything: the same numbers"
 [ "$(grep -c 'vhsum(sum' total.c)" -ge 2 ] && grep -q 'vhmax(max' total.c
 ok $? "in vectors"
@@ -263,7 +263,7 @@ for name in squares mish leaky; do
 		timeout 10 tune-op --quiet --dump files-$name planned-$name.g && [ "$(wc -c <$name.c)" -lt 200000 ]
 	ok $? "$name in a row: $(wc -c <$name.c) bytes of C"
 done
-for name in mish leaky; do ge-emit planned-$name.g -o $name && run-cmp $name.so $name.g >/dev/null; ok $? "$name in a row: the evaluator's numbers"; done
+for name in mish leaky; do ge-emit planned-$name.g -o $name && equal $name.so $name.g; ok $? "$name in a row: the evaluator's numbers"; done
 
 # Operands of whole vectors, channels innermost: each is copied by a loop of its own, with what follows, no vector reads two of them.
 {
@@ -279,7 +279,7 @@ for name in mish leaky; do ge-emit planned-$name.g -o $name && run-cmp $name.so 
 	echo '  j = Concat(r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, r16, r17, r18, r19) {axis=1}'
 	printf '  n = BatchNormalization(j, @s, @s, @s, @s)\n  t = Relu(n)\n  y = MaxPool(t) {kernel_shape=[2,2]}\n  output y = y\n}\n'
 } >dense.txt
-ge-load dense.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q -o dense.g && ge-emit dense.g -o dense && run-cmp dense.so dense.g >/dev/null
+ge-load dense.txt | ge-shape | ge-fuse | ge-layout | ge-plan -q -o dense.g && ge-emit dense.g -o dense && equal dense.so dense.g
 ok $? "a block of 20 operands, normalised: the evaluator's numbers"
 sed -n '/^\/\* k.*: t \*/,/^}/p' dense.c >joined.c
 [ "$(grep -c 'vload(i' joined.c)" -eq 20 ] && ! grep -q vsel joined.c
@@ -287,28 +287,28 @@ ok $? "in one kernel, $(grep -c 'vload(i' joined.c) loops, $(grep -c vsel joined
 
 # What lies across is turned in registers, block by block, the last ones too; what lies near each other is shuffled.
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst s = f32[4] [1, 1, 2, 3]\ngraph main {\n  input x: f32[3,40,53]\n  input z: f32[1,12,5,37]\n  a = Transpose(x) {perm=[0,2,1]}\n  b = Transpose(x) {perm=[2,0,1]}\n  c = Transpose(x) {perm=[2,1,0]}\n  d = DepthToSpace(z) {blocksize=2}\n  e = Resize(z, -, @s) {mode="nearest" coordinate_transformation_mode="asymmetric" nearest_mode="floor"}\n  output a = a\n  output b = b\n  output c = c\n  output d = d\n  output e = e\n}\n' |
-	ge-load | ge-shape | ge-fuse | ge-plan -q -o turned.g && ge-emit turned.g -o turned && run-cmp --tol 0 turned.so turned.g >/dev/null
+	ge-load | ge-shape | ge-fuse | ge-plan -q -o turned.g && ge-emit turned.g -o turned && equal --tol 0 turned.so turned.g
 ok $? "moved elements: the same numbers"
 [ "$(grep -c '^	.*transpose[0-9]*(o0' turned.c)" -ge 2 ] && [ "$(grep -c '__builtin_shufflevector(vload' turned.c)" -ge 2 ] && ! grep -q '(vf){[io]' turned.c
 ok $? "in registers, none of them by itself"
 
 # Windows where pixels are innermost: vectors of them, whatever stride and padding.
 printf 'hone-text 1\nmodule ir=8 opset=19\ngraph main {\n  input x: f32[1,5,29,37]\n  input z: f32[2,3,13,13]\n  a = MaxPool(x) {kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]}\n  b = AveragePool(x) {kernel_shape=[3,3] pads=[1,1,1,1]}\n  c = MaxPool(z) {kernel_shape=[5,5] pads=[2,2,2,2]}\n  d = AveragePool(x) {kernel_shape=[2,3] strides=[2,3] ceil_mode=1 count_include_pad=1}\n  output a = a\n  output b = b\n  output c = c\n  output d = d\n}\n' |
-	ge-load | ge-shape | ge-fuse | ge-plan -q -o pools.g && ge-emit pools.g -o pools && run-cmp pools.so pools.g >/dev/null
+	ge-load | ge-shape | ge-fuse | ge-plan -q -o pools.g && ge-emit pools.g -o pools && equal pools.so pools.g
 ok $? "pools: the evaluator's numbers"
 ! grep '^	.*max_f32.*\[' pools.c && [ "$(grep -c '__builtin_shufflevector(vload' pools.c)" -ge 4 ]
 ok $? "no element by itself"
 
 # Reductions one after the other along an axis that is not the contiguous one: columns in vectors, sums in registers.
 printf 'hone-text 1\nmodule ir=8 opset=19\ngraph main {\n  input x: f32[2,19,7,37]\n  input z: f32[3,50,13]\n  a = Softmax(x) {axis=1}\n  b = LogSoftmax(z) {axis=1}\n  c = ArgMax(x) {axis=1}\n  d = ArgMin(z) {axis=0 keepdims=0 select_last_index=1}\n  e = LpNormalization(x) {axis=1}\n  output a = a\n  output b = b\n  output c = c\n  output d = d\n  output e = e\n}\n' |
-	ge-load | ge-shape | ge-fuse | ge-plan -q -o columns.g && ge-emit columns.g -o columns && run-cmp columns.so columns.g >/dev/null
+	ge-load | ge-shape | ge-fuse | ge-plan -q -o columns.g && ge-emit columns.g -o columns && equal columns.so columns.g
 ok $? "reductions across: the evaluator's numbers"
 ! grep -E '^	.*(exp_f32|max_f32|min_f32)\(' columns.c && grep -q 'vf max_0' columns.c
 ok $? "in vectors"
 
 # Slices by tuples of indices, counted from the end too; one that is computed and out of range is told, though the slice it would be is there.
 printf 'hone-text 1\nmodule ir=8 opset=19\nconst a = i64[3,2] [0, 1, -1, -2, 3, -5]\nconst b = i64[2,2,1] [0, -1, 2, 1]\nconst c = i64[1,2] [-4, 4]\nconst e = i64[1,2] [1, 5]\ngraph main {\n  input x: f32[4,5,6]\n  input w: f32[2,4,7]\n  input z: f32[4,5]\n  y = GatherND(x, @a)\n  v = GatherND(w, @b) {batch_dims=1}\n  u = GatherND(z, @c)\n  output y = y\n  output v = v\n  output u = u\n}\n' >tuples.txt
-ge-load tuples.txt | ge-shape | ge-fuse | ge-plan --no-fallback -q -o tuples.g && ge-emit tuples.g -o tuples && run-cmp --tol 0 tuples.so tuples.g >/dev/null
+ge-load tuples.txt | ge-shape | ge-fuse | ge-plan --no-fallback -q -o tuples.g && ge-emit tuples.g -o tuples && equal --tol 0 tuples.so tuples.g
 ok $? "slices by tuples: the evaluator's"
 sed 's/u = GatherND(z, @c)/m = ReduceMax(z) {keepdims=0}\n  q = Equal(m, m)\n  i = Cast(q) {to=7}\n  j = Mul(i, @e)\n  u = GatherND(z, j)/' tuples.txt | ge-load | ge-shape | ge-fuse | ge-plan -q -o beyond.g && ge-emit beyond.g -o beyond && ! run-dev beyond.so -o beyond.npz 2>err && grep -q 'range' err
 ok $? "an index beyond its axis: $(cat err)"
@@ -324,7 +324,7 @@ for e in 'bij,bjk->bik 2,9,17 2,17,21' 'bhid,bhjd->bhij 1,3,7,16 1,3,9,16' 'bshd
 	printf '  y%d = Einsum(a%d%s) {equation="%s"}\n  output y%d = y%d\n' $i $i "${3:+, b$i}" "$1" $i $i >>products
 done
 { printf 'hone-text 1\nmodule ir=8 opset=19\ngraph main {\n' && cat inputs products && echo '}'; } >einsum.txt
-ge-load einsum.txt | ge-shape | ge-fuse | ge-plan --no-fallback -q -o einsum.g && ge-emit einsum.g -o einsum && run-cmp einsum.so einsum.g >/dev/null
+ge-load einsum.txt | ge-shape | ge-fuse | ge-plan --no-fallback -q -o einsum.g && ge-emit einsum.g -o einsum && equal einsum.so einsum.g
 ok $? "$i einsums: the evaluator's numbers"
 
 # More operands than anybody would write: joined OPERANDS TYPE.
@@ -335,13 +335,13 @@ joined() {
 		print "  y = Concat(" all ") {axis=1}\n  output y = y\n}"
 	}' | ge-load | ge-shape | ge-fuse | ge-plan -q
 }
-joined 60 i32 >joined.g && ge-emit joined.g -o joined && run-cmp joined.so joined.g >/dev/null
+joined 60 i32 >joined.g && ge-emit joined.g -o joined && equal joined.so joined.g
 ok $? "Concat of 60 operands: the evaluator's numbers"
 joined 200 f32 >joined.g && timeout 20 ge-emit --no-compile joined.g -o joined && [ "$(wc -c <joined.c)" -lt 1000000 ]
 ok $? "200 of them across vectors: $(wc -c <joined.c) bytes of C"
 
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst far = i64[4] [9, 0, 13, 0]\nconst one = i64[2] [2, 1]\ngraph main {\n  input x: f32[4,20]\n  input z: f32[1]\n  y = Pad(x, @far) {mode="reflect"}\n  w = Pad(z, @one) {mode="reflect"}\n  output y = y\n  output w = w\n}\n' |
-	ge-load | ge-shape | ge-fuse | ge-plan -q -o far.g && ge-emit far.g -o far && run-cmp far.so far.g >/dev/null
+	ge-load | ge-shape | ge-fuse | ge-plan -q -o far.g && ge-emit far.g -o far && equal far.so far.g
 ok $? "reflections there and back again: the evaluator's numbers"
 
 # An input that has a default may be left out: NULL from C, not given to the tools.
@@ -376,7 +376,7 @@ int main(void)
 END
 ge-fuse preset.g | ge-layout | ge-plan -q | ge-emit -o preset && ${CC:-cc} use.c preset.a -o use -lm -pthread && [ "$(./use)" = "-2 3 -10 21 55" ]
 ok $? "an input with a default may be NULL"
-run-cmp --runs 2 preset.so preset.g >/dev/null && run-dev --seed 1 preset.so -o a.npz && run-ref --seed 1 preset.g -o b.npz && run-cmp a.npz b.npz >/dev/null
+equal --runs 2 preset.so preset.g && run-dev --seed 1 preset.so -o a.npz && run-ref --seed 1 preset.g -o b.npz && equal a.npz b.npz
 ok $? "and the tools take it"
 
 # Weights: whose bytes were altered, and those of another build of the same shapes.
@@ -446,6 +446,6 @@ awk 'BEGIN { print "hone-text 1\nmodule ir=9 opset=28\nconst k = bf16[] [1.3]\nc
 	split("Mul(%, @k);Sub(%, x);Sigmoid(%);Tanh(%);Add(%, @j);Mul(%, x);Neg(%);Tanh(%)", op, ";")
 	for (i = 0; i < 32; i++) { s = op[i % 8 + 1]; sub(/%/, "v" i, s); print "  v" i + 1 " = " s }
 	print "  output y = v32\n}" }' | ge-load | ge-shape | ge-fuse | ge-layout -o chain.g
-[ "$(ge-dump chain.g | grep -c Fused)" = 1 ] && ge-plan --quiet chain.g | ge-emit --quiet -o chain && run-cmp --runs 3 --tol 0.0157 ./chain.so chain.g >/dev/null
+[ "$(ge-dump chain.g | grep -c Fused)" = 1 ] && ge-plan --quiet chain.g | ge-emit --quiet -o chain && equal --runs 3 --tol 0.0157 ./chain.so chain.g
 ok $? "a chain of bf16 in one kernel is within two grains of the evaluator, which rounds after each"
 done_testing

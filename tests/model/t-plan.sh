@@ -37,11 +37,11 @@ ge-stat --json planned.g | grep -q "\"arena\": {\"bytes\": $peak, \"values\": [0
 ok $? "ge-stat reads it"
 
 ge-plan --quiet planned.g -o twice.g
-[ "$(ge-stat --digest planned.g)" = "$(ge-stat --digest twice.g)" ]
+same_graph planned.g twice.g
 ok $? "a plan twice is a plan once"
 ge-plan --quiet --why chain.g 2>&1 >/dev/null | grep -q "in the caller's memory"
 ok $? "--why tells where results are"
-run-cmp planned.g chain.g >/dev/null
+equal planned.g chain.g
 ok $? "the numbers stay"
 
 # Values of whole pages, eight in a row: no two that are alive together begin alike in their page.
@@ -97,7 +97,7 @@ awk 'BEGIN {
 	}
 	print "  output y = v" n - 1 "\n}"
 }' >many.txt
-ge-load many.txt | ge-shape | ge-fuse | ge-plan --quiet -o many.g && ge-emit many.g -o many --quiet && run-cmp --runs 3 many.so many.g >/dev/null
+ge-load many.txt | ge-shape | ge-fuse | ge-plan --quiet -o many.g && ge-emit many.g -o many --quiet && equal --runs 3 many.so many.g
 ok $? "300 nodes with lives that cross: the library gives the evaluator's numbers"
 
 # A plan holds for the graph it was made of. Passes that take results away, or make of an output something else, leave one
@@ -123,9 +123,9 @@ END
 ge-load top.txt | ge-shape | ge-fuse | ge-layout | ge-plan --quiet -o top.g
 ge-prune --output b top.g -o half.g
 stale "a group lost a result" top half.g
-ge-plan --quiet half.g -o again.g && ge-emit --quiet again.g -o again && run-cmp again.so half.g >/dev/null
+ge-plan --quiet half.g -o again.g && ge-emit --quiet again.g -o again && equal again.so half.g
 ok $? "planned again it is compiled, with the evaluator's numbers"
-ge-prune --output g --output v planned.g -o fewer.g && ge-emit --quiet fewer.g -o fewer && run-cmp fewer.so fewer.g >/dev/null
+ge-prune --output g --output v planned.g -o fewer.g && ge-emit --quiet fewer.g -o fewer && equal fewer.so fewer.g
 ok $? "without some outputs the plan holds"
 cat >step.txt <<'END'
 hone-text 1

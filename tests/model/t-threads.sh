@@ -37,14 +37,14 @@ ok $? "one thread has no workers; two have teams: $(grep -c 'team_run(team' two.
 run-dev --range ids=0:499 one.so -o 1.npz
 for lib in two five; do
 	bad=0
-	for i in 1 2 3; do run-dev --range ids=0:499 $lib.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null || bad=1; done
+	for i in 1 2 3; do run-dev --range ids=0:499 $lib.so -o n.npz && equal --tol 0 n.npz 1.npz || bad=1; done
 	ok $bad "$lib: the numbers of one thread, bit for bit"
 done
 for n in 1 2 3 9; do
-	HONE_THREADS=$n run-dev --range ids=0:499 five.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null
+	HONE_THREADS=$n run-dev --range ids=0:499 five.so -o n.npz && equal --tol 0 n.npz 1.npz
 	ok $? "HONE_THREADS=$n"
 done
-run-dev --threads 3 --range ids=0:499 five.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null
+run-dev --threads 3 --range ids=0:499 five.so -o n.npz && equal --tol 0 n.npz 1.npz
 ok $? "run-dev --threads"
 HONE_THREADS=two run-dev --range ids=0:499 two.so -o n.npz 2>err
 [ $? = 64 ] && grep -q 'HONE_THREADS.*not a number' err
@@ -52,10 +52,10 @@ ok $? "HONE_THREADS that is no number: 64"
 run-dev --range ids=400:600 two.so -o n.npz 2>err
 [ $? = 65 ] && grep -q 'out of range' err
 ok $? "an index out of range, seen by a worker or not: 65"
-ge-emit --threads 3 planned1.g -o more && run-dev --range ids=0:499 more.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null
+ge-emit --threads 3 planned1.g -o more && run-dev --range ids=0:499 more.so -o n.npz && equal --tol 0 n.npz 1.npz
 ok $? "more threads than planned for: workspaces grow"
 ge-emit planned5.g --print-traces >traces && grep -q '^parallel' traces && ge-emit --threads 1 --trace traces planned1.g -o serial &&
-	run-dev --range ids=0:499 serial.so -o n.npz && run-cmp --tol 0 n.npz 1.npz >/dev/null && ! grep -q pthread serial.c
+	run-dev --range ids=0:499 serial.so -o n.npz && equal --tol 0 n.npz 1.npz && ! grep -q pthread serial.c
 ok $? "a trace for threads serves one, too"
 grep -v '^parallel' traces >serial.traces && ge-emit planned5.g --trace serial.traces --print-traces | cmp - traces
 ok $? "a trace for one thread gets the lines for several, and they are printed"

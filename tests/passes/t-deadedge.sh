@@ -7,21 +7,21 @@ for txt in "$cases"/*.txt; do
 		ge-dump once.g | grep -v '^provenance' >"$name.out"
 	cmp -s "$name.out" "$cases/$name.out"
 	ok $? "$name" || diff "$cases/$name.out" "$name.out"
-	[ "$(ge-stat --digest once.g)" = "$(ge-stat --digest twice.g)" ]
+	same_graph once.g twice.g
 	ok $? "$name twice"
 	awk -v stem=part. '/^hone-text/ { n++ } { print > (stem n) }' "$txt"
 	for part in part.*; do
 		ge-load "$part" -o before.g
 		rm "$part"
 		ge-deadedge before.g -o after.g && run-cmp --tol 0 --range n=0:3 --range c=0:1 after.g before.g >cmp.log 2>&1 ||
-			run-cmp --tol 0 after.g before.g >cmp.log 2>&1
+			equal --tol 0 after.g before.g
 			ok $? "$name: numbers of $part" || cat cmp.log
 	done
 done
 
 # A body that hands its state on needs no node for that in the file.
 awk '/^hone-text/ { n++ } n == 3' "$cases/state.txt" | ge-load -o handed.g && ge-export handed.g -o handed.onnx &&
-	! ge-stat handed.onnx | grep -q Identity && run-cmp --tol 0 --range n=0:3 handed.onnx handed.g >/dev/null
+	! ge-stat handed.onnx | grep -q Identity && equal --tol 0 --range n=0:3 handed.onnx handed.g
 ok $? "state handed on in a file"
 
 ge-load "$cases/unknown.txt" | ge-deadedge --why -o out.g 2>why
@@ -66,7 +66,7 @@ ge-fold turns.g | ge-deadedge | ge-simplify | ge-dump | grep -c '^ .*=.*(' | gre
 ok $? "fold, dead edges, simplify" || { ge-fold turns.g | ge-deadedge | ge-simplify | ge-dump; }
 ge-export turns.g -o turns.onnx && hone simplify turns.onnx turned.onnx >table && [ "$(awk '$1 == "all" { print $3 }' table)" -le 1 ]
 ok $? "hone simplify takes turns" || cat table
-ge-export turns.g -o turns.onnx && hone build turns.onnx -o turned >table && ! grep -q 'slow path' table && run-cmp turned.so turns.g >/dev/null
+ge-export turns.g -o turns.onnx && hone build turns.onnx -o turned >table && ! grep -q 'slow path' table && equal turned.so turns.g
 ok $? "hone build takes turns" || cat table
 
 # Bodies in bodies without end: copies are bounded, and nothing is lost.
@@ -111,6 +111,6 @@ ok $? "a condition that one operand decides"
 
 # A condition is one element of whatever rank.
 printf 'hone-text 1\nmodule ir=10 opset=28\ngraph f {\n  input t: f32[3]\n  u = Neg(t)\n  output u = u\n}\ngraph g {\n  input t: f32[3]\n  u = Abs(t)\n  output u = u\n}\ngraph main {\n  input x: f32[3]\n  input c: bool[1,1]\n  y = If(c, x) {else_branch=graph f then_branch=graph g}\n  output y = y\n}\n' >rank.txt
-ge-load rank.txt -o rank.g && ge-shape rank.g | ge-fold | ge-deadedge -o after.g && run-cmp rank.g after.g >/dev/null
+ge-load rank.txt -o rank.g && ge-shape rank.g | ge-fold | ge-deadedge -o after.g && equal rank.g after.g
 ok $? "a condition of rank 2"
 done_testing

@@ -1,15 +1,16 @@
 # Libraries for --target generic: C without a word of any CPU, which computes the same.
-say() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 export HONE_KB=$PWD/kb
 unset HONE_TARGET
 model=$top/examples/digits/digits.onnx
 
 hone build "$model" --quiet --set batch=3 --threads 2 --target generic -o any/any 2>err && run-cmp any/any.so "$model" --set batch=3 >/dev/null
-say $? "a library for any CPU computes the same"
+ok $? "a library for any CPU computes the same"
 grep -q '^#define VL 4 ' any/any.c && ! grep -qE '__builtin_ia32|__SSE|__AVX|x86|-march' any/any.c
-say $? "its C names no CPU"
+ok $? "its C names no CPU"
 HONE_TARGET=generic run-dev --serve </dev/null >/dev/null 2>err && [ ! -s err ]
-say $? "a machine passes for any"
+ok $? "a machine passes for any"
 HONE_TARGET=generic run-dev --serve --target x86-64 </dev/null >/dev/null 2>err
 [ $? = 69 ] && grep -q 'this machine lacks x86' err
-say $? "which then is none of x86: 69"
+ok $? "which then is none of x86: 69"
+done_testing

@@ -233,7 +233,7 @@ input=image
 begin
 npy '<f4' '(1, 1, 8, 8)' 256 >in/x.npy
 run-ref "$good" -i "$input=in/x.npy" -o in/y.npz && run-dev in/lib.so -i "$input=in/x.npy" -o in/z.npz &&
-	run-cmp in/y.npz in/z.npz >/dev/null || echo "# the good ones" >>faults
+	equal in/y.npz in/z.npz || echo "# the good ones" >>faults
 npy '<f8' '(1, 1, 8, 8)' 512 >in/type.npy
 npy '<f4' '(1, 1, 8, 9)' 288 >in/shape.npy
 npy '<f4' '(64,)' 256 >in/rank.npy

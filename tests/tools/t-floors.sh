@@ -1,6 +1,7 @@
 # The floors of the Makefile: a library includes its own floor's room and those below, never up, never
 # sideways; tools do not include tools; above lib/op only lib/lower and lib/onnx name operators.
 . "$top/tests/lib.sh"
+work=$PWD
 cd "$top" || exit 1
 floors=$(sed -n 's/^FLOORS *= *//p' Makefile)
 [ -n "$floors" ] || { ok 1 "no FLOORS in the Makefile"; exit 1; }
@@ -35,4 +36,36 @@ report "the list has operators" "$([ ${#ops} -gt 1000 ] || echo "none in lib/gra
 report "no operator is named above its library" "$(grep -nwE "OP_(${ops%|})" -r $(ls -d lib/*/ | grep -vE '/(graph|op|lower|onnx)/') --include=*.[ch] 2>/dev/null)"
 report "what a CPU is stands in lib/target alone" "$(grep -rnE --include='*.[ch]' --include='*.in' '"target/[a-z0-9_]+/|__SSE|__AVX|__aarch64__|__builtin_ia32|_mm_|%%?[xyz]mm' lib tools bench 2>/dev/null |
 	grep -v '^lib/target/')"
+report "no test includes a tool or bench/" "$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"[^"]*(tools|bench)/' tests/*/*.[ch] tests/*.h | grep -v '^tests/fuzz/chain.h:')" # the chain of tools, linked
+
+# Circles of headers: who includes whom, without those that include nothing that is left, until there are none.
+find lib tools tests -name '*.h' -exec grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' {} + | sed -E 's,^([^:]+):[^"]*"([^"]+)".*,\1 \2,' |
+	while read -r file included; do
+		for try in "lib/$included" "$(dirname "$file")/$included" "tests/$included"; do
+			if [ -e "$try" ]; then echo "$file $(realpath --relative-to=. "$try")"; break; fi
+		done
+	done >"$work/edges"
+circle=$(awk '{ from[NR] = $1; to[NR] = $2 }
+	END {
+		for (;;) {
+			split("", left); gone = 0
+			for (i in from) left[from[i]] = 1
+			for (i in from) if (!(to[i] in left)) { delete from[i]; delete to[i]; gone = 1 }
+			if (!gone) break
+		}
+		for (i in from) print from[i] " includes " to[i]
+	}' "$work/edges")
+report "no circles of headers ($(grep -c . "$work/edges") includes)" "$circle$([ -s "$work/edges" ] || echo none are found)"
+
+# Lengths: of files, of functions, of the functions that a tool begins in.
+c_files=$(find lib tools tests bench -name '*.[ch]' ! -path 'tests/runner/hostile/*')
+report "no file is above 800 lines" "$(wc -l $c_files | awk '$1 > 800 && $2 != "total" && $2 != "tests/loop/loop.c"')"
+awk 'FNR == 1 { head = ""; name = "" }
+	/^[a-z].*\)$/ { head = $0 }
+	/^{$/ && head != "" { name = head; start = FNR }
+	/^}$/ && name != "" { print FNR - start - 1, FILENAME, name; name = head = "" }' $(find lib tools -name '*.c') | sort -n >"$work/functions"
+for tool in tools/*/; do sed -nE 's,^[[:space:]]*\.run = ([a-z_]+).*,'"$tool"' \1,p' "$tool"*.c 2>/dev/null; done >"$work/entries"
+long=$(while read -r tool entry; do grep -E " $tool.*[ *]$entry\\(" "$work/functions"; done <"$work/entries" | awk '$1 >= 60 { print } END { if (!NR) print "none found" }')
+report "functions that a tool begins in are below 60 lines" "$long"
+echo "# $(awk '{ l[NR] = $1 } END { print NR " functions: median " l[int(NR / 2)] " lines, nine of ten at most " l[int(NR * 0.9)] ", longest " l[NR] }' "$work/functions")"
 done_testing

@@ -13,7 +13,7 @@ for page in "$top"/tools/*/*.1; do
 	[ -e "share/man/man1/$(basename "$page")" ] || ok 1 "$(basename "$page") is installed"
 done
 is "$(ls share/man/man5/ge-stream.5 share/man/man7/hone.7 share/hone/hone.mk share/bash-completion/completions/hone | wc -l)" 4 "pages, rules, completion"
-is "$(grep -rlF "$here" . | head -3)" "" "DESTDIR is in no file"
+nothing "DESTDIR is in no file" "$(grep -rlF "$here" . | head -3)"
 
 # With nothing of the tree at hand, from another place than PREFIX, and through a link.
 cd "$here" || exit 1

@@ -42,7 +42,7 @@ twice() { # OPTIONS
 		tool=${tool%.g}
 		[ "$tool" = ge-shape ] && options=$1 || options=
 		"$tool" -q $options "$f" -o twice.g || return
-		[ "$(ge-stat --digest "$f")" = "$(ge-stat --digest twice.g)" ] || { echo "# $f" && return 1; }
+		same_graph "$f" twice.g || { echo "# $f" && return 1; }
 	done
 }
 

@@ -22,9 +22,9 @@ load '' '  input x: f32[2,3]
   output z = z' >two.g
 
 # What is written is what is read.
-run-ref --set n=2 relu.g -o a.npy && run-ref relu.g -i a.npy -o b.npy && run-cmp --tol 0 a.npy b.npy >/dev/null
+run-ref --set n=2 relu.g -o a.npy && run-ref relu.g -i a.npy -o b.npy && equal --tol 0 a.npy b.npy
 holds $? -eq 0 "an array through two runs"
-run-ref two.g -o a.npz && run-cmp --tol 0 a.npz two.g >/dev/null
+run-ref two.g -o a.npz && equal --tol 0 a.npz two.g
 holds $? -eq 0 "several arrays"
 run-ref two.g -o b.npz
 cmp -s a.npz b.npz
@@ -48,7 +48,7 @@ big() { printf '\077\200\000\000\100\000\000\000\100\100\000\000\100\200\000\000
 run-ref relu.g -i x=x.npy | grep -q '1 2 3 4 5 6'
 holds $? -eq 0 "an array by hand"
 (npy '>f4' False '(2, 3)'; big) >big.npy
-run-cmp --tol 0 x.npy big.npy >/dev/null
+equal --tol 0 x.npy big.npy
 holds $? -eq 0 "big-endian"
 (npy '<f4' True '(2, 3)'; floats) >fortran.npy
 run-ref relu.g -i fortran.npy | grep -q '1 3 5 2 4 6'
@@ -218,7 +218,7 @@ if "$python" -c 'import numpy' 2>/dev/null; then
 		np.savez_compressed("c.npz", y=np.arange(60000, dtype=np.int64).reshape(3, 20000), z=np.float16([1, 2]), b=np.array(True))
 		np.savez("s.npz", y=np.arange(60000, dtype=np.int64).reshape(3, 20000), z=np.float16([1, 2]), b=np.array(True))
 	E
-	run-cmp --tol 0 c.npz s.npz >/dev/null
+	equal --tol 0 c.npz s.npz
 	holds $? -eq 0 "NumPy's own archives, deflated and stored"
 	"$python" -c 'import numpy as np; a = np.load("a.npz"); assert sorted(a) == ["y", "z"] and a["y"].shape == (2, 3) and a["z"].dtype == np.float32'
 	holds $? -eq 0 "NumPy reads ours"

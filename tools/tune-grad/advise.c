@@ -5,7 +5,7 @@
 #include "common/json.h"
 #include "common/outfile.h"
 #include "common/shown.h"
-#include "trace.h"
+#include "comm/kineto.h"
 #include "tune-grad.h"
 
 /* Times apart from each other, rising. */
@@ -87,7 +87,7 @@ static double tail_begins(const struct set *compute, double first, double end)
 }
 
 /* The reductions of the step: how often, the last one, and what is not covered behind the backward pass. */
-static void add_tail(struct advice *a, const struct set *compute, const struct set *exposed, const struct trace *t, struct span step)
+static void add_tail(struct advice *a, const struct set *compute, const struct set *exposed, const struct kineto *t, struct span step)
 {
 	const struct span *last = NULL;
 	double first = step.to;
@@ -133,7 +133,7 @@ static const char *what_follows(const struct set *compute, const struct set *com
 }
 
 /* What reduces; the communication of gradients. */
-static struct set reductions(const struct trace *t)
+static struct set reductions(const struct kineto *t)
 {
 	struct set s = {0};
 	for (size_t i = 0; i < t->span[SPAN_COMM].n; i++)
@@ -144,7 +144,7 @@ static struct set reductions(const struct trace *t)
 	return u;
 }
 
-static struct advice analyse(const struct trace *t)
+static struct advice analyse(const struct kineto *t)
 {
 	struct advice a = {0};
 	struct set all = set_union(t->span[SPAN_COMPUTE].a, t->span[SPAN_COMPUTE].n);
@@ -242,7 +242,7 @@ static double waiting(const struct advice *a, struct span gap)
 	return us;
 }
 
-static void print_text(FILE *f, const struct advice *a, const struct trace *t, char *const *line, size_t lines)
+static void print_text(FILE *f, const struct advice *a, const struct kineto *t, char *const *line, size_t lines)
 {
 	const struct {
 		const char *what;
@@ -268,7 +268,7 @@ static void print_text(FILE *f, const struct advice *a, const struct trace *t, c
 		fputs("nothing stands out\n", f);
 }
 
-static void print_json(FILE *f, const struct advice *a, const struct trace *t, char *const *line, size_t lines)
+static void print_json(FILE *f, const struct advice *a, const struct kineto *t, char *const *line, size_t lines)
 {
 	fprintf(f,
 		"{\"steps\": %zu, \"device\": %s, \"step_us\": %.3f, \"compute_us\": %.3f, \"comm_us\": %.3f, \"exposed_us\": %.3f, \"tail_us\": %.3f, "
@@ -284,7 +284,7 @@ static void print_json(FILE *f, const struct advice *a, const struct trace *t, c
 
 int grad_advise(struct tool_args *args)
 {
-	struct trace t;
+	struct kineto t;
 	struct outfile o;
 	char *line[ADVICE];
 	size_t lines;
@@ -292,7 +292,7 @@ int grad_advise(struct tool_args *args)
 		die(EX_BADUSE, "advise: expected one trace");
 	if (args->nfile == 0 && isatty(STDIN_FILENO))
 		tool_usage();
-	trace_read(&t, args->nfile ? args->file[0] : NULL);
+	kineto_read(&t, args->nfile ? args->file[0] : NULL);
 	struct advice a = analyse(&t);
 	if (a.gaps.n)
 		qsort(a.gaps.a, a.gaps.n, sizeof *a.gaps.a, longest_first);
@@ -308,6 +308,6 @@ int grad_advise(struct tool_args *args)
 		free(line[i]);
 	vec_free(&a.gaps);
 	vec_free(&a.waits);
-	trace_free(&t);
+	kineto_free(&t);
 	return EX_GOOD;
 }

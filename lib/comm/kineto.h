@@ -1,6 +1,6 @@
 /* A profiler's timeline (PyTorch, Perfetto JSON): the events that matter to communication. */
-#ifndef HONE_TRACE_H
-#define HONE_TRACE_H
+#ifndef HONE_KINETO_H
+#define HONE_KINETO_H
 #include <stdbool.h>
 #include "common/arena.h"
 #include "common/vec.h"
@@ -16,7 +16,7 @@ struct span {
 struct launch {
 	double id, at; /* us, on the host */
 };
-struct trace {
+struct kineto {
 	VEC(struct span) span[SPAN_KINDS]; /* by from; steps do not overlap */
 	bool device;                       /* there are kernels of a device: compute and communication are theirs */
 	int devices, chosen;               /* how many devices have kernels, and whose these are */
@@ -27,6 +27,6 @@ struct trace {
  * A device runs behind its host. Where launches are in the trace, a step is the time on the device from the end of what the host's steps
  * before it launched to the end of what its own launched; the first one begins no sooner than the host's. Copies to the device are data. Of several
  * devices only the one that communicates most is kept, or computes most. */
-void trace_read(struct trace *t, const char *path);
-void trace_free(struct trace *t);
+void kineto_read(struct kineto *t, const char *path);
+void kineto_free(struct kineto *t);
 #endif

@@ -6,7 +6,7 @@
 #include "common/json_read.h"
 #include "common/msg.h"
 #include "common/outfile.h"
-#include "trace.h"
+#include "comm/kineto.h"
 
 /* What of an event is looked at. */
 struct event {
@@ -117,7 +117,7 @@ static bool reduces(const struct event *e)
 	return strcasestr(name, "reduce") || !contains(name, others);
 }
 
-static void keep(struct trace *t, const struct event *e)
+static void keep(struct kineto *t, const struct event *e)
 {
 	bool device;
 	enum span_kind k = classify(e, &device);
@@ -141,7 +141,7 @@ static void keep(struct trace *t, const struct event *e)
 					    .device = device ? (int)fmax(0, fmin(e->device, 1e6)) : -1});
 }
 
-static bool read_events(struct trace *t, struct json_in *j)
+static bool read_events(struct kineto *t, struct json_in *j)
 {
 	enum json_token k = json_next(j);
 	if (k == JSON_OBJECT) {
@@ -181,7 +181,7 @@ static int by_id(const void *x, const void *y)
 }
 
 /* When the host launched it; INFINITY: that is not in the trace. */
-static double launched(const struct trace *t, double id)
+static double launched(const struct kineto *t, double id)
 {
 	size_t lo = 0, hi = id > 0 ? t->launch.n : 0;
 	while (lo < hi) {
@@ -195,7 +195,7 @@ static double launched(const struct trace *t, double id)
 }
 
 /* Keeps the device that communicates most, or else computes most. */
-static void choose_device(struct trace *t)
+static void choose_device(struct kineto *t)
 {
 	struct use {
 		int device;
@@ -231,7 +231,7 @@ static void choose_device(struct trace *t)
 }
 
 /* Moves the steps to where the device took them. Those that launched nothing go. */
-static void steps_on_device(struct trace *t)
+static void steps_on_device(struct kineto *t)
 {
 	size_t steps = t->span[SPAN_STEP].n, found = 0, n = 0;
 	struct span *step = t->span[SPAN_STEP].a;
@@ -290,13 +290,13 @@ static char *unpacked(const char *path, const struct mapped *m, size_t *n)
 	return out.a;
 }
 
-void trace_read(struct trace *t, const char *path)
+void kineto_read(struct kineto *t, const char *path)
 {
 	struct mapped m;
 	struct json_in j;
 	char *heap = NULL;
 	const char *name = path && strcmp(path, "-") ? path : "standard input";
-	*t = (struct trace){0};
+	*t = (struct kineto){0};
 	mapped_open(&m, path);
 	const char *text = (const char *)m.p;
 	size_t n = m.n;
@@ -321,7 +321,7 @@ void trace_read(struct trace *t, const char *path)
 		die(EX_BADDATA, "%s: no operator and no kernel in it; is it a trace of training?", name);
 }
 
-void trace_free(struct trace *t)
+void kineto_free(struct kineto *t)
 {
 	for (int k = 0; k < SPAN_KINDS; k++)
 		vec_free(&t->span[k]);
