@@ -1,5 +1,5 @@
 # Trilu in a library: diagonals at the ends of 64 bits, and those of the matrix.
-ok() { if [ "$1" -eq 0 ]; then echo "ok - $2"; else echo "not ok - $2"; fi; }
+. "$top/tests/lib.sh"
 i=0
 for k in 9223372036854775807 -9223372036854775808 -4 -3 0 1 4 5; do
 	i=$((i + 1))
@@ -19,3 +19,4 @@ done
 ge-fuse trilu.g | ge-plan -q | ge-emit -q --no-fallback -o trilu && run-cmp trilu.so trilu.g >out
 ok $? "a library with kernels only"
 ok "$([ "$(grep -c equal out)" -eq 16 ]; echo $?)" "16 triangles are the evaluator's"
+done_testing
