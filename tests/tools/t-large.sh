@@ -43,7 +43,7 @@ passes() { # WHAT: all passes of a build up to the plan, on model.txt
 chain 'Relu(%)' >model.txt; passes "a chain of Relu"
 wide tree >model.txt; passes "a fan, tree"
 inputs Concat >model.txt; passes "Concat of 40,000 inputs"
-[ -n "${LARGE_ALL-}" ] || exit 0
+[ -n "${LARGE_ALL-}" ] || { done_testing; exit; }
 chain 'Sin(%)' 'Mul(%, @c)' 'Neg(%)' >model.txt; passes "a chain of Sin, Mul and Neg"
 chain 'Transpose(%) {perm=[1,0]}' >model.txt; passes "a chain of Transpose"
 chain 'Reshape(%, @flat)' 'Reshape(%, @square)' >model.txt; passes "a chain of Reshape"
