@@ -128,9 +128,9 @@ for size in '--set n=3' '--shape x:3' '--shape w:3'; do
 	refuses 64 'input w has a default of size 2 in dimension 0, which cannot be 3' "$size, a default of another size" ge-shape $size default.g
 done
 proposed() { ge-fuse "$1" | ge-plan 2>&1 >proposed.out | sed -n 's/.*for example: //p'; }
-[ "$(proposed default.g)" = "ge-shape --set n=2" ] && echo "ok - the size that is proposed is that of a default" || echo "not ok - the size that is proposed is that of a default: $(proposed default.g)"
+is "$(proposed default.g)" "ge-shape --set n=2" "the size that is proposed is that of a default"
 sed '/^symbol/d; s/input w: f32\[n\]/input w: f32[?]/; s/input x: f32\[n\]/input x: f32[2]/' default.txt | ge-load -o open.g
-[ "$(proposed open.g)" = "ge-shape --shape w:2" ] && echo "ok - and an extent that is open" || echo "not ok - and an extent that is open: $(proposed open.g)"
+is "$(proposed open.g)" "ge-shape --shape w:2" "and an extent that is open"
 
 # The body of an operator without a rule may say what the sizes that are given make untrue: it is forgotten.
 cat >mapped.txt <<'END'
@@ -151,8 +151,8 @@ graph main {
 END
 ge-load mapped.txt -o mapped.g
 for size in 3 5; do
-	ge-shape --set M=$size mapped.g >sized.g 2>err && ge-check sized.g 2>>err && [ "$(ge-dump sized.g | grep -c 'f32\[5\] = Identity')" -eq $((size == 5)) ] &&
-		echo "ok - a body without a rule, M=$size" || { echo "not ok - a body without a rule, M=$size"; cat err; ge-dump sized.g; }
+	ge-shape --set M=$size mapped.g >sized.g 2>err && ge-check sized.g 2>>err && [ "$(ge-dump sized.g | grep -c 'f32\[5\] = Identity')" -eq $((size == 5)) ]
+	ok $? "a body without a rule, M=$size" || ge-dump sized.g
 done
 
 bad() { printf 'hone-text 1\nmodule ir=10 opset=28\ngraph main {\n  input x: f32[2,3]\n  input z: f32[4,5]\n%s\n  output y = y\n}\n' "$1"; }
