@@ -7,9 +7,10 @@
 struct expander {
 	struct module *m;
 	int opset;
-	node_id at;        /* the node that is being expanded */
-	VEC(node_id) made; /* before it */
-	struct uses uses;  /* of the module as it was, when it had so many values */
+	node_id at;          /* the node that is being expanded */
+	VEC(node_id) made;   /* before it */
+	VEC(enum opcode) by; /* of each node: what it was made for; nodes behind these were here before */
+	struct uses uses;    /* of the module as it was, when it had so many values */
 	size_t nvalues;
 };
 
@@ -459,9 +460,18 @@ static const struct {
 	{OP_Trilu, trilu},
 };
 
+static void note_made(struct expander *x, node_id id, enum opcode by)
+{
+	while (x->by.n <= id)
+		vec_push(&x->by, OP_OTHER);
+	x->by.a[id] = by;
+}
+
 static bool expand_node(struct expander *x, node_id id)
 {
 	x->at = id;
+	if (id < x->by.n && x->by.a[id] == node(x->m, id)->op) /* what it still needs, as for its type, another of its kind needs too */
+		return false;
 	if (opset_needed(x->m, node(x->m, id)) <= x->opset)
 		return false;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -471,15 +481,17 @@ static bool expand_node(struct expander *x, node_id id)
 }
 
 /* Expansions are made of operators that may have expansions of their own, so until nothing changes; that is
- * soon, for none of them leads back. */
+ * soon, for none of them leads back, and what an operator is made of is not the same operator expanded again. */
 static bool expand_graph(struct expander *x, graph_id g)
 {
 	VEC(node_id) order = {0};
 	bool changed = false;
 	for (size_t i = 0; i < graph(x->m, g)->nodes.n; i++) {
 		node_id id = graph(x->m, g)->nodes.a[i];
+		enum opcode op = node(x->m, id)->op;
 		bool gone = expand_node(x, id);
 		for (size_t k = 0; k < x->made.n && gone; k++) {
+			note_made(x, x->made.a[k], op);
 			infer_node(x->m, x->made.a[k], NULL);
 			vec_push(&order, x->made.a[k]);
 		}
@@ -507,5 +519,6 @@ void opset_expand(struct module *m, int opset)
 			;
 	vec_free(&order);
 	vec_free(&x.made);
+	vec_free(&x.by);
 	uses_free(&x.uses);
 }

@@ -28,7 +28,7 @@ static void align(struct importer *c, node_id n, val_id v, int64_t axis)
 		die(EX_NOTAVAIL, "%s: %s: broadcasts as opsets before %d do, and the rank of an operand is not known", c->path, where,
 		    OPSET_NUMPY);
 	axis += axis < 0 ? rank : 0;
-	if (axis < 0 || axis + own > rank)
+	if (axis < 0 || axis > rank - own)
 		die(EX_BADDATA, "%s: %s: an operand of rank %d at axis %lld of rank %d", c->path, where, own, (long long)axis, rank);
 	for (int i = (int)axis + own; i < rank; i++, count++)
 		ones[count] = own + count;
