@@ -330,8 +330,7 @@ uint64_t runner_build(struct runner *r, struct digest task, const struct runner_
 uint64_t runner_buf_bytes(const struct runner_buf *b) { return (uint64_t)b->elems * dtype_size(dtype_parse(b->type, strlen(b->type))); }
 
 /* No more than it takes that none is left in the third level: with as much as that holds, how much is left there hangs on what
- * others do. Winograd's F(4x4) of 512 channels 7x7, 38 MB of constants, has 0.94 to 1.18 of the time of F(2x2), 17 MB, with 32 MB
- * in turn, and 0.91 to 1.02 with 128, beside a compiler as well (Zen 4, 32 MB). */
+ * others do (doc/runner.md). */
 enum { COLD_LEAST = 32 << 20, COLD_L3 = 4 };
 uint64_t runner_cold_bytes(const struct module *m, const struct target *t)
 {

@@ -10,8 +10,7 @@ enum { ALIGN = 64, EXCESS = 2 };
 #define ALIKE 1.25 /* bytes of the larger set, in those of the smaller */
 
 /* A set that is a little larger than what all cores share is in part still there at the next call, and in how large a part
- * hangs on what others do: Winograd's 38 MB of a convolution with 512 channels took 0.59 to 0.68 of its rival's time in tries
- * a second apart, two sets in turn 0.63 to 0.67 (Zen 4, 32 MB). So sets of up to EXCESS times the bytes are two. */
+ * hangs on what others do (doc/runner.md). So sets of up to EXCESS times the bytes are two. */
 static int copies_of(uint64_t stride, uint64_t bytes)
 {
 	uint64_t n = !stride || stride >= EXCESS * bytes ? 0 : stride < bytes ? (bytes + stride - 1) / stride : 2;

@@ -1,5 +1,5 @@
 /* A toolchain that has begun already. Compiler proper, assembler and linker take some ms each before they read their first line
- * (6.7 of 37.7, 2.3 of 4.3 and 1.7 of 4.2, Gemm, Zen 3); here one process of each stands at that line, and a fork of it does
+ * (doc/runner.md); here one process of each stands at that line, and a fork of it does
  * the work for each candidate. How: runner/compile_server.in. */
 #ifndef HONE_WARM_H
 #define HONE_WARM_H

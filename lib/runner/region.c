@@ -85,9 +85,8 @@ static void take_large(char *p, uint64_t bytes)
 }
 
 /* The system gives a process the large pages that the one before it gave back (2 different ones in 40 processes), so what these do to
- * a kernel, which of a cache's sets they share, would be the same in one process after another, and look like what the kernel takes:
- * of two pooling kernels of 1.2 MB alike, one had 1.03 of the other's time in seven processes, then 0.99 in five (Zen 4). So some are
- * held while the arena gets its own. */
+ * a kernel, which of a cache's sets they share, would be the same in one process after another, and look like what the kernel takes
+ * (doc/runner.md). So some are held while the arena gets its own. */
 static bool populate_arena(struct regions *g, uint64_t random)
 {
 	uint64_t held = random % (HELD_MAX + 1) * LARGE;

@@ -5,9 +5,8 @@
  *
  * What a kernel finds when it is timed is what it finds in a compiled model: operands, results and workspace in one arena in large
  * pages, where the system gives them. That is memory of the process under test alone (shared memory seldom has large
- * pages), to which it copies what its parent has written, and back. Ratios of depthwise 3x3, 28x28 to 112x112, differ from
- * process to process by 0.35% in it (standard deviation, 108 processes, Zen 4), by 0.53% in pages of 4 KB, which lie elsewhere in
- * each. No guards lie in it: a kernel has been called between them before it is timed. */
+ * pages), to which it copies what its parent has written, and back. Ratios differ less
+ * from process to process in it than in small pages, which lie elsewhere in each (doc/runner.md). No guards lie in it: a kernel has been called between them before it is timed. */
 #ifndef HONE_REGION_H
 #define HONE_REGION_H
 #include <stdbool.h>

@@ -286,9 +286,8 @@ static double base_slowness(const struct run *x)
 }
 
 /* In c->limit is the time of one round, later of all that make a pair. Where calls take long, a few rounds are worth the time of
- * their pairs: what a call takes spreads to one side, by 2 to 4% (kernels of 1 to 2 ms, Zen 4). With 24 calls of each kernel the
- * median of 24 pairs of one round had an error of 0.82%, of 8 pairs of three 0.60% (184 candidates, standard deviation), and the
- * sequential test, which wants some pairs in any case, took 0.77 of the time. */
+ * their pairs: what a call takes spreads to one side, so of as many calls fewer pairs of several rounds have the smaller error
+ * (doc/runner.md). */
 static void plan_rounds(struct clock *c)
 {
 	double n = fmax(pair_seconds / c->limit, fmin(FEW_ROUNDS, long_seconds / c->limit));

@@ -9,7 +9,7 @@
  * just MATERIAL; simulated (tests/tune/confirm.c) it is 1/40, and of the default's like less than one in 1,000.
  *
  * All that is done within some seconds, and what else a machine does may last longer than these, and favour one kernel for as
- * long (0.91 of the default's time in four remeasurements, 1.02 some minutes later, Zen 3). So when all else is done each task's
+ * long (doc/runner.md). So when all else is done each task's
  * choice gets LATE_REMEASUREMENTS more, in turn with those of the other tasks, against the default as well, and up to LATE_MAX while the
  * same t-test leaves it open; where the mean of all is no longer faster by MATERIAL, or that is still open then, another takes
  * its place, or the default.
@@ -283,7 +283,7 @@ bool is_remeasuring(const struct tuned *t)
 }
 
 /* Which remeasurement that counts is due at a point whose other remeasurements say that it is faster: the first, and another where that said
- * neither this nor that (1.013 behind remeasurements of 0.88, 0.88 and 0.89, Zen 3, 20 ns). 0: none. */
+ * neither this nor that (doc/runner.md). 0: none. */
 static int final_due(const struct tuned *t, const struct point *p)
 {
 	const struct trial *x = trial_of(t, p, FINAL);
