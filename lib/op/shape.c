@@ -274,13 +274,12 @@ static const char *eval_range(struct eval *e)
 	if (!(n < RANGE_MAX))
 		return "too many elements";
 	struct tensor *y = eval_out(e, 0, t, 1, (int64_t[]){n > 0 ? (int64_t)n : 0});
+	uint64_t start = (uint64_t)tensor_get_int(e->in[0], 0), step = (uint64_t)tensor_get_int(e->in[2], 0);
 	for (int64_t i = 0; i < y->dims[0]; i++) {
 		if (dtype_is_float(t))
 			tensor_set(y, i, s + (double)i * d);
 		else
-			store_i(y, i, 1,
-				&(int64_t){(int64_t)((uint64_t)tensor_get_int(e->in[0], 0) +
-						     (uint64_t)i * (uint64_t)tensor_get_int(e->in[2], 0))});
+			store_i(y, i, 1, &(int64_t){(int64_t)(start + (uint64_t)i * step)});
 	}
 	return NULL;
 }
