@@ -31,6 +31,8 @@ void arena_limit(size_t bytes, const char *by)
 	raise_by = by;
 }
 
+size_t arena_held(void) { return __atomic_load_n(&held, __ATOMIC_RELAXED); }
+
 static size_t find_bound(void)
 {
 	const char *said = getenv("HONE_MEMORY");

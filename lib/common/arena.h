@@ -24,6 +24,7 @@ void arena_release(struct arena *a);
  * HONE_MEMORY says, else three quarters of what is free (memory.h) when they come to 64 MiB. Beyond it arena_alloc ends the process (71),
  * after arena_beyond, which may say better where. */
 void arena_limit(size_t bytes, const char *by);
+size_t arena_held(void); /* bytes that all arenas have now */
 extern __thread void (*arena_beyond)(const char *why);
 
 /* malloc and friends that end the process (71) when there is no memory. */

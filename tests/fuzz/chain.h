@@ -20,7 +20,7 @@ static const struct tool *const chain[] = {
 	&tool_ge_prune, &tool_ge_fuse, &tool_ge_layout,   &tool_ge_plan,
 };
 
-enum { CHAIN_GB = 4, CHAIN_FLOPS = 10000000, CHAIN_ELEMENTS = 1 << 22 };
+enum { CHAIN_GB = 4, CHAIN_FLOPS = 10000000, CHAIN_ELEMENTS = 1 << 22, CHAIN_RUN_BYTES = 64 << 20 };
 
 /* KB at most so far. */
 static long chain_most(void)
@@ -88,7 +88,8 @@ static void chain_emit(struct module *m)
 	model_free(e.M);
 }
 
-/* On random inputs, if that takes a moment only. */
+/* On random inputs, if that takes a moment only: what is known beforehand is counted, and the numbers themselves decide
+ * no more than CHAIN_RUN_BYTES. */
 static void chain_run(struct module *m)
 {
 	struct arena a = {0};
@@ -101,6 +102,7 @@ static void chain_run(struct module *m)
 	for (val_id v = 1; v < m->values.n; v++)
 		flops += type_count(m, &val(m, v)->type) > CHAIN_ELEMENTS ? CHAIN_FLOPS : 0;
 	if (flops < CHAIN_FLOPS) {
+		arena_limit(arena_held() + CHAIN_RUN_BYTES, "the limit is that of this test");
 		struct input_spec spec = {.seed = 1};
 		struct tensor **in = inputs_make(m, &spec, &a), **out = ARENA_ARRAY(&a, struct tensor *, g->out.n);
 		eval_graph(m, m->main, in, out, &a, NULL);
@@ -123,6 +125,7 @@ static void chain_all(struct module *(*make)(const uint8_t *, size_t), const uin
 		module_free(m);
 	if (!REFUSED(m = make(data, n); module_verify_or_die(m); chain_bind(m); chain_run(m)))
 		module_free(m);
+	arena_limit((size_t)2 * CHAIN_GB << 30, "the limit is that of this test");
 	eval_abandon();
 	if (chain_most() - before > (long)CHAIN_GB << 20) {
 		fprintf(stderr, "%ld KB\n", chain_most());
