@@ -13,7 +13,7 @@ int64_t slice_clip(int64_t d, int64_t *start, int64_t end, int64_t step)
 	*start = s;
 	if (step > 0)
 		return end > s ? (end - s - 1) / step + 1 : 0;
-	return s > end ? (s - end - 1) / -step + 1 : 0;
+	return s > end ? 1 - (s - end - 1) / step : 0; /* -step may not exist */
 }
 
 int64_t split_chunk(int64_t d, int64_t n, int64_t i)
