@@ -8,6 +8,10 @@
 const struct instr *instr_row(int n);
 int instr_find(const struct target *t, const char *name); /* of t's backend or the generic one; NULL: of any. 0: none */
 
+/* The first row that t has for a dot product: sums of i32 of products of groups of neighbours, of a that all sums share and b
+ * that they have each their own of. 0: none. */
+int instr_dot(const struct target *t, enum dtype a, enum dtype b);
+
 /* How the nest under loop is an instruction. Polynomials in the loops around it. */
 struct instr_use {
 	nest_id block, loop[INSTR_LOOPS];

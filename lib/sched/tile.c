@@ -4,6 +4,7 @@
  * wide as the tile. */
 #include <math.h>
 #include <string.h>
+#include "loop/instr.h"
 #include "sched/tile.h"
 
 static const char *const sums_in[] = {"registers", "memory"};
@@ -48,6 +49,7 @@ static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id
 	const struct ex *e = lex(p, read);
 	char *text = arena_str(&p->arena, "");
 	bool done[LOOP_RANK_MAX] = {0};
+	int grouped = -1;
 	done[dim] = true;
 	for (int d = 0; d < e->n; d++) {
 		bool reduce = false;
@@ -63,10 +65,14 @@ static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id
 	for (int i = 0; i < nred; i++)
 		for (int d = 0; d < e->n; d++)
 			if (!done[d] && poly_uses(p->P, e->index[d], s->axis[red[i]].var)) {
-				text = arena_printf(&p->arena, "%s %d", text, d);
+				bool groups = q->dot && red[i] == s->nspatial;
+				grouped = groups ? d : grouped;
+				text = groups ? arena_printf(&p->arena, "%s %d/%d", text, d, (int)q->group)
+					      : arena_printf(&p->arena, "%s %d", text, d);
 				done[d] = true;
 			}
-	return arena_printf(&p->arena, "%s %d%%%s", text, dim, q->width);
+	text = arena_printf(&p->arena, "%s %d%%%s", text, dim, q->width);
+	return grouped < 0 ? text : arena_printf(&p->arena, "%s %d%%%d", text, grouped, (int)q->group);
 }
 
 /* Operands that vary along v, not constant, with another step than one or with no room for whole vectors: a packed
@@ -284,7 +290,7 @@ static void choose_chunk(struct rule *r, struct tile *q)
 	int first = lstage(p, q->anchor)->nspatial, n = 0;
 	int64_t k0 = lstage(p, q->anchor)->axis[first].extent, choice[64], usual = k0; /* halved to nothing */
 	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = fitted.chunk_over * panel_room(p);
-	if (!q->result || q->row_axis < 0 || k0 < 2 * fitted.chunk_min || q->rows_outside || q->block || q->channels_outside || q->overlap)
+	if (q->dot || !q->result || q->row_axis < 0 || k0 < 2 * fitted.chunk_min || q->rows_outside || q->block || q->channels_outside || q->overlap)
 		return;
 	while (bytes > room && bytes * (double)usual / (double)k0 > room && usual > fitted.chunk_min)
 		usual = (usual + 1) / 2;
@@ -307,7 +313,7 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
-	int64_t choice[6], inner = nred ? s->axis[red[nred - 1]].extent : 1, steps = 1;
+	int64_t choice[6], inner = nred ? s->axis[red[nred - 1]].extent / (red[nred - 1] == s->nspatial ? q->group : 1) : 1, steps = 1;
 	int n = 0, most = unroll_most(p);
 	int64_t all = (int64_t)fmin(reduce_steps(p, q), most + 1), unroll_all = q->row_axis < 0 ? most : UNROLL_MAX;
 	if (all <= UNROLL_ALWAYS)
@@ -324,11 +330,11 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 	if (all > UNROLL_ALWAYS && n > 1)
 		steps = rule_sample(r, "unroll", choice, n, unroll_steps(p, q, inner, choice[n - 1] == all ? all : 0));
 	for (int i = 0; i < nred && steps == all; i++)
-		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[i], ""));
+		rule_try(r, "unroll %s", group_steps(r, q, red[i]));
 	if (steps > 1 && steps < all && steps == inner)
-		rule_try(r, "unroll %s", axis_loop(r, q->anchor, red[nred - 1], ""));
+		rule_try(r, "unroll %s", group_steps(r, q, red[nred - 1]));
 	else if (steps > 1 && steps < all)
-		rule_try(r, "unroll %s%s unroll", axis_loop(r, q->anchor, red[nred - 1], ""),
+		rule_try(r, "unroll %s%s unroll", group_steps(r, q, red[nred - 1]),
 			 q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
 }
 
@@ -360,10 +366,12 @@ static void order_reduction(struct rule *r, struct tile *q)
 	rule_try(r, "init %s %s", name, q->chunk ? q->panel_loop : q->home);
 	char *in = arena_str(&p->arena, "");
 	for (int i = 0; i < nred; i++)
-		in = arena_printf(&p->arena, "%s %s%s", in, axis_loop(r, q->anchor, red[i], ""), q->chunk && red[i] == first ? ".1" : "");
+		in = arena_printf(&p->arena, "%s %s%s", in, group_steps(r, q, red[i]), q->chunk && red[i] == first ? ".1" : "");
 	if (q->tloop)
 		in = arena_printf(&p->arena, "%s %s", in, q->trow);
 	in = arena_printf(&p->arena, "%s %s.1 %s.2", in, q->vloop, q->vloop);
+	if (q->dot)
+		in = arena_printf(&p->arena, "%s %s", in, axis_loop(r, q->anchor, first, ".1"));
 	if (q->chunk) {
 		char *out = arena_printf(&p->arena, "%s.0", axis_loop(r, q->anchor, first, ""));
 		out = other_loops(r, q, false, out);
@@ -483,7 +491,8 @@ static void mark_loops(struct rule *r, const struct tile *q)
 	const char *sums = q->sums ? q->sums : "";
 
 	rule_try(r, "unroll %s.1", q->vloop);
-	rule_try(r, "vector %s.2", q->vloop);
+	if (!q->dot || !rule_try(r, "tensor %s.2 %s", q->vloop, instr_row(q->dot)->name))
+		rule_try(r, "vector %s.2", q->vloop);
 	if (q->tloop)
 		rule_try(r, "unroll %s", q->trow);
 	mark_tile(r, q, q->anchor, "init.");
@@ -508,7 +517,10 @@ static bool begin_tile(struct rule *r, struct tile *q)
 	q->nread = stage_all_reads(p, q->anchor, q->read);
 	q->transposed = q->transposed_by_panel = r->along >= 0 && q->result;
 	q->vec_axis = q->transposed_by_panel ? r->along : contiguous_axis(p, q->result ? q->result : q->anchor);
-	if (q->vec_axis < 0 || lbuf(p, lstage(p, q->anchor)->out)->dtype != DT_F32)
+	if (q->vec_axis < 0)
+		return false;
+	find_dot(r, q);
+	if (!q->dot && lbuf(p, lstage(p, q->anchor)->out)->dtype != DT_F32)
 		return false;
 	q->borders = has_guard(p, lstage(p, q->anchor)->body);
 	q->function = calls_function(p, q);
@@ -533,6 +545,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 		return false;
 	pack_rows(r, &q);
 	choose_chunk(r, &q);
+	split_groups(r, &q);
 	order_reduction(r, &q);
 	if (q.transposed_by_panel)
 		rule_transpose_panels(r, anchor, q.result, q.panel_loop);

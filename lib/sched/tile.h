@@ -47,6 +47,8 @@ struct tile {
 	bool pad;                  /* the vector axis is rounded up: all that varies along it has room */
 	bool borders;              /* the anchor reads beyond borders */
 	bool function;             /* the result calls one (exp, erf) */
+	int dot;                   /* row of the instruction that sums products of groups (loop/instr.h); 0: none */
+	int64_t group;             /* steps of the first reduce axis that it takes at once; 1: there is none */
 	bool transposed;           /* what varies along the vector axis will lie along it, though now it does not; */
 	bool transposed_by_panel;  /* a panel at a time: rule_transpose_panels */
 };
@@ -79,6 +81,15 @@ bool large_window(struct loop_prog *p, const struct tile *q);
 bool sums_strided_rows(struct loop_prog *p, const struct tile *q);
 /* One row times a matrix of constants: what it takes is the time to read them. */
 bool row_by_matrix(struct loop_prog *p, const struct tile *q);
+
+/* ---- dot products of groups (dot.c) ---- */
+
+/* Does the target have an instruction for the anchor's sum? Sets dot and group. */
+void find_dot(struct rule *r, struct tile *q);
+/* The loop of a reduce axis that runs over groups. */
+const char *group_steps(struct rule *r, const struct tile *q, int axis);
+/* Splits the groups off, once panels are laid out. */
+void split_groups(struct rule *r, const struct tile *q);
 
 /* ---- what a tile costs (tile_cost.c) ---- */
 

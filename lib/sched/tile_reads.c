@@ -14,7 +14,7 @@ double reduce_steps(struct loop_prog *p, const struct tile *q)
 
 	for (int a = s->nspatial; a < s->naxes; a++)
 		n *= (double)s->axis[a].extent;
-	return n;
+	return q->dot ? n / (double)q->group : n;
 }
 
 bool calls_function(struct loop_prog *p, const struct tile *q)
