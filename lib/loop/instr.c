@@ -40,8 +40,8 @@ int instr_dot(const struct target *t, enum dtype a, enum dtype b)
 	const struct instr *r;
 
 	for (int row = 1; (r = instr_row(row)); row++)
-		if (instr_find(t, r->name) == row && is_there(t, r) && r->nloops == 2 && r->accumulator && r->comb && !strcmp(r->comb, "sum") &&
-		    !strcmp(r->body, "mul(i32(a), i32(b))") && !strcmp(r->in[0].dtype, dtype_name(a)) &&
+		if (instr_find(t, r->name) == row && is_there(t, r) && r->nloops == 2 && r->accumulator && r->comb &&
+		    !strcmp(r->comb, "sum") && !strcmp(r->body, "mul(i32(a), i32(b))") && !strcmp(r->in[0].dtype, dtype_name(a)) &&
 		    !strcmp(r->in[1].dtype, dtype_name(b)) && !r->in[0].step[0])
 			return row;
 	return 0;

@@ -290,7 +290,8 @@ static void choose_chunk(struct rule *r, struct tile *q)
 	int first = lstage(p, q->anchor)->nspatial, n = 0;
 	int64_t k0 = lstage(p, q->anchor)->axis[first].extent, choice[64], usual = k0; /* halved to nothing */
 	double bytes = panel_bytes(p, q, q->vectors, r->lanes), room = fitted.chunk_over * panel_room(p);
-	if (q->dot || !q->result || q->row_axis < 0 || k0 < 2 * fitted.chunk_min || q->rows_outside || q->block || q->channels_outside || q->overlap)
+	if (q->dot || !q->result || q->row_axis < 0 || k0 < 2 * fitted.chunk_min || q->rows_outside || q->block || q->channels_outside ||
+	    q->overlap)
 		return;
 	while (bytes > room && bytes * (double)usual / (double)k0 > room && usual > fitted.chunk_min)
 		usual = (usual + 1) / 2;
@@ -334,8 +335,7 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 	if (steps > 1 && steps < all && steps == inner)
 		rule_try(r, "unroll %s", group_steps(r, q, red[nred - 1]));
 	else if (steps > 1 && steps < all)
-		rule_try(r, "unroll %s%s unroll", group_steps(r, q, red[nred - 1]),
-			 q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
+		rule_try(r, "unroll %s%s unroll", group_steps(r, q, red[nred - 1]), q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
 }
 
 /* A copy of the anchor's result is summed in registers; stored where a tile is complete. */
