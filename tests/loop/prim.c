@@ -9,7 +9,9 @@
 #include "common/half.h"
 #include "common/rng.h"
 #include "sched/cost.h"
+#include "sched/schedule.h"
 #include "emit/emit.h"
+#include "loop/instr.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "run_kernel.h"
@@ -35,13 +37,14 @@ static struct loop_prog *transpose(int64_t m, int64_t n)
 	return p;
 }
 
-/* y[m, n] += a[m, k] * b[k, n], of the given types; casts before the product where the sum is another type */
-static struct loop_prog *matmul(int64_t m, int64_t n, int64_t k, enum dtype ta, enum dtype tb, enum dtype t)
+/* y[m, n] += a[m, k] * b[k, n], of the given types; casts before the product where the sum is another type. apart: the sums are in
+ * scratch, and copied. */
+static struct loop_prog *product(int64_t m, int64_t n, int64_t k, enum dtype ta, enum dtype tb, enum dtype t, bool apart)
 {
 	struct loop_prog *p = prog_new(&target);
 	buf_id a = buf_new(p, "a", ta, SCOPE_IN, 2, DIMS(m, k)), b = buf_new(p, "b", tb, SCOPE_CONST, 2, DIMS(k, n));
 	buf_id y = buf_new(p, "y", t, SCOPE_OUT, 2, DIMS(m, n));
-	stage_id s = stage_into(p, "mm", y, "m n");
+	stage_id s = apart ? stage_new(p, "mm", t, SCOPE_SCRATCH, 2, DIMS(m, n), "m n") : stage_into(p, "mm", y, "m n");
 	poly ik = stage_reduce(p, s, "k", k), im = stage_axis(p, s, 0), in = stage_axis(p, s, 1);
 	ex_id ra = ex_read(p, a, 2, IDX(im, ik)), rb = ex_read(p, b, 2, IDX(ik, in));
 	if (ta != t)
@@ -49,8 +52,16 @@ static struct loop_prog *matmul(int64_t m, int64_t n, int64_t k, enum dtype ta, 
 	if (tb != t)
 		rb = ex_cast(p, t, rb);
 	stage_body(p, s, COMB_SUM, ex_call(p, FN_MUL, rb, ra, 0)); /* the other way round than the row says */
+	if (apart) {
+		stage_id c = stage_into(p, "copy", y, "m n");
+		stage_body(p, c, COMB_NONE, ex_read(p, lstage(p, s)->out, 2, IDX(stage_axis(p, c, 0), stage_axis(p, c, 1))));
+	}
 	prog_start(p);
 	return p;
+}
+static struct loop_prog *matmul(int64_t m, int64_t n, int64_t k, enum dtype ta, enum dtype tb, enum dtype t)
+{
+	return product(m, n, k, ta, tb, t, false);
 }
 /* y[m, n] = s[m, n], s[m, n] = m */
 static struct loop_prog *numbers(void)
@@ -233,6 +244,7 @@ static void fill(enum dtype t, void *x, int64_t n)
 		switch (t) {
 		case DT_F32: ((float *)x)[i] = (float)rng_normal(&rng); break;
 		case DT_F16: ((uint16_t *)x)[i] = float_to_half((float)rng_normal(&rng)); break;
+		case DT_I16: ((int16_t *)x)[i] = (int16_t)rng_range(&rng, -255, 255); break;
 		case DT_U8: ((uint8_t *)x)[i] = (uint8_t)rng_range(&rng, 0, 255); break;
 		default: ((int8_t *)x)[i] = (int8_t)rng_range(&rng, -128, 127); break;
 		}
@@ -423,6 +435,43 @@ static void instructions(void)
 	target = *target_host();
 }
 
+/* The rule takes the target's instruction for a sum of products of groups, on every level of this CPU. */
+static void dot(const char *level, enum dtype a, enum dtype b)
+{
+	char name[64], call[64], *trace;
+	int row = instr_dot(&target, a, b);
+
+	if (!row) {
+		ok(true, "%s %s # SKIP no such instruction", level, dtype_name(a));
+		return;
+	}
+	snprintf(call, sizeof call, "call %s", instr_row(row)->name);
+	for (int i = 0; i < 3; i++) {
+		int64_t m = 1 + 6 * i, n = 37 + 30 * i, k = 24 + 100 * i;
+		snprintf(name, sizeof name, "dot_%s_%s_%d", strrchr(level, '-') ? strrchr(level, '-') + 1 : level, dtype_name(a), i);
+		struct loop_prog *p = product(m, n, k, a, b, DT_I32, true);
+		trace = strdup(loop_rule(p));
+		prog_free(p);
+		good(name, product(m, n, k, a, b, DT_I32, true), product(m, n, k, a, b, DT_I32, true), trace, call, a == DT_U8 ? "= vpdpbusd(" : "= vpmaddwd(", NULL, 0);
+		free(trace);
+	}
+}
+
+static void dots(void)
+{
+	static const char *const level[] = {"x86-64", "x86-64-v3", "x86-64-v4", "native"};
+
+	for (size_t i = 0; i < sizeof level / sizeof *level; i++) {
+		if (!target_find(level[i], &target) || (target.features & ~target_host()->features)) {
+			ok(true, "%s # SKIP not this CPU", level[i]);
+			continue;
+		}
+		dot(level[i], DT_I16, DT_I16);
+		dot(level[i], DT_U8, DT_I8);
+	}
+	target = *target_host();
+}
+
 /* ---- functions ---- */
 
 static char *outlined_names(struct loop_prog *p, const char *trace)
@@ -538,6 +587,7 @@ int main(void)
 	names();
 	too_much();
 	instructions();
+	dots();
 	functions();
 	prefetches();
 	padding();

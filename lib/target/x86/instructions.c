@@ -11,6 +11,33 @@ static void dpbusd_helper(FILE *f, const struct instr *row)
 		"\t__asm__(\"vpdpbusd %%2, %%1, %%0\" : \"+v\"(x) : \"v\"(u), \"vm\"(*(const viu *)b));\n\treturn x;\n}\n");
 }
 
+/* The name of the compiler's function on vectors of that many bytes. */
+static const char *madd_text(int bytes)
+{
+	switch (bytes) {
+	case 64:
+		return "#ifdef __clang__\n#define MADD(a, b) __builtin_ia32_pmaddwd512(a, b)\n"
+		       "#else\n#define MADD(a, b) __builtin_ia32_pmaddwd512_mask(a, b, (vi){}, -1)\n#endif\n";
+	case 32: return "#define MADD(a, b) __builtin_ia32_pmaddwd256(a, b)\n";
+	default: return "#define MADD(a, b) __builtin_ia32_pmaddwd128(a, b)\n";
+	}
+}
+
+/* Exact: two products of 16 bits and less fit a sum of 32. */
+static void maddwd_helper(FILE *f, const struct instr *row)
+{
+	fprintf(f,
+		"%s"
+		"typedef int viu __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+		"typedef short vh16 __attribute__((vector_size(%d), may_alias));\n"
+		"typedef short vh16u __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+		"/* sums of two products of 16-bit numbers */\n"
+		"static inline vi vpmaddwd(vi x, const short *a, const short *b)\n{\n\tint two;\n"
+		"\t__builtin_memcpy(&two, a, 4);\n\tconst vi u = two - (vi){};\n"
+		"\treturn x + (vi)MADD((vh16)u, *(const vh16u *)b);\n}\n",
+		madd_text(row->vector_bytes), row->vector_bytes, row->vector_bytes, row->vector_bytes);
+}
+
 static void fma16_helper(FILE *f, const struct instr *row)
 {
 	fprintf(f,
@@ -34,6 +61,24 @@ const struct instr x86_instr[] = {
 	 .accumulator = "vi",
 	 .text = "vpdpbusd(%v, %a, %b)",
 	 .helper = dpbusd_helper},
+	/* sums of int32, each of 2 products of what fits 16 bits */
+#define MADDWD(name_, features_, bytes) \
+	{.name = name_, \
+	 .features = features_, \
+	 .vector_bytes = bytes, \
+	 .nloops = 2, \
+	 .extent = {bytes / 4, 2}, \
+	 .comb = "sum", \
+	 .body = "mul(i32(a), i32(b))", \
+	 .out = {"i32", {1, 0}}, \
+	 .in = {{"i16", {0, 1}}, {"i16", {2, 1}}}, \
+	 .accumulator = "vi", \
+	 .text = "vpmaddwd(%v, %a, %b)", \
+	 .helper = maddwd_helper}
+	MADDWD("vpmaddwd", X86_AVX512, 64),
+	MADDWD("vpmaddwd256", X86_AVX2, 32),
+	MADDWD("pmaddwd", 0, 16),
+#undef MADDWD
 	/* 32 sums in half precision */
 	{.name = "vfmaddph",
 	 .features = X86_FP16,
