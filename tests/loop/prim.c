@@ -452,7 +452,8 @@ static void dot(const char *level, enum dtype a, enum dtype b)
 		struct loop_prog *p = product(m, n, k, a, b, DT_I32, true);
 		trace = strdup(loop_rule(p));
 		prog_free(p);
-		good(name, product(m, n, k, a, b, DT_I32, true), product(m, n, k, a, b, DT_I32, true), trace, call, a == DT_U8 ? "= vpdpbusd(" : "= vpmaddwd(", NULL, 0);
+		good(name, product(m, n, k, a, b, DT_I32, true), product(m, n, k, a, b, DT_I32, true), trace, call,
+		     a == DT_U8 ? "= vpdpbusd(" : "= vpmaddwd(", NULL, 0);
 		free(trace);
 	}
 }

@@ -61,20 +61,13 @@ const struct instr x86_instr[] = {
 	 .accumulator = "vi",
 	 .text = "vpdpbusd(%v, %a, %b)",
 	 .helper = dpbusd_helper},
-	/* sums of int32, each of 2 products of what fits 16 bits */
+/* sums of int32, each of 2 products of what fits 16 bits */
 #define MADDWD(name_, features_, bytes) \
-	{.name = name_, \
-	 .features = features_, \
-	 .vector_bytes = bytes, \
-	 .nloops = 2, \
-	 .extent = {bytes / 4, 2}, \
-	 .comb = "sum", \
-	 .body = "mul(i32(a), i32(b))", \
-	 .out = {"i32", {1, 0}}, \
-	 .in = {{"i16", {0, 1}}, {"i16", {2, 1}}}, \
-	 .accumulator = "vi", \
-	 .text = "vpmaddwd(%v, %a, %b)", \
-	 .helper = maddwd_helper}
+	{ \
+		.name = name_, .features = features_, .vector_bytes = bytes, .nloops = 2, .extent = {bytes / 4, 2}, .comb = "sum", \
+		.body = "mul(i32(a), i32(b))", .out = {"i32", {1, 0}}, .in = {{"i16", {0, 1}}, {"i16", {2, 1}}}, .accumulator = "vi", \
+		.text = "vpmaddwd(%v, %a, %b)", .helper = maddwd_helper \
+	}
 	MADDWD("vpmaddwd", X86_AVX512, 64),
 	MADDWD("vpmaddwd256", X86_AVX2, 32),
 	MADDWD("pmaddwd", 0, 16),
