@@ -5,23 +5,46 @@
 #include "sched/tile.h"
 #include "target/target.h"
 
-/* Reads of the product i32(a) * i32(b), a the one that stands still along the vectors; false: the anchor is another sum. */
-static bool factors(struct loop_prog *p, const struct tile *q, ex_id *a, ex_id *b)
+/* Does s sum products i32(read[0]) * i32(read[1])? */
+static bool sums_products(struct loop_prog *p, stage_id s, ex_id read[2])
 {
-	const struct stage *s = lstage(p, q->anchor);
-	const struct ex *x = lex(p, s->body), *of[2];
+	const struct ex *x = lex(p, lstage(p, s)->body);
 
-	if (s->comb != COMB_SUM || x->kind != EX_CALL || x->fn != FN_MUL || x->dtype != DT_I32)
+	if (lstage(p, s)->comb != COMB_SUM || x->kind != EX_CALL || x->fn != FN_MUL || x->dtype != DT_I32)
 		return false;
 	for (int i = 0; i < 2; i++) {
-		of[i] = lex(p, x->a[i]);
-		if (of[i]->kind != EX_CAST || lex(p, of[i]->a[0])->kind != EX_READ || lex(p, of[i]->a[0])->dyn_dim >= 0)
+		const struct ex *factor = lex(p, x->a[i]);
+		if (factor->kind != EX_CAST || lex(p, factor->a[0])->kind != EX_READ || lex(p, factor->a[0])->dyn_dim >= 0)
 			return false;
+		read[i] = factor->a[0];
 	}
-	int still = tile_moves(p, q, of[0]->a[0], q->vec_axis);
-	*a = of[still]->a[0];
-	*b = of[!still]->a[0];
-	return !read_uses(p, *a, s->axis[q->vec_axis].var) && dim_along(p, q, *b) >= 0;
+	return true;
+}
+
+static int row_for(struct loop_prog *p, ex_id a, ex_id b)
+{
+	return instr_dot(p->target ? p->target : target_host(), lex(p, a)->dtype, lex(p, b)->dtype);
+}
+
+bool dot_needs(struct loop_prog *p, stage_id s, stage_id reader)
+{
+	ex_id read[2];
+
+	return lex(p, lstage(p, s)->body)->kind != EX_READ && sums_products(p, reader, read) &&
+	       (row_for(p, read[0], read[1]) || row_for(p, read[1], read[0]));
+}
+
+/* Its factors, a the one that stands still along the vectors; false: the anchor is another sum. */
+static bool factors(struct loop_prog *p, const struct tile *q, ex_id *a, ex_id *b)
+{
+	ex_id read[2];
+
+	if (!sums_products(p, q->anchor, read))
+		return false;
+	int still = tile_moves(p, q, read[0], q->vec_axis);
+	*a = read[still];
+	*b = read[!still];
+	return !read_uses(p, *a, lstage(p, q->anchor)->axis[q->vec_axis].var) && dim_along(p, q, *b) >= 0;
 }
 
 void find_dot(struct rule *r, struct tile *q)
@@ -34,7 +57,7 @@ void find_dot(struct rule *r, struct tile *q)
 	q->group = 1;
 	if (s->naxes == s->nspatial || !factors(p, q, &a, &b))
 		return;
-	int row = instr_dot(p->target ? p->target : target_host(), lex(p, a)->dtype, lex(p, b)->dtype);
+	int row = row_for(p, a, b);
 	if (!row || instr_row(row)->extent[0] != r->lanes)
 		return;
 	const struct axis *k = &s->axis[s->nspatial];

@@ -236,7 +236,7 @@ static void inline_stages(struct rule *r)
 		if (t->gone || t->scan || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
 			continue;
 		int n = count_readers(p, t->out, &reader), cost = rule_cost(p, t->body);
-		if (cost > fitted.inline_whole)
+		if (cost > fitted.inline_whole || (n == 1 && dot_needs(p, s, reader)))
 			continue;
 		bool cheap = cost <= fitted.inline_free, once = n == 1 && read_once(p, s, reader);
 		bool plain = lex(p, t->body)->kind == EX_READ;               /* moves elements, nothing else */

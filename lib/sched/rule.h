@@ -61,6 +61,8 @@ int64_t read_group(struct loop_prog *p, ex_id read, poly_var v);
 bool has_reuse(struct loop_prog *p, stage_id s);
 /* Where the body of s, no reduction, chooses between sums by an index (a row of a transform): that guard; 0: nowhere. */
 ex_id stage_choice(struct loop_prog *p, stage_id s);
+/* Does the reader sum groups of products by an instruction, which takes them from memory, and would compute s in it otherwise? */
+bool dot_needs(struct loop_prog *p, stage_id s, stage_id reader);
 /* Operations of an expression, roughly: what is used twice counts twice; a million at most. */
 int rule_cost(struct loop_prog *p, ex_id e);
 int rule_call_cost(int fn); /* of a function of loop/math.h */

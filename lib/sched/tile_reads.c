@@ -95,7 +95,8 @@ void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, dou
 {
 	*still = *moves = 0;
 	for (int i = 0; i < q->nread; i++)
-		*(tile_moves(p, q, q->read[i], q->vec_axis) ? moves : still) += 4 * (double)buf_elems(p, lex(p, q->read[i])->buf);
+		*(tile_moves(p, q, q->read[i], q->vec_axis) ? moves : still) +=
+			(double)dtype_size(lex(p, q->read[i])->dtype) * (double)buf_elems(p, lex(p, q->read[i])->buf);
 }
 
 int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
@@ -107,7 +108,7 @@ int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 	for (int i = 0; q->row_axis >= 0 && i < q->nread; i++) {
 		int64_t step;
 		if (!tile_moves(p, q, q->read[i], q->vec_axis) && read_step(p, q->read[i], s->axis[q->row_axis].var, &step) && step &&
-		    step * 4 % SET_BYTES == 0)
+		    step * (int64_t)dtype_size(lex(p, q->read[i])->dtype) % SET_BYTES == 0)
 			return fit_rows_in_set(&m);
 	}
 	return INT64_MAX;
