@@ -74,6 +74,8 @@ static const char *word(struct step *t, const char *w)
 	return b && b->word ? b->word : w;
 }
 
+const char *trace_number(int64_t n) { return sym_str(intern_printf("%lld", (long long)n)); }
+
 /* The line has the decisions now that were taken. */
 static void note_decisions(struct arena *a, struct trace_line *l, const struct loop_name *value, int n)
 {
@@ -81,7 +83,7 @@ static void note_decisions(struct arena *a, struct trace_line *l, const struct l
 	l->ndec = n;
 	l->text = NULL;
 	for (int i = 0; i < n; i++)
-		l->dec[i] = value[i].word ? value[i].word : sym_str(intern_printf("%ld", (long)value[i].value));
+		l->dec[i] = value[i].word ? value[i].word : trace_number(value[i].value);
 }
 
 static const char *bind_results(struct step *t, struct trace_line *l, const struct loop_name *value, int n)

@@ -44,6 +44,7 @@ struct trace_line {
 	int nres, narg, ndec;
 	const char *name; /* of the primitive, known or not */
 	const char **res, **arg, **dec;
+	bool gap;         /* two blanks before the operands in text: traces that are stored have them, and are known by their bytes */
 	const char *text; /* as it was read, with its comment; NULL: made in memory, or changed since */
 };
 struct trace {
@@ -61,6 +62,7 @@ const char *trace_write(struct arena *a, const struct trace *t);
 
 /* ---- records ---- */
 
+const char *trace_number(int64_t n); /* as a word */
 /* "name = sample.choice WORD... := WORD" */
 struct trace_line trace_choice(struct arena *a, const char *name, int n, const char *const *choice, const char *decision);
 /* The line with the last decision replaced. */

@@ -96,7 +96,7 @@ static void write_line(FILE *f, const struct trace_line *l)
 	}
 	for (int i = 0; i < l->nres; i++)
 		fprintf(f, "%s ", l->res[i]);
-	fprintf(f, "%s%s", l->nres ? "= " : "", l->name);
+	fprintf(f, "%s%s%s", l->nres ? "= " : "", l->name, l->gap ? " " : "");
 	for (int i = 0; i < l->narg; i++)
 		fprintf(f, " %s", l->arg[i]);
 	if (l->ndec)

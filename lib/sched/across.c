@@ -11,17 +11,6 @@ struct across {
 	int o, w;                /* the axis that becomes innermost; that is so now */
 };
 
-const char *rule_axis_last(struct rule *r, stage_id s, int axis, bool loops)
-{
-	struct arena *a = &r->p->arena;
-	char *text = arena_str(a, "");
-	for (int i = 0, n = lstage(r->p, s)->nspatial; i <= n; i++)
-		if (i != axis)
-			text = loops ? arena_printf(a, "%s %s", text, axis_loop(r, s, i < n ? i : axis, ""))
-				     : arena_printf(a, "%s %d", text, i < n ? i : axis);
-	return text;
-}
-
 /* Lines that follow each other in memory are one, where alone they would leave squares unfilled: its loop; NULL: they stay. */
 static const char *join_lines(struct rule *r, stage_id s, int o, int w, int64_t *steps)
 {
@@ -30,38 +19,39 @@ static const char *join_lines(struct rule *r, stage_id s, int o, int w, int64_t 
 	if (h < 0 || h == o || *steps != t->axis[w].extent || *steps % r->lanes == 0 || axis_steps(r, s, h) != t->axis[h].extent ||
 	    t->axis[h].extent < 2)
 		return NULL;
-	if (!rule_try(r, "fuse %s %s", axis_loop(r, s, h, ""), axis_loop(r, s, w, "")))
+	if (!rule_try(r, PRIM_FUSE, axis_loop(r, s, h, ""), axis_loop(r, s, w, "")))
 		return NULL;
 	*steps *= t->axis[h].extent;
-	return arena_printf(&r->p->arena, "%s*%s", axis_loop(r, s, h, ""), sym_str(t->axis[w].name));
+	return rule_name(r, "%s*%s", axis_loop(r, s, h, ""), sym_str(t->axis[w].name));
 }
 
 /* Squares along a line are of one size where they can be: then all are one function. */
 void rule_squares(struct rule *r, stage_id s, int o, int w, bool from, bool join)
 {
-	struct arena *a = &r->p->arena;
 	const int axis[2] = {from ? o : w, from ? w : o};
 	const char *square[2], *lines = NULL;
-	char *outer = arena_str(a, "");
+	struct words order = {0};
 	int64_t along = axis_steps(r, s, w);
 
 	if (join)
 		lines = join_lines(r, s, o, w, &along);
 	for (int i = 0; i < lstage(r->p, s)->nspatial; i++)
 		if (i != o && i != w && !(lines && i == w - 1))
-			outer = arena_printf(a, "%s %s", outer, axis_loop(r, s, i, ""));
+			words_add(&order, axis_loop(r, s, i, ""));
 	for (int k = 0; k < 2; k++) {
 		int64_t n = axis[k] == o ? axis_steps(r, s, o) : along, squares = (n + r->lanes - 1) / r->lanes;
 		int64_t side = axis[k] == o || lines ? r->lanes : (n + squares - 1) / squares;
 		square[k] = axis[k] == w && lines ? lines : axis_loop(r, s, axis[k], "");
-		if (squares > 1 && rule_try(r, "split %s %ld tail=peel", square[k], (long)side)) {
-			outer = arena_printf(a, "%s %s.0", outer, square[k]);
-			square[k] = arena_printf(a, "%s.1", square[k]);
+		if (squares > 1 && rule_try(r, PRIM_SPLIT, square[k], trace_number(side), "tail=peel")) {
+			words_add(&order, loop_part(r, square[k], 0));
+			square[k] = loop_part(r, square[k], 1);
 		}
 	}
-	rule_try(r, "reorder%s %s %s", outer, square[0], square[1]);
-	if (!rule_try(r, "tensor %s transpose%d", square[0], r->lanes))
-		rule_try(r, "vector %s", square[1]);
+	words_add(&order, square[0]);
+	words_add(&order, square[1]);
+	rule_list(r, NULL, PRIM_REORDER, &order);
+	if (!rule_try(r, PRIM_TENSOR, square[0], rule_name(r, "transpose%d", r->lanes)))
+		rule_try(r, PRIM_VECTOR, square[1]);
 }
 
 static bool identity_read(struct loop_prog *p, stage_id s, ex_id read)
@@ -198,20 +188,20 @@ static int moving_operands(struct loop_prog *p, const struct across *q, buf_id *
 static void transpose_operand(struct rule *r, buf_id b, stage_id reader, const char *loop, int o)
 {
 	struct loop_prog *p = r->p;
-	const char *of = sym_str(lbuf(p, b)->name), *name = arena_printf(&p->arena, "%s_across", of);
-	if (!rule_try(r, "%s = cache %s %s %s scratch", name, of, sym_str(lstage(p, reader)->name), loop))
+	const char *of = sym_str(lbuf(p, b)->name), *name = rule_name(r, "%s_across", of);
+	if (!rule_make(r, name, PRIM_CACHE, of, sym_str(lstage(p, reader)->name), loop, "scratch"))
 		return;
 	stage_id copy = stage_find(p, name);
-	rule_try(r, "layout %s%s", name, rule_axis_last(r, copy, o, false));
+	rule_axis_last(r, name, copy, o);
 	rule_squares(r, copy, o, lstage(p, copy)->nspatial - 1, false, true);
 }
 
 static bool transpose_result(struct rule *r, stage_id result, const char *loop, int o, int w)
 {
 	const char *name = sym_str(lstage(r->p, result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, result)->out)->name);
-	if (!rule_try(r, "results = cache %s %s %s scratch", out, name, loop))
+	if (!rule_make(r, "results", PRIM_CACHE, out, name, loop, "scratch"))
 		return false;
-	rule_try(r, "layout results%s", rule_axis_last(r, result, o, false));
+	rule_axis_last(r, "results", result, o);
 	rule_squares(r, stage_find(r->p, "results.store"), o, w, true, true);
 	return true;
 }
@@ -235,7 +225,7 @@ static bool by_panels(struct rule *r, const struct across *q, int noperands, int
 	for (int n = stage_all_reads(p, q->anchor, read), i = 0; i < n; i++)
 		if (!read_uses(p, read[i], s->axis[q->o].var))
 			return false;
-	if (reader != q->anchor && !rule_try(r, "inline %s", sym_str(lstage(p, reader)->name)))
+	if (reader != q->anchor && !rule_try(r, PRIM_INLINE, sym_str(lstage(p, reader)->name)))
 		return false;
 	r->along = q->o;
 	r->moving = moving;

@@ -92,12 +92,12 @@ static int64_t usual_vectors(struct rule *r, double bytes, int64_t columns)
 static void mark(struct rule *r, stage_id s, const char *part)
 {
 	const struct stage *t = lstage(r->p, s);
-	const char *loop = arena_printf(&r->p->arena, "%s.%s%s", sym_str(t->name), part, sym_str(t->axis[t->nspatial - 1].name));
+	const char *loop = rule_name(r, "%s.%s%s", sym_str(t->name), part, sym_str(t->axis[t->nspatial - 1].name));
 
-	if (!rule_try(r, "split %s %d tail=peel", loop, r->lanes))
+	if (!rule_try(r, PRIM_SPLIT, loop, trace_number(r->lanes), "tail=peel"))
 		return;
-	rule_try(r, "unroll %s.0", loop);
-	rule_try(r, "vector %s.1", loop);
+	rule_try(r, PRIM_UNROLL, loop_part(r, loop, 0));
+	rule_try(r, PRIM_VECTOR, loop_part(r, loop, 1));
 }
 
 bool rule_blocks(struct rule *r, stage_id result)
@@ -114,32 +114,33 @@ bool rule_blocks(struct rule *r, stage_id result)
 		choice[n++] = k;
 	const char *v = axis_loop(r, result, last, "");
 	rule_sample(r, "columns", choice, n, usual_vectors(r, bytes, t->axis[last].extent));
-	if (!rule_try(r, "split %s columns*%d tail=peel", v, r->lanes))
+	if (!rule_try(r, PRIM_SPLIT, v, rule_name(r, "columns*%d", r->lanes), "tail=peel"))
 		return false;
-	char *order = arena_str(&p->arena, "reorder");
+	struct words order = {0};
 	for (int a = 0; a < last; a++)
 		if (a != kept)
-			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, result, a, ""));
-	order = arena_printf(&p->arena, "%s %s.0", order, v);
+			words_add(&order, axis_loop(r, result, a, ""));
+	words_add(&order, loop_part(r, v, 0));
 	if (kept >= 0)
-		order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, result, kept, ""));
-	rule_try(r, "%s %s.1", order, v);
+		words_add(&order, axis_loop(r, result, kept, ""));
+	words_add(&order, loop_part(r, v, 1));
+	rule_list(r, NULL, PRIM_REORDER, &order);
 	for (stage_id s = (stage_id)p->stages.n - 1; s > 0; s--) {
 		const char *name = sym_str(lstage(p, s)->name);
-		if (lstage(p, s)->gone || s == result || !rule_try(r, "at %s %s.0", name, v))
+		if (lstage(p, s)->gone || s == result || !rule_try(r, PRIM_AT, name, loop_part(r, v, 0)))
 			continue;
 		if (lstage(p, s)->comb != COMB_NONE) {
-			rule_try(r, "scope %s register", name);
-			rule_try(r, "init %s %s.0", name, v);
-			rule_try(r, "reorder %s %s", axis_loop(r, s, lstage(p, s)->nspatial, ""),
+			rule_try(r, PRIM_SCOPE, name, "register");
+			rule_try(r, PRIM_INIT, name, loop_part(r, v, 0));
+			rule_try(r, PRIM_REORDER, axis_loop(r, s, lstage(p, s)->nspatial, ""),
 				 axis_loop(r, s, lstage(p, s)->nspatial - 1, ""));
 			mark(r, s, "init.");
 		}
 		mark(r, s, "");
 	}
-	if (rule_try(r, "split %s.1 %d tail=peel", v, r->lanes)) {
-		rule_try(r, "unroll %s.1.0", v);
-		rule_try(r, "vector %s.1.1", v);
+	if (rule_try(r, PRIM_SPLIT, loop_part(r, v, 1), trace_number(r->lanes), "tail=peel")) {
+		rule_try(r, PRIM_UNROLL, rule_name(r, "%s.1.0", v));
+		rule_try(r, PRIM_VECTOR, rule_name(r, "%s.1.1", v));
 	}
 	return true;
 }

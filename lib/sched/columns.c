@@ -36,21 +36,23 @@ static const char *split_columns(struct rule *r, const struct tile *q, const cha
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
+	struct words order = {0};
 	int64_t all = s->axis[q->vec_axis].extent, columns = usual_columns(p, all, r->lanes);
 	const char *v = axis_loop(r, q->anchor, q->vec_axis, ""), *last = "root";
-	char *order = arena_str(&p->arena, "");
 
 	for (int a = 0; a < s->nspatial; a++)
 		if (a != q->vec_axis)
-			order = arena_printf(&p->arena, "%s %s", order, last = axis_loop(r, q->anchor, a, ""));
-	bool blocks = columns < all && rule_try(r, "split %s %lld %d tail=peel", v, (long long)columns, r->lanes);
-	if (!blocks && !rule_try(r, "split %s %d tail=peel", v, r->lanes))
+			words_add(&order, last = axis_loop(r, q->anchor, a, ""));
+	bool blocks = columns < all && rule_try(r, PRIM_SPLIT, v, trace_number(columns), trace_number(r->lanes), "tail=peel");
+	if (!blocks && !rule_try(r, PRIM_SPLIT, v, trace_number(r->lanes), "tail=peel"))
 		return NULL;
-	*vectors = arena_printf(&p->arena, "%s.%d", v, blocks);
-	*lane = arena_printf(&p->arena, "%s.%d", v, blocks + 1);
+	*vectors = loop_part(r, v, blocks);
+	*lane = loop_part(r, v, blocks + 1);
 	if (blocks)
-		order = arena_printf(&p->arena, "%s %s", order, last = arena_printf(&p->arena, "%s.0", v));
-	return rule_try(r, "reorder%s %s %s", order, *vectors, *lane) ? last : NULL;
+		words_add(&order, last = loop_part(r, v, 0));
+	words_add(&order, *vectors);
+	words_add(&order, *lane);
+	return rule_list(r, NULL, PRIM_REORDER, &order) ? last : NULL;
 }
 
 /* Rows that are read side by side. */
@@ -78,19 +80,23 @@ bool rule_columns(struct rule *r, const struct tile *q)
 
 	sample_streams(r, q, s->axis[red].extent);
 	const char *begin = split_columns(r, q, &vectors, &lane);
-	if (!begin || !rule_try(r, "split %s streams tail=peel", rows))
+	if (!begin || !rule_try(r, PRIM_SPLIT, rows, "streams", "tail=peel"))
 		return false;
-	rule_try(r, "init %s %s", name, begin);
-	char *order = arena_str(&p->arena, "");
+	rule_try(r, PRIM_INIT, name, begin);
+	struct words order = {0};
 	for (int a = s->nspatial; a < red; a++)
-		order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, q->anchor, a, ""));
-	rule_try(r, "reorder%s %s.0 %s %s.1 %s", order, rows, vectors, rows, lane);
-	rule_try(r, "acc = cache %s %s %s register", name, name, vectors);
-	rule_try(r, "unroll %s.1", rows);
-	rule_try(r, "vector %s", lane);
-	rule_try(r, "vector acc.load.%s", axis);
-	rule_try(r, "vector acc.store.%s", axis);
-	if (rule_try(r, "split %s.init.%s %d tail=peel", name, axis, r->lanes))
-		rule_try(r, "vector %s.init.%s.1", name, axis);
+		words_add(&order, axis_loop(r, q->anchor, a, ""));
+	words_add(&order, loop_part(r, rows, 0));
+	words_add(&order, vectors);
+	words_add(&order, loop_part(r, rows, 1));
+	words_add(&order, lane);
+	rule_list(r, NULL, PRIM_REORDER, &order);
+	rule_make(r, "acc", PRIM_CACHE, name, name, vectors, "register");
+	rule_try(r, PRIM_UNROLL, loop_part(r, rows, 1));
+	rule_try(r, PRIM_VECTOR, lane);
+	rule_try(r, PRIM_VECTOR, rule_name(r, "acc.load.%s", axis));
+	rule_try(r, PRIM_VECTOR, rule_name(r, "acc.store.%s", axis));
+	if (rule_try(r, PRIM_SPLIT, rule_name(r, "%s.init.%s", name, axis), trace_number(r->lanes), "tail=peel"))
+		rule_try(r, PRIM_VECTOR, rule_name(r, "%s.init.%s.1", name, axis));
 	return true;
 }

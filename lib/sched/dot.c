@@ -76,5 +76,6 @@ const char *group_steps(struct rule *r, const struct tile *q, int axis)
 void split_groups(struct rule *r, const struct tile *q)
 {
 	if (q->dot)
-		rule_try(r, "split %s %lld tail=peel", axis_loop(r, q->anchor, lstage(r->p, q->anchor)->nspatial, ""), (long long)q->group);
+		rule_try(r, PRIM_SPLIT, axis_loop(r, q->anchor, lstage(r->p, q->anchor)->nspatial, ""), trace_number(q->group),
+			 "tail=peel");
 }

@@ -38,19 +38,22 @@ static int memory_order(struct loop_prog *p, stage_id s, int *out)
 static void block_across(struct rule *r, stage_id s, int v, int a)
 {
 	struct loop_prog *p = r->p;
-	const char *name = arena_printf(&p->arena, "%s.block", sym_str(lstage(p, s)->name)), *loop = axis_loop(r, s, a, "");
+	const char *name = rule_name(r, "%s.block", sym_str(lstage(p, s)->name)), *loop = axis_loop(r, s, a, "");
 	int64_t choice[5] = {0};
 	int n = 1, order[LOOP_RANK_MAX], rank = memory_order(p, s, order);
 	for (int64_t b = 4; b <= 32 && b < lstage(p, s)->axis[a].extent; b *= 2)
 		choice[n++] = b;
 	if (n < 2 || !rule_sample(r, name, choice, n, 0))
 		return;
-	char *line = arena_printf(&p->arena, "reorder %s.0", loop);
+	struct words loops = {0};
+	words_add(&loops, loop_part(r, loop, 0));
 	for (int i = 0; i < rank; i++)
 		if (order[i] != a && order[i] != v)
-			line = arena_printf(&p->arena, "%s %s", line, axis_loop(r, s, order[i], ""));
-	if (!rule_try(r, "split %s %s tail=peel", loop, name) ||
-	    !rule_try(r, "%s %s %s.1 %s", line, axis_loop(r, s, v, ".0"), loop, axis_loop(r, s, v, ".1")))
+			words_add(&loops, axis_loop(r, s, order[i], ""));
+	words_add(&loops, axis_loop(r, s, v, ".0"));
+	words_add(&loops, loop_part(r, loop, 1));
+	words_add(&loops, axis_loop(r, s, v, ".1"));
+	if (!rule_try(r, PRIM_SPLIT, loop, name, "tail=peel") || !rule_list(r, NULL, PRIM_REORDER, &loops))
 		rule_settle(r, name, 0);
 }
 
@@ -61,16 +64,19 @@ static bool transpose_blocks(struct rule *r, stage_id s, int v, int a)
 	struct loop_prog *p = r->p;
 	const char *along = axis_loop(r, s, v, ""), *across = axis_loop(r, s, a, "");
 	int order[LOOP_RANK_MAX], rank = memory_order(p, s, order);
-	char *line = arena_str(&p->arena, "reorder");
+	struct words loops = {0};
 
 	if (lex(p, lstage(p, s)->body)->kind != EX_READ || lstage(p, s)->comb != COMB_NONE ||
-	    !rule_try(r, "split %s %d tail=peel", across, r->lanes))
+	    !rule_try(r, PRIM_SPLIT, across, trace_number(r->lanes), "tail=peel"))
 		return false;
 	for (int i = 0; i < rank; i++)
 		if (order[i] != v)
-			line = arena_printf(&p->arena, "%s %s%s", line, axis_loop(r, s, order[i], ""), order[i] == a ? ".0" : "");
-	rule_try(r, "%s %s.0 %s.1 %s.1", line, along, across, along);
-	return rule_try(r, "tensor %s.1 transpose%d", across, r->lanes);
+			words_add(&loops, axis_loop(r, s, order[i], order[i] == a ? ".0" : ""));
+	words_add(&loops, loop_part(r, along, 0));
+	words_add(&loops, loop_part(r, across, 1));
+	words_add(&loops, loop_part(r, along, 1));
+	rule_list(r, NULL, PRIM_REORDER, &loops);
+	return rule_try(r, PRIM_TENSOR, loop_part(r, across, 1), rule_name(r, "transpose%d", r->lanes));
 }
 
 /* Lines shorter than half a vector, of which each element comes from a line of its own (channels of pixels): several make whole vectors,
@@ -88,12 +94,12 @@ static bool weave_lines(struct rule *r, stage_id s, int v)
 		return false;
 	while (vectors % 2 == 0) /* until the pattern repeats */
 		vectors /= 2;
-	const char *loop = arena_printf(&p->arena, "%s*%s", axis_loop(r, s, w, ""), sym_str(lstage(p, s)->axis[v].name));
-	if (!rule_try(r, "fuse %s %s", axis_loop(r, s, w, ""), axis_loop(r, s, v, "")))
+	const char *loop = rule_name(r, "%s*%s", axis_loop(r, s, w, ""), sym_str(lstage(p, s)->axis[v].name));
+	if (!rule_try(r, PRIM_FUSE, axis_loop(r, s, w, ""), axis_loop(r, s, v, "")))
 		return false;
-	rule_try(r, "split %s %lld %d tail=peel", loop, (long long)vectors, r->lanes);
-	rule_try(r, "unroll %s.1", loop);
-	rule_try(r, "vector %s.2", loop);
+	rule_try(r, PRIM_SPLIT, loop, trace_number(vectors), trace_number(r->lanes), "tail=peel");
+	rule_try(r, PRIM_UNROLL, loop_part(r, loop, 1));
+	rule_try(r, PRIM_VECTOR, loop_part(r, loop, 2));
 	return true;
 }
 
@@ -104,15 +110,19 @@ static bool turn_bytes(struct rule *r, stage_id s, int v, int a)
 	const char *along = axis_loop(r, s, v, ""), *across = axis_loop(r, s, a, "");
 	int columns = 16 / (int)dtype_size(lbuf(p, lstage(p, s)->out)->dtype), rows = columns, order[LOOP_RANK_MAX],
 	    rank = memory_order(p, s, order);
-	char *line = arena_str(&p->arena, "reorder");
+	struct words loops = {0};
 
 	while (rows > 2 && rows > lstage(p, s)->axis[v].extent)
 		rows /= 2;
-	if (!rule_try(r, "split %s %d tail=peel", across, columns) || !rule_try(r, "split %s %d tail=peel", along, rows))
+	if (!rule_try(r, PRIM_SPLIT, across, trace_number(columns), "tail=peel") ||
+	    !rule_try(r, PRIM_SPLIT, along, trace_number(rows), "tail=peel"))
 		return false;
 	for (int i = 0; i < rank; i++)
-		line = arena_printf(&p->arena, "%s %s%s", line, axis_loop(r, s, order[i], ""), order[i] == a || order[i] == v ? ".0" : "");
-	return rule_try(r, "%s %s.1 %s.1", line, across, along) && rule_try(r, "tensor %s.1 turn%dx%d", across, rows, columns);
+		words_add(&loops, axis_loop(r, s, order[i], order[i] == a || order[i] == v ? ".0" : ""));
+	words_add(&loops, loop_part(r, across, 1));
+	words_add(&loops, loop_part(r, along, 1));
+	return rule_list(r, NULL, PRIM_REORDER, &loops) &&
+	       rule_try(r, PRIM_TENSOR, loop_part(r, across, 1), rule_name(r, "turn%dx%d", rows, columns));
 }
 
 /* A copy of elements of any type: in blocks where it turns them, else lines of them. */
@@ -127,11 +137,12 @@ static bool move_elements(struct rule *r, stage_id s, int v)
 	    lbuf(p, lex(p, body)->buf)->dtype != lbuf(p, lstage(p, s)->out)->dtype)
 		return false;
 	if (across >= 0 && bytes == 4)
-		return rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes) && transpose_blocks(r, s, v, across);
+		return rule_try(r, PRIM_SPLIT, axis_loop(r, s, v, ""), trace_number(r->lanes), "tail=peel") &&
+		       transpose_blocks(r, s, v, across);
 	if (across >= 0)
 		return turn_bytes(r, s, v, across);
 	return read_step(p, body, lstage(p, s)->axis[v].var, &step) && step == 1 &&
-	       rule_try(r, "tensor %s copy%d", axis_loop(r, s, v, ""), bytes);
+	       rule_try(r, PRIM_TENSOR, axis_loop(r, s, v, ""), rule_name(r, "copy%d", bytes));
 }
 
 static bool is_call(struct loop_prog *p, ex_id e, void *fn) { return lex(p, e)->kind == EX_CALL && lex(p, e)->fn == *(int *)fn; }
@@ -150,13 +161,13 @@ static int64_t usual_unroll(struct loop_prog *p, ex_id body, int64_t steps)
 
 void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps)
 {
-	const char *name = arena_printf(&r->p->arena, "%s.unroll", sym_str(lstage(r->p, s)->name));
+	const char *name = rule_name(r, "%s.unroll", sym_str(lstage(r->p, s)->name));
 	int64_t choice[4];
 	int64_t usual = usual_unroll(r->p, lstage(r->p, s)->body, steps);
 	int n = 0;
 	for (int64_t k = 1; k <= 8 && (k == 1 || k <= steps); k *= 2)
 		choice[n++] = k;
-	if (n > 1 && rule_sample(r, name, choice, n, usual) > 1 && !rule_try(r, "unroll %s %s", loop, name))
+	if (n > 1 && rule_sample(r, name, choice, n, usual) > 1 && !rule_try(r, PRIM_UNROLL, loop, name))
 		rule_settle(r, name, 1);
 }
 
@@ -191,17 +202,17 @@ void rule_map(struct rule *r, stage_id s)
 	if (v < 0)
 		return;
 	if (b->layout.n && b->layout.n == b->rank) { /* a permutation: loops outermost first */
-		char *loops = arena_str(&p->arena, "");
+		struct words loops = {0};
 		for (int i = 0, n = memory_order(p, s, order); i < n; i++)
-			loops = arena_printf(&p->arena, "%s %s", loops, axis_loop(r, s, order[i], ""));
-		rule_try(r, "reorder%s", loops);
+			words_add(&loops, axis_loop(r, s, order[i], ""));
+		rule_list(r, NULL, PRIM_REORDER, &loops);
 	}
 	/* fills: the middle, where there are none, gets loops of its own; so does each operand of a choice */
 	bool fills = ex_find(p, lstage(p, s)->body, is_guard, NULL);
 	int choices = choices_along(p, s, v);
 	for (int a = 0; a < lstage(p, s)->nspatial; a++)
 		if (a != v && fills)
-			rule_try(r, "partition %s auto", axis_loop(r, s, a, ""));
+			rule_try(r, PRIM_PARTITION, axis_loop(r, s, a, ""), "auto");
 	int64_t extent = lstage(p, s)->axis[v].extent;
 	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 && !fills && move_elements(r, s, v))
 		return;
@@ -209,23 +220,23 @@ void rule_map(struct rule *r, stage_id s)
 		return;
 	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 || extent < r->lanes / 2 || choices > CHOICES_MAX) {
 		if (choices && choices <= CHOICES_MAX)
-			rule_try(r, "partition %s auto", axis_loop(r, s, v, ""));
+			rule_try(r, PRIM_PARTITION, axis_loop(r, s, v, ""), "auto");
 		return;
 	}
 	if (extent <= r->lanes) {
-		rule_try(r, "vector %s", axis_loop(r, s, v, ""));
+		rule_try(r, PRIM_VECTOR, axis_loop(r, s, v, ""));
 		return;
 	}
-	if (!rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes))
+	if (!rule_try(r, PRIM_SPLIT, axis_loop(r, s, v, ""), trace_number(r->lanes), "tail=peel"))
 		return;
 	int across = fills ? -1 : crossing_axis(p, s, v);
 	if (across >= 0 && transpose_blocks(r, s, v, across))
 		return;
 	if (across >= 0)
 		block_across(r, s, v, across);
-	rule_try(r, "vector %s", axis_loop(r, s, v, ".1"));
+	rule_try(r, PRIM_VECTOR, axis_loop(r, s, v, ".1"));
 	if (choices) /* only vectors that lie across the end of an operand read two, under masks */
-		rule_try(r, "partition %s auto", axis_loop(r, s, v, ".0"));
+		rule_try(r, PRIM_PARTITION, axis_loop(r, s, v, ".0"), "auto");
 	else if (across < 0)
 		rule_unroll(r, s, axis_loop(r, s, v, ".0"), extent / r->lanes);
 }

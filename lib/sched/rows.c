@@ -11,10 +11,10 @@ enum { BLOCK_MAX = 32 }; /* rows at a time */
 /* Sample: computed row by row where it is read, or whole before. true: row by row, and done so. */
 static bool place_at(struct rule *r, stage_id s, const char *row)
 {
-	const char *name = sym_str(lstage(r->p, s)->name), *sample = arena_printf(&r->p->arena, "%s.place", name);
+	const char *name = sym_str(lstage(r->p, s)->name), *sample = rule_name(r, "%s.place", name);
 	if (rule_word(r, sample, place, 2, 0) == 1)
 		return false;
-	if (rule_try(r, "at %s %s", name, row))
+	if (rule_try(r, PRIM_AT, name, row))
 		return true;
 	rule_drop(r, sample); /* it is a result as well, or read by one */
 	return false;
@@ -23,31 +23,31 @@ static bool place_at(struct rule *r, stage_id s, const char *row)
 /* Stage `name`, a register of sums for each lane, in the loop `row`: its steps outside, lanes inside. */
 static bool keep_lanes(struct rule *r, const char *name, const char *step, const char *row)
 {
-	if (!rule_try(r, "at %s %s", name, row))
+	if (!rule_try(r, PRIM_AT, name, row))
 		return false;
-	rule_try(r, "scope %s register", name);
-	rule_try(r, "init %s %s", name, row);
-	rule_try(r, "reorder %s %s.lane", step, name);
+	rule_try(r, PRIM_SCOPE, name, "register");
+	rule_try(r, PRIM_INIT, name, row);
+	rule_try(r, PRIM_REORDER, step, rule_name(r, "%s.lane", name));
 	return true;
 }
 
 static void mark_lanes(struct rule *r, const char *name, const char *part)
 {
-	rule_try(r, "vector %s.lane", part);
-	rule_try(r, "vector %s.init.lane", part);
-	rule_try(r, "vector %s.lane", name);
+	rule_try(r, PRIM_VECTOR, rule_name(r, "%s.lane", part));
+	rule_try(r, PRIM_VECTOR, rule_name(r, "%s.init.lane", part));
+	rule_try(r, PRIM_VECTOR, rule_name(r, "%s.lane", name));
 }
 
 /* Several vectors of partial sums, each in registers, are added up as vectors; only one is summed across its lanes. */
 static void mark_wide(struct rule *r, const char *name, const char *part, const char *all)
 {
-	rule_try(r, "split %s.lane %d", part, r->lanes);
-	rule_try(r, "unroll %s.lane.0", part);
-	rule_try(r, "vector %s.lane.1", part);
-	rule_try(r, "split %s.init.lane %d", part, r->lanes);
-	rule_try(r, "unroll %s.init.lane.0", part);
-	rule_try(r, "vector %s.init.lane.1", part);
-	rule_try(r, "unroll %s.lane.0", all);
+	rule_try(r, PRIM_SPLIT, rule_name(r, "%s.lane", part), trace_number(r->lanes));
+	rule_try(r, PRIM_UNROLL, rule_name(r, "%s.lane.0", part));
+	rule_try(r, PRIM_VECTOR, rule_name(r, "%s.lane.1", part));
+	rule_try(r, PRIM_SPLIT, rule_name(r, "%s.init.lane", part), trace_number(r->lanes));
+	rule_try(r, PRIM_UNROLL, rule_name(r, "%s.init.lane.0", part));
+	rule_try(r, PRIM_VECTOR, rule_name(r, "%s.init.lane.1", part));
+	rule_try(r, PRIM_UNROLL, rule_name(r, "%s.lane.0", all));
 	mark_lanes(r, name, all);
 }
 
@@ -56,31 +56,32 @@ static void mark_wide(struct rule *r, const char *name, const char *part, const 
 static void lanes_of(struct rule *r, stage_id s, const char *row, bool many)
 {
 	struct loop_prog *p = r->p;
-	const char *name = sym_str(lstage(p, s)->name), *sample = arena_printf(&p->arena, "%s.vectors", name);
+	const char *name = sym_str(lstage(p, s)->name), *sample = rule_name(r, "%s.vectors", name);
 	int last = lstage(p, s)->naxes - 1, n = 0;
 	int64_t extent = lstage(p, s)->axis[last].extent, choice[4], wide = 0;
 	const char *red = axis_loop(r, s, last, "");
-	const char *part = arena_printf(&p->arena, "%s_part", name), *all = arena_printf(&p->arena, "%s_lanes", name);
+	const char *part = rule_name(r, "%s_part", name), *all = rule_name(r, "%s_lanes", name);
 	for (int64_t w = 1; w <= 8 && w * r->lanes <= extent; w *= 2)
 		choice[n++] = w;
 	if (n && lstage(p, s)->nspatial)
 		wide = rule_sample(r, sample, choice, n, extent >= fitted.row_vectors_from * r->lanes ? fitted.row_vectors : 1);
-	if (!wide || !rule_try(r, "split %s %s*%d", red, sample, r->lanes) || !rule_try(r, "%s = rfactor %s %s.1", part, name, red)) {
+	if (!wide || !rule_try(r, PRIM_SPLIT, red, rule_name(r, "%s*%d", sample, r->lanes)) ||
+	    !rule_make(r, part, PRIM_RFACTOR, name, loop_part(r, red, 1))) {
 		if (row)
 			place_at(r, s, row);
 		return;
 	}
 	if (wide > 1) {
-		rule_try(r, "split %s.lane %d", name, r->lanes);
-		rule_try(r, "%s = rfactor %s %s.lane.1", all, name, name);
+		rule_try(r, PRIM_SPLIT, rule_name(r, "%s.lane", name), trace_number(r->lanes));
+		rule_make(r, all, PRIM_RFACTOR, name, rule_name(r, "%s.lane.1", name));
 	}
 	bool placed = row && place_at(r, s, row);
 	if (!placed && !lstage(p, s)->nspatial)
 		return;
 	if (!placed || (many && lstage(p, s)->nspatial)) /* a row of its own */
 		row = axis_loop(r, s, lstage(p, s)->nspatial - 1, "");
-	const char *step = arena_printf(&p->arena, "%s.%s.0", part, strrchr(red, '.') + 1);
-	if (wide > 1 && !keep_lanes(r, all, arena_printf(&p->arena, "%s.lane.0", all), row))
+	const char *step = rule_name(r, "%s.%s.0", part, strrchr(red, '.') + 1);
+	if (wide > 1 && !keep_lanes(r, all, rule_name(r, "%s.lane.0", all), row))
 		return;
 	if (!keep_lanes(r, part, step, row))
 		return;
@@ -89,16 +90,16 @@ static void lanes_of(struct rule *r, stage_id s, const char *row, bool many)
 	else
 		mark_lanes(r, name, part);
 	if (extent % (wide * r->lanes)) /* only the last step is under masks */
-		rule_try(r, "partition %s auto", step);
+		rule_try(r, PRIM_PARTITION, step, "auto");
 }
 
 /* Vectors along the last axis. */
 static void mark_row(struct rule *r, stage_id s)
 {
 	int v = lstage(r->p, s)->nspatial - 1;
-	if (v < 0 || !rule_try(r, "split %s %d tail=peel", axis_loop(r, s, v, ""), r->lanes))
+	if (v < 0 || !rule_try(r, PRIM_SPLIT, axis_loop(r, s, v, ""), trace_number(r->lanes), "tail=peel"))
 		return;
-	rule_try(r, "vector %s", axis_loop(r, s, v, ".1"));
+	rule_try(r, PRIM_VECTOR, axis_loop(r, s, v, ".1"));
 	rule_unroll(r, s, axis_loop(r, s, v, ".0"), lstage(r->p, s)->axis[v].extent / r->lanes);
 }
 
@@ -161,8 +162,8 @@ bool rule_rows(struct rule *r, stage_id result)
 	for (int64_t b = 1; row && b <= BLOCK_MAX && (b == 1 || b < t->axis[row_axis].extent); b *= 2)
 		choice[n++] = b;
 	bool many = n > 1 && rule_sample(r, "block", choice, n, usual_block(r, result, row_axis)) > 1;
-	if (many && rule_try(r, "split %s block tail=peel", row))
-		row = arena_printf(&p->arena, "%s.0", row);
+	if (many && rule_try(r, PRIM_SPLIT, row, "block", "tail=peel"))
+		row = loop_part(r, row, 0);
 	else if (many)
 		rule_settle(r, "block", 1 + (many = false));
 	stage_id order[64];

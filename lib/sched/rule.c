@@ -1,46 +1,13 @@
 /* The rule: inlining, then the template that fits the program's shape. */
 #include "sched/rule.h"
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include "sched/fitted.h"
 #include "loop/math.h"
 #include "sched/schedule.h"
 
-bool rule_apply(struct rule *r, struct trace_line l)
-{
-	if (trace_apply_line(r->p, &l, r->trace.n == 0, false))
-		return false;
-	vec_push(&r->trace, l);
-	return true;
-}
-
-bool rule_try(struct rule *r, const char *fmt, ...)
-{
-	char line[2048], *text = line;
-	va_list ap, again;
-
-	va_start(ap, fmt);
-	va_copy(again, ap);
-	int n = vsnprintf(line, sizeof line, fmt, ap);
-	if (n >= (int)sizeof line) {
-		text = arena_alloc(&r->p->arena, (size_t)n + 1);
-		vsnprintf(text, (size_t)n + 1, fmt, again);
-	}
-	va_end(again);
-	va_end(ap);
-	return rule_apply(r, trace_read_line(&r->p->arena, text, text + n));
-}
-
 struct target rule_machine(struct loop_prog *p) { return target_filled(p->target); }
 
 int rule_lanes(struct loop_prog *p) { return rule_machine(p).vector_bytes / 4; }
-
-const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part)
-{
-	const struct stage *t = lstage(r->p, s);
-	return arena_printf(&r->p->arena, "%s.%s%s", sym_str(t->name), sym_str(t->axis[axis].name), part);
-}
 
 int64_t axis_steps(struct rule *r, stage_id s, int axis)
 {
@@ -244,12 +211,12 @@ static void inline_stages(struct rule *r)
 			continue;
 		bool usual = once || plain || (n == 1 && window_reads(p, s, reader)) ||
 			     (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost));
-		const char *name = sym_str(t->name), *sample = arena_printf(&p->arena, "%s.inline", name);
+		const char *name = sym_str(t->name), *sample = rule_name(r, "%s.inline", name);
 		if (usual && once && lstage(p, reader)->comb == COMB_NONE) {
-			rule_try(r, "inline %s", name);
+			rule_try(r, PRIM_INLINE, name);
 		} else if (usual || may_inline(p, s, n, reader, cost)) {
 			bool yes = rule_yes(r, sample, usual);
-			if (yes && !rule_try(r, "inline %s", name)) {
+			if (yes && !rule_try(r, PRIM_INLINE, name)) {
 				if (usual)
 					rule_drop(r, sample);
 				else
@@ -268,7 +235,7 @@ static void inline_windows(struct rule *r)
 		if (!lstage(p, s)->gone && !lstage(p, s)->scan && lstage(p, s)->comb == COMB_NONE &&
 		    lbuf(p, lstage(p, s)->out)->scope != SCOPE_OUT && count_readers(p, lstage(p, s)->out, &reader) == 1 &&
 		    window_reads(p, s, reader))
-			rule_try(r, "inline %s", sym_str(lstage(p, s)->name));
+			rule_try(r, PRIM_INLINE, sym_str(lstage(p, s)->name));
 	}
 }
 
@@ -284,8 +251,7 @@ static void lay_out_copies(struct rule *r)
 			continue;
 		const struct loop_buf *from = lbuf(p, lex(p, read[0])->buf);
 		if (from->layout.n && from->rank == lbuf(p, lstage(p, s)->out)->rank)
-			rule_try(r, "layout %s %s", sym_str(lbuf(p, lstage(p, s)->out)->name),
-				 layout_str(&from->layout, from->rank, &p->arena));
+			rule_layout(r, sym_str(lbuf(p, lstage(p, s)->out)->name), &from->layout);
 	}
 }
 
@@ -352,7 +318,7 @@ const char *rule_with(struct loop_prog *p, const struct samples *want, struct sa
 	struct rule r = {.p = p, .along = -1, .want = want};
 	r.lanes = rule_lanes(p);
 	if (strcmp(p->algo, ALGO_USUAL))
-		rule_try(&r, "algo %s", p->algo);
+		rule_try(&r, PRIM_ALGO, p->algo);
 	inline_stages(&r);
 	stage_id anchor = find_anchor(p), result = 0;
 	if (anchor && count_reductions(p) == 1 && lstage(p, anchor)->comb == COMB_SUM && rule_across(&r, anchor))

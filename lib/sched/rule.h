@@ -21,10 +21,27 @@ struct rule {
 
 /* ---- the trace ---- */
 
-/* Applies one line and appends it, in the notation of traces (loop/prim.h). false: its precondition does not hold; nothing has
- * changed then. */
-bool rule_try(struct rule *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Applies a line and appends it: its primitive and operands (loop/prim.h). false: its precondition does not hold; nothing has changed
+ * then. rule_make: of a primitive that makes a stage or buffer of that name. */
+#define rule_try(r, prim, ...)          rule_make(r, NULL, prim, __VA_ARGS__)
+#define rule_make(r, result, prim, ...) rule_line(r, result, prim, (const char *const[]){__VA_ARGS__, NULL})
+bool rule_line(struct rule *r, const char *result, enum prim_id prim, const char *const *operand); /* up to NULL */
 bool rule_apply(struct rule *r, struct trace_line line);
+/* The same with operands that are listed one by one. */
+struct words {
+	int n;    /* TRACE_WORDS_MAX: too many; no line is made of them */
+	bool gap; /* as in struct trace_line */
+	const char *word[TRACE_WORDS_MAX];
+};
+void words_add(struct words *w, const char *word);
+bool rule_list(struct rule *r, const char *result, enum prim_id prim, const struct words *w);
+/* Lays a buffer out: as `order` says; with its axes in the order of those of s, but that one last. */
+bool rule_layout(struct rule *r, const char *buf, const struct layout *order);
+bool rule_axis_last(struct rule *r, const char *buf, stage_id s, int axis);
+/* An operand: the name of a loop, a stage, a buffer. */
+#define rule_name(r, ...) arena_printf(&(r)->p->arena, __VA_ARGS__)
+const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part); /* "STAGE.AXISpart" */
+const char *loop_part(struct rule *r, const char *loop, int part);             /* "LOOP.part" */
 /* A sample of n choices: the decision that is wanted, if it is one of them, else the usual one. Later lines may say its name instead
  * of the number. */
 int64_t rule_sample(struct rule *r, const char *name, const int64_t *choice, int n, int64_t usual);
@@ -34,8 +51,6 @@ bool rule_yes(struct rule *r, const char *name, bool usual); /* no, yes */
 /* What the sample asks for does not apply: its line says from now on what was done instead. */
 void rule_settle(struct rule *r, const char *name, int64_t done);
 void rule_drop(struct rule *r, const char *name); /* there was no choice: the line goes */
-/* A loop's name: "STAGE.AXISpart". */
-const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part);
 
 /* ---- the machine ---- */
 
@@ -94,8 +109,6 @@ bool rule_across(struct rule *r, stage_id anchor);
 
 /* ---- parts that templates share ---- */
 
-/* The axes of s in their order but that one last, as a layout or as loops. */
-const char *rule_axis_last(struct rule *r, stage_id s, int axis, bool loops);
 /* Copy s, from axis o last to axis w last or (from false) the other way, in squares of a vector's lanes; join: lines next to each
  * other are one where that fills them better. */
 void rule_squares(struct rule *r, stage_id s, int o, int w, bool from, bool join);

@@ -22,10 +22,7 @@ static bool wanted(const struct samples *want, const struct sample *x, int64_t *
 	return false;
 }
 
-static const char *spell(const struct sample *x, int64_t choice)
-{
-	return x->word ? x->word[choice] : sym_str(intern_printf("%lld", (long long)choice));
-}
+static const char *spell(const struct sample *x, int64_t choice) { return x->word ? x->word[choice] : trace_number(choice); }
 
 static struct trace_line sample_line(struct rule *r, const struct sample *x)
 {

@@ -36,7 +36,7 @@ bool rule_scan(struct rule *r)
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		nest_id steps = !lstage(p, s)->gone && in_scan(p, s) ? steps_of(p, s) : 0;
 		if (steps && steps != last)
-			rule_try(r, "partition %s auto", sym_str(lnest(p, steps)->name));
+			rule_try(r, PRIM_PARTITION, sym_str(lnest(p, steps)->name), "auto");
 		last = steps;
 	}
 	return true;

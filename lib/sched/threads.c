@@ -136,7 +136,7 @@ void rule_threads(struct rule *r)
 			for (int k = 1; k < n; k++)
 				if (c[k].cycles < c[best].cycles)
 					best = k;
-			if (rule_try(r, "parallel %s", c[best].loop))
+			if (rule_try(r, PRIM_PARALLEL, c[best].loop))
 				break;
 			c[best] = c[--n];
 		}

@@ -42,37 +42,40 @@ static int reduce_order(const struct stage *s, bool first_outside, int *out)
 	return n;
 }
 
-/* Order of the dims of a packed constant: those that follow no reduce axis, panels, then as the loops run. */
-static const char *panel_layout(struct loop_prog *p, const struct tile *q, ex_id read, int dim)
+/* Lays a packed operand out, as the read has its dims: those that follow no reduce axis, panels, then as the loops run. */
+static bool lay_out_panels(struct rule *r, const struct tile *q, const char *buf, ex_id read, int dim)
 {
+	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
 	const struct ex *e = lex(p, read);
-	char *text = arena_str(&p->arena, "");
+	struct words order = {0};
 	bool done[LOOP_RANK_MAX] = {0};
 	int grouped = -1;
 	done[dim] = true;
+	words_add(&order, buf);
 	for (int d = 0; d < e->n; d++) {
 		bool reduce = false;
 		for (int a = s->nspatial; a < s->naxes; a++)
 			reduce |= poly_uses(p->P, e->index[d], s->axis[a].var);
 		if (!reduce && !done[d]) {
-			text = arena_printf(&p->arena, "%s%d ", text, d);
+			words_add(&order, trace_number(d));
 			done[d] = true;
 		}
 	}
-	text = arena_printf(&p->arena, "%s%d/%s", text, dim, q->width);
+	words_add(&order, rule_name(r, "%d/%s", dim, q->width));
 	int red[LOOP_AXES_MAX], nred = reduce_order(s, q->channels_outside, red);
 	for (int i = 0; i < nred; i++)
 		for (int d = 0; d < e->n; d++)
 			if (!done[d] && poly_uses(p->P, e->index[d], s->axis[red[i]].var)) {
 				bool groups = q->dot && red[i] == s->nspatial;
 				grouped = groups ? d : grouped;
-				text = groups ? arena_printf(&p->arena, "%s %d/%d", text, d, (int)q->group)
-					      : arena_printf(&p->arena, "%s %d", text, d);
+				words_add(&order, groups ? rule_name(r, "%d/%d", d, (int)q->group) : trace_number(d));
 				done[d] = true;
 			}
-	text = arena_printf(&p->arena, "%s %d%%%s", text, dim, q->width);
-	return grouped < 0 ? text : arena_printf(&p->arena, "%s %d%%%d", text, grouped, (int)q->group);
+	words_add(&order, rule_name(r, "%d%%%s", dim, q->width));
+	if (grouped >= 0)
+		words_add(&order, rule_name(r, "%d%%%d", grouped, (int)q->group));
+	return rule_list(r, NULL, PRIM_LAYOUT, &order);
 }
 
 /* Operands that vary along v, not constant, with another step than one or with no room for whole vectors: a packed
@@ -93,22 +96,22 @@ static void pack_operands(struct rule *r, struct tile *q)
 			continue;
 		bool whole =
 			read_step(p, q->read[i], s->axis[q->vec_axis].var, &step) && step == 1 && s->axis[q->vec_axis].extent % width == 0;
-		const char *sample = arena_printf(&p->arena, "%s.pack", sym_str(lbuf(p, b)->name));
+		const char *sample = rule_name(r, "%s.pack", sym_str(lbuf(p, b)->name));
 		if (!rule_yes(r, sample, !whole))
 			continue;
 		int outer = 0;
 		while (outer < s->nspatial && outer != q->vec_axis && outer != q->row_axis && read_uses(p, q->read[i], s->axis[outer].var))
 			outer++;
 		const char *under = outer ? axis_loop(r, q->anchor, outer - 1, "") : "root";
-		const char *name = arena_printf(&p->arena, "%s_panel", sym_str(lbuf(p, b)->name));
-		const char *layout = panel_layout(p, q, q->read[i], dim);
-		if (!rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(lbuf(p, b)->name), sym_str(s->name), under)) {
+		const char *name = rule_name(r, "%s_panel", sym_str(lbuf(p, b)->name));
+		ex_id was = q->read[i];
+		if (!rule_make(r, name, PRIM_CACHE, sym_str(lbuf(p, b)->name), sym_str(s->name), under, "scratch")) {
 			rule_settle(r, sample, 0);
 			continue;
 		}
+		lay_out_panels(r, q, name, was, dim);
 		q->outer = outer;
 		q->nread = stage_all_reads(p, q->anchor, q->read);
-		rule_try(r, "layout %s %s", name, layout);
 		q->packed = stage_find(p, name);
 		q->packed_dim = dim;
 	}
@@ -129,7 +132,7 @@ static void make_panels(struct rule *r, struct tile *q)
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
 		if (b->scope == SCOPE_CONST && dim >= 0 && b->shape[dim] == v->extent &&
-		    rule_try(r, "layout %s %s", sym_str(b->name), panel_layout(p, q, q->read[i], dim)))
+		    lay_out_panels(r, q, sym_str(b->name), q->read[i], dim))
 			continue;
 		if (!(q->packed && lbuf(p, lstage(p, q->packed)->out) == b))
 			q->pad &= v->extent % width == 0;
@@ -143,25 +146,26 @@ static void mark_tile(struct rule *r, const struct tile *q, stage_id s, const ch
 	enum { COPIES_MAX = 1024 };
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, s)->name), *v = NULL, *t = NULL;
-	char *order = arena_str(&p->arena, "");
+	struct words order = {0};
 	for (int a = 0; a < lstage(p, s)->nspatial; a++) {
-		const char *loop = arena_printf(&p->arena, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[a].name));
+		const char *loop = rule_name(r, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[a].name));
 		*(a == q->vec_axis ? &v : &t) = loop;
 		if (a != q->vec_axis && a != q->row_axis)
-			order = arena_printf(&p->arena, "%s %s", order, loop);
+			words_add(&order, loop);
 	}
 	if (q->row_axis >= 0) {
-		t = arena_printf(&p->arena, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->row_axis].name));
-		order = arena_printf(&p->arena, "%s %s", order, t);
+		t = rule_name(r, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->row_axis].name));
+		words_add(&order, t);
 	}
+	words_add(&order, v);
 	if (lstage(p, s)->nspatial > 1)
-		rule_try(r, "reorder%s %s", order, v);
+		rule_list(r, NULL, PRIM_REORDER, &order);
 	bool tile = !q->chunk || strncmp(name, "acc.", 4) == 0, few = q->sums_wait && s == q->result;
 	if (q->row_axis >= 0 && !few && (tile || lstage(p, s)->axis[q->row_axis].extent * q->vectors <= COPIES_MAX))
-		rule_try(r, "unroll %s", t);
-	if (rule_try(r, "split %s %d", v, r->lanes)) {
-		rule_try(r, "unroll %s.0", v);
-		rule_try(r, "vector %s.1", v);
+		rule_try(r, PRIM_UNROLL, t);
+	if (rule_try(r, PRIM_SPLIT, v, trace_number(r->lanes))) {
+		rule_try(r, PRIM_UNROLL, loop_part(r, v, 0));
+		rule_try(r, PRIM_VECTOR, loop_part(r, v, 1));
 	}
 }
 
@@ -184,19 +188,22 @@ static void mark_packing(struct rule *r, const struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	const char *v = axis_loop(r, q->packed, q->packed_dim, ""), *u = NULL;
-	char *order = arena_str(&p->arena, "");
-	if (!rule_try(r, "split %s %d tail=peel", v, r->lanes))
+	struct words order = {0};
+	if (!rule_try(r, PRIM_SPLIT, v, trace_number(r->lanes), "tail=peel"))
 		return;
 	int across = gathered_from(p, q);
-	if (across >= 0 && rule_try(r, "split %s %d tail=peel", axis_loop(r, q->packed, across, ""), r->lanes))
+	if (across >= 0 && rule_try(r, PRIM_SPLIT, axis_loop(r, q->packed, across, ""), trace_number(r->lanes), "tail=peel"))
 		u = axis_loop(r, q->packed, across, "");
-	order = arena_printf(&p->arena, "%s.0", v);
+	words_add(&order, loop_part(r, v, 0));
 	for (int a = 0; a < lstage(p, q->packed)->nspatial; a++)
 		if (a != q->packed_dim)
-			order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, q->packed, a, u && a == across ? ".0" : ""));
-	rule_try(r, u ? "reorder %s %s.1 %s.1" : "reorder %s %s.1", order, u ? u : v, v);
-	if (!u || !rule_try(r, "tensor %s.1 transpose%d", u, r->lanes))
-		rule_try(r, "vector %s.1", v);
+			words_add(&order, axis_loop(r, q->packed, a, u && a == across ? ".0" : ""));
+	if (u)
+		words_add(&order, loop_part(r, u, 1));
+	words_add(&order, loop_part(r, v, 1));
+	rule_list(r, NULL, PRIM_REORDER, &order);
+	if (!u || !rule_try(r, PRIM_TENSOR, loop_part(r, u, 1), rule_name(r, "transpose%d", r->lanes)))
+		rule_try(r, PRIM_VECTOR, loop_part(r, v, 1));
 }
 
 /* Does all that is read move along that axis? Then nothing is used again there. */
@@ -209,12 +216,11 @@ static bool batch_axis(struct loop_prog *p, const struct tile *q, int axis)
 }
 
 /* Loops around the tile that are neither v's nor t's, but for those that stay outermost, each before it: batches, or all others. */
-static char *other_loops(struct rule *r, const struct tile *q, bool batches, char *order)
+static void other_loops(struct rule *r, const struct tile *q, bool batches, struct words *order)
 {
 	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
 		if (a != q->vec_axis && a != q->row_axis && a >= q->outer && batch_axis(r->p, q, a) == batches)
-			order = arena_printf(&r->p->arena, "%s %s", order, axis_loop(r, q->anchor, a, ""));
-	return order;
+			words_add(order, axis_loop(r, q->anchor, a, ""));
 }
 
 /* Does something stand still along v, so that a panel is used again? */
@@ -232,26 +238,31 @@ static bool order_spatial(struct rule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	bool reuse = reuses_panels(p, q), panels_inside = (!reuse && !q->transposed_by_panel) || q->rows_outside;
-	char *order = other_loops(r, q, true, arena_printf(&p->arena, "%s", q->group_loop ? q->group_loop : ""));
+	struct words order = {.gap = !q->group_loop};
+	if (q->group_loop)
+		words_add(&order, q->group_loop);
+	other_loops(r, q, true, &order);
 	if (q->block)
-		order = arena_printf(&p->arena, "%s %s.0", order, q->tloop);
+		words_add(&order, loop_part(r, q->tloop, 0));
 	if (!panels_inside)
-		order = arena_printf(&p->arena, "%s %s", order, q->panel_loop);
-	order = other_loops(r, q, false, order);
+		words_add(&order, q->panel_loop);
+	other_loops(r, q, false, &order);
 	q->home = q->panel_loop;
 	for (int a = 0; a < lstage(p, q->anchor)->nspatial && reuse && !panels_inside; a++)
 		if (a != q->vec_axis && a != q->row_axis && a >= q->outer && !batch_axis(p, q, a))
 			q->home = axis_loop(r, q->anchor, a, "");
 	if (q->tloop) {
-		order = arena_printf(&p->arena, "%s %s", order, q->tiles);
+		words_add(&order, q->tiles);
 		if (!panels_inside)
 			q->home = q->tiles;
 	}
 	if (panels_inside)
-		order = arena_printf(&p->arena, "%s %s", order, q->panel_loop);
+		words_add(&order, q->panel_loop);
 	if (q->tloop)
-		order = arena_printf(&p->arena, "%s %s", order, q->trow);
-	return rule_try(r, "reorder %s %s.1 %s.2", order, q->vloop, q->vloop);
+		words_add(&order, q->trow);
+	words_add(&order, loop_part(r, q->vloop, 1));
+	words_add(&order, loop_part(r, q->vloop, 2));
+	return rule_list(r, NULL, PRIM_REORDER, &order);
 }
 
 /* What stands still along v, copied for the rows of one tile, so that its steps down the rows are short (rows a multiple of
@@ -268,15 +279,18 @@ static void pack_rows(struct rule *r, struct tile *q)
 				dim = dim == -1 ? d : -2;
 		if (dim < 0 || lbuf(p, e->buf)->scope == SCOPE_CONST || tile_moves(p, q, q->read[i], q->vec_axis))
 			continue;
-		const char *name = sym_str(lbuf(p, e->buf)->name), *sample = arena_printf(&p->arena, "%s.pack", name);
+		const char *name = sym_str(lbuf(p, e->buf)->name), *sample = rule_name(r, "%s.pack", name);
 		if (!rule_yes(r, sample, false))
 			continue;
-		char *layout = arena_printf(&p->arena, "layout %s_rows", name);
+		const char *rows = rule_name(r, "%s_rows", name);
+		struct words order = {0};
+		words_add(&order, rows);
 		for (int d = 0; d < rank; d++)
 			if (d != dim)
-				layout = arena_printf(&p->arena, "%s %d", layout, d);
-		if (rule_try(r, "%s_rows = cache %s %s %s scratch", name, name, sym_str(s->name), q->tiles))
-			rule_try(r, "%s %d", layout, dim);
+				words_add(&order, trace_number(d));
+		words_add(&order, trace_number(dim));
+		if (rule_make(r, rows, PRIM_CACHE, name, sym_str(s->name), q->tiles, "scratch"))
+			rule_list(r, NULL, PRIM_LAYOUT, &order);
 		else
 			rule_settle(r, sample, 0);
 		q->nread = stage_all_reads(p, q->anchor, q->read);
@@ -302,7 +316,7 @@ static void choose_chunk(struct rule *r, struct tile *q)
 	q->chunk = rule_sample(r, "chunk", choice, n, usual);
 	if (q->chunk == k0) {
 		q->chunk = 0;
-	} else if (!rule_try(r, "split %s chunk tail=peel", axis_loop(r, q->anchor, first, ""))) {
+	} else if (!rule_try(r, PRIM_SPLIT, axis_loop(r, q->anchor, first, ""), "chunk", "tail=peel")) {
 		rule_settle(r, "chunk", k0);
 		q->chunk = 0;
 	}
@@ -331,19 +345,21 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 	if (all > UNROLL_ALWAYS && n > 1)
 		steps = rule_sample(r, "unroll", choice, n, unroll_steps(p, q, inner, choice[n - 1] == all ? all : 0));
 	for (int i = 0; i < nred && steps == all; i++)
-		rule_try(r, "unroll %s", group_steps(r, q, red[i]));
+		rule_try(r, PRIM_UNROLL, group_steps(r, q, red[i]));
 	if (steps > 1 && steps < all && steps == inner)
-		rule_try(r, "unroll %s", group_steps(r, q, red[nred - 1]));
+		rule_try(r, PRIM_UNROLL, group_steps(r, q, red[nred - 1]));
 	else if (steps > 1 && steps < all)
-		rule_try(r, "unroll %s%s unroll", group_steps(r, q, red[nred - 1]), q->chunk && red[nred - 1] == s->nspatial ? ".1" : "");
+		rule_try(r, PRIM_UNROLL,
+			 rule_name(r, "%s%s", group_steps(r, q, red[nred - 1]), q->chunk && red[nred - 1] == s->nspatial ? ".1" : ""),
+			 "unroll");
 }
 
 /* A copy of the anchor's result is summed in registers; stored where a tile is complete. */
 static bool sums_in_copy(struct rule *r, struct tile *q)
 {
 	const char *name = sym_str(lstage(r->p, q->anchor)->name);
-	q->sums = buf_find(r->p, "acc") ? arena_printf(&r->p->arena, "%s_acc", name) : "acc";
-	return rule_try(r, "%s = cache %s %s %s register", q->sums, name, name, q->home);
+	q->sums = buf_find(r->p, "acc") ? rule_name(r, "%s_acc", name) : "acc";
+	return rule_make(r, q->sums, PRIM_CACHE, name, name, q->home, "register");
 }
 
 /* What follows calls a function (exp, erf): its constants and steps want registers of their own, and a copy of it for each vector of
@@ -363,31 +379,30 @@ static void order_reduction(struct rule *r, struct tile *q)
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, q->anchor)->name);
 	int first = lstage(p, q->anchor)->nspatial, red[LOOP_AXES_MAX], nred = reduce_order(lstage(p, q->anchor), q->channels_outside, red);
-	rule_try(r, "init %s %s", name, q->chunk ? q->panel_loop : q->home);
-	char *in = arena_str(&p->arena, "");
-	for (int i = 0; i < nred; i++)
-		in = arena_printf(&p->arena, "%s %s%s", in, group_steps(r, q, red[i]), q->chunk && red[i] == first ? ".1" : "");
-	if (q->tloop)
-		in = arena_printf(&p->arena, "%s %s", in, q->trow);
-	in = arena_printf(&p->arena, "%s %s.1 %s.2", in, q->vloop, q->vloop);
-	if (q->dot)
-		in = arena_printf(&p->arena, "%s %s", in, axis_loop(r, q->anchor, first, ".1"));
+	rule_try(r, PRIM_INIT, name, q->chunk ? q->panel_loop : q->home);
+	struct words order = {0};
 	if (q->chunk) {
-		char *out = arena_printf(&p->arena, "%s.0", axis_loop(r, q->anchor, first, ""));
-		out = other_loops(r, q, false, out);
+		words_add(&order, axis_loop(r, q->anchor, first, ".0"));
+		other_loops(r, q, false, &order);
 		if (q->tloop)
-			out = arena_printf(&p->arena, "%s %s", out, q->tiles);
-		rule_try(r, "reorder %s%s", out, in);
-	} else {
-		rule_try(r, "reorder%s", in);
+			words_add(&order, q->tiles);
 	}
+	for (int i = 0; i < nred; i++)
+		words_add(&order, q->chunk && red[i] == first ? loop_part(r, group_steps(r, q, first), 1) : group_steps(r, q, red[i]));
+	if (q->tloop)
+		words_add(&order, q->trow);
+	words_add(&order, loop_part(r, q->vloop, 1));
+	words_add(&order, loop_part(r, q->vloop, 2));
+	if (q->dot)
+		words_add(&order, axis_loop(r, q->anchor, first, ".1"));
+	rule_list(r, NULL, PRIM_REORDER, &order);
 	const char *done = q->chunk ? q->panel_loop : q->home;
 	q->sums_wait = q->result && !q->chunk && choose_sums(r, q) && sums_in_copy(r, q);
-	q->after = q->result && rule_try(r, "after %s %s", sym_str(lstage(p, q->result)->name), done);
+	q->after = q->result && rule_try(r, PRIM_AFTER, sym_str(lstage(p, q->result)->name), done);
 	if (!q->sums_wait && (q->chunk || !q->after)) /* the sum goes to memory, the rest of the program reads it there */
 		sums_in_copy(r, q);
 	else if (!q->sums_wait)
-		rule_try(r, "scope %s register", name);
+		rule_try(r, PRIM_SCOPE, name, "register");
 	unroll_reduction(r, q, red, nred);
 }
 
@@ -417,23 +432,23 @@ static bool split_rows(struct rule *r, struct tile *q)
 {
 	static const char *const tail[] = {"balance", "peel", "overlap"};
 	int usual = q->borders && !balance_tail(r->p, q), n = q->borders ? 2 : 3;
-	if (q->block && rule_try(r, "split %s block rows tail=peel", q->tloop)) {
-		q->tiles = arena_printf(&r->p->arena, "%s.1", q->tloop);
-		q->trow = arena_printf(&r->p->arena, "%s.2", q->tloop);
+	if (q->block && rule_try(r, PRIM_SPLIT, q->tloop, "block", "rows", "tail=peel")) {
+		q->tiles = loop_part(r, q->tloop, 1);
+		q->trow = loop_part(r, q->tloop, 2);
 		return true;
 	}
 	if (q->block)
 		rule_settle(r, "block", q->block = 0);
-	q->tiles = arena_printf(&r->p->arena, "%s.0", q->tloop);
-	q->trow = arena_printf(&r->p->arena, "%s.1", q->tloop);
+	q->tiles = loop_part(r, q->tloop, 0);
+	q->trow = loop_part(r, q->tloop, 1);
 	if (q->row_steps % q->rows == 0)
-		return rule_try(r, "split %s rows tail=%s", q->tloop, tail[usual]);
+		return rule_try(r, PRIM_SPLIT, q->tloop, "rows", rule_name(r, "tail=%s", tail[usual]));
 	q->overlap = rule_word(r, "tail", tail, n, usual) == 2;
-	if (rule_try(r, "split %s rows tail=tail", q->tloop))
+	if (rule_try(r, PRIM_SPLIT, q->tloop, "rows", "tail=tail"))
 		return true;
 	rule_settle(r, "tail", usual);
 	q->overlap = false;
-	return rule_try(r, "split %s rows tail=tail", q->tloop);
+	return rule_try(r, PRIM_SPLIT, q->tloop, "rows", "tail=tail");
 }
 
 /* The middle has no fills: loops are cut where it begins and ends. */
@@ -444,7 +459,7 @@ static void cut_borders(struct rule *r, struct tile *q)
 		return;
 	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
 		if (a != q->vec_axis)
-			rule_try(r, "partition %s auto", a == q->row_axis ? q->tiles : axis_loop(r, q->anchor, a, ""));
+			rule_try(r, PRIM_PARTITION, a == q->row_axis ? q->tiles : axis_loop(r, q->anchor, a, ""), "auto");
 }
 
 /* Registers hold the sums of some columns until all rows have been read, or the first-level cache holds those of all. */
@@ -457,31 +472,25 @@ static bool choose_columns(struct rule *r, const struct tile *q)
 static void lay_out_sums(struct rule *r, const struct tile *q)
 {
 	const struct stage *s = lstage(r->p, q->anchor);
-	char *order = arena_str(&r->p->arena, "");
 
-	if (q->vec_axis == s->nspatial - 1)
-		return;
-	for (int a = 0; a < s->nspatial; a++)
-		if (a != q->vec_axis)
-			order = arena_printf(&r->p->arena, "%s%d ", order, a);
-	rule_try(r, "layout %s %s%d", sym_str(lbuf(r->p, s->out)->name), order, q->vec_axis);
+	if (q->vec_axis != s->nspatial - 1)
+		rule_axis_last(r, sym_str(lbuf(r->p, s->out)->name), q->anchor, q->vec_axis);
 }
 
 /* Splits both axes; the loops' names from then on. */
 static bool split_axes(struct rule *r, struct tile *q)
 {
-	struct arena *a = &r->p->arena;
-
 	q->vloop = axis_loop(r, q->anchor, q->vec_axis, "");
 	q->tloop = q->row_axis >= 0 ? axis_loop(r, q->anchor, q->row_axis, "") : NULL;
 	if (q->groups > 1) {
-		if (!rule_try(r, "split %s %lld", q->tloop, (long long)q->row_steps))
+		if (!rule_try(r, PRIM_SPLIT, q->tloop, trace_number(q->row_steps)))
 			return false;
-		q->group_loop = arena_printf(a, "%s.0", q->tloop);
-		q->tloop = arena_printf(a, "%s.1", q->tloop);
+		q->group_loop = loop_part(r, q->tloop, 0);
+		q->tloop = loop_part(r, q->tloop, 1);
 	}
-	q->panel_loop = arena_printf(a, "%s.0", q->vloop);
-	return rule_try(r, "split %s vectors %d tail=%s", q->vloop, r->lanes, q->pad ? "pad" : "peel") && (!q->tloop || split_rows(r, q));
+	q->panel_loop = loop_part(r, q->vloop, 0);
+	return rule_try(r, PRIM_SPLIT, q->vloop, "vectors", trace_number(r->lanes), rule_name(r, "tail=%s", q->pad ? "pad" : "peel")) &&
+	       (!q->tloop || split_rows(r, q));
 }
 
 /* The tile's own loops, and those of what only sets, loads or stores it. */
@@ -490,14 +499,13 @@ static void mark_loops(struct rule *r, const struct tile *q)
 	struct loop_prog *p = r->p;
 	const char *sums = q->sums ? q->sums : "";
 
-	rule_try(r, "unroll %s.1", q->vloop);
-	if (!q->dot || !rule_try(r, "tensor %s.2 %s", q->vloop, instr_row(q->dot)->name))
-		rule_try(r, "vector %s.2", q->vloop);
+	rule_try(r, PRIM_UNROLL, loop_part(r, q->vloop, 1));
+	if (!q->dot || !rule_try(r, PRIM_TENSOR, loop_part(r, q->vloop, 2), instr_row(q->dot)->name))
+		rule_try(r, PRIM_VECTOR, loop_part(r, q->vloop, 2));
 	if (q->tloop)
-		rule_try(r, "unroll %s", q->trow);
+		rule_try(r, PRIM_UNROLL, q->trow);
 	mark_tile(r, q, q->anchor, "init.");
-	stage_id load = stage_find(p, arena_printf(&p->arena, "%s.load", sums)),
-		 store = stage_find(p, arena_printf(&p->arena, "%s.store", sums));
+	stage_id load = stage_find(p, rule_name(r, "%s.load", sums)), store = stage_find(p, rule_name(r, "%s.store", sums));
 	if (load)
 		mark_tile(r, q, load, "");
 	if (store)
@@ -537,7 +545,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	if (choose_columns(r, &q))
 		return rule_columns(r, &q);
 	choose_tile(r, &q);
-	q.width = arena_printf(&r->p->arena, "vectors*%d", r->lanes);
+	q.width = rule_name(r, "vectors*%d", r->lanes);
 	choose_order(r, &q);
 	make_panels(r, &q);
 	lay_out_sums(r, &q);

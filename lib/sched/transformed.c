@@ -141,23 +141,31 @@ static void choose_block(struct rule *r, struct transformed *q)
 /* Splits the result in blocks, lines, tiles and vectors; the loop of a block, or root. *vector: of a tile's channels. */
 static const char *split_result(struct rule *r, const struct transformed *q, const char **vector)
 {
-	struct arena *a = &r->p->arena;
 	const char *h = axis_loop(r, q->result, q->h, ""), *w = axis_loop(r, q->result, q->w, ""), *o = axis_loop(r, q->result, q->o, "");
 	bool some = q->block > 1 && q->block < q->lines;
-	const char *line = arena_printf(a, some ? "%s.0 %s.1" : "%s.0", h, h), *row = arena_printf(a, some ? "%s.2" : "%s.1", h);
+	const char *row = loop_part(r, h, some ? 2 : 1);
+	struct words order = {0};
 	if (some)
-		rule_try(r, "split %s lines %d", h, q->tile);
+		rule_try(r, PRIM_SPLIT, h, "lines", trace_number(q->tile));
 	else
-		rule_try(r, "split %s %d tail=peel", h, q->tile);
-	rule_try(r, "split %s %d tail=peel", w, q->tile);
-	rule_try(r, "split %s %d tail=peel", o, r->lanes);
-	rule_try(r, "reorder %s %s.0 %s.0 %s %s.1 %s.1", line, w, o, row, w, o);
-	rule_try(r, "unroll %s", row);
-	rule_try(r, "unroll %s.1", w);
-	rule_try(r, "vector %s.1", o);
-	*vector = arena_printf(a, "%s.0", o);
+		rule_try(r, PRIM_SPLIT, h, trace_number(q->tile), "tail=peel");
+	rule_try(r, PRIM_SPLIT, w, trace_number(q->tile), "tail=peel");
+	rule_try(r, PRIM_SPLIT, o, trace_number(r->lanes), "tail=peel");
+	words_add(&order, loop_part(r, h, 0));
+	if (some)
+		words_add(&order, loop_part(r, h, 1));
+	words_add(&order, loop_part(r, w, 0));
+	words_add(&order, loop_part(r, o, 0));
+	words_add(&order, row);
+	words_add(&order, loop_part(r, w, 1));
+	words_add(&order, loop_part(r, o, 1));
+	rule_list(r, NULL, PRIM_REORDER, &order);
+	rule_try(r, PRIM_UNROLL, row);
+	rule_try(r, PRIM_UNROLL, loop_part(r, w, 1));
+	rule_try(r, PRIM_VECTOR, loop_part(r, o, 1));
+	*vector = loop_part(r, o, 0);
 	if (q->block < q->lines)
-		return arena_printf(a, "%s.0", h);
+		return loop_part(r, h, 0);
 	return q->n >= 0 ? axis_loop(r, q->result, q->n, "") : "root";
 }
 
@@ -165,29 +173,29 @@ static const char *split_result(struct rule *r, const struct transformed *q, con
 static void in_registers(struct rule *r, stage_id s, const char *loop)
 {
 	const char *name = sym_str(lstage(r->p, s)->name);
-	if (!rule_try(r, "at %s %s", name, loop))
+	if (!rule_try(r, PRIM_AT, name, loop))
 		return;
-	rule_try(r, "scope %s register", name);
-	rule_try(r, "unroll %s", axis_loop(r, s, 0, ""));
-	rule_try(r, "unroll %s", axis_loop(r, s, 1, ""));
-	rule_try(r, "vector %s", axis_loop(r, s, 3, ""));
+	rule_try(r, PRIM_SCOPE, name, "register");
+	rule_try(r, PRIM_UNROLL, axis_loop(r, s, 0, ""));
+	rule_try(r, PRIM_UNROLL, axis_loop(r, s, 1, ""));
+	rule_try(r, PRIM_VECTOR, axis_loop(r, s, 3, ""));
 }
 
 static void place(struct rule *r, stage_id s, const char *block)
 {
 	if (strcmp(block, "root"))
-		rule_try(r, "at %s %s", sym_str(lstage(r->p, s)->name), block);
+		rule_try(r, PRIM_AT, sym_str(lstage(r->p, s)->name), block);
 }
 
 static void place_points(struct rule *r, const struct transformed *q, const char *block)
 {
 	const char *s = axis_loop(r, q->points, 0, ""), *t = axis_loop(r, q->points, 1, ""), *c = axis_loop(r, q->points, 2, "");
 	place(r, q->points, block);
-	rule_try(r, "split %s %d tail=peel", c, r->lanes);
-	rule_try(r, "reorder %s %s.0 %s %s.1", t, c, s, c);
-	rule_try(r, "unroll %s", s);
-	rule_try(r, "vector %s.1", c);
-	in_registers(r, q->rows, arena_printf(&r->p->arena, "%s.0", c));
+	rule_try(r, PRIM_SPLIT, c, trace_number(r->lanes), "tail=peel");
+	rule_try(r, PRIM_REORDER, t, loop_part(r, c, 0), s, loop_part(r, c, 1));
+	rule_try(r, PRIM_UNROLL, s);
+	rule_try(r, PRIM_VECTOR, loop_part(r, c, 1));
+	in_registers(r, q->rows, loop_part(r, c, 0));
 }
 
 /* The operand's axis of channels, and who has them where. */
@@ -219,11 +227,10 @@ static void load_across(struct rule *r, const struct transformed *q, const char 
 		bool alike = b->scope == SCOPE_IN && b->dtype == DT_F32 && b->rank == rank && !b->layout.n && x->dyn_dim < 0;
 		for (int d = 0; d < rank && alike; d++)
 			alike = x->index[d] == stage_axis(p, q->result, d) && b->shape[d] == lstage(p, q->result)->axis[d].extent;
-		const char *name = arena_printf(&p->arena, "%s_across", sym_str(b->name));
-		if (!alike ||
-		    !rule_try(r, "%s = cache %s %s %s scratch", name, sym_str(b->name), sym_str(lstage(p, q->result)->name), block))
+		const char *name = rule_name(r, "%s_across", sym_str(b->name));
+		if (!alike || !rule_make(r, name, PRIM_CACHE, sym_str(b->name), sym_str(lstage(p, q->result)->name), block, "scratch"))
 			continue;
-		rule_try(r, "layout %s%s", name, rule_axis_last(r, q->result, q->o, false));
+		rule_axis_last(r, name, q->result, q->o);
 		rule_squares(r, stage_find(p, name), q->o, q->w, false, false);
 	}
 }
@@ -233,9 +240,9 @@ static void store_across(struct rule *r, const struct transformed *q, const char
 {
 	const char *name = sym_str(lstage(r->p, q->result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, q->result)->out)->name);
 
-	if (!rule_try(r, "results = cache %s %s %s scratch", out, name, block))
+	if (!rule_make(r, "results", PRIM_CACHE, out, name, block, "scratch"))
 		return;
-	rule_try(r, "layout results%s", rule_axis_last(r, q->result, q->o, false));
+	rule_axis_last(r, "results", q->result, q->o);
 	rule_squares(r, stage_find(r->p, "results.store"), q->o, q->w, true, false);
 }
 
@@ -245,10 +252,15 @@ static void map_pad(struct rule *r, const struct transformed *q)
 {
 	const char *c = axis_loop(r, q->pad, q->channel, "");
 	bool split = axis_steps(r, q->pad, q->channel) > r->lanes;
-	rule_try(r, "reorder%s", rule_axis_last(r, q->pad, q->channel, true));
+	struct words order = {0};
+	for (int i = 0; i < lstage(r->p, q->pad)->nspatial; i++)
+		if (i != q->channel)
+			words_add(&order, axis_loop(r, q->pad, i, ""));
+	words_add(&order, c);
+	rule_list(r, NULL, PRIM_REORDER, &order);
 	if (split)
-		rule_try(r, "split %s %d tail=peel", c, r->lanes);
-	rule_try(r, "vector %s%s", c, split ? ".1" : "");
+		rule_try(r, PRIM_SPLIT, c, trace_number(r->lanes), "tail=peel");
+	rule_try(r, PRIM_VECTOR, split ? loop_part(r, c, 1) : c);
 }
 
 bool rule_transformed(struct rule *r)
@@ -260,7 +272,7 @@ bool rule_transformed(struct rule *r)
 	if (!find_channels(p, &q) || lbuf(p, lstage(p, q.product)->out)->dtype != DT_F32)
 		return false;
 	if (q.across_in)
-		rule_try(r, "layout %s%s", sym_str(lbuf(p, lstage(p, q.pad)->out)->name), rule_axis_last(r, q.pad, q.channel, false));
+		rule_axis_last(r, sym_str(lbuf(p, lstage(p, q.pad)->out)->name), q.pad, q.channel);
 	const char *vector;
 	choose_block(r, &q);
 	const char *block = split_result(r, &q, &vector);

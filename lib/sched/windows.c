@@ -75,40 +75,43 @@ static void find_order(struct loop_prog *p, struct windows *w)
 static const char *order_stage(struct rule *r, const struct windows *w, stage_id s, int from)
 {
 	struct loop_prog *p = r->p;
-	const char *v = axis_loop(r, s, w->v, ""), *name = sym_str(lstage(p, s)->name), *home = arena_printf(&p->arena, "%s.0", v);
-	char *order = arena_str(&p->arena, w->v == w->last ? "" : home);
+	const char *v = axis_loop(r, s, w->v, ""), *name = sym_str(lstage(p, s)->name), *home = loop_part(r, v, 0);
+	struct words outer = {.gap = w->v == w->last}, inner = {0};
 
-	if (!rule_try(r, "split %s %d tail=peel", v, r->lanes))
+	if (!rule_try(r, PRIM_SPLIT, v, trace_number(r->lanes), "tail=peel"))
 		return NULL;
+	if (w->v != w->last)
+		words_add(&outer, home);
 	for (int i = from; i < w->n; i++) {
-		home = w->order[i] == w->v ? arena_printf(&p->arena, "%s.0", v) : axis_loop(r, s, w->order[i], "");
-		order = arena_printf(&p->arena, "%s %s", order, home);
+		home = w->order[i] == w->v ? loop_part(r, v, 0) : axis_loop(r, s, w->order[i], "");
+		words_add(&outer, home);
 	}
-	rule_try(r, "reorder %s %s.1", order, v);
-	rule_try(r, "init %s %s", name, home);
-	order = arena_str(&p->arena, "reorder");
+	words_add(&outer, loop_part(r, v, 1));
+	rule_list(r, NULL, PRIM_REORDER, &outer);
+	rule_try(r, PRIM_INIT, name, home);
 	for (int k = lstage(p, s)->nspatial; k < lstage(p, s)->naxes; k++)
-		order = arena_printf(&p->arena, "%s %s", order, axis_loop(r, s, k, ""));
-	rule_try(r, "%s %s.1", order, v);
+		words_add(&inner, axis_loop(r, s, k, ""));
+	words_add(&inner, loop_part(r, v, 1));
+	rule_list(r, NULL, PRIM_REORDER, &inner);
 	return home;
 }
 
 /* Vectors of what only sets or writes the sums of stage s, in loops NEST.AXIS. */
 static void mark_vectors(struct rule *r, stage_id s, const char *nest, int v)
 {
-	struct arena *a = &r->p->arena;
 	const struct stage *t = lstage(r->p, s);
-	const char *loop = arena_printf(a, "%s.%s", nest, sym_str(t->axis[v].name));
-	char *order = arena_str(a, "reorder");
+	const char *loop = rule_name(r, "%s.%s", nest, sym_str(t->axis[v].name));
+	struct words order = {0};
 
 	for (int i = 0; i < t->nspatial; i++)
 		if (i != v)
-			order = arena_printf(a, "%s %s.%s", order, nest, sym_str(t->axis[i].name));
+			words_add(&order, rule_name(r, "%s.%s", nest, sym_str(t->axis[i].name)));
+	words_add(&order, loop);
 	if (v != t->nspatial - 1)
-		rule_try(r, "%s %s", order, loop);
-	if (rule_try(r, "split %s %d", loop, r->lanes)) {
-		rule_try(r, "unroll %s.0", loop);
-		rule_try(r, "vector %s.1", loop);
+		rule_list(r, NULL, PRIM_REORDER, &order);
+	if (rule_try(r, PRIM_SPLIT, loop, trace_number(r->lanes))) {
+		rule_try(r, PRIM_UNROLL, loop_part(r, loop, 0));
+		rule_try(r, PRIM_VECTOR, loop_part(r, loop, 1));
 	}
 }
 
@@ -121,7 +124,7 @@ static bool unroll_taps(struct rule *r, stage_id s)
 	for (int k = t->nspatial; k < t->naxes; k++)
 		taps *= (double)t->axis[k].extent;
 	for (int k = t->nspatial; k < t->naxes && taps <= UNROLL_MAX; k++)
-		rule_try(r, "unroll %s", axis_loop(r, s, k, ""));
+		rule_try(r, PRIM_UNROLL, axis_loop(r, s, k, ""));
 	return taps <= UNROLL_MAX;
 }
 
@@ -144,7 +147,7 @@ static const char *lines_place(struct rule *r, const struct windows *w, int *fro
 			at++;
 	*from = at;
 	if (w->v != w->last && (at == 0 || w->order[at] == first))
-		return arena_printf(&p->arena, "%s.0", axis_loop(r, w->all, w->v, ""));
+		return axis_loop(r, w->all, w->v, ".0");
 	return at == 0 ? "root" : axis_loop(r, w->all, w->order[at - 1], "");
 }
 
@@ -158,7 +161,7 @@ static void cut_borders(struct rule *r, const struct windows *w, int from)
 		i++;
 	for (; i < w->n; i++)
 		if (w->order[i] != w->v)
-			rule_try(r, "partition %s auto", axis_loop(r, i < from ? w->all : w->lines, w->order[i], ""));
+			rule_try(r, PRIM_PARTITION, axis_loop(r, i < from ? w->all : w->lines, w->order[i], ""), "auto");
 }
 
 static void schedule_lines(struct rule *r, const struct windows *w, const char *place, int from)
@@ -166,14 +169,14 @@ static void schedule_lines(struct rule *r, const struct windows *w, const char *
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, w->lines)->name), *home;
 
-	if (!rule_try(r, "at %s %s", name, place))
+	if (!rule_try(r, PRIM_AT, name, place))
 		return;
-	if (!(home = order_stage(r, w, w->lines, from)) || !rule_try(r, "acc = cache %s %s %s register", name, name, home))
+	if (!(home = order_stage(r, w, w->lines, from)) || !rule_make(r, "acc", PRIM_CACHE, name, name, home, "register"))
 		return;
 	if (unroll_taps(r, w->lines))
 		cut_borders(r, w, from);
-	rule_try(r, "vector %s.1", axis_loop(r, w->lines, w->v, ""));
-	mark_vectors(r, w->lines, arena_printf(&p->arena, "%s.init", name), w->v);
+	rule_try(r, PRIM_VECTOR, axis_loop(r, w->lines, w->v, ".1"));
+	mark_vectors(r, w->lines, rule_name(r, "%s.init", name), w->v);
 	mark_vectors(r, w->lines, "acc.store", w->v);
 }
 
@@ -190,22 +193,21 @@ bool rule_windows(struct rule *r)
 	const struct loop_buf *out = lbuf(p, lstage(p, w.result ? w.result : w.all)->out);
 	const char *name = sym_str(lstage(p, w.all)->name);
 	if (out->layout.n == out->rank) /* what waits lies as the result does */
-		rule_try(r, "layout %s %s", sym_str(lbuf(p, lstage(p, w.lines)->out)->name),
-			 layout_str(&out->layout, out->rank, &p->arena));
+		rule_layout(r, sym_str(lbuf(p, lstage(p, w.lines)->out)->name), &out->layout);
 	if (lbuf(p, lstage(p, w.lines)->out)->dtype != DT_F32 || lbuf(p, lstage(p, w.all)->out)->dtype != DT_F32 ||
 	    !(home = order_stage(r, &w, w.all, 0))) {
-		rule_try(r, "at %s %s", sym_str(lstage(p, w.lines)->name), w.last ? axis_loop(r, w.all, w.last - 1, "") : "root");
+		rule_try(r, PRIM_AT, sym_str(lstage(p, w.lines)->name), w.last ? axis_loop(r, w.all, w.last - 1, "") : "root");
 		return true;
 	}
-	if (w.result && rule_try(r, "after %s %s", sym_str(lstage(p, w.result)->name), home)) {
-		rule_try(r, "scope %s register", name);
+	if (w.result && rule_try(r, PRIM_AFTER, sym_str(lstage(p, w.result)->name), home)) {
+		rule_try(r, PRIM_SCOPE, name, "register");
 		mark_vectors(r, w.result, sym_str(lstage(p, w.result)->name), w.v);
-	} else if (rule_try(r, "sums = cache %s %s %s register", name, name, home)) {
+	} else if (rule_make(r, "sums", PRIM_CACHE, name, name, home, "register")) {
 		mark_vectors(r, w.all, "sums.store", w.v);
 	}
 	unroll_taps(r, w.all);
-	rule_try(r, "vector %s.1", axis_loop(r, w.all, w.v, ""));
-	mark_vectors(r, w.all, arena_printf(&p->arena, "%s.init", name), w.v);
+	rule_try(r, PRIM_VECTOR, axis_loop(r, w.all, w.v, ".1"));
+	mark_vectors(r, w.all, rule_name(r, "%s.init", name), w.v);
 	const char *place = lines_place(r, &w, &from);
 	schedule_lines(r, &w, place, from);
 	return true;
