@@ -317,6 +317,8 @@ static union num eval_call(struct machine *m, const struct ex *x)
 		b = eval(m, x->a[1]);
 	if (!dtype_is_float(t))
 		return whole(math_eval_int(x->fn, t, a.i, b.i));
+	if (x->fn == FN_ROUND || x->fn == FN_FLOOR || x->fn == FN_CEIL) /* a step: which side of it is for the type to say */
+		a.d = rounded(t, a.d);
 	double v = math_eval(x->fn, a.d, b.d, 0);
 	return dtype_is_float(x->dtype) ? real(v) : whole(v != 0);
 }

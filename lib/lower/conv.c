@@ -1,6 +1,6 @@
 /* Lowering of convolutions. */
 #include <string.h>
-#include "lower/lowering.h"
+#include "lower/integer.h"
 #include "lower/winograd.h"
 #include "op/rules.h"
 #include "sched/fitted.h"
@@ -16,17 +16,56 @@ struct padded {
 	int64_t offset[SPATIAL_MAX]; /* tap k of output i reads at i*stride + k*dilation - offset */
 };
 
-/* Pure data movement. All of the box that is read is there, so the convolution itself has no borders. */
-static struct padded pad_input(struct lower *L, const struct window *w)
+static bool of_codes(struct lower *L) { return L->n->op == OP_ConvInteger; }
+
+/* Channel of x that channel c of the copy stands for, which has `per` a group; *inside: there is one. */
+static poly own_channel(struct lower *L, int64_t per, poly c, poly *inside)
+{
+	struct polys *P = L->p->P;
+	int64_t own = L->shape[1][1];
+	poly i = poly_mod(P, c, per);
+
+	*inside = poly_sub(P, poly_const(P, own - 1), i);
+	return poly_add(P, poly_mulc(P, poly_floordiv(P, c, per), own), i);
+}
+
+/* The code that stands for 0 in x. */
+static ex_id zero_code(struct lower *L)
+{
+	ex_id zero = int_zero(L, INT_X, poly_const(L->p->P, 0));
+
+	if (zero && lex(L->p, zero)->kind != EX_CONST)
+		return ex_cast(L->p, DT_U8, zero);
+	return ex_const_int(L->p, DT_U8, zero ? lex(L->p, zero)->ic : 0);
+}
+
+/* Element `at` of x, of codes; the padding is the zero point, and 0 where x has no such channel. */
+static ex_id padded_code(struct lower *L, int rank, int64_t per, poly *at)
+{
+	poly inside, cond[2 * LOOP_RANK_MAX];
+
+	at[1] = own_channel(L, per, at[1], &inside);
+	for (int i = 0; i < rank; i++) {
+		cond[2 * i] = at[i];
+		cond[2 * i + 1] = poly_sub(L->p->P, poly_const(L->p->P, L->shape[0][i] - 1), at[i]);
+	}
+	ex_id e = int_code(L, INT_X, ex_read(L->p, low_buf(L, 0), rank, at));
+	e = ex_guard(L->p, 2 * rank, cond, e, zero_code(L));
+	return ex_guard(L->p, 1, &inside, e, ex_const_int(L->p, DT_U8, 0));
+}
+
+/* Pure data movement. All of the box that is read is there, so the convolution itself has no borders. per: channels of a group in
+ * the copy. */
+static struct padded pad_input(struct lower *L, const struct window *w, int64_t per)
 {
 	struct padded q = {0};
 	int rank = w->n + 2;
 	int64_t shape[LOOP_RANK_MAX];
 	poly at[LOOP_RANK_MAX];
-	bool needed = false;
+	bool needed = per != L->shape[1][1] || (of_codes(L) && low_dtype(L, 0) != DT_U8);
 
 	shape[0] = L->shape[0][0];
-	shape[1] = L->shape[0][1];
+	shape[1] = L->shape[0][1] / L->shape[1][1] * per;
 	for (int i = 0; i < w->n; i++) {
 		int64_t in = L->shape[0][2 + i];
 		shape[2 + i] = (L->out_shape[0][2 + i] - 1) * w->stride[i] + (w->size[i] - 1) * w->dilation[i] + 1;
@@ -37,13 +76,13 @@ static struct padded pad_input(struct lower *L, const struct window *w)
 		q.buf = low_buf(L, 0);
 		return q;
 	}
-	stage_id s = low_stage(L, "pad", low_dtype(L, 0), rank, shape, in_axes[w->n]);
+	stage_id s = low_stage(L, "pad", of_codes(L) ? DT_U8 : low_dtype(L, 0), rank, shape, in_axes[w->n]);
 	low_index(L, s, at);
 	for (int i = 0; i < w->n; i++) {
 		at[2 + i] = poly_addc(L->p->P, at[2 + i], -w->begin[i]);
 		q.offset[i] = 0;
 	}
-	stage_body(L->p, s, COMB_NONE, low_read_fill(L, 0, at, 0));
+	stage_body(L->p, s, COMB_NONE, of_codes(L) ? padded_code(L, rank, per, at) : low_read_fill(L, 0, at, 0));
 	q.buf = lstage(L->p, s)->out;
 	return q;
 }
@@ -132,47 +171,138 @@ static const char *winograd(struct lower *L, const struct window *w, int m)
 	return NULL;
 }
 
-static const char *conv(struct lower *L)
+static const char *conv_begin(struct lower *L, struct window *w)
 {
-	struct polys *P = L->p->P;
 	int n = low_rank(L, 0) - 2;
-	int64_t *wshape = L->shape[1], groups = attr_i(L->n, "group");
-	struct window w;
-	const char *why = window_read(L->m, L->n, n, wshape + 2, &w);
-	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX];
+	const char *why = window_read(L->m, L->n, n, L->shape[1] + 2, w);
 
 	if (why)
 		return why;
 	if (n < 1)
 		return "no spatial axes";
 	for (int i = 0; i < n; i++)
-		window_extent(&w, i, L->shape[0][2 + i]);
+		window_extent(w, i, L->shape[0][2 + i]);
 	low_name_axes(L, n + 2, out_axes[n]);
+	return NULL;
+}
+
+/* Elements x of the input and f of the weights whose products are summed in element `index` of stage s, with a reduce axis for each; group:
+ * which of the groups, of `per` input channels each. */
+static void conv_index(struct lower *L, const struct window *w, const struct padded *q, stage_id s, const poly *index, poly group,
+		       int64_t per, poly *x, poly *f)
+{
+	struct polys *P = L->p->P;
+
+	/* One input channel a group: no such axis at all, the channel is a function of o. */
+	f[0] = index[1];
+	f[1] = per == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, "i", per);
+	x[0] = index[0];
+	x[1] = poly_add(P, poly_mulc(P, group, per), f[1]);
+	for (int i = 0; i < w->n; i++) {
+		f[2 + i] = w->size[i] == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, taps[w->n][i], w->size[i]);
+		x[2 + i] = poly_addc(P, poly_add(P, poly_mulc(P, index[2 + i], w->stride[i]), poly_mulc(P, f[2 + i], w->dilation[i])),
+				     -q->offset[i]);
+	}
+}
+
+static poly group_of(struct lower *L, poly o)
+{
+	int64_t groups = attr_i(L->n, "group");
+
+	return groups == 1 ? poly_const(L->p->P, 0) : poly_floordiv(L->p->P, o, L->shape[1][0] / groups);
+}
+
+/* Combines with what reduce axes there are. */
+static void conv_body(struct lower *L, stage_id s, ex_id body)
+{
+	stage_body(L->p, s, lstage(L->p, s)->naxes > lstage(L->p, s)->nspatial ? COMB_SUM : COMB_NONE, body);
+}
+
+static const char *conv(struct lower *L)
+{
+	struct window w;
+	const char *why = conv_begin(L, &w);
+	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX];
+
+	if (why)
+		return why;
 	const char *algo = low_algo(L);
 	if (strcmp(algo, ALGO_USUAL))
 		return winograd(L, &w, tile_of(algo));
-	struct padded q = pad_input(L, &w);
+	struct padded q = pad_input(L, &w, L->shape[1][1]);
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
-	/* One input channel a group: no such axis at all, the channel is a function of o. */
-	f[0] = index[1];
-	f[1] = wshape[1] == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, "i", wshape[1]);
-	poly group = groups == 1 ? poly_const(P, 0) : poly_floordiv(P, index[1], wshape[0] / groups);
-	x[0] = index[0];
-	x[1] = poly_add(P, poly_mulc(P, group, wshape[1]), f[1]);
-	for (int i = 0; i < n; i++) {
-		f[2 + i] = w.size[i] == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, taps[n][i], w.size[i]);
-		x[2 + i] = poly_addc(P, poly_add(P, poly_mulc(P, index[2 + i], w.stride[i]), poly_mulc(P, f[2 + i], w.dilation[i])),
-				     -q.offset[i]);
-	}
-	ex_id body = low_fn2(L, FN_MUL, low_wide(L, ex_read(L->p, q.buf, n + 2, x)), low_read_wide(L, 1, f));
-	bool reduces = lstage(L->p, s)->naxes > n + 2;
-	stage_body(L->p, s, reduces ? COMB_SUM : COMB_NONE, body);
+	conv_index(L, &w, &q, s, index, group_of(L, index[1]), L->shape[1][1], x, f);
+	conv_body(L, s, low_fn2(L, FN_MUL, low_wide(L, ex_read(L->p, q.buf, w.n + 2, x)), low_read_wide(L, 1, f)));
 	add_bias(L, s);
+	return NULL;
+}
+
+/* ---- integers ---- */
+
+/* Stage of the sums of the codes of x that the windows of a group read. */
+static stage_id window_sums(struct lower *L, const struct window *w, const struct padded *q, int64_t per)
+{
+	int64_t shape[LOOP_RANK_MAX];
+	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX];
+
+	memcpy(shape, L->out_shape[0], sizeof shape);
+	shape[1] = attr_i(L->n, "group");
+	stage_id s = low_stage(L, "xsum", DT_I32, w->n + 2, shape, in_axes[w->n]);
+	low_index(L, s, index);
+	conv_index(L, w, q, s, index, index[1], per, x, f);
+	conv_body(L, s, ex_cast(L->p, DT_I32, ex_read(L->p, q->buf, w->n + 2, x)));
+	return s;
+}
+
+/* Sum s of products of raw codes less what their zero points add to it. */
+static void less_zeros(struct lower *L, const struct window *w, const struct padded *q, stage_id s, buf_id codes, int64_t per)
+{
+	poly index[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
+	ex_id x_zero = int_zero(L, INT_X, none), w_zero = int_zero(L, INT_W, none);
+	stage_id offset = 0, x_sums = w_zero ? window_sums(L, w, q, per) : 0;
+	int64_t count = L->shape[1][1];
+
+	for (int i = 0; i < w->n; i++)
+		count *= w->size[i];
+	if (x_zero)
+		offset = int_offsets(L, int_sums(L, "wsum", codes, 0, true), x_zero, count);
+	stage_id r = low_result(L, 0, "zero");
+	low_index(L, r, index);
+	poly o = index[1];
+	ex_id y = low_of(L, s, index);
+	if (x_zero)
+		y = int_less_offset(L, y, x_zero, low_of(L, offset, &o));
+	index[1] = group_of(L, o);
+	if (w_zero)
+		y = low_fn2(L, FN_SUB, y, low_fn2(L, FN_MUL, int_zero(L, INT_W, o), low_of(L, x_sums, index)));
+	stage_body(L->p, r, COMB_NONE, y);
+}
+
+static const char *conv_integer(struct lower *L)
+{
+	struct window w;
+	const char *why = conv_begin(L, &w);
+	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
+
+	if (why)
+		return why;
+	int64_t per = L->shape[1][1] == 1 ? 1 : int_padded(L->shape[1][1]);
+	struct padded q = pad_input(L, &w, per);
+	buf_id codes = int_codes(L, INT_W, 1, per);
+	stage_id s = low_sums(L, 0, "conv");
+	low_index(L, s, index);
+	conv_index(L, &w, &q, s, index, group_of(L, index[1]), per, x, f);
+	conv_body(L, s, int_product(L, ex_read(L->p, q.buf, w.n + 2, x), ex_read(L->p, codes, w.n + 2, f)));
+	if (int_zero(L, INT_X, none) || int_zero(L, INT_W, none))
+		less_zeros(L, &w, &q, s, codes, per);
+	else
+		low_result_is(L, 0, lstage(L->p, s)->out);
 	return NULL;
 }
 
 const struct lower_row lower_conv[] = {
 	{OP_Conv, conv, .algos = conv_algos, .fits = winograd_fits, .best = conv_best},
+	{OP_ConvInteger, conv_integer},
 	{0},
 };

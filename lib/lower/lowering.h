@@ -50,7 +50,7 @@ struct lower_row {
 	const char *(*best)(struct lower *L);
 };
 extern const struct lower_row lower_elementwise[], lower_matmul[], lower_conv[], lower_transposed[], lower_pool[], lower_reduce[],
-	lower_norm[], lower_move[], lower_index[], lower_scan[];
+	lower_norm[], lower_move[], lower_index[], lower_scan[], lower_quant[];
 
 /* The algorithm that the node at hand takes; the program's is called after it. */
 const char *low_algo(struct lower *L);

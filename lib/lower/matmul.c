@@ -1,6 +1,6 @@
 /* Lowering of matrix products. */
 #include <math.h>
-#include "lower/lowering.h"
+#include "lower/integer.h"
 #include "op/einsum.h"
 
 static const char *const matmul_axes[] = {"", "", "m n", "b m n", "b h m n", "a b h m n"};
@@ -14,32 +14,91 @@ static void batch_index(struct lower *L, uint32_t i, int nbatch, const poly *bat
 		at[k] = L->shape[i][k] == 1 ? poly_const(L->p->P, 0) : batch[nbatch - own + k];
 }
 
-/* NumPy's rules: a 1-D operand is a row on the left, a column on the right, and that axis is not in the result. */
-static const char *matmul(struct lower *L)
+/* How a product reads its operands. NumPy's rules: a 1-D operand is a row on the left, a column on the right, and that axis is not in the
+ * result. */
+struct product {
+	bool row, column;
+	int nbatch;       /* axes of the result before m and n */
+	int a_axis, b_axis; /* that are summed along */
+};
+
+static struct product product_of(struct lower *L)
 {
 	int ra = low_rank(L, 0), rb = low_rank(L, 1), rank = low_out_rank(L, 0);
-	bool row = ra == 1, column = rb == 1;
-	int nbatch = rank - !row - !column;
-	int64_t K = L->shape[0][ra - 1];
+	struct product q = {.row = ra == 1, .column = rb == 1, .a_axis = ra - 1, .b_axis = rb == 1 ? 0 : rb - 2};
+
+	q.nbatch = rank - !q.row - !q.column;
+	if (!q.row && !q.column && rank < (int)(sizeof matmul_axes / sizeof *matmul_axes))
+		low_name_axes(L, rank, matmul_axes[rank]);
+	return q;
+}
+
+/* Elements k of the row and of the column that element `index` of the result is the product of. */
+static void product_index(struct lower *L, const struct product *q, const poly *index, poly k, poly *a, poly *b)
+{
+	if (!q->row) {
+		batch_index(L, 0, q->nbatch, index, a);
+		a[q->a_axis - 1] = index[q->nbatch];
+	}
+	a[q->a_axis] = k;
+	if (!q->column) {
+		batch_index(L, 1, q->nbatch, index, b);
+		b[q->b_axis + 1] = index[low_out_rank(L, 0) - 1];
+	}
+	b[q->b_axis] = k;
+}
+
+static const char *matmul(struct lower *L)
+{
+	struct product q = product_of(L);
 	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX];
 
-	if (!row && !column && rank < (int)(sizeof matmul_axes / sizeof *matmul_axes))
-		low_name_axes(L, rank, matmul_axes[rank]);
 	stage_id s = low_sums(L, 0, "matmul");
 	low_index(L, s, index);
-	poly k = stage_reduce(L->p, s, "k", K);
-	if (!row) {
-		batch_index(L, 0, nbatch, index, a);
-		a[ra - 2] = index[nbatch];
-	}
-	a[ra - 1] = k;
-	if (!column) {
-		batch_index(L, 1, nbatch, index, b);
-		b[rb - 1] = index[rank - 1];
-	}
-	b[column ? 0 : rb - 2] = k;
+	product_index(L, &q, index, stage_reduce(L->p, s, "k", L->shape[0][q.a_axis]), a, b);
 	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, low_read_wide(L, 0, a), low_read_wide(L, 1, b)));
 	low_result_is(L, 0, lstage(L->p, s)->out);
+	return NULL;
+}
+
+/* Sum s of raw codes less what their zero points add to it. */
+static void less_zeros(struct lower *L, const struct product *q, stage_id s, buf_id x, buf_id w)
+{
+	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
+	ex_id x_zero = int_zero(L, INT_X, none), w_zero = int_zero(L, INT_W, none);
+	stage_id offset = 0, x_sums = 0;
+
+	if (x_zero)
+		offset = int_offsets(L, int_sums(L, "wsum", w, q->b_axis, false), x_zero, L->shape[0][q->a_axis]);
+	if (w_zero)
+		x_sums = int_sums(L, "xsum", x, q->a_axis, false);
+	stage_id r = low_result(L, 0, "zero");
+	low_index(L, r, index);
+	product_index(L, q, index, none, a, b);
+	ex_id y = low_of(L, s, index);
+	b[q->b_axis] = q->column ? none : b[q->b_axis + 1]; /* without the axis that was summed along */
+	if (x_zero)
+		y = int_less_offset(L, y, int_zero(L, INT_X, q->row ? none : index[q->nbatch]), low_of(L, offset, b));
+	if (w_zero)
+		y = low_fn2(L, FN_SUB, y, low_fn2(L, FN_MUL, int_zero(L, INT_W, b[q->b_axis]), low_of(L, x_sums, a)));
+	stage_body(L->p, r, COMB_NONE, y);
+}
+
+static const char *matmul_integer(struct lower *L)
+{
+	struct product q = product_of(L);
+	int64_t K = int_padded(L->shape[0][q.a_axis]);
+	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
+
+	buf_id x = int_codes(L, INT_X, q.a_axis, K), w = int_codes(L, INT_W, q.b_axis, K);
+	stage_id s = low_sums(L, 0, "matmul");
+	low_index(L, s, index);
+	product_index(L, &q, index, stage_reduce(L->p, s, "k", K), a, b);
+	stage_body(L->p, s, COMB_SUM, int_product(L, ex_read(L->p, x, low_rank(L, 0), a), ex_read(L->p, w, low_rank(L, 1), b)));
+	if (int_zero(L, INT_X, none) || int_zero(L, INT_W, none))
+		less_zeros(L, &q, s, x, w);
+	else
+		low_result_is(L, 0, lstage(L->p, s)->out);
 	return NULL;
 }
 
@@ -130,5 +189,6 @@ const struct lower_row lower_matmul[] = {
 	{OP_Einsum, einsum},
 	{OP_Gemm, gemm},
 	{OP_MatMul, matmul},
+	{OP_MatMulInteger, matmul_integer},
 	{0},
 };

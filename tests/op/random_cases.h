@@ -177,13 +177,13 @@ static const struct case_row case_rows[] = {
 	{"Shape $T $S", ALL, EXACT},
 	{"QuantizeLinear $T $S $T=0.1 u8=128", "f32 f16", 0},
 	{"QuantizeLinear f32 $S f32=0.3 i8=-3", "f32", 0},
+	{"QuantizeLinear f32 $S f32=0.25 $T=7", "i8 u8 i16 u16", EXACT},
 	{"DequantizeLinear u8 $S f32=0.1 u8=128", "u8", 0},
 	{"DequantizeLinear i32 $S f32=0.1", "i32", 0},
 	{"BatchNormalization $T 2x6x5 6 6 6 6", FLOATS, SUMS | FINITE},
 	{"BatchNormalization $T 2x6x5 6 6 6c 6c", FLOATS, SUMS | FINITE},
 	{"OneHot{axis=$A} $T $S i64=9 f32=0,1", "i8 u8 i32 i64 u64 f32", EXACT},
 	{"ConstantOfShape{value=f32:1:2.5} i64=2,3", "i64", EXACT},
-	{"ConvInteger u8 1x2x6x6 i8 3x2x3x3 u8=7", "u8", EXACT},
 	{"DynamicQuantizeLinear f32 $S -> %0 %0.1 %0.2", "f32", SUMS | FINITE},
 	{"Einsum{equation=\"ij,jk->ik\"} $T 3x4 4x5", FLOATS " i32 i64", SUMS},
 	{"Einsum{equation=\"ij,jk,kl->il\"} $T 3x4 4x5 5x2", FLOATS " i32 i64", SUMS | SMALL},
@@ -594,6 +594,113 @@ static const char *norm_case(struct random_case *c)
 	}
 }
 
+/* A zero point of type t: none, a number, one that is not constant, or n of them. */
+static const char *zero_text(struct random_case *c, enum dtype t, int64_t n)
+{
+	switch (pick(c, 0, 4)) {
+	case 0: return "_";
+	case 1: return arena_printf(c->a, "%s=%d", dtype_name(t), t == DT_U8 ? 128 : 0);
+	case 2: return arena_printf(c->a, "%s=%lld", dtype_name(t), (long long)pick(c, 0, 127));
+	case 3: return arena_printf(c->a, "%s scalar", dtype_name(t));
+	default: return arena_printf(c->a, "%s %lld%s", dtype_name(t), (long long)n, pick(c, 0, 1) ? "c" : "");
+	}
+}
+
+static const char *integer_product(struct random_case *c)
+{
+	enum dtype x = pick_type(c, "u8 u8 i8"), w = pick_type(c, "i8 i8 u8");
+	int64_t m = pick(c, 1, 20), n = pick(c, 1, 20), k = pick(c, 0, 1) ? pick(c, 1, 33) : 4 * pick(c, 1, 9), b = pick(c, 1, 3);
+	const char *of_x = zero_text(c, x, m), *of_w = zero_text(c, w, n), *tx = dtype_name(x), *tw = dtype_name(w);
+
+	c->flags = EXACT;
+	switch (pick(c, 0, 5)) {
+	case 0:
+		return arena_printf(c->a, "MatMulInteger %s %lldx%lldx%lld %s %lldx%lldx%lld%s %s %s", tx, (long long)b, (long long)m,
+				    (long long)k, tw, (long long)(pick(c, 0, 1) ? b : 1), (long long)k, (long long)n,
+				    pick(c, 0, 1) ? "c" : "", zero_text(c, x, 1), of_w);
+	case 1:
+		return arena_printf(c->a, "MatMulInteger %s %lld %s %lldx%lldc %s %s", tx, (long long)k, tw, (long long)k, (long long)n,
+				    zero_text(c, x, 1), of_w);
+	case 2:
+		return arena_printf(c->a, "MatMulInteger %s %lldx%lld %s %lld %s %s", tx, (long long)m, (long long)k, tw, (long long)k,
+				    of_x, zero_text(c, w, 1));
+	default:
+		return arena_printf(c->a, "MatMulInteger %s %lldx%lld %s %lldx%lld%s %s %s", tx, (long long)m, (long long)k, tw,
+				    (long long)k, (long long)n, pick(c, 0, 2) ? "c" : "", of_x, of_w);
+	}
+}
+
+static const char *integer_conv(struct random_case *c)
+{
+	enum dtype x = pick_type(c, "u8 u8 i8"), w = pick_type(c, "i8 i8 u8");
+	int64_t group = pick(c, 1, 3), per = pick(c, 0, 2) ? pick(c, 1, 9) : 1, out = group * pick(c, 1, 5), kh = pick(c, 1, 3),
+		kw = pick(c, 1, 3);
+
+	c->flags = EXACT;
+	return arena_printf(c->a, "ConvInteger{pads=%lld,%lld,%lld,%lld strides=%lld,%lld dilations=%lld,1 group=%lld} %s %lldx%lldx%lldx%lld %s "
+				  "%lldx%lldx%lldx%lld%s %s %s",
+			    (long long)pick(c, 0, 1), (long long)pick(c, 0, 1), (long long)pick(c, 0, 1), (long long)pick(c, 0, 1),
+			    (long long)pick(c, 1, 2), (long long)pick(c, 1, 2), (long long)pick(c, 1, 2), (long long)group, dtype_name(x),
+			    (long long)pick(c, 1, 2), (long long)(group * per), (long long)pick(c, 5, 9), (long long)pick(c, 3, 20),
+			    dtype_name(w), (long long)out, (long long)per, (long long)kh, (long long)kw, pick(c, 0, 2) ? "c" : "",
+			    zero_text(c, x, 1), zero_text(c, w, out));
+}
+
+/* Quantising and back: a scale of all, of each index of an axis, of blocks. */
+static const char *grid_case(struct random_case *c)
+{
+	bool back = pick(c, 0, 1);
+	enum dtype t = pick_type(c, "u8 i8 u16 i16");
+	const char *op = back ? "DequantizeLinear" : "QuantizeLinear", *codes = dtype_name(t), *zero = "";
+
+	c->rank = (int)pick(c, 1, 3);
+	for (int i = 0; i < c->rank; i++)
+		c->dims[i] = pick(c, 1, 9);
+	c->flags = back ? FINITE | WEIGHTS : 0;
+	int axis = (int)pick(c, 0, c->rank - 1);
+	int64_t block = pick(c, 2, 4), grid[4];
+	const char *shape = arena_printf(c->a, "%s %s", back ? codes : "f32", shape_text(c, c->rank, c->dims));
+	if (pick(c, 0, 1)) {
+		const char *n = shape_text(c, 1, &c->dims[axis]);
+		if (pick(c, 0, 2))
+			zero = arena_printf(c->a, "%s %s", codes, n);
+		return arena_printf(c->a, "%s{axis=%d} %s f32 %s%s %s", op, axis - (pick(c, 0, 1) ? c->rank : 0), shape, n,
+				    pick(c, 0, 1) ? "c" : "", zero);
+	}
+	memcpy(grid, c->dims, sizeof grid);
+	grid[axis] = (grid[axis] + block - 1) / block;
+	if (pick(c, 0, 2))
+		zero = arena_printf(c->a, "%s %s", codes, shape_text(c, c->rank, grid));
+	return arena_printf(c->a, "%s{axis=%d block_size=%lld} %s f32 %s %s", op, axis, (long long)block, shape,
+			    shape_text(c, c->rank, grid), zero);
+}
+
+/* A product of codes with all that follows it, in one kernel. */
+static const char *requantised(struct random_case *c)
+{
+	int64_t m = pick(c, 1, 9), n = pick(c, 1, 40), k = pick(c, 1, 70);
+	double scale = 0.3 / (double)k;
+	const char *clip = pick(c, 0, 1) ? "Relu %2" : "Clip %2 =0 =6";
+
+	c->flags = COMPILED;
+	return arena_printf(c->a, "MatMulInteger u8 %lldx%lld i8 %lldx%lldc u8=%lld; Cast{to=1} %%0; Mul %%1 f32=%g; %s; QuantizeLinear %%3 =%g u8=%lld",
+			    (long long)m, (long long)k, (long long)k, (long long)n, (long long)pick(c, 0, 255), scale, clip,
+			    pick(c, 0, 1) ? 0.05 : 1, (long long)pick(c, 0, 200));
+}
+
+static const char *quant_case(struct random_case *c)
+{
+	switch (pick(c, 0, 7)) {
+	case 0:
+	case 1:
+	case 2: return integer_product(c);
+	case 3:
+	case 4: return integer_conv(c);
+	case 5: return requantised(c);
+	default: return grid_case(c);
+	}
+}
+
 /* Several nodes in one kernel: each takes the result before it, some one or two of the same shape and type. Products of floats are left
  * out, as kernels add to them in one rounding; and quotients, as zeros may have either sign. */
 static const char *chain_case(struct random_case *c)
@@ -643,13 +750,14 @@ static const char *random_case(struct random_case *c, uint64_t n, struct arena *
 	enum { ROWS = sizeof case_rows / sizeof *case_rows };
 
 	*c = (struct random_case){.a = a, .rng = {n * 0x9e3779b97f4a7c15u + 77}};
-	int64_t k = pick(c, 0, ROWS + 59);
+	int64_t k = pick(c, 0, ROWS + 75);
 	if (k < ROWS)
 		return from_row(c, &case_rows[k]);
 	return k < ROWS + 10   ? window_case(c)
 	       : k < ROWS + 18 ? matrix_case(c)
 	       : k < ROWS + 34 ? place_case(c)
 	       : k < ROWS + 40 ? norm_case(c)
+	       : k < ROWS + 56 ? quant_case(c)
 			       : chain_case(c);
 }
 #endif

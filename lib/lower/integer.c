@@ -1,0 +1,96 @@
+/* What the integer products share: codes and zero points. */
+#include "lower/integer.h"
+#include <string.h>
+
+/* From the type of operand i to that of its codes. */
+static int shift_of(struct lower *L, uint32_t i)
+{
+	enum dtype t = low_dtype(L, i);
+
+	if (i == INT_X)
+		return t == DT_I8 ? 128 : 0;
+	return t == DT_U8 ? -128 : 0;
+}
+
+ex_id int_code(struct lower *L, uint32_t i, ex_id e)
+{
+	int shift = shift_of(L, i);
+
+	return shift ? ex_cast(L->p, i == INT_X ? DT_U8 : DT_I8, low_fnc(L, FN_ADD, ex_cast(L->p, DT_I32, e), shift)) : e;
+}
+
+buf_id int_codes(struct lower *L, uint32_t i, int axis, int64_t extent)
+{
+	int rank = low_rank(L, i);
+	int64_t shape[LOOP_RANK_MAX], old = L->shape[i][axis];
+	poly at[LOOP_RANK_MAX];
+
+	if (!shift_of(L, i) && old == extent)
+		return low_buf(L, i);
+	memcpy(shape, L->shape[i], sizeof shape);
+	shape[axis] = extent;
+	stage_id s = low_stage(L, old == extent ? "code" : "pad", i == INT_X ? DT_U8 : DT_I8, rank, shape, low_axes(L, rank));
+	low_index(L, s, at);
+	ex_id e = int_code(L, i, ex_read(L->p, low_buf(L, i), rank, at));
+	poly inside = poly_sub(L->p->P, poly_const(L->p->P, old - 1), at[axis]);
+	stage_body(L->p, s, COMB_NONE, ex_guard(L->p, 1, &inside, e, low_num(L, e, 0)));
+	return lstage(L->p, s)->out;
+}
+
+ex_id int_zero(struct lower *L, uint32_t i, poly at)
+{
+	uint32_t z = i == INT_X ? INT_X_ZERO : INT_W_ZERO;
+	int shift = shift_of(L, i);
+	poly index[LOOP_RANK_MAX];
+	double c = 0;
+
+	if (!low_has(L, z) || low_scalar(L, z, &c))
+		return c + shift ? ex_const_int(L->p, DT_I32, (int64_t)c + shift) : 0;
+	for (int k = 0; k < low_rank(L, z); k++)
+		index[k] = L->shape[z][k] == 1 ? poly_const(L->p->P, 0) : at;
+	ex_id e = ex_cast(L->p, DT_I32, low_read(L, z, index));
+	return shift ? low_fnc(L, FN_ADD, e, shift) : e;
+}
+
+ex_id int_product(struct lower *L, ex_id a, ex_id b) { return low_fn2(L, FN_MUL, ex_cast(L->p, DT_I32, a), ex_cast(L->p, DT_I32, b)); }
+
+stage_id int_sums(struct lower *L, const char *name, buf_id b, int axis, bool but)
+{
+	static const char *const names[] = {"k", "s", "t", "u", "v", "k5", "k6", "k7", "k8", "k9", "k10", "k11"};
+	struct loop_buf x = *lbuf(L->p, b);
+	int64_t shape[LOOP_RANK_MAX];
+	poly at[LOOP_RANK_MAX];
+	int kept = 0;
+
+	for (int k = 0; k < x.rank; k++)
+		if ((k == axis) == but)
+			shape[kept++] = x.shape[k];
+	stage_id s = low_stage(L, name, DT_I32, kept, shape, low_axes(L, kept));
+	for (int k = 0, q = 0, r = 0; k < x.rank; k++)
+		at[k] = (k == axis) == but ? stage_axis(L->p, s, q++) : stage_reduce(L->p, s, names[r++], x.shape[k]);
+	stage_body(L->p, s, COMB_SUM, ex_cast(L->p, DT_I32, ex_read(L->p, b, x.rank, at)));
+	return s;
+}
+
+stage_id int_offsets(struct lower *L, stage_id w_sums, ex_id x_zero, int64_t count)
+{
+	struct loop_buf x = *lbuf(L->p, lstage(L->p, w_sums)->out);
+	poly at[LOOP_RANK_MAX];
+
+	stage_id s = low_stage(L, "offset", DT_I32, x.rank, x.shape, low_axes(L, x.rank));
+	low_index(L, s, at);
+	ex_id y = low_of(L, w_sums, at), w_zero = int_zero(L, INT_W, x.rank ? at[x.rank - 1] : poly_const(L->p->P, 0));
+	if (w_zero)
+		y = low_fn2(L, FN_SUB, y, low_fnc(L, FN_MUL, w_zero, (double)count));
+	if (lex(L->p, x_zero)->kind == EX_CONST)
+		y = low_fn2(L, FN_MUL, x_zero, y);
+	stage_body(L->p, s, COMB_NONE, y);
+	return s;
+}
+
+ex_id int_less_offset(struct lower *L, ex_id y, ex_id x_zero, ex_id offset)
+{
+	if (lex(L->p, x_zero)->kind != EX_CONST)
+		offset = low_fn2(L, FN_MUL, x_zero, offset);
+	return low_fn2(L, FN_SUB, y, offset);
+}

@@ -1,0 +1,29 @@
+/* Integer sums: products of u8 and i8 codes in i32, and the zero points of their operands. A lowering looks at the types of the
+ * weights and at zero points of one number, not at the weights: stages are the same for all of a type. */
+#ifndef HONE_LOWER_INTEGER_H
+#define HONE_LOWER_INTEGER_H
+#include "lower/lowering.h"
+
+/* Operands of an integer product. */
+enum { INT_X, INT_W, INT_X_ZERO, INT_W_ZERO };
+
+/* Products in one step of a dot product: the extent of the axis that is summed first is a multiple. */
+enum { INT_STEP = 4 };
+static inline int64_t int_padded(int64_t n) { return (n + INT_STEP - 1) / INT_STEP * INT_STEP; }
+
+/* x is of codes of type u8, w of codes of type i8; an operand of the other type is moved by 128. */
+ex_id int_code(struct lower *L, uint32_t i, ex_id e);
+/* Buffer of the codes of operand i, its axis made as long as extent with codes 0; a stage where there is anything to do. */
+buf_id int_codes(struct lower *L, uint32_t i, int axis, int64_t extent);
+/* The zero point of the codes of x or w, in i32; at: which, if there are several. 0: it is zero. */
+ex_id int_zero(struct lower *L, uint32_t i, poly at);
+/* A product of two codes, in i32. */
+ex_id int_product(struct lower *L, ex_id a, ex_id b);
+/* Stage of the sums of the codes in b along one axis; or along all but one (`but`). */
+stage_id int_sums(struct lower *L, const char *name, buf_id b, int axis, bool but);
+/* Stage of what x's zero point x_zero takes from each sum of `count` products, of the sums of w's codes; to be multiplied with
+ * x_zero where that is not a constant. */
+stage_id int_offsets(struct lower *L, stage_id w_sums, ex_id x_zero, int64_t count);
+/* y less an offset of int_offsets, if there is one. */
+ex_id int_less_offset(struct lower *L, ex_id y, ex_id x_zero, ex_id offset);
+#endif

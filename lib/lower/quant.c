@@ -1,0 +1,161 @@
+/* Lowering of quantising and back. */
+#include <math.h>
+#include <string.h>
+#include "lower/lowering.h"
+#include "op/rules.h"
+
+/* ---- grids ---- */
+
+/* Scale or zero point, operand i, of the element of operand 0 at index: of all, of an index of the axis, or of a block of it. */
+static ex_id grid_read(struct lower *L, uint32_t i, const poly *index)
+{
+	int64_t block = attr_i(L->n, "block_size");
+	int rank = low_rank(L, 0), axis = 0;
+	poly at[LOOP_RANK_MAX];
+
+	low_axis(attr_i(L->n, "axis"), rank, &axis);
+	if (low_count(L, i) == 1)
+		axis = -1;
+	for (int k = 0; k < low_rank(L, i); k++) {
+		int of = block ? k : axis;
+		at[k] = axis < 0 ? poly_const(L->p->P, 0) : block && k == axis ? poly_floordiv(L->p->P, index[k], block) : index[of];
+	}
+	return low_read(L, i, at);
+}
+
+static const char *check_grid(struct lower *L)
+{
+	int axis, want = attr_i(L->n, "block_size") ? low_rank(L, 0) : 1;
+
+	if (attr_i(L->n, "block_size") < 0)
+		return "block_size is negative";
+	if (low_count(L, 1) == 1)
+		return NULL;
+	if (!low_axis(attr_i(L->n, "axis"), low_rank(L, 0), &axis))
+		return "axis outside the rank";
+	return low_rank(L, 1) == want && (!low_has(L, 2) || low_rank(L, 2) == want) ? NULL : "the scales do not fit the axis";
+}
+
+/* ---- codes of numbers ---- */
+
+/* x / scale, in f32. A quotient by a power of two is a product. */
+static ex_id over(struct lower *L, ex_id x, ex_id scale)
+{
+	const struct ex *s = lex(L->p, scale);
+	int e;
+
+	if (s->kind == EX_CONST && frexp(s->c, &e) == 0.5 && e > -120 && e < 120)
+		return s->c == 1 ? x : low_fnc(L, FN_MUL, x, 1 / s->c);
+	return low_fn2(L, FN_DIV, x, scale);
+}
+
+/* round(x) + zero, in f32, as the nearest integer that type t has. */
+static ex_id code_of(struct lower *L, ex_id x, ex_id zero, enum dtype t)
+{
+	ex_id y = low_fn1(L, FN_ROUND, x);
+
+	if (zero && !(lex(L->p, zero)->kind == EX_CONST && lex(L->p, zero)->ic == 0 && lex(L->p, zero)->c == 0))
+		y = low_fn2(L, FN_ADD, y, ex_cast(L->p, DT_F32, zero));
+	y = low_fnc(L, FN_MAX, y, (double)dtype_lowest(t));
+	return ex_cast(L->p, t, low_fnc(L, FN_MIN, y, (double)dtype_highest(t)));
+}
+
+/* A constant in another type is one. */
+static ex_id as_float(struct lower *L, ex_id x)
+{
+	const struct ex *e = lex(L->p, x);
+
+	return e->kind == EX_CONST ? ex_const(L->p, DT_F32, dtype_is_float(e->dtype) ? e->c : (double)e->ic) : ex_cast(L->p, DT_F32, x);
+}
+
+static const char *quantize(struct lower *L)
+{
+	enum dtype t = low_out_dtype(L, 0);
+	const char *why = check_grid(L);
+	poly index[LOOP_RANK_MAX];
+
+	if (why)
+		return why;
+	if (!dtype_is_int(t) || dtype_size(t) > 2)
+		return low_why(L, "codes of type %s", dtype_name(t));
+	stage_id s = low_result(L, 0, "quantize");
+	low_index(L, s, index);
+	ex_id x = over(L, as_float(L, low_read(L, 0, index)), as_float(L, grid_read(L, 1, index)));
+	stage_body(L->p, s, COMB_NONE, code_of(L, x, low_has(L, 2) ? as_float(L, grid_read(L, 2, index)) : 0, t));
+	return NULL;
+}
+
+static const char *dequantize(struct lower *L)
+{
+	const char *why = check_grid(L);
+	poly index[LOOP_RANK_MAX];
+
+	if (why)
+		return why;
+	stage_id s = low_result(L, 0, "dequantize");
+	low_index(L, s, index);
+	/* Differences of codes of 8 and 16 bits are exact in f32, those of 32 bits not. */
+	bool wide = dtype_size(low_dtype(L, 0)) > 2 && low_has(L, 2);
+	ex_id x = ex_cast(L->p, wide ? DT_F64 : DT_F32, low_read(L, 0, index)), scale = as_float(L, grid_read(L, 1, index));
+	if (low_has(L, 2)) {
+		ex_id zero = as_float(L, grid_read(L, 2, index));
+		bool none = lex(L->p, zero)->kind == EX_CONST && lex(L->p, zero)->c == 0;
+		x = none ? x : low_fn2(L, FN_SUB, x, ex_cast(L->p, wide ? DT_F64 : DT_F32, zero));
+	}
+	x = low_fn2(L, FN_MUL, ex_cast(L->p, DT_F32, x), scale);
+	stage_body(L->p, s, COMB_NONE, low_round(L, 0, x));
+	return NULL;
+}
+
+/* ---- a scale of what there is ---- */
+
+/* The least (or greatest) element, or 0. */
+static ex_id extreme(struct lower *L, const char *name, enum combiner c)
+{
+	static const char *const names[] = {"r", "s", "t", "u", "v", "w", "r6", "r7", "r8", "r9", "r10", "r11"};
+	stage_id s = low_stage(L, name, DT_F32, 0, NULL, "");
+	poly x[LOOP_RANK_MAX];
+
+	for (int a = 0; a < low_rank(L, 0); a++)
+		x[a] = stage_reduce(L->p, s, names[a], L->shape[0][a]);
+	stage_body(L->p, s, low_rank(L, 0) ? c : COMB_NONE, low_read(L, 0, x));
+	return low_fnc(L, c == COMB_MAX ? FN_MAX : FN_MIN, low_of(L, s, NULL), 0);
+}
+
+/* The stage of result k, of one number, wanted or not. */
+static stage_id one_number(struct lower *L, uint32_t k, const char *name, enum dtype t, ex_id e)
+{
+	stage_id s = low_wants(L, k) ? low_result(L, k, name) : low_stage(L, name, t, 0, NULL, "");
+
+	stage_body(L->p, s, COMB_NONE, e);
+	return s;
+}
+
+static const char *dynamic(struct lower *L)
+{
+	poly index[LOOP_RANK_MAX];
+	ex_id lo = extreme(L, "min", COMB_MIN), hi = extreme(L, "max", COMB_MAX), one = low_num(L, lo, 1);
+
+	/* of zeros alone the standard's formula divides by 0 */
+	ex_id range = low_fnc(L, FN_DIV, low_fn2(L, FN_SUB, hi, lo), 255);
+	ex_id scale = low_of(L, one_number(L, 1, "scale", DT_F32, low_select(L, low_fn2(L, FN_EQ, hi, lo), one, range)), NULL);
+	/* a range that is none in f32: all codes are 0 */
+	stage_id divisor = low_stage(L, "divisor", DT_F32, 0, NULL, "");
+	stage_body(L->p, divisor, COMB_NONE, low_select(L, low_fnc(L, FN_EQ, scale, 0), low_num(L, scale, INFINITY), scale));
+	ex_id by = low_of(L, divisor, NULL);
+	ex_id none = code_of(L, low_fn2(L, FN_DIV, low_fn1(L, FN_NEG, lo), by), 0, DT_U8);
+	ex_id zero = low_of(L, one_number(L, 2, "zero", DT_U8, none), NULL);
+	if (!low_wants(L, 0))
+		return NULL;
+	stage_id s = low_result(L, 0, "quantize");
+	low_index(L, s, index);
+	stage_body(L->p, s, COMB_NONE, code_of(L, low_fn2(L, FN_DIV, low_read(L, 0, index), by), zero, DT_U8));
+	return NULL;
+}
+
+const struct lower_row lower_quant[] = {
+	{OP_DequantizeLinear, dequantize},
+	{OP_DynamicQuantizeLinear, dynamic},
+	{OP_QuantizeLinear, quantize},
+	{0},
+};
