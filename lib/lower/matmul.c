@@ -18,7 +18,7 @@ static void batch_index(struct lower *L, uint32_t i, int nbatch, const poly *bat
  * result. */
 struct product {
 	bool row, column;
-	int nbatch;       /* axes of the result before m and n */
+	int nbatch;         /* axes of the result before m and n */
 	int a_axis, b_axis; /* that are summed along */
 };
 
@@ -186,9 +186,5 @@ static const char *einsum(struct lower *L)
 }
 
 const struct lower_row lower_matmul[] = {
-	{OP_Einsum, einsum},
-	{OP_Gemm, gemm},
-	{OP_MatMul, matmul},
-	{OP_MatMulInteger, matmul_integer},
-	{0},
+	{OP_Einsum, einsum}, {OP_Gemm, gemm}, {OP_MatMul, matmul}, {OP_MatMulInteger, matmul_integer}, {0},
 };

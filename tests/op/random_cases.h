@@ -637,8 +637,9 @@ static const char *integer_conv(struct random_case *c)
 		kw = pick(c, 1, 3);
 
 	c->flags = EXACT;
-	return arena_printf(c->a, "ConvInteger{pads=%lld,%lld,%lld,%lld strides=%lld,%lld dilations=%lld,1 group=%lld} %s %lldx%lldx%lldx%lld %s "
-				  "%lldx%lldx%lldx%lld%s %s %s",
+	return arena_printf(c->a,
+			    "ConvInteger{pads=%lld,%lld,%lld,%lld strides=%lld,%lld dilations=%lld,1 group=%lld} %s %lldx%lldx%lldx%lld %s "
+			    "%lldx%lldx%lldx%lld%s %s %s",
 			    (long long)pick(c, 0, 1), (long long)pick(c, 0, 1), (long long)pick(c, 0, 1), (long long)pick(c, 0, 1),
 			    (long long)pick(c, 1, 2), (long long)pick(c, 1, 2), (long long)pick(c, 1, 2), (long long)group, dtype_name(x),
 			    (long long)pick(c, 1, 2), (long long)(group * per), (long long)pick(c, 5, 9), (long long)pick(c, 3, 20),
@@ -683,9 +684,11 @@ static const char *requantised(struct random_case *c)
 	const char *clip = pick(c, 0, 1) ? "Relu %2" : "Clip %2 =0 =6";
 
 	c->flags = COMPILED;
-	return arena_printf(c->a, "MatMulInteger u8 %lldx%lld i8 %lldx%lldc u8=%lld; Cast{to=1} %%0; Mul %%1 f32=%g; %s; QuantizeLinear %%3 =%g u8=%lld",
-			    (long long)m, (long long)k, (long long)k, (long long)n, (long long)pick(c, 0, 255), scale, clip,
-			    pick(c, 0, 1) ? 0.05 : 1, (long long)pick(c, 0, 200));
+	return arena_printf(
+		c->a,
+		"MatMulInteger u8 %lldx%lld i8 %lldx%lldc u8=%lld; Cast{to=1} %%0; Mul %%1 f32=%g; %s; QuantizeLinear %%3 =%g u8=%lld",
+		(long long)m, (long long)k, (long long)k, (long long)n, (long long)pick(c, 0, 255), scale, clip, pick(c, 0, 1) ? 0.05 : 1,
+		(long long)pick(c, 0, 200));
 }
 
 static const char *quant_case(struct random_case *c)
