@@ -24,9 +24,6 @@ const struct fitted fitted = {
 	.uops_slope = 0.1,
 	.split_level = 2,
 
-	.block_constant_bytes = 12,
-	.team_bytes = 16,
-
 	.call = 10,
 	.guard = 3,
 	.inline_free = 2,

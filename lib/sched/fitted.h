@@ -29,10 +29,6 @@ struct fitted {
 	double uops_fit, uops_slope;       /* instructions that the decoded cache holds; slowdown for each doubling beyond */
 	double split_level;                /* times slower into the first-level cache where vectors are split */
 
-	/* bytes a cycle, where timing said another number than the target's memory_a_cycle */
-	double block_constant_bytes; /* constants of a product between transforms, read anew for each block */
-	double team_bytes;           /* from memory, one of a team of threads */
-
 	/* inlining (rule.c): operations of a call that is no plain arithmetic, of a guard */
 	int call, guard;
 	int inline_free, inline_max; /* operations up to which computing again costs nothing; is worth a sample */

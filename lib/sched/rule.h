@@ -88,8 +88,7 @@ int rule_call_cost(int fn); /* of a function of loop/math.h */
 double rule_tile_cycles(struct rule *r, stage_id anchor, int v, int t, int64_t steps);
 /* All of it with vectors along v, result (0: none) computed tile by tile. transposed: what moves along v will lie along it. */
 double rule_cycles_along(struct rule *r, stage_id anchor, stage_id result, int v, bool transposed);
-/* To move between caches what threads that share the steps of a loop read of each other; and to read constants that each of them reads,
- * from memory. */
+/* Threads share the steps of a loop: to move what they read of each other between their caches, and to read constants that each needs. */
 double rule_moved(struct loop_prog *p, nest_id loop, int64_t steps);
 
 /* ---- templates ---- */

@@ -48,7 +48,7 @@ static double cycles(struct rule *r, nest_id n)
 	return times * sum;
 }
 
-/* Cycles until the memory has been read and written that a nest works on. */
+/* Cycles to move all buffers that a nest reads and writes between the third-level cache and the core. */
 static double memory_cycles(struct loop_prog *p, nest_id n)
 {
 	double bytes = 0;
@@ -63,7 +63,7 @@ static double memory_cycles(struct loop_prog *p, nest_id n)
 		if (used)
 			bytes += (double)buf_elems(p, b) * (double)dtype_size(lbuf(p, b)->dtype);
 	}
-	return bytes / fitted.team_bytes;
+	return bytes / rule_machine(p).l3_a_cycle;
 }
 
 /* The kid that does nearly all there is to do; 0: none does. */

@@ -1,6 +1,7 @@
 /* What a team moves from cache to cache: operands of which a thread does not read what it wrote itself. All kernels are dealt out in
  * shares from first to last; where a share is one piece of the buffer's memory, it is the piece that the same thread wrote, or
- * reads next. Else all but its part comes from the others. Constants are read only: what each thread reads it has from memory. */
+ * reads next. Else all but its part comes from the others. Constants are read only: each thread reads what it needs from the third-level
+ * cache, which threads share. */
 #include <math.h>
 #include <stdlib.h>
 #include "loop/nest.h"
@@ -91,7 +92,7 @@ double rule_moved(struct loop_prog *p, nest_id loop, int64_t steps)
 			continue;
 		double mine = m.depends ? bytes / p->threads : bytes;
 		if (scope == SCOPE_CONST)
-			cycles += (mine - bytes / p->threads) / fitted.team_bytes;
+			cycles += (mine - bytes / p->threads) / rule_machine(p).l3_a_cycle;
 		else if (!m.apart)
 			cycles += others * mine / LINE_BYTES * fitted.line_cycles;
 	}

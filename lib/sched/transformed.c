@@ -113,7 +113,7 @@ static double block_cost(struct rule *r, const struct transformed *q, int64_t li
 	double blocks = (double)q->lines / (double)lines, tiles = (double)(lines * q->of_line);
 	double weights = 4 * points * in * out, between = 4 * points * tiles * (in + out);
 	double sums = blocks * points * rule_tile_cycles(r, q->product, 2, 1, lines * q->of_line);
-	double stream = weights + between < l2 ? 0 : blocks * weights / fitted.block_constant_bytes;
+	double stream = weights + between < l2 ? 0 : blocks * weights / rule_machine(p).l3_a_cycle;
 	return sums + stream + 2 * blocks * fmax(0, between - fitted.panel_share * l2) / rule_machine(p).l3_a_cycle;
 }
 
