@@ -106,8 +106,12 @@ static struct argp_option *option_table(void)
 {
 	VEC(struct argp_option) v = {0};
 	size_t index;
-	for (const struct argp_option *o = tool.options; o && (o->name || o->key || o->doc || o->group); o++)
+	for (const struct argp_option *o = tool.options; o && (o->name || o->key || o->doc || o->group); o++) {
 		vec_push(&v, *o);
+		const char *names = o->doc && tool.names ? strstr(o->doc, "%s") : NULL;
+		if (names)
+			v.a[v.n - 1].doc = xprintf("%.*s%s%s", (int)(names - o->doc), o->doc, tool.names(o->key), names + 2);
+	}
 	for (int i = 0; i < NCOMMON; i++) {
 		struct argp_option o = common[i].option;
 		if (common[i].flag && !(tool.flags & common[i].flag))

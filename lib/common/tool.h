@@ -36,6 +36,8 @@ struct tool {
 	const struct argp_option *options; /* own options, or NULL */
 	/* One own option; returns 0, or ARGP_ERR_UNKNOWN. A bad value: die(EX_BADUSE). */
 	error_t (*option)(int key, char *arg);
+	/* The names that an own option takes, where a list has them: they stand for "%s" in its help. NULL: no option asks. */
+	const char *(*names)(int key);
 	int (*run)(const struct tool *t, struct tool_args *a); /* exit code */
 	const void *data;                                      /* for run: e.g. the pass (graph/pass.h) */
 };

@@ -259,6 +259,13 @@ is "$(ge-stat --digest same.g)" "$(ge-stat --digest net.g)" "on another target n
 is "$(kb --kb net.kb --target here dump --for net.g | sed -n 's/^task //p')" "Relu f32 4" "dump --for"
 is "$(kb --kb net.kb --target here why 'Relu f32 4' | grep -c '^wins: .* 0.5000 of the default')" 1 "why"
 is "$(kb --kb net.kb --target here best 'Relu f32 4' --json | grep -c '"ratio": "0.5"') $(rc kb --kb net.kb --target there best 'Relu f32 4')" "1 1" "best"
+# A text with attributes at their defaults, as older versions wrote some: found as it is, else as it is written now.
+printf 'record\nkind kernel\ntask %s\ntarget here\ntrace one\nverdict faster\nagainst default\nratio 0.7\nhi 0.8\n\n' 'Softmax f32 4x8' >softmax.txt
+kb -q --kb net.kb load softmax.txt
+is "$(kb --kb net.kb --target here best 'Softmax{axis=-1} f32 4x8' | sed -n 's/^ratio //p')" 0.7 "a task whose default is written out"
+printf 'record\nkind kernel\ntask %s\ntarget here\ntrace one\nverdict faster\nagainst default\nratio 0.6\nhi 0.8\n\n' 'Softmax{axis=-1} f32 4x8' >longer.txt
+kb -q --kb net.kb load longer.txt
+is "$(kb --kb net.kb --target here best 'Softmax{axis=-1} f32 4x8' | sed -n 's/^ratio //p')" 0.6 "records of an older text are found by it"
 # best and why go by today's default, as apply does, where the rule gives one. tune-op says which that is.
 t='MatMul f32 16x32 32x16'
 tune-op --quiet --runner fake --trials 1 --task "$t" >base.txt 2>/dev/null

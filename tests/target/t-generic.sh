@@ -13,4 +13,8 @@ ok $? "a machine passes for any"
 HONE_TARGET=generic run-dev --serve --target x86-64 </dev/null >/dev/null 2>err
 [ $? = 69 ] && grep -q 'this machine lacks x86' err
 ok $? "which then is none of x86: 69"
+for tool in ge-emit ge-plan run-dev kb; do
+	"$tool" --help | tr -s ' \n' '  ' | grep -qF "$(ge-emit --target none 2>&1 | sed 's/.*there are //')"
+	ok $? "$tool --help names all targets"
+done
 done_testing

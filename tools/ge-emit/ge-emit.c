@@ -242,12 +242,14 @@ static const struct argp_option options[] = {
 	{"embed", OPT_EMBED, 0, 0, "put the weights into the C file"},
 	{"print-traces", OPT_PRINT_TRACES, 0, 0, "print the trace of every kernel on standard output", -1},
 	{"trace", OPT_TRACE, "FILE", 0, "for kernels whose digest it names, the traces in FILE (as --print-traces prints them)"},
-	{"target", OPT_TARGET, "NAME", 0, "make code for x86-64, x86-64-v3, x86-64-v4 or a row as kb prints them (default: native)"},
+	{"target", OPT_TARGET, "NAME", 0, "make code for this target: %s (default: native)"},
 	{"threads", OPT_THREADS, "N", 0, "the library uses at most N threads (default: as planned)"},
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path"},
 	{"report", OPT_REPORT, 0, 0, "print a table of kernels on standard output", -1},
 	{0},
 };
+
+static const char *names(int key) { return target_names(); }
 
 const struct tool tool = {
 	.name = "ge-emit",
@@ -257,5 +259,6 @@ const struct tool tool = {
 	.max_files = 1,
 	.options = options,
 	.option = option,
+	.names = names,
 	.run = run,
 };

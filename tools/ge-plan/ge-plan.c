@@ -75,8 +75,7 @@ static error_t option(int key, char *arg)
 
 static const struct argp_option options[] = {
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path", -1},
-	{"target", OPT_TARGET, "NAME", 0, "plan for code for x86-64, x86-64-v3, x86-64-v4 or a row as kb prints them (default: native)",
-	 -1},
+	{"target", OPT_TARGET, "NAME", 0, "plan for code for this target: %s (default: native)", -1},
 	{"threads", OPT_THREADS, "N", 0, "plan for kernels that use at most N threads (default 1)", -1},
 	{0},
 };
@@ -90,6 +89,8 @@ static const struct pass pass = {
 		"metadata; keeps everything else.",
 };
 
+static const char *names(int key) { return target_names(); }
+
 const struct tool tool = {
 	.name = "ge-plan",
 	.summary = "Give every value a place in memory.",
@@ -98,6 +99,7 @@ const struct tool tool = {
 	.max_files = 1,
 	.options = options,
 	.option = option,
+	.names = names,
 	.run = pass_main,
 	.data = &pass,
 };

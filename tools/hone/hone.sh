@@ -40,7 +40,7 @@ help() {
 	  -o STEM                      where to; without, MODEL in this directory
 	  --embed                      put the weights into the C file
 	  --no-fallback                refuse a model of which a part would run on the slow path
-	  --target NAME                made for x86-64, x86-64-v3, x86-64-v4, or a row as kb prints them
+	  --target NAME                made for one of the targets that hone ge-emit --help lists, or a row as kb prints them
 	  --threads N                  the library uses at most N threads (1)
 	  -j, --jobs N                 compilers at a time
 	  --keep                       keep the passes' graphs of a failed build, too

@@ -35,7 +35,7 @@ static const struct {
 enum { KEY_KB = 0x20001, KEY_TARGET, KEY_FOR, KEY_KEEP, KEY_SALVAGE, KEY_HERE };
 static const struct argp_option options[] = {
 	{"kb", KEY_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory", -1},
-	{"target", KEY_TARGET, "NAME", 0, "best, why, ls, apply, dump --for: for this target, not this machine", 0},
+	{"target", KEY_TARGET, "NAME", 0, "best, why, ls, apply, dump --for: for this target, not this machine: %s", 0},
 	{"for", KEY_FOR, "MODEL.g", 0, "dump: only the best records of this model's tasks", -1},
 	{"salvage", KEY_SALVAGE, 0, 0, "dump: of a damaged file, what is whole", 0},
 	{"keep", KEY_KEEP, "N", 0, "gc: the N best of each task, target and default stay whole (3)", 0},
@@ -106,6 +106,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	die(EX_BADUSE, "%s: no such verb; kb --help lists them", name);
 }
 
+static const char *names(int key) { return target_names(); }
+
 const struct tool tool = {
 	.name = "kb",
 	.summary = "What was measured, and remembered: look at it, add to it, apply it.",
@@ -127,5 +129,6 @@ const struct tool tool = {
 	.max_files = -1,
 	.options = options,
 	.option = option,
+	.names = names,
 	.run = run,
 };

@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "common/outfile.h"
 #include "common/shown.h"
+#include "op/task.h"
 #include "verbs.h"
 
 static const char *field(const struct kb_record *r, const char *name)
@@ -65,13 +66,28 @@ static bool is_hex(const char *s)
 	return n > 0 && n <= 32 && !s[n];
 }
 
+/* The text under which the task is kept: as it is given, else as this program writes it, with no attribute at its default. */
+static const char *task_text_kept(struct kb *k, const char *text, struct arena *a)
+{
+	struct kb_list l;
+	const char *why, *written = NULL;
+
+	kb_find(k, NULL, text, &l, a);
+	struct module *m = l.n ? NULL : task_module(text, 0, a, &why);
+	if (m) {
+		written = task_text(m, task_node(m), a, &why);
+		module_free(m);
+	}
+	return written ? written : text;
+}
+
 const char *task_named(struct kb *k, const char *name, struct arena *a)
 {
 	struct kb_list l;
 	const char *found = NULL;
 	char hex[33];
 	if (!is_hex(name))
-		return name;
+		return task_text_kept(k, name, a);
 	kb_find(k, NULL, NULL, &l, a);
 	for (size_t i = 0; i < l.n; i++) {
 		const char *task = kb_get_field(&l.a[i], "task");

@@ -222,10 +222,11 @@ static const struct argp_option options[] = {
 	{"seconds", OPT_SECONDS, "S", 0, "time for --bench (default 2)"},
 	{"kernels", OPT_KERNELS, 0, 0, "and each kernel's share"},
 	{"serve", OPT_SERVE, 0, 0, "build, check and time kernels for a tuner, on standard input and output"},
-	{"target", OPT_TARGET, "NAME", 0,
-	 "--serve: pass for x86-64, x86-64-v3 or x86-64-v4, this machine without the rest of its features"},
+	{"target", OPT_TARGET, "NAME", 0, "--serve: pass for this target, without the rest of the features that this machine has: %s"},
 	{0},
 };
+
+static const char *names(int key) { return target_names(); }
 
 const struct tool tool = {
 	.name = "run-dev",
@@ -235,5 +236,6 @@ const struct tool tool = {
 	.max_files = 1,
 	.options = options,
 	.option = option,
+	.names = names,
 	.run = run,
 };

@@ -40,9 +40,9 @@ enum {
 static const struct argp_option options[] = {
 	{"seconds", OPT_SECONDS, "S", 0, "stop after so long; trials are then unlimited unless --trials is given", 0},
 	{"trials", OPT_TRIALS, "N", 0, "schedules to try for each task; 32", 0},
-	{"strategy", OPT_STRATEGY, "NAME", 0, "which schedules are tried next: bayes, descent, genetic, grid, random", 0},
-	{"cost-model", OPT_COST, "NAME", 0, "what ranks schedules before they are timed: analytic or none", 0},
-	{"scheduler", OPT_SCHEDULER, "NAME", 0, "which task is next: gain or round", 0},
+	{"strategy", OPT_STRATEGY, "NAME", 0, "which schedules are tried next: %s", 0},
+	{"cost-model", OPT_COST, "NAME", 0, "what ranks schedules before they are timed: %s", 0},
+	{"scheduler", OPT_SCHEDULER, "NAME", 0, "which task is next: %s", 0},
 	{"seed", OPT_SEED, "N", 0, "of what is random in the search; 1", 0},
 	{"cold-weights", OPT_COLD, "MB", 0, "megabytes of weights that timed calls go through; as the model has, at most 128", 0},
 	{"rotation", OPT_COLD, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
@@ -97,26 +97,38 @@ static const char *file_name(const char *arg, const char *name)
 	return arg;
 }
 
-#define ROW(find, rows, arg, option) row_checked(find(arg), arg, option, sizeof *rows, &rows[0].name)
-static const void *row_checked(const void *row, const char *arg, const char *name, size_t size, const char *const *first)
+/* Names of rows of a table, which ends with no name. */
+static const char *row_names(size_t size, const char *const *first)
 {
 	const char *all = "";
-	if (row)
-		return row;
 	for (const char *const *s = first; *s; s = (const void *)((const char *)s + size))
 		all = xprintf("%s%s%s", all, *all ? ", " : "", *s);
-	die(EX_BADUSE, "--%s=%s: there are %s", name, arg, all);
+	return all;
 }
 
-static const struct strategy *strategy(const char *arg)
+static const char *strategy_names(void)
 {
 	const char *all = "";
-
 	for (const struct strategy *const *s = strategies; *s; s++)
 		all = xprintf("%s%s%s", all, *all ? ", " : "", (*s)->name);
-	if (!strategy_find(arg))
-		die(EX_BADUSE, "--strategy=%s: there are %s", arg, all);
-	return strategy_find(arg);
+	return all;
+}
+
+static const char *names(int key)
+{
+	switch (key) {
+	case OPT_STRATEGY: return strategy_names();
+	case OPT_COST: return row_names(sizeof *cost_models, &cost_models[0].name);
+	default: return row_names(sizeof *task_schedulers, &task_schedulers[0].name);
+	}
+}
+
+/* The row of that name was found. */
+static const void *found(const void *row, int key, const char *option, const char *arg)
+{
+	if (!row)
+		die(EX_BADUSE, "--%s=%s: there are %s", option, arg, names(key));
+	return row;
 }
 
 static error_t option(int key, char *arg)
@@ -124,9 +136,9 @@ static error_t option(int key, char *arg)
 	switch (key) {
 	case OPT_SECONDS: opt.seconds = number(arg, "seconds", 0.001, SECONDS_MAX); return 0;
 	case OPT_TRIALS: opt.trials = integer(arg, "trials"), trials_given = true; return 0;
-	case OPT_STRATEGY: opt.strategy = strategy(arg); return 0;
-	case OPT_COST: opt.cost = ROW(cost_model_find, cost_models, arg, "cost-model"); return 0;
-	case OPT_SCHEDULER: opt.scheduler = ROW(task_scheduler_find, task_schedulers, arg, "scheduler"); return 0;
+	case OPT_STRATEGY: opt.strategy = found(strategy_find(arg), key, "strategy", arg); return 0;
+	case OPT_COST: opt.cost = found(cost_model_find(arg), key, "cost-model", arg); return 0;
+	case OPT_SCHEDULER: opt.scheduler = found(task_scheduler_find(arg), key, "scheduler", arg); return 0;
 	case OPT_SEED: opt.seed = integer(arg, "seed"); return 0;
 	case OPT_COLD: opt.cold_bytes = cold_bytes(arg); return 0;
 	case OPT_ONLY: vec_push(&only, arg); return 0;
@@ -515,5 +527,6 @@ const struct tool tool = {
 	.max_files = 1,
 	.options = options,
 	.option = option,
+	.names = names,
 	.run = run,
 };
