@@ -14,7 +14,7 @@ import numpy as np
 import onnxruntime as ort
 
 PASSES = ("ge-import -q {model} | ge-shape -q {options} | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune"
-          " | ge-fuse | ge-layout -o {out}")
+          " | ge-integer | ge-fuse | ge-layout -o {out}")
 
 
 def passes(command, blobs):

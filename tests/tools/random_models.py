@@ -21,7 +21,7 @@ import onnx
 sys.dont_write_bytecode = True
 from random_graphs import Graph, run
 
-FRONT = ["ge-import -q", "ge-shape -q", "ge-fold -q", "ge-simplify -q --prove", "ge-deadedge -q", "ge-cse -q", "ge-prune -q", "ge-fuse -q", "ge-layout -q", "ge-plan -q"]
+FRONT = ["ge-import -q", "ge-shape -q", "ge-fold -q", "ge-simplify -q --prove", "ge-deadedge -q", "ge-cse -q", "ge-prune -q", "ge-integer -q", "ge-fuse -q", "ge-layout -q", "ge-plan -q"]
 TOLERANCE = 1e-4
 
 

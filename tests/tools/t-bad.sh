@@ -70,6 +70,7 @@ stream ge-shape FILE
 stream ge-simplify FILE -o out.g
 stream ge-fold FILE
 stream ge-deadedge FILE -o out.g
+stream ge-integer FILE -o out.g
 stream ge-cse FILE -o out.g
 stream ge-prune FILE
 stream ge-fuse FILE -o out.g
@@ -307,6 +308,7 @@ ge-shape $good
 ge-simplify $good
 ge-fold $good
 ge-deadedge $good
+ge-integer $good
 ge-cse $good
 ge-prune $good
 ge-fuse $good
@@ -341,7 +343,7 @@ if [ -c /dev/full ]; then
 	done <writers
 	result "standard output on a full disk: 74"
 	begin
-	for command in ge-dump ge-shape ge-simplify ge-fold ge-deadedge ge-cse ge-prune ge-fuse ge-layout ge-plan ge-export ge-pack; do
+	for command in ge-dump ge-shape ge-simplify ge-fold ge-deadedge ge-cse ge-prune ge-integer ge-fuse ge-layout ge-plan ge-export ge-pack; do
 		try 74 /dev/full $command -q -o /dev/full "$good"
 	done
 	result "a full device"

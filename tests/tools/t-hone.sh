@@ -9,7 +9,7 @@ is "$(cd made && echo *)" "digits.a digits.c digits.d digits.h digits.so digits.
 is "$(awk '$1 == "import" || $1 == "prune" { print $2 } $1 == "fuse" { print $3 }' out | tr '\n' ' ')" "18 10 6 " "build: nodes and groups in the report"
 is "$(grep -c 'kernels.*distinct; memory' out) $(grep -c made/digits out)" "1 6" "build: memory and files in the report"
 is "$(rc run-cmp --runs 3 made/digits.so made/digits.d/01-import.g --set batch=1)" 0 "build: the library's numbers are the model's"
-ge-import "$model" | ge-shape --set batch=1 | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune | ge-fuse | ge-layout | ge-plan --quiet -o byhand.g
+ge-import "$model" | ge-shape --set batch=1 | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune | ge-integer | ge-fuse | ge-layout | ge-plan --quiet -o byhand.g
 is "$(cmp byhand.g made/digits.d/10-plan.g && echo same)" same "build: the pipe by hand gives the same bytes"
 is "$(rc hone build -q --embed -j1 "$model" -o made/in --shape image:2x1x8x8) $(cat out err) $(cd made && echo in.*)" \
 	"0  in.a in.c in.d in.h in.so" "build: --quiet, --embed, --shape"

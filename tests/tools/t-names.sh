@@ -50,7 +50,7 @@ for m in full other; do
 	said ge-stat --json $m.g
 	said ge-stat $m.g $m.g
 	said ge-check $m.g
-	for pass in ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-fuse ge-layout; do
+	for pass in ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-integer ge-fuse ge-layout; do
 		$pass --why $m.g -o next.g 2>err
 		clean "$m: $pass --why" err
 	done

@@ -224,6 +224,7 @@ optimise() { # OPTION...
 	stage import ge-import $const_inputs
 	shape "$@"
 	simplify_passes
+	stage integer ge-integer
 	stage fuse ge-fuse
 	stage layout ge-layout
 }

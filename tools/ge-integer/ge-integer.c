@@ -1,0 +1,79 @@
+/* Quantised models (QuantizeLinear, DequantizeLinear around nodes of floats) in ONNX's integer operators. */
+#include <math.h>
+#include <string.h>
+#include "integer.h"
+#include "op/pass.h"
+
+/* ---- what is refused ---- */
+
+static void check_scale(struct module *m, node_id id, uint32_t i)
+{
+	struct tensor *t = node_const(m, node(m, id), i);
+	double s;
+
+	if (!t)
+		return;
+	tensor_data(m, t);
+	for (int64_t k = 0, n = tensor_count(t); k < n; k++)
+		if (!((s = tensor_get(t, k)) > 0 && isfinite(s)))
+			graph_die(m, id, "scale %lld is %g; scales are positive", (long long)k, s);
+}
+
+/* Operands that are scales, as bits. */
+static const uint8_t scales_column[OP_COUNT] = {
+	[OP_DequantizeLinear] = 1 << 1,
+	[OP_QLinearConv] = 1 << 1 | 1 << 4 | 1 << 6,
+	[OP_QLinearMatMul] = 1 << 1 | 1 << 4 | 1 << 6,
+	[OP_QuantizeLinear] = 1 << 1,
+};
+
+static void check_scales(struct module *m)
+{
+	struct graph_list list = {0};
+
+	module_graph_order(m, &list);
+	for (size_t k = 0; k < list.n; k++)
+		for (size_t i = 0; i < graph(m, list.a[k])->nodes.n; i++) {
+			node_id n = graph(m, list.a[k])->nodes.a[i];
+			for (uint32_t j = 0; j < node(m, n)->nin; j++)
+				if (scales_column[node(m, n)->op] >> j & 1)
+					check_scale(m, n, j);
+		}
+	vec_free(&list);
+}
+
+/* ---- the steps ---- */
+
+static void apply(struct module *m, const struct pass_ctx *c, const struct rule *const *families, int nfamilies)
+{
+	VEC(struct rule_run) rules = {0};
+
+	for (int f = 0; f < nfamilies; f++)
+		for (const struct rule *r = families[f]; r->name; r++)
+			vec_push(&rules, (struct rule_run){.rule = r});
+	rewrite_module(m, rules.a, (int)rules.n, c, false);
+	vec_free(&rules);
+}
+
+static void integer(struct module *m, const struct pass_ctx *c)
+{
+	check_scales(m);
+	apply(m, c, (const struct rule *const[]){rules_island, rules_scale}, 2);
+}
+
+static const struct pass pass = {
+	.run = integer,
+	.contract =
+		"Needs shapes (ge-shape). Keeps ONNX operators, types and numbers but for the rounding of floats. Leaves no product of "
+		"dequantised bytes whose scales are constants.",
+};
+
+const struct tool tool = {
+	.name = "ge-integer",
+	.summary = "Turn quantised nodes of floats into nodes of integers.",
+	.args_doc = "[FILE]",
+	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
+	.max_files = 1,
+	.run = pass_main,
+	.data = &pass,
+};

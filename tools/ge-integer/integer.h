@@ -1,0 +1,31 @@
+/* The rules of ge-integer, one table a step, each ended by a row without a name; and how they read what is quantised. */
+#ifndef GE_INTEGER_H
+#define GE_INTEGER_H
+#include "op/op.h"
+#include "op/rewrite.h"
+
+extern const struct rule rules_island[]; /* Conv, MatMul and Gemm of dequantised operands */
+extern const struct rule rules_scale[];  /* in front of QuantizeLinear */
+
+/* What a DequantizeLinear or QuantizeLinear node says: constants only, one for all or one for each index of an axis. */
+struct grid {
+	enum dtype type; /* of the integers */
+	int64_t n;       /* scales; 1: one for all */
+	int axis;        /* of n > 1 */
+	double *scale;   /* n, positive and finite */
+	double *zero;    /* n; NULL: all are 0 */
+};
+/* The scales and zero points of node n, whose float side is f32. NULL, or what is not so. */
+const char *grid_read(struct rewrite *rw, node_id n, struct grid *g);
+/* The same of the DequantizeLinear that v is the result of; *q is what it dequantises. */
+const char *dequantised(struct rewrite *rw, val_id v, struct grid *g, val_id *q);
+static inline double grid_zero(const struct grid *g, int64_t i) { return g->zero ? g->zero[g->n == 1 ? 0 : i] : 0; }
+static inline double grid_scale(const struct grid *g, int64_t i) { return g->scale[g->n == 1 ? 0 : i]; }
+/* Equal type, scales and zero points, one for all. */
+bool grid_same(const struct grid *a, const struct grid *b);
+
+val_id scalar_f32(struct rewrite *rw, double x);
+val_id scalar_of(struct rewrite *rw, enum dtype t, double x);
+/* "NAME REASON" in the module's arena. */
+const char *reason(struct rewrite *rw, const char *name, const char *why);
+#endif

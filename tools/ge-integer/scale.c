@@ -1,0 +1,228 @@
+/* What stands before a QuantizeLinear: nothing where it gives back what was there, no bounds that its range has, and its scale
+ * goes into the constants behind which only sums, maxima and moves follow. */
+#include <math.h>
+#include <string.h>
+#include "integer.h"
+
+/* How f(x) / s is had by dividing operands of f by s, which is positive. */
+enum scaling {
+	NOT,
+	FIRST, /* operand 0 */
+	EVERY, /* all of them */
+	ONE,   /* any one, a constant rather than another */
+	BOUNDS /* operand 0, and the other two, which are constants or absent */
+};
+static const uint8_t scaling_column[OP_COUNT] = {
+	[OP_Abs] = FIRST,
+	[OP_Add] = EVERY,
+	[OP_AveragePool] = FIRST,
+	[OP_Clip] = BOUNDS,
+	[OP_Concat] = EVERY,
+	[OP_DepthToSpace] = FIRST,
+	[OP_Div] = FIRST,
+	[OP_Expand] = FIRST,
+	[OP_Flatten] = FIRST,
+	[OP_Gather] = FIRST,
+	[OP_GlobalAveragePool] = FIRST,
+	[OP_GlobalMaxPool] = FIRST,
+	[OP_Identity] = FIRST,
+	[OP_LeakyRelu] = FIRST,
+	[OP_Max] = EVERY,
+	[OP_MaxPool] = FIRST,
+	[OP_Min] = EVERY,
+	[OP_Mul] = ONE,
+	[OP_Neg] = FIRST,
+	[OP_PRelu] = FIRST,
+	[OP_ReduceMax] = FIRST,
+	[OP_ReduceMean] = FIRST,
+	[OP_ReduceMin] = FIRST,
+	[OP_ReduceSum] = FIRST,
+	[OP_Relu] = FIRST,
+	[OP_Reshape] = FIRST,
+	[OP_Slice] = FIRST,
+	[OP_SpaceToDepth] = FIRST,
+	[OP_Squeeze] = FIRST,
+	[OP_Sub] = EVERY,
+	[OP_Tile] = FIRST,
+	[OP_Transpose] = FIRST,
+	[OP_Unsqueeze] = FIRST,
+};
+
+enum { DEPTH_MAX = 32 };
+
+static bool f32_constant(struct rewrite *rw, val_id v) { return rw_const(rw, v) && rw_const(rw, v)->dtype == DT_F32; }
+
+static bool scalable(struct rewrite *rw, val_id v, int depth);
+
+static bool operands_scalable(struct rewrite *rw, node_id n, int depth)
+{
+	uint32_t nin = node(rw_module(rw), n)->nin;
+	bool any = false, every = true;
+
+	for (uint32_t i = 0; i < nin; i++) {
+		bool is = rw_in(rw, n, i) && scalable(rw, rw_in(rw, n, i), depth + 1);
+		any |= is;
+		every &= is;
+	}
+	switch (scaling_column[node(rw_module(rw), n)->op]) {
+	case FIRST: return scalable(rw, rw_in(rw, n, 0), depth + 1);
+	case EVERY: return every;
+	case ONE: return any;
+	case BOUNDS:
+		return scalable(rw, rw_in(rw, n, 0), depth + 1) && (!rw_in(rw, n, 1) || f32_constant(rw, rw_in(rw, n, 1))) &&
+		       (!rw_in(rw, n, 2) || f32_constant(rw, rw_in(rw, n, 2)));
+	default: return false;
+	}
+}
+
+static bool scalable(struct rewrite *rw, val_id v, int depth)
+{
+	node_id d = rw_node_of(rw, v);
+	struct grid g;
+
+	if (f32_constant(rw, v))
+		return true;
+	if (!d || depth > DEPTH_MAX || val(rw_module(rw), v)->index || rw_type(rw, v)->dtype != DT_F32)
+		return false;
+	if (node(rw_module(rw), d)->op == OP_DequantizeLinear)
+		return !grid_read(rw, d, &g);
+	if (rw_uses(rw, v) != 1 || rw_is_output(rw, v) || node(rw_module(rw), d)->nout != 1)
+		return false;
+	return operands_scalable(rw, d, depth);
+}
+
+struct division {
+	struct rewrite *rw;
+	node_id root;
+	double by;
+};
+
+static val_id divided(struct division *d, val_id v);
+
+static val_id divided_constant(struct division *d, val_id v)
+{
+	struct tensor *t = rw_const(d->rw, v);
+	int64_t n;
+	double *x = rw_doubles(d->rw, v, &n);
+
+	for (int64_t i = 0; i < n; i++)
+		x[i] /= d->by;
+	return rw_constant(d->rw, DT_F32, t->rank, t->dims, x);
+}
+
+/* The operand that ONE stands for. */
+static uint32_t chosen(struct division *d, node_id n)
+{
+	for (uint32_t i = 0; i < 2; i++)
+		if (f32_constant(d->rw, rw_in(d->rw, n, i)))
+			return i;
+	return scalable(d->rw, rw_in(d->rw, n, 0), 0) ? 0 : 1;
+}
+
+static bool takes_share(struct division *d, node_id n, uint32_t i)
+{
+	switch (scaling_column[node(rw_module(d->rw), n)->op]) {
+	case FIRST: return i == 0;
+	case ONE: return i == chosen(d, n);
+	default: return true;
+	}
+}
+
+static val_id divided(struct division *d, val_id v)
+{
+	struct module *m = rw_module(d->rw);
+	node_id n = rw_node_of(d->rw, v);
+
+	if (!v)
+		return 0;
+	if (f32_constant(d->rw, v))
+		return divided_constant(d, v);
+	uint32_t nin = node(m, n)->nin;
+	val_id *in = ARENA_ARRAY(&m->arena, val_id, nin);
+	bool dequantize = node(m, n)->op == OP_DequantizeLinear;
+	for (uint32_t i = 0; i < nin; i++) {
+		in[i] = rw_in(d->rw, n, i);
+		if (dequantize ? i == 1 : takes_share(d, n, i))
+			in[i] = divided(d, in[i]);
+	}
+	val_id y = rw_node(d->rw, d->root, node(m, n)->op, (int)nin, in);
+	rw_copy_attrs(d->rw, rw_node_of(d->rw, y), n);
+	return y;
+}
+
+static const char *scale(struct rewrite *rw, node_id n)
+{
+	struct grid g;
+	const char *why = grid_read(rw, n, &g);
+
+	if (why)
+		return reason(rw, "it", why);
+	if (g.n != 1)
+		return "it has more than one scale";
+	if (g.scale[0] == 1)
+		return NO_MATCH;
+	if (!rw_node_of(rw, rw_in(rw, n, 0)) || !scalable(rw, rw_in(rw, n, 0), 0))
+		return "no constants before it can take its scale";
+	struct division d = {rw, n, g.scale[0]};
+	rw_set_in(rw, n, 0, divided(&d, rw_in(rw, n, 0)));
+	rw_set_in(rw, n, 1, scalar_f32(rw, 1));
+	return NULL;
+}
+
+/* ---- what is there already ---- */
+
+static const char *pair(struct rewrite *rw, node_id n)
+{
+	struct grid to, from;
+	val_id x;
+
+	if (!rw_def(rw, rw_in(rw, n, 0), OP_DequantizeLinear))
+		return NO_MATCH;
+	const char *why = grid_read(rw, n, &to);
+	if (why)
+		return reason(rw, "it", why);
+	if ((why = dequantised(rw, rw_in(rw, n, 0), &from, &x)))
+		return reason(rw, "operand 0", why);
+	if (!grid_same(&to, &from))
+		return "its scale or zero point is another";
+	return rw_bypass(rw, n, x);
+}
+
+static double lowest(enum dtype t) { return t == DT_U8 || t == DT_U16 ? 0 : t == DT_I8 ? -128 : -32768; }
+static double highest(enum dtype t) { return t == DT_U8 ? 255 : t == DT_U16 ? 65535 : t == DT_I8 ? 127 : 32767; }
+
+/* Bound i of Clip node c (operand 1 or 2) saturates. */
+static bool implied(struct rewrite *rw, node_id c, uint32_t i, const struct grid *g)
+{
+	val_id b = rw_in(rw, c, i);
+	double x;
+
+	if (!b)
+		return true;
+	if (!rw_scalar(rw, b, &x))
+		return false;
+	x = rint((double)(float)(x / g->scale[0])) + grid_zero(g, 0);
+	return i == 1 ? x <= lowest(g->type) : x >= highest(g->type);
+}
+
+static const char *range(struct rewrite *rw, node_id n)
+{
+	node_id relu = rw_def(rw, rw_in(rw, n, 0), OP_Relu), clip = rw_def(rw, rw_in(rw, n, 0), OP_Clip);
+	struct grid g;
+
+	if ((!relu && !clip) || grid_read(rw, n, &g) || g.n != 1 || dtype_size(g.type) > 2 || !dtype_is_int(g.type))
+		return NO_MATCH;
+	if (relu && grid_zero(&g, 0) > lowest(g.type))
+		return "its range has negative numbers, which the Relu takes away";
+	if (clip && !(implied(rw, clip, 1, &g) && implied(rw, clip, 2, &g)))
+		return "its range is wider than that of the Clip";
+	rw_set_in(rw, n, 0, rw_in(rw, relu ? relu : clip, 0));
+	return NULL;
+}
+
+const struct rule rules_scale[] = {
+	{"pair", OP_QuantizeLinear, pair, "it gives back what was dequantised", MEASURE_WORK},
+	{"range", OP_QuantizeLinear, range, "its range bounds what it quantises", MEASURE_WORK},
+	{"scale", OP_QuantizeLinear, scale, "the constants before it take its scale", MEASURE_WORK},
+	{0},
+};
