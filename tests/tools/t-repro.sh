@@ -17,7 +17,7 @@ stages() { # FILE OPTIONS
 
 # What has no lowering (69) or no static shape (64) ends with ge-layout.
 emit() {
-	ge-plan -q 9-ge-layout.g -o 10-ge-plan.g 2>said && ge-emit --no-compile 10-ge-plan.g -o model 2>said
+	ge-plan -q 10-ge-layout.g -o 11-ge-plan.g 2>said && ge-emit --no-compile 11-ge-plan.g -o model 2>said
 	rc=$?
 	[ $rc -eq 0 ] || [ $rc -eq 64 ] || [ $rc -eq 69 ] || { cat said && return 1; }
 }
@@ -36,7 +36,7 @@ same_again() { # FILE OPTIONS: from another directory, with another store and lo
 }
 
 twice() { # OPTIONS
-	for f in [2-9]-ge-*.g 10-ge-plan.g; do
+	for f in [2-9]-ge-*.g 1[01]-ge-*.g; do
 		[ -e "$f" ] || continue
 		tool=${f#*-}
 		tool=${tool%.g}
