@@ -38,7 +38,7 @@ static inline struct runner_build build_of(const struct candidate *c, struct are
 	return (struct runner_build){c->source, c->nsource, trace_algo(c->trace, a), c->workspace, c->nin, c->nconst, c->nout, buf};
 }
 
-/* The task's kernel by that trace (NULL: the rule's); the process ends where there is none. */
+/* The task's kernel by that trace (NULL: the default one); the process ends where there is none. */
 static inline struct digest build_trace(struct runner **r, struct arena *a, struct module *m, const char *trace, struct digest task)
 {
 	const char *why;

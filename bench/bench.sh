@@ -19,7 +19,7 @@ torch=$(python_with torch,torchvision)
 core=$(taskset -cp $$ | sed 's/.*[ ,-]//') # the last one allowed, as peers.py
 failed=0
 
-[ -z "$all" ] || { echo "== kernels by the rule alone, against the FMA peak" && build/bench/kernels && bench/tools.sh; }
+[ -z "$all" ] || { echo "== kernels by the default schedule, against the FMA peak" && build/bench/kernels && bench/tools.sh; }
 [ -z "$all" ] || { echo "== planning gradients" && build/bench/plan && bench/plans.sh; }
 for name; do
 	echo "== $name"

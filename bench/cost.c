@@ -1,4 +1,4 @@
-/* How well the analytic model (sched/cost.h) ranks schedules: random decisions of the rule's templates, compiled and timed in
+/* How well the analytic model (sched/analytic.h) ranks schedules: random decisions of the templates, compiled and timed in
  * turn, against what the model predicts.
  *
  *   build/bench/cost [-v] [-n SCHEDULES] [NAME...]     -v prints every schedule
@@ -14,7 +14,7 @@
 #include <time.h>
 #include "common/rng.h"
 #include "target/target.h"
-#include "sched/cost.h"
+#include "sched/analytic.h"
 #include "emit/emit.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
@@ -73,7 +73,7 @@ static bool draw(const struct kernel *k, struct rng *r, struct samples *seen, bo
 			vec_push(&want, x);
 		}
 	s->p = program(k);
-	rule_with(s->p, &want, &got);
+	schedule_with(s->p, &want, &got);
 	double t = now(CLOCK_THREAD_CPUTIME_ID);
 	s->predicted = loop_cost(s->p);
 	*seconds += now(CLOCK_THREAD_CPUTIME_ID) - t;

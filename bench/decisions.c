@@ -1,8 +1,8 @@
-/* What is a decision worth? decisions [--tries N] [--cold-weights MB] TASK NAME=CHOICE[,NAME=CHOICE].. ..: the rule's schedule of the
- * task with those decisions taken, each list against the rule's own, in turns, so that what the machine does else for some
+/* What is a decision worth? decisions [--tries N] [--cold-weights MB] TASK NAME=CHOICE[,NAME=CHOICE].. ..: the default schedule of the
+ * task with those decisions taken, each list against the default one, in turns, so that what the machine does else for some
  * seconds meets them all. A row a list: the middle of the tries, least and greatest of their intervals, and what differs from
  * the usual (a decision that is none where it comes to it stays as it was). algo=A begins with that algorithm, not the one that
- * the lowering thinks best. For whoever works on the rule. */
+ * the lowering thinks best. For whoever works on the templates. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,7 +151,7 @@ static const struct argp_option options[] = {
 };
 const struct tool tool = {
 	.name = "decisions",
-	.summary = "What are decisions of the rule's templates worth?",
+	.summary = "What are decisions of the templates worth?",
 	.args_doc = "TASK NAME=CHOICE[,NAME=CHOICE..]...",
 	.max_files = LISTS_MAX + 1,
 	.options = options,

@@ -1,9 +1,9 @@
-/* Kernels by the rule alone against the machine's FMA peak: one run, one core, interleaved.
+/* Kernels by the default schedule against the machine's FMA peak: one run, one core, interleaved.
  *
  *   build/bench/kernels [-k] [-r ROUNDS] [NAME...]      -k keeps the generated C in ./kernels.c; 20 rounds
- *   TRACE=FILE build/bench/kernels NAME     the trace in FILE in place of the rule; TRACE=- prints the rule's
+ *   TRACE=FILE build/bench/kernels NAME     the trace in FILE in place of the default schedule; TRACE=- prints that one
  *
- * Each kernel is built from stages, scheduled by loop_rule, emitted, compiled, checked, and timed in turn with a loop of
+ * Each kernel is built from stages, scheduled by default_schedule, emitted, compiled, checked, and timed in turn with a loop of
  * nothing but independent multiply-adds, in processor time, the peak right after each kernel, so that a slow phase of the
  * machine meets both. Printed: best and median, and the quartiles of kernel / peak. Where the peak itself varied, a line says so. */
 #define _GNU_SOURCE
@@ -55,7 +55,7 @@ static struct loop_prog *finish(struct loop_prog *p, const char *name)
 		why = loop_apply(p, arena_printf(&p->arena, "%.*s", (int)m.n, (const char *)m.p), false);
 		mapped_close(&m);
 	} else {
-		const char *trace = loop_rule(p);
+		const char *trace = default_schedule(p);
 		if (file)
 			printf("# %s\n%s", name, trace);
 	}

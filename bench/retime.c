@@ -1,5 +1,5 @@
 /* What did a tuning win? retime [--budget S] MODEL.g TUNED.g [OTHER.g]: every task of the model afresh: the schedule that TUNED
- * has for it against the rule's default and, with OTHER, against the schedule that OTHER has. All tasks three times, one after
+ * has for it against the default schedule and, with OTHER, against the schedule that OTHER has. All tasks three times, one after
  * another, so that what the machine does else for some seconds meets a task once; a row a task has the try in the middle; the total: the
  * time of the calls of all tasks; and how far apart the two tunings are, on how many tasks that is known to 2%. */
 #include <math.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
 # tune.sh [--seconds S | --trials N] [--seeds "1 2"] [-o DIR] [MODEL...]: tunes each model with each seed, from nothing, and times every
-# task afresh: against the rule's default and, where there are two seeds, one result against the other; then the whole
+# task afresh: against the default schedule and, where there are two seeds, one result against the other; then the whole
 # model, tuned against default, in turns.
 # Models are looked for as bench/find.sh says. What was tuned and measured stays in DIR (build/bench/tune).
 cd "$(dirname "$0")/.." || exit 1

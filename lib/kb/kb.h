@@ -95,10 +95,10 @@ struct kb_base {
 struct kb_base kb_base_of(const char *trace);
 /* Is the record's ratio one to that schedule? */
 bool kb_is_to(const struct kb_record *r, const struct kb_base *base);
-/* The record that wins for a task on a target: exact target, timed against the rule's default, verdict faster, lowest
+/* The record that wins for a task on a target: exact target, timed against the default schedule, verdict faster, lowest
  * mean over all processes that it was timed in, or, where the record has none, lowest upper bound of the ratio; layers by
  * precedence. What its tuning found to be slower than KB_MATERIAL in the end does not win. Where records were timed against
- * different defaults (the rule has changed since), the best of each compete by the least of their times. NULL: none. base: as for
+ * different defaults (it has changed since), the best of each compete by the least of their times. NULL: none. base: as for
  * kb_best_for, or NULL: today's default is not known. why, if not NULL: in words over which it wins, arena. */
 const struct kb_record *kb_best(struct kb *k, const char *task, const char *target, const struct kb_base *base, struct arena *a,
 				const char **why);

@@ -3,7 +3,7 @@
  *   rows = sample.choice 1 2 4 7 14 := 14
  *   a b = sample.split conv.m parts=2 max=30 := 4 14
  *
- * Two ways to another schedule: the rule's templates run again with some samples decided (rule_with of lib/sched: what else the
+ * Two ways to another schedule: the templates run again with some samples decided (schedule_with of lib/sched: what else the
  * template writes follows from that), or a recorded trace with one decision changed is replayed (trace_decide). */
 #ifndef HONE_SAMPLING_H
 #define HONE_SAMPLING_H
@@ -27,7 +27,7 @@ struct samples {
 /* What they point to is in that arena from now on: they outlive their program. */
 void samples_keep(struct samples *x, struct arena *a);
 /* The sampling lines of a trace, of any length; their choices lie in the arena. Malformed ones are left out. A template writes some samples only to say
- * which of its ways it went (order, inlining): they are not bound, but rule_with takes them as decisions wanted. */
+ * which of its ways it went (order, inlining): they are not bound, but schedule_with takes them as decisions wanted. */
 void trace_samples(const char *trace, struct arena *a, struct samples *got);
 /* The trace with another decision for that sample; NULL: it has no such sample, or the choice is none of its. */
 const char *trace_decide(const char *trace, const char *name, int64_t decision, struct arena *a);

@@ -109,7 +109,7 @@ static void write_source(struct candidate *c, struct loop_prog *p)
 	free(text);
 }
 
-/* Schedules by the trace or, without one, by the rule. NULL, or why not. */
+/* Schedules by the trace or, without one, by default. NULL, or why not. */
 static const char *schedule(struct candidate *c, struct loop_prog *p, const char *trace, bool adapt)
 {
 	const char *why = NULL;
@@ -117,7 +117,7 @@ static const char *schedule(struct candidate *c, struct loop_prog *p, const char
 	c->stages = prog_digest(p);
 	c->algo = arena_str(&c->arena, p->algo);
 	if (!trace)
-		trace = loop_rule(p);
+		trace = default_schedule(p);
 	else if (adapt)
 		why = loop_adapt(p, trace, &trace);
 	else
@@ -155,7 +155,7 @@ const char *default_trace(struct module *m, node_id n, const struct target *t, s
 	if (!l.prog)
 		return NULL;
 	struct digest stages = prog_digest(l.prog);
-	const char *trace = trace_stamp(loop_rule(l.prog), stages, a);
+	const char *trace = trace_stamp(default_schedule(l.prog), stages, a);
 	prog_free(l.prog);
 	return trace;
 }

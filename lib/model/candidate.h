@@ -17,7 +17,7 @@ struct candidate_buf {
 };
 struct candidate {
 	struct arena arena;
-	const char *trace;    /* that was applied, stamped, decisions as they were taken; the rule's, if none was given */
+	const char *trace;    /* that was applied, stamped, decisions as they were taken; the default one, if none was given */
 	struct digest stages; /* digest of the stage text the trace was made for */
 	const char *algo;     /* whose stages: constants are numbered as lower_group numbers them for it */
 	const char *source;
@@ -26,10 +26,10 @@ struct candidate {
 	int nin, nconst, nout;
 	struct candidate_buf *in, *constant, *out;
 };
-/* Lowers Fused node n, applies the trace (NULL: the rule schedules), finishes, verifies, writes C. NULL and *why (arena
+/* Lowers Fused node n, applies the trace (NULL: the default schedule), finishes, verifies, writes C. NULL and *why (arena
  * of m). adapt: as loop_apply. */
 struct candidate *candidate_new(struct module *m, node_id n, const struct target *t, const char *trace, bool adapt, const char **why);
-/* The rule's trace for the node, stamped, in the arena: its digest tells defaults apart (records have it as base). NULL and
+/* The default trace for the node, stamped, in the arena: its digest tells defaults apart (records have it as base). NULL and
  * *why (arena of m): it has no lowering. */
 const char *default_trace(struct module *m, node_id n, const struct target *t, struct arena *a, const char **why);
 void candidate_free(struct candidate *c);

@@ -1,4 +1,4 @@
-/* Traces from a file, in place of the rule's. */
+/* Traces from a file, in place of the default ones. */
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"

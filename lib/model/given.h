@@ -1,4 +1,4 @@
-/* Traces from a file, each for kernels of one digest, in place of the rule's. */
+/* Traces from a file, each for kernels of one digest, in place of the default ones. */
 #ifndef HONE_MODEL_GIVEN_H
 #define HONE_MODEL_GIVEN_H
 #include <stddef.h>

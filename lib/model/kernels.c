@@ -39,7 +39,7 @@ static const char *complete(struct kernel *k)
 static const char *schedule(struct kernel *k)
 {
 	const char *why = loop_apply(k->prog, k->trace, false), *more;
-	if (!why && *(more = loop_threads(k->prog))) {
+	if (!why && *(more = schedule_threads(k->prog))) {
 		size_t n = strlen(k->trace);
 		k->trace = arena_printf(&k->prog->arena, "%s%s%s", k->trace, n && k->trace[n - 1] != '\n' ? "\n" : "", more);
 	}
@@ -69,15 +69,15 @@ static const char *kernel_make(struct model *M, node_id n, const struct target *
 	if (k->given) {
 		k->trace = k->given;
 		why = schedule(k);
-	} else { /* loop_rule leaves the program as its trace would */
-		k->trace = arena_str(&m->arena, loop_rule(k->prog));
+	} else { /* default_schedule leaves the program as its trace would */
+		k->trace = arena_str(&m->arena, default_schedule(k->prog));
 		why = complete(k);
 	}
 	if (why && k->given)
 		die_trace(m, n, why);
 	if (!why)
 		return NULL;
-	warn("%s: the rule's trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
+	warn("%s: the default trace does not apply: %s; plain loops instead", node_where(m, n, &m->arena), why);
 	k->trace = strcmp(k->prog->algo, ALGO_USUAL) ? arena_printf(&m->arena, "algo %s\n", k->prog->algo) : "";
 	struct loop_prog *fresh = lower_again(M, n, t, k->prog->algo);
 	prog_free(k->prog);
@@ -100,7 +100,7 @@ static struct lowered follow_trace(struct model *M, node_id n, const struct targ
 	if (why && trace_fit(k->given, k->digest) == TRACE_PLAIN)
 		die_trace(m, n, why);
 	if (k->given && (why || trace_fit(k->given, prog_digest(l.prog)) == TRACE_SEED)) {
-		warn("%s: its trace is for other stages than it has; scheduled by the rule instead; tune it again",
+		warn("%s: its trace is for other stages than it has; the default schedule instead; tune it again",
 		     node_where(m, n, &m->arena));
 		k->given = NULL;
 		if (!why && l.prog != best.prog)

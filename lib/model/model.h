@@ -11,7 +11,7 @@
 struct kernel {
 	struct loop_prog *prog; /* legalized */
 	struct digest digest;   /* of the stages by the algorithm that the lowering thinks best, before any primitive */
-	const char *given;      /* the trace attribute, NULL: by the rule */
+	const char *given;      /* the trace attribute, NULL: the default schedule */
 	const char *trace;      /* what was applied */
 };
 
@@ -50,7 +50,7 @@ struct model {
  * so do nodes that are neither Fused nor a view (If, Loop): each is put into a Fused node of its own. What neither
  * kernels nor the evaluator compute, results whose size depends on data, and nodes that only lack their group
  * (ge-fuse): die(69). Types not known: die(64) with what to say to ge-shape. A trace that was given and does not
- * apply: die(65); one that is stamped for other stages: a warning, and the rule. A strip in the stream whose steps are not
+ * apply: die(65); one that is stamped for other stages: a warning, and the default schedule. A strip in the stream whose steps are not
  * apart: die(65).
  * traces: may be NULL. threads: that a kernel may use at most. sketch: to plan, not to emit: strips are chosen afresh,
  * constants that the lowering computes have no contents (lower_sketch). */

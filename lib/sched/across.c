@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "sched/fitted.h"
-#include "sched/rule.h"
+#include "sched/template.h"
 
 struct across {
 	stage_id anchor, result; /* result: the elementwise stage that follows, or the anchor */
@@ -12,21 +12,21 @@ struct across {
 };
 
 /* Lines that follow each other in memory are one, where alone they would leave squares unfilled: its loop; NULL: they stay. */
-static const char *join_lines(struct rule *r, stage_id s, int o, int w, int64_t *steps)
+static const char *join_lines(struct schedule *r, stage_id s, int o, int w, int64_t *steps)
 {
 	const struct stage *t = lstage(r->p, s);
 	int h = w - 1;
 	if (h < 0 || h == o || *steps != t->axis[w].extent || *steps % r->lanes == 0 || axis_steps(r, s, h) != t->axis[h].extent ||
 	    t->axis[h].extent < 2)
 		return NULL;
-	if (!rule_try(r, PRIM_FUSE, axis_loop(r, s, h, ""), axis_loop(r, s, w, "")))
+	if (!sched_try(r, PRIM_FUSE, axis_loop(r, s, h, ""), axis_loop(r, s, w, "")))
 		return NULL;
 	*steps *= t->axis[h].extent;
-	return rule_name(r, "%s*%s", axis_loop(r, s, h, ""), sym_str(t->axis[w].name));
+	return sched_name(r, "%s*%s", axis_loop(r, s, h, ""), sym_str(t->axis[w].name));
 }
 
 /* Squares along a line are of one size where they can be: then all are one function. */
-void rule_squares(struct rule *r, stage_id s, int o, int w, bool from, bool join)
+void sched_squares(struct schedule *r, stage_id s, int o, int w, bool from, bool join)
 {
 	const int axis[2] = {from ? o : w, from ? w : o};
 	const char *square[2], *lines = NULL;
@@ -42,16 +42,16 @@ void rule_squares(struct rule *r, stage_id s, int o, int w, bool from, bool join
 		int64_t n = axis[k] == o ? axis_steps(r, s, o) : along, squares = (n + r->lanes - 1) / r->lanes;
 		int64_t side = axis[k] == o || lines ? r->lanes : (n + squares - 1) / squares;
 		square[k] = axis[k] == w && lines ? lines : axis_loop(r, s, axis[k], "");
-		if (squares > 1 && rule_try(r, PRIM_SPLIT, square[k], trace_number(side), "tail=peel")) {
+		if (squares > 1 && sched_try(r, PRIM_SPLIT, square[k], trace_number(side), "tail=peel")) {
 			words_add(&order, loop_part(r, square[k], 0));
 			square[k] = loop_part(r, square[k], 1);
 		}
 	}
 	words_add(&order, square[0]);
 	words_add(&order, square[1]);
-	rule_list(r, NULL, PRIM_REORDER, &order);
-	if (!rule_try(r, PRIM_TENSOR, square[0], rule_name(r, "transpose%d", r->lanes)))
-		rule_try(r, PRIM_VECTOR, square[1]);
+	sched_list(r, NULL, PRIM_REORDER, &order);
+	if (!sched_try(r, PRIM_TENSOR, square[0], sched_name(r, "transpose%d", r->lanes)))
+		sched_try(r, PRIM_VECTOR, square[1]);
 }
 
 static bool identity_read(struct loop_prog *p, stage_id s, ex_id read)
@@ -130,14 +130,14 @@ static int dim_of(struct loop_prog *p, stage_id s, ex_id read, int o)
 }
 
 /* A transpose costs loads, shuffles and stores; and beyond the second-level cache it is written and read again. */
-static double transpose_cycles(struct rule *r, double others, double o, double w)
+static double transpose_cycles(struct schedule *r, double others, double o, double w)
 {
 	double lanes = r->lanes, squares = others * ceil(o / lanes) * ceil(w / lanes), bytes = 4 * others * o * w;
-	double beyond = bytes > (double)rule_machine(r->p).l2 ? 2 * bytes / rule_machine(r->p).l3_a_cycle : 0;
+	double beyond = bytes > (double)sched_machine(r->p).l2 ? 2 * bytes / sched_machine(r->p).l3_a_cycle : 0;
 	return squares * lanes * (log2(lanes) + fitted.transpose_shuffles) + beyond;
 }
 
-static double transpose_buffer(struct rule *r, const struct loop_buf *b, int o)
+static double transpose_buffer(struct schedule *r, const struct loop_buf *b, int o)
 {
 	double others = 1;
 	int w = b->rank - 1;
@@ -185,28 +185,28 @@ static int moving_operands(struct loop_prog *p, const struct across *q, buf_id *
 	return found;
 }
 
-static void transpose_operand(struct rule *r, buf_id b, stage_id reader, const char *loop, int o)
+static void transpose_operand(struct schedule *r, buf_id b, stage_id reader, const char *loop, int o)
 {
 	struct loop_prog *p = r->p;
-	const char *of = sym_str(lbuf(p, b)->name), *name = rule_name(r, "%s_across", of);
-	if (!rule_make(r, name, PRIM_CACHE, of, sym_str(lstage(p, reader)->name), loop, "scratch"))
+	const char *of = sym_str(lbuf(p, b)->name), *name = sched_name(r, "%s_across", of);
+	if (!sched_make(r, name, PRIM_CACHE, of, sym_str(lstage(p, reader)->name), loop, "scratch"))
 		return;
 	stage_id copy = stage_find(p, name);
-	rule_axis_last(r, name, copy, o);
-	rule_squares(r, copy, o, lstage(p, copy)->nspatial - 1, false, true);
+	sched_axis_last(r, name, copy, o);
+	sched_squares(r, copy, o, lstage(p, copy)->nspatial - 1, false, true);
 }
 
-static bool transpose_result(struct rule *r, stage_id result, const char *loop, int o, int w)
+static bool transpose_result(struct schedule *r, stage_id result, const char *loop, int o, int w)
 {
 	const char *name = sym_str(lstage(r->p, result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, result)->out)->name);
-	if (!rule_make(r, "results", PRIM_CACHE, out, name, loop, "scratch"))
+	if (!sched_make(r, "results", PRIM_CACHE, out, name, loop, "scratch"))
 		return false;
-	rule_axis_last(r, "results", result, o);
-	rule_squares(r, stage_find(r->p, "results.store"), o, w, true, true);
+	sched_axis_last(r, "results", result, o);
+	sched_squares(r, stage_find(r->p, "results.store"), o, w, true, true);
 	return true;
 }
 
-void rule_transpose_panels(struct rule *r, stage_id anchor, stage_id result, const char *loop)
+void sched_transpose_panels(struct schedule *r, stage_id anchor, stage_id result, const char *loop)
 {
 	int w = contiguous_axis(r->p, result);
 	transpose_operand(r, r->moving, anchor, loop, r->moving_dim);
@@ -215,7 +215,7 @@ void rule_transpose_panels(struct rule *r, stage_id anchor, stage_id result, con
 
 /* Where nothing is used again along o (depthwise), operands are transposed panel by panel, near the core; what is copied on the way
  * goes. */
-static bool by_panels(struct rule *r, const struct across *q, int noperands, int nmoving, buf_id moving, stage_id reader, int dim)
+static bool by_panels(struct schedule *r, const struct across *q, int noperands, int nmoving, buf_id moving, stage_id reader, int dim)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
@@ -225,7 +225,7 @@ static bool by_panels(struct rule *r, const struct across *q, int noperands, int
 	for (int n = stage_all_reads(p, q->anchor, read), i = 0; i < n; i++)
 		if (!read_uses(p, read[i], s->axis[q->o].var))
 			return false;
-	if (reader != q->anchor && !rule_try(r, PRIM_INLINE, sym_str(lstage(p, reader)->name)))
+	if (reader != q->anchor && !sched_try(r, PRIM_INLINE, sym_str(lstage(p, reader)->name)))
 		return false;
 	r->along = q->o;
 	r->moving = moving;
@@ -233,7 +233,7 @@ static bool by_panels(struct rule *r, const struct across *q, int noperands, int
 	return true;
 }
 
-bool rule_across(struct rule *r, stage_id anchor)
+bool sched_across(struct schedule *r, stage_id anchor)
 {
 	struct loop_prog *p = r->p;
 	struct across q = {.anchor = anchor, .result = plain_result(p, anchor)};
@@ -257,14 +257,14 @@ bool rule_across(struct rule *r, stage_id anchor)
 	for (int i = 0; i < m; i++)
 		turns += transpose_buffer(r, lbuf(p, moving[i]), dim[i]);
 	const char *const axis[] = {sym_str(lstage(p, q.result)->axis[q.w].name), sym_str(lstage(p, q.result)->axis[q.o].name)};
-	bool better = rule_cycles_along(r, anchor, after, q.o, m > 0) + turns <
-		      fitted.transpose_margin * rule_cycles_along(r, anchor, after, q.w, false);
-	if (rule_word(r, "along", axis, 2, better) == 0)
+	bool better = sched_cycles_along(r, anchor, after, q.o, m > 0) + turns <
+		      fitted.transpose_margin * sched_cycles_along(r, anchor, after, q.w, false);
+	if (sched_word(r, "along", axis, 2, better) == 0)
 		return false;
 	if (by_panels(r, &q, n, m, moving[0], reader[0], dim[0]))
 		return true;
 	if (!transpose_result(r, q.result, "root", q.o, q.w)) {
-		rule_settle(r, "along", 0);
+		sched_settle(r, "along", 0);
 		return false;
 	}
 	for (int i = 0; i < n; i++)

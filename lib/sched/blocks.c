@@ -2,7 +2,7 @@
  * the place of a maximum): a block of columns at a time, vectors of them. Everything of a block is under one loop, so that it stays in
  * the first-level cache; sums are in registers. */
 #include "sched/fitted.h"
-#include "sched/rule.h"
+#include "sched/template.h"
 
 /* Has s the axes of the result, but for that one? */
 static bool lacks(const struct stage *result, const struct stage *s, int axis)
@@ -78,9 +78,9 @@ static bool fits(struct loop_prog *p, stage_id result, int *kept, double *bytes)
 
 /* Vectors of columns at a time: as many sums side by side hide how long each takes; what a block touches stays in its
  * share of the first-level cache. */
-static int64_t usual_vectors(struct rule *r, double bytes, int64_t columns)
+static int64_t usual_vectors(struct schedule *r, double bytes, int64_t columns)
 {
-	double room = fitted.block_share * (double)rule_machine(r->p).l1;
+	double room = fitted.block_share * (double)sched_machine(r->p).l1;
 	int64_t n = 1;
 
 	while (2 * n <= fitted.column_vectors && 2 * n * r->lanes <= columns && 2 * (double)n * r->lanes * bytes <= room)
@@ -89,18 +89,18 @@ static int64_t usual_vectors(struct rule *r, double bytes, int64_t columns)
 }
 
 /* Vectors along the last axis of what is in the block. part: "" or "init.". */
-static void mark(struct rule *r, stage_id s, const char *part)
+static void mark(struct schedule *r, stage_id s, const char *part)
 {
 	const struct stage *t = lstage(r->p, s);
-	const char *loop = rule_name(r, "%s.%s%s", sym_str(t->name), part, sym_str(t->axis[t->nspatial - 1].name));
+	const char *loop = sched_name(r, "%s.%s%s", sym_str(t->name), part, sym_str(t->axis[t->nspatial - 1].name));
 
-	if (!rule_try(r, PRIM_SPLIT, loop, trace_number(r->lanes), "tail=peel"))
+	if (!sched_try(r, PRIM_SPLIT, loop, trace_number(r->lanes), "tail=peel"))
 		return;
-	rule_try(r, PRIM_UNROLL, loop_part(r, loop, 0));
-	rule_try(r, PRIM_VECTOR, loop_part(r, loop, 1));
+	sched_try(r, PRIM_UNROLL, loop_part(r, loop, 0));
+	sched_try(r, PRIM_VECTOR, loop_part(r, loop, 1));
 }
 
-bool rule_blocks(struct rule *r, stage_id result)
+bool template_blocks(struct schedule *r, stage_id result)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
@@ -113,8 +113,8 @@ bool rule_blocks(struct rule *r, stage_id result)
 	for (int64_t k = 1; k <= 8 && (k == 1 || k * r->lanes <= t->axis[last].extent); k *= 2)
 		choice[n++] = k;
 	const char *v = axis_loop(r, result, last, "");
-	rule_sample(r, "columns", choice, n, usual_vectors(r, bytes, t->axis[last].extent));
-	if (!rule_try(r, PRIM_SPLIT, v, rule_name(r, "columns*%d", r->lanes), "tail=peel"))
+	sched_sample(r, "columns", choice, n, usual_vectors(r, bytes, t->axis[last].extent));
+	if (!sched_try(r, PRIM_SPLIT, v, sched_name(r, "columns*%d", r->lanes), "tail=peel"))
 		return false;
 	struct words order = {0};
 	for (int a = 0; a < last; a++)
@@ -124,23 +124,23 @@ bool rule_blocks(struct rule *r, stage_id result)
 	if (kept >= 0)
 		words_add(&order, axis_loop(r, result, kept, ""));
 	words_add(&order, loop_part(r, v, 1));
-	rule_list(r, NULL, PRIM_REORDER, &order);
+	sched_list(r, NULL, PRIM_REORDER, &order);
 	for (stage_id s = (stage_id)p->stages.n - 1; s > 0; s--) {
 		const char *name = sym_str(lstage(p, s)->name);
-		if (lstage(p, s)->gone || s == result || !rule_try(r, PRIM_AT, name, loop_part(r, v, 0)))
+		if (lstage(p, s)->gone || s == result || !sched_try(r, PRIM_AT, name, loop_part(r, v, 0)))
 			continue;
 		if (lstage(p, s)->comb != COMB_NONE) {
-			rule_try(r, PRIM_SCOPE, name, "register");
-			rule_try(r, PRIM_INIT, name, loop_part(r, v, 0));
-			rule_try(r, PRIM_REORDER, axis_loop(r, s, lstage(p, s)->nspatial, ""),
-				 axis_loop(r, s, lstage(p, s)->nspatial - 1, ""));
+			sched_try(r, PRIM_SCOPE, name, "register");
+			sched_try(r, PRIM_INIT, name, loop_part(r, v, 0));
+			sched_try(r, PRIM_REORDER, axis_loop(r, s, lstage(p, s)->nspatial, ""),
+				  axis_loop(r, s, lstage(p, s)->nspatial - 1, ""));
 			mark(r, s, "init.");
 		}
 		mark(r, s, "");
 	}
-	if (rule_try(r, PRIM_SPLIT, loop_part(r, v, 1), trace_number(r->lanes), "tail=peel")) {
-		rule_try(r, PRIM_UNROLL, rule_name(r, "%s.1.0", v));
-		rule_try(r, PRIM_VECTOR, rule_name(r, "%s.1.1", v));
+	if (sched_try(r, PRIM_SPLIT, loop_part(r, v, 1), trace_number(r->lanes), "tail=peel")) {
+		sched_try(r, PRIM_UNROLL, sched_name(r, "%s.1.0", v));
+		sched_try(r, PRIM_VECTOR, sched_name(r, "%s.1.1", v));
 	}
 	return true;
 }

@@ -5,16 +5,16 @@
 
 static double row_bytes(struct loop_prog *p, const struct tile *q) { return 4 * (double)lstage(p, q->anchor)->axis[q->vec_axis].extent; }
 
-bool may_sum_in_memory(struct rule *r, const struct tile *q)
+bool may_sum_in_memory(struct schedule *r, const struct tile *q)
 {
 	return sums_strided_rows(r->p, q) && !q->borders && reduce_steps(r->p, q) > UNROLL_MAX &&
 	       lstage(r->p, q->anchor)->axis[q->vec_axis].extent >= r->lanes;
 }
 
 /* Where registers hold all sums, memory is walked in order as well. */
-bool sum_in_memory(struct rule *r, const struct tile *q)
+bool sum_in_memory(struct schedule *r, const struct tile *q)
 {
-	struct target m = rule_machine(r->p);
+	struct target m = sched_machine(r->p);
 
 	return fit_sums_in_memory(&m, lstage(r->p, q->anchor)->axis[q->vec_axis].extent, reduce_steps(r->p, q) * row_bytes(r->p, q));
 }
@@ -22,7 +22,7 @@ bool sum_in_memory(struct rule *r, const struct tile *q)
 /* Columns whose sums, and rows of them, fill at most their share of the first-level cache; each thread has some. */
 static int64_t usual_columns(struct loop_prog *p, int64_t all, int lanes)
 {
-	int64_t most = (int64_t)(fitted.block_share * (double)rule_machine(p).l1 / 4), threads = p->threads > 1 ? p->threads : 1;
+	int64_t most = (int64_t)(fitted.block_share * (double)sched_machine(p).l1 / 4), threads = p->threads > 1 ? p->threads : 1;
 	int64_t share = (all + threads - 1) / threads;
 
 	if (share > most)
@@ -32,7 +32,7 @@ static int64_t usual_columns(struct loop_prog *p, int64_t all, int lanes)
 
 /* Splits the columns; each block's loop is outside, and the loops that are neither columns' nor reduced. The innermost of them, or root:
  * there a block's sums begin. NULL: lanes do not divide off. */
-static const char *split_columns(struct rule *r, const struct tile *q, const char **vectors, const char **lane)
+static const char *split_columns(struct schedule *r, const struct tile *q, const char **vectors, const char **lane)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
@@ -43,8 +43,8 @@ static const char *split_columns(struct rule *r, const struct tile *q, const cha
 	for (int a = 0; a < s->nspatial; a++)
 		if (a != q->vec_axis)
 			words_add(&order, last = axis_loop(r, q->anchor, a, ""));
-	bool blocks = columns < all && rule_try(r, PRIM_SPLIT, v, trace_number(columns), trace_number(r->lanes), "tail=peel");
-	if (!blocks && !rule_try(r, PRIM_SPLIT, v, trace_number(r->lanes), "tail=peel"))
+	bool blocks = columns < all && sched_try(r, PRIM_SPLIT, v, trace_number(columns), trace_number(r->lanes), "tail=peel");
+	if (!blocks && !sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes), "tail=peel"))
 		return NULL;
 	*vectors = loop_part(r, v, blocks);
 	*lane = loop_part(r, v, blocks + 1);
@@ -52,13 +52,13 @@ static const char *split_columns(struct rule *r, const struct tile *q, const cha
 		words_add(&order, last = loop_part(r, v, 0));
 	words_add(&order, *vectors);
 	words_add(&order, *lane);
-	return rule_list(r, NULL, PRIM_REORDER, &order) ? last : NULL;
+	return sched_list(r, NULL, PRIM_REORDER, &order) ? last : NULL;
 }
 
 /* Rows that are read side by side. */
-static void sample_streams(struct rule *r, const struct tile *q, int64_t steps)
+static void sample_streams(struct schedule *r, const struct tile *q, int64_t steps)
 {
-	struct target m = rule_machine(r->p);
+	struct target m = sched_machine(r->p);
 	double row = row_bytes(r->p, q);
 	int64_t choice[8], usual = fit_sums_streams(&m, row, reduce_steps(r->p, q) * row);
 	int n = 0;
@@ -67,10 +67,10 @@ static void sample_streams(struct rule *r, const struct tile *q, int64_t steps)
 		choice[n++] = k;
 	while (usual > choice[n - 1])
 		usual /= 2;
-	rule_sample(r, "streams", choice, n, usual);
+	sched_sample(r, "streams", choice, n, usual);
 }
 
-bool rule_columns(struct rule *r, const struct tile *q)
+bool template_columns(struct schedule *r, const struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
@@ -80,9 +80,9 @@ bool rule_columns(struct rule *r, const struct tile *q)
 
 	sample_streams(r, q, s->axis[red].extent);
 	const char *begin = split_columns(r, q, &vectors, &lane);
-	if (!begin || !rule_try(r, PRIM_SPLIT, rows, "streams", "tail=peel"))
+	if (!begin || !sched_try(r, PRIM_SPLIT, rows, "streams", "tail=peel"))
 		return false;
-	rule_try(r, PRIM_INIT, name, begin);
+	sched_try(r, PRIM_INIT, name, begin);
 	struct words order = {0};
 	for (int a = s->nspatial; a < red; a++)
 		words_add(&order, axis_loop(r, q->anchor, a, ""));
@@ -90,13 +90,13 @@ bool rule_columns(struct rule *r, const struct tile *q)
 	words_add(&order, vectors);
 	words_add(&order, loop_part(r, rows, 1));
 	words_add(&order, lane);
-	rule_list(r, NULL, PRIM_REORDER, &order);
-	rule_make(r, "acc", PRIM_CACHE, name, name, vectors, "register");
-	rule_try(r, PRIM_UNROLL, loop_part(r, rows, 1));
-	rule_try(r, PRIM_VECTOR, lane);
-	rule_try(r, PRIM_VECTOR, rule_name(r, "acc.load.%s", axis));
-	rule_try(r, PRIM_VECTOR, rule_name(r, "acc.store.%s", axis));
-	if (rule_try(r, PRIM_SPLIT, rule_name(r, "%s.init.%s", name, axis), trace_number(r->lanes), "tail=peel"))
-		rule_try(r, PRIM_VECTOR, rule_name(r, "%s.init.%s.1", name, axis));
+	sched_list(r, NULL, PRIM_REORDER, &order);
+	sched_make(r, "acc", PRIM_CACHE, name, name, vectors, "register");
+	sched_try(r, PRIM_UNROLL, loop_part(r, rows, 1));
+	sched_try(r, PRIM_VECTOR, lane);
+	sched_try(r, PRIM_VECTOR, sched_name(r, "acc.load.%s", axis));
+	sched_try(r, PRIM_VECTOR, sched_name(r, "acc.store.%s", axis));
+	if (sched_try(r, PRIM_SPLIT, sched_name(r, "%s.init.%s", name, axis), trace_number(r->lanes), "tail=peel"))
+		sched_try(r, PRIM_VECTOR, sched_name(r, "%s.init.%s.1", name, axis));
 	return true;
 }

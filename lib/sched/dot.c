@@ -47,7 +47,7 @@ static bool factors(struct loop_prog *p, const struct tile *q, ex_id *a, ex_id *
 	return !read_uses(p, *a, lstage(p, q->anchor)->axis[q->vec_axis].var) && dim_along(p, q, *b) >= 0;
 }
 
-void find_dot(struct rule *r, struct tile *q)
+void find_dot(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
@@ -68,14 +68,14 @@ void find_dot(struct rule *r, struct tile *q)
 	q->group = group;
 }
 
-const char *group_steps(struct rule *r, const struct tile *q, int axis)
+const char *group_steps(struct schedule *r, const struct tile *q, int axis)
 {
 	return axis_loop(r, q->anchor, axis, q->dot && axis == lstage(r->p, q->anchor)->nspatial ? ".0" : "");
 }
 
-void split_groups(struct rule *r, const struct tile *q)
+void split_groups(struct schedule *r, const struct tile *q)
 {
 	if (q->dot)
-		rule_try(r, PRIM_SPLIT, axis_loop(r, q->anchor, lstage(r->p, q->anchor)->nspatial, ""), trace_number(q->group),
-			 "tail=peel");
+		sched_try(r, PRIM_SPLIT, axis_loop(r, q->anchor, lstage(r->p, q->anchor)->nspatial, ""), trace_number(q->group),
+			  "tail=peel");
 }

@@ -12,7 +12,7 @@
 
 /* Sizes and shares that are the same for every machine. */
 struct fitted {
-	/* the analytic model (cost.c) */
+	/* the analytic model (analytic.c) */
 	double issue;                      /* instructions a cycle */
 	double scalar_call;                /* times as long as on a vector's lane that a call of the C library takes */
 	double chain_most;                 /* operations of a statement that wait for each other, at most */
@@ -29,7 +29,7 @@ struct fitted {
 	double uops_fit, uops_slope;       /* instructions that the decoded cache holds; slowdown for each doubling beyond */
 	double split_level;                /* times slower into the first-level cache where vectors are split */
 
-	/* inlining (rule.c): operations of a call that is no plain arithmetic, of a guard */
+	/* inlining (schedule.c): operations of a call that is no plain arithmetic, of a guard */
 	int call, guard;
 	int inline_free, inline_max; /* operations up to which computing again costs nothing; is worth a sample */
 	int inline_readers;          /* readers up to which it is worth a sample */

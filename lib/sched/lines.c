@@ -1,8 +1,8 @@
 /* Lines of the trace: made as records and applied one by one. */
 #include "loop/nest.h"
-#include "sched/rule.h"
+#include "sched/template.h"
 
-bool rule_apply(struct rule *r, struct trace_line l)
+bool sched_apply(struct schedule *r, struct trace_line l)
 {
 	if (trace_apply_line(r->p, &l, r->trace.n == 0, false))
 		return false;
@@ -16,7 +16,7 @@ void words_add(struct words *w, const char *word)
 		w->word[w->n++] = word;
 }
 
-bool rule_list(struct rule *r, const char *result, enum prim_id prim, const struct words *w)
+bool sched_list(struct schedule *r, const char *result, enum prim_id prim, const struct words *w)
 {
 	struct trace_line l = {.prim = prim, .name = prim_name[prim], .nres = result != NULL, .narg = w->n, .gap = w->gap};
 
@@ -29,19 +29,19 @@ bool rule_list(struct rule *r, const char *result, enum prim_id prim, const stru
 	l.arg = ARENA_ARRAY(&r->p->arena, const char *, w->n);
 	for (int i = 0; i < w->n; i++)
 		l.arg[i] = sym_str(intern(w->word[i]));
-	return rule_apply(r, l);
+	return sched_apply(r, l);
 }
 
-bool rule_line(struct rule *r, const char *result, enum prim_id prim, const char *const *operand)
+bool sched_line(struct schedule *r, const char *result, enum prim_id prim, const char *const *operand)
 {
 	struct words w = {0};
 
 	for (; *operand; operand++)
 		words_add(&w, *operand);
-	return rule_list(r, result, prim, &w);
+	return sched_list(r, result, prim, &w);
 }
 
-bool rule_layout(struct rule *r, const char *buf, const struct layout *order)
+bool sched_layout(struct schedule *r, const char *buf, const struct layout *order)
 {
 	struct words w = {0};
 
@@ -49,14 +49,14 @@ bool rule_layout(struct rule *r, const char *buf, const struct layout *order)
 	for (int i = 0; i < order->n; i++) {
 		const struct layout_part *x = &order->part[i];
 		const char *axis = trace_number(x->axis);
-		words_add(&w, x->mod       ? rule_name(r, "%s%%%lld", axis, (long long)x->mod)
-			      : x->div > 1 ? rule_name(r, "%s/%lld", axis, (long long)x->div)
+		words_add(&w, x->mod       ? sched_name(r, "%s%%%lld", axis, (long long)x->mod)
+			      : x->div > 1 ? sched_name(r, "%s/%lld", axis, (long long)x->div)
 					   : axis);
 	}
-	return rule_list(r, NULL, PRIM_LAYOUT, &w);
+	return sched_list(r, NULL, PRIM_LAYOUT, &w);
 }
 
-bool rule_axis_last(struct rule *r, const char *buf, stage_id s, int axis)
+bool sched_axis_last(struct schedule *r, const char *buf, stage_id s, int axis)
 {
 	struct words w = {0};
 
@@ -65,13 +65,13 @@ bool rule_axis_last(struct rule *r, const char *buf, stage_id s, int axis)
 		if (i != axis)
 			words_add(&w, trace_number(i));
 	words_add(&w, trace_number(axis));
-	return rule_list(r, NULL, PRIM_LAYOUT, &w);
+	return sched_list(r, NULL, PRIM_LAYOUT, &w);
 }
 
-const char *axis_loop(struct rule *r, stage_id s, int axis, const char *part)
+const char *axis_loop(struct schedule *r, stage_id s, int axis, const char *part)
 {
 	const struct stage *t = lstage(r->p, s);
-	return rule_name(r, "%s.%s%s", sym_str(t->name), sym_str(t->axis[axis].name), part);
+	return sched_name(r, "%s.%s%s", sym_str(t->name), sym_str(t->axis[axis].name), part);
 }
 
-const char *loop_part(struct rule *r, const char *loop, int part) { return rule_name(r, "%s.%d", loop, part); }
+const char *loop_part(struct schedule *r, const char *loop, int part) { return sched_name(r, "%s.%d", loop, part); }

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "loop/math.h"
 #include "sched/fitted.h"
-#include "sched/rule.h"
+#include "sched/template.h"
 
 enum { CHOICES_MAX = 256 }; /* places where a loop is cut: what has more stays one loop that asks */
 
@@ -35,15 +35,15 @@ static int memory_order(struct loop_prog *p, stage_id s, int *out)
 }
 
 /* Blocks of axis a outermost, and inside a vector's loop: what one block reads stays in the cache until all is used. */
-static void block_across(struct rule *r, stage_id s, int v, int a)
+static void block_across(struct schedule *r, stage_id s, int v, int a)
 {
 	struct loop_prog *p = r->p;
-	const char *name = rule_name(r, "%s.block", sym_str(lstage(p, s)->name)), *loop = axis_loop(r, s, a, "");
+	const char *name = sched_name(r, "%s.block", sym_str(lstage(p, s)->name)), *loop = axis_loop(r, s, a, "");
 	int64_t choice[5] = {0};
 	int n = 1, order[LOOP_RANK_MAX], rank = memory_order(p, s, order);
 	for (int64_t b = 4; b <= 32 && b < lstage(p, s)->axis[a].extent; b *= 2)
 		choice[n++] = b;
-	if (n < 2 || !rule_sample(r, name, choice, n, 0))
+	if (n < 2 || !sched_sample(r, name, choice, n, 0))
 		return;
 	struct words loops = {0};
 	words_add(&loops, loop_part(r, loop, 0));
@@ -53,13 +53,13 @@ static void block_across(struct rule *r, stage_id s, int v, int a)
 	words_add(&loops, axis_loop(r, s, v, ".0"));
 	words_add(&loops, loop_part(r, loop, 1));
 	words_add(&loops, axis_loop(r, s, v, ".1"));
-	if (!rule_try(r, PRIM_SPLIT, loop, name, "tail=peel") || !rule_list(r, NULL, PRIM_REORDER, &loops))
-		rule_settle(r, name, 0);
+	if (!sched_try(r, PRIM_SPLIT, loop, name, "tail=peel") || !sched_list(r, NULL, PRIM_REORDER, &loops))
+		sched_settle(r, name, 0);
 }
 
 /* A copy, nothing else, of what lies along axis a: vectors of it are transposed in registers, a block of so many by so many at a time;
  * v is split into vectors already. Blocks go along the result, so that what is written is. */
-static bool transpose_blocks(struct rule *r, stage_id s, int v, int a)
+static bool transpose_blocks(struct schedule *r, stage_id s, int v, int a)
 {
 	struct loop_prog *p = r->p;
 	const char *along = axis_loop(r, s, v, ""), *across = axis_loop(r, s, a, "");
@@ -67,7 +67,7 @@ static bool transpose_blocks(struct rule *r, stage_id s, int v, int a)
 	struct words loops = {0};
 
 	if (lex(p, lstage(p, s)->body)->kind != EX_READ || lstage(p, s)->comb != COMB_NONE ||
-	    !rule_try(r, PRIM_SPLIT, across, trace_number(r->lanes), "tail=peel"))
+	    !sched_try(r, PRIM_SPLIT, across, trace_number(r->lanes), "tail=peel"))
 		return false;
 	for (int i = 0; i < rank; i++)
 		if (order[i] != v)
@@ -75,13 +75,13 @@ static bool transpose_blocks(struct rule *r, stage_id s, int v, int a)
 	words_add(&loops, loop_part(r, along, 0));
 	words_add(&loops, loop_part(r, across, 1));
 	words_add(&loops, loop_part(r, along, 1));
-	rule_list(r, NULL, PRIM_REORDER, &loops);
-	return rule_try(r, PRIM_TENSOR, loop_part(r, across, 1), rule_name(r, "transpose%d", r->lanes));
+	sched_list(r, NULL, PRIM_REORDER, &loops);
+	return sched_try(r, PRIM_TENSOR, loop_part(r, across, 1), sched_name(r, "transpose%d", r->lanes));
 }
 
 /* Lines shorter than half a vector, of which each element comes from a line of its own (channels of pixels): several make whole vectors,
  * of elements that lie near each other in each of those. */
-static bool weave_lines(struct rule *r, stage_id s, int v)
+static bool weave_lines(struct schedule *r, stage_id s, int v)
 {
 	struct loop_prog *p = r->p;
 	int order[LOOP_RANK_MAX], rank = memory_order(p, s, order), w = rank > 1 ? order[rank - 2] : -1;
@@ -94,17 +94,17 @@ static bool weave_lines(struct rule *r, stage_id s, int v)
 		return false;
 	while (vectors % 2 == 0) /* until the pattern repeats */
 		vectors /= 2;
-	const char *loop = rule_name(r, "%s*%s", axis_loop(r, s, w, ""), sym_str(lstage(p, s)->axis[v].name));
-	if (!rule_try(r, PRIM_FUSE, axis_loop(r, s, w, ""), axis_loop(r, s, v, "")))
+	const char *loop = sched_name(r, "%s*%s", axis_loop(r, s, w, ""), sym_str(lstage(p, s)->axis[v].name));
+	if (!sched_try(r, PRIM_FUSE, axis_loop(r, s, w, ""), axis_loop(r, s, v, "")))
 		return false;
-	rule_try(r, PRIM_SPLIT, loop, trace_number(vectors), trace_number(r->lanes), "tail=peel");
-	rule_try(r, PRIM_UNROLL, loop_part(r, loop, 1));
-	rule_try(r, PRIM_VECTOR, loop_part(r, loop, 2));
+	sched_try(r, PRIM_SPLIT, loop, trace_number(vectors), trace_number(r->lanes), "tail=peel");
+	sched_try(r, PRIM_UNROLL, loop_part(r, loop, 1));
+	sched_try(r, PRIM_VECTOR, loop_part(r, loop, 2));
 	return true;
 }
 
 /* What transpose_blocks does for elements of 1, 2 or 8 bytes, in blocks of 16 bytes by as many rows as fit and axis v has. */
-static bool turn_bytes(struct rule *r, stage_id s, int v, int a)
+static bool turn_bytes(struct schedule *r, stage_id s, int v, int a)
 {
 	struct loop_prog *p = r->p;
 	const char *along = axis_loop(r, s, v, ""), *across = axis_loop(r, s, a, "");
@@ -114,19 +114,19 @@ static bool turn_bytes(struct rule *r, stage_id s, int v, int a)
 
 	while (rows > 2 && rows > lstage(p, s)->axis[v].extent)
 		rows /= 2;
-	if (!rule_try(r, PRIM_SPLIT, across, trace_number(columns), "tail=peel") ||
-	    !rule_try(r, PRIM_SPLIT, along, trace_number(rows), "tail=peel"))
+	if (!sched_try(r, PRIM_SPLIT, across, trace_number(columns), "tail=peel") ||
+	    !sched_try(r, PRIM_SPLIT, along, trace_number(rows), "tail=peel"))
 		return false;
 	for (int i = 0; i < rank; i++)
 		words_add(&loops, axis_loop(r, s, order[i], order[i] == a || order[i] == v ? ".0" : ""));
 	words_add(&loops, loop_part(r, across, 1));
 	words_add(&loops, loop_part(r, along, 1));
-	return rule_list(r, NULL, PRIM_REORDER, &loops) &&
-	       rule_try(r, PRIM_TENSOR, loop_part(r, across, 1), rule_name(r, "turn%dx%d", rows, columns));
+	return sched_list(r, NULL, PRIM_REORDER, &loops) &&
+	       sched_try(r, PRIM_TENSOR, loop_part(r, across, 1), sched_name(r, "turn%dx%d", rows, columns));
 }
 
 /* A copy of elements of any type: in blocks where it turns them, else lines of them. */
-static bool move_elements(struct rule *r, stage_id s, int v)
+static bool move_elements(struct schedule *r, stage_id s, int v)
 {
 	struct loop_prog *p = r->p;
 	ex_id body = lstage(p, s)->body;
@@ -137,12 +137,12 @@ static bool move_elements(struct rule *r, stage_id s, int v)
 	    lbuf(p, lex(p, body)->buf)->dtype != lbuf(p, lstage(p, s)->out)->dtype)
 		return false;
 	if (across >= 0 && bytes == 4)
-		return rule_try(r, PRIM_SPLIT, axis_loop(r, s, v, ""), trace_number(r->lanes), "tail=peel") &&
+		return sched_try(r, PRIM_SPLIT, axis_loop(r, s, v, ""), trace_number(r->lanes), "tail=peel") &&
 		       transpose_blocks(r, s, v, across);
 	if (across >= 0)
 		return turn_bytes(r, s, v, across);
 	return read_step(p, body, lstage(p, s)->axis[v].var, &step) && step == 1 &&
-	       rule_try(r, PRIM_TENSOR, axis_loop(r, s, v, ""), rule_name(r, "copy%d", bytes));
+	       sched_try(r, PRIM_TENSOR, axis_loop(r, s, v, ""), sched_name(r, "copy%d", bytes));
 }
 
 static bool is_call(struct loop_prog *p, ex_id e, void *fn) { return lex(p, e)->kind == EX_CALL && lex(p, e)->fn == *(int *)fn; }
@@ -159,16 +159,16 @@ static int64_t usual_unroll(struct loop_prog *p, ex_id body, int64_t steps)
 	return division || steps < 2 ? 1 : steps < usual ? 2 : exp && steps >= with_exp ? with_exp : usual;
 }
 
-void rule_unroll(struct rule *r, stage_id s, const char *loop, int64_t steps)
+void sched_unroll(struct schedule *r, stage_id s, const char *loop, int64_t steps)
 {
-	const char *name = rule_name(r, "%s.unroll", sym_str(lstage(r->p, s)->name));
+	const char *name = sched_name(r, "%s.unroll", sym_str(lstage(r->p, s)->name));
 	int64_t choice[4];
 	int64_t usual = usual_unroll(r->p, lstage(r->p, s)->body, steps);
 	int n = 0;
 	for (int64_t k = 1; k <= 8 && (k == 1 || k <= steps); k *= 2)
 		choice[n++] = k;
-	if (n > 1 && rule_sample(r, name, choice, n, usual) > 1 && !rule_try(r, PRIM_UNROLL, loop, name))
-		rule_settle(r, name, 1);
+	if (n > 1 && sched_sample(r, name, choice, n, usual) > 1 && !sched_try(r, PRIM_UNROLL, loop, name))
+		sched_settle(r, name, 1);
 }
 
 struct choices {
@@ -194,7 +194,7 @@ static int choices_along(struct loop_prog *p, stage_id s, int v)
 
 static bool is_guard(struct loop_prog *p, ex_id e, void *arg) { return lex(p, e)->kind == EX_GUARD; }
 
-void rule_map(struct rule *r, stage_id s)
+void template_map(struct schedule *r, stage_id s)
 {
 	struct loop_prog *p = r->p;
 	const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
@@ -205,14 +205,14 @@ void rule_map(struct rule *r, stage_id s)
 		struct words loops = {0};
 		for (int i = 0, n = memory_order(p, s, order); i < n; i++)
 			words_add(&loops, axis_loop(r, s, order[i], ""));
-		rule_list(r, NULL, PRIM_REORDER, &loops);
+		sched_list(r, NULL, PRIM_REORDER, &loops);
 	}
 	/* fills: the middle, where there are none, gets loops of its own; so does each operand of a choice */
 	bool fills = ex_find(p, lstage(p, s)->body, is_guard, NULL);
 	int choices = choices_along(p, s, v);
 	for (int a = 0; a < lstage(p, s)->nspatial; a++)
 		if (a != v && fills)
-			rule_try(r, PRIM_PARTITION, axis_loop(r, s, a, ""), "auto");
+			sched_try(r, PRIM_PARTITION, axis_loop(r, s, a, ""), "auto");
 	int64_t extent = lstage(p, s)->axis[v].extent;
 	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 && !fills && move_elements(r, s, v))
 		return;
@@ -220,23 +220,23 @@ void rule_map(struct rule *r, stage_id s)
 		return;
 	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 || extent < r->lanes / 2 || choices > CHOICES_MAX) {
 		if (choices && choices <= CHOICES_MAX)
-			rule_try(r, PRIM_PARTITION, axis_loop(r, s, v, ""), "auto");
+			sched_try(r, PRIM_PARTITION, axis_loop(r, s, v, ""), "auto");
 		return;
 	}
 	if (extent <= r->lanes) {
-		rule_try(r, PRIM_VECTOR, axis_loop(r, s, v, ""));
+		sched_try(r, PRIM_VECTOR, axis_loop(r, s, v, ""));
 		return;
 	}
-	if (!rule_try(r, PRIM_SPLIT, axis_loop(r, s, v, ""), trace_number(r->lanes), "tail=peel"))
+	if (!sched_try(r, PRIM_SPLIT, axis_loop(r, s, v, ""), trace_number(r->lanes), "tail=peel"))
 		return;
 	int across = fills ? -1 : crossing_axis(p, s, v);
 	if (across >= 0 && transpose_blocks(r, s, v, across))
 		return;
 	if (across >= 0)
 		block_across(r, s, v, across);
-	rule_try(r, PRIM_VECTOR, axis_loop(r, s, v, ".1"));
+	sched_try(r, PRIM_VECTOR, axis_loop(r, s, v, ".1"));
 	if (choices) /* only vectors that lie across the end of an operand read two, under masks */
-		rule_try(r, PRIM_PARTITION, axis_loop(r, s, v, ".0"), "auto");
+		sched_try(r, PRIM_PARTITION, axis_loop(r, s, v, ".0"), "auto");
 	else if (across < 0)
-		rule_unroll(r, s, axis_loop(r, s, v, ".0"), extent / r->lanes);
+		sched_unroll(r, s, axis_loop(r, s, v, ".0"), extent / r->lanes);
 }

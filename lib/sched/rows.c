@@ -3,85 +3,85 @@
  * first. */
 #include <string.h>
 #include "sched/fitted.h"
-#include "sched/rule.h"
+#include "sched/template.h"
 
 static const char *const place[] = {"row", "whole"};
 enum { BLOCK_MAX = 32 }; /* rows at a time */
 
 /* Sample: computed row by row where it is read, or whole before. true: row by row, and done so. */
-static bool place_at(struct rule *r, stage_id s, const char *row)
+static bool place_at(struct schedule *r, stage_id s, const char *row)
 {
-	const char *name = sym_str(lstage(r->p, s)->name), *sample = rule_name(r, "%s.place", name);
-	if (rule_word(r, sample, place, 2, 0) == 1)
+	const char *name = sym_str(lstage(r->p, s)->name), *sample = sched_name(r, "%s.place", name);
+	if (sched_word(r, sample, place, 2, 0) == 1)
 		return false;
-	if (rule_try(r, PRIM_AT, name, row))
+	if (sched_try(r, PRIM_AT, name, row))
 		return true;
-	rule_drop(r, sample); /* it is a result as well, or read by one */
+	sched_drop(r, sample); /* it is a result as well, or read by one */
 	return false;
 }
 
 /* Stage `name`, a register of sums for each lane, in the loop `row`: its steps outside, lanes inside. */
-static bool keep_lanes(struct rule *r, const char *name, const char *step, const char *row)
+static bool keep_lanes(struct schedule *r, const char *name, const char *step, const char *row)
 {
-	if (!rule_try(r, PRIM_AT, name, row))
+	if (!sched_try(r, PRIM_AT, name, row))
 		return false;
-	rule_try(r, PRIM_SCOPE, name, "register");
-	rule_try(r, PRIM_INIT, name, row);
-	rule_try(r, PRIM_REORDER, step, rule_name(r, "%s.lane", name));
+	sched_try(r, PRIM_SCOPE, name, "register");
+	sched_try(r, PRIM_INIT, name, row);
+	sched_try(r, PRIM_REORDER, step, sched_name(r, "%s.lane", name));
 	return true;
 }
 
-static void mark_lanes(struct rule *r, const char *name, const char *part)
+static void mark_lanes(struct schedule *r, const char *name, const char *part)
 {
-	rule_try(r, PRIM_VECTOR, rule_name(r, "%s.lane", part));
-	rule_try(r, PRIM_VECTOR, rule_name(r, "%s.init.lane", part));
-	rule_try(r, PRIM_VECTOR, rule_name(r, "%s.lane", name));
+	sched_try(r, PRIM_VECTOR, sched_name(r, "%s.lane", part));
+	sched_try(r, PRIM_VECTOR, sched_name(r, "%s.init.lane", part));
+	sched_try(r, PRIM_VECTOR, sched_name(r, "%s.lane", name));
 }
 
 /* Several vectors of partial sums, each in registers, are added up as vectors; only one is summed across its lanes. */
-static void mark_wide(struct rule *r, const char *name, const char *part, const char *all)
+static void mark_wide(struct schedule *r, const char *name, const char *part, const char *all)
 {
-	rule_try(r, PRIM_SPLIT, rule_name(r, "%s.lane", part), trace_number(r->lanes));
-	rule_try(r, PRIM_UNROLL, rule_name(r, "%s.lane.0", part));
-	rule_try(r, PRIM_VECTOR, rule_name(r, "%s.lane.1", part));
-	rule_try(r, PRIM_SPLIT, rule_name(r, "%s.init.lane", part), trace_number(r->lanes));
-	rule_try(r, PRIM_UNROLL, rule_name(r, "%s.init.lane.0", part));
-	rule_try(r, PRIM_VECTOR, rule_name(r, "%s.init.lane.1", part));
-	rule_try(r, PRIM_UNROLL, rule_name(r, "%s.lane.0", all));
+	sched_try(r, PRIM_SPLIT, sched_name(r, "%s.lane", part), trace_number(r->lanes));
+	sched_try(r, PRIM_UNROLL, sched_name(r, "%s.lane.0", part));
+	sched_try(r, PRIM_VECTOR, sched_name(r, "%s.lane.1", part));
+	sched_try(r, PRIM_SPLIT, sched_name(r, "%s.init.lane", part), trace_number(r->lanes));
+	sched_try(r, PRIM_UNROLL, sched_name(r, "%s.init.lane.0", part));
+	sched_try(r, PRIM_VECTOR, sched_name(r, "%s.init.lane.1", part));
+	sched_try(r, PRIM_UNROLL, sched_name(r, "%s.lane.0", all));
 	mark_lanes(r, name, all);
 }
 
 /* The reduction over lanes: a partial stage a lane, combined at the end. many: the loop `row` goes over several rows; NULL:
  * all there is is one row. */
-static void lanes_of(struct rule *r, stage_id s, const char *row, bool many)
+static void lanes_of(struct schedule *r, stage_id s, const char *row, bool many)
 {
 	struct loop_prog *p = r->p;
-	const char *name = sym_str(lstage(p, s)->name), *sample = rule_name(r, "%s.vectors", name);
+	const char *name = sym_str(lstage(p, s)->name), *sample = sched_name(r, "%s.vectors", name);
 	int last = lstage(p, s)->naxes - 1, n = 0;
 	int64_t extent = lstage(p, s)->axis[last].extent, choice[4], wide = 0;
 	const char *red = axis_loop(r, s, last, "");
-	const char *part = rule_name(r, "%s_part", name), *all = rule_name(r, "%s_lanes", name);
+	const char *part = sched_name(r, "%s_part", name), *all = sched_name(r, "%s_lanes", name);
 	for (int64_t w = 1; w <= 8 && w * r->lanes <= extent; w *= 2)
 		choice[n++] = w;
 	if (n && lstage(p, s)->nspatial)
-		wide = rule_sample(r, sample, choice, n, extent >= fitted.row_vectors_from * r->lanes ? fitted.row_vectors : 1);
-	if (!wide || !rule_try(r, PRIM_SPLIT, red, rule_name(r, "%s*%d", sample, r->lanes)) ||
-	    !rule_make(r, part, PRIM_RFACTOR, name, loop_part(r, red, 1))) {
+		wide = sched_sample(r, sample, choice, n, extent >= fitted.row_vectors_from * r->lanes ? fitted.row_vectors : 1);
+	if (!wide || !sched_try(r, PRIM_SPLIT, red, sched_name(r, "%s*%d", sample, r->lanes)) ||
+	    !sched_make(r, part, PRIM_RFACTOR, name, loop_part(r, red, 1))) {
 		if (row)
 			place_at(r, s, row);
 		return;
 	}
 	if (wide > 1) {
-		rule_try(r, PRIM_SPLIT, rule_name(r, "%s.lane", name), trace_number(r->lanes));
-		rule_make(r, all, PRIM_RFACTOR, name, rule_name(r, "%s.lane.1", name));
+		sched_try(r, PRIM_SPLIT, sched_name(r, "%s.lane", name), trace_number(r->lanes));
+		sched_make(r, all, PRIM_RFACTOR, name, sched_name(r, "%s.lane.1", name));
 	}
 	bool placed = row && place_at(r, s, row);
 	if (!placed && !lstage(p, s)->nspatial)
 		return;
 	if (!placed || (many && lstage(p, s)->nspatial)) /* a row of its own */
 		row = axis_loop(r, s, lstage(p, s)->nspatial - 1, "");
-	const char *step = rule_name(r, "%s.%s.0", part, strrchr(red, '.') + 1);
-	if (wide > 1 && !keep_lanes(r, all, rule_name(r, "%s.lane.0", all), row))
+	const char *step = sched_name(r, "%s.%s.0", part, strrchr(red, '.') + 1);
+	if (wide > 1 && !keep_lanes(r, all, sched_name(r, "%s.lane.0", all), row))
 		return;
 	if (!keep_lanes(r, part, step, row))
 		return;
@@ -90,17 +90,17 @@ static void lanes_of(struct rule *r, stage_id s, const char *row, bool many)
 	else
 		mark_lanes(r, name, part);
 	if (extent % (wide * r->lanes)) /* only the last step is under masks */
-		rule_try(r, PRIM_PARTITION, step, "auto");
+		sched_try(r, PRIM_PARTITION, step, "auto");
 }
 
 /* Vectors along the last axis. */
-static void mark_row(struct rule *r, stage_id s)
+static void mark_row(struct schedule *r, stage_id s)
 {
 	int v = lstage(r->p, s)->nspatial - 1;
-	if (v < 0 || !rule_try(r, PRIM_SPLIT, axis_loop(r, s, v, ""), trace_number(r->lanes), "tail=peel"))
+	if (v < 0 || !sched_try(r, PRIM_SPLIT, axis_loop(r, s, v, ""), trace_number(r->lanes), "tail=peel"))
 		return;
-	rule_try(r, PRIM_VECTOR, axis_loop(r, s, v, ".1"));
-	rule_unroll(r, s, axis_loop(r, s, v, ".0"), lstage(r->p, s)->axis[v].extent / r->lanes);
+	sched_try(r, PRIM_VECTOR, axis_loop(r, s, v, ".1"));
+	sched_unroll(r, s, axis_loop(r, s, v, ".0"), lstage(r->p, s)->axis[v].extent / r->lanes);
 }
 
 /* Bytes of a row, of all that is read and computed. waits: of those, what is as long as a row and neither read nor result. */
@@ -128,11 +128,11 @@ static double row_bytes(struct loop_prog *p, double rows, double *waits)
  * rows in one loop the machine has others to go on with. A vector of rows is enough: what is computed once a row (the root
  * of a variance) is then one vector too. All that they touch stays in the first-level cache, and each thread has a block. Where
  * nothing is written to be read again, more rows fill it. */
-static int64_t usual_block(struct rule *r, stage_id result, int row_axis)
+static int64_t usual_block(struct schedule *r, stage_id result, int row_axis)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
-	double rows = 1, waits, l1 = (double)rule_machine(p).l1;
+	double rows = 1, waits, l1 = (double)sched_machine(p).l1;
 	int64_t block = 1, threads = p->threads > 1 ? p->threads : 1, share = t->axis[row_axis].extent / threads;
 
 	for (int a = 0; a <= row_axis; a++)
@@ -146,7 +146,7 @@ static int64_t usual_block(struct rule *r, stage_id result, int row_axis)
 	return block;
 }
 
-bool rule_rows(struct rule *r, stage_id result)
+bool template_rows(struct schedule *r, stage_id result)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *t = lstage(p, result);
@@ -161,11 +161,11 @@ bool rule_rows(struct rule *r, stage_id result)
 	const char *row = row_axis < 0 ? NULL : axis_loop(r, result, row_axis, "");
 	for (int64_t b = 1; row && b <= BLOCK_MAX && (b == 1 || b < t->axis[row_axis].extent); b *= 2)
 		choice[n++] = b;
-	bool many = n > 1 && rule_sample(r, "block", choice, n, usual_block(r, result, row_axis)) > 1;
-	if (many && rule_try(r, PRIM_SPLIT, row, "block", "tail=peel"))
+	bool many = n > 1 && sched_sample(r, "block", choice, n, usual_block(r, result, row_axis)) > 1;
+	if (many && sched_try(r, PRIM_SPLIT, row, "block", "tail=peel"))
 		row = loop_part(r, row, 0);
 	else if (many)
-		rule_settle(r, "block", 1 + (many = false));
+		sched_settle(r, "block", 1 + (many = false));
 	stage_id order[64];
 	n = 0;
 	for (stage_id s = (stage_id)p->stages.n - 1; s > 0 && n < 64; s--)

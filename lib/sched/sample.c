@@ -1,7 +1,7 @@
-/* The rule's samples: each is a line of the trace, decided by who asks for the schedule or by the analytic model. */
+/* Samples: each is a line of the trace, decided by who asks for the schedule or by the analytic model. */
 #include <assert.h>
 #include <string.h>
-#include "sched/rule.h"
+#include "sched/template.h"
 
 /* The decision that is wanted for x, if x has it. */
 static bool wanted(const struct samples *want, const struct sample *x, int64_t *out)
@@ -24,7 +24,7 @@ static bool wanted(const struct samples *want, const struct sample *x, int64_t *
 
 static const char *spell(const struct sample *x, int64_t choice) { return x->word ? x->word[choice] : trace_number(choice); }
 
-static struct trace_line sample_line(struct rule *r, const struct sample *x)
+static struct trace_line sample_line(struct schedule *r, const struct sample *x)
 {
 	const char **choice = ARENA_ARRAY(&r->p->arena, const char *, x->n);
 
@@ -33,24 +33,24 @@ static struct trace_line sample_line(struct rule *r, const struct sample *x)
 	return trace_choice(&r->p->arena, x->name, x->n, choice, spell(x, x->decision));
 }
 
-static int64_t decide(struct rule *r, struct sample *x)
+static int64_t decide(struct schedule *r, struct sample *x)
 {
 	x->name = sym_str(intern(x->name));
 	x->decision = x->usual;
 	wanted(r->want, x, &x->decision);
 	vec_push(&r->met, *x);
-	rule_apply(r, sample_line(r, x));
+	sched_apply(r, sample_line(r, x));
 	return x->decision;
 }
 
-int64_t rule_sample(struct rule *r, const char *name, const int64_t *choice, int n, int64_t usual)
+int64_t sched_sample(struct schedule *r, const char *name, const int64_t *choice, int n, int64_t usual)
 {
 	return decide(
 		r, &(struct sample){
 			   .name = name, .n = n, .usual = usual, .choice = arena_copy(&r->p->arena, choice, (size_t)n * sizeof *choice)});
 }
 
-int rule_word(struct rule *r, const char *name, const char *const *word, int n, int usual)
+int sched_word(struct schedule *r, const char *name, const char *const *word, int n, int usual)
 {
 	int64_t *choice = ARENA_ARRAY(&r->p->arena, int64_t, n);
 	const char **copy = ARENA_ARRAY(&r->p->arena, const char *, n);
@@ -61,14 +61,14 @@ int rule_word(struct rule *r, const char *name, const char *const *word, int n, 
 	return (int)decide(r, &(struct sample){.name = name, .n = n, .usual = usual, .choice = choice, .word = copy});
 }
 
-bool rule_yes(struct rule *r, const char *name, bool usual)
+bool sched_yes(struct schedule *r, const char *name, bool usual)
 {
 	static const char *const word[] = {"no", "yes"};
-	return rule_word(r, name, word, 2, usual) == 1;
+	return sched_word(r, name, word, 2, usual) == 1;
 }
 
 /* The last sample of that name, and its line. */
-static struct sample *last_met(struct rule *r, const char *name, size_t *line)
+static struct sample *last_met(struct schedule *r, const char *name, size_t *line)
 {
 	size_t i = r->met.n, k = r->trace.n;
 
@@ -82,7 +82,7 @@ static struct sample *last_met(struct rule *r, const char *name, size_t *line)
 	return &r->met.a[i - 1];
 }
 
-void rule_settle(struct rule *r, const char *name, int64_t done)
+void sched_settle(struct schedule *r, const char *name, int64_t done)
 {
 	size_t line;
 	struct sample *x = last_met(r, name, &line);
@@ -92,7 +92,7 @@ void rule_settle(struct rule *r, const char *name, int64_t done)
 	vec_push(&r->p->names, (struct loop_name){x->name, done, x->word ? x->word[done] : NULL});
 }
 
-void rule_drop(struct rule *r, const char *name)
+void sched_drop(struct schedule *r, const char *name)
 {
 	size_t line;
 	struct sample *x = last_met(r, name, &line);

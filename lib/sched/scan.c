@@ -1,7 +1,7 @@
 /* Template for programs that go on from step to step (recurrent networks, cumulative sums): sums outside of the scan are
  * tiles over all steps; in a step sums are tiles as well, the rest is vectors; the first step, which has none before it,
  * is cut off. */
-#include "sched/rule.h"
+#include "sched/template.h"
 
 static bool in_scan(struct loop_prog *p, stage_id s) { return lstage(p, s)->scan && stage_scan_axis(lstage(p, s)) >= 0; }
 
@@ -16,7 +16,7 @@ static nest_id steps_of(struct loop_prog *p, stage_id s)
 	return 0;
 }
 
-bool rule_scan(struct rule *r)
+bool template_scan(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
 	bool any = false;
@@ -28,22 +28,22 @@ bool rule_scan(struct rule *r)
 		if (lstage(p, s)->gone)
 			continue;
 		if (lstage(p, s)->comb != COMB_NONE)
-			rule_tile(r, s);
+			template_tile(r, s);
 		else if (in_scan(p, s))
-			rule_map(r, s);
+			template_map(r, s);
 	}
 	nest_id last = 0;
 	for (stage_id s = 1; s < p->stages.n; s++) {
 		nest_id steps = !lstage(p, s)->gone && in_scan(p, s) ? steps_of(p, s) : 0;
 		if (steps && steps != last)
-			rule_try(r, PRIM_PARTITION, sym_str(lnest(p, steps)->name), "auto");
+			sched_try(r, PRIM_PARTITION, sym_str(lnest(p, steps)->name), "auto");
 		last = steps;
 	}
 	return true;
 }
 
 /* Several products one after the other, as of a recurrent network's only step: each a tile. */
-bool rule_sums(struct rule *r)
+bool template_sums(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
 	int sums = 0;
@@ -59,6 +59,6 @@ bool rule_sums(struct rule *r)
 		return false;
 	for (stage_id s = 1, n = (stage_id)p->stages.n; s < n; s++) /* tiles add stages */
 		if (!lstage(p, s)->gone && lstage(p, s)->comb != COMB_NONE)
-			rule_tile(r, s);
+			template_tile(r, s);
 	return true;
 }

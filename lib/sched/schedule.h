@@ -1,16 +1,16 @@
-/* The rule: who asks for a schedule asks here. */
+/* Schedules for who asks: the default one, or one with some decisions given. */
 #ifndef HONE_SCHEDULE_H
 #define HONE_SCHEDULE_H
 #include "loop/sampling.h"
 
 /* Schedules a freshly started program by the analytic model of its target and returns the trace that does the same to a fresh one
  * (loop_apply). Never fails: what no template fits stays as it started. Arena string of p. */
-const char *loop_rule(struct loop_prog *p);
+const char *default_schedule(struct loop_prog *p);
 /* The same, but samples named in want take the decision given there, if it is among the choices where the sample is met, else the usual
  * one; words count as words, so decisions carry over to other kernels. got, if not NULL, receives every sample that was met, in order
  * (vec_free; their choices lie in the arena of p). */
-const char *rule_with(struct loop_prog *p, const struct samples *want, struct samples *got);
+const char *schedule_with(struct loop_prog *p, const struct samples *want, struct samples *got);
 /* For a scheduled program that several threads may run (p->threads) and that has no parallel loop: gives loops that are worth it to a
  * team and returns the lines that do the same; "": none. Arena string of p. */
-const char *loop_threads(struct loop_prog *p);
+const char *schedule_threads(struct loop_prog *p);
 #endif

@@ -1,7 +1,7 @@
 /* Threads: of every nest at the root that is worth it, one spatial loop is given to a team: the one that takes least, of what the
  * thread with the largest share does, of starts (the outermost starts once), and of what moves between caches (traffic.c). */
 #include "sched/fitted.h"
-#include "sched/rule.h"
+#include "sched/template.h"
 #include "sched/schedule.h"
 
 enum { CANDIDATES_MAX = 16 };
@@ -12,12 +12,12 @@ struct candidate {
 };
 
 /* Cycles of one run of a block's statement, on vectors where it has them. */
-static double block_cycles(struct rule *r, nest_id block)
+static double block_cycles(struct schedule *r, nest_id block)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, lnest(p, block)->stage);
 	ex_id read[READS_MAX];
-	int work = rule_cost(p, s->body);
+	int work = sched_cost(p, s->body);
 
 	if (lnest(p, block)->phase == BLOCK_INIT)
 		return fitted.operation;
@@ -34,7 +34,7 @@ static double largest(struct loop_prog *p, nest_id loop)
 	return hi > 0 ? (double)hi : 0;
 }
 
-static double cycles(struct rule *r, nest_id n)
+static double cycles(struct schedule *r, nest_id n)
 {
 	const struct nest *x = lnest(r->p, n);
 	double sum = 0, times = 1;
@@ -63,11 +63,11 @@ static double memory_cycles(struct loop_prog *p, nest_id n)
 		if (used)
 			bytes += (double)buf_elems(p, b) * (double)dtype_size(lbuf(p, b)->dtype);
 	}
-	return bytes / rule_machine(p).l3_a_cycle;
+	return bytes / sched_machine(p).l3_a_cycle;
 }
 
 /* The kid that does nearly all there is to do; 0: none does. */
-static nest_id heavy_kid(struct rule *r, nest_id n)
+static nest_id heavy_kid(struct schedule *r, nest_id n)
 {
 	double all = 0, most = 0;
 	nest_id heavy = 0;
@@ -93,7 +93,7 @@ static double start_cycles(const struct loop_prog *p)
  * that goes on alone moves it. */
 static bool is_worth(const struct loop_prog *p, double work) { return work - work / p->threads >= fitted.worth_starts * start_cycles(p); }
 
-static int candidates(struct rule *r, nest_id n, struct candidate *out)
+static int candidates(struct schedule *r, nest_id n, struct candidate *out)
 {
 	struct loop_prog *p = r->p;
 	double work = cycles(r, n), memory = memory_cycles(p, n);
@@ -113,7 +113,7 @@ static int candidates(struct rule *r, nest_id n, struct candidate *out)
 			int64_t turns = (steps + p->threads - 1) / p->threads;
 			double share = (double)turns / (double)steps;
 			out[count++] =
-				(struct candidate){sym_str(x->name), all * share + starts * start_cycles(p) + rule_moved(p, n, steps)};
+				(struct candidate){sym_str(x->name), all * share + starts * start_cycles(p) + sched_moved(p, n, steps)};
 		}
 		work /= (double)steps;
 		starts *= (double)steps;
@@ -123,7 +123,7 @@ static int candidates(struct rule *r, nest_id n, struct candidate *out)
 
 static void find_parallel(struct loop_prog *p, nest_id n, void *arg) { *(bool *)arg |= lnest(p, n)->mark == LOOP_PARALLEL; }
 
-void rule_threads(struct rule *r)
+void sched_threads(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
 	struct candidate c[CANDIDATES_MAX];
@@ -136,17 +136,17 @@ void rule_threads(struct rule *r)
 			for (int k = 1; k < n; k++)
 				if (c[k].cycles < c[best].cycles)
 					best = k;
-			if (rule_try(r, PRIM_PARALLEL, c[best].loop))
+			if (sched_try(r, PRIM_PARALLEL, c[best].loop))
 				break;
 			c[best] = c[--n];
 		}
 }
 
-const char *loop_threads(struct loop_prog *p)
+const char *schedule_threads(struct loop_prog *p)
 {
-	struct rule r = {.p = p, .lanes = rule_lanes(p)};
+	struct schedule r = {.p = p, .lanes = sched_lanes(p)};
 
-	rule_threads(&r);
+	sched_threads(&r);
 	const char *text = trace_write(&p->arena, &r.trace);
 	vec_free(&r.trace);
 	return text;

@@ -43,7 +43,7 @@ static int reduce_order(const struct stage *s, bool first_outside, int *out)
 }
 
 /* Lays a packed operand out, as the read has its dims: those that follow no reduce axis, panels, then as the loops run. */
-static bool lay_out_panels(struct rule *r, const struct tile *q, const char *buf, ex_id read, int dim)
+static bool lay_out_panels(struct schedule *r, const struct tile *q, const char *buf, ex_id read, int dim)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
@@ -62,25 +62,25 @@ static bool lay_out_panels(struct rule *r, const struct tile *q, const char *buf
 			done[d] = true;
 		}
 	}
-	words_add(&order, rule_name(r, "%d/%s", dim, q->width));
+	words_add(&order, sched_name(r, "%d/%s", dim, q->width));
 	int red[LOOP_AXES_MAX], nred = reduce_order(s, q->channels_outside, red);
 	for (int i = 0; i < nred; i++)
 		for (int d = 0; d < e->n; d++)
 			if (!done[d] && poly_uses(p->P, e->index[d], s->axis[red[i]].var)) {
 				bool groups = q->dot && red[i] == s->nspatial;
 				grouped = groups ? d : grouped;
-				words_add(&order, groups ? rule_name(r, "%d/%d", d, (int)q->group) : trace_number(d));
+				words_add(&order, groups ? sched_name(r, "%d/%d", d, (int)q->group) : trace_number(d));
 				done[d] = true;
 			}
-	words_add(&order, rule_name(r, "%d%%%s", dim, q->width));
+	words_add(&order, sched_name(r, "%d%%%s", dim, q->width));
 	if (grouped >= 0)
-		words_add(&order, rule_name(r, "%d%%%d", grouped, (int)q->group));
-	return rule_list(r, NULL, PRIM_LAYOUT, &order);
+		words_add(&order, sched_name(r, "%d%%%d", grouped, (int)q->group));
+	return sched_list(r, NULL, PRIM_LAYOUT, &order);
 }
 
 /* Operands that vary along v, not constant, with another step than one or with no room for whole vectors: a packed
  * copy, made anew for each step of the leading axes that the operand varies along too (batches). */
-static void pack_operands(struct rule *r, struct tile *q)
+static void pack_operands(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	int width = q->vectors * r->lanes;
@@ -96,17 +96,17 @@ static void pack_operands(struct rule *r, struct tile *q)
 			continue;
 		bool whole =
 			read_step(p, q->read[i], s->axis[q->vec_axis].var, &step) && step == 1 && s->axis[q->vec_axis].extent % width == 0;
-		const char *sample = rule_name(r, "%s.pack", sym_str(lbuf(p, b)->name));
-		if (!rule_yes(r, sample, !whole))
+		const char *sample = sched_name(r, "%s.pack", sym_str(lbuf(p, b)->name));
+		if (!sched_yes(r, sample, !whole))
 			continue;
 		int outer = 0;
 		while (outer < s->nspatial && outer != q->vec_axis && outer != q->row_axis && read_uses(p, q->read[i], s->axis[outer].var))
 			outer++;
 		const char *under = outer ? axis_loop(r, q->anchor, outer - 1, "") : "root";
-		const char *name = rule_name(r, "%s_panel", sym_str(lbuf(p, b)->name));
+		const char *name = sched_name(r, "%s_panel", sym_str(lbuf(p, b)->name));
 		ex_id was = q->read[i];
-		if (!rule_make(r, name, PRIM_CACHE, sym_str(lbuf(p, b)->name), sym_str(s->name), under, "scratch")) {
-			rule_settle(r, sample, 0);
+		if (!sched_make(r, name, PRIM_CACHE, sym_str(lbuf(p, b)->name), sym_str(s->name), under, "scratch")) {
+			sched_settle(r, sample, 0);
 			continue;
 		}
 		lay_out_panels(r, q, name, was, dim);
@@ -119,7 +119,7 @@ static void pack_operands(struct rule *r, struct tile *q)
 
 /* Lays constants out in panels and copies operands that are strided along v into panels; says whether all that moves
  * along v now has room for the rounded-up axis. */
-static void make_panels(struct rule *r, struct tile *q)
+static void make_panels(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	int width = q->vectors * r->lanes;
@@ -141,31 +141,31 @@ static void make_panels(struct rule *r, struct tile *q)
 
 /* Splits and marks the loops of a nest that only sets or writes the tile: rows and vectors unrolled. Sums that wait in memory
  * are set and used a panel at a time: its rows may be too many for that. */
-static void mark_tile(struct rule *r, const struct tile *q, stage_id s, const char *infix)
+static void mark_tile(struct schedule *r, const struct tile *q, stage_id s, const char *infix)
 {
 	enum { COPIES_MAX = 1024 };
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, s)->name), *v = NULL, *t = NULL;
 	struct words order = {0};
 	for (int a = 0; a < lstage(p, s)->nspatial; a++) {
-		const char *loop = rule_name(r, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[a].name));
+		const char *loop = sched_name(r, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[a].name));
 		*(a == q->vec_axis ? &v : &t) = loop;
 		if (a != q->vec_axis && a != q->row_axis)
 			words_add(&order, loop);
 	}
 	if (q->row_axis >= 0) {
-		t = rule_name(r, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->row_axis].name));
+		t = sched_name(r, "%s.%s%s", name, infix, sym_str(lstage(p, s)->axis[q->row_axis].name));
 		words_add(&order, t);
 	}
 	words_add(&order, v);
 	if (lstage(p, s)->nspatial > 1)
-		rule_list(r, NULL, PRIM_REORDER, &order);
+		sched_list(r, NULL, PRIM_REORDER, &order);
 	bool tile = !q->chunk || strncmp(name, "acc.", 4) == 0, few = q->sums_wait && s == q->result;
 	if (q->row_axis >= 0 && !few && (tile || lstage(p, s)->axis[q->row_axis].extent * q->vectors <= COPIES_MAX))
-		rule_try(r, PRIM_UNROLL, t);
-	if (rule_try(r, PRIM_SPLIT, v, trace_number(r->lanes))) {
-		rule_try(r, PRIM_UNROLL, loop_part(r, v, 0));
-		rule_try(r, PRIM_VECTOR, loop_part(r, v, 1));
+		sched_try(r, PRIM_UNROLL, t);
+	if (sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes))) {
+		sched_try(r, PRIM_UNROLL, loop_part(r, v, 0));
+		sched_try(r, PRIM_VECTOR, loop_part(r, v, 1));
 	}
 }
 
@@ -184,15 +184,15 @@ static int gathered_from(struct loop_prog *p, const struct tile *q)
 }
 
 /* The packing copy: panel by panel, a vector of it at a time; what lies across is transposed, block by block. */
-static void mark_packing(struct rule *r, const struct tile *q)
+static void mark_packing(struct schedule *r, const struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	const char *v = axis_loop(r, q->packed, q->packed_dim, ""), *u = NULL;
 	struct words order = {0};
-	if (!rule_try(r, PRIM_SPLIT, v, trace_number(r->lanes), "tail=peel"))
+	if (!sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes), "tail=peel"))
 		return;
 	int across = gathered_from(p, q);
-	if (across >= 0 && rule_try(r, PRIM_SPLIT, axis_loop(r, q->packed, across, ""), trace_number(r->lanes), "tail=peel"))
+	if (across >= 0 && sched_try(r, PRIM_SPLIT, axis_loop(r, q->packed, across, ""), trace_number(r->lanes), "tail=peel"))
 		u = axis_loop(r, q->packed, across, "");
 	words_add(&order, loop_part(r, v, 0));
 	for (int a = 0; a < lstage(p, q->packed)->nspatial; a++)
@@ -201,9 +201,9 @@ static void mark_packing(struct rule *r, const struct tile *q)
 	if (u)
 		words_add(&order, loop_part(r, u, 1));
 	words_add(&order, loop_part(r, v, 1));
-	rule_list(r, NULL, PRIM_REORDER, &order);
-	if (!u || !rule_try(r, PRIM_TENSOR, loop_part(r, u, 1), rule_name(r, "transpose%d", r->lanes)))
-		rule_try(r, PRIM_VECTOR, loop_part(r, v, 1));
+	sched_list(r, NULL, PRIM_REORDER, &order);
+	if (!u || !sched_try(r, PRIM_TENSOR, loop_part(r, u, 1), sched_name(r, "transpose%d", r->lanes)))
+		sched_try(r, PRIM_VECTOR, loop_part(r, v, 1));
 }
 
 /* Does all that is read move along that axis? Then nothing is used again there. */
@@ -216,7 +216,7 @@ static bool batch_axis(struct loop_prog *p, const struct tile *q, int axis)
 }
 
 /* Loops around the tile that are neither v's nor t's, but for those that stay outermost, each before it: batches, or all others. */
-static void other_loops(struct rule *r, const struct tile *q, bool batches, struct words *order)
+static void other_loops(struct schedule *r, const struct tile *q, bool batches, struct words *order)
 {
 	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
 		if (a != q->vec_axis && a != q->row_axis && a >= q->outer && batch_axis(r->p, q, a) == batches)
@@ -234,7 +234,7 @@ static bool reuses_panels(struct loop_prog *p, const struct tile *q)
 
 /* Spatial loops: batches outermost; then, where a panel is reused, its loop (or that over blocks of tiles); where all moves
  * along v that is next to the tile, so that memory is walked in order. home: the loop in which a tile is complete. */
-static bool order_spatial(struct rule *r, struct tile *q)
+static bool order_spatial(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	bool reuse = reuses_panels(p, q), panels_inside = (!reuse && !q->transposed_by_panel) || q->rows_outside;
@@ -262,12 +262,12 @@ static bool order_spatial(struct rule *r, struct tile *q)
 		words_add(&order, q->trow);
 	words_add(&order, loop_part(r, q->vloop, 1));
 	words_add(&order, loop_part(r, q->vloop, 2));
-	return rule_list(r, NULL, PRIM_REORDER, &order);
+	return sched_list(r, NULL, PRIM_REORDER, &order);
 }
 
 /* What stands still along v, copied for the rows of one tile, so that its steps down the rows are short (rows a multiple of
  * 4 KB apart push each other out of the first-level cache). Pays only where the tile goes over several panels. */
-static void pack_rows(struct rule *r, struct tile *q)
+static void pack_rows(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	for (int i = 0; q->rows_outside && i < q->nread; i++) {
@@ -279,26 +279,26 @@ static void pack_rows(struct rule *r, struct tile *q)
 				dim = dim == -1 ? d : -2;
 		if (dim < 0 || lbuf(p, e->buf)->scope == SCOPE_CONST || tile_moves(p, q, q->read[i], q->vec_axis))
 			continue;
-		const char *name = sym_str(lbuf(p, e->buf)->name), *sample = rule_name(r, "%s.pack", name);
-		if (!rule_yes(r, sample, false))
+		const char *name = sym_str(lbuf(p, e->buf)->name), *sample = sched_name(r, "%s.pack", name);
+		if (!sched_yes(r, sample, false))
 			continue;
-		const char *rows = rule_name(r, "%s_rows", name);
+		const char *rows = sched_name(r, "%s_rows", name);
 		struct words order = {0};
 		words_add(&order, rows);
 		for (int d = 0; d < rank; d++)
 			if (d != dim)
 				words_add(&order, trace_number(d));
 		words_add(&order, trace_number(dim));
-		if (rule_make(r, rows, PRIM_CACHE, name, sym_str(s->name), q->tiles, "scratch"))
-			rule_list(r, NULL, PRIM_LAYOUT, &order);
+		if (sched_make(r, rows, PRIM_CACHE, name, sym_str(s->name), q->tiles, "scratch"))
+			sched_list(r, NULL, PRIM_LAYOUT, &order);
 		else
-			rule_settle(r, sample, 0);
+			sched_settle(r, sample, 0);
 		q->nread = stage_all_reads(p, q->anchor, q->read);
 	}
 }
 
 /* A panel too large for the cache is gone through in pieces of the first reduce axis; sums wait in memory. */
-static void choose_chunk(struct rule *r, struct tile *q)
+static void choose_chunk(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	int first = lstage(p, q->anchor)->nspatial, n = 0;
@@ -313,18 +313,18 @@ static void choose_chunk(struct rule *r, struct tile *q)
 		choice[n++] = c;
 	if (n < 2)
 		return;
-	q->chunk = rule_sample(r, "chunk", choice, n, usual);
+	q->chunk = sched_sample(r, "chunk", choice, n, usual);
 	if (q->chunk == k0) {
 		q->chunk = 0;
-	} else if (!rule_try(r, PRIM_SPLIT, axis_loop(r, q->anchor, first, ""), "chunk", "tail=peel")) {
-		rule_settle(r, "chunk", k0);
+	} else if (!sched_try(r, PRIM_SPLIT, axis_loop(r, q->anchor, first, ""), "chunk", "tail=peel")) {
+		sched_settle(r, "chunk", k0);
 		q->chunk = 0;
 	}
 }
 
 /* Small reductions are fully unrolled; of others some steps of the innermost loop are. Each step then knows what lies beyond
  * borders. */
-static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int nred)
+static void unroll_reduction(struct schedule *r, struct tile *q, const int *red, int nred)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
@@ -343,43 +343,43 @@ static void unroll_reduction(struct rule *r, struct tile *q, const int *red, int
 	if (all <= unroll_all && !q->chunk && all * q->rows * q->vectors <= most)
 		choice[n++] = all;
 	if (all > UNROLL_ALWAYS && n > 1)
-		steps = rule_sample(r, "unroll", choice, n, unroll_steps(p, q, inner, choice[n - 1] == all ? all : 0));
+		steps = sched_sample(r, "unroll", choice, n, unroll_steps(p, q, inner, choice[n - 1] == all ? all : 0));
 	for (int i = 0; i < nred && steps == all; i++)
-		rule_try(r, PRIM_UNROLL, group_steps(r, q, red[i]));
+		sched_try(r, PRIM_UNROLL, group_steps(r, q, red[i]));
 	if (steps > 1 && steps < all && steps == inner)
-		rule_try(r, PRIM_UNROLL, group_steps(r, q, red[nred - 1]));
+		sched_try(r, PRIM_UNROLL, group_steps(r, q, red[nred - 1]));
 	else if (steps > 1 && steps < all)
-		rule_try(r, PRIM_UNROLL,
-			 rule_name(r, "%s%s", group_steps(r, q, red[nred - 1]), q->chunk && red[nred - 1] == s->nspatial ? ".1" : ""),
-			 "unroll");
+		sched_try(r, PRIM_UNROLL,
+			  sched_name(r, "%s%s", group_steps(r, q, red[nred - 1]), q->chunk && red[nred - 1] == s->nspatial ? ".1" : ""),
+			  "unroll");
 }
 
 /* A copy of the anchor's result is summed in registers; stored where a tile is complete. */
-static bool sums_in_copy(struct rule *r, struct tile *q)
+static bool sums_in_copy(struct schedule *r, struct tile *q)
 {
 	const char *name = sym_str(lstage(r->p, q->anchor)->name);
-	q->sums = buf_find(r->p, "acc") ? rule_name(r, "%s_acc", name) : "acc";
-	return rule_make(r, q->sums, PRIM_CACHE, name, name, q->home, "register");
+	q->sums = buf_find(r->p, "acc") ? sched_name(r, "%s_acc", name) : "acc";
+	return sched_make(r, q->sums, PRIM_CACHE, name, name, q->home, "register");
 }
 
 /* What follows calls a function (exp, erf): its constants and steps want registers of their own, and a copy of it for each vector of
  * the tile is much code. The sums of a tile may wait in the first-level cache, and a loop go over them: that stores each once more,
  * which is little beside a long reduction. */
-static bool choose_sums(struct rule *r, struct tile *q)
+static bool choose_sums(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	if (q->rows * q->vectors < 2 || !q->function)
 		return false;
-	return rule_word(r, "sums", sums_in, 2, reduce_steps(p, q) >= fitted.function_steps) == 1;
+	return sched_word(r, "sums", sums_in, 2, reduce_steps(p, q) >= fitted.function_steps) == 1;
 }
 
 /* Init, then the reduction between the tile's place and the tile; the sums become registers. */
-static void order_reduction(struct rule *r, struct tile *q)
+static void order_reduction(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, q->anchor)->name);
 	int first = lstage(p, q->anchor)->nspatial, red[LOOP_AXES_MAX], nred = reduce_order(lstage(p, q->anchor), q->channels_outside, red);
-	rule_try(r, PRIM_INIT, name, q->chunk ? q->panel_loop : q->home);
+	sched_try(r, PRIM_INIT, name, q->chunk ? q->panel_loop : q->home);
 	struct words order = {0};
 	if (q->chunk) {
 		words_add(&order, axis_loop(r, q->anchor, first, ".0"));
@@ -395,19 +395,19 @@ static void order_reduction(struct rule *r, struct tile *q)
 	words_add(&order, loop_part(r, q->vloop, 2));
 	if (q->dot)
 		words_add(&order, axis_loop(r, q->anchor, first, ".1"));
-	rule_list(r, NULL, PRIM_REORDER, &order);
+	sched_list(r, NULL, PRIM_REORDER, &order);
 	const char *done = q->chunk ? q->panel_loop : q->home;
 	q->sums_wait = q->result && !q->chunk && choose_sums(r, q) && sums_in_copy(r, q);
-	q->after = q->result && rule_try(r, PRIM_AFTER, sym_str(lstage(p, q->result)->name), done);
+	q->after = q->result && sched_try(r, PRIM_AFTER, sym_str(lstage(p, q->result)->name), done);
 	if (!q->sums_wait && (q->chunk || !q->after)) /* the sum goes to memory, the rest of the program reads it there */
 		sums_in_copy(r, q);
 	else if (!q->sums_wait)
-		rule_try(r, PRIM_SCOPE, name, "register");
+		sched_try(r, PRIM_SCOPE, name, "register");
 	unroll_reduction(r, q, red, nred);
 }
 
 /* Ways to go that the loops' sizes leave open. */
-static void choose_order(struct rule *r, struct tile *q)
+static void choose_order(struct schedule *r, struct tile *q)
 {
 	static const char *const order[] = {"panels", "rows"}, *const window[] = {"outside", "inside"};
 	struct loop_prog *p = r->p;
@@ -416,96 +416,96 @@ static void choose_order(struct rule *r, struct tile *q)
 	int64_t panels = (s->axis[q->vec_axis].extent + q->vectors * r->lanes - 1) / (q->vectors * r->lanes);
 	int n = 1;
 	if (s->naxes - s->nspatial > 1 && s->axis[s->nspatial].extent > 1)
-		q->channels_outside = rule_word(r, "window", window, 2, taps_innermost(p, q)) == 1;
+		q->channels_outside = sched_word(r, "window", window, 2, taps_innermost(p, q)) == 1;
 	if (!reuses_panels(p, q) || panels < 2)
 		return;
 	if (tiles > 1)
-		q->rows_outside = rule_word(r, "order", order, 2, rows_first(p, q)) == 1;
+		q->rows_outside = sched_word(r, "order", order, 2, rows_first(p, q)) == 1;
 	for (int64_t b = 2; b < tiles && n < 6; b *= 2)
 		choice[n++] = b;
 	if (n > 1 && !q->rows_outside && !q->borders && !q->outer)
-		q->block = rule_sample(r, "block", choice, n, 0);
+		q->block = sched_sample(r, "block", choice, n, 0);
 }
 
 /* Rows of tiles: what is left over at the end. */
-static bool split_rows(struct rule *r, struct tile *q)
+static bool split_rows(struct schedule *r, struct tile *q)
 {
 	static const char *const tail[] = {"balance", "peel", "overlap"};
 	int usual = q->borders && !balance_tail(r->p, q), n = q->borders ? 2 : 3;
-	if (q->block && rule_try(r, PRIM_SPLIT, q->tloop, "block", "rows", "tail=peel")) {
+	if (q->block && sched_try(r, PRIM_SPLIT, q->tloop, "block", "rows", "tail=peel")) {
 		q->tiles = loop_part(r, q->tloop, 1);
 		q->trow = loop_part(r, q->tloop, 2);
 		return true;
 	}
 	if (q->block)
-		rule_settle(r, "block", q->block = 0);
+		sched_settle(r, "block", q->block = 0);
 	q->tiles = loop_part(r, q->tloop, 0);
 	q->trow = loop_part(r, q->tloop, 1);
 	if (q->row_steps % q->rows == 0)
-		return rule_try(r, PRIM_SPLIT, q->tloop, "rows", rule_name(r, "tail=%s", tail[usual]));
-	q->overlap = rule_word(r, "tail", tail, n, usual) == 2;
-	if (rule_try(r, PRIM_SPLIT, q->tloop, "rows", "tail=tail"))
+		return sched_try(r, PRIM_SPLIT, q->tloop, "rows", sched_name(r, "tail=%s", tail[usual]));
+	q->overlap = sched_word(r, "tail", tail, n, usual) == 2;
+	if (sched_try(r, PRIM_SPLIT, q->tloop, "rows", "tail=tail"))
 		return true;
-	rule_settle(r, "tail", usual);
+	sched_settle(r, "tail", usual);
 	q->overlap = false;
-	return rule_try(r, PRIM_SPLIT, q->tloop, "rows", "tail=tail");
+	return sched_try(r, PRIM_SPLIT, q->tloop, "rows", "tail=tail");
 }
 
 /* The middle has no fills: loops are cut where it begins and ends. */
-static void cut_borders(struct rule *r, struct tile *q)
+static void cut_borders(struct schedule *r, struct tile *q)
 {
 	static const char *const border[] = {"partition", "guards"};
-	if (!q->borders || rule_word(r, "border", border, 2, guard_borders(r->p, q)) == 1)
+	if (!q->borders || sched_word(r, "border", border, 2, guard_borders(r->p, q)) == 1)
 		return;
 	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
 		if (a != q->vec_axis)
-			rule_try(r, PRIM_PARTITION, a == q->row_axis ? q->tiles : axis_loop(r, q->anchor, a, ""), "auto");
+			sched_try(r, PRIM_PARTITION, a == q->row_axis ? q->tiles : axis_loop(r, q->anchor, a, ""), "auto");
 }
 
 /* Registers hold the sums of some columns until all rows have been read, or the first-level cache holds those of all. */
-static bool choose_columns(struct rule *r, const struct tile *q)
+static bool choose_columns(struct schedule *r, const struct tile *q)
 {
-	return may_sum_in_memory(r, q) && rule_word(r, "sums", sums_in, 2, sum_in_memory(r, q)) == 1;
+	return may_sum_in_memory(r, q) && sched_word(r, "sums", sums_in, 2, sum_in_memory(r, q)) == 1;
 }
 
 /* Vectors of the sums lie along the vector axis as well. */
-static void lay_out_sums(struct rule *r, const struct tile *q)
+static void lay_out_sums(struct schedule *r, const struct tile *q)
 {
 	const struct stage *s = lstage(r->p, q->anchor);
 
 	if (q->vec_axis != s->nspatial - 1)
-		rule_axis_last(r, sym_str(lbuf(r->p, s->out)->name), q->anchor, q->vec_axis);
+		sched_axis_last(r, sym_str(lbuf(r->p, s->out)->name), q->anchor, q->vec_axis);
 }
 
 /* Splits both axes; the loops' names from then on. */
-static bool split_axes(struct rule *r, struct tile *q)
+static bool split_axes(struct schedule *r, struct tile *q)
 {
 	q->vloop = axis_loop(r, q->anchor, q->vec_axis, "");
 	q->tloop = q->row_axis >= 0 ? axis_loop(r, q->anchor, q->row_axis, "") : NULL;
 	if (q->groups > 1) {
-		if (!rule_try(r, PRIM_SPLIT, q->tloop, trace_number(q->row_steps)))
+		if (!sched_try(r, PRIM_SPLIT, q->tloop, trace_number(q->row_steps)))
 			return false;
 		q->group_loop = loop_part(r, q->tloop, 0);
 		q->tloop = loop_part(r, q->tloop, 1);
 	}
 	q->panel_loop = loop_part(r, q->vloop, 0);
-	return rule_try(r, PRIM_SPLIT, q->vloop, "vectors", trace_number(r->lanes), rule_name(r, "tail=%s", q->pad ? "pad" : "peel")) &&
+	return sched_try(r, PRIM_SPLIT, q->vloop, "vectors", trace_number(r->lanes), sched_name(r, "tail=%s", q->pad ? "pad" : "peel")) &&
 	       (!q->tloop || split_rows(r, q));
 }
 
 /* The tile's own loops, and those of what only sets, loads or stores it. */
-static void mark_loops(struct rule *r, const struct tile *q)
+static void mark_loops(struct schedule *r, const struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	const char *sums = q->sums ? q->sums : "";
 
-	rule_try(r, PRIM_UNROLL, loop_part(r, q->vloop, 1));
-	if (!q->dot || !rule_try(r, PRIM_TENSOR, loop_part(r, q->vloop, 2), instr_row(q->dot)->name))
-		rule_try(r, PRIM_VECTOR, loop_part(r, q->vloop, 2));
+	sched_try(r, PRIM_UNROLL, loop_part(r, q->vloop, 1));
+	if (!q->dot || !sched_try(r, PRIM_TENSOR, loop_part(r, q->vloop, 2), instr_row(q->dot)->name))
+		sched_try(r, PRIM_VECTOR, loop_part(r, q->vloop, 2));
 	if (q->tloop)
-		rule_try(r, PRIM_UNROLL, q->trow);
+		sched_try(r, PRIM_UNROLL, q->trow);
 	mark_tile(r, q, q->anchor, "init.");
-	stage_id load = stage_find(p, rule_name(r, "%s.load", sums)), store = stage_find(p, rule_name(r, "%s.store", sums));
+	stage_id load = stage_find(p, sched_name(r, "%s.load", sums)), store = stage_find(p, sched_name(r, "%s.store", sums));
 	if (load)
 		mark_tile(r, q, load, "");
 	if (store)
@@ -517,7 +517,7 @@ static void mark_loops(struct rule *r, const struct tile *q)
 }
 
 /* What is known before the first line. false: no tile of this anchor. */
-static bool begin_tile(struct rule *r, struct tile *q)
+static bool begin_tile(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 
@@ -535,7 +535,7 @@ static bool begin_tile(struct rule *r, struct tile *q)
 	return true;
 }
 
-bool rule_tile(struct rule *r, stage_id anchor)
+bool template_tile(struct schedule *r, stage_id anchor)
 {
 	struct tile q = {.anchor = anchor};
 
@@ -543,9 +543,9 @@ bool rule_tile(struct rule *r, stage_id anchor)
 		return false;
 	choose_row_axis(r, &q);
 	if (choose_columns(r, &q))
-		return rule_columns(r, &q);
+		return template_columns(r, &q);
 	choose_tile(r, &q);
-	q.width = rule_name(r, "vectors*%d", r->lanes);
+	q.width = sched_name(r, "vectors*%d", r->lanes);
 	choose_order(r, &q);
 	make_panels(r, &q);
 	lay_out_sums(r, &q);
@@ -556,7 +556,7 @@ bool rule_tile(struct rule *r, stage_id anchor)
 	split_groups(r, &q);
 	order_reduction(r, &q);
 	if (q.transposed_by_panel)
-		rule_transpose_panels(r, anchor, q.result, q.panel_loop);
+		sched_transpose_panels(r, anchor, q.result, q.panel_loop);
 	cut_borders(r, &q);
 	mark_loops(r, &q);
 	return true;

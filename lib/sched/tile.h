@@ -6,7 +6,7 @@
 #ifndef HONE_RULE_TILE_H
 #define HONE_RULE_TILE_H
 #include "sched/fitted.h"
-#include "sched/rule.h"
+#include "sched/template.h"
 
 enum {
 	UNROLL_ALWAYS = 9,     /* steps of a reduction that is always fully unrolled: 3x3 taps; */
@@ -50,7 +50,7 @@ struct tile {
 	int dot;                   /* row of the instruction that sums products of groups (loop/instr.h); 0: none */
 	int64_t group;             /* steps of the first reduce axis that it takes at once; 1: there is none */
 	bool transposed;           /* what varies along the vector axis will lie along it, though now it does not; */
-	bool transposed_by_panel;  /* a panel at a time: rule_transpose_panels */
+	bool transposed_by_panel;  /* a panel at a time: sched_transpose_panels */
 };
 
 /* ---- what a tile reads (tile_reads.c) ---- */
@@ -85,11 +85,11 @@ bool row_by_matrix(struct loop_prog *p, const struct tile *q);
 /* ---- dot products of groups (dot.c) ---- */
 
 /* Does the target have an instruction for the anchor's sum? Sets dot and group. */
-void find_dot(struct rule *r, struct tile *q);
+void find_dot(struct schedule *r, struct tile *q);
 /* The loop of a reduce axis that runs over groups. */
-const char *group_steps(struct rule *r, const struct tile *q, int axis);
+const char *group_steps(struct schedule *r, const struct tile *q, int axis);
 /* Splits the groups off, once panels are laid out. */
-void split_groups(struct rule *r, const struct tile *q);
+void split_groups(struct schedule *r, const struct tile *q);
 
 /* ---- what a tile costs (tile_cost.c) ---- */
 
@@ -116,12 +116,12 @@ bool guard_borders(struct loop_prog *p, const struct tile *q);
 
 /* ---- the choices (tile_size.c): samples ---- */
 
-void choose_row_axis(struct rule *r, struct tile *q);
-void choose_tile(struct rule *r, struct tile *q);
+void choose_row_axis(struct schedule *r, struct tile *q);
+void choose_tile(struct schedule *r, struct tile *q);
 
 /* ---- sums in memory instead of registers (columns.c) ---- */
 
-bool may_sum_in_memory(struct rule *r, const struct tile *q);
-bool sum_in_memory(struct rule *r, const struct tile *q); /* is that the better choice? */
-bool rule_columns(struct rule *r, const struct tile *q);  /* the template; may_sum_in_memory holds */
+bool may_sum_in_memory(struct schedule *r, const struct tile *q);
+bool sum_in_memory(struct schedule *r, const struct tile *q);    /* is that the better choice? */
+bool template_columns(struct schedule *r, const struct tile *q); /* the template; may_sum_in_memory holds */
 #endif

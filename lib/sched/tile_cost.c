@@ -28,7 +28,7 @@ static bool shares_taps(struct loop_prog *p, const struct tile *q, ex_id read, i
 struct window shared_window(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
-	struct target m = rule_machine(p);
+	struct target m = sched_machine(p);
 	double steps = reduce_steps(p, q);
 	bool whole = steps <= fit_shared_window(&m), row_at_a_time = is_window(p, q) && steps > UNROLL_ALWAYS && !whole && all_move(p, q);
 	int64_t stride;
@@ -62,7 +62,7 @@ static int far_operands(struct loop_prog *p, const struct tile *q)
 
 	for (int i = 0, n = q->result ? stage_all_reads(p, q->result, read) : 0; i < n; i++) {
 		buf_id b = lex(p, read[i])->buf;
-		far += lbuf(p, b)->scope == SCOPE_IN && (int64_t)dtype_size(lbuf(p, b)->dtype) * buf_elems(p, b) > rule_machine(p).l2;
+		far += lbuf(p, b)->scope == SCOPE_IN && (int64_t)dtype_size(lbuf(p, b)->dtype) * buf_elems(p, b) > sched_machine(p).l2;
 	}
 	return far;
 }
@@ -100,7 +100,7 @@ static struct fit_tile count_tile(struct loop_prog *p, const struct tile *q, str
 
 double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
 {
-	struct target m = rule_machine(p);
+	struct target m = sched_machine(p);
 	struct fit_tile t = count_tile(p, q, w, rows, vectors, lanes);
 	double panels = ceil((double)lstage(p, q->anchor)->axis[q->vec_axis].extent / (lanes * vectors));
 	double tiles = t.second ? ceil((double)q->row_steps / rows) : 1;
@@ -113,12 +113,12 @@ double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int
 /* The tile that was chosen. */
 static struct fit_tile chosen_tile(struct loop_prog *p, const struct tile *q)
 {
-	return count_tile(p, q, shared_window(p, q), q->rows, q->vectors, rule_lanes(p));
+	return count_tile(p, q, shared_window(p, q), q->rows, q->vectors, sched_lanes(p));
 }
 
 bool balance_tail(struct loop_prog *p, const struct tile *q)
 {
-	struct target m = rule_machine(p);
+	struct target m = sched_machine(p);
 	struct fit_tile t = chosen_tile(p, q);
 
 	return fit_balance(&m, &t, q->row_steps, q->rows);
@@ -126,7 +126,7 @@ bool balance_tail(struct loop_prog *p, const struct tile *q)
 
 bool guard_borders(struct loop_prog *p, const struct tile *q)
 {
-	struct target m = rule_machine(p);
+	struct target m = sched_machine(p);
 	struct fit_tile t = chosen_tile(p, q);
 
 	return fit_guards(&m, &t) && !balance_tail(p, q);
@@ -144,7 +144,7 @@ bool taps_innermost(struct loop_prog *p, const struct tile *q)
 
 int unroll_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int64_t all)
 {
-	struct target m = rule_machine(p);
+	struct target m = sched_machine(p);
 	struct fit_tile t = chosen_tile(p, q);
 
 	return fit_unroll(&m, &t, large_window(p, q), row_by_matrix(p, q), steps, all);
@@ -152,7 +152,7 @@ int unroll_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int64
 
 int unroll_most(struct loop_prog *p)
 {
-	struct target m = rule_machine(p);
+	struct target m = sched_machine(p);
 
 	return fit_unroll_most(&m);
 }
@@ -162,7 +162,7 @@ int unroll_most(struct loop_prog *p)
  * others fetched. */
 bool rows_first(struct loop_prog *p, const struct tile *q)
 {
-	double l2 = (double)rule_machine(p).l2, still, moves;
+	double l2 = (double)sched_machine(p).l2, still, moves;
 
 	operand_bytes(p, q, &still, &moves);
 	return !is_window(p, q) && reduce_steps(p, q) >= fitted.rows_first_steps && still > l2 && moves <= l2;

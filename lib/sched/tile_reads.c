@@ -19,7 +19,7 @@ double reduce_steps(struct loop_prog *p, const struct tile *q)
 
 bool calls_function(struct loop_prog *p, const struct tile *q)
 {
-	return q->result && rule_cost(p, lstage(p, q->result)->body) >= fitted.function;
+	return q->result && sched_cost(p, lstage(p, q->result)->body) >= fitted.function;
 }
 
 int dim_along(struct loop_prog *p, const struct tile *q, ex_id read)
@@ -43,7 +43,7 @@ bool tile_moves(struct loop_prog *p, const struct tile *q, ex_id read, int axis)
 	if (!read_uses(p, read, v))
 		return false;
 	int64_t group = read_group(p, read, v);
-	return group == 1 || (axis == q->vec_axis && group % rule_lanes(p) != 0);
+	return group == 1 || (axis == q->vec_axis && group % sched_lanes(p) != 0);
 }
 
 static bool is_constant(struct loop_prog *p, ex_id read) { return lbuf(p, lex(p, read)->buf)->scope == SCOPE_CONST; }
@@ -55,7 +55,7 @@ static bool shifts(struct loop_prog *p, const struct tile *q, ex_id read)
 	int64_t step;
 
 	for (int k = s->nspatial; k < s->naxes; k++)
-		if (s->axis[k].extent > 1 && read_step(p, read, s->axis[k].var, &step) && step && llabs(step) < rule_lanes(p))
+		if (s->axis[k].extent > 1 && read_step(p, read, s->axis[k].var, &step) && step && llabs(step) < sched_lanes(p))
 			return true;
 	return false;
 }
@@ -83,13 +83,13 @@ void count_loads(struct loop_prog *p, struct tile *q, int lanes)
 		if (in_place && !together)
 			q->loads[i] = LOAD_AND_INSERT * lanes;
 		else if (in_place && shifts(p, q, read))
-			q->loads[i] = 1 + (double)rule_machine(p).vector_bytes / LINE_BYTES;
+			q->loads[i] = 1 + (double)sched_machine(p).vector_bytes / LINE_BYTES;
 	}
 }
 
 double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes) { return 4.0 * vectors * lanes * reduce_steps(p, q); }
 
-double panel_room(struct loop_prog *p) { return fitted.panel_share * (double)rule_machine(p).l2; }
+double panel_room(struct loop_prog *p) { return fitted.panel_share * (double)sched_machine(p).l2; }
 
 void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, double *moves)
 {
@@ -103,7 +103,7 @@ int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q)
 {
 	enum { SET_BYTES = 4096 };
 	const struct stage *s = lstage(p, q->anchor);
-	struct target m = rule_machine(p);
+	struct target m = sched_machine(p);
 
 	for (int i = 0; q->row_axis >= 0 && i < q->nread; i++) {
 		int64_t step;
@@ -150,7 +150,7 @@ bool sums_strided_rows(struct loop_prog *p, const struct tile *q)
 
 bool row_by_matrix(struct loop_prog *p, const struct tile *q)
 {
-	struct target m = rule_machine(p);
+	struct target m = sched_machine(p);
 	const struct stage *s = lstage(p, q->anchor);
 	bool constants = false;
 

@@ -14,7 +14,7 @@ static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int v
 		if (read_uses(p, q->read[i], v->var) && !tile_moves(p, q, q->read[i], q->vec_axis) &&
 		    read_group(p, q->read[i], v->var) % (vectors * lanes) != 0)
 			return false;
-	if (rows * vectors + vectors + 1 > rule_machine(p).vector_regs && rows * vectors > 1)
+	if (rows * vectors + vectors + 1 > sched_machine(p).vector_regs && rows * vectors > 1)
 		return false;
 	if (q->transposed_by_panel && v->extent % (vectors * lanes) != 0)
 		return false;
@@ -27,13 +27,13 @@ static bool tile_may_fit(struct loop_prog *p, const struct tile *q, int rows, in
 	int side = rows < vectors ? rows : vectors;
 
 	return tile_fits(p, q, rows, vectors, lanes) ||
-	       (tile_fits(p, q, 1, vectors, lanes) && rows * vectors + side <= rule_machine(p).vector_regs);
+	       (tile_fits(p, q, 1, vectors, lanes) && rows * vectors + side <= sched_machine(p).vector_regs);
 }
 
-/* The same for the tile that the rule takes: only where vectors are split are operands from memory as fast. */
+/* The same for the tile that is taken by default: only where vectors are split are operands from memory as fast. */
 static bool tile_is_usual(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
-	struct target m = rule_machine(p);
+	struct target m = sched_machine(p);
 	bool fits = fit_splits_vectors(&m) ? tile_may_fit(p, q, rows, vectors, lanes) : tile_fits(p, q, rows, vectors, lanes);
 
 	return fits && (rows == 1 || rows * vectors + kept_vectors(p, q, vectors, lanes) + 1 <= m.vector_regs);
@@ -48,7 +48,7 @@ static int most_rows(struct loop_prog *p, const struct tile *q)
 
 static int most_vectors(struct loop_prog *p, const struct tile *q)
 {
-	struct target m = rule_machine(p);
+	struct target m = sched_machine(p);
 
 	return sums_strided_rows(p, q) && reduce_steps(p, q) > UNROLL_MAX ? fit_sums_apart(&m) : VECTORS_MAX;
 }
@@ -98,7 +98,7 @@ static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, in
  * are used again anyway. */
 static bool better_wide(struct loop_prog *p, const struct tile *q, double cost, int lanes)
 {
-	struct target m = rule_machine(p);
+	struct target m = sched_machine(p);
 	const struct stage *s = lstage(p, q->anchor);
 	double still, moves;
 
@@ -113,7 +113,7 @@ static bool better_wide(struct loop_prog *p, const struct tile *q, double cost, 
 			tile_cost(p, q, (struct window){0}, FIT_WIDE_ROWS, FIT_WIDE_VECTORS, lanes), cost);
 }
 
-static void sample_vectors(struct rule *r, struct tile *q)
+static void sample_vectors(struct schedule *r, struct tile *q)
 {
 	int64_t choice[VECTORS_MAX];
 	int n = 0, usual = q->vectors;
@@ -121,12 +121,12 @@ static void sample_vectors(struct rule *r, struct tile *q)
 	for (int vectors = 1; vectors <= VECTORS_MAX; vectors++)
 		if (tile_fits(r->p, q, 1, vectors, r->lanes))
 			choice[n++] = vectors;
-	q->vectors = (int)rule_sample(r, "vectors", choice, n, usual);
+	q->vectors = (int)sched_sample(r, "vectors", choice, n, usual);
 	if (q->vectors != usual)
 		best_tile(r->p, q, r->lanes, q->vectors, &q->rows, &q->vectors);
 }
 
-static void sample_rows(struct rule *r, struct tile *q)
+static void sample_rows(struct schedule *r, struct tile *q)
 {
 	int64_t choice[ROWS_MAX];
 	int n = 0;
@@ -136,10 +136,10 @@ static void sample_rows(struct rule *r, struct tile *q)
 			choice[n++] = rows;
 	if (!n) /* nothing to compute */
 		choice[n++] = 1;
-	q->rows = (int)rule_sample(r, "rows", choice, n, q->rows);
+	q->rows = (int)sched_sample(r, "rows", choice, n, q->rows);
 }
 
-void choose_tile(struct rule *r, struct tile *q)
+void choose_tile(struct schedule *r, struct tile *q)
 {
 	count_loads(r->p, q, r->lanes);
 	double cost = best_tile(r->p, q, r->lanes, 0, &q->rows, &q->vectors);
@@ -168,7 +168,7 @@ static int64_t groups_along(struct loop_prog *p, const struct tile *q, int axis)
 	return 1;
 }
 
-static void count_steps(struct rule *r, struct tile *q)
+static void count_steps(struct schedule *r, struct tile *q)
 {
 	q->groups = q->row_axis < 0 ? 1 : groups_along(r->p, q, q->row_axis);
 	q->row_steps = q->row_axis < 0 ? 1 : axis_steps(r, q->anchor, q->row_axis) / q->groups;
@@ -220,7 +220,7 @@ static int row_axes(struct loop_prog *p, const struct tile *q, int *axis, int *b
 	return n;
 }
 
-void choose_row_axis(struct rule *r, struct tile *q)
+void choose_row_axis(struct schedule *r, struct tile *q)
 {
 	const struct stage *s = lstage(r->p, q->anchor);
 	const char *name[LOOP_AXES_MAX + 1];
@@ -228,13 +228,13 @@ void choose_row_axis(struct rule *r, struct tile *q)
 
 	for (int i = 0; i < n; i++)
 		name[i] = axis[i] < 0 ? "none" : sym_str(s->axis[axis[i]].name);
-	q->row_axis = axis[n > 1 ? rule_word(r, "second", name, n, best) : best];
+	q->row_axis = axis[n > 1 ? sched_word(r, "second", name, n, best) : best];
 	count_steps(r, q);
 }
 
 /* ---- what other templates ask ---- */
 
-double rule_tile_cycles(struct rule *r, stage_id anchor, int v, int t, int64_t steps)
+double sched_tile_cycles(struct schedule *r, stage_id anchor, int v, int t, int64_t steps)
 {
 	struct tile q = {.anchor = anchor, .vec_axis = v, .row_axis = t, .row_steps = steps};
 	int rows, vectors;
@@ -244,7 +244,7 @@ double rule_tile_cycles(struct rule *r, stage_id anchor, int v, int t, int64_t s
 	return best_tile(r->p, &q, r->lanes, 0, &rows, &vectors);
 }
 
-double rule_cycles_along(struct rule *r, stage_id anchor, stage_id result, int v, bool transposed)
+double sched_cycles_along(struct schedule *r, stage_id anchor, stage_id result, int v, bool transposed)
 {
 	struct tile q = {.anchor = anchor, .result = result, .vec_axis = v, .transposed = transposed};
 	const struct stage *s = lstage(r->p, anchor);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "loop/nest.h"
 #include "sched/fitted.h"
-#include "sched/rule.h"
+#include "sched/template.h"
 
 struct moved {
 	struct loop_prog *p;
@@ -74,7 +74,7 @@ static void add_block(struct moved *m, nest_id block)
 		ex_reads(p, s->body, add_read, m);
 }
 
-double rule_moved(struct loop_prog *p, nest_id loop, int64_t steps)
+double sched_moved(struct loop_prog *p, nest_id loop, int64_t steps)
 {
 	enum { LINE_BYTES = 64 };
 	int nblocks = nest_blocks(p, loop, 0, NULL, 0);
@@ -92,7 +92,7 @@ double rule_moved(struct loop_prog *p, nest_id loop, int64_t steps)
 			continue;
 		double mine = m.depends ? bytes / p->threads : bytes;
 		if (scope == SCOPE_CONST)
-			cycles += (mine - bytes / p->threads) / rule_machine(p).l3_a_cycle;
+			cycles += (mine - bytes / p->threads) / sched_machine(p).l3_a_cycle;
 		else if (!m.apart)
 			cycles += others * mine / LINE_BYTES * fitted.line_cycles;
 	}

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "sched/fitted.h"
-#include "sched/rule.h"
+#include "sched/template.h"
 
 struct transformed {
 	stage_id pad; /* 0: the first transform reads an operand */
@@ -70,7 +70,7 @@ static bool find_stages(struct loop_prog *p, struct transformed *q)
 }
 
 /* The axes of the result: o is one dim of what it reads; h says which row of a tile, w which column, the guards ask. */
-static bool find_axes(struct rule *r, struct transformed *q)
+static bool find_axes(struct schedule *r, struct transformed *q)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->result);
@@ -104,21 +104,21 @@ static bool find_axes(struct rule *r, struct transformed *q)
 /* Cycles of the products in blocks of that many lines, whose tiles fill registers as they fit, and what memory adds: constants
  * come by once a block, and the share of what lies between the stages that the second level does not hold is written and
  * read again. Constants are not hidden behind multiply-adds. */
-static double block_cost(struct rule *r, const struct transformed *q, int64_t lines)
+static double block_cost(struct schedule *r, const struct transformed *q, int64_t lines)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->product);
 	double points = (double)s->axis[0].extent, in = (double)s->axis[3].extent, out = (double)s->axis[2].extent;
-	double l2 = (double)rule_machine(p).l2;
+	double l2 = (double)sched_machine(p).l2;
 	double blocks = (double)q->lines / (double)lines, tiles = (double)(lines * q->of_line);
 	double weights = 4 * points * in * out, between = 4 * points * tiles * (in + out);
-	double sums = blocks * points * rule_tile_cycles(r, q->product, 2, 1, lines * q->of_line);
-	double stream = weights + between < l2 ? 0 : blocks * weights / rule_machine(p).l3_a_cycle;
-	return sums + stream + 2 * blocks * fmax(0, between - fitted.panel_share * l2) / rule_machine(p).l3_a_cycle;
+	double sums = blocks * points * sched_tile_cycles(r, q->product, 2, 1, lines * q->of_line);
+	double stream = weights + between < l2 ? 0 : blocks * weights / sched_machine(p).l3_a_cycle;
+	return sums + stream + 2 * blocks * fmax(0, between - fitted.panel_share * l2) / sched_machine(p).l3_a_cycle;
 }
 
 /* Blocks are one line, all lines, or a number that divides them: all blocks are of one size. */
-static void choose_block(struct rule *r, struct transformed *q)
+static void choose_block(struct schedule *r, struct transformed *q)
 {
 	struct loop_prog *p = r->p;
 	bool whole = lstage(p, q->result)->axis[q->h].extent % q->tile == 0;
@@ -135,22 +135,22 @@ static void choose_block(struct rule *r, struct transformed *q)
 			best = lines;
 		}
 	}
-	q->block = n > 1 ? rule_sample(r, "lines", choice, n, best) : 1;
+	q->block = n > 1 ? sched_sample(r, "lines", choice, n, best) : 1;
 }
 
 /* Splits the result in blocks, lines, tiles and vectors; the loop of a block, or root. *vector: of a tile's channels. */
-static const char *split_result(struct rule *r, const struct transformed *q, const char **vector)
+static const char *split_result(struct schedule *r, const struct transformed *q, const char **vector)
 {
 	const char *h = axis_loop(r, q->result, q->h, ""), *w = axis_loop(r, q->result, q->w, ""), *o = axis_loop(r, q->result, q->o, "");
 	bool some = q->block > 1 && q->block < q->lines;
 	const char *row = loop_part(r, h, some ? 2 : 1);
 	struct words order = {0};
 	if (some)
-		rule_try(r, PRIM_SPLIT, h, "lines", trace_number(q->tile));
+		sched_try(r, PRIM_SPLIT, h, "lines", trace_number(q->tile));
 	else
-		rule_try(r, PRIM_SPLIT, h, trace_number(q->tile), "tail=peel");
-	rule_try(r, PRIM_SPLIT, w, trace_number(q->tile), "tail=peel");
-	rule_try(r, PRIM_SPLIT, o, trace_number(r->lanes), "tail=peel");
+		sched_try(r, PRIM_SPLIT, h, trace_number(q->tile), "tail=peel");
+	sched_try(r, PRIM_SPLIT, w, trace_number(q->tile), "tail=peel");
+	sched_try(r, PRIM_SPLIT, o, trace_number(r->lanes), "tail=peel");
 	words_add(&order, loop_part(r, h, 0));
 	if (some)
 		words_add(&order, loop_part(r, h, 1));
@@ -159,10 +159,10 @@ static const char *split_result(struct rule *r, const struct transformed *q, con
 	words_add(&order, row);
 	words_add(&order, loop_part(r, w, 1));
 	words_add(&order, loop_part(r, o, 1));
-	rule_list(r, NULL, PRIM_REORDER, &order);
-	rule_try(r, PRIM_UNROLL, row);
-	rule_try(r, PRIM_UNROLL, loop_part(r, w, 1));
-	rule_try(r, PRIM_VECTOR, loop_part(r, o, 1));
+	sched_list(r, NULL, PRIM_REORDER, &order);
+	sched_try(r, PRIM_UNROLL, row);
+	sched_try(r, PRIM_UNROLL, loop_part(r, w, 1));
+	sched_try(r, PRIM_VECTOR, loop_part(r, o, 1));
 	*vector = loop_part(r, o, 0);
 	if (q->block < q->lines)
 		return loop_part(r, h, 0);
@@ -170,31 +170,31 @@ static const char *split_result(struct rule *r, const struct transformed *q, con
 }
 
 /* First of a transform's pair: registers under the loop; its axes but the third, which counts tiles. */
-static void in_registers(struct rule *r, stage_id s, const char *loop)
+static void in_registers(struct schedule *r, stage_id s, const char *loop)
 {
 	const char *name = sym_str(lstage(r->p, s)->name);
-	if (!rule_try(r, PRIM_AT, name, loop))
+	if (!sched_try(r, PRIM_AT, name, loop))
 		return;
-	rule_try(r, PRIM_SCOPE, name, "register");
-	rule_try(r, PRIM_UNROLL, axis_loop(r, s, 0, ""));
-	rule_try(r, PRIM_UNROLL, axis_loop(r, s, 1, ""));
-	rule_try(r, PRIM_VECTOR, axis_loop(r, s, 3, ""));
+	sched_try(r, PRIM_SCOPE, name, "register");
+	sched_try(r, PRIM_UNROLL, axis_loop(r, s, 0, ""));
+	sched_try(r, PRIM_UNROLL, axis_loop(r, s, 1, ""));
+	sched_try(r, PRIM_VECTOR, axis_loop(r, s, 3, ""));
 }
 
-static void place(struct rule *r, stage_id s, const char *block)
+static void place(struct schedule *r, stage_id s, const char *block)
 {
 	if (strcmp(block, "root"))
-		rule_try(r, PRIM_AT, sym_str(lstage(r->p, s)->name), block);
+		sched_try(r, PRIM_AT, sym_str(lstage(r->p, s)->name), block);
 }
 
-static void place_points(struct rule *r, const struct transformed *q, const char *block)
+static void place_points(struct schedule *r, const struct transformed *q, const char *block)
 {
 	const char *s = axis_loop(r, q->points, 0, ""), *t = axis_loop(r, q->points, 1, ""), *c = axis_loop(r, q->points, 2, "");
 	place(r, q->points, block);
-	rule_try(r, PRIM_SPLIT, c, trace_number(r->lanes), "tail=peel");
-	rule_try(r, PRIM_REORDER, t, loop_part(r, c, 0), s, loop_part(r, c, 1));
-	rule_try(r, PRIM_UNROLL, s);
-	rule_try(r, PRIM_VECTOR, loop_part(r, c, 1));
+	sched_try(r, PRIM_SPLIT, c, trace_number(r->lanes), "tail=peel");
+	sched_try(r, PRIM_REORDER, t, loop_part(r, c, 0), s, loop_part(r, c, 1));
+	sched_try(r, PRIM_UNROLL, s);
+	sched_try(r, PRIM_VECTOR, loop_part(r, c, 1));
 	in_registers(r, q->rows, loop_part(r, c, 0));
 }
 
@@ -215,7 +215,7 @@ static bool find_channels(struct loop_prog *p, struct transformed *q)
 }
 
 /* Other operands of the result that lie as it does come across, a block at a time. */
-static void load_across(struct rule *r, const struct transformed *q, const char *block)
+static void load_across(struct schedule *r, const struct transformed *q, const char *block)
 {
 	struct loop_prog *p = r->p;
 	ex_id read[READS_MAX];
@@ -227,28 +227,28 @@ static void load_across(struct rule *r, const struct transformed *q, const char 
 		bool alike = b->scope == SCOPE_IN && b->dtype == DT_F32 && b->rank == rank && !b->layout.n && x->dyn_dim < 0;
 		for (int d = 0; d < rank && alike; d++)
 			alike = x->index[d] == stage_axis(p, q->result, d) && b->shape[d] == lstage(p, q->result)->axis[d].extent;
-		const char *name = rule_name(r, "%s_across", sym_str(b->name));
-		if (!alike || !rule_make(r, name, PRIM_CACHE, sym_str(b->name), sym_str(lstage(p, q->result)->name), block, "scratch"))
+		const char *name = sched_name(r, "%s_across", sym_str(b->name));
+		if (!alike || !sched_make(r, name, PRIM_CACHE, sym_str(b->name), sym_str(lstage(p, q->result)->name), block, "scratch"))
 			continue;
-		rule_axis_last(r, name, q->result, q->o);
-		rule_squares(r, stage_find(p, name), q->o, q->w, false, false);
+		sched_axis_last(r, name, q->result, q->o);
+		sched_squares(r, stage_find(p, name), q->o, q->w, false, false);
 	}
 }
 
 /* Results of a block go to a buffer that has channels last, and from there to where they belong. */
-static void store_across(struct rule *r, const struct transformed *q, const char *block)
+static void store_across(struct schedule *r, const struct transformed *q, const char *block)
 {
 	const char *name = sym_str(lstage(r->p, q->result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, q->result)->out)->name);
 
-	if (!rule_make(r, "results", PRIM_CACHE, out, name, block, "scratch"))
+	if (!sched_make(r, "results", PRIM_CACHE, out, name, block, "scratch"))
 		return;
-	rule_axis_last(r, "results", q->result, q->o);
-	rule_squares(r, stage_find(r->p, "results.store"), q->o, q->w, true, false);
+	sched_axis_last(r, "results", q->result, q->o);
+	sched_squares(r, stage_find(r->p, "results.store"), q->o, q->w, true, false);
 }
 
 /* One loop nest, borders and all: nothing is gained by pieces without fills, and each is code of its own, where the operand has
  * channels apart a gather of all lanes. */
-static void map_pad(struct rule *r, const struct transformed *q)
+static void map_pad(struct schedule *r, const struct transformed *q)
 {
 	const char *c = axis_loop(r, q->pad, q->channel, "");
 	bool split = axis_steps(r, q->pad, q->channel) > r->lanes;
@@ -257,13 +257,13 @@ static void map_pad(struct rule *r, const struct transformed *q)
 		if (i != q->channel)
 			words_add(&order, axis_loop(r, q->pad, i, ""));
 	words_add(&order, c);
-	rule_list(r, NULL, PRIM_REORDER, &order);
+	sched_list(r, NULL, PRIM_REORDER, &order);
 	if (split)
-		rule_try(r, PRIM_SPLIT, c, trace_number(r->lanes), "tail=peel");
-	rule_try(r, PRIM_VECTOR, split ? loop_part(r, c, 1) : c);
+		sched_try(r, PRIM_SPLIT, c, trace_number(r->lanes), "tail=peel");
+	sched_try(r, PRIM_VECTOR, split ? loop_part(r, c, 1) : c);
 }
 
-bool rule_transformed(struct rule *r)
+bool template_transformed(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
 	struct transformed q = {0};
@@ -272,7 +272,7 @@ bool rule_transformed(struct rule *r)
 	if (!find_channels(p, &q) || lbuf(p, lstage(p, q.product)->out)->dtype != DT_F32)
 		return false;
 	if (q.across_in)
-		rule_axis_last(r, sym_str(lbuf(p, lstage(p, q.pad)->out)->name), q.pad, q.channel);
+		sched_axis_last(r, sym_str(lbuf(p, lstage(p, q.pad)->out)->name), q.pad, q.channel);
 	const char *vector;
 	choose_block(r, &q);
 	const char *block = split_result(r, &q, &vector);
@@ -285,7 +285,7 @@ bool rule_transformed(struct rule *r)
 		load_across(r, &q, block);
 		store_across(r, &q, block);
 	}
-	rule_tile(r, q.product);
+	template_tile(r, q.product);
 	if (q.pad)
 		map_pad(r, &q);
 	return true;

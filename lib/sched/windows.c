@@ -72,13 +72,13 @@ static void find_order(struct loop_prog *p, struct windows *w)
 }
 
 /* Vectors of stage s along v under the loops of the others, sums in registers from loop home on. */
-static const char *order_stage(struct rule *r, const struct windows *w, stage_id s, int from)
+static const char *order_stage(struct schedule *r, const struct windows *w, stage_id s, int from)
 {
 	struct loop_prog *p = r->p;
 	const char *v = axis_loop(r, s, w->v, ""), *name = sym_str(lstage(p, s)->name), *home = loop_part(r, v, 0);
 	struct words outer = {.gap = w->v == w->last}, inner = {0};
 
-	if (!rule_try(r, PRIM_SPLIT, v, trace_number(r->lanes), "tail=peel"))
+	if (!sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes), "tail=peel"))
 		return NULL;
 	if (w->v != w->last)
 		words_add(&outer, home);
@@ -87,36 +87,36 @@ static const char *order_stage(struct rule *r, const struct windows *w, stage_id
 		words_add(&outer, home);
 	}
 	words_add(&outer, loop_part(r, v, 1));
-	rule_list(r, NULL, PRIM_REORDER, &outer);
-	rule_try(r, PRIM_INIT, name, home);
+	sched_list(r, NULL, PRIM_REORDER, &outer);
+	sched_try(r, PRIM_INIT, name, home);
 	for (int k = lstage(p, s)->nspatial; k < lstage(p, s)->naxes; k++)
 		words_add(&inner, axis_loop(r, s, k, ""));
 	words_add(&inner, loop_part(r, v, 1));
-	rule_list(r, NULL, PRIM_REORDER, &inner);
+	sched_list(r, NULL, PRIM_REORDER, &inner);
 	return home;
 }
 
 /* Vectors of what only sets or writes the sums of stage s, in loops NEST.AXIS. */
-static void mark_vectors(struct rule *r, stage_id s, const char *nest, int v)
+static void mark_vectors(struct schedule *r, stage_id s, const char *nest, int v)
 {
 	const struct stage *t = lstage(r->p, s);
-	const char *loop = rule_name(r, "%s.%s", nest, sym_str(t->axis[v].name));
+	const char *loop = sched_name(r, "%s.%s", nest, sym_str(t->axis[v].name));
 	struct words order = {0};
 
 	for (int i = 0; i < t->nspatial; i++)
 		if (i != v)
-			words_add(&order, rule_name(r, "%s.%s", nest, sym_str(t->axis[i].name)));
+			words_add(&order, sched_name(r, "%s.%s", nest, sym_str(t->axis[i].name)));
 	words_add(&order, loop);
 	if (v != t->nspatial - 1)
-		rule_list(r, NULL, PRIM_REORDER, &order);
-	if (rule_try(r, PRIM_SPLIT, loop, trace_number(r->lanes))) {
-		rule_try(r, PRIM_UNROLL, loop_part(r, loop, 0));
-		rule_try(r, PRIM_VECTOR, loop_part(r, loop, 1));
+		sched_list(r, NULL, PRIM_REORDER, &order);
+	if (sched_try(r, PRIM_SPLIT, loop, trace_number(r->lanes))) {
+		sched_try(r, PRIM_UNROLL, loop_part(r, loop, 0));
+		sched_try(r, PRIM_VECTOR, loop_part(r, loop, 1));
 	}
 }
 
 /* Taps of a stage, fully unrolled where they are not too many: each then knows what lies beyond borders. */
-static bool unroll_taps(struct rule *r, stage_id s)
+static bool unroll_taps(struct schedule *r, stage_id s)
 {
 	const struct stage *t = lstage(r->p, s);
 	double taps = 1;
@@ -124,13 +124,13 @@ static bool unroll_taps(struct rule *r, stage_id s)
 	for (int k = t->nspatial; k < t->naxes; k++)
 		taps *= (double)t->axis[k].extent;
 	for (int k = t->nspatial; k < t->naxes && taps <= UNROLL_MAX; k++)
-		rule_try(r, PRIM_UNROLL, axis_loop(r, s, k, ""));
+		sched_try(r, PRIM_UNROLL, axis_loop(r, s, k, ""));
 	return taps <= UNROLL_MAX;
 }
 
 /* The loop of the second stage in which lines are computed: a plane of them at a time, if its share of the first-level cache has it, else
  * those of one line of results. from: in order, the first axis inside. */
-static const char *lines_place(struct rule *r, const struct windows *w, int *from)
+static const char *lines_place(struct schedule *r, const struct windows *w, int *from)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, w->lines);
@@ -142,7 +142,7 @@ static const char *lines_place(struct rule *r, const struct windows *w, int *fro
 		at++;
 	for (int i = at; i < w->n; i++)
 		bytes *= (double)s->axis[w->order[i]].extent;
-	if (at == w->n || bytes > fitted.block_share * (double)rule_machine(p).l1)
+	if (at == w->n || bytes > fitted.block_share * (double)sched_machine(p).l1)
 		for (at = 0; at < w->n && w->order[at] != w->last;)
 			at++;
 	*from = at;
@@ -152,7 +152,7 @@ static const char *lines_place(struct rule *r, const struct windows *w, int *fro
 }
 
 /* In the middle nothing is filled. */
-static void cut_borders(struct rule *r, const struct windows *w, int from)
+static void cut_borders(struct schedule *r, const struct windows *w, int from)
 {
 	ex_id read[READS_MAX];
 	int first = stage_all_reads(r->p, w->lines, read) ? window_axis(r->p, w->lines, read[0], true) : 0, i = 0;
@@ -161,26 +161,26 @@ static void cut_borders(struct rule *r, const struct windows *w, int from)
 		i++;
 	for (; i < w->n; i++)
 		if (w->order[i] != w->v)
-			rule_try(r, PRIM_PARTITION, axis_loop(r, i < from ? w->all : w->lines, w->order[i], ""), "auto");
+			sched_try(r, PRIM_PARTITION, axis_loop(r, i < from ? w->all : w->lines, w->order[i], ""), "auto");
 }
 
-static void schedule_lines(struct rule *r, const struct windows *w, const char *place, int from)
+static void schedule_lines(struct schedule *r, const struct windows *w, const char *place, int from)
 {
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, w->lines)->name), *home;
 
-	if (!rule_try(r, PRIM_AT, name, place))
+	if (!sched_try(r, PRIM_AT, name, place))
 		return;
-	if (!(home = order_stage(r, w, w->lines, from)) || !rule_make(r, "acc", PRIM_CACHE, name, name, home, "register"))
+	if (!(home = order_stage(r, w, w->lines, from)) || !sched_make(r, "acc", PRIM_CACHE, name, name, home, "register"))
 		return;
 	if (unroll_taps(r, w->lines))
 		cut_borders(r, w, from);
-	rule_try(r, PRIM_VECTOR, axis_loop(r, w->lines, w->v, ".1"));
-	mark_vectors(r, w->lines, rule_name(r, "%s.init", name), w->v);
+	sched_try(r, PRIM_VECTOR, axis_loop(r, w->lines, w->v, ".1"));
+	mark_vectors(r, w->lines, sched_name(r, "%s.init", name), w->v);
 	mark_vectors(r, w->lines, "acc.store", w->v);
 }
 
-bool rule_windows(struct rule *r)
+bool template_windows(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
 	struct windows w = {0};
@@ -193,21 +193,21 @@ bool rule_windows(struct rule *r)
 	const struct loop_buf *out = lbuf(p, lstage(p, w.result ? w.result : w.all)->out);
 	const char *name = sym_str(lstage(p, w.all)->name);
 	if (out->layout.n == out->rank) /* what waits lies as the result does */
-		rule_layout(r, sym_str(lbuf(p, lstage(p, w.lines)->out)->name), &out->layout);
+		sched_layout(r, sym_str(lbuf(p, lstage(p, w.lines)->out)->name), &out->layout);
 	if (lbuf(p, lstage(p, w.lines)->out)->dtype != DT_F32 || lbuf(p, lstage(p, w.all)->out)->dtype != DT_F32 ||
 	    !(home = order_stage(r, &w, w.all, 0))) {
-		rule_try(r, PRIM_AT, sym_str(lstage(p, w.lines)->name), w.last ? axis_loop(r, w.all, w.last - 1, "") : "root");
+		sched_try(r, PRIM_AT, sym_str(lstage(p, w.lines)->name), w.last ? axis_loop(r, w.all, w.last - 1, "") : "root");
 		return true;
 	}
-	if (w.result && rule_try(r, PRIM_AFTER, sym_str(lstage(p, w.result)->name), home)) {
-		rule_try(r, PRIM_SCOPE, name, "register");
+	if (w.result && sched_try(r, PRIM_AFTER, sym_str(lstage(p, w.result)->name), home)) {
+		sched_try(r, PRIM_SCOPE, name, "register");
 		mark_vectors(r, w.result, sym_str(lstage(p, w.result)->name), w.v);
-	} else if (rule_make(r, "sums", PRIM_CACHE, name, name, home, "register")) {
+	} else if (sched_make(r, "sums", PRIM_CACHE, name, name, home, "register")) {
 		mark_vectors(r, w.all, "sums.store", w.v);
 	}
 	unroll_taps(r, w.all);
-	rule_try(r, PRIM_VECTOR, axis_loop(r, w.all, w.v, ".1"));
-	mark_vectors(r, w.all, rule_name(r, "%s.init", name), w.v);
+	sched_try(r, PRIM_VECTOR, axis_loop(r, w.all, w.v, ".1"));
+	mark_vectors(r, w.all, sched_name(r, "%s.init", name), w.v);
 	const char *place = lines_place(r, &w, &from);
 	schedule_lines(r, &w, place, from);
 	return true;

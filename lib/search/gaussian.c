@@ -160,9 +160,9 @@ static void add_row(struct gaussian *g, size_t i)
 
 static double by_model(const struct gaussian *g, const struct search *s, const struct point *p)
 {
-	double rule = s->points.a[0]->predicted;
+	double base = s->points.a[0]->predicted;
 
-	return p->predicted > 0 && rule > 0 ? g->slope * log(p->predicted / rule) : 0;
+	return p->predicted > 0 && base > 0 ? g->slope * log(p->predicted / base) : 0;
 }
 
 /* The deviation that it would expect without kin. */

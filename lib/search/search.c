@@ -37,10 +37,10 @@ struct search *search_new(struct space *space, const struct strategy *strategy, 
 	s->strategy = strategy;
 	s->rng.s = seed;
 	s->drawn = drawn_new();
-	struct point *rule = draw(s, 0, &usual);
-	if (rule) {
-		rule->measured = 1;
-		keep(s, rule);
+	struct point *base = draw(s, 0, &usual);
+	if (base) {
+		base->measured = 1;
+		keep(s, base);
 	}
 	s->state = strategy->init ? strategy->init(s) : NULL;
 	return s;

@@ -12,10 +12,10 @@
 
 /* ---- spaces ---- */
 
-/* Where points start from: an algorithm of the group, scheduled by the rule; or a recorded trace. */
+/* Where points start from: an algorithm of the group, with its default schedule; or a recorded trace. */
 struct origin {
 	const struct generator *by;
-	const char *name;  /* "rule", "algo winograd4", "as record 3f2a91c4", "record 3f2a91c4" */
+	const char *name;  /* "default", "algo winograd4", "as record 3f2a91c4", "record 3f2a91c4" */
 	const char *text;  /* the algorithm (NULL: the one the lowering thinks best); the trace */
 	struct samples at; /* decisions that are taken unless others are wanted */
 };
@@ -26,7 +26,7 @@ struct space {
 	node_id n; /* Fused */
 	const struct target *target;
 	const struct cost_model *cost;
-	VEC(struct origin) origins; /* [0]: the rule */
+	VEC(struct origin) origins; /* [0]: the default schedule */
 	size_t points;              /* made so far */
 };
 struct generator {
@@ -38,9 +38,9 @@ struct generator {
 };
 extern const struct generator generators[]; /* name NULL ends it, as in all tables here */
 
-/* The space has the rule's point, and what the rule could have done for each algorithm of the group. */
+/* The space has the default's point, and what the templates could have written for each algorithm of the group. */
 struct space *space_new(struct module *m, node_id n, const struct target *t, const struct cost_model *cost);
-/* A recorded trace, of this task or one near it, and what differs from it in a decision or more: as the rule would write
+/* A recorded trace, of this task or one near it, and what differs from it in a decision or more: as the templates would write
  * it here with the same decisions, and line by line, adapted. */
 void space_add_record(struct space *s, const char *name, const char *trace);
 void space_free(struct space *s);
@@ -49,7 +49,7 @@ void space_free(struct space *s);
 struct point {
 	size_t number;     /* among the points of its space, from 0: what a strategy knows of each point is an array by it */
 	const char *trace; /* what it is: no header line */
-	const char *from;  /* "rule", "algo winograd4: rows=7", "record 3f2a91c4: vectors=2" */
+	const char *from;  /* "default", "algo winograd4: rows=7", "record 3f2a91c4: vectors=2" */
 	int origin;
 	struct samples at; /* all decisions, in the order they were met */
 	double predicted;  /* seconds by the cost model; 0: not known */
@@ -91,7 +91,7 @@ struct search {
 	const struct strategy *strategy;
 	void *state; /* the strategy's own */
 	struct rng rng;
-	VEC(struct point *) points; /* proposed, in order; [0]: the rule's */
+	VEC(struct point *) points; /* proposed, in order; [0]: the default's */
 	struct drawn *drawn;        /* see strategy.h */
 };
 /* How much a strategy thinks there is still to find. Zero is right for one that cannot say. */
@@ -105,7 +105,7 @@ struct outlook {
  * made with. It reads all that was told from the points of its search. */
 struct strategy {
 	const char *name, *summary;
-	/* Its state, for a search that has proposed nothing but the rule's point. NULL: it has none. */
+	/* Its state, for a search that has proposed nothing but the default's point. NULL: it has none. */
 	void *(*init)(struct search *s);
 	/* Up to n new points; none: it finds no more. */
 	size_t (*propose)(struct search *s, size_t n, struct point **out);
@@ -119,7 +119,7 @@ struct strategy {
 extern const struct strategy *const strategies[]; /* NULL ends it */
 #define STRATEGY_USUAL "bayes"
 
-/* The search knows the rule's point and that its measure is 1. */
+/* The search knows the default's point and that its measure is 1. */
 struct search *search_new(struct space *s, const struct strategy *strategy, uint64_t seed);
 /* Each learns from the other from now on, less the farther their tasks are apart (task_distance_first; infinite: not at
  * all). Both live as long as either proposes. */
@@ -129,7 +129,7 @@ size_t search_propose(struct search *s, size_t n, struct point **out);
 size_t search_propose_records(struct search *s, size_t n, struct point **out);
 void search_tell(struct search *s, struct point *p, double measured);
 struct outlook search_outlook(const struct search *s);
-/* The least that was told, as a share of the rule's. */
+/* The least that was told, as a share of the default's. */
 double search_best(const struct search *s);
 void search_free(struct search *s);
 

@@ -17,7 +17,7 @@ struct sample *samples_find(const struct samples *x, const char *name)
 	return NULL;
 }
 
-/* ---- template: what the rule could have done ---- */
+/* ---- template: what the templates could have written ---- */
 
 static struct loop_prog *lower(struct space *s, const char *algo)
 {
@@ -39,7 +39,7 @@ static struct loop_prog *template_make(struct space *s, const struct origin *o, 
 		if (!samples_find(want, o->at.a[i].name))
 			vec_push(&all, o->at.a[i]);
 	if (p)
-		*trace = rule_with(p, &all, got);
+		*trace = schedule_with(p, &all, got);
 	vec_free(&all);
 	return p;
 }
@@ -74,7 +74,7 @@ static struct loop_prog *record_make(struct space *s, const struct origin *o, co
 
 enum { TEMPLATE, RECORDS };
 const struct generator generators[] = {
-	[TEMPLATE] = {"template", "the rule's templates with other decisions, for each algorithm", template_make},
+	[TEMPLATE] = {"template", "the templates with other decisions, for each algorithm", template_make},
 	[RECORDS] = {"records", "recorded traces of the task and of near ones, with decisions changed", record_make},
 	{0},
 };
@@ -98,7 +98,7 @@ struct space *space_new(struct module *m, node_id n, const struct target *t, con
 	s->n = n;
 	s->target = t;
 	s->cost = cost;
-	vec_push(&s->origins, (struct origin){.by = &generators[TEMPLATE], .name = "rule"});
+	vec_push(&s->origins, (struct origin){.by = &generators[TEMPLATE], .name = "default"});
 	struct loop_prog *p = lower(s, NULL);
 	int count = p ? group_algorithms(m, n, t, algorithm, ALGORITHMS_MAX) : 0;
 	for (int i = 0; i < count; i++)
@@ -132,7 +132,7 @@ void space_free(struct space *s)
 	free(s);
 }
 
-/* "rule: rows=7 vectors=2": the decisions that are not the usual ones. */
+/* "default: rows=7 vectors=2": the decisions that are not the usual ones. */
 static const char *describe(struct space *s, const struct origin *o, const struct samples *at)
 {
 	char *text;

@@ -30,7 +30,7 @@ int any_origin(struct search *s);
 /* The point, if neither it nor a request for it has been there before; NULL: it has, or there is none. */
 struct point *draw(struct search *s, int origin, const struct samples *want);
 struct point *draw_random(struct search *s, int origin); /* any decisions */
-/* The usual points of origins from *next on that are new; count. *next: the origin to go on with, 1 at first, as the rule's
+/* The usual points of origins from *next on that are new; count. *next: the origin to go on with, 1 at first, as the default's
  * is there. */
 size_t draw_origins(struct search *s, size_t *next, size_t n, struct point **out);
 /* All new points one decision away. */

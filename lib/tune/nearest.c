@@ -42,7 +42,7 @@ bool take_older(struct session *s, struct tuned *t)
 		return false;
 	t->trace = arena_str(&s->arena, c->trace);
 	t->from = record_id(r, &s->arena);
-	t->why = arena_printf(&s->arena, "not timed: %s, %.3f of the time of a default that the rule does not give any more", t->from,
+	t->why = arena_printf(&s->arena, "not timed: %s, %.3f of the time of a default of an older version", t->from,
 			      record_number(r, "ratio"));
 	candidate_free(c);
 	return true;
@@ -58,13 +58,13 @@ void take_nearest(struct session *s, struct tuned *t)
 	if (!n || !s->opt->cost->predict)
 		return;
 	struct space *space = space_new(t->in, t->node, s->target, s->opt->cost);
-	const struct point *rule = space_point(space, 0, &nothing);
-	for (int i = 0; i < n && rule; i++) {
+	const struct point *base = space_point(space, 0, &nothing);
+	for (int i = 0; i < n && base; i++) {
 		size_t first = space->origins.n;
 		space_add_record(space, near[i].id, near[i].trace);
 		for (size_t k = first; k < space->origins.n; k++) {
 			const struct point *p = space_point(space, (int)k, &nothing);
-			if (p && p->predicted > 0 && p->predicted < PROMISE * rule->predicted &&
+			if (p && p->predicted > 0 && p->predicted < PROMISE * base->predicted &&
 			    (!best || p->predicted < best->predicted)) {
 				best = p;
 				best_near = i;
@@ -76,7 +76,7 @@ void take_nearest(struct session *s, struct tuned *t)
 		t->trace = arena_str(&s->arena, c->trace);
 		t->from = arena_printf(&s->arena, "record %.10s", near[best_near].id);
 		t->why = arena_printf(&s->arena, "not timed: the trace of %s (%.10s), adapted; expected %.2f of the default's time",
-				      near[best_near].task, near[best_near].id, best->predicted / rule->predicted);
+				      near[best_near].task, near[best_near].id, best->predicted / base->predicted);
 		candidate_free(c);
 	}
 	space_free(space);

@@ -266,7 +266,7 @@ is "$(kb --kb net.kb --target here best 'Softmax{axis=-1} f32 4x8' | sed -n 's/^
 printf 'record\nkind kernel\ntask %s\ntarget here\ntrace one\nverdict faster\nagainst default\nratio 0.6\nhi 0.8\n\n' 'Softmax{axis=-1} f32 4x8' >longer.txt
 kb -q --kb net.kb load longer.txt
 is "$(kb --kb net.kb --target here best 'Softmax{axis=-1} f32 4x8' | sed -n 's/^ratio //p')" 0.6 "records of an older text are found by it"
-# best and why go by today's default, as apply does, where the rule gives one. tune-op says which that is.
+# best and why go by today's default, as apply does, where there is one. tune-op says which that is.
 t='MatMul f32 16x32 32x16'
 tune-op --quiet --runner fake --trials 1 --task "$t" >base.txt 2>/dev/null
 today=$(sed -n 's/^base //p' base.txt | tail -1)

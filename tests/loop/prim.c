@@ -8,7 +8,7 @@
 #include "target/x86/x86.h"
 #include "common/half.h"
 #include "common/rng.h"
-#include "sched/cost.h"
+#include "sched/analytic.h"
 #include "sched/schedule.h"
 #include "emit/emit.h"
 #include "loop/instr.h"
@@ -450,7 +450,7 @@ static void dot(const char *level, enum dtype a, enum dtype b)
 		int64_t m = 1 + 6 * i, n = 37 + 30 * i, k = 24 + 100 * i;
 		snprintf(name, sizeof name, "dot_%s_%s_%d", strrchr(level, '-') ? strrchr(level, '-') + 1 : level, dtype_name(a), i);
 		struct loop_prog *p = product(m, n, k, a, b, DT_I32, true);
-		trace = strdup(loop_rule(p));
+		trace = strdup(default_schedule(p));
 		prog_free(p);
 		good(name, product(m, n, k, a, b, DT_I32, true), product(m, n, k, a, b, DT_I32, true), trace, call,
 		     a == DT_U8 ? "= vpdpbusd(" : "= vpmaddwd(", NULL, 0);

@@ -1,5 +1,5 @@
 /* The lowering column against the conformance cases of Debian's libonnx-testdata: the stages' numbers, and those
- * of the nest that the rule makes of them. A case runs in a process of its own. */
+ * of the nest that the default schedule makes of them. A case runs in a process of its own. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <math.h>
@@ -148,7 +148,7 @@ static struct loop_prog *lower(struct test *t, const char *algo, const char **wh
 	return t->low.prog;
 }
 
-/* The stages, then the nest that the rule makes of them; by every algorithm. */
+/* The stages, then the nest that the default schedule makes of them; by every algorithm. */
 static const char *run_both(struct test *t, enum constants c)
 {
 	const char *why, *trace, *algo[8];
@@ -161,7 +161,7 @@ static const char *run_both(struct test *t, enum constants c)
 		if (!(p = lower(t, algo[i], &why)) || strcmp(p->algo, algo[i]))
 			die(EX_DIFFERENT, "%s: %s", algo[i], p ? p->algo : why);
 		run(t, p, arena_printf(&t->a, "%s: stages", algo[i]), run_stages);
-		trace = loop_rule(p);
+		trace = default_schedule(p);
 		p = lower(t, trace_algo(trace, &t->a), &why);
 		if ((why = loop_apply(p, trace, false)) || (why = loop_finish(p)) || (why = loop_verify(p)))
 			die(EX_DIFFERENT, "%s: trace: %s", algo[i], why);

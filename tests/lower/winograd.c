@@ -1,5 +1,5 @@
-/* Winograd's convolutions, on random awkward sizes: the stages give the direct convolution's numbers, and the nest that the
- * rule makes of them gives the stages'. */
+/* Winograd's convolutions, on random awkward sizes: the stages give the direct convolution's numbers, and the nest that the default
+ * schedule makes of them gives the stages'. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +147,7 @@ static void try_case(int seed, int *blocked, int *across)
 		p = program(&z, m);
 		compute(p, &z, with, got, NULL);
 		double stages = difference(want, got, count);
-		const char *trace = loop_rule(p), *why = loop_finish(p);
+		const char *trace = default_schedule(p), *why = loop_finish(p);
 		*blocked += strstr(trace, "at rows") != NULL;
 		*across += strstr(trace, "results = cache") != NULL;
 		if (!why)

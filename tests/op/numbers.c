@@ -205,7 +205,7 @@ static const char *interpreted(struct test *t)
 	stages_eval(l.prog, at);
 	if (!(t->flags & COMPILED) && (why = all_differ(t, l.prog, at, false)))
 		return arena_printf(&a, "stages: %s", why);
-	const char *trace = arena_str(&a, loop_rule(l.prog));
+	const char *trace = arena_str(&a, default_schedule(l.prog));
 	if (trace_algo(trace, &a) && strcmp(trace_algo(trace, &a), l.prog->algo))
 		return NULL;
 	t->low = lower_group(t->m, task_node(t->m), target, trace_algo(trace, &a), &why);

@@ -1,4 +1,4 @@
-/* Golden output: the schedules that the rule writes for tasks of every kind, and the C that is made of them, on machines that are
+/* Golden output: the schedules that the templates write for tasks of every kind, and the C that is made of them, on machines that are
  * written out (tests/sched/golden/targets.txt), whatever this one is. golden compares; golden --write writes the files anew, each from
  * its own lines "task TEXT": what a change of schedules changes is their diff.
  *

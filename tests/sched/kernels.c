@@ -1,5 +1,5 @@
-/* Kernels of groups, by their texts: what is lowered and scheduled, as the rule does for vectors of any length and otherwise,
- * gives the evaluator's numbers in the interpreter; as the rule does it here, compiled as well. Types of elements are what
+/* Kernels of groups, by their texts: what is lowered and scheduled, by default for vectors of any length and otherwise,
+ * gives the evaluator's numbers in the interpreter; with the default schedule here, compiled as well. Types of elements are what
  * differs most. */
 #include <dlfcn.h>
 #include <math.h>
@@ -197,7 +197,7 @@ struct kernel {
 	const struct text *t;
 	struct module *m;
 	struct tensor **in, **want;
-	struct lowered low; /* finished, as the rule does */
+	struct lowered low; /* finished, by default */
 };
 
 static struct module *module_of(const char *text)
@@ -272,7 +272,7 @@ static const char *try_schedule(struct kernel *k, const struct target *t, const 
 	*l = lower_group(k->m, task_node(k->m), t, NULL, &why);
 	if (why)
 		return why;
-	*trace = arena_str(&a, rule_with(l->prog, want, got));
+	*trace = arena_str(&a, schedule_with(l->prog, want, got));
 	samples_keep(got, &a);
 	if ((why = loop_finish(l->prog)) || (why = loop_verify(l->prog)) || (k->t->flags & WRAPS))
 		return why;

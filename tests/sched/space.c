@@ -1,4 +1,4 @@
-/* The space of the rule's templates: whatever is decided, the program is valid and computes what its stages say, in the
+/* The space of the templates: whatever is decided, the program is valid and computes what its stages say, in the
  * interpreter and (some) compiled; its trace, replayed, is the same program. Decisions carry over between sizes. Samples of
  * traces are listed and changed. SPACE_TEST_VECTORS=N: decisions tried a program. */
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 #include "programs.h"
 #include "common/progress.h"
 #include "common/rng.h"
-#include "sched/cost.h"
+#include "sched/analytic.h"
 #include "emit/emit.h"
 #include "loop/interp.h"
 #include "loop/prim.h"
@@ -232,7 +232,7 @@ static const char *try_point(const struct shape *s, const struct samples *want, 
 	struct loop_prog *p = program(s), *again = program(s), *plain = program(s);
 	struct arena a = {0};
 	static char said[512];
-	const char *text = rule_with(p, want, got), *why = loop_apply(again, text, false);
+	const char *text = schedule_with(p, want, got), *why = loop_apply(again, text, false);
 	*trace = strdup(text);
 	if (!why && strcmp(prog_str(p, &a), prog_str(again, &a)))
 		why = "the trace replayed is another program";
@@ -367,11 +367,11 @@ static void try_transfer(void)
 	struct shape from = {"", make_gemm, {37, 50, 20}}, to = {"", make_gemm, {3, 200, 20}};
 	struct samples want = {0}, got = {0};
 	struct loop_prog *p = program(&from), *q = program(&to);
-	rule_with(p, NULL, &want);
+	schedule_with(p, NULL, &want);
 	for (size_t i = 0; i < want.n; i++)
 		if (!strcmp(want.a[i].name, "vectors"))
 			want.a[i].decision = 3;
-	rule_with(q, &want, &got);
+	schedule_with(q, &want, &got);
 	bool same = true, taken = false;
 	for (size_t i = 0; i < got.n; i++) {
 		same &= got.a[i].decision >= 0;
@@ -389,7 +389,7 @@ static double predicted(const struct shape *s, const char *name, int64_t decisio
 	struct samples want = {0};
 	struct loop_prog *p = program(s);
 	vec_push(&want, (struct sample){.name = name, .decision = decision});
-	rule_with(p, &want, NULL);
+	schedule_with(p, &want, NULL);
 	double t = loop_cost(p);
 	vec_free(&want);
 	prog_free(p);
@@ -412,7 +412,7 @@ static int64_t usual_of(const struct shape *s, const char *name, const char **tr
 	struct samples got = {0};
 	struct loop_prog *p = program(s);
 	int64_t usual = -1;
-	*trace = arena_str(a, rule_with(p, NULL, &got));
+	*trace = arena_str(a, schedule_with(p, NULL, &got));
 	for (size_t i = 0; i < got.n; i++)
 		if (!strcmp(got.a[i].name, name))
 			usual = got.a[i].usual;

@@ -47,7 +47,7 @@ static struct search *search_made_up(uint64_t seed)
 {
 	struct space *s = xcalloc(1, sizeof *s);
 	s->cost = &says_nothing;
-	vec_push(&s->origins, (struct origin){&generator, "rule", NULL});
+	vec_push(&s->origins, (struct origin){&generator, "default", NULL});
 	return search_new(s, strategy_find("random"), seed);
 }
 

@@ -52,7 +52,7 @@ static struct space *space_made_up(const struct cost_model *cost)
 {
 	struct space *s = xcalloc(1, sizeof *s);
 	s->cost = cost;
-	vec_push(&s->origins, (struct origin){&generator, "rule", NULL});
+	vec_push(&s->origins, (struct origin){&generator, "default", NULL});
 	vec_push(&s->origins, (struct origin){&generator, "other", NULL});
 	return s;
 }
@@ -128,7 +128,7 @@ static size_t count_points(const char *strategy, struct loop_prog *(*make)(struc
 	struct space *s = xcalloc(1, sizeof *s);
 	struct point *p[4];
 	size_t n = 0, k;
-	vec_push(&s->origins, (struct origin){&g, "rule", NULL});
+	vec_push(&s->origins, (struct origin){&g, "default", NULL});
 	struct search *x = search_new(s, strategy_find(strategy), 1);
 	while ((k = search_propose(x, 4, p)))
 		n += k;
@@ -219,7 +219,7 @@ static void test_pairs(const char *strategy)
 	struct point *p[4];
 	bool found = false;
 	s->cost = &says_nothing;
-	vec_push(&s->origins, (struct origin){&g, "rule", NULL});
+	vec_push(&s->origins, (struct origin){&g, "default", NULL});
 	struct search *x = search_new(s, strategy_find(strategy), 1);
 	for (size_t k; !search_outlook(x).converged && (k = search_propose(x, 4, p));)
 		for (size_t i = 0; i < k; i++) {
@@ -260,7 +260,7 @@ static void test_settles(double (*measure)(const struct point *), const char *wh
 		struct point *p[BATCH];
 		double best = 1;
 		s->cost = &says_nothing;
-		vec_push(&s->origins, (struct origin){&g, "rule", NULL});
+		vec_push(&s->origins, (struct origin){&g, "default", NULL});
 		struct search *x = search_new(s, strategy_find("bayes"), seed);
 		for (size_t k; !search_outlook(x).settled && (k = search_propose(x, BATCH, p));)
 			for (size_t i = 0; i < k; i++) {

@@ -31,7 +31,7 @@ static void retire(struct trial *x, double ratio, double differ, struct rng *r)
 /* A search that found that kernel by a time that flatters it; then what session.c asks for, to the end. Remeasurements, in *remeasurements. */
 static bool kept(double ratio, double differ, struct rng *r, size_t *remeasurements)
 {
-	struct point p = {.trace = "", .from = "rule"};
+	struct point p = {.trace = "", .from = "default"};
 	struct tuned t = {0};
 	struct trial *out[REMEASUREMENTS];
 	size_t n;

@@ -62,15 +62,15 @@ done
 [ $found = 0 ]
 ok $? "a shape that was not tuned takes the nearest one's trace"
 
-# The same records, as if the rule had given another default then: none of their ratios is to this one.
+# The same records, as if the default had been another one then: none of their ratios is to this one.
 sed 's/^record .*/record/; s/^base .*/base 0123456789abcdef0123456789abcdef/' one | kb load --here --quiet --kb kbold
 tune-op --runner fake --kb kbold --trials 0 m.g -o older.g --why 2>err
-[ "$(grep -c 'not timed: record.*of a default that the rule does not give any more' err)" -ge 3 ] && cp kbold kbold2 &&
+[ "$(grep -c 'not timed: record.*of a default of an older version' err)" -ge 3 ] && cp kbold kbold2 &&
 	tune-op $fake --kb kbold2 m.g -o other.g && kb dump --kb kbold2 | grep -q '^base [^0]'
 ok $? "an older default's ratios are not today's: said, and timed again"
 here=$(kb why --kb kbold "$(sed -n 1p tasks)" | sed -n 's/^target: //p')
 sed "s/^record .*/record/; s/^base .*/base 0123456789abcdef0123456789abcdef/; s|^target .*|target $here|" one | kb load --quiet --kb kbhere
-kb apply --kb kbhere m.g -o other.g 2>err && grep -q 'timed against a default that the rule does not give any more' err
+kb apply --kb kbhere m.g -o other.g 2>err && grep -q 'timed against a default of an older version' err
 ok $? "kb apply says so too"
 
 # A real runner: whole numbers are compared as what they are, and rounding does not grow along a recurrence.

@@ -15,7 +15,7 @@
 
 static struct kb *kb; /* of apply: a pass has no argument of its own */
 
-/* The rule's schedule for the node on the target asked about; false: it has none, or that target is of no machine that this
+/* the default schedule for the node on the target asked about; false: it has none, or that target is of no machine that this
  * program knows. */
 static bool find_default(struct module *m, node_id n, struct arena *a, struct kb_base *base)
 {
@@ -56,7 +56,7 @@ static bool replays(struct module *m, const struct task *t, const struct kb_reco
 	return c != NULL;
 }
 
-/* The best record; *old: its ratio is to a default that the rule does not give any more. */
+/* The best record; *old: its ratio is to a default of an older version. */
 static const struct kb_record *record_for(struct module *m, const struct task *t, struct arena *a, bool *old)
 {
 	struct kb_list l = {0};
@@ -110,8 +110,7 @@ static void apply(struct module *m, const struct pass_ctx *c)
 	if (foreign)
 		note("of %" PRIu32 " the record was not measured here; tune-op times them", foreign);
 	if (older)
-		note("of %" PRIu32 " the record was timed against a default that the rule does not give any more; tune-op times them again",
-		     older);
+		note("of %" PRIu32 " the record was timed against a default of an older version; tune-op times them again", older);
 	task_list_free(&l);
 	arena_release(&a);
 }

@@ -11,7 +11,7 @@ struct report_task {
 	const char *digest;       /* hex */
 	size_t calls;             /* nodes of the model that are it */
 	double flops;             /* of one call */
-	double seconds;           /* of one call as the rule schedules it; 0: not timed */
+	double seconds;           /* of one call with the default schedule; 0: not timed */
 	double ratio, lo, hi;     /* chosen / default, re-timed, with its interval; ratio 0: the default stays */
 	const char *verdict;      /* "faster", "default", "nearest", "not tuned" */
 	const char *why;          /* what there is to say besides; may be NULL */

@@ -193,7 +193,7 @@ static void put_table(FILE *f, const struct report *r, double before, struct are
 	      f);
 	for (size_t i = 0; i < r->ntask; i++)
 		put_row(f, &r->task[i], before, a);
-	fputs("</tbody></table></div>\n<p class=\"soft\">Times are of one call. Before is the rule's schedule; the ratio is the chosen schedule's time to "
+	fputs("</tbody></table></div>\n<p class=\"soft\">Times are of one call. Before is the default schedule; the ratio is the chosen schedule's time to "
 	      "it, by all that was timed of it.</p>\n",
 	      f);
 }

@@ -8,7 +8,7 @@ struct genetic {
 	struct points pool; /* drawn, but not proposed */
 };
 struct genetic genetic_new(void);
-/* First the usual point of every origin; then what is one decision away from the best, which at the start is the rule's
+/* First the usual point of every origin; then what is one decision away from the best, which at the start is the default's
  * (all of it, where a cost model ranks them), and offspring of the good ones. What the cost model passed over stays in the
  * pool. A point of the pool that another strategy proposes must be taken out of it (points_remove). */
 size_t genetic_propose(struct search *s, struct genetic *g, size_t n, struct point **out);

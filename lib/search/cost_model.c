@@ -1,6 +1,6 @@
 /* Cost models: what to expect of a schedule that has not been timed. */
 #include <string.h>
-#include "sched/cost.h"
+#include "sched/analytic.h"
 #include "search/search.h"
 
 const struct cost_model cost_models[] = {

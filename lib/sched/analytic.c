@@ -2,13 +2,13 @@
  * they use most: multiply-adds by their ports, loads, stores, instructions, or the latency of sums that wait for each other.
  * Memory: the box of each buffer that one execution of a loop touches; where what an iteration touches fits in a cache,
  * all of the loop brings in each byte of its box once, else every iteration brings in its own. */
-#include "sched/cost.h"
+#include "sched/analytic.h"
 #include <math.h>
 #include <string.h>
 #include "sched/fitted.h"
 #include "loop/math.h"
 #include "loop/nest.h"
-#include "sched/rule.h"
+#include "sched/template.h"
 
 enum { CHAIN_MAX = 32, LEVELS = 3 };
 
@@ -110,7 +110,7 @@ static void add_access(struct costing *c, struct work *w, poly off, buf_id b, bo
 static double operations_of(const struct costing *c, double *known, ex_id e)
 {
 	const struct ex *x = lex(c->p, e);
-	double n = x->kind == EX_CALL ? rule_call_cost(x->fn) : x->kind == EX_GUARD ? c->pieces > 1 ? fitted.guard_cut : 1 : 0;
+	double n = x->kind == EX_CALL ? sched_call_cost(x->fn) : x->kind == EX_GUARD ? c->pieces > 1 ? fitted.guard_cut : 1 : 0;
 	if (known[e] > 0)
 		return known[e];
 	for (int i = 0; i < 3; i++)
@@ -353,7 +353,7 @@ static struct traffic traffic_of(struct costing *c, nest_id n)
 double loop_cost(struct loop_prog *p)
 {
 	struct target m = target_filled(p->target);
-	struct costing c = {.p = p, .lanes = rule_lanes(p), .pieces = 1};
+	struct costing c = {.p = p, .lanes = sched_lanes(p), .pieces = 1};
 	struct work w = {0};
 	c.regs = m.vector_regs;
 	c.ports = m.fma_ports;

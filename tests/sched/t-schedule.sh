@@ -1,4 +1,4 @@
-# The rule's schedules, by the numbers of the evaluator and by what was decided.
+# the default schedule, by the numbers of the evaluator and by what was decided.
 . "$top/tests/lib.sh"
 numbers() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%s%g", i ? ", " : "", (i * 7919 % 1999 - 999) / 999 }'; }
 

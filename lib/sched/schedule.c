@@ -1,15 +1,15 @@
-/* The rule: inlining, then the template that fits the program's shape. */
-#include "sched/rule.h"
+/* The default schedule: inlining, then the template that fits the program's shape. */
+#include "sched/template.h"
 #include <string.h>
 #include "sched/fitted.h"
 #include "loop/math.h"
 #include "sched/schedule.h"
 
-struct target rule_machine(struct loop_prog *p) { return target_filled(p->target); }
+struct target sched_machine(struct loop_prog *p) { return target_filled(p->target); }
 
-int rule_lanes(struct loop_prog *p) { return rule_machine(p).vector_bytes / 4; }
+int sched_lanes(struct loop_prog *p) { return sched_machine(p).vector_bytes / 4; }
 
-int64_t axis_steps(struct rule *r, stage_id s, int axis)
+int64_t axis_steps(struct schedule *r, stage_id s, int axis)
 {
 	nest_id loop = loop_find(r->p, axis_loop(r, s, axis, ""));
 	int64_t n;
@@ -111,7 +111,7 @@ static int count_readers(struct loop_prog *p, buf_id b, stage_id *last)
 	return n;
 }
 
-int rule_call_cost(int fn) { return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? fitted.call : 1; }
+int sched_call_cost(int fn) { return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? fitted.call : 1; }
 
 /* known: by expression, 1 more than its cost; 0: not known yet. */
 static int cost_of(struct loop_prog *p, int *known, ex_id e)
@@ -122,7 +122,7 @@ static int cost_of(struct loop_prog *p, int *known, ex_id e)
 	const struct ex *x = lex(p, e);
 	int c = 0;
 	if (x->kind == EX_CALL)
-		c = rule_call_cost(x->fn);
+		c = sched_call_cost(x->fn);
 	else if (x->kind == EX_GUARD)
 		c = fitted.guard;
 	for (int i = 0; i < 3; i++)
@@ -132,7 +132,7 @@ static int cost_of(struct loop_prog *p, int *known, ex_id e)
 	return c;
 }
 
-int rule_cost(struct loop_prog *p, ex_id e)
+int sched_cost(struct loop_prog *p, ex_id e)
 {
 	int *known = xcalloc((size_t)e + 1, sizeof *known), c = cost_of(p, known, e);
 	free(known);
@@ -194,7 +194,7 @@ static bool may_inline(struct loop_prog *p, stage_id s, int readers, stage_id re
 
 /* Stages vanish into their readers; where that is no matter of course, it is a sample. What has grown large by that stays: each
  * that uses it twice would double it. */
-static void inline_stages(struct rule *r)
+static void inline_stages(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
 	for (stage_id s = 1; s < p->stages.n; s++) {
@@ -202,7 +202,7 @@ static void inline_stages(struct rule *r)
 		stage_id reader = 0;
 		if (t->gone || t->scan || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
 			continue;
-		int n = count_readers(p, t->out, &reader), cost = rule_cost(p, t->body);
+		int n = count_readers(p, t->out, &reader), cost = sched_cost(p, t->body);
 		if (cost > fitted.inline_whole || (n == 1 && dot_needs(p, s, reader)))
 			continue;
 		bool cheap = cost <= fitted.inline_free, once = n == 1 && read_once(p, s, reader);
@@ -211,23 +211,23 @@ static void inline_stages(struct rule *r)
 			continue;
 		bool usual = once || plain || (n == 1 && window_reads(p, s, reader)) ||
 			     (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost));
-		const char *name = sym_str(t->name), *sample = rule_name(r, "%s.inline", name);
+		const char *name = sym_str(t->name), *sample = sched_name(r, "%s.inline", name);
 		if (usual && once && lstage(p, reader)->comb == COMB_NONE) {
-			rule_try(r, PRIM_INLINE, name);
+			sched_try(r, PRIM_INLINE, name);
 		} else if (usual || may_inline(p, s, n, reader, cost)) {
-			bool yes = rule_yes(r, sample, usual);
-			if (yes && !rule_try(r, PRIM_INLINE, name)) {
+			bool yes = sched_yes(r, sample, usual);
+			if (yes && !sched_try(r, PRIM_INLINE, name)) {
 				if (usual)
-					rule_drop(r, sample);
+					sched_drop(r, sample);
 				else
-					rule_settle(r, sample, 0);
+					sched_settle(r, sample, 0);
 			}
 		}
 	}
 }
 
 /* Copies that a window can do without now that what they copy lies otherwise. */
-static void inline_windows(struct rule *r)
+static void inline_windows(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
 	for (stage_id s = 1; s < p->stages.n; s++) {
@@ -235,12 +235,12 @@ static void inline_windows(struct rule *r)
 		if (!lstage(p, s)->gone && !lstage(p, s)->scan && lstage(p, s)->comb == COMB_NONE &&
 		    lbuf(p, lstage(p, s)->out)->scope != SCOPE_OUT && count_readers(p, lstage(p, s)->out, &reader) == 1 &&
 		    window_reads(p, s, reader))
-			rule_try(r, PRIM_INLINE, sym_str(lstage(p, s)->name));
+			sched_try(r, PRIM_INLINE, sym_str(lstage(p, s)->name));
 	}
 }
 
 /* A copy in between (padding) keeps the memory order of what it copies. */
-static void lay_out_copies(struct rule *r)
+static void lay_out_copies(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
 	for (stage_id s = 1; s < p->stages.n; s++) {
@@ -251,7 +251,7 @@ static void lay_out_copies(struct rule *r)
 			continue;
 		const struct loop_buf *from = lbuf(p, lex(p, read[0])->buf);
 		if (from->layout.n && from->rank == lbuf(p, lstage(p, s)->out)->rank)
-			rule_layout(r, sym_str(lbuf(p, lstage(p, s)->out)->name), &from->layout);
+			sched_layout(r, sym_str(lbuf(p, lstage(p, s)->out)->name), &from->layout);
 	}
 }
 
@@ -313,38 +313,38 @@ bool has_reuse(struct loop_prog *p, stage_id s)
 	return false;
 }
 
-const char *rule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
+const char *schedule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
 {
-	struct rule r = {.p = p, .along = -1, .want = want};
-	r.lanes = rule_lanes(p);
+	struct schedule r = {.p = p, .along = -1, .want = want};
+	r.lanes = sched_lanes(p);
 	if (strcmp(p->algo, ALGO_USUAL))
-		rule_try(&r, PRIM_ALGO, p->algo);
+		sched_try(&r, PRIM_ALGO, p->algo);
 	inline_stages(&r);
 	stage_id anchor = find_anchor(p), result = 0;
-	if (anchor && count_reductions(p) == 1 && lstage(p, anchor)->comb == COMB_SUM && rule_across(&r, anchor))
+	if (anchor && count_reductions(p) == 1 && lstage(p, anchor)->comb == COMB_SUM && sched_across(&r, anchor))
 		inline_windows(&r);
 	lay_out_copies(&r);
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lbuf(p, lstage(p, s)->out)->scope == SCOPE_OUT &&
 		    (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
 			result = s;
-	bool done = rule_transformed(&r) || rule_scan(&r) || rule_sums(&r) || rule_windows(&r);
+	bool done = template_transformed(&r) || template_scan(&r) || template_sums(&r) || template_windows(&r);
 	if (!done && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
-		done = rule_tile(&r, anchor);
+		done = template_tile(&r, anchor);
 	if (!done && anchor && result && reduces_rows(p, anchor))
-		done = rule_rows(&r, result);
+		done = template_rows(&r, result);
 	if (!done && anchor && result && count_reductions(p) > 1)
-		done = rule_blocks(&r, result);
+		done = template_blocks(&r, result);
 	for (stage_id s = 1; s < p->stages.n; s++)
 		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_NONE && stage_whole(p, s))
-			rule_map(&r, s);
+			template_map(&r, s);
 	for (size_t i = 0; got && i < r.met.n; i++)
 		vec_push(got, r.met.a[i]);
-	rule_threads(&r);
+	sched_threads(&r);
 	const char *text = trace_write(&p->arena, &r.trace);
 	vec_free(&r.met);
 	vec_free(&r.trace);
 	return text;
 }
 
-const char *loop_rule(struct loop_prog *p) { return rule_with(p, NULL, NULL); }
+const char *default_schedule(struct loop_prog *p) { return schedule_with(p, NULL, NULL); }
