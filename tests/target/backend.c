@@ -43,6 +43,22 @@ static void rows_of_others(void)
 	ok(!target_find(row, &t), "a kind that is not here is no target");
 }
 
+static bool has_flag(const char *features, const char *flag)
+{
+	char row[128];
+	struct target t;
+
+	snprintf(row, sizeof row, "cpu=x;features=%s;%s", features, caches);
+	return target_find(row, &t) && strstr(target_cflags(&t), flag);
+}
+
+static void flags_of_features(void)
+{
+	ok(has_flag("fma,avx2,avxvnni", "-march=x86-64-v3 -mavxvnni") && !has_flag("fma,avx2", "vnni"), "avxvnni: its flag, with AVX2");
+	ok(has_flag("fma,avx2,avx512,vnni,bf16", " -mavx512vnni -mavx512bf16") && !has_flag("fma,avx2,avx512,vnni", "bf16"),
+	   "bf16: its flag, with AVX-512");
+}
+
 static const char *written(const struct target *t, const char *text)
 {
 	char *out;
@@ -132,6 +148,7 @@ int main(void)
 		instructions(*b);
 	}
 	rows_of_others();
+	flags_of_features();
 	sections();
 	ok(!instr_find(&(struct target){.of = &backend_generic}, "vpdpbusd") && instr_find(NULL, "vpdpbusd") &&
 		   !instr_find(NULL, "no such"),

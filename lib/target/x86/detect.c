@@ -10,14 +10,18 @@ static unsigned read_features(void)
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("fma"))
 		have |= X86_FMA;
-	if (__builtin_cpu_supports("avx2") && (have & X86_FMA))
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") && (have & X86_FMA))
 		have |= X86_AVX2;
+	if ((have & X86_AVX2) && __builtin_cpu_supports("avxvnni"))
+		have |= X86_AVXVNNI;
 	if ((have & X86_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd")) {
 		have |= X86_AVX512;
 		if (__builtin_cpu_supports("avx512vnni"))
 			have |= X86_VNNI;
-#if __GNUC__ >= 13
+		if (__builtin_cpu_supports("avx512bf16"))
+			have |= X86_BF16;
+#if __GNUC__ >= 12
 		if (__builtin_cpu_supports("avx512fp16"))
 			have |= X86_FP16;
 #endif

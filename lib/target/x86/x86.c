@@ -1,13 +1,16 @@
 /* The backend's row. */
 #include "target/x86/x86.h"
+#include "common/intern.h"
 #include <linux/audit.h>
 
 static const struct feature features[] = {
 	{"fma", {"fma"}},
-	{"avx2", {"avx2", "bmi", "bmi2"}},
+	{"avx2", {"avx2", "bmi", "bmi2", "f16c"}},
 	{"avx512", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
 	{"vnni", {"avx512vnni"}},
 	{"fp16", {"avx512fp16"}},
+	{"bf16", {"avx512bf16"}},
+	{"avxvnni", {"avxvnni"}},
 	{NULL, {NULL}},
 };
 
@@ -29,13 +32,15 @@ static void derive(struct target *t)
 /* Level names of the psABI instead of -march=native: the same features give the same code on every machine. */
 static const char *flags(const struct target *t)
 {
-#define V4 " -march=x86-64-v4 -mprefer-vector-width=512"
-	static const char *const v4[] = {V4, V4 " -mavx512vnni", V4 " -mavx512fp16", V4 " -mavx512vnni -mavx512fp16"};
-#undef V4
+	unsigned have = t->features;
 
-	if (t->features & X86_AVX512)
-		return v4[!!(t->features & X86_VNNI) + 2 * !!(t->features & X86_FP16)];
-	return t->features & X86_AVX2 ? " -march=x86-64-v3" : "";
+	if (have & X86_AVX512)
+		return sym_str(intern_printf(" -march=x86-64-v4 -mprefer-vector-width=512%s%s%s%s", have & X86_VNNI ? " -mavx512vnni" : "",
+					     have & X86_FP16 ? " -mavx512fp16" : "", have & X86_BF16 ? " -mavx512bf16" : "",
+					     have & X86_AVXVNNI ? " -mavxvnni" : ""));
+	if (have & X86_AVX2)
+		return have & X86_AVXVNNI ? " -march=x86-64-v3 -mavxvnni" : " -march=x86-64-v3";
+	return "";
 }
 
 const struct backend backend_x86 = {

@@ -3,7 +3,15 @@
 #define HONE_TARGET_X86_H
 #include "target/backend.h"
 
-enum x86_feature { X86_FMA = 1, X86_AVX2 = 2, X86_AVX512 = 4 /* F BW CD DQ VL */, X86_VNNI = 8, X86_FP16 = 16 };
+enum x86_feature {
+	X86_FMA = 1,
+	X86_AVX2 = 2,	/* and F16C, as x86-64-v3 has it */
+	X86_AVX512 = 4, /* F BW CD DQ VL */
+	X86_VNNI = 8,	/* of AVX-512 */
+	X86_FP16 = 16,
+	X86_BF16 = 32,	  /* of AVX-512 */
+	X86_AVXVNNI = 64, /* on 32 bytes, in the encoding of AVX2 */
+};
 
 bool x86_detect(struct target *t);
 extern const struct text_section x86_text[];
