@@ -5,11 +5,11 @@
 
 enum x86_feature {
 	X86_FMA = 1,
-	X86_AVX2 = 2,	/* and F16C, as x86-64-v3 has it */
+	X86_AVX2 = 2,   /* and F16C, as x86-64-v3 has it */
 	X86_AVX512 = 4, /* F BW CD DQ VL */
-	X86_VNNI = 8,	/* of AVX-512 */
+	X86_VNNI = 8,   /* of AVX-512 */
 	X86_FP16 = 16,
-	X86_BF16 = 32,	  /* of AVX-512 */
+	X86_BF16 = 32,    /* of AVX-512 */
 	X86_AVXVNNI = 64, /* on 32 bytes, in the encoding of AVX2 */
 };
 
