@@ -39,7 +39,7 @@ static const char *excluded(const struct kb_record *r, const char *target)
 	if (!kb_get_field(r, "trace") || isinf(kb_number(r, "hi")) || isinf(kb_number(r, "ratio")))
 		return "without a trace or a ratio";
 	if (kb_worth(r) > KB_MATERIAL)
-		return "no faster by all looks";
+		return "no faster by all remeasurements";
 	return NULL;
 }
 
@@ -49,7 +49,7 @@ bool kb_can_win(const struct kb_record *r)
 	return target && !excluded(r, target);
 }
 
-static double looks(const struct kb_record *r) { return kb_get_field(r, "looks") ? kb_number(r, "looks") : 0; }
+static double remeasurements(const struct kb_record *r) { return kb_get_field(r, "remeasurements") ? kb_number(r, "remeasurements") : 0; }
 
 int kb_rank(const struct kb_record *a, const struct kb_record *b)
 {
@@ -58,7 +58,7 @@ int kb_rank(const struct kb_record *a, const struct kb_record *b)
 		return a->layer - b->layer;
 	if (x != y)
 		return x < y ? -1 : 1;
-	x = looks(a), y = looks(b);
+	x = remeasurements(a), y = remeasurements(b);
 	if (x != y)
 		return x > y ? -1 : 1;
 	x = kb_number(a, "ratio"), y = kb_number(b, "ratio");

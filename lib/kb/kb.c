@@ -237,7 +237,7 @@ void kb_find(struct kb *k, const char *kind, const char *task, struct kb_list *o
 	if (task)
 		r.task = digest_bytes(task, strlen(task));
 	find(k, &r, task, out, a);
-	kb_weigh(out); /* also by looks of another kind: what gc left of them */
+	kb_weigh(out); /* also by remeasurements of another kind: what gc left of them */
 	size_t n = 0;
 	for (size_t i = 0; i < out->n; i++) {
 		const char *of = kb_get_field(&out->a[i], "kind");

@@ -32,15 +32,17 @@ struct kb_record {
  *   kind kernel | task TEXT | target ROW | trace TEXT | stages DIGEST (of the stage text) | verdict WORD | why TEXT
  *   samples "ps/ps ps/ps ..." (candidate/base, picoseconds a call) | ratio R | lo R | hi R (candidate / base)
  *   base DIGEST (of the schedule that it is a ratio to, see struct kb_base) | against default|incumbent | tool "tune-op 0.1.0 ..." | trial N
- *   rotation BYTES (of cold weights: copies of the constants that calls went through; none: the same at each call)
- *   mean R (against default: of all looks at the choice, this one and those before) | looks N (how many they are) |
- *   kept no (after this look the tuning took its choice back)
- *   look N (incumbent: a choice timed again before it counts; default: once more since; no trial) | source DIGEST (of the C) | session HEX
+ *   cold-weights BYTES (copies of the constants that calls went through; none: the same at each call)
+ *   mean R (against default: of all remeasurements of the choice so far) | remeasurements N (how many) |
+ *   kept no (after this one the tuning dropped its choice)
+ *   remeasurement N (incumbent: a choice timed again before it counts; default: once more since; no trial) | source DIGEST (of the C) |
+ *   session HEX
  * seal DIGEST (kb_seal)
  * Fields of kind "search" (it was done to its end): kind, task, target, base, tool, trials N|all, ratio R.
  * Fields of kind "dropped" (what kb gc leaves of one): all but trace, samples, stages, tool, trial and such; of ID,
  *   trace-digest DIGEST (kb_trace_digest).
- * Fields that are not known are kept. */
+ * Fields that are not known are kept. Older programs wrote rotation, look and looks for cold-weights, remeasurement and remeasurements:
+ * kb_get_field finds these. */
 const char *kb_get_field(const struct kb_record *r, const char *name); /* NULL: none */
 /* Names are [a-z][a-z0-9_.-]*; NULL takes the field away. */
 void kb_set_field(struct kb_record *r, const char *name, const char *value, struct arena *a);
@@ -108,7 +110,7 @@ const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, co
  * only if there is none against this one, and if it took less time than this one did in any record, or none says what that
  * took. */
 const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, const char *target, const struct kb_base *base);
-/* That mean, or bound; INFINITY: it has neither. The mean is that of its tuning's last look at the trace, as far as kb_find
+/* That mean, or bound; INFINITY: it has neither. The mean is that of its tuning's last remeasurement of the trace, as far as kb_find
  * gave that too. */
 double kb_worth(const struct kb_record *r);
 /* Could it win on its own target; and of two that can, is a better (negative)? */

@@ -24,9 +24,17 @@ static struct kb_field *find_field(const struct kb_record *r, const char *name)
 	return r->n ? bsearch(&key, r->a, r->n, sizeof *r->a, by_name) : NULL;
 }
 
+/* Names that fields had in records of older programs. */
+static const struct {
+	const char *name, *older;
+} renamed[] = {{"cold-weights", "rotation"}, {"remeasurement", "look"}, {"remeasurements", "looks"}};
+
 const char *kb_get_field(const struct kb_record *r, const char *name)
 {
 	const struct kb_field *f = find_field(r, name);
+	for (size_t i = 0; !f && i < sizeof renamed / sizeof *renamed; i++)
+		if (!strcmp(renamed[i].name, name))
+			f = find_field(r, renamed[i].older);
 	return f ? f->value : NULL;
 }
 

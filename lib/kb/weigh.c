@@ -1,13 +1,13 @@
-/* What the tuning that measured a trace thought of it in the end. */
+/* What the tuning that measured a trace found in the end. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "kb/weigh.h"
 
 /* A record, and what those about one choice of one tuning have in common. */
-struct look {
+struct remeasured {
 	struct digest of;
-	double looks, mean; /* infinite: taken back */
+	double count, mean; /* mean infinite: the choice was dropped */
 	struct kb_record *r;
 };
 
@@ -20,15 +20,15 @@ double kb_number(const struct kb_record *r, const char *name)
 	return v && end != v && !*end && d > 0 ? d : INFINITY;
 }
 
-/* false: the record says nothing of a choice, or does not say of how many looks. */
-static bool read_look(struct kb_record *r, struct look *out)
+/* false: the record says nothing of a choice, or does not say of how many remeasurements. */
+static bool read_remeasured(struct kb_record *r, struct remeasured *out)
 {
 	static const char *const keys[] = {"task", "target", "base", "session"};
-	const char *against = kb_get_field(r, "against"), *looks = kb_get_field(r, "looks");
+	const char *against = kb_get_field(r, "against"), *count = kb_get_field(r, "remeasurements");
 	const char *trace = kb_get_field(r, "trace"), *was = kb_get_field(r, "trace-digest");
 	char hex[33];
 
-	if (!against || strcmp(against, "default") || !looks || (!trace && !was))
+	if (!against || strcmp(against, "default") || !count || (!trace && !was))
 		return false;
 	struct digest_state *d = digest_new();
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -43,28 +43,29 @@ static bool read_look(struct kb_record *r, struct look *out)
 		was = hex;
 	}
 	digest_add(d, was, strlen(was));
-	*out = (struct look){digest_end(d), kb_number(r, "looks"), kb_get_field(r, "kept") ? INFINITY : kb_number(r, "mean"), r};
+	*out = (struct remeasured){digest_end(d), kb_number(r, "remeasurements"), kb_get_field(r, "kept") ? INFINITY : kb_number(r, "mean"),
+				   r};
 	return true;
 }
 
-/* Those of one choice together, most looks first, of equals the worse one. */
+/* Those of one choice together, most remeasurements first, of equals the worse one. */
 static int by_choice(const void *a, const void *b)
 {
-	const struct look *x = a, *y = b;
+	const struct remeasured *x = a, *y = b;
 	int c = digest_cmp(x->of, y->of);
 
 	if (!c)
-		c = (x->looks < y->looks) - (x->looks > y->looks);
+		c = (x->count < y->count) - (x->count > y->count);
 	return c ? c : (x->mean < y->mean) - (x->mean > y->mean);
 }
 
 void kb_weigh(struct kb_list *l)
 {
-	VEC(struct look) v = {0};
-	struct look x;
+	VEC(struct remeasured) v = {0};
+	struct remeasured x;
 
 	for (size_t i = 0; i < l->n; i++)
-		if (read_look(&l->a[i], &x))
+		if (read_remeasured(&l->a[i], &x))
 			vec_push(&v, x);
 	if (v.n)
 		qsort(v.a, v.n, sizeof *v.a, by_choice);

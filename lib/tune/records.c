@@ -112,15 +112,15 @@ void put_trial(struct session *s, const struct trial *x)
 	if (x->remeasurement >= FINAL && verdict_timed(x->result.verdict))
 		kb_set_field(&r, "mean", arena_printf(&a, "%.6g", mean_ratio(t, x)), &a);
 	if (x->remeasurement >= FINAL) /* of a late remeasurement that failed: one more, so that it is what counts */
-		kb_set_field(&r, "looks", arena_printf(&a, "%d", count_ratios(t, x) + !verdict_timed(x->result.verdict)), &a);
+		kb_set_field(&r, "remeasurements", arena_printf(&a, "%d", count_ratios(t, x) + !verdict_timed(x->result.verdict)), &a);
 	if (x->remeasurement > FINAL && !is_kept(t, x))
 		kb_set_field(&r, "kept", "no", &a);
 	kb_set_field(&r, "base", t->ratios_to.digest, &a);
 	kb_set_field(&r, "against", against(x), &a);
 	if (remeasurement_number(x))
-		kb_set_field(&r, "look", arena_printf(&a, "%d", remeasurement_number(x)), &a);
+		kb_set_field(&r, "remeasurement", arena_printf(&a, "%d", remeasurement_number(x)), &a);
 	if (s->cold_bytes)
-		kb_set_field(&r, "rotation", s->cold_text, &a);
+		kb_set_field(&r, "cold-weights", s->cold_text, &a);
 	kb_set_field(&r, "tool", s->opt->tool, &a);
 	kb_set_field(&r, "session", s->id, &a);
 	kb_set_field(&r, "trial", arena_printf(&a, "%zu", x->number), &a);
@@ -141,7 +141,7 @@ void put_search(struct session *s, const struct tuned *t)
 	kb_set_field(&r, "tool", s->opt->tool, &a);
 	kb_set_field(&r, "session", s->id, &a);
 	if (s->cold_bytes)
-		kb_set_field(&r, "rotation", s->cold_text, &a);
+		kb_set_field(&r, "cold-weights", s->cold_text, &a);
 	kb_set_field(&r, "trials", whole ? "all" : arena_printf(&a, "%zu", t->proposed), &a);
 	kb_set_field(&r, "ratio", t->champion ? arena_printf(&a, "%.6g", t->champion->result.ratio) : "1", &a);
 	commit(s, &r);
@@ -222,8 +222,8 @@ bool recall_trial(struct session *s, struct trial *x)
 		snprintf(number, sizeof number, "%d", remeasurement_number(x));
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
-		if (!t->ours[i] || !field_is(r, "rotation", s->cold_text) || !field_is(r, "against", against(x)) ||
-		    !field_is(r, "look", number) || !is_target(r, s) || !is_about(r, want))
+		if (!t->ours[i] || !field_is(r, "cold-weights", s->cold_text) || !field_is(r, "against", against(x)) ||
+		    !field_is(r, "remeasurement", number) || !is_target(r, s) || !is_about(r, want))
 			continue;
 		if (verdict_timed(verdict_of(r)) && !kb_is_to(r, &t->ratios_to))
 			continue; /* the default was another then */
@@ -243,7 +243,7 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *r = &t->records.a[i];
 		const char *trials = field(r, "trials");
-		if (!field_is(r, "kind", "search") || !field_is(r, "rotation", s->cold_text) || !is_target(r, s) ||
+		if (!field_is(r, "kind", "search") || !field_is(r, "cold-weights", s->cold_text) || !is_target(r, s) ||
 		    !kb_is_to(r, &t->ratios_to) || !field_is(r, "tool", s->opt->tool) ||
 		    (strcmp(trials, "all") && strtoull(trials, NULL, 10) < s->opt->trials))
 			continue;
@@ -257,11 +257,11 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 /* Measured here, of this default, on this target, with weights as cold. */
 static bool counts_here(const struct session *s, const struct tuned *t, const struct kb_record *r)
 {
-	return t->ours[r - t->records.a] && is_target(r, s) && kb_is_to(r, &t->ratios_to) && field_is(r, "rotation", s->cold_text) &&
+	return t->ours[r - t->records.a] && is_target(r, s) && kb_is_to(r, &t->ratios_to) && field_is(r, "cold-weights", s->cold_text) &&
 	       !field_is(r, "kind", "search");
 }
 
-static bool is_trial(const struct kb_record *r) { return field_is(r, "look", "") && field_is(r, "against", "incumbent"); }
+static bool is_trial(const struct kb_record *r) { return field_is(r, "remeasurement", "") && field_is(r, "against", "incumbent"); }
 
 static int by_trial(const void *a, const void *b)
 {
@@ -344,7 +344,7 @@ static bool is_timed_so(const struct session *s, const struct tuned *t, const st
 
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct kb_record *q = &t->records.a[i];
-		if (t->ours[i] && field_is(q, "rotation", s->cold_text) && is_target(q, s) && kb_is_to(q, &t->ratios_to) &&
+		if (t->ours[i] && field_is(q, "cold-weights", s->cold_text) && is_target(q, s) && kb_is_to(q, &t->ratios_to) &&
 		    verdict_timed(verdict_of(q)) && is_about(q, want))
 			return true;
 	}
@@ -375,7 +375,7 @@ const struct kb_record *best_record(struct session *s, const struct tuned *t)
 	for (int other = 0; other <= 1 && !best; other++)
 		for (size_t i = 0; i < t->records.n; i++) {
 			const struct kb_record *r = &t->records.a[i];
-			bool so = field_is(r, "rotation", s->cold_text), counts = so || (!t->champion && !is_timed_so(s, t, r));
+			bool so = field_is(r, "cold-weights", s->cold_text), counts = so || (!t->champion && !is_timed_so(s, t, r));
 			if (t->ours[i] && !t->passed[i] && is_win(r) && so == !other && is_target(r, s) && kb_is_to(r, &t->ratios_to) &&
 			    counts && (!best || kb_rank(r, best) < 0) && !is_timed_again(t, r))
 				best = r;

@@ -87,20 +87,20 @@ static void test_mean(void)
 }
 
 /* Of one tuning's looks at a trace the last one counts. */
-static void test_looks(void)
+static void test_remeasurements(void)
 {
 	static const struct {
 		int trace;
-		const char *session, *base, *verdict, *mean, *looks, *kept;
+		const char *session, *base, *verdict, *mean, *count, *kept;
 		int wins; /* the trace, when this record is there too */
 		const char *what;
 	} rows[] = {
 		{1, "s", "b", "faster", "0.70", "4", NULL, 1, "a choice"},
 		{2, "s", "b", "faster", "0.80", "4", NULL, 1, "another"},
-		{1, "s", "b", "tie", "0.85", "5", NULL, 2, "one more look at it: a tie of its own, the mean is what counts"},
-		{1, "s", "b", "faster", "0.78", "6", NULL, 1, "yet another: the one with most looks"},
+		{1, "s", "b", "tie", "0.85", "5", NULL, 2, "one more remeasurement: a tie of its own, the mean is what counts"},
+		{1, "s", "b", "faster", "0.78", "6", NULL, 1, "yet another: the one with most remeasurements"},
 		{1, "s", "b", "faster", "0.60", "5", NULL, 1, "and none with fewer"},
-		{2, "t", "b", "faster", "0.75", "3", NULL, 2, "another tuning's looks are its own"},
+		{2, "t", "b", "faster", "0.75", "3", NULL, 2, "another tuning's remeasurements are its own"},
 		{2, "t", "b", "slower", "1.02", "4", NULL, 1, "in the mean it is not faster"},
 		{1, "s", "b", "crash", NULL, "7", NULL, 2, "at last it crashed"},
 		{2, "s", "b", "faster", "0.995", "5", NULL, 0, "less than is worth a change: none is left"},
@@ -109,7 +109,7 @@ static void test_looks(void)
 	};
 	enum { N = sizeof rows / sizeof *rows };
 	struct arena a = {0};
-	struct kb *k = kb_open_file("looks.kb", true);
+	struct kb *k = kb_open_file("remeasured.kb", true);
 	struct kb_list l;
 
 	for (int i = 0; i < N; i++) {
@@ -117,7 +117,7 @@ static void test_looks(void)
 		kb_set_field(r, "session", rows[i].session, &a);
 		kb_set_field(r, "base", rows[i].base, &a);
 		kb_set_field(r, "mean", rows[i].mean, &a);
-		kb_set_field(r, "looks", rows[i].looks, &a);
+		kb_set_field(r, i & 1 ? "remeasurements" : "looks", rows[i].count, &a); /* older programs wrote looks */
 		kb_set_field(r, "kept", rows[i].kept, &a);
 		kb_put(k, &r, 1);
 		kb_find(k, NULL, "Add f32 4 4", &l, &a);
@@ -143,7 +143,7 @@ static void test_looks(void)
 	for (size_t i = 0; i < l.n; i++)
 		if (digest_eq(l.a[i].id, first->id))
 			worth = kb_worth(&l.a[i]);
-	ok(l.n == N + 1 && worth == 1.05, "kernels alone: a last look that gc has shortened counts for its choice: %g", worth);
+	ok(l.n == N + 1 && worth == 1.05, "kernels alone: a last remeasurement that gc has shortened counts for its choice: %g", worth);
 	kb_close(k);
 	arena_release(&a);
 }
@@ -271,7 +271,7 @@ int main(void)
 	unsetenv("HONE_KB");
 	test_best();
 	test_mean();
-	test_looks();
+	test_remeasurements();
 	test_base_names();
 	test_bases();
 	test_no_samples();

@@ -67,7 +67,7 @@ int main(void)
 			runs += kept(want[k].ratio, want[k].differ, &r, &remeasurements);
 		double share = (double)runs / RUNS;
 		ok(share >= want[k].least && share <= want[k].most,
-		   "%g of the default's time, processes differ by %g: kept in %.4f, wanted %g to %g; %.1f looks", want[k].ratio,
+		   "%g of the default's time, processes differ by %g: kept in %.4f, wanted %g to %g; %.1f remeasurements", want[k].ratio,
 		   want[k].differ, share, want[k].least, want[k].most, (double)remeasurements / RUNS);
 	}
 	return tap_done();

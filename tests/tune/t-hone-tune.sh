@@ -17,7 +17,7 @@ ok $? "it computes the same"
 [ -z "$(hone tune "$model" --quiet --set batch=1 --runner fake --trials 8 -o lib/digits 2>&1)" ]
 ok $? "--quiet says nothing"
 hone tune "$model" --json --set batch=1 --runner fake --cold-weights 4 --trials 8 -o lib/json >out 2>err && grep -q '^ "totals": {"tasks": 6' out && [ "$(head -c 1 out)" = '{' ] &&
-	[ "$(tail -c 2 out)" = '}' ] && [ ! -s err ] && [ -s lib/json.so ] && hone kb dump | grep -q '^rotation 4194304$'
+	[ "$(tail -c 2 out)" = '}' ] && [ ! -s err ] && [ -s lib/json.so ] && hone kb dump | grep -q '^cold-weights 4194304$'
 ok $? "--json: tune-op's report alone; --cold-weights goes on to it"
 hone tune "$model" --set batch=1 --runner fake --only nothing -o never >out 2>err
 [ $? = 64 ] && [ "$(wc -l <err)" = 1 ] && [ ! -e never.so ]

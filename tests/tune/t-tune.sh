@@ -113,12 +113,12 @@ done <tasks >rest
 [ ! -s rest ]
 ok $? "also where all other tasks are done: $(cat rest)"
 
-# Late looks: what they say of the choice counts, and where they take it back another is chosen, or the default.
-task=$(awk -v RS= -v FS='\n' '/\nlook 2\n/ && /\nagainst default\n/ { for (i = 1; i <= NF; i++) if ($i ~ /^task /) { print $i; exit } }' one)
-edit() { # the late looks of that task, said to have had this ratio; without what says that it is done
+# Late remeasurements: what they say of the choice counts, and where they take it back another is chosen, or the default.
+task=$(awk -v RS= -v FS='\n' '/\nremeasurement 2\n/ && /\nagainst default\n/ { for (i = 1; i <= NF; i++) if ($i ~ /^task /) { print $i; exit } }' one)
+edit() { # the late remeasurements of that task, said to have had this ratio; without what says that it is done
 	awk -v RS= -v ORS='\n\n' -v t="\n$task\n" -v ratio="$1" '
 		index($0 "\n", t) && /\nkind search\n/ { next }
-		index($0 "\n", t) && /\nagainst default\n/ && /\nlook [1-4]\n/ {
+		index($0 "\n", t) && /\nagainst default\n/ && /\nremeasurement [1-4]\n/ {
 			if (!ratio) next
 			sub(/\nratio [^\n]*/, "\nratio " ratio); sub(/\nlo [^\n]*/, "\nlo " ratio); sub(/\nhi [^\n]*/, "\nhi " ratio)
 			sub(/\nverdict [^\n]*/, "\nverdict slower"); sub(/\nmean [^\n]*/, "\nmean 1.1")
@@ -128,9 +128,9 @@ edit() { # the late looks of that task, said to have had this ratio; without wha
 edit "" >without && edit 3 >slower && rm -f kbl1* kbl2*
 kb put --quiet --kb kbl1 <without && kb put --here --quiet --kb kbl2 <slower
 HONE_KB=$PWD/kbl1 tune-op $fake m.g -o late1.g && cmp late1.g tuned.g && kb dump --kb kbl1 | cmp - one
-ok $? "late looks, taken when all else was done: the same"
+ok $? "late remeasurements, taken when all else was done: the same"
 HONE_KB=$PWD/kbl2 tune-op $fake m.g -o late2.g && ! cmp -s late2.g tuned.g
-ok $? "late looks that are slow: the choice is taken back"
+ok $? "late remeasurements that are slow: the choice is taken back"
 
 HONE_KB=$PWD/kb tune-op --runner fake --seconds 0.001 m.g -o cut.g >table 2>err
 same_graph cut.g tuned.g && grep -q 'counted are the 6 timed ones' table && ! grep -q ' 0$\|nearest' table

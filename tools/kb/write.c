@@ -238,10 +238,11 @@ static const char *kept_samples(const char *samples, struct arena *a)
 }
 
 /* What is left of a record: that it was measured, and how it ended. */
-static struct kb_record *tombstone(const struct kb_record *r, struct arena *a)
+static struct kb_record *shortened(const struct kb_record *r, struct arena *a)
 {
-	static const char *const kept[] = {"task", "target", "verdict", "why",  "against", "ratio",    "lo",     "hi",
-					   "mean", "looks",  "kept",    "base", "look",    "rotation", "source", "session"};
+	static const char *const kept[] = {"task",   "target", "verdict",        "why",  "against", "ratio",         "lo",
+					   "hi",     "mean",   "remeasurements", "kept", "base",    "remeasurement", "cold-weights",
+					   "source", "session"};
 	struct kb_record *out = ARENA_NEW(a, struct kb_record);
 	char hex[33];
 	const char *trace = kb_get_field(r, "trace"), *samples = kb_get_field(r, "samples"), *v;
@@ -286,7 +287,7 @@ static void choose(struct sweep *s, struct kb *k)
 		rank = i && compare_groups(s->kernels.a[i - 1], r) == 0 ? rank + 1 : 0;
 		if (rank < opt.keep && kb_can_win(r))
 			continue;
-		t = tombstone(r, &s->arena);
+		t = shortened(r, &s->arena);
 		size_t old = strlen(kb_text(r, &s->arena)), new = strlen(kb_text(t, &s->arena));
 		if (new >= old)
 			continue; /* nothing would be gained */
