@@ -1,6 +1,7 @@
-/* Where vectors lie is given by what is innermost in the result's memory. Where that is a short axis, or one along which
- * operands are read in steps, another axis along which constants vary may be the better one: the result is then computed with
- * that axis innermost, in a buffer, and transposed in squares of a vector's lanes; so are operands that move along it. */
+/* Vectors along another axis than the result's contiguous one. Vectors usually lie along the contiguous axis. If that axis is short, or
+ * operands are read along it with a stride, the axis along which constants vary may be better. The result is then computed in a
+ * buffer that has that axis innermost, and transposed in squares of as many rows and columns as a vector has lanes. Operands that
+ * vary along the axis are transposed before. */
 #include <math.h>
 #include <string.h>
 #include "sched/fitted.h"
@@ -8,10 +9,10 @@
 
 struct across {
 	stage_id anchor, result; /* result: the elementwise stage that follows, or the anchor */
-	int o, w;                /* the axis that becomes innermost; that is so now */
+	int o, w;                /* the axis that becomes innermost; the one that is innermost now */
 };
 
-/* Lines that follow each other in memory are one, where alone they would leave squares unfilled: its loop; NULL: they stay. */
+/* Fuses lines that follow each other in memory, if single lines would leave squares partly empty. The fused loop; NULL: they stay. */
 static const char *join_lines(struct schedule *r, stage_id s, int o, int w, int64_t *steps)
 {
 	const struct stage *t = lstage(r->p, s);
@@ -25,7 +26,7 @@ static const char *join_lines(struct schedule *r, stage_id s, int o, int w, int6
 	return sched_name(r, "%s*%s", axis_loop(r, s, h, ""), sym_str(t->axis[w].name));
 }
 
-/* Squares along a line are of one size where they can be: then all are one function. */
+/* Squares along a line get one size if possible: then all are one function. */
 void sched_squares(struct schedule *r, stage_id s, int o, int w, bool from, bool join)
 {
 	const int axis[2] = {from ? o : w, from ? w : o};
@@ -63,7 +64,7 @@ static bool identity_read(struct loop_prog *p, stage_id s, ex_id read)
 	return x->n == lstage(p, s)->nspatial && x->dyn_dim < 0;
 }
 
-/* The stage that makes the kernel's only result, row by row, from the anchor's sums element by element; 0: there is none such. */
+/* The stage of the kernel's only result: the anchor, or an elementwise stage of its sums, in row-major order; 0: there is none. */
 static stage_id plain_result(struct loop_prog *p, stage_id anchor)
 {
 	stage_id found = 0;
@@ -86,7 +87,7 @@ static stage_id plain_result(struct loop_prog *p, stage_id anchor)
 	return found == anchor || stage_reads(p, found, lstage(p, anchor)->out) ? found : 0;
 }
 
-/* The only axis along which constants vary, if w is not one; -1: there is none, or several. */
+/* The one axis along which constants vary; -1: there is none, there are several, or w is one. */
 static int constants_axis(struct loop_prog *p, stage_id anchor, int w)
 {
 	const struct stage *s = lstage(p, anchor);
@@ -103,7 +104,7 @@ static int constants_axis(struct loop_prog *p, stage_id anchor, int w)
 	return found;
 }
 
-/* The operand of the kernel whose copy b is, or b itself, and who reads it there; 0: it is computed. */
+/* The kernel's operand that b is, or is a copy of, and the stage that reads it; 0: b is computed. */
 static buf_id operand_of(struct loop_prog *p, buf_id b, stage_id *reader)
 {
 	ex_id read[READS_MAX];
@@ -117,7 +118,7 @@ static buf_id operand_of(struct loop_prog *p, buf_id b, stage_id *reader)
 	return lbuf(p, b)->scope == SCOPE_IN && lex(p, read[0])->n == lstage(p, copy)->nspatial ? b : 0;
 }
 
-/* The dim of the read that is axis o and nothing else is; -1: there is none. */
+/* The only dim of the read that depends on axis o, if its index is that axis; -1: there is none. */
 static int dim_of(struct loop_prog *p, stage_id s, ex_id read, int o)
 {
 	int dim = -1;
@@ -129,7 +130,7 @@ static int dim_of(struct loop_prog *p, stage_id s, ex_id read, int o)
 	return dim;
 }
 
-/* A transpose costs loads, shuffles and stores; and beyond the second-level cache it is written and read again. */
+/* Cycles to transpose a buffer: loads, shuffles and stores; if it does not fit in the second-level cache, also writing and reading it. */
 static double transpose_cycles(struct schedule *r, double others, double o, double w)
 {
 	double lanes = r->lanes, squares = others * ceil(o / lanes) * ceil(w / lanes), bytes = 4 * others * o * w;
@@ -146,7 +147,7 @@ static double transpose_buffer(struct schedule *r, const struct loop_buf *b, int
 	return transpose_cycles(r, others, (double)b->shape[o], (double)b->shape[w]);
 }
 
-/* Operands of the result, of its shape, that lie as it does: they are transposed with it. */
+/* Operands of the result that have its shape and layout: they are transposed as it is. */
 static int result_operands(struct loop_prog *p, const struct across *q, buf_id *out)
 {
 	ex_id read[READS_MAX];
@@ -164,7 +165,7 @@ static int result_operands(struct loop_prog *p, const struct across *q, buf_id *
 	return found;
 }
 
-/* What moves along o without being a constant lies in rows that can be transposed. */
+/* Operands of the anchor that vary along o and are no constants; -1: one of them cannot be transposed. */
 static int moving_operands(struct loop_prog *p, const struct across *q, buf_id *out, stage_id *reader, int *dim)
 {
 	ex_id read[READS_MAX];
@@ -213,8 +214,8 @@ void sched_transpose_panels(struct schedule *r, stage_id anchor, stage_id result
 	transpose_result(r, result, loop, r->along, w);
 }
 
-/* Where nothing is used again along o (depthwise), operands are transposed panel by panel, near the core; what is copied on the way
- * goes. */
+/* If nothing is reused along o (depthwise), operands are transposed one panel at a time, so that they stay in the caches next to the core.
+ * The padded copy is then inlined. */
 static bool by_panels(struct schedule *r, const struct across *q, int noperands, int nmoving, buf_id moving, stage_id reader, int dim)
 {
 	struct loop_prog *p = r->p;

@@ -1,7 +1,10 @@
-/* The analytic model. Straight-line pieces of code, that is what lies between loops that stay loops, are bound by the unit
- * they use most: multiply-adds by their ports, loads, stores, instructions, or the latency of sums that wait for each other.
- * Memory: the box of each buffer that one execution of a loop touches; where what an iteration touches fits in a cache,
- * all of the loop brings in each byte of its box once, else every iteration brings in its own. */
+/* The analytic model: a roofline for each piece of code, and one for each level of memory.
+ *
+ * A piece is the straight-line code between loops that stay loops. Its time is that of the unit it uses most: arithmetic, loads,
+ * stores, instructions issued, or the latency of a chain of sums.
+ *
+ * Memory: the box of a buffer is what one run of a loop touches of it. If the boxes of one iteration fit in a cache together, the
+ * whole loop loads each byte of its box once; otherwise each iteration loads its own. */
 #include "sched/analytic.h"
 #include <math.h>
 #include <string.h>
@@ -18,14 +21,14 @@ struct copy {
 	double n; /* copies */
 	bool vector, reduce;
 };
-/* What a straight-line piece asks of the units. */
+/* What a piece uses of each unit. */
 struct work {
 	double arith, load, store, other; /* instructions, by unit */
-	double chain;                     /* cycles of what waits for itself */
-	double cycles, late, inside;      /* of the loops in it: as time */
+	double chain;                     /* cycles of the longest chain of dependent operations */
+	double cycles, late, inside;      /* of the loops in it: as struct time */
 };
-/* A loop or a piece: cycles if nothing had to wait, if everything waited for what it needs; instructions. What is
- * independent overlaps as far as the machine looks ahead. */
+/* A loop or a piece: cycles if no operation had to wait (busy), cycles if each waited for its operands (late), instructions.
+ * Independent iterations overlap as far as the machine looks ahead. */
 struct time {
 	double busy, late, instructions;
 };
@@ -38,7 +41,7 @@ struct costing {
 	int64_t cache[LEVELS];
 	struct copy copy[CHAIN_MAX];
 	int ncopy;
-	double pieces; /* in which the loops around are cut where guards change */
+	double pieces; /* into which the loops around are partitioned at guards */
 };
 
 /* ---- straight-line code ---- */
@@ -75,7 +78,7 @@ static poly bound_offset(struct costing *c, nest_id block, buf_id b, const poly 
 	return poly_subst_many(c->p->P, buf_offset(c->p, b, index), n, var, by);
 }
 
-/* Rows of one read a multiple of 4 KB apart: more of them than a set has ways push each other out. */
+/* Rows that lie a multiple of 4 KB apart share a cache set. Are there more of them than it has ways? */
 static bool conflicts(const struct costing *c, poly off, double size)
 {
 	int64_t step;
@@ -87,7 +90,7 @@ static bool conflicts(const struct costing *c, poly off, double size)
 	return false;
 }
 
-/* Instructions of one access at offset off, each copy counted once where it does not move. */
+/* Instructions of one access at offset off. Copies that read the same place share one load. */
 static void add_access(struct costing *c, struct work *w, poly off, buf_id b, bool store)
 {
 	double n = copies(c, off, store), each = 1;
@@ -106,7 +109,7 @@ static void add_access(struct costing *c, struct work *w, poly off, buf_id b, bo
 		w->load += fitted.conflict_loads * n;
 }
 
-/* Operations of an expression; where the loops are cut at borders, nearly all is inside them. */
+/* Operations of an expression. In partitioned loops a guard costs little: nearly all iterations are in the middle piece. */
 static double operations_of(const struct costing *c, double *known, ex_id e)
 {
 	const struct ex *x = lex(c->p, e);
@@ -150,23 +153,23 @@ static void add_block(struct costing *c, struct work *w, nest_id block)
 	double ops = operations(c, s->body);
 	bool fma = s->comb == COMB_SUM && lex(p, s->body)->kind == EX_CALL && lex(p, s->body)->fn == FN_MUL;
 	double arith = ops + (reduction && !fma ? 1 : 0);
-	if (scalar && ops >= fitted.call) /* functions of the C library */
+	if (scalar && ops >= fitted.call) /* calls of the C library */
 		arith *= fitted.scalar_call;
 	w->arith += n * arith;
 	w->other += n * (double)x->guard.n * (c->pieces > 1 ? fitted.guard_cut : fitted.guard_left);
 	for (int i = 0; i < c->ncopy; i++)
 		if (c->copy[i].reduce && !c->copy[i].vector)
 			sums *= c->copy[i].n;
-	if (!reduction) /* stored, and loaded by what comes next */
+	if (!reduction) /* a later statement loads what this one stores */
 		w->chain = fmax(w->chain, fitted.store_latency + fmin(ops, fitted.chain_most) * c->latency);
-	if (reduction) { /* how often a sum waits for itself: in memory for longer */
+	if (reduction) { /* additions to one sum wait for each other; longer if it lies in memory */
 		double wait = lbuf(p, s->out)->scope == SCOPE_REGISTER ? c->latency : 2 * c->latency;
 		w->chain = fmax(w->chain, sums * wait);
 		double live = n / sums + 2;
 		if (lbuf(p, s->out)->scope == SCOPE_REGISTER && live > c->regs)
 			w->load += 2 * (live - c->regs);
 		const struct copy *v = vector_loop(c);
-		if (v && v->reduce) { /* across the lanes */
+		if (v && v->reduce) { /* the sum across the lanes */
 			w->arith += fitted.lanes_arith;
 			w->chain += fitted.lanes_latency;
 		}
@@ -207,9 +210,9 @@ static void gather(struct costing *c, struct work *w, nest_id n)
 	int pushed = 0;
 	if (x->kind == NEST_FOR) {
 		int64_t e = extent_now(c, n);
-		bool written_out = x->mark == LOOP_VECTOR || (x->mark == LOOP_UNROLL && !x->unroll) || e == 1;
-		if (!written_out || c->ncopy == CHAIN_MAX) {
-			struct copy save[CHAIN_MAX]; /* copies of a loop are few: count it as often as it is written */
+		bool unrolled = x->mark == LOOP_VECTOR || (x->mark == LOOP_UNROLL && !x->unroll) || e == 1;
+		if (!unrolled || c->ncopy == CHAIN_MAX) {
+			struct copy save[CHAIN_MAX]; /* a loop inside unrolled loops: counted once, times its copies */
 			double times = copies(c, 0, true);
 			int k = c->ncopy;
 			memcpy(save, c->copy, sizeof save);
@@ -249,7 +252,7 @@ struct depends {
 	bool yes;
 };
 
-static void look(struct loop_prog *p, nest_id n, void *arg)
+static void find_dependence(struct loop_prog *p, nest_id n, void *arg)
 {
 	struct depends *d = arg;
 	d->yes |= lnest(p, n)->kind == NEST_FOR && lnest(p, n)->extent && poly_uses(p->P, lnest(p, n)->extent, d->var);
@@ -263,7 +266,7 @@ static struct time loop_time(struct costing *c, nest_id n)
 	struct depends d = {x->var, false};
 	struct time sum = {0, 0, 0};
 	double pieces = c->pieces, weights = 0;
-	nest_walk(c->p, nest_body(c->p, n), look, &d);
+	nest_walk(c->p, nest_body(c->p, n), find_dependence, &d);
 	c->pieces *= (double)(x->cut.n + 1);
 	for (int i = 0; i < (d.yes ? 3 : 1) && e > 0; i++) { /* first, middle, last: tiles of two sizes */
 		double weight = !d.yes ? (double)e : i == 1 ? (double)e - 2 : 1;
@@ -276,7 +279,7 @@ static struct time loop_time(struct costing *c, nest_id n)
 		gather(c, &w, nest_body(c->p, n));
 		c->ncopy -= factor > 1;
 		struct time t = piece_time(c, &w);
-		if (!x->reduce && !x->scan) /* iterations that do not wait for each other are under way together */
+		if (!x->reduce && !x->scan) /* independent iterations overlap */
 			t.late = fmax(t.busy, t.late / fmax(1, fitted.in_flight / (1 + t.instructions)));
 		sum.busy += weight * (t.busy + fitted.loop) / factor;
 		sum.late += weight * (t.late + fitted.loop) / factor;
@@ -285,7 +288,8 @@ static struct time loop_time(struct costing *c, nest_id n)
 	}
 	c->env[x->var] = 0;
 	c->pieces = pieces;
-	double left = e > 8 ? fitted.loop_exit : 0, times = weights > 0 ? (double)e / weights : 0; /* the end of short loops is foreseen */
+	double left = e > 8 ? fitted.loop_exit : 0,
+	       times = weights > 0 ? (double)e / weights : 0; /* the exit of a short loop is predicted */
 	return (struct time){times * sum.busy + left, times * sum.late + left, times * sum.instructions};
 }
 
@@ -314,7 +318,7 @@ static double box_bytes(struct costing *c, buf_id b, nest_id n)
 	return bytes / (double)dtype_size(x->dtype) * (line < 64 && x->rank > 1 ? 64 : line);
 }
 
-/* Bytes that each level takes in while n runs once; box: all that it touches, of a loop: in one iteration. */
+/* Bytes that each level loads while n runs once; box: of what it touches, for a loop in one iteration; whole: in all. */
 struct traffic {
 	double in[LEVELS], box, whole;
 };
@@ -333,7 +337,7 @@ static struct traffic traffic_of(struct costing *c, nest_id n)
 	for (buf_id b = 1; b < p->bufs.n; b++) {
 		double one = in_memory(p, b) ? box_bytes(c, b, n) : 0;
 		t.box += one;
-		if (one > 0) /* all iterations: what the code around touches of it */
+		if (one > 0)
 			t.whole += x->kind == NEST_FOR ? box_bytes(c, b, x->parent) : one;
 	}
 	for (size_t i = 0; i < lnest(p, n)->kid.n; i++) {
@@ -368,7 +372,7 @@ double loop_cost(struct loop_prog *p)
 	struct traffic t = traffic_of(&c, p->root);
 	double bytes_a_cycle[LEVELS] = {m.l2_a_cycle, m.l3_a_cycle, m.memory_a_cycle}, memory = 0, most = cycles, sum = cycles;
 	for (int l = 0; l < LEVELS; l++) {
-		/* what fits as a whole is there from the run before */
+		/* what fits in the level is still there from the run before */
 		double in = t.box <= fitted.cache_share * (double)c.cache[l] ? 0 : t.in[l];
 		memory = in / bytes_a_cycle[l] * (l == 0 && fit_splits_vectors(&m) ? fitted.split_level : 1);
 		most = fmax(most, memory);

@@ -1,8 +1,8 @@
-/* The analytic model of a target: what a schedule should take, before it is compiled. */
+/* The analytic cost model: estimates the time of a schedule without compiling it. */
 #ifndef HONE_ANALYTIC_H
 #define HONE_ANALYTIC_H
 #include "loop/loop.h"
-/* Seconds of one run by one thread, operands warm, of a scheduled program (finished or not; it is not changed). Good for
- * ranking schedules of one kernel; absolute figures are rough. */
+/* Seconds of one run of a scheduled program by one thread, operands in the caches where they fit. The program may be finished or not,
+ * and is not changed. Good for ranking schedules of one kernel; absolute figures are rough. */
 double loop_cost(struct loop_prog *p);
 #endif

@@ -1,10 +1,9 @@
-/* Template for reductions along an axis that is not the contiguous one, several of them, one after the other (softmax over channels,
- * the place of a maximum): a block of columns at a time, vectors of them. Everything of a block is under one loop, so that it stays in
- * the first-level cache; sums are in registers. */
+/* Template for several reductions in a row along another axis than the contiguous one (softmax over channels, ArgMax): a block of columns
+ * at a time, in vectors. All stages of a block are under one loop, so that it stays in the first-level cache; sums are in registers. */
 #include "sched/fitted.h"
 #include "sched/template.h"
 
-/* Has s the axes of the result, but for that one? */
+/* Does s have all axes of the result but that one? */
 static bool lacks(const struct stage *result, const struct stage *s, int axis)
 {
 	for (int a = 0; a < s->nspatial; a++)
@@ -13,8 +12,8 @@ static bool lacks(const struct stage *result, const struct stage *s, int axis)
 	return true;
 }
 
-/* The spatial axis that result has and the reduction has not; -1: they have the same; -2: they differ otherwise. Of several that it may be
- * by size, it is the one along which a reduction goes over an operand as large as the result. */
+/* The spatial axis of result that the reduction lacks; -1: none, -2: the axes differ otherwise. If sizes leave several open: the one along
+ * which it reduces an operand of the result's size. */
 static int axis_reduced(struct loop_prog *p, const struct stage *result, stage_id id)
 {
 	const struct stage *s = lstage(p, id);
@@ -34,7 +33,7 @@ static int axis_reduced(struct loop_prog *p, const struct stage *result, stage_i
 	return -2;
 }
 
-/* Does all that s reads lie along its last axis, or stand still there? */
+/* Are all reads of s contiguous along its last axis, or independent of it? */
 static bool reads_along(struct loop_prog *p, stage_id s)
 {
 	ex_id read[READS_MAX];
@@ -48,7 +47,7 @@ static bool reads_along(struct loop_prog *p, stage_id s)
 	return true;
 }
 
-/* Do all stages fit? *kept: axis_reduced of the result; *bytes: of a column, of all that is read and computed. */
+/* Does the template fit all stages? *kept: see axis_reduced, of the result; *bytes: of a column, in all stages. */
 static bool fits(struct loop_prog *p, stage_id result, int *kept, double *bytes)
 {
 	const struct stage *t = lstage(p, result);
@@ -76,8 +75,7 @@ static bool fits(struct loop_prog *p, stage_id result, int *kept, double *bytes)
 	return true;
 }
 
-/* Vectors of columns at a time: as many sums side by side hide how long each takes; what a block touches stays in its
- * share of the first-level cache. */
+/* Vectors of columns in a block: enough independent sums to hide latency, as far as the block fits its share of the first-level cache. */
 static int64_t usual_vectors(struct schedule *r, double bytes, int64_t columns)
 {
 	double room = fitted.block_share * (double)sched_machine(r->p).l1;
@@ -88,7 +86,7 @@ static int64_t usual_vectors(struct schedule *r, double bytes, int64_t columns)
 	return n;
 }
 
-/* Vectors along the last axis of what is in the block. part: "" or "init.". */
+/* Vectors along the last axis of a stage in the block. part: "" or "init.". */
 static void mark(struct schedule *r, stage_id s, const char *part)
 {
 	const struct stage *t = lstage(r->p, s);

@@ -1,6 +1,6 @@
-/* Template for reductions across rows that lie apart in memory, nothing of them used twice (global pooling, sums over leading axes):
- * the columns' sums wait in the first-level cache, and memory is walked in order, some rows at a time. Each of those is then
- * a stream of its own, and a sum is loaded and stored once for all of them. */
+/* Template for sums over rows that are strided in memory, without reuse (global pooling, sums over leading axes). The columns' sums stay in
+ * the first-level cache, and memory is read in order, a few rows side by side: each row is a stream, and a sum is loaded and stored
+ * once for all of them. */
 #include "sched/tile.h"
 
 static double row_bytes(struct loop_prog *p, const struct tile *q) { return 4 * (double)lstage(p, q->anchor)->axis[q->vec_axis].extent; }
@@ -11,7 +11,7 @@ bool may_sum_in_memory(struct schedule *r, const struct tile *q)
 	       lstage(r->p, q->anchor)->axis[q->vec_axis].extent >= r->lanes;
 }
 
-/* Where registers hold all sums, memory is walked in order as well. */
+/* If registers hold all sums, memory is read in order anyway. */
 bool sum_in_memory(struct schedule *r, const struct tile *q)
 {
 	struct target m = sched_machine(r->p);
@@ -19,7 +19,7 @@ bool sum_in_memory(struct schedule *r, const struct tile *q)
 	return fit_sums_in_memory(&m, lstage(r->p, q->anchor)->axis[q->vec_axis].extent, reduce_steps(r->p, q) * row_bytes(r->p, q));
 }
 
-/* Columns whose sums, and rows of them, fill at most their share of the first-level cache; each thread has some. */
+/* Columns in a block: sums and rows fit their share of the first-level cache, and each thread has a block. */
 static int64_t usual_columns(struct loop_prog *p, int64_t all, int lanes)
 {
 	int64_t most = (int64_t)(fitted.block_share * (double)sched_machine(p).l1 / 4), threads = p->threads > 1 ? p->threads : 1;
@@ -30,8 +30,8 @@ static int64_t usual_columns(struct loop_prog *p, int64_t all, int lanes)
 	return share >= all ? all : (share + lanes - 1) / lanes * lanes;
 }
 
-/* Splits the columns; each block's loop is outside, and the loops that are neither columns' nor reduced. The innermost of them, or root:
- * there a block's sums begin. NULL: lanes do not divide off. */
+/* Splits the columns into blocks and vectors, the loop over blocks outside. The loop in which a block's sums begin, or root; NULL: it cannot
+ * be split. */
 static const char *split_columns(struct schedule *r, const struct tile *q, const char **vectors, const char **lane)
 {
 	struct loop_prog *p = r->p;
@@ -55,7 +55,7 @@ static const char *split_columns(struct schedule *r, const struct tile *q, const
 	return sched_list(r, NULL, PRIM_REORDER, &order) ? last : NULL;
 }
 
-/* Rows that are read side by side. */
+/* Samples how many rows are read side by side. */
 static void sample_streams(struct schedule *r, const struct tile *q, int64_t steps)
 {
 	struct target m = sched_machine(r->p);

@@ -1,13 +1,13 @@
-/* Template for elementwise stages and copies: loops in memory order, vectors along the contiguous axis. What is read across
- * its own order may be gone through in blocks. */
+/* Template for elementwise stages and copies: loops in memory order, vectors along the contiguous axis. Operands that lie in another
+ * order may be read in blocks. */
 #include <string.h>
 #include "loop/math.h"
 #include "sched/fitted.h"
 #include "sched/template.h"
 
-enum { CHOICES_MAX = 256 }; /* places where a loop is cut: what has more stays one loop that asks */
+enum { CHOICES_MAX = 256 }; /* pieces of a partitioned loop: with more, it stays one loop with a guard */
 
-/* The axis along which a read lies that does not lie along v; -1: none does. */
+/* The contiguous axis of a read that is strided along v; -1: there is no such read. */
 static int crossing_axis(struct loop_prog *p, stage_id s, int v)
 {
 	ex_id read[READS_MAX];
@@ -24,7 +24,7 @@ static int crossing_axis(struct loop_prog *p, stage_id s, int v)
 	return -1;
 }
 
-/* The loops of s from the outside in, as the memory of its result is. */
+/* The axes of s from the outermost to the innermost in the memory of its result. */
 static int memory_order(struct loop_prog *p, stage_id s, int *out)
 {
 	const struct loop_buf *b = lbuf(p, lstage(p, s)->out);
@@ -34,7 +34,8 @@ static int memory_order(struct loop_prog *p, stage_id s, int *out)
 	return b->rank;
 }
 
-/* Blocks of axis a outermost, and inside a vector's loop: what one block reads stays in the cache until all is used. */
+/* Splits axis a in blocks: the loop over blocks outermost, that over a block next to the vectors. The cache lines that a block reads are
+ * used whole before they leave the cache. */
 static void block_across(struct schedule *r, stage_id s, int v, int a)
 {
 	struct loop_prog *p = r->p;
@@ -57,8 +58,8 @@ static void block_across(struct schedule *r, stage_id s, int v, int a)
 		sched_settle(r, name, 0);
 }
 
-/* A copy, nothing else, of what lies along axis a: vectors of it are transposed in registers, a block of so many by so many at a time;
- * v is split into vectors already. Blocks go along the result, so that what is written is. */
+/* A plain copy of an operand that is contiguous along axis a: transposed in registers, a square of lanes by lanes at a time. v is split
+ * into vectors already. Squares follow each other along the result, so that it is written in order. */
 static bool transpose_blocks(struct schedule *r, stage_id s, int v, int a)
 {
 	struct loop_prog *p = r->p;
@@ -79,8 +80,8 @@ static bool transpose_blocks(struct schedule *r, stage_id s, int v, int a)
 	return sched_try(r, PRIM_TENSOR, loop_part(r, across, 1), sched_name(r, "transpose%d", r->lanes));
 }
 
-/* Lines shorter than half a vector, of which each element comes from a line of its own (channels of pixels): several make whole vectors,
- * of elements that lie near each other in each of those. */
+/* Lines shorter than half a vector whose elements come from a line each (channels of pixels): several lines are fused until they make
+ * whole vectors. Each vector then gathers neighbouring elements of those lines. */
 static bool weave_lines(struct schedule *r, stage_id s, int v)
 {
 	struct loop_prog *p = r->p;
@@ -92,7 +93,7 @@ static bool weave_lines(struct schedule *r, stage_id s, int v)
 	    !read_step(p, body, lstage(p, s)->axis[v].var, &step) || step == 1 || !read_step(p, body, lstage(p, s)->axis[w].var, &step) ||
 	    step != 1)
 		return false;
-	while (vectors % 2 == 0) /* until the pattern repeats */
+	while (vectors % 2 == 0) /* vectors until the pattern of lanes repeats */
 		vectors /= 2;
 	const char *loop = sched_name(r, "%s*%s", axis_loop(r, s, w, ""), sym_str(lstage(p, s)->axis[v].name));
 	if (!sched_try(r, PRIM_FUSE, axis_loop(r, s, w, ""), axis_loop(r, s, v, "")))
@@ -103,7 +104,7 @@ static bool weave_lines(struct schedule *r, stage_id s, int v)
 	return true;
 }
 
-/* What transpose_blocks does for elements of 1, 2 or 8 bytes, in blocks of 16 bytes by as many rows as fit and axis v has. */
+/* As transpose_blocks, for elements of 1, 2 or 8 bytes: blocks of 16 bytes by as many rows, or fewer if axis v is shorter. */
 static bool turn_bytes(struct schedule *r, stage_id s, int v, int a)
 {
 	struct loop_prog *p = r->p;
@@ -125,7 +126,7 @@ static bool turn_bytes(struct schedule *r, stage_id s, int v, int a)
 	       sched_try(r, PRIM_TENSOR, loop_part(r, across, 1), sched_name(r, "turn%dx%d", rows, columns));
 }
 
-/* A copy of elements of any type: in blocks where it turns them, else lines of them. */
+/* A copy of elements of any type: in blocks if it transposes, else whole lines. */
 static bool move_elements(struct schedule *r, stage_id s, int v)
 {
 	struct loop_prog *p = r->p;
@@ -149,7 +150,7 @@ static bool is_call(struct loop_prog *p, ex_id e, void *fn) { return lex(p, e)->
 
 static bool calls(struct loop_prog *p, ex_id e, int fn) { return ex_find(p, e, is_call, &fn); }
 
-/* Vectors in an iteration: steps that the next need not wait for. All divisions wait for one unit. */
+/* Vectors in an iteration. Independent ones hide latency; divisions all wait for one unit, so they get one. */
 static int64_t usual_unroll(struct loop_prog *p, ex_id body, int64_t steps)
 {
 	int usual = fitted.map_unroll, with_exp = fitted.map_unroll_exp;
@@ -184,7 +185,7 @@ static bool count_choice(struct loop_prog *p, ex_id e, void *arg)
 	return false;
 }
 
-/* How often the body chooses, by where it is along axis v, between operands (Concat). */
+/* Guards of the body that choose between operands by the index along v (Concat). */
 static int choices_along(struct loop_prog *p, stage_id s, int v)
 {
 	struct choices c = {.v = lstage(p, s)->axis[v].var};
@@ -201,13 +202,13 @@ void template_map(struct schedule *r, stage_id s)
 	int v = contiguous_axis(p, s), order[LOOP_RANK_MAX];
 	if (v < 0)
 		return;
-	if (b->layout.n && b->layout.n == b->rank) { /* a permutation: loops outermost first */
+	if (b->layout.n && b->layout.n == b->rank) { /* a permutation of the axes */
 		struct words loops = {0};
 		for (int i = 0, n = memory_order(p, s, order); i < n; i++)
 			words_add(&loops, axis_loop(r, s, order[i], ""));
 		sched_list(r, NULL, PRIM_REORDER, &loops);
 	}
-	/* fills: the middle, where there are none, gets loops of its own; so does each operand of a choice */
+	/* loops are partitioned where fills end, and at each operand of a choice */
 	bool fills = ex_find(p, lstage(p, s)->body, is_guard, NULL);
 	int choices = choices_along(p, s, v);
 	for (int a = 0; a < lstage(p, s)->nspatial; a++)
@@ -235,7 +236,7 @@ void template_map(struct schedule *r, stage_id s)
 	if (across >= 0)
 		block_across(r, s, v, across);
 	sched_try(r, PRIM_VECTOR, axis_loop(r, s, v, ".1"));
-	if (choices) /* only vectors that lie across the end of an operand read two, under masks */
+	if (choices) /* only vectors across the end of an operand read two, under masks */
 		sched_try(r, PRIM_PARTITION, axis_loop(r, s, v, ".0"), "auto");
 	else if (across < 0)
 		sched_unroll(r, s, axis_loop(r, s, v, ".0"), extent / r->lanes);

@@ -1,6 +1,5 @@
-/* Template for reductions along the contiguous axis (softmax, layer normalisation, row sums): a few rows at a
- * time, everything of them under one loop so that it stays in the first-level cache; each reduction is split over lanes
- * first. */
+/* Template for reductions along the contiguous axis (softmax, layer normalization, row sums): a block of rows at a time, all stages under
+ * one loop, so that the rows stay in the first-level cache. Each reduction is split over the lanes of a vector. */
 #include <string.h>
 #include "sched/fitted.h"
 #include "sched/template.h"
@@ -8,7 +7,7 @@
 static const char *const place[] = {"row", "whole"};
 enum { BLOCK_MAX = 32 }; /* rows at a time */
 
-/* Sample: computed row by row where it is read, or whole before. true: row by row, and done so. */
+/* Samples whether s is computed row by row where it is read, or whole before. true: row by row, and it is placed so. */
 static bool place_at(struct schedule *r, stage_id s, const char *row)
 {
 	const char *name = sym_str(lstage(r->p, s)->name), *sample = sched_name(r, "%s.place", name);
@@ -16,11 +15,11 @@ static bool place_at(struct schedule *r, stage_id s, const char *row)
 		return false;
 	if (sched_try(r, PRIM_AT, name, row))
 		return true;
-	sched_drop(r, sample); /* it is a result as well, or read by one */
+	sched_drop(r, sample); /* s is a result, or read outside the loop */
 	return false;
 }
 
-/* Stage `name`, a register of sums for each lane, in the loop `row`: its steps outside, lanes inside. */
+/* Places stage `name`, one register of sums per lane, in the loop `row`: steps outside, lanes inside. */
 static bool keep_lanes(struct schedule *r, const char *name, const char *step, const char *row)
 {
 	if (!sched_try(r, PRIM_AT, name, row))
@@ -38,7 +37,7 @@ static void mark_lanes(struct schedule *r, const char *name, const char *part)
 	sched_try(r, PRIM_VECTOR, sched_name(r, "%s.lane", name));
 }
 
-/* Several vectors of partial sums, each in registers, are added up as vectors; only one is summed across its lanes. */
+/* Several vectors of partial sums in registers: they are added as vectors, and only the total is summed across its lanes. */
 static void mark_wide(struct schedule *r, const char *name, const char *part, const char *all)
 {
 	sched_try(r, PRIM_SPLIT, sched_name(r, "%s.lane", part), trace_number(r->lanes));
@@ -51,8 +50,8 @@ static void mark_wide(struct schedule *r, const char *name, const char *part, co
 	mark_lanes(r, name, all);
 }
 
-/* The reduction over lanes: a partial stage a lane, combined at the end. many: the loop `row` goes over several rows; NULL:
- * all there is is one row. */
+/* Splits the reduction over lanes: a partial sum per lane, combined at the end. many: `row` loops over several rows; row NULL: there is
+ * only one row. */
 static void lanes_of(struct schedule *r, stage_id s, const char *row, bool many)
 {
 	struct loop_prog *p = r->p;
@@ -78,7 +77,7 @@ static void lanes_of(struct schedule *r, stage_id s, const char *row, bool many)
 	bool placed = row && place_at(r, s, row);
 	if (!placed && !lstage(p, s)->nspatial)
 		return;
-	if (!placed || (many && lstage(p, s)->nspatial)) /* a row of its own */
+	if (!placed || (many && lstage(p, s)->nspatial)) /* per row, not per block */
 		row = axis_loop(r, s, lstage(p, s)->nspatial - 1, "");
 	const char *step = sched_name(r, "%s.%s.0", part, strrchr(red, '.') + 1);
 	if (wide > 1 && !keep_lanes(r, all, sched_name(r, "%s.lane.0", all), row))
@@ -93,7 +92,7 @@ static void lanes_of(struct schedule *r, stage_id s, const char *row, bool many)
 		sched_try(r, PRIM_PARTITION, step, "auto");
 }
 
-/* Vectors along the last axis. */
+/* Vectors along the last axis; that loop is unrolled. */
 static void mark_row(struct schedule *r, stage_id s)
 {
 	int v = lstage(r->p, s)->nspatial - 1;
@@ -103,7 +102,7 @@ static void mark_row(struct schedule *r, stage_id s)
 	sched_unroll(r, s, axis_loop(r, s, v, ".0"), lstage(r->p, s)->axis[v].extent / r->lanes);
 }
 
-/* Bytes of a row, of all that is read and computed. waits: of those, what is as long as a row and neither read nor result. */
+/* Bytes of a row in all buffers; *waits: in intermediate ones as long as a row. */
 static double row_bytes(struct loop_prog *p, double rows, double *waits)
 {
 	double bytes = 0;
@@ -124,10 +123,9 @@ static double row_bytes(struct loop_prog *p, double rows, double *waits)
 	return bytes;
 }
 
-/* Rows at a time. A row's sums wait for their own steps, then for its lanes, and what follows waits for them; with several
- * rows in one loop the machine has others to go on with. A vector of rows is enough: what is computed once a row (the root
- * of a variance) is then one vector too. All that they touch stays in the first-level cache, and each thread has a block. Where
- * nothing is written to be read again, more rows fill it. */
+/* Rows in a block. Several rows hide the latency of each other's sums. A vector of rows is enough: what is computed once per row (the root
+ * of a variance) then fills one vector. A block fits its share of the first-level cache, and each thread has one. If no intermediate
+ * row is read again, blocks may be larger. */
 static int64_t usual_block(struct schedule *r, stage_id result, int row_axis)
 {
 	struct loop_prog *p = r->p;

@@ -158,15 +158,15 @@ static double steps_of(const struct stage *s)
 	return n;
 }
 
-/* Does reader t visit each element of s's result about once? Then inlining costs nothing. */
+/* Does reader t read each element of s's result about once? Then inlining costs nothing. */
 static bool read_once(struct loop_prog *p, stage_id s, stage_id t)
 {
 	return steps_of(lstage(p, t)) <= fitted.inline_once * steps_of(lstage(p, s));
 }
 
-/* A padded copy s that a window without channels reads (depthwise convolution, pooling): cheaper to cut the
- * loops at the borders than to copy, which costs as much as some rows of taps. (More taps than that: the copy is little, the
- * pieces much code.) What the window reads must all move along what is contiguous in the source. */
+/* Is s a padded copy that a window without channels reads (depthwise convolution, pooling)? Then loops that are partitioned at the borders
+ * cost less than the copy, up to window_taps taps; beyond, the pieces are too much code. All that the window reads must vary along
+ * the contiguous axis of the source. */
 static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 {
 	ex_id read[READS_MAX], from[READS_MAX];
@@ -185,15 +185,15 @@ static bool window_reads(struct loop_prog *p, stage_id s, stage_id t)
 	return taps <= fitted.window_taps;
 }
 
-/* Would recomputing s in its readers be worth a try: little work, seldom done twice? */
+/* May it pay to recompute s in its readers? */
 static bool may_inline(struct loop_prog *p, stage_id s, int readers, stage_id reader, int cost)
 {
 	return readers >= 1 && readers <= fitted.inline_readers && cost <= fitted.inline_max &&
 	       steps_of(lstage(p, reader)) * (1 + cost) <= fitted.inline_growth * steps_of(lstage(p, s));
 }
 
-/* Stages vanish into their readers; where that is no matter of course, it is a sample. What has grown large by that stays: each
- * that uses it twice would double it. */
+/* Inlines stages into their readers. Whether to is a sample, except for elementwise stages that are read once. A body that has grown
+ * beyond inline_whole stays: a reader that uses it twice would double it. */
 static void inline_stages(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
@@ -206,7 +206,7 @@ static void inline_stages(struct schedule *r)
 		if (cost > fitted.inline_whole || (n == 1 && dot_needs(p, s, reader)))
 			continue;
 		bool cheap = cost <= fitted.inline_free, once = n == 1 && read_once(p, s, reader);
-		bool plain = lex(p, t->body)->kind == EX_READ;               /* moves elements, nothing else */
+		bool plain = lex(p, t->body)->kind == EX_READ;               /* a copy */
 		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */
 			continue;
 		bool usual = once || plain || (n == 1 && window_reads(p, s, reader)) ||
@@ -226,7 +226,7 @@ static void inline_stages(struct schedule *r)
 	}
 }
 
-/* Copies that a window can do without now that what they copy lies otherwise. */
+/* Inlines padded copies that have become needless because their source was laid out anew. */
 static void inline_windows(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
@@ -239,7 +239,7 @@ static void inline_windows(struct schedule *r)
 	}
 }
 
-/* A copy in between (padding) keeps the memory order of what it copies. */
+/* Padded copies get the layout of what they copy. */
 static void lay_out_copies(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
@@ -265,7 +265,7 @@ static stage_id find_anchor(struct loop_prog *p)
 	return best;
 }
 
-/* A window: the dim that the reduction runs along is where a spatial axis lies, too. */
+/* Does a dim of the read depend on v and on a spatial axis? Then it is a window. */
 static bool is_window(struct loop_prog *p, const struct stage *s, ex_id read, poly_var v)
 {
 	for (int d = 0; d < lex(p, read)->n; d++)
@@ -275,7 +275,7 @@ static bool is_window(struct loop_prog *p, const struct stage *s, ex_id read, po
 	return false;
 }
 
-/* Every reduction runs along the axis that is contiguous in what it reads, and over all of it: softmax, normalisations over rows. */
+/* Does s reduce whole rows that are contiguous in all it reads (softmax, normalizations)? */
 static bool reduces_rows(struct loop_prog *p, stage_id s)
 {
 	ex_id read[READS_MAX];
@@ -298,7 +298,6 @@ static int count_reductions(struct loop_prog *p)
 	return n;
 }
 
-/* Does one operand read stay the same along some spatial axis while the other changes: reuse, so tiling pays? */
 bool has_reuse(struct loop_prog *p, stage_id s)
 {
 	ex_id read[READS_MAX];

@@ -13,10 +13,10 @@ struct schedule {
 	int lanes;                  /* floats in a vector */
 	const struct samples *want; /* decisions of who asks for the schedule; may be NULL */
 	struct samples met;         /* samples so far */
-	/* vectors lie along another axis than the contiguous one, and operands and results are transposed a panel at a time: */
+	/* vectors along another axis than the contiguous one, operands and results transposed a panel at a time (across.c): */
 	int along;      /* that axis of the anchor; -1: no */
-	buf_id moving;  /* the operand that varies along it; 0: none */
-	int moving_dim; /* its dim that is that axis */
+	buf_id moving;  /* the operand that varies along that axis; 0: none */
+	int moving_dim; /* the operand's dim that is the axis */
 };
 
 /* ---- the trace ---- */
@@ -48,9 +48,9 @@ int64_t sched_sample(struct schedule *r, const char *name, const int64_t *choice
 /* The same with words; usual and the decision are indices. */
 int sched_word(struct schedule *r, const char *name, const char *const *word, int n, int usual);
 bool sched_yes(struct schedule *r, const char *name, bool usual); /* no, yes */
-/* What the sample asks for does not apply: its line says from now on what was done instead. */
+/* The decision could not be applied: the sample's line gets what was done instead. */
 void sched_settle(struct schedule *r, const char *name, int64_t done);
-void sched_drop(struct schedule *r, const char *name); /* there was no choice: the line goes */
+void sched_drop(struct schedule *r, const char *name); /* removes the line: there was no choice */
 
 /* ---- the machine ---- */
 
@@ -61,34 +61,37 @@ int sched_lanes(struct loop_prog *p);             /* floats in a vector */
 
 /* The axis of s along which its result is contiguous in memory; -1: rank 0. */
 int contiguous_axis(struct loop_prog *p, stage_id s);
-/* Steps of the loop of s along its axis: fewer than the axis has where s is computed in parts. */
+/* Iterations of the loop of s along the axis: fewer than its extent if s is computed in parts. */
 int64_t axis_steps(struct schedule *r, stage_id s, int axis);
-/* All reads of s, as often as its body uses them, but the first READS_MAX at most: count; out holds READS_MAX. */
+/* The reads in the body of s, each as often as it is used, at most READS_MAX: their number. */
 enum { READS_MAX = 32 };
 int stage_all_reads(struct loop_prog *p, stage_id s, ex_id *out);
-/* Does the read move with axis variable v? */
+/* Does the read depend on axis variable v? */
 bool read_uses(struct loop_prog *p, ex_id read, poly_var v);
-/* Elements in memory that the read moves when v goes up by one; false: not always as many. */
+/* The read's stride along v, in elements; false: it is not constant. */
 bool read_step(struct loop_prog *p, ex_id read, poly_var v, int64_t *step);
-/* Steps of v for which a read that uses it stands still before it moves on (the input of a grouped convolution); 1: it moves at each. */
+/* Consecutive values of v for which the read stays the same (the input of a grouped convolution has the group's size); 1: it changes
+ * with each. */
 int64_t read_group(struct loop_prog *p, ex_id read, poly_var v);
-/* Does some axis move one read of s and not another? Then tiles use what they load again. */
+/* Does one read of s vary along a spatial axis and another not? Then tiles reuse what they load. */
 bool has_reuse(struct loop_prog *p, stage_id s);
-/* Where the body of s, no reduction, chooses between sums by an index (a row of a transform): that guard; 0: nowhere. */
+/* The guard of an elementwise stage that chooses between sums by an index (rows of a transform); 0: none. */
 ex_id stage_choice(struct loop_prog *p, stage_id s);
 /* Does the reader sum groups of products by an instruction, which takes them from memory, and would compute s in it otherwise? */
 bool dot_needs(struct loop_prog *p, stage_id s, stage_id reader);
-/* Operations of an expression, roughly: what is used twice counts twice; a million at most. */
+/* Operations of an expression, roughly. Shared parts count as often as they are used; the count stops at a million. */
 int sched_cost(struct loop_prog *p, ex_id e);
 int sched_call_cost(int fn); /* of a function of loop/math.h */
 
 /* ---- costs, in cycles ---- */
 
-/* A contraction, for each step of its other axes, with the tile that template_tile takes for `steps` rows along t, vectors along v. */
+/* A contraction with `steps` rows along t and vectors along v, in the tile that template_tile takes: cycles for each step of its other
+ * axes. */
 double sched_tile_cycles(struct schedule *r, stage_id anchor, int v, int t, int64_t steps);
-/* All of it with vectors along v, result (0: none) computed tile by tile. transposed: what moves along v will lie along it. */
+/* The whole contraction with vectors along v; result: computed tile by tile after it, 0: none. transposed: what varies along v will be
+ * contiguous along it. */
 double sched_cycles_along(struct schedule *r, stage_id anchor, stage_id result, int v, bool transposed);
-/* Threads share the steps of a loop: to move what they read of each other between their caches, and to read constants that each needs. */
+/* Threads share the steps of a loop: cycles to move what they read of each other between their caches, and constants. */
 double sched_moved(struct loop_prog *p, nest_id loop, int64_t steps);
 
 /* ---- templates ---- */
@@ -103,15 +106,15 @@ bool template_blocks(struct schedule *r, stage_id result); /* several reductions
 bool template_rows(struct schedule *r, stage_id result);   /* reductions along the contiguous axis */
 void template_map(struct schedule *r, stage_id s);         /* elementwise and copies: vectors along the contiguous axis */
 void sched_threads(struct schedule *r);                    /* last: loops that are worth it go to a team of threads */
-/* First: where another axis than the contiguous one is better for vectors, what moves along it is transposed. */
+/* Before the others: transposes operands and result if vectors along another axis than the contiguous one are better. */
 bool sched_across(struct schedule *r, stage_id anchor);
 
 /* ---- parts that templates share ---- */
 
-/* Copy s, from axis o last to axis w last or (from false) the other way, in squares of a vector's lanes; join: lines next to each
- * other are one where that fills them better. */
+/* Schedules the copy s, from axis o last to axis w last or (from false) the other way, in squares of lanes by lanes; join: fuses short
+ * lines to fill squares. */
 void sched_squares(struct schedule *r, stage_id s, int o, int w, bool from, bool join);
-/* For r->along: the copies of what one iteration of that loop reads and writes. */
+/* For r->along: copies what one iteration of that loop reads and writes. */
 void sched_transpose_panels(struct schedule *r, stage_id anchor, stage_id result, const char *loop);
 /* Sample "STAGE.unroll": of the loop over vectors, which has that many steps. */
 void sched_unroll(struct schedule *r, stage_id s, const char *loop, int64_t steps);

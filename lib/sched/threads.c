@@ -1,5 +1,5 @@
-/* Threads: of every nest at the root that is worth it, one spatial loop is given to a team: the one that takes least, of what the
- * thread with the largest share does, of starts (the outermost starts once), and of what moves between caches (traffic.c). */
+/* Gives one loop of each large nest to a team of threads: the spatial loop with the least estimated time. That is the largest share of the
+ * work, plus the starts of the team (once for the outermost loop), plus data moved between caches (traffic.c). */
 #include "sched/fitted.h"
 #include "sched/template.h"
 #include "sched/schedule.h"
@@ -11,7 +11,7 @@ struct candidate {
 	double cycles;
 };
 
-/* Cycles of one run of a block's statement, on vectors where it has them. */
+/* Cycles of one run of a block's statement, as one of a vector if it is in one. */
 static double block_cycles(struct schedule *r, nest_id block)
 {
 	struct loop_prog *p = r->p;
@@ -21,7 +21,7 @@ static double block_cycles(struct schedule *r, nest_id block)
 
 	if (lnest(p, block)->phase == BLOCK_INIT)
 		return fitted.operation;
-	if (s->comb == COMB_NONE) /* reductions keep what they read and write in registers */
+	if (s->comb == COMB_NONE) /* a reduction keeps its sums in registers */
 		work += stage_all_reads(p, lnest(p, block)->stage, read) + 1;
 	return fitted.operation * (work ? work : 1);
 }
@@ -66,7 +66,7 @@ static double memory_cycles(struct loop_prog *p, nest_id n)
 	return bytes / sched_machine(p).l3_a_cycle;
 }
 
-/* The kid that does nearly all there is to do; 0: none does. */
+/* The child with nearly all of the work; 0: there is none. */
 static nest_id heavy_kid(struct schedule *r, nest_id n)
 {
 	double all = 0, most = 0;
@@ -83,14 +83,13 @@ static nest_id heavy_kid(struct schedule *r, nest_id n)
 	return most >= fitted.heavy_share * all ? heavy : 0;
 }
 
-/* Whoever starts a team moves what there is to do, and the round; each thread, that it has begun, and that it is done. */
+/* Cycles to start a team: cache lines that move for the work and the round, and for each thread to begin and to report its end. */
 static double start_cycles(const struct loop_prog *p)
 {
 	return fitted.line_cycles * (fitted.start_lines + fitted.thread_lines * p->threads);
 }
 
-/* Is there enough to do for a team? A thread may come late, or sleep; and what threads have written is in their caches: one
- * that goes on alone moves it. */
+/* Is the gain worth several starts? A thread may be late or asleep, and what threads wrote lies in their caches. */
 static bool is_worth(const struct loop_prog *p, double work) { return work - work / p->threads >= fitted.worth_starts * start_cycles(p); }
 
 static int candidates(struct schedule *r, nest_id n, struct candidate *out)

@@ -1,7 +1,6 @@
-/* Template for contractions, convolutions and windows: a tile of the result is kept in registers while the reduction
- * runs; vectors lie along the result's contiguous axis, rows of the tile along the axis that uses again what they load
- * (Goto and van de Geijn 2008; register tiles as in BLIS). Constants that vary along v are laid out in panels as
- * wide as the tile. */
+/* Template for contractions, convolutions and windows: a register tile of the result holds its sums while the reduction runs (Goto and
+ * van de Geijn 2008; BLIS). Vectors lie along the result's contiguous axis, rows of the tile along an axis on which loaded vectors are
+ * reused. Constants that vary along the vectors are laid out in panels as wide as the tile. */
 #include <math.h>
 #include <string.h>
 #include "loop/instr.h"
@@ -9,7 +8,7 @@
 
 static const char *const sums_in[] = {"registers", "memory"};
 
-/* The stage that reads the anchor's result element by element and has all the anchor's axes; 0: none. */
+/* The elementwise stage that reads the anchor's result and has all its axes; 0: none. */
 static stage_id follower(struct loop_prog *p, stage_id anchor)
 {
 	buf_id b = lstage(p, anchor)->out;
@@ -29,7 +28,7 @@ static stage_id follower(struct loop_prog *p, stage_id anchor)
 	return found && lstage(p, found)->nspatial == lbuf(p, b)->rank ? found : 0;
 }
 
-/* Reduce axes from the outside in: window axes, then the first (channels, k); or the first, then window axes. */
+/* Reduce axes from the outside in: the first (channels, k) outside the window axes, or inside. */
 static int reduce_order(const struct stage *s, bool first_outside, int *out)
 {
 	int n = 0;
@@ -42,7 +41,7 @@ static int reduce_order(const struct stage *s, bool first_outside, int *out)
 	return n;
 }
 
-/* Lays a packed operand out, as the read has its dims: those that follow no reduce axis, panels, then as the loops run. */
+/* Lays a packed operand out: first the dims that depend on no reduce axis, then panels, then the rest in the order of the loops. */
 static bool lay_out_panels(struct schedule *r, const struct tile *q, const char *buf, ex_id read, int dim)
 {
 	struct loop_prog *p = r->p;
@@ -78,8 +77,8 @@ static bool lay_out_panels(struct schedule *r, const struct tile *q, const char 
 	return sched_list(r, NULL, PRIM_LAYOUT, &order);
 }
 
-/* Operands that vary along v, not constant, with another step than one or with no room for whole vectors: a packed
- * copy, made anew for each step of the leading axes that the operand varies along too (batches). */
+/* Packs operands that are no constants, vary along v and are reused by the rows of a tile, if they are strided along v or v's extent is
+ * no multiple of the tile's width. The copy is made anew for each step of leading axes on which the operand depends (batches). */
 static void pack_operands(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -117,8 +116,7 @@ static void pack_operands(struct schedule *r, struct tile *q)
 	}
 }
 
-/* Lays constants out in panels and copies operands that are strided along v into panels; says whether all that moves
- * along v now has room for the rounded-up axis. */
+/* Lays constants out in panels and packs strided operands. q->pad: all that varies along v now has room for whole panels. */
 static void make_panels(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -139,8 +137,8 @@ static void make_panels(struct schedule *r, struct tile *q)
 	}
 }
 
-/* Splits and marks the loops of a nest that only sets or writes the tile: rows and vectors unrolled. Sums that wait in memory
- * are set and used a panel at a time: its rows may be too many for that. */
+/* Marks the loops of a nest that initializes, loads or stores the tile: rows and vectors unrolled. With sums in memory the nest covers a
+ * whole panel: its rows stay a loop if they are too many. */
 static void mark_tile(struct schedule *r, const struct tile *q, stage_id s, const char *infix)
 {
 	enum { COPIES_MAX = 1024 };
@@ -169,7 +167,7 @@ static void mark_tile(struct schedule *r, const struct tile *q, stage_id s, cons
 	}
 }
 
-/* The axis of the packing copy along which its operand lies side by side, if the copy gathers; -1: it does not. */
+/* If the packing copy gathers: the axis along which its operand is contiguous; else -1. */
 static int gathered_from(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->packed);
@@ -183,7 +181,7 @@ static int gathered_from(struct loop_prog *p, const struct tile *q)
 	return -1;
 }
 
-/* The packing copy: panel by panel, a vector of it at a time; what lies across is transposed, block by block. */
+/* Orders the packing copy panel by panel, in vectors; a strided operand is transposed square by square. */
 static void mark_packing(struct schedule *r, const struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -206,7 +204,7 @@ static void mark_packing(struct schedule *r, const struct tile *q)
 		sched_try(r, PRIM_VECTOR, loop_part(r, v, 1));
 }
 
-/* Does all that is read move along that axis? Then nothing is used again there. */
+/* Do all reads depend on the axis? Then nothing is reused along it. */
 static bool batch_axis(struct loop_prog *p, const struct tile *q, int axis)
 {
 	bool all = true;
@@ -215,7 +213,7 @@ static bool batch_axis(struct loop_prog *p, const struct tile *q, int axis)
 	return all;
 }
 
-/* Loops around the tile that are neither v's nor t's, but for those that stay outermost, each before it: batches, or all others. */
+/* Adds the loops around the tile but those of v, t and the leading axes: the batch axes, or all others. */
 static void other_loops(struct schedule *r, const struct tile *q, bool batches, struct words *order)
 {
 	for (int a = 0; a < lstage(r->p, q->anchor)->nspatial; a++)
@@ -223,7 +221,7 @@ static void other_loops(struct schedule *r, const struct tile *q, bool batches, 
 			words_add(order, axis_loop(r, q->anchor, a, ""));
 }
 
-/* Does something stand still along v, so that a panel is used again? */
+/* Is there a read that does not depend on v? Then panels are reused. */
 static bool reuses_panels(struct loop_prog *p, const struct tile *q)
 {
 	bool reuse = false;
@@ -232,8 +230,8 @@ static bool reuses_panels(struct loop_prog *p, const struct tile *q)
 	return reuse;
 }
 
-/* Spatial loops: batches outermost; then, where a panel is reused, its loop (or that over blocks of tiles); where all moves
- * along v that is next to the tile, so that memory is walked in order. home: the loop in which a tile is complete. */
+/* Orders the spatial loops: batches, then panels (or blocks of tiles) if they are reused. If all reads depend on v the loop over panels is
+ * next to the tile, so that memory is read in order. home: the loop in which a tile is complete. */
 static bool order_spatial(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -265,8 +263,8 @@ static bool order_spatial(struct schedule *r, struct tile *q)
 	return sched_list(r, NULL, PRIM_REORDER, &order);
 }
 
-/* What stands still along v, copied for the rows of one tile, so that its steps down the rows are short (rows a multiple of
- * 4 KB apart push each other out of the first-level cache). Pays only where the tile goes over several panels. */
+/* Samples whether to copy the rows of operands that do not depend on v for each tile. Rows a multiple of 4 KB apart share a cache set;
+ * those of the copy do not. It pays only if the tile goes over several panels. */
 static void pack_rows(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -297,7 +295,7 @@ static void pack_rows(struct schedule *r, struct tile *q)
 	}
 }
 
-/* A panel too large for the cache is gone through in pieces of the first reduce axis; sums wait in memory. */
+/* A panel too large for the cache is processed in chunks of the first reduce axis; sums then lie in memory between chunks. */
 static void choose_chunk(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -322,8 +320,7 @@ static void choose_chunk(struct schedule *r, struct tile *q)
 	}
 }
 
-/* Small reductions are fully unrolled; of others some steps of the innermost loop are. Each step then knows what lies beyond
- * borders. */
+/* Fully unrolls small reductions, and some steps of the innermost loop of others. Borders are then known for each step. */
 static void unroll_reduction(struct schedule *r, struct tile *q, const int *red, int nred)
 {
 	struct loop_prog *p = r->p;
@@ -354,7 +351,7 @@ static void unroll_reduction(struct schedule *r, struct tile *q, const int *red,
 			  "unroll");
 }
 
-/* A copy of the anchor's result is summed in registers; stored where a tile is complete. */
+/* Sums in a copy of the anchor's result in registers, which is stored when a tile is complete. */
 static bool sums_in_copy(struct schedule *r, struct tile *q)
 {
 	const char *name = sym_str(lstage(r->p, q->anchor)->name);
@@ -362,9 +359,8 @@ static bool sums_in_copy(struct schedule *r, struct tile *q)
 	return sched_make(r, q->sums, PRIM_CACHE, name, name, q->home, "register");
 }
 
-/* What follows calls a function (exp, erf): its constants and steps want registers of their own, and a copy of it for each vector of
- * the tile is much code. The sums of a tile may wait in the first-level cache, and a loop go over them: that stores each once more,
- * which is little beside a long reduction. */
+/* A function (exp, erf) in the epilogue needs registers for its constants, and unrolled over the tile it is much code. Instead, the sums
+ * of a tile may be stored to the first-level cache and a loop go over them: one more store each, little beside a long reduction. */
 static bool choose_sums(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -373,7 +369,7 @@ static bool choose_sums(struct schedule *r, struct tile *q)
 	return sched_word(r, "sums", sums_in, 2, reduce_steps(p, q) >= fitted.function_steps) == 1;
 }
 
-/* Init, then the reduction between the tile's place and the tile; the sums become registers. */
+/* Places initialization and reduction at the tile, and keeps its sums in registers. */
 static void order_reduction(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -399,14 +395,14 @@ static void order_reduction(struct schedule *r, struct tile *q)
 	const char *done = q->chunk ? q->panel_loop : q->home;
 	q->sums_wait = q->result && !q->chunk && choose_sums(r, q) && sums_in_copy(r, q);
 	q->after = q->result && sched_try(r, PRIM_AFTER, sym_str(lstage(p, q->result)->name), done);
-	if (!q->sums_wait && (q->chunk || !q->after)) /* the sum goes to memory, the rest of the program reads it there */
+	if (!q->sums_wait && (q->chunk || !q->after)) /* the sum is stored, and the rest of the program reads it there */
 		sums_in_copy(r, q);
 	else if (!q->sums_wait)
 		sched_try(r, PRIM_SCOPE, name, "register");
 	unroll_reduction(r, q, red, nred);
 }
 
-/* Ways to go that the loops' sizes leave open. */
+/* Choices of loop order. */
 static void choose_order(struct schedule *r, struct tile *q)
 {
 	static const char *const order[] = {"panels", "rows"}, *const window[] = {"outside", "inside"};
@@ -427,7 +423,7 @@ static void choose_order(struct schedule *r, struct tile *q)
 		q->block = sched_sample(r, "block", choice, n, 0);
 }
 
-/* Rows of tiles: what is left over at the end. */
+/* Splits the row axis into tiles, and chooses its tail. */
 static bool split_rows(struct schedule *r, struct tile *q)
 {
 	static const char *const tail[] = {"balance", "peel", "overlap"};
@@ -451,7 +447,7 @@ static bool split_rows(struct schedule *r, struct tile *q)
 	return sched_try(r, PRIM_SPLIT, q->tloop, "rows", "tail=tail");
 }
 
-/* The middle has no fills: loops are cut where it begins and ends. */
+/* Partitions loops at borders, so that the middle piece has no fills; or leaves guards. */
 static void cut_borders(struct schedule *r, struct tile *q)
 {
 	static const char *const border[] = {"partition", "guards"};
@@ -462,13 +458,13 @@ static void cut_borders(struct schedule *r, struct tile *q)
 			sched_try(r, PRIM_PARTITION, a == q->row_axis ? q->tiles : axis_loop(r, q->anchor, a, ""), "auto");
 }
 
-/* Registers hold the sums of some columns until all rows have been read, or the first-level cache holds those of all. */
+/* Sums of all columns in the first-level cache (columns.c), rather than of some columns in registers? */
 static bool choose_columns(struct schedule *r, const struct tile *q)
 {
 	return may_sum_in_memory(r, q) && sched_word(r, "sums", sums_in, 2, sum_in_memory(r, q)) == 1;
 }
 
-/* Vectors of the sums lie along the vector axis as well. */
+/* Gives the sums the vector axis as their contiguous one. */
 static void lay_out_sums(struct schedule *r, const struct tile *q)
 {
 	const struct stage *s = lstage(r->p, q->anchor);
@@ -477,7 +473,7 @@ static void lay_out_sums(struct schedule *r, const struct tile *q)
 		sched_axis_last(r, sym_str(lbuf(r->p, s->out)->name), q->anchor, q->vec_axis);
 }
 
-/* Splits both axes; the loops' names from then on. */
+/* Splits vector and row axis, and notes the names of the loops. */
 static bool split_axes(struct schedule *r, struct tile *q)
 {
 	q->vloop = axis_loop(r, q->anchor, q->vec_axis, "");
@@ -493,7 +489,7 @@ static bool split_axes(struct schedule *r, struct tile *q)
 	       (!q->tloop || split_rows(r, q));
 }
 
-/* The tile's own loops, and those of what only sets, loads or stores it. */
+/* Marks the tile's loops, and those of the nests that initialize, load or store it. */
 static void mark_loops(struct schedule *r, const struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -516,7 +512,7 @@ static void mark_loops(struct schedule *r, const struct tile *q)
 		mark_packing(r, q);
 }
 
-/* What is known before the first line. false: no tile of this anchor. */
+/* Finds what the choices start from. false: the anchor has no tile. */
 static bool begin_tile(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;

@@ -1,8 +1,8 @@
-/* Inside the template of tiles: what is decided about a register tile, and what each decision is made from.
+/* Private to the template of tiles: what is decided about a register tile, and what the decisions are made from.
  *
- * A tile is `rows` x `vectors` vectors of sums that stay in registers while the reduction runs. Its vectors lie along the vector
- * axis, which is contiguous in the result; its rows are steps of the row axis, along which what varies with the vectors stands
- * still, so that one load serves all rows. A panel is what lies in the columns of one tile, from the first row to the last. */
+ * A tile has `rows` x `vectors` vectors of sums, which stay in registers while the reduction runs. Vectors lie along the vector axis, which
+ * is contiguous in the result. Rows lie along the row axis, on which reads that vary along the vectors do not depend: one load serves
+ * all rows. A panel is the part of an operand that the columns of one tile read. */
 #ifndef HONE_RULE_TILE_H
 #define HONE_RULE_TILE_H
 #include "sched/fitted.h"
@@ -20,8 +20,8 @@ struct tile {
 	stage_id anchor;        /* the reduction */
 	stage_id result;        /* the elementwise stage that follows; 0: none can follow directly */
 	int vec_axis, row_axis; /* axes of the anchor; row_axis -1: the tile is one row */
-	int64_t row_steps;      /* of the row axis, in a group; 1: there is none */
-	int64_t groups;         /* into which the row axis is split first, as an operand stands still in each; 1: it is not */
+	int64_t row_steps;      /* of the row axis, within a group; 1: no row axis */
+	int64_t groups;         /* the row axis is split into so many first: some operand is constant within each; 1: it is not split */
 	const char *group_loop; /* over them */
 	int rows, vectors;      /* the tile's size */
 	int outer;              /* leading axes that stay outermost: operands are packed inside them */
@@ -33,23 +33,23 @@ struct tile {
 	const char *vloop, *tloop; /* loops of the two axes, before the split; tloop NULL: no row axis */
 	const char *tiles, *trow;  /* of tloop: over tiles, over the rows of one */
 	const char *panel_loop;    /* over panels */
-	const char *home;          /* in an iteration of which a tile is complete */
+	const char *home;          /* the loop: a tile is complete at the end of an iteration */
 	bool rows_outside;         /* each tile of rows goes over all panels; else each panel over all rows */
 	bool channels_outside;     /* the first reduce axis runs outside the others (windows) */
 	bool overlap;              /* the last tile of rows is moved back */
 	int64_t block;             /* tiles of rows for which a panel is used before the next; 0: all */
 	bool after;                /* the result is computed tile by tile */
-	bool sums_wait;            /* and reads the sums of a tile in memory */
+	bool sums_wait;            /* and reads the sums of a tile from memory */
 	int64_t chunk;             /* reduce steps of the first axis that stay in cache at a time; 0: all */
-	const char *sums;          /* name of the copy of the result in registers; NULL: it is no copy */
+	const char *sums;          /* name of the register copy of the result; NULL: there is none */
 	stage_id packed;           /* the stage that packs an operand; 0: none */
 	int packed_dim;            /* the axis of it that becomes panels */
-	bool pad;                  /* the vector axis is rounded up: all that varies along it has room */
+	bool pad;                  /* the vector axis may be rounded up: all operands have room */
 	bool borders;              /* the anchor reads beyond borders */
 	bool function;             /* the result calls one (exp, erf) */
 	int dot;                   /* row of the instruction that sums products of groups (loop/instr.h); 0: none */
 	int64_t group;             /* steps of the first reduce axis that it takes at once; 1: there is none */
-	bool transposed;           /* what varies along the vector axis will lie along it, though now it does not; */
+	bool transposed;           /* operands will be contiguous along the vector axis after a transpose; */
 	bool transposed_by_panel;  /* a panel at a time: sched_transpose_panels */
 };
 
@@ -58,42 +58,41 @@ struct tile {
 bool has_guard(struct loop_prog *p, ex_id e);
 double reduce_steps(struct loop_prog *p, const struct tile *q);
 bool calls_function(struct loop_prog *p, const struct tile *q);
-/* The dim of the read whose index is exactly the vector axis, and no other dim follows it; -1: none. */
+/* The only dim of the read that depends on the vector axis, if its index is that axis; -1: none, -2: several. */
 int dim_along(struct loop_prog *p, const struct tile *q, ex_id read);
-/* Does the read move along that axis of a tile? */
+/* Does the read change along that axis within a tile? */
 bool tile_moves(struct loop_prog *p, const struct tile *q, ex_id read, int axis);
 void count_loads(struct loop_prog *p, struct tile *q, int lanes);
-/* Bytes of what varies along the vector axis, for one panel of so many vectors and all of the reduction; what a panel may fill of
- * the second-level cache. */
+/* Bytes of one panel of so many vectors over the whole reduction; the share of the second-level cache that a panel may fill. */
 double panel_bytes(struct loop_prog *p, const struct tile *q, int vectors, int lanes);
 double panel_room(struct loop_prog *p);
-/* Bytes of what stands still along the vector axis, and of what moves. */
+/* Bytes of operands that do not depend on the vector axis, and of those that do. */
 void operand_bytes(struct loop_prog *p, const struct tile *q, double *still, double *moves);
-/* Rows of a tile that stay in the first-level cache together: rows a multiple of 4 KB apart share a set. */
+/* Rows of a tile that fit in the first-level cache together: rows a multiple of 4 KB apart share a set. */
 int64_t rows_without_conflict(struct loop_prog *p, const struct tile *q);
-/* Vectors that every tile reads again where there is only one panel and the reduction is fully unrolled (the weights of a depthwise
- * window): the compiler keeps them in registers from tile to tile. */
+/* Vectors that the compiler keeps in registers from tile to tile: with one panel and a fully unrolled reduction every tile reads the same
+ * ones (the weights of a depthwise window). */
 int kept_vectors(struct loop_prog *p, const struct tile *q, int vectors, int lanes);
 bool is_window(struct loop_prog *p, const struct tile *q);
-/* A window with borders, of more taps than are always unrolled, that is fully unrolled: each tap then knows whether it is inside. */
+/* A fully unrolled window with borders of more than UNROLL_ALWAYS taps: borders are known for each tap. */
 bool large_window(struct loop_prog *p, const struct tile *q);
-/* Sums over rows of an operand that lie apart in memory, nothing of them used twice (global pooling). */
+/* Sums over rows that are strided in memory, without reuse (global pooling). */
 bool sums_strided_rows(struct loop_prog *p, const struct tile *q);
-/* One row times a matrix of constants: what it takes is the time to read them. */
+/* One row times a matrix of constants: bound by the time to read the matrix. */
 bool row_by_matrix(struct loop_prog *p, const struct tile *q);
 
 /* ---- dot products of groups (dot.c) ---- */
 
 /* Does the target have an instruction for the anchor's sum? Sets dot and group. */
 void find_dot(struct schedule *r, struct tile *q);
-/* The loop of a reduce axis that runs over groups. */
+/* The loop of a reduce axis; over groups, if it is split into them. */
 const char *group_steps(struct schedule *r, const struct tile *q, int axis);
 /* Splits the groups off, once panels are laid out. */
 void split_groups(struct schedule *r, const struct tile *q);
 
 /* ---- what a tile costs (tile_cost.c) ---- */
 
-/* A window whose taps the rows of a tile share: neighbouring rows read some of the same elements. */
+/* A window with taps that rows of a tile share: neighbouring rows read partly the same elements. */
 struct window {
 	ex_id read;           /* what the taps read; 0: there is no such window */
 	int64_t taps, stride; /* of a row of the window; from one row of the tile to the next, in taps */
@@ -102,14 +101,14 @@ struct window {
 struct window shared_window(struct loop_prog *p, const struct tile *q);
 /* Cycles of the whole anchor with a tile of rows x vectors. */
 double tile_cost(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes);
-/* Should the taps of a window's row follow each other, so that what they share stays in registers? */
+/* Should the taps of a window's row be innermost, so that elements they share stay in registers? */
 bool taps_innermost(struct loop_prog *p, const struct tile *q);
-/* Steps to unroll of the innermost reduce loop, which has so many; or `all`, where that is not 0 and unrolling all loops is better. */
+/* How far to unroll the innermost reduce loop of so many steps; or `all` (if not 0) where unrolling all reduce loops is better. */
 int unroll_steps(struct loop_prog *p, const struct tile *q, int64_t steps, int64_t all);
-int unroll_most(struct loop_prog *p); /* multiply-adds of a tile whose reduction need not be unrolled and is */
-/* Should each tile of rows go over all panels, rather than each panel over all rows? */
+int unroll_most(struct loop_prog *p); /* multiply-adds up to which a reduction may be unrolled */
+/* Order: all panels for each tile of rows, rather than all rows for each panel? */
 bool rows_first(struct loop_prog *p, const struct tile *q);
-/* Should tiles have two sizes that differ by one, rather than leave a shorter one at the end, at borders too? */
+/* Tail: tiles of two sizes that differ by one, rather than a shorter one at the end, at borders too? */
 bool balance_tail(struct loop_prog *p, const struct tile *q);
 /* Guard border taps at each access instead of splitting the loops? */
 bool guard_borders(struct loop_prog *p, const struct tile *q);

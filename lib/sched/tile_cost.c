@@ -1,9 +1,8 @@
-/* What a tile costs: multiply-adds, loads and registers of one tile are counted here, from the program; how many cycles those are
- * says fitted.c. */
+/* The cost of a tile. Multiply-adds, loads and registers of one tile are counted here; fitted.c turns them into cycles. */
 #include <math.h>
 #include "sched/tile.h"
 
-/* Is nothing that the reduction reads the same along the vector axis? A depthwise window. */
+/* Do all reads depend on the vector axis? Then it is a depthwise window. */
 static bool all_move(struct loop_prog *p, const struct tile *q)
 {
 	for (int i = 0; i < q->nread; i++)
@@ -12,7 +11,7 @@ static bool all_move(struct loop_prog *p, const struct tile *q)
 	return true;
 }
 
-/* Does a step along the row axis move the read by whole taps of axis k, fewer than the window has? Then rows share taps. */
+/* Does a step along the row axis shift the read by whole taps of axis k, fewer than the window has? Then rows share taps. */
 static bool shares_taps(struct loop_prog *p, const struct tile *q, ex_id read, int k, int64_t *stride)
 {
 	const struct stage *s = lstage(p, q->anchor);
@@ -41,7 +40,7 @@ struct window shared_window(struct loop_prog *p, const struct tile *q)
 	return (struct window){0};
 }
 
-/* Loads and stores of a whole tile of a window; held: taps that its rows share are loaded once. */
+/* Loads and stores of a whole tile of a window. held: taps that rows share stay in registers; else each row loads them. */
 static double window_loads(struct loop_prog *p, const struct tile *q, const struct fit_tile *t, ex_id window, bool held)
 {
 	double loads = t->rows * t->vectors; /* stores */
@@ -54,7 +53,7 @@ static double window_loads(struct loop_prog *p, const struct tile *q, const stru
 	return loads;
 }
 
-/* Operands of what follows that come from beyond the second-level cache. */
+/* Operands of the epilogue that are larger than the second-level cache. */
 static int far_operands(struct loop_prog *p, const struct tile *q)
 {
 	ex_id read[READS_MAX];
@@ -67,7 +66,7 @@ static int far_operands(struct loop_prog *p, const struct tile *q)
 	return far;
 }
 
-/* Balanced tiles: the mean number of rows counts. */
+/* Tiles are balanced: rows is the mean number. */
 static struct fit_tile count_tile(struct loop_prog *p, const struct tile *q, struct window w, int rows, int vectors, int lanes)
 {
 	double tiles = q->row_axis < 0 ? 1 : ceil((double)q->row_steps / rows);
@@ -136,7 +135,7 @@ bool taps_innermost(struct loop_prog *p, const struct tile *q)
 {
 	const struct stage *s = lstage(p, q->anchor);
 	struct fit_tile t = chosen_tile(p, q);
-	/* fewer channels than taps in a row: it is taps that make a loop */
+	/* fewer channels than taps in a row: the loop is over taps */
 	bool few = s->naxes - s->nspatial > 2 && s->axis[s->nspatial].extent <= s->axis[s->naxes - 1].extent;
 
 	return few || large_window(p, q) || fit_taps_innermost(&t, q->rows);
@@ -157,9 +156,8 @@ int unroll_most(struct loop_prog *p)
 	return fit_unroll_most(&m);
 }
 
-/* Where what stands still along vectors does not fit in the second-level cache, each panel would fetch it anew from beyond. Panels do
- * fit, all of them. A tile of a long reduction is read soon enough not to wait for it; a window's taps find in the first level what
- * others fetched. */
+/* If operands that do not depend on the vector axis exceed the second-level cache, each panel would load them from beyond it. All
+ * panels together fit. Long reductions hide the latency of reading panels; taps of a window find them in the first-level cache. */
 bool rows_first(struct loop_prog *p, const struct tile *q)
 {
 	double l2 = (double)sched_machine(p).l2, still, moves;

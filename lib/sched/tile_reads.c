@@ -1,4 +1,4 @@
-/* What a tile reads: which operands move along which axis, and what of them fits where. */
+/* What a tile reads: which operands depend on which axis, and which of them fit in which cache. */
 #include <math.h>
 #include <stdlib.h>
 #include "sched/tile.h"
@@ -35,7 +35,7 @@ int dim_along(struct loop_prog *p, const struct tile *q, ex_id read)
 	return dim;
 }
 
-/* A group's operand stands still in it: row axes are split into groups, and vectors lie in one where their lanes divide it. */
+/* The operand of a group is constant within it: row axes are split into groups, and a vector lies in one group if lanes divide its size. */
 bool tile_moves(struct loop_prog *p, const struct tile *q, ex_id read, int axis)
 {
 	poly_var v = lstage(p, q->anchor)->axis[axis].var;
@@ -48,7 +48,7 @@ bool tile_moves(struct loop_prog *p, const struct tile *q, ex_id read, int axis)
 
 static bool is_constant(struct loop_prog *p, ex_id read) { return lbuf(p, lex(p, read)->buf)->scope == SCOPE_CONST; }
 
-/* Do steps of the reduction shift the read by less than a vector? Then most of its vectors lie in two cache lines. */
+/* Do steps of the reduction shift the read by less than a vector? Then most of its vectors cross a cache line. */
 static bool shifts(struct loop_prog *p, const struct tile *q, ex_id read)
 {
 	const struct stage *s = lstage(p, q->anchor);
@@ -60,8 +60,7 @@ static bool shifts(struct loop_prog *p, const struct tile *q, ex_id read)
 	return false;
 }
 
-/* Is the read as it lies in memory while the tile is computed: no constant, which goes into panels, nor what rows use again or what
- * is transposed, which is copied into panels? */
+/* Is the operand read where it lies? Constants and what rows reuse are packed into panels, and some operands are transposed. */
 static bool read_in_place(struct loop_prog *p, const struct tile *q, ex_id read)
 {
 	bool packed = dim_along(p, q, read) >= 0 && q->row_axis >= 0 && !tile_moves(p, q, read, q->row_axis);
@@ -69,7 +68,7 @@ static bool read_in_place(struct loop_prog *p, const struct tile *q, ex_id read)
 	return tile_moves(p, q, read, q->vec_axis) && !is_constant(p, read) && !q->transposed && !packed;
 }
 
-/* A lane at a time where lanes do not lie side by side; what lies in two lines is loaded twice. */
+/* Instructions for a vector of each read: strided ones load lane by lane; one that crosses a cache line loads twice. */
 void count_loads(struct loop_prog *p, struct tile *q, int lanes)
 {
 	enum { LINE_BYTES = 64, LOAD_AND_INSERT = 2 };

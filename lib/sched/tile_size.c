@@ -1,16 +1,16 @@
-/* The size of a register tile, and the axis of its rows. Every size that fits the registers is counted (tile_cost.c); the cheapest
- * is the usual decision of the samples "vectors" and "rows", the others that fit are their choices. */
+/* The size of a register tile, and the axis of its rows. tile_cost.c estimates every size that fits the registers. The cheapest is the
+ * default decision of the samples "vectors" and "rows"; the others are their choices. */
 #include <math.h>
 #include "sched/tile.h"
 
 /* ---- what fits ---- */
 
-/* Sums, a row of vectors and one more operand have registers. */
+/* Do the sums, a row of vectors and one more operand fit in registers? */
 static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
 	const struct axis *v = &lstage(p, q->anchor)->axis[q->vec_axis];
 
-	for (int i = 0; i < q->nread; i++) /* what stands still along vectors does so for the width of a panel */
+	for (int i = 0; i < q->nread; i++) /* an operand that is constant within groups must be so within a panel */
 		if (read_uses(p, q->read[i], v->var) && !tile_moves(p, q, q->read[i], q->vec_axis) &&
 		    read_group(p, q->read[i], v->var) % (vectors * lanes) != 0)
 			return false;
@@ -21,7 +21,7 @@ static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int v
 	return vectors == 1 || (int64_t)(vectors - 1) * lanes < v->extent;
 }
 
-/* Fits where instructions take the longer of the tile's sides from memory: a search may try it. */
+/* As tile_fits, with operands along the longer side of the tile read from memory by the multiply-adds: for a search to try. */
 static bool tile_may_fit(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
 	int side = rows < vectors ? rows : vectors;
@@ -30,7 +30,7 @@ static bool tile_may_fit(struct loop_prog *p, const struct tile *q, int rows, in
 	       (tile_fits(p, q, 1, vectors, lanes) && rows * vectors + side <= sched_machine(p).vector_regs);
 }
 
-/* The same for the tile that is taken by default: only where vectors are split are operands from memory as fast. */
+/* As tile_fits, for the default tile: only where vectors are split are operands from memory as fast. */
 static bool tile_is_usual(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
 	struct target m = sched_machine(p);
@@ -53,7 +53,7 @@ static int most_vectors(struct loop_prog *p, const struct tile *q)
 	return sums_strided_rows(p, q) && reduce_steps(p, q) > UNROLL_MAX ? fit_sums_apart(&m) : VECTORS_MAX;
 }
 
-/* Vectors of sums for which the unrolled reduction stays short. Of 16-bit floats each lane is a statement of its own. */
+/* Vectors of sums up to which the unrolled reduction stays short. With 16-bit floats each lane is a statement of its own. */
 static double most_sums(struct loop_prog *p, const struct tile *q, struct window w, int lanes)
 {
 	double most = large_window(p, q) ? unroll_most(p) / reduce_steps(p, q) : INFINITY;
@@ -94,8 +94,7 @@ static double best_tile(struct loop_prog *p, const struct tile *q, int lanes, in
 	return best;
 }
 
-/* Few rows of many vectors, instead of the cheapest tile, which costs so much? Only of one product: with other axes around it panels
- * are used again anyway. */
+/* A wide tile of few rows instead of the cheapest one, of that cost? Only for a single product: axes around it reuse panels anyway. */
 static bool better_wide(struct loop_prog *p, const struct tile *q, double cost, int lanes)
 {
 	struct target m = sched_machine(p);
@@ -155,7 +154,7 @@ void choose_tile(struct schedule *r, struct tile *q)
 
 /* ---- the axis of rows ---- */
 
-/* Parts of an axis in each of which something stands still; 1: it is no such axis. */
+/* Parts of an axis within each of which some read is constant; 1: there are none. */
 static int64_t groups_along(struct loop_prog *p, const struct tile *q, int axis)
 {
 	const struct stage *s = lstage(p, q->anchor);
@@ -179,7 +178,7 @@ static bool may_be_rows(const struct stage *s, const struct tile *q, int axis)
 	return axis != q->vec_axis && s->axis[axis].extent > 1 && s->axis[axis].kind != AXIS_SCAN;
 }
 
-/* Reads that move with the vectors and stand still along that axis: one load serves all rows. */
+/* Reads that vary along the vectors but not along that axis: one load serves all rows. */
 static double reuse_along(struct loop_prog *p, const struct tile *q, int axis)
 {
 	poly_var v = lstage(p, q->anchor)->axis[axis].var;
@@ -190,8 +189,8 @@ static double reuse_along(struct loop_prog *p, const struct tile *q, int axis)
 	return reuse;
 }
 
-/* The axes that rows may lie along (-1: there is only one row); *best: the usual one, along which most is reused. Where nothing is,
- * there is one row, though several would be sums that do not wait for each other. */
+/* Axes that rows may lie along (-1: a single row); *best: the default, with the most reuse. Without reuse there is a single row, though
+ * several would be independent sums. */
 static int row_axes(struct loop_prog *p, const struct tile *q, int *axis, int *best)
 {
 	const struct stage *s = lstage(p, q->anchor);
@@ -204,7 +203,7 @@ static int row_axes(struct loop_prog *p, const struct tile *q, int *axis, int *b
 		if (reuse <= 0)
 			continue;
 		double rows = fmin(fitted.second_axis, (double)s->axis[a].extent / (double)groups_along(p, q, a));
-		if (reuse * rows >= score) { /* the inner of equals: shorter steps in memory */
+		if (reuse * rows >= score) { /* of equal ones the inner: smaller strides */
 			score = reuse * rows;
 			*best = n;
 		}

@@ -1,7 +1,6 @@
-/* What a team moves from cache to cache: operands of which a thread does not read what it wrote itself. All kernels are dealt out in
- * shares from first to last; where a share is one piece of the buffer's memory, it is the piece that the same thread wrote, or
- * reads next. Else all but its part comes from the others. Constants are read only: each thread reads what it needs from the third-level
- * cache, which threads share. */
+/* Data that threads of a team read from each other's caches. Every kernel gives its iterations to threads in consecutive shares. If a
+ * share reads one contiguous piece of a buffer, the same thread wrote that piece; if not, all but its part comes from other threads.
+ * Constants are only read: each thread reads what it needs from the third-level cache, which threads share. */
 #include <math.h>
 #include <stdlib.h>
 #include "loop/nest.h"
@@ -15,7 +14,7 @@ struct moved {
 	nest_id inner[NEST_DEPTH_MAX]; /* all other loops around the block */
 	int64_t steps;
 	buf_id b;
-	bool used, apart, depends; /* apart: each share reads one piece of memory; depends: on the loop */
+	bool used, apart, depends; /* apart: each share reads one piece of memory; depends: the access varies with the loop */
 };
 
 static bool at_step(struct moved *m, poly e, int64_t step, int64_t *value)
@@ -25,7 +24,7 @@ static bool at_step(struct moved *m, poly e, int64_t step, int64_t *value)
 	return e != POLY_UNKNOWN && poly_is_const(p->P, poly_subst(p->P, e, lnest(p, m->loop)->var, poly_const(p->P, step)), value);
 }
 
-/* Elements that an iteration touches, from first to last, against how far the next one is. */
+/* Compares the elements that one iteration touches, first to last, with the distance to the next iteration. */
 static void add_access(struct moved *m, const poly *index)
 {
 	struct loop_prog *p = m->p;

@@ -1,8 +1,9 @@
-/* Template for a product between two transforms, as Winograd's convolutions are (lower/winograd.h), known by their structure:
- * a stage whose body says by an index which of several sums it is, twice in a row, then a product over the points, then
- * two such stages again. Lines of tiles are taken in blocks: padding, points, product and results of a block follow each
- * other in cache; of a transform's pair the first is registers. All of it has channels innermost: an operand and a result
- * that have not are copied across, block by block. */
+/* Template for a product between two transforms: Winograd's convolutions (lower/winograd.h). They are recognized by structure: two stages
+ * that choose a sum by an index, a product over the points, two such stages again.
+ *
+ * Lines of tiles are taken in blocks, so that padding, points, product and results of a block stay in the cache. The first stage of each
+ * transform lives in registers. Channels are innermost everywhere; an operand or a result with another order is transposed block by
+ * block. */
 #include <math.h>
 #include <string.h>
 #include "sched/fitted.h"
@@ -16,10 +17,10 @@ struct transformed {
 	int64_t lines, of_line; /* lines of tiles, tiles in a line */
 	int64_t block;          /* lines in a block */
 	int channel;            /* axis of pad */
-	bool across_in, across; /* pad's operand, the result: channels are not contiguous there */
+	bool across_in, across; /* channels are not contiguous in: pad's operand; the result */
 };
 
-/* The stage that computes the buffer of the stage's reads, all of one buffer but constants; 0: none, or several buffers. */
+/* The stage that computes the one buffer that s reads, constants apart; 0: none, or several buffers. */
 static stage_id source(struct loop_prog *p, stage_id s, ex_id *read)
 {
 	ex_id all[READS_MAX];
@@ -69,7 +70,7 @@ static bool find_stages(struct loop_prog *p, struct transformed *q)
 	return !q->pad || (lstage(p, q->pad)->comb == COMB_NONE && sole_reader(p, q->pad) == q->rows);
 }
 
-/* The axes of the result: o is one dim of what it reads; h says which row of a tile, w which column, the guards ask. */
+/* Finds the axes of the result: o indexes the channels of what it reads, h chooses the row of a tile, w its column. */
 static bool find_axes(struct schedule *r, struct transformed *q)
 {
 	struct loop_prog *p = r->p;
@@ -101,9 +102,9 @@ static bool find_axes(struct schedule *r, struct transformed *q)
 	return lbuf(p, lstage(p, q->back)->out)->shape[2] == tiles * q->lines * q->of_line;
 }
 
-/* Cycles of the products in blocks of that many lines, whose tiles fill registers as they fit, and what memory adds: constants
- * come by once a block, and the share of what lies between the stages that the second level does not hold is written and
- * read again. Constants are not hidden behind multiply-adds. */
+/* Cycles with blocks of that many lines: the products, the constants, which each block reads anew, and the part of the data between the
+ * stages that the second-level cache does not hold, which is written and read again. Reading constants does not overlap with
+ * multiply-adds. */
 static double block_cost(struct schedule *r, const struct transformed *q, int64_t lines)
 {
 	struct loop_prog *p = r->p;
@@ -117,7 +118,7 @@ static double block_cost(struct schedule *r, const struct transformed *q, int64_
 	return sums + stream + 2 * blocks * fmax(0, between - fitted.panel_share * l2) / sched_machine(p).l3_a_cycle;
 }
 
-/* Blocks are one line, all lines, or a number that divides them: all blocks are of one size. */
+/* A block is one line, all lines, or a number that divides them, so that all blocks have one size. */
 static void choose_block(struct schedule *r, struct transformed *q)
 {
 	struct loop_prog *p = r->p;
@@ -138,7 +139,7 @@ static void choose_block(struct schedule *r, struct transformed *q)
 	q->block = n > 1 ? sched_sample(r, "lines", choice, n, best) : 1;
 }
 
-/* Splits the result in blocks, lines, tiles and vectors; the loop of a block, or root. *vector: of a tile's channels. */
+/* Splits the result into blocks, lines, tiles and vectors. The loop over blocks, or root; *vector: the loop over vectors of channels. */
 static const char *split_result(struct schedule *r, const struct transformed *q, const char **vector)
 {
 	const char *h = axis_loop(r, q->result, q->h, ""), *w = axis_loop(r, q->result, q->w, ""), *o = axis_loop(r, q->result, q->o, "");
@@ -169,7 +170,7 @@ static const char *split_result(struct schedule *r, const struct transformed *q,
 	return q->n >= 0 ? axis_loop(r, q->result, q->n, "") : "root";
 }
 
-/* First of a transform's pair: registers under the loop; its axes but the third, which counts tiles. */
+/* The first stage of a transform: in registers, computed in the loop, all axes unrolled but the third, which counts tiles. */
 static void in_registers(struct schedule *r, stage_id s, const char *loop)
 {
 	const char *name = sym_str(lstage(r->p, s)->name);
@@ -181,16 +182,16 @@ static void in_registers(struct schedule *r, stage_id s, const char *loop)
 	sched_try(r, PRIM_VECTOR, axis_loop(r, s, 3, ""));
 }
 
-static void place(struct schedule *r, stage_id s, const char *block)
+static void compute_at(struct schedule *r, stage_id s, const char *block)
 {
 	if (strcmp(block, "root"))
 		sched_try(r, PRIM_AT, sym_str(lstage(r->p, s)->name), block);
 }
 
-static void place_points(struct schedule *r, const struct transformed *q, const char *block)
+static void compute_points(struct schedule *r, const struct transformed *q, const char *block)
 {
 	const char *s = axis_loop(r, q->points, 0, ""), *t = axis_loop(r, q->points, 1, ""), *c = axis_loop(r, q->points, 2, "");
-	place(r, q->points, block);
+	compute_at(r, q->points, block);
 	sched_try(r, PRIM_SPLIT, c, trace_number(r->lanes), "tail=peel");
 	sched_try(r, PRIM_REORDER, t, loop_part(r, c, 0), s, loop_part(r, c, 1));
 	sched_try(r, PRIM_UNROLL, s);
@@ -198,7 +199,7 @@ static void place_points(struct schedule *r, const struct transformed *q, const 
 	in_registers(r, q->rows, loop_part(r, c, 0));
 }
 
-/* The operand's axis of channels, and who has them where. */
+/* Finds the operand's axis of channels, and whether operand and result have channels last. */
 static bool find_channels(struct loop_prog *p, struct transformed *q)
 {
 	ex_id read = 0;
@@ -214,7 +215,7 @@ static bool find_channels(struct loop_prog *p, struct transformed *q)
 	return q->channel >= 0 && (!q->across || (contiguous_axis(p, q->result) == q->w && !lbuf(p, lstage(p, q->result)->out)->layout.n));
 }
 
-/* Other operands of the result that lie as it does come across, a block at a time. */
+/* Transposes other operands of the result that have its layout, a block at a time. */
 static void load_across(struct schedule *r, const struct transformed *q, const char *block)
 {
 	struct loop_prog *p = r->p;
@@ -235,7 +236,7 @@ static void load_across(struct schedule *r, const struct transformed *q, const c
 	}
 }
 
-/* Results of a block go to a buffer that has channels last, and from there to where they belong. */
+/* Computes a block in a buffer with channels last, and transposes it into the result. */
 static void store_across(struct schedule *r, const struct transformed *q, const char *block)
 {
 	const char *name = sym_str(lstage(r->p, q->result)->name), *out = sym_str(lbuf(r->p, lstage(r->p, q->result)->out)->name);
@@ -246,8 +247,7 @@ static void store_across(struct schedule *r, const struct transformed *q, const 
 	sched_squares(r, stage_find(r->p, "results.store"), q->o, q->w, true, false);
 }
 
-/* One loop nest, borders and all: nothing is gained by pieces without fills, and each is code of its own, where the operand has
- * channels apart a gather of all lanes. */
+/* One loop nest, not partitioned at borders: pieces would gain nothing, and each would be more code. */
 static void map_pad(struct schedule *r, const struct transformed *q)
 {
 	const char *c = axis_loop(r, q->pad, q->channel, "");
@@ -277,10 +277,10 @@ bool template_transformed(struct schedule *r)
 	choose_block(r, &q);
 	const char *block = split_result(r, &q, &vector);
 	in_registers(r, q.back, vector);
-	place(r, q.product, block);
-	place_points(r, &q, block);
+	compute_at(r, q.product, block);
+	compute_points(r, &q, block);
 	if (q.pad)
-		place(r, q.pad, block);
+		compute_at(r, q.pad, block);
 	if (q.across) {
 		load_across(r, &q, block);
 		store_across(r, &q, block);

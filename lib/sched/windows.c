@@ -1,5 +1,5 @@
-/* Template for windows that are combined along all axes but the last first (large windows of pooling): the lines that this gives wait
- * near the core, as many as their plane has or the windows of one line need, until they are combined along the last axis. */
+/* Template for large windows of pooling, which are reduced in two stages: first along all axes but the last, then along the last. The
+ * lines between the stages stay in the first-level cache: those of a plane if they fit, else those that one line of results needs. */
 #include "sched/tile.h"
 
 struct windows {
@@ -8,7 +8,7 @@ struct windows {
 	int order[LOOP_RANK_MAX], n; /* axes from the outside in, but for v if that is another one than last */
 };
 
-/* The spatial axis of s along which its reductions combine what its only read gives: the first or the last such; -1: none. */
+/* The first or the last spatial axis of s that a window of its only read slides along; -1: none. */
 static int window_axis(struct loop_prog *p, stage_id s, ex_id read, bool first)
 {
 	const struct stage *t = lstage(p, s);
@@ -56,7 +56,7 @@ static bool find_windows(struct loop_prog *p, struct windows *w)
 	return true;
 }
 
-/* Loops as the result's memory is; what vectors lie along, if the windows' last axis lies across, is outside of the others. */
+/* Loops in memory order. If the windows' last axis is not the contiguous one, the loop over vectors is outermost. */
 static void find_order(struct loop_prog *p, struct windows *w)
 {
 	const struct loop_buf *b = lbuf(p, lstage(p, w->result ? w->result : w->all)->out);
@@ -71,7 +71,7 @@ static void find_order(struct loop_prog *p, struct windows *w)
 	}
 }
 
-/* Vectors of stage s along v under the loops of the others, sums in registers from loop home on. */
+/* Orders the loops of s: vectors along v innermost. The loop in which its sums begin. */
 static const char *order_stage(struct schedule *r, const struct windows *w, stage_id s, int from)
 {
 	struct loop_prog *p = r->p;
@@ -115,7 +115,7 @@ static void mark_vectors(struct schedule *r, stage_id s, const char *nest, int v
 	}
 }
 
-/* Taps of a stage, fully unrolled where they are not too many: each then knows what lies beyond borders. */
+/* Fully unrolls the taps of a stage if they are few: borders are then known for each. */
 static bool unroll_taps(struct schedule *r, stage_id s)
 {
 	const struct stage *t = lstage(r->p, s);
@@ -128,9 +128,9 @@ static bool unroll_taps(struct schedule *r, stage_id s)
 	return taps <= UNROLL_MAX;
 }
 
-/* The loop of the second stage in which lines are computed: a plane of them at a time, if its share of the first-level cache has it, else
- * those of one line of results. from: in order, the first axis inside. */
-static const char *lines_place(struct schedule *r, const struct windows *w, int *from)
+/* The loop of the second stage in which lines are computed: outside a plane if its share of the first-level cache holds the plane's
+ * lines, else outside one line of results. *from: the first axis inside, as an index of the order. */
+static const char *lines_loop(struct schedule *r, const struct windows *w, int *from)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, w->lines);
@@ -151,7 +151,7 @@ static const char *lines_place(struct schedule *r, const struct windows *w, int 
 	return at == 0 ? "root" : axis_loop(r, w->all, w->order[at - 1], "");
 }
 
-/* In the middle nothing is filled. */
+/* Partitions loops at borders: the middle piece has no fills. */
 static void cut_borders(struct schedule *r, const struct windows *w, int from)
 {
 	ex_id read[READS_MAX];
@@ -164,12 +164,12 @@ static void cut_borders(struct schedule *r, const struct windows *w, int from)
 			sched_try(r, PRIM_PARTITION, axis_loop(r, i < from ? w->all : w->lines, w->order[i], ""), "auto");
 }
 
-static void schedule_lines(struct schedule *r, const struct windows *w, const char *place, int from)
+static void schedule_lines(struct schedule *r, const struct windows *w, const char *loop, int from)
 {
 	struct loop_prog *p = r->p;
 	const char *name = sym_str(lstage(p, w->lines)->name), *home;
 
-	if (!sched_try(r, PRIM_AT, name, place))
+	if (!sched_try(r, PRIM_AT, name, loop))
 		return;
 	if (!(home = order_stage(r, w, w->lines, from)) || !sched_make(r, "acc", PRIM_CACHE, name, name, home, "register"))
 		return;
@@ -192,7 +192,7 @@ bool template_windows(struct schedule *r)
 	find_order(p, &w);
 	const struct loop_buf *out = lbuf(p, lstage(p, w.result ? w.result : w.all)->out);
 	const char *name = sym_str(lstage(p, w.all)->name);
-	if (out->layout.n == out->rank) /* what waits lies as the result does */
+	if (out->layout.n == out->rank) /* lines have the result's layout */
 		sched_layout(r, sym_str(lbuf(p, lstage(p, w.lines)->out)->name), &out->layout);
 	if (lbuf(p, lstage(p, w.lines)->out)->dtype != DT_F32 || lbuf(p, lstage(p, w.all)->out)->dtype != DT_F32 ||
 	    !(home = order_stage(r, &w, w.all, 0))) {
@@ -208,7 +208,7 @@ bool template_windows(struct schedule *r)
 	unroll_taps(r, w.all);
 	sched_try(r, PRIM_VECTOR, axis_loop(r, w.all, w.v, ".1"));
 	mark_vectors(r, w.all, sched_name(r, "%s.init", name), w.v);
-	const char *place = lines_place(r, &w, &from);
-	schedule_lines(r, &w, place, from);
+	const char *loop = lines_loop(r, &w, &from);
+	schedule_lines(r, &w, loop, from);
 	return true;
 }
