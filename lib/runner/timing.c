@@ -11,17 +11,17 @@
 #include "runner/noise_probe.h"
 
 enum { MOST_ROUNDS = 6, FEW_ROUNDS = 3 };
-#define LITTLE     0.06  /* of what the core's own caches hold: not worth settling */
-#define SILENCE    0.025 /* seconds to wait for the end of a slow phase with all else standing still, */
-#define PATIENCE   0.15  /* and in all: what a new try costs that begins with no pairs */
-#define BASE_SLOW  1.12  /* times what the base takes in a quiet phase */
-#define BASE_OTHER 1.6   /* and beside nobody who meddles with it, wherever it lies */
-#define SLOW_SHARE 0.4   /* of the budget may be lost in them besides; */
-#define SLOW_TIMES 1     /* so many times the budget, where it gets on: */
-#define AGREES     1.2   /* times the ratio that was timed may be what is proven, */
-#define HALF       0.01  /* and by so much more than halfway to 1; */
-#define PROVEN     0.97  /* else so much proves that it is faster, but not how much */
-#define GETS_ON    0.33  /* of the pairs were taken in quiet ones */
+#define LITTLE     0.06  /* of the second-level cache: too little to need calls before timing */
+#define SILENCE    0.025 /* seconds to wait for the end of a slow phase with other work stopped, */
+#define PATIENCE   0.15  /* and in all: about what a new try costs */
+#define BASE_SLOW  1.12  /* times the base's usual time: slow */
+#define BASE_OTHER 1.6   /* the same: the candidate slows its base down */
+#define SLOW_SHARE 0.4   /* of the budget may be lost in slow phases; */
+#define SLOW_TIMES 1     /* so many times the budget, if it makes progress: */
+#define AGREES     1.2   /* the proven ratio may be so many times the timed one, */
+#define HALF       0.01  /* and at most so much above halfway to 1; */
+#define PROVEN     0.97  /* else a proven ratio below this still means faster */
+#define GETS_ON    0.33  /* share of quiet pairs that is progress */
 static const double sample_seconds = 50e-6, warm_seconds = 5e-4, pair_seconds = 3e-3, long_seconds = 12e-3, settle_seconds = 8e-3;
 
 struct clock {
@@ -30,7 +30,7 @@ struct clock {
 	size_t again;    /* pairs measured again */
 	double limit;    /* seconds for a pair; */
 	bool feels;      /* its samples are shorter than most slow phases; longer ones have of both kinds */
-	struct noise_probe yard;
+	struct noise_probe probe;
 	double slow;   /* seconds of pairs that were taken in slow phases, */
 	size_t nslow;  /* and how many there were */
 	bool quiesced; /* all else has been told to stand still; */
@@ -48,8 +48,8 @@ static bool calibrate(struct run *x, struct clock *c)
 	for (int which = 0; which < 2; which++) {
 		uint32_t n = 1, orders = 0;
 		double start = now_seconds(), one = INFINITY;
-		/* At least until a sample is long enough, for short ones are biased by what a first call costs; and some times, for
-		 * of three calls of 200 us all may be slow, and rounds would be few. */
+		/* Short samples are biased by what a first call costs, so double until one is long enough. Take several:
+		 * a slow phase could inflate all of a few, and then there would be few rounds. */
 		do {
 			struct order o = {.kind = ORDER_RUN,
 					  .which = which,
@@ -78,8 +78,8 @@ static bool calibrate(struct run *x, struct clock *c)
 	return true;
 }
 
-/* One of the two samples is far from the least seen of its kind: another program, or a slow phase of the machine, began or
- * ended inside the pair. The rule does not know which of them is the candidate, so it favours neither. */
+/* Is one of the two samples far above the least of its kind, and the other not? Then a slow phase, or another program, began or ended
+ * within the pair. The test does not know which is the candidate, so it favours neither. */
 static bool disturbed(struct clock *c, double candidate, double base)
 {
 	c->least[CANDIDATE] = fmin(c->least[CANDIDATE], candidate);
@@ -97,14 +97,14 @@ static void tell(const struct run *x, struct clock *c, enum quiesce quiesce)
 		(void)!write(x->t->quiesce, &w, sizeof w);
 }
 
-/* Waits for the end of a slow phase, first with all else of this service standing still. That goes on then; where the next
- * slow phase begins, it may have been the reason, and stands still until the try ends. False: it lasts. */
+/* Waits for the end of a slow phase, first with all other work of this service stopped. That work goes on when the phase ends; if another
+ * begins, the work may be the cause, and stops until the try ends. False: the phase lasts. */
 static bool wait_quiet(const struct run *x, struct clock *c)
 {
 	enum { TIMES = 6, PAUSE_US = 500 };
 	double start = now_seconds(), t;
 
-	while (noise_probe_note(&c->yard, t = noise_probe_take(TIMES), now_seconds()), !noise_probe_quiet(&c->yard, t)) {
+	while (noise_probe_note(&c->probe, t = noise_probe_take(TIMES), now_seconds()), !noise_probe_quiet(&c->probe, t)) {
 		double spent = now_seconds() - start;
 		if (!c->quiesced && spent < SILENCE)
 			tell(x, c, QUIESCE_ON);
@@ -121,7 +121,7 @@ static bool wait_quiet(const struct run *x, struct clock *c)
 	return true;
 }
 
-/* Times as they were told: the process that did may write them until it ends. False: they cannot be true. */
+/* Copies the times out of shared memory, which the subject may change until it ends. False: they cannot be true. */
 static bool take_times(struct run *x, uint32_t pairs, uint64_t (*ns)[2], uint32_t *quiet)
 {
 	uint64_t sum = 0;
@@ -147,7 +147,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	run_poison(x, CANDIDATE, PLACE_TIMED);
 	run_poison(x, BASE, PLACE_TIMED);
 	c->o.first = rng_u64(&x->rng);
-	c->o.quiet = as_is || !c->feels ? INFINITY : NOISE_PROBE_SLOW * c->yard.quiet;
+	c->o.quiet = as_is || !c->feels ? INFINITY : NOISE_PROBE_SLOW * c->probe.quiet;
 	if (!run_order(x, c->o, CANDIDATE, TRY_LEAST_SECONDS + TRY_TIMES * c->o.pairs * c->limit, "timing") ||
 	    !take_times(x, c->o.pairs, ns, quiet) || !run_check_block(x, c->o.first))
 		return false;
@@ -175,7 +175,7 @@ static bool take_block(struct run *x, struct clock *c, struct sequential *s, boo
 	return true;
 }
 
-/* A lie would say faster. So where the proof finds less than was timed, what it found is told. */
+/* A lie would claim faster. If the proof finds a smaller gain than was timed, the proof's ratio is reported. */
 static bool confirm(struct run *x, const struct clock *c)
 {
 	enum { TRIES = 4 };
@@ -199,7 +199,7 @@ static bool confirm(struct run *x, const struct clock *c)
 	return true;
 }
 
-/* Better made later: a new try begins with no pairs, so not while enough of them come. */
+/* Should the try end and be repeated later? A new try begins without pairs, so not while enough pairs are quiet. */
 static bool too_slow(const struct run *x, const struct clock *c)
 {
 	bool gets_on = (double)x->r->npairs >= GETS_ON * (double)(x->r->npairs + c->nslow);
@@ -233,8 +233,8 @@ static bool take_pairs(struct run *x, struct clock *c, struct sequential *s, boo
 	return good;
 }
 
-/* Of what a call of the base reads and writes, how much comes from beyond the core's own caches, as a share of what these
- * hold, 1 at most: what they do not hold, or all, if constants in turn are much of it, or most. */
+/* How much of what a call of the base reads and writes comes from beyond the second-level cache, as a share of that cache, at most 1. If
+ * cold weights are much of it: all. */
 static double beyond(const struct run *x)
 {
 	const struct runner_build *b = &x->t->artifact[BASE]->build;
@@ -252,9 +252,8 @@ static double beyond(const struct run *x)
 
 static bool is_large(const struct run *x) { return beyond(x) > 0; }
 
-/* Operands from beyond the core's own caches win their place in those that all share from what else was there by
- * and by: the first pairs of a Gemm 1x1280 x 1280x1000 took 1.7 times as long as the tenth (Zen 5), and not alike. Where the
- * core's own hold nearly all of them there is little to win. */
+/* Calls before timing. Operands from beyond the second-level cache gradually displace what else was in the shared caches; the first
+ * pairs are slower, and not equally for both kernels (doc/runner.md). */
 static bool settle(struct run *x, const struct clock *c)
 {
 	struct order o = c->o;
@@ -265,10 +264,9 @@ static bool settle(struct run *x, const struct clock *c)
 	return share < LITTLE || run_order(x, o, CANDIDATE, TRY_LEAST_SECONDS + TRY_TIMES * o.pairs * c->limit, "timing");
 }
 
-/* What others do to the caches that all share, and to memory, the noise probe does not feel; a kernel whose operands lie there
- * does, and then all kernels are alike: 0.79 of the base's time in 85 us, 1.05 in 108 (Gemm 1x1280 x 1280x1000, Zen 5). So
- * its base is a second noise probe. Of what fits in the core's own caches the time depends on where it lies, too. How many
- * times as long as it usually does has it taken? 0: it was never timed before. */
+/* How many times its usual time has the base taken? 0: it was never timed before. The noise probe runs in registers and does not notice what
+ * others do to shared caches and memory. A kernel with operands there does, and then all kernels look alike (doc/runner.md). So the base
+ * is a second noise probe. */
 static double base_slowness(const struct run *x)
 {
 	struct noise_probe usual;
@@ -285,9 +283,8 @@ static double base_slowness(const struct run *x)
 	return t / quiet;
 }
 
-/* In c->limit is the time of one round, later of all that make a pair. Where calls take long, a few rounds are worth the time of
- * their pairs: what a call takes spreads to one side, so of as many calls fewer pairs of several rounds have the smaller error
- * (doc/runner.md). */
+/* c->limit is the time of a round, then of a pair. If calls are long, a few rounds are worth their time: call times are skewed, so fewer
+ * pairs of several rounds have the smaller error (doc/runner.md). */
 static void plan_rounds(struct clock *c)
 {
 	double n = fmax(pair_seconds / c->limit, fmin(FEW_ROUNDS, long_seconds / c->limit));
@@ -301,7 +298,7 @@ static bool time_kernels(struct run *x, struct clock *c, bool *slow)
 {
 	struct sequential s;
 
-	noise_probe_open(&c->yard, x->t->noise_probe);
+	noise_probe_open(&c->probe, x->t->noise_probe);
 	run_fill_constants(x, CANDIDATE, PLACE_TIMED);
 	run_fill_constants(x, BASE, PLACE_TIMED);
 	run_fill_seed(x, CANDIDATE, PLACE_TIMED, SEED_TIMED);
@@ -320,7 +317,7 @@ static bool time_kernels(struct run *x, struct clock *c, bool *slow)
 	*slow |= slowness > BASE_SLOW && is_large(x) && x->t->patient;
 	if (*slow || !good)
 		return good;
-	if (x->r->verdict == VERDICT_FASTER && slowness > BASE_OTHER) { /* who slows down its base is not faster */
+	if (x->r->verdict == VERDICT_FASTER && slowness > BASE_OTHER) { /* a candidate that slows its base down is not faster */
 		run_judge(x, VERDICT_UNSURE, arena_printf(x->a, "the base took %.3g times as long as it does beside others", slowness));
 		return false;
 	}
@@ -335,7 +332,7 @@ bool timing_run(struct run *x, bool *slow)
 	struct clock c = {.o = {.kind = ORDER_TIME, .place = PLACE_TIMED}};
 	bool good = time_kernels(x, &c, slow);
 
-	if (c.quiesced) /* before another may have the lock: it might stand still with it, and this try wait for it */
+	if (c.quiesced) /* before another gets the lock: it might be stopped while it holds it, and this try wait for it */
 		tell(x, &c, QUIESCE_OVER);
 	return good;
 }

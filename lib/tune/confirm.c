@@ -1,35 +1,37 @@
-/* What is truly faster. A search's best was chosen by its numbers, so they flatter it; and where a kernel and its buffers
- * happen to lie changes small kernels by some percent from one process to the next, which no number of samples in one
- * process shows. So what seems best is timed afresh in REMEASUREMENTS fresh processes or more, one at a time where there is a choice
- * already, until a t-test of the logarithms of their ratios says that it is faster by more than placing explains (MATERIAL), or
- * cannot; fewer say that it is not where their mean is above MATERIAL by more than remeasurements differ. What passes is timed once more,
- * and that result is what counts, if it says faster as well, and what is recorded against the default; where it leaves that
- * open, it is made again. What REMEASUREMENTS_MAX remeasurements leave open goes on as well if more that differ alike may say so: the last remeasurements decide then.
- * Each of the tests, one a remeasurement from REMEASUREMENTS to FINAL_LAST, errs with probability 1/80, so all together with 1/9 at most, of what has
- * just MATERIAL; simulated (tests/tune/confirm.c) it is 1/40, and of the default's like less than one in 1,000.
+/* Confirmation: is the best point of a search truly faster?
  *
- * All that is done within some seconds, and what else a machine does may last longer than these, and favour one kernel for as
- * long (doc/runner.md). So when all else is done each task's
- * choice gets LATE_REMEASUREMENTS more, in turn with those of the other tasks, against the default as well, and up to LATE_MAX while the
- * same t-test leaves it open; where the mean of all is no longer faster by MATERIAL, or that is still open then, another takes
- * its place, or the default.
+ * A search chose its best point by its measured times, so these flatter it. And where a kernel and its buffers lie in memory changes
+ * small kernels by some percent from one process to the next; more samples in one process do not show that. So the best point is timed
+ * again, in fresh processes.
  *
- * What is in the lead when a search ends was chosen with little known of the others: they race it then (Maron and Moore
- * 1997), one remeasurement of a time, each until its mean is behind the leader's by more than remeasurements differ in this task (BEHIND), or
- * REMEASUREMENTS_MAX are there; who has the lower mean leads.
+ * 1. REMEASUREMENTS or more, up to REMEASUREMENTS_MAX: until a t-test of the logarithms of their ratios says that the point is faster by
+ *    more than placement explains (MATERIAL), or is not. One at a time where the task has a choice already. Fewer suffice to say no, if
+ *    their mean is above MATERIAL by more than remeasurements scatter. If REMEASUREMENTS_MAX leave it open, the point goes on as long
+ *    as further ones that scatter alike could decide.
+ * 2. What passes is timed once more. That result counts and is recorded, if it says faster as well; if it is open it is repeated.
+ * 3. Late: a phase of the machine may last longer than all this, and favour one kernel throughout (doc/runner.md). So when all other work
+ *    is done, the choice of each task gets LATE_REMEASUREMENTS more, in turn with those of the other tasks, and up to LATE_MAX while
+ *    the t-test is open. If the mean of all is no longer faster by MATERIAL, another choice or the default takes its place.
  *
- * Among schedules that tie, the one with fewest changes is remeasured first, and another takes its place only if it is
- * faster by AHEAD: then searches that went other ways choose the same. */
+ * Each test errs with probability 1/80, so all of them, one a remeasurement from REMEASUREMENTS to FINAL_LAST, with 1/9 at most for a
+ * kernel that has just MATERIAL; tests/tune/confirm.c simulates them.
+ *
+ * The leader at the end of a search was chosen with little known of the others, so they race it (Maron and Moore 1997), one remeasurement
+ * at a time: each until its mean is behind the leader's by more than chance explains (BEHIND), or it has REMEASUREMENTS_MAX. The lower
+ * mean leads.
+ *
+ * Of schedules that tie, the one with fewest changes is remeasured first, and another replaces it only if it is faster by AHEAD. So
+ * searches that took other ways choose the same. */
 #include <math.h>
 #include <string.h>
 #include "tune/session.h"
 
 enum { CONTENDERS = 16, TRIALS_A_CONTENDER = 16 };
 #define MATERIAL KB_MATERIAL
-#define TIED     0.99  /* of another's time: less is no difference between two that were timed once */
-#define AHEAD    0.995 /* of the leader's time, its rival's */
+#define TIED     0.99  /* of another's time: two that were timed once tie above that */
+#define AHEAD    0.995 /* of the leader's time: a rival must be below */
 #define BEHIND   1.5   /* standard deviations of the difference of two means */
-#define DIFFER   0.006 /* remeasurements do at least, standard deviation of their logarithms */
+#define DIFFER   0.006 /* least standard deviation of the logarithms of remeasurements */
 
 /* Quantiles 79/80 of Student's t for n - 1 degrees of freedom, n remeasurements. */
 static const double student[FINAL_LAST + 1] = {
@@ -56,7 +58,7 @@ static int count_remeasurements(const struct tuned *t, const struct point *p)
 	return n;
 }
 
-/* Remeasurements at a point: how many, sums of their logarithms. */
+/* Remeasurements of a point: their number, and sums over the logarithms of their ratios. */
 struct ratios {
 	int n;
 	double sum, squares;
@@ -71,10 +73,10 @@ static void add_ratio(struct ratios *l, double ratio)
 
 static double mean_of(const struct ratios *l) { return l->n ? l->sum / l->n : 0; }
 
-/* Sum of the squares of what they differ by from their mean. */
+/* Sum of squared deviations from their mean. */
 static double scatter(const struct ratios *l) { return fmax(0, l->squares - l->sum * mean_of(l)); }
 
-/* false: one is in flight, or has no ratio (*failed). */
+/* All remeasurements of a point. false: one is in flight, or has no ratio (*failed). */
 static bool gather(const struct tuned *t, const struct point *p, struct ratios *l, bool *failed)
 {
 	*l = (struct ratios){0};
@@ -91,7 +93,7 @@ static bool gather(const struct tuned *t, const struct point *p, struct ratios *
 	return true;
 }
 
-/* All remeasurements of the point of a final one: those retired, and that. */
+/* The retired remeasurements of the point of a final one, and that one. */
 static struct ratios with_final(const struct tuned *t, const struct trial *final)
 {
 	struct ratios l = {0};
@@ -113,10 +115,10 @@ double mean_ratio(const struct tuned *t, const struct trial *final)
 
 int count_ratios(const struct tuned *t, const struct trial *final) { return with_final(t, final).n; }
 
-/* How far the mean of n remeasurements may be off that differ as these do. */
+/* Half the width of the confidence interval of the mean of n remeasurements that scatter as these do. */
 static double bound_of(const struct ratios *l, int n) { return student[n] * sqrt(scatter(l) / (l->n - 1)) / sqrt(n); }
 
-/* Do all remeasurements together say that it is faster by more than placing explains? */
+/* Do all remeasurements together say that it is faster by more than placement explains? */
 static bool is_sure(const struct tuned *t, const struct trial *last)
 {
 	struct ratios l = with_final(t, last);
@@ -136,7 +138,7 @@ double point_ratio(const struct tuned *t, const struct point *p)
 	return l.n ? exp(mean_of(&l)) : 0;
 }
 
-/* Has one of the remeasurements that count, up to that, said faster? */
+/* Has a remeasurement that counts, this one or an earlier one, said faster? */
 static bool has_won(const struct tuned *t, const struct trial *last)
 {
 	bool won = last->result.verdict == VERDICT_FASTER;
@@ -176,7 +178,7 @@ const struct trial *find_champion(const struct tuned *t)
 	return best;
 }
 
-/* Standard deviation of remeasurements of one point, over all points of the task. */
+/* Standard deviation of remeasurements of a point, pooled over all points of the task. */
 static double differ(const struct tuned *t)
 {
 	double sum = 0;
@@ -194,8 +196,7 @@ static double differ(const struct tuned *t)
 	return fmax(DIFFER, freedom ? sqrt(sum / freedom) : 0);
 }
 
-/* How far are remeasurements of p from those of the leader, in the logarithm of their means; and how far, if by chance? 0, 0: it is
- * the leader, or there is none. */
+/* Distance of p from the leader, in logarithms of means; *chance: how much chance explains. 0, 0: p leads, or nothing does. */
 static double lead_on(const struct tuned *t, const struct point *p, const struct ratios *l, double differs, double *chance)
 {
 	*chance = 0;
@@ -206,7 +207,7 @@ static double lead_on(const struct tuned *t, const struct point *p, const struct
 	return mean_of(l) - mean_of(&leader);
 }
 
-/* What all remeasurements of a point say; differs: see differ; *mean: logarithm of its ratio. */
+/* What all remeasurements of a point say. differs: see differ(); *mean: the logarithm of its mean ratio. */
 enum finding { FASTER, NOT_FASTER, OPEN, IN_FLIGHT };
 static enum finding find(const struct tuned *t, const struct point *p, double differs, double *mean)
 {
@@ -246,14 +247,14 @@ static bool plainer(const struct point *x, const struct point *y)
 	return x->origin != y->origin ? x->origin < y->origin : strcmp(x->trace, y->trace) < 0;
 }
 
-/* Retired, faster than so much of the default's time, and not remeasured yet. */
+/* Is x a retired trial of the search with a ratio below limit that was not remeasured yet? */
 static bool contends(const struct tuned *t, const struct trial *x, double limit)
 {
 	return !x->remeasurement && !x->same && x->retired && verdict_timed(x->result.verdict) && x->result.ratio < limit &&
 	       !trial_of(t, x->point, 1);
 }
 
-/* The fastest within so much of the champion, or the plainest of those that tie with it. */
+/* The fastest trial within so much of the champion, or the plainest of those that tie with it. */
 static struct trial *contender(const struct tuned *t, double within)
 {
 	double limit = fmin((t->champion ? mean_ratio(t, t->champion) : 1) * within, MATERIAL), least = INFINITY;
@@ -282,8 +283,8 @@ bool is_remeasuring(const struct tuned *t)
 	return false;
 }
 
-/* Which remeasurement that counts is due at a point whose other remeasurements say that it is faster: the first, and another where that said
- * neither this nor that (doc/runner.md). 0: none. */
+/* The remeasurement that counts and is due at a point that the others found faster: the first, or one more if that is open
+ * (doc/runner.md). 0: none. */
 static int final_due(const struct tuned *t, const struct point *p)
 {
 	const struct trial *x = trial_of(t, p, FINAL);

@@ -205,7 +205,7 @@ static void pass_on(struct dispatcher *m, struct host *h, size_t k)
 	dispatcher_add(m, t);
 }
 
-/* What a build took, once. */
+/* Adds the time of a build, once. */
 static double spent(struct host *h, struct digest task, struct digest source)
 {
 	struct thing *t = find_thing(h, task, source);
@@ -260,7 +260,7 @@ static void pump(struct dispatcher *m, struct host *h)
 		k += advance(m, h, k);
 }
 
-/* The runner that has least to do, of those that can; -1: they are busy, or (*why) there is none. */
+/* The least busy runner that can do the task; -1: all are busy, or (*why) there is none. */
 static int choose_host(struct dispatcher *m, const struct task_base *s, const char **why)
 {
 	const char *said = NULL, *no;
@@ -307,7 +307,7 @@ static void assign(struct dispatcher *m)
 	m->waiting.n -= n;
 }
 
-/* What it had goes to the others, before what waits there. One that was being timed when a second runner ended is not
+/* Gives its requests to the other runners, before those that wait there. A candidate that was being timed when two runners ended is not
  * tried on a third. */
 static void host_ended(struct dispatcher *m, struct host *h, const char *why)
 {

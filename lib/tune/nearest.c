@@ -1,11 +1,10 @@
-/* Tasks that were not timed: what won against an older default, or the schedule that won for the nearest task, where it
- * promises more than the default. */
+/* Schedules for tasks that were not timed: what won against an older default, or for the nearest task, if it promises to beat the default. */
 #include <math.h>
 #include <string.h>
 #include "tune/session.h"
 
 enum { NEAR_MAX = 4 };
-#define PROMISE 0.95 /* of the default's time, by the cost model: it is right in order more than in size */
+#define PROMISE 0.95 /* of the default's time, by the cost model, which ranks better than it predicts */
 
 static const struct samples nothing;
 

@@ -93,7 +93,7 @@ static void write_measurement(struct kb_record *r, const struct measurement *m, 
 
 static const char *against(const struct trial *x) { return x->remeasurement >= FINAL ? "default" : "incumbent"; }
 
-/* Of those against what it is against; 0: a trial, or the first against the default. */
+/* The number of the remeasurement, counted among those with the same `against`; 0: a trial, or the first against the default. */
 static int remeasurement_number(const struct trial *x) { return x->remeasurement >= FINAL ? x->remeasurement - FINAL : x->remeasurement; }
 
 void put_trial(struct session *s, const struct trial *x)
@@ -210,7 +210,7 @@ static void fill(struct trial *x, const struct kb_record *r, struct arena *a)
 	digest_parse(field(r, "source"), 32, &x->source);
 }
 
-/* Of the records that say what a trial wants to know, those of this tuning come first: what it did once it does again. */
+/* The record that has the result of trial x; one of this tuning before others, so that a tuning repeats itself. */
 bool recall_trial(struct session *s, struct trial *x)
 {
 	char number[16] = "";
@@ -254,7 +254,7 @@ bool recall_search(struct session *s, const struct tuned *t, bool *own)
 	return done;
 }
 
-/* Measured here, of this default, on this target, with weights as cold. */
+/* Was it measured here, against this default, on this target, with the same cold weights? */
 static bool counts_here(const struct session *s, const struct tuned *t, const struct kb_record *r)
 {
 	return t->ours[r - t->records.a] && is_target(r, s) && kb_is_to(r, &t->ratios_to) && field_is(r, "cold-weights", s->cold_text) &&
@@ -313,7 +313,7 @@ double record_number(const struct kb_record *r, const char *name) { return strto
 
 const char *record_id(const struct kb_record *r, struct arena *a) { return arena_printf(a, "record %.8s", hex(r->id, a)); }
 
-/* Was its trace timed against the default in this run? Then what the run says of it counts, whoever's the record is. */
+/* Was its trace timed against the default in this run? Then this run's result counts, whoever wrote the record. */
 static bool is_timed_again(const struct tuned *t, const struct kb_record *r)
 {
 	for (size_t i = 0; i < t->remeasurements.n; i++)
@@ -336,7 +336,7 @@ bool was_timed(const struct tuned *t, const char *trace)
 	return false;
 }
 
-/* Does this run, or a record of one with weights as cold, say how fast the trace of that record is? */
+/* Was the trace of that record timed with the same cold weights, in this run or according to a record? */
 static bool is_timed_so(const struct session *s, const struct tuned *t, const struct kb_record *r)
 {
 	const char *trace = field(r, "trace");
@@ -366,8 +366,7 @@ const struct kb_record *best_foreign(struct session *s, const struct tuned *t)
 	return best;
 }
 
-/* Of those with weights colder or warmer one counts where there is nothing else: it says how fast a kernel is that finds its constants
- * elsewhere. */
+/* A record with other cold weights counts only if there is nothing else. */
 const struct kb_record *best_record(struct session *s, const struct tuned *t)
 {
 	const struct kb_record *best = NULL;
@@ -440,8 +439,7 @@ int nearest_records(struct session *s, const struct tuned *t, struct near *out, 
 	return n;
 }
 
-/* Of this task, measured elsewhere or by another tuning: the best few. What this tuning measured is no origin: it would
- * not have been one at the start. */
+/* The best few records of this task that others measured. Those of this tuning are no origins: they were none when it began. */
 static void add_own(struct session *s, struct tuned *t)
 {
 	VEC(struct found) found = {0};

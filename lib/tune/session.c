@@ -1,7 +1,6 @@
-/* The tuning loop. What is proposed, and for which task, is a function of the seed and of the results of batches that
- * have been retired; batches are retired in the order in which they were issued, one by one, whatever order their trials
- * were done in. So a tuning that was cut short and is started again takes the same way: what it has in its records it
- * need not time, and then it goes on. */
+/* The tuning loop. What is proposed, and for which task, depends only on the seed and on the results of retired batches. Batches are
+ * retired in the order in which they were issued, in whatever order their trials end. So a tuning that was interrupted and is
+ * started again takes the same way: it reads the results that it has recorded, and goes on from there. */
 #include "tune/session.h"
 #include <math.h>
 #include <signal.h>
@@ -38,8 +37,7 @@ static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 enum { NENDS = sizeof ends / sizeof *ends };
 static struct sigaction before[NENDS];
 
-/* The first one stops the tuning; one that is meant to end the process at once, not the echo of the first that some
- * senders make, does as it would have done. */
+/* The first signal stops the tuning. The next ends the process, unless it is an echo of the first, as some senders make. */
 static void on_signal(int number)
 {
 	static struct timespec first;
@@ -56,7 +54,7 @@ static void on_signal(int number)
 	}
 }
 
-/* Before there is anything that is worth to be kept. */
+/* Before there is anything worth keeping. */
 static _Noreturn void end_by_signal(void)
 {
 	for (int i = 0; i < NENDS; i++)
@@ -190,7 +188,7 @@ struct trial *trial_new(struct tuned *t, struct point *p, int remeasurement)
 	return x;
 }
 
-/* What the runners have done meanwhile, so that they are given more. */
+/* Takes in what runners have done, and gives them more. */
 static void poll_runners(struct session *s, double timeout)
 {
 	for (struct request *r; (r = dispatcher_next(s->dispatcher, timeout)); timeout = 0)
@@ -256,7 +254,7 @@ static void issue(struct session *s, struct tuned *t)
 	send(s, b);
 }
 
-/* Of a task for which there was no time: what won for the nearest ones, and before. */
+/* A task for which there was no time: takes what won for the nearest tasks, or before. */
 static void issue_records(struct session *s, struct tuned *t)
 {
 	struct batch *b = ARENA_NEW(&s->arena, struct batch);
@@ -275,7 +273,7 @@ static void issue_records(struct session *s, struct tuned *t)
 		send(s, b);
 }
 
-/* What seems best in a task that is being searched is confirmed as soon as that is known: it is what an interrupt leaves. */
+/* Confirms the best point of a task while its search goes on: an interrupt then leaves something. */
 static void confirm(struct session *s, struct tuned *t)
 {
 	struct batch *b = ARENA_NEW(&s->arena, struct batch);
@@ -343,7 +341,7 @@ static bool retire(struct session *s)
 
 static int late_remeasurements(const struct tuned *t) { return t->champion ? t->champion->remeasurement - FINAL : 0; }
 
-/* When there is nothing else to do, nor will be: the choices of all tasks in turn. */
+/* When all other work is done: remeasures the choices of all tasks in turn. */
 static struct tuned *next_late(struct session *s)
 {
 	struct tuned *next = NULL;
@@ -358,7 +356,7 @@ static struct tuned *next_late(struct session *s)
 	return next;
 }
 
-/* Those whose search has ended are confirmed before others go on with theirs, in turn. */
+/* Tasks whose search has ended are confirmed first, in turn; then others go on searching. */
 static struct tuned *next_final(struct session *s)
 {
 	struct tuned *next = NULL;
@@ -424,8 +422,8 @@ static void loop(struct session *s, double deadline, double end)
 	progress_end(&p);
 }
 
-/* The time for searching is over: what is not being timed is dropped; what seems better than what was confirmed is timed
- * afresh, in the time that is left but for that of late remeasurements, and what won elsewhere for tasks whose turn did not come. */
+/* The time for searching is over: drops what is not being timed. In the time left before late remeasurements, remeasures what seems
+ * better than what was confirmed, and times what won elsewhere for tasks that had no turn. */
 static void finals(struct session *s, double deadline)
 {
 	double late = deadline - LATE_SHARE * (deadline - now_seconds());
@@ -463,7 +461,7 @@ static void finals(struct session *s, double deadline)
 	loop(s, deadline, deadline);
 }
 
-/* What was to be tried when the time for it was over. */
+/* What was left to try when the time was over. */
 static void send_dropped(struct session *s, struct tuned *t)
 {
 	for (size_t i = 0; i < t->trials.n;) {
@@ -485,7 +483,7 @@ static void send_dropped(struct session *s, struct tuned *t)
 	}
 }
 
-/* The last remeasurements took less time than was kept for them: searches that were cut go on where they were. false: there is none. */
+/* Late remeasurements took less time than was kept for them: searches that were cut go on. false: there is none. */
 static bool resume(struct session *s)
 {
 	bool any = false;
@@ -521,7 +519,7 @@ static const char *session_id(struct session *s)
 	return arena_str(&s->arena, hex);
 }
 
-/* What all remeasurements say together, in the interval of the last; it holds both. */
+/* The mean of all remeasurements, with the last one's interval widened to hold it. */
 static void set_ratio(struct tuned *t, double mean, double lo, double hi)
 {
 	t->ratio = mean;
@@ -537,7 +535,7 @@ static void pass_over(struct tuned *t, const struct kb_record *r, const char *wh
 	warn("%s: %s: %s; passed over", t->title, record_id(r, &t->arena), kb_shown(why, &t->arena));
 }
 
-/* Times the trace of a record against the default; what that says counts as a last remeasurement does. */
+/* Times a record's trace against the default; the result counts as a late remeasurement. */
 static void time_record(struct session *s, struct tuned *t, const struct kb_record *r)
 {
 	struct point *p = ARENA_NEW(&t->arena, struct point);
@@ -584,7 +582,7 @@ static void time_record(struct session *s, struct tuned *t, const struct kb_reco
 		pass_over(t, r, x->result.why ? x->result.why : verdict_name(x->result.verdict));
 }
 
-/* What was measured elsewhere is timed here before it is used: the best few, until one is faster here too. */
+/* Times the best few records of others before they are used, until one is faster here too. */
 static void confirm_foreign(struct session *s, struct tuned *t)
 {
 	enum { FOREIGN = 4 };
@@ -604,7 +602,7 @@ static void confirm_foreign(struct session *s, struct tuned *t)
 	}
 }
 
-/* What is known to be best; of records, one that is a schedule of this program. */
+/* The best that is known; a record only if its trace is a schedule of this program. */
 static const struct kb_record *best_that_replays(struct session *s, struct tuned *t)
 {
 	const struct kb_record *r;
@@ -641,8 +639,8 @@ static void conclude(struct session *s, struct tuned *t)
 	}
 }
 
-/* Which tasks are to be searched; false: none. What this tuning has finished is gone through again while other tasks are
- * left: which of them is next, and what they begin with, followed from it. */
+/* Chooses the tasks to search; false: none. Tasks that this tuning has finished are searched again from its records while others are left:
+ * the order of tasks, and their origins, followed from them. */
 static bool recall_searches(struct session *s)
 {
 	bool any = false, *own = xcalloc((size_t)s->ntask + 1, sizeof *own);
@@ -680,7 +678,7 @@ static void set_cold_bytes(struct session *s)
 	s->cold_text = s->cold_bytes ? arena_printf(&s->arena, "%llu", (unsigned long long)s->cold_bytes) : "";
 }
 
-/* What of the time that is left is for what comes after the searches. */
+/* The share of the time left that is kept for what follows the searches. */
 static double finals_seconds(const struct session *s, double left)
 {
 	int n = 0;

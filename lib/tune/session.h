@@ -123,37 +123,37 @@ static inline size_t trials_done(const struct tuned *t) { return t->curve.n ? t-
 
 struct trial *trial_new(struct tuned *t, struct point *p, int remeasurement);
 
-/* confirm.c. The first so many remeasurements of the best point that has time within so much of the champion's; one more where those
- * there are leave it open; the final one, for what was faster in all remeasurements, and by more than a tie than the champion; and one
- * more at the champion, late. Counts; out has room for REMEASUREMENTS. */
+/* confirm.c. Each adds trials to out, which has room for REMEASUREMENTS, and returns their number: the first `count` remeasurements of the
+ * best point within so much of the champion's time; one more of a point that is open; the final one of a point that is faster than the
+ * champion by more than a tie; a late one of the champion. */
 size_t add_remeasurements(struct tuned *t, double within, int count, struct trial **out);
 size_t add_more_remeasurements(struct tuned *t, struct trial **out);
 size_t add_finals(struct tuned *t, struct trial **out);
 size_t add_late_remeasurements(struct tuned *t, struct trial **out);
-/* The last remeasurement of what leads by all that has been retired; NULL: nothing is faster. */
+/* The last remeasurement of the point that leads; NULL: none is faster. */
 const struct trial *find_champion(const struct tuned *t);
 bool is_remeasuring(const struct tuned *t); /* has remeasurements in flight */
-/* After that final or later remeasurement, is its choice one still? Open is yes. */
+/* Does its choice still stand after that final or later remeasurement? Yes if it is open. */
 bool is_kept(const struct tuned *t, const struct trial *last);
-/* Of the ratios of a final or later remeasurement, and of all others at its point that have been retired: geometric mean, count. */
+/* Geometric mean, and number, of the ratios of all retired remeasurements of its point and that one. */
 double mean_ratio(const struct tuned *t, const struct trial *final);
-/* Of all that has been retired at a point, the search's own timing as well: geometric mean; 0: nothing was timed. */
+/* Geometric mean of all retired timings of a point, the search's own included; 0: none was timed. */
 double point_ratio(const struct tuned *t, const struct point *p);
 int count_ratios(const struct tuned *t, const struct trial *final);
 
-/* begin.c. The default: what ratios are ratios to. By the model's own node, which has its weights already. False: it
- * has no default, t->untunable says why. */
+/* begin.c. Finds the default, to which ratios are ratios, with the weights of the model's own node. False: there is none, and t->untunable
+ * says why. */
 bool find_default(struct session *s, struct tuned *t, struct module *m, node_id n);
 /* Makes what all trials need; false: there is nothing to search. */
 bool prepare(struct session *s, struct tuned *t);
 void begin(struct session *s, struct tuned *t); /* its search */
-/* What has won for a task near this one since: the nearest few are origins here from now on. */
+/* Makes schedules that have won for the nearest few tasks origins of the search. */
 void meet(struct session *s, struct tuned *t);
 uint64_t seed_of(const struct session *s, const struct tuned *t);
 struct digest source_digest(const struct candidate *c);
 
-/* nearest.c. Gives a task that was not timed here, nor before against today's default, what won against an older one, if it took less
- * time; or the nearest task's schedule, adapted, if the cost model prefers it to the default. */
+/* nearest.c. For a task that was not timed against today's default, here or before. take_older: the schedule that won against an older
+ * default, if it took less time than today's. take_nearest: the nearest task's schedule, adapted, if the cost model prefers it. */
 bool take_older(struct session *s, struct tuned *t);
 void take_nearest(struct session *s, struct tuned *t);
 
@@ -162,12 +162,11 @@ void put_trial(struct session *s, const struct trial *x);
 void put_search(struct session *s, const struct tuned *t);
 /* The result of this trial, if it is there. */
 bool recall_trial(struct session *s, struct trial *x);
-/* Has such a search of this task been done? *own: by this tuning, and no other. */
+/* Was a search of this task with these options recorded as done? *own: only by this tuning. */
 bool recall_search(struct session *s, const struct tuned *t, bool *own);
-/* Of a task in which nothing was tried now: how many trials are known, and the default's time. */
+/* For a task without trials in this run: sets the number of known trials and the default's time. */
 void count_known(struct session *s, struct tuned *t);
-/* Of a search that is settled, which has no curve of its own, that of those trials: by their number, without gaps (the same kernel
- * again has no record); none where one has no number. */
+/* Rebuilds the curve of a search that was done before from its trials' records, by their numbers; none if one has no number. */
 void recall_curve(struct session *s, struct tuned *t);
 void read_task_records(struct session *s, struct tuned *t);
 void add_recorded_origins(struct session *s, struct tuned *t);
