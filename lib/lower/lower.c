@@ -211,7 +211,7 @@ stage_id low_sums(struct lower *L, uint32_t k, const char *name)
 static int free_output(struct lower *L, val_id v)
 {
 	const struct graph *g = graph(L->m, L->body);
-	for (size_t i = 0; i < g->out.n; i++)
+	for (size_t i = 0; L->outs && i < g->out.n; i++)
 		if (g->out.a[i] == v && !L->taken[i])
 			return (int)i;
 	return -1;
@@ -578,6 +578,23 @@ static void evaluate_constant_stages(struct lower *L)
 		number_constants(L);
 	}
 	vec_free(&now);
+}
+
+const char *lower_why_not(struct module *m, node_id id, const struct target *t)
+{
+	struct lower L = {.m = m, .p = prog_new(t), .body = node(m, id)->graph, .sketch = true};
+	const struct node *n = node(m, id);
+	int64_t dims[LOOP_RANK_MAX];
+	const char *why = NULL;
+
+	for (uint32_t i = 0; i < n->nin && !why; i++)
+		if (n->in[i] && val(m, n->in[i])->kind != VAL_CONST && !(why = check_type(&L, n->in[i], dims)))
+			vec_push(&L.places, (struct place){n->in[i], new_buf(&L, "x", SCOPE_IN, n->in[i]), 0});
+	why = why ? why : lower_node(&L, id);
+	prog_free(L.p);
+	vec_free(&L.places);
+	vec_free(&L.cvals);
+	return why;
 }
 
 int group_algorithms(struct module *m, node_id n, const struct target *t, const char **out, int max)

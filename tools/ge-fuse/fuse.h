@@ -8,6 +8,7 @@ struct plan {
 	const struct pass_ctx *c;
 	struct uses uses;    /* of the module as it was before any group was formed */
 	uint32_t *pos;       /* node: its place in its graph's order */
+	uint8_t *role;       /* node: what it is in a group */
 	uint32_t *group;     /* node: its group, from 1 in each graph; 0: in none */
 	val_id *inner;       /* value: what stands for it in the body being formed */
 	VEC(node_id) head;   /* group of this graph: the node it is named after; [0] unused */
@@ -20,6 +21,12 @@ struct plan {
 void group_nodes(struct plan *p, graph_id g);
 /* Makes the Fused nodes of graph g from p->group. */
 void form_groups(struct plan *p, graph_id g);
+/* Has a group of this node alone a kernel? */
+bool has_kernel(struct module *m, node_id n);
+/* What unpacks is there once for each user that has a kernel: each reads the packed form. */
+void split_unpacking(struct module *m, graph_id g, const struct pass_ctx *c);
+/* Is v made of constants alone, through elementwise nodes and Transposes, some of it unpacked? At most `depth` nodes up. */
+bool made_of_packed(struct module *m, val_id v, int depth);
 /* Einsums of more than two operands become Einsums of two. */
 void split_einsums(struct module *m, graph_id g, const struct pass_ctx *c);
 /* Puts the bodies of all Fused nodes of graph g back in their place. */

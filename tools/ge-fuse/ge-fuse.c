@@ -36,10 +36,13 @@ static void fuse(struct module *m, const struct pass_ctx *c)
 
 	list_graphs(m, &list, &is_fused);
 	for (size_t i = 0; i < list.n; i++)
-		if (!is_fused[list.a[i]])
+		if (!is_fused[list.a[i]]) {
 			split_einsums(m, list.a[i], c);
+			split_unpacking(m, list.a[i], c);
+		}
 	p.uses = uses_new(m);
 	p.pos = xcalloc(m->nodes.n, sizeof *p.pos);
+	p.role = xcalloc(m->nodes.n, sizeof *p.role);
 	p.group = xcalloc(m->nodes.n, sizeof *p.group);
 	p.inner = xcalloc(m->values.n, sizeof *p.inner);
 	vec_push(&p.head, 0);
@@ -54,6 +57,7 @@ static void fuse(struct module *m, const struct pass_ctx *c)
 	vec_free(&p.head);
 	vec_free(&p.member);
 	free(p.pos);
+	free(p.role);
 	free(p.group);
 	free(p.inner);
 	free(is_fused);

@@ -1,6 +1,7 @@
 /* Which nodes go together: an anchor with the elementwise nodes after it, or elementwise nodes alone. */
 #include "fuse.h"
 #include "lower/lower.h"
+#include "target/target.h"
 
 enum role {
 	ROLE_ALONE,   /* a group of one */
@@ -15,29 +16,50 @@ enum {
 	MEMBERS_MAX = 64, /* of a group, and one detour more: the time to schedule it grows with the square */
 };
 
-/* Has a group of this node a kernel? */
-static bool has_kernel(struct module *m, const struct node *n)
+/* Are all types known? Else its operator has to say. */
+static bool all_static(struct module *m, const struct node *n)
 {
-	if (!lower_has(n->op))
+	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
+		val_id v = i < n->nin ? n->in[i] : n->out[i - n->nin];
+		if (v && !type_static(m, &val(m, v)->type))
+			return false;
+	}
+	return true;
+}
+
+static bool stays_outside(const struct node *n)
+{
+	return n->op == OP_OTHER || op_is(n->op, OP_CONTROL) || op_is(n->op, OP_CALL) || op_is(n->op, OP_VIEW);
+}
+
+bool has_kernel(struct module *m, node_id id)
+{
+	const struct node *n = node(m, id);
+
+	if (stays_outside(n) || !lower_has(n->op))
 		return false;
 	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
 		val_id v = i < n->nin ? n->in[i] : n->out[i - n->nin];
 		if (v && dtype_is_float8(val(m, v)->type.dtype))
 			return false;
 	}
-	return true;
+	return !all_static(m, n) || !lower_why_not(m, id, target_host());
 }
 
-static enum role role_of(struct module *m, const struct node *n)
+static enum role find_role(struct module *m, node_id id)
 {
-	if (n->op == OP_OTHER || op_is(n->op, OP_CONTROL) || op_is(n->op, OP_CALL) || op_is(n->op, OP_VIEW))
+	const struct node *n = node(m, id);
+
+	if (stays_outside(n))
 		return ROLE_OUTSIDE;
-	if (attr_i(n, "training_mode") || !has_kernel(m, n))
+	if (attr_i(n, "training_mode") || !has_kernel(m, id))
 		return ROLE_ALONE;
 	if (op_is(n->op, OP_ANCHOR))
 		return ROLE_ANCHOR;
 	return op_is(n->op, OP_ELEMENTWISE) || op_is(n->op, OP_CHANNELWISE) ? ROLE_ELEMENTWISE : ROLE_ALONE;
 }
+
+static enum role role_of(const struct plan *p, node_id n) { return (enum role)p->role[n]; }
 
 /* Equal and known shapes of tensors of numbers. */
 static bool same_shape(const struct type *a, const struct type *b)
@@ -83,7 +105,7 @@ static const char *why_not_join(const struct plan *p, node_id n, const struct ty
 	const struct node *x = node(p->m, n);
 	val_id v = only_result(x);
 
-	if (role_of(p->m, x) != ROLE_ELEMENTWISE)
+	if (role_of(p, n) != ROLE_ELEMENTWISE)
 		return "its user is not elementwise";
 	if (p->group[n])
 		return "its user is in another group already";
@@ -143,7 +165,7 @@ static const char *extend(struct plan *p, uint32_t g, val_id *result, const stru
 		return "it is as large as a group gets";
 	while (p->member.n - start < DETOUR_MAX) {
 		node_id u = first_user(p, &f, g, &why);
-		const char *not = u ? why_not_join(p, u, t) : why;
+		const char *not = !u ? why : op_is(node(p->m, u)->op, OP_UNPACK) ? "its user unpacks for others" : why_not_join(p, u, t);
 		int k = 0;
 
 		if (not ) {
@@ -172,7 +194,7 @@ static bool used_elementwise(const struct plan *p, val_id v, uint32_t g)
 	if (!used_inside(p, v, g))
 		return false;
 	for (uint32_t i = p->uses.start[v]; i < p->uses.start[v + 1]; i++)
-		if (role_of(p->m, node(p->m, p->uses.user[i])) != ROLE_ELEMENTWISE)
+		if (role_of(p, p->uses.user[i]) != ROLE_ELEMENTWISE)
 			return false;
 	return true;
 }
@@ -182,11 +204,29 @@ static void pull_operands(struct plan *p, uint32_t g, const struct type *t)
 {
 	for (size_t k = 0; k < p->member.n && p->member.n < MEMBERS_MAX; k++) {
 		const struct node *n = node(p->m, p->member.a[k]);
-		if (role_of(p->m, n) != ROLE_ELEMENTWISE)
+		if (role_of(p, p->member.a[k]) != ROLE_ELEMENTWISE)
 			continue;
 		for (uint32_t i = 0; i < n->nin; i++) {
 			const struct value *v = val(p->m, n->in[i]);
 			if (n->in[i] && v->kind == VAL_NODE && !why_not_join(p, v->def, t) && used_elementwise(p, n->in[i], g))
+				join(p, v->def, g);
+		}
+	}
+}
+
+/* Takes in what unpacks operands of members, and what is made of such constants: it is computed where it is read, or at build time. */
+static void pull_unpacking(struct plan *p, uint32_t g)
+{
+	enum { DEPTH_MAX = 8 };
+
+	for (size_t k = 0; k < p->member.n && p->member.n < MEMBERS_MAX; k++) {
+		const struct node *n = node(p->m, p->member.a[k]);
+		for (uint32_t i = 0; i < n->nin; i++) {
+			const struct value *v = val(p->m, n->in[i]);
+			if (!n->in[i] || v->kind != VAL_NODE || p->group[v->def] || !used_inside(p, n->in[i], g))
+				continue;
+			bool unpacks = op_is(node(p->m, v->def)->op, OP_UNPACK) && role_of(p, v->def) == ROLE_ELEMENTWISE;
+			if (unpacks || made_of_packed(p->m, n->in[i], DEPTH_MAX))
 				join(p, v->def, g);
 		}
 	}
@@ -197,7 +237,7 @@ static void pull_transposes(struct plan *p, uint32_t g, node_id anchor)
 {
 	const struct node *n = node(p->m, anchor);
 
-	if (!p->producers || n->op != OP_MatMul)
+	if (!p->producers || (n->op != OP_MatMul && n->op != OP_MatMulInteger))
 		return;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct value *v = val(p->m, n->in[i]);
@@ -239,6 +279,7 @@ static void group_anchor(struct plan *p, node_id anchor)
 		pull_operands(p, g, &t);
 	}
 	pull_transposes(p, g, anchor);
+	pull_unpacking(p, g);
 	tell(p, g, end);
 }
 
@@ -250,7 +291,17 @@ static void group_elementwise(struct plan *p, node_id last)
 
 	if (v)
 		pull_operands(p, g, &val(p->m, v)->type);
+	pull_unpacking(p, g);
 	tell(p, g, NULL);
+}
+
+static void group_alone(struct plan *p, node_id n)
+{
+	uint32_t g = group_new(p, n);
+
+	if (has_kernel(p->m, n))
+		pull_unpacking(p, g);
+	tell(p, g, "it is neither an anchor nor elementwise");
 }
 
 /* Anchors choose first, the last one in order first of all: of two that could take an Add it is
@@ -259,20 +310,22 @@ void group_nodes(struct plan *p, graph_id g)
 {
 	const struct graph *x = graph(p->m, g);
 
-	for (size_t i = 0; i < x->nodes.n; i++)
+	for (size_t i = 0; i < x->nodes.n; i++) {
 		p->pos[x->nodes.a[i]] = (uint32_t)i;
+		p->role[x->nodes.a[i]] = (uint8_t)find_role(p->m, x->nodes.a[i]);
+	}
 	for (size_t i = x->nodes.n; i-- > 0;)
-		if (role_of(p->m, node(p->m, x->nodes.a[i])) == ROLE_ANCHOR)
+		if (role_of(p, x->nodes.a[i]) == ROLE_ANCHOR)
 			group_anchor(p, x->nodes.a[i]);
 	for (size_t i = x->nodes.n; i-- > 0;) {
 		node_id n = x->nodes.a[i];
-		enum role r = role_of(p->m, node(p->m, n));
+		enum role r = role_of(p, n);
 		if (p->group[n] || r == ROLE_ANCHOR)
 			continue;
 		if (r == ROLE_ELEMENTWISE) {
 			group_elementwise(p, n);
 		} else if (r == ROLE_ALONE) {
-			tell(p, group_new(p, n), "it is neither an anchor nor elementwise");
+			group_alone(p, n);
 		} else {
 			pass_why(p->c, p->m, n, "stays outside: a view, a control operator, or unknown");
 		}

@@ -2,7 +2,7 @@
 #include "op/pass.h"
 #include "op/task.h"
 
-/* What an operator says about the layout of its 4-D float operands and results. */
+/* What an operator says about the layout of its 4-D operands and results, floats and integers of up to 32 bits. */
 enum follow {
 	FOLLOW_STOP, /* nothing */
 	FOLLOW_ALL,  /* as good in any layout: they should agree */
@@ -22,6 +22,7 @@ struct layout {
 	struct uses uses;
 	uint8_t *group;   /* node: enum follow of a Fused node */
 	uint32_t *calls;  /* graph: Fused nodes that have it as body */
+	bool *varies;     /* value of a body: it is not made of constants alone */
 	VEC(val_id) work; /* values just decided, whose groups are to be looked at */
 	sym channels_last;
 };
@@ -63,7 +64,11 @@ static const char *why_not_last(const struct layout *l, val_id v)
 	return NULL;
 }
 
-static bool is_image(const struct type *t) { return !t->other && t->rank == 4 && dtype_is_float(t->dtype); }
+/* Floats, codes and their sums. */
+static bool is_image(const struct type *t)
+{
+	return !t->other && t->rank == 4 && (dtype_is_float(t->dtype) || (dtype_is_int(t->dtype) && dtype_size(t->dtype) <= 4));
+}
 
 static void decide(struct layout *l, node_id because, val_id v)
 {
@@ -125,13 +130,25 @@ static void lay_out_graph(struct layout *l, graph_id g)
 	}
 }
 
-/* Body inputs and results are laid out as the values outside; what is between, as the results. */
+/* Is n computed of anything but constants? */
+static bool varies(const struct layout *l, const struct node *n)
+{
+	for (uint32_t k = 0; k < n->nin; k++)
+		if (n->in[k] && l->varies[n->in[k]])
+			return true;
+	return false;
+}
+
+/* Body inputs and results are laid out as the values outside; what is between, as the results. What is made of constants is laid
+ * out by who reads it. */
 static void lay_out_body(struct layout *l, node_id fused)
 {
 	const struct node *f = node(l->m, fused);
 	const struct graph *b = graph(l->m, attr_graph(f, "graph"));
 	bool any = false;
 
+	for (size_t i = 0; i < b->in.n; i++)
+		l->varies[b->in.a[i]] = true;
 	for (uint32_t i = 0; i < f->nin && i < b->in.n; i++)
 		if (f->in[i])
 			any |= (val(l->m, b->in.a[i])->type.layout = val(l->m, f->in[i])->type.layout) != 0;
@@ -139,9 +156,11 @@ static void lay_out_body(struct layout *l, node_id fused)
 		any |= f->out[k] && val(l->m, f->out[k])->type.layout;
 	for (size_t i = 0; i < b->nodes.n && any && l->group[fused] != FOLLOW_STOP; i++) {
 		const struct node *n = node(l->m, b->nodes.a[i]);
-		for (uint32_t k = 0; k < n->nout; k++)
+		for (uint32_t k = 0; k < n->nout && varies(l, n); k++) {
+			l->varies[n->out[k]] = true;
 			if (n->out[k] && is_image(&val(l->m, n->out[k])->type))
 				val(l->m, n->out[k])->type.layout = l->channels_last;
+		}
 	}
 	for (uint32_t k = 0; k < f->nout && k < b->out.n; k++)
 		if (f->out[k])
@@ -167,6 +186,7 @@ static void lay_out(struct module *m, const struct pass_ctx *c)
 
 	l.group = xcalloc(m->nodes.n, sizeof *l.group);
 	l.calls = xcalloc(m->graphs.n, sizeof *l.calls);
+	l.varies = xcalloc(m->values.n, sizeof *l.varies);
 	for (size_t v = 1; v < m->values.n; v++)
 		val(m, (val_id)v)->type.layout = 0;
 	module_graph_order(m, &list);
@@ -194,6 +214,7 @@ static void lay_out(struct module *m, const struct pass_ctx *c)
 	vec_free(&list);
 	free(l.group);
 	free(l.calls);
+	free(l.varies);
 }
 
 static const struct argp_option options[] = {
