@@ -55,7 +55,8 @@ enum { CANONICAL_OPSET = 28 };
 	  "sparse_value:t value:t value_float:f value_floats:F value_int:i value_ints:I value_string:s value_strings:S") \
 	X(ConstantOfShape, 1, 1, 1, 1, PURE, "value:t") \
 	X(Conv, 2, 3, 1, 1, PURE | ANCHOR | WINDOW, "auto_pad:s=NOTSET dilations:I=1 group:i=1 kernel_shape:I pads:I=0 strides:I=1") \
-	X(ConvInteger, 2, 4, 1, 1, PURE | ANCHOR | WINDOW, "auto_pad:s=NOTSET dilations:I=1 group:i=1 kernel_shape:I pads:I=0 strides:I=1") \
+	X(ConvInteger, 2, 4, 1, 1, PURE | ANCHOR | WINDOW, \
+	  "auto_pad:s=NOTSET dilations:I=1 group:i=1 kernel_shape:I pads:I=0 strides:I=1") \
 	X(ConvTranspose, 2, 3, 1, 1, PURE | ANCHOR | WINDOW, \
 	  "auto_pad:s=NOTSET dilations:I=1 group:i=1 kernel_shape:I output_padding:I=0 output_shape:I pads:I=0 strides:I=1") \
 	X(Cos, 1, 1, 1, 1, PURE | ELEMENTWISE, "") \
