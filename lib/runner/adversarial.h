@@ -1,15 +1,16 @@
-/* Inputs that show what is left out of a maximum or a sum: a few elements dwarf the others. All floats are multiplied by
- * 2^(10 u^2), u uniform. Then of each line along an axis one element is put above, and one below, all others of the line by
- * thousands; in the lines of two axes together the same holds for one of those, and so on. From seed to seed another axis
- * begins, and of the lines along it other places, the last and the first before others. A kernel that overlooks such an
- * element gives another result, also where only the range of numbers is guarded (the maximum of a softmax).
+/* Adversarial inputs: they reveal a kernel that leaves out terms of a maximum or a sum, because a few elements dwarf the others.
  *
- * Of one maximum only one element can be the largest, so to see each in turn takes as many seeds as it has terms: a kernel
- * may have code of its own for a single line. There are that many, if not too many for a task that large. Where there are
- * fewer, other lines begin with other places, and all places show where lines and seeds together are as many.
+ * All floats are multiplied by 2^(10 u^2), u uniform. Then of each line along an axis one element is put above all others of the line by
+ * thousands, and one below. In all lines of two axes together the same holds for one of those, and so on. Each seed begins with another
+ * axis, and with other places along it, the first and the last before others. A kernel that leaves out such an element gives another
+ * result, also where only the range of numbers depends on it (the maximum of a softmax).
  *
- * With the last seed all numbers are some times as large, and none dwarfs others: what a bias lifts above a bound, so that
- * nobody sees where the bound is, comes down to it then, and differences of its size still count. */
+ * Only one element of a maximum can be the largest, so seeing each in turn takes as many seeds as the maximum has terms: a kernel may
+ * have code of its own for a single line. There are that many seeds unless the task is too large. With fewer, other lines begin with
+ * other places, and lines and seeds together cover all places if they are as many.
+ *
+ * With the last seed all numbers are larger, and none dwarfs others. A bias can lift values above a bound so that the bound never acts; with
+ * this seed it does, and differences of the size of the bias count. */
 #ifndef HONE_ADVERSARIAL_H
 #define HONE_ADVERSARIAL_H
 #include "runner/oracle.h"

@@ -100,8 +100,8 @@ static const char *start_step(struct service *s, struct build_job *x)
 	if (x->step == 0 && s->builds++ == 0)
 		s->rules = confine_open(s->dir);
 	if (x->step == 0 && s->builds == 2)
-		warm_start(&s->warm, s->dir, s->core[0], s->rules);
-	if (!(j->pid = warm_run(&s->warm, x->step, in, out, j->report, core, BUILD_SECONDS))) {
+		compile_server_start(&s->server, s->dir, s->core[0], s->rules);
+	if (!(j->pid = compile_server_run(&s->server, x->step, in, out, j->report, core, BUILD_SECONDS))) {
 		pid_t parent = getpid(), pid = fork();
 		if (pid == 0) {
 			process_background(parent, core, PROCESS_NICE);

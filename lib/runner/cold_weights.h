@@ -1,6 +1,5 @@
-/* Copies of a kernel's constants, as it stores them, one set behind the other: calls that are timed go around the sets
- * (try.h says why). They lie in a file in memory that outlives a try: filling one takes longer than many a try. Full,
- * it is sealed. */
+/* Cold weights: copies of a kernel's constants in its layout, one set after another. Timed calls go around the sets (try.h says why). The
+ * copies lie in a memory file that outlives a try, because filling it takes longer than many a try. Once filled it is sealed. */
 #ifndef HONE_COLD_WEIGHTS_H
 #define HONE_COLD_WEIGHTS_H
 #include "runner/oracle.h"
@@ -18,12 +17,12 @@ struct cold_weights {
 /* That of a kernel by which bytes lie between two calls with the same set; without a file. */
 struct cold_weights cold_of(const struct runner_build *b, uint64_t bytes);
 static inline uint64_t cold_bytes(const struct cold_weights *r) { return (uint64_t)r->copies * r->stride; }
-/* The same bytes for both, where that can be: for the candidate, r[0], they are then foreign. How much of them the caches that all
- * cores share hold hangs on what was there before and what else the machine does, and may stay so for long, for one of two sets and
- * not the other (doc/runner.md). What both read is there for both, or for neither. Constants are floating ones of
- * one type (what is computed from them takes the same time, whichever they are) and of about as many bytes. */
+/* Sets that candidate and base share, if possible; the constants of the candidate, r[0], are then not its own. How much of a set stays in
+ * the shared caches depends on what the machine did before and does besides, and may last, for one of two sets and not the other
+ * (doc/runner.md). What both kernels read is cached for both, or for neither. Constants must be floats of one type (their values do
+ * not change the time) and of similar size. */
 void cold_join(struct cold_weights r[2], const struct runner_build *const b[2], uint64_t bytes);
-/* What the contents hang on: kernels that agree in it share a file. */
+/* What the contents depend on: kernels with the same digest share a file. */
 struct digest cold_digest(struct digest task, const struct runner_build *b, const struct cold_weights *r);
 /* Fills the file where that is not done yet. NULL, or why not. */
 const char *cold_fill(const struct cold_weights *r, const struct oracle *o, const struct runner_build *b, const struct problem *constants);

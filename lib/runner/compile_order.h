@@ -1,17 +1,17 @@
-/* What the service asks of a program that has begun already (runner/compile_server.h); private to lib/device. */
+/* What the service asks of a compile server (runner/compile_server.h). Private to lib/runner. */
 enum {
-	WARM_SOCKET = 3,    /* the program's end of it */
-	WARM_RULES,         /* what a fork of it may open, landlock(7); if the order says so */
-	WARM_RESTRICT = 446 /* the system call */
+	COMPILE_SOCKET = 3,    /* the server's end of it */
+	COMPILE_RULES,         /* what a fork of it may open, landlock(7); if the order says so */
+	COMPILE_RESTRICT = 446 /* the system call */
 };
-struct warm_order {
-	int confined; /* it takes the rules */
-	int parent;   /* process that it ends with */
+struct compile_order {
+	int confined; /* the fork takes the rules */
+	int parent;   /* it ends with this process */
 	int core;     /* it runs on this one, */
 	int nice;
-	int seconds; /* of the processor's time: no more */
-	long bytes;  /* of a file: no more */
+	int seconds; /* of CPU time, at most */
+	long bytes;  /* of a file, at most */
 	char in[256];
 	char out[256];
-	char report[64]; /* what it says */
+	char report[64]; /* file for messages */
 };

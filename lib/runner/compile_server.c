@@ -53,15 +53,15 @@ static const char *file_of(const char *dir, const char *name, int step, struct a
 	return arena_printf(a, "%s/%s%s", dir, name, step < 0 ? ".c" : toolchain_suffix(toolchain_find(), step));
 }
 
-/* What all of them are loaded with: warm.so. */
+/* What all of them are loaded with: server.so. */
 static void build_preload(const char *dir, struct arena *a)
 {
 	const struct toolchain *t = toolchain_find();
 
-	write_file(file_of(dir, "warm", -1, a), preload);
+	write_file(file_of(dir, "server", -1, a), preload);
 	for (int i = 0; i < t->steps; i++)
-		run(toolchain_argv(t, i, file_of(dir, "warm", i - 1, a), file_of(dir, "warm", i, a), a));
-	write_file(file_of(dir, "warm", -1, a), arena_printf(a, "#include \"%s\"\n", file_of(dir, "candidate", -1, a)));
+		run(toolchain_argv(t, i, file_of(dir, "server", i - 1, a), file_of(dir, "server", i, a), a));
+	write_file(file_of(dir, "server", -1, a), arena_printf(a, "#include \"%s\"\n", file_of(dir, "candidate", -1, a)));
 }
 
 /* In the process that becomes the program of a step. The first builds, the others wait until it has closed its end of the pipe. */
@@ -78,21 +78,21 @@ static void become(const char *dir, int step, int socket, int rules, const int b
 	else if (close(built[1]) || read(built[0], &none, 1))
 		_exit(EX_SYSTEM);
 	const char *in = file_of(dir, "candidate", step - 1, &a), *out = step ? file_of(dir, "none", step, &a) : "-";
-	setenv("LD_PRELOAD", file_of(dir, "warm", toolchain_find()->steps - 1, &a), 1);
+	setenv("LD_PRELOAD", file_of(dir, "server", toolchain_find()->steps - 1, &a), 1);
 	setenv("HONE_WARM_IN", in, 1);
 	setenv("HONE_WARM_OUT", out, 1);
 	setenv("LC_ALL", "C", 1);
-	int high = fcntl(rules, F_DUPFD_CLOEXEC, WARM_RULES + 1); /* both may be where the other is to be */
-	if (socket == WARM_SOCKET ? fcntl(socket, F_SETFD, 0) : dup2(socket, WARM_SOCKET) < 0)
+	int high = fcntl(rules, F_DUPFD_CLOEXEC, COMPILE_RULES + 1); /* both may be where the other is to be */
+	if (socket == COMPILE_SOCKET ? fcntl(socket, F_SETFD, 0) : dup2(socket, COMPILE_SOCKET) < 0)
 		_exit(EX_SYSTEM);
-	if (rules >= 0 && dup2(high, WARM_RULES) < 0)
+	if (rules >= 0 && dup2(high, COMPILE_RULES) < 0)
 		_exit(EX_SYSTEM);
-	char **argv = toolchain_argv(toolchain_find(), step, step ? in : file_of(dir, "warm", -1, &a), out, &a);
+	char **argv = toolchain_argv(toolchain_find(), step, step ? in : file_of(dir, "server", -1, &a), out, &a);
 	execvp(argv[0], argv);
 	_exit(EX_NOTAVAIL);
 }
 
-static void start_step(struct warm_step *w, const char *dir, int step, int core, int rules, const int built[2])
+static void start_step(struct compile_step *w, const char *dir, int step, int core, int rules, const int built[2])
 {
 	struct timeval most = {.tv_sec = ANSWER_SECONDS};
 	int fd[2];
@@ -108,16 +108,16 @@ static void start_step(struct warm_step *w, const char *dir, int step, int core,
 	}
 	close(fd[1]);
 	if (pid > 0)
-		*w = (struct warm_step){pid, fd[0], rules >= 0, false};
+		*w = (struct compile_step){pid, fd[0], rules >= 0, false};
 	else
 		close(fd[0]);
 }
 
-void warm_start(struct warm *w, const char *dir, int core, int rules)
+void compile_server_start(struct compile_server *w, const char *dir, int core, int rules)
 {
 	int built[2];
 
-	*w = (struct warm){0};
+	*w = (struct compile_server){0};
 	if (toolchain_find()->steps == 1 || pipe2(built, O_CLOEXEC))
 		return;
 	for (int i = 0; i < TOOLCHAIN_STEPS; i++)
@@ -126,7 +126,7 @@ void warm_start(struct warm *w, const char *dir, int core, int rules)
 	close(built[1]);
 }
 
-static void end_step(struct warm_step *w)
+static void end_step(struct compile_step *w)
 {
 	if (!w->pid)
 		return;
@@ -134,16 +134,16 @@ static void end_step(struct warm_step *w)
 	kill(w->pid, SIGKILL);
 	waitpid(w->pid, NULL, 0);
 	close(w->socket);
-	*w = (struct warm_step){0};
+	*w = (struct compile_step){0};
 }
 
-void warm_end(struct warm *w)
+void compile_server_end(struct compile_server *w)
 {
 	for (int i = 0; i < TOOLCHAIN_STEPS; i++)
 		end_step(&w->step[i]);
 }
 
-static bool is_ready(struct warm_step *w)
+static bool is_ready(struct compile_step *w)
 {
 	pid_t none;
 	ssize_t n;
@@ -161,15 +161,15 @@ static bool is_ready(struct warm_step *w)
 
 static bool put(char *to, size_t room, const char *s) { return (size_t)snprintf(to, room, "%s", s) < room; }
 
-pid_t warm_run(struct warm *all, int step, const char *in, const char *out, int report, int core, int seconds)
+pid_t compile_server_run(struct compile_server *all, int step, const char *in, const char *out, int report, int core, int seconds)
 {
-	struct warm_step *w = &all->step[step];
-	struct warm_order o = {.confined = w->confined,
-			       .parent = getpid(),
-			       .core = core,
-			       .nice = PROCESS_NICE,
-			       .seconds = seconds,
-			       .bytes = PROCESS_BUILD_BYTES};
+	struct compile_step *w = &all->step[step];
+	struct compile_order o = {.confined = w->confined,
+				  .parent = getpid(),
+				  .core = core,
+				  .nice = PROCESS_NICE,
+				  .seconds = seconds,
+				  .bytes = PROCESS_BUILD_BYTES};
 	pid_t pid;
 
 	if (!is_ready(w) || !put(o.in, sizeof o.in, in) || !put(o.out, sizeof o.out, out))

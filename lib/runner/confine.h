@@ -1,6 +1,5 @@
-/* Compilers of sources that nobody vouches for: a source may name files (#include, .incbin), and what is in them would be in the
- * library, or in the compiler's words. They may open what a toolchain is made of, and one directory; nothing else of this
- * machine (landlock(7)). */
+/* Confinement of compilers. A source is untrusted and may name files (#include, .incbin), whose contents would then be in the library or in
+ * messages. Compilers may open the files of the toolchain and one directory, nothing else of this machine (landlock(7)). */
 #ifndef HONE_CONFINE_H
 #define HONE_CONFINE_H
 #include <stdbool.h>

@@ -1,7 +1,6 @@
-/* Calls of code that nobody vouches for, in the process that it runs in: on a stack of its own, with numbers that nobody knows
- * beforehand in the registers that it must keep, and around that stack. None of the caller's counters or addresses are in its
- * reach but by searching all of memory; what it leaves changed is found at once. (That calls were made at all is believed for
- * what they computed: runner/proof.h.) */
+/* Calls of untrusted code: on a stack of its own, with random numbers in the registers that it must preserve and around the stack. It cannot
+ * reach the caller's counters or addresses except by searching all of memory, and what it leaves changed is found at once. (That a
+ * call was made at all follows from its results: runner/proof.h.) */
 #ifndef HONE_GUARD_H
 #define HONE_GUARD_H
 #include <stdbool.h>

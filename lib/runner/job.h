@@ -1,5 +1,5 @@
-/* A job is a request of the client's that is not answered yet: it takes time, in processes of its own. What the three kinds have
- * in common, and the verbs in which they differ; jobs.c gives them their turns. Private to the service. */
+/* A job is a request that has no answer yet: it takes time, in processes of its own. What the three kinds share, and the verbs in which
+ * they differ. jobs.c schedules them. Private to the service. */
 #ifndef HONE_JOB_H
 #define HONE_JOB_H
 #include "runner/service_impl.h"
@@ -16,9 +16,9 @@ struct job_kind {
 	const char *(*start)(struct service *s, struct job *j);
 	/* Its process pid ended so, as of waitpid. True: it has its answer; false: it has begun another, or waits for its turn. */
 	bool (*ended)(struct service *s, struct job *j, pid_t pid, int status);
-	/* Its answer is an error: what it leaves of files goes. NULL: it leaves none. */
+	/* Its answer is an error: removes its files. NULL: it has none. */
 	void (*clear)(struct service *s, struct job *j);
-	/* On the clock, for what it does now; then it is killed. NULL: it sees to that itself. */
+	/* Seconds on the clock for its current process, which is then killed. NULL: the job sees to that. */
 	double (*seconds)(const struct service *s, const struct job *j);
 	/* Does it need this artifact? NULL: none. */
 	bool (*needs)(const struct job *j, struct digest artifact);
@@ -48,21 +48,21 @@ const char *job_refused(struct job *j, const char *what);
 /* A file in memory, in the place of what *fd was. NULL, or why not. */
 const char *job_open_file(struct job *j, int *fd, const char *name);
 const char *job_open_report(struct job *j);
-/* Much of the report, in the job's arena; empty: there is none. */
+/* The report, cut to a limit, in the job's arena; empty: there is none. */
 char *job_report_text(struct job *j);
-/* First line of the report that says error, as compiler or assembler do, else the first that says anything. */
+/* The first line of the report with an error as compiler or assembler write it, else the first line that is not empty. */
 const char *job_report_line(struct job *j);
 /* Forks a process that calls f; 0 and its report are what counts. NULL, or why not. */
 const char *job_fork(struct service *s, struct job *j, void (*f)(struct service *, struct job *));
 /* In that process: it ends, with that as its report. */
 _Noreturn void job_give_up(struct job *j, int code, const char *why);
-/* Of one that runs: a group of its own. Both of us say so, for it may be told to stand still before it runs. */
+/* Gives a process a group of its own. Parent and child both do, for it may be stopped before it runs. */
 void job_make_group(pid_t pid);
-/* Why its process ended so, not with 0; line: what its report says. */
+/* Why its process failed; line: of its report. */
 const char *job_how_failed(struct service *s, struct job *j, int status, const char *line);
-/* An answer to what could not be started, or ended badly; nothing of it stays. */
+/* Answers a job that could not be started or failed, and frees it. */
 void job_answer_failed(struct service *s, struct job *j, const char *verb, const char *why);
-/* What each kind keeps besides. */
+/* Fields of each kind. */
 struct task_job {
 	struct job job;
 	const char *text;

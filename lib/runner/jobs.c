@@ -1,4 +1,4 @@
-/* Jobs: whose turn it is, on which core, and what stands still meanwhile. */
+/* Scheduling of jobs: whose turn it is, on which core, and which are stopped meanwhile. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "runner/job.h"
 #include "runner/process.h"
 
-#define QUIESCE_AGAIN 2 /* seconds without silence where that did not help */
+#define QUIESCE_AGAIN 2 /* seconds without quiescing after it did not help */
 
 /* ---- requests ---- */
 
@@ -107,8 +107,8 @@ const char *job_fork(struct service *s, struct job *j, void (*f)(struct service 
 		open("/dev/null", O_RDWR | O_CLOEXEC);
 		dup2(STDIN_FILENO, STDOUT_FILENO);
 		close(s->janitor);
-		s->jobs.n = 0;              /* they are not its children, */
-		s->warm = (struct warm){0}; /* nor is the toolchain, that it would end them */
+		s->jobs.n = 0;                          /* they are not its children, */
+		s->server = (struct compile_server){0}; /* nor is the toolchain, that it would end them */
 		f(s, j);
 		_exit(EX_GOOD);
 	}
@@ -151,7 +151,7 @@ static bool slot_free(struct service *s, int slot)
 	return true;
 }
 
-/* How many tries there are: one that is timed, and where there is another core to prepare it on, the next. */
+/* Tries at a time: the one that is timed and, if another core can prepare it, the next. */
 static int trying(struct service *s)
 {
 	int n = 0;
@@ -161,7 +161,7 @@ static int trying(struct service *s)
 	return n;
 }
 
-/* A core for a job in the background; -1: all are taken. The one that is tried on stands still meanwhile. */
+/* A core for a background job; -1: all are taken. On the core of the tries it is stopped while one is timed. */
 static int free_slot(struct service *s)
 {
 	int n = s->ncores - (trying(s) > 0);
@@ -172,7 +172,7 @@ static int free_slot(struct service *s)
 	return -1;
 }
 
-/* One that would stand still goes to a core that has nothing to do. */
+/* Moves a stopped job to an idle core. */
 static void move_background(struct service *s, struct job *j)
 {
 	int slot = free_slot(s);
@@ -181,7 +181,7 @@ static void move_background(struct service *s, struct job *j)
 		j->slot = slot;
 }
 
-/* Is there a try that needs silence? */
+/* Is there a try that needs all else quiesced? */
 static bool is_quiesced(struct service *s)
 {
 	for (size_t i = 0; i < s->jobs.n; i++)
@@ -190,8 +190,8 @@ static bool is_quiesced(struct service *s)
 	return false;
 }
 
-/* Stands still: the job on the core of the tries, while there is one, unless another core is free; all but a try that needs
- * silence. */
+/* Must the job be stopped? The one on the core of the tries while one is timed, unless another core is free; all but a try that needs
+ * quiescence. */
 static void hold_jobs(struct service *s)
 {
 	bool tries = trying(s) > 0, quiesced = is_quiesced(s);
@@ -240,7 +240,7 @@ static bool start_background(struct service *s, struct job *j)
 	return !why;
 }
 
-/* Those that met a slow phase come last, and after a while. */
+/* Tries that met a slow phase come last, and after a pause. */
 static bool next_try(struct service *s, size_t *next)
 {
 	bool found = false;
@@ -304,7 +304,7 @@ static bool ended(struct service *s, struct job *j, int status)
 	return j->kind->ended(s, j, pid, status);
 }
 
-/* Somebody else took in its process. */
+/* Its process was reaped elsewhere. */
 static bool is_gone(struct service *s, struct job *j)
 {
 	j->pid = 0;
@@ -312,7 +312,7 @@ static bool is_gone(struct service *s, struct job *j)
 	return true;
 }
 
-/* What waits for a device, say, uses no time of the processor. */
+/* A process that only waits uses no CPU time. */
 static void end_late(struct service *s, struct job *j)
 {
 	if (!j->pid || !j->kind->seconds || j->stopped || now_seconds() - j->began - j->rested < j->kind->seconds(s, j))
@@ -322,7 +322,7 @@ static void end_late(struct service *s, struct job *j)
 	kill(j->pid, SIGKILL);
 }
 
-/* While a try needs silence no build is taken in, for its next step would begin. */
+/* While a try needs quiescence no build is reaped: its next step would begin. */
 static void reap(struct service *s)
 {
 	bool quiesced = is_quiesced(s);
@@ -360,5 +360,5 @@ void jobs_kill(struct service *s)
 		kill(j->pid, SIGKILL);
 		waitpid(j->pid, NULL, 0);
 	}
-	warm_end(&s->warm);
+	compile_server_end(&s->server);
 }

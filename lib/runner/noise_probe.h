@@ -1,8 +1,8 @@
-/* Is the machine in a slow phase? Another program on the other thread of a core, say, which a virtual machine does not see,
- * comes and goes within ms or s, and does not slow all kernels alike. The noise probe is some thousand instructions of which
- * many run at a time: alone its time hardly varies, beside another program it takes far longer (doc/runner.md). What it took
- * lately is known to all processes that share a file. Quiet is what the machine is for NOISE_PROBE_QUIET of the time or more:
- * for that one can wait; a machine that is quiet for less is taken as it is the rest of the time. */
+/* Is the machine in a slow phase? Another program, on the other thread of the core for example, which a virtual machine does not see, comes
+ * and goes within ms or s, and does not slow all kernels alike. The noise probe is a loop of some thousand instructions, many of
+ * which run at once. Alone its time hardly varies; beside another program it takes far longer (doc/runner.md). All processes that share
+ * a file know its latest times. The machine counts as quiet for NOISE_PROBE_QUIET of the time or more: a quiet phase is worth waiting
+ * for. On a machine that is quiet for less, the rest of the time counts as quiet too. */
 #ifndef HONE_NOISE_PROBE_H
 #define HONE_NOISE_PROBE_H
 #include <stdbool.h>

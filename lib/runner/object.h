@@ -1,6 +1,5 @@
-/* Is it safe to load a shared object that nobody vouches for? What the dynamic loader calls or writes on its own account comes
- * before isolate_seal: constructors, destructors, resolvers of indirect functions, relocations of what is not the object's, other
- * libraries. A kernel's library has none of these. */
+/* Is an untrusted shared object safe to load? The dynamic loader itself calls or writes, before isolate_seal: constructors, destructors,
+ * resolvers of indirect functions, relocations outside the object, other libraries. A kernel's library has none of these. */
 #ifndef HONE_OBJECT_H
 #define HONE_OBJECT_H
 #include <stdbool.h>

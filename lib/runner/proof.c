@@ -15,7 +15,7 @@ enum {
 	PASS_MOST = 250,
 	EMPTY = 8
 };
-static const double pass_seconds = 2e-4, proof_seconds = 2e-3, look_seconds = 2e-2;
+static const double pass_seconds = 2e-4, proof_seconds = 2e-3, check_seconds = 2e-2;
 
 const char *proof_open(struct proof *p, const struct runner_build *const of[2])
 {
@@ -48,7 +48,7 @@ void proof_close(struct proof *p)
 
 static int input_region(const struct run *x, int which, int i) { return x->arguments[which].in[i]; }
 
-/* A word of all inputs, numbered through: where the two seeds differ. */
+/* A word of the inputs, numbered through, in which the two seeds differ. */
 static bool change_at(struct run *x, int which, char *const *other, uint64_t word, struct change *c)
 {
 	uint64_t words, a, b;
@@ -96,7 +96,7 @@ void run_plan_changes(struct run *x)
 	}
 }
 
-/* To the candidate's inputs, packed, what so many calls of a kernel did. */
+/* Applies to the candidate's packed inputs the changes of so many calls. */
 static void replay(struct run *x, int which, uint64_t seed, uint64_t calls, char *const *packed)
 {
 	const struct changes *l = &x->changes[which];
@@ -150,15 +150,15 @@ bool run_check_block(struct run *x, uint64_t seed)
 
 struct slots {
 	uint32_t n;
-	void **data;   /* inputs, row-major: nin a slot */
-	char **right;  /* results of the base, nout a slot, where the oracle has no single elements; NULL: not looked at yet */
-	bool points;   /* it has */
-	double looked; /* seconds */
+	void **data;    /* inputs, row-major: nin a slot */
+	char **right;   /* results of the base, nout a slot, if the oracle computes no single elements; NULL: not computed yet */
+	bool points;    /* it has */
+	double checked; /* seconds */
 };
 
 static void *const *inputs_of(const struct run *x, const struct slots *s, uint32_t k) { return s->data + k * (uint32_t)x->p->nin; }
 
-/* One seed's, begun somewhere, with elements of the other's. */
+/* Inputs of one seed, shifted, mixed with elements of the other. */
 static void make_inputs(struct run *x, struct slots *s, uint32_t k)
 {
 	int seed = (int)rng_range(&x->rng, 0, PROBLEM_SEEDS - 1);
@@ -204,7 +204,7 @@ static void keep_right(struct run *x, struct slots *s)
 			memcpy(s->right[k * (uint32_t)nout + (uint32_t)i], result_in(x, BASE, k, i), x->p->t[x->p->nin + i].bytes);
 }
 
-/* Elements anywhere, against those of the base. */
+/* Random elements against those of the base. */
 static bool compare(struct run *x, int i, const char *got, const char *right)
 {
 	enum { ELEMENTS = 256 };
@@ -224,7 +224,7 @@ static bool compare(struct run *x, int i, const char *got, const char *right)
 	return true;
 }
 
-static bool look_at(struct run *x, const struct slots *s, uint32_t k, int points)
+static bool check_slot(struct run *x, const struct slots *s, uint32_t k, int points)
 {
 	int nout = build_of(x, CANDIDATE)->nout;
 	bool good = true;
@@ -237,21 +237,21 @@ static bool look_at(struct run *x, const struct slots *s, uint32_t k, int points
 	return good;
 }
 
-/* Some slots, one of them the last; later fewer, where single elements take long. */
-static bool look(struct run *x, struct slots *s)
+/* Checks some slots, the last among them; fewer later if single elements take long. */
+static bool check_slots(struct run *x, struct slots *s)
 {
 	enum { SLOTS = 8, POINTS = 2 };
 	double start = now_seconds();
-	int n = s->looked > look_seconds ? 1 : SLOTS;
+	int n = s->checked > check_seconds ? 1 : SLOTS;
 	bool good = true;
 
 	for (int i = 0; i < n && good; i++)
-		good = look_at(x, s, i || n == 1 ? (uint32_t)rng_range(&x->rng, 0, s->n - 1) : s->n - 1, POINTS);
-	s->looked += now_seconds() - start;
+		good = check_slot(x, s, i || n == 1 ? (uint32_t)rng_range(&x->rng, 0, s->n - 1) : s->n - 1, POINTS);
+	s->checked += now_seconds() - start;
 	return good;
 }
 
-/* Seconds of the processor that so many slots take. Negative: it fell. */
+/* CPU time of a call of each of so many slots. Negative: it failed. */
 static double cpu_of(struct run *x, int which, uint32_t slots)
 {
 	struct order o = {.kind = ORDER_PROVE, .which = which, .times = slots, .placing = (uint32_t)rng_u64(&x->rng)};
@@ -262,7 +262,7 @@ static double cpu_of(struct run *x, int which, uint32_t slots)
 	return subject_cpu(&x->subject) - before;
 }
 
-/* The base is first where its results are those that are right: it has run before the candidate has seen the inputs. */
+/* The base runs first if its results serve as right ones: before the candidate has seen the inputs. */
 static bool pass(struct run *x, struct slots *s, double empty, double least[2])
 {
 	int first = s->points ? (int)(rng_u64(&x->rng) & 1) : BASE;
@@ -278,7 +278,7 @@ static bool pass(struct run *x, struct slots *s, double empty, double least[2])
 		least[which] = fmin(least[which], fmax(used - empty, 1e-9) / s->n);
 		if (which == BASE && !s->points)
 			keep_right(x, s);
-		if (which == CANDIDATE && !look(x, s))
+		if (which == CANDIDATE && !check_slots(x, s))
 			return false;
 	}
 	return true;
@@ -303,7 +303,7 @@ static bool make_passes(struct run *x, struct slots *s, double *ratio)
 	return true;
 }
 
-/* Has the oracle single elements of this task? */
+/* Does the oracle compute single elements of this task? */
 static bool has_points(const struct run *x)
 {
 	void *data[RUNNER_BUFS_MAX];

@@ -1,14 +1,13 @@
-/* That what was timed was done.
+/* Proof that timed calls computed their results.
  *
- * While it is timed a kernel finds other inputs in each call: some elements are exchanged for those of another seed, and back.
- * Which ones comes from a list and a state that the process under test is given; its parent knows, from how many calls it
- * tells, what inputs the last of them had, and looks at what it left. Kernels that share their inputs share list and state, so
- * that neither has a place in memory that is better.
+ * While a kernel is timed, its inputs change from call to call: some elements are exchanged for those of another seed, and back. A list
+ * and a state in the subject's process say which. The parent knows them too: from the number of calls it computes the inputs of the
+ * last call, and checks single elements of its results. Kernels that share inputs share list and state, so that neither is favoured by
+ * memory.
  *
- * What is faster must be so in a proof: calls on inputs that nobody has seen, each with memory of its own for inputs and results
- * (a slot; as many as the core's second cache holds half of), one call a slot, the time that the system charges the process. Its
- * parent made the inputs, the results were spoilt before, and some of them, anywhere, are looked at. So all calls were made, and
- * nothing that is remembered helps. */
+ * A kernel that is faster must also be so in a proof: one call each on inputs that nobody has seen, in memory of their own (slots; as many
+ * as fill half of the second-level cache), timed by the CPU time that the system charges the process. The parent made the inputs and
+ * poisoned the results before, and checks some elements anywhere. So all calls were made, and remembering results does not help. */
 #ifndef HONE_PROOF_H
 #define HONE_PROOF_H
 #include <stdint.h>

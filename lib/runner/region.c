@@ -84,9 +84,9 @@ static void take_large(char *p, uint64_t bytes)
 		*(volatile char *)at = 0;
 }
 
-/* The system gives a process the large pages that the one before it gave back (2 different ones in 40 processes), so what these do to
- * a kernel, which of a cache's sets they share, would be the same in one process after another, and look like what the kernel takes
- * (doc/runner.md). So some are held while the arena gets its own. */
+/* The system hands a process the large pages that the one before it gave back. What these pages do to a kernel, by the cache sets they share,
+ * would repeat from process to process and look like a property of the kernel (doc/runner.md). So some large pages are held
+ * while the arena gets its own. */
 static bool populate_arena(struct regions *g, uint64_t random)
 {
 	uint64_t held = random % (HELD_MAX + 1) * LARGE;

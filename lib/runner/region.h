@@ -1,12 +1,11 @@
-/* Memory of a kernel's buffers. Each lies in pages of its own between pages that cannot be touched, so that it ends
- * right before one of them (but for alignment) or begins right behind one; the rest of its pages is filled with a pattern.
- * The process under test and its parent share the pages; those of operands it cannot write. Files that are there already are
- * mapped between such pages too, for reading, in the process under test only.
+/* Memory of a kernel's buffers. Each buffer has pages of its own between guard pages, so that it ends right before one (but for alignment) or
+ * begins right after one; the rest of its pages is filled with a pattern. The subject's process and its parent share the pages; operands
+ * are read-only for the subject. Files are mapped in the same way, read-only, in the subject's process only.
  *
- * What a kernel finds when it is timed is what it finds in a compiled model: operands, results and workspace in one arena in large
- * pages, where the system gives them. That is memory of the process under test alone (shared memory seldom has large
- * pages), to which it copies what its parent has written, and back. Ratios differ less
- * from process to process in it than in small pages, which lie elsewhere in each (doc/runner.md). No guards lie in it: a kernel has been called between them before it is timed. */
+ * For timing, a kernel finds its memory as in a compiled model: operands, results and workspace in one arena, in large pages if the system
+ * has them. That memory belongs to the subject's process alone, as shared memory seldom has large pages; it copies in what the parent
+ * wrote, and back. Ratios vary less between processes than in small pages, which lie elsewhere in each (doc/runner.md). There are no
+ * guards in it: the kernel was called between guards before it is timed. */
 #ifndef HONE_REGION_H
 #define HONE_REGION_H
 #include <stdbool.h>

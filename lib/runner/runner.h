@@ -15,13 +15,12 @@
  * hello comes first. Digests are 16 bytes, seconds and ratios 64-bit floats. try checks twice against the oracle on fresh
  * inputs, then times candidate and base interleaved (runner/sequential.h says how it decides), in calls that go through
  * cold bytes of constants before they come to the same again, as a model's run goes through its weights (0: the same
- * at each call). It ends as soon as the ratio is known to be above goal (0: there is none), for the best of a search have
- * less; what is faster, not before its interval is narrower than width, a share of the ratio (0: any is narrow enough). Where
- * the two differ that takes two processes, and the interval holds what both say, for where buffers and code happen to lie
- * shifts small kernels from one to the next; once (1): one will do, and an interval that errs in one of ten tries instead of
- * one of a hundred, as for choosing what is looked at again, and what is not faster is not looked at on adversarial inputs
- * (runner/adversarial.h). An older client says nothing of these four. Only the candidate is judged: what is to be a base is tried
- * against itself first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try of another is an error. This
+ * at each call). It ends as soon as the ratio is known to be above goal (0: none), the ratio of the best so far. A faster candidate is
+ * timed until its interval is narrower than width, a share of the ratio (0: any width). If the kernels differ, two processes time
+ * them and the interval encloses both, because the places of buffers and code shift small kernels between processes. once (1): one
+ * process, an interval that errs in one of ten tries instead of one of a hundred, and adversarial inputs (runner/adversarial.h) only
+ * for what is faster; for choosing what is timed again. Older clients leave these four out. Only the candidate is judged: a base is
+ * tried against itself first. The artifacts used last are kept, RUNNER_ARTIFACTS_MAX of them; a try of another is an error. This
  * header is the client's side; serve.h is the other end. */
 #ifndef HONE_RUNNER_H
 #define HONE_RUNNER_H
@@ -88,8 +87,8 @@ struct runner_try {
 	bool once;           /* in one process, whatever it says */
 };
 uint64_t runner_try(struct runner *r, const struct runner_try *t);
-/* As a run of the model goes through its constants: a power of two of megabytes, so that models of about a size are measured
- * alike; 0 where they fit in the second-level cache. */
+/* Bytes of cold weights for a model with so many bytes of constants: a power of two of megabytes, so that models of similar size are measured
+ * alike; 0 if they fit in the second-level cache. */
 uint64_t runner_cold_bytes(const struct module *m, const struct target *t);
 /* The next answer of any of the n runners, or the end of one: its index, -1 at the timeout. A runner that died is told
  * at once, one that says nothing while it has work after RUNNER_SILENCE seconds; its open requests get no answer. */

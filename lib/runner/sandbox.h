@@ -1,7 +1,6 @@
-/* A process for code that nobody vouches for. It has namespaces of its own where the kernel allows (user, pid, network,
- * ipc, mount with every file system read-only), limits (memory, CPU time, files, processes, stack, core), and after
- * isolate_enter only the system calls that loading a library takes; after isolate_seal only those of a computation:
- * memory, the clock, its channel and the end. A system call that is not allowed ends it. */
+/* A process for untrusted code. It has namespaces of its own as far as the kernel allows (user, pid, network, ipc, mount with every file
+ * system read-only) and limits (memory, CPU time, files, processes, stack, core). After isolate_enter it may only make the system calls
+ * of loading a library; after isolate_seal only those of a computation: memory, the clock, its channel, the end. Any other ends it. */
 #ifndef HONE_ISOLATE_H
 #define HONE_ISOLATE_H
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #include "common/sorted.h"
 #include "runner/sequential.h"
 
-/* What analysis j adds to what they may err with. */
+/* The error probability that analysis j adds. */
 static double share(bool once, double j) { return (once ? SEQ_ALPHA_ONCE : SEQ_ALPHA) * 6 / (M_PI * M_PI * j * j); }
 
 /* P(Bin(n, 1/2) = k) */
@@ -26,8 +26,8 @@ static size_t order(size_t n, double alpha, double *errs)
 	return k;
 }
 
-/* The next analysis: from n pairs on, the first whose interval leaves out one pair more at each end than the last one's. As long as
- * none more is left out, intervals only grow with the pairs. */
+/* Finds the next analysis: the first n, from here on, whose interval leaves out one pair more at each end than the last one's. Until then
+ * intervals only widen with the pairs. */
 static void plan(struct sequential *s, size_t n)
 {
 	size_t last = s->order;
@@ -75,7 +75,7 @@ static enum verdict direction(double lo, double hi)
 	return hi < 1 - SEQ_LEAST ? VERDICT_FASTER : lo > 1 + SEQ_LEAST ? VERDICT_SLOWER : VERDICT_UNSURE;
 }
 
-/* How much slower than the goal so many pairs must be for it to be given up. */
+/* How much slower than the goal all of so many pairs must be to end the try. */
 static double few_pairs_margin(const struct sequential *s)
 {
 	static const double once[SEQ_FEW] = {INFINITY, SEQ_FAR, SEQ_FAR_2, SEQ_FAR_3, SEQ_FAR_4};
@@ -86,7 +86,7 @@ static double few_pairs_margin(const struct sequential *s)
 	return 1 + (s->once ? once[n] : n == 1 ? SEQ_FAR : INFINITY);
 }
 
-/* Every pair so far says that it is much slower than the goal. Before the first analysis only: the interval is their range. */
+/* Is it much slower in every pair so far? Before the first analysis only: the interval is their range. */
 static bool hopeless(struct sequential *s, double ratio)
 {
 	s->lo = s->x.n > 1 ? fmin(s->lo, ratio) : ratio;
@@ -94,7 +94,7 @@ static bool hopeless(struct sequential *s, double ratio)
 	return s->lo > s->goal * few_pairs_margin(s);
 }
 
-/* So few pairs say that it is not worse than the goal by SEQ_NEAR: if it were just that, so few would with probability SEQ_VAIN. */
+/* Are so few pairs below the goal and SEQ_NEAR that a sign test at SEQ_VAIN excludes it? */
 static bool in_vain(const struct sequential *s)
 {
 	size_t n = s->x.n;
@@ -107,7 +107,7 @@ static bool in_vain(const struct sequential *s)
 	return p <= SEQ_VAIN;
 }
 
-/* Given up: what is known by then. */
+/* The try ends early: sets the verdict by what is known. */
 static enum verdict give_up(struct sequential *s)
 {
 	sort(s);

@@ -52,15 +52,15 @@ struct service {
 	bool greeted, ended;
 	char *dir, *lock;
 	int ncores, core[CORES_MAX];
-	int janitor;            /* pipe that its end closes */
-	int quiesce[2];         /* pipe from the tries, see try.h */
-	int noise_probe;        /* see try.h */
-	double build_seconds;   /* that a step of a build may take on the clock */
-	struct warm warm;       /* toolchain, from the second build on */
-	int rules;              /* of what it may open: confine_open */
-	uint64_t builds;        /* begun */
-	double quiesce_failed;  /* when it was last told that to stand still does not help */
-	VEC(struct job *) jobs; /* in order of arrival */
+	int janitor;                  /* pipe that its end closes */
+	int quiesce[2];               /* pipe from the tries, see try.h */
+	int noise_probe;              /* see try.h */
+	double build_seconds;         /* that a step of a build may take on the clock */
+	struct compile_server server; /* toolchain, from the second build on */
+	int rules;                    /* of what it may open: confine_open */
+	uint64_t builds;              /* begun */
+	double quiesce_failed;        /* when it was last told that to stand still does not help */
+	VEC(struct job *) jobs;       /* in order of arrival */
 	VEC(struct serve_task *) tasks;
 	VEC(struct serve_artifact *) artifacts;
 	VEC(struct serve_cold) cold_files; /* COLD_FILES_MAX, those used last */

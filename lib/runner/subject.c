@@ -69,8 +69,8 @@ static bool call(struct call *c, uint32_t placing, uint32_t times)
 	return true;
 }
 
-/* What a kernel finds on the stack, and in registers, before it sets it: numbers of any size, not what was there the last
- * time. A variable that is read before it is set would else hold the right value, or a harmless one. */
+/* Random numbers for the stack and the registers, others at each call. Otherwise a variable that is read before it is set might hold the right
+ * value, or a harmless one. */
 static __attribute__((noinline)) void litter(struct rng *r)
 {
 	volatile uint64_t word[LITTER_BYTES / sizeof(uint64_t)];
@@ -111,8 +111,8 @@ static void flush_denormals(void)
 		backend_here()->process.flush_denormals();
 }
 
-/* A hole before each library, so that no two lie as they did in the process before: what addresses do to a kernel of some
- * 100 ns is then seen from process to process, and not always the same. */
+/* A gap before each library, so that no two processes have it at the same place: what addresses do to a kernel of some 100 ns then differs
+ * from process to process. */
 static bool load(struct subject *s, struct call *c, int which)
 {
 	enum { PAGE = 4096, HOLE = 512 };
@@ -137,8 +137,7 @@ static bool load(struct subject *s, struct call *c, int which)
 	return true;
 }
 
-/* The arguments lie in the same place whichever kernel it is: where its stores alias with them, it waits. below: moves what it
- * keeps on the stack. */
+/* The arguments lie in one place for both kernels: a kernel waits if its stores alias with them. below: shifts its stack. */
 static uint64_t sample(const struct call *of, struct rng *r, uint32_t placing, size_t below, uint32_t warm, uint32_t reps)
 {
 	static struct call c;
@@ -152,8 +151,7 @@ static uint64_t sample(const struct call *of, struct rng *r, uint32_t placing, s
 	return good && !guard_broken() ? t : 0;
 }
 
-/* What a pair has of one kernel: the least of its samples between two quiet takes of the noise probe, and how many there
- * are; the least of all. */
+/* One kernel's samples of a pair: the least between two quiet takes of the noise probe, and their number; the least of all. */
 struct least {
 	uint64_t quiet, any;
 	uint32_t count;
@@ -166,7 +164,7 @@ static void add_sample(struct least *l, uint64_t t, bool quiet)
 	l->count += quiet;
 }
 
-/* Rounds, in a slow phase more of them, until each kernel has samples enough that no slow phase began or ended beside. */
+/* Makes rounds, more of them in a slow phase, until each kernel has enough quiet samples. */
 static bool time_pair(struct call *c, const struct order *o, struct rng *r, struct least *l)
 {
 	static uint32_t placing;
@@ -193,7 +191,7 @@ static bool time_pair(struct call *c, const struct order *o, struct rng *r, stru
 	return done;
 }
 
-/* The candidate comes last, after calls that it cannot tell from others: what they leave is looked at. */
+/* The candidate comes last, after calls that it cannot tell from others: its results are checked. */
 static void time_block(struct call *c, const struct order *o, struct shared *out)
 {
 	struct rng r = {o->first};
@@ -315,9 +313,9 @@ const char *subject_start(struct subject *s)
 	return NULL;
 }
 
-/* On a busy machine others may have had the time, or all stood still: then it gets TRY_GRACE_SECONDS more.
- * Until ORDER_START has given it a session of its own it is of its parent's group, and stops with it where another try needs
- * silence. A stop that comes while it leaves the group it takes along, and what lets the group go on does not reach it. */
+/* On a busy machine the subject may not have had the core, or all were stopped: then it gets TRY_GRACE_SECONDS more. Until ORDER_START gives it a
+ * session of its own, it is in its parent's group and stops with it when another try needs quiescence. A stop that arrives while it
+ * leaves the group takes effect, and the signal that continues the group does not reach it. */
 enum answer subject_order(struct subject *s, struct order o, double seconds)
 {
 	enum { LOOK_MS = 60000, LOOK_START_MS = 100 };

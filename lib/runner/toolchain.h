@@ -1,6 +1,5 @@
-/* The C compiler as what it is made of: the driver is asked once what it would run (-###), so that a candidate costs the
- * compiler proper, the assembler and the linker, not three processes more. Where the driver does not say that in GCC's
- * way, the driver itself is run. */
+/* The C compiler as its parts. The driver is asked once what it would run (-###), so that a candidate costs compiler proper, assembler and
+ * linker, not three driver processes besides. If the driver does not answer as GCC's does, the driver itself is run. */
 #ifndef HONE_TOOLCHAIN_H
 #define HONE_TOOLCHAIN_H
 #include "common/arena.h"

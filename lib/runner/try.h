@@ -15,23 +15,22 @@
  * Placing. Where a library lies in memory can favour it for as long as its process lives, however many pairs are taken. So
  * each library is loaded TRY_PLACINGS times; rounds go from one copy to the next, each at another place of the stack, and the
  * least counts, for most places are good ones. Both kernels find their arguments in the same place, since stores whose
- * addresses alias with it slow down the next call. What is left of it must not decide: a difference has to show in two
- * processes, and the interval told is the one that holds both. Not what is slower by more than SEQ_CLEAR in one: losing it costs a
- * search little.
+ * addresses alias with it slow down the next call. What remains of the effect must not decide: a difference has to show in two
+ * processes, and the interval told encloses both. A candidate that is slower by more than SEQ_CLEAR in the first process gets no
+ * second one: losing it costs a search little.
  *
  * Slow phases of the machine (noise_probe.h) do not slow kernels alike. The noise probe is taken before and after each sample, and
  * only samples between two quiet takes count; up to ROUNDS_SLOW times as many rounds are made until each kernel has half as
  * many of them as a pair has rounds. Kernels that take longer than many such phases count as they are. Pairs without enough
- * good samples are measured again, and before more are taken the end of the phase is waited for, while the rest of this
- * service is quiesced: where cores are threads of one, that may be the cause. It goes on when the phase is over, and is
- * quiesced until the try ends if another phase begins. Where phases last, the try ends, to be made again later, unless a
- * third of its pairs are good. So it is, but twice at most, where operands do not fit in the core's own caches and the base takes
- * BASE_SLOW times what it usually does: others are using the memory.
+ * good samples are measured again. Before that the try waits for the end of the phase, while the rest of this service is quiesced,
+ * which may be the cause if cores are threads of one. The rest resumes when the phase is over; if another phase begins it is quiesced
+ * until the try ends. If phases last, the try ends and is repeated later, unless a third of its pairs are good. It is also repeated,
+ * twice at most, if operands do not fit in the second-level cache and the base takes BASE_SLOW times its usual time: other programs
+ * are using the memory.
  *
- * Cold weights. A model's weights are many times what the caches next to a core hold, so a kernel does not find there what it
- * read in the run before. Timed calls go around copies of the constants, as many bytes together as are asked for; both kernels
- * share one set of copies where they can (cold_join). What a kernel computes from, the results of the one before, it finds in
- * the caches in both. */
+ * Cold weights. A model's weights are many times the size of the caches next to a core, so a kernel does not find them cached from the
+ * run before. Timed calls go around copies of the constants, as many bytes together as are asked for; both kernels share one set of
+ * copies if possible (cold_join). Inputs, in a model the results of the kernel before, are cached for both. */
 #ifndef HONE_TRY_H
 #define HONE_TRY_H
 #include <sys/types.h>
@@ -58,7 +57,7 @@ struct artifact {
 	int known; /* as a base: file, a byte a seed: 0: not known yet, 1: its results are right, 2: wrong; the first: 1 if all are known */
 	int usual; /* as a base: noise_probe_file of what it took */
 };
-/* From a try: all else is to stand still until it ends; no more, for the phase is over; no more, for it does not help. */
+/* From a try: stop all other work until it ends; resume, the phase is over; resume, it does not help. */
 enum quiesce { QUIESCE_ON, QUIESCE_OVER, QUIESCE_IN_VAIN };
 struct quiesce_message {
 	pid_t pid;

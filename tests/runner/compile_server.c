@@ -78,13 +78,13 @@ static int run_cold(int step, const char *in, const char *out)
 static int report(void) { return memfd_create("report", MFD_CLOEXEC); }
 
 /* Seconds until it is there; negative: never. */
-static double wait_ready(struct warm *w, int step)
+static double wait_ready(struct compile_server *w, int step)
 {
 	double start = now_seconds();
 	pid_t pid;
 
-	while ((pid = warm_run(w, step, path("none", 0, ".c"), path("none", 0, ".s"), report(), 0, SECONDS)) == 0 && w->step[step].pid &&
-	       now_seconds() - start < SECONDS)
+	while ((pid = compile_server_run(w, step, path("none", 0, ".c"), path("none", 0, ".s"), report(), 0, SECONDS)) == 0 &&
+	       w->step[step].pid && now_seconds() - start < SECONDS)
 		usleep(1000);
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
@@ -96,7 +96,7 @@ static const char *file_of(const char *name, int i, int step)
 	return path(name, i, step < 0 ? ".c" : toolchain_suffix(toolchain_find(), step));
 }
 
-static void test_same(struct warm *w, int step)
+static void test_same(struct compile_server *w, int step)
 {
 	static const char *const words[] = {"compiler", "assembler", "linker"};
 	int good = 0, same = 0, status;
@@ -106,11 +106,11 @@ static void test_same(struct warm *w, int step)
 		run_cold(step, file_of("k", i, step - 1), file_of("k", i, step));
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < SOURCES; i++)
-			pid[i] = warm_run(w, step, file_of("k", i, step - 1), file_of("warm", i, step), report(), 0, SECONDS);
+			pid[i] = compile_server_run(w, step, file_of("k", i, step - 1), file_of("server", i, step), report(), 0, SECONDS);
 		for (int i = 0; i < SOURCES; i++) {
 			good += pid[i] > 0 && waitpid(pid[i], &status, 0) == pid[i] && status == 0;
-			same += equal_files(file_of("warm", i, step), file_of("k", i, step));
-			unlink(file_of("warm", i, step));
+			same += equal_files(file_of("server", i, step), file_of("k", i, step));
+			unlink(file_of("server", i, step));
 		}
 	}
 	ok(good == ROUNDS * SOURCES, "children of the caller: %d of %d end well", good, ROUNDS * SOURCES);
@@ -118,38 +118,38 @@ static void test_same(struct warm *w, int step)
 }
 
 /* Assembler and linker take away what they made when they fail: of what comes next they do not. */
-static void test_bad(struct warm *w, int step)
+static void test_bad(struct compile_server *w, int step)
 {
 	char said[4096] = "";
 	int fd = report(), status = 0;
 
 	write_text(file_of("bad", 0, step - 1), "\tnonsense of a file\n");
-	pid_t pid = warm_run(w, step, file_of("bad", 0, step - 1), file_of("bad", 0, step), fd, 0, SECONDS);
+	pid_t pid = compile_server_run(w, step, file_of("bad", 0, step - 1), file_of("bad", 0, step), fd, 0, SECONDS);
 	if (pid > 0)
 		waitpid(pid, &status, 0);
 	ok(pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) && pread(fd, said, sizeof said - 1, 0) > 0, "one that fails says why");
 	test_same(w, step);
 }
 
-static void test_error(struct warm *w)
+static void test_error(struct compile_server *w)
 {
 	int fd = report(), status = 0;
 	char said[4096] = "";
 
 	write_text(path("bad", 0, ".c"), "int x;\nint f(void) { return y; }\n");
-	pid_t pid = warm_run(w, 0, path("bad", 0, ".c"), path("bad", 0, ".s"), fd, 0, SECONDS);
+	pid_t pid = compile_server_run(w, 0, path("bad", 0, ".c"), path("bad", 0, ".s"), fd, 0, SECONDS);
 	waitpid(pid, &status, 0);
 	if (pread(fd, said, sizeof said - 1, 0) < 0)
 		*said = 0;
 	ok(WIFEXITED(status) && WEXITSTATUS(status) && strstr(said, "candidate.c:2:") && strstr(said, "error: "),
 	   "an error, with its line");
-	pid = warm_run(w, 0, path("none", 0, ".c"), path("none", 0, ".s"), fd, 0, SECONDS);
+	pid = compile_server_run(w, 0, path("none", 0, ".c"), path("none", 0, ".s"), fd, 0, SECONDS);
 	waitpid(pid, &status, 0);
 	ok(pid > 0 && WIFEXITED(status) && WEXITSTATUS(status), "a file that is not there");
 }
 
 /* Nested macros that never end: the time it may take does. */
-static void test_limit(struct warm *w)
+static void test_limit(struct compile_server *w)
 {
 	char *at = arena_alloc(&arena, 1 << 14), *from = at;
 	int status = 0;
@@ -161,23 +161,23 @@ static void test_limit(struct warm *w)
 	sprintf(at, "#if M12\n#endif\n");
 	write_text(path("long", 0, ".c"), from);
 	double start = now_seconds();
-	pid_t pid = warm_run(w, 0, path("long", 0, ".c"), path("long", 0, ".s"), report(), 0, 1);
+	pid_t pid = compile_server_run(w, 0, path("long", 0, ".c"), path("long", 0, ".s"), report(), 0, 1);
 	waitpid(pid, &status, 0);
 	ok(pid > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU, "one that never ends is ended (%.1f s)", now_seconds() - start);
 }
 
-static void test_killed(struct warm *w)
+static void test_killed(struct compile_server *w)
 {
 	kill(w->step[0].pid, SIGKILL);
 	usleep(50000);
-	ok(warm_run(w, 0, path("k", 0, ".c"), path("k", 0, ".s"), report(), 0, SECONDS) == 0 && w->step[0].pid == 0,
+	ok(compile_server_run(w, 0, path("k", 0, ".c"), path("k", 0, ".s"), report(), 0, SECONDS) == 0 && w->step[0].pid == 0,
 	   "where it is killed, the compiler is run");
-	ok(warm_run(w, 0, path("k", 0, ".c"), path("k", 0, ".s"), report(), 0, SECONDS) == 0, "and again");
+	ok(compile_server_run(w, 0, path("k", 0, ".c"), path("k", 0, ".s"), report(), 0, SECONDS) == 0, "and again");
 }
 
 int main(void)
 {
-	struct warm w;
+	struct compile_server w;
 
 	if (toolchain_find()->steps == 1) {
 		ok(true, "a compiler that begins once # SKIP the compiler is not GCC");
@@ -185,7 +185,7 @@ int main(void)
 	}
 	if (!getcwd(dir, sizeof dir))
 		return 1;
-	warm_start(&w, dir, 0, -1);
+	compile_server_start(&w, dir, 0, -1);
 	for (int i = 0; i < SOURCES; i++)
 		write_text(path("k", i, ".c"), source(i));
 	for (int step = 0; step < TOOLCHAIN_STEPS; step++) {
@@ -198,7 +198,7 @@ int main(void)
 	test_error(&w);
 	test_limit(&w);
 	test_killed(&w);
-	warm_end(&w);
+	compile_server_end(&w);
 	ok(waitpid(-1, NULL, WNOHANG) < 0, "no process is left");
 	return tap_done();
 }
