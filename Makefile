@@ -2,7 +2,7 @@
 
 # The floors, lowest first. A file includes its own library and those of the floors left of it, never
 # right, never sideways ("/" ends a floor). The link order and tests/tools/t-floors.sh both read this line.
-FLOORS = common / graph target / op kb / loop onnx runner comm / sched emit / lower / model / search / tune
+FLOORS = common / graph target / op kb / loop onnx runner comm quant / sched emit / lower / model / search / tune
 
 CC      ?= gcc
 CFLAGS  ?= -O2 -g

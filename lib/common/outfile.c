@@ -198,6 +198,14 @@ void mapped_open_if(struct mapped *m, const char *path, bool (*begins)(const uns
 		close(fd);
 }
 
+void mapped_forget(struct mapped *m, size_t n)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (!m->heap && n >= page)
+		madvise((void *)m->p, n / page * page, MADV_DONTNEED);
+}
+
 void mapped_close(struct mapped *m)
 {
 	if (m->heap)

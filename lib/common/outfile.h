@@ -33,5 +33,7 @@ void mapped_open(struct mapped *m, const char *path);
 /* The same for formats that are known by how they begin, however long: where the bytes read so far do not, no more are read, and
  * the reader has what it refuses. At most half of the machine's memory. */
 void mapped_open_if(struct mapped *m, const char *path, bool (*begins)(const unsigned char *p, size_t n));
+/* The first n bytes are not needed soon: they leave memory where they can be read again. */
+void mapped_forget(struct mapped *m, size_t n);
 void mapped_close(struct mapped *m);
 #endif

@@ -120,41 +120,103 @@ static void from_fortran(unsigned char *to, const unsigned char *from, const str
 	}
 }
 
-static struct tensor *parse_npy(const struct piece *s, struct arena *a)
+/* The header of a whole array; its data begins at *start. */
+static void parse_head(const struct piece *s, struct header *h, size_t *start, size_t *want, uint64_t *count, struct arena *a)
 {
-	struct header h = {0};
-	size_t head, start, want;
-	uint64_t count = 1;
+	size_t head;
 
+	*count = 1;
 	if (s->n < 10 || memcmp(s->p, "\x93NUMPY", 6))
 		bad(s, 0, "not a NumPy array");
 	if (s->p[6] < 1 || s->p[6] > 3)
 		bad(s, 6, "a format version other than 1, 2 and 3");
-	start = s->p[6] == 1 ? 10 : 12;
-	if (s->n < start || (head = le(s->p + 8, s->p[6] == 1 ? 2 : 4)) > s->n - start)
+	*start = s->p[6] == 1 ? 10 : 12;
+	if (s->n < *start || (head = le(s->p + 8, s->p[6] == 1 ? 2 : 4)) > s->n - *start)
 		bad(s, s->n, "the file ends inside its header");
-	parse_header(s, arena_printf(a, "%.*s", (int)head, (const char *)s->p + start), &h);
-	for (int i = 0; i < h.rank; i++)
-		if (__builtin_mul_overflow(count, (uint64_t)h.dims[i], &count))
+	parse_header(s, arena_printf(a, "%.*s", (int)head, (const char *)s->p + *start), h);
+	*start += head;
+	for (int i = 0; i < h->rank; i++)
+		if (__builtin_mul_overflow(*count, (uint64_t)h->dims[i], count))
 			bad(s, 10, "the shape is too large");
-	want = dtype_size(h.dtype);
-	if (__builtin_mul_overflow(want, count, &want) || want > s->n - start - head)
+	*want = dtype_size(h->dtype);
+	if (__builtin_mul_overflow(*want, *count, want) || *want > s->n - *start)
 		die(EX_BADDATA, "%s:%zu: the file ends inside its data; %zu bytes of %zu are there", s->file, s->base + s->n,
-		    s->n - start - head, want);
-	if (want < s->n - start - head)
-		bad(s, start + head + want, "bytes after the end of the data");
+		    s->n - *start, *want);
+	if (*want < s->n - *start)
+		bad(s, *start + *want, "bytes after the end of the data");
+}
+
+static struct tensor *parse_npy(const struct piece *s, struct arena *a)
+{
+	struct header h = {0};
+	size_t start, want;
+	uint64_t count;
+
+	parse_head(s, &h, &start, &want, &count, a);
 	struct tensor *t = ARENA_NEW(a, struct tensor);
 	t->dtype = h.dtype;
 	t->rank = h.rank;
 	t->dims = arena_copy(a, h.dims, sizeof *h.dims * (size_t)h.rank);
 	t->nbytes = want;
-	unsigned char *data = arena_copy(a, s->p + start + head, want);
+	unsigned char *data = arena_copy(a, s->p + start, want);
 	if (h.fortran && h.rank > 1)
-		from_fortran(data, s->p + start + head, &h, dtype_size(h.dtype), (int64_t)count);
+		from_fortran(data, s->p + start, &h, dtype_size(h.dtype), (int64_t)count);
 	if (h.swap)
 		swap_bytes(data, want, dtype_size(h.dtype));
 	t->data = data;
 	return t;
+}
+
+/* ---- row by row ---- */
+
+struct npy_rows *npy_rows_open(const char *path)
+{
+	struct npy_rows *r = xcalloc(1, sizeof *r);
+	struct arena a = {0};
+	struct header h = {0};
+	size_t want;
+	uint64_t count;
+
+	mapped_open(&r->file, path);
+	parse_head(&(struct piece){path, r->file.p, r->file.n, 0}, &h, &r->start, &want, &count, &a);
+	arena_release(&a);
+	r->dtype = h.dtype;
+	r->rank = h.rank;
+	r->swap = h.swap;
+	memcpy(r->dims, h.dims, sizeof r->dims);
+	if (h.fortran && h.rank > 1) {
+		r->whole = npy_read(path, &r->arena);
+		mapped_close(&r->file);
+	}
+	return r;
+}
+
+struct tensor *npy_rows_read(struct npy_rows *r, int64_t from, int64_t n, struct arena *a)
+{
+	struct tensor *t = ARENA_NEW(a, struct tensor);
+	size_t row = dtype_size(r->dtype);
+
+	for (int i = 1; i < r->rank; i++)
+		row *= (size_t)r->dims[i];
+	*t = (struct tensor){.dtype = r->dtype, .rank = r->rank, .dims = arena_copy(a, r->dims, sizeof *r->dims * (size_t)r->rank)};
+	t->dims[0] = n;
+	t->nbytes = row * (size_t)n;
+	const unsigned char *all = r->whole ? r->whole->data : r->file.p + r->start;
+	unsigned char *data = arena_copy(a, all + row * (size_t)from, t->nbytes);
+	if (r->swap && !r->whole)
+		swap_bytes(data, t->nbytes, dtype_size(r->dtype));
+	t->data = data;
+	if (!r->whole)
+		mapped_forget(&r->file, r->start + row * (size_t)(from + n));
+	return t;
+}
+
+void npy_rows_close(struct npy_rows *r)
+{
+	if (!r->whole)
+		mapped_close(&r->file);
+	arena_release(&r->arena);
+	free(r);
 }
 
 struct tensor *npy_read(const char *path, struct arena *a)

@@ -2,12 +2,28 @@
  * deflated in, stored out). Bad files: die(65) with file, offset, reason. */
 #ifndef HONE_NPY_H
 #define HONE_NPY_H
+#include "common/outfile.h"
 #include "graph/module.h"
 struct named_tensor {
 	char *name;
 	struct tensor *t;
 };
 struct tensor *npy_read(const char *path, struct arena *a);
+/* A file of rows along its first axis, in memory a few at a time; what is in Fortran order is held whole. */
+struct npy_rows {
+	struct mapped file;
+	struct tensor *whole;
+	struct arena arena;
+	size_t start;
+	enum dtype dtype;
+	bool swap;
+	int rank;
+	int64_t dims[RANK_MAX];
+};
+struct npy_rows *npy_rows_open(const char *path);
+/* Rows from..from + n, which are there; rank 1 or more. Rows before them are best not asked for again. */
+struct tensor *npy_rows_read(struct npy_rows *r, int64_t from, int64_t n, struct arena *a);
+void npy_rows_close(struct npy_rows *r);
 void npy_write(const char *path, const struct tensor *t);
 int npz_read(const char *path, struct arena *a, struct named_tensor **out); /* how many */
 void npz_write(const char *path, int n, const struct named_tensor *t);

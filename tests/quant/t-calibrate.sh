@@ -1,0 +1,51 @@
+# ge-calibrate: shards, kinds of samples, bad input.
+. "$top/tests/lib.sh"
+model=$top/examples/digits/digits.onnx images=$top/examples/digits/images.npy
+rc() { "$@" >out 2>err; echo $?; }
+npy() { # SHAPE: the header of an array of floats
+	printf '\223NUMPY\001\000\166\000'
+	printf "%-117s\n" "{'descr': '<f4', 'fortran_order': False, 'shape': ($1), }"
+}
+{ npy "24, 1, 8, 8"; tail -c +129 "$images" | head -c $((24 * 256)); } >few.npy
+is "$(rc ge-calibrate "$model" few.npy -o all.stats) $(sed -n 3p all.stats)" "0 samples 24" "24 samples"
+is "$(sed -n 2p all.stats)" "model $(ge-stat --digest "$model")" "the model's digest"
+is "$(sed -n '4,6p' all.stats | tr '\n' ' ')" "value image elements 1536 0 0 range 0x0p+0 0x1p+0 " "the input's row"
+
+for n in 2 3 7; do
+	for k in $(seq "$n"); do ge-calibrate --shard "$k/$n" "$model" few.npy -o "shard$k"; done
+	is "$(ge-calibrate merge $(seq "$n" | sed 's/^/shard/' | sort -r) | cmp - all.stats && echo same)" same "$n shards, merged backwards: the same bytes"
+done
+mkdir dir # the same, a file a sample
+for i in $(seq 0 23); do { npy "1, 1, 8, 8"; tail -c +$((129 + i * 256)) "$images" | head -c 256; } >dir/$i.npy; done
+is "$(ge-calibrate "$model" dir | cmp - all.stats && echo same)" same "a directory: the same bytes"
+head -c 128 /dev/zero >raw
+is "$(rc ge-calibrate --range -1:1 "$model" raw -o raw.stats) $(sed -n '3p;6p' raw.stats | tr '\n' ' ')" "0 samples 2 range -0x1p+0 -0x1p+0 " "bytes"
+is "$(rc ge-calibrate --shape image:4x1x8x8 "$model" few.npy) $(sed -n 3p out)" "0 samples 6" "four at a time"
+
+fails() { # CODE WHAT COMMAND...
+	want=$1 what=$2
+	shift 2
+	is "$(rc "$@") $(wc -l <err) $(wc -c <out)" "$want 1 0" "$what: $want, one line"
+}
+mkdir empty
+npy "0, 1, 8, 8" >none.npy
+npy "1, 1, 4, 8" >shape.npy && head -c 128 /dev/zero >>shape.npy
+head -c 200 "$images" >cut.npy
+head -c 100 few.npy >raw
+fails 65 "an empty directory" ge-calibrate "$model" empty
+fails 65 "an array of no samples" ge-calibrate "$model" none.npy
+fails 65 "another shape" ge-calibrate "$model" shape.npy
+fails 65 "a cut array" ge-calibrate "$model" cut.npy
+fails 65 "a file of another name" ge-calibrate "$model" raw
+fails 65 "bytes of no whole sample" ge-calibrate --range 0:1 "$model" raw
+fails 66 "a missing file" ge-calibrate "$model" missing.npy
+fails 64 "a bad range" ge-calibrate --range 1 "$model" raw
+fails 64 "a bad shard" ge-calibrate --shard 3/2 "$model" few.npy
+head -c 20000 all.stats >cut.stats
+sed 's/^model ./model 0/' all.stats >other.stats
+fails 65 "cut statistics" ge-calibrate merge cut.stats
+fails 65 "statistics of two models" ge-calibrate merge all.stats other.stats
+sed '5s/1536/1537/' all.stats >odd.stats
+fails 65 "counts that do not add up" ge-calibrate merge odd.stats
+fails 65 "no statistics" ge-calibrate merge few.npy
+done_testing

@@ -1,0 +1,161 @@
+/* ge-calibrate: what ranges a model's values have on samples. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/outfile.h"
+#include "common/progress.h"
+#include "common/tool.h"
+#include "graph/stream.h"
+#include "onnx/onnx.h"
+#include "op/op.h"
+#include "quant/samples.h"
+#include "quant/statistics.h"
+
+enum { OPT_SET = 0x100, OPT_SHAPE, OPT_RANGE, OPT_SHARD, OPT_WHOLE };
+static VEC(const char *) sets, shapes;
+static struct sample_options sampling;
+
+static const struct argp_option options[] = {
+	{"set", OPT_SET, "NAME=SIZE,...", 0, "give symbols their sizes"},
+	{"shape", OPT_SHAPE, "INPUT:1x3x224x224", 0, "give an input its shape"},
+	{"range", OPT_RANGE, "LO:HI", 0, "files of other names hold bytes, 0 to 255 for LO to HI"},
+	{"shard", OPT_SHARD, "K/N", 0, "take one sample of N: numbers K, K + N, ..., from 1 on"},
+	{"whole", OPT_WHOLE, 0, 0, "a file is one sample, however long its first axis"},
+	{0},
+};
+
+static void take_range(const char *arg)
+{
+	char *end;
+
+	sampling.raw = true;
+	sampling.lo = strtod(arg, &end);
+	if (end == arg || *end != ':')
+		die(EX_BADUSE, "--range %s: write LO:HI", arg);
+	const char *hi = end + 1;
+	sampling.hi = strtod(hi, &end);
+	if (end == hi || *end || !isfinite(sampling.lo) || !isfinite(sampling.hi))
+		die(EX_BADUSE, "--range %s: write LO:HI", arg);
+}
+
+static void take_shard(const char *arg)
+{
+	char *end;
+	unsigned long long k = strtoull(arg, &end, 10), n = *end == '/' ? strtoull(end + 1, &end, 10) : 0;
+
+	if (*end || k < 1 || k > n)
+		die(EX_BADUSE, "--shard %s: write K/N, K from 1 to N", arg);
+	sampling.shard = k - 1;
+	sampling.of_shards = n;
+}
+
+static error_t option(int key, char *arg)
+{
+	switch (key) {
+	case OPT_SET: vec_push(&sets, arg); return 0;
+	case OPT_SHAPE: vec_push(&shapes, arg); return 0;
+	case OPT_RANGE: take_range(arg); return 0;
+	case OPT_SHARD: take_shard(arg); return 0;
+	case OPT_WHOLE: sampling.whole = true; return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* row: by value; NULL: it is not counted. */
+static void count(void *arg, struct module *m, val_id v, const struct tensor *t)
+{
+	struct value_stat **row = arg;
+
+	if (row[v])
+		value_stat_add(row[v], t);
+}
+
+
+static void run_samples(struct module *m, struct statistics *s, struct samples *from)
+{
+	const struct graph *g = graph(m, m->main);
+	struct value_stat **row = statistics_begin(s, m);
+	struct eval_hooks hooks = {.each = count, .arg = row};
+	struct progress p;
+	char text[64];
+
+	progress_start(&p, "calibrating", 0);
+	for (;;) {
+		struct arena a = {0};
+		struct tensor **in = ARENA_ARRAY(&a, struct tensor *, g->in.n + 1), **out = ARENA_ARRAY(&a, struct tensor *, g->out.n + 1);
+		if (!samples_next(from, in, &a)) {
+			arena_release(&a);
+			break;
+		}
+		for (size_t i = 0; i < g->in.n; i++)
+			count(row, m, g->in.a[i], in[i]);
+		eval_graph(m, m->main, in, out, &a, &hooks);
+		arena_release(&a);
+		snprintf(text, sizeof text, "%llu samples", (unsigned long long)samples_total(from));
+		progress_line(&p, text);
+	}
+	progress_end(&p);
+	free(row);
+	s->samples = samples_total(from);
+}
+
+static void calibrate(struct statistics *s, struct tool_args *a)
+{
+	struct module *m = module_read_any(a->file[0]);
+
+	s->model = module_digest(m);
+	for (size_t i = 0; i < sets.n; i++)
+		bind_sets(m, sets.a[i]);
+	for (size_t i = 0; i < shapes.n; i++)
+		bind_shapes(m, shapes.a[i]);
+	infer_declared(m, NULL);
+	struct samples *from = samples_open(m, a->nfile - 1, a->file + 1, &sampling);
+	run_samples(m, s, from);
+	samples_close(from);
+	if (!s->samples && !sampling.of_shards)
+		die(EX_BADDATA, "%s: no samples", a->file[1]);
+	module_free(m);
+}
+
+static void merge(struct statistics *s, struct tool_args *a)
+{
+	statistics_read(s, a->file[1]);
+	for (int i = 2; i < a->nfile; i++) {
+		struct statistics shard = {0};
+		statistics_read(&shard, a->file[i]);
+		statistics_merge(s, &shard, a->file[i]);
+		statistics_free(&shard);
+	}
+	if (!s->samples)
+		die(EX_BADDATA, "%s: no samples", a->file[1]);
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	struct statistics s = {0};
+	struct outfile out;
+
+	if (a->nfile < 2)
+		tool_usage();
+	if (!strcmp(a->file[0], "merge"))
+		merge(&s, a);
+	else
+		calibrate(&s, a);
+	outfile_open(&out, a->out, false);
+	statistics_write(&s, out.f);
+	outfile_close(&out);
+	statistics_free(&s);
+	return EX_GOOD;
+}
+
+const struct tool tool = {
+	.name = "ge-calibrate",
+	.summary = "Run a model on samples and write the ranges of its values.",
+	.args_doc = "MODEL SAMPLES...\nmerge STATISTICS...",
+	.more = "SAMPLES are .npy and .npz files, or directories of them. The statistics are the input of ge-quantize.",
+	.flags = TOOL_OUT,
+	.max_files = -1,
+	.options = options,
+	.option = option,
+	.run = run,
+};
