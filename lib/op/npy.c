@@ -140,8 +140,8 @@ static void parse_head(const struct piece *s, struct header *h, size_t *start, s
 			bad(s, 10, "the shape is too large");
 	*want = dtype_size(h->dtype);
 	if (__builtin_mul_overflow(*want, *count, want) || *want > s->n - *start)
-		die(EX_BADDATA, "%s:%zu: the file ends inside its data; %zu bytes of %zu are there", s->file, s->base + s->n,
-		    s->n - *start, *want);
+		die(EX_BADDATA, "%s:%zu: the file ends inside its data; %zu bytes of %zu are there", s->file, s->base + s->n, s->n - *start,
+		    *want);
 	if (*want < s->n - *start)
 		bad(s, *start + *want, "bytes after the end of the data");
 }

@@ -67,7 +67,8 @@ static const char *shape_text(struct arena *a, int rank, const int64_t *dims)
 	char *s = arena_str(a, rank > 0 ? "" : "scalar");
 
 	for (int k = 0; k < rank; k++)
-		s = dims[k] < 0 ? arena_printf(a, "%s%s?", s, k ? "x" : "") : arena_printf(a, "%s%s%lld", s, k ? "x" : "", (long long)dims[k]);
+		s = dims[k] < 0 ? arena_printf(a, "%s%s?", s, k ? "x" : "")
+				: arena_printf(a, "%s%s%lld", s, k ? "x" : "", (long long)dims[k]);
 	return s;
 }
 
@@ -86,8 +87,8 @@ static int64_t samples_in(struct samples *s, const struct input *x, enum dtype t
 	if (good && x->rank > 0 && !s->options.whole)
 		good = unit(x) > 0 && dims[0] % unit(x) == 0;
 	if (!good)
-		die(EX_BADDATA, "%s: holds %s %s, samples of input %s are %s %s", s->path, dtype_name(t), shape_text(&s->file, rank, dims), x->name,
-		    dtype_name(x->dtype), shape_text(&s->file, x->rank, x->dims));
+		die(EX_BADDATA, "%s: holds %s %s, samples of input %s are %s %s", s->path, dtype_name(t), shape_text(&s->file, rank, dims),
+		    x->name, dtype_name(x->dtype), shape_text(&s->file, x->rank, x->dims));
 	return x->rank > 0 && !s->options.whole ? dims[0] / unit(x) : 1;
 }
 
@@ -132,7 +133,8 @@ static void open_npz(struct samples *s)
 		if (x->rank == 0)
 			continue;
 		if (any && count != s->count)
-			die(EX_BADDATA, "%s: %lld samples of input %s, of others %lld", s->path, (long long)count, x->name, (long long)s->count);
+			die(EX_BADDATA, "%s: %lld samples of input %s, of others %lld", s->path, (long long)count, x->name,
+			    (long long)s->count);
 		s->count = count;
 		any = true;
 	}
@@ -237,7 +239,10 @@ static void take_sample(struct samples *s, struct tensor **in, struct arena *a)
 		else if (x->preset)
 			in[i] = x->preset;
 		else if (s->rows)
-			in[i] = as(x, npy_rows_read(s->rows, s->options.whole ? 0 : s->at * unit(x), s->options.whole ? s->rows->dims[0] : unit(x), a), a);
+			in[i] = as(x,
+				   npy_rows_read(s->rows, s->options.whole ? 0 : s->at * unit(x),
+						 s->options.whole ? s->rows->dims[0] : unit(x), a),
+				   a);
 		else
 			in[i] = from_bytes(s, x, a);
 	}

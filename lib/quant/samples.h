@@ -6,7 +6,7 @@
 struct sample_options {
 	bool raw; /* files of another name than .npy and .npz hold bytes, 0 to 255 for lo to hi */
 	double lo, hi;
-	bool whole;               /* a file is one sample */
+	bool whole;                /* a file is one sample */
 	uint64_t shard, of_shards; /* of the samples, number i is taken where i % of_shards == shard; of_shards 0: all */
 };
 

@@ -123,7 +123,7 @@ static const char *word(struct text_in *t, char *to, size_t size)
 {
 	size_t n = 0;
 
-	while (t->p < t->end && *t->p > ' ') {
+	while (t->p<t->end && * t->p> ' ') {
 		if (n + 1 == size)
 			bad(t, "a number with too many digits");
 		to[n++] = (char)*t->p++;
@@ -185,7 +185,7 @@ static const char *name(struct text_in *t)
 {
 	const unsigned char *from = t->p;
 
-	while (t->p < t->end && *t->p > ' ')
+	while (t->p<t->end && * t->p> ' ')
 		t->p++;
 	char *to = arena_alloc(t->arena, (size_t)(t->p - from) + 1), *q = to;
 	for (const unsigned char *p = from; p < t->p; p++) {

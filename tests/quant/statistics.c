@@ -179,7 +179,8 @@ static void test_peak(void)
 {
 	FILE *f = fopen("tiny.txt", "w");
 
-	fputs("hone-text 1\nmodule ir=10 opset=21\nsymbol n 0 inf\ngraph main {\n  input x: f32[n,64]\n  y = Relu(x)\n  output y = y\n}\n", f);
+	fputs("hone-text 1\nmodule ir=10 opset=21\nsymbol n 0 inf\ngraph main {\n  input x: f32[n,64]\n  y = Relu(x)\n  output y = y\n}\n",
+	      f);
 	fclose(f);
 	ok(!system("ge-load tiny.txt -o tiny.g"), "a tiny model");
 	long few = peak(10), many = peak(10000);

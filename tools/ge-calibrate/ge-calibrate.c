@@ -70,7 +70,6 @@ static void count(void *arg, struct module *m, val_id v, const struct tensor *t)
 		value_stat_add(row[v], t);
 }
 
-
 static void run_samples(struct module *m, struct statistics *s, struct samples *from)
 {
 	const struct graph *g = graph(m, m->main);
