@@ -350,10 +350,10 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 		attr_set_int(m, id, "captures", (int64_t)extra.n);
 	else
 		trim(n);
-	if (op == OP_OTHER)
-		vec_push(&graph(m, g)->nodes, id);
-	else
+	if (op != OP_OTHER)
 		convert_node(c, id);
+	else if (!contrib_expand(c, id))
+		vec_push(&graph(m, g)->nodes, id);
 	vec_free(&extra);
 	free(in);
 }

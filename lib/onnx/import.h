@@ -94,6 +94,9 @@ bool scope_defined_here(struct importer *c, sym name, val_id *v);
  * die. */
 val_id scope_lookup(struct importer *c, sym name);
 
+/* contrib.c: node id, which is in no order of nodes yet, in ONNX's operators, put there. false: it is not known. */
+bool contrib_expand(struct importer *c, node_id id);
+
 /* functions.c: functions of the model, expanded where they are called. */
 void functions_open(struct importer *c);
 /* Expands node p of graph g if it calls a function; false: it does not. */

@@ -58,7 +58,10 @@ static void apply(struct module *m, const struct pass_ctx *c, const struct rule 
 static void integer(struct module *m, const struct pass_ctx *c)
 {
 	check_scales(m);
-	apply(m, c, (const struct rule *const[]){rules_island, rules_scale}, 2);
+	apply(m, c, (const struct rule *const[]){rules_qlinear}, 1);
+	recode(m, DT_I8, DT_U8, false);
+	apply(m, c, (const struct rule *const[]){rules_island, rules_sink, rules_scale}, 3);
+	recode(m, DT_U8, DT_I8, true);
 }
 
 static const struct pass pass = {

@@ -4,8 +4,17 @@
 #include "op/op.h"
 #include "op/rewrite.h"
 
-extern const struct rule rules_island[]; /* Conv, MatMul and Gemm of dequantised operands */
-extern const struct rule rules_scale[];  /* in front of QuantizeLinear */
+extern const struct rule rules_island[];  /* Conv, MatMul and Gemm of dequantised operands */
+extern const struct rule rules_scale[];   /* in front of QuantizeLinear */
+extern const struct rule rules_sink[];    /* nodes that move bytes */
+extern const struct rule rules_qlinear[]; /* QLinearConv, QLinearMatMul */
+
+/* Node n moves its operands' elements (the first mover_operands of them), those of bytes too, and invents none but by a Pad. */
+bool mover_is(struct module *m, node_id n);
+uint32_t mover_operands(const struct node *n);
+/* All values of bytes of type `from` that may be recoded become ones of type `to`; only_wanted: those that a MatMulInteger reads as
+ * operand 1, and what is joined to them. */
+void recode(struct module *m, enum dtype from, enum dtype to, bool only_wanted);
 
 /* What a DequantizeLinear or QuantizeLinear node says: constants only, one for all or one for each index of an axis. */
 struct grid {

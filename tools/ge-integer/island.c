@@ -102,6 +102,14 @@ static bool weigh(const struct island *I, const struct tensor *w, double *sum)
 	return fit;
 }
 
+static bool all_equal(const double *x, int64_t n)
+{
+	for (int64_t i = 1; i < n; i++)
+		if (x[i] != x[0])
+			return false;
+	return true;
+}
+
 /* s8 weights: without zero points, or (they do not fit without) those and the weights moved by the same. */
 static void recode_weights(struct island *I, const struct tensor *w, bool fit)
 {
@@ -121,7 +129,7 @@ static void recode_weights(struct island *I, const struct tensor *w, bool fit)
 		z = ARENA_ARRAY(&rw_module(I->rw)->arena, double, I->gw.n);
 	for (int64_t i = 0; i < I->gw.n; i++)
 		z[i] = grid_zero(&I->gw, i) - move;
-	I->wzero = rw_constant(I->rw, DT_I8, I->gw.n > 1, &I->gw.n, z);
+	I->wzero = all_equal(z, I->gw.n) ? scalar_of(I->rw, DT_I8, z[0]) : rw_constant(I->rw, DT_I8, 1, &I->gw.n, z);
 }
 
 #define SUM_MAX 2147483647.0
@@ -182,14 +190,6 @@ static val_id product(struct island *I, enum opcode op)
 	if (op == OP_ConvInteger)
 		rw_copy_attrs(I->rw, rw_node_of(I->rw, y), I->n);
 	return y;
-}
-
-static bool all_equal(const double *x, int64_t n)
-{
-	for (int64_t i = 1; i < n; i++)
-		if (x[i] != x[0])
-			return false;
-	return true;
 }
 
 /* A constant of one element a channel of the result, behind which are `inner` axes; of one element if they are equal. */

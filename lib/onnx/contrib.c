@@ -1,0 +1,304 @@
+/* Quantised operators of the domain com.microsoft, in ONNX's words. What is not as they have it stays an unknown operator.
+ * QLinearX(x, scale, zero..., scale, zero of the result) is X between DequantizeLinear and QuantizeLinear. */
+#include <string.h>
+#include "onnx/import.h"
+#include "op/op.h"
+
+struct contrib {
+	struct importer *c;
+	struct module *m;
+	node_id id;
+};
+
+static const struct node *self(struct contrib *x) { return node(x->m, x->id); }
+static val_id operand(struct contrib *x, uint32_t i) { return i < self(x)->nin ? self(x)->in[i] : 0; }
+
+static val_id make(struct contrib *x, enum opcode op, int nin, const val_id *in)
+{
+	node_id n;
+
+	while (nin && !in[nin - 1])
+		nin--;
+	n = node_new(x->m, self(x)->graph, op, nin, in, 1);
+	return node(x->m, n)->out[0];
+}
+
+static node_id made(struct contrib *x, val_id v) { return val(x->m, v)->def; }
+static val_id bin(struct contrib *x, enum opcode op, val_id a, val_id b) { return make(x, op, 2, (val_id[]){a, b}); }
+
+static void keep(struct contrib *x, val_id v, const char *attr)
+{
+	const struct attr *a = attr_find(self(x), attr);
+
+	if (a)
+		attr_set(x->m, made(x, v), *a);
+}
+
+/* The last node made is in the place of this one. */
+static bool done(struct contrib *x, val_id v)
+{
+	val_id out = self(x)->out[0];
+	node_id p = made(x, v);
+
+	node(x->m, p)->out[0] = out;
+	node(x->m, p)->name = self(x)->name;
+	val(x->m, out)->def = p;
+	return true;
+}
+
+static val_id dequantize(struct contrib *x, uint32_t q, uint32_t scale, uint32_t zero)
+{
+	return make(x, OP_DequantizeLinear, 3, (val_id[]){operand(x, q), operand(x, scale), operand(x, zero)});
+}
+
+/* The result has the type of its zero point; without one, that of the operand `like`. */
+static bool quantized(struct contrib *x, val_id v, uint32_t scale, uint32_t zero, uint32_t like)
+{
+	val_id q = make(x, OP_QuantizeLinear, 3, (val_id[]){v, operand(x, scale), operand(x, zero)});
+	enum dtype t = operand(x, like) ? val(x->m, operand(x, like))->type.dtype : DT_NONE;
+
+	if (!operand(x, zero) && t == DT_I8)
+		attr_set_int(x->m, made(x, q), "output_dtype", dtype_to_onnx(t));
+	return done(x, q);
+}
+
+static bool has(struct contrib *x, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!operand(x, i) && i % 3 != 2)
+			return false;
+	return self(x)->nout == 1 && self(x)->out[0];
+}
+
+static bool binary(struct contrib *x, enum opcode op)
+{
+	if (!has(x, 6) || !operand(x, 6))
+		return false;
+	return quantized(x, bin(x, op, dequantize(x, 0, 1, 2), dequantize(x, 3, 4, 5)), 6, 7, 0);
+}
+
+static bool unary(struct contrib *x, enum opcode op)
+{
+	val_id d;
+
+	if (!has(x, 4) || attr_int(self(x), "channels_last", 0))
+		return false;
+	d = dequantize(x, 0, 1, 2);
+	d = make(x, op, 1, &d);
+	for (uint32_t i = 0; i < self(x)->nattr; i++)
+		if (strcmp(sym_str(self(x)->attr[i].name), "channels_last") && strcmp(sym_str(self(x)->attr[i].name), "opset"))
+			attr_set(x->m, made(x, d), self(x)->attr[i]);
+	return quantized(x, d, 3, 4, 0);
+}
+
+static bool add(struct contrib *x) { return binary(x, OP_Add); }
+static bool mul(struct contrib *x) { return binary(x, OP_Mul); }
+static bool sigmoid(struct contrib *x) { return unary(x, OP_Sigmoid); }
+static bool leaky_relu(struct contrib *x) { return unary(x, OP_LeakyRelu); }
+static bool average_pool(struct contrib *x) { return unary(x, OP_AveragePool); }
+static bool global_average_pool(struct contrib *x) { return unary(x, OP_GlobalAveragePool); }
+static bool softmax(struct contrib *x) { return attr_int(self(x), "opset", 0) >= 13 && unary(x, OP_Softmax); }
+
+static bool concat(struct contrib *x)
+{
+	uint32_t n = self(x)->nin < 5 ? 0 : (self(x)->nin - 2 + 2) / 3;
+	val_id *in = ARENA_ARRAY(&x->m->arena, val_id, n + 1), y;
+
+	if (!n || !self(x)->out[0])
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!operand(x, 2 + 3 * i) || !operand(x, 3 + 3 * i))
+			return false;
+	for (uint32_t i = 0; i < n; i++)
+		in[i] = dequantize(x, 2 + 3 * i, 3 + 3 * i, 4 + 3 * i);
+	y = make(x, OP_Concat, (int)n, in);
+	keep(x, y, "axis");
+	return quantized(x, y, 0, 1, 2);
+}
+
+/* Cond ? x : y. */
+static bool where(struct contrib *x)
+{
+	val_id in[3];
+
+	if (!operand(x, 0) || !operand(x, 1) || !operand(x, 2) || !operand(x, 4) || !operand(x, 5) || !operand(x, 7))
+		return false;
+	in[0] = operand(x, 0);
+	in[1] = dequantize(x, 1, 2, 3);
+	in[2] = dequantize(x, 4, 5, 6);
+	return quantized(x, make(x, OP_Where, 3, in), 7, 8, 1);
+}
+
+static val_id number(struct contrib *x, double c)
+{
+	struct tensor *t = tensor_new(&x->m->arena, DT_F32, 0, NULL);
+
+	tensor_set(t, 0, c);
+	return const_tensor(x->m, 0, t);
+}
+
+/* C is i32, its scale alpha times those of A and B. Without a scale of the result it is a float. */
+static bool gemm(struct contrib *x)
+{
+	val_id in[3] = {0}, y, s;
+	float alpha = attr_float(self(x), "alpha", 1);
+
+	if (!has(x, 6))
+		return false;
+	in[0] = dequantize(x, 0, 1, 2);
+	in[1] = dequantize(x, 3, 4, 5);
+	attr_set_int(x->m, made(x, in[1]), "axis", attr_int(self(x), "transB", 0) ? 0 : 1);
+	if (operand(x, 6)) {
+		s = bin(x, OP_Mul, operand(x, 1), operand(x, 4));
+		s = alpha == 1 ? s : bin(x, OP_Mul, s, number(x, alpha));
+		in[2] = make(x, OP_DequantizeLinear, 2, (val_id[]){operand(x, 6), s});
+		attr_set_int(x->m, made(x, in[2]), "axis", -1);
+	}
+	y = make(x, OP_Gemm, 3, in);
+	keep(x, y, "alpha");
+	keep(x, y, "transA");
+	keep(x, y, "transB");
+	return operand(x, 7) ? quantized(x, y, 7, 8, 0) : done(x, y);
+}
+
+/* Cast(MatMulInteger(a, b)) * scale_a * scale_b + bias */
+static bool product(struct contrib *x, val_id a, val_id b, val_id za, val_id zb, val_id scale, val_id bias)
+{
+	val_id y = make(x, OP_MatMulInteger, 4, (val_id[]){a, b, za, zb});
+
+	y = make(x, OP_Cast, 1, &y);
+	attr_set_int(x->m, made(x, y), "to", dtype_to_onnx(DT_F32));
+	y = bin(x, OP_Mul, y, scale);
+	return done(x, bias ? bin(x, OP_Add, y, bias) : y);
+}
+
+static bool matmul_integer_to_float(struct contrib *x)
+{
+	if (!operand(x, 0) || !operand(x, 1) || !operand(x, 2) || !operand(x, 3))
+		return false;
+	return product(x, operand(x, 0), operand(x, 1), operand(x, 4), operand(x, 5), bin(x, OP_Mul, operand(x, 2), operand(x, 3)),
+		       operand(x, 6));
+}
+
+static bool dynamic_quantize_matmul(struct contrib *x)
+{
+	val_id a = operand(x, 0);
+
+	if (!a || !operand(x, 1) || !operand(x, 2))
+		return false;
+	node_id q = node_new(x->m, self(x)->graph, OP_DynamicQuantizeLinear, 1, &a, 3);
+	const val_id *out = node(x->m, q)->out;
+	return product(x, out[0], operand(x, 1), out[2], operand(x, 3), bin(x, OP_Mul, out[1], operand(x, 2)), operand(x, 4));
+}
+
+/* ---- weights in blocks ---- */
+
+struct blocks {
+	int64_t N, K, block, count, bits; /* count: blocks of a row */
+};
+
+/* Element (n, k) of rows of `row` bytes, 8 / bits elements in each, the lowest bits first. */
+static int unpacked(const struct blocks *b, const uint8_t *p, int64_t row, int64_t n, int64_t k)
+{
+	return b->bits == 8 ? p[n * row + k] : p[n * row + k / 2] >> 4 * (k % 2) & 15;
+}
+
+static val_id unpack(struct contrib *x, const struct blocks *b, struct tensor *t, int64_t row, int64_t cols)
+{
+	struct tensor *to = tensor_new(&x->m->arena, DT_U8, 2, (int64_t[]){b->N, cols});
+	const uint8_t *p = tensor_data(x->m, t);
+
+	for (int64_t n = 0; n < b->N; n++)
+		for (int64_t k = 0; k < cols; k++)
+			((uint8_t *)to->data)[n * cols + k] = (uint8_t)unpacked(b, p, row, n, k);
+	return const_tensor(x->m, 0, to);
+}
+
+static val_id zeros(struct contrib *x, const struct blocks *b, struct tensor *t)
+{
+	if (t)
+		return unpack(x, b, t, (b->count * b->bits + 7) / 8, b->count);
+	struct tensor *to = tensor_new(&x->m->arena, DT_U8, 2, (int64_t[]){b->N, b->count});
+	memset((void *)to->data, 1 << (b->bits - 1), to->nbytes);
+	return const_tensor(x->m, 0, to);
+}
+
+static bool blocks_fit(struct contrib *x, struct blocks *b, struct tensor *w, struct tensor *s, struct tensor *z)
+{
+	*b = (struct blocks){attr_int(self(x), "N", 0), attr_int(self(x), "K", 0), attr_int(self(x), "block_size", 0), 0,
+			     attr_int(self(x), "bits", 4)};
+	if ((b->bits != 4 && b->bits != 8) || b->N < 1 || b->K < 1 || b->block < 16 || b->N > INT32_MAX || b->K > INT32_MAX ||
+	    b->block > INT32_MAX)
+		return false;
+	b->count = (b->K + b->block - 1) / b->block;
+	if (!w || w->dtype != DT_U8 || !s || tensor_count(s) != b->N * b->count || operand(x, 4))
+		return false;
+	if (tensor_count(w) != b->N * b->count * (b->block * b->bits / 8))
+		return false;
+	return !operand(x, 3) || (z && z->dtype == DT_U8 && tensor_count(z) == b->N * ((b->count * b->bits + 7) / 8));
+}
+
+/* MatMul(x, w) of w [N, K] in blocks, each with a scale. */
+static bool matmul_n_bits(struct contrib *x)
+{
+	struct tensor *w = node_const(x->m, self(x), 1), *s = node_const(x->m, self(x), 2),
+		      *z = operand(x, 3) ? node_const(x->m, self(x), 3) : NULL;
+	struct blocks b;
+
+	if (!blocks_fit(x, &b, w, s, z))
+		return false;
+	val_id scale = const_copy(x->m, 0, s->dtype, 2, (int64_t[]){b.N, b.count}, tensor_data(x->m, s), s->nbytes);
+	val_id q = unpack(x, &b, w, b.count * (b.block * b.bits / 8), b.K);
+	val_id d = make(x, OP_DequantizeLinear, 3, (val_id[]){q, scale, zeros(x, &b, z)});
+	attr_set_int(x->m, made(x, d), "axis", 1);
+	attr_set_int(x->m, made(x, d), "block_size", b.block);
+	d = make(x, OP_Transpose, 1, &d);
+	attr_set_ints(x->m, made(x, d), "perm", 2, (int64_t[]){1, 0});
+	d = bin(x, OP_MatMul, operand(x, 0), d);
+	return done(x, operand(x, 5) ? bin(x, OP_Add, d, operand(x, 5)) : d);
+}
+
+/* The same operators as ONNX's, of more types. */
+static bool same(struct contrib *x, enum opcode op)
+{
+	val_id y = make(x, op, 3, (val_id[]){operand(x, 0), operand(x, 1), operand(x, 2)});
+
+	keep(x, y, "axis");
+	return done(x, y);
+}
+static bool quantize_linear(struct contrib *x) { return operand(x, 1) && same(x, OP_QuantizeLinear); }
+static bool dequantize_linear(struct contrib *x) { return operand(x, 1) && same(x, OP_DequantizeLinear); }
+
+static const struct {
+	const char *name;
+	bool (*expand)(struct contrib *x);
+} rows[] = {
+	{"DequantizeLinear", dequantize_linear},
+	{"DynamicQuantizeMatMul", dynamic_quantize_matmul},
+	{"MatMulIntegerToFloat", matmul_integer_to_float},
+	{"MatMulNBits", matmul_n_bits},
+	{"QGemm", gemm},
+	{"QLinearAdd", add},
+	{"QLinearAveragePool", average_pool},
+	{"QLinearConcat", concat},
+	{"QLinearGlobalAveragePool", global_average_pool},
+	{"QLinearLeakyRelu", leaky_relu},
+	{"QLinearMul", mul},
+	{"QLinearSigmoid", sigmoid},
+	{"QLinearSoftmax", softmax},
+	{"QLinearWhere", where},
+	{"QuantizeLinear", quantize_linear},
+};
+
+bool contrib_expand(struct importer *c, node_id id)
+{
+	struct contrib x = {c, c->m, id};
+	const struct node *n = node(c->m, id);
+
+	if (strcmp(sym_str(n->domain), "com.microsoft") || n->nout < 1 || !n->out[0] || !n->nin || !n->in[0])
+		return false;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (!strcmp(rows[i].name, sym_str(n->optype)))
+			return rows[i].expand(&x);
+	return false;
+}
