@@ -104,7 +104,7 @@ static void number_helpers(FILE *f, enum dtype t)
 	fprintf(f, whole_text, vtype(t), dtype_name(t), low, end, highest);
 }
 
-/* Written out: what a loop that is unrolled late makes of it took 1.7 times as long (Winograd's transform of NCHW). */
+/* Element by element: gcc makes slower code of a loop (doc/schedules.md). */
 static void gather(FILE *f, int vl)
 {
 	fprintf(f, "static inline vf vgather(const float *p, long step)\n{\n\treturn (vf){p[0]");
@@ -178,9 +178,8 @@ static void fn_helper(FILE *f, const struct target *t, enum math_fn fn, bool *do
 		target_text(f, t, r->helper);
 }
 
-/* A function is a long chain of instructions, and a CPU looks ahead no farther than two or three of them: it had better find
- * those of several vectors in turn. gcc brings them in that order if asked to before it gives out registers; other kernels may
- * lose by it. */
+/* A function is a long chain of dependent instructions, and a CPU looks ahead no farther than two or three of them. Interleaving those of
+ * several vectors helps; gcc does so if asked to before it allocates registers. Other kernels may lose by it. */
 const char *emit_order(struct loop_prog *p)
 {
 	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)

@@ -7,7 +7,7 @@
 #include "common/msg.h"
 #include "kb/kb.h"
 #include "kb/weigh.h"
-#include "kb/place.h"
+#include "kb/path.h"
 #include "kb/store.h"
 
 enum { LAYERS = 3 };

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "kb/ids.h"
-#include "kb/place.h"
+#include "kb/path.h"
 #include "kb/store.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 #include "kb/kb.h"
-#include "kb/place.h"
+#include "kb/path.h"
 
 enum { KEY_BYTES = 32 };
 

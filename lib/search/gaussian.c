@@ -1,10 +1,10 @@
-/* A Gaussian process over what has been timed: points alike take alike. The logarithm of a point's time is what the cost
- * model and the searches of kin make of it, and a deviation from that; deviations of two points correlate the more, the
- * less their decisions differ, and how much each decision counts is learned (the most likely scales, a decision at a time).
- * Rasmussen and Williams, Gaussian Processes for Machine Learning, algorithm 2.1; scales as in automatic relevance
- * determination, chapter 5.1.
+/* A Gaussian process over the points that were timed. The logarithm of a point's time is a prior mean plus a deviation. The prior comes from
+ * the cost model and from searches of similar tasks (kin). Deviations of two points correlate the more, the fewer their decisions
+ * differ; how much each decision counts, its scale, is learned: the most likely scales, one decision at a time. Rasmussen and Williams,
+ * Gaussian Processes for Machine Learning, algorithm 2.1; scales as in automatic relevance determination, chapter 5.1.
  *
- * Deviations stay with a process of its own whatever kin say, so that what is told to kin is what was measured here. */
+ * Deviations from the cost model alone are kept as well: kin learn from these, so that they learn what was measured here and not what
+ * was expected. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +16,10 @@
 enum { SEEN_SPARE = 32, KIN_MAX = 4, KIN_SEEN = 8, FIRST_LESSON = 8, SEEN_MAX = GAUSSIAN_ROW };
 static const double DEVIATION = 0.25; /* of the logarithm, where nothing has been told */
 static const double NOISE = 0.02;     /* of measuring again */
-static const double SCALE = 0.5;      /* of a decision of which nothing has been told: e^-0.5 is the correlation across it */
-static const double SLOWEST = 3;      /* times the default's: more is no lesson, and what does not run is as slow */
+static const double SCALE = 0.5;      /* of a decision before anything was told: the correlation across it is e^-0.5 */
+static const double SLOWEST = 3;      /* times the default's: slower points, and those that do not run, count as this */
 
-/* Names and words by digests: sums go in the same order in every process, as a search that is made again needs it. */
+/* Names and words by digests: sums then have the same order in every process, so that a search can be repeated. */
 struct feature {
 	uint64_t name, word; /* word 0: a number */
 	double octave;       /* its logarithm */
@@ -35,18 +35,18 @@ struct scale {
 struct gaussian {
 	VEC(struct scale) scale;
 	double deviation;   /* of any point, before others are told */
-	double slope;       /* what is left of a factor that the cost model sees */
-	size_t lesson;      /* points told when scales are learned next */
-	size_t n, believed; /* points: those told; with those that are believed to be as expected */
+	double slope;       /* the exponent of a factor that the cost model predicts */
+	size_t lesson;      /* points told at which scales are learned next */
+	size_t n, believed; /* points told; with those believed to be as expected */
 	const struct point *x[SEEN_MAX];
 	const struct features *f[SEEN_MAX];    /* theirs */
 	VEC(const struct features *) features; /* of all points, by their number; NULL: not asked for yet */
 	double root[SEEN_MAX * SEEN_MAX];      /* Cholesky's of their covariance: lower, by rows */
-	double weight[SEEN_MAX];               /* of their deviations from all that was expected */
-	double alone[SEEN_MAX];                /* from what the cost model says */
+	double weight[SEEN_MAX];               /* of their deviations from the prior */
+	double alone[SEEN_MAX];                /* of their deviations from the cost model alone */
 	int nkin;
-	struct gaussian_kin kin[KIN_MAX]; /* those nearest that have something to say */
-	double kin_rule[KIN_MAX];         /* what they would say of our default */
+	struct gaussian_kin kin[KIN_MAX]; /* the nearest ones with results */
+	double kin_rule[KIN_MAX];         /* what each predicts for this search's default */
 };
 
 /* ---- how far apart two points are ---- */
@@ -97,7 +97,7 @@ static double scale_of(const struct gaussian *g, uint64_t name)
 	return SCALE;
 }
 
-/* Covariance of two points' deviations. A decision that only one of them has is as one that differs. */
+/* Covariance of two points' deviations. A decision that only one of them has counts as different. */
 static double covariance(const struct gaussian *g, const struct features *a, const struct features *b)
 {
 	double distance = 0;
@@ -156,7 +156,7 @@ static void add_row(struct gaussian *g, size_t i)
 	root_extend(row, g->root, i, g->deviation * g->deviation + NOISE * NOISE);
 }
 
-/* ---- what is expected before anything is told ---- */
+/* ---- the prior ---- */
 
 static double by_model(const struct gaussian *g, const struct search *s, const struct point *p)
 {
@@ -165,7 +165,7 @@ static double by_model(const struct gaussian *g, const struct search *s, const s
 	return p->predicted > 0 && base > 0 ? g->slope * log(p->predicted / base) : 0;
 }
 
-/* The deviation that it would expect without kin. */
+/* The deviation of the point that it predicts without kin. */
 static double deviation(const struct gaussian *g, const struct features *f)
 {
 	double sum = 0;
@@ -214,7 +214,7 @@ static void find_kin(struct gaussian *g, const struct search *s, const struct ga
 
 static double told(const struct point *p) { return log(fmin(p->measured, SLOWEST)); }
 
-/* The points told: where they are too many, the best of them, and of the others some of all kinds. */
+/* The points told; if they are too many, the best of them and some of all kinds of the others. */
 static void take_told(struct gaussian *g, const struct search *s)
 {
 	enum { MOST = SEEN_MAX - SEEN_SPARE, BEST = MOST * 2 / 3 };
@@ -238,7 +238,7 @@ static void make_root(struct gaussian *g)
 		add_row(g, i);
 }
 
-/* How likely what was told is under these scales, and they themselves: a logarithm. */
+/* The logarithm of the likelihood of the results under these scales, times that of the scales. */
 static double likelihood(struct gaussian *g, const struct search *s)
 {
 	double y[SEEN_MAX], sum = 0;
@@ -254,7 +254,7 @@ static double likelihood(struct gaussian *g, const struct search *s)
 	return sum - pow(log(g->deviation / DEVIATION), 2) / 2;
 }
 
-/* *of takes the likeliest of the values. */
+/* Sets *of to the most likely of the values. */
 static void learn_one(struct gaussian *g, const struct search *s, double *of, const double *value, int n, double *best)
 {
 	double is = *of;
@@ -312,7 +312,7 @@ void gaussian_fit(struct gaussian *g, const struct search *s, const struct gauss
 	g->believed = g->n;
 }
 
-/* ---- what is expected ---- */
+/* ---- predictions ---- */
 
 double gaussian_mean(struct gaussian *g, const struct search *s, const struct point *p)
 {
@@ -358,7 +358,7 @@ bool gaussian_believe(struct gaussian *g, const struct search *s, const struct p
 	return true;
 }
 
-/* ---- from birth to end ---- */
+/* ---- made and freed ---- */
 
 struct gaussian *gaussian_new(void)
 {

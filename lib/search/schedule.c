@@ -3,12 +3,11 @@
 #include <string.h>
 #include "search/search.h"
 
-/* Share of a kernel's time that trials beyond n still win, as seen on matrix products and convolutions: the best of
- * 8 is 0.95, of 32 is 0.98 of the best there is. */
+/* Share of a kernel's time that trials beyond n still save, as seen on matrix products and convolutions. */
 static double still_to_win(size_t n) { return 0.2 * pow((double)n + 1, -0.66); }
 
-/* Time of the model that the next batch is expected to win: by what all searches are like, and by what this one says, half
- * and half, for it may be wrong. What has no time yet goes first. */
+/* The time of the model that the next batch should save: the mean of what searches usually save and of what this one expects. Tasks that
+ * were not timed go first. */
 static double gain(const struct task_state *t, size_t batch)
 {
 	double share = still_to_win(t->trials) - still_to_win(t->trials + batch);
@@ -30,8 +29,7 @@ const struct task_scheduler task_schedulers[] = {
 	{0},
 };
 
-/* What should be won is a guess, most of all for what has hardly been tried; and what takes a model next to no time may take
- * another much. */
+/* Expected savings are guesses, most of all for tasks with few trials; and a task that is cheap in this model may matter in another. */
 static bool is_even(const struct task_scheduler *s, const struct task_state *t, int n, size_t batch)
 {
 	size_t trials = 0;

@@ -1,9 +1,8 @@
-/* Searching for schedules. Each part is a row of a table: space generators say which points there are, strategies which
- * to try next, cost models what to expect of one that has not been timed, task schedulers which task is next.
+/* Searching for schedules. Each part is a row of a table: space generators define which points there are, strategies choose which to try
+ * next, cost models predict the time of points that were not timed, task schedulers choose the next task.
  *
- * All is deterministic: what a search proposes is a function of its space, its seed and what it and its kin have been told,
- * in the order of the calls. One that is made again and told the same again goes the same way, which is how an interrupted
- * tuning goes on from its records. */
+ * All is deterministic: what a search proposes depends on its space, its seed, and what it and its kin were told, in the order of the
+ * calls. A search that is repeated with the same results takes the same way; so an interrupted tuning goes on from its records. */
 #ifndef HONE_SEARCH_H
 #define HONE_SEARCH_H
 #include "common/rng.h"
@@ -12,7 +11,7 @@
 
 /* ---- spaces ---- */
 
-/* Where points start from: an algorithm of the group, with its default schedule; or a recorded trace. */
+/* An origin of points: an algorithm of the group with its default schedule, or a recorded trace. */
 struct origin {
 	const struct generator *by;
 	const char *name;  /* "default", "algo winograd4", "as record 3f2a91c4", "record 3f2a91c4" */
@@ -31,21 +30,21 @@ struct space {
 };
 struct generator {
 	const char *name, *summary;
-	/* The scheduled program of origin o under these decisions (those that are met; the others are as usual), the samples
+	/* The scheduled program of origin o with these decisions (those that are met; the others take their default), the samples
 	 * that were met, and its trace; NULL: there is no such point. Strings live in the program. */
 	struct loop_prog *(*make)(struct space *s, const struct origin *o, const struct samples *want, struct samples *got,
 				  const char **trace);
 };
 extern const struct generator generators[]; /* name NULL ends it, as in all tables here */
 
-/* The space has the default's point, and what the templates could have written for each algorithm of the group. */
+/* A space with the default's point and, for each algorithm of the group, all that the templates can write. */
 struct space *space_new(struct module *m, node_id n, const struct target *t, const struct cost_model *cost);
-/* A recorded trace, of this task or one near it, and what differs from it in a decision or more: as the templates would write
- * it here with the same decisions, and line by line, adapted. */
+/* Adds a recorded trace, of this task or a similar one, as origins: its decisions given to the templates here, and its lines adapted one by
+ * one. */
 void space_add_record(struct space *s, const char *name, const char *trace);
 void space_free(struct space *s);
 
-/* A point: a trace and how one gets there. */
+/* A point: a trace, and how it was made. */
 struct point {
 	size_t number;     /* among the points of its space, from 0: what a strategy knows of each point is an array by it */
 	const char *trace; /* what it is: no header line */
@@ -54,11 +53,11 @@ struct point {
 	struct samples at; /* all decisions, in the order they were met */
 	double predicted;  /* seconds by the cost model; 0: not known */
 	double measured;   /* time as a share of the default's; 0: not told yet; infinite: wrong, crash, ... */
-	/* Where it was made from another point: */
+	/* If it was made from another point: */
 	const struct point *parent; /* NULL: it was not */
 	const char *changed;        /* the decision that differs; NULL: two do */
 	int64_t to;
-	bool all; /* the others are as they were; else those that were the usual ones follow */
+	bool all; /* all other decisions were kept; else those at their default follow the change */
 };
 struct sample *samples_find(const struct samples *x, const char *name); /* NULL: not among them */
 /* The point of origin o under these decisions; NULL: there is none. The point belongs to the space. */
@@ -67,7 +66,7 @@ struct point *space_point(struct space *s, int origin, const struct samples *wan
 /* Tasks that differ only in numbers (shapes, attributes) are near each other: the sum of the octaves between those that
  * differ; infinite: other operators, another structure. */
 double task_distance(const char *a, const char *b);
-/* The same between their first operators, whatever is fused to them. */
+/* The same distance between their first operators alone. */
 double task_distance_first(const char *a, const char *b);
 
 /* ---- cost models ---- */
@@ -94,12 +93,12 @@ struct search {
 	VEC(struct point *) points; /* proposed, in order; [0]: the default's */
 	struct drawn *drawn;        /* see strategy.h */
 };
-/* How much a strategy thinks there is still to find. Zero is right for one that cannot say. */
+/* What a strategy expects of going on. Zero suits one that cannot say. */
 struct outlook {
-	bool converged; /* it has been to where it wanted to go: what it proposes from now on is a matter of luck. May become
-			 * false again when that was good */
-	bool settled;   /* all is tried that is next to the best and may be better */
-	double expects; /* what its next trial should win, as a share of the best there is; 0: it does not know */
+	bool converged; /* it has finished; what it proposes from now on is random. May become
+			 * false again after a good result */
+	bool settled;   /* nothing promising is untried next to the best */
+	double expects; /* what its next trial should save, as a share of the best time; 0: not known */
 };
 /* A strategy is one file in lib/search/strategies, named like it: random.c defines strategy_random. strategy.h has what it is
  * made with. It reads all that was told from the points of its search. */
@@ -121,15 +120,15 @@ extern const struct strategy *const strategies[]; /* NULL ends it */
 
 /* The search knows the default's point and that its measure is 1. */
 struct search *search_new(struct space *s, const struct strategy *strategy, uint64_t seed);
-/* Each learns from the other from now on, less the farther their tasks are apart (task_distance_first; infinite: not at
- * all). Both live as long as either proposes. */
+/* Makes them kin: each learns from the other, the less the farther their tasks are apart (task_distance_first; infinite: not at all). Both must
+ * live as long as either proposes. */
 void search_relate(struct search *a, struct search *b, double distance);
 size_t search_propose(struct search *s, size_t n, struct point **out);
-/* Instead: recorded traces as they are, adapted to this task, those that have not been proposed. */
+/* Proposes instead recorded traces, adapted to this task, that were not proposed. */
 size_t search_propose_records(struct search *s, size_t n, struct point **out);
 void search_tell(struct search *s, struct point *p, double measured);
 struct outlook search_outlook(const struct search *s);
-/* The least that was told, as a share of the default's. */
+/* The best ratio that was told. */
 double search_best(const struct search *s);
 void search_free(struct search *s);
 
@@ -146,11 +145,10 @@ struct task_state {
 struct task_scheduler {
 	const char *name, *summary;
 	double (*worth)(const struct task_state *t, size_t batch); /* of the next batch; the largest is next */
-	size_t even; /* but each so many-th batch: of tasks not settled, if any, that with fewest trials gets it; 0: none */
+	size_t even; /* every so many-th batch goes to the task with fewest trials, first of those not settled; 0: never */
 };
 extern const struct task_scheduler task_schedulers[];
-/* The task whose batch is next, the first among equals; one that has converged only when all have or are done.
- * -1: none now. */
+/* The task of the next batch, the first of equals. Converged tasks come when all others are converged or done. -1: none now. */
 int schedule_next(const struct task_scheduler *s, const struct task_state *t, int n, size_t batch);
 
 /* A row by its name; NULL: none. */

@@ -132,7 +132,7 @@ void space_free(struct space *s)
 	free(s);
 }
 
-/* "default: rows=7 vectors=2": the decisions that are not the usual ones. */
+/* "default: rows=7 vectors=2": the decisions that differ from their default. */
 static const char *describe(struct space *s, const struct origin *o, const struct samples *at)
 {
 	char *text;
@@ -156,7 +156,7 @@ static const char *describe(struct space *s, const struct origin *o, const struc
 	return copy;
 }
 
-/* Lines that start with # say what a trace is for, not what it does. */
+/* The trace without the lines that start with #. */
 static const char *without_comments(struct arena *a, const char *trace)
 {
 	while (*trace == '#')

@@ -1,4 +1,4 @@
-/* What strategies are made with: new points, each once. Private to lib/search. */
+/* What strategies are built from: new points, each drawn once. Private to lib/search. */
 #ifndef HONE_STRATEGY_H
 #define HONE_STRATEGY_H
 #include "common/digest.h"
@@ -12,7 +12,7 @@ struct points {
 };
 /* For qsort of pointers to points: the fastest first. */
 int by_measure(const void *a, const void *b);
-/* Of those points, the one with that trace is taken out, the last comes into its place. */
+/* Removes the point with that trace; the last takes its place. */
 void points_remove(struct points *from, const struct point *p);
 
 /* A flag a point, by its number; all are false at first. */
@@ -27,17 +27,16 @@ extern const struct samples usual; /* no decision is asked for */
 void copy_decisions(struct samples *to, const struct samples *from);
 int any_origin(struct search *s);
 
-/* The point, if neither it nor a request for it has been there before; NULL: it has, or there is none. */
+/* The point with these decisions if it is new; NULL: it was drawn before, or there is none. */
 struct point *draw(struct search *s, int origin, const struct samples *want);
 struct point *draw_random(struct search *s, int origin); /* any decisions */
-/* The usual points of origins from *next on that are new; count. *next: the origin to go on with, 1 at first, as the default's
- * is there. */
+/* New default points of origins from *next on; their number. *next: the origin to go on with, 1 at first. */
 size_t draw_origins(struct search *s, size_t *next, size_t n, struct point **out);
 /* All new points one decision away. */
 void draw_neighbours(struct search *s, const struct point *of, struct points *out);
-/* Of a point that was made without draw: has it not been there before? From now on it has. */
+/* Notes a point that was made without draw. false: it was there before. */
 bool claim(struct search *s, const struct point *p);
-/* Of a point to be proposed: has none like it been? */
+/* Notes that the point is proposed. false: one like it was. */
 bool first_proposed(struct search *s, const struct point *p);
 
 /* draw.c: what has been drawn and proposed in a search. */

@@ -1,4 +1,4 @@
-/* How far tasks are apart: by their texts, whatever the operators. */
+/* The distance of tasks, by their texts alone. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>

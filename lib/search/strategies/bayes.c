@@ -1,12 +1,11 @@
-/* Bayesian optimization behind descents. These go first, the same way whatever the seed; what they leave of a batch, and all
- * of it when they have come to their end, a Gaussian process over what was told asks for. Where that is better, they go on
- * from there.
+/* Bayesian optimization after descents. Descents go first, the same way whatever the seed. When they leave room in a batch, or have ended, a
+ * Gaussian process over the results chooses points. If it finds a better one, descents go on from there.
  *
- * The acquisition function is the lower confidence bound: the point of the pool is asked for that is the best if it is a
- * deviation better than expected; then, as if that had been as expected, the next (the "believer"). The pool has points drawn
- * by chance, what is a decision away from the best points, and what is a decision away from the most promising of the pool. Half
- * of a batch is for those next to the best points until none is left that may be better: a search that knows what is all
- * around where it ends, ends where others do. Where so few points are left that all have been drawn, it tries them all.
+ * The acquisition function is the lower confidence bound: the next point is the one of the pool that would be best if it were a deviation
+ * better than predicted. The process then believes its prediction and the next point is chosen (the "believer"). The pool has random
+ * points, points one decision away from the best ones, and points one decision away from the most promising of the pool. Half of a
+ * batch goes to points next to the best ones, until none of them may be better: searches that know all around their best end in the
+ * same place. If few points are left, so that all were drawn, all are tried.
  * Srinivas et al., Gaussian Process Optimization in the Bandit Setting, 2010; Ginsbourger et al., Kriging is well-suited to
  * parallelize optimization, 2010. */
 #include <math.h>
@@ -17,15 +16,15 @@
 
 enum { DRAWS_FIRST = 128, DRAWS = 16, STEPS = 6, POOL_MAX = 512, TOP = 6, FEW = 96 /* fewer than the first draws: most are among them */ };
 static const double OPTIMISM = 1;   /* of the lower confidence bound, in deviations */
-static const double CHANCE = 2;     /* the same: what is next to the best and worse even then is not tried */
-static const double PLATEAU = 1.02; /* of the best one's time: as good as that, or nearly so */
-static const double GAIN = 0.0002;  /* expected of the best of the pool, a share: below, the search has converged */
+static const double CHANCE = 2;     /* the same: neighbours of the best that are worse even then are not tried */
+static const double PLATEAU = 1.02; /* of the best one's time: counts as one of the best */
+static const double GAIN = 0.0002;  /* the share that the best of the pool should save: below it, the search has converged */
 
 struct bayes {
 	struct descent *descent;
 	struct gaussian *gaussian;
 	struct points pool; /* drawn, but not proposed */
-	struct marks near;  /* what is a decision away has been drawn */
+	struct marks near;  /* points whose neighbours have been drawn */
 	struct outlook outlook;
 };
 
@@ -33,19 +32,19 @@ struct bayes {
 struct entry {
 	struct point *p; /* NULL: taken */
 	double mean, deviation, *row;
-	bool next; /* to one of the best points, and maybe better */
+	bool next; /* a neighbour of one of the best, and maybe better */
 };
 struct acquisition { /* of one batch */
 	struct search *s;
 	struct bayes *b;
 	VEC(struct entry) entry;
-	struct point *top[TOP]; /* the best that was told, and what is as good */
+	struct point *top[TOP]; /* the best that was told, and those that tie with it */
 	int ntop;
 };
 
 static double lower_bound(const struct entry *e) { return e->mean - OPTIMISM * e->deviation; }
 
-/* The most promising first; those taken last. */
+/* By promise; those taken come last. */
 static int by_bound(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -57,7 +56,7 @@ static int by_bound(const void *a, const void *b)
 	return c ? c : strcmp(x->p->trace, y->p->trace);
 }
 
-/* Of all, or of those next to the best. NULL: none is left. */
+/* The most promising point, of all or of neighbours of the best. NULL: none is left. */
 static struct entry *most_promising(const struct acquisition *q, bool next)
 {
 	struct entry *best = NULL;
@@ -72,7 +71,7 @@ static struct entry *most_promising(const struct acquisition *q, bool next)
 
 /* ---- filling the pool ---- */
 
-/* Any decisions where some point of that origin has any; NULL: nothing new came of it. */
+/* A random point of that origin; NULL: nothing new. */
 static struct point *draw_like(struct search *s, const struct points *pool, int origin)
 {
 	struct samples want = {0};
@@ -97,7 +96,7 @@ static void draw_near(struct search *s, struct bayes *b, const struct point *of)
 		draw_neighbours(s, of, &b->pool);
 }
 
-/* The best that was told, and what is hardly worse. */
+/* The best points that were told: those within PLATEAU. */
 static void find_top(struct acquisition *q)
 {
 	const struct search *s = q->s;
@@ -117,7 +116,7 @@ static void find_top(struct acquisition *q)
 		q->ntop--;
 }
 
-/* Asks the process about what has come into the pool. */
+/* Predicts points that are new in the pool. */
 static void predict_new(struct acquisition *q)
 {
 	struct gaussian *g = q->b->gaussian;
@@ -164,9 +163,9 @@ static void keep_pool(struct acquisition *q)
 	vec_free(&q->entry);
 }
 
-/* ---- what is left to find ---- */
+/* ---- convergence ---- */
 
-/* By how much the best of them may be expected to beat the best there is, 0 where it does not. Mockus 1978. */
+/* The expected improvement of the best of them, as a share. Mockus 1978. */
 static double expected_gain(const struct acquisition *q)
 {
 	double best = log(q->top[0]->measured), most = 0;
@@ -180,7 +179,7 @@ static double expected_gain(const struct acquisition *q)
 	return most;
 }
 
-/* Is at most one decision another? What only one of them has to decide follows from another decision. */
+/* Do they differ in one decision at most? Decisions that only one of them has follow from another. */
 static bool next_to(const struct point *a, const struct point *b)
 {
 	int apart = 0;
@@ -192,7 +191,7 @@ static bool next_to(const struct point *a, const struct point *b)
 	return a->origin == b->origin && apart < 2;
 }
 
-/* Which are next to the best; count. */
+/* Marks the neighbours of the best; their number. */
 static size_t find_next(struct acquisition *q)
 {
 	double best = log(q->top[0]->measured);
@@ -208,7 +207,7 @@ static size_t find_next(struct acquisition *q)
 	return count;
 }
 
-/* Some are left of so few that all may be tried. */
+/* Are so few points left that all may be tried? */
 static bool few_left(const struct acquisition *q)
 {
 	size_t left = 0;
@@ -229,7 +228,7 @@ static struct outlook look_ahead(struct acquisition *q, bool descended)
 
 /* ---- proposing ---- */
 
-/* Takes up to n of all, or of those next to the best; count. */
+/* Takes up to n points, of all or of neighbours of the best; their number. */
 static size_t acquire(struct acquisition *q, size_t n, bool next, struct point **out)
 {
 	struct gaussian *g = q->b->gaussian;
@@ -250,7 +249,7 @@ static size_t acquire(struct acquisition *q, size_t n, bool next, struct point *
 	return count;
 }
 
-/* Fits the process, and believes what is on its way or was just proposed. */
+/* Fits the process, and believes the points that are in flight or were just proposed. */
 static void learn(const struct search *s, struct bayes *b, struct point *const *proposed, size_t n)
 {
 	VEC(struct gaussian_kin) kin = {0};

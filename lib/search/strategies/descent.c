@@ -1,10 +1,10 @@
-/* Descent: from the best point to the best of those one decision away, until none is better; the same from the best point of
- * other origins (another algorithm), where it is not far behind; then pairs of decisions. Up to there nothing is left to
- * chance but the order among equals, so that searches with other seeds end in the same place. With trials left, it goes
- * through what it had left out around the best, and then it breeds.
+/* Descent: moves from the best point to the best of its neighbours (one decision changed) until none is better; then the same from the best
+ * point of each other origin (another algorithm) that is not far behind; then changes pairs of decisions. Only the order among equals
+ * is random, so searches with other seeds end in the same place. With trials left, it tries the neighbours of the best that it had
+ * left out, and then breeds (genetic.c).
  *
- * What a change should do is what it did elsewhere in this search, else what it did in searches of tasks like this one
- * and what the cost model says; where that is much worse, it is not tried. */
+ * It expects of a change what the change did elsewhere in this search; else what it did in searches of similar tasks, and what the cost
+ * model predicts. Changes that are expected to be much worse are not tried. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +12,26 @@
 #include "search/strategies/genetic.h"
 
 enum { CENTRES = 4, PAIRS = 16, SINGLES = 12, WITNESSES = 3 };
-#define MOVE   0.99 /* of the centre's time: less is no reason to begin again around another */
-#define NICHE  1.6  /* of the best one's time: other origins' best that are worth a descent */
-#define PRUNE  1.3  /* of the parent's time, by the cost model */
-#define SEEN   1.1  /* of the parent's time, as the change did elsewhere */
-#define SINGLE 1.04 /* of the centre's time: changes that may be good in a pair */
+#define MOVE   0.99 /* of the centre's time: a better point becomes the new centre */
+#define NICHE  1.6  /* of the best one's time: other origins whose best is within it get a descent */
+#define PRUNE  1.3  /* of the parent's time, by the cost model: above it, not tried */
+#define SEEN   1.1  /* of the parent's time, as the change did elsewhere: above it, not tried */
+#define SINGLE 1.04 /* of the centre's time: single changes within it are tried in pairs */
 
-struct child { /* what is one or two decisions from where it was */
+struct child { /* a point with one or two decisions changed */
 	struct point *p;
 	double expected; /* time as a share of its parent's; infinite: not worth a trial */
 };
 struct descent {
 	size_t next_origin;            /* the first whose usual point has not been proposed */
-	struct points centre;          /* by origin: where its descent has come to; NULL: nowhere */
+	struct points centre;          /* by origin: where its descent is; NULL: not begun */
 	VEC(struct child) children;    /* not proposed yet */
-	struct marks expanded, paired; /* points: what is one, two decisions away has been drawn */
+	struct marks expanded, paired; /* points whose neighbours at one, two decisions have been drawn */
 };
 
 static bool told(const struct point *p) { return p->measured > 0 && isfinite(p->measured); }
 
-/* Is q, of the same search or another, the same change of what is from a like origin? */
+/* Is q, of this search or another, made by the same change from a point of the same kind of origin? */
 static bool same_change(const struct search *sq, const struct point *q, const struct search *sp, const struct point *p)
 {
 	const char *from = sq->space->origins.a[q->origin].name;
@@ -40,7 +40,7 @@ static bool same_change(const struct search *sq, const struct point *q, const st
 	       (sq == sp ? q->origin == p->origin : !strcmp(from, sp->space->origins.a[p->origin].name));
 }
 
-/* What this change did to the last point it was tried on; 0: it was not. */
+/* What this change did where it was tried last; 0: nowhere. */
 static double seen(const struct search *of, const struct search *s, const struct point *p)
 {
 	for (size_t i = of->points.n; i-- > 0;) {
@@ -51,7 +51,7 @@ static double seen(const struct search *of, const struct search *s, const struct
 	return 0;
 }
 
-/* The model's word counts as much as that of one task that is as good as this one. */
+/* The cost model counts as much as one task that is the same as this. */
 static double seen_by_kin(const struct search *s, const struct point *p, double model, bool *bad)
 {
 	double sum = log(model), weights = 1;
@@ -70,7 +70,7 @@ static double seen_by_kin(const struct search *s, const struct point *p, double 
 	return exp(sum / weights);
 }
 
-/* What to expect of a point with one decision changed; infinite: not worth a trial. */
+/* The expected time of a point with one decision changed; infinite: not worth a trial. */
 static double expect(const struct search *s, const struct point *p)
 {
 	double was = seen(s, s, p), model = p->predicted > 0 && p->parent->predicted > 0 ? p->predicted / p->parent->predicted : 1;
@@ -81,7 +81,7 @@ static double expect(const struct search *s, const struct point *p)
 	return bad ? INFINITY : was;
 }
 
-/* What to ask for to have that point: all its decisions, or those that are not the usual ones. */
+/* The decisions that lead to that point: all of them, or those that differ from their default. */
 static void copy_request(struct samples *to, const struct point *of, bool all)
 {
 	to->n = 0;
@@ -102,7 +102,7 @@ static void request(struct samples *want, const struct sample *x, int64_t decisi
 	there->decision = decision;
 }
 
-/* The point with one decision of that one changed. */
+/* That point with one decision changed. */
 static void add_child(struct search *s, struct descent *d, const struct point *of, const struct sample *x, int64_t to, bool all)
 {
 	struct samples want = {0};
@@ -120,7 +120,7 @@ static void add_child(struct search *s, struct descent *d, const struct point *o
 	vec_push(&d->children, (struct child){p, expect(s, p)});
 }
 
-/* All points one decision away: the others as usual where they were, and the others as they were. */
+/* All neighbours: with the other decisions free to follow, and with the others kept. */
 static void add_children(struct search *s, struct descent *d, const struct point *of)
 {
 	for (size_t i = 0; i < of->at.n; i++) {
@@ -131,7 +131,7 @@ static void add_children(struct search *s, struct descent *d, const struct point
 	}
 }
 
-/* New ones, from that on, in the order in which they are to be tried; equals in any. */
+/* Orders new ones by expected time; equals at random. */
 static void sort_children(struct search *s, struct descent *d, size_t from)
 {
 	struct child *c = d->children.a + from;
@@ -152,7 +152,7 @@ static void sort_children(struct search *s, struct descent *d, size_t from)
 	}
 }
 
-/* Children of that point, those worth a trial or (all) any, that have not been proposed; count. */
+/* Children of that point that were not proposed, those worth a trial or (all) any; their number. */
 static size_t take_children(struct search *s, struct descent *d, const struct point *of, bool all, size_t n, struct point **out)
 {
 	size_t count = 0, kept = 0;
@@ -182,7 +182,7 @@ static size_t descend_from(struct search *s, struct descent *d, struct point *of
 
 /* ---- pairs ---- */
 
-/* Changes of one decision that cost little or nothing, best first; count. */
+/* Single changes that cost little or nothing, best first; their number. */
 static size_t singles(const struct search *s, const struct point *of, struct point **out)
 {
 	VEC(struct point *) v = {0};
@@ -230,9 +230,9 @@ static size_t descend_by_two(struct search *s, struct descent *d, struct point *
 	return take_children(s, d, of, false, n, out);
 }
 
-/* ---- the way ---- */
+/* ---- centres ---- */
 
-/* Where each origin's descent has come to: its best point, but for what is hardly better. */
+/* Moves the centre of each origin to its best point, unless it is hardly better. */
 static void find_centres(const struct search *s, struct descent *d)
 {
 	while (d->centre.n < s->space->origins.n)
@@ -244,7 +244,7 @@ static void find_centres(const struct search *s, struct descent *d)
 	}
 }
 
-/* Those that are not far behind the best, the best first; count. */
+/* Centres within NICHE of the best, best first; their number. */
 static size_t sort_centres(const struct descent *d, struct point **out)
 {
 	struct points v = {0};
@@ -262,7 +262,7 @@ static size_t sort_centres(const struct descent *d, struct point **out)
 	return n;
 }
 
-/* Is all known that was asked for around that point? What else is on its way need not be waited for. */
+/* Have all children of that point been told? Others in flight need not be waited for. */
 static bool told_around(const struct search *s, const struct point *of)
 {
 	for (size_t i = 0; i < s->points.n; i++)

@@ -5,9 +5,9 @@
 
 struct descent;
 struct descent *descent_new(void);
-/* What descents ask for; *end: they have come to their end. */
+/* The next points of descents; *end: there are no more. */
 size_t descent_propose(struct search *s, struct descent *d, size_t n, struct point **out, bool *end);
-/* At their end: what they had left out around the best. */
+/* After their end: neighbours of the best that they left out. */
 size_t descent_leftovers(struct search *s, struct descent *d, size_t n, struct point **out);
 void descent_free(struct descent *d);
 #endif

@@ -6,8 +6,7 @@
 
 enum { ELITE = 8, NICHES = 4, POOL = 4 };
 
-/* The best that have been timed, and the best of each origin among the others (what an algorithm does with its usual
- * decisions says little about what it can do); count. */
+/* Parents: the best points, and the best of each other origin (an algorithm's default says little about what it can do); their number. */
 static size_t elite(const struct search *s, struct point **out)
 {
 	VEC(struct point *) v = {0};
@@ -29,7 +28,7 @@ static size_t elite(const struct search *s, struct point **out)
 	return n;
 }
 
-/* Another choice for one decision: mostly one beside it, as choices are in order. */
+/* Mutates one decision: mostly to a neighbouring choice, as choices are ordered. */
 static void mutate(struct rng *r, struct samples *want)
 {
 	size_t open = 0, k;
@@ -55,7 +54,7 @@ static void mutate(struct rng *r, struct samples *want)
 	}
 }
 
-/* Each decision from one of the two; where only one has it, its own. */
+/* Crosses two points: each decision from one of them. */
 static void cross(struct rng *r, struct samples *want, const struct samples *other)
 {
 	for (size_t i = 0; i < other->n; i++) {
@@ -69,7 +68,7 @@ static void cross(struct rng *r, struct samples *want, const struct samples *oth
 	}
 }
 
-/* Better ones are parents more often. */
+/* Chooses a parent; better ones more often. */
 static struct point *parent(struct search *s, struct point **best, size_t n)
 {
 	double u = rng_unit(&s->rng);
@@ -103,8 +102,7 @@ static int by_prediction(const void *a, const void *b)
 	return c ? c : strcmp(x->trace, y->trace);
 }
 
-/* Moves n points from the pool to out: three quarters by what the cost model expects, the rest by chance, so that what
- * it gets wrong is seen. */
+/* Moves n points from the pool to out: three quarters by the cost model, the rest at random, so that its errors are seen. */
 static size_t choose(struct search *s, struct points *pool, size_t n, struct point **out)
 {
 	size_t ranked = n - n / 4, have = pool->n, count = 0;

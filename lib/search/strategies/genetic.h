@@ -8,9 +8,9 @@ struct genetic {
 	struct points pool; /* drawn, but not proposed */
 };
 struct genetic genetic_new(void);
-/* First the usual point of every origin; then what is one decision away from the best, which at the start is the default's
- * (all of it, where a cost model ranks them), and offspring of the good ones. What the cost model passed over stays in the
- * pool. A point of the pool that another strategy proposes must be taken out of it (points_remove). */
+/* First the default of every origin; then neighbours of the best point (all of them, if a cost model ranks them), which at the start is the
+ * default, and offspring of good ones. Points that the cost model ranks low stay in the pool. If another strategy proposes a point
+ * of the pool, it must remove it (points_remove). */
 size_t genetic_propose(struct search *s, struct genetic *g, size_t n, struct point **out);
 void genetic_free(struct genetic *g);
 #endif

@@ -15,7 +15,7 @@ static int choice_after(const struct sample *x)
 	return 0;
 }
 
-/* Starting at the usual decision, so that this comes first, and once around. */
+/* Starts at the default decision, and goes once around. */
 static bool advance(struct samples *at)
 {
 	while (at->n) {

@@ -1,4 +1,4 @@
-/* Any decisions. */
+/* Random search: any decisions. */
 #include "search/strategy.h"
 
 static size_t propose(struct search *s, size_t n, struct point **out)

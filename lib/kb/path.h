@@ -1,6 +1,6 @@
 /* Where files of the knowledge base may be. */
-#ifndef HONE_KB_PLACE_H
-#define HONE_KB_PLACE_H
+#ifndef HONE_KB_PATH_H
+#define HONE_KB_PATH_H
 #include <stdint.h>
 #include "common/arena.h"
 

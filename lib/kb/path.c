@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 #include "common/msg.h"
-#include "kb/place.h"
+#include "kb/path.h"
 
 /* f_type as statfs(2) has them. */
 static const struct {
