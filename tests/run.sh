@@ -10,7 +10,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT INT TERM
 HONE_BLOBS=$tmp/blobs
 XDG_DATA_HOME=$tmp/data # not the knowledge base of who runs them
-unset HONE_KB
+unset HONE_KB HONE_RATES
 # Python with the peers, if make peers was run.
 [ -n "${HONE_PYTHON-}" ] || [ ! -x build/python/bin/python ] || HONE_PYTHON=$top/build/python/bin/python
 [ -z "${HONE_PYTHON-}" ] || export HONE_PYTHON

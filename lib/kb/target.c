@@ -5,8 +5,9 @@
 #include "common/msg.h"
 #include "kb/kb.h"
 
-/* Records of older programs say how many cores the process might use, which changes no kernel's time. */
-static bool counts(const char *field) { return strncmp(field, "cores=", 6) != 0; }
+/* Records of older programs say how many cores the process might use, which changes no kernel's time; what was measured of a machine
+ * is not what it is. */
+static bool counts(const char *field) { return strncmp(field, "cores=", 6) != 0 && strncmp(field, "rates=", 6) != 0; }
 
 /* The next field at *s or behind it that counts, and its length; 0: there is none. */
 static size_t next_field(const char **s)

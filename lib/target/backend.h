@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "target/instr.h"
+#include "target/rate.h"
 #include "target/target.h"
 
 enum { FEATURE_TAKES = 6 };
@@ -34,6 +35,9 @@ typedef void guarded_fn(const void *const *in, const void *const *constants, voi
 struct backend_process {
 	/* About n steps of independent multiply-adds in registers: the number of FLOP; 0: no such instructions here. */
 	double (*multiply_adds)(int vector_bytes, long n);
+	const struct rate *rate; /* loops of single instructions (target/rate.h); ends with no name */
+	/* Loads n bytes, a multiple of 4096, and does nothing with them. NULL: as C does. */
+	void (*read)(const void *p, size_t n);
 	void (*flush_denormals)(void);
 	/* Puts the LITTER_BYTES there into registers that no caller keeps anything in. */
 	void (*litter)(const void *bytes);

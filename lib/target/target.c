@@ -3,6 +3,7 @@
 #include "common/arena.h"
 #include "common/intern.h"
 #include "common/msg.h"
+#include "target/rate.h"
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,7 @@ const struct target *target_host(void)
 	CPU_ZERO(&set);
 	host.cores = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 	known = true;
+	rates_read(&host);
 	pass_for_named(getenv("HONE_TARGET"));
 	return &host;
 }
@@ -210,6 +212,7 @@ static bool parse_row(const char *row, struct target *t)
 	};
 	const struct backend *of = parse_arch(row);
 	unsigned have = 0, features = 0;
+	const char *rates = "";
 	int64_t n;
 
 	if (!of)
@@ -231,6 +234,8 @@ static bool parse_row(const char *row, struct target *t)
 			if (!parse_count(v, "", 1, PORTS_USUAL, &n))
 				return false;
 			t->fma512 = n < PORTS_USUAL ? (int)n : 0;
+		} else if (key == 5 && !strncmp(s, "rates", 5)) {
+			rates = v;
 		} else if (key == 5 && !strncmp(s, "cores", 5) && parse_count(v, "", 1, CORES_MAX, &n)) {
 			t->cores = (int)n;
 		} else if (key == 2 && s[0] == 'l' && s[1] >= '1' && s[1] <= '3' && parse_count(v, "K", 1, KILOBYTES_MAX, &n)) {
@@ -239,7 +244,8 @@ static bool parse_row(const char *row, struct target *t)
 		}
 	}
 	set_features(t, of, features);
-	return have == ALL;
+	memset(t->rate, 0, sizeof t->rate);
+	return have == ALL && rates_parse(t, rates, strcspn(rates, ";"));
 }
 
 bool target_find(const char *name, struct target *out)
@@ -310,16 +316,25 @@ const char *target_compiler_version(void)
 
 bool target_compiles(void) { return strcmp(target_compiler_version(), "unknown") != 0; }
 
+const char *target_cpu(const struct target *t)
+{
+	const struct backend *of = backend_of(t);
+	sym s = intern_printf("cpu=%s%s%s;features=", t->cpu, of->unnamed ? "" : ";arch=", of->unnamed ? "" : of->name);
+	const char *comma = "";
+
+	for (int i = 0; of->feature && of->feature[i].name; i++)
+		if (t->features >> i & 1) {
+			s = intern_printf("%s%s%s", sym_str(s), comma, of->feature[i].name);
+			comma = ",";
+		}
+	return sym_str(s);
+}
+
 const char *target_row(const struct target *t)
 {
 	static char row[352];
-	const struct backend *of = backend_of(t);
-	size_t n =
-		(size_t)snprintf(row, sizeof row, "cpu=%s%s%s;features=", t->cpu, of->unnamed ? "" : ";arch=", of->unnamed ? "" : of->name);
+	size_t n = (size_t)snprintf(row, sizeof row, "%s", target_cpu(t));
 
-	for (int i = 0; of->feature && of->feature[i].name; i++)
-		if (t->features >> i & 1)
-			n += (size_t)snprintf(row + n, sizeof row - n, "%s%s", row[n - 1] == '=' ? "" : ",", of->feature[i].name);
 	if (t->vector_bytes == 64 && t->fma512)
 		n += (size_t)snprintf(row + n, sizeof row - n, ";fma512=%d", t->fma512);
 	snprintf(row + n, sizeof row - n, ";l1=%lldK;l2=%lldK;l3=%lldK;compiler=%s %s", (long long)t->l1 >> 10, (long long)t->l2 >> 10,

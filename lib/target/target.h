@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 struct backend;
+enum { RATE_L2, RATE_MEMORY, RATE_OWN /* the first of the backend's own */, RATES_MAX = 24 };
 struct target {
 	const struct backend *of;   /* what kind of CPU (target/backend.h); NULL: as this machine */
 	char cpu[64];               /* model name as the kernel says it */
@@ -20,6 +21,7 @@ struct target {
 	double l2_a_cycle;     /* bytes a cycle that one core reads from the second-level cache, */
 	double l3_a_cycle;     /* from the third, */
 	double memory_a_cycle; /* and from memory */
+	double rate[RATES_MAX]; /* operations or bytes a second as they were measured (target/rate.h); 0: not known. No part of the row */
 	double call_cycles;    /* of a function (exp, erf) once a tile of sums, beside which nothing else runs */
 };
 /* t, NULL for nothing known, and what it does not say as most machines have it. */
@@ -36,6 +38,8 @@ const char *target_pass_for(const struct target *t);
 /* One line that tells targets apart: "cpu=AMD EPYC;features=fma,avx2,avx512;fma512=1;l1=32K;l2=1024K;l3=32768K;compiler=gcc 12.2.0";
  * fma512 where it is known to be less than 2; arch=NAME after cpu for kinds of CPU but the first there was. Valid for the life of the process. */
 const char *target_row(const struct target *t);
+/* Its start, which says the CPU: "cpu=AMD EPYC;features=fma,avx2,avx512". Valid for the life of the process. */
+const char *target_cpu(const struct target *t);
 /* Flags for the C compiler ("-march=native ..." spelled out), valid for the life of the process. */
 const char *target_cflags(const struct target *t);
 /* Compiler command and its version line. */

@@ -59,6 +59,22 @@ static void flags_of_features(void)
 	   "bf16: its flag, with AVX-512");
 }
 
+static void rates_of_rows(void)
+{
+	char row[160];
+	struct target t, again;
+
+	snprintf(row, sizeof row, "cpu=x;features=fma,avx2;%s;rates=fma256:118.5,vdpbf16ps:200,l2:96", caches);
+	bool found = target_find(row, &t);
+	ok(found && target_fma_rate(&t) == 118.5e9 && target_rate(&t, "l2") == 96e9, "a row says rates");
+	ok(!target_rate(&t, "vdpbf16ps") && !target_rate(&t, "memory"), "none of what it lacks, or what is not known");
+	ok(!strstr(target_row(&t), "rates"), "they are no part of what it is");
+	again = t;
+	ok(rates_parse(&again, rates_text(&t), strlen(rates_text(&t))) && !memcmp(again.rate, t.rate, sizeof t.rate), "their text is read again");
+	snprintf(row, sizeof row, "cpu=x;features=fma,avx2;%s;rates=fma256:much", caches);
+	ok(!target_find(row, &t), "a rate that is no number");
+}
+
 static const char *written(const struct target *t, const char *text)
 {
 	char *out;
@@ -149,6 +165,7 @@ int main(void)
 	}
 	rows_of_others();
 	flags_of_features();
+	rates_of_rows();
 	sections();
 	ok(!instr_find(&(struct target){.of = &backend_generic}, "vpdpbusd") && instr_find(NULL, "vpdpbusd") &&
 		   !instr_find(NULL, "no such"),

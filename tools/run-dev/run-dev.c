@@ -15,12 +15,12 @@
 #include "run-dev.h"
 
 static struct input_spec spec;
-static bool bench, kernels, serve;
+static bool bench, kernels, serve, probed;
 static double seconds = 2;
 static const char *weights, *target;
 static int threads;
 
-enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_RANGE, OPT_SECONDS, OPT_SEED, OPT_SERVE, OPT_TARGET, OPT_THREADS, OPT_WEIGHTS };
+enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_PROBE, OPT_RANGE, OPT_SECONDS, OPT_SEED, OPT_SERVE, OPT_TARGET, OPT_THREADS, OPT_WEIGHTS };
 
 static error_t option(int key, char *arg)
 {
@@ -33,6 +33,7 @@ static error_t option(int key, char *arg)
 	case OPT_SEED: spec.seed = strtoull(arg, &end, 10); break;
 	case OPT_BENCH: bench = true; break;
 	case OPT_KERNELS: kernels = true; break;
+	case OPT_PROBE: probed = true; break;
 	case OPT_SERVE: serve = true; break;
 	case OPT_TARGET: target = arg; return 0;
 	case OPT_SECONDS: seconds = strtod(arg, &end); break;
@@ -181,6 +182,12 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct arena arena = {0};
 	struct library l;
 
+	if (probed) {
+		if (a->nfile || a->out || bench || kernels || serve || target)
+			tool_usage();
+		probe(seconds, a->json);
+		return EX_GOOD;
+	}
 	bool nothing = !a->nfile && !a->out && !bench && !kernels;
 	/* As "ssh box run-dev" starts it a program is at both ends, and nothing else can be meant. */
 	if (nothing && (serve || (is_channel(STDIN_FILENO) && is_channel(STDOUT_FILENO))))
@@ -219,8 +226,9 @@ static const struct argp_option options[] = {
 	{"threads", OPT_THREADS, "N", 0, "use at most N threads (default: as many as it was compiled for)"},
 	{"weights", OPT_WEIGHTS, "FILE", 0, "the weights, where they are not beside the library"},
 	{"bench", OPT_BENCH, 0, 0, "time it: min, median, p99, throughput, share of the peak of this core"},
-	{"seconds", OPT_SECONDS, "S", 0, "time for --bench (default 2)"},
+	{"seconds", OPT_SECONDS, "S", 0, "time for --bench or --probe (default 2)"},
 	{"kernels", OPT_KERNELS, 0, 0, "and each kernel's share"},
+	{"probe", OPT_PROBE, 0, 0, "measure the rates of this machine that choices need, and keep them"},
 	{"serve", OPT_SERVE, 0, 0, "build, check and time kernels for a tuner, on standard input and output"},
 	{"target", OPT_TARGET, "NAME", 0, "--serve: pass for this target, without the rest of the features that this machine has: %s"},
 	{0},
@@ -231,7 +239,7 @@ static const char *names(int key) { return target_names(); }
 const struct tool tool = {
 	.name = "run-dev",
 	.summary = "Run a compiled model, and time it.",
-	.args_doc = "MODEL.so\n--serve",
+	.args_doc = "MODEL.so\n--serve\n--probe",
 	.flags = TOOL_OUT | TOOL_JSON,
 	.max_files = 1,
 	.options = options,

@@ -53,6 +53,8 @@ const struct backend backend_x86 = {
 	.process =
 		{
 			.multiply_adds = x86_multiply_adds,
+			.rate = x86_rates,
+			.read = x86_read,
 			.flush_denormals = x86_flush_denormals,
 			.litter = x86_litter,
 			.call = x86_call,

@@ -18,6 +18,8 @@ extern const struct text_section x86_text[];
 extern const struct instr x86_instr[];
 /* Independent multiply-adds, about n steps: the number of FLOP, 0 where this machine has none of such vectors. */
 double x86_multiply_adds(int vector_bytes, long n);
+extern const struct rate x86_rates[];
+void x86_read(const void *p, size_t n);
 void x86_flush_denormals(void);
 void x86_litter(const void *bytes);
 uint64_t x86_call(guarded_fn *f, const void *const *in, const void *const *constants, void *const *out, char *workspace);
