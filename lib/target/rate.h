@@ -7,9 +7,9 @@
 
 /* A row of a backend: independent instructions of one kind, all in registers. */
 struct rate {
-	const char *name;     /* as the instruction's row (target/instr.h), where it has one */
-	unsigned features;    /* of the backend's: the machine has all of these */
-	double ops;           /* operations of a step; a multiply-add is two */
+	const char *name;  /* as the instruction's row (target/instr.h), where it has one */
+	unsigned features; /* of the backend's: the machine has all of these */
+	double ops;        /* operations of a step; a multiply-add is two */
 	void (*steps)(long n);
 };
 

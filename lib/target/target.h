@@ -17,12 +17,12 @@ struct target {
 	int64_t l1, l2, l3;         /* bytes of data cache one core sees */
 	int cores;
 	/* Rates that the cost of a schedule is counted with; 0 until target_filled says them. */
-	double hertz;          /* cycles a second */
-	double l2_a_cycle;     /* bytes a cycle that one core reads from the second-level cache, */
-	double l3_a_cycle;     /* from the third, */
-	double memory_a_cycle; /* and from memory */
+	double hertz;           /* cycles a second */
+	double l2_a_cycle;      /* bytes a cycle that one core reads from the second-level cache, */
+	double l3_a_cycle;      /* from the third, */
+	double memory_a_cycle;  /* and from memory */
 	double rate[RATES_MAX]; /* operations or bytes a second as they were measured (target/rate.h); 0: not known. No part of the row */
-	double call_cycles;    /* of a function (exp, erf) once a tile of sums, beside which nothing else runs */
+	double call_cycles;     /* of a function (exp, erf) once a tile of sums, beside which nothing else runs */
 };
 /* t, NULL for nothing known, and what it does not say as most machines have it. */
 struct target target_filled(const struct target *t);

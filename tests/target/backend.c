@@ -70,7 +70,8 @@ static void rates_of_rows(void)
 	ok(!target_rate(&t, "vdpbf16ps") && !target_rate(&t, "memory"), "none of what it lacks, or what is not known");
 	ok(!strstr(target_row(&t), "rates"), "they are no part of what it is");
 	again = t;
-	ok(rates_parse(&again, rates_text(&t), strlen(rates_text(&t))) && !memcmp(again.rate, t.rate, sizeof t.rate), "their text is read again");
+	ok(rates_parse(&again, rates_text(&t), strlen(rates_text(&t))) && !memcmp(again.rate, t.rate, sizeof t.rate),
+	   "their text is read again");
 	snprintf(row, sizeof row, "cpu=x;features=fma,avx2;%s;rates=fma256:much", caches);
 	ok(!target_find(row, &t), "a rate that is no number");
 }

@@ -13,20 +13,22 @@ enum { SUMS = 12, UNROLL = 4 };
 #define STEPS(name, OP, r) \
 	static void name(long n) \
 	{ \
-		__asm__ volatile("vzeroall\n\t" /* denormals in them would cost */ \
-				 "1:\n\t" ALL(OP, r) ALL(OP, r) ALL(OP, r) ALL(OP, r) "dec %0\n\tjnz 1b\n\tvzeroupper" \
-				 : "+r"(n) \
-				 : \
-				 : "cc", CLOBBERS); \
+		__asm__ volatile( \
+			"vzeroall\n\t" /* denormals in them would cost */ \
+			"1:\n\t" ALL(OP, r) ALL(OP, r) ALL(OP, r) ALL(OP, r) "dec %0\n\tjnz 1b\n\tvzeroupper" \
+			: "+r"(n) \
+			: \
+			: "cc", CLOBBERS); \
 	}
-#define ONE(ins, r, i) ins " %%" r "0, %%" r "1, %%" r #i "\n\t"
-#define FMA(r, i) ONE("vfmadd231ps", r, i)
-#define DPBUSD(r, i) ONE("%{evex%} vpdpbusd", r, i)
+#define ONE(ins, r, i)   ins " %%" r "0, %%" r "1, %%" r #i "\n\t"
+#define FMA(r, i)        ONE("vfmadd231ps", r, i)
+#define DPBUSD(r, i)     ONE("%{evex%} vpdpbusd", r, i)
 #define DPBUSD_VEX(r, i) ONE("%{vex%} vpdpbusd", r, i)
-#define FMA_PH(r, i) ONE("vfmadd231ph", r, i)
-#define DPBF16(r, i) ONE("vdpbf16ps", r, i)
+#define FMA_PH(r, i)     ONE("vfmadd231ph", r, i)
+#define DPBF16(r, i)     ONE("vdpbf16ps", r, i)
 #define MADDWD(r, i) \
-	"vpmaddwd %%" r "0, %%" r "1, %%" r "14\n\t" \
+	"vpmaddwd %%" r "0, %%" r "1, %%" r \
+	"14\n\t" \
 	"vpaddd %%" r "14, %%" r #i ", %%" r #i "\n\t"
 
 STEPS(fma128, FMA, "xmm")
@@ -58,8 +60,8 @@ const struct rate x86_rates[] = {
 
 #define LOADS(r, size) \
 	"1:\n\t" \
-	"vmovups (%0), %%" r "0\n\tvmovups " #size "(%0), %%" r "1\n\tvmovups 2*" #size "(%0), %%" r "2\n\tvmovups 3*" #size \
-	"(%0), %%" r "3\n\t" \
+	"vmovups (%0), %%" r "0\n\tvmovups " #size "(%0), %%" r "1\n\tvmovups 2*" #size "(%0), %%" r "2\n\tvmovups 3*" #size "(%0), %%" r \
+	"3\n\t" \
 	"add $4*" #size ", %0\n\tcmp %1, %0\n\tjb 1b\n\tvzeroupper"
 #define READ(r, size) __asm__ volatile(LOADS(r, size) : "+r"(p) : "r"(end) : "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3")
 
