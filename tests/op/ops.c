@@ -82,8 +82,10 @@ static void run_case(const char *dir)
 			die(EX_NOTAVAIL, "not tensors");
 		in[i] = read_nth(dir, "input", i, &a);
 		fix_bf16(in[i], &val(m, g->in.a[i])->type);
-		if (!in[i] && val(m, g->in.a[i])->tensor)
+		if (!in[i] && val(m, g->in.a[i])->tensor) {
 			in[i] = val(m, g->in.a[i])->tensor;
+			tensor_data(m, in[i]);
+		}
 		if (!in[i])
 			die(EX_NOTAVAIL, "no input %zu", i);
 	}

@@ -304,7 +304,7 @@ static int64_t edge_int(struct random_case *c, enum dtype t)
 	case 1: return pick(c, dtype_is_signed(t) ? -9 : 0, 9);
 	case 2: return c->flags & SMALL ? pick(c, 0, 70) : some[pick(c, 0, sizeof some / sizeof *some - 1)];
 	case 3: return some[pick(c, 0, sizeof some / sizeof *some - 1)];
-	case 4: return highest + pick(c, -1, 1); /* wraps to the lowest */
+	case 4: return (int64_t)((uint64_t)highest + (uint64_t)pick(c, -1, 1)); /* wraps to the lowest */
 	default: return (int64_t)rng_u64(&c->rng);
 	}
 }
