@@ -1,0 +1,87 @@
+# ge-quantize: the digits model in bytes, a layer that is bad on purpose, the metric, bad input.
+. "$top/tests/lib.sh"
+digits=$top/examples/digits
+rc() { "$@" >out 2>err; echo $?; }
+HONE_BLOBS=$PWD/blobs
+export HONE_BLOBS
+# What part of the scans a model reads right, in percent.
+cat >accuracy <<'END'
+#!/bin/sh
+here=$(dirname "$0")
+run-ref -q -i "$here/images.npy" -o "$here/logits$$.npy" "$1" || exit 1
+tail -c 14400 "$here/logits$$.npy" | od -An -v -tf4 -w40 >"$here/logits$$"
+tail -c 2880 "$here/labels.npy" | od -An -v -td8 -w8 | paste "$here/logits$$" - |
+	awk '{ best = 1; for (i = 2; i <= 10; i++) if ($i > $best) best = i; right += best - 1 == $11 } END { print 100 * right / NR }'
+rm "$here/logits$$" "$here/logits$$.npy"
+END
+chmod +x accuracy
+cp "$digits/images.npy" "$digits/labels.npy" .
+ge-import "$digits/digits.onnx" | ge-shape | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune -o float.g
+float=$(./accuracy float.g)
+is "$float" 98.3333 "in float"
+is "$(rc ge-calibrate float.g images.npy -o stats)" 0 "calibrated"
+
+near() { awk -v a="$1" -v b="$float" 'BEGIN { print (a > b - 0.6) ? "near" : a }'; }
+for method in minmax percentile entropy mse; do
+	is "$(rc ge-quantize -s stats --method $method -o $method.g float.g) $(near "$(./accuracy $method.g)")" "0 near" "$method: as accurate"
+done
+is "$(grep -c int8 out)" 5 "the report has five layers"
+is "$(ge-dump mse.g | grep -c ' = DequantizeLinear(')" "$(ge-dump mse.g | grep -cE '_read(: .*)? = ')" "named for what they are of"
+is "$(ge-check mse.g && ge-export mse.g -o mse.onnx && ge-import mse.onnx | ge-shape | ge-check - && echo good)" good "exports, and comes back"
+is "$(ge-integer mse.g -o int.g && ge-dump int.g | grep -c 'ConvInteger(')" 3 "ge-integer makes integers of all three convolutions"
+is "$(ge-quantize -q -s stats --method mse float.g | cmp - mse.g && echo same)" same "the same bytes again"
+is "$(ge-quantize -q -s stats --skip Conv --skip GlobalAveragePool float.g | ge-dump | grep -c ' = QuantizeLinear')" 2 "--skip"
+is "$(ge-quantize -q -s stats --only Gemm float.g | ge-dump | grep -c 'i8\[' )" 1 "--only"
+is "$(rc ge-quantize --activations none --json -o weights.g float.g) $(near "$(./accuracy weights.g)") $(ge-dump weights.g | grep -c ' = QuantizeLinear')" "0 near 0" \
+	"weights alone, without statistics"
+is "$(grep -o '"quantised": true' out | wc -l)" 4 "the report as JSON"
+
+# The first input channel of the second convolution a thousand times larger, and what comes in as much smaller: the same numbers, and
+# weights that rounding to 8 bits leaves nothing of.
+ge-dump float.g | awk '
+	/^graph/ { print "const big = f32[1,16,1,1] [1000" ones "]"; print "const small = f32[16,1,1] [0.001" ones "]" }
+	/^  [^ ]*Conv_output|features.1.1.BatchNormalization_output_0: .* = Conv\(/ {
+		match($0, /Conv\([^,]*, @[a-z0-9]*/); split(substr($0, RSTART + 5, RLENGTH - 5), part, ", ")
+		print "  lowered = Mul(" part[1] ", @small)"
+		print "  raised = Mul(" part[2] ", @big)"
+		sub(/Conv\([^,]*, @[a-z0-9]*/, "Conv(lowered, raised")
+	}
+	{ print }
+	BEGIN { for (i = 1; i < 16; i++) ones = ones ", 1" }' >bad.txt
+is "$(ge-load bad.txt | ge-shape | ge-fold -o bad.g; ./accuracy bad.g)" "$float" "a bad layer: in float the same"
+ge-calibrate bad.g images.npy -o bad.stats
+ge-quantize -q -s bad.stats bad.g -o broken.g
+is "$(near "$(./accuracy broken.g)" | sed 's/^[0-9].*/far/')" far "a bad layer: quantised with the others it ruins the model"
+is "$(rc ge-quantize -s bad.stats --metric ./accuracy --drop 0.5 -o mended.g bad.g) $(near "$(./accuracy mended.g)")" "0 near" "--metric: it holds"
+is "$(awk '$2 == "float" { print $1 }' out)" /features/features.1/features.1.1/BatchNormalization "--metric: the bad layer alone is back in float"
+is "$(awk '$2 == "float" { print ($7 > 5) }' out) $(sed -n 's/^metric: \([^ ]*\) in float.*/\1/p' out)" "1 98.3333" "the report has its harm"
+is "$(rc ge-quantize -q -s stats --metric ./accuracy -o held.g float.g) $(cmp held.g mse.g >/dev/null && echo same || ge-stat --digest held.g)" \
+	"0 $(ge-stat --digest mse.g)" "--metric that holds at once changes nothing"
+
+# Stopped: the best so far is written.
+cat >slow <<'END'
+#!/bin/sh
+[ ! -e "$(dirname "$0")/count4" ] || { touch "$(dirname "$0")/waits"; exec sleep 20; }
+for i in 1 2 3 4; do [ -e "$(dirname "$0")/count$i" ] || { touch "$(dirname "$0")/count$i"; break; }; done
+exec "$(dirname "$0")/accuracy" "$1"
+END
+chmod +x slow
+ge-quantize -q -s bad.stats --metric ./slow -o stopped.g bad.g 2>err &
+until [ -e waits ]; do sleep 0.05; done
+kill -TERM $!
+wait $!
+is "$? $(wc -l <err) $(ge-check stopped.g && echo whole)" "0 1 whole" "stopped: a whole model, one line"
+
+fails() { # CODE WHAT COMMAND...
+	want=$1 what=$2
+	shift 2
+	is "$(rc "$@") $(wc -l <err)" "$want 1" "$what: $want, one line"
+}
+fails 64 "no statistics" ge-quantize -o x.g float.g
+fails 64 "no such method" ge-quantize -s stats --method best -o x.g float.g
+fails 64 "bits that there are not" ge-quantize -s stats --weights 5 -o x.g float.g
+fails 65 "statistics of another model" ge-quantize -s bad.stats -o x.g float.g
+fails 65 "no statistics in the file" ge-quantize -s images.npy -o x.g float.g
+fails 65 "a metric that fails" ge-quantize -s stats --metric false -o x.g float.g
+fails 65 "a metric that says nothing" ge-quantize -s stats --metric true -o x.g float.g
+done_testing

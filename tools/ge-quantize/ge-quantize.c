@@ -1,0 +1,215 @@
+/* ge-quantize: a model of floats and its statistics in, a model of bytes out. */
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/tool.h"
+#include "graph/pass.h"
+#include "graph/stream.h"
+#include "onnx/onnx.h"
+#include "op/op.h"
+#include "quantize.h"
+#include "target/target.h"
+
+enum { OPT_METHOD = 0x100, OPT_PERCENTILE, OPT_WEIGHTS, OPT_ACTIVATIONS, OPT_CORRECT, OPT_ONLY, OPT_SKIP, OPT_METRIC, OPT_DROP };
+static struct quantize_options quantizing = {.method = RANGE_MSE, .percentile = 99.99, .weight_bits = 8, .correct = true};
+static VEC(const char *) only, skip;
+static struct metric metric = {.drop = 0.5};
+static const char *statistics_path;
+
+static const struct argp_option options[] = {
+	{"statistics", 's', "FILE", 0, "what ge-calibrate wrote of this model"},
+	{"method", OPT_METHOD, "NAME", 0, "ranges of operands: minmax, percentile, entropy or mse; mse"},
+	{"percentile", OPT_PERCENTILE, "P", 0, "of a hundred elements, P lie inside; 99.99"},
+	{"weights", OPT_WEIGHTS, "BITS", 0, "8 or 4; 8"},
+	{"activations", OPT_ACTIVATIONS, "KIND", 0, "static, or none: weights alone are quantised; static"},
+	{"no-correction", OPT_CORRECT, 0, 0, "leave biases as they are"},
+	{"only", OPT_ONLY, "WHAT", 0, "quantise only layers of this name or operator; a pattern, repeated"},
+	{"skip", OPT_SKIP, "WHAT", 0, "leave layers of this name or operator in float"},
+	{"metric", OPT_METRIC, "COMMAND", 0, "COMMAND MODEL.onnx prints how good the model is, more is better"},
+	{"drop", OPT_DROP, "D", 0, "how much less than that of the float model it may be; 0.5"},
+	{0},
+};
+
+static double number(const char *name, const char *arg, double least, double most)
+{
+	char *end;
+	double v = strtod(arg, &end);
+
+	if (end == arg || *end || !(v >= least && v <= most))
+		die(EX_BADUSE, "%s %s: a number from %g to %g is needed", name, arg, least, most);
+	return v;
+}
+
+static void take_method(const char *arg)
+{
+	for (int i = 0; i < RANGE_METHODS; i++)
+		if (!strcmp(arg, range_method_names[i])) {
+			quantizing.method = (enum range_method)i;
+			return;
+		}
+	die(EX_BADUSE, "--method %s: minmax, percentile, entropy or mse", arg);
+}
+
+static void take_activations(const char *arg)
+{
+	if (!strcmp(arg, "none"))
+		quantizing.activations = ACTIVATIONS_NONE;
+	else if (!strcmp(arg, "static"))
+		quantizing.activations = ACTIVATIONS_STATIC;
+	else
+		die(EX_BADUSE, "--activations %s: static or none", arg);
+}
+
+static error_t option(int key, char *arg)
+{
+	switch (key) {
+	case 's': statistics_path = arg; return 0;
+	case OPT_METHOD: take_method(arg); return 0;
+	case OPT_PERCENTILE: quantizing.percentile = number("--percentile", arg, 50, 100); return 0;
+	case OPT_WEIGHTS:
+		quantizing.weight_bits = (int)number("--weights", arg, 4, 8);
+		if (quantizing.weight_bits != 4 && quantizing.weight_bits != 8)
+			die(EX_BADUSE, "--weights %s: 8 or 4", arg);
+		return 0;
+	case OPT_ACTIVATIONS: take_activations(arg); return 0;
+	case OPT_CORRECT: quantizing.correct = false; return 0;
+	case OPT_ONLY: vec_push(&only, arg); return 0;
+	case OPT_SKIP: vec_push(&skip, arg); return 0;
+	case OPT_METRIC: metric.command = arg; return 0;
+	case OPT_DROP: metric.drop = number("--drop", arg, 0, 1e30); return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* ---- layers ---- */
+
+static bool matches(const char *pattern, struct module *m, const struct node *n, const char *name)
+{
+	return !fnmatch(pattern, name, 0) || !strcmp(pattern, op_name(n->op)) || (n->out[0] && !fnmatch(pattern, sym_str(val(m, n->out[0])->name), 0));
+}
+
+static bool chosen(struct module *m, const struct node *n, const char *name)
+{
+	bool yes = !only.n;
+
+	for (size_t i = 0; i < only.n; i++)
+		yes |= matches(only.a[i], m, n, name);
+	for (size_t i = 0; i < skip.n; i++)
+		yes &= !matches(skip.a[i], m, n, name);
+	return yes;
+}
+
+static bool quantisable(const struct plan *p, struct module *m, const struct node *n)
+{
+	struct weights_at at;
+	uint32_t fit = 0;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		fit += n->in[i] && p->stat[n->in[i]];
+	if (part_of(n->op) == PART_INPUTS)
+		return fit == n->nin;
+	return weights_of(m, n, &at) && (p->stat[n->in[0]] || p->options.activations == ACTIVATIONS_NONE) && val(m, n->in[0])->kind != VAL_CONST;
+}
+
+/* How much longer a node takes in float: a quarter of the bytes, and of products four times as many a cycle. */
+static double estimated_gain(struct module *m, const struct node *n)
+{
+	struct target t = target_filled(target_host());
+	double rate = t.hertz * t.fma_ports * 2 * t.vector_bytes / 4, bytes = 0, flops = node_flops(m, n);
+
+	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
+		val_id v = i < n->nin ? n->in[i] : n->out[i - n->nin];
+		int64_t count = v ? type_count(m, &val(m, v)->type) : 0;
+		bytes += count > 0 ? 4 * (double)count : 0;
+	}
+	double products = part_of(n->op) == PART_WEIGHTS ? flops / rate : 0, moved = bytes / (t.l3_a_cycle * t.hertz);
+	return 0.75e6 * (products > moved ? products : moved) + 1e-3;
+}
+
+static void find_layers(struct plan *p, struct module *m)
+{
+	const struct graph *g = graph(m, m->main);
+
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *n = node(m, g->nodes.a[i]);
+		if (part_of(n->op) != PART_WEIGHTS && (part_of(n->op) != PART_INPUTS || p->options.activations == ACTIVATIONS_NONE))
+			continue;
+		const char *name = n->name ? sym_str(n->name) : n->out[0] ? sym_str(val(m, n->out[0])->name) : "";
+		if (quantisable(p, m, n) && chosen(m, n, name))
+			vec_push(&p->layers, (struct layer){.node = g->nodes.a[i],
+							    .name = name,
+							    .part = part_of(n->op),
+							    .harm = NAN,
+							    .microseconds = estimated_gain(m, n)});
+	}
+}
+
+static void find_statistics(struct plan *p, struct module *m, struct statistics *s)
+{
+	p->stat = ARENA_ARRAY(&p->arena, const struct value_stat *, m->values.n);
+	for (val_id v = 1; v < m->values.n; v++) {
+		const struct value *x = val(m, v);
+		const struct value_stat *r = x->graph == m->main && x->type.dtype == DT_F32 ? statistics_find(s, sym_str(x->name)) : NULL;
+		p->stat[v] = r && r->count > r->nans + r->infinite && !r->nans && !r->infinite ? r : NULL;
+	}
+}
+
+static void make_plan(struct plan *p, const char *path, struct statistics *s)
+{
+	struct module *m = module_read_any(path);
+
+	if (statistics_path)
+		statistics_read(s, statistics_path);
+	if (statistics_path && !digest_eq(s->model, module_digest(m)))
+		die(EX_BADDATA, "%s: statistics of another model; ge-calibrate makes those of this one", statistics_path);
+	infer_declared(m, NULL);
+	p->options = quantizing;
+	p->source = m->source;
+	p->bytes = stream_bytes(m, true, &p->nbytes);
+	struct module *again = plan_module(p); /* whose ids are those of all that follow */
+	p->nvalues = again->values.n;
+	p->nnodes = again->nodes.n;
+	find_statistics(p, again, s);
+	find_layers(p, again);
+	module_free(m);
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	struct statistics s = {0};
+	struct plan p = {0};
+
+	if (!statistics_path && quantizing.activations == ACTIVATIONS_STATIC)
+		die(EX_BADUSE, "-s FILE: statistics are needed; ge-calibrate makes them");
+	struct stream_writer *w = stream_create(a->out, false);
+	make_plan(&p, a->nfile ? a->file[0] : NULL, &s);
+	bool *on = xcalloc(p.layers.n + 1, sizeof *on);
+	memset(on, true, p.layers.n);
+	module_free(plan_build(&p, on, p.layers.a));
+	bool held = !metric.command || metric_hold(&metric, &p, on);
+	struct module *m = plan_build(&p, on, NULL);
+	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION, a->options && *a->options ? " " : "", a->options ? a->options : ""));
+	stream_write(w, m);
+	stream_finish(w);
+	if (!p.layers.n)
+		warn("no layer was quantised");
+	if (!held)
+		warn("%s: the metric is %.6g, wanted %.6g; this is the best so far", metric.interrupted ? "stopped" : "all layers tried", metric.after,
+		     metric.before - metric.drop);
+	if (a->out && (a->json || !msg_quiet))
+		report_print(&p, &metric, on, a->json);
+	return EX_GOOD;
+}
+
+const struct tool tool = {
+	.name = "ge-quantize",
+	.summary = "Write a model in which layers compute on bytes.",
+	.args_doc = "[FILE]",
+	.more = "FILE is a graph stream or ends in .onnx. With -o the report of each layer is on standard output.",
+	.flags = TOOL_OUT | TOOL_JSON | TOOL_IN_STREAM,
+	.max_files = 1,
+	.options = options,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,147 @@
+/* The metric: what each layer costs of it, and which layers go back to float. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/msg.h"
+#include "common/progress.h"
+#include "onnx/onnx.h"
+#include "quantize.h"
+
+static volatile sig_atomic_t stopped;
+static void stop(int number) { stopped = number; }
+
+/* The last number of the last line of out that has one. */
+static bool last_number(FILE *out, double *v)
+{
+	char line[4096];
+	bool any = false;
+
+	while (fgets(line, sizeof line, out))
+		for (char *p = line, *end; *p; p = end) {
+			double x = strtod(p, &end);
+			if (end == p) {
+				end++;
+				continue;
+			}
+			if (isfinite(x)) {
+				*v = x;
+				any = true;
+			}
+		}
+	return any;
+}
+
+struct temporary {
+	char path[64];
+};
+
+static void drop(void *arg) { unlink(((struct temporary *)arg)->path); }
+
+/* COMMAND FILE.onnx, what it prints last. */
+static double run(struct metric *k, struct module *m)
+{
+	struct temporary t;
+	char *command;
+	double v = NAN;
+
+	snprintf(t.path, sizeof t.path, "%.40s/hone.XXXXXX.onnx", getenv("TMPDIR") && strlen(getenv("TMPDIR")) < 40 ? getenv("TMPDIR") : "/tmp");
+	int fd = mkstemps(t.path, 5);
+	if (fd < 0)
+		die_errno(EX_IO, "%s", t.path);
+	close(fd);
+	int hook = die_hook(drop, &t);
+	onnx_export(m, t.path, &(struct onnx_export_opts){0});
+	command = xprintf("%s %s", k->command, t.path);
+	FILE *out = popen(command, "re");
+	if (!out)
+		die_errno(EX_SYSTEM, "%s", k->command);
+	bool good = last_number(out, &v);
+	int status = pclose(out);
+	free(command);
+	die_unhook(hook);
+	drop(&t);
+	k->runs++;
+	if (!stopped && (status || !good))
+		die(EX_BADDATA, "--metric %s: %s", k->command, status ? "it failed" : "it prints no number");
+	module_free(m);
+	return v;
+}
+
+static double measure(struct metric *k, struct plan *p, const bool *on) { return run(k, plan_build(p, on, NULL)); }
+
+static void measure_layers(struct metric *k, struct plan *p, const bool *on)
+{
+	bool *alone = xcalloc(p->layers.n + 1, sizeof *alone);
+	struct progress bar;
+
+	progress_start(&bar, "measuring layers", p->layers.n);
+	for (size_t i = 0; i < p->layers.n && !stopped; i++) {
+		struct layer *l = &p->layers.a[i];
+		progress_step(&bar, l->name);
+		if (!on[i])
+			continue;
+		alone[i] = true;
+		double v = measure(k, p, alone);
+		alone[i] = false;
+		if (!stopped)
+			l->harm = k->before - v;
+	}
+	progress_end(&bar);
+	free(alone);
+}
+
+/* The layer whose return to float gains most for the time that it takes; where none is known to do harm, that with most error. */
+static size_t worst(const struct plan *p, const bool *on)
+{
+	size_t best = p->layers.n;
+	double most = 0, error = -1;
+
+	for (size_t i = 0; i < p->layers.n; i++) {
+		const struct layer *l = &p->layers.a[i];
+		double gain = l->harm > 0 ? l->harm / l->microseconds : 0, e = l->weight_error + l->activation_error;
+		if (on[i] && (gain > most || (gain == most && e > error))) {
+			best = i;
+			most = gain;
+			error = e;
+		}
+	}
+	return best;
+}
+
+bool metric_hold(struct metric *k, struct plan *p, bool *on)
+{
+	bool *mix = xcalloc(p->layers.n + 1, sizeof *mix);
+	struct sigaction act = {.sa_handler = stop};
+	double v;
+
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+	k->before = measure(k, p, mix);
+	k->after = stopped ? NAN : measure(k, p, on);
+	bool held = k->after >= k->before - k->drop;
+	if (!held && !stopped)
+		measure_layers(k, p, on);
+	memcpy(mix, on, p->layers.n);
+	while (!held && !stopped) {
+		size_t i = worst(p, mix);
+		if (i == p->layers.n)
+			break;
+		mix[i] = false;
+		note("back to float: %s (alone it costs %.6g)", p->layers.a[i].name, p->layers.a[i].harm);
+		v = measure(k, p, mix);
+		held = !stopped && v >= k->before - k->drop;
+		if (!stopped && (held || v > k->after)) {
+			memcpy(on, mix, p->layers.n);
+			k->after = v;
+		}
+	}
+	k->interrupted = stopped;
+	free(mix);
+	return held;
+}

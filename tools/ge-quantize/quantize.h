@@ -1,0 +1,83 @@
+/* Parts of ge-quantize. */
+#ifndef HONE_GE_QUANTIZE_H
+#define HONE_GE_QUANTIZE_H
+#include "graph/module.h"
+#include "quant/range.h"
+
+/* What becomes of a node that is quantised (operators.c). */
+enum part {
+	PART_NONE,
+	PART_WEIGHTS, /* a product of its first operand with a constant */
+	PART_INPUTS,  /* its operands are bytes, its result is not */
+	PART_MOVES,   /* a result of bytes has the scale of its operands */
+};
+enum part part_of(enum opcode op);
+/* Of a node with weights: their operand, the axis of them that is the result's channels, and the bias; -1: it has none. */
+struct weights_at {
+	uint32_t operand;
+	int axis;
+	int bias;
+};
+/* false: the weights of n are not such that they can be quantised. */
+bool weights_of(struct module *m, const struct node *n, struct weights_at *w);
+
+enum activations { ACTIVATIONS_STATIC, ACTIVATIONS_DYNAMIC, ACTIVATIONS_NONE };
+struct quantize_options {
+	enum range_method method;
+	double percentile;
+	int weight_bits;
+	enum activations activations;
+	bool correct; /* biases take the mean error of the weights */
+};
+
+/* A layer: a node that may be quantised. */
+struct layer {
+	node_id node;
+	const char *name;
+	enum part part;
+	double weight_error;     /* of the power of the weights, the part that rounding makes */
+	double activation_error; /* the same of its operand */
+	struct range range;      /* of its operand */
+	double microseconds;     /* that it takes longer in float, as estimated */
+	double harm;             /* what the metric loses where it alone is quantised; NAN: not measured */
+	bool on;
+};
+
+/* A model to be quantised, in more than one way. */
+struct plan {
+	struct quantize_options options;
+	const char *bytes; /* the model as a stream */
+	size_t nbytes;
+	const char *source;
+	const struct value_stat **stat; /* by value; NULL: none, or not fit to be quantised */
+	size_t nvalues, nnodes;
+	VEC(struct layer) layers;
+	struct arena arena;
+};
+
+struct module *plan_module(const struct plan *p); /* the model again, with the same ids */
+/* A model in which the layers with on[i] are quantised; errors of the layers are written where err is not NULL. */
+struct module *plan_build(struct plan *p, const bool *on, struct layer *err);
+
+/* Scales of weights, and what rounding did. */
+struct rounded_weights {
+	int64_t outer, n, inner; /* n: along the axis of scales */
+	float *scale;            /* n */
+	int8_t *q;               /* as many as the weights */
+	double error, power;     /* mean squares */
+};
+void weights_round(struct rounded_weights *r, const float *w, int bits, bool search, struct arena *a);
+
+/* metric.c: sets on[] so that the metric holds; false: it does not, or it was interrupted. */
+struct metric {
+	const char *command;
+	double drop;
+	double before, after; /* of the model in float, and as it is now */
+	int runs;
+	bool interrupted;
+};
+bool metric_hold(struct metric *k, struct plan *p, bool *on);
+
+/* report.c */
+void report_print(const struct plan *p, const struct metric *k, const bool *on, bool json);
+#endif

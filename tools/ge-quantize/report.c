@@ -1,0 +1,63 @@
+/* The report: a line for each layer. */
+#include <math.h>
+#include <stdio.h>
+#include "common/json.h"
+#include "common/shown.h"
+#include "quantize.h"
+
+static double decibels(double part) { return part > 0 ? -10 * log10(part) : INFINITY; }
+
+static void print_decibels(double part)
+{
+	if (part > 0)
+		printf(" %8.1f", decibels(part));
+	else
+		printf(" %8s", "-");
+}
+
+static void print_text(const struct plan *p, const struct metric *k, const bool *on)
+{
+	printf("%-40s %5s %11s %11s %8s %8s %10s %8s\n", "layer", "kept", "least", "greatest", "dB", "dB", "harm", "us saved");
+	printf("%-40s %5s %11s %11s %8s %8s %10s %8s\n", "", "", "", "", "operand", "weights", "", "(est.)");
+	for (size_t i = 0; i < p->layers.n; i++) {
+		const struct layer *l = &p->layers.a[i];
+		printf("%-40s %5s %11.5g %11.5g", shown(l->name), on[i] ? "int8" : "float", l->range.lo, l->range.hi);
+		print_decibels(l->activation_error);
+		print_decibels(l->weight_error);
+		if (isnan(l->harm))
+			printf(" %10s", "-");
+		else
+			printf(" %10.4g", l->harm);
+		printf(" %8.3g\n", l->microseconds);
+	}
+	if (k->command)
+		printf("metric: %.6g in float, %.6g quantised; it was run %d times\n", k->before, k->after, k->runs);
+}
+
+static void print_json(const struct plan *p, const struct metric *k, const bool *on)
+{
+	printf("{\"layers\": [");
+	for (size_t i = 0; i < p->layers.n; i++) {
+		const struct layer *l = &p->layers.a[i];
+		const struct {
+			const char *key;
+			double v;
+		} f[] = {{"min", l->range.lo}, {"max", l->range.hi}, {"operand_error", l->activation_error}, {"weight_error", l->weight_error}, {"harm", l->harm},
+			 {"microseconds", l->microseconds}};
+		printf("%s{\"name\": ", i ? ", " : "");
+		json_str(stdout, l->name);
+		printf(", \"quantised\": %s", on[i] ? "true" : "false");
+		for (size_t c = 0; c < sizeof f / sizeof *f; c++) {
+			printf(", \"%s\": ", f[c].key);
+			json_num(stdout, f[c].v);
+		}
+		putchar('}');
+	}
+	printf("], \"metric_float\": ");
+	json_num(stdout, k->command ? k->before : NAN);
+	printf(", \"metric_quantised\": ");
+	json_num(stdout, k->command ? k->after : NAN);
+	printf(", \"runs\": %d, \"interrupted\": %s}\n", k->runs, k->interrupted ? "true" : "false");
+}
+
+void report_print(const struct plan *p, const struct metric *k, const bool *on, bool json) { (json ? print_json : print_text)(p, k, on); }
