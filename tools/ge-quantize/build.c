@@ -32,10 +32,7 @@ struct module *plan_module(const struct plan *p)
 
 /* ---- which values are bytes ---- */
 
-static bool fit(const struct build *b, val_id v)
-{
-	return v && v < b->p->nvalues && b->p->stat[v] && val(b->m, v)->kind != VAL_CONST;
-}
+static bool fit(const struct build *b, val_id v) { return v && v < b->p->nvalues && b->p->stat[v] && val(b->m, v)->kind != VAL_CONST; }
 
 /* Made by a product for this reader alone: it is added before it is rounded. */
 static bool joins(const struct build *b, val_id v)
@@ -149,7 +146,8 @@ static void add_bytes(struct build *b, val_id v)
 
 /* ---- weights and biases ---- */
 
-static val_id dequantized(struct build *b, val_id of, enum dtype t, const struct tensor *like, const void *q, const float *scale, int64_t n, int axis)
+static val_id dequantized(struct build *b, val_id of, enum dtype t, const struct tensor *like, const void *q, const float *scale, int64_t n,
+			  int axis)
 {
 	val_id wide = constant(b, of, "q", t, like->rank, like->dims, q), s = constant(b, of, "scale", DT_F32, 1, &n, scale);
 	val_id out = named(b, add_node(b, OP_DequantizeLinear, 2, (val_id[]){wide, s}), of, "read");
@@ -167,16 +165,16 @@ static double mean_of(const struct value_stat *v, uint32_t c)
 }
 
 /* By channel of the result, how far rounding moves the mean. */
-static bool mean_errors(struct build *b, const struct node *n, const struct weights_at *at, const struct tensor *w, const struct rounded_weights *r,
-			double *error)
+static bool mean_errors(struct build *b, const struct node *n, const struct weights_at *at, const struct tensor *w,
+			const struct rounded_weights *r, double *error)
 {
 	const struct value_stat *x = b->p->stat[n->in[0]];
 	int64_t per = r->outer * r->inner, window = 1, groups = n->op == OP_Conv ? attr_i(n, "group") : 1;
 
 	for (int k = 2; n->op == OP_Conv && k < w->rank; k++)
 		window *= w->dims[k];
-	if (n->op == OP_ConvTranspose || w->rank > 4 || (n->op != OP_Conv && w->rank != 2) || !x || x->nans || x->infinite || !x->channels ||
-	    (int64_t)x->channels * window != per * groups)
+	if (n->op == OP_ConvTranspose || w->rank > 4 || (n->op != OP_Conv && w->rank != 2) || !x || x->nans || x->infinite ||
+	    !x->channels || (int64_t)x->channels * window != per * groups)
 		return false;
 	for (int64_t c = 0; c < r->n; c++) {
 		error[c] = 0;
@@ -234,8 +232,8 @@ static void set_operand(struct build *b, node_id id, uint32_t i, val_id v)
 }
 
 /* The bias, as it is or as it is to be; false: there is none, or none to be changed. */
-static bool take_bias(struct build *b, node_id id, const struct weights_at *at, const struct tensor *w, const struct rounded_weights *r, double *bias,
-		      struct arena *a)
+static bool take_bias(struct build *b, node_id id, const struct weights_at *at, const struct tensor *w, const struct rounded_weights *r,
+		      double *bias, struct arena *a)
 {
 	const struct node *n = node(b->m, id);
 	bool there = at->bias > 0 && (uint32_t)at->bias < n->nin && n->in[at->bias];
@@ -265,7 +263,9 @@ static void quantize_weights(struct build *b, node_id id, const struct layer *l)
 	struct tensor *t = val(b->m, w)->tensor;
 	const float *data = tensor_data(b->m, t);
 	for (int k = 0; k < t->rank; k++)
-		*(k < at.axis ? &r.outer : k == at.axis ? &r.n : &r.inner) = k == at.axis ? t->dims[k] : (k < at.axis ? r.outer : r.inner) * t->dims[k];
+		*(k < at.axis    ? &r.outer
+		  : k == at.axis ? &r.n
+				 : &r.inner) = k == at.axis ? t->dims[k] : (k < at.axis ? r.outer : r.inner) * t->dims[k];
 	weights_round(&r, data, o->weight_bits, o->method == RANGE_MSE || o->weight_bits < 8, &a);
 	if (b->err)
 		b->err[l - b->p->layers.a].weight_error = r.power > 0 ? r.error / r.power : 0;

@@ -86,7 +86,8 @@ static error_t option(int key, char *arg)
 
 static bool matches(const char *pattern, struct module *m, const struct node *n, const char *name)
 {
-	return !fnmatch(pattern, name, 0) || !strcmp(pattern, op_name(n->op)) || (n->out[0] && !fnmatch(pattern, sym_str(val(m, n->out[0])->name), 0));
+	return !fnmatch(pattern, name, 0) || !strcmp(pattern, op_name(n->op)) ||
+	       (n->out[0] && !fnmatch(pattern, sym_str(val(m, n->out[0])->name), 0));
 }
 
 static bool chosen(struct module *m, const struct node *n, const char *name)
@@ -109,7 +110,8 @@ static bool quantisable(const struct plan *p, struct module *m, const struct nod
 		fit += n->in[i] && p->stat[n->in[i]];
 	if (part_of(n->op) == PART_INPUTS)
 		return fit == n->nin;
-	return weights_of(m, n, &at) && (p->stat[n->in[0]] || p->options.activations == ACTIVATIONS_NONE) && val(m, n->in[0])->kind != VAL_CONST;
+	return weights_of(m, n, &at) && (p->stat[n->in[0]] || p->options.activations == ACTIVATIONS_NONE) &&
+	       val(m, n->in[0])->kind != VAL_CONST;
 }
 
 /* How much longer a node takes in float: a quarter of the bytes, and of products four times as many a cycle. */
@@ -189,14 +191,15 @@ static int run(const struct tool *t, struct tool_args *a)
 	module_free(plan_build(&p, on, p.layers.a));
 	bool held = !metric.command || metric_hold(&metric, &p, on);
 	struct module *m = plan_build(&p, on, NULL);
-	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION, a->options && *a->options ? " " : "", a->options ? a->options : ""));
+	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION, a->options && *a->options ? " " : "",
+					      a->options ? a->options : ""));
 	stream_write(w, m);
 	stream_finish(w);
 	if (!p.layers.n)
 		warn("no layer was quantised");
 	if (!held)
-		warn("%s: the metric is %.6g, wanted %.6g; this is the best so far", metric.interrupted ? "stopped" : "all layers tried", metric.after,
-		     metric.before - metric.drop);
+		warn("%s: the metric is %.6g, wanted %.6g; this is the best so far", metric.interrupted ? "stopped" : "all layers tried",
+		     metric.after, metric.before - metric.drop);
 	if (a->out && (a->json || !msg_quiet))
 		report_print(&p, &metric, on, a->json);
 	return EX_GOOD;

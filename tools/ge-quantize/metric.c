@@ -50,7 +50,8 @@ static double run(struct metric *k, struct module *m)
 	char *command;
 	double v = NAN;
 
-	snprintf(t.path, sizeof t.path, "%.40s/hone.XXXXXX.onnx", getenv("TMPDIR") && strlen(getenv("TMPDIR")) < 40 ? getenv("TMPDIR") : "/tmp");
+	snprintf(t.path, sizeof t.path, "%.40s/hone.XXXXXX.onnx",
+		 getenv("TMPDIR") && strlen(getenv("TMPDIR")) < 40 ? getenv("TMPDIR") : "/tmp");
 	int fd = mkstemps(t.path, 5);
 	if (fd < 0)
 		die_errno(EX_IO, "%s", t.path);

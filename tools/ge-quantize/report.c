@@ -42,7 +42,11 @@ static void print_json(const struct plan *p, const struct metric *k, const bool 
 		const struct {
 			const char *key;
 			double v;
-		} f[] = {{"min", l->range.lo}, {"max", l->range.hi}, {"operand_error", l->activation_error}, {"weight_error", l->weight_error}, {"harm", l->harm},
+		} f[] = {{"min", l->range.lo},
+			 {"max", l->range.hi},
+			 {"operand_error", l->activation_error},
+			 {"weight_error", l->weight_error},
+			 {"harm", l->harm},
 			 {"microseconds", l->microseconds}};
 		printf("%s{\"name\": ", i ? ", " : "");
 		json_str(stdout, l->name);
