@@ -88,7 +88,7 @@ static bool draw(const struct kernel *k, struct rng *r, struct samples *seen, bo
 	}
 	vec_free(&want);
 	vec_free(&got);
-	return !loop_finish(s->p) && !loop_verify(s->p);
+	return !loop_legalize(s->p) && !loop_verify(s->p);
 }
 
 static void make_data(struct schedule *s)

@@ -60,7 +60,7 @@ static struct loop_prog *finish(struct loop_prog *p, const char *name)
 			printf("# %s\n%s", name, trace);
 	}
 	if (!why)
-		why = loop_finish(p);
+		why = loop_legalize(p);
 	if (why) {
 		fprintf(stderr, "%s: %s\n", name, why);
 		exit(1);

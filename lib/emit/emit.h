@@ -1,4 +1,4 @@
-/* C from finished programs: GCC vector types, no intrinsics header. */
+/* C from legalized programs: GCC vector types, no intrinsics header. */
 #ifndef HONE_EMIT_H
 #define HONE_EMIT_H
 #include <stdio.h>

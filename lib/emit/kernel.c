@@ -42,8 +42,8 @@ static void emit_walk(struct emit *e)
 
 void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct outlines *outlines)
 {
-	if (!p->finished)
-		BUG("emit_kernel before loop_finish");
+	if (!p->legalized)
+		BUG("emit_kernel before loop_legalize");
 	const struct target *t = p->target ? p->target : target_host();
 	struct emit e = {.p = p, .vl = t->vector_bytes / 4, .dry = true, .kernel = name, .outlines = outlines};
 	char *body, *teams;

@@ -27,7 +27,7 @@ struct instr_use {
  * may be shorter than the row's; if its text needs all of them, use->whole says whether it can be used. */
 const char *instr_match(struct loop_prog *p, nest_id loop, int row, int n, const poly_var *v, const poly *by, struct instr_use *use);
 
-/* In a finished program: calls that are too short for their row become loops again. NULL, or which call is none any
+/* In a legalized program: calls that are too short for their row become loops again. NULL, or which call is none any
  * more (a layout was changed after it was made). */
 const char *instr_settle(struct loop_prog *p);
 #endif

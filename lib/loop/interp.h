@@ -7,7 +7,7 @@
  * double, rounded to the buffer's type when stored (f32: float). NULL, or what went wrong: a read of an element
  * never written, an access out of bounds (checked on logical indices and on storage). */
 const char *loop_interp(struct loop_prog *p, void **data);
-/* Static verification of a nest (finished or not): every access in bounds by ranges and guards, parallel iterations
+/* Static verification of a nest (legalized or not): every access in bounds by ranges and guards, parallel iterations
  * write disjoint elements, scan order kept, stack and register limits kept. NULL, or why not. */
 const char *loop_verify(struct loop_prog *p);
 /* The stage evaluator: the same results computed stage by stage from the definitions, no nest. */

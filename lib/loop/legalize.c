@@ -487,7 +487,7 @@ static void check_parallel(struct loop_prog *p, nest_id n, void *arg)
 		*why = parallel_races(p, n);
 }
 
-const char *loop_finish(struct loop_prog *p)
+const char *loop_legalize(struct loop_prog *p)
 {
 	const char *why = find_windows(p);
 	if (p->threads > 1)
@@ -506,7 +506,7 @@ const char *loop_finish(struct loop_prog *p)
 	if (c.why)
 		return c.why;
 	drop_dead_buffers(p);
-	p->finished = true;
+	p->legalized = true;
 	if ((why = instr_settle(p)) || (why = check_registers(p)) || (why = hints_settle(p)))
 		return why;
 	return lay_out(p);

@@ -4,7 +4,7 @@
  * buffers; a reduction has a combiner. Nests say how: a tree of Seq, For and Block; a Block is one
  * stage's statement (init, or update) with a binding for every axis of the stage: a polynomial
  * in the loop variables around it. A fresh program has every stage whole at the root, in order. The
- * primitives (loop/prim.h) rewrite the nest and keep it a correct program at every step; loop_finish
+ * primitives (loop/prim.h) rewrite the nest and keep it a correct program at every step; loop_legalize
  * makes it ready for the emitter; the interpreter (loop/interp.h) runs it at any moment.
  *
  * No file of lib/loop names an operator: lib/lower makes the stages. */
@@ -44,12 +44,12 @@ struct loop_buf {
 	int rank;
 	int64_t shape[LOOP_RANK_MAX]; /* logical */
 	struct layout layout;
-	/* After loop_finish, for scratch, stack and register: only a window is kept. Element i lives at
+	/* After loop_legalize, for scratch, stack and register: only a window is kept. Element i lives at
 	 * i - base (polynomials in the loops around alloc), the window is extent[] large. */
-	nest_id alloc; /* loop (or root) whose iteration the window belongs to; 0: before finish */
+	nest_id alloc; /* loop (or root) whose iteration the window belongs to; 0: before loop_legalize */
 	poly base[LOOP_RANK_MAX];
 	int64_t extent[LOOP_RANK_MAX];
-	int64_t offset;   /* scratch: byte offset in the kernel's workspace (finish sets it); private: thread 0's */
+	int64_t offset;   /* scratch: byte offset in the kernel's workspace (loop_legalize sets it); private: thread 0's */
 	bool private;     /* scratch that lives in a parallel loop: each thread has its own */
 	int operand;      /* IN, CONST, OUT: its number among those of that scope, in order of making */
 	const void *data; /* CONST: row-major logical bytes if known (build-time stages read it) */
@@ -133,10 +133,10 @@ struct nest {
 	bool reduce;      /* (part of) a reduce axis of its stage */
 	bool scan;        /* (part of) a scan axis: its iterations keep their order, and their place among the loops */
 	bool overlap;     /* split with tail=overlap: its last iteration does some of what the one before did */
-	VEC(int64_t) cut; /* loop_finish splits the loop at these values: pieces simplify */
+	VEC(int64_t) cut; /* loop_legalize splits the loop at these values: pieces simplify */
 	poly tail_at;     /* and at this one, in outer loop variables (0: none) */
 	stage_id of;      /* the stage it was made for */
-	/* After loop_finish: pieces of one parallel loop are one team's work. */
+	/* After loop_legalize: pieces of one parallel loop are one team's work. */
 	uint32_t team; /* its number; 0: not parallel */
 	poly first;    /* iteration of the whole loop that this piece starts with */
 	poly whole;    /* extent of the whole loop */
@@ -171,8 +171,8 @@ struct loop_prog {
 	VEC(struct loop_name) names; /* the last of a name counts */
 	nest_id root;                /* a SEQ */
 	bool built;                  /* prog_start has made the start state */
-	bool finished;
-	int64_t workspace; /* bytes of SCRATCH, after finish: what is shared, then what each thread has of its own */
+	bool legalized;
+	int64_t workspace; /* bytes of SCRATCH, after loop_legalize: what is shared, then what each thread has of its own */
 	int64_t private;   /* bytes of SCRATCH that each thread has of its own */
 };
 
@@ -243,7 +243,7 @@ void layout_unpack(const struct loop_buf *b, const void *src, void *dst);
 /* Ready for the emitter: loops are cut in pieces where their tails and guards change (straightforward pieces
  * simplify), windows of scratch, stack and register buffers computed, workspace laid out. NULL, or why
  * not ("register buffer acc: index is not constant after unrolling"). */
-const char *loop_finish(struct loop_prog *p);
+const char *loop_legalize(struct loop_prog *p);
 
 /* Text of stages, and of the nest with bindings, for people and tests. */
 const char *prog_str(struct loop_prog *p, struct arena *a);

@@ -154,7 +154,7 @@ static bool lives_in(struct loop_prog *p, buf_id b, nest_id l)
 {
 	if (lbuf(p, b)->scope < SCOPE_SCRATCH)
 		return false;
-	if (p->finished)
+	if (p->legalized)
 		return lbuf(p, b)->alloc && nest_inside(p, lbuf(p, b)->alloc, l);
 	return count_touching(p, p->root, b, false) == count_touching(p, l, b, false);
 }

@@ -9,7 +9,7 @@
 
 enum split_tail {
 	TAIL_GUARD,   /* last tile guarded */
-	TAIL_PEEL,    /* last tile is shorter; loop_finish makes it a nest of its own */
+	TAIL_PEEL,    /* last tile is shorter; loop_legalize makes it a nest of its own */
 	TAIL_BALANCE, /* tiles of two sizes, q + 1 and q */
 	TAIL_OVERLAP, /* the last tile is moved back; writes must be idempotent */
 	TAIL_PAD,     /* the axis is rounded up; not for buffers of the kernel's interface */

@@ -8,16 +8,16 @@
 #include "loop/math.h"
 #include "loop/nest.h"
 
-/* The text so far; show_* append to it. */
-struct show {
+/* The text so far; print_* append to it. */
+struct printer {
 	struct loop_prog *p;
 	FILE *f;
 	struct arena a;
 };
 
-static const char *ptext(struct show *s, poly e) { return poly_str(s->p->P, e, &s->a); }
+static const char *ptext(struct printer *s, poly e) { return poly_str(s->p->P, e, &s->a); }
 
-static void show_ex(struct show *s, ex_id id)
+static void print_ex(struct printer *s, ex_id id)
 {
 	const struct ex *e = lex(s->p, id);
 	switch (e->kind) {
@@ -34,7 +34,7 @@ static void show_ex(struct show *s, ex_id id)
 			if (i)
 				fprintf(s->f, ", ");
 			if (i == e->dyn_dim)
-				show_ex(s, e->a[0]);
+				print_ex(s, e->a[0]);
 			else
 				fprintf(s->f, "%s", ptext(s, e->index[i]));
 		}
@@ -45,13 +45,13 @@ static void show_ex(struct show *s, ex_id id)
 		for (int i = 0; i < 3 && e->a[i]; i++) {
 			if (i)
 				fprintf(s->f, ", ");
-			show_ex(s, e->a[i]);
+			print_ex(s, e->a[i]);
 		}
 		fputc(')', s->f);
 		break;
 	case EX_CAST:
 		fprintf(s->f, "%s(", dtype_name(e->dtype));
-		show_ex(s, e->a[0]);
+		print_ex(s, e->a[0]);
 		fputc(')', s->f);
 		break;
 	case EX_GUARD:
@@ -59,15 +59,15 @@ static void show_ex(struct show *s, ex_id id)
 		for (int i = 0; i < e->n; i++)
 			fprintf(s->f, "%s%s >= 0", i ? " and " : "", ptext(s, e->index[i]));
 		fprintf(s->f, ", ");
-		show_ex(s, e->a[0]);
+		print_ex(s, e->a[0]);
 		fprintf(s->f, ", ");
-		show_ex(s, e->a[1]);
+		print_ex(s, e->a[1]);
 		fputc(')', s->f);
 		break;
 	}
 }
 
-static void show_buf(struct show *s, buf_id id)
+static void print_buf(struct printer *s, buf_id id)
 {
 	const struct loop_buf *b = lbuf(s->p, id);
 	fprintf(s->f, "buffer %s %s %s[", sym_str(b->name), scope_name(b->scope), dtype_name(b->dtype));
@@ -76,13 +76,13 @@ static void show_buf(struct show *s, buf_id id)
 	fputc(']', s->f);
 	if (b->layout.n)
 		fprintf(s->f, " layout \"%s\"", layout_str(&b->layout, b->rank, &s->a));
-	if (s->p->finished && b->scope >= SCOPE_SCRATCH)
+	if (s->p->legalized && b->scope >= SCOPE_SCRATCH)
 		for (int d = 0; d < b->rank; d++)
 			fprintf(s->f, " %s+%ld", ptext(s, b->base[d]), (long)b->extent[d]);
 	fputc('\n', s->f);
 }
 
-static void show_stage(struct show *s, stage_id id)
+static void print_stage(struct printer *s, stage_id id)
 {
 	static const char *const comb[] = {"=", "+=", "*=", "max=", "min="};
 	const struct stage *t = lstage(s->p, id);
@@ -91,11 +91,11 @@ static void show_stage(struct show *s, stage_id id)
 		fprintf(s->f, " %s%s:%ld%s", a == t->nspatial ? "| " : "", sym_str(t->axis[a].name), (long)t->axis[a].extent,
 			t->axis[a].kind == AXIS_SCAN ? " scan" : "");
 	fprintf(s->f, "\n  %s %s ", sym_str(lbuf(s->p, t->out)->name), comb[t->comb]);
-	show_ex(s, t->body);
+	print_ex(s, t->body);
 	fputc('\n', s->f);
 }
 
-static void show_nest(struct show *s, nest_id id, int depth)
+static void print_nest(struct printer *s, nest_id id, int depth)
 {
 	static const char *const mark[] = {"", " unroll", " vector", " parallel", " call "};
 	struct loop_prog *p = s->p;
@@ -123,23 +123,23 @@ static void show_nest(struct show *s, nest_id id, int depth)
 		fputc('\n', s->f);
 	}
 	for (size_t i = 0; i < lnest(p, id)->kid.n; i++)
-		show_nest(s, lnest(p, id)->kid.a[i], in);
+		print_nest(s, lnest(p, id)->kid.a[i], in);
 }
 
-static char *show(struct loop_prog *p, bool nest)
+static char *print(struct loop_prog *p, bool nest)
 {
-	struct show s = {.p = p};
+	struct printer s = {.p = p};
 	char *text;
 	size_t n;
 	s.f = open_memstream(&text, &n);
 	for (buf_id b = 1; b < p->bufs.n; b++)
-		if (!p->finished || lbuf(p, b)->alloc || lbuf(p, b)->scope < SCOPE_SCRATCH)
-			show_buf(&s, b);
+		if (!p->legalized || lbuf(p, b)->alloc || lbuf(p, b)->scope < SCOPE_SCRATCH)
+			print_buf(&s, b);
 	for (stage_id t = 1; t < p->stages.n; t++)
 		if (!lstage(p, t)->gone)
-			show_stage(&s, t);
+			print_stage(&s, t);
 	if (nest && p->built)
-		show_nest(&s, p->root, 0);
+		print_nest(&s, p->root, 0);
 	fclose(s.f);
 	arena_release(&s.a);
 	return text;
@@ -147,7 +147,7 @@ static char *show(struct loop_prog *p, bool nest)
 
 const char *prog_str(struct loop_prog *p, struct arena *a)
 {
-	char *text = show(p, true);
+	char *text = print(p, true);
 	char *copy = arena_str(a, text);
 	free(text);
 	return copy;
@@ -155,7 +155,7 @@ const char *prog_str(struct loop_prog *p, struct arena *a)
 
 struct digest prog_digest(struct loop_prog *p)
 {
-	char *text = show(p, false);
+	char *text = print(p, false);
 	struct digest d = digest_bytes(text, strlen(text));
 	free(text);
 	return d;

@@ -207,7 +207,7 @@ static void check_access(struct verify *v, buf_id b, const poly *index, int dyn,
 {
 	struct loop_prog *p = v->p;
 	const struct loop_buf *x = lbuf(p, b);
-	bool window = p->finished && x->alloc;
+	bool window = p->legalized && x->alloc;
 
 	for (int d = 0; d < x->rank && !v->why; d++) {
 		const char *dim = arena_printf(&p->arena, "%s[%d]", sym_str(x->name), d);
@@ -353,7 +353,7 @@ const char *loop_verify(struct loop_prog *p)
 {
 	struct verify v = {.p = p};
 
-	for (buf_id b = 1; b < p->bufs.n && p->finished; b++)
+	for (buf_id b = 1; b < p->bufs.n && p->legalized; b++)
 		if (lbuf(p, b)->scope == SCOPE_REGISTER && lbuf(p, b)->alloc && buf_elems(p, b) > REGISTERS_MAX)
 			return whynot(p, "register buffer %s has more than %d elements", sym_str(lbuf(p, b)->name), REGISTERS_MAX);
 	v.env = xcalloc(poly_nvars(p->P) + 2, sizeof *v.env);

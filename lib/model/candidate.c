@@ -122,7 +122,7 @@ static const char *schedule(struct candidate *c, struct loop_prog *p, const char
 		why = loop_adapt(p, trace, &trace);
 	else
 		why = loop_apply(p, trace, false);
-	if (why || (why = loop_finish(p)) || (why = loop_verify(p)))
+	if (why || (why = loop_legalize(p)) || (why = loop_verify(p)))
 		return why;
 	c->trace = trace_stamp(trace, c->stages, &c->arena);
 	return NULL;

@@ -26,7 +26,7 @@ struct candidate {
 	int nin, nconst, nout;
 	struct candidate_buf *in, *constant, *out;
 };
-/* Lowers Fused node n, applies the trace (NULL: the default schedule), finishes, verifies, writes C. NULL and *why (arena
+/* Lowers Fused node n, applies the trace (NULL: the default schedule), legalizes, verifies, writes C. NULL and *why (arena
  * of m). adapt: as loop_apply. */
 struct candidate *candidate_new(struct module *m, node_id n, const struct target *t, const char *trace, bool adapt, const char **why);
 /* The default trace for the node, stamped, in the arena: its digest tells defaults apart (records have it as base). NULL and

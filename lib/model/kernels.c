@@ -31,11 +31,11 @@ static struct loop_prog *lower_again(struct model *M, node_id n, const struct ta
 /* Makes the scheduled program ready and verifies it; NULL or why not. */
 static const char *complete(struct kernel *k)
 {
-	const char *why = loop_finish(k->prog);
+	const char *why = loop_legalize(k->prog);
 	return why ? why : loop_verify(k->prog);
 }
 
-/* Applies and finishes; NULL or why not. A trace that says nothing of threads gets the lines that do. */
+/* Applies and legalizes; NULL or why not. A trace that says nothing of threads gets the lines that do. */
 static const char *schedule(struct kernel *k)
 {
 	const char *why = loop_apply(k->prog, k->trace, false), *more;

@@ -46,7 +46,7 @@ struct model {
 
 /* ---- model.c ---- */
 
-/* Lowers, schedules and finishes every Fused node of the main graph. Those without a lowering become opaque calls, and
+/* Lowers, schedules and legalizes every Fused node of the main graph. Those without a lowering become opaque calls, and
  * so do nodes that are neither Fused nor a view (If, Loop): each is put into a Fused node of its own. What neither
  * kernels nor the evaluator compute, results whose size depends on data, and nodes that only lack their group
  * (ge-fuse): die(69). Types not known: die(64) with what to say to ge-shape. A trace that was given and does not

@@ -2,7 +2,7 @@
 #ifndef HONE_ANALYTIC_H
 #define HONE_ANALYTIC_H
 #include "loop/loop.h"
-/* Seconds of one run of a scheduled program by one thread, operands in the caches where they fit. The program may be finished or not,
+/* Seconds of one run of a scheduled program by one thread, operands in the caches where they fit. The program may be legalized or not,
  * and is not changed. Good for ranking schedules of one kernel; absolute figures are rough. */
 double loop_cost(struct loop_prog *p);
 #endif

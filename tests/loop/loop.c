@@ -444,13 +444,13 @@ static void try_one(const char *family, void (*make)(struct loop_prog *), int se
 	if (seed % 3 == 0) /* then a team */
 		random_team(p, &s);
 	t->steps += s.steps;
-	if (chance(30)) { /* a nest means the same before it is finished */
+	if (chance(30)) { /* a nest means the same before it is legalized */
 		make_run(p, &d, &r);
 		if ((why = loop_interp(p, r.data)))
 			report(p, t, family, seed, "before finishing", why, &s);
 		free_run(&r);
 	}
-	if ((why = loop_finish(p)) || (why = loop_verify(p))) {
+	if ((why = loop_legalize(p)) || (why = loop_verify(p))) {
 		if (fair_refusal(why))
 			t->refused++;
 		else

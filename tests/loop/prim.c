@@ -110,7 +110,7 @@ static void refuses(struct loop_prog *(*make)(void), const char *before, const c
 static void refused_later(struct loop_prog *(*make)(void), const char *trace, const char *why)
 {
 	struct loop_prog *p = make();
-	const char *bad = loop_apply(p, trace, false), *got = bad ? bad : loop_finish(p);
+	const char *bad = loop_apply(p, trace, false), *got = bad ? bad : loop_legalize(p);
 
 	ok(!bad && got && strstr(got, why), "at the end: %s", got ? got : "not refused");
 	prog_free(p);
@@ -371,10 +371,10 @@ static void good(const char *name, struct loop_prog *plain, struct loop_prog *p,
 
 	ok(!why && strstr(prog_str(p, &p->arena), shown), "%s: %s in the nest%s%s", name, shown, why ? ": " : "", why ? why : "");
 	if (!why)
-		why = loop_finish(p);
+		why = loop_legalize(p);
 	if (!why)
 		why = loop_verify(p);
-	if (!ok(!why, "%s: finished and verified%s%s", name, why ? ": " : "", why ? why : ""))
+	if (!ok(!why, "%s: legalized and verified%s%s", name, why ? ": " : "", why ? why : ""))
 		return;
 	operands(plain, p, o);
 	for (int b = 1; b < 16; b++)
@@ -482,7 +482,7 @@ static char *outlined_names(struct loop_prog *p, const char *trace)
 	size_t n;
 	const char *why = loop_apply(p, trace, false);
 	if (!why)
-		why = loop_finish(p);
+		why = loop_legalize(p);
 	if (why)
 		return strdup(why);
 	FILE *f = open_memstream(&text, &n);
@@ -550,7 +550,7 @@ static void padding(void)
 		p, "init conv conv.h\nreorder conv.k conv.c\nunroll conv.k\nvector conv.c\nvector conv.init.c\npartition conv.h auto\n",
 		false);
 	if (!why)
-		why = loop_finish(p);
+		why = loop_legalize(p);
 	char *text = kernel_text(p, "k");
 	int taps = 0;
 	for (const char *t = text; (t = strstr(t, "* vload(c0")); t++)

@@ -85,7 +85,7 @@ static void try_size(const char *file, const char *trace, char *size, bool run)
 		return;
 	const char *why = loop_apply(p, trace, false);
 	if (!why)
-		why = loop_finish(p);
+		why = loop_legalize(p);
 	if (!why)
 		why = loop_verify(p);
 	ok(!why, "%s: %s is scheduled and verified%s%s", file, size, why ? ": " : "", why ? why : "");

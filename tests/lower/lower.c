@@ -163,7 +163,7 @@ static const char *run_both(struct test *t, enum constants c)
 		run(t, p, arena_printf(&t->a, "%s: stages", algo[i]), run_stages);
 		trace = default_schedule(p);
 		p = lower(t, trace_algo(trace, &t->a), &why);
-		if ((why = loop_apply(p, trace, false)) || (why = loop_finish(p)) || (why = loop_verify(p)))
+		if ((why = loop_apply(p, trace, false)) || (why = loop_legalize(p)) || (why = loop_verify(p)))
 			die(EX_DIFFERENT, "%s: trace: %s", algo[i], why);
 		run(t, p, arena_printf(&t->a, "%s: nest", algo[i]), loop_interp);
 	}

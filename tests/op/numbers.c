@@ -209,7 +209,7 @@ static const char *interpreted(struct test *t)
 	if (trace_algo(trace, &a) && strcmp(trace_algo(trace, &a), l.prog->algo))
 		return NULL;
 	t->low = lower_group(t->m, task_node(t->m), target, trace_algo(trace, &a), &why);
-	if (why || (why = loop_apply(t->low.prog, trace, false)) || (why = loop_finish(t->low.prog)) || (why = loop_verify(t->low.prog)))
+	if (why || (why = loop_apply(t->low.prog, trace, false)) || (why = loop_legalize(t->low.prog)) || (why = loop_verify(t->low.prog)))
 		return arena_printf(&a, "trace: %s", why);
 	at = storage(t->m, t->in, &t->low, &a);
 	if ((why = loop_interp(t->low.prog, at)) || (!(t->flags & COMPILED) && (why = all_differ(t, t->low.prog, at, false))))

@@ -197,7 +197,7 @@ struct kernel {
 	const struct text *t;
 	struct module *m;
 	struct tensor **in, **want;
-	struct lowered low; /* finished, by default */
+	struct lowered low; /* legalized, by default */
 };
 
 static struct module *module_of(const char *text)
@@ -274,7 +274,7 @@ static const char *try_schedule(struct kernel *k, const struct target *t, const 
 		return why;
 	*trace = arena_str(&a, schedule_with(l->prog, want, got));
 	samples_keep(got, &a);
-	if ((why = loop_finish(l->prog)) || (why = loop_verify(l->prog)) || (k->t->flags & WRAPS))
+	if ((why = loop_legalize(l->prog)) || (why = loop_verify(l->prog)) || (k->t->flags & WRAPS))
 		return why;
 	void **at = storage(k->m, k->in, l, &a);
 	why = loop_interp(l->prog, at);

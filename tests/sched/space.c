@@ -245,11 +245,11 @@ static const char *try_point(const struct shape *s, const struct samples *want, 
 	if (!why && strcmp(prog_str(p, &a), prog_str(again, &a)))
 		why = "predicting changed it";
 	if (!why)
-		why = loop_finish(p);
+		why = loop_legalize(p);
 	if (!why)
 		why = loop_verify(p);
 	if (!why && !isfinite(loop_cost(p)))
-		why = "finished, its predicted time is no time";
+		why = "legalized, its predicted time is no time";
 	if (!why) {
 		struct data x, y;
 		data_new(plain, plain, &x);

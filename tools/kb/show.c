@@ -1,4 +1,4 @@
-/* Verbs that look: ls, get, best, why, stat, dump, fsck. */
+/* Verbs that read: ls, get, best, why, stat, dump, fsck. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
