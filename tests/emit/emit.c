@@ -23,7 +23,8 @@ static const char *kernel_text(struct loop_prog *p, const char *trace)
 
 	prog_collapse(p);
 	prog_start(p);
-	if ((why = trace ? loop_apply(p, trace, false) : (default_schedule(p), NULL)) || (why = loop_legalize(p)) || (why = loop_verify(p))) {
+	if ((why = trace ? loop_apply(p, trace, false) : (default_schedule(p), NULL)) || (why = loop_legalize(p)) ||
+	    (why = loop_verify(p))) {
 		ok(0, "the schedule applies: %s", why);
 		exit(1);
 	}
