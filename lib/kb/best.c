@@ -84,6 +84,20 @@ static double least_time(const struct kb_record *r, bool base)
 	return least;
 }
 
+double kb_seconds(struct kb *k, const char *task, const char *target)
+{
+	struct arena a = {0};
+	struct kb_list l = {0};
+	double least = INFINITY;
+
+	kb_find(k, "kernel", task, &l, &a);
+	for (size_t i = 0; i < l.n; i++)
+		if (!kb_compare_targets(kb_get_field(&l.a[i], "target") ? kb_get_field(&l.a[i], "target") : "", target))
+			least = fmin(least, fmin(least_time(&l.a[i], false), least_time(&l.a[i], true)));
+	arena_release(&a);
+	return isinf(least) ? 0 : 1e-12 * least;
+}
+
 static bool same_base(const struct kb_record *a, const struct kb_record *b)
 {
 	const char *x = kb_get_field(a, "base"), *y = kb_get_field(b, "base");

@@ -97,6 +97,8 @@ struct kb_base {
 struct kb_base kb_base_of(const char *trace);
 /* Is the record's ratio one to that schedule? */
 bool kb_is_to(const struct kb_record *r, const struct kb_base *base);
+/* Seconds of a call: the least that any record of that task and target measured, of its kernel or of its base. 0: there is none. */
+double kb_seconds(struct kb *k, const char *task, const char *target);
 /* The record that wins for a task on a target: exact target, timed against the default schedule, verdict faster, lowest
  * mean over all processes that it was timed in, or, where the record has none, lowest upper bound of the ratio; layers by
  * precedence. What its tuning found to be slower than KB_MATERIAL in the end does not win. Where records were timed against

@@ -39,6 +39,7 @@ help() {
 	hone build, hone tune:
 	  -o STEM                      where to; without, MODEL in this directory
 	  --embed                      put the weights into the C file
+	  --mixed                      nodes in the type that was measured to be the fastest, as ge-mixed says
 	  --no-fallback                refuse a model of which a part would run on the slow path
 	  --target NAME                made for one of the targets that hone ge-emit --help lists, or a row as kb prints them
 	  --threads N                  the library uses at most N threads (1)
@@ -220,10 +221,18 @@ keep_stages() {
 	part='' made=''
 }
 
+# Casts of weights become weights.
+mixed_passes() {
+	stage mixed ge-mixed ${target:+--target="$target"}
+	stage fold ge-fold
+	stage prune ge-prune
+}
+
 optimise() { # OPTION...
 	stage import ge-import $const_inputs
 	shape "$@"
 	simplify_passes
+	[ -z "$mixed" ] || mixed_passes
 	stage integer ge-integer
 	stage fuse ge-fuse
 	stage layout ge-layout
@@ -537,7 +546,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' mixed='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -570,6 +579,7 @@ while [ "$left" -gt 0 ]; do
 		build-j | build--jobs | tune-j | tune--jobs) jobs=--jobs=$value ;;
 		build--embed | tune--embed) embed=--embed ;;
 		build--no-fallback | tune--no-fallback) no_fallback=--no-fallback ;;
+		build--mixed | tune--mixed) mixed=1 ;;
 		build--threads | tune--threads) threads=--threads=$value ;;
 		build--keep | tune--keep) keep=1 ;;
 		build--target | tune--target) target=$value ;;

@@ -1,0 +1,110 @@
+# ge-mixed: the lists, the cut on measured times, what it does to a model.
+. "$top/tests/lib.sh"
+unset HONE_TARGET
+export HONE_KB=$PWD/kb
+row='cpu=x;features=fma,avx2;l1=32K;l2=512K;l3=8192K'
+mixed() { ge-mixed --quiet --target "$row" "$@"; }
+# timed: tasks on standard input; each gets the time of the first pattern that it matches, as the arguments "PATTERN=MICROSECONDS".
+timed() {
+	awk -v row="$row" -v list="$*" 'BEGIN { n = split(list, e, " ") } {
+		for (i = 1; i <= n; i++) { split(e[i], p, "="); if ($0 ~ p[1]) break }
+		if (i > n) next
+		printf "record\nkind kernel\ntask %s\ntarget %s\nverdict tie\nagainst default\nratio 1\nlo 1\nhi 1\nsamples %d/%d\ntrace a\n\n", $0, row, p[2] * 1e6, p[2] * 1e6
+	}' | kb -q put
+}
+
+cat >f.txt <<'X'
+hone-text 1
+module ir=10 opset=28
+const w = f32[4,4] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
+const v = f32[4,8] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2, 1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
+graph main {
+  input x: f32[2,4]
+  a = MatMul(x, @w)
+  b = Relu(a)
+  c = MatMul(b, @v)
+  y = Softmax(c)
+  output y = y
+}
+X
+ge-load f.txt | ge-shape -o f.g
+mixed f.g -o same.g 2>err && same_graph f.g same.g
+ok $? "nothing is known to be faster: nothing is changed"
+mixed --to bf16 f.g -o same.g 2>err && same_graph f.g same.g
+ok $? "nothing was measured: nothing is changed"
+mixed --to bf16 --tasks f.g >tasks 2>err
+grep -qx 'MatMul bf16 2x4 4x8c' tasks && grep -qx 'MatMul f32 2x4 4x4c' tasks && grep -q '^Cast{to=16} f32 2x4' tasks && ! grep -q Softmax tasks
+ok $? "--tasks: what was not measured"
+timed 'MatMul.bf16=50' 'MatMul.f32=60' 'Cast=100' <tasks
+mixed --to bf16 f.g -o same.g 2>err && same_graph f.g same.g
+ok $? "casts that cost more than is gained"
+rm -f kb*
+timed 'MatMul.bf16=50' 'MatMul.f32=60' 'Cast=6' <tasks
+[ -z "$(mixed --to bf16 --tasks f.g)" ]
+ok $? "all was measured: no tasks"
+mixed --to bf16 --why f.g -o low.g 2>err && ge-dump low.g >low.txt && [ "$(grep -c '= Cast(' low.txt)" = 4 ]
+ok $? "two casts, and two of weights, for both products and what is between"
+grep -q 'Relu.*bf16: as its neighbours are' err && grep -q 'MatMul.*bf16: 50.0 us, 60.0 us in f32' err
+ok $? "--why"
+mixed --to bf16 --json f.g | grep -q '"before":0.00012,"after":0.000112,'
+ok $? "--json: what it gains"
+run-cmp --tol 0.03 low.g f.g >/dev/null 2>err
+ok $? "it computes the same, nearly"
+mixed --to bf16 --keep c f.g -o kept.g 2>err && same_graph f.g kept.g
+ok $? "--keep: what is left does not pay"
+echo 'MatMul # no' >deny
+mixed --to bf16 --deny deny f.g -o kept.g 2>err && same_graph f.g kept.g
+ok $? "--deny"
+echo 'MatMull' >deny
+mixed --to bf16 --deny deny f.g >/dev/null 2>err
+[ $? = 65 ] && [ "$(wc -l <err)" = 1 ]
+ok $? "a list with a name that is no operator: 65"
+mixed --to bf16 --keep nothing f.g >/dev/null 2>err
+[ $? = 64 ]
+ok $? "--keep of no node: 64"
+
+rm -f kb*
+cat >q.txt <<'X'
+hone-text 1
+module ir=10 opset=28
+const s = f32[] [0.125]
+const z = u8[] [128]
+const zw = i8[] [0]
+const w = i8[4,4] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
+const v = i8[4,8] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2, 1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
+graph main {
+  input x: f32[2,4]
+  xq = QuantizeLinear(x, @s, @z)
+  xd = DequantizeLinear(xq, @s, @z)
+  wd = DequantizeLinear(@w, @s, @zw)
+  a = MatMul(xd, wd)
+  r = Relu(a)
+  aq = QuantizeLinear(r, @s, @z)
+  ad = DequantizeLinear(aq, @s, @z)
+  vd = DequantizeLinear(@v, @s, @zw)
+  c = MatMul(ad, vd)
+  cq = QuantizeLinear(c, @s, @z)
+  y = DequantizeLinear(cq, @s, @z)
+  output y = y
+}
+X
+ge-load q.txt | ge-shape -o q.g
+mixed q.g -o same.g 2>err && same_graph q.g same.g
+ok $? "a quantised model of which nothing was measured stays so"
+mixed --tasks q.g >tasks 2>err
+grep -q '^MatMulInteger u8 2x4 i8 4x8c' tasks && grep -qx 'MatMul f32 2x4 4x8c' tasks && grep -q '^QuantizeLinear f32 2x4' tasks
+ok $? "its tasks"
+timed 'MatMul.f32.*4x8=10' 'MatMulInteger.*4x8=40' 'MatMul.f32=40' 'MatMulInteger=10' 'Quan=1' 'Dequan=1' <tasks
+mixed --why q.g 2>err | ge-prune | ge-dump -o mixed.txt
+[ "$(grep -c '= QuantizeLinear(' mixed.txt)" = 2 ] && grep -q 'MatMul.*: f32: 40.0 us, 10.0 us in f32' err
+ok $? "the layer that is slower in integers is put back to floats, and loses its pair"
+ge-load mixed.txt | ge-integer | ge-dump | grep -c 'MatMulInteger' | grep -qx 1
+ok $? "the other becomes integers"
+ge-load mixed.txt -o mixed.g && run-cmp --tol 0.1 --range x=0.5:2 mixed.g q.g >log 2>err
+ok $? "it computes the same but for a rounding less"
+mixed --to bf16 q.g >/dev/null 2>err
+[ $? = 64 ]
+ok $? "--to of another type for it: 64"
+ge-export q.g -o q.onnx && HONE_KB=$PWD/none hone build --quiet --mixed q.onnx -o q/q 2>err && grep -q . q/q.d/*-mixed.g && equal q/q.so q.onnx --range x=0.5:2
+ok $? "hone build --mixed"
+done_testing

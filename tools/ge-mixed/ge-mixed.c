@@ -1,0 +1,291 @@
+/* ge-mixed: which nodes are in fewer bits. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "common/json.h"
+#include "graph/stream.h"
+#include "mixed.h"
+#include "op/op.h"
+#include "target/rate.h"
+
+static struct {
+	const char *kb, *target, *to;
+	bool tasks, json;
+	VEC(const char *) keep;
+	struct kb *open;
+	struct target t;
+} opt;
+
+enum { OPT_ALLOW = 0x100, OPT_DENY, OPT_KEEP, OPT_KB, OPT_TARGET, OPT_TASKS, OPT_TO };
+
+static const struct argp_option options[] = {
+	{"to", OPT_TO, "TYPE", 0, "bf16, f16; u8: of a quantised model, which nodes stay so (default: u8 where it is one, else the faster here)"},
+	{"allow", OPT_ALLOW, "FILE", 0, "names of operators that may be in fewer bits"},
+	{"deny", OPT_DENY, "FILE", 0, "names of those that may not"},
+	{"keep", OPT_KEEP, "NODE", 0, "leave this node, or the one with that result, as it is; repeated"},
+	{"tasks", OPT_TASKS, 0, 0, "print the tasks that were not measured, for tune-op, and no model"},
+	{"kb", OPT_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory"},
+	{"target", OPT_TARGET, "NAME", 0, "a machine in place of this one"},
+	{0},
+};
+
+static error_t option(int key, char *arg)
+{
+	switch (key) {
+	case OPT_TO: opt.to = arg; return 0;
+	case OPT_ALLOW: may_read(arg, MAY_ALLOW); return 0;
+	case OPT_DENY: may_read(arg, MAY_NOT); return 0;
+	case OPT_KEEP: vec_push(&opt.keep, arg); return 0;
+	case OPT_TASKS: opt.tasks = true; return 0;
+	case OPT_KB: opt.kb = arg; return 0;
+	case OPT_TARGET: opt.target = arg; return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- the type ---- */
+
+static bool is_quantised_model(struct module *m)
+{
+	const struct graph *g = graph(m, m->main);
+
+	for (size_t i = 0; i < g->nodes.n; i++)
+		if (node(m, g->nodes.a[i])->op == OP_DequantizeLinear)
+			return true;
+	return false;
+}
+
+/* The type whose products are measured to be faster than those of f32; DT_NONE: none is. */
+static enum dtype faster_half(const struct target *t)
+{
+	static const struct {
+		enum dtype dtype;
+		const char *rate;
+	} half[] = {{DT_BF16, "vdpbf16ps"}, {DT_F16, "vfmaddph"}};
+	double best = target_fma_rate(t);
+	enum dtype found = DT_NONE;
+
+	for (size_t i = 0; i < sizeof half / sizeof *half && best > 0; i++)
+		if (target_rate(t, half[i].rate) > best) {
+			best = target_rate(t, half[i].rate);
+			found = half[i].dtype;
+		}
+	return found;
+}
+
+static enum dtype low_type(struct module *m)
+{
+	if (!opt.to)
+		return is_quantised_model(m) ? DT_U8 : faster_half(&opt.t);
+	enum dtype t = dtype_parse(opt.to, strlen(opt.to));
+	if (t != DT_BF16 && t != DT_F16 && t != DT_U8)
+		die(EX_BADUSE, "--to %s: there are bf16, f16, u8", opt.to);
+	if (t != DT_U8 && is_quantised_model(m))
+		die(EX_BADUSE, "--to %s: the model is quantised; there is u8", opt.to);
+	return t;
+}
+
+/* ---- the choice ---- */
+
+static int64_t picoseconds(double s)
+{
+	enum { MOST_BITS = 40 };
+	double ps = 1e12 * s;
+
+	return ps < (double)((int64_t)1 << MOST_BITS) ? (int64_t)(ps + 0.5) : (int64_t)1 << MOST_BITS;
+}
+
+static bool measured(const struct thing *t) { return t->seconds[FORM_HIGH] > 0 && t->seconds[FORM_LOW] > 0; }
+
+/* Where times are missing a node stays as it is; what costs nothing in either form goes with its neighbours, and stays where these do
+ * not mind. */
+static void set_cost(const struct mixed *x, uint32_t i, int64_t cost[2])
+{
+	const struct thing *t = &x->thing.a[i];
+	enum form is = x->low == DT_U8 && i ? FORM_LOW : FORM_HIGH;
+	bool allowed = i && may_column[node(x->m, t->node)->op] == MAY_ALLOW;
+
+	if (!i || t->kept || (allowed && !measured(t))) {
+		cost[is] = i && allowed ? picoseconds(t->seconds[is]) : 0;
+		cost[!is] = CHOICE_NEVER;
+		return;
+	}
+	cost[is] = allowed ? picoseconds(t->seconds[is]) : 0;
+	cost[!is] = allowed ? picoseconds(t->seconds[!is]) : 0;
+	cost[!is] += is == FORM_LOW;
+}
+
+static void choose(struct mixed *x)
+{
+	int64_t(*cost)[2] = xcalloc(x->thing.n, sizeof *cost);
+	struct choice_value *v = xcalloc(x->crossing.n + 1, sizeof *v);
+	bool *as_is = xcalloc(x->thing.n, sizeof *as_is);
+	struct choice c = {(uint32_t)x->thing.n, (uint32_t)x->crossing.n, (const int64_t(*)[2])cost, v};
+
+	for (uint32_t i = 0; i < c.nthings; i++) {
+		set_cost(x, i, cost[i]);
+		as_is[i] = i && x->low == DT_U8;
+	}
+	for (uint32_t i = 0; i < c.nvalues; i++) {
+		const struct crossing *k = &x->crossing.a[i];
+		const struct value *of = val(x->m, k->v);
+		v[i] = (struct choice_value){of->kind == VAL_NODE ? x->of[of->def] : 0, k->n, x->reader.a + k->first,
+					     picoseconds(k->seconds[FORM_LOW]), picoseconds(k->seconds[FORM_HIGH])};
+	}
+	x->before = choice_cost(&c, as_is);
+	x->after = choice_least(&c, x->is_low);
+	free(cost);
+	free(v);
+	free(as_is);
+}
+
+/* ---- what it says ---- */
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* Each once. */
+static void print_tasks(const struct mixed *x)
+{
+	VEC(const char *) all = {0};
+
+	for (size_t i = 1; i < x->thing.n; i++)
+		for (int f = 0; f < 2; f++)
+			if (x->thing.a[i].task[f] && !(x->thing.a[i].seconds[f] > 0))
+				vec_push(&all, x->thing.a[i].task[f]);
+	for (size_t i = 0; i < x->crossing.n; i++)
+		for (int f = 0; f < 2; f++)
+			if (x->crossing.a[i].task[f])
+				vec_push(&all, x->crossing.a[i].task[f]);
+	if (all.n)
+		qsort(all.a, all.n, sizeof *all.a, by_text);
+	for (size_t i = 0; i < all.n; i++)
+		if (!i || strcmp(all.a[i], all.a[i - 1]))
+			puts(all.a[i]);
+	vec_free(&all);
+}
+
+static const char *form_name(const struct mixed *x, bool low) { return low ? dtype_name(x->low) : "f32"; }
+
+static void say_why(struct mixed *x)
+{
+	for (size_t i = 1; i < x->thing.n; i++) {
+		const struct thing *t = &x->thing.a[i];
+		const char *form = form_name(x, x->is_low[i]);
+		if (t->kept)
+			pass_why(x->c, x->m, t->node, "%s: it is kept", form);
+		else if (may_column[node(x->m, t->node)->op] != MAY_ALLOW)
+			pass_why(x->c, x->m, t->node, "%s: as its neighbours are", form);
+		else if (!measured(t))
+			pass_why(x->c, x->m, t->node, "%s: left as it is, %s was not measured (--tasks)", form,
+				 t->seconds[FORM_HIGH] > 0 ? form_name(x, true) : "f32");
+		else
+			pass_why(x->c, x->m, t->node, "%s: %.1f us, %.1f us in f32", form, 1e6 * t->seconds[FORM_LOW],
+				 1e6 * t->seconds[FORM_HIGH]);
+	}
+}
+
+static uint32_t count_low(const struct mixed *x)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 1; i < x->thing.n; i++)
+		n += x->is_low[i];
+	return n;
+}
+
+static void print_json(struct mixed *x)
+{
+	printf("{\"type\":\"%s\",\"before\":%.9g,\"after\":%.9g,\"nodes\":[", dtype_name(x->low), 1e-12 * (double)x->before,
+	       1e-12 * (double)x->after);
+	for (size_t i = 1; i < x->thing.n; i++) {
+		const struct thing *t = &x->thing.a[i];
+		printf("%s{\"node\":", i > 1 ? "," : "");
+		json_str(stdout, node_where(x->m, t->node, x->arena));
+		printf(",\"form\":\"%s\",\"kept\":%s,\"high\":", form_name(x, x->is_low[i]), t->kept ? "true" : "false");
+		json_num(stdout, t->seconds[FORM_HIGH]);
+		printf(",\"low\":");
+		json_num(stdout, t->seconds[FORM_LOW]);
+		putchar('}');
+	}
+	printf("]}\n");
+}
+
+/* ---- the pass ---- */
+
+static void mix(struct module *m, const struct pass_ctx *c)
+{
+	struct arena a = {0};
+	struct mixed x = {.m = m, .c = c, .arena = &a, .low = low_type(m)};
+
+	if (x.low == DT_NONE) {
+		note("left as it is: no type of 16 bits is known to be faster than f32 here; run-dev --probe measures, --to names one");
+		return;
+	}
+	mixed_find(&x, opt.keep.a, opt.keep.n);
+	mixed_tasks(&x);
+	/* a row is taken as it is, as kb does: its compiler is not this machine's */
+	mixed_times(&x, opt.open, &opt.t, opt.target && strchr(opt.target, '=') ? opt.target : target_row(&opt.t));
+	choose(&x);
+	if (opt.tasks) {
+		print_tasks(&x);
+	} else {
+		say_why(&x);
+		if (opt.json)
+			print_json(&x);
+		else
+			mixed_apply(&x);
+		note("%" PRIu32 " of %zu nodes in %s: %.1f us, %.1f us before, as far as they were measured", count_low(&x),
+		     x.thing.n - 1, dtype_name(x.low), 1e-6 * (double)x.after, 1e-6 * (double)x.before);
+	}
+	mixed_free(&x);
+	arena_release(&a);
+}
+
+static const struct pass pass = {
+	.run = mix,
+	.contract = "Needs static types, before groups and before ge-integer. Keeps all but the types of some values; leaves casts of "
+		    "constants to ge-fold, nodes that nothing reads to ge-prune.",
+};
+
+/* What is printed instead of a model. */
+static int report(struct tool_args *a)
+{
+	struct pass_ctx c = {.args = a, .why = a->why};
+	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
+
+	if (a->out)
+		die(EX_BADUSE, "-o takes a model; --tasks and --json print none");
+	for (struct module *m; (m = stream_read(r)); module_free(m)) {
+		module_verify_or_die(m);
+		mix(m, &c);
+	}
+	stream_close(r);
+	return EX_GOOD;
+}
+
+static int run(const struct tool *t, struct tool_args *a)
+{
+	opt.json = a->json;
+	if (a->nfile == 0 && isatty(STDIN_FILENO))
+		tool_usage();
+	if (!target_find(opt.target ? opt.target : "native", &opt.t))
+		die(EX_BADUSE, "--target=%s: there are %s", opt.target, target_names());
+	opt.open = kb_open_if_there(opt.kb);
+	int code = opt.tasks || opt.json ? report(a) : pass_main(t, a);
+	kb_close(opt.open);
+	return code;
+}
+
+const struct tool tool = {
+	.name = "ge-mixed",
+	.summary = "Choose which nodes are in fewer bits, by measured times.",
+	.args_doc = "[FILE]",
+	.flags = TOOL_OUT | TOOL_WHY | TOOL_JSON | TOOL_IN_STREAM,
+	.max_files = 1,
+	.options = options,
+	.option = option,
+	.run = run,
+	.data = &pass,
+};
