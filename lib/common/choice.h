@@ -15,7 +15,7 @@ struct choice_value {
 	uint32_t maker;
 	uint32_t nreaders;
 	const uint32_t *reader; /* of things; one may stand twice */
-	int64_t down, up;	/* from high to low, from low to high */
+	int64_t down, up;       /* from high to low, from low to high */
 };
 struct choice {
 	uint32_t nthings, nvalues;

@@ -21,7 +21,8 @@ static struct {
 enum { OPT_ALLOW = 0x100, OPT_DENY, OPT_KEEP, OPT_KB, OPT_TARGET, OPT_TASKS, OPT_TO };
 
 static const struct argp_option options[] = {
-	{"to", OPT_TO, "TYPE", 0, "bf16, f16; u8: of a quantised model, which nodes stay so (default: u8 where it is one, else the faster here)"},
+	{"to", OPT_TO, "TYPE", 0,
+	 "bf16, f16; u8: of a quantised model, which nodes stay so (default: u8 where it is one, else the faster here)"},
 	{"allow", OPT_ALLOW, "FILE", 0, "names of operators that may be in fewer bits"},
 	{"deny", OPT_DENY, "FILE", 0, "names of those that may not"},
 	{"keep", OPT_KEEP, "NODE", 0, "leave this node, or the one with that result, as it is; repeated"},
@@ -236,8 +237,8 @@ static void mix(struct module *m, const struct pass_ctx *c)
 			print_json(&x);
 		else
 			mixed_apply(&x);
-		note("%" PRIu32 " of %zu nodes in %s: %.1f us, %.1f us before, as far as they were measured", count_low(&x),
-		     x.thing.n - 1, dtype_name(x.low), 1e-6 * (double)x.after, 1e-6 * (double)x.before);
+		note("%" PRIu32 " of %zu nodes in %s: %.1f us, %.1f us before, as far as they were measured", count_low(&x), x.thing.n - 1,
+		     dtype_name(x.low), 1e-6 * (double)x.after, 1e-6 * (double)x.before);
 	}
 	mixed_free(&x);
 	arena_release(&a);
@@ -245,8 +246,9 @@ static void mix(struct module *m, const struct pass_ctx *c)
 
 static const struct pass pass = {
 	.run = mix,
-	.contract = "Needs static types, before groups and before ge-integer. Keeps all but the types of some values; leaves casts of "
-		    "constants to ge-fold, nodes that nothing reads to ge-prune.",
+	.contract =
+		"Needs static types, before groups and before ge-integer. Keeps all but the types of some values; leaves casts of "
+		"constants to ge-fold, nodes that nothing reads to ge-prune.",
 };
 
 /* What is printed instead of a model. */

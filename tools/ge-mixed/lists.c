@@ -35,8 +35,7 @@ uint8_t may_column[OP_COUNT] = {
 
 enum opcode integer_form(enum opcode op)
 {
-	static const uint16_t form[OP_COUNT] = {
-		[OP_Conv] = OP_ConvInteger, [OP_Gemm] = OP_MatMulInteger, [OP_MatMul] = OP_MatMulInteger};
+	static const uint16_t form[OP_COUNT] = {[OP_Conv] = OP_ConvInteger, [OP_Gemm] = OP_MatMulInteger, [OP_MatMul] = OP_MatMulInteger};
 
 	return (enum opcode)form[op];
 }

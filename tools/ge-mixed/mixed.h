@@ -22,15 +22,15 @@ enum opcode integer_form(enum opcode op);
 /* A thing of the choice: a node that may be in either form, with the elementwise nodes that only it is read by. */
 struct thing {
 	node_id node;
-	bool kept;			 /* --keep */
-	const char *task[2];		 /* in each form; NULL: it costs nothing */
-	double seconds[2];		 /* 0: not measured */
+	bool kept;           /* --keep */
+	const char *task[2]; /* in each form; NULL: it costs nothing */
+	double seconds[2];   /* 0: not measured */
 };
 /* A value that one makes and others read: at a QuantizeLinear of a quantised model, of a node's result else. */
 struct crossing {
-	val_id v;		   /* the value in its high form */
-	node_id at;		   /* its QuantizeLinear; 0: none */
-	const char *task[2];	   /* FORM_HIGH: up to it; FORM_LOW: down to it */
+	val_id v;            /* the value in its high form */
+	node_id at;          /* its QuantizeLinear; 0: none */
+	const char *task[2]; /* FORM_HIGH: up to it; FORM_LOW: down to it */
 	double seconds[2];
 	uint32_t first, n; /* its readers in reader */
 };
@@ -38,15 +38,15 @@ struct mixed {
 	struct module *m;
 	const struct pass_ctx *c;
 	struct arena *arena;
-	enum dtype low;	 /* DT_U8: a quantised model */
-	uint32_t *of;	 /* node: its thing; 0: outside, which is high */
-	val_id *plain;	 /* value: before QuantizeLinear and DequantizeLinear; itself else */
+	enum dtype low; /* DT_U8: a quantised model */
+	uint32_t *of;   /* node: its thing; 0: outside, which is high */
+	val_id *plain;  /* value: before QuantizeLinear and DequantizeLinear; itself else */
 	struct uses uses;
-	size_t uses_values; /* values that there were at first */
+	size_t uses_values;      /* values that there were at first */
 	VEC(struct thing) thing; /* [0]: outside */
 	VEC(struct crossing) crossing;
 	VEC(uint32_t) reader;
-	bool *is_low; /* thing */
+	bool *is_low;          /* thing */
 	int64_t before, after; /* picoseconds */
 };
 

@@ -48,8 +48,7 @@ static bool is_weight_of(struct mixed *x, val_id v)
 	struct value *a = val(x->m, v);
 	const struct node *def = a->kind == VAL_NODE ? node(x->m, a->def) : NULL;
 
-	return a->kind == VAL_CONST ||
-	       (def && def->op == OP_DequantizeLinear && val(x->m, def->in[0])->kind == VAL_CONST);
+	return a->kind == VAL_CONST || (def && def->op == OP_DequantizeLinear && val(x->m, def->in[0])->kind == VAL_CONST);
 }
 
 /* As tune-op takes it; NULL: there is no such task. */
@@ -104,8 +103,10 @@ static const char *cast_task(struct mixed *x, val_id v, enum dtype low, enum for
 	const char *shape = shape_text(x, v, true);
 
 	if (low == DT_U8)
-		return settled(x, to == FORM_LOW ? arena_printf(x->arena, "QuantizeLinear f32 %s =0.0625 u8=128 -> %%0%s", shape, strchr(shape, '@') ? "@0,2,3,1" : "")
-						 : arena_printf(x->arena, "DequantizeLinear u8 %s f32=0.0625 u8=128 -> %%0%s", shape, strchr(shape, '@') ? "@0,2,3,1" : ""));
+		return settled(x, to == FORM_LOW ? arena_printf(x->arena, "QuantizeLinear f32 %s =0.0625 u8=128 -> %%0%s", shape,
+								strchr(shape, '@') ? "@0,2,3,1" : "")
+						 : arena_printf(x->arena, "DequantizeLinear u8 %s f32=0.0625 u8=128 -> %%0%s", shape,
+								strchr(shape, '@') ? "@0,2,3,1" : ""));
 	return settled(x, arena_printf(x->arena, "Cast{to=%d} %s %s -> %%0%s", dtype_to_onnx(to == FORM_LOW ? low : DT_F32),
 				       dtype_name(to == FORM_LOW ? DT_F32 : low), shape, strchr(shape, '@') ? "@0,2,3,1" : ""));
 }
