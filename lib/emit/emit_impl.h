@@ -204,8 +204,8 @@ bool used_by(struct emit *e, const nest_id *piece, size_t n, buf_id b);
 
 /* ---- loads.c ---- */
 /* In the text of a statement: the load of lanes elements, step apart (0: of a scalar), from element `at` of b on; load is its
- * own text. An index that is data has a name that only its statement knows: not for those. */
-const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step, const char *load);
+ * own text, type that of its value. An index that is data has a name that only its statement knows: not for those. */
+const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step, const char *type, const char *load);
 /* The next statement; written: the buffer in memory that it changes, or 0. */
 void run_add(struct emit *e, const char *statement, bool guarded, buf_id written);
 void run_end(struct emit *e); /* writes what waits */
@@ -225,4 +225,10 @@ void emit_prefetches(struct emit *e, nest_id loop); /* the prefetches of an iter
 /* ---- prelude.c ---- */
 /* What stands before a kernel of p so that its instructions come in an order that suits it; "": nothing. */
 const char *emit_order(struct loop_prog *p);
+/* Does one of n programs have values of type t? */
+bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t);
+
+/* ---- lanes_prelude.c ---- */
+/* What gathers and combines lanes; of int and of other types in memory too, if a program may need them. */
+void lanes_helpers(FILE *f, const struct target *t, struct loop_prog *const *p, int n);
 #endif

@@ -8,7 +8,7 @@
 enum { LOOK_BACK = 256 /* loads: a longer life would hold a register for too long */ };
 static const char mark_begin = 1, mark_end = 2;
 
-const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step, const char *load)
+const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step, const char *type, const char *load)
 {
 	struct run *r = &e->run;
 
@@ -20,7 +20,6 @@ const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step
 		if (x->at == at && x->b == b && x->lanes == lanes && x->step == step && !x->stale)
 			return text(e, "%c%zu%c", mark_begin, i, mark_end);
 	}
-	const char *type = step ? "vf" : vtype(lbuf(e->p, b)->dtype);
 	vec_push(&r->load,
 		 (struct run_load){.b = b, .at = at, .lanes = lanes, .step = step, .type = type, .text = arena_str(&r->arena, load)});
 	return text(e, "%c%zu%c", mark_begin, n, mark_end);
@@ -45,6 +44,8 @@ static void count_uses(struct run *r)
 		}
 }
 
+static bool is_vector(const struct run_load *x) { return x->step != 0; }
+
 /* A tile of two rows: each statement has a sum of its own, each load serves two of them, and registers hold them all. gcc folds
  * such a load into both of its uses, and then loads limit the kernel: STAYS keeps the value in a register. */
 static bool is_two_rows(const struct emit *e)
@@ -54,7 +55,7 @@ static bool is_two_rows(const struct emit *e)
 
 	for (size_t i = 0; i < r->load.n; i++) {
 		const struct run_load *x = &r->load.a[i];
-		bool vector = !strcmp(x->type, "vf");
+		bool vector = is_vector(x);
 		if (vector && x->uses != 2)
 			return false;
 		loads += vector;
@@ -76,8 +77,8 @@ static void declare_loads(struct emit *e, const struct run_statement *t, bool st
 			continue;
 		x->name = ++e->nloads;
 		put_tabs(e, t->depth);
-		if (stay && !strcmp(x->type, "vf"))
-			fprintf(e->f, "vf r%d = %s; STAYS(r%d);\n", x->name, x->text, x->name);
+		if (stay && is_vector(x))
+			fprintf(e->f, "%s r%d = %s; STAYS(r%d);\n", x->type, x->name, x->text, x->name);
 		else
 			fprintf(e->f, "const %s r%d = %s;\n", x->type, x->name, x->text);
 	}

@@ -104,28 +104,6 @@ static void number_helpers(FILE *f, enum dtype t)
 	fprintf(f, whole_text, vtype(t), dtype_name(t), low, end, highest);
 }
 
-/* Element by element: gcc makes slower code of a loop (doc/schedules.md). */
-static void gather(FILE *f, int vl)
-{
-	fprintf(f, "static inline vf vgather(const float *p, long step)\n{\n\treturn (vf){p[0]");
-	for (int i = 1; i < vl; i++)
-		fprintf(f, ", p[%d * step]", i);
-	fprintf(f, "};\n}\n");
-}
-
-/* v, v combined with itself shuffled by half, a quarter, ...: lane 0 has it all. */
-static void horizontal(FILE *f, int vl, const char *name, const char *combine)
-{
-	fprintf(f, "static inline float vh%s(vf x)\n{\n\tvf y;\n", name);
-	for (int w = vl / 2; w; w /= 2) {
-		fprintf(f, "\ty = __builtin_shufflevector(x, x");
-		for (int i = 0; i < vl; i++)
-			fprintf(f, ", %d", i ^ w);
-		fprintf(f, ");\n\tx = %s;\n", combine);
-	}
-	fprintf(f, "\treturn x[0];\n}\n");
-}
-
 static bool uses_fn(struct loop_prog *const *p, int n, enum math_fn fn)
 {
 	for (int k = 0; k < n; k++)
@@ -135,7 +113,7 @@ static bool uses_fn(struct loop_prog *const *p, int n, enum math_fn fn)
 	return false;
 }
 
-static bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t)
+bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t)
 {
 	for (int k = 0; k < n; k++) {
 		for (size_t i = 1; i < p[k]->bufs.n; i++)
@@ -200,20 +178,15 @@ static void write_all(FILE *f, struct loop_prog *const *p, int n)
 {
 	const struct target *t = n && p[0]->target ? p[0]->target : target_host();
 	bool done[FN_COUNT] = {0};
-	int vl = t->vector_bytes / 4;
 
 	target_prelude(f, t);
 	fputs(common_text, f);
-	gather(f, vl);
-	horizontal(f, vl, "sum", "x + y");
-	horizontal(f, vl, "prod", "x * y");
-	horizontal(f, vl, "max", "vmax(x, y)");
-	horizontal(f, vl, "min", "vmin(x, y)");
-	for (enum dtype d = DT_F32; d < DT_COUNT; d++)
-		if (d == DT_F32 || ((dtype_is_float(d) || dtype_is_int(d)) && uses_dtype(p, n, d)))
-			number_helpers(f, d);
 	if (uses_dtype(p, n, DT_BF16))
 		fputs(bf16_text, f);
+	lanes_helpers(f, t, p, n);
+	for (enum dtype d = DT_F32; d < DT_COUNT; d++)
+		if (d == DT_F32 || ((dtype_is_float(d) || dtype_is_int(d)) && uses_dtype(p, n, d)) || (d == DT_U8 && uses_dtype(p, n, DT_BOOL)))
+			number_helpers(f, d);
 	if (uses_fn(p, n, FN_POW))
 		fputs(power_text, f);
 	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)

@@ -138,7 +138,11 @@ static const char *declare(struct emit *e, const char *so_far, const char *type,
 	return "";
 }
 
-static const char *vector_type(enum dtype t) { return t == DT_I32 ? "vi" : t == DT_F16 ? "vhf" : "vf"; }
+/* Instructions on vectors of halves have more lanes than others. */
+static const char *vector_type(struct emit *e, enum dtype t, const struct reg_run *r)
+{
+	return t == DT_F16 && r->lanes > e->vl ? "vhf" : math_lanes(t) == LANE_FLOAT ? "vf" : "vi";
+}
 
 void reg_declare(struct emit *e, buf_id b)
 {
@@ -146,7 +150,7 @@ void reg_declare(struct emit *e, buf_id b)
 	const char *s = "";
 
 	for (size_t i = 0; i < r->run.n; i++)
-		s = declare(e, s, vector_type(lbuf(e->p, b)->dtype), reg_name(e, b, r->run.a[i].at), i + 1 == r->run.n);
+		s = declare(e, s, vector_type(e, lbuf(e->p, b)->dtype, &r->run.a[i]), reg_name(e, b, r->run.a[i].at), i + 1 == r->run.n);
 	for (size_t i = 0; i < r->one.n; i++)
 		s = declare(e, s, ctype(lbuf(e->p, b)->dtype), reg_name(e, b, r->one.a[i]), i + 1 == r->one.n);
 }

@@ -265,7 +265,7 @@ const char *scalar_read(struct emit *e, ex_id ex, poly at)
 {
 	const char *s = scalar_load(e, lex(e->p, ex)->buf, at);
 
-	return lex(e->p, ex)->dyn_dim < 0 ? load_mark(e, lex(e->p, ex)->buf, at, 1, 0, s) : s;
+	return lex(e->p, ex)->dyn_dim < 0 ? load_mark(e, lex(e->p, ex)->buf, at, 1, 0, vtype(lex(e->p, ex)->dtype), s) : s;
 }
 
 static const char *scalar_arg(struct emit *e, ex_id ex, void *arg) { return scalar(e, ex); }
@@ -417,7 +417,7 @@ void scalar_block(struct emit *e)
 	to = element(e, out, write_offset(e));
 	if (!init && comb != COMB_NONE) {
 		const char *old = scalar_load(e, out, write_offset(e));
-		if (!bf16 && t != DT_BOOL)
+		if (!bf16 && t != DT_BOOL && !(dtype_is_int(t) && dtype_size(t) < 4)) /* in a register it may be a lane of int */
 			op = comb == COMB_SUM ? "+=" : comb == COMB_PROD ? "*=" : NULL;
 		if (!op)
 			value = scalar_call(e,

@@ -9,13 +9,15 @@ const struct vx vx_fail = {VX_FAIL, ""};
 const char *to_vec(struct emit *e, struct vx x) { return x.kind == VX_SCALAR ? text(e, "vset(%s)", bare(e, x.s)) : x.s; }
 const char *to_mask(struct emit *e, struct vx x) { return x.kind == VX_SCALAR ? text(e, "vmset(%s)", x.s) : x.s; }
 
-static struct vx vx_index(struct emit *e, ex_id ex, enum dtype as)
+struct vx vx_index(struct emit *e, ex_id ex, enum dtype as)
 {
 	poly i = here(e, lex(e->p, ex)->index[0]), rest;
 	int64_t c;
 
 	if (!lane_in(e, i))
 		return (struct vx){VX_SCALAR, text(e, "(%s)(%s)", vtype(as), poly_text(e, i))};
+	if (as == DT_I32 && poly_linear_in(e->p->P, i, e->lane, &c, &rest))
+		return (struct vx){VX_INT, text(e, "viindex(%s, %ld)", poly_text(e, rest), (long)c)};
 	if (as != DT_F32)
 		return vx_fail;
 	if (poly_linear_in(e->p->P, i, e->lane, &c, &rest))
@@ -30,16 +32,9 @@ static struct vx vx_cast(struct emit *e, ex_id ex, const struct lanes *m)
 {
 	struct ex x = *lex(e->p, ex), from = *lex(e->p, x.a[0]);
 
-	if (from.kind == EX_INDEX && x.dtype == DT_F32)
-		return vx_index(e, x.a[0], DT_F32);
-	struct vx a = vx(e, x.a[0], m);
-	if (a.kind == VX_SCALAR)
-		return (struct vx){VX_SCALAR, cast_text(e, x.dtype, from.dtype, a.s)};
-	if (a.kind == VX_MASK && x.dtype == DT_F32)
-		return (struct vx){VX_VEC, text(e, "vsel(%s, vset(1.0f), vset(0.0f))", a.s)};
-	if (a.kind == VX_VEC && x.dtype == DT_BOOL)
-		return (struct vx){VX_MASK, text(e, "vne(%s, vset(0.0f))", a.s)};
-	return vx_fail;
+	if (from.kind == EX_INDEX && (x.dtype == DT_F32 || x.dtype == DT_I32))
+		return vx_index(e, x.a[0], x.dtype);
+	return cast_lanes(e, x.dtype, from.dtype, vx(e, x.a[0], m), false);
 }
 
 /* vmax and vmin pass on NaN of either operand. If one operand is a number, one instruction does: the number goes first. NULL: neither is. */
@@ -51,13 +46,43 @@ static const char *with_number(struct emit *e, const struct ex *x, const struct 
 	return NULL;
 }
 
+/* A row's text with the operands put in. */
+static const char *filled(struct emit *e, const char *row, const struct vx *a)
+{
+	const char *s = "", *next;
+
+	while ((next = strchr(row, '%'))) {
+		s = text(e, "%s%.*s%s", s, (int)(next - row), row, a[next[1] - 'a'].s);
+		row = next + 2;
+	}
+	return text(e, "%s%s", s, row);
+}
+
+/* Is the result a number of type t whatever the operands are? */
+static bool keeps_type(int fn, enum dtype t)
+{
+	switch (fn) {
+	case FN_MAX:
+	case FN_MIN:
+	case FN_FLOOR:
+	case FN_CEIL:
+	case FN_ROUND:
+	case FN_SIGN:
+	case FN_SELECT: return true;
+	case FN_NEG:
+	case FN_ABS: return dtype_is_float(t);
+	default: return false;
+	}
+}
+
 static struct vx vx_call(struct emit *e, ex_id ex, const struct lanes *m)
 {
 	struct ex x = *lex(e->p, ex);
 	const struct math_row *r = math_row(x.fn);
 	struct vx a[3] = {{VX_SCALAR, ""}, {VX_SCALAR, ""}, {VX_SCALAR, ""}};
 	enum dtype t = lex(e->p, x.a[x.fn == FN_SELECT])->dtype;
-	bool vary = false, logic = x.fn >= FN_AND && x.fn <= FN_NOT;
+	const char *s;
+	bool vary = false;
 
 	for (int i = 0; i < r->arity; i++) {
 		a[i] = vx(e, x.a[i], m);
@@ -67,22 +92,18 @@ static struct vx vx_call(struct emit *e, ex_id ex, const struct lanes *m)
 	}
 	if (!vary)
 		return (struct vx){VX_SCALAR, scalar_call(e, x.fn, t, a[0].s, a[1].s, a[2].s)};
-	if (logic ? t != DT_BOOL : t != DT_F32)
+	if (!math_in_lanes(x.fn, t))
 		return vx_fail;
 	if (x.fn == FN_SELECT && a[0].kind == VX_SCALAR)
-		return (struct vx){VX_VEC, text(e, "(%s ? %s : %s)", a[0].s, to_vec(e, a[1]), to_vec(e, a[2]))};
-	bool bare = x.fn >= FN_ADD && x.fn <= FN_DIV; /* scalar op vector is C */
+		return in_lanes(t, text(e, "(%s ? %s : %s)", a[0].s, to_lanes(e, a[1], t), to_lanes(e, a[2], t)));
+	bool bare = t == DT_F32 && x.fn >= FN_ADD && x.fn <= FN_DIV; /* scalar op vector is C */
 	for (int i = 0; i < r->arity; i++)
-		a[i].s = logic || (x.fn == FN_SELECT && !i) ? to_mask(e, a[i]) : bare ? a[i].s : to_vec(e, a[i]);
-	const char *s = with_number(e, &x, a), *q = r->vector, *next;
-	if (s)
+		a[i].s = x.fn == FN_SELECT && !i ? to_mask(e, a[i]) : bare ? a[i].s : to_lanes(e, a[i], t);
+	if (math_lanes(t) == LANE_FLOAT && (s = with_number(e, &x, a)))
 		return (struct vx){VX_VEC, s};
-	s = "";
-	while ((next = strchr(q, '%'))) {
-		s = text(e, "%s%.*s%s", s, (int)(next - q), q, a[next[1] - 'a'].s);
-		q = next + 2;
-	}
-	return (struct vx){x.fn >= FN_EQ && x.fn <= FN_NOT ? VX_MASK : VX_VEC, text(e, "%s%s", s, q)};
+	const char *q = math_lanes(t) == LANE_FLOAT ? r->vector : math_lanes(t) == LANE_INT ? int_call(e, &x) : r->mask;
+	s = filled(e, q, a);
+	return x.fn >= FN_EQ && x.fn <= FN_NOT ? (struct vx){VX_MASK, s} : in_lanes(t, keeps_type(x.fn, t) ? s : narrowed(e, t, s));
 }
 
 /* ---- guards ---- */
@@ -170,9 +191,11 @@ static struct lanes kept_out(struct emit *e, const struct condition *c, const st
 }
 
 /* Its value, or where the condition does not hold, any. */
-static const char *vec_if(struct emit *e, const char *cond, struct vx x)
+static const char *vec_if(struct emit *e, const char *cond, struct vx x, enum dtype t)
 {
-	return *cond ? text(e, "(%s ? %s : vset(0.0f))", cond, to_vec(e, x)) : to_vec(e, x);
+	const char *s = to_lanes(e, x, t);
+
+	return !*cond ? s : text(e, "(%s ? %s : %s)", cond, s, math_lanes(t) == LANE_BOOL ? "vmset(0)" : lanes_zero(t));
 }
 
 /* Conditions without the lane choose for all lanes (C's ?:, so the other side is not evaluated); those with it
@@ -194,17 +217,16 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 	yes.x.s = scoped(e, x.a[0], vx_branch, &yes);
 	no.x.s = scoped(e, x.a[1], vx_branch, &no);
 	e->guarded--;
-	if (yes.x.kind == VX_FAIL || no.x.kind == VX_FAIL || (c.lanes && x.dtype != DT_F32))
+	if (yes.x.kind == VX_FAIL || no.x.kind == VX_FAIL || (c.lanes && math_lanes(x.dtype) == LANE_NONE))
 		return vx_fail;
 	if (c.lanes)
-		yes.x = (struct vx){VX_VEC, text(e, "vsel(%s, %s, %s)", c.inner.s, vec_if(e, c.some, yes.x), vec_if(e, c.other, no.x))};
+		yes.x = in_lanes(x.dtype, select_text(e, x.dtype, c.inner.s, vec_if(e, c.some, yes.x, x.dtype),
+						      vec_if(e, c.other, no.x, x.dtype)));
 	if (!*c.all)
 		return yes.x;
 	if (yes.x.kind == VX_SCALAR && no.x.kind == VX_SCALAR)
 		return (struct vx){VX_SCALAR, text(e, "(%s ? %s : %s)", c.all, yes.x.s, no.x.s)};
-	bool mask = yes.x.kind == VX_MASK || no.x.kind == VX_MASK;
-	return (struct vx){mask ? VX_MASK : VX_VEC, text(e, "(%s ? %s : %s)", c.all, mask ? to_mask(e, yes.x) : to_vec(e, yes.x),
-							 mask ? to_mask(e, no.x) : to_vec(e, no.x))};
+	return in_lanes(x.dtype, text(e, "(%s ? %s : %s)", c.all, to_lanes(e, yes.x, x.dtype), to_lanes(e, no.x, x.dtype)));
 }
 
 struct vx vx(struct emit *e, ex_id ex, const struct lanes *m)
@@ -224,6 +246,6 @@ struct vx vx(struct emit *e, ex_id ex, const struct lanes *m)
 	case EX_GUARD: r = vx_guard(e, ex, m); break;
 	}
 	if (r.kind != VX_FAIL)
-		r.s = name_shared(e, ex, r.kind, r.kind == VX_SCALAR ? vtype(x.dtype) : r.kind == VX_VEC ? "vf" : "vm", r.s);
+		r.s = name_shared(e, ex, r.kind, r.kind == VX_SCALAR ? vtype(x.dtype) : r.kind == VX_VEC ? "vf" : r.kind == VX_INT ? "vi" : "vm", r.s);
 	return r;
 }

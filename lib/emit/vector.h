@@ -3,8 +3,9 @@
 #define HONE_EMIT_VECTOR_H
 #include "emit/emit_impl.h"
 
-/* The text of a value: the same in all lanes, a vector of float, or a mask; VX_FAIL: it cannot be written for all lanes at once. */
-enum vx_kind { VX_FAIL, VX_SCALAR, VX_VEC, VX_MASK };
+/* The text of a value: the same in all lanes, a vector of float or of int, or a mask; VX_FAIL: it cannot be written for all lanes at
+ * once. */
+enum vx_kind { VX_FAIL, VX_SCALAR, VX_VEC, VX_INT, VX_MASK };
 struct vx {
 	enum vx_kind kind;
 	const char *s;
@@ -42,6 +43,21 @@ bool block_lanes(struct emit *e, struct lanes *m);
 /* ---- vector.c, vector_load.c ---- */
 struct vx vx(struct emit *e, ex_id ex, const struct lanes *m);
 struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m);
+/* Can a vector be elements of b, a buffer in registers? */
+bool lanes_fit_register(struct emit *e, buf_id b);
 const char *to_vec(struct emit *e, struct vx x);
 const char *to_mask(struct emit *e, struct vx x);
+struct vx vx_index(struct emit *e, ex_id ex, enum dtype as);
+
+/* ---- typed.c: lanes of values of type t ---- */
+const char *lanes_ctype(enum dtype t);
+const char *memory_suffix(enum dtype t);
+const char *lanes_zero(enum dtype t);                       /* of what lies in memory */
+struct vx in_lanes(enum dtype t, const char *s);            /* s is a vector or mask */
+const char *to_lanes(struct emit *e, struct vx x, enum dtype t);
+const char *select_text(struct emit *e, enum dtype t, const char *m, const char *a, const char *b);
+const char *narrowed(struct emit *e, enum dtype t, const char *s); /* rounded to t, or its low bits */
+/* stored: what the store does need not be done before. */
+struct vx cast_lanes(struct emit *e, enum dtype to, enum dtype from, struct vx x, bool stored);
+const char *int_call(struct emit *e, const struct ex *x); /* the row's text; NULL: none */
 #endif

@@ -17,16 +17,16 @@ static bool varies(struct emit *e, ex_id ex) { return ex_find(e->p, ex, has_lane
 /* One element at a time: registers that are no vectors, and indices that are not linear in the lane. */
 static const char *compose(struct emit *e, buf_id b, poly off, const struct lanes *m)
 {
-	bool test = m->guard && lbuf(e->p, b)->scope != SCOPE_REGISTER;
+	bool test = m->guard && lbuf(e->p, b)->scope != SCOPE_REGISTER, real = math_lanes(lbuf(e->p, b)->dtype) == LANE_FLOAT;
 	const char *s = "";
 
 	for (int l = 0; l < m->n; l++) {
-		const char *x = element(e, b, lane_at(e, off, l));
+		const char *x = scalar_load(e, b, lane_at(e, off, l));
 		if (test)
-			x = text(e, "vbit(%s, %d) ? %s : 0.0f", m->s, l, x);
+			x = text(e, "vbit(%s, %d) ? %s : %s", m->s, l, x, real ? "0.0f" : "0");
 		s = text(e, "%s%s%s", s, l ? ", " : "", x);
 	}
-	return text(e, "((vf){%s})", s);
+	return text(e, "((%s){%s})", real ? "vf" : "vi", s);
 }
 
 enum { VL_MAX = 16 };
@@ -71,12 +71,12 @@ static const char *window_load(struct emit *e, buf_id b, poly base, const struct
 {
 	poly at = poly_addc(e->p->P, base, w->first[k]);
 	int64_t lo, hi, n = w->last[k] - w->first[k] + 1;
-	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, at));
+	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, at)), *suffix = memory_suffix(lbuf(e->p, b)->dtype);
 
 	poly_range(e->p->P, at, &lo, &hi);
 	if (n == e->vl || (hi != INT64_MAX && hi + e->vl <= buf_elems(e->p, b)))
-		return text(e, "vload(%s)", from);
-	return text(e, "vload_mask(%s, vlanes(0, %ld))", from, (long)n);
+		return text(e, "vload%s(%s)", suffix, from);
+	return text(e, "vload%s_mask(%s, vlanes(0, %ld))", suffix, from, (long)n);
 }
 
 /* Lanes that read near each other in some order (every second element; each twice; two rows alternating): loads and a shuffle.
@@ -91,7 +91,8 @@ static const char *shuffled(struct emit *e, buf_id b, poly off, const struct lan
 	poly base = lane_at(e, off, m->lo);
 	const char *s = window_load(e, b, base, &w, 0);
 	for (int k = 1; k < w.n || (k == 1 && w.n == 1); k++) { /* lanes of windows before the last have their place after the first step */
-		s = text(e, "__builtin_shufflevector(%s, %s", s, k < w.n ? window_load(e, b, base, &w, k) : "(vf){}");
+		const char *other = k < w.n ? window_load(e, b, base, &w, k) : text(e, "(%s){}", lanes_ctype(lbuf(e->p, b)->dtype));
+		s = text(e, "__builtin_shufflevector(%s, %s", s, other);
 		for (int l = 0; l < e->vl; l++) {
 			bool known = l >= m->lo && l < m->hi && w.of[l] <= k;
 			s = text(e, "%s, %d", s, !known ? 0 : w.of[l] == k ? w.at[l] + e->vl : k > 1 ? l : w.at[l]);
@@ -108,38 +109,54 @@ static const char *apart(struct emit *e, buf_id b, poly off, const struct lanes 
 	return s ? s : compose(e, b, off, m);
 }
 
-struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
+/* What the register's vector is named that has the lanes from `at` on; NULL: there is none. */
+static const char *register_lanes(struct emit *e, buf_id b, int64_t at, const struct lanes *m)
+{
+	if (!lanes_fit_register(e, b))
+		return NULL;
+	reg_touch(e, b, at, m->n, m->mask, m->nopen);
+	const struct reg_run *run = e->dry ? NULL : reg_run(e, b, at);
+	return e->dry || (run && run->lanes <= e->vl) ? reg_name(e, b, at) : NULL;
+}
+
+/* All lanes of what lies in b at off, an offset that depends on the lane. */
+static const char *load_lanes(struct emit *e, ex_id ex, poly off, const struct lanes *m)
 {
 	buf_id b = lex(e->p, ex)->buf;
+	const char *suffix = memory_suffix(lbuf(e->p, b)->dtype);
 	int64_t c, at;
 	poly rest;
+
+	if (!poly_linear_in(e->p->P, off, e->lane, &c, &rest))
+		return apart(e, b, off, m);
+	if (lbuf(e->p, b)->scope == SCOPE_REGISTER) {
+		const char *name = c == 1 && poly_is_const(e->p->P, rest, &at) ? register_lanes(e, b, at, m) : NULL;
+		return name ? name : compose(e, b, off, m);
+	}
+	const char *near = c == 1 ? NULL : shuffled(e, b, off, m);
+	if (c != 1 && !near && !m->guard && m->n < e->vl) /* the first lanes of a gather */
+		return compose(e, b, off, m);
+	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, rest));
+	const char *load = near              ? near
+			   : all_lanes(e, m) ? c == 1 ? text(e, "vload%s(%s)", suffix, from) : text(e, "vgather%s(%s, %ld)", suffix, from, (long)c)
+			   : c == 1          ? text(e, "vload%s_mask(%s, %s)", suffix, from, m->s)
+					     : text(e, "vgather%s_mask(%s, %ld, %s)", suffix, from, (long)c, m->s);
+	if (!m->guard && lex(e->p, ex)->dyn_dim < 0)
+		load = load_mark(e, b, rest, m->n, c, lanes_ctype(lbuf(e->p, b)->dtype), load);
+	return load;
+}
+
+struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
+{
+	enum dtype t = lex(e->p, ex)->dtype;
 
 	if (lex(e->p, ex)->dyn_dim >= 0 && varies(e, lex(e->p, ex)->a[0]))
 		return vx_fail;
 	poly off = read_offset(e, ex);
 	if (!lane_in(e, off))
 		return (struct vx){VX_SCALAR, scalar_read(e, ex, off)};
-	if (lbuf(e->p, b)->dtype != DT_F32)
+	if (math_lanes(t) == LANE_NONE)
 		return vx_fail;
-	if (!poly_linear_in(e->p->P, off, e->lane, &c, &rest))
-		return (struct vx){VX_VEC, apart(e, b, off, m)};
-	if (lbuf(e->p, b)->scope == SCOPE_REGISTER) {
-		if (c != 1 || !poly_is_const(e->p->P, rest, &at))
-			return (struct vx){VX_VEC, compose(e, b, off, m)};
-		reg_touch(e, b, at, m->n, m->mask, m->nopen);
-		if (!e->dry && !reg_run(e, b, at))
-			return (struct vx){VX_VEC, compose(e, b, off, m)};
-		return (struct vx){VX_VEC, reg_name(e, b, at)};
-	}
-	const char *near = c == 1 ? NULL : shuffled(e, b, off, m);
-	if (c != 1 && !near && !m->guard && m->n < e->vl) /* the first lanes of a gather */
-		return (struct vx){VX_VEC, compose(e, b, off, m)};
-	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, rest));
-	const char *load = near              ? near
-			   : all_lanes(e, m) ? text(e, c == 1 ? "vload(%s)" : "vgather(%s, %ld)", from, (long)c)
-			   : c == 1          ? text(e, "vload_mask(%s, %s)", from, m->s)
-					     : text(e, "vgather_mask(%s, %ld, %s)", from, (long)c, m->s);
-	if (!m->guard && lex(e->p, ex)->dyn_dim < 0)
-		load = load_mark(e, b, rest, m->n, c, load);
-	return (struct vx){VX_VEC, load};
+	const char *s = load_lanes(e, ex, off, m);
+	return in_lanes(t, t == DT_BOOL ? text(e, "vine(%s, viset(0))", s) : s);
 }

@@ -1,117 +1,157 @@
 /* The statement of a block for all lanes: what it computes, combined with what was there, to registers or memory. */
 #include "emit/vector.h"
 
-static const char *combined(struct emit *e, enum combiner c, const char *old, struct vx x)
+/* Old lanes of type t combined with x. */
+static const char *combined(struct emit *e, enum combiner c, enum dtype t, const char *old, struct vx x)
 {
+	const char *i = math_lanes(t) == LANE_FLOAT ? "" : "i";
+
 	switch (c) {
-	case COMB_SUM: return text(e, "%s + %s", old, x.s);
-	case COMB_PROD: return text(e, "%s * %s", old, x.s);
+	case COMB_SUM: return text(e, "%s + %s", old, t == DT_F32 ? x.s : to_lanes(e, x, t));
+	case COMB_PROD: return text(e, "%s * %s", old, t == DT_F32 ? x.s : to_lanes(e, x, t));
 	case COMB_MAX:
-		return text(e, "vmax(%s, %s)", to_vec(e, x),
+		return text(e, "v%smax(%s, %s)", i, to_lanes(e, x, t),
 			    old); /* vmax tests its first operand for NaN: not the sum, which waits for the step before */
-	case COMB_MIN: return text(e, "vmin(%s, %s)", to_vec(e, x), old);
-	default: return to_vec(e, x);
+	case COMB_MIN: return text(e, "v%smin(%s, %s)", i, to_lanes(e, x, t), old);
+	default: return to_lanes(e, x, t);
 	}
 }
 
+/* x as an element of type t. */
+static const char *as_element(struct emit *e, enum dtype t, const char *x)
+{
+	return t == DT_BF16 ? text(e, "bf16_put(%s)", x) : dtype_is_int(t) && dtype_size(t) < 4 ? text(e, "(%s)(%s)", ctype(t), x) : x;
+}
+
 /* A reduce loop as a vector loop: all lanes are combined into one element. */
-static bool horizontal(struct emit *e, buf_id out, poly off, enum combiner c, struct vx x, const struct lanes *m)
+static bool horizontal(struct emit *e, buf_id out, poly off, enum combiner c, enum dtype t, struct vx x, const struct lanes *m)
 {
 	static const char *const name[] = {"", "sum", "prod", "max", "min"};
+	const char *to = element(e, out, off);
 
 	if (c == COMB_NONE) {
 		if (x.kind != VX_SCALAR)
 			return false;
 		body_lines(e);
-		line(e, "%s = %s;", element(e, out, off), x.s);
+		line(e, "%s = %s;", to, as_element(e, t, x.s));
 		return true;
 	}
-	const char *v = to_vec(e, x), *to = element(e, out, off);
+	if (t == DT_F16 || t == DT_BF16)
+		return false; /* each sum is rounded */
+	const char *v = to_lanes(e, x, t), *i = math_lanes(t) == LANE_FLOAT ? "" : "i";
+	struct ex none = identity_const(c, t);
 	if (!all_lanes(e, m))
-		v = text(e, "vsel(%s, %s, vset(%s))", m->s, v, const_text(e, DT_F32, combiner_identity(c), 0));
-	v = text(e, "vh%s(%s)", name[c], v);
+		v = select_text(e, t, m->s, v, text(e, "v%sset(%s)", i, const_text(e, t, none.c, none.ic)));
+	v = text(e, "v%sh%s(%s)", i, name[c], v);
 	body_lines(e);
-	if (c == COMB_SUM || c == COMB_PROD)
-		line(e, "%s %s %s;", to, c == COMB_SUM ? "+=" : "*=", v);
+	if (c != COMB_SUM && c != COMB_PROD)
+		line(e, "%s = %s_%s(%s, %s);", to, name[c], dtype_name(t), to, v);
+	else if (dtype_size(t) < 4)
+		line(e, "%s = %s;", to, as_element(e, t, text(e, "%s %c %s", to, c == COMB_SUM ? '+' : '*', v)));
 	else
-		line(e, "%s = %s_f32(%s, %s);", to, name[c], to, v);
+		line(e, "%s %s %s;", to, c == COMB_SUM ? "+=" : "*=", v);
 	return true;
 }
 
-static bool to_register(struct emit *e, buf_id out, int64_t at, enum combiner c, struct vx x, const struct lanes *m)
+static bool to_register(struct emit *e, buf_id out, int64_t at, enum combiner c, enum dtype t, struct vx x, const struct lanes *m)
 {
+	if (!lanes_fit_register(e, out))
+		return false;
 	reg_touch(e, out, at, m->n, m->mask, m->nopen);
 	const struct reg_run *run = e->dry ? NULL : reg_run(e, out, at);
-	if (!e->dry && !run)
+	if (!e->dry && (!run || run->lanes > e->vl))
 		return false;
-	const char *name = reg_name(e, out, at);
+	const char *name = reg_name(e, out, at), *v = combined(e, c, t, name, x);
+	bool sum = c == COMB_SUM || c == COMB_PROD;
+	if (sum)
+		v = narrowed(e, t, v);
 	body_lines(e);
 	if (run && ((m->guard && run->mixed) || run->lanes > m->n))
-		line(e, "%s = vsel(%s, %s, %s);", name, m->s, combined(e, c, name, x), name);
-	else if (c == COMB_SUM || c == COMB_PROD)
-		line(e, "%s %s %s;", name, c == COMB_SUM ? "+=" : "*=", bare(e, x.s));
+		line(e, "%s = %s;", name, select_text(e, t, m->s, v, name));
+	else if (sum && dtype_size(t) == 4)
+		line(e, "%s %s %s;", name, c == COMB_SUM ? "+=" : "*=", bare(e, t == DT_F32 ? x.s : to_lanes(e, x, t)));
 	else
-		line(e, "%s = %s;", name, bare(e, combined(e, c, name, x)));
+		line(e, "%s = %s;", name, bare(e, v));
 	return true;
 }
 
-static void to_memory(struct emit *e, buf_id out, poly rest, int64_t step, enum combiner c, struct vx x, const struct lanes *m)
+static void to_memory(struct emit *e, buf_id out, poly rest, int64_t step, enum combiner c, enum dtype t, struct vx x,
+		      const struct lanes *m)
 {
 	bool all = all_lanes(e, m);
-	const char *to = text(e, "%s + %s", e->buf_text[out], poly_text(e, rest)), *old = "";
+	const char *to = text(e, "%s + %s", e->buf_text[out], poly_text(e, rest)), *old = "", *suffix = memory_suffix(t);
 
 	body_lines(e);
 	if (c != COMB_NONE) {
-		line(e, "float *const q = %s;", to);
+		line(e, "%s *const q = %s;", ctype(t), to);
 		to = "q";
-		old = step != 1 ? text(e, "vgather_mask(q, %ld, %s)", (long)step, m->s)
-		      : all     ? "vload(q)"
-				: text(e, "vload_mask(q, %s)", m->s);
+		old = step != 1 ? text(e, "vgather%s_mask(q, %ld, %s)", suffix, (long)step, m->s)
+		      : all     ? text(e, "vload%s(q)", suffix)
+				: text(e, "vload%s_mask(q, %s)", suffix, m->s);
 	}
-	const char *v = bare(e, combined(e, c, old, x));
+	const char *v = bare(e, combined(e, c, t, old, x));
 	if (step != 1)
-		line(e, "vscatter(%s, %ld, %s, %s);", to, (long)step, v, m->s);
+		line(e, "vscatter%s(%s, %ld, %s, %s);", suffix, to, (long)step, v, m->s);
 	else if (all)
-		line(e, "vstore(%s, %s);", to, v);
+		line(e, "vstore%s(%s, %s);", suffix, to, v);
 	else
-		line(e, "vstore_mask(%s, %s, %s);", to, v, m->s);
+		line(e, "vstore%s_mask(%s, %s, %s);", suffix, to, v, m->s);
+}
+
+/* The body as values of type t; direct: they are stored as they are. */
+static struct vx body_lanes(struct emit *e, ex_id body, enum dtype t, bool direct, const struct lanes *m)
+{
+	if (direct && lex(e->p, body)->kind == EX_CAST && lex(e->p, body)->dtype == t && t != DT_BOOL)
+		body = lex(e->p, body)->a[0];
+	if (lex(e->p, body)->kind == EX_INDEX && dtype_is_int(lex(e->p, body)->dtype) && (t == DT_F32 || t == DT_I32))
+		return vx_index(e, body, t);
+	return cast_lanes(e, t, lex(e->p, body)->dtype, vx(e, body, m), direct);
+}
+
+/* Bools lie in memory and registers as bytes do. */
+static struct vx as_stored(struct emit *e, enum dtype *t, struct vx x)
+{
+	if (*t != DT_BOOL)
+		return x;
+	*t = DT_U8;
+	return x.kind == VX_SCALAR ? x : cast_lanes(e, DT_U8, DT_BOOL, x, true);
 }
 
 bool vector_block(struct emit *e)
 {
 	const struct nest *n = lnest(e->p, e->block);
-	stage_id sid = n->stage;
-	bool init = n->phase == BLOCK_INIT;
-	enum combiner c = lstage(e->p, sid)->comb;
-	buf_id out = lstage(e->p, sid)->out;
+	const struct stage *s = lstage(e->p, n->stage);
+	bool init = n->phase == BLOCK_INIT, sum = s->comb == COMB_SUM || s->comb == COMB_PROD;
+	enum combiner c = init ? COMB_NONE : s->comb;
+	ex_id body = s->body;
+	buf_id out = s->out;
+	enum dtype t = lbuf(e->p, out)->dtype;
+	struct ex none = identity_const(s->comb, t);
 	struct lanes m;
 	struct vx x;
 	int64_t step, at;
 	poly rest;
 
-	if (lbuf(e->p, out)->dtype != DT_F32)
+	if (math_lanes(t) == LANE_NONE || (t == DT_BOOL && sum))
 		return false;
 	body_begin(e);
 	if (!block_lanes(e, &m))
 		return false;
 	if (init)
-		x = (struct vx){VX_SCALAR, const_text(e, DT_F32, combiner_identity(c), 0)};
-	else if (lex(e->p, lstage(e->p, sid)->body)->dtype != DT_F32)
-		return false;
+		x = (struct vx){VX_SCALAR, const_text(e, t, none.c, none.ic)};
 	else
-		x = vx(e, lstage(e->p, sid)->body, &m);
-	if (x.kind != VX_SCALAR && x.kind != VX_VEC)
+		x = body_lanes(e, body, t, c == COMB_NONE && lbuf(e->p, out)->scope != SCOPE_REGISTER, &m);
+	if (x.kind == VX_FAIL)
 		return false;
+	x = as_stored(e, &t, x);
 	poly off = write_offset(e);
-	if (init)
-		c = COMB_NONE;
 	if (!lane_in(e, off))
-		return !m.guard || c != COMB_NONE ? horizontal(e, out, off, c, x, &m) : false;
+		return !m.guard || c != COMB_NONE ? horizontal(e, out, off, c, t, x, &m) : false;
 	if (!poly_linear_in(e->p->P, off, e->lane, &step, &rest))
 		return false;
 	if (lbuf(e->p, out)->scope != SCOPE_REGISTER) {
-		to_memory(e, out, rest, step, c, x, &m);
+		to_memory(e, out, rest, step, c, t, x, &m);
 		return true;
 	}
-	return step == 1 && poly_is_const(e->p->P, rest, &at) && to_register(e, out, at, c, x, &m);
+	return step == 1 && poly_is_const(e->p->P, rest, &at) && to_register(e, out, at, c, t, x, &m);
 }

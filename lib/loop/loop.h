@@ -222,6 +222,10 @@ stage_id stage_find(struct loop_prog *p, const char *name); /* 0: none */
 buf_id buf_find(struct loop_prog *p, const char *name);
 stage_id buf_writer(struct loop_prog *p, buf_id b); /* the stage whose out it is; 0: an input */
 
+/* Can the emitter write s for all lanes of a vector loop at once, as far as types and functions go? Vectors have as many lanes as those
+ * of f32 whatever the types are. */
+bool stage_in_lanes(struct loop_prog *p, stage_id s);
+
 /* Every EX_READ at or under e, each once: f(p, read, arg). */
 void ex_reads(struct loop_prog *p, ex_id e, void (*f)(struct loop_prog *p, ex_id read, void *arg), void *arg);
 /* Copy of e with axis variables replaced (n of them). */

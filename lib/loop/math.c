@@ -209,16 +209,16 @@ static const char mod_text[] =
 /* eval, ulps, scalar, vector, helper, needs */
 static const struct math_row rows[FN_COUNT] = {
 #define ROW(id, ...) [FN_##id] = {__VA_ARGS__}
-	ROW(ADD, "add", 2, ev_add, 0.5, "(%a + %b)", "(%a + %b)"),
-	ROW(SUB, "sub", 2, ev_sub, 0.5, "(%a - %b)", "(%a - %b)"),
-	ROW(MUL, "mul", 2, ev_mul, 0.5, "(%a * %b)", "(%a * %b)"),
+	ROW(ADD, "add", 2, ev_add, 0.5, "(%a + %b)", "(%a + %b)", .whole = "(%a + %b)"),
+	ROW(SUB, "sub", 2, ev_sub, 0.5, "(%a - %b)", "(%a - %b)", .whole = "(%a - %b)"),
+	ROW(MUL, "mul", 2, ev_mul, 0.5, "(%a * %b)", "(%a * %b)", .whole = "(%a * %b)"),
 	ROW(DIV, "div", 2, ev_div, 0.5, "div_%t(%a, %b)", "(%a / %b)"),
-	ROW(MAX, "max", 2, ev_max, 0, "max_%t(%a, %b)", "vmax(%a, %b)"),
-	ROW(MIN, "min", 2, ev_min, 0, "min_%t(%a, %b)", "vmin(%a, %b)"),
+	ROW(MAX, "max", 2, ev_max, 0, "max_%t(%a, %b)", "vmax(%a, %b)", .whole = "vimax(%a, %b)", .mask = "(%a | %b)"),
+	ROW(MIN, "min", 2, ev_min, 0, "min_%t(%a, %b)", "vmin(%a, %b)", .whole = "vimin(%a, %b)", .mask = "(%a & %b)"),
 	ROW(POW, "pow", 2, ev_pow, 1, "pow%f(%a, %b)", "vpow(%a, %b)", pow_text, FN_FLOOR),
 	ROW(MOD, "mod", 2, ev_mod, 0, "mod_%t(%a, %b)", "vmod(%a, %b)", mod_text),
-	ROW(NEG, "neg", 1, ev_neg, 0, "(-%a)", "(-%a)"),
-	ROW(ABS, "abs", 1, ev_abs, 0, "abs_%t(%a)", "vabs(%a)"),
+	ROW(NEG, "neg", 1, ev_neg, 0, "(-%a)", "(-%a)", .whole = "(-%a)"),
+	ROW(ABS, "abs", 1, ev_abs, 0, "abs_%t(%a)", "vabs(%a)", .whole = "viabs(%a)"),
 	ROW(SQRT, "sqrt", 1, ev_sqrt, 0.5, "sqrt%f(%a)", "vsqrt(%a)", sqrt_text),
 	ROW(RSQRT, "rsqrt", 1, ev_rsqrt, 1.5, "(1 / sqrt%f(%a))", "(1.0f / vsqrt(%a))", NULL, FN_SQRT),
 	ROW(RECIP, "recip", 1, ev_recip, 0.5, "div_%t(1, %a)", "(1.0f / %a)"),
@@ -229,21 +229,21 @@ static const struct math_row rows[FN_COUNT] = {
 	ROW(ERF, "erf", 1, ev_erf, 3, "erf%f(%a)", "verf(%a)", erf_text, FN_EXP),
 	ROW(SIN, "sin", 1, ev_sin, 1, "sin%f(%a)", "vsin(%a)", LANE_BY_LANE("vsin", "sinf")),
 	ROW(COS, "cos", 1, ev_cos, 1, "cos%f(%a)", "vcos(%a)", LANE_BY_LANE("vcos", "cosf")),
-	ROW(FLOOR, "floor", 1, ev_floor, 0, "floor%f(%a)", "vfloor(%a)", floor_text, FN_ROUND),
-	ROW(CEIL, "ceil", 1, ev_ceil, 0, "ceil%f(%a)", "vceil(%a)", ceil_text, FN_ROUND),
-	ROW(ROUND, "round", 1, ev_round, 0, "rint%f(%a)", "vrint(%a)", round_text),
-	ROW(SIGN, "sign", 1, ev_sign, 0, "sign_%t(%a)", "vsign(%a)", sign_text),
-	ROW(EQ, "eq", 2, ev_eq, 0, "(%a == %b)", "veq(%a, %b)"),
-	ROW(NE, "ne", 2, ev_ne, 0, "(%a != %b)", "vne(%a, %b)"),
-	ROW(LT, "lt", 2, ev_lt, 0, "(%a < %b)", "vlt(%a, %b)"),
-	ROW(LE, "le", 2, ev_le, 0, "(%a <= %b)", "vle(%a, %b)"),
-	ROW(GT, "gt", 2, ev_gt, 0, "(%a > %b)", "vlt(%b, %a)"),
-	ROW(GE, "ge", 2, ev_ge, 0, "(%a >= %b)", "vle(%b, %a)"),
-	ROW(AND, "and", 2, ev_and, 0, "(%a && %b)", "(%a & %b)"),
-	ROW(OR, "or", 2, ev_or, 0, "(%a || %b)", "(%a | %b)"),
-	ROW(XOR, "xor", 2, ev_xor, 0, "(!%a != !%b)", "(%a ^ %b)"),
-	ROW(NOT, "not", 1, ev_not, 0, "(!%a)", "(vm)~(%a)"),
-	ROW(SELECT, "select", 3, ev_select, 0, "(%a ? %b : %c)", "vsel(%a, %b, %c)"),
+	ROW(FLOOR, "floor", 1, ev_floor, 0, "floor%f(%a)", "vfloor(%a)", floor_text, FN_ROUND, .whole = "%a"),
+	ROW(CEIL, "ceil", 1, ev_ceil, 0, "ceil%f(%a)", "vceil(%a)", ceil_text, FN_ROUND, .whole = "%a"),
+	ROW(ROUND, "round", 1, ev_round, 0, "rint%f(%a)", "vrint(%a)", round_text, .whole = "%a"),
+	ROW(SIGN, "sign", 1, ev_sign, 0, "sign_%t(%a)", "vsign(%a)", sign_text, .whole = "visign(%a)"),
+	ROW(EQ, "eq", 2, ev_eq, 0, "(%a == %b)", "veq(%a, %b)", .whole = "vieq(%a, %b)", .mask = "(vm)~(%a ^ %b)"),
+	ROW(NE, "ne", 2, ev_ne, 0, "(%a != %b)", "vne(%a, %b)", .whole = "vine(%a, %b)", .mask = "(%a ^ %b)"),
+	ROW(LT, "lt", 2, ev_lt, 0, "(%a < %b)", "vlt(%a, %b)", .whole = "vilt(%a, %b)"),
+	ROW(LE, "le", 2, ev_le, 0, "(%a <= %b)", "vle(%a, %b)", .whole = "vile(%a, %b)"),
+	ROW(GT, "gt", 2, ev_gt, 0, "(%a > %b)", "vlt(%b, %a)", .whole = "vilt(%b, %a)"),
+	ROW(GE, "ge", 2, ev_ge, 0, "(%a >= %b)", "vle(%b, %a)", .whole = "vile(%b, %a)"),
+	ROW(AND, "and", 2, ev_and, 0, "(%a && %b)", "(%a & %b)", .mask = "(%a & %b)"),
+	ROW(OR, "or", 2, ev_or, 0, "(%a || %b)", "(%a | %b)", .mask = "(%a | %b)"),
+	ROW(XOR, "xor", 2, ev_xor, 0, "(!%a != !%b)", "(%a ^ %b)", .mask = "(%a ^ %b)"),
+	ROW(NOT, "not", 1, ev_not, 0, "(!%a)", "(vm)~(%a)", .mask = "(vm)~(%a)"),
+	ROW(SELECT, "select", 3, ev_select, 0, "(%a ? %b : %c)", "vsel(%a, %b, %c)", .whole = "visel(%a, %b, %c)", .mask = "((%a & %b) | ((vm)~%a & %c))"),
 #undef ROW
 };
 
@@ -252,6 +252,34 @@ const struct math_row *math_row(enum math_fn f)
 	if (f <= FN_NONE || f >= FN_COUNT)
 		BUG("no function %d", (int)f);
 	return &rows[f];
+}
+
+enum lane_type math_lanes(enum dtype t)
+{
+	switch (t) {
+	case DT_F32:
+	case DT_F16:
+	case DT_BF16: return LANE_FLOAT;
+	case DT_I32:
+	case DT_I16:
+	case DT_U16:
+	case DT_I8:
+	case DT_U8: return LANE_INT;
+	case DT_BOOL: return LANE_BOOL;
+	default: return LANE_NONE;
+	}
+}
+
+bool math_in_lanes(enum math_fn f, enum dtype t)
+{
+	const struct math_row *r = math_row(f);
+
+	switch (math_lanes(t)) {
+	case LANE_FLOAT: return f < FN_AND || f == FN_SELECT;
+	case LANE_INT: return r->whole != NULL;
+	case LANE_BOOL: return r->mask != NULL;
+	default: return false;
+	}
 }
 
 double math_eval(enum math_fn f, double a, double b, double c) { return math_row(f)->eval(a, b, c); }

@@ -2,6 +2,7 @@
  * and vectors. */
 #ifndef HONE_MATH_H
 #define HONE_MATH_H
+#include <stdbool.h>
 #include <stdio.h>
 #include "graph/types.h"
 
@@ -36,8 +37,15 @@ struct math_row {
 	const char *vector; /* C expression on vectors of float; may call a helper of the prelude */
 	const char *helper; /* prelude text this needs (a static inline function, in vector extensions), or NULL */
 	enum math_fn needs; /* a row whose helper this one's calls, or FN_NONE */
+	const char *whole;  /* C expression on vectors of int of 32 bits (generic/typed.c of lib/target), or NULL */
+	const char *mask;   /* on masks: operands and result are bool; or NULL */
 };
 const struct math_row *math_row(enum math_fn f);
+/* What the lanes of a vector are for values of type t: as many of 32 bits whatever t is. Of narrow integers they hold the value. */
+enum lane_type { LANE_NONE /* no vectors of it */, LANE_FLOAT, LANE_INT, LANE_BOOL /* a mask */ };
+enum lane_type math_lanes(enum dtype t);
+/* Has f vectors where its operands (of select: the last two) are of type t? */
+bool math_in_lanes(enum math_fn f, enum dtype t);
 /* The value of f on numbers of a floating type. */
 double math_eval(enum math_fn f, double a, double b, double c);
 /* On integers and bools of type t, by their bits: sums wrap, div truncates, mod has the divisor's sign (floats: the dividend's), by 0

@@ -219,7 +219,7 @@ void template_map(struct schedule *r, stage_id s)
 		return;
 	if (lbuf(p, lstage(p, s)->out)->dtype == DT_F32 && extent < r->lanes / 2 && weave_lines(r, s, v))
 		return;
-	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 || extent < r->lanes / 2 || choices > CHOICES_MAX) {
+	if (!stage_in_lanes(p, s) || extent < r->lanes / 2 || choices > CHOICES_MAX) {
 		if (choices && choices <= CHOICES_MAX)
 			sched_try(r, PRIM_PARTITION, axis_loop(r, s, v, ""), "auto");
 		return;

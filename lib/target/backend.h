@@ -75,6 +75,7 @@ struct backend {
 	/* ---- what is made for it ---- */
 	const char *(*flags)(const struct target *t); /* for the C compiler, each after a blank; valid for the life of the process */
 	const struct text_section *text;              /* ends with no name */
+	const struct text_section *typed;             /* more of it: of generic/typed.c */
 	const struct instr *instr;                    /* besides the generic ones; ends with no name */
 };
 
@@ -91,4 +92,10 @@ const struct backend *backend_find(const char *name, size_t n);
 void target_text(FILE *f, const struct target *t, const char *text);
 /* Vectors, masks and what is done with them: the start of every file of kernels. */
 void target_prelude(FILE *f, const struct target *t);
+/* Vectors of int; loads and stores of them for elements of an integer type, of f16, and (with u16) of bf16: functions, each on its own.
+ * type as in "u8", ctype as in C. */
+void target_ints(FILE *f, const struct target *t);
+void target_memory(FILE *f, const struct target *t, const char *type, const char *ctype);
+void target_f16(FILE *f, const struct target *t);
+void target_bf16(FILE *f, const struct target *t);
 #endif

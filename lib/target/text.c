@@ -1,15 +1,24 @@
 /* C text with sections, of which a target may have its own. */
 #include "target/backend.h"
+#include <stdlib.h>
 #include <string.h>
+#include "common/arena.h"
 #include "common/msg.h"
 #include "target/generic/generic.h"
 
-static const struct text_section *own_text(const struct target *t, const char *name, size_t n)
+static const struct text_section *find_text(const struct text_section *s, const char *name, size_t n)
 {
-	for (const struct text_section *s = backend_of(t)->text; s && s->name; s++)
+	for (; s && s->name; s++)
 		if (strlen(s->name) == n && !strncmp(s->name, name, n))
 			return s;
 	return NULL;
+}
+
+static const struct text_section *own_text(const struct target *t, const char *name, size_t n)
+{
+	const struct text_section *s = find_text(backend_of(t)->text, name, n);
+
+	return s ? s : find_text(backend_of(t)->typed, name, n);
 }
 
 static const char *next_line(const char *s)
@@ -55,3 +64,17 @@ void target_text(FILE *f, const struct target *t, const char *text)
 }
 
 void target_prelude(FILE *f, const struct target *t) { target_text(f, t, generic_prelude); }
+
+void target_ints(FILE *f, const struct target *t) { target_text(f, t, generic_ints); }
+
+void target_memory(FILE *f, const struct target *t, const char *type, const char *ctype)
+{
+	char *text = xprintf(generic_memory, type, ctype);
+
+	target_text(f, t, text);
+	free(text);
+}
+
+void target_f16(FILE *f, const struct target *t) { target_text(f, t, generic_f16); }
+
+void target_bf16(FILE *f, const struct target *t) { target_text(f, t, generic_bf16); }

@@ -4,5 +4,6 @@
 #include "target/backend.h"
 
 extern const char generic_prelude[]; /* sections stays, in_step, masks, and edges in masks */
+extern const char generic_ints[], generic_memory[] /* formats type and ctype */, generic_f16[], generic_bf16[] /* bf16 */;
 extern const struct instr generic_instr[];
 #endif

@@ -65,5 +65,6 @@ const struct backend backend_x86 = {
 		},
 	.flags = flags,
 	.text = x86_text,
+	.typed = x86_typed_text,
 	.instr = x86_instr,
 };
