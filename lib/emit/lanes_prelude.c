@@ -64,7 +64,8 @@ static void memory(FILE *f, const struct target *t, int vl, enum dtype d)
 	else
 		target_memory(f, t, suffix + 1, type);
 	gather(f, vl, suffix, vector, type, d == DT_BF16);
-	fprintf(f, apart_text, suffix, vector, type, d == DT_BF16 ? "bf16_get(" : "", d == DT_BF16 ? "bf16_put(" : "", d == DT_BF16 ? ")" : "");
+	fprintf(f, apart_text, suffix, vector, type, d == DT_BF16 ? "bf16_get(" : "", d == DT_BF16 ? "bf16_put(" : "",
+		d == DT_BF16 ? ")" : "");
 }
 
 void lanes_helpers(FILE *f, const struct target *t, struct loop_prog *const *p, int n)

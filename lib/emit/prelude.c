@@ -185,7 +185,8 @@ static void write_all(FILE *f, struct loop_prog *const *p, int n)
 		fputs(bf16_text, f);
 	lanes_helpers(f, t, p, n);
 	for (enum dtype d = DT_F32; d < DT_COUNT; d++)
-		if (d == DT_F32 || ((dtype_is_float(d) || dtype_is_int(d)) && uses_dtype(p, n, d)) || (d == DT_U8 && uses_dtype(p, n, DT_BOOL)))
+		if (d == DT_F32 || ((dtype_is_float(d) || dtype_is_int(d)) && uses_dtype(p, n, d)) ||
+		    (d == DT_U8 && uses_dtype(p, n, DT_BOOL)))
 			number_helpers(f, d);
 	if (uses_fn(p, n, FN_POW))
 		fputs(power_text, f);

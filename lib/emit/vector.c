@@ -220,8 +220,8 @@ static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 	if (yes.x.kind == VX_FAIL || no.x.kind == VX_FAIL || (c.lanes && math_lanes(x.dtype) == LANE_NONE))
 		return vx_fail;
 	if (c.lanes)
-		yes.x = in_lanes(x.dtype, select_text(e, x.dtype, c.inner.s, vec_if(e, c.some, yes.x, x.dtype),
-						      vec_if(e, c.other, no.x, x.dtype)));
+		yes.x = in_lanes(x.dtype,
+				 select_text(e, x.dtype, c.inner.s, vec_if(e, c.some, yes.x, x.dtype), vec_if(e, c.other, no.x, x.dtype)));
 	if (!*c.all)
 		return yes.x;
 	if (yes.x.kind == VX_SCALAR && no.x.kind == VX_SCALAR)
@@ -246,6 +246,11 @@ struct vx vx(struct emit *e, ex_id ex, const struct lanes *m)
 	case EX_GUARD: r = vx_guard(e, ex, m); break;
 	}
 	if (r.kind != VX_FAIL)
-		r.s = name_shared(e, ex, r.kind, r.kind == VX_SCALAR ? vtype(x.dtype) : r.kind == VX_VEC ? "vf" : r.kind == VX_INT ? "vi" : "vm", r.s);
+		r.s = name_shared(e, ex, r.kind,
+				  r.kind == VX_SCALAR ? vtype(x.dtype)
+				  : r.kind == VX_VEC  ? "vf"
+				  : r.kind == VX_INT  ? "vi"
+						      : "vm",
+				  r.s);
 	return r;
 }

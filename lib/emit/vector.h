@@ -52,8 +52,8 @@ struct vx vx_index(struct emit *e, ex_id ex, enum dtype as);
 /* ---- typed.c: lanes of values of type t ---- */
 const char *lanes_ctype(enum dtype t);
 const char *memory_suffix(enum dtype t);
-const char *lanes_zero(enum dtype t);                       /* of what lies in memory */
-struct vx in_lanes(enum dtype t, const char *s);            /* s is a vector or mask */
+const char *lanes_zero(enum dtype t);            /* of what lies in memory */
+struct vx in_lanes(enum dtype t, const char *s); /* s is a vector or mask */
 const char *to_lanes(struct emit *e, struct vx x, enum dtype t);
 const char *select_text(struct emit *e, enum dtype t, const char *m, const char *a, const char *b);
 const char *narrowed(struct emit *e, enum dtype t, const char *s); /* rounded to t, or its low bits */

@@ -243,7 +243,8 @@ static const struct math_row rows[FN_COUNT] = {
 	ROW(OR, "or", 2, ev_or, 0, "(%a || %b)", "(%a | %b)", .mask = "(%a | %b)"),
 	ROW(XOR, "xor", 2, ev_xor, 0, "(!%a != !%b)", "(%a ^ %b)", .mask = "(%a ^ %b)"),
 	ROW(NOT, "not", 1, ev_not, 0, "(!%a)", "(vm)~(%a)", .mask = "(vm)~(%a)"),
-	ROW(SELECT, "select", 3, ev_select, 0, "(%a ? %b : %c)", "vsel(%a, %b, %c)", .whole = "visel(%a, %b, %c)", .mask = "((%a & %b) | ((vm)~%a & %c))"),
+	ROW(SELECT, "select", 3, ev_select, 0, "(%a ? %b : %c)", "vsel(%a, %b, %c)", .whole = "visel(%a, %b, %c)",
+	    .mask = "((%a & %b) | ((vm)~%a & %c))"),
 #undef ROW
 };
 

@@ -196,7 +196,10 @@ static void run_kernels(struct kernel *k, int n, void *lib, const char *name)
 	}
 }
 
-static bool left_out(const char *text) { return strstr(target_compiler_version(), "lang") && (strstr(text, "f16") || strstr(text, "to=10")); }
+static bool left_out(const char *text)
+{
+	return strstr(target_compiler_version(), "lang") && (strstr(text, "f16") || strstr(text, "to=10"));
+}
 
 static void try_target(const char *name)
 {

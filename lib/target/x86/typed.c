@@ -2,54 +2,64 @@
  * makes lanes one by one of what its vectors convert in wider steps than two, so it is told the instruction; clang finds it. */
 #include "target/x86/x86.h"
 
-#define V16 "VL == 16 && defined __AVX512F__ && defined __AVX512BW__ && defined __AVX512VL__"
-#define GCC " && !defined __clang__"
+#define V16             "VL == 16 && defined __AVX512F__ && defined __AVX512BW__ && defined __AVX512VL__"
+#define GCC             " && !defined __clang__"
 #define TYPE(of, bytes) "\ttypedef " of " v __attribute__((vector_size(" bytes "), aligned(1), may_alias));\n"
 
 /* Bytes (b) and halves (w) widened, with zeros (z) or the sign (s). */
 #define LOAD(kind, of, b16, b8, b4, half) \
-	"#if " V16 GCC "\n" TYPE( \
-		of, \
-		b16) "\treturn __builtin_ia32_pmov" kind "d512_mask(*(const v *)p, (vi){}, -1);\n" \
-		     "#elif VL == 8 && defined __AVX2__" GCC "\n" half(kind, of, b8) "#elif VL == 4 && defined __SSE2__" GCC "\n" b4 "#else\n"
+	"#if " V16 GCC "\n" TYPE(of, b16) "\treturn __builtin_ia32_pmov" kind \
+					  "d512_mask(*(const v *)p, (vi){}, -1);\n" \
+					  "#elif VL == 8 && defined __AVX2__" GCC \
+					  "\n" half(kind, of, b8) "#elif VL == 4 && defined __SSE2__" GCC "\n" b4 "#else\n"
 #define HALF_B(kind, of, bytes) \
-	TYPE(of, "16") "\ttypedef long w __attribute__((vector_size(16)));\n" \
-		       "\tlong x;\n\t__builtin_memcpy(&x, p, 8);\n\treturn __builtin_ia32_pmov" kind "d256((v)(w){x});\n"
+	TYPE(of, "16") \
+	"\ttypedef long w __attribute__((vector_size(16)));\n" \
+	"\tlong x;\n\t__builtin_memcpy(&x, p, 8);\n\treturn __builtin_ia32_pmov" kind "d256((v)(w){x});\n"
 #define HALF_W(kind, of, bytes) TYPE(of, "16") "\treturn __builtin_ia32_pmov" kind "d256(*(const v *)p);\n"
 /* SSE2: each element twice, or behind zeros. */
 #define FOUR_B(other, end) \
-	TYPE("char", "16") "\ttypedef short w __attribute__((vector_size(16)));\n" \
-			   "\tint four;\n\t__builtin_memcpy(&four, p, 4);\n\tv x = (v)(vi){four}, z = " other ";\n" \
-			   "\tx = __builtin_shufflevector(x, z, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);\n" \
-			   "\treturn (vi)__builtin_shufflevector((w)x, (w)" end ";\n"
+	TYPE("char", "16") \
+	"\ttypedef short w __attribute__((vector_size(16)));\n" \
+	"\tint four;\n\t__builtin_memcpy(&four, p, 4);\n\tv x = (v)(vi){four}, z = " other \
+	";\n" \
+	"\tx = __builtin_shufflevector(x, z, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);\n" \
+	"\treturn (vi)__builtin_shufflevector((w)x, (w)" end ";\n"
 #define FOUR_W(other, end) \
-	TYPE("short", "16") "\ttypedef long w __attribute__((vector_size(16)));\n" \
-			    "\tlong four;\n\t__builtin_memcpy(&four, p, 8);\n\tv x = (v)(w){four}, z = " other ";\n" \
-			    "\treturn (vi)__builtin_shufflevector(x, z, 0, 8, 1, 9, 2, 10, 3, 11)" end ";\n"
+	TYPE("short", "16") \
+	"\ttypedef long w __attribute__((vector_size(16)));\n" \
+	"\tlong four;\n\t__builtin_memcpy(&four, p, 8);\n\tv x = (v)(w){four}, z = " other \
+	";\n" \
+	"\treturn (vi)__builtin_shufflevector(x, z, 0, 8, 1, 9, 2, 10, 3, 11)" end ";\n"
 
 #define LOAD_MASK(of, bytes, load, type) \
-	"#if " V16 "\n" TYPE(of, bytes) "\tv x = " load "((const v *)p, (v){}, m);\n" \
+	"#if " V16 "\n" TYPE(of, bytes) "\tv x = " load \
+					"((const v *)p, (v){}, m);\n" \
 					"\treturn vload_" type ";\n#else\n"
 
 #define STORE_B \
-	"#if VL == 8 && defined __AVX2__" GCC "\n" \
+	"#if VL == 8 && defined __AVX2__" GCC \
+	"\n" \
 	"\ttypedef char v __attribute__((vector_size(32)));\n" \
 	"\ttypedef char w __attribute__((vector_size(8)));\n" \
 	"\tw y = __builtin_shufflevector((v)x, (v)x, 0, 4, 8, 12, 16, 20, 24, 28);\n" \
 	"\t__builtin_memcpy(p, &y, 8);\n" \
-	"#elif VL == 4 && defined __SSE2__" GCC "\n" \
+	"#elif VL == 4 && defined __SSE2__" GCC \
+	"\n" \
 	"\ttypedef short w __attribute__((vector_size(16)));\n" \
 	"\tw s = __builtin_ia32_packssdw128(x & 255, x & 255);\n" \
 	"\tint four = ((vi)__builtin_ia32_packuswb128(s, s))[0];\n" \
 	"\t__builtin_memcpy(p, &four, 4);\n" \
 	"#else\n"
 #define STORE_W \
-	"#if VL == 8 && defined __AVX2__" GCC "\n" \
+	"#if VL == 8 && defined __AVX2__" GCC \
+	"\n" \
 	"\ttypedef short v __attribute__((vector_size(32)));\n" \
 	"\ttypedef short w __attribute__((vector_size(16)));\n" \
 	"\tw y = __builtin_shufflevector((v)x, (v)x, 0, 2, 4, 6, 8, 10, 12, 14);\n" \
 	"\t__builtin_memcpy(p, &y, 16);\n" \
-	"#elif VL == 4 && defined __SSE2__" GCC "\n" \
+	"#elif VL == 4 && defined __SSE2__" GCC \
+	"\n" \
 	"\ttypedef long w __attribute__((vector_size(16)));\n" \
 	"\tvi s = x << 16 >> 16;\n" \
 	"\tlong four = ((w)__builtin_ia32_packssdw128(s, s))[0];\n" \
@@ -58,34 +68,39 @@
 #define STORE_MASK(of, bytes, store, type, pointer) \
 	"#if " V16 "\n" TYPE(of, bytes) "\tv y;\n\tvstore_" type "((" pointer " *)&y, x);\n\t" store "((v *)p, y, m);\n#else\n"
 
-#define LOAD_MASK_B(type, of) LOAD_MASK("char", "16", "__builtin_ia32_loaddquqi128_mask", type "((const " of " *)&x)")
-#define LOAD_MASK_W(type, of) LOAD_MASK("short", "32", "__builtin_ia32_loaddquhi256_mask", type "((const " of " *)&x)")
+#define LOAD_MASK_B(type, of)  LOAD_MASK("char", "16", "__builtin_ia32_loaddquqi128_mask", type "((const " of " *)&x)")
+#define LOAD_MASK_W(type, of)  LOAD_MASK("short", "32", "__builtin_ia32_loaddquhi256_mask", type "((const " of " *)&x)")
 #define STORE_MASK_B(type, of) STORE_MASK("char", "16", "__builtin_ia32_storedquqi128_mask", type, of)
 #define STORE_MASK_W(type, of) STORE_MASK("short", "32", "__builtin_ia32_storedquhi256_mask", type, of)
 
-static const char load_mask_i32_text[] =
-	"#if " V16 "\n"
-	"\treturn __builtin_ia32_loaddqusi512_mask((const void *)p, (vi){}, m);\n"
-	"#elif VL == 8 && defined __AVX2__\n"
-	"\treturn __builtin_ia32_maskloadd256((const vi *)p, m);\n"
-	"#else\n";
-static const char store_mask_i32_text[] =
-	"#if " V16 "\n"
-	"\t__builtin_ia32_storedqusi512_mask((void *)p, x, m);\n"
-	"#elif VL == 8 && defined __AVX2__\n"
-	"\t__builtin_ia32_maskstored256((vi *)p, m, x);\n"
-	"#else\n";
+static const char load_mask_i32_text[] = "#if " V16
+					 "\n"
+					 "\treturn __builtin_ia32_loaddqusi512_mask((const void *)p, (vi){}, m);\n"
+					 "#elif VL == 8 && defined __AVX2__\n"
+					 "\treturn __builtin_ia32_maskloadd256((const vi *)p, m);\n"
+					 "#else\n";
+static const char store_mask_i32_text[] = "#if " V16
+					  "\n"
+					  "\t__builtin_ia32_storedqusi512_mask((void *)p, x, m);\n"
+					  "#elif VL == 8 && defined __AVX2__\n"
+					  "\t__builtin_ia32_maskstored256((vi *)p, m, x);\n"
+					  "#else\n";
 
 /* clang has no names for these: it finds them in the generic text. */
 #define EXTREME(which) \
-	"#if " V16 GCC "\n" \
-	"\treturn __builtin_ia32_p" which "sd512_mask(a, b, a, -1);\n" \
-	"#elif VL == 8 && defined __AVX2__" GCC "\n" \
-	"\treturn __builtin_ia32_p" which "sd256(a, b);\n" \
+	"#if " V16 GCC \
+	"\n" \
+	"\treturn __builtin_ia32_p" which \
+	"sd512_mask(a, b, a, -1);\n" \
+	"#elif VL == 8 && defined __AVX2__" GCC \
+	"\n" \
+	"\treturn __builtin_ia32_p" which \
+	"sd256(a, b);\n" \
 	"#else\n"
 #define COMPARE(which) \
 	"#if VL == 16 && defined __AVX512F__ && defined __AVX512BW__\n" \
-	"\treturn __builtin_ia32_cmpd512_mask(a, b, " which ", -1);\n" \
+	"\treturn __builtin_ia32_cmpd512_mask(a, b, " which \
+	", -1);\n" \
 	"#else\n"
 
 static const char mul16_text[] =
@@ -112,9 +127,9 @@ static const char store_f16_text[] =
 	"#if " V16 "\n" TYPE("short", "32") "\t*(v *)p = __builtin_ia32_vcvtps2ph512_mask(x, 0, (v){}, -1);\n"
 					    "#elif VL == 8 && defined __F16C__\n" TYPE(
 						    "short", "16") "\t*(v *)p = __builtin_ia32_vcvtps2ph256(x, 0);\n#else\n";
-static const char round_f16_text[] =
-	"#if (" V16 ") || (VL == 8 && defined __F16C__)\n"
-	"\t_Float16 y[VL];\n\tvstore_f16(y, x);\n\treturn vload_f16(y);\n#else\n";
+static const char round_f16_text[] = "#if (" V16
+				     ") || (VL == 8 && defined __F16C__)\n"
+				     "\t_Float16 y[VL];\n\tvstore_f16(y, x);\n\treturn vload_f16(y);\n#else\n";
 
 const struct text_section x86_typed_text[] = {
 	{"load_u8", LOAD("zxb", "char", "16", "8", FOUR_B("{}", "z, 0, 8, 1, 9, 2, 10, 3, 11)"), HALF_B), true},
