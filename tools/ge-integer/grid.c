@@ -41,6 +41,8 @@ const char *grid_read(struct rewrite *rw, node_id n, struct grid *g)
 		return "has a scale for each block";
 	if (!(g->scale = rw_doubles(rw, s, &g->n)))
 		return "has scales that are not constant";
+	if (g->n < 1)
+		return "has no scales";
 	if (z && !(g->zero = rw_doubles(rw, z, &nz)))
 		return "has zero points that are not constant";
 	if (z && nz != g->n)

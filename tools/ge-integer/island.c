@@ -156,7 +156,7 @@ static const char *computed_weights(struct island *I)
 
 	if (I->gw.n != 1)
 		return "operand 1 is not constant and has more than one scale";
-	if (!poly_is_const(rw_module(I->rw)->dims, t->dims[t->rank > 1 ? t->rank - 2 : 0], &k))
+	if (!poly_is_const(rw_module(I->rw)->dims, t->dims[t->rank - 2], &k))
 		return "the length of its sums is not known";
 	if ((double)k * farthest(&I->gx) * farthest(&I->gw) > SUM_MAX)
 		return "its sums may need more than 32 bits";
@@ -197,7 +197,7 @@ static val_id by_channel(struct island *I, const double *x, int64_t n, int inner
 {
 	int64_t dims[RANK_MAX] = {n};
 
-	if (all_equal(x, n))
+	if (n && all_equal(x, n))
 		return scalar_f32(I->rw, x[0]);
 	for (int i = 1; i <= inner; i++)
 		dims[i] = 1;
@@ -254,10 +254,8 @@ static const char *matmul(struct rewrite *rw, node_id n)
 	if (why)
 		return why;
 	int rank = rw_type(rw, I.w)->rank;
-	if (rank < 1 || rw_type(rw, I.x)->rank < 1)
-		return "its ranks are not known";
-	if (I.gw.n != 1 && rank < 2)
-		return "operand 1 is a vector with more than one scale";
+	if (rank < 2 || rw_type(rw, I.x)->rank < 1)
+		return "its ranks are not known, or it has a vector for weights";
 	if ((why = read_channels(&I, rank - 1)) || (why = rw_const(rw, I.w) ? constant_weights(&I) : computed_weights(&I)))
 		return why;
 	recode_x(&I);
@@ -313,6 +311,8 @@ static const char *gemm(struct rewrite *rw, node_id n)
 
 	if (why)
 		return why;
+	if (rw_type(rw, I.w)->rank != 2)
+		return "its ranks are not known";
 	if ((why = read_channels(&I, tb ? 0 : 1)))
 		return why;
 	if (!rw_const(rw, I.w) && tb)

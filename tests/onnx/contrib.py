@@ -1,0 +1,86 @@
+"""Quantised operators of com.microsoft, one a model: ge-import's standard operators against ONNX Runtime's own kernels."""
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto as T, helper as h, numpy_helper
+
+ort.set_default_logger_severity(4)
+rng = np.random.default_rng(5)
+u8 = lambda *s: rng.integers(0, 256, s).astype(np.uint8)
+i8 = lambda *s: rng.integers(-128, 128, s).astype(np.int8)
+f = lambda *v: np.array(v[0] if len(v) == 1 else v, np.float32)
+z = lambda v, t=np.uint8: np.array(v, t)
+OPSETS = [h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)]
+results = 0
+
+
+def check(what, op, operands, step=1, **attrs):
+    """operands: (array, is it an input?) or an array (a constant) or None. A result of bytes is within step; floats within 1e-5."""
+    global results
+    feed, init, names = {}, [], []
+    for k, a in enumerate(operands):
+        a, fed = a if isinstance(a, tuple) else (a, False)
+        names.append("" if a is None else f"o{k}")
+        if a is None:
+            continue
+        if fed:
+            feed[f"o{k}"] = a
+        else:
+            init.append(numpy_helper.from_array(a, f"o{k}"))
+    g = h.make_graph([h.make_node(op, names, ["y"], domain="com.microsoft", **attrs)], "g",
+                     [h.make_tensor_value_info(n, h.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in feed.items()],
+                     [onnx.ValueInfoProto(name="y")], init)
+    onnx.save(h.make_model(g, opset_imports=OPSETS, ir_version=8), "c.onnx")
+    np.savez("in.npz", **feed)
+    why = ""
+    try:
+        want = ort.InferenceSession("c.onnx", providers=["CPUExecutionProvider"]).run(None, feed)[0]
+        p = subprocess.run(["bash", "-o", "pipefail", "-c", "ge-import -q c.onnx | ge-shape -o c.g && ge-integer c.g -o i.g && run-ref -q -i in.npz c.g -o c.npz && "
+                            "run-ref -q -i in.npz i.g -o i.npz && ge-export -q -o e.onnx i.g"], capture_output=True, text=True)
+        assert p.returncode == 0, p.stderr
+        onnx.checker.check_model("e.onnx", full_check=True)
+        for file in ("c.npz", "i.npz"):
+            got = np.load(file)["y"]
+            assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, got.shape, want.dtype, want.shape)
+            d = np.abs(got.astype(float) - want.astype(float)).max()
+            assert d <= (step if got.dtype.kind in "iu" else 1e-5 * np.abs(want).max()), (file, d)
+    except Exception as e:
+        why = f": {type(e).__name__}: {str(e)[:600]}"
+    results += 1
+    print(f"{'not ' if why else ''}ok - {what}{why}", flush=True)
+
+
+x, y = (u8(2, 3, 4, 5), True), (u8(2, 3, 4, 5), True)
+check("QLinearAdd", "QLinearAdd", [x, f(0.1), z(100), y, f(0.2), z(7), f(0.3), z(90)])
+check("QLinearAdd of i8", "QLinearAdd", [(i8(2, 3), True), f(0.1), z(-5, np.int8), (i8(3), True), f(0.2), z(7, np.int8), f(0.3), z(9, np.int8)])
+check("QLinearMul", "QLinearMul", [x, f(0.1), z(100), y, f(0.2), z(7), f(2), z(90)])
+check("QLinearSigmoid", "QLinearSigmoid", [x, f(0.1), z(100), f(1 / 256), z(0)])
+check("QLinearSigmoid of i8", "QLinearSigmoid", [(i8(2, 3), True), f(0.1), z(3, np.int8), f(1 / 256), z(-128, np.int8)])
+check("QLinearLeakyRelu", "QLinearLeakyRelu", [x, f(0.1), z(100), f(0.1), z(50)], alpha=0.3)
+check("QLinearGlobalAveragePool", "QLinearGlobalAveragePool", [x, f(0.1), z(100), f(0.08), z(90)])
+check("QLinearAveragePool", "QLinearAveragePool", [x, f(0.1), z(100), f(0.08), z(90)], kernel_shape=[2, 2])
+check("QLinearConcat", "QLinearConcat", [f(0.1), z(100), x, f(0.2), z(7), y, f(0.1), z(100)], axis=1)
+check("QLinearSoftmax", "QLinearSoftmax", [x, f(0.1), z(100), f(1 / 256), z(0)], axis=-1, opset=13)
+check("QLinearWhere", "QLinearWhere", [(rng.random((4, 5)) < 0.5, True), x, f(0.1), z(100), y, f(0.2), z(7), f(0.2), z(90)])
+a, b, c = (u8(4, 6), True), i8(6, 3), rng.integers(-900, 900, 3).astype(np.int32)
+check("QGemm", "QGemm", [a, f(0.1), z(100), b, f(0.2), z(0, np.int8), c, f(3), z(90)])
+check("QGemm, a scale a column, transposed", "QGemm", [a, f(0.1), z(100), i8(3, 6), f(0.2, 0.1, 0.3), z([0, 0, 0], np.int8), c, f(3), z(90)], transB=1)
+check("QGemm to a float", "QGemm", [a, f(0.1), z(100), b, f(0.2), z(0, np.int8), c], alpha=0.5)
+v = (rng.standard_normal((4, 6)).astype(np.float32), True)
+bias = rng.standard_normal(3).astype(np.float32)
+check("DynamicQuantizeMatMul", "DynamicQuantizeMatMul", [v, b, f(0.2), z(0, np.int8), bias])
+check("DynamicQuantizeMatMul without zero point and bias", "DynamicQuantizeMatMul", [v, b, f([0.2, 0.1, 0.5])])
+check("MatMulIntegerToFloat", "MatMulIntegerToFloat", [a, b, f(0.1), f(0.2), z(100), z(0, np.int8), bias])
+check("MatMulIntegerToFloat without zero points", "MatMulIntegerToFloat", [a, b, f(0.1), f([0.2, 0.1, 0.5])])
+for bits in (4, 8):
+    for K, zeros in ((64, False), (64, True), (50, True)):
+        n = (K + 15) // 16
+        v = (rng.standard_normal((3, K)).astype(np.float32), True)
+        w = [v, u8(5, n, 16 * bits // 8), rng.uniform(0.01, 0.1, 5 * n).astype(np.float32)] + ([u8(5 * ((n * bits + 7) // 8))] if zeros else [])
+        check(f"MatMulNBits, {bits} bits, K {K}, {'zero points' if zeros else 'none'}", "MatMulNBits", w, K=K, N=5, bits=bits, block_size=16)
+check("QuantizeLinear", "QuantizeLinear", [v, f(0.02), z(100)])
+check("DequantizeLinear", "DequantizeLinear", [a, f(0.02), z(100)])
+print(f"1..{results}")
