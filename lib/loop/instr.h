@@ -8,7 +8,7 @@
 const struct instr *instr_row(int n);
 int instr_find(const struct target *t, const char *name); /* of t's backend or the generic one; NULL: of any. 0: none */
 
-/* The first row that t has for a dot product: sums of i32 of products of groups of neighbours, of a that all sums share and b
+/* The first row that t has, and where it is to be measured was measured to be worth it, for a dot product: sums of i32 or f32 of products of groups of neighbours, of a that all sums share and b
  * that they have each their own of. 0: none. */
 int instr_dot(const struct target *t, enum dtype a, enum dtype b);
 
@@ -27,7 +27,7 @@ struct instr_use {
  * may be shorter than the row's; if its text needs all of them, use->whole says whether it can be used. */
 const char *instr_match(struct loop_prog *p, nest_id loop, int row, int n, const poly_var *v, const poly *by, struct instr_use *use);
 
-/* In a legalized program: calls that are too short for their row become loops again. NULL, or which call is none any
+/* In a finished program: calls that are too short for their row become loops again. NULL, or which call is none any
  * more (a layout was changed after it was made). */
 const char *instr_settle(struct loop_prog *p);
 #endif

@@ -5,12 +5,12 @@
 #include "sched/tile.h"
 #include "target/target.h"
 
-/* Does s sum products i32(read[0]) * i32(read[1])? */
+/* Does s sum products i32(read[0]) * i32(read[1]), or the same of f32? */
 static bool sums_products(struct loop_prog *p, stage_id s, ex_id read[2])
 {
 	const struct ex *x = lex(p, lstage(p, s)->body);
 
-	if (lstage(p, s)->comb != COMB_SUM || x->kind != EX_CALL || x->fn != FN_MUL || x->dtype != DT_I32)
+	if (lstage(p, s)->comb != COMB_SUM || x->kind != EX_CALL || x->fn != FN_MUL || (x->dtype != DT_I32 && x->dtype != DT_F32))
 		return false;
 	for (int i = 0; i < 2; i++) {
 		const struct ex *factor = lex(p, x->a[i]);

@@ -61,7 +61,7 @@ static double most_sums(struct loop_prog *p, const struct tile *q, struct window
 	if (w.row_at_a_time)
 		most = unroll_most(p) / (double)w.taps;
 	for (int i = 0; i < q->nread; i++)
-		if (lex(p, q->read[i])->dtype == DT_F16 || lex(p, q->read[i])->dtype == DT_BF16)
+		if (!q->dot && (lex(p, q->read[i])->dtype == DT_F16 || lex(p, q->read[i])->dtype == DT_BF16))
 			return fmin(most, fitted.half_sums / lanes);
 	return most;
 }

@@ -2,6 +2,7 @@
  * C text. A short sequence that stands for an instruction (a transpose in registers) is a row like any other. */
 #ifndef HONE_TARGET_INSTR_H
 #define HONE_TARGET_INSTR_H
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,6 +17,7 @@ struct instr {
 	const char *name;
 	unsigned features; /* of the backend's: the target has all of these */
 	int vector_bytes;  /* of the target; 0: any */
+	bool measured;	   /* schedules take it only where its rate (target/rate.h) was measured to be above that of multiply-adds */
 	int nloops;
 	int64_t extent[INSTR_LOOPS]; /* from the outside in, each directly in the one before */
 	const char *comb;            /* "sum"; NULL: it is no reduction */

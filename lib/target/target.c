@@ -245,7 +245,9 @@ static bool parse_row(const char *row, struct target *t)
 	}
 	set_features(t, of, features);
 	memset(t->rate, 0, sizeof t->rate);
-	return have == ALL && rates_parse(t, rates, strcspn(rates, ";"));
+	if (!*rates)
+		rates_read(t);
+	return have == ALL && (!*rates || rates_parse(t, rates, strcspn(rates, ";")));
 }
 
 bool target_find(const char *name, struct target *out)

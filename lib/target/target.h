@@ -30,7 +30,7 @@ struct target target_filled(const struct target *t);
 const struct target *target_host(void);
 /* By name: "native" is this machine; a backend's level ("x86-64-v3", "generic") is this machine with the features of that
  * level, no more and no fewer; or a row as target_row makes them, on another machine too: what it says is taken, fields
- * that are not known are skipped. false: none of these. */
+ * that are not known are skipped; rates that it does not say are those measured on such a CPU here. false: none of these. */
 bool target_find(const char *name, struct target *out);
 const char *target_names(void); /* "native, .., or a row as kb prints them", for messages */
 /* From now on this machine passes for t: target_host is that. NULL, or the features that it lacks, or the kind of CPU. */

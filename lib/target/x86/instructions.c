@@ -38,6 +38,16 @@ static void maddwd_helper(FILE *f, const struct instr *row)
 		madd_text(row->vector_bytes), row->vector_bytes, row->vector_bytes, row->vector_bytes);
 }
 
+static void dpbf16_helper(FILE *f, const struct instr *row)
+{
+	fprintf(f,
+		"typedef short vb16u __attribute__((vector_size(64), aligned(1), may_alias));\n"
+		"/* sums of two products of bfloat16 */\n"
+		"static inline vf vdpbf16ps(vf x, const unsigned short *a, const unsigned short *b)\n{\n\tint two;\n"
+		"\t__builtin_memcpy(&two, a, 4);\n\tconst vi u = two - (vi){};\n"
+		"\t__asm__(\"vdpbf16ps %%2, %%1, %%0\" : \"+v\"(x) : \"v\"(u), \"vm\"(*(const vb16u *)b));\n\treturn x;\n}\n");
+}
+
 static void fma16_helper(FILE *f, const struct instr *row)
 {
 	fprintf(f,
@@ -72,6 +82,20 @@ const struct instr x86_instr[] = {
 	MADDWD("vpmaddwd256", X86_AVX2, 32),
 	MADDWD("pmaddwd", 0, 16),
 #undef MADDWD
+	/* 16 sums of f32, each of 2 products of bf16; denormals are zero */
+	{.name = "vdpbf16ps",
+	 .features = X86_BF16,
+	 .vector_bytes = 64,
+	 .measured = true,
+	 .nloops = 2,
+	 .extent = {16, 2},
+	 .comb = "sum",
+	 .body = "mul(f32(a), f32(b))",
+	 .out = {"f32", {1, 0}},
+	 .in = {{"bf16", {0, 1}}, {"bf16", {2, 1}}},
+	 .accumulator = "vf",
+	 .text = "vdpbf16ps(%v, %a, %b)",
+	 .helper = dpbf16_helper},
 	/* 32 sums in half precision */
 	{.name = "vfmaddph",
 	 .features = X86_FP16,

@@ -1,0 +1,26 @@
+# Products of bf16: by the target's instruction where it was measured to be faster than f32, and right.
+. "$top/tests/lib.sh"
+unset HONE_TARGET
+row='cpu=x;features=fma,avx2,avx512,bf16;l1=32K;l2=1024K;l3=32768K'
+awk 'BEGIN {
+	print "hone-text 1\nmodule ir=10 opset=28"
+	printf "const w = bf16[64,48] ["
+	for (i = 0; i < 64 * 48; i++) printf "%s%g", i ? ", " : "", (i * 37 % 101 - 50) / 64
+	print "]\ngraph main {\n  input x: bf16[9,64]\n  y = MatMul(x, @w)\n  output y = y\n}"
+}' >m.txt
+ge-load m.txt | ge-shape | ge-fuse | ge-layout -o m.g
+# lib STEM TARGET
+lib() { ge-plan --target "$2" m.g 2>/dev/null | ge-emit --quiet --target "$2" -o "$1" - >log 2>err; }
+lib slow "$row" && ! grep -q 'vdpbf16ps(' slow.c
+ok $? "not known to be faster: multiply-adds"
+lib low "$row;rates=fma512:200,vdpbf16ps:110" && ! grep -q 'vdpbf16ps(' low.c
+ok $? "known to be slower: the same"
+lib fast "$row;rates=fma512:118,vdpbf16ps:236" && grep -q 'vdpbf16ps(' fast.c
+ok $? "known to be faster: the dot product"
+grep -q ' avx512_bf16 ' /proc/cpuinfo || skip_all "what it computes" "no AVX512_BF16 here"
+run-cmp --tol 0.01 fast.so m.g >log 2>err
+ok $? "it computes the same but for rounding"
+printf '%s;rates=fma512:118,vdpbf16ps:236\n' "$(run-dev --probe --json --seconds 0.1 >/dev/null; sed -n '1s/;rates=.*//p' "$XDG_DATA_HOME/hone/rates")" >rates
+HONE_RATES=$PWD/rates lib here native && grep -q 'vdpbf16ps(' here.c && run-cmp --tol 0.01 here.so m.g >log 2>err
+ok $? "the file of rates says so of this machine"
+done_testing
