@@ -50,8 +50,8 @@ int instr_dot(const struct target *t, enum dtype a, enum dtype b)
 	const struct instr *r;
 
 	for (int row = 1; (r = instr_row(row)); row++)
-		if (instr_find(t, r->name) == row && is_there(t, r) && is_dot(r) && pays(t, r) &&
-		    !strcmp(r->in[0].dtype, dtype_name(a)) && !strcmp(r->in[1].dtype, dtype_name(b)))
+		if (instr_find(t, r->name) == row && is_there(t, r) && is_dot(r) && pays(t, r) && !strcmp(r->in[0].dtype, dtype_name(a)) &&
+		    !strcmp(r->in[1].dtype, dtype_name(b)))
 			return row;
 	return 0;
 }
