@@ -9,7 +9,6 @@
 #include "target/target.h"
 #include "emit/emit.h"
 #include "lower/lower.h"
-#include "loop/sampling.h"
 #include "sched/schedule.h"
 #include "op/npy.h"
 #include "op/op.h"
@@ -36,6 +35,10 @@ static const struct text {
 	{"Cast{to=5} f32 300", -70000, 70000},
 	{"Cast{to=6} f32 300", -3e9, 3e9},
 	{"Div f32 300 f32 300; Cast{to=2} %0 -> %1", 0, .5},
+	{"Div f32 300 f32 300; Clip %0 f32=-100 f32=90; Cast{to=3} %1", 0, .5},
+	{"Div f32 300 f32 300; Clip %0 f32=0 f32=255; Cast{to=2} %1", 0, .5},
+	{"Clip f32 300 f32=-1 f32=255; Cast{to=2} %0", -300, 300},
+	{"Clip f32 300 f32=-300 f32=32767; Cast{to=5} %0", -70000, 70000},
 	{"Cast{to=10} f32 333", -70000, 70000},
 	{"Cast{to=16} f32 333", -70000, 70000},
 	{"Cast{to=3} i32 300", -1000, 1000},
@@ -104,7 +107,7 @@ static const char *kernel_begin(struct kernel *k, const struct text *t, const st
 	if (why)
 		return why;
 	default_schedule(k->low.prog);
-	return loop_finish(k->low.prog);
+	return loop_legalize(k->low.prog);
 }
 
 static double epsilon(enum dtype t) { return t == DT_F16 ? 0x1p-10 : t == DT_BF16 ? 0x1p-7 : 1e-5; }
