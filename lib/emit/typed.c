@@ -77,6 +77,33 @@ static bool holds(enum dtype to, enum dtype from)
 	return sign == dtype_is_signed(to) ? a >= b : !sign && a > b;
 }
 
+/* The number that limits ex = fn(x, number); NULL: it is another expression. */
+static const struct ex *limit(struct loop_prog *p, ex_id ex, int fn, ex_id *x)
+{
+	const struct ex *call = lex(p, ex);
+
+	for (int i = 0; i < 2 && call->kind == EX_CALL && call->fn == fn; i++) {
+		*x = call->a[1 - i];
+		if (lex(p, call->a[i])->kind == EX_CONST)
+			return lex(p, call->a[i]);
+	}
+	return NULL;
+}
+
+bool within(struct loop_prog *p, ex_id ex, enum dtype t)
+{
+	bool sign = dtype_is_signed(t);
+	double high = dtype_size(t) < 4 && math_lanes(t) == LANE_INT ? (double)(1 << (8 * (int)dtype_size(t) - sign)) : 0;
+	const struct ex *outer, *inner;
+	ex_id x, ignored;
+
+	if ((outer = limit(p, ex, FN_MIN, &x)) && (inner = limit(p, x, FN_MAX, &ignored)))
+		return outer->c < high && outer->c >= inner->c && inner->c >= (sign ? -high : 0);
+	if ((outer = limit(p, ex, FN_MAX, &x)) && (inner = limit(p, x, FN_MIN, &ignored)))
+		return inner->c < high && inner->c >= outer->c && outer->c >= (sign ? -high : 0);
+	return false;
+}
+
 static struct vx from_float(struct emit *e, enum dtype to, enum dtype from, const char *s, bool stored)
 {
 	switch (math_lanes(to)) {

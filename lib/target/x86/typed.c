@@ -119,6 +119,12 @@ static const char mul16_text[] =
 	"#endif\n"
 	"#else\n";
 
+/* Of NaN the instruction makes the lowest number. */
+static const char trunc_text[] =
+	"#ifdef __SSE2__\n"
+	"\treturn __builtin_convertvector(x, vi);\n"
+	"#else\n";
+
 static const char load_f16_text[] =
 	"#if " V16 "\n" TYPE("short", "32") "\treturn __builtin_ia32_vcvtph2ps512_mask(*(const v *)p, (vf){}, -1, 4);\n"
 					    "#elif VL == 8 && defined __F16C__\n" TYPE(
@@ -160,5 +166,6 @@ const struct text_section x86_typed_text[] = {
 	{"eq_i32", COMPARE("0"), true},
 	{"lt_i32", COMPARE("1"), true},
 	{"mul16", mul16_text, true},
+	{"trunc", trunc_text, true},
 	{NULL},
 };
