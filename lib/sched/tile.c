@@ -524,7 +524,7 @@ static bool begin_tile(struct schedule *r, struct tile *q)
 	if (q->vec_axis < 0)
 		return false;
 	find_dot(r, q);
-	if (!q->dot && lbuf(p, lstage(p, q->anchor)->out)->dtype != DT_F32)
+	if (!q->dot && !stage_in_lanes(p, q->anchor))
 		return false;
 	q->borders = has_guard(p, lstage(p, q->anchor)->body);
 	q->function = calls_function(p, q);

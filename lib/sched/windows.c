@@ -194,8 +194,7 @@ bool template_windows(struct schedule *r)
 	const char *name = sym_str(lstage(p, w.all)->name);
 	if (out->layout.n == out->rank) /* lines have the result's layout */
 		sched_layout(r, sym_str(lbuf(p, lstage(p, w.lines)->out)->name), &out->layout);
-	if (lbuf(p, lstage(p, w.lines)->out)->dtype != DT_F32 || lbuf(p, lstage(p, w.all)->out)->dtype != DT_F32 ||
-	    !(home = order_stage(r, &w, w.all, 0))) {
+	if (!stage_in_lanes(p, w.lines) || !stage_in_lanes(p, w.all) || !(home = order_stage(r, &w, w.all, 0))) {
 		sched_try(r, PRIM_AT, sym_str(lstage(p, w.lines)->name), w.last ? axis_loop(r, w.all, w.last - 1, "") : "root");
 		return true;
 	}
