@@ -5,11 +5,18 @@
 #include "graph/types.h"
 
 enum { ORACLE_RANK_MAX = 8 };
+/* Is a result of integers rounded from numbers that the oracle tells? */
+enum oracle_rounded {
+	ROUNDED_NOT,  /* or they are not known */
+	ROUNDED_NEAR, /* they have rounding errors of their own */
+	ROUNDED_EXACT /* they are the same in any order of computing them */
+};
 struct oracle_tensor {
 	enum dtype dtype;
 	int64_t n; /* elements */
 	int rank;  /* of an input or a result; 0: a scalar, or unknown */
 	int64_t shape[ORACLE_RANK_MAX];
+	enum oracle_rounded rounded; /* of a result */
 };
 struct oracle_task {
 	int nin, nout;
@@ -23,7 +30,8 @@ struct oracle {
 	/* The task of a text; NULL and *why. What is returned lives as long as the process. */
 	const struct oracle_task *(*open)(const char *text, const char **why);
 	void (*inputs)(const struct oracle_task *t, uint64_t seed, void *const *dst);
-	void (*eval)(const struct oracle_task *t, void *const *in, void *const *out);
+	/* Results; then, of each, what its elements were before they were rounded, if it is. */
+	void (*eval)(const struct oracle_task *t, void *const *in, void *const *out, float *const *before);
 	/* Constants of kernels by that algorithm: types (at most max) and contents; how many, -1: no such algorithm. */
 	int (*constants)(const struct oracle_task *t, const char *algo, struct oracle_tensor *types, const void **data, int max);
 	/* n elements of a result in double; false: it has no way to do that. May be NULL. */

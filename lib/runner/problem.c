@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "runner/problem.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,6 +8,7 @@
 #include "runner/adversarial.h"
 
 enum { PAGE = 4096, ALIGN = 64 };
+#define SATURATED_MAX 0.2
 
 static uint64_t up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -21,6 +23,11 @@ static struct problem *lay_out(int fd, struct problem head, const struct oracle_
 		head.t[i].at = at;
 		head.t[i].stride = up(head.t[i].bytes, ALIGN);
 		at += (uint64_t)head.seeds * head.t[i].stride;
+		if (t[i].rounded == ROUNDED_NOT)
+			continue;
+		head.t[i].before = at;
+		head.t[i].before_stride = up((uint64_t)t[i].n * sizeof(float), ALIGN);
+		at += (uint64_t)head.seeds * head.t[i].before_stride;
 	}
 	head.bytes = at;
 	if (ftruncate(fd, (off_t)at))
@@ -32,11 +39,38 @@ static struct problem *lay_out(int fd, struct problem head, const struct oracle_
 	return p;
 }
 
+/* The lowest and the highest number of an integer type. */
+void problem_ends(enum dtype t, double *lo, double *hi)
+{
+	int bits = 8 * (int)dtype_size(t) - dtype_is_signed(t);
+
+	*hi = exp2(bits) - 1;
+	*lo = dtype_is_signed(t) ? -*hi - 1 : 0;
+}
+
+/* Are many of the elements of result i beyond the ends of its type? */
+static bool saturates(const struct problem *p, int i)
+{
+	int64_t beyond = 0, n = p->t[i].tensor.n;
+	double lo, hi;
+
+	if (!p->t[i].before)
+		return false;
+	problem_ends(p->t[i].tensor.dtype, &lo, &hi);
+	for (int s = 0; s < PROBLEM_SEEDS; s++) {
+		const float *x = problem_before(p, i, s);
+		for (int64_t k = 0; k < n; k++)
+			beyond += x[k] < lo - 0.5 || x[k] > hi + 0.5;
+	}
+	return (double)beyond > SATURATED_MAX * (double)(n * PROBLEM_SEEDS);
+}
+
 const char *problem_write(const struct oracle *o, const char *text, int fd)
 {
 	const char *why = NULL;
 	const struct oracle_task *t = o->open(text, &why);
 	void *ptr[RUNNER_BUFS_MAX];
+	float *before[RUNNER_BUFS_MAX] = {0};
 
 	if (!t)
 		return why;
@@ -53,10 +87,15 @@ const char *problem_write(const struct oracle *o, const char *text, int fd)
 		o->inputs(t, (uint64_t)s + 1, ptr);
 		for (int i = 0; i < p->nin && s >= PROBLEM_SEEDS; i++)
 			adversarial_add(t, i, ptr[i], s - PROBLEM_SEEDS, p->seeds - PROBLEM_SEEDS);
-		o->eval(t, ptr, ptr + t->nin);
+		for (int k = 0; k < t->nout; k++)
+			before[k] = (float *)problem_before(p, t->nin + k, s);
+		o->eval(t, ptr, ptr + t->nin, before);
 	}
+	for (int i = p->nin; i < p->n && !why; i++)
+		if (saturates(p, i))
+			why = "more than a fifth of a result is the lowest or highest number of its type: its scale is of other data";
 	munmap(p, p->bytes);
-	return NULL;
+	return why;
 }
 
 const char *problem_write_constants(const struct oracle *o, const char *text, const char *algo, int fd)

@@ -81,9 +81,29 @@ static struct tolerance tolerance_of(const struct problem *p, int out, int seed)
 		r.relative *= TRY_ADVERSARIAL_SLACK;
 	if (r.relative > 0)
 		r.scale = rms(t, problem_data(p, out, seed), p->t[out].tensor.n);
-	else if ((t == DT_I8 || t == DT_U8) && has_floats(p))
-		r.flat = 1;
+	else if (p->t[out].tensor.rounded == ROUNDED_NEAR || ((t == DT_I8 || t == DT_U8) && has_floats(p)))
+		r.flat = p->t[out].tensor.rounded != ROUNDED_EXACT;
 	return r;
+}
+
+/* What is rounded is right within half a step and the error that a sum of floats may have. How many are not; *first. */
+static int64_t wrongly_rounded(const struct problem *p, int out, int seed, const void *got, int64_t *first)
+{
+	enum dtype t = p->t[out].tensor.dtype;
+	int64_t n = p->t[out].tensor.n, wrong = 0;
+	const float *before = problem_before(p, out, seed);
+	double lo, hi, slack = seed >= PROBLEM_SEEDS ? TRY_ADVERSARIAL_SLACK : 1, scale = rms(DT_F32, before, n);
+	double relative = slack * TRY_TOLERANCE * epsilon(DT_F32) * (8 + sqrt(p->reduction));
+	const void *right = problem_data(p, out, seed);
+
+	problem_ends(t, &lo, &hi);
+	for (int64_t i = 0; i < n; i++) {
+		double x = before[i], y = number_at(t, got, i);
+		bool same = y == number_at(t, right, i);
+		if (!same && fabs(y - fmin(fmax(x, lo), hi)) > 0.5 + relative * fmax(fabs(x), scale) && wrong++ == 0)
+			*first = i;
+	}
+	return wrong;
 }
 
 static double allowed(const struct tolerance *r, double x) { return r->flat + r->relative * fmax(fabs(x), r->scale); }
@@ -132,6 +152,10 @@ const char *results_compare(const struct problem *p, int out, int seed, const vo
 
 	if (r.relative == 0 && !memcmp(right, got, p->t[out].bytes))
 		return NULL;
+	if (p->t[out].tensor.rounded == ROUNDED_NEAR) {
+		wrong = wrongly_rounded(p, out, seed, got, &first);
+		n = 0;
+	}
 	int64_t i = t == DT_F32 ? right_floats(&r, right, got, n) : 0;
 	for (; i < n; i++) {
 		bool same = dtype_size(t) == 8 && t != DT_F64 ? ((const int64_t *)right)[i] == ((const int64_t *)got)[i]
@@ -142,5 +166,5 @@ const char *results_compare(const struct problem *p, int out, int seed, const vo
 	if (!wrong)
 		return NULL;
 	return arena_printf(a, "result %d, element %lld: %.9g, not %.9g (%lld of %lld are wrong)", out - p->nin, (long long)first,
-			    number_at(t, got, first), number_at(t, right, first), (long long)wrong, (long long)n);
+			    number_at(t, got, first), number_at(t, right, first), (long long)wrong, (long long)p->t[out].tensor.n);
 }

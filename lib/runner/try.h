@@ -7,6 +7,7 @@
  * with eps of the result's type and K the terms of its longest sum: rounding errors of a sum of K terms in any order grow as
  * sqrt(K) (Higham and Mary 2019), Winograd's F(4x4) adds a factor of about 10; a term left out of the sum shows as 1/sqrt(K)
  * of the rms, orders above. Integers are equal, 8-bit ones within 1 where the task has floats (ties of rounding).
+ * What is quantised is within half a step of the number before it was rounded, and that error of a sum; equal, if that number is exact.
  * On adversarial inputs (adversarial.h), which magnify rounding in what comes before an exponential, the tolerance is
  * TRY_ADVERSARIAL_SLACK times that, and only those seeds count on which the base passes. What is timed once, for a search, sees
  * them after it was timed, and only if it is faster than the base by SEQ_LEAST: the rest only guides the search, and what is

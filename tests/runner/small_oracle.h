@@ -75,7 +75,7 @@ static bool small_points(const struct oracle_task *t, void *const *in, int out, 
 	return s->points;
 }
 
-static void small_eval(const struct oracle_task *t, void *const *in, void *const *out)
+static void small_eval(const struct oracle_task *t, void *const *in, void *const *out, float *const *before)
 {
 	float *y = out[0];
 

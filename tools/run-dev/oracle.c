@@ -9,6 +9,7 @@
 #include "op/npy.h"
 #include "op/op.h"
 #include "op/task.h"
+#include "rounding.h"
 #include "run-dev.h"
 
 enum { CONSTANTS_SEED = 1, POINT_ELEMENTS = 1 << 17 };
@@ -21,6 +22,7 @@ struct prepared {
 	int nin;
 	uint32_t *operand; /* input i is that operand of the node */
 	struct oracle_tensor *t;
+	node_id *rounds; /* result i: the node that rounds it; 0: none does */
 	struct lowered lowered; /* by the usual algorithm, for points; prog NULL: has none */
 	void **data;            /* of its buffers */
 	bool points;            /* small enough: the evaluator of a point visits every buffer whole */
@@ -63,6 +65,7 @@ static const char *list_tensors(struct prepared *p)
 
 	p->operand = ARENA_ARRAY(&m->arena, uint32_t, f->nin + 1);
 	p->t = ARENA_ARRAY(&m->arena, struct oracle_tensor, f->nin + f->nout + 1);
+	p->rounds = ARENA_ARRAY(&m->arena, node_id, f->nout + 1);
 	for (uint32_t i = 0; i < f->nin; i++)
 		if (f->in[i] && val(m, f->in[i])->kind != VAL_CONST)
 			p->operand[p->nin++] = i;
@@ -74,6 +77,9 @@ static const char *list_tensors(struct prepared *p)
 			return "a type that kernels do not have";
 		if (p->t[i].rank)
 			type_dims(m, t, p->t[i].shape);
+		if (!in)
+			p->t[i].rounded = rounding_of(m, attr_graph(f, "graph"), p->body->out.a[i - (uint32_t)p->nin],
+						      &p->rounds[i - (uint32_t)p->nin]);
 	}
 	return NULL;
 }
@@ -124,13 +130,45 @@ static void make_inputs(const struct oracle_task *t, uint64_t seed, void *const 
 	arena_release(&a);
 }
 
-static void evaluate(const struct oracle_task *t, void *const *in, void *const *out)
+/* An evaluation: results that are rounded, before they are. */
+struct before {
+	struct prepared *p;
+	struct tensor **in; /* of the body */
+	float *const *to;
+};
+
+static const struct tensor *given(struct before *b, const struct node *n, uint32_t i)
+{
+	struct module *m = b->p->m;
+
+	if (i >= n->nin || !n->in[i])
+		return NULL;
+	struct value *x = val(m, n->in[i]);
+	if (x->kind == VAL_INPUT)
+		return b->in[x->index];
+	tensor_data(m, x->tensor);
+	return x->tensor;
+}
+
+static void note_before(void *arg, struct module *m, val_id v, const struct tensor *x)
+{
+	struct before *b = arg;
+
+	for (uint32_t k = 0; k < node(m, b->p->n)->nout; k++) {
+		const struct node *n = node(m, b->p->rounds[k]);
+		if (b->to[k] && n->in[0] == v)
+			rounding_before(n, x, given(b, n, 1), given(b, n, 2), b->to[k]);
+	}
+}
+
+static void evaluate(const struct oracle_task *t, void *const *in, void *const *out, float *const *before)
 {
 	struct prepared *p = t->arg;
 	struct module *m = p->m;
 	const struct node *f = node(m, p->n);
 	struct arena a = {0};
 	struct tensor **x = ARENA_ARRAY(&a, struct tensor *, f->nin), **y = ARENA_ARRAY(&a, struct tensor *, f->nout);
+	struct before b = {p, x, before};
 
 	for (uint32_t i = 0, k = 0; i < f->nin; i++) {
 		if (f->in[i] && val(m, f->in[i])->kind == VAL_CONST) {
@@ -150,7 +188,10 @@ static void evaluate(const struct oracle_task *t, void *const *in, void *const *
 					.data = in[k]};
 		k++;
 	}
-	eval_graph(m, attr_graph(f, "graph"), x, y, &a, NULL);
+	for (uint32_t i = 0; i < f->nin; i++)
+		if (x[i])
+			note_before(&b, m, p->body->in.a[i], x[i]);
+	eval_graph(m, attr_graph(f, "graph"), x, y, &a, &(struct eval_hooks){.each = note_before, .arg = &b});
 	for (uint32_t i = 0; i < f->nout; i++)
 		memcpy(out[i], y[i]->data, y[i]->nbytes);
 	arena_release(&a);

@@ -1,0 +1,11 @@
+/* Results that are rounded to integers by a scale: the numbers before that. */
+#ifndef HONE_ROUNDING_H
+#define HONE_ROUNDING_H
+#include "op/op.h"
+#include "runner/oracle.h"
+
+/* How result v of the body is made. *node: the QuantizeLinear, where it is rounded. */
+enum oracle_rounded rounding_of(struct module *m, graph_id body, val_id v, node_id *node);
+/* x / scale + zero for each element of x, of node n. scale and zero (may be NULL) are one number or one for each index of the axis. */
+void rounding_before(const struct node *n, const struct tensor *x, const struct tensor *scale, const struct tensor *zero, float *to);
+#endif
