@@ -12,8 +12,8 @@ struct problem {           /* the head of the file */
 	uint64_t head, bytes; /* of this; of the file */
 	struct {
 		struct oracle_tensor tensor;
-		uint64_t bytes, at, stride; /* of its contents; where they are for the first seed, and from seed to seed */
-		uint64_t before, before_stride;    /* the same of what its elements were before they were rounded; 0: they are not */
+		uint64_t bytes, at, stride;     /* of its contents; where they are for the first seed, and from seed to seed */
+		uint64_t before, before_stride; /* the same of what its elements were before they were rounded; 0: they are not */
 	} t[RUNNER_BUFS_MAX];
 };
 /* Computes all that and writes it to fd. NULL, or why not: so few numbers between the lowest and the highest of a type that a kernel

@@ -21,7 +21,8 @@ static const struct {
 	{"QuantizeLinear f32 40x64 =0.02 u8=77", false},
 	{"MatMulInteger u8 90x32 i8 32x160c u8=3; Cast{to=1} %0; Mul %1 f32=0.0009765625; QuantizeLinear %2 f32=1 u8=77", true},
 	{"MatMulInteger u8 40x33 i8 33x160c u8=3; Cast{to=1} %0; Mul %1 f32=0.0007; Add %2 f32 160c; QuantizeLinear %3 f32=1 u8=77", false},
-	{"ConvInteger{pads=1,1,1,1} u8 1x5x9x9 i8 17x5x3x3c u8=77; Cast{to=1} %0; Mul %1 f32=0.0007; Relu %2; QuantizeLinear %3 f32=1 u8=77", false},
+	{"ConvInteger{pads=1,1,1,1} u8 1x5x9x9 i8 17x5x3x3c u8=77; Cast{to=1} %0; Mul %1 f32=0.0007; Relu %2; QuantizeLinear %3 f32=1 u8=77",
+	 false},
 };
 enum { TASKS = sizeof tasks / sizeof *tasks };
 

@@ -22,7 +22,7 @@ struct prepared {
 	int nin;
 	uint32_t *operand; /* input i is that operand of the node */
 	struct oracle_tensor *t;
-	node_id *rounds; /* result i: the node that rounds it; 0: none does */
+	node_id *rounds;        /* result i: the node that rounds it; 0: none does */
 	struct lowered lowered; /* by the usual algorithm, for points; prog NULL: has none */
 	void **data;            /* of its buffers */
 	bool points;            /* small enough: the evaluator of a point visits every buffer whole */

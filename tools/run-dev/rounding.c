@@ -64,8 +64,7 @@ enum oracle_rounded rounding_of(struct module *m, graph_id body, val_id v, node_
 	const struct node *n = x->kind == VAL_NODE ? node(m, x->def) : NULL;
 
 	if (!n || n->op != OP_QuantizeLinear || attr_i(n, "block_size") || !dtype_is_int(x->type.dtype) || x->graph != body ||
-	    !is_input_or_const(m, n->in[1]) || (n->nin > 2 && !is_input_or_const(m, n->in[2])) ||
-	    val(m, n->in[0])->type.dtype != DT_F32)
+	    !is_input_or_const(m, n->in[1]) || (n->nin > 2 && !is_input_or_const(m, n->in[2])) || val(m, n->in[0])->type.dtype != DT_F32)
 		return ROUNDED_NOT;
 	*id = x->def;
 	return is_exact(m, n->in[0], DEPTH_MAX) ? ROUNDED_EXACT : ROUNDED_NEAR;
