@@ -23,6 +23,8 @@ static const struct {
 	{"MatMulInteger u8 40x33 i8 33x160c u8=3; Cast{to=1} %0; Mul %1 f32=0.0007; Add %2 f32 160c; QuantizeLinear %3 f32=1 u8=77", false},
 	{"ConvInteger{pads=1,1,1,1} u8 1x5x9x9 i8 17x5x3x3c u8=77; Cast{to=1} %0; Mul %1 f32=0.0007; Relu %2; QuantizeLinear %3 f32=1 u8=77",
 	 false},
+	{"MatMulInteger u8 40x64 i8 64x160c u8=120; Cast{to=1} %0; Mul %1 f32 160c; Add %2 160c; QuantizeLinear %3 =1 u8=77", false},
+	{"DequantizeLinear u8 1x128x7x7 f32=4.3 u8=0; GlobalAveragePool %0; QuantizeLinear %1 f32=1 u8=77", false},
 };
 enum { TASKS = sizeof tasks / sizeof *tasks };
 

@@ -125,8 +125,10 @@ static void make_inputs(const struct oracle_task *t, uint64_t seed, void *const 
 	m->main = attr_graph(f, "graph");
 	struct tensor **x = inputs_make(m, &(struct input_spec){.seed = seed}, &a);
 	m->main = main;
-	for (int i = 0; i < p->nin; i++)
+	for (int i = 0; i < p->nin; i++) {
+		rounding_centre(m, p->body, p->operand[i], x[p->operand[i]]);
 		memcpy(dst[i], x[p->operand[i]]->data, x[p->operand[i]]->nbytes);
+	}
 	arena_release(&a);
 }
 

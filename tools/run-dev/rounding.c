@@ -1,5 +1,6 @@
 #include "rounding.h"
 #include <math.h>
+#include "runner/problem.h"
 
 enum { DEPTH_MAX = 16 };
 
@@ -81,4 +82,59 @@ void rounding_before(const struct node *n, const struct tensor *x, const struct 
 		double s = tensor_get(scale, i / inner % scales), z = zeros ? tensor_get(zero, i / inner % zeros) : 0;
 		to[i] = (float)(tensor_get(x, i) / s + z);
 	}
+}
+
+/* ---- inputs ---- */
+
+static bool number(struct module *m, const struct node *n, uint32_t i, double *c)
+{
+	struct tensor *t = i < n->nin ? scalar_of(m, n->in[i]) : NULL;
+
+	if (!t)
+		return i >= n->nin || !n->in[i];
+	tensor_data(m, t);
+	*c = tensor_get(t, 0);
+	return true;
+}
+
+/* Does n hand on numbers of the size of those of its operand v, which is the first? */
+static bool hands_on(const struct node *n, val_id v)
+{
+	return n->nin && n->in[0] == v && (n->nin == 1 || op_is(n->op, OP_MOVE) || op_is(n->op, OP_REDUCTION) || n->op == OP_Clip);
+}
+
+/* The nodes from value v on: c of it becomes c * scale + offset where it is quantised, in codes. */
+static const struct node *follow(struct module *m, const struct graph *body, val_id v, double *scale, double *offset)
+{
+	*scale = 1, *offset = 0;
+	for (size_t i = 0; i < body->nodes.n; i++) {
+		const struct node *n = node(m, body->nodes.a[i]);
+		double s = 1, z = 0;
+		if (n->op == OP_DequantizeLinear && n->in[0] == v && number(m, n, 1, &s) && number(m, n, 2, &z)) {
+			*offset = (*offset - z) * s;
+			*scale *= s;
+		} else if (n->op == OP_QuantizeLinear && n->in[0] == v && number(m, n, 1, &s) && number(m, n, 2, &z)) {
+			*offset = *offset / s + z;
+			*scale /= s;
+			return n;
+		} else if (!hands_on(n, v)) {
+			continue;
+		}
+		v = n->out[0];
+	}
+	return NULL;
+}
+
+void rounding_centre(struct module *m, const struct graph *body, uint32_t i, struct tensor *x)
+{
+	double scale, offset, lo, hi;
+	const struct node *n = follow(m, body, body->in.a[i], &scale, &offset);
+
+	if (!n || !dtype_is_int(val(m, n->out[0])->type.dtype))
+		return;
+	problem_ends(val(m, n->out[0])->type.dtype, &lo, &hi);
+	double middle = ((lo + hi) / 2 - offset) / scale, reach = (hi - lo) / 5 / scale;
+	bool codes = dtype_is_int(x->dtype);
+	for (int64_t k = 0; k < tensor_count(x); k++) /* codes are equally likely, others normal */
+		tensor_set(x, k, codes ? middle + reach * (tensor_get(x, k) - (x->dtype == DT_U8 ? 127.5 : -0.5)) / 64 : middle + reach * tensor_get(x, k));
 }
