@@ -136,5 +136,7 @@ void rounding_centre(struct module *m, const struct graph *body, uint32_t i, str
 	double middle = ((lo + hi) / 2 - offset) / scale, reach = (hi - lo) / 5 / scale;
 	bool codes = dtype_is_int(x->dtype);
 	for (int64_t k = 0; k < tensor_count(x); k++) /* codes are equally likely, others normal */
-		tensor_set(x, k, codes ? middle + reach * (tensor_get(x, k) - (x->dtype == DT_U8 ? 127.5 : -0.5)) / 64 : middle + reach * tensor_get(x, k));
+		tensor_set(x, k,
+			   codes ? middle + reach * (tensor_get(x, k) - (x->dtype == DT_U8 ? 127.5 : -0.5)) / 64
+				 : middle + reach * tensor_get(x, k));
 }
