@@ -101,7 +101,8 @@ static double work(struct lower *L, const struct phases *f)
 
 static struct phases phases_of(struct lower *L, const struct window *w)
 {
-	const struct layout *l = &lbuf(L->p, L->outs[0])->layout;
+	static const struct layout none;
+	const struct layout *l = L->outs ? &lbuf(L->p, L->outs[0])->layout : &none; /* without: only whether it can be lowered is asked */
 	struct phases f = {.n = w->n, .groups = attr_i(L->n, "group"), .outer = L->shape[1][1]}, best;
 
 	f.inner = L->shape[1][0] / f.groups;

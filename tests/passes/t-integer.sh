@@ -22,6 +22,15 @@ for txt in "$cases"/*.txt; do
 	done
 done
 
+# A long way to the constant that takes the scale.
+{
+	printf 'hone-text 1\nmodule ir=10 opset=28\nconst s = f32[] [0.5]\ngraph main {\n  input x: u8[2,2]\n  v0 = DequantizeLinear(x, @s)\n'
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do printf '  v%d = Neg(v%d)\n' $i $((i - 1)); done
+	printf '  q = QuantizeLinear(v30, @s)\n  output q = q\n}\n'
+} >chain.txt
+ge-load chain.txt | ge-shape | timeout 10 ge-integer | ge-dump | grep -q 'v.* = DequantizeLinear(x, @c'
+ok $? "a chain of 30 nodes"
+
 # bad WHAT SCALE ZERO: one line, 65.
 bad() {
 	printf 'hone-text 1\nmodule ir=10 opset=28\nconst s = %s\nconst z = %s\ngraph main {\n  input x: f32[2,2]\n  y = QuantizeLinear(x, @s, @z)\n  d = DequantizeLinear(y, @s, @z)\n  output y = d\n}\n' "$2" "$3" >bad.txt

@@ -54,23 +54,26 @@ static bool f32_constant(struct rewrite *rw, val_id v) { return rw_const(rw, v) 
 
 static bool scalable(struct rewrite *rw, val_id v, int depth);
 
+/* How many operands of n are. */
+static uint32_t count_scalable(struct rewrite *rw, node_id n, int depth)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < node(rw_module(rw), n)->nin; i++)
+		count += rw_in(rw, n, i) && scalable(rw, rw_in(rw, n, i), depth + 1);
+	return count;
+}
+
+static bool fixed_bound(struct rewrite *rw, val_id v) { return !v || f32_constant(rw, v); }
+
 static bool operands_scalable(struct rewrite *rw, node_id n, int depth)
 {
-	uint32_t nin = node(rw_module(rw), n)->nin;
-	bool any = false, every = true;
-
-	for (uint32_t i = 0; i < nin; i++) {
-		bool is = rw_in(rw, n, i) && scalable(rw, rw_in(rw, n, i), depth + 1);
-		any |= is;
-		every &= is;
-	}
 	switch (scaling_column[node(rw_module(rw), n)->op]) {
 	case FIRST: return scalable(rw, rw_in(rw, n, 0), depth + 1);
-	case EVERY: return every;
-	case ONE: return any;
+	case EVERY: return count_scalable(rw, n, depth) == node(rw_module(rw), n)->nin;
+	case ONE: return count_scalable(rw, n, depth) > 0;
 	case BOUNDS:
-		return scalable(rw, rw_in(rw, n, 0), depth + 1) && (!rw_in(rw, n, 1) || f32_constant(rw, rw_in(rw, n, 1))) &&
-		       (!rw_in(rw, n, 2) || f32_constant(rw, rw_in(rw, n, 2)));
+		return scalable(rw, rw_in(rw, n, 0), depth + 1) && fixed_bound(rw, rw_in(rw, n, 1)) && fixed_bound(rw, rw_in(rw, n, 2));
 	default: return false;
 	}
 }
