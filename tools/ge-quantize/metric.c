@@ -1,6 +1,7 @@
 /* The metric: what each layer costs of it, and which layers go back to float. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,12 +44,50 @@ struct temporary {
 
 static void drop(void *arg) { unlink(((struct temporary *)arg)->path); }
 
+/* Starts a command of the shell, in a group of its own; *out is what it prints. */
+static pid_t begin(const char *command, FILE **out)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		die_errno(EX_SYSTEM, "a pipe");
+	pid_t child = fork();
+	if (child < 0)
+		die_errno(EX_SYSTEM, "%s", command);
+	if (!child) {
+		setpgid(0, 0);
+		dup2(ends[1], 1);
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		execl("/bin/sh", "sh", "-c", command, (char *)0);
+		_exit(127);
+	}
+	setpgid(child, child);
+	close(ends[1]);
+	*out = fdopen(ends[0], "r");
+	return child;
+}
+
+static int finish(pid_t child, FILE *out)
+{
+	int status = 1;
+
+	if (stopped)
+		kill(-child, SIGTERM);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		if (stopped)
+			kill(-child, SIGTERM);
+	fclose(out);
+	return status;
+}
+
 /* COMMAND FILE.onnx, what it prints last. */
 static double run(struct metric *k, struct module *m)
 {
 	struct temporary t;
 	char *command;
 	double v = NAN;
+	FILE *out;
 
 	snprintf(t.path, sizeof t.path, "%.40s/hone.XXXXXX.onnx",
 		 getenv("TMPDIR") && strlen(getenv("TMPDIR")) < 40 ? getenv("TMPDIR") : "/tmp");
@@ -59,11 +98,9 @@ static double run(struct metric *k, struct module *m)
 	int hook = die_hook(drop, &t);
 	onnx_export(m, t.path, &(struct onnx_export_opts){0});
 	command = xprintf("%s %s", k->command, t.path);
-	FILE *out = popen(command, "re");
-	if (!out)
-		die_errno(EX_SYSTEM, "%s", k->command);
+	pid_t child = begin(command, &out);
 	bool good = last_number(out, &v);
-	int status = pclose(out);
+	int status = finish(child, out);
 	free(command);
 	die_unhook(hook);
 	drop(&t);

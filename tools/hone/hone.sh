@@ -22,13 +22,15 @@ help() {
 	Usage: hone build [OPTION...] MODEL.onnx [-o STEM]
 	  or:  hone tune [OPTION...] MODEL.onnx [-o STEM]
 	  or:  hone simplify [OPTION...] IN.onnx OUT.onnx
+	  or:  hone quantize [OPTION...] MODEL.onnx --data SAMPLES -o OUT.onnx
 	  or:  hone TOOL [ARGUMENT...]
 	  or:  hone help [VERB|TOOL]
 
 	hone build compiles a model: STEM.so, .a, .h, .c and .weights, and the graph after
 	each pass in STEM.d. hone tune does the same with schedules searched for on this
 	machine; stopped (Ctrl-C) it uses the best so far, run again it goes on. hone
-	simplify writes a smaller model that computes the same.
+	simplify writes a smaller model that computes the same, hone quantize one that
+	computes nearly the same on bytes.
 
 	  --set NAME=SIZE,...          give symbols their sizes
 	  --shape INPUT:1x3x224x224    give an input its shape
@@ -65,6 +67,16 @@ help() {
 	  --no-grow                    the file does not become larger
 	  --opset N                    write this opset
 	  --external FILE              write weights into FILE beside OUT.onnx (needed above 2 GB)
+
+	hone quantize:
+	  --data SAMPLES               a .npy, a .npz or a directory of them; repeated: all of them
+	  --range LO:HI, --whole       how files are read, as ge-calibrate takes them
+	  -o OUT.onnx                  where to
+	  --metric COMMAND             COMMAND MODEL.onnx prints how good the model is
+	  --drop D                     how much of that may be lost (0.5)
+	  --method NAME, --percentile P, --weights BITS, --activations KIND, --no-correction,
+	  --only WHAT, --skip WHAT     as ge-quantize takes them
+	  --opset N                    write this opset
 	END
 }
 
@@ -502,6 +514,81 @@ simplify_report() {
 	printf '\n%s\n' "$checked"
 }
 
+# ---- hone quantize ----
+
+# Samples are those words that begin with --data=.
+calibrate() { # OPTION...
+	for word; do
+		shift
+		case $word in --data=*) set -- "$@" "${word#--data=}" ;; esac
+	done
+	[ $# -gt 0 ] || [ -n "$no_data" ] || die 64 "quantize: which samples? --data names them"
+	[ $# -gt 0 ] || return 0
+	begin=$(clock)
+	progress ""
+	if [ -t 2 ]; then # it has progress of its own
+		run ge-calibrate $quiet $whole ${range:+"$range"} -o "$work/statistics" -- "$last" "$@" || failed $?
+	else
+		run ge-calibrate $quiet $whole ${range:+"$range"} -o "$work/statistics" -- "$last" "$@" 2>"$work/messages" || failed $?
+		tell_messages
+	fi
+	samples=$(sed -n 's/^samples //p;3q' "$work/statistics")
+	calibrated=$(seconds "$begin")
+}
+
+choose_bytes() { # OPTION...
+	for word; do
+		shift
+		case $word in --set=* | --shape=* | --const=* | --data=*) ;; *) set -- "$@" "$word" ;; esac
+	done
+	[ ! -e "$work/statistics" ] || set -- "$@" "--statistics=$work/statistics"
+	begin=$(clock)
+	search='' ended_by='' heard=''
+	for signal in INT TERM HUP; do trap "hand_on $signal" $signal; done
+	if [ -t 2 ]; then
+		ge-quantize "$@" -o "$work/quantised.g" -- "$last" >"$work/table" &
+	else
+		ge-quantize "$@" -o "$work/quantised.g" -- "$last" >"$work/table" 2>"$work/messages" &
+	fi
+	search=$!
+	[ -z "$ended_by" ] || hand_on "$ended_by"
+	await_search || failed $?
+	case $ended_by in TERM) exit 143 ;; HUP) exit 129 ;; esac
+	end_by_signals
+	[ -t 2 ] || [ -n "$quiet" ] || tell_messages
+	last=$work/quantised.g
+	chosen=$(seconds "$begin")
+}
+
+quantize() { # OPTION...
+	HONE_BLOBS=$work/blobs
+	export HONE_BLOBS
+	stage import ge-import $const_inputs
+	shape "$@"
+	simplify_passes
+	before_bytes=$(model_bytes) calibrated='' samples=''
+	calibrate "$@"
+	choose_bytes "$@"
+	mkdir "$work/made"
+	made=$work/made/$(basename "$stem")
+	progress export # scales by channel are of opset 13
+	ge-export ${opset:+"$opset"} -o "$made" -- "$last" 2>"$work/messages" || [ -n "$opset" ] ||
+		ge-export --opset=13 -o "$made" -- "$last" 2>"$work/messages" || failed $?
+	[ -e "$made" ] || failed 65
+	tell_messages
+	publish "$made" "$stem"
+	after_bytes=$(file_bytes "$stem")
+	[ -n "$quiet" ] || print "$(quantize_report)"
+}
+
+quantize_report() {
+	cat "$work/table"
+	echo
+	ge-stat "$model" "$stem" | grep -v '^the graphs differ$'
+	awk -v a="$before_bytes" -v b="$after_bytes" 'BEGIN { printf "%-28s %12d %12d %+7.1f%%\n", "bytes of the file", a, b, 100 * (b - a) / (a ? a : 1) }'
+	printf '\n%s%s to choose\n' "${samples:+$samples samples in $calibrated seconds, }" "$chosen seconds"
+}
+
 # ---- the command line ----
 
 quoted() { # ARGUMENT...: as a shell reads it
@@ -515,7 +602,7 @@ quoted() { # ARGUMENT...: as a shell reads it
 
 verb=${1-}
 case $verb in
-build | simplify | tune) ;;
+build | quantize | simplify | tune) ;;
 '')
 	help >&2
 	exit 64
@@ -526,7 +613,7 @@ help | --help | -h | '-?')
 		print "$(help; list_tools)"
 		exit 0
 		;;
-	build | simplify | tune)
+	build | quantize | simplify | tune)
 		print "$(help_of "$2")"
 		exit 0
 		;;
@@ -546,7 +633,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' mixed='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' mixed='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' no_data=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -556,7 +643,7 @@ while [ "$left" -gt 0 ]; do
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
 	-o | -j | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
-	--trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --cold-weights | --rotation)
+	--data | --metric | --drop | --method | --percentile | --weights | --activations | --trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --cold-weights | --rotation)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
 		shift
@@ -590,6 +677,16 @@ while [ "$left" -gt 0 ]; do
 			;;
 		tune--json) json=--json ;;
 		simplify--range | simplify--check-set) set -- "$@" "$option=$value" ;;
+		quantize-o) stem=$value ;;
+		quantize--range) range=--range=$value ;;
+		quantize--whole) whole=--whole ;;
+		quantize--opset) opset=--opset=$value ;;
+		quantize--no-correction) set -- "$@" "$option" ;;
+		quantize--data | quantize--metric | quantize--drop | quantize--method | quantize--percentile | quantize--weights | \
+			quantize--activations | quantize--only | quantize--skip)
+			[ "$option=$value" != --activations=none ] || no_data=1
+			set -- "$@" "$option=$value"
+			;;
 		simplify--check) check_by=$value ;;
 		simplify--check-seconds) check_seconds=$value ;;
 		simplify--no-check) no_check=1 ;;
@@ -613,7 +710,9 @@ done
 [ -z "$target" ] || [ -z "$runner" ] || die 64 "--target: a runner says itself what it is"
 [ -n "$model" ] || die 64 "$verb: which model? hone help"
 case $model in -*) model=./$model ;; esac
-if [ "$verb" != simplify ]; then
+if [ "$verb" = quantize ]; then
+	[ -n "$stem" ] || die 64 "quantize: where to? -o OUT.onnx"
+elif [ "$verb" != simplify ]; then
 	if [ -z "$stem" ]; then
 		stem=$(basename "$model" .onnx)
 		stem=${stem%.pb}
@@ -634,8 +733,10 @@ end_by_signals() {
 }
 end_by_signals
 count=0 last=$model start=$(clock)
-if [ "$verb" = simplify ]; then
+case $verb in
+simplify | quantize)
 	check_place "$stem"
-	case $stem in *.onnx) ;; *) die 64 "$stem: what a simplified model goes to ends in .onnx" ;; esac
-fi
+	case $stem in *.onnx) ;; *) die 64 "$stem: what a model goes to ends in .onnx" ;; esac
+	;;
+esac
 "$verb" "$@"

@@ -1,0 +1,36 @@
+# hone quantize: from a file to a file, the example, the library of it, what a failure leaves.
+. "$top/tests/lib.sh"
+digits=$top/examples/digits
+rc() { "$@" >out 2>err; echo $?; }
+is "$(rc hone quantize "$digits/digits.onnx" --data "$digits/images.npy" -o q.onnx) $(wc -l <err)" "0 0" "quantize"
+is "$(grep -c int8 out) $(awk '$1 == "QuantizeLinear" { print $2, ($3 > 4) }' out) $(grep -c '^360 samples' out)" "5 0 1 1" "the report: layers, operators before and after, samples"
+is "$(awk '/^bytes of the file/ { print ($6 < 0.4 * $5) }' out)" 1 "the file is smaller"
+is "$(rc hone quantize -q "$digits/digits.onnx" --data="$digits/images.npy" -oagain.onnx) $(cat out err) $(cmp q.onnx again.onnx && echo same)" "0  same" "--quiet; the same bytes"
+is "$(rc hone quantize -q "$digits/digits.onnx" --set batch=1 --activations none -o w.onnx) $(ge-dump w.onnx | grep -c ' = QuantizeLinear')" "0 0" "weights alone need no samples"
+is "$(rc hone quantize -q "$digits/digits.onnx" --data "$digits/images.npy" --metric 'echo 1 #' -o m.onnx) $(cmp q.onnx m.onnx && echo same)" "0 same" "--metric"
+ge-export --opset 11 -o old.onnx "$digits/digits.onnx" 2>err || ge-import "$digits/digits.onnx" | ge-export --opset 11 -o old.onnx
+is "$(rc hone quantize -q old.onnx --data "$digits/images.npy" -o new.onnx) $(ge-dump new.onnx | sed -n 's/^meta "opset:ai.onnx" = //p')" '0 "13"' "a model of an opset without scales by channel"
+is "$(rc hone build -q q.onnx --set batch=1 -o q)" 0 "a library of it"
+ok "$(rc run-cmp --runs 3 --set batch=1 q.so q.onnx)" "the library's numbers are the model's" || cat out
+
+is "$("$digits/quantize.sh" "$PWD/example" 2>err | tail -2 | sed 's/.*: *//' | tr '\n' ' ')" "176 of 180, 97.78% 176 of 180, 97.78% " "examples/digits/quantize.sh: as many right"
+
+fails() { # CODE WHAT COMMAND...
+	want=$1 what=$2
+	shift 2
+	ls -aR . >before
+	is "$(rc "$@") $(wc -l <err) $(wc -c <out) $(ls -aR . | diff before - | wc -l)" "$want 1 0 0" "$what: $want, one line, nothing left"
+}
+touch before out err
+mkdir empty tmp
+TMPDIR=$PWD/tmp
+export TMPDIR
+fails 64 "no samples" hone quantize "$digits/digits.onnx" -o x.onnx
+fails 64 "nowhere to write" hone quantize "$digits/digits.onnx" --data "$digits/images.npy"
+fails 64 "no such option" hone quantize "$digits/digits.onnx" --embed -o x.onnx
+fails 64 "another kind of output" hone quantize "$digits/digits.onnx" --data "$digits/images.npy" -o x.g
+fails 65 "an empty directory" hone quantize "$digits/digits.onnx" --data empty -o x.onnx
+fails 65 "samples of another shape" hone quantize "$digits/digits.onnx" --data "$digits/labels.npy" -o x.onnx
+fails 66 "missing samples" hone quantize "$digits/digits.onnx" --data missing -o x.onnx
+fails 65 "a metric that fails" hone quantize "$digits/digits.onnx" --data "$digits/images.npy" --metric false -o x.onnx
+done_testing
