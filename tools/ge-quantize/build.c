@@ -5,19 +5,7 @@
 #include "graph/pass.h"
 #include "graph/stream.h"
 #include "op/op.h"
-#include "quantize.h"
-
-struct build {
-	struct plan *p;
-	struct module *m;
-	struct uses uses;
-	const struct layer **layer; /* by node, of those that are quantised; NULL: it is not */
-	struct layer *err;          /* as the plan's layers, or NULL */
-	bool *bytes;                /* by value: it is to be bytes */
-	val_id *kin;                /* by value: union-find of those with one scale */
-	struct range *range;        /* by value, of its kin's first */
-	val_id *read;               /* by value: what readers of bytes have of it */
-};
+#include "build.h"
 
 struct module *plan_module(const struct plan *p)
 {
@@ -119,7 +107,7 @@ static val_id named(struct build *b, val_id v, val_id of, const char *what)
 	return v;
 }
 
-static val_id constant(struct build *b, val_id of, const char *what, enum dtype t, int rank, const int64_t *dims, const void *data)
+val_id constant(struct build *b, val_id of, const char *what, enum dtype t, int rank, const int64_t *dims, const void *data)
 {
 	size_t n = dtype_size(t);
 
@@ -128,7 +116,7 @@ static val_id constant(struct build *b, val_id of, const char *what, enum dtype 
 	return named(b, const_copy(b->m, 0, t, rank, dims, data, n), of, what);
 }
 
-static val_id add_node(struct build *b, enum opcode op, int nin, const val_id *in)
+val_id add_node(struct build *b, enum opcode op, int nin, const val_id *in)
 {
 	node_id n = node_new(b->m, b->m->main, op, nin, in, 1);
 
@@ -270,7 +258,13 @@ static void quantize_weights(struct build *b, node_id id, const struct layer *l)
 	if (b->err)
 		b->err[l - b->p->layers.a].weight_error = r.power > 0 ? r.error / r.power : 0;
 	double *bias = ARENA_ARRAY(&a, double, r.n);
-	if (take_bias(b, id, &at, t, &r, bias, &a) && b->bytes[x]) {
+	bool biased = take_bias(b, id, &at, t, &r, bias, &a);
+	if (o->activations == ACTIVATIONS_DYNAMIC) {
+		quantize_dynamic(b, id, &at, t, &r, biased ? bias : NULL);
+		arena_release(&a);
+		return;
+	}
+	if (biased && b->bytes[x]) {
 		float sx = bytes_scale_of(b->range[first_kin(b, x)]).scale;
 		bool there = (uint32_t)at.bias < node(b->m, id)->nin && node(b->m, id)->in[at.bias];
 		make_room(&r, data, bias, sx, o->weight_bits);
@@ -331,6 +325,7 @@ static void rewrite(struct build *b)
 		if (reads_bytes(b, id))
 			read_bytes(b, id);
 	}
+	dynamic_end(b);
 	graph_sort(m, m->main);
 	module_name_values(m);
 	infer_module(m, NULL);
@@ -347,6 +342,7 @@ struct module *plan_build(struct plan *p, const bool *on, struct layer *err)
 	b.kin = ARENA_ARRAY(&a, val_id, m->values.n);
 	b.range = ARENA_ARRAY(&a, struct range, m->values.n);
 	b.read = ARENA_ARRAY(&a, val_id, m->values.n);
+	b.dynamic = ARENA_ARRAY(&a, node_id, m->values.n);
 	for (val_id v = 0; v < m->values.n; v++)
 		b.kin[v] = v;
 	for (size_t i = 0; i < p->layers.n; i++)

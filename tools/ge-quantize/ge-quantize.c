@@ -22,7 +22,7 @@ static const struct argp_option options[] = {
 	{"method", OPT_METHOD, "NAME", 0, "ranges of operands: minmax, percentile, entropy or mse; mse"},
 	{"percentile", OPT_PERCENTILE, "P", 0, "of a hundred elements, P lie inside; 99.99"},
 	{"weights", OPT_WEIGHTS, "BITS", 0, "8 or 4; 8"},
-	{"activations", OPT_ACTIVATIONS, "KIND", 0, "static, or none: weights alone are quantised; static"},
+	{"activations", OPT_ACTIVATIONS, "KIND", 0, "static, dynamic (by their range in each run), or none; static"},
 	{"no-correction", OPT_CORRECT, 0, 0, "leave biases as they are"},
 	{"only", OPT_ONLY, "WHAT", 0, "quantise only layers of this name or operator; a pattern, repeated"},
 	{"skip", OPT_SKIP, "WHAT", 0, "leave layers of this name or operator in float"},
@@ -55,10 +55,12 @@ static void take_activations(const char *arg)
 {
 	if (!strcmp(arg, "none"))
 		quantizing.activations = ACTIVATIONS_NONE;
+	else if (!strcmp(arg, "dynamic"))
+		quantizing.activations = ACTIVATIONS_DYNAMIC;
 	else if (!strcmp(arg, "static"))
 		quantizing.activations = ACTIVATIONS_STATIC;
 	else
-		die(EX_BADUSE, "--activations %s: static or none", arg);
+		die(EX_BADUSE, "--activations %s: static, dynamic or none", arg);
 }
 
 static error_t option(int key, char *arg)
@@ -110,8 +112,13 @@ static bool quantisable(const struct plan *p, struct module *m, const struct nod
 		fit += n->in[i] && p->stat[n->in[i]];
 	if (part_of(n->op) == PART_INPUTS)
 		return fit == n->nin;
-	return weights_of(m, n, &at) && (p->stat[n->in[0]] || p->options.activations == ACTIVATIONS_NONE) &&
-	       val(m, n->in[0])->kind != VAL_CONST;
+	if (!weights_of(m, n, &at) || val(m, n->in[0])->kind == VAL_CONST)
+		return false;
+	switch (p->options.activations) {
+	case ACTIVATIONS_NONE: return true;
+	case ACTIVATIONS_DYNAMIC: return n->op != OP_ConvTranspose && val(m, n->in[0])->type.dtype == DT_F32;
+	default: return p->stat[n->in[0]];
+	}
 }
 
 /* How much longer a node takes in float: a quarter of the bytes, and of products four times as many a cycle. */
@@ -135,7 +142,7 @@ static void find_layers(struct plan *p, struct module *m)
 
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = node(m, g->nodes.a[i]);
-		if (part_of(n->op) != PART_WEIGHTS && (part_of(n->op) != PART_INPUTS || p->options.activations == ACTIVATIONS_NONE))
+		if (part_of(n->op) != PART_WEIGHTS && (part_of(n->op) != PART_INPUTS || p->options.activations != ACTIVATIONS_STATIC))
 			continue;
 		const char *name = n->name ? sym_str(n->name) : n->out[0] ? sym_str(val(m, n->out[0])->name) : "";
 		if (quantisable(p, m, n) && chosen(m, n, name))

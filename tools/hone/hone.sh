@@ -684,7 +684,7 @@ while [ "$left" -gt 0 ]; do
 		quantize--no-correction) set -- "$@" "$option" ;;
 		quantize--data | quantize--metric | quantize--drop | quantize--method | quantize--percentile | quantize--weights | \
 			quantize--activations | quantize--only | quantize--skip)
-			[ "$option=$value" != --activations=none ] || no_data=1
+			case $option=$value in --activations=none | --activations=dynamic) no_data=1 ;; esac
 			set -- "$@" "$option=$value"
 			;;
 		simplify--check) check_by=$value ;;
