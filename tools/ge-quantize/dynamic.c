@@ -11,7 +11,8 @@ static const val_id *quantised_operand(struct build *b, val_id x)
 }
 
 /* Weights for a product of rows with columns. */
-static const int8_t *columns_last(const struct weights_at *at, const struct tensor *w, const struct rounded_weights *r, int64_t *dims, struct arena *a)
+static const int8_t *columns_last(const struct weights_at *at, const struct tensor *w, const struct rounded_weights *r, int64_t *dims,
+				  struct arena *a)
 {
 	if (at->axis != 0)
 		return r->q;
