@@ -354,7 +354,7 @@ static void assembles(struct loop_prog *p, const char *instruction)
 	}
 	FILE *f = fopen("kernel.s", "r");
 	while (fgets(line, sizeof line, f))
-		found |= strstr(line, instruction) && strstr(line, "zmm");
+		found |= strstr(line, instruction) && strstr(line, target.vector_bytes == 64 ? "zmm" : "ymm");
 	fclose(f);
 	ok(found, "%s in the assembler text", instruction);
 }
@@ -458,6 +458,20 @@ static void dot(const char *level, enum dtype a, enum dtype b)
 	}
 }
 
+/* Without AVX-512, on any machine: what the compiler makes of it. */
+static void dot_of_avx(void)
+{
+	target_find("x86-64-v3", &target);
+	target.features |= X86_AVXVNNI;
+	struct loop_prog *p = product(7, 37, 124, DT_U8, DT_I8, DT_I32, true);
+	char *trace = strdup(default_schedule(p));
+	prog_free(p);
+	good("dot_avx", product(7, 37, 124, DT_U8, DT_I8, DT_I32, true), product(7, 37, 124, DT_U8, DT_I8, DT_I32, true), trace,
+	     "call vpdpbusd256", "= vpdpbusd(", "{vex} vpdpbusd", 0);
+	free(trace);
+	target = *target_host();
+}
+
 static void dots(void)
 {
 	static const char *const level[] = {"x86-64", "x86-64-v3", "x86-64-v4", "native"};
@@ -471,6 +485,7 @@ static void dots(void)
 		dot(level[i], DT_U8, DT_I8);
 	}
 	target = *target_host();
+	dot_of_avx();
 }
 
 /* ---- functions ---- */

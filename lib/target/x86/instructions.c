@@ -1,14 +1,18 @@
 /* Instructions of x86 that kernels are written with by name. */
 #include "target/x86/x86.h"
 
+/* GCC's intrinsic spills the sums. Of 32 bytes it is the instruction without AVX-512. */
 static void dpbusd_helper(FILE *f, const struct instr *row)
 {
+	bool vex = row->features == X86_AVXVNNI;
+
 	fprintf(f,
-		"typedef int viu __attribute__((vector_size(64), aligned(1), may_alias));\n"
-		"/* sums of four products of unsigned and signed bytes; GCC's intrinsic spills the sums */\n"
+		"typedef int viu __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+		"/* sums of four products of unsigned and signed bytes */\n"
 		"static inline vi vpdpbusd(vi x, const unsigned char *a, const signed char *b)\n{\n\tint four;\n"
 		"\t__builtin_memcpy(&four, a, 4);\n\tconst vi u = four - (vi){};\n"
-		"\t__asm__(\"vpdpbusd %%2, %%1, %%0\" : \"+v\"(x) : \"v\"(u), \"vm\"(*(const viu *)b));\n\treturn x;\n}\n");
+		"\t__asm__(\"%svpdpbusd %%2, %%1, %%0\" : \"+%c\"(x) : \"%c\"(u), \"%cm\"(*(const viu *)b));\n\treturn x;\n}\n",
+		row->vector_bytes, vex ? "%{vex%} " : "", vex ? 'x' : 'v', vex ? 'x' : 'v', vex ? 'x' : 'v');
 }
 
 /* The name of the compiler's function on vectors of that many bytes. */
@@ -58,19 +62,16 @@ static void fma16_helper(FILE *f, const struct instr *row)
 }
 
 const struct instr x86_instr[] = {
-	/* 16 sums of int32, each of 4 products: a is the same for all sums, b lies in groups of four */
-	{.name = "vpdpbusd",
-	 .features = X86_VNNI,
-	 .vector_bytes = 64,
-	 .nloops = 2,
-	 .extent = {16, 4},
-	 .comb = "sum",
-	 .body = "mul(i32(a), i32(b))",
-	 .out = {"i32", {1, 0}},
-	 .in = {{"u8", {0, 1}}, {"i8", {4, 1}}},
-	 .accumulator = "vi",
-	 .text = "vpdpbusd(%v, %a, %b)",
-	 .helper = dpbusd_helper},
+/* sums of int32, each of 4 products: a is the same for all sums, b lies in groups of four */
+#define DPBUSD(name_, features_, bytes) \
+	{ \
+		.name = name_, .features = features_, .vector_bytes = bytes, .nloops = 2, .extent = {bytes / 4, 4}, .comb = "sum", \
+		.body = "mul(i32(a), i32(b))", .out = {"i32", {1, 0}}, .in = {{"u8", {0, 1}}, {"i8", {4, 1}}}, .accumulator = "vi", \
+		.text = "vpdpbusd(%v, %a, %b)", .helper = dpbusd_helper \
+	}
+	DPBUSD("vpdpbusd", X86_VNNI, 64),
+	DPBUSD("vpdpbusd256", X86_AVXVNNI, 32),
+#undef DPBUSD
 /* sums of int32, each of 2 products of what fits 16 bits */
 #define MADDWD(name_, features_, bytes) \
 	{ \
