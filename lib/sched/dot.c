@@ -34,6 +34,13 @@ bool dot_needs(struct loop_prog *p, stage_id s, stage_id reader)
 	       (row_for(p, read[0], read[1]) || row_for(p, read[1], read[0]));
 }
 
+bool is_dot(struct loop_prog *p, stage_id s)
+{
+	ex_id read[2];
+
+	return sums_products(p, s, read) && (row_for(p, read[0], read[1]) || row_for(p, read[1], read[0]));
+}
+
 /* Its factors, a the one that stands still along the vectors; false: the anchor is another sum. */
 static bool factors(struct loop_prog *p, const struct tile *q, ex_id *a, ex_id *b)
 {
@@ -62,10 +69,24 @@ void find_dot(struct schedule *r, struct tile *q)
 		return;
 	const struct axis *k = &s->axis[s->nspatial];
 	int64_t group = instr_row(row)->extent[1];
-	if (k->extent % group || !read_step(p, a, k->var, &step) || step != 1 || lbuf(p, lex(p, b)->buf)->scope != SCOPE_CONST)
+	bool panels = lbuf(p, lex(p, b)->buf)->scope == SCOPE_CONST || (q->row_axis >= 0 && !tile_moves(p, q, b, q->row_axis));
+	if (k->extent % group || !read_step(p, a, k->var, &step) || step != 1 || !panels)
 		return;
 	q->dot = row;
 	q->group = group;
+}
+
+void check_groups(struct loop_prog *p, struct tile *q)
+{
+	ex_id a, b;
+	bool there = q->dot && factors(p, q, &a, &b);
+
+	if (there && lbuf(p, lex(p, b)->buf)->scope != SCOPE_CONST && !(q->packed && lbuf(p, lstage(p, q->packed)->out) == lbuf(p, lex(p, b)->buf)))
+		there = false;
+	if (!there) {
+		q->dot = 0;
+		q->group = 1;
+	}
 }
 
 const char *group_steps(struct schedule *r, const struct tile *q, int axis)

@@ -92,6 +92,8 @@ static void lanes_of(struct schedule *r, stage_id s, const char *row, bool many)
 		sched_try(r, PRIM_PARTITION, step, "auto");
 }
 
+void template_row_sum(struct schedule *r, stage_id s) { lanes_of(r, s, NULL, false); }
+
 /* Vectors along the last axis; that loop is unrolled. */
 static void mark_row(struct schedule *r, stage_id s)
 {

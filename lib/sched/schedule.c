@@ -312,6 +312,14 @@ bool has_reuse(struct loop_prog *p, stage_id s)
 	return false;
 }
 
+/* Sums beside a product, of what it reads: each row in lanes. */
+static void sum_rows(struct schedule *r, stage_id product)
+{
+	for (stage_id s = 1, n = (stage_id)r->p->stages.n; s < n; s++)
+		if (s != product && !lstage(r->p, s)->gone && lstage(r->p, s)->comb == COMB_SUM && stage_whole(r->p, s) && reduces_rows(r->p, s))
+			template_row_sum(r, s);
+}
+
 const char *schedule_with(struct loop_prog *p, const struct samples *want, struct samples *got)
 {
 	struct schedule r = {.p = p, .along = -1, .want = want};
@@ -328,6 +336,8 @@ const char *schedule_with(struct loop_prog *p, const struct samples *want, struc
 		    (!result || steps_of(lstage(p, s)) > steps_of(lstage(p, result))))
 			result = s;
 	bool done = template_transformed(&r) || template_scan(&r) || template_sums(&r) || template_windows(&r);
+	if (!done && anchor && result && is_dot(p, anchor) && count_reductions(p) > 1 && (done = template_tile(&r, anchor)))
+		sum_rows(&r, anchor);
 	if (!done && anchor && result && count_reductions(p) == 1 && (has_reuse(p, anchor) || !reduces_rows(p, anchor)))
 		done = template_tile(&r, anchor);
 	if (!done && anchor && result && reduces_rows(p, anchor))

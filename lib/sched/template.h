@@ -78,6 +78,7 @@ bool has_reuse(struct loop_prog *p, stage_id s);
 /* The guard of an elementwise stage that chooses between sums by an index (rows of a transform); 0: none. */
 ex_id stage_choice(struct loop_prog *p, stage_id s);
 /* Does the reader sum groups of products by an instruction, which takes them from memory, and would compute s in it otherwise? */
+bool is_dot(struct loop_prog *p, stage_id s); /* does s sum groups of products by an instruction? */
 bool dot_needs(struct loop_prog *p, stage_id s, stage_id reader);
 /* Operations of an expression, roughly. Shared parts count as often as they are used; the count stops at a million. */
 int sched_cost(struct loop_prog *p, ex_id e);
@@ -103,7 +104,8 @@ bool template_windows(struct schedule *r);                 /* windows combined a
 bool template_scan(struct schedule *r);                    /* step by step: recurrent networks, cumulative sums */
 bool template_sums(struct schedule *r);                    /* several products */
 bool template_blocks(struct schedule *r, stage_id result); /* several reductions along another axis than the contiguous one */
-bool template_rows(struct schedule *r, stage_id result);   /* reductions along the contiguous axis */
+bool template_rows(struct schedule *r, stage_id result);
+void template_row_sum(struct schedule *r, stage_id s); /* one reduction along rows, by itself */
 void template_map(struct schedule *r, stage_id s);         /* elementwise and copies: vectors along the contiguous axis */
 void sched_threads(struct schedule *r);                    /* last: loops that are worth it go to a team of threads */
 /* Before the others: transposes operands and result if vectors along another axis than the contiguous one are better. */

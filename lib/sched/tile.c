@@ -96,7 +96,7 @@ static void pack_operands(struct schedule *r, struct tile *q)
 		bool whole =
 			read_step(p, q->read[i], s->axis[q->vec_axis].var, &step) && step == 1 && s->axis[q->vec_axis].extent % width == 0;
 		const char *sample = sched_name(r, "%s.pack", sym_str(lbuf(p, b)->name));
-		if (!sched_yes(r, sample, !whole))
+		if (!sched_yes(r, sample, !whole || q->dot))
 			continue;
 		int outer = 0;
 		while (outer < s->nspatial && outer != q->vec_axis && outer != q->row_axis && read_uses(p, q->read[i], s->axis[outer].var))
@@ -523,8 +523,7 @@ static bool begin_tile(struct schedule *r, struct tile *q)
 	q->vec_axis = q->transposed_by_panel ? r->along : contiguous_axis(p, q->result ? q->result : q->anchor);
 	if (q->vec_axis < 0)
 		return false;
-	find_dot(r, q);
-	if (!q->dot && !stage_in_lanes(p, q->anchor))
+	if (lbuf(p, lstage(p, q->anchor)->out)->dtype != DT_F32 && !stage_in_lanes(p, q->anchor))
 		return false;
 	q->borders = has_guard(p, lstage(p, q->anchor)->body);
 	q->function = calls_function(p, q);
@@ -538,12 +537,14 @@ bool template_tile(struct schedule *r, stage_id anchor)
 	if (!begin_tile(r, &q))
 		return false;
 	choose_row_axis(r, &q);
+	find_dot(r, &q);
 	if (choose_columns(r, &q))
 		return template_columns(r, &q);
 	choose_tile(r, &q);
 	q.width = sched_name(r, "vectors*%d", r->lanes);
 	choose_order(r, &q);
 	make_panels(r, &q);
+	check_groups(r->p, &q);
 	lay_out_sums(r, &q);
 	if (!split_axes(r, &q) || !order_spatial(r, &q))
 		return false;
