@@ -81,7 +81,8 @@ void check_groups(struct loop_prog *p, struct tile *q)
 	ex_id a, b;
 	bool there = q->dot && factors(p, q, &a, &b);
 
-	if (there && lbuf(p, lex(p, b)->buf)->scope != SCOPE_CONST && !(q->packed && lbuf(p, lstage(p, q->packed)->out) == lbuf(p, lex(p, b)->buf)))
+	if (there && lbuf(p, lex(p, b)->buf)->scope != SCOPE_CONST &&
+	    !(q->packed && lbuf(p, lstage(p, q->packed)->out) == lbuf(p, lex(p, b)->buf)))
 		there = false;
 	if (!there) {
 		q->dot = 0;

@@ -316,7 +316,8 @@ bool has_reuse(struct loop_prog *p, stage_id s)
 static void sum_rows(struct schedule *r, stage_id product)
 {
 	for (stage_id s = 1, n = (stage_id)r->p->stages.n; s < n; s++)
-		if (s != product && !lstage(r->p, s)->gone && lstage(r->p, s)->comb == COMB_SUM && stage_whole(r->p, s) && reduces_rows(r->p, s))
+		if (s != product && !lstage(r->p, s)->gone && lstage(r->p, s)->comb == COMB_SUM && stage_whole(r->p, s) &&
+		    reduces_rows(r->p, s))
 			template_row_sum(r, s);
 }
 

@@ -106,8 +106,8 @@ bool template_sums(struct schedule *r);                    /* several products *
 bool template_blocks(struct schedule *r, stage_id result); /* several reductions along another axis than the contiguous one */
 bool template_rows(struct schedule *r, stage_id result);
 void template_row_sum(struct schedule *r, stage_id s); /* one reduction along rows, by itself */
-void template_map(struct schedule *r, stage_id s);         /* elementwise and copies: vectors along the contiguous axis */
-void sched_threads(struct schedule *r);                    /* last: loops that are worth it go to a team of threads */
+void template_map(struct schedule *r, stage_id s);     /* elementwise and copies: vectors along the contiguous axis */
+void sched_threads(struct schedule *r);                /* last: loops that are worth it go to a team of threads */
 /* Before the others: transposes operands and result if vectors along another axis than the contiguous one are better. */
 bool sched_across(struct schedule *r, stage_id anchor);
 
