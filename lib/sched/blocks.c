@@ -63,13 +63,13 @@ static bool fits(struct loop_prog *p, stage_id result, int *kept, double *bytes)
 		if (x->scan || !x->nspatial || inside == -2 || x->axis[x->nspatial - 1].extent != columns || lbuf(p, x->out)->layout.n ||
 		    !reads_along(p, s))
 			return false;
-		if (s != result && !stage_in_lanes(p, s))
+		if (s != result && lbuf(p, x->out)->dtype != DT_F32)
 			return false;
 		if (x->comb != COMB_NONE) {
 			if (x->naxes != x->nspatial + 1 || inside == t->nspatial - 1 || (*kept >= 0 && inside >= 0 && inside != *kept))
 				return false;
 			*kept = inside >= 0 ? inside : *kept;
-			*bytes += (double)dtype_size(lbuf(p, x->out)->dtype) * (double)x->axis[x->naxes - 1].extent;
+			*bytes += (double)dtype_size(DT_F32) * (double)x->axis[x->naxes - 1].extent;
 		}
 	}
 	return true;
