@@ -10,6 +10,7 @@
 #include "emit/emit.h"
 #include "lower/lower.h"
 #include "sched/schedule.h"
+#include "loop/sampling.h"
 #include "op/npy.h"
 #include "op/op.h"
 #include "op/task.h"
@@ -19,7 +20,7 @@
 
 const struct tool tool; /* the library's main() is not linked */
 
-enum { CHAINS = 60, KERNELS_MAX = 256 };
+enum { CHAINS = 60, OTHERWISE = 1 /* schedules of each text */, KERNELS_MAX = 512 };
 
 /* Numbers from lo to hi; both 0: any. */
 static const struct text {
@@ -71,6 +72,15 @@ static const struct text {
 	{"ConvInteger{group=40 pads=1,1,1,1} u8 1x40x9x11 i8 40x1x3x3c u8=3; Cast{to=1} %0; Mul %1 f32 40x1x1c; Relu %2; QuantizeLinear %3 "
 	 "f32=20 u8=0"},
 	{"MatMulInteger u8 7x40 i8 40x33c u8=3"},
+	{"MaxPool{kernel_shape=3,3 pads=1,1,1,1} f16 1x20x11x11"},
+	{"MatMul f16 7x40 40x33c; Relu %0", -3, 3},
+	{"MatMul bf16 7x40 40x33c", -3, 3},
+	{"Softmax f16 9x70", -3, 3},
+	{"LayerNormalization bf16 7x300 300", 9, 11},
+	{"ReduceMean f16 3x4x500 i64=-1,", 9, 11},
+	{"ReduceSumSquare{keepdims=0} i32 9x300 i64=1,", -99, 99},
+	{"ReduceProd{keepdims=0} u8 9x30 i64=0,"},
+	{"ReduceSum{keepdims=0} i8 9x130 i64=1,"},
 	{"Concat{axis=1} u8 3x20 u8 3x33 u8 3x7"},
 	{"Concat{axis=1} u8 1x20x5x6 u8 1x12x5x6"},
 	{"Pad u8 3x20 i64=1,2,3,4 u8=7"},
@@ -88,7 +98,40 @@ struct kernel {
 	struct lowered low;
 };
 
-static const char *kernel_begin(struct kernel *k, const struct text *t, const struct target *target)
+/* Some of the decisions that were met, made otherwise. */
+static void decide(const struct samples *met, struct samples *want)
+{
+	for (size_t i = 0; i < met->n; i++)
+		if (rng_range(&rng, 0, 2)) {
+			struct sample x = met->a[i];
+			x.decision = x.choice[rng_range(&rng, 0, x.n - 1)];
+			vec_push(want, x);
+		}
+}
+
+/* Lowered and scheduled; otherwise: not as usual. */
+static const char *schedule(struct kernel *k, const struct target *target, bool otherwise)
+{
+	struct samples met = {0}, want = {0};
+	const char *why = NULL;
+
+	k->low = lower_group(k->m, task_node(k->m), target, NULL, &why);
+	if (why)
+		return why;
+	schedule_with(k->low.prog, NULL, otherwise ? &met : NULL);
+	if (otherwise) {
+		samples_keep(&met, &a);
+		decide(&met, &want);
+		prog_free(k->low.prog);
+		k->low = lower_group(k->m, task_node(k->m), target, NULL, &why);
+		schedule_with(k->low.prog, &want, NULL);
+	}
+	vec_free(&met);
+	vec_free(&want);
+	return loop_legalize(k->low.prog);
+}
+
+static const char *kernel_begin(struct kernel *k, const struct text *t, const struct target *target, bool otherwise)
 {
 	struct input_spec spec = {.seed = 3};
 	const char *why = NULL;
@@ -103,11 +146,7 @@ static const char *kernel_begin(struct kernel *k, const struct text *t, const st
 	k->want = ARENA_ARRAY(&a, struct tensor *, g->out.n);
 	eval_graph(k->m, k->m->main, k->in, k->want, &a, NULL);
 	vec_free(&spec.ranges);
-	k->low = lower_group(k->m, task_node(k->m), target, NULL, &why);
-	if (why)
-		return why;
-	default_schedule(k->low.prog);
-	return loop_legalize(k->low.prog);
+	return schedule(k, target, otherwise);
 }
 
 static double epsilon(enum dtype t) { return t == DT_F16 ? 0x1p-10 : t == DT_BF16 ? 0x1p-7 : 1e-5; }
@@ -208,19 +247,19 @@ static void try_target(const char *name)
 {
 	static struct kernel k[KERNELS_MAX];
 	struct target t;
-	int n = 0, fixed = sizeof texts / sizeof *texts;
+	int n = 0, fixed = sizeof texts / sizeof *texts, usual = fixed + CHAINS;
 
 	if (!target_find(name, &t) || (t.features & ~target_host()->features)) {
 		ok(1, "%s # SKIP this machine lacks its features", name);
 		return;
 	}
 	rng = (struct rng){5};
-	for (int i = 0; i < fixed + CHAINS; i++) {
+	for (int i = 0; i < usual + OTHERWISE * fixed; i++) {
 		struct text *x = ARENA_ARRAY(&a, struct text, 1);
-		*x = i < fixed ? texts[i] : (struct text){random_chain(), -9, 300};
+		*x = i < fixed ? texts[i] : i < usual ? (struct text){random_chain(), -9, 300} : texts[(i - usual) % fixed];
 		if (left_out(x->text)) /* clang 14 has no such type on most */
 			continue;
-		const char *why = kernel_begin(&k[n], x, &t);
+		const char *why = kernel_begin(&k[n], x, &t, i >= usual);
 		if (why)
 			ok(0, "%s: %s: %s", name, x->text, why);
 		else
