@@ -192,13 +192,12 @@ static val_id product(struct island *I, enum opcode op)
 	return y;
 }
 
-/* A constant of one element a channel of the result, behind which are `inner` axes; of one element if they are equal. */
+/* A constant of one element a channel of the result, behind which are `inner` axes. Equal ones, too: a kernel reads them, and so is
+ * that of other layers of this shape. */
 static val_id by_channel(struct island *I, const double *x, int64_t n, int inner)
 {
 	int64_t dims[RANK_MAX] = {n};
 
-	if (n && all_equal(x, n))
-		return scalar_f32(I->rw, x[0]);
 	for (int i = 1; i <= inner; i++)
 		dims[i] = 1;
 	return rw_constant(I->rw, DT_F32, inner + 1, dims, x);
@@ -207,13 +206,14 @@ static val_id by_channel(struct island *I, const double *x, int64_t n, int inner
 /* Mul(Cast(y), m). */
 static val_id scaled(struct island *I, val_id y, int inner)
 {
-	double *m = ARENA_ARRAY(&rw_module(I->rw)->arena, double, I->gw.n);
+	int64_t n = I->channels ? I->channels : 1;
+	double *m = ARENA_ARRAY(&rw_module(I->rw)->arena, double, n);
 	val_id f = rw_node(I->rw, I->n, OP_Cast, 1, &y);
 
 	attr_set_int(rw_module(I->rw), rw_node_of(I->rw, f), "to", dtype_to_onnx(DT_F32));
-	for (int64_t i = 0; i < I->gw.n; i++)
-		m[i] = I->alpha * I->gx.scale[0] * I->gw.scale[i];
-	return rw_node(I->rw, I->n, OP_Mul, 2, (val_id[]){f, by_channel(I, m, I->gw.n, inner)});
+	for (int64_t i = 0; i < n; i++)
+		m[i] = I->alpha * I->gx.scale[0] * grid_scale(&I->gw, i);
+	return rw_node(I->rw, I->n, OP_Mul, 2, (val_id[]){f, I->channels ? by_channel(I, m, n, inner) : scalar_f32(I->rw, m[0])});
 }
 
 static val_id plus(struct island *I, val_id y, val_id b) { return b ? rw_node(I->rw, I->n, OP_Add, 2, (val_id[]){y, b}) : y; }

@@ -1,0 +1,44 @@
+# One integer stream on every target that this CPU runs: the same bytes as before ge-integer on the evaluator, with activations of 0 and
+# 255 and weights of -127 and 127, whose pairs a saturating sum of 16 bits would lose.
+. "$top/tests/lib.sh"
+signs() { awk -v n="$1" 'BEGIN { srand(7); for (i = 0; i < n; i++) printf "%s%d", i ? ", " : "", i < n / 4 || rand() < 0.5 ? 127 : -127 }'; }
+cat >model.txt <<END
+hone-text 1
+module ir=10 opset=21
+const s = f32[] [0.037]
+const z = u8[] [131]
+const w = i8[64,24] [$(signs 1536)]
+const sw = f32[] [0.0123]
+const sy = f32[] [5.3]
+const c = i8[16,8,3,3] [$(signs 1152)]
+const sc = f32[16] [0.01, 0.02, 0.03, 0.011, 0.012, 0.013, 0.014, 0.015, 0.016, 0.017, 0.018, 0.019, 0.02, 0.021, 0.022, 0.023]
+const zy = u8[] [128]
+graph main {
+  input x: u8[16,64]
+  input i: u8[1,8,9,9]
+  d = DequantizeLinear(x, @s, @z)
+  v = DequantizeLinear(@w, @sw)
+  y = MatMul(d, v)
+  q = QuantizeLinear(y, @sy, @zy)
+  e = DequantizeLinear(i, @s, @z)
+  u = DequantizeLinear(@c, @sc) {axis=0}
+  p = Conv(e, u) {kernel_shape=[3,3] pads=[1,1,1,1]}
+  r = QuantizeLinear(p, @sy, @zy)
+  output q = q
+  output r = r
+}
+END
+ge-load model.txt | ge-shape -o model.g && ge-export -q -o model.onnx model.g
+for target in x86-64 x86-64-v3 x86-64-v4 native; do
+	case $target in
+	*-v3) grep -qw avx2 /proc/cpuinfo ;;
+	*-v4) grep -qw avx512vl /proc/cpuinfo ;;
+	esac || { skip "$target" "not of this CPU" && continue; }
+	hone build -q --target="$target" model.onnx -o "lib-$target" 2>err
+	ok $? "$target is built"
+	for range in 255:255 0:255 254:255; do
+		equal --tol 0 --runs 2 --range=x=$range --range=i=$range "lib-$target.so" model.g
+		ok $? "$target: bytes of x in $range" || cat cmp.log
+	done
+done
+done_testing
