@@ -52,6 +52,31 @@ run-cmp --tol 0.03 low.g f.g >/dev/null 2>err
 ok $? "it computes the same, nearly"
 mixed --to bf16 --keep c f.g -o kept.g 2>err && same_graph f.g kept.g
 ok $? "--keep: what is left does not pay"
+mixed --to bf16 --error 1 f.g -o all.g 2>err && same_graph low.g all.g
+ok $? "--error that all keep to"
+cat >e.txt <<'X'
+hone-text 1
+module ir=10 opset=28
+const w = f32[4,4] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
+const v = f32[4,8] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2, 1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
+graph main {
+  input x: f32[2,4]
+  a = MatMul(x, @w)
+  d = Round(x)
+  c = MatMul(d, @v)
+  output y = a
+  output z = c
+}
+X
+ge-load e.txt | ge-shape -o e.g
+rm -f kb*
+timed 'MatMul.bf16=5' 'MatMul.f32=60' 'Cast=1' <<X
+$(mixed --to bf16 --tasks e.g)
+X
+mixed --to bf16 --error 0.0001 --range x=0.1:4 --why e.g 2>err >one.g && grep -q '/c (MatMul): bf16: ' err && grep -q '/a (MatMul): f32: --error leaves no room' err &&
+	run-cmp --tol 0.0001 --range x=0.1:4 one.g e.g >log
+ok $? "--error: the product that is exact in fewer bits stays so, the other does not"
+rm -f kb* && timed 'MatMul.bf16=50' 'MatMul.f32=60' 'Cast=6' <tasks
 echo 'MatMul # no' >deny
 mixed --to bf16 --deny deny f.g -o kept.g 2>err && same_graph f.g kept.g
 ok $? "--deny"

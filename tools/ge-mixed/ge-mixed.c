@@ -13,12 +13,14 @@
 static struct {
 	const char *kb, *target, *to;
 	bool tasks, json;
+	double error; /* 0: any */
+	struct input_spec inputs;
 	VEC(const char *) keep;
 	struct kb *open;
 	struct target t;
 } opt;
 
-enum { OPT_ALLOW = 0x100, OPT_DENY, OPT_KEEP, OPT_KB, OPT_TARGET, OPT_TASKS, OPT_TO };
+enum { OPT_ALLOW = 0x100, OPT_DENY, OPT_ERROR, OPT_RANGE, OPT_KEEP, OPT_KB, OPT_TARGET, OPT_TASKS, OPT_TO };
 
 static const struct argp_option options[] = {
 	{"to", OPT_TO, "TYPE", 0,
@@ -26,6 +28,9 @@ static const struct argp_option options[] = {
 	{"allow", OPT_ALLOW, "FILE", 0, "names of operators that may be in fewer bits"},
 	{"deny", OPT_DENY, "FILE", 0, "names of those that may not"},
 	{"keep", OPT_KEEP, "NODE", 0, "leave this node, or the one with that result, as it is; repeated"},
+	{"error", OPT_ERROR, "X", 0, "outputs may change by X of their largest element, as run-ref measures on one set of inputs"},
+	{"input", 'i', "NAME=FILE.npy", 0, "of that run: contents of an input, or an .npz with several; the others are random"},
+	{"range", OPT_RANGE, "NAME=LO:HI", 0, "of that run: range of a random input"},
 	{"tasks", OPT_TASKS, 0, 0, "print the tasks that were not measured, for tune-op, and no model"},
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory"},
 	{"target", OPT_TARGET, "NAME", 0, "a machine in place of this one"},
@@ -34,7 +39,16 @@ static const struct argp_option options[] = {
 
 static error_t option(int key, char *arg)
 {
+	char *end;
+
 	switch (key) {
+	case OPT_ERROR:
+		opt.error = strtod(arg, &end);
+		if (end == arg || *end || !(opt.error > 0))
+			die(EX_BADUSE, "--error %s: expected a number above 0", arg);
+		return 0;
+	case 'i': vec_push(&opt.inputs.files, arg); return 0;
+	case OPT_RANGE: vec_push(&opt.inputs.ranges, arg); return 0;
 	case OPT_TO: opt.to = arg; return 0;
 	case OPT_ALLOW: may_read(arg, MAY_ALLOW); return 0;
 	case OPT_DENY: may_read(arg, MAY_NOT); return 0;
@@ -108,7 +122,7 @@ static void set_cost(const struct mixed *x, uint32_t i, int64_t cost[2])
 	enum form is = x->low == DT_U8 && i ? FORM_LOW : FORM_HIGH;
 	bool allowed = i && may_column[node(x->m, t->node)->op] == MAY_ALLOW;
 
-	if (!i || t->kept || (allowed && !measured(t))) {
+	if (!i || t->kept || t->bounded || (allowed && !measured(t))) {
 		cost[is] = i && allowed ? picoseconds(t->seconds[is]) : 0;
 		cost[!is] = CHOICE_NEVER;
 		return;
@@ -176,6 +190,8 @@ static void say_why(struct mixed *x)
 		const char *form = form_name(x, x->is_low[i]);
 		if (t->kept)
 			pass_why(x->c, x->m, t->node, "%s: it is kept", form);
+		else if (t->bounded)
+			pass_why(x->c, x->m, t->node, "%s: --error leaves no room for it", form);
 		else if (may_column[node(x->m, t->node)->op] != MAY_ALLOW)
 			pass_why(x->c, x->m, t->node, "%s: as its neighbours are", form);
 		else if (!measured(t))
@@ -229,6 +245,8 @@ static void mix(struct module *m, const struct pass_ctx *c)
 	/* a row is taken as it is, as kb does: its compiler is not this machine's */
 	mixed_times(&x, opt.open, &opt.t, opt.target && strchr(opt.target, '=') ? opt.target : target_row(&opt.t));
 	choose(&x);
+	if (opt.error > 0 && !opt.tasks && x.low != DT_U8 && count_low(&x))
+		note("outputs change by %.3g of their largest element at most", mixed_bound(&x, opt.error, &opt.inputs, choose));
 	if (opt.tasks) {
 		print_tasks(&x);
 	} else {

@@ -4,6 +4,7 @@
 #include "common/choice.h"
 #include "common/vec.h"
 #include "kb/kb.h"
+#include "op/npy.h"
 #include "op/pass.h"
 #include "target/target.h"
 
@@ -23,6 +24,7 @@ enum opcode integer_form(enum opcode op);
 struct thing {
 	node_id node;
 	bool kept;           /* --keep */
+	bool bounded; /* --error: more would move the numbers too far */
 	const char *task[2]; /* in each form; NULL: it costs nothing */
 	double seconds[2];   /* 0: not measured */
 };
@@ -57,6 +59,9 @@ void mixed_free(struct mixed *x);
 void mixed_tasks(struct mixed *x);
 /* row: the target as records name it. */
 void mixed_times(struct mixed *x, struct kb *kb, const struct target *t, const char *row);
+/* Of the products that were chosen, those that gain most first, as many as keep max|y-r| / max|r| of every output within `most`; choose is called
+ * again for what is left. The error that is left. */
+double mixed_bound(struct mixed *x, double most, const struct input_spec *inputs, void (*choose)(struct mixed *));
 /* Nodes get their forms. */
 void mixed_apply(struct mixed *x);
 #endif
