@@ -24,7 +24,7 @@ enum opcode integer_form(enum opcode op);
 struct thing {
 	node_id node;
 	bool kept;           /* --keep */
-	bool bounded; /* --error: more would move the numbers too far */
+	bool bounded;        /* --error: more would move the numbers too far */
 	const char *task[2]; /* in each form; NULL: it costs nothing */
 	double seconds[2];   /* 0: not measured */
 };
