@@ -62,6 +62,14 @@ is "$(awk '$2 == "float" { print ($7 > 5) }' out) $(sed -n 's/^metric: \([^ ]*\)
 is "$(rc ge-quantize -q -s stats --metric ./accuracy -o held.g float.g) $(cmp held.g mse.g >/dev/null && echo same || ge-stat --digest held.g)" \
 	"0 $(ge-stat --digest mse.g)" "--metric that holds at once changes nothing"
 
+# The same made good by balancing: what is divided out of the operand goes into the weights, and back.
+for how in --equalize "--smooth 0.5" "--equalize --smooth 0.5"; do
+	is "$(rc ge-quantize -q -s bad.stats $how -o balanced.g bad.g) $(./accuracy balanced.g)" "0 $float" "$how: in float the same"
+	ge-calibrate balanced.g images.npy -o balanced.stats
+	ge-quantize -q -s balanced.stats -o q.g balanced.g
+	case $how in *smooth*) is "$(near "$(./accuracy q.g)")" near "$how: quantised as accurate" ;; esac
+done
+
 # Stopped: the best so far is written.
 cat >slow <<'END'
 #!/bin/sh
@@ -82,6 +90,7 @@ fails() { # CODE WHAT COMMAND...
 	is "$(rc "$@") $(wc -l <err)" "$want 1" "$what: $want, one line"
 }
 fails 64 "no statistics" ge-quantize -o x.g float.g
+fails 64 "a part that there is not" ge-quantize -s stats --smooth 2 -o x.g float.g
 fails 64 "no such method" ge-quantize -s stats --method best -o x.g float.g
 fails 64 "bits that there are not" ge-quantize -s stats --weights 5 -o x.g float.g
 fails 65 "statistics of another model" ge-quantize -s bad.stats -o x.g float.g

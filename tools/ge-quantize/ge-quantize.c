@@ -11,11 +11,12 @@
 #include "quantize.h"
 #include "target/target.h"
 
-enum { OPT_METHOD = 0x100, OPT_PERCENTILE, OPT_WEIGHTS, OPT_ACTIVATIONS, OPT_CORRECT, OPT_ONLY, OPT_SKIP, OPT_METRIC, OPT_DROP };
+enum { OPT_METHOD = 0x100, OPT_PERCENTILE, OPT_WEIGHTS, OPT_ACTIVATIONS, OPT_CORRECT, OPT_ONLY, OPT_SKIP, OPT_METRIC, OPT_DROP, OPT_EQUALIZE, OPT_SMOOTH };
 static struct quantize_options quantizing = {.method = RANGE_MSE, .percentile = 99.99, .weight_bits = 8, .correct = true};
 static VEC(const char *) only, skip;
 static struct metric metric = {.drop = 0.5};
 static const char *statistics_path;
+static struct balance_options balancing = {.smooth = -1};
 
 static const struct argp_option options[] = {
 	{"statistics", 's', "FILE", 0, "what ge-calibrate wrote of this model"},
@@ -24,6 +25,8 @@ static const struct argp_option options[] = {
 	{"weights", OPT_WEIGHTS, "BITS", 0, "8 or 4; 8"},
 	{"activations", OPT_ACTIVATIONS, "KIND", 0, "static, dynamic (by their range in each run), or none; static"},
 	{"no-correction", OPT_CORRECT, 0, 0, "leave biases as they are"},
+	{"equalize", OPT_EQUALIZE, 0, 0, "write a model of floats whose products make channels of like ranges"},
+	{"smooth", OPT_SMOOTH, "A", 0, "the same by normalizations and multiplications; A of the range goes into weights"},
 	{"only", OPT_ONLY, "WHAT", 0, "quantise only layers of this name or operator; a pattern, repeated"},
 	{"skip", OPT_SKIP, "WHAT", 0, "leave layers of this name or operator in float"},
 	{"metric", OPT_METRIC, "COMMAND", 0, "COMMAND MODEL.onnx prints how good the model is, more is better"},
@@ -76,6 +79,8 @@ static error_t option(int key, char *arg)
 		return 0;
 	case OPT_ACTIVATIONS: take_activations(arg); return 0;
 	case OPT_CORRECT: quantizing.correct = false; return 0;
+	case OPT_EQUALIZE: balancing.equalize = true; return 0;
+	case OPT_SMOOTH: balancing.smooth = number("--smooth", arg, 0, 1); return 0;
 	case OPT_ONLY: vec_push(&only, arg); return 0;
 	case OPT_SKIP: vec_push(&skip, arg); return 0;
 	case OPT_METRIC: metric.command = arg; return 0;
@@ -164,7 +169,8 @@ static void find_statistics(struct plan *p, struct module *m, struct statistics 
 	}
 }
 
-static void make_plan(struct plan *p, const char *path, struct statistics *s)
+/* A model, and the statistics of it. */
+static struct module *read_model(const char *path, struct statistics *s)
 {
 	struct module *m = module_read_any(path);
 
@@ -173,6 +179,35 @@ static void make_plan(struct plan *p, const char *path, struct statistics *s)
 	if (statistics_path && !digest_eq(s->model, module_digest(m)))
 		die(EX_BADDATA, "%s: statistics of another model; ge-calibrate makes those of this one", statistics_path);
 	infer_declared(m, NULL);
+	return m;
+}
+
+static void add_provenance(struct module *m, const struct tool *t, const struct tool_args *a)
+{
+	const char *options = a->options ? a->options : "";
+
+	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION, *options ? " " : "", options));
+}
+
+/* --equalize, --smooth: still in floats. */
+static int write_balanced(const struct tool *t, struct tool_args *a)
+{
+	struct statistics s = {0};
+	struct stream_writer *w = stream_create(a->out, false);
+	struct module *m = read_model(a->nfile ? a->file[0] : NULL, &s);
+	int n = balance(m, &s, &balancing);
+
+	add_provenance(m, t, a);
+	stream_write(w, m);
+	stream_finish(w);
+	note("%d operands have channels of like ranges now; their statistics are new", n);
+	return EX_GOOD;
+}
+
+static void make_plan(struct plan *p, const char *path, struct statistics *s)
+{
+	struct module *m = read_model(path, s);
+
 	p->options = quantizing;
 	p->source = m->source;
 	p->bytes = stream_bytes(m, true, &p->nbytes);
@@ -189,8 +224,11 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct statistics s = {0};
 	struct plan p = {0};
 
-	if (!statistics_path && quantizing.activations == ACTIVATIONS_STATIC)
+	bool balanced = balancing.equalize || balancing.smooth >= 0;
+	if (!statistics_path && (balanced || quantizing.activations == ACTIVATIONS_STATIC))
 		die(EX_BADUSE, "-s FILE: statistics are needed; ge-calibrate makes them");
+	if (balanced)
+		return write_balanced(t, a);
 	struct stream_writer *w = stream_create(a->out, false);
 	make_plan(&p, a->nfile ? a->file[0] : NULL, &s);
 	bool *on = xcalloc(p.layers.n + 1, sizeof *on);
@@ -198,8 +236,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	module_free(plan_build(&p, on, p.layers.a));
 	bool held = !metric.command || metric_hold(&metric, &p, on);
 	struct module *m = plan_build(&p, on, NULL);
-	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION, a->options && *a->options ? " " : "",
-					      a->options ? a->options : ""));
+	add_provenance(m, t, a);
 	stream_write(w, m);
 	stream_finish(w);
 	if (!p.layers.n)

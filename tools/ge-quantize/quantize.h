@@ -78,6 +78,13 @@ struct metric {
 };
 bool metric_hold(struct metric *k, struct plan *p, bool *on);
 
+/* balance.c: channels of operands made alike, in floats. Returns of how many operands. */
+struct balance_options {
+	bool equalize;
+	double smooth; /* the part of the range that goes into weights; negative: not at all */
+};
+int balance(struct module *m, const struct statistics *s, const struct balance_options *o);
+
 /* report.c */
 void report_print(const struct plan *p, const struct metric *k, const bool *on, bool json);
 #endif

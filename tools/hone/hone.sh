@@ -76,6 +76,7 @@ help() {
 	  --drop D                     how much of that may be lost (0.5)
 	  --method NAME, --percentile P, --weights BITS, --activations KIND, --no-correction,
 	  --only WHAT, --skip WHAT     as ge-quantize takes them
+	  --equalize, --smooth A       make the ranges of channels alike first
 	  --opset N                    write this opset
 	END
 }
@@ -536,6 +537,17 @@ calibrate() { # OPTION...
 	calibrated=$(seconds "$begin")
 }
 
+# What --equalize and --smooth do; then the ranges are others.
+balance() { # OPTION...
+	[ -n "$equalize$smooth" ] || return 0
+	[ -e "$work/statistics" ] || die 64 "--equalize, --smooth: which samples? --data names them"
+	next=$work/balanced.g
+	run ge-quantize $quiet $equalize ${smooth:+"$smooth"} --statistics="$work/statistics" -o "$next" -- "$last" 2>"$work/messages" || failed $?
+	[ -n "$quiet" ] || tell_messages
+	last=$next
+	calibrate "$@"
+}
+
 choose_bytes() { # OPTION...
 	for word; do
 		shift
@@ -568,6 +580,7 @@ quantize() { # OPTION...
 	simplify_passes
 	before_bytes=$(model_bytes) calibrated='' samples=''
 	calibrate "$@"
+	balance "$@"
 	choose_bytes "$@"
 	mkdir "$work/made"
 	made=$work/made/$(basename "$stem")
@@ -633,7 +646,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' mixed='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' no_data=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' mixed='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' no_data='' equalize='' smooth=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -643,7 +656,7 @@ while [ "$left" -gt 0 ]; do
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
 	-o | -j | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
-	--data | --metric | --drop | --method | --percentile | --weights | --activations | --trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --cold-weights | --rotation)
+	--data | --smooth | --metric | --drop | --method | --percentile | --weights | --activations | --trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --cold-weights | --rotation)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
 		shift
@@ -680,6 +693,8 @@ while [ "$left" -gt 0 ]; do
 		quantize-o) stem=$value ;;
 		quantize--range) range=--range=$value ;;
 		quantize--whole) whole=--whole ;;
+		quantize--equalize) equalize=--equalize ;;
+		quantize--smooth) smooth=--smooth=$value ;;
 		quantize--opset) opset=--opset=$value ;;
 		quantize--no-correction) set -- "$@" "$option" ;;
 		quantize--data | quantize--metric | quantize--drop | quantize--method | quantize--percentile | quantize--weights | \

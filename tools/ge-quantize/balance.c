@@ -1,0 +1,199 @@
+/* Channels of an operand made alike before it is quantised: what is divided out of it is multiplied into the weights that read it.
+ *
+ * --equalize divides in the product that made the operand (Nagel et al. 2019, for weights with a scale for each channel); --smooth in a
+ * layer normalization, else by a multiplication (SmoothQuant, Xiao et al. 2022). */
+#include <math.h>
+#include <string.h>
+#include "graph/pass.h"
+#include "op/op.h"
+#include "quantize.h"
+
+/* f(c x) = c f(x) for c > 0, channel by channel. */
+static const bool homogeneous[OP_COUNT] = {
+	[OP_AveragePool] = true, [OP_GlobalAveragePool] = true, [OP_LeakyRelu] = true, [OP_MaxPool] = true, [OP_Relu] = true,
+};
+
+struct balance {
+	struct module *m;
+	struct uses uses;
+	const struct balance_options *o;
+	int done;
+};
+
+/* Axis of weights that meets the channels of the first operand; -1: they meet in another way. */
+static int input_axis(struct module *m, const struct node *n)
+{
+	struct weights_at at;
+	struct tensor *w = n->nin > 1 ? node_const(m, n, 1) : NULL;
+
+	if (!weights_of(m, n, &at) || (n->op != OP_Conv && w->rank != 2) || (n->op == OP_Conv && attr_i(n, "group") != 1) || n->op == OP_ConvTranspose)
+		return -1;
+	return 1 - at.axis;
+}
+
+/* Multiplies t along an axis; the constant that comes of it. */
+static val_id scaled(struct module *m, struct tensor *t, int axis, const double *by)
+{
+	int64_t n = tensor_count(t), inner = 1;
+	float *v = ARENA_ARRAY(&m->arena, float, n + 1);
+	const float *from = tensor_data(m, t);
+
+	for (int k = axis + 1; k < t->rank; k++)
+		inner *= t->dims[k];
+	for (int64_t i = 0; i < n; i++)
+		v[i] = (float)((double)from[i] * by[i / inner % t->dims[axis]]);
+	return const_new(m, 0, DT_F32, t->rank, t->dims, v, (size_t)n * sizeof *v);
+}
+
+/* The greatest weight that meets each channel. */
+static void widen(struct module *m, struct tensor *t, int axis, double *most)
+{
+	int64_t inner = 1;
+	const float *w = tensor_data(m, t);
+
+	for (int k = axis + 1; k < t->rank; k++)
+		inner *= t->dims[k];
+	for (int64_t i = 0, n = tensor_count(t); i < n; i++) {
+		double *to = &most[i / inner % t->dims[axis]], v = fabs((double)w[i]);
+		*to = v > *to ? v : *to;
+	}
+}
+
+/* Do all readers of v multiply it by constants, channel by channel? Collects the greatest weights. */
+static bool readers_multiply(struct balance *b, val_id v, uint32_t channels, double *most)
+{
+	const struct uses *u = &b->uses;
+	bool all = u->start[v] < u->start[v + 1] && !u->nout[v];
+
+	for (uint32_t i = u->start[v]; all && i < u->start[v + 1]; i++) {
+		const struct node *n = node(b->m, u->user[i]);
+		int axis = input_axis(b->m, n);
+		all = axis >= 0 && n->in[0] == v && node_const(b->m, n, 1)->dims[axis] == channels;
+		if (all)
+			widen(b->m, node_const(b->m, n, 1), axis, most);
+	}
+	return all;
+}
+
+static bool alone(struct balance *b, val_id v) { return uses_count(&b->uses, v) == 1; }
+
+static bool constant_of(struct balance *b, const struct node *n, uint32_t i, int64_t count)
+{
+	struct tensor *t = node_const(b->m, n, i);
+
+	return t && t->dtype == DT_F32 && t->rank == 1 && t->dims[0] == count;
+}
+
+/* The channels of the product that v comes from, by operators that keep channels apart. */
+static bool divide_product(struct balance *b, val_id v, uint32_t channels, const double *by)
+{
+	struct weights_at at;
+	val_id x = v;
+
+	while (val(b->m, x)->kind == VAL_NODE && homogeneous[node(b->m, val(b->m, x)->def)->op]) {
+		const struct node *n = node(b->m, val(b->m, x)->def);
+		if (!alone(b, n->in[0]) || n->nout != 1)
+			return false;
+		x = n->in[0];
+	}
+	if (val(b->m, x)->kind != VAL_NODE || !weights_of(b->m, node(b->m, val(b->m, x)->def), &at))
+		return false;
+	struct node *n = node(b->m, val(b->m, x)->def);
+	struct tensor *w = node_const(b->m, n, 1);
+	bool biased = at.bias > 0 && (uint32_t)at.bias < n->nin && n->in[at.bias];
+	if (w->dims[at.axis] != channels || (biased && !constant_of(b, n, (uint32_t)at.bias, channels)))
+		return false;
+	val_id *in = n->in;
+	in[1] = scaled(b->m, w, at.axis, by);
+	if (biased)
+		in[at.bias] = scaled(b->m, val(b->m, in[at.bias])->tensor, 0, by);
+	return true;
+}
+
+static bool divide_norm(struct balance *b, val_id v, uint32_t channels, const double *by)
+{
+	if (val(b->m, v)->kind != VAL_NODE)
+		return false;
+	struct node *n = node(b->m, val(b->m, v)->def);
+	bool biased = n->nin > 2 && n->in[2];
+	if (n->op != OP_LayerNormalization || !constant_of(b, n, 1, channels) || (biased && !constant_of(b, n, 2, channels)))
+		return false;
+	val_id *in = n->in;
+	in[1] = scaled(b->m, val(b->m, in[1])->tensor, 0, by);
+	if (biased)
+		in[2] = scaled(b->m, val(b->m, in[2])->tensor, 0, by);
+	return true;
+}
+
+/* By a node before those that read v. */
+static void divide_here(struct balance *b, val_id v, uint32_t channels, const double *by)
+{
+	const struct uses *u = &b->uses;
+	bool window = op_is(node(b->m, u->user[u->start[v]])->op, OP_WINDOW);
+	int rank = window ? val(b->m, v)->type.rank - 1 : 1;
+	int64_t dims[RANK_MAX];
+	float *f = ARENA_ARRAY(&b->m->arena, float, channels);
+
+	for (int k = 0; k < rank; k++)
+		dims[k] = k ? 1 : channels;
+	for (uint32_t c = 0; c < channels; c++)
+		f[c] = (float)by[c];
+	val_id c = const_new(b->m, 0, DT_F32, rank, dims, f, channels * sizeof *f);
+	node_id mul = node_new(b->m, b->m->main, OP_Mul, 2, (val_id[]){v, c}, 1);
+	for (uint32_t i = u->start[v]; i < u->start[v + 1]; i++)
+		node(b->m, u->user[i])->in[0] = node(b->m, mul)->out[0];
+}
+
+static void multiply_readers(struct balance *b, val_id v, const double *by)
+{
+	const struct uses *u = &b->uses;
+
+	for (uint32_t i = u->start[v]; i < u->start[v + 1]; i++) {
+		node_id id = u->user[i];
+		int axis = input_axis(b->m, node(b->m, id));
+		val_id w = scaled(b->m, node_const(b->m, node(b->m, id), 1), axis, by);
+		node(b->m, id)->in[1] = w;
+	}
+}
+
+static void balance_value(struct balance *b, val_id v, const struct value_stat *s)
+{
+	struct arena a = {0};
+	double *most = ARENA_ARRAY(&a, double, s->channels + 1), *up = ARENA_ARRAY(&a, double, s->channels + 1), *down = ARENA_ARRAY(&a, double, s->channels + 1);
+	double part = b->o->smooth >= 0 ? b->o->smooth : 0.5;
+
+	if (s->channels && readers_multiply(b, v, s->channels, most)) {
+		for (uint32_t c = 0; c < s->channels; c++) {
+			double x = fmax(fabs((double)s->channel[c].min), fabs((double)s->channel[c].max));
+			bool good = isfinite(x) && x > 0 && most[c] > 0;
+			up[c] = good ? fmin(fmax(pow(x, part) / pow(most[c], 1 - part), 0x1p-20), 0x1p20) : 1;
+			down[c] = 1 / up[c];
+		}
+		bool divided = b->o->equalize && divide_product(b, v, s->channels, down);
+		if (!divided && b->o->smooth >= 0 && !(divided = divide_norm(b, v, s->channels, down))) {
+			divide_here(b, v, s->channels, down);
+			divided = true;
+		}
+		if (divided)
+			multiply_readers(b, v, up);
+		b->done += divided;
+	}
+	arena_release(&a);
+}
+
+int balance(struct module *m, const struct statistics *s, const struct balance_options *o)
+{
+	struct balance b = {m, uses_new(m), o, 0};
+	size_t n = m->values.n;
+
+	for (val_id v = 1; v < n; v++) {
+		const struct value_stat *r = val(m, v)->graph == m->main ? statistics_find(s, sym_str(val(m, v)->name)) : NULL;
+		if (r && !r->nans && !r->infinite)
+			balance_value(&b, v, r);
+	}
+	uses_free(&b.uses);
+	graph_sort(m, m->main);
+	module_name_values(m);
+	infer_module(m, NULL);
+	return b.done;
+}
