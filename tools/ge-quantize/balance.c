@@ -26,7 +26,8 @@ static int input_axis(struct module *m, const struct node *n)
 	struct weights_at at;
 	struct tensor *w = n->nin > 1 ? node_const(m, n, 1) : NULL;
 
-	if (!weights_of(m, n, &at) || (n->op != OP_Conv && w->rank != 2) || (n->op == OP_Conv && attr_i(n, "group") != 1) || n->op == OP_ConvTranspose)
+	if (!weights_of(m, n, &at) || (n->op != OP_Conv && w->rank != 2) || (n->op == OP_Conv && attr_i(n, "group") != 1) ||
+	    n->op == OP_ConvTranspose)
 		return -1;
 	return 1 - at.axis;
 }
@@ -159,7 +160,8 @@ static void multiply_readers(struct balance *b, val_id v, const double *by)
 static void balance_value(struct balance *b, val_id v, const struct value_stat *s)
 {
 	struct arena a = {0};
-	double *most = ARENA_ARRAY(&a, double, s->channels + 1), *up = ARENA_ARRAY(&a, double, s->channels + 1), *down = ARENA_ARRAY(&a, double, s->channels + 1);
+	double *most = ARENA_ARRAY(&a, double, s->channels + 1), *up = ARENA_ARRAY(&a, double, s->channels + 1),
+	       *down = ARENA_ARRAY(&a, double, s->channels + 1);
 	double part = b->o->smooth >= 0 ? b->o->smooth : 0.5;
 
 	if (s->channels && readers_multiply(b, v, s->channels, most)) {

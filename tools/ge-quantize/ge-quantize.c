@@ -11,7 +11,19 @@
 #include "quantize.h"
 #include "target/target.h"
 
-enum { OPT_METHOD = 0x100, OPT_PERCENTILE, OPT_WEIGHTS, OPT_ACTIVATIONS, OPT_CORRECT, OPT_ONLY, OPT_SKIP, OPT_METRIC, OPT_DROP, OPT_EQUALIZE, OPT_SMOOTH };
+enum {
+	OPT_METHOD = 0x100,
+	OPT_PERCENTILE,
+	OPT_WEIGHTS,
+	OPT_ACTIVATIONS,
+	OPT_CORRECT,
+	OPT_ONLY,
+	OPT_SKIP,
+	OPT_METRIC,
+	OPT_DROP,
+	OPT_EQUALIZE,
+	OPT_SMOOTH
+};
 static struct quantize_options quantizing = {.method = RANGE_MSE, .percentile = 99.99, .weight_bits = 8, .correct = true};
 static VEC(const char *) only, skip;
 static struct metric metric = {.drop = 0.5};
