@@ -55,6 +55,35 @@ static void apply(struct module *m, const struct pass_ctx *c, const struct rule 
 	vec_free(&rules);
 }
 
+static bool is_zero(struct module *m, struct tensor *t)
+{
+	const char *p = tensor_data(m, t);
+
+	for (size_t i = 0; i < t->nbytes; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+/* A product need not say that its zero points are all 0. */
+static void drop_zeros(struct module *m, const struct pass_ctx *c)
+{
+	struct tensor *t;
+
+	for (node_id id = 1; id < m->nodes.n; id++) {
+		struct node *n = node(m, id);
+		if (n->op != OP_MatMulInteger && n->op != OP_ConvInteger)
+			continue;
+		for (uint32_t i = 2; i < n->nin; i++)
+			if ((t = node_const(m, n, i)) && is_zero(m, t)) {
+				pass_why(c, m, id, "operand %u is dropped: its zero points are 0", i);
+				n->in[i] = 0;
+			}
+		while (n->nin > 2 && !n->in[n->nin - 1])
+			n->nin--;
+	}
+}
+
 static void integer(struct module *m, const struct pass_ctx *c)
 {
 	check_scales(m);
@@ -62,6 +91,7 @@ static void integer(struct module *m, const struct pass_ctx *c)
 	recode(m, DT_I8, DT_U8, false);
 	apply(m, c, (const struct rule *const[]){rules_island, rules_sink, rules_scale}, 3);
 	recode(m, DT_U8, DT_I8, true);
+	drop_zeros(m, c);
 }
 
 static const struct pass pass = {
