@@ -54,6 +54,24 @@ static bool factors(struct loop_prog *p, const struct tile *q, ex_id *a, ex_id *
 	return !read_uses(p, *a, lstage(p, q->anchor)->axis[q->vec_axis].var) && dim_along(p, q, *b) >= 0;
 }
 
+/* Equal ones are one expression, which is visited once. */
+static bool count_held(struct loop_prog *p, ex_id e, void *n)
+{
+	*(int *)n += lex(p, e)->kind == EX_CONST || lex(p, e)->kind == EX_READ;
+	return false;
+}
+
+/* Registers that what follows wants beside the sums: its constants, what it reads for a vector, and room to compute. A compiler that
+ * has too few spills sums in the innermost loop. */
+static int held_by(struct loop_prog *p, stage_id s)
+{
+	int n = 1;
+
+	if (s)
+		ex_find(p, lstage(p, s)->body, count_held, &n);
+	return n;
+}
+
 void find_dot(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
@@ -74,6 +92,7 @@ void find_dot(struct schedule *r, struct tile *q)
 		return;
 	q->dot = row;
 	q->group = group;
+	q->held = held_by(p, q->result);
 }
 
 void check_groups(struct loop_prog *p, struct tile *q)
@@ -85,7 +104,7 @@ void check_groups(struct loop_prog *p, struct tile *q)
 	    !(q->packed && lbuf(p, lstage(p, q->packed)->out) == lbuf(p, lex(p, b)->buf)))
 		there = false;
 	if (!there) {
-		q->dot = 0;
+		q->dot = q->held = 0;
 		q->group = 1;
 	}
 }

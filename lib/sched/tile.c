@@ -162,6 +162,8 @@ static void mark_tile(struct schedule *r, const struct tile *q, stage_id s, cons
 	if (q->row_axis >= 0 && !few && (tile || lstage(p, s)->axis[q->row_axis].extent * q->vectors <= COPIES_MAX))
 		sched_try(r, PRIM_UNROLL, t);
 	if (sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes))) {
+		if (q->dot && s == q->result && q->row_axis >= 0) /* scales of one vector at a time: the sums need the registers */
+			sched_try(r, PRIM_REORDER, loop_part(r, v, 0), t, loop_part(r, v, 1));
 		sched_try(r, PRIM_UNROLL, loop_part(r, v, 0));
 		sched_try(r, PRIM_VECTOR, loop_part(r, v, 1));
 	}

@@ -48,6 +48,7 @@ struct tile {
 	bool borders;              /* the anchor reads beyond borders */
 	bool function;             /* the result calls one (exp, erf) */
 	int dot;                   /* row of the instruction that sums products of groups (loop/instr.h); 0: none */
+	int held;                  /* registers that what follows a dot wants beside the sums */
 	int64_t group;             /* steps of the first reduce axis that it takes at once; 1: there is none */
 	bool transposed;           /* operands will be contiguous along the vector axis after a transpose; */
 	bool transposed_by_panel;  /* a panel at a time: sched_transpose_panels */

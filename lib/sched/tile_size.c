@@ -14,7 +14,7 @@ static bool tile_fits(struct loop_prog *p, const struct tile *q, int rows, int v
 		if (read_uses(p, q->read[i], v->var) && !tile_moves(p, q, q->read[i], q->vec_axis) &&
 		    read_group(p, q->read[i], v->var) % (vectors * lanes) != 0)
 			return false;
-	if (rows * vectors + vectors + 1 > sched_machine(p).vector_regs && rows * vectors > 1)
+	if (rows * vectors + vectors + 1 + q->held > sched_machine(p).vector_regs && rows * vectors > 1)
 		return false;
 	if (q->transposed_by_panel && v->extent % (vectors * lanes) != 0)
 		return false;
@@ -34,7 +34,8 @@ static bool tile_may_fit(struct loop_prog *p, const struct tile *q, int rows, in
 static bool tile_is_usual(struct loop_prog *p, const struct tile *q, int rows, int vectors, int lanes)
 {
 	struct target m = sched_machine(p);
-	bool fits = fit_splits_vectors(&m) ? tile_may_fit(p, q, rows, vectors, lanes) : tile_fits(p, q, rows, vectors, lanes);
+	bool from_memory = fit_splits_vectors(&m) && !q->dot; /* a dot's factor has to be in a register */
+	bool fits = from_memory ? tile_may_fit(p, q, rows, vectors, lanes) : tile_fits(p, q, rows, vectors, lanes);
 
 	return fits && (rows == 1 || rows * vectors + kept_vectors(p, q, vectors, lanes) + 1 <= m.vector_regs);
 }
