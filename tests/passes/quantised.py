@@ -4,7 +4,7 @@ its optimisations on the model as it was and as it is written afterwards.
     quantised.py --each 200 --seed 1 [SHAPE...]
 
 A result of bytes is equal, or a step away where the float before rounding lies within TIE steps of the middle between two steps: such
-are counted. Floats are equal within 1e-5 of the largest."""
+are counted. Floats are equal within 5e-5 of the largest: a bias may be as large as the sum and take it away."""
 import argparse
 import os
 import subprocess
@@ -185,11 +185,11 @@ def concat(m):
 def pool(m):
     def after(m, y, unit):
         grid = m.grid(unit)
-        s, z = m.const(grid[0]), m.const(grid[1])
+        s, z, window = m.const(grid[0]), m.const(grid[1]), {"kernel_shape": [2, 2], "pads": [0, 1, 1, 0]}
+        before = m.node("MaxPool", y, **window)  # of floats: rounding is monotone, so the bytes are those of this
         y = m.node("DequantizeLinear", m.node("QuantizeLinear", y, s, z), s, z)
-        y = m.node("MaxPool", y, kernel_shape=[2, 2], pads=[0, 1, 1, 0])
-        m.outputs.append(m.node("QuantizeLinear", y, s, z))
-        m.floats[m.outputs[-1]] = (y, grid)
+        m.outputs.append(m.node("QuantizeLinear", m.node("MaxPool", y, **window), s, z))
+        m.floats[m.outputs[-1]] = (before, grid)
     if m.rng.random() < 0.5:
         return conv(m, after=after)
     x, (sx, _) = m.dequantized((1, 3, 6, 5))
@@ -292,7 +292,7 @@ def compare(what, m, got, want, floats):
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"{what}: {o} is {a.dtype}{list(a.shape)}, takes {b.dtype}{list(b.shape)}", 0, 0
         if a.dtype == np.float32:
-            if not np.allclose(a, b, rtol=0, atol=1e-5 * max(1e-30, np.abs(b).max(initial=0))):
+            if not np.allclose(a, b, rtol=0, atol=5e-5 * max(1e-30, np.abs(b).max(initial=0))):
                 return f"{what}: {o} differs by {np.abs(a - b).max()} of {np.abs(b).max()}", 0, 0
             continue
         d = np.abs(a.astype(int) - b.astype(int))

@@ -1,0 +1,8 @@
+# Random quantised patterns of many seeds through ge-integer (tests/passes/quantised.py).
+. "$top/tests/lib.sh"
+python=${HONE_PYTHON:-python3}
+"$python" -c 'import onnxruntime, onnx' 2>/dev/null || skip_all "quantised patterns" "no python with onnx and onnxruntime (HONE_PYTHON)"
+for seed in 2 3 4 5 6 7 8; do
+	within "$python" -B "$top/tests/passes/quantised.py" --each 200 --seed $seed
+done
+done_testing
