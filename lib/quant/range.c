@@ -5,6 +5,7 @@
 const char *const range_method_names[RANGE_METHODS] = {"minmax", "percentile", "entropy", "mse"};
 
 enum { LEVELS = 256 };
+#define CHANCE 1e-3 /* of an element, in one, where a model has none */
 
 static double bin_middle(const struct value_stat *v, int64_t i) { return ldexp((double)i + 0.5, v->exponent); }
 
@@ -43,33 +44,35 @@ double range_error(const struct value_stat *v, struct range r, int levels)
 
 double value_stat_power(const struct value_stat *v) { return range_error(v, (struct range){0, 0}, LEVELS); }
 
-/* Divergence (Kullback and Leibler) of what is left of the histogram, cut to r and spread evenly over each level, from the whole of it. */
+/* Divergence (Kullback and Leibler) of what is left of the histogram, cut to r and spread evenly over each level, from the whole of it.
+ * Counts that are random differ from an even spread by half a nat for each bin but one of a level (Wilks 1938): that is no loss. */
 static double divergence(const struct value_stat *v, struct range r)
 {
-	double step = (r.hi - r.lo) / (LEVELS - 1), mass[LEVELS + 1] = {0}, sum = 0, n = 0;
+	double step = (r.hi - r.lo) / (LEVELS - 1), mass[LEVELS + 1] = {0}, lost[LEVELS + 1] = {0}, sum = 0, n = 0;
 	int used[LEVELS + 1] = {0};
 	int64_t first, last;
 
 	value_stat_bins(v, &first, &last);
 	for (int64_t i = first; i <= last; i++) {
 		double x = element_of(v, i), c = (double)value_stat_bin(v, i);
-		n += c;
-		if (x < r.lo || x > r.hi || !c)
-			continue;
-		int at = (int)rint((x - r.lo) / step);
-		mass[at] += c;
-		used[at]++;
-	}
-	for (int64_t i = first; i <= last; i++) {
-		double x = element_of(v, i), c = (double)value_stat_bin(v, i);
-		if (!c)
-			continue;
 		bool out = x < r.lo || x > r.hi;
 		int at = out ? 0 : (int)rint((x - r.lo) / step);
-		double q = out ? 1e-3 : mass[at] / used[at]; /* what is cut has next to no chance in the model */
-		sum += c / n * log(c / q);
+		n += c;
+		if (!c || !i) /* zero is exact, however many there are */
+			continue;
+		if (out) { /* what is cut has next to no chance in the model */
+			sum += c * log(c / CHANCE);
+			continue;
+		}
+		mass[at] += c;
+		used[at]++;
+		lost[at] += c * log(c);
 	}
-	return sum;
+	for (int k = 0; k <= LEVELS; k++) {
+		double noise = used[k] ? 0.5 * (used[k] - 1) : 0, loss = used[k] ? lost[k] - mass[k] * log(mass[k] / used[k]) - noise : 0;
+		sum += loss > 0 ? loss : 0;
+	}
+	return sum / n;
 }
 
 /* ---- the search ---- */
