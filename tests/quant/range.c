@@ -47,13 +47,15 @@ int main(void)
 	struct range full = range_of(normal, RANGE_MINMAX, 0);
 	ok(full.lo == (double)normal->min && full.hi == (double)normal->max, "minmax: all of it");
 	struct range most = range_of(normal, RANGE_PERCENTILE, 90);
-	ok(fabs(most.lo + 1.645) < 0.02 && fabs(most.hi - 1.645) < 0.02, "percentile: 90 of a hundred of a normal distribution: %g to %g", most.lo, most.hi);
+	ok(fabs(most.lo + 1.645) < 0.02 && fabs(most.hi - 1.645) < 0.02, "percentile: 90 of a hundred of a normal distribution: %g to %g",
+	   most.lo, most.hi);
 	for (int m = 0; m < RANGE_METHODS; m++)
 		ok(decibels(normal, (enum range_method)m) > 38 && decibels(sparse, (enum range_method)m) > 36, "%s: %.1f and %.1f dB",
 		   range_method_names[m], decibels(normal, (enum range_method)m), decibels(sparse, (enum range_method)m));
 	ok(range_of(outlier, RANGE_PERCENTILE, 99.99).hi < 10, "percentile cuts one outlier");
 	for (int m = 0; m < RANGE_METHODS; m++)
-		ok(decibels(normal, RANGE_MSE) >= decibels(normal, (enum range_method)m) - 1e-9, "mse: no more error than %s", range_method_names[m]);
+		ok(decibels(normal, RANGE_MSE) >= decibels(normal, (enum range_method)m) - 1e-9, "mse: no more error than %s",
+		   range_method_names[m]);
 
 	struct bytes_scale s = bytes_scale_of((struct range){-1, 3});
 	ok(s.zero == 64 && s.scale == 4.0f / 255, "a scale of bytes");
