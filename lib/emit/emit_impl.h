@@ -213,6 +213,8 @@ void run_end(struct emit *e); /* writes what waits */
 /* ---- instr.c ---- */
 void emit_call(struct emit *e, nest_id loop);
 void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n); /* what their calls need */
+/* Has it sums that an instruction adds to? */
+bool emit_adds_by_call(struct loop_prog *p);
 
 /* ---- helpers.c ---- */
 /* The prelude without the functions (static inline) that none of the texts names, nor what they name. */

@@ -99,6 +99,28 @@ void emit_call(struct emit *e, nest_id loop)
 	}
 }
 
+static void find_sums(struct loop_prog *p, nest_id n, void *arg)
+{
+	if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->mark == LOOP_CALL)
+		*(bool *)arg |= instr_row(lnest(p, n)->instr)->accumulator != NULL;
+}
+
+bool emit_adds_by_call(struct loop_prog *p)
+{
+	bool any = false;
+
+	nest_walk(p, p->root, find_sums, &any);
+	return any;
+}
+
+/* GCC's -O1 leaves two copies of what an instruction adds to, one of them in memory. */
+static const char sums_stay[] =
+	"#if defined __GNUC__ && !defined __clang__\n"
+	"#define SUMS_STAY __attribute__((optimize(\"cse-follow-jumps\", \"rerun-cse-after-loop\")))\n"
+	"#else\n"
+	"#define SUMS_STAY\n"
+	"#endif\n";
+
 static void find_call(struct loop_prog *p, nest_id n, void *arg)
 {
 	if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->mark == LOOP_CALL)
@@ -112,6 +134,11 @@ void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n)
 
 	for (int i = 0; i < n; i++)
 		nest_walk(p[i], p[i]->root, find_call, used);
+	for (int row = 1; instr_row(row); row++)
+		if (used[row] && instr_row(row)->accumulator) {
+			fputs(sums_stay, f);
+			break;
+		}
 	for (int row = 1; instr_row(row); row++)
 		if (used[row])
 			instr_row(row)->helper(f, instr_row(row));

@@ -162,8 +162,8 @@ const char *emit_order(struct loop_prog *p)
 {
 	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
 		if (math_row(fn)->helper && uses_fn(&p, 1, fn))
-			return "IN_STEP ";
-	return "";
+			return emit_adds_by_call(p) ? "IN_STEP SUMS_STAY " : "IN_STEP ";
+	return emit_adds_by_call(p) ? "SUMS_STAY " : "";
 }
 
 bool emit_checks_indices(struct loop_prog *p)

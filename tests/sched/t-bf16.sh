@@ -17,6 +17,8 @@ lib low "$row;rates=fma512:200,vdpbf16ps:110" && ! grep -q 'vdpbf16ps(' low.c
 ok $? "known to be slower: the same"
 lib fast "$row;rates=fma512:118,vdpbf16ps:236" && grep -q 'vdpbf16ps(' fast.c
 ok $? "known to be faster: the dot product"
+grep -q '^SUMS_STAY ' fast.c && ! grep -q SUMS_STAY slow.c
+ok $? "whose sums stay in registers"
 grep -q ' avx512_bf16 ' /proc/cpuinfo || skip_all "what it computes" "no AVX512_BF16 here"
 run-cmp --tol 0.01 fast.so m.g >log 2>err
 ok $? "it computes the same but for rounding"
