@@ -180,6 +180,8 @@ static const struct case_row case_rows[] = {
 	{"QuantizeLinear f32 $S f32=0.25 $T=7", "i8 u8 i16 u16", EXACT},
 	{"DequantizeLinear u8 $S f32=0.1 u8=128", "u8", 0},
 	{"DequantizeLinear i32 $S f32=0.1", "i32", 0},
+	{"DequantizeLinear{axis=0} i8 8x3x3x3c f32 8c; Conv f32 1x3x6x6 %0", "f32", SUMS | FINITE},
+	{"DequantizeLinear{axis=1 block_size=4} i8 16x12c f32 16x3c; Transpose %0; MatMul f32 5x12 %1", "f32", SUMS | FINITE},
 	{"BatchNormalization $T 2x6x5 6 6 6 6", FLOATS, SUMS | FINITE},
 	{"BatchNormalization $T 2x6x5 6 6 6c 6c", FLOATS, SUMS | FINITE},
 	{"OneHot{axis=$A} $T $S i64=9 f32=0,1", "i8 u8 i32 i64 u64 f32", EXACT},
