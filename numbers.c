@@ -32,10 +32,10 @@ static inline vf vsign_of(vf x, vf s) { return (vf)(((vi)x & 0x7fffffff) | ((vi)
 static inline vf vindex(long first, long step) { return __builtin_convertvector((int)first + (int)step * VIOTA, vf); }
 #if VL == 16 && defined __AVX512F__ && defined __AVX512BW__
 #ifdef __clang__ /* its names */
-#define __builtin_ia32_blendmps_512_mask(b, a, m) __builtin_ia32_selectps_512(m, a, b)
+#define __builtin_ia32_blendmps_512_mask(b, a, m)     __builtin_ia32_selectps_512(m, a, b)
 #define __builtin_ia32_maxps512_mask(a, b, old, m, r) __builtin_ia32_selectps_512(m, __builtin_ia32_maxps512(a, b, r), old)
 #define __builtin_ia32_minps512_mask(a, b, old, m, r) __builtin_ia32_selectps_512(m, __builtin_ia32_minps512(a, b, r), old)
-#define __builtin_ia32_sqrtps512_mask(x, old, m, r) __builtin_ia32_sqrtps512(x, r)
+#define __builtin_ia32_sqrtps512_mask(x, old, m, r)   __builtin_ia32_sqrtps512(x, r)
 #endif
 typedef unsigned short vm;
 static inline vm vlanes(long lo, long hi)
@@ -133,15 +133,28 @@ static inline long at(long i, long n)
 static inline long floordiv(long a, long c) { return a < 0 ? -((c - 1 - a) / c) : a / c; }
 static inline long lmin(long a, long b) { return a < b ? a : b; }
 static inline long lmax(long a, long b) { return a > b ? a : b; }
-static inline float bf16_get(unsigned short h) { union { unsigned u; float f; } x = {(unsigned)h << 16}; return x.f; }
+static inline float bf16_get(unsigned short h)
+{
+	union {
+		unsigned u;
+		float f;
+	} x = {(unsigned)h << 16};
+	return x.f;
+}
 static inline unsigned short bf16_put(float f)
 {
-	union { float f; unsigned u; } x = {f};
+	union {
+		float f;
+		unsigned u;
+	} x = {f};
 	return f != f ? 0x7fc0 : (unsigned short)((x.u + 0x7fff + (x.u >> 16 & 1)) >> 16);
 }
 static inline float odd_f64(double d)
 {
-	union { float f; unsigned u; } x = {(float)d};
+	union {
+		float f;
+		unsigned u;
+	} x = {(float)d};
 	if ((double)x.f == d || d != d)
 		return x.f;
 	x.u = (x.u - (__builtin_fabs((double)x.f) > __builtin_fabs(d))) | 1;
@@ -149,10 +162,7 @@ static inline float odd_f64(double d)
 }
 static inline double odd_i64(long v) { return (double)(v >> 53 && ~v >> 53 ? (v & ~2047L) | ((v & 2047) != 0) << 10 : v); }
 static inline double odd_u64(unsigned long v) { return (double)(v >> 53 ? (v & ~4095UL) | ((v & 4095) != 0) << 11 : v); }
-static inline vf vgather(const float *p, long step)
-{
-	return (vf){p[0], p[1 * step], p[2 * step], p[3 * step]};
-}
+static inline vf vgather(const float *p, long step) { return (vf){p[0], p[1 * step], p[2 * step], p[3 * step]}; }
 static inline float vhsum(vf x)
 {
 	vf y;
@@ -360,10 +370,7 @@ static inline void vstore_i32_mask(int *p, vi x, vm m)
 			p[i] = (int)x[i];
 #endif
 }
-static inline vi vgather_i32(const int *p, long step)
-{
-	return (vi){p[0], p[1 * step], p[2 * step], p[3 * step]};
-}
+static inline vi vgather_i32(const int *p, long step) { return (vi){p[0], p[1 * step], p[2 * step], p[3 * step]}; }
 static inline vi vgather_i32_mask(const int *p, long step, vm m)
 {
 	vi r = {};
@@ -442,10 +449,7 @@ static inline void vstore_u16_mask(unsigned short *p, vi x, vm m)
 			p[i] = (unsigned short)x[i];
 #endif
 }
-static inline vi vgather_u16(const unsigned short *p, long step)
-{
-	return (vi){p[0], p[1 * step], p[2 * step], p[3 * step]};
-}
+static inline vi vgather_u16(const unsigned short *p, long step) { return (vi){p[0], p[1 * step], p[2 * step], p[3 * step]}; }
 static inline vi vgather_u16_mask(const unsigned short *p, long step, vm m)
 {
 	vi r = {};
@@ -528,10 +532,7 @@ static inline void vstore_i8_mask(signed char *p, vi x, vm m)
 			p[i] = (signed char)x[i];
 #endif
 }
-static inline vi vgather_i8(const signed char *p, long step)
-{
-	return (vi){p[0], p[1 * step], p[2 * step], p[3 * step]};
-}
+static inline vi vgather_i8(const signed char *p, long step) { return (vi){p[0], p[1 * step], p[2 * step], p[3 * step]}; }
 static inline vi vgather_i8_mask(const signed char *p, long step, vm m)
 {
 	vi r = {};
@@ -614,10 +615,7 @@ static inline void vstore_u8_mask(unsigned char *p, vi x, vm m)
 			p[i] = (unsigned char)x[i];
 #endif
 }
-static inline vi vgather_u8(const unsigned char *p, long step)
-{
-	return (vi){p[0], p[1 * step], p[2 * step], p[3 * step]};
-}
+static inline vi vgather_u8(const unsigned char *p, long step) { return (vi){p[0], p[1 * step], p[2 * step], p[3 * step]}; }
 static inline vi vgather_u8_mask(const unsigned char *p, long step, vm m)
 {
 	vi r = {};
@@ -699,10 +697,7 @@ static inline void vstore_f16_mask(_Float16 *p, vf x, vm m)
 			p[i] = (_Float16)x[i];
 #endif
 }
-static inline vf vgather_f16(const _Float16 *p, long step)
-{
-	return (vf){p[0], p[1 * step], p[2 * step], p[3 * step]};
-}
+static inline vf vgather_f16(const _Float16 *p, long step) { return (vf){p[0], p[1 * step], p[2 * step], p[3 * step]}; }
 static inline vf vgather_f16_mask(const _Float16 *p, long step, vm m)
 {
 	vf r = {};
@@ -749,20 +744,17 @@ static inline float min_f32(float a, float b) { return a < b || a != a ? a : b; 
 static inline float abs_f32(float a) { return __builtin_fabsf(a); }
 static inline float sign_f32(float a) { return a != a ? a : (float)((a > 0) - (a < 0)); }
 static inline float div_f32(float a, float b) { return a / b; }
-static inline float mod_f32(float a, float b)
-{
-	return __builtin_fmodf(a, b);
-}
+static inline float mod_f32(float a, float b) { return __builtin_fmodf(a, b); }
 static inline unsigned char max_u8(unsigned char a, unsigned char b) { return a > b || a != a ? a : b; }
 static inline unsigned char min_u8(unsigned char a, unsigned char b) { return a < b || a != a ? a : b; }
 static inline unsigned char abs_u8(unsigned char a) { return a; }
 static inline unsigned char sign_u8(unsigned char a) { return a != a ? a : (unsigned char)((a > 0) - (a < 0)); }
 static inline unsigned char div_u8(unsigned char a, unsigned char b) { return b ? a / b : 0; }
-static inline unsigned char mod_u8(unsigned char a, unsigned char b)
+static inline unsigned char mod_u8(unsigned char a, unsigned char b) { return b ? a % b : 0; }
+static inline unsigned char whole_u8(double v)
 {
-	return b ? a % b : 0;
+	return v != v ? 0 : v <= 0 ? (unsigned char)0 : v >= 0x1p8 ? (unsigned char)255UL : (unsigned char)v;
 }
-static inline unsigned char whole_u8(double v) { return v != v ? 0 : v <= 0 ? (unsigned char)0 : v >= 0x1p8 ? (unsigned char)255UL : (unsigned char)v; }
 static inline signed char max_i8(signed char a, signed char b) { return a > b || a != a ? a : b; }
 static inline signed char min_i8(signed char a, signed char b) { return a < b || a != a ? a : b; }
 static inline signed char abs_i8(signed char a) { return a < 0 ? -a : a; }
@@ -775,17 +767,20 @@ static inline signed char mod_i8(signed char a, signed char b)
 	a %= b;
 	return a && (a < 0) != (b < 0) ? a + b : a;
 }
-static inline signed char whole_i8(double v) { return v != v ? 0 : v <= -0x1p7 ? (signed char)-0x1p7 : v >= 0x1p7 ? (signed char)127UL : (signed char)v; }
+static inline signed char whole_i8(double v)
+{
+	return v != v ? 0 : v <= -0x1p7 ? (signed char)-0x1p7 : v >= 0x1p7 ? (signed char)127UL : (signed char)v;
+}
 static inline unsigned short max_u16(unsigned short a, unsigned short b) { return a > b || a != a ? a : b; }
 static inline unsigned short min_u16(unsigned short a, unsigned short b) { return a < b || a != a ? a : b; }
 static inline unsigned short abs_u16(unsigned short a) { return a; }
 static inline unsigned short sign_u16(unsigned short a) { return a != a ? a : (unsigned short)((a > 0) - (a < 0)); }
 static inline unsigned short div_u16(unsigned short a, unsigned short b) { return b ? a / b : 0; }
-static inline unsigned short mod_u16(unsigned short a, unsigned short b)
+static inline unsigned short mod_u16(unsigned short a, unsigned short b) { return b ? a % b : 0; }
+static inline unsigned short whole_u16(double v)
 {
-	return b ? a % b : 0;
+	return v != v ? 0 : v <= 0 ? (unsigned short)0 : v >= 0x1p16 ? (unsigned short)65535UL : (unsigned short)v;
 }
-static inline unsigned short whole_u16(double v) { return v != v ? 0 : v <= 0 ? (unsigned short)0 : v >= 0x1p16 ? (unsigned short)65535UL : (unsigned short)v; }
 static inline int max_i32(int a, int b) { return a > b || a != a ? a : b; }
 static inline int min_i32(int a, int b) { return a < b || a != a ? a : b; }
 static inline int abs_i32(int a) { return a < 0 ? -a : a; }
@@ -811,54 +806,48 @@ static inline long mod_i64(long a, long b)
 	a %= b;
 	return a && (a < 0) != (b < 0) ? a + b : a;
 }
-static inline long whole_i64(double v) { return v != v ? 0 : v <= -0x1p63 ? (long)-0x1p63 : v >= 0x1p63 ? (long)9223372036854775807UL : (long)v; }
+static inline long whole_i64(double v)
+{
+	return v != v ? 0 : v <= -0x1p63 ? (long)-0x1p63 : v >= 0x1p63 ? (long)9223372036854775807UL : (long)v;
+}
 static inline _Float16 max_f16(_Float16 a, _Float16 b) { return a > b || a != a ? a : b; }
 static inline _Float16 min_f16(_Float16 a, _Float16 b) { return a < b || a != a ? a : b; }
 static inline _Float16 abs_f16(_Float16 a) { return __builtin_fabsf(a); }
 static inline _Float16 sign_f16(_Float16 a) { return a != a ? a : (_Float16)((a > 0) - (a < 0)); }
 static inline _Float16 div_f16(_Float16 a, _Float16 b) { return a / b; }
-static inline _Float16 mod_f16(_Float16 a, _Float16 b)
-{
-	return __builtin_fmodf(a, b);
-}
+static inline _Float16 mod_f16(_Float16 a, _Float16 b) { return __builtin_fmodf(a, b); }
 static inline double max_f64(double a, double b) { return a > b || a != a ? a : b; }
 static inline double min_f64(double a, double b) { return a < b || a != a ? a : b; }
 static inline double abs_f64(double a) { return __builtin_fabs(a); }
 static inline double sign_f64(double a) { return a != a ? a : (double)((a > 0) - (a < 0)); }
 static inline double div_f64(double a, double b) { return a / b; }
-static inline double mod_f64(double a, double b)
-{
-	return __builtin_fmod(a, b);
-}
+static inline double mod_f64(double a, double b) { return __builtin_fmod(a, b); }
 static inline unsigned max_u32(unsigned a, unsigned b) { return a > b || a != a ? a : b; }
 static inline unsigned min_u32(unsigned a, unsigned b) { return a < b || a != a ? a : b; }
 static inline unsigned abs_u32(unsigned a) { return a; }
 static inline unsigned sign_u32(unsigned a) { return a != a ? a : (unsigned)((a > 0) - (a < 0)); }
 static inline unsigned div_u32(unsigned a, unsigned b) { return b ? a / b : 0; }
-static inline unsigned mod_u32(unsigned a, unsigned b)
+static inline unsigned mod_u32(unsigned a, unsigned b) { return b ? a % b : 0; }
+static inline unsigned whole_u32(double v)
 {
-	return b ? a % b : 0;
+	return v != v ? 0 : v <= 0 ? (unsigned)0 : v >= 0x1p32 ? (unsigned)4294967295UL : (unsigned)v;
 }
-static inline unsigned whole_u32(double v) { return v != v ? 0 : v <= 0 ? (unsigned)0 : v >= 0x1p32 ? (unsigned)4294967295UL : (unsigned)v; }
 static inline unsigned long max_u64(unsigned long a, unsigned long b) { return a > b || a != a ? a : b; }
 static inline unsigned long min_u64(unsigned long a, unsigned long b) { return a < b || a != a ? a : b; }
 static inline unsigned long abs_u64(unsigned long a) { return a; }
 static inline unsigned long sign_u64(unsigned long a) { return a != a ? a : (unsigned long)((a > 0) - (a < 0)); }
 static inline unsigned long div_u64(unsigned long a, unsigned long b) { return b ? a / b : 0; }
-static inline unsigned long mod_u64(unsigned long a, unsigned long b)
+static inline unsigned long mod_u64(unsigned long a, unsigned long b) { return b ? a % b : 0; }
+static inline unsigned long whole_u64(double v)
 {
-	return b ? a % b : 0;
+	return v != v ? 0 : v <= 0 ? (unsigned long)0 : v >= 0x1p64 ? (unsigned long)18446744073709551615UL : (unsigned long)v;
 }
-static inline unsigned long whole_u64(double v) { return v != v ? 0 : v <= 0 ? (unsigned long)0 : v >= 0x1p64 ? (unsigned long)18446744073709551615UL : (unsigned long)v; }
 static inline float max_bf16(float a, float b) { return a > b || a != a ? a : b; }
 static inline float min_bf16(float a, float b) { return a < b || a != a ? a : b; }
 static inline float abs_bf16(float a) { return __builtin_fabsf(a); }
 static inline float sign_bf16(float a) { return a != a ? a : (float)((a > 0) - (a < 0)); }
 static inline float div_bf16(float a, float b) { return a / b; }
-static inline float mod_bf16(float a, float b)
-{
-	return __builtin_fmodf(a, b);
-}
+static inline float mod_bf16(float a, float b) { return __builtin_fmodf(a, b); }
 static inline long pow_i64(long a, long b)
 {
 	long r = 1;
@@ -903,19 +892,24 @@ static inline vd vpow_core(vd x, vd y)
 	vl zero = x == 0.0, huge = x == __builtin_inf();
 	l = (vd)(((vl)l & ~(zero | huge)) | (0xfff0000000000000L & zero) | (0x7ff0000000000000L & huge));
 	vd t = y * l;
-	vl low = t < -300.0, high = t > 300.0;
+	vl low = t<-300.0, high = t> 300.0;
 	t = (vd)(((vl)t & ~(low | high)) | (0xc072c00000000000L & low) | (0x4072c00000000000L & high));
 	vd n = (t + 0x1.8p52) - 0x1.8p52, r = t - n;
-	vd q = ((((((1.52017181e-5 * r + 1.54695532e-4) * r + 1.33339255e-3) * r + 9.61802644e-3) * r
-		+ 0.0555041035) * r + 0.240226512) * r + 0.693147181) * r + 1.0;
+	vd q = ((((((1.52017181e-5 * r + 1.54695532e-4) * r + 1.33339255e-3) * r + 9.61802644e-3) * r + 0.0555041035) * r + 0.240226512) *
+			r +
+		0.693147181) *
+		       r +
+	       1.0;
 	return q * (vd)((vl)(n + 0x1.8p52 + 1023.0) << 52);
 }
 static inline vf vpow(vf x, vf y)
 {
-	union { vf v; vh h[2]; } a = {vabs(x)}, b = {y};
+	union {
+		vf v;
+		vh h[2];
+	} a = {vabs(x)}, b = {y};
 	for (int i = 0; i < 2; i++)
-		a.h[i] = __builtin_convertvector(
-			vpow_core(__builtin_convertvector(a.h[i], vd), __builtin_convertvector(b.h[i], vd)), vh);
+		a.h[i] = __builtin_convertvector(vpow_core(__builtin_convertvector(a.h[i], vd), __builtin_convertvector(b.h[i], vd)), vh);
 	vf r = a.v, half = 0.5f * y;
 	vm whole = veq(vfloor(y), y), odd = whole & vne(vfloor(half), half);
 	vm minus = vlt(1.0f / x, vset(0.0f)) | vlt(x, vset(0.0f));
@@ -973,10 +967,7 @@ __attribute__((noinline)) static void k0(const double *restrict i0, const double
 		}
 	}
 }
-void run_k0(void **data, char *ws)
-{
-	k0(data[1], data[2], data[3], ws);
-}
+void run_k0(void **data, char *ws) { k0(data[1], data[2], data[3], ws); }
 /*
  * i0: x, bool 168
  * o0: y, bool 168
@@ -985,18 +976,15 @@ void run_k0(void **data, char *ws)
 __attribute__((noinline)) static void k1(const unsigned char *restrict i0, unsigned char *restrict o0, char *restrict ws)
 {
 	for (long not_bmn_0 = 0; not_bmn_0 < 10; not_bmn_0++) { /* 4 a time */
-		vstore_u8(o0 + 16 * not_bmn_0, visel((vm)~(vine(vload_u8(i0 + 16 * not_bmn_0), viset(0))), viset(1), viset(0)));
-		vstore_u8(o0 + 16 * not_bmn_0 + 4, visel((vm)~(vine(vload_u8(i0 + 16 * not_bmn_0 + 4), viset(0))), viset(1), viset(0)));
-		vstore_u8(o0 + 16 * not_bmn_0 + 8, visel((vm)~(vine(vload_u8(i0 + 16 * not_bmn_0 + 8), viset(0))), viset(1), viset(0)));
-		vstore_u8(o0 + 16 * not_bmn_0 + 12, visel((vm)~(vine(vload_u8(i0 + 16 * not_bmn_0 + 12), viset(0))), viset(1), viset(0)));
+		vstore_u8(o0 + 16 * not_bmn_0, visel((vm) ~(vine(vload_u8(i0 + 16 * not_bmn_0), viset(0))), viset(1), viset(0)));
+		vstore_u8(o0 + 16 * not_bmn_0 + 4, visel((vm) ~(vine(vload_u8(i0 + 16 * not_bmn_0 + 4), viset(0))), viset(1), viset(0)));
+		vstore_u8(o0 + 16 * not_bmn_0 + 8, visel((vm) ~(vine(vload_u8(i0 + 16 * not_bmn_0 + 8), viset(0))), viset(1), viset(0)));
+		vstore_u8(o0 + 16 * not_bmn_0 + 12, visel((vm) ~(vine(vload_u8(i0 + 16 * not_bmn_0 + 12), viset(0))), viset(1), viset(0)));
 	}
-	vstore_u8(o0 + 160, visel((vm)~(vine(vload_u8(i0 + 160), viset(0))), viset(1), viset(0)));
-	vstore_u8(o0 + 164, visel((vm)~(vine(vload_u8(i0 + 164), viset(0))), viset(1), viset(0)));
+	vstore_u8(o0 + 160, visel((vm) ~(vine(vload_u8(i0 + 160), viset(0))), viset(1), viset(0)));
+	vstore_u8(o0 + 164, visel((vm) ~(vine(vload_u8(i0 + 164), viset(0))), viset(1), viset(0)));
 }
-void run_k1(void **data, char *ws)
-{
-	k1(data[1], data[2], ws);
-}
+void run_k1(void **data, char *ws) { k1(data[1], data[2], ws); }
 /*
  * i0: x, u16 4
  * o0: y, u16 2
@@ -1004,15 +992,13 @@ void run_k1(void **data, char *ws)
  * stage split(i:2) -> o0
  * stage split2(i:2) -> o1
  */
-__attribute__((noinline)) static void k2(const unsigned short *restrict i0, unsigned short *restrict o0, unsigned short *restrict o1, char *restrict ws)
+__attribute__((noinline)) static void k2(const unsigned short *restrict i0, unsigned short *restrict o0, unsigned short *restrict o1,
+					 char *restrict ws)
 {
 	__builtin_memcpy(o0, i0, 2 * (2));
 	__builtin_memcpy(o1, i0 + 2, 2 * (2));
 }
-void run_k2(void **data, char *ws)
-{
-	k2(data[1], data[2], data[3], ws);
-}
+void run_k2(void **data, char *ws) { k2(data[1], data[2], data[3], ws); }
 /*
  * i0: x, f32 3x6x6
  * o0: y, f32 8x4x4
@@ -1059,10 +1045,7 @@ __attribute__((noinline)) static void k3(const float *restrict i0, const float *
 		vstore(o0 + 4 * conv_h + 112, conv_7_0);
 	}
 }
-void run_k3(void **data, char *ws)
-{
-	k3(data[1], data[3], data[2], ws);
-}
+void run_k3(void **data, char *ws) { k3(data[1], data[3], data[2], ws); }
 /*
  * i0: x, f64 2x5x4
  * o0: y, f64 2x10x2
@@ -1073,7 +1056,8 @@ void run_k3(void **data, char *ws)
  * stage between(h:2 m:5 n:2) -> between
  * stage resize(h:2 m:10 n:2) -> o0
  */
-__attribute__((noinline)) static void k4(const double *restrict i0, const int *restrict c0, const double *restrict c1, const int *restrict c2, const double *restrict c3, double *restrict o0, char *restrict ws)
+__attribute__((noinline)) static void k4(const double *restrict i0, const int *restrict c0, const double *restrict c1,
+					 const int *restrict c2, const double *restrict c3, double *restrict o0, char *restrict ws)
 {
 	double *between = (double *)(ws + 0); /* f64 2x5x2 */
 	for (long between_h = 0; between_h < 2; between_h++) {
@@ -1084,7 +1068,11 @@ __attribute__((noinline)) static void k4(const double *restrict i0, const int *r
 					const long g1 = at(c0[between_n + 2], 4);
 					const long g2 = at(c0[between_n + 4], 4);
 					const long g3 = at(c0[between_n + 6], 4);
-					between[10 * between_h + 2 * between_m + between_n] = (((i0[g0 + 20 * between_h + 4 * between_m] * c1[between_n]) + (i0[g1 + 20 * between_h + 4 * between_m] * c1[between_n + 2])) + (i0[g2 + 20 * between_h + 4 * between_m] * c1[between_n + 4])) + (i0[g3 + 20 * between_h + 4 * between_m] * c1[between_n + 6]);
+					between[10 * between_h + 2 * between_m + between_n] =
+						(((i0[g0 + 20 * between_h + 4 * between_m] * c1[between_n]) +
+						  (i0[g1 + 20 * between_h + 4 * between_m] * c1[between_n + 2])) +
+						 (i0[g2 + 20 * between_h + 4 * between_m] * c1[between_n + 4])) +
+						(i0[g3 + 20 * between_h + 4 * between_m] * c1[between_n + 6]);
 				}
 			}
 		}
@@ -1097,16 +1085,17 @@ __attribute__((noinline)) static void k4(const double *restrict i0, const int *r
 					const long g1 = at(c2[resize_m + 10], 5);
 					const long g2 = at(c2[resize_m + 20], 5);
 					const long g3 = at(c2[resize_m + 30], 5);
-					o0[20 * resize_h + 2 * resize_m + resize_n] = (((between[2 * g0 + 10 * resize_h + resize_n] * c3[resize_m]) + (between[2 * g1 + 10 * resize_h + resize_n] * c3[resize_m + 10])) + (between[2 * g2 + 10 * resize_h + resize_n] * c3[resize_m + 20])) + (between[2 * g3 + 10 * resize_h + resize_n] * c3[resize_m + 30]);
+					o0[20 * resize_h + 2 * resize_m + resize_n] =
+						(((between[2 * g0 + 10 * resize_h + resize_n] * c3[resize_m]) +
+						  (between[2 * g1 + 10 * resize_h + resize_n] * c3[resize_m + 10])) +
+						 (between[2 * g2 + 10 * resize_h + resize_n] * c3[resize_m + 20])) +
+						(between[2 * g3 + 10 * resize_h + resize_n] * c3[resize_m + 30]);
 				}
 			}
 		}
 	}
 }
-void run_k4(void **data, char *ws)
-{
-	k4(data[1], data[4], data[5], data[6], data[7], data[2], ws);
-}
+void run_k4(void **data, char *ws) { k4(data[1], data[4], data[5], data[6], data[7], data[2], ws); }
 /*
  * i0: x, bf16 6x7
  * o0: y, bf16 6
@@ -1116,7 +1105,7 @@ void run_k4(void **data, char *ws)
  */
 IN_STEP __attribute__((noinline)) static void k5(const unsigned short *restrict i0, unsigned short *restrict o0, char *restrict ws)
 {
-	float *sum = (float *)(ws + 0); /* f32 4 */
+	float *sum = (float *)(ws + 0);    /* f32 4 */
 	float *sum_2 = (float *)(ws + 64); /* f32 4 */
 	for (long sum_nc = 0; sum_nc < 4; sum_nc++) {
 		/* sum_part: f32 1x4, register */
@@ -1127,7 +1116,11 @@ IN_STEP __attribute__((noinline)) static void k5(const unsigned short *restrict 
 			const vf t0 = vload_bf16(i0 + 7 * sum_nc);
 			sum_part_0 += t0 * t0;
 		}
-		sum_part_0 += vsel(vlanes(0, 3), ({ const vf t0 = vload_bf16_mask(i0 + 7 * sum_nc + 4, vlanes(0, 3)); (t0 * t0); }), vset(0.0f));
+		sum_part_0 += vsel(vlanes(0, 3), ({
+					   const vf t0 = vload_bf16_mask(i0 + 7 * sum_nc + 4, vlanes(0, 3));
+					   (t0 * t0);
+				   }),
+				   vset(0.0f));
 		sum[sum_nc] += vhsum(sum_part_0);
 	}
 	for (long root_nc_1 = 0; root_nc_1 < 4; root_nc_1++) {
@@ -1142,17 +1135,18 @@ IN_STEP __attribute__((noinline)) static void k5(const unsigned short *restrict 
 			const vf t0 = vload_bf16(i0 + 7 * sum_nc + 28);
 			sum_part_2_0 += t0 * t0;
 		}
-		sum_part_2_0 += vsel(vlanes(0, 3), ({ const vf t0 = vload_bf16_mask(i0 + 7 * sum_nc + 32, vlanes(0, 3)); (t0 * t0); }), vset(0.0f));
+		sum_part_2_0 += vsel(vlanes(0, 3), ({
+					     const vf t0 = vload_bf16_mask(i0 + 7 * sum_nc + 32, vlanes(0, 3));
+					     (t0 * t0);
+				     }),
+				     vset(0.0f));
 		sum_2[sum_nc] += vhsum(sum_part_2_0);
 	}
 	for (long root_nc_1 = 0; root_nc_1 < 2; root_nc_1++) {
 		o0[root_nc_1 + 4] = bf16_put(sqrtf(sum_2[root_nc_1]));
 	}
 }
-void run_k5(void **data, char *ws)
-{
-	k5(data[1], data[2], ws);
-}
+void run_k5(void **data, char *ws) { k5(data[1], data[2], ws); }
 /*
  * i0: x, i8 11
  * o0: y, i32 11
@@ -1162,7 +1156,8 @@ void run_k5(void **data, char *ws)
  * stage matmul(i:12 +k:12) -> matmul
  * stage zero(i:11) -> o0
  */
-__attribute__((noinline)) static void k6(const signed char *restrict i0, const signed char *restrict c0, const int *restrict c1, int *restrict o0, char *restrict ws)
+__attribute__((noinline)) static void k6(const signed char *restrict i0, const signed char *restrict c0, const int *restrict c1,
+					 int *restrict o0, char *restrict ws)
 {
 	unsigned char *pad = (unsigned char *)(ws + 0); /* u8 12 */
 	/* matmul: i32 12, register */
@@ -1184,10 +1179,7 @@ __attribute__((noinline)) static void k6(const signed char *restrict i0, const s
 	vstore_i32(o0 + 4, matmul_4 - vload_i32(c1 + 4));
 	vstore_i32_mask(o0 + 8, matmul_8 - vload_i32_mask(c1 + 8, vlanes(0, 3)), vlanes(0, 3));
 }
-void run_k6(void **data, char *ws)
-{
-	k6(data[1], data[4], data[8], data[2], ws);
-}
+void run_k6(void **data, char *ws) { k6(data[1], data[4], data[8], data[2], ws); }
 /*
  * i0: x, f16 32
  * o0: y, f16 32
@@ -1202,10 +1194,7 @@ IN_STEP __attribute__((noinline)) static void k7(const _Float16 *restrict i0, _F
 		vstore_f16(o0 + 16 * sqrt_m_0 + 12, vround_f16(vsqrt(vload_f16(i0 + 16 * sqrt_m_0 + 12))));
 	}
 }
-void run_k7(void **data, char *ws)
-{
-	k7(data[1], data[2], ws);
-}
+void run_k7(void **data, char *ws) { k7(data[1], data[2], ws); }
 /*
  * i0: x, u64
  * o0: y, u64
@@ -1215,10 +1204,7 @@ IN_STEP __attribute__((noinline)) static void k8(const unsigned long *restrict i
 {
 	o0[0] = sign_u64(i0[0]);
 }
-void run_k8(void **data, char *ws)
-{
-	k8(data[1], data[2], ws);
-}
+void run_k8(void **data, char *ws) { k8(data[1], data[2], ws); }
 /*
  * i0: x, f32
  * o0: y, bool
@@ -1231,10 +1217,7 @@ __attribute__((noinline)) static void k9(const float *restrict i0, unsigned char
 		o0[0] = t0 < t0;
 	}
 }
-void run_k9(void **data, char *ws)
-{
-	k9(data[1], data[2], ws);
-}
+void run_k9(void **data, char *ws) { k9(data[1], data[2], ws); }
 /*
  * i0: x, f16 10x9x7
  * o0: y, f16 10x10x2
@@ -1258,10 +1241,14 @@ __attribute__((noinline)) static void k10(const _Float16 *restrict i0, _Float16 
 			/* maxpool: f16 1x1x2, register */
 			vf maxpool_2_0;
 			maxpool_2_0 = vset(-__builtin_inff());
-			maxpool_2_0 = vmax(__builtin_shufflevector(vload_f16(i0 + 7 * maxpool_h + 63 * maxpool_nc), (vf){}, 0, 3, 0, 0), maxpool_2_0);
-			maxpool_2_0 = vmax(__builtin_shufflevector(vload_f16(i0 + 7 * maxpool_h + 63 * maxpool_nc + 7), (vf){}, 0, 3, 0, 0), maxpool_2_0);
-			maxpool_2_0 = vmax(__builtin_shufflevector(vload_f16(i0 + 7 * maxpool_h + 63 * maxpool_nc + 1), (vf){}, 0, 3, 0, 0), maxpool_2_0);
-			maxpool_2_0 = vmax(__builtin_shufflevector(vload_f16(i0 + 7 * maxpool_h + 63 * maxpool_nc + 8), (vf){}, 0, 3, 0, 0), maxpool_2_0);
+			maxpool_2_0 = vmax(__builtin_shufflevector(vload_f16(i0 + 7 * maxpool_h + 63 * maxpool_nc), (vf){}, 0, 3, 0, 0),
+					   maxpool_2_0);
+			maxpool_2_0 = vmax(__builtin_shufflevector(vload_f16(i0 + 7 * maxpool_h + 63 * maxpool_nc + 7), (vf){}, 0, 3, 0, 0),
+					   maxpool_2_0);
+			maxpool_2_0 = vmax(__builtin_shufflevector(vload_f16(i0 + 7 * maxpool_h + 63 * maxpool_nc + 1), (vf){}, 0, 3, 0, 0),
+					   maxpool_2_0);
+			maxpool_2_0 = vmax(__builtin_shufflevector(vload_f16(i0 + 7 * maxpool_h + 63 * maxpool_nc + 8), (vf){}, 0, 3, 0, 0),
+					   maxpool_2_0);
 			vstore_f16_mask(o0 + 2 * maxpool_h + 20 * maxpool_nc + 2, maxpool_2_0, vlanes(0, 2));
 		}
 		maxpool_3_0 = vset(-__builtin_inff());
@@ -1272,10 +1259,7 @@ __attribute__((noinline)) static void k10(const _Float16 *restrict i0, _Float16 
 		vstore_f16_mask(o0 + 20 * maxpool_nc + 18, maxpool_3_0, vlanes(0, 2));
 	}
 }
-void run_k10(void **data, char *ws)
-{
-	k10(data[1], data[2], ws);
-}
+void run_k10(void **data, char *ws) { k10(data[1], data[2], ws); }
 /*
  * i0: x, u32 20
  * o0: y, u32
@@ -1318,10 +1302,7 @@ __attribute__((noinline)) static void k11(const unsigned *restrict i0, unsigned 
 	sum[0] += sum_part_3;
 	o0[0] = sum[0];
 }
-void run_k11(void **data, char *ws)
-{
-	k11(data[1], data[2], ws);
-}
+void run_k11(void **data, char *ws) { k11(data[1], data[2], ws); }
 /*
  * i0: x, f16 12x14
  * i1: x2, f16 14
@@ -1329,7 +1310,8 @@ void run_k11(void **data, char *ws)
  * stage matmul(m:12 +k:14) -> matmul
  * stage round(m:12) -> o0
  */
-__attribute__((noinline)) static void k12(const _Float16 *restrict i0, const _Float16 *restrict i1, _Float16 *restrict o0, char *restrict ws)
+__attribute__((noinline)) static void k12(const _Float16 *restrict i0, const _Float16 *restrict i1, _Float16 *restrict o0,
+					  char *restrict ws)
 {
 	/* matmul: f32 12, register */
 	vf matmul_0, matmul_4, matmul_8;
@@ -1347,10 +1329,7 @@ __attribute__((noinline)) static void k12(const _Float16 *restrict i0, const _Fl
 	vstore_f16(o0 + 4, matmul_4);
 	vstore_f16(o0 + 8, matmul_8);
 }
-void run_k12(void **data, char *ws)
-{
-	k12(data[1], data[2], data[3], ws);
-}
+void run_k12(void **data, char *ws) { k12(data[1], data[2], data[3], ws); }
 /*
  * i0: x, u16 4
  * i1: x2, f32
@@ -1358,14 +1337,12 @@ void run_k12(void **data, char *ws)
  * o0: y, f32 4
  * stage dequantize(i:4) -> o0
  */
-__attribute__((noinline)) static void k13(const unsigned short *restrict i0, const float *restrict i1, const unsigned short *restrict i2, float *restrict o0, char *restrict ws)
+__attribute__((noinline)) static void k13(const unsigned short *restrict i0, const float *restrict i1, const unsigned short *restrict i2,
+					  float *restrict o0, char *restrict ws)
 {
 	vstore(o0 + 0, (vreal(vload_u16(i0 + 0)) - (float)i2[0]) * i1[0]);
 }
-void run_k13(void **data, char *ws)
-{
-	k13(data[1], data[2], data[3], data[4], ws);
-}
+void run_k13(void **data, char *ws) { k13(data[1], data[2], data[3], data[4], ws); }
 /*
  * i0: x, f64 29
  * o0: y, f32 29
@@ -1403,10 +1380,7 @@ __attribute__((noinline)) static void k14(const double *restrict i0, float *rest
 	o0[27] = abs_f32((float)(float)(-bf16_get(bf16_put(odd_f64(i0[27])))));
 	o0[28] = abs_f32((float)(float)(-bf16_get(bf16_put(odd_f64(i0[28])))));
 }
-void run_k14(void **data, char *ws)
-{
-	k14(data[1], data[2], ws);
-}
+void run_k14(void **data, char *ws) { k14(data[1], data[2], ws); }
 /*
  * i0: x, i32 27
  * o0: y, i32 27
@@ -1418,10 +1392,7 @@ IN_STEP __attribute__((noinline)) static void k15(const int *restrict i0, int *r
 		o0[pow_mn] = (int)(long)pow_i64((long)i0[pow_mn], (long)2);
 	}
 }
-void run_k15(void **data, char *ws)
-{
-	k15(data[1], data[2], ws);
-}
+void run_k15(void **data, char *ws) { k15(data[1], data[2], ws); }
 /*
  * i0: x, bf16
  * o0: y, bf16
@@ -1431,10 +1402,7 @@ __attribute__((noinline)) static void k16(const unsigned short *restrict i0, uns
 {
 	o0[0] = bf16_put((float)bf16_get(i0[0]));
 }
-void run_k16(void **data, char *ws)
-{
-	k16(data[1], data[2], ws);
-}
+void run_k16(void **data, char *ws) { k16(data[1], data[2], ws); }
 /*
  * i0: x, f64 144
  * o0: y, f64 144
@@ -1446,10 +1414,7 @@ IN_STEP __attribute__((noinline)) static void k17(const double *restrict i0, dou
 		o0[ceil_mn] = ceil(i0[ceil_mn]);
 	}
 }
-void run_k17(void **data, char *ws)
-{
-	k17(data[1], data[2], ws);
-}
+void run_k17(void **data, char *ws) { k17(data[1], data[2], ws); }
 /*
  * i0: x, u8 2x6x7x6
  * o0: y, i32 2x12x7x3
@@ -1459,18 +1424,36 @@ void run_k17(void **data, char *ws)
  * stage xsum(n:2 c:3 h:7 w:3 +i:4 +kh:2 +kw:3) -> xsum
  * stage zero(n:2 o:12 h:7 w:3) -> o0
  */
-__attribute__((noinline)) static void k18(const unsigned char *restrict i0, const signed char *restrict c0, int *restrict o0, char *restrict ws)
+__attribute__((noinline)) static void k18(const unsigned char *restrict i0, const signed char *restrict c0, int *restrict o0,
+					  char *restrict ws)
 {
 	unsigned char *pad = (unsigned char *)(ws + 0); /* u8 2x12x9x7 */
-	int *conv = (int *)(ws + 1536); /* i32 2x12x7x3 */
-	int *xsum = (int *)(ws + 3584); /* i32 2x3x7x3 */
+	int *conv = (int *)(ws + 1536);                 /* i32 2x12x7x3 */
+	int *xsum = (int *)(ws + 3584);                 /* i32 2x3x7x3 */
 	for (long pad_n = 0; pad_n < 2; pad_n++) {
 		for (long pad_c = 0; pad_c < 12; pad_c++) {
 			vstore_u8(pad + 63 * pad_c + 756 * pad_n, viset(-pad_c + 4 * (pad_c / 4) + 1 >= 0 ? 0 : 0));
 			vstore_u8_mask(pad + 63 * pad_c + 756 * pad_n + 4, viset(-pad_c + 4 * (pad_c / 4) + 1 >= 0 ? 0 : 0), vlanes(0, 3));
 			for (long pad_h = 0; pad_h < 7; pad_h++) {
-				vstore_u8(pad + 63 * pad_c + 7 * pad_h + 756 * pad_n + 7, -pad_c + 4 * (pad_c / 4) + 1 >= 0 ? (-pad_c + 2 * (pad_c / 4) + 5 >= 0 ? visel(vlanes(1, VL), vload_u8_mask(i0 + 42 * pad_c + 6 * pad_h + 252 * pad_n - 84 * (pad_c / 4) - 1, vlanes(1, VL)), viset(0)) : viset(0)) : viset(0));
-				vstore_u8_mask(pad + 63 * pad_c + 7 * pad_h + 756 * pad_n + 11, -pad_c + 4 * (pad_c / 4) + 1 >= 0 ? (-pad_c + 2 * (pad_c / 4) + 5 >= 0 ? vload_u8_mask(i0 + 42 * pad_c + 6 * pad_h + 252 * pad_n - 84 * (pad_c / 4) + 3, vlanes(0, 3)) : viset(0)) : viset(0), vlanes(0, 3));
+				vstore_u8(pad + 63 * pad_c + 7 * pad_h + 756 * pad_n + 7,
+					  -pad_c + 4 * (pad_c / 4) + 1 >= 0
+						  ? (-pad_c + 2 * (pad_c / 4) + 5 >= 0
+							     ? visel(vlanes(1, VL),
+								     vload_u8_mask(i0 + 42 * pad_c + 6 * pad_h + 252 * pad_n -
+											   84 * (pad_c / 4) - 1,
+										   vlanes(1, VL)),
+								     viset(0))
+							     : viset(0))
+						  : viset(0));
+				vstore_u8_mask(
+					pad + 63 * pad_c + 7 * pad_h + 756 * pad_n + 11,
+					-pad_c + 4 * (pad_c / 4) + 1 >= 0
+						? (-pad_c + 2 * (pad_c / 4) + 5 >= 0
+							   ? vload_u8_mask(i0 + 42 * pad_c + 6 * pad_h + 252 * pad_n - 84 * (pad_c / 4) + 3,
+									   vlanes(0, 3))
+							   : viset(0))
+						: viset(0),
+					vlanes(0, 3));
 			}
 			vstore_u8(pad + 63 * pad_c + 756 * pad_n + 56, viset(-pad_c + 4 * (pad_c / 4) + 1 >= 0 ? 0 : 0));
 			vstore_u8_mask(pad + 63 * pad_c + 756 * pad_n + 60, viset(-pad_c + 4 * (pad_c / 4) + 1 >= 0 ? 0 : 0), vlanes(0, 3));
@@ -1484,7 +1467,10 @@ __attribute__((noinline)) static void k18(const unsigned char *restrict i0, cons
 					for (long conv_i = 0; conv_i < 4; conv_i++) {
 						for (long conv_kh = 0; conv_kh < 2; conv_kh++) {
 							for (long conv_kw = 0; conv_kw < 3; conv_kw++) {
-								conv[3 * conv_h + 252 * conv_n + 21 * conv_o + conv_w] += (int)pad[7 * conv_h + 63 * conv_i + 14 * conv_kh + conv_kw + 756 * conv_n + 2 * conv_w + 252 * (conv_o / 4)] * (int)c0[6 * conv_i + 3 * conv_kh + conv_kw + 24 * conv_o];
+								conv[3 * conv_h + 252 * conv_n + 21 * conv_o + conv_w] +=
+									(int)pad[7 * conv_h + 63 * conv_i + 14 * conv_kh + conv_kw +
+										 756 * conv_n + 2 * conv_w + 252 * (conv_o / 4)] *
+									(int)c0[6 * conv_i + 3 * conv_kh + conv_kw + 24 * conv_o];
 							}
 						}
 					}
@@ -1500,7 +1486,9 @@ __attribute__((noinline)) static void k18(const unsigned char *restrict i0, cons
 					for (long xsum_i = 0; xsum_i < 4; xsum_i++) {
 						for (long xsum_kh = 0; xsum_kh < 2; xsum_kh++) {
 							for (long xsum_kw = 0; xsum_kw < 3; xsum_kw++) {
-								xsum[21 * xsum_c + 3 * xsum_h + 63 * xsum_n + xsum_w] += (int)pad[252 * xsum_c + 7 * xsum_h + 63 * xsum_i + 14 * xsum_kh + xsum_kw + 756 * xsum_n + 2 * xsum_w];
+								xsum[21 * xsum_c + 3 * xsum_h + 63 * xsum_n + xsum_w] +=
+									(int)pad[252 * xsum_c + 7 * xsum_h + 63 * xsum_i + 14 * xsum_kh +
+										 xsum_kw + 756 * xsum_n + 2 * xsum_w];
 							}
 						}
 					}
@@ -1511,15 +1499,16 @@ __attribute__((noinline)) static void k18(const unsigned char *restrict i0, cons
 	for (long zero_n = 0; zero_n < 2; zero_n++) {
 		for (long zero_o = 0; zero_o < 12; zero_o++) {
 			for (long zero_h = 0; zero_h < 7; zero_h++) {
-				vstore_i32_mask(o0 + 3 * zero_h + 252 * zero_n + 21 * zero_o, vload_i32_mask(conv + 3 * zero_h + 252 * zero_n + 21 * zero_o, vlanes(0, 3)) - (viset(-26) * vload_i32_mask(xsum + 3 * zero_h + 63 * zero_n + 21 * (zero_o / 4), vlanes(0, 3))), vlanes(0, 3));
+				vstore_i32_mask(o0 + 3 * zero_h + 252 * zero_n + 21 * zero_o,
+						vload_i32_mask(conv + 3 * zero_h + 252 * zero_n + 21 * zero_o, vlanes(0, 3)) -
+							(viset(-26) *
+							 vload_i32_mask(xsum + 3 * zero_h + 63 * zero_n + 21 * (zero_o / 4), vlanes(0, 3))),
+						vlanes(0, 3));
 			}
 		}
 	}
 }
-void run_k18(void **data, char *ws)
-{
-	k18(data[1], data[4], data[2], ws);
-}
+void run_k18(void **data, char *ws) { k18(data[1], data[4], data[2], ws); }
 /*
  * i0: x, i32 322
  * o0: y, i32 322
@@ -1535,7 +1524,4 @@ __attribute__((noinline)) static void k19(const int *restrict i0, int *restrict 
 	}
 	vstore_i32_mask(o0 + 320, vimax(vload_i32_mask(i0 + 320, vlanes(0, 2)), viset(0)), vlanes(0, 2));
 }
-void run_k19(void **data, char *ws)
-{
-	k19(data[1], data[2], ws);
-}
+void run_k19(void **data, char *ws) { k19(data[1], data[2], ws); }
