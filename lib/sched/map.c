@@ -80,18 +80,33 @@ static bool transpose_blocks(struct schedule *r, stage_id s, int v, int a)
 	return sched_try(r, PRIM_TENSOR, loop_part(r, across, 1), sched_name(r, "transpose%d", r->lanes));
 }
 
+/* Does the stage read a line for each step of v, and walk along them with w? */
+static bool reads_lines(struct loop_prog *p, stage_id s, int v, int w)
+{
+	ex_id read[READS_MAX];
+	int n = stage_all_reads(p, s, read), lines = 0;
+	int64_t step;
+
+	for (int i = 0; i < n; i++) {
+		if (!read_uses(p, read[i], lstage(p, s)->axis[v].var))
+			continue;
+		if (!read_step(p, read[i], lstage(p, s)->axis[v].var, &step) || step == 1 ||
+		    !read_step(p, read[i], lstage(p, s)->axis[w].var, &step) || step != 1)
+			return false;
+		lines++;
+	}
+	return lines == 1 && n == 1;
+}
+
 /* Lines shorter than half a vector whose elements come from a line each (channels of pixels): several lines are fused until they make
  * whole vectors. Each vector then gathers neighbouring elements of those lines. */
 static bool weave_lines(struct schedule *r, stage_id s, int v)
 {
 	struct loop_prog *p = r->p;
 	int order[LOOP_RANK_MAX], rank = memory_order(p, s, order), w = rank > 1 ? order[rank - 2] : -1;
-	ex_id body = lstage(p, s)->body;
-	int64_t step, lines = lstage(p, s)->axis[v].extent, vectors = lines;
+	int64_t lines = lstage(p, s)->axis[v].extent, vectors = lines;
 
-	if (w < 0 || order[rank - 1] != v || lines < 2 || lex(p, body)->kind != EX_READ ||
-	    !read_step(p, body, lstage(p, s)->axis[v].var, &step) || step == 1 || !read_step(p, body, lstage(p, s)->axis[w].var, &step) ||
-	    step != 1)
+	if (w < 0 || order[rank - 1] != v || lines < 2 || !reads_lines(p, s, v, w))
 		return false;
 	while (vectors % 2 == 0) /* vectors until the pattern of lanes repeats */
 		vectors /= 2;
@@ -217,7 +232,7 @@ void template_map(struct schedule *r, stage_id s)
 	int64_t extent = lstage(p, s)->axis[v].extent;
 	if (lbuf(p, lstage(p, s)->out)->dtype != DT_F32 && !fills && move_elements(r, s, v))
 		return;
-	if (lbuf(p, lstage(p, s)->out)->dtype == DT_F32 && extent < r->lanes / 2 && weave_lines(r, s, v))
+	if (stage_in_lanes(p, s) && extent < r->lanes / 2 && weave_lines(r, s, v))
 		return;
 	if (!stage_in_lanes(p, s) || extent < r->lanes / 2 || choices > CHOICES_MAX) {
 		if (choices && choices <= CHOICES_MAX)
