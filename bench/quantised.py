@@ -12,11 +12,13 @@ import os
 import tempfile
 
 import numpy as np
+import onnx
 import onnxruntime as ort
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 SAMPLES = 4
+PER_CHANNEL = 13  # the first opset whose DequantizeLinear has an axis
 
 
 class Samples(CalibrationDataReader):
@@ -39,6 +41,10 @@ def draw(x, shapes, ranges, rng):
 def quantise(path, to, args):
     with tempfile.TemporaryDirectory() as dir:
         ready = os.path.join(dir, "ready.onnx")
+        model = onnx.load(path)
+        if next(x.version for x in model.opset_import if not x.domain) < PER_CHANNEL:
+            path = os.path.join(dir, "raised.onnx")
+            onnx.save(onnx.version_converter.convert_version(model, PER_CHANNEL), path)
         quant_pre_process(path, ready, skip_symbolic_shape=True)
         if args.dynamic:
             quantize_dynamic(ready, to, weight_type=QuantType.QInt8, per_channel=True)

@@ -239,19 +239,42 @@ static void inline_windows(struct schedule *r)
 	}
 }
 
-/* Padded copies get the layout of what they copy. */
+static bool same_order(const struct layout *a, const struct layout *b)
+{
+	bool same = a->n == b->n;
+
+	for (int i = 0; same && i < a->n; i++)
+		same = a->part[i].axis == b->part[i].axis && a->part[i].div == b->part[i].div && a->part[i].mod == b->part[i].mod;
+	return same;
+}
+
+/* The layout that all operands of the stage's shape have, beside those of one element; NULL: they differ. */
+static const struct layout *layout_of_reads(struct loop_prog *p, stage_id s)
+{
+	ex_id read[READS_MAX];
+	const struct layout *found = NULL;
+
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++) {
+		const struct loop_buf *b = lbuf(p, lex(p, read[i])->buf);
+		if (buf_elems(p, lex(p, read[i])->buf) == 1)
+			continue;
+		if (b->rank != lbuf(p, lstage(p, s)->out)->rank || !b->layout.n || (found && !same_order(found, &b->layout)))
+			return NULL;
+		found = &b->layout;
+	}
+	return found;
+}
+
+/* What is kept on the way (padded copies) gets the layout of what it is made of. */
 static void lay_out_copies(struct schedule *r)
 {
 	struct loop_prog *p = r->p;
 	for (stage_id s = 1; s < p->stages.n; s++) {
-		ex_id read[READS_MAX];
 		if (lstage(p, s)->gone || lstage(p, s)->comb != COMB_NONE || lbuf(p, lstage(p, s)->out)->scope != SCOPE_SCRATCH)
 			continue;
-		if (stage_all_reads(p, s, read) != 1)
-			continue;
-		const struct loop_buf *from = lbuf(p, lex(p, read[0])->buf);
-		if (from->layout.n && from->rank == lbuf(p, lstage(p, s)->out)->rank)
-			sched_layout(r, sym_str(lbuf(p, lstage(p, s)->out)->name), &from->layout);
+		const struct layout *l = layout_of_reads(p, s);
+		if (l)
+			sched_layout(r, sym_str(lbuf(p, lstage(p, s)->out)->name), l);
 	}
 }
 
