@@ -64,6 +64,8 @@ void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct out
 	     params(&e, SCOPE_CONST), params(&e, SCOPE_OUT), emit_starts_team(p) ? ", struct team *team" : "");
 	line(&e, "{");
 	e.depth = 1;
+	if (emit_makes_codes(p))
+		line(&e, "EACH_ROUNDED");
 	emit_walk(&e);
 	e.depth = 0;
 	line(&e, "}");

@@ -88,13 +88,13 @@ static char *function_text(struct emit *e, nest_id loop, const struct outside *o
 	size_t n;
 
 	e->f = open_memstream(&text, &n);
-	fputs("__attribute__((noinline)) static void @(", e->f);
+	fprintf(e->f, "%s__attribute__((noinline)) static void @(", emit_makes_codes(e->p) ? "AS_WRITTEN " : "");
 	for (size_t i = 0; i < o->given.n; i++) {
 		const struct loop_buf *b = lbuf(e->p, o->given.a[i]);
 		bool constant = b->scope == SCOPE_IN || b->scope == SCOPE_CONST;
 		fprintf(e->f, "%s%s%s *restrict p%zu", i ? ", " : "", constant ? "const " : "", ctype(b->dtype), i);
 	}
-	fprintf(e->f, "%s)\n{\n", o->given.n || !*vars ? vars : vars + 2);
+	fprintf(e->f, "%s)\n{\n%s", o->given.n || !*vars ? vars : vars + 2, emit_makes_codes(e->p) ? "\tEACH_ROUNDED\n" : "");
 	e->depth = 1;
 	e->nopen = 0;
 	for (buf_id b = 1; b < e->p->bufs.n; b++)

@@ -160,10 +160,40 @@ static void fn_helper(FILE *f, const struct target *t, enum math_fn fn, bool *do
  * several vectors helps; gcc does so if asked to before it allocates registers. Other kernels may lose by it. */
 const char *emit_order(struct loop_prog *p)
 {
-	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
-		if (math_row(fn)->helper && uses_fn(&p, 1, fn))
-			return emit_adds_by_call(p) ? "IN_STEP SUMS_STAY " : "IN_STEP ";
-	return emit_adds_by_call(p) ? "SUMS_STAY " : "";
+	bool in_step = false;
+
+	for (enum math_fn fn = 1; fn < FN_COUNT && !in_step; fn++)
+		in_step = math_row(fn)->helper && uses_fn(&p, 1, fn);
+	return arena_printf(&p->arena, "%s%s%s", in_step ? "IN_STEP " : "", emit_adds_by_call(p) ? "SUMS_STAY " : "",
+			    emit_makes_codes(p) ? "AS_WRITTEN " : "");
+}
+
+bool emit_makes_codes(struct loop_prog *p)
+{
+	for (ex_id e = 1; e < p->exs.n; e++) {
+		const struct ex *x = lex(p, e);
+		if (x->kind == EX_CAST && dtype_is_int(x->dtype) && dtype_size(x->dtype) == 1 && dtype_is_float(lex(p, x->a[0])->dtype))
+			return true;
+	}
+	return false;
+}
+
+/* A product and a sum in one rounding would tip codes another way on CPUs that have such an instruction than on those that have none. */
+static const char as_written[] =
+	"#ifdef __clang__\n"
+	"#define AS_WRITTEN\n"
+	"#define EACH_ROUNDED _Pragma(\"clang fp contract(off)\")\n"
+	"#else\n"
+	"#define AS_WRITTEN __attribute__((optimize(\"fp-contract=off\")))\n"
+	"#define EACH_ROUNDED\n"
+	"#endif\n";
+
+static bool any_makes_codes(struct loop_prog *const *p, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (emit_makes_codes(p[i]))
+			return true;
+	return false;
 }
 
 bool emit_checks_indices(struct loop_prog *p)
@@ -193,6 +223,8 @@ static void write_all(FILE *f, struct loop_prog *const *p, int n)
 	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
 		if (uses_fn(p, n, fn))
 			fn_helper(f, t, fn, done);
+	if (any_makes_codes(p, n))
+		fputs(as_written, f);
 	emit_instr_helpers(f, p, n);
 }
 

@@ -99,7 +99,7 @@ static void put_function(struct emit *e, const char *name, const struct argument
 	fprintf(f, "};\n\n%s__attribute__((noinline)) static void %s(", emit_order(e->p), name);
 	for (size_t i = 0; i < g->a.n; i++)
 		fprintf(f, "%s%s%s, ", g->a.a[i].type, g->a.a[i].restricted ? "restrict " : "", g->a.a[i].name);
-	fprintf(f, "long begin, long end, int thread)\n{\n%s}\n\n", body);
+	fprintf(f, "long begin, long end, int thread)\n{\n%s%s}\n\n", emit_makes_codes(e->p) ? "\tEACH_ROUNDED\n" : "", body);
 	fprintf(f, "static void %s_work(void *args, long begin, long end, int thread)\n{\n\tconst struct %s_args *a = args;\n\n\t%s(", name,
 		name, name);
 	for (size_t i = 0; i < g->a.n; i++)
