@@ -164,8 +164,10 @@ const char *emit_order(struct loop_prog *p)
 
 	for (enum math_fn fn = 1; fn < FN_COUNT && !in_step; fn++)
 		in_step = math_row(fn)->helper && uses_fn(&p, 1, fn);
-	return arena_printf(&p->arena, "%s%s%s", in_step ? "IN_STEP " : "", emit_adds_by_call(p) ? "SUMS_STAY " : "",
-			    emit_makes_codes(p) ? "AS_WRITTEN " : "");
+	const char *sums = emit_adds_by_call(p) ? "SUMS_STAY " : "";
+	if (emit_makes_codes(p)) /* of several such attributes GCC takes the last */
+		sums = *sums ? "SUMS_AS_WRITTEN " : "AS_WRITTEN ";
+	return arena_printf(&p->arena, "%s%s", in_step ? "IN_STEP " : "", sums);
 }
 
 bool emit_makes_codes(struct loop_prog *p)
@@ -182,9 +184,11 @@ bool emit_makes_codes(struct loop_prog *p)
 static const char as_written[] =
 	"#ifdef __clang__\n"
 	"#define AS_WRITTEN\n"
+	"#define SUMS_AS_WRITTEN\n"
 	"#define EACH_ROUNDED _Pragma(\"clang fp contract(off)\")\n"
 	"#else\n"
 	"#define AS_WRITTEN __attribute__((optimize(\"fp-contract=off\")))\n"
+	"#define SUMS_AS_WRITTEN __attribute__((optimize(\"fp-contract=off\", \"cse-follow-jumps\", \"rerun-cse-after-loop\")))\n"
 	"#define EACH_ROUNDED\n"
 	"#endif\n";
 

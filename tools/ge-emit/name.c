@@ -36,7 +36,7 @@ static bool is_word(const char *s)
 		"vfu", "vgather", "vgather_mask", "vh", "vhf", "vhfu", "vhmax", "vhmin", "vhprod", "vhsum", "vindex", "viu", "vl",
 		"vlanes", "vldexp", "vle", "vload", "vload_mask", "vlog", "vlt", "vmax", "vmax2", "vmin", "vmin2", "vmod",
 		"vmset", "vne", "vpdpbusd", "vpmaddwd", "vpow", "vpow_core", "vrint", "vscatter", "vsel", "vset", "vsigmoid", "vsign",
-		"vsign_of", "vsin", "vsqrt", "vstore", "vstore_mask", "vtanh", "AS_WRITTEN", "EACH_ROUNDED", "IN_STEP", "LOADS_STAY", "STAYS", "SUMS_STAY", "VIOTA", "VL",
+		"vsign_of", "vsin", "vsqrt", "vstore", "vstore_mask", "vtanh", "AS_WRITTEN", "EACH_ROUNDED", "IN_STEP", "LOADS_STAY", "STAYS", "SUMS_AS_WRITTEN", "SUMS_STAY", "VIOTA", "VL",
 	};
 	/* clang-format on */
 
