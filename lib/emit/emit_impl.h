@@ -227,7 +227,8 @@ void emit_prefetches(struct emit *e, nest_id loop); /* the prefetches of an iter
 /* ---- prelude.c ---- */
 /* What stands before a kernel of p so that its instructions come in an order that suits it; "": nothing. */
 const char *emit_order(struct loop_prog *p);
-/* Does p round numbers to integers of a byte? Then each step is rounded by itself: the same codes on every CPU. */
+/* Does p round numbers to integers of a byte? Then each step is rounded by itself: the same codes on every CPU. Not where it calls a
+ * function (exp): that is another polynomial on each kind of CPU anyway, and fast by products and sums in one rounding. */
 bool emit_makes_codes(struct loop_prog *p);
 /* Does one of n programs have values of type t? */
 bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t);

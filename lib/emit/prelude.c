@@ -158,26 +158,33 @@ static void fn_helper(FILE *f, const struct target *t, enum math_fn fn, bool *do
 
 /* A function is a long chain of dependent instructions, and a CPU looks ahead no farther than two or three of them. Interleaving those of
  * several vectors helps; gcc does so if asked to before it allocates registers. Other kernels may lose by it. */
+static bool calls_function(struct loop_prog *p, bool inexact)
+{
+	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
+		if (math_row(fn)->helper && (!inexact || math_row(fn)->ulps > 1) && uses_fn(&p, 1, fn))
+			return true;
+	return false;
+}
+
 const char *emit_order(struct loop_prog *p)
 {
-	bool in_step = false;
-
-	for (enum math_fn fn = 1; fn < FN_COUNT && !in_step; fn++)
-		in_step = math_row(fn)->helper && uses_fn(&p, 1, fn);
 	const char *sums = emit_adds_by_call(p) ? "SUMS_STAY " : "";
+
 	if (emit_makes_codes(p)) /* of several such attributes GCC takes the last */
 		sums = *sums ? "SUMS_AS_WRITTEN " : "AS_WRITTEN ";
-	return arena_printf(&p->arena, "%s%s", in_step ? "IN_STEP " : "", sums);
+	return calls_function(p, false) ? arena_printf(&p->arena, "IN_STEP %s", sums) : sums;
 }
 
 bool emit_makes_codes(struct loop_prog *p)
 {
-	for (ex_id e = 1; e < p->exs.n; e++) {
+	bool makes = false;
+
+	for (ex_id e = 1; e < p->exs.n && !makes; e++) {
 		const struct ex *x = lex(p, e);
-		if (x->kind == EX_CAST && dtype_is_int(x->dtype) && dtype_size(x->dtype) == 1 && dtype_is_float(lex(p, x->a[0])->dtype))
-			return true;
+		makes = x->kind == EX_CAST && dtype_is_int(x->dtype) && dtype_size(x->dtype) == 1 &&
+			dtype_is_float(lex(p, x->a[0])->dtype);
 	}
-	return false;
+	return makes && !calls_function(p, true);
 }
 
 /* A product and a sum in one rounding would tip codes another way on CPUs that have such an instruction than on those that have none. */
