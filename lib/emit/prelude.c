@@ -181,8 +181,7 @@ bool emit_makes_codes(struct loop_prog *p)
 
 	for (ex_id e = 1; e < p->exs.n && !makes; e++) {
 		const struct ex *x = lex(p, e);
-		makes = x->kind == EX_CAST && dtype_is_int(x->dtype) && dtype_size(x->dtype) == 1 &&
-			dtype_is_float(lex(p, x->a[0])->dtype);
+		makes = x->kind == EX_CAST && dtype_is_int(x->dtype) && dtype_size(x->dtype) == 1 && dtype_is_float(lex(p, x->a[0])->dtype);
 	}
 	return makes && !calls_function(p, true);
 }
