@@ -63,6 +63,7 @@ def main():
     args = p.parse_args()
     args.shapes = {n: [int(d) for d in s.split("x")] for n, s in (x.rsplit(":", 1) for x in args.shape)}
     args.sizes = {n: int(v) for n, v in (x.split("=", 1) for x in args.set)}
+    os.makedirs(args.o, exist_ok=True)
     for path in args.model:
         name = os.path.basename(path).removesuffix(".onnx")
         to = os.path.join(args.o, name + ("_dynamic" if args.dynamic else "_qdq") + ".onnx")

@@ -14,6 +14,7 @@ enum { FEATURE_TAKES = 6 };
 struct feature {
 	const char *name;                 /* in rows */
 	const char *takes[FEATURE_TAKES]; /* what compiled code asks __builtin_cpu_supports for; ends with NULL */
+	bool gcc;                         /* clang cannot ask for them */
 };
 /* A target that has a name: this machine with these features, no more and no fewer. */
 struct level {

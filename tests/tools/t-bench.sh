@@ -20,7 +20,7 @@ try() { # NAME PATTERN COMMAND...: ends with 0 and prints a line that has PATTER
 	fi
 }
 
-skip() { # NAME WHY
+pass_over() { # NAME WHY
 	ran="$ran$1 "
 	skip "$1" "$2"
 }
@@ -54,25 +54,29 @@ try bench.sh 'kernel calls' env HONE_PYTHON=none bench/bench.sh -o "$out/bench" 
 # shellcheck disable=SC2015 # try does not fail
 [ -r "$out/bench/digits.so" ] && has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
 	try peers.py 'ratio' "$python" -B bench/peers.py --rounds 1 examples/digits/digits.onnx "$out/bench/digits.so" ||
-	skip peers.py 'no python with onnxruntime (HONE_PYTHON)'
+	pass_over peers.py 'no python with onnxruntime (HONE_PYTHON)'
 has onnxruntime && try session.py ratio "$python" -B bench/session.py examples/digits/digits.onnx --set=batch=1 ||
-	skip session.py 'no python with onnxruntime (HONE_PYTHON)'
+	pass_over session.py 'no python with onnxruntime (HONE_PYTHON)'
 has onnxruntime && [ -z "${ASAN_OPTIONS-}" ] &&
 	try cliffs.py transpose "$python" -B bench/cliffs.py -o "$out/cliffs" --rounds 1 "transpose | x:512x512" ||
-	skip cliffs.py 'no python with onnxruntime (HONE_PYTHON)'
+	pass_over cliffs.py 'no python with onnxruntime (HONE_PYTHON)'
 has onnxsim && try simplify.py digits "$python" -B bench/simplify.py examples/digits/digits.onnx ||
-	skip simplify.py 'no python with onnxsim (HONE_PYTHON)'
+	pass_over simplify.py 'no python with onnxsim (HONE_PYTHON)'
+
+has onnxruntime.quantization && try quantised.py digits_qdq "$python" -B bench/quantised.py -o "$out" --set batch=1 examples/digits/digits.onnx ||
+	pass_over quantised.py 'no python with onnxruntime and onnx (HONE_PYTHON)'
+pass_over accuracy.py 'it downloads data and trains networks, for minutes'
 
 torch=$(PYTHONPATH='' python_with torch,torchvision)
 [ -n "$torch" ] && try models.py '% change\|not checked' "$torch" -B bench/models.py -o "$out" mlp ||
-	skip models.py 'no python with torch and torchvision'
+	pass_over models.py 'no python with torch and torchvision'
 if [ "$(id -u)" != 0 ] || ! unshare -n true 2>/dev/null; then
-	skip grad.sh 'needs root and network namespaces'
-	skip torch.sh 'needs root and network namespaces'
+	pass_over grad.sh 'needs root and network namespaces'
+	pass_over torch.sh 'needs root and network namespaces'
 else
 	try grad.sh 'of predicted' bench/grad.sh -m mobilenet_v2 -d 1000 -r 1 -n 2 -i 1 -o "$out/grad.tsv"
 	[ -n "$torch" ] && try torch.sh 'weights equal to ddp: yes' env PYTHON="$torch" bench/torch.sh mobilenet_v2 2 1 100 4000 1 ||
-		skip torch.sh 'no python with torch and torchvision'
+		pass_over torch.sh 'no python with torch and torchvision'
 fi
 
 for what in bench/*.c bench/*.sh bench/*.py; do

@@ -36,7 +36,10 @@ static bool is_word(const char *s)
 		"vfu", "vgather", "vgather_mask", "vh", "vhf", "vhfu", "vhmax", "vhmin", "vhprod", "vhsum", "vindex", "viu", "vl",
 		"vlanes", "vldexp", "vle", "vload", "vload_mask", "vlog", "vlt", "vmax", "vmax2", "vmin", "vmin2", "vmod",
 		"vmset", "vne", "vpdpbusd", "vpmaddwd", "vpow", "vpow_core", "vrint", "vscatter", "vsel", "vset", "vsigmoid", "vsign",
-		"vsign_of", "vsin", "vsqrt", "vstore", "vstore_mask", "vtanh", "AS_WRITTEN", "EACH_ROUNDED", "IN_STEP", "LOADS_STAY", "STAYS", "SUMS_AS_WRITTEN", "SUMS_STAY", "VIOTA", "VL",
+		"vsign_of", "vsin", "vsqrt", "vstore", "vstore_mask", "vtanh", "vdpbf16ps", "viabs", "vieq", "vihsum", "vihmax", "vihmin",
+		"vihprod", "viindex", "vile", "vilt", "vimax", "vimin", "vimul16", "vine", "visel", "viset", "visign", "vreal", "vtrunc",
+		"AS_WRITTEN", "EACH_ROUNDED", "IN_STEP", "LOADS_STAY", "STAYS", "SUMS_AS_WRITTEN",
+		"SUMS_STAY", "VIOTA", "VL",
 	};
 	/* clang-format on */
 
@@ -51,7 +54,8 @@ static bool is_numbered(const char *s)
 {
 	static const char pattern[] =
 		"^((k[0-9]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_shape[0-9]+|"
-		"transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max|min|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+)$";
+		"transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max|min|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+|"
+		"v(load|store|gather|scatter|whole|wrap|round)_(bf|f|i|u)[0-9]+(_mask)?)$";
 	regex_t r;
 
 	if (regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB))

@@ -94,7 +94,8 @@ void put_cpu_check(struct emission *e, FILE *f)
 	for (int i = 0; feature && feature[i].name; i++)
 		for (int k = 0; e->target->features >> i & 1 && feature[i].takes[k]; k++)
 			fprintf(f,
-				"\tif (!__builtin_cpu_supports(\"%s\"))\n\t\treturn \"it lacks %s, which the model was compiled for\";\n",
-				feature[i].takes[k], feature[i].takes[k]);
+				"%s\tif (!__builtin_cpu_supports(\"%s\"))\n\t\treturn \"it lacks %s, which the model was compiled for\";\n%s",
+				feature[i].gcc ? "#ifndef __clang__\n" : "", feature[i].takes[k], feature[i].takes[k],
+				feature[i].gcc ? "#endif\n" : "");
 	fprintf(f, "\treturn NULL;\n}\n");
 }
