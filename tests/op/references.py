@@ -39,6 +39,9 @@ EXPLAINED = [
     ("both", r"^Shrink\{.*\} [iu]\d", "beyond", UNDEFINED),
     ("ort", r"^Shrink\{.*\} i(32|64)", "huge", UNDEFINED),
     ("both", r"^QuantizeLinear", "wide", UNDEFINED),
+    ("both", r"^QuantizeLinear\{.*block_size", "wide by blocks", UNDEFINED),
+    ("ort", r"^DequantizeLinear\{.*block_size=\d+.*\} \S+ \d+ ", "refused", "refuses blocks of the only axis"),
+    ("ort", r"^ReduceMean\S* i64", "any", WIDE_SUMS),
     ("numpy", r"^QuantizeLinear f16", "one", HALVES),
     ("both", r"^Resize", "no number", ZERO_TAPS),
     ("numpy", r"^(Conv|ConvTranspose|AveragePool)\{", "no number", ZERO_TAPS),
@@ -100,7 +103,18 @@ def nowhere_small(text, feeds, d):
     for f in same:
         x = f.astype(np.float64)
         outside |= ~(np.abs(x) < least / 4) | (x < 0)  # some steps on the way add a little
+    if "; Sub " in text and len(same) > 1:
+        outside |= same[0].astype(np.float64) < same[1].astype(np.float64)
     return all_of(outside[d.bad])
+
+
+def by_blocks(text, feeds):
+    """What is quantised, by the scale of its block."""
+    x, block, axis = feeds[0].astype(np.float64), int(re.search(r"block_size=(\d+)", text)[1]), re.search(r"axis=(-?\d+)", text)
+    axis = int(axis[1]) if axis else 1
+    scale = np.repeat(feeds[1].astype(np.float64), block, axis)
+    with np.errstate(all="ignore"):
+        return x / np.take(scale, range(x.shape[axis]), axis)
 
 
 COVERS = {
@@ -108,6 +122,7 @@ COVERS = {
     "nan": lambda text, feeds, d: d.bad is not None and any(np.isnan(f).any() for f in feeds if f.dtype.kind == "f"),
     "no number": lambda text, feeds, d: d.bad is not None and d.got.dtype.kind == "f" and all_of(~np.isfinite(d.got[d.bad]) | ~np.isfinite(d.want[d.bad])),
     "wide": lambda text, feeds, d: d.bad is not None and all_of(~(np.abs(d.of(feeds[:1])) < 2.0**31 / 10)),
+    "wide by blocks": lambda text, feeds, d: d.bad is not None and all_of(~(np.abs(by_blocks(text, feeds)[d.bad]) < 2.0**31 / 10)),
     "one": lambda text, feeds, d: d.bad is not None and (all_of(np.abs(d.got[d.bad].astype(np.float64) - d.want[d.bad]) <= 1) or not all_of(np.isfinite(d.of(feeds[:1])))),
     "huge": lambda text, feeds, d: d.bad is not None and all_of((np.abs(d.got[d.bad].astype(np.float64)) >= 2**24) | (np.abs(d.want[d.bad].astype(np.float64)) >= 2**24)),
     "rounded": lambda text, feeds, d: d.bad is not None and rounded(d.got[d.bad].astype(np.float64), d.want[d.bad].astype(np.float64), d.want),
