@@ -3,6 +3,15 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
+/* Clang 14 has no name for it. */
+static bool has_avxvnni(void)
+{
+	enum { LEAF = 7, PART = 1, BIT = 4 };
+	unsigned a, b, c, d;
+
+	return __get_cpuid_count(LEAF, PART, &a, &b, &c, &d) && (a >> BIT & 1);
+}
+
 static unsigned read_features(void)
 {
 	unsigned have = 0;
@@ -10,9 +19,9 @@ static unsigned read_features(void)
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("fma"))
 		have |= X86_FMA;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") && (have & X86_FMA))
+	if (__builtin_cpu_supports("avx2") && (have & X86_FMA))
 		have |= X86_AVX2;
-	if ((have & X86_AVX2) && __builtin_cpu_supports("avxvnni"))
+	if ((have & X86_AVX2) && has_avxvnni())
 		have |= X86_AVXVNNI;
 	if ((have & X86_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd")) {
