@@ -57,6 +57,14 @@ circle=$(awk '{ from[NR] = $1; to[NR] = $2 }
 	}' "$work/edges")
 report "no circles of headers ($(grep -c . "$work/edges") includes)" "$circle$([ -s "$work/edges" ] || echo none are found)"
 
+# What programs leave where they are run by hand is no part of the tree.
+if git ls-files --error-unmatch Makefile >"$work/files" 2>/dev/null; then
+	git ls-files >"$work/files"
+	report "nothing that was made is among the $(grep -c . "$work/files") files" "$(grep -E '^[^/]*\.(c|h|g|npz?|log)$|\.(so|o|a|weights|part|orig|rej)$|(^|/)culprit' "$work/files")"
+else
+	skip "what was made" "no clone"
+fi
+
 # Lengths: of files, of functions, of the functions that a tool begins in.
 c_files=$(find lib tools tests bench -name '*.[ch]' ! -path 'tests/runner/hostile/*')
 report "no file is above 800 lines" "$(wc -l $c_files | awk '$1 > 800 && $2 != "total" && $2 != "tests/loop/loop.c"')"
