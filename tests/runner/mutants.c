@@ -17,6 +17,7 @@
 #include "model/candidate.h"
 #include "op/task.h"
 #include "near.h"
+#include "candidate_bufs.h"
 #include "tap.h"
 
 static const char *const tasks[] = {
@@ -269,16 +270,7 @@ static bool open_kernel(struct kernel *k, const char *text)
 	if (!m || !(k->c = candidate_new(m, task_node(m), target_host(), NULL, false, &why)))
 		return ok(0, "%s: %s", text, why);
 	const struct candidate *c = k->c;
-	int n = c->nin + c->nconst + c->nout;
-	k->buf = ARENA_ARRAY(&arena, struct runner_buf, n);
-	for (int i = 0; i < n; i++) {
-		bool constant = i >= c->nin && i < c->nin + c->nconst;
-		const struct candidate_buf *b = i < c->nin ? &c->in[i]
-						: constant ? &c->constant[i - c->nin]
-							   : &c->out[i - c->nin - c->nconst];
-		k->buf[i] = (struct runner_buf){
-			dtype_name(b->dtype), b->rank, b->shape, b->layout, b->elems, constant ? (uint32_t)(i - c->nin) : 0};
-	}
+	k->buf = candidate_bufs(c, &arena);
 	runner_task(runner, text);
 	k->task = next().digest;
 	build(k, c->source);
