@@ -35,7 +35,8 @@ same_again() { # FILE OPTIONS: from another directory, with another store and lo
 	done
 }
 
-twice() { # OPTIONS
+twice() { # OPTIONS: but --const, whose input is gone
+	set -- "$(printf '%s\n' $1 | grep -v '^--const=' | tr '\n' ' ')"
 	for f in [2-9]-ge-*.g 1[01]-ge-*.g; do
 		[ -e "$f" ] || continue
 		tool=${f#*-}
