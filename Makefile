@@ -2,7 +2,7 @@
 
 # The floors, lowest first. A file includes its own library and those of the floors left of it, never
 # right, never sideways ("/" ends a floor). The link order and tests/tools/t-floors.sh both read this line.
-FLOORS = common / graph target / op kb / loop onnx runner comm quant / sched emit / lower / model / search / tune
+FLOORS = common / graph target / op kb / loop onnx runner comm quant / sched emit / lower / model / source search / tune
 
 CC      ?= gcc
 CFLAGS  ?= -O2 -g
@@ -56,7 +56,7 @@ $(patsubst %.c,build/%.o,$(wildcard lib/onnx/*.c)): | build/gen/onnx.pb-c.h
 build/gen/%.inc: %
 	@mkdir -p $(@D)
 	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
-build/tools/ge-emit/text.o: build/gen/tools/ge-emit/runtime.in.inc build/gen/tools/ge-emit/header.in.inc build/gen/tools/ge-emit/team.in.inc build/gen/tools/ge-emit/checksum.in.inc \
+build/lib/source/text.o: build/gen/lib/source/runtime.in.inc build/gen/lib/source/header.in.inc build/gen/lib/source/team.in.inc build/gen/lib/source/checksum.in.inc \
 	build/gen/lib/runner/model_abi.h.inc build/gen/lib/op/opaque.h.inc
 # The table of strategies is the list of their files.
 STRATEGIES := $(wildcard lib/search/strategies/*.c)
@@ -176,14 +176,13 @@ fuzz:
 	@ln -sf $(FUZZED:%=tree/%) build/fuzz
 
 # The tools that model and passes go through, each with a name of its own for its `tool`.
-CHAIN  := ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-integer ge-fuse ge-layout ge-plan ge-emit
+CHAIN  := ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-integer ge-fuse ge-layout ge-plan
 CHAINO := $(CHAIN:%=build/renamed/%.o) $(foreach t,$(CHAIN),$(patsubst %.c,build/%.o,$(filter-out tools/$(t)/$(t).c,$(wildcard tools/$(t)/*.c))))
 $(CHAIN:%=build/renamed/%.c): build/renamed/%.c: Makefile
 	@mkdir -p $(@D)
 	@printf '#define tool tool_%s\n#include "tools/%s/%s.c"\n' $(subst -,_,$*) $* $* > $@
 $(CHAIN:%=build/renamed/%.o): build/renamed/%.o: build/renamed/%.c
 	$(CC) $(ALLCFLAGS) -I. -MMD -MP -c -o $@ $<
-build/tests/fuzz/passes.o build/tests/fuzz/model.o build/tests/op/unfit.o: ALLCFLAGS += -I.
 build/tests/fuzz/model.o: | build/gen/onnx.pb-c.h
 build/check/unfit: $(CHAINO)
 build/check/unfit: LDFLAGS += -Wl,--wrap=bug_at

@@ -11,7 +11,7 @@
 #include "op/op.h"
 #include "op/pass.h"
 #include "refuse.h"
-#include "tools/ge-emit/ge-emit.h"
+#include "source/source.h"
 
 extern const struct tool tool_ge_shape, tool_ge_fold, tool_ge_simplify, tool_ge_deadedge, tool_ge_cse, tool_ge_prune, tool_ge_integer,
 	tool_ge_fuse, tool_ge_layout, tool_ge_plan;

@@ -150,7 +150,7 @@ declared() {
 	ge-emit --no-compile --embed pool.g -o embeds
 	sed -nE 's/^#define ([A-Za-z_]+).*/\1/p; s/^struct ([a-z_]+) \{.*/\1/p
 		s/^(static|struct|const|extern|int|void|KERNEL)[^[(=;{]*[ *]([A-Za-z_][A-Za-z_0-9]*)[[(;= ].*/\2/p' \
-		"$top"/tools/ge-emit/*.in "$top/lib/runner/model_abi.h" "$top/lib/op/opaque.h" embeds.c | grep -v -e embeds -e '^__'
+		"$top"/lib/source/*.in "$top/lib/runner/model_abi.h" "$top/lib/op/opaque.h" embeds.c | grep -v -e embeds -e '^__'
 	printf '%s\n' max_f32 min_i64 div_u8 bf16_get k00 k12_3 k12_3_work f_0123456789abcdef transpose8 transpose16_part
 }
 mkdir names

@@ -198,16 +198,6 @@ static void write_model(struct emission *e, const char *out)
 	free(header);
 }
 
-void emission_make(struct emission *e, struct module *m, const struct given_traces *given, int most, bool refuse)
-{
-	e->M = model_new(m, e->target, most ? most : plan_threads(m), given, false);
-	if (refuse)
-		model_report_opaque(e->M, true);
-	functions_make(&e->functions, e->M);
-	memory_plan_read(e->M);
-	weights_lay_out(&e->weights, e->M);
-}
-
 static int run(const struct tool *t, struct tool_args *a)
 {
 	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);

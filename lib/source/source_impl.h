@@ -1,7 +1,10 @@
-/* Between the files that write the C file of a model. Each writes its section to f. */
-#ifndef GE_EMIT_SOURCE_H
-#define GE_EMIT_SOURCE_H
-#include "ge-emit.h"
+/* Between the files of lib/source. Each writes its section of the C file to f. */
+#ifndef HONE_SOURCE_IMPL_H
+#define HONE_SOURCE_IMPL_H
+#include <stdio.h>
+#include "source/source.h"
+
+#define WEIGHTS_MAGIC "honewts2" /* the weights file begins so */
 
 /* ---- text.c ---- */
 extern const char runtime_text[], team_text[], header_text[], checksum_text[]; /* templates in this folder, NAME.in */
@@ -16,9 +19,10 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 /* Of the node, else of its first result. */
 const char *call_name(struct emission *e, uint32_t c);
 
-/* ---- kernels.c, tables.c, steps.c ---- */
+/* ---- kernels.c, tables.c, steps.c, weights.c ---- */
 void put_kernels(struct emission *e, FILE *f);
 void put_tables(struct emission *e, FILE *f);
 void put_cpu_check(struct emission *e, FILE *f);
 void put_steps(struct emission *e, FILE *f);
+void put_weights(struct emission *e, FILE *f); /* as a C array, for --embed */
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
-#include "ge-emit.h"
+#include "source/source_impl.h"
 
 /* Words that C, C++ or the generated file own, and files are called by. */
 static bool is_word(const char *s)

@@ -2,10 +2,20 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "source.h"
+#include "source/source_impl.h"
 #include "common/outfile.h"
 #include "common/tool.h"
 #include "target/backend.h"
+
+void emission_make(struct emission *e, struct module *m, const struct given_traces *given, int most, bool refuse)
+{
+	e->M = model_new(m, e->target, most ? most : plan_threads(m), given, false);
+	if (refuse)
+		model_report_opaque(e->M, true);
+	functions_make(&e->functions, e->M);
+	memory_plan_read(e->M);
+	weights_lay_out(&e->weights, e->M);
+}
 
 /* The comment at the top: the kernels, what is on the slow path, and how to compile the file. */
 static void put_summary(struct emission *e, FILE *f)

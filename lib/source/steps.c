@@ -1,6 +1,6 @@
 /* The steps of a run: a function that calls the kernels in order. */
 #include <inttypes.h>
-#include "source.h"
+#include "source/source_impl.h"
 #include "common/msg.h"
 #include "emit/emit.h"
 

@@ -1,20 +1,20 @@
 /* Text of the C file: what is the same in all models, and names and strings that come from a model. */
 #include <string.h>
-#include "source.h"
+#include "source/source_impl.h"
 #include "common/shown.h"
 #include "graph/pass.h"
 
 const char runtime_text[] =
-#include "tools/ge-emit/runtime.in.inc"
+#include "lib/source/runtime.in.inc"
 	;
 const char team_text[] =
-#include "tools/ge-emit/team.in.inc"
+#include "lib/source/team.in.inc"
 	;
 const char header_text[] =
-#include "tools/ge-emit/header.in.inc"
+#include "lib/source/header.in.inc"
 	;
 const char checksum_text[] =
-#include "tools/ge-emit/checksum.in.inc"
+#include "lib/source/checksum.in.inc"
 	;
 const char opaque_text[] =
 #include "lib/op/opaque.h.inc"

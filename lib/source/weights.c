@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "common/msg.h"
 #include "common/outfile.h"
-#include "ge-emit.h"
+#include "source/source_impl.h"
 
 /* Hands the bytes of the file to put, in order. */
 static void each_piece(struct emission *e, void (*put)(void *arg, const void *p, size_t n), void *arg)
@@ -33,7 +33,7 @@ static void each_piece(struct emission *e, void (*put)(void *arg, const void *p,
 
 static void put_file(void *arg, const void *p, size_t n) { fwrite(p, 1, n, arg); }
 
-#include "checksum.in"
+#include "source/checksum.in"
 
 /* The sum of what was written goes into the head, where a library looks for the sum that it was made with. */
 void weights_write(struct emission *e, const char *path)
@@ -74,7 +74,7 @@ static void put_words(void *arg, const void *p, size_t n)
 	}
 }
 
-void weights_print(struct emission *e, FILE *f)
+void put_weights(struct emission *e, FILE *f)
 {
 	struct words w = {.f = f};
 

@@ -1,7 +1,7 @@
 /* The kernels, each in its part of the C file. */
 #include <stdlib.h>
 #include <string.h>
-#include "source.h"
+#include "source/source_impl.h"
 #include "common/msg.h"
 #include "emit/emit.h"
 

@@ -1,6 +1,6 @@
 /* The tables of a model: sizes, digest, inputs, outputs, steps; and what its code needs of a CPU. */
 #include <inttypes.h>
-#include "source.h"
+#include "source/source_impl.h"
 #include "op/op.h"
 #include "target/backend.h"
 
@@ -82,7 +82,7 @@ void put_tables(struct emission *e, FILE *f)
 	put_tensors(e, f, "output", g->out.n, g->out.a, g->out_name.a);
 	put_step_table(e, f);
 	if (e->embed)
-		weights_print(e, f);
+		put_weights(e, f);
 }
 
 /* The features that the flags of target_cflags suppose. */
