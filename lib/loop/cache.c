@@ -115,6 +115,7 @@ static const char *cache_read(struct loop_prog *p, buf_id b, stage_id s, nest_id
 		lstage(p, s)->body = old;
 		p->stages.n--;
 		p->bufs.n--;
+		prog_names_forget(p);
 		return why;
 	}
 	nest_id nest = nest_of_stage(p, c, lo, extent);

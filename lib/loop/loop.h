@@ -15,6 +15,7 @@
 #include "common/arena.h"
 #include "common/digest.h"
 #include "common/intern.h"
+#include "common/map.h"
 #include "common/poly.h"
 #include "common/vec.h"
 #include "graph/layout.h"
@@ -154,6 +155,13 @@ struct loop_name {
 	const char *word; /* it stands for this word; NULL: for the number */
 };
 
+/* Names of a list that grows, here of stages or buffers. */
+struct name_index {
+	struct map first; /* name -> the first that has it */
+	struct map next;  /* name -> n: name2, name3, ... below n are taken */
+	size_t seen;      /* so many of the list are in it */
+};
+
 struct target;
 #define ALGO_USUAL "direct" /* what a trace that names no algorithm is for */
 struct loop_prog {
@@ -165,7 +173,9 @@ struct loop_prog {
 	VEC(struct loop_buf) bufs; /* [0] unused, in all four */
 	VEC(struct stage) stages;
 	VEC(struct ex) exs;
-	uint32_t *ex_table; /* expressions by hash: equal ones are one, so shared values stay shared */
+	struct name_index buf_names, stage_names;
+	int made[SCOPE_OUT + 1]; /* buffers of a scope so far */
+	uint32_t *ex_table;      /* expressions by hash: equal ones are one, so shared values stay shared */
 	size_t ex_slots;
 	VEC(struct nest) nests;
 	VEC(struct loop_name) names; /* the last of a name counts */
@@ -220,6 +230,8 @@ static inline struct ex *lex(struct loop_prog *p, ex_id e) { return &p->exs.a[e]
 static inline struct nest *lnest(struct loop_prog *p, nest_id n) { return &p->nests.a[n]; }
 stage_id stage_find(struct loop_prog *p, const char *name); /* 0: none */
 buf_id buf_find(struct loop_prog *p, const char *name);
+/* Stages or buffers are gone or have other numbers: names are looked up anew. */
+void prog_names_forget(struct loop_prog *p);
 stage_id buf_writer(struct loop_prog *p, buf_id b); /* the stage whose out it is; 0: an input */
 
 /* Can the emitter write s for all lanes of a vector loop at once, as far as types and functions go? Vectors have as many lanes as those

@@ -3,6 +3,10 @@
 #define HONE_NEST_H
 #include "loop/loop.h"
 
+/* name, or the first of name2, name3, ... that no stage (buffer) has. */
+sym stage_unused_name(struct loop_prog *p, const char *name);
+sym buf_unused_name(struct loop_prog *p, const char *name);
+
 nest_id nest_seq(struct loop_prog *p, nest_id parent);
 /* A loop with an empty body; the variable's range is [0, largest extent - 1]. */
 nest_id nest_for(struct loop_prog *p, sym name, poly extent, bool reduce, stage_id of);

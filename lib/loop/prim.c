@@ -627,5 +627,6 @@ const char *prim_inline(struct loop_prog *p, const char *stage)
 	for (int i = 0; i < n; i++)
 		nest_remove(p, block[i]);
 	lstage(p, s)->gone = true;
+	prog_names_forget(p);
 	return NULL;
 }

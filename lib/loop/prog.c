@@ -31,6 +31,7 @@ void prog_free(struct loop_prog *p)
 	free(p->ex_table);
 	vec_free(&p->nests);
 	vec_free(&p->names);
+	prog_names_forget(p);
 	polys_free(p->P);
 	arena_release(&p->arena);
 	free(p);
@@ -52,24 +53,6 @@ double combiner_identity(enum combiner c)
 	}
 }
 
-stage_id stage_find(struct loop_prog *p, const char *name)
-{
-	sym s = intern(name);
-	for (size_t i = 1; i < p->stages.n; i++)
-		if (p->stages.a[i].name == s && !p->stages.a[i].gone)
-			return (stage_id)i;
-	return 0;
-}
-
-buf_id buf_find(struct loop_prog *p, const char *name)
-{
-	sym s = intern(name);
-	for (size_t i = 1; i < p->bufs.n; i++)
-		if (p->bufs.a[i].name == s)
-			return (buf_id)i;
-	return 0;
-}
-
 stage_id buf_writer(struct loop_prog *p, buf_id b)
 {
 	for (size_t i = 1; i < p->stages.n; i++)
@@ -78,26 +61,17 @@ stage_id buf_writer(struct loop_prog *p, buf_id b)
 	return 0;
 }
 
-/* name, or name2, name3, ... : the first that nothing of this program has. */
-static sym unique_name(struct loop_prog *p, const char *name, bool stage)
-{
-	sym s = intern(name);
-	for (int n = 2; stage ? stage_find(p, sym_str(s)) : buf_find(p, sym_str(s)); n++)
-		s = intern_printf("%s%d", name, n);
-	return s;
-}
-
 buf_id buf_new(struct loop_prog *p, const char *name, enum dtype t, enum scope s, int rank, const int64_t *shape)
 {
 	if (rank > LOOP_RANK_MAX)
 		BUG("buffer %s of rank %d", name, rank);
-	struct loop_buf b = {.name = unique_name(p, name, false), .dtype = t, .scope = s, .rank = rank};
+	struct loop_buf b = {.name = buf_unused_name(p, name), .dtype = t, .scope = s, .rank = rank};
 	for (int i = 0; i < rank; i++) {
 		b.shape[i] = b.extent[i] = shape[i];
 		b.base[i] = poly_const(p->P, 0);
 	}
-	for (size_t i = 1; i < p->bufs.n; i++)
-		b.operand += p->bufs.a[i].scope == s;
+	if (s <= SCOPE_OUT)
+		b.operand = p->made[s]++;
 	vec_push(&p->bufs, b);
 	return (buf_id)p->bufs.n - 1;
 }
@@ -112,7 +86,7 @@ static void stage_add_axis(struct loop_prog *p, struct stage *s, sym name, int64
 
 stage_id stage_into(struct loop_prog *p, const char *name, buf_id out, const char *axes)
 {
-	struct stage s = {.name = unique_name(p, name, true), .out = out, .nspatial = lbuf(p, out)->rank};
+	struct stage s = {.name = stage_unused_name(p, name), .out = out, .nspatial = lbuf(p, out)->rank};
 	for (int i = 0; i < s.nspatial; i++) {
 		axes += strspn(axes, " ");
 		size_t n = strcspn(axes, " ");
@@ -126,7 +100,7 @@ stage_id stage_into(struct loop_prog *p, const char *name, buf_id out, const cha
 
 stage_id stage_new(struct loop_prog *p, const char *name, enum dtype t, enum scope s, int rank, const int64_t *shape, const char *axes)
 {
-	sym u = unique_name(p, name, true);
+	sym u = stage_unused_name(p, name);
 	return stage_into(p, sym_str(u), buf_new(p, sym_str(u), t, s, rank, shape), axes);
 }
 

@@ -35,13 +35,17 @@ const char *low_why(struct lower *L, const char *fmt, ...)
 
 /* ---- operands ---- */
 
+static struct place *add_place(struct lower *L, val_id v, buf_id buf, val_id constant)
+{
+	vec_push(&L->places, (struct place){buf, constant});
+	map_set(&L->place_of, v, (uint32_t)L->places.n);
+	return &L->places.a[L->places.n - 1];
+}
+
 static struct place *place_of(struct lower *L, val_id v)
 {
-	for (size_t i = 0; i < L->places.n; i++)
-		if (L->places.a[i].v == v)
-			return &L->places.a[i];
-	vec_push(&L->places, (struct place){v, 0, val(L->m, v)->kind == VAL_CONST ? v : 0});
-	return &L->places.a[L->places.n - 1];
+	uint32_t at = map_get(&L->place_of, v);
+	return at ? &L->places.a[at - 1] : add_place(L, v, 0, val(L->m, v)->kind == VAL_CONST ? v : 0);
 }
 
 static const struct type *in_type(struct lower *L, uint32_t i) { return &val(L->m, L->n->in[i])->type; }
@@ -437,12 +441,12 @@ static const char *bind(struct lower *L, node_id fused, buf_id *outs)
 	for (size_t i = 0; i < g->in.n; i++) {
 		val_id outer = f->in[i], v = g->in.a[i];
 		if (outer && val(L->m, outer)->kind == VAL_CONST) {
-			vec_push(&L->places, (struct place){v, 0, outer});
+			add_place(L, v, 0, outer);
 			continue;
 		}
 		if ((why = check_type(L, v, dims)))
 			return why;
-		vec_push(&L->places, (struct place){v, new_buf(L, "x", SCOPE_IN, v), 0});
+		add_place(L, v, new_buf(L, "x", SCOPE_IN, v), 0);
 	}
 	for (size_t k = 0; k < g->out.n; k++) {
 		if ((why = check_type(L, g->out.a[k], dims)))
@@ -505,6 +509,7 @@ static void split_stages(struct lower *L, struct stages *now, bool *known)
 		}
 		p->stages.n = kept;
 	}
+	prog_names_forget(p);
 }
 
 /* What the stages in now write and others read becomes constants of the module. */
@@ -580,11 +585,16 @@ static void evaluate_constant_stages(struct lower *L)
 	vec_free(&now);
 }
 
+/* All but the program. */
+static void release(struct lower *L)
+{
+	vec_free(&L->places);
+	vec_free(&L->cvals);
+	map_free(&L->place_of);
+}
+
 const char *lower_why_not(struct module *m, node_id id, const struct target *t)
 {
-	enum { MANY = 1000 };
-	if (node(m, id)->nin > MANY) /* rows that take so many operands (Concat, Sum) take any number */
-		return lower_has(node(m, id)->op) ? NULL : "its operator has none";
 	struct lower L = {.m = m, .p = prog_new(t), .body = node(m, id)->graph, .sketch = true};
 	const struct node *n = node(m, id);
 	int64_t dims[LOOP_RANK_MAX];
@@ -592,11 +602,10 @@ const char *lower_why_not(struct module *m, node_id id, const struct target *t)
 
 	for (uint32_t i = 0; i < n->nin && !why; i++)
 		if (n->in[i] && val(m, n->in[i])->kind != VAL_CONST && !(why = check_type(&L, n->in[i], dims)))
-			vec_push(&L.places, (struct place){n->in[i], new_buf(&L, "x", SCOPE_IN, n->in[i]), 0});
+			add_place(&L, n->in[i], new_buf(&L, "x", SCOPE_IN, n->in[i]), 0);
 	why = why ? why : lower_node(&L, id);
 	prog_free(L.p);
-	vec_free(&L.places);
-	vec_free(&L.cvals);
+	release(&L);
 	return why;
 }
 
@@ -611,7 +620,7 @@ int group_algorithms(struct module *m, node_id n, const struct target *t, const 
 	for (size_t i = 0; !why && i < g->nodes.n; i++)
 		why = lower_node(&L, g->nodes.a[i]);
 	prog_free(L.p);
-	vec_free(&L.places);
+	release(&L);
 	return why ? 0 : L.noffered;
 }
 
@@ -647,8 +656,7 @@ static struct lowered lower_all(struct module *m, node_id n, const struct target
 		prog_free(out.prog);
 		out.prog = NULL;
 	}
-	vec_free(&L.places);
-	vec_free(&L.cvals);
+	release(&L);
 	return out;
 }
 

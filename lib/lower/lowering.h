@@ -8,7 +8,6 @@
 
 /* Where a value of the group's body is: in a buffer, or (constants) in the module. */
 struct place {
-	val_id v;
 	buf_id buf;  /* 0: constant that nobody has read yet */
 	val_id cval; /* constant of the module it stands for, or 0 */
 };
@@ -17,7 +16,8 @@ struct lower {
 	struct module *m;
 	struct loop_prog *p;
 	VEC(struct place) places;
-	VEC(val_id) cvals; /* constants by number */
+	struct map place_of; /* value of the body -> 1 + its number in places */
+	VEC(val_id) cvals;   /* constants by number */
 	graph_id body;
 	const buf_id *outs; /* OUT buffer of each result of the body; taken: written already */
 	bool *taken;

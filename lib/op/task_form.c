@@ -13,25 +13,12 @@ enum {
 
 /* ---- values ---- */
 
-static struct form_slot *slot_of(struct task_form *f, val_id v)
-{
-	size_t i = (v * 0x9e3779b97f4a7c15u >> 20) & (f->nslots - 1);
-
-	while (f->slot[i].key && f->slot[i].key != v)
-		i = (i + 1) & (f->nslots - 1);
-	return &f->slot[i];
-}
-
-static uint32_t find_value(struct task_form *f, val_id v)
-{
-	struct form_slot *s = slot_of(f, v);
-	return s->key ? s->value : FORM_ABSENT;
-}
+static uint32_t find_value(const struct task_form *f, val_id v) { return map_get(&f->number, v) - 1; }
 
 static uint32_t add_value(struct task_form *f, struct form_value x)
 {
 	vec_push(&f->value, x);
-	*slot_of(f, x.v) = (struct form_slot){x.v, (uint32_t)f->value.n - 1};
+	map_set(&f->number, x.v, (uint32_t)f->value.n);
 	return (uint32_t)f->value.n - 1;
 }
 
@@ -66,9 +53,9 @@ static const char *bind_inputs(struct task_form *f, struct arena *a)
 			k = add_value(f, (struct form_value){.v = outer, .kind = FORM_CONST});
 		} else if (k == FORM_ABSENT) {
 			k = add_value(f, (struct form_value){.v = v, .kind = FORM_INPUT});
-			*slot_of(f, outer) = (struct form_slot){outer, k};
+			map_set(&f->number, outer, k + 1);
 		}
-		*slot_of(f, v) = (struct form_slot){v, k};
+		map_set(&f->number, v, k + 1);
 	}
 	return NULL;
 }
@@ -421,16 +408,6 @@ static const char *check_results(struct task_form *f, size_t nresults)
 	return named ? NULL : "a result is an operand that no node reads, or a constant";
 }
 
-static size_t count_values(struct module *m, graph_id body)
-{
-	const struct graph *g = graph(m, body);
-	size_t n = 2 * g->in.n + g->out.n;
-
-	for (size_t i = 0; i < g->nodes.n; i++)
-		n += node(m, g->nodes.a[i])->nin + node(m, g->nodes.a[i])->nout;
-	return n;
-}
-
 const char *task_form_make(struct task_form *f, struct module *m, node_id fused, struct arena *a)
 {
 	*f = (struct task_form){.m = m, .fused = fused, .body = attr_graph(node(m, fused), "graph")};
@@ -439,9 +416,6 @@ const char *task_form_make(struct task_form *f, struct module *m, node_id fused,
 
 	if (!f->body)
 		return "it has no graph";
-	for (f->nslots = 16; f->nslots < 2 * count_values(m, f->body); f->nslots *= 2)
-		;
-	f->slot = xcalloc(f->nslots, sizeof *f->slot);
 	if ((why = bind_inputs(f, a)))
 		return why;
 	for (size_t i = 0; i < g->nodes.n; i++)
@@ -469,5 +443,5 @@ void task_form_release(struct task_form *f)
 	vec_free(&f->order);
 	vec_free(&f->text);
 	free(f->result);
-	free(f->slot);
+	map_free(&f->number);
 }

@@ -1,6 +1,7 @@
 /* Inside task texts: a group in canonical order, and the text of attributes. Private to lib/op. */
 #ifndef HONE_TASK_IMPL_H
 #define HONE_TASK_IMPL_H
+#include "common/map.h"
 #include "op/task.h"
 
 /* Text in the making. */
@@ -55,11 +56,7 @@ struct task_form {
 	} operand, order; /* order: numbers of nodes */
 	uint32_t *result; /* of the body, as values */
 	struct task_out text;
-	struct form_slot {
-		val_id key;
-		uint32_t value;
-	} * slot; /* which value a val_id stands for, by hash */
-	size_t nslots;
+	struct map number; /* value of the module -> 1 + its number in value; FORM_ABSENT + 1: none */
 };
 /* NULL, or why the group has no task (arena a). To be released either way. */
 const char *task_form_make(struct task_form *f, struct module *m, node_id fused, struct arena *a);

@@ -13,6 +13,7 @@
 #include "common/digest.h"
 #include "common/half.h"
 #include "common/intern.h"
+#include "common/map.h"
 #include "common/rng.h"
 #include "tap.h"
 
@@ -120,6 +121,22 @@ static void test_names(void)
 	free(s);
 }
 
+static void test_map(void)
+{
+	struct map m = {0};
+	int wrong = 0;
+
+	ok(!map_get(&m, 7), "nothing is in an empty map");
+	for (uint32_t k = 1; k < 100000; k++)
+		map_set(&m, k * 64, k);
+	for (uint32_t k = 1; k < 100000; k++)
+		wrong += map_get(&m, k * 64) != k || map_get(&m, k * 64 + 1);
+	map_set(&m, 64, 5);
+	ok(!wrong && map_get(&m, 64) == 5 && m.n == 99999, "a map of 100,000 numbers, and one set again");
+	map_free(&m);
+	ok(!map_get(&m, 64), "and empty again");
+}
+
 static void test_arena(void)
 {
 	struct arena a = {0};
@@ -208,6 +225,7 @@ int main(void)
 	test_float8();
 	test_digest();
 	test_names();
+	test_map();
 	test_arena();
 	return tap_done();
 }

@@ -67,7 +67,7 @@ fi
 
 # Lengths: of files, of functions, of the functions that a tool begins in.
 c_files=$(find lib tools tests bench -name '*.[ch]' ! -path 'tests/runner/hostile/*')
-report "no file is above 800 lines" "$(wc -l $c_files | awk '$1 > 800 && $2 != "total" && $2 != "tests/loop/loop.c"')"
+report "no file is above 800 lines" "$(wc -l $c_files | awk '$1 > 800 && $2 != "total"')"
 awk 'FNR == 1 { head = ""; name = "" }
 	/^[a-z].*\)$/ { head = $0 }
 	/^{$/ && head != "" { name = head; start = FNR }
