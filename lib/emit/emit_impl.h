@@ -151,6 +151,10 @@ poly env_subst(struct emit *e, poly x);
 const char *poly_text(struct emit *e, poly x); /* C expression of type long; sums without parentheses */
 const char *cond_text(struct emit *e, poly x); /* x >= 0 */
 const char *const_text(struct emit *e, enum dtype t, double c, int64_t ic);
+/* Is the read ex that of a table of bytes, with one for each code, at a code? Then no index is outside. */
+bool emit_looks_up(struct loop_prog *p, ex_id ex);
+ex_id looked_up_by(struct loop_prog *p, ex_id ex); /* the code */
+const char *lookup_text(struct emit *e, ex_id ex, const char *code);
 /* A poly over the stage's axes as the current block binds them. */
 poly here(struct emit *e, poly x);
 /* Offset in elements of the read ex (whose dynamic index, if any, gets a variable of its own). */

@@ -209,7 +209,7 @@ static bool any_makes_codes(struct loop_prog *const *p, int n)
 bool emit_checks_indices(struct loop_prog *p)
 {
 	for (ex_id e = 1; e < p->exs.n; e++)
-		if (lex(p, e)->kind == EX_READ && lex(p, e)->dyn_dim >= 0)
+		if (lex(p, e)->kind == EX_READ && lex(p, e)->dyn_dim >= 0 && !emit_looks_up(p, e))
 			return true;
 	return false;
 }

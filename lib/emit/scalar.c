@@ -169,6 +169,33 @@ const char *scalar_load(struct emit *e, buf_id b, poly offset)
 	return lbuf(e->p, b)->dtype == DT_BF16 ? text(e, "bf16_get(%s)", s) : s;
 }
 
+/* ---- tables ---- */
+
+ex_id looked_up_by(struct loop_prog *p, ex_id ex)
+{
+	ex_id code = lex(p, ex)->a[0];
+
+	while (lex(p, code)->kind == EX_CAST && dtype_is_int(lex(p, code)->dtype) && dtype_size(lex(p, code)->dtype) > 1)
+		code = lex(p, code)->a[0];
+	return code;
+}
+
+bool emit_looks_up(struct loop_prog *p, ex_id ex)
+{
+	enum { CODES = 256 };
+	const struct ex *x = lex(p, ex);
+	const struct loop_buf *b = x->kind == EX_READ && x->dyn_dim >= 0 ? lbuf(p, x->buf) : NULL;
+	enum dtype t = b ? lex(p, looked_up_by(p, ex))->dtype : DT_NONE;
+
+	return b && (b->dtype == DT_U8 || b->dtype == DT_I8) && b->rank == 1 && b->shape[0] == CODES && !b->layout.n &&
+	       b->scope != SCOPE_REGISTER && (t == DT_U8 || t == DT_I8);
+}
+
+const char *lookup_text(struct emit *e, ex_id ex, const char *code)
+{
+	return text(e, "%s[(unsigned char)%s]", e->buf_text[lex(e->p, ex)->buf], code);
+}
+
 /* ---- expressions ---- */
 
 /* No wider than a type of 32 bits, so that what is computed with it wraps there. */
@@ -303,7 +330,10 @@ const char *scalar(struct emit *e, ex_id ex)
 	switch (x.kind) {
 	case EX_CONST: return const_text(e, x.dtype, x.c, x.ic);
 	case EX_INDEX: return text(e, "(%s)(%s)", vtype(x.dtype), poly_text(e, here(e, x.index[0])));
-	case EX_READ: s = scalar_read(e, ex, read_offset(e, ex)); break;
+	case EX_READ:
+		s = emit_looks_up(e->p, ex) ? lookup_text(e, ex, scalar(e, looked_up_by(e->p, ex)))
+					    : scalar_read(e, ex, read_offset(e, ex));
+		break;
 	case EX_CAST: s = cast_text(e, x.dtype, lex(e->p, x.a[0])->dtype, scalar(e, x.a[0])); break;
 	case EX_GUARD: s = scalar_guard(e, ex); break;
 	case EX_CALL:

@@ -157,3 +157,30 @@ const char *int_call(struct emit *e, const struct ex *x)
 
 	return bytes ? "vimul16(%a, %b)" : math_row(x->fn)->whole;
 }
+
+/* Of NaN the lowest number of 32 bits is made, whose low bits are the code 0 that it has. */
+static struct vx code_lanes(struct emit *e, ex_id code, const struct lanes *m)
+{
+	const struct ex *x = lex(e->p, code);
+
+	if (x->kind != EX_CAST || lex(e->p, x->a[0])->dtype != DT_F32 || named_find(e, code) || !within(e->p, x->a[0], x->dtype))
+		return vx(e, code, m);
+	struct vx real = vx(e, x->a[0], m);
+	return real.kind == VX_VEC ? (struct vx){VX_INT, text(e, "vtrunc(%s)", bare(e, real.s))} : vx(e, code, m);
+}
+
+struct vx vx_lookup(struct emit *e, ex_id ex, const struct lanes *m)
+{
+	ex_id code = looked_up_by(e->p, ex);
+	struct vx x = code_lanes(e, code, m);
+	bool sign = lex(e->p, ex)->dtype == DT_I8;
+
+	if (x.kind == VX_SCALAR)
+		return (struct vx){VX_SCALAR, lookup_text(e, ex, x.s)};
+	if (x.kind != VX_INT)
+		return vx_fail;
+	if (lex(e->p, code)->dtype == DT_I8)
+		x.s = text(e, "vwrap_u8(%s)", bare(e, x.s));
+	x.s = text(e, "vlookup(%s%s, %s)", sign ? "(const unsigned char *)" : "", e->buf_text[lex(e->p, ex)->buf], bare(e, x.s));
+	return (struct vx){VX_INT, sign ? text(e, "vwrap_i8(%s)", x.s) : x.s};
+}

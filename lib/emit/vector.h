@@ -59,6 +59,8 @@ const char *select_text(struct emit *e, enum dtype t, const char *m, const char 
 const char *narrowed(struct emit *e, enum dtype t, const char *s); /* rounded to t, or its low bits */
 /* stored: what the store does need not be done before. */
 struct vx cast_lanes(struct emit *e, enum dtype to, enum dtype from, struct vx x, bool stored);
+/* The element of a table of bytes that a code names, whatever the code is (emit_looks_up). */
+struct vx vx_lookup(struct emit *e, ex_id ex, const struct lanes *m);
 /* Is the value of ex, of float, a number that the narrow integer type t has, or NaN? */
 bool within(struct loop_prog *p, ex_id ex, enum dtype t);
 const char *int_call(struct emit *e, const struct ex *x); /* the row's text; NULL: none */

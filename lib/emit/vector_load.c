@@ -151,6 +151,8 @@ struct vx vx_read(struct emit *e, ex_id ex, const struct lanes *m)
 {
 	enum dtype t = lex(e->p, ex)->dtype;
 
+	if (emit_looks_up(e->p, ex))
+		return vx_lookup(e, ex, m);
 	if (lex(e->p, ex)->dyn_dim >= 0 && varies(e, lex(e->p, ex)->a[0]))
 		return vx_fail;
 	poly off = read_offset(e, ex);

@@ -133,3 +133,13 @@ val_id node_identity(struct module *m, node_id id)
 	default: return 0;
 	}
 }
+
+bool node_maps_codes(struct module *m, const struct node *n)
+{
+	enum { CODES = 256 };
+	const struct type *t = n->op == OP_Gather ? &val(m, n->in[0])->type : NULL;
+	int64_t count;
+
+	return t && (t->dtype == DT_U8 || t->dtype == DT_I8) && t->rank == 1 && poly_is_const(m->dims, t->dims[0], &count) &&
+	       count == CODES;
+}

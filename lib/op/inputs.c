@@ -207,7 +207,7 @@ static void default_range(struct module *m, const struct uses *u, val_id v, doub
 	*hi = dtype_is_float(t) || dtype_is_float8(t) ? 0 : 1; /* floats: normal; integers that index nothing: as masks */
 	if (dtype_is_float(t) && wants_positive(m, u, v, 0))
 		*lo = 0.25, *hi = 1.25;
-	else if (extent)
+	else if (extent && !(dtype_size(t) == 1 && extent > dtype_highest(t))) /* then all are indices, those below zero from the end */
 		*hi = (double)(extent - 1);
 	else if ((t == DT_I64 || t == DT_I32) && compared_range(m, u, v, 0, lo, hi))
 		;

@@ -127,6 +127,8 @@ void eval_abandon(void);
 
 /* The operand that the only result of n equals in type and bits, for all inputs; 0: none that we see. */
 val_id node_identity(struct module *m, node_id n);
+/* A Gather of bytes from a table with one for each code: elementwise in operand 1. */
+bool node_maps_codes(struct module *m, const struct node *n);
 /* A Dropout that keeps every element as it is: outside training, or at ratio 0. */
 bool dropout_keeps(struct module *m, const struct node *n);
 

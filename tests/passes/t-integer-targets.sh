@@ -1,5 +1,5 @@
 # One integer stream on every target that this CPU runs: the same bytes as before ge-integer on the evaluator, with activations of 0 and
-# 255 and weights of -127 and 127, whose pairs a saturating sum of 16 bits would lose.
+# 255 and weights of -127 and 127, whose pairs a saturating sum of 16 bits would lose; and functions of one code, which are tables.
 . "$top/tests/lib.sh"
 signs() { awk -v n="$1" 'BEGIN { srand(7); for (i = 0; i < n; i++) printf "%s%d", i ? ", " : "", i < n / 4 || rand() < 0.5 ? 127 : -127 }'; }
 cat >model.txt <<END
@@ -13,9 +13,14 @@ const sy = f32[] [5.3]
 const c = i8[16,8,3,3] [$(signs 1152)]
 const sc = f32[16] [0.01, 0.02, 0.03, 0.011, 0.012, 0.013, 0.014, 0.015, 0.016, 0.017, 0.018, 0.019, 0.02, 0.021, 0.022, 0.023]
 const zy = u8[] [128]
+const st = f32[] [0.01]
+const zs = i8[] [-7]
+const zi = u8[] [3]
 graph main {
   input x: u8[16,64]
   input i: u8[1,8,9,9]
+  input t: u8[1,8,9,9]
+  input j: i8[5,23]
   d = DequantizeLinear(x, @s, @z)
   v = DequantizeLinear(@w, @sw)
   y = MatMul(d, v)
@@ -24,8 +29,21 @@ graph main {
   u = DequantizeLinear(@c, @sc) {axis=0}
   p = Conv(e, u) {kernel_shape=[3,3] pads=[1,1,1,1]}
   r = QuantizeLinear(p, @sy, @zy)
+  pr = DequantizeLinear(r, @sy, @zy)
+  ps = Sigmoid(pr)
+  pm = Mul(pr, ps)
+  mapped = QuantizeLinear(pm, @sy, @zy)
+  a = DequantizeLinear(t, @s, @z)
+  b = Tanh(a)
+  bytes = QuantizeLinear(b, @st, @zs)
+  f = DequantizeLinear(j, @s)
+  g = Exp(f)
+  signed = QuantizeLinear(g, @sy, @zi)
   output q = q
   output r = r
+  output mapped = mapped
+  output bytes = bytes
+  output signed = signed
 }
 END
 ge-load model.txt | ge-shape -o model.g && ge-export -q -o model.onnx model.g

@@ -24,9 +24,9 @@ done
 
 # A long way to the constant that takes the scale.
 {
-	printf 'hone-text 1\nmodule ir=10 opset=28\nconst s = f32[] [0.5]\ngraph main {\n  input x: u8[2,2]\n  v0 = DequantizeLinear(x, @s)\n'
+	printf 'hone-text 1\nmodule ir=10 opset=28\nconst s = f32[] [0.5]\ngraph main {\n  input x: u8[2,2]\n  input y: u8[2,2]\n  e = DequantizeLinear(y, @s)\n  v0 = DequantizeLinear(x, @s)\n'
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do printf '  v%d = Neg(v%d)\n' $i $((i - 1)); done
-	printf '  q = QuantizeLinear(v30, @s)\n  output q = q\n}\n'
+	printf '  a = Add(v30, e)\n  q = QuantizeLinear(a, @s)\n  output q = q\n}\n'
 } >chain.txt
 ge-load chain.txt | ge-shape | timeout 10 ge-integer | ge-dump | grep -q 'v.* = DequantizeLinear(x, @c'
 ok $? "a chain of 30 nodes"

@@ -54,6 +54,7 @@ static bool has_flag(const char *features, const char *flag)
 
 static void flags_of_features(void)
 {
+	ok(has_flag("fma,avx2,avx512,vbmi", "-mavx512vbmi") && !has_flag("fma,avx2,avx512", "vbmi"), "vbmi: its flag");
 	ok(has_flag("fma,avx2,avxvnni", "-march=x86-64-v3 -mavxvnni") && !has_flag("fma,avx2", "vnni"), "avxvnni: its flag, with AVX2");
 	ok(has_flag("fma,avx2,avx512,vnni,bf16", " -mavx512vnni -mavx512bf16") && !has_flag("fma,avx2,avx512,vnni", "bf16"),
 	   "bf16: its flag, with AVX-512");

@@ -1,6 +1,7 @@
 /* Which nodes go together: an anchor with the elementwise nodes after it, or elementwise nodes alone. */
 #include "fuse.h"
 #include "lower/lower.h"
+#include "op/op.h"
 #include "target/target.h"
 
 enum role {
@@ -56,7 +57,7 @@ static enum role find_role(struct module *m, node_id id)
 		return ROLE_ALONE;
 	if (op_is(n->op, OP_ANCHOR))
 		return ROLE_ANCHOR;
-	return op_is(n->op, OP_ELEMENTWISE) || op_is(n->op, OP_CHANNELWISE) ? ROLE_ELEMENTWISE : ROLE_ALONE;
+	return op_is(n->op, OP_ELEMENTWISE) || op_is(n->op, OP_CHANNELWISE) || node_maps_codes(m, n) ? ROLE_ELEMENTWISE : ROLE_ALONE;
 }
 
 static enum role role_of(const struct plan *p, node_id n) { return (enum role)p->role[n]; }

@@ -91,6 +91,7 @@ static void integer(struct module *m, const struct pass_ctx *c)
 	recode(m, DT_I8, DT_U8, false);
 	apply(m, c, (const struct rule *const[]){rules_island, rules_sink, rules_scale}, 3);
 	recode(m, DT_U8, DT_I8, true);
+	apply(m, c, (const struct rule *const[]){rules_table}, 1);
 	drop_zeros(m, c);
 }
 

@@ -7,6 +7,7 @@
 extern const struct rule rules_island[];  /* Conv, MatMul and Gemm of dequantised operands */
 extern const struct rule rules_scale[];   /* in front of QuantizeLinear */
 extern const struct rule rules_sink[];    /* nodes that move bytes */
+extern const struct rule rules_table[];   /* functions of one code */
 extern const struct rule rules_qlinear[]; /* QLinearConv, QLinearMatMul */
 
 /* Node n moves its operands' elements (the first mover_operands of them), those of bytes too, and invents none but by a Pad. */

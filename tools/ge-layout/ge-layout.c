@@ -1,4 +1,5 @@
 /* Which values have their channels innermost in memory. */
+#include "op/op.h"
 #include "op/pass.h"
 #include "op/task.h"
 
@@ -9,11 +10,13 @@ enum follow {
 	FOLLOW_SEED, /* is fastest with channels innermost */
 };
 
-static enum follow follow_of(enum opcode op)
+static enum follow follow_of(struct module *m, const struct node *n)
 {
+	enum opcode op = n->op;
+
 	if (op_is(op, OP_WINDOW))
 		return FOLLOW_SEED;
-	return op_is(op, OP_ELEMENTWISE) || op_is(op, OP_ANY_LAYOUT) ? FOLLOW_ALL : FOLLOW_STOP;
+	return op_is(op, OP_ELEMENTWISE) || op_is(op, OP_ANY_LAYOUT) || node_maps_codes(m, n) ? FOLLOW_ALL : FOLLOW_STOP;
 }
 
 struct layout {
@@ -104,7 +107,7 @@ static enum follow follow_of_group(const struct layout *l, graph_id body)
 	enum follow f = FOLLOW_ALL;
 
 	for (size_t i = 0; i < g->nodes.n; i++) {
-		enum follow x = follow_of(node(l->m, g->nodes.a[i])->op);
+		enum follow x = follow_of(l->m, node(l->m, g->nodes.a[i]));
 		if (x == FOLLOW_SEED)
 			f = FOLLOW_SEED;
 		else if (x == FOLLOW_STOP)

@@ -75,7 +75,17 @@ const char generic_ints[] =
 	"static inline vi vwrap_u8(vi x) { return x & 0xff; }\n"
 	"static inline vi vwrap_u16(vi x) { return x & 0xffff; }\n"
 	"static inline vi vwrap_i8(vi x) { return x << 24 >> 24; }\n"
-	"static inline vi vwrap_i16(vi x) { return x << 16 >> 16; }\n";
+	"static inline vi vwrap_i16(vi x) { return x << 16 >> 16; }\n"
+	"/* of a table of 256, by the low 8 bits; above them x is 0, or its last bit alone is not */\n"
+	"static inline vi vlookup(const unsigned char *table, vi x)\n"
+	"{\n"
+	"@{lookup\n"
+	"\tvi r;\n"
+	"\tfor (int i = 0; i < VL; i++)\n"
+	"\t\tr[i] = table[x[i] & 255];\n"
+	"\treturn r;\n"
+	"@}\n"
+	"}\n";
 
 const char generic_memory[] =
 	"static inline vi vload_%1$s(const %2$s *p)\n"

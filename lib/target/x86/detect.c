@@ -28,6 +28,8 @@ static unsigned read_features(void)
 		have |= X86_AVX512;
 		if (__builtin_cpu_supports("avx512vnni"))
 			have |= X86_VNNI;
+		if (__builtin_cpu_supports("avx512vbmi"))
+			have |= X86_VBMI;
 		if (__builtin_cpu_supports("avx512bf16"))
 			have |= X86_BF16;
 #if __GNUC__ >= 12

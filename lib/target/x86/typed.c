@@ -125,6 +125,31 @@ static const char trunc_text[] =
 	"\treturn __builtin_convertvector(x, vi);\n"
 	"#else\n";
 
+/* A table of 256 bytes is four registers: two permutations of two each, and the code's highest bit says which. Where bytes are not
+ * permuted, pairs of them are. Of 32 bytes: the four that the element is among, shifted. */
+#define PERMUTED(of, gcc, clang) \
+	"\ttypedef " of \
+	" v __attribute__((vector_size(64), aligned(1), may_alias));\n" \
+	"\tconst v *q = (const v *)table;\n" \
+	"#ifdef __clang__\n" \
+	"\tconst vi lo = (vi)" clang "(q[0], (v)i, q[1]), hi = (vi)" clang \
+	"(q[2], (v)i, q[3]);\n" \
+	"#else\n" \
+	"\tconst vi lo = (vi)" gcc "((v)i, q[0], q[1], -1), hi = (vi)" gcc \
+	"((v)i, q[2], q[3], -1);\n" \
+	"#endif\n"
+static const char lookup_text[] =
+	"#if " V16 " && defined __AVX512VBMI__\n"
+	"\tconst vi i = x;\n" PERMUTED("char", "__builtin_ia32_vpermt2varqi512_mask", "__builtin_ia32_vpermi2varqi512")
+	"\treturn visel(vilt(viset(127), x), hi, lo) & 255;\n"
+	"#elif " V16 "\n"
+	"\tconst vi i = x >> 1;\n" PERMUTED("short", "__builtin_ia32_vpermt2varhi512_mask", "__builtin_ia32_vpermi2varhi512")
+	"\treturn visel(vilt(viset(127), x), hi, lo) >> ((x & 1) << 3) & 255;\n"
+	"#elif VL == 8 && defined __AVX2__\n"
+	"\tconst vi four = __builtin_ia32_gathersiv8si((vi){}, (const int *)table, x & 252, ~(vi){}, 1);\n"
+	"\treturn four >> ((x & 3) << 3) & 255;\n"
+	"#else\n";
+
 static const char load_f16_text[] =
 	"#if " V16 "\n" TYPE("short", "32") "\treturn __builtin_ia32_vcvtph2ps512_mask(*(const v *)p, (vf){}, -1, 4);\n"
 					    "#elif VL == 8 && defined __F16C__\n" TYPE(
@@ -167,5 +192,6 @@ const struct text_section x86_typed_text[] = {
 	{"lt_i32", COMPARE("1"), true},
 	{"mul16", mul16_text, true},
 	{"trunc", trunc_text, true},
+	{"lookup", lookup_text, true},
 	{NULL},
 };

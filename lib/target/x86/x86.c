@@ -11,6 +11,7 @@ static const struct feature features[] = {
 	{"fp16", {"avx512fp16"}, .gcc = true},
 	{"bf16", {"avx512bf16"}},
 	{"avxvnni", {"avxvnni"}, .gcc = true},
+	{"vbmi", {"avx512vbmi"}},
 	{NULL, {NULL}},
 };
 
@@ -35,9 +36,10 @@ static const char *flags(const struct target *t)
 	unsigned have = t->features;
 
 	if (have & X86_AVX512)
-		return sym_str(intern_printf(" -march=x86-64-v4 -mprefer-vector-width=512%s%s%s%s", have & X86_VNNI ? " -mavx512vnni" : "",
-					     have & X86_FP16 ? " -mavx512fp16" : "", have & X86_BF16 ? " -mavx512bf16" : "",
-					     have & X86_AVXVNNI ? " -mavxvnni" : ""));
+		return sym_str(intern_printf(" -march=x86-64-v4 -mprefer-vector-width=512%s%s%s%s%s",
+					     have & X86_VNNI ? " -mavx512vnni" : "", have & X86_FP16 ? " -mavx512fp16" : "",
+					     have & X86_BF16 ? " -mavx512bf16" : "", have & X86_AVXVNNI ? " -mavxvnni" : "",
+					     have & X86_VBMI ? " -mavx512vbmi" : ""));
 	if (have & X86_AVX2)
 		return have & X86_AVXVNNI ? " -march=x86-64-v3 -mavxvnni" : " -march=x86-64-v3";
 	return "";
