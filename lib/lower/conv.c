@@ -39,9 +39,10 @@ static ex_id zero_code(struct lower *L)
 	return ex_const_int(L->p, DT_U8, zero ? lex(L->p, zero)->ic : 0);
 }
 
-/* Element `at` of x, of codes; the padding is the zero point, and 0 where x has no such channel. */
-static ex_id padded_code(struct lower *L, int rank, int64_t per, poly *at)
+/* Element `at` of x, of codes; the padding is the zero point, and 0 where x has no such channel. As i16, less the zero point: 0. */
+static ex_id padded_code(struct lower *L, enum dtype t, int rank, int64_t per, poly *at)
 {
+	bool words = t == DT_I16;
 	poly inside, cond[2 * LOOP_RANK_MAX];
 
 	at[1] = own_channel(L, per, at[1], &inside);
@@ -49,20 +50,21 @@ static ex_id padded_code(struct lower *L, int rank, int64_t per, poly *at)
 		cond[2 * i] = at[i];
 		cond[2 * i + 1] = poly_sub(L->p->P, poly_const(L->p->P, L->shape[0][i] - 1), at[i]);
 	}
-	ex_id e = int_code(L, INT_X, ex_read(L->p, low_buf(L, 0), rank, at));
-	e = ex_guard(L->p, 2 * rank, cond, e, zero_code(L));
-	return ex_guard(L->p, 1, &inside, e, ex_const_int(L->p, DT_U8, 0));
+	ex_id e = ex_read(L->p, low_buf(L, 0), rank, at), none = ex_const_int(L->p, t, 0);
+	e = words ? int_word(L, INT_X, e, poly_const(L->p->P, 0)) : int_code(L, INT_X, e);
+	e = ex_guard(L->p, 2 * rank, cond, e, words ? none : zero_code(L));
+	return ex_guard(L->p, 1, &inside, e, none);
 }
 
-/* Pure data movement. All of the box that is read is there, so the convolution itself has no borders. per: channels of a group in
- * the copy. */
-static struct padded pad_input(struct lower *L, const struct window *w, int64_t per)
+/* Data movement, but for codes that become another type t. All of the box that is read is there, so the convolution itself has no
+ * borders. per: channels of a group in the copy. */
+static struct padded pad_input(struct lower *L, const struct window *w, enum dtype t, int64_t per)
 {
 	struct padded q = {0};
 	int rank = w->n + 2;
 	int64_t shape[LOOP_RANK_MAX];
 	poly at[LOOP_RANK_MAX];
-	bool needed = per != L->shape[1][1] || (of_codes(L) && low_dtype(L, 0) != DT_U8);
+	bool needed = per != L->shape[1][1] || t != low_dtype(L, 0);
 
 	shape[0] = L->shape[0][0];
 	shape[1] = L->shape[0][1] / L->shape[1][1] * per;
@@ -76,13 +78,13 @@ static struct padded pad_input(struct lower *L, const struct window *w, int64_t 
 		q.buf = low_buf(L, 0);
 		return q;
 	}
-	stage_id s = low_stage(L, "pad", of_codes(L) ? DT_U8 : low_dtype(L, 0), rank, shape, in_axes[w->n]);
+	stage_id s = low_stage(L, "pad", t, rank, shape, in_axes[w->n]);
 	low_index(L, s, at);
 	for (int i = 0; i < w->n; i++) {
 		at[2 + i] = poly_addc(L->p->P, at[2 + i], -w->begin[i]);
 		q.offset[i] = 0;
 	}
-	stage_body(L->p, s, COMB_NONE, of_codes(L) ? padded_code(L, rank, per, at) : low_read_fill(L, 0, at, 0));
+	stage_body(L->p, s, COMB_NONE, of_codes(L) ? padded_code(L, t, rank, per, at) : low_read_fill(L, 0, at, 0));
 	q.buf = lstage(L->p, s)->out;
 	return q;
 }
@@ -229,7 +231,7 @@ static const char *conv(struct lower *L)
 	const char *algo = low_algo(L);
 	if (strcmp(algo, ALGO_USUAL))
 		return winograd(L, &w, tile_of(algo));
-	struct padded q = pad_input(L, &w, L->shape[1][1]);
+	struct padded q = pad_input(L, &w, low_dtype(L, 0), L->shape[1][1]);
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
 	conv_index(L, &w, &q, s, index, group_of(L, index[1]), L->shape[1][1], x, f);
@@ -279,6 +281,11 @@ static void less_zeros(struct lower *L, const struct window *w, const struct pad
 	stage_body(L->p, r, COMB_NONE, y);
 }
 
+/* Depthwise is no sum of groups. */
+static bool words_fit(struct lower *L, const char *algo) { return L->shape[1][1] > 1 && int_words_fit(L, algo); }
+
+static const char *words_best(struct lower *L) { return words_fit(L, int_algos[0]) ? int_algos[0] : ALGO_USUAL; }
+
 static const char *conv_integer(struct lower *L)
 {
 	struct window w;
@@ -287,14 +294,15 @@ static const char *conv_integer(struct lower *L)
 
 	if (why)
 		return why;
-	int64_t per = L->shape[1][1] == 1 ? 1 : int_padded(L->shape[1][1]);
-	struct padded q = pad_input(L, &w, per);
-	buf_id codes = int_codes(L, INT_W, 1, per);
+	bool words = strcmp(low_algo(L), ALGO_USUAL);
+	int64_t old = L->shape[1][1], per = old == 1 ? 1 : words ? int_words_padded(L, old) : int_padded(old);
+	struct padded q = pad_input(L, &w, words ? DT_I16 : DT_U8, per);
+	buf_id codes = words ? int_words(L, INT_W, 1, per, 0) : int_codes(L, INT_W, 1, per);
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
 	conv_index(L, &w, &q, s, index, group_of(L, index[1]), per, x, f);
 	conv_body(L, s, int_product(L, ex_read(L->p, q.buf, w.n + 2, x), ex_read(L->p, codes, w.n + 2, f)));
-	if (int_zero(L, INT_X, none) || int_zero(L, INT_W, none))
+	if (!words && (int_zero(L, INT_X, none) || int_zero(L, INT_W, none)))
 		less_zeros(L, &w, &q, s, codes, per);
 	else
 		low_result_is(L, 0, lstage(L->p, s)->out);
@@ -303,6 +311,6 @@ static const char *conv_integer(struct lower *L)
 
 const struct lower_row lower_conv[] = {
 	{OP_Conv, conv, .algos = conv_algos, .fits = winograd_fits, .best = conv_best},
-	{OP_ConvInteger, conv_integer},
+	{OP_ConvInteger, conv_integer, .algos = int_algos, .fits = words_fit, .best = words_best},
 	{0},
 };

@@ -1,6 +1,8 @@
 /* What the integer products share: codes and zero points. */
 #include "lower/integer.h"
 #include <string.h>
+#include "loop/instr.h"
+#include "target/target.h"
 
 /* From the type of operand i to that of its codes. */
 static int shift_of(struct lower *L, uint32_t i)
@@ -93,4 +95,51 @@ ex_id int_less_offset(struct lower *L, ex_id y, ex_id x_zero, ex_id offset)
 	if (lex(L->p, x_zero)->kind != EX_CONST)
 		offset = low_fn2(L, FN_MUL, x_zero, offset);
 	return low_fn2(L, FN_SUB, y, offset);
+}
+
+/* ---- in i16 ---- */
+
+const char *const int_algos[] = {"words", NULL};
+
+static int row_for(struct lower *L, enum dtype a, enum dtype b) { return instr_dot(L->p->target ? L->p->target : target_host(), a, b); }
+
+bool int_words_fit(struct lower *L, const char *algo) { return row_for(L, DT_I16, DT_I16) && !row_for(L, DT_U8, DT_I8); }
+
+const char *int_words_best(struct lower *L) { return int_words_fit(L, int_algos[0]) ? int_algos[0] : ALGO_USUAL; }
+
+int64_t int_words_padded(struct lower *L, int64_t n)
+{
+	int64_t step = instr_row(row_for(L, DT_I16, DT_I16))->extent[1];
+
+	return (n + step - 1) / step * step;
+}
+
+ex_id int_word(struct lower *L, uint32_t i, ex_id e, poly at)
+{
+	uint32_t z = i == INT_X ? INT_X_ZERO : INT_W_ZERO;
+	poly index[LOOP_RANK_MAX];
+	double c = 0;
+
+	if (low_has(L, z) && (!low_scalar(L, z, &c) || c != 0)) {
+		for (int k = 0; k < low_rank(L, z); k++)
+			index[k] = L->shape[z][k] == 1 ? poly_const(L->p->P, 0) : at;
+		e = low_fn2(L, FN_SUB, ex_cast(L->p, DT_I32, e), ex_cast(L->p, DT_I32, low_read(L, z, index)));
+	}
+	return ex_cast(L->p, DT_I16, e);
+}
+
+buf_id int_words(struct lower *L, uint32_t i, int axis, int64_t extent, int along)
+{
+	int rank = low_rank(L, i);
+	int64_t shape[LOOP_RANK_MAX];
+	poly at[LOOP_RANK_MAX];
+
+	memcpy(shape, L->shape[i], sizeof shape);
+	shape[axis] = extent;
+	stage_id s = low_stage(L, i == INT_X ? "words" : "wwords", DT_I16, rank, shape, low_axes(L, rank));
+	low_index(L, s, at);
+	ex_id e = int_word(L, i, ex_read(L->p, low_buf(L, i), rank, at), along < 0 ? poly_const(L->p->P, 0) : at[along]);
+	poly inside = poly_sub(L->p->P, poly_const(L->p->P, L->shape[i][axis] - 1), at[axis]);
+	stage_body(L->p, s, COMB_NONE, ex_guard(L->p, 1, &inside, e, low_num(L, e, 0)));
+	return lstage(L->p, s)->out;
 }

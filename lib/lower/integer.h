@@ -11,6 +11,18 @@ enum { INT_X, INT_W, INT_X_ZERO, INT_W_ZERO };
 enum { INT_STEP = 4 };
 static inline int64_t int_padded(int64_t n) { return (n + INT_STEP - 1) / INT_STEP * INT_STEP; }
 
+/* An algorithm of where products of bytes are not summed by an instruction, but those of i16 are, in pairs: the operands are copied to
+ * i16, less their zero points, and nothing is left to do after the sum. A pair of products cannot overflow. */
+extern const char *const int_algos[];
+bool int_words_fit(struct lower *L, const char *algo);
+const char *int_words_best(struct lower *L);
+/* As int_padded, for that algorithm. */
+int64_t int_words_padded(struct lower *L, int64_t n);
+/* Element e of operand i less its zero point, in i16; at: which zero point, if there are several. */
+ex_id int_word(struct lower *L, uint32_t i, ex_id e, poly at);
+/* Buffer of them, its axis made as long as extent with 0; along: the axis that zero points are along (-1: there is one). */
+buf_id int_words(struct lower *L, uint32_t i, int axis, int64_t extent, int along);
+
 /* x is of codes of type u8, w of codes of type i8; an operand of the other type is moved by 128. */
 ex_id int_code(struct lower *L, uint32_t i, ex_id e);
 /* Buffer of the codes of operand i, its axis made as long as extent with codes 0; a stage where there is anything to do. */

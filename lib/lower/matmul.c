@@ -1,5 +1,6 @@
 /* Lowering of matrix products. */
 #include <math.h>
+#include <string.h>
 #include "lower/integer.h"
 #include "op/einsum.h"
 
@@ -87,15 +88,17 @@ static void less_zeros(struct lower *L, const struct product *q, stage_id s, buf
 static const char *matmul_integer(struct lower *L)
 {
 	struct product q = product_of(L);
-	int64_t K = int_padded(L->shape[0][q.a_axis]);
+	bool words = strcmp(low_algo(L), ALGO_USUAL);
+	int64_t old = L->shape[0][q.a_axis], K = words ? int_words_padded(L, old) : int_padded(old);
 	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
 
-	buf_id x = int_codes(L, INT_X, q.a_axis, K), w = int_codes(L, INT_W, q.b_axis, K);
+	buf_id x = words ? int_words(L, INT_X, q.a_axis, K, q.row ? -1 : q.a_axis - 1) : int_codes(L, INT_X, q.a_axis, K);
+	buf_id w = words ? int_words(L, INT_W, q.b_axis, K, q.column ? -1 : q.b_axis + 1) : int_codes(L, INT_W, q.b_axis, K);
 	stage_id s = low_sums(L, 0, "matmul");
 	low_index(L, s, index);
 	product_index(L, &q, index, stage_reduce(L->p, s, "k", K), a, b);
 	stage_body(L->p, s, COMB_SUM, int_product(L, ex_read(L->p, x, low_rank(L, 0), a), ex_read(L->p, w, low_rank(L, 1), b)));
-	if (int_zero(L, INT_X, none) || int_zero(L, INT_W, none))
+	if (!words && (int_zero(L, INT_X, none) || int_zero(L, INT_W, none)))
 		less_zeros(L, &q, s, x, w);
 	else
 		low_result_is(L, 0, lstage(L->p, s)->out);
@@ -186,5 +189,9 @@ static const char *einsum(struct lower *L)
 }
 
 const struct lower_row lower_matmul[] = {
-	{OP_Einsum, einsum}, {OP_Gemm, gemm}, {OP_MatMul, matmul}, {OP_MatMulInteger, matmul_integer}, {0},
+	{OP_Einsum, einsum},
+	{OP_Gemm, gemm},
+	{OP_MatMul, matmul},
+	{OP_MatMulInteger, matmul_integer, .algos = int_algos, .fits = int_words_fit, .best = int_words_best},
+	{0},
 };
