@@ -1,5 +1,5 @@
 /* Element types. One line each: name in streams and text, bytes (0: not fixed), ONNX's number; of an integer its C type, too.
- * An integer type is this line and its name in lib/emit. */
+ * An integer type is this line and its name in lib/emit/scalar.c. */
 #ifndef HONE_TYPES_H
 #define HONE_TYPES_H
 #include <stdbool.h>

@@ -36,14 +36,27 @@ struct header {
 	int64_t dims[RANK_MAX];
 };
 
-static const struct {
+/* What NumPy calls an element type: 'i' and 4 for "i4"; kind 0: it has no such type. */
+struct descr {
 	char kind;
 	int size;
-	enum dtype dtype;
-} descrs[] = {
-	{'f', 4, DT_F32}, {'f', 8, DT_F64}, {'f', 2, DT_F16}, {'i', 1, DT_I8},  {'i', 2, DT_I16}, {'i', 4, DT_I32},
-	{'i', 8, DT_I64}, {'u', 1, DT_U8},  {'u', 2, DT_U16}, {'u', 4, DT_U32}, {'u', 8, DT_U64}, {'b', 1, DT_BOOL},
 };
+
+static struct descr descr_of(enum dtype t)
+{
+	bool number = t == DT_F16 || t == DT_F32 || t == DT_F64 || dtype_is_int(t) || t == DT_BOOL;
+	char kind = dtype_is_float(t) ? 'f' : t == DT_BOOL ? 'b' : dtype_is_signed(t) ? 'i' : 'u';
+
+	return (struct descr){number ? kind : 0, (int)dtype_size(t)};
+}
+
+static enum dtype dtype_of(struct descr d)
+{
+	for (enum dtype t = DT_NONE + 1; t < DT_COUNT; t++)
+		if (d.kind && descr_of(t).kind == d.kind && descr_of(t).size == d.size)
+			return t;
+	return DT_NONE;
+}
 
 /* The text after 'key': in the header's dictionary. */
 static const char *header_value(const struct piece *s, const char *text, const char *key)
@@ -61,7 +74,6 @@ static const char *header_value(const struct piece *s, const char *text, const c
 static void parse_header(const struct piece *s, const char *text, struct header *h)
 {
 	const char *p = header_value(s, text, "'descr'");
-	int size;
 	char *end;
 
 	if (*p != '\'')
@@ -69,11 +81,8 @@ static void parse_header(const struct piece *s, const char *text, struct header 
 	h->swap = p[1] == '>';
 	if (!p[1] || !strchr("<>|=", p[1]) || !p[2])
 		bad(s, 10, "an element type that is not understood");
-	size = (int)strtol(p + 3, &end, 10);
-	for (size_t i = 0; i < sizeof descrs / sizeof *descrs; i++)
-		if (descrs[i].kind == p[2] && descrs[i].size == size && *end == '\'')
-			h->dtype = descrs[i].dtype;
-	if (!h->dtype)
+	h->dtype = dtype_of((struct descr){p[2], (int)strtol(p + 3, &end, 10)});
+	if (!h->dtype || *end != '\'')
 		bad(s, 10, "elements are not numbers of a type hone has");
 	p = header_value(s, text, "'fortran_order'");
 	h->fortran = !strncmp(p, "True", 4);
@@ -236,20 +245,14 @@ static enum dtype written_as(enum dtype t) { return t == DT_BF16 || dtype_is_flo
 /* Header and data of t. */
 static void npy_image(const struct tensor *t, unsigned char **image, size_t *n)
 {
-	const char *descr = NULL;
 	char head[128 + 24 * RANK_MAX], *p = head;
-	size_t pad, size = dtype_size(written_as(t->dtype)), data = (size_t)tensor_count(t) * size;
 	enum dtype as = written_as(t->dtype);
-	char kind[8];
+	size_t pad, size = dtype_size(as), data = (size_t)tensor_count(t) * size;
+	struct descr d = descr_of(as);
 
-	for (size_t i = 0; i < sizeof descrs / sizeof *descrs; i++)
-		if (descrs[i].dtype == as) {
-			snprintf(kind, sizeof kind, "%c%c%d", size == 1 ? '|' : '<', descrs[i].kind, descrs[i].size);
-			descr = kind;
-		}
-	if (!descr)
+	if (!d.kind)
 		die(EX_NOTAVAIL, "NumPy's files hold no elements of type %s", dtype_name(t->dtype));
-	p += sprintf(p, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+	p += sprintf(p, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", size == 1 ? '|' : '<', d.kind, d.size);
 	for (int i = 0; i < t->rank; i++)
 		p += sprintf(p, "%lld%s", (long long)t->dims[i], t->rank == 1 ? "," : i + 1 < t->rank ? ", " : "");
 	p += sprintf(p, "), }");
