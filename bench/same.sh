@@ -18,6 +18,7 @@ machines() {
 }
 
 digest() { # WHAT FILE
+	[ -s "$2" ] || { echo "$1 not made" && return 1; }
 	printf '%s %s\n' "$1" "$(md5sum <"$2" | cut -d' ' -f1)"
 }
 

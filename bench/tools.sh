@@ -39,6 +39,7 @@ pass() { # TOOL OPTION...
 	shift
 	clock "$tool" "$([ "$tool" = ge-import ] && echo "empty store")" "$tool" "$@" -q "$last" -o "$work/$tool.g"
 	last=$work/$tool.g
+	[ -s "$last" ] || { echo "$tool makes nothing" && exit 1; }
 }
 
 echo "$name, $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $runs runs, milliseconds"

@@ -36,6 +36,9 @@ same_graph() {
 	digest=$(ge-stat --digest "$1") && [ -n "$digest" ] && [ "$digest" = "$(ge-stat --digest "$2")" ]
 }
 
+# same FILE FILE: the two hold the same bytes, and there are any.
+same() { [ -s "$1" ] && cmp "$1" "$2"; }
+
 # equal ARGUMENT...: run-cmp finds what it compares equal, and something to compare. Its table is in ./cmp.log.
 equal() { run-cmp "$@" >cmp.log 2>&1 && grep -q ' equal$' cmp.log; }
 
@@ -62,7 +65,7 @@ within() {
 	head -c "$results" /dev/zero >>"$TAP_COUNT"
 	planned=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$inner.out")
 	case $1 in *python*) planned=${planned:-$results} ;; esac
-	[ "$planned" = "$results" ] && [ "$results" -gt 0 ] || ok 1 "$1: $results results, its plan: ${planned:-none}"
+	[ "$planned" = "$results" ] && [ "$results" -gt 0 ] || { status=1; ok 1 "$1: $results results, its plan: ${planned:-none}"; }
 	[ $status = 0 ] || grep -q '^not ok' "$inner.out" || ok 1 "$1 ended with $status"
 	return $status
 }

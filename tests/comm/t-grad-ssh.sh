@@ -69,7 +69,7 @@ long() { # a run that lasts, its pid in pid; on the way as soon as there are ran
 start=$(date +%s); $go tune-grad calibrate --hosts hosts --max 64k -o curve.tsv >out 2>&1
 slow=$(($(date +%s) - start)) # seconds that two ranks and a curve take; where it is more than 3, what is timed below gets as many more
 [ $slow -gt 3 ] || slow=0
-nothing "a curve of two hosts" "$(cat out; [ "$(grep -vc '^#' curve.tsv)" -ge 8 ] || cat curve.tsv; nobody)"
+nothing "a curve of two hosts" "$(cat out; [ "$(grep -vc '^#' curve.tsv)" -ge 8 ] || { echo "a short curve"; cat curve.tsv; }; nobody)"
 $go tune-grad run g.tsv best none --hosts hosts -i 2 -c curve.tsv >out 2>&1
 nothing "plans run on two hosts" "$(awk 'NR > 1 && $4 >= 24000 { n++ } END { if (n != 2) print n " of 2 plans" }' out; nobody)"
 

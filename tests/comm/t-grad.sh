@@ -34,8 +34,8 @@ is "$(rc tune-grad plan no-forward.tsv --alpha 1 --gather) $(cat err)" "65 tune-
 
 # Odd sizes.
 : >none.tsv
-is "$(rc tune-grad plan none.tsv -c c.tsv) $(wc -c <out)" "0 0" "no tensor, no segment"
-is "$(rc tune-grad compare none.tsv -c c.tsv --plot none.svg)" 0 "compare and plot of nothing"
+is "$(rc tune-grad plan none.tsv -c c.tsv -o none.idx) $(wc -c <none.idx)" "0 0" "no tensor, no segment"
+is "$(rc tune-grad compare none.tsv -c c.tsv --plot none.svg) $(ls none.svg)" "0 none.svg" "compare and plot of nothing"
 printf 'x\t10000000000\t5.5\n' >one.tsv
 is "$(tune-grad plan one.tsv --alpha 50 --beta 0.0001 -f json -q | grep -c '"end_us": 1000055.5.*')" 2 "one tensor of 10 GB"
 

@@ -37,12 +37,12 @@ graph main {
 }
 END
 sed -i 's/"odd ""name""/"odd \\"name\\""/' a.txt
-ge-load -o a.g a.txt
+ge-load -o a.g a.txt && [ -s a.g ]
 ok $? "ge-load"
 ge-dump a.g >b.txt
-ge-load b.txt | cmp -s - a.g
+[ -s b.txt ] && ge-load b.txt | cmp -s - a.g
 ok $? "ge-load of ge-dump is the same bytes"
-ge-dump a.g | cmp -s - b.txt && ge-dump <a.g | cmp -s - b.txt
+ge-dump a.g | cmp -s - b.txt && ge-dump <a.g >c.txt && same c.txt b.txt
 ok $? "ge-dump of a file and of standard input"
 grep -v '^const big' b.txt | sort >b.sorted
 grep -v '^const big' a.txt | sort | cmp -s - b.sorted
@@ -50,7 +50,7 @@ ok $? "a text in the writer's own form comes back as it was"
 cat a.g a.g | ge-dump >two.txt && [ "$(grep -c hone-text two.txt)" = 2 ] && cat b.txt b.txt | cmp -s - two.txt
 ok $? "cat a b is a stream of two modules"
 mkdir x y
-(cd x && LC_ALL=C ge-load ../a.txt >a.g) && (cd y && LC_ALL=de_DE.UTF-8 HONE_BLOBS=$PWD/b ge-load ../a.txt >a.g) && cmp -s x/a.g y/a.g
+(cd x && LC_ALL=C ge-load ../a.txt >a.g) && (cd y && LC_ALL=de_DE.UTF-8 HONE_BLOBS=$PWD/b ge-load ../a.txt >a.g) && same x/a.g y/a.g
 ok $? "two directories, two locales: the same bytes"
 
 : >empty
@@ -90,8 +90,8 @@ ok $? "a missing file at its head: $(cat err)"
 (cat cut.g | ge-pack -u | ge-pack -u -o p2.g; echo $? >rc) 2>err
 [ "$(wc -l <err)" = 1 ] && [ "$(cat rc)" = 65 ] && [ ! -e p2.g ] && [ -z "$(ls p2.g.* 2>/dev/null)" ]
 ok $? "no partial output file"
-(ge-load two.txt; echo $? >rc) 2>err | head -c 10 >/dev/null
-[ ! -s err ]
+(ge-load two.txt; echo $? >rc) 2>err | head -c 10 >ten
+[ ! -s err ] && [ -s ten ]
 ok $? "a closed pipe: not a word"
 
 refuses 66 "a missing blob" ge-pack a.g
@@ -117,7 +117,7 @@ ok $? "and the stream names their digest"
 cp "blobs/$digest" bytes
 ge-pack w.g >packed.g && [ "$(wc -c <packed.g)" -gt 500 ]
 ok $? "ge-pack carries the weights"
-ge-dump packed.g >p1.txt && ge-dump w.g | cmp -s - p1.txt
+ge-dump packed.g >p1.txt && ge-dump w.g >w1.txt && same w1.txt p1.txt
 ok $? "packed or not, the text is the same"
 rm -rf blobs
 ge-pack -u packed.g | cmp -s - w.g && cmp -s bytes "blobs/$digest"
@@ -142,11 +142,11 @@ refuses 66 "a blob cut short" ge-pack w.g
 if mkdir full && mount -t tmpfs -o size=64k tmpfs full 2>/dev/null; then
 	{ cat b.txt; i=0; while [ $i -lt 300 ]; do cat b.txt; i=$((i + 1)); done; } >many.txt
 	refuses 74 "a full disk" ge-load -o full/a.g many.txt
-	[ -z "$(ls -A full)" ]
+	[ -s err ] && [ -z "$(ls -A full)" ]
 	ok $? "leaves nothing behind"
 	head -c 100000 /dev/zero >full/filler 2>/dev/null
 	HONE_BLOBS=$PWD/full/blobs refuses 74 "a full blob store" ge-load -o w2.g w.txt
-	[ ! -e w2.g ]
+	[ -s err ] && [ ! -e w2.g ]
 	ok $? "leaves no stream that names what is not there"
 	umount full
 else

@@ -26,7 +26,7 @@ is "$(rc kb put <a.txt) $(cat err)" "0 kb: 50 records, 50 of them new" "put, whe
 is "$(rc kb put <a.txt) $(cat err)" "0 kb: 50 records, 0 of them new" "records that are there are left out"
 kb dump >a.dump
 is "$(sed -n 's/^record //p' a.dump | LC_ALL=C sort -c && grep -c '^record' a.dump)" 50 "dump is sorted"
-is "$(rc kb --kb b.kb load a.dump) $(kb --kb b.kb dump | cmp - a.dump && echo same)" "0 same" "load is its inverse"
+is "$(rc kb --kb b.kb load a.dump) $(kb --kb b.kb dump >b.dump; same b.dump a.dump && echo same)" "0 same" "load is its inverse"
 is "$(kb --kb b.kb fsck 2>&1)" "kb: b.kb is sound" "fsck"
 is "$(kb --kb b.kb stat --json | head -1 | sed 's/.*"records": \([0-9]*\), "tasks": \([0-9]*\).*/\1 \2/')" "50 9" "stat"
 is "$(kb --kb b.kb ls --target 'cpu 1' | awk 'NR > 1 { n += $2 } END { print NR, n }')" "10 50" "ls: a record in two layers is one"
@@ -67,7 +67,7 @@ for line in 'non/sense' ' x' 'Kind x'; do
 	is "$(rc kb --kb bad.kb load bad.txt) $(cut -d: -f1-3 err) $(grep -c '50 records before it are kept' err) $(wc -l <err)" \
 		"65 kb: bad.txt:$(($(wc -l <a.dump) + 3)) 1 1" "malformed: $line"
 done
-is "$(kb --kb bad.kb dump | cmp - a.dump && echo same)" same "and they are"
+is "$(kb --kb bad.kb dump >bad.dump; same bad.dump a.dump && echo same)" same "and they are"
 is "$(rc kb --kb bad.kb put <bad.txt) $(cut -d: -f1-3 err)" "65 kb: standard input:$(($(wc -l <a.dump) + 3))" "the same from standard input"
 head -c 1000 a.dump >cut.txt
 is "$(rc kb --kb cut.kb load cut.txt) $(grep -c 'cut short' err)" "65 1" "a text cut short"
@@ -94,7 +94,7 @@ for verb in dump "dump --salvage" fsck put gc "gc -n"; do
 	is "$(rc env -u HOME -u XDG_DATA_HOME kb $verb <a.txt) $(wc -l <out) $(cat err)" \
 		"71 0 kb: no place for the knowledge base; set HONE_KB or HOME" "$verb, and nothing says where"
 done
-is "$(rc env -u HOME -u XDG_DATA_HOME kb ls) $(cat err)" "0 " "ls then sees no layer"
+is "$(rc env -u HOME -u XDG_DATA_HOME kb ls) $(cat err) $(kb --kb b.kb ls | sed 's/.*/some/;q')" "0  some" "ls then sees no layer"
 is "$(HONE_KB=none.kb rc kb gc) $(rc kb --kb none.kb gc) $(XDG_DATA_HOME=$PWD/none rc kb gc) $(ls -d none* 2>&1 | grep -c '^none')" "66 66 66 0" \
 	"gc makes no file"
 

@@ -16,7 +16,7 @@ done
 	grep output nodes
 	echo '}'
 } | ge-load | ge-shape -o trilu.g
-ge-fuse trilu.g | ge-plan -q | ge-emit -q --no-fallback -o trilu && run-cmp trilu.so trilu.g >out
+ge-fuse trilu.g | ge-plan -q | ge-emit -q --no-fallback -o trilu && [ -s trilu.so ] && run-cmp trilu.so trilu.g >out
 ok $? "a library with kernels only"
 ok "$([ "$(grep -c equal out)" -eq 16 ]; echo $?)" "16 triangles are the evaluator's"
 done_testing

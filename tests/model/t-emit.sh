@@ -4,11 +4,11 @@ model=$top/examples/digits/digits.onnx
 
 ge-import "$model" | ge-shape --set batch=1 | ge-simplify | ge-fold | ge-cse | ge-prune | ge-fuse -o digits.g
 ge-plan --quiet digits.g -o planned.g
-ge-emit planned.g -o digits
+ge-emit planned.g -o digits && [ -s digits.so ]
 ok $? "the digits model is compiled"
 ls >list
 for suffix in c h so a weights; do grep -qx "digits.$suffix" list; ok $? "there is digits.$suffix"; done
-! ls -a | grep -q ge-emit-
+[ -s digits.c ] && ! ls -a | grep -q ge-emit-
 ok $? "nothing temporary is left"
 equal --runs 10 --change 0.1 digits.so planned.g
 ok $? "its numbers are the evaluator's, on ten inputs"
@@ -103,8 +103,8 @@ ok $? "no such directory: 74"
 CC=no-such-compiler ge-emit planned.g -o never 2>err
 [ $? = 69 ] && [ ! -e never.so ] && [ ! -e never.c ] && ! ls -a | grep -q ge-emit-
 ok $? "no compiler: 69, no files"
-{ sleep 0.2; CC=no-such-compiler ge-emit planned.g -o never; } 2>&1 | :
-! ls -a | grep -q ge-emit-
+{ sleep 0.2; CC=no-such-compiler ge-emit planned.g -o never; echo $? >code; } 2>&1 | :
+[ "$(cat code)" != 0 ] && ! ls -a | grep -q ge-emit-
 ok $? "nor where nobody reads the message"
 
 run-dev digits.so -o y.npz && run-dev digits.so -o y.npy && equal y.npy y.npz
@@ -138,7 +138,7 @@ fi
 
 for type in i8 u8; do
 	printf 'hone-text 1\nmodule ir=8 opset=17\ngraph main {\n  input x: %s[1,2,5,5]\n  y = MaxPool(x) {kernel_shape=[3,3] pads=[1,1,1,1]}\n  output y = y\n}\n' $type |
-		ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o pool.g && ge-emit pool.g -o pool && run-cmp --tol 0 --range x=$([ $type = u8 ] && echo 3:200 || echo -100:-5) pool.so pool.g >/dev/null
+		ge-load | ge-shape | ge-fuse | ge-layout | ge-plan -q -o pool.g && ge-emit pool.g -o pool && equal --tol 0 --range x=$([ $type = u8 ] && echo 3:200 || echo -100:-5) pool.so pool.g
 	ok $? "the padding of a pool of $type is its lowest number"
 done
 
@@ -197,7 +197,7 @@ graph main {
   output bottom = bottom
 }
 END
-ge-load nan.txt | ge-shape | ge-fuse | ge-plan --quiet -o nan.g && ge-emit --quiet nan.g -o nan && run-cmp nan.so nan.g >out
+ge-load nan.txt | ge-shape | ge-fuse | ge-plan --quiet -o nan.g && ge-emit --quiet nan.g -o nan && equal nan.so nan.g
 ok $? "ArgMax of NaN: the evaluator's indices; a stem that the C library owns"
 
 # A vector over several operands of a Concat reads each where it is, and nothing before the first.
@@ -211,7 +211,7 @@ graph main {
   output y = y
 }
 END
-ge-load joined.txt | ge-shape | ge-fuse | ge-plan --quiet -o joined.g && ge-emit --quiet joined.g -o joined && run-cmp joined.so joined.g >out
+ge-load joined.txt | ge-shape | ge-fuse | ge-plan --quiet -o joined.g && ge-emit --quiet joined.g -o joined && equal joined.so joined.g
 ok $? "Concat inside a vector: reads stay inside their operands"
 
 # NaN goes through Max and Min, on whichever side it is; the bound of one side is a number, of the other it is not.
@@ -337,7 +337,7 @@ joined() {
 }
 joined 60 i32 >joined.g && ge-emit joined.g -o joined && equal joined.so joined.g
 ok $? "Concat of 60 operands: the evaluator's numbers"
-joined 200 f32 >joined.g && timeout 20 ge-emit --no-compile joined.g -o joined && [ "$(wc -c <joined.c)" -lt 1000000 ]
+joined 200 f32 >joined.g && timeout 20 ge-emit --no-compile joined.g -o joined && [ -s joined.c ] && [ "$(wc -c <joined.c)" -lt 1000000 ]
 ok $? "200 of them across vectors: $(wc -c <joined.c) bytes of C"
 
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst far = i64[4] [9, 0, 13, 0]\nconst one = i64[2] [2, 1]\ngraph main {\n  input x: f32[4,20]\n  input z: f32[1]\n  y = Pad(x, @far) {mode="reflect"}\n  w = Pad(z, @one) {mode="reflect"}\n  output y = y\n  output w = w\n}\n' |

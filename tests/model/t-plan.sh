@@ -24,7 +24,7 @@ graph main {
 }
 END
 ge-load chain.txt | ge-shape | ge-fuse -o chain.g
-ge-plan chain.g -o planned.g 2>report
+ge-plan chain.g -o planned.g 2>report && [ -s planned.g ]
 ok $? "a chain is planned"
 grep -Eq 'memory [0-9]+ bytes .* lower bound [0-9]+$' report
 ok $? "peak and lower bound are reported"
@@ -149,6 +149,6 @@ stale "a value past the arena" '' edited.g
 
 # Indices that are shown to be in bounds however many elements there are.
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst around = i64[8] [0, 0, 1, 1, 0, 0, 1, 1]\nconst ends = i64[2] [200, 300]\ngraph main {\n  input x: f32[1,64,128,128]\n  input z: f32[300000]\n  y = Pad(x, @around) {mode="reflect"} "image"\n  w = Pad(z, @ends) {mode="reflect"} "sound"\n  output y = y\n  output w = w\n}\n' |
-	ge-load | ge-shape | ge-fuse | ge-plan -o pad.g 2>report && ! grep -q 'slow path\|plain loops' report
+	ge-load | ge-shape | ge-fuse | ge-plan -o pad.g 2>report && [ -s pad.g ] && ! grep -q 'slow path\|plain loops' report
 ok $? "reflections of more than 2^18 elements are planned"
 done_testing

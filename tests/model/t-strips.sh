@@ -55,7 +55,7 @@ Einsum(s, t) {equation="abc,dbc->abd"}'
 } >each.txt
 # shellcheck disable=SC2016
 target='cpu=x;features=;l1=1K;l2=2K;l3=2K'
-ge-load each.txt | ge-shape | ge-fuse -o each.g && ge-plan each.g --target "$target" --why -o each.p.g 2>why
+ge-load each.txt | ge-shape | ge-fuse -o each.g && ge-plan each.g --target "$target" --why -o each.p.g 2>why && [ -s each.p.g ] && [ -s why ]
 ok $? "a batch of 4 is planned for small caches"
 seen() { grep ' image by image' why | grep -c "[/\" ]m$1[:\" ]"; }
 n=0
@@ -66,7 +66,7 @@ while IFS= read -r line; do
 		[ "$(seen $n)" = 1 ]
 		ok $? "image by image: $line"
 	else
-		[ "$(seen $n)" = 0 ]
+		[ -s why ] && [ "$(seen $n)" = 0 ]
 		ok $? "whole batches: $line"
 	fi
 done <lines
@@ -77,11 +77,10 @@ ok $? "the evaluator's numbers stay"
 
 # Only a chain whose values leave the cache, of one thread, without a trace.
 for with in "--target cpu=x;features=;l1=32K;l2=1024K;l3=8192K" '--threads 2'; do
-	ge-plan each.g "${with%% *}" "${with#* }" -q | ge-dump | grep -q strip=
-	[ $? = 1 ]
+	ge-plan each.g "${with%% *}" "${with#* }" -q | ge-dump >whole.txt && [ -s whole.txt ] && ! grep -q strip= whole.txt
 	ok $? "no strips: $with"
 done
-ge-plan -q each.p.g --target "$target" | ge-stat --digest >again && [ "$(cat again)" = "$(ge-stat --digest each.p.g)" ]
+ge-plan -q each.p.g --target "$target" -o again.g && same_graph again.g each.p.g
 ok $? "a plan twice is a plan once"
 
 # A stream's claims are proven, and its places are those of its strips.

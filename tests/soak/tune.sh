@@ -24,11 +24,11 @@ while [ $k -lt "$kills" ]; do
 	[ "$(records cut)" -ge "$before" ] || ok 1 "kill $k lost records"
 done
 before=$(records cut)
-tune-op --runner fake --trials "$trials" --kb cut m.g -o cut.g 2>said >/dev/null
+tune-op --runner fake --trials "$trials" --kb cut m.g -o cut.g 2>said >/dev/null && [ -s cut.g ]
 ok $? "the tuning ends after $cut kills"
-kb dump --kb cut | cmp - whole.txt
+kb dump --kb cut >cut.txt; same cut.txt whole.txt
 ok $? "its records are those of the tuning that was left alone"
-cmp cut.g whole.g
+same cut.g whole.g
 ok $? "and so is the model"
 timed=$(sed -n 's/.*; \([0-9]*\) trials timed.*/\1/p' said)
 [ "$timed" = $(($(records cut) - before)) ]

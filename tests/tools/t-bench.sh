@@ -45,7 +45,7 @@ ge-plan -q "$out/digits.g" | ge-emit -q -o "$out/digits"
 cp "$out/digits.so" "$out/again.so" && cp "$out/digits.weights" "$out/again.weights"
 try whole.c again build/bench/whole --rounds 1 "$out/digits.so" "$out/again.so"
 try retime.c Conv build/bench/retime --budget 0.01 "$out/digits.g" "$out/digits.g"
-try plans.sh 'geometric means' bench/plans.sh mobilenet_v2
+try plans.sh 'geometric means: [0-9.]* of' bench/plans.sh mobilenet_v2
 try tools.sh ge-plan bench/tools.sh -r 1 digits
 try tune.sh 'Conv' bench/tune.sh -o "$out/tune" --trials 1 --seeds 1 digits
 try arena.sh digits bench/arena.sh digits

@@ -5,7 +5,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 here=$PWD model=$PWD/net.onnx
 cp "$top/examples/digits/digits.onnx" net.onnx
 
-is "$(rc make -C "$top" install DESTDIR="$here/stage" PREFIX=/opt/hone)" 0 "make install with PREFIX and DESTDIR"
+is "$(rc make -C "$top" install DESTDIR="$here/stage" PREFIX=/opt/hone) $(ls stage/opt/hone/bin)" "0 hone" "make install with PREFIX and DESTDIR"
 cd stage/opt/hone || exit 1
 is "$(ls "$here/stage" bin share | tr '\n' ' ')" "$here/stage: opt  bin: hone  share: bash-completion hone man " "only there"
 is "$(cd libexec/hone && echo *)" "$(cd "$top/bin" && ls | grep -vx hone | tr '\n' ' ' | sed 's/ $//')" "the tools in libexec"

@@ -32,9 +32,12 @@ for f in full other; do
 done
 
 # No control character but the end of a line, none of C1, nothing that is no UTF-8, and no line that a name began.
+# Who has nothing to say has made a file, $made.
+made=
 clean() { # WHAT FILE...
 	what=$1 && shift
 	cat "$@" >all
+	[ -s all ] || [ -s "$made" ] || { ok 1 "$what: nothing is said or made"; return; }
 	bad=$(LC_ALL=C grep -c "$(printf '[\001-\010\013-\037\177]\|\302[\200-\237]\|\342\200[\252-\256]')" all)
 	iconv -f utf-8 -t utf-8 all >/dev/null 2>&1 || bad="$bad, no UTF-8"
 	is "$bad $(grep -c '^INJECTED\|^# kernel 0$\|^%s' all)" "0 0" "$what"
@@ -49,14 +52,19 @@ for m in full other; do
 	said ge-stat $m.g
 	said ge-stat --json $m.g
 	said ge-stat $m.g $m.g
+	made=$m.g
 	said ge-check $m.g
+	made=next.g
 	for pass in ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-integer ge-fuse ge-layout; do
+		rm -f $made
 		$pass --why $m.g -o next.g 2>err
 		clean "$m: $pass --why" err
 	done
 	said ge-shape --set "$(printf "none$odd")=2" $m.g -o none.g
+	made=$m.onnx
 	ge-export $m.g -o $m.onnx 2>err
 	clean "$m: ge-export" err
+	made=
 	said ge-dump $m.onnx
 	said hone build $m.onnx -o b
 	said hone simplify $m.onnx small.onnx
@@ -65,7 +73,8 @@ done
 said ge-shape --shape "$(printf "x$odd"):2x4x4" full.g -o none.g
 printf "s$odd=2" >set
 ge-shape --set "$(cat set)" full.g -o sized.g 2>err || ok 1 "its symbol is set: $(cat -v err)"
-ge-fuse sized.g | ge-layout | ge-plan --why -o planned.g 2>err
+ge-fuse sized.g | ge-layout -o laid.g
+ge-plan --why laid.g -o planned.g 2>err
 clean "ge-plan --why" err
 said ge-emit --print-traces --report planned.g
 is "$(ge-emit --print-traces planned.g | grep -c '^# kernel') $(ge-emit --print-traces planned.g >traces; ge-emit --trace traces planned.g --report >/dev/null && echo read)" "1 read" "--print-traces is what --trace reads"
@@ -77,9 +86,9 @@ said run-dev --bench --seconds 0.05 --kernels --json lib.so
 said run-cmp lib.so sized.g
 said run-cmp --json lib.so sized.g
 said run-ref --time sized.g
-said tune-op --tasks sized.g
-said tune-op --tasks --json sized.g
-said tune-op --kb kb --runner fake --trials 2 --report tuned.html sized.g -o tuned.g
+said tune-op --tasks laid.g
+said tune-op --tasks --json laid.g
+said tune-op --kb kb --runner fake --trials 2 --report tuned.html laid.g -o tuned.g
 clean "the report" tuned.html
 HONE_KB=kb said kb ls
 HONE_KB=kb said kb stat

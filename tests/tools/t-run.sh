@@ -90,11 +90,11 @@ run-ref relu.g -o n.npy 2>err
 holds $? -eq 64 "sizes that are missing"
 grep -q 'x  *f32\[n,3\]' err && grep -q 'run-ref --set n=1' err
 holds $? -eq 0 "and the command to paste"
-[ ! -e n.npy ]
+[ -s err ] && [ ! -e n.npy ]
 holds $? -eq 0 "no output when it fails"
-run-cmp --set n=2 relu.g relu.g >cmp.out
+equal --set n=2 relu.g relu.g
 holds $? -eq 0 "a size that both have"
-run-ref --set n=2 relu.g -o sized.npz && run-cmp --set n=2 relu.g sized.npz >cmp.out
+run-ref --set n=2 relu.g -o sized.npz && equal --set n=2 relu.g sized.npz
 holds $? -eq 0 "a size that one has"
 refuses 64 'set q=3: neither side' "a size that neither has" run-cmp --set n=2,q=3 relu.g relu.g
 run-cmp --set n=2 two.g two.g >cmp.out 2>err
@@ -129,7 +129,7 @@ refuses 64 'neither x.npy nor big.npy can be run' "arrays do not change" run-cmp
 (npy '<f4' False '(3,)'; printf '\000\000\200\177\000\000\200\077\000\000\200\100') >inf-other.npy # inf 1 4
 (npy '<f4' False '(3,)'; printf '\000\000\200\377\000\000\200\077\000\000\000\100') >inf-sign.npy  # -inf 1 2
 (npy '<f4' False '(3,)'; printf '\000\000\200\177\000\000\200\177\000\000\000\100') >inf-more.npy  # inf inf 2
-run-cmp --tol 0 inf.npy inf.npy >cmp.out
+equal --tol 0 inf.npy inf.npy
 holds $? -eq 0 "an infinity on both sides"
 run-cmp inf-other.npy inf.npy >cmp.out
 holds $? -eq 1 "a number beside an infinity"
@@ -143,8 +143,9 @@ run-cmp inf.npy inf-more.npy >cmp.out
 holds $? -eq 1 "an infinity that is not there"
 grep -q 'an infinity in the reference, not here' cmp.out
 holds $? -eq 0 "and why"
-run-cmp --json inf-more.npy inf.npy | grep -i -q 'inf,\|nan'
-holds $? -eq 1 "as JSON that can be read"
+run-cmp --json inf-more.npy inf.npy >json
+[ -s json ] && ! grep -i -q 'inf,\|nan' json
+holds $? -eq 0 "as JSON that can be read"
 
 # Whole numbers that doubles do not tell apart.
 (npy '<i8' False '(1,)'; printf '\001\000\000\000\000\000\000\020') >long1.npy
@@ -155,7 +156,7 @@ load '' '  input ids: i64[7]
   input t: f32[5,2]
   e = Gather(t, ids)
   output e = e' >ids.g
-run-ref ids.g --seed 3 >/dev/null
+run-ref ids.g --seed 3 >out && [ -s out ]
 holds $? -eq 0 "random indices within their axis"
 refuses 65 'index 9 is outside the axis of extent 5' "an index outside" run-ref ids.g --range ids=9:9 -o n.npy
 load '' '  input x: f32[3,3]
@@ -235,7 +236,7 @@ if command -v touch >/dev/null; then
 	printf '\001' | dd of=kept.onnx bs=1 seek=$(($(stat -c %s kept.onnx) / 2)) conv=notrunc 2>/dev/null
 	touch -d '2020-01-01' kept.onnx
 	refuses 65 'have changed; import the model again' "bytes that changed under their time" run-ref kept.g -o none.npz
-	ge-import kept.onnx -o kept.g && run-ref kept.g -o 2.npz && ! cmp -s 1.npz 2.npz
+	ge-import kept.onnx -o kept.g && run-ref kept.g -o 2.npz && [ -s 2.npz ] && ! cmp -s 1.npz 2.npz
 	holds $? = 0 "and imported again they are used"
 fi
 

@@ -46,7 +46,7 @@ is "$(rc hone simplify --check-set s=4 shape.onnx shape2.onnx) $(says)" '0  (wit
 model choice 17 'const k = i64[] [16000]' 'const far = i64[2] [9, 9]' 'graph yes {' '  input x: f32[2]' '  y = Neg(x)' '  output y = y' '}' 'graph no {' \
 	'  input x: f32[2]' '  y = Gather(x, @far)' '  output y = y' '}' 'graph g {' '  input rate: i64[]' '  input x: f32[2]' '  i = Identity(rate)' '  e = Equal(i, @k)' \
 	'  y = If(e, x) {captures=1 else_branch=graph no then_branch=graph yes}' '  output y = y'
-is "$(rc hone simplify choice.onnx choice2.onnx) $(says)" '0 ' 'a number that the model compares with'
+is "$(rc hone simplify choice.onnx choice2.onnx) $(says) $(ls choice2.onnx)" '0  choice2.onnx' 'a number that the model compares with'
 model custom 17 'const one = f32[] [1]' 'graph g {' '  input x: f32[2,3]' '  a = Mul(x, @one)' '  b: f32[4] = my.Op(a) {k=1}' '  c = Identity(b)' '  d = my.Op(c)' \
 	'  y: f32[3] = my.Op(d)' '  z = Neg(y)' '  output z = z'
 good custom ', without 3 nodes without an evaluator: Op, ...' 'around what nothing here runs'

@@ -26,7 +26,8 @@ try() {
 }
 begin() { tries=0 && : >faults; }
 result() { # WHAT
-	[ -s faults ] && ok 1 "$1" || ok 0 "$1 ($tries commands)"
+	[ ! -s faults ]
+	ok $? "$1 ($tries commands)"
 	head -40 faults
 }
 

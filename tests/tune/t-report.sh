@@ -15,7 +15,7 @@ check "a line a task" test "$(grep -c '^[A-Z][A-Za-z]* .*\(faster\|default\)' ta
 check "totals say over what" grep -q 'of 6 tasks faster; counted are the 6 timed ones, 100.0% of the work' table
 check "where the time went" grep -q 'generate .* search .* wait .*; on the runners: compile .*, run ' table
 check "what is faster is in words" grep -q '^    .*in registers' table
-check "no table with --quiet" test -z "$(tune-op --quiet --runner fake --trials 12 m.g -o again.g)"
+check "no table with --quiet" test -z "$(tune-op --quiet --runner fake --trials 12 m.g -o again.g)" -a -s again.g
 
 check "the page has a curve a task" test "$(grep -c '<path ' page.html)" = 6
 check "and a row a task" test "$(grep -c '^<tr><td>' page.html)" = 6
@@ -73,9 +73,9 @@ err:1"
 if command -v script >/dev/null; then
 	NO_COLOR=1 script -qec 'stty cols 60; tune-op --seconds 3 --kb term.kb m.g -o term.g' /dev/null </dev/null | tr '\r' '\n' | grep -a '^tuning' >drawn
 	check "progress: a bar, tasks, trials, best, gain: $(tail -1 drawn)" grep -q '^tuning \[[#-]*\] [0-9]/6 tasks, [0-9]* trials, best [01]\.' drawn
-	check "in no more columns than there are" test "$(awk 'length > 59' drawn | wc -l)" = 0
+	check "in no more columns than there are" test -s drawn -a "$(awk 'length > 59' drawn | wc -l)" = 0
 	NO_COLOR=1 script -qec 'stty cols 120; tune-op --trials 2 --kb term.kb m.g -o term.g' /dev/null </dev/null | tr '\r' '\n' | grep -a '^tuning' >drawn
-	check "and the time that is left: $(tail -1 drawn)" test "$(grep -c 'model -*[0-9.]*%, [0-9]* s left' drawn)" -gt 0 -o ! -s drawn
+	check "and the time that is left: $(tail -1 drawn)" test "$(grep -c 'model -*[0-9.]*%, [0-9]* s left' drawn)" -gt 0 -o ! -s drawn -a -s term.g
 else
 	skip "progress on a terminal" "no script"
 fi

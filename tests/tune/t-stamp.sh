@@ -15,13 +15,13 @@ ok $? "and not what is scheduled by default"
 # Other stages: a digest that is not theirs. Another version of the language. No stamp at all.
 sed 's/trace="# trace 1 [0-9a-f]*/trace="# trace 1 00000000000000000000000000000000/' tuned.txt | ge-load -o other.g
 ge-plan other.g -o other.planned.g 2>err
-[ $? = 0 ] && [ "$(grep -c '^ge-plan: [^ ]*/[^ ]* (Fused): its trace' err)" = "$traces" ]
+[ $? = 0 ] && [ "$(grep -c '^ge-plan: [^ ]*/[^ ]* (Fused): its trace' err)" = "$traces" ] && [ "$traces" -gt 0 ]
 ok $? "made for other stages: a warning that names the node"
-ge-emit --quiet --print-traces other.planned.g 2>/dev/null | cmp -s - default
+ge-emit --quiet --print-traces other.planned.g >others 2>/dev/null && same others default
 ok $? "and the default schedule is taken"
-sed 's/trace="# trace 1 /trace="# trace 2 /' tuned.txt | ge-load | ge-plan --quiet 2>err | ge-emit --quiet --print-traces 2>/dev/null | cmp -s - default
+sed 's/trace="# trace 1 /trace="# trace 2 /' tuned.txt | ge-load | ge-plan --quiet 2>err | ge-emit --quiet --print-traces >others 2>/dev/null && same others default
 ok $? "another version of the language: the same"
-sed 's/trace="# trace 1 [0-9a-f]*\\n/trace="/' tuned.txt | ge-load | ge-plan --quiet 2>err | ge-emit --quiet --print-traces 2>>err | cmp -s - traces && [ ! -s err ]
+sed 's/trace="# trace 1 [0-9a-f]*\\n/trace="/' tuned.txt | ge-load | ge-plan --quiet 2>err | ge-emit --quiet --print-traces >others 2>>err && same others traces && [ ! -s err ]
 ok $? "written by hand, without a stamp: taken"
 sed 's/trace="# trace 1 [0-9a-f]*\\n/trace="at nothing nowhere\\n/' tuned.txt | ge-load | ge-plan --quiet >never.g 2>err
 [ $? = 65 ] && grep -q 'its trace: line 1: at: ' err
