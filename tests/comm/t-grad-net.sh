@@ -70,29 +70,21 @@ fault "a segment longer than memory" 69 'this machine has'
 printf '# nobody\n' >hosts; tune-grad calibrate --hosts hosts >out 2>err; rc=$?
 fault "no host" 65 'hosts: no host'
 
-# In namespaces: 200 Mbit/s, 1 ms. Without them netlab ends with 77.
+# In namespaces: 200 Mbit/s, 1 ms. Without them netlab ends with 77. What is looked at is medians, of 100 measurements of each size and
+# of 15 of each plan. A busy machine puts them off where it delays half of those: where it delays one in five, of 15 once in 200 times.
 cat >script <<'END'
-tune-grad calibrate --hosts hosts --max 256k -o net.tsv && tune-grad run g.tsv best single none --hosts hosts -i 3 -c net.tsv >measured
+tune-grad calibrate --hosts hosts --max 256k -o net.tsv && tune-grad run g.tsv best single none --hosts hosts -i 15 -c net.tsv >measured
 END
-# Calibration and run meet the machine at different moments: three times, if they differ. What predicts wrongly is wrong each time.
-off= curve=
-for turn in 1 2 3; do
-	timeout 60 "$lab" -f -n 2 -d 1000 -r 200 -o hosts sh script 2>err
-	rc=$?
-	[ $rc = 0 ] || break
-	# Wide bounds: this is no benchmark, and machines are busy.
-	off=$(awk 'NR > 1 && ($(NF-1) < 0.9 || $(NF-1) > 1.2) { print }' measured)
-	# Twice the delay at least; 256 kB at 200 Mbit/s are 10.5 ms out of each rank.
-	curve=$(awk -F'\t' '/^#/ { next } $1 == 4 && ($2 < 2000 || $2 > 4000) { print } $1 == 262144 && ($2 < 10400 || $2 > 20000) { print }' net.tsv)
-	[ -n "$off$curve" ] || break
-	sleep $turn
-done
+timeout 60 "$lab" -f -n 2 -d 1000 -r 200 -o hosts sh script 2>err
+rc=$?
 if [ $rc = 77 ]; then
 	skip_all "a network of namespaces" "$(cat err)"
 fi
 nothing "a network of namespaces" "$([ $rc = 0 ] || { echo "exit $rc"; cat err; }; [ -e hosts ] && echo "hosts is left")"
-nothing "its curve has delay and rate" "$curve$([ -s net.tsv ] || echo "no curve")"
-nothing "what was measured is near what was predicted" "$off$([ -s measured ] || echo "nothing was measured")"
+# Twice the delay at least; 256 kB at 200 Mbit/s are 10.5 ms out of each rank. Wide bounds: this is no benchmark.
+nothing "its curve has delay and rate" "$(awk -F'\t' '$1 == 4 && $2 >= 2000 && $2 <= 4000 || $1 == 262144 && $2 >= 10400 && $2 <= 20000 { n++ }
+	END { if (n != 2) print n + 0 " of 2 points" }' net.tsv)"
+nothing "what was measured is near what was predicted" "$(awk 'NR > 1 && $(NF-1) >= 0.9 && $(NF-1) <= 1.2 { n++ } END { if (n != 3) print n + 0 " of 3 plans" }' measured)"
 cat >script <<'END'
 tune-grad run g.tsv none --hosts hosts -i 100000 2>said &
 pid=$!
