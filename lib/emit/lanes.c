@@ -9,14 +9,35 @@ poly lane_at(struct emit *e, poly x, int l) { return poly_subst(e->p->P, x, e->l
 
 const char *with_lanes(struct emit *e, const char *m, const char *more) { return m ? text(e, "(%s & %s)", m, more) : more; }
 
+/* Are the lanes that meet the guard known, and next to each other? They are those from lo to hi - 1. */
+static bool known_lanes(struct emit *e, poly guard, int *lo, int *hi)
+{
+	int64_t least, most;
+	bool after = false;
+
+	*lo = *hi = 0;
+	for (int l = 0; l < e->lanes; l++) {
+		poly_range(e->p->P, lane_at(e, guard, l), &least, &most);
+		if ((least < 0 && most >= 0) || (least >= 0 && after))
+			return false;
+		if (least >= 0) {
+			*lo = *hi ? *lo : l;
+			*hi = l + 1;
+		}
+		after = least < 0 && *hi;
+	}
+	return true;
+}
+
 const char *guard_lanes(struct emit *e, poly guard)
 {
 	struct polys *P = e->p->P;
 	int64_t c;
 	poly rest;
+	int lo, hi;
 
 	if (!poly_linear_in(P, guard, e->lane, &c, &rest))
-		return NULL;
+		return known_lanes(e, guard, &lo, &hi) ? text(e, "vlanes(%d, %d)", lo, hi) : NULL;
 	if (c < 0)
 		return text(e, "vlanes(0, %s)", poly_text(e, poly_addc(P, poly_floordiv(P, rest, -c), 1)));
 	return text(e, "vlanes(%s, VL)", poly_text(e, poly_ceildiv(P, poly_mulc(P, rest, -1), c)));
@@ -26,7 +47,13 @@ void narrow_exactly(struct emit *e, struct lanes *m, poly guard)
 {
 	int64_t c, at;
 	poly rest;
+	int lo, hi;
 
+	if (!poly_linear_in(e->p->P, guard, e->lane, &c, &rest) && known_lanes(e, guard, &lo, &hi)) {
+		m->lo = m->lo > lo ? m->lo : lo;
+		m->hi = m->hi < hi ? m->hi : hi;
+		return;
+	}
 	if (!poly_linear_in(e->p->P, guard, e->lane, &c, &rest) || !poly_is_const(e->p->P, rest, &at) || at > INT32_MAX ||
 	    at < -INT32_MAX) {
 		m->exact = false;

@@ -18,6 +18,9 @@ struct padded {
 
 static bool of_codes(struct lower *L) { return L->n->op == OP_ConvInteger; }
 
+/* Are channels beyond those of x multiplied by 0 alone? Else their sums are wanted, too. */
+static bool any_will_do(struct lower *L) { return !int_zero(L, INT_W, poly_const(L->p->P, 0)); }
+
 /* Channel of x that channel c of the copy stands for, which has `per` a group; *inside: there is one. */
 static poly own_channel(struct lower *L, int64_t per, poly c, poly *inside)
 {
@@ -25,6 +28,8 @@ static poly own_channel(struct lower *L, int64_t per, poly c, poly *inside)
 	int64_t own = L->shape[1][1];
 	poly i = poly_mod(P, c, per);
 
+	if (any_will_do(L))
+		i = poly_min(P, i, poly_const(P, own - 1));
 	*inside = poly_sub(P, poly_const(P, own - 1), i);
 	return poly_add(P, poly_mulc(P, poly_floordiv(P, c, per), own), i);
 }
@@ -39,7 +44,8 @@ static ex_id zero_code(struct lower *L)
 	return ex_const_int(L->p, DT_U8, zero ? lex(L->p, zero)->ic : 0);
 }
 
-/* Element `at` of x, of codes; the padding is the zero point, and 0 where x has no such channel. As i16, less the zero point: 0. */
+/* Element `at` of x, of codes; the padding is the zero point, and 0 or any code where x has no such channel. As i16, less the zero
+ * point: 0. */
 static ex_id padded_code(struct lower *L, enum dtype t, int rank, int64_t per, poly *at)
 {
 	bool words = t == DT_I16;

@@ -26,11 +26,23 @@ static int row_for(struct loop_prog *p, ex_id a, ex_id b)
 	return instr_dot(p->target ? p->target : target_host(), lex(p, a)->dtype, lex(p, b)->dtype);
 }
 
+/* A copy without fills, in steps of one length along each axis: it can be read where it lies. */
+static bool copies_box(struct loop_prog *p, stage_id s)
+{
+	const struct stage *t = lstage(p, s);
+	bool even = lex(p, t->body)->kind == EX_READ;
+	int64_t step;
+
+	for (int a = 0; a < t->nspatial && even; a++)
+		even = read_step(p, t->body, t->axis[a].var, &step);
+	return even;
+}
+
 bool dot_needs(struct loop_prog *p, stage_id s, stage_id reader)
 {
 	ex_id read[2];
 
-	return lex(p, lstage(p, s)->body)->kind != EX_READ && sums_products(p, reader, read) &&
+	return !copies_box(p, s) && sums_products(p, reader, read) &&
 	       (row_for(p, read[0], read[1]) || row_for(p, read[1], read[0]));
 }
 

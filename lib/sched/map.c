@@ -119,6 +119,38 @@ static bool weave_lines(struct schedule *r, stage_id s, int v)
 	return true;
 }
 
+/* Is something read in steps along v that are not all alike? */
+static bool skips(struct loop_prog *p, stage_id s, int v)
+{
+	ex_id read[READS_MAX];
+	int64_t step;
+
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++)
+		if (!read_step(p, read[i], lstage(p, s)->axis[v].var, &step))
+			return true;
+	return false;
+}
+
+/* Lines of codes that are a part of a vector each (channels of pixels, made up to four), with fills about them or elements left out: so
+ * many are fused that they are a vector. */
+static bool join_lines(struct schedule *r, stage_id s, int v)
+{
+	struct loop_prog *p = r->p;
+	int order[LOOP_RANK_MAX], rank = memory_order(p, s, order), w = rank > 1 ? order[rank - 2] : -1;
+	int64_t line = lstage(p, s)->axis[v].extent;
+
+	if (w < 0 || order[rank - 1] != v || line < 2 || line >= r->lanes || r->lanes % line ||
+	    dtype_size(lbuf(p, lstage(p, s)->out)->dtype) > 2)
+		return false;
+	const char *loop = sched_name(r, "%s*%s", axis_loop(r, s, w, ""), sym_str(lstage(p, s)->axis[v].name));
+	if (!sched_try(r, PRIM_FUSE, axis_loop(r, s, w, ""), axis_loop(r, s, v, "")) ||
+	    !sched_try(r, PRIM_SPLIT, loop, trace_number(r->lanes), "tail=peel"))
+		return false;
+	sched_try(r, PRIM_PARTITION, loop_part(r, loop, 0), "auto");
+	sched_try(r, PRIM_VECTOR, loop_part(r, loop, 1));
+	return true;
+}
+
 /* As transpose_blocks, for elements of 1, 2 or 8 bytes: blocks of 16 bytes by as many rows, or fewer if axis v is shorter. */
 static bool turn_bytes(struct schedule *r, stage_id s, int v, int a)
 {
@@ -226,6 +258,8 @@ void template_map(struct schedule *r, stage_id s)
 	/* loops are partitioned where fills end, and at each operand of a choice */
 	bool fills = ex_find(p, lstage(p, s)->body, is_guard, NULL);
 	int choices = choices_along(p, s, v);
+	if ((fills || skips(p, s, v)) && stage_in_lanes(p, s) && join_lines(r, s, v))
+		return;
 	for (int a = 0; a < lstage(p, s)->nspatial; a++)
 		if (a != v && fills)
 			sched_try(r, PRIM_PARTITION, axis_loop(r, s, a, ""), "auto");
