@@ -42,8 +42,7 @@ bool dot_needs(struct loop_prog *p, stage_id s, stage_id reader)
 {
 	ex_id read[2];
 
-	return !copies_box(p, s) && sums_products(p, reader, read) &&
-	       (row_for(p, read[0], read[1]) || row_for(p, read[1], read[0]));
+	return !copies_box(p, s) && sums_products(p, reader, read) && (row_for(p, read[0], read[1]) || row_for(p, read[1], read[0]));
 }
 
 bool is_dot(struct loop_prog *p, stage_id s)
