@@ -73,7 +73,7 @@ static bool count_held(struct loop_prog *p, ex_id e, void *n)
 }
 
 /* Registers that what follows wants beside the sums: its constants, what it reads for a vector, and room to compute. A compiler that
- * has too few spills sums in the innermost loop. */
+ * has too few spills sums in the innermost loop, where it does not see what adds to them; else it wants one for products. */
 static int held_by(struct loop_prog *p, stage_id s)
 {
 	int n = 1;
@@ -103,7 +103,7 @@ void find_dot(struct schedule *r, struct tile *q)
 		return;
 	q->dot = row;
 	q->group = group;
-	q->held = held_by(p, q->result);
+	q->held = instr_row(row)->opaque ? held_by(p, q->result) : 1;
 }
 
 void check_groups(struct loop_prog *p, struct tile *q)

@@ -17,6 +17,7 @@ struct instr {
 	const char *name;
 	unsigned features; /* of the backend's: the target has all of these */
 	int vector_bytes;  /* of the target; 0: any */
+	bool opaque;       /* compilers see operands and a line of assembler */
 	bool measured;     /* schedules take it only where its rate (target/rate.h) was measured to be above that of multiply-adds */
 	int nloops;
 	int64_t extent[INSTR_LOOPS]; /* from the outside in, each directly in the one before */

@@ -65,9 +65,9 @@ const struct instr x86_instr[] = {
 /* sums of int32, each of 4 products: a is the same for all sums, b lies in groups of four */
 #define DPBUSD(name_, features_, bytes) \
 	{ \
-		.name = name_, .features = features_, .vector_bytes = bytes, .nloops = 2, .extent = {bytes / 4, 4}, .comb = "sum", \
-		.body = "mul(i32(a), i32(b))", .out = {"i32", {1, 0}}, .in = {{"u8", {0, 1}}, {"i8", {4, 1}}}, .accumulator = "vi", \
-		.text = "vpdpbusd(%v, %a, %b)", .helper = dpbusd_helper \
+		.name = name_, .features = features_, .vector_bytes = bytes, .opaque = true, .nloops = 2, .extent = {bytes / 4, 4}, \
+		.comb = "sum", .body = "mul(i32(a), i32(b))", .out = {"i32", {1, 0}}, .in = {{"u8", {0, 1}}, {"i8", {4, 1}}}, \
+		.accumulator = "vi", .text = "vpdpbusd(%v, %a, %b)", .helper = dpbusd_helper \
 	}
 	DPBUSD("vpdpbusd", X86_VNNI, 64),
 	DPBUSD("vpdpbusd256", X86_AVXVNNI, 32),
@@ -87,6 +87,7 @@ const struct instr x86_instr[] = {
 	{.name = "vdpbf16ps",
 	 .features = X86_BF16,
 	 .vector_bytes = 64,
+	 .opaque = true,
 	 .measured = true,
 	 .nloops = 2,
 	 .extent = {16, 2},

@@ -125,6 +125,8 @@ static const char ceil_text[] =
 static const char round_text[] =
 	"#if VL == 16 && defined __AVX512F__\n"
 	"\treturn __builtin_ia32_rndscaleps_mask(x, 8, x, -1, 4);\n"
+	"#elif VL == 8 && defined __AVX__\n"
+	"\treturn __builtin_ia32_roundps256(x, 8);\n"
 	"#else\n";
 
 static const char sqrt_text[] =
