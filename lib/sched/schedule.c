@@ -192,6 +192,38 @@ static bool may_inline(struct loop_prog *p, stage_id s, int readers, stage_id re
 	       steps_of(lstage(p, reader)) * (1 + cost) <= fitted.inline_growth * steps_of(lstage(p, s));
 }
 
+/* A stage that is done element by element and is read once, by one that is done so. */
+static stage_id only_reader(struct loop_prog *p, stage_id s)
+{
+	const struct stage *t = lstage(p, s);
+	stage_id reader = 0;
+
+	if (t->gone || t->scan || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT || count_readers(p, t->out, &reader) != 1)
+		return 0;
+	return lstage(p, reader)->comb == COMB_NONE && read_once(p, s, reader) ? reader : 0;
+}
+
+static bool leads_to(struct loop_prog *p, stage_id s, stage_id end)
+{
+	while (s && s != end)
+		s = only_reader(p, s);
+	return s;
+}
+
+/* The number of stages that read s, and the last of them. Those that end in the last one anyway, each read once on the way, are inlined
+ * before: then it may be the only one, and inlining s computes nothing twice. */
+static int join_readers(struct schedule *r, stage_id s, stage_id *last)
+{
+	struct loop_prog *p = r->p;
+	buf_id b = lstage(p, s)->out;
+	int n = count_readers(p, b, last);
+
+	for (stage_id t = s + 1; n > 1 && t < *last; t++)
+		if (!lstage(p, t)->gone && stage_reads(p, t, b) && leads_to(p, t, *last) && sched_try(r, PRIM_INLINE, sym_str(lstage(p, t)->name)))
+			n = count_readers(p, b, last);
+	return n;
+}
+
 /* Inlines stages into their readers. Whether to is a sample, except for elementwise stages that are read once. A body that has grown
  * beyond inline_whole stays: a reader that uses it twice would double it. */
 static void inline_stages(struct schedule *r)
@@ -202,7 +234,7 @@ static void inline_stages(struct schedule *r)
 		stage_id reader = 0;
 		if (t->gone || t->scan || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
 			continue;
-		int n = count_readers(p, t->out, &reader), cost = sched_cost(p, t->body);
+		int cost = sched_cost(p, t->body), n = cost > fitted.inline_free ? join_readers(r, s, &reader) : count_readers(p, t->out, &reader);
 		if (cost > fitted.inline_whole || (n == 1 && dot_needs(p, s, reader)))
 			continue;
 		bool cheap = cost <= fitted.inline_free, once = n == 1 && read_once(p, s, reader);
