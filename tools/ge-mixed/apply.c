@@ -1,21 +1,19 @@
 /* Nodes get their forms. */
 #include "mixed.h"
 #include "op/op.h"
+#include "op/rules.h"
 
 static uint32_t maker_of(struct mixed *x, val_id v) { return val(x->m, v)->kind == VAL_NODE ? x->of[val(x->m, v)->def] : 0; }
 
-/* ---- a quantised model: what is high reads values as they are before QuantizeLinear ---- */
+/* ---- a quantised model: what is high reads values as they are before QuantizeLinear, within the range of their codes ---- */
 
-/* The weight that v is, in floats; 0: v is none. */
-static val_id plain_weight(struct mixed *x, val_id v)
+/* Result of node d with `code` in the place of its first operand, or with that operand where code is NULL; 0: d is not of constants. */
+static val_id dequantised(struct mixed *x, node_id d, struct tensor *code)
 {
 	struct module *m = x->m;
-	node_id d = val(m, v)->kind == VAL_NODE ? val(m, v)->def : 0;
-	struct tensor *in[3] = {0}, *out[1];
+	struct tensor *in[3] = {code}, *out[1];
 
-	if (!d || node(m, d)->op != OP_DequantizeLinear)
-		return 0;
-	for (uint32_t i = 0; i < node(m, d)->nin; i++) {
+	for (uint32_t i = code != NULL; i < node(m, d)->nin; i++) {
 		if (node(m, d)->in[i] && !(in[i] = node_const(m, node(m, d), i)))
 			return 0;
 		if (in[i])
@@ -24,37 +22,74 @@ static val_id plain_weight(struct mixed *x, val_id v)
 	const char *why = eval_node(m, d, in, out, &m->arena);
 	if (why)
 		graph_die(m, d, "%s", why);
-	return const_tensor(m, val(m, v)->name, out[0]);
+	return const_tensor(m, code ? 0 : val(m, node(m, d)->out[0])->name, out[0]);
 }
 
-/* What thing t reads instead of v. */
-static val_id plain_operand(struct mixed *x, uint32_t t, val_id v, val_id *weight)
+/* The weight that v is, in floats; 0: v is none. */
+static val_id plain_weight(struct mixed *x, val_id v)
+{
+	node_id d = val(x->m, v)->kind == VAL_NODE ? val(x->m, v)->def : 0;
+
+	return d && node(x->m, d)->op == OP_DequantizeLinear ? dequantised(x, d, NULL) : 0;
+}
+
+static val_id bound(struct mixed *x, node_id d, double code)
+{
+	struct tensor *t = tensor_new(&x->m->arena, val(x->m, node(x->m, d)->in[0])->type.dtype, 0, NULL);
+
+	tensor_set(t, 0, code);
+	return dequantised(x, d, t);
+}
+
+/* What DequantizeLinear d makes, without its being quantised: what saturated still does. A quantiser leaves out the Relu that the range of
+ * codes implies. */
+static val_id clipped(struct mixed *x, node_id d, val_id plain, val_id *made)
+{
+	struct module *m = x->m;
+	enum dtype t = val(m, node(m, d)->in[0])->type.dtype;
+	val_id in[] = {plain, 0, 0};
+
+	if (made[plain])
+		return made[plain];
+	in[1] = bound(x, d, (double)dtype_lowest(t));
+	in[2] = bound(x, d, (double)dtype_highest(t));
+	val_id v = node(m, node_new(m, m->main, OP_Clip, 3, in, 1))->out[0];
+	val(m, v)->type = val(m, plain)->type;
+	return made[plain] = v;
+}
+
+/* What thing t reads instead of v. made: by value, its weight or its clipped form. */
+static val_id plain_operand(struct mixed *x, uint32_t t, val_id v, val_id *made)
 {
 	if (!v || v >= x->uses_values || x->is_low[t])
 		return v;
 	if (x->plain[v] != v) {
 		uint32_t maker = maker_of(x, x->plain[v]);
-		return !x->is_low[maker] && (t || maker) ? x->plain[v] : v;
+		return !x->is_low[maker] && (t || maker) ? clipped(x, val(x->m, v)->def, x->plain[v], made) : v;
 	}
-	if (t && !weight[v])
-		weight[v] = plain_weight(x, v);
-	return t && weight[v] ? weight[v] : v;
+	if (t && !made[v])
+		made[v] = plain_weight(x, v);
+	return t && made[v] ? made[v] : v;
 }
 
 static void apply_plain(struct mixed *x)
 {
-	struct graph *g = graph(x->m, x->m->main);
-	val_id *weight = ARENA_ARRAY(x->arena, val_id, x->uses_values);
+	val_id *made = ARENA_ARRAY(x->arena, val_id, x->uses_values);
+	size_t n = graph(x->m, x->m->main)->nodes.n;
 
-	for (size_t i = 0; i < g->nodes.n; i++) {
-		node_id id = g->nodes.a[i];
+	for (size_t i = 0; i < n; i++) {
+		node_id id = graph(x->m, x->m->main)->nodes.a[i];
 		for (uint32_t k = 0; k < node(x->m, id)->nin; k++) {
-			val_id v = plain_operand(x, x->of[id], node(x->m, id)->in[k], weight);
+			val_id v = plain_operand(x, x->of[id], node(x->m, id)->in[k], made);
 			node(x->m, id)->in[k] = v;
 		}
 	}
-	for (size_t i = 0; i < g->out.n; i++)
-		g->out.a[i] = plain_operand(x, 0, g->out.a[i], weight);
+	for (size_t i = 0; i < graph(x->m, x->m->main)->out.n; i++) {
+		val_id v = plain_operand(x, 0, graph(x->m, x->m->main)->out.a[i], made);
+		graph(x->m, x->m->main)->out.a[i] = v;
+	}
+	if (graph_sort(x->m, x->m->main))
+		BUG("Clips made a cycle");
 }
 
 /* ---- floats: casts between the two types ---- */

@@ -112,7 +112,7 @@ double mixed_bound(struct mixed *x, double most, const struct input_spec *inputs
 	struct bound b = {x, most, 0, inputs, choose, outputs_of(x->m, inputs, &a), order};
 
 	for (uint32_t i = 1; i < x->thing.n; i++)
-		if (x->is_low[i] && may_column[node(x->m, x->thing.a[i].node)->op] == MAY_ALLOW)
+		if (x->is_low[i] && may_be(node(x->m, x->thing.a[i].node)->op, x->low) == MAY_ALLOW)
 			order[n++] = i;
 	qsort_r(order, n, sizeof *order, by_gain, x->thing.a);
 	set_bounded(&b, 0, n, true);

@@ -1,5 +1,6 @@
 /* What may be in either form, and what goes from one to another. */
 #include <string.h>
+#include "graph/equal.h"
 #include "mixed.h"
 
 static bool is_float(struct mixed *x, val_id v) { return v && val(x->m, v)->type.dtype == DT_F32; }
@@ -50,7 +51,7 @@ static bool is_island(struct mixed *x, const struct node *n)
 			return false;
 		quantised += dequantise(x, n->in[i]) != 0;
 	}
-	return may_column[n->op] == MAY_ALLOW ? quantised >= 2 : quantised && is_quantised(x, n->out[0]);
+	return may_be(n->op, x->low) == MAY_ALLOW ? quantised >= 2 : quantised && is_quantised(x, n->out[0]);
 }
 
 /* An elementwise node that is the only reader of a product: it is done with it, in either form. Gives the product's thing. */
@@ -65,7 +66,7 @@ static uint32_t joins(struct mixed *x, const struct node *n)
 		if (thing || val(x->m, v)->kind != VAL_NODE || uses_count(&x->uses, v) != 1)
 			return 0;
 		thing = x->of[val(x->m, v)->def];
-		if (!thing || may_column[node(x->m, x->thing.a[thing].node)->op] != MAY_ALLOW)
+		if (!thing || may_be(node(x->m, x->thing.a[thing].node)->op, x->low) != MAY_ALLOW)
 			return 0;
 	}
 	return op_is(n->op, OP_ELEMENTWISE) ? thing : 0;
@@ -73,7 +74,7 @@ static uint32_t joins(struct mixed *x, const struct node *n)
 
 static bool may_be_thing(struct mixed *x, const struct node *n)
 {
-	if (!may_column[n->op] || !has_static_types(x, n))
+	if (!may_be(n->op, x->low) || !has_static_types(x, n))
 		return false;
 	if (x->low == DT_U8)
 		return is_island(x, n);
@@ -98,7 +99,7 @@ static void find_things(struct mixed *x)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		node_id id = g->nodes.a[i];
 		const struct node *n = node(x->m, id);
-		uint32_t with = x->low == DT_U8 && may_column[n->op] ? joins(x, n) : 0;
+		uint32_t with = x->low == DT_U8 && may_be(n->op, x->low) ? joins(x, n) : 0;
 		if (with) {
 			x->of[id] = with;
 		} else if (may_be_thing(x, n)) {
@@ -139,7 +140,27 @@ static bool push_readers(struct mixed *x, val_id v)
 	return any;
 }
 
-/* Only what is read dequantised can be had as it was before. */
+/* One scale for the whole value. */
+static bool is_per_tensor(struct mixed *x, const struct node *n)
+{
+	for (uint32_t i = 1; i < n->nin; i++) {
+		struct tensor *t = n->in[i] ? node_const(x->m, n, i) : NULL;
+		if (n->in[i] && (!t || tensor_count(t) != 1))
+			return false;
+	}
+	return true;
+}
+
+/* Node d dequantises what node q quantised, by the same scale and zero point. */
+static bool undoes(struct mixed *x, const struct node *d, const struct node *q)
+{
+	bool zero = q->nin > 2 && q->in[2], has_zero = d->nin > 2 && d->in[2];
+
+	return d->op == OP_DequantizeLinear && values_equal(x->m, d->in[1], q->in[1]) && zero == has_zero &&
+	       (!zero || values_equal(x->m, d->in[2], q->in[2]));
+}
+
+/* Only what is read dequantised, by one scale, can be had as it was before. */
 static void cross_at(struct mixed *x, node_id q)
 {
 	const struct node *n = node(x->m, q);
@@ -147,10 +168,10 @@ static void cross_at(struct mixed *x, node_id q)
 	val_id out = n->out[0];
 	bool any = maker_of(x, k.v) != 0;
 
-	if (x->uses.nout[out] || !type_static(x->m, &val(x->m, k.v)->type))
+	if (x->uses.nout[out] || !type_static(x->m, &val(x->m, k.v)->type) || !is_per_tensor(x, n))
 		return;
 	for (uint32_t i = x->uses.start[out]; i < x->uses.start[out + 1]; i++)
-		if (node(x->m, x->uses.user[i])->op != OP_DequantizeLinear)
+		if (!undoes(x, node(x->m, x->uses.user[i]), n))
 			return;
 	for (uint32_t i = x->uses.start[out]; i < x->uses.start[out + 1]; i++) {
 		val_id v = node(x->m, x->uses.user[i])->out[0];
@@ -214,4 +235,5 @@ void mixed_free(struct mixed *x)
 	vec_free(&x->thing);
 	vec_free(&x->crossing);
 	vec_free(&x->reader);
+	vec_free(&x->wanted);
 }

@@ -11,7 +11,8 @@
 #include "target/rate.h"
 
 static struct {
-	const char *kb, *target, *to;
+	const char *kb, *target, *to, *all;
+	const char *fused[2]; /* streams, by form */
 	bool tasks, json;
 	double error; /* 0: any */
 	struct input_spec inputs;
@@ -20,7 +21,7 @@ static struct {
 	struct target t;
 } opt;
 
-enum { OPT_ALLOW = 0x100, OPT_DENY, OPT_ERROR, OPT_RANGE, OPT_KEEP, OPT_KB, OPT_TARGET, OPT_TASKS, OPT_TO };
+enum { OPT_ALLOW = 0x100, OPT_DENY, OPT_ERROR, OPT_RANGE, OPT_KEEP, OPT_KB, OPT_TARGET, OPT_TASKS, OPT_TO, OPT_ALL, OPT_HIGH, OPT_LOW };
 
 static const struct argp_option options[] = {
 	{"to", OPT_TO, "TYPE", 0,
@@ -31,6 +32,9 @@ static const struct argp_option options[] = {
 	{"error", OPT_ERROR, "X", 0, "outputs may change by X of their largest element, as run-ref measures on one set of inputs"},
 	{"input", 'i', "NAME=FILE.npy", 0, "of that run: contents of an input, or an .npz with several; the others are random"},
 	{"range", OPT_RANGE, "NAME=LO:HI", 0, "of that run: range of a random input"},
+	{"all", OPT_ALL, "FORM", 0, "no choice: all nodes that may are in one form, high or low"},
+	{"high", OPT_HIGH, "FILE", 0, "the model of --all high after ge-fuse: times are those of its groups"},
+	{"low", OPT_LOW, "FILE", 0, "the same of --all low"},
 	{"tasks", OPT_TASKS, 0, 0, "print the tasks that were not measured, for tune-op, and no model"},
 	{"kb", OPT_KB, "FILE", 0, "the knowledge base, in place of HONE_KB and the one in the home directory"},
 	{"target", OPT_TARGET, "NAME", 0, "a machine in place of this one"},
@@ -54,6 +58,13 @@ static error_t option(int key, char *arg)
 	case OPT_DENY: may_read(arg, MAY_NOT); return 0;
 	case OPT_KEEP: vec_push(&opt.keep, arg); return 0;
 	case OPT_TASKS: opt.tasks = true; return 0;
+	case OPT_ALL:
+		if (strcmp(arg, "high") && strcmp(arg, "low"))
+			die(EX_BADUSE, "--all %s: there are high and low", arg);
+		opt.all = arg;
+		return 0;
+	case OPT_HIGH: opt.fused[FORM_HIGH] = arg; return 0;
+	case OPT_LOW: opt.fused[FORM_LOW] = arg; return 0;
 	case OPT_KB: opt.kb = arg; return 0;
 	case OPT_TARGET: opt.target = arg; return 0;
 	default: return ARGP_ERR_UNKNOWN;
@@ -112,24 +123,23 @@ static int64_t picoseconds(double s)
 	return ps < (double)((int64_t)1 << MOST_BITS) ? (int64_t)(ps + 0.5) : (int64_t)1 << MOST_BITS;
 }
 
-static bool measured(const struct thing *t) { return t->seconds[FORM_HIGH] > 0 && t->seconds[FORM_LOW] > 0; }
+static bool measured(const struct thing *t) { return !t->missing[FORM_HIGH] && !t->missing[FORM_LOW]; }
 
-/* Where times are missing a node stays as it is; what costs nothing in either form goes with its neighbours, and stays where these do
- * not mind. */
+static bool is_product(const struct mixed *x, const struct thing *t) { return may_be(node(x->m, t->node)->op, x->low) == MAY_ALLOW; }
+
+/* Where times are missing a product stays as it is, others cost nothing; what costs the same in either form stays, too. */
 static void set_cost(const struct mixed *x, uint32_t i, int64_t cost[2])
 {
 	const struct thing *t = &x->thing.a[i];
 	enum form is = x->low == DT_U8 && i ? FORM_LOW : FORM_HIGH;
-	bool allowed = i && may_column[node(x->m, t->node)->op] == MAY_ALLOW;
+	bool stays = !i || t->kept || t->bounded || (is_product(x, t) && !measured(t));
 
-	if (!i || t->kept || t->bounded || (allowed && !measured(t))) {
-		cost[is] = i && allowed ? picoseconds(t->seconds[is]) : 0;
+	for (enum form f = FORM_HIGH; f <= FORM_LOW; f++)
+		cost[f] = i && (is_product(x, t) || measured(t)) ? picoseconds(t->seconds[f]) : 0;
+	if (stays)
 		cost[!is] = CHOICE_NEVER;
-		return;
-	}
-	cost[is] = allowed ? picoseconds(t->seconds[is]) : 0;
-	cost[!is] = allowed ? picoseconds(t->seconds[!is]) : 0;
-	cost[!is] += is == FORM_LOW;
+	else
+		cost[!is] += is == FORM_LOW;
 }
 
 static void choose(struct mixed *x)
@@ -163,22 +173,11 @@ static int by_text(const void *a, const void *b) { return strcmp(*(const char *c
 /* Each once. */
 static void print_tasks(const struct mixed *x)
 {
-	VEC(const char *) all = {0};
-
-	for (size_t i = 1; i < x->thing.n; i++)
-		for (int f = 0; f < 2; f++)
-			if (x->thing.a[i].task[f] && !(x->thing.a[i].seconds[f] > 0))
-				vec_push(&all, x->thing.a[i].task[f]);
-	for (size_t i = 0; i < x->crossing.n; i++)
-		for (int f = 0; f < 2; f++)
-			if (x->crossing.a[i].task[f])
-				vec_push(&all, x->crossing.a[i].task[f]);
-	if (all.n)
-		qsort(all.a, all.n, sizeof *all.a, by_text);
-	for (size_t i = 0; i < all.n; i++)
-		if (!i || strcmp(all.a[i], all.a[i - 1]))
-			puts(all.a[i]);
-	vec_free(&all);
+	if (x->wanted.n)
+		qsort(x->wanted.a, x->wanted.n, sizeof *x->wanted.a, by_text);
+	for (size_t i = 0; i < x->wanted.n; i++)
+		if (!i || strcmp(x->wanted.a[i], x->wanted.a[i - 1]))
+			puts(x->wanted.a[i]);
 }
 
 static const char *form_name(const struct mixed *x, bool low) { return low ? dtype_name(x->low) : "f32"; }
@@ -192,11 +191,11 @@ static void say_why(struct mixed *x)
 			pass_why(x->c, x->m, t->node, "%s: it is kept", form);
 		else if (t->bounded)
 			pass_why(x->c, x->m, t->node, "%s: --error leaves no room for it", form);
-		else if (may_column[node(x->m, t->node)->op] != MAY_ALLOW)
+		else if (!is_product(x, t) && (!measured(t) || t->seconds[FORM_HIGH] + t->seconds[FORM_LOW] == 0))
 			pass_why(x->c, x->m, t->node, "%s: as its neighbours are", form);
 		else if (!measured(t))
 			pass_why(x->c, x->m, t->node, "%s: left as it is, %s was not measured (--tasks)", form,
-				 t->seconds[FORM_HIGH] > 0 ? form_name(x, true) : "f32");
+				 form_name(x, !t->missing[FORM_HIGH]));
 		else
 			pass_why(x->c, x->m, t->node, "%s: %.1f us, %.1f us in f32", form, 1e6 * t->seconds[FORM_LOW],
 				 1e6 * t->seconds[FORM_HIGH]);
@@ -231,6 +230,32 @@ static void print_json(struct mixed *x)
 
 /* ---- the pass ---- */
 
+static void all_in_form(struct mixed *x, bool low)
+{
+	for (size_t i = 1; i < x->thing.n; i++)
+		x->is_low[i] = x->thing.a[i].kept ? x->low == DT_U8 : low;
+}
+
+static void choose_by_times(struct mixed *x)
+{
+	/* a row is taken as it is, as kb does: its compiler is not this machine's */
+	struct mixed_source from = {opt.open, &opt.t, opt.target && strchr(opt.target, '=') ? opt.target : target_row(&opt.t)};
+
+	for (enum form f = FORM_HIGH; f <= FORM_LOW && opt.fused[0]; f++)
+		mixed_group_times(x, f, opt.fused[f], &from);
+	if (!opt.fused[0])
+		mixed_node_times(x, &from);
+	mixed_cast_times(x, &from);
+	choose(x);
+	if (opt.tasks)
+		return;
+	if (opt.error > 0 && x->low != DT_U8 && count_low(x))
+		note("outputs change by %.3g of their largest element at most", mixed_bound(x, opt.error, &opt.inputs, choose));
+	say_why(x);
+	note("%" PRIu32 " of %zu nodes in %s: %.1f us, %.1f us before, as far as they were measured", count_low(x), x->thing.n - 1,
+	     dtype_name(x->low), 1e-6 * (double)x->after, 1e-6 * (double)x->before);
+}
+
 static void mix(struct module *m, const struct pass_ctx *c)
 {
 	struct arena a = {0};
@@ -241,23 +266,16 @@ static void mix(struct module *m, const struct pass_ctx *c)
 		return;
 	}
 	mixed_find(&x, opt.keep.a, opt.keep.n);
-	mixed_tasks(&x);
-	/* a row is taken as it is, as kb does: its compiler is not this machine's */
-	mixed_times(&x, opt.open, &opt.t, opt.target && strchr(opt.target, '=') ? opt.target : target_row(&opt.t));
-	choose(&x);
-	if (opt.error > 0 && !opt.tasks && x.low != DT_U8 && count_low(&x))
-		note("outputs change by %.3g of their largest element at most", mixed_bound(&x, opt.error, &opt.inputs, choose));
-	if (opt.tasks) {
+	if (opt.all)
+		all_in_form(&x, !strcmp(opt.all, "low"));
+	else
+		choose_by_times(&x);
+	if (opt.tasks)
 		print_tasks(&x);
-	} else {
-		say_why(&x);
-		if (opt.json)
-			print_json(&x);
-		else
-			mixed_apply(&x);
-		note("%" PRIu32 " of %zu nodes in %s: %.1f us, %.1f us before, as far as they were measured", count_low(&x), x.thing.n - 1,
-		     dtype_name(x.low), 1e-6 * (double)x.after, 1e-6 * (double)x.before);
-	}
+	else if (opt.json)
+		print_json(&x);
+	else
+		mixed_apply(&x);
 	mixed_free(&x);
 	arena_release(&a);
 }
@@ -290,6 +308,8 @@ static int run(const struct tool *t, struct tool_args *a)
 	opt.json = a->json;
 	if (a->nfile == 0 && isatty(STDIN_FILENO))
 		tool_usage();
+	if (!opt.fused[FORM_HIGH] != !opt.fused[FORM_LOW])
+		die(EX_BADUSE, "--high and --low: both are needed");
 	if (!target_find(opt.target ? opt.target : "native", &opt.t))
 		die(EX_BADUSE, "--target=%s: there are %s", opt.target, target_names());
 	opt.open = kb_open_if_there(opt.kb);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "mixed.h"
 
-uint8_t may_column[OP_COUNT] = {
+static uint8_t column[OP_COUNT] = {
 	/* products */
 	[OP_Conv] = MAY_ALLOW,
 	[OP_Gemm] = MAY_ALLOW,
@@ -32,6 +32,12 @@ uint8_t may_column[OP_COUNT] = {
 	[OP_Unsqueeze] = MAY_INFER,
 	/* all others, those that add many numbers, divide or are steep among them (Softmax, LayerNormalization, Exp), stay */
 };
+static bool by_user[OP_COUNT]; /* the list that it is on was given */
+
+enum may may_be(enum opcode op, enum dtype low)
+{
+	return low == DT_U8 && column[op] == MAY_NOT && !by_user[op] && op_is(op, OP_ELEMENTWISE) ? MAY_INFER : (enum may)column[op];
+}
 
 enum opcode integer_form(enum opcode op)
 {
@@ -52,7 +58,8 @@ static void read_names(char *line, const char *path, int number, enum may may)
 		enum opcode op = op_find("", s);
 		if (op == OP_OTHER)
 			die(EX_BADDATA, "%s:%d: %s is no operator", path, number, s);
-		may_column[op] = may;
+		column[op] = may;
+		by_user[op] = true;
 		s += n + !last;
 	}
 }

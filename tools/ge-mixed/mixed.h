@@ -11,10 +11,11 @@
 /* What an operator may be in fewer bits. */
 enum may {
 	MAY_NOT,   /* deny: it stays as it is */
-	MAY_INFER, /* in either form at no cost of its own: where its neighbours are */
+	MAY_INFER, /* in either form: where its neighbours are */
 	MAY_ALLOW, /* where its measured time pays */
 };
-extern uint8_t may_column[OP_COUNT];
+/* By the lists. low: the type of fewer bits; a quantised model (DT_U8) has said of its elementwise operators that codes are enough. */
+enum may may_be(enum opcode op, enum dtype low);
 /* A file of names of operators, one or more a line, "#" to the line's end; bad ones are 65. */
 void may_read(const char *path, enum may may);
 /* The operator that a quantised node is in integers; 0: none. */
@@ -25,15 +26,14 @@ struct thing {
 	node_id node;
 	bool kept;           /* --keep */
 	bool bounded;        /* --error: more would move the numbers too far */
-	const char *task[2]; /* in each form; NULL: it costs nothing */
-	double seconds[2];   /* 0: not measured */
+	bool missing[2];     /* a time of that form was not measured */
+	double seconds[2];   /* measured, in each form */
 };
 /* A value that one makes and others read: at a QuantizeLinear of a quantised model, of a node's result else. */
 struct crossing {
 	val_id v;            /* the value in its high form */
 	node_id at;          /* its QuantizeLinear; 0: none */
-	const char *task[2]; /* FORM_HIGH: up to it; FORM_LOW: down to it */
-	double seconds[2];
+	double seconds[2];   /* FORM_HIGH: of the cast up to it; FORM_LOW: down to it */
 	uint32_t first, n; /* its readers in reader */
 };
 struct mixed {
@@ -48,6 +48,7 @@ struct mixed {
 	VEC(struct thing) thing; /* [0]: outside */
 	VEC(struct crossing) crossing;
 	VEC(uint32_t) reader;
+	VEC(const char *) wanted; /* tasks that were not measured */
 	bool *is_low;          /* thing */
 	int64_t before, after; /* picoseconds */
 };
@@ -55,10 +56,19 @@ struct mixed {
 /* What may be in either form, and what goes from one to another. */
 void mixed_find(struct mixed *x, const char *const *keep, size_t nkeep);
 void mixed_free(struct mixed *x);
-/* Texts of tasks, and what the knowledge base has measured of them. Casts that were not measured are counted by their bytes. */
-void mixed_tasks(struct mixed *x);
-/* row: the target as records name it. */
-void mixed_times(struct mixed *x, struct kb *kb, const struct target *t, const char *row);
+/* Where times come from. row: the target as records name it. */
+struct mixed_source {
+	struct kb *kb;
+	const struct target *target;
+	const char *row;
+};
+/* Times of single nodes, in both forms. */
+void mixed_node_times(struct mixed *x, const struct mixed_source *s);
+/* Times of the groups of the stream in `path`: the same model with all that may in that form, after ge-fuse. A group's time is that of the
+ * first product in it, else of the first other thing. A stream of another model is 65. */
+void mixed_group_times(struct mixed *x, enum form f, const char *path, const struct mixed_source *s);
+/* Times of casts; those that were not measured are counted by their bytes. */
+void mixed_cast_times(struct mixed *x, const struct mixed_source *s);
 /* Of the products that were chosen, those that gain most first, as many as keep max|y-r| / max|r| of every output within `most`; choose is called
  * again for what is left. The error that is left. */
 double mixed_bound(struct mixed *x, double most, const struct input_spec *inputs, void (*choose)(struct mixed *));

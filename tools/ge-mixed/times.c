@@ -1,4 +1,4 @@
-/* What each form takes: tasks of single nodes and of casts, and what was measured of them. */
+/* What each form of a node takes, and casts: their tasks, and what was measured of them. */
 #include <string.h>
 #include "mixed.h"
 #include "op/op.h"
@@ -111,25 +111,35 @@ static const char *cast_task(struct mixed *x, val_id v, enum dtype low, enum for
 				       dtype_name(to == FORM_LOW ? DT_F32 : low), shape, strchr(shape, '@') ? "@0,2,3,1" : ""));
 }
 
-void mixed_tasks(struct mixed *x)
+/* ---- times ---- */
+
+static double measured(struct mixed *x, const char *task, const struct mixed_source *s)
+{
+	double seconds = task ? kb_seconds(s->kb, task, s->row) : 0;
+
+	if (task && !(seconds > 0))
+		vec_push(&x->wanted, task);
+	return seconds;
+}
+
+void mixed_node_times(struct mixed *x, const struct mixed_source *s)
 {
 	for (size_t i = 1; i < x->thing.n; i++) {
 		struct thing *t = &x->thing.a[i];
 		const struct node *n = node(x->m, t->node);
-		if (may_column[n->op] != MAY_ALLOW)
+		const char *low = NULL;
+		if (may_be(n->op, x->low) != MAY_ALLOW)
 			continue;
-		t->task[FORM_HIGH] = float_task(x, n, DT_F32);
 		if (x->low != DT_U8)
-			t->task[FORM_LOW] = float_task(x, n, x->low);
+			low = float_task(x, n, x->low);
 		else if (integer_form(n->op))
-			t->task[FORM_LOW] = op_is(n->op, OP_WINDOW) ? window_task(x, n) : product_task(x, n);
-	}
-	for (size_t i = 0; i < x->crossing.n; i++)
+			low = op_is(n->op, OP_WINDOW) ? window_task(x, n) : product_task(x, n);
+		t->seconds[FORM_HIGH] = measured(x, float_task(x, n, DT_F32), s);
+		t->seconds[FORM_LOW] = measured(x, low, s);
 		for (enum form f = FORM_HIGH; f <= FORM_LOW; f++)
-			x->crossing.a[i].task[f] = cast_task(x, x->crossing.a[i].v, x->low, f);
+			t->missing[f] = !(t->seconds[f] > 0);
+	}
 }
-
-/* ---- times ---- */
 
 /* Read and written: a cast does nothing else. */
 static double bytes_seconds(struct mixed *x, const struct crossing *k, const struct target *t)
@@ -141,19 +151,13 @@ static double bytes_seconds(struct mixed *x, const struct crossing *k, const str
 	return (double)n * (dtype_size(DT_F32) + dtype_size(x->low)) / (rate > 0 ? rate : filled.memory_a_cycle * filled.hertz);
 }
 
-void mixed_times(struct mixed *x, struct kb *kb, const struct target *t, const char *row)
+void mixed_cast_times(struct mixed *x, const struct mixed_source *s)
 {
-	for (size_t i = 1; i < x->thing.n; i++)
-		for (enum form f = FORM_HIGH; f <= FORM_LOW; f++)
-			if (x->thing.a[i].task[f])
-				x->thing.a[i].seconds[f] = kb_seconds(kb, x->thing.a[i].task[f], row);
 	for (size_t i = 0; i < x->crossing.n; i++)
 		for (enum form f = FORM_HIGH; f <= FORM_LOW; f++) {
 			struct crossing *k = &x->crossing.a[i];
-			k->seconds[f] = k->task[f] ? kb_seconds(kb, k->task[f], row) : 0;
+			k->seconds[f] = measured(x, cast_task(x, k->v, x->low, f), s);
 			if (!(k->seconds[f] > 0))
-				k->seconds[f] = bytes_seconds(x, k, t);
-			else
-				k->task[f] = NULL; /* measured: not wanted any more */
+				k->seconds[f] = bytes_seconds(x, k, s->target);
 		}
 }

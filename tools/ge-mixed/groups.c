@@ -1,0 +1,117 @@
+/* Times of the groups that the things are in, from the fused streams of the two forms. */
+#include "graph/stream.h"
+#include "mixed.h"
+#include "op/op.h"
+#include "op/task.h"
+
+/* The thing that makes value v, as it is or quantised and dequantised; 0: none. */
+static uint32_t maker_of(struct mixed *x, val_id v)
+{
+	while (v && val(x->m, v)->kind == VAL_NODE) {
+		node_id n = val(x->m, v)->def;
+		if (x->of[n])
+			return x->of[n];
+		if (node(x->m, n)->op != OP_QuantizeLinear && node(x->m, n)->op != OP_DequantizeLinear)
+			return 0;
+		v = node(x->m, n)->in[0];
+	}
+	return 0;
+}
+
+/* Things by the names of what they make. */
+struct names {
+	uint32_t *thing; /* by symbol */
+	size_t n;
+};
+
+static struct names names_new(struct mixed *x)
+{
+	struct names s = {0};
+
+	for (val_id v = 1; v < x->uses_values; v++)
+		if (val(x->m, v)->name >= s.n)
+			s.n = val(x->m, v)->name + (size_t)1;
+	s.thing = xcalloc(s.n, sizeof *s.thing);
+	for (val_id v = 1; v < x->uses_values; v++)
+		if (val(x->m, v)->name && !s.thing[val(x->m, v)->name])
+			s.thing[val(x->m, v)->name] = maker_of(x, v);
+	return s;
+}
+
+static bool is_product(struct mixed *x, uint32_t thing) { return may_be(node(x->m, x->thing.a[thing].node)->op, x->low) == MAY_ALLOW; }
+
+/* Of two things in a group, the one that its time is of: the first product, else the first. */
+static uint32_t better(struct mixed *x, uint32_t found, struct module *m, val_id v, const struct names *s)
+{
+	sym name = v ? val(m, v)->name : 0;
+	uint32_t t = name < s->n ? s->thing[name] : 0;
+
+	return t && (!found || (is_product(x, t) && !is_product(x, found))) ? t : found;
+}
+
+static uint32_t better_of_node(struct mixed *x, uint32_t found, struct module *m, const struct node *n, const struct names *s)
+{
+	for (uint32_t k = 0; k < n->nout; k++)
+		found = better(x, found, m, n->out[k], s);
+	return found;
+}
+
+static uint32_t thing_of_group(struct mixed *x, struct module *m, node_id fused, const struct names *s)
+{
+	const struct node *n = node(m, fused);
+	uint32_t found = better_of_node(x, 0, m, n, s);
+
+	for (uint32_t i = 0; i < n->nattr; i++)
+		if (n->attr[i].kind == ATTR_GRAPH) {
+			const struct graph *g = graph(m, n->attr[i].u.graph);
+			for (size_t k = 0; k < g->nodes.n; k++)
+				found = better_of_node(x, found, m, node(m, g->nodes.a[k]), s);
+		}
+	return found;
+}
+
+static void count_task(struct mixed *x, enum form f, struct module *m, const struct task *t, const struct names *s, const struct mixed_source *from)
+{
+	double seconds = kb_seconds(from->kb, t->text, from->row);
+	bool wanted = false;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		struct thing *of = &x->thing.a[thing_of_group(x, m, t->node[i], s)];
+		of->seconds[f] += seconds;
+		if (of != x->thing.a && !(seconds > 0))
+			wanted = of->missing[f] = true;
+	}
+	if (wanted)
+		vec_push(&x->wanted, arena_printf(x->arena, "%s", t->text));
+}
+
+void mixed_group_times(struct mixed *x, enum form f, const char *path, const struct mixed_source *from)
+{
+	struct stream_reader *r = stream_open(path);
+	struct module *m = stream_read(r);
+	struct names s = names_new(x);
+	struct arena a = {0};
+	struct task_list l = {0};
+	size_t found = 0;
+
+	if (!m)
+		die(EX_BADDATA, "%s: there is no model", path);
+	module_verify_or_die(m);
+	task_list_make(&l, m, &a);
+	for (size_t i = 0; i < l.n; i++) {
+		count_task(x, f, m, &l.a[i], &s, from);
+		for (uint32_t k = 0; k < l.a[i].count; k++)
+			found += thing_of_group(x, m, l.a[i].node[k], &s) != 0;
+	}
+	for (size_t i = 0; i < l.without.n; i++) {
+		x->thing.a[thing_of_group(x, m, l.without.a[i].node, &s)].missing[f] = true;
+		found++;
+	}
+	if (!found && x->thing.n > 1)
+		die(EX_BADDATA, "%s: no group makes what a node of this model makes: it is of another model, or has no groups", path);
+	task_list_free(&l);
+	free(s.thing);
+	arena_release(&a);
+	module_free(m);
+	stream_close(r);
+}
