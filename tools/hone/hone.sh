@@ -234,21 +234,68 @@ keep_stages() {
 	part='' made=''
 }
 
-# Casts of weights become weights.
-mixed_passes() {
-	stage mixed ge-mixed ${target:+--target="$target"}
-	stage fold ge-fold
-	stage prune ge-prune
+# What comes before a choice of forms or after it: casts of weights become weights.
+simplify_form() { # PREFIX
+	stage "$1fold" ge-fold $fold
+	stage "$1simplify" ge-simplify $leave
+	stage "$1prune" ge-prune
+}
+
+kernels() { # PREFIX
+	stage "$1integer" ge-integer
+	stage "$1fuse" ge-fuse
+	stage "$1layout" ge-layout
+}
+
+# All nodes that may in one form, up to their kernels.
+form() { # high|low
+	last=$unmixed
+	stage "$1" ge-mixed "--all=$1" ${target:+--target="$target"}
+	simplify_form "$1."
+	kernels "$1."
+}
+
+# Times of the default schedules go into the knowledge base; those that are in it are not taken again.
+measure() { # STREAM OPTION...
+	stream=$1
+	shift
+	[ -z "$target" ] || set -- "$@" "--runner=run-dev --serve$(quoted "--target=$target")"
+	progress "timing kernels"
+	run tune-op --quiet "$@" --trials=1 --json -o "$work/timed.g" -- "$stream" >"$work/timed" 2>"$work/messages" || failed $?
+}
+
+# Where the two forms do not differ there is nothing to choose.
+mixed_passes() { # OPTION...
+	unmixed=$last
+	for word; do
+		shift
+		case $word in --kb=* | --runner=* | --cold-weights=*) set -- "$@" "$word" ;; esac
+	done
+	form high
+	high=$last
+	form low
+	low=$last last=$unmixed
+	[ "$(ge-stat --digest "$high")" != "$(ge-stat --digest "$low")" ] || return 0
+	if [ "$verb" = tune ]; then
+		measure "$high" "$@"
+		measure "$low" "$@"
+	fi
+	for word; do
+		shift
+		case $word in --kb=*) set -- "$@" "$word" ;; esac
+	done
+	stage mixed ge-mixed ${target:+--target="$target"} "$@" --high="$high" --low="$low"
+	[ -n "$quiet" ] || [ "$verb" != build ] || tell_messages
+	simplify_form ""
 }
 
 optimise() { # OPTION...
 	stage import ge-import $const_inputs
 	shape "$@"
 	simplify_passes
-	[ -z "$mixed" ] || mixed_passes
-	stage integer ge-integer
-	stage fuse ge-fuse
-	stage layout ge-layout
+	[ -z "$mixed" ] || mixed_passes "$@"
+	kernels ""
+	[ "$mixed$verb" != 1tune ] || [ -n "$runner$target" ] || fastest_form
 }
 
 compile() {
@@ -361,6 +408,30 @@ least() { # LIBRARY: seconds of its fastest run
 	run-dev --bench --json --seconds 0.3 "$1" 2>/dev/null | sed -n 's/.*"min": *\([0-9.e-]*\).*/\1/p'
 }
 
+# The choice is one of sums of kernels; what counts is the whole model. Three turns each; a form of one kind that is faster takes its place.
+fastest_form() {
+	[ "$(ge-stat --digest "$high")" != "$(ge-stat --digest "$low")" ] || return 0
+	mixture=$last
+	for form in mixture high low; do
+		eval "graph=\$$form"
+		progress "timing $form"
+		ge-plan --quiet ${threads:+"$threads"} -- "$graph" | ge-emit --quiet ${jobs:+"$jobs"} -o "$work/$form" 2>/dev/null || return 0
+	done
+	for turn in 1 2 3; do
+		for form in mixture high low; do
+			echo "$form $(least "$work/$form.so")"
+		done
+	done >"$work/forms"
+	progress ""
+	best=$(awk 'NF == 2 { if (!($1 in t) || $2 < t[$1]) t[$1] = $2 }
+		END { b = "mixture"; for (f in t) if (t[f] < 0.99 * t["mixture"] && t[f] < t[b]) b = f; print b
+			printf "the whole model: %.4g ms mixed, %.4g ms with all high, %.4g ms with all low\n", 1e3 * t["mixture"], 1e3 * t["high"], 1e3 * t["low"] }' "$work/forms")
+	whole_forms=${best#*
+}
+	eval "last=\$${best%%
+*}"
+}
+
 # The whole model, tuned and not, in turns. Where kernels were timed elsewhere this machine says nothing.
 time_both() {
 	ge-plan --quiet ${threads:+"$threads"} -- "$plain" | ge-emit --quiet -o "$work/default" 2>/dev/null || return 0
@@ -384,7 +455,8 @@ tune() { # OPTION...
 	[ -n "$quiet$json$runner$target" ] || whole=$(time_both)
 	keep_stages
 	[ -z "$json" ] || print "$(cat "$work/table")"
-	[ -n "$quiet$json" ] || print "$(cat "$work/table")${whole:+
+	[ -n "$quiet$json" ] || print "$(cat "$work/table")${whole_forms:+
+$whole_forms}${whole:+
 $whole}
 
 $(build_report)"
@@ -646,7 +718,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' mixed='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' no_data='' equalize='' smooth=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' mixed='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' equalize='' smooth=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
