@@ -219,7 +219,8 @@ static int join_readers(struct schedule *r, stage_id s, stage_id *last)
 	int n = count_readers(p, b, last);
 
 	for (stage_id t = s + 1; n > 1 && t < *last; t++)
-		if (!lstage(p, t)->gone && stage_reads(p, t, b) && leads_to(p, t, *last) && sched_try(r, PRIM_INLINE, sym_str(lstage(p, t)->name)))
+		if (!lstage(p, t)->gone && stage_reads(p, t, b) && leads_to(p, t, *last) &&
+		    sched_try(r, PRIM_INLINE, sym_str(lstage(p, t)->name)))
 			n = count_readers(p, b, last);
 	return n;
 }
@@ -234,7 +235,8 @@ static void inline_stages(struct schedule *r)
 		stage_id reader = 0;
 		if (t->gone || t->scan || t->comb != COMB_NONE || lbuf(p, t->out)->scope == SCOPE_OUT)
 			continue;
-		int cost = sched_cost(p, t->body), n = cost > fitted.inline_free ? join_readers(r, s, &reader) : count_readers(p, t->out, &reader);
+		int cost = sched_cost(p, t->body),
+		    n = cost > fitted.inline_free ? join_readers(r, s, &reader) : count_readers(p, t->out, &reader);
 		if (cost > fitted.inline_whole || (n == 1 && dot_needs(p, s, reader)))
 			continue;
 		bool cheap = cost <= fitted.inline_free, once = n == 1 && read_once(p, s, reader);

@@ -70,7 +70,8 @@ static uint32_t thing_of_group(struct mixed *x, struct module *m, node_id fused,
 	return found;
 }
 
-static void count_task(struct mixed *x, enum form f, struct module *m, const struct task *t, const struct names *s, const struct mixed_source *from)
+static void count_task(struct mixed *x, enum form f, struct module *m, const struct task *t, const struct names *s,
+		       const struct mixed_source *from)
 {
 	double seconds = kb_seconds(from->kb, t->text, from->row);
 	bool wanted = false;

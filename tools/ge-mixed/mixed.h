@@ -24,16 +24,16 @@ enum opcode integer_form(enum opcode op);
 /* A thing of the choice: a node that may be in either form, with the elementwise nodes that only it is read by. */
 struct thing {
 	node_id node;
-	bool kept;           /* --keep */
-	bool bounded;        /* --error: more would move the numbers too far */
-	bool missing[2];     /* a time of that form was not measured */
-	double seconds[2];   /* measured, in each form */
+	bool kept;         /* --keep */
+	bool bounded;      /* --error: more would move the numbers too far */
+	bool missing[2];   /* a time of that form was not measured */
+	double seconds[2]; /* measured, in each form */
 };
 /* A value that one makes and others read: at a QuantizeLinear of a quantised model, of a node's result else. */
 struct crossing {
-	val_id v;            /* the value in its high form */
-	node_id at;          /* its QuantizeLinear; 0: none */
-	double seconds[2];   /* FORM_HIGH: of the cast up to it; FORM_LOW: down to it */
+	val_id v;          /* the value in its high form */
+	node_id at;        /* its QuantizeLinear; 0: none */
+	double seconds[2]; /* FORM_HIGH: of the cast up to it; FORM_LOW: down to it */
 	uint32_t first, n; /* its readers in reader */
 };
 struct mixed {
@@ -49,8 +49,8 @@ struct mixed {
 	VEC(struct crossing) crossing;
 	VEC(uint32_t) reader;
 	VEC(const char *) wanted; /* tasks that were not measured */
-	bool *is_low;          /* thing */
-	int64_t before, after; /* picoseconds */
+	bool *is_low;             /* thing */
+	int64_t before, after;    /* picoseconds */
 };
 
 /* What may be in either form, and what goes from one to another. */
