@@ -162,7 +162,10 @@ const char *int_call(struct emit *e, const struct ex *x)
 static struct vx code_lanes(struct emit *e, ex_id code, const struct lanes *m)
 {
 	const struct ex *x = lex(e->p, code);
+	struct vx whole = x->kind == EX_CAST && !named_find(e, code) ? vx_code(e, x->a[0], x->dtype, m) : vx_fail;
 
+	if (whole.kind != VX_FAIL)
+		return whole;
 	if (x->kind != EX_CAST || lex(e->p, x->a[0])->dtype != DT_F32 || named_find(e, code) || !within(e->p, x->a[0], x->dtype))
 		return vx(e, code, m);
 	struct vx real = vx(e, x->a[0], m);

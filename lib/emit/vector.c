@@ -32,6 +32,9 @@ static struct vx vx_cast(struct emit *e, ex_id ex, const struct lanes *m)
 {
 	struct ex x = *lex(e->p, ex), from = *lex(e->p, x.a[0]);
 
+	struct vx code = vx_code_real(e, ex, 0, m);
+	if (code.kind != VX_FAIL)
+		return code;
 	if (from.kind == EX_INDEX && (x.dtype == DT_F32 || x.dtype == DT_I32))
 		return vx_index(e, x.a[0], x.dtype);
 	return cast_lanes(e, x.dtype, from.dtype, vx(e, x.a[0], m), false);
@@ -84,6 +87,11 @@ static struct vx vx_call(struct emit *e, ex_id ex, const struct lanes *m)
 	const char *s;
 	bool vary = false;
 
+	if (x.fn == FN_SUB && lex(e->p, x.a[1])->kind == EX_CONST) {
+		struct vx code = vx_code_real(e, x.a[0], lex(e->p, x.a[1])->c, m);
+		if (code.kind != VX_FAIL)
+			return code;
+	}
 	for (int i = 0; i < r->arity; i++) {
 		a[i] = vx(e, x.a[i], m);
 		if (a[i].kind == VX_FAIL)

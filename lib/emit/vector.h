@@ -64,4 +64,10 @@ struct vx vx_lookup(struct emit *e, ex_id ex, const struct lanes *m);
 /* Is the value of ex, of float, a number that the narrow integer type t has, or NaN? */
 bool within(struct loop_prog *p, ex_id ex, enum dtype t);
 const char *int_call(struct emit *e, const struct ex *x); /* the row's text; NULL: none */
+
+/* ---- codes.c ---- */
+/* Lanes of int of the code of type t that the number `real` is; VX_FAIL: it is no code. */
+struct vx vx_code(struct emit *e, ex_id real, enum dtype t, const struct lanes *m);
+/* Lanes of float of ex, a code in f32 that is wanted once, less a number; VX_FAIL: it is another expression. */
+struct vx vx_code_real(struct emit *e, ex_id ex, double less, const struct lanes *m);
 #endif

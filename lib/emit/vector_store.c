@@ -105,7 +105,10 @@ static struct vx body_lanes(struct emit *e, ex_id body, enum dtype t, bool direc
 		body = lex(e->p, body)->a[0];
 	if (lex(e->p, body)->kind == EX_INDEX && dtype_is_int(lex(e->p, body)->dtype) && (t == DT_F32 || t == DT_I32))
 		return vx_index(e, body, t);
-	struct vx x = vx(e, body, m);
+	struct vx x = direct ? vx_code(e, body, t, m) : vx_fail;
+	if (x.kind != VX_FAIL)
+		return x;
+	x = vx(e, body, m);
 	if (direct && x.kind == VX_VEC && within(e->p, body, t))
 		return (struct vx){VX_INT, text(e, "vtrunc(%s)", bare(e, x.s))};
 	return cast_lanes(e, t, lex(e->p, body)->dtype, x, direct);

@@ -1,5 +1,6 @@
 # One integer stream on every target that this CPU runs: the same bytes as before ge-integer on the evaluator, with activations of 0 and
-# 255 and weights of -127 and 127, whose pairs a saturating sum of 16 bits would lose; and functions of one code, which are tables.
+# 255 and weights of -127 and 127, whose pairs a saturating sum of 16 bits would lose; functions of one code, which are tables;
+# and codes of infinities and of what is no number.
 . "$top/tests/lib.sh"
 signs() { awk -v n="$1" 'BEGIN { srand(7); for (i = 0; i < n; i++) printf "%s%d", i ? ", " : "", i < n / 4 || rand() < 0.5 ? 127 : -127 }'; }
 cat >model.txt <<END
@@ -13,6 +14,8 @@ const sy = f32[] [5.3]
 const c = i8[16,8,3,3] [$(signs 1152)]
 const sc = f32[16] [0.01, 0.02, 0.03, 0.011, 0.012, 0.013, 0.014, 0.015, 0.016, 0.017, 0.018, 0.019, 0.02, 0.021, 0.022, 0.023]
 const zy = u8[] [128]
+const row = f32[23] [0, -0, 1e-38, -1e-30, 1e30, 1, -1, 0.5, -0.25, 0.125, 2, -2, 4, 8, 16, -32, 64, 1e-3, 1e-5, -1e-4, 1e-7, 3, 7]
+const col = f32[5,23] [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
 const st = f32[] [0.01]
 const zs = i8[] [-7]
 const zi = u8[] [3]
@@ -39,6 +42,14 @@ graph main {
   f = DequantizeLinear(j, @s)
   g = Exp(f)
   signed = QuantizeLinear(g, @sy, @zi)
+  far = Div(f, @row)
+  none = Mul(far, @col)
+  bounds = QuantizeLinear(none, @sy, @zi)
+  fb = DequantizeLinear(bounds, @sy, @zi)
+  fr = Mul(fb, f)
+  more = QuantizeLinear(fr, @sy, @zy)
+  output bounds = bounds
+  output more = more
   output q = q
   output r = r
   output mapped = mapped

@@ -150,6 +150,15 @@ static const char lookup_text[] =
 	"\treturn four >> ((x & 3) << 3) & 255;\n"
 	"#else\n";
 
+static const char nearest_text[] =
+	"#if VL == 16 && defined __AVX512F__\n"
+	"\treturn (vi)__builtin_ia32_cvtps2dq512_mask(x, (vi){}, -1, 8);\n"
+	"#elif VL == 8 && defined __AVX__\n"
+	"\treturn (vi)__builtin_ia32_cvtps2dq256(x);\n"
+	"#elif VL == 4 && defined __SSE2__\n"
+	"\treturn (vi)__builtin_ia32_cvtps2dq(x);\n"
+	"#else\n";
+
 static const char load_f16_text[] =
 	"#if " V16 "\n" TYPE("short", "32") "\treturn __builtin_ia32_vcvtph2ps512_mask(*(const v *)p, (vf){}, -1, 4);\n"
 					    "#elif VL == 8 && defined __F16C__\n" TYPE(
@@ -192,6 +201,7 @@ const struct text_section x86_typed_text[] = {
 	{"lt_i32", COMPARE("1"), true},
 	{"mul16", mul16_text, true},
 	{"trunc", trunc_text, true},
+	{"nearest", nearest_text, true},
 	{"lookup", lookup_text, true},
 	{NULL},
 };

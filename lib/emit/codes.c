@@ -1,0 +1,77 @@
+/* Codes in lanes: numbers rounded to whole ones, moved by a zero point and bound by what a byte holds. The bounds are applied before the
+ * rounding, which changes no code: then one conversion rounds, and what is computed of a code needs none. */
+#include <math.h>
+#include "emit/vector.h"
+
+/* min(max(round(of) + zero, lo), hi), where lo is 0: the code of NaN. */
+struct code {
+	ex_id of;
+	double zero, lo, hi;
+};
+
+/* The number beside the other operand of ex = fn(x, number), x; NULL: it is another expression. */
+static const struct ex *number_of(struct loop_prog *p, ex_id ex, int fn, ex_id *x)
+{
+	const struct ex *call = lex(p, ex);
+
+	for (int i = 0; i < 2 && call->kind == EX_CALL && call->fn == fn; i++) {
+		*x = call->a[1 - i];
+		if (lex(p, call->a[i])->kind == EX_CONST)
+			return lex(p, call->a[i]);
+	}
+	return NULL;
+}
+
+/* Is real, of f32, the code of a number, in the unsigned type t? */
+static bool read_code(struct emit *e, ex_id real, enum dtype t, struct code *c)
+{
+	enum { WHOLE = 1 << 16 }; /* up to it, sums of zero points and bounds are exact */
+	struct loop_prog *p = e->p;
+	const struct ex *hi, *lo, *zero;
+	ex_id x, sum;
+
+	if (t != DT_U8 || lex(p, real)->dtype != DT_F32 || named_find(e, real) || !(hi = number_of(p, real, FN_MIN, &x)) ||
+	    !(lo = number_of(p, x, FN_MAX, &sum)) || !within(p, real, t) || lo->c != 0)
+		return false;
+	zero = number_of(p, sum, FN_ADD, &x);
+	x = zero ? x : sum;
+	*c = (struct code){lex(p, x)->a[0], zero ? zero->c : 0, lo->c, hi->c};
+	return lex(p, x)->kind == EX_CALL && lex(p, x)->fn == FN_ROUND && hi->c == floor(hi->c) && c->zero == floor(c->zero) &&
+	       fabs(c->zero) <= WHOLE;
+}
+
+static const char *number(struct emit *e, double c) { return bare(e, const_text(e, DT_F32, c, 0)); }
+
+/* s between the code's bounds, less its zero point; the lower one where it is NaN. */
+static const char *bound(struct emit *e, const struct code *c, const char *s)
+{
+	return text(e, "vmin2(vset(%s), vmax2(%s, vset(%s)))", number(e, c->hi - c->zero), s, number(e, c->lo - c->zero));
+}
+
+struct vx vx_code(struct emit *e, ex_id real, enum dtype t, const struct lanes *m)
+{
+	struct code c;
+
+	if (!read_code(e, real, t, &c))
+		return vx_fail;
+	struct vx x = vx(e, c.of, m);
+	if (x.kind != VX_VEC)
+		return vx_fail;
+	const char *s = text(e, "vnearest(%s)", bound(e, &c, bare(e, x.s)));
+	return (struct vx){VX_INT, c.zero == 0 ? s : text(e, "(%s + %d)", s, (int)c.zero)};
+}
+
+struct vx vx_code_real(struct emit *e, ex_id ex, double less, const struct lanes *m)
+{
+	const struct ex *real = lex(e->p, ex), *code = real->kind == EX_CAST ? lex(e->p, real->a[0]) : NULL;
+	struct code c;
+
+	if (!code || real->dtype != DT_F32 || code->kind != EX_CAST || named_find(e, ex) || named_find(e, real->a[0]) ||
+	    e->uses.a[ex] > 1 || e->uses.a[real->a[0]] > 1 || !read_code(e, code->a[0], code->dtype, &c))
+		return vx_fail;
+	struct vx x = vx(e, c.of, m);
+	if (x.kind != VX_VEC)
+		return vx_fail;
+	const char *s = bound(e, &c, text(e, "vrint(%s)", bare(e, x.s)));
+	return (struct vx){VX_VEC, c.zero == less ? s : text(e, "(%s + %s)", s, const_text(e, DT_F32, c.zero - less, 0))};
+}
