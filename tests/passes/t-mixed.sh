@@ -130,6 +130,45 @@ ok $? "it computes the same but for a rounding less"
 mixed --to bf16 q.g >/dev/null 2>err
 [ $? = 64 ]
 ok $? "--to of another type for it: 64"
+# A quantiser leaves out the Relu that its range implies: floats keep it.
+sed 's/QuantizeLinear(r, /QuantizeLinear(a, /; s/DequantizeLinear(aq, @s, @z)/DequantizeLinear(aq, @s, @lowest)/; s/aq = QuantizeLinear(a, @s, @z)/aq = QuantizeLinear(a, @s, @lowest)/; /r = Relu/d
+/^const z = /a const lowest = u8[] [0]' q.txt >implied.txt
+ge-load implied.txt | ge-shape -o implied.g && ge-mixed --all high implied.g 2>err | ge-prune -o float.g && ge-dump float.g >float.txt
+grep -q 'f32\[\] \[31.875\]' float.txt && [ "$(grep -c '= Clip(' float.txt)" = 3 ] && run-cmp --tol 0.1 --range x=-2:2 float.g implied.g >log 2>err
+ok $? "--all high: what the codes of a layer cannot be, its floats are not"
+sed 's/ad = DequantizeLinear(aq, @s, @z)/ad = DequantizeLinear(aq, @s2, @z)/; /^const s = /a const s2 = f32[] [0.25]' q.txt >scaled.txt
+ge-load scaled.txt | ge-shape -o scaled.g && ge-mixed --all high scaled.g 2>err | ge-prune -o float.g && ge-dump float.g | grep -q 'aq.* = QuantizeLinear(' && run-cmp --tol 0.1 --range x=-2:2 float.g scaled.g >log 2>err
+ok $? "what is dequantised by another scale stays quantised"
+
+# Times of the groups that the two forms have.
+for form in high low; do
+	ge-mixed --all $form q.g 2>err | ge-fold | ge-simplify | ge-prune | ge-integer | ge-fuse | ge-layout -o $form.g
+done
+by_groups() { mixed --high high.g --low low.g "$@"; }
+rm -f kb*
+by_groups --tasks q.g >tasks 2>err
+grep -q '^MatMulInteger .*; QuantizeLinear' tasks && grep -q '^MatMul f32 2x4 4x4c; Relu' tasks
+ok $? "--high, --low: the tasks are their groups"
+by_groups q.g -o same.g 2>err && same_graph q.g same.g
+ok $? "of which none was measured: nothing is changed"
+timed 'MatMul.f32.*4x8=10' 'MatMulInteger.*4x8=40' 'MatMul.f32=40' 'MatMulInteger=10' 'Quan=1' 'Dequan=1' <tasks
+by_groups --why q.g 2>err | ge-prune | ge-dump -o groups.txt
+[ "$(grep -c '= QuantizeLinear(' groups.txt)" = 2 ] && grep -q 'MatMul.*: f32: 4[01].0 us, 10.0 us in f32' err
+ok $? "the choice by their times"
+mixed --high high.g q.g >/dev/null 2>err
+[ $? = 64 ]
+ok $? "--high without --low: 64"
+sed 's/a = MatMul/m = MatMul/; s/Relu(a)/Relu(m)/; s/b = /n = /; s/MatMul(b/MatMul(n/; s/c = /o = /; s/(c)/(o)/; s/y = Soft/p = Soft/; s/= y/= p/' f.txt | ge-load | ge-shape | ge-fuse -o other.g
+mixed --high other.g --low other.g q.g >/dev/null 2>err
+[ $? = 65 ] && grep -q 'other.g: no group' err
+ok $? "groups of another model: 65"
+mixed --all middle q.g >/dev/null 2>err
+[ $? = 64 ]
+ok $? "--all of no form: 64"
+
 ge-export q.g -o q.onnx && HONE_KB=$PWD/none hone build --quiet --mixed q.onnx -o q/q 2>err && grep -q . q/q.d/*-mixed.g && equal q/q.so q.onnx --range x=0.5:2
 ok $? "hone build --mixed"
+HONE_KB=$PWD/tuned hone tune --quiet --mixed --trials 1 --runner fake q.onnx -o qt/q 2>err && grep -q . qt/q.d/*-mixed.g && kb --kb tuned dump 2>/dev/null | grep -q '^task MatMul f32' &&
+	equal qt/q.so q.onnx --range x=0.5:2
+ok $? "hone tune --mixed: both forms are measured"
 done_testing
