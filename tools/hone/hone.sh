@@ -408,15 +408,16 @@ least() { # LIBRARY: seconds of its fastest run
 	run-dev --bench --json --seconds 0.3 "$1" 2>/dev/null | sed -n 's/.*"min": *\([0-9.e-]*\).*/\1/p'
 }
 
+library() { # NAME GRAPH
+	progress "timing $1"
+	ge-plan --quiet ${threads:+"$threads"} -- "$2" | ge-emit --quiet ${jobs:+"$jobs"} -o "$work/$1" 2>/dev/null
+}
+
 # The choice is one of sums of kernels; what counts is the whole model. Three turns each; a form of one kind that is faster takes its place.
 fastest_form() {
 	[ "$(ge-stat --digest "$high")" != "$(ge-stat --digest "$low")" ] || return 0
 	mixture=$last
-	for form in mixture high low; do
-		eval "graph=\$$form"
-		progress "timing $form"
-		ge-plan --quiet ${threads:+"$threads"} -- "$graph" | ge-emit --quiet ${jobs:+"$jobs"} -o "$work/$form" 2>/dev/null || return 0
-	done
+	library mixture "$mixture" && library high "$high" && library low "$low" || return 0
 	for turn in 1 2 3; do
 		for form in mixture high low; do
 			echo "$form $(least "$work/$form.so")"
@@ -428,13 +429,12 @@ fastest_form() {
 			printf "the whole model: %.4g ms mixed, %.4g ms with all high, %.4g ms with all low\n", 1e3 * t["mixture"], 1e3 * t["high"], 1e3 * t["low"] }' "$work/forms")
 	whole_forms=${best#*
 }
-	eval "last=\$${best%%
-*}"
+	case $best in high*) last=$high ;; low*) last=$low ;; esac
 }
 
 # The whole model, tuned and not, in turns. Where kernels were timed elsewhere this machine says nothing.
 time_both() {
-	ge-plan --quiet ${threads:+"$threads"} -- "$plain" | ge-emit --quiet -o "$work/default" 2>/dev/null || return 0
+	library default "$plain" || return 0
 	case $stem in */*) library=$stem.so ;; *) library=./$stem.so ;; esac
 	for turn in 1 2 3; do
 		least "$work/default.so" >>"$work/before"
