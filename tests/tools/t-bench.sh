@@ -32,6 +32,7 @@ try kernels.c 'of peak' build/bench/kernels -r 1 'softmax 1536x128'
 try cost.c Spearman build/bench/cost -n 2 'softmax 384x128'
 try plan.c 'slack' build/bench/plan 1000
 try grads.c '^[^#].*	' build/bench/grads mobilenet_v2 1
+try products.c 'times f32' build/bench/products --budget 0.02 24x32x64
 try runner.c Gemm build/bench/runner --times 2 trip "$task"
 try strategies.c random build/bench/strategies --trials 2 --seeds 1 --strategy random "$task"
 try decisions.c '' build/bench/decisions --tries 1 "$task" ku=1
