@@ -1,14 +1,18 @@
-/* For tests of kernels that are compiled: a function of one type that calls a kernel of any. */
+/* For tests that compile kernels and run them. */
 #ifndef HONE_RUN_KERNEL_H
 #define HONE_RUN_KERNEL_H
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include "emit/emit.h"
 #include "loop/loop.h"
 #include "lower/lower.h"
 #include "op/op.h"
+#include "target/target.h"
 
-/* C behind that of kernel `name`: void run_NAME(void **data, char *ws), with data by buffer. */
-static void put_runner(FILE *f, struct loop_prog *p, const char *name)
+/* C behind that of kernel `name`, a function of one type that calls it: void run_NAME(void **data, char *ws), with data by buffer. */
+__attribute__((unused)) static void put_runner(FILE *f, struct loop_prog *p, const char *name)
 {
 	fprintf(f, "void run_%s(void **data, char *ws)\n{\n\t%s(", name, name);
 	for (enum scope s = SCOPE_IN; s <= SCOPE_OUT; s++)
@@ -16,6 +20,45 @@ static void put_runner(FILE *f, struct loop_prog *p, const char *name)
 			if (lbuf(p, b)->scope == s)
 				fprintf(f, "data[%u], ", b);
 	fprintf(f, "ws);\n}\n");
+}
+
+/* NAME.c as ./NAME.so, for t, loaded; NULL: it does not compile. */
+__attribute__((unused)) static void *compile_library(const char *name, const struct target *t)
+{
+	char *path = xprintf("./%s.so", name);
+	char *command = xprintf("%s %s -w -shared -fPIC -o %s %s.c -lm", target_compiler(), target_cflags(t), path, name);
+	void *lib = system(command) ? NULL : dlopen(path, RTLD_NOW);
+
+	free(command);
+	free(path);
+	return lib;
+}
+
+/* The programs as kernels k0, k1, ..., each with its runner, in NAME.c; loaded as above. */
+__attribute__((unused)) static void *compile_kernels(struct loop_prog *const *p, int n, const struct target *t, const char *name)
+{
+	char kernel[32], *path = xprintf("%s.c", name);
+	FILE *f = fopen(path, "w");
+
+	emit_prelude(f, p, n, NULL, 0);
+	for (int i = 0; i < n; i++) {
+		snprintf(kernel, sizeof kernel, "k%d", i);
+		emit_kernel(f, p[i], kernel);
+		put_runner(f, p[i], kernel);
+	}
+	fclose(f);
+	free(path);
+	return compile_library(name, t);
+}
+
+/* Kernel i of these, of program p. */
+__attribute__((unused)) static void run_kernel(void *lib, int i, const struct loop_prog *p, void **at)
+{
+	char *ws = aligned_alloc(64, (size_t)(p->workspace + 127) / 64 * 64), name[32];
+
+	snprintf(name, sizeof name, "run_k%d", i);
+	((void (*)(void **, char *))dlsym(lib, name))(at, ws);
+	free(ws);
 }
 
 /* Storage by buffer for a kernel of m's group: what goes in, and room for what comes out. */

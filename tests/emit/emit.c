@@ -11,6 +11,7 @@
 #include "loop/interp.h"
 #include "loop/prim.h"
 #include "sched/schedule.h"
+#include "run_kernel.h"
 #include "near.h"
 #include "tap.h"
 
@@ -63,7 +64,6 @@ static void written_between(void)
 	struct loop_prog *p = make_softmax(d), *plain = make_softmax(d);
 	float x[ROWS * COLS], got[ROWS * COLS], want[ROWS * COLS];
 	const char *body = kernel_text(p, trace);
-	char command[1024];
 
 	prog_collapse(plain);
 	prog_start(plain);
@@ -71,9 +71,7 @@ static void written_between(void)
 	emit_prelude(f, &p, 1, &body, 1);
 	fprintf(f, "%svoid run(float *x, float *y, char *ws) { kernel(x, y, ws); }\n", body);
 	fclose(f);
-	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o kernel.so kernel.c -lm", target_compiler(),
-		 target_cflags(target_host()));
-	void *lib = system(command) ? NULL : dlopen("./kernel.so", RTLD_NOW);
+	void *lib = compile_library("kernel", target_host());
 	if (!ok(lib != NULL, "it compiles"))
 		return;
 	for (int i = 0; i < ROWS * COLS; i++)
@@ -123,17 +121,14 @@ static void helpers_called(void)
 /* A kernel of one operand and one result as a library: run(x, y). */
 static void (*compiled(struct loop_prog *p, const char *body, const char *name))(const float *, float *)
 {
-	char command[1024];
-	FILE *f = fopen("kernel.c", "w");
+	char *path = xprintf("%s.c", name);
+	FILE *f = fopen(path, "w");
 
 	emit_prelude(f, &p, 1, &body, 1);
 	fprintf(f, "%svoid run(const float *x, float *y) { kernel(x, y, 0); }\n", body);
 	fclose(f);
-	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o ./%s kernel.c -lm", target_compiler(), target_cflags(target_host()),
-		 name);
-	char *path = xprintf("./%s", name);
-	void *lib = system(command) ? NULL : dlopen(path, RTLD_NOW);
 	free(path);
+	void *lib = compile_library(name, target_host());
 	return lib ? (void (*)(const float *, float *))dlsym(lib, "run") : NULL;
 }
 
@@ -164,7 +159,7 @@ static void nothing_beyond(void)
 		const int n = side == 1 ? 3 : 5;
 		float *x = (float *)(room + page) + (side == 2 ? 0 : page / 4 - n), y[5 * 16], worst = 0;
 		snprintf(trace, sizeof trace, "split s.w 4 %d\nvector s.w.2\n", lanes);
-		snprintf(name, sizeof name, "beyond%d.so", side);
+		snprintf(name, sizeof name, "beyond%d", side);
 		const char *body = kernel_text(p, trace);
 		void (*run)(const float *, float *) = compiled(p, body, name);
 		for (int i = 0; i < n; i++)

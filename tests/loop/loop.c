@@ -17,6 +17,7 @@
 #include "loop/math.h"
 #include "loop/prim.h"
 #include "families.h"
+#include "run_kernel.h"
 #include "near.h"
 #include "tap.h"
 
@@ -362,7 +363,6 @@ static void crashed(int sig)
 
 static void run_compiled(void)
 {
-	char command[1024];
 	double t = now_seconds();
 
 	fclose(source);
@@ -379,9 +379,7 @@ static void run_compiled(void)
 		THREADS - 1, THREADS, THREADS);
 	fclose(f);
 	vec_free(&all);
-	snprintf(command, sizeof command, "cat bodies.c >> kernels.c && %s %s -w -shared -fPIC -o ./kernels.so kernels.c -lm",
-		 target_compiler(), target_cflags(target_host()));
-	void *lib = system(command) ? NULL : dlopen("./kernels.so", RTLD_NOW);
+	void *lib = system("cat bodies.c >> kernels.c") ? NULL : compile_library("kernels", target_host());
 	if (!ok(lib != NULL, "%zu kernels compile (%.1f s)", kernels.n, now_seconds() - t))
 		return;
 	signal(SIGSEGV, crashed);

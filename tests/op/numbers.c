@@ -1,16 +1,12 @@
 /* Random applications of every operator that is lowered, on contents at the edges of their types: the stages, the nest that the
  * rule makes of them, and the compiled kernel give the evaluator's numbers. numbers [FIRST [COUNT]]; numbers case TEXT;
  * numbers write DIR FIRST COUNT leaves ONNX files, inputs and the evaluator's results for others to compare with. */
-#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "common/tool.h"
-#include "target/target.h"
-#include "emit/emit.h"
 #include "loop/interp.h"
-#include "lower/lower.h"
 #include "loop/prim.h"
 #include "loop/sampling.h"
 #include "sched/schedule.h"
@@ -250,20 +246,10 @@ static void *compile(const struct test *t, int n)
 {
 	static int number;
 	struct loop_prog **all = ARENA_ARRAY(&a, struct loop_prog *, n);
-	const char *so = arena_printf(&a, "./numbers%d.so", number++);
-	FILE *f = fopen("numbers.c", "w");
 
 	for (int i = 0; i < n; i++)
 		all[i] = t[i].low.prog;
-	emit_prelude(f, all, n, NULL, 0);
-	for (int i = 0; i < n; i++) {
-		const char *name = arena_printf(&a, "k%d", i);
-		emit_kernel(f, all[i], name);
-		put_runner(f, all[i], name);
-	}
-	fclose(f);
-	const char *command = arena_printf(&a, "%s %s -w -shared -fPIC -o %s numbers.c -lm", target_compiler(), target_cflags(target), so);
-	return system(command) ? NULL : dlopen(so, RTLD_NOW);
+	return compile_kernels(all, n, target, arena_printf(&a, "numbers%d", number++));
 }
 
 static void compiled(const struct test *t, int n)
@@ -274,17 +260,14 @@ static void compiled(const struct test *t, int n)
 		return;
 	for (int i = 0; i < n; i++) {
 		struct loop_prog *p = t[i].low.prog;
-		void (*run)(void **, char *) = (void (*)(void **, char *))dlsym(lib, arena_printf(&a, "run_k%d", i));
 		void **at = storage(t[i].m, t[i].in, &t[i].low, &a);
-		char *ws = aligned_alloc(64, (size_t)(p->workspace + 127) / 64 * 64);
 		unsigned csr = flush_on();
-		run(at, ws);
+		run_kernel(lib, i, p, at);
 		flush_off(csr);
 		const char *why = all_differ(&t[i], p, at, true);
 		compared++;
 		if (why)
 			ok(0, "compiled: %s: %s", t[i].text, why);
-		free(ws);
 	}
 	dlclose(lib);
 }

@@ -1,23 +1,13 @@
 /* Kernels of groups, by their texts: what is lowered and scheduled, by default for vectors of any length and otherwise,
  * gives the evaluator's numbers in the interpreter; with the default schedule here, compiled as well. Types of elements are what
  * differs most. */
-#include <dlfcn.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include "common/rng.h"
 #include "common/tool.h"
-#include "target/target.h"
-#include "emit/emit.h"
 #include "loop/interp.h"
-#include "lower/lower.h"
 #include "loop/prim.h"
-#include "loop/sampling.h"
 #include "sched/schedule.h"
-#include "op/npy.h"
-#include "op/op.h"
-#include "op/task.h"
-#include "run_kernel.h"
+#include "task_kernel.h"
 #include "near.h"
 #include "tap.h"
 
@@ -26,11 +16,7 @@ const struct tool tool; /* the library's main() is not linked */
 enum { LENGTHS = 3, SCHEDULES = 1 + LENGTHS + 6 };
 enum flags { WRAPS = 1 }; /* integers that doubles do not hold: not for the interpreter */
 
-static const struct text {
-	const char *text;
-	double lo, hi; /* of all inputs; both 0: floats are normal, integers as they are used; for integers hi .5 is 0 */
-	int flags;
-} texts[] = {
+static const struct text texts[] = {
 	/* sums in halves: of ones more than 2048 or 256, of squares more than 65504 */
 	{"MatMul bf16 4x1024 1024x8", .9, 1.1},
 	{"MatMul f16 3x3000 3000x17", .9, 1.1},
@@ -191,42 +177,6 @@ static struct arena a;
 static struct rng rng = {5};
 static struct target lengths[LENGTHS]; /* this machine, with vectors of 16, 32 and 64 bytes */
 
-/* ---- one group ---- */
-
-struct kernel {
-	const struct text *t;
-	struct module *m;
-	struct tensor **in, **want;
-	struct lowered low; /* legalized, by default */
-};
-
-static struct module *module_of(const char *text)
-{
-	const char *why;
-	struct module *m = task_module(text, 1, &a, &why);
-
-	if (!m)
-		die(EX_BUG, "%s: %s", text, why);
-	return m;
-}
-
-static void kernel_begin(struct kernel *k, const struct text *t)
-{
-	struct input_spec spec = {.seed = 3};
-
-	*k = (struct kernel){.t = t, .m = module_of(t->text)};
-	const struct graph *g = graph(k->m, k->m->main);
-	for (size_t i = 0; i < g->in.n && (t->lo != 0 || t->hi != 0); i++)
-		vec_push(&spec.ranges, arena_printf(&a, "%s=%.17g:%.17g", sym_str(val(k->m, g->in.a[i])->name), t->lo, t->hi));
-	k->in = inputs_make(k->m, &spec, &a);
-	k->want = ARENA_ARRAY(&a, struct tensor *, g->out.n);
-	eval_graph(k->m, k->m->main, k->in, k->want, &a, NULL);
-	vec_free(&spec.ranges);
-}
-
-/* Both round from something better, so they are neighbours at most. */
-static double epsilon(enum dtype t) { return t == DT_F16 ? 0x1p-10 : t == DT_BF16 ? 0x1p-7 : 1e-5; }
-
 static const char *tensor_differs(const struct tensor *y, const struct tensor *r)
 {
 	bool real = dtype_is_float(r->dtype);
@@ -246,22 +196,6 @@ static const char *tensor_differs(const struct tensor *y, const struct tensor *r
 	return NULL;
 }
 
-/* NULL, or how the results in storage differ from the evaluator's. */
-static const char *differs(const struct kernel *k, struct loop_prog *p, void **at)
-{
-	const char *why = NULL;
-
-	for (buf_id b = 1; b < p->bufs.n && !why; b++) {
-		if (lbuf(p, b)->scope != SCOPE_OUT)
-			continue;
-		const struct tensor *r = k->want[lbuf(p, b)->operand];
-		struct tensor y = *r;
-		y.data = at[b];
-		why = tensor_differs(&y, r);
-	}
-	return why;
-}
-
 /* ---- schedules ---- */
 
 static const char *try_schedule(struct kernel *k, const struct target *t, const struct samples *want, struct samples *got,
@@ -278,19 +212,7 @@ static const char *try_schedule(struct kernel *k, const struct target *t, const 
 		return why;
 	void **at = storage(k->m, k->in, l, &a);
 	why = loop_interp(l->prog, at);
-	return why ? why : differs(k, l->prog, at);
-}
-
-/* Some of the decisions that were met, made otherwise. */
-static void decide(const struct samples *met, struct samples *want)
-{
-	want->n = 0;
-	for (size_t i = 0; i < met->n; i++)
-		if (rng_range(&rng, 0, 1)) {
-			struct sample x = met->a[i];
-			x.decision = x.choice[rng_range(&rng, 0, x.n - 1)];
-			vec_push(want, x);
-		}
+	return why ? why : differs(k, l->prog, at, tensor_differs);
 }
 
 static bool try_schedules(struct kernel *k)
@@ -314,7 +236,7 @@ static bool try_schedules(struct kernel *k)
 			vec_free(&got);
 		}
 		if (i >= LENGTHS)
-			decide(&met, &want);
+			decide(&met, &want, &rng, 1);
 	}
 	if (why)
 		why = arena_str(&a, why); /* it may lie in the program */
@@ -352,7 +274,7 @@ static void try_random(void)
 	for (int i = 0; i < TEXTS; i++) {
 		struct text t = {random_reduction(), .5, 1.5}; /* integers: 0 and 1 */
 		struct kernel k;
-		kernel_begin(&k, &t);
+		kernel_begin(&k, &t, &a);
 		if (try_schedules(&k))
 			prog_free(k.low.prog);
 		module_free(k.m);
@@ -361,40 +283,18 @@ static void try_random(void)
 
 /* ---- compiled ---- */
 
-static void *compile(const struct kernel *k, int n)
-{
-	struct loop_prog **all = ARENA_ARRAY(&a, struct loop_prog *, n);
-	FILE *f = fopen("kernels.c", "w");
-
-	for (int i = 0; i < n; i++)
-		all[i] = k[i].low.prog;
-	emit_prelude(f, all, n, NULL, 0);
-	for (int i = 0; i < n; i++) {
-		const char *name = arena_printf(&a, "k%d", i);
-		emit_kernel(f, all[i], name);
-		put_runner(f, all[i], name);
-	}
-	fclose(f);
-	const char *command =
-		arena_printf(&a, "%s %s -w -shared -fPIC -o ./kernels.so kernels.c -lm", target_compiler(), target_cflags(target_host()));
-	return system(command) ? NULL : dlopen("./kernels.so", RTLD_NOW);
-}
-
 static void try_compiled(const struct kernel *k, int n)
 {
-	void *lib = compile(k, n);
+	void *lib = compile(k, n, target_host(), "kernels");
 
 	if (!ok(lib != NULL, "%d kernels compile", n))
 		return;
 	for (int i = 0; i < n; i++) {
 		struct loop_prog *p = k[i].low.prog;
-		void (*run)(void **, char *) = (void (*)(void **, char *))dlsym(lib, arena_printf(&a, "run_k%d", i));
 		void **at = storage(k[i].m, k[i].in, &k[i].low, &a);
-		char *ws = aligned_alloc(64, (size_t)(p->workspace + 127) / 64 * 64);
-		run(at, ws);
-		const char *why = differs(&k[i], p, at);
+		run_kernel(lib, i, p, at);
+		const char *why = differs(&k[i], p, at, tensor_differs);
 		ok(!why, "compiled: %s%s%s", k[i].t->text, why ? ": " : "", why ? why : "");
-		free(ws);
 	}
 }
 
@@ -402,8 +302,8 @@ static void try_compiled(const struct kernel *k, int n)
 
 static void try_refused(const char *text, const char *reason)
 {
-	struct module *m = module_of(text);
 	const char *why;
+	struct module *m = task_module(text, 1, &a, &why);
 	struct lowered l = lower_group(m, task_node(m), target_host(), NULL, &why);
 
 	ok(!l.prog && strstr(why, reason), "%s: %s", text, why ? why : "it has a kernel");
@@ -426,7 +326,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < TEXTS; i++) {
 		if (argc > 1 && strncmp(texts[i].text, argv[1], strlen(argv[1])))
 			continue;
-		kernel_begin(&k[n], &texts[i]);
+		kernel_begin(&k[n], &texts[i], &a);
 		n += try_schedules(&k[n]);
 	}
 	if (argc < 2)

@@ -1,20 +1,10 @@
 /* Vectors of every type that lies in lanes: kernels compiled for vectors of each length give the evaluator's numbers. lanes NAME...
  * makes them for these targets alone. CC is the compiler. */
-#include <dlfcn.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include "common/rng.h"
 #include "common/tool.h"
-#include "target/target.h"
-#include "emit/emit.h"
-#include "lower/lower.h"
 #include "sched/schedule.h"
-#include "loop/sampling.h"
-#include "op/npy.h"
-#include "op/op.h"
-#include "op/task.h"
-#include "run_kernel.h"
+#include "task_kernel.h"
 #include "near.h"
 #include "tap.h"
 
@@ -22,11 +12,7 @@ const struct tool tool; /* the library's main() is not linked */
 
 enum { CHAINS = 60, OTHERWISE = 1 /* schedules of each text */, KERNELS_MAX = 512 };
 
-/* Numbers from lo to hi; both 0: any. */
-static const struct text {
-	const char *text;
-	double lo, hi;
-} texts[] = {
+static const struct text texts[] = {
 	{"Cast{to=6} u8 33x77; Sub %0 i32=7; Cast{to=1} %1; Mul %2 f32 77c; Add %3 f32 77c; Max %4 f32=0; Div %5 f32=0.3; Round %6; Add %7 f32=128; "
 	 "Clip %8 f32=0 f32=255; Cast{to=2} %9"},
 	{"Cast{to=1} i32 7x100; Mul %0 f32=0.01; Round %1; Cast{to=3} %2", -99999, 99999},
@@ -91,24 +77,6 @@ static const struct text {
 static struct arena a;
 static struct rng rng = {5};
 
-struct kernel {
-	const struct text *t;
-	struct module *m;
-	struct tensor **in, **want;
-	struct lowered low;
-};
-
-/* Some of the decisions that were met, made otherwise. */
-static void decide(const struct samples *met, struct samples *want)
-{
-	for (size_t i = 0; i < met->n; i++)
-		if (rng_range(&rng, 0, 2)) {
-			struct sample x = met->a[i];
-			x.decision = x.choice[rng_range(&rng, 0, x.n - 1)];
-			vec_push(want, x);
-		}
-}
-
 /* Lowered and scheduled; otherwise: not as usual. */
 static const char *schedule(struct kernel *k, const struct target *target, bool otherwise)
 {
@@ -121,7 +89,7 @@ static const char *schedule(struct kernel *k, const struct target *target, bool 
 	schedule_with(k->low.prog, NULL, otherwise ? &met : NULL);
 	if (otherwise) {
 		samples_keep(&met, &a);
-		decide(&met, &want);
+		decide(&met, &want, &rng, 2);
 		prog_free(k->low.prog);
 		k->low = lower_group(k->m, task_node(k->m), target, NULL, &why);
 		schedule_with(k->low.prog, &want, NULL);
@@ -130,26 +98,6 @@ static const char *schedule(struct kernel *k, const struct target *target, bool 
 	vec_free(&want);
 	return loop_legalize(k->low.prog);
 }
-
-static const char *kernel_begin(struct kernel *k, const struct text *t, const struct target *target, bool otherwise)
-{
-	struct input_spec spec = {.seed = 3};
-	const char *why = NULL;
-
-	*k = (struct kernel){.t = t, .m = task_module(t->text, 1, &a, &why)};
-	if (!k->m)
-		return why;
-	const struct graph *g = graph(k->m, k->m->main);
-	for (size_t i = 0; i < g->in.n && (t->lo != 0 || t->hi != 0); i++)
-		vec_push(&spec.ranges, arena_printf(&a, "%s=%.17g:%.17g", sym_str(val(k->m, g->in.a[i])->name), t->lo, t->hi));
-	k->in = inputs_make(k->m, &spec, &a);
-	k->want = ARENA_ARRAY(&a, struct tensor *, g->out.n);
-	eval_graph(k->m, k->m->main, k->in, k->want, &a, NULL);
-	vec_free(&spec.ranges);
-	return schedule(k, target, otherwise);
-}
-
-static double epsilon(enum dtype t) { return t == DT_F16 ? 0x1p-10 : t == DT_BF16 ? 0x1p-7 : 1e-5; }
 
 static const char *tensor_differs(const struct tensor *y, const struct tensor *r)
 {
@@ -160,21 +108,6 @@ static const char *tensor_differs(const struct tensor *y, const struct tensor *r
 			return arena_printf(&a, "element %lld is %.9g, not %.9g", (long long)i, u, v);
 	}
 	return NULL;
-}
-
-static const char *differs(const struct kernel *k, void **at)
-{
-	struct loop_prog *p = k->low.prog;
-	const char *why = NULL;
-
-	for (buf_id b = 1; b < p->bufs.n && !why; b++) {
-		if (lbuf(p, b)->scope != SCOPE_OUT)
-			continue;
-		struct tensor y = *k->want[lbuf(p, b)->operand];
-		y.data = at[b];
-		why = tensor_differs(&y, k->want[lbuf(p, b)->operand]);
-	}
-	return why;
 }
 
 /* Casts, sums, comparisons of random types, one after the other. */
@@ -206,35 +139,14 @@ static const char *random_chain(void)
 	return s;
 }
 
-static void *compile(const struct kernel *k, int n, const struct target *t, const char *name)
-{
-	struct loop_prog **all = ARENA_ARRAY(&a, struct loop_prog *, n);
-	FILE *f = fopen(arena_printf(&a, "%s.c", name), "w");
-
-	for (int i = 0; i < n; i++)
-		all[i] = k[i].low.prog;
-	emit_prelude(f, all, n, NULL, 0);
-	for (int i = 0; i < n; i++) {
-		const char *kernel = arena_printf(&a, "k%d", i);
-		emit_kernel(f, all[i], kernel);
-		put_runner(f, all[i], kernel);
-	}
-	fclose(f);
-	const char *command =
-		arena_printf(&a, "%s %s -w -shared -fPIC -o ./%s.so %s.c -lm", target_compiler(), target_cflags(t), name, name);
-	return system(command) ? NULL : dlopen(arena_printf(&a, "./%s.so", name), RTLD_NOW);
-}
-
 static void run_kernels(struct kernel *k, int n, void *lib, const char *name)
 {
 	for (int i = 0; i < n; i++) {
-		void (*run)(void **, char *) = (void (*)(void **, char *))dlsym(lib, arena_printf(&a, "run_k%d", i));
+		struct loop_prog *p = k[i].low.prog;
 		void **at = storage(k[i].m, k[i].in, &k[i].low, &a);
-		char *ws = aligned_alloc(64, (size_t)(k[i].low.prog->workspace + 127) / 64 * 64);
-		run(at, ws);
-		const char *why = differs(&k[i], at);
+		run_kernel(lib, i, p, at);
+		const char *why = differs(&k[i], p, at, tensor_differs);
 		ok(!why, "%s: %s%s%s", name, k[i].t->text, why ? ": " : "", why ? why : "");
-		free(ws);
 	}
 }
 
@@ -259,7 +171,8 @@ static void try_target(const char *name)
 		*x = i < fixed ? texts[i] : i < usual ? (struct text){random_chain(), -9, 300} : texts[(i - usual) % fixed];
 		if (left_out(x->text)) /* clang 14 has no such type on most */
 			continue;
-		const char *why = kernel_begin(&k[n], x, &t, i >= usual);
+		kernel_begin(&k[n], x, &a);
+		const char *why = schedule(&k[n], &t, i >= usual);
 		if (why)
 			ok(0, "%s: %s: %s", name, x->text, why);
 		else

@@ -155,40 +155,26 @@ static VEC(struct made) made;
 
 static void try_compiled(void)
 {
-	char command[1024], name[32];
 	VEC(struct loop_prog *) all = {0};
-	FILE *f = fopen("space-kernels.c", "w");
+
 	for (size_t i = 0; i < made.n; i++)
 		vec_push(&all, made.a[i].p);
-	emit_prelude(f, all.a, (int)all.n, NULL, 0);
-	for (int i = 0; i < (int)made.n; i++) {
-		snprintf(name, sizeof name, "k%d", i);
-		emit_kernel(f, made.a[i].p, name);
-		put_runner(f, made.a[i].p, name);
-	}
-	fclose(f);
-	snprintf(command, sizeof command, "%s %s -w -shared -fPIC -o ./space-kernels.so space-kernels.c -lm", target_compiler(),
-		 target_cflags(target_host()));
-	void *lib = system(command) ? NULL : dlopen("./space-kernels.so", RTLD_NOW);
+	void *lib = compile_kernels(all.a, (int)all.n, target_host(), "space-kernels");
 	if (!ok(lib != NULL, "%zu kernels compile", made.n))
 		return;
 	int bad = 0;
 	for (size_t i = 0; i < made.n; i++) {
 		struct loop_prog *plain = program(made.a[i].shape);
 		struct data want, got;
-		snprintf(name, sizeof name, "run_k%zu", i);
-		void (*run)(void **, char *) = (void (*)(void **, char *))dlsym(lib, name);
-		char *ws = aligned_alloc(64, (size_t)(made.a[i].p->workspace + 127) / 64 * 64);
 		data_new(plain, plain, &want);
 		data_new(plain, made.a[i].p, &got);
 		stages_eval(plain, want.at);
-		run(got.at, ws);
+		run_kernel(lib, (int)i, made.a[i].p, got.at);
 		double e = difference(plain, &want, &got);
 		if (!(e < 1e-4) && !bad++)
 			printf("# %s differs by %g:\n%s", made.a[i].shape->name, e, made.a[i].trace);
 		data_free(&want);
 		data_free(&got);
-		free(ws);
 		prog_free(plain);
 	}
 	ok(!bad, "compiled, they agree with the stages: %zu, %d do not", made.n, bad);
