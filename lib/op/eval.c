@@ -5,6 +5,7 @@
 #include "common/progress.h"
 #include "common/memory.h"
 #include "common/msg.h"
+#include "common/option.h"
 #include "graph/pass.h"
 #include "op/rules.h"
 
@@ -176,11 +177,8 @@ static void no_memory(const char *why)
 
 static uint64_t bodies_of(const char *name, const char *arg)
 {
-	char *end;
-	uint64_t n = strtoull(arg, &end, 10);
+	uint64_t n = option_count(name, arg, 0, UINT64_MAX);
 
-	if (*arg < '0' || *arg > '9' || *end)
-		die(EX_BADUSE, "%s %s: a number is needed", name, arg);
 	return n ? n : 1;
 }
 

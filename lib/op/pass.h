@@ -6,4 +6,8 @@
 /* struct tool.run of every pass tool (tool.data is the struct pass): reads modules from the file or
  * standard input, checks each, runs the pass, appends provenance, writes. Aborts are passed on. */
 int pass_main(const struct tool *t, struct tool_args *a);
+
+/* Of such a tool, all but its names, options and sentence. */
+#define PASS_TOOL(pass) \
+	.args_doc = "[FILE]", .flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM, .max_files = 1, .run = pass_main, .data = &(pass)
 #endif

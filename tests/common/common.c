@@ -14,6 +14,7 @@
 #include "common/half.h"
 #include "common/intern.h"
 #include "common/map.h"
+#include "common/option.h"
 #include "common/rng.h"
 #include "tap.h"
 
@@ -137,6 +138,38 @@ static void test_map(void)
 	ok(!map_get(&m, 64), "and empty again");
 }
 
+/* What it says of the number, or "" if it takes it. */
+static const char *refusal(const char *arg, bool whole)
+{
+	static struct msg_trap trap;
+
+	*trap.why = 0;
+	if (!setjmp(trap.at)) {
+		msg_trap = &trap;
+		if (whole)
+			option_count("-n", arg, 1, 256);
+		else
+			option_number("--x", arg, 0.5, INFINITY);
+	}
+	msg_trap = NULL;
+	return trap.why;
+}
+
+static void test_options(void)
+{
+	static const char *const no_count[] = {"0", "257", "-1", "3x", "", "1e2", "4294967297", "99999999999999999999"};
+	static const char *const no_number[] = {"0.4", "x", "", "1 2", "nan", "-1"};
+	int taken = 0;
+
+	for (size_t i = 0; i < sizeof no_count / sizeof *no_count; i++)
+		taken += !*refusal(no_count[i], true);
+	for (size_t i = 0; i < sizeof no_number / sizeof *no_number; i++)
+		taken += !*refusal(no_number[i], false);
+	ok(!taken && !*refusal("256", true) && !*refusal("1e9", false), "numbers of options: %d wrong ones are taken", taken);
+	ok(strstr(refusal("0", true), "-n 0 is not a number from 1 to 256") != NULL, "with range: %s", refusal("0", true));
+	ok(strstr(refusal("x", false), "--x x is not a number from 0.5") != NULL, "and without end: %s", refusal("x", false));
+}
+
 static void test_arena(void)
 {
 	struct arena a = {0};
@@ -226,6 +259,7 @@ int main(void)
 	test_digest();
 	test_names();
 	test_map();
+	test_options();
 	test_arena();
 	return tap_done();
 }

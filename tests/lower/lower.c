@@ -1,11 +1,8 @@
-/* The lowering column against the conformance cases of Debian's libonnx-testdata: the stages' numbers, and those
- * of the nest that the default schedule makes of them. A case runs in a process of its own. */
+/* The lowering column against the conformance cases: the stages' numbers, and those of the nest that the default schedule makes of
+ * them. lower [NAME]: those with NAME in their names. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <math.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "common/tool.h"
 #include "target/target.h"
 #include "loop/interp.h"
@@ -13,21 +10,11 @@
 #include "loop/prim.h"
 #include "loop/sampling.h"
 #include "sched/schedule.h"
-#include "onnx/onnx.h"
 #include "op/op.h"
+#include "conformance.h"
 #include "near.h"
-#include "tap.h"
 
 const struct tool tool; /* the library's main() is not linked */
-
-static const char *data = "/usr/share/libonnx-testdata/data"; /* or HONE_ONNX_DATA */
-
-static struct tensor *read_nth(const char *dir, const char *kind, size_t i, struct arena *a)
-{
-	const char *path = arena_printf(a, "%s/test_data_set_0/%s_%zu.pb", dir, kind, i);
-
-	return access(path, R_OK) ? NULL : onnx_read_tensor(path, a);
-}
 
 struct test {
 	struct arena a;
@@ -180,60 +167,14 @@ static void run_case(const char *dir)
 	run_both(&t, CONST_REST);
 }
 
-enum { PASSED, FAILED, UNSUPPORTED };
-
-static int fork_case(const char *dir, const char *name)
-{
-	char why[600] = "";
-	int p[2], status;
-	pid_t pid;
-
-	fflush(stdout);
-	if (pipe(p) || (pid = fork()) < 0)
-		die_errno(EX_SYSTEM, "fork");
-	if (!pid) {
-		dup2(p[1], 2);
-		close(p[0]);
-		alarm(20);
-		run_case(dir);
-		_exit(0);
-	}
-	close(p[1]);
-	for (ssize_t n = 0, k; (k = read(p[0], why + n, sizeof why - 1 - (size_t)n)) > 0;)
-		n += k;
-	close(p[0]);
-	waitpid(pid, &status, 0);
-	why[strcspn(why, "\n")] = 0;
-	/* What import or inference cannot do is not this test's business. */
-	bool other = WIFEXITED(status) && WEXITSTATUS(status) != EX_DIFFERENT && WEXITSTATUS(status) != EX_BUG && WEXITSTATUS(status);
-	if (other) {
-		if (getenv("VERBOSE"))
-			printf("# %s: %s\n", name, why);
-		return UNSUPPORTED;
-	}
-	bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	ok(good, "%s%s%s", name, *why ? ": " : "", why);
-	return good ? PASSED : FAILED;
-}
+/* What import or inference cannot do is not this test's business. */
+static bool unsupported(int status, const char *said) { return status != EX_DIFFERENT && status != EX_BUG; }
 
 int main(int argc, char **argv)
 {
-	data = getenv("HONE_ONNX_DATA") ? getenv("HONE_ONNX_DATA") : data;
-	char *dir = xprintf("%s/node", data);
-	struct dirent **list;
-	int n[3] = {0};
+	static const char *const kinds[] = {"node", NULL};
 
 	msg_tool = "lower";
-	if (access(dir, R_OK)) {
-		skip("conformance cases", "libonnx-testdata is not installed");
-		return tap_done();
-	}
-	int count = scandir(dir, &list, NULL, alphasort);
-	for (int i = 0; i < count; i++)
-		if (list[i]->d_name[0] != '.' && (argc < 2 || strstr(list[i]->d_name, argv[1])))
-			n[fork_case(xprintf("%s/%s", dir, list[i]->d_name), list[i]->d_name)]++;
-	if (n[UNSUPPORTED])
-		skip(xprintf("%d conformance cases", n[UNSUPPORTED]), "operators or types without a lowering");
-	fprintf(stderr, "%d passed, %d failed, %d without a lowering\n", n[PASSED], n[FAILED], n[UNSUPPORTED]);
-	return tap_done();
+	return conformance(&(struct conformance){kinds, run_case, unsupported, "operators or types without a lowering"},
+			   argc > 1 ? argv[1] : NULL);
 }

@@ -1,27 +1,13 @@
-/* The conformance cases of Debian's libonnx-testdata: shapes as inferred, values as evaluated. A
- * case runs in a process of its own, since a fault ends the process. HONE_ONNX_DATA: another folder
- * with such cases. */
+/* The conformance cases: shapes as inferred, values as evaluated. ops [NAME]: those with NAME in their names. */
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "graph/pass.h"
-#include "onnx/onnx.h"
 #include "op/op.h"
+#include "conformance.h"
 #include "near.h"
-#include "tap.h"
 
 const struct tool tool; /* the library's main() is not linked */
-
-static struct tensor *read_nth(const char *dir, const char *kind, size_t i, struct arena *a)
-{
-	const char *path = arena_printf(a, "%s/test_data_set_0/%s_%zu.pb", dir, kind, i);
-
-	return access(path, R_OK) ? NULL : onnx_read_tensor(path, a);
-}
 
 /* The data of that time has bfloat16 as numbers of 16 bits. */
 static void fix_bf16(struct tensor *t, const struct type *want)
@@ -99,62 +85,14 @@ static void run_case(const char *dir)
 	}
 }
 
-enum { PASSED, FAILED, UNSUPPORTED };
-
-static int fork_case(const char *dir, const char *name)
-{
-	char why[600] = "";
-	int p[2], status;
-	pid_t pid;
-
-	fflush(stdout);
-	if (pipe(p) || (pid = fork()) < 0)
-		die_errno(EX_SYSTEM, "fork");
-	if (!pid) {
-		dup2(p[1], 2);
-		close(p[0]);
-		run_case(dir);
-		_exit(0);
-	}
-	close(p[1]);
-	for (ssize_t n = 0, k; (k = read(p[0], why + n, sizeof why - 1 - (size_t)n)) > 0;)
-		n += k;
-	close(p[0]);
-	waitpid(pid, &status, 0);
-	why[strcspn(why, "\n")] = 0;
-	bool old = strstr(why, "the oldest this program reads");
-	if (WIFEXITED(status) && (WEXITSTATUS(status) == EX_NOTAVAIL || old)) {
-		if (getenv("VERBOSE"))
-			printf("# %s: %s\n", name, why);
-		return UNSUPPORTED;
-	}
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s%s%s", name, *why ? ": " : "", why);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? PASSED : FAILED;
-}
+static bool is_unsupported(int status, const char *said) { return status == EX_NOTAVAIL || strstr(said, "the oldest this program reads"); }
 
 int main(int argc, char **argv)
 {
-	static const char *const kinds[] = {"node", "simple", "pytorch-operator", "pytorch-converted"};
-	const char *data = getenv("HONE_ONNX_DATA");
-	int n[3] = {0};
+	static const char *const kinds[] = {"node", "simple", "pytorch-operator", "pytorch-converted", NULL};
 
 	msg_tool = "ops";
-	if (!data)
-		data = "/usr/share/libonnx-testdata/data";
-	if (access(data, R_OK)) {
-		skip("conformance cases", "libonnx-testdata is not installed");
-		return tap_done();
-	}
-	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-		char *dir = xprintf("%s/%s", data, kinds[k]);
-		struct dirent **list;
-		int count = scandir(dir, &list, NULL, alphasort);
-		for (int i = 0; i < count; i++)
-			if (list[i]->d_name[0] != '.' && (argc < 2 || strstr(list[i]->d_name, argv[1])))
-				n[fork_case(xprintf("%s/%s", dir, list[i]->d_name), list[i]->d_name)]++;
-	}
-	if (n[UNSUPPORTED])
-		skip(xprintf("%d conformance cases", n[UNSUPPORTED]), "operators or types without an evaluator, opsets below 7");
-	fprintf(stderr, "%d passed, %d failed, %d unsupported\n", n[PASSED], n[FAILED], n[UNSUPPORTED]);
-	return tap_done();
+	return conformance(
+		&(struct conformance){kinds, run_case, is_unsupported, "operators or types without an evaluator, opsets below 7"},
+		argc > 1 ? argv[1] : NULL);
 }

@@ -254,9 +254,5 @@ static const struct pass pass = {
 const struct tool tool = {
 	.name = "ge-cse",
 	.summary = "Compute once what is computed twice: share equal nodes and equal constants.",
-	.args_doc = "[FILE]",
-	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
-	.max_files = 1,
-	.run = pass_main,
-	.data = &pass,
+	PASS_TOOL(pass),
 };

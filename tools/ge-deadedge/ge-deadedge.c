@@ -313,9 +313,5 @@ static const struct pass pass = {
 const struct tool tool = {
 	.name = "ge-deadedge",
 	.summary = "Put the branch that is taken in the place of an If whose condition is known.",
-	.args_doc = "[FILE]",
-	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
-	.max_files = 1,
-	.run = pass_main,
-	.data = &pass,
+	PASS_TOOL(pass),
 };

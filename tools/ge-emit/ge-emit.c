@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/option.h"
 #include "ge-emit.h"
 #include "graph/pass.h"
 #include "graph/stream.h"
@@ -19,13 +20,10 @@ static struct given_traces traces;
 static struct target target; /* no cores: this machine */
 
 enum { OPT_PRINT_TRACES = 1000, OPT_TRACE, OPT_NO_COMPILE, OPT_EMBED, OPT_REPORT, OPT_NO_FALLBACK, OPT_TARGET, OPT_THREADS };
-enum { EMBED_MAX = 64 << 20 };
+enum { EMBED_MAX = 64 << 20, JOBS_MAX = 10000 };
 
 static error_t option(int key, char *arg)
 {
-	char *end;
-	long number;
-
 	switch (key) {
 	case OPT_PRINT_TRACES: print_traces = true; return 0;
 	case OPT_TRACE: traces_read(&traces, arg); return 0;
@@ -37,16 +35,8 @@ static error_t option(int key, char *arg)
 		if (!target_find(arg, &target))
 			die(EX_BADUSE, "--target=%s: there are %s", arg, target_names());
 		return 0;
-	case 'j':
-		if ((jobs = atoi(arg)) < 1)
-			die(EX_BADUSE, "-j %s: not a number of jobs", arg);
-		return 0;
-	case OPT_THREADS:
-		number = strtol(arg, &end, 10);
-		if (*end || end == arg || number < 1 || number > THREADS_MAX)
-			die(EX_BADUSE, "--threads %s: not a number from 1 to %d", arg, THREADS_MAX);
-		threads = (int)number;
-		return 0;
+	case 'j': jobs = (int)option_count("-j", arg, 1, JOBS_MAX); return 0;
+	case OPT_THREADS: threads = (int)option_count("--threads", arg, 1, THREADS_MAX); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

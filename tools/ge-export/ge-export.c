@@ -1,6 +1,7 @@
 /* ge-export: a graph stream as an ONNX file. */
 #include <limits.h>
 #include <stdlib.h>
+#include "common/option.h"
 #include "common/tool.h"
 #include "graph/module.h"
 #include "onnx/onnx.h"
@@ -17,15 +18,8 @@ static const struct argp_option options[] = {
 
 static error_t option(int key, char *arg)
 {
-	char *end;
-	long number;
 	switch (key) {
-	case OPT_OPSET:
-		number = strtol(arg, &end, 10);
-		if (!*arg || *end || number <= 0 || number > INT_MAX)
-			die(EX_BADUSE, "--opset '%s' is not a number", arg);
-		opts.opset = (int)number;
-		return 0;
+	case OPT_OPSET: opts.opset = (int)option_count("--opset", arg, 1, INT_MAX); return 0;
 	case OPT_EXTERNAL: opts.external = arg; return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -369,19 +369,14 @@ static void fold(struct module *m, const struct pass_ctx *c)
 static const struct pass pass = {
 	.run = fold,
 	.contract =
-		"Infers shapes itself. Keeps ONNX operators; random operators are never "
-		"folded. Leaves no node, in any body, "
-		"whose result could be a constant within the limit.",
+		"Infers shapes itself. Keeps ONNX operators; random operators are never folded. Leaves no node, in any body, whose "
+		"result could be a constant within the limit.",
 };
 
 const struct tool tool = {
 	.name = "ge-fold",
 	.summary = "Compute what is constant and drop what changes nothing.",
-	.args_doc = "[FILE]",
-	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
-	.max_files = 1,
+	PASS_TOOL(pass),
 	.options = options,
 	.option = option,
-	.run = pass_main,
-	.data = &pass,
 };

@@ -98,11 +98,7 @@ static const struct pass pass = {
 const struct tool tool = {
 	.name = "ge-fuse",
 	.summary = "Group the nodes of a graph into kernels.",
-	.args_doc = "[FILE]",
-	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
-	.max_files = 1,
+	PASS_TOOL(pass),
 	.options = options,
 	.option = option,
-	.run = pass_main,
-	.data = &pass,
 };

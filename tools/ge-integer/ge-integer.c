@@ -105,9 +105,5 @@ static const struct pass pass = {
 const struct tool tool = {
 	.name = "ge-integer",
 	.summary = "Turn quantised nodes of floats into nodes of integers.",
-	.args_doc = "[FILE]",
-	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
-	.max_files = 1,
-	.run = pass_main,
-	.data = &pass,
+	PASS_TOOL(pass),
 };

@@ -235,11 +235,7 @@ static const struct pass pass = {
 const struct tool tool = {
 	.name = "ge-layout",
 	.summary = "Choose the memory layout of values between kernels.",
-	.args_doc = "[FILE]",
-	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
-	.max_files = 1,
+	PASS_TOOL(pass),
 	.options = options,
 	.option = option,
-	.run = pass_main,
-	.data = &pass,
 };

@@ -1,10 +1,12 @@
 /* ge-mixed: which nodes are in fewer bits. */
+#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "common/json.h"
+#include "common/option.h"
 #include "graph/stream.h"
 #include "mixed.h"
 #include "op/op.h"
@@ -43,14 +45,8 @@ static const struct argp_option options[] = {
 
 static error_t option(int key, char *arg)
 {
-	char *end;
-
 	switch (key) {
-	case OPT_ERROR:
-		opt.error = strtod(arg, &end);
-		if (end == arg || *end || !(opt.error > 0))
-			die(EX_BADUSE, "--error %s: expected a number above 0", arg);
-		return 0;
+	case OPT_ERROR: opt.error = option_number("--error", arg, DBL_MIN, INFINITY); return 0;
 	case 'i': vec_push(&opt.inputs.files, arg); return 0;
 	case OPT_RANGE: vec_push(&opt.inputs.ranges, arg); return 0;
 	case OPT_TO: opt.to = arg; return 0;

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "common/option.h"
 #include "target/target.h"
 #include "model/memory_plan.h"
 #include "op/pass.h"
@@ -54,8 +55,6 @@ static void plan(struct module *m, const struct pass_ctx *c)
 
 static error_t option(int key, char *arg)
 {
-	char *end;
-	long number;
 
 	switch (key) {
 	case OPT_NO_FALLBACK: no_fallback = true; return 0;
@@ -63,12 +62,7 @@ static error_t option(int key, char *arg)
 		if (!target_find(arg, &target))
 			die(EX_BADUSE, "--target=%s: there are %s", arg, target_names());
 		return 0;
-	case OPT_THREADS:
-		number = strtol(arg, &end, 10);
-		if (*end || end == arg || number < 1 || number > THREADS_MAX)
-			die(EX_BADUSE, "--threads %s: not a number from 1 to %d", arg, THREADS_MAX);
-		threads = (int)number;
-		return 0;
+	case OPT_THREADS: threads = (int)option_count("--threads", arg, 1, THREADS_MAX); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -94,12 +88,8 @@ static const char *names(int key) { return target_names(); }
 const struct tool tool = {
 	.name = "ge-plan",
 	.summary = "Give every value a place in memory.",
-	.args_doc = "[FILE]",
-	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
-	.max_files = 1,
+	PASS_TOOL(pass),
 	.options = options,
 	.option = option,
 	.names = names,
-	.run = pass_main,
-	.data = &pass,
 };

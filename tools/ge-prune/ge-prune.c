@@ -303,11 +303,7 @@ static const struct pass pass = {
 const struct tool tool = {
 	.name = "ge-prune",
 	.summary = "Drop whatever no output needs: nodes, constants, inputs and outputs of bodies.",
-	.args_doc = "[FILE]",
-	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
-	.max_files = 1,
+	PASS_TOOL(pass),
 	.options = options,
 	.option = option,
-	.run = pass_main,
-	.data = &pass,
 };

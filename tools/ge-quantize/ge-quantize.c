@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/option.h"
 #include "common/tool.h"
 #include "graph/pass.h"
 #include "graph/stream.h"
@@ -46,16 +47,6 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static double number(const char *name, const char *arg, double least, double most)
-{
-	char *end;
-	double v = strtod(arg, &end);
-
-	if (end == arg || *end || !(v >= least && v <= most))
-		die(EX_BADUSE, "%s %s: a number from %g to %g is needed", name, arg, least, most);
-	return v;
-}
-
 static void take_method(const char *arg)
 {
 	for (int i = 0; i < RANGE_METHODS; i++)
@@ -83,20 +74,20 @@ static error_t option(int key, char *arg)
 	switch (key) {
 	case 's': statistics_path = arg; return 0;
 	case OPT_METHOD: take_method(arg); return 0;
-	case OPT_PERCENTILE: quantizing.percentile = number("--percentile", arg, 50, 100); return 0;
+	case OPT_PERCENTILE: quantizing.percentile = option_number("--percentile", arg, 50, 100); return 0;
 	case OPT_WEIGHTS:
-		quantizing.weight_bits = (int)number("--weights", arg, 4, 8);
+		quantizing.weight_bits = (int)option_count("--weights", arg, 4, 8);
 		if (quantizing.weight_bits != 4 && quantizing.weight_bits != 8)
 			die(EX_BADUSE, "--weights %s: 8 or 4", arg);
 		return 0;
 	case OPT_ACTIVATIONS: take_activations(arg); return 0;
 	case OPT_CORRECT: quantizing.correct = false; return 0;
 	case OPT_EQUALIZE: balancing.equalize = true; return 0;
-	case OPT_SMOOTH: balancing.smooth = number("--smooth", arg, 0, 1); return 0;
+	case OPT_SMOOTH: balancing.smooth = option_number("--smooth", arg, 0, 1); return 0;
 	case OPT_ONLY: vec_push(&only, arg); return 0;
 	case OPT_SKIP: vec_push(&skip, arg); return 0;
 	case OPT_METRIC: metric.command = arg; return 0;
-	case OPT_DROP: metric.drop = number("--drop", arg, 0, 1e30); return 0;
+	case OPT_DROP: metric.drop = option_number("--drop", arg, 0, 1e30); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }

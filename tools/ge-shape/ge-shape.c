@@ -71,11 +71,7 @@ static const struct pass pass = {
 const struct tool tool = {
 	.name = "ge-shape",
 	.summary = "Infer the types and shapes of all values of a graph.",
-	.args_doc = "[FILE]",
-	.flags = TOOL_OUT | TOOL_WHY | TOOL_IN_STREAM,
-	.max_files = 1,
+	PASS_TOOL(pass),
 	.options = options,
 	.option = option,
-	.run = pass_main,
-	.data = &pass,
 };

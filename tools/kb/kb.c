@@ -1,7 +1,6 @@
 /* kb: what was measured, and remembered. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include "common/option.h"
 #include "target/target.h"
 #include "op/task.h"
 #include "verbs.h"
@@ -46,7 +45,6 @@ static const struct argp_option options[] = {
 
 static error_t option(int key, char *arg)
 {
-	char *end;
 	switch (key) {
 	case KEY_KB: opt.kb = arg; return 0;
 	case KEY_TARGET: opt.target = arg, given |= T_TARGET; return 0;
@@ -55,10 +53,7 @@ static error_t option(int key, char *arg)
 	case KEY_SALVAGE: opt.salvage = true, given |= T_SALVAGE; return 0;
 	case KEY_KEEP:
 		given |= T_KEEP;
-		errno = 0;
-		opt.keep = strtoul(arg, &end, 10);
-		if (end == arg || *end || *arg == '-' || errno)
-			die(EX_BADUSE, "--keep %s: expected a number", arg);
+		opt.keep = option_count("--keep", arg, 0, ULONG_MAX);
 		return 0;
 	case 'n': opt.dry_run = true, given |= T_DRY_RUN; return 0;
 	default: return ARGP_ERR_UNKNOWN;

@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 #include "common/json.h"
+#include "common/option.h"
 #include "common/shown.h"
 #include "common/tool.h"
 #include "op/op.h"
@@ -56,21 +57,11 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static double number(const char *name, const char *arg)
-{
-	char *end;
-	double v = strtod(arg, &end);
-
-	if (end == arg || *end || !(v >= 0))
-		die(EX_BADUSE, "--%s %s: a number that is not negative is needed", name, arg);
-	return v;
-}
-
 static error_t option(int key, char *arg)
 {
 	switch (key) {
 	case 'i': vec_push(&spec.files, arg); return 0;
-	case OPT_SEED: spec.seed = (uint64_t)number("seed", arg); return 0;
+	case OPT_SEED: spec.seed = option_count("--seed", arg, 0, UINT64_MAX); return 0;
 	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
 	case OPT_SET:
 		for (char *save = NULL, *p = strtok_r(arg, ",", &save); p; p = strtok_r(NULL, ",", &save))
@@ -78,18 +69,18 @@ static error_t option(int key, char *arg)
 		return 0;
 	case OPT_SHAPE: vec_push(&source_sizes.shapes, arg); return 0;
 	case OPT_CONST: vec_push(&source_sizes.consts, ((struct source_const){arg})); return 0;
-	case OPT_FREE: source_sizes.rest = (int64_t)number("free", arg); return 0;
+	case OPT_FREE: source_sizes.rest = (int64_t)option_count("--free", arg, 0, INT64_MAX); return 0;
 	case OPT_GIVE: vec_push(&source_sizes.given, ((struct source_const){arg})); return 0;
 	case OPT_REWRITTEN: rewritten = true; return 0;
 	case OPT_TOL:
-		tolerance = number("tol", arg);
+		tolerance = option_number("--tol", arg, 0, INFINITY);
 		tolerance_given = true;
 		return 0;
-	case OPT_RUNS: runs = (unsigned long)number("runs", arg); return runs ? 0 : ARGP_ERR_UNKNOWN;
-	case OPT_SECONDS: seconds = number("seconds", arg); return 0;
+	case OPT_RUNS: runs = option_count("--runs", arg, 1, ULONG_MAX); return 0;
+	case OPT_SECONDS: seconds = option_number("--seconds", arg, 0, INFINITY); return 0;
 	case OPT_MEMORY: eval_memory_option(arg); return 0;
 	case OPT_BODIES: eval_bodies_option(arg); return 0;
-	case OPT_CHANGE: change = number("change", arg); return 0;
+	case OPT_CHANGE: change = option_number("--change", arg, 0, INFINITY); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }

@@ -1,11 +1,13 @@
 /* run-dev: the only program that executes compiled models. */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/json.h"
+#include "common/option.h"
 #include "common/shown.h"
 #include "common/tool.h"
 #include "runner/library.h"
@@ -24,30 +26,20 @@ enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_PROBE, OPT_RANGE, OPT_SECONDS, OPT_SEE
 
 static error_t option(int key, char *arg)
 {
-	char *end = "";
-	long number;
-
 	switch (key) {
 	case 'i': vec_push(&spec.files, arg); return 0;
 	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
-	case OPT_SEED: spec.seed = strtoull(arg, &end, 10); break;
+	case OPT_SEED: spec.seed = option_count("--seed", arg, 0, UINT64_MAX); break;
 	case OPT_BENCH: bench = true; break;
 	case OPT_KERNELS: kernels = true; break;
 	case OPT_PROBE: probed = true; break;
 	case OPT_SERVE: serve = true; break;
 	case OPT_TARGET: target = arg; return 0;
-	case OPT_SECONDS: seconds = strtod(arg, &end); break;
-	case OPT_THREADS:
-		number = strtol(arg, &end, 10);
-		if (number < 1 || number > INT_MAX)
-			end = arg;
-		threads = (int)number;
-		break;
+	case OPT_SECONDS: seconds = option_number("--seconds", arg, 1e-6, INFINITY); break;
+	case OPT_THREADS: threads = (int)option_count("--threads", arg, 1, INT_MAX); break;
 	case OPT_WEIGHTS: weights = arg; break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
-	if (*end || !(seconds > 0))
-		die(EX_BADUSE, "\"%s\" is not a number that can be taken here", arg);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/option.h"
 #include "common/progress.h"
 #include "common/shown.h"
 #include "common/tool.h"
@@ -29,15 +30,9 @@ static const struct argp_option options[] = {
 
 static error_t option(int key, char *arg)
 {
-	char *end;
-
 	switch (key) {
 	case 'i': vec_push(&spec.files, arg); return 0;
-	case OPT_SEED:
-		spec.seed = strtoull(arg, &end, 0);
-		if (end == arg || *end)
-			die(EX_BADUSE, "--seed %s: a seed is a number", arg);
-		return 0;
+	case OPT_SEED: spec.seed = option_count("--seed", arg, 0, UINT64_MAX); return 0;
 	case OPT_RANGE: vec_push(&spec.ranges, arg); return 0;
 	case OPT_SET: vec_push(&sets, arg); return 0;
 	case OPT_SHAPE: vec_push(&shapes, arg); return 0;

@@ -1,7 +1,9 @@
 /* tune-grad: how to fuse gradients so that their all-reduce hides behind the backward pass. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/option.h"
 #include "tune-grad.h"
 
 struct grad_options opt = {
@@ -14,6 +16,8 @@ static const struct {
 	{"profile", grad_profile}, {"calibrate", grad_calibrate}, {"plan", grad_plan},     {"compare", grad_compare},
 	{"run", grad_run},         {"rank", grad_rank},           {"advise", grad_advise},
 };
+
+enum { COUNT_MAX = 1000000 };
 
 enum {
 	KEY_ALPHA = 0x20001,
@@ -62,23 +66,15 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-/* A number that is not negative; with share, "1%" is 0.01. */
-static double number(const char *name, const char *arg, bool share)
+/* A number; or "1%", which is 0.01. */
+static double share(const char *name, const char *arg)
 {
-	char *end;
-	double v = strtod(arg, &end);
-	if (share && end > arg && *end == '%')
-		v /= 100, end++;
-	if (end == arg || *end || !isfinite(v) || v < 0)
-		die(EX_BADUSE, "%s %s: expected a number that is not negative", name, arg);
-	return v;
-}
-
-static double positive(const char *name, const char *arg)
-{
-	double v = number(name, arg, false);
-	if (v == 0)
-		die(EX_BADUSE, "%s %s: expected a number above 0", name, arg);
+	size_t n = strlen(arg);
+	if (!n || arg[n - 1] != '%')
+		return option_number(name, arg, 0, DBL_MAX);
+	char *hundredths = xprintf("%.*s", (int)n - 1, arg);
+	double v = option_number(name, hundredths, 0, DBL_MAX) / 100;
+	free(hundredths);
 	return v;
 }
 
@@ -95,15 +91,6 @@ static double size(const char *name, const char *arg)
 	return v;
 }
 
-static int count(const char *name, const char *arg)
-{
-	char *end;
-	long v = strtol(arg, &end, 10);
-	if (end == arg || *end || v < 1 || v > 1000000)
-		die(EX_BADUSE, "%s %s: expected a number from 1", name, arg);
-	return (int)v;
-}
-
 static const char *name(const char *option, const char *arg)
 {
 	if (!*arg || strpbrk(arg, "\n\t"))
@@ -115,31 +102,27 @@ static error_t option(int key, char *arg)
 {
 	switch (key) {
 	case 'c': opt.curve = arg; return 0;
-	case KEY_ALPHA: opt.alpha = number("--alpha", arg, false); return 0;
-	case KEY_BETA: opt.beta = number("--beta", arg, false); return 0;
-	case 'k': opt.segments = (size_t)count("-k", arg); return 0;
+	case KEY_ALPHA: opt.alpha = option_number("--alpha", arg, 0, DBL_MAX); return 0;
+	case KEY_BETA: opt.beta = option_number("--beta", arg, 0, DBL_MAX); return 0;
+	case 'k': opt.segments = option_count("-k", arg, 1, COUNT_MAX); return 0;
 	case KEY_VERIFY: opt.verify = arg; return 0;
-	case KEY_SLACK: opt.slack = number("--slack", arg, true); return 0;
+	case KEY_SLACK: opt.slack = share("--slack", arg); return 0;
 	case KEY_GATHER: opt.gather = true; return 0;
 	case KEY_NETWORK: opt.network = name("--network", arg); return 0;
 	case KEY_MODEL: opt.model = name("--model", arg); return 0;
 	case KEY_KB: opt.kb = arg; return 0;
 	case KEY_PLOT: opt.plot = arg; return 0;
 	case KEY_SET: opt.set = arg; return 0;
-	case KEY_GFLOPS: opt.gflops = positive("--gflops", arg); return 0;
-	case KEY_GBYTES: opt.gbytes = positive("--gbytes", arg); return 0;
+	case KEY_GFLOPS: opt.gflops = option_number("--gflops", arg, DBL_MIN, DBL_MAX); return 0;
+	case KEY_GBYTES: opt.gbytes = option_number("--gbytes", arg, DBL_MIN, DBL_MAX); return 0;
 	case 'f': opt.form = arg; return 0;
-	case 'n': opt.ranks = count("-n", arg); return 0;
+	case 'n': opt.ranks = (int)option_count("-n", arg, 1, COUNT_MAX); return 0;
 	case KEY_HOSTS: opt.hosts = arg; return 0;
 	case KEY_MPI: opt.mpi = true; return 0;
 	case KEY_MAX: opt.max_bytes = size("--max", arg); return 0;
-	case KEY_TIMEOUT:
-		opt.timeout = number("--timeout", arg, false);
-		if (opt.timeout < 0.01 || opt.timeout > 1e6)
-			die(EX_BADUSE, "--timeout %s: expected seconds, from 0.01", arg);
-		return 0;
-	case 'i': opt.iterations = count("-i", arg); return 0;
-	case KEY_SHRINK: opt.shrink = positive("--shrink", arg); return 0;
+	case KEY_TIMEOUT: opt.timeout = option_number("--timeout", arg, 0.01, 1e6); return 0;
+	case 'i': opt.iterations = (int)option_count("-i", arg, 1, COUNT_MAX); return 0;
+	case KEY_SHRINK: opt.shrink = option_number("--shrink", arg, DBL_MIN, DBL_MAX); return 0;
 	case KEY_COMPUTE:
 		opt.work = !strcmp(arg, "work");
 		if (!opt.work && strcmp(arg, "sleep"))

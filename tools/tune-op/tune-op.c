@@ -1,7 +1,6 @@
 /* Tuning of operators: the tasks of a model, searched for faster schedules on a device. */
 #define _GNU_SOURCE
 #include "tune-op.h"
-#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <signal.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/json.h"
+#include "common/option.h"
 #include "common/outfile.h"
 #include "common/shown.h"
 #include "graph/pass.h"
@@ -63,33 +63,6 @@ static const char *task_given, *dump_dir, *report_file;
 static VEC(const char *) only, skip, runners;
 static struct outfile page; /* --report's, from the first model on; f NULL: not begun */
 
-static double number(const char *arg, const char *name, double least, double most)
-{
-	char *end;
-	double x = strtod(arg, &end);
-	if (end == arg || *end || !(x >= least && x <= most))
-		die(EX_BADUSE, "--%s=%s: not a number of %g to %g", name, arg, least, most);
-	return x;
-}
-
-static uint64_t integer(const char *arg, const char *name)
-{
-	char *end;
-	errno = 0;
-	unsigned long long x = strtoull(arg, &end, 10);
-	if (!isdigit((unsigned char)*arg) || *end || errno)
-		die(EX_BADUSE, "--%s=%s: not a number", name, arg);
-	return x;
-}
-
-static int64_t cold_bytes(const char *arg)
-{
-	uint64_t x = integer(arg, "cold-weights"), most = RUNNER_COLD_MAX >> 20;
-	if (x > most)
-		die(EX_BADUSE, "--cold-weights=%s: more than %llu", arg, (unsigned long long)most);
-	return (int64_t)x;
-}
-
 static const char *file_name(const char *arg, const char *name)
 {
 	if (!*arg)
@@ -134,13 +107,13 @@ static const void *found(const void *row, int key, const char *option, const cha
 static error_t option(int key, char *arg)
 {
 	switch (key) {
-	case OPT_SECONDS: opt.seconds = number(arg, "seconds", 0.001, SECONDS_MAX); return 0;
-	case OPT_TRIALS: opt.trials = integer(arg, "trials"), trials_given = true; return 0;
+	case OPT_SECONDS: opt.seconds = option_number("--seconds", arg, 0.001, SECONDS_MAX); return 0;
+	case OPT_TRIALS: opt.trials = option_count("--trials", arg, 0, UINT64_MAX), trials_given = true; return 0;
 	case OPT_STRATEGY: opt.strategy = found(strategy_find(arg), key, "strategy", arg); return 0;
 	case OPT_COST: opt.cost = found(cost_model_find(arg), key, "cost-model", arg); return 0;
 	case OPT_SCHEDULER: opt.scheduler = found(task_scheduler_find(arg), key, "scheduler", arg); return 0;
-	case OPT_SEED: opt.seed = integer(arg, "seed"); return 0;
-	case OPT_COLD: opt.cold_bytes = cold_bytes(arg); return 0;
+	case OPT_SEED: opt.seed = option_count("--seed", arg, 0, UINT64_MAX); return 0;
+	case OPT_COLD: opt.cold_bytes = (int64_t)option_count("--cold-weights", arg, 0, RUNNER_COLD_MAX >> 20); return 0;
 	case OPT_ONLY: vec_push(&only, arg); return 0;
 	case OPT_SKIP: vec_push(&skip, arg); return 0;
 	case OPT_RUNNER:

@@ -1,0 +1,9 @@
+/* Numbers that options take. */
+#ifndef HONE_OPTION_H
+#define HONE_OPTION_H
+#include <stdint.h>
+
+/* What is no such number from least to most: die(64), naming the option as it is written ("--seconds"). */
+double option_number(const char *name, const char *arg, double least, double most);
+uint64_t option_count(const char *name, const char *arg, uint64_t least, uint64_t most); /* a whole one */
+#endif
