@@ -164,6 +164,8 @@ bool type_static(const struct module *m, const struct type *t);                 
 bool type_dims(const struct module *m, const struct type *t, int64_t *dims);
 int64_t type_count(const struct module *m, const struct type *t); /* elements, -1: not static */
 bool type_equal(const struct type *a, const struct type *b);
+/* What both are: unknown where they differ. */
+struct type type_common(struct module *m, const struct type *a, const struct type *b);
 struct type tensor_type(struct module *m, const struct tensor *t);
 const char *type_str(const struct module *m, const struct type *t, struct arena *a); /* "f32[1,batch,?]", "f32[*]" */
 /* The variable of a dim_param of this module: found or made (range [0, inf)). */

@@ -112,6 +112,21 @@ bool type_equal(const struct type *a, const struct type *b)
 	return a->rank <= 0 || !memcmp(a->dims, b->dims, sizeof(dim) * (size_t)a->rank);
 }
 
+struct type type_common(struct module *m, const struct type *a, const struct type *b)
+{
+	struct type t = type_none();
+
+	t.dtype = a->dtype == b->dtype ? a->dtype : DT_NONE;
+	t.other = a->other == b->other ? a->other : 0;
+	if (a->rank != b->rank || a->rank == RANK_UNKNOWN)
+		return t;
+	t.rank = a->rank;
+	t.dims = ARENA_ARRAY(&m->arena, dim, t.rank);
+	for (int i = 0; i < t.rank; i++)
+		t.dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : POLY_UNKNOWN;
+	return t;
+}
+
 const char *type_str(const struct module *m, const struct type *t, struct arena *a)
 {
 	char *text = NULL;

@@ -68,21 +68,27 @@ static const char *scan_whole(struct loop_prog *p, stage_id s, const poly *lo, c
 	return NULL;
 }
 
+/* A stage and the loop to put it in; top: the nest of the stage, whole. NULL, or why the names name no such ones. */
+static const char *find_both(struct loop_prog *p, const char *stage, const char *loop, stage_id *s, nest_id *l, nest_id *top)
+{
+	if (!(*s = stage_find(p, stage)))
+		return whynot(p, "no stage %s", stage);
+	if (!(*l = loop_find(p, loop)))
+		return loop_missing(p, loop);
+	if (!(*top = stage_whole(p, *s)))
+		return whynot(p, "%s has been moved or split already", stage);
+	return nest_inside(p, *l, *top) ? whynot(p, "%s is a loop of %s itself", loop, stage) : NULL;
+}
+
 const char *prim_at(struct loop_prog *p, const char *stage, const char *loop)
 {
-	const char *why = NULL;
 	stage_id s = stage_find(p, stage);
-	if (!s)
-		return whynot(p, "no stage %s", stage);
-	if (!strcmp(loop, "root"))
+	nest_id l, top;
+	if (s && !strcmp(loop, "root"))
 		return NULL; /* where it starts */
-	nest_id l = loop_find(p, loop), top = stage_whole(p, s);
-	if (!l)
-		return loop_missing(p, loop);
-	if (!top)
-		return whynot(p, "%s has been moved or split already", stage);
-	if (nest_inside(p, l, top))
-		return whynot(p, "%s is a loop of %s itself", loop, stage);
+	const char *why = find_both(p, stage, loop, &s, &l, &top);
+	if (why)
+		return why;
 	buf_id b = lstage(p, s)->out;
 	if (lbuf(p, b)->scope == SCOPE_OUT)
 		return whynot(p, "%s is a result of the kernel", stage);
@@ -205,18 +211,10 @@ static void operand_ready(struct loop_prog *p, ex_id read, void *arg)
 
 const char *prim_after(struct loop_prog *p, const char *stage, const char *loop)
 {
-	stage_id s = stage_find(p, stage);
-	if (!s)
-		return whynot(p, "no stage %s", stage);
-	nest_id l = loop_find(p, loop), top = stage_whole(p, s);
-	if (!l)
-		return loop_missing(p, loop);
-	if (!top)
-		return whynot(p, "%s has been moved or split already", stage);
-	if (nest_inside(p, l, top))
-		return whynot(p, "%s is a loop of %s itself", loop, stage);
-	const char *why = sole_writer(p, s);
-	if (why || (why = nest_fits(p, l, lstage(p, s)->naxes)))
+	stage_id s;
+	nest_id l, top;
+	const char *why = find_both(p, stage, loop, &s, &l, &top);
+	if (why || (why = sole_writer(p, s)) || (why = nest_fits(p, l, lstage(p, s)->naxes)))
 		return why;
 	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 	whole_region(p, s, lo, extent);

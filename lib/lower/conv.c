@@ -1,14 +1,10 @@
 /* Lowering of convolutions. */
 #include <string.h>
 #include "lower/integer.h"
+#include "lower/windows.h"
 #include "lower/winograd.h"
-#include "op/rules.h"
 #include "sched/fitted.h"
 #include "target/target.h"
-
-static const char *const out_axes[] = {"", "n o w", "n o h w", "n o d h w"};
-static const char *const in_axes[] = {"", "n c w", "n c h w", "n c d h w"};
-static const char *const taps[][SPATIAL_MAX] = {{NULL}, {"kw"}, {"kh", "kw"}, {"kd", "kh", "kw"}};
 
 /* The input as the taps see it: with padding a copy of that size, and the offset of tap 0 in it. */
 struct padded {
@@ -84,7 +80,7 @@ static struct padded pad_input(struct lower *L, const struct window *w, enum dty
 		q.buf = low_buf(L, 0);
 		return q;
 	}
-	stage_id s = low_stage(L, "pad", t, rank, shape, in_axes[w->n]);
+	stage_id s = low_stage(L, "pad", t, rank, shape, low_in_axes[w->n]);
 	low_index(L, s, at);
 	for (int i = 0; i < w->n; i++) {
 		at[2 + i] = poly_addc(L->p->P, at[2 + i], -w->begin[i]);
@@ -179,21 +175,6 @@ static const char *winograd(struct lower *L, const struct window *w, int m)
 	return NULL;
 }
 
-static const char *conv_begin(struct lower *L, struct window *w)
-{
-	int n = low_rank(L, 0) - 2;
-	const char *why = window_read(L->m, L->n, n, L->shape[1] + 2, w);
-
-	if (why)
-		return why;
-	if (n < 1)
-		return "no spatial axes";
-	for (int i = 0; i < n; i++)
-		window_extent(w, i, L->shape[0][2 + i]);
-	low_name_axes(L, n + 2, out_axes[n]);
-	return NULL;
-}
-
 /* Elements x of the input and f of the weights whose products are summed in element `index` of stage s, with a reduce axis for each; group:
  * which of the groups, of `per` input channels each. */
 static void conv_index(struct lower *L, const struct window *w, const struct padded *q, stage_id s, const poly *index, poly group,
@@ -207,7 +188,7 @@ static void conv_index(struct lower *L, const struct window *w, const struct pad
 	x[0] = index[0];
 	x[1] = poly_add(P, poly_mulc(P, group, per), f[1]);
 	for (int i = 0; i < w->n; i++) {
-		f[2 + i] = w->size[i] == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, taps[w->n][i], w->size[i]);
+		f[2 + i] = w->size[i] == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, low_taps[w->n][i], w->size[i]);
 		x[2 + i] = poly_addc(P, poly_add(P, poly_mulc(P, index[2 + i], w->stride[i]), poly_mulc(P, f[2 + i], w->dilation[i])),
 				     -q->offset[i]);
 	}
@@ -229,7 +210,7 @@ static void conv_body(struct lower *L, stage_id s, ex_id body)
 static const char *conv(struct lower *L)
 {
 	struct window w;
-	const char *why = conv_begin(L, &w);
+	const char *why = low_window(L, L->shape[1] + 2, low_out_axes, &w);
 	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX];
 
 	if (why)
@@ -256,7 +237,7 @@ static stage_id window_sums(struct lower *L, const struct window *w, const struc
 
 	memcpy(shape, L->out_shape[0], sizeof shape);
 	shape[1] = attr_i(L->n, "group");
-	stage_id s = low_stage(L, "xsum", DT_I32, w->n + 2, shape, in_axes[w->n]);
+	stage_id s = low_stage(L, "xsum", DT_I32, w->n + 2, shape, low_in_axes[w->n]);
 	low_index(L, s, index);
 	conv_index(L, w, q, s, index, index[1], per, x, f);
 	conv_body(L, s, ex_cast(L->p, DT_I32, ex_read(L->p, q->buf, w->n + 2, x)));
@@ -295,7 +276,7 @@ static const char *words_best(struct lower *L) { return words_fit(L, int_algos[0
 static const char *conv_integer(struct lower *L)
 {
 	struct window w;
-	const char *why = conv_begin(L, &w);
+	const char *why = low_window(L, L->shape[1] + 2, low_out_axes, &w);
 	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
 
 	if (why)

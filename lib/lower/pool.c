@@ -1,26 +1,7 @@
 /* Lowering of pooling. */
 #include <math.h>
 #include <string.h>
-#include "lower/lowering.h"
-#include "op/rules.h"
-
-static const char *const pool_axes[] = {"", "n c w", "n c h w", "n c d h w"};
-static const char *const taps[][SPATIAL_MAX] = {{NULL}, {"kw"}, {"kh", "kw"}, {"kd", "kh", "kw"}};
-
-static const char *read_window(struct lower *L, struct window *w)
-{
-	int n = low_rank(L, 0) - 2;
-	const char *why = window_read(L->m, L->n, n, NULL, w);
-
-	if (why)
-		return why;
-	if (n < 1)
-		return "no spatial axes";
-	for (int i = 0; i < n; i++)
-		window_extent(w, i, L->shape[0][2 + i]);
-	low_name_axes(L, n + 2, pool_axes[n]);
-	return NULL;
-}
+#include "lower/windows.h"
 
 /* Does what is read lie side by side along its last axis? */
 static bool last_is_contiguous(struct lower *L)
@@ -61,7 +42,7 @@ static void tap_index(struct lower *L, const struct window *w, stage_id s, stage
 
 	low_index(L, s, x);
 	for (int i = first; i < last; i++) {
-		poly k = stage_reduce(L->p, s, taps[w->n][i], w->size[i]);
+		poly k = stage_reduce(L->p, s, low_taps[w->n][i], w->size[i]);
 		x[2 + i] = poly_add(P, poly_mulc(P, x[2 + i], w->stride[i]), poly_mulc(P, k, w->dilation[i]));
 	}
 	for (int i = 0; i < w->n && !from; i++)
@@ -135,7 +116,7 @@ static void max_places(struct lower *L, const struct window *w, stage_id max)
 static const char *max_pool(struct lower *L)
 {
 	struct window w;
-	const char *why = read_window(L, &w);
+	const char *why = low_window(L, NULL, low_in_axes, &w);
 
 	if (why)
 		return why;
@@ -153,7 +134,7 @@ static const char *lp_pool(struct lower *L)
 {
 	int64_t p = attr_i(L->n, "p");
 	struct window w;
-	const char *why = read_window(L, &w);
+	const char *why = low_window(L, NULL, low_in_axes, &w);
 	poly x[LOOP_RANK_MAX];
 
 	if (why)
@@ -188,7 +169,7 @@ static const char *average_pool(struct lower *L)
 	struct polys *P = L->p->P;
 	bool padding = attr_i(L->n, "count_include_pad") != 0;
 	struct window w;
-	const char *why = read_window(L, &w);
+	const char *why = low_window(L, NULL, low_in_axes, &w);
 	poly index[LOOP_RANK_MAX], count = poly_const(P, 1);
 	int64_t c;
 

@@ -9,10 +9,8 @@
  * multiply-adds is taken. */
 #include <string.h>
 #include "target/target.h"
-#include "lower/lowering.h"
-#include "op/rules.h"
+#include "lower/windows.h"
 
-static const char *const out_axes[] = {"", "n o w", "n o h w", "n o d h w"};
 static const char *const in_axes[] = {"", "n c w", "n c h w", "n c d h w"};
 static const char *const tap_names[][SPATIAL_MAX] = {{NULL}, {"kw"}, {"kh", "kw"}, {"kd", "kh", "kw"}};
 static const char *const spatial[][SPATIAL_MAX] = {{NULL}, {"w"}, {"h", "w"}, {"d", "h", "w"}};
@@ -314,7 +312,7 @@ static const char *conv_transpose(struct lower *L)
 
 	if (why || n < 1 || (why = transposed_begin(L, &w)))
 		return why ? why : "no spatial axes";
-	low_name_axes(L, n + 2, out_axes[n]);
+	low_name_axes(L, n + 2, low_out_axes[n]);
 	struct phases f = phases_of(L, &w);
 	if (is_sparse(&f))
 		return "strides far larger than its window";

@@ -1,6 +1,7 @@
 /* Tensors, types and attributes as messages. */
 #include <stdio.h>
 #include <stdlib.h>
+#include "onnx/attribute.h"
 #include "graph/module.h"
 #include "onnx/export.h"
 #include "onnx/names.h"
@@ -171,19 +172,6 @@ Onnx__ValueInfoProto *proto_value_info(struct exporter *x, sym name, const struc
 	p->type = proto_type(x, t);
 	return p;
 }
-
-enum {
-	ONNX_FLOAT = 1,
-	ONNX_INT,
-	ONNX_STRING,
-	ONNX_TENSOR,
-	ONNX_GRAPH,
-	ONNX_FLOATS,
-	ONNX_INTS,
-	ONNX_STRINGS,
-	ONNX_GRAPHS = 10,
-	ONNX_TYPE = 13
-};
 
 static Onnx__AttributeProto *new_attr(struct exporter *x, sym name, int type)
 {

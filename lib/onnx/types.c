@@ -1,5 +1,6 @@
 /* TypeProto and AttributeProto. */
 #include <string.h>
+#include "onnx/attribute.h"
 #include "onnx/import.h"
 #include "onnx/names.h"
 
@@ -61,23 +62,6 @@ struct type import_type(struct importer *c, const Onnx__TypeProto *p)
 	t.other = intern(type_text(c, p));
 	return t;
 }
-
-enum {
-	ONNX_FLOAT = 1,
-	ONNX_INT,
-	ONNX_STRING,
-	ONNX_TENSOR,
-	ONNX_GRAPH,
-	ONNX_FLOATS,
-	ONNX_INTS,
-	ONNX_STRINGS,
-	ONNX_TENSORS,
-	ONNX_GRAPHS,
-	ONNX_SPARSE,
-	ONNX_SPARSES,
-	ONNX_TYPE,
-	ONNX_TYPES
-};
 
 /* Which value fields are set; AttributeProto.type where files before IR 2 leave it out. */
 static int field_set(struct importer *c, const Onnx__AttributeProto *a)

@@ -1,22 +1,6 @@
 /* Calls and branches: what applies a body. */
 #include "op/rules.h"
 
-/* What is common to two types; the result of a branch. */
-static struct type type_join(struct infer *I, const struct type *a, const struct type *b)
-{
-	struct type t = type_none();
-
-	t.dtype = a->dtype == b->dtype ? a->dtype : DT_NONE;
-	t.other = a->other == b->other ? a->other : 0;
-	if (a->rank != b->rank || a->rank == RANK_UNKNOWN)
-		return t;
-	t.rank = a->rank;
-	t.dims = rule_dims(I, t.rank);
-	for (int i = 0; i < t.rank; i++)
-		t.dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : POLY_UNKNOWN;
-	return t;
-}
-
 static const char *body_fits(struct infer *I, graph_id g, uint32_t nin, uint32_t nout)
 {
 	const struct graph *b = graph(I->m, g);
@@ -74,7 +58,7 @@ static const char *shape_branch(struct infer *I)
 		if (!taken)
 			continue;
 		for (uint32_t k = 0; k < I->n->nout; k++)
-			I->out[k] = first ? out[k] : type_join(I, &I->out[k], &out[k]);
+			I->out[k] = first ? out[k] : type_common(I->m, &I->out[k], &out[k]);
 		first = 0;
 	}
 	return NULL;

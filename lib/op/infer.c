@@ -97,22 +97,6 @@ static void merge_type(struct state *S, node_id id, const char *what, val_id v, 
 	val(m, v)->type = r;
 }
 
-/* What two calls of a body agree on. */
-static struct type common_type(struct module *m, const struct type *a, const struct type *b)
-{
-	struct type t = type_none();
-
-	t.dtype = a->dtype == b->dtype ? a->dtype : DT_NONE;
-	t.other = a->other == b->other ? a->other : 0;
-	if (a->rank != b->rank || a->rank == RANK_UNKNOWN)
-		return t;
-	t.rank = a->rank;
-	t.dims = ARENA_ARRAY(&m->arena, dim, t.rank);
-	for (int i = 0; i < t.rank; i++)
-		t.dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : POLY_UNKNOWN;
-	return t;
-}
-
 static struct known common_known(struct module *m, const struct known *a, const struct known *b)
 {
 	struct known k = {0};
@@ -310,7 +294,7 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 	tin = ARENA_ARRAY(&m->arena, struct type, n);
 	kn = ARENA_ARRAY(&m->arena, struct known, n);
 	for (size_t i = 0; i < n; i++) {
-		tin[i] = b->seen ? common_type(m, &b->in[i], &in[i]) : in[i];
+		tin[i] = b->seen ? type_common(m, &b->in[i], &in[i]) : in[i];
 		kn[i] = b->seen ? common_known(m, &b->kin[i], &kin[i]) : kin[i];
 		same = same && type_equal(&tin[i], &b->in[i]) && known_equal(&kn[i], &b->kin[i]);
 	}

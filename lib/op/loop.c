@@ -40,21 +40,6 @@ static int64_t listed(const struct node *n, const char *name, uint32_t i)
 
 /* ---- shapes ---- */
 
-static struct type join(struct infer *I, const struct type *a, const struct type *b)
-{
-	struct type t = type_none();
-
-	t.dtype = a->dtype == b->dtype ? a->dtype : DT_NONE;
-	t.other = a->other == b->other ? a->other : 0;
-	if (a->rank != b->rank || a->rank == RANK_UNKNOWN)
-		return t;
-	t.rank = a->rank;
-	t.dims = rule_dims(I, t.rank);
-	for (int i = 0; i < t.rank; i++)
-		t.dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : POLY_UNKNOWN;
-	return t;
-}
-
 /* The type of one slice of a scanned operand. */
 static const char *slice_type(struct infer *I, uint32_t i, uint32_t nth, struct type *t, dim *steps)
 {
@@ -157,7 +142,7 @@ static const char *shape_loop(struct infer *I)
 			return why;
 		changed = false;
 		for (uint32_t i = 0; i < p.state; i++) {
-			struct type t = join(I, &in[p.head + i], &out[loop + i]);
+			struct type t = type_common(I->m, &in[p.head + i], &out[loop + i]);
 			changed = changed || !type_equal(&t, &in[p.head + i]);
 			in[p.head + i] = t;
 		}
