@@ -83,8 +83,8 @@ fi
 nothing "a network of namespaces" "$([ $rc = 0 ] || { echo "exit $rc"; cat err; }; [ -e hosts ] && echo "hosts is left")"
 # Twice the delay at least; 256 kB at 200 Mbit/s are 10.5 ms out of each rank. Wide bounds: this is no benchmark.
 nothing "its curve has delay and rate" "$(awk -F'\t' '$1 == 4 && $2 >= 2000 && $2 <= 4000 || $1 == 262144 && $2 >= 10400 && $2 <= 20000 { n++ }
-	END { if (n != 2) print n + 0 " of 2 points" }' net.tsv)"
-nothing "what was measured is near what was predicted" "$(awk 'NR > 1 && $(NF-1) >= 0.9 && $(NF-1) <= 1.2 { n++ } END { if (n != 3) print n + 0 " of 3 plans" }' measured)"
+	END { if (n != 2) print n + 0 " of 2 points" }' net.tsv || echo "no curve")"
+nothing "what was measured is near what was predicted" "$(awk 'NR > 1 && $(NF-1) >= 0.9 && $(NF-1) <= 1.2 { n++ } END { if (n != 3) print n + 0 " of 3 plans" }' measured || echo "nothing was measured")"
 cat >script <<'END'
 tune-grad run g.tsv none --hosts hosts -i 100000 2>said &
 pid=$!

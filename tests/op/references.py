@@ -295,7 +295,11 @@ def main():
     if list.returncode:
         sys.exit("numbers write: exit %d: %s" % (list.returncode, list.stderr))
     count, bad = Count(), 0
-    for line in list.stdout.splitlines():
+    lines = list.stdout.splitlines()
+    if len(lines) != args.cases:
+        bad += 1
+        print("not ok - %d cases were written, not %d" % (len(lines), args.cases))
+    for line in lines:
         n, flags, text = line.split("\t")[:3]
         if flags == "refused":
             count.add("not evaluated")

@@ -1,5 +1,5 @@
-# The evaluator against onnx's reference and ONNX Runtime on contents at the edges of types; files valid to both; opset minima. make
-# soak has many more.
+# The evaluator against onnx's reference and ONNX Runtime on contents at the edges of types; files valid to both. make soak has many
+# more.
 . "$top/tests/lib.sh"
 . "$top/bench/find.sh"
 python=$(python_with 'onnx, onnxruntime, ml_dtypes, onnx.reference')
@@ -7,5 +7,4 @@ if [ -z "$python" ]; then
 	skip_all "references" "no python with onnx, onnxruntime and ml_dtypes (HONE_PYTHON)"
 fi
 within "$python" -B "$top/tests/op/references.py" "$top/build/check/numbers" --cases 1000
-within "$python" -B "$top/tests/onnx/opsets.py" "$top/lib/onnx/opsets.c"
 done_testing

@@ -8,10 +8,10 @@ export HONE_BLOBS
 cat >accuracy <<'END'
 #!/bin/sh
 here=$(dirname "$0")
-run-ref -q -i "$here/images.npy" -o "$here/logits$$.npy" "$1" || exit 1
+run-ref -q -i "$here/images.npy" -o "$here/logits$$.npy" "$1" && [ -s "$here/logits$$.npy" ] || exit 1
 tail -c 14400 "$here/logits$$.npy" | od -An -v -tf4 -w40 >"$here/logits$$"
 tail -c 2880 "$here/labels.npy" | od -An -v -td8 -w8 | paste "$here/logits$$" - |
-	awk '{ best = 1; for (i = 2; i <= 10; i++) if ($i > $best) best = i; right += best - 1 == $11 } END { print 100 * right / NR }'
+	awk '{ best = 1; for (i = 2; i <= 10; i++) if ($i > $best) best = i; right += best - 1 == $11 } END { if (NR) print 100 * right / NR }'
 rm "$here/logits$$" "$here/logits$$.npy"
 END
 chmod +x accuracy
@@ -19,15 +19,15 @@ cp "$digits/images.npy" "$digits/labels.npy" .
 ge-import "$digits/digits.onnx" | ge-shape | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune -o float.g
 float=$(./accuracy float.g)
 is "$float" 98.3333 "in float"
-is "$(rc ge-calibrate float.g images.npy -o stats)" 0 "calibrated"
+is "$(rc ge-calibrate float.g images.npy -o stats) $(ls stats)" "0 stats" "calibrated"
 
-near() { awk -v a="$1" -v b="$float" 'BEGIN { print (a > b - 0.6) ? "near" : a }'; }
+near() { awk -v a="$1" -v b="$float" 'BEGIN { print (a != "" && a > b - 0.6) ? "near" : a }'; }
 for method in minmax percentile entropy mse; do
 	is "$(rc ge-quantize -s stats --method $method -o $method.g float.g) $(near "$(./accuracy $method.g)")" "0 near" "$method: as accurate"
 done
 is "$(grep -c int8 out)" 5 "the report has five layers"
-is "$(ge-dump mse.g | grep -c ' = DequantizeLinear(')" "$(ge-dump mse.g | grep -cE '_read(: .*)? = ')" "named for what they are of"
-is "$(ge-check mse.g && ge-export mse.g -o mse.onnx && ge-import mse.onnx | ge-shape | ge-check - && echo good)" good "exports, and comes back"
+is "$(ge-dump mse.g | awk '/ = DequantizeLinear\(/ { n++ } /_read(: .*)? = / { named++ } END { print (n > 0), n - named }')" "1 0" "named for what they are of"
+is "$(ge-check mse.g && ge-export mse.g -o mse.onnx && [ -s mse.onnx ] && ge-import mse.onnx | ge-shape | ge-check - && echo good)" good "exports, and comes back"
 is "$(ge-integer mse.g -o int.g && ge-dump int.g | grep -c 'ConvInteger(')" 3 "ge-integer makes integers of all three convolutions"
 is "$(ge-quantize -q -s stats --method mse float.g | cmp - mse.g && echo same)" same "the same bytes again"
 is "$(ge-quantize -q -s stats --skip Conv --skip GlobalAveragePool float.g | ge-dump | grep -c ' = QuantizeLinear')" 2 "--skip"
@@ -38,7 +38,7 @@ is "$(grep -o '"quantised": true' out | wc -l)" 4 "the report as JSON"
 is "$(rc ge-quantize -q --activations dynamic -o dynamic.g float.g) $(near "$(./accuracy dynamic.g)")" "0 near" "ranges of each run"
 is "$(ge-dump dynamic.g | grep -oE ' = (ConvInteger|MatMulInteger|DynamicQuantizeLinear|Conv|Gemm)\(' | sort | uniq -c | tr -d ' \n')" \
 	"3=ConvInteger(4=DynamicQuantizeLinear(1=MatMulInteger(" "ranges of each run: integer operators"
-is "$(ge-export dynamic.g -o dynamic.onnx && ge-import dynamic.onnx | ge-shape | ge-check - && echo good)" good "ranges of each run: exports, and comes back"
+is "$(ge-export dynamic.g -o dynamic.onnx && [ -s dynamic.onnx ] && ge-import dynamic.onnx | ge-shape | ge-check - && echo good)" good "ranges of each run: exports, and comes back"
 
 # The first input channel of the second convolution a thousand times larger, and what comes in as much smaller: the same numbers, and
 # weights that rounding to 8 bits leaves nothing of.
@@ -79,7 +79,10 @@ exec "$(dirname "$0")/accuracy" "$1"
 END
 chmod +x slow
 ge-quantize -q -s bad.stats --metric ./slow -o stopped.g bad.g 2>err &
-until [ -e waits ]; do sleep 0.05; done
+for i in $(seq 1000); do
+	[ ! -e waits ] || break
+	sleep 0.05
+done
 kill -TERM $!
 wait $!
 is "$? $(wc -l <err) $(ge-check stopped.g && echo whole)" "0 1 whole" "stopped: a whole model, one line"
