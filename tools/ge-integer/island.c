@@ -189,6 +189,7 @@ static val_id product(struct island *I, enum opcode op)
 
 	if (op == OP_ConvInteger)
 		rw_copy_attrs(I->rw, rw_node_of(I->rw, y), I->n);
+	node(rw_module(I->rw), rw_node_of(I->rw, y))->name = node(rw_module(I->rw), I->n)->name; /* as reports call it */
 	return y;
 }
 
@@ -220,7 +221,11 @@ static val_id plus(struct island *I, val_id y, val_id b) { return b ? rw_node(I-
 
 static const char *replace(struct island *I, val_id y)
 {
+	sym name = node(rw_module(I->rw), I->n)->name;
+
+	node(rw_module(I->rw), I->n)->name = 0; /* the product has it */
 	rw_replace(I->rw, node(rw_module(I->rw), I->n)->out[0], y);
+	node(rw_module(I->rw), I->n)->name = name;
 	return NULL;
 }
 

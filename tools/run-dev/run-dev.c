@@ -146,6 +146,14 @@ static void print_json(const struct hone_model *m, const struct bench *b, struct
 		printf(",\"slow_path\":%s,\"calls\":%d,\"seconds\":%.9g,\"flop\":%.0f}", s[i].slow ? "true" : "false", s[i].calls,
 		       s[i].seconds, s[i].flops);
 	}
+	printf("],\"steps\":[");
+	for (int i = 0; i < m->num_steps && kernels; i++) {
+		printf("%s{\"kernel\":", i ? "," : "");
+		json_str(stdout, m->steps[i].kernel);
+		printf(",\"node\":");
+		json_str(stdout, m->steps[i].node);
+		printf(",\"seconds\":%.9g}", b->step[i]);
+	}
 	printf("]}\n");
 }
 
