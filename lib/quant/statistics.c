@@ -1,65 +1,10 @@
 /* Counting: sums, ranges, histograms. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
 #include "op/op.h"
 #include "quant/statistics.h"
-
-/* ---- exact sums ---- */
-
-static void add_shifted(struct exact *s, uint64_t mantissa, int shift, bool negative)
-{
-	unsigned __int128 wide = (unsigned __int128)mantissa << (shift & 63);
-	int at = shift >> 6;
-	uint64_t part[2] = {(uint64_t)wide, (uint64_t)(wide >> 64)}, carry = 0;
-
-	for (int i = at; i < EXACT_LIMBS && (i < at + 2 || carry); i++) {
-		uint64_t p = i < at + 2 ? part[i - at] : 0, old = s->limb[i];
-		if (negative) {
-			s->limb[i] = old - p - carry;
-			carry = old < p || old - p < carry;
-		} else {
-			s->limb[i] = old + p + carry;
-			carry = s->limb[i] < p || (carry && s->limb[i] == p);
-		}
-	}
-}
-
-void exact_add(struct exact *s, float v)
-{
-	uint32_t bits, exponent;
-
-	memcpy(&bits, &v, sizeof bits);
-	exponent = bits >> 23 & 255;
-	add_shifted(s, (bits & 0x7fffff) | (exponent ? 0x800000 : 0), exponent ? (int)exponent - 1 : 0, bits >> 31);
-}
-
-static bool exact_negative(const struct exact *s) { return s->limb[EXACT_LIMBS - 1] >> 63; }
-
-double exact_value(const struct exact *s)
-{
-	bool negative = exact_negative(s);
-	uint64_t borrow = negative;
-	double v = 0;
-
-	for (int i = 0; i < EXACT_LIMBS; i++) {
-		uint64_t limb = negative ? ~s->limb[i] + borrow : s->limb[i];
-		borrow = borrow && !limb;
-		v += ldexp((double)limb, 64 * i + EXACT_UNIT);
-	}
-	return negative ? -v : v;
-}
-
-static void exact_merge(struct exact *s, const struct exact *from)
-{
-	unsigned __int128 carry = 0;
-
-	for (int i = 0; i < EXACT_LIMBS; i++) {
-		carry += (unsigned __int128)s->limb[i] + from->limb[i];
-		s->limb[i] = (uint64_t)carry;
-		carry >>= 64;
-	}
-}
 
 /* ---- histograms ---- */
 
@@ -120,64 +65,97 @@ static void take_range(struct value_stat *v, float min, float max)
 
 /* ---- counting ---- */
 
-/* Elements from..from + n of t as floats; of two zeros there is one. */
-static void load(const struct tensor *t, int64_t from, int n, float *to)
+/* Elements x[0], x[stride], ..., n of them. */
+struct run {
+	const float *x;
+	int64_t n, stride;
+};
+
+static void take_finite(const struct run *r, float *least, float *greatest, struct value_stat *v)
 {
-	if (t->dtype == DT_F32) {
-		for (int i = 0; i < n; i++)
-			to[i] = ((const float *)t->data)[from + i] + 0.0f;
-		return;
-	}
-	for (int i = 0; i < n; i++)
-		to[i] = (float)tensor_get(t, from + i) + 0.0f;
-}
+	float min = *least, max = *greatest;
 
-static void add_to_channel(struct channel_stat *c, float v)
-{
-	c->min = v < c->min ? v : c->min;
-	c->max = v > c->max ? v : c->max;
-	exact_add(&c->sum, v);
-}
-
-enum { PIECE = 1024 };
-
-static void add_piece(struct value_stat *v, const float *x, int n, int64_t at, int64_t inner)
-{
-	float min = INFINITY, max = -INFINITY;
-
-	v->count += (uint64_t)n;
-	for (int i = 0; i < n; i++) {
-		if (!isfinite(x[i])) {
-			v->nans += isnan(x[i]);
-			v->infinite += !isnan(x[i]);
+	for (int64_t i = 0; i < r->n; i++) {
+		float x = r->x[i * r->stride] + 0.0f; /* of two zeros there is one */
+		if (!isfinite(x)) {
+			v->nans += isnan(x);
+			v->infinite += !isnan(x);
 			continue;
 		}
-		min = x[i] < min ? x[i] : min;
-		max = x[i] > max ? x[i] : max;
-		if (v->channels)
-			add_to_channel(&v->channel[(at + i) / inner % v->channels], x[i]);
+		min = x < min ? x : min;
+		max = x > max ? x : max;
 	}
-	take_range(v, min, max);
-	double scale = ldexp(1, -v->exponent / 2), rest = ldexp(1, -v->exponent - -v->exponent / 2);
-	for (int i = 0; i < n; i++)
-		if (isfinite(x[i]))
-			v->bins[(uint64_t)(int64_t)floor((double)x[i] * scale * rest) % STAT_BINS]++;
+	*least = min;
+	*greatest = max;
+}
+
+static void add_to_channel(struct value_stat *v, uint32_t c, const struct run *r, float *least, float *greatest)
+{
+	struct channel_stat *s = &v->channel[c];
+
+	take_finite(r, &s->min, &s->max, v);
+	exact_add_all(&s->sum, r->x, r->n, r->stride);
+	*least = s->min < *least ? s->min : *least;
+	*greatest = s->max > *greatest ? s->max : *greatest;
+}
+
+/* Elements of a channel lie in pieces; across them, where pieces are short. */
+static void add_channels(struct value_stat *v, const float *x, int64_t outer, int64_t inner, float *least, float *greatest)
+{
+	enum { SHORT = 32 };
+	int64_t step = v->channels * inner;
+
+	for (uint32_t c = 0; c < v->channels; c++) {
+		for (int64_t o = 0; inner >= SHORT && o < outer; o++)
+			add_to_channel(v, c, &(struct run){x + o * step + c * inner, inner, 1}, least, greatest);
+		for (int64_t i = 0; inner < SHORT && i < inner; i++)
+			add_to_channel(v, c, &(struct run){x + c * inner + i, outer, step}, least, greatest);
+	}
+}
+
+static void add_to_bins(struct value_stat *v, const float *x, int64_t n)
+{
+	double scale = ldexp(1, -v->exponent);
+
+	for (int64_t i = 0; i < n; i++) {
+		if (!isfinite(x[i]))
+			continue;
+		double at = (double)x[i] * scale; /* exact, for scale is a power of two */
+		int64_t bin = (int64_t)at;
+		v->bins[(uint64_t)(bin - ((double)bin > at)) % STAT_BINS]++;
+	}
+}
+
+static void add_floats(struct value_stat *v, const float *x, int64_t n, int64_t inner)
+{
+	float least = INFINITY, greatest = -INFINITY;
+
+	v->count += (uint64_t)n;
+	if (v->channels)
+		add_channels(v, x, n / (v->channels * inner), inner, &least, &greatest);
+	else
+		take_finite(&(struct run){x, n, 1}, &least, &greatest, v);
+	take_range(v, least, greatest);
+	add_to_bins(v, x, n);
 }
 
 void value_stat_add(struct value_stat *v, const struct tensor *t)
 {
 	int64_t inner = 1, n = tensor_count(t);
-	float x[PIECE];
 
 	if (v->channels && (v->axis >= t->rank || t->dims[v->axis] != v->channels))
 		die(EX_BADDATA, "%s: %u channels at axis %d were declared, the value has others", v->name, v->channels, v->axis);
 	for (int k = v->axis + 1; v->channels && k < t->rank; k++)
 		inner *= t->dims[k];
-	for (int64_t i = 0; i < n; i += PIECE) {
-		int piece = n - i < PIECE ? (int)(n - i) : PIECE;
-		load(t, i, piece, x);
-		add_piece(v, x, piece, i, inner);
+	if (!n || t->dtype == DT_F32) {
+		add_floats(v, t->data, n, inner);
+		return;
 	}
+	float *x = xcalloc((size_t)n, sizeof *x);
+	for (int64_t i = 0; i < n; i++)
+		x[i] = (float)tensor_get(t, i);
+	add_floats(v, x, n, inner);
+	free(x);
 }
 
 /* ---- the values of a model ---- */
@@ -286,6 +264,8 @@ void statistics_merge(struct statistics *s, const struct statistics *from, const
 		       s->values.a[i]->axis == from->values.a[i]->axis;
 	if (!same)
 		die(EX_BADDATA, "%s: statistics of another model than those before", path);
+	if (s->by_library != from->by_library || !digest_eq(s->library, from->library))
+		die(EX_BADDATA, "%s: another library or evaluator computed it than those before", path);
 	bool good = add_count(&s->samples, from->samples);
 	for (size_t i = 0; i < s->values.n; i++)
 		good &= merge_value(s->values.a[i], from->values.a[i]);

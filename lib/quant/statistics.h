@@ -5,15 +5,9 @@
 #define HONE_QUANT_STATISTICS_H
 #include <stdio.h>
 #include "graph/module.h"
+#include "quant/exact.h"
 
-enum { STAT_BINS = 4096, STAT_CHANNELS_MAX = 1 << 16, EXACT_LIMBS = 6, EXACT_UNIT = -149 };
-
-/* A sum of 32-bit floats, exact: a two's complement number in units of the least float. */
-struct exact {
-	uint64_t limb[EXACT_LIMBS]; /* least first */
-};
-void exact_add(struct exact *s, float v);
-double exact_value(const struct exact *s);
+enum { STAT_BINS = 4096, STAT_CHANNELS_MAX = 1 << 16 };
 
 struct channel_stat {
 	float min, max; /* of the finite elements; INFINITY and -INFINITY: there are none */
@@ -34,6 +28,8 @@ struct value_stat {
 struct statistics {
 	struct arena arena;
 	struct digest model; /* its body digest */
+	bool by_library;       /* a library computed the values; else the evaluator */
+	struct digest library; /* which one */
 	uint64_t samples;
 	VEC(struct value_stat *) values;
 };

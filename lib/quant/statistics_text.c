@@ -79,7 +79,11 @@ void statistics_write(const struct statistics *s, FILE *f)
 	char hex[33];
 
 	digest_hex(s->model, hex);
-	fprintf(f, "hone-statistics 1\nmodel %s\nsamples %" PRIu64 "\n", hex, s->samples);
+	fprintf(f, "hone-statistics 1\nmodel %s\n", hex);
+	digest_hex(s->library, hex);
+	if (s->by_library)
+		fprintf(f, "library %s\n", hex);
+	fprintf(f, "samples %" PRIu64 "\n", s->samples);
 	for (size_t i = 0; i < s->values.n; i++)
 		write_value(f, s->values.a[i]);
 	fprintf(f, "end %zu\n", s->values.n);
@@ -279,10 +283,21 @@ static struct value_stat *read_value(struct text_in *t)
 	return v;
 }
 
+static struct digest digest(struct text_in *t)
+{
+	struct digest d;
+	char hex[40];
+
+	word(t, hex, sizeof hex);
+	if (!digest_parse(hex, strlen(hex), &d))
+		bad(t, "a digest is needed here");
+	want_end_of_line(t);
+	return d;
+}
+
 void statistics_read(struct statistics *s, const char *path)
 {
 	struct mapped m;
-	char hex[40];
 
 	mapped_open(&m, path);
 	struct text_in t = {path, m.p, m.p + m.n, 1, &s->arena};
@@ -290,10 +305,9 @@ void statistics_read(struct statistics *s, const char *path)
 		bad(&t, "not statistics of ge-calibrate, or of another version");
 	t.line++;
 	want(&t, "model ");
-	word(&t, hex, sizeof hex);
-	if (!digest_parse(hex, strlen(hex), &s->model))
-		bad(&t, "a digest is needed here");
-	want_end_of_line(&t);
+	s->model = digest(&t);
+	if ((s->by_library = take(&t, "library ")))
+		s->library = digest(&t);
 	want(&t, "samples ");
 	s->samples = natural(&t);
 	want_end_of_line(&t);

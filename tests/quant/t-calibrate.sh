@@ -22,6 +22,30 @@ head -c 128 /dev/zero >raw
 is "$(rc ge-calibrate --range -1:1 "$model" raw -o raw.stats) $(sed -n '3p;6p' raw.stats | tr '\n' ' ')" "0 samples 2 range -0x1p+0 -0x1p+0 " "bytes"
 is "$(rc ge-calibrate --shape image:4x1x8x8 "$model" few.npy) $(sed -n 3p out)" "0 samples 6" "four at a time"
 
+# The same by a library of all values.
+HONE_BLOBS=$PWD/blobs
+export HONE_BLOBS
+is "$(rc ge-calibrate --sizes "$model" few.npy) $(cat out)" "0 image:1x1x8x8" "the sizes of the first sample"
+is "$(rc ge-calibrate --expose "$model" -o exposed.g) $(rc hone build -q --shape image:1x1x8x8 -o counting exposed.g)" "0 0" "all values are outputs, and compile"
+is "$(rc ge-calibrate --library counting.so "$model" few.npy -o lib.stats) $(sed -n '3s/ .*//p;4p' lib.stats | tr '\n' ' ')" "0 library samples 24 " "a library counts"
+for k in 3 1 2; do ge-calibrate --library counting.so --shard "$k/3" "$model" few.npy -o "part$k"; done
+is "$(ge-calibrate merge part2 part3 part1 | cmp - lib.stats && echo same)" same "a library, 3 shards: the same bytes"
+ranges() { awk '/^value/ { name = $2 } /^range/ { print name, $2, $3 }' "$1"; }
+ranges all.stats >all.ranges
+ranges lib.stats | paste - all.ranges | awk '
+	function number(h,   part, i, v, e) {
+		split(h, part, "p"); sub(/^-?0x/, "", part[1]); e = 0
+		for (i = 1; i <= length(part[1]); i++) {
+			if (substr(part[1], i, 1) == ".") { e = 1; continue }
+			v = 16 * v + index("0123456789abcdef", substr(part[1], i, 1)) - 1
+			if (e) e *= 16
+		}
+		return (h ~ /^-/ ? -1 : 1) * v / (e ? e : 1) * 2 ^ part[2]
+	}
+	{ n++; for (k = 2; k < 4; k++) { d = number($k) - number($(k + 3)); s = number($6) - number($5); if ($1 != $4 || d * d > 1e-8 * s * s) print "bad" } }
+	END { print n }' >compared
+is "$(cat compared)" "$(wc -l <all.ranges)" "a library: the ranges of the evaluator"
+
 fails() { # CODE WHAT COMMAND...
 	want=$1 what=$2
 	shift 2
@@ -48,4 +72,9 @@ fails 65 "statistics of two models" ge-calibrate merge all.stats other.stats
 sed '5s/1536/1537/' all.stats >odd.stats
 fails 65 "counts that do not add up" ge-calibrate merge odd.stats
 fails 65 "no statistics" ge-calibrate merge few.npy
+fails 65 "statistics of a library and of the evaluator" ge-calibrate merge lib.stats all.stats
+ge-dump "$model" | sed '/^const .*f32\[10\]/s/\[[-0-9.]*,/[7,/' | ge-load -o other.g
+fails 65 "a library of other weights" ge-calibrate --library counting.so other.g few.npy
+fails 65 "no library" ge-calibrate --library few.npy "$model" few.npy
+fails 69 "time is over" ge-calibrate --seconds 1e-9 "$model" few.npy
 done_testing
