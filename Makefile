@@ -96,8 +96,11 @@ bin/$(1): $(patsubst %.c,build/%.o,$(wildcard tools/$(1)/*.c)) $(ARCHIVES)
 endef
 $(foreach t,$(CTOOLS),$(eval $(call ctool,$(t))))
 
-$(foreach t,$(STOOLS),bin/$(t)): bin/%: ; @mkdir -p bin; install -m 755 $< $@
-$(foreach t,$(STOOLS),$(eval bin/$(t): tools/$(t)/$(t).sh))
+# Parts of a shell tool, other .sh of its folder, stand before it.
+$(foreach t,$(STOOLS),bin/$(t)): bin/%:
+	@mkdir -p bin
+	{ head -n 1 tools/$*/$*.sh; cat $^; } >$@.part && chmod 755 $@.part && mv $@.part $@
+$(foreach t,$(STOOLS),$(eval bin/$(t): $(filter-out tools/$(t)/$(t).sh,$(wildcard tools/$(t)/*.sh)) tools/$(t)/$(t).sh))
 
 # A test program is build/check/NAME, whatever its folder.
 define unit

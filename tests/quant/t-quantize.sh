@@ -62,6 +62,26 @@ is "$(awk '$2 == "float" { print ($7 > 5) }' out) $(sed -n 's/^metric: \([^ ]*\)
 is "$(rc ge-quantize -q -s stats --metric ./accuracy -o held.g float.g) $(cmp held.g mse.g >/dev/null && echo same || ge-stat --digest held.g)" \
 	"0 $(ge-stat --digest mse.g)" "--metric that holds at once changes nothing"
 
+# Two layers that do as much harm: the one that takes less time in float goes back first.
+cat >two <<'END'
+#!/bin/sh
+n=$(ge-dump "$1" | grep -cE ' = (Conv|Gemm)\(.*_read, .*"/(features/features.1/features.1.1/BatchNormalization|classify/Gemm)"')
+echo $((100 - n))
+END
+chmod +x two
+steps() { # SECONDS OF THE CONVOLUTION, OF THE PRODUCT
+	printf '{"steps":[{"kernel":"k0","node":"/features/features.1/features.1.1/BatchNormalization","seconds":%s},{"node":"/classify/Gemm","seconds":%s}]}\n' "$1" "$2"
+}
+steps 1e-6 1e-6 >all.json
+steps 9e-6 2e-6 >cheap.json
+steps 2e-6 9e-6 >dear.json
+is "$(rc ge-quantize -s stats --times all.json,cheap.json,cheap.json --metric ./two --drop 1 -o x.g float.g) $(awk '$2 == "float" { print $1, $8 }' out) $(sed -n 2p out | grep -c est)" \
+	"0 /classify/Gemm 1 0" "--times: the cheaper layer goes back"
+is "$(rc ge-quantize -s stats --times all.json,dear.json,dear.json --metric ./two --drop 1 -o x.g float.g) $(awk '$2 == "float" { print $1, $8 }' out)" \
+	"0 /features/features.1/features.1.1/BatchNormalization 1" "--times: and the other, if it is that one"
+for half in 1 2; do ge-quantize -q -s stats --alternate $half float.g | ge-dump | grep -oE 'i8\[.*@?.*' | wc -l >half$half; done
+is "$(cat half1 half2 | tr '\n' ' ')" "3 1 " "--alternate: layers with weights of either half"
+
 # The same made good by balancing: what is divided out of the operand goes into the weights, and back.
 for how in --equalize "--smooth 0.5" "--equalize --smooth 0.5"; do
 	is "$(rc ge-quantize -q -s bad.stats $how -o balanced.g bad.g) $(./accuracy balanced.g)" "0 $float" "$how: in float the same"
@@ -87,6 +107,16 @@ kill -TERM $!
 wait $!
 is "$? $(wc -l <err) $(ge-check stopped.g && echo whole)" "0 1 whole" "stopped: a whole model, one line"
 
+rm -f count* waits
+ge-quantize -q -s bad.stats --metric ./slow -o stopped.g bad.g 2>err &
+until [ -e waits ]; do sleep 0.05; done
+kill -INT $! # which a shell's background command ignores, but for those that ask to hear of it
+wait $!
+is "$? $(wc -l <err) $(ge-check stopped.g && echo whole)" "0 1 whole" "interrupted: a whole model, one line"
+rm -f count* waits
+is "$(rc timeout 15 ge-quantize -q -s bad.stats --metric ./slow --seconds 2 -o late.g bad.g) $(wc -l <err) $(ge-check late.g && echo whole)" \
+	"0 1 whole" "--seconds: a whole model, one line"
+
 fails() { # CODE WHAT COMMAND...
 	want=$1 what=$2
 	shift 2
@@ -100,4 +130,9 @@ fails 65 "statistics of another model" ge-quantize -s bad.stats -o x.g float.g
 fails 65 "no statistics in the file" ge-quantize -s images.npy -o x.g float.g
 fails 65 "a metric that fails" ge-quantize -s stats --metric false -o x.g float.g
 fails 65 "a metric that says nothing" ge-quantize -s stats --metric true -o x.g float.g
+sed 's/"node":"/"node":"other/g' all.json >other.json
+fails 65 "times of another model" ge-quantize -s stats --times other.json,other.json,other.json -o x.g float.g
+fails 65 "no times" ge-quantize -s stats --times all.json,stats,all.json -o x.g float.g
+fails 64 "two files of times" ge-quantize -s stats --times all.json,all.json -o x.g float.g
+fails 66 "times that are not there" ge-quantize -s stats --times all.json,all.json,missing.json -o x.g float.g
 done_testing

@@ -345,9 +345,11 @@ struct module *plan_build(struct plan *p, const bool *on, struct layer *err)
 	b.dynamic = ARENA_ARRAY(&a, node_id, m->values.n);
 	for (val_id v = 0; v < m->values.n; v++)
 		b.kin[v] = v;
-	for (size_t i = 0; i < p->layers.n; i++)
+	for (size_t i = 0; i < p->layers.n; i++) {
+		node(m, p->layers.a[i].node)->name = intern(p->layers.a[i].name);
 		if (on[i])
 			b.layer[p->layers.a[i].node] = &p->layers.a[i];
+	}
 	if (p->options.activations == ACTIVATIONS_STATIC) {
 		mark(&b);
 		choose_ranges(&b);

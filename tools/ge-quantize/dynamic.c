@@ -72,7 +72,7 @@ void quantize_dynamic(struct build *b, node_id id, const struct weights_at *at, 
 		y = add_node(b, OP_Add, 2, (val_id[]){y, n.in[at->bias]});
 	}
 	val(b->m, y)->name = val(b->m, n.out[0])->name;
-	node(b->m, val(b->m, y)->def)->name = n.name;
+	node(b->m, val(b->m, sum)->def)->name = n.name;
 	vec_push(&b->replaced, (struct replaced){id, y});
 }
 

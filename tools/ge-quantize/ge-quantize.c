@@ -23,12 +23,16 @@ enum {
 	OPT_METRIC,
 	OPT_DROP,
 	OPT_EQUALIZE,
-	OPT_SMOOTH
+	OPT_SMOOTH,
+	OPT_SECONDS,
+	OPT_ALTERNATE,
+	OPT_TIMES
 };
 static struct quantize_options quantizing = {.method = RANGE_MSE, .percentile = 99.99, .weight_bits = 8, .correct = true};
 static VEC(const char *) only, skip;
 static struct metric metric = {.drop = 0.5};
-static const char *statistics_path;
+static const char *statistics_path, *times;
+static int half; /* of the layers; 0: all */
 static struct balance_options balancing = {.smooth = -1};
 
 static const struct argp_option options[] = {
@@ -44,6 +48,9 @@ static const struct argp_option options[] = {
 	{"skip", OPT_SKIP, "WHAT", 0, "leave layers of this name or operator in float"},
 	{"metric", OPT_METRIC, "COMMAND", 0, "COMMAND MODEL.onnx prints how good the model is, more is better"},
 	{"drop", OPT_DROP, "D", 0, "how much less than that of the float model it may be; 0.5"},
+	{"seconds", OPT_SECONDS, "S", 0, "end the search for that after S seconds, with the best so far"},
+	{"alternate", OPT_ALTERNATE, "1|2", 0, "quantise every other layer only, from the first or the second on: to be timed"},
+	{"times", OPT_TIMES, "ALL,FIRST,SECOND", 0, "what run-dev measured of the model with all layers quantised, and of those two"},
 	{0},
 };
 
@@ -87,6 +94,13 @@ static error_t option(int key, char *arg)
 	case OPT_ONLY: vec_push(&only, arg); return 0;
 	case OPT_SKIP: vec_push(&skip, arg); return 0;
 	case OPT_METRIC: metric.command = arg; return 0;
+	case OPT_SECONDS: metric.seconds = option_number("--seconds", arg, 0.001, 1e6); return 0;
+	case OPT_ALTERNATE:
+		if (strcmp(arg, "1") && strcmp(arg, "2"))
+			die(EX_BADUSE, "--alternate %s: 1 or 2", arg);
+		half = *arg - '0';
+		return 0;
+	case OPT_TIMES: times = arg; return 0;
 	case OPT_DROP: metric.drop = option_number("--drop", arg, 0, 1e30); return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -235,8 +249,11 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct stream_writer *w = stream_create(a->out, false);
 	make_plan(&p, a->nfile ? a->file[0] : NULL, &s);
 	bool *on = xcalloc(p.layers.n + 1, sizeof *on);
-	memset(on, true, p.layers.n);
+	for (size_t i = 0; i < p.layers.n; i++)
+		on[i] = !half || alternates(i, half);
 	module_free(plan_build(&p, on, p.layers.a));
+	if (times)
+		times_read(&p, times);
 	bool held = !metric.command || metric_hold(&metric, &p, on);
 	struct module *m = plan_build(&p, on, NULL);
 	add_provenance(m, t, a);

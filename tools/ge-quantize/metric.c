@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/msg.h"
@@ -137,12 +138,13 @@ static void measure_layers(struct metric *k, struct plan *p, const bool *on)
 /* The layer whose return to float gains most for the time that it takes; where none is known to do harm, that with most error. */
 static size_t worst(const struct plan *p, const bool *on)
 {
+	const double LEAST = 1e-3; /* microseconds: what costs nothing goes first, what harms most of that */
 	size_t best = p->layers.n;
 	double most = 0, error = -1;
 
 	for (size_t i = 0; i < p->layers.n; i++) {
 		const struct layer *l = &p->layers.a[i];
-		double gain = l->harm > 0 ? l->harm / l->microseconds : 0, e = l->weight_error + l->activation_error;
+		double longer = fmax(l->microseconds, LEAST), gain = l->harm > 0 ? l->harm / longer : 0, e = l->weight_error + l->activation_error;
 		if (on[i] && (gain > most || (gain == most && e > error))) {
 			best = i;
 			most = gain;
@@ -150,6 +152,14 @@ static size_t worst(const struct plan *p, const bool *on)
 		}
 	}
 	return best;
+}
+
+static void stop_after(double seconds)
+{
+	struct itimerval t = {.it_value = {(time_t)seconds, (suseconds_t)(1e6 * (seconds - floor(seconds)))}};
+
+	if (seconds > 0)
+		setitimer(ITIMER_REAL, &t, NULL);
 }
 
 bool metric_hold(struct metric *k, struct plan *p, bool *on)
@@ -160,6 +170,8 @@ bool metric_hold(struct metric *k, struct plan *p, bool *on)
 
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
+	sigaction(SIGALRM, &act, NULL);
+	stop_after(k->seconds);
 	k->before = measure(k, p, mix);
 	k->after = stopped ? NAN : measure(k, p, on);
 	bool held = k->after >= k->before - k->drop;

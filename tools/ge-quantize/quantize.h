@@ -38,7 +38,7 @@ struct layer {
 	double weight_error;     /* of the power of the weights, the part that rounding makes */
 	double activation_error; /* the same of its operand */
 	struct range range;      /* of its operand */
-	double microseconds;     /* that it takes longer in float, as estimated */
+	double microseconds;     /* that it takes longer in float */
 	double harm;             /* what the metric loses where it alone is quantised; NAN: not measured */
 	bool on;
 };
@@ -52,6 +52,7 @@ struct plan {
 	const struct value_stat **stat; /* by value; NULL: none, or not fit to be quantised */
 	size_t nvalues, nnodes;
 	VEC(struct layer) layers;
+	bool timed; /* microseconds were measured, not estimated */
 	struct arena arena;
 };
 
@@ -72,6 +73,7 @@ void weights_round(struct rounded_weights *r, const float *w, int bits, bool sea
 struct metric {
 	const char *command;
 	double drop;
+	double seconds;       /* of the search; 0: as long as it takes */
 	double before, after; /* of the model in float, and as it is now */
 	int runs;
 	bool interrupted;
@@ -84,6 +86,13 @@ struct balance_options {
 	double smooth; /* the part of the range that goes into weights; negative: not at all */
 };
 int balance(struct module *m, const struct statistics *s, const struct balance_options *o);
+
+/* Which of two halves of the layers, 1 or 2, has number i. */
+static inline bool alternates(size_t i, int half) { return (int)(i % 2) + 1 == half; }
+
+/* times.c: ALL,FIRST,SECOND, files with what run-dev measured of libraries where all layers are on bytes, and those of one half.
+ * Not such files: die(65). */
+void times_read(struct plan *p, const char *files);
 
 /* report.c */
 void report_print(const struct plan *p, const struct metric *k, const bool *on, bool json);

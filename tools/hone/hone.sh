@@ -74,6 +74,7 @@ help() {
 	  -o OUT.onnx                  where to
 	  --metric COMMAND             COMMAND MODEL.onnx prints how good the model is
 	  --drop D                     how much of that may be lost (0.5)
+  --seconds S                  end the search for that then, with the best so far
 	  --method NAME, --percentile P, --weights BITS, --activations KIND, --no-correction,
 	  --only WHAT, --skip WHAT     as ge-quantize takes them
 	  --equalize, --smooth A       make the ranges of channels alike first
@@ -290,7 +291,7 @@ mixed_passes() { # OPTION...
 }
 
 optimise() { # OPTION...
-	stage import ge-import $const_inputs
+	case $model in *.g) ;; *) stage import ge-import $const_inputs ;; esac
 	shape "$@"
 	simplify_passes
 	[ -z "$mixed" ] || mixed_passes "$@"
@@ -587,93 +588,6 @@ simplify_report() {
 	printf '\n%s\n' "$checked"
 }
 
-# ---- hone quantize ----
-
-# Samples are those words that begin with --data=.
-calibrate() { # OPTION...
-	for word; do
-		shift
-		case $word in --data=*) set -- "$@" "${word#--data=}" ;; esac
-	done
-	[ $# -gt 0 ] || [ -n "$no_data" ] || die 64 "quantize: which samples? --data names them"
-	[ $# -gt 0 ] || return 0
-	begin=$(clock)
-	progress ""
-	if [ -t 2 ]; then # it has progress of its own
-		run ge-calibrate $quiet $whole ${range:+"$range"} -o "$work/statistics" -- "$last" "$@" || failed $?
-	else
-		run ge-calibrate $quiet $whole ${range:+"$range"} -o "$work/statistics" -- "$last" "$@" 2>"$work/messages" || failed $?
-		tell_messages
-	fi
-	samples=$(sed -n 's/^samples //p;3q' "$work/statistics")
-	calibrated=$(seconds "$begin")
-}
-
-# What --equalize and --smooth do; then the ranges are others.
-balance() { # OPTION...
-	[ -n "$equalize$smooth" ] || return 0
-	[ -e "$work/statistics" ] || die 64 "--equalize, --smooth: which samples? --data names them"
-	next=$work/balanced.g
-	run ge-quantize $quiet $equalize ${smooth:+"$smooth"} --statistics="$work/statistics" -o "$next" -- "$last" 2>"$work/messages" || failed $?
-	[ -n "$quiet" ] || tell_messages
-	last=$next
-	calibrate "$@"
-}
-
-choose_bytes() { # OPTION...
-	for word; do
-		shift
-		case $word in --set=* | --shape=* | --const=* | --data=*) ;; *) set -- "$@" "$word" ;; esac
-	done
-	[ ! -e "$work/statistics" ] || set -- "$@" "--statistics=$work/statistics"
-	begin=$(clock)
-	search='' ended_by='' heard=''
-	for signal in INT TERM HUP; do trap "hand_on $signal" $signal; done
-	if [ -t 2 ]; then
-		ge-quantize "$@" -o "$work/quantised.g" -- "$last" >"$work/table" &
-	else
-		ge-quantize "$@" -o "$work/quantised.g" -- "$last" >"$work/table" 2>"$work/messages" &
-	fi
-	search=$!
-	[ -z "$ended_by" ] || hand_on "$ended_by"
-	await_search || failed $?
-	case $ended_by in TERM) exit 143 ;; HUP) exit 129 ;; esac
-	end_by_signals
-	[ -t 2 ] || [ -n "$quiet" ] || tell_messages
-	last=$work/quantised.g
-	chosen=$(seconds "$begin")
-}
-
-quantize() { # OPTION...
-	HONE_BLOBS=$work/blobs
-	export HONE_BLOBS
-	stage import ge-import $const_inputs
-	shape "$@"
-	simplify_passes
-	before_bytes=$(model_bytes) calibrated='' samples=''
-	calibrate "$@"
-	balance "$@"
-	choose_bytes "$@"
-	mkdir "$work/made"
-	made=$work/made/$(basename "$stem")
-	progress export # scales by channel are of opset 13
-	ge-export ${opset:+"$opset"} -o "$made" -- "$last" 2>"$work/messages" || [ -n "$opset" ] ||
-		ge-export --opset=13 -o "$made" -- "$last" 2>"$work/messages" || failed $?
-	[ -e "$made" ] || failed 65
-	tell_messages
-	publish "$made" "$stem"
-	after_bytes=$(file_bytes "$stem")
-	[ -n "$quiet" ] || print "$(quantize_report)"
-}
-
-quantize_report() {
-	cat "$work/table"
-	echo
-	ge-stat "$model" "$stem" | grep -v '^the graphs differ$'
-	awk -v a="$before_bytes" -v b="$after_bytes" 'BEGIN { printf "%-28s %12d %12d %+7.1f%%\n", "bytes of the file", a, b, 100 * (b - a) / (a ? a : 1) }'
-	printf '\n%s%s to choose\n' "${samples:+$samples samples in $calibrated seconds, }" "$chosen seconds"
-}
-
 # ---- the command line ----
 
 quoted() { # ARGUMENT...: as a shell reads it
@@ -769,7 +683,7 @@ while [ "$left" -gt 0 ]; do
 		quantize--smooth) smooth=--smooth=$value ;;
 		quantize--opset) opset=--opset=$value ;;
 		quantize--no-correction) set -- "$@" "$option" ;;
-		quantize--data | quantize--metric | quantize--drop | quantize--method | quantize--percentile | quantize--weights | \
+		quantize--data | quantize--metric | quantize--drop | quantize--seconds | quantize--method | quantize--percentile | quantize--weights | \
 			quantize--activations | quantize--only | quantize--skip)
 			case $option=$value in --activations=none | --activations=dynamic) no_data=1 ;; esac
 			set -- "$@" "$option=$value"
