@@ -67,6 +67,7 @@ has onnxsim && try simplify.py digits "$python" -B bench/simplify.py examples/di
 has onnxruntime.quantization && try quantised.py digits_qdq "$python" -B bench/quantised.py -o "$out" --set batch=1 examples/digits/digits.onnx ||
 	pass_over quantised.py 'no python with onnxruntime and onnx (HONE_PYTHON)'
 pass_over accuracy.py 'it downloads data and trains networks, for minutes'
+pass_over trained.py 'it wants models that are not in the tree, and takes minutes'
 
 torch=$(PYTHONPATH='' python_with torch,torchvision)
 [ -n "$torch" ] && try models.py '% change\|not checked' "$torch" -B bench/models.py -o "$out" mlp ||
@@ -82,7 +83,7 @@ fi
 
 for what in bench/*.c bench/*.sh bench/*.py; do
 	case $ran in *" ${what#bench/} "*) continue ;; esac
-	case ${what#bench/} in find.sh | native.py) continue ;; esac # are read by others
+	case ${what#bench/} in find.sh | native.py | quantisers.py) continue ;; esac # are read by others
 	ok 1 "$what is not tried here"
 done
 done_testing
