@@ -27,7 +27,7 @@ struct value_stat {
 
 struct statistics {
 	struct arena arena;
-	struct digest model; /* its body digest */
+	struct digest model;   /* its body digest */
 	bool by_library;       /* a library computed the values; else the evaluator */
 	struct digest library; /* which one */
 	uint64_t samples;

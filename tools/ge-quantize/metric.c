@@ -144,7 +144,8 @@ static size_t worst(const struct plan *p, const bool *on)
 
 	for (size_t i = 0; i < p->layers.n; i++) {
 		const struct layer *l = &p->layers.a[i];
-		double longer = fmax(l->microseconds, LEAST), gain = l->harm > 0 ? l->harm / longer : 0, e = l->weight_error + l->activation_error;
+		double longer = fmax(l->microseconds, LEAST), gain = l->harm > 0 ? l->harm / longer : 0,
+		       e = l->weight_error + l->activation_error;
 		if (on[i] && (gain > most || (gain == most && e > error))) {
 			best = i;
 			most = gain;

@@ -18,8 +18,7 @@ static void print_decibels(double part)
 static void print_text(const struct plan *p, const struct metric *k, const bool *on)
 {
 	printf("%-40s %5s %11s %11s %8s %8s %10s %8s\n", "layer", "kept", "least", "greatest", "dB", "dB", "harm", "us saved");
-	printf("%-40s %5s %11s %11s %8s %8s %10s %8s\n", "", "", "", "", "operand", "weights", "",
-	       p->timed ? "" : "(est.)");
+	printf("%-40s %5s %11s %11s %8s %8s %10s %8s\n", "", "", "", "", "operand", "weights", "", p->timed ? "" : "(est.)");
 	for (size_t i = 0; i < p->layers.n; i++) {
 		const struct layer *l = &p->layers.a[i];
 		printf("%-40s %5s %11.5g %11.5g", shown(l->name), on[i] ? "int8" : "float", l->range.lo, l->range.hi);

@@ -19,10 +19,7 @@ struct steps {
 	VEC(struct step) step;
 };
 
-static noreturn void bad(const char *path)
-{
-	die(EX_BADDATA, "%s: no times of steps; run-dev --bench --kernels --json writes them", path);
-}
+static noreturn void bad(const char *path) { die(EX_BADDATA, "%s: no times of steps; run-dev --bench --kernels --json writes them", path); }
 
 static void read_step(struct json_in *j, struct steps *s, struct arena *a)
 {

@@ -2,7 +2,7 @@
 # ---- hone quantize ----
 
 # A library of a graph, of the sizes that samples have: $work/lib/NAME.so. False: there is none.
-library() { # GRAPH NAME
+sized_library() { # GRAPH NAME
 	graph=$1 library=$work/lib/$2 words=$IFS
 	progress "compile $2"
 	IFS='
@@ -14,7 +14,7 @@ library() { # GRAPH NAME
 
 # How long it takes: $work/NAME.json.
 time_library() { # GRAPH NAME
-	library "$@" || return 1
+	sized_library "$@" || return 1
 	progress "time $2"
 	run run-dev --bench --kernels --json --seconds 0.5 "$library.so" >"$work/$2.json" 2>"$work/messages"
 }
@@ -43,7 +43,7 @@ calibrate() { # OPTION...
 	count_values "$@" || code=$?
 	if [ $code = 69 ]; then
 		how=--library=$work/lib/counting.so code=0
-		{ ge-calibrate --expose -o "$work/exposed.g" -- "$last" && library "$work/exposed.g" counting && count_values "$@"; } 2>/dev/null ||
+		ge-calibrate --expose -o "$work/exposed.g" -- "$last" 2>/dev/null && sized_library "$work/exposed.g" counting && count_values "$@" ||
 			{ how='' && count_values "$@"; } || code=$?
 	fi
 	[ $code = 0 ] || failed $code
