@@ -138,6 +138,10 @@ bool only_blocks(struct emit *e, nest_id n);
 /* A vector loop of that extent, over blocks only. */
 void emit_vector(struct emit *e, nest_id id, poly extent);
 
+/* ---- weave.c ---- */
+/* An unrolled loop over four rows of bytes that go side by side; false (nothing written): it is none. */
+bool emit_woven(struct emit *e, nest_id rows);
+
 /* ---- block.c ---- */
 /* A block: for all lanes within a vector loop (e->lane), or lane after lane if that cannot be. */
 void emit_block(struct emit *e, nest_id id);

@@ -127,6 +127,8 @@ void emit_for(struct emit *e, nest_id id)
 		emit_call(e, id);
 	} else if (vector && hi > 1 && only_blocks(e, n->kid.a[0]) && !is_home(e, id)) {
 		emit_vector(e, id, extent);
+	} else if (constant && c == 4 && n->mark == LOOP_UNROLL && !n->unroll && emit_woven(e, id)) {
+		tmp_clear(e);
 	} else if (constant && (c == 1 || (n->mark == LOOP_UNROLL && !n->unroll) || (vector && c <= e->vl))) {
 		for (int64_t i = 0; i < c; i++)
 			emit_copy(e, id, poly_const(e->p->P, i));

@@ -39,19 +39,19 @@ static bool is_there(const struct target *t, const struct instr *r)
 /* Sums of products of two elements, in the type of the sum. */
 static bool is_dot(const struct instr *r)
 {
-	return r->nloops == 2 && r->accumulator && r->comb && !strcmp(r->comb, "sum") && !r->in[0].step[0] &&
+	return r->nloops == 2 && r->accumulator && r->comb && !strcmp(r->comb, "sum") &&
 	       (!strcmp(r->body, "mul(i32(a), i32(b))") || !strcmp(r->body, "mul(f32(a), f32(b))"));
 }
 
 static bool pays(const struct target *t, const struct instr *r) { return !r->measured || target_rate(t, r->name) > target_fma_rate(t); }
 
-int instr_dot(const struct target *t, enum dtype a, enum dtype b)
+int instr_dot(const struct target *t, enum dtype a, enum dtype b, bool each)
 {
 	const struct instr *r;
 
 	for (int row = 1; (r = instr_row(row)); row++)
-		if (instr_find(t, r->name) == row && is_there(t, r) && is_dot(r) && pays(t, r) && !strcmp(r->in[0].dtype, dtype_name(a)) &&
-		    !strcmp(r->in[1].dtype, dtype_name(b)))
+		if (instr_find(t, r->name) == row && is_there(t, r) && is_dot(r) && (r->in[0].step[0] != 0) == each && pays(t, r) &&
+		    !strcmp(r->in[0].dtype, dtype_name(a)) && !strcmp(r->in[1].dtype, dtype_name(b)))
 			return row;
 	return 0;
 }

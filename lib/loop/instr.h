@@ -8,9 +8,10 @@
 const struct instr *instr_row(int n);
 int instr_find(const struct target *t, const char *name); /* of t's backend or the generic one; NULL: of any. 0: none */
 
-/* The first row that t has, and where it is to be measured was measured to be worth it, for a dot product: sums of i32 or f32 of products of groups of neighbours, of a that all sums share and b
- * that they have each their own of. 0: none. */
-int instr_dot(const struct target *t, enum dtype a, enum dtype b);
+/* The first row that t has, and where it is to be measured was measured to be worth it, for a dot product: sums of i32 or f32 of
+ * products of groups of neighbours, of a that all sums share (each: of one that they have each their own of) and b that they have each
+ * their own of. 0: none. */
+int instr_dot(const struct target *t, enum dtype a, enum dtype b, bool each);
 
 /* How the nest under loop is an instruction. Polynomials in the loops around it. */
 struct instr_use {

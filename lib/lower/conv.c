@@ -3,6 +3,7 @@
 #include "lower/integer.h"
 #include "lower/windows.h"
 #include "lower/winograd.h"
+#include "loop/instr.h"
 #include "sched/fitted.h"
 #include "target/target.h"
 
@@ -268,10 +269,113 @@ static void less_zeros(struct lower *L, const struct window *w, const struct pad
 	stage_body(L->p, r, COMB_NONE, y);
 }
 
-/* Depthwise is no sum of groups. */
-static bool words_fit(struct lower *L, const char *algo) { return L->shape[1][1] > 1 && int_words_fit(L, algo); }
+/* ---- depthwise: rows in groups of four ---- */
 
-static const char *words_best(struct lower *L) { return words_fit(L, int_algos[0]) ? int_algos[0] : ALGO_USUAL; }
+/* x is copied so that four rows lie byte by byte side by side: a step of a dot product has the taps of four rows. The window of a row of
+ * results begins at one of four places in a group, its phase: weights are there once for each, among zeros. */
+static const char *const conv_int_algos[] = {"words", "quads", NULL};
+
+static bool is_quads(const char *algo) { return !strcmp(algo, conv_int_algos[1]); }
+
+struct quads {
+	int64_t phases, groups; /* of rows that a window touches */
+	int64_t stride;         /* rows from one result to the next */
+};
+
+static struct quads quads_of(const struct window *w)
+{
+	int64_t stride = w->stride[0], phases = stride % 4 == 0 ? 1 : stride % 2 == 0 ? 2 : 4;
+
+	return (struct quads){phases, (w->size[0] - 1 + 4 - 4 / phases) / 4 + 1, stride};
+}
+
+/* The copy: group, column, channel, row of the group. */
+static buf_id rows_by_four(struct lower *L, const struct window *w, const struct quads *q)
+{
+	const int64_t *out = L->out_shape[0];
+	int64_t shape[5] = {L->shape[0][0], q->stride * (out[2] - 1) / 4 + q->groups,
+			    (out[3] - 1) * w->stride[1] + (w->size[1] - 1) * w->dilation[1] + 1, L->shape[0][1], 4};
+	struct polys *P = L->p->P;
+	poly at[LOOP_RANK_MAX];
+
+	stage_id s = low_stage(L, "rows", DT_U8, 5, shape, "n q w c t");
+	low_index(L, s, at);
+	poly row = poly_add(P, poly_mulc(P, at[1], 4), at[4]);
+	poly x[4] = {at[0], at[3], poly_addc(P, row, -w->begin[0]), poly_addc(P, at[2], -w->begin[1])};
+	stage_body(L->p, s, COMB_NONE, padded_code(L, DT_U8, 4, 1, x));
+	return lstage(L->p, s)->out;
+}
+
+static buf_id taps_by_phase(struct lower *L, const struct window *w, const struct quads *q, buf_id codes)
+{
+	int64_t shape[5] = {q->phases, q->groups, w->size[1], L->shape[1][0], 4};
+	struct polys *P = L->p->P;
+	poly at[LOOP_RANK_MAX], none = poly_const(P, 0);
+
+	stage_id s = low_stage(L, "taps", DT_I8, 5, shape, "p g k o t");
+	low_index(L, s, at);
+	poly phase = poly_mod(P, poly_mulc(P, at[0], q->stride), 4);
+	poly row = poly_sub(P, poly_add(P, poly_mulc(P, at[1], 4), at[4]), phase);
+	poly inside[2] = {row, poly_sub(P, poly_const(P, w->size[0] - 1), row)}, f[4] = {at[3], none, row, at[2]};
+	ex_id e = ex_read(L->p, codes, 4, f);
+	stage_body(L->p, s, COMB_NONE, ex_guard(L->p, 2, inside, e, low_num(L, e, 0)));
+	return lstage(L->p, s)->out;
+}
+
+static stage_id sum_quads(struct lower *L, const struct window *w, buf_id codes)
+{
+	struct quads q = quads_of(w);
+	struct polys *P = L->p->P;
+	buf_id rows = rows_by_four(L, w, &q), taps = taps_by_phase(L, w, &q, codes);
+	poly at[LOOP_RANK_MAX];
+
+	stage_id s = low_sums(L, 0, "conv");
+	low_index(L, s, at);
+	poly t = stage_reduce(L->p, s, "t", 4), g = stage_reduce(L->p, s, "g", q.groups), k = stage_reduce(L->p, s, "kw", w->size[1]);
+	poly group = poly_add(P, poly_floordiv(P, poly_mulc(P, at[2], q.stride), 4), g);
+	poly column = poly_add(P, poly_mulc(P, at[3], w->stride[1]), poly_mulc(P, k, w->dilation[1]));
+	poly x[5] = {at[0], group, column, at[1], t}, f[5] = {poly_mod(P, at[2], q.phases), g, k, at[1], t};
+	stage_body(L->p, s, COMB_SUM, int_product(L, ex_read(L->p, rows, 5, x), ex_read(L->p, taps, 5, f)));
+	return s;
+}
+
+/* Each channel by itself, side by side, and no fewer than an instruction takes. */
+static bool quads_fit(struct lower *L)
+{
+	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
+	const struct target *t = L->p->target ? L->p->target : target_host();
+	int row = instr_dot(t, DT_U8, DT_I8, true);
+	struct window w;
+
+	return row && instr_row(row)->extent[1] == 4 && low_rank(L, 0) == 4 && L->shape[1][1] == 1 && L->shape[0][1] == L->shape[1][0] &&
+	       L->shape[1][0] >= instr_row(row)->extent[0] && !window_read(L->m, L->n, 2, L->shape[1] + 2, &w) && w.dilation[0] == 1 &&
+	       any_will_do(L) && l->n && l->part[l->n - 1].axis == 1;
+}
+
+static bool conv_int_fits(struct lower *L, const char *algo)
+{
+	return is_quads(algo) ? quads_fit(L) : L->shape[1][1] > 1 && int_words_fit(L, algo);
+}
+
+static const char *conv_int_best(struct lower *L)
+{
+	for (int i = 0; conv_int_algos[i]; i++)
+		if (conv_int_fits(L, conv_int_algos[i]))
+			return conv_int_algos[i];
+	return ALGO_USUAL;
+}
+
+static const char *conv_quads(struct lower *L, const struct window *w)
+{
+	buf_id codes = int_codes(L, INT_W, 1, 1);
+	stage_id s = sum_quads(L, w, codes);
+
+	if (int_zero(L, INT_X, poly_const(L->p->P, 0)))
+		less_zeros(L, w, NULL, s, codes, 1);
+	else
+		low_result_is(L, 0, lstage(L->p, s)->out);
+	return NULL;
+}
 
 static const char *conv_integer(struct lower *L)
 {
@@ -281,7 +385,10 @@ static const char *conv_integer(struct lower *L)
 
 	if (why)
 		return why;
-	bool words = strcmp(low_algo(L), ALGO_USUAL);
+	const char *algo = low_algo(L);
+	if (is_quads(algo))
+		return conv_quads(L, &w);
+	bool words = strcmp(algo, ALGO_USUAL);
 	int64_t old = L->shape[1][1], per = old == 1 ? 1 : words ? int_words_padded(L, old) : int_padded(old);
 	struct padded q = pad_input(L, &w, words ? DT_I16 : DT_U8, per);
 	buf_id codes = words ? int_words(L, INT_W, 1, per, 0) : int_codes(L, INT_W, 1, per);
@@ -298,6 +405,6 @@ static const char *conv_integer(struct lower *L)
 
 const struct lower_row lower_conv[] = {
 	{OP_Conv, conv, .algos = conv_algos, .fits = winograd_fits, .best = conv_best},
-	{OP_ConvInteger, conv_integer, .algos = int_algos, .fits = words_fit, .best = words_best},
+	{OP_ConvInteger, conv_integer, .algos = conv_int_algos, .fits = conv_int_fits, .best = conv_int_best},
 	{0},
 };

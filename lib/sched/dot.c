@@ -21,9 +21,26 @@ static bool sums_products(struct loop_prog *p, stage_id s, ex_id read[2])
 	return true;
 }
 
-static int row_for(struct loop_prog *p, ex_id a, ex_id b)
+static int row_for(struct loop_prog *p, ex_id a, ex_id b, bool each)
 {
-	return instr_dot(p->target ? p->target : target_host(), lex(p, a)->dtype, lex(p, b)->dtype);
+	return instr_dot(p->target ? p->target : target_host(), lex(p, a)->dtype, lex(p, b)->dtype, each);
+}
+
+static bool has_row(struct loop_prog *p, const ex_id read[2])
+{
+	return row_for(p, read[0], read[1], false) || row_for(p, read[1], read[0], false);
+}
+
+/* Does read of s's result walk along its reduce axis k where the copy s does not read neighbours? */
+static bool regroups(struct loop_prog *p, stage_id s, ex_id read, poly_var k)
+{
+	int64_t step;
+	bool apart = false;
+
+	for (int d = 0; lex(p, read)->buf == lstage(p, s)->out && d < lex(p, read)->n; d++)
+		if (poly_uses(p->P, lex(p, read)->index[d], k))
+			apart |= !read_step(p, lstage(p, s)->body, lstage(p, s)->axis[d].var, &step) || step != 1;
+	return apart;
 }
 
 /* A copy without fills, in steps of one length along each axis: it can be read where it lies. */
@@ -40,29 +57,43 @@ static bool copies_box(struct loop_prog *p, stage_id s)
 
 bool dot_needs(struct loop_prog *p, stage_id s, stage_id reader)
 {
+	const struct stage *t = lstage(p, reader);
 	ex_id read[2];
 
-	return !copies_box(p, s) && sums_products(p, reader, read) && (row_for(p, read[0], read[1]) || row_for(p, read[1], read[0]));
+	if (!sums_products(p, reader, read) || !has_row(p, read))
+		return false;
+	bool as_it_lies = copies_box(p, s);
+	for (int i = 0; i < 2 && as_it_lies && t->naxes > t->nspatial; i++)
+		as_it_lies = !regroups(p, s, read[i], t->axis[t->nspatial].var);
+	return !as_it_lies;
 }
 
 bool is_dot(struct loop_prog *p, stage_id s)
 {
 	ex_id read[2];
 
-	return sums_products(p, s, read) && (row_for(p, read[0], read[1]) || row_for(p, read[1], read[0]));
+	return sums_products(p, s, read) && has_row(p, read);
 }
 
-/* Its factors, a the one that stands still along the vectors; false: the anchor is another sum. */
-static bool factors(struct loop_prog *p, const struct tile *q, ex_id *a, ex_id *b)
+/* The sum's factors: a stands still along the vectors, or (*each) both move. */
+struct factors {
+	ex_id a, b;
+	bool each;
+};
+
+/* false: the anchor is another sum. */
+static bool find_factors(struct loop_prog *p, const struct tile *q, struct factors *f)
 {
+	poly_var v = lstage(p, q->anchor)->axis[q->vec_axis].var;
 	ex_id read[2];
 
 	if (!sums_products(p, q->anchor, read))
 		return false;
-	int still = tile_moves(p, q, read[0], q->vec_axis);
-	*a = read[still];
-	*b = read[!still];
-	return !read_uses(p, *a, lstage(p, q->anchor)->axis[q->vec_axis].var) && dim_along(p, q, *b) >= 0;
+	int second = tile_moves(p, q, read[0], q->vec_axis);
+	if (second && tile_moves(p, q, read[1], q->vec_axis))
+		second = lex(p, read[0])->dtype == DT_I8; /* the constant one is b */
+	*f = (struct factors){read[second], read[!second], read_uses(p, read[second], v)};
+	return dim_along(p, q, f->b) >= 0 && (!f->each || tile_moves(p, q, f->a, q->vec_axis));
 }
 
 /* Equal ones are one expression, which is visited once. */
@@ -87,19 +118,21 @@ void find_dot(struct schedule *r, struct tile *q)
 {
 	struct loop_prog *p = r->p;
 	const struct stage *s = lstage(p, q->anchor);
+	struct factors f;
 	int64_t step;
-	ex_id a, b;
 
 	q->group = 1;
-	if (s->naxes == s->nspatial || !factors(p, q, &a, &b))
+	if (s->naxes == s->nspatial || !find_factors(p, q, &f))
 		return;
-	int row = row_for(p, a, b);
+	int row = row_for(p, f.a, f.b, f.each);
 	if (!row || instr_row(row)->extent[0] != r->lanes)
 		return;
 	const struct axis *k = &s->axis[s->nspatial];
 	int64_t group = instr_row(row)->extent[1];
-	bool panels = lbuf(p, lex(p, b)->buf)->scope == SCOPE_CONST || (q->row_axis >= 0 && !tile_moves(p, q, b, q->row_axis));
-	if (k->extent % group || !read_step(p, a, k->var, &step) || step != 1 || !panels)
+	bool panels = lbuf(p, lex(p, f.b)->buf)->scope == SCOPE_CONST || (q->row_axis >= 0 && !tile_moves(p, q, f.b, q->row_axis));
+	if (k->extent % group || !read_step(p, f.a, k->var, &step) || step != 1 || !panels)
+		return;
+	if (f.each && (!read_step(p, f.a, s->axis[q->vec_axis].var, &step) || step != group))
 		return;
 	q->dot = row;
 	q->group = group;
@@ -108,11 +141,11 @@ void find_dot(struct schedule *r, struct tile *q)
 
 void check_groups(struct loop_prog *p, struct tile *q)
 {
-	ex_id a, b;
-	bool there = q->dot && factors(p, q, &a, &b);
+	struct factors f;
+	bool there = q->dot && find_factors(p, q, &f);
 
-	if (there && lbuf(p, lex(p, b)->buf)->scope != SCOPE_CONST &&
-	    !(q->packed && lbuf(p, lstage(p, q->packed)->out) == lbuf(p, lex(p, b)->buf)))
+	if (there && lbuf(p, lex(p, f.b)->buf)->scope != SCOPE_CONST &&
+	    !(q->packed && lbuf(p, lstage(p, q->packed)->out) == lbuf(p, lex(p, f.b)->buf)))
 		there = false;
 	if (!there) {
 		q->dot = q->held = 0;

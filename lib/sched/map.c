@@ -119,6 +119,38 @@ static bool weave_lines(struct schedule *r, stage_id s, int v)
 	return true;
 }
 
+/* Rows of bytes, four of them side by side in the result: vectors along what is contiguous in the operand, the rows unrolled, so that one
+ * store writes all four. */
+static bool weave_rows(struct schedule *r, stage_id s, int v)
+{
+	enum { ROWS = 4 };
+	struct loop_prog *p = r->p;
+	int order[LOOP_RANK_MAX], rank = memory_order(p, s, order), c = rank > 1 ? order[rank - 2] : -1;
+	struct words loops = {0};
+	ex_id read[READS_MAX];
+	int64_t step;
+
+	if (c < 0 || order[rank - 1] != v || lstage(p, s)->axis[v].extent != ROWS || lstage(p, s)->axis[c].extent < r->lanes ||
+	    dtype_size(lbuf(p, lstage(p, s)->out)->dtype) != 1 || stage_all_reads(p, s, read) != 1 ||
+	    !read_step(p, read[0], lstage(p, s)->axis[c].var, &step) || step != 1 ||
+	    !read_step(p, read[0], lstage(p, s)->axis[v].var, &step) || step == 1)
+		return false;
+	const char *loop = axis_loop(r, s, c, "");
+	if (!sched_try(r, PRIM_SPLIT, loop, trace_number(r->lanes), "tail=peel"))
+		return false;
+	for (int i = 0; i < rank - 2; i++) {
+		words_add(&loops, axis_loop(r, s, order[i], ""));
+		sched_try(r, PRIM_PARTITION, axis_loop(r, s, order[i], ""), "auto");
+	}
+	words_add(&loops, loop_part(r, loop, 0));
+	words_add(&loops, axis_loop(r, s, v, ""));
+	words_add(&loops, loop_part(r, loop, 1));
+	sched_list(r, NULL, PRIM_REORDER, &loops);
+	sched_try(r, PRIM_UNROLL, axis_loop(r, s, v, ""));
+	sched_try(r, PRIM_VECTOR, loop_part(r, loop, 1));
+	return true;
+}
+
 /* Is something read in steps along v that are not all alike? */
 static bool skips(struct loop_prog *p, stage_id s, int v)
 {
@@ -258,7 +290,7 @@ void template_map(struct schedule *r, stage_id s)
 	/* loops are partitioned where fills end, and at each operand of a choice */
 	bool fills = ex_find(p, lstage(p, s)->body, is_guard, NULL);
 	int choices = choices_along(p, s, v);
-	if ((fills || skips(p, s, v)) && stage_in_lanes(p, s) && join_lines(r, s, v))
+	if (stage_in_lanes(p, s) && (weave_rows(r, s, v) || ((fills || skips(p, s, v)) && join_lines(r, s, v))))
 		return;
 	for (int a = 0; a < lstage(p, s)->nspatial; a++)
 		if (a != v && fills)

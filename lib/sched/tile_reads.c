@@ -77,7 +77,8 @@ void count_loads(struct loop_prog *p, struct tile *q, int lanes)
 	for (int i = 0; i < q->nread; i++) {
 		int64_t step;
 		ex_id read = q->read[i];
-		bool in_place = read_in_place(p, q, read), together = read_step(p, read, v, &step) && (step == 1 || !step);
+		bool in_place = read_in_place(p, q, read),
+		     together = read_step(p, read, v, &step) && (step == 1 || !step || (q->dot && step == q->group));
 		q->loads[i] = 1;
 		if (in_place && !together)
 			q->loads[i] = LOAD_AND_INSERT * lanes;

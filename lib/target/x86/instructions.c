@@ -15,6 +15,19 @@ static void dpbusd_helper(FILE *f, const struct instr *row)
 		row->vector_bytes, vex ? "%{vex%} " : "", vex ? 'x' : 'v', vex ? 'x' : 'v', vex ? 'x' : 'v');
 }
 
+static void dpbusd_each_helper(FILE *f, const struct instr *row)
+{
+	bool vex = row->features == X86_AVXVNNI;
+
+	fprintf(f,
+		"typedef int viu __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+		"/* the same of unsigned bytes of their own each */\n"
+		"static inline vi vpdpbusd_each(vi x, const unsigned char *a, const signed char *b)\n{\n"
+		"\tconst vi u = *(const viu *)a;\n"
+		"\t__asm__(\"%svpdpbusd %%2, %%1, %%0\" : \"+%c\"(x) : \"%c\"(u), \"%cm\"(*(const viu *)b));\n\treturn x;\n}\n",
+		row->vector_bytes, vex ? "%{vex%} " : "", vex ? 'x' : 'v', vex ? 'x' : 'v', vex ? 'x' : 'v');
+}
+
 /* The name of the compiler's function on vectors of that many bytes. */
 static const char *madd_text(int bytes)
 {
@@ -72,6 +85,16 @@ const struct instr x86_instr[] = {
 	DPBUSD("vpdpbusd", X86_VNNI, 64),
 	DPBUSD("vpdpbusd256", X86_AVXVNNI, 32),
 #undef DPBUSD
+/* the same, where a lies in groups of four, too */
+#define DPBUSD_EACH(name_, features_, bytes) \
+	{ \
+		.name = name_, .features = features_, .vector_bytes = bytes, .nloops = 2, .extent = {bytes / 4, 4}, .comb = "sum", \
+		.body = "mul(i32(a), i32(b))", .out = {"i32", {1, 0}}, .in = {{"u8", {4, 1}}, {"i8", {4, 1}}}, .accumulator = "vi", \
+		.text = "vpdpbusd_each(%v, %a, %b)", .helper = dpbusd_each_helper \
+	}
+	DPBUSD_EACH("vpdpbusd_each", X86_VNNI, 64),
+	DPBUSD_EACH("vpdpbusd_each256", X86_AVXVNNI, 32),
+#undef DPBUSD_EACH
 /* sums of int32, each of 2 products of what fits 16 bits */
 #define MADDWD(name_, features_, bytes) \
 	{ \

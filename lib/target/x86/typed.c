@@ -159,6 +159,12 @@ static const char nearest_text[] =
 	"\treturn (vi)__builtin_ia32_cvtps2dq(x);\n"
 	"#else\n";
 
+static const char weave_text[] =
+	"#ifdef __SSE2__\n"
+	"\ttypedef int v __attribute__((vector_size(4 * VL), aligned(1), may_alias));\n"
+	"\t*(v *)p = a | b << 8 | c << 16 | d << 24;\n"
+	"#else\n";
+
 static const char load_f16_text[] =
 	"#if " V16 "\n" TYPE("short", "32") "\treturn __builtin_ia32_vcvtph2ps512_mask(*(const v *)p, (vf){}, -1, 4);\n"
 					    "#elif VL == 8 && defined __F16C__\n" TYPE(
@@ -201,6 +207,7 @@ const struct text_section x86_typed_text[] = {
 	{"lt_i32", COMPARE("1"), true},
 	{"mul16", mul16_text, true},
 	{"trunc", trunc_text, true},
+	{"weave", weave_text, true},
 	{"nearest", nearest_text, true},
 	{"lookup", lookup_text, true},
 	{NULL},
