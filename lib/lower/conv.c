@@ -339,7 +339,7 @@ static stage_id sum_quads(struct lower *L, const struct window *w, buf_id codes)
 	return s;
 }
 
-/* Each channel by itself, side by side, and no fewer than an instruction takes. */
+/* Each channel by itself, side by side, and as many as an instruction takes at a time. */
 static bool quads_fit(struct lower *L)
 {
 	const struct layout *l = &lbuf(L->p, low_buf(L, 0))->layout;
@@ -348,7 +348,7 @@ static bool quads_fit(struct lower *L)
 	struct window w;
 
 	return row && instr_row(row)->extent[1] == 4 && low_rank(L, 0) == 4 && L->shape[1][1] == 1 && L->shape[0][1] == L->shape[1][0] &&
-	       L->shape[1][0] >= instr_row(row)->extent[0] && !window_read(L->m, L->n, 2, L->shape[1] + 2, &w) && w.dilation[0] == 1 &&
+	       L->shape[1][0] % instr_row(row)->extent[0] == 0 && !window_read(L->m, L->n, 2, L->shape[1] + 2, &w) && w.dilation[0] == 1 &&
 	       any_will_do(L) && l->n && l->part[l->n - 1].axis == 1;
 }
 

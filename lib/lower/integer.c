@@ -101,7 +101,10 @@ ex_id int_less_offset(struct lower *L, ex_id y, ex_id x_zero, ex_id offset)
 
 const char *const int_algos[] = {"words", NULL};
 
-static int row_for(struct lower *L, enum dtype a, enum dtype b) { return instr_dot(L->p->target ? L->p->target : target_host(), a, b, false); }
+static int row_for(struct lower *L, enum dtype a, enum dtype b)
+{
+	return instr_dot(L->p->target ? L->p->target : target_host(), a, b, false);
+}
 
 bool int_words_fit(struct lower *L, const char *algo) { return row_for(L, DT_I16, DT_I16) && !row_for(L, DT_U8, DT_I8); }
 

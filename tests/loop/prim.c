@@ -439,7 +439,7 @@ static void instructions(void)
 static void dot(const char *level, enum dtype a, enum dtype b)
 {
 	char name[64], call[64], *trace;
-	int row = instr_dot(&target, a, b);
+	int row = instr_dot(&target, a, b, false);
 
 	if (!row) {
 		ok(true, "%s %s # SKIP no such instruction", level, dtype_name(a));

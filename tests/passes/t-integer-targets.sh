@@ -13,8 +13,8 @@ const sw = f32[] [0.0123]
 const sy = f32[] [5.3]
 const c = i8[16,8,3,3] [$(signs 1152)]
 const sc = f32[16] [0.01, 0.02, 0.03, 0.011, 0.012, 0.013, 0.014, 0.015, 0.016, 0.017, 0.018, 0.019, 0.02, 0.021, 0.022, 0.023]
-const dw = i8[40,1,3,3] [$(signs 360)]
-const dw5 = i8[40,1,5,5] [$(signs 1000)]
+const dw = i8[48,1,3,3] [$(signs 432)]
+const dw5 = i8[48,1,5,5] [$(signs 1200)]
 const zy = u8[] [128]
 const sc3 = f32[] [0.011]
 const row = f32[23] [0, -0, 1e-38, -1e-30, 1e30, 1, -1, 0.5, -0.25, 0.125, 2, -2, 4, 8, 16, -32, 64, 1e-3, 1e-5, -1e-4, 1e-7, 3, 7]
@@ -26,7 +26,7 @@ graph main {
   input x: u8[16,64]
   input i: u8[1,8,9,9]
   input t: u8[1,8,9,9]
-  input e8: u8[1,40,11,13]
+  input e8: u8[1,48,11,13]
   input j: i8[5,23]
   d = DequantizeLinear(x, @s, @z)
   v = DequantizeLinear(@w, @sw)
@@ -42,14 +42,14 @@ graph main {
   mapped = QuantizeLinear(pm, @sy, @zy)
   de = DequantizeLinear(e8, @s, @z)
   d3 = DequantizeLinear(@dw, @sc3)
-  p3 = Conv(de, d3) {group=40 kernel_shape=[3,3] pads=[1,1,1,1]}
+  p3 = Conv(de, d3) {group=48 kernel_shape=[3,3] pads=[1,1,1,1]}
   q3 = QuantizeLinear(p3, @sy, @z)
   d5 = DequantizeLinear(@dw5, @sc3)
   e3 = DequantizeLinear(q3, @sy, @z)
-  p5 = Conv(e3, d5) {group=40 kernel_shape=[5,5] pads=[2,1,2,3] strides=[2,1]}
+  p5 = Conv(e3, d5) {group=48 kernel_shape=[5,5] pads=[2,1,2,3] strides=[2,1]}
   q5 = QuantizeLinear(p5, @sy, @z)
   e5 = DequantizeLinear(q5, @sy, @z)
-  p6 = Conv(e5, d3) {group=40 kernel_shape=[3,3] strides=[3,2]}
+  p6 = Conv(e5, d3) {group=48 kernel_shape=[3,3] strides=[3,2]}
   q6 = QuantizeLinear(p6, @sy, @zy)
   a = DequantizeLinear(t, @s, @z)
   b = Tanh(a)

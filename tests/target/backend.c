@@ -73,13 +73,13 @@ static void rates_of_rows(void)
 	again = t;
 	ok(rates_parse(&again, rates_text(&t), strlen(rates_text(&t))) && !memcmp(again.rate, t.rate, sizeof t.rate),
 	   "their text is read again");
-	ok(instr_dot(&t, DT_BF16, DT_BF16) == 0, "no dot product of bf16 without the instruction");
+	ok(instr_dot(&t, DT_BF16, DT_BF16, false) == 0, "no dot product of bf16 without the instruction");
 	snprintf(row, sizeof row, "cpu=x;features=fma,avx2,avx512,bf16;%s", caches);
-	ok(target_find(row, &t) && !instr_dot(&t, DT_BF16, DT_BF16), "nor where it was not measured");
+	ok(target_find(row, &t) && !instr_dot(&t, DT_BF16, DT_BF16, false), "nor where it was not measured");
 	snprintf(row, sizeof row, "cpu=x;features=fma,avx2,avx512,bf16;%s;rates=fma512:200,vdpbf16ps:110", caches);
-	ok(target_find(row, &t) && !instr_dot(&t, DT_BF16, DT_BF16), "nor where it was, and is slower");
+	ok(target_find(row, &t) && !instr_dot(&t, DT_BF16, DT_BF16, false), "nor where it was, and is slower");
 	snprintf(row, sizeof row, "cpu=x;features=fma,avx2,avx512,bf16;%s;rates=fma512:118,vdpbf16ps:236", caches);
-	ok(target_find(row, &t) && instr_dot(&t, DT_BF16, DT_BF16) == instr_find(&t, "vdpbf16ps"), "else it is taken");
+	ok(target_find(row, &t) && instr_dot(&t, DT_BF16, DT_BF16, false) == instr_find(&t, "vdpbf16ps"), "else it is taken");
 	snprintf(row, sizeof row, "cpu=x;features=fma,avx2;%s;rates=fma256:much", caches);
 	ok(!target_find(row, &t), "a rate that is no number");
 }
