@@ -1,4 +1,4 @@
-/* A block's statement: behind its condition, with the temporaries it needs, for one step or for all lanes. */
+/* A block's statement: its condition, the temporaries that it needs, and the assignment, for one iteration or for all lanes. */
 #include "emit/emit_impl.h"
 #include <string.h>
 
@@ -39,7 +39,7 @@ static bool is_weight(struct emit *e, ex_id ex)
 	return lex(e->p, ex)->kind == EX_READ && lbuf(e->p, lex(e->p, ex)->buf)->scope == SCOPE_CONST;
 }
 
-/* A tap in the padding adds zero times a weight to a sum: nothing, as weights are taken to be finite. */
+/* A tap in the padding adds nothing to a sum: zero times a weight, and weights are taken to be finite. */
 static bool adds_nothing(struct emit *e, const struct nest *n)
 {
 	const struct stage *s = lstage(e->p, n->stage);
@@ -60,7 +60,7 @@ static void lane_by_lane(struct emit *e, nest_id id)
 	e->lane = 0;
 	e->lane_guard = 0;
 	for (int l = 0; l < lanes; l++) {
-		poly by[NEST_DEPTH_MAX]; /* what outer variables stand for may contain the lane */
+		poly by[NEST_DEPTH_MAX]; /* the expressions that stand for outer variables may contain the lane */
 		memcpy(by, e->env_by, sizeof by);
 		for (int i = 0; i < e->nenv; i++)
 			e->env_by[i] = poly_subst(e->p->P, by[i], lane, poly_const(e->p->P, l));
@@ -86,7 +86,7 @@ static void lane_by_lane(struct emit *e, nest_id id)
 	e->lane_guard = guard;
 }
 
-/* Lines of a block behind its condition; in braces if there is more than one. */
+/* Writes the lines of a block after its condition, in braces if there is more than one line. */
 static void put_block(struct emit *e, const char *lines, size_t size, const char *cond, buf_id out)
 {
 	bool one = strchr(lines, '\n') == lines + size - 1;
@@ -128,7 +128,7 @@ void emit_block(struct emit *e, nest_id id)
 		return;
 	if (e->lane)
 		cond = vector_cond(e, cond);
-	/* To a buffer first: the number of lines decides whether braces are needed. */
+	/* The lines go to a buffer first: how many they are decides whether braces are needed. */
 	if (!e->dry)
 		e->f = open_memstream(&out, &size);
 	e->aside = true;

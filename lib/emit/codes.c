@@ -1,5 +1,5 @@
-/* Codes in lanes: numbers rounded to whole ones, moved by a zero point and bound by what a byte holds. The bounds are applied before the
- * rounding, which changes no code: then one conversion rounds, and what is computed of a code needs none. */
+/* Codes in lanes: numbers rounded to integers, moved by a zero point and limited to what a byte holds. The limits are applied before
+ * the rounding, which changes no code. Then one conversion does the rounding, and what is computed from a code needs no other. */
 #include <math.h>
 #include "emit/vector.h"
 
@@ -25,7 +25,7 @@ static const struct ex *number_of(struct loop_prog *p, ex_id ex, int fn, ex_id *
 /* Is real, of f32, the code of a number, in the unsigned type t? */
 static bool read_code(struct emit *e, ex_id real, enum dtype t, struct code *c)
 {
-	enum { WHOLE = 1 << 16 }; /* up to it, sums of zero points and bounds are exact */
+	enum { WHOLE = 1 << 16 }; /* up to this, sums of zero points and bounds are exact in float */
 	struct loop_prog *p = e->p;
 	const struct ex *hi, *lo, *zero;
 	ex_id x, sum;
@@ -42,7 +42,7 @@ static bool read_code(struct emit *e, ex_id real, enum dtype t, struct code *c)
 
 static const char *number(struct emit *e, double c) { return bare(e, const_text(e, DT_F32, c, 0)); }
 
-/* s between the code's bounds, less its zero point; the lower one where it is NaN. */
+/* s, limited to the code's bounds less its zero point; NaN becomes the lower bound. */
 static const char *bound(struct emit *e, const struct code *c, const char *s)
 {
 	return text(e, "vmin2(vset(%s), vmax2(%s, vset(%s)))", number(e, c->hi - c->zero), s, number(e, c->lo - c->zero));

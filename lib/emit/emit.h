@@ -3,9 +3,9 @@
 #define HONE_EMIT_H
 #include <stdio.h>
 #include "loop/loop.h"
-/* The text every file of kernels starts with: vector types, helpers that any of the programs needs; of these, where the texts
- * that follow are given, what they call (NULL: all). An index that is data and out of range is clamped, and the int BAD_INDEX
- * (if that is not defined: a static variable of the thread) is set to 1. */
+/* The text that every file of kernels starts with: vector types, and the helper functions that the programs need. If the texts that
+ * follow are given, only the helpers that they call (NULL: all). An index that is data and out of range is clamped, and the int
+ * BAD_INDEX is set to 1; unless it is defined, it is a static variable of the thread. */
 void emit_prelude(FILE *f, struct loop_prog *const *p, int n, const char *const *text, size_t ntext);
 /* One function:
  *   static void NAME(const T *restrict i0, ..., const T *restrict c0, ..., T *restrict o0, ..., char *restrict ws)
@@ -13,9 +13,9 @@ void emit_prelude(FILE *f, struct loop_prog *const *p, int n, const char *const 
  * depend on anything but the program, so equal kernels have equal texts: emit with NAME "@" and compare.
  * If it starts teams, functions NAME_0, NAME_1, .. for them come first, and a last parameter is struct team *team. */
 void emit_kernel(FILE *f, struct loop_prog *p, const char *name);
-/* The same, but nests that are outlined go to a list, each text once, instead of in front of the kernel: functions
- *   __attribute__((noinline)) static void NAME(...)
- * whose name is made of the digest of their text, so that the lists of kernels can be joined. */
+/* The same, but outlined nests go to a list, each text once, instead of in front of the kernel. They are functions
+ * __attribute__((noinline)) static void NAME(...), named by the digest of their text, so that the lists of several kernels can be
+ * joined. */
 struct outlined {
 	char *name, *text;
 };
@@ -24,9 +24,9 @@ struct outlines {
 };
 void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct outlines *o);
 void outlines_free(struct outlines *o);
-bool emit_starts_team(struct loop_prog *p); /* has it loops for several threads? */
-/* Declarations that such kernels need, after the prelude. team_run splits 0..n in one range a thread (number 0.. of at
- * most p->threads) and returns when all are done. LINKAGE: "static", ... */
+bool emit_starts_team(struct loop_prog *p); /* does it have loops for several threads? */
+/* Declarations that such kernels need, after the prelude. team_run splits 0..n into one range for each thread (numbered from 0, at most
+ * p->threads) and returns when all are done. LINKAGE: "static", ... */
 void emit_team_prelude(FILE *f, const char *linkage);
 bool emit_checks_indices(struct loop_prog *p); /* does it set BAD_INDEX? */
 #endif

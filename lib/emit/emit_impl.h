@@ -12,15 +12,15 @@
 struct reg_run {
 	int64_t at;
 	int lanes;
-	sym mask;   /* lanes active in every access to it: text of the mask, 0: all */
-	bool mixed; /* accesses differ in that: a guarded write must keep the other lanes */
+	sym mask;   /* which lanes are active in every access to it: text of the mask, 0: all */
+	bool mixed; /* accesses differ in their active lanes: a guarded write must keep the other lanes */
 };
 struct reg_touched {
 	buf_id b;
 	struct reg_run run;
 };
 struct regs {
-	VEC(struct reg_run) run; /* sorted by at after regs_settle, apart from each other */
+	VEC(struct reg_run) run; /* after regs_settle: sorted by at, without overlaps */
 	VEC(int64_t) one;        /* elements outside every run */
 	bool apart;              /* runs overlap in part: every element is a scalar */
 };
@@ -61,7 +61,7 @@ struct emit {
 	bool dry;
 	int depth;
 	int vl; /* lanes of a vector of float */
-	/* what loop variables stand for: unrolled copies */
+	/* in an unrolled copy, what its loop variables stand for */
 	int nenv;
 	poly_var env_v[NEST_DEPTH_MAX];
 	poly env_by[NEST_DEPTH_MAX];
@@ -69,14 +69,14 @@ struct emit {
 	int nopen;
 	sym open[NEST_DEPTH_MAX]; /* C names in scope */
 	poly_var open_var[NEST_DEPTH_MAX];
-	int *open_at_alloc; /* by buffer: nopen where it is declared */
+	int *open_at_alloc; /* by buffer: nopen at its declaration */
 	VEC(struct reg_touched) touched;
 	struct regs *regs; /* by buffer */
 	const char **buf_text;
-	poly_var lane;   /* the loop under way is a vector loop: its variable, */
+	poly_var lane;   /* if the loop being written is a vector loop: its variable, */
 	int lanes;       /* its largest extent, at most vl, */
 	poly lane_guard; /* and >= 0 in active lanes (0: all of them) */
-	/* expression under way */
+	/* the block being written, and its expression */
 	nest_id block;
 	VEC(int) uses; /* of each expression of the body, by ex id - uses_base */
 	ex_id uses_base;
@@ -84,7 +84,7 @@ struct emit {
 	VEC(struct named_ex) named;
 	int ntemp;
 	int guarded; /* > 0: within an operand that is not always evaluated */
-	bool aside;  /* text goes to a buffer, not to the kernel yet */
+	bool aside;  /* text goes to a buffer first, not to the kernel */
 	struct run run;
 	int nloads; /* named so far in the function */
 	/* teams */
@@ -111,7 +111,7 @@ sym c_name(struct emit *e, const char *name);
 void var_set(struct emit *e, poly_var v, const char *text);
 void var_open(struct emit *e, poly_var v, sym name);
 void var_close(struct emit *e, poly_var v);
-/* v stands for `by`, until nenv is decremented. */
+/* v stands for `by` until nenv is decremented. */
 void env_push(struct emit *e, poly_var v, poly by);
 
 /* ---- buffers.c ---- */
@@ -119,12 +119,12 @@ void env_push(struct emit *e, poly_var v, poly by);
 const char *dims_text(struct emit *e, const struct loop_buf *b);
 void name_buffers(struct emit *e);
 const char *params(struct emit *e, enum scope s); /* of one scope, by number, each followed by a comma */
-/* Buffers on the stack and in registers that live in an iteration of n: are there any, and their declarations. */
+/* Buffers on the stack and in registers that live in one iteration of n: are there any, and their declarations. */
 bool has_locals(struct emit *e, nest_id n);
 void declare_locals(struct emit *e, nest_id n);
-/* Does any buffer live in an iteration of n? Then its lanes cannot run side by side. */
+/* Does any buffer live in one iteration of n? Then its iterations cannot be lanes. */
 bool is_home(struct emit *e, nest_id n);
-/* Declares a scratch buffer; behind: added to its place in the workspace, or "". */
+/* Declares a scratch buffer; behind: text that is added to its address in the workspace, or "". */
 void emit_scratch(struct emit *e, buf_id b, const char *behind);
 
 /* ---- loops.c ---- */
@@ -143,7 +143,7 @@ void emit_vector(struct emit *e, nest_id id, poly extent);
 bool emit_woven(struct emit *e, nest_id rows);
 
 /* ---- block.c ---- */
-/* A block: for all lanes within a vector loop (e->lane), or lane after lane if that cannot be. */
+/* A block: in a vector loop (e->lane) for all lanes at once or, where that is not possible, lane after lane. */
 void emit_block(struct emit *e, nest_id id);
 /* The guards that are the same in all lanes, as a condition ("": none); false: the block never runs. */
 bool guard_text(struct emit *e, const struct nest *n, const char **cond);
@@ -155,7 +155,7 @@ poly env_subst(struct emit *e, poly x);
 const char *poly_text(struct emit *e, poly x); /* C expression of type long; sums without parentheses */
 const char *cond_text(struct emit *e, poly x); /* x >= 0 */
 const char *const_text(struct emit *e, enum dtype t, double c, int64_t ic);
-/* Is the read ex that of a table of bytes, with one for each code, at a code? Then no index is outside. */
+/* Does ex read, at a code, a table of bytes that has an entry for every code? Then no index is out of range. */
 bool emit_looks_up(struct loop_prog *p, ex_id ex);
 ex_id looked_up_by(struct loop_prog *p, ex_id ex); /* the code */
 const char *lookup_text(struct emit *e, ex_id ex, const char *code);
@@ -164,7 +164,7 @@ poly here(struct emit *e, poly x);
 /* Offset in elements of the read ex (whose dynamic index, if any, gets a variable of its own). */
 poly read_offset(struct emit *e, ex_id ex);
 poly write_offset(struct emit *e);
-poly placed(struct emit *e, buf_id b, poly offset);         /* from where b's pointer points */
+poly placed(struct emit *e, buf_id b, poly offset);         /* relative to where b's pointer points */
 const char *element(struct emit *e, buf_id b, poly offset); /* "c0[...]" or a register's name */
 const char *scalar_call(struct emit *e, int fn, enum dtype t, const char *a, const char *b, const char *c);
 const char *scalar_load(struct emit *e, buf_id b, poly offset); /* as a value */
@@ -178,20 +178,21 @@ void scalar_block(struct emit *e);
 /* Counts uses of every expression of the body, forgets temporaries. */
 void body_begin(struct emit *e);
 void body_lines(struct emit *e);
-/* Builds f(ex) with temporaries of its own, as a statement expression if it has any. */
+/* Builds f(ex) with temporaries of its own: a statement expression if there are any. */
 const char *scoped(struct emit *e, ex_id ex, const char *(*f)(struct emit *e, ex_id ex, void *arg), void *arg);
 /* Gives the value a local variable if more than one expression uses it. */
 const char *name_shared(struct emit *e, ex_id ex, int kind, const char *type, const char *value);
 const struct named_ex *named_find(struct emit *e, ex_id ex);
 
 /* ---- lanes.c, vector_store.c ---- */
-/* cond, and that some lane is active where lanes share an element that may lie out of bounds otherwise. */
+/* cond; and, if all lanes share an element that may lie out of bounds where no lane is active, that some lane is active. */
 const char *vector_cond(struct emit *e, const char *cond);
-/* The current block for lanes 0..lanes-1 of the vector loop; false (nothing written): not as vectors. */
+/* Writes the current block for lanes 0..lanes-1 of the vector loop. false, and nothing is written: it cannot be written with vectors. */
 bool vector_block(struct emit *e);
 
 /* ---- registers.c ---- */
-/* lanes 1: an element. mask: text of the guard on lanes, 0: none; it depends on the first nopen variables in scope. */
+/* Notes an access to `lanes` elements from `at` on. mask: text of the guard on lanes, 0: none; it depends on the first nopen variables
+ * in scope. */
 void reg_touch(struct emit *e, buf_id b, int64_t at, int lanes, sym mask, int nopen);
 void regs_settle(struct emit *e);
 void regs_free(struct emit *e);
@@ -203,7 +204,7 @@ void reg_declare(struct emit *e, buf_id b);
 
 /* ---- team.c ---- */
 bool is_team(struct loop_prog *p, nest_id n);
-/* A team's pieces, n of them: a function for the threads, and here its call. */
+/* Writes a function that runs the n pieces of a team's work, and its call. */
 void emit_team(struct emit *e, const nest_id *piece, size_t n);
 /* Is b used outside of all teams? */
 bool used_alone(struct emit *e, buf_id b);
@@ -211,8 +212,8 @@ bool used_alone(struct emit *e, buf_id b);
 bool used_by(struct emit *e, const nest_id *piece, size_t n, buf_id b);
 
 /* ---- loads.c ---- */
-/* In the text of a statement: the load of lanes elements, step apart (0: of a scalar), from element `at` of b on; load is its
- * own text, type that of its value. An index that is data has a name that only its statement knows: not for those. */
+/* The text by which a statement loads `lanes` elements, step apart (0: of a scalar), from element `at` of b on. load is the C
+ * expression, type that of its value. Not for indices that are data: only their statement knows their names. */
 const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step, const char *type, const char *load);
 /* The next statement; written: the buffer in memory that it changes, or 0. */
 void run_add(struct emit *e, const char *statement, bool guarded, buf_id written);
@@ -221,11 +222,11 @@ void run_end(struct emit *e); /* writes what waits */
 /* ---- instr.c ---- */
 void emit_call(struct emit *e, nest_id loop);
 void emit_instr_helpers(FILE *f, struct loop_prog *const *p, int n); /* what their calls need */
-/* Has it sums that an instruction adds to? */
+/* Does it have sums that an instruction adds to? */
 bool emit_adds_by_call(struct loop_prog *p);
 
 /* ---- helpers.c ---- */
-/* The prelude without the functions (static inline) that none of the texts names, nor what they name. */
+/* The prelude without the functions (static inline) that neither the texts nor the functions they use name. */
 void emit_helpers_of(FILE *f, const char *prelude, const char *const *text, size_t n);
 
 /* ---- outline.c, prefetch.c ---- */
@@ -233,10 +234,11 @@ void emit_outline(struct emit *e, nest_id loop);
 void emit_prefetches(struct emit *e, nest_id loop); /* the prefetches of an iteration */
 
 /* ---- prelude.c ---- */
-/* What stands before a kernel of p so that its instructions come in an order that suits it; "": nothing. */
+/* Attributes before a kernel of p that make the compiler order its instructions well; "": none. */
 const char *emit_order(struct loop_prog *p);
-/* Does p round numbers to integers of a byte? Then each step is rounded by itself: the same codes on every CPU. Not where it calls a
- * function (exp): that is another polynomial on each kind of CPU anyway, and fast by products and sums in one rounding. */
+/* Does p round numbers to integers of a byte? Then every operation is rounded by itself, so that all CPUs compute the same codes. Not
+ * if it calls a function (exp): its polynomial differs between kinds of CPU anyway, and is fast only if a product and a sum are rounded
+ * together. */
 bool emit_makes_codes(struct loop_prog *p);
 /* Does one of n programs have values of type t? */
 bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t);

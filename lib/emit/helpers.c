@@ -1,4 +1,4 @@
-/* Of the prelude's functions only those that a text calls: less to compile and to read. */
+/* Keeps of the prelude only the functions that a text calls: less to compile and to read. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ static void find_helpers(struct helpers *h, const char *text)
 
 static void use(struct helpers *h, const char *s, const char *end);
 
-/* All of that name: there is one for each kind of machine. */
+/* Keeps all functions of that name: there is one for each kind of CPU. */
 static void use_name(struct helpers *h, const char *name, size_t length)
 {
 	size_t low = 0, high = h->by_name.n;
@@ -95,7 +95,7 @@ static void use_name(struct helpers *h, const char *name, size_t length)
 		}
 }
 
-/* Whatever the text names that is a helper. */
+/* Keeps every helper that the text names. */
 static void use(struct helpers *h, const char *s, const char *end)
 {
 	while (s < end) {

@@ -39,7 +39,7 @@ static const char *filled_in(struct emit *e, const struct instr_use *u, const ch
 	return text(e, "%s%s", out, row);
 }
 
-/* An accumulator in registers: one vector variable; or elements that other loops use in another way. */
+/* Adds to sums in registers: to one vector variable or, if other loops use the elements in another way, to single elements. */
 static void add_to_registers(struct emit *e, const struct instr *row, const struct instr_use *u, buf_id b)
 {
 	int lanes = (int)row->extent[0];
@@ -113,7 +113,7 @@ bool emit_adds_by_call(struct loop_prog *p)
 	return any;
 }
 
-/* GCC's -O1 leaves two copies of what an instruction adds to, one of them in memory. */
+/* At -O1, GCC leaves two copies of the sums that an instruction adds to, one of them in memory. */
 static const char sums_stay[] =
 	"#if defined __GNUC__ && !defined __clang__\n"
 	"#define SUMS_STAY __attribute__((optimize(\"cse-follow-jumps\", \"rerun-cse-after-loop\")))\n"

@@ -59,7 +59,7 @@ void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct out
 	e.f = open_memstream(&body, &nbody);
 	e.teams = open_memstream(&teams, &nteams);
 	emit_comment(&e);
-	/* noinline: inlined, the pointers would lose their restrict */
+	/* noinline: if the function were inlined, its pointers would lose their restrict */
 	line(&e, "%s__attribute__((noinline)) static void %s(%s%s%schar *restrict ws%s)", emit_order(p), name, params(&e, SCOPE_IN),
 	     params(&e, SCOPE_CONST), params(&e, SCOPE_OUT), emit_starts_team(p) ? ", struct team *team" : "");
 	line(&e, "{");

@@ -9,7 +9,7 @@ poly lane_at(struct emit *e, poly x, int l) { return poly_subst(e->p->P, x, e->l
 
 const char *with_lanes(struct emit *e, const char *m, const char *more) { return m ? text(e, "(%s & %s)", m, more) : more; }
 
-/* Are the lanes that meet the guard known, and next to each other? They are those from lo to hi - 1. */
+/* Are the lanes that meet the guard known, and neighbours? They are lanes lo to hi - 1. */
 static bool known_lanes(struct emit *e, poly guard, int *lo, int *hi)
 {
 	int64_t least, most;
@@ -65,8 +65,8 @@ void narrow_exactly(struct emit *e, struct lanes *m, poly guard)
 		m->hi--;
 }
 
-/* A mask keeps the loads of lanes within bounds, but not the load of an element that all lanes share: where no lane is active, it
- * may lie out of bounds. What follows finds such loads, and makes the condition that some lane is active. */
+/* A mask keeps the loads of single lanes within bounds, but not the load of an element that all lanes share: if no lane is active, that
+ * element may lie out of bounds. The functions below find such loads, and add the condition that some lane is active. */
 
 static bool share_variable(struct emit *e, poly x, poly y)
 {
@@ -76,7 +76,7 @@ static bool share_variable(struct emit *e, poly x, poly y)
 	return false;
 }
 
-/* Do all lanes share the element of b at index, and may it lie out of bounds where no lane has guard >= 0? */
+/* Do all lanes share the element of b at index, and may it lie out of bounds if no lane has guard >= 0? */
 static bool shared_outside(struct emit *e, buf_id b, const poly *index, int dyn, poly guard)
 {
 	struct polys *P = e->p->P;

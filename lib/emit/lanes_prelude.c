@@ -3,7 +3,7 @@
 #include "emit/vector.h"
 #include "target/backend.h"
 
-/* Element by element: gcc makes slower code of a loop (doc/schedules.md). */
+/* Element by element: for a loop, gcc makes slower code (doc/schedules.md). */
 static void gather(FILE *f, int vl, const char *suffix, const char *vector, const char *type, bool half)
 {
 	const char *get = half ? "bf16_get(" : "", *end = half ? ")" : "";
@@ -30,7 +30,7 @@ static const char apart_text[] =
 	"\t\t\tp[i * step] = %5$sx[i]%6$s;\n"
 	"}\n";
 
-/* v, v combined with itself shuffled by half, a quarter, ...: lane 0 has it all. */
+/* Combines v with itself, shuffled by a half, a quarter, and so on: lane 0 then holds the result of all lanes. */
 static void horizontal(FILE *f, int vl, const char *type, const char *vector, const char *name, const char *combine)
 {
 	fprintf(f, "static inline %s v%s(%s x)\n{\n\t%s y;\n", type, name, vector, vector);

@@ -25,7 +25,7 @@ const char *load_mark(struct emit *e, buf_id b, poly at, int lanes, int64_t step
 	return text(e, "%c%zu%c", mark_begin, n, mark_end);
 }
 
-/* The load whose mark s begins with; *end: behind the mark. */
+/* The load whose mark is at s; *end: behind the mark. */
 static struct run_load *marked(struct run *r, const char *s, const char **end)
 {
 	size_t i = strtoul(s + 1, (char **)end, 10);
@@ -46,8 +46,8 @@ static void count_uses(struct run *r)
 
 static bool is_vector(const struct run_load *x) { return x->step != 0; }
 
-/* A tile of two rows: each statement has a sum of its own, each load serves two of them, and registers hold them all. gcc folds
- * such a load into both of its uses, and then loads limit the kernel: STAYS keeps the value in a register. */
+/* Is it a tile of two rows? There each statement adds to a sum of its own, two statements share each load, and all sums fit into
+ * registers. gcc would repeat the load in both statements, and the loads would limit the kernel. STAYS keeps the value in a register. */
 static bool is_two_rows(const struct emit *e)
 {
 	const struct run *r = &e->run;

@@ -155,8 +155,8 @@ static bool sums_in_registers(struct emit *e, nest_id n)
 
 static bool stays_loop(const struct nest *x) { return x->kind == NEST_FOR && (x->mark == LOOP_SERIAL || x->unroll); }
 
-/* Children in order, pieces of one team together. LOADS_STAY behind a loop over sums in registers keeps the compiler from hoisting
- * the loads of what follows (a bias) above the loop, where they would take the registers of the sums. */
+/* Children in order; pieces of one team together. LOADS_STAY after a loop over sums in registers keeps the compiler from hoisting later
+ * loads (a bias) above the loop, where they would take registers from the sums. */
 static void emit_seq(struct emit *e, const struct nest *seq)
 {
 	for (size_t i = 0, n; i < seq->kid.n; i += n) {

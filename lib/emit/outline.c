@@ -1,4 +1,4 @@
-/* Outlined nests: functions of their own. Parameters are named by number, and pointers are passed at the nest's first access, so
+/* Outlined nests: functions of their own. Parameters are named by number, and a pointer parameter points to the nest's first access, so
  * that nests that compute the same have the same text. The digest of the text is the function's name. */
 #include "emit/emit_impl.h"
 #include "common/digest.h"
@@ -53,7 +53,7 @@ static void first_read(struct loop_prog *p, ex_id read, void *arg)
 		first_at(s, lex(p, read)->index);
 }
 
-/* Offset of the nest's first access to b, in the first iteration; 0 if that may lie outside of b. */
+/* Offset of the nest's first access to b, in its first iteration; 0 if that may lie outside of b. */
 static poly beginning(struct emit *e, buf_id b, nest_id loop)
 {
 	struct loop_prog *p = e->p;
@@ -81,7 +81,7 @@ static poly beginning(struct emit *e, buf_id b, nest_id loop)
 	return lo < 0 || hi > buf_elems(p, b) ? poly_const(p->P, 0) : s.at;
 }
 
-/* The text of the function, called "@", with what is given as p0, p1, .. and variables by var_text. */
+/* The text of the function, named "@". Pointers are parameters p0, p1, ...; variables are named by var_text. */
 static char *function_text(struct emit *e, nest_id loop, const struct outside *o, const char *vars)
 {
 	char *text;
@@ -112,7 +112,7 @@ static char *function_text(struct emit *e, nest_id loop, const struct outside *o
 	return text;
 }
 
-/* By the digest of its text, in the list: once. */
+/* Adds the function to the list unless it is there. Its name, from the digest of its text. */
 static const char *add_function(struct emit *e, char *body)
 {
 	struct digest d = digest_bytes(body, strlen(body));
@@ -170,7 +170,7 @@ void emit_outline(struct emit *e, nest_id loop)
 			vec_push(&o.given, b);
 			e->start[b] = beginning(e, b, loop);
 		}
-	/* Once to learn which variables it needs, once with their names. */
+	/* Written twice: first to learn which variables it needs, then with their names. */
 	poly_var open[NEST_DEPTH_MAX];
 	memcpy(open, e->open_var, sizeof open);
 	sym names[NEST_DEPTH_MAX];

@@ -23,7 +23,7 @@ static int64_t contiguous(struct loop_prog *p, buf_id b, const poly *extent)
 	return run;
 }
 
-/* at, clamped to the buffer and the place right behind it. */
+/* at, clamped to the buffer, its end included. */
 static poly clamped(struct emit *e, poly at, int64_t elems)
 {
 	struct polys *P = e->p->P;

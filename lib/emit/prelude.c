@@ -52,7 +52,7 @@ static const char number_text[] =
 static const char whole_text[] =
 	"static inline %1$s whole_%2$s(double v) { return v != v ? 0 : v <= %3$s ? (%1$s)%3$s : v >= %4$s ? (%1$s)%5$s : (%1$s)v; }\n";
 
-/* odd_: the last bit is set if it is not exact, so that what is rounded next is rounded once. */
+/* odd_: the last bit is set if the number is not exact, so that a second rounding gives what one rounding would. */
 static const char bf16_text[] =
 	"static inline float bf16_get(unsigned short h) { union { unsigned u; float f; } x = {(unsigned)h << 16}; return x.f; }\n"
 	"static inline unsigned short bf16_put(float f)\n"
@@ -126,7 +126,7 @@ bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t)
 	return false;
 }
 
-/* What a row's text for scalars calls of libm. All of math.h would take a compiler longer than most kernels. */
+/* Declares the functions of libm that a row's scalar text calls. To include math.h would cost the compiler more time than most kernels. */
 static void declare_libm(FILE *f, const struct math_row *r)
 {
 	const char *end = strstr(r->scalar, "%f("), *name = end;
@@ -156,8 +156,8 @@ static void fn_helper(FILE *f, const struct target *t, enum math_fn fn, bool *do
 		target_text(f, t, r->helper);
 }
 
-/* A function is a long chain of dependent instructions, and a CPU looks ahead no farther than two or three of them. Interleaving those of
- * several vectors helps; gcc does so if asked to before it allocates registers. Other kernels may lose by it. */
+/* A function such as exp is a long chain of dependent instructions, longer than a CPU looks ahead. Interleaving the chains of several
+ * vectors helps; gcc does that if it schedules instructions before it allocates registers. Other kernels may lose by it. */
 static bool calls_function(struct loop_prog *p, bool inexact)
 {
 	for (enum math_fn fn = 1; fn < FN_COUNT; fn++)
@@ -170,7 +170,7 @@ const char *emit_order(struct loop_prog *p)
 {
 	const char *sums = emit_adds_by_call(p) ? "SUMS_STAY " : "";
 
-	if (emit_makes_codes(p)) /* of several such attributes GCC takes the last */
+	if (emit_makes_codes(p)) /* if there are several such attributes, GCC takes only the last */
 		sums = *sums ? "SUMS_AS_WRITTEN " : "AS_WRITTEN ";
 	return calls_function(p, false) ? arena_printf(&p->arena, "IN_STEP %s", sums) : sums;
 }
@@ -186,7 +186,7 @@ bool emit_makes_codes(struct loop_prog *p)
 	return makes && !calls_function(p, true);
 }
 
-/* A product and a sum in one rounding would tip codes another way on CPUs that have such an instruction than on those that have none. */
+/* Fused multiply-adds would change some codes on CPUs that have them, and not on others. */
 static const char as_written[] =
 	"#ifdef __clang__\n"
 	"#define AS_WRITTEN\n"

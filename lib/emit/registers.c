@@ -96,7 +96,7 @@ void regs_free(struct emit *e)
 	}
 }
 
-/* By the window's indices where it is row-major. */
+/* The name has the indices in the window, if that is row-major. */
 const char *reg_name(struct emit *e, buf_id b, int64_t at)
 {
 	const struct loop_buf *r = lbuf(e->p, b);
@@ -127,7 +127,7 @@ const char *reg_element(struct emit *e, buf_id b, int64_t at)
 	return r ? text(e, "%s[%d]", reg_name(e, b, r->at), (int)(at - r->at)) : reg_name(e, b, at);
 }
 
-/* One more name in the declaration under way; lines end at 100 columns or with the last name. */
+/* One more name in the current declaration; lines end at column 100 or after the last name. */
 static const char *declare(struct emit *e, const char *so_far, const char *type, const char *name, bool last)
 {
 	const char *s = *so_far ? text(e, "%s, %s", so_far, name) : text(e, "%s %s", type, name);

@@ -198,7 +198,7 @@ const char *lookup_text(struct emit *e, ex_id ex, const char *code)
 
 /* ---- expressions ---- */
 
-/* No wider than a type of 32 bits, so that what is computed with it wraps there. */
+/* No wider than 32 bits if possible, so that what is computed with it wraps as the type does. */
 static const char *int_text(struct emit *e, enum dtype t, int64_t c)
 {
 	bool narrow = c <= INT32_MAX && c >= -INT32_MAX;
@@ -230,7 +230,7 @@ const char *const_text(struct emit *e, enum dtype t, double c, int64_t ic)
 	return text(e, "%s%s%s%s", buf[0] == '-' ? "(" : "", buf, t == DT_F64 ? "" : "f", buf[0] == '-' ? ")" : "");
 }
 
-/* Into a float that is a bfloat16. */
+/* a, of type `from`, rounded to a bfloat16, as a float. */
 static const char *bf16_text(struct emit *e, enum dtype from, const char *a)
 {
 	if (from == DT_I64 || from == DT_U64)
@@ -423,7 +423,7 @@ static const char *identity_text(struct emit *e, enum dtype t, enum combiner c)
 	return const_text(e, t, x.c, x.ic);
 }
 
-/* The body in type t; to a bfloat16 it is rounded where it is stored. */
+/* The body converted to type t. A bfloat16 is rounded when it is stored. */
 static const char *body_text(struct emit *e, ex_id body, enum dtype t)
 {
 	if (t == DT_BF16 && lex(e->p, body)->kind == EX_CAST && lex(e->p, body)->dtype == t)

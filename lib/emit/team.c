@@ -27,7 +27,7 @@ void emit_team_prelude(FILE *f, const char *linkage)
 		linkage);
 }
 
-/* Does a block below n use b? alone: only those count that are in no team. */
+/* Does a block below n use b? alone: only blocks outside of teams count. */
 static bool uses(struct loop_prog *p, nest_id n, buf_id b, bool alone)
 {
 	int nblocks = nest_blocks(p, n, 0, NULL, 0);
@@ -56,7 +56,7 @@ bool used_by(struct emit *e, const nest_id *piece, size_t n, buf_id b)
 	return found;
 }
 
-/* What a team's function takes: what the loop uses from outside. */
+/* The arguments of a team's function: what the loop uses from outside. */
 struct argument {
 	const char *type, *name; /* type: as "const float *" */
 	bool restricted;

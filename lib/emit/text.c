@@ -44,7 +44,7 @@ void tmp_clear(struct emit *e)
 
 /* ---- names ---- */
 
-/* Words that C, libm or the prelude own, where a buffer or loop might have the same. */
+/* Words of C, libm or the prelude that a buffer or loop may have as its name. */
 static bool reserved(const char *s)
 {
 	static const char *const word[] = {

@@ -1,8 +1,8 @@
-/* Values of other types than f32 in lanes: of which C type the vectors are, and what converts them. */
+/* Lanes of other types than f32: the C types of their vectors, and conversions between them. */
 #include "emit/vector.h"
 #include "common/msg.h"
 
-/* The C type of a vector of what lies in memory or registers: bools lie there as integers. */
+/* The C type of a vector of elements in memory or registers. A bool is stored as an integer. */
 const char *lanes_ctype(enum dtype t) { return math_lanes(t) == LANE_FLOAT ? "vf" : "vi"; }
 
 /* What the names of loads and stores end with. */
@@ -22,7 +22,7 @@ const char *memory_suffix(enum dtype t)
 	}
 }
 
-/* Single elements of bf16 are bits, those of a vector of float are not. */
+/* An element of bf16 alone is stored as bits, a vector of them as floats. */
 bool lanes_fit_register(struct emit *e, buf_id b) { return lbuf(e->p, b)->dtype != DT_BF16; }
 
 const char *lanes_zero(enum dtype t) { return math_lanes(t) == LANE_FLOAT ? "vset(0.0f)" : "viset(0)"; }
@@ -118,7 +118,7 @@ static struct vx from_int(struct emit *e, enum dtype to, enum dtype from, const 
 	switch (math_lanes(to)) {
 	case LANE_FLOAT:
 		if (to != DT_F32 && dtype_size(from) == 4)
-			return vx_fail; /* it would be rounded twice */
+			return vx_fail; /* that would round twice */
 		s = text(e, "vreal(%s)", bare(e, s));
 		return (struct vx){VX_VEC, stored || to == DT_F32 ? s : narrowed(e, to, s)};
 	case LANE_INT: return (struct vx){VX_INT, stored || holds(to, from) ? s : narrowed(e, to, s)};
@@ -142,7 +142,7 @@ struct vx cast_lanes(struct emit *e, enum dtype to, enum dtype from, struct vx x
 					    : (struct vx){VX_INT, text(e, "visel(%s, viset(1), viset(0))", x.s)};
 }
 
-/* Is the value of ex that of a number of 8 bits (unsign: without a sign), widened? */
+/* Is ex a number of 8 bits (unsign: without a sign), widened? */
 static bool of_bytes(struct loop_prog *p, ex_id ex, bool unsign)
 {
 	enum dtype t = lex(p, ex)->kind == EX_CAST ? lex(p, lex(p, ex)->a[0])->dtype : DT_F32;
@@ -158,7 +158,7 @@ const char *int_call(struct emit *e, const struct ex *x)
 	return bytes ? "vimul16(%a, %b)" : math_row(x->fn)->whole;
 }
 
-/* Of NaN the lowest number of 32 bits is made, whose low bits are the code 0 that it has. */
+/* NaN converts to the lowest 32-bit integer, whose low bits are 0: the code of NaN. */
 static struct vx code_lanes(struct emit *e, ex_id code, const struct lanes *m)
 {
 	const struct ex *x = lex(e->p, code);

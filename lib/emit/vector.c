@@ -1,5 +1,5 @@
-/* Expressions for all lanes at once. What does not fit (integers that vary with the lane, indices that are data that does) fails,
- * and the block is written lane after lane. */
+/* Expressions for all lanes at once. Where that is not possible (indices that are data and cannot be gathered, for one), the result is
+ * VX_FAIL, and the block is written lane after lane. */
 #include "emit/vector.h"
 #include <math.h>
 #include <string.h>
@@ -40,7 +40,8 @@ static struct vx vx_cast(struct emit *e, ex_id ex, const struct lanes *m)
 	return cast_lanes(e, x.dtype, from.dtype, vx(e, x.a[0], m), false);
 }
 
-/* vmax and vmin pass on NaN of either operand. If one operand is a number, one instruction does: the number goes first. NULL: neither is. */
+/* vmax and vmin return NaN if either operand is NaN. If one operand is known to be a number, one instruction is enough: the number goes
+ * first. NULL: neither is. */
 static const char *with_number(struct emit *e, const struct ex *x, const struct vx *a)
 {
 	for (int i = 0; i < 2 && (x->fn == FN_MAX || x->fn == FN_MIN); i++)
@@ -139,11 +140,12 @@ static const char *name_mask(struct emit *e, const char *s)
 
 /* The conditions of a guard, sorted by whether they are the same in all lanes. */
 struct condition {
-	bool never;               /* whatever the lane */
-	const char *all;          /* C condition on what is the same in all lanes; "": none */
-	const char *lanes;        /* mask of the lanes that meet the rest; NULL: all do */
-	const char *some, *other; /* C condition that a lane is in the mask, that one is not, where an operand strays otherwise; "" */
-	struct lanes inner;       /* the active ones that are in the mask */
+	bool never;        /* whatever the lane */
+	const char *all;   /* C condition of the parts that are the same in all lanes; "": none */
+	const char *lanes; /* mask of the lanes that meet the other parts; NULL: all do */
+	const char *some,
+		*other; /* C conditions that some lane is in the mask, and that some lane is not; "" unless an operand would read out of bounds */
+	struct lanes inner; /* the active ones that are in the mask */
 };
 
 /* False: a condition is not linear in the lane. */
@@ -169,7 +171,7 @@ static bool read_guard(struct emit *e, const struct ex *x, const struct lanes *m
 		c->lanes = with_lanes(e, c->lanes, lanes);
 		narrow_exactly(e, &c->inner, g);
 		c->some = guard_shared(e, c->some, x->a[0], g);
-		if (x->n == 1) /* of several, none says where the other side is read */
+		if (x->n == 1) /* only a single condition says where the other operand is read */
 			c->other = guard_shared(e, c->other, x->a[1], poly_addc(e->p->P, poly_mulc(e->p->P, g, -1), -1));
 	}
 	if (c->lanes) {
@@ -182,7 +184,7 @@ static bool read_guard(struct emit *e, const struct ex *x, const struct lanes *m
 /* The active lanes in which the guard does not hold: the other operand is loaded for these alone. */
 static struct lanes kept_out(struct emit *e, const struct condition *c, const struct lanes *m)
 {
-	enum { DEEP = 48 }; /* nested guards (a Concat of many operands): masks of masks grow with each level */
+	enum { DEEP = 48 }; /* in guards nested deeper than this (a Concat of many operands), masks of masks would grow with each level */
 	struct lanes rest = *m;
 
 	if (!c->lanes)
@@ -198,7 +200,7 @@ static struct lanes kept_out(struct emit *e, const struct condition *c, const st
 	return rest;
 }
 
-/* Its value, or where the condition does not hold, any. */
+/* The value of x, or anything if the condition does not hold. */
 static const char *vec_if(struct emit *e, const char *cond, struct vx x, enum dtype t)
 {
 	const char *s = to_lanes(e, x, t);
@@ -206,8 +208,8 @@ static const char *vec_if(struct emit *e, const char *cond, struct vx x, enum dt
 	return !*cond ? s : text(e, "(%s ? %s : %s)", cond, s, math_lanes(t) == LANE_BOOL ? "vmset(0)" : lanes_zero(t));
 }
 
-/* Conditions without the lane choose for all lanes (C's ?:, so the other side is not evaluated); those with it
- * narrow the mask, under which the operand's loads stay within bounds. */
+/* Conditions without the lane choose for all lanes at once (C's ?:, so the other operand is not evaluated). Conditions with the lane
+ * narrow the mask, so that the loads of the operand stay within bounds. */
 static struct vx vx_guard(struct emit *e, ex_id ex, const struct lanes *m)
 {
 	struct ex x = *lex(e->p, ex);

@@ -12,14 +12,14 @@ struct vx {
 };
 extern const struct vx vx_fail;
 
-/* Which lanes are active: the first n, and (guard) not all of them for every value of the loop variables. */
+/* Which lanes are active: at most the first n; with a guard, not always all of these. */
 struct lanes {
-	const char *s; /* C expression of type vm */
+	const char *s; /* mask, a C expression of type vm */
 	int n;
 	bool guard;
 	sym mask;   /* text of the guard of the block */
 	int nopen;  /* variables in scope up to the last that the guard uses */
-	bool exact; /* active are lanes lo to hi - 1 */
+	bool exact; /* the active lanes are known: lo to hi - 1 */
 	int lo, hi;
 };
 
@@ -32,9 +32,9 @@ poly lane_at(struct emit *e, poly x, int l);
 const char *with_lanes(struct emit *e, const char *m, const char *more);
 /* Mask of the lanes with guard >= 0, for a guard that is linear in the lane; NULL: it is not. */
 const char *guard_lanes(struct emit *e, poly guard);
-/* Removes the lanes with guard < 0 from those of m, if they are known at compile time; else m is not exact any more. */
+/* Removes the lanes with guard < 0 from m, if they are known at compile time; else m is no longer exact. */
 void narrow_exactly(struct emit *e, struct lanes *m, poly guard);
-/* cond, and that guard >= 0 in some lane if ex reads an element that all lanes share and that may lie out of bounds otherwise. */
+/* cond; and, if ex reads an element that all lanes share and that may be out of bounds otherwise, that guard >= 0 in some lane. */
 const char *guard_shared(struct emit *e, const char *cond, ex_id ex, poly guard);
 /* The guards of the block and of the loop as a mask; false: one is not linear in the lane. The caller has dropped
  * blocks with a guard that never holds. */
@@ -57,17 +57,17 @@ struct vx in_lanes(enum dtype t, const char *s); /* s is a vector or mask */
 const char *to_lanes(struct emit *e, struct vx x, enum dtype t);
 const char *select_text(struct emit *e, enum dtype t, const char *m, const char *a, const char *b);
 const char *narrowed(struct emit *e, enum dtype t, const char *s); /* rounded to t, or its low bits */
-/* stored: what the store does need not be done before. */
+/* stored: the result goes to memory, so what the store converts is not converted before. */
 struct vx cast_lanes(struct emit *e, enum dtype to, enum dtype from, struct vx x, bool stored);
-/* The element of a table of bytes that a code names, whatever the code is (emit_looks_up). */
+/* The element of a table of bytes at a code, of any value (emit_looks_up). */
 struct vx vx_lookup(struct emit *e, ex_id ex, const struct lanes *m);
-/* Is the value of ex, of float, a number that the narrow integer type t has, or NaN? */
+/* Is ex, a float, always a value of the narrow integer type t, or NaN? */
 bool within(struct loop_prog *p, ex_id ex, enum dtype t);
 const char *int_call(struct emit *e, const struct ex *x); /* the row's text; NULL: none */
 
 /* ---- codes.c ---- */
-/* Lanes of int of the code of type t that the number `real` is; VX_FAIL: it is no code. */
+/* The code of type t that the number `real` is, as lanes of int; VX_FAIL: it is not a code. */
 struct vx vx_code(struct emit *e, ex_id real, enum dtype t, const struct lanes *m);
-/* Lanes of float of ex, a code in f32 that is wanted once, less a number; VX_FAIL: it is another expression. */
+/* ex, a code in f32 that is used once, minus a number, as lanes of float; VX_FAIL: it is another expression. */
 struct vx vx_code_real(struct emit *e, ex_id ex, double less, const struct lanes *m);
 #endif

@@ -1,4 +1,4 @@
-/* What vectors read: one load where lanes are side by side, else loads and a shuffle, a gather, or an element at a time. */
+/* What vectors read: one load if the lanes are contiguous; else loads and a shuffle, a gather, or one element at a time. */
 #include "emit/vector.h"
 
 static bool has_lane(struct loop_prog *p, ex_id ex, void *arg)
@@ -14,7 +14,7 @@ static bool has_lane(struct loop_prog *p, ex_id ex, void *arg)
 /* Does the value of ex differ between lanes? */
 static bool varies(struct emit *e, ex_id ex) { return ex_find(e->p, ex, has_lane, e); }
 
-/* One element at a time: registers that are no vectors, and indices that are not linear in the lane. */
+/* One element at a time: for registers that are not vectors, and indices that are not linear in the lane. */
 static const char *compose(struct emit *e, buf_id b, poly off, const struct lanes *m)
 {
 	bool test = m->guard && lbuf(e->p, b)->scope != SCOPE_REGISTER, real = math_lanes(lbuf(e->p, b)->dtype) == LANE_FLOAT;
@@ -31,7 +31,8 @@ static const char *compose(struct emit *e, buf_id b, poly off, const struct lane
 
 enum { VL_MAX = 16 };
 
-/* Vector loads that together cover what lanes lo to hi - 1 read, if their distances are known: the load of each lane, and its place in it. */
+/* Vector loads that together cover what lanes lo to hi - 1 read, if the distances between them are known; and for each lane its load
+ * and its place in that load. */
 struct windows {
 	int n;
 	int64_t first[VL_MAX], last[VL_MAX]; /* elements read, from that of lane lo on */
@@ -79,8 +80,8 @@ static const char *window_load(struct emit *e, buf_id b, poly base, const struct
 	return text(e, "vload%s_mask(%s, vlanes(0, %ld))", suffix, from, (long)n);
 }
 
-/* Lanes that read near each other in some order (every second element; each twice; two rows alternating): loads and a shuffle.
- * NULL: one element at a time is less. */
+/* Loads and a shuffle, for lanes that read near each other in some order (every second element; each element twice; two rows in turn).
+ * NULL: one element at a time is cheaper. */
 static const char *shuffled(struct emit *e, buf_id b, poly off, const struct lanes *m)
 {
 	struct windows w;
@@ -90,7 +91,8 @@ static const char *shuffled(struct emit *e, buf_id b, poly off, const struct lan
 		return NULL;
 	poly base = lane_at(e, off, m->lo);
 	const char *s = window_load(e, b, base, &w, 0);
-	for (int k = 1; k < w.n || (k == 1 && w.n == 1); k++) { /* lanes of windows before the last have their place after the first step */
+	for (int k = 1; k < w.n || (k == 1 && w.n == 1);
+	     k++) { /* from the second step on, lanes of earlier windows are where they belong */
 		const char *other = k < w.n ? window_load(e, b, base, &w, k) : text(e, "(%s){}", lanes_ctype(lbuf(e->p, b)->dtype));
 		s = text(e, "__builtin_shufflevector(%s, %s", s, other);
 		for (int l = 0; l < e->vl; l++) {
@@ -109,7 +111,7 @@ static const char *apart(struct emit *e, buf_id b, poly off, const struct lanes 
 	return s ? s : compose(e, b, off, m);
 }
 
-/* What the register's vector is named that has the lanes from `at` on; NULL: there is none. */
+/* The name of the vector variable that holds the lanes from `at` on; NULL: there is none. */
 static const char *register_lanes(struct emit *e, buf_id b, int64_t at, const struct lanes *m)
 {
 	if (!lanes_fit_register(e, b))
@@ -119,7 +121,7 @@ static const char *register_lanes(struct emit *e, buf_id b, int64_t at, const st
 	return e->dry || (run && run->lanes <= e->vl) ? reg_name(e, b, at) : NULL;
 }
 
-/* All lanes of what lies in b at off, an offset that depends on the lane. */
+/* All lanes of b at off, an offset that depends on the lane. */
 static const char *load_lanes(struct emit *e, ex_id ex, poly off, const struct lanes *m)
 {
 	buf_id b = lex(e->p, ex)->buf;

@@ -1,4 +1,4 @@
-/* Vector loops: the variable is the lane, in pieces of as many lanes as a vector has. */
+/* Vector loops: the loop variable is the lane. Longer loops run in chunks of as many lanes as a vector has. */
 #include "emit/emit_impl.h"
 
 bool only_blocks(struct emit *e, nest_id n)
@@ -53,7 +53,7 @@ static void emit_chunk(struct emit *e, const struct nest *loop, int64_t first, i
 	e->nenv--;
 }
 
-/* A vector loop: its variable is the lane, in pieces of vl lanes where there are more. */
+/* A vector loop: its variable is the lane, in chunks of vl lanes if there are more. */
 void emit_vector(struct emit *e, nest_id id, poly extent)
 {
 	struct polys *P = e->p->P;

@@ -1,4 +1,4 @@
-/* The statement of a block for all lanes: what it computes, combined with what was there, to registers or memory. */
+/* The statement of a block for all lanes: the value, combined with the old one, is stored to registers or memory. */
 #include "emit/vector.h"
 
 /* Old lanes of type t combined with x. */
@@ -11,7 +11,7 @@ static const char *combined(struct emit *e, enum combiner c, enum dtype t, const
 	case COMB_PROD: return text(e, "%s * %s", old, t == DT_F32 ? x.s : to_lanes(e, x, t));
 	case COMB_MAX:
 		return text(e, "v%smax(%s, %s)", i, to_lanes(e, x, t),
-			    old); /* vmax tests its first operand for NaN: not the sum, which waits for the step before */
+			    old); /* vmax tests its first operand for NaN; the sum, which waits for the iteration before, is the second */
 	case COMB_MIN: return text(e, "v%smin(%s, %s)", i, to_lanes(e, x, t), old);
 	default: return to_lanes(e, x, t);
 	}
@@ -98,7 +98,7 @@ static void to_memory(struct emit *e, buf_id out, poly rest, int64_t step, enum 
 		line(e, "vstore%s_mask(%s, %s, %s);", suffix, to, v, m->s);
 }
 
-/* The body as values of type t; direct: they are stored as they are. */
+/* The body as values of type t; direct: stored without conversion. */
 static struct vx body_lanes(struct emit *e, ex_id body, enum dtype t, bool direct, const struct lanes *m)
 {
 	if (direct && lex(e->p, body)->kind == EX_CAST && lex(e->p, body)->dtype == t && t != DT_BOOL)
@@ -114,7 +114,7 @@ static struct vx body_lanes(struct emit *e, ex_id body, enum dtype t, bool direc
 	return cast_lanes(e, t, lex(e->p, body)->dtype, x, direct);
 }
 
-/* Bools lie in memory and registers as bytes do. */
+/* Bools are stored as bytes. */
 static struct vx as_stored(struct emit *e, enum dtype *t, struct vx x)
 {
 	if (*t != DT_BOOL)

@@ -104,7 +104,7 @@ static bool same_base(const struct kb_record *a, const struct kb_record *b)
 	return !x || !y || !strcmp(x, y);
 }
 
-/* Ratios to another default do not compare: then time does. */
+/* Ratios to different defaults cannot be compared; then times are. */
 static int rank_any(const struct kb_record *a, const struct kb_record *b)
 {
 	double x = least_time(a, false), y = least_time(b, false);
@@ -113,7 +113,7 @@ static int rank_any(const struct kb_record *a, const struct kb_record *b)
 	return x < y ? -1 : 1;
 }
 
-/* Is no other of its default better? */
+/* Is r the best of the records that are timed against the same default? */
 static bool leads(const struct kb_list *l, const char *task, const char *target, const struct kb_record *r)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -138,7 +138,7 @@ const struct kb_record *kb_best_of(const struct kb_list *l, const char *task, co
 const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, const char *target, const struct kb_base *base)
 {
 	const struct kb_record *best = NULL, *old = NULL;
-	double now = INFINITY; /* of today's default */
+	double now = INFINITY; /* the least time of today's default */
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kb_record *r = &l->a[i];
 		if (!is(r, "task", task) || !is_target(r, target))
@@ -154,7 +154,7 @@ const struct kb_record *kb_best_for(const struct kb_list *l, const char *task, c
 	return best || !old || (isfinite(now) && least_time(old, false) >= now) ? best : old;
 }
 
-/* base: of today's default, or NULL. */
+/* Why r wins, in words. base: today's default, or NULL. */
 static const char *in_words(const struct kb *k, const struct kb_record *r, const struct kb_base *base, struct arena *a)
 {
 	char hex[33];
@@ -204,7 +204,7 @@ static const char *count_excluded(const struct kb_list *l, const char *target, s
 	return text;
 }
 
-/* Why best, or none if it is NULL, and not this one. */
+/* Why best (NULL: no record) wins, and not r. */
 static const char *beaten_by(const struct kb_record *best, const struct kb_record *r, const struct kb_base *base)
 {
 	if (!best)

@@ -1,4 +1,4 @@
-/* What LMDB does not look at: its own pages. */
+/* Checks the pages of an LMDB file, which LMDB itself takes for granted. */
 #include <inttypes.h>
 #include <lmdb.h>
 #include <stdarg.h>
@@ -73,7 +73,7 @@ const char *commits_check(int fd, const unsigned char *head, uint64_t newest)
 	return set.txn == newest - 1 ? NULL : "damaged: one of its heads is of another transaction than it says";
 }
 
-/* Every page that is reached from the roots, each once, in the form that LMDB takes it to have. */
+/* The walk over every page that is reached from the roots: each once, and in the form that LMDB expects. */
 struct walk {
 	const unsigned char *map;
 	size_t psize;
@@ -120,8 +120,8 @@ static bool claim(struct walk *w, uint64_t page, uint64_t n, uint8_t how)
 
 /* One database. */
 struct tree {
-	bool free_list; /* its keys are numbers; those of all others are bytes, and of two that begin alike the shorter is less */
-	uint32_t size;  /* of a key, on pages that hold keys alone */
+	bool free_list; /* keys are numbers; in the other databases they are bytes, compared as memcmp does, a shorter key before its continuations */
+	uint32_t size; /* of a key, on pages that hold only keys */
 	struct db_count c;
 };
 struct key {
@@ -137,7 +137,7 @@ static int compare(const struct tree *t, struct key a, struct key b)
 	return c ? c : (a.n > b.n) - (a.n < b.n);
 }
 
-/* Is the key behind the one before it? The first of a page may be the bound that leads there. */
+/* Is the key greater than the one before it? The first key of a page may equal the bound that leads there. */
 static void check_order(struct walk *w, const struct tree *t, uint64_t page, struct key last, bool first, struct key k)
 {
 	int c = last.p ? compare(t, k, last) : 1;
@@ -165,7 +165,7 @@ static void check_keys(struct walk *w, const struct tree *t, uint64_t page, cons
 
 static void walk_db(struct walk *w, const unsigned char *db, bool free_list, const char *name);
 
-/* Pages to be used again, as one freed them together: their number, then theirs. */
+/* Free pages, listed by the transaction that freed them: their count, then their numbers. */
 static void walk_free(struct walk *w, const unsigned char *key, size_t nkey, const unsigned char *data, size_t n)
 {
 	uint64_t count = n >= 8 ? u64(data) : 0;
@@ -177,7 +177,7 @@ static void walk_free(struct walk *w, const unsigned char *key, size_t nkey, con
 		claim(w, u64(data + 8 + 8 * i), 1, FREE);
 }
 
-/* Small sets of data of one key: a page inside the node. */
+/* A small set of data for one key: a page inside the node. */
 static void walk_subpage(struct walk *w, struct tree *t, uint64_t page, const unsigned char *p, size_t n)
 {
 	unsigned lower = n >= PAGE_HEAD ? u16(p + 12) : 0;
@@ -191,7 +191,7 @@ static void walk_subpage(struct walk *w, struct tree *t, uint64_t page, const un
 	t->c.entries += keys;
 }
 
-/* By which LMDB compares keys: names and records as bytes, tasks with sets of ids of one length. */
+/* The flags that say how LMDB compares keys: names and records as bytes; tasks with sorted sets of ids of one length. */
 static bool right_flags(struct key name, const unsigned char *db)
 {
 	unsigned flags = u16(db + DB_FLAGS);
@@ -251,8 +251,7 @@ static struct key key_of(const unsigned char *node) { return (struct key){node +
 
 static void walk_page(struct walk *w, struct tree *t, uint64_t page, int depth, struct key lower, struct key upper);
 
-/* Nodes of a page. What the first one of a branch has for a key does not count: all that is less than the next goes that
- * way. */
+/* The nodes of a page. The key of the first node of a branch does not count: everything less than the second key goes that way. */
 static void walk_nodes(struct walk *w, struct tree *t, uint64_t page, int depth, struct key lower, struct key upper)
 {
 	const unsigned char *p = w->map + page * w->psize;
@@ -278,7 +277,7 @@ static void walk_nodes(struct walk *w, struct tree *t, uint64_t page, int depth,
 	check_end(w, t, page, last, upper);
 }
 
-/* A page and those below it. Their keys are not less than lower, and less than upper: what a search goes by. */
+/* A page and those below it. Their keys are at least `lower` and less than `upper`, as a search assumes. */
 static void walk_page(struct walk *w, struct tree *t, uint64_t page, int depth, struct key lower, struct key upper)
 {
 	if (!claim(w, page, 1, USED))
@@ -321,7 +320,7 @@ static void walk_db(struct walk *w, const unsigned char *db, bool free_list, con
 
 bool pages_check(const unsigned char *map, size_t bytes, uint64_t txn, FILE *out)
 {
-	/* Read twice: a commit may be writing over it. */
+	/* Read twice, until both are equal: a commit may be writing over it. */
 	unsigned char head[META_END], again[META_END];
 	size_t psize = u32(map + META_DB);
 	memcpy(head, map + (txn & 1) * psize, sizeof head);

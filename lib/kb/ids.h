@@ -1,5 +1,5 @@
-/* Ids of records: as keys of LMDB, most significant byte first, so that they sort as numbers do; and their sums
- * modulo 2^128, which say what a file should hold. */
+/* Ids of records: as keys of LMDB, most significant byte first, so that they sort as numbers do; and their sum modulo 2^128, which
+ * tells whether a file holds what it should. */
 #ifndef HONE_IDS_H
 #define HONE_IDS_H
 #include "common/digest.h"

@@ -1,4 +1,4 @@
-/* Layers of files, and what is asked of them. */
+/* Layers of files: opening, writing, reading. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void add_layer(struct kb *k, const char *path, const char *name, bool wri
 	k->layer[k->n++].store = store_open(path, write);
 }
 
-/* What is named, by the caller or the environment; NULL: nothing. */
+/* The path that the caller or the environment names; NULL: none. */
 static const char *explicit_path(const char *path)
 {
 	const char *env = getenv("HONE_KB");
@@ -48,7 +48,7 @@ const char *kb_path(const char *path, struct arena *a)
 	return path;
 }
 
-/* Of the layers there may be, those that are there; the first is made if it is to be written. */
+/* Opens those layers that are there; the first is made if it is to be written. */
 static struct kb *open_layers(const char *path, bool write, bool first_only, bool there)
 {
 	struct kb *k = xcalloc(1, sizeof *k);
@@ -92,7 +92,7 @@ const char *kb_layer_name(const struct kb *k, int layer) { return k->layer[layer
 
 /* Writing. */
 
-enum { HEAD = KB_RECORD_HEAD }; /* what the id says, and so the file does not hold */
+enum { HEAD = KB_RECORD_HEAD }; /* the line that holds the id; the file has that as the key, not in the text */
 
 struct bytes {
 	char *a;
@@ -166,7 +166,7 @@ static void push(struct kb_list *l, const struct kb_record *r, struct arena *a)
 	l->a[l->n++] = *r;
 }
 
-/* One record as the other side sent it; r->n is 0 if its text, which its id vouches for, is not of our form. */
+/* One record as the other side sent it. r->n is 0 if its text matches its id but is not in the form of this version. */
 static bool next_record(const char **p, const char *end, struct kb_record *r, struct arena *a)
 {
 	struct store_found f;
@@ -188,7 +188,7 @@ static bool next_record(const char **p, const char *end, struct kb_record *r, st
 	return true;
 }
 
-/* Duplicates of layers behind are left out, order by id. */
+/* By id; of equal ids the layer with precedence first, so that the later ones can be left out. */
 static int by_id_and_layer(const void *x, const void *y)
 {
 	const struct kb_record *a = x, *b = y;
@@ -237,7 +237,7 @@ void kb_find(struct kb *k, const char *kind, const char *task, struct kb_list *o
 	if (task)
 		r.task = digest_bytes(task, strlen(task));
 	find(k, &r, task, out, a);
-	kb_weigh(out); /* also by remeasurements of another kind: what gc left of them */
+	kb_weigh(out); /* also remeasurements in records of kind "dropped", which gc left */
 	size_t n = 0;
 	for (size_t i = 0; i < out->n; i++) {
 		const char *of = kb_get_field(&out->a[i], "kind");
@@ -276,7 +276,7 @@ const char *kb_check(struct kb *k, int layer, struct arena *a)
 	enum exit_code code;
 	const char *why, *text = store_try(k->layer[layer].store, STORE_CHECK, NULL, 0, a, &n, &why, &code);
 	if (why && !*text && code != EX_BADDATA)
-		die(code, "%s: %s", k->layer[layer].path, why); /* no fault of the file */
+		die(code, "%s: %s", k->layer[layer].path, why); /* it is not the file that is at fault */
 	return why ? arena_printf(a, "%s%s\n", text, why) : text;
 }
 

@@ -22,7 +22,7 @@
 enum {
 	MAP_START = 4 << 20, /* bytes; doubled when full */
 	READERS = 1022,
-	REQUEST_SECONDS = 120, /* of CPU time for one request: no sound file needs them */
+	REQUEST_SECONDS = 120, /* CPU time for one request; a sound file needs far less */
 	UNLOCKED_TRIES = 20,
 };
 
@@ -50,14 +50,14 @@ static noreturn void fail(enum exit_code code, const char *fmt, ...)
 
 static noreturn void damaged(const char *what) { fail(EX_BADDATA, STORE_DAMAGED "%s", what); }
 
-/* Ends with the right code for what LMDB says. */
+/* Ends with the exit code for LMDB's error. */
 static noreturn void fail_lmdb(int rc)
 {
 	switch (rc) {
 	case ENOSPC:
 	case EFBIG:
 	case EDQUOT: fail(EX_IO, "%s" STORE_UNKEPT, strerror(rc));
-	case EIO: /* also what LMDB makes of a write that was cut short */
+	case EIO: /* LMDB reports a short write as this, too */
 		if (sv.write)
 			fail(EX_IO, "writing failed, the disk may be full" STORE_UNKEPT);
 		fail(EX_IO, "%s", strerror(rc));
@@ -89,8 +89,8 @@ static void on_assert(MDB_env *env, const char *what)
 
 /* Files and their opening. */
 
-/* The heads as they are on disk, read again where a commit came between. commits: also whether they are of the commits that
- * they say; opening does without. */
+/* The heads as they are on disk, read again if a commit came in between. commits: also check that they are of the last two commits;
+ * opening does without. */
 static const char *check_heads(uint64_t *txn, bool commits)
 {
 	static unsigned char head[2 * 65536];
@@ -146,7 +146,7 @@ static int write_first(const char *path)
 	return rc;
 }
 
-/* Under another name until it is whole: one that is empty or has no version was cut short. */
+/* Makes it under another name until it is whole: a file that is empty or has no version was cut short. */
 static void create_file(void)
 {
 	char *tmp = making_path(sv.path);
@@ -159,16 +159,15 @@ static void create_file(void)
 	unlink(tmp);
 	close(fd);
 	free(tmp);
-	if (rc && rc != EEXIST) /* somebody was faster, and his is as good */
+	if (rc && rc != EEXIST) /* another process has made it first; that one will do */
 		fail_lmdb(rc);
 	sync_directory(sv.path);
 }
 
 static bool is_full(int error) { return error == ENOSPC || error == EDQUOT; }
 
-/* LMDB writes its lock file through a mapping, where a disk without room for it ends in SIGBUS: the room is taken before, as
- * much as LMDB gives it (a cache line for each reader and three for the head). false: there is none. A file that is there
- * already is left alone. */
+/* LMDB writes its lock file through a mapping, which ends in SIGBUS if the disk is full. So its space is allocated before, as much as
+ * LMDB uses (a cache line for each reader and three for the head). false: the disk is full. An existing file is left alone. */
 static bool make_lock_file(void)
 {
 	enum { LINE = 64, BYTES = (READERS - 1 + 3) * LINE };
@@ -177,7 +176,7 @@ static bool make_lock_file(void)
 		fail_lmdb(ENAMETOOLONG);
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return !is_full(errno); /* what else is wrong LMDB says */
+		return !is_full(errno); /* LMDB reports other errors */
 	bool room = fallocate(fd, 0, 0, BYTES) == 0 || !is_full(errno);
 	if (!room)
 		unlink(path);
@@ -196,7 +195,7 @@ static void open_file(void)
 		     "is on a network file system (%s), where locks and mappings do not hold; put it on a local disk "
 		     "(--kb, HONE_KB) and carry it with kb dump and kb load",
 		     why);
-	if (realpath(sv.path, real)) /* one file, one lock: that is named after the file */
+	if (realpath(sv.path, real)) /* a file has one lock, whatever name it is opened by */
 		sv.path = real;
 	if (stat(sv.path, &st)) {
 		if (errno == ENOENT && lstat(sv.path, &st) == 0)
@@ -208,7 +207,7 @@ static void open_file(void)
 		fail(EX_NOIN, "is not a file");
 	} else if (sv.write) {
 		char *tmp = making_path(sv.path);
-		remove_stale(tmp); /* killed when it was whole already */
+		remove_stale(tmp); /* left by a process that was killed after the file was complete */
 		free(tmp);
 	}
 	if ((why = check_heads(&txn, false)))
@@ -221,7 +220,7 @@ static void open_file(void)
 	must(rc);
 	int dead;
 	if (!sv.nolock)
-		mdb_reader_check(sv.env, &dead); /* readers that were killed would keep old pages */
+		mdb_reader_check(sv.env, &dead); /* entries of killed readers would keep old pages from reuse */
 }
 
 /* Transactions. */
@@ -258,8 +257,7 @@ static void drop_txn(void)
 	sv.txn = NULL;
 }
 
-/* Opens the databases as of the transaction and sees to it that they are ours. false: while LMDB copied its head, two
- * commits wrote over that. */
+/* Opens the databases in the transaction and checks that they are ours. false: while LMDB copied its head, two commits wrote over that. */
 static bool open_databases(bool write)
 {
 	uint64_t id = mdb_txn_id(sv.txn) - write, head;
@@ -304,8 +302,8 @@ static void begin_txn(bool write)
 	must(rc);
 }
 
-/* A transaction to write goes on from the last commit that its lock file knows: under another name the file has another one.
- * And what it writes should be found by the name. */
+/* A write transaction continues from the last commit in its lock file; by another name, the file has another lock file. Also, what it
+ * writes must be found under the path. Dies if either does not hold. */
 static void check_last(void)
 {
 	uint64_t head;
@@ -358,7 +356,7 @@ static void grow(void)
 	must(mdb_env_set_mapsize(sv.env, 2 * info.me_mapsize));
 }
 
-/* Requests. What came over the socket is copied to where it is aligned. */
+/* Requests. Their data is copied to aligned memory. */
 
 struct items {
 	struct arena arena;
@@ -385,7 +383,7 @@ static int put_item(const struct store_item *it, uint32_t *fresh)
 	return 0;
 }
 
-/* The digest of the task field in a stored text, found as the record's own index has it. */
+/* The digest of the task field in a stored text: the key of its entry in the index. */
 static bool stored_task(const MDB_val *text, struct digest *task)
 {
 	struct arena a = {0};
@@ -428,7 +426,7 @@ static int drop_item(struct digest d, uint32_t *changed)
 	return 0;
 }
 
-/* One transaction, again with a larger map if it was full. */
+/* One transaction; again with a larger map, if it was full. */
 static uint32_t change(const struct items *it, bool swap)
 {
 	uint32_t changed;
@@ -496,7 +494,7 @@ static void append(struct answer *out, const void *p, size_t n)
 	out->n += n;
 }
 
-/* Copies one record out of the map if it is what its id says. */
+/* Copies one record out of the map, if its text matches its id. */
 static bool take(const MDB_val *key, const MDB_val *text, struct answer *out)
 {
 	if (key->mv_size != 16 || text->mv_size > KB_RECORD_MAX)
@@ -540,7 +538,7 @@ static const char *find_task(const struct store_range *r, struct answer *out)
 	return why;
 }
 
-/* Ids from lo to hi. all: the whole set, which must be what the set record says. */
+/* Records with ids from lo to hi. all: that is all of them, and they must match the set record. */
 static const char *find_range(const struct store_range *r, bool all, struct answer *out)
 {
 	unsigned char lo[16], hi[16], last[16] = {0};
@@ -573,7 +571,7 @@ static const char *find_range(const struct store_range *r, bool all, struct answ
 	return why;
 }
 
-/* Without a lock a writer may reuse the pages that are being read: what was read then is read again. */
+/* Without a lock, a writer may reuse pages while they are being read. Then they are read again. */
 static void find(const struct store_range *r)
 {
 	static const struct digest none = {0, 0}, most = {UINT64_MAX, UINT64_MAX};
@@ -597,9 +595,9 @@ static void find(const struct store_range *r)
 	vec_free(&out);
 }
 
-/* Checks, of the snapshot that is being read; lines to out. */
+/* Checks of the snapshot that is being read; they write lines to out. */
 
-/* One record: its text is of its id, canonical, and in the index. */
+/* One record: its text must match its id, be canonical, and be in the index. */
 static const char *check_record(const MDB_val *key, const MDB_val *text, MDB_cursor *index, uint64_t *tasks)
 {
 	struct answer out = {0};
@@ -667,8 +665,8 @@ static bool check_records(FILE *out)
 	return true;
 }
 
-/* What part finds in a snapshot: a line a fault, malloc'ed. Once more where it says false, or where there is no lock and
- * a commit meanwhile may have used the snapshot's pages again. */
+/* The faults that `part` finds in a snapshot, a line each, malloc'ed. Tried once more if part returns false, or if without a lock a
+ * commit may have reused pages of the snapshot. */
 static char *check_snapshot(bool (*part)(FILE *out), size_t *n)
 {
 	for (int tries = 0; tries < UNLOCKED_TRIES; tries++) {
@@ -688,7 +686,7 @@ static char *check_snapshot(bool (*part)(FILE *out), size_t *n)
 	fail(EX_SYSTEM, "was written to during each of %d tries to check it", UNLOCKED_TRIES);
 }
 
-/* Page by page, then what LMDB makes of them: the first part is sent before the second, which may be the end. */
+/* First every page, then the records as LMDB reads them. The answer to the first part is sent before the second, which may crash. */
 static void check_file(void)
 {
 	static bool (*const parts[])(FILE *) = {check_pages, check_records};
@@ -700,7 +698,7 @@ static void check_file(void)
 	}
 }
 
-/* A writer believes the lists of free pages: where they are wrong it would write over what is in use. */
+/* Refuses to write to a file with wrong lists of free pages: a writer would overwrite pages in use. */
 static void refuse_damaged(void)
 {
 	size_t n;

@@ -10,7 +10,7 @@ enum {
 	META_MAGIC = 16, /* offsets in a head page */
 	META_VERSION = 20,
 	META_ADDRESS = 24,
-	META_DB = 40, /* free pages; 48 bytes behind it the main database */
+	META_DB = 40, /* the database of free pages; the main database is 48 bytes behind it */
 	META_LAST = 136,
 	META_TXN = 144,
 	META_END = 152,

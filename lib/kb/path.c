@@ -46,7 +46,7 @@ char *making_path(const char *path)
 	return xprintf("%s/.%s.making", dir, basename(copy));
 }
 
-/* Of the mount that a device is; lines are "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS - TYPE SOURCE ...". */
+/* Type of the mount of a device; lines of mountinfo are "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS - TYPE SOURCE ...". */
 static const char *mount_type(dev_t dev)
 {
 	static char type[64];
@@ -73,7 +73,7 @@ const char *network_name(const char *path)
 	if (stat(path, &st) || statfs(path, &fs)) {
 		directory_of(path, dir);
 		if (stat(dir, &st) || statfs(dir, &fs))
-			return NULL; /* opening says what is wrong */
+			return NULL; /* opening it reports the error */
 	}
 	for (size_t i = 0; i < sizeof network / sizeof *network; i++)
 		if ((uint32_t)fs.f_type == network[i].type)
@@ -123,7 +123,7 @@ static bool lock(int fd, int how)
 	return rc == 0;
 }
 
-/* Removes a file that was left behind; false: errno says why it is not, or what stands there is no file. */
+/* Removes a file that was left behind. false: errno says why it cannot, or it is not a file. */
 static bool remove_unlocked(const char *path, int how)
 {
 	struct stat st;
@@ -139,7 +139,7 @@ static bool remove_unlocked(const char *path, int how)
 	return gone;
 }
 
-/* The name may go before it is locked, as that of one who was killed: then once more. */
+/* Another process may remove the file before it is locked here; then once more. */
 int make_locked(const char *path)
 {
 	for (;;) {

@@ -9,11 +9,10 @@ const char *network_name(const char *path);
 /* Makes the name of a new file durable. */
 void sync_directory(const char *path);
 void make_parents(const char *path);
-/* The name that a file has until it is whole, malloc'ed: one that nobody gives to a file of his own. */
+/* The name that a file has until it is whole, malloc'ed: one that no user gives a file. */
 char *making_path(const char *path);
-/* A new empty file that is locked (flock) until the descriptor is closed; -1: errno, also where something else stands there
- * than a file. There is one at a time of the name: whoever has it is waited for, and what he leaves, if he was killed, is
- * removed. */
+/* Makes a new empty file, locked (flock) until the descriptor is closed. -1: errno; also if something that is not a file has that name.
+ * Only one process at a time has such a file: others wait, and remove what a killed process leaves. */
 int make_locked(const char *path);
 /* Removes such a file if nobody has it locked. */
 void remove_stale(const char *path);

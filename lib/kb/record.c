@@ -183,7 +183,7 @@ static char *read_value(struct line first, const char **s, const char *end, stru
 	const char *p = *s;
 	struct line l;
 	while (p < end && *p == '\t' && next_line(&p, end, &l))
-		n += l.n; /* the tab stands for the end of the line before */
+		n += l.n; /* the tab becomes the end of the line before */
 	char *value = arena_alloc(a, n + 1), *out = value;
 	memcpy(out, first.p, first.n);
 	out += first.n;
@@ -224,7 +224,7 @@ static const char *read_fields(const char **s, const char *end, struct kb_record
 	}
 }
 
-/* Comments and empty lines, the version, then the line that begins a record. */
+/* Skips comments, empty lines and the version up to the line that begins a record. */
 static bool find_record(const char **s, const char *end, struct line *l, int *line, const char **why)
 {
 	for (;; ++*line) {

@@ -1,5 +1,5 @@
-/* What is whole in a damaged file. Whatever leads to a record may be damaged too, so every page is read, in the order of the
- * file, and what looks like a record is one if its text is that of its id. Without LMDB, and at an end after the last page. */
+/* The records of a damaged file. The pages that lead to a record may be damaged too. So every page is read in the order of the file,
+ * and text that matches its id is a record. Works without LMDB, and ends after the last page. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,14 +13,14 @@
 
 enum {
 	PSIZE_USUAL = 4096,
-	WASTE = 64, /* times the file: bytes of long values that turned out to be none; only a file made for it has more */
+	WASTE = 64, /* bytes of long values that were read in vain, in units of the file's size: only a file made for it has more */
 };
 
 struct salvage {
 	int fd;
 	size_t psize;
 	VEC(char) found, text; /* text: a long value */
-	unsigned char *taken;  /* by first page: the long value there is among found */
+	unsigned char *taken;  /* by first page: the long value there has been found */
 	uint64_t pages, wasted;
 	bool seen[PSIZE_MAX]; /* nodes of the page, by offset */
 	unsigned char page[PSIZE_MAX];
@@ -61,7 +61,7 @@ static bool take_record(struct salvage *s, const unsigned char *key, const void 
 	return true;
 }
 
-/* Many nodes may point to one value, of 16 MiB: it is read until it is a record. */
+/* Many nodes may point to one value of 16 MiB; it is read until it has proved to be a record. */
 static void take_long(struct salvage *s, const unsigned char *key, uint64_t page, size_t n)
 {
 	if (page >= s->pages || s->taken[page] || s->wasted > WASTE * (s->pages * s->psize + KB_RECORD_MAX))
@@ -89,7 +89,7 @@ static void take_node(struct salvage *s, size_t at)
 		take_record(s, key, data, n);
 }
 
-/* As many nodes as its head says, or, where that cannot be, as there may be at most. */
+/* As many nodes as its head says or, if that cannot be, as many as a page can hold. */
 static void take_page(struct salvage *s)
 {
 	size_t lower = u16(s->page + 12), upper = u16(s->page + 14);

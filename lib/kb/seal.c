@@ -10,7 +10,7 @@
 
 enum { KEY_BYTES = 32 };
 
-/* The key in its file; made where there is none yet. false: there is no place for it. */
+/* Reads the key from its file, which is made if there is none. false: it cannot be. */
 static bool read_key(const char *path, char key[KEY_BYTES])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -21,7 +21,7 @@ static bool read_key(const char *path, char key[KEY_BYTES])
 	return good;
 }
 
-/* Written whole, then named: who comes second reads the first one's. */
+/* Written whole, then renamed: a second process reads the first one's key. */
 static void make_key(const char *path)
 {
 	char key[KEY_BYTES], *temporary = xprintf("%s.%d", path, (int)getpid());
@@ -36,7 +36,7 @@ static void make_key(const char *path)
 	free(temporary);
 }
 
-/* Beside the custom layer; of this machine, for a home may be on several. */
+/* The key, beside the custom layer. It is bound to the machine, as several may share a home directory. */
 static struct secret {
 	char key[KEY_BYTES], machine[64];
 	bool known;

@@ -54,7 +54,7 @@ bool frame_send(int fd, uint32_t kind, uint32_t value, const void *p, size_t n)
 
 bool frame_receive(int fd, struct store_frame *f) { return bytes_receive(fd, f, sizeof *f); }
 
-/* A socket of another file's process that stays open here would keep that process from its end. */
+/* If a socket of another file's process stayed open here, that process would not end. */
 static void close_from(int first)
 {
 	enum { AT_MOST = 1 << 16 };                    /* the limit may be a billion */
@@ -65,7 +65,7 @@ static void close_from(int first)
 		close(fd);
 }
 
-/* Becomes the other side: nothing of the parent but the socket; keys that stop or end the parent do not reach it. */
+/* Becomes the other side: it keeps nothing of the parent but the socket, and signals from the terminal do not reach it. */
 static noreturn void become_server(int fd, const char *path, bool write)
 {
 	static const int ignored[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGTTOU, SIGPIPE, SIGXFSZ};

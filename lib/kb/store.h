@@ -1,6 +1,6 @@
-/* One file of the knowledge base, held open by a process of its own. LMDB believes what its pages say, so a damaged
- * file may end in SIGSEGV, SIGBUS, an abort, memory overwritten or no end at all: there, not here. The process ends when
- * the socket to it is closed, also by a kill of this one, and never in the middle of a transaction that was asked for. */
+/* One file of the knowledge base, held open by a process of its own. LMDB trusts its pages, so a damaged file may cause SIGSEGV,
+ * SIGBUS, an abort, overwritten memory or an endless loop: in that process, not here. The process ends when the socket to it is closed,
+ * also if this process is killed; but never in the middle of a transaction that was asked for. */
 #ifndef HONE_KB_STORE_H
 #define HONE_KB_STORE_H
 #include <stdnoreturn.h>
@@ -27,7 +27,7 @@ struct store_found {
 	uint64_t n; /* bytes of text behind it */
 };
 
-/* What a message ends with where a write has failed whole: what was kept before it is said behind that. */
+/* How a message ends if a write has failed as a whole; what was kept before is said behind it. */
 #define STORE_UNKEPT "; nothing of this write is kept"
 
 /* Both sides. */
@@ -37,7 +37,7 @@ struct store_frame {
 	uint64_t n; /* bytes that follow */
 };
 enum { ANSWER_PART = 0x100 };
-#define STORE_DAMAGED "damaged: " /* what an error of EX_BADDATA begins with where kb fsck may say more */
+#define STORE_DAMAGED "damaged: " /* how a message of EX_BADDATA begins if kb fsck may say more */
 bool frame_send(int fd, uint32_t kind, uint32_t value, const void *p, size_t n);
 bool frame_receive(int fd, struct store_frame *f);
 bool bytes_receive(int fd, void *p, size_t n);
@@ -45,18 +45,18 @@ bool bytes_receive(int fd, void *p, size_t n);
 /* This side. */
 struct store;
 struct store *store_open(const char *path, bool write);
-struct store *store_start(const char *path, bool write); /* the process alone: STORE_OPEN is to be asked first */
+struct store *store_start(const char *path, bool write); /* starts the process only: the first request must be STORE_OPEN */
 void store_close(struct store *s);
 const char *store_path(const struct store *s);
 /* One request and its answer, in the arena; *value: the number in the answer. Dies if the answer is an error. */
 const char *store_call(struct store *s, enum store_op op, const void *p, size_t n, struct arena *a, size_t *len, uint32_t *value);
-/* The same, but the answer may be an error, or break off: then *why is what, with the exit code for it. */
+/* The same, but the answer may be an error or be cut short: *why says it, and its exit code is returned. */
 const char *store_try(struct store *s, enum store_op op, const void *p, size_t n, struct arena *a, size_t *len, const char **why,
 		      enum exit_code *code);
 noreturn void store_damaged(const struct store *s, const char *what);
 
-/* What every committed transaction leaves in the file: count and sum as in struct kb_stat; txn is the transaction that
- * wrote it: an older one under a newer head shows. */
+/* What every committed transaction writes to the file: count and sum as in struct kb_stat, and its own number txn. An older txn under a
+ * newer head is found out by it. */
 struct store_set {
 	uint64_t count;
 	struct digest sum;
@@ -65,15 +65,16 @@ struct store_set {
 
 /* The other side (lmdb.c): serves requests until the socket is closed. */
 noreturn void lmdb_serve(int fd, const char *path, bool write);
-/* check.c: what is wrong with the pages of transaction txn in the mapped file; a line a fault to out. false: its head,
- * which the second commit after it writes over, is not there any more. */
+/* check.c: faults in the pages of transaction txn in the mapped file, a line each to out. false: its head is gone, as the second commit
+ * after it writes over that. */
 bool pages_check(const unsigned char *map, size_t bytes, uint64_t txn, FILE *out);
-/* salvage.c: every record on any page of the file that matches its id, as STORE_FIND answers; some several times. */
+/* salvage.c: every record on any page of the file that matches its id, in the form of an answer to STORE_FIND; some are there several
+ * times. */
 char *pages_salvage(const char *path, struct arena *a, size_t *n);
-/* Have the two heads of the file the form that they must have? NULL, or what is wrong; *txn: the newer one's. */
+/* Are the two heads of the file well-formed? NULL, or what is wrong; *txn: the number of the newer one. */
 const char *heads_check(const unsigned char *head, size_t n, uint64_t *txn);
-/* Commits go to the two heads in turn: is the newer one of the last commit, and the older one of that before? One flipped bit
- * of the newer one's number could make it the older, and the commit before it the last: what the older one leads to must
- * say the same. Its pages stay until a commit writes over it. */
+/* Commits are written to the two heads in turn. Is the newer head of the last commit, and the older one of the commit before? A flipped
+ * bit in the number of the newer one could make it the older, and so undo the last commit. The contents that the older head leads to
+ * must have its number, too; they stay until a commit writes over them. */
 const char *commits_check(int fd, const unsigned char *head, uint64_t newest);
 #endif

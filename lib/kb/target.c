@@ -1,12 +1,12 @@
-/* Rows of targets, "name=value;name=value": which differ in what a kernel's time hangs on. */
+/* Rows of targets, "name=value;name=value": which of two differ in a field that changes a kernel's time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/msg.h"
 #include "kb/kb.h"
 
-/* Records of older programs say how many cores the process might use, which changes no kernel's time; what was measured of a machine
- * is not what it is. */
+/* Does the field count? Older versions wrote how many cores the process might use, which changes no kernel's time; and rates are
+ * measurements, not properties. */
 static bool counts(const char *field) { return strncmp(field, "cores=", 6) != 0 && strncmp(field, "rates=", 6) != 0; }
 
 /* The next field at *s or behind it that counts, and its length; 0: there is none. */

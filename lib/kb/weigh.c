@@ -1,13 +1,13 @@
-/* What the tuning that measured a trace found in the end. */
+/* Weighs a record by what its tuning found in the end. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "kb/weigh.h"
 
-/* A record, and what those about one choice of one tuning have in common. */
+/* A remeasurement, with what identifies the choice (a trace, in one tuning) that it is of. */
 struct remeasured {
 	struct digest of;
-	double count, mean; /* mean infinite: the choice was dropped */
+	double count, mean; /* mean: infinite if the choice was dropped */
 	struct kb_record *r;
 };
 
@@ -48,7 +48,7 @@ static bool read_remeasured(struct kb_record *r, struct remeasured *out)
 	return true;
 }
 
-/* Those of one choice together, most remeasurements first, of equals the worse one. */
+/* By choice; of one choice the one with most remeasurements first, of equals the worse one. */
 static int by_choice(const void *a, const void *b)
 {
 	const struct remeasured *x = a, *y = b;

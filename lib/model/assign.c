@@ -1,25 +1,25 @@
-/* Greedy best fit by an order (Pisarchyk and Lee 2020): each block goes into the smallest gap that holds it between the blocks that
- * are alive with it and already placed. The order decides. Orders by size, lifetime and so on are tried first; a local search goes on
- * from the best: it moves a block at the top of the arena, or any block, to an earlier place, and keeps the order if the arena does
- * not grow. It ends near the lower bound, or when its steps are used up. */
+/* Greedy best fit (Pisarchyk and Lee 2020): the blocks are placed one after the other, each in the smallest gap that holds it between
+ * the placed blocks that are alive at the same time. The result depends on their order. Orders by size, lifetime and so on are tried
+ * first. A local search then changes the best of them step by step: it moves a block that lies at the top of the arena, or any block,
+ * forward or back, and keeps the new order if the arena does not grow. It ends near the lower bound, or when its steps are used up. */
 #include "model/assign.h"
 #include <string.h>
 #include "common/rng.h"
 
 enum {
 	PAGE = 4096,
-	APART = 512,                /* blocks that one call accesses begin so many bytes apart in their pages, */
-	APART_MIN = 64,             /* or at least so many */
-	STEPS_MAX = 50000000,       /* of a search: blocks looked at */
-	ENOUGH = 500,               /* one part in so many above the bound is good enough */
-	SIDE_BY_SIDE_MAX = 1 << 24, /* pairs of blocks that live at the same time; beyond, gaps are not looked for */
+	APART = 512,                /* bytes between where two blocks of one call begin in their pages, if there is room; */
+	APART_MIN = 64,             /* else half as many, and so on down to this */
+	STEPS_MAX = 50000000,       /* a search ends when it has looked at so many blocks */
+	ENOUGH = 500,               /* or when the arena is at most 1/ENOUGH larger than the bound */
+	SIDE_BY_SIDE_MAX = 1 << 24, /* pairs of blocks alive at the same time; if there are more, no gaps are looked for */
 };
 
 struct assign {
 	struct block *b;
 	size_t n;
 	uint32_t *start, *beside; /* block i is alive with beside[start[i]] .. beside[start[i + 1]] */
-	bool *meets;              /* of each of these: they are touched by one call, and both fill pages */
+	bool *meets;              /* for each of these: one call touches both, and both fill pages */
 	bool *placed;
 	uint32_t *near; /* scratch: placed neighbours by offset */
 	int64_t *met;   /* scratch: offsets of those that begin elsewhere in their page */
@@ -118,8 +118,9 @@ static int64_t apart(int64_t x, int64_t y)
 	return d < PAGE - d ? d : PAGE - d;
 }
 
-/* Where block i may begin, from that offset on. A load waits for an earlier store that lies a multiple of 4 KB away, so
- * what one call touches begins elsewhere in its page each, as where kernels are timed (runner/region.c). */
+/* The first offset from `from` on where block i may begin. A load has to wait for an earlier store whose address differs by a multiple
+ * of 4 KB. So blocks that one call touches begin at different places in their pages, as they do where kernels are timed
+ * (runner/region.c). */
 static int64_t begin(struct assign *a, uint32_t i, int64_t from)
 {
 	size_t n = 0;
@@ -202,7 +203,7 @@ static struct tops place_all(struct assign *a, const uint32_t *order, size_t n)
 	return t;
 }
 
-/* What a search is after: values no higher than this, then an arena no larger than that. */
+/* The goal of a search: first that the values end no higher than goal.values, then that the arena is no larger than goal.all. */
 static bool reached(struct tops t, struct tops goal) { return t.values <= goal.values && t.all <= goal.all; }
 
 static bool higher(struct tops x, struct tops y, struct tops goal)
@@ -214,7 +215,7 @@ static bool higher(struct tops x, struct tops y, struct tops goal)
 
 /* ---- the order ---- */
 
-/* First orders are by these numbers, larger ones first, then by size, then as the blocks came. */
+/* The orders tried first: by these numbers, largest first; of equal ones by size, then as the blocks came. */
 enum { BY_SIZE, BY_START, BY_END, BY_AREA, BY_LENGTH, BY_CROWD, ORDERS };
 
 struct keyed {
@@ -275,7 +276,7 @@ static void move_to(uint32_t *order, size_t from, size_t to)
 	order[to] = x;
 }
 
-/* One small change: a block that ends at the top goes to an earlier place, or any to any. */
+/* One small change of the order: a block at the top of the arena moves to an earlier place in it, or any block to any place. */
 static void vary(const struct assign *a, uint32_t *order, size_t n, struct tops t, struct tops goal, struct rng *r)
 {
 	size_t from = (size_t)rng_range(r, 0, (int64_t)n - 1);
@@ -292,7 +293,7 @@ static void vary(const struct assign *a, uint32_t *order, size_t n, struct tops 
 	move_to(order, from, (size_t)rng_range(r, 0, (int64_t)n - 1));
 }
 
-/* Makes the order better, and leaves the blocks at their places by it. */
+/* Improves the order; the blocks are left where it puts them. */
 static struct tops search(struct assign *a, uint32_t *order, size_t n, struct tops goal)
 {
 	uint32_t *next = xcalloc(n + 1, sizeof *next), *best = xcalloc(n + 1, sizeof *best);
@@ -306,7 +307,7 @@ static struct tops search(struct assign *a, uint32_t *order, size_t n, struct to
 		vary(a, next, n, now, goal, &r);
 		struct tops t = place_all(a, next, n);
 		if (higher(t, now, goal)) {
-			place_all(a, order, n); /* back */
+			place_all(a, order, n); /* as before */
 			continue;
 		}
 		now = t;
@@ -340,7 +341,7 @@ static void first_order(struct assign *a, uint32_t *order, size_t n, struct tops
 	sort_order(a, order, n, best);
 }
 
-/* One behind the other: for graphs with so much alive at once that to look for gaps takes too long. */
+/* All blocks one behind the other, without sharing: for graphs in which so many are alive at once that looking for gaps takes too long. */
 static int64_t in_a_row(struct assign *a)
 {
 	int64_t end = 0;
@@ -375,7 +376,7 @@ static int64_t bound(const struct block *b, size_t n, bool workspaces)
 
 int64_t assign_bound(const struct block *b, size_t n) { return bound(b, n, false); }
 
-/* Values alone first; then the workspaces in the gaps that they leave, for which values move if they stay as low. */
+/* First the values alone. Then the workspaces go into the gaps between them; for that, values may move, if they end no higher. */
 static struct tops assign(struct assign *a)
 {
 	int64_t values = bound(a->b, a->n, false), all = bound(a->b, a->n, true);

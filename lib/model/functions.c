@@ -7,7 +7,7 @@
 #include "common/msg.h"
 #include "op/op.h"
 
-enum { PART_BYTES = 48 << 10 }; /* of text a part, about: a compiler takes a second for it */
+enum { PART_BYTES = 48 << 10 }; /* about so many bytes of text in a part: enough to keep a compiler busy, few enough to share the work */
 
 static char *kernel_text(struct loop_prog *p, const char *name, struct outlines *o)
 {

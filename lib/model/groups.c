@@ -22,7 +22,7 @@ static void check_tensor(struct module *m, node_id n, val_id v)
 					  type_str(m, t, &m->arena)));
 }
 
-/* The node within n, if that applies a body, where a size is not known first. */
+/* The first node whose results have no known size: n itself or, if n applies a body, a node in it. */
 static node_id unsized(struct module *m, node_id n)
 {
 	graph_id b;
@@ -43,7 +43,7 @@ static node_id unsized(struct module *m, node_id n)
 	return n;
 }
 
-/* It can have a place in memory. */
+/* Dies if value v cannot have a place in memory. */
 static void check_size(struct module *m, node_id n, val_id v)
 {
 	const struct type *t = &val(m, v)->type;
@@ -61,7 +61,7 @@ static void check_size(struct module *m, node_id n, val_id v)
 					  type_str(m, t, &m->arena)));
 }
 
-/* Nothing is larger than what can be addressed, so that sums and products of sizes are numbers. */
+/* Dies if anything is larger than what can be addressed. After this, sums and products of sizes do not overflow. */
 static void check_sizes(struct module *m)
 {
 	for (val_id v = 1; v < m->values.n; v++) {
@@ -89,7 +89,7 @@ void evaluators_check(struct module *m, graph_id g)
 	}
 }
 
-/* Node number i of the main graph goes into a group of its own. Its results stay what others know. */
+/* Puts node number i of the main graph into a group of its own. Its results keep their ids, so that other nodes need no change. */
 static void wrap(struct module *m, size_t i)
 {
 	node_id id = graph(m, m->main)->nodes.a[i];
@@ -136,7 +136,7 @@ static void wrap(struct module *m, size_t i)
 	vec_free(&out);
 }
 
-/* Every node becomes a Fused one or a view, of known size. (Fused ones: lower_group looks.) */
+/* Every node becomes a Fused one or a view, of known size. Nodes that are Fused already are checked by lower_group. */
 void groups_make(struct module *m)
 {
 	check_sizes(m);

@@ -23,7 +23,7 @@ int64_t value_bytes(struct module *m, val_id v)
 
 bool node_is_view(struct module *m, const struct node *n) { return op_is(n->op, OP_VIEW); }
 
-/* Memory is in row-major order: no layout, or one that only moves dims of size one. */
+/* Is memory in row-major order: no layout, or one that moves only dims of size one? */
 static bool row_major(struct module *m, const struct type *t)
 {
 	if (!t->layout)

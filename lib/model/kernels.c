@@ -16,7 +16,7 @@ static struct lowered lower_call(struct model *M, node_id n, const struct target
 	return images > 1 ? image_lower(M->m, n, images, t, algo, why, M->lower) : M->lower(M->m, n, t, algo, why);
 }
 
-/* A group that has been lowered before. */
+/* Lowers a group that has been lowered before: it can be. */
 static struct loop_prog *lower_again(struct model *M, node_id n, const struct target *t, const char *algo)
 {
 	const char *why;
@@ -28,14 +28,15 @@ static struct loop_prog *lower_again(struct model *M, node_id n, const struct ta
 	return l.prog;
 }
 
-/* Makes the scheduled program ready and verifies it; NULL or why not. */
+/* Legalizes and verifies the scheduled program. NULL, or why not. */
 static const char *complete(struct kernel *k)
 {
 	const char *why = loop_legalize(k->prog);
 	return why ? why : loop_verify(k->prog);
 }
 
-/* Applies and legalizes; NULL or why not. A trace that says nothing of threads gets the lines that do. */
+/* Schedules by k's trace, else by default, and legalizes; NULL, or why not. A trace that says nothing of threads gets the lines that
+ * do. */
 static const char *schedule(struct kernel *k)
 {
 	const char *why = loop_apply(k->prog, k->trace, false), *more;
@@ -61,7 +62,7 @@ static noreturn void die_trace(struct module *m, node_id n, const char *why)
 	die(EX_BADDATA, "%s: %s: its trace: %s", m->source ? m->source : "-", node_where(m, n, &m->arena), why);
 }
 
-/* Schedules k's program; NULL, or why its stages as they are cannot be shown to be right either: there is no kernel then. */
+/* Schedules k's program. NULL, or why not even its unscheduled stages can be verified: then there is no kernel. */
 static const char *kernel_make(struct model *M, node_id n, const struct target *t, struct kernel *k)
 {
 	struct module *m = M->m;
@@ -87,8 +88,8 @@ static const char *kernel_make(struct model *M, node_id n, const struct target *
 	return why;
 }
 
-/* The stages that k's trace is for: of its algorithm, if best is of another. A trace stamped for stages that the group has no more
- * is a seed for tuning, not a result: it is dropped. */
+/* The stages that k's trace is for: best, or those of another algorithm if the trace names one. A trace that is stamped for stages that
+ * the group no longer has is dropped: tuning can start from it, but it is no result. */
 static struct lowered follow_trace(struct model *M, node_id n, const struct target *t, struct kernel *k, struct lowered best)
 {
 	struct module *m = M->m;

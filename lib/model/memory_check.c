@@ -1,10 +1,10 @@
-/* Whether the plan in the stream is one of this graph: a pass behind ge-plan may have taken results away, or added readers. */
+/* Does the plan in the stream fit this graph? A pass after ge-plan may have removed results or added readers. */
 #include <stdlib.h>
 #include "model/memory_plan.h"
 #include "common/msg.h"
 #include "graph/pass.h"
 
-/* Bytes of the arena that are somebody's from call `first` to call `last`, both included. */
+/* Bytes of the arena that are in use from call `first` to call `last`, both included. */
 struct held {
 	int64_t offset, bytes;
 	uint32_t first, last;
@@ -63,7 +63,7 @@ static void read_until(struct model *M, struct holding *h, val_id v, uint32_t c)
 		h->a.a[i - 1].last = c < M->calls.n && !M->inner[M->root[v]] ? M->calls.a[c].last : c;
 }
 
-/* What is held and until when, as ge-plan counts it. */
+/* What is in use, and until when, as ge-plan counts it. */
 static void collect(struct model *M, struct holding *h)
 {
 	const struct graph *g = graph(M->m, M->m->main);

@@ -8,7 +8,7 @@
 
 /* ---- made ---- */
 
-/* In a strip a value that is not of one image lives from its first call to its last, for all images. */
+/* In a strip, a value of all images lives from the first call of the strip to the last. */
 static void touch(struct memory_plan *p, const struct model *M, uint32_t b, uint32_t call, bool image)
 {
 	struct block *x = &p->blocks.a[b - 1];

@@ -5,8 +5,8 @@
 #include "model/assign.h"
 #include "model/model.h"
 
-/* What the module has of it: of each Fused node "offsets" (a byte offset in the arena for each result; -1: it is computed in
- * the caller's memory) and "workspace" (byte offset and bytes of that kernel's), and of the module, in its meta: */
+/* Where it is in the module: each Fused node has "offsets" (for each result a byte offset in the arena; -1: it is computed in the
+ * caller's memory) and "workspace" (byte offset and bytes). The module's metadata has: */
 #define PLAN_BYTES   "plan.bytes"
 #define PLAN_VALUES  "plan.values"  /* bytes up to the end of the last value; the rest is for workspaces alone */
 #define PLAN_BOUND   "plan.bound"   /* the most bytes of values alive at one time */
@@ -31,8 +31,8 @@ const struct block *memory_of_call(const struct memory_plan *p, uint32_t call);
 void memory_plan_record(const struct memory_plan *p, struct model *M);
 void memory_plan_free(struct memory_plan *p);
 
-/* Takes up the plan in M's module: the size of the arena (workspaces that are larger than planned, for a trace that came later,
- * lie behind everything). One that is not of this graph: die(64). */
+/* Reads the plan from M's module: the size of the arena. Workspaces may be larger than planned, by a trace that came later; those lie
+ * behind everything else. A plan that does not fit the graph: die(64). */
 void memory_plan_read(struct model *M);
 int64_t call_workspace(struct model *M, uint32_t call); /* then: offset in the arena */
 /* Bytes of the arena planned in a module; -1: it is not planned. */
@@ -40,7 +40,7 @@ int64_t plan_bytes(struct module *m);
 int plan_threads(struct module *m);
 
 /* ---- memory_check.c ---- */
-/* Needs the size of the arena. A plan that is not one of this graph (a result without a place, one past the arena, two at the
- * same time in one place): die(64) with the node. */
+/* Needs the size of the arena. A plan that does not fit the graph (a result without a place, one beyond the arena, two in one place at
+ * the same time): die(64) with the node. */
 void memory_check(struct model *M);
 #endif

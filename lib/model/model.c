@@ -9,7 +9,7 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	M->m = m;
 	M->threads = threads;
 	M->lower = sketch ? lower_sketch : lower_group;
-	groups_make(m); /* may add graphs, so they may move */
+	groups_make(m); /* may add graphs: pointers to graphs from before are not valid any more */
 	views_follow(M);
 	if (sketch)
 		strips_choose(m, t, M->root, threads);

@@ -23,8 +23,8 @@ struct call {
 	const char *why; /* then: why not */
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */
-	/* In a strip: it and its neighbours run for one image after the other, each on its part of axis 0. Else images is 1, and
-	 * strip and last are the call itself. */
+	/* In a strip, it and its neighbours run for one image after the other, each on its part of axis 0. Outside of a strip images is
+	 * 1, and strip and last are the number of the call itself. */
 	int64_t images;
 	uint32_t strip, last; /* first and last call of it */
 };
@@ -36,9 +36,9 @@ struct model {
 	VEC(struct kernel) kernels;
 	VEC(struct call) calls;
 	val_id *root;     /* value -> the value whose bytes it shares (itself: none); views are followed */
-	bool *inner;      /* root values that are of one image only: made and read in one strip */
+	bool *inner;      /* root values that exist for one image at a time: made and read in one strip */
 	uint32_t nopaque; /* calls on the slow path */
-	VEC(val_id) out;  /* per graph output k: the root that is computed straight into it, or 0: it is copied */
+	VEC(val_id) out; /* for output k of the graph: the root that is computed straight into the caller's memory; 0: output k is copied */
 	/* memory_plan_read knows these: */
 	int64_t arena_bytes;
 	int64_t spill; /* offset in the arena of workspaces that are larger than planned */
@@ -46,14 +46,15 @@ struct model {
 
 /* ---- model.c ---- */
 
-/* Lowers, schedules and legalizes every Fused node of the main graph. Those without a lowering become opaque calls, and
- * so do nodes that are neither Fused nor a view (If, Loop): each is put into a Fused node of its own. What neither
- * kernels nor the evaluator compute, results whose size depends on data, and nodes that only lack their group
- * (ge-fuse): die(69). Types not known: die(64) with what to say to ge-shape. A trace that was given and does not
- * apply: die(65); one that is stamped for other stages: a warning, and the default schedule. A strip in the stream whose steps are not
- * apart: die(65).
- * traces: may be NULL. threads: that a kernel may use at most. sketch: to plan, not to emit: strips are chosen afresh,
- * constants that the lowering computes have no contents (lower_sketch). */
+/* Lowers, schedules and legalizes every Fused node of the main graph. Those without a lowering become opaque calls. So do nodes that
+ * are neither Fused nor a view (If, Loop): each is put into a Fused node of its own.
+ *
+ * What neither kernels nor the evaluator compute, results whose size depends on data, and nodes that only lack their group (ge-fuse):
+ * die(69). Unknown types: die(64), with what to say to ge-shape. A given trace that does not apply: die(65); one that is stamped for
+ * other stages: a warning, and the default schedule. A strip in the stream whose steps depend on other images: die(65).
+ *
+ * traces: may be NULL. threads: that a kernel may use at most. sketch: to plan, not to emit. Then strips are chosen anew, and constants
+ * that the lowering computes have no contents (lower_sketch). */
 struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces, bool sketch);
 void model_free(struct model *M);
 static inline int64_t call_workspace_bytes(const struct model *M, const struct call *c)
@@ -73,7 +74,8 @@ struct home {
 struct home value_home(struct model *M, val_id v);
 /* Bytes of a value of known size, as its layout pads it. */
 int64_t value_bytes(struct module *m, val_id v);
-/* Bytes that a value takes in the arena, and those from one image of it to the next: 0 where they share their room, or there is no strip. */
+/* Bytes that a value takes in the arena; and bytes from one image of it to the next, 0 if the images share one place or there is no
+ * strip. */
 int64_t home_bytes(const struct model *M, const struct call *c, val_id v);
 int64_t image_step(const struct model *M, const struct call *c, val_id v);
 /* Does the node's result share the bytes of its first operand? */
@@ -86,6 +88,6 @@ void model_report_opaque(struct model *M, bool refuse);
 /* The calls on the slow path as a packed stream: a module with a Fused node each, in order. Free it. */
 char *model_opaque_stream(struct model *M, size_t *n);
 
-/* Of Fused nodes that run image by image: a number that the nodes of a strip share, and how many images there are. */
+/* Attribute of Fused nodes that run image by image: a number that the nodes of a strip share, and how many images there are. */
 #define STRIP "strip"
 #endif

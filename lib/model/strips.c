@@ -1,6 +1,7 @@
-/* Strips: neighbouring steps that run image by image, so that the values between them stay in a cache. A chain of steps that each
- * run over a whole batch moves every value through the caches twice. In a strip a value has the size of one image, but the weights are
- * read again for each image. Both are counted in bytes that the second and third level do not hold, and the smaller is chosen. */
+/* Strips: neighbouring steps that run image by image, so that the values between them stay in a cache. A chain of steps that each run
+ * over a whole batch moves every value through the caches twice. In a strip the values are as small as one image, but the weights are
+ * read again for each image. Both costs are counted, as bytes that the second and third level of cache do not hold, and the cheaper way
+ * is taken. */
 #include <stdlib.h>
 #include "common/msg.h"
 #include "target/target.h"
@@ -9,7 +10,7 @@
 
 enum { LEVELS = 2, STRIP_MAX = 256 /* steps: bounds the work */ };
 
-/* A value that a step reads, made or last read `from` that step. */
+/* A step reads a value, which step `from` made or read last. */
 struct touch {
 	int64_t bytes;
 	uint32_t from, step;
@@ -127,13 +128,14 @@ static int64_t saved_by_step(const struct steps *s, uint32_t start, uint32_t ste
 		if (t->from < start)
 			continue;
 		n += t->bytes * ((between(s, t, 1) > level) - (between(s, t, s->images) > level));
-		if (t->last) /* its room is used again before it must be written back */
+		if (t->last) /* it need not be written back: the next image takes its place */
 			n += t->bytes * ((t->bytes > level) - (t->bytes / s->images > level));
 	}
 	return n;
 }
 
-/* from[k]: where the strip begins that ends before step k, in the best choice for the steps before k; k: none ends there. */
+/* The best choice of strips for the steps before k: from[k] is the first step of the strip that ends before step k; k: no strip ends
+ * there. */
 static uint32_t *choose(const struct steps *s)
 {
 	uint32_t n = (uint32_t)s->node.n, *from = xcalloc(n + 1, sizeof *from);
@@ -167,7 +169,8 @@ static uint32_t *choose(const struct steps *s)
 	return from;
 }
 
-/* Leaves the attribute on the steps from `from` to `to`. A trace for the whole batch is none for an image. Returns how many those were. */
+/* Leaves the attribute on the steps from `from` to `to`. A trace for the whole batch is not for one image, so it is dropped. Returns
+ * how many were dropped. */
 static uint32_t mark(struct steps *s, uint32_t from, uint32_t to, int64_t number)
 {
 	uint32_t traces = 0;
@@ -227,7 +230,7 @@ int64_t strip_images(struct module *m, node_id n)
 	return strip && count == 2 && strip[1] > 1 ? strip[1] : 1;
 }
 
-/* Calls next to each other whose nodes say the same are one strip. */
+/* Neighbouring calls whose nodes have the same attribute are one strip. */
 static void join_calls(struct model *M)
 {
 	for (uint32_t c = 0; c < M->calls.n; c++) {
@@ -242,7 +245,7 @@ static void join_calls(struct model *M)
 		M->calls.a[c].last = c + 1 < M->calls.n && M->calls.a[c + 1].strip == M->calls.a[c].strip ? M->calls.a[c + 1].last : c;
 }
 
-/* What is made in a strip, and read nowhere else. */
+/* Finds the values that are made in a strip and read nowhere else. */
 static void find_inner(struct model *M)
 {
 	struct module *m = M->m;

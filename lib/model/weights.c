@@ -51,7 +51,7 @@ int64_t weights_value(struct weights *w, struct module *m, val_id v)
 	return add(w, (struct weight){.digest = tensor_digest(m, t), .bytes = (int64_t)t->nbytes, .value = v});
 }
 
-/* What the bytes of a constant in a layout are, without laying them out: its own bytes, shape and layout. */
+/* A digest of the bytes of a constant in a layout, without making them: of its row-major bytes, shape and layout. */
 static struct digest packed_digest(struct module *m, val_id v, const struct loop_buf *b)
 {
 	struct digest_state *s = digest_new();

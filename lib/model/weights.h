@@ -1,4 +1,4 @@
-/* The weights of a model: one copy of equal bytes, each aligned, behind a page that is left for a head. */
+/* The weights of a model: equal bytes once, each aligned, behind a page that is left for the head. */
 #ifndef HONE_WEIGHTS_H
 #define HONE_WEIGHTS_H
 #include "common/digest.h"
@@ -7,11 +7,11 @@
 enum { WEIGHTS_HEAD = 4096, WEIGHTS_ALIGN = 64 };
 
 struct weight {
-	struct digest digest; /* of the bytes, or of bytes and layout: equal ones have equal bytes */
+	struct digest digest; /* of the bytes as they are, or of row-major bytes and layout; equal digests mean equal bytes */
 	int64_t bytes, offset;
-	uint32_t call; /* that needs it first; with const number: how to make the bytes again */
+	uint32_t call; /* the first call that needs it; with `number`, its constant: from these the bytes are made again */
 	int number;
-	val_id value;     /* a constant in plain order (call and number do not matter), or 0 */
+	val_id value;     /* a constant in row-major order (call and number are not used), or 0 */
 	const void *data; /* or the bytes themselves, else NULL */
 };
 
@@ -26,7 +26,7 @@ struct weights {
 
 /* What M's calls, its outputs and the presets of its inputs need. w: all zero. M: planned, not a sketch. */
 void weights_lay_out(struct weights *w, struct model *M);
-/* Offset of constant v in plain order. */
+/* Offset of constant v in row-major order. */
 int64_t weights_value(struct weights *w, struct module *m, val_id v);
 /* The bytes of one. *owned: to be freed when they are not wanted any more, or NULL. */
 const void *weight_data(struct model *M, const struct weight *w, void **owned);

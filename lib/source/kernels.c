@@ -5,7 +5,7 @@
 #include "common/msg.h"
 #include "emit/emit.h"
 
-/* The function from its type on, behind "static ". A comment, or what is said of it, may stand before it. */
+/* The function's text from its type on, behind "static ". Comments and attributes may stand before it. */
 enum { STATIC = 7 };
 static const char *function_head(const char *name, const char *text)
 {
@@ -18,7 +18,7 @@ static const char *function_head(const char *name, const char *text)
 	return head + STATIC;
 }
 
-/* The text, with KERNEL for its static. */
+/* The text, with KERNEL in place of static. */
 static void put_function(FILE *f, const char *name, const char *text)
 {
 	const char *head = function_head(name, text);

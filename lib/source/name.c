@@ -1,5 +1,5 @@
-/* What a model is called in C. Its type, and functions NAME_open, NAME_run and so on, stand in one file with all that the
- * file needs: names of that, whether this model's file has them or not, are taken. */
+/* The name of a model in C. Its type and its functions (NAME_open, NAME_run and so on) share one file with everything that the file
+ * needs. The names of all that are taken, whether this model's file uses them or not. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 #include "common/msg.h"
 #include "source/source_impl.h"
 
-/* Words that C, C++ or the generated file own, and files are called by. */
+/* Words of C, C++ or the generated file, and words that models are often called. */
 static bool is_word(const char *s)
 {
 	/* clang-format off */
@@ -65,7 +65,7 @@ static bool is_numbered(const char *s)
 	return found;
 }
 
-/* The C library has that, or NAME_open and so on. */
+/* Does the C library have that name, or NAME_open and so on? */
 static bool is_of_library(const char *s)
 {
 	static const char *const suffix[] = {"", "_open", "_run", "_close", "_error", "_verify"};

@@ -85,7 +85,7 @@ void put_tables(struct emission *e, FILE *f)
 		put_weights(e, f);
 }
 
-/* The features that the flags of target_cflags suppose. */
+/* A check for the CPU features that the flags of target_cflags need. */
 void put_cpu_check(struct emission *e, FILE *f)
 {
 	const struct feature *feature = backend_of(e->target)->feature;

@@ -35,7 +35,7 @@ static void put_file(void *arg, const void *p, size_t n) { fwrite(p, 1, n, arg);
 
 #include "source/checksum.in"
 
-/* The sum of what was written goes into the head, where a library looks for the sum that it was made with. */
+/* The checksum of what was written goes into the head. A library compares it with the one that it was compiled with. */
 void weights_write(struct emission *e, const char *path)
 {
 	struct outfile o;
