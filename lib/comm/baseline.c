@@ -10,7 +10,7 @@ const char *baseline_name(enum baseline b)
 	return name[b];
 }
 
-/* A segment closes when it has the bytes: the first one `first`, the others `size`. */
+/* A segment closes when it has enough bytes: `first` for the first one, `size` for the others. */
 static void close_at(struct plan *p, const struct grads *g, double first, double size)
 {
 	double bytes = 0;
@@ -24,7 +24,7 @@ static void close_at(struct plan *p, const struct grads *g, double first, double
 	}
 }
 
-/* As many as fit; what is larger alone goes alone. */
+/* As many tensors as fit; a tensor that is too large goes alone. */
 static void close_before(struct plan *p, const struct grads *g, double size)
 {
 	double bytes = 0;
@@ -45,7 +45,7 @@ static double total(const struct grads *g)
 	return bytes;
 }
 
-/* The next tensor joins if it is ready before this segment would be started up. */
+/* The next tensor joins the segment if it is ready before the segment's all-reduce would have started up. */
 static void merge_greedily(struct plan *p, const struct grads *g, const struct curve *c)
 {
 	double startup = curve_at(c, 0), end = 0, bytes = 0;

@@ -5,8 +5,8 @@
 #include "common/sorted.h"
 
 enum { POINTS_MAX = 64, BATCHES = 5, BATCH_MAX = 10 };
-static const double batch_us = 2e5;   /* what a batch should take */
-static const double bend = 0.04;      /* a point so far off the line between its neighbours, as a share of its time, shows a step */
+static const double batch_us = 2e5;   /* us that a batch should take */
+static const double bend = 0.04;      /* a point that is off the line between its neighbours by this share of its time shows a step */
 static const double step_ratio = 1.1; /* intervals narrower than this are not bisected */
 
 static int by_bytes(const void *x, const void *y)
@@ -27,7 +27,7 @@ static void summarize(struct curve_sample *p)
 	free(v);
 }
 
-/* One more batch of at least two all-reduces back to back, as in training: the second finds the network busy. */
+/* One more batch of at least two all-reduces, one right after the other as in training: the second finds the network busy. */
 static void batch(struct curve_fit *m, struct curve_sample *at, double expected)
 {
 	double us[BATCH_MAX];
@@ -52,7 +52,7 @@ static struct curve_sample settle(struct curve_fit *m, double bytes)
 	return at;
 }
 
-/* Bisects [a, b] geometrically while the middle is off the line by more than noise. */
+/* Bisects [a, b] geometrically while the middle is off the line by more than the noise. */
 static void bisect(struct curve_fit *m, struct curve_sample a, struct curve_sample b)
 {
 	double middle = round(sqrt(a.bytes * b.bytes) / 4) * 4;
@@ -96,7 +96,7 @@ void calibrate_curve(struct curve_fit *m, double most)
 	for (int i = 0; i + 1 < sizes; i++)
 		bisect(m, m->at.a[i], m->at.a[i + 1]);
 	qsort(m->at.a, m->at.n, sizeof *m->at.a, by_bytes);
-	/* Once more over all sizes, so that a slow moment of the network does not affect one size alone. */
+	/* The batches go round and round over all sizes, so that a slow phase of the network does not affect one size alone. */
 	for (size_t i = 0; i < BATCHES * m->at.n; i++)
 		batch(m, &m->at.a[i % m->at.n], m->at.a[i % m->at.n].us);
 	for (size_t i = 0; i < m->at.n; i++)

@@ -1,9 +1,9 @@
 /* Calibration: measures the time of an all-reduce as a curve over its bytes, with few sizes.
  *
- * First 4, 16, 64 bytes and so on. Then each interval is bisected (geometrically) while its middle is not on the line between its ends,
- * until the ends are less than a tenth apart. "Not on the line" is off by more than 4% and by more than twice the spread of the times.
- * So a step of the protocol is found if it is more than an eighth of the time there. Two steps in one of the first intervals can
- * cancel in its middle and be missed. */
+ * First 4, 16, 64 bytes and so on. Then each interval is bisected (geometrically) while its middle is off the line between its ends,
+ * until the ends are less than a tenth apart. "Off the line" is by more than 4% and by more than twice the spread of the times. So a
+ * step of the protocol is found if it is more than an eighth of the time there. Two steps in one of the first intervals may cancel in
+ * its middle and be missed. */
 #ifndef HONE_CALIBRATE_H
 #define HONE_CALIBRATE_H
 #include "comm/curve.h"
@@ -11,7 +11,7 @@
 
 struct curve_sample {
 	double bytes;
-	double us, least, spread; /* of its times: median, least, half the distance between the quartiles */
+	double us, least, spread; /* of the times: median, least, half the distance between the quartiles */
 	VEC(double) times;
 };
 struct curve_fit {

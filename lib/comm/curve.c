@@ -74,7 +74,7 @@ void curve_pieces(struct curve *c)
 	for (size_t i = 0; i + 1 < c->at.n; i++) {
 		struct curve_point p = c->at.a[i], q = c->at.a[i + 1];
 		double b = (q.us - p.us) / (q.bytes - p.bytes), a = p.us - b * p.bytes;
-		if (i == 0 && a < 0) { /* the line would reach 0 before 0 bytes */
+		if (i == 0 && a < 0) { /* the line would be negative at 0 bytes */
 			vec_push(&c->piece, (struct curve_piece){0, 0, 0});
 			vec_push(&c->piece, (struct curve_piece){-a / b, a, b});
 		} else {

@@ -8,7 +8,7 @@
 struct curve_point {
 	double bytes, us;
 };
-/* The same as lines: us = a + b * bytes from `from` to where the next piece begins. */
+/* The same curve as lines: us = a + b * bytes from `from` to where the next piece begins. */
 struct curve_piece {
 	double from, a, b;
 };

@@ -21,9 +21,9 @@ void grads_read(struct grads *g, const char *path);
 void grads_write(const struct grads *g, const char *path);
 void grads_free(struct grads *g);
 
-/* For sharded training: replaces the reduce-scatter of the backward pass by the all-gather of the next forward pass, where each
- * segment of parameters must be gathered before its first use. With time reversed that is the same problem: a parameter is "ready" at
- * forward - first use. First uses are taken to be the ready times of the backward pass in reverse, scaled to the forward pass. No
- * "# forward" line: die(65). path: for the message. */
+/* For sharded training: replaces the reduce-scatter of the backward pass by the all-gather of the next forward pass, where each segment
+ * of parameters must have arrived before its first use. With time reversed, that is the same problem: a parameter is "ready" at forward
+ * - first use. First uses are taken to be the ready times of the backward pass in reverse order, scaled to the forward pass. No "#
+ * forward" line: die(65). path: for the message. */
 void grads_reverse(struct grads *g, const char *path);
 #endif

@@ -15,6 +15,6 @@ void *huge_alloc(size_t n)
 	void *p = whole < n ? NULL : aligned_alloc(PAGE, whole);
 	if (!p)
 		die(EX_SYSTEM, "out of memory (%zu bytes wanted)", n);
-	madvise(p, whole, MADV_HUGEPAGE); /* without, it is only slower */
+	madvise(p, whole, MADV_HUGEPAGE); /* if it fails, the array is only slower */
 	return p;
 }

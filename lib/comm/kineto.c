@@ -8,7 +8,7 @@
 #include "common/outfile.h"
 #include "comm/kineto.h"
 
-/* What of an event is looked at. */
+/* The parts of an event that are used. */
 struct event {
 	char name[160], cat[40], phase[4], collective[40];
 	double ts, dur, correlation, device;
@@ -80,7 +80,7 @@ static bool on_device(const struct event *e)
 	return false;
 }
 
-/* The kind of an event, SPAN_KINDS: none. Host operators are kept apart: they count where no device is. */
+/* The kind of an event; SPAN_KINDS: none. *device: it is on a device. Operators of the host count only if there is no device. */
 static enum span_kind classify(const struct event *e, bool *device)
 {
 	static const char *const comm[] = {
@@ -95,21 +95,21 @@ static enum span_kind classify(const struct event *e, bool *device)
 		return SPAN_DATA;
 	if (*device)
 		return contains(e->name, comm) || e->collective[0] ? SPAN_COMM : SPAN_COMPUTE;
-	/* PyTorch's profiler without Kineto writes no categories, and nothing but operators. Of Python's functions, which are there too if stacks were
-	 * wanted, some have such names and last for the life of a thread. */
+	/* PyTorch's profiler without Kineto writes no categories, and nothing but operators. Python's functions are there too if stacks
+	 * were recorded; some have such names and last as long as a thread. */
 	bool operator= !e->cat[0] || contains(e->cat, host);
 	if (!operator&& strcmp(e->cat, "user_annotation"))
 		return SPAN_KINDS;
 	if (contains(e->name, data))
 		return SPAN_DATA;
-	if (!strncmp(e->name, "c10d::", 6)) /* the call, not the communication */
+	if (!strncmp(e->name, "c10d::", 6)) /* the call of the host, not the communication itself */
 		return SPAN_KINDS;
 	if (contains(e->name, comm))
 		return SPAN_COMM;
 	return operator? SPAN_COMPUTE : SPAN_KINDS;
 }
 
-/* Communication that may be of gradients. What a kernel's name does not tell (ncclDevKernel_Generic) may be. */
+/* Communication that may be of gradients. A kernel whose name does not tell (ncclDevKernel_Generic) may be. */
 static bool reduces(const struct event *e)
 {
 	static const char *const others[] = {"gather", "broadcast", "scatter", "send", "recv", "alltoall", "all_to_all", "barrier", NULL};
@@ -127,7 +127,7 @@ static void keep(struct kineto *t, const struct event *e)
 		vec_push(&t->launch, (struct launch){e->correlation, e->ts});
 	if (k == SPAN_KINDS)
 		return;
-	if (device && !t->device) { /* what the host said of compute and communication is no longer wanted */
+	if (device && !t->device) { /* the host's spans of compute and communication are dropped */
 		t->device = true;
 		t->span[SPAN_COMPUTE].n = t->span[SPAN_COMM].n = 0;
 	}
@@ -163,7 +163,7 @@ static bool read_events(struct kineto *t, struct json_in *j)
 			json_skip(j, k);
 		}
 	}
-	while (json_next(j) != JSON_END) /* the rest has to be JSON too: a file cut short would mislead */
+	while (json_next(j) != JSON_END) /* the rest must be JSON, too: a truncated file would mislead */
 		;
 	return true;
 }
@@ -180,7 +180,7 @@ static int by_id(const void *x, const void *y)
 	return a->id != b->id ? (a->id < b->id ? -1 : 1) : (a->at > b->at) - (a->at < b->at);
 }
 
-/* When the host launched it; INFINITY: that is not in the trace. */
+/* The time when the host launched it; INFINITY: not in the trace. */
 static double launched(const struct kineto *t, double id)
 {
 	size_t lo = 0, hi = id > 0 ? t->launch.n : 0;
@@ -194,7 +194,7 @@ static double launched(const struct kineto *t, double id)
 	return id > 0 && lo < t->launch.n && t->launch.a[lo].id == id ? t->launch.a[lo].at : INFINITY;
 }
 
-/* Keeps the device that communicates most, or else computes most. */
+/* Keeps the device that communicates most or, if none communicates, computes most. */
 static void choose_device(struct kineto *t)
 {
 	struct use {
@@ -230,7 +230,7 @@ static void choose_device(struct kineto *t)
 	}
 }
 
-/* Moves the steps to where the device took them. Those that launched nothing go. */
+/* Moves the steps to the times when the device took them. Steps that launched nothing are dropped. */
 static void steps_on_device(struct kineto *t)
 {
 	size_t steps = t->span[SPAN_STEP].n, found = 0, n = 0;

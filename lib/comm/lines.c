@@ -54,7 +54,7 @@ bool lines_next(struct lines *l, char **field, int max, int *n)
 	return false;
 }
 
-/* Decimals of up to 2^53 with few digits behind the point are exact as one division (Clinger 1990); the rest is strtod's. */
+/* Decimals of up to 2^53 with few digits after the point are exact by one division (Clinger 1990); strtod reads the others. */
 bool lines_number(const char *field, double *out)
 {
 	static const double ten[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};

@@ -24,10 +24,10 @@ static struct problem problem_new(const struct grads *g, const struct curve *c)
 
 static void problem_free(struct problem *p) { free(p->sum); }
 
-/* When the j-th tensor is ready; nothing is at once. */
+/* When the j-th tensor is ready; for j = 0, at once. */
 static double ready_at(const struct problem *p, size_t j) { return j ? p->grad[j - 1].ready : 0; }
 
-/* Prefixes and when each is sent at the earliest (with any number of segments, or with so many); neither falls. */
+/* Prefixes, and the earliest time at which each can have been sent (by any number of segments, or by so many); both rise. */
 struct front {
 	struct prefix {
 		double end;
@@ -43,8 +43,8 @@ static struct front front_new(const struct problem *p)
 	return f;
 }
 
-/* The prefixes of a front whose distance S_j - S_i lies in one piece of the curve, as far as one of them can still be
- * the best: from head to tail the place in the front rises, and so does key = F_i - b S_i. */
+/* The prefixes of a front whose distance S_j - S_i lies in one piece of the curve, without those that can no longer be the best: from
+ * head to tail both the place in the front and key = F_i - b S_i rise. */
 struct window {
 	double a, b, begin, end;
 	struct entry {
@@ -52,7 +52,7 @@ struct window {
 		size_t at;
 	} * e;
 	size_t head, tail, cap;
-	size_t next; /* the first prefix that has not come in */
+	size_t next; /* the first prefix that has not entered yet */
 };
 
 static void window_push(struct window *w, size_t at, double key)
@@ -91,8 +91,8 @@ static void windows_free(struct window *w, size_t n)
 	free(w);
 }
 
-/* The least F_i + T(x - S_i) over prefixes i < j of the front, from its place `first`, whose x - S_i lies in the piece; *place: of
- * which of the front, if it is below INFINITY. */
+/* The least F_i + T(x - S_i) over those prefixes i < j of the front, from place `first` on, whose x - S_i lies in the piece. *place:
+ * which prefix that is, if the least is below INFINITY. */
 static double window_least(struct window *w, const struct problem *p, const struct front *f, size_t first, size_t j, double x,
 			   size_t *place)
 {
@@ -109,13 +109,13 @@ static double window_least(struct window *w, const struct problem *p, const stru
 	return i->end + (w->a + w->b * (x - p->sum[i->i]));
 }
 
-/* One segment more: the least max(F_i, r_j) + T(S_j - S_i) over the i < j of from, j rising from call to call. */
+/* One segment more: the least max(F_i, r_j) + T(S_j - S_i) over all i < j in `from`. j rises from call to call. */
 struct step {
 	const struct problem *p;
 	const struct front *from;
 	struct window *windows;
 	size_t at;      /* from.a[at]: the last prefix sent when j is ready */
-	size_t best;    /* the i that the least is of, as a place in from */
+	size_t best;    /* the i of the least, as a place in from */
 	double latency; /* no segment takes less */
 };
 
@@ -137,7 +137,8 @@ static double step_least(struct step *s, size_t j)
 	s->best = s->at;
 	if (s->at + 1 == from->n || from->a[s->at + 1].i >= j)
 		return best;
-	/* The long segments first. What is left for the shorter ones is sent later than all before it: a bound. */
+	/* The long segments first. The prefixes before shorter segments are sent later than all those looked at before, which gives a
+	 * bound. */
 	size_t first = s->at + 1, q = p->curve->piece.n;
 	double most = x - p->sum[from->a[first].i];
 	while (q > 1 && s->windows[q - 1].begin > most)
@@ -152,7 +153,7 @@ static double step_least(struct step *s, size_t j)
 	return best;
 }
 
-/* Adds a prefix longer than those there; they go where it is sent as early. */
+/* Adds a prefix longer than those that are there; of these, the ones that are not sent earlier are dropped. */
 static void front_add(struct front *f, size_t first, struct prefix p)
 {
 	while (f->n > first && f->a[f->n - 1].end > p.end)
@@ -195,14 +196,15 @@ static double forward_at_most(const struct problem *p, size_t k)
 	return end;
 }
 
-/* Prefix i must be sent by `by` so that the segments behind it, which begin with (i, next's i], meet the deadline. */
+/* A prefix i that must have been sent by time `by`, so that the segments after it, the first of which ends with prefix next's i, meet
+ * the deadline. */
 struct state {
-	double by, most; /* most: bytes of the segment in front of it that starts no sooner than its last tensor is ready */
+	double by, most; /* most: bytes that the segment before it may have if it starts no earlier than its last tensor is ready */
 	uint32_t i, next;
 };
 
-/* Sources for one piece of the curve, each good for S_i >= reach: from head to tail key = by - b S_j falls, and so does reach, for
- * one that has less of the first and more of the second than another is never wanted. */
+/* States for one piece of the curve, each usable for S_i >= reach. From head to tail key = by - b S_j falls, and so does reach: a state
+ * with a smaller key and a larger reach than another is never needed. */
 struct sources {
 	double a, b, begin, end;
 	struct source {
@@ -210,20 +212,20 @@ struct sources {
 		uint32_t state;
 	} * e;
 	size_t head, tail, cap;
-	size_t entered; /* states of the layer before this one have come in, or gone by */
+	size_t entered; /* states of the layer before that have entered, or were passed over */
 };
 
 struct backward {
 	const struct problem *p;
 	const struct front *least; /* F: when prefix i can be sent at the earliest, for all i */
-	double *by;                /* the latest yet of prefix i; -INFINITY: it cannot be the start of a plan */
+	double *by;                /* the latest time found so far for prefix i; -INFINITY: no plan can continue from it */
 	VEC(struct state) state;
 	VEC(size_t) layer; /* [m]: where the states that m segments follow begin; the last one is where they all end */
 	struct sources *piece;
 	double latency; /* no segment takes less */
 	double deadline;
-	bool line;              /* T is one line: no states, only */
-	VEC(uint32_t) shortest; /* [m]: the shortest prefix that m segments can follow, and no fewer */
+	bool line;              /* T is one line: then there are no states, only `shortest` */
+	VEC(uint32_t) shortest; /* [m]: the shortest prefix that m segments can follow, but not fewer */
 };
 
 /* Keys hardly rise (for a line they never do), so its place is near the tail. */
@@ -252,8 +254,8 @@ static void sources_push(struct sources *w, struct source s)
 	w->e[at] = s;
 }
 
-/* Lets in the states up to stop whose distance from i lies in the piece, those before `first` excepted; drops those that cannot
- * reach i. false: none is left. */
+/* Enters the states up to stop whose distance from i lies in the piece, except those before `first`; drops those that cannot reach i.
+ * false: none is left. */
 static bool sources_move(struct backward *b, struct sources *w, size_t first, size_t stop, size_t i)
 {
 	const double *sum = b->p->sum;
@@ -280,7 +282,7 @@ static void state_push(struct backward *b, size_t i, double by, uint32_t next)
 	vec_push(&b->state, (struct state){by, most, (uint32_t)i, next});
 }
 
-/* The state of [start, stop) in front of which one segment can hold all that is left, and which leaves most time; 0: none. */
+/* The state of [start, stop) before which one segment can hold all that is left, and which leaves most time; 0: none. */
 static uint32_t finish(const struct backward *b, size_t start, size_t stop)
 {
 	uint32_t found = 0;
@@ -296,8 +298,8 @@ static uint32_t finish(const struct backward *b, size_t start, size_t stop)
 	return found;
 }
 
-/* The latest that prefix i can be sent by, of the states [start, stop), and the state behind it: no more than `enough`: not looked for. The
- * long segments first; what is left for shorter ones must be sent sooner than all before it: a bound. */
+/* The latest time by which prefix i must have been sent to continue with a state of [start, stop), and that state; `enough` if there is
+ * no later one. The long segments first: prefixes before shorter ones must have been sent earlier, which gives a bound. */
 static double latest(struct backward *b, size_t start, size_t stop, size_t i, double enough, uint32_t *next)
 {
 	const double *sum = b->p->sum;
@@ -318,7 +320,7 @@ static double latest(struct backward *b, size_t start, size_t stop, size_t i, do
 	return best;
 }
 
-/* One segment more in front of the states [start, stop), whose i falls: new states behind stop, i falling. */
+/* One segment more before the states [start, stop), whose i falls: appends new states, i falling. */
 static void layer_back(struct backward *b, size_t start, size_t stop)
 {
 	for (size_t q = 0; q < b->p->curve->piece.n; q++) {
@@ -332,7 +334,7 @@ static void layer_back(struct backward *b, size_t start, size_t stop)
 			reach = fmin(reach, b->p->sum[b->state.a[seen].i] - b->state.a[seen].most);
 		if (b->p->sum[i] < reach && seen == stop)
 			break;
-		if (b->p->sum[i] < reach) { /* on to the next */
+		if (b->p->sum[i] < reach) { /* the next state */
 			i = b->state.a[seen].i;
 			continue;
 		}
@@ -373,20 +375,20 @@ static void backward_free(struct backward *b)
 	vec_free(&b->shortest);
 }
 
-/* Sums in another order differ in their last bits, each of up to n additions by one: a deadline gives way by more than
- * that, and is never 0. */
+/* Sums in another order differ in their last bits, by up to one for each of n additions. A deadline is extended by more than that, and
+ * is never 0. */
 static double deadline_rounded(double deadline, size_t n) { return deadline * (1 + 1e-12 + 0x1p-52 * (double)n) + 1e-300; }
 
-/* Where T = a + b x: the latest that prefix i can be sent by so that m segments behind it meet the deadline, is D - m a - b (S_L - S_i) for
- * all prefixes that they can follow. */
+/* For T = a + b x: prefix i must have been sent by D - m a - b (S_L - S_i), so that m segments after it meet the deadline; this holds
+ * for all prefixes that m segments can follow. */
 static double line_by(const struct backward *b, size_t m, size_t i)
 {
 	const struct curve_piece *t = b->p->curve->piece.a;
 	return b->deadline - (double)m * t->a - t->b * (b->p->sum[b->p->n] - b->p->sum[i]);
 }
 
-/* Whether a plan of `most` segments ends by the deadline; b->shortest says which then. Of the prefixes that m - 1 segments can follow, the
- * shortest is ready first, and serves all that are shorter: of each layer no other is wanted. */
+/* Does a plan of `most` segments end by the deadline? b->shortest then says which. Of the prefixes that m - 1 segments can follow, the
+ * shortest is ready first, and it serves all shorter ones: each layer needs only that one. */
 static bool line_meets(struct backward *b, double deadline, size_t most)
 {
 	size_t n = b->p->n, next = n;
@@ -398,7 +400,7 @@ static bool line_meets(struct backward *b, double deadline, size_t most)
 		double ready = ready_at(b->p, next);
 		if (m > most)
 			return false;
-		while (i < end) { /* the first that can be sent so late that the segment behind it is ready */
+		while (i < end) { /* the first prefix that may be sent so late that the segment after it is ready */
 			size_t mid = i + (end - i) / 2;
 			if (line_by(b, m, mid) < ready)
 				i = mid + 1;
@@ -432,7 +434,7 @@ static double line_end(const struct plan *p, const struct backward *b)
 	return end;
 }
 
-/* The plan with the fewest segments that ends by the deadline, which is one that a plan meets. */
+/* The plan with the fewest segments that ends by the deadline, which some plan meets. */
 static void fewest(struct plan *out, struct backward *b, double deadline)
 {
 	size_t n = b->p->n;
@@ -466,9 +468,9 @@ static void fewest(struct plan *out, struct backward *b, double deadline)
 	}
 }
 
-/* Of the plans that fewest found one of the one that ends first. The prefix that l of its m segments end with is a state of layer
- * m - l: in front of a layer before that, it would be a plan of fewer. So all layers together look at each state once. Takes the room of
- * least, which is not needed any more. */
+/* Of all plans with as few segments as fewest() found, the one that ends first. The prefix that ends with segment l of m is a state of
+ * layer m - l: as a state of an earlier layer, it would give a plan with fewer segments. So all layers together look at each state
+ * once. Uses the memory of `least`, which is no longer needed. */
 static void earliest(struct plan *out, const struct backward *b, struct front *least)
 {
 	size_t m = out->last.n, total = b->state.n + 1, start = 0, stop = 1; /* the layer before is all[start, stop) */
@@ -501,7 +503,7 @@ static void earliest(struct plan *out, const struct backward *b, struct front *l
 	free(before);
 }
 
-/* earliest() for one line, by bisection: the least deadline that as many segments meet is between lo and the end of the plan there is. */
+/* earliest() for one line, by bisection: the least deadline that as many segments meet lies between lo and the end of the plan found. */
 static void earliest_line(struct plan *out, struct backward *b, double lo)
 {
 	size_t m = out->last.n;

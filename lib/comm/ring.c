@@ -16,9 +16,9 @@
 #include "common/progress.h"
 
 enum {
-	GRAIN = 32 << 10,        /* bytes of an unfinished chunk worth passing on */
-	BOUNCE = 256 << 10,      /* bytes received at once before they are added */
-	SOCKET_BUFFER = 4 << 20, /* fixed, so that the kernel's tuning of it does not show in the times */
+	GRAIN = 32 << 10,        /* an unfinished chunk is passed on in pieces of at least so many bytes */
+	BOUNCE = 256 << 10,      /* bytes that are received at a time and then added */
+	SOCKET_BUFFER = 4 << 20, /* fixed, so that the kernel's adaptation of it does not change the times */
 };
 
 struct ring {
@@ -141,7 +141,7 @@ static bool connect_next(struct ring *r, double deadline)
 	struct addrinfo *list = resolve(r->addr[next], false);
 	if (!list)
 		return false;
-	do { /* it may not listen yet */
+	do { /* tried again: it may not listen yet */
 		for (struct addrinfo *a = list; a && r->out < 0; a = a->ai_next)
 			r->out = connect_to(a, deadline);
 	} while (r->out < 0 && errno == ECONNREFUSED && now_seconds() < deadline && usleep(20000) == 0);
@@ -220,8 +220,8 @@ struct ring *ring_open(int rank, int n, const char *const *addr, int listener, d
 	return NULL;
 }
 
-/* The all-reduce: what a rank sends is a stream of 2 (n - 1) chunks, its own first, then each the one it received before. So the
- * stream out may run as far as the stream in has come, and the length of the first chunk further. */
+/* The all-reduce: a rank sends a stream of 2 (n - 1) chunks: first its own, then each one that it has received. So the outgoing stream
+ * may be ahead of the incoming one by the length of the first chunk. */
 
 struct stream {
 	int chunk;       /* which of the data's n chunks */
@@ -265,7 +265,7 @@ static bool failed(struct ring *r, enum ring_fault fault, bool next, const char 
 	return false;
 }
 
-/* Receives some of the stream in: added to the data in its first half, in place of it in the second. */
+/* Receives a part of the incoming stream. In the first half of the stream it is added to the data, in the second half it replaces them. */
 static bool receive(struct ring *r, struct stream *s, size_t *part, char *data, size_t n)
 {
 	bool add = s->left > r->n - 1;
@@ -280,7 +280,7 @@ static bool receive(struct ring *r, struct stream *s, size_t *part, char *data, 
 		s->at += (size_t)k;
 		return true;
 	}
-	/* Whole floats are added; the part of one waits for the rest. */
+	/* Whole floats are added; a part of one waits for its other bytes. */
 	size_t have = *part + (size_t)k, whole = have / sizeof(float);
 	float *sum = (float *)(void *)to;
 	for (size_t i = 0; i < whole; i++)
@@ -291,7 +291,7 @@ static bool receive(struct ring *r, struct stream *s, size_t *part, char *data, 
 	return true;
 }
 
-/* Bytes of the chunk going out that are there to be sent. */
+/* Bytes of the outgoing chunk that have arrived and can be sent. */
 static size_t sendable(const struct ring *r, const struct stream *out, const struct stream *in)
 {
 	if (!out->left)

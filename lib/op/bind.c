@@ -1,4 +1,4 @@
-/* Giving symbols and inputs their sizes, inputs their values, and saying which are still free. */
+/* Gives symbols and inputs their sizes, and inputs their values; says which sizes are still missing. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "graph/symbols.h"
 #include "op/op.h"
 
-/* A size that is given is that of a default, too. */
+/* A given size must also be that of the input's default value. */
 static void check_defaults(struct module *m)
 {
 	const struct graph *g = graph(m, m->main);
@@ -64,7 +64,7 @@ bool bind_has_symbols(struct module *m)
 	return any;
 }
 
-/* false: no such symbol; if strict that is an error, or said where there are none at all. */
+/* false: there is no such symbol. If strict, that is an error; if the model has no symbols at all, a message. */
 static bool bind(struct module *m, const char *name, int64_t value, bool strict)
 {
 	bool found = false;
@@ -106,7 +106,7 @@ static val_id find_input(struct module *m, const char *name)
 	return 0;
 }
 
-/* What was inferred for another input size does not hold any more. */
+/* Drops the types that were inferred for other input sizes. */
 static void forget_results(struct module *m)
 {
 	for (size_t i = 1; i < m->values.n; i++) {
@@ -154,7 +154,7 @@ void bind_shape(struct module *m, const char *input, int rank, const int64_t *di
 		forget_results(m);
 }
 
-/* A symbol that is the first extent of inputs and no other counts samples, most likely. */
+/* A symbol that is only ever the first extent of inputs most likely counts samples. */
 static bool counts_samples(struct module *m, poly_var v)
 {
 	const struct graph *g = graph(m, m->main);
@@ -173,7 +173,7 @@ static bool counts_samples(struct module *m, poly_var v)
 	return first;
 }
 
-/* The size of v in the default of an input; -1: in none. */
+/* The size of v in the default value of an input; -1: there is none. */
 static int64_t default_size(struct module *m, poly_var v)
 {
 	const struct graph *g = graph(m, m->main);
@@ -187,7 +187,7 @@ static int64_t default_size(struct module *m, poly_var v)
 	return -1;
 }
 
-/* What to give v: what a default has; else size, but 1 to what counts samples if `samples`. */
+/* The size to suggest for v: that of a default value; else `size`, but 1 for what counts samples, if `samples`. */
 static int64_t size_of(struct module *m, poly_var v, int64_t size, bool samples)
 {
 	int64_t given = default_size(m, v);
@@ -195,7 +195,7 @@ static int64_t size_of(struct module *m, poly_var v, int64_t size, bool samples)
 	return given >= 0 ? given : samples && counts_samples(m, v) ? 1 : size;
 }
 
-/* What to give an open extent of an input. */
+/* The size to suggest for an open extent of an input. */
 static int64_t extent_of(const struct value *x, int k, int64_t size)
 {
 	return x->tensor && k < x->tensor->rank ? x->tensor->dims[k] : size;
@@ -225,7 +225,7 @@ static void give_sizes(struct module *m, int64_t size, bool samples)
 	}
 }
 
-/* No operator refuses what it would get, and nothing is empty. */
+/* Would these sizes work: does no operator refuse its operands, and is no result empty? */
 static bool works(struct module *m, int64_t size)
 {
 	struct type *saved = ARENA_ARRAY(&m->arena, struct type, m->values.n);
@@ -251,7 +251,7 @@ static bool works(struct module *m, int64_t size)
 	return good;
 }
 
-/* The least of 1, 2, 3, 4, 6, 8, 12 ... that works: strides, windows and factors of a model are most of them of that kind. */
+/* The least of 1, 2, 3, 4, 6, 8, 12 ... that works: most strides, windows and factors of models are such numbers. */
 static int64_t least_size(struct module *m)
 {
 	enum { MOST = 4096 };
@@ -265,8 +265,7 @@ static int64_t least_size(struct module *m)
 	return 1;
 }
 
-/* The sizes that are still open, as options that give each of them `size`, but 1 to those that count samples if `samples`; NULL:
- * none is. */
+/* Options that give `size` to each open size, but 1 to those that count samples, if `samples`; NULL: none is open. */
 static const char *open_sizes(struct module *m, int64_t size, bool samples)
 {
 	struct graph *g = graph(m, m->main);
@@ -328,7 +327,7 @@ noreturn void bind_missing(struct module *m, const char *command)
 
 enum { CONST_MAX = 1024 };
 
-/* Element i from its text up to end; false: no such number, or out of range. */
+/* Parses element i from s up to end. false: it is not a number of the type. */
 static bool parse_element(struct tensor *t, int i, const char *s, const char *end)
 {
 	bool wide = t->dtype == DT_I64 || t->dtype == DT_U64;
@@ -355,7 +354,7 @@ static bool parse_element(struct tensor *t, int i, const char *s, const char *en
 	       (t->dtype != DT_U64 || *s != '-');
 }
 
-/* The shape of n elements given for v, in whose type symbols take their extents; else in words, why not. */
+/* Gives v a shape of n elements, by which the symbols in its type get their extents. NULL, or why not in words. */
 static const char *const_shape(struct module *m, val_id v, const char *name, int n, bool list)
 {
 	int rank = val(m, v)->type.rank;

@@ -34,7 +34,7 @@ const char *bcast_init(struct bcast *b, int nop, const int *rank, const int64_t 
 	else if (overflow)
 		return "the result has more elements than can be counted";
 	for (int o = 0; o < nop; o++) {
-		uint64_t s = 1; /* may wrap where there are no elements */
+		uint64_t s = 1; /* may overflow if there are no elements */
 		for (int k = r - 1; k >= 0; k--) {
 			int at = k - (r - rank[o]);
 			int64_t d = at < 0 ? 1 : dims[o][at];

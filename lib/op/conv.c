@@ -6,7 +6,7 @@
 
 /* ---- shapes ---- */
 
-/* Which operands hold image and weights, by operator. */
+/* Which operand holds the weights, by operator. */
 static uint32_t weights_at(enum opcode op) { return op == OP_QLinearConv ? 3 : 1; }
 
 static const char *conv_window(struct infer *I, int rank, struct window *w)
@@ -113,7 +113,7 @@ static const char *shape_transpose(struct infer *I)
 			d[2 + i] = rule_const(I, transpose_extent(I->n, &w, i, 1));
 		} else if (w.auto_pad == 'U' || w.auto_pad == 'L') {
 			d[2 + i] = poly_mulc(P, in, w.stride[i]);
-		} else { /* linear in the extent: its value at 1, then stride each */
+		} else { /* linear in the extent: the value at 1, plus stride for each further one */
 			d[2 + i] = poly_addc(P, poly_mulc(P, poly_addc(P, in, -1), w.stride[i]), transpose_extent(I->n, &w, i, 1));
 		}
 	}
@@ -129,11 +129,11 @@ struct conv {
 	struct tensor *y;
 	bool transposed;
 	int64_t batch, C, OC, group, Cg, OCg;
-	int64_t in[SPATIAL_MAX], out[SPATIAL_MAX]; /* leading ones when there are fewer axes */
+	int64_t in[SPATIAL_MAX], out[SPATIAL_MAX]; /* with ones in front, if there are fewer axes */
 	struct window win;                         /* of SPATIAL_MAX axes */
 	int64_t plane, oplane, taps;
 	int64_t n, g;  /* image and group being computed */
-	double *image; /* its channels as doubles */
+	double *image; /* the channels of the group, as doubles */
 };
 
 static void pack_weights(void *arg, int64_t i0, int rows, double *a)
@@ -146,7 +146,7 @@ static void pack_weights(void *arg, int64_t i0, int rows, double *a)
 	for (int r = 0; r < rows; r++) {
 		int64_t oc = c->g * c->OCg + i0 + r;
 		double z = c->wzero ? tensor_get(c->wzero, tensor_count(c->wzero) == 1 ? 0 : oc) : 0;
-		/* contiguous runs: the whole row, or the taps of one channel */
+		/* length of contiguous runs: the whole row, or the taps of one channel */
 		int64_t run = c->transposed ? c->taps : K;
 		for (int64_t k0 = 0; k0 < K; k0 += run) {
 			int64_t off = c->transposed ? ((c->g * c->Cg + k0 / c->taps) * c->OCg + i0 + r) * c->taps : oc * K;
@@ -160,7 +160,7 @@ static void pack_weights(void *arg, int64_t i0, int rows, double *a)
 	}
 }
 
-/* Where tap (k0, k1, k2) of output pixel o reads in a plane, or -1. */
+/* The offset in a plane that tap (k0, k1, k2) of output pixel o reads; -1: padding. */
 static int64_t tap_offset(const struct conv *c, const int64_t *o, const int64_t *k)
 {
 	int64_t off = 0;

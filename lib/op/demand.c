@@ -1,4 +1,4 @@
-/* The check of demands (lib/op/demands.c). Words are short and read anew for each node. */
+/* Checks demands (lib/op/demands.c). They are short, so their text is parsed again for each node. */
 #include <stdlib.h>
 #include "op/rules.h"
 
@@ -158,7 +158,7 @@ static const char *check_operands(struct infer *I, const char *s)
 {
 	int64_t letter[26];
 	const char *why = NULL;
-	uint32_t like = UINT32_MAX; /* the operand that the rest is like */
+	uint32_t like = UINT32_MAX; /* the operand that all further ones must be like */
 
 	memset(letter, -1, sizeof letter);
 	for (uint32_t i = 0; i < I->n->nin && *s && !why; i++) {

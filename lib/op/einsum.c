@@ -5,7 +5,7 @@
 
 static int letter(char c) { return islower((unsigned char)c) ? c - 'a' : c - 'A' + 26; }
 
-/* One term up to a comma, an arrow or the end. rank < 0: not known, "..." has so many axes. */
+/* One term, up to a comma, an arrow or the end. rank < 0: not known; then "..." has `dots` axes. */
 static const char *parse_term(const char **text, struct einsum *s, int t, int rank, int dots)
 {
 	const char *p = *text;
@@ -66,8 +66,7 @@ const char *einsum_parse(const char *text, uint32_t nin, const int *rank, struct
 	}
 	if (*text)
 		return "more terms than operands";
-	/* without an arrow: what is under "...", then letters that occur once, in the order of the
-	 * alphabet */
+	/* without an arrow: the axes under "...", then the letters that occur once, in alphabetical order */
 	int n = 0;
 	for (int k = 0; k < s->ellipsis; k++)
 		s->axis[s->terms][n++] = 52 + RANK_MAX - s->ellipsis + k;
@@ -157,7 +156,7 @@ static const char *shape_einsum(struct infer *I)
 
 /* Loops over letters: first those of the result, then the rest. */
 struct loops {
-	int n, outer; /* all, of the result */
+	int n, outer; /* all loops, those of the result */
 	int letter[LETTERS_MAX];
 	int64_t extent[LETTERS_MAX], stride[TERMS_MAX][LETTERS_MAX]; /* by loop */
 };
@@ -205,7 +204,7 @@ static const char *loops_of(struct eval *e, const struct einsum *s, struct loops
 	return NULL;
 }
 
-/* To the next combination of loops [a, b); false: done, and all are 0 again. */
+/* Goes to the next combination of loops [a, b). false: there is none, and all are 0 again. */
 static bool advance(const struct loops *l, int a, int b, int terms, int64_t *at, int64_t *off)
 {
 	for (int i = b - 1; i >= a; i--) {

@@ -9,11 +9,11 @@
 #include "graph/pass.h"
 #include "op/rules.h"
 
-/* What the runs of this thread hold: a list, so that it can be given back when a run ends in a trap. */
+/* What the runs of this thread hold: a list, so that it can be freed when a run ends in a trap. */
 struct held {
 	struct held *next, **at;
 	struct arena arena;
-	uint32_t wanted; /* of a node's results: how many of them are */
+	uint32_t wanted; /* how many of the node's results are still wanted */
 };
 static __thread struct held *held;
 
@@ -21,7 +21,7 @@ enum { BODIES_MAX = 10000000 };
 uint64_t eval_bodies_max;
 static const char *more_bodies = "HONE_BODIES=N";
 
-/* What this thread runs, for messages from below, and how often it has begun a body. */
+/* What this thread is running, for messages; and how many bodies it has begun. */
 static __thread struct {
 	struct module *m; /* NULL: nothing */
 	node_id id;
@@ -62,7 +62,7 @@ void eval_abandon(void)
 
 struct slot {
 	struct tensor *t;
-	struct held *of;  /* dropped when none of the node's results is wanted; NULL: not ours to free */
+	struct held *of;  /* memory that is freed when none of the node's results is wanted any more; NULL: not ours to free */
 	struct room room; /* where a result of the graph goes */
 	uint32_t left;    /* readers still to come */
 };
@@ -197,7 +197,7 @@ void eval_memory_option(const char *arg)
 	arena_limit(n, "--memory SIZE allows more");
 }
 
-/* true: this is the outermost run of the thread. */
+/* true: it is the outermost run of this thread. */
 static bool enter(struct module *m, node_id id)
 {
 	bool first = !now.m;
@@ -368,7 +368,7 @@ struct tensor *tensor_copy(struct arena *a, const struct tensor *t)
 	return c;
 }
 
-/* A tensor whose bytes stay where they are. */
+/* A tensor of the same bytes, not copied. */
 static struct tensor *in_room(struct arena *a, const struct tensor *t)
 {
 	struct tensor *c = header(a, t->dtype, t->rank, t->dims);

@@ -1,4 +1,4 @@
-/* Nodes that hand an operand on unchanged, exactly: no rounding, no other bits. */
+/* Nodes whose result is an operand, bit by bit. */
 #include <math.h>
 #include "op/op.h"
 
@@ -24,7 +24,7 @@ static bool same_elements(struct module *m, val_id a, val_id b)
 	return x->dtype && x->dtype == y->dtype && !x->other && !y->other && x->layout == y->layout;
 }
 
-/* All elements of constant operand i are v (and for zero: of that sign). */
+/* Is operand i a constant with all elements v (for zero: of that sign)? */
 static bool all_are(struct module *m, const struct node *n, uint32_t i, double v)
 {
 	struct tensor *c = i < n->nin ? node_const(m, n, i) : NULL, t;
@@ -41,7 +41,7 @@ static bool all_are(struct module *m, const struct node *n, uint32_t i, double v
 	return true;
 }
 
-/* Axes that are not of extent 1 keep their order. */
+/* Do all axes of extents other than 1 keep their order? */
 static bool transpose_keeps(struct module *m, const struct node *n)
 {
 	int count;
@@ -94,7 +94,7 @@ val_id node_identity(struct module *m, node_id id)
 	if ((n->op == OP_Cast || n->op == OP_CastLike) && same_elements(m, n->in[0], n->out[0]))
 		return n->in[0]; /* whatever the shape */
 	zero = dtype_is_int(val(m, n->out[0])->type.dtype);
-	switch (n->op) { /* an operand that says: nothing */
+	switch (n->op) { /* an operand that makes the node do nothing */
 	case OP_Add:
 		for (uint32_t i = 0; i < 2; i++)
 			if (same_type(m, n->in[i], n->out[0]) && all_are(m, n, 1 - i, zero ? 0.0 : -0.0))

@@ -1,5 +1,4 @@
-/* Operators that pick or place elements by index: Gather and Scatter in their forms, OneHot, TopK,
- * ... */
+/* Operators that read or write elements by index: Gather and Scatter in their forms, OneHot, TopK, ... */
 #include "op/rules.h"
 
 static const char *bad_axis(struct infer *I, int64_t axis, int rank)
@@ -50,7 +49,7 @@ static const char *shape_gather_elements(struct infer *I)
 	return why ? why : rule_indices(I, 1, 0, 1, rule_dim(I, 0, axis));
 }
 
-/* Tuples of `last` indices are inside operand 0 from axis b on. */
+/* Checks that index tuples of `last` elements lie within operand 0, from axis b on. */
 static const char *check_tuples(struct infer *I, int64_t b, int64_t last)
 {
 	const char *why = NULL;
@@ -180,7 +179,7 @@ static const char *shape_compress(struct infer *I)
 
 /* ---- evaluators ---- */
 
-/* Index element i, counted from the end if negative. False: outside. */
+/* Element i of an index tensor; a negative one counts from the end. false: out of range. */
 static bool index_at(const struct tensor *t, int64_t i, int64_t extent, int64_t *at)
 {
 	*at = t->dtype == DT_I64 ? ((const int64_t *)t->data)[i] : tensor_get_int(t, i);
@@ -222,7 +221,8 @@ static const char *eval_gather(struct eval *e)
 	return NULL;
 }
 
-/* Walks the elements of t in order: where each lies in x, of the same rank, but for its coordinate along an axis. */
+/* Walks the elements of t in order, and for each knows its offset in x, a tensor of the same rank, except for the coordinate along one
+ * axis. */
 struct walk {
 	int rank, axis;
 	int64_t at[RANK_MAX], dims[RANK_MAX], stride[RANK_MAX], off, along; /* along: stride of the axis in x */
@@ -254,7 +254,7 @@ static void walk_next(struct walk *w)
 	}
 }
 
-/* Offsets into x of a row of n elements that indices ix from i on name. -1, or the number of an index that is outside. */
+/* Offsets in x of the n elements that indices ix[i], ix[i + 1], ... name. -1, or the number of an index that is out of range. */
 static int64_t row_offsets(const struct walk *w, const struct tensor *ix, int64_t i, int n, int64_t extent, int64_t first, int64_t *off)
 {
 	int64_t step = w->stride[w->rank - 1], at;
@@ -318,8 +318,7 @@ static const char *eval_gather_elements(struct eval *e)
 	return NULL;
 }
 
-/* Offset of the slice that index tuple i of ix (last axis: the tuple) names, from axis b of x on.
- */
+/* The offset of the slice that index tuple i of ix names (the tuple is along its last axis), in x from axis b on. */
 static const char *tuple_offset(struct eval *e, const struct tensor *x, const struct tensor *ix, int64_t i, int b, int64_t *off)
 {
 	int64_t n = ix->dims[ix->rank - 1], at, s = 1;
@@ -382,7 +381,7 @@ static enum how read_how(const struct eval *e)
 	return i;
 }
 
-/* Wraps. Of NaN and a number NaN, of two that are equal the first. */
+/* Integers wrap. NaN wins over a number; of two equal operands the first is returned. */
 static inline double combine_d(enum how how, double a, double b)
 {
 	return how == ADD ? a + b : how == MUL ? a * b : how == MAX ? (a > b || a != a ? a : b) : (a < b || a != a ? a : b);

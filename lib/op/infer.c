@@ -12,30 +12,30 @@
 struct body_state {
 	bool seen, busy;
 	bool skipped;    /* a branch never taken, somewhere */
-	struct type *in; /* types its inputs were inferred for */
+	struct type *in; /* the input types that it was inferred for */
 	struct known *kin;
 };
 
 struct state {
 	struct module *m;
-	struct type *declared;   /* by value, as the module came; NULL: as it is */
+	struct type *declared;   /* by value: the types as the module came; NULL: as they are */
 	struct known *known;     /* by value; NULL: not kept */
 	struct body_state *body; /* by graph */
-	bool checks;             /* nothing is kept: what was declared must be true of each call, too */
-	int branch;              /* how many branches we are in: what cannot be computed there is no fault until it has to be */
-	bool corrects;           /* a declared shape that is not true is forgotten */
-	VEC(const char *) told;  /* which those were, and why */
-	VEC(graph_id) forgotten; /* that are never applied, outer ones first */
+	bool checks;             /* nothing is changed: what is declared must also hold for each call */
+	int branch;              /* nesting of branches: a fault in one is no fault until the branch is taken */
+	bool corrects;           /* a declared shape that is wrong is dropped */
+	VEC(const char *) told;  /* the dropped ones, and why */
+	VEC(graph_id) forgotten; /* graphs that are never applied, outer ones first */
 };
 
-#define ELEMENTS_MAX 0x1p56         /* of a tensor: their bytes are still a number */
+#define ELEMENTS_MAX 0x1p56         /* elements of a tensor, at most: their bytes can still be counted */
 enum { KNOWN_FLOPS_MAX = 1 << 20 }; /* elements are few, but a window or an equation may be large */
 
 static void infer_graph(struct state *S, graph_id g);
 
 /* ---- types ---- */
 
-/* NULL, or how what was declared of a value cannot be true of one of type `is`. */
+/* How the declared type of a value contradicts its type `is`; NULL: it does not. */
 static const char *contradiction(struct module *m, const struct type *is, const struct type *declared)
 {
 	struct arena *a = &m->arena;
@@ -116,7 +116,7 @@ static bool known_equal(const struct known *a, const struct known *b)
 
 /* ---- known elements ---- */
 
-/* Small integer constants are known; float ones where all elements are whole numbers. */
+/* Small integer constants are known; float ones if all elements are whole numbers. */
 static const struct known *known_of(struct state *S, val_id v)
 {
 	struct value *x = val(S->m, v);
@@ -143,8 +143,8 @@ static const struct known *known_of(struct state *S, val_id v)
 	return k;
 }
 
-/* A tensor of known constants for operand i, or NULL. index_from >= 0: elements number themselves
- * from there. */
+/* Operand i as a tensor, if all its elements are known constants; else NULL. index_from >= 0: the elements are instead numbered from
+ * there. */
 static struct tensor *known_tensor(struct infer *I, uint32_t i, int64_t index_from, struct arena *a)
 {
 	int64_t dims[RANK_MAX], c;
@@ -166,8 +166,7 @@ static struct tensor *known_tensor(struct infer *I, uint32_t i, int64_t index_fr
 	return x;
 }
 
-/* Operands whose elements a moving operator moves; the others say how. Bit i: operand i. 0: it does
- * not only move them. */
+/* Which operands (bit i: operand i) the operator only moves elements of; other operands say how. 0: it does more than that. */
 static unsigned moved_operands(const struct node *n)
 {
 	if (!op_is(n->op, OP_MOVE))
@@ -184,8 +183,8 @@ static unsigned moved_operands(const struct node *n)
 	}
 }
 
-/* Follows elements through an operator by running its evaluator: on the elements' own numbers where
- * it only moves them, on their values where all are constant. */
+/* Follows known elements through an operator by running its evaluator: on the numbers of the elements if it only moves them, on their
+ * values if all are constants. */
 static void known_by_eval(struct infer *I)
 {
 	const struct op_info *info = op_info(I->n->op);
@@ -245,8 +244,8 @@ done:
 
 /* ---- one node ---- */
 
-/* What the body says of itself is true of this call, too. Groups have all operands and results, and the layouts that they are used
- * with. */
+/* Checks that the declared types of the body hold for this call. A group must have all its operands and results, in the layouts in
+ * which they are used. */
 static void check_call(struct state *S, const struct infer *I, graph_id g, const struct type *in)
 {
 	struct module *m = S->m;
@@ -323,7 +322,7 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 	return NULL;
 }
 
-/* What no tensor can be: extents are added and multiplied later. */
+/* Dies if extents are so large that sums and products of them, which come later, would overflow. */
 static void check_possible(struct module *m, node_id id, const char *what, uint32_t i, const struct type *t)
 {
 	int64_t c;
@@ -341,7 +340,7 @@ static void check_possible(struct module *m, node_id id, const char *what, uint3
 		graph_die(m, id, "%s %u has %.0f elements, at most %.0f are supported", what, i, count, ELEMENTS_MAX);
 }
 
-/* A reason with the names of operands that are constants, since their types are not the node's fault. */
+/* A reason, with the names of constant operands: their types are not the fault of the node. */
 static const char *with_names(struct module *m, node_id id, const char *why)
 {
 	const char *word = "operand ", *at = why, *s = "";
@@ -359,7 +358,7 @@ static const char *with_names(struct module *m, node_id id, const char *why)
 
 static void step(struct state *S, node_id id)
 {
-	static dim no_dims[1]; /* rules copy dimensions, none as well */
+	static dim no_dims[1]; /* for rules that copy zero dimensions */
 	struct module *m = S->m;
 	const struct node *n = node(m, id);
 	const struct op *row = op_row(n->op);
@@ -396,7 +395,7 @@ static void step(struct state *S, node_id id)
 		if (!n->out[i])
 			continue;
 		merge_type(S, id, "result", n->out[i], &I.out[i]);
-		check_possible(m, id, "result", i, &val(m, n->out[i])->type); /* what is only declared is no less impossible */
+		check_possible(m, id, "result", i, &val(m, n->out[i])->type); /* declared types are checked, too */
 	}
 	if (row && row->eval)
 		known_by_eval(&I);
@@ -423,8 +422,8 @@ static void forget_shape(struct module *m, val_id v)
 		val(m, v)->type.rank = RANK_UNKNOWN;
 }
 
-/* A graph that is never applied: what the module said of its shapes may be of other types than it would be given
- * now, and passes would count on it. */
+/* Drops the declared shapes of a graph that is never applied: they may contradict what would be inferred now, and passes would rely on
+ * them. */
 static void forget_graph(struct state *S, graph_id g)
 {
 	struct module *m = S->m;
@@ -469,8 +468,8 @@ static void take_back_types(struct state *S)
 		val(S->m, v)->type = S->declared[v];
 }
 
-/* What is left of their types may say more of a later node than all of them did, where they contradicted each other: whoever reads the
- * module next would refuse it, so it is refused here. */
+/* Without the dropped types, a later node may be found wrong that was hidden by a contradiction before. Whoever reads the module next
+ * would refuse it, so it is refused here. */
 static void try_forgotten(struct state *was)
 {
 	struct module *m = was->m;
@@ -491,7 +490,7 @@ static void tell(struct state *S)
 	vec_free(&S->told);
 }
 
-/* Branches that are never taken, and bodies of operators that we do not know: as they are declared. */
+/* Branches that are never taken, and bodies of unknown operators, keep their declared types. */
 static void infer_unapplied(struct state *S)
 {
 	struct graph_list all = {0};
@@ -516,7 +515,7 @@ void module_verify_or_die(struct module *m)
 	state_free(&S);
 }
 
-/* Do the graphs that S did not come to agree with what is declared in them? Sizes that were given may have changed that. */
+/* Do the graphs that S did not reach agree with their declared types? Given sizes may have changed that. */
 static bool unapplied_agree(const struct state *S)
 {
 	struct module *m = S->m;
@@ -562,7 +561,7 @@ static void infer_all(struct module *m, struct known **known, bool corrects)
 void infer_module(struct module *m, struct known **known) { infer_all(m, known, false); }
 void infer_declared(struct module *m, struct known **known) { infer_all(m, known, true); }
 
-/* Stops at anything else that is wrong, without a word: who reads the module next reports it. */
+/* Stops silently at any other fault: whoever reads the module next reports it. */
 void module_correct(struct module *m)
 {
 	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n));
@@ -579,7 +578,7 @@ void module_correct(struct module *m)
 	state_free(&S);
 }
 
-/* Touches no more than the node and, where it has bodies, those. */
+/* Changes only the node and its bodies. */
 void infer_node(struct module *m, node_id n, struct known *known)
 {
 	struct state S = {.m = m, .known = known};

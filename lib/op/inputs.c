@@ -1,4 +1,4 @@
-/* Inputs of a run: given as files, or random within what the graph can take. */
+/* Inputs of a run: from files, or random in the range that the graph accepts. */
 #include <stdio.h>
 #include <string.h>
 #include "common/msg.h"
@@ -66,7 +66,7 @@ static void read_files(struct module *m, const struct input_spec *s, struct give
 	}
 }
 
-/* ---- sizes: symbols take them from the files given ---- */
+/* ---- sizes: symbols get theirs from the given files ---- */
 
 struct sizes {
 	struct symbols syms;
@@ -74,7 +74,7 @@ struct sizes {
 	int64_t *env;
 };
 
-/* The variable if e is nothing but one, else 0. */
+/* The variable, if e is just one; else 0. */
 static poly_var lone(struct module *m, struct sizes *z, poly e)
 {
 	for (size_t i = 0; i < z->syms.list.n; i++)
@@ -123,8 +123,7 @@ static void check_given(struct module *m, struct given *in, int i, struct sizes 
 
 /* ---- ranges ---- */
 
-/* Extent of the axis that v indexes, through operators that hand its elements on; 0: it indexes
- * nothing. */
+/* Extent of the axis that v indexes, directly or through operators that pass its elements on; 0: it indexes nothing. */
 static int64_t indexed_extent(struct module *m, const struct uses *u, val_id v, int depth)
 {
 	int64_t best = 0;
@@ -154,8 +153,8 @@ static int64_t indexed_extent(struct module *m, const struct uses *u, val_id v, 
 	return best;
 }
 
-/* The numbers that integer v is compared with, through operators that hand its elements on: one hot by hand, or a choice of
- * a branch. false: it is compared with none that is constant. */
+/* The range of the constants that integer v is compared with, directly or through operators that pass its elements on (a one-hot made
+ * by hand, or the choice of a branch). false: there is none. */
 static bool compared_range(struct module *m, const struct uses *u, val_id v, int depth, double *lo, double *hi)
 {
 	bool any = false;
@@ -178,8 +177,8 @@ static bool compared_range(struct module *m, const struct uses *u, val_id v, int
 	return any;
 }
 
-/* Is v an operand that had better be positive, by itself or through operators that hand its elements on? A power that is given may
- * be of anything. */
+/* Should v be positive because it is an operand that should be, directly or through operators that pass its elements on? Not the
+ * operand of a power: it may be anything. */
 static bool wants_positive(struct module *m, const struct uses *u, val_id v, int depth)
 {
 	for (uint32_t i = u->start[v]; depth < 16 && i < u->start[v + 1]; i++) {
@@ -207,7 +206,8 @@ static void default_range(struct module *m, const struct uses *u, val_id v, doub
 	*hi = dtype_is_float(t) || dtype_is_float8(t) ? 0 : 1; /* floats: normal; integers that index nothing: as masks */
 	if (dtype_is_float(t) && wants_positive(m, u, v, 0))
 		*lo = 0.25, *hi = 1.25;
-	else if (extent && !(dtype_size(t) == 1 && extent > dtype_highest(t))) /* then all are indices, those below zero from the end */
+	else if (extent &&
+		 !(dtype_size(t) == 1 && extent > dtype_highest(t))) /* then all values are valid indices, negative ones from the end */
 		*hi = (double)(extent - 1);
 	else if ((t == DT_I64 || t == DT_I32) && compared_range(m, u, v, 0, lo, hi))
 		;
@@ -239,7 +239,7 @@ static void given_range(struct module *m, const char *arg, double *lo, double *h
 
 /* ---- all of it ---- */
 
-/* Words of a few letters: some are equal, some are not. */
+/* Words of a few letters, so that some are equal and some are not. */
 static struct tensor *random_words(struct rng *r, int rank, const int64_t *dims, struct arena *a)
 {
 	enum { LETTERS = 4, LENGTH = 3, MOST = 4 + LENGTH };
@@ -311,7 +311,7 @@ struct tensor **inputs_make(struct module *m, const struct input_spec *s, struct
 		symbols_mark(&z.syms, m, &val(m, g->in.a[i])->type);
 	z.have = ARENA_ARRAY(a, bool, poly_nvars(m->dims) + 1);
 	z.env = ARENA_ARRAY(a, int64_t, poly_nvars(m->dims) + 1);
-	for (int round = 0; round < 2; round++) /* the second checks sizes that the first found */
+	for (int round = 0; round < 2; round++) /* the second round checks the sizes that the first has found */
 		for (size_t i = 0; i < n; i++)
 			if (in.t[i])
 				check_given(m, &in, (int)i, &z);

@@ -1,12 +1,12 @@
-/* Loop and Scan. Beyond what ONNX gives them, bodies take what they captured: the node's last
- * operands, which stay as they are from step to step. */
+/* Loop and Scan. Besides ONNX's operands they have captured values: the last operands, which their bodies get at every step unchanged. */
 #include "graph/bodies.h"
 #include "op/rules.h"
 
 struct parts {
 	graph_id body;
-	uint32_t state, scanned, captured, scans; /* operands that are state, that are scanned; results that are */
-	uint32_t head;                            /* operands before the state: trip count and condition of Loop */
+	uint32_t state, scanned, captured,
+		scans; /* numbers of operands that are state, that are scanned, that are captured; and of results that are scans */
+	uint32_t head; /* operands before the state: trip count and condition of Loop */
 };
 
 static const char *parts_of(struct module *m, const struct node *n, struct parts *p)
@@ -95,7 +95,7 @@ static poly known_scalar(struct infer *I, uint32_t i, poly absent)
 	return I->kin[i].yes && I->kin[i].n == 1 ? I->kin[i].e[0] : POLY_UNKNOWN;
 }
 
-/* How often a Loop runs its body, which has given again as the condition of the next step. */
+/* How often a Loop runs its body, which gave `again` as the condition of the next step. */
 static dim loop_steps(struct infer *I, const struct known *again)
 {
 	struct polys *P = rule_polys(I);
@@ -132,7 +132,7 @@ static const char *shape_loop(struct infer *I)
 	if (loop) {
 		in[0] = type_make(I->m, DT_I64, 0, NULL);
 		in[1] = type_make(I->m, DT_BOOL, 0, NULL);
-		known[1] = known_truth(I); /* in a body that runs */
+		known[1] = known_truth(I); /* the condition is true in a body that runs */
 	}
 	for (uint32_t i = 0; i < p.scanned; i++)
 		if ((why = slice_type(I, p.state + i, i, &in[p.state + i], &steps)))
@@ -159,13 +159,13 @@ static const char *shape_loop(struct infer *I)
 
 /* ---- evaluation ---- */
 
-/* In the scratch of the node: a body that fails may not come back here. */
+/* In the scratch memory of the node: a body that fails may not return here. */
 typedef struct {
 	struct tensor **a;
 	size_t n, cap, bytes;
 } tensors;
 
-#define SCANNED_MAX ((size_t)1 << 31) /* bytes of one result; a loop without end comes to it */
+#define SCANNED_MAX ((size_t)1 << 31) /* bytes of one result; an endless loop gets there */
 
 /* A copy of x, which goes with its step. */
 static const char *push(struct eval *e, tensors *t, const struct tensor *x)

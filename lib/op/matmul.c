@@ -84,7 +84,7 @@ struct product {
 	const struct tensor *sa, *sb, *sy, *zy;
 };
 
-/* Of row or column i; the rows of a batch are counted through. */
+/* The zero point of row or column i; rows are counted through the whole batch. */
 static double zero_at(const struct tensor *z, int64_t i) { return z ? tensor_get(z, i % tensor_count(z)) : 0; }
 
 static void pack_a(void *arg, int64_t i0, int rows, double *a)
@@ -164,7 +164,7 @@ static void product_ints(const struct product *p, int64_t M, int64_t N)
 			store_i(p->y, at, 1, &(int64_t){(int64_t)s});
 			if (p->alpha == 1 && !p->c.t)
 				continue;
-			/* by numbers that need not be whole */
+			/* alpha and beta need not be whole numbers */
 			int64_t c = p->c.t ? tensor_get_int(p->c.t, p->c.off + i * p->c.rs + j * p->c.cs) : 0;
 			if (p->alpha == (double)(int64_t)p->alpha && p->beta == (double)(int64_t)p->beta) {
 				s = s * (uint64_t)(int64_t)p->alpha + (uint64_t)c * (uint64_t)(int64_t)p->beta;
@@ -186,7 +186,7 @@ static void product(struct product *p, int64_t M, int64_t N)
 
 /* ---- evaluators ---- */
 
-/* p has operands and extras; the rest follows from the shapes. */
+/* Completes p, which has operands and extras, from the shapes, and computes it. */
 static const char *matmul(struct eval *e, struct product *p, enum dtype t)
 {
 	const struct tensor *a = p->a.t, *b = p->b.t;

@@ -1,11 +1,11 @@
-/* Each measure is a number (or numbers in an order) that no rule may make larger than a rule of an earlier measure
- * pays for. All are sums over the nodes that are alive; heights are taken from the outputs upwards. */
+/* Each measure is a number, or numbers in lexical order. A rule may enlarge a measure only if it reduces an earlier one. All are sums
+ * over the nodes that are alive; heights count from the outputs upwards. */
 #include "op/measure.h"
 #include <stdlib.h>
 #include <string.h>
 #include "op/op.h"
 
-/* Where nothing is said: 8. A rule that puts one operator in the place of another needs the second to weigh less. */
+/* Weight of an operator that the table does not have. A rule may replace an operator only by one that weighs less. */
 enum { WEIGHT = 8 };
 static const uint8_t weight_column[OP_COUNT] = {
 	[OP_Squeeze] = 1,
@@ -45,7 +45,7 @@ const char *measure_name(enum measure m)
 
 static node_id def(struct rewrite *rw, val_id v, enum opcode op) { return v ? rw_def(rw, v, op) : 0; }
 
-/* v before the Reshapes it comes through; *alone: it and they are for one user each. */
+/* The value that v is a reshape of, through any number of Reshapes; *alone: it and they have one user each. */
 static val_id source(struct rewrite *rw, val_id v, bool *alone)
 {
 	node_id r;
@@ -59,7 +59,7 @@ static val_id source(struct rewrite *rw, val_id v, bool *alone)
 	return v;
 }
 
-/* Nodes of one operator that v comes through. */
+/* The number of nodes of operator op in a row that lead to v. */
 static uint64_t chain(struct rewrite *rw, val_id v, enum opcode op)
 {
 	uint64_t k = 0;
@@ -70,7 +70,7 @@ static uint64_t chain(struct rewrite *rw, val_id v, enum opcode op)
 	return k;
 }
 
-/* Operands of n in another shape than they were computed in. Constants have none of their own. */
+/* Operands of n that were computed in another shape. Constants have none of their own. */
 static uint64_t misplaced(struct rewrite *rw, node_id n)
 {
 	struct module *m = rw_module(rw);
@@ -99,7 +99,7 @@ static bool plain_shape(struct rewrite *rw, node_id n)
 	return k >= 0;
 }
 
-/* By node: how many nodes of some kind are on the longest way from it to the end. */
+/* By node: the number of nodes of some kind on the longest path from it to an output. */
 struct heights {
 	uint32_t *work;   /* that weigh something */
 	uint32_t *matmul; /* MatMuls */
@@ -113,7 +113,7 @@ static void raise(uint32_t *h, node_id above, node_id n, bool counts)
 		h[above] = at;
 }
 
-/* From the nodes that no other uses, upwards: a node is settled when all its users are. */
+/* From the nodes without users upwards: a node is done when all its users are. */
 static struct heights take_heights(struct rewrite *rw)
 {
 	struct module *m = rw_module(rw);
@@ -192,7 +192,7 @@ bool measures_reduced(const struct measures *a, const struct measures *b, enum m
 	for (int k = 0; k <= (int)what; k++) {
 		int c = k == MEASURE_MISPLACED ? compare_misplaced(a, b) : (a->sum[k] > b->sum[k]) - (a->sum[k] < b->sum[k]);
 		if (c < 0)
-			return true; /* it pays for all that stand behind it */
+			return true; /* it may enlarge all measures after it */
 		*bad = (enum measure)k;
 		if (c > 0)
 			return false;

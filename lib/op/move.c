@@ -1,14 +1,14 @@
 /* Operators that only move elements: shapes first, evaluators in move_eval.c. */
 #include "op/move.h"
 
-#define EXTENT_MAX 0x1p56 /* more are never there */
+#define EXTENT_MAX 0x1p56 /* no axis is longer */
 
 static const char *bad_axis(struct infer *I, int64_t axis, int rank)
 {
 	return rule_why(I, "axis %lld outside rank %d", (long long)axis, rank);
 }
 
-/* How many integers operand i holds, when its shape says so. */
+/* How many integers operand i holds, if its shape says so. */
 static int length_of(struct infer *I, uint32_t i)
 {
 	int64_t c;
@@ -22,7 +22,7 @@ static void unknown_of_rank(struct infer *I, int rank) { rule_out(I, 0, I->in[0]
 
 /* ---- Reshape, Flatten, Squeeze, Unsqueeze ---- */
 
-/* Fills the one extent that follows from the others: element -1, or the only one not known. */
+/* Fills in the extent that follows from the others: that of element -1, or the only unknown one. */
 static const char *reshape_rest(struct infer *I, dim *d, int n, int hole)
 {
 	struct polys *P = rule_polys(I);
@@ -420,7 +420,7 @@ static const char *shape_tile(struct infer *I)
 	return NULL;
 }
 
-/* What repeats elements has one to repeat. */
+/* Checks that a mode that repeats elements has an element to repeat. */
 static const char *pad_repeats(struct infer *I, int axis, dim before, dim after)
 {
 	int64_t c, n;

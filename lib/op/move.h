@@ -3,10 +3,9 @@
 #define HONE_MOVE_H
 #include "op/rules.h"
 
-enum { BLOCKSIZE_MAX = 32768 }; /* of DepthToSpace and back; its square counts channels */
+enum { BLOCKSIZE_MAX = 32768 }; /* of DepthToSpace and SpaceToDepth; its square is a number of channels */
 
-/* Clips start and end of a slice of an axis of extent d as ONNX does; *start is where it begins.
- * Elements. */
+/* Clips start and end of a slice of an axis of extent d as ONNX does; *start: where it begins. Returns the number of elements. */
 int64_t slice_clip(int64_t d, int64_t *start, int64_t end, int64_t step);
 /* Extent of part i of an axis of extent d split evenly into n: the last may be smaller. */
 int64_t split_chunk(int64_t d, int64_t n, int64_t i);

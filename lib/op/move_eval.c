@@ -390,7 +390,7 @@ const char *eval_split(struct eval *e)
 
 /* ---- Pad: a table per axis says where each index comes from ---- */
 
-/* Source index for position i of an axis of extent n padded by b at its begin; -1: the fill. */
+/* Index in the operand for index i of the result, along an axis of extent n padded by b at its begin; -1: the fill value. */
 static int64_t pad_source(char mode, int64_t i, int64_t b, int64_t n)
 {
 	int64_t at = i - b;

@@ -1,5 +1,4 @@
-/* NumPy's files: .npy (a header that is a Python literal, then the bytes) and .npz (a zip of them).
- */
+/* NumPy's files: .npy (a header that is a Python literal, then the bytes) and .npz (a zip of them). */
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>

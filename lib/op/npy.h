@@ -9,7 +9,7 @@ struct named_tensor {
 	struct tensor *t;
 };
 struct tensor *npy_read(const char *path, struct arena *a);
-/* A file of rows along its first axis, in memory a few at a time; what is in Fortran order is held whole. */
+/* A file as rows along its first axis, of which only a few are in memory at a time; Fortran order is held as a whole. */
 struct npy_rows {
 	struct mapped file;
 	struct tensor *whole;
@@ -21,21 +21,20 @@ struct npy_rows {
 	int64_t dims[RANK_MAX];
 };
 struct npy_rows *npy_rows_open(const char *path);
-/* Rows from..from + n, which are there; rank 1 or more. Rows before them are best not asked for again. */
+/* Rows from..from + n, which must exist; rank 1 or more. To read rows again is slow. */
 struct tensor *npy_rows_read(struct npy_rows *r, int64_t from, int64_t n, struct arena *a);
 void npy_rows_close(struct npy_rows *r);
 void npy_write(const char *path, const struct tensor *t);
 int npz_read(const char *path, struct arena *a, struct named_tensor **out); /* how many */
 void npz_write(const char *path, int n, const struct named_tensor *t);
 
-/* Inputs of a run, as every tool takes them: -i NAME=FILE.npy (or -i FILE.npz), --seed, --range NAME=LO:HI.
- * Inputs that were not given are random; integer ranges are taken from their use in the graph (an index into
- * an axis of a known size). Wrong type, rank or size: die(65). */
+/* Inputs of a run, as every tool takes them: -i NAME=FILE.npy (or -i FILE.npz), --seed, --range NAME=LO:HI. Other inputs are random;
+ * the range of integers comes from their use in the graph (an index into an axis of known size). Wrong type, rank or size: die(65). */
 struct input_spec {
 	VEC(const char *) files;  /* "NAME=FILE" or "FILE.npz" */
 	VEC(const char *) ranges; /* "NAME=LO:HI" */
 	uint64_t seed;
-	const int64_t *integer; /* what i32 and i64 are that index nothing; NULL: 0 or 1 */
+	const int64_t *integer; /* the value of i32 and i64 that index nothing; NULL: 0 or 1 */
 };
 struct tensor **inputs_make(struct module *m, const struct input_spec *s, struct arena *a);
 #endif

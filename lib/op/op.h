@@ -7,16 +7,16 @@
 #include "common/rng.h"
 #include "graph/module.h"
 
-/* What is known of the elements of a small integer (or bool) tensor: polynomials in the module's dims,
- * POLY_UNKNOWN for an element that is not known. This is how shape arithmetic is followed. */
+/* The elements of a small integer (or bool) tensor, as far as they are known: polynomials in the module's dims, or POLY_UNKNOWN. With
+ * these, shape inference follows shape arithmetic. */
 struct known {
 	bool yes;
-	int n; /* elements; as many as the type says; rank 0 or 1 */
+	int n; /* number of elements, as the type says; rank 0 or 1 */
 	const poly *e;
 };
 enum { KNOWN_MAX = 1024 }; /* larger tensors are not followed */
 
-/* One application of a shape rule. The rule reads in, fills out; what it leaves is unknown. */
+/* One application of a shape rule. The rule reads in and fills out; what it does not fill is unknown. */
 struct infer {
 	struct module *m;
 	node_id id;
@@ -25,14 +25,14 @@ struct infer {
 	const struct known *kin; /* n->nin */
 	struct type *out;        /* n->nout */
 	struct known *kout;
-	/* Types and, where kout is not NULL, elements of a body's outputs for these of its inputs (control operators; gives
-	 * NULL or why not). in NULL: it is never applied here; out and kout stay as they are. */
+	/* Types and, if kout is not NULL, elements of a body's outputs, for these of its inputs (control operators). NULL, or why not.
+	 * in NULL: the body is never applied here; out and kout are not changed. */
 	const char *(*body)(struct infer *, graph_id g, const struct type *in, const struct known *kin, struct type *out,
 			    struct known *kout);
 	void *arg;
 };
 
-/* Memory for a result: n bytes of anything, at p. */
+/* Memory for a result: n bytes at p, not cleared. */
 struct room {
 	void *p;
 	size_t n;
@@ -45,7 +45,7 @@ struct eval {
 	struct tensor **in;
 	struct tensor **out;
 	struct arena *arena;     /* results */
-	const struct room *room; /* where result i goes if it has just that many bytes; NULL: nowhere particular */
+	const struct room *room; /* room[i]: where result i goes if it has exactly so many bytes; NULL: nowhere in particular */
 	struct arena *tmp;       /* scratch, dropped when the node is done */
 	/* Runs a body (control operators, Fused, PartitionedCall). */
 	const char *(*body)(struct eval *, graph_id g, int nin, struct tensor **in, struct tensor **out);
@@ -53,7 +53,7 @@ struct eval {
 };
 /* A tensor for output i, with storage (zeroed). Its address. */
 struct tensor *eval_out(struct eval *e, int i, enum dtype t, int rank, const int64_t *dims);
-/* The same, to be filled wholly: what it holds may be anything. */
+/* The same with storage that is not cleared: the caller fills all of it. */
 struct tensor *eval_out_raw(struct eval *e, int i, enum dtype t, int rank, const int64_t *dims);
 
 struct op {
@@ -61,9 +61,9 @@ struct op {
 	/* NULL, or why not in words ("axis 3 outside rank 2"); caller adds who and where. */
 	const char *(*shape)(struct infer *);
 	const char *(*eval)(struct eval *);
-	/* Floating point operations of one run, for reports; NULL: one per output element. Static types. */
+	/* Floating point operations of one run, for reports; NULL: one for each output element. Needs static types. */
 	double (*flops)(struct module *m, const struct node *n);
-	/* Why eval will not do, whatever the inputs of the model; NULL: it may, and so it always may if there is no such function. */
+	/* Why eval cannot run this node, whatever the inputs; NULL: it can. Without this function, it always can. */
 	const char *(*unable)(struct module *m, const struct node *n);
 };
 const struct op *op_row(enum opcode op); /* NULL: no row yet */
@@ -72,41 +72,41 @@ const char *op_unable(struct module *m, const struct node *n);
 bool op_attr_is_type(enum opcode op, const char *attr);    /* its value is the number of an element type */
 double node_flops(struct module *m, const struct node *n); /* bodies included; 0 if not static */
 
-/* Shape inference of the whole module: to a fixed point, through bodies; sets every value's type.
- * Merges with what values say already (a contradiction is bad data: graph_die). If known is not NULL it
- * receives an array (module.values.n entries, arena) of known values. */
+/* Shape inference of the whole module, to a fixed point, through bodies: sets every value's type. Types that values have already are
+ * merged in (a contradiction is bad data: graph_die). If known is not NULL, it receives an array of known values (module.values.n
+ * entries, arena). */
 void infer_module(struct module *m, struct known **known);
-/* The same where sizes were given or a file was read: what a file declares of the shape of a result, and the operator says
- * otherwise, is dropped with a warning. */
+/* The same after sizes were given or a file was read: a declared shape of a result that contradicts its operator is dropped, with a
+ * warning. */
 void infer_declared(struct module *m, struct known **known);
-/* Drops such shapes, and changes nothing else. */
+/* Drops such declared shapes, and changes nothing else. */
 void module_correct(struct module *m);
-/* What every tool asks of a module that it reads: what module_check promises, and that attributes, operands and declared types
- * are as the operators' rules have them. Dies by graph_die; changes nothing. */
+/* The check of every module that a tool reads: what module_check promises, and that attributes, operands and declared types are as the
+ * operators' rules demand. Dies by graph_die; changes nothing. */
 void module_verify_or_die(struct module *m);
 /* One node again, after its operands changed. known may be NULL: then only constants are. */
 void infer_node(struct module *m, node_id n, struct known *known);
 
-/* Binds dim_params by name ("batch" = 1) everywhere in the module, or the shape of an input (extents < 0 stay).
- * Unknown name: die(64) with the list of symbols. The caller runs infer_module afterwards. */
+/* Binds symbols by name ("batch" = 1) everywhere in the module, or the shape of an input (negative extents stay). Unknown name: die(64)
+ * with the list of symbols. The caller runs infer_module afterwards. */
 void bind_symbol(struct module *m, const char *name, int64_t value);
 void bind_shape(struct module *m, const char *input, int rank, const int64_t *dims);
 /* The same from command lines: "batch=1,seq=128" and "input:1x3x640x640". */
 void bind_sets(struct module *m, const char *arg);
-bool bind_has_symbols(struct module *m);                 /* is any size open that has a name? */
-bool bind_sets_there(struct module *m, const char *arg); /* those that the model has; false: it has none of them */
+bool bind_has_symbols(struct module *m);                 /* is there a symbol without a size? */
+bool bind_sets_there(struct module *m, const char *arg); /* binds those symbols that the model has; false: it has none of them */
 void bind_shapes(struct module *m, const char *arg);
 /* "sr=16000", "sizes=480,640": the input becomes a constant of its type; false: there is no such input. */
 bool bind_consts(struct module *m, const char *arg);
-noreturn void bind_no_input(const char *arg); /* says so, for a tool that has but one module */
-/* Every size that is still open becomes `size`. What that comes to, as options; NULL: none was. */
+noreturn void bind_no_input(const char *arg); /* die(64), for a tool that has only one module */
+/* Gives `size` to every symbol that has none. Returns what that amounts to, as options; NULL: there was none. */
 const char *bind_rest(struct module *m, int64_t size);
-/* Sizes are needed that were not given: every input with its type, and the command to paste; exit 64. */
+/* Dies for lack of sizes: lists every input with its type, and the command to paste; exit 64. */
 noreturn void bind_missing(struct module *m, const char *command);
 
 /* Runs one node on tensors: NULL, or why not. */
 const char *eval_node(struct module *m, node_id n, struct tensor **in, struct tensor **out, struct arena *a);
-/* The same with memory for its results, none of which an operand lies in: a result that is computed there has it for data. */
+/* The same, with memory for its results that no operand overlaps. A result that is computed there has it as its data. */
 const char *eval_node_into(struct module *m, node_id n, struct tensor **in, struct tensor **out, const struct room *room, struct arena *a);
 /* Runs graph g. Values are freed as soon as their last reader is done (large models fit). outs are in arena a.
  * each, if not NULL, is called with every computed value (per-layer dumps, calibration). */
@@ -116,26 +116,26 @@ struct eval_hooks {
 	void *arg;
 };
 void eval_graph(struct module *m, graph_id g, struct tensor **in, struct tensor **out, struct arena *a, const struct eval_hooks *h);
-/* How often bodies (of Loop, Scan, If, calls) may be begun in one run, all of them together; the run ends with 69 there. 0: what
- * HONE_BODIES says, else 10,000,000. Memory has the bound of all arenas (arena.h). */
+/* How often bodies (of Loop, Scan, If, calls) may be begun in one run, all together; then the run ends with 69. 0: the value of
+ * HONE_BODIES, else 10,000,000. Memory is limited by arena_limit (arena.h). */
 extern uint64_t eval_bodies_max;
 /* --memory SIZE and --bodies N of the tools that run graphs. */
 void eval_memory_option(const char *arg);
 void eval_bodies_option(const char *arg);
-/* Gives back what runs of this thread held that ended in a trap (msg.h) instead of returning. */
+/* Frees what runs of this thread held that ended in a trap (msg.h) instead of returning. */
 void eval_abandon(void);
 
-/* The operand that the only result of n equals in type and bits, for all inputs; 0: none that we see. */
+/* The operand that equals the only result of n in type and bits, for all inputs; 0: none that we know of. */
 val_id node_identity(struct module *m, node_id n);
-/* A Gather of bytes from a table with one for each code: elementwise in operand 1. */
+/* Is n a Gather from a table of bytes with an entry for every code? It is elementwise in operand 1. */
 bool node_maps_codes(struct module *m, const struct node *n);
-/* A Dropout that keeps every element as it is: outside training, or at ratio 0. */
+/* Is n a Dropout that keeps every element: outside training, or with ratio 0? */
 bool dropout_keeps(struct module *m, const struct node *n);
 
-/* Tensors by hand. */
+/* Tensors without a module. */
 struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t *dims); /* zeroed storage */
 double tensor_get(const struct tensor *t, int64_t i);                                    /* element i of a numeric tensor, as double */
-void tensor_set(struct tensor *t, int64_t i, double v);                                  /* rounded, saturating as C casts do not */
+void tensor_set(struct tensor *t, int64_t i, double v);                                  /* rounded, and saturating, unlike a C cast */
 /* Random contents: floats normal(0,1) unless lo < hi (then uniform); integers in [lo, hi]. */
 void tensor_random(struct tensor *t, struct rng *r, double lo, double hi);
 #endif

@@ -1,4 +1,4 @@
-/* The evaluator inside somebody else's process. */
+/* The evaluator inside the process of a compiled model. */
 #include "op/opaque.h"
 #include <fenv.h>
 #include <pthread.h>
@@ -11,10 +11,10 @@
 
 struct hone_opaque {
 	struct module *m;
-	struct arena scratch; /* of the step under way */
+	struct arena scratch; /* of the step that runs */
 };
 
-/* The table of names and the like are one a process. */
+/* The process has one table of names, and so on: one caller at a time. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- layouts ---- */
@@ -74,7 +74,7 @@ static void copy_layout(struct module *m, const struct type *t, char *to, const 
 
 /* ---- steps ---- */
 
-/* Row-major ones are read where they are: evaluators write what they make only. */
+/* A row-major operand is read in place: evaluators write only their results. */
 static struct tensor *operand(struct module *m, val_id v, const void *data, struct arena *a)
 {
 	const struct type *t = &val(m, v)->type;
@@ -96,7 +96,7 @@ static struct tensor *operand(struct module *m, val_id v, const void *data, stru
 	return x;
 }
 
-/* As type_str would write its type, which would stay in the module. */
+/* The text that type_str would give, but that stays in the module. */
 static const char *shape_str(const struct tensor *x, struct arena *a)
 {
 	const char *s = arena_printf(a, "%s[", dtype_name(x->dtype));
@@ -121,7 +121,7 @@ static void result(struct module *m, node_id id, uint32_t k, const struct tensor
 		copy_layout(m, t, out, x->data, true);
 }
 
-/* A row-major result may be made where it is wanted. */
+/* A row-major result may be computed in place. */
 static struct room room_of(struct module *m, val_id v, void *out)
 {
 	const struct type *t = &val(m, v)->type;
@@ -158,7 +158,7 @@ int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void
 
 	pthread_mutex_lock(&turn);
 	feholdexcept(&caller);
-	fesetenv(FE_DFL_ENV); /* denormals too are as the evaluator has them */
+	fesetenv(FE_DFL_ENV); /* with denormals, as the evaluator computes everywhere */
 	if (!(failed = setjmp(trap.at))) {
 		msg_trap = &trap;
 		if (i >= graph(o->m, o->m->main)->nodes.n)
@@ -176,7 +176,7 @@ int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void
 	return failed ? -1 : 0;
 }
 
-/* Sound, and of sizes that are known. */
+/* Dies unless the graph is sound and all sizes are known. */
 static void check_steps(struct module *m)
 {
 	const struct graph *g = graph(m, m->main);

@@ -6,11 +6,11 @@
 
 struct hone_opaque;
 
-/* steps: a packed graph stream of n bytes, which stay while it is open. Its main graph has one Fused node a step.
- * NULL: why[size] says why not. */
+/* steps: a packed graph stream of n bytes, which must stay as long as it is open. Its main graph has a Fused node for each step. NULL:
+ * why[size] says why not. */
 struct hone_opaque *hone_opaque_open(const void *steps, size_t n, char *why, size_t size);
-/* Step number i: buffers of its operands that are not constants, and of its results, laid out as their types say.
- * 0, or -1 and why. Nothing here ends the process or changes how the caller rounds. Callers take turns. */
+/* Runs step i on buffers of its results and of its operands without the constants, in the layouts of their types. 0, or -1 and why. It
+ * never ends the process, nor changes how the caller rounds. Only one caller runs at a time; others wait. */
 int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void *const *out, char *why, size_t size);
 void hone_opaque_close(struct hone_opaque *o);
 #endif

@@ -10,7 +10,7 @@ static void add_provenance(struct module *m, const struct tool *t, const struct 
 	vec_push(&m->provenance, arena_printf(&m->arena, "%s %s%s%s", t->name, HONE_VERSION, *options ? " " : "", options));
 }
 
-/* A module that a pass broke is our bug, and better found here than three passes on. */
+/* A module that a pass broke is our bug, and easier to find here than three passes later. */
 static void check_result(struct module *m)
 {
 	node_id n;
@@ -24,7 +24,7 @@ int pass_main(const struct tool *t, struct tool_args *a)
 {
 	const struct pass *p = t->data;
 	struct pass_ctx c = {.args = a, .why = a->why};
-	/* The writer comes first: whatever ends us then ends our stream with an abort record. */
+	/* The writer is opened first: if the tool dies from here on, its stream ends with an abort record. */
 	struct stream_writer *w = stream_create(a->out, false);
 	struct stream_reader *r = stream_open(a->nfile ? a->file[0] : NULL);
 	for (struct module *m; (m = stream_read(r)); module_free(m)) {

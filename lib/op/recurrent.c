@@ -7,7 +7,7 @@
 struct activation {
 	const char *name;
 	double (*f)(double x, double alpha, double beta);
-	double alpha, beta; /* where none are given */
+	double alpha, beta; /* defaults */
 };
 static double f_relu(double x, double a, double b) { return x < 0 ? 0 : x; }
 static double f_tanh(double x, double a, double b) { return tanh(x); }
@@ -38,7 +38,7 @@ static const struct activation activations[] = {
 enum { ACTIVATIONS_MAX = 6 };
 
 struct activations {
-	int per; /* of a direction */
+	int per; /* functions for each direction */
 	struct {
 		const struct activation *f;
 		double alpha, beta;
@@ -75,7 +75,7 @@ static const char *read_activations(const struct node *n, struct arena *arena, s
 			}
 		if (!q->of[i].f)
 			return arena_printf(arena, "unknown activation \"%s\"", name);
-		/* values are listed for those functions that take any */
+		/* ONNX lists values only for functions that take them */
 		if (q->of[i].f->alpha && ia < na)
 			q->of[i].alpha = alpha[ia++];
 		if ((q->of[i].f->f == f_affine || q->of[i].f->beta) && ib < nb)
@@ -86,7 +86,7 @@ static const char *read_activations(const struct node *n, struct arena *arena, s
 
 /* ---- shapes ---- */
 
-/* Operand i has these extents; what is not known is taken to be right. */
+/* Checks that operand i has these extents; unknown ones are taken to be right. */
 static const char *check_extents(struct infer *I, uint32_t i, int rank, const dim *want)
 {
 	const char *why = NULL;

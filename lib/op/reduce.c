@@ -22,7 +22,7 @@ static const struct reduction reductions[OP_COUNT] = {
 	[OP_ReduceSumSquare] = {SUM, SQUARE},
 };
 
-/* Which axes are reduced. NULL, or why not. n < 0: none given. */
+/* Which axes are reduced: red[axis]. NULL, or why not. n < 0: no axes are given. */
 static const char *reduce_axes(const struct node *n, int rank, int count, const int64_t *axes, bool *red)
 {
 	bool all = count <= 0 && !attr_i(n, "noop_with_empty_axes");
@@ -67,7 +67,7 @@ static const char *shape_reduce(struct infer *I)
 	rule_out(I, 0, I->in[0].dtype, RANK_UNKNOWN, NULL);
 	if (rank == RANK_UNKNOWN)
 		return NULL;
-	if (count < 0) { /* axes not known: how many may be */
+	if (count < 0) { /* the axes are not known; their number may be */
 		if (rule_rank(I, 1) == 1) {
 			int64_t c;
 			if (poly_is_const(rule_polys(I), rule_dim(I, 1, 0), &c))
@@ -223,7 +223,7 @@ static void reduce_ints(struct eval *e, const struct walk *w, const struct tenso
 	walk_ints(w, x, r, acc);
 	for (int64_t i = 0; r->after == MEAN && i < w->nout; i++) {
 		int64_t n = w->nred ? w->nred : 1;
-		store_i(y, i, 1, &acc[i]); /* sums are of the type, they wrap */
+		store_i(y, i, 1, &acc[i]); /* integer sums wrap in their type */
 		int64_t sum = tensor_get_int(y, i);
 		acc[i] = x->dtype == DT_U64 ? (int64_t)((uint64_t)sum / (uint64_t)n) : sum / n;
 	}
@@ -281,7 +281,7 @@ static const char *shape_arg(struct infer *I)
 	return NULL;
 }
 
-/* A NaN is more extreme than any number, as the specification's reference (numpy) has it. */
+/* NaN wins over any number, as in the specification's reference (numpy). */
 static const char *eval_arg(struct eval *e)
 {
 	const struct tensor *x = e->in[0];

@@ -29,7 +29,7 @@ static const char *resize_axes(const struct node *n, int rank, int *axis, int *c
 
 static bool has_elements(const struct tensor *t) { return t && tensor_count(t) > 0; }
 
-/* in * scale for a scale that is a whole number or one divided by a whole number; else unknown. */
+/* in * scale, if scale or 1/scale is a whole number; else unknown. */
 static dim scaled(struct infer *I, dim in, double scale)
 {
 	int64_t c;
@@ -204,7 +204,7 @@ static double kernel(int mode, double x, double a)
 	return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/* No coordinate is farther out: sums of places stay numbers, and what is none (0 times infinity) has a place. */
+/* Limits a coordinate, so that sums of indices do not overflow; NaN (0 times infinity) becomes a limit, too. */
 static double within_reach(double x) { return x >= -0x1p52 ? x <= 0x1p52 ? x : 0x1p52 : -0x1p52; }
 
 static void map_axis(const struct axis_map *a, struct arena *arena)

@@ -6,10 +6,10 @@
 
 struct resize_axis {
 	int64_t in, out;
-	int taps;       /* elements a result takes; 0: the axis stays as it is */
-	int64_t *index; /* [out][taps]: which, each in the operand */
+	int taps;       /* elements that a result is made of; 0: the axis does not change */
+	int64_t *index; /* [out][taps]: which elements of the operand */
 	double *weight; /* [out][taps] */
-	bool *outside;  /* [out]: takes the extrapolation value; NULL: none does */
+	bool *outside;  /* [out]: is it the extrapolation value? NULL: none is */
 };
 
 /* Resize (or Upsample) node n for an operand of those dims: every axis of it, arrays in the arena. roi, scales, sizes: with their

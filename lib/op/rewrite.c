@@ -4,8 +4,8 @@
 #include "op/measure.h"
 #include "op/op.h"
 
-/* Users of a value: a list in edges[], appended to in O(1), lists joined in O(1) when one value
- * replaces another. An edge whose node is dead or no longer uses the value is stale and skipped. */
+/* The users of a value are a list in edges[]: appending is O(1), and so is joining two lists when one value replaces another. An edge
+ * whose node is dead or no longer uses the value is stale, and skipped. */
 struct edge {
 	node_id user;
 	uint32_t next;
@@ -18,8 +18,8 @@ struct value_uses {
 };
 struct node_state {
 	bool dead, queued;
-	bool here;                            /* in a graph that is rewritten */
-	node_id before, last_before, sibling; /* new nodes that go right before it, linked by sibling */
+	bool here;                            /* its graph is being rewritten */
+	node_id before, last_before, sibling; /* the new nodes that go directly before it, linked by sibling */
 };
 struct rewrite {
 	struct module *m;
@@ -28,8 +28,8 @@ struct rewrite {
 	VEC(struct edge) edges; /* [0] unused */
 	VEC(node_id) work;      /* a queue: taken at done */
 	size_t done;
-	size_t applied;             /* rules, so far */
-	const struct rule *last[2]; /* of those */
+	size_t applied;             /* applications of rules so far */
+	const struct rule *last[2]; /* the last two of them */
 	bool proving;
 	struct measures before; /* the last rule that was applied, or all of them */
 };
@@ -99,7 +99,7 @@ static bool is_user(struct rewrite *rw, node_id n, val_id v)
 	return false;
 }
 
-/* The live users of v follow one another from its first edge on: those of dead nodes go, so that they are passed once. */
+/* The next live user of v. Edges of dead nodes are removed, so that they are skipped only once. */
 static uint32_t next_user(struct rewrite *rw, val_id v, uint32_t before)
 {
 	struct value_uses *x = &rw->v.a[v];
@@ -112,8 +112,8 @@ static uint32_t next_user(struct rewrite *rw, val_id v, uint32_t before)
 	return *link;
 }
 
-/* Queues the nodes that a change at v could make match: its users, theirs, and so on, the nearest
- * REACH_MAX values. Patterns are smaller than that. */
+/* Queues the nodes that may match after a change at v: its users, their users, and so on, through the nearest REACH_MAX values.
+ * Patterns are smaller than that. */
 enum { REACH_MAX = 24 };
 static void queue_users(struct rewrite *rw, val_id v)
 {
@@ -130,7 +130,7 @@ static void queue_users(struct rewrite *rw, val_id v)
 	}
 }
 
-/* One use of v less. Nodes that nobody wants any more go, and with them the uses they make. */
+/* One use of v less. A node without any use left dies, and its own uses with it. */
 static void drop_use(struct rewrite *rw, val_id v)
 {
 	VEC(val_id) work = {0};
@@ -436,7 +436,7 @@ static struct by_root sort_rules(const struct rule_run *r, int n)
 	return b;
 }
 
-/* Measures after a rule against those before it, which are then forgotten. */
+/* Checks the measures after a rule against those before it, which are then freed. */
 static void check_measures(struct rewrite *rw, const struct rule *r, node_id n, struct measures *before)
 {
 	struct measures after = measures_take(rw);
@@ -470,7 +470,7 @@ static void try_rules(struct rewrite *rw, struct rule_run *r, const struct by_ro
 		rw->last[rw->applied % 2] = x->rule;
 		if (rw->proving)
 			check_measures(rw, x->rule, n, &rw->before);
-		queue(rw, n); /* if it is still there: another rule may hold now */
+		queue(rw, n); /* if it is still alive: another rule may match now */
 		return;
 	}
 }
@@ -496,8 +496,8 @@ static void count_uses(struct rewrite *rw, const struct graph_list *list)
 	}
 }
 
-/* Places n and, before it, what was made in its place. Depth is the length of a chain of rewrites
- * of rewrites; an explicit stack keeps it off ours. */
+/* Appends n to the order and, before it, the nodes that replaced it. The depth is that of rewrites of rewrites, so the stack is
+ * explicit. */
 static void place(struct rewrite *rw, node_id n, struct graph *order)
 {
 	VEC(node_id) stack = {0};
@@ -533,14 +533,14 @@ static void finish(struct rewrite *rw, const struct graph_list *list)
 	vec_reserve(&fwd, m->values.n);
 	for (size_t v = 0; v < m->values.n; v++)
 		fwd.a[v] = rw->v.a[v].fwd;
-	module_forward(m, fwd.a); /* operands of new nodes, too: they are in their places */
+	module_forward(m, fwd.a); /* operands of new nodes, too */
 	vec_free(&fwd);
 	for (size_t k = 0; k < list->n; k++)
 		if (graph_sort(m, list->a[k]))
 			BUG("a rewrite rule made a cycle");
 }
 
-/* A node that nobody used before stays as it is. */
+/* Is the node alive, or was it without users before the rewriting? */
 static bool wanted(struct rewrite *rw, node_id n)
 {
 	const struct node *x = node(rw->m, n);
@@ -551,7 +551,7 @@ static bool wanted(struct rewrite *rw, node_id n)
 	return false;
 }
 
-/* Far more than any graph of so many nodes has taken: only rules that undo each other come here. */
+/* far more than graphs need: only rules that undo each other get here */
 enum { APPLIED_PER_NODE = 16, APPLIED_MIN = 10000 };
 
 static void run_queue(struct rewrite *rw, struct rule_run *rules, const struct by_root *b, const struct pass_ctx *c)

@@ -10,24 +10,23 @@
 
 struct rewrite;
 
-/* What the rules reduce. A rule names one of these, which every application makes smaller, and makes none that stands
- * before it in the list larger: so no two rules can undo each other, and every set of rules comes to an end. Reshapes
- * are no work, and a value is followed through them to what computed it. */
+/* What rules reduce. A rule names one of these measures. Every application makes it smaller, and none of the measures before it larger.
+ * So no two rules can undo each other, and every set of rules comes to an end. Reshapes do not count as work; a value is followed
+ * through them to the node that computed it. */
 enum measure {
-	MEASURE_WORK,      /* nodes by weight: the plainer of two operators that do the same weighs less */
+	MEASURE_WORK,      /* nodes by weight: of two operators that do the same, the simpler weighs less */
 	MEASURE_EXPANDED,  /* Expands before an operand of an elementwise node */
-	MEASURE_SCALED,    /* MatMuls behind each scalar factor */
-	MEASURE_REORDERED, /* Transposes before each Transpose */
-	MEASURE_MISPLACED, /* operands of elementwise nodes that were computed in another shape, those for this node alone
-			    * counted twice; where nodes are farther from the outputs first */
-	MEASURE_RESHAPED,  /* Reshapes, those before each of them, and those to a shape that is computed or has zeros */
+	MEASURE_SCALED,    /* MatMuls after each scalar factor */
+	MEASURE_REORDERED, /* for each Transpose, the Transposes before it */
+	MEASURE_MISPLACED, /* operands of elementwise nodes that were computed in another shape, twice if only this node uses them; compared first at the nodes farthest from the outputs */
+	MEASURE_RESHAPED,  /* Reshapes; for each, the Reshapes before it; and Reshapes to a shape that is computed or has zeros */
 	MEASURES
 };
 
 struct rule {
 	const char *name;
 	enum opcode root;
-	/* NULL: applied. Else why not, for --why; NO_MATCH where the node is nothing like the pattern. */
+	/* NULL: it was applied. Else why not, for --why; NO_MATCH if the node does not resemble the pattern. */
 	const char *(*apply)(struct rewrite *rw, node_id n);
 	const char *what; /* "x * Sigmoid(x) becomes Swish(x)" */
 	enum measure reduces;
@@ -40,11 +39,11 @@ struct rule_run {
 	uint32_t applied; /* how often, filled in */
 };
 
-/* Applies those rules that are not off, the first that matches a node first, until none does. prove: takes the measures
- * of the whole graph before and after each application, and BUG where one is not as its rule says. */
+/* Applies the rules that are not off, at each node the first that matches, until none matches. prove: takes the measures of the whole
+ * graph before and after each application; BUG if one is not as the rule says. */
 void rewrite_module(struct module *m, struct rule_run *rules, int nrules, const struct pass_ctx *c, bool prove);
 
-/* Looking. Values are current ones: what was replaced is seen through. */
+/* Looking at the graph. Where a value was replaced, these give the current one. */
 struct module *rw_module(const struct rewrite *rw);
 val_id rw_in(struct rewrite *rw, node_id n, uint32_t i); /* 0: absent */
 const struct type *rw_type(struct rewrite *rw, val_id v);
@@ -54,20 +53,20 @@ node_id rw_def(struct rewrite *rw, val_id v, enum opcode op);  /* the op whose r
 node_id rw_def1(struct rewrite *rw, val_id v, enum opcode op); /* the same, and v has no other use */
 /* The only node that uses v, if it is an op and v is no graph output; else 0. */
 node_id rw_user1(struct rewrite *rw, val_id v, enum opcode op);
-/* The nodes that use v, each once, in the order in which they came to use it; how many, -1 where they are more than max. */
+/* The nodes that use v, each once, in the order in which they came to use it. Returns how many; -1: more than max. */
 int rw_users(struct rewrite *rw, val_id v, node_id *user, int max);
 struct tensor *rw_const(struct rewrite *rw, val_id v);          /* NULL: not constant */
 bool rw_scalar(struct rewrite *rw, val_id v, double *c);        /* numeric constant of one element */
-bool rw_is(struct rewrite *rw, val_id v, double c, double tol); /* that, within tol relative */
+bool rw_is(struct rewrite *rw, val_id v, double c, double tol); /* is it c, within tol relative? */
 /* All elements of a numeric constant as doubles (arena), or NULL; *n of them. */
 double *rw_doubles(struct rewrite *rw, val_id v, int64_t *n);
 /* Integer constant operand as int64: how many, or -1 (not constant, not integer, more than max). */
 int rw_ints(struct rewrite *rw, val_id v, int64_t *out, int max);
-bool rw_same_type(struct rewrite *rw, val_id a, val_id b); /* equal known element types and shapes */
+bool rw_same_type(struct rewrite *rw, val_id a, val_id b); /* are element types and shapes known and equal? */
 /* The same, but an extent may be unknown in both: enough where b is made of a and of constants that have one element, or
  * one a channel, for these do not broadcast a along another axis of its rank. */
 bool rw_like_type(struct rewrite *rw, val_id a, val_id b);
-/* Node n (of two operands) as x op constant scalar, either way round if op commutes. */
+/* Is n, of two operands, x op a constant scalar? Or the other way round, if op commutes. */
 bool rw_with_scalar(struct rewrite *rw, node_id n, val_id *x, double *c);
 /* Node n (of two operands) as a op b where a is the result 0 of an op: its node, and the other operand. */
 node_id rw_operand(struct rewrite *rw, node_id n, enum opcode op, val_id *other);
@@ -90,8 +89,8 @@ val_id rw_constant_tensor(struct rewrite *rw, struct tensor *t);      /* t is ke
 val_id rw_constant_ints(struct rewrite *rw, int n, const int64_t *x); /* i64[n] */
 /* All uses of old become uses of new, which takes its name and type where it has none. */
 void rw_replace(struct rewrite *rw, val_id old, val_id new_);
-/* Takes node n, whose result 0 equals v, out of the way. Refused where a graph would be left with a
- * result that it does not compute, or with one value for two results. */
+/* Replaces result 0 of node n by v, which it equals. Refused if a graph would have a result that it does not compute, or one value as
+ * two results. */
 const char *rw_bypass(struct rewrite *rw, node_id n, val_id v);
 void rw_set_in(struct rewrite *rw, node_id n, uint32_t i, val_id v);
 #endif

@@ -78,7 +78,7 @@ dim rule_broadcast_dim(struct polys *P, dim a, dim b, bool *clash)
 		*clash = true;
 		return POLY_UNKNOWN;
 	}
-	if (ka || kb) /* the other one is 1 or the same */
+	if (ka || kb) /* one is constant: the other must be 1 or equal */
 		return ka ? a : b;
 	if (a && b && poly_min(P, a, b) == a) /* equal, or the smaller one is 1 */
 		return b;
@@ -239,7 +239,7 @@ poly rule_fits(struct polys *P, enum dtype t, poly e)
 	poly_range(P, e, &lo, &hi);
 	if (poly_is_const(P, e, NULL))
 		return lo >= (whole ? dtype_lowest(t) : -exact) && hi <= (whole ? dtype_highest(t) : exact) ? e : POLY_UNKNOWN;
-	/* Extents are numbers that models count in; those types are wide enough. */
+	/* An extent of unknown size is taken to fit into types of 32 bits and more, if its sign does. */
 	return dtype_size(t) < 4 || (!dtype_is_signed(t) && lo < 0) ? POLY_UNKNOWN : e;
 }
 

@@ -1,5 +1,4 @@
-/* What the operator families share: helpers for shape rules and for evaluators. Private to lib/op.
- */
+/* What the operator families share: helpers for shape rules and for evaluators. Private to lib/op. */
 #ifndef HONE_RULES_H
 #define HONE_RULES_H
 #include <string.h>
@@ -10,17 +9,19 @@
 extern const struct op ops_elementwise[], ops_select[], ops_reduce[], ops_matmul[], ops_conv[], ops_pool[], ops_norm[], ops_move[],
 	ops_index[], ops_shape[], ops_control[], ops_recurrent[], ops_resize[], ops_quant[], ops_loop[], ops_einsum[], ops_topk[];
 
-/* ---- Demands: what is asked of operands and attributes before the rule looks at them. ----
+/* ---- Demands: what operands and attributes must be, checked before the shape rule sees them. ----
  *
- * operands: a word each, "TYPE[SHAPE]", optional ones too; "..." behind the last: all others are like it.
- *   F[N,C,*]   a float of rank 2 or more; extents of one letter are equal in all operands; ? any extent, 5 that one
- *   J{1,3}     an i32 or i64 of rank 1 to 3 ({1,}: 1 or more)
- *   N.         a number, one element in rank 0 or 1
- *   F=0~1[M]   of the type of operand 0, of the rank of operand 1, of rank 1
- * attributes: a word each, if it is there:
- *   mode{a,b}  one of these; axis@ an axis of operand 0 (@1: of a rank one more; @2: or one behind the last); to= a type's number
- *   (to~: or 0); strides#s:1.. as many as operand 0 has spatial axes (#t: twice as many; #2: two), each 1 or more (1..: at most
- *   2147483647)
+ * operands: a word for each, optional ones too: "TYPE[SHAPE]"; "..." behind the last: all further ones are like it.
+ *   F[N,C,*]      a float of rank 2 or more; a letter is the same extent in all operands, ? is any extent, 5 is 5
+ *   J{1,3}        an i32 or i64 of rank 1 to 3 ({1,}: 1 or more)
+ *   N.            a number: one element, of rank 0 or 1
+ *   F=0 F~1 F[M]  of the type of operand 0; of the rank of operand 1; of rank 1
+ * attributes: a word for each; any of them may be absent:
+ *   mode{a,b}     one of these words
+ *   axis@         an axis of operand 0 (@1: of a tensor with one axis more; @2: or the place behind the last axis)
+ *   to=           the number of a type (to~: or 0)
+ *   strides#s:1.. as many numbers as operand 0 has spatial axes (#t: twice as many; #2: two), each 1 or more (1..: at most
+ *                 2147483647)
  * What is not known is taken to be right. */
 struct demand {
 	const char *operands, *attributes;
@@ -140,8 +141,7 @@ bool dtype_fixed(enum dtype t); /* numbers and bool that tensors of this evaluat
 int64_t dtype_lowest(enum dtype t);
 int64_t dtype_highest(enum dtype t);
 
-/* Walks nop tensors that broadcast to one shape; neighbouring axes are merged where all allow it.
- */
+/* Walks nop tensors that broadcast to one shape; neighbouring axes are merged if all allow it. */
 enum { BCAST_MAX = 4 };
 struct bcast {
 	int nop, rank;

@@ -1,5 +1,4 @@
-/* Operators about shapes, and those that make tensors from them: Shape, Size, Constant, Range, ...
- */
+/* Operators about shapes, and those that make tensors from them: Shape, Size, Constant, Range, ... */
 #include <math.h>
 #include "op/rules.h"
 

@@ -13,8 +13,8 @@ enum { FORM_VERSION = 1 }; /* of the text; part of what names a task */
 struct writer {
 	struct task_form *f;
 	struct task_out o;
-	enum dtype type;     /* last named; DT_NONE: none yet */
-	uint32_t *number;    /* by value: $0 $1 .. of inputs, #0 #1 .. of constants, from 1; 0: not met yet */
+	enum dtype type;     /* the element type last written; DT_NONE: none yet */
+	uint32_t *number;    /* by value: its number + 1 as an input ($0 $1 ..) or constant (#0 #1 ..); 0: not written yet */
 	uint32_t *statement; /* by node */
 	uint32_t ninputs, nconstants;
 };
@@ -79,7 +79,7 @@ static void put_result(struct writer *w, const struct form_value *x)
 	}
 }
 
-/* A value that has been met before, with its number. */
+/* A value that has been written before: by its number. */
 static void put_again(struct writer *w, uint32_t k)
 {
 	put_word(&w->o, w->f->value.a[k].kind == FORM_INPUT ? "$" : "#");
@@ -134,7 +134,7 @@ static void put_statement(struct writer *w, const struct form_node *n)
 		put_operand(w, w->f->operand.a[n->first + i]);
 }
 
-/* Nothing, if result 0 of the last statement in plain order is the only one. */
+/* Writes nothing if the only result is result 0 of the last statement, row-major. */
 static void put_results(struct writer *w)
 {
 	struct module *m = w->f->m;
@@ -276,7 +276,7 @@ void task_settle(struct module *m, graph_id g)
 
 /* ---- the tasks of a module ---- */
 
-/* Index in the list, made if need be. */
+/* Index of the task in the list, which gets it if it is new. */
 static size_t find_task(struct task_list *l, uint32_t *slot, size_t nslots, const char *text)
 {
 	struct digest d = task_digest(text);

@@ -43,7 +43,7 @@ node_id task_node(struct module *m);
  * operators; equal operands once, constants inside. Then a group and the module made of its text have the same stages,
  * and what was tuned for the one applies to the other. ge-layout leaves groups so; twice is once. */
 void task_settle(struct module *m, graph_id g);
-/* A few words for people: "Conv 3x3/2 64 -> 128, 56x56, Relu". */
+/* A short title for people: "Conv 3x3/2 64 -> 128, 56x56, Relu". */
 const char *task_title(struct module *m, node_id n, struct arena *a);
 
 /* The distinct tasks of the main graph, those with most work first. */
@@ -65,6 +65,6 @@ struct task_list {
 };
 void task_list_make(struct task_list *l, struct module *m, struct arena *a);
 void task_list_free(struct task_list *l);
-/* Why there is none, in words: the first group's reason, or that there is no group. NULL: there are some. */
+/* Why there are no tasks, in words: the reason of the first group, or that there are no groups. NULL: there are some. */
 const char *task_list_none(const struct task_list *l, struct module *m, struct arena *a);
 #endif

@@ -1,4 +1,4 @@
-/* Attributes in task texts: those that differ from what the operator takes without them. */
+/* Attributes in task texts: only those that differ from their defaults. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -34,7 +34,8 @@ static bool same_list(const struct attr *a, const struct op_attr *listed)
 	return !at.ndef;
 }
 
-/* kernel_shape that repeats the shape of the weights; perm that is the usual one, all axes backwards. */
+/* Does the attribute only repeat what follows from the operands: kernel_shape the shape of the weights; perm all axes backwards, the
+ * default? */
 static bool repeats_operands(struct module *m, const struct node *n, const struct attr *a, const char *name)
 {
 	int64_t dims[RANK_MAX];
@@ -55,7 +56,7 @@ static bool repeats_operands(struct module *m, const struct node *n, const struc
 	return type_dims(m, t, dims) && t->rank == (int)a->n + 2 && !memcmp(dims + 2, a->u.ints, a->n * sizeof *dims);
 }
 
-/* An axis of operand 0 counts from the end where the default does, from the front elsewhere. */
+/* An axis in the usual form: from the end if the operator's default is so, else from the front. */
 static int64_t usual_axis(struct module *m, const struct node *n, int64_t axis)
 {
 	static const bool of_operand[OP_COUNT] = {
@@ -86,7 +87,7 @@ static int64_t int_of(struct module *m, const struct node *n, const struct attr 
 	return strcmp(sym_str(a->name), "axis") ? a->u.i : usual_axis(m, n, a->u.i);
 }
 
-/* Is a what its operator takes without it? */
+/* Does a have its default value? */
 static bool is_default(struct module *m, const struct node *n, const struct attr *a)
 {
 	struct op_attr listed;
@@ -144,7 +145,7 @@ void put_float(struct task_out *o, double v, enum dtype t)
 	put_word(o, text);
 }
 
-/* Words of letters stand as they are, the others in quotes. */
+/* Words of letters are written as they are, others in quotes. */
 static void put_string(struct task_out *o, const char *s, size_t n)
 {
 	size_t plain = 0;

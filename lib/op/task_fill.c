@@ -1,4 +1,4 @@
-/* Contents for constants of which a task knows the type only: the same numbers on every machine, harmless ones. */
+/* Contents of constants of which a task has only the type: the same numbers on every machine, and harmless ones. */
 #include <math.h>
 #include <string.h>
 #include "op/rules.h"
@@ -6,11 +6,11 @@
 
 /* What an operand of an operator may hold. */
 struct contents {
-	bool positive;  /* or numbers that are not finite come out */
-	double scale;   /* of normal numbers */
+	bool positive;  /* else results may be infinite or NaN */
+	double scale;   /* standard deviation of normal numbers */
 	int64_t lo, hi; /* integers */
-	double centre;  /* not 0: numbers around it, */
-	double spread;  /* so far */
+	double centre;  /* not 0: numbers around this, */
+	double spread;  /* as far away as this */
 	int64_t reach;  /* not 0: codes from -reach to reach */
 };
 
@@ -32,7 +32,7 @@ static const uint16_t positive_column[OP_COUNT] = {
 
 bool operand_positive(enum opcode op, uint32_t operand) { return operand < 16 && positive_column[op] >> operand & 1; }
 
-/* How many products with elements of this operand a result sums up. */
+/* How many products with elements of this operand are summed for one result. */
 static double fan_in(const struct node *n, uint32_t operand, const struct tensor *x)
 {
 	bool weights = operand == (n->op == OP_QLinearConv ? 3 : 1);
@@ -51,13 +51,13 @@ static double fan_in(const struct node *n, uint32_t operand, const struct tensor
 		return (double)x->dims[(attr_i(n, operand ? "transB" : "transA") != 0) == (operand == 1)];
 	case OP_RNN:
 	case OP_GRU:
-	case OP_LSTM: /* smaller where steps go on: else the state is chaotic, and rounding grows from step to step */
+	case OP_LSTM: /* smaller, as the steps repeat: else the state is chaotic, and rounding errors grow from step to step */
 		return (operand == 1 || operand == 2) && r == 3 ? (operand == 2 ? 3 : 1) * (double)x->dims[2] : 1;
 	default: return 1;
 	}
 }
 
-/* Integers: numbers of places, where places are looked up. */
+/* The largest index that an integer operand may hold, if it is one. */
 static int64_t highest_index(struct module *m, const struct node *n, uint32_t operand)
 {
 	int64_t dims[RANK_MAX], axis = attr_i(n, "axis");
@@ -85,7 +85,7 @@ static void ask(struct contents *c, struct module *m, const struct node *n, uint
 		c->hi = hi < c->hi ? hi : c->hi;
 }
 
-/* Sum of four uniform numbers: nearly normal, and no function of a library in it. */
+/* A sum of four uniform numbers: nearly normal, without any function of libm, which differs between machines. */
 static double bell(struct rng *r)
 {
 	uint64_t u = rng_u64(r);
@@ -125,7 +125,7 @@ static void fill(struct tensor *x, const struct contents *c, struct rng *r)
 
 /* ---- what is quantised ---- */
 
-/* From a sum of products of codes to where it is quantised. */
+/* The way from a sum of products of codes to where it is quantised. */
 struct quantised {
 	const struct node *product;
 	val_id factor, addend; /* constants, of a type only; 0: there are none */
@@ -141,7 +141,7 @@ static bool number(struct module *m, const bool *by_type, val_id v, double *c)
 	return true;
 }
 
-/* One step up from v; 0: at the product, or at something else. */
+/* One step back from v towards the product; 0: v is the product, or something else. */
 static val_id step_up(struct module *m, const bool *by_type, val_id v, struct quantised *q)
 {
 	const struct node *n = val(m, v)->kind == VAL_NODE ? node(m, val(m, v)->def) : NULL;
@@ -160,7 +160,7 @@ static val_id step_up(struct module *m, const bool *by_type, val_id v, struct qu
 	return n->in[0];
 }
 
-/* The product's sums spread so far, for codes that are equally likely. */
+/* The standard deviation of the product's sums, if all codes are equally likely. */
 static double spread_of(struct module *m, const bool *by_type, const struct node *product)
 {
 	const struct type *w = &val(m, product->in[1])->type;
@@ -177,7 +177,7 @@ static double spread_of(struct module *m, const bool *by_type, const struct node
 	return sqrt(terms * (74.0 * 74 + far * far)) * 74;
 }
 
-/* Factors, addends and weights of which results in the middle of their type come. */
+/* Chooses factors, addends and weights that give results in the middle of their type. */
 static void ask_quantised(struct contents *c, struct module *m, const bool *by_type, const struct node *n)
 {
 	struct quantised q = {.by = 1};

@@ -8,7 +8,7 @@
 enum {
 	VALUES_MAX = 64, /* integer constants of so many elements are known by value */
 	SCALES_MAX = 8,  /* and floats of so many where they give sizes */
-	ROUNDS = 3,      /* of telling equal operands apart */
+	ROUNDS = 3,      /* rounds of telling operands with equal keys apart */
 };
 
 /* ---- values ---- */
@@ -60,7 +60,7 @@ static const char *bind_inputs(struct task_form *f, struct arena *a)
 	return NULL;
 }
 
-/* Must the constant be known by value: do sizes, or the text of the kernel, depend on it? */
+/* Is the constant part of the task by value, because sizes or the text of the kernel depend on it? */
 static bool needs_value(enum opcode op, uint32_t operand, const struct tensor *t)
 {
 	int64_t n = tensor_count(t);
@@ -109,7 +109,8 @@ static const char *check_node(const struct node *n, struct arena *a)
 	return NULL;
 }
 
-/* A number of results that the operator leaves open says something; else those wanted, and those it must have. */
+/* How many results the text must name: if the operator leaves their number open, all; else those that are used and those that are
+ * required. */
 static uint32_t results_named(const struct node *n)
 {
 	const struct op_info *o = op_info(n->op);
@@ -182,7 +183,7 @@ static bool reorders(const struct task_form *f, const struct form_node *n)
 
 static const struct task_form *sorting; /* qsort has no argument of ours */
 
-/* Results of nodes come first, constants last: people write it so. */
+/* Results of nodes come first, constants last, as people write it. */
 static int rank_of(const struct form_value *x) { return x->kind == FORM_RESULT ? 0 : x->kind == FORM_INPUT ? 1 : x->by_value ? 3 : 2; }
 
 static int by_key(const void *a, const void *b)
@@ -220,7 +221,7 @@ static uint64_t node_key(const struct task_form *f, const struct form_node *n, b
 	return k;
 }
 
-/* Operands of one sort, and yet not the same. */
+/* Are there operands with equal keys that are not the same value? */
 static bool has_tie(const struct task_form *f, const struct form_node *n)
 {
 	const uint32_t *op = f->operand.a + n->first;
@@ -277,7 +278,7 @@ static void mark_live(struct task_form *f, size_t nresults)
 	}
 }
 
-/* What is made of each value, from the end. */
+/* Keys of what each value is used for, from the results backwards. */
 static void look_up(struct task_form *f, size_t nresults, uint64_t *up)
 {
 	for (size_t k = 0; k < nresults; k++)
@@ -321,7 +322,7 @@ static void refine(struct task_form *f, size_t nresults)
 
 /* ---- order of statements ---- */
 
-/* Nodes as a walk from the results, operands in order, is done with them. Those that no result needs are left out. */
+/* Nodes in the order in which a walk from the results, with operands in order, finishes them. Nodes that no result needs are left out. */
 static void order_nodes(struct task_form *f, size_t nresults)
 {
 	struct frame {
@@ -355,7 +356,7 @@ static void order_nodes(struct task_form *f, size_t nresults)
 	free(seen);
 }
 
-/* By value, type and key, the first first. */
+/* By the key of type and contents; of equal ones the first value first. */
 static int by_contents(const void *a, const void *b)
 {
 	const struct form_value *x = &sorting->value.a[*(const uint32_t *)a], *y = &sorting->value.a[*(const uint32_t *)b];
@@ -391,7 +392,7 @@ static void share_constants(struct task_form *f)
 	free(to);
 }
 
-/* A result that is an operand has to be read by somebody, else the text has no place to name it. */
+/* A result that is also an operand must be read by some node: else the text has no place to name it. */
 static const char *check_results(struct task_form *f, size_t nresults)
 {
 	bool *read = xcalloc(f->value.n + 1, sizeof *read), named = true;

@@ -8,7 +8,7 @@
 #include "op/rules.h"
 #include "op/task_impl.h"
 
-/* Enough for any kernel, and little enough for any machine that would run it. */
+/* Limits: enough for any kernel, and few enough to run on any machine. */
 enum { EXTENT_BITS = 40, VALUE_BITS = 43, OPERANDS_MAX = 1 << 16, LITERAL_MAX = 1 << 16 };
 
 struct reader {
@@ -17,14 +17,14 @@ struct reader {
 	size_t statement;
 	graph_id body;
 	enum dtype type;             /* last named */
-	size_t limit;                /* bytes that constants may have */
+	size_t limit;                /* bytes that the constants may have in all */
 	VEC(node_id) node;           /* statements */
-	VEC(val_id) input, constant; /* $0, #0: of the body, of the module; */
+	VEC(val_id) input, constant; /* values of $0, $1, .. (of the body) and #0, #1, .. (of the module) */
 	VEC(val_id) outer, literal;  /* inputs of the main graph; constants by value */
 	VEC(val_id) in;              /* operands of the statement at hand */
 	VEC(bool) by_type;           /* by val_id */
-	VEC(uint32_t) nout;          /* of each statement: results that are named so far */
-	VEC(uint32_t) nout_said;     /* and how many "*N" says; 0: nothing */
+	VEC(uint32_t) nout;          /* of each statement: how many of its results are named so far, */
+	VEC(uint32_t) nout_said;     /* and how many "*N" says it has; 0: it does not say */
 	VEC(sym) layout;             /* of the results */
 };
 
@@ -44,7 +44,7 @@ static uint32_t read_number(struct reader *r, size_t below, const char *what)
 static sym read_layout(struct reader *r, int rank)
 {
 	int64_t block[RANK_MAX] = {0};                     /* 0: not seen, -1: done, else of that size, remainder to come */
-	size_t most = strspn(r->s, "@,/%-0123456789") + 1; /* numbers are written anew, as nobody else writes them: 00 is 0 */
+	size_t most = strspn(r->s, "@,/%-0123456789") + 1; /* numbers are written in their usual form: 00 as 0 */
 	char *text = arena_alloc(&r->m->arena, most), *end = text + most, *out = text;
 
 	do {
@@ -119,7 +119,7 @@ static struct tensor *new_tensor(struct reader *r, enum dtype t, int rank, const
 	return tensor_new(&r->m->arena, t, rank, dims);
 }
 
-/* Behind "=": elements, of the shape given, or a scalar, or a vector. Equal ones are one. */
+/* After "=": elements, of the given shape, a scalar, or a vector. Equal literals are one constant. */
 static val_id read_literal(struct reader *r, enum dtype t, int rank, int64_t *dims)
 {
 	int64_t n = 1, given = 1, size[1];
@@ -355,7 +355,7 @@ static void read_results(struct reader *r)
 		die(EX_BADDATA, "no results behind ->");
 }
 
-/* Results that nobody names are not there, but as many as the operator must have, or says. */
+/* A node gets the results that are named, those it must have, or as many as "*N" says. */
 static void set_results(struct reader *r)
 {
 	struct module *m = r->m;
@@ -471,7 +471,7 @@ static void read_all(struct reader *r, uint64_t seed)
 	set_result_types(r, fused);
 }
 
-/* The message without the place in a graph that nobody has seen. */
+/* The message without the place in the graph, which the user has never seen. */
 static const char *plain_message(struct reader *r, const char *message, struct arena *a)
 {
 	if (r->statement < r->node.n) {

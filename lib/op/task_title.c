@@ -1,13 +1,13 @@
-/* A few words for people about what a group computes. */
+/* A short title for people: what a group computes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "op/op.h"
 #include "op/task.h"
 
-enum { NAMES_MAX = 4 }; /* other operators that are named */
+enum { NAMES_MAX = 4 }; /* other operators in a title, at most */
 
-/* The node with most work; of equals the first. */
+/* The node with most work; of several the first. */
 static node_id anchor_of(struct module *m, graph_id g)
 {
 	node_id best = 0;

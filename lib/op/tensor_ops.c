@@ -1,4 +1,4 @@
-/* Tensors by hand: storage, elements as double or int64, random contents. */
+/* Tensors without a module: storage, elements as double or int64, random contents. */
 #include <math.h>
 #include "common/half.h"
 #include "common/msg.h"

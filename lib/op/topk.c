@@ -1,5 +1,5 @@
-/* TopK. An element and its place are one word, the larger the further in front it belongs: its rank above, of equal ones the first
- * place. What may be among the k gathers in a buffer; where that is full, all but the k in front are dropped. */
+/* TopK. An element and its index are packed into one word, which is larger the earlier the element comes in the result: first by the
+ * element's rank, then by its index. Candidates are gathered in a buffer; when it is full, all but the best k are dropped. */
 #include "op/rules.h"
 
 static const char *shape_topk(struct infer *I)
@@ -52,7 +52,7 @@ typedef int ints __attribute__((vector_size(16)));
 typedef long long pair __attribute__((vector_size(16)));
 enum { STEP = 16 };
 
-/* May none of the STEP elements at p belong before one that is bound? */
+/* Is it certain that none of the STEP elements at p come before `bound`? */
 static inline bool none_before(const float *p, floats bound, bool largest)
 {
 	ints behind = {-1, -1, -1, -1};
@@ -65,7 +65,7 @@ static inline bool none_before(const float *p, floats bound, bool largest)
 	return (both[0] & both[1]) == -1;
 }
 
-/* The first of elements j to n - 1 that may belong before element `last`, or one at most STEP before it: most do not. */
+/* The first of elements j to n - 1 that may come before element `last`, or at most STEP elements before it. Most do not. */
 static int64_t skip(const struct row *r, int64_t j, int64_t last)
 {
 	const float *p = (const float *)r->x->data + r->off;
@@ -82,7 +82,7 @@ static int64_t skip(const struct row *r, int64_t j, int64_t last)
 	return j;
 }
 
-/* Words of elements j to j + m - 1 that may belong before `least`, at w; how many. */
+/* Words of those elements j to j + m - 1 that may come before `least`, at w. Returns how many. */
 static int words_of_floats(const struct row *r, int64_t j, int m, uint64_t least, uint64_t *w)
 {
 	const float *p = (const float *)r->x->data + r->off;
@@ -140,7 +140,7 @@ static int words_128(const struct row *r, int64_t j, int m, wide least, wide *w)
 	return n;
 }
 
-/* How many elements are looked at together, and how many words the buffer holds. */
+/* How many elements are compared together, and how many words the buffer holds. */
 static int step_of(const struct row *r) { return r->x->dtype == DT_F32 ? STEP : 4 * STEP; }
 static int64_t room_of(const struct row *r) { return 2 * (r->k + step_of(r)); }
 
@@ -155,7 +155,7 @@ static int64_t room_of(const struct row *r) { return 2 * (r->k + step_of(r)); }
 #undef WORD
 #undef FN
 
-/* Places of the k in front, in order; w: twice room_of words of either type. */
+/* The indices of the k first elements, in order; w: twice room_of words of either type. */
 static void front_places(const struct row *r, void *w, int64_t *place)
 {
 	if (dtype_size(r->x->dtype) <= 4 && r->n <= UINT32_MAX) {
@@ -169,7 +169,7 @@ static void front_places(const struct row *r, void *w, int64_t *place)
 	}
 }
 
-/* The elements at those places. */
+/* Copies the elements with those indices. */
 static void copy_places(const struct row *r, const int64_t *place, char *y, int64_t *yi, int64_t stride)
 {
 	size_t size = dtype_size(r->x->dtype);

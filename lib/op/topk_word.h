@@ -13,7 +13,8 @@ static void FN(insert)(WORD *a, int64_t n)
 	}
 }
 
-/* a[0..m) and a[m..n) are in order; into to, from both ends at once. Neither runs out before half of all is written. */
+/* Merges a[0..m) and a[m..n), which are in order, into `to`, from both ends at once. Neither part is used up before half of the result
+ * is written. */
 static void FN(merge)(const WORD *a, int64_t m, int64_t n, WORD *to)
 {
 	const WORD *x = a, *y = a + m, *u = a + m - 1, *v = a + n - 1;
@@ -47,7 +48,7 @@ static void FN(merge_sort)(WORD *a, int64_t n, WORD *scratch)
 	memcpy(a, scratch, sizeof *a * (size_t)n);
 }
 
-/* By bytes `from` to the highest, the lowest first: those that are equal stay in order. */
+/* By bytes, from byte `from` to the highest. Words with equal bytes keep their order. */
 static void FN(radix_sort)(WORD *a, int64_t n, int from, WORD *scratch)
 {
 	WORD *x = a, *y = scratch;
@@ -73,8 +74,8 @@ static void FN(radix_sort)(WORD *a, int64_t n, int from, WORD *scratch)
 		memcpy(a, x, sizeof *a * (size_t)n);
 }
 
-/* What takes fewer steps: to put every word in a place once a byte, after clearing and adding counts, or once a halving. settled:
- * words that are equal in the upper half are in order. */
+/* Sorts by what takes fewer steps: radix sort, a pass for each byte with the clearing and adding of counts, or merge sort, a pass for
+ * each halving. settled: words with equal upper halves are in order already. */
 static void FN(sort)(WORD *a, int64_t n, bool settled, WORD *scratch)
 {
 	int half = (int)sizeof *a / 2, from = settled ? half : 0, halvings = 0;
@@ -87,7 +88,7 @@ static void FN(sort)(WORD *a, int64_t n, bool settled, WORD *scratch)
 		FN(merge_sort)(a, n, scratch);
 }
 
-/* Moves words greater than x, which is a[0], to the front; how many there are. x stands behind them. */
+/* Moves the words greater than x, which is a[0], to the front, followed by x. Returns how many there are. */
 static int64_t FN(partition)(WORD *a, int64_t n)
 {
 	WORD x = a[0];
@@ -105,7 +106,7 @@ static int64_t FN(partition)(WORD *a, int64_t n)
 	return m;
 }
 
-/* a[0..k) are the largest k, and a[k - 1] the least of them; 0 < k <= n. (Hoare 1961; a walk that goes badly ends in sorting.) */
+/* Makes a[0..k) the largest k, with a[k - 1] the least of them; 0 < k <= n. (Hoare 1961; if it takes too many steps, it sorts instead.) */
 static void FN(select)(WORD *a, int64_t n, int64_t k, WORD *scratch)
 {
 	int rounds = 0;
@@ -135,7 +136,7 @@ static void FN(select)(WORD *a, int64_t n, int64_t k, WORD *scratch)
 	}
 }
 
-/* The same for few: the best so far stay in order, and each that belongs among them moves half of them. */
+/* For a small k: the best words so far are kept in order; inserting another moves half of them. */
 static void FN(few)(const struct row *r, WORD *w)
 {
 	WORD block[BLOCK];
@@ -159,10 +160,10 @@ static void FN(few)(const struct row *r, WORD *w)
 	}
 }
 
-/* The k words in front are w[0..k), in order; w and scratch hold room_of words. */
+/* Puts the k first words into w[0..k), in order; w and scratch hold room_of words. */
 static void FN(front)(const struct row *r, WORD *w, WORD *scratch)
 {
-	enum { LOOKED_AT = 3, FEW = 4 * LOOKED_AT }; /* how often a selection looks at a word of its buffer, which is 2 k of them */
+	enum { LOOKED_AT = 3, FEW = 4 * LOOKED_AT }; /* how often a selection looks at each of the 2 k words of its buffer, about */
 	WORD least = 0;
 	int64_t held = 0, room = room_of(r);
 	int step = step_of(r);

@@ -1,15 +1,15 @@
-/* Ranges by four rules. All of them begin with least and greatest element, and the last three cut the ends. */
+/* Ranges by four methods. All begin with the least and the greatest element; the last three then cut the ends off. */
 #include <math.h>
 #include "quant/range.h"
 
 const char *const range_method_names[RANGE_METHODS] = {"minmax", "percentile", "entropy", "mse"};
 
 enum { LEVELS = 256 };
-#define CHANCE 1e-3 /* of an element, in one, where a model has none */
+#define CHANCE 1e-3 /* probability of an element where the model of the distribution has none */
 
 static double bin_middle(const struct value_stat *v, int64_t i) { return ldexp((double)i + 0.5, v->exponent); }
 
-/* The bin of zero is that of many exact zeros: they are no error. */
+/* The bin of zero holds mostly exact zeros, which have no error. */
 static double element_of(const struct value_stat *v, int64_t i) { return i ? bin_middle(v, i) : 0; }
 
 static struct range minmax(const struct value_stat *v)
@@ -17,7 +17,7 @@ static struct range minmax(const struct value_stat *v)
 	return (struct range){v->min < 0 ? (double)v->min : 0, v->max > 0 ? (double)v->max : 0};
 }
 
-/* ---- how well a range does ---- */
+/* ---- how good a range is ---- */
 
 static double rounded(double x, struct range r, double step)
 {
@@ -44,8 +44,8 @@ double range_error(const struct value_stat *v, struct range r, int levels)
 
 double value_stat_power(const struct value_stat *v) { return range_error(v, (struct range){0, 0}, LEVELS); }
 
-/* Divergence (Kullback and Leibler) of what is left of the histogram, cut to r and spread evenly over each level, from the whole of it.
- * Counts that are random differ from an even spread by half a nat for each bin but one of a level (Wilks 1938): that is no loss. */
+/* Divergence (Kullback and Leibler) of the quantised histogram, cut to r and spread evenly over each level, from the original one.
+ * Random counts differ from an even spread by half a nat for each bin but one of a level (Wilks 1938); that is not counted as loss. */
 static double divergence(const struct value_stat *v, struct range r)
 {
 	double step = (r.hi - r.lo) / (LEVELS - 1), mass[LEVELS + 1] = {0}, lost[LEVELS + 1] = {0}, sum = 0, n = 0;
@@ -60,7 +60,7 @@ static double divergence(const struct value_stat *v, struct range r)
 		n += c;
 		if (!c || !i) /* zero is exact, however many there are */
 			continue;
-		if (out) { /* what is cut has next to no chance in the model */
+		if (out) { /* what is cut off has almost no probability in the model */
 			sum += c * log(c / CHANCE);
 			continue;
 		}
@@ -80,7 +80,7 @@ static double divergence(const struct value_stat *v, struct range r)
 typedef double (*worth)(const struct value_stat *v, struct range r);
 static double by_error(const struct value_stat *v, struct range r) { return range_error(v, r, LEVELS); }
 
-/* The best of ends drawn in together, then of each end alone. */
+/* The best range: first both ends are drawn in together, then each end alone. */
 static struct range drawn_in(const struct value_stat *v, worth cost)
 {
 	enum { STEPS = 64 };

@@ -9,9 +9,9 @@ extern const char *const range_method_names[RANGE_METHODS];
 struct range {
 	double lo, hi; /* lo <= 0 <= hi */
 };
-/* percentile: of the elements, how many lie inside, of 100. */
+/* percentile: how many of 100 elements lie inside. */
 struct range range_of(const struct value_stat *v, enum range_method method, double percentile);
-/* Mean squared error of an element, rounded to one of `levels` steps of r and cut to it. */
+/* Mean squared error of an element that is cut to r and rounded to one of `levels` steps. */
 double range_error(const struct value_stat *v, struct range r, int levels);
 double value_stat_power(const struct value_stat *v); /* mean square of an element */
 

@@ -59,7 +59,7 @@ static void know_inputs(struct samples *s, struct module *m)
 	}
 }
 
-/* What one sample has of an axis in front. */
+/* The extent of one sample along the first axis. */
 static int64_t unit(const struct input *x) { return x->dims[0] < 0 ? 1 : x->dims[0]; }
 
 static const char *shape_text(struct arena *a, int rank, const int64_t *dims)
@@ -201,7 +201,7 @@ static struct tensor *as(const struct input *x, struct tensor *t, struct arena *
 	return y;
 }
 
-/* Rows of t, where they lie. */
+/* Rows of t, without copying. */
 static struct tensor *rows_of(struct samples *s, const struct input *x, struct tensor *t, struct arena *a)
 {
 	if (x->rank < 1 || s->options.whole)

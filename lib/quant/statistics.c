@@ -8,7 +8,7 @@
 
 /* ---- histograms ---- */
 
-/* v is finite; exact, for a float divided by a power of two is one of double precision. */
+/* v is finite. Exact: a float divided by a power of two is a double. */
 static int64_t bin_of(float v, int exponent) { return (int64_t)floor(ldexp((double)v, -exponent)); }
 
 static bool fits(float min, float max, int exponent)
@@ -160,7 +160,7 @@ void value_stat_add(struct value_stat *v, const struct tensor *t)
 
 /* ---- the values of a model ---- */
 
-/* Channels are where what slides a window over the value has them, else innermost. */
+/* The axis of channels: axis 1 if an operator slides a window over the value or the rank is above 3, else the innermost. */
 static int channel_axis(struct module *m, const struct uses *u, val_id v)
 {
 	const struct value *x = val(m, v);

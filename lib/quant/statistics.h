@@ -1,6 +1,6 @@
-/* Statistics of a model's values over samples, and the text that holds them (tools/ge-calibrate/ge-calibrate.1).
- * All of it depends on the set of samples only: sums are exact, the bins of a histogram are multiples of a power of two that range and
- * nothing else decides. So shards that are merged have the bytes of one run, in whatever order. */
+/* Statistics of a model's values over samples, and their text (tools/ge-calibrate/ge-calibrate.1). They depend only on the set of
+ * samples: sums are exact, and the bins of a histogram are multiples of a power of two, which only the range decides. So merging
+ * shards, in any order, gives the same bytes as one run. */
 #ifndef HONE_QUANT_STATISTICS_H
 #define HONE_QUANT_STATISTICS_H
 #include <stdio.h>
@@ -16,13 +16,13 @@ struct channel_stat {
 
 struct value_stat {
 	const char *name;
-	uint64_t count, nans, infinite; /* elements; of them those that are no number, infinite ones */
-	float min, max;                 /* as of a channel */
-	int axis;                       /* of the channels; -1: they are not told apart */
+	uint64_t count, nans, infinite; /* elements; how many of these are NaN, and how many infinite */
+	float min, max;                 /* as in struct channel_stat */
+	int axis;                       /* axis of the channels; -1: channels are not counted separately */
 	uint32_t channels;
 	struct channel_stat *channel;
 	int exponent;             /* a bin is 2^exponent wide */
-	uint64_t bins[STAT_BINS]; /* bin i, of the elements in [i, i + 1) * 2^exponent, lies at i modulo STAT_BINS */
+	uint64_t bins[STAT_BINS]; /* bin i counts the elements in [i, i + 1) * 2^exponent; it is at index i modulo STAT_BINS */
 };
 
 struct statistics {
@@ -34,15 +34,15 @@ struct statistics {
 	VEC(struct value_stat *) values;
 };
 
-/* A row for each value of 32-bit and smaller floats of m's main graph, in the order of inputs and nodes. Returns
- * the rows by value, NULL for those that have none; free it. */
+/* A row for each value of floats of at most 32 bits in m's main graph, in the order of inputs and nodes. Returns the rows by value,
+ * NULL for those that have none; free it. */
 struct value_stat **statistics_begin(struct statistics *s, struct module *m);
 /* Counts the elements of t, of a float type and of v's shape. */
 void value_stat_add(struct value_stat *v, const struct tensor *t);
-/* Number of the first and the last bin that can hold something: that of 0 lies between them. */
+/* Numbers of the first and the last bin that can hold elements; bin 0 is among them. */
 void value_stat_bins(const struct value_stat *v, int64_t *first, int64_t *last);
 static inline uint64_t value_stat_bin(const struct value_stat *v, int64_t i) { return v->bins[(uint64_t)i % STAT_BINS]; }
-/* Adds what another run over the same model counted; path: of from, for messages. Another model: die(65). */
+/* Adds what another run of the same model counted. path: the file of `from`, for messages. Another model: die(65). */
 void statistics_merge(struct statistics *s, const struct statistics *from, const char *path);
 /* The row of a value, NULL: none. */
 const struct value_stat *statistics_find(const struct statistics *s, const char *name);
@@ -51,6 +51,6 @@ void statistics_write(const struct statistics *s, FILE *f);
 /* Bad text: die(65) with file and line. */
 void statistics_read(struct statistics *s, const char *path);
 void statistics_free(struct statistics *s);
-/* Why v is not what a run can have counted; NULL: it is. For readers. */
+/* Why no run can have counted v; NULL: one can. For readers. */
 const char *value_stat_check(const struct value_stat *v);
 #endif

@@ -1,4 +1,4 @@
-/* Statistics as text (tools/ge-calibrate/ge-calibrate.1): one way to write each number, so equal statistics are equal bytes. */
+/* Statistics as text (tools/ge-calibrate/ge-calibrate.1): each number is written in one way only, so equal statistics are equal bytes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -122,7 +122,7 @@ static void want_end_of_line(struct text_in *t)
 	t->line++;
 }
 
-/* The word at hand, up to a blank, cut to what a number needs. */
+/* The current word, up to a blank, cut to the length that a number may have. */
 static const char *word(struct text_in *t, char *to, size_t size)
 {
 	size_t n = 0;
