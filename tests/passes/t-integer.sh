@@ -22,6 +22,10 @@ for txt in "$cases"/*.txt; do
 	done
 done
 
+ge-load "$cases/multiply.txt" | ge-shape | ge-integer --exact | ge-dump >exact.txt
+grep -q 'q.* = QuantizeLinear(x, @s' exact.txt && ! grep -q ' = Mul(' exact.txt
+ok $? "--exact: the scale stays, and divides"
+
 # A long way to the constant that takes the scale.
 {
 	printf 'hone-text 1\nmodule ir=10 opset=28\nconst s = f32[] [0.5]\ngraph main {\n  input x: u8[2,2]\n  input y: u8[2,2]\n  e = DequantizeLinear(y, @s)\n  v0 = DequantizeLinear(x, @s)\n'

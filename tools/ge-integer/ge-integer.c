@@ -84,12 +84,29 @@ static void drop_zeros(struct module *m, const struct pass_ctx *c)
 	}
 }
 
+static bool exact;
+
+enum { OPT_EXACT = 1000 };
+
+static error_t option(int key, char *arg)
+{
+	if (key != OPT_EXACT)
+		return ARGP_ERR_UNKNOWN;
+	exact = true;
+	return 0;
+}
+
+static const struct argp_option options[] = {
+	{"exact", OPT_EXACT, 0, 0, "divide where the model divides by a scale"},
+	{0},
+};
+
 static void integer(struct module *m, const struct pass_ctx *c)
 {
 	check_scales(m);
 	apply(m, c, (const struct rule *const[]){rules_qlinear}, 1);
 	recode(m, DT_I8, DT_U8, false);
-	apply(m, c, (const struct rule *const[]){rules_island, rules_sink, rules_scale}, 3);
+	apply(m, c, (const struct rule *const[]){rules_island, rules_sink, rules_range, rules_scale}, exact ? 3 : 4);
 	recode(m, DT_U8, DT_I8, true);
 	apply(m, c, (const struct rule *const[]){rules_table}, 1);
 	drop_zeros(m, c);
@@ -106,4 +123,6 @@ const struct tool tool = {
 	.name = "ge-integer",
 	.summary = "Turn quantised nodes of floats into nodes of integers.",
 	PASS_TOOL(pass),
+	.options = options,
+	.option = option,
 };

@@ -5,7 +5,8 @@
 #include "op/rewrite.h"
 
 extern const struct rule rules_island[];  /* Conv, MatMul and Gemm of dequantised operands */
-extern const struct rule rules_scale[];   /* in front of QuantizeLinear */
+extern const struct rule rules_range[];   /* in front of QuantizeLinear */
+extern const struct rule rules_scale[];   /* the same: its scale */
 extern const struct rule rules_sink[];    /* nodes that move bytes */
 extern const struct rule rules_table[];   /* functions of one code */
 extern const struct rule rules_qlinear[]; /* QLinearConv, QLinearMatMul */

@@ -153,6 +153,19 @@ static val_id divided(struct division *d, val_id v)
 	return y;
 }
 
+/* No constants before it can take its scale: a product with 1 / s costs less than a quotient. One by a power of two is a product as it is. */
+static const char *multiply(struct rewrite *rw, node_id n, double s)
+{
+	double by = (double)(float)(1 / s);
+	int e;
+
+	if (frexp(s, &e) == 0.5 || !isnormal((float)by))
+		return "no constants before it can take its scale";
+	rw_set_in(rw, n, 0, rw_node(rw, n, OP_Mul, 2, (val_id[]){rw_in(rw, n, 0), scalar_f32(rw, by)}));
+	rw_set_in(rw, n, 1, scalar_f32(rw, 1));
+	return NULL;
+}
+
 static const char *scale(struct rewrite *rw, node_id n)
 {
 	struct grid g;
@@ -165,7 +178,7 @@ static const char *scale(struct rewrite *rw, node_id n)
 	if (g.scale[0] == 1)
 		return NO_MATCH;
 	if (!rw_node_of(rw, rw_in(rw, n, 0)) || !scalable(rw, rw_in(rw, n, 0), 0))
-		return "no constants before it can take its scale";
+		return multiply(rw, n, g.scale[0]);
 	struct division d = {rw, n, g.scale[0]};
 	rw_set_in(rw, n, 0, divided(&d, rw_in(rw, n, 0)));
 	rw_set_in(rw, n, 1, scalar_f32(rw, 1));
@@ -223,9 +236,13 @@ static const char *range(struct rewrite *rw, node_id n)
 	return NULL;
 }
 
-const struct rule rules_scale[] = {
+const struct rule rules_range[] = {
 	{"pair", OP_QuantizeLinear, pair, "it gives back what was dequantised", MEASURE_WORK},
 	{"range", OP_QuantizeLinear, range, "its range bounds what it quantises", MEASURE_WORK},
-	{"scale", OP_QuantizeLinear, scale, "the constants before it take its scale", MEASURE_WORK},
+	{0},
+};
+
+const struct rule rules_scale[] = {
+	{"scale", OP_QuantizeLinear, scale, "the constants before it take its scale, or a product has it", MEASURE_WORK},
 	{0},
 };

@@ -41,6 +41,7 @@ help() {
 	hone build, hone tune:
 	  -o STEM                      where to; without, MODEL in this directory
 	  --embed                      put the weights into the C file
+	  --exact                      divide where a quantised model divides by a scale
 	  --mixed                      nodes in the type that was measured to be the fastest, as ge-mixed says
 	  --no-fallback                refuse a model of which a part would run on the slow path
 	  --target NAME                made for one of the targets that hone ge-emit --help lists, or a row as kb prints them
@@ -243,7 +244,7 @@ simplify_form() { # PREFIX
 }
 
 kernels() { # PREFIX
-	stage "$1integer" ge-integer
+	stage "$1integer" ge-integer $exact
 	stage "$1fuse" ge-fuse
 	stage "$1layout" ge-layout
 }
@@ -632,7 +633,7 @@ help | --help | -h | '-?')
 esac
 
 command="hone$(quoted "$@")"
-model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' jobs='' no_fallback='' mixed='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' equalize='' smooth=''
+model='' stem='' files='' leave='' fewest='' fold='' no_check='' check_by='' check_seconds=300 no_grow='' quiet='' keep='' const_inputs='' embed='' exact='' jobs='' no_fallback='' mixed='' target='' threads='' opset='' external='' runner='' json='' part='' given='' child='' emits='' made='' range='' whole='' whole_forms='' no_data='' equalize='' smooth=''
 shift
 left=$#
 while [ "$left" -gt 0 ]; do
@@ -664,6 +665,7 @@ while [ "$left" -gt 0 ]; do
 		build-o | tune-o) stem=$value ;;
 		build-j | build--jobs | tune-j | tune--jobs) jobs=--jobs=$value ;;
 		build--embed | tune--embed) embed=--embed ;;
+		build--exact | tune--exact) exact=--exact ;;
 		build--no-fallback | tune--no-fallback) no_fallback=--no-fallback ;;
 		build--mixed | tune--mixed) mixed=1 ;;
 		build--threads | tune--threads) threads=--threads=$value ;;
