@@ -322,6 +322,13 @@ static void choose_chunk(struct schedule *r, struct tile *q)
 	}
 }
 
+/* A compiler that sees what adds to the sums of a dot loads the vectors of a reduction that is unrolled whole before all tiles. Do they not
+ * fit in registers? Then it keeps them in memory, and loads them for each row. */
+static bool panel_spills(struct loop_prog *p, const struct tile *q, int64_t steps)
+{
+	return q->dot && !instr_row(q->dot)->opaque && (q->rows + steps) * q->vectors + q->held >= sched_machine(p).vector_regs;
+}
+
 /* Fully unrolls small reductions, and some steps of the innermost loop of others. Borders are then known for each step. */
 static void unroll_reduction(struct schedule *r, struct tile *q, const int *red, int nred)
 {
@@ -330,7 +337,8 @@ static void unroll_reduction(struct schedule *r, struct tile *q, const int *red,
 	int64_t choice[6], inner = nred ? s->axis[red[nred - 1]].extent / (red[nred - 1] == s->nspatial ? q->group : 1) : 1, steps = 1;
 	int n = 0, most = unroll_most(p);
 	int64_t all = (int64_t)fmin(reduce_steps(p, q), most + 1), unroll_all = q->row_axis < 0 ? most : UNROLL_MAX;
-	if (all <= UNROLL_ALWAYS)
+	bool always = all <= UNROLL_ALWAYS && !panel_spills(p, q, all);
+	if (always)
 		steps = all;
 	if (q->chunk && red[nred - 1] == s->nspatial)
 		inner = q->chunk;
@@ -341,7 +349,7 @@ static void unroll_reduction(struct schedule *r, struct tile *q, const int *red,
 		choice[n++] = inner;
 	if (all <= unroll_all && !q->chunk && all * q->rows * q->vectors <= most)
 		choice[n++] = all;
-	if (all > UNROLL_ALWAYS && n > 1)
+	if (!always && n > 1)
 		steps = sched_sample(r, "unroll", choice, n, unroll_steps(p, q, inner, choice[n - 1] == all ? all : 0));
 	for (int i = 0; i < nred && steps == all; i++)
 		sched_try(r, PRIM_UNROLL, group_steps(r, q, red[i]));
