@@ -18,10 +18,17 @@ bool guard_text(struct emit *e, const struct nest *n, const char **cond)
 	return true;
 }
 
+static const struct ex *less_cast(struct emit *e, ex_id ex)
+{
+	const struct ex *x = lex(e->p, ex);
+
+	return x->kind == EX_CAST ? lex(e->p, x->a[0]) : x;
+}
+
 /* Is ex a fill of zero wherever the block runs? */
 static bool zero_fill(struct emit *e, ex_id ex)
 {
-	const struct ex *x = lex(e->p, ex), *fill = x->kind == EX_GUARD ? lex(e->p, x->a[1]) : NULL;
+	const struct ex *x = less_cast(e, ex), *fill = x->kind == EX_GUARD ? lex(e->p, x->a[1]) : NULL;
 	bool outside = false;
 	int64_t lo, hi;
 
@@ -36,7 +43,9 @@ static bool zero_fill(struct emit *e, ex_id ex)
 
 static bool is_weight(struct emit *e, ex_id ex)
 {
-	return lex(e->p, ex)->kind == EX_READ && lbuf(e->p, lex(e->p, ex)->buf)->scope == SCOPE_CONST;
+	const struct ex *x = less_cast(e, ex);
+
+	return x->kind == EX_READ && lbuf(e->p, x->buf)->scope == SCOPE_CONST;
 }
 
 /* A tap in the padding adds nothing to a sum: zero times a weight, and weights are taken to be finite. */

@@ -28,6 +28,15 @@ struct vx vx_index(struct emit *e, ex_id ex, enum dtype as)
 	return (struct vx){VX_VEC, text(e, "((vf){%s})", s)};
 }
 
+/* Does ex read a sum that is exact? */
+static bool reads_exact(struct loop_prog *p, const struct ex *x)
+{
+	for (stage_id s = 1; s < p->stages.n && x->kind == EX_READ; s++)
+		if (lstage(p, s)->exact && lstage(p, s)->out == x->buf)
+			return true;
+	return false;
+}
+
 static struct vx vx_cast(struct emit *e, ex_id ex, const struct lanes *m)
 {
 	struct ex x = *lex(e->p, ex), from = *lex(e->p, x.a[0]);
@@ -37,7 +46,10 @@ static struct vx vx_cast(struct emit *e, ex_id ex, const struct lanes *m)
 		return code;
 	if (from.kind == EX_INDEX && (x.dtype == DT_F32 || x.dtype == DT_I32))
 		return vx_index(e, x.a[0], x.dtype);
-	return cast_lanes(e, x.dtype, from.dtype, vx(e, x.a[0], m), false);
+	struct vx a = vx(e, x.a[0], m);
+	if (x.dtype == DT_I32 && a.kind == VX_VEC && reads_exact(e->p, &from))
+		return (struct vx){VX_INT, text(e, "vtrunc(%s)", bare(e, a.s))};
+	return cast_lanes(e, x.dtype, from.dtype, a, false);
 }
 
 /* vmax and vmin return NaN if either operand is NaN. If one operand is known to be a number, one instruction is enough: the number goes

@@ -123,6 +123,31 @@ static struct vx as_stored(struct emit *e, enum dtype *t, struct vx x)
 	return x.kind == VX_SCALAR ? x : cast_lanes(e, DT_U8, DT_BOOL, x, true);
 }
 
+/* A step of a sum in registers that is exact: product and sum at once. */
+static bool exact_step(struct emit *e, buf_id out, const struct lanes *m)
+{
+	const struct stage *s = lstage(e->p, lnest(e->p, e->block)->stage);
+	const struct ex *body = lex(e->p, s->body);
+	poly off = write_offset(e), rest;
+	int64_t step, at;
+
+	if (!s->exact || body->kind != EX_CALL || body->fn != FN_MUL || !poly_linear_in(e->p->P, off, e->lane, &step, &rest) || step != 1 ||
+	    !poly_is_const(e->p->P, rest, &at) || !all_lanes(e, m))
+		return false;
+	ex_id a = body->a[0], b = body->a[1];
+	struct vx x = vx(e, a, m), y = vx(e, b, m);
+	if (x.kind == VX_FAIL || y.kind == VX_FAIL)
+		return false;
+	reg_touch(e, out, at, m->n, m->mask, m->nopen);
+	const struct reg_run *run = e->dry ? NULL : reg_run(e, out, at);
+	if (!e->dry && (!run || run->lanes != m->n || run->lanes != e->vl))
+		return false;
+	const char *name = reg_name(e, out, at);
+	body_lines(e);
+	line(e, "%s = vfma(%s, %s, %s);", name, to_vec(e, x), to_vec(e, y), name);
+	return true;
+}
+
 bool vector_block(struct emit *e)
 {
 	const struct nest *n = lnest(e->p, e->block);
@@ -143,6 +168,8 @@ bool vector_block(struct emit *e)
 	body_begin(e);
 	if (!block_lanes(e, &m))
 		return false;
+	if (c == COMB_SUM && lbuf(e->p, out)->scope == SCOPE_REGISTER && exact_step(e, out, &m))
+		return true;
 	if (init)
 		x = (struct vx){VX_SCALAR, const_text(e, t, none.c, none.ic)};
 	else

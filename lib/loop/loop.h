@@ -99,6 +99,7 @@ struct stage {
 	ex_id body;
 	enum combiner comb;
 	bool gone;     /* inlined: no nest, no buffer */
+	bool exact;    /* a sum of f32 that are whole numbers, of less than 24 bits at each step: it is not rounded */
 	uint32_t scan; /* stages of one number, next to each other, go through their scan axis together, step by step; 0: none */
 };
 

@@ -54,7 +54,7 @@ static ex_id padded_code(struct lower *L, enum dtype t, int rank, int64_t per, p
 		cond[2 * i + 1] = poly_sub(L->p->P, poly_const(L->p->P, L->shape[0][i] - 1), at[i]);
 	}
 	ex_id e = ex_read(L->p, low_buf(L, 0), rank, at), none = ex_const_int(L->p, t, 0);
-	e = words ? int_word(L, INT_X, e, poly_const(L->p->P, 0)) : int_code(L, INT_X, e);
+	e = words ? int_less_zero(L, INT_X, e, poly_const(L->p->P, 0), t) : int_code(L, INT_X, e);
 	e = ex_guard(L->p, 2 * rank, cond, e, words ? none : zero_code(L));
 	return ex_guard(L->p, 1, &inside, e, none);
 }
@@ -245,18 +245,25 @@ static stage_id window_sums(struct lower *L, const struct window *w, const struc
 	return s;
 }
 
+/* Products in a sum. */
+static int64_t w_count(struct lower *L)
+{
+	int64_t count = 1;
+
+	for (int i = 1; i < low_rank(L, INT_W); i++)
+		count *= L->shape[INT_W][i];
+	return count;
+}
+
 /* Sum s of products of raw codes less what their zero points add to it. */
 static void less_zeros(struct lower *L, const struct window *w, const struct padded *q, stage_id s, buf_id codes, int64_t per)
 {
 	poly index[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
 	ex_id x_zero = int_zero(L, INT_X, none), w_zero = int_zero(L, INT_W, none);
 	stage_id offset = 0, x_sums = w_zero ? window_sums(L, w, q, per) : 0;
-	int64_t count = L->shape[1][1];
 
-	for (int i = 0; i < w->n; i++)
-		count *= w->size[i];
 	if (x_zero)
-		offset = int_offsets(L, int_sums(L, "wsum", codes, 0, true), x_zero, count);
+		offset = int_offsets(L, int_sums(L, "wsum", codes, 0, true), x_zero, w_count(L));
 	stage_id r = low_result(L, 0, "zero");
 	low_index(L, r, index);
 	poly o = index[1];
@@ -273,9 +280,10 @@ static void less_zeros(struct lower *L, const struct window *w, const struct pad
 
 /* x is copied so that four rows lie byte by byte side by side: a step of a dot product has the taps of four rows. The window of a row of
  * results begins at one of four places in a group, its phase: weights are there once for each, among zeros. */
-static const char *const conv_int_algos[] = {"words", "quads", NULL};
+static const char *const conv_int_algos[] = {"words", "quads", "reals", NULL};
 
 static bool is_quads(const char *algo) { return !strcmp(algo, conv_int_algos[1]); }
+static bool is_reals(const char *algo) { return !strcmp(algo, conv_int_algos[2]); }
 
 struct quads {
 	int64_t phases, groups; /* of rows that a window touches */
@@ -352,9 +360,24 @@ static bool quads_fit(struct lower *L)
 	       any_will_do(L) && l->n && l->part[l->n - 1].axis == 1;
 }
 
+/* ---- depthwise: in f32 ---- */
+
+/* A multiply-add of f32 does in one step what takes two with integers. Are sums of all taps whole numbers that f32 has? */
+static bool reals_fit(struct lower *L)
+{
+	enum { MOST = (1 << 24) / (255 * 255) };
+	int64_t taps = 1;
+
+	for (int i = 2; i < low_rank(L, 1) && taps <= MOST; i++)
+		taps *= L->shape[1][i] <= MOST ? L->shape[1][i] : MOST + 1;
+	return L->shape[1][1] == 1 && taps > 1 && taps <= MOST;
+}
+
 static bool conv_int_fits(struct lower *L, const char *algo)
 {
-	return is_quads(algo) ? quads_fit(L) : L->shape[1][1] > 1 && int_words_fit(L, algo);
+	if (is_quads(algo))
+		return quads_fit(L);
+	return is_reals(algo) ? reals_fit(L) : L->shape[1][1] > 1 && int_words_fit(L, algo);
 }
 
 static const char *conv_int_best(struct lower *L)
@@ -377,6 +400,28 @@ static const char *conv_quads(struct lower *L, const struct window *w)
 	return NULL;
 }
 
+/* Depthwise, of codes and of weights less their zero points as f32. */
+static const char *conv_reals(struct lower *L, const struct window *w)
+{
+	struct padded q = pad_input(L, w, DT_U8, 1);
+	buf_id f32 = int_copies(L, INT_W, DT_F32, 1, 1, 0);
+	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
+	stage_id offset = 0, s = low_stage(L, "conv", DT_F32, w->n + 2, L->out_shape[0], low_axes(L, w->n + 2));
+	ex_id zero = int_zero(L, INT_X, none);
+
+	low_index(L, s, index);
+	conv_index(L, w, &q, s, index, group_of(L, index[1]), 1, x, f);
+	conv_body(L, s, low_fn2(L, FN_MUL, ex_cast(L->p, DT_F32, ex_read(L->p, q.buf, w->n + 2, x)), ex_read(L->p, f32, w->n + 2, f)));
+	lstage(L->p, s)->exact = true;
+	if (zero)
+		offset = int_offsets(L, int_sums(L, "wsum", int_codes(L, INT_W, 1, 1), 0, true), zero, w_count(L));
+	stage_id r = low_result(L, 0, "zero");
+	low_index(L, r, index);
+	ex_id y = ex_cast(L->p, DT_I32, low_of(L, s, index));
+	stage_body(L->p, r, COMB_NONE, zero ? int_less_offset(L, y, zero, low_of(L, offset, &index[1])) : y);
+	return NULL;
+}
+
 static const char *conv_integer(struct lower *L)
 {
 	struct window w;
@@ -388,10 +433,12 @@ static const char *conv_integer(struct lower *L)
 	const char *algo = low_algo(L);
 	if (is_quads(algo))
 		return conv_quads(L, &w);
+	if (is_reals(algo))
+		return conv_reals(L, &w);
 	bool words = strcmp(algo, ALGO_USUAL);
 	int64_t old = L->shape[1][1], per = old == 1 ? 1 : words ? int_words_padded(L, old) : int_padded(old);
 	struct padded q = pad_input(L, &w, words ? DT_I16 : DT_U8, per);
-	buf_id codes = words ? int_words(L, INT_W, 1, per, 0) : int_codes(L, INT_W, 1, per);
+	buf_id codes = words ? int_copies(L, INT_W, DT_I16, 1, per, 0) : int_codes(L, INT_W, 1, per);
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
 	conv_index(L, &w, &q, s, index, group_of(L, index[1]), per, x, f);

@@ -117,7 +117,7 @@ int64_t int_words_padded(struct lower *L, int64_t n)
 	return (n + step - 1) / step * step;
 }
 
-ex_id int_word(struct lower *L, uint32_t i, ex_id e, poly at)
+ex_id int_less_zero(struct lower *L, uint32_t i, ex_id e, poly at, enum dtype t)
 {
 	uint32_t z = i == INT_X ? INT_X_ZERO : INT_W_ZERO;
 	poly index[LOOP_RANK_MAX];
@@ -128,10 +128,10 @@ ex_id int_word(struct lower *L, uint32_t i, ex_id e, poly at)
 			index[k] = L->shape[z][k] == 1 ? poly_const(L->p->P, 0) : at;
 		e = low_fn2(L, FN_SUB, ex_cast(L->p, DT_I32, e), ex_cast(L->p, DT_I32, low_read(L, z, index)));
 	}
-	return ex_cast(L->p, DT_I16, e);
+	return ex_cast(L->p, t, e);
 }
 
-buf_id int_words(struct lower *L, uint32_t i, int axis, int64_t extent, int along)
+buf_id int_copies(struct lower *L, uint32_t i, enum dtype t, int axis, int64_t extent, int along)
 {
 	int rank = low_rank(L, i);
 	int64_t shape[LOOP_RANK_MAX];
@@ -139,9 +139,9 @@ buf_id int_words(struct lower *L, uint32_t i, int axis, int64_t extent, int alon
 
 	memcpy(shape, L->shape[i], sizeof shape);
 	shape[axis] = extent;
-	stage_id s = low_stage(L, i == INT_X ? "words" : "wwords", DT_I16, rank, shape, low_axes(L, rank));
+	stage_id s = low_stage(L, i == INT_X ? "words" : "wwords", t, rank, shape, low_axes(L, rank));
 	low_index(L, s, at);
-	ex_id e = int_word(L, i, ex_read(L->p, low_buf(L, i), rank, at), along < 0 ? poly_const(L->p->P, 0) : at[along]);
+	ex_id e = int_less_zero(L, i, ex_read(L->p, low_buf(L, i), rank, at), along < 0 ? poly_const(L->p->P, 0) : at[along], t);
 	poly inside = poly_sub(L->p->P, poly_const(L->p->P, L->shape[i][axis] - 1), at[axis]);
 	stage_body(L->p, s, COMB_NONE, ex_guard(L->p, 1, &inside, e, low_num(L, e, 0)));
 	return lstage(L->p, s)->out;

@@ -18,10 +18,10 @@ bool int_words_fit(struct lower *L, const char *algo);
 const char *int_words_best(struct lower *L);
 /* As int_padded, for that algorithm. */
 int64_t int_words_padded(struct lower *L, int64_t n);
-/* Element e of operand i less its zero point, in i16; at: which zero point, if there are several. */
-ex_id int_word(struct lower *L, uint32_t i, ex_id e, poly at);
+/* Element e of operand i less its zero point, as type t; at: which zero point, if there are several. */
+ex_id int_less_zero(struct lower *L, uint32_t i, ex_id e, poly at, enum dtype t);
 /* Buffer of them, its axis made as long as extent with 0; along: the axis that zero points are along (-1: there is one). */
-buf_id int_words(struct lower *L, uint32_t i, int axis, int64_t extent, int along);
+buf_id int_copies(struct lower *L, uint32_t i, enum dtype t, int axis, int64_t extent, int along);
 
 /* x is of codes of type u8, w of codes of type i8; an operand of the other type is moved by 128. */
 ex_id int_code(struct lower *L, uint32_t i, ex_id e);

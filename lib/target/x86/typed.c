@@ -165,6 +165,14 @@ static const char weave_text[] =
 	"\t*(v *)p = a | b << 8 | c << 16 | d << 24;\n"
 	"#else\n";
 
+/* Kernels that are computed as they are written have no other. */
+static const char fma_text[] =
+	"#if VL == 16 && defined __AVX512F__ && !defined __clang__\n"
+	"\treturn __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);\n"
+	"#elif VL == 8 && defined __FMA__ && !defined __clang__\n"
+	"\treturn __builtin_ia32_vfmaddps256(a, b, c);\n"
+	"#else\n";
+
 static const char load_f16_text[] =
 	"#if " V16 "\n" TYPE("short", "32") "\treturn __builtin_ia32_vcvtph2ps512_mask(*(const v *)p, (vf){}, -1, 4);\n"
 					    "#elif VL == 8 && defined __F16C__\n" TYPE(
@@ -208,6 +216,7 @@ const struct text_section x86_typed_text[] = {
 	{"mul16", mul16_text, true},
 	{"trunc", trunc_text, true},
 	{"weave", weave_text, true},
+	{"fma", fma_text, true},
 	{"nearest", nearest_text, true},
 	{"lookup", lookup_text, true},
 	{NULL},
