@@ -46,7 +46,10 @@ def by_onnxruntime(model, samples, method=None):
         quant_pre_process(model, "pre.onnx", skip_symbolic_shape=True)
     options = dict(quant_format=QuantFormat.QDQ, per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
                    calibrate_method=getattr(CalibrationMethod, method)) if method else {}
-    quantize_static("pre.onnx", "q.onnx", Reader(), **options)
+    try:
+        quantize_static("pre.onnx", "q.onnx", Reader(), **options)
+    except ValueError:  # some weights it takes only with one scale
+        quantize_static("pre.onnx", "q.onnx", Reader(), **{**options, "per_channel": False})
     return "q.onnx"
 
 

@@ -82,6 +82,34 @@ is "$(rc ge-quantize -s stats --times all.json,dear.json,dear.json --metric ./tw
 for half in 1 2; do ge-quantize -q -s stats --alternate $half float.g | ge-dump | grep -oE 'i8\[.*@?.*' | wc -l >half$half; done
 is "$(cat half1 half2 | tr '\n' ' ')" "3 1 " "--alternate: layers with weights of either half"
 
+steps 5e-6 5e-6 >slow.json
+is "$(rc ge-quantize -s stats --times slow.json,dear.json,dear.json -o x.g float.g) $(awk '$2 == "float" { print $1, $8 }' out)" \
+	"0 /features/features.1/features.1.1/BatchNormalization -3" "--times: what bytes make slower stays in float"
+
+# Additions and averages that bytes save nothing for: of squares, and of what is read as floats, too.
+cat >sums.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+const w = f32[1,1,1,1] [0.5]
+graph main {
+  input x: f32[1,1,8,8]
+  c = Conv(x, @w) "c"
+  sq = Mul(c, c)
+  sum = Add(sq, x) "squares"
+  d = Conv(sum, @w) "d"
+  e = Relu(d)
+  f = Conv(e, @w) "f"
+  both = Add(f, e) "residual"
+  g = GlobalAveragePool(both) "average"
+  h = Sigmoid(both)
+  output g = g
+  output h = h
+}
+END
+ge-load sums.txt | ge-shape -o sums.g
+ge-calibrate sums.g images.npy -o sums.stats
+is "$(rc ge-quantize -s sums.stats -o x.g sums.g) $(awk '$2 == "int8" { print $1 }' out | tr '\n' ' ')" "0 c d f residual " "additions that bytes save nothing for stay in float"
+
 # The same made good by balancing: what is divided out of the operand goes into the weights, and back.
 for how in --equalize "--smooth 0.5" "--equalize --smooth 0.5"; do
 	is "$(rc ge-quantize -q -s bad.stats $how -o balanced.g bad.g) $(./accuracy balanced.g)" "0 $float" "$how: in float the same"

@@ -22,21 +22,13 @@ struct module *plan_module(const struct plan *p)
 
 static bool fit(const struct build *b, val_id v) { return v && v < b->p->nvalues && b->p->stat[v] && val(b->m, v)->kind != VAL_CONST; }
 
-/* Made by a product for this reader alone: it is added before it is rounded. */
-static bool joins(const struct build *b, val_id v)
-{
-	const struct value *x = val(b->m, v);
-
-	return x->kind == VAL_NODE && part_of(node(b->m, x->def)->op) == PART_WEIGHTS && uses_count(&b->uses, v) == 1;
-}
-
 static void mark_inputs(struct build *b, const struct node *n)
 {
 	bool left = false;
 
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (fit(b, n->in[i])) {
-			if (n->nin > 1 && !left && joins(b, n->in[i]))
+			if (n->nin > 1 && !left && is_joined(b->m, &b->uses, n->in[i]))
 				left = true;
 			else
 				b->bytes[n->in[i]] = true;

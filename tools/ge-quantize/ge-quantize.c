@@ -233,7 +233,16 @@ static void make_plan(struct plan *p, const char *path, struct statistics *s)
 	p->nnodes = again->nodes.n;
 	find_statistics(p, again, s);
 	find_layers(p, again);
+	keep_worth(p, again);
 	module_free(m);
+}
+
+/* Layers that bytes do not make faster stay in float. */
+static void leave_slower(struct plan *p, const char *files, bool *on)
+{
+	times_read(p, files);
+	for (size_t i = 0; i < p->layers.n; i++)
+		on[i] &= p->layers.a[i].microseconds >= 0;
 }
 
 static int run(const struct tool *t, struct tool_args *a)
@@ -253,7 +262,7 @@ static int run(const struct tool *t, struct tool_args *a)
 		on[i] = !half || alternates(i, half);
 	module_free(plan_build(&p, on, p.layers.a));
 	if (times)
-		times_read(&p, times);
+		leave_slower(&p, times, on);
 	bool held = !metric.command || metric_hold(&metric, &p, on);
 	struct module *m = plan_build(&p, on, NULL);
 	add_provenance(m, t, a);

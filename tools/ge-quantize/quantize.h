@@ -2,6 +2,7 @@
 #ifndef HONE_GE_QUANTIZE_H
 #define HONE_GE_QUANTIZE_H
 #include "graph/module.h"
+#include "graph/pass.h"
 #include "quant/range.h"
 
 /* What becomes of a node that is quantised (operators.c). */
@@ -59,6 +60,11 @@ struct plan {
 struct module *plan_module(const struct plan *p); /* the model again, with the same ids */
 /* A model in which the layers with on[i] are quantised; errors of the layers are written where err is not NULL. */
 struct module *plan_build(struct plan *p, const bool *on, struct layer *err);
+
+/* worth.c: takes layers without weights that bytes save nothing for from the list. */
+void keep_worth(struct plan *p, struct module *m);
+/* Made by a product for one reader alone, which adds it before it is rounded. */
+bool is_joined(struct module *m, const struct uses *u, val_id v);
 
 /* Scales of weights, and what rounding did. */
 struct rounded_weights {
