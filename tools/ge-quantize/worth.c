@@ -20,7 +20,10 @@ bool is_joined(struct module *m, const struct uses *u, val_id v)
 	return x->kind == VAL_NODE && part_of(node(m, x->def)->op) == PART_WEIGHTS && uses_count(u, v) == 1;
 }
 
-static bool moves_bytes(const struct worth *w, const struct node *n) { return part_of(n->op) == PART_MOVES && n->out[0] && w->bytes[n->out[0]]; }
+static bool moves_bytes(const struct worth *w, const struct node *n)
+{
+	return part_of(n->op) == PART_MOVES && n->out[0] && w->bytes[n->out[0]];
+}
 
 static void mark_moved(struct worth *w, const struct node *n)
 {
