@@ -1,6 +1,7 @@
 /* Lowering of convolutions. */
 #include <string.h>
 #include "lower/integer.h"
+#include "lower/wide.h"
 #include "lower/windows.h"
 #include "lower/winograd.h"
 #include "loop/instr.h"
@@ -87,7 +88,7 @@ static struct padded pad_input(struct lower *L, const struct window *w, enum dty
 		at[2 + i] = poly_addc(L->p->P, at[2 + i], -w->begin[i]);
 		q.offset[i] = 0;
 	}
-	stage_body(L->p, s, COMB_NONE, of_codes(L) ? padded_code(L, t, rank, per, at) : low_read_fill(L, 0, at, 0));
+	stage_body(L->p, s, COMB_NONE, of_codes(L) ? padded_code(L, t, rank, per, at) : ex_cast(L->p, t, low_read_fill(L, 0, at, 0)));
 	q.buf = lstage(L->p, s)->out;
 	return q;
 }
@@ -108,7 +109,7 @@ static void add_bias(struct lower *L, stage_id conv)
 
 /* ---- Winograd ---- */
 
-static const char *const conv_algos[] = {"winograd2", "winograd4", NULL};
+static const char *const conv_algos[] = {"winograd2", "winograd4", ALGO_WIDE, NULL};
 
 static int tile_of(const char *algo) { return algo[strlen(algo) - 1] - '0'; }
 
@@ -117,13 +118,24 @@ static bool winograd_fits(struct lower *L, const char *algo)
 {
 	struct window w;
 
-	if (low_rank(L, 0) != 4 || low_dtype(L, 0) != DT_F32 || attr_i(L->n, "group") != 1 ||
+	if (low_rank(L, 0) != 4 || low_wide_type(low_dtype(L, 0)) != DT_F32 || attr_i(L->n, "group") != 1 ||
 	    window_read(L->m, L->n, 2, L->shape[1] + 2, &w))
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (w.size[i] != 3 || w.stride[i] != 1 || w.dilation[i] != 1)
 			return false;
 	return true;
+}
+
+static bool algo_fits(struct lower *L, const char *algo) { return strcmp(algo, ALGO_WIDE) ? winograd_fits(L, algo) : wide_fits(L, algo); }
+
+static double products_of(struct lower *L)
+{
+	double n = (double)low_count(L, 1) * (double)L->out_shape[0][0];
+
+	for (int i = 2; i < low_out_rank(L, 0); i++)
+		n *= (double)L->out_shape[0][i];
+	return n;
 }
 
 /* Cycles of so many products of all channels, each of so many rows. */
@@ -158,9 +170,11 @@ static double winograd_cycles(struct lower *L, int m)
 static const char *conv_best(struct lower *L)
 {
 	double best = fitted.transform_margin * direct_cycles(L);
-	const char *algo = ALGO_USUAL;
 
-	for (int i = 0; conv_algos[i]; i++)
+	if (wide_fits(L, ALGO_WIDE) && !wide_pays(L, products_of(L)))
+		return ALGO_USUAL;
+	const char *algo = wide_fits(L, ALGO_WIDE) ? ALGO_WIDE : ALGO_USUAL;
+	for (int i = 0; strcmp(conv_algos[i], ALGO_WIDE); i++)
 		if (winograd_fits(L, conv_algos[i]) && low_const(L, 1) && winograd_cycles(L, tile_of(conv_algos[i])) < best) {
 			best = winograd_cycles(L, tile_of(conv_algos[i]));
 			algo = conv_algos[i];
@@ -170,9 +184,9 @@ static const char *conv_best(struct lower *L)
 
 static const char *winograd(struct lower *L, const struct window *w, int m)
 {
-	buf_id u = winograd_weights(L->p, m, low_buf(L, 1), DT_F32);
+	buf_id u = winograd_weights(L->p, m, wide_buf(L, 1), DT_F32);
 
-	add_bias(L, winograd_stages(L->p, m, low_buf(L, 0), u, w->begin, L->out_shape[0], low_axes(L, 4)));
+	add_bias(L, winograd_stages(L->p, m, wide_buf(L, 0), u, w->begin, L->out_shape[0], low_axes(L, 4)));
 	return NULL;
 }
 
@@ -217,13 +231,16 @@ static const char *conv(struct lower *L)
 	if (why)
 		return why;
 	const char *algo = low_algo(L);
-	if (strcmp(algo, ALGO_USUAL))
+	bool wide = !strcmp(algo, ALGO_WIDE);
+	if (strcmp(algo, ALGO_USUAL) && !wide)
 		return winograd(L, &w, tile_of(algo));
-	struct padded q = pad_input(L, &w, low_dtype(L, 0), L->shape[1][1]);
+	struct padded q = pad_input(L, &w, wide ? DT_F32 : low_dtype(L, 0), L->shape[1][1]);
+	buf_id weights = wide ? wide_weights(L, products_of(L)) : 0;
 	stage_id s = low_sums(L, 0, "conv");
 	low_index(L, s, index);
 	conv_index(L, &w, &q, s, index, group_of(L, index[1]), L->shape[1][1], x, f);
-	conv_body(L, s, low_fn2(L, FN_MUL, low_wide(L, ex_read(L->p, q.buf, w.n + 2, x)), low_read_wide(L, 1, f)));
+	ex_id weight = weights ? ex_read(L->p, weights, w.n + 2, f) : low_read_wide(L, 1, f);
+	conv_body(L, s, low_fn2(L, FN_MUL, low_wide(L, ex_read(L->p, q.buf, w.n + 2, x)), weight));
 	add_bias(L, s);
 	return NULL;
 }
@@ -451,7 +468,7 @@ static const char *conv_integer(struct lower *L)
 }
 
 const struct lower_row lower_conv[] = {
-	{OP_Conv, conv, .algos = conv_algos, .fits = winograd_fits, .best = conv_best},
+	{OP_Conv, conv, .algos = conv_algos, .fits = algo_fits, .best = conv_best},
 	{OP_ConvInteger, conv_integer, .algos = conv_int_algos, .fits = conv_int_fits, .best = conv_int_best},
 	{0},
 };

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "lower/integer.h"
+#include "lower/wide.h"
 #include "op/einsum.h"
 
 static const char *const matmul_axes[] = {"", "", "m n", "b m n", "b h m n", "a b h m n"};
@@ -49,15 +50,55 @@ static void product_index(struct lower *L, const struct product *q, const poly *
 	b[q->b_axis] = k;
 }
 
+/* ---- algorithms ---- */
+
+static const char *const product_algos[] = {ALGO_WIDE, NULL};
+
+static double products_of(struct lower *L)
+{
+	bool turned = L->n->op == OP_Gemm && attr_i(L->n, "transA");
+	double products = (double)L->shape[0][turned ? 0 : low_rank(L, 0) - 1];
+
+	for (int i = 0; i < low_out_rank(L, 0); i++)
+		products *= (double)L->out_shape[0][i];
+	return products;
+}
+
+static const char *product_best(struct lower *L) { return wide_pays(L, products_of(L)) ? ALGO_WIDE : ALGO_USUAL; }
+
+/* Operands of a product as the algorithm has them. */
+struct factors {
+	buf_id a, b;
+};
+
+static struct factors factors_of(struct lower *L)
+{
+	bool wide = !strcmp(low_algo(L), ALGO_WIDE);
+
+	return wide ? (struct factors){wide_buf(L, 0), wide_weights(L, products_of(L))} : (struct factors){0};
+}
+
+static ex_id factor(struct lower *L, uint32_t i, buf_id wide, const poly *at)
+{
+	return wide ? ex_read(L->p, wide, low_rank(L, i), at) : low_read_wide(L, i, at);
+}
+
+/* A product of element a of operand 0 and element b of operand 1. */
+static ex_id times(struct lower *L, const struct factors *f, const poly *a, const poly *b)
+{
+	return low_fn2(L, FN_MUL, factor(L, 0, f->a, a), factor(L, 1, f->b, b));
+}
+
 static const char *matmul(struct lower *L)
 {
 	struct product q = product_of(L);
 	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX];
 
+	struct factors f = factors_of(L);
 	stage_id s = low_sums(L, 0, "matmul");
 	low_index(L, s, index);
 	product_index(L, &q, index, stage_reduce(L->p, s, "k", L->shape[0][q.a_axis]), a, b);
-	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, low_read_wide(L, 0, a), low_read_wide(L, 1, b)));
+	stage_body(L->p, s, COMB_SUM, times(L, &f, a, b));
 	low_result_is(L, 0, lstage(L->p, s)->out);
 	return NULL;
 }
@@ -113,6 +154,7 @@ static const char *gemm(struct lower *L)
 	poly index[2], a[2], b[2];
 
 	low_name_axes(L, 2, "m n");
+	struct factors f = factors_of(L);
 	stage_id s = low_sums(L, 0, "gemm");
 	low_index(L, s, index);
 	poly k = stage_reduce(L->p, s, "k", L->shape[0][ta ? 0 : 1]);
@@ -120,7 +162,7 @@ static const char *gemm(struct lower *L)
 	a[!ta] = k;
 	b[tb] = k;
 	b[!tb] = index[1];
-	stage_body(L->p, s, COMB_SUM, low_fn2(L, FN_MUL, low_read_wide(L, 0, a), low_read_wide(L, 1, b)));
+	stage_body(L->p, s, COMB_SUM, times(L, &f, a, b));
 	if (alpha == 1 && (!low_has(L, 2) || beta == 0)) {
 		low_result_is(L, 0, lstage(L->p, s)->out);
 		return NULL;
@@ -190,8 +232,8 @@ static const char *einsum(struct lower *L)
 
 const struct lower_row lower_matmul[] = {
 	{OP_Einsum, einsum},
-	{OP_Gemm, gemm},
-	{OP_MatMul, matmul},
+	{OP_Gemm, gemm, .algos = product_algos, .fits = wide_fits, .best = product_best},
+	{OP_MatMul, matmul, .algos = product_algos, .fits = wide_fits, .best = product_best},
 	{OP_MatMulInteger, matmul_integer, .algos = int_algos, .fits = int_words_fit, .best = int_words_best},
 	{0},
 };

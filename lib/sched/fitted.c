@@ -52,7 +52,6 @@ const struct fitted fitted = {
 	.chunk_over = 1.5,
 	.chunk_min = 32,
 	.better = 0.999,
-	.half_sums = 32,
 	.function = 10,
 	.function_steps = 256,
 	.rows_first_steps = 128,

@@ -59,7 +59,6 @@ struct fitted {
 	double chunk_over;      /* panels larger than that many times their share are reduced in chunks; */
 	int chunk_min;          /* of no fewer steps */
 	double better;          /* a tile must cost less than that of the best so far */
-	double half_sums;       /* lanes of 16-bit sums worth keeping: each is a statement of its own */
 	int function;           /* operations from which what follows the sums counts as a function call */
 	int function_steps;     /* steps from which sums before a function wait in memory */
 	int rows_first_steps;   /* steps from which a tile of rows may go over all panels */

@@ -241,10 +241,11 @@ static void inline_stages(struct schedule *r)
 			continue;
 		bool cheap = cost <= fitted.inline_free, once = n == 1 && read_once(p, s, reader);
 		bool plain = lex(p, t->body)->kind == EX_READ;               /* a copy */
+		bool work = cost || lex(p, t->body)->kind == EX_CAST;
 		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */
 			continue;
 		bool usual = once || plain || (n == 1 && window_reads(p, s, reader)) ||
-			     (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && cost));
+			     (cheap && !(n == 1 && lstage(p, reader)->comb != COMB_NONE && work));
 		const char *name = sym_str(t->name), *sample = sched_name(r, "%s.inline", name);
 		if (usual && once && lstage(p, reader)->comb == COMB_NONE) {
 			sched_try(r, PRIM_INLINE, name);

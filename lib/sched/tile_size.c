@@ -54,16 +54,13 @@ static int most_vectors(struct loop_prog *p, const struct tile *q)
 	return sums_strided_rows(p, q) && reduce_steps(p, q) > UNROLL_MAX ? fit_sums_apart(&m) : VECTORS_MAX;
 }
 
-/* Vectors of sums up to which the unrolled reduction stays short. With 16-bit floats each lane is a statement of its own. */
+/* Vectors of sums up to which the unrolled reduction stays short. */
 static double most_sums(struct loop_prog *p, const struct tile *q, struct window w, int lanes)
 {
 	double most = large_window(p, q) ? unroll_most(p) / reduce_steps(p, q) : INFINITY;
 
 	if (w.row_at_a_time)
 		most = unroll_most(p) / (double)w.taps;
-	for (int i = 0; i < q->nread; i++)
-		if (!q->dot && (lex(p, q->read[i])->dtype == DT_F16 || lex(p, q->read[i])->dtype == DT_BF16))
-			return fmin(most, fitted.half_sums / lanes);
 	return most;
 }
 

@@ -1,0 +1,39 @@
+/* Products of operands that are widened first. */
+#include "lower/wide.h"
+#include "loop/instr.h"
+#include "sched/fitted.h"
+#include "target/target.h"
+
+static bool is_half(enum dtype t) { return t == DT_F16 || t == DT_BF16; }
+
+bool wide_fits(struct lower *L, const char *algo) { return is_half(low_dtype(L, 0)) && low_dtype(L, 1) == low_dtype(L, 0); }
+
+bool wide_pays(struct lower *L, double products)
+{
+	const struct target *t = L->p->target ? L->p->target : target_host();
+
+	return wide_fits(L, ALGO_WIDE) && !instr_dot(t, low_dtype(L, 0), low_dtype(L, 1)) &&
+	       products > fitted.inline_once * (double)low_count(L, 0) && products > fitted.inline_once * (double)low_count(L, 1);
+}
+
+/* A vector of elements is widened by two operations, for as many rows at a time as there are registers. */
+buf_id wide_weights(struct lower *L, double products)
+{
+	struct target t = target_filled(L->p->target ? L->p->target : target_host());
+	double times = products / ((double)low_count(L, 1) * t.vector_regs), widening = 2 * times / (t.vector_bytes / sizeof(float));
+
+	return widening > 2 / t.memory_a_cycle ? wide_buf(L, 1) : 0;
+}
+
+buf_id wide_buf(struct lower *L, uint32_t i)
+{
+	int rank = low_rank(L, i);
+	poly at[LOOP_RANK_MAX];
+
+	if (!is_half(low_dtype(L, i)))
+		return low_buf(L, i);
+	stage_id s = low_stage(L, "wide", DT_F32, rank, L->shape[i], low_axes(L, rank));
+	low_index(L, s, at);
+	stage_body(L->p, s, COMB_NONE, low_wide(L, ex_read(L->p, low_buf(L, i), rank, at)));
+	return lstage(L->p, s)->out;
+}

@@ -1,0 +1,19 @@
+/* Products of operands in 16 bits whose elements are read many times: they are widened to f32 once, by stages of their own, weights when the
+ * library is built. Else each read widens. Where an instruction sums products in 16 bits itself there is nothing to widen.
+ * products: of the node, multiplications of two elements. */
+#ifndef HONE_LOWER_WIDE_H
+#define HONE_LOWER_WIDE_H
+#include "lower/lowering.h"
+
+#define ALGO_WIDE "wide"
+
+/* The algorithm fits: both operands are f16, or bf16. */
+bool wide_fits(struct lower *L, const char *algo);
+/* It is usual: no instruction sums such products, and each element of both operands is in more than one product. */
+bool wide_pays(struct lower *L, double products);
+/* Operand i as f32: its own buffer, or that of a stage. */
+buf_id wide_buf(struct lower *L, uint32_t i);
+/* The same of the second operand, whose elements come in vectors; 0: they are read as they are, for that takes less time than twice the
+ * bytes. */
+buf_id wide_weights(struct lower *L, double products);
+#endif
