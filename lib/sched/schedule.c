@@ -240,7 +240,7 @@ static void inline_stages(struct schedule *r)
 		if (cost > fitted.inline_whole || (n == 1 && dot_needs(p, s, reader)))
 			continue;
 		bool cheap = cost <= fitted.inline_free, once = n == 1 && read_once(p, s, reader);
-		bool plain = lex(p, t->body)->kind == EX_READ;               /* a copy */
+		bool plain = lex(p, t->body)->kind == EX_READ; /* a copy */
 		bool work = cost || lex(p, t->body)->kind == EX_CAST;
 		if (n == 1 && stage_choice(p, s) && stage_choice(p, reader)) /* transforms one after the other */
 			continue;
