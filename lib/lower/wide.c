@@ -12,7 +12,7 @@ bool wide_pays(struct lower *L, double products)
 {
 	const struct target *t = L->p->target ? L->p->target : target_host();
 
-	return wide_fits(L, ALGO_WIDE) && !instr_dot(t, low_dtype(L, 0), low_dtype(L, 1)) &&
+	return wide_fits(L, ALGO_WIDE) && !instr_dot(t, low_dtype(L, 0), low_dtype(L, 1), false) &&
 	       products > fitted.inline_once * (double)low_count(L, 0) && products > fitted.inline_once * (double)low_count(L, 1);
 }
 
