@@ -146,7 +146,11 @@ static const char lookup_text[] =
 	"\tconst vi i = x >> 1;\n" PERMUTED("short", "__builtin_ia32_vpermt2varhi512_mask", "__builtin_ia32_vpermi2varhi512")
 	"\treturn visel(vilt(viset(127), x), hi, lo) >> ((x & 1) << 3) & 255;\n"
 	"#elif VL == 8 && defined __AVX2__\n"
+	"#ifdef __clang__\n"
+	"\tconst vi four = __builtin_ia32_gatherd_d256((vi){}, (const int *)table, x & 252, ~(vi){}, 1);\n"
+	"#else\n"
 	"\tconst vi four = __builtin_ia32_gathersiv8si((vi){}, (const int *)table, x & 252, ~(vi){}, 1);\n"
+	"#endif\n"
 	"\treturn four >> ((x & 3) << 3) & 255;\n"
 	"#else\n";
 
