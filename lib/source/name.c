@@ -35,7 +35,7 @@ static bool is_word(const char *s)
 		"vabs", "vbit", "vceil", "vcos", "vd", "veq", "verf", "vexp", "vexp_minus", "vexp_near_0", "vfloor", "vfmadd16",
 		"vfu", "vgather", "vgather_mask", "vh", "vhf", "vhfu", "vhmax", "vhmin", "vhprod", "vhsum", "vindex", "viu", "vl",
 		"vlanes", "vldexp", "vle", "vload", "vload_mask", "vlog", "vlookup", "vlt", "vmax", "vmax2", "vmin", "vmin2", "vmod",
-		"vmset", "vne", "vpdpbusd", "vpmaddwd", "vpow", "vpow_core", "vrint", "vscatter", "vsel", "vset", "vsigmoid", "vsign",
+		"vmset", "vne", "vnearest", "vpdpbusd", "vpmaddwd", "vpow", "vpow_core", "vrint", "vscatter", "vsel", "vset", "vsigmoid", "vsign",
 		"vsign_of", "vsin", "vsqrt", "vstore", "vstore_mask", "vtanh", "vdpbf16ps", "viabs", "vieq", "vihsum", "vihmax", "vihmin",
 		"vihprod", "viindex", "vile", "vilt", "vimax", "vimin", "vimul16", "vine", "visel", "viset", "visign", "vreal", "vtrunc",
 		"AS_WRITTEN", "EACH_ROUNDED", "IN_STEP", "LOADS_STAY", "STAYS", "SUMS_AS_WRITTEN",
