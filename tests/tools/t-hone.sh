@@ -11,13 +11,27 @@ is "$(grep -c 'kernels.*distinct; memory' out) $(grep -c made/digits out)" "1 6"
 is "$(rc run-cmp --runs 3 made/digits.so made/digits.d/01-import.g --set batch=1) $(grep -c ' equal$' out)" "0 3" "build: the library's numbers are the model's"
 ge-import "$model" | ge-shape --set batch=1 | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune | ge-integer | ge-fuse | ge-layout | ge-plan --quiet -o byhand.g
 is "$(cmp byhand.g made/digits.d/11-plan.g && echo same)" same "build: the pipe by hand gives the same bytes"
-is "$(rc hone build -q --embed -j1 "$model" -o made/in --shape image:2x1x8x8) $(cat out err) $(cd made && echo in.*)" \
+ge-load - -o tiny.g <<'END'
+hone-text 1
+module ir=8 opset=17
+symbol batch 0 inf
+const w = f32[4,3] [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+graph main {
+  input image: f32[batch,4]
+  m = MatMul(image, @w)
+  y = Relu(m)
+  output y = y
+}
+END
+tiny=$PWD/tiny.onnx # compiled in less time
+ge-export -o tiny.onnx tiny.g
+is "$(rc hone build -q --embed -j1 "$tiny" -o made/in --shape image:2x4) $(cat out err) $(cd made && echo in.*)" \
 	"0  in.a in.c in.d in.h in.so" "build: --quiet, --embed, --shape"
-mkdir here && cp "$model" here/net.onnx
+mkdir here && cp "$tiny" here/net.onnx
 is "$(cd here && hone build -q net.onnx --set=batch=1 && echo net.*)" "net.a net.c net.d net.h net.onnx net.so net.weights" "build: without -o, here"
-is "$(mkdir 'a dir' && cp "$model" "a dir/a'b.onnx" && rc hone build -q "a dir/a'b.onnx" --set batch=1 -o 'a dir/a b') $(rc run-dev 'a dir/a b.so' -o y.npz) $(ls y.npz)" "0 0 y.npz" "build: blanks and quotes in names"
+is "$(mkdir 'a dir' && cp "$tiny" "a dir/a'b.onnx" && rc hone build -q "a dir/a'b.onnx" --set batch=1 -o 'a dir/a b') $(rc run-dev 'a dir/a b.so' -o y.npz) $(ls y.npz)" "0 0 y.npz" "build: blanks and quotes in names"
 for word in int run step index new A; do
-	hone build -q "$model" -o names/$word --set batch=1 2>>err && [ -s names/$word.so ] && printf 'ok '
+	hone build -q "$tiny" -o names/$word --set batch=1 2>>err && [ -s names/$word.so ] && printf 'ok '
 done >out
 is "$(cat out)" "ok ok ok ok ok ok " "build: names that C owns"
 
@@ -51,16 +65,16 @@ for verb in build simplify; do
 	fails 64 "$verb, no such option" hone $verb "$model" --nonsense $out
 	fails 64 "$verb, no model" hone $verb
 done
-fails 74 "build, a directory that cannot be made" hone build "$model" --set batch=1 -o /proc/none/m
+fails 74 "build, a directory that cannot be made" hone build "$tiny" --set batch=1 -o /proc/none/m
 fails 74 "simplify, no such directory" hone simplify "$model" none/m.onnx
-fails 69 "no compiler" env CC=no-such-compiler hone build "$model" --set batch=1 -o m
+fails 69 "no compiler" env CC=no-such-compiler hone build "$tiny" --set batch=1 -o m
 fails 64 "-o of a directory" hone build "$model" -o made/
 fails 64 "simplify, no output" hone simplify "$model"
 fails 64 "simplify, an output of another kind" hone simplify "$model" smaller.model
 fails 64 "an argument too many" hone build "$model" b.onnx
 fails 64 "no such tool" hone frobnicate
 fails 64 "a path is no tool" hone ../bin/ge-dump
-CC=no-such-compiler hone build --keep "$model" --set batch=1 -o kept 2>err
+CC=no-such-compiler hone build --keep "$tiny" --set batch=1 -o kept 2>err
 is "$(ls kept.d | wc -l) $(ls -d kept.*)" "11 kept.d" "--keep: the graphs of a failed build"
 fails 66 "--keep, missing file, earlier graphs" hone build --keep missing.onnx -o kept
 ls tmp >left
@@ -81,7 +95,7 @@ for signal in TERM HUP; do
 	rm -rf ended
 done
 mkdir taken && : >taken/m.d
-fails 74 "a file where the graphs go" hone build "$model" --set batch=1 -o taken/m
+fails 74 "a file where the graphs go" hone build "$tiny" --set batch=1 -o taken/m
 is "$(ls -A taken) $(grep -c taken/m.d err)" "m.d 1" "and nothing is there"
 
 # simplify
