@@ -58,6 +58,13 @@ build/gen/%.inc: %
 	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
 build/lib/source/text.o: build/gen/lib/source/runtime.in.inc build/gen/lib/source/header.in.inc build/gen/lib/source/team.in.inc build/gen/lib/source/checksum.in.inc \
 	build/gen/lib/runner/model_abi.h.inc build/gen/lib/op/opaque.h.inc
+# What kernels call, in quotes: no model has such a name.
+CALLED := $(wildcard lib/target/*/*.c) lib/emit/prelude.c lib/loop/math.c lib/loop/instr.c
+build/gen/lib/source/called.inc: $(CALLED)
+	@mkdir -p $(@D)
+	@sed -nE 's/.*"static inline [a-z]+ ([a-z_0-9]+)\(.*/"\1",/p; s/.*"typedef .* ([a-z]+)( __attribute__|;).*/"\1",/p; s/.*LANE_BY_LANE\("([a-z]+).*/"\1",/p' \
+		$(CALLED) | LC_ALL=C sort -u > $@
+build/lib/source/name.o: build/gen/lib/source/called.inc
 # The table of strategies is the list of their files.
 STRATEGIES := $(wildcard lib/search/strategies/*.c)
 build/gen/lib/search/strategies.inc: $(STRATEGIES) lib/search/strategies
