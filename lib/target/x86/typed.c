@@ -126,7 +126,7 @@ static const char trunc_text[] =
 	"#else\n";
 
 /* A table of 256 bytes is four registers: two permutations of two each, and the code's highest bit says which. Where bytes are not
- * permuted, pairs of them are. Of 32 bytes: the four that the element is among, shifted. */
+ * permuted, pairs of them are. Of eight lanes: one by one, in a register of 64 bits. */
 #define PERMUTED(of, gcc, clang) \
 	"\ttypedef " of \
 	" v __attribute__((vector_size(64), aligned(1), may_alias));\n" \
@@ -146,12 +146,21 @@ static const char lookup_text[] =
 	"\tconst vi i = x >> 1;\n" PERMUTED("short", "__builtin_ia32_vpermt2varhi512_mask", "__builtin_ia32_vpermi2varhi512")
 	"\treturn visel(vilt(viset(127), x), hi, lo) >> ((x & 1) << 3) & 255;\n"
 	"#elif VL == 8 && defined __AVX2__\n"
+	"\ttypedef char v __attribute__((vector_size(32)));\n"
+	"\ttypedef char h __attribute__((vector_size(8)));\n"
+	"\ttypedef char w __attribute__((vector_size(16)));\n"
+	"\ttypedef unsigned long l __attribute__((vector_size(16)));\n"
+	"\th y = __builtin_shufflevector((v)x, (v)x, 0, 4, 8, 12, 16, 20, 24, 28);\n"
+	"\tunsigned long c, r;\n"
+	"\t__builtin_memcpy(&c, &y, 8);\n"
+	"#define AT(i) (unsigned long)table[c >> 8 * i & 255] << 8 * i\n"
+	"\tr = (AT(0) | AT(1) | AT(2) | AT(3)) | (AT(4) | AT(5) | AT(6) | AT(7));\n"
+	"#undef AT\n"
 	"#ifdef __clang__\n"
-	"\tconst vi four = __builtin_ia32_gatherd_d256((vi){}, (const int *)table, x & 252, ~(vi){}, 1);\n"
+	"\treturn __builtin_convertvector(__builtin_shufflevector((w)(l){r}, (w){}, 0, 1, 2, 3, 4, 5, 6, 7), vi) & 255;\n"
 	"#else\n"
-	"\tconst vi four = __builtin_ia32_gathersiv8si((vi){}, (const int *)table, x & 252, ~(vi){}, 1);\n"
+	"\treturn __builtin_ia32_pmovzxbd256((w)(l){r});\n"
 	"#endif\n"
-	"\treturn four >> ((x & 3) << 3) & 255;\n"
 	"#else\n";
 
 static const char nearest_text[] =
