@@ -4,13 +4,13 @@
 #include "op/op.h"
 #include "op/rewrite.h"
 
-extern const struct rule rules_island[];  /* Conv, MatMul and Gemm of dequantised operands */
-extern const struct rule rules_range[];   /* in front of QuantizeLinear */
-extern const struct rule rules_scale[];   /* the same: its scale */
+extern const struct rule rules_island[];     /* Conv, MatMul and Gemm of dequantised operands */
+extern const struct rule rules_range[];      /* in front of QuantizeLinear */
+extern const struct rule rules_scale[];      /* the same: its scale */
 extern const struct rule rules_transposed[]; /* ConvTranspose of such */
-extern const struct rule rules_sink[];    /* nodes that move bytes */
-extern const struct rule rules_table[];   /* functions of one code */
-extern const struct rule rules_qlinear[]; /* QLinearConv, QLinearMatMul */
+extern const struct rule rules_sink[];       /* nodes that move bytes */
+extern const struct rule rules_table[];      /* functions of one code */
+extern const struct rule rules_qlinear[];    /* QLinearConv, QLinearMatMul */
 
 /* Node n moves its operands' elements (the first mover_operands of them), those of bytes too, and invents none but by a Pad. */
 bool mover_is(struct module *m, node_id n);
