@@ -40,6 +40,10 @@ bool dtype_is_float(enum dtype t) { return t == DT_F16 || t == DT_BF16 || t == D
 
 bool dtype_is_float8(enum dtype t) { return t >= DT_F8E4M3FN && t <= DT_F8E5M2FNUZ; }
 
+bool dtype_is_int4(enum dtype t) { return t == DT_U4 || t == DT_I4; }
+
+int dtype_bits(enum dtype t) { return dtype_is_int4(t) ? 4 : 8 * (int)dtype_size(t); }
+
 bool dtype_is_int(enum dtype t)
 {
 	switch (t) {

@@ -28,7 +28,9 @@
 	X(F8E4M3FN, "f8e4m3fn", 1, 17) \
 	X(F8E4M3FNUZ, "f8e4m3fnuz", 1, 18) \
 	X(F8E5M2, "f8e5m2", 1, 19) \
-	X(F8E5M2FNUZ, "f8e5m2fnuz", 1, 20)
+	X(F8E5M2FNUZ, "f8e5m2fnuz", 1, 20) \
+	INT(U4, "u4", 1, 21, uint8_t) \
+	INT(I4, "i4", 1, 22, int8_t)
 #define DTYPE_NOT(...)
 #define INT_DTYPES(X) DTYPES(DTYPE_NOT, X) /* X(id, name, bytes, onnx, C type) */
 /* clang-format on */
@@ -50,4 +52,6 @@ bool dtype_is_float(enum dtype t);  /* f16 bf16 f32 f64 */
 bool dtype_is_float8(enum dtype t); /* the four of 8 bits */
 bool dtype_is_int(enum dtype t);    /* signed and unsigned, not bool */
 bool dtype_is_signed(enum dtype t); /* signed integers and floats */
+bool dtype_is_int4(enum dtype t);   /* u4, i4: each element has a byte of its own here; two share one in ONNX files */
+int dtype_bits(enum dtype t);       /* of an integer type, that count; bool: 8 */
 #endif

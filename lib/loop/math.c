@@ -42,6 +42,7 @@ static double ev_and(double a, double b, double c) { return a != 0 && b != 0; }
 static double ev_or(double a, double b, double c) { return a != 0 || b != 0; }
 static double ev_xor(double a, double b, double c) { return (a != 0) != (b != 0); }
 static double ev_not(double a, double b, double c) { return a == 0; }
+static double ev_nibble(double a, double b, double c) { return (double)((int64_t)a >> ((int64_t)b & 63) & 15); }
 static double ev_select(double a, double b, double c) { return a != 0 ? b : c; }
 
 /* exp(x) = 2^n exp(r), |r| <= ln(2)/2; 2^n in one instruction, or in two factors so that results below the
@@ -245,6 +246,7 @@ static const struct math_row rows[FN_COUNT] = {
 	ROW(NOT, "not", 1, ev_not, 0, "(!%a)", "(vm)~(%a)", .mask = "(vm)~(%a)"),
 	ROW(SELECT, "select", 3, ev_select, 0, "(%a ? %b : %c)", "vsel(%a, %b, %c)", .whole = "visel(%a, %b, %c)",
 	    .mask = "((%a & %b) | ((vm)~%a & %c))"),
+	ROW(NIBBLE, "nibble", 2, ev_nibble, 0, "(%a >> %b & 15)", "(%a & %b)", .whole = "(%a >> %b & 15)"),
 #undef ROW
 };
 
@@ -265,7 +267,9 @@ enum lane_type math_lanes(enum dtype t)
 	case DT_I16:
 	case DT_U16:
 	case DT_I8:
-	case DT_U8: return LANE_INT;
+	case DT_U8:
+	case DT_I4:
+	case DT_U4: return LANE_INT;
 	case DT_BOOL: return LANE_BOOL;
 	default: return LANE_NONE;
 	}
@@ -287,7 +291,7 @@ double math_eval(enum math_fn f, double a, double b, double c) { return math_row
 
 int64_t math_wrap(enum dtype t, int64_t v)
 {
-	int unused = 64 - 8 * (int)dtype_size(t);
+	int unused = 64 - dtype_bits(t);
 
 	if (t == DT_BOOL)
 		return v != 0;
@@ -297,7 +301,7 @@ int64_t math_wrap(enum dtype t, int64_t v)
 int64_t math_whole(enum dtype t, double v)
 {
 	bool sign = dtype_is_signed(t);
-	int bits = 8 * (int)dtype_size(t) - sign;
+	int bits = dtype_bits(t) - sign;
 	double end = ldexp(1, bits), low = sign ? -end : 0;
 	int64_t highest = (int64_t)(UINT64_MAX >> (64 - bits));
 
@@ -364,6 +368,7 @@ static int64_t int_value(enum math_fn f, enum dtype t, int64_t a, int64_t b)
 	case FN_OR: return a || b;
 	case FN_XOR: return !a != !b;
 	case FN_NOT: return !a;
+	case FN_NIBBLE: return a >> (b & 63) & 15;
 	default: break;
 	}
 	double x = sign ? (double)a : (double)(uint64_t)a, y = sign ? (double)b : (double)(uint64_t)b;

@@ -7,7 +7,7 @@
 #include "graph/types.h"
 
 /* X(id, "name", arity). Comparisons and logic give bool; select(c, a, b); round is to nearest even; max and min hand
- * on NaN. */
+ * on NaN. nibble(a, b), of integers: the four bits of a from bit b on. */
 /* clang-format off */
 #define MATH_FNS(X) \
 	X(ADD, "add", 2) X(SUB, "sub", 2) X(MUL, "mul", 2) X(DIV, "div", 2) \
@@ -17,7 +17,8 @@
 	X(SIGMOID, "sigmoid", 1) X(ERF, "erf", 1) X(SIN, "sin", 1) X(COS, "cos", 1) \
 	X(FLOOR, "floor", 1) X(CEIL, "ceil", 1) X(ROUND, "round", 1) X(SIGN, "sign", 1) \
 	X(EQ, "eq", 2) X(NE, "ne", 2) X(LT, "lt", 2) X(LE, "le", 2) X(GT, "gt", 2) X(GE, "ge", 2) \
-	X(AND, "and", 2) X(OR, "or", 2) X(XOR, "xor", 2) X(NOT, "not", 1) X(SELECT, "select", 3)
+	X(AND, "and", 2) X(OR, "or", 2) X(XOR, "xor", 2) X(NOT, "not", 1) X(SELECT, "select", 3) \
+	X(NIBBLE, "nibble", 2)
 /* clang-format on */
 
 enum math_fn {

@@ -572,6 +572,26 @@ static void number_constants(struct lower *L)
 	}
 }
 
+/* Drops the stages of constants whose results nobody reads: another stage has taken the constants themselves. */
+static void drop_unread(struct lower *L, struct stages *now)
+{
+	struct loop_prog *p = L->p;
+	bool *wanted = ARENA_ARRAY(&p->arena, bool, p->bufs.n);
+	struct stage *kept = ARENA_ARRAY(&p->arena, struct stage, now->n);
+	size_t n = now->n;
+
+	for (size_t i = 1; i < p->stages.n; i++)
+		ex_reads(p, p->stages.a[i].body, note_read, wanted);
+	for (size_t i = now->n; i-- > 1;) {
+		if (!wanted[now->a[i].out])
+			continue;
+		ex_reads(p, now->a[i].body, note_read, wanted);
+		kept[--n] = now->a[i];
+	}
+	memcpy(now->a + 1, kept + n, (now->n - n) * sizeof *kept);
+	now->n -= n - 1;
+}
+
 /* Stages that read constants only are computed here and now. */
 static void evaluate_constant_stages(struct lower *L)
 {
@@ -579,6 +599,7 @@ static void evaluate_constant_stages(struct lower *L)
 
 	split_stages(L, &now, ARENA_ARRAY(&L->p->arena, bool, L->p->bufs.n));
 	if (now.n > 1) {
+		drop_unread(L, &now);
 		evaluate(L, &now);
 		number_constants(L);
 	}

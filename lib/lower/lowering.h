@@ -73,6 +73,8 @@ ex_id low_read_fill(struct lower *L, uint32_t i, const poly *index, double fill)
 ex_id low_read_bcast(struct lower *L, uint32_t i, int rank, const poly *index);
 /* Operand 1-D, at index[axis]: biases and scales. */
 ex_id low_read_1d(struct lower *L, uint32_t i, poly at);
+/* Of a QuantizeLinear or DequantizeLinear: scale or zero point, operand i, of the element of operand 0 at index. */
+ex_id low_grid(struct lower *L, uint32_t i, const poly *index);
 buf_id low_buf(struct lower *L, uint32_t i); /* its buffer, made if it is a constant not read yet */
 
 /* Results. */
@@ -110,6 +112,13 @@ static inline ex_id low_fnc(struct lower *L, enum math_fn f, ex_id a, double c) 
 static inline enum dtype low_wide_type(enum dtype t) { return t == DT_F16 || t == DT_BF16 ? DT_F32 : t; }
 static inline ex_id low_wide(struct lower *L, ex_id x) { return ex_cast(L->p, low_wide_type(lex(L->p, x)->dtype), x); }
 static inline ex_id low_read_wide(struct lower *L, uint32_t i, const poly *index) { return low_wide(L, low_read(L, i, index)); }
+/* A number as f32; a constant in another type is one. */
+static inline ex_id low_float(struct lower *L, ex_id x)
+{
+	const struct ex *e = lex(L->p, x);
+
+	return e->kind == EX_CONST ? ex_const(L->p, DT_F32, dtype_is_float(e->dtype) ? e->c : (double)e->ic) : ex_cast(L->p, DT_F32, x);
+}
 /* x as the type of result k. */
 static inline ex_id low_round(struct lower *L, uint32_t k, ex_id x) { return ex_cast(L->p, low_out_dtype(L, k), x); }
 static inline ex_id low_select(struct lower *L, ex_id c, ex_id a, ex_id b) { return ex_call(L->p, FN_SELECT, c, a, b); }

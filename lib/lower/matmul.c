@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "lower/integer.h"
+#include "lower/packed.h"
 #include "lower/wide.h"
 #include "op/einsum.h"
 
@@ -93,12 +94,20 @@ static const char *matmul(struct lower *L)
 {
 	struct product q = product_of(L);
 	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX];
+	struct packed w;
+	int64_t K = L->shape[0][q.a_axis], rows = low_count(L, 0) / K;
+	bool packed = packed_find(L, false, rows, &w);
 
+	if (packed && rows == 1 && w.count > 1) {
+		low_result_is(L, 0, lstage(L->p, packed_row(L, &w, "matmul", q.a_axis))->out);
+		return NULL;
+	}
 	struct factors f = factors_of(L);
 	stage_id s = low_sums(L, 0, "matmul");
 	low_index(L, s, index);
-	product_index(L, &q, index, stage_reduce(L->p, s, "k", L->shape[0][q.a_axis]), a, b);
-	stage_body(L->p, s, COMB_SUM, times(L, &f, a, b));
+	product_index(L, &q, index, stage_reduce(L->p, s, "k", K), a, b);
+	ex_id y = packed ? low_fn2(L, FN_MUL, low_read(L, 0, a), packed_weight(L, &w, b[0], b[1])) : times(L, &f, a, b);
+	stage_body(L->p, s, COMB_SUM, y);
 	low_result_is(L, 0, lstage(L->p, s)->out);
 	return NULL;
 }
@@ -146,23 +155,38 @@ static const char *matmul_integer(struct lower *L)
 	return NULL;
 }
 
+/* A' B' */
+static stage_id gemm_sums(struct lower *L, bool ta, bool tb)
+{
+	int64_t rows = L->shape[0][ta];
+	struct packed w;
+	poly index[2], a[2], b[2];
+	bool packed = packed_find(L, tb, rows, &w);
+
+	if (packed && rows == 1 && w.count > 1)
+		return packed_row(L, &w, "gemm", !ta);
+	struct factors f = factors_of(L);
+	stage_id s = low_sums(L, 0, "gemm");
+	low_index(L, s, index);
+	poly k = stage_reduce(L->p, s, "k", L->shape[0][!ta]);
+	a[ta] = index[0];
+	a[!ta] = k;
+	b[tb] = k;
+	b[!tb] = index[1];
+	ex_id y = packed ? low_fn2(L, FN_MUL, low_read(L, 0, a), packed_weight(L, &w, k, index[1])) : times(L, &f, a, b);
+	stage_body(L->p, s, COMB_SUM, y);
+	return s;
+}
+
 /* alpha A' B' + beta C: the product, then (where there is anything to do) a stage "bias". */
 static const char *gemm(struct lower *L)
 {
 	bool ta = attr_i(L->n, "transA"), tb = attr_i(L->n, "transB");
 	double alpha = attr_f(L->n, "alpha"), beta = attr_f(L->n, "beta");
-	poly index[2], a[2], b[2];
+	poly index[2];
 
 	low_name_axes(L, 2, "m n");
-	struct factors f = factors_of(L);
-	stage_id s = low_sums(L, 0, "gemm");
-	low_index(L, s, index);
-	poly k = stage_reduce(L->p, s, "k", L->shape[0][ta ? 0 : 1]);
-	a[ta] = index[0];
-	a[!ta] = k;
-	b[tb] = k;
-	b[!tb] = index[1];
-	stage_body(L->p, s, COMB_SUM, times(L, &f, a, b));
+	stage_id s = gemm_sums(L, ta, tb);
 	if (alpha == 1 && (!low_has(L, 2) || beta == 0)) {
 		low_result_is(L, 0, lstage(L->p, s)->out);
 		return NULL;

@@ -6,8 +6,8 @@
 
 /* ---- grids ---- */
 
-/* Scale or zero point, operand i, of the element of operand 0 at index: of all, of an index of the axis, or of a block of it. */
-static ex_id grid_read(struct lower *L, uint32_t i, const poly *index)
+/* Of all, of an index of the axis, or of a block of it. */
+ex_id low_grid(struct lower *L, uint32_t i, const poly *index)
 {
 	int64_t block = attr_i(L->n, "block_size");
 	int rank = low_rank(L, 0), axis = 0;
@@ -60,14 +60,6 @@ static ex_id code_of(struct lower *L, ex_id x, ex_id zero, enum dtype t)
 	return ex_cast(L->p, t, low_fnc(L, FN_MIN, y, (double)dtype_highest(t)));
 }
 
-/* A constant in another type is one. */
-static ex_id as_float(struct lower *L, ex_id x)
-{
-	const struct ex *e = lex(L->p, x);
-
-	return e->kind == EX_CONST ? ex_const(L->p, DT_F32, dtype_is_float(e->dtype) ? e->c : (double)e->ic) : ex_cast(L->p, DT_F32, x);
-}
-
 static const char *quantize(struct lower *L)
 {
 	enum dtype t = low_out_dtype(L, 0);
@@ -80,8 +72,8 @@ static const char *quantize(struct lower *L)
 		return low_why(L, "codes of type %s", dtype_name(t));
 	stage_id s = low_result(L, 0, "quantize");
 	low_index(L, s, index);
-	ex_id x = over(L, as_float(L, low_read(L, 0, index)), as_float(L, grid_read(L, 1, index)));
-	stage_body(L->p, s, COMB_NONE, code_of(L, x, low_has(L, 2) ? as_float(L, grid_read(L, 2, index)) : 0, t));
+	ex_id x = over(L, low_float(L, low_read(L, 0, index)), low_float(L, low_grid(L, 1, index)));
+	stage_body(L->p, s, COMB_NONE, code_of(L, x, low_has(L, 2) ? low_float(L, low_grid(L, 2, index)) : 0, t));
 	return NULL;
 }
 
@@ -96,9 +88,9 @@ static const char *dequantize(struct lower *L)
 	low_index(L, s, index);
 	/* Differences of codes of 8 and 16 bits are exact in f32, those of 32 bits not. */
 	bool wide = dtype_size(low_dtype(L, 0)) > 2 && low_has(L, 2);
-	ex_id x = ex_cast(L->p, wide ? DT_F64 : DT_F32, low_read(L, 0, index)), scale = as_float(L, grid_read(L, 1, index));
+	ex_id x = ex_cast(L->p, wide ? DT_F64 : DT_F32, low_read(L, 0, index)), scale = low_float(L, low_grid(L, 1, index));
 	if (low_has(L, 2)) {
-		ex_id zero = as_float(L, grid_read(L, 2, index));
+		ex_id zero = low_float(L, low_grid(L, 2, index));
 		bool none = lex(L->p, zero)->kind == EX_CONST && lex(L->p, zero)->c == 0;
 		x = none ? x : low_fn2(L, FN_SUB, x, ex_cast(L->p, wide ? DT_F64 : DT_F32, zero));
 	}

@@ -203,23 +203,16 @@ static int unpacked(const struct blocks *b, const uint8_t *p, int64_t row, int64
 	return b->bits == 8 ? p[n * row + k] : p[n * row + k / 2] >> 4 * (k % 2) & 15;
 }
 
-static val_id unpack(struct contrib *x, const struct blocks *b, struct tensor *t, int64_t row, int64_t cols)
+/* less: of a zero point that all have, so that there is none. */
+static val_id unpack(struct contrib *x, const struct blocks *b, struct tensor *t, int64_t row, int64_t cols, int less)
 {
-	struct tensor *to = tensor_new(&x->m->arena, DT_U8, 2, (int64_t[]){b->N, cols});
+	enum dtype type = b->bits == 4 ? (less ? DT_I4 : DT_U4) : less ? DT_I8 : DT_U8;
+	struct tensor *to = tensor_new(&x->m->arena, type, 2, (int64_t[]){b->N, cols});
 	const uint8_t *p = tensor_data(x->m, t);
 
 	for (int64_t n = 0; n < b->N; n++)
 		for (int64_t k = 0; k < cols; k++)
-			((uint8_t *)to->data)[n * cols + k] = (uint8_t)unpacked(b, p, row, n, k);
-	return const_tensor(x->m, 0, to);
-}
-
-static val_id zeros(struct contrib *x, const struct blocks *b, struct tensor *t)
-{
-	if (t)
-		return unpack(x, b, t, (b->count * b->bits + 7) / 8, b->count);
-	struct tensor *to = tensor_new(&x->m->arena, DT_U8, 2, (int64_t[]){b->N, b->count});
-	memset((void *)to->data, 1 << (b->bits - 1), to->nbytes);
+			((uint8_t *)to->data)[n * cols + k] = (uint8_t)(unpacked(b, p, row, n, k) - less);
 	return const_tensor(x->m, 0, to);
 }
 
@@ -248,8 +241,9 @@ static bool matmul_n_bits(struct contrib *x)
 	if (!blocks_fit(x, &b, w, s, z))
 		return false;
 	val_id scale = const_copy(x->m, 0, s->dtype, 2, (int64_t[]){b.N, b.count}, tensor_data(x->m, s), s->nbytes);
-	val_id q = unpack(x, &b, w, b.count * (b.block * b.bits / 8), b.K);
-	val_id d = make(x, OP_DequantizeLinear, 3, (val_id[]){q, scale, zeros(x, &b, z)});
+	val_id q = unpack(x, &b, w, b.count * (b.block * b.bits / 8), b.K, z ? 0 : 1 << (b.bits - 1));
+	val_id zero = z ? unpack(x, &b, z, (b.count * b.bits + 7) / 8, b.count, 0) : 0;
+	val_id d = make(x, OP_DequantizeLinear, 3, (val_id[]){q, scale, zero});
 	attr_set_int(x->m, made(x, d), "axis", 1);
 	attr_set_int(x->m, made(x, d), "block_size", b.block);
 	d = make(x, OP_Transpose, 1, &d);

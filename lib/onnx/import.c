@@ -314,6 +314,8 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 	for (uint32_t i = 0; i < nattr; i++) {
 		const char *name = sym_str(attrs[i].name),
 			   *type = attrs[i].kind == ATTR_INT && attrs[i].u.i < 30 ? onnx_type_foreign((int)attrs[i].u.i) : NULL;
+		if (!type && attrs[i].kind == ATTR_INT && op != OP_QuantizeLinear && dtype_is_int4(dtype_from_onnx((int)attrs[i].u.i)))
+			type = onnx_type_name((int)attrs[i].u.i);
 		if (type && op_attr_is_type(op, name))
 			import_unsupported(c, "attribute '%s' is %lld (%s), which is not supported; types of 8 bits and more are", name,
 					   (long long)attrs[i].u.i, type);

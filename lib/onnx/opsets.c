@@ -9,6 +9,7 @@
 #define SMALL  (BIT(DT_U8) | BIT(DT_I8) | BIT(DT_U16) | BIT(DT_I16))
 #define SIGNED (BIT(DT_I8) | BIT(DT_I16) | BIT(DT_I32) | BIT(DT_I64))
 #define INT16  (BIT(DT_U16) | BIT(DT_I16))
+#define INT4   (BIT(DT_U4) | BIT(DT_I4))
 #define HALF   (BIT(DT_F16) | BFLOAT)
 #define ANY    ~0u
 
@@ -64,7 +65,7 @@ static const struct {
 	{OP_DequantizeLinear, 19, 0, FLOAT8},
 	{OP_DequantizeLinear, 19, 1, HALF},
 	{OP_DequantizeLinear, 19, RESULT, HALF},
-	{OP_DequantizeLinear, 21, 0, INT16},
+	{OP_DequantizeLinear, 21, 0, INT16 | INT4},
 	{OP_Det, 22, 0, BFLOAT},
 	{OP_Div, 14, 0, SMALL},
 	{OP_Dropout, 22, 0, FLOAT8},
@@ -74,7 +75,7 @@ static const struct {
 	{OP_Equal, 19, 0, BIT(DT_STR)},
 	{OP_EyeLike, 22, 0, BFLOAT},
 	{OP_EyeLike, 22, RESULT, BFLOAT},
-	{OP_Flatten, 21, 0, FLOAT8},
+	{OP_Flatten, 21, 0, FLOAT8 | INT4},
 	{OP_GRU, 22, 0, BFLOAT},
 	{OP_Gelu, 20, 0, ANY},
 	{OP_GlobalAveragePool, 22, 0, BFLOAT},
@@ -91,6 +92,7 @@ static const struct {
 	{OP_HardSwish, 14, 0, ANY},
 	{OP_HardSwish, 22, 0, BFLOAT},
 	{OP_Identity, 19, 0, FLOAT8},
+	{OP_Identity, 21, 0, INT4},
 	{OP_If, 16, ANYWHERE, BFLOAT},
 	{OP_If, 19, ANYWHERE, FLOAT8},
 	{OP_ImageDecoder, 20, 0, ANY},
@@ -123,7 +125,7 @@ static const struct {
 	{OP_OptionalHasElement, 15, 0, ANY},
 	{OP_OptionalHasElement, 28, ANYWHERE, BFLOAT | FLOAT8},
 	{OP_PRelu, 16, 0, BFLOAT},
-	{OP_Pad, 21, 0, FLOAT8},
+	{OP_Pad, 21, 0, FLOAT8 | INT4},
 	{OP_Pow, 15, 1, BFLOAT},
 	{OP_QLinearMatMul, 21, 0, FLOAT8},
 	{OP_QLinearMatMul, 21, 1, HALF},
@@ -132,7 +134,7 @@ static const struct {
 	{OP_QuantizeLinear, 19, 0, HALF},
 	{OP_QuantizeLinear, 19, 1, HALF | BIT(DT_I32)},
 	{OP_QuantizeLinear, 19, 2, FLOAT8},
-	{OP_QuantizeLinear, 21, 2, INT16},
+	{OP_QuantizeLinear, 21, 2, INT16 | INT4},
 	{OP_RMSNormalization, 23, 0, ANY},
 	{OP_RNN, 22, 0, BFLOAT},
 	{OP_RandomNormal, 22, RESULT, BFLOAT},
@@ -147,6 +149,7 @@ static const struct {
 	{OP_RegexFullMatch, 20, 0, ANY},
 	{OP_Relu, 14, 0, SIGNED},
 	{OP_Reshape, 19, 0, FLOAT8},
+	{OP_Reshape, 21, 0, INT4},
 	{OP_ReverseSequence, 28, 0, BFLOAT},
 	{OP_RoiAlign, 22, 0, BFLOAT},
 	{OP_RotaryEmbedding, 23, 0, ANY},
@@ -157,13 +160,15 @@ static const struct {
 	{OP_Selu, 22, 0, BFLOAT},
 	{OP_SequenceMap, 17, 0, ANY},
 	{OP_Shape, 19, 0, FLOAT8},
+	{OP_Shape, 21, 0, INT4},
 	{OP_Sin, 22, 0, BFLOAT},
 	{OP_Sinh, 22, 0, BFLOAT},
 	{OP_Size, 19, 0, FLOAT8},
+	{OP_Size, 21, 0, INT4},
 	{OP_Softplus, 22, 0, BFLOAT},
 	{OP_Softsign, 22, 0, BFLOAT},
 	{OP_SplitToSequence, 24, 0, BFLOAT},
-	{OP_Squeeze, 21, 0, FLOAT8},
+	{OP_Squeeze, 21, 0, FLOAT8 | INT4},
 	{OP_StringConcat, 20, 0, ANY},
 	{OP_StringSplit, 20, 0, ANY},
 	{OP_Sub, 14, 0, SMALL},
@@ -173,10 +178,10 @@ static const struct {
 	{OP_TensorScatter, 24, 0, ANY},
 	{OP_ThresholdedRelu, 22, 0, BFLOAT},
 	{OP_TopK, 24, 0, BFLOAT},
-	{OP_Transpose, 21, 0, FLOAT8},
+	{OP_Transpose, 21, 0, FLOAT8 | INT4},
 	{OP_Trilu, 14, 0, ANY},
 	{OP_Unique, 28, 0, BFLOAT},
-	{OP_Unsqueeze, 21, 0, FLOAT8},
+	{OP_Unsqueeze, 21, 0, FLOAT8 | INT4},
 	{OP_Where, 16, 1, BFLOAT},
 };
 

@@ -60,6 +60,18 @@ static void put_strings(struct exporter *x, Onnx__TensorProto *p, struct tensor 
 	x->inside += t->nbytes;
 }
 
+/* Elements of 4 bits, two in a byte. */
+static const void *int4_pairs(struct exporter *x, const struct tensor *t, const uint8_t *one, size_t *n)
+{
+	uint8_t *two = arena_alloc(&x->arena, t->nbytes / 2 + 1);
+
+	*n = (t->nbytes + 1) / 2;
+	memset(two, 0, *n);
+	for (size_t i = 0; i < t->nbytes; i++)
+		two[i / 2] |= (uint8_t)((one[i] & 15) << 4 * (i % 2));
+	return two;
+}
+
 Onnx__TensorProto *proto_tensor(struct exporter *x, sym name, struct tensor *t)
 {
 	Onnx__TensorProto *p = NEW(x, Onnx__TensorProto, ONNX__TENSOR_PROTO__INIT);
@@ -74,13 +86,16 @@ Onnx__TensorProto *proto_tensor(struct exporter *x, sym name, struct tensor *t)
 		return p;
 	}
 	const void *data = tensor_verified(x->m, t);
-	if (name && x->external_file && t->nbytes >= EXTERNAL_MIN) {
-		put_external(x, p, data, t->nbytes);
+	size_t n = t->nbytes;
+	if (dtype_is_int4(t->dtype))
+		data = int4_pairs(x, t, data, &n);
+	if (name && x->external_file && n >= EXTERNAL_MIN) {
+		put_external(x, p, data, n);
 		return p;
 	}
-	p->raw_data = (ProtobufCBinaryData){t->nbytes, (uint8_t *)data};
+	p->raw_data = (ProtobufCBinaryData){n, (uint8_t *)data};
 	p->has_raw_data = true;
-	x->inside += t->nbytes;
+	x->inside += n;
 	return p;
 }
 

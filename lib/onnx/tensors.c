@@ -166,7 +166,8 @@ static uint64_t number(struct importer *c, const ProtobufCBinaryData *b, const c
 	return v;
 }
 
-static void external_data(struct importer *c, struct tensor *t, const Onnx__TensorProto *p)
+/* The external data of t, of t->nbytes bytes. */
+static const struct external_file *external_bytes(struct importer *c, const struct tensor *t, const Onnx__TensorProto *p, uint64_t *at)
 {
 	sym location = 0;
 	uint64_t offset = 0, length = t->nbytes;
@@ -190,6 +191,15 @@ static void external_data(struct importer *c, struct tensor *t, const Onnx__Tens
 	if (offset > f->n || t->nbytes > f->n - offset)
 		import_die(c, "tensor '%s' needs bytes %llu to %llu of '%s', which has %zu; cut short?", label(p),
 			   (unsigned long long)offset, (unsigned long long)(offset + t->nbytes), f->path, f->n);
+	*at = offset;
+	return f;
+}
+
+static void external_data(struct importer *c, struct tensor *t, const Onnx__TensorProto *p)
+{
+	uint64_t offset;
+	const struct external_file *f = external_bytes(c, t, p, &offset);
+
 	keep_in_file(c, t, f->p + offset, f->path, offset);
 }
 
@@ -244,6 +254,38 @@ static void string_data(struct importer *c, struct tensor *t, const Onnx__Tensor
 	}
 }
 
+static noreturn void die_bytes(struct importer *c, const struct tensor *t, const Onnx__TensorProto *p)
+{
+	import_die(c, "tensor '%s' has %zu bytes by its type and shape, %llu in its data (at byte %llu)", label(p), t->nbytes,
+		   (unsigned long long)p->raw_length, (unsigned long long)p->raw_offset);
+}
+
+/* n elements of 4 bits, two in a byte, the first in its low bits: each gets a byte of its own. */
+static void int4_data(struct importer *c, struct tensor *t, const Onnx__TensorProto *p, size_t n)
+{
+	const unsigned char *from = NULL;
+	uint64_t offset;
+
+	t->nbytes = (n + 1) / 2;
+	if (p->data_location == 1)
+		from = external_bytes(c, t, p, &offset)->p + offset;
+	else if (p->has_raw_length && p->raw_length != t->nbytes)
+		die_bytes(c, t, p);
+	else if (p->has_raw_length)
+		from = c->file.p + p->raw_offset;
+	else if (p->n_int32_data != t->nbytes)
+		import_die(c, "tensor '%s' (%s) has %zu elements by its shape, %zu pairs in its data", label(p), dtype_name(t->dtype), n,
+			   p->n_int32_data);
+	uint8_t *out = arena_alloc(&c->m->arena, n ? n : 1);
+	for (size_t i = 0; i < n; i++) {
+		unsigned two = from ? from[i / 2] : (unsigned)p->int32_data[i / 2], x = two >> 4 * (i % 2) & 15;
+		out[i] = (uint8_t)(t->dtype == DT_I4 && x > 7 ? x | 0xf0 : x);
+	}
+	t->data = out;
+	t->nbytes = n;
+	import_keep(c, t);
+}
+
 /* Every field that holds data; at most one may. */
 static int data_fields(const Onnx__TensorProto *p)
 {
@@ -266,17 +308,16 @@ struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *p)
 	t->nbytes = n * size;
 	if (data_fields(p) > 1)
 		import_die(c, "tensor '%s' has its data in more than one field", label(p));
-	if (p->data_location == 1) {
+	if (dtype_is_int4(t->dtype)) {
+		int4_data(c, t, p, n);
+	} else if (p->data_location == 1) {
 		external_data(c, t, p);
 	} else if (t->dtype == DT_STR) {
 		string_data(c, t, p, n);
 		import_keep(c, t);
 	} else if (p->has_raw_length) {
 		if (p->raw_length != t->nbytes)
-			import_die(c,
-				   "tensor '%s' has %zu bytes by its type and shape, %llu in its "
-				   "data (at byte %llu)",
-				   label(p), t->nbytes, (unsigned long long)p->raw_length, (unsigned long long)p->raw_offset);
+			die_bytes(c, t, p);
 		keep_in_file(c, t, c->file.p + p->raw_offset, c->file.heap ? NULL : c->path, p->raw_offset);
 	} else {
 		typed_data(c, t, p, n);

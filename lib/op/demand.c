@@ -8,7 +8,8 @@
 #define OR_BIT(t, ...) | BIT(t)
 enum {
 	FLOATS = BIT(F16) | BIT(BF16) | BIT(F32) | BIT(F64),
-	INTS = 0 INT_DTYPES(OR_BIT),
+	INT4 = BIT(U4) | BIT(I4),
+	INTS = (0 INT_DTYPES(OR_BIT)) & ~INT4,
 	F8S = BIT(F8E4M3FN) | BIT(F8E4M3FNUZ) | BIT(F8E5M2) | BIT(F8E5M2FNUZ),
 	COMPLEX = BIT(C64) | BIT(C128),
 };
@@ -16,14 +17,14 @@ enum {
 static const unsigned type_sets[128] = {
 	['B'] = BIT(BOOL),
 	['C'] = FLOATS | INTS | F8S | BIT(BOOL) | BIT(STR),
-	['D'] = F8S | BIT(I8) | BIT(U8) | BIT(I16) | BIT(U16) | BIT(I32),
+	['D'] = F8S | INT4 | BIT(I8) | BIT(U8) | BIT(I16) | BIT(U16) | BIT(I32),
 	['E'] = BIT(F32),
 	['F'] = FLOATS,
 	['G'] = FLOATS | F8S,
 	['H'] = BIT(F16) | BIT(BF16) | BIT(F32),
 	['I'] = INTS,
 	['J'] = BIT(I32) | BIT(I64),
-	['K'] = F8S | BIT(I8) | BIT(U8) | BIT(I16) | BIT(U16),
+	['K'] = F8S | INT4 | BIT(I8) | BIT(U8) | BIT(I16) | BIT(U16),
 	['L'] = BIT(I64),
 	['M'] = FLOATS | BIT(I32) | BIT(I64) | BIT(U32) | BIT(U64),
 	['N'] = FLOATS | INTS,
@@ -38,7 +39,7 @@ static const unsigned type_sets[128] = {
 	['W'] = BIT(I32),
 	['A'] = FLOATS | INTS | COMPLEX | BIT(BOOL) | BIT(STR),
 	['X'] = ~0u,
-	['Z'] = FLOATS | INTS | F8S | COMPLEX | BIT(BOOL) | BIT(STR),
+	['Z'] = FLOATS | INTS | INT4 | F8S | COMPLEX | BIT(BOOL) | BIT(STR),
 };
 
 static const char *type_names(struct infer *I, unsigned set)

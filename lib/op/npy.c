@@ -238,8 +238,13 @@ struct tensor *npy_read(const char *path, struct arena *a)
 	return t;
 }
 
-/* NumPy has no bfloat16 and no float8, they are written as float32. */
-static enum dtype written_as(enum dtype t) { return t == DT_BF16 || dtype_is_float8(t) ? DT_F32 : t; }
+/* NumPy has no bfloat16, no float8 and no integers of 4 bits: they are written as float32 and in bytes. */
+static enum dtype written_as(enum dtype t)
+{
+	if (dtype_is_int4(t))
+		return t == DT_U4 ? DT_U8 : DT_I8;
+	return t == DT_BF16 || dtype_is_float8(t) ? DT_F32 : t;
+}
 
 /* Header and data of t. */
 static void npy_image(const struct tensor *t, unsigned char **image, size_t *n)

@@ -6,13 +6,13 @@
 
 bool dtype_fixed(enum dtype t) { return dtype_is_float(t) || dtype_is_float8(t) || dtype_is_int(t) || t == DT_BOOL; }
 
-int64_t dtype_lowest(enum dtype t) { return dtype_is_signed(t) ? INT64_MIN >> (64 - 8 * dtype_size(t)) : 0; }
+int64_t dtype_lowest(enum dtype t) { return dtype_is_signed(t) ? INT64_MIN >> (64 - dtype_bits(t)) : 0; }
 
 int64_t dtype_highest(enum dtype t)
 {
 	return t == DT_BOOL                        ? 1
-	       : dtype_is_signed(t) || t == DT_U64 ? INT64_MAX >> (64 - 8 * dtype_size(t))
-						   : (INT64_C(1) << 8 * dtype_size(t)) - 1;
+	       : dtype_is_signed(t) || t == DT_U64 ? INT64_MAX >> (64 - dtype_bits(t))
+						   : (INT64_C(1) << dtype_bits(t)) - 1;
 }
 
 struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t *dims)

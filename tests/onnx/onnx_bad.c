@@ -186,7 +186,10 @@ static void tensors(void)
 	pb_int(&t, 1, 1ull << 62);
 	expect("more elements than can be", with_tensor(t), 65, "larger than memory");
 	t = tensor("w", 22);
-	expect("4-bit integers", with_tensor(t), 69, "type 22 (int4)");
+	pb_raw(&t, 9, "0123456", 7);
+	expect("4-bit integers of another shape", with_tensor(t), 65, "1 bytes by its type and shape, 7 in its data");
+	t = tensor("w", 23);
+	expect("4-bit floats", with_tensor(t), 69, "type 23 (float4e2m1)");
 	t = tensor("w", 99);
 	expect("no such type", with_tensor(t), 69, "type 99");
 	struct pb g = {0}, n = node("Cast", "x", "y"), to = {0};

@@ -1,0 +1,26 @@
+/* Weights that stay in few bits: the right operand of a product that is a DequantizeLinear of constants of 8 or 4 bits, turned round by
+ * a Transpose or not. They are widened where they are multiplied, so that few rows are bound by the bytes of the codes. A lowering looks
+ * at their type, not at the weights: stages are the same for all of a type. */
+#ifndef HONE_LOWER_PACKED_H
+#define HONE_LOWER_PACKED_H
+#include "lower/lowering.h"
+
+struct packed {
+	const struct node *node; /* the DequantizeLinear */
+	int64_t (*shape)[LOOP_RANK_MAX];
+	bool turned;          /* its operands' first axis is N */
+	int64_t K, N;         /* of the product */
+	int64_t block, count; /* elements along K that share a scale; blocks of a column */
+	buf_id codes;         /* [K, N]; of 4 bits: [K / 8, N], eight of one column in an i32, the first in its low bits */
+	bool words, as_is;    /* codes are of 4 bits; they are operand 0 itself */
+};
+
+/* Does operand 1 of the product at hand, which has rows of k elements to multiply with columns of it, have such a form, and does it pay?
+ * The operand is of rank 2; turned: the product reads its columns as rows (transB). */
+bool packed_find(struct lower *L, bool turned, int64_t rows, struct packed *q);
+/* Its element (k, n), as f32. */
+ex_id packed_weight(struct lower *L, const struct packed *q, poly k, poly n);
+/* The product of one row: operand 0, summed along `axis`, has no other elements. Sums of each block are multiplied with its scale; the
+ * stage of what they add up to, of the shape of the result. */
+stage_id packed_row(struct lower *L, const struct packed *q, const char *name, int axis);
+#endif

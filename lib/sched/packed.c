@@ -1,0 +1,175 @@
+/* Template for one row times a matrix in blocks that have a factor each (weights of few bits): the sums of a panel of columns, and those
+ * of one block of it, stay in registers; the matrix is read once, in order. */
+#include "sched/fitted.h"
+#include "sched/template.h"
+
+struct blocks {
+	stage_id block, sum, result; /* sums of a block; of what is made of them; elementwise, of that: 0: none can follow */
+	int vectors;
+};
+
+/* Does s sum what another sum gave, over the axis that this one has in front of its columns? That one is found. */
+static stage_id sum_of_blocks(struct loop_prog *p, stage_id s)
+{
+	const struct stage *t = lstage(p, s);
+	ex_id read[READS_MAX];
+
+	if (t->gone || t->comb != COMB_SUM || t->nspatial != 1 || t->naxes != 2 || t->scan)
+		return 0;
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++) {
+		const struct ex *x = lex(p, read[i]);
+		stage_id b = buf_writer(p, x->buf);
+		const struct stage *u = b ? lstage(p, b) : NULL;
+		if (u && u->comb == COMB_SUM && u->nspatial == 2 && u->naxes == 3 && !u->scan && x->n == 2 &&
+		    x->index[0] == poly_of(p->P, t->axis[1].var) && x->index[1] == poly_of(p->P, t->axis[0].var))
+			return b;
+	}
+	return 0;
+}
+
+static stage_id only_reader(struct loop_prog *p, stage_id s)
+{
+	stage_id found = 0;
+
+	for (stage_id t = 1; t < p->stages.n; t++) {
+		if (lstage(p, t)->gone || !stage_reads(p, t, lstage(p, s)->out))
+			continue;
+		if (found)
+			return 0;
+		found = t;
+	}
+	return found;
+}
+
+static bool find_blocks(struct loop_prog *p, struct blocks *q)
+{
+	for (stage_id s = 1; s < p->stages.n && !q->sum; s++)
+		if ((q->block = sum_of_blocks(p, s)))
+			q->sum = s;
+	if (!q->sum || only_reader(p, q->block) != q->sum || !stage_in_lanes(p, q->block) || !stage_in_lanes(p, q->sum))
+		return false;
+	stage_id r = lbuf(p, lstage(p, q->sum)->out)->scope == SCOPE_OUT ? 0 : only_reader(p, q->sum);
+	if (r && lstage(p, r)->comb == COMB_NONE && lstage(p, r)->nspatial == 1 &&
+	    lstage(p, r)->axis[0].extent == lstage(p, q->sum)->axis[0].extent)
+		q->result = r;
+	return true;
+}
+
+/* The dim of the read that is the column v alone, where it is constant; -1: there is none. */
+static int panel_dim(struct loop_prog *p, ex_id read, poly_var v)
+{
+	const struct ex *x = lex(p, read);
+	int dim = -1;
+
+	for (int d = 0; d < x->n; d++)
+		if (poly_uses(p->P, x->index[d], v))
+			dim = dim == -1 && x->index[d] == poly_of(p->P, v) ? d : -2;
+	return lbuf(p, x->buf)->scope == SCOPE_CONST ? dim : -1;
+}
+
+/* Lays constants of stage s that vary along its columns (axis a) out in panels. false: something else varies along them, too. */
+static bool lay_out(struct schedule *r, stage_id s, int a, stage_id but)
+{
+	struct loop_prog *p = r->p;
+	ex_id read[READS_MAX];
+	bool all = true;
+
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++) {
+		const struct ex x = *lex(p, read[i]);
+		int dim = panel_dim(p, read[i], lstage(p, s)->axis[a].var);
+		if (!read_uses(p, read[i], lstage(p, s)->axis[a].var) || (but && x.buf == lstage(p, but)->out))
+			continue;
+		struct words order = {0};
+		words_add(&order, sym_str(lbuf(p, x.buf)->name));
+		words_add(&order, sched_name(r, "%d/vectors*%d", dim, r->lanes));
+		for (int d = 0; d < x.n; d++)
+			if (d != dim)
+				words_add(&order, trace_number(d));
+		words_add(&order, sched_name(r, "%d%%vectors*%d", dim, r->lanes));
+		all &= dim >= 0 && sched_list(r, NULL, PRIM_LAYOUT, &order);
+	}
+	return all;
+}
+
+/* The vectors of a nest that covers a panel. part: "" or "init.". */
+static void mark(struct schedule *r, stage_id s, const char *part, int axis)
+{
+	const char *v = sched_name(r, "%s.%s%s", sym_str(lstage(r->p, s)->name), part, sym_str(lstage(r->p, s)->axis[axis].name));
+
+	if (!sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes)))
+		return;
+	sched_try(r, PRIM_UNROLL, loop_part(r, v, 0));
+	sched_try(r, PRIM_VECTOR, loop_part(r, v, 1));
+}
+
+/* The sums of one block, where they are used. */
+static void place_block(struct schedule *r, const struct blocks *q, const char *where)
+{
+	struct loop_prog *p = r->p;
+	const char *name = sym_str(lstage(p, q->block)->name), *k = axis_loop(r, q->block, 2, "");
+	int64_t choice[5], steps = lstage(p, q->block)->axis[2].extent;
+	int n = 0;
+
+	if (!sched_try(r, PRIM_AT, name, where))
+		return;
+	sched_try(r, PRIM_SCOPE, name, "register");
+	sched_try(r, PRIM_INIT, name, where);
+	sched_try(r, PRIM_REORDER, k, axis_loop(r, q->block, 1, ""));
+	mark(r, q->block, "init.", 1);
+	mark(r, q->block, "", 1);
+	for (int64_t u = 1; u <= 16 && u <= steps; u *= 2)
+		choice[n++] = u;
+	int64_t unroll = sched_sample(r, "unroll", choice, n, choice[n < 4 ? n - 1 : 3]);
+	if (unroll > 1 && unroll < steps)
+		sched_try(r, PRIM_UNROLL, k, "unroll");
+	else if (unroll > 1)
+		sched_try(r, PRIM_UNROLL, k);
+}
+
+/* Vectors of columns: as many as hide the latency of the sums, where there are so many columns. */
+static void choose_vectors(struct schedule *r, struct blocks *q)
+{
+	int64_t columns = lstage(r->p, q->sum)->axis[0].extent, choice[4];
+	int n = 0, usual = 0;
+
+	for (int64_t v = 1; v <= 8 && (v == 1 || v * r->lanes <= columns); v *= 2)
+		choice[n++] = v;
+	while (usual + 1 < n && choice[usual] < 4)
+		usual++;
+	q->vectors = (int)sched_sample(r, "vectors", choice, n, choice[usual]);
+}
+
+bool template_packed(struct schedule *r)
+{
+	struct loop_prog *p = r->p;
+	struct blocks q = {0};
+
+	if (!find_blocks(p, &q))
+		return false;
+	const char *name = sym_str(lstage(p, q.sum)->name), *v = axis_loop(r, q.sum, 0, "");
+	choose_vectors(r, &q);
+	bool pad = lay_out(r, q.block, 1, 0);
+	pad &= lay_out(r, q.sum, 0, q.block);
+	const char *home = loop_part(r, v, 0), *over = axis_loop(r, q.sum, 1, "");
+	sched_try(r, PRIM_SPLIT, v, "vectors", trace_number(r->lanes), sched_name(r, "tail=%s", pad ? "pad" : "peel"));
+	sched_try(r, PRIM_INIT, name, home);
+	sched_try(r, PRIM_REORDER, over, loop_part(r, v, 1), loop_part(r, v, 2));
+	place_block(r, &q, over);
+	bool after = q.result && sched_try(r, PRIM_AFTER, sym_str(lstage(p, q.result)->name), home);
+	const char *sums = NULL;
+	if (after)
+		sched_try(r, PRIM_SCOPE, name, "register");
+	else if (sched_make(r, "acc", PRIM_CACHE, name, name, home, "register"))
+		sums = "acc.store";
+	sched_try(r, PRIM_UNROLL, loop_part(r, v, 1));
+	sched_try(r, PRIM_VECTOR, loop_part(r, v, 2));
+	mark(r, q.sum, "init.", 0);
+	if (after)
+		mark(r, q.result, "", 0);
+	if (sums && stage_find(p, sums))
+		mark(r, stage_find(p, sums), "", 0);
+	for (stage_id s = 1, n = (stage_id)p->stages.n; s < n; s++)
+		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_SUM && stage_whole(p, s))
+			template_row_sum(r, s);
+	return true;
+}

@@ -1,0 +1,61 @@
+# Weights of 4 and 8 bits in blocks stay so in the library: what is compiled for every target that this CPU runs computes what the
+# evaluator does, and the file of weights is not much larger than the codes.
+. "$top/tests/lib.sh"
+
+# numbers LO HI N: integers
+numbers() { awk -v lo="$1" -v hi="$2" -v n="$3" 'BEGIN { srand(5); for (i = 0; i < n; i++) printf "%s%d", i ? ", " : "", lo + int(rand() * (hi - lo + 1)) }'; }
+scales() { awk -v n="$1" 'BEGIN { srand(9); for (i = 0; i < n; i++) printf "%s%.4f", i ? ", " : "", 0.005 + rand() / 50 }'; }
+
+# model TYPE LO HI ROWS K N BLOCK FORM ZEROS: FORM matmul ([K,N]), turned ([N,K] and a Transpose) or gemm ([N,K], transB)
+model() {
+	local type=$1 lo=$2 hi=$3 M=$4 K=$5 N=$6 block=$7 form=$8 zeros=$9 axis=1 count shape grid
+	count=$(((K + block - 1) / block)) shape="$N,$K" grid="$N,$count"
+	[ "$form" != matmul ] || { axis=0 shape="$K,$N" grid="$count,$N"; }
+	echo 'hone-text 1
+module ir=10 opset=21'
+	echo "const w = $type[$shape] [$(numbers "$lo" "$hi" $((K * N)))]"
+	echo "const s = f32[$grid] [$(scales $((N * count)))]"
+	[ "$zeros" = 0 ] || echo "const z = $type[$grid] [$(numbers "$lo" "$hi" $((N * count)))]"
+	echo "const b = f32[$N] [$(scales "$N")]"
+	echo "graph main {
+  input x: f32[$M,$K]
+  v = DequantizeLinear(@w, @s$([ "$zeros" = 0 ] || printf ', @z')) {axis=$axis block_size=$block}"
+	case $form in
+	matmul) echo '  p = MatMul(x, v)' ;;
+	turned) printf '  t = Transpose(v) {perm=[1,0]}\n  p = MatMul(x, t)\n' ;;
+	gemm) echo '  p = Gemm(x, v) {transB=1}' ;;
+	esac
+	printf '  a = Add(p, @b)\n  y = Relu(a)\n  output y = y\n}\n'
+}
+
+# built TARGET: m.so, and no kernel whose trace does not apply
+built() { hone build m.onnx -o m -q --target "$1" >log 2>err && ! grep -q 'plain loops' err log; }
+
+targets=x86-64
+[ "$(uname -m)" = x86_64 ] || targets=native
+grep -qw avx2 /proc/cpuinfo && targets="$targets x86-64-v3"
+grep -qw avx512vl /proc/cpuinfo && targets="$targets x86-64-v4"
+each() { # TYPE LO HI ROWS K N BLOCK FORM ZEROS
+	model "$@" >m.txt && ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g || { ok 1 "$* is written"; return; }
+	for t in $targets; do
+		built "$t" && run-cmp --tol 2e-6 -q m.so m.g >log 2>>err
+		ok $? "$* on $t"
+	done
+}
+for form in matmul turned gemm; do
+	each u4 0 15 1 64 80 16 $form 1
+	each i4 -8 7 1 70 37 32 $form 0
+	each u8 0 255 1 70 37 32 $form 1
+	each i8 -128 127 1 64 16 64 $form 0
+done
+each i4 -8 7 1 256 300 32 turned 1
+each u4 0 15 5 70 37 32 turned 1
+each i4 -8 7 17 64 48 16 matmul 0
+each i8 -128 127 3 70 48 32 gemm 1
+
+model i4 -8 7 1 512 256 32 turned 0 >m.txt && ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
+[ "$(wc -c <m.weights)" -lt $((512 * 256 / 2 + 512 * 256 / 32 * 4 + 16384)) ]
+ok $? "two weights of 4 bits share a byte of the library's weights"
+[ "$(wc -c <m.onnx)" -lt $((512 * 256 / 2 + 512 * 256 / 32 * 4 + 4096)) ] && ge-import -q m.onnx | ge-shape | run-cmp --tol 1e-30 -q - m.g
+ok $? "and of the ONNX file, which is read back"
+done_testing
