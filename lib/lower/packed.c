@@ -208,8 +208,7 @@ stage_id packed_row(struct lower *L, const struct packed *q, const char *name, i
 
 	stage_id part = low_stage(L, "block", DT_F32, 2, (int64_t[]){q->count, q->N}, "b n");
 	poly k = in_block(L, q, stage_axis(L->p, part, 0), stage_reduce(L->p, part, "k", q->block));
-	stage_body(L->p, part, COMB_SUM,
-		   low_fn2(L, FN_MUL, padded_at(L, q, pad, axis, k), code_at(L, q, k, stage_axis(L->p, part, 1))));
+	stage_body(L->p, part, COMB_SUM, low_fn2(L, FN_MUL, padded_at(L, q, pad, axis, k), code_at(L, q, k, stage_axis(L->p, part, 1))));
 	if (!is_zero(L, grid_at(L, q, 2, none, none))) {
 		xs = low_stage(L, "xsum", DT_F32, 1, (int64_t[]){q->count}, "b");
 		k = in_block(L, q, stage_axis(L->p, xs, 0), stage_reduce(L->p, xs, "k", q->block));

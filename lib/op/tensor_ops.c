@@ -10,9 +10,7 @@ int64_t dtype_lowest(enum dtype t) { return dtype_is_signed(t) ? INT64_MIN >> (6
 
 int64_t dtype_highest(enum dtype t)
 {
-	return t == DT_BOOL                        ? 1
-	       : dtype_is_signed(t) || t == DT_U64 ? INT64_MAX >> (64 - dtype_bits(t))
-						   : (INT64_C(1) << dtype_bits(t)) - 1;
+	return t == DT_BOOL ? 1 : dtype_is_signed(t) || t == DT_U64 ? INT64_MAX >> (64 - dtype_bits(t)) : (INT64_C(1) << dtype_bits(t)) - 1;
 }
 
 struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t *dims)
