@@ -176,6 +176,17 @@ static struct vx code_lanes(struct emit *e, ex_id code, const struct lanes *m)
 	return real.kind == VX_VEC ? (struct vx){VX_INT, text(e, "vtrunc(%s)", bare(e, real.s))} : vx(e, code, m);
 }
 
+struct vx vx_nibble(struct emit *e, const struct ex *call, const struct lanes *m)
+{
+	struct vx x = vx(e, call->a[0], m), bit = vx(e, call->a[1], m);
+
+	if (x.kind == VX_SCALAR && bit.kind == VX_SCALAR)
+		return (struct vx){VX_SCALAR, text(e, "(float)%s", scalar_call(e, FN_NIBBLE, DT_I32, x.s, bit.s, ""))};
+	if (x.kind != VX_INT || bit.kind != VX_SCALAR)
+		return vx_fail;
+	return (struct vx){VX_VEC, text(e, "vnibble(%s, %s)", bare(e, x.s), bare(e, bit.s))};
+}
+
 struct vx vx_lookup(struct emit *e, ex_id ex, const struct lanes *m)
 {
 	ex_id code = looked_up_by(e->p, ex);

@@ -46,6 +46,8 @@ static struct vx vx_cast(struct emit *e, ex_id ex, const struct lanes *m)
 		return code;
 	if (from.kind == EX_INDEX && (x.dtype == DT_F32 || x.dtype == DT_I32))
 		return vx_index(e, x.a[0], x.dtype);
+	if (x.dtype == DT_F32 && from.kind == EX_CALL && from.fn == FN_NIBBLE)
+		return vx_nibble(e, &from, m);
 	struct vx a = vx(e, x.a[0], m);
 	if (x.dtype == DT_I32 && a.kind == VX_VEC && reads_exact(e->p, &from))
 		return (struct vx){VX_INT, text(e, "vtrunc(%s)", bare(e, a.s))};

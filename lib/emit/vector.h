@@ -61,6 +61,8 @@ const char *narrowed(struct emit *e, enum dtype t, const char *s); /* rounded to
 struct vx cast_lanes(struct emit *e, enum dtype to, enum dtype from, struct vx x, bool stored);
 /* The element of a table of bytes at a code, of any value (emit_looks_up). */
 struct vx vx_lookup(struct emit *e, ex_id ex, const struct lanes *m);
+/* The four bits of a word that FN_NIBBLE takes, in f32. */
+struct vx vx_nibble(struct emit *e, const struct ex *call, const struct lanes *m);
 /* Is ex, a float, always a value of the narrow integer type t, or NaN? */
 bool within(struct loop_prog *p, ex_id ex, enum dtype t);
 const char *int_call(struct emit *e, const struct ex *x); /* the row's text; NULL: none */

@@ -246,7 +246,7 @@ static const struct math_row rows[FN_COUNT] = {
 	ROW(NOT, "not", 1, ev_not, 0, "(!%a)", "(vm)~(%a)", .mask = "(vm)~(%a)"),
 	ROW(SELECT, "select", 3, ev_select, 0, "(%a ? %b : %c)", "vsel(%a, %b, %c)", .whole = "visel(%a, %b, %c)",
 	    .mask = "((%a & %b) | ((vm)~%a & %c))"),
-	ROW(NIBBLE, "nibble", 2, ev_nibble, 0, "(%a >> %b & 15)", "(%a & %b)", .whole = "(%a >> %b & 15)"),
+	ROW(NIBBLE, "nibble", 2, ev_nibble, 0, "(%a >> %b & 15)", NULL, .whole = "(%a >> %b & 15)"),
 #undef ROW
 };
 

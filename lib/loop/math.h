@@ -35,7 +35,7 @@ struct math_row {
 	double (*eval)(double a, double b, double c); /* in double; what the interpreter uses */
 	double ulps;                                  /* error bound of the emitted float code, in units in the last place */
 	const char *scalar; /* C expression, operands as %a %b %c, %t the element type, %f libm's suffix: "max_%t(%a, %b)" */
-	const char *vector; /* C expression on vectors of float; may call a helper of the prelude */
+	const char *vector; /* C expression on vectors of float (NULL: of integers only); may call a helper of the prelude */
 	const char *helper; /* prelude text this needs (a static inline function, in vector extensions), or NULL */
 	enum math_fn needs; /* a row whose helper this one's calls, or FN_NONE */
 	const char *whole;  /* C expression on vectors of int of 32 bits (generic/typed.c of lib/target), or NULL */

@@ -125,6 +125,17 @@ static const char trunc_text[] =
 	"\treturn __builtin_convertvector(x, vi);\n"
 	"#else\n";
 
+/* The number is looked up in a register of all of them, by the low four bits. */
+static const char nibble_text[] =
+	"#if VL == 16 && defined __AVX512F__\n"
+	"\tconst vf all = __builtin_convertvector(VIOTA, vf);\n"
+	"#ifdef __clang__\n"
+	"\treturn __builtin_ia32_permvarsf512(all, x >> bit);\n"
+	"#else\n"
+	"\treturn __builtin_ia32_permvarsf512_mask(all, x >> bit, all, -1);\n"
+	"#endif\n"
+	"#else\n";
+
 /* A table of 256 bytes is four registers: two permutations of two each, and the code's highest bit says which. Where bytes are not
  * permuted, pairs of them are. Of eight lanes: one by one, in a register of 64 bits. */
 #define PERMUTED(of, gcc, clang) \
@@ -227,6 +238,7 @@ const struct text_section x86_typed_text[] = {
 	{"eq_i32", COMPARE("0"), true},
 	{"lt_i32", COMPARE("1"), true},
 	{"mul16", mul16_text, true},
+	{"nibble", nibble_text, true},
 	{"trunc", trunc_text, true},
 	{"weave", weave_text, true},
 	{"fma", fma_text, true},
