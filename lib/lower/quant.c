@@ -101,15 +101,34 @@ static const char *dequantize(struct lower *L)
 
 /* ---- a scale of what there is ---- */
 
+/* The axes of operand i as they lie in memory, the innermost last. */
+static void memory_order(struct lower *L, uint32_t i, int *axis)
+{
+	struct layout l = lbuf(L->p, low_buf(L, i))->layout;
+	int n = 0;
+
+	for (int a = 0; a < low_rank(L, i) && !l.n; a++)
+		axis[a] = a;
+	for (int k = 0; k < l.n; k++) {
+		bool again = false;
+		for (int j = k + 1; j < l.n; j++)
+			again |= l.part[j].axis == l.part[k].axis;
+		if (!again)
+			axis[n++] = l.part[k].axis;
+	}
+}
+
 /* The least (or greatest) element, or 0. */
 static ex_id extreme(struct lower *L, const char *name, enum combiner c)
 {
 	static const char *const names[] = {"r", "s", "t", "u", "v", "w", "r6", "r7", "r8", "r9", "r10", "r11"};
 	stage_id s = low_stage(L, name, DT_F32, 0, NULL, "");
 	poly x[LOOP_RANK_MAX];
+	int axis[LOOP_RANK_MAX];
 
+	memory_order(L, 0, axis);
 	for (int a = 0; a < low_rank(L, 0); a++)
-		x[a] = stage_reduce(L->p, s, names[a], L->shape[0][a]);
+		x[axis[a]] = stage_reduce(L->p, s, names[a], L->shape[0][axis[a]]);
 	stage_body(L->p, s, low_rank(L, 0) ? c : COMB_NONE, low_read(L, 0, x));
 	return low_fnc(L, c == COMB_MAX ? FN_MAX : FN_MIN, low_of(L, s, NULL), 0);
 }

@@ -80,22 +80,24 @@ static bool transpose_blocks(struct schedule *r, stage_id s, int v, int a)
 	return sched_try(r, PRIM_TENSOR, loop_part(r, across, 1), sched_name(r, "transpose%d", r->lanes));
 }
 
-/* Does the stage read a line for each step of v, and walk along them with w? */
+/* Does the stage read a line for each step of v, and walk along them with w? What it reads beside them is the same for all. */
 static bool reads_lines(struct loop_prog *p, stage_id s, int v, int w)
 {
 	ex_id read[READS_MAX];
-	int n = stage_all_reads(p, s, read), lines = 0;
+	int n = stage_all_reads(p, s, read), lines = 0, same = 0;
 	int64_t step;
 
 	for (int i = 0; i < n; i++) {
-		if (!read_uses(p, read[i], lstage(p, s)->axis[v].var))
+		if (!read_uses(p, read[i], lstage(p, s)->axis[v].var)) {
+			same += !read_uses(p, read[i], lstage(p, s)->axis[w].var);
 			continue;
+		}
 		if (!read_step(p, read[i], lstage(p, s)->axis[v].var, &step) || step == 1 ||
 		    !read_step(p, read[i], lstage(p, s)->axis[w].var, &step) || step != 1)
 			return false;
 		lines++;
 	}
-	return lines == 1 && n == 1;
+	return lines == 1 && n == 1 + same;
 }
 
 /* Lines shorter than half a vector whose elements come from a line each (channels of pixels): several lines are fused until they make

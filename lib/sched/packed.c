@@ -126,7 +126,10 @@ static void place_block(struct schedule *r, const struct blocks *q, const char *
 		sched_try(r, PRIM_UNROLL, k);
 }
 
-/* Vectors of columns: as many as hide the latency of the sums, where there are so many columns. */
+/* Columns of whole panels of so many. */
+static int64_t in_panels(int64_t columns, int64_t width) { return (columns + width - 1) / width * width; }
+
+/* Vectors of columns: as many as hide the latency of the sums, where panels of them are not filled up by much. */
 static void choose_vectors(struct schedule *r, struct blocks *q)
 {
 	int64_t columns = lstage(r->p, q->sum)->axis[0].extent, choice[4];
@@ -134,8 +137,9 @@ static void choose_vectors(struct schedule *r, struct blocks *q)
 
 	for (int64_t v = 1; v <= 8 && (v == 1 || v * r->lanes <= columns); v *= 2)
 		choice[n++] = v;
-	while (usual + 1 < n && choice[usual] < 4)
-		usual++;
+	for (int i = 0; i < n && choice[i] <= 4; i++)
+		if (8 * in_panels(columns, choice[i] * r->lanes) <= 9 * in_panels(columns, r->lanes))
+			usual = i;
 	q->vectors = (int)sched_sample(r, "vectors", choice, n, choice[usual]);
 }
 

@@ -94,6 +94,53 @@ static void lanes_of(struct schedule *r, stage_id s, const char *row, bool many)
 
 void template_row_sum(struct schedule *r, stage_id s) { lanes_of(r, s, NULL, false); }
 
+/* Does s reduce all of something to the least or greatest, along memory? */
+static bool is_extreme(struct loop_prog *p, stage_id id)
+{
+	const struct stage *s = lstage(p, id);
+	ex_id read[READS_MAX];
+	int64_t step, results = 1;
+
+	for (int a = 0; a < s->nspatial; a++)
+		results *= s->axis[a].extent;
+	return (s->comb == COMB_MIN || s->comb == COMB_MAX) && s->nspatial && results == 1 && s->naxes > s->nspatial &&
+	       stage_all_reads(p, id, read) == 1 && read_step(p, read[0], s->axis[s->naxes - 1].var, &step) && step == 1;
+}
+
+/* The last axis is innermost in memory, and in the loops. */
+static void order_extreme(struct schedule *r, const struct stage *s)
+{
+	const char *part = sched_name(r, "%s_part", sym_str(s->name));
+	struct words order = {0};
+
+	for (int a = s->nspatial; a < s->naxes; a++)
+		words_add(&order, sched_name(r, "%s.%s%s", part, sym_str(s->axis[a].name), a == s->naxes - 1 ? ".0" : ""));
+	if (order.n > 1)
+		sched_list(r, NULL, PRIM_REORDER, &order);
+}
+
+bool template_extremes(struct schedule *r)
+{
+	struct loop_prog *p = r->p;
+	stage_id found[READS_MAX], all = (stage_id)p->stages.n;
+	int n = 0;
+
+	for (stage_id s = 1; s < all; s++) {
+		if (lstage(p, s)->gone || lstage(p, s)->comb == COMB_NONE)
+			continue;
+		if (n == READS_MAX || !is_extreme(p, s))
+			return false;
+		found[n++] = s;
+	}
+	for (int i = 0; i < n && n > 1; i++) {
+		struct stage s = *lstage(p, found[i]);
+		lanes_of(r, found[i], NULL, false);
+		if (stage_find(p, sched_name(r, "%s_part", sym_str(s.name))))
+			order_extreme(r, &s);
+	}
+	return n > 1;
+}
+
 /* Vectors along the last axis; that loop is unrolled. */
 static void mark_row(struct schedule *r, stage_id s)
 {

@@ -106,6 +106,7 @@ bool template_sums(struct schedule *r);                    /* several products *
 bool template_blocks(struct schedule *r, stage_id result); /* several reductions along another axis than the contiguous one */
 bool template_packed(struct schedule *r);                  /* a row times a matrix in blocks that have a factor each */
 bool template_rows(struct schedule *r, stage_id result);
+bool template_extremes(struct schedule *r);            /* the least and the greatest of all elements */
 void template_row_sum(struct schedule *r, stage_id s); /* one reduction along rows, by itself */
 void template_map(struct schedule *r, stage_id s);     /* elementwise and copies: vectors along the contiguous axis */
 void sched_threads(struct schedule *r);                /* last: loops that are worth it go to a team of threads */

@@ -230,6 +230,21 @@ static bool take_bias(struct build *b, node_id id, const struct weights_at *at, 
 	return t || corrected;
 }
 
+/* Weights whose operand stays a float. Integers of 4 bits, and blocks of them, are those of the standard. */
+static val_id weights_alone(struct build *b, val_id w, const struct tensor *t, const struct rounded_weights *r, int axis)
+{
+	enum dtype type = b->p->options.weight_bits == 4 ? DT_I4 : DT_I8;
+	int64_t shape[] = {axis ? r->count : r->n, axis ? r->n : r->count};
+
+	if (!r->block)
+		return dequantized(b, w, type, t, r->q, r->scale, r->n, axis);
+	val_id q = constant(b, w, "q", type, t->rank, t->dims, r->q), s = constant(b, w, "scale", DT_F32, 2, shape, r->scale);
+	val_id out = named(b, add_node(b, OP_DequantizeLinear, 2, (val_id[]){q, s}), w, "read");
+	attr_set_int(b->m, val(b->m, out)->def, "axis", !axis);
+	attr_set_int(b->m, val(b->m, out)->def, "block_size", r->block);
+	return out;
+}
+
 static void quantize_weights(struct build *b, node_id id, const struct layer *l)
 {
 	const struct quantize_options *o = &b->p->options;
@@ -246,9 +261,16 @@ static void quantize_weights(struct build *b, node_id id, const struct layer *l)
 		*(k < at.axis    ? &r.outer
 		  : k == at.axis ? &r.n
 				 : &r.inner) = k == at.axis ? t->dims[k] : (k < at.axis ? r.outer : r.inner) * t->dims[k];
+	if (o->activations == ACTIVATIONS_NONE && t->rank == 2 && o->block < t->dims[!at.axis])
+		r.block = o->block;
 	weights_round(&r, data, o->weight_bits, o->method == RANGE_MSE || o->weight_bits < 8, &a);
 	if (b->err)
 		b->err[l - b->p->layers.a].weight_error = r.power > 0 ? r.error / r.power : 0;
+	if (o->activations == ACTIVATIONS_NONE) {
+		set_operand(b, id, 1, weights_alone(b, w, t, &r, at.axis));
+		arena_release(&a);
+		return;
+	}
 	double *bias = ARENA_ARRAY(&a, double, r.n);
 	bool biased = take_bias(b, id, &at, t, &r, bias, &a);
 	if (o->activations == ACTIVATIONS_DYNAMIC) {

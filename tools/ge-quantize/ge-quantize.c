@@ -23,12 +23,13 @@ enum {
 	OPT_METRIC,
 	OPT_DROP,
 	OPT_EQUALIZE,
+	OPT_BLOCK,
 	OPT_SMOOTH,
 	OPT_SECONDS,
 	OPT_ALTERNATE,
 	OPT_TIMES
 };
-static struct quantize_options quantizing = {.method = RANGE_MSE, .percentile = 99.99, .weight_bits = 8, .correct = true};
+static struct quantize_options quantizing = {.method = RANGE_MSE, .percentile = 99.99, .weight_bits = 8, .block = -1, .correct = true};
 static VEC(const char *) only, skip;
 static struct metric metric = {.drop = 0.5};
 static const char *statistics_path, *times;
@@ -41,6 +42,7 @@ static const struct argp_option options[] = {
 	{"percentile", OPT_PERCENTILE, "P", 0, "of a hundred elements, P lie inside; 99.99"},
 	{"weights", OPT_WEIGHTS, "BITS", 0, "8 or 4; 8"},
 	{"activations", OPT_ACTIVATIONS, "KIND", 0, "static, dynamic (by their range in each run), or none; static"},
+	{"block", OPT_BLOCK, "N", 0, "with --activations none, N weights of a matrix share a scale; 0: a channel; 32 of 4 bits, else 0"},
 	{"no-correction", OPT_CORRECT, 0, 0, "leave biases as they are"},
 	{"equalize", OPT_EQUALIZE, 0, 0, "write a model of floats whose products make channels of like ranges"},
 	{"smooth", OPT_SMOOTH, "A", 0, "the same by normalizations and multiplications; A of the range goes into weights"},
@@ -86,6 +88,11 @@ static error_t option(int key, char *arg)
 		quantizing.weight_bits = (int)option_count("--weights", arg, 4, 8);
 		if (quantizing.weight_bits != 4 && quantizing.weight_bits != 8)
 			die(EX_BADUSE, "--weights %s: 8 or 4", arg);
+		return 0;
+	case OPT_BLOCK:
+		quantizing.block = (int)option_count("--block", arg, 0, 1 << 20);
+		if (quantizing.block && quantizing.block < 16)
+			die(EX_BADUSE, "--block %s: 16 or more, or 0", arg);
 		return 0;
 	case OPT_ACTIVATIONS: take_activations(arg); return 0;
 	case OPT_CORRECT: quantizing.correct = false; return 0;
@@ -255,6 +262,8 @@ static int run(const struct tool *t, struct tool_args *a)
 		die(EX_BADUSE, "-s FILE: statistics are needed; ge-calibrate makes them");
 	if (balanced)
 		return write_balanced(t, a);
+	if (quantizing.block < 0)
+		quantizing.block = quantizing.weight_bits == 4 ? 32 : 0;
 	struct stream_writer *w = stream_create(a->out, false);
 	make_plan(&p, a->nfile ? a->file[0] : NULL, &s);
 	bool *on = xcalloc(p.layers.n + 1, sizeof *on);

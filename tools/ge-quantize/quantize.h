@@ -27,6 +27,7 @@ struct quantize_options {
 	enum range_method method;
 	double percentile;
 	int weight_bits;
+	int block; /* weights of a channel of a matrix that share a scale, where operands stay floats; 0: all */
 	enum activations activations;
 	bool correct; /* biases take the mean error of the weights */
 };
@@ -69,7 +70,8 @@ bool is_joined(struct module *m, const struct uses *u, val_id v);
 /* Scales of weights, and what rounding did. */
 struct rounded_weights {
 	int64_t outer, n, inner; /* n: along the axis of scales */
-	float *scale;            /* n */
+	int64_t block, count;    /* elements of a channel that share a scale, 0: all; so many scales a channel has */
+	float *scale;            /* n, count: the first of them innermost where outer is more than 1 */
 	int8_t *q;               /* as many as the weights */
 	double error, power;     /* mean squares */
 };

@@ -1,0 +1,43 @@
+# The least and the greatest of all elements, and the codes that are made with them, in every layout and shape: the same bytes as the
+# evaluator's, on each target that this CPU runs.
+. "$top/tests/lib.sh"
+numbers() { awk -v n="$1" 'BEGIN { srand(5); for (i = 0; i < n; i++) printf "%s%d", i ? ", " : "", int(rand() * 255) - 127 }'; }
+cat >m.txt <<END
+hone-text 1
+module ir=10 opset=21
+const w = i8[24,3,3,3] [$(numbers 648)]
+const v = i8[24,1,3,3] [$(numbers 216)]
+const m = i8[37,20] [$(numbers 740)]
+graph main {
+  input i: f32[1,3,18,17]
+  input x: f32[5,37]
+  input one: f32[]
+  input few: f32[2,7]
+  q, s, z = DynamicQuantizeLinear(i)
+  c = ConvInteger(q, @w, z) {kernel_shape=[3,3] pads=[1,1,1,1]}
+  f = Cast(c) {to=1}
+  g = Mul(f, s)
+  r = Relu(g)
+  p, t, y = DynamicQuantizeLinear(r)
+  d = ConvInteger(p, @v, y) {group=24 kernel_shape=[3,3] pads=[1,1,1,1]}
+  a, b, e = DynamicQuantizeLinear(x)
+  h = MatMulInteger(a, @m, e)
+  o, u, k = DynamicQuantizeLinear(one)
+  o2, u2, k2 = DynamicQuantizeLinear(few)
+$(for v in p t y d a b h o u k o2 u2; do echo "  output $v = $v"; done)
+}
+END
+ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g
+targets=x86-64
+[ "$(uname -m)" = x86_64 ] || targets=native
+grep -qw avx2 /proc/cpuinfo && targets="$targets x86-64-v3"
+grep -qw avx512vl /proc/cpuinfo && targets="$targets x86-64-v4 native"
+for target in $targets; do
+	hone build m.onnx -o m -q --target "$target" >log 2>err
+	ok $? "$target is built"
+	for range in -1:1 3:5 -9:-2 0:0; do
+		run-cmp --tol 0 -q --runs 2 --range=i=$range --range=x=$range --range=one=$range --range=few=$range m.so m.g >log 2>err
+		ok $? "$target: numbers in $range"
+	done
+done
+done_testing
