@@ -9,10 +9,7 @@ struct share {
 	int64_t c, from, end;
 };
 
-static int64_t place(const struct share *s, int64_t k)
-{
-	return (k / s->r->inner * s->r->n + s->c) * s->r->inner + k % s->r->inner;
-}
+static int64_t place(const struct share *s, int64_t k) { return (k / s->r->inner * s->r->n + s->c) * s->r->inner + k % s->r->inner; }
 
 static double share_error(const struct share *s, double scale, int most, int8_t *q)
 {
