@@ -48,7 +48,8 @@ static const char *with_rounding(const char *source, const char *f)
 			    "%.*s\nfloat truncf(float);\nfloat floorf(float);\n"
 			    "static inline float planted(float x) { return %s; }\n#define rintf(x) planted(x)\n#ifdef VL\n"
 			    "static inline vf planted_v(vf x) { for (int i = 0; i < VL; i++) x[i] = planted(x[i]); return x; }\n"
-			    "#define vrint(x) planted_v(x)\n#endif\n%s",
+			    "static inline vi planted_i(vf x) { vi y; for (int i = 0; i < VL; i++) y[i] = (int)planted(x[i]); return y; }\n"
+			    "#define vrint(x) planted_v(x)\n#define vnearest(x) planted_i(x)\n#endif\n%s",
 			    (int)(p - source), source, f, p);
 }
 
@@ -139,7 +140,7 @@ int main(void)
 		is_wrong(&k, "truncated", with_rounding(k.c->source, "truncf(x)"));
 		if (tasks[i].ties)
 			is_wrong(&k, "ties go up", with_rounding(k.c->source, "floorf(x + 0.5f)"));
-		is_wrong(&k, "no zero point", with_number(k.c->source, "77.0f", "0.0f"));
+		is_wrong(&k, "no zero point", with_number(with_number(k.c->source, "77.0f", "0.0f"), ") + 77", ") + 0"));
 	}
 	for (int i = 0; i < DRAWN; i++) {
 		runner_task(runner, drawn[i]);
