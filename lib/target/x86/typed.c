@@ -149,6 +149,16 @@ static const char nibble_text[] =
 	"\tconst vi lo = (vi)" gcc "((v)i, q[0], q[1], -1), hi = (vi)" gcc \
 	"((v)i, q[2], q[3], -1);\n" \
 	"#endif\n"
+/* Into two registers by turns: each waits for what was put into it before. */
+#define SET_BYTE(v, i) "\t" #v " = __builtin_ia32_vec_set_v16qi(" #v ", (char)table[codes >> (8 * " #i ") & 255], " #i ");\n"
+#define EIGHT_LOADS \
+	"\ttypedef short w __attribute__((vector_size(16)));\n" \
+	"\ttypedef char v __attribute__((vector_size(16)));\n" \
+	"\ttypedef unsigned long l __attribute__((vector_size(16)));\n" \
+	"\tconst w s = __builtin_ia32_packssdw128(__builtin_shufflevector(x, x, 0, 1, 2, 3), __builtin_shufflevector(x, x, 4, 5, 6, 7));\n" \
+	"\tconst unsigned long codes = ((l)__builtin_ia32_packuswb128(s, s))[0];\n" \
+	"\tv a = {}, b = {};\n" SET_BYTE(a, 0) SET_BYTE(b, 4) SET_BYTE(a, 1) SET_BYTE(b, 5) SET_BYTE(a, 2) SET_BYTE(b, 6) SET_BYTE(a, 3) \
+		SET_BYTE(b, 7) "\treturn __builtin_ia32_pmovzxbd256(a | b);\n"
 static const char lookup_text[] =
 	"#if " V16 " && defined __AVX512VBMI__\n"
 	"\tconst vi i = x;\n" PERMUTED("char", "__builtin_ia32_vpermt2varqi512_mask", "__builtin_ia32_vpermi2varqi512")
@@ -156,7 +166,7 @@ static const char lookup_text[] =
 	"#elif " V16 "\n"
 	"\tconst vi i = x >> 1;\n" PERMUTED("short", "__builtin_ia32_vpermt2varhi512_mask", "__builtin_ia32_vpermi2varhi512")
 	"\treturn visel(vilt(viset(127), x), hi, lo) >> ((x & 1) << 3) & 255;\n"
-	"#elif VL == 8 && defined __AVX2__\n"
+	"#elif VL == 8 && defined __AVX2__" GCC "\n" EIGHT_LOADS "#elif VL == 8 && defined __AVX2__\n"
 	"\ttypedef char v __attribute__((vector_size(32)));\n"
 	"\ttypedef char h __attribute__((vector_size(8)));\n"
 	"\ttypedef char w __attribute__((vector_size(16)));\n"
@@ -167,11 +177,7 @@ static const char lookup_text[] =
 	"#define AT(i) (unsigned long)table[c >> 8 * i & 255] << 8 * i\n"
 	"\tr = (AT(0) | AT(1) | AT(2) | AT(3)) | (AT(4) | AT(5) | AT(6) | AT(7));\n"
 	"#undef AT\n"
-	"#ifdef __clang__\n"
 	"\treturn __builtin_convertvector(__builtin_shufflevector((w)(l){r}, (w){}, 0, 1, 2, 3, 4, 5, 6, 7), vi) & 255;\n"
-	"#else\n"
-	"\treturn __builtin_ia32_pmovzxbd256((w)(l){r});\n"
-	"#endif\n"
 	"#else\n";
 
 static const char nearest_text[] =
