@@ -17,6 +17,7 @@ struct oracle_tensor {
 	int rank;  /* of an input or a result; 0: a scalar, or unknown */
 	int64_t shape[ORACLE_RANK_MAX];
 	enum oracle_rounded rounded; /* of a result */
+	enum dtype step;             /* of a result of floats: the coarsest type that what it is made of was rounded to on the way */
 };
 struct oracle_task {
 	int nin, nout;

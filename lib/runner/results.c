@@ -75,7 +75,8 @@ struct tolerance {
 static struct tolerance tolerance_of(const struct problem *p, int out, int seed)
 {
 	enum dtype t = p->t[out].tensor.dtype;
-	struct tolerance r = {TRY_TOLERANCE * epsilon(t) * (8 + sqrt(p->reduction)), 0, 0};
+	double step = fmax(epsilon(t), epsilon(t) > 0 ? epsilon(p->t[out].tensor.step) : 0);
+	struct tolerance r = {TRY_TOLERANCE * step * (8 + sqrt(p->reduction)), 0, 0};
 
 	if (seed >= PROBLEM_SEEDS)
 		r.relative *= TRY_ADVERSARIAL_SLACK;

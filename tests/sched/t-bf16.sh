@@ -19,6 +19,10 @@ lib fast "$row;rates=fma512:118,vdpbf16ps:236" && grep -q 'vdpbf16ps(' fast.c
 ok $? "known to be faster: the dot product"
 grep -q '^SUMS_STAY ' fast.c && ! grep -q SUMS_STAY slow.c
 ok $? "whose sums stay in registers"
+# What was rounded to bf16 on the way may be a step of bf16 off, whatever the result's type.
+tune-op --task 'Conv{pads=1,1,1,1 strides=2,2} bf16 1x64x28x28@0,2,3,1 128x64x3x3c 128c; Cast{to=1} %0; Relu %1 -> %2@0,2,3,1' --kb none --trials 2 >records 2>err
+grep -q '^verdict' records && ! grep -q '^verdict wrong' records
+ok $? "a result of f32 that was bf16 is right in steps of bf16"
 grep -q ' avx512_bf16 ' /proc/cpuinfo || skip_all "what it computes" "no AVX512_BF16 here"
 equal --tol 0.01 fast.so m.g
 ok $? "it computes the same but for rounding"

@@ -80,6 +80,7 @@ static const char *list_tensors(struct prepared *p)
 		if (!in)
 			p->t[i].rounded = rounding_of(m, attr_graph(f, "graph"), p->body->out.a[i - (uint32_t)p->nin],
 						      &p->rounds[i - (uint32_t)p->nin]);
+		p->t[i].step = in ? t->dtype : step_of(m, attr_graph(f, "graph"), p->body->out.a[i - (uint32_t)p->nin]);
 	}
 	return NULL;
 }

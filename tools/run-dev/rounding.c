@@ -71,6 +71,32 @@ enum oracle_rounded rounding_of(struct module *m, graph_id body, val_id v, node_
 	return is_exact(m, n->in[0], DEPTH_MAX) ? ROUNDED_EXACT : ROUNDED_NEAR;
 }
 
+/* Digits of the fraction. */
+static int digits(enum dtype t) { return t == DT_BF16 ? 7 : t == DT_F16 ? 10 : t == DT_F32 ? 23 : t == DT_F64 ? 52 : 64; }
+
+enum dtype step_of(struct module *m, graph_id body, val_id v)
+{
+	const struct graph *g = graph(m, body);
+	bool *behind = xcalloc(m->values.n, sizeof *behind);
+	enum dtype step = DT_NONE;
+
+	behind[v] = true;
+	for (size_t i = g->nodes.n; i-- > 0;) {
+		const struct node *n = node(m, g->nodes.a[i]);
+		bool wanted = false;
+		for (uint32_t k = 0; k < n->nout; k++)
+			if (n->out[k] && behind[n->out[k]]) {
+				enum dtype t = val(m, n->out[k])->type.dtype;
+				wanted = true;
+				step = digits(t) < digits(step) ? t : step;
+			}
+		for (uint32_t k = 0; wanted && k < n->nin; k++)
+			behind[n->in[k]] = true;
+	}
+	free(behind);
+	return step;
+}
+
 void rounding_before(const struct node *n, const struct tensor *x, const struct tensor *scale, const struct tensor *zero, float *to)
 {
 	int64_t count = tensor_count(x), scales = tensor_count(scale), zeros = zero ? tensor_count(zero) : 0, inner = 1;
