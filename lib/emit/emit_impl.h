@@ -240,10 +240,10 @@ const char *emit_order(struct loop_prog *p);
  * if it calls a function (exp): its polynomial differs between kinds of CPU anyway, and is fast only if a product and a sum are rounded
  * together. */
 bool emit_makes_codes(struct loop_prog *p);
-/* Does one of n programs have values of type t? */
-bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t);
 
 /* ---- lanes_prelude.c ---- */
+/* Does one of n programs have values of type t? */
+bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t);
 /* What gathers and combines lanes; of int and of other types in memory too, if a program may need them. */
 void lanes_helpers(FILE *f, const struct target *t, struct loop_prog *const *p, int n);
 #endif

@@ -68,6 +68,19 @@ static void memory(FILE *f, const struct target *t, int vl, enum dtype d)
 		d == DT_BF16 ? ")" : "");
 }
 
+bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t)
+{
+	for (int k = 0; k < n; k++) {
+		for (size_t i = 1; i < p[k]->bufs.n; i++)
+			if (p[k]->bufs.a[i].dtype == t)
+				return true;
+		for (size_t i = 1; i < p[k]->exs.n; i++)
+			if (p[k]->exs.a[i].dtype == t)
+				return true;
+	}
+	return false;
+}
+
 void lanes_helpers(FILE *f, const struct target *t, struct loop_prog *const *p, int n)
 {
 	static const enum dtype type[] = {DT_I32, DT_I16, DT_U16, DT_I8, DT_U8, DT_F16, DT_BF16};

@@ -113,19 +113,6 @@ static bool uses_fn(struct loop_prog *const *p, int n, enum math_fn fn)
 	return false;
 }
 
-bool uses_dtype(struct loop_prog *const *p, int n, enum dtype t)
-{
-	for (int k = 0; k < n; k++) {
-		for (size_t i = 1; i < p[k]->bufs.n; i++)
-			if (p[k]->bufs.a[i].dtype == t)
-				return true;
-		for (size_t i = 1; i < p[k]->exs.n; i++)
-			if (p[k]->exs.a[i].dtype == t)
-				return true;
-	}
-	return false;
-}
-
 /* Declares the functions of libm that a row's scalar text calls. To include math.h would cost the compiler more time than most kernels. */
 static void declare_libm(FILE *f, const struct math_row *r)
 {

@@ -11,8 +11,6 @@
 #include "target/target.h"
 #include "lower/windows.h"
 
-static const char *const in_axes[] = {"", "n c w", "n c h w", "n c d h w"};
-static const char *const tap_names[][SPATIAL_MAX] = {{NULL}, {"kw"}, {"kh", "kw"}, {"kd", "kh", "kw"}};
 static const char *const spatial[][SPATIAL_MAX] = {{NULL}, {"w"}, {"h", "w"}, {"d", "h", "w"}};
 
 /* Pads and output sizes of a transposed convolution: begin[i] is what is cut at the start. */
@@ -167,7 +165,7 @@ static buf_id padded(struct lower *L, const struct phases *f, int64_t *offset)
 	}
 	if (!needed)
 		return low_buf(L, 0);
-	stage_id s = low_stage(L, "pad", low_dtype(L, 0), f->n + 2, shape, in_axes[f->n]);
+	stage_id s = low_stage(L, "pad", low_dtype(L, 0), f->n + 2, shape, low_in_axes[f->n]);
 	low_index(L, s, at);
 	for (int i = 0; i < f->n; i++)
 		at[2 + i] = poly_addc(P, at[2 + i], -offset[i]);
@@ -279,7 +277,7 @@ static stage_id phase_sums(struct lower *L, const struct phases *f, const struct
 	x[0] = index[0];
 	x[1] = f->groups == 1 ? c : poly_add(P, poly_mulc(P, poly_floordiv(P, index[a->o], f->outer), f->inner), c);
 	for (int i = 0; i < f->n; i++) {
-		poly t = f->axis[i].taps == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, tap_names[f->n][i], f->axis[i].taps), e;
+		poly t = f->axis[i].taps == 1 ? poly_const(P, 0) : stage_reduce(L->p, s, low_taps[f->n][i], f->axis[i].taps), e;
 		tap_of(L, f, i, a->r[i] < 0 ? poly_const(P, 0) : index[a->r[i]], t, &e);
 		w[k++] = t;
 		x[2 + i] = poly_addc(P, poly_add(P, index[a->q[i]], e), offset[i]);

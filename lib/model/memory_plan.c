@@ -186,5 +186,4 @@ void memory_plan_read(struct model *M)
 			more = bytes;
 	}
 	M->arena_bytes = M->spill + more;
-	memory_check(M);
 }

@@ -32,7 +32,7 @@ void memory_plan_record(const struct memory_plan *p, struct model *M);
 void memory_plan_free(struct memory_plan *p);
 
 /* Reads the plan from M's module: the size of the arena. Workspaces may be larger than planned, by a trace that came later; those lie
- * behind everything else. A plan that does not fit the graph: die(64). */
+ * behind everything else. memory_check is next. */
 void memory_plan_read(struct model *M);
 int64_t call_workspace(struct model *M, uint32_t call); /* then: offset in the arena */
 /* Bytes of the arena planned in a module; -1: it is not planned. */

@@ -1,4 +1,5 @@
 /* Opsets before 13: what nodes need of them, and how they are said there. The mirror of convert.c. */
+#include <stdlib.h>
 #include <string.h>
 #include "onnx/opsets.h"
 #include "op/op.h"
@@ -457,6 +458,20 @@ static const struct {
 	{OP_TopK, topk_needs, topk_lower},
 	{OP_Unsqueeze, axes_needs, axes_lower},
 };
+
+bool attr_is_neutral(const struct attr *a, const char *neutral)
+{
+	if (!neutral)
+		return false;
+	if (a->kind == ATTR_STR)
+		return !strcmp(a->u.s, neutral);
+	if (a->kind == ATTR_INT)
+		return a->u.i == atoll(neutral);
+	for (uint32_t i = 0; a->kind == ATTR_INTS && i < a->n; i++)
+		if (a->u.ints[i] != atoll(neutral))
+			return false;
+	return a->kind == ATTR_INTS;
+}
 
 int older_needed(struct module *m, const struct node *n)
 {

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 #include "onnx/opsets.h"
 
@@ -439,20 +438,6 @@ static const struct {
 };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-bool attr_is_neutral(const struct attr *a, const char *neutral)
-{
-	if (!neutral)
-		return false;
-	if (a->kind == ATTR_STR)
-		return !strcmp(a->u.s, neutral);
-	if (a->kind == ATTR_INT)
-		return a->u.i == atoll(neutral);
-	for (uint32_t i = 0; a->kind == ATTR_INTS && i < a->n; i++)
-		if (a->u.ints[i] != atoll(neutral))
-			return false;
-	return a->kind == ATTR_INTS;
-}
 
 /* Of a tensor, or of what a sequence or an optional has, by ONNX's name. */
 static uint32_t type_bit(struct module *m, val_id v)

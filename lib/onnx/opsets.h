@@ -20,13 +20,13 @@ struct lowered {
 /* n at `opset`, which is at least what it needs. */
 struct lowered opset_lower(struct module *m, const struct node *n, int opset);
 int opset_ir_version(int opset);
-/* Does an attribute say what an opset without it means? neutral: a number (for lists: of all elements), a
- * string; NULL: no value does. */
-bool attr_is_neutral(const struct attr *a, const char *neutral);
 
 /* older.c: the same for opsets before 13. older_lower changes the node. */
 int older_needed(struct module *m, const struct node *n);
 void older_lower(struct module *m, node_id n, int opset);
+/* Does an attribute say what an opset without it means? neutral: a number (for lists: of all elements), a
+ * string; NULL: no value does. */
+bool attr_is_neutral(const struct attr *a, const char *neutral);
 
 /* expansions.c: nodes that need more than `opset`, in words that it has, where there are such; once types are
  * inferred. */

@@ -14,6 +14,7 @@ void emission_make(struct emission *e, struct module *m, const struct given_trac
 		model_report_opaque(e->M, true);
 	functions_make(&e->functions, e->M);
 	memory_plan_read(e->M);
+	memory_check(e->M);
 	weights_lay_out(&e->weights, e->M);
 }
 
