@@ -26,7 +26,7 @@ is "$(rc ge-calibrate --shape image:4x1x8x8 "$model" few.npy) $(sed -n 3p out)" 
 HONE_BLOBS=$PWD/blobs
 export HONE_BLOBS
 is "$(rc ge-calibrate --sizes "$model" few.npy) $(cat out)" "0 image:1x1x8x8" "the sizes of the first sample"
-is "$(rc ge-calibrate --expose "$model" -o exposed.g) $(rc hone build -q --shape image:1x1x8x8 -o counting exposed.g)" "0 0" "all values are outputs, and compile"
+is "$(rc ge-calibrate --expose "$model" -o exposed.g) $(rc hone build -q --shape image:1x1x8x8 -o counting exposed.g) $(ls exposed.g counting.so | tr '\n' ' ')" "0 0 counting.so exposed.g " "all values are outputs, and compile"
 is "$(rc ge-calibrate --library counting.so "$model" few.npy -o lib.stats) $(sed -n '3s/ .*//p;4p' lib.stats | tr '\n' ' ')" "0 library samples 24 " "a library counts"
 for k in 3 1 2; do ge-calibrate --library counting.so --shard "$k/3" "$model" few.npy -o "part$k"; done
 is "$(ge-calibrate merge part2 part3 part1 | cmp - lib.stats && echo same)" same "a library, 3 shards: the same bytes"

@@ -2,11 +2,12 @@
 # replay is passed over, with a line.
 . "$top/tests/lib.sh"
 task='MatMul f32 100x256 256x256c'
+# On a machine that is written out the text of the kernels, and with it what the fake runner says of them, is the same everywhere:
+# with this seed something is faster than the default.
+HONE_TARGET='cpu=two levels of cache, SSE2;features=;l1=32K;l2=512K;l3=8192K' HONE_RATES=/dev/null seed=1
+export HONE_TARGET HONE_RATES
 fake="--runner fake --trials 24 --task"
-for seed in 1 2 3 4 5 6 7 8; do
-	tune-op --quiet $fake "$task" --seed $seed >one 2>err
-	grep -q '^against default' one && awk -v RS= '/\nverdict faster/ && /\nagainst default/ { found = 1 } END { exit !found }' one && break
-done
+tune-op --quiet $fake "$task" --seed $seed >one 2>err
 # Of that tuning: one record that won, and what says that the search was done.
 awk -v RS= -v ORS='\n\n' '/\nkind search/' one >done
 awk -v RS= -v ORS='\n\n' '/\nverdict faster/ && /\nagainst default/ && !/\nkept no/ { print; exit }' one >won
