@@ -117,6 +117,11 @@ for how in --equalize "--smooth 0.5" "--equalize --smooth 0.5"; do
 	case $how in *smooth*) is "$(near "$(./accuracy q.g)")" near "$how: quantised as accurate" ;; esac
 done
 
+is "$(rc ge-quantize -s stats --skip nothing -o x.g float.g) $(wc -l <err) $(grep -c "skip nothing" err)" "0 1 1" "--skip of what there is not: it says so"
+{ head -c 128 images.npy; head -c 256 /dev/zero | tr '\0' '\377'; tail -c +385 images.npy; } >nan.npy
+ge-calibrate float.g nan.npy -o nan.stats
+is "$(rc ge-quantize -s nan.stats -o x.g float.g) $(grep -c '4 layers stay in float' err)" "0 1" "samples that are no numbers: it says so"
+
 # Stopped: the best so far is written.
 cat >slow <<'END'
 #!/bin/sh

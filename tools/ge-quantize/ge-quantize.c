@@ -30,7 +30,11 @@ enum {
 	OPT_TIMES
 };
 static struct quantize_options quantizing = {.method = RANGE_MSE, .percentile = 99.99, .weight_bits = 8, .block = -1, .correct = true};
-static VEC(const char *) only, skip;
+struct pattern {
+	const char *text;
+	bool met; /* a node is such */
+};
+static VEC(struct pattern) only, skip;
 static struct metric metric = {.drop = 0.5};
 static const char *statistics_path, *times;
 static int half; /* of the layers; 0: all */
@@ -98,8 +102,8 @@ static error_t option(int key, char *arg)
 	case OPT_CORRECT: quantizing.correct = false; return 0;
 	case OPT_EQUALIZE: balancing.equalize = true; return 0;
 	case OPT_SMOOTH: balancing.smooth = option_number("--smooth", arg, 0, 1); return 0;
-	case OPT_ONLY: vec_push(&only, arg); return 0;
-	case OPT_SKIP: vec_push(&skip, arg); return 0;
+	case OPT_ONLY: vec_push(&only, (struct pattern){arg, false}); return 0;
+	case OPT_SKIP: vec_push(&skip, (struct pattern){arg, false}); return 0;
 	case OPT_METRIC: metric.command = arg; return 0;
 	case OPT_SECONDS: metric.seconds = option_number("--seconds", arg, 0.001, 1e6); return 0;
 	case OPT_ALTERNATE:
@@ -115,10 +119,13 @@ static error_t option(int key, char *arg)
 
 /* ---- layers ---- */
 
-static bool matches(const char *pattern, struct module *m, const struct node *n, const char *name)
+static bool matches(struct pattern *p, struct module *m, const struct node *n, const char *name)
 {
-	return !fnmatch(pattern, name, 0) || !strcmp(pattern, op_name(n->op)) ||
-	       (n->out[0] && !fnmatch(pattern, sym_str(val(m, n->out[0])->name), 0));
+	bool yes = !fnmatch(p->text, name, 0) || !strcmp(p->text, op_name(n->op)) ||
+		   (n->nout && n->out[0] && !fnmatch(p->text, sym_str(val(m, n->out[0])->name), 0));
+
+	p->met |= yes;
+	return yes;
 }
 
 static bool chosen(struct module *m, const struct node *n, const char *name)
@@ -126,11 +133,13 @@ static bool chosen(struct module *m, const struct node *n, const char *name)
 	bool yes = !only.n;
 
 	for (size_t i = 0; i < only.n; i++)
-		yes |= matches(only.a[i], m, n, name);
+		yes |= matches(&only.a[i], m, n, name);
 	for (size_t i = 0; i < skip.n; i++)
-		yes &= !matches(skip.a[i], m, n, name);
+		yes &= !matches(&skip.a[i], m, n, name);
 	return yes;
 }
+
+static size_t not_finite; /* layers that would be quantised, but for such operands */
 
 static bool quantisable(const struct plan *p, struct module *m, const struct node *n)
 {
@@ -146,7 +155,7 @@ static bool quantisable(const struct plan *p, struct module *m, const struct nod
 	switch (p->options.activations) {
 	case ACTIVATIONS_NONE: return true;
 	case ACTIVATIONS_DYNAMIC: return n->op != OP_ConvTranspose && val(m, n->in[0])->type.dtype == DT_F32;
-	default: return p->stat[n->in[0]];
+	default: not_finite += p->odd[n->in[0]]; return p->stat[n->in[0]];
 	}
 }
 
@@ -171,10 +180,11 @@ static void find_layers(struct plan *p, struct module *m)
 
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = node(m, g->nodes.a[i]);
+		const char *name = n->name ? sym_str(n->name) : n->nout && n->out[0] ? sym_str(val(m, n->out[0])->name) : "";
+		bool wanted = chosen(m, n, name);
 		if (part_of(n->op) != PART_WEIGHTS && (part_of(n->op) != PART_INPUTS || p->options.activations != ACTIVATIONS_STATIC))
 			continue;
-		const char *name = n->name ? sym_str(n->name) : n->out[0] ? sym_str(val(m, n->out[0])->name) : "";
-		if (quantisable(p, m, n) && chosen(m, n, name))
+		if (wanted && quantisable(p, m, n))
 			vec_push(&p->layers, (struct layer){.node = g->nodes.a[i],
 							    .name = name,
 							    .part = part_of(n->op),
@@ -186,11 +196,26 @@ static void find_layers(struct plan *p, struct module *m)
 static void find_statistics(struct plan *p, struct module *m, struct statistics *s)
 {
 	p->stat = ARENA_ARRAY(&p->arena, const struct value_stat *, m->values.n);
+	p->odd = ARENA_ARRAY(&p->arena, bool, m->values.n);
 	for (val_id v = 1; v < m->values.n; v++) {
 		const struct value *x = val(m, v);
 		const struct value_stat *r = x->graph == m->main && x->type.dtype == DT_F32 ? statistics_find(s, sym_str(x->name)) : NULL;
-		p->stat[v] = r && r->count > r->nans + r->infinite && !r->nans && !r->infinite ? r : NULL;
+		p->odd[v] = r && (r->nans || r->infinite);
+		p->stat[v] = r && r->count && !p->odd[v] ? r : NULL;
 	}
+}
+
+static void warn_of_layers(const struct plan *p)
+{
+	for (size_t i = 0; i < only.n + skip.n; i++) {
+		const struct pattern *x = i < only.n ? &only.a[i] : &skip.a[i - only.n];
+		if (!x->met)
+			warn("--%s %s: no node has that name, result or operator", i < only.n ? "only" : "skip", x->text);
+	}
+	if (not_finite)
+		warn("%zu layers stay in float: their operands were infinite, or no number, for some of the samples", not_finite);
+	if (!p->layers.n)
+		warn("no layer was quantised");
 }
 
 /* A model, and the statistics of it. */
@@ -277,8 +302,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	add_provenance(m, t, a);
 	stream_write(w, m);
 	stream_finish(w);
-	if (!p.layers.n)
-		warn("no layer was quantised");
+	warn_of_layers(&p);
 	if (!held)
 		warn("%s: the metric is %.6g, wanted %.6g; this is the best so far", metric.interrupted ? "stopped" : "all layers tried",
 		     metric.after, metric.before - metric.drop);

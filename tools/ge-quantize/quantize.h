@@ -52,6 +52,7 @@ struct plan {
 	size_t nbytes;
 	const char *source;
 	const struct value_stat **stat; /* by value; NULL: none, or not fit to be quantised */
+	bool *odd;                      /* by value: it was infinite or no number for some samples */
 	size_t nvalues, nnodes;
 	VEC(struct layer) layers;
 	bool timed; /* microseconds were measured, not estimated */
