@@ -109,6 +109,8 @@ ge-load sums.txt | ge-shape -o sums.g
 ge-calibrate sums.g images.npy -o sums.stats
 is "$(rc ge-quantize -s sums.stats -o x.g sums.g) $(awk '$2 == "int8" { print $1 }' out | tr '\n' ' ')" "0 c d f residual " "additions that bytes save nothing for stay in float"
 
+is "$(rc ge-quantize -s stats --smooth 0.5 -o x.g float.g) $(sed -n 's/ operands.*//p' err) $(ge-dump x.g | grep -c ' = Mul(')" "0 ge-quantize: 0 0" \
+	"--smooth leaves operands that it promises little for"
 # The same made good by balancing: what is divided out of the operand goes into the weights, and back.
 for how in --equalize "--smooth 0.5" "--equalize --smooth 0.5"; do
 	is "$(rc ge-quantize -q -s bad.stats $how -o balanced.g bad.g) $(./accuracy balanced.g) $(ls balanced.g)" "0 $float balanced.g" "$how: in float the same"

@@ -3,6 +3,7 @@
  * --equalize divides in the product that made the operand (Nagel et al. 2019, for weights with a scale for each channel); --smooth in a
  * layer normalization, else by a multiplication (SmoothQuant, Xiao et al. 2022). */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "graph/pass.h"
 #include "op/op.h"
@@ -157,22 +158,108 @@ static void multiply_readers(struct balance *b, val_id v, const double *by)
 	}
 }
 
+/* ---- what rounding will do ---- */
+
+/* Mean squares of the channels: their largest elements have them in proportion. */
+static void channel_powers(const struct value_stat *s, double *power, double *largest)
+{
+	double sum = 0;
+
+	for (uint32_t c = 0; c < s->channels; c++) {
+		largest[c] = fmax(fabs((double)s->channel[c].min), fabs((double)s->channel[c].max));
+		largest[c] = isfinite(largest[c]) ? largest[c] : 0;
+		sum += largest[c] * largest[c];
+	}
+	for (uint32_t c = 0; c < s->channels; c++)
+		power[c] = sum > 0 ? value_stat_power(s) * s->channels * largest[c] * largest[c] / sum : 0;
+}
+
+/* The square of a step of the operand, and of all its channels, times down. */
+static double operand_step2(const struct value_stat *s, const double *down)
+{
+	double lo = 0, hi = 0;
+
+	for (uint32_t c = 0; c < s->channels; c++) {
+		lo = fmin(lo, (double)s->channel[c].min * down[c]);
+		hi = fmax(hi, (double)s->channel[c].max * down[c]);
+	}
+	return (hi - lo) * (hi - lo) / (255. * 255);
+}
+
+/* Of a product whose weights are multiplied by up and whose operand by 1 / up: the error that a step of 1 of the operand makes, and that
+ * of rounding the weights. */
+static void product_error(struct balance *b, const struct node *n, const double *up, const double *power, double *operand, double *weights)
+{
+	struct weights_at at;
+	struct tensor *t = node_const(b->m, n, 1);
+	int axis = input_axis(b->m, n);
+	int64_t inner = 1, outer = 1;
+
+	weights_of(b->m, n, &at);
+	const float *w = tensor_data(b->m, t);
+	double *most = xcalloc((size_t)t->dims[at.axis], sizeof *most), *in = xcalloc((size_t)t->dims[at.axis], sizeof *in);
+	for (int k = axis + 1; k < t->rank; k++)
+		inner *= t->dims[k];
+	for (int k = at.axis + 1; k < t->rank; k++)
+		outer *= t->dims[k];
+	for (int64_t i = 0, count = tensor_count(t); i < count; i++) {
+		int64_t c = i / inner % t->dims[axis], o = i / outer % t->dims[at.axis];
+		double v = fabs((double)w[i]) * up[c];
+		*operand += v * v;
+		most[o] = fmax(most[o], v);
+		in[o] += power[c] / (up[c] * up[c]);
+	}
+	for (int64_t o = 0; o < t->dims[at.axis]; o++)
+		*weights += most[o] * most[o] / (127. * 127) * in[o];
+	free(most);
+	free(in);
+}
+
+/* In units of a twelfth: the variance of rounding to steps of 1. */
+static double predicted_error(struct balance *b, val_id v, const struct value_stat *s, const double *up, const double *down, const double *power)
+{
+	const struct uses *u = &b->uses;
+	double operand = 0, weights = 0;
+
+	for (uint32_t i = u->start[v]; i < u->start[v + 1]; i++)
+		product_error(b, node(b->m, u->user[i]), up, power, &operand, &weights);
+	return operand * operand_step2(s, down) + weights;
+}
+
+/* The part of the error that is promised to be left. */
+static double error_left(struct balance *b, val_id v, const struct value_stat *s, const double *up, const double *down, const double *power)
+{
+	double *one = xcalloc(s->channels, sizeof *one);
+
+	for (uint32_t c = 0; c < s->channels; c++)
+		one[c] = 1;
+	double left = predicted_error(b, v, s, up, down, power) / fmax(predicted_error(b, v, s, one, one, power), 0x1p-1000);
+	free(one);
+	return left;
+}
+
+#define WORTH_A_NODE 0.5 /* of the error: a multiplication is a pass over the operand */
+
 static void balance_value(struct balance *b, val_id v, const struct value_stat *s)
 {
 	struct arena a = {0};
 	double *most = ARENA_ARRAY(&a, double, s->channels + 1), *up = ARENA_ARRAY(&a, double, s->channels + 1),
-	       *down = ARENA_ARRAY(&a, double, s->channels + 1);
+	       *down = ARENA_ARRAY(&a, double, s->channels + 1), *power = ARENA_ARRAY(&a, double, s->channels + 1),
+	       *largest = ARENA_ARRAY(&a, double, s->channels + 1);
 	double part = b->o->smooth >= 0 ? b->o->smooth : 0.5;
 
 	if (s->channels && readers_multiply(b, v, s->channels, most)) {
+		channel_powers(s, power, largest);
 		for (uint32_t c = 0; c < s->channels; c++) {
-			double x = fmax(fabs((double)s->channel[c].min), fabs((double)s->channel[c].max));
-			bool good = isfinite(x) && x > 0 && most[c] > 0;
+			double x = largest[c];
+			bool good = x > 0 && most[c] > 0;
 			up[c] = good ? fmin(fmax(pow(x, part) / pow(most[c], 1 - part), 0x1p-20), 0x1p20) : 1;
 			down[c] = 1 / up[c];
 		}
-		bool divided = b->o->equalize && divide_product(b, v, s->channels, down);
-		if (!divided && b->o->smooth >= 0 && !(divided = divide_norm(b, v, s->channels, down))) {
+		double left = error_left(b, v, s, up, down, power);
+		bool divided = left < 1 && ((b->o->equalize && divide_product(b, v, s->channels, down)) ||
+					    (b->o->smooth >= 0 && divide_norm(b, v, s->channels, down)));
+		if (!divided && b->o->smooth >= 0 && left < WORTH_A_NODE) {
 			divide_here(b, v, s->channels, down);
 			divided = true;
 		}
