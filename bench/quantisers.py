@@ -29,8 +29,9 @@ def by_hone(model, samples, *options):
     return "q.onnx"
 
 
-def by_onnxruntime(model, samples, method=None):
-    """method: that of the ranges, with a scale for each channel of weights; None: all as its defaults are."""
+def by_onnxruntime(model, samples, method=None, products=False):
+    """method: that of the ranges, with a scale for each channel of weights; None: all as its defaults are. products: Conv, Gemm and MatMul
+    alone."""
     from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
@@ -46,6 +47,8 @@ def by_onnxruntime(model, samples, method=None):
         quant_pre_process(model, "pre.onnx", skip_symbolic_shape=True)
     options = dict(quant_format=QuantFormat.QDQ, per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
                    calibrate_method=getattr(CalibrationMethod, method)) if method else {}
+    if products:
+        options["op_types_to_quantize"] = ["Conv", "Gemm", "MatMul"]
     try:
         quantize_static("pre.onnx", "q.onnx", Reader(), **options)
     except ValueError:  # some weights it takes only with one scale
@@ -67,6 +70,7 @@ QUANTISERS = [
     ("hone, 4-bit weights", lambda m, x: by_hone(m, x, "--weights", "4")),
     ("ONNX Runtime, defaults", by_onnxruntime),
     ("ONNX Runtime, minmax", lambda m, x: by_onnxruntime(m, x, "MinMax")),
+    ("ONNX Runtime, minmax, products", lambda m, x: by_onnxruntime(m, x, "MinMax", True)),
     ("ONNX Runtime, entropy", lambda m, x: by_onnxruntime(m, x, "Entropy")),
     ("ONNX Runtime, percentile", lambda m, x: by_onnxruntime(m, x, "Percentile")), ("NNCF", by_nncf),
 ]
