@@ -216,7 +216,8 @@ static void product_error(struct balance *b, const struct node *n, const double 
 }
 
 /* In units of a twelfth: the variance of rounding to steps of 1. */
-static double predicted_error(struct balance *b, val_id v, const struct value_stat *s, const double *up, const double *down, const double *power)
+static double predicted_error(struct balance *b, val_id v, const struct value_stat *s, const double *up, const double *down,
+			      const double *power)
 {
 	const struct uses *u = &b->uses;
 	double operand = 0, weights = 0;
