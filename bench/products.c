@@ -58,9 +58,9 @@ static double seconds_of(const char *text, double *best)
 static const char *instruction(void)
 {
 	const struct target *t = target_host();
-	int row = instr_dot(t, DT_U8, DT_I8);
+	int row = instr_dot(t, DT_U8, DT_I8, false);
 
-	row = row ? row : instr_dot(t, DT_I16, DT_I16);
+	row = row ? row : instr_dot(t, DT_I16, DT_I16, false);
 	return row ? instr_row(row)->name : NULL;
 }
 
