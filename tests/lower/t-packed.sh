@@ -38,7 +38,7 @@ grep -qw avx512vl /proc/cpuinfo && targets="$targets x86-64-v4"
 each() { # TYPE LO HI ROWS K N BLOCK FORM ZEROS
 	model "$@" >m.txt && ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g || { ok 1 "$* is written"; return; }
 	for t in $targets; do
-		built "$t" && run-cmp --tol 2e-6 -q m.so m.g >log 2>>err
+		built "$t" && equal --tol 2e-6 m.so m.g
 		ok $? "$* on $t"
 	done
 }
@@ -56,6 +56,6 @@ each i8 -128 127 3 70 48 32 gemm 1
 model i4 -8 7 1 512 256 32 turned 0 >m.txt && ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
 [ "$(wc -c <m.weights)" -lt $((512 * 256 / 2 + 512 * 256 / 32 * 4 + 16384)) ]
 ok $? "two weights of 4 bits share a byte of the library's weights"
-[ "$(wc -c <m.onnx)" -lt $((512 * 256 / 2 + 512 * 256 / 32 * 4 + 4096)) ] && ge-import -q m.onnx | ge-shape | run-cmp --tol 1e-30 -q - m.g
+[ "$(wc -c <m.onnx)" -lt $((512 * 256 / 2 + 512 * 256 / 32 * 4 + 4096)) ] && ge-import -q m.onnx | ge-shape | equal --tol 1e-30 - m.g
 ok $? "and of the ONNX file, which is read back"
 done_testing

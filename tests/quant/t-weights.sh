@@ -33,18 +33,18 @@ python=${HONE_PYTHON:-python3}
 close() {
 	local bits=$1 bytes=$2 noise=$3
 	shift 3
-	ge-quantize --weights "$bits" --activations none "$@" -o q.g m.g >log 2>err && ge-export -q -o q.onnx q.g 2>err
+	ge-quantize --weights "$bits" --activations none "$@" -o q.g m.g >log 2>err && ge-export -q -o q.onnx q.g 2>err && [ -s q.onnx ]
 	ok $? "$bits bits $*: quantised"
 	[ "$(wc -c <q.onnx)" -lt $((bytes + 2048)) ]
 	ok $? "$bits bits $*: $(wc -c <q.onnx) bytes"
-	run-cmp -q --tol "$noise" q.g m.g >log 2>err && ! run-cmp -q --tol 1e-4 q.g m.g >log 2>&1
+	equal --tol "$noise" q.g m.g && ! run-cmp -q --tol 1e-4 q.g m.g >log 2>&1
 	ok $? "$bits bits $*: near the model of floats"
-	hone build -q --no-fallback -o q q.onnx >log 2>err && run-cmp -q --tol 2e-6 q.so q.g >log 2>err
+	hone build -q --no-fallback -o q q.onnx >log 2>err && equal --tol 2e-6 q.so q.g
 	ok $? "$bits bits $*: compiled"
 	[ "$(wc -c <q.weights)" -lt $((bytes + 12288)) ]
 	ok $? "$bits bits $*: $(wc -c <q.weights) bytes of weights"
 	"$python" -c 'import onnxruntime, onnx' 2>/dev/null || { skip "$bits bits: ONNX Runtime" "no python with it (HONE_PYTHON)"; return; }
-	run-ref -q -i x.npy -o want.npy q.g && "$python" ort.py q.onnx x.npy got.npy 2>err && run-cmp -q --tol 2e-6 got.npy want.npy >log 2>err
+	run-ref -q -i x.npy -o want.npy q.g && "$python" ort.py q.onnx x.npy got.npy 2>err && equal --tol 2e-6 got.npy want.npy
 	ok $? "$bits bits $*: as ONNX Runtime has it"
 }
 "$python" -c 'import numpy as n; n.save("x.npy", n.random.default_rng(1).standard_normal((1, 200)).astype(n.float32))' 2>/dev/null
