@@ -9,19 +9,6 @@ struct code {
 	double zero, lo, hi;
 };
 
-/* The number beside the other operand of ex = fn(x, number), x; NULL: it is another expression. */
-static const struct ex *number_of(struct loop_prog *p, ex_id ex, int fn, ex_id *x)
-{
-	const struct ex *call = lex(p, ex);
-
-	for (int i = 0; i < 2 && call->kind == EX_CALL && call->fn == fn; i++) {
-		*x = call->a[1 - i];
-		if (lex(p, call->a[i])->kind == EX_CONST)
-			return lex(p, call->a[i]);
-	}
-	return NULL;
-}
-
 /* Is real, of f32, the code of a number, in the unsigned type t? */
 static bool read_code(struct emit *e, ex_id real, enum dtype t, struct code *c)
 {

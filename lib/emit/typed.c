@@ -81,8 +81,7 @@ static bool holds(enum dtype to, enum dtype from)
 	return sign == dtype_is_signed(to) ? a >= b : !sign && a > b;
 }
 
-/* The number that limits ex = fn(x, number); NULL: it is another expression. */
-static const struct ex *limit(struct loop_prog *p, ex_id ex, int fn, ex_id *x)
+const struct ex *number_of(struct loop_prog *p, ex_id ex, int fn, ex_id *x)
 {
 	const struct ex *call = lex(p, ex);
 
@@ -101,9 +100,9 @@ bool within(struct loop_prog *p, ex_id ex, enum dtype t)
 	const struct ex *outer, *inner;
 	ex_id x, ignored;
 
-	if ((outer = limit(p, ex, FN_MIN, &x)) && (inner = limit(p, x, FN_MAX, &ignored)))
+	if ((outer = number_of(p, ex, FN_MIN, &x)) && (inner = number_of(p, x, FN_MAX, &ignored)))
 		return outer->c < high && outer->c >= inner->c && inner->c >= (sign ? -high : 0);
-	if ((outer = limit(p, ex, FN_MAX, &x)) && (inner = limit(p, x, FN_MIN, &ignored)))
+	if ((outer = number_of(p, ex, FN_MAX, &x)) && (inner = number_of(p, x, FN_MIN, &ignored)))
 		return inner->c < high && inner->c >= outer->c && outer->c >= (sign ? -high : 0);
 	return false;
 }

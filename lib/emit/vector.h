@@ -63,6 +63,8 @@ struct vx cast_lanes(struct emit *e, enum dtype to, enum dtype from, struct vx x
 struct vx vx_lookup(struct emit *e, ex_id ex, const struct lanes *m);
 /* The four bits of a word that FN_NIBBLE takes, in f32. */
 struct vx vx_nibble(struct emit *e, const struct ex *call, const struct lanes *m);
+/* The number in ex = fn(x, number) or fn(number, x), and x; NULL: it is another expression. */
+const struct ex *number_of(struct loop_prog *p, ex_id ex, int fn, ex_id *x);
 /* Is ex, a float, always a value of the narrow integer type t, or NaN? */
 bool within(struct loop_prog *p, ex_id ex, enum dtype t);
 const char *int_call(struct emit *e, const struct ex *x); /* the row's text; NULL: none */
