@@ -125,7 +125,7 @@ bool packed_find(struct lower *L, bool turned, int64_t rows, struct packed *q)
 			type_dims(L->m, &val(L->m, q->node->in[i])->type, q->shape[i]);
 	struct view old = look_at(L, q);
 	bool yes = fits(L, q);
-	q->as_is = !q->words && (q->K % q->block == 0 || rows > 1);
+	q->as_is = yes && !q->words && (q->K % q->block == 0 || rows > 1);
 	if (yes)
 		q->codes = q->as_is ? low_buf(L, 0) : codes_of(L, q);
 	look_back(L, old);
