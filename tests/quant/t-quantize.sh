@@ -34,6 +34,8 @@ is "$(ge-quantize -q -s stats --skip Conv --skip GlobalAveragePool float.g | ge-
 is "$(ge-quantize -q -s stats --only Gemm float.g | ge-dump | grep -c 'i8\[' )" 1 "--only"
 is "$(rc ge-quantize --activations none --json -o weights.g float.g) $(near "$(./accuracy weights.g)") $(ge-dump weights.g | grep -c ' = QuantizeLinear')" "0 near 0" \
 	"weights alone, without statistics"
+is "$(ge-quantize -q -s stats --activations none float.g | ge-dump | grep -c '^const .*_corrected = f32') $(ge-quantize -q -s stats --no-correction --activations none float.g | ge-dump | grep -c _corrected)" \
+	"4 0" "weights alone, with statistics: biases are corrected"
 is "$(grep -o '"quantised": true' out | wc -l)" 4 "the report as JSON"
 is "$(rc ge-quantize -q --activations dynamic -o dynamic.g float.g) $(near "$(./accuracy dynamic.g)")" "0 near" "ranges of each run"
 is "$(ge-dump dynamic.g | grep -oE ' = (ConvInteger|MatMulInteger|DynamicQuantizeLinear|Conv|Gemm)\(' | sort | uniq -c | tr -d ' \n')" \

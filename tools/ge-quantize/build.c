@@ -144,6 +144,14 @@ static double mean_of(const struct value_stat *v, uint32_t c)
 	return n ? exact_value(&v->channel[c].sum) / n : 0;
 }
 
+/* Of element k of channel c; scales lie as the weights do. */
+static double scale_at(const struct rounded_weights *r, int axis, int64_t c, int64_t k)
+{
+	int64_t at = r->block ? k / r->block : 0;
+
+	return (double)r->scale[axis ? at * r->n + c : c * r->count + at];
+}
+
 /* By channel of the result, how far rounding moves the mean. */
 static bool mean_errors(struct build *b, const struct node *n, const struct weights_at *at, const struct tensor *w,
 			const struct rounded_weights *r, double *error)
@@ -160,7 +168,7 @@ static bool mean_errors(struct build *b, const struct node *n, const struct weig
 		error[c] = 0;
 		for (int64_t k = 0; k < per; k++) {
 			int64_t i = at->axis == 0 ? c * r->inner + k : k * r->n + c;
-			double e = (double)r->q[i] * (double)r->scale[c] - (double)((const float *)w->data)[i];
+			double e = (double)r->q[i] * scale_at(r, at->axis, c, k) - (double)((const float *)w->data)[i];
 			error[c] += e * mean_of(x, (uint32_t)(c / (r->n / groups) * (per / window) + k / window));
 		}
 	}
@@ -196,6 +204,15 @@ static val_id integer_bias(struct build *b, val_id of, const struct rounded_weig
 		q[c] = (int32_t)rint(bias[c] / (double)scale[c]);
 	}
 	return dequantized(b, of, DT_I32, &like, q, scale, r->n, 0);
+}
+
+static val_id float_bias(struct build *b, val_id of, const double *bias, int64_t n)
+{
+	float *v = ARENA_ARRAY(&b->m->arena, float, n);
+
+	for (int64_t c = 0; c < n; c++)
+		v[c] = (float)bias[c];
+	return constant(b, of, "corrected", DT_F32, 1, &n, v);
 }
 
 static void set_operand(struct build *b, node_id id, uint32_t i, val_id v)
@@ -266,13 +283,16 @@ static void quantize_weights(struct build *b, node_id id, const struct layer *l)
 	weights_round(&r, data, o->weight_bits, o->method == RANGE_MSE || o->weight_bits < 8, &a);
 	if (b->err)
 		b->err[l - b->p->layers.a].weight_error = r.power > 0 ? r.error / r.power : 0;
+	double *bias = ARENA_ARRAY(&a, double, r.n);
+	bool biased = take_bias(b, id, &at, t, &r, bias, &a), there = biased && (uint32_t)at.bias < node(b->m, id)->nin && node(b->m, id)->in[at.bias];
+	val_id of = there ? node(b->m, id)->in[at.bias] : node(b->m, id)->out[0];
 	if (o->activations == ACTIVATIONS_NONE) {
+		if (biased && o->correct && b->p->stat[x])
+			set_operand(b, id, (uint32_t)at.bias, float_bias(b, of, bias, r.n));
 		set_operand(b, id, 1, weights_alone(b, w, t, &r, at.axis));
 		arena_release(&a);
 		return;
 	}
-	double *bias = ARENA_ARRAY(&a, double, r.n);
-	bool biased = take_bias(b, id, &at, t, &r, bias, &a);
 	if (o->activations == ACTIVATIONS_DYNAMIC) {
 		quantize_dynamic(b, id, &at, t, &r, biased ? bias : NULL);
 		arena_release(&a);
@@ -280,10 +300,8 @@ static void quantize_weights(struct build *b, node_id id, const struct layer *l)
 	}
 	if (biased && b->bytes[x]) {
 		float sx = bytes_scale_of(b->range[first_kin(b, x)]).scale;
-		bool there = (uint32_t)at.bias < node(b->m, id)->nin && node(b->m, id)->in[at.bias];
 		make_room(&r, data, bias, sx, o->weight_bits);
-		val_id q = integer_bias(b, there ? node(b->m, id)->in[at.bias] : node(b->m, id)->out[0], &r, bias, sx, &a);
-		set_operand(b, id, (uint32_t)at.bias, q);
+		set_operand(b, id, (uint32_t)at.bias, integer_bias(b, of, &r, bias, sx, &a));
 	}
 	val_id read = dequantized(b, w, DT_I8, t, r.q, r.scale, r.n, at.axis);
 	set_operand(b, id, 1, read);
