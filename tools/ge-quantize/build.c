@@ -284,7 +284,8 @@ static void quantize_weights(struct build *b, node_id id, const struct layer *l)
 	if (b->err)
 		b->err[l - b->p->layers.a].weight_error = r.power > 0 ? r.error / r.power : 0;
 	double *bias = ARENA_ARRAY(&a, double, r.n);
-	bool biased = take_bias(b, id, &at, t, &r, bias, &a), there = biased && (uint32_t)at.bias < node(b->m, id)->nin && node(b->m, id)->in[at.bias];
+	bool biased = take_bias(b, id, &at, t, &r, bias, &a),
+	     there = biased && (uint32_t)at.bias < node(b->m, id)->nin && node(b->m, id)->in[at.bias];
 	val_id of = there ? node(b->m, id)->in[at.bias] : node(b->m, id)->out[0];
 	if (o->activations == ACTIVATIONS_NONE) {
 		if (biased && o->correct && b->p->stat[x])
