@@ -347,7 +347,7 @@ static void unroll_reduction(struct schedule *r, struct tile *q, const int *red,
 			choice[n++] = k;
 	if (all > inner && inner > 8 / 2 && inner <= UNROLL_MAX && choice[n - 1] < inner && inner * q->rows * q->vectors <= most)
 		choice[n++] = inner;
-	if (all <= unroll_all && !q->chunk && all * q->rows * q->vectors <= most)
+	if (all <= unroll_all && !q->chunk && all != choice[n - 1] && all * q->rows * q->vectors <= most)
 		choice[n++] = all;
 	if (!always && n > 1)
 		steps = sched_sample(r, "unroll", choice, n, unroll_steps(p, q, inner, choice[n - 1] == all ? all : 0));
