@@ -288,6 +288,8 @@ static bool try_one(struct test *t, const char *text, struct random_case *c)
 		return false;
 	}
 	lower_group(t->m, task_node(t->m), target, NULL, &why);
+	if (!compiler_takes(text))
+		why = "its compiler has no such type";
 	if (why) {
 		refused++;
 		if (verbose)
