@@ -1,4 +1,4 @@
-/* run-dev: the only program that executes compiled models. */
+/* run-dev: runs and times compiled models, and serves tuners. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
