@@ -162,15 +162,29 @@ const char *emit_order(struct loop_prog *p)
 	return calls_function(p, false) ? arena_printf(&p->arena, "IN_STEP %s", sums) : sums;
 }
 
+static bool casts(struct loop_prog *p, bool (*f)(enum dtype to, enum dtype from))
+{
+	for (ex_id e = 1; e < p->exs.n; e++)
+		if (lex(p, e)->kind == EX_CAST && f(lex(p, e)->dtype, lex(p, lex(p, e)->a[0])->dtype))
+			return true;
+	return false;
+}
+
+static bool to_code(enum dtype to, enum dtype from) { return dtype_is_int(to) && dtype_size(to) == 1 && dtype_is_float(from); }
+
+static bool to_number(enum dtype to, enum dtype from) { return to == DT_F32 && from == DT_I32; }
+
+static bool sums_integers(struct loop_prog *p)
+{
+	for (stage_id s = 1; s < p->stages.n; s++)
+		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_SUM && lbuf(p, lstage(p, s)->out)->dtype == DT_I32)
+			return true;
+	return false;
+}
+
 bool emit_makes_codes(struct loop_prog *p)
 {
-	bool makes = false;
-
-	for (ex_id e = 1; e < p->exs.n && !makes; e++) {
-		const struct ex *x = lex(p, e);
-		makes = x->kind == EX_CAST && dtype_is_int(x->dtype) && dtype_size(x->dtype) == 1 && dtype_is_float(lex(p, x->a[0])->dtype);
-	}
-	return makes && !calls_function(p, true);
+	return (casts(p, to_code) || (sums_integers(p) && casts(p, to_number))) && !calls_function(p, true);
 }
 
 /* Fused multiply-adds would change some codes on CPUs that have them, and not on others. */

@@ -8,6 +8,7 @@ module ir=10 opset=21
 const w = i8[24,3,3,3] [$(numbers 648)]
 const v = i8[24,1,3,3] [$(numbers 216)]
 const m = i8[37,20] [$(numbers 740)]
+const bias = f32[1,24,1,1] [$(for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '%s0.3%d, -1.7%d' "$([ $i = 1 ] || printf ', ')" $i $i; done)]
 graph main {
   input i: f32[1,3,18,17]
   input x: f32[5,37]
@@ -17,7 +18,8 @@ graph main {
   c = ConvInteger(q, @w, z) {kernel_shape=[3,3] pads=[1,1,1,1]}
   f = Cast(c) {to=1}
   g = Mul(f, s)
-  r = Relu(g)
+  n = Add(g, @bias)
+  r = Relu(n)
   p, t, y = DynamicQuantizeLinear(r)
   d = ConvInteger(p, @v, y) {group=24 kernel_shape=[3,3] pads=[1,1,1,1]}
   a, b, e = DynamicQuantizeLinear(x)
