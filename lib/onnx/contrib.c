@@ -216,33 +216,47 @@ static val_id unpack(struct contrib *x, const struct blocks *b, struct tensor *t
 	return const_tensor(x->m, 0, to);
 }
 
-static bool blocks_fit(struct contrib *x, struct blocks *b, struct tensor *w, struct tensor *s, struct tensor *z)
+/* Operand i is a constant of n elements of type t (DT_NONE: of any), or die. */
+static struct tensor *blocks_operand(struct contrib *x, uint32_t i, enum dtype t, int64_t n)
+{
+	struct tensor *c = node_const(x->m, self(x), i);
+
+	if (t && c->dtype != t)
+		import_die(x->c, "operand %u is %s, takes %s", i, dtype_name(c->dtype), dtype_name(t));
+	if (tensor_count(c) != n)
+		import_die(x->c, "operand %u has %lld elements; K, N, bits and block_size make %lld", i, (long long)tensor_count(c),
+			   (long long)n);
+	return c;
+}
+
+/* false: not in a form that ONNX has words for. */
+static bool blocks_fit(struct contrib *x, struct blocks *b)
 {
 	*b = (struct blocks){attr_int(self(x), "N", 0), attr_int(self(x), "K", 0), attr_int(self(x), "block_size", 0), 0,
 			     attr_int(self(x), "bits", 4)};
-	if ((b->bits != 4 && b->bits != 8) || b->N < 1 || b->K < 1 || b->block < 16 || b->N > INT32_MAX || b->K > INT32_MAX ||
-	    b->block > INT32_MAX)
+	if ((b->bits != 4 && b->bits != 8) || operand(x, 4) || !node_const(x->m, self(x), 1) || !node_const(x->m, self(x), 2))
 		return false;
+	if (operand(x, 3) && (!node_const(x->m, self(x), 3) || node_const(x->m, self(x), 3)->dtype != DT_U8))
+		return false;
+	if (b->N < 1 || b->K < 1 || b->block < 16 || b->N > INT32_MAX || b->K > INT32_MAX || b->block > INT32_MAX)
+		import_die(x->c, "N %lld, K %lld, block_size %lld; takes 1 and more, and blocks of 16 and more", (long long)b->N, (long long)b->K, (long long)b->block);
 	b->count = (b->K + b->block - 1) / b->block;
-	if (!w || w->dtype != DT_U8 || !s || tensor_count(s) != b->N * b->count || operand(x, 4))
-		return false;
-	if (tensor_count(w) != b->N * b->count * (b->block * b->bits / 8))
-		return false;
-	return !operand(x, 3) || (z && z->dtype == DT_U8 && tensor_count(z) == b->N * ((b->count * b->bits + 7) / 8));
+	return true;
 }
 
 /* MatMul(x, w) of w [N, K] in blocks, each with a scale. */
 static bool matmul_n_bits(struct contrib *x)
 {
-	struct tensor *w = node_const(x->m, self(x), 1), *s = node_const(x->m, self(x), 2),
-		      *z = operand(x, 3) ? node_const(x->m, self(x), 3) : NULL;
 	struct blocks b;
 
-	if (!blocks_fit(x, &b, w, s, z))
+	if (!blocks_fit(x, &b))
 		return false;
+	int64_t row = b.count * (b.block * b.bits / 8), zeros = (b.count * b.bits + 7) / 8;
+	struct tensor *w = blocks_operand(x, 1, DT_U8, b.N * row), *s = blocks_operand(x, 2, DT_NONE, b.N * b.count);
+	struct tensor *z = operand(x, 3) ? blocks_operand(x, 3, DT_U8, b.N * zeros) : NULL;
 	val_id scale = const_copy(x->m, 0, s->dtype, 2, (int64_t[]){b.N, b.count}, tensor_data(x->m, s), s->nbytes);
-	val_id q = unpack(x, &b, w, b.count * (b.block * b.bits / 8), b.K, z ? 0 : 1 << (b.bits - 1));
-	val_id zero = z ? unpack(x, &b, z, (b.count * b.bits + 7) / 8, b.count, 0) : 0;
+	val_id q = unpack(x, &b, w, row, b.K, z ? 0 : 1 << (b.bits - 1));
+	val_id zero = z ? unpack(x, &b, z, zeros, b.count, 0) : 0;
 	val_id d = make(x, OP_DequantizeLinear, 3, (val_id[]){q, scale, zero});
 	attr_set_int(x->m, made(x, d), "axis", 1);
 	attr_set_int(x->m, made(x, d), "block_size", b.block);

@@ -148,7 +148,7 @@ bool template_packed(struct schedule *r)
 	struct loop_prog *p = r->p;
 	struct blocks q = {0};
 
-	if (!find_blocks(p, &q))
+	if (!find_blocks(p, &q) || lstage(p, q.sum)->axis[0].extent < r->lanes)
 		return false;
 	const char *name = sym_str(lstage(p, q.sum)->name), *v = axis_loop(r, q.sum, 0, "");
 	choose_vectors(r, &q);

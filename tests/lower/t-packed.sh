@@ -58,4 +58,17 @@ model i4 -8 7 1 512 256 32 turned 0 >m.txt && ge-load m.txt | ge-shape >m.g && g
 ok $? "two weights of 4 bits share a byte of the library's weights"
 [ "$(wc -c <m.onnx)" -lt $((512 * 256 / 2 + 512 * 256 / 32 * 4 + 4096)) ] && ge-import -q m.onnx | ge-shape | equal --tol 1e-30 - m.g
 ok $? "and of the ONNX file, which is read back"
+
+# refused WHAT ZERO AXIS BLOCK: in one line
+refused() {
+	model i4 -8 7 1 64 32 16 matmul 1 | sed -e "s/^const z = i4.*/const z = $2/" -e "s/axis=0 block_size=16/axis=$3 block_size=$4/" >bad.txt
+	ge-load bad.txt >bad.g 2>err
+	is "$? $(wc -l <err)" "65 1" "$1"
+}
+zero() { echo "$1[$2] [$(numbers 0 1 "$3")]"; }
+refused "zero points of another type" "$(zero u4 4,32 128)" 0 16
+refused "fewer zero points than scales" "$(zero i4 3,32 96)" 0 16
+refused "a block_size that does not fit the scales" "$(zero i4 4,32 128)" 0 32
+refused "a block_size below 0" "$(zero i4 4,32 128)" 0 -16
+refused "an axis that there is not" "$(zero i4 4,32 128)" 2 16
 done_testing

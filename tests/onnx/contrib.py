@@ -53,6 +53,19 @@ def check(what, op, operands, step=1, **attrs):
     print(f"{'not ' if why else ''}ok - {what}{why}", flush=True)
 
 
+def refused(what, why, operands, **attrs):
+    """Bad input: one line that says why, and exit status 65."""
+    global results
+    init = [numpy_helper.from_array(a, f"o{k + 1}") for k, a in enumerate(operands)]
+    node = h.make_node("MatMulNBits", ["o0"] + [t.name for t in init], ["y"], domain="com.microsoft", **{"K": 64, "N": 5, "bits": 4, "block_size": 16, **attrs})
+    g = h.make_graph([node], "g", [h.make_tensor_value_info("o0", T.FLOAT, [3, 64])], [onnx.ValueInfoProto(name="y")], init)
+    onnx.save(h.make_model(g, opset_imports=OPSETS, ir_version=8), "c.onnx")
+    p = subprocess.run(["bash", "-o", "pipefail", "-c", "ge-import -q c.onnx | ge-shape | ge-integer -o i.g"], capture_output=True, text=True)
+    good = p.returncode == 65 and p.stderr.count("\n") == 1 and why in p.stderr
+    results += 1
+    print(f"{'' if good else 'not '}ok - {what}{'' if good else ': ' + p.stderr[:300]}", flush=True)
+
+
 x, y = (u8(2, 3, 4, 5), True), (u8(2, 3, 4, 5), True)
 check("QLinearAdd", "QLinearAdd", [x, f(0.1), z(100), y, f(0.2), z(7), f(0.3), z(90)])
 check("QLinearAdd of i8", "QLinearAdd", [(i8(2, 3), True), f(0.1), z(-5, np.int8), (i8(3), True), f(0.2), z(7, np.int8), f(0.3), z(9, np.int8)])
@@ -81,6 +94,15 @@ for bits in (4, 8):
         v = (rng.standard_normal((3, K)).astype(np.float32), True)
         w = [v, u8(5, n, 16 * bits // 8), rng.uniform(0.01, 0.1, 5 * n).astype(np.float32)] + ([u8(5 * ((n * bits + 7) // 8))] if zeros else [])
         check(f"MatMulNBits, {bits} bits, K {K}, {'zero points' if zeros else 'none'}", "MatMulNBits", w, K=K, N=5, bits=bits, block_size=16)
+w, s = np.zeros((5, 4, 8), np.uint8), np.full(20, 0.1, np.float32)
+refused("MatMulNBits, blocks that are too short", "block_size 8", [w, s], block_size=8)
+refused("MatMulNBits, N below 1", "N 0", [w, s], N=0)
+refused("MatMulNBits, codes of another shape", "operand 1 has 120 elements", [w[:, :3], s])
+refused("MatMulNBits, codes of another type", "operand 1 is i8, takes u8", [w.astype(np.int8), s])
+refused("MatMulNBits, scales of another shape", "operand 2 has 19 elements", [w, s[1:]])
+refused("MatMulNBits, zero points of another shape", "operand 3 has 3 elements", [w, s, np.zeros(3, np.uint8)])
+for bad in (0, -1, np.nan):
+    refused(f"MatMulNBits, a scale of {bad}", "scales are positive", [w, np.append(s[1:], np.float32(bad))])
 check("QuantizeLinear", "QuantizeLinear", [v, f(0.02), z(100)])
 check("DequantizeLinear", "DequantizeLinear", [a, f(0.02), z(100)])
 print(f"1..{results}")
