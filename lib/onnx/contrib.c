@@ -239,7 +239,8 @@ static bool blocks_fit(struct contrib *x, struct blocks *b)
 	if (operand(x, 3) && (!node_const(x->m, self(x), 3) || node_const(x->m, self(x), 3)->dtype != DT_U8))
 		return false;
 	if (b->N < 1 || b->K < 1 || b->block < 16 || b->N > INT32_MAX || b->K > INT32_MAX || b->block > INT32_MAX)
-		import_die(x->c, "N %lld, K %lld, block_size %lld; takes 1 and more, and blocks of 16 and more", (long long)b->N, (long long)b->K, (long long)b->block);
+		import_die(x->c, "N %lld, K %lld, block_size %lld; takes 1 and more, and blocks of 16 and more", (long long)b->N,
+			   (long long)b->K, (long long)b->block);
 	b->count = (b->K + b->block - 1) / b->block;
 	return true;
 }
