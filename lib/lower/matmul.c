@@ -106,7 +106,7 @@ static const char *matmul(struct lower *L)
 	stage_id s = low_sums(L, 0, "matmul");
 	low_index(L, s, index);
 	product_index(L, &q, index, stage_reduce(L->p, s, "k", K), a, b);
-	ex_id y = packed ? low_fn2(L, FN_MUL, low_read(L, 0, a), packed_weight(L, &w, b[0], b[1])) : times(L, &f, a, b);
+	ex_id y = packed ? low_fn2(L, FN_MUL, low_read(L, 0, a), packed_read(L, &w, rows, b[0], b[1])) : times(L, &f, a, b);
 	stage_body(L->p, s, COMB_SUM, y);
 	low_result_is(L, 0, lstage(L->p, s)->out);
 	return NULL;
@@ -173,7 +173,7 @@ static stage_id gemm_sums(struct lower *L, bool ta, bool tb)
 	a[!ta] = k;
 	b[tb] = k;
 	b[!tb] = index[1];
-	ex_id y = packed ? low_fn2(L, FN_MUL, low_read(L, 0, a), packed_weight(L, &w, k, index[1])) : times(L, &f, a, b);
+	ex_id y = packed ? low_fn2(L, FN_MUL, low_read(L, 0, a), packed_read(L, &w, rows, k, index[1])) : times(L, &f, a, b);
 	stage_body(L->p, s, COMB_SUM, y);
 	return s;
 }

@@ -5,6 +5,7 @@
 
 enum {
 	IN_WORD = 8,  /* codes of 4 bits in an i32 */
+	ROWS_WIDENING = 8, /* beyond, a panel is widened once, for all rows */
 	ROWS_MAX = 64 /* beyond, weights are widened once, at build time: the product is bound by multiplications */
 };
 
@@ -161,13 +162,25 @@ static ex_id grid_at(struct lower *L, const struct packed *q, uint32_t i, poly k
 
 static bool is_zero(struct lower *L, ex_id e) { return lex(L->p, e)->kind == EX_CONST && lex(L->p, e)->c == 0; }
 
-ex_id packed_weight(struct lower *L, const struct packed *q, poly k, poly n)
+static ex_id packed_weight(struct lower *L, const struct packed *q, poly k, poly n)
 {
 	ex_id x = code_at(L, q, k, n), zero = grid_at(L, q, 2, k, n);
 
 	if (!is_zero(L, zero))
 		x = low_fn2(L, FN_SUB, x, zero);
 	return low_fn2(L, FN_MUL, x, grid_at(L, q, 1, k, n));
+}
+
+ex_id packed_read(struct lower *L, struct packed *q, int64_t rows, poly k, poly n)
+{
+	poly at[2];
+
+	if (rows <= ROWS_WIDENING)
+		return packed_weight(L, q, k, n);
+	stage_id s = low_stage(L, "weights", DT_F32, 2, (int64_t[]){q->K, q->N}, "k n");
+	low_index(L, s, at);
+	stage_body(L->p, s, COMB_NONE, packed_weight(L, q, at[0], at[1]));
+	return low_of(L, s, (poly[]){k, n});
 }
 
 /* Element k of the row, which is of operand 0; 0 beyond its end. */

@@ -18,8 +18,8 @@ struct packed {
 /* Does operand 1 of the product at hand, which has rows of k elements to multiply with columns of it, have such a form, and does it pay?
  * The operand is of rank 2; turned: the product reads its columns as rows (transB). */
 bool packed_find(struct lower *L, bool turned, int64_t rows, struct packed *q);
-/* Its element (k, n), as f32. */
-ex_id packed_weight(struct lower *L, const struct packed *q, poly k, poly n);
+/* Its element (k, n), as f32: widened where it is read or, for many rows, by a stage of its own. */
+ex_id packed_read(struct lower *L, struct packed *q, int64_t rows, poly k, poly n);
 /* The product of one row: operand 0, summed along `axis`, has no other elements. Sums of each block are multiplied with its scale; the
  * stage of what they add up to, of the shape of the result. */
 stage_id packed_row(struct lower *L, const struct packed *q, const char *name, int axis);

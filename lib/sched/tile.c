@@ -77,6 +77,68 @@ static bool lay_out_panels(struct schedule *r, const struct tile *q, const char 
 	return sched_list(r, NULL, PRIM_LAYOUT, &order);
 }
 
+/* The stage that computes b of constants alone, element by element (weights of few bits that are widened); 0: none. */
+static stage_id unpacks(struct loop_prog *p, buf_id b)
+{
+	stage_id s = buf_writer(p, b);
+	ex_id read[READS_MAX];
+
+	if (!s || lstage(p, s)->comb != COMB_NONE || lbuf(p, b)->scope != SCOPE_SCRATCH || !stage_in_lanes(p, s))
+		return 0;
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++)
+		if (lbuf(p, lex(p, read[i])->buf)->scope != SCOPE_CONST)
+			return 0;
+	return s;
+}
+
+/* Lays what s reads out in panels as wide as a tile; dim: the axis of s that varies along it. */
+static bool lay_out_packed(struct schedule *r, const struct tile *q, stage_id s, int dim)
+{
+	struct loop_prog *p = r->p;
+	ex_id read[READS_MAX];
+	bool all = true;
+
+	for (int n = stage_all_reads(p, s, read), i = 0; i < n; i++) {
+		const struct ex x = *lex(p, read[i]);
+		struct words order = {0};
+		int at = -1;
+		if (!read_uses(p, read[i], lstage(p, s)->axis[dim].var))
+			continue;
+		for (int d = 0; d < x.n; d++)
+			at = x.index[d] == stage_axis(p, s, dim) ? d : at;
+		words_add(&order, sym_str(lbuf(p, x.buf)->name));
+		words_add(&order, sched_name(r, "%d/%s", at, q->width));
+		for (int d = 0; d < x.n; d++)
+			if (d != at)
+				words_add(&order, trace_number(d));
+		words_add(&order, sched_name(r, "%d%%%s", at, q->width));
+		all &= at >= 0 && sched_list(r, NULL, PRIM_LAYOUT, &order);
+	}
+	return all;
+}
+
+/* Widens a panel where an iteration of that loop begins: several rows at a time, which may share words. */
+static void widen_panel(struct schedule *r, const struct tile *q, const char *where)
+{
+	enum { ROWS = 8 };
+	struct loop_prog *p = r->p;
+	const char *name = sym_str(lstage(p, q->widened)->name), *v = axis_loop(r, q->widened, q->widened_dim, "");
+
+	if (!sched_try(r, PRIM_AT, name, where) || !sched_try(r, PRIM_SPLIT, v, trace_number(r->lanes)))
+		return;
+	struct words order = {0};
+	for (int a = 0; a < lstage(p, q->widened)->nspatial; a++)
+		if (a != q->widened_dim)
+			words_add(&order, axis_loop(r, q->widened, a, ""));
+	words_add(&order, loop_part(r, v, 0));
+	words_add(&order, loop_part(r, v, 1));
+	sched_list(r, NULL, PRIM_REORDER, &order);
+	sched_try(r, PRIM_UNROLL, loop_part(r, v, 0));
+	sched_try(r, PRIM_VECTOR, loop_part(r, v, 1));
+	if (lstage(p, q->widened)->nspatial == 2)
+		sched_try(r, PRIM_UNROLL, axis_loop(r, q->widened, 1 - q->widened_dim, ""), trace_number(ROWS));
+}
+
 /* Packs operands that are no constants, vary along v and are reused by the rows of a tile, if they are strided along v or v's extent is
  * no multiple of the tile's width. The copy is made anew for each step of leading axes on which the operand depends (batches). */
 static void pack_operands(struct schedule *r, struct tile *q)
@@ -87,7 +149,7 @@ static void pack_operands(struct schedule *r, struct tile *q)
 		const struct stage *s = lstage(p, q->anchor);
 		buf_id b = lex(p, q->read[i])->buf;
 		int64_t step;
-		if (lbuf(p, b)->scope == SCOPE_CONST || !tile_moves(p, q, q->read[i], q->vec_axis))
+		if (lbuf(p, b)->scope == SCOPE_CONST || !tile_moves(p, q, q->read[i], q->vec_axis) || unpacks(p, b))
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
 		bool reused = q->row_axis >= 0 && !tile_moves(p, q, q->read[i], q->row_axis);
@@ -129,6 +191,12 @@ static void make_panels(struct schedule *r, struct tile *q)
 		if (!tile_moves(p, q, q->read[i], q->vec_axis))
 			continue;
 		int dim = dim_along(p, q, q->read[i]);
+		stage_id s = unpacks(p, lex(p, q->read[i])->buf);
+		if (s && dim >= 0 && lay_out_panels(r, q, sym_str(b->name), q->read[i], dim) && lay_out_packed(r, q, s, dim)) {
+			q->widened = s;
+			q->widened_dim = dim;
+			continue;
+		}
 		if (b->scope == SCOPE_CONST && dim >= 0 && b->shape[dim] == v->extent &&
 		    lay_out_panels(r, q, sym_str(b->name), q->read[i], dim))
 			continue;
@@ -562,6 +630,8 @@ bool template_tile(struct schedule *r, stage_id anchor)
 	choose_chunk(r, &q);
 	split_groups(r, &q);
 	order_reduction(r, &q);
+	if (q.widened)
+		widen_panel(r, &q, q.chunk ? axis_loop(r, q.anchor, lstage(r->p, q.anchor)->nspatial, ".0") : q.panel_loop);
 	if (q.transposed_by_panel)
 		sched_transpose_panels(r, anchor, q.result, q.panel_loop);
 	cut_borders(r, &q);

@@ -44,6 +44,8 @@ struct tile {
 	const char *sums;          /* name of the register copy of the result; NULL: there is none */
 	stage_id packed;           /* the stage that packs an operand; 0: none */
 	int packed_dim;            /* the axis of it that becomes panels */
+	stage_id widened;          /* the stage that widens a panel of constants; 0: none */
+	int widened_dim;           /* the axis of it that is along the panel */
 	bool pad;                  /* the vector axis may be rounded up: all operands have room */
 	bool borders;              /* the anchor reads beyond borders */
 	bool function;             /* the result calls one (exp, erf) */

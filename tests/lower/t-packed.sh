@@ -51,6 +51,8 @@ done
 each i4 -8 7 1 256 300 32 turned 1
 each u4 0 15 5 70 37 32 turned 1
 each i4 -8 7 17 64 48 16 matmul 0
+each u4 0 15 40 300 70 32 turned 1
+each u8 0 255 64 300 37 32 matmul 1
 each i8 -128 127 3 70 48 32 gemm 1
 
 model i4 -8 7 1 512 256 32 turned 0 >m.txt && ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
