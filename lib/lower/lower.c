@@ -486,6 +486,14 @@ static void note_variable(struct loop_prog *p, ex_id read, void *arg)
 
 static void note_read(struct loop_prog *p, ex_id read, void *arg) { ((bool *)arg)[lex(p, read)->buf] = true; }
 
+static bool is_late(const struct lower *L, buf_id b)
+{
+	for (size_t i = 0; i < L->late.n; i++)
+		if (L->late.a[i] == b)
+			return true;
+	return false;
+}
+
 /* Takes the stages that read constants only out of the program. now: they; known: buffers with constants. */
 static void split_stages(struct lower *L, struct stages *now, bool *known)
 {
@@ -499,7 +507,7 @@ static void split_stages(struct lower *L, struct stages *now, bool *known)
 		before = p->stages.n;
 		for (size_t i = 1; i < before; i++) {
 			struct stage s = p->stages.a[i];
-			known[0] = lbuf(p, s.out)->scope == SCOPE_SCRATCH;
+			known[0] = lbuf(p, s.out)->scope == SCOPE_SCRATCH && !is_late(L, s.out);
 			ex_reads(p, s.body, note_variable, known);
 			if (known[0])
 				vec_push(now, s);
@@ -611,6 +619,7 @@ static void release(struct lower *L)
 {
 	vec_free(&L->places);
 	vec_free(&L->cvals);
+	vec_free(&L->late);
 	map_free(&L->place_of);
 }
 

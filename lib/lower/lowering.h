@@ -18,6 +18,7 @@ struct lower {
 	VEC(struct place) places;
 	struct map place_of; /* value of the body -> 1 + its number in places */
 	VEC(val_id) cvals;   /* constants by number */
+	VEC(buf_id) late;    /* made of constants when the kernel runs, not at build time */
 	graph_id body;
 	const buf_id *outs; /* OUT buffer of each result of the body; taken: written already */
 	bool *taken;

@@ -180,6 +180,7 @@ ex_id packed_read(struct lower *L, struct packed *q, int64_t rows, poly k, poly 
 	stage_id s = low_stage(L, "weights", DT_F32, 2, (int64_t[]){q->K, q->N}, "k n");
 	low_index(L, s, at);
 	stage_body(L->p, s, COMB_NONE, packed_weight(L, q, at[0], at[1]));
+	vec_push(&L->late, lstage(L->p, s)->out);
 	return low_of(L, s, (poly[]){k, n});
 }
 

@@ -55,6 +55,9 @@ each u4 0 15 40 300 70 32 turned 1
 each u8 0 255 64 300 37 32 matmul 1
 each i8 -128 127 3 70 48 32 gemm 1
 
+model i4 -8 7 20 512 256 32 turned 0 >m.txt && ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
+[ "$(wc -c <m.weights)" -lt $((512 * 256 / 2 + 512 * 256 / 32 * 4 + 16384)) ]
+ok $? "for several rows, too"
 model i4 -8 7 1 512 256 32 turned 0 >m.txt && ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g && built native
 [ "$(wc -c <m.weights)" -lt $((512 * 256 / 2 + 512 * 256 / 32 * 4 + 16384)) ]
 ok $? "two weights of 4 bits share a byte of the library's weights"
