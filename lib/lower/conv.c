@@ -397,10 +397,18 @@ static bool conv_int_fits(struct lower *L, const char *algo)
 	return is_reals(algo) ? reals_fit(L) : L->shape[1][1] > 1 && int_words_fit(L, algo);
 }
 
+/* Rows side by side are a copy in vectors where what stands for 0 beyond the borders is known before the kernel runs. */
+static bool zero_is_known(struct lower *L)
+{
+	ex_id zero = int_zero(L, INT_X, poly_const(L->p->P, 0));
+
+	return !zero || lex(L->p, zero)->kind == EX_CONST;
+}
+
 static const char *conv_int_best(struct lower *L)
 {
 	for (int i = 0; conv_int_algos[i]; i++)
-		if (conv_int_fits(L, conv_int_algos[i]))
+		if (conv_int_fits(L, conv_int_algos[i]) && (!is_quads(conv_int_algos[i]) || zero_is_known(L)))
 			return conv_int_algos[i];
 	return ALGO_USUAL;
 }
