@@ -4,9 +4,9 @@
 #include "op/rules.h"
 
 enum {
-	IN_WORD = 8,  /* codes of 4 bits in an i32 */
+	IN_WORD = 8,       /* codes of 4 bits in an i32 */
 	ROWS_WIDENING = 8, /* beyond, a panel is widened once, for all rows */
-	ROWS_MAX = 64 /* beyond, weights are widened once, at build time: the product is bound by multiplications */
+	ROWS_MAX = 64      /* beyond, weights are widened once, at build time: the product is bound by multiplications */
 };
 
 /* The node of the group that makes v, if it is such a one. */
