@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <lmdb.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,9 +281,24 @@ static bool open_databases(bool write)
 	return true;
 }
 
+static void look_again(int signal) { (void)signal; }
+
+/* Where a process is killed just as it is woken to take LMDB's lock, nobody else is woken (glibc's robust mutexes). So who waits for
+ * it is interrupted every second, and looks again. */
+static void watch_lock(bool on)
+{
+	struct sigaction interrupt = {.sa_handler = look_again};
+	struct itimerval each = {{on, 0}, {on, 0}};
+
+	sigaction(SIGALRM, &interrupt, NULL);
+	setitimer(ITIMER_REAL, &each, NULL);
+}
+
 static void begin_txn(bool write)
 {
 	int rc;
+
+	watch_lock(true);
 	for (int tries = 0;; tries++) {
 		rc = mdb_txn_begin(sv.env, NULL, write ? 0 : MDB_RDONLY, &sv.txn);
 		if (rc == MDB_MAP_RESIZED && tries < UNLOCKED_TRIES) {
@@ -295,6 +311,7 @@ static void begin_txn(bool write)
 			break;
 		}
 	}
+	watch_lock(false);
 	if (rc == MDB_MAP_RESIZED)
 		damaged("its head says that it is larger than any file");
 	if (rc == MDB_READERS_FULL)

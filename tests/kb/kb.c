@@ -5,10 +5,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <lmdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <stdnoreturn.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -711,6 +714,48 @@ static void test_kills(int writers, int kills)
 	arena_release(&a);
 }
 
+/* Holds the lock, and is killed when somebody waits for it, of which the lock then says nothing: as after two that were killed, one of
+ * them just woken. */
+static noreturn void hold_lock(int fd)
+{
+	enum { LOCK = 64 }; /* where LMDB has it in its file */
+	const uint32_t waiters = 1u << 31;
+	MDB_env *env;
+	MDB_txn *txn;
+	alarm(30);
+	if (mdb_env_create(&env) || mdb_env_open(env, "lost.kb", MDB_NOSUBDIR, 0666) || mdb_txn_begin(env, NULL, 0, &txn))
+		_exit(1);
+	char *file = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, open("lost.kb-lock", O_RDWR), 0);
+	volatile uint32_t *lock = (uint32_t *)(void *)(file + LOCK);
+	if (file == MAP_FAILED || *lock != (uint32_t)getpid() || write(fd, ".", 1) != 1)
+		_exit(2);
+	while (!(*lock & waiters))
+		usleep(1000);
+	usleep(100000); /* it sleeps now */
+	*lock &= ~waiters;
+	raise(SIGKILL);
+	_exit(3);
+}
+
+static void test_lost_wake(void)
+{
+	int pair[2], status, wrote = in_child(write_it, "lost.kb", NULL);
+	char byte;
+	if (wrote || pipe(pair))
+		exit(1);
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0)
+		hold_lock(pair[1]);
+	close(pair[1]);
+	bool held = read(pair[0], &byte, 1) == 1;
+	wrote = held ? in_child(write_it, "lost.kb", NULL) : -1;
+	close(pair[0]);
+	waitpid(pid, &status, 0);
+	ok(held && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && wrote == 0,
+	   "who waits for a lock that nobody hands on gets it: holder %d, writer %d", status, wrote);
+}
+
 int main(int argc, char **argv)
 {
 	bool whole = argc > 1 && !strcmp(argv[1], "whole");
@@ -728,6 +773,7 @@ int main(int argc, char **argv)
 	test_separators();
 	test_salvage();
 	test_salvage_once();
+	test_lost_wake();
 	test_kills(whole ? 8 : 4, whole ? 200 : 20);
 	return tap_done();
 }
