@@ -11,6 +11,13 @@ is "$(rc hone quantize -q "$digits/digits.onnx" --set batch=1 --activations none
 is "$(rc hone quantize "$digits/digits.onnx" --data "$digits/images.npy" --equalize -o e.onnx) $(grep -c int8 out) $(sed -n '/operands have channels/s/ op.*//p' err)" \
 	"0 5 ge-quantize: 1" "--equalize"
 is "$(rc hone quantize "$digits/digits.onnx" --data "$digits/images.npy" --metric 'echo 1 #' -o m.onnx) $(sed -n 2p out | grep -c est) $(ge-dump m.onnx | grep -c '^graph')" "0 0 1" "--metric: times of layers are measured"
+printf '#!/bin/sh\nn=$(ge-dump "$1" | grep -c "^const .*i8")\n[ "$n" = 0 ] || : >waits\n[ "$n" = 0 ] || exec sleep 20\necho 1\n' >slow
+chmod +x slow
+hone quantize -q "$digits/digits.onnx" --data "$digits/images.npy" --metric ./slow -o stopped.onnx 2>err &
+until [ -e waits ]; do sleep 0.1; done
+kill -TERM $!
+wait $!
+is "$? $(wc -l <err) $(ge-dump stopped.onnx | grep -c '^graph')" "0 1 1" "stopped: the best so far is written, one line"
 ge-export --opset 11 -o old.onnx "$digits/digits.onnx" 2>err || ge-import "$digits/digits.onnx" | ge-export --opset 11 -o old.onnx
 is "$(rc hone quantize -q old.onnx --data "$digits/images.npy" -o new.onnx) $(ge-dump new.onnx | sed -n 's/^meta "opset:ai.onnx" = //p')" '0 "13"' "a model of an opset without scales by channel"
 is "$(rc hone build -q q.onnx --set batch=1 -o q) $(ls q.so)" "0 q.so" "a library of it"

@@ -94,16 +94,16 @@ choose_bytes() { # OPTION...
 	search='' ended_by='' heard=''
 	for signal in INT TERM HUP; do trap "hand_on $signal" $signal; done
 	if [ -t 2 ]; then
-		ge-quantize "$@" -o "$work/quantised.g" -- "$last" >"$work/table" &
+		ge-quantize $quiet "$@" -o "$work/quantised.g" -- "$last" >"$work/table" &
 	else
-		ge-quantize "$@" -o "$work/quantised.g" -- "$last" >"$work/table" 2>"$work/messages" &
+		ge-quantize $quiet "$@" -o "$work/quantised.g" -- "$last" >"$work/table" 2>"$work/messages" &
 	fi
 	search=$!
 	[ -z "$ended_by" ] || hand_on "$ended_by"
 	await_search || failed $?
-	case $ended_by in TERM) exit 143 ;; HUP) exit 129 ;; esac
+	case $ended_by in HUP) exit 129 ;; esac
 	end_by_signals
-	[ -t 2 ] || [ -n "$quiet" ] || tell_messages
+	[ -t 2 ] || tell_messages
 	last=$work/quantised.g
 	chosen=$(seconds "$begin")
 }
@@ -128,7 +128,8 @@ quantize() { # OPTION...
 	publish "$made" "$stem"
 	after_bytes=$(file_bytes "$stem")
 	[ -z "$quiet" ] || return 0
-	time_library "$plain" float && time_library "$last" bytes
+	[ -n "$ended_by" ] || { time_library "$plain" float && time_library "$last" bytes; }
+	progress ""
 	print "$(quantize_report)"
 }
 
