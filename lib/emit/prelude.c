@@ -174,11 +174,14 @@ static bool to_code(enum dtype to, enum dtype from) { return dtype_is_int(to) &&
 
 static bool to_number(enum dtype to, enum dtype from) { return to == DT_F32 && from == DT_I32; }
 
+/* Sums of integers, also those that f32 has exactly. */
 static bool sums_integers(struct loop_prog *p)
 {
-	for (stage_id s = 1; s < p->stages.n; s++)
-		if (!lstage(p, s)->gone && lstage(p, s)->comb == COMB_SUM && lbuf(p, lstage(p, s)->out)->dtype == DT_I32)
+	for (stage_id s = 1; s < p->stages.n; s++) {
+		const struct stage *t = lstage(p, s);
+		if (!t->gone && t->comb == COMB_SUM && (t->exact || lbuf(p, t->out)->dtype == DT_I32))
 			return true;
+	}
 	return false;
 }
 

@@ -22,11 +22,14 @@ graph main {
   r = Relu(n)
   p, t, y = DynamicQuantizeLinear(r)
   d = ConvInteger(p, @v, y) {group=24 kernel_shape=[3,3] pads=[1,1,1,1]}
+  df = Cast(d) {to=1}
+  dm = Mul(df, t)
+  da = Add(dm, @bias)
   a, b, e = DynamicQuantizeLinear(x)
   h = MatMulInteger(a, @m, e)
   o, u, k = DynamicQuantizeLinear(one)
   o2, u2, k2 = DynamicQuantizeLinear(few)
-$(for v in p t y d a b h o u k o2 u2; do echo "  output $v = $v"; done)
+$(for v in p t y da a b h o u k o2 u2; do echo "  output $v = $v"; done)
 }
 END
 ge-load m.txt | ge-shape >m.g && ge-export -q -o m.onnx m.g
