@@ -13,11 +13,15 @@ timed() {
 	}' | kb -q put
 }
 
-cat >f.txt <<'X'
+# weights TYPE: w and v.
+weights() {
+	rows='1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2'
+	printf 'const w = %s[4,4] [%s]\nconst v = %s[4,8] [%s, %s]\n' "$1" "$rows" "$1" "$rows" "$rows"
+}
+cat >f.txt <<X
 hone-text 1
 module ir=10 opset=28
-const w = f32[4,4] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
-const v = f32[4,8] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2, 1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
+$(weights f32)
 graph main {
   input x: f32[2,4]
   a = MatMul(x, @w)
@@ -54,11 +58,10 @@ mixed --to bf16 --keep c f.g -o kept.g 2>err && same_graph f.g kept.g
 ok $? "--keep: what is left does not pay"
 mixed --to bf16 --error 1 f.g -o all.g 2>err && same_graph low.g all.g
 ok $? "--error that all keep to"
-cat >e.txt <<'X'
+cat >e.txt <<X
 hone-text 1
 module ir=10 opset=28
-const w = f32[4,4] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
-const v = f32[4,8] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2, 1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
+$(weights f32)
 graph main {
   input x: f32[2,4]
   a = MatMul(x, @w)
@@ -89,14 +92,13 @@ mixed --to bf16 --keep nothing f.g >/dev/null 2>err
 ok $? "--keep of no node: 64"
 
 rm -f kb*
-cat >q.txt <<'X'
+cat >q.txt <<X
 hone-text 1
 module ir=10 opset=28
 const s = f32[] [0.125]
 const z = u8[] [128]
 const zw = i8[] [0]
-const w = i8[4,4] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
-const v = i8[4,8] [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2, 1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 1, 0, 2, 2, 2, 2]
+$(weights i8)
 graph main {
   input x: f32[2,4]
   xq = QuantizeLinear(x, @s, @z)

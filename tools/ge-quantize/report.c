@@ -15,13 +15,19 @@ static void print_decibels(double part)
 		printf(" %8s", "-");
 }
 
+/* A layer's bits: of its weights, where it has some. */
+static const char *kept(const struct plan *p, const struct layer *l, bool on)
+{
+	return !on ? "float" : l->part == PART_WEIGHTS && p->options.weight_bits == 4 ? "int4" : "int8";
+}
+
 static void print_text(const struct plan *p, const struct metric *k, const bool *on)
 {
 	printf("%-40s %5s %11s %11s %8s %8s %10s %8s\n", "layer", "kept", "least", "greatest", "dB", "dB", "harm", "us saved");
 	printf("%-40s %5s %11s %11s %8s %8s %10s %8s\n", "", "", "", "", "operand", "weights", "", p->timed ? "" : "(est.)");
 	for (size_t i = 0; i < p->layers.n; i++) {
 		const struct layer *l = &p->layers.a[i];
-		printf("%-40s %5s %11.5g %11.5g", shown(l->name), on[i] ? "int8" : "float", l->range.lo, l->range.hi);
+		printf("%-40s %5s %11.5g %11.5g", shown(l->name), kept(p, l, on[i]), l->range.lo, l->range.hi);
 		print_decibels(l->activation_error);
 		print_decibels(l->weight_error);
 		if (isnan(l->harm))
