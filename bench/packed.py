@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Write products with weights of few bits as ONNX files, to be timed with peers.py: one MatMulNBits of com.microsoft (blocks of 32,
-symmetric, accuracy_level as ONNX Runtime has it by default: sums of floats), and the same product of floats.
+symmetric, accuracy_level as ONNX Runtime has it by default: sums of floats), and the same product of floats. Prints their names.
 
     packed.py DIR ROWS K N       DIR/w4.onnx w8.onnx f32.onnx
     hone build DIR/w4.onnx -o DIR/w4 && peers.py DIR/w4.onnx DIR/w4.so
@@ -20,6 +20,7 @@ def save(path, node, weights, rows, k, n):
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, [rows, n])], weights)
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+    print(path)
 
 
 def main():

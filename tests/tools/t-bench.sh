@@ -66,6 +66,8 @@ has onnxsim && try simplify.py digits "$python" -B bench/simplify.py examples/di
 
 has onnxruntime.quantization && try quantised.py digits_qdq "$python" -B bench/quantised.py -o "$out" --set batch=1 examples/digits/digits.onnx ||
 	pass_over quantised.py 'no python with onnxruntime and onnx (HONE_PYTHON)'
+has onnx && try packed.py w4.onnx "$python" -B bench/packed.py "$out/packed" 2 64 8 ||
+	pass_over packed.py 'no python with onnx (HONE_PYTHON)'
 pass_over accuracy.py 'it downloads data and trains networks, for minutes'
 pass_over trained.py 'it wants models that are not in the tree, and takes minutes'
 
