@@ -43,6 +43,9 @@ static const char *read_operands(struct island *I)
 	return NULL;
 }
 
+/* What the sum of channel i is multiplied by. */
+static double factor(struct island *I, int64_t i) { return I->alpha * I->gx.scale[0] * grid_scale(&I->gw, i); }
+
 /* The channels of the weights, which their scales are for. */
 static const char *read_channels(struct island *I, int axis)
 {
@@ -55,6 +58,9 @@ static const char *read_channels(struct island *I, int axis)
 		I->channels = 0;
 	if (I->gw.n != 1 && I->gw.n != I->channels)
 		return "the scales of operand 1 do not fit its channels";
+	for (int64_t i = 0; i < I->gw.n; i++)
+		if (factor(I, i) != 0 && !isnormal((float)factor(I, i)))
+			return "the product of its scales is too large or too small for f32";
 	return NULL;
 }
 
@@ -213,7 +219,7 @@ static val_id scaled(struct island *I, val_id y, int inner)
 
 	attr_set_int(rw_module(I->rw), rw_node_of(I->rw, f), "to", dtype_to_onnx(DT_F32));
 	for (int64_t i = 0; i < n; i++)
-		m[i] = I->alpha * I->gx.scale[0] * grid_scale(&I->gw, i);
+		m[i] = factor(I, i);
 	return rw_node(I->rw, I->n, OP_Mul, 2, (val_id[]){f, I->channels ? by_channel(I, m, n, inner) : scalar_f32(I->rw, m[0])});
 }
 
