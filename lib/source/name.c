@@ -31,6 +31,10 @@ static bool is_word(const char *s)
 		"BAD_INDEX", "EMBEDDED", "HONE_MODEL_ABI", "HONE_MODEL_ABI_H", "HONE_OPAQUE_H", "HONE_OPTS", "IN_PART", "KERNEL",
 		"MADE_FOR", "MADE_WITH", "NUM_INPUTS", "NUM_OUTPUTS", "NUM_STEPS", "OPAQUE_AT", "OPAQUE_BYTES", "TEAM_SPIN",
 		"VECTOR_BYTES", "WEIGHTS_AT", "WEIGHTS_BYTES", "WEIGHTS_MAGIC", "WEIGHTS_SUM", "_GNU_SOURCE",
+		/* types and macros of the C library's headers that do not end in _t */
+		"f_owner_ex", "fd_mask", "file_handle", "iovec", "itimerspec", "math_errhandling", "obstack",
+		"sigevent", "timespec", "timeval", "timex", "tm", "u_char", "u_int", "u_long", "u_short", "uint", "ulong",
+		"ushort", "va_list",
 		/* of what kernels call: macros, types, and functions as the sources declare them */
 		"vgather", "vhmax", "vhmin", "vhprod", "vhsum", "vihsum", "vihmax", "vihmin", "vihprod", "AS_WRITTEN",
 		"EACH_ROUNDED", "IN_STEP", "LOADS_STAY", "STAYS", "SUMS_AS_WRITTEN", "SUMS_STAY", "VIOTA", "VL",
@@ -44,13 +48,8 @@ static bool is_word(const char *s)
 	return false;
 }
 
-/* Kernels and parts of them, functions they share, shapes, and functions of one element type or number of lanes. */
-static bool is_numbered(const char *s)
+static bool matches(const char *s, const char *pattern)
 {
-	static const char pattern[] =
-		"^((k[0-9]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_shape[0-9]+|"
-		"transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max|min|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+|"
-		"v(load|store|gather|scatter|whole|wrap|round)_(bf|f|i|u)[0-9]+(_mask)?)$";
 	regex_t r;
 
 	if (regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB))
@@ -58,6 +57,26 @@ static bool is_numbered(const char *s)
 	bool found = regexec(&r, s, 0, NULL, 0) == 0;
 	regfree(&r);
 	return found;
+}
+
+/* Kernels and parts of them, functions they share, shapes, and functions of one element type or number of lanes. */
+static bool is_numbered(const char *s)
+{
+	static const char pattern[] =
+		"^((k[0-9]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_shape[0-9]+|"
+		"transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max|min|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+|"
+		"v(load|store|gather|scatter|whole|wrap|round)_(bf|f|i|u)[0-9]+(_mask)?)$";
+
+	return matches(s, pattern);
+}
+
+/* The headers of the C library that the file includes have these types. Other names in _t are left alone. */
+static bool is_type(const char *s)
+{
+	return matches(s, "^((blkcnt|blksize|caddr|clock|clockid|comparison_fn|cookie_[a-z_]+|daddr|dev|div|double|error|float|fpos|"
+			  "fsblkcnt|fsfilcnt|fsid|gid|id|ino|key|ldiv|lldiv|locale|loff|max_align|mode|nlink|off|pid|pthread_[a-z]+|"
+			  "ptrdiff|quad|register|sigset|size|socklen|ssize|suseconds|time|timer|u_quad|uid|useconds|wchar)(64)?|"
+			  "(u_?)?int(_fast|_least|max|ptr)?[0-9]*)_t$");
 }
 
 /* Does the C library have that name, or NAME_open and so on? */
@@ -81,7 +100,7 @@ char *model_name(const char *stem)
 	for (char *p = s; *p; p++)
 		if (!isalnum((unsigned char)*p))
 			*p = '_';
-	if (!isdigit((unsigned char)*s) && !is_word(s) && !is_numbered(s) && !is_of_library(s))
+	if (!isdigit((unsigned char)*s) && !is_word(s) && !is_numbered(s) && !is_type(s) && !is_of_library(s))
 		return s;
 	char *name = xprintf("model_%s", s);
 	free(s);

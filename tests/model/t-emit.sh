@@ -162,13 +162,14 @@ awk 'FNR == 1 { name = FILENAME; gsub(/^names\/|\.h$/, "", name) } index($0, "ty
 cat free
 [ "$(ls names/*.h | wc -l)" = "$(sort -u list | wc -l)" ] && [ ! -s free ] && [ "$(wc -l <list)" -gt 100 ] && grep -qx vfu list && grep -qx team_wait list && grep -qx embedded list && grep -qx hone_opaque_run list
 ok $? "a model has no name of the file's own"
-for name in vl k00 embedded hone_model table hone-step shm .model; do
+for name in vl k00 embedded hone_model table hone-step shm .model tm timespec size_t uint; do
 	ge-emit --embed pool.g -o $name && run-dev --quiet ./$name.so -o y.npz || echo "# $name"
 done >free 2>&1
 cat free
 [ ! -s free ] && [ -e .model.a ] && ! ls -a | grep -q ge-emit-
 ok $? "stems that such names, or a dot, begin: compiled, nothing temporary is left"
-ge-emit --no-compile pool.g -o k8s && grep -q '^typedef struct k8s k8s;' k8s.h
+ge-emit --no-compile pool.g -o k8s && grep -q '^typedef struct k8s k8s;' k8s.h &&
+	ge-emit --no-compile pool.g -o swin_t && grep -q '^typedef struct swin_t swin_t;' swin_t.h
 ok $? "others are left alone"
 
 if command -v clang >/dev/null; then
