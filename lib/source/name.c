@@ -73,10 +73,11 @@ static bool is_numbered(const char *s)
 /* The headers of the C library that the file includes have these types. Other names in _t are left alone. */
 static bool is_type(const char *s)
 {
-	return matches(s, "^((blkcnt|blksize|caddr|clock|clockid|comparison_fn|cookie_[a-z_]+|daddr|dev|div|double|error|float|fpos|"
-			  "fsblkcnt|fsfilcnt|fsid|gid|id|ino|key|ldiv|lldiv|locale|loff|max_align|mode|nlink|off|pid|pthread_[a-z]+|"
-			  "ptrdiff|quad|register|sigset|size|socklen|ssize|suseconds|time|timer|u_quad|uid|useconds|wchar)(64)?|"
-			  "(u_?)?int(_fast|_least|max|ptr)?[0-9]*)_t$");
+	return matches(s,
+		       "^((blkcnt|blksize|caddr|clock|clockid|comparison_fn|cookie_[a-z_]+|daddr|dev|div|double|error|float|fpos|"
+		       "fsblkcnt|fsfilcnt|fsid|gid|id|ino|key|ldiv|lldiv|locale|loff|max_align|mode|nlink|off|pid|pthread_[a-z]+|"
+		       "ptrdiff|quad|register|sigset|size|socklen|ssize|suseconds|time|timer|u_quad|uid|useconds|wchar)(64)?|"
+		       "(u_?)?int(_fast|_least|max|ptr)?[0-9]*)_t$");
 }
 
 /* Does the C library have that name, or NAME_open and so on? */
