@@ -71,3 +71,5 @@ within() {
 }
 
 done_testing() { echo "1..$(wc -c <"$TAP_COUNT")"; }
+# awaited: what runs in the background ($!) has written the file "waits", or has ended.
+awaited() { until [ -e waits ] || ! grep -q '^State:.[^Z]' /proc/$!/status 2>/dev/null; do sleep 0.05; done; }

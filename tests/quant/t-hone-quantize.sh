@@ -14,7 +14,7 @@ is "$(rc hone quantize "$digits/digits.onnx" --data "$digits/images.npy" --metri
 printf '#!/bin/sh\nn=$(ge-dump "$1" | grep -c "^const .*i8")\n[ "$n" = 0 ] || : >waits\n[ "$n" = 0 ] || exec sleep 20\necho 1\n' >slow
 chmod +x slow
 hone quantize -q "$digits/digits.onnx" --data "$digits/images.npy" --metric ./slow -o stopped.onnx 2>err &
-until [ -e waits ]; do sleep 0.1; done
+awaited
 kill -TERM $!
 wait $!
 is "$? $(wc -l <err) $(ge-dump stopped.onnx | grep -c '^graph')" "0 1 1" "stopped: the best so far is written, one line"

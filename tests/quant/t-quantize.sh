@@ -134,8 +134,6 @@ for i in 1 2 3 4; do [ -e "$(dirname "$0")/count$i" ] || { touch "$(dirname "$0"
 exec "$(dirname "$0")/accuracy" "$1"
 END
 chmod +x slow
-# Waits until the metric waits, or who asked for it has ended.
-awaited() { until [ -e waits ] || ! grep -q '^State:.[^Z]' /proc/$!/status 2>/dev/null; do sleep 0.05; done; }
 ge-quantize -q -s bad.stats --metric ./slow -o stopped.g bad.g 2>err &
 awaited
 kill -TERM $!
