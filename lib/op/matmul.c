@@ -40,23 +40,10 @@ static const char *matmul_shape(struct infer *I, uint32_t ia, uint32_t ib, enum 
 
 static const char *shape_matmul(struct infer *I) { return matmul_shape(I, 0, 1, I->in[0].dtype ? I->in[0].dtype : I->in[1].dtype); }
 
-/* Operand i has one element, or one for each of n; or either is not known. */
-static bool zero_fits(struct infer *I, uint32_t i, dim n)
-{
-	int64_t count = 1, c, each;
-
-	if (i >= I->n->nin || I->in[i].rank == RANK_UNKNOWN)
-		return true;
-	for (int k = 0; k < I->in[i].rank; k++, count *= c)
-		if (!poly_is_const(rule_polys(I), I->in[i].dims[k], &c))
-			return true;
-	return count == 1 || !poly_is_const(rule_polys(I), n, &each) || count == each;
-}
-
 static const char *shape_matmul_integer(struct infer *I)
 {
 	const struct type *a = &I->in[0], *b = &I->in[1];
-	bool fits = (a->rank < 2 || zero_fits(I, 2, a->dims[a->rank - 2])) && (b->rank < 2 || zero_fits(I, 3, b->dims[b->rank - 1]));
+	bool fits = (a->rank < 2 || rule_one_for_each(I, 2, a->dims[a->rank - 2])) && (b->rank < 2 || rule_one_for_each(I, 3, b->dims[b->rank - 1]));
 
 	return fits ? matmul_shape(I, 0, 1, DT_I32) : "a zero point does not fit";
 }

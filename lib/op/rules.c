@@ -368,3 +368,15 @@ dim window_extent_dim(struct infer *I, const struct window *w, int i, dim in)
 	}
 	return out;
 }
+
+bool rule_one_for_each(struct infer *I, uint32_t i, dim n)
+{
+	int64_t count = 1, c, each;
+
+	if (i >= I->n->nin || I->in[i].rank == RANK_UNKNOWN)
+		return true;
+	for (int k = 0; k < I->in[i].rank; k++, count *= c)
+		if (!poly_is_const(rule_polys(I), I->in[i].dims[k], &c))
+			return true;
+	return count == 1 || !poly_is_const(rule_polys(I), n, &each) || count == each;
+}

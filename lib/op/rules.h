@@ -172,4 +172,6 @@ struct gemm {
 	void *arg;
 };
 void gemm_run(const struct gemm *g);
+/* Operand i has one element, or one for each of n; or it is absent, or either is not known. */
+bool rule_one_for_each(struct infer *I, uint32_t i, dim n);
 #endif

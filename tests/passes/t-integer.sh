@@ -55,4 +55,8 @@ printf 'hone-text 1\nmodule ir=10 opset=28\nconst b = i8[2,1,2] [1, 2, 3, 4]\nco
 { ge-load zeros.txt -o zeros.g; echo $? >rc; } 2>err
 [ "$(cat rc)" = 65 ] && [ "$(wc -l <err)" = 1 ]
 ok $? "zero points that do not fit: $(cat err)"
+printf 'hone-text 1\nmodule ir=10 opset=28\nconst w = i8[2,1,1,1] [1, 2]\nconst z = i8[3] [1, 2, 3]\ngraph main {\n  input a: u8[1,1,2,2]\n  input x: u8[]\n  y = ConvInteger(a, @w, x, @z)\n  output y = y\n}\n' >zeros.txt
+{ ge-load zeros.txt -o zeros.g; echo $? >rc; } 2>err
+[ "$(cat rc)" = 65 ] && [ "$(wc -l <err)" = 1 ]
+ok $? "zero points that do not fit a convolution: $(cat err)"
 done_testing
