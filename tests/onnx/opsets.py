@@ -7,9 +7,9 @@ import sys
 import onnx
 
 TYPES = {"BFLOAT": ["bfloat16"], "FLOAT8": ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"], "SMALL": ["uint8", "int8", "uint16", "int16"],
-         "SIGNED": ["int8", "int16", "int32", "int64"], "INT16": ["uint16", "int16"], "HALF": ["float16", "bfloat16"], "BIT(DT_STR)": ["string"],
+         "SIGNED": ["int8", "int16", "int32", "int64"], "INT16": ["uint16", "int16"], "INT4": ["uint4", "int4"], "HALF": ["float16", "bfloat16"], "BIT(DT_STR)": ["string"],
          "BIT(DT_BOOL)": ["bool"], "BIT(DT_I32)": ["int32"], "BIT(DT_F64)": ["double"], "ANY": ["*"]}
-KNOWN = set("float uint8 int8 uint16 int16 int32 int64 string bool float16 double uint32 uint64 complex64 complex128 bfloat16".split() + TYPES["FLOAT8"])
+KNOWN = set("float uint8 int8 uint16 int16 int32 int64 string bool float16 double uint32 uint64 complex64 complex128 bfloat16".split() + TYPES["FLOAT8"] + TYPES["INT4"])
 # Said by a function of its own there, or never written.
 SPECIAL = {"Constant", "DFT", "OptionalGetElement", "OptionalHasElement", "RoiAlign", "Split"} | {
     "Reduce" + x for x in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")}

@@ -70,14 +70,16 @@ static uint32_t thing_of_group(struct mixed *x, struct module *m, node_id fused,
 	return found;
 }
 
+/* seen: things that are in a group. */
 static void count_task(struct mixed *x, enum form f, struct module *m, const struct task *t, const struct names *s,
-		       const struct mixed_source *from)
+		       const struct mixed_source *from, bool *seen)
 {
 	double seconds = kb_seconds(from->kb, t->text, from->row);
 	bool wanted = false;
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		struct thing *of = &x->thing.a[thing_of_group(x, m, t->node[i], s)];
+		seen[of - x->thing.a] = true;
 		of->seconds[f] += seconds;
 		if (of != x->thing.a && !(seconds > 0))
 			wanted = of->missing[f] = true;
@@ -93,25 +95,27 @@ void mixed_group_times(struct mixed *x, enum form f, const char *path, const str
 	struct names s = names_new(x);
 	struct arena a = {0};
 	struct task_list l = {0};
-	size_t found = 0;
+	bool *seen = xcalloc(x->thing.n, sizeof *seen), any = false;
 
 	if (!m)
 		die(EX_BADDATA, "%s: there is no model", path);
 	module_verify_or_die(m);
 	task_list_make(&l, m, &a);
-	for (size_t i = 0; i < l.n; i++) {
-		count_task(x, f, m, &l.a[i], &s, from);
-		for (uint32_t k = 0; k < l.a[i].count; k++)
-			found += thing_of_group(x, m, l.a[i].node[k], &s) != 0;
-	}
+	for (size_t i = 0; i < l.n; i++)
+		count_task(x, f, m, &l.a[i], &s, from, seen);
 	for (size_t i = 0; i < l.without.n; i++) {
-		x->thing.a[thing_of_group(x, m, l.without.a[i].node, &s)].missing[f] = true;
-		found++;
+		uint32_t t = thing_of_group(x, m, l.without.a[i].node, &s);
+		seen[t] = x->thing.a[t].missing[f] = true;
 	}
-	if (!found && x->thing.n > 1)
+	for (uint32_t i = 1; i < x->thing.n; i++) {
+		any |= seen[i];
+		x->thing.a[i].missing[f] |= is_product(x, i) && !seen[i];
+	}
+	if (!any && x->thing.n > 1)
 		die(EX_BADDATA, "%s: no group makes what a node of this model makes: it is of another model, or has no groups", path);
 	task_list_free(&l);
 	free(s.thing);
+	free(seen);
 	arena_release(&a);
 	module_free(m);
 	stream_close(r);

@@ -287,7 +287,6 @@ mixed_passes() { # OPTION...
 		case $word in --kb=*) set -- "$@" "$word" ;; esac
 	done
 	stage mixed ge-mixed ${target:+--target="$target"} "$@" --high="$high" --low="$low"
-	[ -n "$quiet" ] || [ "$verb" != build ] || tell_messages
 	simplify_form ""
 }
 
