@@ -16,7 +16,7 @@ enum {
 
 static const unsigned type_sets[128] = {
 	['B'] = BIT(BOOL),
-	['C'] = FLOATS | INTS | F8S | BIT(BOOL) | BIT(STR),
+	['C'] = FLOATS | INTS | INT4 | F8S | BIT(BOOL) | BIT(STR),
 	['D'] = F8S | INT4 | BIT(I8) | BIT(U8) | BIT(I16) | BIT(U16) | BIT(I32),
 	['E'] = BIT(F32),
 	['F'] = FLOATS,
@@ -39,6 +39,7 @@ static const unsigned type_sets[128] = {
 	['W'] = BIT(I32),
 	['A'] = FLOATS | INTS | COMPLEX | BIT(BOOL) | BIT(STR),
 	['X'] = ~0u,
+	['Y'] = FLOATS | INTS | F8S | BIT(BOOL) | BIT(STR),
 	['Z'] = FLOATS | INTS | INT4 | F8S | COMPLEX | BIT(BOOL) | BIT(STR),
 };
 

@@ -28,7 +28,7 @@ const struct demand demands[OP_COUNT] = {
 	[OP_BitwiseXor] = {"I I=0", ""},
 	[OP_BlackmanWindow] = {"J", "output_datatype="},
 	[OP_Cast] = {"C", "to= round_mode{up,down,nearest}"},
-	[OP_CastLike] = {"C C", "round_mode{up,down,nearest}"},
+	[OP_CastLike] = {"C Y", "round_mode{up,down,nearest}"},
 	[OP_CausalConvWithState] = {"H H=0 H=0 H=0", ""},
 	[OP_Ceil] = {"F", ""},
 	[OP_Celu] = {"F", ""},
