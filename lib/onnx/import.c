@@ -329,7 +329,8 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 	for (size_t i = 0; i < p->n_input; i++)
 		in[i] = p->input[i].len ? scope_lookup(c, import_name(&p->input[i])) : 0;
 	if (op == OP_CastLike && p->n_input > 1 && in[1] && dtype_is_int4(val(m, in[1])->type.dtype))
-		import_unsupported(c, "a cast to %s is not supported; to types of 8 bits and more it is", dtype_name(val(m, in[1])->type.dtype));
+		import_unsupported(c, "a cast to %s is not supported; to types of 8 bits and more it is",
+				   dtype_name(val(m, in[1])->type.dtype));
 	if (extra.n)
 		memcpy(in + p->n_input, extra.a, extra.n * sizeof *in);
 	node_id id = node_new_loose(m, g, op, (int)nin, in, (int)p->n_output);
