@@ -53,7 +53,7 @@ static const char *shape_conv(struct infer *I)
 		if (poly_is_const(rule_polys(I), d[1], &oc) && (group < 1 || oc % group))
 			return rule_why(I, "%lld outputs do not divide into %lld groups", (long long)oc, (long long)group);
 		if (I->n->op == OP_ConvInteger && !rule_one_for_each(I, 3, d[1]))
-			return "a zero point does not fit";
+			return "operand 3, a zero point, does not fit";
 	}
 	for (int i = 0; i < w.n; i++)
 		d[2 + i] = window_extent_dim(I, &w, i, rule_dim(I, 0, 2 + i));

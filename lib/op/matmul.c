@@ -43,10 +43,12 @@ static const char *shape_matmul(struct infer *I) { return matmul_shape(I, 0, 1, 
 static const char *shape_matmul_integer(struct infer *I)
 {
 	const struct type *a = &I->in[0], *b = &I->in[1];
-	bool fits = (a->rank < 2 || rule_one_for_each(I, 2, a->dims[a->rank - 2])) &&
-		    (b->rank < 2 || rule_one_for_each(I, 3, b->dims[b->rank - 1]));
 
-	return fits ? matmul_shape(I, 0, 1, DT_I32) : "a zero point does not fit";
+	if (a->rank >= 2 && !rule_one_for_each(I, 2, a->dims[a->rank - 2]))
+		return "operand 2, a zero point, does not fit";
+	if (b->rank >= 2 && !rule_one_for_each(I, 3, b->dims[b->rank - 1]))
+		return "operand 3, a zero point, does not fit";
+	return matmul_shape(I, 0, 1, DT_I32);
 }
 
 static const char *shape_qlinear_matmul(struct infer *I) { return matmul_shape(I, 0, 3, I->in[7].dtype); }
