@@ -27,28 +27,14 @@ static stage_id sum_of_blocks(struct loop_prog *p, stage_id s)
 	return 0;
 }
 
-static stage_id only_reader(struct loop_prog *p, stage_id s)
-{
-	stage_id found = 0;
-
-	for (stage_id t = 1; t < p->stages.n; t++) {
-		if (lstage(p, t)->gone || !stage_reads(p, t, lstage(p, s)->out))
-			continue;
-		if (found)
-			return 0;
-		found = t;
-	}
-	return found;
-}
-
 static bool find_blocks(struct loop_prog *p, struct blocks *q)
 {
 	for (stage_id s = 1; s < p->stages.n && !q->sum; s++)
 		if ((q->block = sum_of_blocks(p, s)))
 			q->sum = s;
-	if (!q->sum || only_reader(p, q->block) != q->sum || !stage_in_lanes(p, q->block) || !stage_in_lanes(p, q->sum))
+	if (!q->sum || sched_sole_reader(p, q->block) != q->sum || !stage_in_lanes(p, q->block) || !stage_in_lanes(p, q->sum))
 		return false;
-	stage_id r = lbuf(p, lstage(p, q->sum)->out)->scope == SCOPE_OUT ? 0 : only_reader(p, q->sum);
+	stage_id r = lbuf(p, lstage(p, q->sum)->out)->scope == SCOPE_OUT ? 0 : sched_sole_reader(p, q->sum);
 	if (r && lstage(p, r)->comb == COMB_NONE && lstage(p, r)->nspatial == 1 &&
 	    lstage(p, r)->axis[0].extent == lstage(p, q->sum)->axis[0].extent)
 		q->result = r;

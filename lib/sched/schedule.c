@@ -111,6 +111,19 @@ static int count_readers(struct loop_prog *p, buf_id b, stage_id *last)
 	return n;
 }
 
+stage_id sched_sole_reader(struct loop_prog *p, stage_id s)
+{
+	stage_id found = 0;
+	for (stage_id t = 1; t < p->stages.n; t++) {
+		if (lstage(p, t)->gone || !stage_reads(p, t, lstage(p, s)->out))
+			continue;
+		if (found)
+			return 0;
+		found = t;
+	}
+	return found;
+}
+
 int sched_call_cost(int fn) { return (fn >= FN_EXP && fn <= FN_COS) || fn == FN_POW || fn == FN_DIV || fn == FN_SQRT ? fitted.call : 1; }
 
 /* known: by expression, 1 more than its cost; 0: not known yet. */

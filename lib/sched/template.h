@@ -83,6 +83,8 @@ bool dot_needs(struct loop_prog *p, stage_id s, stage_id reader);
 /* Operations of an expression, roughly. Shared parts count as often as they are used; the count stops at a million. */
 int sched_cost(struct loop_prog *p, ex_id e);
 int sched_call_cost(int fn); /* of a function of loop/math.h */
+/* The only stage that reads s; 0: none, or several. */
+stage_id sched_sole_reader(struct loop_prog *p, stage_id s);
 
 /* ---- costs, in cycles ---- */
 

@@ -37,20 +37,6 @@ static stage_id source(struct loop_prog *p, stage_id s, ex_id *read)
 	return b ? buf_writer(p, b) : 0;
 }
 
-/* The only stage that reads s; 0: none, or several. */
-static stage_id sole_reader(struct loop_prog *p, stage_id s)
-{
-	stage_id found = 0;
-	for (stage_id t = 1; t < p->stages.n; t++) {
-		if (lstage(p, t)->gone || !stage_reads(p, t, lstage(p, s)->out))
-			continue;
-		if (found)
-			return 0;
-		found = t;
-	}
-	return found;
-}
-
 static bool find_stages(struct loop_prog *p, struct transformed *q)
 {
 	ex_id read = 0;
@@ -61,13 +47,13 @@ static bool find_stages(struct loop_prog *p, struct transformed *q)
 		return false;
 	q->points = source(p, q->product, &read);
 	q->rows = stage_choice(p, q->points) ? source(p, q->points, &read) : 0;
-	q->back = sole_reader(p, q->product);
-	q->result = stage_choice(p, q->back) ? sole_reader(p, q->back) : 0;
+	q->back = sched_sole_reader(p, q->product);
+	q->result = stage_choice(p, q->back) ? sched_sole_reader(p, q->back) : 0;
 	if (!stage_choice(p, q->rows) || !stage_choice(p, q->result) || lstage(p, q->back)->nspatial != 4 ||
 	    lstage(p, q->rows)->nspatial != 4)
 		return false;
 	q->pad = source(p, q->rows, &read);
-	return !q->pad || (lstage(p, q->pad)->comb == COMB_NONE && sole_reader(p, q->pad) == q->rows);
+	return !q->pad || (lstage(p, q->pad)->comb == COMB_NONE && sched_sole_reader(p, q->pad) == q->rows);
 }
 
 /* Finds the axes of the result: o indexes the channels of what it reads, h chooses the row of a tile, w its column. */
