@@ -164,6 +164,13 @@ soak: all $(UNITS) fuzzed build/bench/runner
 	@tests/run.sh $(notdir $(wildcard tests/soak/*.sh))
 	@PATH=$(CURDIR)/bin:$$PATH $${HONE_PYTHON:-$(PYTHON)} -B tests/tools/random_models.py --first $(FIRST) --seeds $(SEEDS) --keep build/soak
 
+# ONNX's conformance cases, those of the installed onnx and Debian's: evaluated, after every pass, exported, as libraries, and without
+# the slow path. make conformance CASES='-j 4 topk' has options and words of tests/conformance/conformance.py.
+conformance: all
+	@top=$(CURDIR); . bench/find.sh; python=$$(python_with 'onnx, onnxruntime, ml_dtypes') || true; \
+		[ -n "$$python" ] || { echo "conformance: no python with onnx, onnxruntime and ml_dtypes: make peers, or HONE_PYTHON" >&2; exit 69; }; \
+		"$$python" -B tests/conformance/conformance.py $(CASES)
+
 build/bench/%: build/bench/%.o $(ARCHIVES)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(ARCHIVES) -Wl,--as-needed $(ALLLIBS)
 
@@ -215,6 +222,6 @@ install: all
 clean:
 	rm -rf bin build
 
-.PHONY: all deps test-deps demo check checked peers fuzzed asan-check soak bench fuzz install clean
+.PHONY: all deps test-deps demo check checked peers fuzzed asan-check soak conformance bench fuzz install clean
 .SECONDARY:
 -include $(shell find build -type f -name '*.d' 2>/dev/null)

@@ -187,6 +187,7 @@ stage() {
 }
 
 row() { # NAME BEGIN GRAPH
+	[ -z "$quiet" ] || return 0
 	took=$(seconds "$2")
 	ge-stat --json "$3" >"$work/counts" 2>/dev/null # what it has against the graph the next pass says, too
 	nodes=$(sed -n 's/.*"nodes": \([0-9]*\), "graphs".*/\1/p' "$work/counts")

@@ -1,0 +1,107 @@
+"""ONNX's conformance cases, in columns: evaluated (run-ref), passes (the graph after every pass of hone build, evaluated), exported
+(the same as ONNX files, for onnx's checker and ONNX Runtime), native (hone build, run-dev), strict (native with --no-fallback).
+
+conformance.py [-j N] [--sources wheel,debian,FOLDER] [--out FOLDER] [--fresh] [--list] [NAME...]
+NAME: only cases with one of these in their names. --list: a line a case on standard output. What was done with the same programs
+is not done again, unless --fresh. In FOLDER (build/conformance): table.txt, reasons.tsv, conformance.tsv."""
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+import time
+
+import judge
+import report
+from cases import collect
+
+
+def digest_of_programs(top):
+    h = hashlib.sha256()
+    for folder in ("bin", "build/libhone_eval.a", "tests/conformance"):
+        path = os.path.join(top, folder)
+        for f in sorted(os.listdir(path)) if os.path.isdir(path) else [""]:
+            f = os.path.join(path, f) if f else path
+            if os.path.isfile(f):
+                with open(f, "rb") as x:
+                    h.update(hashlib.file_digest(x, "sha256").digest() if hasattr(hashlib, "file_digest") else x.read())
+    return h.hexdigest()[:16]
+
+
+def earlier(path, digest):
+    """Results of a run that was stopped; none if the programs are others."""
+    try:
+        with open(path) as f:
+            lines = f.read().splitlines()
+        if lines and json.loads(lines[0]).get("programs") == digest:
+            return [json.loads(line) for line in lines[1:] if line.endswith("}")]
+    except (OSError, ValueError):
+        pass
+    return []
+
+
+cases = []
+
+
+def one(k):
+    case = cases[k]
+    with tempfile.TemporaryDirectory(prefix="case.") as dir:
+        os.environ["HONE_BLOBS"] = dir + "/blobs"
+        try:
+            return k, judge.judge(case, dir)
+        except Exception as e:  # of this program: no case is lost
+            return k, {c: {"verdict": "crash", "why": "conformance.py: %s: %s" % (type(e).__name__, str(e).split("\n")[0])} for c in judge.COLUMNS}
+
+
+def main():
+    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    p = argparse.ArgumentParser(usage=__doc__)
+    p.add_argument("-j", type=int, default=2)
+    p.add_argument("--sources", default="wheel,debian")
+    p.add_argument("--out", default=os.path.join(top, "build", "conformance"))
+    p.add_argument("--fresh", action="store_true")
+    p.add_argument("--list", action="store_true")
+    p.add_argument("names", nargs="*")
+    a = p.parse_args()
+
+    os.makedirs(os.path.join(a.out, "objects"), exist_ok=True)
+    os.environ["PATH"] = os.path.join(top, "bin") + ":" + os.environ["PATH"]
+    os.environ["CACHED_CC"] = os.environ.get("CC", "gcc")
+    os.environ["CACHED_OBJECTS"] = os.path.join(a.out, "objects")
+    os.environ["CC"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cc.sh")
+    os.environ["XDG_DATA_HOME"] = os.path.join(a.out, "data")
+    digest = digest_of_programs(top)
+    store = os.path.join(a.out, "results.jsonl")
+    results = [] if a.fresh else earlier(store, digest)
+    done = {(r["source"], r["name"]): r for r in results}
+    with open(store + ".part", "w") as f:
+        print(json.dumps({"programs": digest}), file=f)
+        for r in results:
+            print(json.dumps(r), file=f)
+    os.replace(store + ".part", store)
+
+    cases.extend(collect(a.sources.split(","), a.names))
+    operators = report.operators(cases)
+    todo = [k for k, c in enumerate(cases) if (c.source, c.name) not in done]
+    begin = time.time()
+    with open(store, "a") as f, multiprocessing.Pool(a.j, maxtasksperchild=200) as pool:
+        for n, (k, columns) in enumerate(pool.imap_unordered(one, todo)):
+            c = cases[k]
+            r = {"source": c.source, "name": c.name, "operator": operators[k], "columns": columns}
+            done[c.source, c.name] = r
+            print(json.dumps(r), file=f, flush=True)
+            if a.list:
+                print(report.line(r), flush=True)
+            elif sys.stderr.isatty() or n % 200 == 199:
+                print("%d of %d, %d s" % (n + 1, len(todo), time.time() - begin), file=sys.stderr, end="\r" if sys.stderr.isatty() else "\n")
+    report.write(a.out, [done[c.source, c.name] for c in cases], top)
+    with open(os.path.join(a.out, "table.txt")) as f:
+        shutil.copyfileobj(f, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

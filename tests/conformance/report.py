@@ -1,0 +1,107 @@
+"""Results as text: a table by operator, reasons, and a form for diff."""
+
+import collections
+import os
+
+from judge import COLUMNS
+
+GOOD = ("equal", "random", "sized", "fixed")
+BAD = ("wrong", "crash")
+
+
+def operator(model):
+    """What a case is about: its operator, if it has one beside constants; else that of its first result."""
+    g = model.graph
+    types = {n.op_type for n in g.node} - {"Constant", "Identity"} or {n.op_type for n in g.node}
+    if len(types) == 1:
+        return types.pop()
+    made = {o: n.op_type for n in g.node for o in n.output}
+    return made.get(g.output[0].name, "?") if g.output else "?"
+
+
+def operators(cases):
+    """Of each case. What a function was expanded to is about the function."""
+    by_name = {}
+    named = []
+    for c in cases:
+        kind = c.name.split("/")[0] if "/" in c.name else ""
+        named.append(kind or operator(c.model()))
+        by_name[c.source, c.name] = named[-1]
+    for k, c in enumerate(cases):
+        base = c.name.split("_expanded")[0]
+        if base != c.name:
+            named[k] = by_name.get((c.source, base), named[k])
+    return named
+
+
+def verdicts(r):
+    return [r["columns"][c]["verdict"] for c in COLUMNS]
+
+
+def reason(x):
+    return "%s%s" % ("exit %d: " % x["exit"] if "exit" in x else "", x.get("why", ""))
+
+
+def line(r):
+    """Source, name, verdicts, then the first reason."""
+    why = next((reason(r["columns"][c]) for c in COLUMNS if r["columns"][c].get("why")), "")
+    return "\t".join([r["source"], r["name"]] + verdicts(r) + [why])
+
+
+def summary(results):
+    """A line a source and column: how many of each verdict."""
+    for source in dict.fromkeys(r["source"] for r in results):
+        mine = [r for r in results if r["source"] == source]
+        for c in COLUMNS:
+            n = collections.Counter(r["columns"][c]["verdict"] for r in mine)
+            good = sum(n[v] for v in GOOD)
+            parts = ", ".join("%d %s" % (n[v], v) for v in GOOD[1:] + BAD + ("refused", "none") if n[v])
+            yield "%-8s %-10s %5d of %d%s" % (os.path.basename(source), c, good, len(mine) - n["none"], " (%s)" % parts if parts else "")
+
+
+def worst(results):
+    """Wrong answers and crashes."""
+    for r in results:
+        for c in COLUMNS:
+            x = r["columns"][c]
+            if x["verdict"] in BAD:
+                yield "%-7s %-10s %s %s: %s" % (x["verdict"], c, r["source"], r["name"], reason(x))
+
+
+def by_operator(results):
+    """A row an operator: cases, and how many are good in each column."""
+    rows = collections.defaultdict(list)
+    for r in results:
+        rows[r["operator"]].append(r)
+    yield "%-34s %6s %s" % ("operator", "cases", " ".join("%10s" % c for c in COLUMNS))
+    for op in sorted(rows):
+        mine = rows[op]
+        good = [sum(r["columns"][c]["verdict"] in GOOD + ("none",) for r in mine) for c in COLUMNS]
+        mark = "" if min(good) == len(mine) else "  *"
+        yield "%-34s %6d %s%s" % (op, len(mine), " ".join("%10d" % n for n in good), mark)
+
+
+SHORT = {"equal": ".", "sized": "s", "fixed": "f", "random": "r", "wrong": "W", "crash": "C", "refused": "-", "none": " "}
+
+
+def write(out, results, top):
+    results = sorted(results, key=lambda r: (r["source"], r["name"]))
+    with open(os.path.join(out, "table.txt"), "w") as f:
+        bad = list(worst(results))
+        for x in bad + [""] * bool(bad) + list(by_operator(results)) + [""] + list(summary(results)):
+            print(x, file=f)
+    with open(os.path.join(out, "reasons.tsv"), "w") as f:
+        print("source\tcase\toperator\tcolumn\tverdict\twhy", file=f)
+        for r in results:
+            for c in COLUMNS:
+                x = r["columns"][c]
+                if x["verdict"] not in ("equal", "random"):
+                    print("\t".join([r["source"], r["name"], r["operator"], c, x["verdict"], reason(x)]), file=f)
+    with open(os.path.join(out, "conformance.tsv"), "w") as f:
+        for x in summary(results):
+            print("# " + x, file=f)
+        print("# a case that is not equal in every column: . equal, s once sizes were given, f once integers were constants, r random, W wrong, C crash, - refused, n not judged", file=f)
+        for r in results:
+            code = "".join(SHORT[v] for v in verdicts(r)).replace(" ", "n")
+            if set(code) - set(".n"):
+                print("%s\t%s\t%s" % (code, r["source"], r["name"]), file=f)
