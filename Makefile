@@ -193,7 +193,7 @@ fuzz:
 	@ln -sf $(FUZZED:%=tree/%) build/fuzz
 
 # The tools that model and passes go through, each with a name of its own for its `tool`.
-CHAIN  := ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-prune ge-integer ge-fuse ge-layout ge-plan
+CHAIN  := ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-integer ge-fuse ge-layout ge-plan
 CHAINO := $(CHAIN:%=build/renamed/%.o) $(foreach t,$(CHAIN),$(patsubst %.c,build/%.o,$(filter-out tools/$(t)/$(t).c,$(wildcard tools/$(t)/*.c))))
 $(CHAIN:%=build/renamed/%.c): build/renamed/%.c: Makefile
 	@mkdir -p $(@D)

@@ -13,7 +13,7 @@ import time
 import numpy as np
 import onnxruntime as ort
 
-PASSES = ("ge-import -q {model} | ge-shape -q {options} | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune"
+PASSES = ("ge-import -q {model} | ge-shape -q {options} | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-dedup | ge-prune"
           " | ge-integer | ge-fuse | ge-layout -o {out}")
 
 

@@ -40,7 +40,7 @@ hone_args = args=$$($(HONE) --version)' '$(call hone_quote,$(1)); printf '%s\n' 
 %.passed: %.onnx %.g.args
 	$(HONE) ge-import $(call hone_quote,$<) | $(HONE) ge-shape $(hone_sizes) | $(HONE) ge-fold | $(HONE) ge-simplify | \
 	$(HONE) ge-deadedge | $(HONE) ge-fold | $(HONE) ge-simplify | $(HONE) ge-deadedge | \
-	$(HONE) ge-cse | $(HONE) ge-prune | $(HONE) ge-integer | $(HONE) ge-fuse | $(HONE) ge-layout -o $(call hone_quote,$@)
+	$(HONE) ge-cse | $(HONE) ge-dedup | $(HONE) ge-prune | $(HONE) ge-integer | $(HONE) ge-fuse | $(HONE) ge-layout -o $(call hone_quote,$@)
 %.g: %.passed
 	@cmp -s $(call hone_quote,$<) $(call hone_quote,$@) || { cp $(call hone_quote,$<) $(call hone_quote,$@.part) && \
 	mv $(call hone_quote,$@.part) $(call hone_quote,$@); }

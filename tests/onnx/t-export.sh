@@ -114,7 +114,7 @@ cat >clean.py <<"END"
 import subprocess, sys, onnx, onnxruntime as ort
 from onnx import parser
 ort.set_default_logger_severity(4)
-PASSES = "ge-import -q %s | ge-shape | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-prune | ge-export -o after.onnx"
+PASSES = "ge-import -q %s | ge-shape | ge-fold | ge-simplify | ge-deadedge | ge-cse | ge-dedup | ge-prune | ge-export -o after.onnx"
 def after(text, load=True):
     onnx.save(parser.parse_model(text), "before.onnx")
     files = []

@@ -16,7 +16,7 @@ options = ort.SessionOptions()
 options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 options.intra_op_num_threads = 1
 every = int(os.environ.get("HONE_EVERY", 7))
-PASSES = "ge-shape -q t.g | ge-fold | ge-simplify --skip=swish | ge-deadedge | ge-fold | ge-cse | ge-prune | ge-export -q -o all.onnx"
+PASSES = "ge-shape -q t.g | ge-fold | ge-simplify --skip=swish | ge-deadedge | ge-fold | ge-cse | ge-dedup | ge-prune | ge-export -q -o all.onnx"
 
 def models():
     yield from sorted(glob.glob("/usr/share/libonnx-testdata/data/*/*/model.onnx"))[::every]

@@ -21,7 +21,7 @@ import onnx
 sys.dont_write_bytecode = True
 from random_graphs import Graph, run
 
-FRONT = ["ge-import -q", "ge-shape -q", "ge-fold -q", "ge-simplify -q --prove", "ge-deadedge -q", "ge-cse -q", "ge-prune -q", "ge-integer -q", "ge-fuse -q", "ge-layout -q", "ge-plan -q"]
+FRONT = ["ge-import -q", "ge-shape -q", "ge-fold -q", "ge-simplify -q --prove", "ge-deadedge -q", "ge-cse -q", "ge-dedup -q", "ge-prune -q", "ge-integer -q", "ge-fuse -q", "ge-layout -q", "ge-plan -q"]
 TOLERANCE = 1e-4
 
 
@@ -104,7 +104,7 @@ class Case:
         """Sizes stay free; at other sizes too, where ONNX Runtime takes them."""
         if not self.symbols:
             return
-        self.sh(" | ".join(self.passes("")[:8]) + " -o free.g")
+        self.sh(" | ".join(self.passes("")[:9]) + " -o free.g")
         self.sh("run-ref -q free.g -i in.npz -o free.npz")
         self.compare("run-ref, sizes free", "free.npz", self.want)
         other = {s: max(1, n + int(rng.integers(-1, 3))) for s, n in self.symbols.items()}

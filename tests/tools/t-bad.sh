@@ -344,7 +344,7 @@ if [ -c /dev/full ]; then
 	done <writers
 	result "standard output on a full disk: 74"
 	begin
-	for command in ge-dump ge-shape ge-simplify ge-fold ge-deadedge ge-cse ge-prune ge-integer ge-fuse ge-layout ge-plan ge-export ge-pack; do
+	for command in ge-dump ge-shape ge-simplify ge-fold ge-deadedge ge-cse ge-dedup ge-prune ge-integer ge-fuse ge-layout ge-plan ge-export ge-pack; do
 		try 74 /dev/full $command -q -o /dev/full "$good"
 	done
 	result "a full device"

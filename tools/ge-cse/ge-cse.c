@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/digest.h"
 #include "graph/bodies.h"
+#include "graph/constants.h"
 #include "graph/equal.h"
 #include "op/pass.h"
 
@@ -12,6 +13,7 @@ struct cse {
 	struct module *m;
 	const struct pass_ctx *ctx;
 	val_id *fwd;    /* by value: what stands for it, 0 itself */
+	val_id *like;   /* by value: of equal constants the first, 0 itself */
 	bool *dead;     /* by node */
 	bool *impure;   /* by graph: holds what must not be shared */
 	node_id *slots; /* open addressing */
@@ -21,55 +23,8 @@ struct cse {
 
 static val_id now(const struct cse *c, val_id v) { return c->fwd[v] ? c->fwd[v] : v; }
 
-/* Constants. Type and shape, then the digest, then the bytes; a digest is computed only where another
- * constant has the same type and shape, and known already where the data is in the blob store. */
-
-static uint64_t shape_hash(const struct tensor *t)
-{
-	uint64_t head[3] = {t->dtype, (uint64_t)t->rank, t->nbytes};
-	return hash64(t->dims, sizeof *t->dims * (size_t)t->rank, hash64(head, sizeof head, 0));
-}
-
-/* The earlier constant equal to v, or 0 and v is remembered. */
-static val_id find_constant(struct module *m, val_id *slots, size_t nslots, val_id v)
-{
-	struct tensor *t = val(m, v)->tensor;
-	struct digest d = tensor_digest(m, t);
-	size_t i = d.lo & (nslots - 1);
-	for (; slots[i]; i = (i + 1) & (nslots - 1)) {
-		struct tensor *x = val(m, slots[i])->tensor;
-		if (digest_eq(tensor_digest(m, x), d) && tensor_equal(m, x, t))
-			return slots[i];
-	}
-	slots[i] = v;
-	return 0;
-}
-
-static void share_constants(struct cse *c)
-{
-	struct module *m = c->m;
-	size_t nslots = 64;
-	while (nslots < 2 * m->values.n)
-		nslots *= 2;
-	uint32_t *like = xcalloc(nslots, sizeof *like); /* how many of this shape; collisions cost a digest */
-	val_id *slots = xcalloc(nslots, sizeof *slots);
-	for (int round = 0; round < 2; round++) {
-		for (val_id v = 1; v < m->values.n; v++) {
-			const struct value *x = val(m, v);
-			if (x->kind != VAL_CONST || x->overridable)
-				continue;
-			uint32_t *count = &like[shape_hash(x->tensor) & (nslots - 1)];
-			if (round == 0)
-				++*count;
-			else if (*count > 1)
-				c->fwd[v] = find_constant(m, slots, nslots, v);
-		}
-	}
-	free(like);
-	free(slots);
-}
-
-/* Nodes. */
+/* Operands of one key are equal. */
+static val_id key(const struct cse *c, val_id v) { return c->like[v] ? c->like[v] : v; }
 
 static uint64_t attr_hash(const struct attr *a, uint64_t h)
 {
@@ -86,17 +41,19 @@ static uint64_t attr_hash(const struct attr *a, uint64_t h)
 }
 
 /* Operands that may change places are hashed without their order. */
-static uint64_t node_hash(const struct node *n)
+static uint64_t node_hash(const struct cse *c, const struct node *n)
 {
 	uint64_t head[5] = {n->op, n->optype, n->domain, n->nin, n->nout}, h = hash64(head, sizeof head, 0);
-	if (op_is(n->op, OP_COMMUTATIVE)) {
-		uint64_t sum = 0;
-		for (uint32_t i = 0; i < n->nin; i++)
-			sum += hash64(&n->in[i], sizeof *n->in, 0);
-		h = hash64(&sum, sizeof sum, h);
-	} else {
-		h = hash64(n->in, sizeof *n->in * n->nin, h);
+	bool ordered = !op_is(n->op, OP_COMMUTATIVE);
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		val_id k = key(c, n->in[i]);
+		if (ordered)
+			h = hash64(&k, sizeof k, h);
+		else
+			sum += hash64(&k, sizeof k, 0);
 	}
+	h = hash64(&sum, sizeof sum, h);
 	for (uint32_t i = 0; i < n->nattr; i++)
 		h = attr_hash(&n->attr[i], h);
 	return h;
@@ -108,21 +65,24 @@ static int by_id(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-static bool same_operands(const struct node *a, const struct node *b)
+static val_id *sorted_keys(const struct cse *c, const struct node *n)
 {
-	size_t size = sizeof *a->in * a->nin;
-	if (!memcmp(a->in, b->in, size))
-		return true;
-	if (!op_is(a->op, OP_COMMUTATIVE))
-		return false;
-	if (a->nin == 2)
-		return a->in[0] == b->in[1] && a->in[1] == b->in[0];
-	val_id *x = xmalloc(size), *y = xmalloc(size);
-	memcpy(x, a->in, size);
-	memcpy(y, b->in, size);
-	qsort(x, a->nin, sizeof *x, by_id);
-	qsort(y, b->nin, sizeof *y, by_id);
-	bool same = !memcmp(x, y, size);
+	val_id *k = xmalloc(sizeof *k * n->nin);
+	for (uint32_t i = 0; i < n->nin; i++)
+		k[i] = key(c, n->in[i]);
+	qsort(k, n->nin, sizeof *k, by_id);
+	return k;
+}
+
+static bool same_operands(const struct cse *c, const struct node *a, const struct node *b)
+{
+	uint32_t i = 0;
+	while (i < a->nin && key(c, a->in[i]) == key(c, b->in[i]))
+		i++;
+	if (i == a->nin || !op_is(a->op, OP_COMMUTATIVE))
+		return i == a->nin;
+	val_id *x = sorted_keys(c, a), *y = sorted_keys(c, b);
+	bool same = !memcmp(x, y, sizeof *x * a->nin);
 	free(x);
 	free(y);
 	return same;
@@ -144,12 +104,13 @@ static bool same_results(struct module *m, const struct node *a, const struct no
 	return true;
 }
 
-static bool same(struct module *m, const struct node *a, const struct node *b)
+static bool same(const struct cse *c, const struct node *a, const struct node *b)
 {
+	struct module *m = c->m;
 	if (a->op != b->op || a->optype != b->optype || a->domain != b->domain || a->nin != b->nin || a->nout != b->nout ||
 	    a->nattr != b->nattr)
 		return false;
-	if (!same_operands(a, b) || !same_results(m, a, b))
+	if (!same_operands(c, a, b) || !same_results(m, a, b))
 		return false;
 	for (uint32_t i = 0; i < a->nattr; i++)
 		if (!attr_equal(m, &a->attr[i], &b->attr[i]))
@@ -206,9 +167,9 @@ static void share_nodes(struct cse *c, graph_id id)
 			pass_why(c->ctx, m, at, "kept: %s", why);
 			continue;
 		}
-		c->hash[at] = node_hash(n);
+		c->hash[at] = node_hash(c, n);
 		size_t i = c->hash[at] & (c->nslots - 1);
-		while (c->slots[i] && !(c->hash[c->slots[i]] == c->hash[at] && same(m, node(m, c->slots[i]), n)))
+		while (c->slots[i] && !(c->hash[c->slots[i]] == c->hash[at] && same(c, node(m, c->slots[i]), n)))
 			i = (i + 1) & (c->nslots - 1);
 		if (c->slots[i]) {
 			replace(c, at, c->slots[i]);
@@ -220,20 +181,20 @@ static void share_nodes(struct cse *c, graph_id id)
 	free(c->slots);
 }
 
-/* needs: operands before their users. keeps: every result. leaves: no two equal constants, no two pure
- * nodes of a graph with the same operator, attributes and operands. */
+/* needs: operands before their users. keeps: every result. leaves: no two pure nodes of a graph with
+ * the same operator, attributes and operands; constants of equal contents are the same operand. */
 static void cse(struct module *m, const struct pass_ctx *ctx)
 {
 	struct cse c = {
 		.m = m,
 		.ctx = ctx,
 		.fwd = xcalloc(m->values.n, sizeof *c.fwd),
+		.like = constants_first(m),
 		.dead = xcalloc(m->nodes.n, sizeof *c.dead),
 		.impure = xcalloc(m->graphs.n, sizeof *c.impure),
 		.hash = xcalloc(m->nodes.n, sizeof *c.hash),
 	};
 	struct graph_list order = {0};
-	share_constants(&c);
 	module_graph_order(m, &order); /* bodies first: what they hold decides whether their nodes are shared */
 	for (size_t i = 0; i < order.n; i++)
 		share_nodes(&c, order.a[i]);
@@ -241,6 +202,7 @@ static void cse(struct module *m, const struct pass_ctx *ctx)
 	module_drop_nodes(m, c.dead);
 	vec_free(&order);
 	free(c.fwd);
+	free(c.like);
 	free(c.dead);
 	free(c.impure);
 	free(c.hash);
@@ -248,11 +210,11 @@ static void cse(struct module *m, const struct pass_ctx *ctx)
 
 static const struct pass pass = {
 	.run = cse,
-	.contract = "needs nothing; keeps all results; leaves no two equal constants or pure nodes",
+	.contract = "needs nothing; keeps all results; leaves no two equal pure nodes",
 };
 
 const struct tool tool = {
 	.name = "ge-cse",
-	.summary = "Compute once what is computed twice: share equal nodes and equal constants.",
+	.summary = "Compute once what is computed twice.",
 	PASS_TOOL(pass),
 };

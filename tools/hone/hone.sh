@@ -215,6 +215,7 @@ simplify_passes() {
 	done
 	[ -z "$fewest" ] || stage fewest ge-simplify --fewest $leave
 	stage cse ge-cse
+	stage dedup ge-dedup
 	stage prune ge-prune
 }
 
