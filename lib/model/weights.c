@@ -32,11 +32,34 @@ static const void *const_data(struct model *M, uint32_t call, int number, void *
 	return *owned;
 }
 
+/* Of the bytes as they are stored. They are made for this, once. */
+static struct digest stored_digest(struct model *M, struct weight *x)
+{
+	void *owned;
+
+	if (!x->made) {
+		x->stored = x->value || x->data ? x->digest : digest_bytes(weight_data(M, x, &owned), (size_t)x->bytes);
+		if (!x->value && !x->data)
+			free(owned);
+		x->made = true;
+	}
+	return x->stored;
+}
+
+/* Constants in other layouts, or of other shapes, may be the same bytes. */
+static bool same_bytes(struct model *M, struct weight *x, struct weight *y)
+{
+	if (x->bytes != y->bytes || digest_eq(x->digest, y->digest))
+		return x->bytes == y->bytes;
+	bool packed = (!x->value && !x->data) || (!y->value && !y->data);
+	return packed && digest_eq(stored_digest(M, x), stored_digest(M, y));
+}
+
 /* Offset of these bytes, with room made for them if they are new. */
-static int64_t add(struct weights *w, struct weight x)
+static int64_t add(struct weights *w, struct model *M, struct weight x)
 {
 	for (size_t i = 0; i < w->a.n; i++)
-		if (w->a.a[i].bytes == x.bytes && digest_eq(w->a.a[i].digest, x.digest))
+		if (same_bytes(M, &w->a.a[i], &x))
 			return w->a.a[i].offset;
 	x.offset = w->bytes;
 	w->bytes += (x.bytes + WEIGHTS_ALIGN - 1) / WEIGHTS_ALIGN * WEIGHTS_ALIGN;
@@ -44,11 +67,11 @@ static int64_t add(struct weights *w, struct weight x)
 	return x.offset;
 }
 
-int64_t weights_value(struct weights *w, struct module *m, val_id v)
+int64_t weights_value(struct weights *w, struct model *M, val_id v)
 {
-	struct tensor *t = val(m, v)->tensor;
+	struct tensor *t = val(M->m, v)->tensor;
 
-	return add(w, (struct weight){.digest = tensor_digest(m, t), .bytes = (int64_t)t->nbytes, .value = v});
+	return add(w, M, (struct weight){.digest = tensor_digest(M->m, t), .bytes = (int64_t)t->nbytes, .value = v});
 }
 
 /* A digest of the bytes of a constant in a layout, without making them: of its row-major bytes, shape and layout. */
@@ -75,8 +98,8 @@ static int64_t add_const(struct weights *w, struct model *M, uint32_t call, int 
 	if (!b)
 		return -1;
 	if (!lbuf(p, b)->layout.n)
-		return weights_value(w, M->m, c->cval[number]);
-	return add(w, (struct weight){
+		return weights_value(w, M, c->cval[number]);
+	return add(w, M, (struct weight){
 			      .digest = packed_digest(M->m, c->cval[number], lbuf(p, b)),
 			      .bytes = buf_bytes(p, b),
 			      .call = call,
@@ -94,7 +117,7 @@ static void add_call(struct weights *w, struct model *M, uint32_t c)
 		w->of_call[c][i] = add_const(w, M, c, i);
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && val(M->m, n->in[i])->kind != VAL_CONST && value_home(M, n->in[i]).kind == HOME_CONST)
-			weights_value(w, M->m, M->root[n->in[i]]);
+			weights_value(w, M, M->root[n->in[i]]);
 }
 
 static void add_opaque(struct weights *w, struct model *M)
@@ -103,7 +126,7 @@ static void add_opaque(struct weights *w, struct model *M)
 	char *data = model_opaque_stream(M, &n);
 
 	w->opaque_bytes = (int64_t)n;
-	w->opaque = add(w, (struct weight){.digest = digest_bytes(data, n), .bytes = (int64_t)n, .data = data});
+	w->opaque = add(w, M, (struct weight){.digest = digest_bytes(data, n), .bytes = (int64_t)n, .data = data});
 }
 
 static struct digest digest_of_all(const struct weights *w)
@@ -129,10 +152,10 @@ void weights_lay_out(struct weights *w, struct model *M)
 		add_call(w, M, c);
 	for (size_t i = 0; i < g->in.n; i++)
 		if (val(M->m, g->in.a[i])->tensor)
-			weights_value(w, M->m, g->in.a[i]);
+			weights_value(w, M, g->in.a[i]);
 	for (size_t k = 0; k < g->out.n; k++)
 		if (value_home(M, g->out.a[k]).kind == HOME_CONST)
-			weights_value(w, M->m, M->root[g->out.a[k]]);
+			weights_value(w, M, M->root[g->out.a[k]]);
 	if (M->nopaque)
 		add_opaque(w, M);
 	w->digest = digest_of_all(w);

@@ -8,6 +8,8 @@ enum { WEIGHTS_HEAD = 4096, WEIGHTS_ALIGN = 64 };
 
 struct weight {
 	struct digest digest; /* of the bytes as they are, or of row-major bytes and layout; equal digests mean equal bytes */
+	struct digest stored; /* of the bytes as they are stored, once they were made */
+	bool made;
 	int64_t bytes, offset;
 	uint32_t call; /* the first call that needs it; with `number`, its constant: from these the bytes are made again */
 	int number;
@@ -27,7 +29,7 @@ struct weights {
 /* What M's calls, its outputs and the presets of its inputs need. w: all zero. M: planned, not a sketch. */
 void weights_lay_out(struct weights *w, struct model *M);
 /* Offset of constant v in row-major order. */
-int64_t weights_value(struct weights *w, struct module *m, val_id v);
+int64_t weights_value(struct weights *w, struct model *M, val_id v);
 /* The bytes of one. *owned: to be freed when they are not wanted any more, or NULL. */
 const void *weight_data(struct model *M, const struct weight *w, void **owned);
 #endif

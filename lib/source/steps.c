@@ -14,7 +14,7 @@ static void put_place(struct emission *e, FILE *f, const struct call *c, val_id 
 	switch ((enum home_kind)h.kind) {
 	case HOME_INPUT: fprintf(f, "in[%" PRIu32 "]", h.index); break;
 	case HOME_OUTPUT: fprintf(f, "out[%" PRIu32 "]", h.index); break;
-	case HOME_CONST: fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M->m, h.index)); break;
+	case HOME_CONST: fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, h.index)); break;
 	case HOME_ARENA: fprintf(f, "A(%" PRId64 ")", h.offset); break;
 	case HOME_NONE: BUG("value %s has no place", sym_str(val(e->M->m, v)->name));
 	}

@@ -22,7 +22,7 @@ static void put_tensors(struct emission *e, FILE *f, const char *what, size_t n,
 		put_string(f, sym_str(name ? name[i] : val(m, v[i])->name));
 		bool preset = !name && val(m, v[i])->tensor;
 		fprintf(f, ", \"%s\", %d, %s_shape%zu, %" PRId64 ", %" PRId64 "},\n", dtype_name(val(m, v[i])->type.dtype),
-			val(m, v[i])->type.rank, what, i, value_bytes(m, v[i]), preset ? weights_value(&e->weights, e->M->m, v[i]) : 0);
+			val(m, v[i])->type.rank, what, i, value_bytes(m, v[i]), preset ? weights_value(&e->weights, e->M, v[i]) : 0);
 	}
 	fprintf(f, "\t{\"\", \"\", 0, NULL, 0, 0},\n};\n");
 }

@@ -58,6 +58,23 @@ ok $? "the archive gives the same numbers"
 nm -g --defined-only digits.a | awk 'NF == 3 && $3 !~ /^digits_/ { bad = 1 } END { exit bad || !NR }'
 ok $? "the archive exports the model's own names only"
 
+# A matrix and its transpose, which two kernels want in one order of bytes.
+awk 'function matrix(name, turned, i, k) {
+	printf "const %s = f32[64,64] [", name
+	for (i = 0; i < 64; i++)
+		for (k = 0; k < 64; k++)
+			printf "%s%d", i + k ? ", " : "", turned ? 64 * k + i : 64 * i + k
+	print "]"
+}
+BEGIN {
+	print "hone-text 1\nmodule ir=8 opset=28"
+	matrix("w")
+	matrix("turned", 1)
+	print "graph main {\n  input x: f32[1,64]\n  a = MatMul(x, @w)\n  b = Gemm(a, @turned) {transB=1}\n  output b = b\n}"
+}' </dev/null | ge-load | ge-shape | ge-fuse | ge-layout | ge-plan --quiet --target=x86-64-v3 -o packed.g
+ge-emit --no-compile --quiet --target=x86-64-v3 --print-traces packed.g -o packed >traces
+is "$(grep -c 'layout w' traces) $(wc -c <packed.weights)" "2 $((4096 + 64 * 64 * 4))" "weights of equal bytes in the end are stored once"
+
 ge-emit --embed planned.g -o inside && [ ! -e inside.weights ] && equal inside.so planned.g
 ok $? "--embed: no file of weights"
 ge-emit --no-compile planned.g -o text && [ -e text.c ] && [ ! -e text.so ]
