@@ -99,12 +99,13 @@ static int64_t add_const(struct weights *w, struct model *M, uint32_t call, int 
 		return -1;
 	if (!lbuf(p, b)->layout.n)
 		return weights_value(w, M, c->cval[number]);
-	return add(w, M, (struct weight){
-			      .digest = packed_digest(M->m, c->cval[number], lbuf(p, b)),
-			      .bytes = buf_bytes(p, b),
-			      .call = call,
-			      .number = number,
-		      });
+	return add(w, M,
+		   (struct weight){
+			   .digest = packed_digest(M->m, c->cval[number], lbuf(p, b)),
+			   .bytes = buf_bytes(p, b),
+			   .call = call,
+			   .number = number,
+		   });
 }
 
 static void add_call(struct weights *w, struct model *M, uint32_t c)
