@@ -40,6 +40,8 @@ static const char common_text[] =
 static const char number_text[] =
 	"static inline %1$s max_%2$s(%1$s a, %1$s b) { return a > b || a != a ? a : b; }\n"
 	"static inline %1$s min_%2$s(%1$s a, %1$s b) { return a < b || a != a ? a : b; }\n"
+	"static inline %1$s max2_%2$s(%1$s a, %1$s b) { return a > b ? a : b; }\n"
+	"static inline %1$s min2_%2$s(%1$s a, %1$s b) { return a < b ? a : b; }\n"
 	"static inline %1$s abs_%2$s(%1$s a) { return %3$s; }\n"
 	"static inline %1$s sign_%2$s(%1$s a) { return a != a ? a : (%1$s)((a > 0) - (a < 0)); }\n"
 	"static inline %1$s div_%2$s(%1$s a, %1$s b) { return %4$s; }\n"

@@ -82,6 +82,8 @@ static bool keeps_type(int fn, enum dtype t)
 	switch (fn) {
 	case FN_MAX:
 	case FN_MIN:
+	case FN_MAX2:
+	case FN_MIN2:
 	case FN_FLOOR:
 	case FN_CEIL:
 	case FN_ROUND:

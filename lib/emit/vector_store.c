@@ -1,18 +1,34 @@
 /* The statement of a block for all lanes: the value, combined with the old one, is stored to registers or memory. */
+#include <math.h>
 #include "emit/vector.h"
+
+/* Is what the block computes never NaN? */
+static bool gives_number(struct emit *e)
+{
+	ex_id body = lstage(e->p, lnest(e->p, e->block)->stage)->body, x;
+	const struct ex *n = number_of(e->p, body, FN_MAX2, &x);
+
+	n = n ? n : number_of(e->p, body, FN_MIN2, &x);
+	return n && lex(e->p, body)->a[0] == x && !isnan(n->c);
+}
+
+/* The greater (which: max) or lesser of old lanes and x. vmax tests its first operand for NaN; the sum, which waits for the iteration
+ * before, is the second. */
+static const char *extreme(struct emit *e, const char *which, enum dtype t, const char *old, struct vx x)
+{
+	bool real = math_lanes(t) == LANE_FLOAT;
+
+	return text(e, "v%s%s%s(%s, %s)", real ? "" : "i", which, real && gives_number(e) ? "2" : "", to_lanes(e, x, t), old);
+}
 
 /* Old lanes of type t combined with x. */
 static const char *combined(struct emit *e, enum combiner c, enum dtype t, const char *old, struct vx x)
 {
-	const char *i = math_lanes(t) == LANE_FLOAT ? "" : "i";
-
 	switch (c) {
 	case COMB_SUM: return text(e, "%s + %s", old, t == DT_F32 ? x.s : to_lanes(e, x, t));
 	case COMB_PROD: return text(e, "%s * %s", old, t == DT_F32 ? x.s : to_lanes(e, x, t));
-	case COMB_MAX:
-		return text(e, "v%smax(%s, %s)", i, to_lanes(e, x, t),
-			    old); /* vmax tests its first operand for NaN; the sum, which waits for the iteration before, is the second */
-	case COMB_MIN: return text(e, "v%smin(%s, %s)", i, to_lanes(e, x, t), old);
+	case COMB_MAX: return extreme(e, "max", t, old, x);
+	case COMB_MIN: return extreme(e, "min", t, old, x);
 	default: return to_lanes(e, x, t);
 	}
 }

@@ -10,6 +10,8 @@
 /* max and min of floats hand on NaN from either side. */
 static double ev_max(double a, double b, double c) { return a > b || a != a ? a : b; }
 static double ev_min(double a, double b, double c) { return a < b || a != a ? a : b; }
+static double ev_max2(double a, double b, double c) { return a > b ? a : b; }
+static double ev_min2(double a, double b, double c) { return a < b ? a : b; }
 static double ev_sign(double a, double b, double c) { return a != a ? a : (a > 0) - (a < 0); }
 static double ev_add(double a, double b, double c) { return a + b; }
 static double ev_sub(double a, double b, double c) { return a - b; }
@@ -216,6 +218,8 @@ static const struct math_row rows[FN_COUNT] = {
 	ROW(DIV, "div", 2, ev_div, 0.5, "div_%t(%a, %b)", "(%a / %b)"),
 	ROW(MAX, "max", 2, ev_max, 0, "max_%t(%a, %b)", "vmax(%a, %b)", .whole = "vimax(%a, %b)", .mask = "(%a | %b)"),
 	ROW(MIN, "min", 2, ev_min, 0, "min_%t(%a, %b)", "vmin(%a, %b)", .whole = "vimin(%a, %b)", .mask = "(%a & %b)"),
+	ROW(MAX2, "max2", 2, ev_max2, 0, "max2_%t(%a, %b)", "vmax2(%a, %b)", .whole = "vimax(%a, %b)"),
+	ROW(MIN2, "min2", 2, ev_min2, 0, "min2_%t(%a, %b)", "vmin2(%a, %b)", .whole = "vimin(%a, %b)"),
 	ROW(POW, "pow", 2, ev_pow, 1, "pow%f(%a, %b)", "vpow(%a, %b)", pow_text, FN_FLOOR),
 	ROW(MOD, "mod", 2, ev_mod, 0, "mod_%t(%a, %b)", "vmod(%a, %b)", mod_text),
 	ROW(NEG, "neg", 1, ev_neg, 0, "(-%a)", "(-%a)", .whole = "(-%a)"),
@@ -347,8 +351,10 @@ static int64_t int_value(enum math_fn f, enum dtype t, int64_t a, int64_t b)
 	case FN_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
 	case FN_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
 	case FN_DIV: return int_div(sign, a, b);
-	case FN_MAX: return less ? b : a;
-	case FN_MIN: return less ? a : b;
+	case FN_MAX:
+	case FN_MAX2: return less ? b : a;
+	case FN_MIN:
+	case FN_MIN2: return less ? a : b;
 	case FN_POW: return int_pow(a, b);
 	case FN_MOD: return int_mod(sign, a, b);
 	case FN_NEG: return (int64_t) - (uint64_t)a;

@@ -7,11 +7,12 @@
 #include "graph/types.h"
 
 /* X(id, "name", arity). Comparisons and logic give bool; select(c, a, b); round is to nearest even; max and min hand
- * on NaN. nibble(a, b), of integers: the four bits of a from bit b on. */
+ * on NaN; max2 and min2 are their second operand where either is NaN. nibble(a, b), of integers: the four bits of a from bit b on. */
 /* clang-format off */
 #define MATH_FNS(X) \
 	X(ADD, "add", 2) X(SUB, "sub", 2) X(MUL, "mul", 2) X(DIV, "div", 2) \
 	X(MAX, "max", 2) X(MIN, "min", 2) X(POW, "pow", 2) X(MOD, "mod", 2) \
+	X(MAX2, "max2", 2) X(MIN2, "min2", 2) \
 	X(NEG, "neg", 1) X(ABS, "abs", 1) X(SQRT, "sqrt", 1) X(RSQRT, "rsqrt", 1) \
 	X(RECIP, "recip", 1) X(EXP, "exp", 1) X(LOG, "log", 1) X(TANH, "tanh", 1) \
 	X(SIGMOID, "sigmoid", 1) X(ERF, "erf", 1) X(SIN, "sin", 1) X(COS, "cos", 1) \

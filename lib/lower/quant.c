@@ -49,14 +49,15 @@ static ex_id over(struct lower *L, ex_id x, ex_id scale)
 	return low_fn2(L, FN_DIV, x, scale);
 }
 
-/* round(x) + zero, in f32, as the nearest integer that type t has. */
+/* round(x) + zero, in f32, as the nearest integer that type t has; of NaN the lowest. As an unsigned integer that is what it converts
+ * to. */
 static ex_id code_of(struct lower *L, ex_id x, ex_id zero, enum dtype t)
 {
 	ex_id y = low_fn1(L, FN_ROUND, x);
 
 	if (zero && !(lex(L->p, zero)->kind == EX_CONST && lex(L->p, zero)->ic == 0 && lex(L->p, zero)->c == 0))
 		y = low_fn2(L, FN_ADD, y, ex_cast(L->p, DT_F32, zero));
-	y = low_fnc(L, FN_MAX, y, (double)dtype_lowest(t));
+	y = low_fnc(L, dtype_is_signed(t) ? FN_MAX2 : FN_MAX, y, (double)dtype_lowest(t));
 	return ex_cast(L->p, t, low_fnc(L, FN_MIN, y, (double)dtype_highest(t)));
 }
 
@@ -118,7 +119,7 @@ static void memory_order(struct lower *L, uint32_t i, int *axis)
 	}
 }
 
-/* The least (or greatest) element, or 0. */
+/* The least (or greatest) element that is a number, or 0. */
 static ex_id extreme(struct lower *L, const char *name, enum combiner c)
 {
 	static const char *const names[] = {"r", "s", "t", "u", "v", "w", "r6", "r7", "r8", "r9", "r10", "r11"};
@@ -129,7 +130,8 @@ static ex_id extreme(struct lower *L, const char *name, enum combiner c)
 	memory_order(L, 0, axis);
 	for (int a = 0; a < low_rank(L, 0); a++)
 		x[axis[a]] = stage_reduce(L->p, s, names[a], L->shape[0][axis[a]]);
-	stage_body(L->p, s, low_rank(L, 0) ? c : COMB_NONE, low_read(L, 0, x));
+	ex_id number = low_fnc(L, c == COMB_MAX ? FN_MAX2 : FN_MIN2, low_read(L, 0, x), 0);
+	stage_body(L->p, s, low_rank(L, 0) ? c : COMB_NONE, number);
 	return low_fnc(L, c == COMB_MAX ? FN_MAX : FN_MIN, low_of(L, s, NULL), 0);
 }
 

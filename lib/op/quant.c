@@ -127,7 +127,7 @@ static const char *eval_quantize(struct eval *e)
 			((uint8_t *)y->data)[i] = double_to_f8(f8_of(to), v + z, saturate);
 			continue;
 		}
-		v = rint(v) + z;
+		v = v != v ? (double)dtype_lowest(to) : rint(v) + z;
 		store_d(y, i, 1, &v);
 	}
 	return NULL;

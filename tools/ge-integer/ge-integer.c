@@ -104,7 +104,7 @@ static const struct argp_option options[] = {
 static void integer(struct module *m, const struct pass_ctx *c)
 {
 	check_scales(m);
-	apply(m, c, (const struct rule *const[]){rules_qlinear}, 1);
+	apply(m, c, (const struct rule *const[]){rules_qlinear, rules_tiny}, 2);
 	recode(m, DT_I8, DT_U8, false);
 	apply(m, c, (const struct rule *const[]){rules_transposed, rules_island, rules_sink, rules_range, rules_scale}, exact ? 4 : 5);
 	recode(m, DT_U8, DT_I8, true);

@@ -7,6 +7,7 @@
 extern const struct rule rules_island[];     /* Conv, MatMul and Gemm of dequantised operands */
 extern const struct rule rules_range[];      /* in front of QuantizeLinear */
 extern const struct rule rules_scale[];      /* the same: its scale */
+extern const struct rule rules_tiny[];       /* QuantizeLinear by scales that are not normal numbers */
 extern const struct rule rules_transposed[]; /* ConvTranspose of such */
 extern const struct rule rules_sink[];       /* nodes that move bytes */
 extern const struct rule rules_table[];      /* functions of one code */

@@ -52,53 +52,73 @@ enum { DEPTH_MAX = 32 };
 
 static bool f32_constant(struct rewrite *rw, val_id v) { return rw_const(rw, v) && rw_const(rw, v)->dtype == DT_F32; }
 
-static bool scalable(struct rewrite *rw, val_id v, int depth);
-
-/* How many operands of n are. */
-static uint32_t count_scalable(struct rewrite *rw, node_id n, int depth)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < node(rw_module(rw), n)->nin; i++)
-		count += rw_in(rw, n, i) && scalable(rw, rw_in(rw, n, i), depth + 1);
-	return count;
-}
-
-static bool fixed_bound(struct rewrite *rw, val_id v) { return !v || f32_constant(rw, v); }
-
-static bool operands_scalable(struct rewrite *rw, node_id n, int depth)
-{
-	switch (scaling_column[node(rw_module(rw), n)->op]) {
-	case FIRST: return scalable(rw, rw_in(rw, n, 0), depth + 1);
-	case EVERY: return count_scalable(rw, n, depth) == node(rw_module(rw), n)->nin;
-	case ONE: return count_scalable(rw, n, depth) > 0;
-	case BOUNDS:
-		return scalable(rw, rw_in(rw, n, 0), depth + 1) && fixed_bound(rw, rw_in(rw, n, 1)) && fixed_bound(rw, rw_in(rw, n, 2));
-	default: return false;
-	}
-}
-
-static bool scalable(struct rewrite *rw, val_id v, int depth)
-{
-	node_id d = rw_node_of(rw, v);
-	struct grid g;
-
-	if (f32_constant(rw, v))
-		return true;
-	if (!d || depth > DEPTH_MAX || val(rw_module(rw), v)->index || rw_type(rw, v)->dtype != DT_F32)
-		return false;
-	if (node(rw_module(rw), d)->op == OP_DequantizeLinear)
-		return !grid_read(rw, d, &g);
-	if (rw_uses(rw, v) != 1 || rw_is_output(rw, v) || node(rw_module(rw), d)->nout != 1)
-		return false;
-	return operands_scalable(rw, d, depth);
-}
-
 struct division {
 	struct rewrite *rw;
 	node_id root;
 	double by;
 };
+
+/* Are the quotients of x, of f32, what they are in f32: neither infinite nor too small for a full mantissa? */
+static bool quotients_fit(const struct division *d, const double *x, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (isfinite(x[i]) && x[i] != 0 && !isnormal((float)(x[i] / d->by)))
+			return false;
+	return true;
+}
+
+static bool divisible_constant(const struct division *d, val_id v)
+{
+	int64_t n = 0;
+	const double *x = f32_constant(d->rw, v) ? rw_doubles(d->rw, v, &n) : NULL;
+
+	return x && quotients_fit(d, x, n);
+}
+
+static bool scalable(const struct division *d, val_id v, int depth);
+
+/* How many operands of n are. */
+static uint32_t count_scalable(const struct division *d, node_id n, int depth)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < node(rw_module(d->rw), n)->nin; i++)
+		count += rw_in(d->rw, n, i) && scalable(d, rw_in(d->rw, n, i), depth + 1);
+	return count;
+}
+
+static bool fixed_bound(const struct division *d, val_id v) { return !v || divisible_constant(d, v); }
+
+static bool operands_scalable(const struct division *d, node_id n, int depth)
+{
+	struct rewrite *rw = d->rw;
+
+	switch (scaling_column[node(rw_module(rw), n)->op]) {
+	case FIRST: return scalable(d, rw_in(rw, n, 0), depth + 1);
+	case EVERY: return count_scalable(d, n, depth) == node(rw_module(rw), n)->nin;
+	case ONE: return count_scalable(d, n, depth) > 0;
+	case BOUNDS:
+		return scalable(d, rw_in(rw, n, 0), depth + 1) && fixed_bound(d, rw_in(rw, n, 1)) && fixed_bound(d, rw_in(rw, n, 2));
+	default: return false;
+	}
+}
+
+static bool scalable(const struct division *d, val_id v, int depth)
+{
+	struct rewrite *rw = d->rw;
+	node_id n = rw_node_of(rw, v);
+	struct grid g;
+
+	if (f32_constant(rw, v))
+		return divisible_constant(d, v);
+	if (!n || depth > DEPTH_MAX || val(rw_module(rw), v)->index || rw_type(rw, v)->dtype != DT_F32)
+		return false;
+	if (node(rw_module(rw), n)->op == OP_DequantizeLinear)
+		return !grid_read(rw, n, &g) && quotients_fit(d, g.scale, g.n);
+	if (rw_uses(rw, v) != 1 || rw_is_output(rw, v) || node(rw_module(rw), n)->nout != 1)
+		return false;
+	return operands_scalable(d, n, depth);
+}
 
 static val_id divided(struct division *d, val_id v);
 
@@ -117,9 +137,9 @@ static val_id divided_constant(struct division *d, val_id v)
 static uint32_t chosen(struct division *d, node_id n)
 {
 	for (uint32_t i = 0; i < 2; i++)
-		if (f32_constant(d->rw, rw_in(d->rw, n, i)))
+		if (divisible_constant(d, rw_in(d->rw, n, i)))
 			return i;
-	return scalable(d->rw, rw_in(d->rw, n, 0), 0) ? 0 : 1;
+	return scalable(d, rw_in(d->rw, n, 0), 0) ? 0 : 1;
 }
 
 static bool takes_share(struct division *d, node_id n, uint32_t i)
@@ -177,9 +197,9 @@ static const char *scale(struct rewrite *rw, node_id n)
 		return "it has more than one scale";
 	if (g.scale[0] == 1)
 		return NO_MATCH;
-	if (!rw_node_of(rw, rw_in(rw, n, 0)) || !scalable(rw, rw_in(rw, n, 0), 0))
-		return multiply(rw, n, g.scale[0]);
 	struct division d = {rw, n, g.scale[0]};
+	if (!rw_node_of(rw, rw_in(rw, n, 0)) || !scalable(&d, rw_in(rw, n, 0), 0))
+		return multiply(rw, n, g.scale[0]);
 	rw_set_in(rw, n, 0, divided(&d, rw_in(rw, n, 0)));
 	rw_set_in(rw, n, 1, scalar_f32(rw, 1));
 	return NULL;
@@ -239,6 +259,34 @@ static const char *range(struct rewrite *rw, node_id n)
 const struct rule rules_range[] = {
 	{"pair", OP_QuantizeLinear, pair, "it gives back what was dequantised", MEASURE_WORK},
 	{"range", OP_QuantizeLinear, range, "its range bounds what it quantises", MEASURE_WORK},
+	{0},
+};
+
+/* What is quantised and the scales times 2^24, which is exact: a library may take a scale below the normal numbers for 0. */
+static const char *tiny(struct rewrite *rw, node_id n)
+{
+	val_id s = rw_in(rw, n, 1);
+	struct tensor *t = rw_const(rw, s);
+	double low = INFINITY, high = 0, up = 0x1p24, *x;
+	int64_t count;
+
+	if (!t || t->dtype != DT_F32 || rw_type(rw, rw_in(rw, n, 0))->dtype != DT_F32)
+		return NO_MATCH;
+	x = rw_doubles(rw, s, &count);
+	for (int64_t i = 0; i < count; i++) {
+		low = fmin(low, x[i]);
+		high = fmax(high, x[i]);
+		x[i] *= up;
+	}
+	if (low >= 0x1p-126 || high >= 0x1p80) /* what the product makes infinite must saturate */
+		return NO_MATCH;
+	rw_set_in(rw, n, 0, rw_node(rw, n, OP_Mul, 2, (val_id[]){rw_in(rw, n, 0), scalar_f32(rw, up)}));
+	rw_set_in(rw, n, 1, rw_constant(rw, DT_F32, t->rank, t->dims, x));
+	return NULL;
+}
+
+const struct rule rules_tiny[] = {
+	{"tiny", OP_QuantizeLinear, tiny, "its scales become normal numbers", MEASURE_WORK},
 	{0},
 };
 
