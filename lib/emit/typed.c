@@ -100,7 +100,8 @@ bool within(struct loop_prog *p, ex_id ex, enum dtype t)
 	const struct ex *outer, *inner;
 	ex_id x, ignored;
 
-	if ((outer = number_of(p, ex, FN_MIN, &x)) && ((inner = number_of(p, x, FN_MAX, &ignored)) || (inner = number_of(p, x, FN_MAX2, &ignored))))
+	if ((outer = number_of(p, ex, FN_MIN, &x)) &&
+	    ((inner = number_of(p, x, FN_MAX, &ignored)) || (inner = number_of(p, x, FN_MAX2, &ignored))))
 		return outer->c < high && outer->c >= inner->c && inner->c >= (sign ? -high : 0);
 	if ((outer = number_of(p, ex, FN_MAX, &x)) && (inner = number_of(p, x, FN_MIN, &ignored)))
 		return inner->c < high && inner->c >= outer->c && outer->c >= (sign ? -high : 0);

@@ -97,8 +97,7 @@ static bool operands_scalable(const struct division *d, node_id n, int depth)
 	case FIRST: return scalable(d, rw_in(rw, n, 0), depth + 1);
 	case EVERY: return count_scalable(d, n, depth) == node(rw_module(rw), n)->nin;
 	case ONE: return count_scalable(d, n, depth) > 0;
-	case BOUNDS:
-		return scalable(d, rw_in(rw, n, 0), depth + 1) && fixed_bound(d, rw_in(rw, n, 1)) && fixed_bound(d, rw_in(rw, n, 2));
+	case BOUNDS: return scalable(d, rw_in(rw, n, 0), depth + 1) && fixed_bound(d, rw_in(rw, n, 1)) && fixed_bound(d, rw_in(rw, n, 2));
 	default: return false;
 	}
 }
