@@ -27,10 +27,14 @@ struct type {
 	int rank;   /* RANK_UNKNOWN, or the number of dims */
 	dim *dims;  /* rank of them, in the arena */
 	sym layout; /* 0: row-major; else e.g. "0 2 3 1": order of the logical axes in memory, outermost first */
-	sym other;  /* 0: tensor; else an ONNX sequence/optional/map/sparse type kept as text */
+	sym other;  /* 0: tensor; else ONNX's text of a type that is none, "seq(tensor(float))": dtype is DT_NONE, and rank and dims are
+			those of the tensors inside (graph/kinds.h reads and makes it) */
 };
 
-/* Where the bytes of a constant are. Row-major, little-endian. str: each u32 length, then bytes. */
+enum kind { KIND_TENSOR, KIND_SEQUENCE, KIND_OPTIONAL, KIND_MAP, KIND_OTHER };
+
+/* Where the bytes of a constant are. Row-major, little-endian. str: each u32 length, then bytes.
+ * While a graph runs it may be a value that is no tensor; then it has no bytes and the shape [0]. Constants are always tensors. */
 struct tensor {
 	enum dtype dtype;
 	int rank;
@@ -39,6 +43,9 @@ struct tensor {
 	const void *data; /* NULL: in the blob store, not loaded (tensor_data loads it) */
 	bool has_digest;
 	struct digest digest; /* of the bytes; set when they are in the blob store, else on demand */
+	uint8_t kind;         /* enum kind */
+	size_t nitem;         /* what is inside: elements of a sequence; none or one of an optional; keys and values of a map */
+	struct tensor **item;
 };
 
 enum value_kind { VAL_NODE, VAL_INPUT, VAL_CONST };

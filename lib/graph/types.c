@@ -66,6 +66,24 @@ bool dtype_is_signed(enum dtype t)
 	}
 }
 
+static const char *const onnx_names[] = {
+	"undefined",  "float",        "uint8",          "int8",       "uint16",         "int16",  "int32",     "int64",
+	"string",     "bool",         "float16",        "double",     "uint32",         "uint64", "complex64", "complex128",
+	"bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",  "int4",      "float4e2m1",
+	"float8e8m0", "uint2",        "int2",           "float6e2m3", "float6e3m2",
+};
+enum { ONNX_NAMES = sizeof onnx_names / sizeof *onnx_names };
+
+const char *onnx_type_name(int number) { return onnx_names[number > 0 && number < ONNX_NAMES ? number : 0]; }
+
+int onnx_type_number(const char *name, size_t n)
+{
+	for (int i = 1; i < ONNX_NAMES; i++)
+		if (strlen(onnx_names[i]) == n && !memcmp(onnx_names[i], name, n))
+			return i;
+	return 0;
+}
+
 struct type type_none(void) { return (struct type){.dtype = DT_NONE, .rank = RANK_UNKNOWN}; }
 
 struct type type_make(struct module *m, enum dtype t, int rank, const int64_t *dims)
@@ -120,8 +138,10 @@ struct type type_common(struct module *m, const struct type *a, const struct typ
 {
 	struct type t = type_none();
 
+	if (a->other != b->other)
+		return t;
 	t.dtype = a->dtype == b->dtype ? a->dtype : DT_NONE;
-	t.other = a->other == b->other ? a->other : 0;
+	t.other = a->other;
 	if (a->rank != b->rank || a->rank == RANK_UNKNOWN)
 		return t;
 	t.rank = a->rank;
@@ -135,12 +155,12 @@ const char *type_str(const struct module *m, const struct type *t, struct arena 
 {
 	char *text = NULL;
 	size_t size = 0;
-	if (t->other)
+	if (t->other && t->rank == RANK_UNKNOWN)
 		return sym_str(t->other);
 	FILE *f = open_memstream(&text, &size);
 	if (!f)
 		die_errno(EX_SYSTEM, "out of memory");
-	fprintf(f, "%s[", dtype_name(t->dtype));
+	fprintf(f, "%s[", t->other ? sym_str(t->other) : dtype_name(t->dtype));
 	if (t->rank == RANK_UNKNOWN)
 		putc('*', f);
 	for (int i = 0; i < t->rank; i++)

@@ -54,4 +54,8 @@ bool dtype_is_int(enum dtype t);    /* signed and unsigned, not bool */
 bool dtype_is_signed(enum dtype t); /* signed integers and floats */
 bool dtype_is_int4(enum dtype t);   /* u4, i4: each element has a byte of its own here; two share one in ONNX files */
 int dtype_bits(enum dtype t);       /* of an integer type, that count; bool: 8 */
+
+/* ONNX's names of element types ("float", "int64"), as in "tensor(float)", by its numbers. */
+const char *onnx_type_name(int number);           /* "undefined" if there is none */
+int onnx_type_number(const char *name, size_t n); /* 0 if there is none */
 #endif

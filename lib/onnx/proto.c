@@ -128,8 +128,8 @@ static Onnx__TypeProto__Tensor *tensor_type_of(struct exporter *x, int elem, con
 	return p;
 }
 
-/* seq(tensor(float)) and the like. *s moves behind what was read; NULL: not such a text. */
-static Onnx__TypeProto *type_of_text(struct exporter *x, const char **s)
+/* seq(tensor(float)) and the like, the tensors of the shape that type says. *s moves behind what was read; NULL: not such a text. */
+static Onnx__TypeProto *type_of_text(struct exporter *x, const char **s, const struct type *type)
 {
 	Onnx__TypeProto *p = NEW(x, Onnx__TypeProto, ONNX__TYPE_PROTO__INIT);
 	size_t n = strcspn(*s, "(");
@@ -140,12 +140,12 @@ static Onnx__TypeProto *type_of_text(struct exporter *x, const char **s)
 #define IS(word) (n == sizeof word - 1 && !memcmp(head, word, n))
 	if (IS("tensor") || IS("sparse_tensor")) {
 		size_t k = strcspn(*s, ")");
-		Onnx__TypeProto__Tensor *t = tensor_type_of(x, onnx_type_number(*s, k), NULL);
+		Onnx__TypeProto__Tensor *t = tensor_type_of(x, onnx_type_number(*s, k), type);
 		*s += k;
 		*(IS("tensor") ? &p->tensor_type : &p->sparse_tensor_type) = t;
 	} else if (IS("seq") || IS("optional")) {
 		Onnx__TypeProto__Wrapped *w = NEW(x, Onnx__TypeProto__Wrapped, ONNX__TYPE_PROTO__WRAPPED__INIT);
-		w->elem_type = type_of_text(x, s);
+		w->elem_type = type_of_text(x, s, type);
 		if (!w->elem_type)
 			return NULL;
 		*(IS("seq") ? &p->sequence_type : &p->optional_type) = w;
@@ -155,7 +155,7 @@ static Onnx__TypeProto *type_of_text(struct exporter *x, const char **s)
 		p->map_type->key_type = onnx_type_number(*s, k);
 		p->map_type->has_key_type = true;
 		*s += (*s)[k] ? k + 1 : k;
-		p->map_type->value_type = type_of_text(x, s);
+		p->map_type->value_type = type_of_text(x, s, type);
 		if (!p->map_type->value_type)
 			return NULL;
 	} else {
@@ -171,7 +171,7 @@ Onnx__TypeProto *proto_type(struct exporter *x, const struct type *t)
 {
 	if (t->other) {
 		const char *s = sym_str(t->other);
-		return type_of_text(x, &s);
+		return type_of_text(x, &s, t);
 	}
 	if (t->dtype == DT_NONE)
 		return NULL;

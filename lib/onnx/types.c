@@ -30,20 +30,23 @@ static struct type tensor_of(struct importer *c, const Onnx__TypeProto__Tensor *
 	return t;
 }
 
-/* ONNX's own notation: seq(tensor(float)). */
-static const char *type_text(struct importer *c, const Onnx__TypeProto *t)
+/* ONNX's own notation: seq(tensor(float)). *inner: the type of the tensors inside. */
+static const char *type_text(struct importer *c, const Onnx__TypeProto *t, struct type *inner)
 {
 	struct arena *a = &c->m->arena;
+	if (t->tensor_type)
+		*inner = tensor_of(c, t->tensor_type);
 	if (t->tensor_type)
 		return arena_printf(a, "tensor(%s)", onnx_type_name(t->tensor_type->elem_type));
 	if (t->sparse_tensor_type)
 		return arena_printf(a, "sparse_tensor(%s)", onnx_type_name(t->sparse_tensor_type->elem_type));
 	if (t->sequence_type && t->sequence_type->elem_type)
-		return arena_printf(a, "seq(%s)", type_text(c, t->sequence_type->elem_type));
+		return arena_printf(a, "seq(%s)", type_text(c, t->sequence_type->elem_type, inner));
 	if (t->optional_type && t->optional_type->elem_type)
-		return arena_printf(a, "optional(%s)", type_text(c, t->optional_type->elem_type));
+		return arena_printf(a, "optional(%s)", type_text(c, t->optional_type->elem_type, inner));
 	if (t->map_type && t->map_type->value_type)
-		return arena_printf(a, "map(%s,%s)", onnx_type_name(t->map_type->key_type), type_text(c, t->map_type->value_type));
+		return arena_printf(a, "map(%s,%s)", onnx_type_name(t->map_type->key_type),
+				    type_text(c, t->map_type->value_type, inner));
 	if (t->opaque_type)
 		return arena_printf(a, "opaque(%s,%s)", sym_str(import_name(&t->opaque_type->domain)),
 				    sym_str(import_name(&t->opaque_type->name)));
@@ -59,7 +62,10 @@ struct type import_type(struct importer *c, const Onnx__TypeProto *p)
 		return tensor_of(c, p->tensor_type);
 	if (!p->sequence_type && !p->optional_type && !p->map_type && !p->sparse_tensor_type && !p->opaque_type)
 		return t;
-	t.other = intern(type_text(c, p));
+	struct type inner = t;
+	t.other = intern(type_text(c, p, &inner));
+	t.rank = inner.rank;
+	t.dims = inner.dims;
 	return t;
 }
 

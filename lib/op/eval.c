@@ -7,7 +7,7 @@
 #include "common/msg.h"
 #include "common/option.h"
 #include "graph/pass.h"
-#include "op/rules.h"
+#include "op/strings.h"
 
 /* What the runs of this thread hold: a list, so that it can be freed when a run ends in a trap. */
 struct held {
@@ -131,6 +131,17 @@ void eval_view(struct eval *e, int i, int j, int rank, const int64_t *dims)
 	e->out[i] = y;
 }
 
+void eval_give(struct eval *e, int i, const struct tensor *t)
+{
+	if (t->kind == KIND_TENSOR && has_room(e, i, t->nbytes)) {
+		e->out[i] = header(e->arena, t->dtype, t->rank, t->dims);
+		e->out[i]->nbytes = t->nbytes;
+		e->out[i]->data = memcpy(e->room[i].p, t->data, t->nbytes);
+	} else if ((uint32_t)i < e->n->nout) {
+		e->out[i] = tensor_copy(e->arena, t);
+	}
+}
+
 void *eval_scratch(struct eval *e, size_t n) { return arena_alloc(e->tmp, n); }
 
 int eval_ints(struct eval *e, uint32_t i, const int64_t **v)
@@ -239,7 +250,7 @@ static const char *run_node(struct run *r, node_id id, struct tensor **in, struc
 	now.id = id;
 	tmp = hold();
 	e.tmp = &tmp->arena;
-	why = row->eval(&e);
+	why = texts_coded(&e) ? eval_coded(&e, row->eval) : row->eval(&e);
 	if (why)
 		why = arena_str(a, why);
 	let_go(tmp);
@@ -357,15 +368,6 @@ static void run_one(struct run *r, node_id id)
 	if (r->hooks && r->hooks->timed && r->depth == 0)
 		r->hooks->timed(r->hooks->arg, m, id, now_seconds() - start);
 	let_go(own);
-}
-
-struct tensor *tensor_copy(struct arena *a, const struct tensor *t)
-{
-	struct tensor *c = arena_copy(a, t, sizeof *c);
-
-	c->dims = arena_copy(a, t->dims, sizeof *t->dims * (size_t)t->rank);
-	c->data = arena_copy(a, t->data, t->nbytes);
-	return c;
 }
 
 /* A tensor of the same bytes, not copied. */

@@ -40,7 +40,9 @@ static const char *contradiction(struct module *m, const struct type *is, const 
 {
 	struct arena *a = &m->arena;
 
-	if (is->other ? declared->dtype != DT_NONE : is->dtype && declared->other)
+	bool other = is->other || declared->other, known = (is->other || is->dtype) && (declared->other || declared->dtype);
+
+	if (other && known && is->other != declared->other)
 		return arena_printf(a, "is %s, the graph says %s", type_str(m, is, a), type_str(m, declared, a));
 	if (is->dtype && declared->dtype && is->dtype != declared->dtype)
 		return arena_printf(a, "is %s, the graph says %s", dtype_name(is->dtype), dtype_name(declared->dtype));

@@ -177,7 +177,7 @@ static const char *push(struct eval *e, tensors *t, const struct tensor *x)
 		t->a = more;
 	}
 	t->a[t->n++] = tensor_copy(e->tmp, x);
-	t->bytes += x->nbytes;
+	t->bytes += tensor_size(x);
 	return t->bytes > SCANNED_MAX ? "a scanned result takes more than 2 GiB" : NULL;
 }
 
@@ -234,11 +234,8 @@ static const char *finish(struct eval *e, const struct parts *p, struct tensor *
 	bool loop = e->n->op == OP_Loop;
 	const char *why = NULL;
 
-	for (uint32_t i = 0; i < p->state; i++) {
-		struct tensor *y = eval_out(e, (int)i, state[i]->dtype, state[i]->rank, state[i]->dims);
-		y->nbytes = state[i]->nbytes;
-		y->data = arena_copy(e->arena, state[i]->data, state[i]->nbytes);
-	}
+	for (uint32_t i = 0; i < p->state; i++)
+		eval_give(e, (int)i, state[i]);
 	for (uint32_t i = 0; i < p->scans && !why; i++)
 		why = stack(e, p->state + i, &scan[i], listed(e->n, "scan_output_axes", i), listed(e->n, "scan_output_directions", i),
 			    &val(e->m, graph(e->m, p->body)->out.a[loop + p->state + i])->type);

@@ -7,7 +7,8 @@
 
 /* Each family is an array of rows that ends with an empty one; op.c registers them. */
 extern const struct op ops_elementwise[], ops_select[], ops_reduce[], ops_matmul[], ops_conv[], ops_pool[], ops_norm[], ops_move[],
-	ops_index[], ops_shape[], ops_control[], ops_recurrent[], ops_resize[], ops_quant[], ops_loop[], ops_einsum[], ops_topk[];
+	ops_index[], ops_shape[], ops_control[], ops_recurrent[], ops_resize[], ops_quant[], ops_loop[], ops_einsum[], ops_topk[],
+	ops_sequence[];
 
 /* ---- Demands: what operands and attributes must be, checked before the shape rule sees them. ----
  *
@@ -107,7 +108,8 @@ void eval_view(struct eval *e, int i, int j, int rank, const int64_t *dims);
 /* Memory until the node is done: xmalloc that eval_node frees. */
 void *eval_scratch(struct eval *e, size_t n);
 
-struct tensor *tensor_copy(struct arena *a, const struct tensor *t);
+/* Result i is a copy of t, whatever kind of value that is. */
+void eval_give(struct eval *e, int i, const struct tensor *t);
 /* An arena for part of an evaluation; given back by eval_arena_end, or when the run ends in a trap. */
 struct arena *eval_arena(void);
 void eval_arena_end(struct arena *a);

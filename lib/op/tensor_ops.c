@@ -34,6 +34,48 @@ struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t
 	return x;
 }
 
+struct tensor *tensor_wrap(struct arena *a, enum kind kind, enum dtype t, size_t n, struct tensor **item)
+{
+	struct tensor *x = tensor_new(a, t, 1, &(int64_t){0});
+
+	x->kind = (uint8_t)kind;
+	x->nitem = n;
+	x->item = arena_copy(a, item, sizeof *item * n);
+	return x;
+}
+
+struct tensor *tensor_copy(struct arena *a, const struct tensor *t)
+{
+	struct tensor *c = arena_copy(a, t, sizeof *c);
+
+	c->dims = arena_copy(a, t->dims, sizeof *t->dims * (size_t)t->rank);
+	c->data = arena_copy(a, t->data, t->nbytes);
+	c->item = arena_copy(a, t->item, sizeof *t->item * t->nitem);
+	for (size_t i = 0; i < t->nitem; i++)
+		c->item[i] = tensor_copy(a, t->item[i]);
+	return c;
+}
+
+size_t tensor_size(const struct tensor *t)
+{
+	size_t sum = t->nbytes;
+
+	for (size_t i = 0; i < t->nitem; i++)
+		sum += tensor_size(t->item[i]);
+	return sum;
+}
+
+bool tensor_like(const struct tensor *a, const struct tensor *b)
+{
+	if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank || a->nitem != b->nitem ||
+	    memcmp(a->dims, b->dims, sizeof *a->dims * (size_t)a->rank))
+		return false;
+	for (size_t i = 0; i < a->nitem; i++)
+		if (!tensor_like(a->item[i], b->item[i]))
+			return false;
+	return true;
+}
+
 enum f8 f8_of(enum dtype t) { return F8E4M3FN + (t - DT_F8E4M3FN); }
 
 /* Saturating; NaN gives 0. */

@@ -75,6 +75,9 @@ static void run_case(const char *dir)
 		if (!in[i])
 			die(EX_NOTAVAIL, "no input %zu", i);
 	}
+	for (size_t i = 0; i < g->out.n; i++)
+		if (val(m, g->out.a[i])->type.other)
+			die(EX_NOTAVAIL, "not tensors");
 	infer_module(m, NULL);
 	eval_graph(m, m->main, in, out, &a, NULL);
 	for (size_t i = 0; i < g->out.n; i++) {

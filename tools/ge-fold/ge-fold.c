@@ -101,7 +101,9 @@ static size_t result_bytes(struct fold *f, const struct node *n)
 	for (uint32_t i = 0; i < n->nout; i++) {
 		const struct type *t = n->out[i] ? &val(f->m, n->out[i])->type : NULL;
 		int64_t c = t ? type_count(f->m, t) : 0;
-		if (c > 0)
+		if (t && t->other)
+			; /* of as many bytes as its operands, or so */
+		else if (c > 0)
 			sum += (size_t)c * dtype_size(t->dtype);
 		else if (c < 0 && (type_static(f->m, t) || t->rank == RANK_UNKNOWN))
 			return SIZE_MAX; /* beyond counting, or in a branch that is never taken */
@@ -147,7 +149,7 @@ static const char *compute(struct fold *f, node_id id)
 		in[i] = operand(f, n->in[i]);
 		if (!in[i])
 			return arena_printf(&f->m->arena, "operand %u (%s) is not constant", i, sym_str(val(f->m, n->in[i])->name));
-		bytes += in[i]->nbytes;
+		bytes += tensor_size(in[i]);
 	}
 	size_t result = result_bytes(f, n);
 	if (result / STEP > (bytes > limit ? bytes : limit)) /* not even as a step */
@@ -197,6 +199,8 @@ static bool small_enough(struct fold *f, val_id v)
 {
 	size_t bytes = f->now[v]->nbytes;
 
+	if (f->now[v]->kind != KIND_TENSOR)
+		return false;
 	if ((f->grown + bytes) / ALL > limit + 4 * f->model_bytes / ALL)
 		return false;
 	return bytes <= limit || bytes <= f->source[v];

@@ -1,0 +1,87 @@
+#!/bin/bash
+# Values of every kind on the evaluator: sequences and optionals, their shapes and what they hold; strings that are moved and compared.
+. "$top/tests/lib.sh"
+
+cat >seq.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+const at = i64[] [1]
+const last = i64[] [-1]
+graph main {
+  input x: f32[4,3]
+  s = SplitToSequence(x, @at) {axis=0}
+  e = SequenceAt(s, @last)
+  i = SequenceInsert(s, e)
+  r = SequenceErase(i, @at)
+  n = SequenceLength(r)
+  c = ConcatFromSequence(r) {axis=0}
+  t = ConcatFromSequence(r) {axis=1 new_axis=1}
+  o = Optional(r)
+  g = OptionalGetElement(o)
+  h = OptionalHasElement(o)
+  p = SequenceAt(g, @at)
+  b = SequenceConstruct(x, e)
+  j = ConcatFromSequence(b) {axis=0}
+  output e = e
+  output n = n
+  output c = c
+  output t = t
+  output h = h
+  output p = p
+  output j = j
+}
+END
+ge-load seq.txt -o seq.g
+is "$(ge-shape seq.g | ge-dump | sed -n 's/^  \([a-z]\): \([^ ]*\) = .*/\1 \2/p' | tr '\n' ' ')" \
+	's ?[1,3]%"seq(tensor(float))" e f32[1,3] i ?[1,3]%"seq(tensor(float))" r ?[1,3]%"seq(tensor(float))" n i64[] c f32[4,3] t f32[1,4,3] o ?[1,3]%"optional(seq(tensor(float)))" g ?[1,3]%"seq(tensor(float))" h bool[] p f32[1,3] b ?[?,3]%"seq(tensor(float))" j f32[?,3] ' \
+	"shapes of sequences and optionals"
+is "$(ge-fold seq.g | ge-dump | grep -c '^const [nh] = ')" 2 "the length of a sequence and that an optional has a value are known"
+cat >same.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+graph main {
+  input x: f32[4,3]
+  s = SplitToSequence(x) {axis=1 keepdims=0}
+  y = ConcatFromSequence(s) {axis=1 new_axis=1}
+  output y = y
+}
+END
+ge-load same.txt -o same.g
+cat >id.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+graph main {
+  input x: f32[4,3]
+  y = Identity(x)
+  output y = y
+}
+END
+ge-load id.txt -o id.g
+run-ref seq.g -o seq.npz && run-ref same.g -o same.npz && run-ref id.g -o id.npz
+ok $? "sequences run"
+cmp same.npz id.npz
+ok $? "split to a sequence and put together again"
+
+cat >str.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+const s = str[3] ["b", "", "a"]
+const i = i64[2] [2, 0]
+const p = i64[2] [1, 1]
+graph main {
+  g = Gather(@s, @i)
+  q = SplitToSequence(@s)
+  c = ConcatFromSequence(q) {axis=0}
+  e = Equal(@s, c)
+  d = Pad(g, @p)
+  u, f, v = Unique(@s)
+  output g = g
+  output c = c
+  output e = e
+  output d = d
+}
+END
+ge-load str.txt -o str.g
+is "$(ge-fold str.g | ge-dump | sed -n 's/^const \([gced]\) = //p' | tr '\n' ' ')" \
+	'str[2] ["a", "b"] str[3] ["b", "", "a"] bool[3] [1, 1, 1] str[4] ["", "a", "b", ""] ' "strings are gathered, split, compared, padded"
+done_testing
