@@ -45,8 +45,7 @@ static const char *type_text(struct importer *c, const Onnx__TypeProto *t, struc
 	if (t->optional_type && t->optional_type->elem_type)
 		return arena_printf(a, "optional(%s)", type_text(c, t->optional_type->elem_type, inner));
 	if (t->map_type && t->map_type->value_type)
-		return arena_printf(a, "map(%s,%s)", onnx_type_name(t->map_type->key_type),
-				    type_text(c, t->map_type->value_type, inner));
+		return arena_printf(a, "map(%s,%s)", onnx_type_name(t->map_type->key_type), type_text(c, t->map_type->value_type, inner));
 	if (t->opaque_type)
 		return arena_printf(a, "opaque(%s,%s)", sym_str(import_name(&t->opaque_type->domain)),
 				    sym_str(import_name(&t->opaque_type->name)));

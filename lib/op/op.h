@@ -136,11 +136,11 @@ bool dropout_keeps(struct module *m, const struct node *n);
 struct tensor *tensor_new(struct arena *a, enum dtype t, int rank, const int64_t *dims); /* zeroed storage */
 /* A value that is no tensor, of n items; they are used as they are. dtype: of the tensors inside. */
 struct tensor *tensor_wrap(struct arena *a, enum kind kind, enum dtype t, size_t n, struct tensor **item);
-struct tensor *tensor_copy(struct arena *a, const struct tensor *t);                     /* with all that is inside */
-size_t tensor_size(const struct tensor *t);                                              /* bytes of all that is inside */
-bool tensor_like(const struct tensor *a, const struct tensor *b);                         /* the same kinds, types and shapes inside */
-double tensor_get(const struct tensor *t, int64_t i);                                    /* element i of a numeric tensor, as double */
-void tensor_set(struct tensor *t, int64_t i, double v);                                  /* rounded, and saturating, unlike a C cast */
+struct tensor *tensor_copy(struct arena *a, const struct tensor *t); /* with all that is inside */
+size_t tensor_size(const struct tensor *t);                          /* bytes of all that is inside */
+bool tensor_like(const struct tensor *a, const struct tensor *b);    /* the same kinds, types and shapes inside */
+double tensor_get(const struct tensor *t, int64_t i);                /* element i of a numeric tensor, as double */
+void tensor_set(struct tensor *t, int64_t i, double v);              /* rounded, and saturating, unlike a C cast */
 /* Random contents: floats normal(0,1) unless lo < hi (then uniform); integers in [lo, hi]. */
 void tensor_random(struct tensor *t, struct rng *r, double lo, double hi);
 #endif

@@ -491,8 +491,8 @@ static const char *eval_concat_sequence(struct eval *e)
 		const struct tensor *x = i ? fixed(e, s->item[i], &size) : first;
 		int64_t n = stack ? 1 : x->dims[axis];
 		for (int64_t o = 0; o < outer; o++)
-			memcpy(data + (size_t)((o * dims[axis] + at) * inner) * size, (const char *)x->data + (size_t)(o * n * inner) * size,
-			       (size_t)(n * inner) * size);
+			memcpy(data + (size_t)((o * dims[axis] + at) * inner) * size,
+			       (const char *)x->data + (size_t)(o * n * inner) * size, (size_t)(n * inner) * size);
 		at += n;
 	}
 	eval_give(e, 0, unfixed(e, first->dtype, rank, dims, data));
