@@ -1,50 +1,7 @@
 /* Quantised operators of the domain com.microsoft, in ONNX's words. What is not as they have it stays an unknown operator.
  * QLinearX(x, scale, zero..., scale, zero of the result) is X between DequantizeLinear and QuantizeLinear. */
 #include <string.h>
-#include "onnx/import.h"
-#include "op/op.h"
-
-struct contrib {
-	struct importer *c;
-	struct module *m;
-	node_id id;
-};
-
-static const struct node *self(struct contrib *x) { return node(x->m, x->id); }
-static val_id operand(struct contrib *x, uint32_t i) { return i < self(x)->nin ? self(x)->in[i] : 0; }
-
-static val_id make(struct contrib *x, enum opcode op, int nin, const val_id *in)
-{
-	node_id n;
-
-	while (nin && !in[nin - 1])
-		nin--;
-	n = node_new(x->m, self(x)->graph, op, nin, in, 1);
-	return node(x->m, n)->out[0];
-}
-
-static node_id made(struct contrib *x, val_id v) { return val(x->m, v)->def; }
-static val_id bin(struct contrib *x, enum opcode op, val_id a, val_id b) { return make(x, op, 2, (val_id[]){a, b}); }
-
-static void keep(struct contrib *x, val_id v, const char *attr)
-{
-	const struct attr *a = attr_find(self(x), attr);
-
-	if (a)
-		attr_set(x->m, made(x, v), *a);
-}
-
-/* The last node made is in the place of this one. */
-static bool done(struct contrib *x, val_id v)
-{
-	val_id out = self(x)->out[0];
-	node_id p = made(x, v);
-
-	node(x->m, p)->out[0] = out;
-	node(x->m, p)->name = self(x)->name;
-	val(x->m, out)->def = p;
-	return true;
-}
+#include "onnx/contrib.h"
 
 static val_id dequantize(struct contrib *x, uint32_t q, uint32_t scale, uint32_t zero)
 {
@@ -304,6 +261,8 @@ bool contrib_expand(struct importer *c, node_id id)
 	struct contrib x = {c, c->m, id};
 	const struct node *n = node(c->m, id);
 
+	if (!strcmp(sym_str(n->domain), "ai.onnx.ml"))
+		return ml_expand(&x);
 	if (strcmp(sym_str(n->domain), "com.microsoft") || n->nout < 1 || !n->out[0] || !n->nin || !n->in[0])
 		return false;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

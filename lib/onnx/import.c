@@ -447,8 +447,13 @@ static void import_result_type(struct importer *c, graph_id g, const Onnx__Value
 	val_id v;
 	if (!scope_defined_here(c, import_name(&p->name), &v) || !v || val(c->m, v)->kind != VAL_NODE || val(c->m, v)->graph != g)
 		return;
-	if (!foreign_only || node(c->m, val(c->m, v)->def)->op == OP_OTHER)
-		val(c->m, v)->type = import_type(c, p->type);
+	bool foreign = node(c->m, val(c->m, v)->def)->op == OP_OTHER;
+	struct type t;
+	if (foreign_only && !foreign)
+		return;
+	t = import_type(c, p->type);
+	if (foreign || !t.other || !strstr(sym_str(t.other), "map(")) /* of a ZipMap, which was left out */
+		val(c->m, v)->type = t;
 }
 
 /* Fills g. fixed: initializers that are inputs too are constants. */

@@ -1,0 +1,60 @@
+/* Operators of other domains in ONNX's words: what contrib.c and ml.c share. They stand before the node that they replace, and the last
+ * of them takes its results. */
+#ifndef HONE_CONTRIB_H
+#define HONE_CONTRIB_H
+#include "onnx/import.h"
+#include "op/op.h"
+
+struct contrib {
+	struct importer *c;
+	struct module *m;
+	node_id id;
+};
+
+static inline const struct node *self(struct contrib *x) { return node(x->m, x->id); }
+static inline val_id operand(struct contrib *x, uint32_t i) { return i < self(x)->nin ? self(x)->in[i] : 0; }
+static inline bool wants(struct contrib *x, uint32_t k) { return k < self(x)->nout && self(x)->out[k]; }
+
+static inline val_id make(struct contrib *x, enum opcode op, int nin, const val_id *in)
+{
+	node_id n;
+
+	while (nin && !in[nin - 1])
+		nin--;
+	n = node_new(x->m, self(x)->graph, op, nin, in, 1);
+	return node(x->m, n)->out[0];
+}
+
+static inline node_id made(struct contrib *x, val_id v) { return val(x->m, v)->def; }
+static inline val_id un(struct contrib *x, enum opcode op, val_id a) { return make(x, op, 1, &a); }
+static inline val_id bin(struct contrib *x, enum opcode op, val_id a, val_id b) { return make(x, op, 2, (val_id[]){a, b}); }
+
+static inline void keep(struct contrib *x, val_id v, const char *attr)
+{
+	const struct attr *a = attr_find(self(x), attr);
+
+	if (a)
+		attr_set(x->m, made(x, v), *a);
+}
+
+/* v, the first result of a node made here, is result k. */
+static inline bool result_is(struct contrib *x, uint32_t k, val_id v)
+{
+	val_id out = self(x)->out[k];
+	node_id p = made(x, v);
+
+	node(x->m, p)->out[0] = out;
+	node(x->m, p)->name = self(x)->name;
+	val(x->m, out)->def = p;
+	val(x->m, out)->index = 0;
+	return true;
+}
+static inline bool done(struct contrib *x, val_id v) { return result_is(x, 0, v); }
+
+/* Operators of the domain ai.onnx.ml (ml.c), and their ensembles of trees (trees.c). false: not one that ONNX has words for. */
+bool ml_expand(struct contrib *x);
+bool ml_trees(struct contrib *x);
+/* In ml.c: scores after the transform that post_transform names; the first result, where it is a label of the best of n scores. */
+val_id ml_transformed(struct contrib *x, val_id scores, const char *transform);
+void ml_label(struct contrib *x, val_id best, int64_t n, const char *ints);
+#endif
