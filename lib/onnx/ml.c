@@ -308,7 +308,8 @@ static bool imputer(struct contrib *x)
 
 static bool binarizer(struct contrib *x)
 {
-	val_id v = operand(x, 0), y = bin(x, OP_Greater, cast(x, v, DT_F64), cast(x, number(x, attr_float(self(x), "threshold", 0)), DT_F64));
+	val_id v = operand(x, 0),
+	       y = bin(x, OP_Greater, cast(x, v, DT_F64), cast(x, number(x, attr_float(self(x), "threshold", 0)), DT_F64));
 
 	return done(x, bin(x, OP_CastLike, y, v));
 }
@@ -470,7 +471,8 @@ static bool label_encoder(struct contrib *x)
 	attr_set_int(x->m, made(x, at), "axis", -1);
 	attr_set_int(x->m, made(x, at), "keepdims", 0);
 	attr_set_int(x->m, made(x, at), "select_last_index", 1);
-	return done(x, make(x, OP_Where, 3, (val_id[]){cast(x, any, DT_BOOL), bin(x, OP_Gather, flat(x, values), at), otherwise(x, values->dtype)}));
+	return done(x, make(x, OP_Where, 3,
+			    (val_id[]){cast(x, any, DT_BOOL), bin(x, OP_Gather, flat(x, values), at), otherwise(x, values->dtype)}));
 }
 
 /* ---- support vectors ---- */
@@ -550,11 +552,26 @@ static void check_kinds(struct contrib *x)
 		const char *name;
 		uint8_t kind;
 	} kinds[] = {
-		{"coefficients", ATTR_FLOATS}, {"intercepts", ATTR_FLOATS},	{"offset", ATTR_FLOATS},	   {"scale", ATTR_FLOATS},
-		{"rho", ATTR_FLOATS},	       {"kernel_params", ATTR_FLOATS},	{"support_vectors", ATTR_FLOATS},  {"cats_strings", ATTR_STRS},
-		{"cats_int64s", ATTR_INTS},    {"classlabels_ints", ATTR_INTS}, {"classlabels_strings", ATTR_STRS}, {"inputdimensions", ATTR_INTS},
-		{"keys_floats", ATTR_FLOATS},  {"keys_int64s", ATTR_INTS},	{"keys_strings", ATTR_STRS},	   {"values_floats", ATTR_FLOATS},
-		{"values_int64s", ATTR_INTS},  {"values_strings", ATTR_STRS},	{"imputed_value_floats", ATTR_FLOATS}, {"imputed_value_int64s", ATTR_INTS},
+		{"coefficients", ATTR_FLOATS},
+		{"intercepts", ATTR_FLOATS},
+		{"offset", ATTR_FLOATS},
+		{"scale", ATTR_FLOATS},
+		{"rho", ATTR_FLOATS},
+		{"kernel_params", ATTR_FLOATS},
+		{"support_vectors", ATTR_FLOATS},
+		{"cats_strings", ATTR_STRS},
+		{"cats_int64s", ATTR_INTS},
+		{"classlabels_ints", ATTR_INTS},
+		{"classlabels_strings", ATTR_STRS},
+		{"inputdimensions", ATTR_INTS},
+		{"keys_floats", ATTR_FLOATS},
+		{"keys_int64s", ATTR_INTS},
+		{"keys_strings", ATTR_STRS},
+		{"values_floats", ATTR_FLOATS},
+		{"values_int64s", ATTR_INTS},
+		{"values_strings", ATTR_STRS},
+		{"imputed_value_floats", ATTR_FLOATS},
+		{"imputed_value_int64s", ATTR_INTS},
 		{"classlabels_int64s", ATTR_INTS},
 	};
 
