@@ -2,7 +2,7 @@
 
 # The floors, lowest first. A file includes its own library and those of the floors left of it, never
 # right, never sideways ("/" ends a floor). The link order and tests/tools/t-floors.sh both read this line.
-FLOORS = common / graph target / op kb / loop onnx runner comm quant / sched emit / lower / model / source search / tune
+FLOORS = common / native / graph target / op kb / loop onnx runner comm quant / sched emit / lower / model / source search / tune
 
 CC      ?= gcc
 CFLAGS  ?= -O2 -g
@@ -56,8 +56,22 @@ $(patsubst %.c,build/%.o,$(wildcard lib/onnx/*.c)): | build/gen/onnx.pb-c.h
 build/gen/%.inc: %
 	@mkdir -p $(@D)
 	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
-build/lib/source/text.o: build/gen/lib/source/runtime.in.inc build/gen/lib/source/header.in.inc build/gen/lib/source/team.in.inc build/gen/lib/source/checksum.in.inc \
+build/lib/source/text.o: build/gen/lib/source/native.in.inc build/gen/lib/source/runtime.in.inc build/gen/lib/source/header.in.inc build/gen/lib/source/team.in.inc build/gen/lib/source/checksum.in.inc \
 	build/gen/lib/runner/model_abi.h.inc build/gen/lib/op/opaque.h.inc
+# Operators in plain C: which function stands in which file, and the text of each file with the headers of its room.
+NATIVES := $(filter-out lib/native/table.c,$(wildcard lib/native/*.c))
+NATIVETEXTS := $(NATIVES:%=build/gen/%.inc)
+build/gen/lib/native/table.inc: $(NATIVES) lib/native
+	@mkdir -p $(@D)
+	@for f in $(basename $(notdir $(NATIVES))); do sed -nE "s/^NATIVE const char \*native_([A-Za-z0-9]+)\(.*/ROW(\1, \"$$f\")/p" lib/native/$$f.c; done > $@
+build/lib/native/table.o: build/gen/lib/native/table.inc
+build/gen/lib/native/files.inc: $(NATIVETEXTS) lib/native
+	@for f in $(basename $(notdir $(NATIVES))); do printf '{"%s",\n#include "lib/native/%s.c.inc"\n},\n' $$f $$f; done > $@
+$(NATIVETEXTS) build/gen/lib/native/native.h.inc: build/gen/%.inc: % $(wildcard lib/native/*.h)
+	@mkdir -p $(@D)
+	@awk 'function put(f, l) { while ((getline l < f) > 0) if (l ~ /^#include "native\//) { if (l !~ /native\.h"/) { gsub(/.*include "|"$$/, "", l); put("lib/" l) } } else print l; close(f) } BEGIN { put("$<") }' | \
+		sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' > $@
+build/lib/source/native.o: build/gen/lib/native/files.inc build/gen/lib/native/native.h.inc
 # What kernels call, in quotes: no model has such a name.
 CALLED := $(wildcard lib/target/*/*.c) lib/emit/prelude.c lib/loop/math.c lib/loop/instr.c
 build/gen/lib/source/called.inc: $(CALLED)
@@ -91,7 +105,7 @@ $(foreach l,$(LIBS),$(eval $(call library,$(l))))
 
 # The evaluator, for the steps of compiled models that have no kernel: the same objects, without main. They need
 # libc, libm and pthread only.
-build/libhone_eval.a: $(patsubst %.c,build/%.o,$(filter-out lib/common/main.c,$(foreach l,common graph op,$(call sources,$(l)))))
+build/libhone_eval.a: $(patsubst %.c,build/%.o,$(filter-out lib/common/main.c,$(foreach l,common native graph op,$(call sources,$(l)))))
 	@rm -f $@
 	ar cqs $@ $^
 	@strip -g $@

@@ -5,6 +5,7 @@
 #include "model/functions.h"
 #include "common/digest.h"
 #include "common/msg.h"
+#include "op/native.h"
 #include "op/op.h"
 
 enum { PART_BYTES = 48 << 10 }; /* about so many bytes of text in a part: enough to keep a compiler busy, few enough to share the work */
@@ -29,7 +30,7 @@ struct share {
 /* The largest text first, to the part that has least. The parts depend on the texts alone. */
 static void deal_parts(struct functions *f)
 {
-	size_t nf = f->a.n + f->outlines.a.n, total = 0;
+	size_t nk = f->a.n + f->outlines.a.n, nf = nk + f->natives.n, total = 0;
 	struct share *share = xcalloc(nf + 1, sizeof *share);
 
 	for (size_t i = 0; i < f->outlines.a.n; i++)
@@ -37,7 +38,8 @@ static void deal_parts(struct functions *f)
 	for (size_t i = 0; i < nf; i++) {
 		size_t k = i - f->a.n;
 		share[i] = i < f->a.n ? (struct share){strlen(f->a.a[i].text), &f->a.a[i].part}
-				      : (struct share){strlen(f->outlines.a.a[k].text), &f->outline_part.a[k]};
+			   : i < nk   ? (struct share){strlen(f->outlines.a.a[k].text), &f->outline_part.a[k]}
+				      : (struct share){strlen(f->natives.a[i - nk].text), &f->natives.a[i - nk].part};
 		total += share[i].bytes;
 	}
 	f->nparts = (int)(total / PART_BYTES) + 1;
@@ -81,7 +83,7 @@ static void count_calls(struct functions *f, struct model *M)
 {
 	for (uint32_t c = 0; c < M->calls.n; c++) {
 		const struct call *x = &M->calls.a[c];
-		if (x->kernel == KERNEL_OPAQUE)
+		if (!call_has_kernel(x))
 			continue;
 		struct function *of = &f->a.a[f->of_kernel[x->kernel]];
 		if (!of->ncalls) {
@@ -90,6 +92,14 @@ static void count_calls(struct functions *f, struct model *M)
 		}
 		of->ncalls += (uint32_t)x->images;
 	}
+}
+
+static void add_native(struct functions *f, const char *file)
+{
+	for (size_t i = 0; i < f->natives.n; i++)
+		if (!strcmp(f->natives.a[i].file, file))
+			return;
+	vec_push(&f->natives, (struct native_text){.file = file, .text = f->text_of(file)});
 }
 
 void functions_make(struct functions *f, struct model *M)
@@ -104,6 +114,9 @@ void functions_make(struct functions *f, struct model *M)
 			f->threads = M->threads;
 	}
 	count_calls(f, M);
+	for (uint32_t c = 0; c < M->calls.n; c++)
+		if (M->calls.a[c].kernel == KERNEL_NATIVE)
+			add_native(f, node_native(node(M->m, M->calls.a[c].native))->file);
 	deal_parts(f);
 	free(digest);
 }

@@ -14,15 +14,23 @@ struct function {
 	uint32_t first;  /* call */
 };
 
-struct functions {
-	VEC(struct function) a;
-	uint32_t *of_kernel;      /* kernel -> function */
-	struct outlines outlines; /* functions that kernels call, and share */
-	VEC(int) outline_part;    /* of the C file each is compiled with */
-	int nparts;
-	int threads; /* that the functions use at most; 1: none starts a team */
+/* A file of lib/native. */
+struct native_text {
+	const char *file, *text;
+	int part;
 };
 
-/* f: all zero. The same model gets the same functions, and parts, everywhere. */
+struct functions {
+	VEC(struct function) a;
+	uint32_t *of_kernel;             /* kernel -> function */
+	struct outlines outlines;        /* functions that kernels call, and share */
+	VEC(int) outline_part;           /* of the C file each is compiled with */
+	VEC(struct native_text) natives; /* what native calls need */
+	int nparts;
+	const char *(*text_of)(const char *file); /* the text of a file of lib/native */
+	int threads;                              /* that the functions use at most; 1: none starts a team */
+};
+
+/* f: all zero but text_of. The same model gets the same functions, and parts, everywhere. */
 void functions_make(struct functions *f, struct model *M);
 #endif

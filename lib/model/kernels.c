@@ -113,9 +113,16 @@ static struct lowered follow_trace(struct model *M, node_id n, const struct targ
 	return l;
 }
 
-/* The slow path. */
+/* Without a kernel: a function of lib/native, or the slow path. */
 static void add_opaque(struct model *M, node_id n, const char *why)
 {
+	node_id native = native_node(M->m, n);
+
+	if (native) {
+		vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_NATIVE, .why = why, .native = native});
+		M->nnative++;
+		return;
+	}
 	evaluators_check(M->m, attr_graph(node(M->m, n), "graph"));
 	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_OPAQUE, .why = why});
 	M->nopaque++;

@@ -16,11 +16,13 @@ struct kernel {
 };
 
 /* A Fused node of the main graph, in order. */
-enum { KERNEL_OPAQUE = UINT32_MAX };
+enum { KERNEL_OPAQUE = UINT32_MAX, KERNEL_NATIVE = UINT32_MAX - 1 };
 struct call {
 	node_id node;
-	uint32_t kernel; /* KERNEL_OPAQUE: it has no lowering, the evaluator runs it: the slow path */
-	const char *why; /* then: why not */
+	uint32_t
+		kernel; /* KERNEL_OPAQUE: it has no lowering, the evaluator runs it: the slow path; KERNEL_NATIVE: nor has this, but C of its own */
+	const char *why; /* then: why it has none */
+	node_id native;  /* the node that a function of lib/native computes; 0: none */
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */
 	/* In a strip, it and its neighbours run for one image after the other, each on its part of axis 0. Outside of a strip images is
@@ -38,6 +40,7 @@ struct model {
 	val_id *root;     /* value -> the value whose bytes it shares (itself: none); views are followed */
 	bool *inner;      /* root values that exist for one image at a time: made and read in one strip */
 	uint32_t nopaque; /* calls on the slow path */
+	uint32_t nnative; /* calls of functions of lib/native */
 	VEC(val_id) out; /* for output k of the graph: the root that is computed straight into the caller's memory; 0: output k is copied */
 	/* memory_plan_read knows these: */
 	int64_t arena_bytes;
@@ -46,7 +49,7 @@ struct model {
 
 /* ---- model.c ---- */
 
-/* Lowers, schedules and legalizes every Fused node of the main graph. Those without a lowering become opaque calls. So do nodes that
+/* Lowers, schedules and legalizes every Fused node of the main graph. Those without a lowering become native calls, if lib/native computes them, else opaque ones. So do nodes that
  * are neither Fused nor a view (If, Loop): each is put into a Fused node of its own.
  *
  * What neither kernels nor the evaluator compute, results whose size depends on data, and nodes that only lack their group (ge-fuse):
@@ -57,9 +60,10 @@ struct model {
  * that the lowering computes have no contents (lower_sketch). */
 struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces, bool sketch);
 void model_free(struct model *M);
+static inline bool call_has_kernel(const struct call *c) { return c->kernel < KERNEL_NATIVE; }
 static inline int64_t call_workspace_bytes(const struct model *M, const struct call *c)
 {
-	return c->kernel == KERNEL_OPAQUE ? 0 : M->kernels.a[c->kernel].prog->workspace;
+	return !call_has_kernel(c) ? 0 : M->kernels.a[c->kernel].prog->workspace;
 }
 
 /* ---- home.c: where a value's bytes are ---- */
@@ -80,6 +84,15 @@ int64_t home_bytes(const struct model *M, const struct call *c, val_id v);
 int64_t image_step(const struct model *M, const struct call *c, val_id v);
 /* Does the node's result share the bytes of its first operand? */
 bool node_is_view(struct module *m, const struct node *n);
+
+/* ---- native.c: calls of functions of lib/native ---- */
+
+/* Says how many there are, and which. Nothing if there are none. */
+void model_report_native(struct model *M);
+/* Operand i of a native call: the value of the graph of the call, or a constant; 0: it is not there. */
+val_id native_operand(const struct model *M, const struct call *c, uint32_t i);
+/* Result k of it; 0: it is not wanted. */
+val_id native_result(const struct model *M, const struct call *c, uint32_t k);
 
 /* ---- opaque.c: the slow path ---- */
 

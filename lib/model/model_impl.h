@@ -28,6 +28,14 @@ int64_t strip_images(struct module *m, node_id n);
 /* Fills images, strip and last of all calls, and inner. */
 void strips_find(struct model *M);
 
+/* ---- native.c ---- */
+/* The node of a group that has no stages and is a call of a function of lib/native, all row-major; 0: it is none. */
+node_id native_node(struct module *m, node_id group);
+
+/* ---- opaque.c ---- */
+/* The calls of one kind, with their operators: "pool (LpPool), branch (If)". How many; *text is to be freed. */
+uint32_t calls_named(struct model *M, uint32_t kind, char **text);
+
 /* ---- kernels.c ---- */
 /* Lowers and schedules Fused node n, and appends its call; its kernel too, if there is no equal one. */
 void call_add(struct model *M, node_id n, const struct target *t, const struct given_traces *traces);

@@ -28,18 +28,17 @@ static void put_operators(FILE *f, struct module *m, graph_id g)
 	vec_free(&ops);
 }
 
-void model_report_opaque(struct model *M, bool refuse)
+uint32_t calls_named(struct model *M, uint32_t kind, char **text)
 {
 	enum { NAMED_MAX = 20 };
 	struct module *m = M->m;
 	uint32_t named = 0;
-	char *text;
 	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = open_memstream(text, &size);
 
 	for (uint32_t c = 0; c < M->calls.n; c++) {
 		const struct node *n = node(m, M->calls.a[c].node);
-		if (M->calls.a[c].kernel != KERNEL_OPAQUE || named++ >= NAMED_MAX)
+		if (M->calls.a[c].kernel != kind || named++ >= NAMED_MAX)
 			continue;
 		fprintf(f, "%s%s (", named > 1 ? ", " : "", n->name ? sym_str(n->name) : n->nout ? sym_str(val(m, n->out[0])->name) : "");
 		put_operators(f, m, attr_graph(n, "graph"));
@@ -48,8 +47,16 @@ void model_report_opaque(struct model *M, bool refuse)
 	if (named > NAMED_MAX)
 		fprintf(f, " and %u more", named - NAMED_MAX);
 	fclose(f);
+	return named;
+}
+
+void model_report_opaque(struct model *M, bool refuse)
+{
+	char *text;
+	uint32_t named = calls_named(M, KERNEL_OPAQUE, &text);
+
 	if (named && refuse)
-		die(EX_NOTAVAIL, "%s: %u of %zu steps have no kernel: %s", m->source ? m->source : "-", named, M->calls.n, text);
+		die(EX_NOTAVAIL, "%s: %u of %zu steps have no kernel: %s", M->m->source ? M->m->source : "-", named, M->calls.n, text);
 	if (named)
 		note("%u of %zu steps on the slow path: %s", named, M->calls.n, text);
 	free(text);

@@ -238,7 +238,7 @@ static void join_calls(struct model *M)
 		int n, k;
 		const int64_t *here = attr_ints(node(M->m, x->node), STRIP, &n),
 			      *there = before ? attr_ints(node(M->m, before->node), STRIP, &k) : NULL;
-		x->images = x->kernel == KERNEL_OPAQUE ? 1 : strip_images(M->m, x->node);
+		x->images = !call_has_kernel(x) ? 1 : strip_images(M->m, x->node);
 		x->strip = before && x->images > 1 && before->images == x->images && here[0] == there[0] ? before->strip : c;
 	}
 	for (uint32_t c = (uint32_t)M->calls.n; c-- > 0;)

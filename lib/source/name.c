@@ -101,7 +101,7 @@ char *model_name(const char *stem)
 	for (char *p = s; *p; p++)
 		if (!isalnum((unsigned char)*p))
 			*p = '_';
-	if (!isdigit((unsigned char)*s) && !is_word(s) && !is_numbered(s) && !is_type(s) && !is_of_library(s))
+	if (!isdigit((unsigned char)*s) && !is_word(s) && !is_numbered(s) && !is_type(s) && !native_owns(s) && !is_of_library(s))
 		return s;
 	char *name = xprintf("model_%s", s);
 	free(s);

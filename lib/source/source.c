@@ -12,6 +12,7 @@ void emission_make(struct emission *e, struct module *m, const struct given_trac
 	e->M = model_new(m, e->target, most ? most : plan_threads(m), given, false);
 	if (refuse)
 		model_report_opaque(e->M, true);
+	e->functions.text_of = native_text;
 	functions_make(&e->functions, e->M);
 	memory_plan_read(e->M);
 	memory_check(e->M);
@@ -22,7 +23,7 @@ void emission_make(struct emission *e, struct module *m, const struct given_trac
 static void put_summary(struct emission *e, FILE *f)
 {
 	fprintf(f, "/* The model \"%s\": %zu kernels, called %zu times a run.\n *\n", e->name, e->functions.a.n,
-		e->M->calls.n - e->M->nopaque);
+		e->M->calls.n - e->M->nopaque - e->M->nnative);
 	for (size_t i = 0; i < e->functions.a.n; i++) {
 		const struct function *x = &e->functions.a.a[i];
 		fprintf(f, " * %s %4" PRIu32 " x %12.0f flop  ", x->name, x->ncalls, x->flops);
@@ -30,10 +31,10 @@ static void put_summary(struct emission *e, FILE *f)
 		fputc('\n', f);
 	}
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
-		if (e->M->calls.a[c].kernel != KERNEL_OPAQUE)
+		if (call_has_kernel(&e->M->calls.a[c]))
 			continue;
-		fprintf(f, " * slow path: ");
-		put_comment(f, e->M->calls.a[c].why);
+		fprintf(f, e->M->calls.a[c].native ? " * native: " : " * slow path: ");
+		put_comment(f, e->M->calls.a[c].native ? call_name(e, c) : e->M->calls.a[c].why);
 		fputc('\n', f);
 	}
 	fprintf(f, " *\n * Made by ge-emit (hone %s) for ", HONE_VERSION);
@@ -83,6 +84,8 @@ static void put_runtime(struct emission *e, FILE *f)
 		fprintf(f, "\n#define WEIGHTS_SUM 0x%016" PRIx64 "u /* of what follows the first %d bytes */\n%s", e->weights_sum,
 			WEIGHTS_HEAD, checksum_text);
 	const char *rest = put_template(e, f, runtime, "@STEPS@");
+	if (e->M->nnative)
+		fprintf(f, "%s", native_runtime_text);
 	if (e->functions.threads > 1)
 		put_template(e, f, team, NULL);
 	put_steps(e, f);
@@ -99,6 +102,7 @@ void emit_source(struct emission *e, const char *path, const char *header)
 	outfile_open(&o, path, false);
 	put_summary(e, o.f);
 	put_includes(e, o.f, header);
+	put_natives(e, o.f);
 	put_kernels(e, o.f);
 	put_tables(e, o.f);
 	put_cpu_check(e, o.f);

@@ -7,17 +7,29 @@
 #define WEIGHTS_MAGIC "honewts2" /* the weights file begins so */
 
 /* ---- text.c ---- */
-extern const char runtime_text[], team_text[], header_text[], checksum_text[]; /* templates in this folder, NAME.in */
-extern const char opaque_text[], abi_text[];                                   /* headers that a compiled model carries along */
+extern const char runtime_text[], native_runtime_text[], team_text[], header_text[],
+	checksum_text[];                     /* templates in this folder, NAME.in */
+extern const char opaque_text[], abi_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
 /* s inside a comment, which it cannot end. */
 void put_comment(FILE *f, const char *s);
 /* The template up to (not including) the line that is `until`; returns what follows that line. Lines that begin with
- * @THREADS@ are for libraries of several threads. */
+ * @THREADS@ are for libraries of several threads, those with @NATIVE@ for libraries with native steps. */
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until);
 /* Of the node, else of its first result. */
 const char *call_name(struct emission *e, uint32_t c);
+
+/* ---- native.c ---- */
+const char *native_text(const char *file);     /* of lib/native, without the includes of its room */
+bool native_owns(const char *name);            /* may lib/native, or what runs its functions, have that name? */
+void put_natives(struct emission *e, FILE *f); /* functions of lib/native */
+void put_native_attrs(struct emission *e, FILE *f, uint32_t c);
+void put_native_call(struct emission *e, FILE *f, uint32_t c);
+
+/* ---- steps.c ---- */
+/* Where value v is when call c runs; c NULL: outside of calls. */
+void put_place(struct emission *e, FILE *f, const struct call *c, val_id v);
 
 /* ---- kernels.c, tables.c, steps.c, weights.c ---- */
 void put_kernels(struct emission *e, FILE *f);

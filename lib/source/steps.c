@@ -4,7 +4,7 @@
 #include "common/msg.h"
 #include "emit/emit.h"
 
-static void put_place(struct emission *e, FILE *f, const struct call *c, val_id v)
+void put_place(struct emission *e, FILE *f, const struct call *c, val_id v)
 {
 	struct home h = value_home(e->M, v);
 	int64_t step = c ? image_step(e->M, c, v) : 0;
@@ -77,9 +77,11 @@ static void put_call(struct emission *e, FILE *f, uint32_t c, int *nopaque)
 
 	if (x->kernel == KERNEL_OPAQUE)
 		put_opaque_call(e, f, c, (*nopaque)++);
+	else if (x->kernel == KERNEL_NATIVE)
+		put_native_call(e, f, c);
 	else
 		put_kernel_call(e, f, c);
-	if (x->kernel != KERNEL_OPAQUE && emit_checks_indices(e->M->kernels.a[x->kernel].prog))
+	if (call_has_kernel(x) && emit_checks_indices(e->M->kernels.a[x->kernel].prog))
 		fprintf(f, "\tif (bad_index)\n\t\treturn index_outside(%" PRIu32 ");\n", c);
 	fprintf(f, "%s\tLAP(%" PRIu32 "); /* ", x->images > 1 ? "\t" : "", c);
 	put_comment(f, call_name(e, c));
@@ -92,6 +94,9 @@ void put_steps(struct emission *e, FILE *f)
 	const struct graph *g = graph(M->m, M->m->main);
 	int nopaque = 0;
 
+	for (uint32_t c = 0; c < M->calls.n; c++)
+		if (M->calls.a[c].kernel == KERNEL_NATIVE)
+			put_native_attrs(e, f, c);
 	fprintf(f,
 		"static int steps(struct %s *m, const void *const *in, void *const *out, double *seconds)\n{\n"
 		"\tdouble start = seconds ? seconds_now() : 0;\n\n\t(void)start;\n",

@@ -64,8 +64,8 @@ static void put_step_table(struct emission *e, FILE *f)
 	fprintf(f, "static const struct hone_step step[] = {\n");
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
 		const struct call *x = &e->M->calls.a[c];
-		bool slow = x->kernel == KERNEL_OPAQUE;
-		fprintf(f, "\t{\"%s\", ", slow ? "eval" : e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
+		int slow = call_has_kernel(x) ? 0 : x->native ? 2 : 1;
+		fprintf(f, "\t{\"%s\", ", slow ? slow == 2 ? "native" : "eval" : e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
 		put_string(f, call_name(e, c));
 		fprintf(f, ", %.0f, %d},\n", node_flops(m, node(m, x->node)), slow);
 	}

@@ -7,6 +7,9 @@
 const char runtime_text[] =
 #include "lib/source/runtime.in.inc"
 	;
+const char native_runtime_text[] =
+#include "lib/source/native.in.inc"
+	;
 const char team_text[] =
 #include "lib/source/team.in.inc"
 	;
@@ -51,11 +54,15 @@ void put_comment(FILE *f, const char *s)
 
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until)
 {
-	static const char threads[] = "@THREADS@";
+	static const char threads[] = "@THREADS@", native[] = "@NATIVE@";
 
 	while (*text) {
 		if (!strncmp(text, threads, sizeof threads - 1)) {
 			text += e->functions.threads > 1 ? sizeof threads - 1 : strcspn(text, "\n") + 1;
+			continue;
+		}
+		if (!strncmp(text, native, sizeof native - 1)) {
+			text += e->M->nnative ? sizeof native - 1 : strcspn(text, "\n") + 1;
 			continue;
 		}
 		if (until && !strncmp(text, until, strlen(until)))

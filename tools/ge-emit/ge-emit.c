@@ -83,6 +83,8 @@ static void put_report(struct emission *e)
 		       node_where(e->M->m, e->M->calls.a[f->first].node, &e->M->m->arena));
 		total += f->flops * f->ncalls;
 	}
+	if (e->M->nnative)
+		printf("%-6s %5" PRIu32 " %14s  C without stages\n", "native", e->M->nnative, "");
 	if (e->M->nopaque)
 		printf("%-6s %5" PRIu32 " %14s  slow path\n", "eval", e->M->nopaque, "");
 	printf("%zu kernels, %zu calls, %.3f GFLOP, arena %" PRId64 " bytes, weights %" PRId64 " bytes\n", e->functions.a.n, e->M->calls.n,

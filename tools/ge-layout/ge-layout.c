@@ -1,4 +1,5 @@
 /* Which values have their channels innermost in memory. */
+#include "ge-layout.h"
 #include "op/op.h"
 #include "op/pass.h"
 #include "op/task.h"
@@ -61,9 +62,13 @@ static const char *why_not_last(const struct layout *l, val_id v)
 		return NULL;
 	if (!is_fused(l, x->def))
 		return "it is the result of a view or another node that is not fused";
+	if (group_is_native(l->m, x->def))
+		return "it is the result of a native step";
 	for (uint32_t i = l->uses.start[v]; i < l->uses.start[v + 1]; i++)
 		if (!is_fused(l, l->uses.user[i]))
 			return "it is an operand of a view or another node that is not fused";
+		else if (group_is_native(l->m, l->uses.user[i]))
+			return "it is an operand of a native step";
 	return NULL;
 }
 

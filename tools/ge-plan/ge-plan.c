@@ -25,6 +25,8 @@ static void why(const struct memory_plan *p, struct model *M, const struct pass_
 			pass_why(c, m, x->node, "image by image, %" PRId64 " of them, with calls %u to %u", x->images, x->strip, x->last);
 		if (x->kernel == KERNEL_OPAQUE)
 			pass_why(c, m, x->node, "on the slow path: %s", x->why);
+		if (x->kernel == KERNEL_NATIVE)
+			pass_why(c, m, x->node, "native: %s", x->why);
 		for (uint32_t k = 0; k < n->nout; k++) {
 			const struct block *b = memory_of_value(p, n->out[k]);
 			if (b)
@@ -47,7 +49,8 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	why(p, M, c);
 	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
 	     " more; lower bound %" PRId64,
-	     M->calls.n - M->nopaque, M->kernels.n, p->bytes, p->apart, p->values, p->bytes - p->values, p->bound);
+	     M->calls.n - M->nopaque - M->nnative, M->kernels.n, p->bytes, p->apart, p->values, p->bytes - p->values, p->bound);
+	model_report_native(M);
 	model_report_opaque(M, false);
 	memory_plan_free(p);
 	model_free(M);

@@ -66,7 +66,7 @@ static void write_outputs(struct library *l, struct tensor **out, const char *pa
 struct share {
 	const char *name, *node;
 	int calls;
-	bool slow;
+	int slow; /* as struct hone_step has it */
 	double flops, seconds;
 };
 
@@ -107,7 +107,10 @@ static void print_kernels(const struct hone_model *m, const struct bench *b, str
 	for (int i = 0; i < n; i++)
 		printf("%-6s %5d %10.1f %5.1f%% %9.1f %5.1f%%  %s%s%s\n", shown(s[i].name), s[i].calls, 1e6 * s[i].seconds,
 		       percent(s[i].seconds, total), 1e-9 * s[i].flops / s[i].seconds, percent(s[i].flops / s[i].seconds, b->peak),
-		       shown(s[i].node), s[i].calls > 1 ? " .." : "", s[i].slow ? " (slow path)" : "");
+		       shown(s[i].node), s[i].calls > 1 ? " .." : "",
+		       s[i].slow == 1 ? " (slow path)"
+		       : s[i].slow    ? " (native)"
+				      : "");
 }
 
 static void print_bench(const struct hone_model *m, const struct bench *b)
@@ -143,8 +146,8 @@ static void print_json(const struct hone_model *m, const struct bench *b, struct
 		json_str(stdout, s[i].name);
 		printf(",\"node\":");
 		json_str(stdout, s[i].node);
-		printf(",\"slow_path\":%s,\"calls\":%d,\"seconds\":%.9g,\"flop\":%.0f}", s[i].slow ? "true" : "false", s[i].calls,
-		       s[i].seconds, s[i].flops);
+		printf(",\"slow_path\":%s,\"native\":%s,\"calls\":%d,\"seconds\":%.9g,\"flop\":%.0f}", s[i].slow == 1 ? "true" : "false",
+		       s[i].slow > 1 ? "true" : "false", s[i].calls, s[i].seconds, s[i].flops);
 	}
 	printf("],\"steps\":[");
 	for (int i = 0; i < m->num_steps && kernels; i++) {

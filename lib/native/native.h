@@ -1,0 +1,301 @@
+/* Operators that have no stages: each a function in plain C that the evaluator calls, and that compiled models carry along as text and
+ * call too. What such a file has at file scope begins with the file's name and _, but for the functions native_OPERATOR; it includes
+ * standard headers, this one and headers of this folder. It trusts neither indices nor shapes nor attributes. */
+#ifndef HONE_NATIVE_H
+#define HONE_NATIVE_H
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef NATIVE /* how a function native_OPERATOR is declared */
+#define NATIVE
+#endif
+
+/* The numbers of enum dtype. 4-bit integers have a byte each; of a bool every byte but 0 is true. */
+enum native_type {
+	NATIVE_NONE,
+	NATIVE_F32,
+	NATIVE_U8,
+	NATIVE_I8,
+	NATIVE_U16,
+	NATIVE_I16,
+	NATIVE_I32,
+	NATIVE_I64,
+	NATIVE_STR,
+	NATIVE_BOOL,
+	NATIVE_F16,
+	NATIVE_F64,
+	NATIVE_U32,
+	NATIVE_U64,
+	NATIVE_C64,
+	NATIVE_C128,
+	NATIVE_BF16,
+	NATIVE_F8E4M3FN,
+	NATIVE_F8E4M3FNUZ,
+	NATIVE_F8E5M2,
+	NATIVE_F8E5M2FNUZ,
+	NATIVE_U4,
+	NATIVE_I4,
+};
+
+enum { NATIVE_RANK_MAX = 64 };
+
+/* Row-major; data is aligned as its elements are. */
+struct native_tensor {
+	int type; /* NATIVE_NONE: the operand is not there, or the result is not wanted */
+	int rank;
+	const int64_t *dims; /* none is negative, and the bytes of all can be counted in an int64_t */
+	void *data;          /* not written to, in operands */
+};
+
+struct native_attr {
+	const char *name;
+	bool given; /* false: it is the default */
+	int n;      /* elements of a list, else 1 */
+	int64_t i;
+	double f;
+	const char *s;
+	const int64_t *ints;
+	const float *floats;
+	const char *const *strs;
+};
+
+/* One call. */
+struct native {
+	const struct native_tensor *in;
+	int nin;
+	struct native_tensor *out; /* what room makes of them */
+	int nout;
+	const struct native_attr *attr; /* those that are given or have a default */
+	int nattr;
+	/* Storage for result i, not cleared; for one that is not wanted, too. NULL: there is none, and `why` says so. */
+	void *(*room)(struct native *, int i, int type, int rank, const int64_t *dims);
+	/* Memory until the step is done, aligned to 64 bytes, not cleared; NULL: there is none. */
+	void *(*scratch)(struct native *, size_t bytes);
+	void *ctx;     /* the caller's */
+	char why[240]; /* native_why writes here */
+};
+
+/* A function native_OPERATOR: NULL, or why not, in one line. */
+typedef const char *native_function(struct native *);
+
+static inline const char *native_why(struct native *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static inline const char *native_why(struct native *n, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(n->why, sizeof n->why, fmt, ap);
+	va_end(ap);
+	return n->why;
+}
+
+/* What to return where room or scratch gave NULL. */
+static inline const char *native_no_room(const struct native *n) { return *n->why ? n->why : "no memory"; }
+/* What to return for types that the operator is not made for here. */
+static inline const char *native_no_type(void) { return "no evaluator for these types"; }
+
+/* ---- operands and attributes ---- */
+
+static inline bool native_has(const struct native *n, int i) { return i < n->nin && n->in[i].type != NATIVE_NONE; }
+static inline bool native_wants(const struct native *n, int i) { return i < n->nout && n->out[i].type != NATIVE_NONE; }
+
+static inline int64_t native_count_of(int rank, const int64_t *dims)
+{
+	int64_t c = 1;
+
+	for (int i = 0; i < rank; i++)
+		c *= dims[i];
+	return c;
+}
+
+static inline int64_t native_count(const struct native_tensor *t) { return native_count_of(t->rank, t->dims); }
+
+static inline const struct native_attr *native_attr(const struct native *n, const char *name)
+{
+	for (int i = 0; i < n->nattr; i++)
+		if (!strcmp(n->attr[i].name, name))
+			return &n->attr[i];
+	return NULL;
+}
+
+/* 0, 0 and "" without it. */
+static inline int64_t native_int(const struct native *n, const char *name) { return native_attr(n, name) ? native_attr(n, name)->i : 0; }
+static inline double native_float(const struct native *n, const char *name) { return native_attr(n, name) ? native_attr(n, name)->f : 0; }
+static inline const char *native_str(const struct native *n, const char *name)
+{
+	const struct native_attr *a = native_attr(n, name);
+
+	return a && a->s ? a->s : "";
+}
+
+/* Element i of a list; a default of one element stands for as many as are wanted. */
+static inline int64_t native_int_at(const struct native *n, const char *name, int i)
+{
+	const struct native_attr *a = native_attr(n, name);
+
+	return !a || !a->n || !a->ints || (a->given && i >= a->n) ? 0 : a->ints[i < a->n ? i : a->n - 1];
+}
+
+/* An axis in [-rank, rank) made nonnegative; -1: it is not there. */
+static inline int native_axis(int64_t axis, int rank) { return axis < -rank || axis >= rank ? -1 : (int)(axis < 0 ? axis + rank : axis); }
+
+/* ---- elements ---- */
+
+static inline size_t native_size(int type)
+{
+	static const unsigned char size[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2, 1, 1, 1, 1, 1, 1};
+
+	return type >= 0 && (size_t)type < sizeof size ? size[type] : 0;
+}
+
+static inline bool native_is_float(int type)
+{
+	return type == NATIVE_F32 || type == NATIVE_F64 || type == NATIVE_F16 || type == NATIVE_BF16;
+}
+
+/* Bits of a small float of that many bits of exponent and mantissa as a number; fn: no infinities; uz: no -0, and one NaN. */
+static inline double native_widen(uint32_t b, int ebits, int mbits, bool fn, bool uz)
+{
+	uint32_t sign = b >> (ebits + mbits) & 1, e = b >> mbits & ((1u << ebits) - 1), m = b & ((1u << mbits) - 1),
+		 last = (1u << ebits) - 1;
+	int bias = (1 << (ebits - 1)) - 1 + uz;
+	double v;
+
+	if (uz && sign && !e && !m)
+		return NAN;
+	if (!uz && e == last && (!fn || m == (1u << mbits) - 1))
+		return fn || m ? NAN : sign ? -INFINITY : INFINITY;
+	v = ldexp((double)(e ? m | 1u << mbits : m), (e ? (int)e : 1) - bias - mbits);
+	return sign ? -v : v;
+}
+
+/* The bits of d in such a float that has infinities, rounded to even. */
+static inline uint32_t native_narrow(double d, int ebits, int mbits)
+{
+	uint64_t u, all, rest, half;
+	int bias = (1 << (ebits - 1)) - 1, x, shift = 52 - mbits;
+	uint32_t sign, infinity = ((1u << ebits) - 1) << mbits, v;
+
+	memcpy(&u, &d, sizeof u);
+	sign = (uint32_t)(u >> 63) << (ebits + mbits);
+	u &= INT64_MAX;
+	if (u > 0x7ffull << 52)
+		return sign | infinity | 1u << (mbits - 1);
+	x = (int)(u >> 52) - 1023;
+	if (x > bias)
+		return sign | infinity;
+	if (x < 1 - bias) {
+		shift += 1 - bias - x;
+		all = (u & ((1ull << 52) - 1)) | 1ull << 52;
+		if (shift > 60)
+			return sign;
+	} else {
+		all = (uint64_t)(x + bias) << 52 | (u & ((1ull << 52) - 1));
+	}
+	rest = all & ((1ull << shift) - 1);
+	half = 1ull << (shift - 1);
+	v = (uint32_t)(all >> shift);
+	return sign | (v + (rest > half || (rest == half && v & 1)));
+}
+
+/* Element i as a double. */
+static inline double native_get(int type, const void *p, int64_t i)
+{
+	switch (type) {
+	case NATIVE_F32: return ((const float *)p)[i];
+	case NATIVE_F64: return ((const double *)p)[i];
+	case NATIVE_F16: return native_widen(((const uint16_t *)p)[i], 5, 10, false, false);
+	case NATIVE_BF16: return native_widen(((const uint16_t *)p)[i], 8, 7, false, false);
+	case NATIVE_U4:
+	case NATIVE_U8: return ((const uint8_t *)p)[i];
+	case NATIVE_I4:
+	case NATIVE_I8: return ((const int8_t *)p)[i];
+	case NATIVE_BOOL: return ((const uint8_t *)p)[i] != 0;
+	case NATIVE_U16: return ((const uint16_t *)p)[i];
+	case NATIVE_I16: return ((const int16_t *)p)[i];
+	case NATIVE_U32: return ((const uint32_t *)p)[i];
+	case NATIVE_I32: return ((const int32_t *)p)[i];
+	case NATIVE_U64: return (double)((const uint64_t *)p)[i];
+	case NATIVE_I64: return (double)((const int64_t *)p)[i];
+	case NATIVE_F8E4M3FN: return native_widen(((const uint8_t *)p)[i], 4, 3, true, false);
+	case NATIVE_F8E4M3FNUZ: return native_widen(((const uint8_t *)p)[i], 4, 3, true, true);
+	case NATIVE_F8E5M2: return native_widen(((const uint8_t *)p)[i], 5, 2, false, false);
+	case NATIVE_F8E5M2FNUZ: return native_widen(((const uint8_t *)p)[i], 5, 2, true, true);
+	default: return 0;
+	}
+}
+
+/* v cut off to a whole number from least to most; NaN: 0. */
+static inline int64_t native_whole(double v, int64_t least, int64_t most)
+{
+	return v != v ? 0 : v <= (double)least ? least : v >= (double)most ? most : (int64_t)v;
+}
+
+/* Writes element i, of a float, an integer or bool: floats rounded to even, integers cut off, and the nearest that there is. */
+static inline void native_set(int type, void *p, int64_t i, double v)
+{
+	switch (type) {
+	case NATIVE_F32: ((float *)p)[i] = (float)v; break;
+	case NATIVE_F64: ((double *)p)[i] = v; break;
+	case NATIVE_F16: ((uint16_t *)p)[i] = (uint16_t)native_narrow(v, 5, 10); break;
+	case NATIVE_BF16: ((uint16_t *)p)[i] = (uint16_t)native_narrow(v, 8, 7); break;
+	case NATIVE_U4: ((uint8_t *)p)[i] = (uint8_t)native_whole(v, 0, 15); break;
+	case NATIVE_U8: ((uint8_t *)p)[i] = (uint8_t)native_whole(v, 0, UINT8_MAX); break;
+	case NATIVE_I4: ((int8_t *)p)[i] = (int8_t)native_whole(v, -8, 7); break;
+	case NATIVE_I8: ((int8_t *)p)[i] = (int8_t)native_whole(v, INT8_MIN, INT8_MAX); break;
+	case NATIVE_BOOL: ((uint8_t *)p)[i] = v != 0; break;
+	case NATIVE_U16: ((uint16_t *)p)[i] = (uint16_t)native_whole(v, 0, UINT16_MAX); break;
+	case NATIVE_I16: ((int16_t *)p)[i] = (int16_t)native_whole(v, INT16_MIN, INT16_MAX); break;
+	case NATIVE_U32: ((uint32_t *)p)[i] = (uint32_t)native_whole(v, 0, UINT32_MAX); break;
+	case NATIVE_I32: ((int32_t *)p)[i] = (int32_t)native_whole(v, INT32_MIN, INT32_MAX); break;
+	case NATIVE_U64: ((uint64_t *)p)[i] = v != v || v <= 0 ? 0 : v >= 0x1p64 ? UINT64_MAX : (uint64_t)v; break;
+	case NATIVE_I64: ((int64_t *)p)[i] = native_whole(v, INT64_MIN, INT64_MAX); break;
+	default: break;
+	}
+}
+
+/* Element i of an integer type or bool, to the last bit; u64 from 2^63 on is negative. */
+static inline int64_t native_get_int(int type, const void *p, int64_t i)
+{
+	switch (type) {
+	case NATIVE_U4:
+	case NATIVE_U8: return ((const uint8_t *)p)[i];
+	case NATIVE_I4:
+	case NATIVE_I8: return ((const int8_t *)p)[i];
+	case NATIVE_BOOL: return ((const uint8_t *)p)[i] != 0;
+	case NATIVE_U16: return ((const uint16_t *)p)[i];
+	case NATIVE_I16: return ((const int16_t *)p)[i];
+	case NATIVE_U32: return ((const uint32_t *)p)[i];
+	case NATIVE_I32: return ((const int32_t *)p)[i];
+	case NATIVE_U64:
+	case NATIVE_I64: return ((const int64_t *)p)[i];
+	default: return 0;
+	}
+}
+
+/* n doubles from element i on, and n elements of them. */
+static inline void native_load(int type, const void *p, int64_t i, int64_t n, double *v)
+{
+	if (type == NATIVE_F32)
+		for (int64_t k = 0; k < n; k++)
+			v[k] = ((const float *)p)[i + k];
+	else
+		for (int64_t k = 0; k < n; k++)
+			v[k] = native_get(type, p, i + k);
+}
+
+static inline void native_store(int type, void *p, int64_t i, int64_t n, const double *v)
+{
+	if (type == NATIVE_F32)
+		for (int64_t k = 0; k < n; k++)
+			((float *)p)[i + k] = (float)v[k];
+	else
+		for (int64_t k = 0; k < n; k++)
+			native_set(type, p, i + k, v[k]);
+}
+#endif

@@ -1,0 +1,124 @@
+/* The evaluator's side of lib/native. */
+#include "op/native.h"
+#include "common/msg.h"
+#include "op/rules.h"
+
+#define SAME(id, ...) _Static_assert((int)NATIVE_##id == (int)DT_##id, "the numbers of types");
+DTYPES(SAME, SAME)
+#undef SAME
+_Static_assert((int)NATIVE_RANK_MAX == (int)RANK_MAX, "axes");
+
+const struct native_row *node_native(const struct node *n)
+{
+	const struct op *row = op_row(n->op);
+
+	return row && row->eval == eval_native ? native_find(op_name(n->op)) : NULL;
+}
+
+static void given_attr(const struct attr *a, struct native_attr *x, struct arena *arena)
+{
+	x->given = true;
+	x->n = 1;
+	switch ((enum attr_kind)a->kind) {
+	case ATTR_INT: x->i = a->u.i; break;
+	case ATTR_FLOAT: x->f = a->u.f; break;
+	case ATTR_STR: x->s = a->u.s; break;
+	case ATTR_INTS: x->ints = a->u.ints; break;
+	case ATTR_FLOATS: x->floats = a->u.floats; break;
+	case ATTR_STRS: {
+		const char **s = ARENA_ARRAY(arena, const char *, a->n + 1);
+		for (uint32_t i = 0; i < a->n; i++)
+			s[i] = sym_str(a->u.strs[i]);
+		x->strs = s;
+		break;
+	}
+	default: break;
+	}
+	if (a->kind == ATTR_INTS || a->kind == ATTR_FLOATS || a->kind == ATTR_STRS)
+		x->n = (int)a->n;
+}
+
+static void default_attr(struct op_attr *d, struct native_attr *x, struct arena *arena)
+{
+	int64_t *ints;
+	float *floats;
+	int n = 0;
+
+	x->n = 1;
+	switch (d->kind) {
+	case 'i': x->i = op_attr_int(d); break;
+	case 'f': x->f = (float)op_attr_float(d); break;
+	case 's': x->s = arena_printf(arena, "%.*s", (int)d->ndef, d->def); break;
+	case 'I':
+		x->ints = ints = ARENA_ARRAY(arena, int64_t, d->ndef);
+		for (; d->ndef; op_attr_step(d))
+			ints[n++] = op_attr_int(d);
+		x->n = n;
+		break;
+	case 'F':
+		x->floats = floats = ARENA_ARRAY(arena, float, d->ndef);
+		for (; d->ndef; op_attr_step(d))
+			floats[n++] = (float)op_attr_float(d);
+		x->n = n;
+		break;
+	}
+}
+
+int native_attrs(struct module *m, const struct node *n, struct arena *a, struct native_attr **attr)
+{
+	const char *p = op_info(n->op)->attrs;
+	struct op_attr d;
+	int count = 0;
+
+	*attr = ARENA_ARRAY(a, struct native_attr, strlen(p) / 3 + 1);
+	while (op_attr_next(&p, &d)) {
+		struct native_attr *x = *attr + count;
+		const char *name = arena_printf(a, "%.*s", (int)d.len, d.name);
+		const struct attr *given = attr_find(n, name);
+		*x = (struct native_attr){.name = name};
+		if (given)
+			given_attr(given, x, a);
+		else if (d.def)
+			default_attr(&d, x, a);
+		count += given || d.def;
+	}
+	return count;
+}
+
+static void *room(struct native *n, int i, int type, int rank, const int64_t *dims)
+{
+	struct tensor *t = eval_out_raw(n->ctx, i, (enum dtype)type, rank, dims);
+
+	if (i < n->nout)
+		n->out[i] = (struct native_tensor){type, rank, t->dims, tensor_bytes(t)};
+	return tensor_bytes(t);
+}
+
+static void *scratch(struct native *n, size_t bytes)
+{
+	enum { ALIGN = 64 };
+	char *p = eval_scratch(n->ctx, bytes + ALIGN);
+
+	return p + (ALIGN - (uintptr_t)p % ALIGN) % ALIGN;
+}
+
+const char *eval_native(struct eval *e)
+{
+	struct native_tensor *in = eval_scratch(e, sizeof *in * (e->n->nin + 1)), *out = eval_scratch(e, sizeof *out * (e->n->nout + 1));
+	struct native n = {
+		.in = in, .nin = (int)e->n->nin, .out = out, .nout = (int)e->n->nout, .room = room, .scratch = scratch, .ctx = e};
+	struct native_attr *attr;
+
+	for (uint32_t i = 0; i < e->n->nin; i++) {
+		const struct tensor *t = e->in[i];
+		if (t && !dtype_size(t->dtype))
+			return native_no_type();
+		in[i] = t ? (struct native_tensor){(int)t->dtype, t->rank, t->dims, (void *)t->data} : (struct native_tensor){0};
+	}
+	for (uint32_t k = 0; k < e->n->nout; k++)
+		out[k] = (struct native_tensor){.type = e->n->out[k] ? (int)DT_COUNT : NATIVE_NONE};
+	n.nattr = native_attrs(e->m, e->n, e->tmp, &attr);
+	n.attr = attr;
+	const char *why = native_find(op_name(e->n->op))->run(&n);
+	return why == n.why ? eval_why(e, "%s", why) : why;
+}

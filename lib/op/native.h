@@ -1,0 +1,12 @@
+/* Operators that a function of lib/native computes: their row has eval_native for its evaluator. */
+#ifndef HONE_OP_NATIVE_H
+#define HONE_OP_NATIVE_H
+#include "native/table.h"
+#include "op/op.h"
+
+/* The function of node n; NULL: it is computed otherwise. */
+const struct native_row *node_native(const struct node *n);
+/* The attributes of n as its function wants them: those it has, and the defaults of the others. How many. */
+int native_attrs(struct module *m, const struct node *n, struct arena *a, struct native_attr **attr);
+const char *eval_native(struct eval *e);
+#endif

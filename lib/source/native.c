@@ -1,0 +1,171 @@
+/* Steps that functions of lib/native compute: the text of those, and their calls. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+#include "common/msg.h"
+#include "op/native.h"
+#include "source/source_impl.h"
+
+static const char header[] =
+#include "lib/native/native.h.inc"
+	;
+static const struct {
+	const char *file, *text;
+} files[] = {
+#include "lib/native/files.inc"
+};
+
+const char *native_text(const char *file)
+{
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		if (!strcmp(files[i].file, file))
+			return files[i].text;
+	BUG("lib/native/%s.c has no text", file);
+}
+
+bool native_owns(const char *name)
+{
+	static const char own[] = "native";
+	bool owns = false;
+
+	for (size_t i = 0; i <= sizeof files / sizeof *files && !owns; i++) {
+		const char *file = i < sizeof files / sizeof *files ? files[i].file : own;
+		size_t n = strlen(file);
+		owns = !strncasecmp(name, file, n) && (name[n] == 0 || name[n] == '_');
+	}
+	return owns;
+}
+
+static const char *function_of(struct emission *e, uint32_t c) { return node_native(node(e->M->m, e->M->calls.a[c].native))->op; }
+
+static void put_declarations(struct emission *e, FILE *f)
+{
+	for (uint32_t c = 0; c < e->M->calls.n; c++) {
+		uint32_t before = 0;
+		if (e->M->calls.a[c].kernel != KERNEL_NATIVE)
+			continue;
+		while (before < c && (e->M->calls.a[before].kernel != KERNEL_NATIVE || strcmp(function_of(e, before), function_of(e, c))))
+			before++;
+		if (before == c)
+			fprintf(f, "NATIVE const char *native_%s(struct native *);\n", function_of(e, c));
+	}
+}
+
+void put_natives(struct emission *e, FILE *f)
+{
+	const struct functions *all = &e->functions;
+
+	if (!e->M->nnative)
+		return;
+	fprintf(f, "#define NATIVE KERNEL\n%s", header);
+	put_declarations(e, f);
+	for (size_t i = 0; i < all->natives.n; i++)
+		fprintf(f, "\n#if IN_PART(%d)\n%s#endif\n", all->natives.a[i].part, all->natives.a[i].text);
+	fprintf(f,
+		"\n/* Memory of the native steps, while they run. */\nstruct native_scratch {\n\tchar *p; /* size bytes, kept from step to step */\n"
+		"\tsize_t size, used, wanted;\n\tstruct native_more {\n\t\tstruct native_more *next;\n\t} *more; /* what did not fit */\n};\n\n");
+}
+
+static void put_float(FILE *f, double v)
+{
+	if (isfinite(v))
+		fprintf(f, "%a", v);
+	else
+		fprintf(f, isnan(v) ? "NAN" : v < 0 ? "-INFINITY" : "INFINITY");
+}
+
+static void put_ints(FILE *f, int n, const int64_t *v)
+{
+	fprintf(f, "(const int64_t[]){");
+	for (int i = 0; i < n; i++)
+		fprintf(f, v[i] == INT64_MIN ? "INT64_MIN, " : "%" PRId64 ", ", v[i]);
+	fprintf(f, "0}");
+}
+
+static void put_attr(FILE *f, const struct native_attr *a)
+{
+	fprintf(f, "\t{.name = ");
+	put_string(f, a->name);
+	fprintf(f, ", .given = %d, .n = %d", a->given, a->n);
+	if (a->ints) {
+		fprintf(f, ", .ints = ");
+		put_ints(f, a->n, a->ints);
+	} else if (a->floats) {
+		fprintf(f, ", .floats = (const float[]){");
+		for (int i = 0; i < a->n; i++, fprintf(f, ", "))
+			put_float(f, a->floats[i]);
+		fprintf(f, "0}");
+	} else if (a->strs) {
+		fprintf(f, ", .strs = (const char *const[]){");
+		for (int i = 0; i < a->n; i++, fprintf(f, ", "))
+			put_string(f, a->strs[i]);
+		fprintf(f, "0}");
+	} else if (a->s) {
+		fprintf(f, ", .s = ");
+		put_string(f, a->s);
+	} else {
+		fprintf(f, a->i == INT64_MIN ? ", .i = INT64_MIN" : ", .i = %" PRId64, a->i);
+		fprintf(f, ", .f = ");
+		put_float(f, a->f);
+	}
+	fprintf(f, "},\n");
+}
+
+void put_native_attrs(struct emission *e, FILE *f, uint32_t c)
+{
+	struct module *m = e->M->m;
+	struct native_attr *attr;
+	int n = native_attrs(m, node(m, e->M->calls.a[c].native), &m->arena, &attr);
+
+	if (!n)
+		return;
+	fprintf(f, "static const struct native_attr native_attrs%" PRIu32 "[] = {\n", c);
+	for (int i = 0; i < n; i++)
+		put_attr(f, &attr[i]);
+	fprintf(f, "};\n\n");
+}
+
+/* The type, shape and place of a value, as a struct native_tensor. */
+static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id v)
+{
+	struct module *m = e->M->m;
+	int64_t dims[RANK_MAX];
+
+	if (!v) {
+		fprintf(f, "{0}, ");
+		return;
+	}
+	type_dims(m, &val(m, v)->type, dims);
+	fprintf(f, "{%d, %d, ", (int)val(m, v)->type.dtype, val(m, v)->type.rank);
+	put_ints(f, val(m, v)->type.rank, dims);
+	fprintf(f, ", (void *)");
+	if (val(m, v)->kind == VAL_CONST)
+		fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, m, v));
+	else
+		put_place(e, f, c, v);
+	fprintf(f, "}, ");
+}
+
+void put_native_call(struct emission *e, FILE *f, uint32_t c)
+{
+	const struct call *x = &e->M->calls.a[c];
+	const struct node *n = node(e->M->m, x->native);
+	struct native_attr *attr;
+	int nattr = native_attrs(e->M->m, n, &e->M->m->arena, &attr);
+
+	fprintf(f, "\tif (native_run(&m->scratch, %" PRIu32 ", native_%s, &(struct native){\n\t\t\t.in = (const struct native_tensor[]){",
+		c, function_of(e, c));
+	for (uint32_t i = 0; i < n->nin; i++)
+		put_tensor(e, f, x, native_operand(e->M, x, i));
+	fprintf(f, "{0}}, .nin = %" PRIu32 ",\n\t\t\t.out = (struct native_tensor[]){", n->nin);
+	for (uint32_t k = 0; k < n->nout; k++)
+		put_tensor(e, f, x, native_result(e->M, x, k));
+	fprintf(f, "{0}}, .nout = %" PRIu32, n->nout);
+	if (nattr)
+		fprintf(f, ", .attr = native_attrs%" PRIu32 ", .nattr = %d", c, nattr);
+	fprintf(f, "},\n\t\t\t(const char *const[]){");
+	for (uint32_t k = 0; k < n->nout; k++, fprintf(f, ", "))
+		put_string(f, native_result(e->M, x, k) ? sym_str(val(e->M->m, native_result(e->M, x, k))->name) : "");
+	fprintf(f, "NULL}))\n\t\treturn -1;\n");
+}

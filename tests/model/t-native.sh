@@ -1,0 +1,77 @@
+# Native steps: operators without stages whose C the library carries along. They are counted apart, need no evaluator, and fail as a
+# step does.
+. "$top/tests/lib.sh"
+passes() { ge-shape "$@" | ge-simplify | ge-fold | ge-fuse | ge-layout; }
+
+# Two of them between convolutions, one with a constant operand, and one that has two readers.
+cat >mix.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+const w1 = f32[4,3,1,1] [.1, .2, .3, -.1, .5, .6, .7, -.8, .9, 1, -1.1, 1.2]
+const w2 = f32[2,4,1,1] [.1, .2, .3, -.4, .5, -.6, .7, .8]
+const at = f32[1,2,2,2] [-.9, -.7, .2, .3, .5, 1.5, -2, 3]
+graph main {
+  input x: f32[1,3,6,6]
+  input grid: f32[1,5,4,2]
+  c = Conv(x, @w1) "conv1"
+  r = GridSample(c, grid) {mode="cubic" padding_mode="reflection"} "bend"
+  d = Conv(r, @w2) "conv2"
+  s = GridSample(d, @at) {align_corners=1} "pick"
+  t = Tanh(s) "tanh"
+  output s = s
+  output t = t
+}
+END
+ge-load mix.txt | passes >mix.g && ge-plan mix.g -o planned.g 2>report &&
+	grep -Eq '^ge-plan: 2 of [0-9]+ steps native: bend \(GridSample\), pick \(GridSample\)$' report && ! grep -q 'slow path' report
+ok $? "ge-plan names the native steps"
+ge-dump planned.g | grep '"bend"\|"pick"' | grep -q '"0 2 3 1"'
+[ $? = 1 ]
+ok $? "their operands are row-major"
+ge-plan --quiet planned.g -o twice.g && same_graph planned.g twice.g
+ok $? "a plan twice is a plan once"
+ge-emit --quiet --no-fallback planned.g -o mix && equal --runs 4 --change 0.1 mix.so mix.g
+ok $? "the library gives the evaluator's numbers, and is no fallback"
+[ "$(grep -c '^NATIVE const char \*native_GridSample(struct native \*n)$' mix.c)" = 1 ] && grep -q "^#define OPAQUE_BYTES 0$" mix.c
+ok $? "its text has the function once, and no evaluator"
+ge-emit --embed --quiet planned.g -o inside && equal inside.so mix.g
+ok $? "the same with weights inside"
+[ -s mix.so ] && { [ -n "${ASAN_OPTIONS-}" ] || [ "$(nm -D --defined-only mix.so | awk '$3 !~ /^(mix_|hone_model$)/' | wc -l)" = 0 ]; }
+ok $? "the functions show nowhere"
+${CC:-cc} $(sed -n 's/.*Compile with: //p' mix.c | head -1) -Wall -Wno-unused-function -Werror -c mix.c -o mix.o
+ok $? "the C file compiles in one piece"
+run-dev mix.so --bench --kernels --seconds 0.1 >out && [ "$(grep -c '^native .* (native)$' out)" = 2 ] && ! grep -q 'slow path' out
+ok $? "run-dev --kernels marks the steps"
+run-dev mix.so --bench --kernels --seconds 0.1 --json >out && [ "$(grep -o '"slow_path":false,"native":true' out | wc -l)" = 2 ]
+ok $? "so does its JSON"
+[ "$(ge-emit --report planned.g 2>err | grep -c '^native  *2 ')" = 1 ]
+ok $? "ge-emit --report counts them"
+ge-export mix.g -o mix.onnx && hone build --no-fallback mix.onnx -o built >out 2>err && grep -q '2 of .* steps native: bend' out && equal built.so mix.onnx
+ok $? "hone build reports them"
+for name in native native_run grid GRID_taps; do
+	ge-emit --quiet --no-compile planned.g -o $name && grep -q "^typedef struct model_$name model_$name;" $name.h || break
+done
+ok $? "models with names of theirs"
+
+# The text of models without native steps knows nothing of them.
+printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[4]\n  y = Relu(x)\n  output y = y\n}\n' | ge-load | passes | ge-plan --quiet |
+	ge-emit --quiet --no-compile -o plain && ! grep -qi native plain.c
+ok $? "a model without them"
+
+# All functions in one file: what they share by chance would clash in models.
+{
+	echo '#include "native/native.h"'
+	for f in "$top"/lib/native/*.c; do case $f in */table.c) ;; *) echo "#include \"$f\"" ;; esac; done
+} >all.c
+${CC:-cc} -std=gnu11 -fno-math-errno -Wall -Werror -I"$top/lib" -c all.c -o all.o
+ok $? "all functions in one file"
+strange=
+for f in "$top"/lib/native/*.c; do
+	name=$(basename "$f" .c)
+	[ "$name" = table ] || strange="$strange$(sed -nE 's/^(static |enum |struct |union |typedef )[^(=;{]*[ *]([A-Za-z_0-9]+)( ?[\[(=;{].*|)$/\2/p; s/^#define ([A-Za-z_0-9]+).*/\1/p' "$f" |
+		grep -viE "^$name(_|$)" | sed "s,^, $name: ,")"
+done
+[ -z "$strange" ] || echo "# $strange"
+[ -z "$strange" ]
+ok $? "names at file scope begin with the file's"
+done_testing
