@@ -116,7 +116,7 @@ static void add_call(struct weights *w, struct model *M, uint32_t c)
 	w->of_call[c] = xcalloc((size_t)x->nconst + 1, sizeof **w->of_call);
 	for (uint32_t i = 0; x->native && i < node(M->m, x->native)->nin; i++)
 		if (native_operand(M, x, i) && val(M->m, native_operand(M, x, i))->kind == VAL_CONST)
-			weights_value(w, M->m, native_operand(M, x, i));
+			weights_value(w, M, native_operand(M, x, i));
 	for (int i = 0; i < x->nconst; i++)
 		w->of_call[c][i] = add_const(w, M, c, i);
 	for (uint32_t i = 0; i < n->nin; i++)

@@ -141,7 +141,7 @@ static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id
 	put_ints(f, val(m, v)->type.rank, dims);
 	fprintf(f, ", (void *)");
 	if (val(m, v)->kind == VAL_CONST)
-		fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, m, v));
+		fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, v));
 	else
 		put_place(e, f, c, v);
 	fprintf(f, "}, ");
