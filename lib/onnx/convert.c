@@ -325,7 +325,37 @@ static void groupnorm_channels(struct importer *c, node_id n)
 }
 
 static void scatter_is_elements(struct importer *c, node_id n) { node(c->m, n)->op = OP_ScatterElements; }
-static void scan_batched(struct importer *c, node_id n) { import_unsupported(c, "Scan of opset 8 (with a batch axis) is not supported"); }
+
+/* Inputs and results had a batch axis in front: a Scan over it, of no states, whose body is the Scan of one sequence. Captured values
+ * are operands behind the others, as everywhere. */
+static void scan_batched(struct importer *c, node_id n)
+{
+	struct module *m = c->m;
+	uint32_t nin = node(m, n)->nin, nout = node(m, n)->nout;
+	int64_t captured = attr_int(node(m, n), "captures", 0);
+	val_id *in = ARENA_ARRAY(&m->arena, val_id, nin + 1);
+
+	if (convert_has(c, n, 0))
+		import_unsupported(c, "Scan of opset 8 with lengths of sequences is not supported");
+	if (captured + 1 > nin--)
+		import_die(c, "a Scan without operands");
+	graph_id g = graph_new(m, made_name(c, n, "batch"));
+	for (uint32_t i = 0; i < nin; i++)
+		in[i] = graph_add_input(m, g, intern_printf("in%u", i), type_none());
+	node_id of_one = node_new(m, g, OP_Scan, (int)nin, in, (int)nout);
+	for (uint32_t i = 0; i < node(m, n)->nattr; i++) {
+		struct attr a = node(m, n)->attr[i];
+		a.name = strcmp(sym_str(a.name), "directions") ? a.name : intern("scan_input_directions");
+		attr_set(m, of_one, a);
+	}
+	for (uint32_t i = 0; i < nout; i++)
+		graph_add_output(m, g, node(m, of_one)->out[i], intern_printf("out%u", i));
+	node(m, n)->in++;
+	node(m, n)->nin = nin;
+	attr_drop(m, n, "directions");
+	attr_set_graph(m, n, "body", g);
+	attr_set_int(m, n, "num_scan_inputs", (int64_t)nin - captured);
+}
 
 enum { ALWAYS = CANONICAL_OPSET + 1 };
 

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+import onnxruntime  # noqa: F401: here, so that it is there in each process that is forked
+
 import judge
 import report
 from cases import collect

@@ -249,6 +249,23 @@ for c in cases:
             print(f"ok - {to_what}")
         except Exception as e:
             print(f"not ok - {to_what}: {str(e)[:300]!r}")
+
+# Scan had a batch axis in front. Its body has a value from around it, and its sequences go either way.
+F = lambda name, *shape: h.make_tensor_value_info(name, T.FLOAT, shape)
+body = h.make_graph([h.make_node("Add", ["s", "a"], ["t"]), h.make_node("Mul", ["t", "b"], ["u"]), h.make_node("Add", ["u", "c"], ["v"])], "body",
+                    [F("s", 3), F("a", 3), F("b", 3)], [F("u", 3), F("v", 3)])
+for directions in ([0, 0], [1, 0]):
+    scan = h.make_node("Scan", ["", "i0", "i1", "i2"], ["o0", "o1"], body=body, num_scan_inputs=2, directions=directions)
+    m = h.make_model(h.make_graph([scan], "g", [F("i0", 2, 3), F("i1", 2, 4, 3), F("i2", 2, 4, 3), F("c", 3)], [F("o0", 2, 3), F("o1", 2, 4, 3)]),
+                     opset_imports=[h.make_opsetid("", 8)])
+    m.ir_version = 3
+    onnx.save(m, "t.onnx")
+    feed = {"i0": f(2, 3), "i1": f(2, 4, 3), "i2": f(2, 4, 3), "c": f(3)}
+    want = ort.InferenceSession("t.onnx").run(None, feed)
+    p = subprocess.run("ge-import -q t.onnx | ge-shape | ge-export -q --opset 13 -o u.onnx", shell=True, capture_output=True, text=True)
+    got = ort.InferenceSession("u.onnx").run(None, feed) if p.returncode == 0 else []
+    good = len(got) == 2 and all(a.shape == b.shape and np.allclose(a, b, 1e-5, 1e-5) for a, b in zip(want, got))
+    print(f"{'ok' if good else 'not ok'} - Scan of opset 8, directions {directions}{'' if good else ': ' + p.stderr[:300]}")
 END
 within "$python" convert.py
 cat >oldest.py <<'END'
