@@ -11,15 +11,15 @@
 #include "op/op.h"
 #include "target/target.h"
 
-/* C behind that of kernel `name`, a function of one type that calls it: void run_NAME(void **data, char *ws), with data by buffer. */
+/* C behind that of kernel `name`, a function of one type that calls it, with data by buffer, parameters, workspace. */
 __attribute__((unused)) static void put_runner(FILE *f, struct loop_prog *p, const char *name)
 {
-	fprintf(f, "void run_%s(void **data, char *ws)\n{\n\t%s(", name, name);
+	fprintf(f, "void run_%s(void **data, const long *p, char *ws)\n{\n\t%s(", name, name);
 	for (enum scope s = SCOPE_IN; s <= SCOPE_OUT; s++)
 		for (buf_id b = 1; b < p->bufs.n; b++)
 			if (lbuf(p, b)->scope == s)
 				fprintf(f, "data[%u], ", b);
-	fprintf(f, "ws);\n}\n");
+	fprintf(f, "%sws);\n}\n", p->params.n ? "p, " : "");
 }
 
 /* Not clang 14, where a task needs _Float16: it has that type on few machines. */
@@ -58,12 +58,15 @@ __attribute__((unused)) static void *compile_kernels(struct loop_prog *const *p,
 }
 
 /* Kernel i of these, of program p. */
-__attribute__((unused)) static void run_kernel(void *lib, int i, const struct loop_prog *p, void **at)
+__attribute__((unused)) static void run_kernel(void *lib, int i, struct loop_prog *p, void **at)
 {
-	char *ws = aligned_alloc(64, (size_t)(p->workspace + 127) / 64 * 64), name[32];
+	char *ws = aligned_alloc(64, (size_t)(prog_workspace(p) + 127) / 64 * 64), name[32];
+	long value[LOOP_PARAMS_MAX];
 
 	snprintf(name, sizeof name, "run_k%d", i);
-	((void (*)(void **, char *))dlsym(lib, name))(at, ws);
+	for (size_t k = 0; k < p->params.n; k++)
+		value[k] = p->params.a[k].value;
+	((void (*)(void **, const long *, char *))dlsym(lib, name))(at, value, ws);
 	free(ws);
 }
 

@@ -1,12 +1,19 @@
 /* Where buffers are declared: parameters, the workspace, and the bodies of loops. */
 #include "emit/emit_impl.h"
 
+const char *size_text(struct emit *e, poly size, int64_t extent)
+{
+	if (size == POLY_UNKNOWN)
+		return text(e, "%ld", (long)extent);
+	return text(e, poly_is_var(e->p->P, size) ? "%s" : "(%s)", poly_str(e->p->P, size, &e->tmp));
+}
+
 const char *dims_text(struct emit *e, const struct loop_buf *b)
 {
 	const char *s = dtype_name(b->dtype);
 
 	for (int d = 0; d < b->rank; d++)
-		s = text(e, "%s%s%ld", s, d ? "x" : " ", (long)b->extent[d]);
+		s = text(e, "%s%s%s", s, d ? "x" : " ", size_text(e, b->size[d], b->extent[d]));
 	if (b->layout.n)
 		s = text(e, "%s in order %s", s, layout_str(&b->layout, b->rank, &e->tmp));
 	return s;
@@ -72,6 +79,6 @@ void emit_scratch(struct emit *e, buf_id id, const char *behind)
 {
 	const struct loop_buf *b = lbuf(e->p, id);
 
-	line(e, "%s *%s = (%s *)(ws + %ld%s); /* %s */", ctype(b->dtype), e->buf_text[id], ctype(b->dtype), (long)b->offset, behind,
-	     dims_text(e, b));
+	const char *at = b->start == POLY_UNKNOWN ? text(e, "%ld", (long)b->offset) : poly_text(e, b->start);
+	line(e, "%s *%s = (%s *)(ws + %s%s); /* %s */", ctype(b->dtype), e->buf_text[id], ctype(b->dtype), at, behind, dims_text(e, b));
 }

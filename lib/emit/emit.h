@@ -9,7 +9,8 @@
 void emit_prelude(FILE *f, struct loop_prog *const *p, int n, const char *const *text, size_t ntext);
 /* One function:
  *   static void NAME(const T *restrict i0, ..., const T *restrict c0, ..., T *restrict o0, ..., char *restrict ws)
- * in-operands, constants, results, workspace (64-aligned, p->workspace bytes; present even if 0). The text does not
+ * in-operands, constants, results; const long *p, if it has parameters: their values; workspace (64-aligned, prog_workspace bytes; present
+ * even if 0). The text does not
  * depend on anything but the program, so equal kernels have equal texts: emit with NAME "@" and compare.
  * If it starts teams, functions NAME_0, NAME_1, .. for them come first, and a last parameter is struct team *team. */
 void emit_kernel(FILE *f, struct loop_prog *p, const char *name);

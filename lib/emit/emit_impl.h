@@ -115,6 +115,8 @@ void var_close(struct emit *e, poly_var v);
 void env_push(struct emit *e, poly_var v, poly by);
 
 /* ---- buffers.c ---- */
+/* For comments: a size, or the extent if it is POLY_UNKNOWN. */
+const char *size_text(struct emit *e, poly size, int64_t extent);
 /* "f32 8x16", and the order of its layout. */
 const char *dims_text(struct emit *e, const struct loop_buf *b);
 void name_buffers(struct emit *e);

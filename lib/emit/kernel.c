@@ -22,22 +22,35 @@ static void emit_comment(struct emit *e)
 			continue;
 		const char *axes = "";
 		for (int a = 0; a < s->naxes; a++)
-			axes = text(e, "%s%s%s%s:%ld", axes, a ? " " : "", s->axis[a].kind == AXIS_REDUCE ? "+" : "",
-				    sym_str(s->axis[a].name), (long)s->axis[a].extent);
+			axes = text(e, "%s%s%s%s:%s", axes, a ? " " : "", s->axis[a].kind == AXIS_REDUCE ? "+" : "",
+				    sym_str(s->axis[a].name), size_text(e, s->axis[a].size, s->axis[a].extent));
 		line(e, " * stage %s(%s) -> %s", sym_str(s->name), axes, e->buf_text[s->out]);
 	}
 	line(e, " */");
+}
+
+/* The parameters are variables p0, p1, ... all over the kernel. */
+static void open_params(struct emit *e)
+{
+	for (size_t i = 0; i < e->p->params.n; i++) {
+		sym name = intern_printf("p%zu", i);
+		line(e, "const long %s __attribute__((unused)) = p[%zu]; /* %s */", sym_str(name), i, sym_str(e->p->params.a[i].name));
+		var_open(e, e->p->params.a[i].var, name);
+	}
 }
 
 static void emit_walk(struct emit *e)
 {
 	bool teams = emit_starts_team(e->p);
 
+	open_params(e);
 	for (buf_id b = 1; b < e->p->bufs.n; b++)
 		if (lbuf(e->p, b)->scope == SCOPE_SCRATCH && lbuf(e->p, b)->alloc && (!teams || used_alone(e, b)))
 			emit_scratch(e, b, "");
 	declare_locals(e, e->p->root);
 	emit_nest(e, e->p->root);
+	for (size_t i = e->p->params.n; i-- > 0;)
+		var_close(e, e->p->params.a[i].var);
 }
 
 void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct outlines *outlines)
@@ -60,8 +73,9 @@ void emit_kernel_with(FILE *f, struct loop_prog *p, const char *name, struct out
 	e.teams = open_memstream(&teams, &nteams);
 	emit_comment(&e);
 	/* noinline: if the function were inlined, its pointers would lose their restrict */
-	line(&e, "%s__attribute__((noinline)) static void %s(%s%s%schar *restrict ws%s)", emit_order(p), name, params(&e, SCOPE_IN),
-	     params(&e, SCOPE_CONST), params(&e, SCOPE_OUT), emit_starts_team(p) ? ", struct team *team" : "");
+	line(&e, "%s__attribute__((noinline)) static void %s(%s%s%s%schar *restrict ws%s)", emit_order(p), name, params(&e, SCOPE_IN),
+	     params(&e, SCOPE_CONST), params(&e, SCOPE_OUT), p->params.n ? "const long *p, " : "",
+	     emit_starts_team(p) ? ", struct team *team" : "");
 	line(&e, "{");
 	e.depth = 1;
 	if (emit_makes_codes(p))

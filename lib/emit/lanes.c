@@ -92,6 +92,11 @@ static bool shared_outside(struct emit *e, buf_id b, const poly *index, int dyn,
 		int64_t lo, hi, room = x->scope == SCOPE_CONST ? buf_room(e->p, b, d) : x->extent[d];
 		poly in = env_subst(e, poly_sub(P, at[d], x->base[d]));
 		poly_range(P, in, &lo, &hi);
+		if (x->size[d] != POLY_UNKNOWN) { /* beyond its end: in >= size */
+			int64_t before;
+			poly_range(P, poly_sub(P, in, x->size[d]), &before, &hi);
+			room = 0;
+		}
 		found = (lo < 0 || hi >= room) && share_variable(e, in, guard);
 	}
 	return found;

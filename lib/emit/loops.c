@@ -53,20 +53,21 @@ void emit_piece(struct emit *e, nest_id id)
 {
 	const struct nest *n = lnest(e->p, id);
 	poly extent = env_subst(e, n->extent);
-	int64_t first = 0, c;
+	int64_t c;
+	const char *first = poly_text(e, env_subst(e, n->first));
 
-	poly_is_const(e->p->P, n->first, &first);
 	if (n->extent == n->whole) {
 		emit_range(e, id, "begin", "end");
 	} else if (poly_is_const(e->p->P, extent, &c) && c == 1) {
-		line(e, "if (begin <= %ld && %ld < end) {", (long)first, (long)first);
+		line(e, "if (begin <= %s && %s < end) {", first, first);
 		e->depth++;
 		emit_copy(e, id, poly_const(e->p->P, 0));
 		e->depth--;
 		line(e, "}");
 	} else {
-		const char *start = text(e, "lmax(begin - %ld, 0)", (long)first);
-		emit_range(e, id, start, text(e, "lmin(end - %ld, %s)", (long)first, poly_text(e, extent)));
+		const char *sum = poly_nterms(e->p->P, n->first) > 1 ? text(e, "(%s)", first) : first;
+		const char *start = text(e, "lmax(begin - %s, 0)", sum);
+		emit_range(e, id, start, text(e, "lmin(end - %s, %s)", sum, poly_text(e, extent)));
 	}
 	tmp_clear(e);
 }

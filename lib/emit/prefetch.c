@@ -11,8 +11,10 @@ static int64_t contiguous(struct loop_prog *p, buf_id b, const poly *extent)
 
 	for (int i = (x->layout.n ? x->layout.n : x->rank) - 1; i >= 0; i--) {
 		struct layout_part q = x->layout.n ? x->layout.part[i] : (struct layout_part){i, 1, 0};
-		int64_t size = q.mod ? q.mod : (x->extent[q.axis] + q.div - 1) / q.div;
+		int64_t n = x->extent[q.axis], size = q.mod ? q.mod : n / q.div + (n % q.div != 0);
 		poly_range(p->P, extent[q.axis], &lo, &hi);
+		if (hi == POLY_INF)
+			return run;
 		int64_t covered = (hi + q.div - 1) / q.div;
 		if (covered < 1)
 			return 0;
@@ -24,17 +26,18 @@ static int64_t contiguous(struct loop_prog *p, buf_id b, const poly *extent)
 }
 
 /* at, clamped to the buffer, its end included. */
-static poly clamped(struct emit *e, poly at, int64_t elems)
+static poly clamped(struct emit *e, poly at, poly elems)
 {
 	struct polys *P = e->p->P;
 
-	return poly_max(P, poly_min(P, at, poly_const(P, elems)), poly_const(P, 0));
+	return poly_max(P, poly_min(P, at, elems), poly_const(P, 0));
 }
 
 static void put_lines(struct emit *e, buf_id b, poly at, int64_t run, bool written)
 {
 	struct polys *P = e->p->P;
-	int64_t elems = buf_elems(e->p, b), step = LINE_BYTES / (int64_t)dtype_size(lbuf(e->p, b)->dtype);
+	poly elems = buf_count(e->p, b);
+	int64_t step = LINE_BYTES / (int64_t)dtype_size(lbuf(e->p, b)->dtype);
 	const char *name = e->buf_text[b], *rw = written ? ", 1" : "";
 
 	if (run <= step * UNROLLED_MAX) {

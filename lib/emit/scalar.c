@@ -131,12 +131,12 @@ poly read_offset(struct emit *e, ex_id ex)
 		index[i] = here(e, x.index[i]);
 	if (x.dyn_dim >= 0) {
 		int64_t n = lbuf(e->p, x.buf)->shape[x.dyn_dim];
-		poly_var v = poly_var_new(e->p->P, 0, 0, n > 0 ? n - 1 : 0, 1);
+		poly_var v = poly_var_new(e->p->P, 0, 0, n == POLY_INF ? n : n > 0 ? n - 1 : 0, 1);
 		const char *value = scalar(e, x.a[0]), *name = text(e, "g%d", e->ntemp++);
 		while (e->var_text.n <= v)
 			vec_push(&e->var_text, NULL);
 		e->var_text.a[v] = name;
-		vec_push(&e->lines, text(e, "const long %s = at(%s, %ld);", name, value, (long)n));
+		vec_push(&e->lines, text(e, "const long %s = at(%s, %s);", name, value, poly_text(e, buf_dim(e->p, x.buf, x.dyn_dim))));
 		index[x.dyn_dim] = poly_of(e->p->P, v);
 	}
 	return placed(e, x.buf, env_subst(e, buf_offset(e->p, x.buf, index)));

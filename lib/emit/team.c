@@ -124,7 +124,8 @@ static void put_start(struct emit *e, const char *name, const struct arguments *
 void emit_team(struct emit *e, const nest_id *piece, size_t n)
 {
 	const char *name = arena_printf(&e->keep, "%s_%d", e->kernel, e->nteams++);
-	const char *own = arena_printf(&e->keep, " + (long)thread * %ld", (long)e->p->private);
+	const char *each = e->p->params.n ? text(e, "(%s)", poly_text(e, e->p->private_of)) : text(e, "%ld", (long)e->p->private);
+	const char *own = arena_printf(&e->keep, " + (long)thread * %s", each);
 	struct arguments g = {0};
 	FILE *f = e->f;
 	int depth = e->depth;

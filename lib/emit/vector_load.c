@@ -74,8 +74,8 @@ static const char *window_load(struct emit *e, buf_id b, poly base, const struct
 	int64_t lo, hi, n = w->last[k] - w->first[k] + 1;
 	const char *from = text(e, "%s + %s", e->buf_text[b], poly_text(e, at)), *suffix = memory_suffix(lbuf(e->p, b)->dtype);
 
-	poly_range(e->p->P, at, &lo, &hi);
-	if (n == e->vl || (hi != INT64_MAX && hi + e->vl <= buf_elems(e->p, b)))
+	poly_range(e->p->P, poly_sub(e->p->P, at, buf_count(e->p, b)), &lo, &hi);
+	if (n == e->vl || (hi != INT64_MAX && hi + e->vl <= 0))
 		return text(e, "vload%s(%s)", suffix, from);
 	return text(e, "vload%s_mask(%s, vlanes(0, %ld))", suffix, from, (long)n);
 }

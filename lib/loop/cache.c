@@ -13,11 +13,27 @@ static const char *axis_names(struct loop_prog *p, const struct stage *s)
 	return names;
 }
 
+/* A buffer of the type and shape of b, row-major. */
+static buf_id buf_like(struct loop_prog *p, const char *name, buf_id b, enum scope scope)
+{
+	struct loop_buf x = *lbuf(p, b);
+	buf_id made = buf_new(p, name, x.dtype, scope, x.rank, x.shape);
+	memcpy(lbuf(p, made)->dim, x.dim, sizeof x.dim);
+	memcpy(lbuf(p, made)->size, x.dim, sizeof x.dim);
+	return made;
+}
+
+static stage_id stage_like(struct loop_prog *p, const char *name, buf_id b, enum scope scope, const char *axes)
+{
+	sym u = stage_unused_name(p, name);
+	return stage_into(p, sym_str(u), buf_like(p, sym_str(u), b, scope), axes);
+}
+
 /* A stage that copies buffer `from` to `to` (0: a new buffer called name). Not placed anywhere. */
 static stage_id copy_stage(struct loop_prog *p, buf_id from, buf_id to, enum scope scope, const char *name, const char *axes)
 {
 	struct loop_buf b = *lbuf(p, from);
-	stage_id c = to ? stage_into(p, name, to, axes) : stage_new(p, name, b.dtype, scope, b.rank, b.shape, axes);
+	stage_id c = to ? stage_into(p, name, to, axes) : stage_like(p, name, from, scope, axes);
 	poly index[LOOP_RANK_MAX];
 	for (int d = 0; d < b.rank; d++)
 		index[d] = stage_axis(p, c, d);
@@ -47,7 +63,7 @@ static const char *is_ready(struct loop_prog *p, buf_id b, nest_id l, const poly
 			poly made = poly_add(P, from[d], size[d]);
 			poly_range(P, poly_sub(P, lo[d], from[d]), &before, &most);
 			poly_range(P, poly_sub(P, made, poly_add(P, lo[d], extent[d])), &after, &most);
-			bool all = poly_is_const(P, made, &end) && end >= lbuf(p, b)->shape[d];
+			bool all = made == buf_dim(p, b, d) || (poly_is_const(P, made, &end) && end >= lbuf(p, b)->shape[d]);
 			if (before < 0 || (after < 0 && !all))
 				return whynot(p, "the copy of %s would be larger than what %s computes of it", sym_str(lbuf(p, b)->name),
 					      sym_str(lnest(p, shared)->name));
@@ -156,7 +172,7 @@ static const char *cache_write(struct loop_prog *p, stage_id s, nest_id l, enum 
 		return why;
 	const char *axes = axis_names(p, lstage(p, s));
 	struct loop_buf shape = *lbuf(p, b);
-	buf_id acc = buf_new(p, name, shape.dtype, scope, shape.rank, shape.shape);
+	buf_id acc = buf_like(p, name, b, scope);
 	lbuf(p, acc)->layout = shape.layout;
 	nest_id seq = nest_body(p, l);
 	stage_id out = copy_stage(p, acc, b, 0, arena_printf(&p->arena, "%s.store", name), axes);
@@ -231,7 +247,8 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 	int k = nest_loops(p, update, around);
 	top = k ? around[0] : 0;
 	for (int i = 0; i < k; i++)
-		if (lnest(p, around[i])->of != s || !poly_is_const(p->P, lnest(p, around[i])->extent, NULL) || lnest(p, around[i])->cut.n)
+		if (lnest(p, around[i])->of != s || !prog_fixed(p, lnest(p, around[i])->extent) || lnest(p, around[i])->cut.n ||
+		    lnest(p, around[i])->step)
 			return whynot(p, "%s is scheduled already", stage);
 	if (sole_writer(p, s))
 		return sole_writer(p, s);
@@ -243,7 +260,8 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 			return whynot(p, "%s is scheduled already", stage);
 	struct loop_buf b = *lbuf(p, old.out);
 	int64_t lanes, shape[LOOP_RANK_MAX];
-	poly_is_const(p->P, lnest(p, l)->extent, &lanes);
+	if (!poly_is_const(p->P, lnest(p, l)->extent, &lanes))
+		return whynot(p, "%s has an extent that varies", loop);
 	if (b.rank == LOOP_RANK_MAX || k > LOOP_AXES_MAX || b.scope == SCOPE_OUT)
 		return whynot(p, "%s has too many axes, or is a result", stage);
 	poly guard[16];
@@ -252,18 +270,20 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 		return whynot(p, "%s has too many guards", stage);
 	memcpy(shape, b.shape, sizeof shape);
 	shape[b.rank] = lanes;
-	stage_id part =
-		stage_new(p, name, b.dtype, SCOPE_SCRATCH, b.rank + 1, shape, arena_printf(&p->arena, "%slane", axis_names(p, &old)));
+	sym partial = stage_unused_name(p, name);
+	buf_id parts = buf_new(p, sym_str(partial), b.dtype, SCOPE_SCRATCH, b.rank + 1, shape);
+	memcpy(lbuf(p, parts)->dim, b.dim, sizeof *b.dim * (size_t)b.rank);
+	memcpy(lbuf(p, parts)->size, b.dim, sizeof *b.dim * (size_t)b.rank);
+	stage_id part = stage_into(p, sym_str(partial), parts, arena_printf(&p->arena, "%slane", axis_names(p, &old)));
 	/* loop variables of the old nest as axes of the part, then old axes as bindings in those */
 	poly_var lv[NEST_DEPTH_MAX], av[LOOP_AXES_MAX];
 	poly by[NEST_DEPTH_MAX], at[LOOP_AXES_MAX];
 	for (int i = 0; i < k; i++) {
-		int64_t e;
-		poly_is_const(p->P, lnest(p, around[i])->extent, &e);
 		lv[i] = lnest(p, around[i])->var;
 		by[i] = i < old.nspatial ? stage_axis(p, part, i)
 			: around[i] == l ? stage_axis(p, part, old.nspatial)
-					 : stage_reduce(p, part, strchr(sym_str(lnest(p, around[i])->name), '.') + 1, e);
+					 : stage_reduce_over(p, part, strchr(sym_str(lnest(p, around[i])->name), '.') + 1,
+							     lnest(p, around[i])->extent);
 	}
 	for (int a = 0; a < old.naxes; a++) {
 		av[a] = old.axis[a].var;
@@ -287,7 +307,7 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 		poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
 		for (int a = 0; a < lstage(p, both[i])->naxes; a++) {
 			lo[a] = poly_const(p->P, 0);
-			extent[a] = poly_const(p->P, lstage(p, both[i])->axis[a].extent);
+			extent[a] = axis_size(p, &lstage(p, both[i])->axis[a]);
 		}
 		nest_insert(p, p->root, place + (size_t)i, nest_of_stage(p, both[i], lo, extent));
 	}

@@ -44,7 +44,7 @@ static void whole_region(struct loop_prog *p, stage_id s, poly *lo, poly *extent
 {
 	for (int a = 0; a < lstage(p, s)->naxes; a++) {
 		lo[a] = poly_const(p->P, 0);
-		extent[a] = poly_const(p->P, lstage(p, s)->axis[a].extent);
+		extent[a] = axis_size(p, &lstage(p, s)->axis[a]);
 	}
 }
 
@@ -55,10 +55,10 @@ static const char *scan_whole(struct loop_prog *p, stage_id s, const poly *lo, c
 	const struct stage *t = lstage(p, s);
 	int scan = stage_scan_axis(t), n = stage_reads_of(p, s, NULL, 0);
 	ex_id *read = ARENA_ARRAY(&p->arena, ex_id, n + 1);
-	int64_t first, steps;
+	int64_t first;
 	if (scan < 0)
 		return NULL;
-	if (!poly_is_const(p->P, lo[scan], &first) || first || !poly_is_const(p->P, extent[scan], &steps) || steps != t->axis[scan].extent)
+	if (!poly_is_const(p->P, lo[scan], &first) || first || extent[scan] != axis_size(p, &t->axis[scan]))
 		return whynot(p, "%s is a scan and needs all its steps here", sym_str(t->name));
 	stage_reads_of(p, s, read, n);
 	for (int i = 0; i < n; i++)
@@ -167,7 +167,8 @@ static void after_read(struct loop_prog *p, ex_id read, void *arg)
 	const struct stage *s = lstage(p, a->s);
 	for (int d = 0; d < lex(p, read)->n && !a->why; d++) {
 		int64_t l, e;
-		bool all = poly_is_const(p->P, lo[d], &l) && l == 0 && poly_is_const(p->P, extent[d], &e) && e >= lbuf(p, b)->shape[d];
+		bool all = poly_is_const(p->P, lo[d], &l) && l == 0 &&
+			   (extent[d] == buf_dim(p, b, d) || (poly_is_const(p->P, extent[d], &e) && e >= lbuf(p, b)->shape[d]));
 		if (all && d != lex(p, read)->dyn_dim) {
 			a->any = true;
 			continue;
@@ -179,7 +180,7 @@ static void after_read(struct loop_prog *p, ex_id read, void *arg)
 		if (axis < 0 || d == lex(p, read)->dyn_dim) {
 			a->why = whynot(p, "%s reads more of %s than is complete in %s", sym_str(s->name), sym_str(lbuf(p, b)->name),
 					sym_str(lnest(p, a->loop)->name));
-		} else if (s->axis[axis].extent > lbuf(p, b)->shape[d]) {
+		} else if (s->axis[axis].size != lbuf(p, b)->dim[d] || s->axis[axis].extent > lbuf(p, b)->shape[d]) {
 			a->why = whynot(p, "%s has a larger extent than %s", sym_str(s->name), sym_str(lbuf(p, b)->name));
 		} else if (a->set[axis] && (a->lo[axis] != lo[d] || a->extent[axis] != extent[d])) {
 			a->why = whynot(p, "%s reads two different parts under %s", sym_str(s->name), sym_str(lnest(p, a->loop)->name));

@@ -3,11 +3,14 @@
  *
  * The box is a product of intervals, so each dim is checked alone: for all values of the loops at or around l, run the loops inside
  * l that its index depends on, and mark what they write of the interval. All must be marked, and nothing outside. This needs
- * that no loop serves two dims and no guard mixes them; what is too long to run (STEPS_MAX) counts as not covered. */
+ * that no loop serves two dims and no guard mixes them; what is too long to run (STEPS_MAX) counts as not covered.
+ *
+ * Where the interval depends on parameters, it is run for their first values: loops over tiles do the same for every multiple of
+ * the tile and what is left of it, so those tell of all. */
 #include <string.h>
 #include "loop/nest.h"
 
-enum { STEPS_MAX = 1 << 18 };
+enum { STEPS_MAX = 1 << 18, VALUES_MAX = 48 /* of a parameter */ };
 
 struct exact {
 	struct loop_prog *p;
@@ -28,7 +31,11 @@ struct exact {
 	bool good;
 };
 
-static bool uses_loop(struct exact *x, poly e, int i) { return e != POLY_UNKNOWN && poly_uses(x->p->P, e, lnest(x->p, x->loop[i])->var); }
+static bool uses_loop(struct exact *x, poly e, int i)
+{
+	const struct nest *l = lnest(x->p, x->loop[i]);
+	return e != POLY_UNKNOWN && (poly_uses(x->p->P, e, l->var) || (l->len && poly_uses(x->p->P, e, l->len)));
+}
 
 /* Marks the loops that e depends on, also through their extents. */
 static void mark_loops(struct exact *x, poly e)
@@ -37,6 +44,8 @@ static void mark_loops(struct exact *x, poly e)
 		if (!x->used[i] && uses_loop(x, e, i)) {
 			x->used[i] = true;
 			mark_loops(x, lnest(x->p, x->loop[i])->extent);
+			if (lnest(x->p, x->loop[i])->len)
+				mark_loops(x, lnest(x->p, x->loop[i])->elems);
 		}
 }
 
@@ -54,7 +63,7 @@ static void go(struct exact *x, int depth);
 static void go_box(struct exact *x)
 {
 	int64_t lo = poly_eval(x->p->P, x->lo, x->env), hi = lo + poly_eval(x->p->P, x->extent, x->env);
-	int64_t size = lbuf(x->p, lstage(x->p, x->block->stage)->out)->shape[x->dim];
+	int64_t size = poly_eval(x->p->P, buf_dim(x->p, lstage(x->p, x->block->stage)->out, x->dim), x->env);
 	x->first = lo < 0 ? 0 : lo;
 	x->count = (hi > size ? size : hi) - x->first;
 	if (x->count < 0)
@@ -99,7 +108,51 @@ static void go(struct exact *x, int depth)
 		if (++x->steps > STEPS_MAX)
 			x->good = false;
 		x->env[n->var] = i;
+		if (n->len) {
+			int64_t left = poly_eval(x->p->P, n->elems, x->env) - i * n->step;
+			x->env[n->var] = i * n->step;
+			x->env[n->len] = left < n->step ? left : n->step;
+		}
 		go(x, depth + 1);
+	}
+}
+
+/* Steps of the largest tile that the loops of this dim make: beyond two of them nothing is new. */
+static int64_t values_tried(struct exact *x)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < x->nloops; i++)
+		if (x->used[i] && lnest(x->p, x->loop[i])->step > n)
+			n = lnest(x->p, x->loop[i])->step;
+	return 2 * n + 1 < VALUES_MAX ? 2 * n + 1 : VALUES_MAX;
+}
+
+static bool uses_parameter(struct exact *x, poly_var v)
+{
+	bool used = poly_uses(x->p->P, x->lo, v) || poly_uses(x->p->P, x->extent, v);
+
+	for (int i = 0; i < x->nloops && !used; i++)
+		used = x->used[i] && poly_uses(x->p->P, lnest(x->p, x->loop[i])->extent, v);
+	return used;
+}
+
+/* All values of parameter number k and those behind it that the dim depends on. */
+static void go_values(struct exact *x, size_t k)
+{
+	int64_t lo, hi;
+
+	if (k == x->p->params.n) {
+		x->steps = 0;
+		go(x, 0);
+		return;
+	}
+	poly_var v = x->p->params.a[k].var;
+	poly_var_range(x->p->P, v, &lo, &hi);
+	int64_t n = uses_parameter(x, v) ? values_tried(x) : 1;
+	for (int64_t i = lo > 0 ? lo : 1; n-- > 0 && i <= hi && x->good; i++) {
+		x->env[v] = i;
+		go_values(x, k + 1);
 	}
 }
 
@@ -150,7 +203,7 @@ static bool dim_exact(struct exact *x, int d, const poly *lo, const poly *extent
 		return false;
 	x->steps = 0;
 	x->good = true;
-	go(x, 0);
+	go_values(x, 0);
 	return x->good;
 }
 

@@ -137,7 +137,7 @@ ex_id ex_read_fill(struct loop_prog *p, buf_id b, int n, const poly *index, doub
 	poly cond[2 * LOOP_RANK_MAX];
 	for (int i = 0; i < n; i++) {
 		cond[2 * i] = index[i];
-		cond[2 * i + 1] = poly_sub(p->P, poly_const(p->P, lbuf(p, b)->shape[i] - 1), index[i]);
+		cond[2 * i + 1] = poly_sub(p->P, poly_addc(p->P, buf_dim(p, b, i), -1), index[i]);
 	}
 	ex_id r = ex_read(p, b, n, index);
 	return ex_guard(p, 2 * n, cond, r, ex_const(p, lbuf(p, b)->dtype, fill));

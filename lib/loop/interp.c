@@ -38,9 +38,10 @@ struct place {
 	int n, axis[LOOP_LAYOUT_MAX]; /* axes in storage order, with strides in elements */
 	int64_t div[LOOP_LAYOUT_MAX], mod[LOOP_LAYOUT_MAX], stride[LOOP_LAYOUT_MAX], elems;
 	int64_t room[LOOP_RANK_MAX]; /* indices that may be read: buf_room */
-	bool based;                  /* the window does not start at 0 */
-	void *data;                  /* given by the caller, */
-	union num *value;            /* or made here */
+	int64_t shape[LOOP_RANK_MAX], extent[LOOP_RANK_MAX];
+	bool based;       /* the window does not start at 0 */
+	void *data;       /* given by the caller, */
+	union num *value; /* or made here */
 	struct tag *tag;
 	uint32_t life; /* counts iterations of the loop that allocates it: each begins with nothing written */
 };
@@ -61,6 +62,8 @@ static void machine_start(struct machine *m, struct loop_prog *p)
 {
 	*m = (struct machine){.p = p};
 	m->env = arena_alloc(&m->arena, sizeof *m->env * (poly_nvars(p->P) + 2));
+	for (size_t i = 0; i < p->params.n; i++)
+		m->env[p->params.a[i].var] = p->params.a[i].value;
 	m->places = ARENA_ARRAY(&m->arena, struct place, p->bufs.n);
 	m->done = ARENA_ARRAY(&m->arena, bool, p->stages.n);
 }
@@ -123,6 +126,10 @@ static void place_make(struct machine *m, buf_id b, void *data)
 	struct place *s = &m->places[b];
 	int64_t step = 1;
 
+	for (int d = 0; d < x->rank; d++) {
+		s->shape[d] = x->dim[d] != POLY_UNKNOWN ? poly_eval(m->p->P, x->dim[d], m->env) : x->shape[d];
+		s->extent[d] = x->size[d] != POLY_UNKNOWN ? poly_eval(m->p->P, x->size[d], m->env) : x->extent[d];
+	}
 	s->n = x->layout.n ? x->layout.n : x->rank;
 	for (int i = s->n - 1; i >= 0; i--) {
 		struct layout_part q = x->layout.n ? x->layout.part[i] : (struct layout_part){i, 1, 0};
@@ -130,11 +137,11 @@ static void place_make(struct machine *m, buf_id b, void *data)
 		s->div[i] = q.div;
 		s->mod[i] = q.mod;
 		s->stride[i] = step;
-		step *= q.mod ? q.mod : (x->extent[q.axis] + q.div - 1) / q.div;
+		step *= q.mod ? q.mod : (s->extent[q.axis] + q.div - 1) / q.div;
 	}
 	s->elems = step;
 	for (int d = 0; d < x->rank; d++)
-		s->room[d] = buf_room(m->p, b, d);
+		s->room[d] = x->dim[d] != POLY_UNKNOWN ? s->shape[d] : buf_room(m->p, b, d);
 	for (int d = 0; d < x->rank; d++)
 		s->based |= x->base[d] != poly_const(m->p->P, 0);
 	s->data = data;
@@ -216,12 +223,12 @@ static void complain(struct machine *m, buf_id b, const int64_t *index, const ch
 		m->why = whynot(m->p, "%s is %s", element_text(m, b, index), what);
 }
 
-static int64_t element_number(const struct loop_buf *x, const int64_t *index)
+static int64_t element_number(const struct loop_buf *x, const struct place *s, const int64_t *index)
 {
 	int64_t n = 0;
 
 	for (int d = 0; d < x->rank; d++)
-		n = n * x->shape[d] + index[d];
+		n = n * s->shape[d] + index[d];
 	return n;
 }
 
@@ -238,7 +245,7 @@ static int64_t locate(struct machine *m, buf_id b, const int64_t *index)
 			return -1;
 		}
 		at[d] = s->based ? index[d] - value_of(m, x->base[d]) : index[d];
-		if (at[d] < 0 || (at[d] >= x->extent[d] && index[d] < x->shape[d])) {
+		if (at[d] < 0 || (at[d] >= s->extent[d] && index[d] < s->shape[d])) {
 			complain(m, b, index, "outside the window that is kept");
 			return -1;
 		}
@@ -262,7 +269,7 @@ static union num read_storage(struct machine *m, buf_id b, const int64_t *index)
 
 	if (at < 0)
 		return whole(0);
-	if (s->tag && (s->tag[at].life != s->life || s->tag[at].element != element_number(x, index) + 1)) {
+	if (s->tag && (s->tag[at].life != s->life || s->tag[at].element != element_number(x, s, index) + 1)) {
 		complain(m, b, index, "read before it is written");
 		return whole(0);
 	}
@@ -277,7 +284,7 @@ static void write_storage(struct machine *m, buf_id b, const int64_t *index, uni
 
 	if (at < 0)
 		return;
-	s->tag[at] = (struct tag){element_number(x, index) + 1, s->life};
+	s->tag[at] = (struct tag){element_number(x, s, index) + 1, s->life};
 	if (s->data)
 		store(x->dtype, s->data, at, v);
 	else
@@ -297,7 +304,7 @@ static union num eval_read(struct machine *m, const struct ex *x)
 	if (x->dyn_dim >= 0) {
 		enum dtype t = lex(m->p, x->a[0])->dtype;
 		union num v = eval(m, x->a[0]);
-		int64_t n = lbuf(m->p, x->buf)->shape[x->dyn_dim], i = cast(DT_I64, t, v).i;
+		int64_t n = m->places[x->buf].shape[x->dyn_dim], i = cast(DT_I64, t, v).i;
 		i += i < 0 ? n : 0;
 		index[x->dyn_dim] = i < 0 ? 0 : i >= n ? n - 1 : i;
 	}
@@ -367,6 +374,11 @@ static union num body_value(struct machine *m, const struct stage *s)
 	return t == from ? v : cast(t, from, v);
 }
 
+static int64_t extent_of(struct machine *m, const struct axis *x)
+{
+	return x->size != POLY_UNKNOWN ? poly_eval(m->p->P, x->size, m->env) : x->extent;
+}
+
 /* ---- nests ---- */
 
 static void run_block(struct machine *m, const struct nest *n)
@@ -382,7 +394,7 @@ static void run_block(struct machine *m, const struct nest *n)
 			return;
 	for (int a = 0; a < naxes; a++) {
 		index[a] = value_of(m, n->bind[a]);
-		if (a >= s->nspatial && (index[a] < 0 || index[a] >= s->axis[a].extent) && !m->why)
+		if (a >= s->nspatial && (index[a] < 0 || index[a] >= extent_of(m, &s->axis[a])) && !m->why)
 			m->why = whynot(m->p, "%s runs at %s = %ld", sym_str(s->name), sym_str(s->axis[a].name), (long)index[a]);
 	}
 	for (int a = 0; a < naxes; a++)
@@ -425,7 +437,13 @@ static void run(struct machine *m, nest_id id)
 		home |= m->p->bufs.a[b].alloc == id;
 	int64_t extent = value_of(m, n->extent);
 	for (int64_t i = 0; i < extent && !m->why; i++) {
-		m->env[n->var] = n->mark == LOOP_PARALLEL ? extent - 1 - i : i; /* their order must not matter */
+		int64_t at = n->mark == LOOP_PARALLEL ? extent - 1 - i : i; /* their order must not matter */
+		m->env[n->var] = at;
+		if (n->step) {
+			int64_t left = value_of(m, n->elems) - at * n->step;
+			m->env[n->var] = at * n->step;
+			m->env[n->len] = left < n->step ? left : n->step;
+		}
 		for (size_t b = 1; home && b < m->p->bufs.n; b++)
 			if (m->p->bufs.a[b].alloc == id)
 				m->places[b].life++;
@@ -434,11 +452,11 @@ static void run(struct machine *m, nest_id id)
 }
 
 /* The logical index of a row-major position. */
-static void unravel(const struct loop_buf *x, int64_t position, int64_t *index)
+static void unravel(const struct loop_buf *x, const struct place *s, int64_t position, int64_t *index)
 {
 	for (int d = x->rank - 1; d >= 0; d--) {
-		index[d] = position % x->shape[d];
-		position /= x->shape[d];
+		index[d] = position % s->shape[d];
+		position /= s->shape[d];
 	}
 }
 
@@ -449,9 +467,9 @@ static void check_result(struct machine *m, buf_id b)
 	int64_t index[LOOP_RANK_MAX] = {0}, count = 1;
 
 	for (int d = 0; d < x->rank; d++)
-		count *= x->shape[d];
+		count *= m->places[b].shape[d];
 	for (int64_t i = 0; i < count && !m->why; i++) {
-		unravel(x, i, index);
+		unravel(x, &m->places[b], i, index);
 		int64_t at = locate(m, b, index);
 		if (at >= 0 && m->places[b].tag[at].element != i + 1)
 			complain(m, b, index, "never written");
@@ -487,7 +505,7 @@ static union num stage_element(struct machine *m, const struct stage *s, const i
 	int64_t at[LOOP_AXES_MAX] = {0}, saved[LOOP_AXES_MAX];
 
 	for (int a = 0; a < s->naxes; a++) {
-		if (s->axis[a].extent <= 0 && a >= s->nspatial)
+		if (extent_of(m, &s->axis[a]) <= 0 && a >= s->nspatial)
 			return v; /* an empty sum */
 		saved[a] = m->env[s->axis[a].var];
 		if (a < s->nspatial)
@@ -499,7 +517,7 @@ static union num stage_element(struct machine *m, const struct stage *s, const i
 		v = combine(s->comb, t, v, body_value(m, s));
 		more = false;
 		for (int a = s->naxes - 1; a >= s->nspatial && !more; a--) {
-			more = ++at[a] < s->axis[a].extent;
+			more = ++at[a] < extent_of(m, &s->axis[a]);
 			if (!more)
 				at[a] = 0;
 		}
@@ -516,7 +534,7 @@ static void make_elements(struct machine *m, const struct stage *s, int fixed, i
 	int64_t index[LOOP_RANK_MAX] = {0}, count = 1;
 
 	for (int d = 0; d < x->rank; d++)
-		count *= d == fixed ? 1 : x->shape[d];
+		count *= d == fixed ? 1 : m->places[s->out].shape[d];
 	if (fixed >= 0)
 		index[fixed] = step;
 	for (int64_t i = 0; i < count && !m->why; i++) {
@@ -525,7 +543,7 @@ static void make_elements(struct machine *m, const struct stage *s, int fixed, i
 		for (int d = x->rank - 1; d >= 0; d--) {
 			if (d == fixed)
 				continue;
-			if (++index[d] < x->shape[d])
+			if (++index[d] < m->places[s->out].shape[d])
 				break;
 			index[d] = 0;
 		}
@@ -550,7 +568,7 @@ static stage_id make_scan(struct machine *m, stage_id first)
 		m->done[end] = true;
 		place_make(m, lstage(m->p, end)->out, m->places[lstage(m->p, end)->out].data);
 	}
-	for (int64_t step = 0; step < s->axis[stage_scan_axis(s)].extent; step++)
+	for (int64_t step = 0; step < extent_of(m, &s->axis[stage_scan_axis(s)]); step++)
 		for (stage_id t = first; t < end; t++)
 			make_elements(m, lstage(m->p, t), stage_scan_axis(lstage(m->p, t)), step);
 	return end - 1;
@@ -637,7 +655,7 @@ void stages_points(struct loop_prog *p, buf_id out, int n, const int64_t *elemen
 	for (buf_id b = 1; b < p->bufs.n; b++)
 		place_make(&m, b, lbuf(p, b)->scope < SCOPE_OUT ? data[b] : NULL);
 	for (int i = 0; i < n; i++) {
-		unravel(x, element[i], index);
+		unravel(x, &m.places[out], element[i], index);
 		value[i] = as_double(x->dtype, read_lazily(&m, out, index));
 	}
 	machine_end(&m);

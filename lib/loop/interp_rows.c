@@ -170,7 +170,7 @@ bool stages_eval_rows(struct loop_prog *p, void **data)
 {
 	struct arena a = {0};
 	struct rows r = {.p = p, .data = data, .access = ARENA_ARRAY(&a, struct access, p->exs.n)};
-	bool all = true;
+	bool all = !p->params.n;
 
 	for (stage_id s = 1; s < p->stages.n && all; s++)
 		all = begin(&r, s);

@@ -16,7 +16,11 @@ static int parts_of(const struct loop_buf *b, struct layout_part *part)
 	return b->rank;
 }
 
-static int64_t part_size(const struct loop_buf *b, struct layout_part q) { return q.mod ? q.mod : (b->extent[q.axis] + q.div - 1) / q.div; }
+static int64_t part_size(const struct loop_buf *b, struct layout_part q)
+{
+	int64_t n = b->extent[q.axis];
+	return q.mod ? q.mod : n / q.div + (n % q.div != 0);
+}
 
 int64_t layout_elems(const struct loop_buf *b)
 {
@@ -35,7 +39,7 @@ int64_t buf_room(struct loop_prog *p, buf_id id, int d)
 	for (int i = 0; i < b->layout.n && b->scope == SCOPE_CONST; i++)
 		if (b->layout.part[i].axis == d && b->layout.part[i].div > block)
 			block = b->layout.part[i].div;
-	return (b->shape[d] + block - 1) / block * block;
+	return b->shape[d] == INT64_MAX ? b->shape[d] : (b->shape[d] + block - 1) / block * block;
 }
 
 poly buf_offset(struct loop_prog *p, buf_id id, const poly *index)
@@ -47,14 +51,30 @@ poly buf_offset(struct loop_prog *p, buf_id id, const poly *index)
 	for (int i = 0; i < np; i++) {
 		poly e = poly_sub(p->P, index[part[i].axis], b->base[part[i].axis]);
 		if (part_size(b, part[i]) == 1 && !part[i].mod)
-			continue; /* one place only */
+			continue; /* one place only, whatever the parameters */
 		if (part[i].div > 1)
 			e = poly_floordiv(p->P, e, part[i].div);
 		if (part[i].mod)
 			e = poly_mod(p->P, e, part[i].mod);
-		off = poly_add(p->P, poly_mulc(p->P, off, part_size(b, part[i])), e);
+		if (b->size[part[i].axis] != POLY_UNKNOWN && !part[i].mod)
+			off = poly_add(p->P, poly_mul(p->P, off, poly_ceildiv(p->P, b->size[part[i].axis], part[i].div)), e);
+		else
+			off = poly_add(p->P, poly_mulc(p->P, off, part_size(b, part[i])), e);
 	}
 	return off;
+}
+
+poly buf_count(struct loop_prog *p, buf_id id)
+{
+	const struct loop_buf *b = lbuf(p, id);
+	struct layout_part part[LOOP_LAYOUT_MAX];
+	poly n = poly_const(p->P, 1);
+	for (int np = parts_of(b, part), i = 0; i < np; i++)
+		if (b->size[part[i].axis] != POLY_UNKNOWN && !part[i].mod)
+			n = poly_mul(p->P, n, poly_ceildiv(p->P, b->size[part[i].axis], part[i].div));
+		else
+			n = poly_mulc(p->P, n, part_size(b, part[i]));
+	return n;
 }
 
 int64_t buf_elems(struct loop_prog *p, buf_id id) { return layout_elems(lbuf(p, id)); }

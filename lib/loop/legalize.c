@@ -3,7 +3,8 @@
  *  1. Windows: a local buffer needs to hold only what is alive at one time. The innermost loop around all that touches it is
  *     where it is allocated; the region touched in one iteration is its size.
  *  2. Cutting: a loop is cut at given points (tails, and where guards and fills change), and the nest is copied with a loop for
- *     each piece. In a piece most guards are always true or never, and vanish.
+ *     each piece. In a piece most guards are always true or never, and vanish. A loop over tiles of an axis whose size varies becomes one
+ *     over the whole tiles, and what is left in one piece, or in pieces of 8, 4, 2 and 1 where loops must be unrolled.
  *  3. Settling: instructions, registers and prefetches are checked again in the copy.
  *  4. Layout: each scratch buffer gets its offset in the workspace. */
 #include <string.h>
@@ -77,6 +78,7 @@ static const char *find_windows(struct loop_prog *p)
 			poly_range(p->P, extent[d], &l, &h);
 			lbuf(p, b)->base[d] = lo[d];
 			lbuf(p, b)->extent[d] = h > 0 ? h : 1;
+			lbuf(p, b)->size[d] = l != h && prog_fixed(p, extent[d]) ? extent[d] : POLY_UNKNOWN;
 		}
 	}
 	return NULL;
@@ -94,8 +96,8 @@ struct clone {
 struct copy {
 	struct loop_prog *p;
 	int nv;
-	poly_var v[NEST_DEPTH_MAX]; /* loop variables, */
-	poly by[NEST_DEPTH_MAX];    /* and what replaces them */
+	poly_var v[2 * NEST_DEPTH_MAX]; /* loop variables, and sizes of tiles, */
+	poly by[2 * NEST_DEPTH_MAX];    /* and what replaces them */
 	int nb;
 	buf_id from[64], to[64];
 	VEC(struct clone) stages;
@@ -134,6 +136,18 @@ static stage_id stage_clone(struct copy *c, stage_id s)
 
 static void copy_into(struct copy *c, nest_id from, nest_id seq);
 
+/* Does g >= 0 follow from the loops around the new seq? */
+static bool holds(struct loop_prog *p, poly g, nest_id seq)
+{
+	nest_id loops[NEST_DEPTH_MAX + 1];
+	int n = nest_loops(p, seq, loops);
+	int64_t lo, hi;
+
+	g = bound_over(p, g, n, loops, false);
+	poly_range(p->P, g, &lo, &hi);
+	return g != POLY_UNKNOWN && lo >= 0;
+}
+
 static void copy_block(struct copy *c, nest_id from, nest_id seq)
 {
 	enum { BLOCKS_MAX = 1 << 16 };
@@ -155,7 +169,7 @@ static void copy_block(struct copy *c, nest_id from, nest_id seq)
 		bool twice = false;
 		for (size_t j = 0; j < lnest(p, k)->guard.n; j++)
 			twice |= lnest(p, k)->guard.a[j] == g;
-		if (lo < 0 && !twice)
+		if (lo < 0 && !twice && !(p->params.n && holds(p, g, seq)))
 			vec_push(&lnest(p, k)->guard, g);
 	}
 	nest_insert(p, seq, lnest(p, seq)->kid.n, k);
@@ -194,9 +208,14 @@ static buf_id mapped(const struct copy *c, buf_id b)
 	return b;
 }
 
+/* What a piece of a loop over tiles is: the variable is begin + step * the piece's variable, the size of the tile is len. */
+struct tiles {
+	poly begin, len;
+};
+
 /* Copies `extent` iterations of loop `from`, starting at `first`. A piece of one iteration needs no loop; it has one all the same if
  * the loop is parallel (threads divide its iterations), an instruction, or a function of its own. */
-static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, nest_id seq, uint32_t team)
+static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, nest_id seq, uint32_t team, const struct tiles *tiles)
 {
 	struct loop_prog *p = c->p;
 	int64_t n = 0, low, high;
@@ -205,7 +224,7 @@ static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, ne
 	if (high <= 0)
 		return;
 	nest_id into = seq, home = 0;
-	poly at = first;
+	poly at = tiles ? tiles->begin : first;
 	if (loop) {
 		struct nest old = *lnest(p, from);
 		nest_id f = nest_for(p, old.name, extent, old.reduce, old.of);
@@ -221,19 +240,24 @@ static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, ne
 		lnest(p, f)->whole = sub(c, old.extent);
 		nest_insert(p, seq, lnest(p, seq)->kid.n, f);
 		if (!(fixed && n == 1))
-			at = poly_add(p->P, first, poly_of(p->P, lnest(p, f)->var));
+			at = poly_add(p->P, at, poly_mulc(p->P, poly_of(p->P, lnest(p, f)->var), tiles ? lnest(p, from)->step : 1));
 		home = f;
 	} else { /* no loop: its local buffers are allocated in the loop around */
 		for (home = seq; home != p->root && lnest(p, home)->kind != NEST_FOR;)
 			home = lnest(p, home)->parent;
 	}
 	into = loop ? nest_body(p, home) : seq;
-	if (c->nv == NEST_DEPTH_MAX) {
+	if (c->nv + 2 > 2 * NEST_DEPTH_MAX) {
 		c->why = "nest too deep";
 		return;
 	}
+	int nv = c->nv;
 	c->v[c->nv] = lnest(p, from)->var;
 	c->by[c->nv++] = at;
+	if (tiles) {
+		c->v[c->nv] = lnest(p, from)->len;
+		c->by[c->nv++] = tiles->len;
+	}
 	int nb = map_buffers(c, from, home ? home : p->root);
 	nest_id body = nest_body(p, from);
 	for (size_t i = 0; i < lnest(p, body)->kid.n && !c->why; i++)
@@ -242,16 +266,72 @@ static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, ne
 		c->nb = nb;
 		c->gen++;
 	}
-	c->nv--;
+	c->nv = nv;
 	if (into != seq && !lnest(p, into)->kid.n) { /* no block is left in it: take it out, it is the last kid */
 		lnest(p, seq)->kid.n--;
 		lnest(p, home)->parent = 0;
 	}
 }
 
+struct sized {
+	poly_var len;
+	bool unrolled;
+};
+
+/* Is there a loop that must be unrolled, and whose extent is (a part of) the size of a tile? */
+static void find_unrolled(struct loop_prog *p, nest_id id, void *arg)
+{
+	struct sized *s = arg;
+	const struct nest *n = lnest(p, id);
+
+	if (n->kind != NEST_FOR || !poly_uses(p->P, n->step ? n->elems : n->extent, s->len))
+		return;
+	s->unrolled |= (n->mark == LOOP_UNROLL && !n->unroll) || n->mark == LOOP_CALL;
+	struct sized inner = {n->len};
+	for (size_t i = 0; n->len && i < n->kid.n; i++)
+		nest_walk(p, n->kid.a[i], find_unrolled, &inner);
+	s->unrolled |= inner.unrolled;
+}
+
+/* A loop over tiles: the whole ones; then what is left. */
+static void copy_tiles(struct copy *c, nest_id from, nest_id seq, uint32_t team)
+{
+	struct loop_prog *p = c->p;
+	struct polys *P = p->P;
+	poly elems = sub(c, lnest(p, from)->elems);
+	int64_t f = lnest(p, from)->step, lo, hi;
+	poly full = poly_floordiv(P, elems, f), end = poly_mulc(P, full, f), left = poly_sub(P, elems, end);
+	struct tiles t = {poly_const(P, 0), poly_const(P, f)};
+	struct sized s = {lnest(p, from)->len};
+
+	copy_piece(c, from, poly_const(P, 0), full, seq, team, &t);
+	poly_range(P, left, &lo, &hi);
+	if (hi <= 0 || c->why)
+		return;
+	nest_walk(p, nest_body(p, from), find_unrolled, &s);
+	if (!s.unrolled || lo == hi) {
+		t = (struct tiles){end, left};
+		copy_piece(c, from, full, poly_min(P, poly_const(P, 1), left), seq, team, &t);
+		return;
+	}
+	int64_t size = 1;
+	while (2 * size < f)
+		size *= 2;
+	for (; size && !c->why; size /= 2) { /* as many as a bit of what is left says: none or one */
+		t = (struct tiles){poly_sub(P, elems, left), poly_const(P, size)};
+		poly some = poly_floordiv(P, left, size);
+		copy_piece(c, from, full, some, seq, team, &t);
+		left = poly_sub(P, left, poly_mulc(P, some, size));
+	}
+}
+
 static void copy_for(struct copy *c, nest_id from, nest_id seq)
 {
 	struct loop_prog *p = c->p;
+	if (lnest(p, from)->step) {
+		copy_tiles(c, from, seq, lnest(p, from)->mark == LOOP_PARALLEL && p->threads > 1 ? ++c->teams : 0);
+		return;
+	}
 	poly extent = sub(c, lnest(p, from)->extent);
 	int64_t n, *cut = ARENA_ARRAY(&p->arena, int64_t, lnest(p, from)->cut.n + 1);
 	int ncut = 0;
@@ -259,7 +339,7 @@ static void copy_for(struct copy *c, nest_id from, nest_id seq)
 	bool call = lnest(p, from)->mark == LOOP_CALL;
 	if (!poly_is_const(p->P, extent, &n) || call || c->in_call) {
 		c->in_call |= call;
-		copy_piece(c, from, poly_const(p->P, 0), extent, seq, team);
+		copy_piece(c, from, poly_const(p->P, 0), extent, seq, team, NULL);
 		c->in_call &= !call;
 		return;
 	}
@@ -281,7 +361,7 @@ static void copy_for(struct copy *c, nest_id from, nest_id seq)
 			end = n;
 		if (end <= first)
 			continue;
-		copy_piece(c, from, poly_const(p->P, first), poly_const(p->P, end - first), seq, team);
+		copy_piece(c, from, poly_const(p->P, first), poly_const(p->P, end - first), seq, team, NULL);
 		first = end;
 	}
 }
@@ -384,20 +464,42 @@ static bool add_bytes(struct loop_prog *p, buf_id b, int64_t most, int64_t *at)
 	return true;
 }
 
+static poly bytes_of(struct loop_prog *p, buf_id b)
+{
+	poly bytes = poly_mulc(p->P, buf_count(p, b), (int64_t)dtype_size(lbuf(p, b)->dtype));
+	return poly_mulc(p->P, poly_ceildiv(p->P, bytes, ALIGN), ALIGN);
+}
+
 /* Offsets of the scratch buffers from byte *at on, which moves to their end: of those that threads share, or (private) of those that
  * each thread has for itself. NULL, or why not. */
-static const char *place(struct loop_prog *p, bool private, int64_t *at)
+static const char *place(struct loop_prog *p, bool private, int64_t *at, poly *start)
 {
 	for (buf_id b = 1; b < p->bufs.n; b++) {
 		struct loop_buf *x = lbuf(p, b);
 		if (x->scope != SCOPE_SCRATCH || !x->alloc || x->private != private)
 			continue;
 		x->offset = *at;
+		if (p->params.n) {
+			x->start = *start;
+			*start = poly_add(p->P, *start, bytes_of(p, b));
+			continue;
+		}
 		if (!add_bytes(p, b, WORKSPACE_MAX, at))
 			return whynot(p, "scratch buffer %s: it is larger than any memory", sym_str(x->name));
 		*at = (*at + ALIGN - 1) / ALIGN * ALIGN;
 	}
 	return NULL;
+}
+
+static const char *lay_out_varying(struct loop_prog *p, poly shared, poly end)
+{
+	int64_t lo;
+
+	p->private_of = poly_sub(p->P, end, shared);
+	p->workspace_of = poly_add(p->P, shared, poly_mulc(p->P, p->private_of, p->threads > 1 ? p->threads : 1));
+	poly_range(p->P, p->private_of, &lo, &p->private);
+	poly_range(p->P, p->workspace_of, &lo, &p->workspace);
+	return p->workspace_of == POLY_UNKNOWN ? "the size of its workspace cannot be written down" : NULL;
 }
 
 /* The workspace: first the shared buffers, then, for each thread, its private ones. Stack buffers are only counted. */
@@ -408,16 +510,25 @@ static const char *lay_out(struct loop_prog *p)
 		struct loop_buf *x = lbuf(p, b);
 		if (x->scope < SCOPE_SCRATCH || !x->alloc)
 			continue;
+		if (p->params.n && !poly_is_const(p->P, buf_count(p, b), NULL)) {
+			if (x->scope == SCOPE_REGISTER)
+				return whynot(p, "register buffer %s: its size varies", sym_str(x->name));
+			x->scope = SCOPE_SCRATCH;
+		}
 		if (x->scope == SCOPE_STACK && !add_bytes(p, b, STACK_MAX, &stack))
 			return whynot(p, "stack buffer %s: more than %d KB on the stack", sym_str(x->name), STACK_MAX >> 10);
 		x->private = in_team(p, x->alloc);
 	}
 	const char *why;
-	if ((why = place(p, false, &shared)))
+	poly at = poly_const(p->P, 0);
+	if ((why = place(p, false, &shared, &at)))
 		return why;
 	int64_t end = shared;
-	if ((why = place(p, true, &end)))
+	poly alone = at;
+	if ((why = place(p, true, &end, &at)))
 		return why;
+	if (p->params.n)
+		return lay_out_varying(p, alone, at);
 	p->private = end - shared;
 	p->workspace = shared + p->private * (p->threads > 1 ? p->threads : 1);
 	return p->workspace > WORKSPACE_MAX ? whynot(p, "the workspaces of the threads are larger than any memory") : NULL;

@@ -43,17 +43,20 @@ struct loop_buf {
 	enum dtype dtype;
 	enum scope scope;
 	int rank;
-	int64_t shape[LOOP_RANK_MAX]; /* logical */
+	int64_t shape[LOOP_RANK_MAX]; /* logical; where it varies (dim), the most it can be */
+	poly dim[LOOP_RANK_MAX];      /* in the program's parameters, POLY_UNKNOWN: shape */
 	struct layout layout;
 	/* After loop_legalize, for scratch, stack and register: only a window is kept. Element i lives at
 	 * i - base (polynomials in the loops around alloc), the window is extent[] large. */
 	nest_id alloc; /* loop (or root) whose iteration the window belongs to; 0: before loop_legalize */
 	poly base[LOOP_RANK_MAX];
 	int64_t extent[LOOP_RANK_MAX];
-	int64_t offset;   /* scratch: byte offset in the kernel's workspace (loop_legalize sets it); private: thread 0's */
-	bool private;     /* scratch that lives in a parallel loop: each thread has its own */
-	int operand;      /* IN, CONST, OUT: its number among those of that scope, in order of making */
-	const void *data; /* CONST: row-major logical bytes if known (build-time stages read it) */
+	poly size[LOOP_RANK_MAX]; /* the extent in the program's parameters, POLY_UNKNOWN: extent */
+	poly start;               /* the same of offset, POLY_UNKNOWN: offset */
+	int64_t offset;           /* scratch: byte offset in the kernel's workspace (loop_legalize sets it); private: thread 0's */
+	bool private;             /* scratch that lives in a parallel loop: each thread has its own */
+	int operand;              /* IN, CONST, OUT: its number among those of that scope, in order of making */
+	const void *data;         /* CONST: row-major logical bytes if known (build-time stages read it) */
 };
 
 /* Expressions of stage bodies. Index expressions are polynomials in the stage's axis variables. */
@@ -82,8 +85,9 @@ enum axis_kind { AXIS_SPATIAL, AXIS_REDUCE, AXIS_SCAN };
 struct axis {
 	sym name;
 	poly_var var;
-	int64_t extent;
+	int64_t extent; /* where it varies (size), the most it can be */
 	enum axis_kind kind;
+	poly size; /* in the program's parameters, POLY_UNKNOWN: extent */
 };
 enum combiner { COMB_NONE, COMB_SUM, COMB_PROD, COMB_MAX, COMB_MIN };
 double combiner_identity(enum combiner c); /* 0, 1, -inf, inf */
@@ -126,7 +130,12 @@ struct nest {
 	/* FOR: var from 0 to extent - 1, step 1 */
 	sym name; /* "conv.w.1" */
 	poly_var var;
-	poly extent; /* polynomial in outer loop variables; its largest value is the range of var */
+	poly extent; /* polynomial in outer loop variables and parameters; its largest value is the range of var */
+	/* A loop over the tiles of an axis whose size varies, until loop_legalize: var is where the tile begins, a multiple of step; its
+	 * size is len: step, but of the last tile what is left of elems. 0: a plain loop. */
+	int64_t step;
+	poly_var len;
+	poly elems;
 	enum loop_mark mark;
 	int unroll;   /* LOOP_UNROLL: factor; 0: whole */
 	int instr;    /* LOOP_CALL: its row */
@@ -164,6 +173,14 @@ struct name_index {
 };
 
 struct target;
+/* A size that is known at run time only. Kernels take the values of all, in this order: const long *p. */
+enum { LOOP_PARAMS_MAX = 8 };
+struct loop_param {
+	sym name;
+	poly_var var;  /* its range are the values that it may have */
+	int64_t value; /* for the interpreter and the evaluator of stages */
+};
+
 #define ALGO_USUAL "direct" /* what a trace that names no algorithm is for */
 struct loop_prog {
 	struct arena arena;
@@ -179,12 +196,14 @@ struct loop_prog {
 	uint32_t *ex_table;      /* expressions by hash: equal ones are one, so shared values stay shared */
 	size_t ex_slots;
 	VEC(struct nest) nests;
-	VEC(struct loop_name) names; /* the last of a name counts */
-	nest_id root;                /* a SEQ */
-	bool built;                  /* prog_start has made the start state */
+	VEC(struct loop_param) params; /* none: all extents are numbers */
+	VEC(struct loop_name) names;   /* the last of a name counts */
+	nest_id root;                  /* a SEQ */
+	bool built;                    /* prog_start has made the start state */
 	bool legalized;
-	int64_t workspace; /* bytes of SCRATCH, after loop_legalize: what is shared, then what each thread has of its own */
-	int64_t private;   /* bytes of SCRATCH that each thread has of its own */
+	int64_t workspace;             /* bytes of SCRATCH, after loop_legalize: what is shared, then what each thread has of its own */
+	int64_t private;               /* bytes of SCRATCH that each thread has of its own */
+	poly workspace_of, private_of; /* the same in the parameters, if there are any: then workspace is the most, or INT64_MAX */
 };
 
 struct loop_prog *prog_new(const struct target *t);
@@ -196,8 +215,9 @@ buf_id buf_new(struct loop_prog *p, const char *name, enum dtype t, enum scope s
 stage_id stage_new(struct loop_prog *p, const char *name, enum dtype t, enum scope s, int rank, const int64_t *shape, const char *axes);
 /* The same writing an existing buffer (results of the kernel). */
 stage_id stage_into(struct loop_prog *p, const char *name, buf_id out, const char *axes);
-poly stage_reduce(struct loop_prog *p, stage_id s, const char *name, int64_t extent); /* adds a reduce axis; its index */
-poly stage_axis(struct loop_prog *p, stage_id s, int i);                              /* index of axis i */
+poly stage_reduce(struct loop_prog *p, stage_id s, const char *name, int64_t extent);   /* adds a reduce axis; its index */
+poly stage_reduce_over(struct loop_prog *p, stage_id s, const char *name, poly extent); /* the same, of an extent in the parameters */
+poly stage_axis(struct loop_prog *p, stage_id s, int i);                                /* index of axis i */
 void stage_body(struct loop_prog *p, stage_id s, enum combiner c, ex_id body);
 /* Spatial axis i of stage s becomes a scan axis: the body may read what the stages of that number have written in earlier
  * steps (index - 1, ...), and what those before it in the program have written in this one. Stages of one number are
@@ -218,6 +238,26 @@ ex_id ex_read_fill(struct loop_prog *p, buf_id b, int n, const poly *index, doub
 ex_id ex_call(struct loop_prog *p, int fn, ex_id a, ex_id b, ex_id c); /* unused operands 0 */
 ex_id ex_cast(struct loop_prog *p, enum dtype t, ex_id a);
 ex_id ex_guard(struct loop_prog *p, int n, const poly *conds, ex_id yes, ex_id no);
+
+/* A parameter; its value stays in [lo, hi] (POLY_INF: no bound). */
+poly prog_param(struct loop_prog *p, sym name, int64_t lo, int64_t hi);
+/* Fills q, which has parameters and nothing else, with what the n programs p are for the parameters' values at[i]: they differ in numbers
+ * alone, and each of these is c*f + d, where f is a product of at most three of the forms (polynomials of q in the parameters). Collapsed
+ * programs, built or not; q is not. NULL, or why it cannot be ("axis m of mm is 3, 5 and 8"). */
+const char *prog_unify(struct loop_prog *q, int n, struct loop_prog *const *p, const int64_t (*at)[LOOP_PARAMS_MAX], int nforms,
+		       const poly *form);
+/* Size of a dim, an extent of the storage, size of an axis. */
+poly buf_dim(struct loop_prog *p, buf_id b, int d);
+poly buf_size(struct loop_prog *p, buf_id b, int d);
+poly axis_size(struct loop_prog *p, const struct axis *x);
+/* Does e depend on the parameters alone? */
+bool prog_fixed(struct loop_prog *p, poly e);
+/* Has e a value that no parameter changes? (It may depend on loops.) */
+bool prog_same(struct loop_prog *p, poly e);
+/* e for the values of the parameters. */
+int64_t prog_value(struct loop_prog *p, poly e);
+/* Bytes of workspace for those values. */
+int64_t prog_workspace(struct loop_prog *p);
 
 /* Before prog_start: axes that every access runs over together become one, dims and axes of one step vanish. Buffers
  * keep their memory, not their rank. */
@@ -247,6 +287,7 @@ ex_id ex_subst(struct loop_prog *p, ex_id e, int n, const poly_var *v, const pol
 /* Where an element is: index (logical, one polynomial a dim) as an offset in elements from the buffer's start
  * (window base taken off, layout applied, simplified by the variables' ranges). */
 poly buf_offset(struct loop_prog *p, buf_id b, const poly *index);
+poly buf_count(struct loop_prog *p, buf_id b);    /* the same in the parameters */
 int64_t buf_elems(struct loop_prog *p, buf_id b); /* elements of storage: padded by the layout; the window's */
 /* Indices of dim d that may be read: a constant's padding by its layout is zero and may, else the shape. */
 int64_t buf_room(struct loop_prog *p, buf_id b, int d);

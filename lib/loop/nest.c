@@ -33,7 +33,7 @@ nest_id nest_for(struct loop_prog *p, sym name, poly extent, bool reduce, stage_
 {
 	int64_t lo, hi;
 	poly_range(p->P, extent, &lo, &hi);
-	poly_var v = poly_var_new(p->P, name, 0, hi > 1 ? hi - 1 : 0, 1);
+	poly_var v = poly_var_new(p->P, name, 0, hi == POLY_INF ? hi : hi > 1 ? hi - 1 : 0, 1);
 	nest_id f = nest_new(p, (struct nest){.kind = NEST_FOR, .name = name, .var = v, .extent = extent, .reduce = reduce, .of = of});
 	nest_id body = nest_seq(p, f);
 	vec_push(&lnest(p, f)->kid, body);
@@ -144,6 +144,8 @@ static void subst_one(struct loop_prog *p, nest_id id, void *arg)
 	struct nest *n = lnest(p, id);
 	if (n->kind == NEST_FOR) {
 		n->extent = poly_subst_many(p->P, n->extent, s->n, s->v, s->by);
+		if (n->step)
+			n->elems = poly_subst_many(p->P, n->elems, s->n, s->v, s->by);
 		if (n->tail_at != POLY_UNKNOWN)
 			n->tail_at = poly_subst_many(p->P, n->tail_at, s->n, s->v, s->by);
 	}
@@ -162,12 +164,24 @@ void nest_subst(struct loop_prog *p, nest_id n, int nv, const poly_var *v, const
 	nest_walk(p, n, subst_one, &s);
 }
 
+static poly bound_loop(struct loop_prog *p, poly e, nest_id l, bool upper);
+
+/* Is e >= 0 whatever loops there are? Inner ones were made after those around them. */
+static bool never_negative(struct loop_prog *p, poly e)
+{
+	int64_t lo, hi;
+
+	for (nest_id l = p->params.n ? (nest_id)p->nests.n : 0; l-- > 1 && e != POLY_UNKNOWN;)
+		if (lnest(p, l)->kind == NEST_FOR)
+			e = bound_loop(p, e, l, false);
+	poly_range(p->P, e, &lo, &hi);
+	return e != POLY_UNKNOWN && lo >= 0;
+}
+
 /* Adds the guard e >= 0, unless it always holds. */
 static void add_guard(struct loop_prog *p, nest_id block, poly e)
 {
-	int64_t lo, hi;
-	poly_range(p->P, e, &lo, &hi);
-	if (lo < 0)
+	if (!never_negative(p, e))
 		vec_push(&lnest(p, block)->guard, e);
 }
 
@@ -179,7 +193,7 @@ static void bind_axis(struct loop_prog *p, nest_id block, int axis, poly at, boo
 	if (whole)
 		return;
 	add_guard(p, block, at);
-	add_guard(p, block, poly_sub(p->P, poly_const(p->P, s->axis[axis].extent - 1), at));
+	add_guard(p, block, poly_sub(p->P, poly_addc(p->P, axis_size(p, &s->axis[axis]), -1), at));
 }
 
 /* Loops over the region, spatial ones first: an init block inside these, then reduce loops and the update block. */
@@ -207,7 +221,9 @@ static nest_id build(struct loop_prog *p, stage_id id, const poly *lo, const pol
 		at[a] = poly_add(p->P, lo[a], poly_of(p->P, lnest(p, f)->var));
 		int64_t l, e;
 		x = &lstage(p, id)->axis[a];
-		whole[a] = poly_is_const(p->P, lo[a], &l) && poly_is_const(p->P, extent[a], &e) && l >= 0 && l + e <= x->extent;
+		whole[a] =
+			poly_is_const(p->P, lo[a], &l) && l >= 0 &&
+			(x->size != POLY_UNKNOWN ? !l && extent[a] == x->size : poly_is_const(p->P, extent[a], &e) && l + e <= x->extent);
 	}
 	if (update) {
 		ublock = nest_block(p, id, BLOCK_UPDATE);
@@ -298,10 +314,105 @@ static poly bound(struct bounding *b, poly e, bool upper)
 	return sum;
 }
 
+/* e = coef * v + rest, where coef may have other variables. False: v occurs in another way. */
+static bool linear_part(struct polys *P, poly e, poly_var v, poly *coef, poly *rest)
+{
+	*coef = poly_const(P, 0);
+	*rest = e;
+	for (int i = 0, n = poly_nterms(P, e); i < n; i++) {
+		int natoms, mine = 0;
+		const uint32_t *atoms;
+		poly c = poly_const(P, poly_term(P, e, i, &natoms, &atoms)), t = c;
+		for (int k = 0; k < natoms; k++) {
+			poly_term(P, e, i, &natoms, &atoms);
+			struct poly_atom a = *poly_atom(P, atoms[k]);
+			poly x = a.kind == POLY_VAR     ? poly_of(P, a.var)
+				 : a.kind == POLY_FLOOR ? poly_floordiv(P, a.a, a.c)
+				 : a.kind == POLY_MIN   ? poly_min(P, a.a, a.b)
+							: poly_max(P, a.a, a.b);
+			bool is = a.kind == POLY_VAR && a.var == v;
+			if (!is && poly_uses(P, x, v))
+				return false;
+			mine += is;
+			t = poly_mul(P, t, x);
+			c = is ? c : poly_mul(P, c, x);
+		}
+		if (mine > 1)
+			return false;
+		if (mine) {
+			*coef = poly_add(P, *coef, c);
+			*rest = poly_sub(P, *rest, t);
+		}
+	}
+	return *rest != POLY_UNKNOWN && *coef != POLY_UNKNOWN;
+}
+
+/* 1, -1, or 0: e is zero, or of either sign. */
+static int sign_of(struct polys *P, poly e)
+{
+	int64_t lo, hi;
+
+	poly_range(P, e, &lo, &hi);
+	return lo > 0 || (lo == 0 && hi > 0) ? 1 : hi < 0 || (hi == 0 && lo < 0) ? -1 : 0;
+}
+
+/* e at the least or greatest that loop l makes of it. In a loop over tiles, begin and size of a tile are at most its elements together. */
+static poly bound_loop(struct loop_prog *p, poly e, nest_id l, bool upper)
+{
+	struct polys *P = p->P;
+	const struct nest n = *lnest(p, l);
+	poly c, d, rest, zero = poly_const(P, 0);
+
+	if (!poly_uses(P, e, n.var) && !(n.len && poly_uses(P, e, n.len)))
+		return e;
+	if (!linear_part(P, e, n.var, &c, &rest))
+		return POLY_UNKNOWN;
+	int s = sign_of(P, c);
+	if (c != zero && !s)
+		return POLY_UNKNOWN;
+	bool most = (s > 0) == upper; /* the greatest value of the variable is asked for */
+	if (!n.len) {
+		poly last = poly_addc(P, n.extent, -1);
+		return c == zero ? rest : poly_add(P, rest, poly_mul(P, c, most ? last : zero));
+	}
+	if (!linear_part(P, rest, n.len, &d, &rest))
+		return POLY_UNKNOWN;
+	int t = sign_of(P, d);
+	if (d != zero && !t)
+		return POLY_UNKNOWN;
+	poly whole = poly_sub(P, d, c);
+	if (s && t && s == t && most) { /* d (begin + size) and what is left of begin; or c of both and more size */
+		int more = sign_of(P, whole);
+		if (whole == zero)
+			return poly_add(P, rest, poly_mul(P, c, n.elems));
+		if (more == s)
+			return poly_add(P, poly_add(P, rest, poly_mul(P, c, n.elems)), poly_mulc(P, whole, n.step));
+		if (more == -s)
+			return poly_add(P, poly_add(P, rest, poly_mul(P, d, n.elems)),
+					poly_mul(P, poly_sub(P, c, d), poly_addc(P, n.elems, -1)));
+		return POLY_UNKNOWN;
+	}
+	if (c != zero && most)
+		rest = poly_add(P, rest, poly_mul(P, c, poly_addc(P, n.elems, -1)));
+	if (d != zero)
+		rest = poly_add(P, rest, poly_mulc(P, d, (t > 0) == upper ? n.step : 1));
+	return rest;
+}
+
+/* The same where extents have parameters, from the inner loops to the outer ones. */
+static poly bound_varying(struct loop_prog *p, poly e, int n, const nest_id *loops, bool upper)
+{
+	for (int i = n - 1; i >= 0 && e != POLY_UNKNOWN; i--)
+		e = bound_loop(p, e, loops[i], upper);
+	return e;
+}
+
 poly bound_over(struct loop_prog *p, poly e, int n, const nest_id *loops, bool upper)
 {
 	if (e == POLY_UNKNOWN)
 		return e;
+	if (p->params.n)
+		return bound_varying(p, e, n, loops, upper);
 	struct bounding b = {p, n, loops};
 	return bound(&b, e, upper);
 }
@@ -323,7 +434,7 @@ static void region_add(struct loop_prog *p, struct region *r, int dim, poly at, 
 	poly hi = all ? POLY_UNKNOWN : bound_over(p, at, r->nloops, r->loops, true);
 	if (lo == POLY_UNKNOWN || hi == POLY_UNKNOWN) {
 		lo = poly_const(p->P, 0);
-		hi = poly_const(p->P, lbuf(p, r->b)->shape[dim] - 1);
+		hi = poly_addc(p->P, buf_dim(p, r->b, dim), -1);
 	}
 	r->lo[dim] = r->any ? poly_min(p->P, r->lo[dim], lo) : lo;
 	r->hi[dim] = r->any ? poly_max(p->P, r->hi[dim], hi) : hi;
@@ -372,13 +483,17 @@ bool region_of(struct loop_prog *p, buf_id b, nest_id under, bool reads, bool wr
 		int64_t size = lbuf(p, b)->shape[d];
 		if (poly_is_const(p->P, lo[d], &l) && l < 0)
 			lo[d] = poly_const(p->P, l = 0);
-		if (poly_is_const(p->P, hi[d], &h) && h >= size)
+		if (lbuf(p, b)->dim[d] != POLY_UNKNOWN) {
+			poly_range(p->P, poly_sub(p->P, hi[d], lbuf(p, b)->dim[d]), &l, &h);
+			hi[d] = l >= 0 ? poly_addc(p->P, lbuf(p, b)->dim[d], -1) : hi[d];
+		} else if (poly_is_const(p->P, hi[d], &h) && h >= size) {
 			hi[d] = poly_const(p->P, size - 1);
+		}
 		extent[d] = poly_addc(p->P, poly_sub(p->P, hi[d], lo[d]), 1);
 		poly_range(p->P, extent[d], &l, &e);
 		if (e > size) { /* the bounds say less than the shape does */
 			lo[d] = poly_const(p->P, 0);
-			extent[d] = poly_const(p->P, size);
+			extent[d] = buf_dim(p, b, d);
 		}
 	}
 	return true;

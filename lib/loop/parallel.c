@@ -80,7 +80,7 @@ static bool apart_by_step(struct races *r)
 	for (size_t i = 0; i < rest.n && apart; i++)
 		for (size_t j = 0; j < rest.n && apart; j++) {
 			poly_range(p->P, poly_sub(p->P, rest.a[i].most, rest.a[j].least), &lo, &hi);
-			apart = hi < (step < 0 ? -step : step);
+			apart = hi < (step < 0 ? -step : step) * (lnest(p, r->l)->step ? lnest(p, r->l)->step : 1);
 		}
 	vec_free(&rest);
 	return apart;

@@ -94,6 +94,67 @@ static bool too_large(struct loop_prog *p, nest_id n, poly_var v, poly by)
 	return found;
 }
 
+/* outer takes the place of loop id, inner its body, in which `whole` stands for its variable now. */
+static void put_in_place(struct loop_prog *p, nest_id id, nest_id outer, nest_id inner, poly whole)
+{
+	nest_id body = lnest(p, id)->kid.a[0];
+	nest_id seq = lnest(p, id)->parent;
+	size_t at = nest_index(p, id);
+	lnest(p, inner)->kid.a[0] = body;
+	lnest(p, body)->parent = inner;
+	nest_insert(p, nest_body(p, outer), 0, inner);
+	lnest(p, seq)->kid.a[at] = outer;
+	lnest(p, outer)->parent = seq;
+	poly_var v = lnest(p, id)->var;
+	nest_subst(p, inner, 1, &v, &whole);
+}
+
+/* The loop over tiles of `step` elements of elems, in place of one with that extent. */
+static void make_tiles(struct loop_prog *p, nest_id id, poly elems, int64_t step)
+{
+	int64_t lo, hi;
+	poly_range(p->P, elems, &lo, &hi);
+	int64_t last = hi == POLY_INF ? hi : hi > step ? (hi - 1) / step * step : 0;
+	struct nest *n = lnest(p, id);
+	n->var = poly_var_new(p->P, n->name, 0, last, step);
+	n->len = poly_var_new(p->P, n->name, 1, step, 1);
+	n->step = step;
+	n->elems = elems;
+	n->extent = poly_ceildiv(p->P, elems, step);
+}
+
+/* Splits a loop whose extent varies with the parameters. Whatever the tail is to be, the last tile is shorter: loop_legalize makes it
+ * nests of their own. */
+static const char *split_varying(struct loop_prog *p, nest_id id, int64_t f, const char *name0, const char *name1)
+{
+	struct polys *P = p->P;
+	struct nest l = *lnest(p, id);
+	int64_t rest;
+	bool even = !l.step && poly_is_const(P, poly_mod(P, l.extent, f), &rest) && !rest;
+	nest_id outer = nest_for(p, intern(name0), poly_ceildiv(P, l.extent, f), l.reduce, l.of);
+	poly whole, size = poly_const(P, f);
+	if (!even) {
+		int64_t step = (l.step ? l.step : 1) * f;
+		if (step > STEPS_MAX)
+			return whynot(p, "factor %ld of %s is too large", (long)f, sym_str(l.name));
+		make_tiles(p, outer, l.step ? l.elems : l.extent, step);
+		size = poly_of(P, lnest(p, outer)->len);
+	}
+	nest_id inner = nest_for(p, intern(name1), size, l.reduce, l.of);
+	if (l.step) {
+		make_tiles(p, inner, size, l.step);
+		poly_var v = l.len;
+		poly by = poly_of(P, lnest(p, inner)->len);
+		nest_subst(p, nest_body(p, id), 1, &v, &by);
+	}
+	lnest(p, outer)->overlap = l.overlap;
+	lnest(p, outer)->scan = lnest(p, inner)->scan = l.scan;
+	whole = poly_of(P, lnest(p, outer)->var);
+	whole = poly_add(P, even ? poly_mulc(P, whole, f) : whole, poly_of(P, lnest(p, inner)->var));
+	put_in_place(p, id, outer, inner, whole);
+	return NULL;
+}
+
 static const char *split_two(struct loop_prog *p, nest_id id, int64_t f, enum split_tail tail, const char *name0, const char *name1)
 {
 	struct polys *P = p->P;
@@ -106,6 +167,8 @@ static const char *split_two(struct loop_prog *p, nest_id id, int64_t f, enum sp
 		return whynot(p, "%s is cut already; split it the other way round", sym_str(l->name));
 	if (l->mark != LOOP_SERIAL)
 		return whynot(p, "%s is marked", sym_str(l->name));
+	if (!fixed && p->params.n)
+		return split_varying(p, id, f, name0, name1);
 	if (!fixed && tail != TAIL_GUARD && tail != TAIL_PEEL)
 		return whynot(p, "%s has an extent that varies: only tail=guard or peel", sym_str(l->name));
 	if (fixed && f > e && tail != TAIL_PAD && tail != TAIL_GUARD)
@@ -131,17 +194,7 @@ static const char *split_two(struct loop_prog *p, nest_id id, int64_t f, enum sp
 	poly whole = poly_add(P, base, poly_of(P, lnest(p, inner)->var));
 	if (fixed && f > e && too_large(p, id, lnest(p, id)->var, whole)) /* else it is at most twice what it was */
 		return whynot(p, "factor %ld of %s is too large", (long)f, sym_str(lnest(p, id)->name));
-	/* inner takes the body, outer the place */
-	nest_id body = lnest(p, id)->kid.a[0];
-	nest_id seq = lnest(p, id)->parent;
-	size_t at = nest_index(p, id);
-	lnest(p, inner)->kid.a[0] = body;
-	lnest(p, body)->parent = inner;
-	nest_insert(p, nest_body(p, outer), 0, inner);
-	lnest(p, seq)->kid.a[at] = outer;
-	lnest(p, outer)->parent = seq;
-	poly_var v = lnest(p, id)->var;
-	nest_subst(p, inner, 1, &v, &whole);
+	put_in_place(p, id, outer, inner, whole);
 	int64_t lo, hi;
 	if (tail == TAIL_GUARD) {
 		poly room = poly_addc(P, poly_sub(P, old_extent, whole), -1);
@@ -304,6 +357,8 @@ const char *prim_split(struct loop_prog *p, const char *loop, int n, const int64
 		return why;
 	if (marked(lnest(p, id)) || lnest(p, id)->cut.n)
 		return whynot(p, "%s is marked or cut already", loop);
+	if (p->params.n && !poly_is_const(p->P, lnest(p, id)->extent, NULL))
+		tail = TAIL_PEEL;
 	if (tail != TAIL_GUARD && tail != TAIL_PEEL && lnest(p, id)->scan)
 		return whynot(p, "%s is a scan: only tail=guard or peel", loop);
 	if (tail == TAIL_OVERLAP && lnest(p, id)->reduce)
@@ -338,12 +393,14 @@ const char *prim_fuse(struct loop_prog *p, const char *a, const char *b)
 	nest_id outer = want_loop(p, a, &why), inner = outer ? want_loop(p, b, &why) : 0;
 	if (!inner)
 		return why;
-	int64_t eo, ei, steps;
+	int64_t eo, ei, steps = 0;
 	if (!directly_nested(p, outer, inner))
 		return whynot(p, "%s is not directly inside %s", b, a);
-	if (!poly_is_const(p->P, lnest(p, outer)->extent, &eo) || !poly_is_const(p->P, lnest(p, inner)->extent, &ei))
+	poly both = poly_mul(p->P, lnest(p, outer)->extent, lnest(p, inner)->extent);
+	bool varies = p->params.n && !lnest(p, outer)->step && prog_fixed(p, both);
+	if ((!poly_is_const(p->P, lnest(p, outer)->extent, &eo) && !varies) || !poly_is_const(p->P, lnest(p, inner)->extent, &ei))
 		return whynot(p, "fuse: an extent varies");
-	if (__builtin_mul_overflow(eo, ei, &steps) || steps > STEPS_MAX)
+	if (!varies && (__builtin_mul_overflow(eo, ei, &steps) || steps > STEPS_MAX))
 		return whynot(p, "fuse: more than 2^40 steps");
 	if (lnest(p, outer)->cut.n || lnest(p, inner)->cut.n)
 		return whynot(p, "fuse: a loop is cut");
@@ -354,8 +411,8 @@ const char *prim_fuse(struct loop_prog *p, const char *a, const char *b)
 	if (lnest(p, outer)->reduce != lnest(p, inner)->reduce)
 		return whynot(p, "fuse: one is a reduction, the other is not");
 	const char *last = strrchr(b, '.');
-	nest_id f = nest_for(p, intern_printf("%s*%s", a, last ? last + 1 : b), poly_const(p->P, steps), lnest(p, outer)->reduce,
-			     lnest(p, outer)->of);
+	nest_id f = nest_for(p, intern_printf("%s*%s", a, last ? last + 1 : b), varies ? both : poly_const(p->P, steps),
+			     lnest(p, outer)->reduce, lnest(p, outer)->of);
 	lnest(p, f)->overlap = lnest(p, outer)->overlap || lnest(p, inner)->overlap;
 	poly v = poly_of(p->P, lnest(p, f)->var);
 	poly_var vars[2] = {lnest(p, outer)->var, lnest(p, inner)->var};
@@ -413,7 +470,8 @@ const char *prim_reorder(struct loop_prog *p, int n, const char *const *names)
 		return "the loops are not on one chain";
 	for (int i = 0; i < k; i++)
 		for (int j = i; j < k; j++)
-			if (poly_uses(p->P, lnest(p, order[i])->extent, lnest(p, order[j])->var))
+			if (poly_uses(p->P, lnest(p, order[i])->extent, lnest(p, order[j])->var) ||
+			    (lnest(p, order[j])->len && poly_uses(p->P, lnest(p, order[i])->extent, lnest(p, order[j])->len)))
 				return whynot(p, "the extent of %s depends on %s", sym_str(lnest(p, order[i])->name),
 					      sym_str(lnest(p, order[j])->name));
 	for (int i = 0; i < k; i++)
@@ -503,7 +561,7 @@ const char *prim_partition(struct loop_prog *p, const char *loop, int n, const i
 		return partition_auto(p, id);
 	int64_t e;
 	if (!poly_is_const(p->P, lnest(p, id)->extent, &e))
-		return whynot(p, "%s has an extent that varies", loop);
+		return p->params.n ? NULL : whynot(p, "%s has an extent that varies", loop);
 	for (int i = 0; i < n; i++)
 		if (points[i] <= 0 || points[i] >= e)
 			return whynot(p, "point %ld is not inside %s", (long)points[i], loop);

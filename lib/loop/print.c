@@ -72,13 +72,13 @@ static void print_buf(struct printer *s, buf_id id)
 	const struct loop_buf *b = lbuf(s->p, id);
 	fprintf(s->f, "buffer %s %s %s[", sym_str(b->name), scope_name(b->scope), dtype_name(b->dtype));
 	for (int d = 0; d < b->rank; d++)
-		fprintf(s->f, "%s%ld", d ? "," : "", (long)b->shape[d]);
+		fprintf(s->f, "%s%s", d ? "," : "", ptext(s, buf_dim(s->p, id, d)));
 	fputc(']', s->f);
 	if (b->layout.n)
 		fprintf(s->f, " layout \"%s\"", layout_str(&b->layout, b->rank, &s->a));
 	if (s->p->legalized && b->scope >= SCOPE_SCRATCH)
 		for (int d = 0; d < b->rank; d++)
-			fprintf(s->f, " %s+%ld", ptext(s, b->base[d]), (long)b->extent[d]);
+			fprintf(s->f, " %s+%s", ptext(s, b->base[d]), ptext(s, buf_size(s->p, id, d)));
 	fputc('\n', s->f);
 }
 
@@ -88,7 +88,7 @@ static void print_stage(struct printer *s, stage_id id)
 	const struct stage *t = lstage(s->p, id);
 	fprintf(s->f, "stage %s", sym_str(t->name));
 	for (int a = 0; a < t->naxes; a++)
-		fprintf(s->f, " %s%s:%ld%s", a == t->nspatial ? "| " : "", sym_str(t->axis[a].name), (long)t->axis[a].extent,
+		fprintf(s->f, " %s%s:%s%s", a == t->nspatial ? "| " : "", sym_str(t->axis[a].name), ptext(s, axis_size(s->p, &t->axis[a])),
 			t->axis[a].kind == AXIS_SCAN ? " scan" : "");
 	fprintf(s->f, "\n  %s %s ", sym_str(lbuf(s->p, t->out)->name), comb[t->comb]);
 	print_ex(s, t->body);

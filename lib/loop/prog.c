@@ -31,6 +31,7 @@ void prog_free(struct loop_prog *p)
 	free(p->ex_table);
 	vec_free(&p->nests);
 	vec_free(&p->names);
+	vec_free(&p->params);
 	prog_names_forget(p);
 	polys_free(p->P);
 	arena_release(&p->arena);
@@ -76,12 +77,13 @@ buf_id buf_new(struct loop_prog *p, const char *name, enum dtype t, enum scope s
 	return (buf_id)p->bufs.n - 1;
 }
 
-static void stage_add_axis(struct loop_prog *p, struct stage *s, sym name, int64_t extent, enum axis_kind kind)
+/* size: POLY_UNKNOWN, or what the extent is in the parameters. */
+static void stage_add_axis(struct loop_prog *p, struct stage *s, sym name, int64_t extent, poly size, enum axis_kind kind)
 {
 	if (s->naxes == LOOP_AXES_MAX)
 		BUG("stage %s has too many axes", sym_str(s->name));
-	poly_var v = poly_var_new(p->P, name, 0, extent > 0 ? extent - 1 : 0, 1);
-	s->axis[s->naxes++] = (struct axis){name, v, extent, kind};
+	poly_var v = poly_var_new(p->P, name, 0, size != POLY_UNKNOWN && extent == POLY_INF ? extent : extent > 0 ? extent - 1 : 0, 1);
+	s->axis[s->naxes++] = (struct axis){name, v, extent, kind, size};
 }
 
 stage_id stage_into(struct loop_prog *p, const char *name, buf_id out, const char *axes)
@@ -92,7 +94,7 @@ stage_id stage_into(struct loop_prog *p, const char *name, buf_id out, const cha
 		size_t n = strcspn(axes, " ");
 		sym a = n ? intern_n(axes, n) : intern_printf("a%d", i);
 		axes += n;
-		stage_add_axis(p, &s, a, lbuf(p, out)->shape[i], AXIS_SPATIAL);
+		stage_add_axis(p, &s, a, lbuf(p, out)->shape[i], lbuf(p, out)->dim[i], AXIS_SPATIAL);
 	}
 	vec_push(&p->stages, s);
 	return (stage_id)p->stages.n - 1;
@@ -106,7 +108,18 @@ stage_id stage_new(struct loop_prog *p, const char *name, enum dtype t, enum sco
 
 poly stage_reduce(struct loop_prog *p, stage_id s, const char *name, int64_t extent)
 {
-	stage_add_axis(p, lstage(p, s), intern(name), extent, AXIS_REDUCE);
+	stage_add_axis(p, lstage(p, s), intern(name), extent, POLY_UNKNOWN, AXIS_REDUCE);
+	return poly_of(p->P, lstage(p, s)->axis[lstage(p, s)->naxes - 1].var);
+}
+
+poly stage_reduce_over(struct loop_prog *p, stage_id s, const char *name, poly extent)
+{
+	int64_t e, lo;
+
+	if (poly_is_const(p->P, extent, &e))
+		return stage_reduce(p, s, name, e);
+	poly_range(p->P, extent, &lo, &e);
+	stage_add_axis(p, lstage(p, s), intern(name), e, extent, AXIS_REDUCE);
 	return poly_of(p->P, lstage(p, s)->axis[lstage(p, s)->naxes - 1].var);
 }
 
@@ -132,11 +145,65 @@ int stage_scan_axis(const struct stage *s)
 	return -1;
 }
 
+/* ---- parameters ---- */
+
+poly prog_param(struct loop_prog *p, sym name, int64_t lo, int64_t hi)
+{
+	poly_var v = poly_var_new(p->P, name, lo, hi, 1);
+
+	if (p->params.n == LOOP_PARAMS_MAX)
+		BUG("more than %d parameters", LOOP_PARAMS_MAX);
+	vec_push(&p->params, ((struct loop_param){name, v, lo}));
+	return poly_of(p->P, v);
+}
+
+poly buf_dim(struct loop_prog *p, buf_id b, int d)
+{
+	const struct loop_buf *x = lbuf(p, b);
+	return x->dim[d] != POLY_UNKNOWN ? x->dim[d] : poly_const(p->P, x->shape[d]);
+}
+
+poly buf_size(struct loop_prog *p, buf_id b, int d)
+{
+	const struct loop_buf *x = lbuf(p, b);
+	return x->size[d] != POLY_UNKNOWN ? x->size[d] : poly_const(p->P, x->extent[d]);
+}
+
+poly axis_size(struct loop_prog *p, const struct axis *x) { return x->size != POLY_UNKNOWN ? x->size : poly_const(p->P, x->extent); }
+
+bool prog_fixed(struct loop_prog *p, poly e)
+{
+	for (size_t i = 0; i < p->params.n; i++)
+		e = poly_subst(p->P, e, p->params.a[i].var, poly_const(p->P, p->params.a[i].value));
+	return poly_is_const(p->P, e, NULL);
+}
+
+bool prog_same(struct loop_prog *p, poly e)
+{
+	for (size_t i = 0; i < p->params.n; i++)
+		if (poly_uses(p->P, e, p->params.a[i].var))
+			return false;
+	return true;
+}
+
+int64_t prog_value(struct loop_prog *p, poly e)
+{
+	int64_t *env = xcalloc(poly_nvars(p->P) + 2, sizeof *env);
+
+	for (size_t i = 0; i < p->params.n; i++)
+		env[p->params.a[i].var] = p->params.a[i].value;
+	int64_t v = poly_eval(p->P, e, env);
+	free(env);
+	return v;
+}
+
+int64_t prog_workspace(struct loop_prog *p) { return p->params.n ? prog_value(p, p->workspace_of) : p->workspace; }
+
 static void whole_axes(struct loop_prog *p, stage_id s, poly *lo, poly *extent)
 {
 	for (int a = 0; a < lstage(p, s)->naxes; a++) {
 		lo[a] = poly_const(p->P, 0);
-		extent[a] = poly_const(p->P, lstage(p, s)->axis[a].extent);
+		extent[a] = axis_size(p, &lstage(p, s)->axis[a]);
 	}
 }
 
@@ -149,7 +216,7 @@ static stage_id start_scan(struct loop_prog *p, stage_id first)
 	const struct axis *x = &lstage(p, first)->axis[stage_scan_axis(lstage(p, first))];
 	uint32_t number = lstage(p, first)->scan;
 	sym name = number == 1 ? intern_printf("scan.%s", sym_str(x->name)) : intern_printf("scan%u.%s", number, sym_str(x->name));
-	nest_id loop = nest_for(p, name, poly_const(p->P, x->extent), false, last);
+	nest_id loop = nest_for(p, name, axis_size(p, x), false, last);
 	lnest(p, loop)->scan = true;
 	nest_insert(p, p->root, lnest(p, p->root)->kid.n, loop);
 	for (stage_id s = first; s <= last; s++) {

@@ -97,6 +97,16 @@ static bool follows(struct loop_prog *p, poly e, const struct facts *f, int dept
 
 /* ---- all iterations of a small nest ---- */
 
+/* Are there iterations to run, of whatever e or the loops depend on? Not if that is a parameter. */
+static bool can_run(struct verify *v, const bool *skip, poly e)
+{
+	bool can = prog_same(v->p, e);
+
+	for (int i = 0; i < v->nloops && can; i++)
+		can = skip[i] || (prog_same(v->p, lnest(v->p, v->loop[i])->extent) && !lnest(v->p, v->loop[i])->step);
+	return can;
+}
+
 static bool holds_everywhere(struct verify *v, int depth, const bool *skip, poly e, const struct facts *f)
 {
 	struct loop_prog *p = v->p;
@@ -156,9 +166,13 @@ static bool walked(struct verify *v, poly e, const struct facts *f)
 
 	memset(skip, true, sizeof skip);
 	keep_loops(v, skip, e);
+	if (!can_run(v, skip, e))
+		return false;
 	for (int i = 0; i < f->n; i++)
-		if (!about_others(v, skip, f->ge[i]))
+		if (!about_others(v, skip, f->ge[i]) && prog_same(v->p, f->ge[i]))
 			some.ge[some.n++] = f->ge[i];
+	if (v->p->params.n)
+		return small_enough(v, skip, AXIS_MAX) && holds_everywhere(v, 0, skip, e, &some);
 	return (small_enough(v, skip, AXIS_MAX) && holds_everywhere(v, 0, skip, e, &some)) ||
 	       (small_enough(v, none, WALK_MAX) && holds_everywhere(v, 0, none, e, f));
 }
@@ -172,14 +186,15 @@ static bool shown(struct verify *v, poly e, const struct facts *f)
 
 /* ---- accesses ---- */
 
-static void within(struct verify *v, poly at, int64_t extent, const struct facts *f, const char *what, const char *dim)
+static void within(struct verify *v, poly at, poly extent, const struct facts *f, const char *what, const char *dim)
 {
 	struct polys *P = v->p->P;
+	poly last = poly_addc(P, extent, -1);
 
-	if (!v->why && (!shown(v, at, f) || !shown(v, poly_sub(P, poly_const(P, extent - 1), at), f)))
-		v->why = whynot(v->p, "stage %s: %s %s: %s is not shown to be in 0..%ld",
+	if (!v->why && (!shown(v, at, f) || !shown(v, poly_sub(P, last, at), f)))
+		v->why = whynot(v->p, "stage %s: %s %s: %s is not shown to be in 0..%s",
 				sym_str(lstage(v->p, lnest(v->p, v->block)->stage)->name), what, dim, poly_str(P, at, &v->p->arena),
-				(long)extent - 1);
+				poly_str(P, last, &v->p->arena));
 }
 
 /* Elements of a register buffer are C variables, so their index may depend only on loops that are fully unrolled or vectors. */
@@ -213,9 +228,10 @@ static void check_access(struct verify *v, buf_id b, const poly *index, int dyn,
 		const char *dim = arena_printf(&p->arena, "%s[%d]", sym_str(x->name), d);
 		if (d == dyn)
 			continue;
-		within(v, index[d], buf_room(p, b, d), f, "index of", dim);
+		poly room = x->dim[d] != POLY_UNKNOWN ? x->dim[d] : poly_const(p->P, buf_room(p, b, d));
+		within(v, index[d], room, f, "index of", dim);
 		if (window)
-			within(v, poly_sub(p->P, index[d], x->base[d]), x->extent[d], f, "window of", dim);
+			within(v, poly_sub(p->P, index[d], x->base[d]), buf_size(p, b, d), f, "window of", dim);
 	}
 	if (window && x->scope == SCOPE_REGISTER && !v->why)
 		check_register(v, b, index);
@@ -277,6 +293,18 @@ static void check_reads(struct verify *v, ex_id e, const struct facts *f, uint64
 		check_reads(v, x.a[i], f, seen);
 }
 
+/* What holds in a loop whose extent varies. */
+static void loop_facts(struct verify *v, const struct nest *l, struct facts *f)
+{
+	struct polys *P = v->p->P;
+	poly var = poly_of(P, l->var);
+
+	if (l->step)
+		fact(v, f, poly_sub(P, poly_sub(P, l->elems, var), poly_of(P, l->len)));
+	else
+		fact(v, f, poly_addc(P, poly_sub(P, l->extent, var), -1));
+}
+
 static void check_block(struct verify *v)
 {
 	struct loop_prog *p = v->p;
@@ -288,8 +316,8 @@ static void check_block(struct verify *v)
 	for (int i = 0; i < v->nloops; i++) {
 		const struct nest *l = lnest(p, v->loop[i]);
 		bool fixed = poly_is_const(p->P, l->extent, &c);
-		if (!fixed)
-			fact(v, &f, poly_addc(p->P, poly_sub(p->P, l->extent, poly_of(p->P, l->var)), -1));
+		if (!fixed || l->step)
+			loop_facts(v, l, &f);
 		else if (l->mark == LOOP_UNROLL && c > 0)
 			copies = copies > COPIES_MAX ? copies : copies * (l->unroll && l->unroll < c ? l->unroll : c);
 	}
@@ -302,7 +330,7 @@ static void check_block(struct verify *v)
 	if (copies > COPIES_MAX)
 		v->why = whynot(p, "stage %s: more than %d copies by unrolled loops", sym_str(s->name), COPIES_MAX);
 	for (int a = s->nspatial; n->phase == BLOCK_UPDATE && a < s->naxes; a++)
-		within(v, n->bind[a], s->axis[a].extent, &f, "reduce axis", sym_str(s->axis[a].name));
+		within(v, n->bind[a], axis_size(p, &s->axis[a]), &f, "reduce axis", sym_str(s->axis[a].name));
 	if (!v->why)
 		check_access(v, s->out, n->bind, -1, &f);
 	if (!v->why && n->phase == BLOCK_UPDATE)

@@ -1,0 +1,244 @@
+/* Groups of varying sizes: lowered for several sizes, and what these programs have in common (prog_unify). The schedule is that of the
+ * usual sizes: its trace says how loops are split, not how long they are. */
+#define _GNU_SOURCE
+#include "lower/sized.h"
+#include <stdlib.h>
+#include <string.h>
+#include "common/msg.h"
+#include "loop/interp.h"
+#include "loop/prim.h"
+#include "sched/schedule.h"
+
+enum { POINTS = 5, USUAL = POINTS, SIZES_MAX = 32 };
+
+/* Values of a group, their types, and the symbols in them. */
+struct group {
+	struct module *m;
+	VEC(val_id) v;
+	VEC(dim *) dims; /* as they are */
+	int n;
+	poly_var symbol[LOOP_PARAMS_MAX];
+	const char *why;
+};
+
+static void add_symbols(struct group *g, dim d)
+{
+	struct polys *P = g->m->dims;
+
+	for (poly_var v = 1; v <= poly_nvars(P); v++) {
+		bool known = !poly_uses(P, d, v);
+		for (int i = 0; i < g->n && !known; i++)
+			known = g->symbol[i] == v;
+		if (known)
+			continue;
+		if (g->n == LOOP_PARAMS_MAX) {
+			g->why = "too many symbols";
+			return;
+		}
+		g->symbol[g->n++] = v;
+	}
+}
+
+static void add_value(struct group *g, val_id v)
+{
+	const struct type *t = &val(g->m, v)->type;
+
+	if (!v || val(g->m, v)->kind == VAL_CONST || g->why)
+		return;
+	if (t->rank < 0) {
+		g->why = "a value has no known rank";
+		return;
+	}
+	vec_push(&g->v, v);
+	vec_push(&g->dims, t->dims);
+	for (int d = 0; d < t->rank && !g->why; d++)
+		if (t->dims[d] == POLY_UNKNOWN)
+			g->why = arena_printf(&g->m->arena, "a size of %s has no formula", sym_str(val(g->m, v)->name));
+		else
+			add_symbols(g, t->dims[d]);
+}
+
+static int by_name(const void *x, const void *y, void *P)
+{
+	return strcmp(sym_str(poly_var_name(P, *(const poly_var *)x)), sym_str(poly_var_name(P, *(const poly_var *)y)));
+}
+
+static struct group group_of(struct module *m, node_id n)
+{
+	struct group g = {.m = m};
+	const struct graph *body = graph(m, attr_graph(node(m, n), "graph"));
+
+	for (size_t i = 0; i < body->in.n; i++)
+		add_value(&g, body->in.a[i]);
+	for (size_t i = 0; i < body->nodes.n; i++)
+		for (uint32_t k = 0; k < node(m, body->nodes.a[i])->nout; k++)
+			add_value(&g, node(m, body->nodes.a[i])->out[k]);
+	if (g.n)
+		qsort_r(g.symbol, (size_t)g.n, sizeof *g.symbol, by_name, m->dims);
+	return g;
+}
+
+static void group_release(struct group *g)
+{
+	vec_free(&g->v);
+	vec_free(&g->dims);
+}
+
+bool group_varies(struct module *m, node_id n)
+{
+	struct group g = group_of(m, n);
+
+	group_release(&g);
+	return g.n > 0;
+}
+
+/* ---- sizes ---- */
+
+/* Size of symbol k at a point: primes, so that no product is another; the usual size last. In the symbol's range, and of its divisor. */
+static int64_t size_at(const struct group *g, int point, int k)
+{
+	static const int64_t prime[] = {17,  19,  23,  29,  31,  37,  41,  43,  47,  53,  59,  61,  67,  71,  73,  79,  83,  89,  97,  101,
+					103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199};
+	int64_t lo, hi, unit = poly_var_divisor(g->m->dims, g->symbol[k]);
+	int64_t n = point == USUAL ? 120 : prime[point * g->n + k];
+
+	poly_var_range(g->m->dims, g->symbol[k], &lo, &hi);
+	return n < lo ? lo + n * unit : n * unit;
+}
+
+/* The types of the group for the sizes at a point; NULL: as they are. */
+static void set_types(struct group *g, const int64_t *size)
+{
+	struct polys *P = g->m->dims;
+	poly by[LOOP_PARAMS_MAX];
+
+	for (int k = 0; k < g->n && size; k++)
+		by[k] = poly_const(P, size[k]);
+	for (size_t i = 0; i < g->v.n; i++) {
+		struct type *t = &val(g->m, g->v.a[i])->type;
+		t->dims = g->dims.a[i];
+		if (!size || !t->rank)
+			continue;
+		t->dims = arena_copy(&g->m->arena, t->dims, (size_t)t->rank * sizeof *t->dims);
+		for (int d = 0; d < t->rank; d++)
+			t->dims[d] = poly_subst_many(P, t->dims[d], g->n, g->symbol, by);
+	}
+}
+
+/* ---- the program ---- */
+
+static poly_var find_param(sym name, void *arg)
+{
+	struct loop_prog *q = arg;
+
+	for (size_t i = 0; i < q->params.n; i++)
+		if (q->params.a[i].name == name)
+			return q->params.a[i].var;
+	return 0;
+}
+
+/* The sizes in the group's types as polynomials of q. */
+static int forms_of(const struct group *g, struct loop_prog *q, poly *form, int max)
+{
+	int n = 0;
+
+	for (int k = 0; k < g->n; k++)
+		form[n++] = poly_of(q->P, q->params.a[k].var);
+	for (size_t i = 0; i < g->v.n; i++)
+		for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++) {
+			poly e = POLY_UNKNOWN;
+			bool known = poly_is_const(g->m->dims, g->dims.a[i][d], NULL) ||
+				     poly_parse(q->P, poly_str(g->m->dims, g->dims.a[i][d], &q->arena), find_param, q, &e);
+			for (int k = 0; k < n && !known; k++)
+				known = form[k] == e;
+			if (!known && n < max)
+				form[n++] = e;
+		}
+	return n;
+}
+
+static struct loop_prog *unify(const struct group *g, struct loop_prog *const *p, const int64_t (*at)[LOOP_PARAMS_MAX],
+			       const struct target *t, const char **why)
+{
+	struct loop_prog *q = prog_new(t);
+	poly form[SIZES_MAX];
+
+	for (int k = 0; k < g->n; k++) {
+		int64_t lo, hi;
+		poly_var_range(g->m->dims, g->symbol[k], &lo, &hi);
+		prog_param(q, poly_var_name(g->m->dims, g->symbol[k]), lo < 0 ? 0 : lo, hi);
+	}
+	*why = prog_unify(q, POINTS + 1, p, at, forms_of(g, q, form, SIZES_MAX), form);
+	if (!*why) {
+		prog_start(q);
+		return q;
+	}
+	*why = arena_str(&g->m->arena, *why);
+	prog_free(q);
+	return NULL;
+}
+
+static void lower_points(struct group *g, node_id n, const struct target *t, const char *algo, struct sized *s, const char **why)
+{
+	int64_t at[POINTS + 1][LOOP_PARAMS_MAX] = {{0}};
+	struct loop_prog *p[POINTS + 1] = {NULL};
+
+	for (int i = POINTS; i >= 0 && !*why; i--) {
+		for (int k = 0; k < g->n; k++)
+			at[i][k] = size_at(g, i, k);
+		set_types(g, at[i]);
+		struct lowered l = (i ? lower_sketch : lower_group)(g->m, n, t, i == USUAL ? algo : p[USUAL]->algo, why);
+		p[i] = l.prog;
+		if (!i)
+			s->low = l;
+	}
+	set_types(g, NULL);
+	s->low.prog = *why ? NULL : unify(g, p, at, t, why);
+	if (s->low.prog) {
+		s->low.cval = arena_copy(&s->low.prog->arena, s->low.cval, (size_t)s->low.nconst * sizeof *s->low.cval);
+		s->usual = p[USUAL];
+		p[USUAL] = NULL;
+	}
+	for (int i = 0; i <= POINTS; i++)
+		if (p[i])
+			prog_free(p[i]);
+}
+
+struct sized lower_sized(struct module *m, node_id n, const struct target *t, const char *algo, const char **why)
+{
+	struct group g = group_of(m, n);
+	struct sized s = {0};
+
+	*why = g.why;
+	if (!*why && !g.n)
+		s.low = lower_group(m, n, t, algo, why);
+	else if (!*why)
+		lower_points(&g, n, t, algo, &s, why);
+	group_release(&g);
+	return s;
+}
+
+const char *sized_schedule(struct sized *s, const char *given, const char **trace)
+{
+	struct loop_prog *q = s->low.prog;
+	const char *why;
+	bool trace_given = given;
+
+	if (!given)
+		given = arena_str(&q->arena, default_schedule(s->usual ? s->usual : q));
+	if (trace)
+		*trace = given;
+	if ((s->usual || trace_given) && (why = loop_apply(q, given, false)))
+		return why;
+	why = loop_legalize(q);
+	return why ? why : loop_verify(q);
+}
+
+void sized_free(struct sized *s)
+{
+	if (s->low.prog)
+		prog_free(s->low.prog);
+	if (s->usual)
+		prog_free(s->usual);
+	*s = (struct sized){0};
+}

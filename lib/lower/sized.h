@@ -1,0 +1,20 @@
+/* Groups whose sizes are known at run time only: one program for all sizes, which takes the values of the sizes' symbols. */
+#ifndef HONE_SIZED_H
+#define HONE_SIZED_H
+#include "graph/module.h"
+#include "lower/lower.h"
+
+struct sized {
+	struct lowered low;      /* prog->params: the symbols that kernels take, in that order; started */
+	struct loop_prog *usual; /* the group for sizes that are usual: to schedule, and what records of timings are of; started */
+};
+/* The group of Fused node n, whose types may have symbols. prog NULL and *why: there is no such program. A group without symbols is
+ * lowered as ever; usual is NULL then. */
+struct sized lower_sized(struct module *m, node_id n, const struct target *t, const char *algo, const char **why);
+/* Has a type of the group a symbol? */
+bool group_varies(struct module *m, node_id n);
+/* Schedules by the trace, NULL: by the default schedule of the usual sizes; legalizes and verifies. The trace that was applied goes to
+ * *trace (may be NULL), in the arena of low.prog. usual is spent. NULL, or why not. */
+const char *sized_schedule(struct sized *s, const char *given, const char **trace);
+void sized_free(struct sized *s);
+#endif

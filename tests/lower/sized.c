@@ -1,0 +1,220 @@
+/* Groups of varying sizes: one kernel, run at many sizes, against the evaluator; and its nest, run by the interpreter. The same graphs
+ * as ge-fuse and ge-layout leave them. sized FILE.txt...: those instead. */
+#include <math.h>
+#include <string.h>
+#include "common/rng.h"
+#include "common/tool.h"
+#include "graph/pass.h"
+#include "graph/text.h"
+#include "loop/interp.h"
+#include "lower/sized.h"
+#include "near.h"
+#include "run_kernel.h"
+#include "tap.h"
+
+const struct tool tool; /* the library's main() is not linked */
+
+enum { KERNELS_MAX = 64 };
+
+struct sized_kernel {
+	node_id node;
+	struct sized s;
+};
+
+static struct tensor *random_tensor(struct module *m, val_id v, const struct loop_prog *p, struct rng *rng, struct arena *a)
+{
+	const struct type *t = &val(m, v)->type;
+	int64_t dims[LOOP_RANK_MAX], env[64] = {0}, n = 1;
+
+	for (size_t i = 0; i < p->params.n; i++)
+		for (poly_var x = 1; x <= poly_nvars(m->dims); x++)
+			if (poly_var_name(m->dims, x) == p->params.a[i].name)
+				env[x] = p->params.a[i].value;
+	for (int d = 0; d < t->rank; d++)
+		n *= dims[d] = poly_eval(m->dims, t->dims[d], env);
+	struct tensor *x = tensor_new(a, t->dtype, t->rank, dims);
+	for (int64_t i = 0; i < n; i++)
+		switch (t->dtype) {
+		case DT_F32: ((float *)x->data)[i] = (float)rng_normal(rng); break;
+		case DT_I64: ((int64_t *)x->data)[i] = rng_range(rng, 0, 6); break;
+		case DT_I32: ((int32_t *)x->data)[i] = (int32_t)rng_range(rng, 0, 6); break;
+		case DT_BOOL: ((uint8_t *)x->data)[i] = rng_range(rng, 0, 1); break;
+		default: memset((char *)x->data + (size_t)i * dtype_size(t->dtype), (int)rng_range(rng, 0, 1), 1);
+		}
+	return x;
+}
+
+/* The largest difference, relative to the size of all. */
+static double worst_of(const struct tensor *r, const void *got)
+{
+	double worst = 0, scale = 1e-30;
+
+	for (int64_t i = 0; i < tensor_count(r); i++) {
+		if (r->dtype != DT_F32) {
+			size_t size = dtype_size(r->dtype);
+			if (memcmp((const char *)r->data + (size_t)i * size, (const char *)got + (size_t)i * size, size))
+				return INFINITY;
+			continue;
+		}
+		worst = fmax(worst, off_by(((const float *)got)[i], ((const float *)r->data)[i]));
+		scale = fmax(scale, size_of(((const float *)r->data)[i]));
+	}
+	return worst / scale;
+}
+
+static void **kernel_storage(struct module *m, const struct sized_kernel *k, struct tensor *const *in, struct tensor *const *want,
+			     struct arena *a)
+{
+	struct loop_prog *p = k->s.low.prog;
+	void **at = ARENA_ARRAY(a, void *, p->bufs.n);
+	int operand = 0, *of = ARENA_ARRAY(a, int, node(m, k->node)->nin);
+
+	for (uint32_t i = 0; i < node(m, k->node)->nin; i++)
+		if (val(m, node(m, k->node)->in[i])->kind != VAL_CONST)
+			of[operand++] = (int)i;
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		const struct loop_buf *x = lbuf(p, b);
+		size_t bytes = (size_t)(x->scope <= SCOPE_OUT ? prog_value(p, buf_count(p, b)) : 0) * dtype_size(x->dtype);
+		if (x->scope == SCOPE_IN) /* nothing may be read behind its end */
+			at[b] = memcpy(memset(arena_alloc(a, bytes + 256), 0x7f, bytes + 256), in[of[x->operand]]->data, bytes);
+		if (x->scope == SCOPE_CONST) {
+			at[b] = arena_alloc(a, bytes);
+			buf_pack(p, b, x->data ? x->data : tensor_data(m, val(m, k->s.low.cval[x->operand])->tensor), at[b]);
+		}
+		if (x->scope == SCOPE_OUT)
+			at[b] = memset(arena_alloc(a, bytes + 256), 0x5a, bytes + 256);
+	}
+	return at;
+}
+
+static void at_sizes(struct module *m, struct sized_kernel *k, void *lib, int i, const int64_t *size, bool interpret)
+{
+	struct loop_prog *p = k->s.low.prog;
+	struct arena a = {0};
+	struct rng rng = {5};
+	const struct node *n = node(m, k->node);
+	graph_id body = attr_graph(n, "graph");
+	struct tensor **in = ARENA_ARRAY(&a, struct tensor *, n->nin + 1), **want = ARENA_ARRAY(&a, struct tensor *, n->nout + 1);
+	const char *text = "", *why = NULL;
+	double worst = 0;
+	bool beyond = false;
+
+	for (size_t j = 0; j < p->params.n; j++) {
+		p->params.a[j].value = size[j];
+		text = arena_printf(&a, "%s %s=%ld", text, sym_str(p->params.a[j].name), (long)size[j]);
+	}
+	for (uint32_t j = 0; j < n->nin; j++)
+		in[j] = val(m, n->in[j])->kind == VAL_CONST ? val(m, n->in[j])->tensor
+							    : random_tensor(m, graph(m, body)->in.a[j], p, &rng, &a);
+	eval_graph(m, body, in, want, &a, NULL);
+	void **at = kernel_storage(m, k, in, want, &a);
+	if (interpret)
+		why = loop_interp(p, at);
+	else
+		run_kernel(lib, i, p, at);
+	for (buf_id b = 1; b < p->bufs.n; b++) {
+		if (lbuf(p, b)->scope != SCOPE_OUT)
+			continue;
+		const struct tensor *r = want[lbuf(p, b)->operand];
+		worst = fmax(worst, worst_of(r, at[b]));
+		size_t bytes = (size_t)tensor_count(r) * dtype_size(r->dtype);
+		for (size_t j = bytes; j < bytes + 256; j++)
+			beyond |= ((unsigned char *)at[b])[j] != 0x5a;
+	}
+	if (why || beyond || !(worst < 2e-6) || p->params.a[0].value == 1)
+		ok(!why && !beyond && worst < 2e-6, "%s at%s%s: off by %g%s%s", node_where(m, k->node, &a), text,
+		   interpret ? ", interpreted" : "", worst, beyond ? ", written beyond its end" : "", why ? why : "");
+	arena_release(&a);
+}
+
+static void all_sizes(struct module *m, struct sized_kernel *k, void *lib, int i)
+{
+	static const int64_t few[] = {1, 2, 3, 5, 6, 7, 8, 13, 14, 15, 16, 17, 31, 32, 33, 47, 64, 65};
+	int n = sizeof few / sizeof *few;
+	int64_t size[LOOP_PARAMS_MAX] = {0};
+	struct loop_prog *p = k->s.low.prog;
+
+	for (int x = 0; x < n; x++)
+		for (int y = 0; y < (p->params.n > 1 ? n : 1); y++) {
+			if (y && (x + y) % 3 && x > 3 && y > 3)
+				continue;
+			for (size_t j = 0; j < p->params.n; j++) {
+				int64_t lo, hi, d = 1;
+				poly_var_range(p->P, p->params.a[j].var, &lo, &hi);
+				size[j] = few[j % 2 ? y : x] * d;
+				size[j] = size[j] < lo ? lo : size[j] > hi ? hi : size[j];
+			}
+			at_sizes(m, k, lib, i, size, false);
+			if (x < 9 && y < 3)
+				at_sizes(m, k, lib, i, size, true);
+		}
+}
+
+static void module_kernels(struct module *m)
+{
+	struct sized_kernel k[KERNELS_MAX] = {{0}};
+	struct loop_prog *p[KERNELS_MAX];
+	const struct graph *g = graph(m, m->main);
+	struct arena a = {0};
+	int n = 0;
+
+	for (size_t i = 0; i < g->nodes.n && n < KERNELS_MAX; i++) {
+		const char *why, *trace = "";
+		if (strcmp(op_name(node(m, g->nodes.a[i])->op), "hone.Fused") && strcmp(op_name(node(m, g->nodes.a[i])->op), "Fused"))
+			continue;
+		k[n] = (struct sized_kernel){g->nodes.a[i], lower_sized(m, g->nodes.a[i], target_host(), NULL, &why)};
+		if (!why)
+			why = sized_schedule(&k[n].s, NULL, &trace);
+		if (!ok(!why, "%s has a kernel: %s", node_where(m, g->nodes.a[i], &a), why ? why : "")) {
+			if (getenv("SIZED_VERBOSE"))
+				printf("%s%s", trace, k[n].s.low.prog ? prog_str(k[n].s.low.prog, &a) : "");
+			continue;
+		}
+		if (getenv("SIZED_VERBOSE"))
+			printf("%s%s", trace, prog_str(k[n].s.low.prog, &a));
+		p[n] = k[n].s.low.prog;
+		n++;
+	}
+	void *lib = n ? compile_kernels(p, n, target_host(), arena_printf(&a, "m%d", tap_count)) : NULL;
+	if (!ok(lib != NULL, "they compile"))
+		return;
+	for (int i = 0; i < n; i++)
+		all_sizes(m, &k[i], lib, i);
+	arena_release(&a);
+}
+
+static void of_file(const char *path)
+{
+	char *command = xprintf("ge-load %s | ge-shape | ge-fuse | ge-layout | ge-dump - >laid.txt", path);
+
+	if (system(command))
+		ok(0, "%s", command);
+	free(command);
+	struct text_reader *r = text_open("laid.txt");
+	module_kernels(text_read(r));
+	text_close(r);
+}
+
+static void of_text(const char *text)
+{
+	FILE *f = fopen("graph.txt", "w");
+
+	fprintf(f, "hone-text 1\nmodule ir=8 opset=20\nsymbol batch 1 inf\nsymbol seq 1 inf\ngraph main {\n%s}\n", text);
+	fclose(f);
+	of_file("graph.txt");
+}
+
+static const char *const texts[] = {
+	"  input x: f32[seq,32]\n  a = Relu(x)\n  output a = a\n",
+	"  input x: f32[batch,seq,30]\n  a = Softmax(x) {axis=-1}\n  output a = a\n",
+	"  input x: f32[seq,32]\n  input w: f32[32,48]\n  y = MatMul(x, w)\n  z = Gelu(y)\n  output z = z\n",
+};
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		of_file(argv[i]);
+	for (size_t i = 0; argc == 1 && i < sizeof texts / sizeof *texts; i++)
+		of_text(texts[i]);
+	return tap_done();
+}
