@@ -7,6 +7,7 @@
 struct expander {
 	struct module *m;
 	int opset;
+	bool spread;         /* operators that few runtimes have go, too */
 	node_id at;          /* the node that is being expanded */
 	VEC(node_id) made;   /* before it */
 	VEC(enum opcode) by; /* of each node: what it was made for; nodes behind these were here before */
@@ -472,7 +473,7 @@ static bool expand_node(struct expander *x, node_id id)
 	x->at = id;
 	if (id < x->by.n && x->by.a[id] == node(x->m, id)->op) /* what it still needs, as for its type, another of its kind needs too */
 		return false;
-	if (opset_needed(x->m, node(x->m, id)) <= x->opset)
+	if (opset_needed(x->m, node(x->m, id)) <= x->opset && !(x->spread && node(x->m, id)->op == OP_Swish))
 		return false;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].op == node(x->m, id)->op)
@@ -507,9 +508,9 @@ static bool expand_graph(struct expander *x, graph_id g)
 	return changed;
 }
 
-void opset_expand(struct module *m, int opset)
+void opset_expand(struct module *m, int opset, bool spread)
 {
-	struct expander x = {.m = m, .opset = opset};
+	struct expander x = {.m = m, .opset = opset, .spread = spread};
 	struct graph_list order = {0};
 	module_graph_order(m, &order);
 	x.uses = uses_new(m);

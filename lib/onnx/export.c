@@ -419,8 +419,7 @@ static int choose_opset(struct exporter *x, int asked)
 	struct graph_list order = {0};
 	node_id most = 0;
 	int file = opset_of_file(m), opset = asked ? asked : file ? file : OPSET_NEW, need;
-	if (asked || file)
-		opset_expand(m, opset);
+	opset_expand(m, asked || file ? opset : CANONICAL_OPSET, !asked);
 	module_graph_order(m, &order);
 	need = needed_opset(m, &order, &most);
 	if (need > opset) {

@@ -29,6 +29,6 @@ void older_lower(struct module *m, node_id n, int opset);
 bool attr_is_neutral(const struct attr *a, const char *neutral);
 
 /* expansions.c: nodes that need more than `opset`, in words that it has, where there are such; once types are
- * inferred. */
-void opset_expand(struct module *m, int opset);
+ * inferred. spread: Swish, too, which few runtimes have. */
+void opset_expand(struct module *m, int opset, bool spread);
 #endif
