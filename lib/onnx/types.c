@@ -30,6 +30,14 @@ static struct type tensor_of(struct importer *c, const Onnx__TypeProto__Tensor *
 	return t;
 }
 
+/* Elements of a sequence have sizes each of its own, whatever they are called. */
+static void forget_symbols(struct importer *c, struct type *inner)
+{
+	for (int i = 0; i < inner->rank; i++)
+		if (!poly_is_const(c->m->dims, inner->dims[i], NULL))
+			inner->dims[i] = POLY_UNKNOWN;
+}
+
 /* ONNX's own notation: seq(tensor(float)). *inner: the type of the tensors inside. */
 static const char *type_text(struct importer *c, const Onnx__TypeProto *t, struct type *inner)
 {
@@ -63,6 +71,8 @@ struct type import_type(struct importer *c, const Onnx__TypeProto *p)
 		return t;
 	struct type inner = t;
 	t.other = intern(type_text(c, p, &inner));
+	if (!p->optional_type || strstr(sym_str(t.other), "seq("))
+		forget_symbols(c, &inner);
 	t.rank = inner.rank;
 	t.dims = inner.dims;
 	return t;

@@ -2,8 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/msg.h"
+#include "graph/kinds.h"
 #include "graph/symbols.h"
-#include "op/npy.h"
+#include "op/values.h"
 #include "op/rules.h"
 
 struct given {
@@ -41,6 +42,42 @@ static bool ends_in(const char *s, const char *end)
 	return n >= k && !strcmp(s + n - k, end);
 }
 
+/* Every array is of one of the inputs. */
+static void read_npz(struct module *m, const char *path, struct given *in)
+{
+	struct graph *g = graph(m, m->main);
+	struct named_tensor *t;
+	int n = npz_read(path, in->a, &t);
+	struct members f = {path, n, t, ARENA_ARRAY(in->a, bool, n + 1)};
+
+	for (size_t i = 0; i < g->in.n; i++) {
+		const struct value *v = val(m, g->in.a[i]);
+		struct tensor *x = values_take(&f, sym_str(v->name), &v->type, in->a);
+		if (x) {
+			in->t[i] = x;
+			in->from[i] = path;
+		}
+	}
+	for (int k = 0; k < n; k++) {
+		int at = f.taken[k] ? 0 : find_or_die(m, t[k].name, path);
+		if (!f.taken[k])
+			die(EX_BADDATA, "%s: holds an array for input %s, which is %s (hone-npz(5) says how a file has it)", path,
+			    t[k].name, type_str(m, &val(m, g->in.a[at])->type, in->a));
+	}
+}
+
+/* An array for an input, which may be an optional of a tensor. */
+static struct tensor *read_npy(struct module *m, const struct type *t, const char *path, struct arena *a)
+{
+	struct named_tensor x = {"", npy_read(path, a)};
+	struct members f = {path, 1, &x, &(bool){false}};
+	struct tensor *v = values_take(&f, "", t, a);
+
+	if (!v)
+		die(EX_BADDATA, "%s: holds an array, the input is %s; a .npz holds one (hone-npz(5))", path, type_str(m, t, a));
+	return v;
+}
+
 static void read_files(struct module *m, const struct input_spec *s, struct given *in)
 {
 	struct graph *g = graph(m, m->main);
@@ -49,20 +86,14 @@ static void read_files(struct module *m, const struct input_spec *s, struct give
 		const char *arg = s->files.a[f], *eq = strchr(arg, '=');
 		int at;
 		if (!eq && ends_in(arg, ".npz")) {
-			struct named_tensor *t;
-			int n = npz_read(arg, in->a, &t);
-			for (int k = 0; k < n; k++) {
-				at = find_or_die(m, t[k].name, arg);
-				in->t[at] = t[k].t;
-				in->from[at] = arg;
-			}
+			read_npz(m, arg, in);
 			continue;
 		}
 		if (!eq && g->in.n != 1)
 			die(EX_BADUSE, "-i %s: write NAME=FILE.npy; the model has %zu inputs", arg, g->in.n);
 		at = eq ? find_or_die(m, arena_printf(in->a, "%.*s", (int)(eq - arg), arg), "-i") : 0;
 		in->from[at] = eq ? eq + 1 : arg;
-		in->t[at] = npy_read(in->from[at], in->a);
+		in->t[at] = read_npy(m, &val(m, g->in.a[at])->type, in->from[at], in->a);
 	}
 }
 
@@ -91,23 +122,20 @@ static bool all_known(struct module *m, const struct sizes *z, poly e)
 	return e != POLY_UNKNOWN;
 }
 
-static void check_given(struct module *m, struct given *in, int i, struct sizes *z)
+/* Of a tensor of an input: type and shape are as they should be. */
+static struct tensor *check_tensor(struct module *m, struct given *in, int i, struct tensor *x, const struct type *t, struct sizes *z)
 {
-	struct value *v = val(m, graph(m, m->main)->in.a[i]);
-	const struct type *t = &v->type;
-	const struct tensor *x = in->t[i];
+	const char *name = sym_str(val(m, graph(m, m->main)->in.a[i])->name), *why;
 	struct type xt = tensor_type(m, x);
+	struct tensor *y = npy_take(x, t->dtype, in->a, &why);
 
-	if (x->dtype == DT_F32 && (t->dtype == DT_BF16 || dtype_is_float8(t->dtype))) { /* NumPy has no such type */
-		struct tensor *y = tensor_new(in->a, t->dtype, x->rank, x->dims);
-		for (int64_t k = 0; k < tensor_count(x); k++)
-			tensor_set(y, k, tensor_get(x, k));
-		in->t[i] = y;
-		x = y;
-	}
-	if ((t->dtype && x->dtype != t->dtype) || (t->rank != RANK_UNKNOWN && x->rank != t->rank))
-		die(EX_BADDATA, "%s: holds %s, input %s is %s", in->from[i], type_str(m, &xt, in->a), sym_str(v->name),
-		    type_str(m, t, in->a));
+	if (why)
+		die(EX_BADDATA, "%s: input %s: %s", in->from[i], name, why);
+	if (!y && x->kind == KIND_OTHER)
+		die(EX_BADDATA, "%s: holds elements of %zu bytes whose type it does not say, input %s is %s", in->from[i],
+		    dtype_size(x->dtype), name, type_str(m, t, in->a));
+	if (!y || (t->rank != RANK_UNKNOWN && x->rank != t->rank))
+		die(EX_BADDATA, "%s: holds %s, input %s is %s", in->from[i], type_str(m, &xt, in->a), name, type_str(m, t, in->a));
 	for (int k = 0; k < t->rank; k++) {
 		poly_var var = t->dims[k] ? lone(m, z, t->dims[k]) : 0;
 		if (var && !z->have[var]) {
@@ -117,8 +145,29 @@ static void check_given(struct module *m, struct given *in, int i, struct sizes 
 	}
 	for (int k = 0; k < t->rank; k++)
 		if (t->dims[k] && all_known(m, z, t->dims[k]) && poly_eval(m->dims, t->dims[k], z->env) != x->dims[k])
-			die(EX_BADDATA, "%s: holds %s, axis %d of input %s (%s) is %lld", in->from[i], type_str(m, &xt, in->a), k,
-			    sym_str(v->name), type_str(m, t, in->a), (long long)poly_eval(m->dims, t->dims[k], z->env));
+			die(EX_BADDATA, "%s: holds %s, axis %d of input %s (%s) is %lld", in->from[i], type_str(m, &xt, in->a), k, name,
+			    type_str(m, t, in->a), (long long)poly_eval(m->dims, t->dims[k], z->env));
+	return y;
+}
+
+static struct tensor *check_value(struct module *m, struct given *in, int i, struct tensor *x, const struct type *t, struct sizes *z)
+{
+	struct type inside = type_inside(t), key = {.dtype = type_map_key(t), .rank = 1, .dims = &(dim){POLY_UNKNOWN}};
+
+	if (!t->other)
+		return check_tensor(m, in, i, x, t, z);
+	if (x->kind == KIND_MAP) {
+		inside.rank = key.rank;
+		inside.dims = key.dims;
+	}
+	for (size_t k = 0; k < x->nitem; k++)
+		x->item[k] = check_value(m, in, i, x->item[k], x->kind == KIND_MAP && k == 0 ? &key : &inside, z);
+	return x;
+}
+
+static void check_given(struct module *m, struct given *in, int i, struct sizes *z)
+{
+	in->t[i] = check_value(m, in, i, in->t[i], &val(m, graph(m, m->main)->in.a[i])->type, z);
 }
 
 /* ---- ranges ---- */
@@ -259,43 +308,79 @@ static struct tensor *random_words(struct rng *r, int rank, const int64_t *dims,
 	return t;
 }
 
-static struct tensor *make_random(struct module *m, const struct input_spec *s, int i, const struct uses *u, const struct sizes *z,
-				  struct arena *a)
+/* The random contents of one input: its number, what it may hold, and the random numbers. */
+struct random {
+	struct module *m;
+	const struct input_spec *spec;
+	const struct uses *uses;
+	const struct sizes *sizes;
+	int input;
+	struct rng rng;
+	struct arena *a;
+};
+
+static struct tensor *make_tensor(struct random *r, const struct type *t)
 {
-	val_id v = graph(m, m->main)->in.a[i];
-	const struct type *t = &val(m, v)->type;
+	struct module *m = r->m;
+	val_id v = graph(m, m->main)->in.a[r->input];
 	int64_t dims[RANK_MAX], bytes = 1;
 	double lo, hi;
-	struct rng r = {(s->seed + 1) * 0x9e3779b97f4a7c15u ^ ((uint64_t)i + 1) * 0xd1342543de82ef95u};
 
-	if (t->other || (!dtype_size(t->dtype) && t->dtype != DT_STR) || t->dtype == DT_C64 || t->dtype == DT_C128)
+	if (!dtype_size(t->dtype) && t->dtype != DT_STR)
 		die(EX_NOTAVAIL, "input %s is %s: no random contents of that type; give it with -i", sym_str(val(m, v)->name),
-		    type_str(m, t, a));
+		    type_str(m, t, r->a));
 	for (int k = 0; k < t->rank; k++)
-		if (!all_known(m, z, t->dims[k]))
+		if (!all_known(m, r->sizes, t->dims[k]))
 			bind_missing(m, msg_tool);
 	if (t->rank == RANK_UNKNOWN)
 		bind_missing(m, msg_tool);
 	for (int k = 0; k < t->rank; k++) {
-		dims[k] = poly_eval(m->dims, t->dims[k], z->env);
+		dims[k] = poly_eval(m->dims, t->dims[k], r->sizes->env);
 		if (dims[k] < 0 || __builtin_mul_overflow(bytes, dims[k], &bytes) || bytes > INT64_MAX / 16)
 			die(EX_BADUSE, "input %s would have extent %lld at axis %d", sym_str(val(m, v)->name), (long long)dims[k], k);
 	}
-	default_range(m, u, v, &lo, &hi);
-	if (s->integer && (t->dtype == DT_I64 || t->dtype == DT_I32) && lo == 0 && hi == 1)
-		lo = hi = (double)*s->integer;
-	for (size_t k = 0; k < s->ranges.n; k++) {
+	default_range(m, r->uses, v, &lo, &hi);
+	if (r->spec->integer && (t->dtype == DT_I64 || t->dtype == DT_I32) && lo == 0 && hi == 1)
+		lo = hi = (double)*r->spec->integer;
+	for (size_t k = 0; k < r->spec->ranges.n; k++) {
 		double l, h;
 		int at;
-		given_range(m, s->ranges.a[k], &l, &h, &at);
-		if (at == i)
+		given_range(m, r->spec->ranges.a[k], &l, &h, &at);
+		if (at == r->input)
 			lo = l, hi = h;
 	}
 	if (t->dtype == DT_STR)
-		return random_words(&r, t->rank, dims, a);
-	struct tensor *x = tensor_new(a, t->dtype, t->rank, dims);
-	tensor_random(x, &r, lo, hi);
+		return random_words(&r->rng, t->rank, dims, r->a);
+	struct tensor *x = tensor_new(r->a, t->dtype, t->rank, dims);
+	tensor_random(x, &r->rng, lo, hi);
 	return x;
+}
+
+/* A sequence has a few elements, an optional a value. */
+static struct tensor *make_value(struct random *r, const struct type *t)
+{
+	enum { ITEMS = 3 };
+	enum kind kind = type_kind(t);
+	struct type inside = type_inside(t);
+	struct tensor *item[ITEMS];
+	size_t n = kind == KIND_SEQUENCE ? ITEMS : 1;
+
+	if (kind == KIND_TENSOR)
+		return make_tensor(r, t);
+	if (kind != KIND_SEQUENCE && kind != KIND_OPTIONAL)
+		die(EX_NOTAVAIL, "input %s is %s: no random contents of that type; give it with -i",
+		    sym_str(val(r->m, graph(r->m, r->m->main)->in.a[r->input])->name), type_str(r->m, t, r->a));
+	for (size_t i = 0; i < n; i++)
+		item[i] = make_value(r, &inside);
+	return tensor_wrap(r->a, kind, type_innermost(t).dtype, n, item);
+}
+
+static struct tensor *make_random(struct module *m, const struct input_spec *s, int i, const struct uses *u, const struct sizes *z,
+				  struct arena *a)
+{
+	struct random r = {m, s, u, z, i, {(s->seed + 1) * 0x9e3779b97f4a7c15u ^ ((uint64_t)i + 1) * 0xd1342543de82ef95u}, a};
+
+	return make_value(&r, &val(m, graph(m, m->main)->in.a[i])->type);
 }
 
 struct tensor **inputs_make(struct module *m, const struct input_spec *s, struct arena *a)

@@ -6,6 +6,7 @@
 #include "common/outfile.h"
 #include "common/shown.h"
 #include "op/npy.h"
+#include "op/values.h"
 #include "op/op.h"
 
 /* A piece of a file that is being read. */
@@ -29,33 +30,11 @@ static uint32_t le(const unsigned char *p, int n)
 /* ---- .npy ---- */
 
 struct header {
-	enum dtype dtype;
-	bool swap, fortran;
+	struct npy_type type;
+	bool fortran;
 	int rank;
 	int64_t dims[RANK_MAX];
 };
-
-/* What NumPy calls an element type: 'i' and 4 for "i4"; kind 0: it has no such type. */
-struct descr {
-	char kind;
-	int size;
-};
-
-static struct descr descr_of(enum dtype t)
-{
-	bool number = t == DT_F16 || t == DT_F32 || t == DT_F64 || dtype_is_int(t) || t == DT_BOOL;
-	char kind = dtype_is_float(t) ? 'f' : t == DT_BOOL ? 'b' : dtype_is_signed(t) ? 'i' : 'u';
-
-	return (struct descr){number ? kind : 0, (int)dtype_size(t)};
-}
-
-static enum dtype dtype_of(struct descr d)
-{
-	for (enum dtype t = DT_NONE + 1; t < DT_COUNT; t++)
-		if (d.kind && descr_of(t).kind == d.kind && descr_of(t).size == d.size)
-			return t;
-	return DT_NONE;
-}
 
 /* The text after 'key': in the header's dictionary. */
 static const char *header_value(const struct piece *s, const char *text, const char *key)
@@ -77,12 +56,14 @@ static void parse_header(const struct piece *s, const char *text, struct header 
 
 	if (*p != '\'')
 		bad(s, 10, "a structured or unknown element type");
-	h->swap = p[1] == '>';
 	if (!p[1] || !strchr("<>|=", p[1]) || !p[2])
 		bad(s, 10, "an element type that is not understood");
-	h->dtype = dtype_of((struct descr){p[2], (int)strtol(p + 3, &end, 10)});
-	if (!h->dtype || *end != '\'')
-		bad(s, 10, "elements are not numbers of a type hone has");
+	if (p[2] == 'O')
+		bad(s, 10, "an array of Python's objects; numpy.asarray(x, 'U') makes one of strings");
+	h->type = npy_type_parse(p + 2, strcspn(p + 2, "'"));
+	h->type.swap = p[1] == '>';
+	if (!h->type.kind || p[2 + strcspn(p + 2, "'")] != '\'')
+		bad(s, 10, "elements are neither strings nor numbers of a type hone has");
 	p = header_value(s, text, "'fortran_order'");
 	h->fortran = !strncmp(p, "True", 4);
 	p = header_value(s, text, "'shape'");
@@ -101,16 +82,6 @@ static void parse_header(const struct piece *s, const char *text, struct header 
 	}
 	if (!*p)
 		bad(s, 10, "the shape does not end");
-}
-
-static void swap_bytes(unsigned char *p, size_t n, size_t size)
-{
-	for (; n >= size; n -= size, p += size)
-		for (size_t i = 0; i < size / 2; i++) {
-			unsigned char c = p[i];
-			p[i] = p[size - 1 - i];
-			p[size - 1 - i] = c;
-		}
 }
 
 /* Column-major to row-major. */
@@ -146,7 +117,7 @@ static void parse_head(const struct piece *s, struct header *h, size_t *start, s
 	for (int i = 0; i < h->rank; i++)
 		if (__builtin_mul_overflow(*count, (uint64_t)h->dims[i], count))
 			bad(s, 10, "the shape is too large");
-	*want = dtype_size(h->dtype);
+	*want = h->type.size;
 	if (__builtin_mul_overflow(*want, *count, want) || *want > s->n - *start)
 		die(EX_BADDATA, "%s:%zu: the file ends inside its data; %zu bytes of %zu are there", s->file, s->base + s->n, s->n - *start,
 		    *want);
@@ -161,17 +132,15 @@ static struct tensor *parse_npy(const struct piece *s, struct arena *a)
 	uint64_t count;
 
 	parse_head(s, &h, &start, &want, &count, a);
-	struct tensor *t = ARENA_NEW(a, struct tensor);
-	t->dtype = h.dtype;
-	t->rank = h.rank;
-	t->dims = arena_copy(a, h.dims, sizeof *h.dims * (size_t)h.rank);
-	t->nbytes = want;
-	unsigned char *data = arena_copy(a, s->p + start, want);
-	if (h.fortran && h.rank > 1)
-		from_fortran(data, s->p + start, &h, dtype_size(h.dtype), (int64_t)count);
-	if (h.swap)
-		swap_bytes(data, want, dtype_size(h.dtype));
-	t->data = data;
+	const unsigned char *data = s->p + start;
+	const char *why = NULL;
+	if (h.fortran && h.rank > 1) {
+		data = arena_alloc(a, want);
+		from_fortran((unsigned char *)data, s->p + start, &h, h.type.size, (int64_t)count);
+	}
+	struct tensor *t = npy_decode(h.type, h.rank, h.dims, data, a, &why);
+	if (!t)
+		bad(s, start, why);
 	return t;
 }
 
@@ -188,9 +157,11 @@ struct npy_rows *npy_rows_open(const char *path)
 	mapped_open(&r->file, path);
 	parse_head(&(struct piece){path, r->file.p, r->file.n, 0}, &h, &r->start, &want, &count, &a);
 	arena_release(&a);
-	r->dtype = h.dtype;
+	r->dtype = npy_dtype(h.type);
 	r->rank = h.rank;
-	r->swap = h.swap;
+	r->type = h.type;
+	if (r->dtype == DT_STR)
+		die(EX_BADDATA, "%s: an array of strings", path);
 	memcpy(r->dims, h.dims, sizeof r->dims);
 	if (h.fortran && h.rank > 1) {
 		r->whole = npy_read(path, &r->arena);
@@ -201,19 +172,18 @@ struct npy_rows *npy_rows_open(const char *path)
 
 struct tensor *npy_rows_read(struct npy_rows *r, int64_t from, int64_t n, struct arena *a)
 {
-	struct tensor *t = ARENA_NEW(a, struct tensor);
+	int64_t dims[RANK_MAX];
+	const char *why = NULL;
 	size_t row = dtype_size(r->dtype);
 
 	for (int i = 1; i < r->rank; i++)
 		row *= (size_t)r->dims[i];
-	*t = (struct tensor){.dtype = r->dtype, .rank = r->rank, .dims = arena_copy(a, r->dims, sizeof *r->dims * (size_t)r->rank)};
-	t->dims[0] = n;
-	t->nbytes = row * (size_t)n;
+	memcpy(dims, r->dims, sizeof dims);
+	dims[0] = n;
 	const unsigned char *all = r->whole ? r->whole->data : r->file.p + r->start;
-	unsigned char *data = arena_copy(a, all + row * (size_t)from, t->nbytes);
-	if (r->swap && !r->whole)
-		swap_bytes(data, t->nbytes, dtype_size(r->dtype));
-	t->data = data;
+	struct npy_type type = r->type;
+	type.swap = type.swap && !r->whole;
+	struct tensor *t = npy_decode(type, r->rank, dims, all + row * (size_t)from, a, &why);
 	if (!r->whole)
 		mapped_forget(&r->file, r->start + row * (size_t)(from + n));
 	return t;
@@ -238,25 +208,25 @@ struct tensor *npy_read(const char *path, struct arena *a)
 	return t;
 }
 
-/* NumPy has no bfloat16, no float8 and no integers of 4 bits: they are written as float32 and in bytes. */
-static enum dtype written_as(enum dtype t)
+static struct npy_type file_type(const struct tensor *t)
 {
-	if (dtype_is_int4(t))
-		return t == DT_U4 ? DT_U8 : DT_I8;
-	return t == DT_BF16 || dtype_is_float8(t) ? DT_F32 : t;
+	const char *why;
+	struct npy_type as = npy_type_of(t, &why);
+
+	if (!as.kind)
+		die(EX_NOTAVAIL, "%s", why ? why : arena_printf(&(struct arena){0}, "NumPy's files hold no %s", dtype_name(t->dtype)));
+	return as;
 }
 
 /* Header and data of t. */
 static void npy_image(const struct tensor *t, unsigned char **image, size_t *n)
 {
 	char head[128 + 24 * RANK_MAX], *p = head;
-	enum dtype as = written_as(t->dtype);
-	size_t pad, size = dtype_size(as), data = (size_t)tensor_count(t) * size;
-	struct descr d = descr_of(as);
+	struct npy_type as = file_type(t);
+	size_t pad, data = (size_t)tensor_count(t) * as.size;
 
-	if (!d.kind)
-		die(EX_NOTAVAIL, "NumPy's files hold no elements of type %s", dtype_name(t->dtype));
-	p += sprintf(p, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", size == 1 ? '|' : '<', d.kind, d.size);
+	p += sprintf(p, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", as.size == 1 || as.kind == 'S' ? '|' : '<', as.kind,
+		     as.kind == 'U' ? as.size / 4 : as.size);
 	for (int i = 0; i < t->rank; i++)
 		p += sprintf(p, "%lld%s", (long long)t->dims[i], t->rank == 1 ? "," : i + 1 < t->rank ? ", " : "");
 	p += sprintf(p, "), }");
@@ -270,11 +240,7 @@ static void npy_image(const struct tensor *t, unsigned char **image, size_t *n)
 	memset(o + 10, ' ', text);
 	memcpy(o + 10, head, (size_t)(p - head));
 	o[10 + text - 1] = '\n';
-	if (as != t->dtype)
-		for (int64_t i = 0; i < tensor_count(t); i++)
-			memcpy(o + 10 + text + 4 * i, &(float){(float)tensor_get(t, i)}, 4);
-	else
-		memcpy(o + 10 + text, t->data, data);
+	npy_encode(t, as, o + 10 + text);
 }
 
 void npy_write(const char *path, const struct tensor *t)
@@ -451,14 +417,14 @@ static void check_room(const char *path, int n, const struct named_tensor *t)
 		size_t nname = strlen(t[i].name) + 4;
 		if (nname > 0xffff)
 			die(EX_NOTAVAIL, "%s: an output's name has %zu bytes, too many for this kind of file", path, nname - 4);
-		total += HEADS + 2 * nname + (uint64_t)tensor_count(t[i].t) * dtype_size(written_as(t[i].t->dtype));
+		total += HEADS + 2 * nname + (uint64_t)tensor_count(t[i].t) * file_type(t[i].t).size;
 	}
 	if (total > UINT32_MAX || n >= 0xffff)
 		die(EX_NOTAVAIL, "%s: %d arrays of together %llu bytes: no more than 4 GiB and 65534 arrays go into this kind of file",
 		    path, n, (unsigned long long)total);
 }
 
-void npz_write(const char *path, int n, const struct named_tensor *t)
+static void write_arrays(const char *path, int n, const struct named_tensor *t)
 {
 	struct outfile o;
 	struct {
@@ -504,4 +470,14 @@ void npz_write(const char *path, int n, const struct named_tensor *t)
 	fwrite(h, 1, 22, o.f);
 	outfile_close(&o);
 	free(m);
+}
+
+void npz_write(const char *path, int n, const struct named_tensor *v)
+{
+	struct arena a = {0};
+	struct named_tensor *t;
+
+	n = values_flatten(v, n, &t, &a);
+	write_arrays(path, n, t);
+	arena_release(&a);
 }

@@ -1,4 +1,4 @@
-/* Tensors of strings as arrays of them, and back. Private to lib/op. */
+/* Tensors of strings as arrays of them, and back. */
 #ifndef HONE_STRINGS_H
 #define HONE_STRINGS_H
 #include "op/rules.h"

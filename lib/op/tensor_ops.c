@@ -283,7 +283,15 @@ void tensor_set(struct tensor *t, int64_t i, double v)
 void tensor_random(struct tensor *t, struct rng *r, double lo, double hi)
 {
 	int64_t n = tensor_count(t);
+	struct tensor parts = *t;
 
+	if (t->dtype == DT_C64 || t->dtype == DT_C128) { /* real and imaginary parts */
+		parts.dtype = t->dtype == DT_C64 ? DT_F32 : DT_F64;
+		parts.rank = 1;
+		parts.dims = &(int64_t){2 * n};
+		tensor_random(&parts, r, lo, hi);
+		return;
+	}
 	for (int64_t i = 0; i < n; i++) {
 		if (dtype_is_float(t->dtype) || dtype_is_float8(t->dtype))
 			tensor_set(t, i, lo < hi ? lo + (hi - lo) * rng_unit(r) : rng_normal(r));

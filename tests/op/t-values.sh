@@ -84,4 +84,44 @@ END
 ge-load str.txt -o str.g
 is "$(ge-fold str.g | ge-dump | sed -n 's/^const \([gced]\) = //p' | tr '\n' ' ')" \
 	'str[2] ["a", "b"] str[3] ["b", "", "a"] bool[3] [1, 1, 1] str[4] ["", "a", "b", ""] ' "strings are gathered, split, compared, padded"
+
+# Files: what NumPy and ml_dtypes make of each type.
+cat >all.txt <<'END'
+hone-text 1
+module ir=10 opset=28
+graph main {
+  input bf16: bf16[2,3]
+  input e4m3: f8e4m3fn[2,3]
+  input e5m2: f8e5m2[2,3]
+  input i4: i4[2,3]
+  input u4: u4[2,3]
+  input c64: c64[2]
+  input str: str[2,2]
+  input seq: ?[*]%"seq(tensor(float))"
+  input none: ?[*]%"seq(tensor(int64))"
+  input opt: ?[1]%"optional(seq(tensor(string)))"
+  input empty: ?[*]%"optional(tensor(float))"
+  output out_bf16 = bf16
+  output out_e4m3 = e4m3
+  output out_e5m2 = e5m2
+  output out_i4 = i4
+  output out_u4 = u4
+  output out_c64 = c64
+  output out_str = str
+  output out_seq = seq
+  output out_none = none
+  output out_opt = opt
+  output out_empty = empty
+}
+END
+ge-load all.txt -o all.g
+ge-dump all.g | cmp - all.txt
+ok $? "the text of every type"
+ge-export all.g -o all.onnx && ge-import all.onnx | ge-dump | grep '^  input' >again && grep '^  input' all.txt | diff - again >log
+ok $? "to ONNX and back"
+if [ -z "$HONE_PYTHON" ] || ! "$HONE_PYTHON" -c 'import numpy, ml_dtypes' 2>err; then
+	skip "values in files" "no python with numpy and ml_dtypes (HONE_PYTHON)"
+else
+	within "$HONE_PYTHON" "$top/tests/op/values.py" all.g
+fi
 done_testing

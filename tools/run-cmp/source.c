@@ -4,6 +4,7 @@
 #include "runner/library.h"
 #include "onnx/onnx.h"
 #include "op/op.h"
+#include "op/values.h"
 #include "source.h"
 
 struct source_sizes source_sizes = {.rest = -1};
@@ -132,6 +133,7 @@ static struct outputs graph_run(struct source *s, struct tensor **in, struct are
 	eval_graph(s->m, s->m->main, in, out, a, NULL);
 	for (size_t i = 0; i < g->out.n; i++)
 		o.t[i] = (struct named_tensor){(char *)sym_str(g->out_name.a[i]), out[i]};
+	o.n = values_flatten(o.t, o.n, &o.t, a);
 	return o;
 }
 

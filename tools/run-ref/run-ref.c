@@ -7,8 +7,8 @@
 #include "common/shown.h"
 #include "common/tool.h"
 #include "onnx/onnx.h"
-#include "op/npy.h"
-#include "op/op.h"
+#include "op/strings.h"
+#include "op/values.h"
 
 enum { OPT_SEED = 0x100, OPT_SET, OPT_SHAPE, OPT_CONST, OPT_RANGE, OPT_TIME, OPT_MEMORY, OPT_BODIES };
 static struct input_spec spec;
@@ -85,13 +85,30 @@ static void print_ledger(const struct ledger *l, double total)
 
 /* ---- output ---- */
 
-static void print_summary(const char *name, const struct tensor *t, const char *type)
+enum { SHOWN_MOST = 8 };
+
+static void print_strings(const struct tensor *t, struct arena *a)
+{
+	struct text *v = texts_of(a, t);
+	int64_t n = tensor_count(t);
+
+	printf("%s", n ? "\n   " : "");
+	for (int64_t i = 0; i < n && i < SHOWN_MOST; i++)
+		printf(" \"%s\"", shown(arena_printf(a, "%.*s", (int)v[i].n, v[i].s)));
+	printf("%s\n", n > SHOWN_MOST ? " ..." : "");
+}
+
+static void print_summary(const char *name, const struct tensor *t, const char *type, struct arena *a)
 {
 	int64_t n = tensor_count(t);
 	double lo = INFINITY, hi = -INFINITY, sum = 0;
 	int64_t nan = 0;
 
 	printf("%s: %s", shown(name), type);
+	if (t->dtype == DT_STR) {
+		print_strings(t, a);
+		return;
+	}
 	if (dtype_size(t->dtype) && t->dtype != DT_C64 && t->dtype != DT_C128 && n) {
 		for (int64_t i = 0; i < n; i++) {
 			double v = tensor_get(t, i);
@@ -104,11 +121,22 @@ static void print_summary(const char *name, const struct tensor *t, const char *
 		if (nan)
 			printf(", %lld NaN", (long long)nan);
 		printf("\n   ");
-		for (int64_t i = 0; i < n && i < 8; i++)
+		for (int64_t i = 0; i < n && i < SHOWN_MOST; i++)
 			printf(" %.6g", tensor_get(t, i));
-		printf("%s", n > 8 ? " ..." : "");
+		printf("%s", n > SHOWN_MOST ? " ..." : "");
 	}
 	printf("\n");
+}
+
+static void print_all(struct module *m, const struct named_tensor *v, int n, struct arena *a)
+{
+	struct named_tensor *t;
+
+	n = values_flatten(v, n, &t, a);
+	for (int i = 0; i < n; i++) {
+		struct type ty = tensor_type(m, t[i].t);
+		print_summary(t[i].name, t[i].t, type_str(m, &ty, a), a);
+	}
 }
 
 static bool is_npy(const char *path)
@@ -143,12 +171,10 @@ static int run(const struct tool *t, struct tool_args *a)
 	progress_end(&l.progress);
 	double total = now_seconds() - start;
 	struct named_tensor *named = ARENA_ARRAY(&arena, struct named_tensor, g->out.n);
-	for (size_t i = 0; i < g->out.n; i++) {
-		struct type ty = tensor_type(m, out[i]);
+	for (size_t i = 0; i < g->out.n; i++)
 		named[i] = (struct named_tensor){(char *)sym_str(g->out_name.a[i]), out[i]};
-		if (!a->out)
-			print_summary(named[i].name, out[i], type_str(m, &ty, &arena));
-	}
+	if (!a->out)
+		print_all(m, named, (int)g->out.n, &arena);
 	if (a->out && is_npy(a->out))
 		npy_write(a->out, out[0]);
 	else if (a->out)
