@@ -69,7 +69,7 @@ refuses 65 'axis 1 of input x .* is 3' "another shape" run-ref relu.g -i shape.n
 (npy '<f4' False '(6,)'; floats) >rank.npy
 refuses 65 'holds f32\[6\]' "another rank" run-ref relu.g -i rank.npy -o n.npy
 (npy '|O' False '(6,)'; floats) >object.npy
-refuses 65 'not numbers' "Python objects" run-ref relu.g -i object.npy -o n.npy
+refuses 65 "Python's objects" "Python objects" run-ref relu.g -i object.npy -o n.npy
 (npy '<f4' False '(4611686018427387904, 4)'; floats) >huge.npy
 refuses 65 'huge.npy' "an impossible shape" run-ref relu.g -i huge.npy -o n.npy
 refuses 66 'missing.npy' "no such file" run-ref relu.g -i missing.npy -o n.npy
