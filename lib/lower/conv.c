@@ -17,7 +17,7 @@ struct padded {
 static bool of_codes(struct lower *L) { return L->n->op == OP_ConvInteger; }
 
 /* Are channels beyond those of x multiplied by 0 alone? Else their sums are wanted, too. */
-static bool any_will_do(struct lower *L) { return !int_zero(L, INT_W, poly_const(L->p->P, 0)); }
+static bool any_will_do(struct lower *L) { return !int_zero(L, INT_W, poly_const(L->p->P, 0), NULL); }
 
 /* Channel of x that channel c of the copy stands for, which has `per` a group; *inside: there is one. */
 static poly own_channel(struct lower *L, int64_t per, poly c, poly *inside)
@@ -35,7 +35,7 @@ static poly own_channel(struct lower *L, int64_t per, poly c, poly *inside)
 /* The code that stands for 0 in x. */
 static ex_id zero_code(struct lower *L)
 {
-	ex_id zero = int_zero(L, INT_X, poly_const(L->p->P, 0));
+	ex_id zero = int_zero(L, INT_X, poly_const(L->p->P, 0), NULL);
 
 	if (zero && lex(L->p, zero)->kind != EX_CONST)
 		return ex_cast(L->p, DT_U8, zero);
@@ -55,7 +55,7 @@ static ex_id padded_code(struct lower *L, enum dtype t, int rank, int64_t per, p
 		cond[2 * i + 1] = poly_sub(L->p->P, poly_const(L->p->P, L->shape[0][i] - 1), at[i]);
 	}
 	ex_id e = ex_read(L->p, low_buf(L, 0), rank, at), none = ex_const_int(L->p, t, 0);
-	e = words ? int_less_zero(L, INT_X, e, poly_const(L->p->P, 0), t) : int_code(L, INT_X, e);
+	e = words ? int_less_zero(L, INT_X, e, poly_const(L->p->P, 0), NULL, t) : int_code(L, INT_X, e);
 	e = ex_guard(L->p, 2 * rank, cond, e, words ? none : zero_code(L));
 	return ex_guard(L->p, 1, &inside, e, none);
 }
@@ -276,7 +276,7 @@ static int64_t w_count(struct lower *L)
 static void less_zeros(struct lower *L, const struct window *w, const struct padded *q, stage_id s, buf_id codes, int64_t per)
 {
 	poly index[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
-	ex_id x_zero = int_zero(L, INT_X, none), w_zero = int_zero(L, INT_W, none);
+	ex_id x_zero = int_zero(L, INT_X, none, NULL), w_zero = int_zero(L, INT_W, none, NULL);
 	stage_id offset = 0, x_sums = w_zero ? window_sums(L, w, q, per) : 0;
 
 	if (x_zero)
@@ -289,7 +289,7 @@ static void less_zeros(struct lower *L, const struct window *w, const struct pad
 		y = int_less_offset(L, y, x_zero, low_of(L, offset, &o));
 	index[1] = group_of(L, o);
 	if (w_zero)
-		y = low_fn2(L, FN_SUB, y, low_fn2(L, FN_MUL, int_zero(L, INT_W, o), low_of(L, x_sums, index)));
+		y = low_fn2(L, FN_SUB, y, low_fn2(L, FN_MUL, int_zero(L, INT_W, o, NULL), low_of(L, x_sums, index)));
 	stage_body(L->p, r, COMB_NONE, y);
 }
 
@@ -400,7 +400,7 @@ static bool conv_int_fits(struct lower *L, const char *algo)
 /* Rows side by side are a copy in vectors where what stands for 0 beyond the borders is known before the kernel runs. */
 static bool zero_is_known(struct lower *L)
 {
-	ex_id zero = int_zero(L, INT_X, poly_const(L->p->P, 0));
+	ex_id zero = int_zero(L, INT_X, poly_const(L->p->P, 0), NULL);
 
 	return !zero || lex(L->p, zero)->kind == EX_CONST;
 }
@@ -418,7 +418,7 @@ static const char *conv_quads(struct lower *L, const struct window *w)
 	buf_id codes = int_codes(L, INT_W, 1, 1);
 	stage_id s = sum_quads(L, w, codes);
 
-	if (int_zero(L, INT_X, poly_const(L->p->P, 0)))
+	if (int_zero(L, INT_X, poly_const(L->p->P, 0), NULL))
 		less_zeros(L, w, NULL, s, codes, 1);
 	else
 		low_result_is(L, 0, lstage(L->p, s)->out);
@@ -432,7 +432,7 @@ static const char *conv_reals(struct lower *L, const struct window *w)
 	buf_id f32 = int_copies(L, INT_W, DT_F32, 1, 1, 0);
 	poly index[LOOP_RANK_MAX], x[LOOP_RANK_MAX], f[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
 	stage_id offset = 0, s = low_stage(L, "conv", DT_F32, w->n + 2, L->out_shape[0], low_axes(L, w->n + 2));
-	ex_id zero = int_zero(L, INT_X, none);
+	ex_id zero = int_zero(L, INT_X, none, NULL);
 
 	low_index(L, s, index);
 	conv_index(L, w, &q, s, index, group_of(L, index[1]), 1, x, f);
@@ -468,7 +468,7 @@ static const char *conv_integer(struct lower *L)
 	low_index(L, s, index);
 	conv_index(L, &w, &q, s, index, group_of(L, index[1]), per, x, f);
 	conv_body(L, s, int_product(L, ex_read(L->p, q.buf, w.n + 2, x), ex_read(L->p, codes, w.n + 2, f)));
-	if (!words && (int_zero(L, INT_X, none) || int_zero(L, INT_W, none)))
+	if (!words && (int_zero(L, INT_X, none, NULL) || int_zero(L, INT_W, none, NULL)))
 		less_zeros(L, &w, &q, s, codes, per);
 	else
 		low_result_is(L, 0, lstage(L->p, s)->out);

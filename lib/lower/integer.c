@@ -39,18 +39,26 @@ buf_id int_codes(struct lower *L, uint32_t i, int axis, int64_t extent)
 	return lstage(L->p, s)->out;
 }
 
-ex_id int_zero(struct lower *L, uint32_t i, poly at)
+/* Element at of operand z, zero points: one for all, one a row or column, or those of each matrix of a batch. */
+static ex_id read_zero(struct lower *L, uint32_t z, poly at, const poly *batch)
+{
+	poly index[LOOP_RANK_MAX];
+	int rank = low_rank(L, z);
+
+	for (int k = 0; k < rank; k++)
+		index[k] = L->shape[z][k] == 1 ? poly_const(L->p->P, 0) : batch && k < rank - 2 ? batch[k] : at;
+	return ex_cast(L->p, DT_I32, low_read(L, z, index));
+}
+
+ex_id int_zero(struct lower *L, uint32_t i, poly at, const poly *batch)
 {
 	uint32_t z = i == INT_X ? INT_X_ZERO : INT_W_ZERO;
 	int shift = shift_of(L, i);
-	poly index[LOOP_RANK_MAX];
 	double c = 0;
 
 	if (!low_has(L, z) || low_scalar(L, z, &c))
 		return c + shift ? ex_const_int(L->p, DT_I32, (int64_t)c + shift) : 0;
-	for (int k = 0; k < low_rank(L, z); k++)
-		index[k] = L->shape[z][k] == 1 ? poly_const(L->p->P, 0) : at;
-	ex_id e = ex_cast(L->p, DT_I32, low_read(L, z, index));
+	ex_id e = read_zero(L, z, at, batch);
 	return shift ? low_fnc(L, FN_ADD, e, shift) : e;
 }
 
@@ -81,7 +89,7 @@ stage_id int_offsets(struct lower *L, stage_id w_sums, ex_id x_zero, int64_t cou
 
 	stage_id s = low_stage(L, "offset", DT_I32, x.rank, x.shape, low_axes(L, x.rank));
 	low_index(L, s, at);
-	ex_id y = low_of(L, w_sums, at), w_zero = int_zero(L, INT_W, x.rank ? at[x.rank - 1] : poly_const(L->p->P, 0));
+	ex_id y = low_of(L, w_sums, at), w_zero = int_zero(L, INT_W, x.rank ? at[x.rank - 1] : poly_const(L->p->P, 0), at);
 	if (w_zero)
 		y = low_fn2(L, FN_SUB, y, low_fnc(L, FN_MUL, w_zero, (double)count));
 	if (lex(L->p, x_zero)->kind == EX_CONST)
@@ -117,17 +125,13 @@ int64_t int_words_padded(struct lower *L, int64_t n)
 	return (n + step - 1) / step * step;
 }
 
-ex_id int_less_zero(struct lower *L, uint32_t i, ex_id e, poly at, enum dtype t)
+ex_id int_less_zero(struct lower *L, uint32_t i, ex_id e, poly at, const poly *batch, enum dtype t)
 {
 	uint32_t z = i == INT_X ? INT_X_ZERO : INT_W_ZERO;
-	poly index[LOOP_RANK_MAX];
 	double c = 0;
 
-	if (low_has(L, z) && (!low_scalar(L, z, &c) || c != 0)) {
-		for (int k = 0; k < low_rank(L, z); k++)
-			index[k] = L->shape[z][k] == 1 ? poly_const(L->p->P, 0) : at;
-		e = low_fn2(L, FN_SUB, ex_cast(L->p, DT_I32, e), ex_cast(L->p, DT_I32, low_read(L, z, index)));
-	}
+	if (low_has(L, z) && (!low_scalar(L, z, &c) || c != 0))
+		e = low_fn2(L, FN_SUB, ex_cast(L->p, DT_I32, e), read_zero(L, z, at, batch));
 	return ex_cast(L->p, t, e);
 }
 
@@ -141,7 +145,7 @@ buf_id int_copies(struct lower *L, uint32_t i, enum dtype t, int axis, int64_t e
 	shape[axis] = extent;
 	stage_id s = low_stage(L, i == INT_X ? "words" : "wwords", t, rank, shape, low_axes(L, rank));
 	low_index(L, s, at);
-	ex_id e = int_less_zero(L, i, ex_read(L->p, low_buf(L, i), rank, at), along < 0 ? poly_const(L->p->P, 0) : at[along], t);
+	ex_id e = int_less_zero(L, i, ex_read(L->p, low_buf(L, i), rank, at), along < 0 ? poly_const(L->p->P, 0) : at[along], at, t);
 	poly inside = poly_sub(L->p->P, poly_const(L->p->P, L->shape[i][axis] - 1), at[axis]);
 	stage_body(L->p, s, COMB_NONE, ex_guard(L->p, 1, &inside, e, low_num(L, e, 0)));
 	return lstage(L->p, s)->out;

@@ -18,8 +18,8 @@ bool int_words_fit(struct lower *L, const char *algo);
 const char *int_words_best(struct lower *L);
 /* As int_padded, for that algorithm. */
 int64_t int_words_padded(struct lower *L, int64_t n);
-/* Element e of operand i less its zero point, as type t; at: which zero point, if there are several. */
-ex_id int_less_zero(struct lower *L, uint32_t i, ex_id e, poly at, enum dtype t);
+/* Element e of operand i less its zero point, as type t; at, batch: as for int_zero. */
+ex_id int_less_zero(struct lower *L, uint32_t i, ex_id e, poly at, const poly *batch, enum dtype t);
 /* Buffer of them, its axis made as long as extent with 0; along: the axis that zero points are along (-1: there is one). */
 buf_id int_copies(struct lower *L, uint32_t i, enum dtype t, int axis, int64_t extent, int along);
 
@@ -27,8 +27,9 @@ buf_id int_copies(struct lower *L, uint32_t i, enum dtype t, int axis, int64_t e
 ex_id int_code(struct lower *L, uint32_t i, ex_id e);
 /* Buffer of the codes of operand i, its axis made as long as extent with codes 0; a stage where there is anything to do. */
 buf_id int_codes(struct lower *L, uint32_t i, int axis, int64_t extent);
-/* The zero point of the codes of x or w, in i32; at: which, if there are several. 0: it is zero. */
-ex_id int_zero(struct lower *L, uint32_t i, poly at);
+/* The zero point of the codes of x or w, in i32; at: which, if there are several; batch: the operand's first indices, which say of which
+ * matrix (NULL: all have the same). 0: it is zero. */
+ex_id int_zero(struct lower *L, uint32_t i, poly at, const poly *batch);
 /* A product of two codes, in i32. */
 ex_id int_product(struct lower *L, ex_id a, ex_id b);
 /* Stage of the sums of the codes in b along one axis; or along all but one (`but`). */

@@ -116,7 +116,7 @@ static const char *matmul(struct lower *L)
 static void less_zeros(struct lower *L, const struct product *q, stage_id s, buf_id x, buf_id w)
 {
 	poly index[LOOP_RANK_MAX], a[LOOP_RANK_MAX], b[LOOP_RANK_MAX], none = poly_const(L->p->P, 0);
-	ex_id x_zero = int_zero(L, INT_X, none), w_zero = int_zero(L, INT_W, none);
+	ex_id x_zero = int_zero(L, INT_X, none, NULL), w_zero = int_zero(L, INT_W, none, NULL);
 	stage_id offset = 0, x_sums = 0;
 
 	if (x_zero)
@@ -129,9 +129,9 @@ static void less_zeros(struct lower *L, const struct product *q, stage_id s, buf
 	ex_id y = low_of(L, s, index);
 	b[q->b_axis] = q->column ? none : b[q->b_axis + 1]; /* without the axis that was summed along */
 	if (x_zero)
-		y = int_less_offset(L, y, int_zero(L, INT_X, q->row ? none : index[q->nbatch]), low_of(L, offset, b));
+		y = int_less_offset(L, y, int_zero(L, INT_X, q->row ? none : index[q->nbatch], a), low_of(L, offset, b));
 	if (w_zero)
-		y = low_fn2(L, FN_SUB, y, low_fn2(L, FN_MUL, int_zero(L, INT_W, b[q->b_axis]), low_of(L, x_sums, a)));
+		y = low_fn2(L, FN_SUB, y, low_fn2(L, FN_MUL, int_zero(L, INT_W, b[q->b_axis], b), low_of(L, x_sums, a)));
 	stage_body(L->p, r, COMB_NONE, y);
 }
 
@@ -148,7 +148,7 @@ static const char *matmul_integer(struct lower *L)
 	low_index(L, s, index);
 	product_index(L, &q, index, stage_reduce(L->p, s, "k", K), a, b);
 	stage_body(L->p, s, COMB_SUM, int_product(L, ex_read(L->p, x, low_rank(L, 0), a), ex_read(L->p, w, low_rank(L, 1), b)));
-	if (!words && (int_zero(L, INT_X, none) || int_zero(L, INT_W, none)))
+	if (!words && (int_zero(L, INT_X, none, NULL) || int_zero(L, INT_W, none, NULL)))
 		less_zeros(L, &q, s, x, w);
 	else
 		low_result_is(L, 0, lstage(L->p, s)->out);

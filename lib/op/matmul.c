@@ -40,13 +40,27 @@ static const char *matmul_shape(struct infer *I, uint32_t ia, uint32_t ib, enum 
 
 static const char *shape_matmul(struct infer *I) { return matmul_shape(I, 0, 1, I->in[0].dtype ? I->in[0].dtype : I->in[1].dtype); }
 
+/* Zero points, operand z, of operand i: one, one a row or column (its axis `kept` from the end), or that for each matrix of a batch. */
+static bool zeros_fit(struct infer *I, uint32_t z, uint32_t i, int kept)
+{
+	const struct type *t = &I->in[i];
+	int rank = rule_rank(I, z);
+
+	if (t->rank < 2 || rule_one_for_each(I, z, t->dims[t->rank - kept]))
+		return true;
+	if (rank != t->rank)
+		return false;
+	for (int k = 0; k < rank; k++)
+		if (rule_extent(I, z, k, k == rank - 3 + kept ? rule_const(I, 1) : t->dims[k]))
+			return false;
+	return true;
+}
+
 static const char *shape_matmul_integer(struct infer *I)
 {
-	const struct type *a = &I->in[0], *b = &I->in[1];
-
-	if (a->rank >= 2 && !rule_one_for_each(I, 2, a->dims[a->rank - 2]))
+	if (!zeros_fit(I, 2, 0, 2))
 		return "operand 2, a zero point, does not fit";
-	if (b->rank >= 2 && !rule_one_for_each(I, 3, b->dims[b->rank - 1]))
+	if (!zeros_fit(I, 3, 1, 1))
 		return "operand 3, a zero point, does not fit";
 	return matmul_shape(I, 0, 1, DT_I32);
 }
@@ -81,19 +95,20 @@ static const char *shape_gemm(struct infer *I)
 struct matrix {
 	const struct tensor *t;
 	int64_t off, rs, cs;
-	const struct tensor *zero; /* NULL, a scalar, or one element per row of A or column of B */
+	const struct tensor *zero; /* NULL, a scalar, or one element per row of A or column of B, of one matrix or of each */
+	int64_t line;              /* of the batch: the matrix's first row (A) or column (B) */
 };
 struct product {
 	struct matrix a, b, c; /* c: addend of Gemm, t NULL: none */
 	int64_t K;
 	double alpha, beta;
 	struct tensor *y;
-	int64_t yoff, ldy;
+	int64_t yoff, ldy, yline;
 	/* QLinear: y = round(c * scale) + zero, saturated. */
 	const struct tensor *sa, *sb, *sy, *zy;
 };
 
-/* The zero point of row or column i; rows are counted through the whole batch. */
+/* The zero point (or scale) of row or column i; they are counted through the whole batch. */
 static double zero_at(const struct tensor *z, int64_t i) { return z ? tensor_get(z, i % tensor_count(z)) : 0; }
 
 static void pack_a(void *arg, int64_t i0, int rows, double *a)
@@ -103,7 +118,7 @@ static void pack_a(void *arg, int64_t i0, int rows, double *a)
 
 	memset(a, 0, sizeof *a * (size_t)(p->K * GEMM_MR));
 	for (int r = 0; r < rows; r++) {
-		double z = zero_at(p->a.zero, i0 + r);
+		double z = zero_at(p->a.zero, p->a.line + i0 + r);
 		for (int64_t k = 0; k < p->K; k += BLOCK) {
 			int c = p->K - k < BLOCK ? (int)(p->K - k) : BLOCK;
 			load_d(p->a.t, p->a.off + (i0 + r) * p->a.rs + k * p->a.cs, p->a.cs, c, v);
@@ -119,7 +134,7 @@ static void pack_b(void *arg, int64_t j0, int cols, double *b)
 	double v[BLOCK], z[GEMM_NC];
 
 	for (int j = 0; j < cols; j++)
-		z[j] = zero_at(p->b.zero, j0 + j);
+		z[j] = zero_at(p->b.zero, p->b.line + j0 + j);
 	if (cols % GEMM_NR)
 		memset(b + cols / GEMM_NR * GEMM_NR * p->K, 0, sizeof *b * (size_t)(GEMM_NR * p->K));
 	if (p->b.cs == 1 || p->b.rs != 1) { /* row by row */
@@ -156,7 +171,9 @@ static void store(void *arg, int64_t i, int64_t j0, int cols, const double *c)
 	}
 	if (p->sy)
 		for (int j = 0; j < cols; j++)
-			v[j] = __builtin_rint(v[j] * zero_at(p->sa, i) * zero_at(p->sb, j0 + j) / zero_at(p->sy, i)) + zero_at(p->zy, i);
+			v[j] = __builtin_rint(v[j] * zero_at(p->sa, p->a.line + i) * zero_at(p->sb, p->b.line + j0 + j) /
+					      zero_at(p->sy, p->yline + i)) +
+			       zero_at(p->zy, p->yline + i);
 	store_d(p->y, p->yoff + i * p->ldy + j0, cols, v);
 }
 
@@ -195,6 +212,12 @@ static void product(struct product *p, int64_t M, int64_t N)
 
 /* ---- evaluators ---- */
 
+/* Scales or zero points t: one, one for each of n rows or columns, or for each of those of every matrix of x. */
+static bool lines_fit(const struct tensor *t, int64_t n, const struct tensor *x, int64_t K)
+{
+	return one_for_each(t, n) || (t->rank == x->rank && K && tensor_count(t) == tensor_count(x) / K);
+}
+
 /* Completes p, which has operands and extras, from the shapes, and computes it. */
 static const char *matmul(struct eval *e, struct product *p, enum dtype t)
 {
@@ -213,11 +236,12 @@ static const char *matmul(struct eval *e, struct product *p, enum dtype t)
 		return "inner extents differ";
 	M = a->rank > 1 ? a->dims[a->rank - 2] : 1;
 	N = b->rank > 1 ? b->dims[b->rank - 1] : 1;
-	if (!one_for_each(p->a.zero, M) || !one_for_each(p->sa, M) || !one_for_each(p->sy, M) || !one_for_each(p->zy, M) ||
-	    !one_for_each(p->b.zero, N) || !one_for_each(p->sb, N))
-		return "a scale or zero point does not fit";
 	if ((why = bcast_init(&w, 2, (int[]){ra, rb}, (const int64_t *const[]){ad, bd}, e->tmp)))
 		return why;
+	if (!lines_fit(p->a.zero, M, a, p->K) || !lines_fit(p->sa, M, a, p->K) || !lines_fit(p->b.zero, N, b, p->K) ||
+	    !lines_fit(p->sb, N, b, p->K) || !(one_for_each(p->sy, M) || tensor_count(p->sy) == M * w.count) ||
+	    !(one_for_each(p->zy, M) || tensor_count(p->zy) == M * w.count))
+		return "a scale or zero point does not fit";
 	for (; n < w.out_rank; n++)
 		dims[n] = w.out_dims[n];
 	if (a->rank > 1)
@@ -236,9 +260,11 @@ static const char *matmul(struct eval *e, struct product *p, enum dtype t)
 	if (w.count)
 		do {
 			int last = w.rank - 1;
-			for (int64_t i = 0; i < w.dims[last]; i++, p->yoff += M * N) {
-				p->a.off = (w.off[0] + i * w.stride[0][last]) * M * p->K;
-				p->b.off = (w.off[1] + i * w.stride[1][last]) * p->K * N;
+			for (int64_t i = 0; i < w.dims[last]; i++, p->yoff += M * N, p->yline += M) {
+				p->a.line = (w.off[0] + i * w.stride[0][last]) * M;
+				p->b.line = (w.off[1] + i * w.stride[1][last]) * N;
+				p->a.off = p->a.line * p->K;
+				p->b.off = p->b.line * p->K;
 				product(p, M, N);
 			}
 		} while (bcast_next(&w));

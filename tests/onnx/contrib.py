@@ -88,6 +88,9 @@ check("DynamicQuantizeMatMul", "DynamicQuantizeMatMul", [v, b, f(0.2), z(0, np.i
 check("DynamicQuantizeMatMul without zero point and bias", "DynamicQuantizeMatMul", [v, b, f([0.2, 0.1, 0.5])])
 check("MatMulIntegerToFloat", "MatMulIntegerToFloat", [a, b, f(0.1), f(0.2), z(100), z(0, np.int8), bias])
 check("MatMulIntegerToFloat without zero points", "MatMulIntegerToFloat", [a, b, f(0.1), f([0.2, 0.1, 0.5])])
+w, zw, sw = i8(2, 6, 3), i8(2, 1, 3), rng.uniform(0.01, 0.1, (2, 1, 3)).astype(np.float32)
+check("MatMulIntegerToFloat, a scale and a zero point for each column of a batch", "MatMulIntegerToFloat", [(u8(2, 4, 6), True), w, f(0.1), sw, z(100), zw, bias])
+check("DynamicQuantizeMatMul, the same", "DynamicQuantizeMatMul", [(rng.standard_normal((2, 4, 6)).astype(np.float32), True), w, sw, zw, bias])
 for bits in (4, 8):
     for K, zeros in ((64, False), (64, True), (50, True)):
         n = (K + 15) // 16

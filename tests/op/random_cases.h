@@ -608,18 +608,32 @@ static const char *zero_text(struct random_case *c, enum dtype t, int64_t n)
 	}
 }
 
+/* Zero points of each matrix of a batch. */
+static const char *zeros_text(struct random_case *c, enum dtype t, int64_t batch, int64_t rows, int64_t columns)
+{
+	return arena_printf(c->a, "%s %lldx%lldx%lld%s", dtype_name(t), (long long)batch, (long long)rows, (long long)columns,
+			    pick(c, 0, 1) ? "c" : "");
+}
+
+static const char *integer_batch(struct random_case *c, enum dtype x, enum dtype w, int64_t m, int64_t k, int64_t n)
+{
+	int64_t b = pick(c, 1, 3), wb = pick(c, 0, 1) ? b : 1;
+	const char *of_x = pick(c, 0, 2) ? zero_text(c, x, 1) : zeros_text(c, x, b, m, 1),
+		   *of_w = pick(c, 0, 1) ? zero_text(c, w, n) : zeros_text(c, w, wb, 1, n);
+
+	return arena_printf(c->a, "MatMulInteger %s %lldx%lldx%lld %s %lldx%lldx%lld%s %s %s", dtype_name(x), (long long)b, (long long)m,
+			    (long long)k, dtype_name(w), (long long)wb, (long long)k, (long long)n, pick(c, 0, 1) ? "c" : "", of_x, of_w);
+}
+
 static const char *integer_product(struct random_case *c)
 {
 	enum dtype x = pick_type(c, "u8 u8 i8"), w = pick_type(c, "i8 i8 u8");
-	int64_t m = pick(c, 1, 20), n = pick(c, 1, 20), k = pick(c, 0, 1) ? pick(c, 1, 33) : 4 * pick(c, 1, 9), b = pick(c, 1, 3);
+	int64_t m = pick(c, 1, 20), n = pick(c, 1, 20), k = pick(c, 0, 1) ? pick(c, 1, 33) : 4 * pick(c, 1, 9);
 	const char *of_x = zero_text(c, x, m), *of_w = zero_text(c, w, n), *tx = dtype_name(x), *tw = dtype_name(w);
 
 	c->flags = EXACT;
 	switch (pick(c, 0, 5)) {
-	case 0:
-		return arena_printf(c->a, "MatMulInteger %s %lldx%lldx%lld %s %lldx%lldx%lld%s %s %s", tx, (long long)b, (long long)m,
-				    (long long)k, tw, (long long)(pick(c, 0, 1) ? b : 1), (long long)k, (long long)n,
-				    pick(c, 0, 1) ? "c" : "", zero_text(c, x, 1), of_w);
+	case 0: return integer_batch(c, x, w, m, k, n);
 	case 1:
 		return arena_printf(c->a, "MatMulInteger %s %lld %s %lldx%lldc %s %s", tx, (long long)k, tw, (long long)k, (long long)n,
 				    zero_text(c, x, 1), of_w);

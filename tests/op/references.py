@@ -73,6 +73,7 @@ EXPLAINED = [
     ("numpy", r"^BatchNormalization", "any", "the reference of old opsets mixes in the mean and variance of the batch"),
     ("numpy", r"^OneHot(\{.*\})? f", "any", "an index that is no whole number is none there; here it is cut off, as by ONNX Runtime"),
     ("ort", r"^MatMulInteger \S+ \d+x0 ", "any", "what a product of no columns is stays unwritten"),
+    ("ort", r"^MatMulInteger .*[ui]8 \d+(x\d+)*c?( |$)", "refused", "takes one zero point for all rows, and for columns of matrices alone or of each"),
     ("ort", r"^Resize\{mode=nearest .* f16", "any", HALVES),
 ]
 

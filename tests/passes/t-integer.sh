@@ -50,8 +50,8 @@ bad "scales of another length" 'f32[3] [1, 1, 1]' 'u8[3] [1, 1, 1]'
 bad "zero points of another length" 'f32[2] [1, 1]' 'u8[3] [1, 1, 1]'
 bad "a zero point of another type" 'f32[] [1]' 'f32[] [1]'
 
-# Zero points of every column of every matrix are not computed with those of another.
-printf 'hone-text 1\nmodule ir=10 opset=28\nconst b = i8[2,1,2] [1, 2, 3, 4]\nconst z = i8[2,1,2] [1, 2, 3, 4]\ngraph main {\n  input a: u8[2,5,1]\n  input x: u8[]\n  y = MatMulInteger(a, @b, x, @z)\n  output y = y\n}\n' >zeros.txt
+# Zero points of other matrices than there are.
+printf 'hone-text 1\nmodule ir=10 opset=28\nconst b = i8[2,1,2] [1, 2, 3, 4]\nconst z = i8[3,1,2] [1, 2, 3, 4, 5, 6]\ngraph main {\n  input a: u8[2,5,1]\n  input x: u8[]\n  y = MatMulInteger(a, @b, x, @z)\n  output y = y\n}\n' >zeros.txt
 { ge-load zeros.txt -o zeros.g; echo $? >rc; } 2>err
 [ "$(cat rc)" = 65 ] && [ "$(wc -l <err)" = 1 ]
 ok $? "zero points that do not fit: $(cat err)"
