@@ -113,8 +113,9 @@ print() {
 
 columns() { printf '%-10s %8s %8s %9s\n' "$@"; }
 
-clock() { date +%s%N; }
+clock() { [ -n "$quiet" ] || date +%s%N; } # for the report
 seconds() { # FROM, in nanoseconds
+	[ -n "$1" ] || return 0
 	ms=$((($(clock) - $1) / 1000000))
 	printf '%d.%03d' $((ms / 1000)) $((ms % 1000))
 }
@@ -127,6 +128,7 @@ progress() {
 # The line above the error: the same command with what it lacks. Temporary names are no use to anyone.
 tell_messages() {
 	progress ""
+	[ -s "$work/messages" ] || return 0
 	command=$(shown "$command") dir=$work/ awk '
 	/: give them, for example: / {
 		sub(/.*: give them, for example: [^ ]*/, "")
@@ -323,7 +325,7 @@ compile() {
 		sed -i '/on the slow path/d' "$work/messages" # the report has it from ge-plan
 		tell_messages
 	fi
-	columns emit "" "" "$(seconds "$begin")" >>"$work/report"
+	[ -n "$quiet" ] || columns emit "" "" "$(seconds "$begin")" >>"$work/report"
 }
 
 build() { # OPTION...
