@@ -25,3 +25,34 @@ graph_id node_body(const struct node *n, uint32_t k)
 	}
 	return 0;
 }
+
+enum body_use node_body_use(const struct node *n)
+{
+	switch (n->op) {
+	case OP_Fused:
+	case OP_PartitionedCall: return BODY_CALL;
+	case OP_If: return BODY_IF;
+	case OP_Case: return BODY_CASE;
+	case OP_Loop: return BODY_LOOP;
+	case OP_Scan: return BODY_SCAN;
+	default: return BODY_OTHER;
+	}
+}
+
+struct looping node_looping(const struct node *n)
+{
+	bool loop = n->op == OP_Loop;
+	struct looping l = {.head = loop ? 2 : 0, .ncaptured = node_passing(n).operands};
+
+	l.nscanned = loop ? 0 : (uint32_t)attr_i(n, "num_scan_inputs");
+	l.ncarried = n->nin - l.head - l.nscanned - l.ncaptured;
+	l.ncollected = n->nout - l.ncarried;
+	return l;
+}
+
+graph_id node_branch(const struct node *n, uint32_t k)
+{
+	if (n->op != OP_If)
+		return node_body(n, k);
+	return k < 2 ? attr_graph(n, k ? "then_branch" : "else_branch") : 0;
+}

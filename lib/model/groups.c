@@ -1,4 +1,4 @@
-/* What can be compiled: every node of the main graph in a group, every value of a known size. */
+/* What can be compiled: every node of a section in a group, every value of a known size. */
 #include <stdlib.h>
 #include "model/model_impl.h"
 #include "graph/bodies.h"
@@ -89,10 +89,10 @@ void evaluators_check(struct module *m, graph_id g)
 	}
 }
 
-/* Puts node number i of the main graph into a group of its own. Its results keep their ids, so that other nodes need no change. */
-static void wrap(struct module *m, size_t i)
+/* Puts node number i of graph g into a group of its own. Its results keep their ids, so that other nodes need no change. */
+static void wrap(struct module *m, graph_id g, size_t i)
 {
-	node_id id = graph(m, m->main)->nodes.a[i];
+	node_id id = graph(m, g)->nodes.a[i];
 	struct node old = *node(m, id);
 	graph_id body = graph_new(m, old.name);
 	VEC(val_id) in = {0}, out = {0};
@@ -122,7 +122,7 @@ static void wrap(struct module *m, size_t i)
 	}
 	node(m, id)->graph = body;
 	vec_push(&graph(m, body)->nodes, id);
-	node_id fused = node_new_loose(m, m->main, OP_Fused, (int)in.n, in.a, 0);
+	node_id fused = node_new_loose(m, g, OP_Fused, (int)in.n, in.a, 0);
 	node(m, fused)->name = old.name;
 	node(m, fused)->nout = (uint32_t)out.n;
 	node(m, fused)->out = arena_copy(&m->arena, out.a, out.n * sizeof *out.a);
@@ -131,13 +131,12 @@ static void wrap(struct module *m, size_t i)
 		val(m, out.a[k])->index = (uint32_t)k;
 	}
 	attr_set_graph(m, fused, "graph", body);
-	graph(m, m->main)->nodes.a[i] = fused;
+	graph(m, g)->nodes.a[i] = fused;
 	vec_free(&in);
 	vec_free(&out);
 }
 
-/* Every node becomes a Fused one or a view, of known size. Nodes that are Fused already are checked by lower_group. */
-void groups_make(struct module *m)
+void groups_check(struct module *m)
 {
 	check_sizes(m);
 	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
@@ -145,8 +144,13 @@ void groups_make(struct module *m)
 	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
 		if (!type_static(m, &val(m, graph(m, m->main)->in.a[i])->type))
 			bind_missing(m, "ge-shape");
-	for (size_t i = 0; i < graph(m, m->main)->nodes.n; i++) {
-		node_id id = graph(m, m->main)->nodes.a[i];
+}
+
+/* Every node becomes a Fused one or a view, of known size. Nodes that are Fused already are checked by lower_group. */
+void groups_make(struct module *m, graph_id g)
+{
+	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
+		node_id id = graph(m, g)->nodes.a[i];
 		const struct node *n = node(m, id);
 		if (n->op != OP_Fused && !node_is_view(m, n) && lower_has(n->op))
 			model_die_at(m, id, EX_NOTAVAIL, "it is in no group; run ge-fuse");
@@ -154,6 +158,6 @@ void groups_make(struct module *m)
 			if (n->out[k])
 				check_size(m, id, n->out[k]);
 		if (n->op != OP_Fused && !node_is_view(m, n))
-			wrap(m, i);
+			wrap(m, g, i);
 	}
 }

@@ -45,14 +45,10 @@ static bool row_major(struct module *m, const struct type *t)
 	return true;
 }
 
-void views_follow(struct model *M)
+static void follow_graph(struct model *M, const struct graph *g)
 {
 	struct module *m = M->m;
-	const struct graph *g = graph(m, m->main);
 
-	M->root = xcalloc(m->values.n, sizeof *M->root);
-	for (val_id v = 1; v < m->values.n; v++)
-		M->root[v] = v;
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = node(m, g->nodes.a[i]);
 		if (!node_is_view(m, n) || !n->out[0])
@@ -62,12 +58,31 @@ void views_follow(struct model *M)
 			    node_where(m, g->nodes.a[i], &m->arena));
 		M->root[n->out[0]] = M->root[n->in[0]];
 	}
+}
+
+static void find_outputs(struct model *M, struct section *s)
+{
+	const struct graph *g = graph(M->m, s->graph);
+
 	for (size_t k = 0; k < g->out.n; k++) {
 		val_id r = M->root[g->out.a[k]];
 		for (size_t j = 0; j < k; j++)
-			if (M->out.a[j] == r)
+			if (s->out.a[j] == r)
 				r = 0;
-		vec_push(&M->out, r && val(m, r)->kind == VAL_NODE ? r : 0);
+		vec_push(&s->out, r && val(M->m, r)->kind == VAL_NODE ? r : 0);
+	}
+}
+
+void views_follow(struct model *M)
+{
+	struct module *m = M->m;
+
+	M->root = xcalloc(m->values.n, sizeof *M->root);
+	for (val_id v = 1; v < m->values.n; v++)
+		M->root[v] = v;
+	for (size_t s = 0; s < M->sections.n; s++) {
+		follow_graph(M, graph(m, M->sections.a[s].graph));
+		find_outputs(M, &M->sections.a[s]);
 	}
 }
 
@@ -92,8 +107,9 @@ struct home value_home(struct model *M, val_id v)
 		return (struct home){HOME_INPUT, x->index, 0};
 	if (x->kind == VAL_CONST)
 		return (struct home){HOME_CONST, r, 0};
-	for (uint32_t k = 0; k < M->out.n; k++)
-		if (M->out.a[k] == r)
+	const struct section *s = value_section(M, r);
+	for (uint32_t k = 0; s && k < s->out.n; k++)
+		if (s->out.a[k] == r)
 			return (struct home){HOME_OUTPUT, k, 0};
 	const int64_t *offsets = attr_ints(node(m, x->def), "offsets", &count);
 	if (!offsets || (int)x->index >= count || offsets[x->index] < 0)

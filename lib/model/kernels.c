@@ -124,8 +124,7 @@ static void add_opaque(struct model *M, node_id n, const char *why)
 		return;
 	}
 	evaluators_check(M->m, attr_graph(node(M->m, n), "graph"));
-	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_OPAQUE, .why = why});
-	M->nopaque++;
+	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_OPAQUE, .why = why, .opaque = M->nopaque++});
 }
 
 void call_add(struct model *M, node_id n, const struct target *t, const struct given_traces *traces)

@@ -14,6 +14,7 @@ struct held {
 struct holding {
 	VEC(struct held) a; /* by their first call */
 	uint32_t *of_value; /* root value -> index + 1 */
+	const struct section *section;
 };
 
 static noreturn void stale(struct model *M, node_id n)
@@ -25,7 +26,7 @@ static noreturn void stale(struct model *M, node_id n)
 
 static void hold(struct model *M, struct holding *h, struct held x)
 {
-	if (x.offset < 0 || x.bytes > M->arena_bytes - x.offset)
+	if (x.offset < 0 || x.bytes > h->section->arena_bytes - x.offset)
 		stale(M, x.node);
 	vec_push(&h->a, x);
 }
@@ -60,15 +61,16 @@ static void read_until(struct model *M, struct holding *h, val_id v, uint32_t c)
 	uint32_t i = v ? h->of_value[M->root[v]] : 0;
 
 	if (i)
-		h->a.a[i - 1].last = c < M->calls.n && !M->inner[M->root[v]] ? M->calls.a[c].last : c;
+		h->a.a[i - 1].last = c < h->section->end && !M->inner[M->root[v]] ? M->calls.a[c].last : c;
 }
 
 /* What is in use, and until when, as ge-plan counts it. */
 static void collect(struct model *M, struct holding *h)
 {
-	const struct graph *g = graph(M->m, M->m->main);
+	const struct section *s = h->section;
+	const struct graph *g = graph(M->m, s->graph);
 
-	for (uint32_t c = 0; c < M->calls.n; c++) {
+	for (uint32_t c = s->first; c < s->end; c++) {
 		const struct node *n = node(M->m, M->calls.a[c].node);
 		int64_t workspace = call_workspace_bytes(M, &M->calls.a[c]);
 		for (uint32_t i = 0; i < n->nin; i++)
@@ -78,13 +80,13 @@ static void collect(struct model *M, struct holding *h)
 			hold(M, h, (struct held){call_workspace(M, c), workspace, c, c, M->calls.a[c].node});
 	}
 	for (size_t k = 0; k < g->out.n; k++)
-		if (!M->out.a[k])
-			read_until(M, h, g->out.a[k], (uint32_t)M->calls.n);
+		if (!s->out.a[k])
+			read_until(M, h, g->out.a[k], s->end);
 }
 
-void memory_check(struct model *M)
+static void check_section(struct model *M, struct section *s)
 {
-	struct holding h = {.of_value = xcalloc(M->m->values.n, sizeof *h.of_value)};
+	struct holding h = {.of_value = xcalloc(M->m->values.n, sizeof *h.of_value), .section = s};
 	VEC(const struct held *) live = {0};
 
 	collect(M, &h);
@@ -107,4 +109,10 @@ void memory_check(struct model *M)
 	vec_free(&live);
 	vec_free(&h.a);
 	free(h.of_value);
+}
+
+void memory_check(struct model *M)
+{
+	for (size_t s = 0; s < M->sections.n; s++)
+		check_section(M, &M->sections.a[s]);
 }

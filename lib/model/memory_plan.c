@@ -29,14 +29,14 @@ static uint32_t add_block(struct memory_plan *p, const struct model *M, int64_t 
 }
 
 /* Results that are computed in the caller's memory get no block. */
-static void make_blocks(struct memory_plan *p, const struct model *M)
+static void make_blocks(struct memory_plan *p, const struct model *M, const struct section *s)
 {
 	struct module *m = M->m;
 	bool *outside = xcalloc(m->values.n, sizeof *outside);
 
-	for (size_t k = 0; k < M->out.n; k++)
-		outside[M->out.a[k]] = true;
-	for (uint32_t c = 0; c < M->calls.n; c++) {
+	for (size_t k = 0; k < s->out.n; k++)
+		outside[s->out.a[k]] = true;
+	for (uint32_t c = s->first; c < s->end; c++) {
 		const struct node *n = node(m, M->calls.a[c].node);
 		for (uint32_t i = 0; i < n->nin; i++) {
 			uint32_t b = n->in[i] ? p->of_value[M->root[n->in[i]]] : 0;
@@ -51,25 +51,39 @@ static void make_blocks(struct memory_plan *p, const struct model *M)
 			p->of_call[c] = add_block(p, M, call_workspace_bytes(M, &M->calls.a[c]), c, true, true);
 	}
 	/* What is copied to a second output stays to the end. */
-	for (size_t k = 0; k < M->out.n; k++) {
-		uint32_t b = p->of_value[M->root[graph(m, m->main)->out.a[k]]];
-		if (!M->out.a[k] && b)
-			p->blocks.a[b - 1].last = (uint32_t)M->calls.n;
+	for (size_t k = 0; k < s->out.n; k++) {
+		uint32_t b = p->of_value[M->root[graph(m, s->graph)->out.a[k]]];
+		if (!s->out.a[k] && b)
+			p->blocks.a[b - 1].last = s->end;
 	}
 	free(outside);
 }
 
+/* The totals are those of the section planned last. */
+static void plan_section(struct memory_plan *p, struct model *M, struct section *s)
+{
+	size_t first = p->blocks.n;
+
+	make_blocks(p, M, s);
+	struct block *b = p->blocks.a + first;
+	size_t n = p->blocks.n - first;
+	p->bytes = assign_offsets(b, n, &p->values);
+	p->bound = assign_bound(b, n);
+	p->apart = 0;
+	for (size_t i = 0; i < n; i++)
+		p->apart += b[i].bytes;
+	s->arena_bytes = p->bytes;
+}
+
+/* Bodies before those that call them, whose workspaces they are; the main graph last. */
 struct memory_plan *memory_plan_new(struct model *M)
 {
 	struct memory_plan *p = xcalloc(1, sizeof *p);
 
 	p->of_value = xcalloc(M->m->values.n, sizeof *p->of_value);
 	p->of_call = xcalloc(M->calls.n + 1, sizeof *p->of_call);
-	make_blocks(p, M);
-	p->bytes = assign_offsets(p->blocks.a, p->blocks.n, &p->values);
-	p->bound = assign_bound(p->blocks.a, p->blocks.n);
-	for (size_t i = 0; i < p->blocks.n; i++)
-		p->apart += p->blocks.a[i].bytes;
+	for (size_t s = M->sections.n; s-- > 0;)
+		plan_section(p, M, &M->sections.a[s]);
 	return p;
 }
 
@@ -169,21 +183,58 @@ static bool fits(const struct model *M, uint32_t c, int64_t *offset)
 	return call_workspace_bytes(M, &M->calls.a[c]) <= (n == 2 ? planned[1] : 0);
 }
 
+/* The section that has the call. */
+static struct section *call_section(struct model *M, uint32_t c)
+{
+	struct section *s = M->sections.a;
+
+	while (c >= s->end)
+		s++;
+	return s;
+}
+
 int64_t call_workspace(struct model *M, uint32_t call)
 {
 	int64_t offset;
-	return fits(M, call, &offset) ? offset : M->spill;
+	return fits(M, call, &offset) ? offset : call_section(M, call)->spill;
+}
+
+/* Bytes up to the end of what the steps of a body have there. */
+static int64_t planned_bytes(struct model *M, const struct section *s)
+{
+	int64_t end = 0;
+	int n;
+
+	for (uint32_t c = s->first; c < s->end; c++) {
+		const struct node *x = node(M->m, M->calls.a[c].node);
+		const int64_t *at = attr_ints(x, "offsets", &n), *ws;
+		for (int k = 0; k < n && k < (int)x->nout; k++) {
+			int64_t last = at[k] < 0 || !x->out[k] ? 0 : at[k] + home_bytes(M, &M->calls.a[c], x->out[k]);
+			end = last > end ? last : end;
+		}
+		ws = attr_ints(x, "workspace", &n);
+		if (n == 2 && ws[0] + ws[1] > end)
+			end = ws[0] + ws[1];
+	}
+	return end;
+}
+
+static void read_section(struct model *M, struct section *s, int64_t bytes)
+{
+	int64_t more = 0, offset;
+
+	s->spill = (bytes + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN;
+	for (uint32_t c = s->first; c < s->end; c++) {
+		int64_t need = call_workspace_bytes(M, &M->calls.a[c]);
+		if (!fits(M, c, &offset) && need > more)
+			more = need;
+	}
+	s->arena_bytes = s->spill + more;
 }
 
 void memory_plan_read(struct model *M)
 {
-	int64_t more = 0, offset;
-
-	M->spill = (plan_bytes(M->m) + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN;
-	for (uint32_t c = 0; c < M->calls.n; c++) {
-		int64_t bytes = call_workspace_bytes(M, &M->calls.a[c]);
-		if (!fits(M, c, &offset) && bytes > more)
-			more = bytes;
-	}
-	M->arena_bytes = M->spill + more;
+	for (size_t s = M->sections.n; s-- > 1;)
+		read_section(M, &M->sections.a[s], planned_bytes(M, &M->sections.a[s]));
+	read_section(M, &M->sections.a[0], plan_bytes(M->m));
 }

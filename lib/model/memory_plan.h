@@ -5,7 +5,9 @@
 #include "model/assign.h"
 #include "model/model.h"
 
-/* Where it is in the module: each Fused node has "offsets" (for each result a byte offset in the arena; -1: it is computed in the
+/* Every section has a plan of its own; a body's begins at 0 in the workspace of the step that calls it.
+ *
+ * Where it is in the module: each Fused node of a section has "offsets" (for each result a byte offset in the arena; -1: it is computed in the
  * caller's memory) and "workspace" (byte offset and bytes). The module's metadata has: */
 #define PLAN_BYTES   "plan.bytes"
 #define PLAN_VALUES  "plan.values"  /* bytes up to the end of the last value; the rest is for workspaces alone */
@@ -17,7 +19,7 @@ struct memory_plan {
 	VEC(struct block) blocks;
 	uint32_t *of_value;           /* root value -> block + 1; 0: it is in the caller's memory */
 	uint32_t *of_call;            /* call -> block of its workspace + 1; 0: it has none */
-	int64_t bytes, values, bound; /* as in the meta */
+	int64_t bytes, values, bound; /* as in the meta: of the main graph */
 	int64_t apart;                /* bytes of all blocks: what they took if none shared its room */
 };
 

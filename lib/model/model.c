@@ -2,6 +2,23 @@
 #include <stdlib.h>
 #include "model/model_impl.h"
 
+static void add_calls(struct model *M, struct section *s, const struct target *t, const struct given_traces *traces)
+{
+	struct module *m = M->m;
+
+	s->first = (uint32_t)M->calls.n;
+	for (size_t i = 0; i < graph(m, s->graph)->nodes.n; i++) {
+		node_id n = graph(m, s->graph)->nodes.a[i], x;
+		if (node(m, n)->op != OP_Fused)
+			continue;
+		if ((x = control_node(m, n)))
+			control_add(M, n, x);
+		else
+			call_add(M, n, t, traces);
+	}
+	s->end = (uint32_t)M->calls.n;
+}
+
 struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces, bool sketch)
 {
 	struct model *M = xcalloc(1, sizeof *M);
@@ -9,14 +26,12 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	M->m = m;
 	M->threads = threads;
 	M->lower = sketch ? lower_sketch : lower_group;
-	groups_make(m); /* may add graphs: pointers to graphs from before are not valid any more */
+	sections_find(M);
 	views_follow(M);
 	if (sketch)
 		strips_choose(m, t, M->root, threads);
-	const struct graph *g = graph(m, m->main);
-	for (size_t i = 0; i < g->nodes.n; i++)
-		if (node(m, g->nodes.a[i])->op == OP_Fused)
-			call_add(M, g->nodes.a[i], t, traces);
+	for (size_t s = 0; s < M->sections.n; s++)
+		add_calls(M, &M->sections.a[s], t, traces);
 	strips_find(M);
 	return M;
 }
@@ -26,8 +41,11 @@ void model_free(struct model *M)
 	for (size_t i = 0; i < M->kernels.n; i++)
 		prog_free(M->kernels.a[i].prog);
 	vec_free(&M->kernels);
+	for (size_t i = 0; i < M->sections.n; i++)
+		vec_free(&M->sections.a[i].out);
+	vec_free(&M->sections);
 	vec_free(&M->calls);
-	vec_free(&M->out);
+	free(M->section_of);
 	free(M->root);
 	free(M->inner);
 	free(M);

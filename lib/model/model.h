@@ -15,14 +15,17 @@ struct kernel {
 	const char *trace;      /* what was applied */
 };
 
-/* A Fused node of the main graph, in order. */
-enum { KERNEL_OPAQUE = UINT32_MAX, KERNEL_NATIVE = UINT32_MAX - 1 };
+/* A Fused node of a section, in order. */
+enum { KERNEL_OPAQUE = UINT32_MAX, KERNEL_NATIVE = UINT32_MAX - 1, KERNEL_CONTROL = UINT32_MAX - 2 };
 struct call {
 	node_id node;
-	uint32_t
-		kernel; /* KERNEL_OPAQUE: it has no lowering, the evaluator runs it: the slow path; KERNEL_NATIVE: nor has this, but C of its own */
+	/* KERNEL_OPAQUE: it has no lowering, the evaluator runs it: the slow path. KERNEL_NATIVE: nor has this, but C of its own.
+	 * KERNEL_CONTROL: it runs sections. */
+	uint32_t kernel;
 	const char *why; /* then: why it has none */
 	node_id native;  /* the node that a function of lib/native computes; 0: none */
+	uint32_t opaque; /* its number among the opaque ones */
+	struct control *control;
 	int nconst;
 	val_id *cval; /* constant number i of the kernel is this value of the module */
 	/* In a strip, it and its neighbours run for one image after the other, each on its part of axis 0. Outside of a strip images is
@@ -31,26 +34,37 @@ struct call {
 	uint32_t strip, last; /* first and last call of it */
 };
 
+/* A graph that is run as steps: the main one, or a body of a control operator. Its values lie in an arena of its own; a body's is in the
+ * workspace of the step that calls it. */
+struct section {
+	graph_id graph;
+	uint32_t first, end; /* its calls: first .. end - 1 */
+	VEC(val_id) out; /* for output k of the graph: the root that is computed straight into the caller's memory; 0: output k is copied */
+	/* memory_plan_new or memory_plan_read knows these: */
+	int64_t arena_bytes;
+	int64_t spill; /* offset in the arena of workspaces that are larger than planned */
+};
+
 struct model {
 	struct module *m;
 	int threads;
 	struct lowered (*lower)(struct module *, node_id, const struct target *, const char *algo, const char **why);
 	VEC(struct kernel) kernels;
-	VEC(struct call) calls;
-	val_id *root;     /* value -> the value whose bytes it shares (itself: none); views are followed */
-	bool *inner;      /* root values that exist for one image at a time: made and read in one strip */
-	uint32_t nopaque; /* calls on the slow path */
-	uint32_t nnative; /* calls of functions of lib/native */
-	VEC(val_id) out; /* for output k of the graph: the root that is computed straight into the caller's memory; 0: output k is copied */
-	/* memory_plan_read knows these: */
-	int64_t arena_bytes;
-	int64_t spill; /* offset in the arena of workspaces that are larger than planned */
+	VEC(struct section) sections; /* the main graph, then bodies; callers before what they call */
+	uint32_t *section_of;         /* graph -> section + 1; 0: it is none */
+	VEC(struct call) calls;       /* of all sections, one after the other */
+	val_id *root;                 /* value -> the value whose bytes it shares (itself: none); views are followed */
+	bool *inner;                  /* root values that exist for one image at a time: made and read in one strip */
+	uint32_t nopaque;             /* calls on the slow path */
+	uint32_t nnative;             /* calls of functions of lib/native */
+	uint32_t ncontrol;
 };
 
 /* ---- model.c ---- */
 
-/* Lowers, schedules and legalizes every Fused node of the main graph. Those without a lowering become native calls, if lib/native computes them, else opaque ones. So do nodes that
- * are neither Fused nor a view (If, Loop): each is put into a Fused node of its own.
+/* Lowers, schedules and legalizes every Fused node of the main graph and of bodies. Those without a lowering become native calls, if
+ * lib/native computes them, else opaque ones. Nodes that are neither Fused nor a view are each put into a Fused node of its own: control
+ * operators whose bodies can be run as steps become control calls.
  *
  * What neither kernels nor the evaluator compute, results whose size depends on data, and nodes that only lack their group (ge-fuse):
  * die(69). Unknown types: die(64), with what to say to ge-shape. A given trace that does not apply: die(65); one that is stamped for
@@ -60,10 +74,16 @@ struct model {
  * that the lowering computes have no contents (lower_sketch). */
 struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces, bool sketch);
 void model_free(struct model *M);
-static inline bool call_has_kernel(const struct call *c) { return c->kernel < KERNEL_NATIVE; }
-static inline int64_t call_workspace_bytes(const struct model *M, const struct call *c)
+static inline bool call_has_kernel(const struct call *c) { return c->kernel < KERNEL_CONTROL; }
+/* A control call's: its sections must be planned. */
+int64_t call_workspace_bytes(const struct model *M, const struct call *c);
+/* Of the main graph. */
+static inline int64_t model_arena_bytes(const struct model *M) { return M->sections.a[0].arena_bytes; }
+/* The section in which v is made or comes in; NULL: it is a constant. */
+static inline struct section *value_section(const struct model *M, val_id v)
 {
-	return !call_has_kernel(c) ? 0 : M->kernels.a[c->kernel].prog->workspace;
+	graph_id g = val(M->m, v)->graph;
+	return g && M->section_of[g] ? &M->sections.a[M->section_of[g] - 1] : NULL;
 }
 
 /* ---- home.c: where a value's bytes are ---- */

@@ -8,16 +8,28 @@
 enum { ADDRESS_BITS = 47, ELEMENT_BITS = 4 }; /* of the size of what can be addressed, and of an element, at most */
 
 /* ---- groups.c ---- */
-/* Puts every node of the main graph that is neither Fused nor a view into a group of its own. What cannot be compiled, as
- * model_new says: die. */
-void groups_make(struct module *m);
+/* Dies if anything is larger than what can be addressed, or the main graph takes what cannot be compiled. */
+void groups_check(struct module *m);
+/* Puts every node of a graph that is neither Fused nor a view into a group of its own. What cannot be compiled, as model_new says: die.
+ * It may add graphs: pointers to graphs from before are not valid any more. */
+void groups_make(struct module *m, graph_id g);
 /* The evaluator computes all nodes of a graph, also in bodies; else die(69). */
 void evaluators_check(struct module *m, graph_id g);
 /* The message is about node n; 0: about the module. */
 noreturn void model_die_at(struct module *m, node_id n, enum exit_code code, const char *why);
 
+/* ---- sections.c ---- */
+/* Makes groups and lists the sections. Fills sections and section_of. */
+void sections_find(struct model *M);
+
+/* ---- control.c ---- */
+/* The control operator that Fused node n has alone in its group, if each of its bodies can be run as steps; else 0. */
+node_id control_node(struct module *m, node_id n);
+/* Appends the call of Fused node n, which applies control operator x. */
+void control_add(struct model *M, node_id n, node_id x);
+
 /* ---- home.c ---- */
-/* Fills root and out. A view of what is not row-major: die(65). */
+/* Fills root, and out of the sections. A view of what is not row-major: die(65). */
 void views_follow(struct model *M);
 
 /* ---- strips.c ---- */

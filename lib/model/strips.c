@@ -230,26 +230,25 @@ int64_t strip_images(struct module *m, node_id n)
 	return strip && count == 2 && strip[1] > 1 ? strip[1] : 1;
 }
 
-/* Neighbouring calls whose nodes have the same attribute are one strip. */
-static void join_calls(struct model *M)
+/* Neighbouring calls of a section whose nodes have the same attribute are one strip. */
+static void join_calls(struct model *M, const struct section *s)
 {
-	for (uint32_t c = 0; c < M->calls.n; c++) {
-		struct call *x = &M->calls.a[c], *before = c ? x - 1 : NULL;
+	for (uint32_t c = s->first; c < s->end; c++) {
+		struct call *x = &M->calls.a[c], *before = c > s->first ? x - 1 : NULL;
 		int n, k;
 		const int64_t *here = attr_ints(node(M->m, x->node), STRIP, &n),
 			      *there = before ? attr_ints(node(M->m, before->node), STRIP, &k) : NULL;
-		x->images = !call_has_kernel(x) ? 1 : strip_images(M->m, x->node);
+		x->images = call_has_kernel(x) ? strip_images(M->m, x->node) : 1;
 		x->strip = before && x->images > 1 && before->images == x->images && here[0] == there[0] ? before->strip : c;
 	}
-	for (uint32_t c = (uint32_t)M->calls.n; c-- > 0;)
-		M->calls.a[c].last = c + 1 < M->calls.n && M->calls.a[c + 1].strip == M->calls.a[c].strip ? M->calls.a[c + 1].last : c;
+	for (uint32_t c = s->end; c-- > s->first;)
+		M->calls.a[c].last = c + 1 < s->end && M->calls.a[c + 1].strip == M->calls.a[c].strip ? M->calls.a[c + 1].last : c;
 }
 
 /* Finds the values that are made in a strip and read nowhere else. */
 static void find_inner(struct model *M)
 {
 	struct module *m = M->m;
-	const struct graph *g = graph(m, m->main);
 	uint32_t *made = xcalloc(m->values.n, sizeof *made); /* root -> the strip that makes it + 1 */
 
 	M->inner = xcalloc(m->values.n, sizeof *M->inner);
@@ -265,13 +264,17 @@ static void find_inner(struct model *M)
 				made[n->out[k]] = x->strip + 1;
 			}
 	}
-	for (size_t k = 0; k < g->out.n; k++)
-		M->inner[M->root[g->out.a[k]]] = false;
+	for (size_t s = 0; s < M->sections.n; s++) {
+		const struct graph *g = graph(m, M->sections.a[s].graph);
+		for (size_t k = 0; k < g->out.n; k++)
+			M->inner[M->root[g->out.a[k]]] = false;
+	}
 	free(made);
 }
 
 void strips_find(struct model *M)
 {
-	join_calls(M);
+	for (size_t s = 0; s < M->sections.n; s++)
+		join_calls(M, &M->sections.a[s]);
 	find_inner(M);
 }

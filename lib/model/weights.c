@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "model/weights.h"
+#include "model/control.h"
 #include "common/msg.h"
 
 /* The buffer of constant `number` of a kernel; 0: no stage reads it any more. */
@@ -122,6 +123,11 @@ static void add_call(struct weights *w, struct model *M, uint32_t c)
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && val(M->m, n->in[i])->kind != VAL_CONST && value_home(M, n->in[i]).kind == HOME_CONST)
 			weights_value(w, M, M->root[n->in[i]]);
+	for (uint32_t i = 0; x->control && i < node(M->m, x->control->node)->nin; i++) {
+		val_id v = node(M->m, x->control->node)->in[i];
+		if (v && val(M->m, v)->kind == VAL_CONST)
+			weights_value(w, M, v);
+	}
 }
 
 static void add_opaque(struct weights *w, struct model *M)
@@ -146,6 +152,16 @@ static struct digest digest_of_all(const struct weights *w)
 	return digest_end(s);
 }
 
+/* The outputs of a section that are constants. */
+static void add_outputs(struct weights *w, struct model *M, const struct section *s)
+{
+	const struct graph *g = graph(M->m, s->graph);
+
+	for (size_t k = 0; k < g->out.n; k++)
+		if (value_home(M, g->out.a[k]).kind == HOME_CONST)
+			weights_value(w, M, M->root[g->out.a[k]]);
+}
+
 void weights_lay_out(struct weights *w, struct model *M)
 {
 	const struct graph *g = graph(M->m, M->m->main);
@@ -157,9 +173,8 @@ void weights_lay_out(struct weights *w, struct model *M)
 	for (size_t i = 0; i < g->in.n; i++)
 		if (val(M->m, g->in.a[i])->tensor)
 			weights_value(w, M, g->in.a[i]);
-	for (size_t k = 0; k < g->out.n; k++)
-		if (value_home(M, g->out.a[k]).kind == HOME_CONST)
-			weights_value(w, M, M->root[g->out.a[k]]);
+	for (size_t s = 0; s < M->sections.n; s++)
+		add_outputs(w, M, &M->sections.a[s]);
 	if (M->nopaque)
 		add_opaque(w, M);
 	w->digest = digest_of_all(w);

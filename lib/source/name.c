@@ -21,11 +21,11 @@ static bool is_word(const char *s)
 		"protected", "public", "reason", "register", "requires", "restrict", "return", "run", "short", "signed",
 		"sizeof", "static", "step", "steps", "struct", "switch", "team", "template", "this", "throw", "true",
 		"try", "typedef", "typename", "typeof", "union", "unix", "unsigned", "using", "vf", "vi", "virtual", "vm",
-		"void", "volatile", "while", "A", "AT", "EOF", "FILE", "IN", "LAP", "NULL", "OUT", "PART", "THREADS", "W",
+		"void", "volatile", "while", "A", "AT", "EOF", "FILE", "B", "IN", "LAP", "LAP_IN", "LOOP_MAX", "NULL", "OUT", "PART", "THREADS", "W",
 		/* of the runtime and its tables */
 		"bad_index", "cpu_lacks", "embedded", "hone_model", "hone_opaque", "hone_opaque_close", "hone_opaque_open",
 		"hone_opaque_run", "hone_opts", "hone_step", "hone_tensor", "in_range", "index_outside", "map_weights", "opaque",
-		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "table", "table_close", "table_open", "table_preset", "table_run",
+		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "copy_apart", "table", "table_close", "table_open", "table_preset", "table_run",
 		"table_run_timed", "table_verify", "team_claim", "team_close", "team_forked", "team_forks", "team_is_here", "team_main", "team_open", "team_pause", "team_run", "team_share",
 		"team_size", "team_start_round", "team_wait", "team_watch", "team_worker", "weights_digest", "weights_head", "weights_sum", "ARENA_BYTES",
 		"BAD_INDEX", "EMBEDDED", "HONE_MODEL_ABI", "HONE_MODEL_ABI_H", "HONE_OPAQUE_H", "HONE_OPTS", "IN_PART", "KERNEL",
@@ -63,7 +63,7 @@ static bool matches(const char *s, const char *pattern)
 static bool is_numbered(const char *s)
 {
 	static const char pattern[] =
-		"^((k[0-9]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_shape[0-9]+|"
+		"^((k[0-9]+|steps_[0-9]+|f_[0-9a-f]{16})(_[0-9]+(_args|_work)?)?|(input|output)_shape[0-9]+|"
 		"transpose[0-9]+(_part)?|bf16_(get|put)|(abs|div|max|min|mod|odd|pow|sign|whole)_(bf|f|i|u)[0-9]+|"
 		"v(load|store|gather|scatter|whole|wrap|round)_(bf|f|i|u)[0-9]+(_mask)?)$";
 

@@ -7,8 +7,8 @@
 #define WEIGHTS_MAGIC "honewts2" /* the weights file begins so */
 
 /* ---- text.c ---- */
-extern const char runtime_text[], native_runtime_text[], team_text[], header_text[],
-	checksum_text[];                     /* templates in this folder, NAME.in */
+extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[],
+	sections_text[];                     /* templates in this folder, NAME.in */
 extern const char opaque_text[], abi_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
@@ -27,14 +27,17 @@ void put_natives(struct emission *e, FILE *f); /* functions of lib/native */
 void put_native_attrs(struct emission *e, FILE *f, uint32_t c);
 void put_native_call(struct emission *e, FILE *f, uint32_t c);
 
-/* ---- steps.c ---- */
-/* Where value v is when call c runs; c NULL: outside of calls. */
-void put_place(struct emission *e, FILE *f, const struct call *c, val_id v);
+/* ---- control.c ---- */
+/* Call c of section s, a control call. */
+void put_control_call(struct emission *e, FILE *f, const struct section *s, uint32_t c);
 
 /* ---- kernels.c, tables.c, steps.c, weights.c ---- */
 void put_kernels(struct emission *e, FILE *f);
 void put_tables(struct emission *e, FILE *f);
 void put_cpu_check(struct emission *e, FILE *f);
 void put_steps(struct emission *e, FILE *f);
+/* As C: where v is for call c (NULL: for no call); the workspace of call c, from `offset` on. */
+void put_place(struct emission *e, FILE *f, const struct call *c, val_id v);
+void put_workspace(struct emission *e, FILE *f, uint32_t c, int64_t offset);
 void put_weights(struct emission *e, FILE *f); /* as a C array, for --embed */
 #endif

@@ -1,8 +1,10 @@
-/* The steps of a run: a function that calls the kernels in order. */
+/* The steps of a run: for each section a function that calls its kernels in order. */
 #include <inttypes.h>
 #include "source/source_impl.h"
 #include "common/msg.h"
 #include "emit/emit.h"
+
+char section_arena(const struct section *s, const struct emission *e) { return s == e->M->sections.a ? 'A' : 'B'; }
 
 void put_place(struct emission *e, FILE *f, const struct call *c, val_id v)
 {
@@ -15,7 +17,7 @@ void put_place(struct emission *e, FILE *f, const struct call *c, val_id v)
 	case HOME_INPUT: fprintf(f, "in[%" PRIu32 "]", h.index); break;
 	case HOME_OUTPUT: fprintf(f, "out[%" PRIu32 "]", h.index); break;
 	case HOME_CONST: fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, h.index)); break;
-	case HOME_ARENA: fprintf(f, "A(%" PRId64 ")", h.offset); break;
+	case HOME_ARENA: fprintf(f, "%c(%" PRId64 ")", section_arena(value_section(e->M, v), e), h.offset); break;
 	case HOME_NONE: BUG("value %s has no place", sym_str(val(e->M->m, v)->name));
 	}
 	if (step)
@@ -44,6 +46,13 @@ static void put_results(struct emission *e, FILE *f, const struct call *c)
 	}
 }
 
+void put_workspace(struct emission *e, FILE *f, uint32_t c, int64_t offset)
+{
+	graph_id g = node(e->M->m, e->M->calls.a[c].node)->graph;
+
+	fprintf(f, "%c(%" PRId64 ")", section_arena(&e->M->sections.a[e->M->section_of[g] - 1], e), call_workspace(e->M, c) + offset);
+}
+
 static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
@@ -54,67 +63,89 @@ static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 		fprintf(f, e->weights.of_call[c][i] < 0 ? "NULL, " : "W(%" PRId64 "), ", e->weights.of_call[c][i]);
 	put_results(e, f, x);
 	if (call_workspace_bytes(e->M, x))
-		fprintf(f, "A(%" PRId64 ")", call_workspace(e->M, c));
+		put_workspace(e, f, c, 0);
 	else
 		fprintf(f, "NULL");
 	fprintf(f, emit_starts_team(e->M->kernels.a[x->kernel].prog) ? ", m->team);\n" : ");\n");
 }
 
-static void put_opaque_call(struct emission *e, FILE *f, uint32_t c, int number)
+static void put_opaque_call(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
 
-	fprintf(f, "\tif (opaque_run(m, %" PRIu32 ", %d, (const void *[]){", c, number);
+	fprintf(f, "\tif (opaque_run(m, %" PRIu32 ", %" PRIu32 ", (const void *[]){", c, x->opaque);
 	put_operands(e, f, x);
 	fprintf(f, "NULL}, (void *[]){");
 	put_results(e, f, x);
 	fprintf(f, "NULL}))\n\t\treturn -1;\n");
 }
 
-static void put_call(struct emission *e, FILE *f, uint32_t c, int *nopaque)
+static void put_call(struct emission *e, FILE *f, const struct section *s, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
 
 	if (x->kernel == KERNEL_OPAQUE)
-		put_opaque_call(e, f, c, (*nopaque)++);
+		put_opaque_call(e, f, c);
 	else if (x->kernel == KERNEL_NATIVE)
 		put_native_call(e, f, c);
+	else if (x->kernel == KERNEL_CONTROL)
+		put_control_call(e, f, s, c);
 	else
 		put_kernel_call(e, f, c);
 	if (call_has_kernel(x) && emit_checks_indices(e->M->kernels.a[x->kernel].prog))
 		fprintf(f, "\tif (bad_index)\n\t\treturn index_outside(%" PRIu32 ");\n", c);
-	fprintf(f, "%s\tLAP(%" PRIu32 "); /* ", x->images > 1 ? "\t" : "", c);
+	fprintf(f, "%s\tLAP%s(%" PRIu32 "); /* ", x->images > 1 ? "\t" : "", s == e->M->sections.a ? "" : "_IN", c);
 	put_comment(f, call_name(e, c));
 	fprintf(f, " */\n");
 }
 
-void put_steps(struct emission *e, FILE *f)
+static void put_head(struct emission *e, FILE *f, const struct section *s)
+{
+	long number = s - e->M->sections.a;
+
+	if (!number)
+		fprintf(f,
+			"static int steps(struct %s *m, const void *const *in, void *const *out, double *seconds)\n{\n"
+			"\tdouble start = seconds ? seconds_now() : 0;\n\n\t(void)start;\n",
+			e->name);
+	else
+		fprintf(f,
+			"static int steps_%ld(struct %s *m, char *arena, const void *const *in, void *const *out, double *seconds, "
+			"double *last)\n{\n\t(void)m, (void)arena, (void)in, (void)out, (void)seconds, (void)last;\n",
+			number, e->name);
+}
+
+static void put_section(struct emission *e, FILE *f, const struct section *s)
 {
 	struct model *M = e->M;
-	const struct graph *g = graph(M->m, M->m->main);
-	int nopaque = 0;
+	const struct graph *g = graph(M->m, s->graph);
 
-	for (uint32_t c = 0; c < M->calls.n; c++)
-		if (M->calls.a[c].kernel == KERNEL_NATIVE)
-			put_native_attrs(e, f, c);
-	fprintf(f,
-		"static int steps(struct %s *m, const void *const *in, void *const *out, double *seconds)\n{\n"
-		"\tdouble start = seconds ? seconds_now() : 0;\n\n\t(void)start;\n",
-		e->name);
-	for (uint32_t c = 0; c < M->calls.n; c++) {
+	put_head(e, f, s);
+	for (uint32_t c = s->first; c < s->end; c++) {
 		const struct call *x = &M->calls.a[c];
 		if (x->images > 1 && x->strip == c)
 			fprintf(f, "\tfor (long image = 0; image < %" PRId64 "; image++) {\n", x->images);
-		put_call(e, f, c, &nopaque);
+		put_call(e, f, s, c);
 		if (x->images > 1 && x->last == c)
 			fprintf(f, "\t}\n");
 	}
 	for (size_t k = 0; k < g->out.n; k++) {
-		if (M->out.a[k])
+		if (s->out.a[k])
 			continue;
 		fprintf(f, "\tmemcpy(out[%zu], ", k);
 		put_place(e, f, NULL, g->out.a[k]);
 		fprintf(f, ", %" PRId64 ");\n", value_bytes(M->m, g->out.a[k]));
 	}
 	fprintf(f, "\treturn 0;\n}\n\n");
+}
+
+void put_steps(struct emission *e, FILE *f)
+{
+	if (e->M->sections.n > 1)
+		fputs(sections_text, f);
+	for (uint32_t c = 0; c < e->M->calls.n; c++)
+		if (e->M->calls.a[c].kernel == KERNEL_NATIVE)
+			put_native_attrs(e, f, c);
+	for (size_t s = e->M->sections.n; s-- > 0;)
+		put_section(e, f, &e->M->sections.a[s]);
 }

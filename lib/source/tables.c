@@ -35,7 +35,7 @@ static void put_sizes(struct emission *e, FILE *f)
 		g->out.n, e->M->calls.n);
 	fprintf(f,
 		"#define ARENA_BYTES %" PRId64 "\n#define WEIGHTS_BYTES %" PRId64 "\n#define WEIGHTS_MAGIC \"%s\"\n#define WEIGHTS_AT %d\n",
-		e->M->arena_bytes, e->weights.bytes, WEIGHTS_MAGIC, WEIGHTS_HEAD);
+		model_arena_bytes(e->M), e->weights.bytes, WEIGHTS_MAGIC, WEIGHTS_HEAD);
 	fprintf(f, "#define OPAQUE_AT %" PRId64 "\n#define OPAQUE_BYTES %" PRId64 "\n", e->weights.opaque, e->weights.opaque_bytes);
 	if (e->weights.opaque_bytes)
 		fprintf(f, "\n%s\n", opaque_text);
@@ -64,8 +64,9 @@ static void put_step_table(struct emission *e, FILE *f)
 	fprintf(f, "static const struct hone_step step[] = {\n");
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
 		const struct call *x = &e->M->calls.a[c];
-		int slow = call_has_kernel(x) ? 0 : x->native ? 2 : 1;
-		fprintf(f, "\t{\"%s\", ", slow ? slow == 2 ? "native" : "eval" : e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
+		int slow = call_has_kernel(x) || x->control ? 0 : x->native ? 2 : 1;
+		const char *other = x->control ? "flow" : slow == 2 ? "native" : "eval";
+		fprintf(f, "\t{\"%s\", ", !call_has_kernel(x) ? other : e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
 		put_string(f, call_name(e, c));
 		fprintf(f, ", %.0f, %d},\n", node_flops(m, node(m, x->node)), slow);
 	}

@@ -19,6 +19,9 @@ const char header_text[] =
 const char checksum_text[] =
 #include "lib/source/checksum.in.inc"
 	;
+const char sections_text[] =
+#include "lib/source/sections.in.inc"
+	;
 const char opaque_text[] =
 #include "lib/op/opaque.h.inc"
 	;

@@ -88,7 +88,7 @@ static void put_report(struct emission *e)
 	if (e->M->nopaque)
 		printf("%-6s %5" PRIu32 " %14s  slow path\n", "eval", e->M->nopaque, "");
 	printf("%zu kernels, %zu calls, %.3f GFLOP, arena %" PRId64 " bytes, weights %" PRId64 " bytes\n", e->functions.a.n, e->M->calls.n,
-	       total * 1e-9, e->M->arena_bytes, e->weights.bytes);
+	       total * 1e-9, model_arena_bytes(e->M), e->weights.bytes);
 }
 
 /* ---- files ---- */

@@ -49,7 +49,8 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	why(p, M, c);
 	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
 	     " more; lower bound %" PRId64,
-	     M->calls.n - M->nopaque - M->nnative, M->kernels.n, p->bytes, p->apart, p->values, p->bytes - p->values, p->bound);
+	     M->calls.n - M->nopaque - M->nnative - M->ncontrol, M->kernels.n, p->bytes, p->apart, p->values, p->bytes - p->values,
+	     p->bound);
 	model_report_native(M);
 	model_report_opaque(M, false);
 	memory_plan_free(p);

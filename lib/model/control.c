@@ -1,0 +1,280 @@
+/* Which control operators can be run as steps, and the workspace of those. */
+#include <stdlib.h>
+#include "lower/lower.h"
+#include "model/control.h"
+#include "model/model_impl.h"
+#include "op/op.h"
+
+val_id control_operand(const struct model *M, const struct call *c, uint32_t i)
+{
+	const struct node *x = node(M->m, c->control->node);
+	val_id v = i < x->nin ? x->in[i] : 0;
+
+	return v && val(M->m, v)->kind == VAL_INPUT ? node(M->m, c->node)->in[val(M->m, v)->index] : v;
+}
+
+val_id control_result(const struct model *M, const struct call *c, uint32_t k)
+{
+	const struct node *f = node(M->m, c->node), *x = node(M->m, c->control->node);
+	const struct graph *g = graph(M->m, attr_graph(f, "graph"));
+
+	for (uint32_t i = 0; i < f->nout; i++)
+		if (k < x->nout && x->out[k] && g->out.a[i] == x->out[k])
+			return f->out[i];
+	return 0;
+}
+
+int64_t scan_number(const struct node *n, const char *name, uint32_t i)
+{
+	int count;
+	const int64_t *v = attr_ints(n, name, &count);
+
+	return v && i < (uint32_t)count ? v[i] : 0;
+}
+
+struct slices slices_of(struct module *m, val_id v, int64_t axis)
+{
+	const struct type *t = &val(m, v)->type;
+	struct slices s = {1, 1, (int64_t)dtype_size(t->dtype)};
+	int64_t dims[RANK_MAX];
+
+	type_dims(m, t, dims);
+	axis += axis < 0 ? t->rank : 0;
+	for (int i = 0; i < t->rank; i++) {
+		s.outer *= i < axis ? dims[i] : 1;
+		s.n = i == axis ? dims[i] : s.n;
+		s.bytes *= i > axis ? dims[i] : 1;
+	}
+	return s;
+}
+
+/* ---- can it be run as steps? ---- */
+
+/* A tensor of numbers of a known size, in row-major order. */
+static bool is_plain(struct module *m, val_id v)
+{
+	const struct type *t = &val(m, v)->type;
+	return !t->other && dtype_size(t->dtype) && type_static(m, t) && !t->layout;
+}
+
+static bool same_bytes(struct module *m, val_id a, val_id b)
+{
+	return is_plain(m, a) && is_plain(m, b) && val(m, a)->type.dtype == val(m, b)->type.dtype && value_bytes(m, a) == value_bytes(m, b);
+}
+
+static bool node_is_step(struct module *m, const struct node *n)
+{
+	if (n->op == OP_Fused)
+		return true;
+	if (n->op == OP_OTHER || lower_has(n->op))
+		return node_is_view(m, n);
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (n->out[k] && !is_plain(m, n->out[k]))
+			return false;
+	return !op_unable(m, n);
+}
+
+/* All values of a graph are tensors of known sizes, and all its nodes can be steps. */
+static bool graph_is_steps(struct module *m, graph_id g)
+{
+	const struct graph *x = graph(m, g);
+
+	for (size_t i = 0; i < x->in.n; i++)
+		if (!is_plain(m, x->in.a[i]))
+			return false;
+	for (size_t i = 0; i < x->nodes.n; i++) {
+		const struct node *n = node(m, x->nodes.a[i]);
+		for (uint32_t k = 0; k < n->nout; k++)
+			if (n->out[k] && (val(m, n->out[k])->type.other || !type_static(m, &val(m, n->out[k])->type)))
+				return false;
+		if (!node_is_step(m, n))
+			return false;
+	}
+	for (size_t i = 0; i < x->out.n; i++)
+		if (!is_plain(m, x->out.a[i]))
+			return false;
+	return true;
+}
+
+/* Each operand from `first` on is as its input of body g, each result as its output. */
+static bool body_fits(struct module *m, const struct node *n, graph_id g, uint32_t first)
+{
+	const struct graph *b = graph(m, g);
+
+	if (b->in.n != n->nin - first || b->out.n != n->nout)
+		return false;
+	for (uint32_t i = first; i < n->nin; i++)
+		if (!n->in[i] || !same_bytes(m, n->in[i], b->in.a[i - first]))
+			return false;
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (n->out[k] && !same_bytes(m, n->out[k], b->out.a[k]))
+			return false;
+	return true;
+}
+
+/* A slice along an axis of v is as the value of the body. */
+static bool slice_fits(struct module *m, val_id v, int64_t axis, val_id slice)
+{
+	const struct type *t = &val(m, v)->type;
+
+	if (!is_plain(m, v) || t->rank < 1 || axis < -t->rank || axis >= t->rank || t->dtype != val(m, slice)->type.dtype)
+		return false;
+	struct slices s = slices_of(m, v, axis);
+	return s.outer * s.bytes == value_bytes(m, slice);
+}
+
+static bool scalar_of(struct module *m, val_id v, enum dtype t)
+{
+	return is_plain(m, v) && val(m, v)->type.dtype == t && type_count(m, &val(m, v)->type) == 1;
+}
+
+/* The same of what Loop and Scan have besides operands and results of their own. */
+static bool loop_fits(struct module *m, const struct node *n, graph_id g)
+{
+	const struct graph *b = graph(m, g);
+	struct looping l = node_looping(n);
+	bool loop = node_body_use(n) == BODY_LOOP;
+	int64_t steps = -1;
+
+	if (n->nin < (uint64_t)l.head + l.nscanned + l.ncaptured || n->nout < l.ncarried || b->in.n != n->nin || b->out.n != n->nout + loop)
+		return false;
+	if (loop && ((n->in[0] && !scalar_of(m, n->in[0], DT_I64)) || (n->in[1] && !scalar_of(m, n->in[1], DT_BOOL)) ||
+		     !scalar_of(m, b->in.a[0], DT_I64) || !scalar_of(m, b->in.a[1], DT_BOOL) || !scalar_of(m, b->out.a[0], DT_BOOL)))
+		return false;
+	for (uint32_t i = l.head; i < n->nin; i++) {
+		uint32_t scanned = i - l.head - l.ncarried;
+		bool slice = i >= l.head + l.ncarried && scanned < l.nscanned;
+		if (!n->in[i] || !(slice ? slice_fits(m, n->in[i], scan_number(n, "scan_input_axes", scanned), b->in.a[i])
+					 : same_bytes(m, n->in[i], b->in.a[i])))
+			return false;
+		int64_t here = slice ? slices_of(m, n->in[i], scan_number(n, "scan_input_axes", scanned)).n : steps;
+		if (steps >= 0 && here != steps)
+			return false;
+		steps = here;
+	}
+	for (uint32_t k = 0; k < l.ncarried; k++)
+		if (!same_bytes(m, n->in[l.head + k], b->out.a[loop + k]) || (n->out[k] && !same_bytes(m, n->out[k], b->out.a[loop + k])))
+			return false;
+	for (uint32_t k = 0; k < l.ncollected; k++) {
+		val_id v = n->out[l.ncarried + k];
+		if (v && !slice_fits(m, v, scan_number(n, "scan_output_axes", k), b->out.a[loop + l.ncarried + k]))
+			return false;
+	}
+	return loop || steps >= 0;
+}
+
+static bool operator_fits(struct module *m, const struct node *n, graph_id body)
+{
+	const struct type *t;
+
+	switch (node_body_use(n)) {
+	case BODY_IF: return n->in[0] && scalar_of(m, n->in[0], DT_BOOL) && body_fits(m, n, body, 1);
+	case BODY_CASE:
+		t = n->in[0] ? &val(m, n->in[0])->type : NULL;
+		return t && (t->dtype == DT_I64 || t->dtype == DT_I32) && scalar_of(m, n->in[0], t->dtype) && body_fits(m, n, body, 1);
+	case BODY_CALL: return body_fits(m, n, body, 0);
+	case BODY_LOOP:
+	case BODY_SCAN: return loop_fits(m, n, body);
+	default: return false;
+	}
+}
+
+node_id control_node(struct module *m, node_id id)
+{
+	const struct graph *g = graph(m, attr_graph(node(m, id), "graph"));
+	graph_id body;
+
+	if (g->nodes.n != 1 || g->out.n != node(m, id)->nout)
+		return 0;
+	const struct node *n = node(m, g->nodes.a[0]);
+	if (!node_body(n, 0) || n->op == OP_Fused)
+		return 0;
+	for (uint32_t k = 0; (body = node_body(n, k)); k++)
+		if (!operator_fits(m, n, body) || !graph_is_steps(m, body))
+			return 0;
+	return g->nodes.a[0];
+}
+
+/* ---- workspace ---- */
+
+static int64_t more(struct control *c, int64_t bytes)
+{
+	int64_t at = c->arena;
+
+	c->arena += (bytes + 63) / 64 * 64;
+	return at;
+}
+
+static void room_of_branches(struct model *M, const struct call *c)
+{
+	struct control *x = c->control;
+
+	for (uint32_t k = 0; k < node(M->m, x->node)->nout; k++)
+		x->spare[k] = control_result(M, c, k) ? -1 : more(x, value_bytes(M->m, graph(M->m, x->body[0])->out.a[k]));
+}
+
+static void room_of_loop(struct model *M, const struct call *c)
+{
+	struct module *m = M->m;
+	struct control *x = c->control;
+	const struct node *n = node(m, x->node);
+	const struct graph *b = graph(m, x->body[0]);
+	struct looping l = x->loop;
+	uint32_t loop = x->use == BODY_LOOP;
+
+	for (uint32_t k = 0; k < l.ncarried; k++) {
+		int64_t bytes = value_bytes(m, b->out.a[loop + k]);
+		x->spare[loop + k] = more(x, bytes);
+		x->other[k] = control_result(M, c, k) ? -1 : more(x, bytes);
+	}
+	for (uint32_t k = 0; k < l.ncollected; k++) {
+		val_id v = control_result(M, c, l.ncarried + k);
+		bool whole = v && slices_of(m, v, scan_number(n, "scan_output_axes", k)).outer == 1;
+		uint32_t at = loop + l.ncarried + k;
+		x->spare[at] = whole ? -1 : more(x, value_bytes(m, b->out.a[at]));
+	}
+	for (uint32_t i = 0; i < l.nscanned; i++) {
+		uint32_t at = l.head + l.ncarried + i;
+		bool whole = slices_of(m, n->in[at], scan_number(n, "scan_input_axes", i)).outer == 1;
+		x->slice[i] = whole ? -1 : more(x, value_bytes(m, b->in.a[at]));
+	}
+}
+
+void control_add(struct model *M, node_id id, node_id op)
+{
+	struct module *m = M->m;
+	const struct node *n = node(m, op);
+	struct control *x = ARENA_NEW(&m->arena, struct control);
+	VEC(graph_id) body = {0};
+	graph_id g;
+
+	for (uint32_t k = 0; (g = node_branch(n, k)); k++)
+		vec_push(&body, g);
+	*x = (struct control){.node = op, .use = node_body_use(n), .nbody = (uint32_t)body.n};
+	x->body = arena_copy(&m->arena, body.a, body.n * sizeof *body.a);
+	x->spare = ARENA_ARRAY(&m->arena, int64_t, n->nout + 1);
+	vec_push(&M->calls, (struct call){.node = id, .kernel = KERNEL_CONTROL, .control = x});
+	M->ncontrol++;
+	if (x->use == BODY_LOOP || x->use == BODY_SCAN) {
+		x->loop = node_looping(n);
+		x->other = ARENA_ARRAY(&m->arena, int64_t, x->loop.ncarried + 1);
+		x->slice = ARENA_ARRAY(&m->arena, int64_t, x->loop.nscanned + 1);
+		room_of_loop(M, &M->calls.a[M->calls.n - 1]);
+	} else {
+		room_of_branches(M, &M->calls.a[M->calls.n - 1]);
+	}
+	vec_free(&body);
+}
+
+int64_t call_workspace_bytes(const struct model *M, const struct call *c)
+{
+	int64_t arena = 0;
+
+	if (call_has_kernel(c))
+		return M->kernels.a[c->kernel].prog->workspace;
+	for (uint32_t k = 0; c->control && k < c->control->nbody; k++) {
+		int64_t bytes = M->sections.a[M->section_of[c->control->body[k]] - 1].arena_bytes;
+		arena = bytes > arena ? bytes : arena;
+	}
+	return c->control ? c->control->arena + arena : 0;
+}

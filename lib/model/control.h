@@ -1,0 +1,32 @@
+/* A step that runs sections: a control operator whose bodies are steps themselves. */
+#ifndef HONE_CONTROL_H
+#define HONE_CONTROL_H
+#include "graph/bodies.h"
+#include "model/model.h"
+
+/* What a body reads or writes in no operand or result of the step lies in the step's workspace, below the arenas of the bodies, which
+ * overlap. */
+struct control {
+	node_id node; /* the operator; its call has the Fused node that it is alone in */
+	enum body_use use;
+	uint32_t nbody;
+	graph_id *body;
+	struct looping loop;
+	int64_t *spare; /* body output k has room there, -1: it is a result. Carried: room beside the result */
+	int64_t *other; /* carried value i: second room, where there is no result */
+	int64_t *slice; /* scanned operand i: room for a slice, -1: it is read in place */
+	int64_t arena;  /* where the bodies' arenas begin */
+};
+
+/* The value of the section that operand i of the operator is; a constant: itself; 0: absent. */
+val_id control_operand(const struct model *M, const struct call *c, uint32_t i);
+/* Result k; 0: nobody wants it. */
+val_id control_result(const struct model *M, const struct call *c, uint32_t k);
+/* Element i of an attribute's list, 0 if there is none. */
+int64_t scan_number(const struct node *n, const char *name, uint32_t i);
+/* A tensor of that shape, seen along an axis: `outer` times `n` slices of `bytes`. */
+struct slices {
+	int64_t outer, n, bytes;
+};
+struct slices slices_of(struct module *m, val_id v, int64_t axis);
+#endif
