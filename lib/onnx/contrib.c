@@ -148,82 +148,6 @@ static bool dynamic_quantize_matmul(struct contrib *x)
 	return product(x, out[0], operand(x, 1), out[2], operand(x, 3), bin(x, OP_Mul, out[1], operand(x, 2)), operand(x, 4));
 }
 
-/* ---- weights in blocks ---- */
-
-struct blocks {
-	int64_t N, K, block, count, bits; /* count: blocks of a row */
-};
-
-/* Element (n, k) of rows of `row` bytes, 8 / bits elements in each, the lowest bits first. */
-static int unpacked(const struct blocks *b, const uint8_t *p, int64_t row, int64_t n, int64_t k)
-{
-	return b->bits == 8 ? p[n * row + k] : p[n * row + k / 2] >> 4 * (k % 2) & 15;
-}
-
-/* less: of a zero point that all have, so that there is none. */
-static val_id unpack(struct contrib *x, const struct blocks *b, struct tensor *t, int64_t row, int64_t cols, int less)
-{
-	enum dtype type = b->bits == 4 ? (less ? DT_I4 : DT_U4) : less ? DT_I8 : DT_U8;
-	struct tensor *to = tensor_new(&x->m->arena, type, 2, (int64_t[]){b->N, cols});
-	const uint8_t *p = tensor_data(x->m, t);
-
-	for (int64_t n = 0; n < b->N; n++)
-		for (int64_t k = 0; k < cols; k++)
-			((uint8_t *)to->data)[n * cols + k] = (uint8_t)(unpacked(b, p, row, n, k) - less);
-	return const_tensor(x->m, 0, to);
-}
-
-/* Operand i is a constant of n elements of type t (DT_NONE: of any), or die. */
-static struct tensor *blocks_operand(struct contrib *x, uint32_t i, enum dtype t, int64_t n)
-{
-	struct tensor *c = node_const(x->m, self(x), i);
-
-	if (t && c->dtype != t)
-		import_die(x->c, "operand %u is %s, takes %s", i, dtype_name(c->dtype), dtype_name(t));
-	if (tensor_count(c) != n)
-		import_die(x->c, "operand %u has %lld elements; K, N, bits and block_size make %lld", i, (long long)tensor_count(c),
-			   (long long)n);
-	return c;
-}
-
-/* false: not in a form that ONNX has words for. */
-static bool blocks_fit(struct contrib *x, struct blocks *b)
-{
-	*b = (struct blocks){attr_int(self(x), "N", 0), attr_int(self(x), "K", 0), attr_int(self(x), "block_size", 0), 0,
-			     attr_int(self(x), "bits", 4)};
-	if ((b->bits != 4 && b->bits != 8) || operand(x, 4) || !node_const(x->m, self(x), 1) || !node_const(x->m, self(x), 2))
-		return false;
-	if (operand(x, 3) && (!node_const(x->m, self(x), 3) || node_const(x->m, self(x), 3)->dtype != DT_U8))
-		return false;
-	if (b->N < 1 || b->K < 1 || b->block < 16 || b->N > INT32_MAX || b->K > INT32_MAX || b->block > INT32_MAX)
-		import_die(x->c, "N %lld, K %lld, block_size %lld; takes 1 and more, and blocks of 16 and more", (long long)b->N,
-			   (long long)b->K, (long long)b->block);
-	b->count = (b->K + b->block - 1) / b->block;
-	return true;
-}
-
-/* MatMul(x, w) of w [N, K] in blocks, each with a scale. */
-static bool matmul_n_bits(struct contrib *x)
-{
-	struct blocks b;
-
-	if (!blocks_fit(x, &b))
-		return false;
-	int64_t row = b.count * (b.block * b.bits / 8), zeros = (b.count * b.bits + 7) / 8;
-	struct tensor *w = blocks_operand(x, 1, DT_U8, b.N * row), *s = blocks_operand(x, 2, DT_NONE, b.N * b.count);
-	struct tensor *z = operand(x, 3) ? blocks_operand(x, 3, DT_U8, b.N * zeros) : NULL;
-	val_id scale = const_copy(x->m, 0, s->dtype, 2, (int64_t[]){b.N, b.count}, tensor_data(x->m, s), s->nbytes);
-	val_id q = unpack(x, &b, w, row, b.K, z ? 0 : 1 << (b.bits - 1));
-	val_id zero = z ? unpack(x, &b, z, zeros, b.count, 0) : 0;
-	val_id d = make(x, OP_DequantizeLinear, 3, (val_id[]){q, scale, zero});
-	attr_set_int(x->m, made(x, d), "axis", 1);
-	attr_set_int(x->m, made(x, d), "block_size", b.block);
-	d = make(x, OP_Transpose, 1, &d);
-	attr_set_ints(x->m, made(x, d), "perm", 2, (int64_t[]){1, 0});
-	d = bin(x, OP_MatMul, operand(x, 0), d);
-	return done(x, operand(x, 5) ? bin(x, OP_Add, d, operand(x, 5)) : d);
-}
-
 /* The same operators as ONNX's, of more types. */
 static bool same(struct contrib *x, enum opcode op)
 {
@@ -242,7 +166,7 @@ static const struct {
 	{"DequantizeLinear", dequantize_linear},
 	{"DynamicQuantizeMatMul", dynamic_quantize_matmul},
 	{"MatMulIntegerToFloat", matmul_integer_to_float},
-	{"MatMulNBits", matmul_n_bits},
+	{"MatMulNBits", n_bits_matmul},
 	{"QGemm", gemm},
 	{"QLinearAdd", add},
 	{"QLinearAveragePool", average_pool},

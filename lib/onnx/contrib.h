@@ -51,6 +51,8 @@ static inline bool result_is(struct contrib *x, uint32_t k, val_id v)
 }
 static inline bool done(struct contrib *x, val_id v) { return result_is(x, 0, v); }
 
+/* MatMulNBits of com.microsoft (n_bits.c). false: not in a form that ONNX has words for. */
+bool n_bits_matmul(struct contrib *x);
 /* Operators of the domain ai.onnx.ml (ml.c), and their ensembles of trees (trees.c). false: not one that ONNX has words for. */
 bool ml_expand(struct contrib *x);
 bool ml_trees(struct contrib *x);

@@ -91,12 +91,31 @@ check("MatMulIntegerToFloat without zero points", "MatMulIntegerToFloat", [a, b,
 w, zw, sw = i8(2, 6, 3), i8(2, 1, 3), rng.uniform(0.01, 0.1, (2, 1, 3)).astype(np.float32)
 check("MatMulIntegerToFloat, a scale and a zero point for each column of a batch", "MatMulIntegerToFloat", [(u8(2, 4, 6), True), w, f(0.1), sw, z(100), zw, bias])
 check("DynamicQuantizeMatMul, the same", "DynamicQuantizeMatMul", [(rng.standard_normal((2, 4, 6)).astype(np.float32), True), w, sw, zw, bias])
-for bits in (4, 8):
-    for K, zeros in ((64, False), (64, True), (50, True)):
-        n = (K + 15) // 16
-        v = (rng.standard_normal((3, K)).astype(np.float32), True)
-        w = [v, u8(5, n, 16 * bits // 8), rng.uniform(0.01, 0.1, 5 * n).astype(np.float32)] + ([u8(5 * ((n * bits + 7) // 8))] if zeros else [])
-        check(f"MatMulNBits, {bits} bits, K {K}, {'zero points' if zeros else 'none'}", "MatMulNBits", w, K=K, N=5, bits=bits, block_size=16)
+
+
+def n_bits(what, bits, K, zeros=None, group=None, bias=None, t=np.float32):
+    """MatMulNBits of 5 columns in blocks of 16: an operand each for zero points, g_idx and bias, or None."""
+    n = (K + 15) // 16
+    v = (rng.standard_normal((2, 3, K)).astype(t), True)
+    scales = rng.uniform(-0.1, 0.1, 5 * n).astype(t)
+    scales[3] = 0
+    check(f"MatMulNBits, {bits} bits, K {K}, {what}", "MatMulNBits", [v, u8(5, n, 16 * bits // 8), scales, zeros, group, bias], K=K, N=5, bits=bits, block_size=16)
+
+
+for bits in (2, 4, 8):
+    n_bits("no zero points", bits, 64)
+    for K in (64, 50):
+        n_bits("zero points", bits, K, u8(5 * (((K + 15) // 16 * bits + 7) // 8)))
+between = lambda n, t=np.float32: rng.uniform(0, 15, (5, n)).astype(t)
+blocks = np.arange(50) // 16
+for K in (64, 50):
+    n_bits("zero points that are no integers", 4, K, between(4))
+n_bits("zero points that are floats", 2, 64, np.round(between(4) / 5), None, bias=rng.standard_normal(5).astype(np.float32))
+n_bits("elements of any block in any order", 4, 50, None, rng.permutation(blocks).astype(np.int32))
+n_bits("the same, zero points that are floats", 4, 50, np.round(between(4)), rng.permutation(blocks).astype(np.int32))
+n_bits("the same, zero points that are no integers", 4, 50, between(4), rng.permutation(blocks).astype(np.int32), rng.standard_normal(5).astype(np.float32))
+n_bits("blocks of other lengths", 4, 50, between(4), rng.integers(0, 4, 50).astype(np.int32))
+n_bits("in order", 4, 50, None, blocks.astype(np.int32))
 w, s = np.zeros((5, 4, 8), np.uint8), np.full(20, 0.1, np.float32)
 refused("MatMulNBits, blocks that are too short", "block_size 8", [w, s], block_size=8)
 refused("MatMulNBits, N below 1", "N 0", [w, s], N=0)
@@ -104,8 +123,11 @@ refused("MatMulNBits, codes of another shape", "operand 1 has 120 elements", [w[
 refused("MatMulNBits, codes of another type", "operand 1 is i8, takes u8", [w.astype(np.int8), s])
 refused("MatMulNBits, scales of another shape", "operand 2 has 19 elements", [w, s[1:]])
 refused("MatMulNBits, zero points of another shape", "operand 3 has 3 elements", [w, s, np.zeros(3, np.uint8)])
-for bad in (0, -1, np.nan):
-    refused(f"MatMulNBits, a scale of {bad}", "scales are positive", [w, np.append(s[1:], np.float32(bad))])
+refused("MatMulNBits, blocks of no power of two", "block_size 24", [w, s], block_size=24)
+refused("MatMulNBits, an element of a block that there is not", "operand 4 has 4; there are 4 blocks", [w, s, np.zeros(10, np.uint8), np.full(64, 4, np.int32)])
+refused("MatMulNBits, fewer blocks than elements", "operand 4 has 63 elements", [w, s, np.zeros(10, np.uint8), np.zeros(63, np.int32)])
+for bad in (np.inf, np.nan):
+    refused(f"MatMulNBits, a scale of {bad}", "scales are finite", [w, np.append(s[1:], np.float32(bad))])
 check("QuantizeLinear", "QuantizeLinear", [v, f(0.02), z(100)])
 check("DequantizeLinear", "DequantizeLinear", [a, f(0.02), z(100)])
 print(f"1..{results}")

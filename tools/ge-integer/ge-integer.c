@@ -6,17 +6,20 @@
 
 /* ---- what is refused ---- */
 
+/* Scales are positive; but those of blocks of weights may be 0 or negative: quantisers so reach the end of the codes that is farther
+ * from their zero point. */
 static void check_scale(struct module *m, node_id id, uint32_t i)
 {
 	struct tensor *t = node_const(m, node(m, id), i);
+	bool any = node(m, id)->op == OP_DequantizeLinear && attr_i(node(m, id), "block_size");
 	double s;
 
 	if (!t)
 		return;
 	tensor_data(m, t);
 	for (int64_t k = 0, n = tensor_count(t); k < n; k++)
-		if (!((s = tensor_get(t, k)) > 0 && isfinite(s)))
-			graph_die(m, id, "scale %lld is %g; scales are positive", (long long)k, s);
+		if (s = tensor_get(t, k), !isfinite(s) || (s <= 0 && !any))
+			graph_die(m, id, "scale %lld is %g; scales are %s", (long long)k, s, any ? "finite" : "positive");
 }
 
 /* Operands that are scales, as bits. */
