@@ -1,9 +1,10 @@
 """ONNX's conformance cases, in columns: evaluated (run-ref), passes (the graph after every pass of hone build, evaluated), exported
 (the same as ONNX files, for onnx's checker and ONNX Runtime), native (hone build, run-dev), strict (native with --no-fallback).
 
-conformance.py [-j N] [--sources wheel,debian,FOLDER] [--out FOLDER] [--fresh] [--list] [NAME...]
+conformance.py [-j N] [--sources wheel,debian,FOLDER] [--out FOLDER] [--fresh] [--list] [--against FILE.tsv] [--twice] [NAME...]
 NAME: only cases with one of these in their names. --list: a line a case on standard output. What was done with the same programs
-is not done again, unless --fresh. In FOLDER (build/conformance): table.txt, reasons.tsv, conformance.tsv."""
+is not done again, unless --fresh. In FOLDER (build/conformance): table.txt, reasons.tsv, conformance.tsv. --against: names the cases
+that do worse than in such a conformance.tsv (doc/conformance.tsv), and ends with 1 if there are any. --twice: each pass again on what it made must change nothing, too."""
 
 import argparse
 import hashlib
@@ -67,6 +68,8 @@ def main():
     p.add_argument("--out", default=os.path.join(top, "build", "conformance"))
     p.add_argument("--fresh", action="store_true")
     p.add_argument("--list", action="store_true")
+    p.add_argument("--against")
+    p.add_argument("--twice", action="store_true")
     p.add_argument("names", nargs="*")
     a = p.parse_args()
 
@@ -76,7 +79,8 @@ def main():
     os.environ["CACHED_OBJECTS"] = os.path.join(a.out, "objects")
     os.environ["CC"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cc.sh")
     os.environ["XDG_DATA_HOME"] = os.path.join(a.out, "data")
-    digest = digest_of_programs(top)
+    os.environ["CONFORMANCE_TWICE"] = "1" if a.twice else ""
+    digest = digest_of_programs(top) + ("+twice" if a.twice else "")
     store = os.path.join(a.out, "results.jsonl")
     results = [] if a.fresh else earlier(store, digest)
     done = {(r["source"], r["name"]): r for r in results}
@@ -100,9 +104,13 @@ def main():
                 print(report.line(r), flush=True)
             elif sys.stderr.isatty() or n % 200 == 199:
                 print("%d of %d, %d s" % (n + 1, len(todo), time.time() - begin), file=sys.stderr, end="\r" if sys.stderr.isatty() else "\n")
-    report.write(a.out, [done[c.source, c.name] for c in cases], top)
+    results = [done[c.source, c.name] for c in cases]
+    report.write(a.out, results)
     with open(os.path.join(a.out, "table.txt")) as f:
         shutil.copyfileobj(f, sys.stdout)
+    worse = list(report.worse(results, a.against)) if a.against else []
+    print(*worse, sep="\n", end="\n" * bool(worse))
+    sys.exit(1 if worse else 0)
 
 
 if __name__ == "__main__":

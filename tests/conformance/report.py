@@ -57,6 +57,8 @@ def summary(results):
             good = sum(n[v] for v in GOOD)
             parts = ", ".join("%d %s" % (n[v], v) for v in GOOD[1:] + BAD + ("refused", "none") if n[v])
             yield "%-8s %-10s %5d of %d%s" % (os.path.basename(source), c, good, len(mine) - n["none"], " (%s)" % parts if parts else "")
+        run = [r["columns"]["exported"] for r in mine if "onnxruntime" in r["columns"]["exported"].get("judges", ())]
+        yield "%-8s %-10s %5d of %d for ONNX Runtime" % (os.path.basename(source), "exported", sum(x["verdict"] in GOOD for x in run), len(run))
 
 
 def worst(results):
@@ -81,10 +83,27 @@ def by_operator(results):
         yield "%-34s %6d %s%s" % (op, len(mine), " ".join("%10d" % n for n in good), mark)
 
 
-SHORT = {"equal": ".", "sized": "s", "fixed": "f", "random": "r", "wrong": "W", "crash": "C", "refused": "-", "none": " "}
+# From best to worst, as the form for diff has them.
+SHORT = {"equal": ".", "sized": "s", "fixed": "f", "random": "r", "wrong": "W", "crash": "C", "refused": "-", "none": "n"}
 
 
-def write(out, results, top):
+def code(r):
+    return "".join(SHORT[v] for v in verdicts(r))
+
+
+def worse(results, path):
+    """Lines of cases that were better in a file for diff."""
+    ranks = {x: k for k, x in enumerate(("nr.", "s", "f", "-", "WC"))}
+    rank = {x: k for xs, k in ranks.items() for x in xs}
+    with open(path) as f:
+        was = {(s, n): c for c, s, n in (x.rstrip("\n").split("\t") for x in f if not x.startswith("#"))}
+    for r in results:
+        before, now = was.get((r["source"], r["name"]), "." * len(COLUMNS)), code(r)
+        if any(rank[b] < rank[a] for b, a in zip(before, now)):
+            yield "worse: %s %s: %s, was %s" % (r["source"], r["name"], now, before)
+
+
+def write(out, results):
     results = sorted(results, key=lambda r: (r["source"], r["name"]))
     with open(os.path.join(out, "table.txt"), "w") as f:
         bad = list(worst(results))
@@ -102,6 +121,5 @@ def write(out, results, top):
             print("# " + x, file=f)
         print("# a case that is not equal in every column: . equal, s once sizes were given, f once integers were constants, r random, W wrong, C crash, - refused, n not judged", file=f)
         for r in results:
-            code = "".join(SHORT[v] for v in verdicts(r)).replace(" ", "n")
-            if set(code) - set(".n"):
-                print("%s\t%s\t%s" % (code, r["source"], r["name"]), file=f)
+            if set(code(r)) - set(".n"):
+                print("%s\t%s\t%s" % (code(r), r["source"], r["name"]), file=f)

@@ -11,6 +11,6 @@ within "$python" -B "$top/tests/op/references.py" "$top/build/check/numbers" --f
 for t in ops lower; do
 	HONE_ONNX_DATA=$PWD/cases "$top/build/check/$t" >out 2>said && ok 0 "onnx's own cases: $t: $(tail -n 1 said)" || grep -h '^not ok' out
 done
-"$python" -B "$top/tests/conformance/conformance.py" --out conformance >table
-nothing "conformance cases: no wrong answer, no crash" "$(grep -E '^(wrong|crash) ' table)"
+"$python" -B "$top/tests/conformance/conformance.py" --out conformance --against "$top/doc/conformance.tsv" >table
+nothing "conformance cases: no wrong answer, no crash, none worse than in doc/conformance.tsv" "$(grep -E '^(wrong|crash|worse)' table)"
 done_testing
