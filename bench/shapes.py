@@ -44,7 +44,7 @@ def dims_of(value):
         return [] if t.WhichOneof("value") else None
     if not t.tensor_type.HasField("shape"):
         return None
-    return [d.dim_param or None if not d.HasField("dim_value") else str(d.dim_value) for d in t.tensor_type.shape.dim]
+    return [d.dim_param or None if not d.HasField("dim_value") else str(d.dim_value) if d.dim_value >= 0 else None for d in t.tensor_type.shape.dim]
 
 
 def shapes_of(model):

@@ -113,6 +113,16 @@ void poly_var_range(const struct polys *P, poly_var v, int64_t *lo, int64_t *hi)
 	*hi = P->vars.a[v].range.hi;
 }
 
+void poly_var_narrow(struct polys *P, poly_var v, int64_t lo, int64_t hi)
+{
+	struct iv *r = &P->vars.a[v].range;
+
+	lo = lo > r->lo ? lo : r->lo;
+	hi = hi < r->hi ? hi : r->hi;
+	if (lo <= hi)
+		*r = (struct iv){lo, hi};
+}
+
 int64_t poly_var_divisor(const struct polys *P, poly_var v) { return P->vars.a[v].divisor; }
 
 uint32_t poly_nvars(const struct polys *P) { return (uint32_t)P->vars.n - 1; }

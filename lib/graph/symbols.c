@@ -18,34 +18,6 @@ static void rename_in(struct module *m, struct type *t, int n, const poly_var *f
 		t->dims = dims;
 }
 
-void symbols_name(struct module *m)
-{
-	struct polys *P = m->dims;
-	VEC(poly_var) from = {0};
-	VEC(poly) to = {0};
-	uint32_t made = 0;
-	for (poly_var v = 1, n = poly_nvars(P); v <= n; v++) {
-		sym name = poly_var_name(P, v);
-		int64_t lo, hi;
-		if (name && poly_var_find(P, name) == v)
-			continue;
-		do
-			name = intern_printf("_%u", ++made);
-		while (poly_var_find(P, name));
-		poly_var_range(P, v, &lo, &hi);
-		vec_push(&from, v);
-		vec_push(&to, poly_of(P, poly_var_new(P, name, lo, hi, poly_var_divisor(P, v))));
-	}
-	for (size_t v = 1; from.n && v < m->values.n; v++)
-		rename_in(m, &m->values.a[v].type, (int)from.n, from.a, to.a);
-	for (size_t n = 1; from.n && n < m->nodes.n; n++)
-		for (uint32_t i = 0; i < m->nodes.a[n].nattr; i++)
-			if (m->nodes.a[n].attr[i].kind == ATTR_TYPE)
-				rename_in(m, m->nodes.a[n].attr[i].u.type, (int)from.n, from.a, to.a);
-	vec_free(&from);
-	vec_free(&to);
-}
-
 static void mark(struct symbols *s, const struct polys *P, poly e)
 {
 	for (int i = 0, n = e ? poly_nterms(P, e) : 0; i < n; i++) {
@@ -66,12 +38,74 @@ static void mark(struct symbols *s, const struct polys *P, poly e)
 	}
 }
 
-void symbols_mark(struct symbols *s, struct module *m, const struct type *t)
+void symbols_mark_dim(struct symbols *s, struct module *m, dim d)
 {
 	if (!s->used)
 		s->used = xcalloc(poly_nvars(m->dims) + 1, sizeof *s->used);
+	mark(s, m->dims, d);
+}
+
+void symbols_mark(struct symbols *s, struct module *m, const struct type *t)
+{
 	for (int i = 0; i < t->rank; i++)
-		mark(s, m->dims, t->dims[i]);
+		symbols_mark_dim(s, m, t->dims[i]);
+}
+
+static void mark_node(struct symbols *s, struct module *m, const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nout; i++)
+		symbols_mark(s, m, &val(m, n->out[i])->type);
+	for (uint32_t i = 0; i < n->nattr; i++)
+		if (n->attr[i].kind == ATTR_TYPE)
+			symbols_mark(s, m, n->attr[i].u.type);
+}
+
+void symbols_mark_module(struct symbols *s, struct module *m)
+{
+	struct graph_list order = {0};
+
+	module_graph_order(m, &order);
+	for (size_t k = 0; k < order.n; k++) {
+		const struct graph *g = graph(m, order.a[k]);
+		for (size_t i = 0; i < g->in.n; i++)
+			symbols_mark(s, m, &val(m, g->in.a[i])->type);
+		for (size_t i = 0; i < g->nodes.n; i++)
+			mark_node(s, m, node(m, g->nodes.a[i]));
+	}
+	vec_free(&order);
+}
+
+void symbols_name(struct module *m)
+{
+	struct polys *P = m->dims;
+	struct symbols all = {0};
+	VEC(poly_var) from = {0};
+	VEC(poly) to = {0};
+	uint32_t made = 0;
+
+	symbols_mark_module(&all, m);
+	for (size_t i = 0; i < all.list.n; i++) {
+		poly_var v = all.list.a[i];
+		sym name = poly_var_name(P, v);
+		int64_t lo, hi;
+		if (name && poly_var_find(P, name) == v)
+			continue;
+		do
+			name = intern_printf("_%u", ++made);
+		while (poly_var_find(P, name));
+		poly_var_range(P, v, &lo, &hi);
+		vec_push(&from, v);
+		vec_push(&to, poly_of(P, poly_var_new(P, name, lo, hi, poly_var_divisor(P, v))));
+	}
+	for (size_t v = 1; from.n && v < m->values.n; v++)
+		rename_in(m, &m->values.a[v].type, (int)from.n, from.a, to.a);
+	for (size_t n = 1; from.n && n < m->nodes.n; n++)
+		for (uint32_t i = 0; i < m->nodes.a[n].nattr; i++)
+			if (m->nodes.a[n].attr[i].kind == ATTR_TYPE)
+				rename_in(m, m->nodes.a[n].attr[i].u.type, (int)from.n, from.a, to.a);
+	symbols_free(&all);
+	vec_free(&from);
+	vec_free(&to);
 }
 
 static int by_name(const void *a, const void *b, void *P)

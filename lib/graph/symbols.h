@@ -13,6 +13,9 @@ struct symbols {
 	VEC(poly_var) list;
 };
 void symbols_mark(struct symbols *s, struct module *m, const struct type *t);
+void symbols_mark_dim(struct symbols *s, struct module *m, dim d);
+/* Of all graphs that are reached from the main one, in the order of first mention. */
+void symbols_mark_module(struct symbols *s, struct module *m);
 void symbols_sort(struct symbols *s, struct module *m); /* by name */
 void symbols_free(struct symbols *s);
 

@@ -35,6 +35,22 @@ static int branches_of(const struct node *n, graph_id g[2], const graph_id **all
 	return a ? (int)a->n : 2;
 }
 
+/* What one branch or another gives. Of extents that differ it is known between which numbers they lie. */
+static struct type joined(struct infer *I, const struct type *a, const struct type *b)
+{
+	struct type t = type_common(I->m, a, b);
+	int64_t lo[2], hi[2];
+
+	for (int k = 0; k < t.rank; k++) {
+		if (t.dims[k] || !a->dims[k] || !b->dims[k])
+			continue;
+		poly_range(rule_polys(I), a->dims[k], &lo[0], &hi[0]);
+		poly_range(rule_polys(I), b->dims[k], &lo[1], &hi[1]);
+		t.dims[k] = rule_fresh(I, lo[0] < lo[1] ? lo[0] : lo[1], hi[0] > hi[1] ? hi[0] : hi[1]);
+	}
+	return t;
+}
+
 static const char *shape_branch(struct infer *I)
 {
 	graph_id g[2];
@@ -42,6 +58,7 @@ static const char *shape_branch(struct infer *I)
 	int n = branches_of(I->n, g, &all);
 	int64_t pick = -1;
 	struct type *out = ARENA_ARRAY(&I->m->arena, struct type, I->n->nout);
+	struct known *known = ARENA_ARRAY(&I->m->arena, struct known, I->n->nout);
 	bool fixed = I->kin[0].yes && I->kin[0].n == 1 && poly_is_const(rule_polys(I), I->kin[0].e[0], &pick);
 
 	if (I->n->op == OP_If && fixed)
@@ -53,12 +70,14 @@ static const char *shape_branch(struct infer *I)
 		if (why)
 			return why;
 		bool taken = !fixed || i == pick; /* else it may be sound for other types only */
-		if ((why = I->body(I, all[i], taken ? I->in + 1 : NULL, I->kin + 1, out, fixed ? I->kout : NULL)))
+		if ((why = I->body(I, all[i], taken ? I->in + 1 : NULL, I->kin + 1, out, known)))
 			return why;
 		if (!taken)
 			continue;
-		for (uint32_t k = 0; k < I->n->nout; k++)
-			I->out[k] = first ? out[k] : type_common(I->m, &I->out[k], &out[k]);
+		for (uint32_t k = 0; k < I->n->nout; k++) {
+			I->out[k] = first ? out[k] : joined(I, &I->out[k], &out[k]);
+			I->kout[k] = first ? known[k] : known_common(I->m, &I->kout[k], &known[k]);
+		}
 		first = 0;
 	}
 	return NULL;

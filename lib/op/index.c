@@ -143,6 +143,7 @@ static const char *shape_nonzero(struct infer *I)
 
 	if (rank >= 0)
 		d[0] = rule_const(I, rank);
+	d[1] = rule_at_most(I, 0, rank >= 0 ? rule_product(I, I->in[0].dims, 0, rank) : POLY_UNKNOWN);
 	rule_out(I, 0, DT_I64, 2, d);
 	return NULL;
 }
@@ -157,6 +158,14 @@ static const char *compress_length(struct infer *I, dim whole)
 	return rule_why(I, "%lld conditions for %lld elements", (long long)c, (long long)w);
 }
 
+/* As many as there are elements, and as there are conditions. */
+static dim compressed_most(struct infer *I, dim whole)
+{
+	dim conditions = rule_rank(I, 1) == 1 ? rule_dim(I, 1, 0) : POLY_UNKNOWN;
+
+	return whole && conditions ? poly_min(rule_polys(I), whole, conditions) : whole ? whole : conditions;
+}
+
 static const char *shape_compress(struct infer *I)
 {
 	int rank = rule_rank(I, 0), axis;
@@ -166,13 +175,16 @@ static const char *shape_compress(struct infer *I)
 	unknown_of_rank(I, 0, I->in[0].dtype, flat ? 1 : rank);
 	if (rank == RANK_UNKNOWN)
 		return NULL;
-	if (flat)
-		return compress_length(I, rule_product(I, I->in[0].dims, 0, rank));
+	if (flat) {
+		dim whole = rule_product(I, I->in[0].dims, 0, rank);
+		I->out[0].dims[0] = rule_at_most(I, 0, compressed_most(I, whole));
+		return compress_length(I, whole);
+	}
 	if (!rule_axis(attr_i(I->n, "axis"), rank, &axis))
 		return bad_axis(I, attr_i(I->n, "axis"), rank);
 	dim *d = rule_dims(I, rank);
 	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
-	d[axis] = POLY_UNKNOWN;
+	d[axis] = rule_at_most(I, 0, compressed_most(I, d[axis]));
 	rule_out(I, 0, I->in[0].dtype, rank, d);
 	return compress_length(I, rule_dim(I, 0, axis));
 }

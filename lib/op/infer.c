@@ -7,6 +7,7 @@
 #include "graph/bodies.h"
 #include "graph/check.h"
 #include "graph/pass.h"
+#include "graph/symbols.h"
 #include "op/rules.h"
 
 struct body_state {
@@ -22,6 +23,8 @@ struct state {
 	struct known *known;     /* by value; NULL: not kept */
 	struct body_state *body; /* by graph */
 	bool checks;             /* nothing is changed: what is declared must also hold for each call */
+	uint32_t nvars;          /* symbols before the node that is looked at */
+	bool symbols;            /* what only a run can tell becomes a symbol */
 	int branch;              /* nesting of branches: a fault in one is no fault until the branch is taken */
 	bool corrects;           /* a declared shape that is wrong is dropped */
 	VEC(const char *) told;  /* the dropped ones, and why */
@@ -66,6 +69,25 @@ static void check_declared(struct module *m, node_id id, const char *what, val_i
 		graph_die(m, id, "%s %s %s", what, sym_str(val(m, v)->name), why);
 }
 
+/* An extent that an operator's rule cannot know is a symbol: the one that the graph has for it, of which the rule may know closer
+ * bounds, or a new one. Symbols that are newer than the node say no more than an unknown extent. */
+static dim merge_dim(struct state *S, node_id id, dim is, dim declared)
+{
+	struct polys *P = S->m->dims;
+	poly_var v = is ? poly_is_var(P, is) : 0, old = declared ? poly_is_var(P, declared) : 0;
+	int64_t lo, hi;
+
+	if (is && v <= S->nvars)
+		return is;
+	if (!declared && S->symbols)
+		return is ? is : poly_of(P, poly_var_new(P, 0, 0, POLY_INF, 1));
+	if (v && old && S->symbols && node(S->m, id)->graph == S->m->main) {
+		poly_var_range(P, v, &lo, &hi);
+		poly_var_narrow(P, old, lo, hi);
+	}
+	return declared;
+}
+
 static void merge_type(struct state *S, node_id id, const char *what, val_id v, const struct type *t)
 {
 	struct module *m = S->m;
@@ -90,30 +112,14 @@ static void merge_type(struct state *S, node_id id, const char *what, val_id v, 
 	if (r.rank == RANK_UNKNOWN) {
 		r.rank = old->rank;
 		r.dims = old->dims;
-	} else if (old->rank != RANK_UNKNOWN) {
+	}
+	if (r.rank > 0) {
 		dim *d = ARENA_ARRAY(&m->arena, dim, r.rank);
 		for (int i = 0; i < r.rank; i++)
-			d[i] = r.dims[i] ? r.dims[i] : old->dims[i];
+			d[i] = merge_dim(S, id, r.dims[i], old->rank == RANK_UNKNOWN ? POLY_UNKNOWN : old->dims[i]);
 		r.dims = d;
 	}
 	val(m, v)->type = r;
-}
-
-static struct known common_known(struct module *m, const struct known *a, const struct known *b)
-{
-	struct known k = {0};
-
-	if (!a->yes || !b->yes || a->n != b->n)
-		return k;
-	poly *e = ARENA_ARRAY(&m->arena, poly, a->n);
-	for (int i = 0; i < a->n; i++)
-		e[i] = a->e[i] == b->e[i] ? a->e[i] : POLY_UNKNOWN;
-	return (struct known){.yes = true, .n = a->n, .e = e};
-}
-
-static bool known_equal(const struct known *a, const struct known *b)
-{
-	return a->yes == b->yes && (!a->yes || (a->n == b->n && !memcmp(a->e, b->e, sizeof *a->e * (size_t)a->n)));
 }
 
 /* ---- known elements ---- */
@@ -272,6 +278,92 @@ static void check_call(struct state *S, const struct infer *I, graph_id g, const
 	}
 }
 
+/* ---- what a body gives, as its node sees it ---- */
+
+/* The symbols that mean the same inside and outside: those of the model's inputs and of what the node is given. */
+static void mark_given(struct symbols *s, const struct infer *I)
+{
+	struct module *m = I->m;
+	const struct graph *g = graph(m, m->main);
+
+	for (size_t i = 0; i < g->in.n; i++)
+		symbols_mark(s, m, &val(m, g->in.a[i])->type);
+	for (uint32_t i = 0; i < I->n->nin; i++) {
+		symbols_mark(s, m, &I->in[i]);
+		for (int k = 0; I->kin[i].yes && k < I->kin[i].n; k++)
+			symbols_mark_dim(s, m, I->kin[i].e[k]);
+	}
+}
+
+/* Does d hold outside? given: marked when the first expression is met. */
+static bool holds_outside(struct symbols *given, const struct infer *I, dim d)
+{
+	struct symbols used = {0};
+	bool all = true;
+
+	if (!d || poly_is_const(I->m->dims, d, NULL))
+		return true;
+	if (!given->used)
+		mark_given(given, I);
+	symbols_mark_dim(&used, I->m, d);
+	for (size_t i = 0; i < used.list.n; i++)
+		all = all && given->used && given->used[used.list.a[i]];
+	symbols_free(&used);
+	return all;
+}
+
+/* An extent that means nothing outside is there a symbol within the same bounds. */
+static void type_outside(struct symbols *given, struct infer *I, struct type *t)
+{
+	dim *d = NULL;
+	int64_t lo, hi;
+
+	for (int k = 0; k < t->rank; k++) {
+		if (holds_outside(given, I, t->dims[k]))
+			continue;
+		if (!d)
+			d = arena_copy(&I->m->arena, t->dims, sizeof *d * (size_t)t->rank);
+		poly_range(I->m->dims, t->dims[k], &lo, &hi);
+		d[k] = rule_fresh(I, lo, hi);
+	}
+	if (d)
+		t->dims = d;
+}
+
+static void known_outside(struct symbols *given, struct infer *I, struct known *k)
+{
+	poly *e = NULL;
+
+	for (int i = 0; k->yes && i < k->n; i++) {
+		if (holds_outside(given, I, k->e[i]))
+			continue;
+		if (!e)
+			e = arena_copy(&I->m->arena, k->e, sizeof *e * (size_t)k->n);
+		e[i] = POLY_UNKNOWN;
+	}
+	if (e)
+		k->e = e;
+}
+
+static void give_results(struct state *S, struct infer *I, graph_id g, struct type *out, struct known *kout)
+{
+	struct module *m = S->m;
+	struct symbols given = {0};
+
+	for (size_t i = 0; i < graph(m, g)->out.n; i++) {
+		val_id v = graph(m, g)->out.a[i];
+		out[i] = val(m, v)->type;
+		if (kout)
+			kout[i] = *known_of(S, v);
+		if (I->n->op == OP_Fused) /* made of nodes that stood outside */
+			continue;
+		type_outside(&given, I, &out[i]);
+		if (kout)
+			known_outside(&given, I, &kout[i]);
+	}
+	symbols_free(&given);
+}
+
 static const char *infer_body(struct infer *I, graph_id g, const struct type *in, const struct known *kin, struct type *out,
 			      struct known *kout)
 {
@@ -296,7 +388,7 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 	kn = ARENA_ARRAY(&m->arena, struct known, n);
 	for (size_t i = 0; i < n; i++) {
 		tin[i] = b->seen ? type_common(m, &b->in[i], &in[i]) : in[i];
-		kn[i] = b->seen ? common_known(m, &b->kin[i], &kin[i]) : kin[i];
+		kn[i] = b->seen ? known_common(m, &b->kin[i], &kin[i]) : kin[i];
 		same = same && type_equal(&tin[i], &b->in[i]) && known_equal(&kn[i], &b->kin[i]);
 	}
 	if (!same) {
@@ -315,12 +407,7 @@ static const char *infer_body(struct infer *I, graph_id g, const struct type *in
 		S->branch -= branch;
 		b->busy = false;
 	}
-	gr = graph(m, g);
-	for (size_t i = 0; i < gr->out.n; i++) {
-		out[i] = val(m, gr->out.a[i])->type;
-		if (kout)
-			kout[i] = *known_of(S, gr->out.a[i]);
-	}
+	give_results(S, I, g, out, kout);
 	return NULL;
 }
 
@@ -369,7 +456,9 @@ static void step(struct state *S, node_id id)
 	struct known ksmall[16], *k = total <= 16 ? ksmall : xcalloc(total, sizeof *k);
 	struct infer I = {.m = m, .id = id, .n = n, .in = t, .kin = k, .out = t + n->nin, .kout = k + n->nin, .body = infer_body, .arg = S};
 	const char *why = NULL;
+	uint32_t nvars = S->nvars;
 
+	S->nvars = poly_nvars(m->dims);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		t[i] = n->in[i] ? val(m, n->in[i])->type : type_none();
 		k[i] = n->in[i] ? *known_of(S, n->in[i]) : (struct known){0};
@@ -399,6 +488,7 @@ static void step(struct state *S, node_id id)
 		merge_type(S, id, "result", n->out[i], &I.out[i]);
 		check_possible(m, id, "result", i, &val(m, n->out[i])->type); /* declared types are checked, too */
 	}
+	S->nvars = nvars;
 	if (row && row->eval)
 		known_by_eval(&I);
 	for (uint32_t i = 0; S->known && i < n->nout; i++)
@@ -446,9 +536,9 @@ static void forget_graph(struct state *S, graph_id g)
 	}
 }
 
-static struct state state_new(struct module *m, struct known *known)
+static struct state state_new(struct module *m, struct known *known, bool symbols)
 {
-	struct state S = {.m = m, .known = known};
+	struct state S = {.m = m, .known = known, .symbols = symbols};
 
 	S.declared = xmalloc(sizeof *S.declared * m->values.n);
 	for (size_t i = 0; i < m->values.n; i++)
@@ -470,18 +560,17 @@ static void take_back_types(struct state *S)
 		val(S->m, v)->type = S->declared[v];
 }
 
-/* Without the dropped types, a later node may be found wrong that was hidden by a contradiction before. Whoever reads the module next
- * would refuse it, so it is refused here. */
-static void try_forgotten(struct state *was)
+/* What graphs that are never applied say for all operands. Without the dropped types, a later node may be found wrong that was hidden by a
+ * contradiction before. Whoever reads the module next would refuse it, so it is refused here. */
+static void infer_forgotten(struct state *was)
 {
 	struct module *m = was->m;
-	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n));
+	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n), false);
 
 	S.branch = 1;
 	for (size_t i = 0; i < was->forgotten.n; i++)
 		if (!S.body[was->forgotten.a[i]].seen)
 			infer_graph(&S, was->forgotten.a[i]);
-	take_back_types(&S);
 	state_free(&S);
 }
 
@@ -509,7 +598,7 @@ static void infer_unapplied(struct state *S)
 void module_verify_or_die(struct module *m)
 {
 	module_check_or_die(m);
-	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n));
+	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n), false);
 	S.checks = true;
 	infer_graph(&S, m->main);
 	infer_unapplied(&S);
@@ -521,7 +610,7 @@ void module_verify_or_die(struct module *m)
 static bool unapplied_agree(const struct state *S)
 {
 	struct module *m = S->m;
-	struct state T = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n));
+	struct state T = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n), false);
 	struct msg_trap trap, *outer = msg_trap;
 	volatile bool agree = false;
 
@@ -541,7 +630,7 @@ static bool unapplied_agree(const struct state *S)
 static void infer_all(struct module *m, struct known **known, bool corrects)
 {
 	struct known *k = ARENA_ARRAY(&m->arena, struct known, m->values.n);
-	struct state S = state_new(m, k);
+	struct state S = state_new(m, k, true);
 
 	S.corrects = corrects;
 	infer_graph(&S, m->main);
@@ -553,7 +642,7 @@ static void infer_all(struct module *m, struct known **known, bool corrects)
 		if (g != m->main && !S.body[g].seen)
 			forget_graph(&S, g);
 	if (S.forgotten.n)
-		try_forgotten(&S);
+		infer_forgotten(&S);
 	tell(&S);
 	state_free(&S);
 	if (known)
@@ -566,7 +655,7 @@ void infer_declared(struct module *m, struct known **known) { infer_all(m, known
 /* Stops silently at any other fault: whoever reads the module next reports it. */
 void module_correct(struct module *m)
 {
-	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n));
+	struct state S = state_new(m, ARENA_ARRAY(&m->arena, struct known, m->values.n), false);
 	struct msg_trap trap, *outer = msg_trap;
 
 	S.corrects = S.checks = true;
@@ -583,10 +672,10 @@ void module_correct(struct module *m)
 /* Changes only the node and its bodies. */
 void infer_node(struct module *m, node_id n, struct known *known)
 {
-	struct state S = {.m = m, .known = known};
+	struct state S = {.m = m, .known = known, .symbols = true};
 
 	if (op_is(node(m, n)->op, OP_CONTROL) || op_is(node(m, n)->op, OP_CALL))
-		S.body = xcalloc(m->graphs.n, sizeof *S.body);
+		S = state_new(m, known, true);
 	step(&S, n);
-	free(S.body);
+	state_free(&S);
 }

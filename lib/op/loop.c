@@ -115,44 +115,163 @@ static dim loop_steps(struct infer *I, const struct known *again)
 	return trips ? poly_max(P, trips, rule_const(I, 0)) : POLY_UNKNOWN;
 }
 
+/* What a shape rule knows of a Loop or Scan: the operands of its body and what the body gives for them. */
+struct loop {
+	struct parts p;
+	uint32_t given_before; /* results of the body before the state: the condition of Loop */
+	struct type *in, *out;
+	struct known *known, *given;
+	bool enters; /* it surely makes a step */
+};
+
+/* As few steps as it makes at least, as many as it makes at most. */
+static void steps_range(struct infer *I, const struct loop *l, dim steps, int64_t *least, int64_t *most)
+{
+	int64_t unused;
+
+	*least = l->enters;
+	*most = POLY_INF;
+	if (steps)
+		poly_range(rule_polys(I), steps, least, most);
+	else if (I->n->op == OP_Loop && I->kin[0].yes && I->kin[0].n == 1 && I->kin[0].e[0])
+		poly_range(rule_polys(I), I->kin[0].e[0], &unused, most);
+	*most = *most > 0 ? *most : 0;
+}
+
+static bool enters(struct infer *I, const struct loop *l, dim scanned)
+{
+	struct polys *P = rule_polys(I);
+	poly trips = l->p.head ? known_scalar(I, 0, rule_const(I, 1)) : scanned;
+	int64_t go = 0, least = 0, most = 0;
+
+	if (trips)
+		poly_range(P, trips, &least, &most);
+	if (l->p.head && !poly_is_const(P, known_scalar(I, 1, rule_const(I, 1)), &go))
+		return false;
+	return least > 0 && (go || !l->p.head);
+}
+
+/* The body again, with what state can be after a step as well as before the first, until that changes no more. Types only lose
+ * detail, extents before the rank; elements that change are not known at all: so this ends. */
+static const char *settle_state(struct infer *I, struct loop *l)
+{
+	for (bool changed = true; changed;) {
+		const char *why = I->body(I, l->p.body, l->in, l->known, l->out, l->given);
+		if (why)
+			return why;
+		changed = false;
+		for (uint32_t i = 0; i < l->p.state; i++) {
+			uint32_t to = l->p.head + i, from = l->given_before + i;
+			struct type t = type_common(I->m, &l->in[to], &l->out[from]);
+			bool known = l->known[to].yes && known_equal(&l->known[to], &l->given[from]);
+			changed = changed || !type_equal(&t, &l->in[to]) || known != l->known[to].yes;
+			l->in[to] = t;
+			if (!known)
+				l->known[to] = (struct known){0};
+		}
+	}
+	return NULL;
+}
+
+/* What becomes of `first` where every step adds `more`, which is not negative. */
+static dim grown_extent(struct infer *I, const struct loop *l, dim first, poly more, dim steps)
+{
+	struct polys *P = rule_polys(I);
+	int64_t each, least, most, lo, hi;
+
+	poly_range(P, first, &lo, &hi);
+	if (!poly_is_const(P, more, &each)) /* another at every step, maybe */
+		return rule_fresh(I, lo, POLY_INF);
+	poly e = steps ? poly_add(P, first, poly_mulc(P, steps, each)) : POLY_UNKNOWN;
+	steps_range(I, l, steps, &least, &most);
+	bool bounded = hi < INT32_MAX && most < INT32_MAX && each < INT32_MAX;
+	return e ? e : rule_fresh(I, lo, bounded ? hi + most * each : POLY_INF);
+}
+
+/* An extent of a state that steps change. */
+static dim changed_extent(struct infer *I, const struct loop *l, uint32_t state, int axis, dim steps)
+{
+	struct polys *P = rule_polys(I);
+	const struct graph *b = graph(I->m, l->p.body);
+	const struct type *before = &val(I->m, b->in.a[l->p.head + state])->type, *first = &I->in[l->p.head + state];
+	const struct type *after = &val(I->m, b->out.a[l->given_before + state])->type;
+	int64_t coef, lo, hi, lo1, hi1;
+	poly more;
+
+	if (before->rank <= axis || after->rank <= axis || first->rank <= axis || !first->dims[axis] || !after->dims[axis])
+		return rule_fresh(I, 0, POLY_INF);
+	poly_var v = before->dims[axis] ? poly_is_var(P, before->dims[axis]) : 0;
+	if (v && poly_linear_in(P, after->dims[axis], v, &coef, &more) && coef == 1) {
+		poly_range(P, more, &lo, &hi);
+		if (lo >= 0)
+			return grown_extent(I, l, first->dims[axis], more, steps);
+	}
+	poly_range(P, first->dims[axis], &lo, &hi);
+	poly_range(P, after->dims[axis], &lo1, &hi1);
+	return rule_fresh(I, lo < lo1 ? lo : lo1, hi > hi1 ? hi : hi1);
+}
+
+static void state_results(struct infer *I, const struct loop *l, dim steps)
+{
+	for (uint32_t i = 0; i < l->p.state; i++) {
+		const struct type *t = &l->in[l->p.head + i];
+		I->out[i] = *t;
+		I->kout[i] = l->known[l->p.head + i];
+		if (t->rank > 0)
+			I->out[i].dims = arena_copy(&I->m->arena, t->dims, sizeof *t->dims * (size_t)t->rank);
+		for (int k = 0; k < t->rank; k++)
+			if (!t->dims[k])
+				I->out[i].dims[k] = changed_extent(I, l, i, k, steps);
+	}
+}
+
+static const char *body_operands(struct infer *I, struct loop *l, dim *steps)
+{
+	uint32_t nin = I->n->nin;
+	const struct parts *p = &l->p;
+	const char *why;
+
+	memcpy(l->in, I->in, sizeof *l->in * nin);
+	memcpy(l->known + nin - p->captured, I->kin + nin - p->captured, sizeof *l->known * p->captured);
+	for (uint32_t i = 0; i < p->scanned; i++)
+		if ((why = slice_type(I, p->state + i, i, &l->in[p->state + i], steps)))
+			return why;
+	l->enters = enters(I, l, *steps);
+	if (l->enters)
+		memcpy(l->known + p->head, I->kin + p->head, sizeof *l->known * p->state);
+	if (p->head) {
+		l->in[0] = type_make(I->m, DT_I64, 0, NULL);
+		l->in[1] = type_make(I->m, DT_BOOL, 0, NULL);
+		l->known[1] = known_truth(I); /* the condition is true in a body that runs */
+	}
+	return NULL;
+}
+
 static const char *shape_loop(struct infer *I)
 {
-	struct parts p;
-	const char *why = parts_of(I->m, I->n, &p);
-	bool loop = I->n->op == OP_Loop;
+	struct loop l = {.given_before = I->n->op == OP_Loop};
 	uint32_t nin = I->n->nin, nout = I->n->nout;
-	struct type *in = ARENA_ARRAY(&I->m->arena, struct type, nin), *out = ARENA_ARRAY(&I->m->arena, struct type, nout + 1);
-	struct known *known = ARENA_ARRAY(&I->m->arena, struct known, nin), *given = ARENA_ARRAY(&I->m->arena, struct known, nout + 1);
 	dim steps = POLY_UNKNOWN;
+	int64_t least, most;
+	const char *why = parts_of(I->m, I->n, &l.p);
 
 	if (why)
 		return why;
-	memcpy(in, I->in, sizeof *in * nin);
-	memcpy(known + nin - p.captured, I->kin + nin - p.captured, sizeof *known * p.captured);
-	if (loop) {
-		in[0] = type_make(I->m, DT_I64, 0, NULL);
-		in[1] = type_make(I->m, DT_BOOL, 0, NULL);
-		known[1] = known_truth(I); /* the condition is true in a body that runs */
+	l.in = ARENA_ARRAY(&I->m->arena, struct type, nin);
+	l.out = ARENA_ARRAY(&I->m->arena, struct type, nout + 1);
+	l.known = ARENA_ARRAY(&I->m->arena, struct known, nin);
+	l.given = ARENA_ARRAY(&I->m->arena, struct known, nout + 1);
+	if ((why = body_operands(I, &l, &steps)) || (why = settle_state(I, &l)))
+		return why;
+	if (l.p.head)
+		steps = loop_steps(I, &l.given[0]);
+	state_results(I, &l, steps);
+	if (!steps && l.p.scans) {
+		steps_range(I, &l, steps, &least, &most);
+		steps = rule_fresh(I, least, most);
 	}
-	for (uint32_t i = 0; i < p.scanned; i++)
-		if ((why = slice_type(I, p.state + i, i, &in[p.state + i], &steps)))
-			return why;
-	for (bool changed = true; changed;) { /* state types only lose detail, so this ends */
-		if ((why = I->body(I, p.body, in, known, out, given)))
-			return why;
-		changed = false;
-		for (uint32_t i = 0; i < p.state; i++) {
-			struct type t = type_common(I->m, &in[p.head + i], &out[loop + i]);
-			changed = changed || !type_equal(&t, &in[p.head + i]);
-			in[p.head + i] = t;
-		}
-	}
-	if (loop)
-		steps = loop_steps(I, &given[0]);
-	for (uint32_t i = 0; i < p.state; i++)
-		I->out[i] = in[p.head + i];
-	for (uint32_t i = 0; i < p.scans; i++)
-		if ((why = scan_type(I, i, &out[loop + p.state + i], steps, p.state + i)))
+	for (uint32_t i = 0; i < l.p.scans; i++)
+		if ((why = scan_type(I, i, &l.out[l.given_before + l.p.state + i], steps, l.p.state + i)))
 			return why;
 	return NULL;
 }

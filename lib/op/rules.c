@@ -62,6 +62,39 @@ bool rule_axis(int64_t axis, int rank, int *out)
 	return true;
 }
 
+dim rule_fresh(struct infer *I, int64_t lo, int64_t hi)
+{
+	lo = lo > 0 ? lo : 0;
+	hi = hi > lo ? hi : lo;
+	return lo == hi ? rule_const(I, lo) : poly_of(I->m->dims, poly_var_new(I->m->dims, 0, lo, hi, 1));
+}
+
+dim rule_at_most(struct infer *I, int64_t lo, dim most)
+{
+	int64_t least = 0, hi = POLY_INF;
+
+	if (most)
+		poly_range(I->m->dims, most, &least, &hi);
+	return rule_fresh(I, lo < least ? lo : least, hi);
+}
+
+struct known known_common(struct module *m, const struct known *a, const struct known *b)
+{
+	struct known k = {0};
+
+	if (!a->yes || !b->yes || a->n != b->n)
+		return k;
+	poly *e = ARENA_ARRAY(&m->arena, poly, a->n);
+	for (int i = 0; i < a->n; i++)
+		e[i] = a->e[i] == b->e[i] ? a->e[i] : POLY_UNKNOWN;
+	return (struct known){.yes = true, .n = a->n, .e = e};
+}
+
+bool known_equal(const struct known *a, const struct known *b)
+{
+	return a->yes == b->yes && (!a->yes || (a->n == b->n && !memcmp(a->e, b->e, sizeof *a->e * (size_t)a->n)));
+}
+
 dim rule_broadcast_dim(struct polys *P, dim a, dim b, bool *clash)
 {
 	int64_t ca, cb, lo, hi;

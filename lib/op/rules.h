@@ -37,6 +37,13 @@ const char *rule_why(struct infer *I, const char *fmt, ...) __attribute__((forma
 static inline struct polys *rule_polys(struct infer *I) { return I->m->dims; }
 static inline dim rule_const(struct infer *I, int64_t c) { return poly_const(I->m->dims, c); }
 dim *rule_dims(struct infer *I, int n); /* n unknown ones */
+/* An extent that only a run can tell, of which these bounds are known; POLY_INF: no upper one. */
+dim rule_fresh(struct infer *I, int64_t lo, int64_t hi);
+/* The same, at most `most`, which may be unknown. */
+dim rule_at_most(struct infer *I, int64_t lo, dim most);
+/* What is known of elements that are one or the other. */
+struct known known_common(struct module *m, const struct known *a, const struct known *b);
+bool known_equal(const struct known *a, const struct known *b);
 /* Operand i is there. */
 static inline bool rule_has(const struct infer *I, uint32_t i) { return i < I->n->nin && I->n->in[i]; }
 static inline int rule_rank(const struct infer *I, uint32_t i) { return rule_has(I, i) ? I->in[i].rank : RANK_UNKNOWN; }

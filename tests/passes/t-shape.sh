@@ -10,6 +10,11 @@ for txt in "$cases"/*.txt; do
 	ok $? "$name twice"
 done
 
+ge-load "$cases/loops.txt" | ge-shape --why 2>&1 >/dev/null | grep '^ge-shape: symbol' >bounds
+is "$(sed -n 's/ge-shape: symbol \(_12\|_7\|n\): //p' bounds)" '0 to 2
+2 to any number
+0 to any number' "--why: the bounds of symbols"
+
 ge-load "$cases/symbols.txt" >s.g
 has() { ge-dump "$1" | grep -q "^  $2"; ok $? "$3" || { ge-dump "$1" | grep '^  '; }; }
 ge-shape --set batch=2,seq=16 s.g -o set.g
@@ -145,7 +150,7 @@ graph body {
 graph main {
   input s: ?[*]%"seq(tensor(float))"
   input x: f32[M]
-  y: ?[*]%"seq(tensor(float))" = SequenceMap(s, x) {body=graph body}
+  y: ?[*]%"seq(tensor(float))" = acme.Map(s, x) {body=graph body}
   output y = y
 }
 END

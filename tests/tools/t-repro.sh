@@ -17,7 +17,7 @@ stages() { # FILE OPTIONS
 
 # What has no lowering (69) or no static shape (64) ends with ge-layout.
 emit() {
-	ge-plan -q 10-ge-layout.g -o 11-ge-plan.g 2>said && ge-emit --no-compile 11-ge-plan.g -o model 2>said
+	ge-plan -q 11-ge-layout.g -o 11-ge-plan.g 2>said && ge-emit --no-compile 11-ge-plan.g -o model 2>said
 	rc=$?
 	[ $rc -eq 0 ] || [ $rc -eq 64 ] || [ $rc -eq 69 ] || { cat said && return 1; }
 }
@@ -54,7 +54,7 @@ dumped() {
 
 try() { # NAME FILE OPTIONS
 	rm -rf try && mkdir try && cd try || exit
-	stages "$2" "$3" && emit && [ -s 10-ge-layout.g ]
+	stages "$2" "$3" && emit && [ -s 11-ge-layout.g ]
 	made=$?
 	[ $made -eq 0 ] && same_again "$2" "$3"
 	repeated=$?

@@ -1,4 +1,6 @@
 /* ge-shape: types of all values, sizes given to symbols and inputs. */
+#include <inttypes.h>
+#include "graph/symbols.h"
 #include "op/op.h"
 #include "op/pass.h"
 
@@ -44,6 +46,29 @@ static void why_graph(struct module *m, graph_id g, const struct known *known, c
 	}
 }
 
+static void why_symbols(struct module *m)
+{
+	struct symbols s = {0};
+	int64_t lo, hi;
+
+	symbols_mark_module(&s, m);
+	symbols_sort(&s, m);
+	for (size_t i = 0; i < s.list.n; i++) {
+		poly_var_range(m->dims, s.list.a[i], &lo, &hi);
+		const char *most = hi == POLY_INF ? "any number" : arena_printf(&m->arena, "%" PRId64, hi);
+		warn("symbol %s: %" PRId64 " to %s", sym_str(poly_var_name(m->dims, s.list.a[i])), lo, most);
+	}
+	symbols_free(&s);
+}
+
+static void why(struct module *m, const struct known *known, const struct pass_ctx *c)
+{
+	symbols_name(m);
+	for (graph_id g = 1; g < m->graphs.n; g++)
+		why_graph(m, g, known, c);
+	why_symbols(m);
+}
+
 static void shape(struct module *m, const struct pass_ctx *c)
 {
 	struct known *known;
@@ -57,8 +82,7 @@ static void shape(struct module *m, const struct pass_ctx *c)
 			bind_no_input(consts.a[i]);
 	infer_declared(m, &known);
 	if (c->why)
-		for (graph_id g = 1; g < m->graphs.n; g++)
-			why_graph(m, g, known, c);
+		why(m, known, c);
 }
 
 static const struct pass pass = {
