@@ -29,13 +29,19 @@ static void emit_comment(struct emit *e)
 	line(e, " */");
 }
 
-/* The parameters are variables p0, p1, ... all over the kernel. */
+/* The parameters are variables p0, p1, ... all over the kernel, and what is left of axes has names. */
 static void open_params(struct emit *e)
 {
 	for (size_t i = 0; i < e->p->params.n; i++) {
 		sym name = intern_printf("p%zu", i);
 		line(e, "const long %s __attribute__((unused)) = p[%zu]; /* %s */", sym_str(name), i, sym_str(e->p->params.a[i].name));
 		var_open(e, e->p->params.a[i].var, name);
+	}
+	for (size_t i = 0; i < e->p->rests.n; i++) {
+		poly_var v = e->p->rests.a[i].var;
+		sym name = c_name(e, sym_str(poly_var_name(e->p->P, v)));
+		line(e, "const long %s __attribute__((unused)) = %s;", sym_str(name), poly_text(e, e->p->rests.a[i].value));
+		var_open(e, v, name);
 	}
 }
 
@@ -49,6 +55,8 @@ static void emit_walk(struct emit *e)
 			emit_scratch(e, b, "");
 	declare_locals(e, e->p->root);
 	emit_nest(e, e->p->root);
+	for (size_t i = e->p->rests.n; i-- > 0;)
+		var_close(e, e->p->rests.a[i].var);
 	for (size_t i = e->p->params.n; i-- > 0;)
 		var_close(e, e->p->params.a[i].var);
 }

@@ -228,6 +228,13 @@ const char *prim_cache(struct loop_prog *p, const char *buf, const char *stage, 
 	return cache_read(p, b, s, l, scope, name);
 }
 
+/* A sum of varying length is cut where its last lanes are too many. */
+static void part_sums(struct loop_prog *p, nest_id n, void *arg)
+{
+	if (lnest(p, n)->kind == NEST_FOR && lnest(p, n)->reduce && !poly_is_const(p->P, lnest(p, n)->extent, NULL))
+		lnest(p, n)->part = true;
+}
+
 /* The part's axes: the spatial ones of s, the factored loop, then a reduce axis for each other reduce loop. */
 const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loop, const char *name)
 {
@@ -309,7 +316,10 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 			lo[a] = poly_const(p->P, 0);
 			extent[a] = axis_size(p, &lstage(p, both[i])->axis[a]);
 		}
-		nest_insert(p, p->root, place + (size_t)i, nest_of_stage(p, both[i], lo, extent));
+		nest_id made = nest_of_stage(p, both[i], lo, extent);
+		nest_insert(p, p->root, place + (size_t)i, made);
+		if (p->params.n && !i)
+			nest_walk(p, made, part_sums, NULL);
 	}
 	return NULL;
 }

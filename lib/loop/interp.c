@@ -62,8 +62,7 @@ static void machine_start(struct machine *m, struct loop_prog *p)
 {
 	*m = (struct machine){.p = p};
 	m->env = arena_alloc(&m->arena, sizeof *m->env * (poly_nvars(p->P) + 2));
-	for (size_t i = 0; i < p->params.n; i++)
-		m->env[p->params.a[i].var] = p->params.a[i].value;
+	prog_values(p, m->env);
 	m->places = ARENA_ARRAY(&m->arena, struct place, p->bufs.n);
 	m->done = ARENA_ARRAY(&m->arena, bool, p->stages.n);
 }

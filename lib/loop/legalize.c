@@ -136,16 +136,62 @@ static stage_id stage_clone(struct copy *c, stage_id s)
 
 static void copy_into(struct copy *c, nest_id from, nest_id seq);
 
+enum { RESTS_MAX = 24 };
+
 /* Does g >= 0 follow from the loops around the new seq? */
 static bool holds(struct loop_prog *p, poly g, nest_id seq)
 {
 	nest_id loops[NEST_DEPTH_MAX + 1];
-	int n = nest_loops(p, seq, loops);
-	int64_t lo, hi;
+	int n = nest_loops(p, seq, loops), k = 0;
+	poly fact[NEST_DEPTH_MAX + RESTS_MAX];
 
-	g = bound_over(p, g, n, loops, false);
-	poly_range(p->P, g, &lo, &hi);
-	return g != POLY_UNKNOWN && lo >= 0;
+	for (int i = 0; i < n; i++)
+		if (lnest(p, loops[i])->known != POLY_UNKNOWN)
+			fact[k++] = lnest(p, loops[i])->known;
+	for (size_t i = 0; i < p->rests.n; i++)
+		fact[k++] = p->rests.a[i].fact;
+	return prog_follows(p, bound_over(p, g, n, loops, false), k, fact);
+}
+
+/* e, an expression of the block's stage, with those guards decided that the loops around the new seq decide. */
+static ex_id decided(struct loop_prog *p, ex_id *done, ex_id e, nest_id block, nest_id seq)
+{
+	if (!e || done[e])
+		return e ? done[e] : 0;
+	struct ex x = *lex(p, e);
+	bool changed = false;
+	poly keep[2 * LOOP_RANK_MAX + 8];
+	int n = 0;
+	for (int i = 0; x.kind == EX_GUARD && i < x.n; i++) {
+		poly g = bind_poly(p, lnest(p, block), x.index[i]);
+		if (holds(p, poly_addc(p->P, poly_mulc(p->P, g, -1), -1), seq))
+			return done[e] = decided(p, done, x.a[1], block, seq);
+		if (!holds(p, g, seq))
+			keep[n++] = x.index[i];
+	}
+	for (int i = 0; i < 3; i++) {
+		ex_id a = decided(p, done, x.a[i], block, seq);
+		changed |= a != x.a[i];
+		x.a[i] = a;
+	}
+	if (x.kind == EX_GUARD && (changed || n < x.n))
+		return done[e] = ex_guard(p, n, keep, x.a[0], x.a[1]);
+	return done[e] = changed ? ex_new(p, x) : e;
+}
+
+/* The stage of the new block, or a copy of it whose body has fewer guards. */
+static void decide_guards(struct loop_prog *p, nest_id block, nest_id seq)
+{
+	struct stage s = *lstage(p, lnest(p, block)->stage);
+	if (lnest(p, block)->phase == BLOCK_INIT)
+		return;
+	ex_id *done = xcalloc(p->exs.n, sizeof *done), body = decided(p, done, s.body, block, seq);
+	free(done);
+	if (body == s.body)
+		return;
+	s.body = body;
+	vec_push(&p->stages, s);
+	lnest(p, block)->stage = (stage_id)p->stages.n - 1;
 }
 
 static void copy_block(struct copy *c, nest_id from, nest_id seq)
@@ -172,6 +218,8 @@ static void copy_block(struct copy *c, nest_id from, nest_id seq)
 		if (lo < 0 && !twice && !(p->params.n && holds(p, g, seq)))
 			vec_push(&lnest(p, k)->guard, g);
 	}
+	if (p->params.n)
+		decide_guards(p, k, seq);
 	nest_insert(p, seq, lnest(p, seq)->kid.n, k);
 }
 
@@ -208,9 +256,10 @@ static buf_id mapped(const struct copy *c, buf_id b)
 	return b;
 }
 
-/* What a piece of a loop over tiles is: the variable is begin + step * the piece's variable, the size of the tile is len. */
+/* What a piece of a loop over tiles is: the variable is begin + step * the piece's variable, the size of the tile is len. Where it runs,
+ * known >= 0 (0: nothing is). */
 struct tiles {
-	poly begin, len;
+	poly begin, len, known;
 };
 
 /* Copies `extent` iterations of loop `from`, starting at `first`. A piece of one iteration needs no loop; it has one all the same if
@@ -235,11 +284,12 @@ static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, ne
 		for (size_t i = 0; i < old.ahead.n; i++)
 			vec_push(&lnest(p, f)->ahead, ((struct prefetch){mapped(c, old.ahead.a[i].b), old.ahead.a[i].steps}));
 		lnest(p, f)->overlap = old.overlap;
+		lnest(p, f)->known = tiles ? tiles->known : POLY_UNKNOWN;
 		lnest(p, f)->team = team;
 		lnest(p, f)->first = first;
 		lnest(p, f)->whole = sub(c, old.extent);
 		nest_insert(p, seq, lnest(p, seq)->kid.n, f);
-		if (!(fixed && n == 1))
+		if (!(fixed && n == 1) && !(tiles && high == 1))
 			at = poly_add(p->P, at, poly_mulc(p->P, poly_of(p->P, lnest(p, f)->var), tiles ? lnest(p, from)->step : 1));
 		home = f;
 	} else { /* no loop: its local buffers are allocated in the loop around */
@@ -293,6 +343,19 @@ static void find_unrolled(struct loop_prog *p, nest_id id, void *arg)
 	s->unrolled |= inner.unrolled;
 }
 
+/* e, which is in [0, most] and not above `end`, as a variable: it keeps its range in what is made of it. */
+static poly rest_of(struct loop_prog *p, sym name, poly e, int64_t most, poly end)
+{
+	if (poly_is_const(p->P, e, NULL) || poly_is_var(p->P, e) || !prog_fixed(p, e) || p->rests.n == RESTS_MAX)
+		return e;
+	for (size_t i = 0; i < p->rests.n; i++)
+		if (p->rests.a[i].value == e)
+			return poly_of(p->P, p->rests.a[i].var);
+	poly_var v = poly_var_new(p->P, name, 0, most, 1);
+	vec_push(&p->rests, ((struct loop_rest){v, e, poly_sub(p->P, end, poly_of(p->P, v))}));
+	return poly_of(p->P, v);
+}
+
 /* A loop over tiles: the whole ones; then what is left. */
 static void copy_tiles(struct copy *c, nest_id from, nest_id seq, uint32_t team)
 {
@@ -301,28 +364,96 @@ static void copy_tiles(struct copy *c, nest_id from, nest_id seq, uint32_t team)
 	poly elems = sub(c, lnest(p, from)->elems);
 	int64_t f = lnest(p, from)->step, lo, hi;
 	poly full = poly_floordiv(P, elems, f), end = poly_mulc(P, full, f), left = poly_sub(P, elems, end);
-	struct tiles t = {poly_const(P, 0), poly_const(P, f)};
+	struct tiles t = {.begin = poly_const(P, 0), .len = poly_const(P, f)};
 	struct sized s = {lnest(p, from)->len};
 
 	copy_piece(c, from, poly_const(P, 0), full, seq, team, &t);
 	poly_range(P, left, &lo, &hi);
 	if (hi <= 0 || c->why)
 		return;
+	sym name = intern_printf("%s.left", sym_str(lnest(p, from)->name));
+	left = rest_of(p, name, left, f - 1, poly_sub(P, elems, end));
 	nest_walk(p, nest_body(p, from), find_unrolled, &s);
 	if (!s.unrolled || lo == hi) {
-		t = (struct tiles){end, left};
+		t = (struct tiles){end, left, poly_addc(P, left, -1)};
 		copy_piece(c, from, full, poly_min(P, poly_const(P, 1), left), seq, team, &t);
 		return;
 	}
 	int64_t size = 1;
+	poly all = left;
 	while (2 * size < f)
 		size *= 2;
 	for (; size && !c->why; size /= 2) { /* as many as a bit of what is left says: none or one */
-		t = (struct tiles){poly_sub(P, elems, left), poly_const(P, size)};
+		t = (struct tiles){poly_add(P, end, poly_sub(P, all, left)), poly_const(P, size), poly_addc(P, left, -size)};
 		poly some = poly_floordiv(P, left, size);
 		copy_piece(c, from, full, some, seq, team, &t);
-		left = poly_sub(P, left, poly_mulc(P, some, size));
+		left = rest_of(p, name, poly_sub(P, left, poly_mulc(P, some, size)), size - 1, all);
 	}
+}
+
+/* Where guards below a loop begin and cease to hold, whatever the loops inside do. */
+struct cuts {
+	struct copy *c;
+	nest_id loop, block;
+	int64_t first; /* they hold from here on, if that is a number */
+	poly end;      /* and up to here; POLY_UNKNOWN: the loop's end */
+};
+
+static void cut_at_guard(struct cuts *x, poly g)
+{
+	struct loop_prog *p = x->c->p;
+	nest_id around[NEST_DEPTH_MAX], inner[NEST_DEPTH_MAX];
+	int n = 0;
+	int64_t coef, lo, hi;
+	poly rest;
+
+	for (int k = nest_loops(p, x->block, around), i = 0; i < k; i++)
+		if (around[i] != x->loop && nest_inside(p, around[i], x->loop))
+			inner[n++] = around[i];
+	g = bound_over(p, g, n, inner, false);
+	if (g == POLY_UNKNOWN || !poly_linear_in(p->P, sub(x->c, g), lnest(p, x->loop)->var, &coef, &rest) || !coef)
+		return;
+	if (coef > 0) {
+		poly_range(p->P, rest, &lo, &hi);
+		if (lo < 0 && lo > -(1 << 20) && (-lo + coef - 1) / coef > x->first)
+			x->first = (-lo + coef - 1) / coef;
+		return;
+	}
+	poly end = poly_addc(p->P, poly_floordiv(p->P, rest, -coef), 1);
+	x->end = x->end == POLY_UNKNOWN ? end : poly_min(p->P, x->end, end);
+}
+
+static bool cut_at_fill(struct loop_prog *p, ex_id e, void *arg)
+{
+	struct cuts *x = arg;
+	for (int i = 0; lex(p, e)->kind == EX_GUARD && i < lex(p, e)->n; i++)
+		cut_at_guard(x, bind_poly(p, lnest(p, x->block), lex(p, e)->index[i]));
+	return false;
+}
+
+/* A loop that is cut where guards change: before they hold, while they do, after. */
+static void copy_parts(struct copy *c, nest_id from, nest_id seq, poly extent, uint32_t team)
+{
+	struct loop_prog *p = c->p;
+	struct polys *P = p->P;
+	struct cuts x = {.c = c, .loop = from};
+	int n;
+	nest_id *block = nest_list(p, from, 0, &n);
+
+	for (int i = 0; i < n; i++) {
+		x.block = block[i];
+		for (size_t j = 0; j < lnest(p, block[i])->guard.n; j++)
+			cut_at_guard(&x, lnest(p, block[i])->guard.a[j]);
+		if (lnest(p, block[i])->phase == BLOCK_UPDATE)
+			ex_find(p, lstage(p, lnest(p, block[i])->stage)->body, cut_at_fill, &x);
+	}
+	poly first = poly_min(P, poly_const(P, x.first), extent);
+	poly end = x.end == POLY_UNKNOWN ? extent : poly_max(P, first, poly_min(P, x.end, extent));
+	copy_piece(c, from, poly_const(P, 0), first, seq, team, NULL);
+	if (!c->why)
+		copy_piece(c, from, first, poly_sub(P, end, first), seq, team, NULL);
+	if (!c->why)
+		copy_piece(c, from, end, poly_sub(P, extent, end), seq, team, NULL);
 }
 
 static void copy_for(struct copy *c, nest_id from, nest_id seq)
@@ -337,6 +468,10 @@ static void copy_for(struct copy *c, nest_id from, nest_id seq)
 	int ncut = 0;
 	uint32_t team = lnest(p, from)->mark == LOOP_PARALLEL && p->threads > 1 ? ++c->teams : 0;
 	bool call = lnest(p, from)->mark == LOOP_CALL;
+	if (p->params.n && lnest(p, from)->part && !c->in_call && !poly_is_const(p->P, extent, NULL)) {
+		copy_parts(c, from, seq, extent, team);
+		return;
+	}
 	if (!poly_is_const(p->P, extent, &n) || call || c->in_call) {
 		c->in_call |= call;
 		copy_piece(c, from, poly_const(p->P, 0), extent, seq, team, NULL);

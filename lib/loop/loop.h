@@ -145,10 +145,12 @@ struct nest {
 	bool scan;        /* (part of) a scan axis: its iterations keep their order, and their place among the loops */
 	bool overlap;     /* split with tail=overlap: its last iteration does some of what the one before did */
 	VEC(int64_t) cut; /* loop_legalize splits the loop at these values: pieces simplify */
+	bool part;        /* and, if its extent varies with a parameter, where guards change */
 	poly tail_at;     /* and at this one, in outer loop variables (0: none) */
 	stage_id of;      /* the stage it was made for */
 	/* After loop_legalize: pieces of one parallel loop are one team's work. */
 	uint32_t team; /* its number; 0: not parallel */
+	poly known;    /* >= 0 where it runs: of the rest of an axis that varies; 0: nothing */
 	poly first;    /* iteration of the whole loop that this piece starts with */
 	poly whole;    /* extent of the whole loop */
 	/* BLOCK */
@@ -181,6 +183,13 @@ struct loop_param {
 	int64_t value; /* for the interpreter and the evaluator of stages */
 };
 
+/* A number that follows from the parameters: what is left of an axis behind its whole tiles. Its variable knows its range. */
+struct loop_rest {
+	poly_var var;
+	poly value; /* in parameters, and in rests before it */
+	poly fact;  /* >= 0: what is known of it besides its range */
+};
+
 #define ALGO_USUAL "direct" /* what a trace that names no algorithm is for */
 struct loop_prog {
 	struct arena arena;
@@ -197,6 +206,7 @@ struct loop_prog {
 	size_t ex_slots;
 	VEC(struct nest) nests;
 	VEC(struct loop_param) params; /* none: all extents are numbers */
+	VEC(struct loop_rest) rests;   /* loop_legalize makes them */
 	VEC(struct loop_name) names;   /* the last of a name counts */
 	nest_id root;                  /* a SEQ */
 	bool built;                    /* prog_start has made the start state */
@@ -254,6 +264,8 @@ poly axis_size(struct loop_prog *p, const struct axis *x);
 bool prog_fixed(struct loop_prog *p, poly e);
 /* Has e a value that no parameter changes? (It may depend on loops.) */
 bool prog_same(struct loop_prog *p, poly e);
+/* Sets the variables of parameters and rests in env. */
+void prog_values(struct loop_prog *p, int64_t *env);
 /* e for the values of the parameters. */
 int64_t prog_value(struct loop_prog *p, poly e);
 /* Bytes of workspace for those values. */

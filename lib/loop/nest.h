@@ -37,6 +37,9 @@ nest_id nest_of_stage(struct loop_prog *p, stage_id s, const poly *lo, const pol
 /* Only spatial loops and a block of that phase; loops are named "STAGE.INFIXAXIS". */
 nest_id nest_of_phase(struct loop_prog *p, stage_id s, enum block_phase phase, const char *infix, const poly *lo, const poly *extent);
 
+/* Does e >= 0 follow from ranges of variables and from n polynomials that are >= 0? */
+bool prog_follows(struct loop_prog *p, poly e, int n, poly *ge);
+
 /* A lower (upper: an upper) bound of e over the variables of the n loops, as a polynomial in the other variables. POLY_UNKNOWN if e is not
  * affine. */
 poly bound_over(struct loop_prog *p, poly e, int n, const nest_id *loops, bool upper);

@@ -32,6 +32,7 @@ void prog_free(struct loop_prog *p)
 	vec_free(&p->nests);
 	vec_free(&p->names);
 	vec_free(&p->params);
+	vec_free(&p->rests);
 	prog_names_forget(p);
 	polys_free(p->P);
 	arena_release(&p->arena);
@@ -173,6 +174,8 @@ poly axis_size(struct loop_prog *p, const struct axis *x) { return x->size != PO
 
 bool prog_fixed(struct loop_prog *p, poly e)
 {
+	for (size_t i = 0; i < p->rests.n; i++)
+		e = poly_subst(p->P, e, p->rests.a[i].var, poly_const(p->P, 0));
 	for (size_t i = 0; i < p->params.n; i++)
 		e = poly_subst(p->P, e, p->params.a[i].var, poly_const(p->P, p->params.a[i].value));
 	return poly_is_const(p->P, e, NULL);
@@ -183,15 +186,25 @@ bool prog_same(struct loop_prog *p, poly e)
 	for (size_t i = 0; i < p->params.n; i++)
 		if (poly_uses(p->P, e, p->params.a[i].var))
 			return false;
+	for (size_t i = 0; i < p->rests.n; i++)
+		if (poly_uses(p->P, e, p->rests.a[i].var))
+			return false;
 	return true;
+}
+
+void prog_values(struct loop_prog *p, int64_t *env)
+{
+	for (size_t i = 0; i < p->params.n; i++)
+		env[p->params.a[i].var] = p->params.a[i].value;
+	for (size_t i = 0; i < p->rests.n; i++)
+		env[p->rests.a[i].var] = poly_eval(p->P, p->rests.a[i].value, env);
 }
 
 int64_t prog_value(struct loop_prog *p, poly e)
 {
 	int64_t *env = xcalloc(poly_nvars(p->P) + 2, sizeof *env);
 
-	for (size_t i = 0; i < p->params.n; i++)
-		env[p->params.a[i].var] = p->params.a[i].value;
+	prog_values(p, env);
 	int64_t v = poly_eval(p->P, e, env);
 	free(env);
 	return v;

@@ -95,6 +95,8 @@ static bool follows(struct loop_prog *p, poly e, const struct facts *f, int dept
 	return false;
 }
 
+bool prog_follows(struct loop_prog *p, poly e, int n, poly *ge) { return follows(p, e, &(struct facts){n, ge}, 3); }
+
 /* ---- all iterations of a small nest ---- */
 
 /* Are there iterations to run, of whatever e or the loops depend on? Not if that is a parameter. */
@@ -299,6 +301,8 @@ static void loop_facts(struct verify *v, const struct nest *l, struct facts *f)
 	struct polys *P = v->p->P;
 	poly var = poly_of(P, l->var);
 
+	if (l->known != POLY_UNKNOWN)
+		fact(v, f, l->known);
 	if (l->step)
 		fact(v, f, poly_sub(P, poly_sub(P, l->elems, var), poly_of(P, l->len)));
 	else
@@ -312,6 +316,9 @@ static void check_block(struct verify *v)
 	const struct stage *s = lstage(p, n->stage);
 	struct facts f = {0};
 	int64_t c, copies = 1, lo, hi;
+
+	for (size_t i = 0; i < p->rests.n; i++)
+		fact(v, &f, p->rests.a[i].fact);
 
 	for (int i = 0; i < v->nloops; i++) {
 		const struct nest *l = lnest(p, v->loop[i]);

@@ -157,7 +157,7 @@ static int forms_of(const struct group *g, struct loop_prog *q, poly *form, int 
 	return n;
 }
 
-static struct loop_prog *unify(const struct group *g, struct loop_prog *const *p, const int64_t (*at)[LOOP_PARAMS_MAX],
+static struct loop_prog *unify(const struct group *g, int n, struct loop_prog *const *p, const int64_t (*at)[LOOP_PARAMS_MAX],
 			       const struct target *t, const char **why)
 {
 	struct loop_prog *q = prog_new(t);
@@ -168,7 +168,7 @@ static struct loop_prog *unify(const struct group *g, struct loop_prog *const *p
 		poly_var_range(g->m->dims, g->symbol[k], &lo, &hi);
 		prog_param(q, poly_var_name(g->m->dims, g->symbol[k]), lo < 0 ? 0 : lo, hi);
 	}
-	*why = prog_unify(q, POINTS + 1, p, at, forms_of(g, q, form, SIZES_MAX), form);
+	*why = prog_unify(q, n, p, at, forms_of(g, q, form, SIZES_MAX), form);
 	if (!*why) {
 		prog_start(q);
 		return q;
@@ -193,7 +193,9 @@ static void lower_points(struct group *g, node_id n, const struct target *t, con
 			s->low = l;
 	}
 	set_types(g, NULL);
-	s->low.prog = *why ? NULL : unify(g, p, at, t, why);
+	s->low.prog = *why ? NULL : unify(g, POINTS + 1, p, at, t, why);
+	if (*why && p[0]) /* guards that only odd sizes need do no harm to even ones */
+		s->low.prog = unify(g, POINTS, p, at, t, why);
 	if (s->low.prog) {
 		s->low.cval = arena_copy(&s->low.prog->arena, s->low.cval, (size_t)s->low.nconst * sizeof *s->low.cval);
 		s->usual = p[USUAL];

@@ -195,19 +195,61 @@ static void of_file(const char *path)
 	text_close(r);
 }
 
-static void of_text(const char *text)
+static void of_text(const char *constants, const char *nodes)
 {
 	FILE *f = fopen("graph.txt", "w");
 
-	fprintf(f, "hone-text 1\nmodule ir=8 opset=20\nsymbol batch 1 inf\nsymbol seq 1 inf\ngraph main {\n%s}\n", text);
+	fprintf(f,
+		"hone-text 1\nmodule ir=8 opset=20\nsymbol batch 1 inf\nsymbol seq 1 inf\nsymbol h 1 inf\nsymbol w 1 inf\n%sgraph main {\n%s}\n",
+		constants, nodes);
 	fclose(f);
 	of_file("graph.txt");
 }
 
-static const char *const texts[] = {
-	"  input x: f32[seq,32]\n  a = Relu(x)\n  output a = a\n",
-	"  input x: f32[batch,seq,30]\n  a = Softmax(x) {axis=-1}\n  output a = a\n",
-	"  input x: f32[seq,32]\n  input w: f32[32,48]\n  y = MatMul(x, w)\n  z = Gelu(y)\n  output z = z\n",
+static const struct {
+	const char *constants, *nodes;
+} texts[] = {
+	{"", "  input x: f32[seq,32]\n  a = Relu(x)\n  output a = a\n"},
+	{"", "  input x: f32[batch,seq,30]\n  a = Softmax(x) {axis=-1}\n  output a = a\n"},
+	{"", "  input x: f32[seq,32]\n  input w: f32[32,48]\n  y = MatMul(x, w)\n  z = Gelu(y)\n  output z = z\n"},
+	{"",
+	 "  input x: f32[batch,seq,32]\n  input b: f32[32]\n  input m: f32[batch,seq,1]\n  a = Add(x, b)\n  c = Mul(a, m)\n  output c = c\n"},
+	{"", "  input x: f32[batch,seq,5]\n  input m: f32[batch,1,5]\n  a = Relu(x)\n  c = Mul(a, m)\n  output c = c\n"},
+	{"",
+	 "  input x: f32[batch,seq,64]\n  input w: f32[64,100]\n  input b: f32[100]\n  y = MatMul(x, w)\n  z = Add(y, b)\n  t = Relu(z)\n  output t = t\n"},
+	{"", "  input x: f32[batch,12,seq,32]\n  input w: f32[batch,12,32,seq]\n  y = MatMul(x, w)\n  output y = y\n"},
+	{"",
+	 "  input x: f32[batch,4,seq,32]\n  input w: f32[batch,4,seq,32]\n  input mask: f32[batch,1,1,seq]\n  wt = Transpose(w) {perm=[0,1,3,2]}\n  y = MatMul(x, wt)\n  z = Add(y, mask)\n  s = Softmax(z) {axis=-1}\n  output s = s\n"},
+	{"",
+	 "  input p: f32[batch,4,seq,seq]\n  input v: f32[batch,4,seq,32]\n  y = MatMul(p, v)\n  t = Transpose(y) {perm=[0,2,1,3]}\n  output t = t\n"},
+	{"", "  input x: f32[batch,4,seq,seq]\n  s = Softmax(x) {axis=-1}\n  output s = s\n"},
+	{"",
+	 "  input m: bool[batch,1,1,seq]\n  input x: f32[batch,4,seq,seq]\n  input c: f32[]\n  y = Where(m, x, c)\n  s = Softmax(y) {axis=-1}\n  output s = s\n"},
+	{"const ax = i64[1] [-1]\n",
+	 "  input x: f32[batch,seq,48]\n  input r: f32[batch,seq,48]\n  input g: f32[48]\n  input b: f32[48]\n  a = Add(x, r)\n  y = LayerNormalization(a, g, b) {axis=-1 epsilon=1e-5}\n  output y = y\n"},
+	{"const ax = i64[1] [1]\n", "  input x: f32[batch,seq,48]\n  y = ReduceMean(x, @ax) {keepdims=0}\n  output y = y\n"},
+	{"const ax = i64[1] [2]\n", "  input x: f32[batch,48,seq]\n  y = ReduceMean(x, @ax) {keepdims=0}\n  output y = y\n"},
+	{"const ax = i64[1] [1]\n",
+	 "  input x: f32[batch,seq,48]\n  input m: f32[batch,seq,1]\n  a = Mul(x, m)\n  y = ReduceSum(a, @ax) {keepdims=0}\n  output y = y\n"},
+	{"", "  input ids: i64[batch,seq]\n  input t: f32[7,32]\n  y = Gather(t, ids) {axis=0}\n  output y = y\n"},
+	{"const sh = i64[4] [0,0,4,8]\n",
+	 "  input x: f32[batch,seq,32]\n  y = Reshape(x, @sh)\n  t = Transpose(y) {perm=[0,2,1,3]}\n  z = Relu(t)\n  output z = z\n"},
+	{"", "  input x: f32[batch,seq,8]\n  input y: f32[batch,h,8]\n  z = Concat(x, y) {axis=1}\n  t = Relu(z)\n  output t = t\n"},
+	{"const st = i64[1] [1]\nconst en = i64[1] [9223372036854775807]\nconst ax = i64[1] [2]\n",
+	 "  input x: f32[batch,seq,8]\n  z = Slice(x, @st, @en, @ax)\n  t = Relu(z)\n  output t = t\n"},
+	{"", "  input x: i64[batch,seq]\n  c = Cast(x) {to=1}\n  output c = c\n"},
+	{"",
+	 "  input x: f32[batch,32,14,14]\n  input w: f32[32,32,3,3]\n  y = Conv(x, w) {pads=[1,1,1,1]}\n  z = Relu(y)\n  output z = z\n"},
+	{"", "  input x: f32[batch,32,14,14]\n  input w: f32[48,32,1,1]\n  y = Conv(x, w)\n  z = Relu(y)\n  output z = z\n"},
+	{"", "  input x: f32[batch,16,h,w]\n  input w: f32[16,16,3,3]\n  y = Conv(x, w) {pads=[1,1,1,1]}\n  z = Relu(y)\n  output z = z\n"},
+	{"",
+	 "  input x: f32[1,3,h,w]\n  input w: f32[16,3,3,3]\n  y = Conv(x, w) {pads=[1,1,1,1] strides=[2,2]}\n  z = Relu(y)\n  output z = z\n"},
+	{"",
+	 "  input x: f32[batch,16,h,w]\n  input w: f32[16,1,3,3]\n  y = Conv(x, w) {pads=[1,1,1,1] group=16}\n  z = Relu(y)\n  output z = z\n"},
+	{"", "  input x: f32[batch,16,h,w]\n  z = GlobalAveragePool(x)\n  output z = z\n"},
+	{"", "  input x: f32[batch,16,h,w]\n  z = MaxPool(x) {kernel_shape=[2,2] strides=[2,2]}\n  output z = z\n"},
+	{"", "  input x: f32[batch,16,seq]\n  input w: f32[24,16,3]\n  y = Conv(x, w) {pads=[1,1]}\n  z = Relu(y)\n  output z = z\n"},
+	{"", "  input x: f32[batch,32]\n  input w: f32[100,32]\n  input b: f32[100]\n  y = Gemm(x, w, b) {transB=1}\n  output y = y\n"},
 };
 
 int main(int argc, char **argv)
@@ -215,6 +257,6 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		of_file(argv[i]);
 	for (size_t i = 0; argc == 1 && i < sizeof texts / sizeof *texts; i++)
-		of_text(texts[i]);
+		of_text(texts[i].constants, texts[i].nodes);
 	return tap_done();
 }
