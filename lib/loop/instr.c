@@ -262,6 +262,22 @@ const char *instr_match(struct loop_prog *p, nest_id loop, int row, int n, const
 
 /* ---- the primitive ---- */
 
+/* Where tiles begin, as multiples of their size. */
+static int tiles_around(struct loop_prog *p, nest_id l, poly_var *v, poly *by)
+{
+	nest_id loops[NEST_DEPTH_MAX];
+	int n = 0;
+
+	for (int k = nest_loops(p, l, loops), i = 0; i < k; i++) {
+		const struct nest x = *lnest(p, loops[i]);
+		if (!x.step)
+			continue;
+		v[n] = x.var;
+		by[n++] = poly_mulc(p->P, poly_of(p->P, poly_var_new(p->P, 0, 0, POLY_INF, 1)), x.step);
+	}
+	return n;
+}
+
 const char *prim_tensor(struct loop_prog *p, const char *loop, const char *name)
 {
 	nest_id l = loop_find(p, loop);
@@ -278,7 +294,10 @@ const char *prim_tensor(struct loop_prog *p, const char *loop, const char *name)
 		return whynot(p, "the target has no %s", name);
 	if (lnest(p, l)->mark != LOOP_SERIAL)
 		return whynot(p, "%s is marked already", loop);
-	const char *why = instr_match(p, l, row, 0, NULL, NULL, &use);
+	poly_var v[NEST_DEPTH_MAX];
+	poly by[NEST_DEPTH_MAX];
+	int n = tiles_around(p, l, v, by);
+	const char *why = instr_match(p, l, row, n, v, by, &use);
 	for (int i = 0; i < r->nloops && !why && !r->part; i++) {
 		int64_t lo, hi;
 		poly_range(p->P, use.extent[i], &lo, &hi);

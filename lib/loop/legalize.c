@@ -4,7 +4,7 @@
  *     where it is allocated; the region touched in one iteration is its size.
  *  2. Cutting: a loop is cut at given points (tails, and where guards and fills change), and the nest is copied with a loop for
  *     each piece. In a piece most guards are always true or never, and vanish. A loop over tiles of an axis whose size varies becomes one
- *     over the whole tiles, and what is left in one piece, or in pieces of 8, 4, 2 and 1 where loops must be unrolled.
+ *     over the whole tiles, and what is left in one piece, or in pieces of 16, of 8 and of 7 to 1 where loops must be unrolled.
  *  3. Settling: instructions, registers and prefetches are checked again in the copy.
  *  4. Layout: each scratch buffer gets its offset in the workspace. */
 #include <string.h>
@@ -326,6 +326,7 @@ static void copy_piece(struct copy *c, nest_id from, poly first, poly extent, ne
 struct sized {
 	poly_var len;
 	bool unrolled;
+	int64_t lanes; /* an unrolled loop inside goes over so many at a time, which need no unrolling (a vector): 0: there is none */
 };
 
 /* Is there a loop that must be unrolled, and whose extent is (a part of) the size of a tile? */
@@ -336,24 +337,57 @@ static void find_unrolled(struct loop_prog *p, nest_id id, void *arg)
 
 	if (n->kind != NEST_FOR || !poly_uses(p->P, n->step ? n->elems : n->extent, s->len))
 		return;
-	s->unrolled |= (n->mark == LOOP_UNROLL && !n->unroll) || n->mark == LOOP_CALL;
+	s->unrolled |= n->mark == LOOP_UNROLL && !n->unroll;
 	struct sized inner = {n->len};
 	for (size_t i = 0; n->len && i < n->kid.n; i++)
 		nest_walk(p, n->kid.a[i], find_unrolled, &inner);
 	s->unrolled |= inner.unrolled;
+	if (n->mark == LOOP_UNROLL && !n->unroll)
+		s->lanes = n->len && !inner.unrolled && (!s->lanes || s->lanes == n->step) ? n->step : -1;
 }
 
 /* e, which is in [0, most] and not above `end`, as a variable: it keeps its range in what is made of it. */
-static poly rest_of(struct loop_prog *p, sym name, poly e, int64_t most, poly end)
+static poly rest_of(struct loop_prog *p, sym name, poly e, int64_t least, int64_t most, poly end)
 {
 	if (poly_is_const(p->P, e, NULL) || poly_is_var(p->P, e) || !prog_fixed(p, e) || p->rests.n == RESTS_MAX)
 		return e;
 	for (size_t i = 0; i < p->rests.n; i++)
 		if (p->rests.a[i].value == e)
 			return poly_of(p->P, p->rests.a[i].var);
-	poly_var v = poly_var_new(p->P, name, 0, most, 1);
+	poly_var v = poly_var_new(p->P, name, least, most, 1);
 	vec_push(&p->rests, ((struct loop_rest){v, e, poly_sub(p->P, end, poly_of(p->P, v))}));
 	return poly_of(p->P, v);
+}
+
+/* 1 if e, which is not negative, is n or more, else 0. */
+static poly at_least(struct polys *P, poly e, int64_t n)
+{
+	int64_t lo, hi;
+
+	poly_range(P, e, &lo, &hi);
+	return poly_min(P, poly_const(P, 1), hi < n ? poly_const(P, 0) : poly_floordiv(P, e, n));
+}
+
+/* What is left behind the whole tiles. */
+struct left {
+	poly full, end, size;
+	sym name;
+};
+
+/* It as whole vectors and one that is whole or shorter, a nest for each number of vectors. */
+static void copy_vectors(struct copy *c, nest_id from, nest_id seq, uint32_t team, const struct left *l, int64_t lanes)
+{
+	struct polys *P = c->p->P;
+	int64_t f = lnest(c->p, from)->step;
+	poly before = poly_mulc(P, poly_floordiv(P, poly_addc(P, l->size, -1), lanes), lanes);
+	poly last = rest_of(c->p, l->name, poly_sub(P, l->size, before), 1, lanes, poly_addc(P, l->size, lanes));
+
+	for (int64_t n = (f - 1) / lanes; n >= 0 && !c->why; n--) {
+		poly size = poly_addc(P, last, n * lanes);
+		struct tiles t = {l->end, size, poly_sub(P, l->size, size)};
+		poly some = poly_sub(P, at_least(P, l->size, n * lanes + 1), at_least(P, l->size, (n + 1) * lanes + 1));
+		copy_piece(c, from, l->full, some, seq, team, &t);
+	}
 }
 
 /* A loop over tiles: the whole ones; then what is left. */
@@ -363,7 +397,10 @@ static void copy_tiles(struct copy *c, nest_id from, nest_id seq, uint32_t team)
 	struct polys *P = p->P;
 	poly elems = sub(c, lnest(p, from)->elems);
 	int64_t f = lnest(p, from)->step, lo, hi;
-	poly full = poly_floordiv(P, elems, f), end = poly_mulc(P, full, f), left = poly_sub(P, elems, end);
+	poly full = poly_floordiv(P, elems, f), fewer = poly_floordiv(P, poly_addc(P, elems, -1), f);
+	if (!poly_is_const(P, full, NULL) && poly_is_const(P, fewer, NULL))
+		full = fewer; /* what is left may be a whole tile, but there is something */
+	poly end = poly_mulc(P, full, f), left = poly_sub(P, elems, end);
 	struct tiles t = {.begin = poly_const(P, 0), .len = poly_const(P, f)};
 	struct sized s = {lnest(p, from)->len};
 
@@ -371,23 +408,33 @@ static void copy_tiles(struct copy *c, nest_id from, nest_id seq, uint32_t team)
 	poly_range(P, left, &lo, &hi);
 	if (hi <= 0 || c->why)
 		return;
+	enum { EXACT = 8 };
 	sym name = intern_printf("%s.left", sym_str(lnest(p, from)->name));
-	left = rest_of(p, name, left, f - 1, poly_sub(P, elems, end));
+	left = rest_of(p, name, left, 0, f - 1, poly_sub(P, elems, end));
 	nest_walk(p, nest_body(p, from), find_unrolled, &s);
 	if (!s.unrolled || lo == hi) {
 		t = (struct tiles){end, left, poly_addc(P, left, -1)};
 		copy_piece(c, from, full, poly_min(P, poly_const(P, 1), left), seq, team, &t);
 		return;
 	}
+	if (s.lanes > 0 && s.lanes < f) {
+		copy_vectors(c, from, seq, team, &(struct left){full, end, left, name}, s.lanes);
+		return;
+	}
 	int64_t size = 1;
 	poly all = left;
 	while (2 * size < f)
 		size *= 2;
-	for (; size && !c->why; size /= 2) { /* as many as a bit of what is left says: none or one */
+	for (; size >= EXACT && !c->why; size /= 2) { /* as many as a bit of what is left says: none or one */
 		t = (struct tiles){poly_add(P, end, poly_sub(P, all, left)), poly_const(P, size), poly_addc(P, left, -size)};
 		poly some = poly_floordiv(P, left, size);
 		copy_piece(c, from, full, some, seq, team, &t);
-		left = rest_of(p, name, poly_sub(P, left, poly_mulc(P, some, size)), size - 1, all);
+		left = rest_of(p, name, poly_sub(P, left, poly_mulc(P, some, size)), 0, size - 1, all);
+	}
+	for (size = f < EXACT ? f - 1 : EXACT - 1; size && !c->why; size--) { /* the one nest of that size */
+		t = (struct tiles){poly_add(P, end, poly_sub(P, all, left)), poly_const(P, size), poly_addc(P, left, -size)};
+		poly some = poly_sub(P, at_least(P, left, size), at_least(P, left, size + 1));
+		copy_piece(c, from, full, some, seq, team, &t);
 	}
 }
 

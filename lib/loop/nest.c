@@ -485,7 +485,7 @@ bool region_of(struct loop_prog *p, buf_id b, nest_id under, bool reads, bool wr
 			lo[d] = poly_const(p->P, l = 0);
 		if (lbuf(p, b)->dim[d] != POLY_UNKNOWN) {
 			poly_range(p->P, poly_sub(p->P, hi[d], lbuf(p, b)->dim[d]), &l, &h);
-			hi[d] = l >= 0 ? poly_addc(p->P, lbuf(p, b)->dim[d], -1) : hi[d];
+			hi[d] = l >= -1 ? poly_addc(p->P, lbuf(p, b)->dim[d], -1) : hi[d];
 		} else if (poly_is_const(p->P, hi[d], &h) && h >= size) {
 			hi[d] = poly_const(p->P, size - 1);
 		}

@@ -214,6 +214,7 @@ static void check_register(struct verify *v, buf_id b, const poly *index)
 		bool inside = v->loop[i] != lbuf(p, b)->alloc && nest_inside(p, v->loop[i], lbuf(p, b)->alloc);
 		bool copied = inside && poly_is_const(p->P, n->extent, &c) &&
 			      (c == 1 || in_call || n->mark == LOOP_VECTOR || (n->mark == LOOP_UNROLL && !n->unroll));
+		copied |= inside && p->params.n && n->mark == LOOP_VECTOR; /* lanes of a mask */
 		if (!copied && poly_uses(p->P, off, n->var))
 			v->why = whynot(p, "register buffer %s: its index depends on %s, which is not unrolled", sym_str(lbuf(p, b)->name),
 					sym_str(n->name));
