@@ -250,8 +250,8 @@ int main(int argc, char **argv)
 				t[1] = fmin(t[1], least(lib, j, q, y, 0.01));
 			}
 			double ratio = t[0] / t[1];
-			printf("%-40.40s x%-3d %-20s %9.2f %9.2f %5.2f %.1e\n", node_where(m, g[i].node, &a), g[i].count, argv[2 + s], t[0] * 1e6,
-			       t[1] * 1e6, ratio, apart(p, x, y));
+			printf("%-40.40s x%-3d %-20s %9.2f %9.2f %5.2f %.1e\n", node_where(m, g[i].node, &a), g[i].count, argv[2 + s],
+			       t[0] * 1e6, t[1] * 1e6, ratio, apart(p, x, y));
 			fflush(stdout);
 			logs += log(ratio);
 			worst = fmax(worst, ratio);

@@ -33,6 +33,8 @@ try cost.c Spearman build/bench/cost -n 2 'softmax 384x128'
 try plan.c 'slack' build/bench/plan 1000
 try grads.c '^[^#].*	' build/bench/grads mobilenet_v2 1
 try products.c 'times f32' build/bench/products --budget 0.02 24x32x64
+ge-import -q examples/digits/digits.onnx | ge-shape -q | ge-fold | ge-simplify | ge-fuse | ge-layout | ge-dump - >"$out/laid.txt"
+try sized.c 'geomean' sh -c "cd '$out' && '$top/build/bench/sized' laid.txt batch=1 batch=5"
 try runner.c Gemm build/bench/runner --times 2 trip "$task"
 try strategies.c random build/bench/strategies --trials 2 --seeds 1 --strategy random "$task"
 try decisions.c '' build/bench/decisions --tries 1 "$task" ku=1
