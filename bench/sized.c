@@ -61,20 +61,30 @@ static void parse(struct module *m, const char *text, int64_t *value)
 	free(copy);
 }
 
+static void set_type(struct module *m, val_id v, const int64_t *value, dim **old)
+{
+	struct type *t = v ? &val(m, v)->type : NULL;
+
+	if (!t || old[v] || t->rank <= 0 || val(m, v)->kind == VAL_CONST)
+		return;
+	old[v] = t->dims;
+	t->dims = arena_copy(&m->arena, t->dims, (size_t)t->rank * sizeof *t->dims);
+	for (int d = 0; d < t->rank; d++)
+		if (t->dims[d] != POLY_UNKNOWN)
+			t->dims[d] = poly_const(m->dims, poly_eval(m->dims, t->dims[d], value));
+}
+
 /* The types of all values for these sizes; returns what they were. */
 static dim **set_types(struct module *m, const int64_t *value)
 {
 	dim **old = xcalloc(m->values.n, sizeof *old);
 
-	for (val_id v = 1; v < m->values.n; v++) {
-		struct type *t = &val(m, v)->type;
-		old[v] = t->dims;
-		if (t->rank <= 0)
-			continue;
-		t->dims = arena_copy(&m->arena, t->dims, (size_t)t->rank * sizeof *t->dims);
-		for (int d = 0; d < t->rank; d++)
-			if (t->dims[d] != POLY_UNKNOWN)
-				t->dims[d] = poly_const(m->dims, poly_eval(m->dims, t->dims[d], value));
+	for (graph_id g = 1; g < m->graphs.n; g++) {
+		for (size_t i = 0; i < graph(m, g)->in.n; i++)
+			set_type(m, graph(m, g)->in.a[i], value, old);
+		for (size_t i = 0; i < graph(m, g)->nodes.n; i++)
+			for (uint32_t k = 0; k < node(m, graph(m, g)->nodes.a[i])->nout; k++)
+				set_type(m, node(m, graph(m, g)->nodes.a[i])->out[k], value, old);
 	}
 	return old;
 }
@@ -82,7 +92,8 @@ static dim **set_types(struct module *m, const int64_t *value)
 static void restore(struct module *m, dim **old)
 {
 	for (val_id v = 1; v < m->values.n; v++)
-		val(m, v)->type.dims = old[v];
+		if (old[v])
+			val(m, v)->type.dims = old[v];
 	free(old);
 }
 

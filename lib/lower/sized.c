@@ -94,13 +94,24 @@ bool group_varies(struct module *m, node_id n)
 
 /* ---- sizes ---- */
 
-/* Size of symbol k at a point: primes, so that no product is another; the usual size last. In the symbol's range, and of its divisor. */
+/* Does the symbol count images: is it axis 0 of values of four axes and more, and nothing else? */
+static bool counts_images(const struct group *g, poly_var symbol)
+{
+	for (size_t i = 0; i < g->v.n; i++)
+		for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++)
+			if (poly_uses(g->m->dims, g->dims.a[i][d], symbol) &&
+			    (d || poly_is_var(g->m->dims, g->dims.a[i][d]) != symbol || val(g->m, g->v.a[i])->type.rank < 4))
+				return false;
+	return true;
+}
+
+/* Size of symbol k at a point: primes, so that no product is another; the usual size last: of images a few, of rows many. In the symbol's range, and of its divisor. */
 static int64_t size_at(const struct group *g, int point, int k)
 {
 	static const int64_t prime[] = {17,  19,  23,  29,  31,  37,  41,  43,  47,  53,  59,  61,  67,  71,  73,  79,  83,  89,  97,  101,
 					103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199};
 	int64_t lo, hi, unit = poly_var_divisor(g->m->dims, g->symbol[k]);
-	int64_t n = point == USUAL ? 120 : prime[point * g->n + k];
+	int64_t n = point == USUAL ? counts_images(g, g->symbol[k]) ? 2 : 120 : prime[point * g->n + k];
 
 	poly_var_range(g->m->dims, g->symbol[k], &lo, &hi);
 	return n < lo ? lo + n * unit : n * unit;
