@@ -72,6 +72,7 @@ struct native {
 	int nout;
 	const struct native_attr *attr; /* those that are given or have a default */
 	int nattr;
+	uint64_t step; /* a number of the step's own: of the name of its first result */
 	/* Storage for result i, not cleared; for one that is not wanted, too. NULL: there is none, and `why` says so. */
 	void *(*room)(struct native *, int i, int type, int rank, const int64_t *dims);
 	/* Memory until the step is done, aligned to 64 bytes, not cleared; NULL: there is none. */
@@ -141,6 +142,13 @@ static inline int64_t native_int_at(const struct native *n, const char *name, in
 	return !a || !a->n || !a->ints || (a->given && i >= a->n) ? 0 : a->ints[i < a->n ? i : a->n - 1];
 }
 
+/* An integer operand of one element; def without it. */
+static inline int64_t native_get_int(int type, const void *p, int64_t i);
+static inline int64_t native_number(const struct native *n, int i, int64_t def)
+{
+	return native_has(n, i) && native_count(&n->in[i]) > 0 ? native_get_int(n->in[i].type, n->in[i].data, 0) : def;
+}
+
 /* An axis in [-rank, rank) made nonnegative; -1: it is not there. */
 static inline int native_axis(int64_t axis, int rank) { return axis < -rank || axis >= rank ? -1 : (int)(axis < 0 ? axis + rank : axis); }
 
@@ -156,6 +164,12 @@ static inline size_t native_size(int type)
 static inline bool native_is_float(int type)
 {
 	return type == NATIVE_F32 || type == NATIVE_F64 || type == NATIVE_F16 || type == NATIVE_BF16;
+}
+
+/* Floats and integers. */
+static inline bool native_is_number(int type)
+{
+	return native_is_float(type) || (type >= NATIVE_U8 && type <= NATIVE_I64) || type == NATIVE_U32 || type == NATIVE_U64;
 }
 
 /* Bits of a small float of that many bits of exponent and mantissa as a number; fn: no infinities; uz: no -0, and one NaN. */
@@ -276,6 +290,27 @@ static inline int64_t native_get_int(int type, const void *p, int64_t i)
 	case NATIVE_I64: return ((const int64_t *)p)[i];
 	default: return 0;
 	}
+}
+
+/* The elements as f32 or as f64: those of t itself if it has that type, else in scratch. NULL: there is no memory. */
+static inline const float *native_floats(struct native *n, const struct native_tensor *t)
+{
+	int64_t count = native_count(t);
+	float *v = t->type == NATIVE_F32 ? (float *)t->data : (float *)n->scratch(n, (size_t)count * sizeof *v);
+
+	for (int64_t i = 0; v && i < count && t->type != NATIVE_F32; i++)
+		v[i] = (float)native_get(t->type, t->data, i);
+	return v;
+}
+
+static inline const double *native_doubles(struct native *n, const struct native_tensor *t)
+{
+	int64_t count = native_count(t);
+	double *v = t->type == NATIVE_F64 ? (double *)t->data : (double *)n->scratch(n, (size_t)count * sizeof *v);
+
+	for (int64_t i = 0; v && i < count && t->type != NATIVE_F64; i++)
+		v[i] = native_get(t->type, t->data, i);
+	return v;
 }
 
 /* n doubles from element i on, and n elements of them. */

@@ -34,7 +34,7 @@ const struct demand demands[OP_COUNT] = {
 	[OP_Celu] = {"F", ""},
 	[OP_CenterCropPad] = {"A{1,} J[?]", "axes@"},
 	[OP_Clip] = {"N N=0 N=0", ""},
-	[OP_Col2Im] = {"A[?,?,?] L[?] L[?]", "dilations1.. strides1.."},
+	[OP_Col2Im] = {"A[?,?,?] L[?] L[?]", "dilations1.. pads0.. strides1.."},
 	[OP_Compress] = {"A{1,} B[?]", "axis@"},
 	[OP_Concat] = {"A...", "axis@"},
 	[OP_ConstantOfShape] = {"L[?]", ""},

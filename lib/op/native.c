@@ -1,5 +1,6 @@
 /* The evaluator's side of lib/native. */
 #include "op/native.h"
+#include "common/digest.h"
 #include "common/msg.h"
 #include "op/rules.h"
 
@@ -85,6 +86,13 @@ int native_attrs(struct module *m, const struct node *n, struct arena *a, struct
 	return count;
 }
 
+uint64_t native_step(struct module *m, const struct node *n)
+{
+	const char *name = n->nout && n->out[0] ? sym_str(val(m, n->out[0])->name) : "";
+
+	return hash64(name, strlen(name), 0);
+}
+
 static void *room(struct native *n, int i, int type, int rank, const int64_t *dims)
 {
 	struct tensor *t = eval_out_raw(n->ctx, i, (enum dtype)type, rank, dims);
@@ -119,6 +127,7 @@ const char *eval_native(struct eval *e)
 		out[k] = (struct native_tensor){.type = e->n->out[k] ? (int)DT_COUNT : NATIVE_NONE};
 	n.nattr = native_attrs(e->m, e->n, e->tmp, &attr);
 	n.attr = attr;
+	n.step = native_step(e->m, e->n);
 	const char *why = native_find(op_name(e->n->op))->run(&n);
 	return why == n.why ? eval_why(e, "%s", why) : why;
 }

@@ -8,5 +8,7 @@
 const struct native_row *node_native(const struct node *n);
 /* The attributes of n as its function wants them: those it has, and the defaults of the others. How many. */
 int native_attrs(struct module *m, const struct node *n, struct arena *a, struct native_attr **attr);
+/* The number of a step that n is, of the name of its first result. */
+uint64_t native_step(struct module *m, const struct node *n);
 const char *eval_native(struct eval *e);
 #endif

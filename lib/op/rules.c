@@ -225,6 +225,18 @@ const char *rule_indices(struct infer *I, uint32_t i, int64_t from, int64_t step
 	return NULL;
 }
 
+const char *rule_below(struct infer *I, uint32_t i, dim bound, const int64_t *but)
+{
+	int64_t n = rule_elements(I, i), c, v;
+
+	if (!poly_is_const(rule_polys(I), bound, &c))
+		return NULL;
+	for (int64_t j = 0; j < n; j++)
+		if (rule_element(I, i, j, &v) && (v < 0 || v >= c) && !(but && v == *but))
+			return rule_why(I, "operand %u names number %lld of %lld", i, (long long)v, (long long)c);
+	return NULL;
+}
+
 const char *rule_extent(struct infer *I, uint32_t i, int k, dim want)
 {
 	int64_t c, w;

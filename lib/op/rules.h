@@ -8,7 +8,7 @@
 /* Each family is an array of rows that ends with an empty one; op.c registers them. */
 extern const struct op ops_elementwise[], ops_select[], ops_reduce[], ops_matmul[], ops_conv[], ops_pool[], ops_norm[], ops_move[],
 	ops_index[], ops_shape[], ops_control[], ops_recurrent[], ops_resize[], ops_quant[], ops_loop[], ops_einsum[], ops_topk[],
-	ops_sequence[], ops_image[];
+	ops_sequence[], ops_image[], ops_signal[];
 
 /* ---- Demands: what operands and attributes must be, checked before the shape rule sees them. ----
  *
@@ -68,6 +68,8 @@ int64_t rule_elements(struct infer *I, uint32_t i);
 /* What is known of the elements of operand i lies in an axis of this extent, counted from its end if negative. NULL, or what not. Elements
  * from `from` on, each `step`. */
 const char *rule_indices(struct infer *I, uint32_t i, int64_t from, int64_t step, dim extent);
+/* What is known of the elements of operand i is from 0 to bound - 1, or *but (NULL: no other). NULL, or what is not. */
+const char *rule_below(struct infer *I, uint32_t i, dim bound, const int64_t *but);
 /* Operand i has extent `want` at axis k, as far as both are known. NULL, or why not. */
 const char *rule_extent(struct infer *I, uint32_t i, int k, dim want);
 /* Operand i has no larger extent than operand 0, but along `axis`. */

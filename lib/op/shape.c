@@ -1,5 +1,6 @@
 /* Operators about shapes, and those that make tensors from them: Shape, Size, Constant, Range, ... */
 #include <math.h>
+#include "op/native.h"
 #include "op/rules.h"
 
 /* ---- Shape, Size ---- */
@@ -310,10 +311,10 @@ const struct op ops_shape[] = {
 	{OP_ConstantOfShape, shape_of_shape, eval_of_shape},
 	{OP_EyeLike, shape_eye, eval_eye},
 	{OP_Range, shape_range, eval_range},
-	{OP_RandomNormal, shape_random},
-	{OP_RandomNormalLike, shape_random},
-	{OP_RandomUniform, shape_random},
-	{OP_RandomUniformLike, shape_random},
-	{OP_Bernoulli, shape_random},
+	{OP_RandomNormal, shape_random, eval_native},
+	{OP_RandomNormalLike, shape_random, eval_native},
+	{OP_RandomUniform, shape_random, eval_native},
+	{OP_RandomUniformLike, shape_random, eval_native},
+	{OP_Bernoulli, shape_random, eval_native},
 	{0},
 };

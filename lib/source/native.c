@@ -162,6 +162,7 @@ void put_native_call(struct emission *e, FILE *f, uint32_t c)
 	for (uint32_t k = 0; k < n->nout; k++)
 		put_tensor(e, f, x, native_result(e->M, x, k));
 	fprintf(f, "{0}}, .nout = %" PRIu32, n->nout);
+	fprintf(f, ", .step = 0x%" PRIx64 "u", native_step(e->M->m, n));
 	if (nattr)
 		fprintf(f, ", .attr = native_attrs%" PRIu32 ", .nattr = %d", c, nattr);
 	fprintf(f, "},\n\t\t\t(const char *const[]){");

@@ -69,7 +69,7 @@ strange=
 for f in "$top"/lib/native/*.c; do
 	name=$(basename "$f" .c)
 	[ "$name" = table ] || strange="$strange$(sed -nE 's/^(static |enum |struct |union |typedef )[^(=;{]*[ *]([A-Za-z_0-9]+)( ?[\[(=;{].*|)$/\2/p; s/^#define ([A-Za-z_0-9]+).*/\1/p' "$f" |
-		grep -viE "^$name(_|$)" | sed "s,^, $name: ,")"
+		grep -viE "^($name(_.*)?|T|FN)$" | sed "s,^, $name: ,")"
 done
 [ -z "$strange" ] || echo "# $strange"
 [ -z "$strange" ]

@@ -22,6 +22,8 @@ static void unsupported(struct module *m, graph_id g)
 		const struct node *n = node(m, graph(m, g)->nodes.a[i]);
 		if (!op_row(n->op) || !op_row(n->op)->eval)
 			die(EX_NOTAVAIL, "%s", op_name(n->op));
+		if (op_is(n->op, OP_RANDOM))
+			die(EX_NOTAVAIL, "random numbers");
 	}
 }
 
@@ -95,7 +97,7 @@ int main(int argc, char **argv)
 	static const char *const kinds[] = {"node", "simple", "pytorch-operator", "pytorch-converted", NULL};
 
 	msg_tool = "ops";
-	return conformance(
-		&(struct conformance){kinds, run_case, is_unsupported, "operators or types without an evaluator, opsets below 7"},
-		argc > 1 ? argv[1] : NULL);
+	return conformance(&(struct conformance){kinds, run_case, is_unsupported,
+						 "random numbers, operators or types without an evaluator, opsets below 7"},
+			   argc > 1 ? argv[1] : NULL);
 }

@@ -1,0 +1,48 @@
+/* Det: by elimination with the largest pivot, in double. */
+#include "native/native.h"
+
+static double det_of(double *a, int64_t n)
+{
+	double product = 1;
+
+	for (int64_t k = 0; k < n; k++) {
+		int64_t p = k;
+		for (int64_t i = k + 1; i < n; i++)
+			p = fabs(a[i * n + k]) > fabs(a[p * n + k]) ? i : p;
+		for (int64_t j = k; p != k && j < n; j++) {
+			double x = a[k * n + j];
+			a[k * n + j] = a[p * n + j];
+			a[p * n + j] = x;
+		}
+		product *= p == k ? a[k * n + k] : -a[k * n + k];
+		if (a[k * n + k] == 0)
+			return 0;
+		for (int64_t i = k + 1; i < n; i++) {
+			double f = a[i * n + k] / a[k * n + k];
+			for (int64_t j = k + 1; j < n; j++)
+				a[i * n + j] -= f * a[k * n + j];
+		}
+	}
+	return product;
+}
+
+NATIVE const char *native_Det(struct native *n)
+{
+	const struct native_tensor *x = &n->in[0];
+	int64_t m = x->rank < 2 ? 0 : x->dims[x->rank - 1], all;
+
+	if (!native_is_float(x->type))
+		return native_no_type();
+	if (x->rank < 2 || x->dims[x->rank - 2] != m)
+		return "the matrices are not square";
+	void *y = n->room(n, 0, x->type, x->rank - 2, x->dims);
+	double *a = n->scratch(n, (size_t)(m * m) * sizeof *a);
+	if (!y || !a)
+		return native_no_room(n);
+	all = native_count_of(x->rank - 2, x->dims);
+	for (int64_t i = 0; i < all; i++) {
+		native_load(x->type, x->data, i * m * m, m * m, a);
+		native_set(x->type, y, i, det_of(a, m));
+	}
+	return NULL;
+}

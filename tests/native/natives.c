@@ -1,0 +1,387 @@
+/* Functions of lib/native, called as the evaluator and compiled models do, with contents and sizes that no file was made for: what they
+ * compute is checked, or that they say no. Under the address sanitizer, that they stay in their memory. */
+#include <stdlib.h>
+#include <string.h>
+#include "common/memory.h"
+#include "common/tool.h"
+#include "native/table.h"
+#include "tap.h"
+
+const struct tool tool; /* the library's main() is not linked */
+
+enum { OPERANDS = 8, HELD = 64 };
+
+struct call {
+	struct native n;
+	struct native_tensor in[OPERANDS], out[2];
+	struct native_attr attr[16];
+	int64_t dims[OPERANDS + 2][8];
+	void *held[HELD];
+	int nheld;
+};
+
+static void *hold(struct call *c, size_t bytes)
+{
+	void *p = bytes < (size_t)1 << 40 && c->nheld < HELD ? malloc(bytes + !bytes) : NULL;
+
+	if (p)
+		c->held[c->nheld++] = p;
+	return p;
+}
+
+static void *scratch(struct native *n, size_t bytes) { return hold(n->ctx, bytes); }
+
+static void *room(struct native *n, int i, int type, int rank, const int64_t *dims)
+{
+	struct call *c = n->ctx;
+	void *p = hold(c, (size_t)native_count_of(rank, dims) * native_size(type));
+
+	if (i < n->nout && rank <= 8) {
+		memcpy(c->dims[OPERANDS + i], dims, (size_t)rank * sizeof *dims);
+		n->out[i] = (struct native_tensor){type, rank, c->dims[OPERANDS + i], p};
+	}
+	return p;
+}
+
+static struct call *call_new(int nout)
+{
+	struct call *c = calloc(1, sizeof *c);
+
+	c->n = (struct native){.in = c->in, .out = c->out, .nout = nout, .attr = c->attr, .room = room, .scratch = scratch, .ctx = c};
+	for (int i = 0; i < nout; i++)
+		c->out[i].type = NATIVE_F32;
+	return c;
+}
+
+static void call_free(struct call *c)
+{
+	for (int i = 0; i < c->nheld; i++)
+		free(c->held[i]);
+	free(c);
+}
+
+/* The next operand. Its data, of as many bytes as it has elements. */
+static void *operand(struct call *c, int type, int rank, const int64_t *dims)
+{
+	int i = c->n.nin++;
+
+	memcpy(c->dims[i], dims, (size_t)rank * sizeof *dims);
+	c->in[i] = (struct native_tensor){type, rank, c->dims[i], NULL};
+	return c->in[i].data = hold(c, (size_t)native_count(&c->in[i]) * native_size(type));
+}
+
+#define DIMS(...) \
+	(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
+
+static void put_int(struct call *c, int64_t v) { *(int64_t *)operand(c, NATIVE_I64, 0, (int64_t[]){0}) = v; }
+static void put_float(struct call *c, float v) { *(float *)operand(c, NATIVE_F32, 0, (int64_t[]){0}) = v; }
+static struct native_attr *attr(struct call *c, const char *name)
+{
+	struct native_attr *a = &c->attr[c->n.nattr++];
+
+	*a = (struct native_attr){.name = name, .given = true, .n = 1};
+	return a;
+}
+
+static const char *run(struct call *c, const char *op) { return native_find(op)->run(&c->n); }
+
+/* ---- DFT ---- */
+
+/* The largest error of a transform of length n of m numbers of an axis with others inside, against the sum itself; 1000: it said no. */
+static double dft_error(int64_t n, int64_t m, int parts, bool inverse)
+{
+	struct call *c = call_new(1);
+	double *x = operand(c, NATIVE_F64, DIMS(2, m, 3, parts)), worst = 0;
+
+	for (int64_t i = 0; i < 2 * m * 3 * parts; i++)
+		x[i] = sin(0.7 * (double)i) + (double)(i % 5) / 3;
+	put_int(c, n);
+	put_int(c, 1);
+	attr(c, "inverse")->i = inverse;
+	const char *why = run(c, "DFT");
+	const double *y = c->out[0].data;
+	for (int64_t b = 0; !why && b < 6; b++)
+		for (int64_t k = 0; k < n; k++) {
+			double re = 0, im = 0, *at = x + (b / 3 * m * 3 + b % 3) * parts;
+			const double *is = y + (b / 3 * n * 3 + k * 3 + b % 3) * 2;
+			for (int64_t j = 0; j < n && j < m; j++) {
+				double angle = (inverse ? 2 : -2) * M_PI * (double)(j * k % n) / (double)n, s = sin(angle), q = cos(angle);
+				double xr = at[j * 3 * parts], xi = parts == 2 ? at[j * 3 * parts + 1] : 0;
+				re += xr * q - xi * s;
+				im += xr * s + xi * q;
+			}
+			worst = fmax(worst, hypot(re / (inverse ? (double)n : 1) - is[0], im / (inverse ? (double)n : 1) - is[1]));
+		}
+	call_free(c);
+	return why ? 1000 : worst;
+}
+
+static void test_dft(void)
+{
+	double worst = 0;
+
+	for (int64_t n = 1; n <= 130; n++)
+		for (int k = 0; k < 4; k++)
+			worst = fmax(worst, dft_error(n, n, 1 + k % 2, k / 2));
+	ok(worst < 1e-12, "transforms of 1 to 130 numbers are off by at most %g", worst);
+	worst = fmax(fmax(dft_error(509, 509, 2, false), dft_error(1024, 1000, 1, false)), dft_error(1000, 1201, 1, true));
+	ok(worst < 1e-11, "long ones, longer and shorter than the signal, by %g", worst);
+}
+
+/* A signal from its one-sided spectrum is the signal. */
+static void test_one_sided(void)
+{
+	bool same = true;
+
+	for (int64_t n = 1; n <= 40; n++) {
+		struct call *c = call_new(1), *d = call_new(1);
+		float *x = operand(c, NATIVE_F32, DIMS(1, n, 1));
+		for (int64_t i = 0; i < n; i++)
+			x[i] = (float)(i * i % 7);
+		put_int(c, n);
+		put_int(c, -2);
+		attr(c, "onesided")->i = 1;
+		const char *why = run(c, "DFT");
+		float *y = operand(d, NATIVE_F32, DIMS(1, n / 2 + 1, 2));
+		if (!why)
+			memcpy(y, c->out[0].data, 2 * (size_t)(n / 2 + 1) * sizeof *y);
+		put_int(d, n);
+		put_int(d, -2);
+		attr(d, "onesided")->i = 1;
+		attr(d, "inverse")->i = 1;
+		same = same && !why && !run(d, "DFT") && d->out[0].dims[1] == n && d->out[0].dims[2] == 1;
+		for (int64_t i = 0; same && i < n; i++)
+			same = fabsf(((float *)d->out[0].data)[i] - x[i]) < 1e-5f;
+		call_free(c);
+		call_free(d);
+	}
+	ok(same, "a signal comes back from its one-sided spectrum");
+}
+
+/* ---- what indices and places may be ---- */
+
+/* A grid of any numbers reads pixels only, and gives numbers that are between them. */
+static void test_grid(const char *mode, const char *padding, int64_t extent, bool corners)
+{
+	static const float odd[] = {0, -1, 1, 0.3f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN, 3e9f, 1e-45f, 1.0000001f};
+	enum { N = sizeof odd / sizeof *odd };
+	struct call *c = call_new(1);
+	float *x = operand(c, NATIVE_F32, DIMS(1, 2, extent, extent)), *at;
+	bool fits = true;
+
+	for (int64_t i = 0; i < 2 * extent * extent; i++)
+		x[i] = 1;
+	at = operand(c, NATIVE_F32, DIMS(1, N, N, 2));
+	for (int i = 0; i < N * N; i++) {
+		at[2 * i] = odd[i / N];
+		at[2 * i + 1] = odd[i % N];
+	}
+	attr(c, "mode")->s = mode;
+	attr(c, "padding_mode")->s = padding;
+	attr(c, "align_corners")->i = corners;
+	fits = !run(c, "GridSample");
+	for (int i = 0; fits && i < 2 * N * N; i++)
+		fits = ((float *)c->out[0].data)[i] >= -0.3f && ((float *)c->out[0].data)[i] <= 1.6f;
+	ok(fits, "a grid of odd numbers over %lld pixels, %s, %s, corners %d", (long long)extent, mode, padding, corners);
+	call_free(c);
+}
+
+static void test_regions(const char *op, const char *mode, int64_t ratio)
+{
+	static const float odd[] = {0, -1, 3, 1e30f, -1e30f, INFINITY, NAN, 7.5f};
+	enum { N = sizeof odd / sizeof *odd };
+	bool align = !strcmp(op, "RoiAlign"), fits;
+	int columns = align ? 4 : 5;
+	struct call *c = call_new(1);
+	float *x = operand(c, NATIVE_F32, DIMS(2, 2, 5, 6)), *r;
+
+	for (int i = 0; i < 120; i++)
+		x[i] = 1;
+	r = operand(c, NATIVE_F32, DIMS(N * N, columns));
+	for (int i = 0; i < N * N; i++) {
+		float *to = r + i * columns;
+		if (!align)
+			*to++ = (float)(i % 2);
+		to[0] = odd[i / N];
+		to[1] = odd[i % N];
+		to[2] = odd[(i + 3) % N];
+		to[3] = odd[(i / N + 5) % N];
+	}
+	int64_t *image = align ? operand(c, NATIVE_I64, DIMS(N * N)) : NULL;
+	for (int i = 0; image && i < N * N; i++)
+		image[i] = i % 2;
+	attr(c, "output_height")->i = 3;
+	attr(c, "output_width")->i = 2;
+	attr(c, "sampling_ratio")->i = ratio;
+	attr(c, "spatial_scale")->f = 1;
+	attr(c, "mode")->s = mode;
+	attr(c, "pooled_shape")->ints = (const int64_t[]){3, 2};
+	c->attr[c->n.nattr - 1].n = 2;
+	fits = !run(c, op);
+	for (int i = 0; fits && i < N * N * 12; i++)
+		fits = ((float *)c->out[0].data)[i] >= 0 && ((float *)c->out[0].data)[i] <= 1.0001f;
+	ok(fits, "%s %s %lld of odd regions", op, mode, (long long)ratio);
+	if (align)
+		image[5] = 2;
+	else
+		r[25] = -1;
+	const char *why = run(c, op);
+	ok(why && strstr(why, "region 5 of image"), "%s: no such image: %s", op, why);
+	call_free(c);
+}
+
+/* Boxes in a row of which each overlaps the next by half. */
+static void test_suppression(void)
+{
+	enum { N = 200 };
+	struct call *c = call_new(1);
+	float *box = operand(c, NATIVE_F32, DIMS(1, N, 4)), *score = operand(c, NATIVE_F32, DIMS(1, 2, N));
+	bool good = true;
+
+	for (int i = 0; i < N; i++) {
+		memcpy(box + 4 * i, (float[]){0, (float)i, 1, (float)i + 2}, 16);
+		score[i] = (float)(i % 2) + (float)i / N;
+		score[N + i] = i == 7 ? 1 : NAN;
+	}
+	put_int(c, 50);
+	put_float(c, 0.3f);
+	put_float(c, 0.5f);
+	const char *why = run(c, "NonMaxSuppression");
+	const int64_t *y = c->out[0].data;
+	for (int i = 0; !why && i < 50; i++)
+		good = good && y[3 * i + 1] == 0 && y[3 * i + 2] == N - 1 - 2 * i;
+	ok(!why && good && c->out[0].dims[0] == 51 && y[151] == 1 && y[152] == 7, "boxes that overlap are left out: %s", why ? why : "");
+	call_free(c);
+}
+
+static void test_unpool(void)
+{
+	struct call *c = call_new(1);
+	float *x = operand(c, NATIVE_F32, DIMS(1, 1, 2, 2));
+	int64_t *at = operand(c, NATIVE_I64, DIMS(1, 1, 2, 2));
+
+	for (int i = 0; i < 4; i++) {
+		x[i] = (float)i + 1;
+		at[i] = 5 * i;
+	}
+	struct native_attr *a = attr(c, "kernel_shape");
+	a->ints = (const int64_t[]){2, 2};
+	a->n = 2;
+	a = attr(c, "strides");
+	a->ints = (const int64_t[]){2, 2};
+	a->n = 2;
+	const char *why = run(c, "MaxUnpool");
+	ok(!why && ((float *)c->out[0].data)[10] == 3, "elements at their places: %s", why ? why : "");
+	at[2] = 16;
+	why = run(c, "MaxUnpool");
+	ok(why && strstr(why, "index 16 of 16"), "no such place: %s", why);
+	at[2] = -1;
+	ok(run(c, "MaxUnpool") != NULL, "nor one before the first");
+	call_free(c);
+}
+
+static void test_labels(void)
+{
+	struct call *c = call_new(1);
+	float *x = operand(c, NATIVE_F32, DIMS(2, 3));
+	int32_t *label = operand(c, NATIVE_I32, DIMS(2));
+
+	memset(x, 0, 6 * sizeof *x);
+	label[0] = 1;
+	label[1] = 3;
+	attr(c, "reduction")->s = "mean";
+	const char *why = run(c, "SoftmaxCrossEntropyLoss");
+	ok(why && strstr(why, "label 3 of 3 classes"), "no such class: %s", why);
+	attr(c, "ignore_index")->i = 3;
+	why = run(c, "SoftmaxCrossEntropyLoss");
+	ok(!why && fabs(*(float *)c->out[0].data - log(3)) < 1e-6, "but one that is ignored: %s", why ? why : "");
+	call_free(c);
+}
+
+/* ---- random numbers ---- */
+
+static void draw(const char *op, float seed, uint64_t step, double *mean, double *square, float *first)
+{
+	enum { N = 100000 };
+	struct call *c = call_new(1);
+	struct native_attr *a = attr(c, "shape");
+
+	a->ints = (const int64_t[]){N};
+	attr(c, "scale")->f = 1;
+	attr(c, "high")->f = 1;
+	if (seed)
+		attr(c, "seed")->f = seed;
+	c->n.step = step;
+	*mean = *square = NAN;
+	if (!run(c, op)) {
+		*mean = *square = 0;
+		for (int i = 0; i < N; i++) {
+			double v = ((float *)c->out[0].data)[i];
+			*mean += v / N;
+			*square += v * v / N;
+		}
+		*first = *(float *)c->out[0].data;
+	}
+	call_free(c);
+}
+
+static void test_random(void)
+{
+	double mean, square;
+	float a, b, d;
+
+	draw("RandomNormal", 0, 1, &mean, &square, &a);
+	ok(fabs(mean) < 0.02 && fabs(square - 1) < 0.03, "normal: mean %g, square %g", mean, square);
+	draw("RandomNormal", 0, 1, &mean, &square, &b);
+	draw("RandomNormal", 0, 2, &mean, &square, &d);
+	ok(a == b && a != d, "the same numbers again, and others in another step");
+	draw("RandomNormal", 3.5f, 1, &mean, &square, &a);
+	draw("RandomNormal", 3.5f, 2, &mean, &square, &b);
+	ok(a == b && a != d, "a seed decides");
+	draw("RandomUniform", 0, 1, &mean, &square, &a);
+	ok(fabs(mean - 0.5) < 0.01 && fabs(square - 1 / 3.0) < 0.01, "uniform: mean %g, square %g", mean, square);
+}
+
+/* ---- small floats ---- */
+
+static void test_small_floats(void)
+{
+	static const int types[] = {NATIVE_F16, NATIVE_BF16};
+	uint16_t x[8] = {0}, y[8] = {0}; /* as large as any type */
+	bool same = true;
+
+	for (int t = 0; t < 2; t++)
+		for (uint32_t b = 0; b < 65536; b++) {
+			x[0] = (uint16_t)b;
+			double v = native_get(types[t], x, 0);
+			native_set(types[t], y, 0, v);
+			same = same && (*x == *y || v != v);
+		}
+	ok(same, "halves and bfloat16 come back from doubles");
+	native_set(NATIVE_F16, y, 0, 65519.99);
+	ok(*y == 0x7bff, "the largest half");
+	native_set(NATIVE_F16, y, 0, 65520);
+	ok(*y == 0x7c00, "one that is too large");
+	native_set(NATIVE_F16, y, 0, 0x1.8p-24);
+	ok(*y == 2, "halfway to even");
+}
+
+int main(void)
+{
+	static const char *const modes[] = {"nearest", "linear", "cubic"}, *const paddings[] = {"zeros", "border", "reflection"};
+
+	test_dft();
+	test_one_sided();
+	for (int i = 0; i < 36; i++)
+		test_grid(modes[i % 3], paddings[i / 3 % 3], i / 9 % 2 ? 1 : 5, i / 18);
+	test_regions("RoiAlign", "avg", 0);
+	test_regions("RoiAlign", "max", 0);
+	test_regions("RoiAlign", "avg", 3);
+	test_regions("MaxRoiPool", "", 0);
+	test_suppression();
+	test_unpool();
+	test_labels();
+	test_random();
+	test_small_floats();
+	return tap_done();
+}
