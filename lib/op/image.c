@@ -226,8 +226,9 @@ static const char *shape_columns(struct infer *I)
 }
 
 /* [regions, channels, height, width] */
-static void regions_out(struct infer *I, int64_t height, int64_t width)
+static const char *regions_out(struct infer *I, int64_t height, int64_t width)
 {
+	int64_t regions, images;
 	dim *d = rule_dims(I, 4);
 
 	d[0] = rule_rank(I, 1) == 2 ? rule_dim(I, 1, 0) : POLY_UNKNOWN;
@@ -235,11 +236,18 @@ static void regions_out(struct infer *I, int64_t height, int64_t width)
 	d[2] = rule_const(I, height);
 	d[3] = rule_const(I, width);
 	rule_out(I, 0, I->in[0].dtype, 4, d);
+	if (rule_rank(I, 0) == 4 && poly_is_const(rule_polys(I), rule_dim(I, 0, 0), &images) && !images &&
+	    poly_is_const(rule_polys(I), d[0], &regions) && regions)
+		return "regions of no images";
+	return NULL;
 }
 
 static const char *shape_roi_align(struct infer *I)
 {
-	regions_out(I, attr_i(I->n, "output_height"), attr_i(I->n, "output_width"));
+	const char *why = regions_out(I, attr_i(I->n, "output_height"), attr_i(I->n, "output_width"));
+
+	if (why)
+		return why;
 	return rule_rank(I, 0) == 4 ? rule_below(I, 2, rule_dim(I, 0, 0), NULL) : NULL;
 }
 
@@ -250,7 +258,9 @@ static const char *shape_max_roi(struct infer *I)
 
 	if (n != 2)
 		return rule_why(I, "pooled_shape has %d numbers, takes 2", n);
-	regions_out(I, size[0], size[1]);
+	const char *why = regions_out(I, size[0], size[1]);
+	if (why)
+		return why;
 	struct tensor *rois = node_const(I->m, I->n, 1);
 	int64_t images, k = 0;
 	if (!rois || rule_rank(I, 0) != 4 || !poly_is_const(rule_polys(I), rule_dim(I, 0, 0), &images))

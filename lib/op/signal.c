@@ -95,6 +95,14 @@ static const char *shape_window(struct infer *I)
 	return NULL;
 }
 
+/* As lib/native has it. */
+static bool is_few(struct infer *I, dim d)
+{
+	int64_t c;
+
+	return !poly_is_const(rule_polys(I), d, &c) || c < 1 << 28;
+}
+
 static const char *shape_mel(struct infer *I)
 {
 	dim *d = rule_dims(I, 2), length = number(I, 1, POLY_UNKNOWN);
@@ -103,6 +111,10 @@ static const char *shape_mel(struct infer *I)
 	d[1] = number(I, 0, POLY_UNKNOWN);
 	if (!at_least(I, length, 0) || !at_least(I, d[1], 0))
 		return "a matrix of less than nothing";
+	if (!at_least(I, number(I, 2, POLY_UNKNOWN), 1))
+		return "a rate below 1";
+	if (!is_few(I, length) || !is_few(I, d[1]))
+		return "a matrix too large";
 	rule_out(I, 0, dtype_from_onnx((int)attr_i(I->n, "output_datatype")), 2, d);
 	return NULL;
 }
