@@ -118,12 +118,12 @@ static void add_opaque(struct model *M, node_id n, const char *why)
 {
 	node_id native = native_node(M->m, n);
 
+	evaluators_check(M->m, attr_graph(node(M->m, n), "graph"));
 	if (native) {
 		vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_NATIVE, .why = why, .native = native});
 		M->nnative++;
 		return;
 	}
-	evaluators_check(M->m, attr_graph(node(M->m, n), "graph"));
 	vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_OPAQUE, .why = why, .opaque = M->nopaque++});
 }
 

@@ -331,11 +331,19 @@ static const char *shape_suppression(struct infer *I)
 	return NULL;
 }
 
+static const char *unable_complex(struct module *m, const struct node *n)
+{
+	enum dtype t = val(m, n->in[0])->type.dtype;
+	bool picks = n->op == OP_GridSample && !strcmp(attr_s(n, "mode"), "nearest");
+
+	return (t == DT_C64 || t == DT_C128) && !picks ? "no evaluator for complex numbers" : NULL;
+}
+
 const struct op ops_image[] = {
-	{OP_GridSample, shape_grid_sample, eval_native},
+	{OP_GridSample, shape_grid_sample, eval_native, .unable = unable_complex},
 	{OP_AffineGrid, shape_affine_grid, eval_native},
 	{OP_CenterCropPad, shape_crop, eval_native},
-	{OP_Col2Im, shape_columns, eval_native},
+	{OP_Col2Im, shape_columns, eval_native, .unable = unable_complex},
 	{OP_DeformConv, shape_deform, eval_native},
 	{OP_Det, shape_det, eval_native},
 	{OP_MaxRoiPool, shape_max_roi, eval_native},

@@ -84,6 +84,16 @@ static const char *shape_stft(struct infer *I)
 	return NULL;
 }
 
+/* The type that an attribute names is a float or an integer, the only ones there may be. */
+static const char *number_type(struct infer *I)
+{
+	enum dtype t = dtype_from_onnx((int)attr_i(I->n, "output_datatype"));
+
+	return t && (dtype_is_float(t) || (dtype_is_int(t) && !dtype_is_int4(t)))
+		       ? NULL
+		       : rule_why(I, "attribute 'output_datatype' is %s, takes a float or an integer", dtype_name(t));
+}
+
 static const char *shape_window(struct infer *I)
 {
 	dim *d = rule_dims(I, 1);
@@ -92,7 +102,7 @@ static const char *shape_window(struct infer *I)
 	if (!at_least(I, d[0], 0))
 		return "a window of less than nothing";
 	rule_out(I, 0, dtype_from_onnx((int)attr_i(I->n, "output_datatype")), 1, d);
-	return NULL;
+	return number_type(I);
 }
 
 /* As lib/native has it. */
@@ -116,7 +126,7 @@ static const char *shape_mel(struct infer *I)
 	if (!is_few(I, length) || !is_few(I, d[1]))
 		return "a matrix too large";
 	rule_out(I, 0, dtype_from_onnx((int)attr_i(I->n, "output_datatype")), 2, d);
-	return NULL;
+	return number_type(I);
 }
 
 /* ---- losses and draws ---- */
@@ -145,7 +155,14 @@ static const char *shape_loss(struct infer *I)
 static const char *shape_multinomial(struct infer *I)
 {
 	dim *d = rule_dims(I, 2);
+	enum dtype t = dtype_from_onnx((int)attr_i(I->n, "dtype"));
+	int64_t rows, classes;
 
+	if (t != DT_I32 && t != DT_I64)
+		return rule_why(I, "attribute 'dtype' is %s, takes i32 or i64", dtype_name(t));
+	if (rule_rank(I, 0) == 2 && poly_is_const(rule_polys(I), rule_dim(I, 0, 0), &rows) && rows &&
+	    poly_is_const(rule_polys(I), rule_dim(I, 0, 1), &classes) && !classes)
+		return "there are no classes";
 	d[0] = rule_rank(I, 0) == 2 ? rule_dim(I, 0, 0) : POLY_UNKNOWN;
 	d[1] = rule_const(I, attr_i(I->n, "sample_size"));
 	rule_out(I, 0, dtype_from_onnx((int)attr_i(I->n, "dtype")), 2, d);

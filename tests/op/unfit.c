@@ -116,7 +116,8 @@ static struct module *make(const uint8_t *data, size_t n) { return read_text(dat
 /* Are all operands that are not floats known? Then whether it can run does not depend on the inputs. */
 static bool all_known(const struct example *x)
 {
-	bool numbers_too = !strcmp(x->op, "Range") || !strcmp(x->op, "Resize") || !strcmp(x->op, "Upsample");
+	bool numbers_too =
+		!strcmp(x->op, "Range") || !strcmp(x->op, "MaxRoiPool") || !strcmp(x->op, "Resize") || !strcmp(x->op, "Upsample");
 
 	for (int i = 0; i < x->nin; i++)
 		if (!*x->value[i] && *x->type[i] != '-' && ((*x->type[i] != 'f' && strncmp(x->type[i], "bf", 2)) || (i && numbers_too)))
