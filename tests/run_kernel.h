@@ -19,7 +19,7 @@ __attribute__((unused)) static void put_runner(FILE *f, struct loop_prog *p, con
 		for (buf_id b = 1; b < p->bufs.n; b++)
 			if (lbuf(p, b)->scope == s)
 				fprintf(f, "data[%u], ", b);
-	fprintf(f, "%sws);\n}\n", p->params.n ? "p, " : "");
+	fprintf(f, "%sws%s);\n}\n", p->params.n ? "p, " : "", emit_starts_team(p) ? ", 0" : "");
 }
 
 /* Not clang 14, where a task needs _Float16: it has that type on few machines. */
@@ -40,6 +40,16 @@ __attribute__((unused)) static void *compile_library(const char *name, const str
 	return lib;
 }
 
+/* A team that is one thread: it does the shares of all, the last one first. */
+__attribute__((unused)) static void put_team(FILE *f, int threads)
+{
+	emit_team_prelude(f, "static");
+	fprintf(f,
+		"static void team_run(struct team *team, void (*work)(void *, long, long, int), void *args, long n)\n{\n"
+		"\tfor (int t = %d; t-- > 0;)\n\t\twork(args, n * t / %d, n * (t + 1) / %d, t);\n}\n",
+		threads, threads, threads);
+}
+
 /* The programs as kernels k0, k1, ..., each with its runner, in NAME.c; loaded as above. */
 __attribute__((unused)) static void *compile_kernels(struct loop_prog *const *p, int n, const struct target *t, const char *name)
 {
@@ -47,6 +57,9 @@ __attribute__((unused)) static void *compile_kernels(struct loop_prog *const *p,
 	FILE *f = fopen(path, "w");
 
 	emit_prelude(f, p, n, NULL, 0);
+	for (int i = 0, teams = 0; i < n; i++)
+		if (emit_starts_team(p[i]) && !teams++)
+			put_team(f, p[i]->threads);
 	for (int i = 0; i < n; i++) {
 		snprintf(kernel, sizeof kernel, "k%d", i);
 		emit_kernel(f, p[i], kernel);

@@ -161,10 +161,11 @@ static bool lives_in(struct loop_prog *p, buf_id b, nest_id l)
 
 const char *parallel_races(struct loop_prog *p, nest_id l)
 {
-	int64_t n;
+	int64_t lo, n;
 	const char *why = NULL;
 
-	if (poly_is_const(p->P, lnest(p, l)->extent, &n) && n <= 1)
+	poly_range(p->P, lnest(p, l)->extent, &lo, &n);
+	if (n <= 1)
 		return NULL;
 	int nblocks = nest_blocks(p, l, 0, NULL, 0);
 	nest_id *block = xcalloc((size_t)nblocks + 1, sizeof *block);

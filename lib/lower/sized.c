@@ -237,6 +237,8 @@ const char *sized_schedule(struct sized *s, const char *given, const char **trac
 	const char *why;
 	bool trace_given = given;
 
+	if (s->usual)
+		s->usual->threads = q->threads;
 	if (!given)
 		given = arena_str(&q->arena, default_schedule(s->usual ? s->usual : q));
 	if (trace)

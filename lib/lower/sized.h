@@ -13,7 +13,7 @@ struct sized {
 struct sized lower_sized(struct module *m, node_id n, const struct target *t, const char *algo, const char **why);
 /* Has a type of the group a symbol? */
 bool group_varies(struct module *m, node_id n);
-/* Schedules by the trace, NULL: by the default schedule of the usual sizes; legalizes and verifies. The trace that was applied goes to
+/* Schedules by the trace, NULL: by the default schedule of the usual sizes, for as many threads as low.prog says; legalizes and verifies. The trace that was applied goes to
  * *trace (may be NULL), in the arena of low.prog. usual is spent. NULL, or why not. */
 const char *sized_schedule(struct sized *s, const char *given, const char **trace);
 void sized_free(struct sized *s);

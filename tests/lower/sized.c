@@ -1,5 +1,5 @@
 /* Groups of varying sizes: one kernel, run at many sizes, against the evaluator; and its nest, run by the interpreter. The same graphs
- * as ge-fuse and ge-layout leave them. sized FILE.txt...: those instead. */
+ * as ge-fuse and ge-layout leave them, some for three threads. sized FILE.txt...: those instead, for $SIZED_THREADS. */
 #include <math.h>
 #include <string.h>
 #include "common/rng.h"
@@ -150,6 +150,8 @@ static void all_sizes(struct module *m, struct sized_kernel *k, void *lib, int i
 		}
 }
 
+static int threads = 1;
+
 static void module_kernels(struct module *m)
 {
 	struct sized_kernel k[KERNELS_MAX] = {{0}};
@@ -163,6 +165,8 @@ static void module_kernels(struct module *m)
 		if (strcmp(op_name(node(m, g->nodes.a[i])->op), "hone.Fused") && strcmp(op_name(node(m, g->nodes.a[i])->op), "Fused"))
 			continue;
 		k[n] = (struct sized_kernel){g->nodes.a[i], lower_sized(m, g->nodes.a[i], target_host(), NULL, &why)};
+		if (!why)
+			k[n].s.low.prog->threads = threads;
 		if (!why)
 			why = sized_schedule(&k[n].s, NULL, &trace);
 		if (!ok(!why, "%s has a kernel: %s", node_where(m, g->nodes.a[i], &a), why ? why : "")) {
@@ -254,9 +258,13 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	threads = getenv("SIZED_THREADS") ? atoi(getenv("SIZED_THREADS")) : 1;
 	for (int i = 1; i < argc; i++)
 		of_file(argv[i]);
 	for (size_t i = 0; argc == 1 && i < sizeof texts / sizeof *texts; i++)
+		of_text(texts[i].constants, texts[i].nodes);
+	threads = 3;
+	for (size_t i = 1; argc == 1 && i < 8; i += 2)
 		of_text(texts[i].constants, texts[i].nodes);
 	return tap_done();
 }
