@@ -1,4 +1,5 @@
 /* Operators that read or write elements by index: Gather and Scatter in their forms, OneHot, TopK, ... */
+#include "op/native.h"
 #include "op/rules.h"
 
 static const char *bad_axis(struct infer *I, int64_t axis, int rank)
@@ -380,149 +381,6 @@ static const char *eval_gather_nd(struct eval *e)
 	return NULL;
 }
 
-enum how { NONE, ADD, MUL, MAX, MIN };
-
-static enum how read_how(const struct eval *e)
-{
-	static const char *const names[] = {"none", "add", "mul", "max", "min"};
-	const char *s = attr_s(e->n, "reduction");
-	int i = MIN;
-
-	while (i > NONE && strcmp(s, names[i]))
-		i--;
-	return i;
-}
-
-/* Integers wrap. NaN wins over a number; of two equal operands the first is returned. */
-static inline double combine_d(enum how how, double a, double b)
-{
-	return how == ADD ? a + b : how == MUL ? a * b : how == MAX ? (a > b || a != a ? a : b) : (a < b || a != a ? a : b);
-}
-
-static inline int64_t combine_i(enum how how, bool is_unsigned, int64_t a, int64_t b)
-{
-	int64_t flip = is_unsigned ? INT64_MIN : 0;
-	bool less = (a ^ flip) < (b ^ flip);
-
-	return how == ADD   ? (int64_t)((uint64_t)a + (uint64_t)b)
-	       : how == MUL ? (int64_t)((uint64_t)a * (uint64_t)b)
-	       : how == MAX ? (less ? b : a)
-			    : (less ? a : b);
-}
-
-/* y[off[k]] = y[off[k]] combined with u[from + k], one after another: offsets may be equal. */
-static void combine_at(enum how how, struct tensor *y, const int64_t *off, const struct tensor *u, int64_t from, int n)
-{
-	if (y->dtype == DT_F32) {
-		float *p = (float *)y->data;
-		const float *q = (const float *)u->data + from;
-		for (int k = 0; k < n; k++)
-			p[off[k]] = (float)combine_d(how, p[off[k]], q[k]);
-		return;
-	}
-	for (int k = 0; k < n; k++)
-		if (dtype_is_int(y->dtype)) {
-			int64_t v = combine_i(how, y->dtype == DT_U64, tensor_get_int(y, off[k]), tensor_get_int(u, from + k));
-			store_i(y, off[k], 1, &v);
-		} else {
-			tensor_set(y, off[k], combine_d(how, tensor_get(y, off[k]), tensor_get(u, from + k)));
-		}
-}
-
-/* The same for a row of both. */
-static void combine_row(enum how how, struct tensor *y, int64_t to, const struct tensor *u, int64_t from, int64_t n)
-{
-	double a[BLOCK], b[BLOCK];
-	int64_t v[BLOCK], w[BLOCK];
-
-	for (int64_t at = 0; at < n; at += BLOCK) {
-		int c = n - at < BLOCK ? (int)(n - at) : BLOCK;
-		if (dtype_is_int(y->dtype)) {
-			load_i(y, to + at, 1, c, v);
-			load_i(u, from + at, 1, c, w);
-			for (int k = 0; k < c; k++)
-				v[k] = combine_i(how, y->dtype == DT_U64, v[k], w[k]);
-			store_i(y, to + at, c, v);
-		} else {
-			load_d(y, to + at, 1, c, a);
-			load_d(u, from + at, 1, c, b);
-			for (int k = 0; k < c; k++)
-				a[k] = combine_d(how, a[k], b[k]);
-			store_d(y, to + at, c, a);
-		}
-	}
-}
-
-static const char *eval_scatter_elements(struct eval *e)
-{
-	const struct tensor *x = e->in[0], *ix = e->in[1], *u = e->in[2];
-	enum how how = read_how(e);
-	int64_t off[BLOCK], bad;
-	struct walk w;
-	int axis;
-
-	if (!dtype_fixed(x->dtype) || u->dtype != x->dtype || ix->rank != x->rank || tensor_count(u) != tensor_count(ix) ||
-	    !rule_axis(attr_i(e->n, "axis"), x->rank, &axis))
-		return "axis, indices or updates do not fit";
-	for (int k = 0; k < x->rank; k++)
-		if (k != axis && ix->dims[k] > x->dims[k])
-			return eval_why(e, "axis %d of the indices does not fit the data", k);
-	struct tensor *y = eval_out_raw(e, 0, x->dtype, x->rank, x->dims);
-	size_t size = dtype_size(x->dtype);
-	int64_t last = ix->dims[ix->rank - 1], total = tensor_count(ix);
-	memcpy(tensor_bytes(y), x->data, x->nbytes);
-	walk_start(&w, ix, x, axis);
-	for (int64_t i = 0; i < total; walk_next(&w))
-		for (int64_t j = 0; j < last; j += BLOCK) {
-			int n = last - j < BLOCK ? (int)(last - j) : BLOCK;
-			if ((bad = row_offsets(&w, ix, i, n, x->dims[axis], j, off)) >= 0)
-				return outside(e, ix, bad, x->dims[axis]);
-			if (how == NONE)
-				move_elements(size, tensor_bytes(y), (const char *)u->data + (size_t)i * size, off, n, false);
-			else
-				combine_at(how, y, off, u, i, n);
-			i += n;
-		}
-	return NULL;
-}
-
-static const char *eval_scatter_nd(struct eval *e)
-{
-	const struct tensor *x = e->in[0], *ix = e->in[1], *u = e->in[2];
-	enum how how = read_how(e);
-	int64_t tuples = 1, run = 1, off[BLOCK];
-	size_t size = dtype_size(x->dtype);
-	const char *why;
-
-	if (!dtype_fixed(x->dtype) || ix->rank < 1 || ix->dims[ix->rank - 1] > x->rank)
-		return "indices do not fit the data";
-	for (int i = 0; i < ix->rank - 1; i++)
-		tuples *= ix->dims[i];
-	for (int i = (int)ix->dims[ix->rank - 1]; i < x->rank; i++)
-		run *= x->dims[i];
-	if (tensor_count(u) != tuples * run || u->dtype != x->dtype)
-		return "updates do not fit the indices";
-	struct tensor *y = eval_out_raw(e, 0, x->dtype, x->rank, x->dims);
-	memcpy(tensor_bytes(y), x->data, x->nbytes);
-	for (int64_t i = 0; i < tuples; i += BLOCK) {
-		int n = tuples - i < BLOCK ? (int)(tuples - i) : BLOCK;
-		for (int k = 0; k < n; k++)
-			if ((why = tuple_offset(e, x, ix, i + k, 0, &off[k])))
-				return why;
-		if (run == 1 && how != NONE)
-			combine_at(how, y, off, u, i, n);
-		else if (run == 1)
-			move_elements(size, tensor_bytes(y), (const char *)u->data + (size_t)i * size, off, n, false);
-		for (int k = 0; k < n && run != 1; k++)
-			if (how == NONE)
-				memcpy(tensor_bytes(y) + (size_t)off[k] * size, (const char *)u->data + (size_t)((i + k) * run) * size,
-				       (size_t)run * size);
-			else
-				combine_row(how, y, off[k], u, (i + k) * run, run);
-	}
-	return NULL;
-}
-
 static const char *eval_onehot(struct eval *e)
 {
 	const struct tensor *ix = e->in[0], *values = e->in[2];
@@ -550,67 +408,14 @@ static const char *eval_onehot(struct eval *e)
 	return NULL;
 }
 
-static const char *eval_nonzero(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-	int64_t n = tensor_count(x), found = 0, at = 0;
-
-	for (int64_t i = 0; i < n; i++)
-		found += tensor_get(x, i) != 0;
-	struct tensor *y = eval_out(e, 0, DT_I64, 2, (int64_t[]){x->rank, found});
-	for (int64_t i = 0; i < n; i++) {
-		int64_t rest = i;
-		if (tensor_get(x, i) == 0)
-			continue;
-		for (int k = x->rank - 1; k >= 0; k--) {
-			((int64_t *)y->data)[k * found + at] = rest % x->dims[k];
-			rest /= x->dims[k];
-		}
-		at++;
-	}
-	return NULL;
-}
-
-static const char *eval_compress(struct eval *e)
-{
-	const struct tensor *x = e->in[0], *cond = e->in[1];
-	struct axes3 s = {1, tensor_count(x), 1};
-	bool flat = !attr_find(e->n, "axis");
-	int64_t kept = 0, dims[RANK_MAX], c = tensor_count(cond);
-	size_t size = dtype_size(x->dtype);
-	int axis = 0;
-
-	if (!size || (!flat && !rule_axis(attr_i(e->n, "axis"), x->rank, &axis)))
-		return "axis outside the rank, or strings";
-	if (!flat) {
-		s = split_at(x, axis);
-		memcpy(dims, x->dims, sizeof *dims * (size_t)x->rank);
-	}
-	if (c > s.n)
-		return eval_why(e, "%lld conditions for %lld elements", (long long)c, (long long)s.n);
-	for (int64_t i = 0; i < c; i++)
-		kept += ((const uint8_t *)cond->data)[i] != 0;
-	dims[axis] = kept;
-	struct tensor *y = eval_out(e, 0, x->dtype, flat ? 1 : x->rank, dims);
-	size_t run = (size_t)s.inner * size;
-	char *o = tensor_bytes(y);
-	for (int64_t p = 0; p < s.outer; p++)
-		for (int64_t i = 0; i < c; i++)
-			if (((const uint8_t *)cond->data)[i]) {
-				memcpy(o, (const char *)x->data + (size_t)(p * s.n + i) * run, run);
-				o += run;
-			}
-	return NULL;
-}
-
 const struct op ops_index[] = {
 	{OP_Gather, shape_gather, eval_gather},
 	{OP_GatherElements, shape_gather_elements, eval_gather_elements},
 	{OP_GatherND, shape_gather_nd, eval_gather_nd},
-	{OP_ScatterElements, shape_scatter_elements, eval_scatter_elements},
-	{OP_ScatterND, shape_scatter_nd, eval_scatter_nd},
+	{OP_ScatterElements, shape_scatter_elements, eval_native},
+	{OP_ScatterND, shape_scatter_nd, eval_native},
 	{OP_OneHot, shape_onehot, eval_onehot},
-	{OP_NonZero, shape_nonzero, eval_nonzero},
-	{OP_Compress, shape_compress, eval_compress},
+	{OP_NonZero, shape_nonzero, eval_native},
+	{OP_Compress, shape_compress, eval_native},
 	{0},
 };

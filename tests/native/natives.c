@@ -298,6 +298,37 @@ static void test_labels(void)
 	call_free(c);
 }
 
+/* Of a matrix of 3 x 4, elements that indices name along either axis, twice the same place. */
+static void test_scatter(int64_t axis)
+{
+	struct call *c = call_new(1);
+	int32_t *x = operand(c, NATIVE_I32, DIMS(3, 4)), *u;
+	int64_t *at = operand(c, NATIVE_I64, DIMS(2, 2)), extent = axis ? 4 : 3;
+	bool good;
+
+	u = operand(c, NATIVE_I32, DIMS(2, 2));
+	for (int i = 0; i < 12; i++)
+		x[i] = 1;
+	for (int i = 0; i < 4; i++)
+		u[i] = 10 * (i + 1);
+	memcpy(at, axis ? (int64_t[]){1, -3, 0, 3} : (int64_t[]){1, 0, -2, 2}, 4 * sizeof *at);
+	attr(c, "axis")->i = axis;
+	attr(c, "reduction")->s = "add";
+	good = !run(c, "ScatterElements");
+	for (int i = 0; good && i < 12; i++) {
+		static const int32_t along[2][12] = {{1, 21, 1, 1, 41, 1, 1, 1, 1, 41, 1, 1}, {1, 31, 1, 1, 31, 1, 1, 41, 1, 1, 1, 1}};
+		good = ((int32_t *)c->out[0].data)[i] == along[axis][i];
+	}
+	ok(good, "elements are added along axis %lld", (long long)axis);
+	for (int k = 0; k < 3; k++) {
+		at[3] = k == 0 ? extent : k == 1 ? -extent - 1 : INT64_MIN;
+		const char *why = run(c, "ScatterElements");
+		good = good && why && strstr(why, "is outside the axis of extent");
+	}
+	ok(good, "an index outside is refused");
+	call_free(c);
+}
+
 /* ---- random numbers ---- */
 
 static void draw(const char *op, float seed, uint64_t step, double *mean, double *square, float *first)
@@ -381,6 +412,8 @@ int main(void)
 	test_suppression();
 	test_unpool();
 	test_labels();
+	test_scatter(0);
+	test_scatter(1);
 	test_random();
 	test_small_floats();
 	return tap_done();

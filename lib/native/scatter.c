@@ -1,0 +1,184 @@
+/* ScatterElements and ScatterND: the data, with updates at the places that indices name, one after another. */
+#include "native/native.h"
+
+enum scatter_how { SCATTER_PUT, SCATTER_ADD, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN };
+
+struct scatter {
+	enum scatter_how how;
+	int type;
+	size_t size;
+	char *y;
+	const char *u;
+};
+
+static enum scatter_how scatter_how(const struct native *n)
+{
+	static const char *const names[] = {"none", "add", "mul", "max", "min"};
+	int i = SCATTER_MIN;
+
+	while (i > SCATTER_PUT && strcmp(native_str(n, "reduction"), names[i]))
+		i--;
+	return (enum scatter_how)i;
+}
+
+/* NaN wins over a number; of two equal operands the first is returned. */
+static double scatter_float(enum scatter_how how, double a, double b)
+{
+	switch (how) {
+	case SCATTER_ADD: return a + b;
+	case SCATTER_MUL: return a * b;
+	case SCATTER_MAX: return a > b || a != a ? a : b;
+	case SCATTER_MIN: return a < b || a != a ? a : b;
+	default: return b;
+	}
+}
+
+/* Integers wrap. */
+static int64_t scatter_int(enum scatter_how how, bool is_unsigned, int64_t a, int64_t b)
+{
+	int64_t flip = is_unsigned ? INT64_MIN : 0;
+	bool less = (a ^ flip) < (b ^ flip);
+
+	switch (how) {
+	case SCATTER_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
+	case SCATTER_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
+	case SCATTER_MAX: return less ? b : a;
+	case SCATTER_MIN: return less ? a : b;
+	default: return b;
+	}
+}
+
+/* The low bytes of v. */
+static void scatter_put_int(size_t size, char *y, int64_t v)
+{
+	switch (size) {
+	case 1: *(uint8_t *)y = (uint8_t)v; break;
+	case 2: *(uint16_t *)y = (uint16_t)v; break;
+	case 4: *(uint32_t *)y = (uint32_t)v; break;
+	default: *(uint64_t *)y = (uint64_t)v; break;
+	}
+}
+
+/* n elements of the result from `to` on take in updates from `from` on. */
+static void scatter_run(const struct scatter *s, int64_t to, int64_t from, int64_t n)
+{
+	char *y = s->y + (size_t)to * s->size;
+	const char *u = s->u + (size_t)from * s->size;
+	bool is_float = native_is_float(s->type) || s->type == NATIVE_BOOL;
+
+	if (s->how == SCATTER_PUT) {
+		if (n == 1 && s->size == 4)
+			memcpy(y, u, 4);
+		else
+			memcpy(y, u, (size_t)n * s->size);
+		return;
+	}
+	for (int64_t i = 0; i < n && s->type == NATIVE_F32; i++)
+		((float *)y)[i] = (float)scatter_float(s->how, ((float *)y)[i], ((const float *)u)[i]);
+	for (int64_t i = 0; i < n && s->type != NATIVE_F32; i++)
+		if (is_float)
+			native_set(s->type, y, i, scatter_float(s->how, native_get(s->type, y, i), native_get(s->type, u, i)));
+		else
+			scatter_put_int(
+				s->size, y + (size_t)i * s->size,
+				scatter_int(s->how, s->type == NATIVE_U64, native_get_int(s->type, y, i), native_get_int(s->type, u, i)));
+}
+
+/* Index i, counted from the end if negative; false: it is outside. */
+static bool scatter_at(const struct native_tensor *t, int64_t i, int64_t extent, int64_t *at)
+{
+	*at = native_get_int(t->type, t->data, i);
+	if (*at < -extent || *at >= extent)
+		return false;
+	*at += *at < 0 ? extent : 0;
+	return true;
+}
+
+static const char *scatter_outside(struct native *n, int64_t i, int64_t extent)
+{
+	return native_why(n, "index %lld is outside the axis of extent %lld", (long long)native_get_int(n->in[1].type, n->in[1].data, i),
+			  (long long)extent);
+}
+
+/* The data as the result, and how updates change it. NULL, or why not. */
+static const char *scatter_begin(struct native *n, struct scatter *s)
+{
+	const struct native_tensor *x = &n->in[0], *ix = &n->in[1], *u = &n->in[2];
+	bool counts = native_is_number(x->type) || x->type == NATIVE_BOOL;
+
+	*s = (struct scatter){.how = scatter_how(n), .type = x->type, .size = native_size(x->type), .u = u->data};
+	if (!s->size || u->type != x->type || (ix->type != NATIVE_I64 && ix->type != NATIVE_I32) || (s->how != SCATTER_PUT && !counts))
+		return native_no_type();
+	s->y = n->room(n, 0, x->type, x->rank, x->dims);
+	if (!s->y)
+		return native_no_room(n);
+	memcpy(s->y, x->data, (size_t)native_count(x) * s->size);
+	return NULL;
+}
+
+NATIVE const char *native_ScatterElements(struct native *n)
+{
+	const struct native_tensor *x = &n->in[0], *ix = &n->in[1];
+	int rank = x->rank, axis = native_axis(native_int(n, "axis"), rank);
+	int64_t stride[NATIVE_RANK_MAX], at[NATIVE_RANK_MAX] = {0}, step = 1, base = 0, total, last, to;
+	struct scatter s;
+	const char *why;
+
+	if (axis < 0 || ix->rank != rank || native_count(&n->in[2]) != native_count(ix))
+		return "axis, indices or updates do not fit";
+	for (int k = 0; k < rank; k++)
+		if (k != axis && ix->dims[k] > x->dims[k])
+			return native_why(n, "axis %d of the indices does not fit the data", k);
+	if ((why = scatter_begin(n, &s)))
+		return why;
+	for (int k = rank - 1; k >= 0; k--) {
+		stride[k] = step;
+		step *= x->dims[k];
+	}
+	total = native_count(ix);
+	last = ix->dims[rank - 1];
+	for (int64_t i = 0; i < total; i += last) {
+		for (int64_t j = 0; j < last; j++) {
+			if (!scatter_at(ix, i + j, x->dims[axis], &to))
+				return scatter_outside(n, i + j, x->dims[axis]);
+			scatter_run(&s, base + to * stride[axis] + (axis == rank - 1 ? 0 : j), i + j, 1);
+		}
+		for (int k = rank - 2; k >= 0; k--) { /* the next row of indices */
+			int64_t move = k == axis ? 0 : stride[k];
+			base += move;
+			if (++at[k] < ix->dims[k])
+				break;
+			base -= move * ix->dims[k];
+			at[k] = 0;
+		}
+	}
+	return NULL;
+}
+
+NATIVE const char *native_ScatterND(struct native *n)
+{
+	const struct native_tensor *x = &n->in[0], *ix = &n->in[1];
+	int64_t width = ix->rank ? ix->dims[ix->rank - 1] : -1, tuples, run, at;
+	struct scatter s;
+	const char *why;
+
+	if (width < 0 || width > x->rank)
+		return "indices do not fit the data";
+	tuples = native_count_of(ix->rank - 1, ix->dims);
+	run = native_count_of(x->rank - (int)width, x->dims + width);
+	if (native_count(&n->in[2]) != tuples * run)
+		return "updates do not fit the indices";
+	if ((why = scatter_begin(n, &s)))
+		return why;
+	for (int64_t i = 0; i < tuples; i++) {
+		int64_t to = 0, step = run;
+		for (int64_t k = width - 1; k >= 0; k--) {
+			if (!scatter_at(ix, i * width + k, x->dims[k], &at))
+				return scatter_outside(n, i * width + k, x->dims[k]);
+			to += at * step;
+			step *= x->dims[k];
+		}
+		scatter_run(&s, to, i * run, run);
+	}
+	return NULL;
+}
