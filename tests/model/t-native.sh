@@ -68,8 +68,8 @@ ok $? "all functions in one file"
 strange=
 for f in "$top"/lib/native/*.c; do
 	name=$(basename "$f" .c)
-	[ "$name" = table ] || strange="$strange$(sed -nE 's/^(static |enum |struct |union |typedef )[^(=;{]*[ *]([A-Za-z_0-9]+)( ?[\[(=;{].*|)$/\2/p; s/^#define ([A-Za-z_0-9]+).*/\1/p' "$f" |
-		grep -viE "^($name(_.*)?|T|FN)$" | sed "s,^, $name: ,")"
+	[ "$name" = table ] || strange="$strange$(sed -nE 's/ __attribute__.*//; s/^(static |enum |struct |union |typedef )[^(=;{]*[ *]([A-Za-z_0-9]+)( ?[\[(=;{].*|)$/\2/p; s/^#define ([A-Za-z_0-9]+).*/\1/p' "$f" |
+		grep -viE "^($name(_.*)?|T|FN|WORD)$" | sed "s,^, $name: ,")"
 done
 [ -z "$strange" ] || echo "# $strange"
 [ -z "$strange" ]

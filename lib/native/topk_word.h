@@ -137,15 +137,15 @@ static void FN(select)(WORD *a, int64_t n, int64_t k, WORD *scratch)
 }
 
 /* For a small k: the best words so far are kept in order; inserting another moves half of them. */
-static void FN(few)(const struct row *r, WORD *w)
+static void FN(few)(const struct topk_row *r, WORD *w)
 {
-	WORD block[BLOCK];
-	int step = step_of(r);
+	WORD block[TOPK_BLOCK];
+	int step = topk_step_of(r);
 
 	for (int64_t i = 0; i < r->k; i++)
 		w[i] = 0;
 	for (int64_t j = 0; j < r->n;) {
-		if (w[r->k - 1] && (j = skip(r, j, FN(place)(w[r->k - 1]))) == r->n)
+		if (w[r->k - 1] && (j = topk_skip(r, j, FN(place)(w[r->k - 1]))) == r->n)
 			break;
 		int m = r->n - j < step ? (int)(r->n - j) : step, n = FN(words)(r, j, m, w[r->k - 1], block);
 		for (int i = 0; i < n; i++) {
@@ -160,13 +160,13 @@ static void FN(few)(const struct row *r, WORD *w)
 	}
 }
 
-/* Puts the k first words into w[0..k), in order; w and scratch hold room_of words. */
-static void FN(front)(const struct row *r, WORD *w, WORD *scratch)
+/* Puts the k first words into w[0..k), in order; w and scratch hold topk_room_of words. */
+static void FN(front)(const struct topk_row *r, WORD *w, WORD *scratch)
 {
 	enum { LOOKED_AT = 3, FEW = 4 * LOOKED_AT }; /* how often a selection looks at each of the 2 k words of its buffer, about */
 	WORD least = 0;
-	int64_t held = 0, room = room_of(r);
-	int step = step_of(r);
+	int64_t held = 0, room = topk_room_of(r);
+	int step = topk_step_of(r);
 	bool settled = true;
 
 	if (r->k <= FEW) {
@@ -174,7 +174,7 @@ static void FN(front)(const struct row *r, WORD *w, WORD *scratch)
 		return;
 	}
 	for (int64_t j = 0; j < r->n;) {
-		if (least && (j = skip(r, j, FN(place)(least))) == r->n)
+		if (least && (j = topk_skip(r, j, FN(place)(least))) == r->n)
 			break;
 		int m = r->n - j < step ? (int)(r->n - j) : step;
 		held += FN(words)(r, j, m, least, w + held);
