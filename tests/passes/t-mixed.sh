@@ -164,6 +164,11 @@ sed 's/a = MatMul/m = MatMul/; s/Relu(a)/Relu(m)/; s/b = /n = /; s/MatMul(b/MatM
 mixed --high other.g --low other.g q.g >/dev/null 2>err
 [ $? = 65 ] && grep -q 'other.g: no group' err
 ok $? "groups of another model: 65"
+printf 'hone-text 1\nmodule ir=10 opset=21\nconst w = f32[4,4] [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7]\ngraph g {\n  input x: f32[9,4]\n  b = MatMul(x, @w)\n  output y = b\n}\n' | ge-load | ge-shape | ge-fuse -o shapes.g
+mixed --high shapes.g --low shapes.g q.g >/dev/null 2>err
+is "$? $(sed 's/.*shapes.g: \(.*\) is x.*/\1/' err)" "65 it is of another model: input 0" "groups of a model with other inputs: 65"
+cat high.g high.g >twice.g && mixed --high twice.g --low low.g q.g >/dev/null 2>err
+is "$? $(sed 's/.*twice.g: //' err)" "65 there is more than one model" "two models: 65"
 mixed --all middle q.g >/dev/null 2>err
 [ $? = 64 ]
 ok $? "--all of no form: 64"

@@ -162,6 +162,7 @@ fails 64 "bits that there are not" ge-quantize -s stats --weights 5 -o x.g float
 fails 65 "statistics of another model" ge-quantize -s bad.stats -o x.g float.g
 fails 65 "no statistics in the file" ge-quantize -s images.npy -o x.g float.g
 fails 65 "a metric that fails" ge-quantize -s stats --metric false -o x.g float.g
+fails 65 "a metric that is no command" ge-quantize -s stats --metric /nosuch -o x.g float.g
 fails 65 "a metric that says nothing" ge-quantize -s stats --metric true -o x.g float.g
 sed 's/"node":"/"node":"other/g' all.json >other.json
 fails 65 "times of another model" ge-quantize -s stats --times other.json,other.json,other.json -o x.g float.g

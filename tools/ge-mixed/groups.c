@@ -1,4 +1,5 @@
 /* Times of the groups that the things are in, from the fused streams of the two forms. */
+#include <string.h>
 #include "graph/stream.h"
 #include "mixed.h"
 #include "op/op.h"
@@ -88,6 +89,32 @@ static void count_task(struct mixed *x, enum form f, struct module *m, const str
 		vec_push(&x->wanted, arena_printf(x->arena, "%s", t->text));
 }
 
+/* Input i (output i) of m's main graph, "x f32[3,4]". */
+static const char *end_text(struct mixed *x, struct module *m, size_t i, bool output)
+{
+	const struct graph *g = graph(m, m->main);
+
+	if (i >= (output ? g->out.n : g->in.n))
+		return "not there";
+	val_id v = output ? g->out.a[i] : g->in.a[i];
+	sym name = output ? g->out_name.a[i] : val(m, v)->name;
+	return arena_printf(x->arena, "%s %s", sym_str(name), type_str(m, &val(m, v)->type, x->arena));
+}
+
+/* Dies where the stream's model has other inputs or outputs than this one. */
+static void same_ends_or_die(struct mixed *x, struct module *m, const char *path, bool output)
+{
+	const struct graph *a = graph(m, m->main), *b = graph(x->m, x->m->main);
+	size_t na = output ? a->out.n : a->in.n, nb = output ? b->out.n : b->in.n;
+
+	for (size_t i = 0; i < na || i < nb; i++) {
+		const char *of = end_text(x, m, i, output), *here = end_text(x, x->m, i, output);
+		if (strcmp(of, here))
+			die(EX_BADDATA, "%s: it is of another model: %s %zu is %s, in this one %s", path, output ? "output" : "input", i,
+			    of, here);
+	}
+}
+
 void mixed_group_times(struct mixed *x, enum form f, const char *path, const struct mixed_source *from)
 {
 	struct stream_reader *r = stream_open(path);
@@ -100,6 +127,10 @@ void mixed_group_times(struct mixed *x, enum form f, const char *path, const str
 	if (!m)
 		die(EX_BADDATA, "%s: there is no model", path);
 	module_verify_or_die(m);
+	same_ends_or_die(x, m, path, false);
+	same_ends_or_die(x, m, path, true);
+	if (stream_read(r))
+		die(EX_BADDATA, "%s: there is more than one model", path);
 	task_list_make(&l, m, &a);
 	for (size_t i = 0; i < l.n; i++)
 		count_task(x, f, m, &l.a[i], &s, from, seen);

@@ -45,8 +45,8 @@ struct temporary {
 
 static void drop(void *arg) { unlink(((struct temporary *)arg)->path); }
 
-/* Starts a command of the shell, in a group of its own; *out is what it prints. */
-static pid_t begin(const char *command, FILE **out)
+/* Starts a command of the shell, in a group of its own; *out is what it prints. word: its $0. */
+static pid_t begin(const char *command, const char *word, FILE **out)
 {
 	int ends[2];
 
@@ -60,7 +60,7 @@ static pid_t begin(const char *command, FILE **out)
 		dup2(ends[1], 1);
 		signal(SIGINT, SIG_DFL);
 		signal(SIGTERM, SIG_DFL);
-		execl("/bin/sh", "sh", "-c", command, (char *)0);
+		execl("/bin/sh", "sh", "-c", command, word, (char *)0);
 		_exit(127);
 	}
 	setpgid(child, child);
@@ -82,6 +82,21 @@ static int finish(pid_t child, FILE *out)
 	return status;
 }
 
+/* What the shell cannot start is said here: it has words of its own for that. */
+static void check_command(const char *command)
+{
+	size_t n = strspn(command, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-");
+	char *word = xprintf("%.*s", (int)n, command);
+	FILE *out;
+
+	if (n && (!command[n] || command[n] == ' ')) {
+		pid_t child = begin("command -v -- \"$0\" >/dev/null", word, &out);
+		if (finish(child, out) && !stopped)
+			die(EX_BADDATA, "--metric %s: there is no command %s", command, word);
+	}
+	free(word);
+}
+
 /* COMMAND FILE.onnx, what it prints last. */
 static double run(struct metric *k, struct module *m)
 {
@@ -99,7 +114,7 @@ static double run(struct metric *k, struct module *m)
 	int hook = die_hook(drop, &t);
 	onnx_export(m, t.path, &(struct onnx_export_opts){0});
 	command = xprintf("%s %s", k->command, t.path);
-	pid_t child = begin(command, &out);
+	pid_t child = begin(command, "sh", &out);
 	bool good = last_number(out, &v);
 	int status = finish(child, out);
 	free(command);
@@ -173,6 +188,7 @@ bool metric_hold(struct metric *k, struct plan *p, bool *on)
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGALRM, &act, NULL);
 	stop_after(k->seconds);
+	check_command(k->command);
 	k->before = measure(k, p, mix);
 	k->after = stopped ? NAN : measure(k, p, on);
 	bool held = k->after >= k->before - k->drop;

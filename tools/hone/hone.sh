@@ -349,8 +349,6 @@ build_report() {
 
 # ---- hone tune ----
 
-# An interrupt ends the search, not what comes after it; other signals end both. The search runs in the background, for a shell hears
-# of a signal at once only while it waits; there it does not get the keyboard's interrupt, so whatever comes is handed on.
 hand_on() { # SIGNAL
 	heard=$1
 	[ "$1" = INT ] || ended_by=$1
@@ -370,6 +368,21 @@ await_search() { # its exit code; 127 of wait: it has said that before
 	return $code
 }
 
+# An interrupt ends the search, not what comes after it; other signals end both. The search runs in the background, for a shell hears
+# of a signal at once only while it waits; there it does not get the keyboard's interrupt, so whatever comes is handed on.
+run_search() { # COMMAND...: its table in $work/table, what it says in $work/messages or on the terminal
+	search='' ended_by='' heard=''
+	for signal in INT TERM HUP; do trap "hand_on $signal" $signal; done
+	if [ -t 2 ]; then
+		"$@" >"$work/table" &
+	else
+		"$@" >"$work/table" 2>"$work/messages" &
+	fi
+	search=$!
+	[ -z "$ended_by" ] || hand_on "$ended_by" # it came before there was anything to hand it to
+	await_search || failed $?
+}
+
 search() { # OPTION...
 	plain=$last begin=$(clock) count=$((count + 1))
 	next=$work/$(printf %02d "$count")-tune.g
@@ -385,16 +398,7 @@ search() { # OPTION...
 	[ -z "$quiet$json" ] || set -- "$@" --json # the table is silent with --quiet
 	ln "$plain" "$named"
 	progress ""
-	search='' ended_by='' heard=''
-	for signal in INT TERM HUP; do trap "hand_on $signal" $signal; done
-	if [ -t 2 ]; then
-		tune-op $quiet "$@" -o "$next" -- "$named" >"$work/table" &
-	else
-		tune-op $quiet "$@" -o "$next" -- "$named" >"$work/table" 2>"$work/messages" &
-	fi
-	search=$!
-	[ -z "$ended_by" ] || hand_on "$ended_by" # it came before there was anything to hand it to
-	await_search || failed $?
+	run_search tune-op $quiet "$@" -o "$next" -- "$named"
 	case $ended_by in TERM) exit 143 ;; HUP) exit 129 ;; esac
 	end_by_signals
 	if [ ! -t 2 ]; then

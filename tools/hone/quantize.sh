@@ -91,16 +91,7 @@ choose_bytes() { # OPTION...
 	set -- "$@" $times
 	progress ""
 	begin=$(clock)
-	search='' ended_by='' heard=''
-	for signal in INT TERM HUP; do trap "hand_on $signal" $signal; done
-	if [ -t 2 ]; then
-		ge-quantize $quiet "$@" -o "$work/quantised.g" -- "$last" >"$work/table" &
-	else
-		ge-quantize $quiet "$@" -o "$work/quantised.g" -- "$last" >"$work/table" 2>"$work/messages" &
-	fi
-	search=$!
-	[ -z "$ended_by" ] || hand_on "$ended_by"
-	await_search || failed $?
+	run_search ge-quantize $quiet "$@" -o "$work/quantised.g" -- "$last"
 	case $ended_by in HUP) exit 129 ;; esac
 	end_by_signals
 	[ -t 2 ] || tell_messages
