@@ -22,27 +22,6 @@ static void check_tensor(struct module *m, node_id n, val_id v)
 					  type_str(m, t, &m->arena)));
 }
 
-/* The first node whose results have no known size: n itself or, if n applies a body, a node in it. */
-static node_id unsized(struct module *m, node_id n)
-{
-	graph_id b;
-
-	while (n && op_is(node(m, n)->op, OP_CALL) && (b = node_body(node(m, n), 0))) {
-		const struct graph *g = graph(m, b);
-		node_id first = 0;
-		for (size_t i = 0; i < g->nodes.n && !first; i++) {
-			const struct node *x = node(m, g->nodes.a[i]);
-			for (uint32_t k = 0; k < x->nout && !first; k++)
-				if (x->out[k] && !type_static(m, &val(m, x->out[k])->type))
-					first = g->nodes.a[i];
-		}
-		if (!first)
-			break;
-		n = first;
-	}
-	return n;
-}
-
 /* Dies if value v cannot have a place in memory. */
 static void check_size(struct module *m, node_id n, val_id v)
 {
@@ -51,14 +30,8 @@ static void check_size(struct module *m, node_id n, val_id v)
 	if (n && node(m, n)->op == OP_OTHER)
 		model_die_at(m, n, EX_NOTAVAIL, "there is no implementation of this operator");
 	check_tensor(m, n, v);
-	if (!type_static(m, t))
-		n = unsized(m, n);
-	if (!type_static(m, t) && n && (!op_row(node(m, n)->op) || !op_row(node(m, n)->op)->eval))
-		model_die_at(m, n, EX_NOTAVAIL, "there is no implementation of this operator");
-	if (!type_static(m, t))
-		model_die_at(m, n, EX_NOTAVAIL,
-			     arena_printf(&m->arena, "the size of %s, %s, depends on data and cannot be planned", sym_str(val(m, v)->name),
-					  type_str(m, t, &m->arena)));
+	if (!t->dtype)
+		model_die_at(m, n, EX_NOTAVAIL, arena_printf(&m->arena, "the type of %s is not known", sym_str(val(m, v)->name)));
 }
 
 /* Dies if anything is larger than what can be addressed. After this, sums and products of sizes do not overflow. */
@@ -142,17 +115,28 @@ void groups_check(struct module *m)
 	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
 		check_tensor(m, 0, graph(m, m->main)->in.a[i]);
 	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
-		if (!type_static(m, &val(m, graph(m, m->main)->in.a[i])->type))
+		if (!val(m, graph(m, m->main)->in.a[i])->type.dtype)
 			bind_missing(m, "ge-shape");
 }
 
-/* Every node becomes a Fused one or a view, of known size. Nodes that are Fused already are checked by lower_group. */
+static bool node_varies(struct module *m, const struct node *n)
+{
+	bool varies = false;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		varies |= value_varies(m, n->in[i]);
+	for (uint32_t k = 0; k < n->nout; k++)
+		varies |= value_varies(m, n->out[k]);
+	return varies;
+}
+
+/* Every node becomes a Fused one or a view. Nodes that are Fused already are checked by lower_group. */
 void groups_make(struct module *m, graph_id g)
 {
 	for (size_t i = 0; i < graph(m, g)->nodes.n; i++) {
 		node_id id = graph(m, g)->nodes.a[i];
 		const struct node *n = node(m, id);
-		if (n->op != OP_Fused && !node_is_view(m, n) && lower_has(n->op))
+		if (n->op != OP_Fused && !node_is_view(m, n) && lower_has(n->op) && !node_varies(m, n))
 			model_die_at(m, id, EX_NOTAVAIL, "it is in no group; run ge-fuse");
 		for (uint32_t k = 0; k < n->nout; k++)
 			if (n->out[k])

@@ -21,7 +21,25 @@ int64_t value_bytes(struct module *m, val_id v)
 	return n;
 }
 
-bool node_is_view(struct module *m, const struct node *n) { return op_is(n->op, OP_VIEW); }
+bool value_varies(const struct module *m, val_id v) { return v && !type_static(m, &m->values.a[v].type); }
+
+bool call_varies(const struct model *M, const struct call *c)
+{
+	const struct node *n = node(M->m, c->node);
+	bool varies = false;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		varies |= value_varies(M->m, n->in[i]);
+	for (uint32_t k = 0; k < n->nout; k++)
+		varies |= value_varies(M->m, n->out[k]);
+	return varies;
+}
+
+/* What views a value of varying size is a step. */
+bool node_is_view(struct module *m, const struct node *n)
+{
+	return op_is(n->op, OP_VIEW) && !(n->nin && value_varies(m, n->in[0])) && !(n->nout && value_varies(m, n->out[0]));
+}
 
 /* Is memory in row-major order: no layout, or one that moves only dims of size one? */
 static bool row_major(struct module *m, const struct type *t)
@@ -69,7 +87,7 @@ static void find_outputs(struct model *M, struct section *s)
 		for (size_t j = 0; j < k; j++)
 			if (s->out.a[j] == r)
 				r = 0;
-		vec_push(&s->out, r && val(M->m, r)->kind == VAL_NODE ? r : 0);
+		vec_push(&s->out, r && val(M->m, r)->kind == VAL_NODE && !value_varies(M->m, r) ? r : 0);
 	}
 }
 
@@ -107,6 +125,8 @@ struct home value_home(struct model *M, val_id v)
 		return (struct home){HOME_INPUT, x->index, 0};
 	if (x->kind == VAL_CONST)
 		return (struct home){HOME_CONST, r, 0};
+	if (M->slot && M->slot[r])
+		return (struct home){HOME_SLOT, M->slot[r] - 1, 0};
 	const struct section *s = value_section(M, r);
 	for (uint32_t k = 0; s && k < s->out.n; k++)
 		if (s->out.a[k] == r)

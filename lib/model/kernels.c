@@ -116,7 +116,8 @@ static struct lowered follow_trace(struct model *M, node_id n, const struct targ
 /* Without a kernel: a function of lib/native, or the slow path. */
 static void add_opaque(struct model *M, node_id n, const char *why)
 {
-	node_id native = native_node(M->m, n);
+	bool varies = call_varies(M, &(struct call){.node = n});
+	node_id native = varies ? 0 : native_node(M->m, n);
 
 	evaluators_check(M->m, attr_graph(node(M->m, n), "graph"));
 	if (native) {
@@ -133,6 +134,10 @@ void call_add(struct model *M, node_id n, const struct target *t, const struct g
 	const char *why;
 	if (strip_images(m, n) > 1 && !image_apart(m, n, strip_images(m, n), t))
 		model_die_at(m, n, EX_BADDATA, "it does not run image by image; run ge-plan again");
+	if (call_varies(M, &(struct call){.node = n})) {
+		add_opaque(M, n, "its sizes are known only in a run");
+		return;
+	}
 	struct lowered l = lower_call(M, n, t, NULL, &why);
 
 	if (why) {

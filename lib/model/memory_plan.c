@@ -44,7 +44,7 @@ static void make_blocks(struct memory_plan *p, const struct model *M, const stru
 				touch(p, M, b, c, M->inner[M->root[n->in[i]]]);
 		}
 		for (uint32_t k = 0; k < n->nout; k++)
-			if (n->out[k] && !outside[n->out[k]])
+			if (n->out[k] && !outside[n->out[k]] && !value_varies(m, n->out[k]))
 				p->of_value[n->out[k]] =
 					add_block(p, M, home_bytes(M, &M->calls.a[c], n->out[k]), c, M->inner[n->out[k]], false);
 		if (call_workspace_bytes(M, &M->calls.a[c]))

@@ -2,6 +2,24 @@
 #include <stdlib.h>
 #include "model/model_impl.h"
 
+/* A slot for each value of the main graph that has none of a known size. */
+static void slots_give(struct model *M)
+{
+	struct module *m = M->m;
+	const struct graph *g = graph(m, m->main);
+
+	for (size_t i = 0; i < g->in.n; i++)
+		M->shaped |= value_varies(m, g->in.a[i]);
+	M->slot = xcalloc(m->values.n, sizeof *M->slot);
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *n = node(m, g->nodes.a[i]);
+		for (uint32_t k = 0; k < n->nout; k++)
+			if (value_varies(m, n->out[k]))
+				M->slot[n->out[k]] = ++M->nslots;
+	}
+	M->shaped |= M->nslots > 0;
+}
+
 static void add_calls(struct model *M, struct section *s, const struct target *t, const struct given_traces *traces)
 {
 	struct module *m = M->m;
@@ -28,7 +46,8 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	M->lower = sketch ? lower_sketch : lower_group;
 	sections_find(M);
 	views_follow(M);
-	if (sketch)
+	slots_give(M);
+	if (sketch && !M->shaped)
 		strips_choose(m, t, M->root, threads);
 	for (size_t s = 0; s < M->sections.n; s++)
 		add_calls(M, &M->sections.a[s], t, traces);
@@ -46,6 +65,7 @@ void model_free(struct model *M)
 	vec_free(&M->sections);
 	vec_free(&M->calls);
 	free(M->section_of);
+	free(M->slot);
 	free(M->root);
 	free(M->inner);
 	free(M);

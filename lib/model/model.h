@@ -58,6 +58,9 @@ struct model {
 	uint32_t nopaque;             /* calls on the slow path */
 	uint32_t nnative;             /* calls of functions of lib/native */
 	uint32_t ncontrol;
+	bool shaped;    /* the main graph has values whose size is known only in a run */
+	uint32_t *slot; /* value -> the slot + 1 that it has in a run; 0: it has none */
+	uint32_t nslots;
 };
 
 /* ---- model.c ---- */
@@ -88,10 +91,10 @@ static inline struct section *value_section(const struct model *M, val_id v)
 
 /* ---- home.c: where a value's bytes are ---- */
 
-enum home_kind { HOME_NONE, HOME_INPUT, HOME_CONST, HOME_OUTPUT, HOME_ARENA };
+enum home_kind { HOME_NONE, HOME_INPUT, HOME_CONST, HOME_OUTPUT, HOME_ARENA, HOME_SLOT };
 struct home {
 	uint8_t kind;
-	uint32_t index; /* input or output number; constant: val_id */
+	uint32_t index; /* input or output number; constant: val_id; slot */
 	int64_t offset; /* arena: in bytes */
 };
 /* Needs a plan in the module. HOME_NONE: the plan has no place for it. */
@@ -102,6 +105,9 @@ int64_t value_bytes(struct module *m, val_id v);
  * strip. */
 int64_t home_bytes(const struct model *M, const struct call *c, val_id v);
 int64_t image_step(const struct model *M, const struct call *c, val_id v);
+/* Is the size of v known only in a run? */
+bool value_varies(const struct module *m, val_id v);
+bool call_varies(const struct model *M, const struct call *c); /* of an operand or a result */
 /* Does the node's result share the bytes of its first operand? */
 bool node_is_view(struct module *m, const struct node *n);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "common/msg.h"
 #include "graph/stream.h"
+#include "op/hone_value.h"
 #include "op/op.h"
 
 struct hone_opaque {
@@ -150,7 +151,52 @@ static void run_step(struct module *m, node_id id, const void *const *in, void *
 		result(m, id, k, y[k], out[k], a);
 }
 
-int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void *const *out, char *why, size_t size)
+/* What a caller wants of one step: places of results, or room for results of any size. */
+struct order {
+	const void *const *in;
+	void *const *out;
+	const struct hone_value *const *value;
+	void *(*room)(void *arg, size_t k, int type, int rank, const long *shape, size_t bytes);
+	void *arg;
+};
+
+static void run_values(struct module *m, node_id id, const struct order *o, struct arena *a)
+{
+	const struct node *n = node(m, id);
+	struct tensor **x = ARENA_ARRAY(a, struct tensor *, n->nin), **y = ARENA_ARRAY(a, struct tensor *, n->nout);
+	uint32_t given = 0;
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		if (val(m, n->in[i])->kind == VAL_CONST) {
+			x[i] = val(m, n->in[i])->tensor;
+			continue;
+		}
+		const struct hone_value *v = o->value[given++];
+		if (type_static(m, &val(m, n->in[i])->type)) { /* it may have a layout; others are row-major */
+			x[i] = operand(m, n->in[i], v->data, a);
+			continue;
+		}
+		struct tensor *t = x[i] = ARENA_NEW(a, struct tensor);
+		*t = (struct tensor){.dtype = (enum dtype)v->type, .rank = v->rank, .data = v->data};
+		t->dims = arena_copy(a, v->shape, sizeof *t->dims * (size_t)v->rank);
+		t->nbytes = (size_t)tensor_count(t) * dtype_size(t->dtype);
+	}
+	const char *why = eval_node(m, id, x, y, a);
+	if (why)
+		die(EX_BADDATA, "%s", why);
+	for (uint32_t k = 0; k < n->nout; k++) {
+		void *p = y[k] ? o->room(o->arg, k, (int)y[k]->dtype, y[k]->rank, y[k]->dims, y[k]->nbytes) : NULL;
+		if (!p)
+			die(EX_BADDATA, "%s is %s for these inputs, not %s", sym_str(val(m, n->out[k])->name),
+			    y[k] ? shape_str(y[k], a) : "missing", type_str(m, &val(m, n->out[k])->type, a));
+		if (type_static(m, &val(m, n->out[k])->type))
+			result(m, id, k, y[k], p, a);
+		else
+			memcpy(p, y[k]->data, y[k]->nbytes);
+	}
+}
+
+static int run_order(struct hone_opaque *o, size_t i, const struct order *order, char *why, size_t size)
 {
 	struct msg_trap trap;
 	fenv_t caller;
@@ -163,7 +209,10 @@ int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void
 		msg_trap = &trap;
 		if (i >= graph(o->m, o->m->main)->nodes.n)
 			die(EX_BADDATA, "there is no opaque step %zu", i);
-		run_step(o->m, graph(o->m, o->m->main)->nodes.a[i], in, out, &o->scratch);
+		if (order->room)
+			run_values(o->m, graph(o->m, o->m->main)->nodes.a[i], order, &o->scratch);
+		else
+			run_step(o->m, graph(o->m, o->m->main)->nodes.a[i], order->in, order->out, &o->scratch);
 		msg_trap = NULL;
 	} else {
 		eval_abandon();
@@ -176,7 +225,19 @@ int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void
 	return failed ? -1 : 0;
 }
 
-/* Dies unless the graph is sound and all sizes are known. */
+int hone_opaque_run(struct hone_opaque *o, size_t i, const void *const *in, void *const *out, char *why, size_t size)
+{
+	return run_order(o, i, &(struct order){.in = in, .out = out}, why, size);
+}
+
+int hone_opaque_run_values(struct hone_opaque *o, size_t i, const struct hone_value *const *in,
+			   void *(*room)(void *arg, size_t k, int type, int rank, const long *shape, size_t bytes), void *arg, char *why,
+			   size_t size)
+{
+	return run_order(o, i, &(struct order){.value = in, .room = room, .arg = arg}, why, size);
+}
+
+/* Dies unless the graph is sound and all values are tensors of numbers. */
 static void check_steps(struct module *m)
 {
 	const struct graph *g = graph(m, m->main);
@@ -186,7 +247,7 @@ static void check_steps(struct module *m)
 		const struct node *n = node(m, g->nodes.a[i]);
 		for (uint32_t k = 0; k < n->nin + n->nout; k++) {
 			val_id v = k < n->nin ? n->in[k] : n->out[k - n->nin];
-			if (!v || !dtype_size(val(m, v)->type.dtype) || type_count(m, &val(m, v)->type) < 0)
+			if (!v || !dtype_size(val(m, v)->type.dtype))
 				die(EX_BADDATA, "opaque steps: operand or result %u of step %zu has no size", k, i);
 		}
 	}

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "runner/library.h"
+#include "op/hone_value.h"
 #include "target/target.h"
 #include <dlfcn.h>
 #include <elf.h>
@@ -100,6 +101,8 @@ struct tensor *library_tensor(const struct hone_tensor *t, struct arena *a)
 
 	x->dtype = tensor_dtype(t);
 	x->rank = t->rank;
+	if (t->rank < 0)
+		return x;
 	x->dims = ARENA_ARRAY(a, int64_t, t->rank);
 	for (int i = 0; i < t->rank; i++)
 		x->dims[i] = t->shape[i];
@@ -119,10 +122,10 @@ static const char *shape_text(enum dtype t, int rank, const int64_t *dims, struc
 const char *library_check(const struct hone_tensor *t, const struct tensor *x, struct arena *a)
 {
 	const struct tensor *want = library_tensor(&(struct hone_tensor){t->name, t->type, t->rank, t->shape, 0}, a);
-	bool same = x->dtype == want->dtype && x->rank == want->rank;
+	bool same = x->dtype == want->dtype && (want->rank < 0 || x->rank == want->rank);
 
-	for (int i = 0; same && i < x->rank; i++)
-		same = x->dims[i] == want->dims[i];
+	for (int i = 0; same && i < want->rank; i++)
+		same = want->dims[i] < 0 || x->dims[i] == want->dims[i];
 	if (same)
 		return NULL;
 	return arena_printf(a, "%s is %s, the model takes %s", t->name, shape_text(x->dtype, x->rank, x->dims, a),
@@ -140,7 +143,11 @@ struct module *library_module(const struct library *l)
 		int64_t dims[RANK_MAX];
 		for (int k = 0; k < t->rank; k++)
 			dims[k] = t->shape[k];
-		val_id v = graph_add_input(m, m->main, intern(t->name), type_make(m, tensor_dtype(t), t->rank, dims));
+		struct type type = type_make(m, tensor_dtype(t), t->rank, dims);
+		for (int k = 0; k < t->rank && t->symbol; k++) /* an expression of symbols is a size of its own */
+			if (t->symbol[k])
+				type.dims[k] = poly_of(m->dims, module_symbol(m, intern(t->symbol[k])));
+		val_id v = graph_add_input(m, m->main, intern(t->name), type);
 		const void *preset = l->model->preset(l->handle, i);
 		if (preset) {
 			val(m, v)->overridable = true;
@@ -154,6 +161,7 @@ struct module *library_module(const struct library *l)
 struct pointers {
 	const void **in;
 	void **out;
+	struct hone_value *given, *made; /* of a model of varying sizes */
 };
 
 static struct pointers pointers_of(struct library *l, struct tensor *const *in, struct tensor *const *out)
@@ -161,18 +169,48 @@ static struct pointers pointers_of(struct library *l, struct tensor *const *in, 
 	struct pointers p = {
 		xcalloc((size_t)l->model->num_inputs + 1, sizeof *p.in),
 		xcalloc((size_t)l->model->num_outputs + 1, sizeof *p.out),
+		xcalloc((size_t)l->model->num_inputs + 1, sizeof *p.given),
+		xcalloc((size_t)l->model->num_outputs + 1, sizeof *p.made),
 	};
-	for (int i = 0; i < l->model->num_inputs; i++)
+	for (int i = 0; i < l->model->num_inputs; i++) {
 		p.in[i] = in[i]->data;
+		p.given[i] = (struct hone_value){(int)in[i]->dtype, in[i]->rank, in[i]->dims, (void *)in[i]->data};
+	}
 	for (int i = 0; i < l->model->num_outputs; i++)
 		p.out[i] = (void *)out[i]->data;
 	return p;
 }
 
+static void pointers_free(struct pointers p)
+{
+	free(p.in);
+	free(p.out);
+	free(p.given);
+	free(p.made);
+}
+
 static void run_once(struct library *l, struct pointers p, double *steps)
 {
-	if (steps ? l->model->run_timed(l->handle, p.in, p.out, steps) : l->model->run(l->handle, p.in, p.out))
-		die(EX_BADDATA, "%s: %s", l->path, l->model->error()); /* its inputs: an index, a size */
+	const struct hone_model *m = l->model;
+	int failed;
+
+	if (m->run_values)
+		failed = m->run_values(l->handle, p.given, p.made, steps);
+	else
+		failed = steps ? m->run_timed(l->handle, p.in, p.out, steps) : m->run(l->handle, p.in, p.out);
+	if (failed)
+		die(EX_BADDATA, "%s: %s", l->path, m->error()); /* its inputs: an index, a size */
+}
+
+/* A copy of what the library keeps until its next run. */
+static void take(struct tensor *x, const struct hone_value *v)
+{
+	int64_t *dims = xcalloc((size_t)v->rank + 1, sizeof *dims);
+
+	memcpy(dims, v->shape, (size_t)v->rank * sizeof *dims);
+	*x = (struct tensor){.dtype = (enum dtype)v->type, .rank = v->rank, .dims = dims};
+	x->nbytes = (size_t)tensor_count(x) * dtype_size(x->dtype);
+	x->data = memcpy(xmalloc(x->nbytes + 1), v->data, x->nbytes);
 }
 
 void library_run(struct library *l, struct tensor *const *in, struct tensor *const *out)
@@ -180,8 +218,9 @@ void library_run(struct library *l, struct tensor *const *in, struct tensor *con
 	struct pointers p = pointers_of(l, in, out);
 
 	run_once(l, p, NULL);
-	free(p.in);
-	free(p.out);
+	for (int i = 0; i < l->model->num_outputs && l->model->run_values; i++)
+		take(out[i], &p.made[i]);
+	pointers_free(p);
 }
 
 /* ---- timing ---- */
@@ -231,7 +270,6 @@ struct bench library_bench(struct library *l, struct tensor *const *in, struct t
 		b.step[i] /= timed;
 	b.core = sched_getcpu();
 	vec_free(&times);
-	free(p.in);
-	free(p.out);
+	pointers_free(p);
 	return b;
 }

@@ -4,15 +4,17 @@
 #define HONE_MODEL_ABI_H
 #include <stddef.h>
 
-enum { HONE_MODEL_ABI = 4 }; /* changes whenever something below does */
+enum { HONE_MODEL_ABI = 5 }; /* changes whenever something below does */
 
 struct hone_opts;
+struct hone_value;
 struct hone_tensor {
 	const char *name, *type; /* "f32" */
-	int rank;
-	const long *shape;
+	int rank;                /* -1: any */
+	const long *shape;       /* -1: any size */
 	size_t bytes;
-	long preset; /* of an input that may be left out: where in the weights its default is; 0: none */
+	long preset;               /* of an input that may be left out: where in the weights its default is; 0: none */
+	const char *const *symbol; /* names of sizes that are not numbers; NULL: there are none */
 };
 struct hone_step { /* one call of a kernel, in order */
 	const char *kernel, *node;
@@ -34,6 +36,8 @@ struct hone_model {
 	const void *(*preset)(void *m, int i); /* the default of input i, or NULL */
 	void (*close)(void *m);
 	const char *(*error)(void);
+	/* Not NULL: some sizes are known only in a run, and this runs the model. seconds as in run_timed, or NULL. */
+	int (*run_values)(void *m, const struct hone_value *inputs, struct hone_value *outputs, double *seconds);
 	int (*verify)(void *m); /* reads all weights: 0, or -1 if they are not those that were written */
 };
 #endif

@@ -46,6 +46,15 @@ static void put_summary(struct emission *e, FILE *f)
 		e->weights.opaque_bytes ? " * and link libhone_eval.a, -lm and -pthread for the slow path.\n" : "", e->functions.nparts);
 }
 
+static void put_header(struct emission *e, FILE *f)
+{
+	const char *rest = put_template(e, f, header_text, "@VALUE@");
+
+	if (e->M->shaped)
+		fputs(value_text, f);
+	put_template(e, f, rest, NULL);
+}
+
 static void put_includes(struct emission *e, FILE *f, const char *header)
 {
 	fprintf(f,
@@ -57,7 +66,7 @@ static void put_includes(struct emission *e, FILE *f, const char *header)
 		"#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n%s",
 		e->functions.threads > 1 ? "#include <pthread.h>\n#include <sched.h>\n#include <signal.h>\n#include <stdatomic.h>\n" : "");
 	if (strpbrk(header, "\"\\\n")) /* a name that cannot stand in quotes */
-		put_template(e, f, header_text, NULL);
+		put_header(e, f);
 	else
 		fprintf(f, "#include \"%s\"\n", header);
 	fprintf(f, "#endif\n\n");
@@ -83,13 +92,18 @@ static void put_runtime(struct emission *e, FILE *f)
 	if (!e->embed)
 		fprintf(f, "\n#define WEIGHTS_SUM 0x%016" PRIx64 "u /* of what follows the first %d bytes */\n%s", e->weights_sum,
 			WEIGHTS_HEAD, checksum_text);
-	const char *rest = put_template(e, f, runtime, "@STEPS@");
+	const char *rest = put_template(e, f, runtime, "@STEPS@"), *end;
+	if (e->M->shaped)
+		put_template(e, f, values_text, NULL);
 	if (e->M->nnative)
 		fprintf(f, "%s", native_runtime_text);
 	if (e->functions.threads > 1)
 		put_template(e, f, team, NULL);
 	put_steps(e, f);
-	put_template(e, f, rest, NULL);
+	end = put_template(e, f, rest, "@VALUES@");
+	if (e->M->shaped)
+		put_template(e, f, values_run_text, NULL);
+	put_template(e, f, end, NULL);
 	fprintf(f, "#endif\n");
 	free(runtime);
 	free(team);
@@ -115,6 +129,6 @@ void emit_header(struct emission *e, const char *path)
 	struct outfile o;
 
 	outfile_open(&o, path, false);
-	put_template(e, o.f, header_text, NULL);
+	put_header(e, o.f);
 	outfile_close(&o);
 }

@@ -7,9 +7,9 @@
 #define WEIGHTS_MAGIC "honewts2" /* the weights file begins so */
 
 /* ---- text.c ---- */
-extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[],
-	sections_text[];                     /* templates in this folder, NAME.in */
-extern const char opaque_text[], abi_text[]; /* headers that a compiled model carries along */
+extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[], values_text[],
+	values_run_text[];                                 /* templates in this folder, NAME.in */
+extern const char opaque_text[], abi_text[], value_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
 /* s inside a comment, which it cannot end. */

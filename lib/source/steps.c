@@ -18,6 +18,7 @@ void put_place(struct emission *e, FILE *f, const struct call *c, val_id v)
 	case HOME_OUTPUT: fprintf(f, "out[%" PRIu32 "]", h.index); break;
 	case HOME_CONST: fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, h.index)); break;
 	case HOME_ARENA: fprintf(f, "%c(%" PRId64 ")", section_arena(value_section(e->M, v), e), h.offset); break;
+	case HOME_SLOT:
 	case HOME_NONE: BUG("value %s has no place", sym_str(val(e->M->m, v)->name));
 	}
 	if (step)
@@ -69,6 +70,56 @@ static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 	fprintf(f, emit_starts_team(e->M->kernels.a[x->kernel].prog) ? ", m->team);\n" : ");\n");
 }
 
+/* As a const struct hone_value *. */
+static void put_value(struct emission *e, FILE *f, val_id v)
+{
+	const struct type *t = &val(e->M->m, v)->type;
+	struct home h = value_home(e->M, v);
+	int64_t dims[RANK_MAX];
+
+	if (value_varies(e->M->m, v)) {
+		fprintf(f, h.kind == HOME_SLOT ? "&m->slot[%" PRIu32 "].v" : "&m->given[%" PRIu32 "]", h.index);
+		return;
+	}
+	type_dims(e->M->m, t, dims);
+	fprintf(f, "&(struct hone_value){%d, %d, (const int64_t[]){", (int)t->dtype, t->rank);
+	for (int i = 0; i < t->rank; i++)
+		fprintf(f, "%" PRId64 ", ", dims[i]);
+	fprintf(f, "0}, (void *)");
+	put_place(e, f, NULL, v);
+	fprintf(f, "}");
+}
+
+/* An opaque call with operands or results whose size is known only in a run. */
+static void put_values_call(struct emission *e, FILE *f, uint32_t c)
+{
+	const struct call *x = &e->M->calls.a[c];
+	struct module *m = e->M->m;
+	const struct node *n = node(m, x->node);
+
+	fprintf(f, "\tif (opaque_run_values(m, %" PRIu32 ", %" PRIu32 ", (const struct hone_value *const[]){", c, x->opaque);
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (val(m, n->in[i])->kind != VAL_CONST) {
+			put_value(e, f, n->in[i]);
+			fprintf(f, ", ");
+		}
+	fprintf(f, "NULL},\n\t\t\t(struct results){.slot = (const int[]){");
+	for (uint32_t k = 0; k < n->nout; k++)
+		fprintf(f, "%d, ", value_varies(m, n->out[k]) ? (int)value_home(e->M, n->out[k]).index : -1);
+	fprintf(f, "0}, .place = (void *const[]){");
+	for (uint32_t k = 0; k < n->nout; k++) {
+		if (value_varies(m, n->out[k]))
+			fprintf(f, "NULL");
+		else
+			put_place(e, f, x, n->out[k]);
+		fprintf(f, ", ");
+	}
+	fprintf(f, "NULL}, .size = (const size_t[]){");
+	for (uint32_t k = 0; k < n->nout; k++)
+		fprintf(f, "%" PRId64 ", ", value_varies(m, n->out[k]) ? 0 : value_bytes(m, n->out[k]));
+	fprintf(f, "0}}))\n\t\treturn -1;\n");
+}
+
 static void put_opaque_call(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
@@ -84,7 +135,9 @@ static void put_call(struct emission *e, FILE *f, const struct section *s, uint3
 {
 	const struct call *x = &e->M->calls.a[c];
 
-	if (x->kernel == KERNEL_OPAQUE)
+	if (x->kernel == KERNEL_OPAQUE && call_varies(e->M, x))
+		put_values_call(e, f, c);
+	else if (x->kernel == KERNEL_OPAQUE)
 		put_opaque_call(e, f, c);
 	else if (x->kernel == KERNEL_NATIVE)
 		put_native_call(e, f, c);
@@ -132,6 +185,12 @@ static void put_section(struct emission *e, FILE *f, const struct section *s)
 	for (size_t k = 0; k < g->out.n; k++) {
 		if (s->out.a[k])
 			continue;
+		if (value_varies(M->m, g->out.a[k])) {
+			fprintf(f, "\tm->made[%zu] = *", k);
+			put_value(e, f, g->out.a[k]);
+			fprintf(f, ";\n");
+			continue;
+		}
 		fprintf(f, "\tmemcpy(out[%zu], ", k);
 		put_place(e, f, NULL, g->out.a[k]);
 		fprintf(f, ", %" PRId64 ");\n", value_bytes(M->m, g->out.a[k]));

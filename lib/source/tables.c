@@ -4,25 +4,93 @@
 #include "op/op.h"
 #include "target/backend.h"
 
+/* Number of a dim among those of the inputs that are no numbers: equal ones have equal sizes. 0: it is a number, or any. */
+static int symbol_of(struct emission *e, dim d, int *count)
+{
+	struct module *m = e->M->m;
+	const struct graph *g = graph(m, m->main);
+	VEC(dim) seen = {0};
+	int at = 0;
+	int64_t n;
+
+	for (size_t i = 0; i < g->in.n; i++) {
+		const struct type *t = &val(m, g->in.a[i])->type;
+		for (int k = 0; k < t->rank; k++) {
+			size_t j = 0;
+			if (t->dims[k] == POLY_UNKNOWN || poly_is_const(m->dims, t->dims[k], &n))
+				continue;
+			while (j < seen.n && seen.a[j] != t->dims[k])
+				j++;
+			if (j == seen.n)
+				vec_push(&seen, t->dims[k]);
+			if (t->dims[k] == d)
+				at = (int)j + 1;
+		}
+	}
+	*count = (int)seen.n;
+	vec_free(&seen);
+	return at;
+}
+
+/* What a model of varying sizes knows besides: names and numbers of sizes, and numbers of types. */
+static void put_symbols(struct emission *e, FILE *f, const char *what, size_t n, const val_id *v)
+{
+	struct module *m = e->M->m;
+	int count = 0;
+	int64_t c;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct type *t = &val(m, v[i])->type;
+		fprintf(f, "static const char *const %s_dim%zu[] = {", what, i);
+		for (int k = 0; k < t->rank; k++) {
+			bool named = t->dims[k] != POLY_UNKNOWN && !poly_is_const(m->dims, t->dims[k], &c);
+			if (named)
+				put_string(f, poly_str(m->dims, t->dims[k], &m->arena));
+			else
+				fprintf(f, "NULL");
+			fprintf(f, ", ");
+		}
+		fprintf(f, "NULL};\nstatic const int %s_symbol%zu[] = {", what, i);
+		for (int k = 0; k < t->rank; k++)
+			fprintf(f, "%d, ", symbol_of(e, t->dims[k], &count));
+		fprintf(f, "0};\n");
+	}
+	fprintf(f, "static const int *const %s_symbol[] = {", what);
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "%s_symbol%zu, ", what, i);
+	fprintf(f, "NULL}, %s_type[] = {", what);
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "%d, ", (int)val(m, v[i])->type.dtype);
+	fprintf(f, "0};\n");
+}
+
 static void put_tensors(struct emission *e, FILE *f, const char *what, size_t n, const val_id *v, const sym *name)
 {
 	struct module *m = e->M->m;
 
 	for (size_t i = 0; i < n; i++) {
-		int64_t dims[RANK_MAX];
-		type_dims(m, &val(m, v[i])->type, dims);
+		const struct type *t = &val(m, v[i])->type;
 		fprintf(f, "static const long %s_shape%zu[] = {", what, i);
-		for (int k = 0; k < val(m, v[i])->type.rank; k++)
-			fprintf(f, "%" PRId64 ", ", dims[k]);
+		for (int k = 0; k < t->rank; k++) {
+			int64_t dim = -1;
+			poly_is_const(m->dims, t->dims[k], &dim);
+			fprintf(f, "%" PRId64 ", ", dim);
+		}
 		fprintf(f, "0};\n");
 	}
+	if (e->M->shaped)
+		put_symbols(e, f, what, n, v);
 	fprintf(f, "static const struct hone_tensor %s[] = {\n", what);
 	for (size_t i = 0; i < n; i++) {
 		fprintf(f, "\t{");
 		put_string(f, sym_str(name ? name[i] : val(m, v[i])->name));
 		bool preset = !name && val(m, v[i])->tensor;
-		fprintf(f, ", \"%s\", %d, %s_shape%zu, %" PRId64 ", %" PRId64 "},\n", dtype_name(val(m, v[i])->type.dtype),
-			val(m, v[i])->type.rank, what, i, value_bytes(m, v[i]), preset ? weights_value(&e->weights, e->M, v[i]) : 0);
+		fprintf(f, ", \"%s\", %d, %s_shape%zu, %" PRId64 ", %" PRId64, dtype_name(val(m, v[i])->type.dtype),
+			val(m, v[i])->type.rank, what, i, value_varies(m, v[i]) ? 0 : value_bytes(m, v[i]),
+			preset ? weights_value(&e->weights, e->M, v[i]) : 0);
+		if (value_varies(m, v[i]))
+			fprintf(f, ", %s_dim%zu", what, i);
+		fprintf(f, "},\n");
 	}
 	fprintf(f, "\t{\"\", \"\", 0, NULL, 0, 0},\n};\n");
 }
@@ -36,6 +104,11 @@ static void put_sizes(struct emission *e, FILE *f)
 	fprintf(f,
 		"#define ARENA_BYTES %" PRId64 "\n#define WEIGHTS_BYTES %" PRId64 "\n#define WEIGHTS_MAGIC \"%s\"\n#define WEIGHTS_AT %d\n",
 		model_arena_bytes(e->M), e->weights.bytes, WEIGHTS_MAGIC, WEIGHTS_HEAD);
+	if (e->M->shaped) {
+		int count;
+		symbol_of(e, POLY_UNKNOWN, &count);
+		fprintf(f, "#define NUM_SLOTS %" PRIu32 "\n#define NUM_SYMBOLS %d\n", e->M->nslots, count);
+	}
 	fprintf(f, "#define OPAQUE_AT %" PRId64 "\n#define OPAQUE_BYTES %" PRId64 "\n", e->weights.opaque, e->weights.opaque_bytes);
 	if (e->weights.opaque_bytes)
 		fprintf(f, "\n%s\n", opaque_text);

@@ -19,6 +19,15 @@ const char header_text[] =
 const char checksum_text[] =
 #include "lib/source/checksum.in.inc"
 	;
+const char values_text[] =
+#include "lib/source/values.in.inc"
+	;
+const char values_run_text[] =
+#include "lib/source/values_run.in.inc"
+	;
+const char value_text[] =
+#include "lib/op/hone_value.h.inc"
+	;
 const char sections_text[] =
 #include "lib/source/sections.in.inc"
 	;
@@ -57,7 +66,7 @@ void put_comment(FILE *f, const char *s)
 
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until)
 {
-	static const char threads[] = "@THREADS@", native[] = "@NATIVE@";
+	static const char threads[] = "@THREADS@", native[] = "@NATIVE@", shaped[] = "@SHAPED@";
 
 	while (*text) {
 		if (!strncmp(text, threads, sizeof threads - 1)) {
@@ -66,6 +75,10 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 		}
 		if (!strncmp(text, native, sizeof native - 1)) {
 			text += e->M->nnative ? sizeof native - 1 : strcspn(text, "\n") + 1;
+			continue;
+		}
+		if (!strncmp(text, shaped, sizeof shaped - 1)) {
+			text += e->M->shaped ? sizeof shaped - 1 : strcspn(text, "\n") + 1;
 			continue;
 		}
 		if (until && !strncmp(text, until, strlen(until)))

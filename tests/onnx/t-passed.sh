@@ -55,7 +55,7 @@ load 'graph main {
   y = Neg(n)
   output y = y
 }' data
-is "$(rc hone build data.onnx -o d) $(grep -c 'NonZero).*depends on data' err)" "69 1" "what depends on data is named by its operator"
+is "$(rc hone build data.onnx -o d)" 0 "what depends on data is built"
 
 load 'symbol h 0 inf
 symbol b 0 inf

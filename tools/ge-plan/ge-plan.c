@@ -38,6 +38,20 @@ static void why(const struct memory_plan *p, struct model *M, const struct pass_
 	}
 }
 
+/* Which inputs have sizes that only a run knows. */
+static void report_open(struct module *m)
+{
+	const struct graph *g = graph(m, m->main);
+	const char *list = "";
+
+	for (size_t i = 0; i < g->in.n; i++)
+		if (value_varies(m, g->in.a[i]))
+			list = arena_printf(&m->arena, "%s%s%s %s", list, *list ? ", " : "", sym_str(val(m, g->in.a[i])->name),
+					    type_str(m, &val(m, g->in.a[i])->type, &m->arena));
+	if (*list)
+		note("open sizes: %s; each run gives them, and is slower than with --set", list);
+}
+
 static void plan(struct module *m, const struct pass_ctx *c)
 {
 	struct model *M = model_new(m, target.cores ? &target : target_host(), threads, NULL, true);
@@ -53,6 +67,7 @@ static void plan(struct module *m, const struct pass_ctx *c)
 	     p->bound);
 	model_report_native(M);
 	model_report_opaque(M, false);
+	report_open(m);
 	memory_plan_free(p);
 	model_free(M);
 }
@@ -81,7 +96,7 @@ static const struct argp_option options[] = {
 static const struct pass pass = {
 	.run = plan,
 	.contract =
-		"Needs shapes without symbols, and groups (ge-fuse). Leaves \"offsets\" and \"workspace\" on "
+		"Needs shapes and groups (ge-fuse). Leaves \"offsets\" and \"workspace\" on "
 		"every Fused node, control operators in groups of their own, and " PLAN_BYTES
 		" in the module's "
 		"metadata; keeps everything else.",

@@ -14,15 +14,28 @@
 #include "runner/service.h"
 #include "target/target.h"
 #include "op/npy.h"
+#include "op/op.h"
 #include "run-dev.h"
 
 static struct input_spec spec;
 static bool bench, kernels, serve, probed;
 static double seconds = 2;
-static const char *weights, *target;
+static const char *weights, *target, *sets;
 static int threads;
 
-enum { OPT_BENCH = 1000, OPT_KERNELS, OPT_PROBE, OPT_RANGE, OPT_SECONDS, OPT_SEED, OPT_SERVE, OPT_TARGET, OPT_THREADS, OPT_WEIGHTS };
+enum {
+	OPT_BENCH = 1000,
+	OPT_KERNELS,
+	OPT_PROBE,
+	OPT_RANGE,
+	OPT_SECONDS,
+	OPT_SEED,
+	OPT_SERVE,
+	OPT_SET,
+	OPT_TARGET,
+	OPT_THREADS,
+	OPT_WEIGHTS
+};
 
 static error_t option(int key, char *arg)
 {
@@ -34,6 +47,7 @@ static error_t option(int key, char *arg)
 	case OPT_KERNELS: kernels = true; break;
 	case OPT_PROBE: probed = true; break;
 	case OPT_SERVE: serve = true; break;
+	case OPT_SET: sets = arg; return 0;
 	case OPT_TARGET: target = arg; return 0;
 	case OPT_SECONDS: seconds = option_number("--seconds", arg, 1e-6, INFINITY); break;
 	case OPT_THREADS: threads = (int)option_count("--threads", arg, 1, INT_MAX); break;
@@ -200,7 +214,10 @@ static int run(const struct tool *t, struct tool_args *a)
 	if (!a->out && !bench && !kernels)
 		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
 	library_open(&l, a->file[0], weights, threads);
-	struct tensor **in = inputs_make(library_module(&l), &spec, &arena);
+	struct module *m = library_module(&l);
+	if (sets)
+		bind_sets(m, sets);
+	struct tensor **in = inputs_make(m, &spec, &arena);
 	struct tensor **out = ARENA_ARRAY(&arena, struct tensor *, l.model->num_outputs);
 	for (int i = 0; i < l.model->num_outputs; i++)
 		out[i] = library_tensor(&l.model->outputs[i], &arena);
@@ -226,6 +243,7 @@ static const struct argp_option options[] = {
 	{"input", 'i', "NAME=FILE.npy", 0, "contents of an input, or an .npz with several; the others are random"},
 	{"seed", OPT_SEED, "N", 0, "of the random inputs (default 0)"},
 	{"range", OPT_RANGE, "NAME=LO:HI", 0, "range of a random input"},
+	{"set", OPT_SET, "NAME=SIZE,...", 0, "sizes of random inputs, of a model that leaves them open"},
 	{"threads", OPT_THREADS, "N", 0, "use at most N threads (default: as many as it was compiled for)"},
 	{"weights", OPT_WEIGHTS, "FILE", 0, "the weights, where they are not beside the library"},
 	{"bench", OPT_BENCH, 0, 0, "time it: min, median, p99, throughput, share of the peak of this core"},

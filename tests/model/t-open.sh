@@ -1,0 +1,110 @@
+# Models of open sizes: built once, run on any, from the tools and from C. Sizes that do not fit are refused by name.
+. "$top/tests/lib.sh"
+
+cat >vary.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol n 0 inf
+const w = f32[4] [1, 2, 3, 4]
+const c = f32[2,2] [1, 2, 3, 4]
+graph main {
+  input x: f32[n,4]
+  input y: f32[n,4]
+  input z: f32[2,2]
+  a = Add(x, @w) "add"
+  b = Mul(a, y) "mul"
+  p = Relu(b) "relu"
+  i = NonZero(p) "where"
+  s = ReduceSum(p) {keepdims=0} "sum"
+  t = Add(z, @c) "known"
+  u = Mul(t, s) "both"
+  output b = b
+  output i = i
+  output u = u
+  output x = x
+}
+END
+ge-load vary.txt | ge-shape | ge-fuse | ge-layout -o vary.g && ge-plan -q vary.g -o plan.g && ge-emit -q plan.g -o vary && [ -s vary.so ]
+ok $? "open sizes are compiled"
+for n in 1 5 3 0 40; do
+	run-dev vary.so --set n=$n -o y.npz && run-ref vary.g --set n=$n -o r.npz && { equal y.npz r.npz || [ $n = 0 ]; }
+	ok $? "n=$n: the evaluator's numbers"
+done
+run-dev vary.so --set n=7 --bench --kernels --seconds 0.05 >out 2>err && grep -q ' (slow path)$' out
+ok $? "it is timed"
+
+cat >main.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "vary.h"
+static float x[64], y[64], z[4];
+static int64_t sx[65], sy[65], sz[2] = {2, 2};
+static int run(vary *m, struct hone_value *out)
+{
+	struct hone_value in[] = {{1, 2, sx, x}, {1, 2, sy, y}, {1, 2, sz, z}};
+	return vary_run_values(m, in, out);
+}
+static void set(int64_t a, int64_t b, int64_t c, int64_t d) { sx[0] = a, sx[1] = b, sy[0] = c, sy[1] = d; }
+static int refused(vary *m, const char *say)
+{
+	struct hone_value out[4];
+	if (run(m, out) != -1)
+		return 1;
+	if (!strstr(vary_error(), say))
+		return puts(vary_error()), 1;
+	return 0;
+}
+int main(void)
+{
+	vary *m = vary_open("vary.weights", NULL);
+	struct hone_value out[4], in[3] = {{0}};
+	unsigned r = 1;
+	if (!m)
+		return 1;
+	for (int i = 0; i < 64; i++)
+		x[i] = y[i] = (float)i - 9;
+	set(3, 4, 3, 4);
+	if (run(m, out) || out[0].shape[0] != 3 || out[0].shape[1] != 4 || out[1].rank != 2 || out[2].shape[0] != 2 || out[3].data != x)
+		return 2;
+	if (vary_run(m, (const void *[]){x, y, z}, (void *[]){x, x, x, x}) != -1 || !strstr(vary_error(), "input x"))
+		return 3;
+	set(3, 4, 2, 4);
+	if (refused(m, "input y: axis 0 is of size 2, not 3"))
+		return 4;
+	set(-3, 4, 3, 4);
+	if (refused(m, "input x: axis 0 is of size -3"))
+		return 5;
+	set(1L << 60, 4, 1L << 60, 4);
+	if (refused(m, "input x: it is larger than any memory"))
+		return 6;
+	set(3, 5, 3, 4);
+	if (refused(m, "input x: axis 1 is of size 5, not 4"))
+		return 7;
+	if (vary_run_values(m, in, out) != -1 || !strstr(vary_error(), "input x: is not given"))
+		return 8;
+	for (int i = 0; i < 20000; i++) {
+		int64_t v[4];
+		for (int k = 0; k < 4; k++) {
+			r = r * 1664525 + 1013904223;
+			v[k] = (r >> 8) % 7 == 0 ? (int64_t)(r >> 8) << ((r >> 3) % 40) : k & 1 ? 4 : (r >> 16) % 18 - 1;
+		}
+		set(v[0], v[1], v[2], v[3]);
+		int fits = v[0] >= 0 && v[0] == v[2] && v[1] == 4 && v[3] == 4;
+		if (v[0] <= 16 && run(m, out) != (fits ? 0 : -1))
+			return 9;
+		if (fits && v[0] <= 16 && out[0].shape[0] != v[0])
+			return 10;
+	}
+	vary_close(m);
+	return 0;
+}
+END
+${CC:-cc} $([ -z "${ASAN_OPTIONS-}" ] && echo -g) -Wall -Werror main.c vary.a -o program -lm -pthread 2>err && ./program >out 2>err
+ok $? "from C: sizes that vary, and those that do not fit"
+
+# The same with address sanitizer in the steps; the evaluator is without.
+ge-emit -q --embed --no-compile plan.g -o vary && ${CC:-cc} -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	$(sed -n 's/.*Compile with: //p' vary.c | head -1) -O1 main.c vary.c "$top/build/libhone_eval.a" -o program -lm -pthread 2>err && ./program >out 2>err
+ok $? "the same under sanitizers"
+done_testing
