@@ -64,6 +64,28 @@ static void fact(struct verify *v, struct facts *f, poly e)
 	f->ge[f->n++] = e;
 }
 
+/* Writes out a floor in e that knows of a variable with a fact: rest - floor(a/c) >= 0 just if c rest + c - 1 - a >= 0, and
+ * rest + floor(a/c) >= 0 just if c rest + a >= 0. False: there is none. */
+static bool less_floor(struct loop_prog *p, poly e, poly *whole)
+{
+	struct polys *P = p->P;
+	int natoms;
+	const uint32_t *atoms;
+
+	for (int t = 0; t < poly_nterms(P, e); t++) {
+		int64_t c = poly_term(P, e, t, &natoms, &atoms);
+		if (natoms != 1 || (c != 1 && c != -1) || poly_atom(P, atoms[0])->kind != POLY_FLOOR)
+			continue;
+		struct poly_atom a = *poly_atom(P, atoms[0]);
+		if (prog_fixed(p, a.a))
+			continue;
+		poly rest = poly_sub(P, e, poly_mulc(P, poly_floordiv(P, a.a, a.c), c));
+		*whole = poly_add(P, poly_mulc(P, rest, a.c), c > 0 ? a.a : poly_addc(P, poly_mulc(P, a.a, -1), a.c - 1));
+		return *whole != POLY_UNKNOWN;
+	}
+	return false;
+}
+
 /* Does e >= 0 follow from the facts? e = (e - k f) + k f, so it does if e - k f >= 0 for a fact f and a k > 0. Tries those k that
  * cancel a variable. */
 static bool follows(struct loop_prog *p, poly e, const struct facts *f, int depth)
@@ -71,6 +93,7 @@ static bool follows(struct loop_prog *p, poly e, const struct facts *f, int dept
 	struct polys *P = p->P;
 	int natoms, matoms;
 	const uint32_t *atoms, *batoms;
+	poly whole;
 
 	if (e == POLY_UNKNOWN)
 		return false;
@@ -78,6 +101,8 @@ static bool follows(struct loop_prog *p, poly e, const struct facts *f, int dept
 		return true;
 	if (!depth)
 		return false;
+	if (p->params.n && less_floor(p, e, &whole) && follows(p, whole, f, depth))
+		return true;
 	for (int i = 0; i < f->n; i++)
 		for (int t = 0; t < poly_nterms(P, e); t++) {
 			int64_t c = poly_term(P, e, t, &natoms, &atoms);

@@ -17,6 +17,7 @@ struct group {
 	VEC(val_id) v;
 	VEC(dim *) dims; /* as they are */
 	int n;
+	int64_t scale; /* sizes are about so many times larger, so that none of the group is 1 */
 	poly_var symbol[LOOP_PARAMS_MAX];
 	const char *why;
 };
@@ -111,10 +112,32 @@ static int64_t size_at(const struct group *g, int point, int k)
 	static const int64_t prime[] = {17,  19,  23,  29,  31,  37,  41,  43,  47,  53,  59,  61,  67,  71,  73,  79,  83,  89,  97,  101,
 					103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199};
 	int64_t lo, hi, unit = poly_var_divisor(g->m->dims, g->symbol[k]);
-	int64_t n = point == USUAL ? counts_images(g, g->symbol[k]) ? 2 : 120 : prime[point * g->n + k];
+	bool images = counts_images(g, g->symbol[k]);
+	if (g->scale > 1 && !images)
+		unit *= g->scale;
+	int64_t n = point == USUAL ? images ? 2 : unit > 1 ? 10 : 120 : prime[point * g->n + k];
 
 	poly_var_range(g->m->dims, g->symbol[k], &lo, &hi);
-	return n < lo ? lo + n * unit : n * unit;
+	n = n < lo ? lo + n * unit : n * unit;
+	return point == USUAL || g->scale <= 1 || images ? n : n + 1; /* odd: borders differ most */
+}
+
+/* Are all sizes of the group that vary above 2 at the first point, and at the usual sizes but for those of images? */
+static bool large_enough(const struct group *g)
+{
+	struct polys *P = g->m->dims;
+	int64_t *env = xcalloc(poly_nvars(P) + 2, sizeof *env);
+	bool large = true;
+
+	for (int point = 0; point <= USUAL; point += USUAL) {
+		for (int k = 0; k < g->n; k++)
+			env[g->symbol[k]] = size_at(g, point, k);
+		for (size_t i = 0; i < g->v.n; i++)
+			for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++)
+				large &= poly_is_const(P, g->dims.a[i][d], NULL) || poly_eval(P, g->dims.a[i][d], env) > (point ? 1 : 2);
+	}
+	free(env);
+	return large;
 }
 
 /* The types of the group for the sizes at a point; NULL: as they are. */
@@ -189,11 +212,21 @@ static struct loop_prog *unify(const struct group *g, int n, struct loop_prog *c
 	return NULL;
 }
 
+/* Sizes for which nothing that varies is 1: an axis of one step would vanish. */
+static void choose_scale(struct group *g)
+{
+	enum { SCALE_MAX = 256 };
+
+	for (g->scale = 1; g->scale < SCALE_MAX && !large_enough(g); g->scale *= 2)
+		;
+}
+
 static void lower_points(struct group *g, node_id n, const struct target *t, const char *algo, struct sized *s, const char **why)
 {
 	int64_t at[POINTS + 1][LOOP_PARAMS_MAX] = {{0}};
 	struct loop_prog *p[POINTS + 1] = {NULL};
 
+	choose_scale(g);
 	for (int i = POINTS; i >= 0 && !*why; i--) {
 		for (int k = 0; k < g->n; k++)
 			at[i][k] = size_at(g, i, k);
