@@ -67,6 +67,9 @@ struct tensor *low_const(struct lower *L, uint32_t i)
 int low_ints(struct lower *L, uint32_t i, int64_t *v, int max)
 {
 	struct tensor *t = low_const(L, i);
+
+	if (!t && i < L->n->nin && L->n->in[i] && type_count(L->m, &val(L->m, L->n->in[i])->type) == 0)
+		return 0; /* known without being constant */
 	return t ? tensor_ints(L->m, t, v, max) : -1;
 }
 

@@ -181,8 +181,12 @@ const char *rule_into(struct infer *I, uint32_t i, int rank, const dim *dims)
 int rule_ints(struct infer *I, uint32_t i, const int64_t **v)
 {
 	const struct known *k;
-	int64_t *a;
+	int64_t *a, c;
 
+	if (rule_rank(I, i) == 1 && poly_is_const(rule_polys(I), rule_dim(I, i, 0), &c) && c == 0) { /* none: all of them are known */
+		*v = ARENA_ARRAY(&I->m->arena, int64_t, 1);
+		return 0;
+	}
 	if (!rule_has(I, i) || !I->kin[i].yes)
 		return -1;
 	k = &I->kin[i];

@@ -150,4 +150,8 @@ stale "a value past the arena" '' edited.g
 printf 'hone-text 1\nmodule ir=8 opset=17\nconst around = i64[8] [0, 0, 1, 1, 0, 0, 1, 1]\nconst ends = i64[2] [200, 300]\ngraph main {\n  input x: f32[1,64,128,128]\n  input z: f32[300000]\n  y = Pad(x, @around) {mode="reflect"} "image"\n  w = Pad(z, @ends) {mode="reflect"} "sound"\n  output y = y\n  output w = w\n}\n' |
 	ge-load | ge-shape | ge-fuse | ge-plan -o pad.g 2>report && [ -s pad.g ] && ! grep -q 'slow path\|plain loops' report
 ok $? "reflections of more than 2^18 elements are planned"
+# Axes that are an input without elements are known: there are none.
+printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[3,2,2]\n  input axes: i64[0]\n  y = ReduceSum(x, axes)\n  output y = y\n}\n' |
+	ge-load | ge-shape | ge-fuse | ge-plan -o none.g 2>report && [ -s none.g ] && ! grep -q 'slow path' report
+ok $? "a sum over axes of which there are none to name"
 done_testing
