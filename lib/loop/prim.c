@@ -549,7 +549,13 @@ const char *prim_mark(struct loop_prog *p, const char *loop, enum loop_mark mark
 				return whynot(p, "%s is not innermost", loop);
 		int64_t lo, hi;
 		poly_range(p->P, l->extent, &lo, &hi);
-		if (hi > 16)
+		if (hi > 16 && p->params.n && !poly_is_const(p->P, l->extent, NULL)) { /* usual sizes are one vector: so many of them */
+			const char *lanes = arena_printf(&p->arena, "%s.lanes", loop);
+			why = nest_fits(p, id, nest_height(p, id));
+			if (why || (why = split_varying(p, id, 16, loop, lanes)))
+				return why;
+			l = lnest(p, loop_find(p, lanes));
+		} else if (hi > 16)
 			return whynot(p, "%s has %ld steps, a vector at most 16", loop, (long)hi);
 	}
 	l->mark = mark;

@@ -115,18 +115,27 @@ static int64_t size_at(const struct group *g, int point, int k)
 	bool images = counts_images(g, g->symbol[k]);
 	if (g->scale > 1 && !images)
 		unit *= g->scale;
-	int64_t n = point == USUAL ? images ? 2 : unit > 1 ? 10 : 120 : prime[point * g->n + k];
+	int64_t n = point == USUAL ? images ? 2 : unit == 1 ? 120 : unit < 32 ? 320 / unit : 10 : prime[point * g->n + k];
 
 	poly_var_range(g->m->dims, g->symbol[k], &lo, &hi);
 	n = n < lo ? lo + n * unit : n * unit;
 	return point == USUAL || g->scale <= 1 || images ? n : n + 1; /* odd: borders differ most */
 }
 
-/* Are all sizes of the group that vary above 2 at the first point, and at the usual sizes but for those of images? */
-static bool large_enough(const struct group *g)
+/* Is the size above 2 at the first point, and 20 at least at the usual sizes, but for those of images? */
+static bool is_large(const struct group *g, dim d, int point, const int64_t *env)
 {
 	struct polys *P = g->m->dims;
-	int64_t *env = xcalloc(poly_nvars(P) + 2, sizeof *env);
+	poly_var v = poly_is_var(P, d);
+	int64_t least = point != USUAL ? 3 : v && counts_images(g, v) ? 2 : 20;
+
+	return poly_is_const(P, d, NULL) || poly_eval(P, d, env) >= least;
+}
+
+/* Are all sizes of the group that vary? */
+static bool large_enough(const struct group *g)
+{
+	int64_t *env = xcalloc(poly_nvars(g->m->dims) + 2, sizeof *env);
 	bool large = true;
 
 	for (int point = 0; point <= USUAL; point += USUAL) {
@@ -134,7 +143,7 @@ static bool large_enough(const struct group *g)
 			env[g->symbol[k]] = size_at(g, point, k);
 		for (size_t i = 0; i < g->v.n; i++)
 			for (int d = 0; d < val(g->m, g->v.a[i])->type.rank; d++)
-				large &= poly_is_const(P, g->dims.a[i][d], NULL) || poly_eval(P, g->dims.a[i][d], env) > (point ? 1 : 2);
+				large &= is_large(g, g->dims.a[i][d], point, env);
 	}
 	free(env);
 	return large;
@@ -260,6 +269,10 @@ struct sized lower_sized(struct module *m, node_id n, const struct target *t, co
 		s.low = lower_group(m, n, t, algo, why);
 	else if (!*why)
 		lower_points(&g, n, t, algo, &s, why);
+	if (*why && !g.why && g.n && !algo) { /* tiles of transformed convolutions are no polynomials of sizes */
+		*why = NULL;
+		lower_points(&g, n, t, ALGO_USUAL, &s, why);
+	}
 	group_release(&g);
 	return s;
 }
