@@ -2,12 +2,9 @@
 #include "lower/packed.h"
 #include <string.h>
 #include "op/rules.h"
+#include "sched/schedule.h"
 
-enum {
-	IN_WORD = 8,       /* codes of 4 bits in an i32 */
-	ROWS_WIDENING = 8, /* beyond, a panel is widened once, for all rows */
-	ROWS_MAX = 64      /* beyond, weights are widened once, at build time: the product is bound by multiplications */
-};
+enum { IN_WORD = 8 }; /* codes of 4 bits in an i32 */
 
 /* The node of the group that makes v, if it is such a one. */
 static const struct node *made_by(struct lower *L, val_id v, enum opcode op)
@@ -109,7 +106,7 @@ bool packed_find(struct lower *L, bool turned, int64_t rows, struct packed *q)
 	val_id v = L->n->in[1];
 	const struct node *t = made_by(L, v, OP_Transpose);
 
-	if (rows < 1 || rows > ROWS_MAX || low_dtype(L, 0) != DT_F32 || low_rank(L, 1) != 2)
+	if (rows < 1 || schedule_widens(rows) == WIDEN_AT_BUILD || low_dtype(L, 0) != DT_F32 || low_rank(L, 1) != 2)
 		return false;
 	*q = (struct packed){.turned = turned};
 	if (t) {
@@ -175,7 +172,7 @@ ex_id packed_read(struct lower *L, struct packed *q, int64_t rows, poly k, poly 
 {
 	poly at[2];
 
-	if (rows <= ROWS_WIDENING)
+	if (schedule_widens(rows) == WIDEN_WHERE_READ)
 		return packed_weight(L, q, k, n);
 	stage_id s = low_stage(L, "weights", DT_F32, 2, (int64_t[]){q->K, q->N}, "k n");
 	low_index(L, s, at);

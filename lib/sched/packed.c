@@ -1,7 +1,15 @@
 /* Template for one row times a matrix in blocks that have a factor each (weights of few bits): the sums of a panel of columns, and those
  * of one block of it, stay in registers; the matrix is read once, in order. */
 #include "sched/fitted.h"
+#include "sched/schedule.h"
 #include "sched/template.h"
+
+enum widening schedule_widens(int64_t rows)
+{
+	enum { ROWS_WHERE_READ = 8, ROWS_IN_PANELS = 64 };
+
+	return rows <= ROWS_WHERE_READ ? WIDEN_WHERE_READ : rows <= ROWS_IN_PANELS ? WIDEN_PANEL : WIDEN_AT_BUILD;
+}
 
 struct blocks {
 	stage_id block, sum, result; /* sums of a block; of what is made of them; elementwise, of that: 0: none can follow */

@@ -13,4 +13,11 @@ const char *schedule_with(struct loop_prog *p, const struct samples *want, struc
 /* For a scheduled program that several threads may run (p->threads) and that has no parallel loop: gives loops that are worth it to a
  * team and returns the lines that do the same; "": none. Arena string of p. */
 const char *schedule_threads(struct loop_prog *p);
+/* Where weights of few bits are widened, of a product of so many rows. */
+enum widening {
+	WIDEN_WHERE_READ, /* for each row: it is bound by the bytes of the codes */
+	WIDEN_PANEL,      /* a panel once, for all rows */
+	WIDEN_AT_BUILD    /* before the model runs: it is bound by multiplications */
+};
+enum widening schedule_widens(int64_t rows);
 #endif
