@@ -83,34 +83,44 @@ static const struct {
 	double max;
 	uint8_t highest, nan;   /* highest: max */
 	bool infinity, one_nan; /* one_nan: 0x80 is it, and there is no -0 */
+	uint8_t sign;
 } f8s[] = {
-	[F8E4M3FN] = {3, 7, 448, 0x7e, 0x7f, false, false},
-	[F8E4M3FNUZ] = {3, 8, 240, 0x7f, 0x80, false, true},
-	[F8E5M2] = {2, 15, 57344, 0x7b, 0x7f, true, false},
-	[F8E5M2FNUZ] = {2, 16, 57344, 0x7f, 0x80, false, true},
+	[F8E4M3FN] = {3, 7, 448, 0x7e, 0x7f, false, false, 0x80},
+	[F8E4M3FNUZ] = {3, 8, 240, 0x7f, 0x80, false, true, 0x80},
+	[F8E5M2] = {2, 15, 57344, 0x7b, 0x7f, true, false, 0x80},
+	[F8E5M2FNUZ] = {2, 16, 57344, 0x7f, 0x80, false, true, 0x80},
+	[F4E2M1] = {1, 1, 6, 0x7, 0x8, false, false, 0x8},
+	[F6E2M3] = {3, 1, 7.5, 0x1f, 0x20, false, false, 0x20},
+	[F6E3M2] = {2, 3, 28, 0x1f, 0x20, false, false, 0x20},
 };
 
 float f8_to_float(enum f8 kind, uint8_t b)
 {
-	int m = f8s[kind].mantissa, exponent = (b & 0x7f) >> m, low = b & ((1 << m) - 1);
+	uint8_t minus = f8s[kind].sign;
+	int m = f8s[kind].mantissa, exponent = (b & (minus - 1)) >> m, low = b & ((1 << m) - 1);
 	float v;
 
-	if (f8s[kind].one_nan ? b == 0x80 : (kind == F8E4M3FN ? (b & 0x7f) == 0x7f : (b & 0x7f) > 0x7c))
+	if (kind == F8E8M0)
+		return b == 0xff ? NAN : ldexpf(1, b - 127);
+	if (minus == 0x80 && (f8s[kind].one_nan ? b == 0x80 : (kind == F8E4M3FN ? (b & 0x7f) == 0x7f : (b & 0x7f) > 0x7c)))
 		return of_bits((uint32_t)(b & 0x80) << 24 | 0x7fc00000);
 	if (f8s[kind].infinity && (b & 0x7f) == 0x7c)
 		return b & 0x80 ? -INFINITY : INFINITY;
 	v = exponent ? ldexpf((float)(low + (1 << m)), exponent - f8s[kind].bias - m) : ldexpf((float)low, 1 - f8s[kind].bias - m);
-	return b & 0x80 ? -v : v;
+	return b & minus ? -v : v;
 }
 
 uint8_t double_to_f8(enum f8 kind, double d, bool saturate)
 {
 	int m = f8s[kind].mantissa, least = 1 - f8s[kind].bias, exponent;
-	uint8_t sign = signbit(d) ? 0x80 : 0, nan = sign | f8s[kind].nan;
+	uint8_t sign = signbit(d) ? f8s[kind].sign : 0, nan = sign | f8s[kind].nan;
 	double a = fabs(d), q;
 
+	if (kind == F8E8M0)
+		return double_to_e8m0(d, saturate, 'u');
 	if (d != d)
 		return nan;
+	saturate |= f8s[kind].sign != 0x80;
 	frexp(fmin(a, 0x1p20), &exponent);
 	exponent = a == 0 || exponent - 1 < least ? least : exponent - 1;
 	q = rint(ldexp(fmin(a, 0x1p20), m - exponent)); /* in units of the last place */
@@ -120,4 +130,20 @@ uint8_t double_to_f8(enum f8 kind, double d, bool saturate)
 		return 0;
 	/* a carry out of the mantissa goes into the exponent by itself */
 	return sign | (uint8_t)(((exponent - least) << m) + (int)q);
+}
+
+uint8_t double_to_e8m0(double d, bool saturate, char mode)
+{
+	enum { LEAST = -127, MOST = 127, BIAS = 127, NAN_CODE = 0xff };
+	int exponent;
+	double m = frexp(fabs(d), &exponent);
+
+	if (d != d)
+		return NAN_CODE;
+	exponent += isinf(d) ? MOST + 2 : d == 0 ? LEAST - 2 : -1; /* |d| is m 2^(exponent + 1), m from 1/2 to 1 */
+	if (isfinite(d) && (mode == 'u' ? m > 0.5 : mode == 'n' && m >= 0.75))
+		exponent++;
+	if (exponent < LEAST || exponent > MOST)
+		return !saturate ? NAN_CODE : exponent < LEAST ? 0 : MOST + BIAS;
+	return (uint8_t)(exponent + BIAS);
 }

@@ -14,13 +14,15 @@ const char *ctype(enum dtype t)
 	case DT_I32: return "int";
 	case DT_I16: return "short";
 	case DT_I8:
-	case DT_I4: return "signed char";
+	case DT_I4:
+	case DT_I2: return "signed char";
 	case DT_U64: return "unsigned long";
 	case DT_U32: return "unsigned";
 	case DT_U16:
 	case DT_BF16: return "unsigned short";
 	case DT_U8:
 	case DT_U4:
+	case DT_U2:
 	case DT_BOOL: return "unsigned char";
 	default: BUG("no C type for %s", dtype_name(t));
 	}

@@ -16,9 +16,11 @@ const char *memory_suffix(enum dtype t)
 	case DT_I16: return "_i16";
 	case DT_U16: return "_u16";
 	case DT_I8:
-	case DT_I4: return "_i8";
+	case DT_I4:
+	case DT_I2: return "_i8";
 	case DT_U8:
 	case DT_U4:
+	case DT_U2:
 	case DT_BOOL: return "_u8";
 	default: BUG("no vectors of %s", dtype_name(t));
 	}
@@ -66,6 +68,8 @@ const char *narrowed(struct emit *e, enum dtype t, const char *s)
 	case DT_U8:
 	case DT_I4:
 	case DT_U4:
+	case DT_I2:
+	case DT_U2:
 	case DT_I16:
 	case DT_U16: return text(e, "vwrap%s(%s)", memory_suffix(t), bare(e, s));
 	default: return s;

@@ -69,12 +69,10 @@ static void put_element(FILE *f, enum dtype t, const unsigned char *p)
 	case DT_BF16:
 	case DT_F32:
 	case DT_F64: put_float_bits(f, t, bits, false); break;
-	case DT_F8E4M3FN:
-	case DT_F8E4M3FNUZ:
-	case DT_F8E5M2:
-	case DT_F8E5M2FNUZ: fprintf(f, "0x%02x", (unsigned)bits); break;
 	default:
-		if (dtype_is_signed(t))
+		if (dtype_is_float8(t))
+			fprintf(f, "0x%02x", (unsigned)bits);
+		else if (dtype_is_signed(t))
 			fprintf(f, "%" PRId64, (int64_t)(bits << unused) >> unused);
 		else
 			fprintf(f, "%" PRIu64, bits);

@@ -38,11 +38,26 @@ int dtype_to_onnx(enum dtype t) { return dtypes[t].onnx; }
 
 bool dtype_is_float(enum dtype t) { return t == DT_F16 || t == DT_BF16 || t == DT_F32 || t == DT_F64; }
 
-bool dtype_is_float8(enum dtype t) { return t >= DT_F8E4M3FN && t <= DT_F8E5M2FNUZ; }
+bool dtype_is_float8(enum dtype t)
+{
+	return (t >= DT_F8E4M3FN && t <= DT_F8E5M2FNUZ) || t == DT_F8E8M0 || t == DT_F4E2M1 || t == DT_F6E2M3 || t == DT_F6E3M2;
+}
 
 bool dtype_is_int4(enum dtype t) { return t == DT_U4 || t == DT_I4; }
 
-int dtype_bits(enum dtype t) { return dtype_is_int4(t) ? 4 : 8 * (int)dtype_size(t); }
+int dtype_bits(enum dtype t)
+{
+	switch (t) {
+	case DT_U2:
+	case DT_I2: return 2;
+	case DT_U4:
+	case DT_I4:
+	case DT_F4E2M1: return 4;
+	case DT_F6E2M3:
+	case DT_F6E3M2: return 6;
+	default: return 8 * (int)dtype_size(t);
+	}
+}
 
 bool dtype_is_int(enum dtype t)
 {

@@ -30,7 +30,13 @@
 	X(F8E5M2, "f8e5m2", 1, 19) \
 	X(F8E5M2FNUZ, "f8e5m2fnuz", 1, 20) \
 	INT(U4, "u4", 1, 21, uint8_t) \
-	INT(I4, "i4", 1, 22, int8_t)
+	INT(I4, "i4", 1, 22, int8_t) \
+	X(F4E2M1, "f4e2m1", 1, 23) \
+	X(F8E8M0, "f8e8m0", 1, 24) \
+	INT(U2, "u2", 1, 25, uint8_t) \
+	INT(I2, "i2", 1, 26, int8_t) \
+	X(F6E2M3, "f6e2m3", 1, 27) \
+	X(F6E3M2, "f6e3m2", 1, 28)
 #define DTYPE_NOT(...)
 #define INT_DTYPES(X) DTYPES(DTYPE_NOT, X) /* X(id, name, bytes, onnx, C type) */
 /* clang-format on */
@@ -49,11 +55,11 @@ size_t dtype_size(enum dtype t);                    /* 0: not fixed (str) or non
 enum dtype dtype_from_onnx(int number);             /* DT_NONE if there is none */
 int dtype_to_onnx(enum dtype t);
 bool dtype_is_float(enum dtype t);  /* f16 bf16 f32 f64 */
-bool dtype_is_float8(enum dtype t); /* the four of 8 bits */
+bool dtype_is_float8(enum dtype t); /* those of 8 bits and less */
 bool dtype_is_int(enum dtype t);    /* signed and unsigned, not bool */
 bool dtype_is_signed(enum dtype t); /* signed integers and floats */
-bool dtype_is_int4(enum dtype t);   /* u4, i4: each element has a byte of its own here; two share one in ONNX files */
-int dtype_bits(enum dtype t);       /* of an integer type, that count; bool: 8 */
+bool dtype_is_int4(enum dtype t);   /* u4, i4 */
+int dtype_bits(enum dtype t);       /* of a number; bool: 8. Of less than 8, each element has a byte of its own here; in ONNX files several share one */
 
 /* ONNX's names of element types ("float", "int64"), as in "tensor(float)", by its numbers. */
 const char *onnx_type_name(int number);           /* "undefined" if there is none */

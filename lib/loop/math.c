@@ -273,7 +273,9 @@ enum lane_type math_lanes(enum dtype t)
 	case DT_I8:
 	case DT_U8:
 	case DT_I4:
-	case DT_U4: return LANE_INT;
+	case DT_U4:
+	case DT_I2:
+	case DT_U2: return LANE_INT;
 	case DT_BOOL: return LANE_BOOL;
 	default: return LANE_NONE;
 	}

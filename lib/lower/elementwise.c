@@ -200,6 +200,18 @@ static ex_id convert(struct lower *L, ex_id x, enum dtype to)
 
 static ex_id cast(struct lower *L, const ex_id *a) { return convert(L, a[0], low_out_dtype(L, 0)); }
 
+static const struct lower_row casts[] = {{OP_Cast, .map = cast}, {OP_CastLike, .map = cast, .operands = 1}};
+
+/* Numbers beyond a type of fewer than 8 bits lose their high bits, which no function of loops does. */
+static const char *cast_stages(struct lower *L)
+{
+	enum dtype to = low_out_dtype(L, 0), from = low_dtype(L, 0);
+
+	if (dtype_is_int(to) && dtype_bits(to) < 8 && from != to)
+		return low_why(L, "a cast to %s, whose bytes have bits that are not the number's", dtype_name(to));
+	return lower_map(L, L->n->op == OP_Cast ? &casts[0] : &casts[1]);
+}
+
 static ex_id where(struct lower *L, const ex_id *a) { return low_select(L, a[0], a[1], a[2]); }
 
 static ex_id is_nan(struct lower *L, const ex_id *a) { return low_fn2(L, FN_NE, a[0], a[0]); }
@@ -220,8 +232,8 @@ const struct lower_row lower_elementwise[] = {
 	{OP_Abs, .fn = FN_ABS},
 	{OP_Add, .fn = FN_ADD},
 	{OP_And, .fn = FN_AND},
-	{OP_Cast, .map = cast},
-	{OP_CastLike, .map = cast, .operands = 1},
+	{OP_Cast, cast_stages},
+	{OP_CastLike, cast_stages},
 	{OP_Ceil, .fn = FN_CEIL},
 	{OP_Celu, .map = celu},
 	{OP_Clip, .map = clip},

@@ -316,7 +316,7 @@ void low_reshape_index(struct lower *L, int nfrom, const int64_t *from, const po
 
 /* ---- the driver ---- */
 
-static const char *lower_map(struct lower *L, const struct lower_row *r)
+const char *lower_map(struct lower *L, const struct lower_row *r)
 {
 	enum { OPERANDS_MAX = 64 };
 	ex_id a[OPERANDS_MAX];

@@ -53,6 +53,9 @@ struct lower_row {
 extern const struct lower_row lower_elementwise[], lower_matmul[], lower_conv[], lower_transposed[], lower_pool[], lower_reduce[],
 	lower_norm[], lower_move[], lower_index[], lower_scan[], lower_quant[];
 
+/* The stages of a row that has a map or a function. */
+const char *lower_map(struct lower *L, const struct lower_row *r);
+
 /* The algorithm that the node at hand takes; the program's is called after it. */
 const char *low_algo(struct lower *L);
 

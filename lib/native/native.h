@@ -15,7 +15,7 @@
 #define NATIVE
 #endif
 
-/* The numbers of enum dtype. 4-bit integers have a byte each; of a bool every byte but 0 is true. */
+/* The numbers of enum dtype. Elements of fewer than 8 bits have a byte each; of a bool every byte but 0 is true. */
 enum native_type {
 	NATIVE_NONE,
 	NATIVE_F32,
@@ -40,6 +40,12 @@ enum native_type {
 	NATIVE_F8E5M2FNUZ,
 	NATIVE_U4,
 	NATIVE_I4,
+	NATIVE_F4E2M1,
+	NATIVE_F8E8M0,
+	NATIVE_U2,
+	NATIVE_I2,
+	NATIVE_F6E2M3,
+	NATIVE_F6E3M2,
 };
 
 enum { NATIVE_RANK_MAX = 64 };

@@ -314,10 +314,8 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 	for (uint32_t i = 0; i < nattr; i++) {
 		const char *name = sym_str(attrs[i].name),
 			   *type = attrs[i].kind == ATTR_INT && attrs[i].u.i < 30 ? onnx_type_foreign((int)attrs[i].u.i) : NULL;
-		if (!type && attrs[i].kind == ATTR_INT && op != OP_QuantizeLinear && dtype_is_int4(dtype_from_onnx((int)attrs[i].u.i)))
-			type = onnx_type_name((int)attrs[i].u.i);
 		if (type && op_attr_is_type(op, name))
-			import_unsupported(c, "attribute '%s' is %lld (%s), which is not supported; types of 8 bits and more are", name,
+			import_unsupported(c, "attribute '%s' is %lld (%s), which is not supported", name,
 					   (long long)attrs[i].u.i, type);
 	}
 	for (uint32_t i = 0; i < nattr && bodies.all.n; i++)
@@ -328,9 +326,6 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 	val_id *in = xmalloc((nin + 1) * sizeof *in);
 	for (size_t i = 0; i < p->n_input; i++)
 		in[i] = p->input[i].len ? scope_lookup(c, import_name(&p->input[i])) : 0;
-	if (op == OP_CastLike && p->n_input > 1 && in[1] && dtype_is_int4(val(m, in[1])->type.dtype))
-		import_unsupported(c, "a cast to %s is not supported; to types of 8 bits and more it is",
-				   dtype_name(val(m, in[1])->type.dtype));
 	if (extra.n)
 		memcpy(in + p->n_input, extra.a, extra.n * sizeof *in);
 	node_id id = node_new_loose(m, g, op, (int)nin, in, (int)p->n_output);

@@ -1,4 +1,5 @@
 #include <string.h>
+#include "graph/kinds.h"
 #include "onnx/opsets.h"
 
 /* Sets of element types that operators came to accept. */
@@ -452,9 +453,9 @@ static uint32_t type_bit(struct module *m, val_id v)
 {
 	const struct type *t = v ? &val(m, v)->type : NULL;
 
-	if (!t || !t->other)
-		return t && t->dtype ? BIT(t->dtype) : 0;
-	return strstr(sym_str(t->other), "bfloat16") ? BFLOAT : strstr(sym_str(t->other), "float8") ? FLOAT8 : 0;
+	struct type inside = t ? type_innermost(t) : type_none();
+
+	return inside.dtype ? BIT(inside.dtype) : 0;
 }
 
 static uint32_t operand_types(struct module *m, const struct node *n, uint32_t which)
@@ -470,13 +471,23 @@ static uint32_t operand_types(struct module *m, const struct node *n, uint32_t w
 	return all;
 }
 
+/* Types that ONNX itself had only later. */
+static const struct {
+	uint32_t types;
+	int since;
+} later[] = {{BIT(DT_F4E2M1), 23}, {BIT(DT_F8E8M0), 24}, {BIT(DT_U2) | BIT(DT_I2), 25}, {BIT(DT_F6E2M3) | BIT(DT_F6E3M2), 28}};
+
 int opset_needed(struct module *m, const struct node *n)
 {
 	int need = older_needed(m, n);
+	uint32_t types = operand_types(m, n, ANYWHERE);
 #define RAISE(x) (need = (x) > need ? (x) : need)
 	for (size_t i = 0; i < COUNT(arrivals); i++)
 		if (arrivals[i].op == n->op && (arrivals[i].types == ANY || arrivals[i].types & operand_types(m, n, arrivals[i].operand)))
 			RAISE(arrivals[i].since);
+	for (size_t i = 0; i < COUNT(later); i++)
+		if (later[i].types & types)
+			RAISE(later[i].since);
 	for (size_t i = 0; i < COUNT(attributes); i++) {
 		const struct attr *a = attributes[i].op == n->op ? attr_find(n, attributes[i].name) : NULL;
 		if (a && !attr_is_neutral(a, attributes[i].neutral))

@@ -60,16 +60,21 @@ static void put_strings(struct exporter *x, Onnx__TensorProto *p, struct tensor 
 	x->inside += t->nbytes;
 }
 
-/* Elements of 4 bits, two in a byte. */
-static const void *int4_pairs(struct exporter *x, const struct tensor *t, const uint8_t *one, size_t *n)
+/* Elements of fewer than 8 bits as one stream of bits, the first lowest. */
+static const void *packed(struct exporter *x, const struct tensor *t, const uint8_t *one, size_t *n)
 {
-	uint8_t *two = arena_alloc(&x->arena, t->nbytes / 2 + 1);
+	size_t bits = (size_t)dtype_bits(t->dtype);
+	uint8_t *all = arena_alloc(&x->arena, (t->nbytes * bits + 7) / 8 + 1);
 
-	*n = (t->nbytes + 1) / 2;
-	memset(two, 0, *n);
-	for (size_t i = 0; i < t->nbytes; i++)
-		two[i / 2] |= (uint8_t)((one[i] & 15) << 4 * (i % 2));
-	return two;
+	*n = (t->nbytes * bits + 7) / 8;
+	for (size_t i = 0; i < t->nbytes; i++) {
+		size_t at = i * bits;
+		unsigned v = (one[i] & ((1u << bits) - 1)) << at % 8;
+		all[at / 8] |= (uint8_t)v;
+		if (v >> 8)
+			all[at / 8 + 1] |= (uint8_t)(v >> 8);
+	}
+	return all;
 }
 
 Onnx__TensorProto *proto_tensor(struct exporter *x, sym name, struct tensor *t)
@@ -87,8 +92,8 @@ Onnx__TensorProto *proto_tensor(struct exporter *x, sym name, struct tensor *t)
 	}
 	const void *data = tensor_verified(x->m, t);
 	size_t n = t->nbytes;
-	if (dtype_is_int4(t->dtype))
-		data = int4_pairs(x, t, data, &n);
+	if (dtype_bits(t->dtype) < 8)
+		data = packed(x, t, data, &n);
 	if (name && x->external_file && n >= EXTERNAL_MIN) {
 		put_external(x, p, data, n);
 		return p;

@@ -260,26 +260,43 @@ static noreturn void die_bytes(struct importer *c, const struct tensor *t, const
 		   (unsigned long long)p->raw_length, (unsigned long long)p->raw_offset);
 }
 
-/* n elements of 4 bits, two in a byte, the first in its low bits: each gets a byte of its own. */
-static void int4_data(struct importer *c, struct tensor *t, const Onnx__TensorProto *p, size_t n)
+/* Element i of a stream of elements of so many bits, the first in the low bits. */
+static unsigned unpacked(const unsigned char *p, size_t i, int bits)
+{
+	size_t at = i * (size_t)bits;
+	unsigned two = p[at / 8];
+
+	if (at % 8 + (size_t)bits > 8)
+		two |= (unsigned)p[at / 8 + 1] << 8;
+	return two >> at % 8 & ((1u << bits) - 1);
+}
+
+/* n elements of fewer than 8 bits: each gets a byte of its own. Those of 6 bits have one in int32_data, too. */
+static void packed_data(struct importer *c, struct tensor *t, const Onnx__TensorProto *p, size_t n)
 {
 	const unsigned char *from = NULL;
 	uint64_t offset;
 
-	t->nbytes = (n + 1) / 2;
+	int bits = dtype_bits(t->dtype);
+	size_t numbers = bits == 6 ? n : (n * (size_t)bits + 7) / 8;
+
+	t->nbytes = (n * (size_t)bits + 7) / 8;
 	if (p->data_location == 1)
 		from = external_bytes(c, t, p, &offset)->p + offset;
 	else if (p->has_raw_length && p->raw_length != t->nbytes)
 		die_bytes(c, t, p);
 	else if (p->has_raw_length)
 		from = c->file.p + p->raw_offset;
-	else if (p->n_int32_data != t->nbytes)
-		import_die(c, "tensor '%s' (%s) has %zu elements by its shape, %zu pairs in its data", label(p), dtype_name(t->dtype), n,
-			   p->n_int32_data);
+	else if (p->n_int32_data != numbers)
+		import_die(c, "tensor '%s' (%s) has %zu elements by its shape, in its data are %zu numbers and not %zu", label(p),
+			   dtype_name(t->dtype), n, p->n_int32_data, numbers);
 	uint8_t *out = arena_alloc(&c->m->arena, n ? n : 1);
 	for (size_t i = 0; i < n; i++) {
-		unsigned two = from ? from[i / 2] : (unsigned)p->int32_data[i / 2], x = two >> 4 * (i % 2) & 15;
-		out[i] = (uint8_t)(t->dtype == DT_I4 && x > 7 ? x | 0xf0 : x);
+		size_t at = bits == 6 ? i : i * (size_t)bits / 8;
+		unsigned x = from ? unpacked(from, i, bits) : (unsigned)p->int32_data[at] >> (bits == 6 ? 0 : i * (size_t)bits % 8);
+		x &= (1u << bits) - 1;
+		bool negative = dtype_is_int(t->dtype) && dtype_is_signed(t->dtype) && x >> (bits - 1);
+		out[i] = (uint8_t)(negative ? x | ~0u << bits : x);
 	}
 	t->data = out;
 	t->nbytes = n;
@@ -298,7 +315,7 @@ struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *p)
 	struct tensor *t = ARENA_NEW(&c->m->arena, struct tensor);
 	t->dtype = dtype_from_onnx(p->data_type);
 	if (onnx_type_foreign(p->data_type))
-		import_unsupported(c, "tensor '%s' has element type %d (%s), which is not supported; those of 8 bits and more are",
+		import_unsupported(c, "tensor '%s' has element type %d (%s), which is not supported",
 				   label(p), p->data_type, onnx_type_foreign(p->data_type));
 	if (t->dtype == DT_NONE)
 		import_die(c, "tensor '%s' has no element type (%d)", label(p), p->data_type);
@@ -308,8 +325,8 @@ struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *p)
 	t->nbytes = n * size;
 	if (data_fields(p) > 1)
 		import_die(c, "tensor '%s' has its data in more than one field", label(p));
-	if (dtype_is_int4(t->dtype)) {
-		int4_data(c, t, p, n);
+	if (dtype_bits(t->dtype) && dtype_bits(t->dtype) < 8) {
+		packed_data(c, t, p, n);
 	} else if (p->data_location == 1) {
 		external_data(c, t, p);
 	} else if (t->dtype == DT_STR) {

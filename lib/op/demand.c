@@ -8,30 +8,34 @@
 #define OR_BIT(t, ...) | BIT(t)
 enum {
 	FLOATS = BIT(F16) | BIT(BF16) | BIT(F32) | BIT(F64),
-	INT4 = BIT(U4) | BIT(I4),
+	INT4 = BIT(U4) | BIT(I4) | BIT(U2) | BIT(I2),
 	INTS = (0 INT_DTYPES(OR_BIT)) & ~INT4,
 	F8S = BIT(F8E4M3FN) | BIT(F8E4M3FNUZ) | BIT(F8E5M2) | BIT(F8E5M2FNUZ),
+	SMALL = BIT(F4E2M1) | BIT(F6E2M3) | BIT(F6E3M2),
+	E8M0 = BIT(F8E8M0),
 	COMPLEX = BIT(C64) | BIT(C128),
 };
 
 static const unsigned type_sets[128] = {
 	['B'] = BIT(BOOL),
-	['C'] = FLOATS | INTS | INT4 | F8S | BIT(BOOL) | BIT(STR),
-	['D'] = F8S | INT4 | BIT(I8) | BIT(U8) | BIT(I16) | BIT(U16) | BIT(I32),
+	['C'] = FLOATS | INTS | INT4 | F8S | SMALL | E8M0 | BIT(BOOL) | BIT(STR),
+	['D'] = F8S | SMALL | INT4 | BIT(I8) | BIT(U8) | BIT(I16) | BIT(U16) | BIT(I32),
 	['E'] = BIT(F32),
 	['F'] = FLOATS,
 	['G'] = FLOATS | F8S,
 	['H'] = BIT(F16) | BIT(BF16) | BIT(F32),
 	['I'] = INTS,
 	['J'] = BIT(I32) | BIT(I64),
-	['K'] = F8S | INT4 | BIT(I8) | BIT(U8) | BIT(I16) | BIT(U16),
+	['K'] = F8S | SMALL | INT4 | BIT(I8) | BIT(U8) | BIT(I16) | BIT(U16),
 	['L'] = BIT(I64),
 	['M'] = FLOATS | BIT(I32) | BIT(I64) | BIT(U32) | BIT(U64),
 	['N'] = FLOATS | INTS,
+	['$'] = BIT(F16) | BIT(BF16) | BIT(F32) | E8M0,
+	['%'] = BIT(F16) | BIT(BF16) | BIT(F32) | BIT(I32) | E8M0,
 	['O'] = BIT(F16) | BIT(BF16) | BIT(F32) | BIT(I32),
 	['P'] = FLOATS | INTS | BIT(BOOL),
 	['Q'] = BIT(I8) | BIT(U8),
-	['R'] = FLOATS | INTS | F8S | COMPLEX | BIT(BOOL),
+	['R'] = FLOATS | INTS | INT4 | F8S | SMALL | E8M0 | COMPLEX | BIT(BOOL),
 	['S'] = BIT(STR),
 	['T'] = FLOATS | BIT(I8) | BIT(U8),
 	['U'] = BIT(U8),
@@ -39,8 +43,8 @@ static const unsigned type_sets[128] = {
 	['W'] = BIT(I32),
 	['A'] = FLOATS | INTS | COMPLEX | BIT(BOOL) | BIT(STR),
 	['X'] = ~0u,
-	['Y'] = FLOATS | INTS | F8S | BIT(BOOL) | BIT(STR),
-	['Z'] = FLOATS | INTS | INT4 | F8S | COMPLEX | BIT(BOOL) | BIT(STR),
+	['Y'] = FLOATS | INTS | INT4 | F8S | SMALL | E8M0 | BIT(BOOL) | BIT(STR),
+	['Z'] = FLOATS | INTS | INT4 | F8S | SMALL | E8M0 | COMPLEX | BIT(BOOL) | BIT(STR),
 };
 
 static const char *type_names(struct infer *I, unsigned set)

@@ -275,7 +275,8 @@ poly *rule_known(struct infer *I, uint32_t i, int n)
 poly rule_fits(struct polys *P, enum dtype t, poly e)
 {
 	bool real = dtype_is_float(t) || dtype_is_float8(t);
-	int64_t exact = dtype_is_float8(t) ? 1 << 3
+	int64_t exact = t == DT_F4E2M1       ? 1 << 2
+			: dtype_is_float8(t) ? 1 << 3
 			: t == DT_BF16     ? 1 << 8
 			: t == DT_F16      ? 1 << 11
 			: t == DT_F32      ? 1 << 24
@@ -285,6 +286,8 @@ poly rule_fits(struct polys *P, enum dtype t, poly e)
 
 	if (!e || !(whole || real))
 		return e;
+	if (t == DT_F8E8M0)
+		return POLY_UNKNOWN;
 	poly_range(P, e, &lo, &hi);
 	if (poly_is_const(P, e, NULL))
 		return lo >= (whole ? dtype_lowest(t) : -exact) && hi <= (whole ? dtype_highest(t) : exact) ? e : POLY_UNKNOWN;

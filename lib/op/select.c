@@ -1,4 +1,4 @@
-/* Elementwise operators that choose or convert: Where, Clip, Cast, Identity and their like. */
+/* Elementwise operators that choose: Where, Clip, Identity and their like. */
 #include <math.h>
 #include "op/rules.h"
 
@@ -94,88 +94,6 @@ static const char *eval_clip(struct eval *e)
 	return NULL;
 }
 
-/* ---- Cast, CastLike, BitCast ---- */
-
-static enum dtype cast_target(const struct node *n, enum dtype like)
-{
-	return n->op == OP_CastLike ? like : dtype_from_onnx((int)attr_i(n, "to"));
-}
-
-static const char *shape_cast(struct infer *I)
-{
-	enum dtype to = cast_target(I->n, I->n->op == OP_CastLike ? I->in[1].dtype : DT_NONE);
-	poly *e;
-
-	rule_like(I, 0, 0);
-	I->out[0].dtype = to;
-	if (I->n->op == OP_Cast && !to)
-		return rule_why(I, "unknown type number %lld in attribute to", (long long)attr_i(I->n, "to"));
-	if (I->n->op == OP_BitCast) {
-		if (to && I->in[0].dtype && dtype_size(to) != dtype_size(I->in[0].dtype))
-			return rule_why(I, "%s and %s are not of one size", dtype_name(I->in[0].dtype), dtype_name(to));
-		return NULL;
-	}
-	/* Values that are integers stay what they are in every numeric type that has them. */
-	if (!I->kin[0].yes || !dtype_fixed(to) || !(e = rule_known(I, 0, I->kin[0].n)))
-		return NULL;
-	for (int i = 0; i < I->kin[0].n; i++) {
-		int64_t lo = 0, hi = 0;
-		poly v = I->kin[0].e[i];
-		if (to != DT_BOOL) {
-			e[i] = rule_fits(rule_polys(I), to, v);
-			continue;
-		}
-		if (v)
-			poly_range(rule_polys(I), v, &lo, &hi);
-		e[i] = !v ? POLY_UNKNOWN : lo > 0 || hi < 0 ? rule_const(I, 1) : lo == 0 && hi == 0 ? v : POLY_UNKNOWN;
-	}
-	return NULL;
-}
-
-static const char *eval_cast(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-	enum dtype to = cast_target(e->n, e->n->op == OP_CastLike ? e->in[1]->dtype : DT_NONE);
-	struct tensor *y;
-	int64_t n = tensor_count(x), w[BLOCK];
-	double v[BLOCK];
-	bool infinite = dtype_is_float8(to) && !attr_i(e->n, "saturate"); /* numbers too large are not the largest */
-	bool whole = !infinite && (dtype_is_int(x->dtype) || x->dtype == DT_BOOL);
-
-	if (to == x->dtype) {
-		eval_view(e, 0, 0, x->rank, x->dims);
-		return NULL;
-	}
-	if (!dtype_fixed(to) || !dtype_fixed(x->dtype))
-		return eval_why(e, "no evaluator from %s to %s", dtype_name(x->dtype), dtype_name(to));
-	y = eval_out(e, 0, to, x->rank, x->dims);
-	for (int64_t at = 0; at < n; at += BLOCK) {
-		int c = n - at < BLOCK ? (int)(n - at) : BLOCK;
-		if (!whole) {
-			load_d(x, at, 1, c, v);
-			for (int i = 0; i < c && infinite; i++)
-				((uint8_t *)y->data)[at + i] = double_to_f8(f8_of(to), v[i], false);
-			if (!infinite)
-				store_d(y, at, c, v);
-		} else {
-			load_i(x, at, 1, c, w);
-			(x->dtype == DT_U64 ? store_u : store_i)(y, at, c, w);
-		}
-	}
-	return NULL;
-}
-
-static const char *eval_bitcast(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-	struct tensor *y = eval_out(e, 0, cast_target(e->n, DT_NONE), x->rank, x->dims);
-
-	if (y->nbytes != x->nbytes)
-		return "the types are not of one size";
-	memcpy(tensor_bytes(y), x->data, x->nbytes);
-	return NULL;
-}
-
 /* ---- Identity and what equals it in inference ---- */
 
 static const char *shape_identity(struct infer *I)
@@ -249,9 +167,6 @@ static const char *eval_dropout(struct eval *e)
 const struct op ops_select[] = {
 	{OP_Where, shape_where, eval_where},
 	{OP_Clip, shape_same, eval_clip},
-	{OP_Cast, shape_cast, eval_cast},
-	{OP_CastLike, shape_cast, eval_cast},
-	{OP_BitCast, shape_cast, eval_bitcast},
 	{OP_Identity, shape_identity, eval_identity},
 	{OP_Layout, shape_identity, eval_identity},
 	{OP_Dropout, shape_dropout, eval_dropout, .unable = unable_dropout},

@@ -76,7 +76,16 @@ bool tensor_like(const struct tensor *a, const struct tensor *b)
 	return true;
 }
 
-enum f8 f8_of(enum dtype t) { return F8E4M3FN + (t - DT_F8E4M3FN); }
+enum f8 f8_of(enum dtype t)
+{
+	switch (t) {
+	case DT_F4E2M1: return F4E2M1;
+	case DT_F8E8M0: return F8E8M0;
+	case DT_F6E2M3: return F6E2M3;
+	case DT_F6E3M2: return F6E3M2;
+	default: return F8E4M3FN + (t - DT_F8E4M3FN);
+	}
+}
 
 /* Saturating; NaN gives 0. */
 static int64_t to_int(double v, int64_t lo, int64_t hi)
@@ -117,6 +126,10 @@ void load_d(const struct tensor *t, int64_t off, int64_t stride, int n, double *
 	case DT_F8E4M3FNUZ:
 	case DT_F8E5M2:
 	case DT_F8E5M2FNUZ:
+	case DT_F4E2M1:
+	case DT_F8E8M0:
+	case DT_F6E2M3:
+	case DT_F6E3M2:
 		for (int i = 0; i < n; i++)
 			o[i] = f8_to_float(f8_of(t->dtype), ((const uint8_t *)t->data)[off + i * stride]);
 		return;
@@ -184,6 +197,10 @@ void store_d(struct tensor *t, int64_t off, int n, const double *v)
 	case DT_F8E4M3FNUZ:
 	case DT_F8E5M2:
 	case DT_F8E5M2FNUZ:
+	case DT_F4E2M1:
+	case DT_F8E8M0:
+	case DT_F6E2M3:
+	case DT_F6E3M2:
 		for (int i = 0; i < n; i++)
 			((uint8_t *)t->data)[off + i] = double_to_f8(f8_of(t->dtype), v[i], true);
 		return;
@@ -191,8 +208,21 @@ void store_d(struct tensor *t, int64_t off, int n, const double *v)
 	}
 }
 
+/* The low bits of an integer of fewer than 8, as the byte that it has. */
+static uint8_t low_bits(enum dtype t, int64_t v)
+{
+	int unused = 64 - dtype_bits(t);
+
+	return dtype_is_signed(t) ? (uint8_t)((int64_t)((uint64_t)v << unused) >> unused) : (uint8_t)((uint64_t)v << unused >> unused);
+}
+
 void store_i(struct tensor *t, int64_t off, int n, const int64_t *v)
 {
+	if (dtype_is_int(t->dtype) && dtype_bits(t->dtype) < 8) {
+		for (int i = 0; i < n; i++)
+			((uint8_t *)t->data)[off + i] = low_bits(t->dtype, v[i]);
+		return;
+	}
 	if (t->dtype == DT_BOOL) {
 		for (int i = 0; i < n; i++)
 			((uint8_t *)t->data)[off + i] = v[i] != 0;

@@ -16,8 +16,12 @@ static double grain(enum dtype t)
 	switch (t) {
 	case DT_F16: return 0x1p-10;
 	case DT_BF16: return 0x1p-7;
+	case DT_F4E2M1:
+	case DT_F8E8M0: return 1;
+	case DT_F6E2M3:
 	case DT_F8E4M3FN:
 	case DT_F8E4M3FNUZ: return 0x1p-3;
+	case DT_F6E3M2:
 	case DT_F8E5M2:
 	case DT_F8E5M2FNUZ: return 0x1p-2;
 	default: return 0;
