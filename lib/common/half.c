@@ -85,12 +85,9 @@ static const struct {
 	bool infinity, one_nan; /* one_nan: 0x80 is it, and there is no -0 */
 	uint8_t sign;
 } f8s[] = {
-	[F8E4M3FN] = {3, 7, 448, 0x7e, 0x7f, false, false, 0x80},
-	[F8E4M3FNUZ] = {3, 8, 240, 0x7f, 0x80, false, true, 0x80},
-	[F8E5M2] = {2, 15, 57344, 0x7b, 0x7f, true, false, 0x80},
-	[F8E5M2FNUZ] = {2, 16, 57344, 0x7f, 0x80, false, true, 0x80},
-	[F4E2M1] = {1, 1, 6, 0x7, 0x8, false, false, 0x8},
-	[F6E2M3] = {3, 1, 7.5, 0x1f, 0x20, false, false, 0x20},
+	[F8E4M3FN] = {3, 7, 448, 0x7e, 0x7f, false, false, 0x80}, [F8E4M3FNUZ] = {3, 8, 240, 0x7f, 0x80, false, true, 0x80},
+	[F8E5M2] = {2, 15, 57344, 0x7b, 0x7f, true, false, 0x80}, [F8E5M2FNUZ] = {2, 16, 57344, 0x7f, 0x80, false, true, 0x80},
+	[F4E2M1] = {1, 1, 6, 0x7, 0x8, false, false, 0x8},        [F6E2M3] = {3, 1, 7.5, 0x1f, 0x20, false, false, 0x20},
 	[F6E3M2] = {2, 3, 28, 0x1f, 0x20, false, false, 0x20},
 };
 

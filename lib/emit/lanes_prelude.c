@@ -93,7 +93,8 @@ void lanes_helpers(FILE *f, const struct target *t, struct loop_prog *const *p, 
 	horizontal(f, vl, "float", "vf", "hmax", "vmax(x, y)");
 	horizontal(f, vl, "float", "vf", "hmin", "vmin(x, y)");
 	for (size_t i = 0; i < sizeof type / sizeof *type; i++) {
-		needs[i] = uses_dtype(p, n, type[i]) || (type[i] == DT_U8 && (uses_dtype(p, n, DT_BOOL) || uses_dtype(p, n, DT_U4) || uses_dtype(p, n, DT_U2))) ||
+		needs[i] = uses_dtype(p, n, type[i]) ||
+			   (type[i] == DT_U8 && (uses_dtype(p, n, DT_BOOL) || uses_dtype(p, n, DT_U4) || uses_dtype(p, n, DT_U2))) ||
 			   (type[i] == DT_I8 && (uses_dtype(p, n, DT_I4) || uses_dtype(p, n, DT_I2))) ||
 			   (type[i] == DT_U16 && uses_dtype(p, n, DT_BF16));
 		any |= needs[i];

@@ -315,8 +315,7 @@ static void import_node(struct importer *c, graph_id g, const Onnx__NodeProto *p
 		const char *name = sym_str(attrs[i].name),
 			   *type = attrs[i].kind == ATTR_INT && attrs[i].u.i < 30 ? onnx_type_foreign((int)attrs[i].u.i) : NULL;
 		if (type && op_attr_is_type(op, name))
-			import_unsupported(c, "attribute '%s' is %lld (%s), which is not supported", name,
-					   (long long)attrs[i].u.i, type);
+			import_unsupported(c, "attribute '%s' is %lld (%s), which is not supported", name, (long long)attrs[i].u.i, type);
 	}
 	for (uint32_t i = 0; i < nattr && bodies.all.n; i++)
 		if (!strcmp(sym_str(attrs[i].name), "captures")) /* of operators with bodies it is ours */

@@ -315,8 +315,8 @@ struct tensor *import_tensor(struct importer *c, const Onnx__TensorProto *p)
 	struct tensor *t = ARENA_NEW(&c->m->arena, struct tensor);
 	t->dtype = dtype_from_onnx(p->data_type);
 	if (onnx_type_foreign(p->data_type))
-		import_unsupported(c, "tensor '%s' has element type %d (%s), which is not supported",
-				   label(p), p->data_type, onnx_type_foreign(p->data_type));
+		import_unsupported(c, "tensor '%s' has element type %d (%s), which is not supported", label(p), p->data_type,
+				   onnx_type_foreign(p->data_type));
 	if (t->dtype == DT_NONE)
 		import_die(c, "tensor '%s' has no element type (%d)", label(p), p->data_type);
 	size_t size = dtype_size(t->dtype), n = count(c, label(p), p->n_dims, p->dims, size);

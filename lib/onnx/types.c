@@ -9,8 +9,7 @@ static struct type tensor_of(struct importer *c, const Onnx__TypeProto__Tensor *
 	struct type t = type_none();
 	t.dtype = dtype_from_onnx(p->elem_type);
 	if (onnx_type_foreign(p->elem_type))
-		import_unsupported(c, "element type %d (%s) is not supported", p->elem_type,
-				   onnx_type_foreign(p->elem_type));
+		import_unsupported(c, "element type %d (%s) is not supported", p->elem_type, onnx_type_foreign(p->elem_type));
 	if (p->elem_type < 0)
 		import_die(c, "element type %d is none of ONNX's", p->elem_type);
 	if (!p->shape)

@@ -41,7 +41,7 @@ static struct type joined(struct infer *I, const struct type *a, const struct ty
 	struct type t = type_common(I->m, a, b);
 	int64_t lo[2], hi[2];
 
-	for (int k = 0; k < t.rank; k++) {
+	for (int k = 0; k < t.rank && !t.other; k++) {
 		if (t.dims[k] || !a->dims[k] || !b->dims[k])
 			continue;
 		poly_range(rule_polys(I), a->dims[k], &lo[0], &hi[0]);

@@ -88,6 +88,9 @@ static dim merge_dim(struct state *S, node_id id, dim is, dim declared)
 	return declared;
 }
 
+/* Of the elements of a sequence: what is not known may be another for each, which no symbol is. */
+static dim merge_inside(dim is, dim declared) { return is ? is : declared; }
+
 static void merge_type(struct state *S, node_id id, const char *what, val_id v, const struct type *t)
 {
 	struct module *m = S->m;
@@ -116,7 +119,8 @@ static void merge_type(struct state *S, node_id id, const char *what, val_id v, 
 	if (r.rank > 0) {
 		dim *d = ARENA_ARRAY(&m->arena, dim, r.rank);
 		for (int i = 0; i < r.rank; i++)
-			d[i] = merge_dim(S, id, r.dims[i], old->rank == RANK_UNKNOWN ? POLY_UNKNOWN : old->dims[i]);
+			d[i] = r.other ? merge_inside(r.dims[i], old->rank == RANK_UNKNOWN ? POLY_UNKNOWN : old->dims[i])
+				       : merge_dim(S, id, r.dims[i], old->rank == RANK_UNKNOWN ? POLY_UNKNOWN : old->dims[i]);
 		r.dims = d;
 	}
 	val(m, v)->type = r;
@@ -324,7 +328,7 @@ static void type_outside(struct symbols *given, struct infer *I, struct type *t)
 		if (!d)
 			d = arena_copy(&I->m->arena, t->dims, sizeof *d * (size_t)t->rank);
 		poly_range(I->m->dims, t->dims[k], &lo, &hi);
-		d[k] = rule_fresh(I, lo, hi);
+		d[k] = t->other ? POLY_UNKNOWN : rule_fresh(I, lo, hi);
 	}
 	if (d)
 		t->dims = d;

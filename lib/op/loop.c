@@ -219,7 +219,7 @@ static void state_results(struct infer *I, const struct loop *l, dim steps)
 		I->kout[i] = l->known[l->p.head + i];
 		if (t->rank > 0)
 			I->out[i].dims = arena_copy(&I->m->arena, t->dims, sizeof *t->dims * (size_t)t->rank);
-		for (int k = 0; k < t->rank; k++)
+		for (int k = 0; k < t->rank && !t->other; k++) /* of elements of a sequence it may be another for each */
 			if (!t->dims[k])
 				I->out[i].dims[k] = changed_extent(I, l, i, k, steps);
 	}

@@ -58,7 +58,8 @@ static const char *shape_dequantize(struct infer *I)
 	rule_like(I, 0, 0);
 	I->out[0].dtype = t ? dtype_from_onnx((int)t) : I->in[1].dtype;
 	if (I->out[0].dtype && !dtype_is_float(I->out[0].dtype))
-		return rule_why(I, "%s is %s, no float to dequantise to", t ? "attribute 'output_dtype'" : "the scale's type", dtype_name(I->out[0].dtype));
+		return rule_why(I, "%s is %s, no float to dequantise to", t ? "attribute 'output_dtype'" : "the scale's type",
+				dtype_name(I->out[0].dtype));
 	return check_scales(I);
 }
 

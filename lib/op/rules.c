@@ -277,10 +277,10 @@ poly rule_fits(struct polys *P, enum dtype t, poly e)
 	bool real = dtype_is_float(t) || dtype_is_float8(t);
 	int64_t exact = t == DT_F4E2M1       ? 1 << 2
 			: dtype_is_float8(t) ? 1 << 3
-			: t == DT_BF16     ? 1 << 8
-			: t == DT_F16      ? 1 << 11
-			: t == DT_F32      ? 1 << 24
-					   : INT64_C(1) << 53;
+			: t == DT_BF16       ? 1 << 8
+			: t == DT_F16        ? 1 << 11
+			: t == DT_F32        ? 1 << 24
+					     : INT64_C(1) << 53;
 	bool whole = dtype_is_int(t);
 	int64_t lo, hi;
 

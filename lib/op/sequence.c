@@ -2,6 +2,7 @@
  * value. */
 #include "graph/bodies.h"
 #include "graph/kinds.h"
+#include "graph/symbols.h"
 #include "op/strings.h"
 
 /* ---- shapes ---- */
@@ -224,6 +225,27 @@ static const char *shape_concat(struct infer *I)
 	return NULL;
 }
 
+static struct type without_extent(struct infer *I, const struct type *t, int axis)
+{
+	struct type x = *t;
+
+	x.dims = arena_copy(&I->m->arena, t->dims, sizeof *t->dims * (size_t)t->rank);
+	x.dims[axis] = POLY_UNKNOWN;
+	return x;
+}
+
+static bool newer_symbols(struct infer *I, dim d, uint32_t before)
+{
+	struct symbols s = {0};
+	bool newer = false;
+
+	symbols_mark_dim(&s, I->m, d);
+	for (size_t i = 0; i < s.list.n; i++)
+		newer |= s.list.a[i] > before;
+	symbols_free(&s);
+	return newer;
+}
+
 static const char *shape_map(struct infer *I)
 {
 	graph_id g = attr_graph(I->n, "body");
@@ -231,6 +253,7 @@ static const char *shape_map(struct infer *I)
 	struct type *in = ARENA_ARRAY(&I->m->arena, struct type, nin), *out = ARENA_ARRAY(&I->m->arena, struct type, nout + 1);
 	struct known *known = ARENA_ARRAY(&I->m->arena, struct known, nin), *given = ARENA_ARRAY(&I->m->arena, struct known, nout + 1);
 	const char *why = want_sequence(I, 0, &in[0]);
+	uint32_t before = (uint32_t)poly_nvars(rule_polys(I));
 
 	if (why)
 		return why;
@@ -245,6 +268,9 @@ static const char *shape_map(struct infer *I)
 	if ((why = I->body(I, g, in, known, out, given)))
 		return why;
 	for (uint32_t k = 0; k < nout; k++) {
+		for (int d = 0; d < out[k].rank; d++)
+			if (out[k].dims[d] && newer_symbols(I, out[k].dims[d], before)) /* another for each element */
+				out[k] = without_extent(I, &out[k], d);
 		out_type(I, k, type_sequence(&out[k]));
 		known_length(I, k, length_of(I, 0));
 	}

@@ -33,7 +33,7 @@ graph main {
 END
 ge-load seq.txt -o seq.g
 is "$(ge-shape seq.g | ge-dump | sed -n 's/^  \([a-z]\): \([^ ]*\) = .*/\1 \2/p' | tr '\n' ' ')" \
-	's ?[1,3]%"seq(tensor(float))" e f32[1,3] i ?[1,3]%"seq(tensor(float))" r ?[1,3]%"seq(tensor(float))" n i64[] c f32[4,3] t f32[1,4,3] o ?[1,3]%"optional(seq(tensor(float)))" g ?[1,3]%"seq(tensor(float))" h bool[] p f32[1,3] b ?[?,3]%"seq(tensor(float))" j f32[?,3] ' \
+	's ?[1,3]%"seq(tensor(float))" e f32[1,3] i ?[1,3]%"seq(tensor(float))" r ?[1,3]%"seq(tensor(float))" n i64[] c f32[4,3] t f32[1,4,3] o ?[1,3]%"optional(seq(tensor(float)))" g ?[1,3]%"seq(tensor(float))" h bool[] p f32[1,3] b ?[?,3]%"seq(tensor(float))" j f32[_1,3] ' \
 	"shapes of sequences and optionals"
 is "$(ge-fold seq.g | ge-dump | grep -c '^const [nh] = ')" 2 "the length of a sequence and that an optional has a value are known"
 cat >same.txt <<'END'
@@ -84,6 +84,32 @@ END
 ge-load str.txt -o str.g
 is "$(ge-fold str.g | ge-dump | sed -n 's/^const \([gced]\) = //p' | tr '\n' ' ')" \
 	'str[2] ["a", "b"] str[3] ["b", "", "a"] bool[3] [1, 1, 1] str[4] ["", "a", "b", ""] ' "strings are gathered, split, compared, padded"
+
+cat >cast.txt <<'END'
+hone-text 1
+module ir=14 opset=28
+const x = f32[4] [-9, -3, 2.5, 7]
+const s = str[3] ["-1e2", "+INF", "nan"]
+graph main {
+  i = Cast(@x) {to=22}
+  j = Cast(@x) {to=26}
+  f = Cast(@x) {to=23}
+  e = Cast(@x) {round_mode="down" to=24}
+  n = Cast(@s) {to=1}
+  t = Cast(n) {to=8}
+  u = Cast(@x) {to=8}
+  output i = i
+  output j = j
+  output f = f
+  output e = e
+  output t = t
+  output u = u
+}
+END
+ge-load cast.txt -o cast.g
+is "$(ge-fold cast.g | ge-dump | sed -n 's/^const \([ijfetu]\) = //p' | tr '\n' ' ')" \
+	'i4[4] [7, -3, 2, 7] i2[4] [-1, 1, -2, -1] f4e2m1[4] [0x0f, 0x0d, 0x04, 0x07] f8e8m0[4] [0x82, 0x80, 0x80, 0x81] str[3] ["-100.0", "INF", "NaN"] str[4] ["-9.0", "-3.0", "2.5", "7.0"] ' \
+	"casts to few bits keep the low ones, to powers of two they round as said; strings"
 
 # Files: what NumPy and ml_dtypes make of each type.
 cat >all.txt <<'END'
