@@ -69,6 +69,19 @@ def unquoted(name):
     return re.sub(r"\\(x..|.)", lambda m: chr(int(m[1][1:], 16)) if m[1][0] == "x" and len(m[1]) > 1 else m[1], name[1:-1]) if name[0] == '"' else name
 
 
+def split(dims):
+    """At the commas that stand in no parentheses and no name."""
+    parts, depth, quoted = [""] if dims else [], 0, False
+    for c in dims:
+        quoted ^= c == '"'
+        depth += not quoted and (c == "(") - (c == ")")
+        if c == "," and not depth and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return parts
+
+
 def by_hone(path):
     text = subprocess.run("ge-import -q '%s' | ge-shape -q | ge-dump" % path, shell=True, check=True, stdout=subprocess.PIPE).stdout.decode()
     found, outputs = {}, {}
@@ -81,7 +94,7 @@ def by_hone(path):
             continue
         made = line[2:].split(" = ")[0]
         for name, type in re.findall(r'("(?:[^"\\]|\\.)*"|[^\s,"]+): (%"[^"]*"|[^ \[]+\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\])', made):
-            dims = re.findall(r'(?:"(?:[^"\\]|\\.)*"|\([^()]*(?:\([^()]*\)[^()]*)*\)|[^,("])+', type[type.find("[") + 1 : -1])
+            dims = split(type[type.find("[") + 1 : -1])
             found.setdefault(unquoted(name), [] if type[0] == "%" else None if dims == ["*"] else [None if d == "?" else d for d in dims])
     for name in re.findall(r'^const ("(?:[^"\\]|\\.)*"|[^ ]+) =', text, re.M):
         found.setdefault(unquoted(name), [])
