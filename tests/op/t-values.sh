@@ -74,7 +74,8 @@ graph main {
   c = ConcatFromSequence(q) {axis=0}
   e = Equal(@s, c)
   d = Pad(g, @p)
-  u, f, v = Unique(@s)
+  k = StringConcat(@s, @s)
+  output k = k
   output g = g
   output c = c
   output e = e
@@ -82,8 +83,8 @@ graph main {
 }
 END
 ge-load str.txt -o str.g
-is "$(ge-fold str.g | ge-dump | sed -n 's/^const \([gced]\) = //p' | tr '\n' ' ')" \
-	'str[2] ["a", "b"] str[3] ["b", "", "a"] bool[3] [1, 1, 1] str[4] ["", "a", "b", ""] ' "strings are gathered, split, compared, padded"
+is "$(ge-fold str.g | ge-dump | sed -n 's/^const \([kgced]\) = //p' | tr '\n' ' ')" \
+	'str[3] ["bb", "", "aa"] str[2] ["a", "b"] str[3] ["b", "", "a"] bool[3] [1, 1, 1] str[4] ["", "a", "b", ""] ' "strings are gathered, split, compared, padded"
 
 cat >cast.txt <<'END'
 hone-text 1
