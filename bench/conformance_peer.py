@@ -33,7 +33,7 @@ def answer(case, dir):
             why = " ".join(str(e).split())
             failed = why.startswith(("C compilation failed", "Execution failed")) or "timed out" in why
             return "%s\t%s: %s" % ("crash" if failed else "refused", type(e).__name__, why[:200])
-        v = r.compare(lambda name, i: got[i], k)
+        v = r.compare(lambda name, i: judge.stored(got[i]) if hasattr(got[i], "dtype") else got[i], k)
         if v["verdict"] not in ("equal", "random"):
             return "%s\t%s" % (v["verdict"], v["why"])
     return v["verdict"] + "\t"
