@@ -54,7 +54,7 @@ bad "graph main {
   input t: i64[2]
   y: f32[], z: f32[2,4611686018427387904] = SoftmaxCrossEntropyLoss(x, t) {reduction=\"mean\"}
   output y = y
-}" 'main/y (SoftmaxCrossEntropyLoss): result 1 has extent 4611686018427387904' "a declared result of more elements than can be"
+}" 'main/y (SoftmaxCrossEntropyLoss): result z has extent 3 at axis 1, the graph says 4611686018427387904' "a declared result of more elements than can be"
 bad "graph main {
   input x: f32[0,3,9223372036854775807,28]
   y = AveragePool(x) {kernel_shape=[3,3] pads=[2,2,2,2]}

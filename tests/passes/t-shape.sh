@@ -132,10 +132,10 @@ ge-load default.txt -o default.g
 for size in '--set n=3' '--shape x:3' '--shape w:3'; do
 	refuses 64 'input w has a default of size 2 in dimension 0, which cannot be 3' "$size, a default of another size" ge-shape $size default.g
 done
-proposed() { ge-fuse "$1" | ge-plan 2>&1 >proposed.out | sed -n 's/.*for example: //p'; }
-is "$(proposed default.g)" "ge-shape --set n=2" "the size that is proposed is that of a default"
+proposed() { tune-grad profile "$1" 2>&1 >proposed.out | sed -n 's/.*for example: //p'; }
+is "$(proposed default.g)" "tune-grad profile --set n=2" "the size that is proposed is that of a default"
 sed '/^symbol/d; s/input w: f32\[n\]/input w: f32[?]/; s/input x: f32\[n\]/input x: f32[2]/' default.txt | ge-load -o open.g
-is "$(proposed open.g)" "ge-shape --shape w:2" "and an extent that is open"
+is "$(proposed open.g)" "tune-grad profile --shape w:2" "and an extent that is open"
 
 # The body of an operator without a rule may say what the sizes that are given make untrue: it is forgotten.
 cat >mapped.txt <<'END'

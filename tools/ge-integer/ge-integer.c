@@ -23,6 +23,7 @@ static void check_scale(struct module *m, node_id id, uint32_t i)
 }
 
 /* Operands that are scales, as bits. */
+enum { SCALES_BITS = 8 };
 static const uint8_t scales_column[OP_COUNT] = {
 	[OP_DequantizeLinear] = 1 << 1,
 	[OP_QLinearConv] = 1 << 1 | 1 << 4 | 1 << 6,
@@ -38,7 +39,7 @@ static void check_scales(struct module *m)
 	for (size_t k = 0; k < list.n; k++)
 		for (size_t i = 0; i < graph(m, list.a[k])->nodes.n; i++) {
 			node_id n = graph(m, list.a[k])->nodes.a[i];
-			for (uint32_t j = 0; j < node(m, n)->nin; j++)
+			for (uint32_t j = 0; j < node(m, n)->nin && j < SCALES_BITS; j++)
 				if (scales_column[node(m, n)->op] >> j & 1)
 					check_scale(m, n, j);
 		}
