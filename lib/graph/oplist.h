@@ -235,12 +235,15 @@ enum { CANONICAL_OPSET = 28 };
 
 /* Fused and PartitionedCall: graph(x...). Case: branch number i of branches (out of range: the last)
  * applied to x. MapIndex: the index of the row of `gears` that equals the operand, else an error.
- * Layout: the operand in another layout. */
+ * Layout: the operand in another layout. Demand: its first operand; an error, which says why, unless all of the
+ * second are true. Trees: scores [N, targets] of rows [N, F] by decision trees; lib/native/trees.c says how they are written. */
 #define HONE_OPS(X) \
 	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g offsets:I trace:s workspace:I") \
 	X(PartitionedCall, 0, -1, 0, -1, PURE | CALL, "!graph:g") \
 	X(Case, 1, -1, 0, -1, PURE | CONTROL, "!branches:G") \
 	X(MapIndex, 1, 1, 1, 1, PURE, "!gears:t") \
-	X(Layout, 1, 1, 1, 1, PURE | MOVE, "layout:s")
+	X(Layout, 1, 1, 1, 1, PURE | MOVE, "layout:s") \
+	X(Demand, 2, 2, 1, 1, PURE, "!why:s") \
+	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM !targets:i")
 /* clang-format on */
 #endif

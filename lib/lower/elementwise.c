@@ -56,6 +56,8 @@ static ex_id swish(struct lower *L, const ex_id *a)
 	return low_fn2(L, FN_MUL, a[0], low_fn1(L, FN_SIGMOID, x));
 }
 
+static ex_id swiglu(struct lower *L, const ex_id *a) { return low_fn2(L, FN_MUL, swish(L, a), a[1]); }
+
 static ex_id gelu(struct lower *L, const ex_id *a)
 {
 	ex_id x = a[0], f;
@@ -282,6 +284,7 @@ const struct lower_row lower_elementwise[] = {
 	{OP_Sqrt, .fn = FN_SQRT},
 	{OP_Sub, .fn = FN_SUB},
 	{OP_Sum, .map = sum},
+	{OP_SwiGLU, .map = swiglu},
 	{OP_Swish, .map = swish},
 	{OP_Tan, .map = tangent},
 	{OP_Tanh, .fn = FN_TANH},

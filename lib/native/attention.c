@@ -1,0 +1,231 @@
+/* Attention: for each query, scores of the keys that it may see, their softmax, and the sum of the values by it. Keys and values are
+ * those of the past, then those of the call. */
+#include "native/native.h"
+
+struct attention {
+	int64_t batch, heads, groups, queries, keys, past, size, vsize; /* groups: heads of K and V; keys: those of the past too */
+	bool flat;                                                      /* operands of rank 3: heads lie side by side */
+	bool causal;
+	int64_t left, right; /* -1: no bound */
+	double scale, softcap;
+	int mode, precision; /* precision: the type of the softmax, NATIVE_NONE: that of the sums */
+	const struct native_tensor *q, *k, *v, *mask, *past_k, *past_v, *nonpad;
+	int64_t mask_stride[3], mask_keys; /* of batch, head, query; extent along keys */
+	void *y, *qk;                      /* qk NULL: not wanted */
+	int type;
+};
+
+static bool attention_dims_are(const struct native_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+	return t->rank == 4 && t->dims[0] == a && t->dims[1] == b && t->dims[2] == c && t->dims[3] == d;
+}
+
+/* Heads, length and size of an operand. */
+static const char *attention_extents(struct native *n, int i, int64_t heads, int64_t *nheads, int64_t *length, int64_t *size)
+{
+	const struct native_tensor *t = &n->in[i];
+
+	if (t->rank == 4) {
+		*nheads = t->dims[1];
+		*length = t->dims[2];
+		*size = t->dims[3];
+		return NULL;
+	}
+	if (t->rank != 3)
+		return native_why(n, "operand %d has rank %d, takes 3 or 4", i, t->rank);
+	if (heads < 1 || t->dims[2] % heads)
+		return native_why(n, "operand %d has %lld numbers a token for %lld heads", i, (long long)t->dims[2], (long long)heads);
+	*nheads = heads;
+	*length = t->dims[1];
+	*size = t->dims[2] / heads;
+	return NULL;
+}
+
+static const char *attention_past(struct native *n, struct attention *a)
+{
+	bool k = native_has(n, 4), v = native_has(n, 5);
+
+	if (k != v)
+		return "past_key and past_value come together";
+	a->nonpad = native_has(n, 6) ? &n->in[6] : NULL;
+	if (a->nonpad && k)
+		return "nonpad_kv_seqlen does not go with past keys";
+	if (a->nonpad && (a->nonpad->type != NATIVE_I64 || a->nonpad->rank != 1 || a->nonpad->dims[0] != a->batch))
+		return "nonpad_kv_seqlen is not an i64 for each of the batch";
+	for (int64_t b = 0; a->nonpad && b < a->batch; b++) {
+		int64_t valid = ((const int64_t *)a->nonpad->data)[b];
+		if (valid < 0 || valid > a->keys)
+			return native_why(n, "nonpad_kv_seqlen is %lld of %lld keys", (long long)valid, (long long)a->keys);
+	}
+	if (!k)
+		return NULL;
+	a->past_k = &n->in[4];
+	a->past_v = &n->in[5];
+	a->past = a->past_k->rank == 4 ? a->past_k->dims[2] : 0;
+	if (!attention_dims_are(a->past_k, a->batch, a->groups, a->past, a->size) ||
+	    !attention_dims_are(a->past_v, a->batch, a->groups, a->past, a->vsize) || a->past_k->type != a->k->type ||
+	    a->past_v->type != a->v->type)
+		return "past keys or values do not fit";
+	a->keys += a->past;
+	return NULL;
+}
+
+static const char *attention_mask(struct native *n, struct attention *a)
+{
+	const struct native_tensor *t = &n->in[3];
+	int64_t extent[3] = {a->batch, a->heads, a->queries}, step;
+
+	if (!native_has(n, 3))
+		return NULL;
+	if (t->rank < 1 || t->rank > 4 || !native_size(t->type))
+		return native_why(n, "a mask of rank %d", t->rank);
+	a->mask = t;
+	a->mask_keys = step = t->dims[t->rank - 1];
+	for (int i = 2; i >= 0; i--) {
+		int axis = t->rank - 4 + i;
+		int64_t d = axis >= 0 ? t->dims[axis] : 1;
+		if (d != 1 && d != extent[i])
+			return native_why(n, "a mask of extent %lld at axis %d, takes %lld", (long long)d, axis, (long long)extent[i]);
+		a->mask_stride[i] = d == 1 ? 0 : step;
+		step *= d;
+	}
+	if (a->mask_keys > a->keys || (a->nonpad == NULL && a->mask_keys == 0 && a->keys))
+		return native_why(n, "a mask of %lld keys for %lld", (long long)a->mask_keys, (long long)a->keys);
+	return NULL;
+}
+
+static const char *attention_read(struct native *n, struct attention *a)
+{
+	int64_t k, groups, vlength, size;
+	const char *why;
+
+	if (n->nin < 3 || !native_is_float(n->in[0].type) || n->in[1].type != n->in[0].type || !native_is_float(n->in[2].type))
+		return native_no_type();
+	*a = (struct attention){.q = &n->in[0], .k = &n->in[1], .v = &n->in[2], .type = n->in[0].type};
+	a->flat = a->q->rank == 3;
+	if ((why = attention_extents(n, 0, native_int(n, "q_num_heads"), &a->heads, &a->queries, &a->size)) ||
+	    (why = attention_extents(n, 1, native_int(n, "kv_num_heads"), &a->groups, &k, &size)) ||
+	    (why = attention_extents(n, 2, native_int(n, "kv_num_heads"), &groups, &vlength, &a->vsize)))
+		return why;
+	a->batch = a->q->dims[0];
+	a->keys = k;
+	if (a->k->rank != a->q->rank || a->v->rank != a->q->rank || a->k->dims[0] != a->batch || a->v->dims[0] != a->batch ||
+	    vlength != k || groups != a->groups || size != a->size || !a->groups || a->heads % a->groups)
+		return "queries, keys and values do not fit each other";
+	if ((why = attention_past(n, a)) || (why = attention_mask(n, a)))
+		return why;
+	a->causal = native_int(n, "is_causal") == 1;
+	a->left = native_int(n, "left_window_size");
+	a->right = native_int(n, "right_window_size");
+	a->softcap = native_float(n, "softcap");
+	a->mode = (int)native_int(n, "qk_matmul_output_mode");
+	a->scale = native_attr(n, "scale") ? native_float(n, "scale") : 1 / sqrt((double)a->size);
+	return NULL;
+}
+
+/* The softmax is computed in the type of the sums unless a narrower one is asked for. */
+static const char *attention_precision(struct native *n, struct attention *a)
+{
+	int64_t p = native_int(n, "softmax_precision");
+
+	if (p != 0 && p != 1 && p != 10 && p != 11 && p != 16)
+		return native_why(n, "softmax_precision is %lld; takes 1, 10, 11, 16", (long long)p);
+	a->precision = p == 10 ? NATIVE_F16 : p == 16 ? NATIVE_BF16 : p == 1 && a->type == NATIVE_F64 ? NATIVE_F32 : NATIVE_NONE;
+	return NULL;
+}
+
+/* Keys that query l of batch b may see: from *lo on, to before *hi. */
+static void attention_range(const struct attention *a, int64_t b, int64_t l, int64_t *lo, int64_t *hi)
+{
+	int64_t valid = a->nonpad ? ((const int64_t *)a->nonpad->data)[b] : a->keys, at;
+
+	at = l + (a->nonpad ? valid - a->queries : a->past);
+	*lo = a->left >= 0 && at > a->left ? at - a->left : 0;
+	*hi = valid;
+	if (a->causal && at + 1 < *hi)
+		*hi = at + 1;
+	if (a->right >= 0 && a->right < a->keys && at + a->right + 1 < *hi)
+		*hi = at + a->right + 1;
+	*lo = *lo > a->keys ? a->keys : *lo;
+	*hi = *hi < *lo ? *lo : *hi;
+}
+
+/* What is added to the score of key s; -infinity: it is not seen. */
+static double attention_bias(const struct attention *a, int64_t row, int64_t s)
+{
+	double v;
+
+	if (!a->mask)
+		return 0;
+	if (s >= a->mask_keys)
+		return -INFINITY;
+	v = native_get(a->mask->type, a->mask->data, row + s);
+	return a->mask->type == NATIVE_BOOL ? (v != 0 ? 0 : -INFINITY) : v;
+}
+
+/* Copies past and new rows behind one another: the present. */
+static const char *attention_present(struct native *n, const struct attention *a, int result, const struct native_tensor *past,
+				     const struct native_tensor *now, int64_t size)
+{
+	int64_t dims[4] = {a->batch, a->groups, a->keys, size}, fresh = a->keys - a->past;
+	size_t row = (size_t)size * native_size(now->type);
+	char *to;
+
+	if (!native_wants(n, result))
+		return NULL;
+	if (!(to = n->room(n, result, now->type, 4, dims)))
+		return native_no_room(n);
+	for (int64_t b = 0; b < a->batch; b++)
+		for (int64_t g = 0; g < a->groups; g++) {
+			if (a->past)
+				memcpy(to, (const char *)past->data + (size_t)((b * a->groups + g) * a->past) * row, (size_t)a->past * row);
+			to += (size_t)a->past * row;
+			for (int64_t s = 0; s < fresh; s++, to += row)
+				memcpy(to,
+				       (const char *)now->data +
+					       (size_t)(a->flat ? (b * fresh + s) * a->groups + g : (b * a->groups + g) * fresh + s) * row,
+				       row);
+		}
+	return NULL;
+}
+
+#define REAL      float
+#define REAL_TYPE NATIVE_F32
+#define REAL_EXP  expf
+#define REAL_TANH tanhf
+#define NAME(x)   attention_float_##x
+#include "native/attention_real.h"
+#undef REAL
+#undef REAL_TYPE
+#undef REAL_EXP
+#undef REAL_TANH
+#undef NAME
+#define REAL      double
+#define REAL_TYPE NATIVE_F64
+#define REAL_EXP  exp
+#define REAL_TANH tanh
+#define NAME(x)   attention_double_##x
+#include "native/attention_real.h"
+
+NATIVE const char *native_Attention(struct native *n)
+{
+	struct attention a;
+	const char *why = attention_read(n, &a);
+	int64_t dims[4];
+
+	if (why || (why = attention_precision(n, &a)) || (why = attention_present(n, &a, 1, a.past_k, a.k, a.size)) ||
+	    (why = attention_present(n, &a, 2, a.past_v, a.v, a.vsize)))
+		return why;
+	dims[0] = a.batch;
+	dims[1] = a.flat ? a.queries : a.heads;
+	dims[2] = a.flat ? a.heads * a.vsize : a.queries;
+	dims[3] = a.vsize;
+	if (!(a.y = n->room(n, 0, a.type, a.flat ? 3 : 4, dims)))
+		return native_no_room(n);
+	dims[0] = a.batch, dims[1] = a.heads, dims[2] = a.queries, dims[3] = a.keys;
+	if (native_wants(n, 3) && !(a.qk = n->room(n, 3, a.type, 4, dims)))
+		return native_no_room(n);
+	if (!a.batch || !a.heads)
+		return NULL;
+	return a.type == NATIVE_F64 ? attention_double_run(n, &a) : attention_float_run(n, &a);
+}

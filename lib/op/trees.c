@@ -1,0 +1,103 @@
+/* Trees, Demand, Unique, AffineGrid, in plain C of their own. */
+#include <math.h>
+#include "op/native.h"
+#include "op/rules.h"
+
+static const char *shape_trees(struct infer *I)
+{
+	static const char *const how[] = {"SUM", "AVERAGE", "MIN", "MAX"};
+	const char *aggregate = attr_s(I->n, "aggregate");
+	int64_t targets = attr_i(I->n, "targets");
+	dim *d = rule_dims(I, 2);
+	bool known = false;
+
+	for (int i = 0; i < 4; i++)
+		known |= !strcmp(how[i], aggregate);
+	if (!known || targets < 1)
+		return rule_why(I, "aggregate '%s' of %lld targets", aggregate, (long long)targets);
+	d[0] = rule_rank(I, 0) == 2 ? rule_dim(I, 0, 0) : POLY_UNKNOWN;
+	d[1] = rule_const(I, targets);
+	rule_out(I, 0, I->in[0].dtype, 2, d);
+	return NULL;
+}
+
+/* A comparison and a vote take as long as an operation; half of the depth that a balanced tree would have is the least. */
+static double flops_trees(struct module *m, const struct node *n)
+{
+	int64_t x[RANK_MAX], nodes[RANK_MAX], roots[RANK_MAX];
+
+	if (!type_dims(m, &val(m, n->in[0])->type, x) || !type_dims(m, &val(m, n->in[1])->type, nodes) ||
+	    !type_dims(m, &val(m, n->in[5])->type, roots))
+		return 0;
+	return (double)x[0] * (double)roots[0] * (1 + log2(1 + (double)nodes[0] / (double)(roots[0] ? roots[0] : 1)));
+}
+
+static const char *shape_demand(struct infer *I)
+{
+	rule_like(I, 0, 0);
+	return NULL;
+}
+
+static const char *shape_unique(struct infer *I)
+{
+	int rank = rule_rank(I, 0), axis;
+	bool slices = attr_find(I->n, "axis") != NULL;
+	int64_t a = attr_i(I->n, "axis");
+	dim *d, *all;
+
+	for (uint32_t k = 1; k < 4; k++)
+		rule_out(I, k, DT_I64, 1, rule_dims(I, 1));
+	if (!slices) {
+		rule_out(I, 0, I->in[0].dtype, 1, rule_dims(I, 1));
+		if (rank == RANK_UNKNOWN)
+			return NULL;
+		all = rule_dims(I, 1);
+		all[0] = rule_product(I, I->in[0].dims, 0, rank);
+		rule_out(I, 2, DT_I64, 1, all);
+		return NULL;
+	}
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if (!rule_axis(a, rank, &axis))
+		return rule_why(I, "axis %lld outside rank %d", (long long)a, rank);
+	d = rule_dims(I, rank);
+	memcpy(d, I->in[0].dims, sizeof *d * (size_t)rank);
+	all = rule_dims(I, 1);
+	all[0] = d[axis];
+	d[axis] = POLY_UNKNOWN;
+	rule_out(I, 0, I->in[0].dtype, rank, d);
+	rule_out(I, 2, DT_I64, 1, all);
+	return NULL;
+}
+
+static const char *shape_affine(struct infer *I)
+{
+	const struct known *k = &I->kin[1];
+	int64_t n, c;
+	int axes;
+
+	rule_out(I, 0, I->in[0].dtype, RANK_UNKNOWN, NULL);
+	if (rule_rank(I, 1) != 1 || !poly_is_const(rule_polys(I), rule_dim(I, 1, 0), &n))
+		return NULL;
+	if (n != 4 && n != 5)
+		return rule_why(I, "size has %lld elements, takes 4 or 5", (long long)n);
+	axes = (int)n - 2;
+	dim *d = rule_dims(I, axes + 2);
+	d[0] = rule_rank(I, 0) == 3 ? rule_dim(I, 0, 0) : POLY_UNKNOWN;
+	for (int i = 0; i < axes; i++) {
+		d[1 + i] = k->yes ? k->e[2 + i] : POLY_UNKNOWN;
+		if (poly_is_const(rule_polys(I), d[1 + i], &c) && c < 0)
+			return rule_why(I, "size %lld", (long long)c);
+	}
+	d[1 + axes] = rule_const(I, axes);
+	rule_out(I, 0, I->in[0].dtype, axes + 2, d);
+	return rule_rank(I, 0) == 3 ? rule_extent(I, 0, 1, rule_const(I, axes)) : NULL;
+}
+
+const struct op ops_trees[] = {
+	{OP_AffineGrid, shape_affine, eval_native},
+	{OP_Demand, shape_demand, eval_native},
+	{OP_Trees, shape_trees, eval_native, flops_trees},
+	{OP_Unique, shape_unique, eval_native},
+	{0},
+};
