@@ -89,7 +89,7 @@ static const char *attention_mask(struct native *n, struct attention *a)
 		a->mask_stride[i] = d == 1 ? 0 : step;
 		step *= d;
 	}
-	if (a->mask_keys > a->keys || (a->nonpad == NULL && a->mask_keys == 0 && a->keys))
+	if (a->mask_keys > a->keys)
 		return native_why(n, "a mask of %lld keys for %lld", (long long)a->mask_keys, (long long)a->keys);
 	return NULL;
 }

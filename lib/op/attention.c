@@ -51,6 +51,72 @@ static bool same_extent(struct infer *I, dim a, dim b)
 	return !poly_is_const(rule_polys(I), a, &x) || !poly_is_const(rule_polys(I), b, &y) || x == y;
 }
 
+/* What is known of the elements of operand i is from 0 to `most`. */
+static const char *known_within(struct infer *I, uint32_t i, dim most, const char *what)
+{
+	int64_t top, v;
+	bool bounded = poly_is_const(rule_polys(I), most, &top);
+
+	for (int64_t k = 0; k < rule_elements(I, i); k++)
+		if (rule_element(I, i, k, &v) && (v < 0 || (bounded && v > top)))
+			return rule_why(I, "%s %lld is not from 0 to %s", what, (long long)v,
+					bounded ? poly_str(rule_polys(I), most, &I->m->arena) : "more");
+	return NULL;
+}
+
+/* Operand i has these extents; what is not known is right. */
+static const char *check_extents(struct infer *I, uint32_t i, int rank, const dim *want)
+{
+	const char *why = NULL;
+
+	if (rule_rank(I, i) >= 0 && rule_rank(I, i) != rank)
+		return rule_why(I, "operand %u has rank %d, takes %d", i, rule_rank(I, i), rank);
+	for (int k = 0; k < rank && rule_rank(I, i) == rank && !why; k++)
+		why = rule_extent(I, i, k, want[k]);
+	return why;
+}
+
+/* It broadcasts to queries and heads; its last axis may be shorter than the keys. */
+static const char *check_mask(struct infer *I, const struct extents *q, dim keys)
+{
+	int rank = rule_rank(I, 3);
+	dim want[3] = {q->batch, q->heads, q->length};
+	int64_t c, n;
+
+	if (rank == RANK_UNKNOWN)
+		return NULL;
+	if (rank < 1 || rank > 4)
+		return rule_why(I, "a mask of rank %d", rank);
+	for (int k = 0; k + 1 < rank; k++)
+		if (poly_is_const(rule_polys(I), rule_dim(I, 3, k), &c) && c != 1 && !same_extent(I, rule_dim(I, 3, k), want[4 - rank + k]))
+			return rule_why(I, "a mask of extent %lld at axis %d, takes %s", (long long)c, k,
+					poly_str(rule_polys(I), want[4 - rank + k], &I->m->arena));
+	if (poly_is_const(rule_polys(I), rule_dim(I, 3, rank - 1), &c) && poly_is_const(rule_polys(I), keys, &n) && c > n)
+		return rule_why(I, "a mask of %lld keys for %lld", (long long)c, (long long)n);
+	return NULL;
+}
+
+static const char *check_past(struct infer *I, const struct extents *k, const struct extents *v, dim keys)
+{
+	dim length = rule_rank(I, 4) == 4 ? rule_dim(I, 4, 2) : POLY_UNKNOWN;
+	const char *why;
+
+	if (rule_has(I, 6) && ((why = check_extents(I, 6, 1, &k->batch)) || (why = known_within(I, 6, keys, "nonpad_kv_seqlen"))))
+		return why;
+	if (!rule_has(I, 4))
+		return NULL;
+	if ((why = check_extents(I, 4, 4, (dim[]){k->batch, k->heads, length, k->size})))
+		return why;
+	return check_extents(I, 5, 4, (dim[]){v->batch, v->heads, length, v->size});
+}
+
+static const char *check_precision(struct infer *I)
+{
+	int64_t p = attr_int(I->n, "softmax_precision", 1);
+
+	return p == 1 || p == 10 || p == 11 || p == 16 ? NULL : rule_why(I, "softmax_precision is %lld; takes 1, 10, 11, 16", (long long)p);
+}
+
 static const char *attention_operands(struct infer *I, const struct extents *q, const struct extents *k, const struct extents *v)
 {
 	int64_t h, g, cap = attr_i(I->n, "qk_matmul_output_mode");
@@ -84,6 +150,8 @@ static const char *shape_attention(struct infer *I)
 		return why;
 	if (rule_has(I, 4))
 		keys = rule_rank(I, 4) == 4 ? poly_add(P, keys, rule_dim(I, 4, 2)) : POLY_UNKNOWN;
+	if ((why = check_mask(I, &q, keys)) || (why = check_past(I, &k, &v, keys)) || (why = check_precision(I)))
+		return why;
 	out4(I, 1, I->in[1].dtype, k.batch, k.heads, keys, k.size);
 	out4(I, 2, I->in[2].dtype, v.batch, v.heads, keys, v.size);
 	out4(I, 3, t, q.batch, q.heads, q.length, keys);
@@ -120,16 +188,37 @@ static const char *shape_rotary(struct infer *I)
 	int64_t dims = attr_i(I->n, "rotary_embedding_dim"), c;
 	struct extents x = extents_of(I, 0, "num_heads");
 	const char *why = check_heads(I, 0, "num_heads");
-	int want = rule_has(I, 3) ? 2 : 3;
+	dim half, rows;
 
 	rule_like(I, 0, 0);
 	if (why)
 		return why;
-	for (uint32_t i = 1; i < 3; i++)
-		if (rule_rank(I, i) >= 0 && rule_rank(I, i) != want)
-			return rule_why(I, "operand %u has rank %d, takes %d", i, rule_rank(I, i), want);
 	if (poly_is_const(rule_polys(I), x.size, &c) && (dims ? dims < 0 || dims > c || dims % 2 : c % 2))
 		return rule_why(I, "%lld of %lld numbers cannot be turned in pairs", (long long)(dims ? dims : c), (long long)c);
+	half = dims ? rule_const(I, dims / 2) : poly_floordiv(rule_polys(I), x.size, 2);
+	if (rule_rank(I, 3) == 2 && ((why = check_extents(I, 3, 2, (dim[]){x.batch, x.length}))))
+		return why;
+	rows = rule_rank(I, 1) == 2 ? rule_dim(I, 1, 0) : POLY_UNKNOWN;
+	if (rule_has(I, 3) && (why = known_within(I, 3, poly_addc(rule_polys(I), rows, -1), "position")))
+		return why;
+	for (uint32_t i = 1; i < 3; i++)
+		if ((why = rule_has(I, 3) ? check_extents(I, i, 2, (dim[]){rows, half})
+					  : check_extents(I, i, 3, (dim[]){x.batch, x.length, half})))
+			return why;
+	return NULL;
+}
+
+static const char *check_rule(struct infer *I, dim heads, dim numbers)
+{
+	const char *rule = attr_s(I->n, "update_rule");
+	bool gated = !strncmp(rule, "gated", 5), delta = strstr(rule, "delta") != NULL;
+
+	if (rule_has(I, 4) != gated || rule_has(I, 5) != delta)
+		return rule_why(I, "update_rule '%s' wants %s decay and %s beta", rule, gated ? "a" : "no", delta ? "a" : "no");
+	if (rule_rank(I, 4) == 3 && !same_extent(I, rule_dim(I, 4, 2), heads) && !same_extent(I, rule_dim(I, 4, 2), numbers))
+		return "the decay is neither for each head nor for each of its numbers";
+	if (rule_rank(I, 5) == 3 && !same_extent(I, rule_dim(I, 5, 2), heads) && !same_extent(I, rule_dim(I, 5, 2), rule_const(I, 1)))
+		return "beta is neither for each head nor for all";
 	return NULL;
 }
 
@@ -145,6 +234,11 @@ static const char *shape_linear(struct infer *I)
 		return why;
 	if (nq < 1 || nk < 1 || nq % nk)
 		return rule_why(I, "%lld heads of queries for %lld of keys", (long long)nq, (long long)nk);
+	if (!same_extent(I, q.size, k.size))
+		return "queries and keys do not fit each other";
+	if ((why = check_rule(I, rule_const(I, nk), poly_mulc(rule_polys(I), k.size, nk))) ||
+	    (why = rule_has(I, 3) ? check_extents(I, 3, 4, (dim[]){q.batch, rule_const(I, nk), k.size, v.size}) : NULL))
+		return why;
 	o[0] = q.batch, o[1] = q.length, o[2] = poly_mulc(rule_polys(I), v.size, nq);
 	rule_out(I, 0, I->in[0].dtype, 3, o);
 	out4(I, 1, rule_has(I, 3) ? I->in[3].dtype : I->in[0].dtype, q.batch, rule_const(I, nk), k.size, v.size);
@@ -183,7 +277,12 @@ static const char *shape_cache(struct infer *I)
 		if (poly_is_const(rule_polys(I), rule_dim(I, 0, i), &a) && poly_is_const(rule_polys(I), rule_dim(I, 1, i), &b) &&
 		    (i == at ? b > a : b != a))
 			return rule_why(I, "the update has extent %lld at axis %d, the cache %lld", (long long)b, i, (long long)a);
-	return rule_rank(I, 2) == 1 ? rule_extent(I, 2, 0, rule_dim(I, 0, 0)) : NULL;
+	if (!rule_has(I, 2))
+		return NULL;
+	dim last =
+		strcmp(attr_s(I->n, "mode"), "circular") ? poly_sub(rule_polys(I), rule_dim(I, 0, at), rule_dim(I, 1, at)) : POLY_UNKNOWN;
+	const char *why = check_extents(I, 2, 1, I->in[0].dims);
+	return why ? why : known_within(I, 2, last, "write index");
 }
 
 const struct op ops_attention[] = {

@@ -91,7 +91,10 @@ static const char *shape_affine(struct infer *I)
 	}
 	d[1 + axes] = rule_const(I, axes);
 	rule_out(I, 0, I->in[0].dtype, axes + 2, d);
-	return rule_rank(I, 0) == 3 ? rule_extent(I, 0, 1, rule_const(I, axes)) : NULL;
+	if (rule_rank(I, 0) != 3)
+		return NULL;
+	const char *why = k->yes ? rule_extent(I, 0, 0, k->e[0]) : NULL;
+	return why || (why = rule_extent(I, 0, 1, d[1 + axes])) ? why : rule_extent(I, 0, 2, rule_const(I, axes + 1));
 }
 
 const struct op ops_trees[] = {
