@@ -189,23 +189,28 @@ static const char *attention_present(struct native *n, const struct attention *a
 	return NULL;
 }
 
-#define REAL      float
-#define REAL_TYPE NATIVE_F32
-#define REAL_EXP  expf
-#define REAL_TANH tanhf
-#define NAME(x)   attention_float_##x
+#define ATTENTION_REAL float
+#define ATTENTION_TYPE NATIVE_F32
+#define ATTENTION_EXP  expf
+#define ATTENTION_TANH tanhf
+#define ATTENTION(x)   attention_float_##x
 #include "native/attention_real.h"
-#undef REAL
-#undef REAL_TYPE
-#undef REAL_EXP
-#undef REAL_TANH
-#undef NAME
-#define REAL      double
-#define REAL_TYPE NATIVE_F64
-#define REAL_EXP  exp
-#define REAL_TANH tanh
-#define NAME(x)   attention_double_##x
+#undef ATTENTION_REAL
+#undef ATTENTION_TYPE
+#undef ATTENTION_EXP
+#undef ATTENTION_TANH
+#undef ATTENTION
+#define ATTENTION_REAL double
+#define ATTENTION_TYPE NATIVE_F64
+#define ATTENTION_EXP  exp
+#define ATTENTION_TANH tanh
+#define ATTENTION(x)   attention_double_##x
 #include "native/attention_real.h"
+#undef ATTENTION_REAL
+#undef ATTENTION_TYPE
+#undef ATTENTION_EXP
+#undef ATTENTION_TANH
+#undef ATTENTION
 
 NATIVE const char *native_Attention(struct native *n)
 {
