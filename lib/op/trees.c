@@ -1,4 +1,4 @@
-/* Trees, Demand, Unique, AffineGrid, in plain C of their own. */
+/* Trees, Demand, Unique, in plain C of their own. */
 #include <math.h>
 #include "op/native.h"
 #include "op/rules.h"
@@ -70,35 +70,7 @@ static const char *shape_unique(struct infer *I)
 	return NULL;
 }
 
-static const char *shape_affine(struct infer *I)
-{
-	const struct known *k = &I->kin[1];
-	int64_t n, c;
-	int axes;
-
-	rule_out(I, 0, I->in[0].dtype, RANK_UNKNOWN, NULL);
-	if (rule_rank(I, 1) != 1 || !poly_is_const(rule_polys(I), rule_dim(I, 1, 0), &n))
-		return NULL;
-	if (n != 4 && n != 5)
-		return rule_why(I, "size has %lld elements, takes 4 or 5", (long long)n);
-	axes = (int)n - 2;
-	dim *d = rule_dims(I, axes + 2);
-	d[0] = rule_rank(I, 0) == 3 ? rule_dim(I, 0, 0) : POLY_UNKNOWN;
-	for (int i = 0; i < axes; i++) {
-		d[1 + i] = k->yes ? k->e[2 + i] : POLY_UNKNOWN;
-		if (poly_is_const(rule_polys(I), d[1 + i], &c) && c < 0)
-			return rule_why(I, "size %lld", (long long)c);
-	}
-	d[1 + axes] = rule_const(I, axes);
-	rule_out(I, 0, I->in[0].dtype, axes + 2, d);
-	if (rule_rank(I, 0) != 3)
-		return NULL;
-	const char *why = k->yes ? rule_extent(I, 0, 0, k->e[0]) : NULL;
-	return why || (why = rule_extent(I, 0, 1, d[1 + axes])) ? why : rule_extent(I, 0, 2, rule_const(I, axes + 1));
-}
-
 const struct op ops_trees[] = {
-	{OP_AffineGrid, shape_affine, eval_native},
 	{OP_Demand, shape_demand, eval_native},
 	{OP_Trees, shape_trees, eval_native, flops_trees},
 	{OP_Unique, shape_unique, eval_native},
