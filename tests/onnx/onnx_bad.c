@@ -189,7 +189,8 @@ static void tensors(void)
 	pb_raw(&t, 9, "0123456", 7);
 	expect("4-bit integers of another shape", with_tensor(t), 65, "1 bytes by its type and shape, 7 in its data");
 	t = tensor("w", 23);
-	expect("4-bit floats", with_tensor(t), 69, "type 23 (float4e2m1)");
+	pb_raw(&t, 9, "0123456", 7);
+	expect("4-bit floats of another shape", with_tensor(t), 65, "1 bytes by its type and shape, 7 in its data");
 	t = tensor("w", 99);
 	expect("no such type", with_tensor(t), 69, "type 99");
 	struct pb g = {0}, n = node("Cast", "x", "y"), to = {0};
@@ -198,7 +199,7 @@ static void tensors(void)
 	pb_int(&to, 20, 2);
 	pb_msg(&n, 5, to);
 	pb_msg(&g, 1, n);
-	expect("a cast to 4-bit integers", model_of(g), 69, "y (Cast): attribute 'to' is 21 (uint4)");
+	expect("a cast to 4-bit integers", model_of(g), 0, "");
 	g = (struct pb){0}, n = node("Add", "x", "y");
 	t = tensor("w", INT64);
 	pb_raw(&t, 9, "0123456789abcdef", 16);
