@@ -77,10 +77,20 @@ static bool convertible(enum dtype from, enum dtype to)
 	return from == to || (dtype_is_float(from) && dtype_is_float(to)) || (dtype_is_int(from) && dtype_is_int(to));
 }
 
-/* How many samples an array of this type and shape is. */
-static int64_t samples_in(struct samples *s, const struct input *x, enum dtype t, int rank, const int64_t *dims)
+/* The file gives the size of the elements alone, as that of t: the input's type is to be one of those that such files hold. */
+static void check_unnamed(struct samples *s, const struct input *x, enum dtype t)
 {
-	bool good = convertible(t, x->dtype) && (rank == x->rank || x->rank == RANK_UNKNOWN);
+	if (npy_written_as(x->dtype) == x->dtype || dtype_size(x->dtype) != dtype_size(t))
+		die(EX_BADDATA, "%s: holds elements of %zu bytes whose type it does not say, input %s is %s", s->path, dtype_size(t),
+		    x->name, dtype_name(x->dtype));
+}
+
+/* How many samples an array of this type and shape is. */
+static int64_t samples_in(struct samples *s, const struct input *x, enum dtype t, bool unnamed, int rank, const int64_t *dims)
+{
+	if (unnamed)
+		check_unnamed(s, x, t);
+	bool good = (unnamed || convertible(t, x->dtype)) && (rank == x->rank || x->rank == RANK_UNKNOWN);
 
 	for (int k = s->options.whole ? 0 : 1; good && k < x->rank; k++)
 		good = x->dims[k] < 0 || x->dims[k] == dims[k];
@@ -129,7 +139,7 @@ static void open_npz(struct samples *s)
 		if (!x)
 			die(EX_BADDATA, "%s: the model has no input %s", s->path, t[k].name);
 		s->arrays[x - s->in] = t[k].t;
-		int64_t count = samples_in(s, x, t[k].t->dtype, t[k].t->rank, t[k].t->dims);
+		int64_t count = samples_in(s, x, t[k].t->dtype, t[k].t->kind == KIND_OTHER, t[k].t->rank, t[k].t->dims);
 		if (x->rank == 0)
 			continue;
 		if (any && count != s->count)
@@ -166,7 +176,7 @@ static void open_next(struct samples *s)
 	s->at = s->count = 0;
 	if (ends_in(s->path, ".npy")) {
 		s->rows = npy_rows_open(s->path);
-		s->count = samples_in(s, only_input(s), s->rows->dtype, s->rows->rank, s->rows->dims);
+		s->count = samples_in(s, only_input(s), s->rows->dtype, s->rows->type.kind == 'V', s->rows->rank, s->rows->dims);
 		if (s->rows->rank < 1)
 			die(EX_BADDATA, "%s: a number, no array", s->path);
 	} else if (ends_in(s->path, ".npz")) {
@@ -193,6 +203,10 @@ static void close_file(struct samples *s)
 
 static struct tensor *as(const struct input *x, struct tensor *t, struct arena *a)
 {
+	const char *why;
+
+	if (t->kind == KIND_OTHER)
+		return npy_take(t, x->dtype, a, &why); /* check_unnamed has seen to its type */
 	if (t->dtype == x->dtype)
 		return t;
 	struct tensor *y = tensor_new(a, x->dtype, t->rank, t->dims);

@@ -60,6 +60,20 @@ fails 65 "an empty directory" ge-calibrate "$model" empty
 fails 65 "an array of no samples" ge-calibrate "$model" none.npy
 fails 65 "another shape" ge-calibrate "$model" shape.npy
 fails 65 "a cut array" ge-calibrate "$model" cut.npy
+bytes() { # TYPE BYTES: a file of them, 4 elements
+	npy 4 | sed "s/<f4/$1/"
+	printf "$2"
+}
+for t in bf16 u16; do
+	printf 'hone-text 1\nmeta "opset:ai.onnx" = "22"\ngraph main {\n  input x : %s[2]\n  y = Cast(x) {to=1}\n  output y = y\n}\n' "$t" >"$t.txt"
+	ge-load "$t.txt" -o "$t.g"
+done
+bytes '<V2' '\200\077\000\100\000\000\100\300' >v2.npy
+bytes '|V1' '\001\002\003\004' >v1.npy
+is "$(rc ge-calibrate bf16.g v2.npy) $(sed -n '4,6p' out | tr '\n' ' ')" "0 value x elements 4 0 0 range -0x1.8p+1 0x1p+1 " "bytes of ml_dtypes are read as the input's type"
+fails 65 "a type that the file does not say" ge-calibrate u16.g v2.npy
+is "$(sed 's/.*: //' err)" "holds elements of 2 bytes whose type it does not say, input x is u16" "and why"
+fails 65 "elements of another size" ge-calibrate bf16.g v1.npy
 fails 65 "a file of another name" ge-calibrate "$model" raw
 fails 65 "bytes of no whole sample" ge-calibrate --range 0:1 "$model" raw
 fails 66 "a missing file" ge-calibrate "$model" missing.npy
