@@ -10,12 +10,13 @@ TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int6
          "u8": np.uint8, "bool": np.bool_}
 
 
-ABI = 4  # that of the structures below, lib/runner/model_abi.h
+ABI = 5  # that of the structures below, lib/runner/model_abi.h
 
 
 class Tensor(c.Structure):
     _fields_ = [("name", c.c_char_p), ("type", c.c_char_p), ("rank", c.c_int),
-                ("shape", c.POINTER(c.c_long)), ("bytes", c.c_size_t), ("preset", c.c_long)]
+                ("shape", c.POINTER(c.c_long)), ("bytes", c.c_size_t), ("preset", c.c_long),
+                ("symbol", c.c_void_p)]
 
     def empty(self):
         """An array like it, on a cache line of its own."""
@@ -33,7 +34,7 @@ class Table(c.Structure):
                 ("open", c.CFUNCTYPE(c.c_void_p, c.c_char_p, c.c_void_p)),
                 ("run", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p, c.c_void_p)),
                 ("run_timed", c.c_void_p), ("preset", c.c_void_p), ("close", c.c_void_p),
-                ("error", c.CFUNCTYPE(c.c_char_p)), ("verify", c.c_void_p)]
+                ("error", c.CFUNCTYPE(c.c_char_p)), ("run_values", c.c_void_p), ("verify", c.c_void_p)]
 
 
 class Model:

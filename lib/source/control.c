@@ -216,8 +216,7 @@ static void put_step(const struct loop_call *l, const struct section *s)
 	FILE *f = l->f;
 
 	if (l->loop)
-		fprintf(f, "\t\t\tif (trip == LOOP_MAX)\n\t\t\t\treturn fail(\"step\", step[%" PRIu32 "].node, \"it does not end\");\n",
-			l->c);
+		fprintf(f, "\t\t\tif (trip == most)\n\t\t\t\treturn endless(step[%" PRIu32 "].node, most);\n", l->c);
 	if (wanted >= 0)
 		fprintf(f,
 			"\t\t\tif (trip == %" PRId64 ")\n\t\t\t\treturn fail(\"step\", step[%" PRIu32 "].node, \"it runs too often\");\n",
@@ -268,7 +267,7 @@ static void put_loop(struct emission *e, FILE *f, const struct section *s, uint3
 	l.n = node(e->M->m, l.x->node);
 	l.loop = l.x->use == BODY_LOOP;
 	l.body = graph(e->M->m, l.x->body[0]);
-	fprintf(f, "\t{\n");
+	fprintf(f, l.loop ? "\t{\n\t\tconst long most = loop_max();\n" : "\t{\n");
 	put_limits(&l);
 	put_arrays(&l);
 	fprintf(f, "\t\tfor (; %strip < trips; trip++) {\n", l.loop ? "go && " : "");

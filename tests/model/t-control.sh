@@ -86,6 +86,6 @@ END
 ge-load endless.txt -o endless.i.g && made endless.i.g endless
 ok $? "a Loop without a condition"
 run-dev endless.so -o y.npz 2>err
-[ $? = 65 ] && grep -q 'step forever: it does not end' err && [ "$(wc -l <err)" = 1 ]
+[ $? = 65 ] && grep -q 'step forever: 100000000 steps, and it does not end' err && [ "$(wc -l <err)" = 1 ]
 ok $? "a Loop that does not end: 65, naming it"
 done_testing

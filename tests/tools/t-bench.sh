@@ -70,6 +70,10 @@ has onnxruntime.quantization && try quantised.py digits_qdq "$python" -B bench/q
 	pass_over quantised.py 'no python with onnxruntime and onnx (HONE_PYTHON)'
 has onnx && try packed.py w4.onnx "$python" -B bench/packed.py "$out/packed" 2 64 8 ||
 	pass_over packed.py 'no python with onnx (HONE_PYTHON)'
+has onnxruntime && try shapes.py digits "$python" -B bench/shapes.py --no-run examples/digits/digits.onnx ||
+	pass_over shapes.py 'no python with onnxruntime (HONE_PYTHON)'
+has emx_onnx_cgen && try conformance_peer.py test_abs "$python" -B bench/conformance_peer.py -j 1 --sources wheel --out "$out/emx.tsv" test_abs ||
+	pass_over conformance_peer.py 'no python with emx-onnx-cgen (HONE_PYTHON)'
 pass_over accuracy.py 'it downloads data and trains networks, for minutes'
 pass_over trained.py 'it wants models that are not in the tree, and takes minutes'
 
