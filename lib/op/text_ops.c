@@ -25,7 +25,98 @@ static const char *eval_concat_strings(struct eval *e)
 	return NULL;
 }
 
+/* ---- StringSplit ---- */
+
+static const char *shape_split_strings(struct infer *I)
+{
+	int rank = rule_rank(I, 0);
+
+	if (rank >= RANK_MAX)
+		return rule_why(I, "the result has more than %d axes", RANK_MAX);
+	dim *d = rule_dims(I, rank < 0 ? 0 : rank + 1);
+	for (int k = 0; k < rank; k++)
+		d[k] = rule_dim(I, 0, k);
+	if (rank >= 0)
+		d[rank] = rule_fresh(I, 0, POLY_INF);
+	rule_out(I, 0, DT_STR, rank < 0 ? RANK_UNKNOWN : rank + 1, d);
+	rule_out(I, 1, DT_I64, rank, I->in[0].dims);
+	return NULL;
+}
+
+static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static struct text without_spaces(struct text s)
+{
+	for (; s.n && is_space(*s.s); s.s++)
+		s.n--;
+	return s;
+}
+
+/* The part of *s before the first `by` (empty: spaces), which *s then is behind; false: there is none. */
+static bool cut_part(struct text *s, struct text by, struct text *part)
+{
+	for (size_t i = 0; i + (by.n ? by.n : 1) <= s->n; i++)
+		if (by.n ? !memcmp(s->s + i, by.s, by.n) : is_space(s->s[i])) {
+			size_t end = i + (by.n ? by.n : 1);
+			*part = (struct text){s->s, i};
+			*s = (struct text){s->s + end, s->n - end};
+			return true;
+		}
+	return false;
+}
+
+/* The parts of s, at most `most` cuts (negative: any number): how many. to NULL: only counts. */
+static int64_t split_text(struct text s, struct text by, int64_t most, struct text *to)
+{
+	int64_t n = 0;
+	struct text part;
+
+	for (;;) {
+		if (!by.n)
+			s = without_spaces(s);
+		if (!by.n && !s.n)
+			return n;
+		if ((most >= 0 && n >= most) || !cut_part(&s, by, &part))
+			break;
+		if (to)
+			to[n] = part;
+		n++;
+	}
+	if (to)
+		to[n] = s;
+	return n + 1;
+}
+
+static const char *eval_split_strings(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	const struct attr *d = attr_find(e->n, "delimiter");
+	struct text by = d ? (struct text){d->u.s, d->n} : (struct text){"", 0}, *in = texts_of(e->tmp, x);
+	int64_t most = attr_int(e->n, "maxsplit", -1), count = tensor_count(x), widest = 0, dims[RANK_MAX];
+
+	if (x->rank >= RANK_MAX)
+		return eval_why(e, "the result has more than %d axes", RANK_MAX);
+	int64_t *counts = eval_scratch(e, sizeof *counts * (size_t)(count + 1));
+	for (int64_t i = 0; i < count; i++) {
+		counts[i] = split_text(in[i], by, most, NULL);
+		widest = counts[i] > widest ? counts[i] : widest;
+	}
+	struct text *out = eval_scratch(e, sizeof *out * (size_t)(count * widest + 1));
+	for (int64_t i = 0; i < count; i++) {
+		split_text(in[i], by, most, out + i * widest);
+		for (int64_t k = counts[i]; k < widest; k++)
+			out[i * widest + k] = (struct text){"", 0};
+	}
+	for (int k = 0; k < x->rank; k++)
+		dims[k] = x->dims[k];
+	memcpy(tensor_bytes(eval_out(e, 1, DT_I64, x->rank, dims)), counts, sizeof *counts * (size_t)count);
+	dims[x->rank] = widest;
+	eval_texts(e, 0, x->rank + 1, dims, out);
+	return NULL;
+}
+
 const struct op ops_text[] = {
 	{OP_StringConcat, shape_broadcast, eval_concat_strings},
+	{OP_StringSplit, shape_split_strings, eval_split_strings},
 	{0},
 };

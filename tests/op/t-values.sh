@@ -86,6 +86,27 @@ ge-load str.txt -o str.g
 is "$(ge-fold str.g | ge-dump | sed -n 's/^const \([kgced]\) = //p' | tr '\n' ' ')" \
 	'str[3] ["bb", "", "aa"] str[2] ["a", "b"] str[3] ["b", "", "a"] bool[3] [1, 1, 1] str[4] ["", "a", "b", ""] ' "strings are gathered, split, compared, padded"
 
+cat >split.txt <<'END'
+hone-text 1
+meta "opset:ai.onnx" = "22"
+const s = str[2,2] ["hello world", "def.net", " o n  n x", ""]
+const t = str[2] ["o-n--x-", ""]
+graph main {
+  a, b = StringSplit(@s) {maxsplit=2}
+  c, d = StringSplit(@t) {delimiter="-"}
+  e, f = StringSplit(@t) {delimiter="n--"}
+  output a = a
+  output b = b
+  output c = c
+  output d = d
+  output e = e
+  output f = f
+}
+END
+ge-load split.txt -o split.g
+is "$(ge-fold split.g | ge-dump | sed -n 's/^const \([a-f]\) = //p' | tr '\n' ' ')" \
+	'str[2,2,3] ["hello", "world", "", "def.net", "", "", "o", "n", "n x", "", "", ""] i64[2,2] [2, 1, 3, 0] str[2,5] ["o", "n", "", "x", "", "", "", "", "", ""] i64[2] [5, 1] str[2,2] ["o-", "x-", "", ""] i64[2] [2, 1] ' "strings are split"
+
 cat >cast.txt <<'END'
 hone-text 1
 module ir=14 opset=28
