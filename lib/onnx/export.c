@@ -228,6 +228,9 @@ static void add_domain(struct exporter *x, sym domain)
 static void plain_node(struct exporter *x, struct node_list *to, node_id id)
 {
 	struct node n = *node(x->m, id);
+	if (n.op != OP_OTHER && *op_info(n.op)->domain)
+		die(EX_NOTAVAIL, "%s: ONNX has no operator hone.%s, and there is no other form of it yet", sym_str(node_name(x, n.name)),
+		    op_name(n.op));
 	struct lowered l = opset_lower(x->m, &n, x->opset);
 	bool bodies = node_body(&n, 0) != 0;
 	uint32_t captures = bodies ? (uint32_t)attr_i(&n, "captures") : 0;

@@ -153,4 +153,30 @@ for m in own:
 END
 "$python" clean.py
 ok $? 'no attribute of ours, names of nodes once, declared types of outputs stay, a custom attribute of that name too'
+
+# An operator of ours that has no form in ONNX is named, not written as if it were ONNX's.
+cat >trees.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+const nodes = i32[2,4] [1, 1, -1, 1056964608, 36, -2, -3, 0]
+const start = i32[4] [0, 1, 2, 4]
+const target = i32[4] [0, 0, 0, 1]
+const w = f32[4] [1, 2, 4, 8]
+const root = i32[1] [0]
+graph g {
+  input x: f32[3,3]
+  y: f32[3,2] = hone.Trees(x, @nodes, @start, @target, @w, @root) {targets=2}
+  output y = y
+}
+END
+ge-load -o trees.g trees.txt && ! [ -e trees.onnx ]
+ge-export -o trees.onnx trees.g 2>err
+[ $? -eq 69 ] && grep -q 'hone.Trees' err && ! [ -e trees.onnx ]
+ok $? 'trees have no form in ONNX yet: 69'
+"$python" -c 'import numpy as n; n.savez("trees.npz", x=n.array([[n.nan, 0, 1], [0, 0, -1], [1, 0, 0]], "f"))'
+run-ref -q -i trees.npz -o ref.npz trees.g && hone build -q --no-fallback -o trees trees.g && run-dev -q ./trees.so -i trees.npz -o dev.npz &&
+	"$python" -c 'import numpy as n
+for f in ("ref.npz", "dev.npz"):
+    assert n.load(f)["y"].tolist() == [[2, 0], [4, 8], [1, 0]], (f, n.load(f)["y"])'
+ok $? 'trees: comparisons, NaN, a leaf of two votes; as steps and as a library'
 done_testing
