@@ -1,4 +1,6 @@
 /* Operators of strings. */
+#include <locale.h>
+#include <wctype.h>
 #include "op/strings.h"
 
 static const char *eval_concat_strings(struct eval *e)
@@ -115,8 +117,131 @@ static const char *eval_split_strings(struct eval *e)
 	return NULL;
 }
 
+/* ---- StringNormalizer ---- */
+
+static const char *shape_normalize(struct infer *I)
+{
+	int rank = rule_rank(I, 0);
+	dim *d = rule_dims(I, rank < 0 ? 0 : rank);
+
+	if (rank >= 0 && rank != 1 && rank != 2)
+		return rule_why(I, "operand 0 has %d axes, not 1 or 2", rank);
+	const char *why = rank == 2 ? rule_extent(I, 0, 0, rule_const(I, 1)) : NULL;
+	if (rank == 2)
+		d[0] = rule_const(I, 1);
+	if (rank > 0)
+		d[rank - 1] = rule_fresh(I, 1, POLY_INF);
+	rule_out(I, 0, DT_STR, rank, d);
+	return why;
+}
+
+/* The code point that s begins with, of *n bytes; -1: none, a byte that is not UTF-8. */
+static int32_t code_point(struct text s, size_t *n)
+{
+	unsigned char c = (unsigned char)*s.s;
+	int32_t v = c < 0x80 ? c : c < 0xe0 ? c & 31 : c < 0xf0 ? c & 15 : c & 7;
+	size_t k = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+
+	*n = 1;
+	if (!k || k > s.n)
+		return -1;
+	for (size_t i = 1; i < k; i++) {
+		if (((unsigned char)s.s[i] & 0xc0) != 0x80)
+			return -1;
+		v = v << 6 | (s.s[i] & 63);
+	}
+	*n = k;
+	return v;
+}
+
+/* The bytes of v at `to`: how many. */
+static size_t put_code_point(int32_t v, char *to)
+{
+	size_t k = v < 0x80 ? 1 : v < 0x800 ? 2 : v < 0x10000 ? 3 : 4;
+
+	for (size_t i = k - 1; i > 0; i--, v >>= 6)
+		to[i] = (char)(0x80 | (v & 63));
+	to[0] = (char)(k == 1 ? v : (0xf00 >> k & 0xff) | v);
+	return k;
+}
+
+static int32_t change_case(int32_t v, bool upper, locale_t l)
+{
+	if (l)
+		return (int32_t)(upper ? towupper_l((wint_t)v, l) : towlower_l((wint_t)v, l));
+	if (upper)
+		return v >= 'a' && v <= 'z' ? v - 32 : v;
+	return v >= 'A' && v <= 'Z' ? v + 32 : v;
+}
+
+/* s with letters of one case; bytes that are not UTF-8 stay. l 0: only ASCII has letters. */
+static struct text in_case(struct eval *e, struct text s, bool upper, locale_t l)
+{
+	char *to = eval_scratch(e, 4 * s.n + 1);
+	size_t n = 0, k;
+
+	for (; s.n; s.s += k, s.n -= k) {
+		int32_t v = code_point(s, &k), c = v < 0 ? v : change_case(v, upper, l);
+		if (c == v) {
+			memcpy(to + n, s.s, k);
+			n += k;
+		} else {
+			n += put_code_point(c, to + n);
+		}
+	}
+	return (struct text){to, n};
+}
+
+static bool is_stopword(struct text s, const struct text *stop, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (text_equal(s, stop[i]))
+			return true;
+	return false;
+}
+
+static void normalize(struct eval *e, locale_t l)
+{
+	const struct tensor *x = e->in[0];
+	const struct attr *w = attr_find(e->n, "stopwords");
+	const char *action = attr_s(e->n, "case_change_action");
+	bool exact = attr_i(e->n, "is_case_sensitive") != 0;
+	int64_t count = tensor_count(x), n = 0;
+	uint32_t nstop = w ? w->n : 0;
+	struct text *in = texts_of(e->tmp, x), *out = eval_scratch(e, sizeof *out * (size_t)(count + 1));
+	struct text *stop = eval_scratch(e, sizeof *stop * (nstop + 1));
+
+	for (uint32_t i = 0; i < nstop; i++) {
+		const char *s = sym_str(w->u.strs[i]);
+		stop[i] = (struct text){s, strlen(s)};
+		if (!exact)
+			stop[i] = in_case(e, stop[i], false, l);
+	}
+	for (int64_t i = 0; i < count; i++)
+		if (!nstop || !is_stopword(exact ? in[i] : in_case(e, in[i], false, l), stop, nstop))
+			out[n++] = *action == 'N' ? in[i] : in_case(e, in[i], *action == 'U', l);
+	if (!n)
+		out[n++] = (struct text){"", 0};
+	eval_texts(e, 0, x->rank, x->rank == 2 ? (int64_t[]){1, n} : (int64_t[]){n, 0}, out);
+}
+
+/* The cases of letters are Unicode's, whatever the attribute `locale` and the environment say. */
+static const char *eval_normalize(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+
+	if (x->rank < 1 || x->rank > 2 || (x->rank == 2 && x->dims[0] != 1))
+		return eval_why(e, "operand 0 is neither [n] nor [1,n]");
+	locale_t l = newlocale(LC_CTYPE_MASK, "C.UTF-8", 0);
+	normalize(e, l);
+	if (l)
+		freelocale(l);
+	return NULL;
+}
+
 const struct op ops_text[] = {
 	{OP_StringConcat, shape_broadcast, eval_concat_strings},
 	{OP_StringSplit, shape_split_strings, eval_split_strings},
+	{OP_StringNormalizer, shape_normalize, eval_normalize},
 	{0},
 };

@@ -107,6 +107,24 @@ ge-load split.txt -o split.g
 is "$(ge-fold split.g | ge-dump | sed -n 's/^const \([a-f]\) = //p' | tr '\n' ' ')" \
 	'str[2,2,3] ["hello", "world", "", "def.net", "", "", "o", "n", "n x", "", "", ""] i64[2,2] [2, 1, 3, 0] str[2,5] ["o", "n", "", "x", "", "", "", "", "", ""] i64[2] [5, 1] str[2,2] ["o-", "x-", "", ""] i64[2] [2, 1] ' "strings are split"
 
+cat >case.txt <<'END'
+hone-text 1
+meta "opset:ai.onnx" = "22"
+const s = str[1,3] ["Montag", "Ähre Σ", "x"]
+const t = str[2] ["a", "a"]
+graph main {
+  a = StringNormalizer(@s) {case_change_action="LOWER" stopwords=["MONTAG"]}
+  b = StringNormalizer(@s) {case_change_action="UPPER" is_case_sensitive=1 stopwords=["MONTAG"]}
+  c = StringNormalizer(@t) {stopwords=["A"]}
+  output a = a
+  output b = b
+  output c = c
+}
+END
+ge-load case.txt -o case.g
+is "$(LC_ALL=C ge-fold case.g | ge-dump | sed -n 's/^const \([a-f]\) = //p' | tr '\n' ' ')" \
+	'str[1,2] ["ähre σ", "x"] str[1,3] ["MONTAG", "ÄHRE Σ", "X"] str[1] [""] ' "strings are normalised"
+
 cat >cast.txt <<'END'
 hone-text 1
 module ir=14 opset=28
