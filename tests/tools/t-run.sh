@@ -159,10 +159,10 @@ load '' '  input ids: i64[7]
 run-ref ids.g --seed 3 >out && [ -s out ]
 holds $? -eq 0 "random indices within their axis"
 refuses 65 'index 9 is outside the axis of extent 5' "an index outside" run-ref ids.g --range ids=9:9 -o n.npy
-load '' '  input x: f32[3,3]
-  d = Det(x)
-  output d = d' >det.g
-refuses 69 'main/d (Det): no evaluator' "no evaluator" run-ref det.g -o n.npy
+load '' '  input x: u8[30]
+  d = ImageDecoder(x)
+  output d = d' >image.g
+refuses 69 'main/d (ImageDecoder): no evaluator' "no evaluator" run-ref image.g -o n.npy
 
 # Operands that do not fit each other are neither read nor written past their ends.
 unfit() { # CONSTS NODE

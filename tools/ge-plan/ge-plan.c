@@ -5,11 +5,12 @@
 #include "common/option.h"
 #include "target/target.h"
 #include "model/memory_plan.h"
+#include "op/op.h"
 #include "op/pass.h"
 
-enum { OPT_NO_FALLBACK = 1000, OPT_TARGET, OPT_THREADS };
+enum { OPT_NO_FALLBACK = 1000, OPT_NO_OPEN, OPT_TARGET, OPT_THREADS };
 
-static bool no_fallback;
+static bool no_fallback, no_open;
 static int threads = 1;
 static struct target target; /* no cores: this machine */
 
@@ -38,7 +39,7 @@ static void why(const struct memory_plan *p, struct model *M, const struct pass_
 	}
 }
 
-/* Which inputs have sizes that only a run knows. */
+/* Which inputs have sizes that only a run knows; --no-open: die(64) if there are any. */
 static void report_open(struct module *m)
 {
 	const struct graph *g = graph(m, m->main);
@@ -48,6 +49,8 @@ static void report_open(struct module *m)
 		if (value_varies(m, g->in.a[i]))
 			list = arena_printf(&m->arena, "%s%s%s %s", list, *list ? ", " : "", sym_str(val(m, g->in.a[i])->name),
 					    type_str(m, &val(m, g->in.a[i])->type, &m->arena));
+	if (*list && no_open)
+		bind_missing(m, "ge-shape");
 	if (*list)
 		note("open sizes: %s; each run gives them, and is slower than with --set", list);
 }
@@ -77,6 +80,7 @@ static error_t option(int key, char *arg)
 
 	switch (key) {
 	case OPT_NO_FALLBACK: no_fallback = true; return 0;
+	case OPT_NO_OPEN: no_open = true; return 0;
 	case OPT_TARGET:
 		if (!target_find(arg, &target))
 			die(EX_BADUSE, "--target=%s: there are %s", arg, target_names());
@@ -88,6 +92,7 @@ static error_t option(int key, char *arg)
 
 static const struct argp_option options[] = {
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path", -1},
+	{"no-open", OPT_NO_OPEN, 0, 0, "refuse inputs whose sizes are not given", -1},
 	{"target", OPT_TARGET, "NAME", 0, "plan for code for this target: %s (default: native)", -1},
 	{"threads", OPT_THREADS, "N", 0, "plan for kernels that use at most N threads (default 1)", -1},
 	{0},

@@ -457,7 +457,7 @@ time_both() {
 tune() { # OPTION...
 	optimise "$@"
 	# What cannot be planned is not searched for: sizes that are missing, --no-fallback.
-	ge-plan --quiet $no_fallback ${threads:+"$threads"} ${target:+--target="$target"} -- "$last" >/dev/null 2>"$work/messages" || failed $?
+	ge-plan --quiet --no-open $no_fallback ${threads:+"$threads"} ${target:+--target="$target"} -- "$last" >/dev/null 2>"$work/messages" || failed $?
 	search "$@"
 	compile
 	whole=''
