@@ -1,5 +1,6 @@
 /* Operators of strings. */
 #include <locale.h>
+#include <stdlib.h>
 #include <wctype.h>
 #include "op/strings.h"
 
@@ -239,9 +240,144 @@ static const char *eval_normalize(struct eval *e)
 	return NULL;
 }
 
+/* ---- TfIdfVectorizer ---- */
+
+struct grams {
+	const int64_t *starts, *places; /* of the n-grams of 1, 2, ... words in the pool; of n-gram i in the result */
+	const float *weights;           /* of n-gram i; NULL: 1 */
+	int nstarts, nplaces, nweights;
+	int64_t pool, width; /* words of the pool; elements of a row of the result */
+};
+
+/* NULL, or what is wrong. */
+static const char *grams_read(const struct node *n, bool strings, struct grams *g)
+{
+	const struct attr *words = attr_find(n, strings ? "pool_strings" : "pool_int64s");
+	int64_t count = 0;
+
+	*g = (struct grams){0};
+	g->starts = attr_ints(n, "ngram_counts", &g->nstarts);
+	g->places = attr_ints(n, "ngram_indexes", &g->nplaces);
+	g->weights = attr_floats(n, "weights", &g->nweights);
+	if (!words || attr_find(n, strings ? "pool_int64s" : "pool_strings"))
+		return "the pool is not of the operand's type";
+	g->pool = words->n;
+	for (int i = 0; i < g->nstarts; i++) {
+		int64_t end = i + 1 < g->nstarts ? g->starts[i + 1] : g->pool;
+		if (g->starts[i] < 0 || end < g->starts[i] || end > g->pool || (end - g->starts[i]) % (i + 1))
+			return "ngram_counts does not divide the pool into n-grams";
+		count += (end - g->starts[i]) / (i + 1);
+	}
+	if (count != g->nplaces || (g->weights && g->nweights != g->nplaces))
+		return "ngram_indexes or weights are not one for each n-gram";
+	for (int i = 0; i < g->nplaces; i++) {
+		if (g->places[i] < 0 || g->places[i] >= INT32_MAX)
+			return "ngram_indexes holds no index";
+		g->width = g->places[i] >= g->width ? g->places[i] + 1 : g->width;
+	}
+	return NULL;
+}
+
+static const char *shape_tfidf(struct infer *I)
+{
+	int rank = rule_rank(I, 0);
+	struct grams g;
+	const char *why = grams_read(I->n, I->in[0].dtype == DT_STR, &g);
+	dim *d = rule_dims(I, rank < 0 ? 0 : rank);
+
+	if (rank == 0 || rank > 2)
+		return rule_why(I, "operand 0 has %d axes, not 1 or 2", rank);
+	if (rank == 2)
+		d[0] = rule_dim(I, 0, 0);
+	if (rank > 0)
+		d[rank - 1] = rule_const(I, g.width);
+	rule_out(I, 0, DT_F32, rank, d);
+	return why;
+}
+
+/* Words as numbers; strings: their places among the sorted words of the pool, -1: not in it. */
+static void number_words(struct eval *e, const struct grams *g, int64_t *pool, int64_t *words)
+{
+	const struct tensor *x = e->in[0];
+	int64_t count = tensor_count(x);
+
+	if (x->dtype != DT_STR) {
+		memcpy(pool, attr_find(e->n, "pool_int64s")->u.ints, sizeof *pool * (size_t)g->pool);
+		for (int64_t i = 0; i < count; i++)
+			words[i] = tensor_get_int(x, i);
+		return;
+	}
+	const sym *strs = attr_find(e->n, "pool_strings")->u.strs;
+	struct text *sorted = eval_scratch(e, sizeof *sorted * (size_t)(g->pool + 1)), *in = texts_of(e->tmp, x);
+	for (int64_t i = 0; i < g->pool; i++)
+		sorted[i] = (struct text){sym_str(strs[i]), strlen(sym_str(strs[i]))};
+	qsort(sorted, (size_t)g->pool, sizeof *sorted, text_compare);
+	int64_t kinds = 0;
+	for (int64_t i = 0; i < g->pool; i++)
+		if (!kinds || !text_equal(sorted[kinds - 1], sorted[i]))
+			sorted[kinds++] = sorted[i];
+	for (int64_t i = 0; i < g->pool + count; i++) {
+		struct text w = i < g->pool ? (struct text){sym_str(strs[i]), strlen(sym_str(strs[i]))} : in[i - g->pool];
+		struct text *at = bsearch(&w, sorted, (size_t)kinds, sizeof w, text_compare);
+		*(i < g->pool ? &pool[i] : &words[i - g->pool]) = at ? at - sorted : -1;
+	}
+}
+
+/* How often the n words of gram are in the row, with up to `skips` others between each two. */
+static int64_t count_gram(const int64_t *gram, int64_t n, const int64_t *row, int64_t words, int64_t skips)
+{
+	int64_t found = 0;
+
+	for (int64_t step = 1; step <= (n > 1 ? skips + 1 : 1) && (n - 1) * step < words; step++)
+		for (int64_t i = 0; i + (n - 1) * step < words; i++) {
+			int64_t k = 0;
+			while (k < n && row[i + k * step] == gram[k])
+				k++;
+			found += k == n;
+		}
+	return found;
+}
+
+static void vector_of(struct eval *e, const struct grams *g, const int64_t *pool, const int64_t *row, int64_t words, float *to)
+{
+	int64_t least = attr_i(e->n, "min_gram_length"), most = attr_i(e->n, "max_gram_length"), skips = attr_i(e->n, "max_skip_count");
+	const char *mode = attr_s(e->n, "mode");
+	int64_t i = 0;
+
+	skips = skips < 0 ? 0 : skips > words ? words : skips;
+	for (int n = 1; n <= g->nstarts; n++) {
+		int64_t end = n < g->nstarts ? g->starts[n] : g->pool;
+		for (int64_t at = g->starts[n - 1]; at < end; at += n, i++) {
+			int64_t found = n < least || n > most ? 0 : count_gram(pool + at, n, row, words, skips);
+			if (*mode == 'I' && found > 1)
+				found = 1;
+			to[g->places[i]] += (float)found * (g->weights && strcmp(mode, "TF") ? g->weights[i] : 1);
+		}
+	}
+}
+
+static const char *eval_tfidf(struct eval *e)
+{
+	const struct tensor *x = e->in[0];
+	struct grams g;
+	const char *why = grams_read(e->n, x->dtype == DT_STR, &g);
+
+	if (why || x->rank < 1 || x->rank > 2)
+		return why ? why : "operand 0 has neither 1 nor 2 axes";
+	int64_t words = x->dims[x->rank - 1], rows = x->rank == 2 ? x->dims[0] : 1;
+	int64_t *pool = eval_scratch(e, sizeof *pool * (size_t)(g.pool + 1)),
+		*in = eval_scratch(e, sizeof *in * (size_t)(tensor_count(x) + 1));
+	struct tensor *y = eval_out(e, 0, DT_F32, x->rank, x->rank == 2 ? (int64_t[]){rows, g.width} : (int64_t[]){g.width, 0});
+	number_words(e, &g, pool, in);
+	for (int64_t r = 0; r < rows; r++)
+		vector_of(e, &g, pool, in + r * words, words, (float *)tensor_bytes(y) + r * g.width);
+	return NULL;
+}
+
 const struct op ops_text[] = {
 	{OP_StringConcat, shape_broadcast, eval_concat_strings},
 	{OP_StringSplit, shape_split_strings, eval_split_strings},
 	{OP_StringNormalizer, shape_normalize, eval_normalize},
+	{OP_TfIdfVectorizer, shape_tfidf, eval_tfidf},
 	{0},
 };

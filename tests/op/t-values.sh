@@ -125,6 +125,22 @@ ge-load case.txt -o case.g
 is "$(LC_ALL=C ge-fold case.g | ge-dump | sed -n 's/^const \([a-f]\) = //p' | tr '\n' ' ')" \
 	'str[1,2] ["ähre σ", "x"] str[1,3] ["MONTAG", "ÄHRE Σ", "X"] str[1] [""] ' "strings are normalised"
 
+cat >grams.txt <<'END'
+hone-text 1
+meta "opset:ai.onnx" = "22"
+const s = str[2,4] ["a", "b", "a", "b", "b", "c", "c", "a"]
+const t = i64[5] [1, 1, 3, 3, 7]
+graph main {
+  a = TfIdfVectorizer(@s) {max_gram_length=2 max_skip_count=1 min_gram_length=1 mode="TF" ngram_counts=[0, 2] ngram_indexes=[1, 0, 3] pool_strings=["a", "c", "b", "a"]}
+  b = TfIdfVectorizer(@t) {max_gram_length=1 max_skip_count=5 min_gram_length=1 mode="IDF" ngram_counts=[0] ngram_indexes=[0, 1] pool_int64s=[1, 7] weights=[0.5, 2.0]}
+  output a = a
+  output b = b
+}
+END
+ge-load grams.txt -o grams.g
+is "$(ge-fold grams.g | ge-dump | sed -n 's/^const \([a-f]\) = //p' | tr '\n' ' ')" \
+	'f32[2,4] [0, 2, 0, 1, 2, 1, 0, 0] f32[2] [0.5, 2] ' "n-grams are counted"
+
 cat >cast.txt <<'END'
 hone-text 1
 module ir=14 opset=28
