@@ -162,7 +162,7 @@ static inline int native_axis(int64_t axis, int rank) { return axis < -rank || a
 
 static inline size_t native_size(int type)
 {
-	static const unsigned char size[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2, 1, 1, 1, 1, 1, 1};
+	static const unsigned char size[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 	return type >= 0 && (size_t)type < sizeof size ? size[type] : 0;
 }

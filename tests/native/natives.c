@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/memory.h"
 #include "common/tool.h"
+#include "graph/types.h"
 #include "native/table.h"
 #include "tap.h"
 
@@ -397,10 +398,17 @@ static void test_small_floats(void)
 	ok(*y == 2, "halfway to even");
 }
 
+static void test_sizes(void)
+{
+	for (enum dtype t = DT_NONE; t < DT_COUNT; t++)
+		ok(native_size((int)t) == dtype_size(t), "an element of %s has %zu bytes", dtype_name(t), dtype_size(t));
+}
+
 int main(void)
 {
 	static const char *const modes[] = {"nearest", "linear", "cubic"}, *const paddings[] = {"zeros", "border", "reflection"};
 
+	test_sizes();
 	test_dft();
 	test_one_sided();
 	for (int i = 0; i < 36; i++)
