@@ -5,25 +5,6 @@
 #include "model/model_impl.h"
 #include "op/op.h"
 
-val_id control_operand(const struct model *M, const struct call *c, uint32_t i)
-{
-	const struct node *x = node(M->m, c->control->node);
-	val_id v = i < x->nin ? x->in[i] : 0;
-
-	return v && val(M->m, v)->kind == VAL_INPUT ? node(M->m, c->node)->in[val(M->m, v)->index] : v;
-}
-
-val_id control_result(const struct model *M, const struct call *c, uint32_t k)
-{
-	const struct node *f = node(M->m, c->node), *x = node(M->m, c->control->node);
-	const struct graph *g = graph(M->m, attr_graph(f, "graph"));
-
-	for (uint32_t i = 0; i < f->nout; i++)
-		if (k < x->nout && x->out[k] && g->out.a[i] == x->out[k])
-			return f->out[i];
-	return 0;
-}
-
 int64_t scan_number(const struct node *n, const char *name, uint32_t i)
 {
 	int count;
@@ -181,18 +162,18 @@ static bool operator_fits(struct module *m, const struct node *n, graph_id body)
 
 node_id control_node(struct module *m, node_id id)
 {
-	const struct graph *g = graph(m, attr_graph(node(m, id), "graph"));
+	node_id alone = group_alone(m, id);
 	graph_id body;
 
-	if (g->nodes.n != 1 || g->out.n != node(m, id)->nout)
+	if (!alone)
 		return 0;
-	const struct node *n = node(m, g->nodes.a[0]);
+	const struct node *n = node(m, alone);
 	if (!node_body(n, 0) || n->op == OP_Fused)
 		return 0;
 	for (uint32_t k = 0; (body = node_body(n, k)); k++)
 		if (!operator_fits(m, n, body) || !graph_is_steps(m, body))
 			return 0;
-	return g->nodes.a[0];
+	return alone;
 }
 
 /* ---- workspace ---- */
@@ -209,15 +190,15 @@ static void room_of_branches(struct model *M, const struct call *c)
 {
 	struct control *x = c->control;
 
-	for (uint32_t k = 0; k < node(M->m, x->node)->nout; k++)
-		x->spare[k] = control_result(M, c, k) ? -1 : more(x, value_bytes(M->m, graph(M->m, x->body[0])->out.a[k]));
+	for (uint32_t k = 0; k < node(M->m, c->alone)->nout; k++)
+		x->spare[k] = call_result(M, c, k) ? -1 : more(x, value_bytes(M->m, graph(M->m, x->body[0])->out.a[k]));
 }
 
 static void room_of_loop(struct model *M, const struct call *c)
 {
 	struct module *m = M->m;
 	struct control *x = c->control;
-	const struct node *n = node(m, x->node);
+	const struct node *n = node(m, c->alone);
 	const struct graph *b = graph(m, x->body[0]);
 	struct looping l = x->loop;
 	uint32_t loop = x->use == BODY_LOOP;
@@ -225,10 +206,10 @@ static void room_of_loop(struct model *M, const struct call *c)
 	for (uint32_t k = 0; k < l.ncarried; k++) {
 		int64_t bytes = value_bytes(m, b->out.a[loop + k]);
 		x->spare[loop + k] = more(x, bytes);
-		x->other[k] = control_result(M, c, k) ? -1 : more(x, bytes);
+		x->other[k] = call_result(M, c, k) ? -1 : more(x, bytes);
 	}
 	for (uint32_t k = 0; k < l.ncollected; k++) {
-		val_id v = control_result(M, c, l.ncarried + k);
+		val_id v = call_result(M, c, l.ncarried + k);
 		bool whole = v && slices_of(m, v, scan_number(n, "scan_output_axes", k)).outer == 1;
 		uint32_t at = loop + l.ncarried + k;
 		x->spare[at] = whole ? -1 : more(x, value_bytes(m, b->out.a[at]));
@@ -250,10 +231,10 @@ void control_add(struct model *M, node_id id, node_id op)
 
 	for (uint32_t k = 0; (g = node_branch(n, k)); k++)
 		vec_push(&body, g);
-	*x = (struct control){.node = op, .use = node_body_use(n), .nbody = (uint32_t)body.n};
+	*x = (struct control){.use = node_body_use(n), .nbody = (uint32_t)body.n};
 	x->body = arena_copy(&m->arena, body.a, body.n * sizeof *body.a);
 	x->spare = ARENA_ARRAY(&m->arena, int64_t, n->nout + 1);
-	vec_push(&M->calls, (struct call){.node = id, .kernel = KERNEL_CONTROL, .control = x});
+	vec_push(&M->calls, (struct call){.node = id, .kernel = KERNEL_CONTROL, .alone = op, .control = x});
 	M->ncontrol++;
 	if (x->use == BODY_LOOP || x->use == BODY_SCAN) {
 		x->loop = node_looping(n);

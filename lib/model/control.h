@@ -7,7 +7,6 @@
 /* What a body reads or writes in no operand or result of the step lies in the step's workspace, below the arenas of the bodies, which
  * overlap. */
 struct control {
-	node_id node; /* the operator; its call has the Fused node that it is alone in */
 	enum body_use use;
 	uint32_t nbody;
 	graph_id *body;
@@ -18,10 +17,6 @@ struct control {
 	int64_t arena;  /* where the bodies' arenas begin */
 };
 
-/* The value of the section that operand i of the operator is; a constant: itself; 0: absent. */
-val_id control_operand(const struct model *M, const struct call *c, uint32_t i);
-/* Result k; 0: nobody wants it. */
-val_id control_result(const struct model *M, const struct call *c, uint32_t k);
 /* Element i of an attribute's list, 0 if there is none. */
 int64_t scan_number(const struct node *n, const char *name, uint32_t i);
 /* A tensor of that shape, seen along an axis: `outer` times `n` slices of `bytes`. */

@@ -116,7 +116,7 @@ void functions_make(struct functions *f, struct model *M)
 	count_calls(f, M);
 	for (uint32_t c = 0; c < M->calls.n; c++)
 		if (M->calls.a[c].kernel == KERNEL_NATIVE)
-			add_native(f, node_native(node(M->m, M->calls.a[c].native))->file);
+			add_native(f, node_native(node(M->m, M->calls.a[c].alone))->file);
 	deal_parts(f);
 	free(digest);
 }

@@ -145,3 +145,44 @@ void groups_make(struct module *m, graph_id g)
 			wrap(m, g, i);
 	}
 }
+
+/* ---- groups of one node ---- */
+
+/* Results of the group are results of the node, each once. */
+static bool results_fit(struct module *m, const struct graph *g, node_id id)
+{
+	for (size_t k = 0; k < g->out.n; k++) {
+		if (val(m, g->out.a[k])->def != id || val(m, g->out.a[k])->kind != VAL_NODE)
+			return false;
+		for (size_t j = 0; j < k; j++)
+			if (g->out.a[j] == g->out.a[k])
+				return false;
+	}
+	return true;
+}
+
+node_id group_alone(struct module *m, node_id group)
+{
+	const struct graph *g = graph(m, attr_graph(node(m, group), "graph"));
+
+	return g->nodes.n == 1 && results_fit(m, g, g->nodes.a[0]) ? g->nodes.a[0] : 0;
+}
+
+val_id call_operand(const struct model *M, const struct call *c, uint32_t i)
+{
+	const struct node *x = node(M->m, c->alone);
+	val_id v = i < x->nin ? x->in[i] : 0;
+
+	return v && val(M->m, v)->kind == VAL_INPUT ? node(M->m, c->node)->in[val(M->m, v)->index] : v;
+}
+
+val_id call_result(const struct model *M, const struct call *c, uint32_t k)
+{
+	const struct node *f = node(M->m, c->node), *x = node(M->m, c->alone);
+	const struct graph *g = graph(M->m, attr_graph(f, "graph"));
+
+	for (uint32_t i = 0; i < f->nout; i++)
+		if (k < x->nout && x->out[k] && g->out.a[i] == x->out[k])
+			return f->out[i];
+	return 0;
+}

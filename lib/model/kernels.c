@@ -121,7 +121,7 @@ static void add_opaque(struct model *M, node_id n, const char *why)
 
 	evaluators_check(M->m, attr_graph(node(M->m, n), "graph"));
 	if (native) {
-		vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_NATIVE, .why = why, .native = native});
+		vec_push(&M->calls, (struct call){.node = n, .kernel = KERNEL_NATIVE, .why = why, .alone = native});
 		M->nnative++;
 		return;
 	}

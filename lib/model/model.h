@@ -23,7 +23,7 @@ struct call {
 	 * KERNEL_CONTROL: it runs sections. */
 	uint32_t kernel;
 	const char *why; /* then: why it has none */
-	node_id native;  /* the node that a function of lib/native computes; 0: none */
+	node_id alone;   /* of a native or control call: the one node of the group */
 	uint32_t opaque; /* its number among the opaque ones */
 	struct control *control;
 	int nconst;
@@ -78,6 +78,9 @@ struct model {
 struct model *model_new(struct module *m, const struct target *t, int threads, const struct given_traces *traces, bool sketch);
 void model_free(struct model *M);
 static inline bool call_has_kernel(const struct call *c) { return c->kernel < KERNEL_CONTROL; }
+/* Of a native or control call: the value of its section that operand i of the node is, or a constant; 0: it is not there. */
+val_id call_operand(const struct model *M, const struct call *c, uint32_t i);
+val_id call_result(const struct model *M, const struct call *c, uint32_t k); /* 0: nobody wants it */
 /* A control call's: its sections must be planned. */
 int64_t call_workspace_bytes(const struct model *M, const struct call *c);
 /* Of the main graph. */
@@ -115,10 +118,6 @@ bool node_is_view(struct module *m, const struct node *n);
 
 /* Says how many there are, and which. Nothing if there are none. */
 void model_report_native(struct model *M);
-/* Operand i of a native call: the value of the graph of the call, or a constant; 0: it is not there. */
-val_id native_operand(const struct model *M, const struct call *c, uint32_t i);
-/* Result k of it; 0: it is not wanted. */
-val_id native_result(const struct model *M, const struct call *c, uint32_t k);
 
 /* ---- opaque.c: the slow path ---- */
 

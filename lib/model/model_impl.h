@@ -13,6 +13,8 @@ void groups_check(struct module *m);
 /* Puts every node of a graph that is neither Fused nor a view into a group of its own. What cannot be compiled, as model_new says: die.
  * It may add graphs: pointers to graphs from before are not valid any more. */
 void groups_make(struct module *m, graph_id g);
+/* The one node of a group, if the results of the group are its, each once; else 0. */
+node_id group_alone(struct module *m, node_id group);
 /* The evaluator computes all nodes of a graph, also in bodies; else die(69). */
 void evaluators_check(struct module *m, graph_id g);
 /* The message is about node n; 0: about the module. */

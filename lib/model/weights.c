@@ -115,19 +115,14 @@ static void add_call(struct weights *w, struct model *M, uint32_t c)
 	const struct node *n = node(M->m, x->node);
 
 	w->of_call[c] = xcalloc((size_t)x->nconst + 1, sizeof **w->of_call);
-	for (uint32_t i = 0; x->native && i < node(M->m, x->native)->nin; i++)
-		if (native_operand(M, x, i) && val(M->m, native_operand(M, x, i))->kind == VAL_CONST)
-			weights_value(w, M, native_operand(M, x, i));
+	for (uint32_t i = 0; x->alone && i < node(M->m, x->alone)->nin; i++)
+		if (call_operand(M, x, i) && val(M->m, call_operand(M, x, i))->kind == VAL_CONST)
+			weights_value(w, M, call_operand(M, x, i));
 	for (int i = 0; i < x->nconst; i++)
 		w->of_call[c][i] = add_const(w, M, c, i);
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && val(M->m, n->in[i])->kind != VAL_CONST && value_home(M, n->in[i]).kind == HOME_CONST)
 			weights_value(w, M, M->root[n->in[i]]);
-	for (uint32_t i = 0; x->control && i < node(M->m, x->control->node)->nin; i++) {
-		val_id v = node(M->m, x->control->node)->in[i];
-		if (v && val(M->m, v)->kind == VAL_CONST)
-			weights_value(w, M, v);
-	}
 }
 
 static void add_opaque(struct weights *w, struct model *M)

@@ -16,7 +16,7 @@ static void put_run(struct emission *e, FILE *f, const struct section *s, uint32
 static void put_result(struct emission *e, FILE *f, uint32_t c, uint32_t k, int64_t spare)
 {
 	const struct call *x = &e->M->calls.a[c];
-	val_id v = control_result(e->M, x, k);
+	val_id v = call_result(e->M, x, k);
 
 	if (v)
 		put_place(e, f, x, v);
@@ -29,12 +29,12 @@ static void put_branches(struct emission *e, FILE *f, const struct section *s, u
 {
 	const struct call *x = &e->M->calls.a[c];
 	const struct control *k = x->control;
-	const struct node *n = node(e->M->m, k->node);
+	const struct node *n = node(e->M->m, x->alone);
 	uint32_t first = k->use == BODY_CALL ? 0 : 1;
 
 	fprintf(f, "\t{\n\t\tconst void *given[] = {");
 	for (uint32_t i = first; i < n->nin; i++) {
-		put_place(e, f, x, control_operand(e->M, x, i));
+		put_place(e, f, x, call_operand(e->M, x, i));
 		fprintf(f, ", ");
 	}
 	fprintf(f, "NULL};\n\t\tvoid *made[] = {");
@@ -44,7 +44,7 @@ static void put_branches(struct emission *e, FILE *f, const struct section *s, u
 	if (first) {
 		const char *type = k->use == BODY_IF ? "uint8_t" : val(e->M->m, n->in[0])->type.dtype == DT_I64 ? "int64_t" : "int32_t";
 		fprintf(f, "*(const %s *)", type);
-		put_place(e, f, x, control_operand(e->M, x, 0));
+		put_place(e, f, x, call_operand(e->M, x, 0));
 	} else {
 		fprintf(f, "0");
 	}
@@ -71,7 +71,7 @@ struct loop_call {
 	const struct graph *body;
 };
 
-static void put_operand(const struct loop_call *l, uint32_t i) { put_place(l->e, l->f, l->call, control_operand(l->e->M, l->call, i)); }
+static void put_operand(const struct loop_call *l, uint32_t i) { put_place(l->e, l->f, l->call, call_operand(l->e->M, l->call, i)); }
 
 static int64_t body_bytes(const struct loop_call *l, uint32_t k) { return value_bytes(l->e->M->m, l->body->out.a[l->loop + k]); }
 
@@ -128,8 +128,8 @@ static void put_limits(const struct loop_call *l)
 static void put_carried(const struct loop_call *l, uint32_t k)
 {
 	fprintf(l->f, "\t\t\tmade[%" PRIu32 "] = (trips - trip) & 1 ? ", l->loop + k);
-	if (control_result(l->e->M, l->call, k))
-		put_place(l->e, l->f, l->call, control_result(l->e->M, l->call, k));
+	if (call_result(l->e->M, l->call, k))
+		put_place(l->e, l->f, l->call, call_result(l->e->M, l->call, k));
 	else
 		put_workspace(l->e, l->f, l->c, l->x->other[k]);
 	fprintf(l->f, " : ");
@@ -170,7 +170,7 @@ static void put_slice(const struct loop_call *l, uint32_t i)
 static void put_collected(const struct loop_call *l, uint32_t k)
 {
 	uint32_t r = l->x->loop.ncarried + k;
-	val_id v = control_result(l->e->M, l->call, r);
+	val_id v = call_result(l->e->M, l->call, r);
 
 	fprintf(l->f, "\t\t\tmade[%" PRIu32 "] = ", l->loop + r);
 	if (l->x->spare[l->loop + r] >= 0) {
@@ -187,7 +187,7 @@ static void put_collected(const struct loop_call *l, uint32_t k)
 static void put_scattered(const struct loop_call *l, uint32_t k)
 {
 	uint32_t r = l->x->loop.ncarried + k;
-	val_id v = control_result(l->e->M, l->call, r);
+	val_id v = call_result(l->e->M, l->call, r);
 
 	if (!v || l->x->spare[l->loop + r] < 0)
 		return;
@@ -202,7 +202,7 @@ static void put_scattered(const struct loop_call *l, uint32_t k)
 static int64_t steps_wanted(const struct loop_call *l)
 {
 	for (uint32_t k = 0; k < l->x->loop.ncollected && l->loop; k++) {
-		val_id v = control_result(l->e->M, l->call, l->x->loop.ncarried + k);
+		val_id v = call_result(l->e->M, l->call, l->x->loop.ncarried + k);
 		if (v)
 			return slices_of(l->e->M->m, v, scan_number(l->n, "scan_output_axes", k)).n;
 	}
@@ -248,7 +248,7 @@ static void put_last(const struct loop_call *l)
 		fprintf(l->f, "\t\tif (trip != %" PRId64 ")\n\t\t\treturn fail(\"step\", step[%" PRIu32 "].node, \"it ends too early\");\n",
 			wanted, l->c);
 	for (uint32_t k = 0; k < p->ncarried; k++) {
-		val_id v = control_result(l->e->M, l->call, k);
+		val_id v = call_result(l->e->M, l->call, k);
 		if (!v)
 			continue;
 		fprintf(l->f, "\t\tif (given[%" PRIu32 "] != ", p->head + k);
@@ -264,7 +264,7 @@ static void put_loop(struct emission *e, FILE *f, const struct section *s, uint3
 	const struct call *call = &e->M->calls.a[c];
 	struct loop_call l = {.e = e, .f = f, .c = c, .call = call, .x = call->control};
 
-	l.n = node(e->M->m, l.x->node);
+	l.n = node(e->M->m, call->alone);
 	l.loop = l.x->use == BODY_LOOP;
 	l.body = graph(e->M->m, l.x->body[0]);
 	fprintf(f, l.loop ? "\t{\n\t\tconst long most = loop_max();\n" : "\t{\n");

@@ -37,7 +37,7 @@ bool native_owns(const char *name)
 	return owns;
 }
 
-static const char *function_of(struct emission *e, uint32_t c) { return node_native(node(e->M->m, e->M->calls.a[c].native))->op; }
+static const char *function_of(struct emission *e, uint32_t c) { return node_native(node(e->M->m, e->M->calls.a[c].alone))->op; }
 
 static void put_declarations(struct emission *e, FILE *f)
 {
@@ -116,7 +116,7 @@ void put_native_attrs(struct emission *e, FILE *f, uint32_t c)
 {
 	struct module *m = e->M->m;
 	struct native_attr *attr;
-	int n = native_attrs(m, node(m, e->M->calls.a[c].native), &m->arena, &attr);
+	int n = native_attrs(m, node(m, e->M->calls.a[c].alone), &m->arena, &attr);
 
 	if (!n)
 		return;
@@ -150,23 +150,23 @@ static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id
 void put_native_call(struct emission *e, FILE *f, uint32_t c)
 {
 	const struct call *x = &e->M->calls.a[c];
-	const struct node *n = node(e->M->m, x->native);
+	const struct node *n = node(e->M->m, x->alone);
 	struct native_attr *attr;
 	int nattr = native_attrs(e->M->m, n, &e->M->m->arena, &attr);
 
 	fprintf(f, "\tif (native_run(&m->scratch, %" PRIu32 ", native_%s, &(struct native){\n\t\t\t.in = (const struct native_tensor[]){",
 		c, function_of(e, c));
 	for (uint32_t i = 0; i < n->nin; i++)
-		put_tensor(e, f, x, native_operand(e->M, x, i));
+		put_tensor(e, f, x, call_operand(e->M, x, i));
 	fprintf(f, "{0}}, .nin = %" PRIu32 ",\n\t\t\t.out = (struct native_tensor[]){", n->nin);
 	for (uint32_t k = 0; k < n->nout; k++)
-		put_tensor(e, f, x, native_result(e->M, x, k));
+		put_tensor(e, f, x, call_result(e->M, x, k));
 	fprintf(f, "{0}}, .nout = %" PRIu32, n->nout);
 	fprintf(f, ", .step = 0x%" PRIx64 "u", native_step(e->M->m, n));
 	if (nattr)
 		fprintf(f, ", .attr = native_attrs%" PRIu32 ", .nattr = %d", c, nattr);
 	fprintf(f, "},\n\t\t\t(const char *const[]){");
 	for (uint32_t k = 0; k < n->nout; k++, fprintf(f, ", "))
-		put_string(f, native_result(e->M, x, k) ? sym_str(val(e->M->m, native_result(e->M, x, k))->name) : "");
+		put_string(f, call_result(e->M, x, k) ? sym_str(val(e->M->m, call_result(e->M, x, k))->name) : "");
 	fprintf(f, "NULL}))\n\t\treturn -1;\n");
 }

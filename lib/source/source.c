@@ -33,8 +33,8 @@ static void put_summary(struct emission *e, FILE *f)
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
 		if (call_has_kernel(&e->M->calls.a[c]) || e->M->calls.a[c].control)
 			continue;
-		fprintf(f, e->M->calls.a[c].native ? " * native: " : " * slow path: ");
-		put_comment(f, e->M->calls.a[c].native ? call_name(e, c) : e->M->calls.a[c].why);
+		fprintf(f, e->M->calls.a[c].kernel == KERNEL_NATIVE ? " * native: " : " * slow path: ");
+		put_comment(f, e->M->calls.a[c].kernel == KERNEL_NATIVE ? call_name(e, c) : e->M->calls.a[c].why);
 		fputc('\n', f);
 	}
 	fprintf(f, " *\n * Made by ge-emit (hone %s) for ", HONE_VERSION);

@@ -137,7 +137,7 @@ static void put_step_table(struct emission *e, FILE *f)
 	fprintf(f, "static const struct hone_step step[] = {\n");
 	for (uint32_t c = 0; c < e->M->calls.n; c++) {
 		const struct call *x = &e->M->calls.a[c];
-		int slow = call_has_kernel(x) || x->control ? 0 : x->native ? 2 : 1;
+		int slow = call_has_kernel(x) || x->control ? 0 : x->kernel == KERNEL_NATIVE ? 2 : 1;
 		const char *other = x->control ? "flow" : slow == 2 ? "native" : "eval";
 		fprintf(f, "\t{\"%s\", ", !call_has_kernel(x) ? other : e->functions.a.a[e->functions.of_kernel[x->kernel]].name);
 		put_string(f, call_name(e, c));
