@@ -18,7 +18,13 @@ char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(
 void arena_release(struct arena *a);
 
 #define ARENA_NEW(a, T)      ((T *)arena_alloc(a, sizeof(T)))
-#define ARENA_ARRAY(a, T, n) ((T *)arena_alloc(a, sizeof(T) * (size_t)(n)))
+#define ARENA_ARRAY(a, T, n) ((T *)arena_alloc(a, array_bytes(sizeof(T), (size_t)(n))))
+/* Of n elements; more than there can be: more than any arena gives. */
+static inline size_t array_bytes(size_t size, size_t n)
+{
+	size_t bytes;
+	return __builtin_mul_overflow(size, n, &bytes) ? SIZE_MAX : bytes;
+}
 
 /* All arenas of a process together may have `bytes`; by: how that is raised, for the message. Without, they may have what
  * HONE_MEMORY says, else three quarters of what is free (memory.h) when they come to 64 MiB. Beyond it arena_alloc ends the process (71),

@@ -59,8 +59,8 @@ bool dtype_is_float8(enum dtype t); /* those of 8 bits and less */
 bool dtype_is_int(enum dtype t);    /* signed and unsigned, not bool */
 bool dtype_is_signed(enum dtype t); /* signed integers and floats */
 bool dtype_is_int4(enum dtype t);   /* u4, i4 */
-int dtype_bits(
-	enum dtype t); /* of a number; bool: 8. Of less than 8, each element has a byte of its own here; in ONNX files several share one */
+/* Of a number; bool: 8. Where they are fewer than 8, an element has a byte of its own here; in ONNX files several share one. */
+int dtype_bits(enum dtype t);
 
 /* ONNX's names of element types ("float", "int64"), as in "tensor(float)", by its numbers. */
 const char *onnx_type_name(int number);           /* "undefined" if there is none */

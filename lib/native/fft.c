@@ -213,7 +213,8 @@ struct fft_signal {
 	int64_t off, step, n;
 };
 
-/* Adds the signal to x[0..n), as real parts (or complex numbers), or as imaginary parts; window: NULL, or what each is multiplied by. */
+/* Writes the signal to f->x: as complex numbers, those of a real one with imaginary parts of 0; imaginary: as imaginary parts alone.
+ * swapped: real and imaginary parts are exchanged. window: NULL, or what each is multiplied by. */
 static void fft_load(const struct fft *f, const struct fft_signal *s, bool swapped, bool imaginary, const double *window)
 {
 	double *x = f->x;

@@ -54,8 +54,9 @@ enum { NATIVE_RANK_MAX = 64 };
 struct native_tensor {
 	int type; /* NATIVE_NONE: the operand is not there, or the result is not wanted */
 	int rank;
-	const int64_t *dims; /* none is negative, and the bytes of all can be counted in an int64_t */
-	void *data;          /* not written to, in operands */
+	/* None is negative. The bytes of all can be counted in an int64_t, but where one is 0 a product of others may not fit. */
+	const int64_t *dims;
+	void *data; /* not written to, in operands */
 };
 
 struct native_attr {

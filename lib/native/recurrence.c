@@ -137,7 +137,7 @@ NATIVE const char *native_LinearAttention(struct native *n)
 	present.data = n->room(n, 1, present.type, 4, (int64_t[]){a.batch, a.groups, a.size, a.vsize});
 	if (!out.data || !present.data)
 		return native_no_room(n);
-	if (!a.batch || !a.size || !a.vsize)
+	if (!a.batch || !a.vsize)
 		return NULL;
 	cells = a.size * a.vsize, each = a.heads / a.groups;
 	if (!(state = n->scratch(n, sizeof *state * (size_t)(cells + 2 * a.size + 3 * a.vsize))))

@@ -48,8 +48,8 @@ static void roi_inside(const struct roi_axis *a, int64_t b, int64_t *from, int64
 
 static double roi_max(double a, double b) { return a > b || a != a ? a : b; }
 
-/* One bin of one channel, whose samples along both axes lie in the image; all: how many there are with those outside. */
-static double roi_average(const double *x, int64_t width, const struct roi_sample *v, int64_t nv, const struct roi_sample *u, int64_t nu)
+/* The sum over one bin of one channel, whose samples along both axes lie in the image; the caller divides. */
+static double roi_sum(const double *x, int64_t width, const struct roi_sample *v, int64_t nv, const struct roi_sample *u, int64_t nu)
 {
 	double sum = 0;
 
@@ -109,7 +109,7 @@ static void roi_region(const struct roi_align *r, int64_t region, int64_t image,
 			int64_t nv = roi_samples(v, i, r->v), nu = roi_samples(u, j, r->u);
 			for (int64_t c = 0; c < r->channels; c++) {
 				const double *x = r->x + (image * r->channels + c) * r->h * r->w;
-				double y = r->max ? roi_largest(x, r->w, r->v, nv, r->u, nu) : roi_average(x, r->w, r->v, nv, r->u, nu);
+				double y = r->max ? roi_largest(x, r->w, r->v, nv, r->u, nu) : roi_sum(x, r->w, r->v, nv, r->u, nu);
 				if (r->max && nv * nu < all) /* those outside are 0 */
 					y = roi_max(y, 0);
 				if (!nv || !nu)

@@ -158,7 +158,7 @@ NATIVE const char *native_ScatterElements(struct native *n)
 NATIVE const char *native_ScatterND(struct native *n)
 {
 	const struct native_tensor *x = &n->in[0], *ix = &n->in[1];
-	int64_t width = ix->rank ? ix->dims[ix->rank - 1] : -1, tuples, run, at;
+	int64_t width = ix->rank ? ix->dims[ix->rank - 1] : -1, tuples, run, all, at;
 	struct scatter s;
 	const char *why;
 
@@ -166,10 +166,12 @@ NATIVE const char *native_ScatterND(struct native *n)
 		return "indices do not fit the data";
 	tuples = native_count_of(ix->rank - 1, ix->dims);
 	run = native_count_of(x->rank - (int)width, x->dims + width);
-	if (native_count(&n->in[2]) != tuples * run)
+	if (__builtin_mul_overflow(tuples, run, &all) || native_count(&n->in[2]) != all)
 		return "updates do not fit the indices";
 	if ((why = scatter_begin(n, &s)))
 		return why;
+	if (!all && !width)
+		return NULL; /* however many tuples there are, they say nothing */
 	for (int64_t i = 0; i < tuples; i++) {
 		int64_t to = 0, step = run;
 		for (int64_t k = width - 1; k >= 0; k--) {

@@ -11,7 +11,7 @@ struct topk_row {
 	bool largest;
 };
 
-/* As float_rank, in 32 bits. */
+/* Larger exactly if the number is; NaN is the largest, both zeros are equal. */
 static inline uint32_t topk_rank_of_float(float f)
 {
 	uint32_t bits;

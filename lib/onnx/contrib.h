@@ -53,10 +53,6 @@ static inline bool done(struct contrib *x, val_id v) { return result_is(x, 0, v)
 
 /* MatMulNBits of com.microsoft (n_bits.c). false: not in a form that ONNX has words for. */
 bool n_bits_matmul(struct contrib *x);
-/* Operators of the domain ai.onnx.ml (ml.c), and their ensembles of trees (trees.c). false: not one that ONNX has words for. */
+/* Operators of the domain ai.onnx.ml (ml.c). false: not one that ONNX has words for. */
 bool ml_expand(struct contrib *x);
-bool ml_trees(struct contrib *x);
-/* In ml.c: scores after the transform that post_transform names; the first result, where it is a label of the best of n scores. */
-val_id ml_transformed(struct contrib *x, val_id scores, const char *transform);
-void ml_label(struct contrib *x, val_id best, int64_t n, const char *ints);
 #endif

@@ -566,6 +566,7 @@ struct module *onnx_import_bytes(const char *path, const void *p, size_t n, bool
 	vec_free(&c.late);
 	vec_free(&c.aligned);
 	vec_free(&c.after);
+	vec_free(&c.asked);
 	module_check_or_die(c.m);
 	module_correct(c.m);
 	return c.m;

@@ -51,6 +51,7 @@ struct importer {
 	VEC(struct late) late;       /* conversions that need types (convert.c) */
 	VEC(struct aligned) aligned;
 	VEC(node_id) after; /* nodes to append after the one being converted */
+	VEC(bool) asked;    /* node: its operands' types were looked for (ml.c) */
 };
 
 /* "FILE: graph/node (Op): what", 65. */

@@ -3,20 +3,32 @@
 #include <math.h>
 #include <string.h>
 #include "onnx/contrib.h"
+#include "op/strings.h"
 
 /* ---- operands and constants ---- */
 
 enum { CHAIN_MAX = 1000 };
 
+/* Was this node asked before? Only the first time its operands are looked at: what is not known then will not be. */
+static bool asked(struct importer *c, node_id n)
+{
+	while (c->asked.n <= n)
+		vec_push(&c->asked, false);
+	bool before = c->asked.a[n];
+	c->asked.a[n] = true;
+	return before;
+}
+
 /* What is known of v's type; nodes before it are inferred for that. */
 static const struct type *type_of(struct contrib *x, val_id v, int depth)
 {
 	const struct value *p = val(x->m, v);
+	node_id def = p->def;
 
 	if (p->kind != VAL_NODE || (p->type.dtype && p->type.rank >= 0) || depth > CHAIN_MAX)
 		return &val(x->m, v)->type;
-	node_id def = p->def;
-	for (uint32_t i = 0; i < node(x->m, def)->nin; i++)
+	bool first = !asked(x->c, def);
+	for (uint32_t i = 0; first && i < node(x->m, def)->nin; i++)
 		if (node(x->m, def)->in[i])
 			type_of(x, node(x->m, def)->in[i], depth + 1);
 	if (node(x->m, def)->op != OP_OTHER && !op_is(node(x->m, def)->op, OP_CONTROL))
@@ -120,7 +132,8 @@ static val_id probit(struct contrib *x, val_id v)
 	return bin(x, OP_Mul, bin(x, OP_Mul, un(x, OP_Sign, z), b), number(x, M_SQRT2));
 }
 
-val_id ml_transformed(struct contrib *x, val_id v, const char *transform)
+/* Scores after the transform that post_transform names. */
+static val_id transformed(struct contrib *x, val_id v, const char *transform)
 {
 	if (!strcmp(transform, "LOGISTIC"))
 		return un(x, OP_Sigmoid, v);
@@ -142,20 +155,14 @@ static sym word_of(struct contrib *x, const char *name, int i) { return attr_fin
 /* Strings as a tensor. */
 static val_id words(struct contrib *x, const char *name, const int *order, int n)
 {
-	size_t bytes = 0;
+	struct text *v = ARENA_ARRAY(&x->m->arena, struct text, n);
 	int64_t dims = n;
 
-	for (int i = 0; i < n; i++)
-		bytes += 4 + sym_len(word_of(x, name, order ? order[i] : i));
-	char *p = arena_alloc(&x->m->arena, bytes), *q = p;
 	for (int i = 0; i < n; i++) {
 		sym w = word_of(x, name, order ? order[i] : i);
-		uint32_t len = (uint32_t)sym_len(w);
-		memcpy(q, &len, 4);
-		memcpy(q + 4, sym_str(w), len);
-		q += 4 + len;
+		v[i] = (struct text){sym_str(w), sym_len(w)};
 	}
-	return const_new(x->m, 0, DT_STR, 1, &dims, p, bytes);
+	return const_tensor(x->m, 0, texts_tensor(&x->m->arena, 1, &dims, v));
 }
 
 /* Labels in the order of classes: i64, or strings; 0: there are none, or not n of them. */
@@ -169,7 +176,8 @@ static val_id labels(struct contrib *x, const char *name, int64_t n)
 	return k == n ? ints(x, k, v) : 0;
 }
 
-void ml_label(struct contrib *x, val_id best, int64_t n, const char *name)
+/* The first result, where it is a label of the best of n scores. */
+static void put_label(struct contrib *x, val_id best, int64_t n, const char *name)
 {
 	if (wants(x, 0))
 		result_is(x, 0, bin(x, OP_Gather, labels(x, name, n), best));
@@ -205,7 +213,7 @@ static val_id linear(struct contrib *x, int64_t n)
 
 static bool linear_regressor(struct contrib *x)
 {
-	return done(x, ml_transformed(x, linear(x, attr_int(self(x), "targets", 1)), transform_of(x)));
+	return done(x, transformed(x, linear(x, attr_int(self(x), "targets", 1)), transform_of(x)));
 }
 
 /* One score of two classes: the second one's. */
@@ -215,7 +223,7 @@ static val_id two_classes(struct contrib *x, val_id s, const char *transform)
 
 	y = bin(x, OP_Concat, other, s);
 	attr_set_int(x->m, made(x, y), "axis", 1);
-	return ml_transformed(x, y, transform);
+	return transformed(x, y, transform);
 }
 
 /* How many rows of coefficients there are. */
@@ -242,8 +250,8 @@ static bool linear_classifier(struct contrib *x)
 		best = reshaped(x, cast(x, bin(x, OP_Greater, s, number(x, 0)), DT_I64), 1, (int64_t[]){-1});
 	else
 		best = best_of(x, s);
-	out = two ? two_classes(x, s, transform) : ml_transformed(x, s, transform);
-	ml_label(x, best, nlabels, "classlabels_ints");
+	out = two ? two_classes(x, s, transform) : transformed(x, s, transform);
+	put_label(x, best, nlabels, "classlabels_ints");
 	return !wants(x, 1) || result_is(x, 1, out == s ? un(x, OP_Identity, s) : out);
 }
 
@@ -418,13 +426,8 @@ static val_id otherwise(struct contrib *x, enum dtype t)
 
 	if (a && a->kind == ATTR_TENSOR && a->u.tensor->dtype == t)
 		return const_tensor(x->m, 0, a->u.tensor);
-	if (t == DT_STR) {
-		uint32_t n = (uint32_t)strlen(word);
-		char *p = arena_alloc(&x->m->arena, 4 + n);
-		memcpy(p, &n, 4);
-		memcpy(p + 4, word, n);
-		return const_new(x->m, 0, DT_STR, 0, NULL, p, 4 + n);
-	}
+	if (t == DT_STR)
+		return const_tensor(x->m, 0, texts_tensor(&x->m->arena, 0, NULL, &(struct text){word, strlen(word)}));
 	c = tensor_new(&x->m->arena, t, 0, NULL);
 	if (dtype_is_float(t))
 		tensor_set(c, 0, t == DT_F32 ? attr_float(self(x), "default_float", -0.0f) : -0.0);
@@ -524,7 +527,7 @@ static bool svm_regressor(struct contrib *x)
 	}
 	if (attr_int(self(x), "one_class", 0))
 		y = make(x, OP_Where, 3, (val_id[]){bin(x, OP_Greater, y, number(x, 0)), number(x, 1), number(x, -1)});
-	return done(x, ml_transformed(x, y, transform_of(x)));
+	return done(x, transformed(x, y, transform_of(x)));
 }
 
 static const struct {
@@ -572,7 +575,6 @@ static void check_kinds(struct contrib *x)
 		{"values_strings", ATTR_STRS},
 		{"imputed_value_floats", ATTR_FLOATS},
 		{"imputed_value_int64s", ATTR_INTS},
-		{"classlabels_int64s", ATTR_INTS},
 	};
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

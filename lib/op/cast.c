@@ -1,4 +1,5 @@
 /* Casts: Cast, CastLike, BitCast, of numbers and strings. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,30 +96,38 @@ static void cast_numbers(const struct casting *c, struct tensor *y, const struct
 
 /* ---- strings to numbers ---- */
 
+/* t with a NUL behind it; false: it has one within, is empty or does not fit. */
+static bool as_c(struct text t, char *s, size_t size)
+{
+	if (!t.n || t.n >= size || memchr(t.s, 0, t.n))
+		return false;
+	memcpy(s, t.s, t.n);
+	s[t.n] = 0;
+	return true;
+}
+
 /* A number as C reads it, in any locale, and nothing but it. */
 static bool parse_number(struct text t, enum dtype to, double *v)
 {
 	char s[400], *end;
 
-	if (!t.n || t.n >= sizeof s || memchr(t.s, 0, t.n))
+	if (!as_c(t, s, sizeof s))
 		return false;
-	memcpy(s, t.s, t.n);
-	s[t.n] = 0;
 	*v = to == DT_F32 ? (double)strtof(s, &end) : strtod(s, &end);
 	return *end == 0;
 }
 
+/* The same of a whole number that 64 bits hold. */
 static bool parse_whole(struct text t, int64_t *v, bool *negative)
 {
 	char s[40], *end;
 
-	if (!t.n || t.n >= sizeof s)
+	if (!as_c(t, s, sizeof s))
 		return false;
-	memcpy(s, t.s, t.n);
-	s[t.n] = 0;
+	errno = 0;
 	*negative = s[strspn(s, " ")] == '-';
 	*v = *negative ? strtoll(s, &end, 10) : (int64_t)strtoull(s, &end, 10);
-	return *end == 0 && end != s;
+	return *end == 0 && end != s && !errno;
 }
 
 static const char *cast_from_strings(struct eval *e, const struct casting *c, struct tensor *y, const struct tensor *x)
@@ -144,7 +153,7 @@ static const char *cast_from_strings(struct eval *e, const struct casting *c, st
 /* ---- numbers to strings ---- */
 
 /* The fewest digits that name this number of its type; *exponent: of the first, ten to its power. */
-static void shortest(const struct tensor *x, int64_t i, double v, char *digits, int *exponent)
+static void shortest(const struct tensor *x, double v, char *digits, int *exponent)
 {
 	struct tensor *back = &(struct tensor){.dtype = x->dtype, .rank = 0, .data = &(double){0}};
 	char s[40];
@@ -175,7 +184,7 @@ static void put_number(const struct tensor *x, int64_t i, char *s, size_t size)
 		snprintf(s, size, "%s", v != v ? "NaN" : v < 0 ? "-INF" : "INF");
 		return;
 	}
-	shortest(x, i, v, digits, &e);
+	shortest(x, v, digits, &e);
 	n = (int)strlen(digits);
 	if (e < -4 || e >= 16)
 		snprintf(s, size, "%s%c%s%se%c%02d", sign, digits[0], n > 1 ? "." : "", digits + 1, e < 0 ? '-' : '+', abs(e));

@@ -43,7 +43,7 @@ static const char *want_sequence(struct infer *I, uint32_t i, struct type *t)
 	return NULL;
 }
 
-/* Element `want` of a sequence is there, as far as both are known; one more if it is where something goes. */
+/* The position that operand `at` names is there, as far as it and the length are known. more: 1 where something is inserted, else 0. */
 static const char *want_position(struct infer *I, uint32_t seq, uint32_t at, int64_t more)
 {
 	const int64_t *v;

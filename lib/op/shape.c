@@ -293,7 +293,7 @@ static const char *shape_random(struct infer *I)
 	const int64_t *shape = attr_ints(I->n, "shape", &n);
 	enum dtype of = t ? t : I->n->nin ? I->in[0].dtype : DT_F32;
 
-	if (of && !dtype_is_float(of) && (I->n->op != OP_Bernoulli || !(dtype_is_int(of) || of == DT_BOOL) || dtype_is_int4(of)))
+	if (of && !dtype_is_float(of) && (I->n->op != OP_Bernoulli || !(dtype_is_int(of) || of == DT_BOOL) || dtype_bits(of) < 8))
 		return rule_why(I, "random numbers of type %s", dtype_name(of));
 
 	if (I->n->nin) { /* like the operand */

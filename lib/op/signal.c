@@ -89,7 +89,7 @@ static const char *number_type(struct infer *I)
 {
 	enum dtype t = dtype_from_onnx((int)attr_i(I->n, "output_datatype"));
 
-	return t && (dtype_is_float(t) || (dtype_is_int(t) && !dtype_is_int4(t)))
+	return t && (dtype_is_float(t) || (dtype_is_int(t) && dtype_bits(t) >= 8))
 		       ? NULL
 		       : rule_why(I, "attribute 'output_datatype' is %s, takes a float or an integer", dtype_name(t));
 }

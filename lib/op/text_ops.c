@@ -2,6 +2,8 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <wctype.h>
+#include "common/shown.h"
+#include "common/utf8.h"
 #include "op/strings.h"
 
 static const char *eval_concat_strings(struct eval *e)
@@ -136,40 +138,10 @@ static const char *shape_normalize(struct infer *I)
 	return why;
 }
 
-/* The code point that s begins with, of *n bytes; -1: none, a byte that is not UTF-8. */
-static int32_t code_point(struct text s, size_t *n)
-{
-	unsigned char c = (unsigned char)*s.s;
-	int32_t v = c < 0x80 ? c : c < 0xe0 ? c & 31 : c < 0xf0 ? c & 15 : c & 7;
-	size_t k = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-
-	*n = 1;
-	if (!k || k > s.n)
-		return -1;
-	for (size_t i = 1; i < k; i++) {
-		if (((unsigned char)s.s[i] & 0xc0) != 0x80)
-			return -1;
-		v = v << 6 | (s.s[i] & 63);
-	}
-	*n = k;
-	return v;
-}
-
-/* The bytes of v at `to`: how many. */
-static size_t put_code_point(int32_t v, char *to)
-{
-	size_t k = v < 0x80 ? 1 : v < 0x800 ? 2 : v < 0x10000 ? 3 : 4;
-
-	for (size_t i = k - 1; i > 0; i--, v >>= 6)
-		to[i] = (char)(0x80 | (v & 63));
-	to[0] = (char)(k == 1 ? v : (0xf00 >> k & 0xff) | v);
-	return k;
-}
-
-static int32_t change_case(int32_t v, bool upper, locale_t l)
+static uint32_t change_case(uint32_t v, bool upper, locale_t l)
 {
 	if (l)
-		return (int32_t)(upper ? towupper_l((wint_t)v, l) : towlower_l((wint_t)v, l));
+		return (uint32_t)(upper ? towupper_l((wint_t)v, l) : towlower_l((wint_t)v, l));
 	if (upper)
 		return v >= 'a' && v <= 'z' ? v - 32 : v;
 	return v >= 'A' && v <= 'Z' ? v + 32 : v;
@@ -178,17 +150,17 @@ static int32_t change_case(int32_t v, bool upper, locale_t l)
 /* s with letters of one case; bytes that are not UTF-8 stay. l 0: only ASCII has letters. */
 static struct text in_case(struct eval *e, struct text s, bool upper, locale_t l)
 {
-	char *to = eval_scratch(e, 4 * s.n + 1);
-	size_t n = 0, k;
+	char *to = eval_scratch(e, UTF8_MAX * s.n + 1);
+	size_t n = 0;
+	int k, made;
 
-	for (; s.n; s.s += k, s.n -= k) {
-		int32_t v = code_point(s, &k), c = v < 0 ? v : change_case(v, upper, l);
-		if (c == v) {
-			memcpy(to + n, s.s, k);
-			n += k;
-		} else {
-			n += put_code_point(c, to + n);
-		}
+	for (; s.n; s.s += k, s.n -= (size_t)k) {
+		k = utf8_length(s.s, s.n);
+		made = k ? utf8_encode(change_case(utf8_decode(s.s, k), upper, l), to + n) : 0;
+		k = k ? k : 1;
+		if (!made)
+			memcpy(to + n, s.s, (size_t)(made = k));
+		n += (size_t)made;
 	}
 	return (struct text){to, n};
 }

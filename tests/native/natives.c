@@ -26,6 +26,8 @@ static void *hold(struct call *c, size_t bytes)
 	void *p = bytes < (size_t)1 << 40 && c->nheld < HELD ? malloc(bytes + !bytes) : NULL;
 
 	if (p)
+		memset(p, 0xab, bytes);
+	if (p)
 		c->held[c->nheld++] = p;
 	return p;
 }
@@ -398,6 +400,40 @@ static void test_small_floats(void)
 	ok(*y == 2, "halfway to even");
 }
 
+/* More tuples than memory has, each of no numbers: the product of what updates must have does not fit. */
+static void test_scatter_overflow(void)
+{
+	struct call *c = call_new(1);
+
+	operand(c, NATIVE_F32, DIMS(4));
+	operand(c, NATIVE_I64, DIMS((int64_t)1 << 62, 0));
+	operand(c, NATIVE_F32, DIMS(0, 4));
+	ok(run(c, "ScatterND") != NULL, "ScatterND: 2^62 tuples of no numbers");
+	call_free(c);
+}
+
+/* A sum over no numbers is 0, whatever the memory held before. */
+static void test_attention_empty(void)
+{
+	struct call *c = call_new(2);
+	int bad = 0;
+
+	operand(c, NATIVE_F32, DIMS(1, 3, 0));
+	operand(c, NATIVE_F32, DIMS(1, 3, 0));
+	float *v = operand(c, NATIVE_F32, DIMS(1, 3, 4));
+	for (int i = 0; i < 12; i++)
+		v[i] = 1;
+	attr(c, "kv_num_heads")->i = 2;
+	attr(c, "q_num_heads")->i = 2;
+	attr(c, "scale")->f = 1;
+	attr(c, "update_rule")->s = "linear";
+	const char *why = run(c, "LinearAttention");
+	for (int i = 0; !why && i < 12; i++)
+		bad += ((const float *)c->out[0].data)[i] != 0;
+	ok(!why && !bad, "LinearAttention of heads of no numbers: zeros (%s)", why ? why : "");
+	call_free(c);
+}
+
 static void test_sizes(void)
 {
 	for (enum dtype t = DT_NONE; t < DT_COUNT; t++)
@@ -409,6 +445,8 @@ int main(void)
 	static const char *const modes[] = {"nearest", "linear", "cubic"}, *const paddings[] = {"zeros", "border", "reflection"};
 
 	test_sizes();
+	test_scatter_overflow();
+	test_attention_empty();
 	test_dft();
 	test_one_sided();
 	for (int i = 0; i < 36; i++)

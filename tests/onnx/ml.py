@@ -135,7 +135,17 @@ def vectors():
             coefficients=fl(f32(n or 3)), **({"support_vectors": fl(f32(n, 3))} if n else {}))
 
 
+def chain():
+    """Types before an operator are looked for once a node, not once a path."""
+    nodes = [h.make_node("Add", [f"a{k}", f"a{k}"], [f"a{k + 1}"]) for k in range(60)]
+    nodes.append(h.make_node("Scaler", ["a60"], ["y"], domain="ai.onnx.ml", scale=[2.0]))
+    g = h.make_graph(nodes, "g", [h.make_tensor_value_info("a0", onnx.TensorProto.FLOAT, None)], [h.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)])
+    onnx.save(h.make_model(g, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)]), "chain.onnx")
+    rc, err = run("timeout 20 ge-import -q chain.onnx >chain.g")
+    report("Scaler behind 60 sums of unknown rank", f": {rc} {err}" if rc else "")
+
+
 if __name__ == "__main__":
-    for part in (numeric, linear, encoders, vectors):
+    for part in (numeric, linear, encoders, vectors, chain):
         part()
     print(f"# seed {seed}: {results} results")
