@@ -140,6 +140,8 @@ class Run:
 
     def compare(self, got, k):
         """Results by name against set k; a verdict."""
+        if not self.sets[k][1]:
+            return {"verdict": "none", "why": "no results to compare with"}
         for i, (o, want) in enumerate(zip(self.model.graph.output, self.sets[k][1])):
             x = got(o.name, i)
             why = differs(x, want, self.case, self.narrow(i))
@@ -157,6 +159,8 @@ class Run:
             path = self.dir + "/given.npz"
             np.savez(path, **given)
         out = self.dir + "/out.npz"
+        if os.path.exists(out):
+            os.unlink(out)
         code, said = tool(program, file, *(["-i", path] if given else []), "-o", out)
         if code:
             return ended(code, said)
@@ -206,7 +210,7 @@ def once_is_enough(r, stages):
         code, said = tool("ge-" + name, "--quiet", stage, "-o", again)
         if code:
             return dict(ended(code, said), why="%s twice: %s" % (name, said))
-        if digest(stage) != digest(again):
+        if not digest(stage) or digest(stage) != digest(again):
             return {"verdict": "wrong", "why": "%s twice is not once" % name}
     return None
 
