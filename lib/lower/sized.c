@@ -85,14 +85,6 @@ static void group_release(struct group *g)
 	vec_free(&g->dims);
 }
 
-bool group_varies(struct module *m, node_id n)
-{
-	struct group g = group_of(m, n);
-
-	group_release(&g);
-	return g.n > 0;
-}
-
 /* ---- sizes ---- */
 
 /* Does the symbol count images: is it axis 0 of values of four axes and more, and nothing else? */

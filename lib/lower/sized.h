@@ -11,10 +11,8 @@ struct sized {
 /* The group of Fused node n, whose types may have symbols. prog NULL and *why: there is no such program. A group without symbols is
  * lowered as ever; usual is NULL then. */
 struct sized lower_sized(struct module *m, node_id n, const struct target *t, const char *algo, const char **why);
-/* Has a type of the group a symbol? */
-bool group_varies(struct module *m, node_id n);
-/* Schedules by the trace, NULL: by the default schedule of the usual sizes, for as many threads as low.prog says; legalizes and verifies. The trace that was applied goes to
- * *trace (may be NULL), in the arena of low.prog. usual is spent. NULL, or why not. */
+/* Schedules by the trace, NULL: by the default schedule of the usual sizes, for as many threads as low.prog says; legalizes and verifies.
+ * The trace that was applied goes to *trace (may be NULL), in the arena of low.prog. usual is spent. NULL, or why not. */
 const char *sized_schedule(struct sized *s, const char *given, const char **trace);
 void sized_free(struct sized *s);
 #endif
