@@ -109,7 +109,7 @@ static bool scalar_of(struct module *m, val_id v, enum dtype t)
 	return is_plain(m, v) && val(m, v)->type.dtype == t && type_count(m, &val(m, v)->type) == 1;
 }
 
-/* The same of what Loop and Scan have besides operands and results of their own. */
+/* body_fits for Loop and Scan: number and condition of a step, carried values, slices, all of one number of steps. */
 static bool loop_fits(struct module *m, const struct node *n, graph_id g)
 {
 	const struct graph *b = graph(m, g);
@@ -138,8 +138,10 @@ static bool loop_fits(struct module *m, const struct node *n, graph_id g)
 			return false;
 	for (uint32_t k = 0; k < l.ncollected; k++) {
 		val_id v = n->out[l.ncarried + k];
-		if (v && !slice_fits(m, v, scan_number(n, "scan_output_axes", k), b->out.a[loop + l.ncarried + k]))
+		int64_t axis = scan_number(n, "scan_output_axes", k);
+		if (v && (!slice_fits(m, v, axis, b->out.a[loop + l.ncarried + k]) || (steps >= 0 && slices_of(m, v, axis).n != steps)))
 			return false;
+		steps = v ? slices_of(m, v, axis).n : steps;
 	}
 	return loop || steps >= 0;
 }

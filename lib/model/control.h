@@ -4,8 +4,8 @@
 #include "graph/bodies.h"
 #include "model/model.h"
 
-/* What a body reads or writes in no operand or result of the step lies in the step's workspace, below the arenas of the bodies, which
- * overlap. */
+/* What a body reads or writes that is no operand or result of the step lies at the start of the step's workspace. Behind it, from `arena`
+ * on, are the arenas of the bodies, all at one place. */
 struct control {
 	enum body_use use;
 	uint32_t nbody;

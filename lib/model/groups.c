@@ -119,17 +119,6 @@ void groups_check(struct module *m)
 			bind_missing(m, "ge-shape");
 }
 
-static bool node_varies(struct module *m, const struct node *n)
-{
-	bool varies = false;
-
-	for (uint32_t i = 0; i < n->nin; i++)
-		varies |= value_varies(m, n->in[i]);
-	for (uint32_t k = 0; k < n->nout; k++)
-		varies |= value_varies(m, n->out[k]);
-	return varies;
-}
-
 /* Every node becomes a Fused one or a view. Nodes that are Fused already are checked by lower_group. */
 void groups_make(struct module *m, graph_id g)
 {

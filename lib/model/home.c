@@ -23,15 +23,14 @@ int64_t value_bytes(struct module *m, val_id v)
 
 bool value_varies(const struct module *m, val_id v) { return v && !type_static(m, &m->values.a[v].type); }
 
-bool call_varies(const struct model *M, const struct call *c)
+bool node_varies(const struct module *m, const struct node *n)
 {
-	const struct node *n = node(M->m, c->node);
 	bool varies = false;
 
 	for (uint32_t i = 0; i < n->nin; i++)
-		varies |= value_varies(M->m, n->in[i]);
+		varies |= value_varies(m, n->in[i]);
 	for (uint32_t k = 0; k < n->nout; k++)
-		varies |= value_varies(M->m, n->out[k]);
+		varies |= value_varies(m, n->out[k]);
 	return varies;
 }
 

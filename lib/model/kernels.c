@@ -116,7 +116,7 @@ static struct lowered follow_trace(struct model *M, node_id n, const struct targ
 /* Without a kernel: a function of lib/native, or the slow path. */
 static void add_opaque(struct model *M, node_id n, const char *why)
 {
-	bool varies = call_varies(M, &(struct call){.node = n});
+	bool varies = node_varies(M->m, node(M->m, n));
 	node_id native = varies ? 0 : native_node(M->m, n);
 
 	evaluators_check(M->m, attr_graph(node(M->m, n), "graph"));
@@ -134,7 +134,7 @@ void call_add(struct model *M, node_id n, const struct target *t, const struct g
 	const char *why;
 	if (strip_images(m, n) > 1 && !image_apart(m, n, strip_images(m, n), t))
 		model_die_at(m, n, EX_BADDATA, "it does not run image by image; run ge-plan again");
-	if (call_varies(M, &(struct call){.node = n})) {
+	if (node_varies(M->m, node(M->m, n))) {
 		add_opaque(M, n, "its sizes are known only in a run");
 		return;
 	}

@@ -22,7 +22,7 @@ struct call {
 	/* KERNEL_OPAQUE: it has no lowering, the evaluator runs it: the slow path. KERNEL_NATIVE: nor has this, but C of its own.
 	 * KERNEL_CONTROL: it runs sections. */
 	uint32_t kernel;
-	const char *why; /* then: why it has none */
+	const char *why; /* then: why it has no kernel */
 	node_id alone;   /* of a native or control call: the one node of the group */
 	uint32_t opaque; /* its number among the opaque ones */
 	struct control *control;
@@ -110,7 +110,7 @@ int64_t home_bytes(const struct model *M, const struct call *c, val_id v);
 int64_t image_step(const struct model *M, const struct call *c, val_id v);
 /* Is the size of v known only in a run? */
 bool value_varies(const struct module *m, val_id v);
-bool call_varies(const struct model *M, const struct call *c); /* of an operand or a result */
+bool node_varies(const struct module *m, const struct node *n); /* of an operand or a result */
 /* Does the node's result share the bytes of its first operand? */
 bool node_is_view(struct module *m, const struct node *n);
 

@@ -62,7 +62,7 @@ void model_report_opaque(struct model *M, bool refuse)
 	free(text);
 }
 
-/* Copies a Fused node of the main graph into graph g, which gets an input for each operand that is not constant. */
+/* Copies a Fused node of a section into graph g, which gets an input for each operand that is not constant. */
 static void copy_call(struct module *m, graph_id g, node_id id)
 {
 	struct node n = *node(m, id);

@@ -203,23 +203,21 @@ static void run_once(struct library *l, struct pointers p, double *steps)
 }
 
 /* A copy of what the library keeps until its next run. */
-static void take(struct tensor *x, const struct hone_value *v)
+static void take(struct tensor *x, const struct hone_value *v, struct arena *a)
 {
-	int64_t *dims = xcalloc((size_t)v->rank + 1, sizeof *dims);
-
-	memcpy(dims, v->shape, (size_t)v->rank * sizeof *dims);
-	*x = (struct tensor){.dtype = (enum dtype)v->type, .rank = v->rank, .dims = dims};
+	*x = (struct tensor){.dtype = (enum dtype)v->type, .rank = v->rank};
+	x->dims = arena_copy(a, v->shape, (size_t)v->rank * sizeof *x->dims);
 	x->nbytes = (size_t)tensor_count(x) * dtype_size(x->dtype);
-	x->data = memcpy(xmalloc(x->nbytes + 1), v->data, x->nbytes);
+	x->data = arena_copy(a, v->data, x->nbytes);
 }
 
-void library_run(struct library *l, struct tensor *const *in, struct tensor *const *out)
+void library_run(struct library *l, struct tensor *const *in, struct tensor *const *out, struct arena *a)
 {
 	struct pointers p = pointers_of(l, in, out);
 
 	run_once(l, p, NULL);
 	for (int i = 0; i < l->model->num_outputs && l->model->run_values; i++)
-		take(out[i], &p.made[i]);
+		take(out[i], &p.made[i], a);
 	pointers_free(p);
 }
 

@@ -26,9 +26,9 @@ const char *library_check(const struct hone_tensor *t, const struct tensor *x, s
 /* A module with the inputs of the library and no nodes: inputs are made for it as for any graph. */
 struct module *library_module(const struct library *l);
 
-/* Runs once; in and out are as many as the model has, of the right types. Where sizes are known only in a run, out gets shapes and memory. Inputs the model cannot take, e.g. an
- * index that is out of range: die(65). */
-void library_run(struct library *l, struct tensor *const *in, struct tensor *const *out);
+/* Runs once; in and out are as many as the model has, of the right types. Where sizes are known only in a run, out gets shapes and memory
+ * of the arena. Inputs the model cannot take, e.g. an index that is out of range: die(65). */
+void library_run(struct library *l, struct tensor *const *in, struct tensor *const *out, struct arena *a);
 
 /* Order statistics of timed runs, in seconds. */
 struct timing {

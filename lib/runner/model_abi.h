@@ -19,7 +19,7 @@ struct hone_tensor {
 struct hone_step { /* one call of a kernel, in order */
 	const char *kernel, *node;
 	double flops;
-	int slow; /* no kernel: 1: the evaluator runs it; 2: C of the library's own */
+	int slow; /* 0: a kernel, or a branch or loop ("flow"); 1: the evaluator runs it; 2: C of the library's own */
 };
 struct hone_model {
 	int abi;

@@ -15,7 +15,8 @@ void put_string(FILE *f, const char *s);
 /* s inside a comment, which it cannot end. */
 void put_comment(FILE *f, const char *s);
 /* The template up to (not including) the line that is `until`; returns what follows that line. Lines that begin with
- * @THREADS@ are for libraries of several threads, those with @NATIVE@ for libraries with native steps. */
+ * @THREADS@ are for libraries of several threads, those with @NATIVE@ for libraries with native steps, with
+ * @SHAPED@ for those that have sizes that only a run knows. */
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until);
 /* Of the node, else of its first result. */
 const char *call_name(struct emission *e, uint32_t c);

@@ -135,7 +135,7 @@ static void put_call(struct emission *e, FILE *f, const struct section *s, uint3
 {
 	const struct call *x = &e->M->calls.a[c];
 
-	if (x->kernel == KERNEL_OPAQUE && call_varies(e->M, x))
+	if (x->kernel == KERNEL_OPAQUE && node_varies(e->M->m, node(e->M->m, x->node)))
 		put_values_call(e, f, c);
 	else if (x->kernel == KERNEL_OPAQUE)
 		put_opaque_call(e, f, c);

@@ -32,8 +32,8 @@ static int symbol_of(struct emission *e, dim d, int *count)
 	return at;
 }
 
-/* What a model of varying sizes knows besides: names and numbers of sizes, and numbers of types. */
-static void put_symbols(struct emission *e, FILE *f, const char *what, size_t n, const val_id *v)
+/* What a model of varying sizes knows besides: names of sizes, of inputs their numbers, and numbers of types. */
+static void put_symbols(struct emission *e, FILE *f, const char *what, size_t n, const val_id *v, bool inputs)
 {
 	struct module *m = e->M->m;
 	int count = 0;
@@ -50,15 +50,19 @@ static void put_symbols(struct emission *e, FILE *f, const char *what, size_t n,
 				fprintf(f, "NULL");
 			fprintf(f, ", ");
 		}
-		fprintf(f, "NULL};\nstatic const int %s_symbol%zu[] = {", what, i);
+		fprintf(f, "NULL};\n");
+		if (!inputs)
+			continue;
+		fprintf(f, "static const int %s_symbol%zu[] = {", what, i);
 		for (int k = 0; k < t->rank; k++)
 			fprintf(f, "%d, ", symbol_of(e, t->dims[k], &count));
 		fprintf(f, "0};\n");
 	}
-	fprintf(f, "static const int *const %s_symbol[] = {", what);
-	for (size_t i = 0; i < n; i++)
+	if (inputs)
+		fprintf(f, "static const int *const %s_symbol[] = {", what);
+	for (size_t i = 0; i < n && inputs; i++)
 		fprintf(f, "%s_symbol%zu, ", what, i);
-	fprintf(f, "NULL}, %s_type[] = {", what);
+	fprintf(f, "%sstatic const int %s_type[] = {", inputs ? "NULL};\n" : "", what);
 	for (size_t i = 0; i < n; i++)
 		fprintf(f, "%d, ", (int)val(m, v[i])->type.dtype);
 	fprintf(f, "0};\n");
@@ -79,7 +83,7 @@ static void put_tensors(struct emission *e, FILE *f, const char *what, size_t n,
 		fprintf(f, "0};\n");
 	}
 	if (e->M->shaped)
-		put_symbols(e, f, what, n, v);
+		put_symbols(e, f, what, n, v, !name);
 	fprintf(f, "static const struct hone_tensor %s[] = {\n", what);
 	for (size_t i = 0; i < n; i++) {
 		fprintf(f, "\t{");

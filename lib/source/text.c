@@ -66,19 +66,17 @@ void put_comment(FILE *f, const char *s)
 
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until)
 {
-	static const char threads[] = "@THREADS@", native[] = "@NATIVE@", shaped[] = "@SHAPED@";
+	const struct {
+		const char *mark;
+		bool wanted;
+	} marks[] = {{"@THREADS@", e->functions.threads > 1}, {"@NATIVE@", e->M->nnative}, {"@SHAPED@", e->M->shaped}};
 
 	while (*text) {
-		if (!strncmp(text, threads, sizeof threads - 1)) {
-			text += e->functions.threads > 1 ? sizeof threads - 1 : strcspn(text, "\n") + 1;
-			continue;
-		}
-		if (!strncmp(text, native, sizeof native - 1)) {
-			text += e->M->nnative ? sizeof native - 1 : strcspn(text, "\n") + 1;
-			continue;
-		}
-		if (!strncmp(text, shaped, sizeof shaped - 1)) {
-			text += e->M->shaped ? sizeof shaped - 1 : strcspn(text, "\n") + 1;
+		size_t k = 0;
+		while (k < sizeof marks / sizeof *marks && strncmp(text, marks[k].mark, strlen(marks[k].mark)))
+			k++;
+		if (k < sizeof marks / sizeof *marks) {
+			text += marks[k].wanted ? strlen(marks[k].mark) : strcspn(text, "\n") + 1;
 			continue;
 		}
 		if (until && !strncmp(text, until, strlen(until)))

@@ -58,7 +58,7 @@ graph main {
   output p2 = p2
 }
 END
-ge-load case.txt -o case.i.g && made case.i.g case && [ -z "$(ge-plan case.i.g 2>&1 >/dev/null | grep 'slow path')" ]
+ge-load case.txt -o case.i.g && made case.i.g case && ge-plan -q --no-fallback case.g -o whole.g && [ -s whole.g ]
 ok $? "Case and PartitionedCall are steps"
 for i in -1 0 1 2 7; do
 	run-dev case.so --range i=$i:$i -o y.npz && run-ref case.i.g --range i=$i:$i -o r.npz && equal y.npz r.npz
@@ -88,4 +88,76 @@ ok $? "a Loop without a condition"
 run-dev endless.so -o y.npz 2>err
 [ $? = 65 ] && grep -q 'step forever: 100000000 steps, and it does not end' err && [ "$(wc -l <err)" = 1 ]
 ok $? "a Loop that does not end: 65, naming it"
+
+# A step on the slow path in a branch and in a loop.
+cat >slow.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+const half = f32[] [.5]
+const three = i64[] [3]
+graph pooled {
+  input a: f32[1,2,4,4]
+  b = LpPool(a) {kernel_shape=[2,2] p=3 pads=[1,1,0,0]}
+  c = Exp(b)
+  output c = c
+}
+graph other {
+  input a: f32[1,2,4,4]
+  b = Neg(a)
+  output b = b
+}
+graph body {
+  input i: i64[]
+  input go: bool[]
+  input a: f32[1,2,4,4]
+  b = LpPool(a) {kernel_shape=[2,2] p=3 pads=[1,1,0,0]}
+  c = Mul(b, @half)
+  output go2 = go
+  output c = c
+  output b = b
+}
+graph main {
+  input which: bool[]
+  input x: f32[1,2,4,4]
+  p = If(which, x) {else_branch=graph other then_branch=graph pooled}
+  q, all = Loop(@three, -, p) {body=graph body}
+  y = LpPool(q) {kernel_shape=[2,2] p=3 pads=[1,1,0,0]}
+  output y = y
+  output all = all
+}
+END
+ge-load slow.txt -o slow.i.g && made slow.i.g slow && [ "$(grep -c 'opaque_run(m, [0-9]*, [0-9]*,' slow.c)" = 3 ]
+ok $? "steps on the slow path in a branch, a loop and the main graph"
+for which in 0 1; do equal --range which=$which:$which slow.so slow.i.g; ok $? "condition $which"; done
+
+# Collected values whose declared lengths differ: no number of steps is right for both.
+cat >lengths.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+const yes = bool[] [1]
+graph body {
+  input i: i64[]
+  input go: bool[]
+  input a: f32[3]
+  b = Add(a, a)
+  output go2 = go
+  output b = b
+  output b1 = b
+  output b2 = b
+}
+graph main {
+  input n: i64[]
+  input l: f32[3]
+  s: f32[3], y: f32[50000,3], z: f32[2,3] = Loop(n, @yes, l) {body=graph body} "loop"
+  output y = y
+  output z = z
+}
+END
+ge-load lengths.txt -o lengths.i.g && made lengths.i.g lengths
+ok $? "a Loop of which results have other lengths"
+for n in 2 50000; do
+	run-dev lengths.so --range n=$n:$n -o y.npz 2>err
+	[ $? = 65 ] && [ "$(wc -l <err)" = 1 ]
+	ok $? "$n steps of it: 65"
+done
 done_testing

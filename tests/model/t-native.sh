@@ -25,8 +25,7 @@ END
 ge-load mix.txt | passes >mix.g && ge-plan mix.g -o planned.g 2>report &&
 	grep -Eq '^ge-plan: 2 of [0-9]+ steps native: bend \(GridSample\), pick \(GridSample\)$' report && ! grep -q 'slow path' report
 ok $? "ge-plan names the native steps"
-ge-dump planned.g | grep '"bend"\|"pick"' | grep -q '"0 2 3 1"'
-[ $? = 1 ]
+[ "$(ge-dump planned.g | grep -c '^  [cdrs]: f32[[0-9,]*] = hone.Fused')" = 4 ]
 ok $? "their operands are row-major"
 ge-plan --quiet planned.g -o twice.g && same_graph planned.g twice.g
 ok $? "a plan twice is a plan once"
@@ -49,13 +48,13 @@ ok $? "ge-emit --report counts them"
 ge-export mix.g -o mix.onnx && hone build --no-fallback mix.onnx -o built >out 2>err && grep -q '2 of .* steps native: bend' out && equal built.so mix.onnx
 ok $? "hone build reports them"
 for name in native native_run grid GRID_taps; do
-	ge-emit --quiet --no-compile planned.g -o $name && grep -q "^typedef struct model_$name model_$name;" $name.h || break
-done
-ok $? "models with names of theirs"
+	ge-emit --quiet --no-compile planned.g -o $name && grep -q "^typedef struct model_$name model_$name;" $name.h || echo $name
+done >bad
+nothing "models with names of theirs" "$(cat bad)"
 
 # The text of models without native steps knows nothing of them.
 printf 'hone-text 1\nmodule ir=8 opset=28\ngraph main {\n  input x: f32[4]\n  y = Relu(x)\n  output y = y\n}\n' | ge-load | passes | ge-plan --quiet |
-	ge-emit --quiet --no-compile -o plain && ! grep -qi native plain.c
+	ge-emit --quiet --no-compile -o plain && [ -s plain.c ] && ! grep -qi native plain.c
 ok $? "a model without them"
 
 # All functions in one file: what they share by chance would clash in models.

@@ -96,7 +96,7 @@ void exposed_run(struct exposed *e, struct tensor **in, struct arena *a)
 		if (why)
 			die(EX_BADDATA, "%s: %s", e->l.path, why);
 	}
-	library_run(&e->l, in, e->out);
+	library_run(&e->l, in, e->out, a);
 	for (int i = 0; i < l->num_outputs; i++)
 		if (e->row[i])
 			value_stat_add(e->row[i], e->out[i]);

@@ -65,7 +65,7 @@ static struct outputs library_source_run(struct source *s, struct tensor **in, s
 		out[i] = library_tensor(&l->model->outputs[i], a);
 		o.t[i] = (struct named_tensor){(char *)l->model->outputs[i].name, out[i]};
 	}
-	library_run(l, in, out);
+	library_run(l, in, out, a);
 	return o;
 }
 

@@ -221,7 +221,7 @@ static int run(const struct tool *t, struct tool_args *a)
 	struct tensor **out = ARENA_ARRAY(&arena, struct tensor *, l.model->num_outputs);
 	for (int i = 0; i < l.model->num_outputs; i++)
 		out[i] = library_tensor(&l.model->outputs[i], &arena);
-	library_run(&l, in, out);
+	library_run(&l, in, out, &arena);
 	if (a->out)
 		write_outputs(&l, out, a->out, &arena);
 	if (bench || kernels) {
