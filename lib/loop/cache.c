@@ -235,6 +235,37 @@ static void part_sums(struct loop_prog *p, nest_id n, void *arg)
 		lnest(p, n)->part = true;
 }
 
+/* Is the nest of s, at the root, still as its stage made it, but for splits and order of reduce loops? around: the k loops of update. */
+static const char *factor_fits(struct loop_prog *p, stage_id s, const char *stage, nest_id update, const nest_id *around, int k)
+{
+	for (int i = 0; i < k; i++)
+		if (lnest(p, around[i])->of != s || !prog_fixed(p, lnest(p, around[i])->extent) || lnest(p, around[i])->cut.n ||
+		    lnest(p, around[i])->step)
+			return whynot(p, "%s is scheduled already", stage);
+	if (sole_writer(p, s))
+		return sole_writer(p, s);
+	if (!k || nest_blocks(p, around[0], 0, NULL, 0) != 2 || lnest(p, around[0])->parent != p->root)
+		return whynot(p, "%s is not at the root", stage);
+	for (int a = 0; a < lstage(p, s)->nspatial; a++)
+		if (lnest(p, update)->bind[a] != poly_of(p->P, lnest(p, around[a])->var))
+			return whynot(p, "%s is scheduled already", stage);
+	return NULL;
+}
+
+/* The whole of a stage as nest number `place` of the root. */
+static nest_id place_whole(struct loop_prog *p, stage_id s, size_t place)
+{
+	poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
+
+	for (int a = 0; a < lstage(p, s)->naxes; a++) {
+		lo[a] = poly_const(p->P, 0);
+		extent[a] = axis_size(p, &lstage(p, s)->axis[a]);
+	}
+	nest_id made = nest_of_stage(p, s, lo, extent);
+	nest_insert(p, p->root, place, made);
+	return made;
+}
+
 /* The part's axes: the spatial ones of s, the factored loop, then a reduce axis for each other reduce loop. */
 const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loop, const char *name)
 {
@@ -250,21 +281,11 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 	int n = nest_blocks(p, p->root, s, block, 3);
 	if (n != 2 || lnest(p, block[0])->phase != BLOCK_INIT)
 		return whynot(p, "%s is scheduled already", stage);
-	nest_id update = block[1], top = update;
+	nest_id update = block[1];
 	int k = nest_loops(p, update, around);
-	top = k ? around[0] : 0;
-	for (int i = 0; i < k; i++)
-		if (lnest(p, around[i])->of != s || !prog_fixed(p, lnest(p, around[i])->extent) || lnest(p, around[i])->cut.n ||
-		    lnest(p, around[i])->step)
-			return whynot(p, "%s is scheduled already", stage);
-	if (sole_writer(p, s))
-		return sole_writer(p, s);
-	if (!top || nest_blocks(p, top, 0, NULL, 0) != 2 || lnest(p, top)->parent != p->root)
-		return whynot(p, "%s is not at the root", stage);
+	if ((why = factor_fits(p, s, stage, update, around, k)))
+		return why;
 	struct stage old = *lstage(p, s);
-	for (int a = 0; a < old.nspatial; a++)
-		if (lnest(p, update)->bind[a] != poly_of(p->P, lnest(p, around[a])->var))
-			return whynot(p, "%s is scheduled already", stage);
 	struct loop_buf b = *lbuf(p, old.out);
 	int64_t lanes, shape[LOOP_RANK_MAX];
 	if (!poly_is_const(p->P, lnest(p, l)->extent, &lanes))
@@ -307,19 +328,11 @@ const char *prim_rfactor(struct loop_prog *p, const char *stage, const char *loo
 		index[a] = stage_axis(p, s, a);
 	index[old.nspatial] = stage_reduce(p, s, "lane", lanes);
 	stage_body(p, s, old.comb, ex_read(p, lstage(p, part)->out, b.rank + 1, index));
-	size_t place = nest_index(p, top);
-	nest_remove(p, top);
-	const stage_id both[2] = {part, s};
-	for (int i = 0; i < 2; i++) {
-		poly lo[LOOP_AXES_MAX], extent[LOOP_AXES_MAX];
-		for (int a = 0; a < lstage(p, both[i])->naxes; a++) {
-			lo[a] = poly_const(p->P, 0);
-			extent[a] = axis_size(p, &lstage(p, both[i])->axis[a]);
-		}
-		nest_id made = nest_of_stage(p, both[i], lo, extent);
-		nest_insert(p, p->root, place + (size_t)i, made);
-		if (p->params.n && !i)
-			nest_walk(p, made, part_sums, NULL);
-	}
+	size_t place = nest_index(p, around[0]);
+	nest_remove(p, around[0]);
+	nest_id sums = place_whole(p, part, place);
+	if (p->params.n)
+		nest_walk(p, sums, part_sums, NULL);
+	place_whole(p, s, place + 1);
 	return NULL;
 }
