@@ -48,8 +48,12 @@ tune-op --kb kb5b --quiet --trials 2 --only Gemm --runner 'ulimit -f 16; exec ru
 ok $? "no runner can build: the report says why"
 tune-op --kb kb6 --quiet --seconds 14 --only Conv m.g -o stalled.g >report 2>err &
 tuner=$!
-for i in $(seq 100); do store=$(pgrep -P $tuner tune-op) && break || sleep 0.1; done
-sleep 1
+# Until it has become the runner, the runner's process has the name of the tuner, too.
+for i in $(seq 100); do
+	sleep 0.1
+	store=$(pgrep -P $tuner tune-op)
+	[ "$i" -ge 10 ] && [ "$(printf '%s\n' "$store" | grep -c .)" = 1 ] && break
+done
 kill -STOP "$store" && sleep 11 && kill -CONT "$store" && wait $tuner && [ -s stalled.g ] && ! grep -q 'said nothing' err
 ok $? "what the runner said while the knowledge base stood still is not silence"
 from=$(date +%s)
