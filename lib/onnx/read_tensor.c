@@ -22,7 +22,8 @@ static void strings(struct tensor *t, const Onnx__TensorProto *p, struct arena *
 	for (size_t i = 0; i < p->n_string_data; i++) {
 		uint32_t n = (uint32_t)p->string_data[i].len;
 		memcpy(o, &n, 4);
-		memcpy(o + 4, p->string_data[i].data, n);
+		if (n) /* an empty string has no data */
+			memcpy(o + 4, p->string_data[i].data, n);
 		o += 4 + n;
 	}
 }

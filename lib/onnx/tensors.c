@@ -249,7 +249,8 @@ static void string_data(struct importer *c, struct tensor *t, const Onnx__Tensor
 	for (size_t i = 0; i < n; i++) {
 		uint32_t len = (uint32_t)p->string_data[i].len;
 		memcpy(out, &len, 4);
-		memcpy(out + 4, p->string_data[i].data, len);
+		if (len) /* an empty string has no data */
+			memcpy(out + 4, p->string_data[i].data, len);
 		out += 4 + len;
 	}
 }
