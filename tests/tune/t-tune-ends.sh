@@ -24,9 +24,7 @@ tune-op $fake --quiet --kb kb10 --json m.g -o none.g >first && tune-op $fake --q
 ok $? "with nothing left to do it draws the curves of before"
 
 # A model that has been tuned before.
-kb dump --kb kb1 | awk 'BEGIN { RS = ""; ORS = "\n\n"; FS = "\n" }
-	/\nverdict slower/ && /\ntask Gemm/ && !n++ { sub(/^record [0-9a-f]*/, "record"); sub(/verdict slower/, "verdict faster")
-		gsub(/\n(mean|remeasurements|remeasurement|against|kept|ratio|lo|hi|samples|why) [^\n]*/, ""); print $0 "\nagainst default\nratio 0.5\nlo 0.4\nhi 0.6\nsamples 1/2" }' >worse
+kb dump --kb kb1 | twice_as_fast '\nverdict slower.*\ntask Gemm|\ntask Gemm.*\nverdict slower' >worse
 [ -s worse ] && kb put --quiet --kb lies <worse && kb apply --kb lies --target fake m.g -o given.g && ge-dump given.g | grep -q 'trace="# trace'
 ok $? "a model that comes with a trace"
 HONE_KB=$PWD/kb4 tune-op $fake --json --trials 40 --only Gemm given.g -o dropped.g >report 2>err
