@@ -1,5 +1,6 @@
 # hone: build and simplify on the digits model, what a failure leaves, the same bytes from anywhere.
 . "$top/tests/lib.sh"
+export HONE_KB="$PWD/kb" # that of all tests stays empty
 rc() { "$@" >out 2>err; echo $?; }
 model=$top/examples/digits/digits.onnx
 
