@@ -116,8 +116,7 @@ static struct lowered follow_trace(struct model *M, node_id n, const struct targ
 /* Without a kernel: a function of lib/native, or the slow path. */
 static void add_opaque(struct model *M, node_id n, const char *why)
 {
-	bool varies = node_varies(M->m, node(M->m, n));
-	node_id native = varies ? 0 : native_node(M->m, n);
+	node_id native = native_node(M->m, n);
 
 	evaluators_check(M->m, attr_graph(node(M->m, n), "graph"));
 	if (native) {

@@ -126,25 +126,60 @@ void put_native_attrs(struct emission *e, FILE *f, uint32_t c)
 	fprintf(f, "};\n\n");
 }
 
-/* The type, shape and place of a value, as a struct native_tensor. */
-static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id v)
+/* The type and shape of a value: the start of a struct native_tensor. */
+static void put_type(struct emission *e, FILE *f, val_id v)
+{
+	const struct type *t = &val(e->M->m, v)->type;
+	int64_t dims[RANK_MAX];
+
+	for (int i = 0; i < t->rank; i++)
+		if (!poly_is_const(e->M->m->dims, t->dims[i], &dims[i]))
+			dims[i] = -1;
+	fprintf(f, "{%d, %d, ", (int)t->dtype, t->rank);
+	put_ints(f, t->rank < 0 ? 0 : t->rank, dims);
+}
+
+/* A value as a struct native_tensor. result: one that varies has its place later. */
+static void put_tensor(struct emission *e, FILE *f, const struct call *c, val_id v, bool result)
 {
 	struct module *m = e->M->m;
-	int64_t dims[RANK_MAX];
+	bool varies = value_varies(m, v);
 
 	if (!v) {
 		fprintf(f, "{0}, ");
 		return;
 	}
-	type_dims(m, &val(m, v)->type, dims);
-	fprintf(f, "{%d, %d, ", (int)val(m, v)->type.dtype, val(m, v)->type.rank);
-	put_ints(f, val(m, v)->type.rank, dims);
+	if (varies && !result) {
+		fprintf(f, "TENSOR(");
+		put_value(e, f, v);
+		fprintf(f, "), ");
+		return;
+	}
+	put_type(e, f, v);
+	if (varies) {
+		fprintf(f, ", NULL}, ");
+		return;
+	}
 	fprintf(f, ", (void *)");
 	if (val(m, v)->kind == VAL_CONST)
 		fprintf(f, "W(%" PRId64 ")", weights_value(&e->weights, e->M, v));
 	else
 		put_place(e, f, c, v);
 	fprintf(f, "}, ");
+}
+
+/* The slots of results; those that have none are NULL. */
+static void put_slots(struct emission *e, FILE *f, const struct call *x)
+{
+	fprintf(f, ",\n\t\t\t.ctx = (void *)(struct hone_slot *const[]){");
+	for (uint32_t k = 0; k < node(e->M->m, x->alone)->nout; k++) {
+		val_id v = call_result(e->M, x, k);
+		if (value_varies(e->M->m, v))
+			fprintf(f, "&m->slot[%" PRIu32 "], ", value_home(e->M, v).index);
+		else
+			fprintf(f, "NULL, ");
+	}
+	fprintf(f, "NULL}");
 }
 
 void put_native_call(struct emission *e, FILE *f, uint32_t c)
@@ -157,12 +192,14 @@ void put_native_call(struct emission *e, FILE *f, uint32_t c)
 	fprintf(f, "\tif (native_run(&m->scratch, %" PRIu32 ", native_%s, &(struct native){\n\t\t\t.in = (const struct native_tensor[]){",
 		c, function_of(e, c));
 	for (uint32_t i = 0; i < n->nin; i++)
-		put_tensor(e, f, x, call_operand(e->M, x, i));
+		put_tensor(e, f, x, call_operand(e->M, x, i), false);
 	fprintf(f, "{0}}, .nin = %" PRIu32 ",\n\t\t\t.out = (struct native_tensor[]){", n->nin);
 	for (uint32_t k = 0; k < n->nout; k++)
-		put_tensor(e, f, x, call_result(e->M, x, k));
+		put_tensor(e, f, x, call_result(e->M, x, k), true);
 	fprintf(f, "{0}}, .nout = %" PRIu32, n->nout);
 	fprintf(f, ", .step = 0x%" PRIx64 "u", native_step(e->M->m, n));
+	if (e->M->shaped)
+		put_slots(e, f, x);
 	if (nattr)
 		fprintf(f, ", .attr = native_attrs%" PRIu32 ", .nattr = %d", c, nattr);
 	fprintf(f, "},\n\t\t\t(const char *const[]){");

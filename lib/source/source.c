@@ -96,7 +96,7 @@ static void put_runtime(struct emission *e, FILE *f)
 	if (e->M->shaped)
 		put_template(e, f, values_text, NULL);
 	if (e->M->nnative)
-		fprintf(f, "%s", native_runtime_text);
+		put_template(e, f, native_runtime_text, NULL);
 	if (e->functions.threads > 1)
 		put_template(e, f, team, NULL);
 	put_steps(e, f);

@@ -40,5 +40,6 @@ void put_steps(struct emission *e, FILE *f);
 /* As C: where v is for call c (NULL: for no call); the workspace of call c, from `offset` on. */
 void put_place(struct emission *e, FILE *f, const struct call *c, val_id v);
 void put_workspace(struct emission *e, FILE *f, uint32_t c, int64_t offset);
-void put_weights(struct emission *e, FILE *f); /* as a C array, for --embed */
+void put_value(struct emission *e, FILE *f, val_id v); /* one of varying size: a struct hone_value */
+void put_weights(struct emission *e, FILE *f);         /* as a C array, for --embed */
 #endif

@@ -70,15 +70,22 @@ static void put_kernel_call(struct emission *e, FILE *f, uint32_t c)
 	fprintf(f, emit_starts_team(e->M->kernels.a[x->kernel].prog) ? ", m->team);\n" : ");\n");
 }
 
+void put_value(struct emission *e, FILE *f, val_id v)
+{
+	struct home h = value_home(e->M, v);
+
+	fprintf(f, h.kind == HOME_SLOT ? "m->slot[%" PRIu32 "].v" : "m->given[%" PRIu32 "]", h.index);
+}
+
 /* As a const struct hone_value *. */
-static void put_value(struct emission *e, FILE *f, val_id v)
+static void put_value_pointer(struct emission *e, FILE *f, val_id v)
 {
 	const struct type *t = &val(e->M->m, v)->type;
-	struct home h = value_home(e->M, v);
 	int64_t dims[RANK_MAX];
 
 	if (value_varies(e->M->m, v)) {
-		fprintf(f, h.kind == HOME_SLOT ? "&m->slot[%" PRIu32 "].v" : "&m->given[%" PRIu32 "]", h.index);
+		fprintf(f, "&");
+		put_value(e, f, v);
 		return;
 	}
 	type_dims(e->M->m, t, dims);
@@ -100,7 +107,7 @@ static void put_values_call(struct emission *e, FILE *f, uint32_t c)
 	fprintf(f, "\tif (opaque_run_values(m, %" PRIu32 ", %" PRIu32 ", (const struct hone_value *const[]){", c, x->opaque);
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (val(m, n->in[i])->kind != VAL_CONST) {
-			put_value(e, f, n->in[i]);
+			put_value_pointer(e, f, n->in[i]);
 			fprintf(f, ", ");
 		}
 	fprintf(f, "NULL},\n\t\t\t(struct results){.slot = (const int[]){");
@@ -186,7 +193,7 @@ static void put_section(struct emission *e, FILE *f, const struct section *s)
 		if (s->out.a[k])
 			continue;
 		if (value_varies(M->m, g->out.a[k])) {
-			fprintf(f, "\tm->made[%zu] = *", k);
+			fprintf(f, "\tm->made[%zu] = ", k);
 			put_value(e, f, g->out.a[k]);
 			fprintf(f, ";\n");
 			continue;

@@ -26,6 +26,8 @@ graph main {
 END
 ge-load vary.txt | ge-shape | ge-fuse | ge-layout -o vary.g && ge-plan -q vary.g -o plan.g && ge-emit -q plan.g -o vary && [ -s vary.so ]
 ok $? "open sizes are compiled"
+grep -q 'native_run(&m->scratch, [0-9]*, native_NonZero, ' vary.c
+ok $? "a native step whose result size the data decide"
 for n in 1 5 3 0 40; do
 	run-dev vary.so --set n=$n -o y.npz && run-ref vary.g --set n=$n -o r.npz && { equal y.npz r.npz || [ $n = 0 ]; }
 	ok $? "n=$n: the evaluator's numbers"
