@@ -96,6 +96,40 @@ NATIVE const char *native_Bernoulli(struct native *n)
 	return why;
 }
 
+/* ---- Dropout ---- */
+
+/* Each element stays, by 1 / (1 - ratio) as large, where a random number is ratio or more; outside training all stay as they are. */
+NATIVE const char *native_Dropout(struct native *n)
+{
+	const struct native_tensor *x = &n->in[0];
+	bool training = native_has(n, 2) && native_count(&n->in[2]) == 1 && native_get(n->in[2].type, n->in[2].data, 0) != 0;
+	double ratio = native_has(n, 1) && native_count(&n->in[1]) == 1 ? native_get(n->in[1].type, n->in[1].data, 0) : 0.5;
+	const struct native_attr *a = native_attr(n, "seed");
+	uint64_t seed = random_bits(a ? (uint64_t)a->i : n->step, 0);
+	int64_t count = native_count(x);
+	uint8_t *mask = NULL;
+	void *y;
+
+	if (!(ratio >= 0 && ratio < 1))
+		return native_why(n, "ratio %g, takes 0 to less than 1", ratio);
+	training &= ratio > 0;
+	if (!native_size(x->type) || (training && !native_is_float(x->type)))
+		return native_no_type();
+	if (!(y = n->room(n, 0, x->type, x->rank, x->dims)) ||
+	    (native_wants(n, 1) && !(mask = n->room(n, 1, NATIVE_BOOL, x->rank, x->dims))))
+		return native_no_room(n);
+	memcpy(y, x->data, (size_t)count * native_size(x->type));
+	if (mask)
+		memset(mask, 1, (size_t)count);
+	for (int64_t i = 0; training && i < count; i++) {
+		bool stays = random_unit(seed, (uint64_t)i) >= ratio;
+		native_set(x->type, y, i, stays ? native_get(x->type, x->data, i) / (1 - ratio) : 0);
+		if (mask)
+			mask[i] = stays;
+	}
+	return NULL;
+}
+
 /* ---- Multinomial ---- */
 
 /* The sums of probabilities, up to each class, of a row of their logarithms. */

@@ -86,14 +86,6 @@ static bool where(struct contrib *x)
 	return quantized(x, make(x, OP_Where, 3, in), 7, 8, 1);
 }
 
-static val_id number(struct contrib *x, double c)
-{
-	struct tensor *t = tensor_new(&x->m->arena, DT_F32, 0, NULL);
-
-	tensor_set(t, 0, c);
-	return const_tensor(x->m, 0, t);
-}
-
 /* C is i32, its scale alpha times those of A and B. Without a scale of the result it is a float. */
 static bool gemm(struct contrib *x)
 {
@@ -107,7 +99,7 @@ static bool gemm(struct contrib *x)
 	attr_set_int(x->m, made(x, in[1]), "axis", attr_int(self(x), "transB", 0) ? 0 : 1);
 	if (operand(x, 6)) {
 		s = bin(x, OP_Mul, operand(x, 1), operand(x, 4));
-		s = alpha == 1 ? s : bin(x, OP_Mul, s, number(x, alpha));
+		s = alpha == 1 ? s : bin(x, OP_Mul, s, contrib_number(x, alpha));
 		in[2] = make(x, OP_DequantizeLinear, 2, (val_id[]){operand(x, 6), s});
 		attr_set_int(x->m, made(x, in[2]), "axis", -1);
 	}
@@ -187,6 +179,8 @@ bool contrib_expand(struct importer *c, node_id id)
 
 	if (!strcmp(sym_str(n->domain), "ai.onnx.ml"))
 		return ml_expand(&x);
+	if (!strcmp(sym_str(n->domain), "ai.onnx.preview") || !strcmp(sym_str(n->domain), "ai.onnx.preview.training"))
+		return preview_expand(&x);
 	if (strcmp(sym_str(n->domain), "com.microsoft") || n->nout < 1 || !n->out[0] || !n->nin || !n->in[0])
 		return false;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

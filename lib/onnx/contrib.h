@@ -51,8 +51,24 @@ static inline bool result_is(struct contrib *x, uint32_t k, val_id v)
 }
 static inline bool done(struct contrib *x, val_id v) { return result_is(x, 0, v); }
 
+/* contrib_values.c: what is known of v's type, rank and extents; nodes before it are inferred for that. */
+const struct type *contrib_type(struct contrib *x, val_id v);
+int contrib_rank(struct contrib *x, val_id v);
+bool contrib_extent(struct contrib *x, val_id v, int axis, int64_t *n);
+val_id contrib_cast(struct contrib *x, val_id v, enum dtype t); /* v itself, if it is of type t */
+val_id contrib_ints(struct contrib *x, int n, const int64_t *v);
+val_id contrib_scalar(struct contrib *x, enum dtype t, double c);
+val_id contrib_number(struct contrib *x, double c); /* f32 */
+val_id contrib_reshaped(struct contrib *x, val_id v, int n, const int64_t *dims);
+val_id contrib_shaped_like(struct contrib *x, enum opcode op, val_id g, val_id v); /* op, Reshape or Expand, of g to v's shape */
+val_id contrib_filled_like(struct contrib *x, val_id v, enum dtype t, double c);   /* of v's shape */
+
 /* MatMulNBits of com.microsoft (n_bits.c). false: not in a form that ONNX has words for. */
 bool n_bits_matmul(struct contrib *x);
 /* Operators of the domain ai.onnx.ml (ml.c). false: not one that ONNX has words for. */
 bool ml_expand(struct contrib *x);
+/* Operators of the domains ai.onnx.preview and ai.onnx.preview.training (preview.c). false: not one of them. */
+bool preview_expand(struct contrib *x);
+/* Gradient (gradient.c). */
+bool gradient_expand(struct contrib *x);
 #endif

@@ -7,71 +7,7 @@
 
 /* ---- operands and constants ---- */
 
-enum { CHAIN_MAX = 1000 };
-
-/* Was this node asked before? Only the first time its operands are looked at: what is not known then will not be. */
-static bool asked(struct importer *c, node_id n)
-{
-	while (c->asked.n <= n)
-		vec_push(&c->asked, false);
-	bool before = c->asked.a[n];
-	c->asked.a[n] = true;
-	return before;
-}
-
-/* What is known of v's type; nodes before it are inferred for that. */
-static const struct type *type_of(struct contrib *x, val_id v, int depth)
-{
-	const struct value *p = val(x->m, v);
-	node_id def = p->def;
-
-	if (p->kind != VAL_NODE || (p->type.dtype && p->type.rank >= 0) || depth > CHAIN_MAX)
-		return &val(x->m, v)->type;
-	bool first = !asked(x->c, def);
-	for (uint32_t i = 0; first && i < node(x->m, def)->nin; i++)
-		if (node(x->m, def)->in[i])
-			type_of(x, node(x->m, def)->in[i], depth + 1);
-	if (node(x->m, def)->op != OP_OTHER && !op_is(node(x->m, def)->op, OP_CONTROL))
-		infer_node(x->m, def, NULL);
-	return &val(x->m, v)->type;
-}
-
-static int rank_of(struct contrib *x, val_id v) { return type_of(x, v, 0)->rank; }
-
-static bool extent(struct contrib *x, val_id v, int axis, int64_t *n)
-{
-	const struct type *t = type_of(x, v, 0);
-
-	return t->rank > axis && t->dims[axis] != POLY_UNKNOWN && poly_is_const(x->m->dims, t->dims[axis], n);
-}
-
-static val_id cast(struct contrib *x, val_id v, enum dtype t)
-{
-	val_id y;
-
-	if (type_of(x, v, 0)->dtype == t)
-		return v;
-	y = un(x, OP_Cast, v);
-	attr_set_int(x->m, made(x, y), "to", dtype_to_onnx(t));
-	return y;
-}
-
-static val_id ints(struct contrib *x, int n, const int64_t *v)
-{
-	return const_copy(x->m, 0, DT_I64, 1, (int64_t[]){n}, v, (size_t)n * sizeof *v);
-}
-
-static val_id number(struct contrib *x, double c)
-{
-	struct tensor *t = tensor_new(&x->m->arena, DT_F32, 0, NULL);
-
-	tensor_set(t, 0, c);
-	return const_tensor(x->m, 0, t);
-}
-
-static val_id axis_operand(struct contrib *x, int64_t axis) { return ints(x, 1, &axis); }
-
-static val_id reshaped(struct contrib *x, val_id v, int n, const int64_t *dims) { return bin(x, OP_Reshape, v, ints(x, n, dims)); }
+static val_id axis_operand(struct contrib *x, int64_t axis) { return contrib_ints(x, 1, &axis); }
 
 /* Floats of an attribute as f32 of these extents: as many as they say, or die. */
 static val_id table(struct contrib *x, const char *name, int rank, const int64_t *dims)
@@ -93,7 +29,7 @@ static int count_of(struct contrib *x, const char *name)
 }
 
 /* Operand i as f32. */
-static val_id floats(struct contrib *x, uint32_t i) { return cast(x, operand(x, i), DT_F32); }
+static val_id floats(struct contrib *x, uint32_t i) { return contrib_cast(x, operand(x, i), DT_F32); }
 
 /* Operand 0 as f32 rows of n. */
 static val_id rows(struct contrib *x, int64_t n)
@@ -101,9 +37,9 @@ static val_id rows(struct contrib *x, int64_t n)
 	val_id v = floats(x, 0);
 	int64_t have;
 
-	if (rank_of(x, v) == 2 && extent(x, v, 1, &have) && have == n)
+	if (contrib_rank(x, v) == 2 && contrib_extent(x, v, 1, &have) && have == n)
 		return v;
-	return reshaped(x, v, 2, (int64_t[]){-1, n});
+	return contrib_reshaped(x, v, 2, (int64_t[]){-1, n});
 }
 
 /* ---- scores ---- */
@@ -112,24 +48,24 @@ static val_id softmax_zero(struct contrib *x, val_id v)
 {
 	val_id axes = axis_operand(x, -1), most = bin(x, OP_ReduceMax, v, axes), e, s, zero;
 
-	zero = bin(x, OP_Greater, un(x, OP_Abs, v), number(x, 1e-7));
+	zero = bin(x, OP_Greater, un(x, OP_Abs, v), contrib_number(x, 1e-7));
 	e = un(x, OP_Exp, bin(x, OP_Sub, v, most));
 	e = make(x, OP_Where, 3, (val_id[]){zero, e, bin(x, OP_Mul, v, un(x, OP_Exp, un(x, OP_Neg, most)))});
 	s = bin(x, OP_ReduceSum, e, axes);
-	zero = bin(x, OP_Equal, s, number(x, 0));
-	return make(x, OP_Where, 3, (val_id[]){zero, number(x, 0.5), bin(x, OP_Div, e, s)});
+	zero = bin(x, OP_Equal, s, contrib_number(x, 0));
+	return make(x, OP_Where, 3, (val_id[]){zero, contrib_number(x, 0.5), bin(x, OP_Div, e, s)});
 }
 
 /* sqrt(2) times the inverse of erf at 2 v - 1, by the formula that ONNX's reference has. */
 static val_id probit(struct contrib *x, val_id v)
 {
-	val_id z = bin(x, OP_Sub, bin(x, OP_Mul, v, number(x, 2)), number(x, 1)), one = number(x, 1), l, a, b;
+	val_id z = bin(x, OP_Sub, bin(x, OP_Mul, v, contrib_number(x, 2)), contrib_number(x, 1)), one = contrib_number(x, 1), l, a, b;
 
 	l = un(x, OP_Log, bin(x, OP_Mul, bin(x, OP_Sub, one, z), bin(x, OP_Add, one, z)));
-	a = bin(x, OP_Add, bin(x, OP_Mul, l, number(x, 0.5)), number(x, 2 / (M_PI * 0.147)));
-	b = bin(x, OP_Sub, bin(x, OP_Mul, a, a), bin(x, OP_Mul, l, number(x, 1 / 0.147)));
+	a = bin(x, OP_Add, bin(x, OP_Mul, l, contrib_number(x, 0.5)), contrib_number(x, 2 / (M_PI * 0.147)));
+	b = bin(x, OP_Sub, bin(x, OP_Mul, a, a), bin(x, OP_Mul, l, contrib_number(x, 1 / 0.147)));
 	b = un(x, OP_Sqrt, bin(x, OP_Sub, un(x, OP_Sqrt, b), a));
-	return bin(x, OP_Mul, bin(x, OP_Mul, un(x, OP_Sign, z), b), number(x, M_SQRT2));
+	return bin(x, OP_Mul, bin(x, OP_Mul, un(x, OP_Sign, z), b), contrib_number(x, M_SQRT2));
 }
 
 /* Scores after the transform that post_transform names. */
@@ -173,7 +109,7 @@ static val_id labels(struct contrib *x, const char *name, int64_t n)
 
 	if (count_of(x, "classlabels_strings") == n)
 		return words(x, "classlabels_strings", NULL, (int)n);
-	return k == n ? ints(x, k, v) : 0;
+	return k == n ? contrib_ints(x, k, v) : 0;
 }
 
 /* The first result, where it is a label of the best of n scores. */
@@ -219,7 +155,7 @@ static bool linear_regressor(struct contrib *x)
 /* One score of two classes: the second one's. */
 static val_id two_classes(struct contrib *x, val_id s, const char *transform)
 {
-	val_id other = strcmp(transform, "NONE") ? un(x, OP_Neg, s) : bin(x, OP_Sub, number(x, 1), s), y;
+	val_id other = strcmp(transform, "NONE") ? un(x, OP_Neg, s) : bin(x, OP_Sub, contrib_number(x, 1), s), y;
 
 	y = bin(x, OP_Concat, other, s);
 	attr_set_int(x->m, made(x, y), "axis", 1);
@@ -233,7 +169,7 @@ static int64_t linear_rows(struct contrib *x, int64_t nlabels)
 
 	if (n)
 		return n;
-	return extent(x, operand(x, 0), 1, &c) && c > 0 ? count_of(x, "coefficients") / c : nlabels;
+	return contrib_extent(x, operand(x, 0), 1, &c) && c > 0 ? count_of(x, "coefficients") / c : nlabels;
 }
 
 static bool linear_classifier(struct contrib *x)
@@ -247,7 +183,7 @@ static bool linear_classifier(struct contrib *x)
 		return false;
 	s = linear(x, n);
 	if (two)
-		best = reshaped(x, cast(x, bin(x, OP_Greater, s, number(x, 0)), DT_I64), 1, (int64_t[]){-1});
+		best = contrib_reshaped(x, contrib_cast(x, bin(x, OP_Greater, s, contrib_number(x, 0)), DT_I64), 1, (int64_t[]){-1});
 	else
 		best = best_of(x, s);
 	out = two ? two_classes(x, s, transform) : transformed(x, s, transform);
@@ -283,13 +219,13 @@ static bool normalizer(struct contrib *x)
 		d = bin(x, OP_ReduceL2, v, axes);
 	else
 		import_die(x->c, "attribute 'norm' is '%s'; takes MAX, L1, L2", norm);
-	d = make(x, OP_Where, 3, (val_id[]){bin(x, OP_Equal, d, number(x, 0)), number(x, 1), d});
+	d = make(x, OP_Where, 3, (val_id[]){bin(x, OP_Equal, d, contrib_number(x, 0)), contrib_number(x, 1), d});
 	return done(x, bin(x, OP_Div, v, d));
 }
 
 static val_id like(struct contrib *x, val_id c, val_id v)
 {
-	enum dtype t = type_of(x, v, 0)->dtype;
+	enum dtype t = contrib_type(x, v)->dtype;
 
 	return t == val(x->m, c)->type.dtype ? c : bin(x, OP_CastLike, c, v);
 }
@@ -306,18 +242,18 @@ static bool imputer(struct contrib *x)
 	n = count_of(x, whole ? "imputed_value_int64s" : "imputed_value_floats");
 	if (!n)
 		import_die(x->c, "there are no imputed values");
-	values = whole ? ints(x, k, list) : table(x, "imputed_value_floats", 1, &n);
+	values = whole ? contrib_ints(x, k, list) : table(x, "imputed_value_floats", 1, &n);
 	if (!whole && old != old)
 		is = un(x, OP_IsNaN, v);
 	else
-		is = bin(x, OP_Equal, v, like(x, whole ? axis_operand(x, replaced) : number(x, old), v));
+		is = bin(x, OP_Equal, v, like(x, whole ? axis_operand(x, replaced) : contrib_number(x, old), v));
 	return done(x, make(x, OP_Where, 3, (val_id[]){is, like(x, values, v), v}));
 }
 
 static bool binarizer(struct contrib *x)
 {
-	val_id v = operand(x, 0),
-	       y = bin(x, OP_Greater, cast(x, v, DT_F64), cast(x, number(x, attr_float(self(x), "threshold", 0)), DT_F64));
+	val_id v = operand(x, 0), y = bin(x, OP_Greater, contrib_cast(x, v, DT_F64),
+					  contrib_cast(x, contrib_number(x, attr_float(self(x), "threshold", 0)), DT_F64));
 
 	return done(x, bin(x, OP_CastLike, y, v));
 }
@@ -338,8 +274,10 @@ static bool one_hot_encoder(struct contrib *x)
 		return false;
 	if (!n && !k)
 		import_die(x->c, "there are no categories");
-	return done(x, cast(x, n ? matches(x, v, words(x, "cats_strings", NULL, n)) : matches(x, cast(x, v, DT_I64), ints(x, k, cats)),
-			    DT_F32));
+	return done(x, contrib_cast(x,
+				    n ? matches(x, v, words(x, "cats_strings", NULL, n))
+				      : matches(x, contrib_cast(x, v, DT_I64), contrib_ints(x, k, cats)),
+				    DT_F32));
 }
 
 /* Operand i as f32 [N, n]: cut, or with zeros behind. */
@@ -348,11 +286,11 @@ static val_id vector_part(struct contrib *x, uint32_t i, int64_t n)
 	val_id v = floats(x, i);
 	int64_t have;
 
-	if (rank_of(x, v) != 2)
-		return reshaped(x, v, 2, (int64_t[]){-1, n});
-	if (!extent(x, v, 1, &have) || have == n)
+	if (contrib_rank(x, v) != 2)
+		return contrib_reshaped(x, v, 2, (int64_t[]){-1, n});
+	if (!contrib_extent(x, v, 1, &have) || have == n)
 		return v;
-	return bin(x, OP_Pad, v, ints(x, 4, (int64_t[]){0, 0, 0, n - have}));
+	return bin(x, OP_Pad, v, contrib_ints(x, 4, (int64_t[]){0, 0, 0, n - have}));
 }
 
 static bool feature_vectorizer(struct contrib *x)
@@ -376,13 +314,13 @@ static bool array_feature_extractor(struct contrib *x)
 	val_id v = operand(x, 0), at = operand(x, 1), y;
 	int rank;
 
-	if (!at || (rank = rank_of(x, v)) < 1)
+	if (!at || (rank = contrib_rank(x, v)) < 1)
 		return false;
-	if (rank_of(x, at) != 1)
-		at = reshaped(x, at, 1, (int64_t[]){-1});
+	if (contrib_rank(x, at) != 1)
+		at = contrib_reshaped(x, at, 1, (int64_t[]){-1});
 	y = bin(x, OP_Gather, v, at);
 	attr_set_int(x->m, made(x, y), "axis", -1);
-	return done(x, rank == 1 ? reshaped(x, y, 2, (int64_t[]){1, -1}) : y);
+	return done(x, rank == 1 ? contrib_reshaped(x, y, 2, (int64_t[]){1, -1}) : y);
 }
 
 /* There are no maps here: the scores stay a tensor, with the classes in the order of the attribute. */
@@ -467,15 +405,16 @@ static bool label_encoder(struct contrib *x)
 	is = matches(x, v, k);
 	if (has_nan(x, keys))
 		is = bin(x, OP_Or, is, bin(x, OP_And, bin(x, OP_Unsqueeze, un(x, OP_IsNaN, v), axis_operand(x, -1)), un(x, OP_IsNaN, k)));
-	is = cast(x, is, DT_I32);
+	is = contrib_cast(x, is, DT_I32);
 	any = bin(x, OP_ReduceMax, is, axis_operand(x, -1));
 	attr_set_int(x->m, made(x, any), "keepdims", 0);
 	at = un(x, OP_ArgMax, is);
 	attr_set_int(x->m, made(x, at), "axis", -1);
 	attr_set_int(x->m, made(x, at), "keepdims", 0);
 	attr_set_int(x->m, made(x, at), "select_last_index", 1);
-	return done(x, make(x, OP_Where, 3,
-			    (val_id[]){cast(x, any, DT_BOOL), bin(x, OP_Gather, flat(x, values), at), otherwise(x, values->dtype)}));
+	return done(x,
+		    make(x, OP_Where, 3,
+			 (val_id[]){contrib_cast(x, any, DT_BOOL), bin(x, OP_Gather, flat(x, values), at), otherwise(x, values->dtype)}));
 }
 
 /* ---- support vectors ---- */
@@ -496,18 +435,18 @@ static val_id kernel_products(struct contrib *x, const char *name, int64_t n, co
 		y = bin(x, OP_Sub, bin(x, OP_Unsqueeze, rows(x, c), axis_operand(x, 1)), v);
 		y = bin(x, OP_ReduceSumSquare, y, axis_operand(x, -1));
 		attr_set_int(x->m, made(x, y), "keepdims", 0);
-		return un(x, OP_Exp, bin(x, OP_Mul, y, number(x, -gamma)));
+		return un(x, OP_Exp, bin(x, OP_Mul, y, contrib_number(x, -gamma)));
 	}
 	y = bin(x, OP_Gemm, rows(x, c), v);
 	attr_set_int(x->m, made(x, y), "transB", 1);
 	if (!strcmp(kernel, "LINEAR"))
 		return y;
-	y = bin(x, OP_Add, bin(x, OP_Mul, y, number(x, gamma)), number(x, coef0));
+	y = bin(x, OP_Add, bin(x, OP_Mul, y, contrib_number(x, gamma)), contrib_number(x, coef0));
 	if (!strcmp(kernel, "SIGMOID"))
 		return un(x, OP_Tanh, y);
 	if (strcmp(kernel, "POLY"))
 		import_die(x->c, "attribute 'kernel_type' is '%s'; takes LINEAR, POLY, RBF, SIGMOID", kernel);
-	return bin(x, OP_Pow, y, number(x, degree));
+	return bin(x, OP_Pow, y, contrib_number(x, degree));
 }
 
 static bool svm_regressor(struct contrib *x)
@@ -521,12 +460,13 @@ static bool svm_regressor(struct contrib *x)
 		import_die(x->c, "attribute 'rho' has %d numbers, not 1", nrho);
 	if (n > 0) {
 		y = kernel_products(x, "support_vectors", n, attr_str(self(x), "kernel_type", "LINEAR"));
-		y = make(x, OP_Gemm, 3, (val_id[]){y, table(x, "coefficients", 2, (int64_t[]){n, 1}), number(x, rho[0])});
+		y = make(x, OP_Gemm, 3, (val_id[]){y, table(x, "coefficients", 2, (int64_t[]){n, 1}), contrib_number(x, rho[0])});
 	} else {
-		y = bin(x, OP_Add, kernel_products(x, "coefficients", one, "LINEAR"), number(x, rho[0]));
+		y = bin(x, OP_Add, kernel_products(x, "coefficients", one, "LINEAR"), contrib_number(x, rho[0]));
 	}
 	if (attr_int(self(x), "one_class", 0))
-		y = make(x, OP_Where, 3, (val_id[]){bin(x, OP_Greater, y, number(x, 0)), number(x, 1), number(x, -1)});
+		y = make(x, OP_Where, 3,
+			 (val_id[]){bin(x, OP_Greater, y, contrib_number(x, 0)), contrib_number(x, 1), contrib_number(x, -1)});
 	return done(x, transformed(x, y, transform_of(x)));
 }
 

@@ -1,5 +1,6 @@
 /* Elementwise operators that choose: Where, Clip, Identity and their like. */
 #include <math.h>
+#include "op/native.h"
 #include "op/rules.h"
 
 /* ---- Where ---- */
@@ -137,38 +138,7 @@ static const char *shape_dropout(struct infer *I)
 	return NULL;
 }
 
-#define TRAINING "no evaluator for training mode, which is random"
-
-static const char *unable_dropout(struct module *m, const struct node *n)
-{
-	double ratio = 0.5, training;
-
-	return element_of(m, n, 2, &training) && training && (n->nin < 2 || !n->in[1] || element_of(m, n, 1, &ratio)) && ratio ? TRAINING
-															       : NULL;
-}
-
-static const char *eval_dropout(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-	double ratio = eval_scalar(e, 1, 0.5);
-
-	if (!(ratio >= 0 && ratio < 1))
-		return eval_why(e, RATIO, ratio);
-	if (eval_scalar(e, 2, 0) && ratio)
-		return TRAINING;
-	eval_view(e, 0, 0, x->rank, x->dims);
-	if (e->n->nout > 1) {
-		struct tensor *mask = eval_out(e, 1, DT_BOOL, x->rank, x->dims);
-		memset(tensor_bytes(mask), 1, mask->nbytes);
-	}
-	return NULL;
-}
-
 const struct op ops_select[] = {
-	{OP_Where, shape_where, eval_where},
-	{OP_Clip, shape_same, eval_clip},
-	{OP_Identity, shape_identity, eval_identity},
-	{OP_Layout, shape_identity, eval_identity},
-	{OP_Dropout, shape_dropout, eval_dropout, .unable = unable_dropout},
-	{0},
+	{OP_Where, shape_where, eval_where},        {OP_Clip, shape_same, eval_clip},         {OP_Identity, shape_identity, eval_identity},
+	{OP_Layout, shape_identity, eval_identity}, {OP_Dropout, shape_dropout, eval_native}, {0},
 };

@@ -11,13 +11,17 @@ from onnx import numpy_helper
 KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted")
 DEBIAN = "/usr/share/libonnx-testdata/data"
 BF16 = onnx.TensorProto.BFLOAT16
+# Files whose results are not those of their model by ONNX's text, and why: later releases of onnx have others.
+DOUBTS = {("debian", "test_adam_multiple"): "the results were made with an epsilon of 0.01 that the model does not have"}
 
 
 class Case:
-    """What to run: model() is a ModelProto, sets() are pairs of lists, what goes in and what must come out, in the model's order."""
+    """What to run: model() is a ModelProto, sets() are pairs of lists, what goes in and what must come out, in the model's order. doubt:
+    why other results may be right, or None."""
 
     def __init__(self, source, name, model, sets, rtol=1e-3, atol=1e-7):
         self.source, self.name, self.model, self.sets, self.rtol, self.atol = source, name, model, sets, rtol, atol
+        self.doubt = DOUBTS.get((source, name))
 
 
 def element_type(value):

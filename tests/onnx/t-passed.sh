@@ -103,7 +103,7 @@ load 'graph main {
 }' other
 is "$(rc ge-export other.g -o other.onnx) $(grep -c "two inputs or outputs are called 'y'" err)" "65 1" "two outputs of one name are not one"
 
-for case in '1 0.25 69' '1 0 0' '0 0.25 0'; do
+for case in '1 0.25' '1 0' '0 0.25'; do
 	set -- $case
 	load "const yes = bool[] [$1]
 const ratio = f32[] [$2]
@@ -113,7 +113,7 @@ graph main {
   output y = y
 }" drop
 	rm -f drop.so
-	is "$(rc hone build drop.onnx -o drop) $(ls drop.so 2>/dev/null) $(grep -c 'Dropout.*training mode, which is random' err)" "$3 $([ "$3" != 0 ] || echo drop.so) $((${3%9} / 6))" "Dropout in training mode $1 at ratio $2"
+	is "$(rc hone build drop.onnx -o drop) $(ls drop.so 2>/dev/null)" "0 drop.so" "Dropout in training mode $1 at ratio $2"
 done
 
 cp both.onnx model.pb

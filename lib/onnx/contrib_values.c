@@ -1,0 +1,95 @@
+/* What is known of values while a file is read, and constants: for operators in the words of others. */
+#include "onnx/contrib.h"
+
+enum { CHAIN_MAX = 1000 };
+
+/* Was this node asked before? Only the first time its operands are looked at: what is not known then will not be. */
+static bool asked(struct importer *c, node_id n)
+{
+	while (c->asked.n <= n)
+		vec_push(&c->asked, false);
+	bool before = c->asked.a[n];
+	c->asked.a[n] = true;
+	return before;
+}
+
+/* What is known of v's type; nodes before it are inferred for that. */
+static const struct type *type_of(struct contrib *x, val_id v, int depth)
+{
+	const struct value *p = val(x->m, v);
+	node_id def = p->def;
+
+	if (p->kind != VAL_NODE || (p->type.dtype && p->type.rank >= 0) || depth > CHAIN_MAX)
+		return &val(x->m, v)->type;
+	bool first = !asked(x->c, def);
+	for (uint32_t i = 0; first && i < node(x->m, def)->nin; i++)
+		if (node(x->m, def)->in[i])
+			type_of(x, node(x->m, def)->in[i], depth + 1);
+	if (node(x->m, def)->op != OP_OTHER && !op_is(node(x->m, def)->op, OP_CONTROL))
+		infer_node(x->m, def, NULL);
+	return &val(x->m, v)->type;
+}
+
+const struct type *contrib_type(struct contrib *x, val_id v) { return type_of(x, v, 0); }
+
+int contrib_rank(struct contrib *x, val_id v) { return contrib_type(x, v)->rank; }
+
+bool contrib_extent(struct contrib *x, val_id v, int axis, int64_t *n)
+{
+	const struct type *t = contrib_type(x, v);
+
+	return t->rank > axis && t->dims[axis] != POLY_UNKNOWN && poly_is_const(x->m->dims, t->dims[axis], n);
+}
+
+val_id contrib_cast(struct contrib *x, val_id v, enum dtype t)
+{
+	val_id y;
+
+	if (contrib_type(x, v)->dtype == t)
+		return v;
+	y = un(x, OP_Cast, v);
+	attr_set_int(x->m, made(x, y), "to", dtype_to_onnx(t));
+	return y;
+}
+
+val_id contrib_ints(struct contrib *x, int n, const int64_t *v)
+{
+	return const_copy(x->m, 0, DT_I64, 1, (int64_t[]){n}, v, (size_t)n * sizeof *v);
+}
+
+val_id contrib_scalar(struct contrib *x, enum dtype t, double c)
+{
+	struct tensor *s = tensor_new(&x->m->arena, t, 0, NULL);
+
+	tensor_set(s, 0, c);
+	return const_tensor(x->m, 0, s);
+}
+
+val_id contrib_number(struct contrib *x, double c) { return contrib_scalar(x, DT_F32, c); }
+
+val_id contrib_reshaped(struct contrib *x, val_id v, int n, const int64_t *dims) { return bin(x, OP_Reshape, v, contrib_ints(x, n, dims)); }
+
+/* y, which has v's shape, as far as that is known. */
+static val_id shaped_like(struct contrib *x, val_id y, val_id v, enum dtype t)
+{
+	struct type like = *contrib_type(x, v);
+
+	like.dtype = t;
+	val(x->m, y)->type = like;
+	return y;
+}
+
+val_id contrib_shaped_like(struct contrib *x, enum opcode op, val_id g, val_id v)
+{
+	return shaped_like(x, bin(x, op, g, un(x, OP_Shape, v)), v, contrib_type(x, g)->dtype);
+}
+
+val_id contrib_filled_like(struct contrib *x, val_id v, enum dtype t, double c)
+{
+	val_id y = un(x, OP_ConstantOfShape, un(x, OP_Shape, v));
+	struct tensor *s = tensor_new(&x->m->arena, t, 1, (int64_t[]){1});
+
+	tensor_set(s, 0, c);
+	attr_set(x->m, made(x, y), (struct attr){.name = intern("value"), .kind = ATTR_TENSOR, .u.tensor = s});
+	return shaped_like(x, y, v, t);
+}
