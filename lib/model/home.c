@@ -34,7 +34,7 @@ bool node_varies(const struct module *m, const struct node *n)
 	return varies;
 }
 
-/* What views a value of varying size is a step. */
+/* What views a value of varying size is a step, which shares the bytes. */
 bool node_is_view(struct module *m, const struct node *n)
 {
 	return op_is(n->op, OP_VIEW) && !(n->nin && value_varies(m, n->in[0])) && !(n->nout && value_varies(m, n->out[0]));
@@ -62,12 +62,26 @@ static bool row_major(struct module *m, const struct type *t)
 	return true;
 }
 
+/* The value whose bytes the result of a native step shares (native_share): step `group` is one view, of varying size. 0: it is none. */
+static val_id shared(struct model *M, node_id group)
+{
+	node_id x = native_node(M->m, group);
+	const struct node *n = node(M->m, group);
+
+	if (!x || !op_is(node(M->m, x)->op, OP_VIEW) || n->nout != 1 || !value_varies(M->m, n->out[0]))
+		return 0;
+	return call_operand(M, &(struct call){.node = group, .alone = x}, 0);
+}
+
 static void follow_graph(struct model *M, const struct graph *g)
 {
 	struct module *m = M->m;
 
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = node(m, g->nodes.a[i]);
+		val_id of = n->op == OP_Fused ? shared(M, g->nodes.a[i]) : 0;
+		if (of)
+			M->root[n->out[0]] = M->root[of];
 		if (!node_is_view(m, n) || !n->out[0])
 			continue;
 		if (!op_is(n->op, OP_ELEMENTWISE) && !row_major(m, &val(m, n->in[0])->type))
@@ -86,7 +100,8 @@ static void find_outputs(struct model *M, struct section *s)
 		for (size_t j = 0; j < k; j++)
 			if (s->out.a[j] == r)
 				r = 0;
-		vec_push(&s->out, r && val(M->m, r)->kind == VAL_NODE && !value_varies(M->m, r) ? r : 0);
+		bool known = !value_varies(M->m, r) && !value_varies(M->m, g->out.a[k]);
+		vec_push(&s->out, r && val(M->m, r)->kind == VAL_NODE && known ? r : 0);
 	}
 }
 
@@ -120,12 +135,12 @@ struct home value_home(struct model *M, val_id v)
 	const struct value *x = val(m, r);
 	int count;
 
+	if (M->slot && M->slot[v])
+		return (struct home){HOME_SLOT, M->slot[v] - 1, 0};
 	if (x->kind == VAL_INPUT)
 		return (struct home){HOME_INPUT, x->index, 0};
 	if (x->kind == VAL_CONST)
 		return (struct home){HOME_CONST, r, 0};
-	if (M->slot && M->slot[r])
-		return (struct home){HOME_SLOT, M->slot[r] - 1, 0};
 	const struct section *s = value_section(M, r);
 	for (uint32_t k = 0; s && k < s->out.n; k++)
 		if (s->out.a[k] == r)

@@ -69,6 +69,7 @@ struct native_attr {
 	const int64_t *ints;
 	const float *floats;
 	const char *const *strs;
+	const struct native_tensor *tensor;
 };
 
 /* One call. */
@@ -82,6 +83,8 @@ struct native {
 	uint64_t step; /* a number of the step's own: of the name of its first result */
 	/* Storage for result i, not cleared; for one that is not wanted, too. NULL: there is none, and `why` says so. */
 	void *(*room)(struct native *, int i, int type, int rank, const int64_t *dims);
+	/* Result i is operand 0 in another shape of as many elements: its bytes, shared or copied. NULL, or why not. */
+	const char *(*share)(struct native *, int i, int rank, const int64_t *dims);
 	/* Memory until the step is done, aligned to 64 bytes, not cleared; NULL: there is none. */
 	void *(*scratch)(struct native *, size_t bytes);
 	void *ctx;     /* the caller's */
@@ -149,11 +152,31 @@ static inline int64_t native_int_at(const struct native *n, const char *name, in
 	return !a || !a->n || !a->ints || (a->given && i >= a->n) ? 0 : a->ints[i < a->n ? i : a->n - 1];
 }
 
+static inline bool native_is_int(int type);
+
 /* An integer operand of one element; def without it. */
 static inline int64_t native_get_int(int type, const void *p, int64_t i);
 static inline int64_t native_number(const struct native *n, int i, int64_t def)
 {
 	return native_has(n, i) && native_count(&n->in[i]) > 0 ? native_get_int(n->in[i].type, n->in[i].data, 0) : def;
+}
+
+/* The integers of operand i: how many, -1 if it is not there, is of another type, or there is no memory. */
+static inline int64_t native_ints(struct native *n, int i, const int64_t **v)
+{
+	const struct native_tensor *t = &n->in[i];
+	int64_t count, *copy;
+
+	if (!native_has(n, i) || (t->type != NATIVE_BOOL && !native_is_int(t->type)))
+		return -1;
+	count = native_count(t);
+	*v = t->data;
+	if (t->type == NATIVE_I64 || t->type == NATIVE_U64)
+		return count;
+	*v = copy = (int64_t *)n->scratch(n, (size_t)count * sizeof *copy);
+	for (int64_t k = 0; copy && k < count; k++)
+		copy[k] = native_get_int(t->type, t->data, k);
+	return copy ? count : -1;
 }
 
 /* An axis in [-rank, rank) made nonnegative; -1: it is not there. */
@@ -171,6 +194,12 @@ static inline size_t native_size(int type)
 static inline bool native_is_float(int type)
 {
 	return type == NATIVE_F32 || type == NATIVE_F64 || type == NATIVE_F16 || type == NATIVE_BF16;
+}
+
+static inline bool native_is_int(int type)
+{
+	return (type >= NATIVE_U8 && type <= NATIVE_I64) || type == NATIVE_U32 || type == NATIVE_U64 || type == NATIVE_U4 ||
+	       type == NATIVE_I4 || type == NATIVE_U2 || type == NATIVE_I2;
 }
 
 /* Floats and integers. */
@@ -284,8 +313,10 @@ static inline void native_set(int type, void *p, int64_t i, double v)
 static inline int64_t native_get_int(int type, const void *p, int64_t i)
 {
 	switch (type) {
+	case NATIVE_U2:
 	case NATIVE_U4:
 	case NATIVE_U8: return ((const uint8_t *)p)[i];
+	case NATIVE_I2:
 	case NATIVE_I4:
 	case NATIVE_I8: return ((const int8_t *)p)[i];
 	case NATIVE_BOOL: return ((const uint8_t *)p)[i] != 0;

@@ -1,5 +1,32 @@
-/* Operators that only move elements: shapes first, evaluators in move_eval.c. */
-#include "op/move.h"
+/* Operators that only move elements. */
+#include "op/native.h"
+#include "op/rules.h"
+
+enum { BLOCKSIZE_MAX = 32768 }; /* of DepthToSpace and SpaceToDepth; its square is a number of channels */
+
+/* Clips start and end of a slice of an axis of extent d as ONNX does; *start: where it begins. Returns the number of elements. */
+static int64_t slice_clip(int64_t d, int64_t *start, int64_t end, int64_t step)
+{
+	int64_t s = *start, lo = step < 0 ? -1 : 0, hi = step < 0 ? d - 1 : d;
+
+	s = s < 0 ? s + d : s;
+	end = end < 0 ? end + d : end;
+	s = s < 0 ? 0 : s; /* backwards too: where numpy takes nothing the standard's words take the first */
+	s = s > hi ? hi : s;
+	end = end < lo ? lo : end > hi ? hi : end;
+	*start = s;
+	if (step > 0)
+		return end > s ? (end - s - 1) / step + 1 : 0;
+	return s > end ? 1 - (s - end - 1) / step : 0; /* -step may not exist */
+}
+
+/* Extent of part i of an axis of extent d split evenly into n: the last may be smaller. */
+static int64_t split_chunk(int64_t d, int64_t n, int64_t i)
+{
+	int64_t chunk = (d + n - 1) / n, left = d - chunk * i;
+
+	return left < 0 ? 0 : left < chunk ? left : chunk;
+}
 
 #define EXTENT_MAX 0x1p56 /* no axis is longer */
 
@@ -515,20 +542,20 @@ static const char *shape_space(struct infer *I)
 }
 
 const struct op ops_move[] = {
-	{OP_Concat, shape_concat, eval_concat},
-	{OP_DepthToSpace, shape_space, eval_depth_to_space},
-	{OP_Expand, shape_expand, eval_expand},
-	{OP_Flatten, shape_flatten, eval_flatten},
-	{OP_Pad, shape_pad, eval_pad},
-	{OP_Reshape, shape_reshape, eval_reshape},
-	{OP_ReverseSequence, shape_reverse, eval_reverse_sequence},
-	{OP_Slice, shape_slice, eval_slice},
-	{OP_SpaceToDepth, shape_space, eval_space_to_depth},
-	{OP_Split, shape_split, eval_split},
-	{OP_Squeeze, shape_squeeze, eval_squeeze},
-	{OP_Tile, shape_tile, eval_tile},
-	{OP_Transpose, shape_transpose, eval_transpose},
-	{OP_Trilu, shape_trilu, eval_trilu},
-	{OP_Unsqueeze, shape_unsqueeze, eval_unsqueeze},
+	{OP_Concat, shape_concat, eval_native},
+	{OP_DepthToSpace, shape_space, eval_native},
+	{OP_Expand, shape_expand, eval_native},
+	{OP_Flatten, shape_flatten, eval_native},
+	{OP_Pad, shape_pad, eval_native},
+	{OP_Reshape, shape_reshape, eval_native},
+	{OP_ReverseSequence, shape_reverse, eval_native},
+	{OP_Slice, shape_slice, eval_native},
+	{OP_SpaceToDepth, shape_space, eval_native},
+	{OP_Split, shape_split, eval_native},
+	{OP_Squeeze, shape_squeeze, eval_native},
+	{OP_Tile, shape_tile, eval_native},
+	{OP_Transpose, shape_transpose, eval_native},
+	{OP_Trilu, shape_trilu, eval_native},
+	{OP_Unsqueeze, shape_unsqueeze, eval_native},
 	{0},
 };

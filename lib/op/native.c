@@ -13,10 +13,10 @@ const struct native_row *node_native(const struct node *n)
 {
 	const struct op *row = op_row(n->op);
 
-	return row && row->eval == eval_native ? native_find(op_name(n->op)) : NULL;
+	return row && row->eval ? native_find(op_name(n->op)) : NULL;
 }
 
-static void given_attr(const struct attr *a, struct native_attr *x, struct arena *arena)
+static void given_attr(struct module *m, const struct attr *a, struct native_attr *x, struct arena *arena)
 {
 	x->given = true;
 	x->n = 1;
@@ -26,6 +26,13 @@ static void given_attr(const struct attr *a, struct native_attr *x, struct arena
 	case ATTR_STR: x->s = a->u.s; break;
 	case ATTR_INTS: x->ints = a->u.ints; break;
 	case ATTR_FLOATS: x->floats = a->u.floats; break;
+	case ATTR_TENSOR: {
+		struct native_tensor *t = ARENA_NEW(arena, struct native_tensor);
+		const struct tensor *v = a->u.tensor;
+		*t = (struct native_tensor){(int)v->dtype, v->rank, v->dims, (void *)tensor_data(m, a->u.tensor)};
+		x->tensor = t;
+		break;
+	}
 	case ATTR_STRS: {
 		const char **s = ARENA_ARRAY(arena, const char *, a->n + 1);
 		for (uint32_t i = 0; i < a->n; i++)
@@ -78,7 +85,7 @@ int native_attrs(struct module *m, const struct node *n, struct arena *a, struct
 		const struct attr *given = attr_find(n, name);
 		*x = (struct native_attr){.name = name};
 		if (given)
-			given_attr(given, x, a);
+			given_attr(m, given, x, a);
 		else if (d.def)
 			default_attr(&d, x, a);
 		count += given || d.def;
@@ -102,6 +109,12 @@ static void *room(struct native *n, int i, int type, int rank, const int64_t *di
 	return tensor_bytes(t);
 }
 
+static const char *share(struct native *n, int i, int rank, const int64_t *dims)
+{
+	eval_view(n->ctx, i, 0, rank, dims);
+	return NULL;
+}
+
 static void *scratch(struct native *n, size_t bytes)
 {
 	enum { ALIGN = 64 };
@@ -113,13 +126,19 @@ static void *scratch(struct native *n, size_t bytes)
 const char *eval_native(struct eval *e)
 {
 	struct native_tensor *in = eval_scratch(e, sizeof *in * (e->n->nin + 1)), *out = eval_scratch(e, sizeof *out * (e->n->nout + 1));
-	struct native n = {
-		.in = in, .nin = (int)e->n->nin, .out = out, .nout = (int)e->n->nout, .room = room, .scratch = scratch, .ctx = e};
+	struct native n = {.in = in,
+			   .nin = (int)e->n->nin,
+			   .out = out,
+			   .nout = (int)e->n->nout,
+			   .room = room,
+			   .share = share,
+			   .scratch = scratch,
+			   .ctx = e};
 	struct native_attr *attr;
 
 	for (uint32_t i = 0; i < e->n->nin; i++) {
 		const struct tensor *t = e->in[i];
-		if (t && !dtype_size(t->dtype))
+		if (t && !dtype_size(t->dtype) && !op_is(e->n->op, OP_VIEW) && e->n->op != OP_Shape && e->n->op != OP_Size)
 			return native_no_type();
 		in[i] = t ? (struct native_tensor){(int)t->dtype, t->rank, t->dims, (void *)t->data} : (struct native_tensor){0};
 	}

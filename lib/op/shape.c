@@ -32,17 +32,6 @@ static const char *shape_shape(struct infer *I)
 	return NULL;
 }
 
-static const char *eval_shape(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-	int64_t start, end;
-
-	shape_bounds(e->n, x->rank, &start, &end);
-	struct tensor *y = eval_out(e, 0, DT_I64, 1, (int64_t[]){end - start});
-	memcpy(tensor_bytes(y), x->dims + start, y->nbytes);
-	return NULL;
-}
-
 static const char *shape_size(struct infer *I)
 {
 	poly *e = rule_known(I, 0, 1);
@@ -50,12 +39,6 @@ static const char *shape_size(struct infer *I)
 	rule_out(I, 0, DT_I64, 0, NULL);
 	if (e && rule_rank(I, 0) != RANK_UNKNOWN)
 		e[0] = rule_product(I, I->in[0].dims, 0, I->in[0].rank);
-	return NULL;
-}
-
-static const char *eval_size(struct eval *e)
-{
-	*(int64_t *)eval_out(e, 0, DT_I64, 0, NULL)->data = tensor_count(e->in[0]);
 	return NULL;
 }
 
@@ -145,25 +128,6 @@ static const char *shape_of_shape(struct infer *I)
 	return NULL;
 }
 
-static const char *eval_of_shape(struct eval *e)
-{
-	struct tensor *v = attr_tensor(e->n, "value"), *y;
-	const int64_t *d;
-	int rank = eval_ints(e, 0, &d);
-	size_t size = dtype_size(v ? v->dtype : DT_F32);
-
-	if (rank < 0 || rank > RANK_MAX || !size)
-		return "the rank is too large, or strings";
-	for (int i = 0; i < rank; i++)
-		if (d[i] < 0)
-			return "a negative extent";
-	y = eval_out(e, 0, v ? v->dtype : DT_F32, rank, d);
-	if (v)
-		for (size_t i = 0; i < y->nbytes; i += size)
-			memcpy(tensor_bytes(y) + i, tensor_data(e->m, v), size);
-	return NULL;
-}
-
 static const char *shape_eye(struct infer *I)
 {
 	int64_t t = attr_i(I->n, "dtype");
@@ -171,20 +135,6 @@ static const char *shape_eye(struct infer *I)
 	rule_like(I, 0, 0);
 	if (t)
 		I->out[0].dtype = dtype_from_onnx((int)t);
-	return NULL;
-}
-
-static const char *eval_eye(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-	int64_t t = attr_i(e->n, "dtype"), k = attr_i(e->n, "k");
-
-	if (x->rank != 2)
-		return "takes a matrix";
-	struct tensor *y = eval_out(e, 0, t ? dtype_from_onnx((int)t) : x->dtype, 2, x->dims);
-	for (int64_t i = 0; i < x->dims[0]; i++)
-		if (i + k >= 0 && i + k < x->dims[1])
-			tensor_set(y, i * x->dims[1] + i + k, 1);
 	return NULL;
 }
 
@@ -258,32 +208,6 @@ static const char *shape_range(struct infer *I)
 	return NULL;
 }
 
-static const char *eval_range(struct eval *e)
-{
-	enum dtype t = e->in[0]->dtype;
-	double s = eval_scalar(e, 0, 0), l = eval_scalar(e, 1, 0), d = eval_scalar(e, 2, 1), n;
-	__int128 v[3];
-
-	if (d == 0)
-		return "the step is 0";
-	for (int i = 0; i < 3; i++) {
-		int64_t x = tensor_get_int(e->in[i], 0);
-		v[i] = t == DT_U64 ? (__int128)(uint64_t)x : x;
-	}
-	n = dtype_is_float(t) ? ceil((l - s) / d) : range_count(v);
-	if (!(n < RANGE_MAX))
-		return "too many elements";
-	struct tensor *y = eval_out(e, 0, t, 1, (int64_t[]){n > 0 ? (int64_t)n : 0});
-	uint64_t start = (uint64_t)tensor_get_int(e->in[0], 0), step = (uint64_t)tensor_get_int(e->in[2], 0);
-	for (int64_t i = 0; i < y->dims[0]; i++) {
-		if (dtype_is_float(t))
-			tensor_set(y, i, s + (double)i * d);
-		else
-			store_i(y, i, 1, &(int64_t){(int64_t)(start + (uint64_t)i * step)});
-	}
-	return NULL;
-}
-
 /* ---- random numbers: a shape, never an evaluator, since nothing here may depend on them ---- */
 
 static const char *shape_random(struct infer *I)
@@ -309,16 +233,10 @@ static const char *shape_random(struct infer *I)
 }
 
 const struct op ops_shape[] = {
-	{OP_Shape, shape_shape, eval_shape},
-	{OP_Size, shape_size, eval_size},
-	{OP_Constant, shape_constant, eval_constant},
-	{OP_ConstantOfShape, shape_of_shape, eval_of_shape},
-	{OP_EyeLike, shape_eye, eval_eye},
-	{OP_Range, shape_range, eval_range},
-	{OP_RandomNormal, shape_random, eval_native},
-	{OP_RandomNormalLike, shape_random, eval_native},
-	{OP_RandomUniform, shape_random, eval_native},
-	{OP_RandomUniformLike, shape_random, eval_native},
-	{OP_Bernoulli, shape_random, eval_native},
-	{0},
+	{OP_Shape, shape_shape, eval_native},          {OP_Size, shape_size, eval_native},
+	{OP_Constant, shape_constant, eval_constant},  {OP_ConstantOfShape, shape_of_shape, eval_native},
+	{OP_EyeLike, shape_eye, eval_native},          {OP_Range, shape_range, eval_native},
+	{OP_RandomNormal, shape_random, eval_native},  {OP_RandomNormalLike, shape_random, eval_native},
+	{OP_RandomUniform, shape_random, eval_native}, {OP_RandomUniformLike, shape_random, eval_native},
+	{OP_Bernoulli, shape_random, eval_native},     {0},
 };

@@ -83,6 +83,21 @@ static void put_ints(FILE *f, int n, const int64_t *v)
 	fprintf(f, "0}");
 }
 
+static void put_attr_tensor(FILE *f, const struct native_tensor *t)
+{
+	const unsigned char *p = t->data;
+
+	fprintf(f, "&(const struct native_tensor){%d, %d, ", t->type, t->rank);
+	put_ints(f, t->rank, t->dims);
+	fprintf(f, ", (void *)(const uint64_t[]){");
+	for (size_t n = (size_t)native_count(t) * native_size(t->type), i = 0; i < n; i += 8) {
+		uint64_t word = 0;
+		memcpy(&word, p + i, n - i < 8 ? n - i : 8);
+		fprintf(f, "0x%" PRIx64 "u, ", word);
+	}
+	fprintf(f, "0}}");
+}
+
 static void put_attr(FILE *f, const struct native_attr *a)
 {
 	fprintf(f, "\t{.name = ");
@@ -101,6 +116,9 @@ static void put_attr(FILE *f, const struct native_attr *a)
 		for (int i = 0; i < a->n; i++, fprintf(f, ", "))
 			put_string(f, a->strs[i]);
 		fprintf(f, "0}");
+	} else if (a->tensor) {
+		fprintf(f, ", .tensor = ");
+		put_attr_tensor(f, a->tensor);
 	} else if (a->s) {
 		fprintf(f, ", .s = ");
 		put_string(f, a->s);
