@@ -272,14 +272,44 @@ static unsigned unpacked(const unsigned char *p, size_t i, int bits)
 	return two >> at % 8 & ((1u << bits) - 1);
 }
 
-/* n elements of fewer than 8 bits: each gets a byte of its own. Those of 6 bits have one in int32_data, too. */
+static uint8_t in_byte(enum dtype t, unsigned x)
+{
+	int bits = dtype_bits(t);
+
+	x &= (1u << bits) - 1;
+	bool negative = dtype_is_int(t) && dtype_is_signed(t) && x >> (bits - 1);
+	return (uint8_t)(negative ? x | ~0u << bits : x);
+}
+
+uint8_t *unpack_bytes(enum dtype t, const unsigned char *from, size_t n, struct arena *a)
+{
+	uint8_t *out = arena_alloc(a, n ? n : 1);
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = in_byte(t, unpacked(from, i, dtype_bits(t)));
+	return out;
+}
+
+uint8_t *unpack_numbers(enum dtype t, const int32_t *from, size_t n, struct arena *a)
+{
+	uint8_t *out = arena_alloc(a, n ? n : 1);
+	size_t bits = (size_t)dtype_bits(t);
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = in_byte(t, bits == 6 ? (unsigned)from[i] : (unsigned)from[i * bits / 8] >> i * bits % 8);
+	return out;
+}
+
+size_t packed_numbers(enum dtype t, size_t n) { return dtype_bits(t) == 6 ? n : (n * (size_t)dtype_bits(t) + 7) / 8; }
+
+/* n elements of fewer than 8 bits. */
 static void packed_data(struct importer *c, struct tensor *t, const Onnx__TensorProto *p, size_t n)
 {
 	const unsigned char *from = NULL;
 	uint64_t offset;
 
 	int bits = dtype_bits(t->dtype);
-	size_t numbers = bits == 6 ? n : (n * (size_t)bits + 7) / 8;
+	size_t numbers = packed_numbers(t->dtype, n);
 
 	t->nbytes = (n * (size_t)bits + 7) / 8;
 	if (p->data_location == 1)
@@ -291,15 +321,7 @@ static void packed_data(struct importer *c, struct tensor *t, const Onnx__Tensor
 	else if (p->n_int32_data != numbers)
 		import_die(c, "tensor '%s' (%s) has %zu elements by its shape, in its data are %zu numbers and not %zu", label(p),
 			   dtype_name(t->dtype), n, p->n_int32_data, numbers);
-	uint8_t *out = arena_alloc(&c->m->arena, n ? n : 1);
-	for (size_t i = 0; i < n; i++) {
-		size_t at = bits == 6 ? i : i * (size_t)bits / 8;
-		unsigned x = from ? unpacked(from, i, bits) : (unsigned)p->int32_data[at] >> (bits == 6 ? 0 : i * (size_t)bits % 8);
-		x &= (1u << bits) - 1;
-		bool negative = dtype_is_int(t->dtype) && dtype_is_signed(t->dtype) && x >> (bits - 1);
-		out[i] = (uint8_t)(negative ? x | ~0u << bits : x);
-	}
-	t->data = out;
+	t->data = from ? unpack_bytes(t->dtype, from, n, &c->m->arena) : unpack_numbers(t->dtype, p->int32_data, n, &c->m->arena);
 	t->nbytes = n;
 	import_keep(c, t);
 }

@@ -9,16 +9,9 @@
 #include "onnx/onnx.h"
 #include "op/npy.h"
 #include "op/op.h"
-#include "op/pass.h"
+#include "../passes.h"
 #include "refuse.h"
 #include "source/source.h"
-
-extern const struct tool tool_ge_shape, tool_ge_fold, tool_ge_simplify, tool_ge_deadedge, tool_ge_cse, tool_ge_dedup, tool_ge_prune,
-	tool_ge_integer, tool_ge_fuse, tool_ge_layout, tool_ge_plan;
-static const struct tool *const chain[] = {
-	&tool_ge_shape, &tool_ge_fold,    &tool_ge_simplify, &tool_ge_deadedge, &tool_ge_cse,  &tool_ge_dedup,
-	&tool_ge_prune, &tool_ge_integer, &tool_ge_fuse,     &tool_ge_layout,   &tool_ge_plan,
-};
 
 enum { CHAIN_GB = 4, CHAIN_FLOPS = 10000000, CHAIN_ELEMENTS = 1 << 22, CHAIN_RUN_BYTES = 64 << 20 };
 

@@ -249,8 +249,8 @@ static bool run_round(struct round *r)
 
 /* ---- what is left behind ---- */
 
-/* By value: does anything use it? From the outputs backwards, so that what only dead nodes use counts as unused. */
-static bool *find_used(struct module *m, bool *dead)
+/* Marks in dead the nodes that no output needs, by node; but those of keep (of the first nkeep nodes, may be NULL) and what they need. */
+static void find_dead(struct module *m, const bool *keep, size_t nkeep, bool *dead)
 {
 	bool *used = xcalloc(m->values.n, sizeof *used);
 	struct graph_list order = {0};
@@ -261,18 +261,18 @@ static bool *find_used(struct module *m, bool *dead)
 		for (size_t i = 0; i < g->out.n; i++)
 			used[g->out.a[i]] = true;
 		for (size_t i = g->nodes.n; i-- > 0;) {
-			const struct node *n = node(m, g->nodes.a[i]);
-			bool any = false;
+			node_id id = g->nodes.a[i];
+			const struct node *n = node(m, id);
+			bool any = keep && id < nkeep && keep[id];
 			for (uint32_t j = 0; j < n->nout; j++)
 				any = any || (n->out[j] && used[n->out[j]]);
-			if (!any && dead)
-				dead[g->nodes.a[i]] = true;
+			dead[id] = !any;
 			for (uint32_t j = 0; any && j < n->nin; j++)
 				used[n->in[j]] = n->in[j] != 0;
 		}
 	}
 	vec_free(&order);
-	return used;
+	free(used);
 }
 
 /* needs: nothing. keeps: inputs and outputs, ONNX's operators, nodes that were unused before. leaves: no branch or
@@ -283,14 +283,12 @@ static void deadedge(struct module *m, const struct pass_ctx *c)
 	size_t nnodes = m->nodes.n;
 	bool *unused = xcalloc(nnodes, sizeof *unused), any = false;
 
-	free(find_used(m, unused));
+	find_dead(m, NULL, 0, unused);
 	while (run_round(&r))
 		any = true;
 	if (any) {
 		bool *dead = xcalloc(m->nodes.n, sizeof *dead);
-		free(find_used(m, dead));
-		for (size_t i = 0; i < nnodes; i++)
-			dead[i] = dead[i] && !unused[i];
+		find_dead(m, unused, nnodes, dead);
 		for (size_t i = 1; c->why && i < m->nodes.n; i++)
 			if (dead[i])
 				pass_why(c, m, (node_id)i, "dropped: only ways that are not taken used it");
