@@ -34,6 +34,33 @@ void module_free(struct module *m)
 	free(m);
 }
 
+static size_t find_meta(const struct module *m, const char *key)
+{
+	size_t i = 0;
+
+	while (i < m->meta.n && strcmp(sym_str(m->meta.a[i].key), key))
+		i++;
+	return i;
+}
+
+const char *module_meta(const struct module *m, const char *key)
+{
+	size_t i = find_meta(m, key);
+	return i < m->meta.n ? sym_str(m->meta.a[i].value) : NULL;
+}
+
+void module_set_meta(struct module *m, const char *key, sym value)
+{
+	size_t i = find_meta(m, key);
+
+	if (i == m->meta.n && value)
+		vec_push(&m->meta, (struct meta){intern(key), 0});
+	if (value)
+		m->meta.a[i].value = value;
+	else if (i < m->meta.n)
+		memmove(&m->meta.a[i], &m->meta.a[i + 1], (--m->meta.n - i) * sizeof *m->meta.a);
+}
+
 static void room_for_id(size_t n)
 {
 	if (n >= UINT32_MAX)

@@ -118,6 +118,11 @@ struct module {
 struct module *module_new(void);
 void module_free(struct module *m);
 
+/* What the metadata have under a key; NULL: nothing. */
+const char *module_meta(const struct module *m, const char *key);
+/* value 0: takes the key out. */
+void module_set_meta(struct module *m, const char *key, sym value);
+
 graph_id graph_new(struct module *m, sym name);
 val_id graph_add_input(struct module *m, graph_id g, sym name, struct type type);
 void graph_add_output(struct module *m, graph_id g, val_id v, sym name);

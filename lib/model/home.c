@@ -91,18 +91,29 @@ static void follow_graph(struct model *M, const struct graph *g)
 	}
 }
 
+/* Output k is computed straight into its place, unless another is, of the same value. */
+static void find_output(struct model *M, struct section *s, size_t k)
+{
+	val_id r = M->root[graph(M->m, s->graph)->out.a[k]];
+	bool taken = val(M->m, r)->kind != VAL_NODE || value_varies(M->m, r) || value_varies(M->m, graph(M->m, s->graph)->out.a[k]);
+
+	for (size_t j = 0; j < s->out.n; j++)
+		taken |= s->out.a[j] == r;
+	if (!taken)
+		s->out.a[k] = r;
+}
+
+/* States before the others: what is kept is not copied. */
 static void find_outputs(struct model *M, struct section *s)
 {
 	const struct graph *g = graph(M->m, s->graph);
 
-	for (size_t k = 0; k < g->out.n; k++) {
-		val_id r = M->root[g->out.a[k]];
-		for (size_t j = 0; j < k; j++)
-			if (s->out.a[j] == r)
-				r = 0;
-		bool known = !value_varies(M->m, r) && !value_varies(M->m, g->out.a[k]);
-		vec_push(&s->out, r && val(M->m, r)->kind == VAL_NODE && known ? r : 0);
-	}
+	for (size_t k = 0; k < g->out.n; k++)
+		vec_push(&s->out, 0);
+	for (size_t i = 0; s == M->sections.a && i < M->states.n; i++)
+		find_output(M, s, M->states.a[i].out);
+	for (size_t k = 0; k < g->out.n; k++)
+		find_output(M, s, k);
 }
 
 void views_follow(struct model *M)

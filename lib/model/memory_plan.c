@@ -105,22 +105,6 @@ const struct block *memory_of_call(const struct memory_plan *p, uint32_t call) {
 
 /* ---- left in the module ---- */
 
-/* Sets a key of the module's metadata; value 0: takes it out. */
-static void set_meta(struct module *m, const char *name, sym value)
-{
-	sym key = intern(name);
-	size_t i;
-
-	for (i = 0; i < m->meta.n && m->meta.a[i].key != key; i++)
-		;
-	if (i == m->meta.n && value)
-		vec_push(&m->meta, (struct meta){key, 0});
-	if (value)
-		m->meta.a[i].value = value;
-	else if (i < m->meta.n)
-		memmove(&m->meta.a[i], &m->meta.a[i + 1], (--m->meta.n - i) * sizeof *m->meta.a);
-}
-
 void memory_plan_record(const struct memory_plan *p, struct model *M)
 {
 	struct module *m = M->m;
@@ -137,25 +121,17 @@ void memory_plan_record(const struct memory_plan *p, struct model *M)
 		const struct block *ws = memory_of_call(p, c);
 		attr_set_ints(m, id, "workspace", 2, ws ? (int64_t[]){ws->offset, ws->bytes} : (int64_t[]){0, 0});
 	}
-	set_meta(m, PLAN_BYTES, intern_printf("%" PRId64, p->bytes));
-	set_meta(m, PLAN_VALUES, intern_printf("%" PRId64, p->values));
-	set_meta(m, PLAN_BOUND, intern_printf("%" PRId64, p->bound));
-	set_meta(m, PLAN_THREADS, M->threads > 1 ? intern_printf("%d", M->threads) : 0);
+	module_set_meta(m, PLAN_BYTES, intern_printf("%" PRId64, p->bytes));
+	module_set_meta(m, PLAN_VALUES, intern_printf("%" PRId64, p->values));
+	module_set_meta(m, PLAN_BOUND, intern_printf("%" PRId64, p->bound));
+	module_set_meta(m, PLAN_THREADS, M->threads > 1 ? intern_printf("%d", M->threads) : 0);
 }
 
 /* ---- read ---- */
 
-static const char *meta_value(struct module *m, const char *key)
-{
-	for (size_t i = 0; i < m->meta.n; i++)
-		if (!strcmp(sym_str(m->meta.a[i].key), key))
-			return sym_str(m->meta.a[i].value);
-	return NULL;
-}
-
 int64_t plan_bytes(struct module *m)
 {
-	const char *s = meta_value(m, PLAN_BYTES);
+	const char *s = module_meta(m, PLAN_BYTES);
 	char *end;
 
 	if (!s)
@@ -168,7 +144,7 @@ int64_t plan_bytes(struct module *m)
 
 int plan_threads(struct module *m)
 {
-	const char *s = meta_value(m, PLAN_THREADS);
+	const char *s = module_meta(m, PLAN_THREADS);
 	long n = s ? strtol(s, NULL, 10) : 1;
 	return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (int)n;
 }

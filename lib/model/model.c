@@ -1,6 +1,7 @@
 /* A module's kernels, calls and views. */
 #include <stdlib.h>
 #include "model/model_impl.h"
+#include "model/state.h"
 
 /* A slot for each value of the main graph that has none of a known size. */
 static void slots_give(struct model *M)
@@ -45,6 +46,7 @@ struct model *model_new(struct module *m, const struct target *t, int threads, c
 	M->threads = threads;
 	M->lower = sketch ? lower_sketch : lower_group;
 	sections_find(M);
+	states_find(M);
 	views_follow(M);
 	slots_give(M);
 	if (sketch && !M->shaped)
@@ -64,6 +66,7 @@ void model_free(struct model *M)
 		vec_free(&M->sections.a[i].out);
 	vec_free(&M->sections);
 	vec_free(&M->calls);
+	vec_free(&M->states);
 	free(M->section_of);
 	free(M->slot);
 	free(M->root);

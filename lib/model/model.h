@@ -45,6 +45,17 @@ struct section {
 	int64_t spill; /* offset in the arena of workspaces that are larger than planned */
 };
 
+/* An input of the main graph that a library keeps from run to run: what an output is becomes the input of the next run (state.h). */
+struct state {
+	uint32_t in, out; /* their numbers */
+	int64_t bytes;
+	/* Offsets in the library's memory of states: two places that take turns, or twice the same: the step that makes the output writes
+	 * it where the input is. */
+	int64_t place[2];
+	int64_t copied;  /* bytes of it that a run copies without computing anything */
+	const char *why; /* two places: why */
+};
+
 struct model {
 	struct module *m;
 	int threads;
@@ -61,6 +72,8 @@ struct model {
 	bool shaped;    /* the main graph has values whose size is known only in a run */
 	uint32_t *slot; /* value -> the slot + 1 that it has in a run; 0: it has none */
 	uint32_t nslots;
+	VEC(struct state) states; /* by input */
+	int64_t state_bytes;      /* of the memory of states */
 };
 
 /* ---- model.c ---- */

@@ -24,6 +24,10 @@ noreturn void model_die_at(struct module *m, node_id n, enum exit_code code, con
 /* Makes groups and lists the sections. Fills sections and section_of. */
 void sections_find(struct model *M);
 
+/* ---- state.c ---- */
+/* Fills states: the aliases that the module names. What is no input, no output, or not of one type: die(65). */
+void states_find(struct model *M);
+
 /* ---- control.c ---- */
 /* The control operator that Fused node n has alone in its group, if each of its bodies can be run as steps; else 0. */
 node_id control_node(struct module *m, node_id n);

@@ -47,7 +47,8 @@ NATIVE const char *native_TensorScatter(struct native *n)
 		return native_no_room(n);
 	if (!native_count(x))
 		return NULL;
-	memcpy(y, x->data, (size_t)(c.prefixes * c.most * c.bytes));
+	if (y != x->data)
+		memcpy(y, x->data, (size_t)(c.prefixes * c.most * c.bytes));
 	for (int64_t p = 0; p < c.prefixes; p++) {
 		int64_t at = native_has(n, 2) ? ((const int64_t *)n->in[2].data)[p / c.per] % (c.most + !c.circular) : 0;
 		for (int64_t r = 0; r < c.rows; r++, at = at + 1 == c.most ? 0 : at + 1)

@@ -112,7 +112,8 @@ static const char *scatter_begin(struct native *n, struct scatter *s)
 	s->y = n->room(n, 0, x->type, x->rank, x->dims);
 	if (!s->y)
 		return native_no_room(n);
-	memcpy(s->y, x->data, (size_t)native_count(x) * s->size);
+	if (s->y != x->data)
+		memcpy(s->y, x->data, (size_t)native_count(x) * s->size);
 	return NULL;
 }
 

@@ -372,17 +372,9 @@ static Onnx__GraphProto *main_graph(struct exporter *x)
 	return p;
 }
 
-static const char *meta_value(const struct module *m, const char *key)
-{
-	for (size_t i = 0; i < m->meta.n; i++)
-		if (!strcmp(sym_str(m->meta.a[i].key), key))
-			return sym_str(m->meta.a[i].value);
-	return NULL;
-}
-
 static int64_t declared_opset(const struct module *m)
 {
-	const char *s = meta_value(m, "opset:ai.onnx");
+	const char *s = module_meta(m, "opset:ai.onnx");
 	return s ? atoll(s) : 0;
 }
 
@@ -496,11 +488,11 @@ static void header(struct exporter *x, Onnx__ModelProto *p)
 	p->has_ir_version = true;
 	set_bytes(&p->producer_name, &p->has_producer_name, proto_text(x, "hone"));
 	set_bytes(&p->producer_version, &p->has_producer_version, proto_text(x, HONE_VERSION));
-	if ((s = meta_value(m, "domain")))
+	if ((s = module_meta(m, "domain")))
 		set_bytes(&p->domain, &p->has_domain, proto_text(x, s));
-	if ((s = meta_value(m, "doc_string")))
+	if ((s = module_meta(m, "doc_string")))
 		set_bytes(&p->doc_string, &p->has_doc_string, proto_text(x, s));
-	if ((s = meta_value(m, "model_version"))) {
+	if ((s = module_meta(m, "model_version"))) {
 		p->model_version = atoll(s);
 		p->has_model_version = true;
 	}
@@ -508,7 +500,7 @@ static void header(struct exporter *x, Onnx__ModelProto *p)
 	p->opset_import[p->n_opset_import++] = opset_id(x, "", x->opset);
 	for (size_t i = 0; i < x->domains.n; i++) {
 		const char *domain = sym_str(x->domains.a[i]);
-		s = meta_value(m, arena_printf(&x->arena, "opset:%s", domain));
+		s = module_meta(m, arena_printf(&x->arena, "opset:%s", domain));
 		p->opset_import[p->n_opset_import++] = opset_id(x, domain, s ? atoll(s) : 1);
 	}
 	p->metadata_props = ARENA_ARRAY(&x->arena, Onnx__StringStringEntryProto *, m->meta.n + 1);

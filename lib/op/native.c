@@ -16,6 +16,11 @@ const struct native_row *node_native(const struct node *n)
 	return row && row->eval ? native_find(op_name(n->op)) : NULL;
 }
 
+bool native_in_place(const struct node *n)
+{
+	return node_native(n) && (n->op == OP_TensorScatter || n->op == OP_ScatterND || n->op == OP_ScatterElements);
+}
+
 static void given_attr(struct module *m, const struct attr *a, struct native_attr *x, struct arena *arena)
 {
 	x->given = true;

@@ -4,7 +4,7 @@
 #define HONE_MODEL_ABI_H
 #include <stddef.h>
 
-enum { HONE_MODEL_ABI = 5 }; /* changes whenever something below does */
+enum { HONE_MODEL_ABI = 6 }; /* changes whenever something below does */
 
 struct hone_opts;
 struct hone_value;
@@ -20,6 +20,10 @@ struct hone_step { /* one call of a kernel, in order */
 	const char *kernel, *node;
 	double flops;
 	int slow; /* 0: a kernel, or a branch or loop ("flow"); 1: the evaluator runs it; 2: C of the library's own */
+};
+struct hone_state { /* an input that is kept: what the output is becomes the input of the next run */
+	int input, output;
+	long place[2]; /* in the memory of states; the same: it is updated in place */
 };
 struct hone_model {
 	int abi;
@@ -38,6 +42,10 @@ struct hone_model {
 	const char *(*error)(void);
 	/* Not NULL: some sizes are known only in a run, and this runs the model. seconds as in run_timed, or NULL. */
 	int (*run_values)(void *m, const struct hone_value *inputs, struct hone_value *outputs, double *seconds);
+	int num_states;
+	const struct hone_state *states; /* their inputs may be NULL in a run: then they are what the library keeps; outputs, too */
+	int (*reset)(void *m);           /* 0, or -1; as the next two */
+	int (*save)(void *m, const char *path), (*load)(void *m, const char *path);
 	int (*verify)(void *m); /* reads all weights: 0, or -1 if they are not those that were written */
 };
 #endif

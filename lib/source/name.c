@@ -26,6 +26,10 @@ static bool is_word(const char *s)
 		"bad_index", "cpu_lacks", "embedded", "hone_model", "hone_opaque", "hone_opaque_close", "hone_opaque_open",
 		"hone_opaque_run", "hone_opaque_run_values", "hone_slot", "hone_value", "is_known", "opaque_run_values", "result_room", "results",
 		"run_values", "slot_room", "slot_view", "take_inputs", "check_shape", "loop_max", "endless", "hone_opts", "hone_step", "hone_tensor", "in_range", "index_outside", "map_weights", "opaque",
+		"kept", "state", "state_begin", "state_digest", "state_end", "state_file_bytes", "state_file_read", "state_file_write", "state_head", "state_item",
+		"state_item_bytes", "state_item_put", "state_like", "state_list", "state_open", "state_place", "state_publish", "state_put", "state_read", "state_round",
+		"state_take", "table_load", "table_reset", "table_save", "HONE_STATE_FILE_H", "NUM_STATES", "STATE_ALIGN", "STATE_BYTES", "STATE_HEAD",
+		"STATE_MAGIC", "STATE_VERSION", "hone_state",
 		"opaque_close", "opaque_open", "opaque_run", "seconds_now", "shape_bytes", "TENSOR", "copy_apart", "table", "table_close", "table_open", "table_preset", "table_run",
 		"table_run_timed", "table_verify", "team_claim", "team_close", "team_forked", "team_forks", "team_is_here", "team_main", "team_open", "team_pause", "team_run", "team_share",
 		"team_size", "team_start_round", "team_wait", "team_watch", "team_worker", "weights_digest", "weights_head", "weights_sum", "ARENA_BYTES",
@@ -84,7 +88,9 @@ static bool is_type(const char *s)
 /* Does the C library have that name, or NAME_open and so on? */
 static bool is_of_library(const char *s)
 {
-	static const char *const suffix[] = {"", "_open", "_run", "_run_values", "_close", "_error", "_verify"};
+	static const char *const suffix[] = {"",           "_open",  "_run",        "_run_values", "_close",       "_error",
+					     "_verify",    "_reset", "_state_save", "_state_load", "_state_bytes", "_state_write",
+					     "_state_read"};
 	bool found = false;
 
 	for (size_t i = 0; i < sizeof suffix / sizeof *suffix && !found; i++) {

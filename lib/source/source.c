@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "source/source_impl.h"
+#include "model/state.h"
 #include "common/outfile.h"
 #include "common/tool.h"
 #include "target/backend.h"
@@ -15,6 +16,7 @@ void emission_make(struct emission *e, struct module *m, const struct given_trac
 	e->functions.text_of = native_text;
 	functions_make(&e->functions, e->M);
 	memory_plan_read(e->M);
+	states_read(e->M);
 	memory_check(e->M);
 	weights_lay_out(&e->weights, e->M);
 }
@@ -90,8 +92,12 @@ static void put_runtime(struct emission *e, FILE *f)
 	char *runtime = for_target(e, runtime_text), *team = for_target(e, team_text);
 
 	if (!e->embed)
-		fprintf(f, "\n#define WEIGHTS_SUM 0x%016" PRIx64 "u /* of what follows the first %d bytes */\n%s", e->weights_sum,
-			WEIGHTS_HEAD, checksum_text);
+		fprintf(f, "\n#define WEIGHTS_SUM 0x%016" PRIx64 "u /* of what follows the first %d bytes */\n", e->weights_sum,
+			WEIGHTS_HEAD);
+	if (!e->embed || e->M->states.n)
+		fputs(checksum_text, f);
+	if (e->M->states.n)
+		fputs(state_file_text, f);
 	const char *rest = put_template(e, f, runtime, "@STEPS@"), *end;
 	if (e->M->shaped)
 		put_template(e, f, values_text, NULL);
@@ -100,6 +106,9 @@ static void put_runtime(struct emission *e, FILE *f)
 	if (e->functions.threads > 1)
 		put_template(e, f, team, NULL);
 	put_steps(e, f);
+	rest = put_template(e, f, rest, "@STATE@");
+	if (e->M->states.n)
+		put_template(e, f, state_text, NULL);
 	end = put_template(e, f, rest, "@VALUES@");
 	if (e->M->shaped)
 		put_template(e, f, values_run_text, NULL);

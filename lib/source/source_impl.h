@@ -8,15 +8,15 @@
 
 /* ---- text.c ---- */
 extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[], values_text[],
-	values_run_text[];                                 /* templates in this folder, NAME.in */
-extern const char opaque_text[], abi_text[], value_text[]; /* headers that a compiled model carries along */
+	values_run_text[], state_text[];                                      /* templates in this folder, NAME.in */
+extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
 /* s inside a comment, which it cannot end. */
 void put_comment(FILE *f, const char *s);
 /* The template up to (not including) the line that is `until`; returns what follows that line. Lines that begin with
  * @THREADS@ are for libraries of several threads, those with @NATIVE@ for libraries with native steps, with
- * @SHAPED@ for those that have sizes that only a run knows. */
+ * @SHAPED@ for those that have sizes that only a run knows, with @KEPT@ for those that keep states. */
 const char *put_template(struct emission *e, FILE *f, const char *text, const char *until);
 /* Of the node, else of its first result. */
 const char *call_name(struct emission *e, uint32_t c);

@@ -1,6 +1,7 @@
 /* The tables of a model: sizes, digest, inputs, outputs, steps; and what its code needs of a CPU. */
 #include <inttypes.h>
 #include "source/source_impl.h"
+#include "model/state.h"
 #include "op/op.h"
 #include "target/backend.h"
 
@@ -125,11 +126,11 @@ static void put_sizes(struct emission *e, FILE *f)
 	put_string(f, target_compiler_version());
 }
 
-static void put_digest(struct emission *e, FILE *f)
+static void put_digest(FILE *f, const char *name, struct digest digest)
 {
-	const unsigned char *d = (const unsigned char *)&e->weights.digest;
+	const unsigned char *d = (const unsigned char *)&digest;
 
-	fprintf(f, "\n\nstatic const unsigned char weights_digest[16] = {");
+	fprintf(f, "static const unsigned char %s[16] = {", name);
 	for (int i = 0; i < 16; i++)
 		fprintf(f, "%d%s", d[i], i < 15 ? ", " : "};\n");
 }
@@ -150,15 +151,30 @@ static void put_step_table(struct emission *e, FILE *f)
 	fprintf(f, "\t{\"\", \"\", 0, 0},\n};\n");
 }
 
+static void put_states(struct emission *e, FILE *f)
+{
+	fprintf(f, "#define NUM_STATES %zu\n#define STATE_BYTES %" PRId64 "\nstatic const struct hone_state kept[] = {\n", e->M->states.n,
+		e->M->state_bytes);
+	for (size_t i = 0; i < e->M->states.n; i++) {
+		const struct state *s = &e->M->states.a[i];
+		fprintf(f, "\t{%" PRIu32 ", %" PRIu32 ", {%" PRId64 ", %" PRId64 "}},\n", s->in, s->out, s->place[0], s->place[1]);
+	}
+	fprintf(f, "};\n");
+	put_digest(f, "state_digest", states_digest(e->M));
+}
+
 void put_tables(struct emission *e, FILE *f)
 {
 	const struct graph *g = graph(e->M->m, e->M->m->main);
 
 	put_sizes(e, f);
-	put_digest(e, f);
+	fprintf(f, "\n\n");
+	put_digest(f, "weights_digest", e->weights.digest);
 	put_tensors(e, f, "input", g->in.n, g->in.a, NULL);
 	put_tensors(e, f, "output", g->out.n, g->out.a, g->out_name.a);
 	put_step_table(e, f);
+	if (e->M->states.n)
+		put_states(e, f);
 	if (e->embed)
 		put_weights(e, f);
 }

@@ -25,6 +25,12 @@ const char values_text[] =
 const char values_run_text[] =
 #include "lib/source/values_run.in.inc"
 	;
+const char state_text[] =
+#include "lib/source/state.in.inc"
+	;
+const char state_file_text[] =
+#include "lib/source/state_file.h.inc"
+	;
 const char value_text[] =
 #include "lib/op/hone_value.h.inc"
 	;
@@ -69,7 +75,10 @@ const char *put_template(struct emission *e, FILE *f, const char *text, const ch
 	const struct {
 		const char *mark;
 		bool wanted;
-	} marks[] = {{"@THREADS@", e->functions.threads > 1}, {"@NATIVE@", e->M->nnative}, {"@SHAPED@", e->M->shaped}};
+	} marks[] = {{"@THREADS@", e->functions.threads > 1},
+		     {"@NATIVE@", e->M->nnative},
+		     {"@SHAPED@", e->M->shaped},
+		     {"@KEPT@", e->M->states.n}};
 
 	while (*text) {
 		size_t k = 0;

@@ -5,13 +5,15 @@
 #include "common/option.h"
 #include "target/target.h"
 #include "model/memory_plan.h"
+#include "model/state.h"
 #include "op/op.h"
 #include "op/pass.h"
 
-enum { OPT_NO_FALLBACK = 1000, OPT_NO_OPEN, OPT_TARGET, OPT_THREADS };
+enum { OPT_ALIAS = 1000, OPT_NO_FALLBACK, OPT_NO_OPEN, OPT_TARGET, OPT_THREADS };
 
 static bool no_fallback, no_open;
 static int threads = 1;
+static VEC(const char *) aliases;
 static struct target target; /* no cores: this machine */
 
 static void why(const struct memory_plan *p, struct model *M, const struct pass_ctx *c)
@@ -55,19 +57,43 @@ static void report_open(struct module *m)
 		note("open sizes: %s; each run gives them, and is slower than with --set", list);
 }
 
+static void report_states(struct model *M, bool each)
+{
+	const struct graph *g = graph(M->m, M->m->main);
+	int64_t in_place = 0, apart = 0, copied = 0;
+
+	for (size_t i = 0; i < M->states.n; i++) {
+		const struct state *s = &M->states.a[i];
+		const char *in = sym_str(val(M->m, g->in.a[s->in])->name), *out = sym_str(g->out_name.a[s->out]);
+		*(s->why ? &apart : &in_place) += s->bytes;
+		copied += s->copied;
+		if (each)
+			note("state %s = %s: %" PRId64 " bytes %s%s", in, out, s->bytes,
+			     s->why ? "in two places that take turns: " : "in place", s->why ? s->why : "");
+	}
+	if (M->states.n)
+		note("%zu inputs kept: %" PRId64 " bytes updated in place, %" PRId64 " in two places that take turns; a run copies %" PRId64
+		     " bytes of them",
+		     M->states.n, in_place, apart, copied);
+}
+
 static void plan(struct module *m, const struct pass_ctx *c)
 {
+	for (size_t i = 0; i < aliases.n; i++)
+		state_declare(m, aliases.a[i]);
 	struct model *M = model_new(m, target.cores ? &target : target_host(), threads, NULL, true);
 
 	if (no_fallback)
 		model_report_opaque(M, true);
 	struct memory_plan *p = memory_plan_new(M);
 	memory_plan_record(p, M);
+	states_plan(M);
 	why(p, M, c);
 	note("%zu kernels, %zu distinct; memory %" PRId64 " bytes (%" PRId64 " without reuse): values %" PRId64 ", workspace %" PRId64
 	     " more; lower bound %" PRId64,
 	     M->calls.n - M->nopaque - M->nnative - M->ncontrol, M->kernels.n, p->bytes, p->apart, p->values, p->bytes - p->values,
 	     p->bound);
+	report_states(M, c->why);
 	model_report_native(M);
 	model_report_opaque(M, false);
 	report_open(m);
@@ -77,8 +103,8 @@ static void plan(struct module *m, const struct pass_ctx *c)
 
 static error_t option(int key, char *arg)
 {
-
 	switch (key) {
+	case OPT_ALIAS: vec_push(&aliases, arg); return 0;
 	case OPT_NO_FALLBACK: no_fallback = true; return 0;
 	case OPT_NO_OPEN: no_open = true; return 0;
 	case OPT_TARGET:
@@ -91,6 +117,7 @@ static error_t option(int key, char *arg)
 }
 
 static const struct argp_option options[] = {
+	{"alias", OPT_ALIAS, "INPUT=OUTPUT", 0, "the library keeps INPUT: what OUTPUT is in one run, INPUT is in the next"},
 	{"no-fallback", OPT_NO_FALLBACK, 0, 0, "refuse a graph of which a part would run on the slow path", -1},
 	{"no-open", OPT_NO_OPEN, 0, 0, "refuse inputs whose sizes are not given", -1},
 	{"target", OPT_TARGET, "NAME", 0, "plan for code for this target: %s (default: native)", -1},

@@ -40,7 +40,8 @@ help() {
 
 	hone build, hone tune:
 	  -o STEM                      where to; without, MODEL in this directory
-	  --embed                      put the weights into the C file
+	  --alias INPUT=OUTPUT         the library keeps INPUT from run to run: what OUTPUT was is what it is next
+  --embed                      put the weights into the C file
 	  --exact                      divide where a quantised model divides by a scale
 	  --mixed                      nodes in the type that was measured to be the fastest, as ge-mixed says
 	  --no-fallback                refuse a model of which a part would run on the slow path
@@ -303,13 +304,13 @@ optimise() { # OPTION...
 	[ "$mixed$verb" != 1tune ] || [ -n "$runner$target" ] || fastest_form
 }
 
-compile() {
-	if [ -n "$target" ]; then
-		set -- --target="$target"
-	else
-		set --
-	fi
-	stage plan ge-plan $no_fallback ${threads:+"$threads"} "$@"
+compile() { # OPTION...
+	for word; do
+		shift
+		case $word in --alias=*) set -- "$@" "$word" ;; esac
+	done
+	stage plan ge-plan $no_fallback ${threads:+"$threads"} ${target:+--target="$target"} "$@"
+	set -- ${target:+--target="$target"}
 	memory=$(sed -n 's/^ge-plan: //p' "$work/messages")
 
 	begin=$(clock)
@@ -330,7 +331,7 @@ compile() {
 
 build() { # OPTION...
 	optimise "$@"
-	compile
+	compile "$@"
 	keep_stages
 	[ -n "$quiet" ] || print "$(build_report)"
 }
@@ -389,7 +390,7 @@ search() { # OPTION...
 	named=$work/$(basename "$model" .onnx).g # for the report
 	for word; do
 		shift
-		case $word in --set=* | --shape=* | --const=*) ;; *) set -- "$@" "$word" ;; esac
+		case $word in --set=* | --shape=* | --const=* | --alias=*) ;; *) set -- "$@" "$word" ;; esac
 	done
 	if [ -n "$target" ]; then # what is wrong with it, the runner alone says
 		run-dev --serve --target="$target" </dev/null >/dev/null 2>"$work/messages" || failed $?
@@ -459,7 +460,7 @@ tune() { # OPTION...
 	# What cannot be planned is not searched for: sizes that are missing, --no-fallback.
 	ge-plan --quiet --no-open $no_fallback ${threads:+"$threads"} ${target:+--target="$target"} -- "$last" >/dev/null 2>"$work/messages" || failed $?
 	search "$@"
-	compile
+	compile "$@"
 	whole=''
 	[ -n "$quiet$json$runner$target" ] || whole=$(time_both)
 	keep_stages
@@ -649,7 +650,7 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
+	-o | -j | --alias | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
 	--data | --smooth | --metric | --drop | --method | --percentile | --weights | --activations | --trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --cold-weights | --rotation)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
@@ -671,6 +672,7 @@ while [ "$left" -gt 0 ]; do
 		case $verb$option in
 		build-o | tune-o) stem=$value ;;
 		build-j | build--jobs | tune-j | tune--jobs) jobs=--jobs=$value ;;
+		build--alias | tune--alias) set -- "$@" "$option=$value" ;;
 		build--embed | tune--embed) embed=--embed ;;
 		build--exact | tune--exact) exact=--exact ;;
 		build--no-fallback | tune--no-fallback) no_fallback=--no-fallback ;;

@@ -1,0 +1,27 @@
+/* State: inputs of a model that its library keeps from run to run, such as caches of keys and values.
+ *
+ * In the module's metadata, "alias.IN" = "OUT" says that what output OUT is in one run input IN is in the next; ge-plan leaves
+ * "plan.state.IN" = "OFFSET" there for a state that is updated in place, "OFFSET OFFSET" for one with two places that take turns, and
+ * "plan.state" = the bytes of all. States have memory of their own, behind each other, beside the arena. */
+#ifndef HONE_STATE_H
+#define HONE_STATE_H
+#include "model/model.h"
+
+#define STATE_ALIAS "alias."
+#define PLAN_STATE  "plan.state"
+enum { STATE_ALIGN = 64 };
+
+/* Declares in = out; out NULL: "in=out" is to be taken apart. What the graph does not have: die(64). */
+void state_declare(struct module *m, const char *alias);
+
+/* M: a sketch with a memory plan. Gives each state its places and leaves them in the module. A state is updated in place where that is
+ * proved: no step reads it after the one that writes the output, nor is it an output itself, and that step may write where its operand
+ * lies. */
+void states_plan(struct model *M);
+/* Reads the places from M's module. Missing ones, ones that overlap or that are in place without a proof: die(64). */
+void states_read(struct model *M);
+
+/* Of what the model computes, not how: names and types of inputs and outputs, aliases, operators and constants. States of one build are
+ * good for another with the same digest. */
+struct digest states_digest(struct model *M);
+#endif

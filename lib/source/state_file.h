@@ -1,0 +1,121 @@
+/* Files of states, as compiled models write and read them. Plain C of its own: its text is part of every model that keeps states, and
+ * tests/fuzz reads with it.
+ *
+ * A head of STATE_HEAD bytes, then for each state, filled up with zeros to a multiple of STATE_ALIGN, what it is, and, filled up so too,
+ * its elements. Numbers are little-endian. */
+#ifndef HONE_STATE_FILE_H
+#define HONE_STATE_FILE_H
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STATE_MAGIC "honestat"
+enum { STATE_VERSION = 1, STATE_HEAD = 64, STATE_ALIGN = 64 };
+
+struct state_head {
+	char magic[8];
+	uint32_t version, count;
+	uint64_t bytes;           /* of the file */
+	unsigned char digest[16]; /* of the model */
+	uint64_t sum;             /* of what follows the head */
+	char zero[16];
+};
+struct state_item { /* then the extents, each an int64_t, and the name without a zero at its end */
+	uint32_t name, rank;
+	char type[8];
+	uint64_t bytes; /* of the elements */
+};
+struct state_like { /* what a model keeps */
+	const char *name, *type;
+	int rank;
+	const long *shape;
+	size_t bytes;
+};
+
+static size_t state_round(size_t n) { return (n + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN; }
+static size_t state_item_bytes(const struct state_like *s)
+{
+	return state_round(sizeof(struct state_item) + (size_t)s->rank * sizeof(int64_t) + strlen(s->name));
+}
+
+static size_t state_file_bytes(const struct state_like *s, int n)
+{
+	size_t bytes = STATE_HEAD;
+
+	for (int i = 0; i < n; i++)
+		bytes += state_item_bytes(&s[i]) + state_round(s[i].bytes);
+	return bytes;
+}
+
+/* What says of one state what it is: state_item_bytes of it. */
+static void state_item_put(const struct state_like *s, char *to)
+{
+	struct state_item x = {(uint32_t)strlen(s->name), (uint32_t)s->rank, "", s->bytes};
+
+	memset(to, 0, state_item_bytes(s));
+	memcpy(x.type, s->type, strnlen(s->type, sizeof x.type - 1));
+	memcpy(to, &x, sizeof x);
+	to += sizeof x;
+	for (int i = 0; i < s->rank; i++, to += sizeof(int64_t))
+		memcpy(to, &(int64_t){s->shape[i]}, sizeof(int64_t));
+	memcpy(to, s->name, x.name);
+}
+
+/* to: state_file_bytes of room. */
+static void state_file_write(const struct state_like *s, int n, const void *const *data, const unsigned char *digest, char *to)
+{
+	struct state_head head = {STATE_MAGIC, STATE_VERSION, (uint32_t)n, state_file_bytes(s, n), {0}, 0, {0}};
+	char *p = to + STATE_HEAD;
+
+	for (int i = 0; i < n; i++) {
+		size_t bytes = state_item_bytes(&s[i]), all = state_round(s[i].bytes);
+		state_item_put(&s[i], p);
+		memset(p + bytes + s[i].bytes, 0, all - s[i].bytes);
+		memcpy(p + bytes, data[i], s[i].bytes);
+		p += bytes + all;
+	}
+	memcpy(head.digest, digest, sizeof head.digest);
+	head.sum = weights_sum(to + STATE_HEAD, head.bytes - STATE_HEAD);
+	memcpy(to, &head, sizeof head);
+}
+
+/* A file of n bytes: data[i] is where in it the elements of state i are. NULL, or why not: at most `most` bytes in why. */
+static const char *state_file_read(const struct state_like *s, int n, const unsigned char *digest, const char *file, size_t size,
+				   const void **data, char *why, size_t most)
+{
+	struct state_head head;
+	const char *p = file + STATE_HEAD;
+
+	if (size < sizeof head.magic || memcmp(file, STATE_MAGIC, sizeof head.magic))
+		return "not a file of states";
+	if (size < STATE_HEAD)
+		return "cut short: its head is not whole";
+	memcpy(&head, file, sizeof head);
+	if (head.version != STATE_VERSION) {
+		snprintf(why, most, "its version is %lu, this library reads %d", (unsigned long)head.version, STATE_VERSION);
+		return why;
+	}
+	if (memcmp(head.digest, digest, sizeof head.digest))
+		return "it is of another model";
+	if (size != head.bytes) {
+		snprintf(why, most, "%s: it has %zu bytes, its head says %llu", size < head.bytes ? "cut short" : "too long", size,
+			 (unsigned long long)head.bytes);
+		return why;
+	}
+	if (head.count != (uint32_t)n || size != state_file_bytes(s, n) || weights_sum(p, size - STATE_HEAD) != head.sum)
+		return "its bytes are not those that were written";
+	for (int i = 0; i < n; i++) {
+		char want[4096];
+		size_t bytes = state_item_bytes(&s[i]);
+		if (bytes <= sizeof want)
+			state_item_put(&s[i], want);
+		if (bytes > sizeof want || memcmp(want, p, bytes)) {
+			snprintf(why, most, "state %s is of another type or shape there", s[i].name);
+			return why;
+		}
+		data[i] = p + bytes;
+		p += bytes + state_round(s[i].bytes);
+	}
+	return NULL;
+}
+#endif

@@ -1,0 +1,257 @@
+# State: inputs that a library keeps from run to run. 1,000 steps in which it is saved, loaded and reset give the numbers of steps whose
+# state the caller carries; what does not fit is refused, and nothing is changed.
+. "$top/tests/lib.sh"
+
+# Two libraries of one graph: NAMEplain, whose caller carries the state, and NAME, which keeps it.
+made() { # NAME IMPORTED SHAPE-OPTION...
+	name=$1 from=$2
+	shift 2
+	ge-shape -q "$@" "$from" | ge-fold -q | ge-simplify -q | ge-prune -q | ge-fuse -q | ge-layout -q -o "$name.g" &&
+		ge-plan -q "$name.g" -o "$name.plain.g" && ge-emit -q "$name.plain.g" -o "${name}plain"
+}
+kept() { # NAME ALIAS...
+	name=$1
+	shift
+	ge-plan --why "$@" "$name.g" -o "$name.kept.g" 2>err && ge-emit -q "$name.kept.g" -o "$name" && [ -s "$name.so" ]
+}
+
+cat >steps.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runner/model_abi.h"
+
+enum { STEPS = 1000, MOST = 64 };
+static const struct hone_model *k, *p; /* the one that keeps states, the one that does not */
+static void *plain, *kept;
+static const void *given[MOST], *null[MOST];
+static void *carried[MOST], *made[MOST], *want, *none[MOST];
+static int is_state[MOST], is_next[MOST];
+
+static void need(int good, const char *what)
+{
+	if (good)
+		return;
+	fprintf(stderr, "%s; %s; %s\n", what, k->error(), p->error());
+	exit(1);
+}
+
+static const struct hone_model *load(const char *path)
+{
+	char full[200];
+	snprintf(full, sizeof full, "%s%s", *path == '.' ? "" : "./", path);
+	void *so = dlopen(full, RTLD_NOW | RTLD_LOCAL);
+	return so ? dlsym(so, "hone_model") : NULL;
+}
+
+static void draw(int step)
+{
+	for (int i = 0; i < k->num_inputs; i++) {
+		unsigned x = (unsigned)(step * 7919 + i * 104729 + 1);
+		for (size_t j = 0; j < k->inputs[i].bytes / 4 && !is_state[i]; j++) {
+			x = x * 1664525u + 1013904223u;
+			((float *)given[i])[j] = (float)(x >> 8) / (1 << 23) - 1;
+		}
+		null[i] = is_state[i] ? NULL : given[i];
+	}
+}
+
+/* Outputs that are no states, one after another. */
+static size_t outputs(char *to)
+{
+	size_t n = 0;
+	for (int o = 0; o < k->num_outputs; o++)
+		if (!is_next[o]) {
+			if (to)
+				memcpy(to + n, made[o], k->outputs[o].bytes);
+			n += k->outputs[o].bytes;
+		}
+	return n;
+}
+
+static size_t each;
+/* Steps from..to-1 on the one that keeps; their outputs must be those of the steps from `like` on. */
+static void steps(int from, int to, int like, const char *what)
+{
+	char *got = malloc(each);
+	for (int s = from; s < to; s++) {
+		draw(like + s - from);
+		need(!k->run(kept, null, none), what);
+		outputs(got);
+		if (memcmp(got, (char *)want + (size_t)(like + s - from) * each, each)) {
+			fprintf(stderr, "%s: other numbers in step %d\n", what, s);
+			exit(1);
+		}
+	}
+	free(got);
+}
+
+int main(int argc, char **argv)
+{
+	char *path = argv[1], weights[200];
+	k = load(path);
+	p = load(argv[2]);
+	if (!k || !p)
+		return fprintf(stderr, "%s\n", dlerror()), 1;
+	snprintf(weights, sizeof weights, "%.*s.weights", (int)strlen(path) - 3, path);
+	need((kept = k->open(weights, NULL)) != NULL, "open");
+	snprintf(weights, sizeof weights, "%.*s.weights", (int)strlen(argv[2]) - 3, argv[2]);
+	need((plain = p->open(weights, NULL)) != NULL, "open");
+	for (int i = 0; i < k->num_inputs; i++)
+		given[i] = carried[i] = calloc(1, k->inputs[i].bytes + 64);
+	for (int o = 0; o < k->num_outputs; o++)
+		made[o] = calloc(1, k->outputs[o].bytes + 64);
+	for (int s = 0; s < k->num_states; s++)
+		is_state[k->states[s].input] = is_next[k->states[s].output] = 1;
+	for (int o = 0; o < k->num_outputs; o++)
+		none[o] = is_next[o] ? NULL : made[o];
+	each = outputs(NULL);
+	want = malloc(each * STEPS);
+
+	for (int s = 0; s < STEPS; s++) { /* what it should be */
+		draw(s);
+		need(!p->run(plain, given, made), "plain");
+		for (int i = 0; i < k->num_states; i++)
+			memcpy(carried[k->states[i].input], made[k->states[i].output], k->outputs[k->states[i].output].bytes);
+		outputs((char *)want + (size_t)s * each);
+	}
+	steps(0, 300, 0, "to 300");
+	need(!k->save(kept, "at300"), "save");
+	steps(300, 500, 300, "to 500");
+	need(!k->reset(kept), "reset");
+	steps(0, 50, 0, "after a reset");
+	need(!k->load(kept, "at300"), "load");
+	steps(300, 400, 300, "loaded");
+	need(!k->save(kept, "at400"), "save");
+	k->close(kept);
+	snprintf(weights, sizeof weights, "%.*s.weights", (int)strlen(path) - 3, path);
+	need((kept = k->open(weights, NULL)) != NULL, "open again");
+	steps(0, 20, 0, "opened again");
+	need(!k->load(kept, "at400"), "load");
+	for (int bad = 3; bad < argc; bad++) { /* files that are refused, and change nothing */
+		need(k->load(kept, argv[bad]) == -1, argv[bad]);
+		printf("%s\n", k->error());
+	}
+	steps(400, STEPS, 400, "to the end");
+	for (int i = 0; i < k->num_states; i++) { /* given and taken as without state */
+		const struct hone_state *s = &k->states[i];
+		memset(made[s->output], 1, k->outputs[s->output].bytes);
+		none[s->output] = made[s->output];
+		memset(carried[s->input], 0, k->inputs[s->input].bytes);
+		null[s->input] = carried[s->input];
+	}
+	draw(0);
+	need(!k->run(kept, given, none), "given");
+	void *other[MOST];
+	for (int o = 0; o < k->num_outputs; o++)
+		other[o] = calloc(1, k->outputs[o].bytes + 64);
+	need(!p->run(plain, given, other), "plain");
+	for (int o = 0; o < k->num_outputs; o++)
+		need(!memcmp(other[o], none[o], k->outputs[o].bytes), "state given and taken");
+	k->close(kept);
+	p->close(plain);
+	return 0;
+}
+END
+cc -O1 -I"$top/lib" steps.c -o steps -ldl 2>err
+ok $? "a program that steps"
+
+cat >small.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+const one = i64[1] [1]
+const w = f32[4,4] [1, 0.1, 0.2, 0, 0, 0.5, 0, 0, 0, 0, 0.5, 0.1, 0, 0.3, 0, 0.5]
+graph main {
+  input x: f32[1,4]
+  input h: f32[1,4]
+  input c: f32[1,8,4]
+  input p: i64[1]
+  input same: f32[2]
+  a = MatMul(h, @w) "mm"
+  b = Add(a, x) "add"
+  n = Tanh(b) "tanh"
+  u = Unsqueeze(n, @one) "uns"
+  d = TensorScatter(c, u, p) {axis=1 mode="circular"} "ts"
+  q = Add(p, @one) "inc"
+  s = ReduceSum(d) {keepdims=0} "sum"
+  output y = s
+  output hn = n
+  output again = n
+  output cn = d
+  output pn = q
+  output samen = same
+}
+END
+ge-load small.txt -o small.l.g && made small small.l.g && kept small --alias h=again --alias c=cn --alias p=pn --alias same=samen
+ok $? "a small model"
+grep -q '^ge-plan: state c = cn: 128 bytes in place$' err && grep -q '^ge-plan: state same = samen: 8 bytes in place$' err &&
+	grep -q '^ge-plan: state h = again: 16 bytes in two places that take turns: main/mm (Fused), which makes the output' err &&
+	grep -q 'a run copies 0 bytes of them$' err
+ok $? "what is in place, and why not"
+ge-plan -q small.kept.g -o twice.g && same_graph small.kept.g twice.g
+ok $? "a plan twice is a plan once, with its states"
+./steps small.so smallplain.so >out 2>err
+ok $? "1,000 steps, saved, loaded and reset: the numbers of an uninterrupted run"
+
+# Files of states that do not fit.
+head -c 100 at400 >short && head -c 40 at400 >head && : >empty && { cat at400; printf x; } >long
+{ head -c 8 at400; printf '\2'; tail -c +10 at400; } >version
+{ head -c 200 at400; printf 'Z'; tail -c +202 at400; } >altered
+sed 's/Tanh/Sin/' small.txt | ge-load -o other.l.g && made other other.l.g && kept other --alias h=again --alias c=cn --alias p=pn --alias same=samen &&
+	mkdir -p o && (cd o && ../steps ../other.so ../otherplain.so) 2>err
+ok $? "another model"
+./steps small.so smallplain.so short head empty long version altered o/at400 none small.txt >out 2>err
+ok $? "states that do not fit are refused, and change nothing"
+is "$(sed 's/[0-9][0-9]* bytes/N bytes/; s/says [0-9]*/says N/' out)" "state short: cut short: it has N bytes, its head says N
+state head: cut short: its head is not whole
+state empty: not a file of states
+state long: too long: it has N bytes, its head says N
+state version: its version is 2, this library reads 1
+state altered: its bytes are not those that were written
+state o/at400: it is of another model
+state none: No such file or directory
+state small.txt: not a file of states" "each by its name"
+ls at400.* >err 2>&1
+[ $? != 0 ]
+ok $? "no part of a file is left"
+
+# What is no alias.
+bad() { # TEXT OPTION...
+	want=$1
+	shift
+	ge-plan "$@" small.g -o no.g 2>err
+	code=$?
+	is "$code $(cat err)" "$want" "$*"
+}
+bad "64 ge-plan: --alias q=hn: write INPUT=OUTPUT; the model has no such input" --alias q=hn
+bad "64 ge-plan: --alias h=q: the model has no output q" --alias h=q
+bad "65 ge-plan: small.g: the state h = pn: the input is f32[1,4], the output i64[1]" --alias h=pn
+bad "65 ge-plan: small.g: the state h = hn: the output is another state's" --alias x=hn --alias h=hn
+
+if [ -n "${HONE_PYTHON-}" ]; then
+	mkdir models && "$HONE_PYTHON" "$top/tests/model/state_models.py" models
+	ok $? "decoders"
+	for n in tensor nd window; do
+		ge-import -q models/$n.onnx -o $n.i.g && made $n $n.i.g &&
+			kept $n --alias at=at_next --alias k0=k0_next --alias v0=v0_next --alias k1=k1_next --alias v1=v1_next &&
+			./steps $n.so ${n}plain.so 2>steps.log
+		ok $? "$n: 1,000 steps"
+		grep -h 'inputs kept' err
+		[ $n = window ] || { grep -q '5 inputs kept: 524288 bytes updated in place' err && grep -q 'copies 0 bytes' err; }
+		ok $? "$n: caches are updated in place"
+	done
+else
+	skip "decoders" "no HONE_PYTHON"
+fi
+
+# One of those that people run, by the one command.
+model=$(for d in $(printf %s "${HONE_MODELS:-$top/build/models}" | tr : ' '); do ls "$d"/*silero_vad_16k*.onnx; done 2>err | head -1)
+if [ -n "$model" ]; then
+	hone build -q --set batch=1,sequence=512 --const sr=16000 --alias state=stateN -o silero "$model" 2>err &&
+		hone build -q --set batch=1,sequence=512 --const sr=16000 -o sileroplain "$model" && ./steps silero.so sileroplain.so 2>err
+	ok $? "silero: 1,000 steps"
+else
+	skip "silero" "not in HONE_MODELS"
+fi
+done_testing
