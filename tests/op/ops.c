@@ -56,9 +56,15 @@ static void compare(struct module *m, size_t k, const struct tensor *y, const st
 	}
 }
 
+/* Its results were made with an epsilon of 0.01, which the model does not have. */
+static bool doubtful(const char *dir) { return !strcmp(strrchr(dir, '/'), "/test_adam_multiple"); }
+
 static void run_case(const char *dir)
 {
 	struct arena a = {0};
+
+	if (doubtful(dir))
+		die(EX_NOTAVAIL, "results that do not belong to the model");
 	struct module *m = onnx_import(arena_printf(&a, "%s/model.onnx", dir), &(struct onnx_import_opts){.no_store = true});
 	struct graph *g = graph(m, m->main);
 	struct tensor **in = ARENA_ARRAY(&a, struct tensor *, g->in.n), **out = ARENA_ARRAY(&a, struct tensor *, g->out.n);
@@ -97,7 +103,8 @@ int main(int argc, char **argv)
 	static const char *const kinds[] = {"node", "simple", "pytorch-operator", "pytorch-converted", NULL};
 
 	msg_tool = "ops";
-	return conformance(&(struct conformance){kinds, run_case, is_unsupported,
-						 "random numbers, operators or types without an evaluator, opsets below 7"},
-			   argc > 1 ? argv[1] : NULL);
+	return conformance(
+		&(struct conformance){kinds, run_case, is_unsupported,
+				      "random numbers, operators or types without an evaluator, opsets below 7, doubtful results"},
+		argc > 1 ? argv[1] : NULL);
 }
