@@ -22,7 +22,7 @@ struct state_head {
 };
 struct state_item { /* then the extents, each an int64_t, and the name without a zero at its end */
 	uint32_t name, rank;
-	char type[8];
+	char type[16];
 	uint64_t bytes; /* of the elements */
 };
 struct state_like { /* what a model keeps */

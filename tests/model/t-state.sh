@@ -197,7 +197,7 @@ ok $? "1,000 steps, saved, loaded and reset: the numbers of an uninterrupted run
 # Files of states that do not fit.
 head -c 100 at400 >short && head -c 40 at400 >head && : >empty && { cat at400; printf x; } >long
 { head -c 8 at400; printf '\2'; tail -c +10 at400; } >version
-{ head -c 200 at400; printf 'Z'; tail -c +202 at400; } >altered
+{ head -c 600 at400; printf 'Z'; tail -c +602 at400; } >altered
 sed 's/Tanh/Sin/' small.txt | ge-load -o other.l.g && made other other.l.g && kept other --alias h=again --alias c=cn --alias p=pn --alias same=samen &&
 	mkdir -p o && (cd o && ../steps ../other.so ../otherplain.so) 2>err
 ok $? "another model"
@@ -215,6 +215,17 @@ state small.txt: not a file of states" "each by its name"
 ls at400.* >err 2>&1
 [ $? != 0 ]
 ok $? "no part of a file is left"
+
+# The same by a tool.
+run-dev --steps 20 --seed 3 small.so -o all.npz && run-dev --steps 1 --seed 5 --save-state s1 small.so && [ -s s1 ]
+ok $? "run-dev runs steps"
+run-dev --steps 3 --load-state s1 --save-state s2 --seed 7 small.so -o a.npz && run-dev --steps 3 --load-state s1 --save-state s3 --seed 7 small.so -o b.npz &&
+	same a.npz b.npz && same s2 s3 && run-dev --steps 3 --seed 7 small.so -o c.npz && ! cmp -s a.npz c.npz
+ok $? "from one state the same numbers, from another not"
+run-dev --steps 1 --load-state o/at400 small.so -o c.npz 2>err
+is "$? $(cat err)" "65 run-dev: small.so: state o/at400: it is of another model" "a state of another model"
+run-dev --steps 1 --save-state s4 smallplain.so 2>err
+is "$? $(cat err)" "64 run-dev: smallplain.so: it keeps no state; ge-plan --alias" "a library without state"
 
 # What is no alias.
 bad() { # TEXT OPTION...

@@ -21,17 +21,21 @@ static struct input_spec spec;
 static bool bench, kernels, serve, probed;
 static double seconds = 2;
 static const char *weights, *target, *sets;
+static struct step_spec stepped;
 static int threads;
 
 enum {
 	OPT_BENCH = 1000,
 	OPT_KERNELS,
+	OPT_LOAD_STATE,
 	OPT_PROBE,
 	OPT_RANGE,
+	OPT_SAVE_STATE,
 	OPT_SECONDS,
 	OPT_SEED,
 	OPT_SERVE,
 	OPT_SET,
+	OPT_STEPS,
 	OPT_TARGET,
 	OPT_THREADS,
 	OPT_WEIGHTS
@@ -48,6 +52,9 @@ static error_t option(int key, char *arg)
 	case OPT_PROBE: probed = true; break;
 	case OPT_SERVE: serve = true; break;
 	case OPT_SET: sets = arg; return 0;
+	case OPT_STEPS: stepped.steps = (long)option_count("--steps", arg, 1, INT_MAX); break;
+	case OPT_LOAD_STATE: stepped.load = arg; break;
+	case OPT_SAVE_STATE: stepped.save = arg; break;
 	case OPT_TARGET: target = arg; return 0;
 	case OPT_SECONDS: seconds = option_number("--seconds", arg, 1e-6, INFINITY); break;
 	case OPT_THREADS: threads = (int)option_count("--threads", arg, 1, INT_MAX); break;
@@ -205,15 +212,27 @@ static int run(const struct tool *t, struct tool_args *a)
 		probe(seconds, a->json);
 		return EX_GOOD;
 	}
-	bool nothing = !a->nfile && !a->out && !bench && !kernels;
+	bool nothing = !a->nfile && !a->out && !bench && !kernels && !stepped.steps;
+	if (!stepped.steps && (stepped.load || stepped.save))
+		die(EX_BADUSE, "%s: --steps says how many", stepped.load ? "--load-state" : "--save-state");
 	/* As "ssh box run-dev" starts it a program is at both ends, and nothing else can be meant. */
 	if (nothing && (serve || (is_channel(STDIN_FILENO) && is_channel(STDOUT_FILENO))))
 		return run_service();
 	if (serve || target || a->nfile != 1)
 		tool_usage();
-	if (!a->out && !bench && !kernels)
+	if (stepped.steps && (bench || kernels || sets))
+		die(EX_BADUSE, "--steps goes with neither --bench, --kernels nor --set");
+	if (!a->out && !bench && !kernels && !stepped.save)
 		die(EX_BADUSE, "nothing to do: -o FILE.npz takes the outputs, --bench times");
 	library_open(&l, a->file[0], weights, threads);
+	if (stepped.steps) {
+		struct tensor **out = steps_run(&l, &spec, &stepped, &arena);
+		if (a->out)
+			write_outputs(&l, out, a->out, &arena);
+		library_close(&l);
+		arena_release(&arena);
+		return EX_GOOD;
+	}
 	struct module *m = library_module(&l);
 	if (sets)
 		bind_sets(m, sets);
@@ -244,6 +263,9 @@ static const struct argp_option options[] = {
 	{"seed", OPT_SEED, "N", 0, "of the random inputs (default 0)"},
 	{"range", OPT_RANGE, "NAME=LO:HI", 0, "range of a random input"},
 	{"set", OPT_SET, "NAME=SIZE,...", 0, "sizes of random inputs, of a model that leaves them open"},
+	{"steps", OPT_STEPS, "N", 0, "run it N times, with what it keeps; inputs and outputs have an axis of N in front"},
+	{"load-state", OPT_LOAD_STATE, "FILE", 0, "--steps: what it keeps at first"},
+	{"save-state", OPT_SAVE_STATE, "FILE", 0, "--steps: where what it keeps goes at the end"},
 	{"threads", OPT_THREADS, "N", 0, "use at most N threads (default: as many as it was compiled for)"},
 	{"weights", OPT_WEIGHTS, "FILE", 0, "the weights, where they are not beside the library"},
 	{"bench", OPT_BENCH, 0, 0, "time it: min, median, p99, throughput, share of the peak of this core"},

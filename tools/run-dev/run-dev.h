@@ -2,9 +2,20 @@
 #ifndef HONE_RUN_DEV_H
 #define HONE_RUN_DEV_H
 #include <stdbool.h>
+#include "op/npy.h"
+#include "runner/library.h"
 #include "runner/oracle.h"
 /* Tasks as lib/op writes them, evaluated by its rows and, element by element, by the stages of lib/loop. */
 extern const struct oracle task_oracle;
 /* Measures the rates of this machine for about that many seconds in all, prints them and keeps them in the file of rates. */
 void probe(double seconds, bool json);
+
+/* ---- steps.c ---- */
+struct step_spec {
+	long steps;              /* 0: --steps was not given */
+	const char *load, *save; /* files of states, or NULL */
+};
+/* Runs steps times, with the state that the library keeps; the outputs of all, with an axis of so many in front. What does not fit, a state
+ * that is refused, a run that fails: die. */
+struct tensor **steps_run(struct library *l, const struct input_spec *spec, const struct step_spec *s, struct arena *a);
 #endif

@@ -1,0 +1,62 @@
+/* The reader of files of states under libFuzzer: it reads nothing outside the file, and what it takes is written as it was read. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include "refuse.h"
+#include "source/checksum.in"
+#include "source/state_file.h"
+
+static const long shape[] = {2, 3}, one[] = {5};
+static const struct state_like like[] = {{"h", "f32", 2, shape, 24}, {"a longer name", "i64", 1, one, 40}, {"", "bool", 0, shape, 1}};
+enum { N = sizeof like / sizeof *like };
+static const unsigned char digest[16] = {1, 2, 3};
+
+/* A file that is right but for what the input changes in it: at a place, a byte. */
+static char *mended(const uint8_t *data, size_t n, size_t size)
+{
+	char elements[64], *file = malloc(size);
+	const void *const from[] = {elements, elements, elements};
+
+	for (size_t i = 0; i < sizeof elements; i++)
+		elements[i] = n ? (char)data[i % n] : 0;
+	state_file_write(like, N, from, digest, file);
+	for (size_t i = 0; i + 2 < n && i < 12; i += 3)
+		file[(data[i] << 8 | data[i + 1]) % size] = (char)data[i + 2];
+	if (n && data[0] & 1) { /* a sum that fits the rest */
+		struct state_head head;
+		memcpy(&head, file, sizeof head);
+		head.sum = weights_sum(file + STATE_HEAD, size - STATE_HEAD);
+		memcpy(file, &head, sizeof head);
+	}
+	return file;
+}
+
+static void read_it(const char *file, size_t size)
+{
+	const void *at[N];
+	char why[100], *again = malloc(state_file_bytes(like, N));
+	const char *bad = state_file_read(like, N, digest, file, size, at, why, sizeof why);
+
+	if (!bad) {
+		for (int i = 0; i < N; i++)
+			must((const char *)at[i] >= file + STATE_HEAD && (const char *)at[i] + like[i].bytes <= file + size);
+		state_file_write(like, N, at, digest, again);
+	}
+	must(bad ? *bad : size == state_file_bytes(like, N));
+	free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	size_t size = state_file_bytes(like, N);
+	char *file = mended(data, n, size), *copy = malloc(n + 1);
+
+	memcpy(copy, data, n);
+	read_it(copy, n);
+	read_it(file, size);
+	free(copy);
+	file = realloc(file, size - n % size); /* cut short */
+	read_it(file, size - n % size);
+	free(file);
+	return 0;
+}
