@@ -3,13 +3,21 @@
 #include "model/model_impl.h"
 #include "op/native.h"
 
-static bool row_major(struct module *m, const struct node *n)
+/* No value, or a row-major tensor with elements of one size. */
+static bool is_plain(struct module *m, val_id v)
+{
+	const struct type *t = &val(m, v)->type;
+
+	return !v || (!t->layout && !t->other && dtype_size(t->dtype));
+}
+
+static bool all_plain(struct module *m, const struct node *n)
 {
 	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i] && val(m, n->in[i])->type.layout)
+		if (!is_plain(m, n->in[i]))
 			return false;
 	for (uint32_t k = 0; k < n->nout; k++)
-		if (n->out[k] && val(m, n->out[k])->type.layout)
+		if (!is_plain(m, n->out[k]))
 			return false;
 	return true;
 }
@@ -18,7 +26,7 @@ node_id native_node(struct module *m, node_id group)
 {
 	node_id id = group_alone(m, group);
 
-	return id && node_native(node(m, id)) && row_major(m, node(m, group)) && row_major(m, node(m, id)) ? id : 0;
+	return id && node_native(node(m, id)) && all_plain(m, node(m, group)) && all_plain(m, node(m, id)) ? id : 0;
 }
 
 void model_report_native(struct model *M)

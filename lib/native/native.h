@@ -208,19 +208,15 @@ static inline bool native_is_number(int type)
 	return native_is_float(type) || (type >= NATIVE_U8 && type <= NATIVE_I64) || type == NATIVE_U32 || type == NATIVE_U64;
 }
 
-/* Bits of a small float of that many bits of exponent and mantissa as a number; fn: no infinities; uz: no -0, and one NaN. */
-static inline double native_widen(uint32_t b, int ebits, int mbits, bool fn, bool uz)
+/* Bits of a float of that many bits of exponent and mantissa, which has infinities, as a number. */
+static inline double native_widen(uint32_t b, int ebits, int mbits)
 {
-	uint32_t sign = b >> (ebits + mbits) & 1, e = b >> mbits & ((1u << ebits) - 1), m = b & ((1u << mbits) - 1),
-		 last = (1u << ebits) - 1;
-	int bias = (1 << (ebits - 1)) - 1 + uz;
+	uint32_t sign = b >> (ebits + mbits) & 1, e = b >> mbits & ((1u << ebits) - 1), m = b & ((1u << mbits) - 1);
 	double v;
 
-	if (uz && sign && !e && !m)
-		return NAN;
-	if (!uz && e == last && (!fn || m == (1u << mbits) - 1))
-		return fn || m ? NAN : sign ? -INFINITY : INFINITY;
-	v = ldexp((double)(e ? m | 1u << mbits : m), (e ? (int)e : 1) - bias - mbits);
+	if (e == (1u << ebits) - 1)
+		return m ? NAN : sign ? -INFINITY : INFINITY;
+	v = ldexp((double)(e ? m | 1u << mbits : m), (e ? (int)e : 1) - ((1 << (ebits - 1)) - 1) - mbits);
 	return sign ? -v : v;
 }
 
@@ -253,16 +249,109 @@ static inline uint32_t native_narrow(double d, int ebits, int mbits)
 	return sign | (v + (rest > half || (rest == half && v & 1)));
 }
 
+/* Floats of 8 bits and fewer, a byte each. Some have no infinities, some one NaN and no -0; those of 4 and 6 bits have neither, and NaN
+ * becomes -0; f8e8m0 is powers of two and NaN. */
+struct native_small {
+	int mantissa, bias;
+	double max;
+	uint8_t highest, nan;   /* highest: max */
+	bool infinity, one_nan; /* one_nan: 0x80 is it, and there is no -0 */
+	uint8_t sign;
+};
+
+static inline struct native_small native_small(int type)
+{
+	switch (type) {
+	case NATIVE_F8E4M3FN: return (struct native_small){3, 7, 448, 0x7e, 0x7f, false, false, 0x80};
+	case NATIVE_F8E4M3FNUZ: return (struct native_small){3, 8, 240, 0x7f, 0x80, false, true, 0x80};
+	case NATIVE_F8E5M2: return (struct native_small){2, 15, 57344, 0x7b, 0x7f, true, false, 0x80};
+	case NATIVE_F8E5M2FNUZ: return (struct native_small){2, 16, 57344, 0x7f, 0x80, false, true, 0x80};
+	case NATIVE_F4E2M1: return (struct native_small){1, 1, 6, 0x7, 0x8, false, false, 0x8};
+	case NATIVE_F6E2M3: return (struct native_small){3, 1, 7.5, 0x1f, 0x20, false, false, 0x20};
+	default: return (struct native_small){2, 3, 28, 0x1f, 0x20, false, false, 0x20};
+	}
+}
+
+static inline bool native_is_small(int type)
+{
+	return (type >= NATIVE_F8E4M3FN && type <= NATIVE_F8E5M2FNUZ) || type == NATIVE_F4E2M1 || type == NATIVE_F8E8M0 ||
+	       type == NATIVE_F6E2M3 || type == NATIVE_F6E3M2;
+}
+
+static inline int native_small_bits(int type) { return type == NATIVE_F4E2M1 ? 4 : type == NATIVE_F6E2M3 || type == NATIVE_F6E3M2 ? 6 : 8; }
+
+static inline double native_get_small(int type, uint8_t b)
+{
+	const struct native_small k = native_small(type);
+	int exponent = (b & (k.sign - 1)) >> k.mantissa, low = b & ((1 << k.mantissa) - 1);
+	uint8_t size = b & 0x7f;
+	double v;
+
+	if (type == NATIVE_F8E8M0)
+		return b == 0xff ? NAN : ldexp(1, b - 127);
+	if (k.sign == 0x80 && (k.one_nan ? b == 0x80 : k.infinity ? size > 0x7c : size == 0x7f))
+		return b & 0x80 ? -NAN : NAN;
+	if (k.infinity && size == 0x7c)
+		return b & 0x80 ? -INFINITY : INFINITY;
+	v = exponent ? ldexp(low + (1 << k.mantissa), exponent - k.bias - k.mantissa) : ldexp(low, 1 - k.bias - k.mantissa);
+	return b & k.sign ? -v : v;
+}
+
+/* |d| as a power of two: round 'u' away from 0, 'd' towards 0, 'n' to the nearest, of two the larger. Too large or too small: the last
+ * one there is (saturate), else NaN. */
+static inline uint8_t native_power(double d, bool saturate, char round)
+{
+	enum { LEAST = -127, MOST = 127, BIAS = 127, NAN_CODE = 0xff };
+	int exponent;
+	double m = frexp(fabs(d), &exponent);
+
+	if (d != d)
+		return NAN_CODE;
+	exponent += isinf(d) ? MOST + 2 : d == 0 ? LEAST - 2 : -1; /* |d| is m 2^(exponent + 1), m from 1/2 to 1 */
+	if (isfinite(d) && (round == 'u' ? m > 0.5 : round == 'n' && m >= 0.75))
+		exponent++;
+	if (exponent < LEAST || exponent > MOST)
+		return !saturate ? NAN_CODE : exponent < LEAST ? 0 : MOST + BIAS;
+	return (uint8_t)(exponent + BIAS);
+}
+
+/* To the nearest, of two the even one; f8e8m0 away from 0. What is too large, and an infinity, is the largest number (saturate), else an
+ * infinity or NaN, by what the type has. */
+static inline uint8_t native_put_small(int type, double d, bool saturate)
+{
+	const struct native_small k = native_small(type);
+	int least = 1 - k.bias, exponent;
+	uint8_t sign = signbit(d) ? k.sign : 0, nan = sign | k.nan;
+	double a = fmin(fabs(d), 0x1p20), q;
+
+	if (type == NATIVE_F8E8M0)
+		return native_power(d, saturate, 'u');
+	if (d != d)
+		return nan;
+	saturate |= k.sign != 0x80;
+	frexp(a, &exponent);
+	exponent = a == 0 || exponent - 1 < least ? least : exponent - 1;
+	q = rint(ldexp(a, k.mantissa - exponent)); /* in units of the last place */
+	if (ldexp(q, exponent - k.mantissa) > k.max)
+		return saturate ? sign | k.highest : k.infinity ? sign | 0x7c : nan;
+	if (q == 0 && k.one_nan)
+		return 0;
+	/* a carry out of the mantissa goes into the exponent by itself */
+	return sign | (uint8_t)(((exponent - least) << k.mantissa) + (int)q);
+}
+
 /* Element i as a double. */
 static inline double native_get(int type, const void *p, int64_t i)
 {
 	switch (type) {
 	case NATIVE_F32: return ((const float *)p)[i];
 	case NATIVE_F64: return ((const double *)p)[i];
-	case NATIVE_F16: return native_widen(((const uint16_t *)p)[i], 5, 10, false, false);
-	case NATIVE_BF16: return native_widen(((const uint16_t *)p)[i], 8, 7, false, false);
+	case NATIVE_F16: return native_widen(((const uint16_t *)p)[i], 5, 10);
+	case NATIVE_BF16: return native_widen(((const uint16_t *)p)[i], 8, 7);
+	case NATIVE_U2:
 	case NATIVE_U4:
 	case NATIVE_U8: return ((const uint8_t *)p)[i];
+	case NATIVE_I2:
 	case NATIVE_I4:
 	case NATIVE_I8: return ((const int8_t *)p)[i];
 	case NATIVE_BOOL: return ((const uint8_t *)p)[i] != 0;
@@ -272,11 +361,7 @@ static inline double native_get(int type, const void *p, int64_t i)
 	case NATIVE_I32: return ((const int32_t *)p)[i];
 	case NATIVE_U64: return (double)((const uint64_t *)p)[i];
 	case NATIVE_I64: return (double)((const int64_t *)p)[i];
-	case NATIVE_F8E4M3FN: return native_widen(((const uint8_t *)p)[i], 4, 3, true, false);
-	case NATIVE_F8E4M3FNUZ: return native_widen(((const uint8_t *)p)[i], 4, 3, true, true);
-	case NATIVE_F8E5M2: return native_widen(((const uint8_t *)p)[i], 5, 2, false, false);
-	case NATIVE_F8E5M2FNUZ: return native_widen(((const uint8_t *)p)[i], 5, 2, true, true);
-	default: return 0;
+	default: return native_is_small(type) ? native_get_small(type, ((const uint8_t *)p)[i]) : 0;
 	}
 }
 
@@ -284,6 +369,25 @@ static inline double native_get(int type, const void *p, int64_t i)
 static inline int64_t native_whole(double v, int64_t least, int64_t most)
 {
 	return v != v ? 0 : v <= (double)least ? least : v >= (double)most ? most : (int64_t)v;
+}
+
+/* The least and the most that an integer type or bool has; u64: the bits. */
+static inline int native_bits(int type)
+{
+	return type == NATIVE_BOOL                      ? 1
+	       : type == NATIVE_U4 || type == NATIVE_I4 ? 4
+	       : type == NATIVE_U2 || type == NATIVE_I2 ? 2
+							: 8 * (int)native_size(type);
+}
+static inline bool native_is_signed(int type)
+{
+	return type == NATIVE_I8 || type == NATIVE_I16 || type == NATIVE_I32 || type == NATIVE_I64 || type == NATIVE_I4 ||
+	       type == NATIVE_I2;
+}
+static inline int64_t native_least(int type) { return native_is_signed(type) ? INT64_MIN >> (64 - native_bits(type)) : 0; }
+static inline int64_t native_most(int type)
+{
+	return native_is_signed(type) ? INT64_MAX >> (64 - native_bits(type)) : (int64_t)(UINT64_MAX >> (64 - native_bits(type)));
 }
 
 /* Writes element i, of a float, an integer or bool: floats rounded to even, integers cut off, and the nearest that there is. */
@@ -294,9 +398,7 @@ static inline void native_set(int type, void *p, int64_t i, double v)
 	case NATIVE_F64: ((double *)p)[i] = v; break;
 	case NATIVE_F16: ((uint16_t *)p)[i] = (uint16_t)native_narrow(v, 5, 10); break;
 	case NATIVE_BF16: ((uint16_t *)p)[i] = (uint16_t)native_narrow(v, 8, 7); break;
-	case NATIVE_U4: ((uint8_t *)p)[i] = (uint8_t)native_whole(v, 0, 15); break;
 	case NATIVE_U8: ((uint8_t *)p)[i] = (uint8_t)native_whole(v, 0, UINT8_MAX); break;
-	case NATIVE_I4: ((int8_t *)p)[i] = (int8_t)native_whole(v, -8, 7); break;
 	case NATIVE_I8: ((int8_t *)p)[i] = (int8_t)native_whole(v, INT8_MIN, INT8_MAX); break;
 	case NATIVE_BOOL: ((uint8_t *)p)[i] = v != 0; break;
 	case NATIVE_U16: ((uint16_t *)p)[i] = (uint16_t)native_whole(v, 0, UINT16_MAX); break;
@@ -305,7 +407,13 @@ static inline void native_set(int type, void *p, int64_t i, double v)
 	case NATIVE_I32: ((int32_t *)p)[i] = (int32_t)native_whole(v, INT32_MIN, INT32_MAX); break;
 	case NATIVE_U64: ((uint64_t *)p)[i] = v != v || v <= 0 ? 0 : v >= 0x1p64 ? UINT64_MAX : (uint64_t)v; break;
 	case NATIVE_I64: ((int64_t *)p)[i] = native_whole(v, INT64_MIN, INT64_MAX); break;
-	default: break;
+	case NATIVE_U2:
+	case NATIVE_U4:
+	case NATIVE_I2:
+	case NATIVE_I4: ((uint8_t *)p)[i] = (uint8_t)native_whole(v, native_least(type), native_most(type)); break;
+	default:
+		if (native_is_small(type))
+			((uint8_t *)p)[i] = native_put_small(type, v, true);
 	}
 }
 
@@ -327,6 +435,40 @@ static inline int64_t native_get_int(int type, const void *p, int64_t i)
 	case NATIVE_U64:
 	case NATIVE_I64: return ((const int64_t *)p)[i];
 	default: return 0;
+	}
+}
+
+/* u, or of its two neighbours among doubles the one whose last bit is odd: what has two bits less is then rounded as u would be. */
+static inline double native_odd(uint64_t u)
+{
+	int shift = u >> 53 ? 11 - __builtin_clzll(u) : 0;
+	uint64_t low = u & ((UINT64_C(1) << shift) - 1);
+
+	return (double)(low ? (u >> shift | 1) << shift : u);
+}
+
+/* Writes element i: of an integer type the low bits of v, of bool whether it is not 0, of a float the nearest. */
+static inline void native_set_int(int type, void *p, int64_t i, int64_t v)
+{
+	int unused = 64 - native_bits(type);
+
+	switch (type) {
+	case NATIVE_U8:
+	case NATIVE_I8: ((uint8_t *)p)[i] = (uint8_t)v; break;
+	case NATIVE_U2:
+	case NATIVE_U4: ((uint8_t *)p)[i] = (uint8_t)((uint64_t)v << unused >> unused); break;
+	case NATIVE_I2:
+	case NATIVE_I4: ((int8_t *)p)[i] = (int8_t)((int64_t)((uint64_t)v << unused) >> unused); break;
+	case NATIVE_BOOL: ((uint8_t *)p)[i] = v != 0; break;
+	case NATIVE_U16:
+	case NATIVE_I16: ((uint16_t *)p)[i] = (uint16_t)v; break;
+	case NATIVE_U32:
+	case NATIVE_I32: ((uint32_t *)p)[i] = (uint32_t)v; break;
+	case NATIVE_U64:
+	case NATIVE_I64: ((int64_t *)p)[i] = v; break;
+	case NATIVE_F32: ((float *)p)[i] = (float)v; break;
+	case NATIVE_F64: ((double *)p)[i] = (double)v; break;
+	default: native_set(type, p, i, v < 0 ? -native_odd(-(uint64_t)v) : native_odd((uint64_t)v)); break;
 	}
 }
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "native/casting.h"
+#include "op/native.h"
 #include "op/strings.h"
 
 /* ---- shapes ---- */
@@ -43,57 +45,6 @@ static const char *shape_cast(struct infer *I)
 	return NULL;
 }
 
-/* ---- numbers ---- */
-
-/* What store_d would not do: other roundings, infinities, numbers cut to their low bits. */
-struct casting {
-	enum dtype to;
-	bool special, saturate;
-	char round; /* of f8e8m0 */
-};
-
-static struct casting casting_to(const struct node *n, enum dtype to)
-{
-	bool narrow = dtype_is_int(to) && dtype_bits(to) < 8, saturate = attr_i(n, "saturate");
-
-	return (struct casting){to, narrow || to == DT_F8E8M0 || (dtype_is_float8(to) && !saturate), saturate, attr_s(n, "round_mode")[0]};
-}
-
-static void store_special(const struct casting *c, struct tensor *y, int64_t at, int n, const double *v)
-{
-	uint8_t *o = (uint8_t *)y->data + at;
-
-	for (int i = 0; i < n; i++) {
-		if (c->to == DT_F8E8M0)
-			o[i] = double_to_e8m0(v[i], c->saturate, c->round);
-		else if (dtype_is_float8(c->to))
-			o[i] = double_to_f8(f8_of(c->to), v[i], c->saturate);
-		else /* fixed point beyond its range: the low bits */
-			store_i(y, at + i, 1, &(int64_t){fabs(v[i]) < 0x1p63 ? (int64_t)v[i] : 0});
-	}
-}
-
-static void cast_numbers(const struct casting *c, struct tensor *y, const struct tensor *x)
-{
-	bool whole = (dtype_is_int(x->dtype) || x->dtype == DT_BOOL) && (!c->special || dtype_is_int(c->to));
-	int64_t n = tensor_count(x), w[BLOCK];
-	double v[BLOCK];
-
-	for (int64_t at = 0; at < n; at += BLOCK) {
-		int k = n - at < BLOCK ? (int)(n - at) : BLOCK;
-		if (whole) {
-			load_i(x, at, 1, k, w);
-			(x->dtype == DT_U64 ? store_u : store_i)(y, at, k, w);
-			continue;
-		}
-		load_d(x, at, 1, k, v);
-		if (c->special)
-			store_special(c, y, at, k, v);
-		else
-			store_d(y, at, k, v);
-	}
-}
-
 /* ---- strings to numbers ---- */
 
 /* t with a NUL behind it; false: it has one within, is empty or does not fit. */
@@ -130,7 +81,7 @@ static bool parse_whole(struct text t, int64_t *v, bool *negative)
 	return *end == 0 && end != s && !errno;
 }
 
-static const char *cast_from_strings(struct eval *e, const struct casting *c, struct tensor *y, const struct tensor *x)
+static const char *cast_from_strings(struct eval *e, const struct cast_to *c, struct tensor *y, const struct tensor *x)
 {
 	struct text *t = texts_of(e->tmp, x);
 	bool negative;
@@ -138,12 +89,12 @@ static const char *cast_from_strings(struct eval *e, const struct casting *c, st
 	for (int64_t i = 0, n = tensor_count(x); i < n; i++) {
 		double d;
 		int64_t w;
-		if (dtype_is_int(c->to) && parse_whole(t[i], &w, &negative))
+		if (dtype_is_int(y->dtype) && parse_whole(t[i], &w, &negative))
 			(negative ? store_i : store_u)(y, i, 1, &w);
-		else if (!parse_number(t[i], c->to, &d))
+		else if (!parse_number(t[i], y->dtype, &d))
 			return eval_why(e, "\"%.*s\" is no number", (int)(t[i].n < 80 ? t[i].n : 80), t[i].s);
 		else if (c->special)
-			store_special(c, y, i, 1, &d);
+			cast_store_special(c, tensor_bytes(y), i, 1, &d);
 		else
 			store_d(y, i, 1, &d);
 	}
@@ -223,7 +174,7 @@ static const char *eval_cast(struct eval *e)
 {
 	const struct tensor *x = e->in[0];
 	enum dtype to = cast_target(e->n, e->n->op == OP_CastLike ? e->in[1]->dtype : DT_NONE);
-	struct casting c = casting_to(e->n, to);
+	struct cast_to c = cast_to((int)to, attr_i(e->n, "saturate") != 0, attr_s(e->n, "round_mode")[0]);
 
 	if (to == x->dtype) {
 		eval_view(e, 0, 0, x->rank, x->dims);
@@ -231,39 +182,18 @@ static const char *eval_cast(struct eval *e)
 	}
 	if (!(dtype_fixed(to) || to == DT_STR) || !(dtype_fixed(x->dtype) || x->dtype == DT_STR))
 		return eval_why(e, "no evaluator from %s to %s", dtype_name(x->dtype), dtype_name(to));
-	if (to == DT_STR) {
+	if (to == DT_STR)
 		cast_to_strings(e, x);
-		return NULL;
-	}
-	struct tensor *y = eval_out(e, 0, to, x->rank, x->dims);
-	if (x->dtype == DT_STR)
-		return cast_from_strings(e, &c, y, x);
-	cast_numbers(&c, y, x);
-	return NULL;
-}
-
-static const char *eval_bitcast(struct eval *e)
-{
-	const struct tensor *x = e->in[0];
-	enum dtype to = cast_target(e->n, DT_NONE);
-	struct tensor *y = eval_out(e, 0, to, x->rank, x->dims);
-
-	if (y->nbytes != x->nbytes)
-		return "the types are not of one size";
-	memcpy(tensor_bytes(y), x->data, x->nbytes);
-	for (int64_t i = 0, n = dtype_bits(to) < 8 ? tensor_count(y) : 0; i < n; i++) {
-		uint8_t *b = (uint8_t *)tensor_bytes(y) + i, mask = (uint8_t)((1u << dtype_bits(to)) - 1);
-		if (dtype_is_int(to))
-			store_i(y, i, 1, &(int64_t){*b});
-		else
-			*b &= mask;
-	}
+	else if (x->dtype == DT_STR)
+		return cast_from_strings(e, &c, eval_out(e, 0, to, x->rank, x->dims), x);
+	else
+		return eval_native(e);
 	return NULL;
 }
 
 const struct op ops_cast[] = {
 	{OP_Cast, shape_cast, eval_cast},
 	{OP_CastLike, shape_cast, eval_cast},
-	{OP_BitCast, shape_cast, eval_bitcast},
+	{OP_BitCast, shape_cast, eval_native},
 	{0},
 };

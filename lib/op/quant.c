@@ -1,5 +1,6 @@
 /* Quantising and back. */
 #include <math.h>
+#include "native/native.h"
 #include "op/rules.h"
 
 static bool may_be_one(struct infer *I, uint32_t i)
@@ -125,7 +126,7 @@ static const char *eval_quantize(struct eval *e)
 		int64_t s = grid_at(&g, i, blocked);
 		double v = (double)(float)(tensor_get(x, i) / tensor_get(scale, s)), z = zero ? tensor_get(zero, s) : 0;
 		if (dtype_is_float8(to)) {
-			((uint8_t *)y->data)[i] = double_to_f8(f8_of(to), v + z, saturate);
+			((uint8_t *)y->data)[i] = native_put_small((int)to, v + z, saturate);
 			continue;
 		}
 		v = v != v ? (double)dtype_lowest(to) : rint(v) + z;

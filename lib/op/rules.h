@@ -130,7 +130,6 @@ void store_d(struct tensor *t, int64_t off, int n, const double *v);  /* integer
 void store_i(struct tensor *t, int64_t off, int n, const int64_t *v); /* integers: low bits */
 /* The same with the bits of u64. */
 void store_u(struct tensor *t, int64_t off, int n, const int64_t *v);
-enum f8 f8_of(enum dtype t);
 int64_t tensor_get_int(const struct tensor *t, int64_t i);
 /* An integer that is larger if and only if the element is; NaN is larger than any number, both zeros are equal. */
 int64_t element_rank(const struct tensor *t, int64_t i);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include "common/half.h"
 #include "common/msg.h"
+#include "native/native.h"
 #include "op/rules.h"
 
 bool dtype_fixed(enum dtype t) { return dtype_is_float(t) || dtype_is_float8(t) || dtype_is_int(t) || t == DT_BOOL; }
@@ -76,17 +77,6 @@ bool tensor_like(const struct tensor *a, const struct tensor *b)
 	return true;
 }
 
-enum f8 f8_of(enum dtype t)
-{
-	switch (t) {
-	case DT_F4E2M1: return F4E2M1;
-	case DT_F8E8M0: return F8E8M0;
-	case DT_F6E2M3: return F6E2M3;
-	case DT_F6E3M2: return F6E3M2;
-	default: return F8E4M3FN + (t - DT_F8E4M3FN);
-	}
-}
-
 /* Saturating; NaN gives 0. */
 static int64_t to_int(double v, int64_t lo, int64_t hi)
 {
@@ -131,7 +121,7 @@ void load_d(const struct tensor *t, int64_t off, int64_t stride, int n, double *
 	case DT_F6E2M3:
 	case DT_F6E3M2:
 		for (int i = 0; i < n; i++)
-			o[i] = f8_to_float(f8_of(t->dtype), ((const uint8_t *)t->data)[off + i * stride]);
+			o[i] = native_get_small((int)t->dtype, ((const uint8_t *)t->data)[off + i * stride]);
 		return;
 	default: BUG("elements of %s", dtype_name(t->dtype));
 	}
@@ -202,7 +192,7 @@ void store_d(struct tensor *t, int64_t off, int n, const double *v)
 	case DT_F6E2M3:
 	case DT_F6E3M2:
 		for (int i = 0; i < n; i++)
-			((uint8_t *)t->data)[off + i] = double_to_f8(f8_of(t->dtype), v[i], true);
+			((uint8_t *)t->data)[off + i] = native_put_small((int)t->dtype, v[i], true);
 		return;
 	default: BUG("elements of %s", dtype_name(t->dtype));
 	}

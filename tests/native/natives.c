@@ -440,10 +440,163 @@ static void test_sizes(void)
 		ok(native_size((int)t) == dtype_size(t), "an element of %s has %zu bytes", dtype_name(t), dtype_size(t));
 }
 
+static void test_float8(void)
+{
+	static const double highest[] = {448, 240, 57344, 57344}, least[] = {0x1p-9, 0x1p-10, 0x1p-16, 0x1p-17};
+	int wrong = 0, tie = 0;
+
+	for (int t = NATIVE_F8E4M3FN; t <= NATIVE_F8E5M2FNUZ; t++) {
+		for (int b = 0; b < 256; b++) {
+			double f = native_get_small(t, (uint8_t)b), next = native_get_small(t, (uint8_t)(b + 1));
+			wrong += f == f && !isinf(f) && (native_put_small(t, f, true) != b || native_put_small(t, f, false) != b);
+			/* half way to the next of its sign: to the even one; a little beyond: to the next */
+			if (b % 128 == 127 || !(fabs(next) > fabs(f)) || isinf(next))
+				continue;
+			double half = (f + next) / 2;
+			tie += native_put_small(t, half, true) != (b & 1 ? b + 1 : b);
+			tie += native_put_small(t, half * (1 + 0x1p-50), true) != b + 1 ||
+			       (half != 0 && native_put_small(t, half * (1 - 0x1p-50), true) != b);
+		}
+		wrong += native_get_small(t, native_put_small(t, INFINITY, true)) != highest[t - NATIVE_F8E4M3FN] ||
+			 native_get_small(t, native_put_small(t, -1e30, true)) != -highest[t - NATIVE_F8E4M3FN];
+		wrong += native_get_small(t, 1) != least[t - NATIVE_F8E4M3FN] ||
+			 isfinite(native_get_small(t, native_put_small(t, 1e9, false)));
+		wrong += !isnan(native_get_small(t, native_put_small(t, NAN, true)));
+	}
+	ok(!wrong, "every float8 to float and back, the largest, the least, what is no number");
+	ok(!tie, "to float8: to the nearest, halfway to the even one");
+}
+
+/* ---- reductions and sums along axes that are operands ---- */
+
+/* Element 0 of what op makes of [2, n, 3] along axis 1, elements 2, 3, 4, ... along it; *size: how many there are. */
+static double reduced(const char *op, int type, int64_t n, bool keep, int64_t *size)
+{
+	struct call *c = call_new(1);
+	void *x = operand(c, type, DIMS(2, n, 3));
+
+	for (int64_t i = 0; i < 6 * n; i++)
+		native_set(type, x, i, (double)(i / 3 % (n + !n) + 2));
+	put_int(c, -2);
+	attr(c, "keepdims")->i = keep;
+	const char *why = run(c, op);
+	double v = why ? NAN : native_get(type, c->out[0].data, 0);
+	*size = why ? -1 : c->out[0].rank == 2 + keep ? native_count(&c->out[0]) : -2;
+	call_free(c);
+	return v;
+}
+
+static void test_reduce(void)
+{
+	static const struct {
+		const char *op;
+		double of_none, of_four;
+	} cases[] = {{"ReduceSum", 0, 14},        {"ReduceProd", 1, 120},
+		     {"ReduceMax", -INFINITY, 5}, {"ReduceMin", INFINITY, 2},
+		     {"ReduceL1", 0, 14},         {"ReduceL2", 0, sqrt(54)},
+		     {"ReduceSumSquare", 0, 54},  {"ReduceLogSum", -INFINITY, log(14)},
+		     {"ReduceMean", NAN, 3.5},    {"ReduceLogSumExp", -INFINITY, 5 + log(1 + exp(-1) + exp(-2) + exp(-3))}};
+	static const int types[] = {NATIVE_F32, NATIVE_F64, NATIVE_F16, NATIVE_I64, NATIVE_U8};
+
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		int wrong = 0;
+		for (int t = 0; t < 3; t++) {
+			int64_t size, kept;
+			double none = reduced(cases[k].op, types[t], 0, false, &size),
+			       four = reduced(cases[k].op, types[t], 4, true, &kept);
+			wrong += size != 6 || kept != 6 || !(none == cases[k].of_none || (isnan(none) && isnan(cases[k].of_none)));
+			wrong += !(fabs(four - cases[k].of_four) < (t == 2 ? 4e-3 : 1e-6));
+		}
+		ok(!wrong, "%s of nothing, and of 2, 3, 4 and 5", cases[k].op);
+	}
+	int64_t size;
+	ok(reduced("ReduceMax", NATIVE_U8, 0, false, &size) == 0 && reduced("ReduceMin", NATIVE_U8, 0, false, &size) == 255 &&
+		   reduced("ReduceMin", NATIVE_I64, 0, false, &size) == 0x1p63 &&
+		   reduced("ReduceSum", NATIVE_U8, 200, false, &size) == 203 * 100 % 256,
+	   "integers: the extremes of nothing, sums that wrap");
+}
+
+static void test_reduce_refused(void)
+{
+	struct call *c = call_new(1);
+	operand(c, NATIVE_F32, DIMS(2, 3));
+	put_int(c, 2);
+	ok(run(c, "ReduceSum") != NULL, "ReduceSum: an axis outside the rank is refused");
+	call_free(c);
+	c = call_new(1);
+	operand(c, NATIVE_F32, DIMS(2, 3));
+	put_int(c, -3);
+	ok(run(c, "CumSum") != NULL, "CumSum: an axis outside the rank is refused");
+	call_free(c);
+}
+
+static void test_cumulate(bool exclusive, bool reverse)
+{
+	struct call *c = call_new(1);
+	int32_t *x = operand(c, NATIVE_I32, DIMS(2, 4, 3)), wrong = 0;
+
+	for (int i = 0; i < 24; i++)
+		x[i] = i * i;
+	put_int(c, 1);
+	attr(c, "exclusive")->i = exclusive;
+	attr(c, "reverse")->i = reverse;
+	const char *why = run(c, "CumSum");
+	for (int i = 0; i < 24 && !why; i++) {
+		int sum = 0, k = i / 3 % 4;
+		for (int j = 0; j < 4; j++)
+			if (reverse ? j > k || (j == k && !exclusive) : j < k || (j == k && !exclusive))
+				sum += x[i + (j - k) * 3];
+		wrong += ((int32_t *)c->out[0].data)[i] != sum;
+	}
+	ok(!why && !wrong, "CumSum%s%s along a middle axis", exclusive ? " exclusive" : "", reverse ? " reverse" : "");
+	call_free(c);
+}
+
+/* ---- casts ---- */
+
+/* x of one type as another. */
+static double as(int from, double x, int to, bool saturate)
+{
+	struct call *c = call_new(1);
+
+	native_set(from, operand(c, from, 0, NULL), 0, x);
+	attr(c, "to")->i = to;
+	attr(c, "saturate")->i = saturate;
+	attr(c, "round_mode")->s = "up";
+	double v = run(c, "Cast") ? -1e300 : native_get(to, c->out[0].data, 0);
+	call_free(c);
+	return v;
+}
+
+static void test_casts(void)
+{
+	ok(as(NATIVE_F32, -1.5, NATIVE_U8, true) == 0 && as(NATIVE_F64, 1e30, NATIVE_I32, true) == INT32_MAX &&
+		   as(NATIVE_F32, NAN, NATIVE_I64, true) == 0 && as(NATIVE_F32, 0.5, NATIVE_BOOL, true) == 1,
+	   "floats to integers: cut off, the nearest there is; to bool");
+	ok(as(NATIVE_I32, 300, NATIVE_U8, true) == 44 && as(NATIVE_I64, 9, NATIVE_I4, true) == -7 &&
+		   as(NATIVE_F32, 9, NATIVE_I4, true) == -7 && as(NATIVE_I8, -1, NATIVE_U2, true) == 3,
+	   "integers to less: the low bits");
+	ok(as(NATIVE_F32, 1000, NATIVE_F8E4M3FN, true) == 448 && isnan(as(NATIVE_F32, 1000, NATIVE_F8E4M3FN, false)) &&
+		   isinf(as(NATIVE_F16, 62000, NATIVE_F8E5M2, false)) && as(NATIVE_F32, 5, NATIVE_F8E8M0, true) == 8 &&
+		   as(NATIVE_F4E2M1, 6, NATIVE_BF16, true) == 6,
+	   "float8 and less, saturating or not");
+	ok(as(NATIVE_U64, 0x1p63, NATIVE_F32, true) == 0x1p63 && as(NATIVE_U64, 0x1p63, NATIVE_F16, true) == INFINITY,
+	   "u64 of which the highest bit is set");
+	ok(as(NATIVE_F32, 1, NATIVE_STR, true) == -1e300 && as(NATIVE_F32, 1, NATIVE_C64, true) == -1e300 &&
+		   as(NATIVE_F32, 1, 99, true) == -1e300,
+	   "no numbers, no types: refused");
+}
+
 int main(void)
 {
 	static const char *const modes[] = {"nearest", "linear", "cubic"}, *const paddings[] = {"zeros", "border", "reflection"};
 
+	test_float8();
+	test_reduce();
+	test_reduce_refused();
+	for (int i = 0; i < 4; i++)
+		test_cumulate(i & 1, i >> 1);
+	test_casts();
 	test_sizes();
 	test_scatter_overflow();
 	test_attention_empty();
