@@ -57,7 +57,7 @@ build/gen/%.inc: %
 	@mkdir -p $(@D)
 	@sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< > $@
 build/lib/source/text.o: build/gen/lib/source/native.in.inc build/gen/lib/source/runtime.in.inc build/gen/lib/source/header.in.inc build/gen/lib/source/team.in.inc build/gen/lib/source/checksum.in.inc \
-	build/gen/lib/source/sections.in.inc build/gen/lib/source/values.in.inc build/gen/lib/source/values_run.in.inc build/gen/lib/op/hone_value.h.inc \
+	build/gen/lib/source/sections.in.inc build/gen/lib/source/values.in.inc build/gen/lib/source/values_run.in.inc build/gen/lib/source/gears.in.inc build/gen/lib/op/hone_value.h.inc \
 	build/gen/lib/runner/model_abi.h.inc build/gen/lib/op/opaque.h.inc build/gen/lib/source/state.in.inc build/gen/lib/source/state_file.h.inc
 # Operators in plain C: which function stands in which file, and the text of each file with the headers of its room.
 NATIVES := $(filter-out lib/native/table.c,$(wildcard lib/native/*.c))
@@ -208,7 +208,7 @@ fuzz:
 	@ln -sf $(FUZZED:%=tree/%) build/fuzz
 
 # The tools that model and passes go through, each with a name of its own for its `tool`.
-CHAIN  := ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-integer ge-fuse ge-layout ge-plan
+CHAIN  := ge-shape ge-fold ge-simplify ge-deadedge ge-cse ge-dedup ge-prune ge-gears ge-integer ge-fuse ge-layout ge-plan
 CHAINO := $(CHAIN:%=build/renamed/%.o) $(foreach t,$(CHAIN),$(patsubst %.c,build/%.o,$(filter-out tools/$(t)/$(t).c,$(wildcard tools/$(t)/*.c))))
 $(CHAIN:%=build/renamed/%.c): build/renamed/%.c: Makefile
 	@mkdir -p $(@D)

@@ -56,3 +56,17 @@ graph_id node_branch(const struct node *n, uint32_t k)
 		return node_body(n, k);
 	return k < 2 ? attr_graph(n, k ? "then_branch" : "else_branch") : 0;
 }
+
+bool passes_unchanged(struct module *m, const struct node *n, graph_id g)
+{
+	const struct graph *b = graph(m, g);
+	bool same = true;
+
+	if (n->op != OP_Case || !attr_find(n, "fit"))
+		return true;
+	for (size_t i = 0; i < b->in.n && same; i++) {
+		const struct type *t = &val(m, b->in.a[i])->type, *o = i + 1 < n->nin ? &val(m, n->in[i + 1])->type : NULL;
+		same = o && type_static(m, t) && type_equal(t, o);
+	}
+	return same;
+}

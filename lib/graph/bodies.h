@@ -29,6 +29,9 @@ struct looping {
 };
 struct looping node_looping(const struct node *n);
 
+/* Do operands and results pass to body g and back as they are? A Case with `fit` may change their sizes, if they are not those of g. */
+bool passes_unchanged(struct module *m, const struct node *n, graph_id g);
+
 /* Body k of a call or of branches, in the order of enum body_use; 0 behind the last. */
 graph_id node_branch(const struct node *n, uint32_t k);
 

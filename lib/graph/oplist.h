@@ -234,14 +234,18 @@ enum { CANONICAL_OPSET = 28 };
 	X(Xor, 2, 2, 1, 1, PURE | ELEMENTWISE | COMMUTATIVE, "")
 
 /* Fused and PartitionedCall: graph(x...). Case: branch number i of branches (out of range: the last)
- * applied to x. MapIndex: the index of the row of `gears` that equals the operand, else an error.
+ * applied to x. With `fit` and `cut`, an axis or -1 for each operand and each result, branches take and give tensors of known sizes:
+ * an operand gets zeros behind it along its axis until it has the branch's size, and a result is cut along its axis to the size that the
+ * operands had. MapIndex: the index of the row of `gears` that equals the operand, else an error; rows ascend. With `axes`, the sizes
+ * looked for are those of axes of the operands instead (`of`: which operand, without: the first). up: the last size of the row may be
+ * larger. names: of the sizes, for messages.
  * Layout: the operand in another layout. Demand: its first operand; an error, which says why, unless all of the
  * second are true. Trees: scores [N, targets] of rows [N, F] by decision trees; lib/native/trees.c says how they are written. */
 #define HONE_OPS(X) \
 	X(Fused, 0, -1, 0, -1, PURE | CALL, "!graph:g offsets:I trace:s workspace:I") \
 	X(PartitionedCall, 0, -1, 0, -1, PURE | CALL, "!graph:g") \
-	X(Case, 1, -1, 0, -1, PURE | CONTROL, "!branches:G") \
-	X(MapIndex, 1, 1, 1, 1, PURE, "!gears:t") \
+	X(Case, 1, -1, 0, -1, PURE | CONTROL, "!branches:G cut:I fit:I") \
+	X(MapIndex, 1, -1, 1, 1, PURE, "axes:I !gears:t names:S of:I up:i=0") \
 	X(Layout, 1, 1, 1, 1, PURE | MOVE, "layout:s") \
 	X(Demand, 2, 2, 1, 1, PURE, "!why:s") \
 	X(Trees, 6, 6, 1, 1, PURE, "aggregate:s=SUM !targets:i")

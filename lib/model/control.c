@@ -13,6 +13,14 @@ int64_t scan_number(const struct node *n, const char *name, uint32_t i)
 	return v && i < (uint32_t)count ? v[i] : 0;
 }
 
+int64_t fitted_axis(const struct node *n, const char *list, uint32_t i)
+{
+	int count;
+	const int64_t *v = attr_ints(n, list, &count);
+
+	return v && i < (uint32_t)count ? v[i] : -1;
+}
+
 struct slices slices_of(struct module *m, val_id v, int64_t axis)
 {
 	const struct type *t = &val(m, v)->type;
@@ -93,6 +101,34 @@ static bool body_fits(struct module *m, const struct node *n, graph_id g, uint32
 	return true;
 }
 
+/* Can v be made the value `inside` of a branch, or come of it: a tensor of the same type that is of its size, or varies? */
+static bool value_fits(struct module *m, val_id v, val_id inside)
+{
+	const struct type *t = &val(m, v)->type;
+
+	if (!value_varies(m, v))
+		return same_bytes(m, v, inside);
+	return !t->other && !t->layout && is_plain(m, inside) && t->dtype == val(m, inside)->type.dtype &&
+	       t->rank == val(m, inside)->type.rank;
+}
+
+/* body_fits for a Case that makes operands fit. */
+static bool fitted_fits(struct module *m, const struct node *n, graph_id g)
+{
+	const struct graph *b = graph(m, g);
+
+	if (b->in.n != n->nin - 1 || b->out.n != n->nout)
+		return false;
+	for (uint32_t i = 1; i < n->nin; i++)
+		if (!n->in[i] || !value_fits(m, n->in[i], b->in.a[i - 1]) || fitted_axis(n, "fit", i - 1) >= val(m, n->in[i])->type.rank)
+			return false;
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (!is_plain(m, b->out.a[k]) ||
+		    (n->out[k] && (!value_fits(m, n->out[k], b->out.a[k]) || fitted_axis(n, "cut", k) >= val(m, n->out[k])->type.rank)))
+			return false;
+	return true;
+}
+
 /* A slice along an axis of v is as the value of the body. */
 static bool slice_fits(struct module *m, val_id v, int64_t axis, val_id slice)
 {
@@ -154,7 +190,8 @@ static bool operator_fits(struct module *m, const struct node *n, graph_id body)
 	case BODY_IF: return n->in[0] && scalar_of(m, n->in[0], DT_BOOL) && body_fits(m, n, body, 1);
 	case BODY_CASE:
 		t = n->in[0] ? &val(m, n->in[0])->type : NULL;
-		return t && (t->dtype == DT_I64 || t->dtype == DT_I32) && scalar_of(m, n->in[0], t->dtype) && body_fits(m, n, body, 1);
+		return t && (t->dtype == DT_I64 || t->dtype == DT_I32) && scalar_of(m, n->in[0], t->dtype) &&
+		       (attr_find(n, "fit") ? fitted_fits(m, n, body) : body_fits(m, n, body, 1));
 	case BODY_CALL: return body_fits(m, n, body, 0);
 	case BODY_LOOP:
 	case BODY_SCAN: return loop_fits(m, n, body);
@@ -170,7 +207,7 @@ node_id control_node(struct module *m, node_id id)
 	if (!alone)
 		return 0;
 	const struct node *n = node(m, alone);
-	if (!node_body(n, 0) || n->op == OP_Fused)
+	if (!node_body(n, 0) || n->op == OP_Fused || (attr_find(n, "fit") && node(m, id)->graph != m->main))
 		return 0;
 	for (uint32_t k = 0; (body = node_body(n, k)); k++)
 		if (!operator_fits(m, n, body) || !graph_is_steps(m, body))
@@ -188,12 +225,35 @@ static int64_t more(struct control *c, int64_t bytes)
 	return at;
 }
 
+/* Bytes of input or output k of the branch where it is largest. */
+static int64_t largest(struct model *M, const struct control *x, uint32_t k, bool input)
+{
+	int64_t most = 0;
+
+	for (uint32_t b = 0; b < x->nbody; b++) {
+		const struct graph *g = graph(M->m, x->body[b]);
+		int64_t bytes = value_bytes(M->m, input ? g->in.a[k] : g->out.a[k]);
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
 static void room_of_branches(struct model *M, const struct call *c)
 {
 	struct control *x = c->control;
 
 	for (uint32_t k = 0; k < node(M->m, c->alone)->nout; k++)
-		x->spare[k] = call_result(M, c, k) ? -1 : more(x, value_bytes(M->m, graph(M->m, x->body[0])->out.a[k]));
+		x->spare[k] = call_result(M, c, k) ? -1 : more(x, largest(M, x, k, false));
+}
+
+static void room_of_fitted(struct model *M, const struct call *c)
+{
+	struct control *x = c->control;
+	const struct node *n = node(M->m, c->alone);
+
+	x->fit = ARENA_ARRAY(&M->m->arena, int64_t, n->nin);
+	for (uint32_t i = 0; i + 1 < n->nin; i++)
+		x->fit[i] = fitted_axis(n, "fit", i) < 0 ? -1 : more(x, largest(M, x, i, true));
 }
 
 static void room_of_loop(struct model *M, const struct call *c)
@@ -245,6 +305,9 @@ void control_add(struct model *M, node_id id, node_id op)
 		room_of_loop(M, &M->calls.a[M->calls.n - 1]);
 	} else {
 		room_of_branches(M, &M->calls.a[M->calls.n - 1]);
+		x->fitted = x->use == BODY_CASE && attr_find(n, "fit");
+		if (x->fitted)
+			room_of_fitted(M, &M->calls.a[M->calls.n - 1]);
 	}
 	vec_free(&body);
 }

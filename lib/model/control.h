@@ -13,10 +13,14 @@ struct control {
 	struct looping loop;
 	int64_t *spare; /* body output k has room there, -1: it is a result. Carried: room beside the result */
 	int64_t *other; /* carried value i: second room, where there is no result */
+	bool fitted;    /* a Case that makes operands fit its branches, in the main graph: operands and results may vary in size */
+	int64_t *fit;   /* then: operand i behind the first has room there, padded; -1: it is never */
 	int64_t *slice; /* scanned operand i: room for a slice, -1: it is read in place */
 	int64_t arena;  /* where the bodies' arenas begin */
 };
 
+/* Axis i of the lists "fit" or "cut"; -1: none. */
+int64_t fitted_axis(const struct node *n, const char *list, uint32_t i);
 /* Element i of an attribute's list, 0 if there is none. */
 int64_t scan_number(const struct node *n, const char *name, uint32_t i);
 /* A tensor of that shape, seen along an axis: `outer` times `n` slices of `bytes`. */

@@ -1,4 +1,6 @@
 /* Calls and branches: what applies a body. */
+#include "native/gears.h"
+#include "op/native.h"
 #include "op/rules.h"
 
 static const char *body_fits(struct infer *I, graph_id g, uint32_t nin, uint32_t nout)
@@ -51,26 +53,119 @@ static struct type joined(struct infer *I, const struct type *a, const struct ty
 	return t;
 }
 
+/* Axis i of a list of `fit` or `cut`; -1: none. */
+static int64_t axis_of(const struct node *n, const char *list, uint32_t i)
+{
+	int count;
+	const int64_t *v = attr_ints(n, list, &count);
+
+	return v && i < (uint32_t)count ? v[i] : -1;
+}
+
+/* Operand i, of this type, can be made what the branch takes. */
+static const char *fits_branch(struct infer *I, uint32_t i, const struct type *takes)
+{
+	const struct type *t = &I->in[i];
+	int64_t axis = axis_of(I->n, "fit", i - 1), have, want;
+
+	if (!type_static(I->m, takes))
+		return rule_why(I, "a branch takes operand %u in any size", i);
+	if (t->dtype && takes->dtype && t->dtype != takes->dtype)
+		return rule_why(I, "operand %u is %s, a branch takes %s", i, dtype_name(t->dtype), dtype_name(takes->dtype));
+	if (axis < -1 || axis >= takes->rank)
+		return rule_why(I, "fit has an axis that operand %u has not", i);
+	if (t->rank == RANK_UNKNOWN)
+		return NULL;
+	if (t->rank != takes->rank)
+		return rule_why(I, "operand %u has rank %d, a branch takes %d", i, t->rank, takes->rank);
+	for (int k = 0; k < t->rank; k++)
+		if (poly_is_const(rule_polys(I), takes->dims[k], &want) && poly_is_const(rule_polys(I), t->dims[k], &have) &&
+		    have != want && (k != axis || have > want))
+			return rule_why(I, "operand %u has %lld at axis %d, a branch takes %lld", i, (long long)have, k, (long long)want);
+	return NULL;
+}
+
+/* What body g takes where operands are made to fit: as it says. */
+static const char *fitted(struct infer *I, graph_id g, struct type *in)
+{
+	const struct graph *b = graph(I->m, g);
+
+	for (size_t i = 0; i < b->in.n; i++) {
+		const char *why = fits_branch(I, (uint32_t)i + 1, &val(I->m, b->in.a[i])->type);
+		if (why)
+			return why;
+		in[i] = val(I->m, b->in.a[i])->type;
+	}
+	return NULL;
+}
+
+static const char *check_lists(struct infer *I)
+{
+	int fit, cut;
+
+	attr_ints(I->n, "fit", &fit);
+	attr_ints(I->n, "cut", &cut);
+	if (!attr_find(I->n, "fit"))
+		return attr_find(I->n, "cut") ? "cut, without fit" : NULL;
+	if ((uint32_t)fit + 1 != I->n->nin || (uint32_t)cut != I->n->nout)
+		return "fit has not an axis for each operand, or cut not for each result";
+	return NULL;
+}
+
+/* The size of the operands along the axes along which they are made to fit; unknown where none says. */
+static dim rows_of(struct infer *I)
+{
+	for (uint32_t i = 1; i < I->n->nin; i++) {
+		int64_t axis = axis_of(I->n, "fit", i - 1);
+		if (axis >= 0 && axis < I->in[i].rank && I->in[i].dims[axis])
+			return I->in[i].dims[axis];
+	}
+	return POLY_UNKNOWN;
+}
+
+static const char *cut_results(struct infer *I)
+{
+	for (uint32_t k = 0; k < I->n->nout; k++) {
+		int64_t axis = axis_of(I->n, "cut", k);
+		struct type *t = &I->out[k];
+		if (axis < -1 || (t->rank != RANK_UNKNOWN && axis >= t->rank))
+			return rule_why(I, "cut has an axis that result %u has not", k);
+		I->kout[k] = axis < 0 ? I->kout[k] : (struct known){0};
+		if (axis < 0 || t->rank == RANK_UNKNOWN)
+			continue;
+		t->dims = arena_copy(&I->m->arena, t->dims, sizeof *t->dims * (size_t)t->rank);
+		t->dims[axis] = rows_of(I);
+	}
+	return NULL;
+}
+
 static const char *shape_branch(struct infer *I)
 {
 	graph_id g[2];
 	const graph_id *all;
 	int n = branches_of(I->n, g, &all);
 	int64_t pick = -1;
-	struct type *out = ARENA_ARRAY(&I->m->arena, struct type, I->n->nout);
+	struct type *out = ARENA_ARRAY(&I->m->arena, struct type, I->n->nout), *in = NULL;
 	struct known *known = ARENA_ARRAY(&I->m->arena, struct known, I->n->nout);
+	const struct known *given = I->kin + 1;
 	bool fixed = I->kin[0].yes && I->kin[0].n == 1 && poly_is_const(rule_polys(I), I->kin[0].e[0], &pick);
+	const char *why = check_lists(I);
 
+	if (why)
+		return why;
 	if (I->n->op == OP_If && fixed)
 		pick = pick != 0;
 	else if (fixed && (pick < 0 || pick >= n))
 		pick = n - 1;
+	if (attr_find(I->n, "fit")) {
+		in = ARENA_ARRAY(&I->m->arena, struct type, I->n->nin);
+		given = ARENA_ARRAY(&I->m->arena, struct known, I->n->nin);
+	}
 	for (int i = 0, first = 1; i < n; i++) {
-		const char *why = body_fits(I, all[i], I->n->nin - 1, I->n->nout);
-		if (why)
-			return why;
 		bool taken = !fixed || i == pick; /* else it may be sound for other types only */
-		if ((why = I->body(I, all[i], taken ? I->in + 1 : NULL, I->kin + 1, out, known)))
+		if ((why = body_fits(I, all[i], I->n->nin - 1, I->n->nout)) || (in && taken && (why = fitted(I, all[i], in))))
+			return why;
+		if ((why = I->body(I, all[i], taken ? in ? in : I->in + 1 : NULL, given, out, known)))
 			return why;
 		if (!taken)
 			continue;
@@ -79,6 +174,69 @@ static const char *shape_branch(struct infer *I)
 			I->kout[k] = first ? known[k] : known_common(I->m, &I->kout[k], &known[k]);
 		}
 		first = 0;
+	}
+	return in ? cut_results(I) : NULL;
+}
+
+/* t with zeros behind it along an axis, or without its end there, as `dims` say. */
+static void copy_fitted(const struct tensor *from, struct tensor *to, int axis)
+{
+	struct axes3 a = split_at(from, axis), b = split_at(to, axis);
+	int64_t n = a.n < b.n ? a.n : b.n, bytes = a.inner * (int64_t)dtype_size(from->dtype);
+
+	for (int64_t i = 0; i < a.outer; i++)
+		memcpy(tensor_bytes(to) + i * b.n * bytes, (const char *)from->data + i * a.n * bytes, (size_t)(n * bytes));
+}
+
+/* Operand i as body g takes it. *rows: how many it has along its axis. NULL: it does not fit. */
+static struct tensor *fit_operand(struct eval *e, uint32_t i, graph_id g, int64_t *rows)
+{
+	struct tensor *t = e->in[i];
+	int64_t axis = axis_of(e->n, "fit", i - 1), dims[RANK_MAX];
+	const struct type *takes = &val(e->m, graph(e->m, g)->in.a[i - 1])->type;
+	bool fits = t->kind == KIND_TENSOR && dtype_size(t->dtype) && t->rank == takes->rank && type_dims(e->m, takes, dims), same = true;
+
+	for (int k = 0; fits && k < t->rank; k++) {
+		fits = t->dims[k] == dims[k] || (k == axis && t->dims[k] < dims[k]);
+		same &= t->dims[k] == dims[k];
+	}
+	if (!fits || (axis >= 0 && *rows >= 0 && *rows != t->dims[axis]))
+		return NULL;
+	if (axis >= 0)
+		*rows = t->dims[axis];
+	if (same)
+		return t;
+	struct tensor *x = tensor_new(e->tmp, t->dtype, t->rank, dims);
+	copy_fitted(t, x, (int)axis);
+	return x;
+}
+
+static const char *eval_fitted(struct eval *e, graph_id g)
+{
+	struct tensor **in = eval_scratch(e, sizeof *in * (e->n->nin + 1)), **out = eval_scratch(e, sizeof *out * (e->n->nout + 1));
+	int64_t rows = -1, dims[RANK_MAX];
+	const char *why;
+
+	if (graph(e->m, g)->in.n + 1 != e->n->nin)
+		return "the body does not fit operands and results";
+	for (uint32_t i = 1; i < e->n->nin; i++)
+		if (!(in[i - 1] = fit_operand(e, i, g, &rows)))
+			return eval_why(e, "operand %u does not fit the branch", i);
+	memset(out, 0, sizeof *out * (e->n->nout + 1));
+	if ((why = e->body(e, g, (int)e->n->nin - 1, in, out)))
+		return why;
+	for (uint32_t k = 0; k < e->n->nout; k++) {
+		int64_t axis = axis_of(e->n, "cut", k);
+		struct tensor *t = e->out[k] = out[k];
+		if (!t || axis < 0 || rows < 0)
+			continue;
+		if (t->kind != KIND_TENSOR || !dtype_size(t->dtype) || axis >= t->rank || t->dims[axis] < rows)
+			return eval_why(e, "result %u cannot be cut", k);
+		if (t->dims[axis] == rows)
+			continue;
+		memcpy(dims, t->dims, sizeof *dims * (size_t)t->rank);
+		dims[axis] = rows;
+		copy_fitted(t, eval_out(e, (int)k, t->dtype, t->rank, dims), (int)axis);
 	}
 	return NULL;
 }
@@ -94,41 +252,68 @@ static const char *eval_branch(struct eval *e)
 		pick = pick != 0;
 	else if (pick < 0 || pick >= n)
 		pick = n - 1;
+	if (attr_find(e->n, "fit"))
+		return eval_fitted(e, all[pick]);
 	return e->body(e, all[pick], (int)e->n->nin - 1, e->in + 1, e->out);
 }
 
 /* ---- MapIndex ---- */
 
-static const char *shape_map(struct infer *I)
+enum { GEARS_MAX = 1 << 20, SIZES_MAX = 16 };
+
+/* Size j that is looked for, as far as it is known. */
+static const char *gear_size(struct infer *I, int64_t j, dim *d)
 {
-	rule_out(I, 0, DT_I64, 0, NULL);
+	int n, of_n;
+	const int64_t *axes = attr_ints(I->n, "axes", &n), *of = attr_ints(I->n, "of", &of_n);
+	int64_t k = of && j < of_n ? of[j] : 0;
+
+	*d = POLY_UNKNOWN;
+	if (!axes) {
+		*d = I->kin[0].yes && j < I->kin[0].n ? I->kin[0].e[j] : POLY_UNKNOWN;
+		return NULL;
+	}
+	if (k < 0 || k >= I->n->nin || axes[j] < 0 || (I->in[k].rank != RANK_UNKNOWN && axes[j] >= I->in[k].rank))
+		return "an operand has not the axis whose size is looked for";
+	if (I->in[k].rank != RANK_UNKNOWN)
+		*d = rule_dim(I, (uint32_t)k, (int)axes[j]);
 	return NULL;
 }
 
-static const char *eval_map(struct eval *e)
+static const char *shape_map(struct infer *I)
 {
-	struct tensor *gears = attr_tensor(e->n, "gears");
-	const int64_t *x;
-	int n = eval_ints(e, 0, &x);
-	struct tensor g;
+	struct tensor *t = attr_tensor(I->n, "gears");
+	int naxes, noperand = I->n->nin != 1;
+	int64_t rows = t && t->rank == 2 ? t->dims[0] : 0, n = rows ? t->dims[1] : 0, size[SIZES_MAX];
+	bool known = true;
 
-	if (!gears || gears->rank != 2 || gears->dims[1] != n)
-		return "the operand does not fit the gears";
-	g = *gears;
-	g.data = tensor_data(e->m, gears);
-	for (int64_t i = 0; i < g.dims[0]; i++) {
-		int k = 0;
-		while (k < n && tensor_get_int(&g, i * n + k) == x[k])
-			k++;
-		if (k == n) {
-			*(int64_t *)eval_out(e, 0, DT_I64, 0, NULL)->data = i;
-			return NULL;
-		}
+	if (!t || t->dtype != DT_I64 || rows < 1 || n < 1 || n > SIZES_MAX || rows > GEARS_MAX / n)
+		return "gears are no table of i64, or one of too many rows or columns";
+	if (attr_ints(I->n, "axes", &naxes) ? naxes != n : noperand)
+		return "axes has not one for each size of a gear";
+	if (!attr_find(I->n, "axes") && ((I->in[0].dtype && I->in[0].dtype != DT_I64 && I->in[0].dtype != DT_I32) || I->in[0].rank > 1))
+		return "operand 0 is no list of i32 or i64";
+	int64_t *gears = ARENA_ARRAY(&I->m->arena, int64_t, rows * n);
+	tensor_ints(I->m, t, gears, (int)(rows * n));
+	for (int64_t i = 1; i < rows; i++)
+		if (gears_compare(gears + (i - 1) * n, gears + i * n, n) >= 0)
+			return rule_why(I, "row %lld of gears does not come after the one before it", (long long)i);
+	for (int64_t j = 0; j < n; j++) {
+		dim d;
+		const char *why = gear_size(I, j, &d);
+		if (why)
+			return why;
+		known = d && poly_is_const(rule_polys(I), d, &size[j]) && known;
 	}
-	return "no gear equals the operand";
+	rule_out(I, 0, DT_I64, 0, NULL);
+	int64_t row = known ? gears_find(gears, rows, n, size, attr_i(I->n, "up")) : -1;
+	poly *e = row >= 0 ? rule_known(I, 0, 1) : NULL;
+	if (e)
+		e[0] = rule_const(I, row);
+	return NULL;
 }
 
 const struct op ops_control[] = {
 	{OP_Fused, shape_call, eval_call},    {OP_PartitionedCall, shape_call, eval_call}, {OP_If, shape_branch, eval_branch},
-	{OP_Case, shape_branch, eval_branch}, {OP_MapIndex, shape_map, eval_map},          {0},
+	{OP_Case, shape_branch, eval_branch}, {OP_MapIndex, shape_map, eval_native},       {0},
 };

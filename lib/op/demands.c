@@ -211,7 +211,7 @@ const struct demand demands[OP_COUNT] = {
 	[OP_Xor] = {"B B=0", ""},
 
 	[OP_Fused] = {"", "offsets-1..140737488355328 workspace#2:0..140737488355328"},
-	[OP_MapIndex] = {"J{,1}", ""},
+	[OP_MapIndex] = {"Y ...", ""},
 	[OP_Demand] = {"Z B", ""},
 	[OP_Trees] = {"F[?,?] W[?,?] W[?] W[?] F[?] W[?]", "aggregate{SUM,AVERAGE,MIN,MAX} targets1..2147483647"},
 };

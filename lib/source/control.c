@@ -4,7 +4,7 @@
 #include "model/control.h"
 #include "source/source_impl.h"
 
-static void put_run(struct emission *e, FILE *f, const struct section *s, uint32_t c, graph_id body)
+void put_run(struct emission *e, FILE *f, const struct section *s, uint32_t c, graph_id body)
 {
 	fprintf(f, "steps_%" PRIu32 "(m, ", e->M->section_of[body] - 1);
 	put_workspace(e, f, c, e->M->calls.a[c].control->arena);
@@ -281,7 +281,9 @@ void put_control_call(struct emission *e, FILE *f, const struct section *s, uint
 {
 	enum body_use use = e->M->calls.a[c].control->use;
 
-	if (use == BODY_LOOP || use == BODY_SCAN)
+	if (e->M->calls.a[c].control->fitted)
+		put_fitted_call(e, f, s, c);
+	else if (use == BODY_LOOP || use == BODY_SCAN)
 		put_loop(e, f, s, c);
 	else
 		put_branches(e, f, s, c);

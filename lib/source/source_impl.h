@@ -8,7 +8,7 @@
 
 /* ---- text.c ---- */
 extern const char runtime_text[], native_runtime_text[], team_text[], header_text[], checksum_text[], sections_text[], values_text[],
-	values_run_text[], state_text[];                                      /* templates in this folder, NAME.in */
+	values_run_text[], state_text[], gears_text[];                        /* templates in this folder, NAME.in */
 extern const char opaque_text[], abi_text[], value_text[], state_file_text[]; /* headers that a compiled model carries along */
 /* s as a C string in quotes. */
 void put_string(FILE *f, const char *s);
@@ -31,6 +31,13 @@ void put_native_call(struct emission *e, FILE *f, uint32_t c);
 /* ---- control.c ---- */
 /* Call c of section s, a control call. */
 void put_control_call(struct emission *e, FILE *f, const struct section *s, uint32_t c);
+/* The call of the section of a body, as C. */
+void put_run(struct emission *e, FILE *f, const struct section *s, uint32_t c, graph_id body);
+
+/* ---- gears.c ---- */
+/* A Case that makes operands fit its branches; and what such calls need. */
+void put_fitted_call(struct emission *e, FILE *f, const struct section *s, uint32_t c);
+void put_fitted_text(struct emission *e, FILE *f);
 
 /* ---- kernels.c, tables.c, steps.c, weights.c ---- */
 void put_kernels(struct emission *e, FILE *f);
@@ -40,6 +47,7 @@ void put_steps(struct emission *e, FILE *f);
 /* As C: where v is for call c (NULL: for no call); the workspace of call c, from `offset` on. */
 void put_place(struct emission *e, FILE *f, const struct call *c, val_id v);
 void put_workspace(struct emission *e, FILE *f, uint32_t c, int64_t offset);
-void put_value(struct emission *e, FILE *f, val_id v); /* one of varying size: a struct hone_value */
-void put_weights(struct emission *e, FILE *f);         /* as a C array, for --embed */
+void put_value(struct emission *e, FILE *f, val_id v);         /* one of varying size: a struct hone_value */
+void put_value_pointer(struct emission *e, FILE *f, val_id v); /* of any: a const struct hone_value * */
+void put_weights(struct emission *e, FILE *f);                 /* as a C array, for --embed */
 #endif

@@ -78,7 +78,7 @@ void put_value(struct emission *e, FILE *f, val_id v)
 }
 
 /* As a const struct hone_value *. */
-static void put_value_pointer(struct emission *e, FILE *f, val_id v)
+void put_value_pointer(struct emission *e, FILE *f, val_id v)
 {
 	const struct type *t = &val(e->M->m, v)->type;
 	int64_t dims[RANK_MAX];
@@ -209,6 +209,7 @@ void put_steps(struct emission *e, FILE *f)
 {
 	if (e->M->sections.n > 1)
 		fputs(sections_text, f);
+	put_fitted_text(e, f);
 	for (uint32_t c = 0; c < e->M->calls.n; c++)
 		if (e->M->calls.a[c].kernel == KERNEL_NATIVE)
 			put_native_attrs(e, f, c);

@@ -37,6 +37,9 @@ const char value_text[] =
 const char sections_text[] =
 #include "lib/source/sections.in.inc"
 	;
+const char gears_text[] =
+#include "lib/source/gears.in.inc"
+	;
 const char opaque_text[] =
 #include "lib/op/opaque.h.inc"
 	;

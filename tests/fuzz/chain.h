@@ -11,7 +11,9 @@
 #include "op/op.h"
 #include "../passes.h"
 #include "refuse.h"
+#include "graph/symbols.h"
 #include "source/source.h"
+#include "../../tools/ge-gears/gears.h"
 
 enum { CHAIN_GB = 4, CHAIN_FLOPS = 10000000, CHAIN_ELEMENTS = 1 << 22, CHAIN_RUN_BYTES = 64 << 20 };
 
@@ -69,6 +71,27 @@ static void chain_passes(struct module *m)
 	}
 }
 
+/* Gears of the first symbol that inputs have. */
+static void chain_gears(struct module *m)
+{
+	struct symbols s = {0};
+	struct pass_ctx ctx = {.args = &(struct tool_args){0}};
+	int64_t size[] = {1, 3};
+	struct gears g = {.n = 1};
+
+	msg_tool = "ge-gears";
+	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
+		symbols_mark(&s, m, &val(m, graph(m, m->main)->in.a[i])->type);
+	if (!s.list.n)
+		die(EX_BADUSE, "no symbols");
+	g.name[0] = poly_var_name(m->dims, s.list.a[0]);
+	symbols_free(&s);
+	vec_push(&g.size, size[0]);
+	vec_push(&g.size, size[1]);
+	gears_build(m, &g, &ctx);
+	chain_sound(m, "ge-gears");
+}
+
 static void chain_emit(struct module *m)
 {
 	struct emission e = {.target = target_host(), .name = "model"};
@@ -110,6 +133,9 @@ static void chain_all(struct module *(*make)(const uint8_t *, size_t), const uin
 	long before = chain_most();
 
 	if (!REFUSED(m = make(data, n); module_verify_or_die(m); chain_bind(m); chain_passes(m); chain_emit(m)))
+		module_free(m);
+	eval_abandon();
+	if (!REFUSED(m = make(data, n); module_verify_or_die(m); chain_gears(m); chain_passes(m); chain_emit(m)))
 		module_free(m);
 	eval_abandon();
 	if (!REFUSED(m = make(data, n); module_verify_or_die(m); chain_emit(m))) /* as it is: it may be planned */

@@ -11,7 +11,8 @@ done
 ge-import "$top/examples/digits/digits.onnx" -o stream/digits && ge-dump stream/digits >text/digits
 mkdir passes model # of all stages, for what goes from a graph to C; and from ONNX files
 ge-shape --set batch=1 stream/digits | ge-fold | ge-simplify | ge-fuse | ge-layout -o passes/laid-out && ge-plan -q passes/laid-out -o passes/planned
-for stage in laid-out planned; do ge-dump passes/$stage >passes/$stage.txt; done
+ge-shape stream/digits | ge-fold | ge-simplify | ge-gears --gears batch=1,4 -o passes/geared
+for stage in laid-out planned geared; do ge-dump passes/$stage >passes/$stage.txt; done
 cp text/[1-4] passes/
 cp onnx/[1-4] "$top/examples/digits/digits.onnx" model/
 for op in conv_with_strides_padding loop11 lstm_defaults einsum_batch_matmul resize_downsample_sizes_cubic; do

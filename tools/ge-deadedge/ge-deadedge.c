@@ -68,6 +68,8 @@ static val_id common_result(struct round *r, const struct node *n, uint32_t k)
 		const struct graph *g = graph(r->m, b);
 		if (g->in.n + 1 != n->nin || g->out.n != n->nout)
 			return 0;
+		if (!passes_unchanged(r->m, n, b))
+			return 0;
 		const struct value *x = val(r->m, g->out.a[k]);
 		val_id v = x->kind == VAL_CONST ? g->out.a[k] : x->kind == VAL_INPUT ? n->in[n->nin - g->in.n + x->index] : 0;
 		if (!v || (i && v != all && !values_equal(r->m, v, all)))
@@ -160,12 +162,13 @@ static bool branch(struct round *r, node_id id)
 	const struct node n = *node(r->m, id);
 	const char *why;
 	graph_id taken = taken_branch(r, &n, &why);
+	bool fits = !taken || passes_unchanged(r->m, &n, taken);
 
-	if (taken && put_body(r, n.graph, taken, n.nin - 1, n.in + 1, n.nout, n.out)) {
+	if (taken && fits && put_body(r, n.graph, taken, n.nin - 1, n.in + 1, n.nout, n.out)) {
 		pass_why(r->c, r->m, id, "%s", why);
 		return true;
 	}
-	kept(r, id, taken ? "the copies of its bodies are too many" : why);
+	kept(r, id, !fits ? "its operands are not of the branch's size" : taken ? "the copies of its bodies are too many" : why);
 	for (uint32_t k = 0; k < n.nout; k++) {
 		val_id by = n.out[k] && !is_output(r, n.graph, n.out[k]) ? common_result(r, &n, k) : 0;
 		if (!by)

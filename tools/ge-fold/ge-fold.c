@@ -301,7 +301,8 @@ static void pass_constants(struct fold *f, const struct graph_list *order)
 			uint32_t passed = node_body(n, 0) ? node_passing(n).operands : 0;
 			for (uint32_t j = 0; passed && (b = node_body(n, j)); j++)
 				for (uint32_t back = 1; back <= passed && back <= graph(m, b)->in.n; back++)
-					give(f, n->in[n->nin - back], graph(m, b)->in.a[graph(m, b)->in.n - back], given, differing);
+					give(f, passes_unchanged(m, n, b) ? n->in[n->nin - back] : 0,
+					     graph(m, b)->in.a[graph(m, b)->in.n - back], given, differing);
 		}
 	for (val_id v = 1; v < nv; v++)
 		if (given[v] && !differing[v] && f->wanted[v]) {

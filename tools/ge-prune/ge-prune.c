@@ -166,6 +166,22 @@ static void shrink_graph(struct prune *p, graph_id id)
 	g->out.n = g->out_name.n = kept;
 }
 
+/* Of a list that has an element for each of the last `count` operands, or for each result: those of the ones that stay. */
+static void shrink_list(struct prune *p, node_id id, const char *name, uint32_t count, const bool *stays, bool from_end)
+{
+	int n;
+	const int64_t *v = attr_ints(node(p->m, id), name, &n);
+	int64_t *left = ARENA_ARRAY(&p->m->arena, int64_t, count + 1);
+	int kept = 0;
+
+	if (!v || (uint32_t)n != count)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		if (stays[from_end ? count - 1 - i : i])
+			left[kept++] = v[i];
+	attr_set_ints(p->m, id, name, kept, left);
+}
+
 static void shrink_site(struct prune *p, node_id id)
 {
 	struct module *m = p->m;
@@ -173,6 +189,11 @@ static void shrink_site(struct prune *p, node_id id)
 	const struct family *f = &p->families[family_of(p, node_body(n, 0))];
 	struct passing passing = node_passing(n);
 	uint32_t own = n->nin - passing.operands, kept = own, results = 0;
+	if (n->op == OP_Case) {
+		shrink_list(p, id, "fit", passing.operands, f->in, true);
+		shrink_list(p, id, "cut", n->nout, f->out, false);
+		n = node(m, id);
+	}
 	for (uint32_t i = own; i < n->nin; i++)
 		if (f->in[n->nin - 1 - i])
 			n->in[kept++] = n->in[i];

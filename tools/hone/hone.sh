@@ -42,6 +42,7 @@ help() {
 	  -o STEM                      where to; without, MODEL in this directory
 	  --alias INPUT=OUTPUT         the library keeps INPUT from run to run: what OUTPUT was is what it is next
   --embed                      put the weights into the C file
+	  --gears NAME=SIZE,...        a graph for each of these sizes in one library, as ge-gears takes them
 	  --exact                      divide where a quantised model divides by a scale
 	  --mixed                      nodes in the type that was measured to be the fastest, as ge-mixed says
 	  --no-fallback                refuse a model of which a part would run on the slow path
@@ -295,10 +296,20 @@ mixed_passes() { # OPTION...
 	simplify_form ""
 }
 
+# A branch for each gear; then what its sizes make constant goes.
+gears() { # OPTION...
+	for word; do
+		shift
+		case $word in --gears=*) set -- "$@" "$word" ;; esac
+	done
+	[ $# = 0 ] || { stage gears ge-gears "$@" && simplify_passes; }
+}
+
 optimise() { # OPTION...
 	case $model in *.g) ;; *) stage import ge-import $const_inputs ;; esac
 	shape "$@"
 	simplify_passes
+	gears "$@"
 	[ -z "$mixed" ] || mixed_passes "$@"
 	kernels ""
 	[ "$mixed$verb" != 1tune ] || [ -n "$runner$target" ] || fastest_form
@@ -650,7 +661,7 @@ while [ "$left" -gt 0 ]; do
 	left=$((left - 1))
 	[ "$files$option" != -- ] || { files=/ && continue; } # what follows names files
 	case $files$option in
-	-o | -j | --alias | --jobs | --target | --threads | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
+	-o | -j | --alias | --jobs | --target | --threads | --gears | --set | --shape | --const | --range | --check-set | --check | --check-seconds | --opset | --external | --seconds | \
 	--data | --smooth | --metric | --drop | --method | --percentile | --weights | --activations | --trials | --runner | --kb | --report | --only | --skip | --strategy | --cost-model | --scheduler | --seed | --cold-weights | --rotation)
 		[ "$left" -gt 0 ] || die 64 "$option needs a value; hone help"
 		value=$1
@@ -674,6 +685,7 @@ while [ "$left" -gt 0 ]; do
 		build-j | build--jobs | tune-j | tune--jobs) jobs=--jobs=$value ;;
 		build--alias | tune--alias) set -- "$@" "$option=$value" ;;
 		build--embed | tune--embed) embed=--embed ;;
+		build--gears) set -- "$@" "$option=$value" ;;
 		build--exact | tune--exact) exact=--exact ;;
 		build--no-fallback | tune--no-fallback) no_fallback=--no-fallback ;;
 		build--mixed | tune--mixed) mixed=1 ;;

@@ -1,0 +1,49 @@
+# ge-gears: a branch for each size; the numbers of the graph it was made of, by the evaluator and as a library.
+. "$top/tests/lib.sh"
+passes() { ge-fold -q | ge-simplify -q | ge-deadedge -q | ge-cse -q | ge-dedup -q | ge-prune -q; }
+made() { passes <"$1" | ge-integer -q | ge-fuse -q | ge-layout -q >$2.f.g && ge-plan -q --no-fallback $2.f.g -o $2.p.g && ge-emit -q $2.p.g -o $2 && [ -s $2.so ]; }
+refused() { # CODE TEXT WHAT COMMAND...
+	local code=$1 text=$2 what=$3
+	shift 3
+	"$@" >out 2>err
+	[ $? = "$code" ] && grep -qF -- "$text" err
+	ok $? "$what"
+}
+
+cat >image.txt <<'END'
+hone-text 1
+module ir=8 opset=28
+symbol h 1 inf
+symbol w 1 inf
+const k = f32[2,1,3,3] [0.1, -0.2, 0.3, 0.4, -0.5, 0.6, 0.7, 0.8, -0.9, 0.2, 0.1, 0.3, -0.4, 0.5, 0.6, -0.7, 0.8, 0.9]
+graph main {
+  input x: f32[1,1,h,w]
+  c = Conv(x, @k) {pads=[1,1,1,1] strides=[2,2]}
+  r = Relu(c)
+  s = ReduceMean(x) {keepdims=0}
+  output r = r
+  output s = s
+}
+END
+ge-load image.txt | ge-shape -q >image.g && ge-gears --gears h:w=8:8,6:10,16:4 image.g -o g.g && ge-check -q g.g && made g.g image
+ok $? "gears of height and width"
+for size in h=8,w=8 h=6,w=10 h=16,w=4; do
+	run-dev image.so --set $size -o y.npz && run-ref image.g --set $size -o r.npz && equal y.npz r.npz
+	ok $? "$size: the library gives the graph's numbers"
+	run-ref g.g --set $size -o y.npz && equal y.npz r.npz
+	ok $? "$size: the evaluator, too"
+done
+refused 65 "no gear for h=8,w=10; there are h=6,w=10; h=8,w=8; h=16,w=4" "a size between gears" run-dev image.so --set h=8,w=10 -o y.npz
+ge-gears --gears w:h=8:8,10:6,4:16 g.g -o twice.g && same_graph g.g twice.g
+ok $? "twice is once"
+refused 64 "has other gears already" "other gears on top" ge-gears --gears h:w=8:8 g.g -o out.g
+refused 64 "no symbol of that name; it has h, w" "an unknown symbol" ge-gears --gears batch=1 image.g -o out.g
+refused 64 "symbol w has no size" "a symbol left" ge-gears --gears h=8,16 image.g -o out.g
+refused 64 "a size is a number from 1 on" "no number" ge-gears --gears h=8,x image.g -o out.g
+refused 64 "fewer sizes than symbols" "a size missing" ge-gears --gears h:w=8:8,9 image.g -o out.g
+refused 64 "a symbol twice" "a symbol twice" ge-gears --gears h=8 --gears h:w=8:8 image.g -o out.g
+refused 64 "which sizes?" "no gears" ge-gears image.g -o out.g
+ge-gears --gears h=8,16 --gears w=4,12 image.g -o c.g && made c.g combined && run-dev combined.so --set h=16,w=12 -o y.npz &&
+	run-ref image.g --set h=16,w=12 -o r.npz && equal y.npz r.npz
+ok $? "all combinations of two symbols"
+done_testing
