@@ -11,9 +11,9 @@
 #include "op/op.h"
 #include "../passes.h"
 #include "refuse.h"
-#include "graph/symbols.h"
 #include "source/source.h"
-#include "../../tools/ge-gears/gears.h"
+
+extern const struct tool tool_ge_gears;
 
 enum { CHAIN_GB = 4, CHAIN_FLOPS = 10000000, CHAIN_ELEMENTS = 1 << 22, CHAIN_RUN_BYTES = 64 << 20 };
 
@@ -71,25 +71,18 @@ static void chain_passes(struct module *m)
 	}
 }
 
-/* Gears of the first symbol that inputs have. */
+/* Gears of the only symbol that inputs have. */
 static void chain_gears(struct module *m)
 {
-	struct symbols s = {0};
+	static bool given;
 	struct pass_ctx ctx = {.args = &(struct tool_args){0}};
-	int64_t size[] = {1, 3};
-	struct gears g = {.n = 1};
 
-	msg_tool = "ge-gears";
-	for (size_t i = 0; i < graph(m, m->main)->in.n; i++)
-		symbols_mark(&s, m, &val(m, graph(m, m->main)->in.a[i])->type);
-	if (!s.list.n)
-		die(EX_BADUSE, "no symbols");
-	g.name[0] = poly_var_name(m->dims, s.list.a[0]);
-	symbols_free(&s);
-	vec_push(&g.size, size[0]);
-	vec_push(&g.size, size[1]);
-	gears_build(m, &g, &ctx);
-	chain_sound(m, "ge-gears");
+	msg_tool = tool_ge_gears.name;
+	if (!given)
+		tool_ge_gears.option(tool_ge_gears.options[0].key, "1,3");
+	given = true;
+	((const struct pass *)tool_ge_gears.data)->run(m, &ctx);
+	chain_sound(m, msg_tool);
 }
 
 static void chain_emit(struct module *m)

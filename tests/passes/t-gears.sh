@@ -42,6 +42,7 @@ refused 64 "symbol w has no size" "a symbol left" ge-gears --gears h=8,16 image.
 refused 64 "a size is a number from 1 on" "no number" ge-gears --gears h=8,x image.g -o out.g
 refused 64 "fewer sizes than symbols" "a size missing" ge-gears --gears h:w=8:8,9 image.g -o out.g
 refused 64 "a symbol twice" "a symbol twice" ge-gears --gears h=8 --gears h:w=8:8 image.g -o out.g
+refused 64 "sizes of which symbol? The inputs have h, w" "sizes without a name" ge-gears --gears 8 image.g -o out.g
 refused 64 "which sizes?" "no gears" ge-gears image.g -o out.g
 ge-gears --gears h=8,16 --gears w=4,12 image.g -o c.g && made c.g combined && run-dev combined.so --set h=16,w=12 -o y.npz &&
 	run-ref image.g --set h=16,w=12 -o r.npz && equal y.npz r.npz

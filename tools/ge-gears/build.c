@@ -52,6 +52,10 @@ static void find_symbols(struct module *m, struct gears *g)
 	for (int i = 0; i < g->n; i++) {
 		struct place at;
 		g->var[i] = 0;
+		if (!g->name[i] && s.list.n != 1)
+			die(EX_BADUSE, "--gears: sizes of which symbol? The inputs have %s", *list ? list : "none");
+		if (!g->name[i])
+			g->name[i] = poly_var_name(m->dims, s.list.a[0]);
 		for (size_t k = 0; k < s.list.n; k++)
 			if (poly_var_name(m->dims, s.list.a[k]) == g->name[i])
 				g->var[i] = s.list.a[k];
@@ -239,8 +243,9 @@ static bool same_gears(struct module *m, node_id index, const struct gears *g)
 	if (!names || (int)names->n != g->n || !t || tensor_count(t) != (int64_t)g->size.n || tensor_ints(m, t, table, (int)g->size.n) < 0)
 		return false;
 	for (int i = 0; i < g->n; i++) {
+		sym name = g->name[i] ? g->name[i] : names->u.strs[0];
 		column[i] = 0;
-		while (column[i] < g->n && names->u.strs[column[i]] != g->name[i])
+		while (column[i] < g->n && names->u.strs[column[i]] != name)
 			column[i]++;
 		if (column[i] == g->n)
 			return false;

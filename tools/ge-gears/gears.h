@@ -7,8 +7,8 @@ enum { SYMBOLS_MAX = 16, GEARS_MAX = 4096 };
 
 /* Some symbols of a model, and sizes for them. */
 struct gears {
-	int n; /* symbols */
-	sym name[SYMBOLS_MAX];
+	int n;                     /* symbols */
+	sym name[SYMBOLS_MAX];     /* 0: the only one that the model has */
 	poly_var var[SYMBOLS_MAX]; /* once a model is looked at */
 	bool exact;                /* no size between gears */
 	bool pad;                  /* sizes of the last symbol may be smaller than the gear's */
@@ -17,7 +17,7 @@ struct gears {
 static inline size_t gears_count(const struct gears *g) { return g->n ? g->size.n / (size_t)g->n : 0; }
 
 /* ---- sizes.c ---- */
-/* "batch=1,2,4", "h:w=320:320,640:480": all combinations with what is there already. Bad ones: die(64). */
+/* "1,2,4", "batch=1,2,4", "h:w=320:320,640:480": all combinations with what is there already. Bad ones: die(64). */
 void gears_add(struct gears *g, const char *arg);
 /* Ascending, each once. */
 void gears_sort(struct gears *g);

@@ -9,7 +9,17 @@
 
 static noreturn void bad(const char *arg, const char *why) { die(EX_BADUSE, "--gears %s: %s", arg, why); }
 
-static int add_name(struct gears *g, const char *arg, const char *name, size_t n)
+static void add_symbol(struct gears *g, const char *arg, sym name)
+{
+	if (g->n == SYMBOLS_MAX)
+		bad(arg, "more than 16 symbols");
+	for (int i = 0; i < g->n; i++)
+		if (g->name[i] == name)
+			bad(arg, "a symbol twice");
+	g->name[g->n++] = name;
+}
+
+static void add_name(struct gears *g, const char *arg, const char *name, size_t n)
 {
 	char *copy = strndup(name, n);
 	sym s = intern(copy);
@@ -17,13 +27,7 @@ static int add_name(struct gears *g, const char *arg, const char *name, size_t n
 	free(copy);
 	if (!n)
 		bad(arg, "a symbol without a name; NAME=SIZE,SIZE or NAME:NAME=SIZE:SIZE,..");
-	if (g->n == SYMBOLS_MAX)
-		bad(arg, "more than 16 symbols");
-	for (int i = 0; i < g->n; i++)
-		if (g->name[i] == s)
-			bad(arg, "a symbol twice");
-	g->name[g->n] = s;
-	return g->n++;
+	add_symbol(g, arg, s);
 }
 
 /* One size at *p, up to `end` or to the character there. */
@@ -47,14 +51,14 @@ void gears_add(struct gears *g, const char *arg)
 	VEC(int64_t) more = {0};
 
 	if (!eq)
-		bad(arg, "no sizes; NAME=SIZE,SIZE or NAME:NAME=SIZE:SIZE,..");
-	for (const char *end; p <= eq; p = end + 1) {
+		add_symbol(g, arg, 0);
+	for (const char *end; eq && p <= eq; p = end + 1) {
 		end = memchr(p, ':', (size_t)(eq - p));
 		end = end ? end : eq;
 		add_name(g, arg, p, (size_t)(end - p));
 	}
 	n = g->n - first;
-	for (p = eq + 1;; p++) {
+	for (p = eq ? eq + 1 : arg;; p++) {
 		for (int i = 0; i < n; i++, p += i < n) {
 			vec_push(&more, size_at(arg, &p));
 			if (i + 1 < n && *p != ':' && *p != 'x')
